@@ -1,0 +1,71 @@
+/*
+ * A growable run of bytes with a maximum.
+ *
+ * Appending never goes past the maximum: the call returns false and leaves the buffer as it was.
+ * Bytes can be taken off the front; the room they leave is used again by the next append that needs
+ * it.
+ */
+#ifndef UTIL_BUF_H
+#define UTIL_BUF_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "util/str.h"
+
+#define BUF_NO_MAX ((size_t)-1 / 4)
+
+struct buf {
+	char *mem;    /* what is allocated; NULL while nothing is */
+	size_t start; /* the bytes are mem[start] .. mem[start + len - 1] */
+	size_t len;
+	size_t cap;
+	size_t max;
+};
+
+#define BUF_INIT(maximum)        \
+	{                        \
+		.max = (maximum) \
+	}
+
+void buf_init(struct buf *b, size_t max);
+void buf_done(struct buf *b);
+
+static inline char *buf_data(const struct buf *b)
+{
+	return b->mem + b->start;
+}
+
+static inline struct qless_str buf_str(const struct buf *b)
+{
+	return str_make(b->mem != NULL ? b->mem + b->start : "", b->len);
+}
+
+/* Make room for `extra` more bytes and return where they go, or NULL if they would not fit under
+ * the maximum. What is written there counts after buf_commit(). Pointers into the buffer are no
+ * longer good afterwards. */
+char *buf_reserve(struct buf *b, size_t extra);
+void buf_commit(struct buf *b, size_t written);
+
+bool buf_append(struct buf *b, const void *src, size_t len);
+bool buf_append_str(struct buf *b, struct qless_str s);
+bool buf_append_char(struct buf *b, char c);
+bool buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool buf_vprintf(struct buf *b, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
+
+/* Drop `len` bytes from the front. */
+void buf_consume(struct buf *b, size_t len);
+/* Drop what is behind the first `len` bytes. */
+void buf_truncate(struct buf *b, size_t len);
+/* Empty the buffer but keep its memory. */
+void buf_clear(struct buf *b);
+/* Give back memory in excess of `keep` bytes; what is in the buffer stays. */
+void buf_shrink(struct buf *b, size_t keep);
+
+/* A NUL behind the bytes, not counted in len; returns the bytes. They must not take the last byte
+ * under the maximum. */
+char *buf_cstr(struct buf *b);
+
+#endif

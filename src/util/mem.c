@@ -1,0 +1,43 @@
+#include "util/mem.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static void *check(void *ptr)
+{
+	if (ptr == NULL)
+		abort();
+	return ptr;
+}
+
+void *mem_alloc(size_t size)
+{
+	return check(malloc(size != 0 ? size : 1));
+}
+
+void *mem_zalloc(size_t size)
+{
+	return check(calloc(1, size != 0 ? size : 1));
+}
+
+void *mem_realloc(void *ptr, size_t size)
+{
+	return check(realloc(ptr, size != 0 ? size : 1));
+}
+
+void *mem_realloc_array(void *ptr, size_t count, size_t size)
+{
+	if (size != 0 && count > SIZE_MAX / size)
+		abort();
+	return mem_realloc(ptr, count * size);
+}
+
+char *mem_dup(const void *src, size_t size)
+{
+	char *copy = mem_alloc(size + 1);
+
+	if (size != 0)
+		memcpy(copy, src, size);
+	copy[size] = '\0';
+	return copy;
+}

@@ -1,0 +1,57 @@
+/*
+ * Slices: bytes that somebody else owns.
+ *
+ * Everything that comes from the network is a slice. It may hold any byte, NUL included, and
+ * nothing follows its end.
+ */
+#ifndef UTIL_STR_H
+#define UTIL_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* include/qless.h declares the same type for programs that embed the engine. */
+#ifndef QLESS_STR_DEFINED
+#define QLESS_STR_DEFINED
+struct qless_str {
+	const char *ptr;
+	size_t len;
+};
+#endif
+
+/* A slice of a string literal, usable in initialisers. */
+#define STR_INIT(literal)                       \
+	{                                       \
+		"" literal, sizeof(literal) - 1 \
+	}
+#define STR(literal) ((struct qless_str)STR_INIT(literal))
+
+static inline struct qless_str str_make(const char *ptr, size_t len)
+{
+	return (struct qless_str){ .ptr = ptr, .len = len };
+}
+
+static inline struct qless_str str_from(const char *text)
+{
+	return str_make(text, strlen(text));
+}
+
+static inline bool str_equal(struct qless_str a, struct qless_str b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+/* Order by bytes, the shorter first where one begins the other: <0, 0, >0. */
+int str_compare(struct qless_str a, struct qless_str b);
+
+/* ASCII case is ignored, whatever the locale. */
+bool str_equal_nocase(struct qless_str a, struct qless_str b);
+
+bool str_starts_with(struct qless_str s, struct qless_str prefix);
+
+/* Redis's glob: `*`, `?`, `[a-c]`, `[^x]`, and `\` before a byte meant literally. Takes time
+ * proportional to the product of the lengths at worst, whatever the pattern. */
+bool str_glob_match(struct qless_str pattern, struct qless_str s, bool ignore_case);
+
+#endif

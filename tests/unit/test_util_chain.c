@@ -1,0 +1,140 @@
+#include "util/chain.h"
+
+#include <stdlib.h>
+
+#include "unit.h"
+
+static struct chunk_pool pool;
+static struct chain c;
+
+void setUp(void)
+{
+	chunk_pool_init(&pool, 2);
+	chain_init(&c, &pool);
+}
+
+void tearDown(void)
+{
+	chain_done(&c);
+	chunk_pool_done(&pool);
+}
+
+/* Take up to `len` bytes off the front, as a socket would that accepts them in pieces. */
+static size_t take(char *to, size_t len)
+{
+	struct iovec iov[3];
+	int count = chain_peek(&c, iov, 3, len);
+	size_t taken = 0;
+
+	for (int i = 0; i < count; i++) {
+		memcpy(to + taken, iov[i].iov_base, iov[i].iov_len);
+		taken += iov[i].iov_len;
+	}
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(len, taken);
+	chain_consume(&c, taken);
+	return taken;
+}
+
+static void an_empty_chain_holds_no_memory(void)
+{
+	char bytes[8];
+
+	chain_append(&c, "abc", 3);
+	TEST_ASSERT_EQUAL_size_t(3, c.len);
+	TEST_ASSERT_EQUAL_size_t(3, take(bytes, sizeof bytes));
+	TEST_ASSERT_NULL(c.head);
+	TEST_ASSERT_EQUAL_size_t(0, c.allocated);
+	TEST_ASSERT_EQUAL_size_t(1, pool.count);
+}
+
+static void the_pool_keeps_no_more_than_it_was_told(void)
+{
+	char *bytes = calloc(1, CHAIN_CHUNK_BYTES);
+
+	for (int i = 0; i < 5; i++)
+		chain_append(&c, bytes, CHAIN_CHUNK_BYTES);
+	chain_consume(&c, c.len);
+	TEST_ASSERT_EQUAL_size_t(2, pool.count);
+	free(bytes);
+}
+
+static void a_large_append_fills_the_tail_first(void)
+{
+	size_t size = 3 * CHAIN_CHUNK_BYTES;
+	char *bytes = calloc(1, size);
+
+	chain_append(&c, "x", 1);
+	chain_append(&c, bytes, size);
+	TEST_ASSERT_EQUAL_size_t(CHAIN_CHUNK_BYTES, c.head->end);
+	TEST_ASSERT_EQUAL_PTR(c.tail, c.head->next);
+	free(bytes);
+}
+
+static void reserved_room_is_in_one_piece(void)
+{
+	chain_append(&c, "x", 1);
+	char *to = chain_reserve(&c, CHAIN_CHUNK_BYTES);
+
+	memset(to, 'y', CHAIN_CHUNK_BYTES);
+	chain_commit(&c, CHAIN_CHUNK_BYTES);
+	TEST_ASSERT_EQUAL_size_t(CHAIN_CHUNK_BYTES + 1, c.len);
+}
+
+static void moving_a_chain_keeps_the_order(void)
+{
+	struct chain other;
+	char bytes[8];
+
+	chain_init(&other, &pool);
+	chain_append(&c, "ab", 2);
+	chain_append(&other, "cd", 2);
+	chain_move(&c, &other);
+	TEST_ASSERT_EQUAL_size_t(0, other.len);
+	TEST_ASSERT_NULL(other.head);
+	TEST_ASSERT_EQUAL_size_t(4, take(bytes, sizeof bytes));
+	TEST_ASSERT_EQUAL_MEMORY("abcd", bytes, 4);
+	chain_move(&c, &other);
+	TEST_ASSERT_NULL(c.head);
+}
+
+static void random_operations_agree_with_a_plain_array(void)
+{
+	static char model[1 << 22], out[70000];
+	size_t in = 0, gone = 0;
+	unsigned long long seed = 3;
+
+	while (in < sizeof model - 70000) {
+		unsigned long long r = unit_random(&seed);
+		size_t n = (size_t)(r >> 8) % (r % 7 == 0 ? 60000 : 300);
+
+		if (r % 3 != 0) {
+			for (size_t i = 0; i < n; i++)
+				model[in + i] = (char)unit_random(&seed);
+			if (r % 5 == 0 && n < CHAIN_CHUNK_BYTES) {
+				memcpy(chain_reserve(&c, n), model + in, n);
+				chain_commit(&c, n);
+			} else {
+				chain_append(&c, model + in, n);
+			}
+			in += n;
+		} else {
+			n = take(out, n);
+			if (n != 0)
+				TEST_ASSERT_EQUAL_MEMORY(model + gone, out, n);
+			gone += n;
+		}
+		TEST_ASSERT_EQUAL_size_t(in - gone, c.len);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(an_empty_chain_holds_no_memory);
+	RUN(the_pool_keeps_no_more_than_it_was_told);
+	RUN(a_large_append_fills_the_tail_first);
+	RUN(reserved_room_is_in_one_piece);
+	RUN(moving_a_chain_keeps_the_order);
+	RUN(random_operations_agree_with_a_plain_array);
+	return UNIT_RESULT();
+}
