@@ -37,7 +37,9 @@ struct clock_source {
 struct steady_clock {
 	struct clock_source source;
 	int64_t last_us; /* what the last reading returned */
-	int64_t mono_us; /* when that was */
+	/* Where the wall clock was last seen ahead of this one, and when that was. */
+	int64_t anchor_us;
+	int64_t anchor_mono_us;
 };
 
 /* Copies the source; NULL for the clocks of the system. */
