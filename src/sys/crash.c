@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "sys/clock.h"
-#include "sys/file.h"
+#include "sys/files.h"
 #include "sys/log.h"
 #include "util/mem.h"
 
@@ -46,7 +46,7 @@ static struct {
 /* A few output functions that are safe in a signal handler. */
 static void out(const char *text)
 {
-	file_write_all(log_fd(), str_from(text));
+	files_write_all(log_fd(), str_from(text));
 }
 
 static void out_number(uint64_t number, unsigned base)
@@ -150,7 +150,7 @@ static void report_maps(void)
 		return;
 	out("Memory map:\n");
 	while ((got = read(fd, part, sizeof part)) > 0)
-		file_write_all(log_fd(), str_make(part, (size_t)got));
+		files_write_all(log_fd(), str_make(part, (size_t)got));
 	close(fd);
 }
 

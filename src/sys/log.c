@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "sys/clock.h"
-#include "sys/file.h"
+#include "sys/files.h"
 #include "util/mem.h"
 
 /* A message is cut to this, so that the fields behind it still have room. */
@@ -304,7 +304,7 @@ static void write_to_file(enum log_level level, const struct log_field *fields,
 		put_escaped(&line, message);
 	put_fields(&line, fields);
 	end_line(&line);
-	if (file_write_all(sink.fd, str_make(line.bytes, line.len)) != 0)
+	if (files_write_all(sink.fd, str_make(line.bytes, line.len)) != 0)
 		atomic_fetch_add_explicit(&sink.lines_lost, 1, memory_order_relaxed);
 }
 

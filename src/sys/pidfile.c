@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sys/file.h"
+#include "sys/files.h"
 #include "util/mem.h"
 
 /* How often to try again when the file is removed under our hands, which a daemon does that ends in
@@ -78,7 +78,7 @@ int pidfile_create(struct pidfile *p, const char *path, struct buf *ret_error)
 		return -1;
 	status = ftruncate(fd, 0) == 0 ? 0 : -errno;
 	if (status == 0)
-		status = file_write_all(fd, str_make(text, (size_t)len));
+		status = files_write_all(fd, str_make(text, (size_t)len));
 	if (status != 0) {
 		/* Unlinked before the lock goes, or we might remove the file of another. */
 		unlink(path);

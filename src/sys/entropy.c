@@ -1,11 +1,11 @@
-#include "sys/random.h"
+#include "sys/entropy.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/types.h>
 
-void random_bytes(void *to, size_t len)
+void entropy_bytes(void *to, size_t len)
 {
 	unsigned char *at = to;
 
@@ -21,20 +21,20 @@ void random_bytes(void *to, size_t len)
 	}
 }
 
-uint64_t random_u64(void)
+uint64_t entropy_u64(void)
 {
 	uint64_t number;
 
-	random_bytes(&number, sizeof number);
+	entropy_bytes(&number, sizeof number);
 	return number;
 }
 
-void random_hex(char *to, size_t len)
+void entropy_hex(char *to, size_t len)
 {
 	static const char digits[] = "0123456789abcdef";
 
 	/* The bytes go into the back half, where no digit overwrites one that is still needed. */
-	random_bytes(to + len, len);
+	entropy_bytes(to + len, len);
 	for (size_t i = 0; i < len; i++) {
 		unsigned char byte = (unsigned char)to[len + i];
 

@@ -1,4 +1,4 @@
-#include "sys/file.h"
+#include "sys/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static int read_all(int fd, size_t max_bytes, struct buf *out)
 	}
 }
 
-int file_read(const char *path, size_t max_bytes, struct buf *out)
+int files_read(const char *path, size_t max_bytes, struct buf *out)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	size_t before = out->len;
@@ -53,7 +53,7 @@ int file_read(const char *path, size_t max_bytes, struct buf *out)
 	return status;
 }
 
-int file_write_all(int fd, struct qless_str data)
+int files_write_all(int fd, struct qless_str data)
 {
 	while (data.len != 0) {
 		ssize_t put = write(fd, data.ptr, data.len);
@@ -68,7 +68,7 @@ int file_write_all(int fd, struct qless_str data)
 	return 0;
 }
 
-int file_sync_dir(const char *dir)
+int files_sync_dir(const char *dir)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int status;
@@ -80,20 +80,20 @@ int file_sync_dir(const char *dir)
 	return status;
 }
 
-int file_sync_parent(const char *path)
+int files_sync_parent(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char dir[PATH_MAX];
 	size_t len;
 
 	if (slash == NULL)
-		return file_sync_dir(".");
+		return files_sync_dir(".");
 	len = slash != path ? (size_t)(slash - path) : 1;
 	if (len >= sizeof dir)
 		return -ENAMETOOLONG;
 	memcpy(dir, path, len);
 	dir[len] = '\0';
-	return file_sync_dir(dir);
+	return files_sync_dir(dir);
 }
 
 /* Make the new file look like the one it replaces, or give it `mode` if there is none. */
@@ -118,13 +118,13 @@ static int write_temporary(int fd, const char *path, struct qless_str data, mode
 	int status = copy_attributes(fd, path, mode);
 
 	if (status == 0)
-		status = file_write_all(fd, data);
+		status = files_write_all(fd, data);
 	if (status == 0 && fsync(fd) != 0)
 		status = -errno;
 	return status;
 }
 
-int file_replace(const char *path, struct qless_str data, mode_t mode)
+int files_replace(const char *path, struct qless_str data, mode_t mode)
 {
 	char target[PATH_MAX], temporary[PATH_MAX];
 	int fd, len, status;
@@ -150,5 +150,5 @@ int file_replace(const char *path, struct qless_str data, mode_t mode)
 		unlink(temporary);
 		return status;
 	}
-	return file_sync_parent(target);
+	return files_sync_parent(target);
 }

@@ -1,17 +1,17 @@
 /*
  * Randomness of the kernel: seeds and identities.
  */
-#ifndef SYS_RANDOM_H
-#define SYS_RANDOM_H
+#ifndef SYS_ENTROPY_H
+#define SYS_ENTROPY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 /* Ends the process if the kernel has none, which it always has. */
-void random_bytes(void *to, size_t len);
-uint64_t random_u64(void);
+void entropy_bytes(void *to, size_t len);
+uint64_t entropy_u64(void);
 
 /* `len` random bytes as 2 * len lowercase hex digits and a NUL. */
-void random_hex(char *to, size_t len);
+void entropy_hex(char *to, size_t len);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * Whole files. Functions return 0 or a negative errno.
  */
-#ifndef SYS_FILE_H
-#define SYS_FILE_H
+#ifndef SYS_FILES_H
+#define SYS_FILES_H
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -12,21 +12,21 @@
 
 /* Append what is in the file to `out`. -EFBIG, and nothing appended, if that is more than
  * `max_bytes`. */
-int file_read(const char *path, size_t max_bytes, struct buf *out);
+int files_read(const char *path, size_t max_bytes, struct buf *out);
 
 /* Write all of it, however often the kernel takes only a part. */
-int file_write_all(int fd, struct qless_str data);
+int files_write_all(int fd, struct qless_str data);
 
 /*
  * Replace the file's content: whoever opens the file sees the old or the new bytes, also after a
  * crash. Permissions and owner stay; a file that is not there yet gets `mode`. A symbolic link is
  * followed, not replaced.
  */
-int file_replace(const char *path, struct qless_str data, mode_t mode);
+int files_replace(const char *path, struct qless_str data, mode_t mode);
 
 /* Make names that were created, renamed or removed in the directory durable. */
-int file_sync_dir(const char *dir);
+int files_sync_dir(const char *dir);
 /* The same for the directory the file is in. */
-int file_sync_parent(const char *path);
+int files_sync_parent(const char *path);
 
 #endif
