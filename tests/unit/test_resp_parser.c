@@ -382,6 +382,9 @@ static void line_length_is_limited_wherever_the_line_was_cut(void)
 	READS("*xxxxxxxx\r\n", "!Protocol error: too big mbulk count string");
 	READS("*1\r\n$xxxxxxx\r\n", "!Protocol error: invalid bulk length");
 	READS("*1\r\n$xxxxxxxx\r\n", "!Protocol error: too big bulk count string");
+	limits.max_inline = 3;
+	READS("*1\r\n$10\r\n0123456789\r\n", "[10:0123456789]");
+	READS("*1\r\n$100\r\n", "!Protocol error: too big bulk count string");
 }
 
 static void request_length_is_limited(void)
