@@ -142,9 +142,23 @@ void resp_write_status(struct resp_writer *w, struct qless_str text)
 	write_text_line(w, '+', NULL, text);
 }
 
+/* The first word of an error: what clients branch on and statistics are kept by. */
+static void note_error(struct resp_writer *w, struct qless_str line)
+{
+	const char *blank = line.len != 0 ? memchr(line.ptr, ' ', line.len) : NULL;
+	size_t len = blank != NULL ? (size_t)(blank - line.ptr) : line.len;
+
+	if (len > RESP_ERROR_CODE_MAX)
+		len = RESP_ERROR_CODE_MAX;
+	memset(w->last_error, 0, sizeof w->last_error);
+	if (len != 0)
+		memcpy(w->last_error, line.ptr, len);
+	w->errors++;
+}
+
 void resp_write_error(struct resp_writer *w, const char *code, struct qless_str text)
 {
-	w->errors++;
+	note_error(w, str_from(code));
 	write_text_line(w, '-', code, text);
 }
 
@@ -161,7 +175,7 @@ void resp_write_errorf(struct resp_writer *w, const char *code, const char *form
 
 void resp_write_error_line(struct resp_writer *w, struct qless_str line)
 {
-	w->errors++;
+	note_error(w, line);
 	write_text_line(w, '-', NULL, line);
 }
 
