@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "util/mem.h"
+#include "util/num.h"
 
 /* What resp_request_trim() leaves: more than any ordinary request has. */
 #define KEEP_ARGS 256
@@ -203,36 +204,12 @@ static inline size_t read_short_header(const char *at, const char *end, uint32_t
 	return (size_t)(digit - at) + LINE_END_LEN;
 }
 
-/* One way to write each number: no plus, no leading zeros, no -0. */
-static bool parse_integer(const char *at, const char *end, int64_t *ret_value)
-{
-	bool negative = at < end && *at == '-';
-	int64_t value = 0;
-
-	if (negative)
-		at++;
-	if (at == end || (*at == '0' && (negative || end - at > 1)))
-		return false;
-	for (; at < end; at++) {
-		if (*at < '0' || *at > '9')
-			return false;
-		if (__builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_sub_overflow(value, *at - '0', &value))
-			return false;
-	}
-	/* Summed up below zero, where there is room for one more. */
-	if (!negative && __builtin_sub_overflow(0, value, &value))
-		return false;
-	*ret_value = value;
-	return true;
-}
-
 /* A header that is long, wrong or incomplete. */
 static enum resp_status read_any_header(struct resp_parser *p, const struct resp_limits *limits,
 					const char *base, size_t len, int64_t *ret_value)
 {
 	bool counting = p->state == IN_COUNT;
-	const char *start = base + p->pos;
+	const char *number = base + p->pos + 1;
 	const char *cr = find_line_end(p, '\r', limits->max_inline, base, len);
 
 	if (cr == NULL) {
@@ -242,7 +219,7 @@ static enum resp_status read_any_header(struct resp_parser *p, const struct resp
 	}
 	if (base + len - cr < LINE_END_LEN)
 		return RESP_NEED_MORE;
-	if (cr[1] != '\n' || !parse_integer(start + 1, cr, ret_value))
+	if (cr[1] != '\n' || !num_parse_i64(str_make(number, (size_t)(cr - number)), ret_value))
 		return fail(p, counting ? BAD_COUNT : BAD_LENGTH);
 	p->pos = (size_t)(cr - base) + LINE_END_LEN;
 	return RESP_REQUEST;
