@@ -180,10 +180,14 @@ void conn_free(struct conn *c)
 
 static bool over_limits(struct conn *c)
 {
+	/* What strangers are told is short. */
+	static const struct config_output_limit stranger = { .hard_bytes = SERVER_STRANGER_BYTES };
 	const struct config_output_limit *limit =
-		&c->server->config->output_limits
-			 .of[conn_class(c) == CONN_CLASS_PUBSUB ? CONFIG_CLIENT_PUBSUB
-								: CONFIG_CLIENT_NORMAL];
+		c->session.user == NULL
+			? &stranger
+			: &c->server->config->output_limits
+				   .of[conn_class(c) == CONN_CLASS_PUBSUB ? CONFIG_CLIENT_PUBSUB
+									  : CONFIG_CLIENT_NORMAL];
 	size_t pending = c->out.len;
 
 	if (limit->hard_bytes != 0 && pending > limit->hard_bytes)
