@@ -420,7 +420,7 @@ void qless_top_tags(struct qless *q, int64_t offset, int64_t count, struct qless
 void qless_tracked(struct qless *q, struct qless_list *ret_jids);
 /* *ret_new: it was not tracked before. QLESS_ENOJOB. */
 QLESS_CHECK int qless_track(struct qless *q, double now, struct qless_str jid, bool *ret_new);
-/* *ret_was: it was tracked. QLESS_ENOJOB if the jid is neither a job nor tracked. */
+/* *ret_was: it was tracked. The job need not exist any more. */
 QLESS_CHECK int qless_untrack(struct qless *q, double now, struct qless_str jid, bool *ret_was);
 
 /* ---- recurring jobs ---- */
