@@ -4,9 +4,9 @@
  * The entries belong to the caller, who embeds a struct hash_node in them; the table only links
  * them. No call but hash_done() and a whole iteration does work in proportion to the table: an
  * insertion splits at most one bucket, a removal merges at most two, and the buckets are in
- * segments that never move. What is copied as a whole is the list of the segments, 20 KiB at ten
- * million entries, and the only segment of a small table, 32 KiB at most. An empty table owns no
- * memory.
+ * segments that never move. What is copied as a whole now and then is the list of the segments,
+ * 32 KiB at ten million entries, and the only segment of a small table, which is no larger. A table
+ * that was never used owns no memory, and one that shrinks gives it back.
  *
  * The table does not notice two entries with one key: look before you insert.
  */
@@ -89,7 +89,7 @@ struct hash_node *hash_drain(struct hash *h, size_t max);
  *	struct hash_iter it;
  *	struct hash_node *node;
  *
- *	HASH_FOREACH (node, &it, &table)
+ *	HASH_FOREACH(node, &it, &table)
  *		...
  */
 struct hash_iter {

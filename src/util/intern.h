@@ -61,12 +61,7 @@ static inline struct qless_str intern_str(const struct intern *s)
 	return str_make(s->text, s->len);
 }
 
-/* Walk through all strings as HASH_FOREACH does. */
-#define INTERN_FOREACH(s, it, table)                                                \
-	for ((s) = intern_from_node(hash_first((it), &(table)->hash)); (s) != NULL; \
-	     (s) = intern_from_node(hash_next(it)))
-
-/* The string a node of the table's hash belongs to; NULL for NULL. */
+/* The string of a node of the table's hash, for walking through it with HASH_FOREACH. */
 struct intern *intern_from_node(struct hash_node *node);
 
 #endif
