@@ -17,6 +17,25 @@ static void write_pair(const char *name, struct qless_str value, void *arg)
 	(*count)++;
 }
 
+/* Directives of Redis that clients ask for, redis-benchmark among them, with what is the case here.
+ */
+static const struct fact {
+	const char *name;
+	const char *value;
+} facts[] = {
+	{ "appendonly", "no" },
+	{ "save", "" },
+};
+
+static bool matches_any(const struct call *call, const char *name)
+{
+	for (int i = 0; i < call->nargs; i++) {
+		if (str_glob_match(call->args[i], str_from(name), true))
+			return true;
+	}
+	return false;
+}
+
 void config_cmd_get(struct call *call)
 {
 	struct resp_deferred pairs;
@@ -24,6 +43,10 @@ void config_cmd_get(struct call *call)
 	void *arg[] = { call->reply, &count };
 
 	resp_deferred_begin(call->reply, &pairs);
+	for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+		if (matches_any(call, facts[i].name))
+			write_pair(facts[i].name, str_from(facts[i].value), arg);
+	}
 	config_get(server_of(call)->config, call->args, (size_t)call->nargs, write_pair, arg);
 	resp_deferred_end(call->reply, &pairs, RESP_MAP, count);
 }
