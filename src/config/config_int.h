@@ -19,7 +19,8 @@ const char *config_split(struct qless_str line, struct config_list *words);
 /* The word as it must stand in a file to be read as this again. */
 void config_quote(struct qless_str word, struct buf *out);
 
-/* For messages: with escapes, and a long one cut; then the same in quotes. */
+/* For messages: without control bytes; the same with a long one cut; and that in quotes. */
+void config_escape(struct qless_str word, struct buf *out);
 void config_escape_briefly(struct qless_str word, struct buf *out);
 void config_quote_briefly(struct qless_str word, struct buf *out);
 

@@ -8,7 +8,8 @@
 #include "config/config_int.h"
 #include "sys/files.h"
 
-/* A name with no more differences than this is taken for a slip of the fingers. */
+/* A name with no more differences than this is taken for a slip of the fingers, and of a short name
+ * at most a third may differ. */
 #define GUESS_MAX_DISTANCE 2
 #define GUESS_MAX_BYTES	   40
 
@@ -44,7 +45,8 @@ static size_t distance(struct qless_str a, struct qless_str b)
 /* The name most like this one, or NULL if none is like it. */
 static const char *guess_name(struct qless_str name)
 {
-	size_t best = GUESS_MAX_DISTANCE + 1;
+	size_t limit = name.len / 3 < GUESS_MAX_DISTANCE ? name.len / 3 : GUESS_MAX_DISTANCE;
+	size_t best = limit + 1;
 	const char *guess = NULL;
 
 	if (name.len > GUESS_MAX_BYTES)
@@ -83,6 +85,13 @@ static int set_directive(struct config *cfg, struct qless_str name,
 static int parse_lines(struct config *cfg, const char *path, struct qless_str text, int depth,
 		       struct buf *ret_error);
 
+/* Paths may come from a file, and with them any byte. */
+static void append_unreadable(const char *path, int status, struct buf *ret_error)
+{
+	config_escape(str_from(path), ret_error);
+	buf_printf(ret_error, ": cannot read the file: %s", strerror(-status));
+}
+
 static int include_file(struct config *cfg, const char *path, int depth, struct buf *ret_error)
 {
 	struct buf text = BUF_INIT(CONFIG_FILE_MAX_BYTES);
@@ -91,7 +100,7 @@ static int include_file(struct config *cfg, const char *path, int depth, struct 
 	if (status == 0)
 		status = parse_lines(cfg, path, buf_str(&text), depth, ret_error);
 	else
-		buf_printf(ret_error, "%s: cannot read the file: %s", path, strerror(-status));
+		append_unreadable(path, status, ret_error);
 	buf_done(&text);
 	return status == 0 ? 0 : -1;
 }
@@ -167,7 +176,8 @@ static int parse_lines(struct config *cfg, const char *path, struct qless_str te
 		status = parse_line(cfg, path, line, depth, &why);
 	}
 	if (status != 0) {
-		buf_printf(ret_error, "%s:%zu: ", path, number);
+		config_escape(str_from(path), ret_error);
+		buf_printf(ret_error, ":%zu: ", number);
 		buf_append_str(ret_error, buf_str(&why));
 	}
 	buf_done(&why);

@@ -413,9 +413,24 @@ static void append_output_limit(const struct config_output_limits *limits, size_
 	buf_printf(out, " %" PRId64, limit->soft_s);
 }
 
-/* A value that takes one line. */
-static void append_single(const struct config *cfg, enum config_opt opt, enum style style,
-			  struct buf *out)
+/* How many lines of a file the value takes. */
+static size_t count_lines(const struct config *cfg, enum config_opt opt)
+{
+	const struct config_lines *lines;
+
+	switch (config_options[opt].type) {
+	case CONFIG_TYPE_LINES:
+		lines = const_field_of(cfg, opt);
+		return lines->count;
+	case CONFIG_TYPE_OUTPUT_LIMITS:
+		return CONFIG_CLIENT_CLASSES;
+	default:
+		return 1;
+	}
+}
+
+static void append_line(const struct config *cfg, enum config_opt opt, size_t line,
+			enum style style, struct buf *out)
 {
 	const struct config_option *option = &config_options[opt];
 	const void *field = const_field_of(cfg, opt);
@@ -450,43 +465,10 @@ static void append_single(const struct config *cfg, enum config_opt opt, enum st
 		append_list(field, style, out);
 		break;
 	case CONFIG_TYPE_LINES:
-	case CONFIG_TYPE_OUTPUT_LIMITS:
-		assert(!"a value of many lines");
-		break;
-	}
-}
-
-/* How many lines of a file the value takes. */
-static size_t count_lines(const struct config *cfg, enum config_opt opt)
-{
-	const struct config_lines *lines;
-
-	switch (config_options[opt].type) {
-	case CONFIG_TYPE_LINES:
-		lines = const_field_of(cfg, opt);
-		return lines->count;
-	case CONFIG_TYPE_OUTPUT_LIMITS:
-		return CONFIG_CLIENT_CLASSES;
-	default:
-		return 1;
-	}
-}
-
-static void append_line(const struct config *cfg, enum config_opt opt, size_t line,
-			enum style style, struct buf *out)
-{
-	const struct config_lines *lines;
-
-	switch (config_options[opt].type) {
-	case CONFIG_TYPE_LINES:
-		lines = const_field_of(cfg, opt);
-		append_list(&lines->of[line], style, out);
+		append_list(&((const struct config_lines *)field)->of[line], style, out);
 		break;
 	case CONFIG_TYPE_OUTPUT_LIMITS:
-		append_output_limit(const_field_of(cfg, opt), line, style, out);
-		break;
-	default:
-		append_single(cfg, opt, style, out);
+		append_output_limit(field, line, style, out);
 		break;
 	}
 }

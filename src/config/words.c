@@ -174,7 +174,7 @@ static void append_escaped(char c, struct buf *out)
 	}
 }
 
-static void append_all_escaped(struct qless_str word, struct buf *out)
+void config_escape(struct qless_str word, struct buf *out)
 {
 	for (size_t i = 0; i < word.len; i++)
 		append_escaped(word.ptr[i], out);
@@ -191,7 +191,7 @@ void config_quote(struct qless_str word, struct buf *out)
 		return;
 	}
 	buf_append_char(out, '"');
-	append_all_escaped(word, out);
+	config_escape(word, out);
 	buf_append_char(out, '"');
 }
 
@@ -199,7 +199,7 @@ void config_escape_briefly(struct qless_str word, struct buf *out)
 {
 	bool is_cut = word.len > BRIEF_BYTES;
 
-	append_all_escaped(is_cut ? str_make(word.ptr, BRIEF_BYTES) : word, out);
+	config_escape(is_cut ? str_make(word.ptr, BRIEF_BYTES) : word, out);
 	if (is_cut)
 		buf_append_str(out, STR("..."));
 }

@@ -483,6 +483,7 @@ enum resp_status resp_parse(struct resp_parser *p, const struct resp_limits *lim
 {
 	enum resp_status status = RESP_REQUEST;
 
+	assert(p->pos <= len || p->state == IN_ERROR); /* bytes do not go away again */
 	ret_request->argc = 0;
 	if (p->state == AT_START) {
 		if (len == 0)

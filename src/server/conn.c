@@ -178,12 +178,22 @@ void conn_free(struct conn *c)
  * Output
  */
 
+static const struct config_output_limit *output_limit_of(const struct conn *c)
+{
+	/* What strangers are told is short. */
+	static const struct config_output_limit stranger = { .hard_bytes = SERVER_STRANGER_BYTES };
+	const struct config_output_limits *limits = &c->server->config->output_limits;
+
+	if (c->session.user == NULL)
+		return &stranger;
+	if (conn_class(c) == CONN_CLASS_PUBSUB)
+		return &limits->of[CONFIG_CLIENT_PUBSUB];
+	return &limits->of[CONFIG_CLIENT_NORMAL];
+}
+
 static bool over_limits(struct conn *c)
 {
-	const struct config_output_limit *limit =
-		&c->server->config->output_limits
-			 .of[conn_class(c) == CONN_CLASS_PUBSUB ? CONFIG_CLIENT_PUBSUB
-								: CONFIG_CLIENT_NORMAL];
+	const struct config_output_limit *limit = output_limit_of(c);
 	size_t pending = c->out.len;
 
 	if (limit->hard_bytes != 0 && pending > limit->hard_bytes)

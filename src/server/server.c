@@ -75,7 +75,7 @@ void server_apply_config(struct server *s)
 	s->unauth_limits = s->limits;
 	s->unauth_limits.unauthenticated = true;
 
-	s->output_check_bytes = SIZE_MAX;
+	s->output_check_bytes = SERVER_STRANGER_BYTES;
 	for (int i = 0; i < CONFIG_CLIENT_CLASSES; i++) {
 		const struct config_output_limit *limit = &config->output_limits.of[i];
 

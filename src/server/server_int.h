@@ -31,6 +31,8 @@ struct txn;
 #define SERVER_READ_BYTES ((size_t)64 * 1024)
 /* Bytes written to a connection in one go, so that a long reply leaves room for others. */
 #define SERVER_WRITE_BYTES ((size_t)1024 * 1024)
+/* Unsent output at which a connection that has not authenticated is closed. */
+#define SERVER_STRANGER_BYTES ((size_t)64 * 1024)
 /* Chunks of output kept for reuse. */
 #define SERVER_SPARE_CHUNKS 256
 /* A connection that is to be closed when its output has left gets this long. */

@@ -92,7 +92,7 @@ static uintptr_t program_counter(const void *context)
 
 static void report_head(int number, const siginfo_t *info, const void *context)
 {
-	out("=== ");
+	out("=== qlessd ");
 	out(crash.version);
 	out(" crashed: ");
 	out(signal_name(number));

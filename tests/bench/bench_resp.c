@@ -118,10 +118,9 @@ static void bench_write(const char *what, void (*write)(struct resp_writer *))
 	chunk_pool_done(&pool);
 }
 
-#define TEN "0123456789"
-#define SET                                                                                        \
-	"*3\r\n$3\r\nSET\r\n$6\r\nkey:42\r\n$100\r\n" TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "\r" \
-											      "\n"
+#define TEN	"0123456789"
+#define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+#define SET	"*3\r\n$3\r\nSET\r\n$6\r\nkey:42\r\n$100\r\n" HUNDRED "\r\n"
 
 int main(void)
 {
