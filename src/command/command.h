@@ -1,0 +1,145 @@
+/*
+ * Commands as data.
+ *
+ * A command is a row of commands.def: its name, its handler, how many arguments it takes, what it
+ * may do. Dispatch, COMMAND and its documentation, permissions, HELP texts and statistics are all
+ * derived from the rows.
+ *
+ * A handler runs one command: it decodes its arguments and writes exactly one reply. Handlers that
+ * need no more than the session, the tables and the engine live in this layer; those that deal with
+ * connections or configuration live in server/, where the rows become a table because every handler
+ * is visible there.
+ */
+#ifndef COMMAND_COMMAND_H
+#define COMMAND_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/str.h"
+
+struct acl;
+struct call;
+struct databases;
+struct command_table;
+struct resp_writer;
+struct session;
+struct user;
+
+typedef void command_handler(struct call *call);
+
+/* What a command is and does, as far as the server has to know before or after running it. */
+enum command_flag {
+	CMD_WRITE = 1 << 0,	  /* may change the state of the engine */
+	CMD_READ = 1 << 1,	  /* looks at the state of the engine */
+	CMD_FAST = 1 << 2,	  /* takes constant or logarithmic time */
+	CMD_ADMIN = 1 << 3,	  /* for operators */
+	CMD_PUBSUB = 1 << 4,	  /* deals with channels */
+	CMD_NO_AUTH = 1 << 5,	  /* runs before the connection has authenticated */
+	CMD_NO_MULTI = 1 << 6,	  /* refused between MULTI and EXEC */
+	CMD_TXN = 1 << 7,	  /* runs at once even between MULTI and EXEC */
+	CMD_SUBSCRIBED = 1 << 8,  /* allowed to a RESP2 connection that is subscribed */
+	CMD_LOADING = 1 << 9,	  /* runs while the state is being loaded */
+	CMD_STALE = 1 << 10,	  /* runs whatever the state of the log is */
+	CMD_NO_MONITOR = 1 << 11, /* not shown to MONITOR */
+	CMD_SECRET = 1 << 12,	  /* its arguments are not written to the slow log */
+	CMD_BLOCKING = 1 << 13,	  /* may wait */
+	CMD_CONTAINER = 1 << 14,  /* has subcommands; callable by itself if it has a handler */
+	CMD_NO_PAUSE = 1 << 15,	  /* runs during CLIENT PAUSE ALL */
+};
+
+/* Categories of permissions: bit, and the name behind the @. */
+#define COMMAND_CATEGORIES(X)             \
+	X(CAT_KEYSPACE, "keyspace")       \
+	X(CAT_READ, "read")               \
+	X(CAT_WRITE, "write")             \
+	X(CAT_QLESS, "qless")             \
+	X(CAT_PUBSUB, "pubsub")           \
+	X(CAT_ADMIN, "admin")             \
+	X(CAT_FAST, "fast")               \
+	X(CAT_SLOW, "slow")               \
+	X(CAT_BLOCKING, "blocking")       \
+	X(CAT_DANGEROUS, "dangerous")     \
+	X(CAT_CONNECTION, "connection")   \
+	X(CAT_TRANSACTION, "transaction") \
+	X(CAT_SCRIPTING, "scripting")
+
+enum command_category_bit {
+#define X(bit, name) bit##_BIT,
+	COMMAND_CATEGORIES(X)
+#undef X
+		COMMAND_CATEGORY_COUNT
+};
+
+enum command_category {
+#define X(bit, name) bit = 1 << bit##_BIT,
+	COMMAND_CATEGORIES(X)
+#undef X
+};
+
+#define COMMAND_ANY_ARGS (-1)
+/* Ids of jobs made here: so many hexadecimal digits. */
+#define COMMAND_JID_BYTES 32
+
+/* No more than this of anything a client sent is repeated in an error. */
+#define COMMAND_QUOTED_MAX 128
+
+static inline struct qless_str command_quote(struct qless_str sent)
+{
+	return str_make(sent.ptr, sent.len < COMMAND_QUOTED_MAX ? sent.len : COMMAND_QUOTED_MAX);
+}
+
+struct command {
+	const char *name;	  /* lower case; a subcommand is "parent|name" */
+	command_handler *handler; /* NULL for a container that needs a subcommand */
+	int min_args;		  /* arguments behind the name, and behind that of the subcommand */
+	int max_args;		  /* or COMMAND_ANY_ARGS */
+	unsigned flags;		  /* enum command_flag */
+	unsigned categories; /* enum command_category, without those that follow from the flags */
+	const char *group;   /* as in the documentation: "connection", "server", "pubsub" ... */
+	const char *since;
+	const char *arguments; /* a synopsis, "[X]" optional, "..." repeated, "a|b" one of */
+	const char *summary;
+	const char *complexity;
+};
+
+/* What handlers of this layer may reach besides the session. */
+struct command_env {
+	const struct command_table *table;
+	struct acl *acl;
+	/* Called before a user is deleted: no session may refer to the user any more when this
+	 * returns, and those that did are to be ended. May be NULL. */
+	void (*user_gone)(void *arg, const struct user *user);
+	void *user_gone_arg;
+	struct databases *databases;
+	/* The time of a native command, in seconds: later than that of any before. */
+	double (*now)(void *arg);
+	/* An id for a new job that nobody can guess and no job has had. */
+	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
+	void *arg; /* of the two */
+};
+
+/* One command while it runs. */
+struct call {
+	const struct command *cmd;
+	const struct qless_str *argv; /* as sent, the name at 0 */
+	int argc;
+	const struct qless_str *args; /* behind the name and the subcommand */
+	int nargs;
+	struct resp_writer *reply;
+	struct session *session;
+	const struct command_env *env;
+};
+
+/* Who asks: the part of a connection that commands see. */
+struct session {
+	uint64_t id;
+	const struct user *user; /* NULL until it has authenticated */
+	unsigned db;
+	int proto;	       /* 2 or 3 */
+	bool subscribed;       /* to any channel or pattern */
+	struct qless_str peer; /* its address, for messages */
+};
+
+#endif

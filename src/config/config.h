@@ -1,0 +1,220 @@
+/*
+ * The configuration: qlessd.conf, the command line, CONFIG GET, SET and REWRITE.
+ *
+ * All directives are rows of options.def. A struct config is plain data with typed fields that
+ * anyone may read; only the functions here write it. There are no globals.
+ *
+ * Functions that can fail return 0 or -1 and then append one line, without a newline, to
+ * `ret_error`; a failed call leaves the configuration as it was.
+ *
+ * A file has one `directive value ...` a line. Words may be quoted: in "..." a backslash begins
+ * \n \r \t \b \a \xHH or takes the next byte literally, in '...' only \' is special. A line whose
+ * first byte other than blanks is `#` is a comment. `include path` reads another file in this
+ * place, its path being relative to the file with the line. A directive that comes again replaces
+ * what was said before, except `user`, whose lines add up.
+ */
+#ifndef CONFIG_CONFIG_H
+#define CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "util/buf.h"
+#include "util/str.h"
+
+#define CONFIG_FILE_MAX_BYTES	 ((size_t)4 * 1024 * 1024)
+#define CONFIG_VALUE_MAX_BYTES	 ((size_t)32 * 1024) /* of one directive, all words together */
+#define CONFIG_VALUE_MAX_WORDS	 1024
+#define CONFIG_INCLUDE_MAX_DEPTH 8
+
+/* enable-debug-command. */
+enum config_access {
+	CONFIG_ACCESS_NO,
+	CONFIG_ACCESS_LOCAL,
+	CONFIG_ACCESS_YES,
+};
+
+enum config_supervised {
+	CONFIG_SUPERVISED_NO,
+	CONFIG_SUPERVISED_SYSTEMD,
+	CONFIG_SUPERVISED_AUTO,
+};
+
+/* The classes of client-output-buffer-limit. */
+enum config_client_class {
+	CONFIG_CLIENT_NORMAL,
+	CONFIG_CLIENT_PUBSUB,
+	CONFIG_CLIENT_CLASSES,
+};
+
+/* Zero bytes is no limit. */
+struct config_output_limit {
+	size_t hard_bytes;
+	size_t soft_bytes;
+	int64_t soft_s;
+};
+
+struct config_output_limits {
+	struct config_output_limit of[CONFIG_CLIENT_CLASSES];
+};
+
+struct config_list {
+	char **words; /* each ends with NUL and holds none */
+	size_t count;
+};
+
+/* The lines of a directive that may come many times, without the directive's name. A line of `user`
+ * is the user's name and then its rules: what ACL SETUSER takes. */
+struct config_lines {
+	struct config_list *of;
+	size_t count;
+};
+
+/* What a row's type is in C. Strings and paths are never NULL. */
+#define CONFIG_FIELD_BOOL	   bool
+#define CONFIG_FIELD_INT	   int
+#define CONFIG_FIELD_COUNT	   size_t
+#define CONFIG_FIELD_BYTES	   size_t
+#define CONFIG_FIELD_DURATION	   int64_t
+#define CONFIG_FIELD_MODE	   mode_t
+#define CONFIG_FIELD_ENUM	   int
+#define CONFIG_FIELD_STRING	   char *
+#define CONFIG_FIELD_PATH	   char *
+#define CONFIG_FIELD_LIST	   struct config_list
+#define CONFIG_FIELD_LINES	   struct config_lines
+#define CONFIG_FIELD_OUTPUT_LIMITS struct config_output_limits
+
+/* Enumerations: loglevel is an enum log_level, log_format an enum log_format (sys/log.h),
+ * syslog_facility a LOG_... of <syslog.h>, the others are of the types above. */
+struct config {
+#define OPTION(name, type, field, def, bounds, flags, help) CONFIG_FIELD_##type field;
+#include "config/options.def"
+#undef OPTION
+};
+
+/* The number of each directive: CONFIG_OPT_<field>. */
+enum config_opt {
+#define OPTION(name, type, field, def, bounds, flags, help) CONFIG_OPT_##field,
+#include "config/options.def"
+#undef OPTION
+	CONFIG_OPT_COUNT,
+};
+
+enum config_type {
+	CONFIG_TYPE_BOOL,
+	CONFIG_TYPE_INT,
+	CONFIG_TYPE_COUNT,
+	CONFIG_TYPE_BYTES,
+	CONFIG_TYPE_DURATION,
+	CONFIG_TYPE_MODE,
+	CONFIG_TYPE_ENUM,
+	CONFIG_TYPE_STRING,
+	CONFIG_TYPE_PATH,
+	CONFIG_TYPE_LIST,
+	CONFIG_TYPE_LINES,
+	CONFIG_TYPE_OUTPUT_LIMITS,
+};
+
+enum config_flags {
+	CONFIG_FLAG_FIXED = 0,
+	CONFIG_FLAG_RELOADABLE = 1 << 0,
+	CONFIG_FLAG_SECRET = 1 << 1,
+	CONFIG_FLAG_HIDDEN = 1 << 2,
+};
+
+struct config_choice {
+	const char *name; /* NULL ends the list */
+	int value;
+};
+
+/* One row of options.def. */
+struct config_option {
+	const char *name;
+	enum config_type type;
+	size_t offset; /* of the field in struct config */
+	const char *def;
+	int64_t min, max; /* both 0: any value of the type */
+	const struct config_choice *choices;
+	unsigned flags;
+	const char *help;
+};
+
+/* Indexed by enum config_opt. */
+extern const struct config_option config_options[CONFIG_OPT_COUNT];
+
+/* NULL if there is none. Case is ignored. */
+const struct config_option *config_option_find(struct qless_str name);
+
+/* The defaults. */
+void config_init(struct config *cfg);
+void config_done(struct config *cfg);
+
+/* Take `flag`, such as "--version", out of the arguments of main() wherever it stands; false if it
+ * is not there. A value never begins with `--`, so what is left still means the same. */
+bool config_args_take_flag(int *argc, char **argv, const char *flag);
+
+/* Take the name of the configuration file out of the arguments of main(): the first one, if it is
+ * not a directive. NULL if there is none. */
+const char *config_args_take_file(int *argc, char **argv);
+
+/* What is left then, from argv[1] on: `--directive value ...`, the values going up to the next
+ * word that begins with `--`. */
+int config_parse_args(struct config *cfg, int argc, char *const *argv, struct buf *ret_error);
+
+int config_parse_file(struct config *cfg, const char *path, struct buf *ret_error);
+
+/* Like a file of that path with this text. */
+int config_parse_text(struct config *cfg, const char *path, struct qless_str text,
+		      struct buf *ret_error);
+
+/* The rules between directives, such as that there is something to listen on. To be called when
+ * file and arguments are read; config_set_many() does it by itself. */
+int config_check(const struct config *cfg, struct buf *ret_error);
+
+/* The value as CONFIG GET shows it. */
+void config_format(const struct config *cfg, enum config_opt opt, struct buf *out);
+
+/* The line or lines of a file that give the value, each with a newline. */
+void config_format_lines(const struct config *cfg, enum config_opt opt, struct buf *out);
+
+/* Call `visit` in the table's order, once for each directive that matches one of the globs. Case is
+ * ignored. The value is good during the call. */
+typedef void (*config_visit_fn)(const char *name, struct qless_str value, void *arg);
+void config_get(const struct config *cfg, const struct qless_str *patterns, size_t count,
+		config_visit_fn visit, void *arg);
+
+struct config_changes {
+	bool of[CONFIG_OPT_COUNT];
+	size_t count;
+};
+
+/* Make the changes take effect in the rest of the program. `now` is what will be in force if this
+ * returns 0. Returns -1 with a reason in `ret_error` to refuse all of them, after undoing what it
+ * did. */
+typedef int (*config_apply_fn)(const struct config *was, const struct config *now,
+			       const struct config_changes *changes, struct buf *ret_error,
+			       void *arg);
+
+/* CONFIG SET: `words` is `count` pairs of name and value. All are checked first, then `apply` (may
+ * be NULL) is called if a value changes, then all are set: all or nothing. The error is the reply
+ * of Redis without its leading "ERR ". */
+int config_set_many(struct config *cfg, const struct qless_str *words, size_t count,
+		    config_apply_fn apply, void *arg, struct buf *ret_error);
+
+/* Replace the `user` lines, as CONFIG REWRITE needs when ACL commands changed the users. Copies. */
+void config_set_users(struct config *cfg, const struct config_lines *users);
+
+/*
+ * Write what is in force back to the file, which is replaced as a whole or not at all.
+ *
+ * A directive for which the file already gives the value in force keeps its lines as they are.
+ * Where it does not, the last line is changed in place, or a line is added at the end under
+ * CONFIG_REWRITE_MARKER. Comments and order stay. A file that is missing is created; one with
+ * errors is not touched.
+ */
+#define CONFIG_REWRITE_MARKER "# Written by CONFIG REWRITE"
+int config_rewrite(const struct config *cfg, const char *path, struct buf *ret_error);
+
+#endif

@@ -1,0 +1,209 @@
+/*
+ * The ends of jobs: completion, for good or on to another queue, purging of old completed jobs, and
+ * cancelling.
+ */
+#include "engine/engine_int.h"
+
+static int check_owner(struct qless *q, const struct qless_complete *complete,
+		       const struct qless_job *job)
+{
+	if (job == NULL)
+		return engine_fail(q, QLESS_ENOJOB, "Complete(): Job %S does not exist",
+				   complete->jid);
+	if (job->state != QLESS_RUNNING)
+		return engine_fail(q, QLESS_ENOTRUNNING,
+				   "Complete(): Job %S is not currently running: %S",
+				   complete->jid, qless_state_text(job->state));
+	if (!str_equal(intern_str(job->worker), complete->worker))
+		return engine_fail(q, QLESS_ENOTOWNER,
+				   "Complete(): Job %S has been handed out to another worker: %S",
+				   complete->jid, intern_str(job->worker));
+	if (!str_equal(queue_name(job->queue), complete->queue))
+		return engine_fail(q, QLESS_EWRONGQUEUE,
+				   "Complete(): Job %S running in another queue: %S",
+				   complete->jid, queue_name(job->queue));
+	return 0;
+}
+
+/* On into the next queue. */
+static enum qless_state advance(struct qless *q, struct qless_job *job, double now,
+				const struct qless_complete *complete)
+{
+	struct queue *next = queue_need(q, *complete->next);
+
+	event_advanced(q, job_jid(job), complete->queue, *complete->next);
+	history_append_put(q, &job->history, now, next);
+	queue_know(q, next, now);
+	job_set_queue(q, job, next);
+	/* A job that depends on itself must look like one that is not complete. */
+	job->state = QLESS_WAITING;
+	depends_add(q, job, complete->depends, complete->depend_count);
+	if (depends_is_open(job)) {
+		job_enter_depends(q, job, now);
+		if (complete->delay > 0)
+			job_set_due(job, finite_add(now, complete->delay));
+	} else if (complete->delay > 0) {
+		job_enter_scheduled(q, job, finite_add(now, complete->delay));
+	} else {
+		job_enter_work(q, job, now);
+	}
+	return job->state;
+}
+
+/* Purge the oldest completed jobs: those older than the option jobs-history says, then those in
+ * excess of jobs-history-count; a negative count of -n purges the n oldest. */
+static void purge(struct qless *q, double now)
+{
+	double oldest = now - q->settings.jobs_history;
+	double keep = q->settings.jobs_history_count;
+	struct skipnode *node = skiplist_first_ge(&q->completed, 0);
+	int left = ENGINE_PURGE_MAX;
+	double excess;
+
+	while (left > 0 && node != NULL && node->score <= oldest) {
+		struct qless_job *job = job_from_node(node);
+
+		node = skiplist_next(node);
+		job_unlink(q, job);
+		left--;
+	}
+	excess = keep >= 0 ? (double)skiplist_count(&q->completed) - keep : -keep;
+	node = skiplist_first(&q->completed);
+	for (; left > 0 && excess >= 1 && node != NULL; left--, excess--) {
+		struct qless_job *job = job_from_node(node);
+
+		node = skiplist_next(node);
+		job_unlink(q, job);
+	}
+}
+
+/* For good. The job may be gone afterwards. */
+static enum qless_state finish(struct qless *q, struct qless_job *job, double now)
+{
+	event_completed(q, job_jid(job), queue_name(job->queue));
+	job_set_queue(q, job, NULL);
+	job->state = QLESS_COMPLETE;
+	skiplist_insert(&q->completed, &job->node, now);
+	depends_satisfy(q, job, now);
+	purge(q, now);
+	return QLESS_COMPLETE;
+}
+
+int qless_complete(struct qless *q, double now, const struct qless_complete *complete,
+		   enum qless_state *ret_state)
+{
+	struct qless_job *job;
+	int rc;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (!engine_check_text(q, complete->data) ||
+	    (complete->next != NULL && !engine_check_names(q, complete->next, 1)))
+		return QLESS_ELIMIT;
+	if (!isfinite(complete->delay))
+		return engine_fail(q, QLESS_EBADARG, "Complete(): Arg \"delay\" not a number: %g",
+				   complete->delay);
+	job = job_find(q, complete->jid);
+	rc = check_owner(q, complete, job);
+	if (rc < 0)
+		return rc;
+
+	history_append_plain(q, &job->history, now, QLESS_EVENT_DONE);
+	job_set_data(q, job, complete->data);
+	job_leave_list(q, job);
+	stats_record_run(q, job->queue, now, now - job->time);
+	job->time = now;
+	job_drop_holding(q, job);
+	event_tracked(q, job, "ql:completed");
+	job_set_worker(q, job, NULL);
+	job_clear_failure(q, job);
+	job->flags |= JOB_FAILURE_CLEARED;
+	job->flags &= (uint8_t)~JOB_GRACE;
+	job_set_due(job, NAN);
+	job->expires = 0;
+	job->remaining = job->retries;
+	*ret_state = complete->next != NULL ? advance(q, job, now, complete) :
+					      finish(q, job, now);
+	engine_changed(q);
+	return 0;
+}
+
+/* Everything that depends on one of the jobs is among them. Jobs are marked meanwhile. */
+static int check_cancel(struct qless *q, const struct qless_str *jids, size_t count)
+{
+	struct qless_str dependent;
+	const void *cursor;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct qless_job *job = job_find(q, jids[i]);
+
+		cursor = NULL;
+		while (job != NULL && qless_job_next_dependent(job, &cursor, &dependent)) {
+			if (!(job_find(q, dependent)->flags & JOB_CHOSEN))
+				return engine_fail(q, QLESS_EDEPENDENTS,
+						   "Cancel(): %S is a dependency of %S but is not "
+						   "mentioned to be canceled",
+						   jids[i], dependent);
+		}
+	}
+	return 0;
+}
+
+static void choose(struct qless *q, const struct qless_str *jids, size_t count, bool chosen)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		struct qless_job *job = job_find(q, jids[i]);
+
+		if (job == NULL)
+			continue;
+		if (chosen)
+			job->flags |= JOB_CHOSEN;
+		else
+			job->flags &= (uint8_t)~JOB_CHOSEN;
+	}
+}
+
+static void cancel(struct qless *q, struct qless_job *job)
+{
+	struct qless_str queue = queue_name(job->queue);
+	struct qless_str worker = job->worker != NULL ? intern_str(job->worker) : STR("");
+
+	event_canceled(q, job_jid(job), &queue, &worker);
+	if (worker.len > 0)
+		job_drop_holding(q, job);
+	if (job->state == QLESS_FAILED)
+		job_forgive(q, job);
+	event_tracked(q, job, "ql:canceled");
+	job_unlink(q, job);
+	engine_changed(q);
+}
+
+int qless_cancel(struct qless *q, double now, const struct qless_str *jids, size_t count)
+{
+	size_t i;
+	int rc;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	choose(q, jids, count, true);
+	rc = check_cancel(q, jids, count);
+	choose(q, jids, count, false);
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < count; i++) {
+		struct qless_job *job = job_find(q, jids[i]);
+
+		if (job != NULL) {
+			if (job->state != QLESS_COMPLETE)
+				cancel(q, job);
+			continue;
+		}
+		event_canceled(q, jids[i], NULL, NULL);
+		if (tracked_find(q, jids[i]) != NULL)
+			event_jid(q, "ql:canceled", jids[i]);
+	}
+	return 0;
+}

@@ -1,0 +1,294 @@
+/*
+ * Dependencies: jobs that wait for others to be complete.
+ *
+ * A dependency is a pair of edges, one in the list of each job, so that it is found from either side
+ * in O(log n). A job has dependencies if and only if it is in the state depends; a completed job has
+ * no edges at all.
+ */
+#include "engine/engine_int.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "util/mem.h"
+
+static struct edge *edge_from_node(const struct skipnode *node)
+{
+	return container_of((struct skipnode *)(uintptr_t)node, struct edge, node);
+}
+
+static struct qless_str edge_member(const struct skipnode *node)
+{
+	return job_jid(container_of(node, const struct edge, node)->job);
+}
+
+static struct edge *edge_new(struct qless *q, struct qless_job *to)
+{
+	unsigned height = engine_draw_height(q);
+	struct edge *edge = mem_alloc(offsetof(struct edge, node) + skipnode_size(height));
+
+	skipnode_init(&edge->node, height);
+	edge->job = to;
+	return edge;
+}
+
+static void edge_insert(struct skiplist **list, struct edge *edge)
+{
+	if (*list == NULL) {
+		*list = mem_alloc(sizeof(**list));
+		skiplist_init(*list, edge_member);
+	}
+	skiplist_insert(*list, &edge->node, 0);
+}
+
+static void edge_remove(struct skiplist **list, struct edge *edge)
+{
+	skiplist_remove(*list, &edge->node);
+	free(edge);
+	if (skiplist_count(*list) > 0)
+		return;
+	skiplist_done(*list);
+	free(*list);
+	*list = NULL;
+}
+
+static const struct skiplist *dependencies_of(const struct qless_job *job)
+{
+	return job->extra != NULL ? job->extra->dependencies : NULL;
+}
+
+static const struct skiplist *dependents_of(const struct qless_job *job)
+{
+	return job->extra != NULL ? job->extra->dependents : NULL;
+}
+
+static void link_jobs(struct qless *q, struct qless_job *job, struct qless_job *on)
+{
+	struct edge *edge = edge_new(q, on);
+	struct edge *twin = edge_new(q, job);
+
+	edge->twin = twin;
+	twin->twin = edge;
+	edge_insert(&job_need_extra(job)->dependencies, edge);
+	edge_insert(&job_need_extra(on)->dependents, twin);
+	engine_changed(q);
+}
+
+/* `edge` is in the dependencies of `job`. */
+static void unlink_jobs(struct qless *q, struct qless_job *job, struct edge *edge)
+{
+	struct qless_job *on = edge->job;
+
+	edge_remove(&on->extra->dependents, edge->twin);
+	edge_remove(&job->extra->dependencies, edge);
+	job_release_extra(on);
+	if (on != job)
+		job_release_extra(job);
+	engine_changed(q);
+}
+
+static struct edge *find_dependency(const struct qless_job *job, struct qless_str jid)
+{
+	const struct skiplist *list = dependencies_of(job);
+	struct skipnode *node = list != NULL ? skiplist_find(list, 0, jid) : NULL;
+
+	return node != NULL ? edge_from_node(node) : NULL;
+}
+
+bool depends_is_open(const struct qless_job *job)
+{
+	return dependencies_of(job) != NULL;
+}
+
+void depends_add(struct qless *q, struct qless_job *job, const struct qless_str *jids,
+		 size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		struct qless_job *on = job_find(q, jids[i]);
+
+		if (on != NULL && on->state != QLESS_COMPLETE &&
+		    find_dependency(job, jids[i]) == NULL)
+			link_jobs(q, job, on);
+	}
+}
+
+bool depends_any_open(const struct qless *q, const struct qless_str *jids, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct qless_job *on = job_find(q, jids[i]);
+
+		if (on != NULL && on->state != QLESS_COMPLETE)
+			return true;
+	}
+	return false;
+}
+
+void depends_drop_all(struct qless *q, struct qless_job *job)
+{
+	const struct skiplist *list;
+
+	while ((list = dependencies_of(job)) != NULL)
+		unlink_jobs(q, job, edge_from_node(skiplist_first(list)));
+}
+
+void depends_keep_only(struct qless *q, struct qless_job *job, const struct qless_str *jids,
+		       size_t count)
+{
+	const struct skiplist *list = dependencies_of(job);
+	struct skipnode *node;
+	size_t i;
+
+	if (list == NULL)
+		return;
+	for (i = 0; i < count; i++) {
+		struct edge *edge = find_dependency(job, jids[i]);
+
+		if (edge != NULL)
+			edge->node.aux = 1;
+	}
+	node = skiplist_first(list);
+	while (node != NULL) {
+		struct edge *edge = edge_from_node(node);
+
+		node = skiplist_next(node);
+		if (edge->node.aux == 0)
+			unlink_jobs(q, job, edge);
+		else
+			edge->node.aux = 0;
+	}
+}
+
+/* Nothing holds the job back any more. A time it was to wait for is honoured. */
+static void go_on(struct qless *q, struct qless_job *job, double now)
+{
+	double due = job_due(job);
+
+	assert(job->state == QLESS_DEPENDS);
+	job_leave_list(q, job);
+	if (isnan(due)) {
+		job_enter_work(q, job, now);
+	} else {
+		job_set_due(job, NAN);
+		job_enter_scheduled(q, job, due);
+	}
+	engine_changed(q);
+}
+
+void depends_satisfy(struct qless *q, struct qless_job *job, double now)
+{
+	const struct skiplist *list;
+
+	while ((list = dependents_of(job)) != NULL) {
+		struct edge *twin = edge_from_node(skiplist_first(list));
+		struct qless_job *dependent = twin->job;
+
+		unlink_jobs(q, dependent, twin->twin);
+		if (!depends_is_open(dependent))
+			go_on(q, dependent, now);
+	}
+}
+
+void depends_forget_dependents(struct qless *q, struct qless_job *job)
+{
+	const struct skiplist *list;
+
+	while ((list = dependents_of(job)) != NULL) {
+		struct edge *twin = edge_from_node(skiplist_first(list));
+
+		unlink_jobs(q, twin->job, twin->twin);
+	}
+}
+
+/* The job, if it can be given dependencies and relieved of them. */
+static int find_depending(struct qless *q, double now, struct qless_str jid,
+			  struct qless_job **ret_job)
+{
+	struct qless_job *job;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	job = job_find(q, jid);
+	if (job == NULL)
+		return engine_fail(q, QLESS_ENOTDEPENDS,
+				   "Depends(): Job %S not in the depends state: false", jid);
+	if (job->state != QLESS_DEPENDS)
+		return engine_fail(q, QLESS_ENOTDEPENDS,
+				   "Depends(): Job %S not in the depends state: %S", jid,
+				   qless_state_text(job->state));
+	*ret_job = job;
+	return 0;
+}
+
+int qless_depends_on(struct qless *q, double now, struct qless_str jid,
+		     const struct qless_str *jids, size_t count)
+{
+	struct qless_job *job = NULL;
+	int rc = find_depending(q, now, jid, &job);
+
+	if (rc < 0)
+		return rc;
+	depends_add(q, job, jids, count);
+	return 0;
+}
+
+int qless_depends_off(struct qless *q, double now, struct qless_str jid,
+		      const struct qless_str *jids, size_t count)
+{
+	struct qless_job *job = NULL;
+	int rc = find_depending(q, now, jid, &job);
+	size_t i;
+
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < count && depends_is_open(job); i++) {
+		struct edge *edge = find_dependency(job, jids[i]);
+
+		if (edge != NULL)
+			unlink_jobs(q, job, edge);
+	}
+	if (!depends_is_open(job))
+		go_on(q, job, now);
+	return 0;
+}
+
+int qless_depends_off_all(struct qless *q, double now, struct qless_str jid)
+{
+	struct qless_job *job = NULL;
+	int rc = find_depending(q, now, jid, &job);
+
+	if (rc < 0)
+		return rc;
+	depends_drop_all(q, job);
+	go_on(q, job, now);
+	return 0;
+}
+
+static bool next_edge(const struct skiplist *list, const void **cursor, struct qless_str *ret_jid)
+{
+	const struct skipnode *node = *cursor;
+
+	if (list == NULL)
+		return false;
+	node = node == NULL ? skiplist_first(list) : skiplist_next(node);
+	if (node == NULL)
+		return false;
+	*cursor = node;
+	*ret_jid = edge_member(node);
+	return true;
+}
+
+bool qless_job_next_dependency(const struct qless_job *job, const void **cursor,
+			       struct qless_str *ret_jid)
+{
+	return next_edge(dependencies_of(job), cursor, ret_jid);
+}
+
+bool qless_job_next_dependent(const struct qless_job *job, const void **cursor,
+			      struct qless_str *ret_jid)
+{
+	return next_edge(dependents_of(job), cursor, ret_jid);
+}

@@ -1,0 +1,351 @@
+/*
+ * The engine as a whole: its creation, its errors, the helpers all calls share.
+ */
+#include "engine/engine_int.h"
+
+#include <float.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "util/mem.h"
+#include "util/num.h"
+
+static struct qless_str queue_member(const struct skipnode *node)
+{
+	return intern_str(container_of(node, const struct queue, node)->name);
+}
+
+static struct qless_str worker_member(const struct skipnode *node)
+{
+	return intern_str(container_of(node, const struct worker, node)->name);
+}
+
+static struct qless_str tag_member(const struct skipnode *node)
+{
+	return intern_str(container_of(node, const struct tag, node)->name);
+}
+
+struct qless *qless_new(const struct qless_hooks *hooks)
+{
+	struct qless *q = mem_zalloc(sizeof(*q));
+	uint64_t seed;
+
+	if (hooks != NULL)
+		q->hooks = *hooks;
+	seed = q->hooks.hash_seed;
+	q->heights = seed;
+	q->latest = -INFINITY;
+
+	hash_init(&q->jobs, job_key, seed);
+	hash_init(&q->recurs, recur_key, seed);
+	hash_init(&q->tracked, tracked_key, seed);
+	intern_init(&q->queue_names, seed);
+	intern_init(&q->worker_names, seed);
+	intern_init(&q->group_names, seed);
+	intern_init(&q->tag_names, seed);
+	intern_init(&q->names, seed);
+	skiplist_init(&q->queues, queue_member);
+	skiplist_init(&q->workers, worker_member);
+	skiplist_init(&q->completed, job_member);
+	skiplist_init(&q->tracks, tracked_member);
+	skiplist_init(&q->tags, tag_member);
+	settings_init(&q->settings);
+	buf_init(&q->error, BUF_NO_MAX);
+	buf_init(&q->event, BUF_NO_MAX);
+	buf_init(&q->channel, BUF_NO_MAX);
+	return q;
+}
+
+static void free_jobs(struct qless *q)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH (node, &it, &q->jobs) {
+		struct qless_job *job = container_of(node, struct qless_job, hash);
+
+		hash_remove(&q->jobs, node);
+		job_delete(q, job);
+	}
+}
+
+static void free_recurs(struct qless *q)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH (node, &it, &q->recurs)
+		recur_free(q, container_of(node, struct qless_recur, hash));
+}
+
+static void free_tracked(struct qless *q)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH (node, &it, &q->tracked) {
+		struct tracked *tracked = container_of(node, struct tracked, hash);
+
+		hash_remove(&q->tracked, node);
+		skiplist_remove(&q->tracks, &tracked->node);
+		tracked_free(tracked);
+	}
+}
+
+static void free_queues(struct qless *q)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH (node, &it, &q->queue_names.hash) {
+		struct intern *name = intern_from_node(node);
+
+		if (name->user != NULL)
+			queue_free(q, name->user);
+	}
+}
+
+static void free_workers(struct qless *q)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH (node, &it, &q->worker_names.hash) {
+		struct intern *name = intern_from_node(node);
+
+		if (name->user != NULL)
+			worker_free(q, name->user);
+	}
+}
+
+void qless_free(struct qless *q)
+{
+	if (q == NULL)
+		return;
+	free_jobs(q);
+	free_recurs(q);
+	free_tracked(q);
+	free_workers(q);
+	free_queues(q);
+	hash_done(&q->jobs);
+	hash_done(&q->recurs);
+	hash_done(&q->tracked);
+	skiplist_done(&q->queues);
+	skiplist_done(&q->workers);
+	skiplist_done(&q->completed);
+	skiplist_done(&q->tracks);
+	skiplist_done(&q->tags);
+	intern_done(&q->queue_names);
+	intern_done(&q->worker_names);
+	intern_done(&q->group_names);
+	intern_done(&q->tag_names);
+	intern_done(&q->names);
+	settings_done(&q->settings);
+	buf_done(&q->error);
+	buf_done(&q->event);
+	buf_done(&q->channel);
+	free(q->jobs_out.items);
+	free(q->picked.items);
+	free(q->list.items);
+	free(q->list2.items);
+	free(q->worker_counts);
+	free(q->group_counts);
+	free(q);
+}
+
+struct qless_str qless_error(const struct qless *q)
+{
+	return buf_str(&q->error);
+}
+
+const char *qless_error_word(int code)
+{
+	switch (code) {
+#define ERROR_WORD(name, value, word) \
+	case name:                    \
+		return word;
+		QLESS_ERRORS(ERROR_WORD)
+#undef ERROR_WORD
+	default:
+		return "ERR";
+	}
+}
+
+struct qless_str qless_state_text(enum qless_state state)
+{
+	static const struct qless_str texts[] = {
+		[QLESS_WAITING] = STR_INIT("waiting"),
+		[QLESS_RUNNING] = STR_INIT("running"),
+		[QLESS_STALLED] = STR_INIT("stalled"),
+		[QLESS_SCHEDULED] = STR_INIT("scheduled"),
+		[QLESS_DEPENDS] = STR_INIT("depends"),
+		[QLESS_FAILED] = STR_INIT("failed"),
+		[QLESS_COMPLETE] = STR_INIT("complete"),
+	};
+
+	return texts[state];
+}
+
+uint64_t qless_changes(const struct qless *q)
+{
+	return q->changes;
+}
+
+double qless_latest(const struct qless *q)
+{
+	return q->latest;
+}
+
+bool engine_begin(struct qless *q, double now)
+{
+	if (!isfinite(now)) {
+		engine_fail(q, QLESS_EBADARG, "Arg \"now\" missing or not a number: nil");
+		return false;
+	}
+	q->now = now;
+	job_vec_clear(&q->jobs_out);
+	job_vec_clear(&q->picked);
+	str_vec_clear(&q->list);
+	str_vec_clear(&q->list2);
+	return true;
+}
+
+int engine_fail(struct qless *q, int code, const char *format, ...)
+{
+	char number[NUM_MAX];
+	va_list args;
+	const char *p;
+
+	buf_clear(&q->error);
+	va_start(args, format);
+	for (p = format; *p != '\0'; p++) {
+		if (*p != '%') {
+			buf_append_char(&q->error, *p);
+			continue;
+		}
+		p++;
+		if (*p == 'S')
+			buf_append_str(&q->error, va_arg(args, struct qless_str));
+		else if (*p == 'g')
+			buf_append(&q->error, number,
+				   num_format_g14(number, va_arg(args, double)));
+		else
+			buf_append_str(&q->error, str_from(va_arg(args, const char *)));
+	}
+	va_end(args);
+	return code;
+}
+
+bool engine_check_names(struct qless *q, const struct qless_str *names, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (names[i].len > QLESS_MAX_NAME_BYTES) {
+			engine_fail(q, QLESS_ELIMIT, "A name is longer than %g bytes",
+				    (double)QLESS_MAX_NAME_BYTES);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool engine_check_text(struct qless *q, struct qless_str text)
+{
+	if (text.len <= QLESS_MAX_TEXT_BYTES)
+		return true;
+	engine_fail(q, QLESS_ELIMIT, "A text is longer than %g bytes",
+		    (double)QLESS_MAX_TEXT_BYTES);
+	return false;
+}
+
+void engine_changed(struct qless *q)
+{
+	q->changes++;
+	if (q->now > q->latest)
+		q->latest = q->now;
+}
+
+char *engine_dup(struct qless_str s)
+{
+	return mem_dup(s.len > 0 ? s.ptr : "", s.len);
+}
+
+void job_vec_clear(struct job_vec *v)
+{
+	v->count = 0;
+}
+
+void job_vec_push(struct job_vec *v, struct qless_job *job)
+{
+	if (v->count == v->cap) {
+		v->cap = v->cap == 0 ? 16 : 2 * v->cap;
+		v->items = mem_realloc_array(v->items, v->cap, sizeof(*v->items));
+	}
+	v->items[v->count++] = job;
+}
+
+void str_vec_clear(struct str_vec *v)
+{
+	v->count = 0;
+}
+
+void str_vec_push(struct str_vec *v, struct qless_str s)
+{
+	if (v->count == v->cap) {
+		v->cap = v->cap == 0 ? 16 : 2 * v->cap;
+		v->items = mem_realloc_array(v->items, v->cap, sizeof(*v->items));
+	}
+	v->items[v->count++] = s;
+}
+
+bool index_range(uint64_t count, int64_t start, int64_t stop, uint64_t *ret_first,
+		 uint64_t *ret_count)
+{
+	int64_t len = (int64_t)count;
+
+	if (start < 0)
+		start = start + len > 0 ? start + len : 0;
+	if (stop < 0)
+		stop += len;
+	if (stop >= len)
+		stop = len - 1;
+	if (start > stop)
+		return false;
+	*ret_first = (uint64_t)start;
+	*ret_count = (uint64_t)(stop - start) + 1;
+	return true;
+}
+
+bool page_range(uint64_t total, int64_t offset, int64_t count, uint64_t *ret_first,
+		uint64_t *ret_count)
+{
+	int64_t stop;
+
+	if (__builtin_add_overflow(offset, count, &stop) ||
+	    __builtin_sub_overflow(stop, 1, &stop))
+		stop = count > 0 ? INT64_MAX : INT64_MIN;
+	return index_range(total, offset, stop, ret_first, ret_count);
+}
+
+bool limit_range(uint64_t total, int64_t offset, int64_t count, uint64_t *ret_first,
+		 uint64_t *ret_count)
+{
+	uint64_t left;
+
+	if (offset < 0 || (uint64_t)offset >= total || count == 0)
+		return false;
+	left = total - (uint64_t)offset;
+	*ret_first = (uint64_t)offset;
+	*ret_count = count < 0 || (uint64_t)count > left ? left : (uint64_t)count;
+	return true;
+}
+
+double finite_add(double a, double b)
+{
+	double sum = a + b;
+
+	if (isfinite(sum))
+		return sum;
+	return sum > 0 ? DBL_MAX : -DBL_MAX;
+}

@@ -1,0 +1,546 @@
+/*
+ * What the engine is made of; for the files of this folder alone.
+ *
+ * Everything hangs off struct qless. Names that many objects share (queues, workers, classes, groups,
+ * tags) are interned, each kind in a table of its own, and the interned name leads to the object
+ * that goes by it. Lists in a visible order are skiplists; hash tables serve only to find things,
+ * and nothing that can be seen ever comes out in their order.
+ *
+ * A job is in exactly one list at any time, and which one follows from its state:
+ *
+ *	waiting, stalled	its queue's work	score: priority - time / 1e10
+ *	running			its queue's locks	score: when the lock expires
+ *	scheduled		its queue's scheduled	score: when it is due
+ *	depends			its queue's depends	score: when it was put there
+ *	failed			its group's jobs	score: running number of the failure
+ *	complete		qless.completed		score: when it was completed
+ *
+ * so one node in the job serves them all. Functions here that change something assume that the call
+ * has been checked: they cannot fail.
+ */
+#ifndef ENGINE_INT_H
+#define ENGINE_INT_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "qless.h"
+
+#include "util/buf.h"
+#include "util/container.h"
+#include "util/hash.h"
+#include "util/intern.h"
+#include "util/skiplist.h"
+#include "util/str.h"
+
+/* Completed jobs that are purged in one call; the rest is left to the next ones. */
+#define ENGINE_PURGE_MAX 1000
+
+/* Scores and histories may not overflow into what JSON cannot say. */
+#define ENGINE_RANGE_ALL INT64_C(-1)
+
+enum counter {
+	COUNTER_RETRIES,
+	COUNTER_FAILURES,
+	COUNTER_FAILED,
+	COUNTER_TOTAL,
+};
+
+/* ---- history.c ---- */
+
+/* A job's history as compact bytes: see history.c. The first entries of most jobs fit into the
+ * struct itself. */
+#define HISTORY_INLINE_BYTES 16
+
+struct history {
+	uint32_t len;
+	uint32_t cap; /* 0: the bytes are in `room`, otherwise `room` holds a pointer to them */
+	uint32_t count;
+	unsigned char room[HISTORY_INLINE_BYTES];
+};
+
+/* ---- jobs ---- */
+
+/* The names one job has been given, in order; the same tag may be there more than once. */
+struct tag_list {
+	uint32_t count;
+	struct tagging *items[];
+};
+
+struct failure {
+	struct intern *group;
+	struct intern *worker; /* NULL: exhausted retries, nobody reported it */
+	double when;
+	uint32_t message_len;
+	char message[];
+};
+
+/* One direction of a dependency. The twin is in the other job's list, and leads back. */
+struct edge {
+	struct edge *twin;
+	struct qless_job *job; /* the other job */
+	struct skipnode node;
+};
+
+/* What most jobs do without. */
+struct job_extra {
+	struct tag_list *tags;
+	struct failure *failure;
+	struct intern *spawned_from;
+	struct skiplist *dependencies; /* of struct edge */
+	struct skiplist *dependents;
+	double due; /* remembered while waiting for dependencies; NAN if none */
+};
+
+enum job_flag {
+	JOB_TRACKED = 1 << 0,
+	JOB_GRACE = 1 << 1,           /* its worker has been warned that the lock expired */
+	JOB_FAILURE_CLEARED = 1 << 2, /* it was completed: the failure reads as an empty object */
+	JOB_CHOSEN = 1 << 3,          /* scratch for calls that take lists of jids */
+};
+
+/* One allocation: the struct, the upper levels of its node, the jid, the data as first put. */
+struct qless_job {
+	struct hash_node hash; /* aux: length of the jid */
+	struct queue *queue;   /* NULL once complete */
+	struct intern *klass;
+	struct intern *worker; /* NULL if none; stays after a retry */
+	struct job_extra *extra;
+	char *data;
+	double priority;
+	double retries;
+	double remaining;
+	double time;
+	double expires;
+	struct history history;
+	uint8_t state; /* enum qless_state */
+	uint8_t flags;
+	struct skipnode node; /* aux: length of the data */
+};
+
+/* ---- what jobs hang on ---- */
+
+struct bucket {
+	double unit; /* 's', 'm', 'h' or 'd' */
+	double value;
+	uint64_t count;
+};
+
+struct series {
+	double count; /* 0: nothing recorded */
+	double mean;
+	double vk;
+	struct bucket *buckets; /* by unit and value */
+	uint32_t bucket_count;
+	uint32_t bucket_cap;
+};
+
+struct stats_day {
+	double day; /* when it began */
+	struct series wait;
+	struct series run;
+	int64_t counters[COUNTER_TOTAL];
+	bool counted[COUNTER_TOTAL];
+};
+
+struct queue {
+	struct intern *name;
+	struct skiplist work; /* of jobs, as are the next three */
+	struct skiplist locks;
+	struct skiplist scheduled;
+	struct skiplist depends;
+	struct skiplist recurring; /* of recurring jobs */
+	struct stats_day *days;    /* oldest first */
+	uint32_t day_count;
+	uint32_t day_cap;
+	uint64_t job_count; /* jobs that name this queue */
+	double heartbeat;   /* its own options; NAN if not set */
+	double max_concurrency;
+	bool paused;
+	struct skipnode node; /* in qless.queues while known */
+};
+
+/* What a worker holds, or once held: after a timeout the entry stays until the worker gives the job
+ * back or is forgotten, even if the job is gone by then. */
+struct holding {
+	struct hash_node hash; /* aux: length of the jid */
+	struct skipnode node;  /* score: expiry. The jid follows the levels */
+};
+
+struct worker {
+	struct intern *name;
+	struct hash held; /* of holdings, by jid */
+	struct skiplist by_expiry;
+	struct skipnode node; /* in qless.workers while known; score: last seen */
+};
+
+struct group {
+	struct intern *name;
+	struct skiplist jobs;
+};
+
+struct tag {
+	struct intern *name;
+	struct skiplist jobs; /* of taggings; score: time tagged */
+	struct tagging *mine; /* scratch: the tagging of the job being worked on */
+	struct skipnode node; /* in qless.tags; score: number of jobs */
+};
+
+struct tagging {
+	struct tag *tag;
+	struct qless_job *job;
+	struct skipnode node; /* aux: how often it is in the job's list */
+};
+
+struct tracked {
+	struct hash_node hash; /* aux: length of the jid */
+	struct skipnode node;  /* score: time of tracking. The jid follows the levels */
+};
+
+struct qless_recur {
+	struct hash_node hash; /* aux: length of the jid */
+	struct queue *queue;
+	struct intern *klass;
+	struct intern **tags; /* in order, names of tags */
+	uint32_t tag_count;
+	uint32_t data_len;
+	char *data;
+	double priority;
+	double retries;
+	double interval;
+	double backlog;
+	uint64_t count;
+	struct skipnode node; /* score: next run. The jid follows the levels */
+};
+
+struct option {
+	char *name;
+	char *value;
+	size_t name_len;
+	size_t value_len;
+};
+
+struct settings {
+	struct option *options; /* by name */
+	size_t count;
+	size_t cap;
+	/* What the engine looks at, as numbers. */
+	double heartbeat;
+	double grace_period;
+	double stats_history;
+	double histogram_history;
+	double jobs_history;
+	double jobs_history_count;
+	double max_job_history;
+	double max_worker_age;
+};
+
+struct job_vec {
+	struct qless_job **items;
+	size_t count;
+	size_t cap;
+};
+
+struct str_vec {
+	struct qless_str *items;
+	size_t count;
+	size_t cap;
+};
+
+struct qless {
+	struct qless_hooks hooks;
+	uint64_t heights; /* the generator of node heights */
+	uint64_t changes;
+	double now; /* of the call being served */
+	double latest;
+	double failure_number; /* of the last failure */
+
+	struct hash jobs;
+	struct hash recurs;
+	struct hash tracked;
+	struct intern_table queue_names; /* user: struct queue */
+	struct intern_table worker_names;
+	struct intern_table group_names;
+	struct intern_table tag_names;
+	struct intern_table names; /* classes, and jids of recurring jobs in what they made */
+
+	struct skiplist queues;
+	struct skiplist workers;
+	struct skiplist completed;
+	struct skiplist tracks;
+	struct skiplist tags;
+	struct settings settings;
+
+	struct buf error;
+	struct buf event;   /* payload being built */
+	struct buf channel; /* its channel */
+	/* Results of the last call, and room for the call being served. */
+	struct job_vec jobs_out;
+	struct job_vec picked;
+	struct str_vec list;
+	struct str_vec list2;
+	struct qless_worker_counts *worker_counts;
+	uint64_t *group_counts;
+};
+
+/* ---- engine.c ---- */
+
+/* Begin a call: remember the time. False, with the error said, if `now` is not finite. */
+bool engine_begin(struct qless *q, double now);
+/* Say what is wrong; returns `code`. `format` is printf's, with %S for a struct qless_str. */
+int engine_fail(struct qless *q, int code, const char *format, ...);
+/* False, with the error said, if a name is longer than the engine takes. */
+bool engine_check_names(struct qless *q, const struct qless_str *names, size_t count);
+bool engine_check_text(struct qless *q, struct qless_str text);
+/* Count a change. */
+void engine_changed(struct qless *q);
+
+static inline unsigned engine_draw_height(struct qless *q)
+{
+	return skiplist_draw_height(&q->heights);
+}
+
+static inline void engine_copy(char *to, struct qless_str s)
+{
+	if (s.len > 0)
+		memcpy(to, s.ptr, s.len);
+}
+
+/* A copy on the heap. */
+char *engine_dup(struct qless_str s);
+
+void job_vec_clear(struct job_vec *v);
+void job_vec_push(struct job_vec *v, struct qless_job *job);
+void str_vec_clear(struct str_vec *v);
+void str_vec_push(struct str_vec *v, struct qless_str s);
+
+/* The nodes with indices from start to stop of a list of `count`, as Redis takes them: negative ones
+ * count from the end, what lies outside is cut off. False if nothing is left. */
+bool index_range(uint64_t count, int64_t start, int64_t stop, uint64_t *ret_first,
+		 uint64_t *ret_count);
+/* offset .. offset + count - 1 as such a range, without overflow. */
+bool page_range(uint64_t total, int64_t offset, int64_t count, uint64_t *ret_first,
+		uint64_t *ret_count);
+/* A LIMIT of `offset` and `count`: a negative offset gives nothing, a negative count everything. */
+bool limit_range(uint64_t total, int64_t offset, int64_t count, uint64_t *ret_first,
+		 uint64_t *ret_count);
+/* A finite sum, as large as a double can be where the exact one is larger. */
+double finite_add(double a, double b);
+
+/* ---- history.c ---- */
+
+void history_append_put(struct qless *q, struct history *h, double now, struct queue *queue);
+void history_append_popped(struct qless *q, struct history *h, double now, struct intern *worker);
+void history_append_plain(struct qless *q, struct history *h, double now,
+			  enum qless_event_kind kind);
+/* `worker` is NULL if the retries were exhausted. */
+void history_append_failed(struct qless *q, struct history *h, double now, struct intern *group,
+			   struct intern *worker);
+void history_append_log(struct qless *q, struct history *h, double now, struct qless_str what,
+			const struct qless_str *item);
+/* Whether a log entry of that size still fits. */
+bool history_has_room(const struct history *h, struct qless_str what,
+		      const struct qless_str *item);
+/* Step through; `*cursor` starts as 0. */
+bool history_next(const struct history *h, size_t *cursor, struct qless_event *ret_event);
+void history_done(struct qless *q, struct history *h);
+
+/* ---- job.c ---- */
+
+static inline struct qless_job *job_from_node(const struct skipnode *node)
+{
+	return container_of((struct skipnode *)(uintptr_t)node, struct qless_job, node);
+}
+
+static inline struct qless_str job_jid(const struct qless_job *job)
+{
+	return str_make((const char *)&job->node + skipnode_size(job->node.height),
+			job->hash.aux);
+}
+
+static inline struct qless_str job_data(const struct qless_job *job)
+{
+	return str_make(job->data, job->node.aux);
+}
+
+/* For skiplists of jobs. */
+struct qless_str job_member(const struct skipnode *node);
+struct qless_str job_key(const struct hash_node *node);
+
+struct qless_job *job_find(const struct qless *q, struct qless_str jid);
+/* A new job, found by its jid from now on, in no list, without class and queue. */
+struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data);
+/* The job is in no list and has no dependencies either way. */
+void job_free(struct qless *q, struct qless_job *job);
+/* The job is no longer found by its jid: out of everything it is in, then the job itself. */
+void job_delete(struct qless *q, struct qless_job *job);
+/* The same for a job that still is. */
+void job_unlink(struct qless *q, struct qless_job *job);
+void job_set_data(struct qless *q, struct qless_job *job, struct qless_str data);
+void job_set_klass(struct qless *q, struct qless_job *job, struct qless_str klass);
+void job_set_worker(struct qless *q, struct qless_job *job, struct intern *worker);
+/* The queue must not be let go of by queue_release() while the job changes over. */
+void job_set_queue(struct qless *q, struct qless_job *job, struct queue *queue);
+void job_set_failure(struct qless *q, struct qless_job *job, struct intern *group,
+		     struct qless_str message, double when, struct intern *worker);
+void job_clear_failure(struct qless *q, struct qless_job *job);
+void job_set_due(struct qless_job *job, double due);
+double job_due(const struct qless_job *job);
+struct job_extra *job_need_extra(struct qless_job *job);
+/* Free the extra part if nothing is in it. */
+void job_release_extra(struct qless_job *job);
+
+/* The list it is in. */
+struct skiplist *job_list(const struct qless *q, const struct qless_job *job);
+void job_leave_list(struct qless *q, struct qless_job *job);
+/* Into a list, in the state that goes with it. The job is in none. */
+void job_enter_work(struct qless *q, struct qless_job *job, double time);
+void job_enter_scheduled(struct qless *q, struct qless_job *job, double due);
+void job_enter_depends(struct qless *q, struct qless_job *job, double time);
+/* No longer held by its worker: out of the worker's list. The field `worker` stays. */
+void job_drop_holding(struct qless *q, struct qless_job *job);
+
+/* ---- queue.c ---- */
+
+struct queue *queue_find(const struct qless *q, struct qless_str name);
+/* Makes the queue if there is none. */
+struct queue *queue_need(struct qless *q, struct qless_str name);
+/* Free the queue if nothing is left that would make it visible. */
+void queue_release(struct qless *q, struct queue *queue);
+void queue_free(struct qless *q, struct queue *queue);
+/* Into the list of known queues, unless it is there. */
+void queue_know(struct qless *q, struct queue *queue, double now);
+/* When a lock taken now expires. */
+double queue_lock_expiry(const struct qless *q, const struct queue *queue, double now);
+/* Move up to `max` scheduled jobs that are due to the waiting ones; all if negative. */
+void queue_promote(struct qless *q, struct queue *queue, double now, int64_t max);
+struct qless_str queue_name(const struct queue *queue);
+double queue_next_due(const struct queue *queue);
+
+/* ---- worker.c ---- */
+
+struct worker *worker_find(const struct qless *q, struct qless_str name);
+/* Remember when it was seen. */
+void worker_seen(struct qless *q, struct intern *name, double now);
+/* It holds the job until then; a new expiry if it did already. */
+void worker_hold(struct qless *q, struct intern *name, struct qless_str jid, double expires);
+void worker_drop(struct qless *q, struct intern *name, struct qless_str jid);
+void worker_free(struct qless *q, struct worker *worker);
+struct qless_str holding_jid(const struct holding *holding);
+
+/* ---- fail.c ---- */
+
+struct group *group_find(const struct qless *q, struct qless_str name);
+/* Into the list of failed jobs of the group its failure names, as the newest. */
+void job_enter_failed(struct qless *q, struct qless_job *job);
+static inline struct qless_str failure_message(const struct failure *failure)
+{
+	return str_make(failure->message, failure->message_len);
+}
+
+/* A running job used up its retries: it fails in its queue. `group` and `message` may be NULL, for
+ * failed-retries-<queue> and what is said of it. */
+void job_exhaust(struct qless *q, struct qless_job *job, const struct qless_str *group,
+		 const struct qless_str *message);
+/* Before a failed job goes elsewhere: one failed job less in the statistics. */
+void job_forgive(struct qless *q, struct qless_job *job);
+void group_release(struct qless *q, struct group *group);
+/* ---- lock.c ---- */
+
+/* Fails if a job whose lock is about to be taken away has a fractional number of retries. */
+int lock_check_expired(struct qless *q, struct queue *queue, double now, int64_t max);
+/* Warn of expired locks and take away those that were warned of before. Jobs to hand out again are
+ * appended to `ret_jobs`. */
+void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
+		 struct job_vec *ret_jobs);
+/* remaining - 1 if that is an integer. */
+bool retries_are_whole(const struct qless_job *job);
+
+/* ---- depends.c ---- */
+
+/* Make `job` depend on those of the jids that are jobs not yet complete. */
+void depends_add(struct qless *q, struct qless_job *job, const struct qless_str *jids,
+		 size_t count);
+bool depends_is_open(const struct qless_job *job);
+/* Remove every dependency of `job` that is not in the list. */
+void depends_keep_only(struct qless *q, struct qless_job *job, const struct qless_str *jids,
+		       size_t count);
+/* Whether one of the jids is a job that can be depended on. */
+bool depends_any_open(const struct qless *q, const struct qless_str *jids, size_t count);
+void depends_drop_all(struct qless *q, struct qless_job *job);
+/* The job is complete or gone: those that waited for nothing else go on. */
+void depends_satisfy(struct qless *q, struct qless_job *job, double now);
+/* Forget what depends on the job, without letting it go on. */
+void depends_forget_dependents(struct qless *q, struct qless_job *job);
+
+/* ---- tag.c ---- */
+
+struct tag *tag_find(const struct qless *q, struct qless_str name);
+/* Replace all tags of the job. */
+void job_set_tags(struct qless *q, struct qless_job *job, const struct qless_str *tags,
+		  size_t count, double now);
+void job_refresh_tags(struct qless *q, struct qless_job *job, double now);
+void job_drop_tags(struct qless *q, struct qless_job *job);
+/* For lists of names that do not hang on jobs. */
+struct intern *tag_name_get(struct qless *q, struct qless_str name);
+
+/* ---- recur.c ---- */
+
+/* Make the jobs that have come due, up to `max`. */
+void recur_spawn(struct qless *q, struct queue *queue, double now, int64_t max);
+struct qless_str recur_jid(const struct qless_recur *recur);
+struct qless_recur *recur_from_node(const struct skipnode *node);
+void recur_free(struct qless *q, struct qless_recur *recur);
+struct qless_str recur_member(const struct skipnode *node);
+struct qless_str recur_key(const struct hash_node *node);
+
+/* ---- stats.c ---- */
+
+/* The day `t` lies in: midnight UTC. */
+double stats_day_start(double t);
+void stats_record_wait(struct qless *q, struct queue *queue, double now, double seconds);
+void stats_record_run(struct qless *q, struct queue *queue, double now, double seconds);
+void stats_count(struct qless *q, struct queue *queue, double now, enum counter counter);
+/* Take one back from the day of `when`, if that is still there. */
+void stats_uncount(struct qless *q, struct queue *queue, double when, enum counter counter);
+void stats_free_days(struct queue *queue);
+const struct stats_day *stats_find(const struct queue *queue, double date);
+
+/* ---- settings.c ---- */
+
+void settings_init(struct settings *s);
+void settings_done(struct settings *s);
+/* The value set for a name, or NULL. */
+const struct option *settings_find(const struct settings *s, struct qless_str name);
+/* The number of an option `<prefix><suffix>`, NAN if it is not set. */
+double settings_queue_number(struct qless *q, struct qless_str queue, struct qless_str suffix);
+
+/* ---- track.c ---- */
+
+struct tracked *tracked_find(const struct qless *q, struct qless_str jid);
+struct qless_str tracked_jid(const struct tracked *tracked);
+struct qless_str tracked_member(const struct skipnode *node);
+struct qless_str tracked_key(const struct hash_node *node);
+void tracked_free(struct tracked *tracked);
+
+/* ---- event.c ---- */
+
+void event_put(struct qless *q, struct qless_str jid, struct qless_str queue);
+void event_lock_lost(struct qless *q, struct qless_str jid, struct qless_str worker);
+void event_completed(struct qless *q, struct qless_str jid, struct qless_str queue);
+void event_advanced(struct qless *q, struct qless_str jid, struct qless_str from,
+		    struct qless_str to);
+void event_failed(struct qless *q, struct qless_str jid, struct qless_str group,
+		  struct qless_str message, struct qless_str worker);
+/* `queue` and `worker` are NULL if there is no such job. */
+void event_canceled(struct qless *q, struct qless_str jid, const struct qless_str *queue,
+		    const struct qless_str *worker);
+void event_config_set(struct qless *q, struct qless_str option, struct qless_str value);
+void event_config_unset(struct qless *q, struct qless_str option);
+/* A jid on a channel of its own: "ql:track", or for tracked jobs "ql:popped" and so on. */
+void event_jid(struct qless *q, const char *channel, struct qless_str jid);
+void event_tracked(struct qless *q, const struct qless_job *job, const char *channel);
+
+#endif

@@ -1,0 +1,158 @@
+/*
+ * Events: what is published, and on which channels.
+ *
+ * Their JSON has its members in the order in which clients know it.
+ */
+#include "engine/engine_int.h"
+
+#include "util/json.h"
+
+#define CHANNEL_LOG	      "ql:log"
+#define CHANNEL_WORKER_PREFIX "ql:w:"
+
+static bool is_heard(const struct qless *q)
+{
+	return q->hooks.publish != NULL;
+}
+
+static void publish(struct qless *q, struct qless_str channel, struct qless_str payload)
+{
+	q->hooks.publish(q->hooks.arg, channel, payload);
+}
+
+static void publish_log(struct qless *q)
+{
+	publish(q, STR(CHANNEL_LOG), buf_str(&q->event));
+}
+
+static void publish_worker(struct qless *q, struct qless_str worker)
+{
+	buf_clear(&q->channel);
+	buf_append_str(&q->channel, STR(CHANNEL_WORKER_PREFIX));
+	buf_append_str(&q->channel, worker);
+	publish(q, buf_str(&q->channel), buf_str(&q->event));
+}
+
+/* `before` is what goes before the value: brace or comma, name, colon. */
+static void add(struct qless *q, struct qless_str before, struct qless_str value)
+{
+	buf_append_str(&q->event, before);
+	json_append_string(&q->event, value);
+}
+
+static void add_or_false(struct qless *q, struct qless_str before, const struct qless_str *value)
+{
+	if (value != NULL) {
+		add(q, before, *value);
+		return;
+	}
+	buf_append_str(&q->event, before);
+	json_append_bool(&q->event, false);
+}
+
+static bool begin(struct qless *q)
+{
+	buf_clear(&q->event);
+	return is_heard(q);
+}
+
+void event_put(struct qless *q, struct qless_str jid, struct qless_str queue)
+{
+	if (!begin(q))
+		return;
+	add(q, STR("{\"jid\":"), jid);
+	add(q, STR(",\"event\":\"put\",\"queue\":"), queue);
+	buf_append_char(&q->event, '}');
+	publish_log(q);
+}
+
+void event_lock_lost(struct qless *q, struct qless_str jid, struct qless_str worker)
+{
+	if (!begin(q))
+		return;
+	add(q, STR("{\"jid\":"), jid);
+	add(q, STR(",\"event\":\"lock_lost\",\"worker\":"), worker);
+	buf_append_char(&q->event, '}');
+	publish_worker(q, worker);
+	publish_log(q);
+}
+
+void event_completed(struct qless *q, struct qless_str jid, struct qless_str queue)
+{
+	if (!begin(q))
+		return;
+	add(q, STR("{\"jid\":"), jid);
+	add(q, STR(",\"event\":\"completed\",\"queue\":"), queue);
+	buf_append_char(&q->event, '}');
+	publish_log(q);
+}
+
+void event_advanced(struct qless *q, struct qless_str jid, struct qless_str from,
+		    struct qless_str to)
+{
+	if (!begin(q))
+		return;
+	add(q, STR("{\"jid\":"), jid);
+	add(q, STR(",\"to\":"), to);
+	add(q, STR(",\"event\":\"advanced\",\"queue\":"), from);
+	buf_append_char(&q->event, '}');
+	publish_log(q);
+}
+
+void event_failed(struct qless *q, struct qless_str jid, struct qless_str group,
+		  struct qless_str message, struct qless_str worker)
+{
+	if (!begin(q))
+		return;
+	add(q, STR("{\"message\":"), message);
+	add(q, STR(",\"jid\":"), jid);
+	add(q, STR(",\"group\":"), group);
+	add(q, STR(",\"event\":\"failed\",\"worker\":"), worker);
+	buf_append_char(&q->event, '}');
+	publish_log(q);
+}
+
+void event_canceled(struct qless *q, struct qless_str jid, const struct qless_str *queue,
+		    const struct qless_str *worker)
+{
+	if (!begin(q))
+		return;
+	add(q, STR("{\"jid\":"), jid);
+	add_or_false(q, STR(",\"queue\":"), queue);
+	add_or_false(q, STR(",\"event\":\"canceled\",\"worker\":"), worker);
+	buf_append_char(&q->event, '}');
+	publish_log(q);
+	if (worker != NULL && worker->len > 0)
+		publish_worker(q, *worker);
+}
+
+void event_config_set(struct qless *q, struct qless_str option, struct qless_str value)
+{
+	if (!begin(q))
+		return;
+	add(q, STR("{\"option\":"), option);
+	add(q, STR(",\"event\":\"config_set\",\"value\":"), value);
+	buf_append_char(&q->event, '}');
+	publish_log(q);
+}
+
+void event_config_unset(struct qless *q, struct qless_str option)
+{
+	if (!begin(q))
+		return;
+	add(q, STR("{\"event\":\"config_unset\",\"option\":"), option);
+	buf_append_char(&q->event, '}');
+	publish_log(q);
+}
+
+void event_jid(struct qless *q, const char *channel, struct qless_str jid)
+{
+	if (is_heard(q))
+		publish(q, str_from(channel), jid);
+}
+
+void event_tracked(struct qless *q, const struct qless_job *job, const char *channel)
+{
+	if (job->flags & JOB_TRACKED)
+		event_jid(q, channel, job_jid(job));
+}

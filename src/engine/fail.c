@@ -1,0 +1,287 @@
+/*
+ * Failures: jobs that failed, in groups, the newest first.
+ */
+#include "engine/engine_int.h"
+
+#include <stdlib.h>
+
+#include "util/mem.h"
+
+#define EXHAUSTED_GROUP_PREFIX "failed-retries-"
+
+struct group *group_find(const struct qless *q, struct qless_str name)
+{
+	struct intern *found = intern_find(&q->group_names, name);
+
+	return found != NULL ? found->user : NULL;
+}
+
+void group_release(struct qless *q, struct group *group)
+{
+	if (skiplist_count(&group->jobs) > 0)
+		return;
+	skiplist_done(&group->jobs);
+	group->name->user = NULL;
+	intern_unref(&q->group_names, group->name);
+	free(group);
+}
+
+void job_enter_failed(struct qless *q, struct qless_job *job)
+{
+	struct intern *name = job->extra->failure->group;
+	struct group *group = name->user;
+
+	if (group == NULL) {
+		group = mem_alloc(sizeof(*group));
+		group->name = intern_ref(name);
+		skiplist_init(&group->jobs, job_member);
+		name->user = group;
+	}
+	job->state = QLESS_FAILED;
+	q->failure_number += 1;
+	skiplist_insert(&group->jobs, &job->node, q->failure_number);
+}
+
+void job_forgive(struct qless *q, struct qless_job *job)
+{
+	stats_uncount(q, job->queue, job->extra->failure->when, COUNTER_FAILED);
+}
+
+/* From running to failed, with the failure noted already. */
+static void settle(struct qless *q, struct qless_job *job)
+{
+	job_leave_list(q, job);
+	job_set_worker(q, job, NULL);
+	job->expires = 0;
+	job->flags &= (uint8_t)~JOB_GRACE;
+	job_enter_failed(q, job);
+	stats_count(q, job->queue, q->now, COUNTER_FAILURES);
+	stats_count(q, job->queue, q->now, COUNTER_FAILED);
+	engine_changed(q);
+}
+
+void job_exhaust(struct qless *q, struct qless_job *job, const struct qless_str *group_text,
+		 const struct qless_str *message)
+{
+	struct qless_str queue = queue_name(job->queue);
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+	struct intern *group;
+
+	if (group_text == NULL) {
+		buf_append_str(&text, STR(EXHAUSTED_GROUP_PREFIX));
+		buf_append_str(&text, queue);
+		group = intern_get(&q->group_names, buf_str(&text));
+	} else {
+		group = intern_get(&q->group_names, *group_text);
+	}
+	history_append_failed(q, &job->history, q->now, group, NULL);
+	if (message != NULL) {
+		job_set_failure(q, job, group, *message, floor(q->now), job->worker);
+	} else {
+		buf_clear(&text);
+		buf_append_str(&text, STR("Job exhausted retries in queue \""));
+		buf_append_str(&text, queue);
+		buf_append_char(&text, '"');
+		job_set_failure(q, job, group, buf_str(&text), q->now, NULL);
+	}
+	intern_unref(&q->group_names, group);
+	buf_done(&text);
+	settle(q, job);
+	event_tracked(q, job, "ql:failed");
+}
+
+int qless_fail(struct qless *q, double now, struct qless_str jid, struct qless_str worker,
+	       struct qless_str group_text, struct qless_str message, const struct qless_str *data)
+{
+	struct qless_job *job;
+	struct intern *group;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (!engine_check_names(q, &group_text, 1) || !engine_check_text(q, message) ||
+	    (data != NULL && !engine_check_text(q, *data)))
+		return QLESS_ELIMIT;
+	job = job_find(q, jid);
+	/* The missing blanks are the reference's. */
+	if (job == NULL)
+		return engine_fail(q, QLESS_ENOJOB, "Fail(): Job %Sdoes not exist", jid);
+	if (job->state != QLESS_RUNNING)
+		return engine_fail(q, QLESS_ENOTRUNNING,
+				   "Fail(): Job %Snot currently running: %S", jid,
+				   qless_state_text(job->state));
+	if (!str_equal(intern_str(job->worker), worker))
+		return engine_fail(q, QLESS_ENOTOWNER,
+				   "Fail(): Job %S running with another worker: %S", jid,
+				   intern_str(job->worker));
+
+	event_failed(q, jid, group_text, message, worker);
+	event_tracked(q, job, "ql:failed");
+	job_drop_holding(q, job);
+	group = intern_get(&q->group_names, group_text);
+	history_append_failed(q, &job->history, now, group, job->worker);
+	if (data != NULL)
+		job_set_data(q, job, *data);
+	job_set_failure(q, job, group, message, floor(now), job->worker);
+	intern_unref(&q->group_names, group);
+	settle(q, job);
+	return 0;
+}
+
+static int check_retry(struct qless *q, const struct qless_retry *retry)
+{
+	if (!engine_check_names(q, &retry->queue, 1) ||
+	    (retry->group != NULL && !engine_check_names(q, retry->group, 1)) ||
+	    (retry->message != NULL && !engine_check_text(q, *retry->message)))
+		return QLESS_ELIMIT;
+	if (!isfinite(retry->delay))
+		return engine_fail(q, QLESS_EBADARG, "Retry(): Arg \"delay\" not a number: %g",
+				   retry->delay);
+	return 0;
+}
+
+/* Back into a queue, its own or the one that was named. */
+static void give_back(struct qless *q, struct qless_job *job, double now,
+		      const struct qless_retry *retry)
+{
+	struct intern *group;
+
+	job_leave_list(q, job);
+	if (!str_equal(queue_name(job->queue), retry->queue)) {
+		struct queue *queue = queue_need(q, retry->queue);
+
+		job_set_queue(q, job, queue);
+		queue_know(q, queue, now);
+	}
+	if (retry->delay > 0)
+		job_enter_scheduled(q, job, finite_add(now, retry->delay));
+	else
+		job_enter_work(q, job, now);
+	if (retry->group != NULL && retry->message != NULL) {
+		group = intern_get(&q->group_names, *retry->group);
+		job_set_failure(q, job, group, *retry->message, floor(now), job->worker);
+		intern_unref(&q->group_names, group);
+	}
+	engine_changed(q);
+}
+
+int qless_retry(struct qless *q, double now, const struct qless_retry *retry,
+		double *ret_remaining)
+{
+	struct qless_job *job;
+	int rc;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	rc = check_retry(q, retry);
+	if (rc < 0)
+		return rc;
+	job = job_find(q, retry->jid);
+	if (job == NULL)
+		return engine_fail(q, QLESS_ENOJOB, "Retry(): Job %S does not exist", retry->jid);
+	if (job->state != QLESS_RUNNING)
+		return engine_fail(q, QLESS_ENOTRUNNING,
+				   "Retry(): Job %S is not currently running: %S", retry->jid,
+				   qless_state_text(job->state));
+	if (!str_equal(intern_str(job->worker), retry->worker))
+		return engine_fail(q, QLESS_ENOTOWNER,
+				   "Retry(): Job %S has been given to another worker: %S",
+				   retry->jid, intern_str(job->worker));
+	if (!retries_are_whole(job))
+		return engine_fail(q, QLESS_ERETRIES, "hash value is not an integer");
+
+	job->remaining -= 1;
+	job->flags &= (uint8_t)~JOB_GRACE;
+	job_drop_holding(q, job);
+	if (job->remaining < 0)
+		job_exhaust(q, job, retry->group, retry->message);
+	else
+		give_back(q, job, now, retry);
+	*ret_remaining = job->remaining;
+	return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return str_compare(*(const struct qless_str *)a, *(const struct qless_str *)b);
+}
+
+void qless_failures(struct qless *q, struct qless_list *ret_groups, const uint64_t **ret_counts)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+	size_t i;
+
+	str_vec_clear(&q->list);
+	HASH_FOREACH (node, &it, &q->group_names.hash) {
+		struct intern *name = intern_from_node(node);
+
+		if (name->user != NULL)
+			str_vec_push(&q->list, intern_str(name));
+	}
+	if (q->list.count > 0)
+		qsort(q->list.items, q->list.count, sizeof(*q->list.items), compare_names);
+	q->group_counts = mem_realloc_array(q->group_counts, q->list.count + 1,
+					    sizeof(*q->group_counts));
+	for (i = 0; i < q->list.count; i++)
+		q->group_counts[i] = skiplist_count(&group_find(q, q->list.items[i])->jobs);
+	*ret_groups = (struct qless_list){ q->list.items, q->list.count, q->list.count };
+	*ret_counts = q->group_counts;
+}
+
+void qless_failed(struct qless *q, struct qless_str name, int64_t offset, int64_t count,
+		  struct qless_list *ret_jids)
+{
+	const struct group *group = group_find(q, name);
+	uint32_t total = group != NULL ? skiplist_count(&group->jobs) : 0;
+	uint64_t first;
+	uint64_t left;
+
+	str_vec_clear(&q->list);
+	if (page_range(total, offset, count, &first, &left)) {
+		struct skipnode *node = skiplist_at(&group->jobs, total - 1 - (uint32_t)first);
+
+		for (; left > 0; left--, node = skiplist_prev(node))
+			str_vec_push(&q->list, job_member(node));
+	}
+	*ret_jids = (struct qless_list){ q->list.items, q->list.count, total };
+}
+
+int qless_unfail(struct qless *q, double now, struct qless_str queue_text,
+		 struct qless_str group_text, int64_t count, uint64_t *ret_count)
+{
+	struct group *group;
+	struct queue *queue;
+	struct skipnode *node;
+	size_t i;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (!engine_check_names(q, &queue_text, 1))
+		return QLESS_ELIMIT;
+	if (count < 0)
+		return engine_fail(q, QLESS_EBADARG,
+				   "Unfail(): Arg \"count\" must not be negative: %g",
+				   (double)count);
+	group = group_find(q, group_text);
+	*ret_count = 0;
+	if (group == NULL || count == 0)
+		return 0;
+
+	node = skiplist_first(&group->jobs);
+	for (; count > 0 && node != NULL; count--, node = skiplist_next(node))
+		job_vec_push(&q->picked, job_from_node(node));
+	queue = queue_need(q, queue_text);
+	for (i = 0; i < q->picked.count; i++) {
+		struct qless_job *job = q->picked.items[i];
+
+		job_leave_list(q, job);
+		job_set_queue(q, job, queue);
+		history_append_put(q, &job->history, now, queue);
+		job->remaining = job->retries;
+		job->expires = 0;
+		job_enter_work(q, job, now);
+		engine_changed(q);
+	}
+	*ret_count = q->picked.count;
+	return 0;
+}

@@ -1,0 +1,352 @@
+/*
+ * A job's history: a run of bytes, oldest entry first.
+ *
+ *	kind			1 byte; HISTORY_ODD_TIME if the time is not a small whole number
+ *	when			zigzag varint, or 8 bytes of a double
+ *	put			queue name
+ *	popped			worker name
+ *	failed			group name, worker name
+ *	exhausted		group name
+ *	log			varint length and bytes of the message, of the item; a length is
+ *				one more than it is, 0 standing for no item
+ *
+ * A name is the pointer of an interned string, and counts as a reference to it. When the number of
+ * entries is limited, the first one stays for good and those behind it make room.
+ */
+#include "engine/engine_int.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/mem.h"
+
+#define HISTORY_ODD_TIME   0x80
+#define HISTORY_MAX_BYTES  ((size_t)1 << 30)
+#define HISTORY_RESERVE	   4096
+#define VARINT_MAX_BYTES   10
+#define ENTRY_HEAD_MAX     (1 + VARINT_MAX_BYTES)
+#define SMALL_TIME_MAX	   4e18
+
+static unsigned char *bytes(const struct history *h)
+{
+	unsigned char *mem;
+
+	if (h->cap == 0)
+		return (unsigned char *)(uintptr_t)h->room;
+	memcpy(&mem, h->room, sizeof(mem));
+	return mem;
+}
+
+static size_t put_varint(unsigned char *out, uint64_t value)
+{
+	size_t len = 0;
+
+	while (value >= 0x80) {
+		out[len++] = (unsigned char)(value | 0x80);
+		value >>= 7;
+	}
+	out[len++] = (unsigned char)value;
+	return len;
+}
+
+static uint64_t get_varint(const unsigned char **p)
+{
+	uint64_t value = 0;
+	unsigned shift = 0;
+
+	while (**p & 0x80) {
+		value |= (uint64_t)(*(*p)++ & 0x7f) << shift;
+		shift += 7;
+	}
+	value |= (uint64_t) * (*p)++ << shift;
+	return value;
+}
+
+static struct intern *get_name(const unsigned char **p)
+{
+	struct intern *name;
+
+	memcpy(&name, *p, sizeof(name));
+	*p += sizeof(name);
+	return name;
+}
+
+static double get_time(const unsigned char **p, unsigned char kind)
+{
+	double when;
+	uint64_t zigzag;
+
+	if (kind & HISTORY_ODD_TIME) {
+		memcpy(&when, *p, sizeof(when));
+		*p += sizeof(when);
+		return when;
+	}
+	zigzag = get_varint(p);
+	return (double)((int64_t)(zigzag >> 1) ^ -(int64_t)(zigzag & 1));
+}
+
+static struct qless_str get_text(const unsigned char **p)
+{
+	uint64_t len = get_varint(p);
+	const char *text = (const char *)*p;
+
+	if (len == 0)
+		return str_make(NULL, 0);
+	*p += len - 1;
+	return str_make(text, (size_t)len - 1);
+}
+
+/* The entry at `p`; `names` gets the references it holds. Returns where the next one begins. */
+static const unsigned char *read_entry(const unsigned char *p, struct qless_event *event,
+				       struct intern *names[2])
+{
+	unsigned char kind = *p++;
+
+	memset(event, 0, sizeof(*event));
+	names[0] = names[1] = NULL;
+	event->kind = kind & (unsigned char)~HISTORY_ODD_TIME;
+	event->when = get_time(&p, kind);
+	switch (event->kind) {
+	case QLESS_EVENT_PUT:
+		event->what = STR("put");
+		names[0] = get_name(&p);
+		event->queue = intern_str(names[0]);
+		break;
+	case QLESS_EVENT_POPPED:
+		event->what = STR("popped");
+		names[0] = get_name(&p);
+		event->worker = intern_str(names[0]);
+		break;
+	case QLESS_EVENT_DONE:
+		event->what = STR("done");
+		break;
+	case QLESS_EVENT_TIMED_OUT:
+		event->what = STR("timed-out");
+		break;
+	case QLESS_EVENT_FAILED:
+	case QLESS_EVENT_EXHAUSTED:
+		event->what = STR("failed");
+		names[0] = get_name(&p);
+		event->group = intern_str(names[0]);
+		if (event->kind == QLESS_EVENT_EXHAUSTED)
+			break;
+		names[1] = get_name(&p);
+		event->worker = intern_str(names[1]);
+		break;
+	case QLESS_EVENT_LOG:
+		event->what = get_text(&p);
+		event->item = get_text(&p);
+		break;
+	}
+	return p;
+}
+
+bool history_next(const struct history *h, size_t *cursor, struct qless_event *ret_event)
+{
+	const unsigned char *start = bytes(h);
+	struct intern *names[2];
+
+	if (*cursor >= h->len)
+		return false;
+	*cursor = (size_t)(read_entry(start + *cursor, ret_event, names) - start);
+	return true;
+}
+
+static void unref_names(struct qless *q, enum qless_event_kind kind, struct intern *names[2])
+{
+	if (names[0] == NULL)
+		return;
+	switch (kind) {
+	case QLESS_EVENT_PUT:
+		intern_unref(&q->queue_names, names[0]);
+		break;
+	case QLESS_EVENT_POPPED:
+		intern_unref(&q->worker_names, names[0]);
+		break;
+	default:
+		intern_unref(&q->group_names, names[0]);
+		if (names[1] != NULL)
+			intern_unref(&q->worker_names, names[1]);
+		break;
+	}
+}
+
+/* Drop `count` entries behind the first one. */
+static void drop_entries(struct qless *q, struct history *h, uint64_t count)
+{
+	unsigned char *start = bytes(h);
+	const unsigned char *from;
+	const unsigned char *p;
+	struct qless_event event;
+	struct intern *names[2];
+	size_t gap;
+	uint64_t i;
+
+	from = p = read_entry(start, &event, names);
+	for (i = 0; i < count; i++) {
+		p = read_entry(p, &event, names);
+		unref_names(q, event.kind, names);
+	}
+	gap = (size_t)(p - from);
+	memmove(start + (from - start), p, h->len - (size_t)(p - start));
+	h->len -= (uint32_t)gap;
+	h->count -= (uint32_t)count;
+}
+
+/* Make room for one more entry under the option max-job-history: with n entries allowed, the first
+ * and the last n - 2 stay. As the reference has it, 2 never drops any, and 1 drops one each time. */
+static void trim(struct qless *q, struct history *h)
+{
+	double max = q->settings.max_job_history;
+	uint32_t rest;
+
+	if (h->len > HISTORY_MAX_BYTES - HISTORY_RESERVE) {
+		/* Whatever the option says, the older half goes. */
+		drop_entries(q, h, (h->count - 1) / 2);
+		return;
+	}
+	if (max <= 0 || max == 2 || h->count < 2)
+		return;
+	rest = h->count - 1;
+	if (max == 1)
+		drop_entries(q, h, 1);
+	else if (max - 2 < (double)rest)
+		drop_entries(q, h, rest - (uint32_t)(max - 2));
+}
+
+static unsigned char *reserve(struct history *h, size_t extra)
+{
+	size_t need = h->len + extra;
+	size_t cap = h->cap;
+	unsigned char *mem;
+
+	assert(need <= HISTORY_MAX_BYTES);
+	if (need <= (cap == 0 ? HISTORY_INLINE_BYTES : cap))
+		return bytes(h) + h->len;
+	/* Jobs are many and their histories short: grow in the steps an allocator has anyway. */
+	cap = need <= 32 ? 32 : need <= 64 ? 64 : need + need / 2;
+	if (h->cap == 0) {
+		mem = mem_alloc(cap);
+		memcpy(mem, h->room, h->len);
+	} else {
+		mem = mem_realloc(bytes(h), cap);
+	}
+	memcpy(h->room, &mem, sizeof(mem));
+	h->cap = (uint32_t)cap;
+	return mem + h->len;
+}
+
+/* Begin an entry that takes up to `extra` bytes behind its head; returns where those go. */
+static unsigned char *begin_entry(struct qless *q, struct history *h, double now,
+				  enum qless_event_kind kind, size_t extra)
+{
+	double when = floor(now);
+	unsigned char head[ENTRY_HEAD_MAX];
+	size_t len = 1;
+	unsigned char *out;
+
+	trim(q, h);
+	head[0] = (unsigned char)kind;
+	/* A negative zero is odd as well: it reads as "-0". */
+	if (fabs(when) < SMALL_TIME_MAX && !(when == 0 && signbit(when))) {
+		int64_t whole = (int64_t)when;
+
+		len += put_varint(head + 1, ((uint64_t)whole << 1) ^ (uint64_t)(whole >> 63));
+	} else {
+		head[0] |= HISTORY_ODD_TIME;
+		memcpy(head + 1, &when, sizeof(when));
+		len += sizeof(when);
+	}
+	out = reserve(h, len + extra);
+	memcpy(out, head, len);
+	h->len += (uint32_t)len;
+	h->count++;
+	return out + len;
+}
+
+static void add_name(struct history *h, struct intern *name)
+{
+	intern_ref(name);
+	memcpy(bytes(h) + h->len, &name, sizeof(name));
+	h->len += (uint32_t)sizeof(name);
+}
+
+void history_append_put(struct qless *q, struct history *h, double now, struct queue *queue)
+{
+	begin_entry(q, h, now, QLESS_EVENT_PUT, sizeof(queue->name));
+	add_name(h, queue->name);
+}
+
+void history_append_popped(struct qless *q, struct history *h, double now, struct intern *worker)
+{
+	begin_entry(q, h, now, QLESS_EVENT_POPPED, sizeof(worker));
+	add_name(h, worker);
+}
+
+void history_append_plain(struct qless *q, struct history *h, double now,
+			  enum qless_event_kind kind)
+{
+	begin_entry(q, h, now, kind, 0);
+}
+
+void history_append_failed(struct qless *q, struct history *h, double now, struct intern *group,
+			   struct intern *worker)
+{
+	begin_entry(q, h, now, worker != NULL ? QLESS_EVENT_FAILED : QLESS_EVENT_EXHAUSTED,
+		    2 * sizeof(group));
+	add_name(h, group);
+	if (worker != NULL)
+		add_name(h, worker);
+}
+
+static void add_text(struct history *h, struct qless_str text)
+{
+	unsigned char *out = bytes(h) + h->len;
+	size_t len = put_varint(out, (uint64_t)text.len + 1);
+
+	if (text.len > 0)
+		memcpy(out + len, text.ptr, text.len);
+	h->len += (uint32_t)(len + text.len);
+}
+
+static size_t log_size(struct qless_str what, const struct qless_str *item)
+{
+	return 2 * VARINT_MAX_BYTES + what.len + (item != NULL ? item->len : 0);
+}
+
+void history_append_log(struct qless *q, struct history *h, double now, struct qless_str what,
+			const struct qless_str *item)
+{
+	begin_entry(q, h, now, QLESS_EVENT_LOG, log_size(what, item));
+	add_text(h, what);
+	if (item != NULL) {
+		add_text(h, *item);
+	} else {
+		bytes(h)[h->len] = 0;
+		h->len++;
+	}
+}
+
+bool history_has_room(const struct history *h, struct qless_str what,
+		      const struct qless_str *item)
+{
+	/* What else happens to a job is small, and goes on after a log is refused. */
+	return h->len + log_size(what, item) + ENTRY_HEAD_MAX <= HISTORY_MAX_BYTES / 2;
+}
+
+void history_done(struct qless *q, struct history *h)
+{
+	const unsigned char *p = bytes(h);
+	const unsigned char *end = p + h->len;
+	struct qless_event event;
+	struct intern *names[2];
+
+	while (p < end) {
+		p = read_entry(p, &event, names);
+		unref_names(q, event.kind, names);
+	}
+	if (h->cap != 0)
+		free(bytes(h));
+	memset(h, 0, sizeof(*h));
+}

@@ -1,0 +1,351 @@
+/*
+ * Jobs: their memory, their fields, and the one list each of them is in.
+ */
+#include "engine/engine_int.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "util/mem.h"
+
+/* The score of a waiting job is its priority less its time in these units: older ones first. */
+#define TIME_PER_PRIORITY 10000000000.0
+
+struct qless_str job_member(const struct skipnode *node)
+{
+	return job_jid(container_of(node, const struct qless_job, node));
+}
+
+struct qless_str job_key(const struct hash_node *node)
+{
+	return job_jid(container_of(node, const struct qless_job, hash));
+}
+
+struct qless_job *job_find(const struct qless *q, struct qless_str jid)
+{
+	struct hash_node *node = hash_find(&q->jobs, jid);
+
+	return node != NULL ? container_of(node, struct qless_job, hash) : NULL;
+}
+
+/* The data that came with the first put lies behind the jid. */
+static char *inline_data(struct qless_job *job)
+{
+	return (char *)&job->node + skipnode_size(job->node.height) + job->hash.aux;
+}
+
+struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data)
+{
+	unsigned height = engine_draw_height(q);
+	struct qless_job *job = mem_alloc(offsetof(struct qless_job, node) +
+					  skipnode_size(height) + jid.len + data.len);
+
+	memset(job, 0, offsetof(struct qless_job, node));
+	skipnode_init(&job->node, height);
+	job->hash.aux = (uint32_t)jid.len;
+	job->node.aux = (uint32_t)data.len;
+	engine_copy((char *)&job->node + skipnode_size(height), jid);
+	job->data = inline_data(job);
+	engine_copy(job->data, data);
+	if (hash_count(&q->tracked) > 0 && tracked_find(q, jid) != NULL)
+		job->flags |= JOB_TRACKED;
+	hash_insert(&q->jobs, &job->hash);
+	return job;
+}
+
+void job_release_extra(struct qless_job *job)
+{
+	struct job_extra *extra = job->extra;
+
+	if (extra == NULL || extra->tags != NULL || extra->failure != NULL ||
+	    extra->spawned_from != NULL || extra->dependencies != NULL ||
+	    extra->dependents != NULL || !isnan(extra->due))
+		return;
+	free(extra);
+	job->extra = NULL;
+}
+
+void job_free(struct qless *q, struct qless_job *job)
+{
+	struct job_extra *extra = job->extra;
+
+	job_drop_tags(q, job);
+	job_set_worker(q, job, NULL);
+	job_set_queue(q, job, NULL);
+	history_done(q, &job->history);
+	if (extra != NULL) {
+		if (extra->failure != NULL)
+			job_clear_failure(q, job);
+		if (job->extra != NULL)
+			intern_unref(&q->names, extra->spawned_from);
+		free(job->extra);
+	}
+	intern_unref(&q->names, job->klass);
+	if (job->data != inline_data(job))
+		free(job->data);
+	free(job);
+}
+
+void job_delete(struct qless *q, struct qless_job *job)
+{
+	job_leave_list(q, job);
+	depends_drop_all(q, job);
+	depends_forget_dependents(q, job);
+	job_free(q, job);
+}
+
+void job_unlink(struct qless *q, struct qless_job *job)
+{
+	hash_remove(&q->jobs, &job->hash);
+	job_delete(q, job);
+}
+
+void job_set_data(struct qless *q, struct qless_job *job, struct qless_str data)
+{
+	char *old = job->data;
+
+	if (str_equal(job_data(job), data))
+		return;
+	if (data.len <= job->node.aux) {
+		/* It fits where the old one is, but must not pin much more than it needs. */
+		if (old == inline_data(job) || data.len > job->node.aux / 2) {
+			if (data.len > 0)
+				memmove(old, data.ptr, data.len);
+			job->node.aux = (uint32_t)data.len;
+			return;
+		}
+	}
+	job->data = engine_dup(data);
+	job->node.aux = (uint32_t)data.len;
+	if (old != inline_data(job))
+		free(old);
+	(void)q;
+}
+
+void job_set_klass(struct qless *q, struct qless_job *job, struct qless_str klass)
+{
+	struct intern *name = intern_get(&q->names, klass);
+
+	intern_unref(&q->names, job->klass);
+	job->klass = name;
+}
+
+void job_set_worker(struct qless *q, struct qless_job *job, struct intern *worker)
+{
+	struct intern *old = job->worker;
+
+	job->worker = worker != NULL ? intern_ref(worker) : NULL;
+	intern_unref(&q->worker_names, old);
+}
+
+void job_set_queue(struct qless *q, struct qless_job *job, struct queue *queue)
+{
+	struct queue *old = job->queue;
+
+	if (old == queue)
+		return;
+	job->queue = queue;
+	if (queue != NULL)
+		queue->job_count++;
+	if (old != NULL) {
+		old->job_count--;
+		queue_release(q, old);
+	}
+}
+
+struct job_extra *job_need_extra(struct qless_job *job)
+{
+	if (job->extra == NULL) {
+		job->extra = mem_zalloc(sizeof(*job->extra));
+		job->extra->due = NAN;
+	}
+	return job->extra;
+}
+
+void job_set_failure(struct qless *q, struct qless_job *job, struct intern *group,
+		     struct qless_str message, double when, struct intern *worker)
+{
+	struct failure *failure = mem_alloc(sizeof(*failure) + message.len);
+
+	failure->group = intern_ref(group);
+	failure->worker = worker != NULL ? intern_ref(worker) : NULL;
+	failure->when = when;
+	failure->message_len = (uint32_t)message.len;
+	engine_copy(failure->message, message);
+	job_clear_failure(q, job);
+	job_need_extra(job)->failure = failure;
+	job->flags &= (uint8_t)~JOB_FAILURE_CLEARED;
+}
+
+void job_clear_failure(struct qless *q, struct qless_job *job)
+{
+	struct failure *failure = job->extra != NULL ? job->extra->failure : NULL;
+
+	if (failure == NULL)
+		return;
+	intern_unref(&q->group_names, failure->group);
+	intern_unref(&q->worker_names, failure->worker);
+	free(failure);
+	job->extra->failure = NULL;
+	job_release_extra(job);
+}
+
+void job_set_due(struct qless_job *job, double due)
+{
+	if (isnan(due) && job->extra == NULL)
+		return;
+	job_need_extra(job)->due = due;
+	job_release_extra(job);
+}
+
+double job_due(const struct qless_job *job)
+{
+	return job->extra != NULL ? job->extra->due : NAN;
+}
+
+struct skiplist *job_list(const struct qless *q, const struct qless_job *job)
+{
+	switch ((enum qless_state)job->state) {
+	case QLESS_WAITING:
+	case QLESS_STALLED:
+		return &job->queue->work;
+	case QLESS_RUNNING:
+		return &job->queue->locks;
+	case QLESS_SCHEDULED:
+		return &job->queue->scheduled;
+	case QLESS_DEPENDS:
+		return &job->queue->depends;
+	case QLESS_FAILED:
+		return &((struct group *)job->extra->failure->group->user)->jobs;
+	case QLESS_COMPLETE:
+		return (struct skiplist *)(uintptr_t)&q->completed;
+	}
+	assert(0);
+	return NULL;
+}
+
+void job_leave_list(struct qless *q, struct qless_job *job)
+{
+	skiplist_remove(job_list(q, job), &job->node);
+	if (job->state == QLESS_FAILED)
+		group_release(q, job->extra->failure->group->user);
+}
+
+void job_enter_work(struct qless *q, struct qless_job *job, double time)
+{
+	job->state = QLESS_WAITING;
+	skiplist_insert(&job->queue->work, &job->node,
+			job->priority - time / TIME_PER_PRIORITY);
+	(void)q;
+}
+
+void job_enter_scheduled(struct qless *q, struct qless_job *job, double due)
+{
+	job->state = QLESS_SCHEDULED;
+	skiplist_insert(&job->queue->scheduled, &job->node, due);
+	(void)q;
+}
+
+void job_enter_depends(struct qless *q, struct qless_job *job, double time)
+{
+	job->state = QLESS_DEPENDS;
+	skiplist_insert(&job->queue->depends, &job->node, time);
+	(void)q;
+}
+
+void job_drop_holding(struct qless *q, struct qless_job *job)
+{
+	if (job->worker != NULL)
+		worker_drop(q, job->worker, job_jid(job));
+}
+
+const struct qless_job *qless_get(const struct qless *q, struct qless_str jid)
+{
+	return job_find(q, jid);
+}
+
+static void read_failure(const struct failure *failure, struct qless_failure *ret_failure)
+{
+	ret_failure->group = intern_str(failure->group);
+	ret_failure->message = str_make(failure->message, failure->message_len);
+	ret_failure->worker = failure->worker != NULL ? intern_str(failure->worker) : STR("");
+	ret_failure->when = failure->when;
+}
+
+void qless_job_read(const struct qless_job *job, struct qless_job_info *ret_info)
+{
+	const struct job_extra *extra = job->extra;
+
+	*ret_info = (struct qless_job_info){
+		.jid = job_jid(job),
+		.klass = intern_str(job->klass),
+		.queue = job->queue != NULL ? intern_str(job->queue->name) : STR(""),
+		.worker = job->worker != NULL ? intern_str(job->worker) : STR(""),
+		.data = job_data(job),
+		.state = job->state,
+		.priority = job->priority,
+		.retries = job->retries,
+		.remaining = job->remaining,
+		.expires = job->expires,
+		.time = job->time,
+		.tracked = (job->flags & JOB_TRACKED) != 0,
+	};
+	if (extra == NULL)
+		return;
+	if (extra->spawned_from != NULL)
+		ret_info->spawned_from = intern_str(extra->spawned_from);
+	if (extra->failure != NULL) {
+		ret_info->has_failure = true;
+		read_failure(extra->failure, &ret_info->failure);
+	}
+}
+
+bool qless_job_next_event(const struct qless_job *job, size_t *cursor,
+			  struct qless_event *ret_event)
+{
+	return history_next(&job->history, cursor, ret_event);
+}
+
+int qless_priority(struct qless *q, double now, struct qless_str jid, double priority)
+{
+	struct qless_job *job;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (!isfinite(priority))
+		return engine_fail(q, QLESS_EBADARG,
+				   "Priority(): Arg \"priority\" missing or not a number: %g",
+				   priority);
+	job = job_find(q, jid);
+	if (job == NULL)
+		return engine_fail(q, QLESS_ENOJOB, "Priority(): Job %S does not exist", jid);
+
+	/* The new score has no time in it: first of its priority. As the reference has it, jobs of a
+	 * queue without a name stay where they are. */
+	if ((job->state == QLESS_WAITING || job->state == QLESS_STALLED) &&
+	    job->queue->name->len > 0)
+		skiplist_rescore(&job->queue->work, &job->node, priority);
+	job->priority = priority;
+	engine_changed(q);
+	return 0;
+}
+
+int qless_log(struct qless *q, double now, struct qless_str jid, struct qless_str message,
+	      const struct qless_str *item)
+{
+	struct qless_job *job;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (!engine_check_text(q, message) || (item != NULL && !engine_check_text(q, *item)))
+		return QLESS_ELIMIT;
+	job = job_find(q, jid);
+	if (job == NULL)
+		return engine_fail(q, QLESS_ENOJOB, "Log(): Job %S does not exist", jid);
+	if (!history_has_room(&job->history, message, item))
+		return engine_fail(q, QLESS_ELIMIT, "Log(): The history of job %S is full", jid);
+
+	history_append_log(q, &job->history, now, message, item);
+	engine_changed(q);
+	return 0;
+}

@@ -1,0 +1,304 @@
+/*
+ * Locks: handing jobs out, renewing, and what happens when a lock expires.
+ *
+ * The first pop that finds an expired lock only warns its owner and gives a grace period; the first
+ * one after that takes the job away. Nothing but a pop does either.
+ */
+#include "engine/engine_int.h"
+
+static bool is_expired(const struct skipnode *node, double now)
+{
+	return node != NULL && node->score <= now;
+}
+
+static bool will_be_taken(const struct qless *q, const struct qless_job *job)
+{
+	return (job->flags & JOB_GRACE) != 0 || q->settings.grace_period <= 0;
+}
+
+bool retries_are_whole(const struct qless_job *job)
+{
+	/* What "%.17g" prints without an exponent; Redis takes no "-0" for an integer either. */
+	return job->remaining == floor(job->remaining) && fabs(job->remaining) < 1e17 &&
+	       !(job->remaining == 0 && signbit(job->remaining));
+}
+
+int lock_check_expired(struct qless *q, struct queue *queue, double now, int64_t max)
+{
+	struct skipnode *node = skiplist_first(&queue->locks);
+
+	for (; max > 0 && is_expired(node, now); max--, node = skiplist_next(node)) {
+		struct qless_job *job = job_from_node(node);
+
+		if (will_be_taken(q, job) && !retries_are_whole(job))
+			return engine_fail(q, QLESS_ERETRIES, "hash value is not an integer");
+	}
+	return 0;
+}
+
+/* Tell the owner, and give it the grace period to answer. */
+static void warn(struct qless *q, struct queue *queue, struct qless_job *job, double now)
+{
+	event_tracked(q, job, "ql:stalled");
+	history_append_plain(q, &job->history, now, QLESS_EVENT_TIMED_OUT);
+	job->flags |= JOB_GRACE;
+	event_lock_lost(q, job_jid(job), intern_str(job->worker));
+	skiplist_rescore(&queue->locks, &job->node, finite_add(now, q->settings.grace_period));
+	stats_count(q, queue, now, COUNTER_RETRIES);
+}
+
+/* True if the job is to be handed out again. */
+static bool take_away(struct qless *q, struct qless_job *job)
+{
+	struct intern *worker;
+
+	job->flags &= (uint8_t)~JOB_GRACE;
+	job->remaining -= 1;
+	if (job->remaining >= 0)
+		return true;
+	worker = intern_ref(job->worker);
+	job_exhaust(q, job, NULL, NULL);
+	event_failed(q, job_jid(job), intern_str(job->extra->failure->group),
+		     failure_message(job->extra->failure), intern_str(worker));
+	intern_unref(&q->worker_names, worker);
+	return false;
+}
+
+void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
+		 struct job_vec *ret_jobs)
+{
+	struct skipnode *node = skiplist_first(&queue->locks);
+	size_t i;
+
+	job_vec_clear(&q->picked);
+	for (; max > 0 && is_expired(node, now); max--, node = skiplist_next(node))
+		job_vec_push(&q->picked, job_from_node(node));
+	for (i = 0; i < q->picked.count; i++) {
+		struct qless_job *job = q->picked.items[i];
+		bool taken = will_be_taken(q, job);
+
+		job_drop_holding(q, job);
+		if (!(job->flags & JOB_GRACE))
+			warn(q, queue, job, now);
+		if (taken && take_away(q, job))
+			job_vec_push(ret_jobs, job);
+		engine_changed(q);
+	}
+}
+
+static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job, double now,
+		     struct intern *worker, double expires)
+{
+	history_append_popped(q, &job->history, now, worker);
+	stats_record_wait(q, queue, now, now - job->time);
+	job->time = now;
+	worker_hold(q, worker, job_jid(job), expires);
+	job_set_worker(q, job, worker);
+	job->expires = expires;
+	if (job->state == QLESS_RUNNING) {
+		skiplist_rescore(&queue->locks, &job->node, expires);
+	} else {
+		skiplist_remove(&queue->work, &job->node);
+		job->state = QLESS_RUNNING;
+		skiplist_insert(&queue->locks, &job->node, expires);
+	}
+	event_tracked(q, job, "ql:popped");
+	engine_changed(q);
+}
+
+static void push_waiting(struct queue *queue, int64_t max, struct job_vec *ret_jobs)
+{
+	struct skipnode *node = skiplist_last(&queue->work);
+
+	for (; max > 0 && node != NULL; max--, node = skiplist_prev(node))
+		job_vec_push(ret_jobs, job_from_node(node));
+}
+
+/* `count` less what the option <queue>-max-concurrency leaves no room for. */
+static int64_t limit_concurrency(const struct queue *queue, double now, int64_t count)
+{
+	double running;
+	double room;
+
+	if (isnan(queue->max_concurrency) || queue->max_concurrency <= 0)
+		return count;
+	running = skiplist_count(&queue->locks) - skiplist_count_lt(&queue->locks, now);
+	room = fmax(0, queue->max_concurrency - running);
+	return room < (double)count ? (int64_t)room : count;
+}
+
+static int check_count(struct qless *q, const char *command, int64_t count)
+{
+	if (count >= 0)
+		return 0;
+	return engine_fail(q, QLESS_EBADARG, "%s(): Arg \"count\" must not be negative: %g",
+			   command, (double)count);
+}
+
+static void set_result(struct qless *q, struct qless_jobs *ret_jobs)
+{
+	*ret_jobs = (struct qless_jobs){
+		(const struct qless_job *const *)q->jobs_out.items,
+		q->jobs_out.count,
+	};
+}
+
+/* The queue exists. Pops into jobs_out. */
+static int pop_from(struct qless *q, struct queue *queue, double now, struct intern *worker,
+		    int64_t count)
+{
+	double expires = queue_lock_expiry(q, queue, now);
+	size_t i;
+	int rc;
+
+	count = limit_concurrency(queue, now, count);
+	rc = lock_check_expired(q, queue, now, count);
+	if (rc < 0)
+		return rc;
+	worker_seen(q, worker, now);
+	if (count == 0)
+		return 0;
+	lock_expire(q, queue, now, count, &q->jobs_out);
+	count -= (int64_t)q->jobs_out.count;
+	recur_spawn(q, queue, now, count);
+	queue_promote(q, queue, now, count);
+	push_waiting(queue, count, &q->jobs_out);
+	for (i = 0; i < q->jobs_out.count; i++)
+		hand_out(q, queue, q->jobs_out.items[i], now, worker, expires);
+	return 0;
+}
+
+int qless_pop(struct qless *q, double now, struct qless_str queue_text,
+	      struct qless_str worker_text, int64_t count, struct qless_jobs *ret_jobs)
+{
+	struct queue *queue;
+	struct intern *worker;
+	int rc;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (!engine_check_names(q, &worker_text, 1))
+		return QLESS_ELIMIT;
+	rc = check_count(q, "Pop", count);
+	if (rc < 0)
+		return rc;
+	queue = queue_find(q, queue_text);
+	if (queue == NULL || !queue->paused) {
+		worker = intern_get(&q->worker_names, worker_text);
+		if (queue != NULL)
+			rc = pop_from(q, queue, now, worker, count);
+		else
+			worker_seen(q, worker, now);
+		intern_unref(&q->worker_names, worker);
+		if (rc < 0)
+			return rc;
+	}
+	set_result(q, ret_jobs);
+	return 0;
+}
+
+int qless_peek(struct qless *q, double now, struct qless_str queue_text, int64_t count,
+	       struct qless_jobs *ret_jobs)
+{
+	struct queue *queue;
+	struct skipnode *node;
+	int rc;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	rc = check_count(q, "Peek", count);
+	if (rc < 0)
+		return rc;
+	queue = queue_find(q, queue_text);
+	if (queue != NULL) {
+		node = skiplist_first(&queue->locks);
+		for (; count > 0 && is_expired(node, now); count--, node = skiplist_next(node))
+			job_vec_push(&q->jobs_out, job_from_node(node));
+		recur_spawn(q, queue, now, count);
+		queue_promote(q, queue, now, count);
+		push_waiting(queue, count, &q->jobs_out);
+	}
+	set_result(q, ret_jobs);
+	return 0;
+}
+
+int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct qless_str worker,
+		    const struct qless_str *data, double *ret_expires)
+{
+	struct qless_job *job;
+	double expires;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (data != NULL && !engine_check_text(q, *data))
+		return QLESS_ELIMIT;
+	job = job_find(q, jid);
+	if (job == NULL)
+		return engine_fail(q, QLESS_ENOJOB, "Heartbeat(): Job %S does not exist", jid);
+	if (job->state != QLESS_RUNNING)
+		return engine_fail(q, QLESS_ENOTRUNNING,
+				   "Heartbeat(): Job %S not currently running: %S", jid,
+				   qless_state_text(job->state));
+	/* A worker without a name can hold jobs, but not renew them. */
+	if (worker.len == 0 || !str_equal(intern_str(job->worker), worker))
+		return engine_fail(q, QLESS_ENOTOWNER,
+				   "Heartbeat(): Job %S given out to another worker: %S", jid,
+				   intern_str(job->worker));
+
+	expires = queue_lock_expiry(q, job->queue, now);
+	job->expires = expires;
+	job->flags &= (uint8_t)~JOB_GRACE;
+	if (data != NULL)
+		job_set_data(q, job, *data);
+	worker_hold(q, job->worker, job_jid(job), expires);
+	worker_seen(q, job->worker, now);
+	skiplist_rescore(&job->queue->locks, &job->node, expires);
+	engine_changed(q);
+	*ret_expires = expires;
+	return 0;
+}
+
+/* All jids are of running jobs. */
+static int check_running(struct qless *q, const struct qless_str *jids, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct qless_job *job = job_find(q, jids[i]);
+
+		if (job == NULL)
+			return engine_fail(q, QLESS_ENOJOB, "Timeout(): Job %S does not exist",
+					   jids[i]);
+		if (job->state != QLESS_RUNNING)
+			return engine_fail(q, QLESS_ENOTRUNNING, "Timeout(): Job %S not running",
+					   jids[i]);
+	}
+	return 0;
+}
+
+int qless_timeout(struct qless *q, double now, const struct qless_str *jids, size_t count)
+{
+	size_t i;
+	int rc;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	rc = check_running(q, jids, count);
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < count; i++) {
+		struct qless_job *job = job_find(q, jids[i]);
+
+		if (job->state != QLESS_RUNNING)
+			continue; /* given twice */
+		history_append_plain(q, &job->history, now, QLESS_EVENT_TIMED_OUT);
+		job_leave_list(q, job);
+		job->state = QLESS_STALLED;
+		job->expires = 0;
+		job->flags &= (uint8_t)~JOB_GRACE;
+		skiplist_insert(&job->queue->work, &job->node, INFINITY);
+		event_lock_lost(q, jids[i], intern_str(job->worker));
+		engine_changed(q);
+	}
+	return 0;
+}

@@ -1,0 +1,130 @@
+/*
+ * Putting jobs: new ones, and existing ones somewhere else.
+ */
+#include "engine/engine_int.h"
+
+#define DEFAULT_RETRIES 5
+
+static int check_put(struct qless *q, const struct qless_put *put)
+{
+	const struct qless_str names[] = { put->worker, put->queue, put->jid, put->klass };
+
+	if (!engine_check_names(q, names, sizeof(names) / sizeof(names[0])) ||
+	    !engine_check_names(q, put->tags, put->has_tags ? put->tag_count : 0) ||
+	    !engine_check_text(q, put->data))
+		return QLESS_ELIMIT;
+	if (!isfinite(put->delay))
+		return engine_fail(q, QLESS_EBADARG, "Put(): Arg \"delay\" not a number: %g",
+				   put->delay);
+	if (put->has_retries && !isfinite(put->retries))
+		return engine_fail(q, QLESS_EBADARG, "Put(): Arg \"retries\" not a number: %g",
+				   put->retries);
+	if (put->has_priority && !isfinite(put->priority))
+		return engine_fail(q, QLESS_EBADARG, "Put(): Arg \"priority\" not a number%g",
+				   put->priority);
+	return 0;
+}
+
+/* Take an existing job from where it is and from whom it is. */
+static void withdraw(struct qless *q, struct qless_job *job, struct qless_str new_worker)
+{
+	if (job->state == QLESS_FAILED)
+		job_forgive(q, job);
+	job_leave_list(q, job);
+	if (job->worker != NULL) {
+		struct qless_str owner = intern_str(job->worker);
+
+		/* A worker without a name is nobody to tell. */
+		if (owner.len > 0) {
+			job_drop_holding(q, job);
+			if (!str_equal(owner, new_worker))
+				event_lock_lost(q, job_jid(job), owner);
+		}
+		job_set_worker(q, job, NULL);
+	}
+	job->flags &= (uint8_t)~JOB_GRACE;
+	job_set_due(job, NAN);
+}
+
+/* Into the list of its queue that fits. */
+static void place(struct qless *q, struct qless_job *job, double now, double delay)
+{
+	double due = finite_add(now, delay);
+
+	if (depends_is_open(job)) {
+		if (delay > 0)
+			job_set_due(job, due);
+		job_enter_depends(q, job, now);
+	} else if (delay > 0) {
+		job_enter_scheduled(q, job, due);
+	} else {
+		job_enter_work(q, job, now);
+	}
+}
+
+static void apply_put(struct qless *q, double now, const struct qless_put *put)
+{
+	struct qless_job *job = job_find(q, put->jid);
+	bool is_new = job == NULL;
+	struct queue *queue = queue_need(q, put->queue);
+
+	event_put(q, put->jid, put->queue);
+	if (is_new) {
+		job = job_new(q, put->jid, put->data);
+		job->retries = DEFAULT_RETRIES;
+	} else {
+		if (put->depend_count > 0)
+			depends_keep_only(q, job, put->depends, put->depend_count);
+		withdraw(q, job, put->worker);
+		job_set_data(q, job, put->data);
+	}
+	job_set_queue(q, job, queue);
+	job_set_klass(q, job, put->klass);
+	history_append_put(q, &job->history, now, queue);
+	if (put->has_tags)
+		job_set_tags(q, job, put->tags, put->tag_count, now);
+	else
+		job_refresh_tags(q, job, now);
+	if (put->has_priority)
+		job->priority = put->priority;
+	if (put->has_retries)
+		job->retries = put->retries;
+	job->remaining = job->retries;
+	job->expires = 0;
+	job->time = now;
+	/* A job that depends on itself must look like one that is not complete. */
+	job->state = QLESS_WAITING;
+	depends_add(q, job, put->depends, put->depend_count);
+	place(q, job, now, put->delay);
+	queue_know(q, queue, now);
+	event_tracked(q, job, "ql:put");
+	engine_changed(q);
+}
+
+int qless_put(struct qless *q, double now, const struct qless_put *put)
+{
+	int rc;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	rc = check_put(q, put);
+	if (rc < 0)
+		return rc;
+	apply_put(q, now, put);
+	return 0;
+}
+
+int qless_requeue(struct qless *q, double now, const struct qless_put *put)
+{
+	int rc;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (job_find(q, put->jid) == NULL)
+		return engine_fail(q, QLESS_ENOJOB, "Requeue(): Job %S does not exist", put->jid);
+	rc = check_put(q, put);
+	if (rc < 0)
+		return rc;
+	apply_put(q, now, put);
+	return 0;
+}

@@ -1,0 +1,432 @@
+/*
+ * Recurring jobs: what makes jobs by itself, at fixed intervals.
+ */
+#include "engine/engine_int.h"
+
+#include <stdlib.h>
+
+#include "util/mem.h"
+#include "util/num.h"
+
+struct qless_str recur_jid(const struct qless_recur *recur)
+{
+	return str_make((const char *)&recur->node + skipnode_size(recur->node.height),
+			recur->hash.aux);
+}
+
+struct qless_str recur_member(const struct skipnode *node)
+{
+	return recur_jid(container_of(node, const struct qless_recur, node));
+}
+
+struct qless_str recur_key(const struct hash_node *node)
+{
+	return recur_jid(container_of(node, const struct qless_recur, hash));
+}
+
+struct qless_recur *recur_from_node(const struct skipnode *node)
+{
+	return container_of((struct skipnode *)(uintptr_t)node, struct qless_recur, node);
+}
+
+static struct qless_recur *recur_find(const struct qless *q, struct qless_str jid)
+{
+	struct hash_node *node = hash_find(&q->recurs, jid);
+
+	return node != NULL ? container_of(node, struct qless_recur, hash) : NULL;
+}
+
+static struct qless_recur *recur_new(struct qless *q, struct qless_str jid)
+{
+	unsigned height = engine_draw_height(q);
+	struct qless_recur *recur = mem_zalloc(offsetof(struct qless_recur, node) +
+					       skipnode_size(height) + jid.len);
+
+	skipnode_init(&recur->node, height);
+	recur->hash.aux = (uint32_t)jid.len;
+	engine_copy((char *)&recur->node + skipnode_size(height), jid);
+	hash_insert(&q->recurs, &recur->hash);
+	return recur;
+}
+
+static void drop_tags(struct qless *q, struct qless_recur *recur)
+{
+	uint32_t i;
+
+	for (i = 0; i < recur->tag_count; i++)
+		intern_unref(&q->tag_names, recur->tags[i]);
+	free(recur->tags);
+	recur->tags = NULL;
+	recur->tag_count = 0;
+}
+
+/* Out of its queue, which may go with it. */
+static void leave_queue(struct qless *q, struct qless_recur *recur)
+{
+	struct queue *queue = recur->queue;
+
+	skiplist_remove(&queue->recurring, &recur->node);
+	recur->queue = NULL;
+	queue_release(q, queue);
+}
+
+static void enter_queue(struct qless *q, struct qless_recur *recur, struct queue *queue,
+			double next, double now)
+{
+	recur->queue = queue;
+	skiplist_insert(&queue->recurring, &recur->node, next);
+	queue_know(q, queue, now);
+}
+
+void recur_free(struct qless *q, struct qless_recur *recur)
+{
+	hash_remove(&q->recurs, &recur->hash);
+	leave_queue(q, recur);
+	drop_tags(q, recur);
+	intern_unref(&q->names, recur->klass);
+	free(recur->data);
+	free(recur);
+}
+
+static void set_klass(struct qless *q, struct qless_recur *recur, struct qless_str klass)
+{
+	struct intern *name = intern_get(&q->names, klass);
+
+	intern_unref(&q->names, recur->klass);
+	recur->klass = name;
+}
+
+static void set_data(struct qless_recur *recur, struct qless_str data)
+{
+	free(recur->data);
+	recur->data = engine_dup(data);
+	recur->data_len = (uint32_t)data.len;
+}
+
+static void add_tags(struct qless *q, struct qless_recur *recur, const struct qless_str *tags,
+		     size_t count)
+{
+	size_t i;
+
+	if (count == 0)
+		return;
+	recur->tags = mem_realloc_array(recur->tags, recur->tag_count + count,
+					sizeof(*recur->tags));
+	for (i = 0; i < count; i++)
+		recur->tags[recur->tag_count++] = tag_name_get(q, tags[i]);
+}
+
+static int check_recur(struct qless *q, const struct qless_recur_put *put)
+{
+	const struct qless_str names[] = { put->queue, put->jid, put->klass };
+
+	if (!engine_check_names(q, names, sizeof(names) / sizeof(names[0])) ||
+	    !engine_check_names(q, put->tags, put->tag_count) ||
+	    !engine_check_text(q, put->data))
+		return QLESS_ELIMIT;
+	if (!isfinite(put->interval) || !isfinite(put->offset) || !isfinite(put->priority) ||
+	    !isfinite(put->retries) || !isfinite(put->backlog))
+		return engine_fail(q, QLESS_EBADARG, "Recur(): not a number");
+	if (put->interval <= 0)
+		return engine_fail(q, QLESS_EBADARG,
+				   "Recur(): Arg \"interval\" must be greater than 0");
+	return 0;
+}
+
+int qless_recur(struct qless *q, double now, const struct qless_recur_put *put)
+{
+	struct qless_recur *recur;
+	struct queue *queue;
+	int rc;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	rc = check_recur(q, put);
+	if (rc < 0)
+		return rc;
+
+	recur = recur_find(q, put->jid);
+	if (recur != NULL)
+		leave_queue(q, recur);
+	else
+		recur = recur_new(q, put->jid);
+	queue = queue_need(q, put->queue);
+	set_klass(q, recur, put->klass);
+	set_data(recur, put->data);
+	drop_tags(q, recur);
+	add_tags(q, recur, put->tags, put->tag_count);
+	recur->priority = put->priority;
+	recur->retries = put->retries;
+	recur->interval = put->interval;
+	recur->backlog = put->backlog;
+	enter_queue(q, recur, queue, finite_add(now, put->offset), now);
+	engine_changed(q);
+	return 0;
+}
+
+int qless_unrecur(struct qless *q, double now, struct qless_str jid)
+{
+	struct qless_recur *recur;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	recur = recur_find(q, jid);
+	if (recur != NULL) {
+		recur_free(q, recur);
+		engine_changed(q);
+	}
+	return 0;
+}
+
+const struct qless_recur *qless_recur_get(const struct qless *q, struct qless_str jid)
+{
+	return recur_find(q, jid);
+}
+
+void qless_recur_read(const struct qless_recur *recur, struct qless_recur_info *ret_info)
+{
+	*ret_info = (struct qless_recur_info){
+		.jid = recur_jid(recur),
+		.klass = intern_str(recur->klass),
+		.data = str_make(recur->data, recur->data_len),
+		.queue = queue_name(recur->queue),
+		.priority = recur->priority,
+		.retries = recur->retries,
+		.interval = recur->interval,
+		.backlog = recur->backlog,
+		.count = recur->count,
+	};
+}
+
+bool qless_recur_next_tag(const struct qless_recur *recur, size_t *cursor,
+			  struct qless_str *ret_tag)
+{
+	if (*cursor >= recur->tag_count)
+		return false;
+	*ret_tag = intern_str(recur->tags[(*cursor)++]);
+	return true;
+}
+
+static int check_change(struct qless *q, const struct qless_recur_change *change)
+{
+	switch (change->field) {
+	case QLESS_RECUR_PRIORITY:
+	case QLESS_RECUR_RETRIES:
+	case QLESS_RECUR_BACKLOG:
+		if (!isfinite(change->number))
+			return engine_fail(q, QLESS_EBADARG, "Recur(): not a number");
+		return 0;
+	case QLESS_RECUR_INTERVAL:
+		if (!isfinite(change->number) || change->number <= 0)
+			return engine_fail(q, QLESS_EBADARG,
+					   "Recur(): Arg \"interval\" must be greater than 0");
+		return 0;
+	case QLESS_RECUR_DATA:
+		return engine_check_text(q, change->text) ? 0 : QLESS_ELIMIT;
+	case QLESS_RECUR_KLASS:
+	case QLESS_RECUR_QUEUE:
+		return engine_check_names(q, &change->text, 1) ? 0 : QLESS_ELIMIT;
+	}
+	return engine_fail(q, QLESS_EBADARG, "Recur(): no such field");
+}
+
+static void move_to(struct qless *q, struct qless_recur *recur, struct qless_str name, double now)
+{
+	double next = recur->node.score;
+	struct queue *queue = queue_need(q, name);
+
+	if (queue != recur->queue)
+		leave_queue(q, recur);
+	else
+		skiplist_remove(&queue->recurring, &recur->node);
+	enter_queue(q, recur, queue, next, now);
+}
+
+static void apply_change(struct qless *q, struct qless_recur *recur,
+			 const struct qless_recur_change *change, double now)
+{
+	switch (change->field) {
+	case QLESS_RECUR_PRIORITY:
+		recur->priority = change->number;
+		break;
+	case QLESS_RECUR_RETRIES:
+		recur->retries = change->number;
+		break;
+	case QLESS_RECUR_BACKLOG:
+		recur->backlog = change->number;
+		break;
+	case QLESS_RECUR_INTERVAL:
+		/* The next run moves by the difference. */
+		skiplist_rescore(&recur->queue->recurring, &recur->node,
+				 finite_add(recur->node.score,
+					    change->number - recur->interval));
+		recur->interval = change->number;
+		break;
+	case QLESS_RECUR_DATA:
+		set_data(recur, change->text);
+		break;
+	case QLESS_RECUR_KLASS:
+		set_klass(q, recur, change->text);
+		break;
+	case QLESS_RECUR_QUEUE:
+		move_to(q, recur, change->text, now);
+		break;
+	}
+	engine_changed(q);
+}
+
+int qless_recur_update(struct qless *q, double now, struct qless_str jid,
+		       const struct qless_recur_change *changes, size_t count)
+{
+	struct qless_recur *recur;
+	size_t i;
+	int rc;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	recur = recur_find(q, jid);
+	if (recur == NULL)
+		return engine_fail(q, QLESS_ENOJOB, "Recur(): No recurring job %S", jid);
+	for (i = 0; i < count; i++) {
+		rc = check_change(q, &changes[i]);
+		if (rc < 0)
+			return rc;
+	}
+	for (i = 0; i < count; i++)
+		apply_change(q, recur, &changes[i], now);
+	return 0;
+}
+
+int qless_recur_tag(struct qless *q, double now, struct qless_str jid,
+		    const struct qless_str *tags, size_t count)
+{
+	struct qless_recur *recur;
+	uint32_t had;
+	size_t i;
+	uint32_t k;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (!engine_check_names(q, tags, count))
+		return QLESS_ELIMIT;
+	recur = recur_find(q, jid);
+	if (recur == NULL)
+		return engine_fail(q, QLESS_ENOJOB, "Tag(): Job %S does not exist", jid);
+
+	/* Only what it had before counts: a tag given twice is added twice. */
+	had = recur->tag_count;
+	for (i = 0; i < count; i++) {
+		struct intern *name = intern_find(&q->tag_names, tags[i]);
+
+		for (k = 0; k < had && recur->tags[k] != name; k++)
+			;
+		if (k < had)
+			continue;
+		add_tags(q, recur, &tags[i], 1);
+		engine_changed(q);
+	}
+	return 0;
+}
+
+int qless_recur_untag(struct qless *q, double now, struct qless_str jid,
+		      const struct qless_str *tags, size_t count)
+{
+	struct qless_recur *recur;
+	uint32_t kept;
+	uint32_t k;
+	size_t i;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	recur = recur_find(q, jid);
+	if (recur == NULL)
+		return engine_fail(q, QLESS_ENOJOB, "Untag(): Job %S does not exist", jid);
+
+	for (i = 0; i < count; i++) {
+		const struct intern *name = intern_find(&q->tag_names, tags[i]);
+
+		for (k = kept = 0; k < recur->tag_count; k++) {
+			if (recur->tags[k] != name) {
+				recur->tags[kept++] = recur->tags[k];
+				continue;
+			}
+			intern_unref(&q->tag_names, recur->tags[k]);
+			engine_changed(q);
+		}
+		recur->tag_count = kept;
+	}
+	return 0;
+}
+
+/* The next free jid <recurring jid>-<number>; numbers of jobs that exist are passed over. */
+static struct qless_str next_jid(struct qless *q, struct qless_recur *recur)
+{
+	char number[NUM_MAX];
+
+	do {
+		recur->count++;
+		buf_clear(&q->channel);
+		buf_append_str(&q->channel, recur_jid(recur));
+		buf_append_char(&q->channel, '-');
+		buf_append(&q->channel, number, num_format_u64(number, recur->count));
+	} while (job_find(q, buf_str(&q->channel)) != NULL);
+	return buf_str(&q->channel);
+}
+
+static void make_job(struct qless *q, struct qless_recur *recur, double now, double when)
+{
+	struct qless_job *job =
+		job_new(q, next_jid(q, recur), str_make(recur->data, recur->data_len));
+	struct qless_str tag;
+	size_t cursor = 0;
+
+	job_set_klass(q, job, intern_str(recur->klass));
+	job_set_queue(q, job, recur->queue);
+	job_need_extra(job)->spawned_from = intern_get(&q->names, recur_jid(recur));
+	str_vec_clear(&q->list);
+	while (qless_recur_next_tag(recur, &cursor, &tag))
+		str_vec_push(&q->list, tag);
+	job_set_tags(q, job, q->list.items, q->list.count, now);
+	job->priority = recur->priority;
+	job->retries = recur->retries;
+	job->remaining = recur->retries;
+	job->time = when;
+	history_append_put(q, &job->history, when, recur->queue);
+	job_enter_work(q, job, when);
+	engine_changed(q);
+}
+
+/* Make the jobs of one recurring job that are due; returns how many. */
+static int64_t make_due_jobs(struct qless *q, struct qless_recur *recur, double now, int64_t max)
+{
+	double when = floor(recur->node.score);
+	int64_t made = 0;
+
+	if (recur->backlog != 0) {
+		double missed = (now - when) / recur->interval;
+
+		if (missed > recur->backlog)
+			when += ceil(missed - recur->backlog) * recur->interval;
+	}
+	while (when <= now && made < max) {
+		make_job(q, recur, now, when);
+		when = finite_add(when, recur->interval);
+		made++;
+	}
+	if (made > 0)
+		skiplist_rescore(&recur->queue->recurring, &recur->node, when);
+	return made;
+}
+
+void recur_spawn(struct qless *q, struct queue *queue, double now, int64_t max)
+{
+	struct skipnode *node = skiplist_first_ge(&queue->recurring, 0);
+
+	/* One that has made jobs moves behind all that are due, so the next one stays in place. */
+	while (max > 0 && node != NULL && node->score <= now) {
+		struct qless_recur *recur = recur_from_node(node);
+
+		node = skiplist_next(node);
+		max -= make_due_jobs(q, recur, now, max);
+	}
+}

@@ -1,0 +1,288 @@
+/*
+ * Options. They are kept as the text that was set; those the engine looks at are numbers, checked
+ * when they are set and kept as such beside it.
+ */
+#include "engine/engine_int.h"
+
+#include <stdlib.h>
+
+#include "util/mem.h"
+#include "util/num.h"
+
+struct setting {
+	struct qless_str name;
+	struct qless_str text; /* the default as shown; ptr is NULL if it is not */
+	double value;
+	size_t offset; /* in struct settings; SIZE_MAX if the engine does not look at it */
+	bool is_integer;
+};
+
+#define FIELD(name) offsetof(struct settings, name)
+
+/* In the order in which they are listed. */
+static const struct setting known[] = {
+	{ STR_INIT("application"), STR_INIT("qless"), 0, SIZE_MAX, false },
+	{ STR_INIT("grace-period"), STR_INIT("10"), 10, FIELD(grace_period), false },
+	{ STR_INIT("stats-history"), STR_INIT("30"), 30, FIELD(stats_history), false },
+	{ STR_INIT("jobs-history"), STR_INIT("604800"), 604800, FIELD(jobs_history), false },
+	{ STR_INIT("heartbeat"), STR_INIT("60"), 60, FIELD(heartbeat), false },
+	{ STR_INIT("jobs-history-count"), STR_INIT("50000"), 50000, FIELD(jobs_history_count),
+	  true },
+	{ STR_INIT("histogram-history"), STR_INIT("7"), 7, FIELD(histogram_history), false },
+	{ STR_INIT("max-job-history"), { NULL, 0 }, 100, FIELD(max_job_history), true },
+	{ STR_INIT("max-worker-age"), { NULL, 0 }, 86400, FIELD(max_worker_age), false },
+};
+
+#define KNOWN_COUNT (sizeof(known) / sizeof(known[0]))
+
+static const struct qless_str heartbeat_suffix = STR_INIT("-heartbeat");
+static const struct qless_str concurrency_suffix = STR_INIT("-max-concurrency");
+
+static const struct setting *find_known(struct qless_str name)
+{
+	size_t i;
+
+	for (i = 0; i < KNOWN_COUNT; i++) {
+		if (str_equal(known[i].name, name))
+			return &known[i];
+	}
+	return NULL;
+}
+
+static void set_number(struct settings *s, const struct setting *setting, double value)
+{
+	if (setting->offset != SIZE_MAX)
+		*(double *)((char *)s + setting->offset) = value;
+}
+
+void settings_init(struct settings *s)
+{
+	size_t i;
+
+	memset(s, 0, sizeof(*s));
+	for (i = 0; i < KNOWN_COUNT; i++)
+		set_number(s, &known[i], known[i].value);
+}
+
+static struct qless_str option_name(const struct option *option)
+{
+	return str_make(option->name, option->name_len);
+}
+
+static struct qless_str option_value(const struct option *option)
+{
+	return str_make(option->value, option->value_len);
+}
+
+static void option_done(struct option *option)
+{
+	free(option->name);
+	free(option->value);
+}
+
+void settings_done(struct settings *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->count; i++)
+		option_done(&s->options[i]);
+	free(s->options);
+}
+
+/* Where the option is, or would be. */
+static size_t find_place(const struct settings *s, struct qless_str name)
+{
+	size_t low = 0;
+	size_t high = s->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (str_compare(option_name(&s->options[mid]), name) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+const struct option *settings_find(const struct settings *s, struct qless_str name)
+{
+	size_t i = find_place(s, name);
+
+	return i < s->count && str_equal(option_name(&s->options[i]), name) ? &s->options[i] :
+									      NULL;
+}
+
+/* The part before the suffix, if the name ends in it. */
+static bool strip_suffix(struct qless_str name, struct qless_str suffix, struct qless_str *ret)
+{
+	if (name.len < suffix.len ||
+	    memcmp(name.ptr + name.len - suffix.len, suffix.ptr, suffix.len) != 0)
+		return false;
+	*ret = str_make(name.ptr, name.len - suffix.len);
+	return true;
+}
+
+double settings_queue_number(struct qless *q, struct qless_str queue, struct qless_str suffix)
+{
+	const struct option *option;
+	double value = NAN;
+
+	buf_clear(&q->channel);
+	buf_append_str(&q->channel, queue);
+	buf_append_str(&q->channel, suffix);
+	option = settings_find(&q->settings, buf_str(&q->channel));
+	if (option != NULL)
+		num_parse_lua(option_value(option), &value);
+	return value;
+}
+
+/* Let the option take effect; NAN means it is no longer set. */
+static void apply(struct qless *q, struct qless_str name, double value)
+{
+	const struct setting *setting = find_known(name);
+	struct qless_str queue_text;
+	struct queue *queue;
+
+	if (setting != NULL)
+		set_number(&q->settings, setting, isnan(value) ? setting->value : value);
+	if (strip_suffix(name, heartbeat_suffix, &queue_text)) {
+		queue = queue_find(q, queue_text);
+		if (queue != NULL)
+			queue->heartbeat = value;
+	}
+	if (strip_suffix(name, concurrency_suffix, &queue_text)) {
+		queue = queue_find(q, queue_text);
+		if (queue != NULL)
+			queue->max_concurrency = value;
+	}
+}
+
+/* *ret_value stays as it is for options that are free text. */
+static int check_value(struct qless *q, struct qless_str name, struct qless_str text,
+		       double *ret_value)
+{
+	const struct setting *setting = find_known(name);
+	struct qless_str queue;
+	bool is_count = strip_suffix(name, concurrency_suffix, &queue);
+	bool is_number = is_count || strip_suffix(name, heartbeat_suffix, &queue) ||
+			 (setting != NULL && setting->offset != SIZE_MAX);
+	double value;
+
+	if (!is_number)
+		return 0;
+	if (!num_parse_lua(text, &value) || !isfinite(value))
+		return engine_fail(q, QLESS_EBADARG,
+				   "config.set(): Arg \"value\" not a number: %S", text);
+	if ((is_count || (setting != NULL && setting->is_integer)) && value != floor(value))
+		return engine_fail(q, QLESS_EBADARG,
+				   "config.set(): Arg \"value\" not an integer: %S", text);
+	*ret_value = value;
+	return 0;
+}
+
+static void store(struct settings *s, struct qless_str name, struct qless_str value)
+{
+	size_t i = find_place(s, name);
+	struct option *option;
+
+	if (settings_find(s, name) == NULL) {
+		if (s->count == s->cap) {
+			s->cap = s->cap == 0 ? 8 : 2 * s->cap;
+			s->options = mem_realloc_array(s->options, s->cap, sizeof(*s->options));
+		}
+		memmove(s->options + i + 1, s->options + i, (s->count - i) * sizeof(*s->options));
+		s->options[i] = (struct option){ .name = engine_dup(name),
+						 .name_len = name.len };
+		s->count++;
+	}
+	option = &s->options[i];
+	free(option->value);
+	option->value = engine_dup(value);
+	option->value_len = value.len;
+}
+
+int qless_config_set(struct qless *q, double now, struct qless_str name, struct qless_str value)
+{
+	const struct option *old;
+	double number = NAN;
+	int rc;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (!engine_check_names(q, &name, 1) || !engine_check_text(q, value))
+		return QLESS_ELIMIT;
+	rc = check_value(q, name, value, &number);
+	if (rc < 0)
+		return rc;
+	event_config_set(q, name, value);
+	old = settings_find(&q->settings, name);
+	if (old != NULL && str_equal(option_value(old), value))
+		return 0;
+	store(&q->settings, name, value);
+	apply(q, name, number);
+	engine_changed(q);
+	return 0;
+}
+
+int qless_config_unset(struct qless *q, double now, struct qless_str name)
+{
+	struct settings *s = &q->settings;
+	size_t i;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	event_config_unset(q, name);
+	if (settings_find(s, name) == NULL)
+		return 0;
+	apply(q, name, NAN);
+	i = find_place(s, name);
+	option_done(&s->options[i]);
+	s->count--;
+	memmove(s->options + i, s->options + i + 1, (s->count - i) * sizeof(*s->options));
+	engine_changed(q);
+	return 0;
+}
+
+bool qless_config_get(const struct qless *q, struct qless_str name,
+		      struct qless_option *ret_option)
+{
+	const struct option *option = settings_find(&q->settings, name);
+	const struct setting *setting = find_known(name);
+
+	if (option != NULL) {
+		*ret_option = (struct qless_option){ option_name(option), option_value(option),
+						     true };
+		return true;
+	}
+	if (setting == NULL || setting->text.ptr == NULL)
+		return false;
+	*ret_option = (struct qless_option){ setting->name, setting->text, false };
+	return true;
+}
+
+/* First those with a default that is shown, then the others that are set. */
+bool qless_config_next(const struct qless *q, size_t *cursor, struct qless_option *ret_option)
+{
+	const struct settings *s = &q->settings;
+
+	for (; *cursor < KNOWN_COUNT; (*cursor)++) {
+		if (known[*cursor].text.ptr != NULL) {
+			qless_config_get(q, known[(*cursor)++].name, ret_option);
+			return true;
+		}
+	}
+	for (; *cursor - KNOWN_COUNT < s->count; (*cursor)++) {
+		const struct option *option = &s->options[*cursor - KNOWN_COUNT];
+		const struct setting *setting = find_known(option_name(option));
+
+		if (setting != NULL && setting->text.ptr != NULL)
+			continue;
+		*ret_option = (struct qless_option){ option_name(option), option_value(option),
+						     true };
+		(*cursor)++;
+		return true;
+	}
+	return false;
+}

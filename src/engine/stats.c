@@ -1,0 +1,303 @@
+/*
+ * Statistics: for each queue and day how long jobs waited and ran, and how many were retried and
+ * failed.
+ */
+#include "engine/engine_int.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "util/mem.h"
+#include "util/num.h"
+
+#define DAY_SECONDS    86400.0
+#define HOUR_SECONDS   3600.0
+#define MINUTE_SECONDS 60.0
+
+double stats_day_start(double t)
+{
+	double start = t - floor(t / DAY_SECONDS) * DAY_SECONDS;
+
+	return t - start;
+}
+
+/* Where the day is among the days of the queue, or would be. */
+static uint32_t find_day(const struct queue *queue, double day)
+{
+	uint32_t low = 0;
+	uint32_t high = queue->day_count;
+
+	/* Nearly always it is the last one. */
+	if (high > 0 && queue->days[high - 1].day <= day)
+		return queue->days[high - 1].day == day ? high - 1 : high;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (queue->days[mid].day < day)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+const struct stats_day *stats_find(const struct queue *queue, double date)
+{
+	double day = stats_day_start(date);
+	uint32_t i = find_day(queue, day);
+
+	return i < queue->day_count && queue->days[i].day == day ? &queue->days[i] : NULL;
+}
+
+static struct stats_day *need_day(struct queue *queue, double now)
+{
+	double day = stats_day_start(now);
+	uint32_t i = find_day(queue, day);
+
+	if (i < queue->day_count && queue->days[i].day == day)
+		return &queue->days[i];
+	if (queue->day_count == queue->day_cap) {
+		queue->day_cap = queue->day_cap == 0 ? 1 : 2 * queue->day_cap;
+		queue->days = mem_realloc_array(queue->days, queue->day_cap,
+						sizeof(*queue->days));
+	}
+	memmove(queue->days + i + 1, queue->days + i,
+		(queue->day_count - i) * sizeof(*queue->days));
+	memset(&queue->days[i], 0, sizeof(queue->days[i]));
+	queue->days[i].day = day;
+	queue->day_count++;
+	return &queue->days[i];
+}
+
+/* The bucket a duration falls into: a unit and how many of it. Very large values fall together as
+ * far as their names, which have 14 digits, do. */
+static struct bucket bucket_of(double seconds)
+{
+	char text[NUM_MAX];
+	struct bucket bucket = { 's', floor(seconds), 0 };
+	double value = bucket.value;
+
+	if (value >= DAY_SECONDS)
+		bucket = (struct bucket){ 'd', floor(value / DAY_SECONDS), 0 };
+	else if (value >= HOUR_SECONDS)
+		bucket = (struct bucket){ 'h', floor(value / HOUR_SECONDS), 0 };
+	else if (value >= MINUTE_SECONDS)
+		bucket = (struct bucket){ 'm', floor(value / MINUTE_SECONDS), 0 };
+	if (fabs(bucket.value) >= 1e14) {
+		size_t len = num_format_g14(text, bucket.value);
+
+		num_parse_lua(str_make(text, len), &bucket.value);
+	}
+	return bucket;
+}
+
+static int compare_buckets(const struct bucket *a, const struct bucket *b)
+{
+	if (a->unit != b->unit)
+		return a->unit < b->unit ? -1 : 1;
+	return a->value < b->value ? -1 : a->value > b->value;
+}
+
+static void count_bucket(struct series *series, double seconds)
+{
+	struct bucket bucket = bucket_of(seconds);
+	uint32_t low = 0;
+	uint32_t high = series->bucket_count;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (compare_buckets(&series->buckets[mid], &bucket) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < series->bucket_count && compare_buckets(&series->buckets[low], &bucket) == 0) {
+		series->buckets[low].count++;
+		return;
+	}
+	if (series->bucket_count == series->bucket_cap) {
+		series->bucket_cap = series->bucket_cap == 0 ? 4 : 2 * series->bucket_cap;
+		series->buckets = mem_realloc_array(series->buckets, series->bucket_cap,
+						    sizeof(*series->buckets));
+	}
+	memmove(series->buckets + low + 1, series->buckets + low,
+		(series->bucket_count - low) * sizeof(*series->buckets));
+	bucket.count = 1;
+	series->buckets[low] = bucket;
+	series->bucket_count++;
+}
+
+/* Mean and deviation are kept up to date by Welford's method. */
+static void record(struct series *series, double value)
+{
+	double mean = series->mean;
+
+	count_bucket(series, value);
+	series->count += 1;
+	if (series->count == 1) {
+		series->mean = value;
+		series->vk = 0;
+		return;
+	}
+	series->mean = mean + (value - mean) / series->count;
+	series->vk = series->vk + (value - series->mean) * (value - mean);
+}
+
+void stats_record_wait(struct qless *q, struct queue *queue, double now, double seconds)
+{
+	record(&need_day(queue, now)->wait, seconds);
+	engine_changed(q);
+}
+
+void stats_record_run(struct qless *q, struct queue *queue, double now, double seconds)
+{
+	record(&need_day(queue, now)->run, seconds);
+	engine_changed(q);
+}
+
+void stats_count(struct qless *q, struct queue *queue, double now, enum counter counter)
+{
+	struct stats_day *day = need_day(queue, now);
+
+	day->counters[counter]++;
+	day->counted[counter] = true;
+	engine_changed(q);
+}
+
+void stats_uncount(struct qless *q, struct queue *queue, double when, enum counter counter)
+{
+	struct stats_day *day = (struct stats_day *)(uintptr_t)stats_find(queue, when);
+
+	/* The statistics of that day may have been dropped since. */
+	if (day == NULL || !day->counted[counter])
+		return;
+	day->counters[counter]--;
+	engine_changed(q);
+}
+
+static void drop_buckets(struct series *series)
+{
+	free(series->buckets);
+	series->buckets = NULL;
+	series->bucket_count = 0;
+	series->bucket_cap = 0;
+}
+
+static void day_done(struct stats_day *day)
+{
+	drop_buckets(&day->wait);
+	drop_buckets(&day->run);
+}
+
+void stats_free_days(struct queue *queue)
+{
+	uint32_t i;
+
+	for (i = 0; i < queue->day_count; i++)
+		day_done(&queue->days[i]);
+	free(queue->days);
+	queue->days = NULL;
+	queue->day_count = 0;
+	queue->day_cap = 0;
+}
+
+/* Drop what lies before the two days, which are midnights. */
+static void maintain_queue(struct qless *q, struct queue *queue, double first_day,
+			   double first_histogram)
+{
+	uint32_t gone = 0;
+	uint32_t i;
+
+	while (gone < queue->day_count && queue->days[gone].day < first_day)
+		day_done(&queue->days[gone++]);
+	if (gone > 0) {
+		queue->day_count -= gone;
+		memmove(queue->days, queue->days + gone,
+			queue->day_count * sizeof(*queue->days));
+		engine_changed(q);
+	}
+	for (i = 0; i < queue->day_count && queue->days[i].day < first_histogram; i++) {
+		struct stats_day *day = &queue->days[i];
+
+		if (day->wait.bucket_count == 0 && day->run.bucket_count == 0)
+			continue;
+		drop_buckets(&day->wait);
+		drop_buckets(&day->run);
+		engine_changed(q);
+	}
+}
+
+/* The first day that is kept when so many days before the latest one are. */
+static double first_kept(const struct qless *q, double days)
+{
+	return stats_day_start(q->latest) - floor(fmax(days, 0)) * DAY_SECONDS;
+}
+
+void qless_maintain(struct qless *q)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	if (!isfinite(q->latest) || !engine_begin(q, q->latest))
+		return;
+	HASH_FOREACH (node, &it, &q->queue_names.hash) {
+		struct intern *name = intern_from_node(node);
+
+		struct queue *queue = name->user;
+
+		if (queue == NULL)
+			continue;
+		maintain_queue(q, queue, first_kept(q, q->settings.stats_history),
+			       first_kept(q, q->settings.histogram_history));
+		queue_release(q, queue);
+	}
+}
+
+/* Where a bucket is in the histogram that is shown, or -1. */
+static int histogram_index(const struct bucket *bucket)
+{
+	double value = bucket->value;
+
+	switch ((char)bucket->unit) {
+	case 's':
+		return value >= 0 && value < 60 ? (int)value : -1;
+	case 'm':
+		return 60 + (int)value - 1;
+	case 'h':
+		return 60 + 59 + (int)value - 1;
+	default:
+		return value < 7 ? 60 + 59 + 23 + (int)value - 1 : -1;
+	}
+}
+
+static void read_series(const struct series *series, struct qless_series *ret_series)
+{
+	uint32_t i;
+
+	ret_series->count = series->count;
+	ret_series->mean = series->mean;
+	ret_series->deviation = series->count > 1 ? sqrt(series->vk / (series->count - 1)) : 0;
+	for (i = 0; i < series->bucket_count; i++) {
+		int index = histogram_index(&series->buckets[i]);
+
+		if (index >= 0)
+			ret_series->histogram[index] = series->buckets[i].count;
+	}
+}
+
+void qless_stats(const struct qless *q, struct qless_str name, double date,
+		 struct qless_stats *ret_stats)
+{
+	const struct queue *queue = queue_find(q, name);
+	const struct stats_day *day = queue != NULL ? stats_find(queue, date) : NULL;
+
+	memset(ret_stats, 0, sizeof(*ret_stats));
+	if (day == NULL)
+		return;
+	read_series(&day->wait, &ret_stats->wait);
+	read_series(&day->run, &ret_stats->run);
+	ret_stats->retries = day->counters[COUNTER_RETRIES];
+	ret_stats->failures = day->counters[COUNTER_FAILURES];
+	ret_stats->failed = day->counters[COUNTER_FAILED];
+}

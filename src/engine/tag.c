@@ -1,0 +1,300 @@
+/*
+ * Tags: each job's own list, and for each tag the jobs that have it.
+ *
+ * A job's list keeps the order in which tags were given, and duplicates; a job counts once for a
+ * tag however often it has it. To find out in O(1) whether a job has a tag, the tags of the job
+ * being worked on point to its taggings meanwhile (tag.mine).
+ */
+#include "engine/engine_int.h"
+
+#include <stdlib.h>
+
+#include "util/mem.h"
+
+static struct qless_str tagging_member(const struct skipnode *node)
+{
+	return job_jid(container_of(node, const struct tagging, node)->job);
+}
+
+struct tag *tag_find(const struct qless *q, struct qless_str name)
+{
+	struct intern *found = intern_find(&q->tag_names, name);
+
+	return found != NULL ? found->user : NULL;
+}
+
+struct intern *tag_name_get(struct qless *q, struct qless_str name)
+{
+	return intern_get(&q->tag_names, name);
+}
+
+static struct tag *tag_need(struct qless *q, struct qless_str name)
+{
+	struct intern *interned = intern_get(&q->tag_names, name);
+	struct tag *tag = interned->user;
+	unsigned height;
+
+	if (tag != NULL) {
+		intern_unref(&q->tag_names, interned);
+		return tag;
+	}
+	height = engine_draw_height(q);
+	tag = mem_zalloc(offsetof(struct tag, node) + skipnode_size(height));
+	skipnode_init(&tag->node, height);
+	tag->name = interned;
+	interned->user = tag;
+	skiplist_init(&tag->jobs, tagging_member);
+	skiplist_insert(&q->tags, &tag->node, 0);
+	return tag;
+}
+
+/* The counter in the list of tags follows the number of jobs; a tag without jobs goes. */
+static void tag_recount(struct qless *q, struct tag *tag)
+{
+	uint32_t count = skiplist_count(&tag->jobs);
+
+	if (count > 0) {
+		skiplist_rescore(&q->tags, &tag->node, count);
+		return;
+	}
+	skiplist_remove(&q->tags, &tag->node);
+	skiplist_done(&tag->jobs);
+	tag->name->user = NULL;
+	intern_unref(&q->tag_names, tag->name);
+	free(tag);
+}
+
+static struct tag_list *tags_of(const struct qless_job *job)
+{
+	return job->extra != NULL ? job->extra->tags : NULL;
+}
+
+static void mark_tags(const struct qless_job *job)
+{
+	struct tag_list *list = tags_of(job);
+	uint32_t i;
+
+	for (i = 0; list != NULL && i < list->count; i++)
+		list->items[i]->tag->mine = list->items[i];
+}
+
+static void unmark_tags(const struct qless_job *job)
+{
+	struct tag_list *list = tags_of(job);
+	uint32_t i;
+
+	for (i = 0; list != NULL && i < list->count; i++)
+		list->items[i]->tag->mine = NULL;
+}
+
+/* Make room for so many tags in the job's list. */
+static struct tag_list *grow_list(struct qless_job *job, size_t count)
+{
+	struct job_extra *extra = job_need_extra(job);
+	uint32_t had = extra->tags != NULL ? extra->tags->count : 0;
+
+	extra->tags = mem_realloc(extra->tags, sizeof(*extra->tags) +
+						       (had + count) * sizeof(struct tagging *));
+	extra->tags->count = had;
+	return extra->tags;
+}
+
+/* The job's tagging with that tag, found by its mark or new, as of now. */
+static struct tagging *touch_tag(struct qless *q, struct qless_job *job, struct qless_str name,
+				 double now)
+{
+	struct tag *tag = tag_need(q, name);
+	struct tagging *tagging = tag->mine;
+	unsigned height;
+
+	if (tagging != NULL) {
+		skiplist_rescore(&tag->jobs, &tagging->node, now);
+		return tagging;
+	}
+	height = engine_draw_height(q);
+	tagging = mem_alloc(offsetof(struct tagging, node) + skipnode_size(height));
+	skipnode_init(&tagging->node, height);
+	tagging->tag = tag;
+	tagging->job = job;
+	tag->mine = tagging;
+	skiplist_insert(&tag->jobs, &tagging->node, now);
+	tag_recount(q, tag);
+	return tagging;
+}
+
+static void free_tagging(struct qless *q, struct tagging *tagging)
+{
+	struct tag *tag = tagging->tag;
+
+	skiplist_remove(&tag->jobs, &tagging->node);
+	tag_recount(q, tag);
+	free(tagging);
+}
+
+void job_drop_tags(struct qless *q, struct qless_job *job)
+{
+	struct tag_list *list = tags_of(job);
+	uint32_t i;
+
+	if (list == NULL)
+		return;
+	for (i = 0; i < list->count; i++) {
+		if (--list->items[i]->node.aux == 0)
+			free_tagging(q, list->items[i]);
+	}
+	free(list);
+	job->extra->tags = NULL;
+	job_release_extra(job);
+}
+
+void job_set_tags(struct qless *q, struct qless_job *job, const struct qless_str *tags,
+		  size_t count, double now)
+{
+	struct tag_list *list;
+	size_t i;
+
+	job_drop_tags(q, job);
+	if (count == 0)
+		return;
+	list = grow_list(job, count);
+	for (i = 0; i < count; i++) {
+		struct tagging *tagging = touch_tag(q, job, tags[i], now);
+
+		tagging->node.aux++;
+		list->items[list->count++] = tagging;
+	}
+	unmark_tags(job);
+}
+
+void job_refresh_tags(struct qless *q, struct qless_job *job, double now)
+{
+	struct tag_list *list = tags_of(job);
+	uint32_t i;
+
+	(void)q;
+	for (i = 0; list != NULL && i < list->count; i++)
+		skiplist_rescore(&list->items[i]->tag->jobs, &list->items[i]->node, now);
+}
+
+int qless_tag(struct qless *q, double now, struct qless_str jid, const struct qless_str *tags,
+	      size_t count, const struct qless_job **ret_job)
+{
+	struct qless_job *job;
+	struct tag_list *list;
+	size_t i;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (!engine_check_names(q, tags, count))
+		return QLESS_ELIMIT;
+	job = job_find(q, jid);
+	if (job == NULL)
+		return engine_fail(q, QLESS_ENOJOB, "Tag(): Job %S does not exist", jid);
+
+	*ret_job = job;
+	if (count == 0)
+		return 0;
+	mark_tags(job);
+	list = grow_list(job, count);
+	for (i = 0; i < count; i++) {
+		struct tagging *tagging = touch_tag(q, job, tags[i], now);
+
+		if (tagging->node.aux > 0)
+			continue;
+		tagging->node.aux = 1;
+		list->items[list->count++] = tagging;
+	}
+	unmark_tags(job);
+	engine_changed(q);
+	return 0;
+}
+
+int qless_untag(struct qless *q, double now, struct qless_str jid, const struct qless_str *tags,
+		size_t count, const struct qless_job **ret_job)
+{
+	struct qless_job *job;
+	struct tag_list *list;
+	uint32_t kept = 0;
+	size_t i;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	job = job_find(q, jid);
+	if (job == NULL)
+		return engine_fail(q, QLESS_ENOJOB, "Tag(): Job %S does not exist", jid);
+
+	*ret_job = job;
+	list = tags_of(job);
+	if (list == NULL)
+		return 0;
+	/* Those that stay keep their mark. */
+	mark_tags(job);
+	for (i = 0; i < count; i++) {
+		struct tag *tag = tag_find(q, tags[i]);
+
+		if (tag != NULL)
+			tag->mine = NULL;
+	}
+	for (i = 0; i < list->count; i++) {
+		struct tagging *tagging = list->items[i];
+
+		if (tagging->tag->mine != NULL)
+			list->items[kept++] = tagging;
+		else if (--tagging->node.aux == 0)
+			free_tagging(q, tagging);
+	}
+	if (kept < list->count)
+		engine_changed(q);
+	list->count = kept;
+	unmark_tags(job);
+	if (kept == 0)
+		job_drop_tags(q, job);
+	return 0;
+}
+
+bool qless_job_next_tag(const struct qless_job *job, size_t *cursor, struct qless_str *ret_tag)
+{
+	const struct tag_list *list = tags_of(job);
+
+	if (list == NULL || *cursor >= list->count)
+		return false;
+	*ret_tag = intern_str(list->items[(*cursor)++]->tag->name);
+	return true;
+}
+
+void qless_tagged(struct qless *q, struct qless_str name, int64_t offset, int64_t count,
+		  struct qless_list *ret_jids)
+{
+	const struct tag *tag = tag_find(q, name);
+	uint64_t first;
+	uint64_t left;
+
+	str_vec_clear(&q->list);
+	if (tag != NULL &&
+	    page_range(skiplist_count(&tag->jobs), offset, count, &first, &left)) {
+		struct skipnode *node = skiplist_at(&tag->jobs, (uint32_t)first);
+
+		for (; left > 0; left--, node = skiplist_next(node))
+			str_vec_push(&q->list, tagging_member(node));
+	}
+	*ret_jids = (struct qless_list){ q->list.items, q->list.count,
+					 tag != NULL ? skiplist_count(&tag->jobs) : 0 };
+}
+
+void qless_top_tags(struct qless *q, int64_t offset, int64_t count, struct qless_list *ret_tags)
+{
+	uint32_t total = skiplist_count(&q->tags) - skiplist_count_lt(&q->tags, 2);
+	uint64_t first;
+	uint64_t left;
+
+	str_vec_clear(&q->list);
+	if (limit_range(total, offset, count, &first, &left)) {
+		uint32_t rank = skiplist_count(&q->tags) - 1 - (uint32_t)first;
+		struct skipnode *node = skiplist_at(&q->tags, rank);
+
+		for (; left > 0; left--, node = skiplist_prev(node))
+			str_vec_push(&q->list,
+				     intern_str(container_of(node, struct tag, node)->name));
+	}
+	*ret_tags = (struct qless_list){ q->list.items, q->list.count, total };
+}

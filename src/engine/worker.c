@@ -1,0 +1,227 @@
+/*
+ * Workers: when they were last seen, and what they hold.
+ *
+ * A worker is an object while it is known or holds something; a mere name otherwise.
+ */
+#include "engine/engine_int.h"
+
+#include <stdlib.h>
+
+#include "util/mem.h"
+
+/* Locks that expire later than this from now are in no listing of a worker's jobs. */
+#define WORKER_HORIZON 8640000.0
+
+struct qless_str holding_jid(const struct holding *holding)
+{
+	return str_make((const char *)&holding->node + skipnode_size(holding->node.height),
+			holding->hash.aux);
+}
+
+static struct qless_str holding_key(const struct hash_node *node)
+{
+	return holding_jid(container_of(node, const struct holding, hash));
+}
+
+static struct qless_str holding_member(const struct skipnode *node)
+{
+	return holding_jid(container_of(node, const struct holding, node));
+}
+
+struct worker *worker_find(const struct qless *q, struct qless_str name)
+{
+	struct intern *found = intern_find(&q->worker_names, name);
+
+	return found != NULL ? found->user : NULL;
+}
+
+static struct worker *worker_need(struct qless *q, struct intern *name)
+{
+	struct worker *worker = name->user;
+	unsigned height;
+
+	if (worker != NULL)
+		return worker;
+	height = engine_draw_height(q);
+	worker = mem_zalloc(offsetof(struct worker, node) + skipnode_size(height));
+	skipnode_init(&worker->node, height);
+	worker->name = intern_ref(name);
+	name->user = worker;
+	hash_init(&worker->held, holding_key, q->hooks.hash_seed);
+	skiplist_init(&worker->by_expiry, holding_member);
+	return worker;
+}
+
+static void drop_holding(struct worker *worker, struct holding *holding)
+{
+	hash_remove(&worker->held, &holding->hash);
+	skiplist_remove(&worker->by_expiry, &holding->node);
+	free(holding);
+}
+
+static void drop_all(struct worker *worker)
+{
+	struct skipnode *node;
+
+	while ((node = skiplist_first(&worker->by_expiry)) != NULL)
+		drop_holding(worker, container_of(node, struct holding, node));
+}
+
+void worker_free(struct qless *q, struct worker *worker)
+{
+	drop_all(worker);
+	if (worker->node.linked)
+		skiplist_remove(&q->workers, &worker->node);
+	hash_done(&worker->held);
+	skiplist_done(&worker->by_expiry);
+	worker->name->user = NULL;
+	intern_unref(&q->worker_names, worker->name);
+	free(worker);
+}
+
+static void release(struct qless *q, struct worker *worker)
+{
+	if (!worker->node.linked && skiplist_count(&worker->by_expiry) == 0)
+		worker_free(q, worker);
+}
+
+void worker_seen(struct qless *q, struct intern *name, double now)
+{
+	struct worker *worker = worker_need(q, name);
+
+	if (!worker->node.linked)
+		skiplist_insert(&q->workers, &worker->node, now);
+	else if (worker->node.score != now)
+		skiplist_rescore(&q->workers, &worker->node, now);
+	else
+		return;
+	engine_changed(q);
+}
+
+static struct holding *holding_new(struct qless *q, struct qless_str jid)
+{
+	unsigned height = engine_draw_height(q);
+	struct holding *holding = mem_alloc(offsetof(struct holding, node) +
+					    skipnode_size(height) + jid.len);
+
+	skipnode_init(&holding->node, height);
+	holding->hash.aux = (uint32_t)jid.len;
+	engine_copy((char *)&holding->node + skipnode_size(height), jid);
+	return holding;
+}
+
+void worker_hold(struct qless *q, struct intern *name, struct qless_str jid, double expires)
+{
+	struct worker *worker = worker_need(q, name);
+	uint32_t hash = hash_compute(q->hooks.hash_seed, jid);
+	struct hash_node *node = hash_find_hashed(&worker->held, jid, hash);
+	struct holding *holding;
+
+	if (node != NULL) {
+		holding = container_of(node, struct holding, hash);
+		skiplist_rescore(&worker->by_expiry, &holding->node, expires);
+		return;
+	}
+	holding = holding_new(q, jid);
+	hash_insert_hashed(&worker->held, &holding->hash, hash);
+	skiplist_insert(&worker->by_expiry, &holding->node, expires);
+}
+
+void worker_drop(struct qless *q, struct intern *name, struct qless_str jid)
+{
+	struct worker *worker = name->user;
+	struct hash_node *node;
+
+	if (worker == NULL)
+		return;
+	node = hash_find(&worker->held, jid);
+	if (node == NULL)
+		return;
+	drop_holding(worker, container_of(node, struct holding, hash));
+	release(q, worker);
+}
+
+/* Workers that have not been seen for too long are forgotten, with what they hold. */
+static void forget_old(struct qless *q, double now)
+{
+	double oldest = now - q->settings.max_worker_age;
+	struct skipnode *node = skiplist_first_ge(&q->workers, 0);
+
+	while (node != NULL && node->score <= oldest) {
+		struct worker *worker = container_of(node, struct worker, node);
+
+		node = skiplist_next(node);
+		worker_free(q, worker);
+		engine_changed(q);
+	}
+}
+
+int qless_workers(struct qless *q, double now, struct qless_workers *ret_workers)
+{
+	struct skipnode *node;
+	size_t count = 0;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	forget_old(q, now);
+	q->worker_counts = mem_realloc_array(q->worker_counts, skiplist_count(&q->workers) + 1,
+					     sizeof(*q->worker_counts));
+	for (node = skiplist_last(&q->workers); node != NULL; node = skiplist_prev(node)) {
+		struct worker *worker = container_of(node, struct worker, node);
+
+		q->worker_counts[count++] = (struct qless_worker_counts){
+			.name = intern_str(worker->name),
+			.jobs = skiplist_count_range(&worker->by_expiry, now,
+						     now + WORKER_HORIZON),
+			.stalled = skiplist_count_range(&worker->by_expiry, 0, now),
+		};
+	}
+	*ret_workers = (struct qless_workers){ q->worker_counts, count };
+	return 0;
+}
+
+/* The jobs with min <= expiry <= max, last to expire first. */
+static void list_held(const struct worker *worker, double min, double max, struct str_vec *ret)
+{
+	struct skipnode *node = skiplist_last_le(&worker->by_expiry, max);
+
+	for (; node != NULL && node->score >= min; node = skiplist_prev(node))
+		str_vec_push(ret, holding_member(node));
+}
+
+int qless_worker_jobs(struct qless *q, double now, struct qless_str name,
+		      struct qless_list *ret_jobs, struct qless_list *ret_stalled)
+{
+	struct worker *worker;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	forget_old(q, now);
+	worker = worker_find(q, name);
+	if (worker != NULL) {
+		list_held(worker, now, now + WORKER_HORIZON, &q->list);
+		list_held(worker, 0, now, &q->list2);
+	}
+	*ret_jobs = (struct qless_list){ q->list.items, q->list.count, q->list.count };
+	*ret_stalled = (struct qless_list){ q->list2.items, q->list2.count, q->list2.count };
+	return 0;
+}
+
+int qless_worker_deregister(struct qless *q, double now, const struct qless_str *names,
+			    size_t count)
+{
+	size_t i;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	for (i = 0; i < count; i++) {
+		struct worker *worker = worker_find(q, names[i]);
+
+		if (worker == NULL || !worker->node.linked)
+			continue;
+		skiplist_remove(&q->workers, &worker->node);
+		engine_changed(q);
+		release(q, worker);
+	}
+	return 0;
+}

@@ -1,0 +1,96 @@
+/*
+ * The log of the daemon: one event, one line, one write.
+ *
+ * Text:   2026-11-18T14:03:22.123Z 1234 notice client closed id=7 addr=127.0.0.1:4711
+ * logfmt: ts=2026-11-18T14:03:22.123Z pid=1234 level=notice msg="client closed" id=7 addr=...
+ *
+ * Control bytes in what is logged come out as \n, \t, \xHH and the like, and values that could be
+ * taken for something else are quoted, so no client can forge a line or a field. A line longer than
+ * LOG_LINE_MAX_BYTES is cut.
+ *
+ * There is one log for the process, and it is the only state of its kind: nobody should have to
+ * pass a log around to be able to say that something went wrong. Before log_open() it is standard
+ * error at level notice. Lines may be written from any thread; the other calls are for the main
+ * thread.
+ */
+#ifndef SYS_LOG_H
+#define SYS_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/buf.h"
+#include "util/str.h"
+
+#define LOG_LINE_MAX_BYTES 4096
+
+enum log_level {
+	LOG_LEVEL_DEBUG,
+	LOG_LEVEL_VERBOSE,
+	LOG_LEVEL_NOTICE,
+	LOG_LEVEL_WARNING,
+};
+
+enum log_format {
+	LOG_FORMAT_TEXT,
+	LOG_FORMAT_LOGFMT,
+};
+
+struct log_options {
+	enum log_level level;
+	enum log_format format;
+	const char *file; /* NULL or empty: standard error, unless syslog is set */
+	bool syslog;
+	const char *syslog_ident;
+	int syslog_facility; /* LOG_LOCAL0 and so on, of <syslog.h> */
+};
+
+/* Copies the options. Fails with a line in `ret_error` if the file cannot be opened, and then goes
+ * on as before. */
+int log_open(const struct log_options *options, struct buf *ret_error);
+/* Back to what was before log_open(). */
+void log_close(void);
+
+/* Open the file again under its name, after it was renamed by something that rotates logs. If that
+ * fails, the old file stays in use. */
+int log_reopen(struct buf *ret_error);
+
+void log_set_level(enum log_level level);
+void log_set_format(enum log_format format);
+bool log_is_enabled(enum log_level level);
+
+/* Where lines go, or standard error if only to syslog: for the crash handler. */
+int log_fd(void);
+
+/* Lines that could not be written, as on a full disk. */
+uint64_t log_lines_lost(void);
+
+/* A key and its value. Keys are literals. */
+struct log_field {
+	const char *key; /* NULL ends the fields */
+	struct qless_str text;
+	int64_t number;
+	bool is_number;
+};
+
+#define LOG_STR(k, slice)                   \
+	{                                   \
+		.key = (k), .text = (slice) \
+	}
+#define LOG_TEXT(k, cstring) LOG_STR(k, str_from(cstring))
+#define LOG_INT(k, integer)                                              \
+	{                                                                \
+		.key = (k), .number = (int64_t)(integer), .is_number = 1 \
+	}
+#define LOG_FIELDS(...) ((const struct log_field[]){ __VA_ARGS__, { .key = NULL } })
+
+/* fields: LOG_FIELDS(LOG_INT("id", 7), ...) or NULL. */
+void log_write(enum log_level level, const struct log_field *fields, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#define log_debug(...)	 log_write(LOG_LEVEL_DEBUG, NULL, __VA_ARGS__)
+#define log_verbose(...) log_write(LOG_LEVEL_VERBOSE, NULL, __VA_ARGS__)
+#define log_notice(...)	 log_write(LOG_LEVEL_NOTICE, NULL, __VA_ARGS__)
+#define log_warning(...) log_write(LOG_LEVEL_WARNING, NULL, __VA_ARGS__)
+
+#endif

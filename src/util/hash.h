@@ -1,0 +1,119 @@
+/*
+ * A hash table that grows and shrinks one bucket at a time (linear hashing).
+ *
+ * The entries belong to the caller, who embeds a struct hash_node in them; the table only links
+ * them. No call but hash_done() and a whole iteration does work in proportion to the table: an
+ * insertion splits at most one bucket, a removal merges at most two, and the buckets are in
+ * segments that never move. What is copied as a whole now and then is the list of the segments,
+ * 32 KiB at ten million entries, and the only segment of a small table, which is no larger. A table
+ * that was never used owns no memory, and one that shrinks gives it back.
+ *
+ * The table does not notice two entries with one key: look before you insert.
+ */
+#ifndef UTIL_HASH_H
+#define UTIL_HASH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/str.h"
+
+/* How many entries a table takes; asserted. */
+#define HASH_COUNT_MAX (UINT32_MAX - 1)
+
+struct hash_node {
+	struct hash_node *next;
+	uint32_t hash;
+	uint32_t aux; /* the owner's, never looked at here */
+};
+
+/* The key of an entry. It must not change while the entry is in a table. */
+typedef struct qless_str hash_key_fn(const struct hash_node *node);
+
+/* The fields are for hash.c alone. */
+struct hash {
+	hash_key_fn *key;
+	uint64_t seed;
+	union {
+		struct hash_node **first;     /* the only segment, while it suffices */
+		struct hash_node ***segments; /* otherwise all of them */
+	} u;
+	uint32_t count;
+	uint32_t buckets; /* in use */
+	uint32_t mask;	  /* one less than the power of two that is not below `buckets` */
+	uint32_t cap;	  /* buckets in the only segment, or room for so many segments */
+};
+
+/* The same seed gives the same hashes and the same order of iteration. */
+void hash_init(struct hash *h, hash_key_fn *key, uint64_t seed);
+
+/* Frees the table; the entries are the owner's and are not touched. */
+void hash_done(struct hash *h);
+
+static inline uint32_t hash_count(const struct hash *h)
+{
+	return h->count;
+}
+
+/* Bytes the table itself has allocated, without the entries. */
+size_t hash_memory(const struct hash *h);
+
+/* The hash of a key, the same for all tables with the same seed. */
+uint32_t hash_compute(uint64_t seed, struct qless_str key);
+
+/* The entry with that key, or NULL. */
+struct hash_node *hash_find(const struct hash *h, struct qless_str key);
+
+/* The same for a caller who knows hash_compute(h->seed, key). */
+struct hash_node *hash_find_hashed(const struct hash *h, struct qless_str key, uint32_t hash);
+
+/* Borrows the entry until it is removed. No entry of its key is in the table. */
+void hash_insert(struct hash *h, struct hash_node *node);
+void hash_insert_hashed(struct hash *h, struct hash_node *node, uint32_t hash);
+
+/* Takes out an entry, which is in the table; the owner may then free it. */
+void hash_remove(struct hash *h, struct hash_node *node);
+
+/*
+ * Take out up to `max` entries, whichever are the cheapest, and return them as a list linked by
+ * `next`; NULL when the table is empty. For freeing ten million entries in small steps, with the
+ * table good for use between the steps.
+ */
+struct hash_node *hash_drain(struct hash *h, size_t max);
+
+/*
+ * Walk through all entries, in no order anybody should rely on. During the walk the entry it stands
+ * at may be removed and freed; nothing else may be removed, and nothing inserted.
+ *
+ *	struct hash_iter it;
+ *	struct hash_node *node;
+ *
+ *	HASH_FOREACH(node, &it, &table)
+ *		...
+ */
+struct hash_iter {
+	const struct hash *table;
+	struct hash_node *next;
+	uint32_t first; /* the bucket being walked holds the positions `first` to `last` */
+	uint32_t last;
+};
+
+struct hash_node *hash_first(struct hash_iter *it, const struct hash *h);
+struct hash_node *hash_next(struct hash_iter *it);
+
+#define HASH_FOREACH(node, it, h) \
+	for ((node) = hash_first((it), (h)); (node) != NULL; (node) = hash_next(it))
+
+/*
+ * Walk through the table a little at a time, with anything happening to it between the calls: visit
+ * the next few entries and return the cursor for the next call, 0 at the end. Start with 0. An
+ * entry that is in the table during the whole walk is visited exactly once, however the table grows
+ * and shrinks; one that comes or goes meanwhile is visited once or not at all. `visit` must not
+ * change the table.
+ */
+typedef void hash_visit_fn(struct hash_node *node, void *arg);
+
+uint32_t hash_scan(const struct hash *h, uint32_t cursor, hash_visit_fn *visit, void *arg);
+
+#endif

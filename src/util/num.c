@@ -1,0 +1,427 @@
+/*
+ * Most numbers are integers or have few digits, and for these the work is done here; the C library
+ * does the rest and is the reference for all.
+ *
+ * A double is m * 2^e with m below 2^53. To print p digits of it means to round m * 2^e * 10^k to
+ * an integer, which is m * 5^k shifted by e + k bits. In the range done here, m * 5^k fits in 128
+ * bits, so that the result is exact, ties included, which go to the even digit as in the C library.
+ */
+#include "util/num.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "util/mem.h"
+
+__extension__ typedef unsigned __int128 uint128_t;
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof *(a))
+
+/* Copied to the stack for strtod() up to this size, to the heap above it. */
+#define STACK_TEXT 128
+
+#define MANTISSA_BITS (DBL_MANT_DIG - 1) /* as stored, without the leading one */
+#define EXPONENT_BIAS (DBL_MAX_EXP - 1)
+
+/* All powers of ten that a double has exactly, and the powers of five used to scale. */
+static const double pow10_exact[] = {
+	1e0,  1e1,  1e2,  1e3,	1e4,  1e5,  1e6,  1e7,	1e8,  1e9,  1e10, 1e11,
+	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+};
+
+static const uint64_t pow5[] = {
+	1,
+	5,
+	25,
+	125,
+	625,
+	3125,
+	15625,
+	78125,
+	390625,
+	1953125,
+	9765625,
+	48828125,
+	244140625,
+	1220703125,
+	6103515625,
+	30517578125,
+	152587890625,
+	762939453125,
+	3814697265625,
+	19073486328125,
+	95367431640625,
+	476837158203125,
+};
+
+static const char digit_pairs[] = "00010203040506070809"
+				  "10111213141516171819"
+				  "20212223242526272829"
+				  "30313233343536373839"
+				  "40414243444546474849"
+				  "50515253545556575859"
+				  "60616263646566676869"
+				  "70717273747576777879"
+				  "80818283848586878889"
+				  "90919293949596979899";
+
+/* Write the digits so that they end before `end`; returns where they begin. */
+static char *put_digits(char *end, uint64_t value)
+{
+	while (value >= 100) {
+		end -= 2;
+		memcpy(end, &digit_pairs[value % 100 * 2], 2);
+		value /= 100;
+	}
+	if (value >= 10) {
+		end -= 2;
+		memcpy(end, &digit_pairs[value * 2], 2);
+	} else {
+		*--end = (char)('0' + value);
+	}
+	return end;
+}
+
+/* The same with zeros in front to make it `width` digits. */
+static void put_padded(char *end, uint64_t value, size_t width)
+{
+	char *begin = put_digits(end, value);
+
+	while (begin > end - width)
+		*--begin = '0';
+}
+
+static size_t format_integer(char *out, bool negative, uint64_t value)
+{
+	char digits[20];
+	char *end = digits + sizeof digits, *begin = put_digits(end, value);
+	size_t len = (size_t)(end - begin);
+
+	if (negative)
+		*out++ = '-';
+	memcpy(out, begin, len);
+	out[len] = '\0';
+	return len + negative;
+}
+
+size_t num_format_u64(char out[NUM_MAX], uint64_t value)
+{
+	return format_integer(out, false, value);
+}
+
+size_t num_format_i64(char out[NUM_MAX], int64_t value)
+{
+	return format_integer(out, value < 0, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+static uint64_t double_bits(double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof bits);
+	return bits;
+}
+
+/* The power of two not above a value, which is positive and not subnormal. */
+static int binary_exponent(double value)
+{
+	return (int)(double_bits(value) >> MANTISSA_BITS) - EXPONENT_BIAS;
+}
+
+/* value * 10^decimals rounded to an integer. The value is positive and not subnormal, and the
+ * result is below 10^38. */
+static uint128_t scale_and_round(double value, unsigned decimals)
+{
+	uint64_t one = (uint64_t)1 << MANTISSA_BITS;
+	uint64_t mantissa = (double_bits(value) & (one - 1)) | one;
+	int shift = binary_exponent(value) - MANTISSA_BITS + (int)decimals;
+	uint128_t product, result, rest, half;
+
+	assert(decimals < ARRAY_SIZE(pow5));
+	product = (uint128_t)mantissa * pow5[decimals];
+	if (shift >= 0)
+		return product << shift;
+	if (shift <= -128)
+		return 0;
+	result = product >> -shift;
+	rest = product - (result << -shift);
+	half = (uint128_t)1 << (-shift - 1);
+	if (rest > half || (rest == half && (result & 1) != 0))
+		result++;
+	return result;
+}
+
+/* Write `whole`, a point, and `fraction` with `decimals` digits. */
+static size_t format_scaled(char *out, bool negative, uint64_t whole, uint64_t fraction,
+			    size_t decimals)
+{
+	size_t len = format_integer(out, negative, whole);
+
+	out[len++] = '.';
+	put_padded(out + len + decimals, fraction, decimals);
+	len += decimals;
+	out[len] = '\0';
+	return len;
+}
+
+/*
+ * Write a value from 1e-4 to 10^digits, which is not an integer, with so many significant digits
+ * and no zeros at the end. Returns 0 if rounding takes it to 10^digits.
+ */
+static size_t format_significant(char *out, bool negative, double value, int digits)
+{
+	/* A lower bound for log10: 1233 / 4096 is just below log10(2), and the offset makes the
+	 * division round down. It is at most one too low, and rounding up may add one more. */
+	int exponent = (binary_exponent(value) * 1233 + 32 * 4096) / 4096 - 32;
+	uint64_t limit = (uint64_t)pow10_exact[digits];
+	uint64_t scaled, unit;
+	unsigned decimals;
+
+	for (;; exponent++) {
+		if (exponent == digits)
+			return 0;
+		decimals = (unsigned)(digits - 1 - exponent);
+		scaled = (uint64_t)scale_and_round(value, decimals);
+		if (scaled < limit)
+			break;
+	}
+	while (decimals != 0 && scaled % 10 == 0) {
+		scaled /= 10;
+		decimals--;
+	}
+	if (decimals == 0)
+		return format_integer(out, negative, scaled);
+	if (exponent < 0)
+		return format_scaled(out, negative, 0, scaled, decimals);
+	unit = (uint64_t)pow10_exact[decimals];
+	return format_scaled(out, negative, scaled / unit, scaled % unit, decimals);
+}
+
+static size_t format_general(char out[NUM_MAX], double value, int digits)
+{
+	double magnitude = fabs(value), limit = pow10_exact[digits];
+	bool negative = signbit(value) != 0;
+	size_t len = 0;
+
+	if (magnitude < limit && magnitude == (double)(uint64_t)magnitude)
+		return format_integer(out, negative, (uint64_t)magnitude);
+	if (magnitude >= 1e-4 && magnitude < limit)
+		len = format_significant(out, negative, magnitude, digits);
+	if (len == 0)
+		len = (size_t)snprintf(out, NUM_MAX, "%.*g", digits, value);
+	return len;
+}
+
+size_t num_format_g14(char out[NUM_MAX], double value)
+{
+	return format_general(out, value, 14);
+}
+
+size_t num_format_g17(char out[NUM_MAX], double value)
+{
+	return format_general(out, value, 17);
+}
+
+size_t num_format_f20(char out[NUM_F20_MAX], double value)
+{
+	double magnitude = fabs(value), fraction;
+	uint64_t whole, ten_digits = 10000000000;
+	uint128_t scaled = 0;
+	size_t len;
+
+	if (!(magnitude < 1e18))
+		return (size_t)snprintf(out, NUM_F20_MAX, "%.20f", value);
+	whole = (uint64_t)magnitude;
+	fraction = magnitude - (double)whole;
+	/* The largest fraction is 2^-53 below 1 and does not round up to it. */
+	if (fraction >= DBL_MIN)
+		scaled = scale_and_round(fraction, 20);
+	len = format_scaled(out, signbit(value) != 0, whole, (uint64_t)(scaled / ten_digits), 10);
+	put_padded(out + len + 10, (uint64_t)(scaled % ten_digits), 10);
+	len += 10;
+	out[len] = '\0';
+	return len;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/*
+ * Read a decimal number without exponent that has an exact result: digits up to 2^53 as an integer,
+ * divided by a power of ten that a double has exactly, give what strtod() gives, as the division
+ * is the only step that rounds. False if it is anything else, which may still be a number.
+ */
+static bool parse_simple(struct qless_str text, double *ret_value)
+{
+	bool negative = text.len != 0 && text.ptr[0] == '-';
+	bool seen_point = false;
+	size_t at = negative, digits = 0, decimals = 0;
+	uint64_t number = 0;
+	double value;
+
+	for (; at < text.len; at++) {
+		char c = text.ptr[at];
+
+		if (is_digit(c)) {
+			number = number * 10 + (uint64_t)(c - '0');
+			if (++digits > 19)
+				return false;
+			decimals += seen_point;
+		} else if (c == '.' && !seen_point) {
+			seen_point = true;
+		} else {
+			return false;
+		}
+	}
+	if (digits == 0 || number > (uint64_t)1 << DBL_MANT_DIG)
+		return false;
+	value = (double)number / pow10_exact[decimals];
+	*ret_value = negative ? -value : value;
+	return true;
+}
+
+/* Read what strtod() reads, to the last byte. *ret_range is set if the result was out of range. */
+static bool parse_any(struct qless_str text, double *ret_value, bool *ret_range)
+{
+	char small[STACK_TEXT], *copy = small, *end;
+	int saved_errno = errno;
+	bool whole;
+
+	*ret_range = false;
+	if (parse_simple(text, ret_value))
+		return true;
+	if (text.len == 0 || text.len > NUM_TEXT_MAX || is_blank(text.ptr[0]))
+		return false;
+	if (text.len >= sizeof small)
+		copy = mem_alloc(text.len + 1);
+	memcpy(copy, text.ptr, text.len);
+	copy[text.len] = '\0';
+	errno = 0;
+	*ret_value = strtod(copy, &end);
+	*ret_range = errno == ERANGE;
+	errno = saved_errno;
+	whole = end == copy + text.len;
+	if (copy != small)
+		free(copy);
+	return whole;
+}
+
+bool num_parse_lua(struct qless_str text, double *ret_value)
+{
+	const char *nul = text.len != 0 ? memchr(text.ptr, '\0', text.len) : NULL;
+	bool range;
+	double value;
+
+	if (nul != NULL)
+		text.len = (size_t)(nul - text.ptr);
+	while (text.len != 0 && is_blank(text.ptr[0])) {
+		text.ptr++;
+		text.len--;
+	}
+	while (text.len != 0 && is_blank(text.ptr[text.len - 1]))
+		text.len--;
+	if (!parse_any(text, &value, &range))
+		return false;
+	*ret_value = value;
+	return true;
+}
+
+bool num_parse_double(struct qless_str text, double *ret_value)
+{
+	bool range;
+	double value;
+
+	if (!parse_any(text, &value, &range) || isnan(value))
+		return false;
+	if (range && (isinf(value) || value == 0))
+		return false;
+	*ret_value = value;
+	return true;
+}
+
+/* Read digits, with no zero before others, up to `max`. */
+static bool parse_digits(struct qless_str text, uint64_t max, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+
+	if (text.len == 0 || (text.ptr[0] == '0' && text.len != 1))
+		return false;
+	for (size_t i = 0; i < text.len; i++) {
+		if (!is_digit(text.ptr[i]) || __builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(text.ptr[i] - '0'), &value))
+			return false;
+	}
+	if (value > max)
+		return false;
+	*ret_value = value;
+	return true;
+}
+
+bool num_parse_i64(struct qless_str text, int64_t *ret_value)
+{
+	uint64_t value;
+
+	if (text.len != 0 && text.ptr[0] == '-') {
+		text = str_make(text.ptr + 1, text.len - 1);
+		if (!parse_digits(text, (uint64_t)INT64_MAX + 1, &value) || value == 0)
+			return false;
+		*ret_value = -(int64_t)(value - 1) - 1;
+		return true;
+	}
+	if (!parse_digits(text, INT64_MAX, &value))
+		return false;
+	*ret_value = (int64_t)value;
+	return true;
+}
+
+bool num_parse_u64(struct qless_str text, uint64_t min, uint64_t max, uint64_t *ret_value)
+{
+	uint64_t value;
+
+	if (!parse_digits(text, max, &value) || value < min)
+		return false;
+	*ret_value = value;
+	return true;
+}
+
+bool num_parse_bytes(struct qless_str text, uint64_t *ret_value)
+{
+	static const struct {
+		struct qless_str name;
+		uint64_t bytes;
+	} units[] = {
+		{ STR_INIT(""), 1 },	       { STR_INIT("b"), 1 },
+		{ STR_INIT("k"), 1000 },       { STR_INIT("kb"), 1024 },
+		{ STR_INIT("m"), 1000000 },    { STR_INIT("mb"), 1 << 20 },
+		{ STR_INIT("g"), 1000000000 }, { STR_INIT("gb"), 1 << 30 },
+	};
+	struct qless_str unit;
+	uint64_t value;
+	size_t digits = 0;
+
+	while (digits < text.len && is_digit(text.ptr[digits]))
+		digits++;
+	unit = str_make(text.ptr + digits, text.len - digits);
+	if (!parse_digits(str_make(text.ptr, digits), UINT64_MAX, &value))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (!str_equal_nocase(unit, units[i].name))
+			continue;
+		if (value > UINT64_MAX / units[i].bytes)
+			return false;
+		*ret_value = value * units[i].bytes;
+		return true;
+	}
+	return false;
+}

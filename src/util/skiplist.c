@@ -1,0 +1,616 @@
+/*
+ * Every level is a list of its own, from its first node to its last, of the nodes that reach that
+ * high; a step in it goes `span` ranks further. The list knows both ends of each level, so there is
+ * no node for a head, and an insertion at an end has its neighbours at hand.
+ *
+ * The ends of a level are kept with their numbers. Nodes are numbered in order, and the first one's
+ * number is list->origin, so rank = number - origin. An insertion before the first node lowers the
+ * origin and leaves all other numbers alone; that is what makes it as cheap as one behind the last.
+ * Numbers wrap around, which does no harm as only their differences count.
+ *
+ *	level 2                   c ----------------------- g
+ *	level 1       a --------- c ----------- e --------- g
+ *	level 0       a --- b --- c --- d ----- e --- f --- g --- h
+ *	span at 1           2           2             2
+ */
+#include "util/skiplist.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "util/mem.h"
+
+struct skiplist_ends {
+	struct skipnode *first;
+	struct skipnode *last;
+	uint32_t first_number;
+	uint32_t last_number;
+};
+
+/*
+ * A place between two nodes: behind all that are smaller, and behind those that are equal too if
+ * `behind_equal` is set. Without a member all nodes of that score are equal.
+ */
+struct place {
+	double score;
+	const struct qless_str *member;
+	bool behind_equal;
+};
+
+/* The way to a place: for each level the last node before it, or NULL, and how many nodes there are
+ * up to that one. */
+struct path {
+	struct skipnode *node[SKIPLIST_HEIGHT_MAX];
+	uint32_t count[SKIPLIST_HEIGHT_MAX];
+};
+
+unsigned skiplist_draw_height(uint64_t *state)
+{
+	uint64_t z = (*state += 0x9e3779b97f4a7c15);
+	unsigned height;
+
+	/* splitmix64; two zero bits at the end are one chance in four. */
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	z ^= z >> 31;
+	for (height = 1; height < SKIPLIST_HEIGHT_MAX && (z & 3) == 0; height++)
+		z >>= 2;
+	return height;
+}
+
+void skipnode_init(struct skipnode *node, unsigned height)
+{
+	assert(height >= 1 && height <= SKIPLIST_HEIGHT_MAX);
+	*node = (struct skipnode){ .height = (uint8_t)height };
+}
+
+void skiplist_init(struct skiplist *list, skiplist_member_fn *member)
+{
+	*list = (struct skiplist){ .member = member };
+}
+
+void skiplist_done(struct skiplist *list)
+{
+	free(list->up);
+	skiplist_init(list, list->member);
+}
+
+size_t skiplist_memory(const struct skiplist *list)
+{
+	return list->up_cap * sizeof *list->up;
+}
+
+/* The part of a node for a level above the lowest. */
+static struct skipnode_level *node_level(const struct skipnode *node, unsigned level)
+{
+	return (struct skipnode_level *)((uintptr_t)node + skipnode_size(level));
+}
+
+/* The ends of a level above the lowest. */
+static struct skiplist_ends *list_ends(const struct skiplist *list, unsigned level)
+{
+	return &list->up[level - 1];
+}
+
+/* The next node on a level, or its first one for NULL. */
+static struct skipnode *next_on_level(const struct skiplist *list, const struct skipnode *node,
+				      unsigned level)
+{
+	if (level == 0)
+		return node != NULL ? node->next : list->first;
+	return node != NULL ? node_level(node, level)->next : list_ends(list, level)->first;
+}
+
+/* How many ranks that step goes; from NULL, it goes from one before the first rank. */
+static uint32_t span_on_level(const struct skiplist *list, const struct skipnode *node,
+			      unsigned level)
+{
+	if (level == 0)
+		return 1;
+	if (node != NULL)
+		return node_level(node, level)->span;
+	return list_ends(list, level)->first_number - list->origin + 1;
+}
+
+static bool lies_before(const struct skiplist *list, const struct skipnode *node,
+			const struct place *place)
+{
+	if (node->score != place->score)
+		return node->score < place->score;
+	if (place->member != NULL) {
+		int order = str_compare(list->member(node), *place->member);
+
+		if (order != 0)
+			return order < 0;
+	}
+	return place->behind_equal;
+}
+
+/* Find the way to a place. Of the path, what is below level `up_count` + 1 is set. */
+static void find_path(const struct skiplist *list, const struct place *place, struct path *ret_path)
+{
+	struct skipnode *at = NULL, *next, *behind = NULL;
+	uint32_t count = 0;
+
+	for (unsigned level = list->up_count + 1u; level-- > 0;) {
+		/* The node that ended the level above ends this one too, if nothing else does. */
+		while ((next = next_on_level(list, at, level)) != behind &&
+		       lies_before(list, next, place)) {
+			count += span_on_level(list, at, level);
+			at = next;
+		}
+		behind = next;
+		ret_path->node[level] = at;
+		ret_path->count[level] = count;
+	}
+}
+
+static void grow_levels(struct skiplist *list, unsigned height)
+{
+	if (height - 1 > list->up_cap) {
+		list->up_cap = (uint8_t)(height - 1);
+		list->up = mem_realloc_array(list->up, list->up_cap, sizeof *list->up);
+	}
+	while (list->up_count < height - 1)
+		list->up[list->up_count++] = (struct skiplist_ends){ 0 };
+}
+
+static void drop_empty_levels(struct skiplist *list)
+{
+	while (list->up_count != 0 && list->up[list->up_count - 1].first == NULL)
+		list->up_count--;
+}
+
+static void insert_first(struct skiplist *list, struct skipnode *node)
+{
+	uint32_t number = --list->origin;
+
+	node->prev = NULL;
+	node->next = list->first;
+	if (list->first != NULL)
+		list->first->prev = node;
+	else
+		list->last = node;
+	list->first = node;
+	for (unsigned level = 1; level < node->height; level++) {
+		struct skiplist_ends *ends = list_ends(list, level);
+
+		*node_level(node, level) = (struct skipnode_level){
+			.next = ends->first,
+			.span = ends->first_number - number,
+		};
+		ends->first = node;
+		ends->first_number = number;
+		if (ends->last == NULL) {
+			ends->last = node;
+			ends->last_number = number;
+		}
+	}
+}
+
+/* The list is not empty. */
+static void insert_last(struct skiplist *list, struct skipnode *node)
+{
+	uint32_t number = list->origin + list->count;
+
+	node->prev = list->last;
+	node->next = NULL;
+	list->last->next = node;
+	list->last = node;
+	for (unsigned level = 1; level < node->height; level++) {
+		struct skiplist_ends *ends = list_ends(list, level);
+
+		node_level(node, level)->next = NULL;
+		if (ends->last != NULL) {
+			*node_level(ends->last, level) = (struct skipnode_level){
+				.next = node,
+				.span = number - ends->last_number,
+			};
+		} else {
+			ends->first = node;
+			ends->first_number = number;
+		}
+		ends->last = node;
+		ends->last_number = number;
+	}
+}
+
+/* Put a node on a level, behind `before`, which is the count'th node of the list. */
+static void link_on_level(struct skiplist *list, struct skipnode *node, unsigned level,
+			  struct skipnode *before, uint32_t count, uint32_t rank)
+{
+	struct skiplist_ends *ends = list_ends(list, level);
+	struct skipnode *next = next_on_level(list, before, level);
+	uint32_t step = rank + 1 - count; /* from `before` to the node */
+
+	*node_level(node, level) = (struct skipnode_level){
+		.next = next,
+		.span = span_on_level(list, before, level) + 1 - step,
+	};
+	if (before != NULL) {
+		*node_level(before, level) = (struct skipnode_level){ .next = node, .span = step };
+	} else {
+		ends->first = node;
+		ends->first_number = list->origin + rank;
+	}
+	if (next == NULL) {
+		ends->last = node;
+		ends->last_number = list->origin + rank;
+	} else {
+		ends->last_number++;
+	}
+}
+
+/* What is behind `before` on a level has gone up by `shift` ranks: 1, or -1 for down. */
+static void shift_on_level(struct skiplist *list, unsigned level, struct skipnode *before,
+			   uint32_t shift)
+{
+	struct skiplist_ends *ends = list_ends(list, level);
+
+	if (before == NULL)
+		ends->first_number += shift;
+	else if (node_level(before, level)->next != NULL)
+		node_level(before, level)->span += shift;
+	if (ends->last != before)
+		ends->last_number += shift;
+}
+
+/* The list has nodes before and behind the path's end. */
+static void insert_between(struct skiplist *list, struct skipnode *node, const struct path *path)
+{
+	uint32_t rank = path->count[0];
+
+	node->prev = path->node[0];
+	node->next = node->prev->next;
+	node->prev->next = node;
+	node->next->prev = node;
+	for (unsigned level = 1; level <= list->up_count; level++) {
+		if (level < node->height)
+			link_on_level(list, node, level, path->node[level], path->count[level],
+				      rank);
+		else
+			shift_on_level(list, level, path->node[level], 1);
+	}
+}
+
+static struct place before_member(double score, const struct qless_str *member)
+{
+	assert(!isnan(score));
+	return (struct place){ .score = score, .member = member };
+}
+
+static struct place behind_member(double score, const struct qless_str *member)
+{
+	assert(!isnan(score));
+	return (struct place){ .score = score, .member = member, .behind_equal = true };
+}
+
+void skiplist_insert(struct skiplist *list, struct skipnode *node, double score)
+{
+	struct qless_str member = list->member(node);
+	struct place place = before_member(score, &member);
+
+	assert(!node->linked);
+	assert(list->count < SKIPLIST_COUNT_MAX);
+	node->score = score;
+	node->linked = true;
+	grow_levels(list, node->height);
+	if (list->count == 0 || !lies_before(list, list->first, &place)) {
+		insert_first(list, node);
+	} else if (lies_before(list, list->last, &place)) {
+		insert_last(list, node);
+	} else {
+		struct path path;
+
+		find_path(list, &place, &path);
+		insert_between(list, node, &path);
+	}
+	list->count++;
+}
+
+static void remove_first(struct skiplist *list)
+{
+	struct skipnode *node = list->first;
+
+	list->origin++;
+	list->first = node->next;
+	if (list->first != NULL)
+		list->first->prev = NULL;
+	else
+		list->last = NULL;
+	for (unsigned level = 1; level < node->height; level++) {
+		struct skiplist_ends *ends = list_ends(list, level);
+
+		ends->first = node_level(node, level)->next;
+		ends->first_number += node_level(node, level)->span;
+		if (ends->first == NULL)
+			ends->last = NULL;
+	}
+}
+
+/* The list has more than one node. The way to the last one starts at the last of those that reach
+ * higher, so it takes a few steps for each of its levels and compares nothing. */
+static void remove_last(struct skiplist *list)
+{
+	struct skipnode *node = list->last, *at = NULL, *next;
+	uint32_t number = list->origin - 1;
+
+	if (node->height <= list->up_count) {
+		at = list_ends(list, node->height)->last;
+		number = list_ends(list, node->height)->last_number;
+	}
+	for (unsigned level = node->height; --level > 0;) {
+		struct skiplist_ends *ends = list_ends(list, level);
+
+		while ((next = next_on_level(list, at, level)) != node) {
+			number += span_on_level(list, at, level);
+			at = next;
+		}
+		if (at != NULL)
+			node_level(at, level)->next = NULL;
+		else
+			ends->first = NULL;
+		ends->last = at;
+		ends->last_number = number;
+	}
+	list->last = node->prev;
+	list->last->next = NULL;
+}
+
+/* Take a node off a level, where it comes behind `before`. */
+static void unlink_on_level(struct skiplist *list, struct skipnode *node, unsigned level,
+			    struct skipnode *before, uint32_t count)
+{
+	struct skiplist_ends *ends = list_ends(list, level);
+	struct skipnode *next = node_level(node, level)->next;
+	uint32_t span = node_level(node, level)->span;
+
+	if (before != NULL) {
+		node_level(before, level)->next = next;
+		node_level(before, level)->span += span - 1;
+	} else {
+		ends->first = next;
+		ends->first_number += span - 1;
+	}
+	if (next == NULL) {
+		ends->last = before;
+		ends->last_number = list->origin + count - 1;
+	} else {
+		ends->last_number--;
+	}
+}
+
+/* The node is neither the first nor the last. */
+static void remove_between(struct skiplist *list, struct skipnode *node)
+{
+	struct qless_str member = list->member(node);
+	struct place place = before_member(node->score, &member);
+	struct path path;
+
+	find_path(list, &place, &path);
+	assert(path.node[0] == node->prev);
+	node->prev->next = node->next;
+	node->next->prev = node->prev;
+	for (unsigned level = 1; level <= list->up_count; level++) {
+		if (level < node->height)
+			unlink_on_level(list, node, level, path.node[level], path.count[level]);
+		else
+			shift_on_level(list, level, path.node[level], (uint32_t)-1);
+	}
+}
+
+void skiplist_remove(struct skiplist *list, struct skipnode *node)
+{
+	assert(node->linked);
+	assert(list->count != 0);
+	if (node == list->first)
+		remove_first(list);
+	else if (node == list->last)
+		remove_last(list);
+	else
+		remove_between(list, node);
+	node->prev = NULL;
+	node->next = NULL;
+	node->linked = false;
+	list->count--;
+	drop_empty_levels(list);
+}
+
+void skiplist_rescore(struct skiplist *list, struct skipnode *node, double score)
+{
+	struct qless_str member = list->member(node);
+	struct place place = before_member(score, &member);
+
+	assert(node->linked);
+	if ((node->prev == NULL || lies_before(list, node->prev, &place)) &&
+	    (node->next == NULL || !lies_before(list, node->next, &place))) {
+		node->score = score;
+		return;
+	}
+	skiplist_remove(list, node);
+	skiplist_insert(list, node, score);
+}
+
+struct skipnode *skiplist_pop_first(struct skiplist *list)
+{
+	struct skipnode *node = list->first;
+
+	if (node != NULL)
+		skiplist_remove(list, node);
+	return node;
+}
+
+struct skipnode *skiplist_pop_last(struct skiplist *list)
+{
+	struct skipnode *node = list->last;
+
+	if (node != NULL)
+		skiplist_remove(list, node);
+	return node;
+}
+
+/* From the node on, take the highest level there is until a level's last node is reached, whose
+ * number is known. This compares nothing and does not ask for members. */
+uint32_t skiplist_rank(const struct skiplist *list, const struct skipnode *node)
+{
+	uint32_t steps = 0;
+
+	assert(node->linked);
+	while (node->next != NULL) {
+		unsigned level = node->height - 1u;
+
+		if (level == 0) {
+			steps++;
+			node = node->next;
+		} else if (node_level(node, level)->next != NULL) {
+			steps += node_level(node, level)->span;
+			node = node_level(node, level)->next;
+		} else {
+			return list_ends(list, level)->last_number - list->origin - steps;
+		}
+	}
+	return list->count - 1 - steps;
+}
+
+struct skipnode *skiplist_at(const struct skiplist *list, uint32_t rank)
+{
+	struct skipnode *at = NULL;
+	uint32_t count = 0; /* of the nodes up to `at` */
+
+	if (rank >= list->count)
+		return NULL;
+	if (rank == list->count - 1)
+		return list->last;
+	for (unsigned level = list->up_count + 1u; level-- > 0;) {
+		while (next_on_level(list, at, level) != NULL &&
+		       count + span_on_level(list, at, level) <= rank + 1) {
+			count += span_on_level(list, at, level);
+			at = next_on_level(list, at, level);
+		}
+		if (count == rank + 1)
+			break;
+	}
+	return at;
+}
+
+static struct skipnode *last_before(const struct skiplist *list, const struct place *place)
+{
+	struct path path;
+
+	find_path(list, place, &path);
+	return path.node[0];
+}
+
+static struct skipnode *first_behind(const struct skiplist *list, const struct place *place)
+{
+	return next_on_level(list, last_before(list, place), 0);
+}
+
+static uint32_t count_before(const struct skiplist *list, const struct place *place)
+{
+	struct path path;
+
+	find_path(list, place, &path);
+	return path.count[0];
+}
+
+/* The places of a score: before all nodes that have it, and behind them. */
+static struct place before_score(double score)
+{
+	return before_member(score, NULL);
+}
+
+static struct place behind_score(double score)
+{
+	return behind_member(score, NULL);
+}
+
+struct skipnode *skiplist_first_ge(const struct skiplist *list, double score)
+{
+	struct place place = before_score(score);
+
+	return first_behind(list, &place);
+}
+
+struct skipnode *skiplist_first_gt(const struct skiplist *list, double score)
+{
+	struct place place = behind_score(score);
+
+	return first_behind(list, &place);
+}
+
+struct skipnode *skiplist_last_le(const struct skiplist *list, double score)
+{
+	struct place place = behind_score(score);
+
+	return last_before(list, &place);
+}
+
+struct skipnode *skiplist_last_lt(const struct skiplist *list, double score)
+{
+	struct place place = before_score(score);
+
+	return last_before(list, &place);
+}
+
+uint32_t skiplist_count_lt(const struct skiplist *list, double score)
+{
+	struct place place = before_score(score);
+
+	return count_before(list, &place);
+}
+
+uint32_t skiplist_count_le(const struct skiplist *list, double score)
+{
+	struct place place = behind_score(score);
+
+	return count_before(list, &place);
+}
+
+uint32_t skiplist_count_range(const struct skiplist *list, double min, double max)
+{
+	if (min > max)
+		return 0;
+	return skiplist_count_le(list, max) - skiplist_count_lt(list, min);
+}
+
+struct skipnode *skiplist_find(const struct skiplist *list, double score, struct qless_str member)
+{
+	struct skipnode *node = skiplist_first_ge_member(list, score, member);
+
+	if (node == NULL || node->score != score || !str_equal(list->member(node), member))
+		return NULL;
+	return node;
+}
+
+struct skipnode *skiplist_first_ge_member(const struct skiplist *list, double score,
+					  struct qless_str member)
+{
+	struct place place = before_member(score, &member);
+
+	return first_behind(list, &place);
+}
+
+struct skipnode *skiplist_first_gt_member(const struct skiplist *list, double score,
+					  struct qless_str member)
+{
+	struct place place = behind_member(score, &member);
+
+	return first_behind(list, &place);
+}
+
+struct skipnode *skiplist_last_le_member(const struct skiplist *list, double score,
+					 struct qless_str member)
+{
+	struct place place = behind_member(score, &member);
+
+	return last_before(list, &place);
+}
+
+struct skipnode *skiplist_last_lt_member(const struct skiplist *list, double score,
+					 struct qless_str member)
+{
+	struct place place = before_member(score, &member);
+
+	return last_before(list, &place);
+}

@@ -1,0 +1,357 @@
+#include "util/hash.h"
+
+#include <stdlib.h>
+
+#include "unit.h"
+#include "util/container.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#define LARGE 150000u
+#else
+#define LARGE 1000000u
+#endif
+#define SMALL 3000u
+
+struct entry {
+	struct hash_node node;
+	uint32_t id;
+	uint32_t visits;
+};
+
+static struct hash table;
+static struct entry *entries;
+static unsigned long key_calls;
+
+static struct qless_str key_of_id(const uint32_t *id)
+{
+	return str_make((const char *)id, sizeof *id);
+}
+
+static struct entry *entry_of(struct hash_node *node)
+{
+	return container_of(node, struct entry, node);
+}
+
+static struct qless_str key_of(const struct hash_node *node)
+{
+	key_calls++;
+	return key_of_id(&container_of(node, const struct entry, node)->id);
+}
+
+void setUp(void)
+{
+	hash_init(&table, key_of, 1);
+	entries = calloc(LARGE, sizeof *entries);
+}
+
+void tearDown(void)
+{
+	hash_done(&table);
+	free(entries);
+}
+
+static struct entry *find(uint32_t id)
+{
+	struct hash_node *node = hash_find(&table, key_of_id(&id));
+
+	return node != NULL ? entry_of(node) : NULL;
+}
+
+static void insert(uint32_t id)
+{
+	entries[id].id = id;
+	hash_insert(&table, &entries[id].node);
+}
+
+static void insert_all(uint32_t count)
+{
+	for (uint32_t id = 0; id < count; id++)
+		insert(id);
+}
+
+static void a_new_table_is_empty_and_owns_no_memory(void)
+{
+	struct hash_iter it;
+
+	TEST_ASSERT_EQUAL_UINT32(0, hash_count(&table));
+	TEST_ASSERT_EQUAL_size_t(0, hash_memory(&table));
+	TEST_ASSERT_NULL(find(0));
+	TEST_ASSERT_NULL(hash_first(&it, &table));
+	TEST_ASSERT_NULL(hash_next(&it));
+	TEST_ASSERT_NULL(hash_drain(&table, 1));
+	TEST_ASSERT_EQUAL_UINT32(0, hash_scan(&table, 0, NULL, NULL));
+}
+
+static void a_small_table_is_small(void)
+{
+	insert_all(4);
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(32, hash_memory(&table));
+	for (uint32_t id = 4; id < 100; id++)
+		insert(id);
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(1024, hash_memory(&table));
+	for (uint32_t i = 0; i < 100; i++)
+		hash_remove(&table, &entries[i].node);
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(32, hash_memory(&table));
+}
+
+static void the_word_of_the_owner_is_left_alone(void)
+{
+	entries[0].node.aux = 77;
+	insert_all(100);
+	hash_remove(&table, &entries[0].node);
+	TEST_ASSERT_EQUAL_UINT32(77, entries[0].node.aux);
+}
+
+static void entries_with_the_same_hash_are_told_apart_by_key(void)
+{
+	for (uint32_t i = 0; i < 50; i++) {
+		entries[i].id = i;
+		hash_insert_hashed(&table, &entries[i].node, 12345);
+	}
+	for (uint32_t i = 0; i < 50; i += 2)
+		hash_remove(&table, &entries[i].node);
+	for (uint32_t i = 0; i < 50; i++) {
+		struct hash_node *node = hash_find_hashed(&table, key_of_id(&i), 12345);
+
+		TEST_ASSERT_EQUAL_PTR(i % 2 == 0 ? NULL : &entries[i].node, node);
+	}
+}
+
+static void a_lookup_asks_for_a_key_only_where_the_hash_fits(void)
+{
+	insert_all(SMALL);
+	key_calls = 0;
+	for (uint32_t id = 0; id < SMALL; id++)
+		TEST_ASSERT_EQUAL_PTR(&entries[id], find(id));
+	for (uint32_t id = SMALL; id < 2 * SMALL; id++)
+		TEST_ASSERT_NULL(find(id));
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(SMALL + 10, key_calls);
+}
+
+static void the_same_seed_gives_the_same_hashes(void)
+{
+	uint32_t hash = hash_compute(1, STR("queue"));
+
+	TEST_ASSERT_EQUAL_UINT32(hash, hash_compute(1, STR("queue")));
+	TEST_ASSERT_NOT_EQUAL_UINT32(hash, hash_compute(2, STR("queue")));
+}
+
+/* Every entry below `count` is in the table if and only if `present` says so, and a walk meets each
+ * of them once. */
+static void check_against(const bool *present, uint32_t count)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+	uint32_t expected = 0, met = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		TEST_ASSERT_EQUAL_PTR(present[i] ? &entries[i] : NULL, find(i));
+		expected += present[i];
+		entries[i].visits = 0;
+	}
+	HASH_FOREACH(node, &it, &table) {
+		TEST_ASSERT_EQUAL_UINT32(1, ++entry_of(node)->visits);
+		met++;
+	}
+	TEST_ASSERT_EQUAL_UINT32(expected, met);
+	TEST_ASSERT_EQUAL_UINT32(expected, hash_count(&table));
+}
+
+static void random_operations_agree_with_an_array(void)
+{
+	static bool present[SMALL];
+
+	for (unsigned long long seed = 1; seed <= 4; seed++) {
+		unsigned long long state = seed;
+
+		for (int i = 0; i < 60000; i++) {
+			unsigned long long r = unit_random(&state);
+			uint32_t id = (uint32_t)(r >> 32) % SMALL;
+			/* Grow for a while, then shrink, so that all sizes are met. */
+			bool want = r % 10 < (i / 10000 % 2 == 0 ? 8 : 1);
+
+			if (want && !present[id])
+				insert(id);
+			else if (!want && present[id])
+				hash_remove(&table, &entries[id].node);
+			present[id] = want;
+			if (i % 5000 == 0)
+				check_against(present, SMALL);
+		}
+		check_against(present, SMALL);
+	}
+	for (uint32_t id = 0; id < SMALL; id++) {
+		if (present[id])
+			hash_remove(&table, &entries[id].node);
+		present[id] = false;
+	}
+	check_against(present, SMALL);
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(32, hash_memory(&table));
+}
+
+/* Many small tables, as it takes a merge in just the bucket the walk is in to go wrong. */
+static void a_walk_meets_every_entry_once_while_it_removes_them(void)
+{
+	unsigned long long state = 5;
+
+	for (uint32_t count = 1; count < 600; count++) {
+		struct hash_iter it;
+		struct hash_node *node;
+		unsigned keep = (unsigned)(unit_random(&state) % 4);
+		uint32_t met = 0, kept = 0;
+
+		insert_all(count);
+		HASH_FOREACH(node, &it, &table) {
+			met++;
+			if (unit_random(&state) % 4 < keep) {
+				kept++;
+				continue;
+			}
+			hash_remove(&table, node);
+			memset(node, 0xff, sizeof *node);
+		}
+		TEST_ASSERT_EQUAL_UINT32(count, met);
+		TEST_ASSERT_EQUAL_UINT32(kept, hash_count(&table));
+		hash_done(&table);
+	}
+}
+
+static void count_visit(struct hash_node *node, void *arg)
+{
+	(void)arg;
+	entry_of(node)->visits++;
+}
+
+static void a_scan_meets_every_entry_once_whatever_happens_between_the_steps(void)
+{
+	const uint32_t stable = 2000, most = 60000;
+
+	for (unsigned long long seed = 1; seed <= 6; seed++) {
+		unsigned long long state = seed;
+		bool growing = seed % 2 == 0;
+		uint32_t end = growing ? stable : most, cursor = 0;
+
+		insert_all(end);
+		for (uint32_t i = 0; i < most; i++)
+			entries[i].visits = 0;
+		do {
+			cursor = hash_scan(&table, cursor, count_visit, NULL);
+			for (unsigned n = (unsigned)(unit_random(&state) % 80); n-- > 0;) {
+				if (end == most)
+					growing = false;
+				if (end == stable)
+					growing = true;
+				if (growing)
+					insert(end++);
+				else
+					hash_remove(&table, &entries[--end].node);
+			}
+		} while (cursor != 0);
+		for (uint32_t i = 0; i < stable; i++)
+			TEST_ASSERT_EQUAL_UINT32(1, entries[i].visits);
+		hash_done(&table);
+	}
+}
+
+static void draining_takes_all_entries_in_small_steps(void)
+{
+	uint32_t left = SMALL * 10;
+
+	insert_all(left);
+	while (left != 0) {
+		struct hash_node *list = hash_drain(&table, 100);
+		uint32_t taken = 0;
+
+		TEST_ASSERT_NOT_NULL(list);
+		for (; list != NULL; list = list->next) {
+			entry_of(list)->visits = 1;
+			taken++;
+		}
+		TEST_ASSERT_LESS_OR_EQUAL_UINT32(100, taken);
+		left -= taken;
+		TEST_ASSERT_EQUAL_UINT32(left, hash_count(&table));
+		TEST_ASSERT_LESS_OR_EQUAL_size_t((left + 5000) * 24, hash_memory(&table));
+		/* What is left can still be found. */
+		for (uint32_t id = left % 97; id < SMALL * 10; id += 997)
+			TEST_ASSERT_EQUAL_PTR(entries[id].visits ? NULL : &entries[id], find(id));
+	}
+	TEST_ASSERT_NULL(hash_drain(&table, 100));
+}
+
+static void count_one(struct hash_node *node, void *arg)
+{
+	unsigned *chain = arg;
+
+	(void)node;
+	++*chain;
+}
+
+/* Splits and merges are bounded by the change in buckets times the longest chain; what is copied as
+ * a whole, by the change in memory. */
+static void no_operation_does_much_at_any_size(void)
+{
+	const size_t most_bytes = (size_t)64 * 1024;
+	uint32_t buckets = 0, cursor = 0;
+	size_t memory = 0;
+	unsigned longest = 0;
+
+	for (uint32_t i = 0; i < LARGE; i++) {
+		insert(i);
+		if (table.buckets > buckets + 1 && table.buckets != 4)
+			TEST_FAIL_MESSAGE("an insertion split more than one bucket");
+		if (hash_memory(&table) > memory + most_bytes)
+			TEST_FAIL_MESSAGE("an insertion allocated too much");
+		buckets = table.buckets;
+		memory = hash_memory(&table);
+	}
+	TEST_ASSERT_LESS_OR_EQUAL_size_t((size_t)LARGE * 9 + most_bytes, memory);
+	do {
+		unsigned chain = 0;
+
+		cursor = hash_scan(&table, cursor, count_one, &chain);
+		longest = chain > longest ? chain : longest;
+	} while (cursor != 0);
+	TEST_ASSERT_LESS_OR_EQUAL_UINT(20, longest);
+	for (uint32_t i = 0; i < LARGE; i++) {
+		hash_remove(&table, &entries[i].node);
+		if (table.buckets + 2 < buckets)
+			TEST_FAIL_MESSAGE("a removal merged more than two buckets");
+		if (hash_memory(&table) + most_bytes < memory)
+			TEST_FAIL_MESSAGE("a removal gave back too much");
+		if (hash_memory(&table) > (LARGE - i) * 16ul + most_bytes)
+			TEST_FAIL_MESSAGE("a removal left too much");
+		buckets = table.buckets;
+		memory = hash_memory(&table);
+	}
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(32, memory);
+}
+
+static void coming_and_going_does_not_split_and_merge(void)
+{
+	insert_all(SMALL);
+	uint32_t buckets = table.buckets;
+
+	for (uint32_t i = 0; i < 1000; i++) {
+		hash_remove(&table, &entries[i].node);
+		insert(i);
+		TEST_ASSERT_EQUAL_UINT32(buckets, table.buckets);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(a_new_table_is_empty_and_owns_no_memory);
+	RUN(a_small_table_is_small);
+	RUN(the_word_of_the_owner_is_left_alone);
+	RUN(entries_with_the_same_hash_are_told_apart_by_key);
+	RUN(a_lookup_asks_for_a_key_only_where_the_hash_fits);
+	RUN(the_same_seed_gives_the_same_hashes);
+	RUN(random_operations_agree_with_an_array);
+	RUN(a_walk_meets_every_entry_once_while_it_removes_them);
+	RUN(a_scan_meets_every_entry_once_whatever_happens_between_the_steps);
+	RUN(draining_takes_all_entries_in_small_steps);
+	RUN(no_operation_does_much_at_any_size);
+	RUN(coming_and_going_does_not_split_and_merge);
+	return UNIT_RESULT();
+}

@@ -1,0 +1,430 @@
+#include "util/skiplist.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "unit.h"
+#include "util/container.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#define LARGE 30000u
+#else
+#define LARGE 300000u
+#endif
+#define MODEL_MAX 1500u
+
+struct thing {
+	unsigned char member[4]; /* big endian, so that members sort as numbers */
+	bool in_model;
+	struct skipnode node;
+};
+
+static struct skiplist list;
+static struct thing **things;
+static uint64_t heights;
+static unsigned long member_calls;
+
+static struct thing *thing_of(const struct skipnode *node)
+{
+	return container_of(node, struct thing, node);
+}
+
+static struct qless_str member_of(const struct skipnode *node)
+{
+	member_calls++;
+	return str_make((const char *)thing_of(node)->member, 4);
+}
+
+static void put_member(unsigned char member[4], uint32_t id)
+{
+	for (int i = 0; i < 4; i++)
+		member[i] = (unsigned char)(id >> (24 - 8 * i));
+}
+
+static struct thing *thing_new(uint32_t id)
+{
+	unsigned height = skiplist_draw_height(&heights);
+	struct thing *t = calloc(1, offsetof(struct thing, node) + skipnode_size(height));
+
+	put_member(t->member, id);
+	skipnode_init(&t->node, height);
+	return t;
+}
+
+void setUp(void)
+{
+	heights = 1;
+	skiplist_init(&list, member_of);
+	things = calloc(LARGE, sizeof(struct thing *));
+	for (uint32_t i = 0; i < LARGE; i++)
+		things[i] = thing_new(i);
+}
+
+void tearDown(void)
+{
+	skiplist_done(&list);
+	for (uint32_t i = 0; i < LARGE; i++)
+		free(things[i]);
+	free(things);
+}
+
+static void insert(uint32_t id, double score)
+{
+	skiplist_insert(&list, &things[id]->node, score);
+}
+
+/* The first `count` nodes of the list are these things in this order. */
+static void check_order(const uint32_t *ids, uint32_t count)
+{
+	const struct skipnode *node = skiplist_first(&list);
+
+	TEST_ASSERT_EQUAL_UINT32(count, skiplist_count(&list));
+	for (uint32_t i = 0; i < count; i++) {
+		TEST_ASSERT_EQUAL_PTR(&things[ids[i]]->node, node);
+		node = skiplist_next(node);
+	}
+	TEST_ASSERT_NULL(node);
+}
+
+static void an_empty_list_has_nothing(void)
+{
+	TEST_ASSERT_EQUAL_UINT32(0, skiplist_count(&list));
+	TEST_ASSERT_NULL(skiplist_first(&list));
+	TEST_ASSERT_NULL(skiplist_last(&list));
+	TEST_ASSERT_NULL(skiplist_at(&list, 0));
+	TEST_ASSERT_NULL(skiplist_pop_first(&list));
+	TEST_ASSERT_NULL(skiplist_pop_last(&list));
+	TEST_ASSERT_NULL(skiplist_first_ge(&list, -INFINITY));
+	TEST_ASSERT_NULL(skiplist_last_le(&list, INFINITY));
+	TEST_ASSERT_NULL(skiplist_find(&list, 0, STR("x")));
+	TEST_ASSERT_EQUAL_UINT32(0, skiplist_count_le(&list, INFINITY));
+	TEST_ASSERT_EQUAL_size_t(0, skiplist_memory(&list));
+}
+
+static void a_node_is_small(void)
+{
+	size_t bytes = 0;
+
+	TEST_ASSERT_EQUAL_size_t(32, skipnode_size(1));
+	for (uint32_t i = 0; i < LARGE; i++)
+		bytes += skipnode_size(things[i]->node.height);
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(38, bytes / LARGE);
+}
+
+static void heights_are_the_same_for_the_same_state(void)
+{
+	uint64_t a = 7, b = 7;
+	unsigned seen[SKIPLIST_HEIGHT_MAX + 1] = { 0 };
+
+	for (int i = 0; i < 100000; i++) {
+		unsigned height = skiplist_draw_height(&a);
+
+		TEST_ASSERT_EQUAL_UINT(height, skiplist_draw_height(&b));
+		seen[height]++;
+	}
+	TEST_ASSERT_UINT_WITHIN(1000, 75000, seen[1]);
+	TEST_ASSERT_UINT_WITHIN(1000, 18750, seen[2]);
+	TEST_ASSERT_UINT_WITHIN(400, 4688, seen[3]);
+}
+
+static void nodes_are_ordered_by_score_and_then_by_member(void)
+{
+	insert(3, 1);
+	insert(1, 1);
+	insert(2, 1);
+	insert(9, -INFINITY);
+	insert(8, INFINITY);
+	insert(7, 0.0);
+	insert(6, -0.0);
+	check_order((const uint32_t[]){ 9, 6, 7, 1, 2, 3, 8 }, 7);
+}
+
+static void a_node_can_move_to_another_list(void)
+{
+	struct skiplist other;
+
+	skiplist_init(&other, member_of);
+	for (uint32_t i = 0; i < 100; i++)
+		insert(i, i);
+	while (skiplist_count(&list) != 0)
+		skiplist_insert(&other, skiplist_pop_first(&list), 1);
+	TEST_ASSERT_EQUAL_UINT32(100, skiplist_count(&other));
+	TEST_ASSERT_EQUAL_PTR(&things[0]->node, skiplist_first(&other));
+	TEST_ASSERT_EQUAL_UINT32(50, skiplist_rank(&other, &things[50]->node));
+	skiplist_done(&other);
+}
+
+static void a_node_knows_whether_it_is_in_a_list(void)
+{
+	TEST_ASSERT_FALSE(things[0]->node.linked);
+	insert(0, 1);
+	TEST_ASSERT_TRUE(things[0]->node.linked);
+	skiplist_remove(&list, &things[0]->node);
+	TEST_ASSERT_FALSE(things[0]->node.linked);
+	TEST_ASSERT_NULL(things[0]->node.next);
+}
+
+static void the_word_of_the_owner_is_left_alone(void)
+{
+	things[0]->node.aux = 77;
+	for (uint32_t i = 0; i < 10; i++)
+		insert(i, 1);
+	skiplist_rescore(&list, &things[0]->node, 2);
+	skiplist_remove(&list, &things[0]->node);
+	TEST_ASSERT_EQUAL_UINT32(77, things[0]->node.aux);
+}
+
+static void changing_a_score_moves_the_node_if_it_must(void)
+{
+	for (uint32_t i = 0; i < 5; i++)
+		insert(i, i);
+	skiplist_rescore(&list, &things[2]->node, 2.5);
+	check_order((const uint32_t[]){ 0, 1, 2, 3, 4 }, 5);
+	TEST_ASSERT_TRUE(things[2]->node.score == 2.5);
+	skiplist_rescore(&list, &things[2]->node, 4);
+	check_order((const uint32_t[]){ 0, 1, 3, 2, 4 }, 5);
+	skiplist_rescore(&list, &things[4]->node, -1);
+	check_order((const uint32_t[]){ 4, 0, 1, 3, 2 }, 5);
+	skiplist_rescore(&list, &things[4]->node, INFINITY);
+	check_order((const uint32_t[]){ 0, 1, 3, 2, 4 }, 5);
+}
+
+/* The slow, obvious model: a sorted array. */
+struct model {
+	struct thing *sorted[MODEL_MAX];
+	uint32_t count;
+};
+
+static int compare_place(const struct thing *t, double score, const unsigned char *member)
+{
+	if (t->node.score != score)
+		return t->node.score < score ? -1 : 1;
+	return member != NULL ? memcmp(t->member, member, 4) : 0;
+}
+
+static void model_insert(struct model *m, struct thing *t)
+{
+	uint32_t at = m->count;
+
+	while (at > 0 && compare_place(m->sorted[at - 1], t->node.score, t->member) > 0)
+		at--;
+	memmove(&m->sorted[at + 1], &m->sorted[at], (m->count - at) * sizeof *m->sorted);
+	m->sorted[at] = t;
+	m->count++;
+	t->in_model = true;
+}
+
+static void model_remove(struct model *m, struct thing *t)
+{
+	uint32_t at = 0;
+
+	while (m->sorted[at] != t)
+		at++;
+	m->count--;
+	memmove(&m->sorted[at], &m->sorted[at + 1], (m->count - at) * sizeof *m->sorted);
+	t->in_model = false;
+}
+
+static struct skipnode *model_at(const struct model *m, uint32_t rank)
+{
+	return rank < m->count ? &m->sorted[rank]->node : NULL;
+}
+
+static void check_bounds(const struct model *m, double score, uint32_t id)
+{
+	unsigned char bytes[4];
+	struct qless_str member = str_make((const char *)bytes, 4);
+	uint32_t lt = 0, le = 0, lt_member = 0, le_member = 0;
+
+	put_member(bytes, id);
+	for (uint32_t i = 0; i < m->count; i++) {
+		lt += compare_place(m->sorted[i], score, NULL) < 0;
+		le += compare_place(m->sorted[i], score, NULL) <= 0;
+		lt_member += compare_place(m->sorted[i], score, bytes) < 0;
+		le_member += compare_place(m->sorted[i], score, bytes) <= 0;
+	}
+	TEST_ASSERT_EQUAL_PTR(model_at(m, lt), skiplist_first_ge(&list, score));
+	TEST_ASSERT_EQUAL_PTR(model_at(m, le), skiplist_first_gt(&list, score));
+	TEST_ASSERT_EQUAL_PTR(model_at(m, le - 1), skiplist_last_le(&list, score));
+	TEST_ASSERT_EQUAL_PTR(model_at(m, lt - 1), skiplist_last_lt(&list, score));
+	TEST_ASSERT_EQUAL_UINT32(lt, skiplist_count_lt(&list, score));
+	TEST_ASSERT_EQUAL_UINT32(le, skiplist_count_le(&list, score));
+	TEST_ASSERT_EQUAL_UINT32(le - lt, skiplist_count_range(&list, score, score));
+	TEST_ASSERT_EQUAL_UINT32(le, skiplist_count_range(&list, -INFINITY, score));
+	TEST_ASSERT_EQUAL_UINT32(0, skiplist_count_range(&list, 1, 0));
+	TEST_ASSERT_EQUAL_PTR(model_at(m, lt_member),
+			      skiplist_first_ge_member(&list, score, member));
+	TEST_ASSERT_EQUAL_PTR(model_at(m, le_member),
+			      skiplist_first_gt_member(&list, score, member));
+	TEST_ASSERT_EQUAL_PTR(model_at(m, le_member - 1),
+			      skiplist_last_le_member(&list, score, member));
+	TEST_ASSERT_EQUAL_PTR(model_at(m, lt_member - 1),
+			      skiplist_last_lt_member(&list, score, member));
+	TEST_ASSERT_EQUAL_PTR(le_member != lt_member ? model_at(m, lt_member) : NULL,
+			      skiplist_find(&list, score, member));
+}
+
+static void check_all(const struct model *m)
+{
+	TEST_ASSERT_EQUAL_UINT32(m->count, skiplist_count(&list));
+	TEST_ASSERT_EQUAL_PTR(model_at(m, 0), skiplist_first(&list));
+	TEST_ASSERT_EQUAL_PTR(model_at(m, m->count - 1), skiplist_last(&list));
+	TEST_ASSERT_NULL(skiplist_at(&list, m->count));
+	for (uint32_t i = 0; i < m->count; i++) {
+		struct skipnode *node = &m->sorted[i]->node;
+
+		TEST_ASSERT_EQUAL_UINT32(i, skiplist_rank(&list, node));
+		TEST_ASSERT_EQUAL_PTR(node, skiplist_at(&list, i));
+		TEST_ASSERT_EQUAL_PTR(model_at(m, i + 1), skiplist_next(node));
+		TEST_ASSERT_EQUAL_PTR(model_at(m, i - 1), skiplist_prev(node));
+	}
+}
+
+/* Scores from a few kinds, with many that are equal. */
+static double random_score(unsigned long long r)
+{
+	switch (r % 8) {
+	case 0:
+		return INFINITY;
+	case 1:
+		return -INFINITY;
+	case 2:
+	case 3:
+		return (double)((r >> 8) % 1000000) / 7;
+	default:
+		return (double)((r >> 8) % 40);
+	}
+}
+
+static void random_step(struct model *m, unsigned long long *state, bool growing)
+{
+	unsigned long long r = unit_random(state);
+	struct thing *t = things[(r >> 40) % MODEL_MAX];
+	double score = random_score(unit_random(state));
+	unsigned what = (unsigned)(r % 100);
+
+	if (what < 30 && t->in_model) {
+		model_remove(m, t);
+		skiplist_rescore(&list, &t->node, score);
+		model_insert(m, t);
+	} else if (what < 37 && m->count != 0) {
+		t = m->sorted[0];
+		TEST_ASSERT_EQUAL_PTR(&t->node, skiplist_pop_first(&list));
+		model_remove(m, t);
+	} else if (what < 44 && m->count != 0) {
+		t = m->sorted[m->count - 1];
+		TEST_ASSERT_EQUAL_PTR(&t->node, skiplist_pop_last(&list));
+		model_remove(m, t);
+	} else if (t->in_model) {
+		if (growing && what < 97)
+			return;
+		model_remove(m, t);
+		skiplist_remove(&list, &t->node);
+	} else if (growing || what > 90) {
+		/* At an end as often as anywhere. */
+		if (what % 3 == 0 && m->count != 0)
+			score = m->sorted[0]->node.score - 1;
+		else if (what % 3 == 1 && m->count != 0)
+			score = m->sorted[m->count - 1]->node.score + 1;
+		skiplist_insert(&list, &t->node, score);
+		model_insert(m, t);
+	}
+}
+
+static void random_operations_agree_with_a_sorted_array(void)
+{
+	static struct model m;
+
+	for (unsigned long long seed = 1; seed <= 5; seed++) {
+		unsigned long long state = seed;
+
+		for (int i = 0; i < 40000; i++) {
+			random_step(&m, &state, i / 5000 % 2 == 0);
+			if (i % 37 == 0)
+				check_bounds(&m, random_score(unit_random(&state)),
+					     (uint32_t)unit_random(&state) % MODEL_MAX);
+			if (i % 500 == 0)
+				check_all(&m);
+		}
+		check_all(&m);
+	}
+	while (m.count != 0) {
+		skiplist_remove(&list, &m.sorted[m.count / 2]->node);
+		model_remove(&m, m.sorted[m.count / 2]);
+	}
+	check_all(&m);
+}
+
+static void check_ranks(uint32_t count)
+{
+	struct skipnode *node = skiplist_first(&list);
+
+	TEST_ASSERT_EQUAL_UINT32(count, skiplist_count(&list));
+	for (uint32_t rank = 0; rank < count; rank++) {
+		if (rank % 101 == 0 || rank + 20 > count) {
+			TEST_ASSERT_EQUAL_UINT32(rank, skiplist_rank(&list, node));
+			TEST_ASSERT_EQUAL_PTR(node, skiplist_at(&list, rank));
+		}
+		node = skiplist_next(node);
+	}
+	TEST_ASSERT_NULL(node);
+}
+
+/* A queue: in at one end, out at the other, with hardly a comparison. */
+static void work_at_the_ends_compares_with_the_ends_only(void)
+{
+	for (uint32_t i = 0; i < LARGE / 2; i++)
+		insert(i, -1.0 * i);
+	check_ranks(LARGE / 2);
+	member_calls = 0;
+	for (uint32_t i = LARGE / 2; i < LARGE; i++) {
+		insert(i, -1.0 * i);
+		TEST_ASSERT_EQUAL_PTR(&things[i - LARGE / 2]->node, skiplist_pop_last(&list));
+	}
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(LARGE / 2, member_calls);
+	check_ranks(LARGE / 2);
+	while (skiplist_count(&list) > LARGE / 4)
+		skiplist_pop_first(&list);
+	check_ranks(LARGE / 4);
+	for (uint32_t i = 0; i < LARGE / 2; i++)
+		insert(i, i);
+	check_ranks(LARGE / 2 + LARGE / 4);
+	while (skiplist_count(&list) > 1000)
+		skiplist_pop_last(&list);
+	check_ranks(1000);
+}
+
+static void a_large_list_of_equal_scores_is_searched_in_few_steps(void)
+{
+	/* A stride that shares no factor with LARGE puts them in at scattered places. */
+	for (uint32_t i = 0, id = 0; i < LARGE; i++, id = (id + 77773) % LARGE)
+		insert(id, 5);
+	check_ranks(LARGE);
+	member_calls = 0;
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct skipnode *node = &things[(i * 2 + 1) * (LARGE / 2000) % LARGE]->node;
+
+		skiplist_remove(&list, node);
+		skiplist_insert(&list, node, 5);
+	}
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(2 * 45 * 1000, member_calls);
+	check_ranks(LARGE);
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(an_empty_list_has_nothing);
+	RUN(a_node_is_small);
+	RUN(heights_are_the_same_for_the_same_state);
+	RUN(nodes_are_ordered_by_score_and_then_by_member);
+	RUN(a_node_can_move_to_another_list);
+	RUN(a_node_knows_whether_it_is_in_a_list);
+	RUN(the_word_of_the_owner_is_left_alone);
+	RUN(changing_a_score_moves_the_node_if_it_must);
+	RUN(random_operations_agree_with_a_sorted_array);
+	RUN(work_at_the_ends_compares_with_the_ends_only);
+	RUN(a_large_list_of_equal_scores_is_searched_in_few_steps);
+	return UNIT_RESULT();
+}
