@@ -181,6 +181,8 @@ void command_help(struct call *call)
 	for (int i = 0; i < subcommands; i++) {
 		const struct command *cmd = command_table_row(t, first + i);
 
+		if (cmd == call->cmd)
+			continue;
 		append_upper(&line, strchr(cmd->name, '|') + 1);
 		if (cmd->arguments[0] != '\0')
 			buf_printf(&line, " %s", cmd->arguments);
@@ -188,5 +190,7 @@ void command_help(struct call *call)
 		buf_printf(&line, "    %s", cmd->summary);
 		write_line(call->reply, &line);
 	}
+	resp_write_status(call->reply, STR("HELP"));
+	resp_write_status(call->reply, STR("    Prints this help."));
 	buf_done(&line);
 }

@@ -7,15 +7,28 @@
 #include "util/buf.h"
 #include "util/mem.h"
 
+#define WORD_BYTES    8
+#define NAME_WORDS    (COMMAND_NAME_MAX / WORD_BYTES)
+#define SLOTS_PER_ROW 4
+
+/*
+ * A name in lower case, packed into words and padded with zeros. Every request is looked up, most
+ * of them by a name that fits into one word: such a name is folded, hashed and compared without
+ * leaving the registers.
+ */
+struct name {
+	uint64_t words[NAME_WORDS + 1]; /* the last stays zero */
+	size_t len;
+};
+
 /* What a row leaves to be computed. */
 struct entry {
-	size_t name_len;
+	struct name name;
 	int parent; /* the row of its container, or -1 */
 	int subcommands;
 };
 
-/* Open addressing; never more than a quarter of the slots are taken, so that a probe nearly always
- * ends at once. */
+/* Open addressing; most slots are free, so that a probe nearly always ends at once. */
 struct slot {
 	uint32_t hash;
 	int32_t row; /* -1: free */
@@ -29,38 +42,49 @@ struct command_table {
 	int count;
 };
 
-/* A name in lower case, padded with NULs so that it can be hashed in whole words. */
-struct name {
-	char bytes[COMMAND_NAME_MAX];
-	size_t len;
-};
-
-static char lower(char c)
+static unsigned char lower(char c)
 {
-	return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+	unsigned char byte = (unsigned char)c;
+
+	return (unsigned char)(byte - 'A') < 26 ? byte | 0x20 : byte;
 }
 
 /* False if the name is too long to be in the table. */
 static bool name_append(struct name *n, struct qless_str text)
 {
+	size_t at = n->len;
+	uint64_t word = n->words[at / WORD_BYTES];
+
 	if (text.len > COMMAND_NAME_MAX - n->len)
 		return false;
-	for (size_t i = 0; i < text.len; i++)
-		n->bytes[n->len + i] = lower(text.ptr[i]);
-	n->len += text.len;
+	for (size_t i = 0; i < text.len; i++) {
+		word |= (uint64_t)lower(text.ptr[i]) << at % WORD_BYTES * 8;
+		if (++at % WORD_BYTES == 0) {
+			n->words[at / WORD_BYTES - 1] = word;
+			word = 0;
+		}
+	}
+	n->words[at / WORD_BYTES] = word;
+	n->len = at;
 	return true;
+}
+
+static bool name_equal(const struct name *a, const struct name *b)
+{
+	uint64_t differences = a->len ^ b->len;
+
+	for (size_t i = 0; i * WORD_BYTES < a->len; i++)
+		differences |= a->words[i] ^ b->words[i];
+	return differences == 0;
 }
 
 /* The names are our own, so the hash only has to be quick and not to cluster. */
 static uint32_t name_hash(const struct name *n)
 {
 	uint64_t hash = n->len;
-	uint64_t word;
 
-	static_assert(COMMAND_NAME_MAX % sizeof(word) == 0, "names are hashed in whole words");
-	for (size_t at = 0; at < n->len; at += sizeof(word)) {
-		memcpy(&word, n->bytes + at, sizeof(word));
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	for (size_t i = 0; i * WORD_BYTES < n->len; i++) {
+		hash = (hash ^ n->words[i]) * 0x9e3779b97f4a7c15ULL;
 		hash ^= hash >> 32;
 	}
 	return (uint32_t)hash;
@@ -74,8 +98,7 @@ static struct slot *find_slot(const struct command_table *t, const struct name *
 
 		if (slot->row < 0)
 			return slot;
-		if (slot->hash == hash && t->entries[slot->row].name_len == n->len &&
-		    memcmp(t->rows[slot->row].name, n->bytes, n->len) == 0)
+		if (slot->hash == hash && name_equal(&t->entries[slot->row].name, n))
 			return slot;
 	}
 }
@@ -104,24 +127,32 @@ static int container_before(const struct command_table *t, int row)
 	return before;
 }
 
+static bool is_lower_case(const char *name)
+{
+	for (; *name != '\0'; name++) {
+		if (lower(*name) != (unsigned char)*name)
+			return false;
+	}
+	return true;
+}
+
 static void add_row(struct command_table *t, int row)
 {
-	struct qless_str text = str_from(t->rows[row].name);
-	struct name name = { .len = 0 };
+	struct entry *entry = &t->entries[row];
+	struct qless_str name = str_from(t->rows[row].name);
+	bool fits = name_append(&entry->name, name);
 	struct slot *slot;
 	uint32_t hash;
 
-	assert(text.len > 0 && name_append(&name, text));
-	assert(memcmp(name.bytes, text.ptr, text.len) == 0 && "names are in lower case");
-	hash = name_hash(&name);
-	slot = find_slot(t, &name, hash);
+	assert(fits && name.len > 0 && is_lower_case(t->rows[row].name));
+	hash = name_hash(&entry->name);
+	slot = find_slot(t, &entry->name, hash);
 	assert(slot->row < 0 && "a name stands only once");
 	*slot = (struct slot){ .hash = hash, .row = row };
 
-	t->entries[row].name_len = text.len;
-	t->entries[row].parent = container_before(t, row);
-	if (t->entries[row].parent >= 0)
-		t->entries[t->entries[row].parent].subcommands++;
+	entry->parent = container_before(t, row);
+	if (entry->parent >= 0)
+		t->entries[entry->parent].subcommands++;
 }
 
 struct command_table *command_table_new(const struct command *rows, int count)
@@ -130,7 +161,7 @@ struct command_table *command_table_new(const struct command *rows, int count)
 	uint32_t slots = 16;
 
 	assert(count >= 0);
-	while (slots < (uint32_t)count * 4)
+	while (slots < (uint32_t)count * SLOTS_PER_ROW)
 		slots *= 2;
 	t->rows = rows;
 	t->count = count;
@@ -207,11 +238,10 @@ static const struct command *find_top(const struct command_table *t, struct qles
 static const struct command *find_subcommand(const struct command_table *t,
 					     const struct command *container, struct qless_str sub)
 {
-	struct name name = { .len = 0 };
+	struct name name = t->entries[command_table_index(t, container)].name;
 	int row;
 
-	if (!name_append(&name, str_from(container->name)) || !name_append(&name, STR("|")) ||
-	    !name_append(&name, sub))
+	if (!name_append(&name, STR("|")) || !name_append(&name, sub))
 		return NULL;
 	row = find_row(t, &name);
 	return row >= 0 ? &t->rows[row] : NULL;

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "command/acl.h"
+#include "command/databases.h"
 #include "command/table.h"
 #include "server/commands.h"
 #include "server/conn.h"
@@ -40,6 +41,8 @@
 
 /* How long replies may take to leave when the server stops. */
 #define STOP_SECONDS 5
+/* How often statistics that are too old are dropped. */
+#define MAINTAIN_SECONDS 60
 
 void server_read_clock(struct server *s)
 {
@@ -249,6 +252,10 @@ static void on_cron(evutil_socket_t fd, short what, void *arg)
 	}
 	resp_request_trim(&s->request);
 	server_peak_memory(s, memory_allocated());
+	if (s->mono_us - s->maintained_us >= MAINTAIN_SECONDS * INT64_C(1000000)) {
+		s->maintained_us = s->mono_us;
+		databases_maintain(s->env.databases);
+	}
 	rate_sample(&s->rate_commands, s->stats.commands, s->mono_us);
 	rate_sample(&s->rate_in, s->stats.bytes_in, s->mono_us);
 	rate_sample(&s->rate_out, s->stats.bytes_out, s->mono_us);
@@ -320,6 +327,46 @@ static void make_timers(struct server *s)
 }
 
 /*
+ * What the queue commands need of us
+ */
+
+static double native_now(void *arg)
+{
+	struct server *s = arg;
+
+	return clock_seconds(steady_clock_read_us(&s->native_clock));
+}
+
+static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
+{
+	char hex[COMMAND_JID_BYTES + 1];
+
+	(void)arg;
+	entropy_hex(hex, COMMAND_JID_BYTES / 2);
+	memcpy(to, hex, COMMAND_JID_BYTES);
+}
+
+static void publish_event(void *arg, struct qless_str channel, struct qless_str payload)
+{
+	pubsub_publish(arg, channel, payload);
+}
+
+static void make_databases(struct server *s)
+{
+	struct qless_hooks hooks = {
+		.publish = publish_event,
+		.arg = s,
+		.hash_seed = s->hash_seed,
+	};
+
+	s->env.databases = databases_new((unsigned)s->config->databases, &hooks);
+	s->env.now = native_now;
+	s->env.make_jid = make_jid;
+	s->env.arg = s;
+	steady_clock_init(&s->native_clock, NULL);
+}
+
+/*
  * Birth and death
  */
 
@@ -379,6 +426,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	s->env.user_gone = on_user_gone;
 	s->env.user_gone_arg = s;
 	s->pubsub = pubsub_new(s->hash_seed);
+	make_databases(s);
 	s->slowlog = slowlog_new();
 	s->latency = latency_new();
 	notify_init(&s->notify, NULL);
@@ -442,6 +490,7 @@ void server_free(struct server *s)
 	if (s->base != NULL)
 		event_base_free(s->base);
 	notify_done(&s->notify);
+	databases_free(s->env.databases);
 	pubsub_free(s->pubsub);
 	slowlog_free(s->slowlog);
 	latency_free(s->latency);
