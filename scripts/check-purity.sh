@@ -14,7 +14,7 @@ export allowed='
   memcpy memmove memset memcmp memchr memrchr memmem bcmp
   strlen strnlen strcmp strncmp strchr strrchr strstr strspn strcspn
   strtod strtol strtoll strtoul strtoull snprintf vsnprintf __errno_location
-  floor ceil round trunc rint lround llround fabs fmod modf frexp ldexp
+  floor ceil fmin fmax round trunc rint lround llround fabs fmod modf frexp ldexp
   log log2 log10 exp pow sqrt
   qsort bsearch
   __udivti3 __umodti3 __udivmodti4

@@ -21,6 +21,7 @@
 
 struct acl;
 struct call;
+struct databases;
 struct command_table;
 struct resp_writer;
 struct session;
@@ -78,6 +79,8 @@ enum command_category {
 };
 
 #define COMMAND_ANY_ARGS (-1)
+/* Ids of jobs made here: so many hexadecimal digits. */
+#define COMMAND_JID_BYTES 32
 
 /* No more than this of anything a client sent is repeated in an error. */
 #define COMMAND_QUOTED_MAX 128
@@ -109,6 +112,12 @@ struct command_env {
 	 * returns, and those that did are to be ended. May be NULL. */
 	void (*user_gone)(void *arg, const struct user *user);
 	void *user_gone_arg;
+	struct databases *databases;
+	/* The time of a native command, in seconds: later than that of any before. */
+	double (*now)(void *arg);
+	/* An id for a new job that nobody can guess and no job has had. */
+	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
+	void *arg; /* of the two */
 };
 
 /* One command while it runs. */

@@ -51,6 +51,9 @@ static bool is_literal(struct qless_str word)
 {
 	bool upper = false;
 
+	/* Behind a quoted word stands its quote. */
+	if (word.ptr[word.len] == '\'')
+		return true;
 	for (size_t i = 0; i < word.len; i++) {
 		if (word.ptr[i] >= 'a' && word.ptr[i] <= 'z')
 			return false;
@@ -136,8 +139,14 @@ static int run_close(struct parser *p, const struct run *r, enum synopsis_type g
 
 static struct qless_str read_word(struct parser *p)
 {
-	const char *start = p->at;
+	const char *start = p->at, *end;
 
+	if (*start == '\'') {
+		end = strchr(++start, '\'');
+		p->failed |= end == NULL;
+		p->at = end != NULL ? end + 1 : start;
+		return str_make(start, end != NULL ? (size_t)(end - start) : 0);
+	}
 	while (is_word(*p->at) && strncmp(p->at, "...", 3) != 0)
 		p->at++;
 	return str_make(start, (size_t)(p->at - start));

@@ -3,6 +3,7 @@
  *
  *	username		an argument
  *	ON			a word to be sent as it is: no lower-case letter in it
+ *	'on'			the same in lower case
  *	TYPE name		a word and the argument that it announces
  *	[name]			may be left out
  *	a|b			one of several words; no blanks around the bar

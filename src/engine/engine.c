@@ -266,6 +266,11 @@ void engine_changed(struct qless *q)
 		q->latest = q->now;
 }
 
+char *engine_dup(struct qless_str s)
+{
+	return mem_dup(s.len > 0 ? s.ptr : "", s.len);
+}
+
 void job_vec_clear(struct job_vec *v)
 {
 	v->count = 0;

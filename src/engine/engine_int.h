@@ -302,6 +302,15 @@ static inline unsigned engine_draw_height(struct qless *q)
 	return skiplist_draw_height(&q->heights);
 }
 
+static inline void engine_copy(char *to, struct qless_str s)
+{
+	if (s.len > 0)
+		memcpy(to, s.ptr, s.len);
+}
+
+/* A copy on the heap. */
+char *engine_dup(struct qless_str s);
+
 void job_vec_clear(struct job_vec *v);
 void job_vec_push(struct job_vec *v, struct qless_job *job);
 void str_vec_clear(struct str_vec *v);

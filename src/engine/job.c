@@ -44,9 +44,9 @@ struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_st
 	skipnode_init(&job->node, height);
 	job->hash.aux = (uint32_t)jid.len;
 	job->node.aux = (uint32_t)data.len;
-	memcpy((char *)&job->node + skipnode_size(height), jid.ptr, jid.len);
+	engine_copy((char *)&job->node + skipnode_size(height), jid);
 	job->data = inline_data(job);
-	memcpy(job->data, data.ptr, data.len);
+	engine_copy(job->data, data);
 	if (hash_count(&q->tracked) > 0 && tracked_find(q, jid) != NULL)
 		job->flags |= JOB_TRACKED;
 	hash_insert(&q->jobs, &job->hash);
@@ -109,12 +109,13 @@ void job_set_data(struct qless *q, struct qless_job *job, struct qless_str data)
 	if (data.len <= job->node.aux) {
 		/* It fits where the old one is, but must not pin much more than it needs. */
 		if (old == inline_data(job) || data.len > job->node.aux / 2) {
-			memmove(old, data.ptr, data.len);
+			if (data.len > 0)
+				memmove(old, data.ptr, data.len);
 			job->node.aux = (uint32_t)data.len;
 			return;
 		}
 	}
-	job->data = mem_dup(data.ptr, data.len);
+	job->data = engine_dup(data);
 	job->node.aux = (uint32_t)data.len;
 	if (old != inline_data(job))
 		free(old);
@@ -170,7 +171,7 @@ void job_set_failure(struct qless *q, struct qless_job *job, struct intern *grou
 	failure->worker = worker != NULL ? intern_ref(worker) : NULL;
 	failure->when = when;
 	failure->message_len = (uint32_t)message.len;
-	memcpy(failure->message, message.ptr, message.len);
+	engine_copy(failure->message, message);
 	job_clear_failure(q, job);
 	job_need_extra(job)->failure = failure;
 	job->flags &= (uint8_t)~JOB_FAILURE_CLEARED;
@@ -303,4 +304,48 @@ bool qless_job_next_event(const struct qless_job *job, size_t *cursor,
 			  struct qless_event *ret_event)
 {
 	return history_next(&job->history, cursor, ret_event);
+}
+
+int qless_priority(struct qless *q, double now, struct qless_str jid, double priority)
+{
+	struct qless_job *job;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (!isfinite(priority))
+		return engine_fail(q, QLESS_EBADARG,
+				   "Priority(): Arg \"priority\" missing or not a number: %g",
+				   priority);
+	job = job_find(q, jid);
+	if (job == NULL)
+		return engine_fail(q, QLESS_ENOJOB, "Priority(): Job %S does not exist", jid);
+
+	/* The new score has no time in it: first of its priority. As the reference has it, jobs of a
+	 * queue without a name stay where they are. */
+	if ((job->state == QLESS_WAITING || job->state == QLESS_STALLED) &&
+	    job->queue->name->len > 0)
+		skiplist_rescore(&job->queue->work, &job->node, priority);
+	job->priority = priority;
+	engine_changed(q);
+	return 0;
+}
+
+int qless_log(struct qless *q, double now, struct qless_str jid, struct qless_str message,
+	      const struct qless_str *item)
+{
+	struct qless_job *job;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (!engine_check_text(q, message) || (item != NULL && !engine_check_text(q, *item)))
+		return QLESS_ELIMIT;
+	job = job_find(q, jid);
+	if (job == NULL)
+		return engine_fail(q, QLESS_ENOJOB, "Log(): Job %S does not exist", jid);
+	if (!history_has_room(&job->history, message, item))
+		return engine_fail(q, QLESS_ELIMIT, "Log(): The history of job %S is full", jid);
+
+	history_append_log(q, &job->history, now, message, item);
+	engine_changed(q);
+	return 0;
 }

@@ -44,7 +44,7 @@ static struct qless_recur *recur_new(struct qless *q, struct qless_str jid)
 
 	skipnode_init(&recur->node, height);
 	recur->hash.aux = (uint32_t)jid.len;
-	memcpy((char *)&recur->node + skipnode_size(height), jid.ptr, jid.len);
+	engine_copy((char *)&recur->node + skipnode_size(height), jid);
 	hash_insert(&q->recurs, &recur->hash);
 	return recur;
 }
@@ -99,7 +99,7 @@ static void set_klass(struct qless *q, struct qless_recur *recur, struct qless_s
 static void set_data(struct qless_recur *recur, struct qless_str data)
 {
 	free(recur->data);
-	recur->data = mem_dup(data.ptr, data.len);
+	recur->data = engine_dup(data);
 	recur->data_len = (uint32_t)data.len;
 }
 

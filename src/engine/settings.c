@@ -193,13 +193,13 @@ static void store(struct settings *s, struct qless_str name, struct qless_str va
 			s->options = mem_realloc_array(s->options, s->cap, sizeof(*s->options));
 		}
 		memmove(s->options + i + 1, s->options + i, (s->count - i) * sizeof(*s->options));
-		s->options[i] = (struct option){ .name = mem_dup(name.ptr, name.len),
+		s->options[i] = (struct option){ .name = engine_dup(name),
 						 .name_len = name.len };
 		s->count++;
 	}
 	option = &s->options[i];
 	free(option->value);
-	option->value = mem_dup(value.ptr, value.len);
+	option->value = engine_dup(value);
 	option->value_len = value.len;
 }
 

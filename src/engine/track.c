@@ -38,7 +38,7 @@ static void tracked_new(struct qless *q, struct qless_str jid, double now)
 
 	skipnode_init(&tracked->node, height);
 	tracked->hash.aux = (uint32_t)jid.len;
-	memcpy((char *)&tracked->node + skipnode_size(height), jid.ptr, jid.len);
+	engine_copy((char *)&tracked->node + skipnode_size(height), jid);
 	hash_insert(&q->tracked, &tracked->hash);
 	skiplist_insert(&q->tracks, &tracked->node, now);
 }

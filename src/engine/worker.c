@@ -106,7 +106,7 @@ static struct holding *holding_new(struct qless *q, struct qless_str jid)
 
 	skipnode_init(&holding->node, height);
 	holding->hash.aux = (uint32_t)jid.len;
-	memcpy((char *)&holding->node + skipnode_size(height), jid.ptr, jid.len);
+	engine_copy((char *)&holding->node + skipnode_size(height), jid);
 	return holding;
 }
 

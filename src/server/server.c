@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "command/acl.h"
+#include "command/databases.h"
 #include "command/table.h"
 #include "server/commands.h"
 #include "server/conn.h"
@@ -31,6 +32,7 @@
 #include "server/listen.h"
 #include "server/pubsub.h"
 #include "server/slowlog.h"
+#include "server/users.h"
 #include "sys/clock.h"
 #include "sys/entropy.h"
 #include "sys/log.h"
@@ -40,6 +42,8 @@
 
 /* How long replies may take to leave when the server stops. */
 #define STOP_SECONDS 5
+/* How often statistics that are too old are dropped. */
+#define MAINTAIN_SECONDS 60
 
 void server_read_clock(struct server *s)
 {
@@ -85,29 +89,6 @@ void server_apply_config(struct server *s)
 			s->output_check_bytes = limit->soft_bytes;
 	}
 	slowlog_trim(s->slowlog, config->slowlog_max_len);
-}
-
-static int make_users(struct server *s, struct buf *ret_error)
-{
-	const struct config *config = s->config;
-
-	s->env.acl = acl_new(s->table);
-	acl_set_default_password(s->env.acl, str_from(config->requirepass));
-	for (size_t i = 0; i < config->users.count; i++) {
-		const struct config_list *line = &config->users.of[i];
-		struct qless_str *words = mem_realloc_array(NULL, line->count, sizeof *words);
-		bool ok;
-
-		for (size_t k = 0; k < line->count; k++)
-			words[k] = str_from(line->words[k]);
-		buf_printf(ret_error, "user %s: ", line->words[0]);
-		ok = acl_set_user(s->env.acl, words[0], words + 1, (int)line->count - 1, ret_error);
-		free(words);
-		if (!ok)
-			return -1;
-		buf_clear(ret_error);
-	}
-	return 0;
 }
 
 /* Descriptors for all clients, or a smaller limit that holds. */
@@ -249,6 +230,10 @@ static void on_cron(evutil_socket_t fd, short what, void *arg)
 	}
 	resp_request_trim(&s->request);
 	server_peak_memory(s, memory_allocated());
+	if (s->mono_us - s->maintained_us >= MAINTAIN_SECONDS * INT64_C(1000000)) {
+		s->maintained_us = s->mono_us;
+		databases_maintain(s->env.databases);
+	}
 	rate_sample(&s->rate_commands, s->stats.commands, s->mono_us);
 	rate_sample(&s->rate_in, s->stats.bytes_in, s->mono_us);
 	rate_sample(&s->rate_out, s->stats.bytes_out, s->mono_us);
@@ -320,6 +305,46 @@ static void make_timers(struct server *s)
 }
 
 /*
+ * What the queue commands need of us
+ */
+
+static double native_now(void *arg)
+{
+	struct server *s = arg;
+
+	return clock_seconds(steady_clock_read_us(&s->native_clock));
+}
+
+static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
+{
+	char hex[COMMAND_JID_BYTES + 1];
+
+	(void)arg;
+	entropy_hex(hex, COMMAND_JID_BYTES / 2);
+	memcpy(to, hex, COMMAND_JID_BYTES);
+}
+
+static void publish_event(void *arg, struct qless_str channel, struct qless_str payload)
+{
+	pubsub_publish(arg, channel, payload);
+}
+
+static void make_databases(struct server *s)
+{
+	struct qless_hooks hooks = {
+		.publish = publish_event,
+		.arg = s,
+		.hash_seed = s->hash_seed,
+	};
+
+	s->env.databases = databases_new((unsigned)s->config->databases, &hooks);
+	s->env.now = native_now;
+	s->env.make_jid = make_jid;
+	s->env.arg = s;
+	steady_clock_init(&s->native_clock, NULL);
+}
+
+/*
  * Birth and death
  */
 
@@ -379,6 +404,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	s->env.user_gone = on_user_gone;
 	s->env.user_gone_arg = s;
 	s->pubsub = pubsub_new(s->hash_seed);
+	make_databases(s);
 	s->slowlog = slowlog_new();
 	s->latency = latency_new();
 	notify_init(&s->notify, NULL);
@@ -390,7 +416,8 @@ struct server *server_new(struct config *config, const char *config_file, struct
 		buf_printf(ret_error, "cannot make an event loop: %s", strerror(errno));
 		goto fail;
 	}
-	if (make_users(s, ret_error) < 0 || listen_open_all(s, ret_error) < 0)
+	s->env.acl = users_load(config, s->table, ret_error);
+	if (s->env.acl == NULL || listen_open_all(s, ret_error) < 0)
 		goto fail;
 	if (config->supervised != CONFIG_SUPERVISED_NO &&
 	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) < 0)
@@ -442,6 +469,7 @@ void server_free(struct server *s)
 	if (s->base != NULL)
 		event_base_free(s->base);
 	notify_done(&s->notify);
+	databases_free(s->env.databases);
 	pubsub_free(s->pubsub);
 	slowlog_free(s->slowlog);
 	latency_free(s->latency);

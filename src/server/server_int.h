@@ -16,6 +16,7 @@
 #include "resp/writer.h"
 #include "server/server.h"
 #include "server/transport.h"
+#include "sys/clock.h"
 #include "sys/notify.h"
 #include "util/buf.h"
 #include "util/chain.h"
@@ -182,6 +183,8 @@ struct server {
 	bool clock_is_read;
 	int64_t mono_us;
 	int64_t wall_us;
+	struct steady_clock native_clock; /* of native queue commands */
+	int64_t maintained_us;		  /* when old statistics were last dropped */
 	int64_t started_mono_us;
 	int64_t started_wall_us;
 

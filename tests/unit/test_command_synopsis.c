@@ -80,6 +80,13 @@ static void a_word_in_capitals_is_sent_as_it_is(void)
 	ASSERT_PARSED("NO-TOUCH: NOW:", "NO-TOUCH NOW");
 }
 
+static void a_word_in_quotes_is_sent_as_it_is(void)
+{
+	ASSERT_PARSED("on: off:", "'on' 'off'");
+	ASSERT_PARSED("<on:|off:> a", "'on'|'off' a");
+	ASSERT_PARSED("<next:queue|delay:n>*", "<'next' queue | 'delay' n> ...");
+}
+
 static void such_a_word_announces_the_argument_behind_it(void)
 {
 	ASSERT_PARSED("a TYPE:name b", "a TYPE name b");
@@ -153,9 +160,9 @@ static void names_tell_the_type(void)
 
 static void what_is_no_synopsis_is_refused(void)
 {
-	static const char *const wrong[] = { "[",      "]",	"[a",	 "a]",	 "[]",
-					     "<>",     "<a]",	"...",	 "| a",	 "a |",
-					     "[a | ]", "a | b", "[...]", "a b>", "[a>" };
+	static const char *const wrong[] = { "[",     "]",    "[a",  "a]",  "[]",     "<>",
+					     "<a]",   "...",  "| a", "a |", "[a | ]", "a | b",
+					     "[...]", "a b>", "[a>", "'a",  "''" };
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		TEST_ASSERT_EQUAL_STRING_MESSAGE("wrong", parse(wrong[i]), wrong[i]);
@@ -198,6 +205,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(words_are_arguments);
 	RUN(a_word_in_capitals_is_sent_as_it_is);
+	RUN(a_word_in_quotes_is_sent_as_it_is);
 	RUN(such_a_word_announces_the_argument_behind_it);
 	RUN(brackets_make_optional);
 	RUN(a_bar_without_blanks_chooses_between_words);

@@ -1,0 +1,423 @@
+/*
+ * The table of the classic commands, and what their handlers have in common.
+ */
+#include "command/classic.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/classic_int.h"
+#include "util/num.h"
+
+/* Numbers in JSON and in messages have 14 digits, those in lists of the store 17. */
+#define INDEX_MAX 1e17
+
+#define COMMAND(text, handler, flags, args, summary)             \
+	{                                                        \
+		STR_INIT(text), handler, (flags), args, summary, \
+	}
+
+/* By name. */
+static const struct classic_command commands[] = {
+	COMMAND("cancel", classic_cancel, CLASSIC_WRITE, "[jid ...]",
+		"Delete jobs, with all that depend on them"),
+	COMMAND("complete", classic_complete, CLASSIC_WRITE,
+		"jid worker queue data [next queue] [delay seconds] [depends jids]",
+		"Finish a job, or move it on to the next queue"),
+	COMMAND("config.get", classic_config_get, CLASSIC_READ, "[option]", "Read options"),
+	COMMAND("config.set", classic_config_set, CLASSIC_WRITE, "option value", "Set an option"),
+	COMMAND("config.unset", classic_config_unset, CLASSIC_WRITE, "option",
+		"Return an option to its default"),
+	COMMAND("depends", classic_depends, CLASSIC_WRITE, "jid on|off jid ... | jid off all",
+		"Add or remove dependencies of a job that waits for some"),
+	COMMAND("fail", classic_fail, CLASSIC_WRITE, "jid worker group message [data]",
+		"Report that a job failed"),
+	COMMAND("failed", classic_failed, CLASSIC_READ, "[group [start [limit]]]",
+		"Count the failed jobs, or list those of a group"),
+	COMMAND("get", classic_get, CLASSIC_READ, "jid", "Read a job"),
+	COMMAND("heartbeat", classic_heartbeat, CLASSIC_WRITE, "jid worker [data]",
+		"Renew the lock on a job"),
+	COMMAND("jobs", classic_jobs, CLASSIC_WRITE,
+		"complete [offset [count]] | state queue [offset [count]]", "List jobs by state"),
+	COMMAND("length", classic_length, CLASSIC_READ, "queue",
+		"Count the jobs waiting, running and scheduled in a queue"),
+	COMMAND("log", classic_log, CLASSIC_WRITE, "jid message [data]",
+		"Append to the history of a job"),
+	COMMAND("multiget", classic_multiget, CLASSIC_READ, "[jid ...]", "Read several jobs"),
+	COMMAND("pause", classic_pause, CLASSIC_WRITE, "queue ...",
+		"Let no more jobs be popped from queues"),
+	COMMAND("peek", classic_peek, CLASSIC_WRITE, "queue count",
+		"See the jobs that would be popped next"),
+	COMMAND("pop", classic_pop, CLASSIC_WRITE, "queue worker count",
+		"Take jobs from a queue and lock them"),
+	COMMAND("priority", classic_priority, CLASSIC_WRITE, "jid priority",
+		"Change the priority of a job"),
+	COMMAND("put", classic_put, CLASSIC_WRITE,
+		"worker queue jid klass data delay [priority n] [tags tags] [retries n] "
+		"[depends jids]",
+		"Put a job into a queue"),
+	COMMAND("queue.forget", classic_queue_forget, CLASSIC_WRITE, "queue ...",
+		"Drop queues from the list of queues"),
+	COMMAND("queues", classic_queues, CLASSIC_WRITE, "[queue]", "Count the jobs of queues"),
+	COMMAND("recur", classic_recur, CLASSIC_WRITE,
+		"queue jid klass data interval seconds offset [priority n] [tags tags] "
+		"[retries n] [backlog n]",
+		"Put a job into a queue at regular intervals"),
+	COMMAND("recur.get", classic_recur_get, CLASSIC_READ, "jid", "Read a recurring job"),
+	COMMAND("recur.tag", classic_recur_tag, CLASSIC_WRITE, "jid [tag ...]",
+		"Add tags to a recurring job"),
+	COMMAND("recur.untag", classic_recur_untag, CLASSIC_WRITE, "jid [tag ...]",
+		"Remove tags from a recurring job"),
+	COMMAND("recur.update", classic_recur_update, CLASSIC_WRITE, "jid [name value ...]",
+		"Change a recurring job"),
+	COMMAND("requeue", classic_requeue, CLASSIC_WRITE,
+		"worker queue jid klass data delay [priority n] [tags tags] [retries n] "
+		"[depends jids]",
+		"Put a job that exists into a queue"),
+	COMMAND("retry", classic_retry, CLASSIC_WRITE,
+		"jid queue worker [delay [group [message]]]", "Give a job back to be tried again"),
+	COMMAND("stats", classic_stats, CLASSIC_READ, "queue date",
+		"Read the statistics of a queue for a day"),
+	COMMAND("tag", classic_tag, CLASSIC_WRITE,
+		"add|remove jid [tag ...] | get tag [offset [count]] | top [offset [count]]",
+		"Tag jobs, and find them by their tags"),
+	COMMAND("timeout", classic_timeout, CLASSIC_WRITE, "[jid ...]",
+		"Take jobs away from their workers"),
+	COMMAND("track", classic_track, CLASSIC_WRITE, "[track|untrack jid]",
+		"Have events of a job published, or list the jobs that do"),
+	COMMAND("unfail", classic_unfail, CLASSIC_WRITE, "queue group [count]",
+		"Put failed jobs into a queue again"),
+	COMMAND("unpause", classic_unpause, CLASSIC_WRITE, "queue ...",
+		"Let jobs be popped from queues again"),
+	COMMAND("unrecur", classic_unrecur, CLASSIC_WRITE, "jid", "Delete a recurring job"),
+	COMMAND("worker.deregister", classic_worker_deregister, CLASSIC_WRITE, "worker ...",
+		"Drop workers from the list of workers"),
+	COMMAND("workers", classic_workers, CLASSIC_WRITE, "[worker]",
+		"Count the jobs of workers, or list those of one"),
+};
+
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+void classic_init(struct classic *c, struct qless *engine)
+{
+	memset(c, 0, sizeof(*c));
+	c->engine = engine;
+	buf_init(&c->json, BUF_NO_MAX);
+	buf_init(&c->error, BUF_NO_MAX);
+	buf_init(&c->line, BUF_NO_MAX);
+}
+
+void classic_done(struct classic *c)
+{
+	buf_done(&c->json);
+	buf_done(&c->error);
+	buf_done(&c->line);
+}
+
+const struct classic_command *classic_commands(size_t *ret_count)
+{
+	*ret_count = COMMAND_COUNT;
+	return commands;
+}
+
+static int compare_command(const void *key, const void *member)
+{
+	return str_compare(*(const struct qless_str *)key,
+			   ((const struct classic_command *)member)->name);
+}
+
+const struct classic_command *classic_find(struct qless_str name)
+{
+	return bsearch(&name, commands, COMMAND_COUNT, sizeof(commands[0]), compare_command);
+}
+
+/* ---- errors ---- */
+
+static struct qless_str cut_at_nul(struct qless_str text)
+{
+	const char *nul = text.len > 0 ? memchr(text.ptr, '\0', text.len) : NULL;
+
+	return nul != NULL ? str_make(text.ptr, (size_t)(nul - text.ptr)) : text;
+}
+
+/* As a script's error looks: clients find the message behind `user_script:<line>: `. */
+static void write_script_error(struct classic *c, struct qless_str message, bool is_store,
+			       struct resp_writer *reply)
+{
+	buf_clear(&c->line);
+	if (!is_store)
+		buf_append_str(&c->line, STR("user_script:1: "));
+	buf_append_str(&c->line, message);
+	buf_append_str(&c->line, STR(" script: "));
+	buf_append_str(&c->line, c->sha);
+	buf_append_str(&c->line, STR(", on @user_script:1."));
+	resp_write_error(reply, "ERR", buf_str(&c->line));
+}
+
+static void write_error(struct classic *c, enum classic_form form, int code,
+			struct qless_str message, bool is_store, struct resp_writer *reply)
+{
+	message = cut_at_nul(message);
+	if (form == CLASSIC_SCRIPT)
+		write_script_error(c, message, is_store, reply);
+	else if (form == CLASSIC_EXPLICIT)
+		resp_write_error(reply, "ERR", message);
+	else
+		resp_write_error(reply, qless_error_word(code), message);
+}
+
+void classic_write_error(struct classic *c, enum classic_form form, struct qless_str message,
+			 struct resp_writer *reply)
+{
+	write_error(c, form, QLESS_EBADARG, message, false, reply);
+}
+
+int call_fail(struct classic_call *call, int code, const char *format, ...)
+{
+	struct buf *error = &call->c->error;
+	char number[NUM_MAX];
+	va_list args;
+
+	buf_clear(error);
+	va_start(args, format);
+	for (; *format != '\0'; format++) {
+		if (*format != '%') {
+			buf_append_char(error, *format);
+			continue;
+		}
+		format++;
+		if (*format == 'S')
+			buf_append_str(error, va_arg(args, struct qless_str));
+		else if (*format == 'g')
+			buf_append(error, number, num_format_g14(number, va_arg(args, double)));
+		else
+			buf_append_str(error, str_from(va_arg(args, const char *)));
+	}
+	va_end(args);
+	call->is_said = true;
+	return code;
+}
+
+int call_fail_store(struct classic_call *call, const char *message)
+{
+	call->is_store = true;
+	return call_fail(call, QLESS_EBADARG, "%s", message);
+}
+
+/* ---- running ---- */
+
+int classic_run(struct classic *c, const struct classic_command *command, enum classic_form form,
+		double now, const struct qless_str *args, size_t count, struct resp_writer *reply)
+{
+	struct classic_call call = {
+		.c = c,
+		.engine = c->engine,
+		.form = form,
+		.empty = form == CLASSIC_SCRIPT ? JSON_EMPTY_OBJECT : JSON_EMPTY_ARRAY,
+		.now = now,
+		.args = args,
+		.count = count,
+		.reply = reply,
+	};
+	int rc = command->run(&call);
+
+	if (rc < 0)
+		write_error(c, form, rc, call.is_said ? buf_str(&c->error) : qless_error(c->engine),
+			    call.is_store || rc == QLESS_ERETRIES, reply);
+	return rc;
+}
+
+int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
+		       size_t argc, struct resp_writer *reply)
+{
+	const struct classic_command *command;
+	double now;
+
+	if (argc == 0) {
+		classic_write_error(c, form, STR("Must provide a command"), reply);
+		return QLESS_EBADARG;
+	}
+	command = classic_find(argv[0]);
+	if (command == NULL) {
+		buf_clear(&c->error);
+		buf_append_str(&c->error, STR("Unknown command "));
+		buf_append_str(&c->error, argv[0]);
+		classic_write_error(c, form, buf_str(&c->error), reply);
+		return QLESS_EBADARG;
+	}
+	if (argc == 1) {
+		classic_write_error(c, form,
+				    STR("bad argument #1 to 'tonumber' (value expected)"), reply);
+		return QLESS_EBADARG;
+	}
+	if (!text_is_number(argv[1], &now)) {
+		classic_write_error(c, form, STR("Arg \"now\" missing or not a number: nil"),
+				    reply);
+		return QLESS_EBADARG;
+	}
+	return classic_run(c, command, form, now, argv + 2, argc - 2, reply);
+}
+
+/* ---- arguments ---- */
+
+struct qless_str call_text(const struct classic_call *call, size_t i)
+{
+	return call_has(call, i) ? call->args[i] : STR("nil");
+}
+
+int call_need(struct classic_call *call, size_t i, const char *message, struct qless_str *ret_arg)
+{
+	if (!call_has(call, i))
+		return call_fail(call, QLESS_EBADARG, "%s", message);
+	*ret_arg = call->args[i];
+	return 0;
+}
+
+bool text_is_number(struct qless_str text, double *ret_number)
+{
+	double number;
+
+	if (!num_parse_lua(text, &number) || !isfinite(number))
+		return false;
+	*ret_number = number;
+	return true;
+}
+
+int call_number(struct classic_call *call, size_t i, const char *message, double *ret_number)
+{
+	if (!call_has(call, i) || !text_is_number(call->args[i], ret_number))
+		return call_fail(call, QLESS_EBADARG, "%s%S", message, call_text(call, i));
+	return 0;
+}
+
+int call_optional_number(struct classic_call *call, size_t i, const char *message, double number,
+			 double *ret_number)
+{
+	if (call_has(call, i))
+		return call_number(call, i, message, ret_number);
+	*ret_number = number;
+	return 0;
+}
+
+/* What the store takes for an index when a script hands it a number. */
+static bool is_index(double number)
+{
+	return number == floor(number) && fabs(number) < INDEX_MAX &&
+	       !(number == 0 && signbit(number));
+}
+
+static int fail_index(struct classic_call *call)
+{
+	return call_fail_store(call, "value is not an integer or out of range");
+}
+
+int call_page_numbers(struct classic_call *call, size_t i, const char *offset_message,
+		      const char *count_message, double *ret_offset, double *ret_count)
+{
+	int rc = call_optional_number(call, i, offset_message, 0, ret_offset);
+
+	if (rc < 0)
+		return rc;
+	return call_optional_number(call, i + 1, count_message, 25, ret_count);
+}
+
+int call_index_page(struct classic_call *call, double offset, double count,
+		    struct classic_page *ret_page)
+{
+	double stop = offset + count - 1;
+
+	if (!is_index(offset) || !is_index(stop))
+		return fail_index(call);
+	ret_page->offset = (int64_t)offset;
+	ret_page->count = (int64_t)stop - ret_page->offset + 1;
+	return 0;
+}
+
+int call_limit_page(struct classic_call *call, double offset, double count,
+		    struct classic_page *ret_page)
+{
+	if (!is_index(offset) || !is_index(count))
+		return fail_index(call);
+	ret_page->offset = (int64_t)offset;
+	ret_page->count = (int64_t)count;
+	return 0;
+}
+
+int call_count(struct classic_call *call, double number, const char *command, int64_t *ret_count)
+{
+	if (number < 0)
+		return call_fail(call, QLESS_EBADARG,
+				 "%s(): Arg \"count\" must not be negative: %g", command, number);
+	if (number != floor(number))
+		return call_fail(call, QLESS_EBADARG, "%s(): Arg \"count\" not an integer: %g",
+				 command, number);
+	*ret_count = number < INDEX_MAX ? (int64_t)number : INT64_MAX;
+	return 0;
+}
+
+int call_json_text(struct classic_call *call, struct qless_str text, enum json_kind *ret_kind)
+{
+	if (json_check(text, ret_kind, &call->c->error))
+		return 0;
+	call->is_said = true;
+	return QLESS_EBADJSON;
+}
+
+int call_fail_no_json(struct classic_call *call)
+{
+	return call_fail(call, QLESS_EBADARG,
+			 "bad argument #1 to 'decode' (string expected, got nil)");
+}
+
+int call_json(struct classic_call *call, size_t i, enum json_kind *ret_kind)
+{
+	if (!call_has(call, i))
+		return call_fail_no_json(call);
+	return call_json_text(call, call->args[i], ret_kind);
+}
+
+/* ---- replies ---- */
+
+int reply_integer(struct classic_call *call, double number)
+{
+	/* As a script's number becomes an integer: towards zero, and this if it does not fit. */
+	bool fits = number > -9223372036854775808.0 && number < 9223372036854775808.0;
+
+	resp_write_integer(call->reply, fits ? (int64_t)number : INT64_MIN);
+	return 0;
+}
+
+int reply_null(struct classic_call *call)
+{
+	resp_write_null(call->reply);
+	return 0;
+}
+
+int reply_bulk(struct classic_call *call, struct qless_str text)
+{
+	resp_write_bulk(call->reply, text);
+	return 0;
+}
+
+int reply_json(struct classic_call *call)
+{
+	return reply_bulk(call, buf_str(&call->c->json));
+}
+
+int reply_array(struct classic_call *call, const struct qless_str *items, size_t count)
+{
+	size_t i;
+
+	resp_write_array(call->reply, count);
+	for (i = 0; i < count; i++)
+		resp_write_bulk(call->reply, items[i]);
+	return 0;
+}
+
+struct buf *call_json_buf(struct classic_call *call)
+{
+	buf_clear(&call->c->json);
+	return &call->c->json;
+}

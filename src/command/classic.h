@@ -1,0 +1,79 @@
+/*
+ * The classic qless API: 37 commands, decoded from their arguments and answered.
+ *
+ * The same commands are called in three forms, which differ in where the time comes from and in how
+ * errors and empty lists are spelled:
+ *
+ *	native		put <worker> ...		now is the server's; `NOJOB text`; []
+ *	explicit	QLESS put <now> <worker> ...	now is an argument; `ERR text`; []
+ *	script		EVALSHA ... put <now> ...	as the Lua script would answer: the error has
+ *							its position, and an empty list is {}
+ *
+ * Arguments are checked as the reference does, in its order, before the engine is called; each
+ * command makes one change or none, and writes exactly one reply.
+ */
+#ifndef COMMAND_CLASSIC_H
+#define COMMAND_CLASSIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "qless.h"
+#include "resp/writer.h"
+#include "util/buf.h"
+#include "util/str.h"
+
+enum classic_form {
+	CLASSIC_NATIVE,
+	CLASSIC_EXPLICIT,
+	CLASSIC_SCRIPT,
+};
+
+enum classic_flag {
+	CLASSIC_READ = 0,
+	CLASSIC_WRITE = 1 << 0, /* may change something, if only by what has come due */
+};
+
+struct classic_call; /* see classic_int.h */
+
+struct classic_command {
+	struct qless_str name;
+	int (*run)(struct classic_call *call);
+	unsigned flags;
+	const char *args; /* for people, without `now` */
+	const char *summary;
+};
+
+/* What calls share: the engine and room to work in. */
+struct classic {
+	struct qless *engine;
+	struct qless_str sha; /* of the script, for the errors of CLASSIC_SCRIPT */
+	struct buf json;
+	struct buf error;
+	struct buf line;
+};
+
+/* Borrows the engine. */
+void classic_init(struct classic *c, struct qless *engine);
+void classic_done(struct classic *c);
+
+/* The table, by name; *ret_count is 37. */
+const struct classic_command *classic_commands(size_t *ret_count);
+
+/* Names are case sensitive; NULL if there is no such command. */
+const struct classic_command *classic_find(struct qless_str name);
+
+/* Run a command with arguments that do not include `now`, which is finite. Returns 0 or an engine
+ * error, which has been written as the reply. */
+int classic_run(struct classic *c, const struct classic_command *command, enum classic_form form,
+		double now, const struct qless_str *args, size_t count, struct resp_writer *reply);
+
+/* Run what stands behind QLESS or EVALSHA <sha> 0: command, now, arguments. */
+int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
+		       size_t argc, struct resp_writer *reply);
+
+/* Write an error of the script form or the explicit one that does not come from a command. */
+void classic_write_error(struct classic *c, enum classic_form form, struct qless_str message,
+			 struct resp_writer *reply);
+
+#endif

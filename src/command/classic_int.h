@@ -1,0 +1,129 @@
+/*
+ * What the handlers of the classic API share; for classic*.c alone.
+ */
+#ifndef COMMAND_CLASSIC_INT_H
+#define COMMAND_CLASSIC_INT_H
+
+#include <stdint.h>
+
+#include "command/classic.h"
+#include "command/json.h"
+
+/* A command being run. Handlers return 0 after one reply has been written, or a negative code with
+ * none written: from call_fail(), or from the engine, whose sentence is then used. */
+struct classic_call {
+	struct classic *c;
+	struct qless *engine;
+	enum classic_form form;
+	enum json_empty empty; /* how this form spells empty lists */
+	double now;
+	const struct qless_str *args;
+	size_t count;
+	struct resp_writer *reply;
+	bool is_said;  /* the error is in c->error, not the engine's */
+	bool is_store; /* it is one the store raised under the script, not the script itself */
+};
+
+/* A sentence with %S for a struct qless_str, %s, %g; returns `code`. */
+int call_fail(struct classic_call *call, int code, const char *format, ...);
+/* As if Redis had refused what the script asked of it. */
+int call_fail_store(struct classic_call *call, const char *message);
+
+static inline bool call_has(const struct classic_call *call, size_t i)
+{
+	return i < call->count;
+}
+
+/* An argument for messages: "nil" if it is missing. */
+struct qless_str call_text(const struct classic_call *call, size_t i);
+
+/* The argument, or fail with the message if it is missing. */
+int call_need(struct classic_call *call, size_t i, const char *message, struct qless_str *ret_arg);
+
+/* A finite number, or fail with `<message><argument>`; missing is wrong. */
+int call_number(struct classic_call *call, size_t i, const char *message, double *ret_number);
+/* The same where missing means a default. */
+int call_optional_number(struct classic_call *call, size_t i, const char *message, double number,
+			 double *ret_number);
+bool text_is_number(struct qless_str text, double *ret_number);
+
+/* A page as index range or as limit, from `offset` at argument i and `count` behind it. */
+struct classic_page {
+	int64_t offset;
+	int64_t count;
+};
+
+/* Two optional numbers, 0 and 25 if missing. */
+int call_page_numbers(struct classic_call *call, size_t i, const char *offset_message,
+		      const char *count_message, double *ret_offset, double *ret_count);
+int call_index_page(struct classic_call *call, double offset, double count,
+		    struct classic_page *ret_page);
+int call_limit_page(struct classic_call *call, double offset, double count,
+		    struct classic_page *ret_page);
+
+/* How many jobs to take: a number, not negative, an integer. */
+int call_count(struct classic_call *call, double number, const char *command, int64_t *ret_count);
+
+/* Well-formed JSON at argument i, or the decoder's message. Missing is wrong. */
+int call_json(struct classic_call *call, size_t i, enum json_kind *ret_kind);
+int call_json_text(struct classic_call *call, struct qless_str text, enum json_kind *ret_kind);
+int call_fail_no_json(struct classic_call *call);
+
+int reply_integer(struct classic_call *call, double number);
+int reply_null(struct classic_call *call);
+int reply_bulk(struct classic_call *call, struct qless_str text);
+/* What is in c->json. */
+int reply_json(struct classic_call *call);
+int reply_array(struct classic_call *call, const struct qless_str *items, size_t count);
+
+/* The room for JSON, emptied. */
+struct buf *call_json_buf(struct classic_call *call);
+
+/* classic_job.c */
+int classic_get(struct classic_call *call);
+int classic_multiget(struct classic_call *call);
+int classic_put(struct classic_call *call);
+int classic_requeue(struct classic_call *call);
+int classic_pop(struct classic_call *call);
+int classic_peek(struct classic_call *call);
+int classic_heartbeat(struct classic_call *call);
+int classic_complete(struct classic_call *call);
+int classic_fail(struct classic_call *call);
+int classic_retry(struct classic_call *call);
+int classic_timeout(struct classic_call *call);
+int classic_cancel(struct classic_call *call);
+int classic_depends(struct classic_call *call);
+int classic_priority(struct classic_call *call);
+int classic_log(struct classic_call *call);
+
+/* classic_queue.c */
+int classic_queues(struct classic_call *call);
+int classic_length(struct classic_call *call);
+int classic_stats(struct classic_call *call);
+int classic_jobs(struct classic_call *call);
+int classic_failed(struct classic_call *call);
+int classic_unfail(struct classic_call *call);
+int classic_pause(struct classic_call *call);
+int classic_unpause(struct classic_call *call);
+int classic_queue_forget(struct classic_call *call);
+int classic_workers(struct classic_call *call);
+int classic_worker_deregister(struct classic_call *call);
+
+/* classic_recur.c */
+int classic_recur(struct classic_call *call);
+int classic_unrecur(struct classic_call *call);
+int classic_recur_get(struct classic_call *call);
+int classic_recur_update(struct classic_call *call);
+int classic_recur_tag(struct classic_call *call);
+int classic_recur_untag(struct classic_call *call);
+
+/* classic_tag.c */
+int classic_tag(struct classic_call *call);
+int classic_track(struct classic_call *call);
+
+/* classic_config.c */
+int classic_config_get(struct classic_call *call);
+int classic_config_set(struct classic_call *call);
+int classic_config_unset(struct classic_call *call);
+
+#endif

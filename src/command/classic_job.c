@@ -1,0 +1,487 @@
+/*
+ * Classic commands about single jobs: their life from put to complete.
+ */
+#include "command/classic_int.h"
+
+#define NO_JID	 "Job(): no jid provided"
+#define NO_QUEUE "Queue(): no queue name provided"
+
+static int reply_jobs(struct classic_call *call, const struct qless_jobs *jobs)
+{
+	json_append_jobs(call_json_buf(call), jobs, call->empty);
+	return reply_json(call);
+}
+
+int classic_get(struct classic_call *call)
+{
+	const struct qless_job *job;
+	struct qless_str jid;
+	int rc = call_need(call, 0, NO_JID, &jid);
+
+	if (rc < 0)
+		return rc;
+	job = qless_get(call->engine, jid);
+	if (job == NULL)
+		return reply_null(call);
+	json_append_job(call_json_buf(call), job, call->empty);
+	return reply_json(call);
+}
+
+int classic_multiget(struct classic_call *call)
+{
+	struct buf *json = call_json_buf(call);
+	size_t begin = json_begin_list(json);
+	size_t i;
+
+	for (i = 0; i < call->count; i++) {
+		const struct qless_job *job = qless_get(call->engine, call->args[i]);
+
+		if (job == NULL)
+			continue;
+		json_next_item(json, begin);
+		json_append_job(json, job, call->empty);
+	}
+	json_end_list(json, begin, call->empty);
+	return reply_json(call);
+}
+
+/* ---- put ---- */
+
+/* The options of put as they were sent; NULL if one was not. */
+struct put_options {
+	const struct qless_str *priority;
+	const struct qless_str *tags;
+	const struct qless_str *retries;
+	const struct qless_str *depends;
+};
+
+static void read_put_options(struct classic_call *call, size_t from, struct put_options *ret)
+{
+	size_t i;
+
+	*ret = (struct put_options){ NULL, NULL, NULL, NULL };
+	for (i = from; i + 1 < call->count; i += 2) {
+		struct qless_str name = call->args[i];
+		const struct qless_str *value = &call->args[i + 1];
+
+		if (str_equal(name, STR("priority")))
+			ret->priority = value;
+		else if (str_equal(name, STR("tags")))
+			ret->tags = value;
+		else if (str_equal(name, STR("retries")))
+			ret->retries = value;
+		else if (str_equal(name, STR("depends")))
+			ret->depends = value;
+	}
+}
+
+/* Well-formed JSON and not `false`, where the option was given. */
+static int check_option_json(struct classic_call *call, const struct qless_str *text,
+			     const char *message)
+{
+	enum json_kind kind;
+	int rc;
+
+	if (text == NULL)
+		return 0;
+	rc = call_json_text(call, *text, &kind);
+	if (rc < 0)
+		return rc;
+	if (kind == JSON_FALSE)
+		return call_fail(call, QLESS_EBADARG, "%s%S", message, *text);
+	return 0;
+}
+
+static int check_option_number(struct classic_call *call, const struct qless_str *text,
+			       const char *message, bool *ret_has, double *ret_number)
+{
+	*ret_has = text != NULL;
+	if (text == NULL || text_is_number(*text, ret_number))
+		return 0;
+	return call_fail(call, QLESS_EBADARG, "%s%S", message, *text);
+}
+
+static int read_option_strings(struct classic_call *call, const struct qless_str *text,
+			       const char *command, const char *name, struct json_strings *ret)
+{
+	if (text == NULL || json_read_strings(*text, ret))
+		return 0;
+	return call_fail(call, QLESS_EBADARG,
+			 "%s(): Arg \"%s\" not a JSON array of strings: %S", command, name,
+			 *text);
+}
+
+/* The options in the order in which the reference checks them, then the shape of the lists. */
+static int decode_put_options(struct classic_call *call, const struct put_options *options,
+			      struct qless_put *put, struct json_strings *tags,
+			      struct json_strings *depends)
+{
+	int rc = check_option_number(call, options->retries, "Put(): Arg \"retries\" not a number: ",
+				     &put->has_retries, &put->retries);
+
+	if (rc == 0)
+		rc = check_option_json(call, options->tags, "Put(): Arg \"tags\" not JSON");
+	if (rc == 0)
+		rc = check_option_number(call, options->priority,
+					 "Put(): Arg \"priority\" not a number",
+					 &put->has_priority, &put->priority);
+	if (rc == 0)
+		rc = check_option_json(call, options->depends,
+				       "Put(): Arg \"depends\" not JSON: ");
+	if (rc == 0)
+		rc = read_option_strings(call, options->tags, "Put", "tags", tags);
+	if (rc == 0)
+		rc = read_option_strings(call, options->depends, "Put", "depends", depends);
+	return rc;
+}
+
+static int decode_put_args(struct classic_call *call, struct qless_put *put)
+{
+	enum json_kind kind;
+	int rc;
+
+	if (!call_has(call, 1))
+		return call_fail(call, QLESS_EBADARG, NO_QUEUE);
+	put->worker = call->args[0];
+	put->queue = call->args[1];
+	rc = call_need(call, 2, "Put(): Arg \"jid\" missing", &put->jid);
+	if (rc < 0)
+		return rc;
+	rc = call_need(call, 3, "Put(): Arg \"klass\" missing", &put->klass);
+	if (rc < 0)
+		return rc;
+	rc = call_json(call, 4, &kind);
+	if (rc < 0)
+		return rc;
+	if (kind == JSON_FALSE)
+		return call_fail(call, QLESS_EBADARG,
+				 "Put(): Arg \"data\" missing or not JSON: false");
+	put->data = call->args[4];
+	rc = call_number(call, 5, "Put(): Arg \"delay\" not a number: ", &put->delay);
+	if (rc < 0)
+		return rc;
+	if ((call->count - 6) % 2 != 0)
+		return call_fail(call, QLESS_EBADARG,
+				 "Odd number of additional args: table: 0x0");
+	return 0;
+}
+
+static int put_with(struct classic_call *call,
+		    int (*engine_put)(struct qless *, double, const struct qless_put *))
+{
+	struct qless_put put = { 0 };
+	struct put_options options;
+	struct json_strings tags = { 0 };
+	struct json_strings depends = { 0 };
+	int rc = decode_put_args(call, &put);
+
+	if (rc < 0)
+		return rc;
+	read_put_options(call, 6, &options);
+	rc = decode_put_options(call, &options, &put, &tags, &depends);
+	if (rc == 0) {
+		put.has_tags = options.tags != NULL;
+		put.tags = tags.items;
+		put.tag_count = tags.count;
+		put.depends = depends.items;
+		put.depend_count = depends.count;
+		rc = engine_put(call->engine, call->now, &put);
+	}
+	json_strings_done(&tags);
+	json_strings_done(&depends);
+	return rc < 0 ? rc : reply_bulk(call, put.jid);
+}
+
+int classic_put(struct classic_call *call)
+{
+	return put_with(call, qless_put);
+}
+
+int classic_requeue(struct classic_call *call)
+{
+	struct qless_str jid;
+	int rc = call_need(call, 2, NO_JID, &jid);
+
+	if (rc < 0)
+		return rc;
+	/* Before anything else is said about the arguments. */
+	if (qless_get(call->engine, jid) == NULL)
+		return call_fail(call, QLESS_ENOJOB, "Requeue(): Job %S does not exist", jid);
+	return put_with(call, qless_requeue);
+}
+
+/* ---- pop and peek ---- */
+
+int classic_pop(struct classic_call *call)
+{
+	struct qless_str queue;
+	struct qless_str worker;
+	struct qless_jobs jobs;
+	double number;
+	int64_t count;
+	int rc = call_need(call, 0, NO_QUEUE, &queue);
+
+	if (rc == 0)
+		rc = call_need(call, 1, "Pop(): Arg \"worker\" missing", &worker);
+	if (rc == 0)
+		rc = call_number(call, 2, "Pop(): Arg \"count\" missing or not a number: ",
+				 &number);
+	if (rc == 0)
+		rc = call_count(call, number, "Pop", &count);
+	if (rc == 0)
+		rc = qless_pop(call->engine, call->now, queue, worker, count, &jobs);
+	return rc < 0 ? rc : reply_jobs(call, &jobs);
+}
+
+int classic_peek(struct classic_call *call)
+{
+	struct qless_str queue;
+	struct qless_jobs jobs;
+	double number;
+	int64_t count;
+	int rc = call_need(call, 0, NO_QUEUE, &queue);
+
+	if (rc == 0)
+		rc = call_number(call, 1, "Peek(): Arg \"count\" missing or not a number: ",
+				 &number);
+	if (rc == 0)
+		rc = call_count(call, number, "Peek", &count);
+	if (rc == 0)
+		rc = qless_peek(call->engine, call->now, queue, count, &jobs);
+	return rc < 0 ? rc : reply_jobs(call, &jobs);
+}
+
+/* ---- what workers report ---- */
+
+int classic_heartbeat(struct classic_call *call)
+{
+	const struct qless_str *data = NULL;
+	struct qless_str jid;
+	struct qless_str worker;
+	enum json_kind kind;
+	double expires;
+	int rc = call_need(call, 0, NO_JID, &jid);
+
+	if (rc == 0)
+		rc = call_need(call, 1, "Heatbeat(): Arg \"worker\" missing", &worker);
+	if (rc == 0 && call_has(call, 2)) {
+		data = &call->args[2];
+		rc = call_json(call, 2, &kind);
+	}
+	if (rc == 0)
+		rc = qless_heartbeat(call->engine, call->now, jid, worker, data, &expires);
+	return rc < 0 ? rc : reply_integer(call, expires);
+}
+
+/* The options of complete; NULL if one was not given. */
+struct complete_options {
+	const struct qless_str *next;
+	const struct qless_str *delay;
+	const struct qless_str *depends;
+};
+
+/* A name at the end without a value takes back what was said before. */
+static void read_complete_options(struct classic_call *call, size_t from,
+				  struct complete_options *ret)
+{
+	size_t i;
+
+	*ret = (struct complete_options){ NULL, NULL, NULL };
+	for (i = from; i < call->count; i += 2) {
+		struct qless_str name = call->args[i];
+		const struct qless_str *value = call_has(call, i + 1) ? &call->args[i + 1] : NULL;
+
+		if (str_equal(name, STR("next")))
+			ret->next = value;
+		else if (str_equal(name, STR("delay")))
+			ret->delay = value;
+		else if (str_equal(name, STR("depends")))
+			ret->depends = value;
+	}
+}
+
+static int decode_complete_options(struct classic_call *call,
+				   const struct complete_options *options,
+				   struct qless_complete *complete, struct json_strings *depends)
+{
+	int rc;
+
+	complete->next = options->next;
+	if (options->delay != NULL && !text_is_number(*options->delay, &complete->delay))
+		return call_fail(call, QLESS_EBADARG, "assertion failed!");
+	rc = check_option_json(call, options->depends, "Complete(): Arg \"depends\" not JSON: ");
+	if (rc < 0)
+		return rc;
+	if (options->delay != NULL && complete->next == NULL)
+		return call_fail(call, QLESS_EBADARG,
+				 "Complete(): \"delay\" cannot be used without a \"next\".");
+	if (options->depends != NULL && complete->next == NULL)
+		return call_fail(call, QLESS_EBADARG,
+				 "Complete(): \"depends\" cannot be used without a \"next\".");
+	return read_option_strings(call, options->depends, "Complete", "depends", depends);
+}
+
+static int decode_complete_args(struct classic_call *call, struct qless_complete *complete)
+{
+	enum json_kind kind;
+	int rc = call_need(call, 0, NO_JID, &complete->jid);
+
+	if (rc == 0)
+		rc = call_need(call, 1, "Complete(): Arg \"worker\" missing", &complete->worker);
+	if (rc == 0)
+		rc = call_need(call, 2, "Complete(): Arg \"queue\" missing", &complete->queue);
+	if (rc == 0)
+		rc = call_json(call, 3, &kind);
+	if (rc < 0)
+		return rc;
+	if (kind == JSON_FALSE)
+		return call_fail(call, QLESS_EBADARG,
+				 "Complete(): Arg \"data\" missing or not JSON: false");
+	complete->data = call->args[3];
+	return 0;
+}
+
+int classic_complete(struct classic_call *call)
+{
+	struct qless_complete complete = { 0 };
+	struct complete_options options;
+	struct json_strings depends = { 0 };
+	enum qless_state state;
+	int rc = decode_complete_args(call, &complete);
+
+	if (rc < 0)
+		return rc;
+	read_complete_options(call, 4, &options);
+	rc = decode_complete_options(call, &options, &complete, &depends);
+	if (rc == 0) {
+		complete.depends = depends.items;
+		complete.depend_count = depends.count;
+		rc = qless_complete(call->engine, call->now, &complete, &state);
+	}
+	json_strings_done(&depends);
+	return rc < 0 ? rc : reply_bulk(call, qless_state_text(state));
+}
+
+int classic_fail(struct classic_call *call)
+{
+	const struct qless_str *data = NULL;
+	struct qless_str jid;
+	struct qless_str worker;
+	struct qless_str group;
+	struct qless_str message;
+	enum json_kind kind;
+	int rc = call_need(call, 0, NO_JID, &jid);
+
+	if (rc == 0)
+		rc = call_need(call, 1, "Fail(): Arg \"worker\" missing", &worker);
+	if (rc == 0)
+		rc = call_need(call, 2, "Fail(): Arg \"group\" missing", &group);
+	if (rc == 0)
+		rc = call_need(call, 3, "Fail(): Arg \"message\" missing", &message);
+	if (rc == 0 && call_has(call, 4)) {
+		data = &call->args[4];
+		rc = call_json(call, 4, &kind);
+	}
+	if (rc == 0)
+		rc = qless_fail(call->engine, call->now, jid, worker, group, message, data);
+	return rc < 0 ? rc : reply_bulk(call, jid);
+}
+
+int classic_retry(struct classic_call *call)
+{
+	struct qless_retry retry = { 0 };
+	double remaining;
+	int rc = call_need(call, 0, NO_JID, &retry.jid);
+
+	if (rc == 0)
+		rc = call_need(call, 1, "Retry(): Arg \"queue\" missing", &retry.queue);
+	if (rc == 0)
+		rc = call_need(call, 2, "Retry(): Arg \"worker\" missing", &retry.worker);
+	if (rc == 0)
+		rc = call_optional_number(call, 3, "Retry(): Arg \"delay\" not a number: ", 0,
+					  &retry.delay);
+	if (rc < 0)
+		return rc;
+	retry.group = call_has(call, 4) ? &call->args[4] : NULL;
+	retry.message = call_has(call, 5) ? &call->args[5] : NULL;
+	rc = qless_retry(call->engine, call->now, &retry, &remaining);
+	return rc < 0 ? rc : reply_integer(call, remaining);
+}
+
+int classic_timeout(struct classic_call *call)
+{
+	int rc = qless_timeout(call->engine, call->now, call->args, call->count);
+
+	return rc < 0 ? rc : reply_null(call);
+}
+
+int classic_cancel(struct classic_call *call)
+{
+	int rc = qless_cancel(call->engine, call->now, call->args, call->count);
+
+	return rc < 0 ? rc : reply_array(call, call->args, call->count);
+}
+
+int classic_depends(struct classic_call *call)
+{
+	struct qless_str jid;
+	struct qless_str command;
+	const struct qless_str *jids = call->args + 2;
+	size_t count = call->count > 2 ? call->count - 2 : 0;
+	int rc = call_need(call, 0, NO_JID, &jid);
+
+	if (rc == 0)
+		rc = call_need(call, 1, "Depends(): Arg \"command\" missing", &command);
+	if (rc < 0)
+		return rc;
+	if (str_equal(command, STR("on"))) {
+		rc = qless_depends_on(call->engine, call->now, jid, jids, count);
+	} else if (!str_equal(command, STR("off"))) {
+		/* What is wrong with the job comes first. */
+		rc = qless_depends_on(call->engine, call->now, jid, NULL, 0);
+		if (rc == 0)
+			rc = call_fail(call, QLESS_EBADARG,
+				       "Depends(): Argument \"command\" must be \"on\" or \"off\"");
+	} else if (count > 0 && str_equal(jids[0], STR("all"))) {
+		rc = qless_depends_off_all(call->engine, call->now, jid);
+	} else {
+		rc = qless_depends_off(call->engine, call->now, jid, jids, count);
+	}
+	return rc < 0 ? rc : reply_integer(call, 1);
+}
+
+int classic_priority(struct classic_call *call)
+{
+	struct qless_str jid;
+	double priority;
+	int rc = call_need(call, 0, NO_JID, &jid);
+
+	if (rc == 0)
+		rc = call_number(call, 1, "Priority(): Arg \"priority\" missing or not a number: ",
+				 &priority);
+	if (rc == 0)
+		rc = qless_priority(call->engine, call->now, jid, priority);
+	return rc < 0 ? rc : reply_integer(call, priority);
+}
+
+int classic_log(struct classic_call *call)
+{
+	const struct qless_str *item = NULL;
+	struct qless_str jid;
+	struct qless_str message;
+	enum json_kind kind;
+	int rc = call_need(call, 0, "Log(): Argument 'jid' missing", &jid);
+
+	if (rc == 0)
+		rc = call_need(call, 1, "Log(): Argument 'message' missing", &message);
+	if (rc == 0 && call_has(call, 2)) {
+		item = &call->args[2];
+		rc = call_json(call, 2, &kind);
+		if (rc == 0 && kind != JSON_OBJECT)
+			rc = call_fail(call, QLESS_EBADARG,
+				       "Log(): Argument 'data' not a JSON object: %S", *item);
+	}
+	if (rc == 0)
+		rc = qless_log(call->engine, call->now, jid, message, item);
+	return rc < 0 ? rc : reply_null(call);
+}

@@ -1,0 +1,316 @@
+/*
+ * Classic commands about queues, failures, statistics and workers.
+ */
+#include "command/classic_int.h"
+
+#include "util/json.h"
+
+#define NO_QUEUE "Queue(): no queue name provided"
+
+static void add_number(struct buf *json, struct qless_str before, double number)
+{
+	buf_append_str(json, before);
+	json_append_number(json, number);
+}
+
+static void append_counts(struct buf *json, const struct qless_queue_counts *counts)
+{
+	buf_append_str(json, STR("{\"paused\":"));
+	json_append_bool(json, counts->paused);
+	add_number(json, STR(",\"running\":"), (double)counts->running);
+	buf_append_str(json, STR(",\"name\":"));
+	json_append_string(json, counts->name);
+	add_number(json, STR(",\"waiting\":"), (double)counts->waiting);
+	add_number(json, STR(",\"recurring\":"), (double)counts->recurring);
+	add_number(json, STR(",\"depends\":"), (double)counts->depends);
+	add_number(json, STR(",\"stalled\":"), (double)counts->stalled);
+	add_number(json, STR(",\"scheduled\":"), (double)counts->scheduled);
+	buf_append_char(json, '}');
+}
+
+int classic_queues(struct classic_call *call)
+{
+	struct buf *json = call_json_buf(call);
+	struct qless_queue_counts counts;
+	struct qless_list names;
+	size_t begin;
+	size_t i;
+	int rc;
+
+	if (call_has(call, 0)) {
+		rc = qless_queue_counts(call->engine, call->now, call->args[0], &counts);
+		if (rc < 0)
+			return rc;
+		append_counts(json, &counts);
+		return reply_json(call);
+	}
+	qless_queues(call->engine, &names);
+	begin = json_begin_list(json);
+	for (i = 0; i < names.count; i++) {
+		rc = qless_queue_counts(call->engine, call->now, names.items[i], &counts);
+		if (rc < 0)
+			return rc;
+		json_next_item(json, begin);
+		append_counts(json, &counts);
+	}
+	json_end_list(json, begin, call->empty);
+	return reply_json(call);
+}
+
+int classic_length(struct classic_call *call)
+{
+	struct qless_str queue;
+	int rc = call_need(call, 0, NO_QUEUE, &queue);
+
+	if (rc < 0)
+		return rc;
+	return reply_integer(call, (double)qless_queue_length(call->engine, queue));
+}
+
+static void append_series(struct buf *json, const struct qless_series *series)
+{
+	size_t begin;
+	size_t i;
+
+	add_number(json, STR("{\"std\":"), series->deviation);
+	buf_append_str(json, STR(",\"histogram\":"));
+	begin = json_begin_list(json);
+	for (i = 0; i < QLESS_HISTOGRAM_BUCKETS; i++) {
+		json_next_item(json, begin);
+		json_append_number(json, (double)series->histogram[i]);
+	}
+	json_end_list(json, begin, JSON_EMPTY_ARRAY);
+	add_number(json, STR(",\"mean\":"), series->mean);
+	add_number(json, STR(",\"count\":"), series->count);
+	buf_append_char(json, '}');
+}
+
+int classic_stats(struct classic_call *call)
+{
+	struct buf *json = call_json_buf(call);
+	struct qless_str queue;
+	struct qless_stats stats;
+	double date;
+	int rc = call_need(call, 0, NO_QUEUE, &queue);
+
+	if (rc == 0)
+		rc = call_number(call, 1, "Stats(): Arg \"date\" missing or not a number: ", &date);
+	if (rc < 0)
+		return rc;
+	qless_stats(call->engine, queue, date, &stats);
+	buf_append_str(json, STR("{\"run\":"));
+	append_series(json, &stats.run);
+	add_number(json, STR(",\"failures\":"), (double)stats.failures);
+	add_number(json, STR(",\"retries\":"), (double)stats.retries);
+	add_number(json, STR(",\"failed\":"), (double)stats.failed);
+	buf_append_str(json, STR(",\"wait\":"));
+	append_series(json, &stats.wait);
+	buf_append_char(json, '}');
+	return reply_json(call);
+}
+
+/* ---- jobs ---- */
+
+struct listing {
+	struct qless_str state;
+	enum qless_listing listing;
+	bool is_limit; /* pages as a limit does, not as an index range */
+};
+
+static const struct listing listings[] = {
+	{ STR_INIT("complete"), QLESS_LIST_COMPLETE, false },
+	{ STR_INIT("running"), QLESS_LIST_RUNNING, true },
+	{ STR_INIT("stalled"), QLESS_LIST_STALLED, true },
+	{ STR_INIT("scheduled"), QLESS_LIST_SCHEDULED, false },
+	{ STR_INIT("depends"), QLESS_LIST_DEPENDS, false },
+	{ STR_INIT("recurring"), QLESS_LIST_RECURRING, true },
+};
+
+static const struct listing *find_listing(struct qless_str state)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(listings) / sizeof(listings[0]); i++) {
+		if (str_equal(listings[i].state, state))
+			return &listings[i];
+	}
+	return NULL;
+}
+
+int classic_jobs(struct classic_call *call)
+{
+	const struct listing *listing;
+	struct classic_page page;
+	struct qless_list jids;
+	struct qless_str state;
+	struct qless_str queue = STR("");
+	size_t next = 1;
+	double offset;
+	double count;
+	int rc = call_need(call, 0, "Jobs(): Arg \"state\" missing", &state);
+
+	if (rc == 0 && !str_equal(state, STR("complete")))
+		rc = call_need(call, next++, "Jobs(): Arg \"queue\" missing", &queue);
+	if (rc == 0)
+		rc = call_page_numbers(call, next, "Jobs(): Arg \"offset\" not a number: ",
+				       "Jobs(): Arg \"count\" not a number: ", &offset, &count);
+	if (rc < 0)
+		return rc;
+	listing = find_listing(state);
+	if (listing == NULL)
+		return call_fail(call, QLESS_EBADARG, "Jobs(): Unknown type \"%S\"", state);
+	if (listing->is_limit)
+		rc = call_limit_page(call, offset, count, &page);
+	else
+		rc = call_index_page(call, offset, count, &page);
+	if (rc == 0)
+		rc = qless_jobs(call->engine, call->now, listing->listing, queue, page.offset,
+				page.count, &jids);
+	return rc < 0 ? rc : reply_array(call, jids.items, jids.count);
+}
+
+/* ---- failures ---- */
+
+static int reply_failure_counts(struct classic_call *call)
+{
+	struct buf *json = call_json_buf(call);
+	struct qless_list groups;
+	const uint64_t *counts;
+	size_t i;
+
+	qless_failures(call->engine, &groups, &counts);
+	buf_append_char(json, '{');
+	for (i = 0; i < groups.count; i++) {
+		if (i > 0)
+			buf_append_char(json, ',');
+		json_append_string(json, groups.items[i]);
+		add_number(json, STR(":"), (double)counts[i]);
+	}
+	buf_append_char(json, '}');
+	return reply_json(call);
+}
+
+int classic_failed(struct classic_call *call)
+{
+	struct buf *json = call_json_buf(call);
+	struct classic_page page;
+	struct qless_list jids;
+	double start;
+	double limit;
+	int rc;
+
+	rc = call_page_numbers(call, 1, "Failed(): Arg \"start\" is not a number: ",
+			       "Failed(): Arg \"limit\" is not a number: ", &start, &limit);
+	if (rc < 0)
+		return rc;
+	if (!call_has(call, 0))
+		return reply_failure_counts(call);
+	rc = call_index_page(call, start, limit, &page);
+	if (rc < 0)
+		return rc;
+	qless_failed(call->engine, call->args[0], page.offset, page.count, &jids);
+	buf_append_str(json, STR("{\"jobs\":"));
+	json_append_list(json, &jids, call->empty);
+	add_number(json, STR(",\"total\":"), (double)jids.total);
+	buf_append_char(json, '}');
+	return reply_json(call);
+}
+
+int classic_unfail(struct classic_call *call)
+{
+	struct qless_str queue;
+	struct qless_str group;
+	uint64_t unfailed;
+	double number;
+	int64_t count;
+	int rc = call_need(call, 0, NO_QUEUE, &queue);
+
+	if (rc == 0)
+		rc = call_need(call, 1, "Unfail(): Arg \"group\" missing", &group);
+	if (rc == 0)
+		rc = call_optional_number(call, 2, "Unfail(): Arg \"count\" not a number: ", 25,
+					  &number);
+	if (rc == 0)
+		rc = call_count(call, number, "Unfail", &count);
+	if (rc == 0)
+		rc = qless_unfail(call->engine, call->now, queue, group, count, &unfailed);
+	return rc < 0 ? rc : reply_integer(call, (double)unfailed);
+}
+
+/* ---- lists of names ---- */
+
+static int run_on_names(struct classic_call *call,
+			int (*run)(struct qless *, double, const struct qless_str *, size_t))
+{
+	int rc;
+
+	if (call->count == 0)
+		return call_fail_store(call, "Wrong number of args calling Redis command from script");
+	rc = run(call->engine, call->now, call->args, call->count);
+	return rc < 0 ? rc : reply_null(call);
+}
+
+int classic_pause(struct classic_call *call)
+{
+	return run_on_names(call, qless_pause);
+}
+
+int classic_unpause(struct classic_call *call)
+{
+	return run_on_names(call, qless_unpause);
+}
+
+int classic_queue_forget(struct classic_call *call)
+{
+	return run_on_names(call, qless_queue_forget);
+}
+
+int classic_worker_deregister(struct classic_call *call)
+{
+	return run_on_names(call, qless_worker_deregister);
+}
+
+/* ---- workers ---- */
+
+static int reply_worker(struct classic_call *call)
+{
+	struct buf *json = call_json_buf(call);
+	struct qless_list jobs;
+	struct qless_list stalled;
+	int rc = qless_worker_jobs(call->engine, call->now, call->args[0], &jobs, &stalled);
+
+	if (rc < 0)
+		return rc;
+	buf_append_str(json, STR("{\"stalled\":"));
+	json_append_list(json, &stalled, call->empty);
+	buf_append_str(json, STR(",\"jobs\":"));
+	json_append_list(json, &jobs, call->empty);
+	buf_append_char(json, '}');
+	return reply_json(call);
+}
+
+int classic_workers(struct classic_call *call)
+{
+	struct buf *json = call_json_buf(call);
+	struct qless_workers workers;
+	size_t begin;
+	size_t i;
+	int rc;
+
+	if (call_has(call, 0))
+		return reply_worker(call);
+	rc = qless_workers(call->engine, call->now, &workers);
+	if (rc < 0)
+		return rc;
+	begin = json_begin_list(json);
+	for (i = 0; i < workers.count; i++) {
+		json_next_item(json, begin);
+		add_number(json, STR("{\"stalled\":"), (double)workers.items[i].stalled);
+		buf_append_str(json, STR(",\"name\":"));
+		json_append_string(json, workers.items[i].name);
+		add_number(json, STR(",\"jobs\":"), (double)workers.items[i].jobs);
+		buf_append_char(json, '}');
+	}
+	json_end_list(json, begin, call->empty);
+	return reply_json(call);
+}

@@ -1,0 +1,444 @@
+#include "command/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <yyjson.h>
+
+#include "util/json.h"
+#include "util/mem.h"
+
+/* ---- reading ---- */
+
+/* Where the document nests too deeply, or 0. The text may be anything. */
+static size_t find_too_deep(struct qless_str text)
+{
+	bool in_string = false;
+	size_t depth = 0;
+	size_t i;
+
+	for (i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		if (in_string) {
+			if (c == '\\')
+				i++;
+			else if (c == '"')
+				in_string = false;
+		} else if (c == '"') {
+			in_string = true;
+		} else if (c == '[' || c == '{') {
+			if (++depth > JSON_DEPTH_MAX)
+				return i + 1;
+		} else if ((c == ']' || c == '}') && depth > 0) {
+			depth--;
+		}
+	}
+	return 0;
+}
+
+static yyjson_doc *read_doc(struct qless_str text, yyjson_read_err *ret_err)
+{
+	/* yyjson does not write to the text unless told to. */
+	return yyjson_read_opts((char *)(uintptr_t)text.ptr, text.len, YYJSON_READ_NUMBER_AS_RAW,
+				NULL, ret_err);
+}
+
+static enum json_kind kind_of(yyjson_val *value)
+{
+	switch (yyjson_get_type(value)) {
+	case YYJSON_TYPE_NULL:
+		return JSON_NULL;
+	case YYJSON_TYPE_BOOL:
+		return yyjson_is_true(value) ? JSON_TRUE : JSON_FALSE;
+	case YYJSON_TYPE_STR:
+		return JSON_STRING;
+	case YYJSON_TYPE_ARR:
+		return JSON_ARRAY;
+	case YYJSON_TYPE_OBJ:
+		return JSON_OBJECT;
+	default:
+		return JSON_NUMBER;
+	}
+}
+
+bool json_check(struct qless_str text, enum json_kind *ret_kind, struct buf *error)
+{
+	size_t too_deep = find_too_deep(text);
+	yyjson_read_err err;
+	yyjson_doc *doc;
+
+	buf_clear(error);
+	if (too_deep > 0) {
+		buf_printf(error, "Found too many nested data structures (%d) at character %zu",
+			   JSON_DEPTH_MAX + 1, too_deep);
+		return false;
+	}
+	if (text.len == 0) {
+		buf_append_str(error, STR("Expected value but found T_END at character 1"));
+		return false;
+	}
+	doc = read_doc(text, &err);
+	if (doc == NULL) {
+		buf_printf(error, "Invalid JSON: %s at character %zu", err.msg, err.pos + 1);
+		return false;
+	}
+	*ret_kind = kind_of(yyjson_doc_get_root(doc));
+	yyjson_doc_free(doc);
+	return true;
+}
+
+bool json_read_strings(struct qless_str text, struct json_strings *ret_strings)
+{
+	yyjson_read_err err;
+	yyjson_doc *doc = read_doc(text, &err);
+	yyjson_val *root = yyjson_doc_get_root(doc);
+	struct json_strings strings = { .doc = doc };
+	yyjson_arr_iter it;
+	yyjson_val *value;
+
+	if (yyjson_is_obj(root) && yyjson_obj_size(root) == 0) {
+		*ret_strings = strings;
+		return true;
+	}
+	if (!yyjson_is_arr(root))
+		goto fail;
+	strings.items = mem_realloc_array(NULL, yyjson_arr_size(root) + 1, sizeof(*strings.items));
+	yyjson_arr_iter_init(root, &it);
+	while ((value = yyjson_arr_iter_next(&it)) != NULL) {
+		if (!yyjson_is_str(value) && !yyjson_is_raw(value))
+			goto fail;
+		strings.items[strings.count++] =
+			yyjson_is_str(value) ?
+				str_make(yyjson_get_str(value), yyjson_get_len(value)) :
+				str_make(yyjson_get_raw(value), yyjson_get_len(value));
+	}
+	*ret_strings = strings;
+	return true;
+
+fail:
+	json_strings_done(&strings);
+	return false;
+}
+
+void json_strings_done(struct json_strings *strings)
+{
+	yyjson_doc_free(strings->doc);
+	free(strings->items);
+	memset(strings, 0, sizeof(*strings));
+}
+
+/* ---- writing ---- */
+
+size_t json_begin_list(struct buf *b)
+{
+	buf_append_char(b, '[');
+	return b->len;
+}
+
+void json_next_item(struct buf *b, size_t begin)
+{
+	if (b->len > begin)
+		buf_append_char(b, ',');
+}
+
+void json_end_list(struct buf *b, size_t begin, enum json_empty empty)
+{
+	if (b->len == begin && empty == JSON_EMPTY_OBJECT) {
+		buf_truncate(b, begin - 1);
+		buf_append_str(b, STR("{}"));
+		return;
+	}
+	buf_append_char(b, ']');
+}
+
+void json_append_list(struct buf *b, const struct qless_list *list, enum json_empty empty)
+{
+	size_t begin = json_begin_list(b);
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		json_next_item(b, begin);
+		json_append_string(b, list->items[i]);
+	}
+	json_end_list(b, begin, empty);
+}
+
+/* `before` is what goes before the value: brace or comma, name, colon. */
+static void add_string(struct buf *b, struct qless_str before, struct qless_str value)
+{
+	buf_append_str(b, before);
+	json_append_string(b, value);
+}
+
+static void add_number(struct buf *b, struct qless_str before, double value)
+{
+	buf_append_str(b, before);
+	json_append_number(b, value);
+}
+
+static void append_value(struct buf *b, yyjson_val *value);
+
+static void append_text_value(struct buf *b, yyjson_val *value)
+{
+	json_append_string(b, str_make(yyjson_get_str(value), yyjson_get_len(value)));
+}
+
+static void append_array(struct buf *b, yyjson_val *array)
+{
+	size_t begin = json_begin_list(b);
+	yyjson_arr_iter it;
+	yyjson_val *value;
+
+	yyjson_arr_iter_init(array, &it);
+	while ((value = yyjson_arr_iter_next(&it)) != NULL) {
+		json_next_item(b, begin);
+		append_value(b, value);
+	}
+	json_end_list(b, begin, JSON_EMPTY_ARRAY);
+}
+
+static void append_object(struct buf *b, yyjson_val *object)
+{
+	yyjson_obj_iter it;
+	yyjson_val *key;
+	char before = '{';
+
+	yyjson_obj_iter_init(object, &it);
+	while ((key = yyjson_obj_iter_next(&it)) != NULL) {
+		buf_append_char(b, before);
+		append_text_value(b, key);
+		buf_append_char(b, ':');
+		append_value(b, yyjson_obj_iter_get_val(key));
+		before = ',';
+	}
+	if (before == '{')
+		buf_append_char(b, '{');
+	buf_append_char(b, '}');
+}
+
+/* The depth is bounded by JSON_DEPTH_MAX, which the text was checked against. */
+static void append_value(struct buf *b, yyjson_val *value)
+{
+	switch (yyjson_get_type(value)) {
+	case YYJSON_TYPE_NULL:
+		buf_append_str(b, STR("null"));
+		break;
+	case YYJSON_TYPE_BOOL:
+		json_append_bool(b, yyjson_is_true(value));
+		break;
+	case YYJSON_TYPE_STR:
+		append_text_value(b, value);
+		break;
+	case YYJSON_TYPE_ARR:
+		append_array(b, value);
+		break;
+	case YYJSON_TYPE_OBJ:
+		append_object(b, value);
+		break;
+	default:
+		buf_append(b, yyjson_get_raw(value), yyjson_get_len(value));
+		break;
+	}
+}
+
+/* The members of a log item, but those that every entry has of its own. */
+static void append_item_members(struct buf *b, struct qless_str item)
+{
+	yyjson_read_err err;
+	yyjson_doc *doc = read_doc(item, &err);
+	yyjson_obj_iter it;
+	yyjson_val *key;
+
+	yyjson_obj_iter_init(yyjson_doc_get_root(doc), &it);
+	while ((key = yyjson_obj_iter_next(&it)) != NULL) {
+		if (yyjson_equals_str(key, "when") || yyjson_equals_str(key, "what"))
+			continue;
+		append_text_value(b, key);
+		buf_append_char(b, ':');
+		append_value(b, yyjson_obj_iter_get_val(key));
+		buf_append_char(b, ',');
+	}
+	yyjson_doc_free(doc);
+}
+
+/* The members stand in the order in which the reference writes them. */
+static void append_event(struct buf *b, const struct qless_event *event)
+{
+	switch (event->kind) {
+	case QLESS_EVENT_PUT:
+		add_number(b, STR("{\"when\":"), event->when);
+		add_string(b, STR(",\"q\":"), event->queue);
+		add_string(b, STR(",\"what\":"), event->what);
+		break;
+	case QLESS_EVENT_POPPED:
+		add_number(b, STR("{\"when\":"), event->when);
+		add_string(b, STR(",\"what\":"), event->what);
+		add_string(b, STR(",\"worker\":"), event->worker);
+		break;
+	case QLESS_EVENT_DONE:
+	case QLESS_EVENT_TIMED_OUT:
+		add_number(b, STR("{\"when\":"), event->when);
+		add_string(b, STR(",\"what\":"), event->what);
+		break;
+	case QLESS_EVENT_FAILED:
+		add_string(b, STR("{\"group\":"), event->group);
+		add_string(b, STR(",\"what\":"), event->what);
+		add_number(b, STR(",\"when\":"), event->when);
+		add_string(b, STR(",\"worker\":"), event->worker);
+		break;
+	case QLESS_EVENT_EXHAUSTED:
+		add_number(b, STR("{\"when\":"), event->when);
+		add_string(b, STR(",\"group\":"), event->group);
+		add_string(b, STR(",\"what\":"), event->what);
+		break;
+	case QLESS_EVENT_LOG:
+		buf_append_char(b, '{');
+		if (event->item.ptr != NULL)
+			append_item_members(b, event->item);
+		add_number(b, STR("\"when\":"), event->when);
+		add_string(b, STR(",\"what\":"), event->what);
+		break;
+	}
+	buf_append_char(b, '}');
+}
+
+static void append_history(struct buf *b, const struct qless_job *job, enum json_empty empty)
+{
+	size_t begin = json_begin_list(b);
+	struct qless_event event;
+	size_t cursor = 0;
+
+	while (qless_job_next_event(job, &cursor, &event)) {
+		json_next_item(b, begin);
+		append_event(b, &event);
+	}
+	json_end_list(b, begin, empty);
+}
+
+void json_append_job_tags(struct buf *b, const struct qless_job *job, enum json_empty empty)
+{
+	size_t begin = json_begin_list(b);
+	struct qless_str tag;
+	size_t cursor = 0;
+
+	while (qless_job_next_tag(job, &cursor, &tag)) {
+		json_next_item(b, begin);
+		json_append_string(b, tag);
+	}
+	json_end_list(b, begin, empty);
+}
+
+static void append_related(struct buf *b, const struct qless_job *job, enum json_empty empty,
+			   bool (*next)(const struct qless_job *, const void **,
+					struct qless_str *))
+{
+	size_t begin = json_begin_list(b);
+	const void *cursor = NULL;
+	struct qless_str jid;
+
+	while (next(job, &cursor, &jid)) {
+		json_next_item(b, begin);
+		json_append_string(b, jid);
+	}
+	json_end_list(b, begin, empty);
+}
+
+static void append_failure(struct buf *b, const struct qless_job_info *info)
+{
+	if (!info->has_failure) {
+		buf_append_str(b, STR("{}"));
+		return;
+	}
+	add_string(b, STR("{\"message\":"), info->failure.message);
+	add_string(b, STR(",\"group\":"), info->failure.group);
+	add_number(b, STR(",\"when\":"), info->failure.when);
+	add_string(b, STR(",\"worker\":"), info->failure.worker);
+	buf_append_char(b, '}');
+}
+
+static void append_spawned_from(struct buf *b, const struct qless_job_info *info)
+{
+	if (info->spawned_from.ptr != NULL)
+		json_append_string(b, info->spawned_from);
+	else
+		json_append_bool(b, false);
+}
+
+void json_append_job(struct buf *b, const struct qless_job *job, enum json_empty empty)
+{
+	struct qless_job_info info;
+
+	qless_job_read(job, &info);
+	add_string(b, STR("{\"jid\":"), info.jid);
+	add_number(b, STR(",\"retries\":"), info.retries);
+	add_string(b, STR(",\"data\":"), info.data);
+	buf_append_str(b, STR(",\"failure\":"));
+	append_failure(b, &info);
+	add_number(b, STR(",\"expires\":"), info.expires);
+	add_number(b, STR(",\"remaining\":"), floor(info.remaining));
+	buf_append_str(b, STR(",\"spawned_from_jid\":"));
+	append_spawned_from(b, &info);
+	buf_append_str(b, STR(",\"dependencies\":"));
+	append_related(b, job, empty, qless_job_next_dependency);
+	add_string(b, STR(",\"klass\":"), info.klass);
+	buf_append_str(b, STR(",\"tracked\":"));
+	json_append_bool(b, info.tracked);
+	buf_append_str(b, STR(",\"tags\":"));
+	json_append_job_tags(b, job, empty);
+	add_string(b, STR(",\"queue\":"), info.queue);
+	add_string(b, STR(",\"state\":"), qless_state_text(info.state));
+	buf_append_str(b, STR(",\"history\":"));
+	append_history(b, job, empty);
+	buf_append_str(b, STR(",\"dependents\":"));
+	append_related(b, job, empty, qless_job_next_dependent);
+	add_number(b, STR(",\"priority\":"), info.priority);
+	add_string(b, STR(",\"worker\":"), info.worker);
+	buf_append_char(b, '}');
+}
+
+void json_append_jobs(struct buf *b, const struct qless_jobs *jobs, enum json_empty empty)
+{
+	size_t begin = json_begin_list(b);
+	size_t i;
+
+	for (i = 0; i < jobs->count; i++) {
+		json_next_item(b, begin);
+		json_append_job(b, jobs->items[i], empty);
+	}
+	json_end_list(b, begin, empty);
+}
+
+void json_append_recur_tags(struct buf *b, const struct qless_recur *recur, enum json_empty empty)
+{
+	size_t begin = json_begin_list(b);
+	struct qless_str tag;
+	size_t cursor = 0;
+
+	while (qless_recur_next_tag(recur, &cursor, &tag)) {
+		json_next_item(b, begin);
+		json_append_string(b, tag);
+	}
+	json_end_list(b, begin, empty);
+}
+
+void json_append_recur(struct buf *b, const struct qless_recur *recur, enum json_empty empty)
+{
+	struct qless_recur_info info;
+
+	qless_recur_read(recur, &info);
+	buf_append_str(b, STR("{\"tags\":"));
+	json_append_recur_tags(b, recur, empty);
+	add_string(b, STR(",\"jid\":"), info.jid);
+	add_number(b, STR(",\"retries\":"), info.retries);
+	add_string(b, STR(",\"data\":"), info.data);
+	add_string(b, STR(",\"queue\":"), info.queue);
+	buf_append_str(b, STR(",\"state\":\"recur\""));
+	add_number(b, STR(",\"count\":"), (double)info.count);
+	add_number(b, STR(",\"interval\":"), info.interval);
+	add_string(b, STR(",\"klass\":"), info.klass);
+	add_number(b, STR(",\"backlog\":"), info.backlog);
+	add_number(b, STR(",\"priority\":"), info.priority);
+	buf_append_char(b, '}');
+}

@@ -1,0 +1,66 @@
+/*
+ * JSON between clients and the engine: arguments are read here, jobs written.
+ *
+ * yyjson stays behind this file. What clients get is spelled by util/json.h.
+ */
+#ifndef COMMAND_JSON_H
+#define COMMAND_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "qless.h"
+#include "util/buf.h"
+#include "util/str.h"
+
+/* More levels of arrays and objects than these are refused. */
+#define JSON_DEPTH_MAX 1000
+
+enum json_kind {
+	JSON_NULL,
+	JSON_FALSE,
+	JSON_TRUE,
+	JSON_NUMBER,
+	JSON_STRING,
+	JSON_ARRAY,
+	JSON_OBJECT,
+};
+
+/* Whether the text is one JSON document (RFC 8259), and of what kind. If not, what is wrong and
+ * where goes to `error`, which is cleared before. */
+bool json_check(struct qless_str text, enum json_kind *ret_kind, struct buf *error);
+
+/* An array of strings, read from text. Numbers in it are taken as they are written, and an empty
+ * object for an empty array, for that is how some clients spell it. */
+struct json_strings {
+	void *doc; /* holds the strings */
+	struct qless_str *items;
+	size_t count;
+};
+
+/* The text is good JSON. False if it is something else than such an array. */
+bool json_read_strings(struct qless_str text, struct json_strings *ret_strings);
+/* Fine with a zeroed struct. */
+void json_strings_done(struct json_strings *strings);
+
+/* How an empty list is written: [] is right, {} is what the reference says. */
+enum json_empty {
+	JSON_EMPTY_ARRAY,
+	JSON_EMPTY_OBJECT,
+};
+
+/* Elements are written between the brackets by the caller; json_end_list() puts what an empty list
+ * needs if nothing has been since json_begin_list(). */
+size_t json_begin_list(struct buf *b);
+void json_end_list(struct buf *b, size_t begin, enum json_empty empty);
+/* Before each element. */
+void json_next_item(struct buf *b, size_t begin);
+
+void json_append_list(struct buf *b, const struct qless_list *list, enum json_empty empty);
+void json_append_job(struct buf *b, const struct qless_job *job, enum json_empty empty);
+void json_append_jobs(struct buf *b, const struct qless_jobs *jobs, enum json_empty empty);
+void json_append_job_tags(struct buf *b, const struct qless_job *job, enum json_empty empty);
+void json_append_recur(struct buf *b, const struct qless_recur *recur, enum json_empty empty);
+void json_append_recur_tags(struct buf *b, const struct qless_recur *recur, enum json_empty empty);
+
+#endif
