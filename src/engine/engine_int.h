@@ -515,7 +515,8 @@ void settings_done(struct settings *s);
 /* The value set for a name, or NULL. */
 const struct option *settings_find(const struct settings *s, struct qless_str name);
 /* The number of an option `<prefix><suffix>`, NAN if it is not set. */
-double settings_queue_number(struct qless *q, struct qless_str queue, struct qless_str suffix);
+double settings_queue_number(const struct qless *q, struct qless_str queue,
+			     struct qless_str suffix);
 
 /* ---- track.c ---- */
 

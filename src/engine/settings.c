@@ -124,17 +124,21 @@ static bool strip_suffix(struct qless_str name, struct qless_str suffix, struct 
 	return true;
 }
 
-double settings_queue_number(struct qless *q, struct qless_str queue, struct qless_str suffix)
+double settings_queue_number(const struct qless *q, struct qless_str queue,
+			     struct qless_str suffix)
 {
 	const struct option *option;
+	struct buf name = BUF_INIT(BUF_NO_MAX);
 	double value = NAN;
 
-	buf_clear(&q->channel);
-	buf_append_str(&q->channel, queue);
-	buf_append_str(&q->channel, suffix);
-	option = settings_find(&q->settings, buf_str(&q->channel));
+	if (q->settings.count == 0)
+		return value;
+	buf_append_str(&name, queue);
+	buf_append_str(&name, suffix);
+	option = settings_find(&q->settings, buf_str(&name));
 	if (option != NULL)
 		num_parse_lua(option_value(option), &value);
+	buf_done(&name);
 	return value;
 }
 
