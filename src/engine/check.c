@@ -54,10 +54,9 @@ static void check_list(struct check *c, const struct skiplist *list, const char 
 		expect(c, node->linked, what, name, "has a node that is in no list");
 		expect(c, skiplist_prev(node) == prev, what, name, "is not linked backwards");
 		expect(c, !isnan(node->score), what, name, "has a score that is no number");
-		if (prev != NULL &&
-		    (prev->score > node->score ||
-		     (prev->score == node->score &&
-		      str_compare(list->member(prev), list->member(node)) >= 0)))
+		if (prev != NULL && (prev->score > node->score ||
+				     (prev->score == node->score &&
+				      str_compare(list->member(prev), list->member(node)) >= 0)))
 			find(c, what, name, "is out of order");
 		prev = node;
 	}
@@ -81,9 +80,8 @@ static void check_state(struct check *c, const struct qless_job *job)
 
 	expect(c, (job->queue == NULL) == is_complete, "job", jid,
 	       "is complete and in a queue, or neither");
-	if (job->state == QLESS_FAILED &&
-	    (job->extra == NULL || job->extra->failure == NULL ||
-	     job->extra->failure->group->user == NULL)) {
+	if (job->state == QLESS_FAILED && (job->extra == NULL || job->extra->failure == NULL ||
+					   job->extra->failure->group->user == NULL)) {
 		find(c, "job", jid, "has failed without a failure");
 		return;
 	}
@@ -97,16 +95,17 @@ static void check_state(struct check *c, const struct qless_job *job)
 	expect(c, !is_over || job->expires == 0, "job", jid, "is over but has a lock");
 	expect(c, job->state == QLESS_RUNNING || !(job->flags & JOB_GRACE), "job", jid,
 	       "has a grace period without a lock");
-	expect(c, job->state != QLESS_STALLED || job->queue->name->len == 0 || isfinite(score) ||
-			  score > 0,
+	expect(c,
+	       job->state != QLESS_STALLED || job->queue->name->len == 0 || isfinite(score) ||
+		       score > 0,
 	       "job", jid, "timed out but is not first");
-	expect(c, isfinite(job->priority) && isfinite(job->retries) && isfinite(job->remaining) &&
-			  isfinite(job->time) && isfinite(job->expires),
+	expect(c,
+	       isfinite(job->priority) && isfinite(job->retries) && isfinite(job->remaining) &&
+		       isfinite(job->time) && isfinite(job->expires),
 	       "job", jid, "has a number that is not finite");
 	expect(c, !(job->flags & JOB_CHOSEN), "job", jid, "was left marked by a call");
-	expect(c,
-	       ((job->flags & JOB_TRACKED) != 0) == (tracked_find(c->q, jid) != NULL), "job", jid,
-	       "is tracked and does not know, or the other way round");
+	expect(c, ((job->flags & JOB_TRACKED) != 0) == (tracked_find(c->q, jid) != NULL), "job",
+	       jid, "is tracked and does not know, or the other way round");
 }
 
 static void check_history(struct check *c, const struct qless_job *job)
@@ -134,11 +133,13 @@ static void check_tags_of(struct check *c, const struct qless_job *job)
 
 		for (k = 0, copies = 0; k < list->count; k++)
 			copies += list->items[k] == tagging;
-		expect(c, tagging->job == job && tagging->node.aux == copies &&
-				  is_in(&tagging->tag->jobs, &tagging->node),
+		expect(c,
+		       tagging->job == job && tagging->node.aux == copies &&
+			       is_in(&tagging->tag->jobs, &tagging->node),
 		       "job", job_jid(job), "has a tag that does not know it");
 	}
-	expect(c, list == NULL || list->count > 0, "job", job_jid(job), "has an empty list of tags");
+	expect(c, list == NULL || list->count > 0, "job", job_jid(job),
+	       "has an empty list of tags");
 }
 
 static void check_edges(struct check *c, const struct qless_job *job, const struct skiplist *list,
@@ -149,7 +150,8 @@ static void check_edges(struct check *c, const struct qless_job *job, const stru
 	if (list == NULL)
 		return;
 	check_list(c, list, "list of dependencies of job", job_jid(job));
-	expect(c, skiplist_count(list) > 0, "job", job_jid(job), "has an empty list of dependencies");
+	expect(c, skiplist_count(list) > 0, "job", job_jid(job),
+	       "has an empty list of dependencies");
 	for (node = skiplist_first(list); node != NULL; node = skiplist_next(node)) {
 		const struct edge *edge = container_of(node, const struct edge, node);
 		const struct qless_job *other = edge->job;
@@ -159,8 +161,9 @@ static void check_edges(struct check *c, const struct qless_job *job, const stru
 			continue;
 		}
 		list = are_dependencies ? other->extra->dependents : other->extra->dependencies;
-		expect(c, edge->twin->twin == edge && edge->twin->job == job && list != NULL &&
-				  is_in(list, &edge->twin->node),
+		expect(c,
+		       edge->twin->twin == edge && edge->twin->job == job && list != NULL &&
+			       is_in(list, &edge->twin->node),
 		       "job", job_jid(job), "is bound to one that does not know it");
 		expect(c, other->state != QLESS_COMPLETE, "job", job_jid(job),
 		       "is bound to one that is complete");
@@ -191,7 +194,7 @@ static void check_jobs(struct check *c)
 	struct hash_iter it;
 	struct hash_node *node;
 
-	HASH_FOREACH (node, &it, &c->q->jobs)
+	HASH_FOREACH(node, &it, &c->q->jobs)
 		check_job(c, container_of(node, struct qless_job, hash));
 	check_list(c, &c->q->completed, "list of", STR("completed jobs"));
 	c->listed += skiplist_count(&c->q->completed);
@@ -207,7 +210,7 @@ static uint64_t count_failed_in(const struct qless *q, const struct queue *queue
 	struct hash_node *node;
 	uint64_t count = 0;
 
-	HASH_FOREACH (node, &it, &q->jobs) {
+	HASH_FOREACH(node, &it, &q->jobs) {
 		const struct qless_job *job = container_of(node, struct qless_job, hash);
 
 		count += job->state == QLESS_FAILED && job->queue == queue;
@@ -251,8 +254,9 @@ static void check_queue(struct check *c, const struct queue *queue)
 	       "has another number of jobs");
 	expect(c, !queue->node.linked || is_in(&c->q->queues, &queue->node), "queue", name,
 	       "is not in the list of queues");
-	expect(c, queue->job_count > 0 || skiplist_count(&queue->recurring) > 0 || queue->paused ||
-			  queue->node.linked || queue->day_count > 0,
+	expect(c,
+	       queue->job_count > 0 || skiplist_count(&queue->recurring) > 0 || queue->paused ||
+		       queue->node.linked || queue->day_count > 0,
 	       "queue", name, "should be gone");
 	expect(c,
 	       same_option(queue->heartbeat,
@@ -306,21 +310,21 @@ static void check_tag(struct check *c, const struct tag *tag)
 }
 
 /* Every object of a table, and that it goes by its name. */
-#define CHECK_EACH(c, table, type, check_one)                                             \
-	do {                                                                              \
-		struct hash_iter it_;                                                     \
-		struct hash_node *node_;                                                  \
-                                                                                          \
-		HASH_FOREACH (node_, &it_, &(table)->hash) {                              \
-			const struct intern *name_ = intern_from_node(node_);             \
-			const type *object_ = name_->user;                                \
-                                                                                          \
-			if (object_ == NULL)                                              \
-				continue;                                                 \
-			expect((c), object_->name == name_, "name", intern_str(name_),    \
-			       "leads to an object of another name");                     \
-			check_one((c), object_);                                          \
-		}                                                                         \
+#define CHECK_EACH(c, table, type, check_one)                                          \
+	do {                                                                           \
+		struct hash_iter it_;                                                  \
+		struct hash_node *node_;                                               \
+                                                                                       \
+		HASH_FOREACH(node_, &it_, &(table)->hash) {                            \
+			const struct intern *name_ = intern_from_node(node_);          \
+			const type *object_ = name_->user;                             \
+                                                                                       \
+			if (object_ == NULL)                                           \
+				continue;                                              \
+			expect((c), object_->name == name_, "name", intern_str(name_), \
+			       "leads to an object of another name");                  \
+			check_one((c), object_);                                       \
+		}                                                                      \
 	} while (0)
 
 static void check_recurs(struct check *c)
@@ -328,7 +332,7 @@ static void check_recurs(struct check *c)
 	struct hash_iter it;
 	struct hash_node *node;
 
-	HASH_FOREACH (node, &it, &c->q->recurs) {
+	HASH_FOREACH(node, &it, &c->q->recurs) {
 		const struct qless_recur *recur = container_of(node, struct qless_recur, hash);
 
 		expect(c, is_in(&recur->queue->recurring, &recur->node), "recurring job",
@@ -346,11 +350,11 @@ static void check_tracked(struct check *c)
 	check_list(c, &c->q->tracks, "list of", STR("tracked jobs"));
 	expect(c, hash_count(&c->q->tracked) == skiplist_count(&c->q->tracks), "list of",
 	       STR("tracked jobs"), "has some that are not found");
-	HASH_FOREACH (node, &it, &c->q->tracked) {
+	HASH_FOREACH(node, &it, &c->q->tracked) {
 		const struct tracked *tracked = container_of(node, struct tracked, hash);
 
-		expect(c, is_in(&c->q->tracks, &tracked->node), "tracked job",
-		       tracked_jid(tracked), "is not in the list");
+		expect(c, is_in(&c->q->tracks, &tracked->node), "tracked job", tracked_jid(tracked),
+		       "is not in the list");
 	}
 }
 

@@ -3,8 +3,8 @@
  * the same state if and only if their dumps are the same bytes.
  *
  * A line for each thing, beginning with what it is; strings are quoted as in JSON, numbers have 17
- * digits. What only the engine's memory knows (heights of nodes, order of hash tables, the number of
- * changes) is not in it.
+ * digits. What only the engine's memory knows (heights of nodes, order of hash tables, the number
+ * of changes) is not in it.
  */
 #include "engine/engine_int.h"
 
@@ -101,7 +101,7 @@ static void take_objects(struct dump *d, const struct intern_table *table)
 	struct hash_node *node;
 
 	str_vec_clear(&d->names);
-	HASH_FOREACH (node, &it, &table->hash) {
+	HASH_FOREACH(node, &it, &table->hash) {
 		if (intern_from_node(node)->user != NULL)
 			str_vec_push(&d->names, intern_str(intern_from_node(node)));
 	}
@@ -114,7 +114,7 @@ static void take_keys(struct dump *d, const struct hash *table)
 	struct hash_node *node;
 
 	str_vec_clear(&d->names);
-	HASH_FOREACH (node, &it, table)
+	HASH_FOREACH(node, &it, table)
 		str_vec_push(&d->names, table->key(node));
 	sort_names(d);
 }
