@@ -4,7 +4,8 @@
  * A subset of Redis's access lists: a user is on or off, has passwords of which only the SHA-256 is
  * kept, and may run some commands. Rules are applied from left to right, each to what the ones
  * before it left. There are no patterns for keys and channels: `~*`, `&*` and their names are
- * accepted and say what is the case anyway; other patterns are refused.
+ * accepted and say what is the case anyway; other patterns are refused. `resetkeys` and
+ * `resetchannels`, with which most lists made for Redis begin, are accepted and change nothing.
  */
 #ifndef COMMAND_ACL_H
 #define COMMAND_ACL_H
@@ -27,12 +28,17 @@ struct user;
 struct acl *acl_new(const struct command_table *table);
 void acl_free(struct acl *acl);
 
-/* Create or change a user. All rules are applied or, if one is wrong, none: then false, and `error`
- * says which and why. */
+/*
+ * Create or change a user. All rules are applied or, if one is wrong, none: then false, and `error`
+ * says which and why, as a sentence without a code word. The text of a password is not in it.
+ *
+ * A new user is off, has no password and may run nothing. Pointers to a user stay good until it is
+ * deleted.
+ */
 bool acl_set_user(struct acl *acl, struct qless_str name, const struct qless_str *rules, int count,
 		  struct buf *error);
-/* False if there is no such user. `default` cannot be deleted. Sessions of the user must be ended
- * by the caller first. */
+/* False if there is no such user, or it is `default`, which cannot be deleted. Sessions of the user
+ * must be ended by the caller first. */
 bool acl_delete_user(struct acl *acl, struct qless_str name);
 const struct user *acl_find(const struct acl *acl, struct qless_str name);
 const struct user *acl_default_user(const struct acl *acl);
@@ -47,18 +53,26 @@ void acl_set_default_password(struct acl *acl, struct qless_str password);
  * NULL. Takes the same time whatever the password, and whether or not the user exists. */
 const struct user *acl_authenticate(const struct acl *acl, struct qless_str name,
 				    struct qless_str password);
-/* True if a connection is taken for this user without AUTH. */
+/* True if a connection is taken for this user without AUTH: it is on and needs no password. */
 bool acl_user_needs_no_password(const struct user *user);
 
 bool acl_user_is_enabled(const struct user *user);
 struct qless_str acl_user_name(const struct user *user);
+/* Commands that run before a connection has authenticated are allowed to everyone. */
 bool acl_may_run(const struct user *user, const struct command_table *table,
 		 const struct command *cmd);
 
-/* The rules that make this user, as ACL LIST shows them and acl_set_user() takes them, without
- * "user" and the name. */
+/* Whether or not the user is on. */
+bool acl_user_has_nopass(const struct user *user);
+int acl_user_password_count(const struct user *user);
+
+/* The rules that make this user of a new one, or of any other behind `reset`, as ACL LIST shows
+ * them and acl_set_user() takes them, without "user" and the name. Always the same text for the
+ * same user. */
 void acl_describe(const struct user *user, struct buf *out);
 /* The part of acl_describe() that is about commands. */
 void acl_describe_commands(const struct user *user, struct buf *out);
+/* The SHA-256 of one of the passwords, in hexadecimal. */
+void acl_describe_password(const struct user *user, int index, struct buf *out);
 
 #endif

@@ -21,9 +21,11 @@
 
 struct acl;
 struct call;
+struct databases;
 struct command_table;
 struct resp_writer;
 struct session;
+struct user;
 
 typedef void command_handler(struct call *call);
 
@@ -43,7 +45,7 @@ enum command_flag {
 	CMD_NO_MONITOR = 1 << 11, /* not shown to MONITOR */
 	CMD_SECRET = 1 << 12,	  /* its arguments are not written to the slow log */
 	CMD_BLOCKING = 1 << 13,	  /* may wait */
-	CMD_CONTAINER = 1 << 14,  /* has subcommands; not callable by itself */
+	CMD_CONTAINER = 1 << 14,  /* has subcommands; callable by itself if it has a handler */
 	CMD_NO_PAUSE = 1 << 15,	  /* runs during CLIENT PAUSE ALL */
 };
 
@@ -77,10 +79,20 @@ enum command_category {
 };
 
 #define COMMAND_ANY_ARGS (-1)
+/* Ids of jobs made here: so many hexadecimal digits. */
+#define COMMAND_JID_BYTES 32
+
+/* No more than this of anything a client sent is repeated in an error. */
+#define COMMAND_QUOTED_MAX 128
+
+static inline struct qless_str command_quote(struct qless_str sent)
+{
+	return str_make(sent.ptr, sent.len < COMMAND_QUOTED_MAX ? sent.len : COMMAND_QUOTED_MAX);
+}
 
 struct command {
 	const char *name;	  /* lower case; a subcommand is "parent|name" */
-	command_handler *handler; /* NULL for a container */
+	command_handler *handler; /* NULL for a container that needs a subcommand */
 	int min_args;		  /* arguments behind the name, and behind that of the subcommand */
 	int max_args;		  /* or COMMAND_ANY_ARGS */
 	unsigned flags;		  /* enum command_flag */
@@ -96,6 +108,16 @@ struct command {
 struct command_env {
 	const struct command_table *table;
 	struct acl *acl;
+	/* Called before a user is deleted: no session may refer to the user any more when this
+	 * returns, and those that did are to be ended. May be NULL. */
+	void (*user_gone)(void *arg, const struct user *user);
+	void *user_gone_arg;
+	struct databases *databases;
+	/* The time of a native command, in seconds: later than that of any before. */
+	double (*now)(void *arg);
+	/* An id for a new job that nobody can guess and no job has had. */
+	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
+	void *arg; /* of the two */
 };
 
 /* One command while it runs. */
@@ -116,6 +138,7 @@ struct session {
 	const struct user *user; /* NULL until it has authenticated */
 	unsigned db;
 	int proto;	       /* 2 or 3 */
+	bool subscribed;       /* to any channel or pattern */
 	struct qless_str peer; /* its address, for messages */
 };
 

@@ -26,22 +26,40 @@ int command_table_index(const struct command_table *t, const struct command *cmd
 /* Find a command by name, "parent|sub" included; upper and lower case are the same. NULL if there
  * is none. */
 const struct command *command_table_find(const struct command_table *t, struct qless_str name);
+/* The container of a subcommand; NULL for a command that is none. */
+const struct command *command_table_parent(const struct command_table *t,
+					   const struct command *cmd);
 /* The subcommands of a container are consecutive rows: from *ret_first, as many as returned. */
 int command_table_subcommands(const struct command_table *t, const struct command *container,
 			      int *ret_first);
 
 /*
+ * Find the row that a request names, its subcommand included. A container with nothing behind it is
+ * itself what is named. NULL if there is no such command; *ret_name_args, which says how many of
+ * argv are the name, then is 1 if the command is unknown and 2 if it is the subcommand.
+ */
+const struct command *command_table_lookup(const struct command_table *t,
+					   const struct qless_str *argv, int argc,
+					   int *ret_name_args);
+
+/*
  * Find the row that a request names, its subcommand included, and check the number of arguments.
  * Returns NULL and puts the text of the error (with its code word, without the leading dash) into
  * `error` if there is no such command, no such subcommand, or the arity is wrong. *ret_name_args
- * says how many of argv are the name: 1, or 2 with a subcommand.
+ * says how many of argv are the name: 1, or 2 with a subcommand. What is quoted of the request in
+ * an error is limited to some hundred bytes.
  */
 const struct command *command_table_resolve(const struct command_table *t,
 					    const struct qless_str *argv, int argc,
 					    int *ret_name_args, struct buf *error);
 
+/* True if that many arguments, the name not counted, are neither too few nor too many. */
+bool command_takes(const struct command *cmd, int nargs);
+
 /* Categories of a command, those that follow from its flags included. */
 unsigned command_categories(const struct command *cmd);
 const char *command_category_name(int bit);
+/* The bit of a category from its name without the @, in any case; -1 if there is none. */
+int command_category_find(struct qless_str name);
 
 #endif

@@ -25,9 +25,9 @@
 #include "util/str.h"
 
 #define CONFIG_FILE_MAX_BYTES	 ((size_t)4 * 1024 * 1024)
-#define CONFIG_LINE_MAX_BYTES	 ((size_t)64 * 1024)
+#define CONFIG_VALUE_MAX_BYTES	 ((size_t)32 * 1024) /* of one directive, all words together */
+#define CONFIG_VALUE_MAX_WORDS	 1024
 #define CONFIG_INCLUDE_MAX_DEPTH 8
-#define CONFIG_LIST_MAX_WORDS	 1024
 
 /* enable-debug-command. */
 enum config_access {
@@ -169,12 +169,15 @@ int config_parse_file(struct config *cfg, const char *path, struct buf *ret_erro
 int config_parse_text(struct config *cfg, const char *path, struct qless_str text,
 		      struct buf *ret_error);
 
-/* The rules between directives, such as that there is something to listen on. Call it when file and
- * arguments are read; config_set_many() does. */
+/* The rules between directives, such as that there is something to listen on. To be called when
+ * file and arguments are read; config_set_many() does it by itself. */
 int config_check(const struct config *cfg, struct buf *ret_error);
 
 /* The value as CONFIG GET shows it. */
 void config_format(const struct config *cfg, enum config_opt opt, struct buf *out);
+
+/* The line or lines of a file that give the value, each with a newline. */
+void config_format_lines(const struct config *cfg, enum config_opt opt, struct buf *out);
 
 /* Call `visit` in the table's order, once for each directive that matches one of the globs. Case is
  * ignored. The value is good during the call. */

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "util/mem.h"
+#include "util/num.h"
 
 /* What resp_request_trim() leaves: more than any ordinary request has. */
 #define KEEP_ARGS 256
@@ -181,7 +182,7 @@ static const char *find_line_end(struct resp_parser *p, char end, size_t max, co
 }
 
 /* The usual header: a type, a number without sign, CR LF, all of it there. Returns how long it is,
- * or 0 if it is anything else, which is for read_header() to look into. */
+ * or 0 if it is anything else, which is for read_any_header() to look into. */
 static inline size_t read_short_header(const char *at, const char *end, uint32_t *ret_value)
 {
 	const char *digit = at + 1;
@@ -203,37 +204,12 @@ static inline size_t read_short_header(const char *at, const char *end, uint32_t
 	return (size_t)(digit - at) + LINE_END_LEN;
 }
 
-/* One way to write each number: no plus, no leading zeros, no -0. */
-static bool parse_integer(const char *at, const char *end, int64_t *ret_value)
-{
-	bool negative = at < end && *at == '-';
-	int64_t value = 0;
-
-	if (negative)
-		at++;
-	if (at == end || (*at == '0' && (negative || end - at > 1)))
-		return false;
-	for (; at < end; at++) {
-		if (*at < '0' || *at > '9')
-			return false;
-		if (__builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_sub_overflow(value, *at - '0', &value))
-			return false;
-	}
-	/* Summed up below zero, where there is room for one more. */
-	if (!negative && __builtin_sub_overflow(0, value, &value))
-		return false;
-	*ret_value = value;
-	return true;
-}
-
-/* The header at p->pos, in whatever form and however much of it is there. With RESP_REQUEST the
- * parser stands behind it. */
-static enum resp_status read_header(struct resp_parser *p, const struct resp_limits *limits,
-				    const char *base, size_t len, int64_t *ret_value)
+/* A header that is long, wrong or incomplete. */
+static enum resp_status read_any_header(struct resp_parser *p, const struct resp_limits *limits,
+					const char *base, size_t len, int64_t *ret_value)
 {
 	bool counting = p->state == IN_COUNT;
-	const char *start = base + p->pos;
+	const char *number = base + p->pos + 1;
 	const char *cr = find_line_end(p, '\r', limits->max_inline, base, len);
 
 	if (cr == NULL) {
@@ -243,9 +219,24 @@ static enum resp_status read_header(struct resp_parser *p, const struct resp_lim
 	}
 	if (base + len - cr < LINE_END_LEN)
 		return RESP_NEED_MORE;
-	if (cr[1] != '\n' || !parse_integer(start + 1, cr, ret_value))
+	if (cr[1] != '\n' || !num_parse_i64(str_make(number, (size_t)(cr - number)), ret_value))
 		return fail(p, counting ? BAD_COUNT : BAD_LENGTH);
 	p->pos = (size_t)(cr - base) + LINE_END_LEN;
+	return RESP_REQUEST;
+}
+
+/* The header at p->pos, in whatever form and however much of it is there. With RESP_REQUEST the
+ * parser stands behind it. */
+static inline enum resp_status read_header(struct resp_parser *p, const struct resp_limits *limits,
+					   const char *base, size_t len, int64_t *ret_value)
+{
+	uint32_t value;
+	size_t line_len = read_short_header(base + p->pos, base + len, &value);
+
+	if (line_len == 0 || line_len - LINE_END_LEN > limits->max_inline)
+		return read_any_header(p, limits, base, len, ret_value);
+	*ret_value = value;
+	p->pos += line_len;
 	return RESP_REQUEST;
 }
 
@@ -254,20 +245,12 @@ static enum resp_status read_header(struct resp_parser *p, const struct resp_lim
 static enum resp_status read_count(struct resp_parser *p, const struct resp_limits *limits,
 				   const char *base, size_t len)
 {
-	uint32_t short_value;
 	int64_t value;
-	size_t header_len = read_short_header(base, base + len, &short_value);
+	enum resp_status status = read_header(p, limits, base, len, &value);
 
 	assert(limits->max_args <= UINT32_MAX);
-	if (header_len != 0) {
-		value = short_value;
-		p->pos = header_len;
-	} else {
-		enum resp_status status = read_header(p, limits, base, len, &value);
-
-		if (status != RESP_REQUEST)
-			return status;
-	}
+	if (status != RESP_REQUEST)
+		return status;
 	if (value > (int64_t)limits->max_args)
 		return fail(p, BAD_COUNT);
 	if (limits->unauthenticated && value > (int64_t)RESP_UNAUTH_MAX_ARGS)
@@ -280,9 +263,9 @@ static enum resp_status read_count(struct resp_parser *p, const struct resp_limi
 static enum resp_status read_length(struct resp_parser *p, const struct resp_limits *limits,
 				    const char *base, size_t len)
 {
-	uint32_t short_value;
+	enum resp_status status;
 	int64_t value;
-	size_t header_len, room;
+	size_t room;
 
 	if (p->pos == len)
 		return RESP_NEED_MORE;
@@ -290,16 +273,9 @@ static enum resp_status read_length(struct resp_parser *p, const struct resp_lim
 		p->unexpected = (uint8_t)base[p->pos];
 		return fail(p, BAD_TYPE);
 	}
-	header_len = read_short_header(base + p->pos, base + len, &short_value);
-	if (header_len != 0) {
-		value = short_value;
-		p->pos += header_len;
-	} else {
-		enum resp_status status = read_header(p, limits, base, len, &value);
-
-		if (status != RESP_REQUEST)
-			return status;
-	}
+	status = read_header(p, limits, base, len, &value);
+	if (status != RESP_REQUEST)
+		return status;
 	if (value < 0 || (uint64_t)value > limits->max_bulk)
 		return fail(p, BAD_LENGTH);
 	if (limits->unauthenticated && (uint64_t)value > RESP_UNAUTH_MAX_BULK)
@@ -507,6 +483,7 @@ enum resp_status resp_parse(struct resp_parser *p, const struct resp_limits *lim
 {
 	enum resp_status status = RESP_REQUEST;
 
+	assert(p->pos <= len || p->state == IN_ERROR); /* bytes do not go away again */
 	ret_request->argc = 0;
 	if (p->state == AT_START) {
 		if (len == 0)

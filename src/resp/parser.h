@@ -17,9 +17,11 @@
  * request before all of it is there: a header that announces a million arguments costs the sender
  * more than it costs us.
  *
- * Wording of errors and limits are those of Redis 7, with these differences, all to the strict
- * side: a bulk string must be followed by CR LF, a CR in a header line by LF, and whether a line is
- * too long depends on the line alone, never on how it was cut up on its way.
+ * Wording of errors and limits are those of Redis 7, with these differences. A bulk string must be
+ * followed by CR LF, a CR in a header line by LF. The size of a whole request is limited as well.
+ * Whether a line is too long depends on the line alone, never on how it was cut up on its way. A
+ * NUL in an inline command is a byte like any other. An error shows a byte that cannot be printed
+ * as \xHH.
  *
  * Pure: no I/O, no clock, no globals.
  */

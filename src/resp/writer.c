@@ -10,11 +10,10 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Room for any number as text. */
-#define NUMBER_MAX 32
+#include "util/num.h"
 
 /* A type, a number, CR LF. */
-#define HEADER_MAX (1 + NUMBER_MAX + 2)
+#define HEADER_MAX (1 + NUM_MAX + 2)
 
 /* Strings up to this length are written in one piece with their header. Larger ones would leave too
  * much of a chunk unused when they do not fit in what is left of it. */
@@ -28,23 +27,6 @@ void resp_writer_init(struct resp_writer *w, struct chain *out, int proto)
 {
 	assert(proto >= RESP_PROTO_MIN && proto <= RESP_PROTO_MAX);
 	*w = (struct resp_writer){ .out = out, .proto = proto };
-}
-
-static size_t format_integer(char *out, int64_t value)
-{
-	char digits[20];
-	char *at = digits + sizeof digits;
-	uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-	size_t len = 0;
-
-	do {
-		*--at = (char)('0' + rest % 10);
-		rest /= 10;
-	} while (rest != 0);
-	if (value < 0)
-		out[len++] = '-';
-	memcpy(out + len, at, (size_t)(digits + sizeof digits - at));
-	return len + (size_t)(digits + sizeof digits - at);
 }
 
 /* ---- pieces: each writes at `to` and returns where the next one goes ---- */
@@ -69,7 +51,7 @@ static inline char *put_number_line(char *to, char type, int64_t value)
 	if (value >= 0 && value <= 9)
 		*to++ = (char)('0' + value);
 	else
-		to += format_integer(to, value);
+		to += num_format_i64(to, value);
 	return put_line_end(to);
 }
 
@@ -142,9 +124,23 @@ void resp_write_status(struct resp_writer *w, struct qless_str text)
 	write_text_line(w, '+', NULL, text);
 }
 
+/* The first word of an error: what clients branch on and statistics are kept by. */
+static void note_error(struct resp_writer *w, struct qless_str line)
+{
+	const char *blank = line.len != 0 ? memchr(line.ptr, ' ', line.len) : NULL;
+	size_t len = blank != NULL ? (size_t)(blank - line.ptr) : line.len;
+
+	if (len > RESP_ERROR_CODE_MAX)
+		len = RESP_ERROR_CODE_MAX;
+	memset(w->last_error, 0, sizeof w->last_error);
+	if (len != 0)
+		memcpy(w->last_error, line.ptr, len);
+	w->errors++;
+}
+
 void resp_write_error(struct resp_writer *w, const char *code, struct qless_str text)
 {
-	w->errors++;
+	note_error(w, str_from(code));
 	write_text_line(w, '-', code, text);
 }
 
@@ -161,7 +157,7 @@ void resp_write_errorf(struct resp_writer *w, const char *code, const char *form
 
 void resp_write_error_line(struct resp_writer *w, struct qless_str line)
 {
-	w->errors++;
+	note_error(w, line);
 	write_text_line(w, '-', NULL, line);
 }
 
@@ -199,13 +195,11 @@ static void write_typed_text(struct resp_writer *w, char type, struct qless_str 
 
 void resp_write_double(struct resp_writer *w, double value)
 {
-	char text[NUMBER_MAX];
+	char text[NUM_MAX];
 	size_t len;
 
-	if (isnan(value))
-		len = (size_t)snprintf(text, sizeof text, "nan");
-	else
-		len = (size_t)snprintf(text, sizeof text, "%.17g", value);
+	/* The C library also knows a negative NaN. */
+	len = num_format_g17(text, isnan(value) ? (double)NAN : value);
 	write_typed_text(w, ',', str_make(text, len));
 }
 
@@ -236,9 +230,9 @@ void resp_write_bulk(struct resp_writer *w, struct qless_str s)
 
 void resp_write_bulk_integer(struct resp_writer *w, int64_t value)
 {
-	char text[NUMBER_MAX];
+	char text[NUM_MAX];
 
-	resp_write_bulk(w, str_make(text, format_integer(text, value)));
+	resp_write_bulk(w, str_make(text, num_format_i64(text, value)));
 }
 
 void resp_write_bulkf(struct resp_writer *w, const char *format, ...)

@@ -35,12 +35,16 @@
 #define RESP_PROTO_MIN 2
 #define RESP_PROTO_MAX 3
 
+/* Of the code word of an error no more than this is remembered. */
+#define RESP_ERROR_CODE_MAX 31
+
 struct resp_writer {
 	struct chain *out; /* borrowed */
 	int proto;	   /* 2 or 3; may change between two replies (HELLO) */
 	bool muted;	   /* nothing is written, though errors still count (CLIENT REPLY OFF) */
 	uint64_t errors;   /* error replies so far: whoever wants to know if a command failed
 			    * compares before and after */
+	char last_error[RESP_ERROR_CODE_MAX + 1]; /* the code word of the last of them */
 };
 
 void resp_writer_init(struct resp_writer *w, struct chain *out, int proto);

@@ -60,17 +60,15 @@ void steady_clock_init(struct steady_clock *clock, const struct clock_source *so
 int64_t steady_clock_read_us(struct steady_clock *clock)
 {
 	int64_t wall_us = clock->source.wall_us(clock->source.arg);
-	int64_t passed_us, slow_us;
-
-	if (wall_us > clock->last_us) {
-		set_anchor(clock, wall_us);
-		return wall_us;
-	}
 	/* Reckoned from the anchor and not from the last reading, where the part to lose would be
 	 * rounded to nothing when readings are close together. */
-	passed_us = clock->source.mono_us(clock->source.arg) - clock->anchor_mono_us;
-	slow_us = clock->anchor_us + passed_us - passed_us / STEADY_CLOCK_SLOWDOWN;
-	clock->last_us = slow_us > clock->last_us ? slow_us : clock->last_us + 1;
+	int64_t passed_us = clock->source.mono_us(clock->source.arg) - clock->anchor_mono_us;
+	int64_t slow_us = clock->anchor_us + passed_us - passed_us / STEADY_CLOCK_SLOWDOWN;
+
+	if (wall_us >= slow_us && wall_us > clock->last_us)
+		set_anchor(clock, wall_us);
+	else
+		clock->last_us = slow_us > clock->last_us ? slow_us : clock->last_us + 1;
 	return clock->last_us;
 }
 

@@ -401,14 +401,10 @@ bool num_parse_bytes(struct qless_str text, uint64_t *ret_value)
 		struct qless_str name;
 		uint64_t bytes;
 	} units[] = {
-		{ STR_INIT(""), 1 },
-		{ STR_INIT("b"), 1 },
-		{ STR_INIT("k"), 1000 },
-		{ STR_INIT("kb"), 1024 },
-		{ STR_INIT("m"), 1000 * 1000 },
-		{ STR_INIT("mb"), 1024 * 1024 },
-		{ STR_INIT("g"), 1000 * 1000 * 1000 },
-		{ STR_INIT("gb"), 1024 * 1024 * 1024 },
+		{ STR_INIT(""), 1 },	       { STR_INIT("b"), 1 },
+		{ STR_INIT("k"), 1000 },       { STR_INIT("kb"), 1024 },
+		{ STR_INIT("m"), 1000000 },    { STR_INIT("mb"), 1 << 20 },
+		{ STR_INIT("g"), 1000000000 }, { STR_INIT("gb"), 1 << 30 },
 	};
 	struct qless_str unit;
 	uint64_t value;

@@ -266,7 +266,7 @@ static bool model_lua(const char *text, double *ret_value, bool *ret_range)
 
 static bool same_double(double a, double b)
 {
-	return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0;
+	return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b));
 }
 
 static void check_parsers(const char *text, size_t len)

@@ -1,7 +1,7 @@
 /*
  * What a job costs: memory while it waits, time for each step of its life, in-process.
  *
- *	bench-engine [jobs [data bytes]]
+ *	bench_engine [jobs [data bytes]]
  *
  * Jobs have ids of 32 characters, no tags, and one entry in their history.
  */

@@ -1,0 +1,54 @@
+"""usage: count-cases.py TESTLOG STATUS
+
+Print what failed in a testlog.json of meson, and as the last line `N passed, N failed`. The exit
+code is 0 if something passed, nothing failed, and meson's STATUS is 0.
+
+A test that ends its output with Unity's line "N Tests N Failures N Ignored" counts as its cases,
+any other as one. Nothing is skipped silently: an ignored case and a skipped test have failed, and
+a test that meson finds fault with (crash, time-out, leak) is at least one failure, whatever it said.
+"""
+
+import json
+import re
+import sys
+
+UNITY_TOTAL = re.compile(r"^(\d+) Tests (\d+) Failures (\d+) Ignored", re.MULTILINE)
+UNITY_IGNORED = re.compile(r"^.*:IGNORE.*$", re.MULTILINE)
+
+
+def count(test):
+    totals = UNITY_TOTAL.findall(test.get("stdout", ""))
+    good = test["result"] in ("OK", "EXPECTEDFAIL")
+    if not totals:
+        return (1, 0) if good else (0, 1)
+    cases, failures, ignored = map(int, totals[-1])
+    failed = failures + ignored
+    return cases - failed, failed if good else max(failed, 1)
+
+
+def main(path, status):
+    try:
+        with open(path, encoding="utf-8") as log:
+            tests = [json.loads(line) for line in log]
+    except FileNotFoundError:
+        tests = []
+
+    passed = failed = 0
+    for test in tests:
+        test_passed, test_failed = count(test)
+        passed += test_passed
+        failed += test_failed
+        if test_failed:
+            print(f"{test['name']}: {test_failed} failed ({test['result']})")
+            for line in UNITY_IGNORED.findall(test.get("stdout", "")):
+                print(line)
+
+    if failed == 0 and (status != 0 or passed == 0):
+        print(f"No test ran to its end (meson test: {status}).")
+        failed = 1
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], int(sys.argv[2])))

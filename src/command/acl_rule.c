@@ -1,0 +1,402 @@
+/*
+ * What rules do to a user, and the user as rules.
+ */
+#include "command/acl_int.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include <openssl/sha.h>
+
+#include "command/table.h"
+#include "util/buf.h"
+#include "util/mem.h"
+
+#define WORD_BITS 64
+
+#define DIGEST_HEX ((size_t)2 * ACL_DIGEST_BYTES)
+
+static const char error_syntax[] = "Syntax error";
+static const char error_unknown[] = "Unknown command or category name in ACL";
+static const char error_hash[] = "The password hash must be exactly 64 characters and contain only "
+				 "lowercase hexadecimal characters";
+static const char error_no_such_password[] =
+	"The password you are trying to remove from the user does not exist";
+static const char error_password_length[] = "The password is empty or longer than 4096 bytes";
+static const char error_passwords[] = "The user has 64 passwords already";
+static const char error_pattern[] =
+	"Patterns of keys and channels other than '*' are not supported";
+static const char error_selector[] = "Selectors are not supported";
+
+static_assert(ACL_MAX_PASSWORD_BYTES == 4096, "named in error_password_length");
+static_assert(ACL_MAX_PASSWORDS == 64, "named in error_passwords");
+
+/* ---- users ---- */
+
+static size_t allowed_words(const struct command_table *table)
+{
+	return ((size_t)command_table_count(table) + WORD_BITS - 1) / WORD_BITS;
+}
+
+static void allow_row(struct user *u, int row, bool allow)
+{
+	uint64_t bit = UINT64_C(1) << (row % WORD_BITS);
+
+	/* Those that come before authentication are for everybody. */
+	if (allow || (command_table_row(u->table, row)->flags & CMD_NO_AUTH))
+		u->allowed[row / WORD_BITS] |= bit;
+	else
+		u->allowed[row / WORD_BITS] &= ~bit;
+}
+
+static void set_base(struct user *u, bool allow)
+{
+	u->base = allow;
+	u->choice_count = 0;
+	for (int row = 0; row < command_table_count(u->table); row++)
+		allow_row(u, row, allow);
+}
+
+struct user *acl_user_new(const struct command_table *table, struct qless_str name)
+{
+	struct user *u = mem_zalloc(sizeof(*u));
+
+	u->table = table;
+	u->name = mem_dup(name.ptr, name.len);
+	u->name_len = name.len;
+	u->allowed = mem_zalloc((allowed_words(table) + 1) * sizeof(*u->allowed));
+	set_base(u, false);
+	return u;
+}
+
+void acl_user_free(struct user *user)
+{
+	if (user == NULL)
+		return;
+	free(user->name);
+	free(user->passwords);
+	free(user->allowed);
+	free(user->choices);
+	free(user);
+}
+
+void acl_user_copy(struct user *to, const struct user *from)
+{
+	size_t passwords = (size_t)from->password_count;
+	size_t choices = (size_t)from->choice_count;
+
+	assert(to->table == from->table);
+	to->enabled = from->enabled;
+	to->no_password = from->no_password;
+	to->password_count = from->password_count;
+	to->passwords = mem_realloc_array(to->passwords, passwords + 1, sizeof(*to->passwords));
+	if (passwords != 0)
+		memcpy(to->passwords, from->passwords, passwords * sizeof(*to->passwords));
+	memcpy(to->allowed, from->allowed, allowed_words(to->table) * sizeof(*to->allowed));
+	to->base = from->base;
+	to->choice_count = from->choice_count;
+	to->choices = mem_realloc_array(to->choices, choices + 1, sizeof(*to->choices));
+	if (choices != 0)
+		memcpy(to->choices, from->choices, choices * sizeof(*to->choices));
+}
+
+bool acl_may_run(const struct user *user, const struct command_table *table,
+		 const struct command *cmd)
+{
+	unsigned row = (unsigned)command_table_index(table, cmd);
+
+	return (user->allowed[row / WORD_BITS] >> (row % WORD_BITS) & 1) != 0;
+}
+
+/* ---- commands ---- */
+
+/* True if what `later` says leaves nothing of what `earlier` said. */
+static bool choice_covers(const struct user *u, const struct acl_choice *later,
+			  const struct acl_choice *earlier)
+{
+	const struct command *parent;
+
+	if (later->category >= 0 || earlier->category >= 0)
+		return later->category == earlier->category;
+	if (later->row == earlier->row)
+		return true;
+	parent = command_table_parent(u->table, command_table_row(u->table, earlier->row));
+	return parent != NULL && command_table_index(u->table, parent) == later->row;
+}
+
+/*
+ * Keep a choice in the list, as the last. What it covers is dropped: every command has what the
+ * last rule about it said, so there is never more than one choice for a category or a command. And
+ * the list begins with one that differs from the base: what comes before that says nothing new.
+ */
+static void keep_choice(struct user *u, struct acl_choice choice)
+{
+	int kept = 0;
+
+	u->choices =
+		mem_realloc_array(u->choices, (size_t)u->choice_count + 1, sizeof(*u->choices));
+	u->choices[u->choice_count++] = choice;
+	for (int i = 0; i < u->choice_count; i++) {
+		bool last = i == u->choice_count - 1;
+
+		if (!last && choice_covers(u, &choice, &u->choices[i]))
+			continue;
+		if (kept == 0 && u->choices[i].allow == u->base)
+			continue;
+		u->choices[kept++] = u->choices[i];
+	}
+	u->choice_count = kept;
+}
+
+static const char *apply_category(struct user *u, struct qless_str name, bool allow)
+{
+	int bit;
+
+	if (str_equal_nocase(name, STR("all"))) {
+		set_base(u, allow);
+		return NULL;
+	}
+	bit = command_category_find(name);
+	if (bit < 0)
+		return error_unknown;
+	for (int row = 0; row < command_table_count(u->table); row++) {
+		if (command_categories(command_table_row(u->table, row)) & 1U << bit)
+			allow_row(u, row, allow);
+	}
+	keep_choice(u, (struct acl_choice){ .allow = allow, .category = bit });
+	return NULL;
+}
+
+/* A container stands for all of its subcommands. */
+static const char *apply_command(struct user *u, struct qless_str name, bool allow)
+{
+	const struct command *cmd = command_table_find(u->table, name);
+	int row, first, subcommands;
+
+	if (cmd == NULL)
+		return error_unknown;
+	row = command_table_index(u->table, cmd);
+	allow_row(u, row, allow);
+	subcommands = command_table_subcommands(u->table, cmd, &first);
+	for (int i = 0; i < subcommands; i++)
+		allow_row(u, first + i, allow);
+	keep_choice(u, (struct acl_choice){ .allow = allow, .category = -1, .row = row });
+	return NULL;
+}
+
+/* ---- passwords ---- */
+
+void acl_digest_password(struct qless_str password, struct acl_digest *ret_digest)
+{
+	SHA256((const unsigned char *)password.ptr, password.len, ret_digest->bytes);
+}
+
+static int hex_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool digest_parse(struct qless_str hex, struct acl_digest *ret_digest)
+{
+	if (hex.len != DIGEST_HEX)
+		return false;
+	for (size_t i = 0; i < ACL_DIGEST_BYTES; i++) {
+		int high = hex_value(hex.ptr[2 * i]);
+		int low = hex_value(hex.ptr[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		ret_digest->bytes[i] = (unsigned char)(high << 4 | low);
+	}
+	return true;
+}
+
+static int find_password(const struct user *u, const struct acl_digest *digest)
+{
+	for (int i = 0; i < u->password_count; i++) {
+		if (memcmp(&u->passwords[i], digest, sizeof(*digest)) == 0)
+			return i;
+	}
+	return -1;
+}
+
+static const char *add_password(struct user *u, const struct acl_digest *digest)
+{
+	if (find_password(u, digest) < 0) {
+		if (u->password_count == ACL_MAX_PASSWORDS)
+			return error_passwords;
+		u->passwords = mem_realloc_array(u->passwords, (size_t)u->password_count + 1,
+						 sizeof(*u->passwords));
+		u->passwords[u->password_count++] = *digest;
+	}
+	u->no_password = false;
+	return NULL;
+}
+
+static const char *remove_password(struct user *u, const struct acl_digest *digest)
+{
+	int at = find_password(u, digest);
+
+	if (at < 0)
+		return error_no_such_password;
+	u->password_count--;
+	memmove(&u->passwords[at], &u->passwords[at + 1],
+		(size_t)(u->password_count - at) * sizeof(*u->passwords));
+	return NULL;
+}
+
+/* >text and <text; #hash and !hash. */
+static const char *apply_password(struct user *u, char kind, struct qless_str text)
+{
+	bool add = kind == '>' || kind == '#';
+	struct acl_digest digest;
+
+	if (kind == '#' || kind == '!') {
+		if (!digest_parse(text, &digest))
+			return error_hash;
+	} else {
+		if (text.len == 0 || text.len > ACL_MAX_PASSWORD_BYTES)
+			return error_password_length;
+		acl_digest_password(text, &digest);
+	}
+	return add ? add_password(u, &digest) : remove_password(u, &digest);
+}
+
+/* ---- rules of one word ---- */
+
+static void rule_on(struct user *u)
+{
+	u->enabled = true;
+}
+
+static void rule_off(struct user *u)
+{
+	u->enabled = false;
+}
+
+static void rule_nopass(struct user *u)
+{
+	u->no_password = true;
+	u->password_count = 0;
+}
+
+static void rule_resetpass(struct user *u)
+{
+	u->no_password = false;
+	u->password_count = 0;
+}
+
+static void rule_allcommands(struct user *u)
+{
+	set_base(u, true);
+}
+
+static void rule_nocommands(struct user *u)
+{
+	set_base(u, false);
+}
+
+static void rule_reset(struct user *u)
+{
+	rule_off(u);
+	rule_resetpass(u);
+	rule_nocommands(u);
+}
+
+/* Lists of rules made for Redis have these; what they speak of does not exist here. */
+static void rule_nothing(struct user *u)
+{
+	(void)u;
+}
+
+static const struct {
+	const char *word;
+	void (*apply)(struct user *u);
+} word_rules[] = {
+	{ "on", rule_on },
+	{ "off", rule_off },
+	{ "nopass", rule_nopass },
+	{ "resetpass", rule_resetpass },
+	{ "allcommands", rule_allcommands },
+	{ "nocommands", rule_nocommands },
+	{ "reset", rule_reset },
+	{ "allkeys", rule_nothing },
+	{ "resetkeys", rule_nothing },
+	{ "~*", rule_nothing },
+	{ "allchannels", rule_nothing },
+	{ "resetchannels", rule_nothing },
+	{ "&*", rule_nothing },
+	{ "sanitize-payload", rule_nothing },
+	{ "skip-sanitize-payload", rule_nothing },
+};
+
+const char *acl_rule_apply(struct user *user, struct qless_str rule)
+{
+	struct qless_str rest;
+
+	for (size_t i = 0; i < sizeof(word_rules) / sizeof(word_rules[0]); i++) {
+		if (str_equal_nocase(rule, str_from(word_rules[i].word))) {
+			word_rules[i].apply(user);
+			return NULL;
+		}
+	}
+	if (rule.len == 0)
+		return error_syntax;
+	rest = str_make(rule.ptr + 1, rule.len - 1);
+	switch (rule.ptr[0]) {
+	case '+':
+	case '-':
+		if (str_starts_with(rest, STR("@")))
+			return apply_category(user, str_make(rest.ptr + 1, rest.len - 1),
+					      rule.ptr[0] == '+');
+		return apply_command(user, rest, rule.ptr[0] == '+');
+	case '>':
+	case '<':
+	case '#':
+	case '!':
+		return apply_password(user, rule.ptr[0], rest);
+	case '~':
+	case '%':
+	case '&':
+		return error_pattern;
+	case '(':
+		return error_selector;
+	default:
+		return error_syntax;
+	}
+}
+
+/* ---- the user as rules ---- */
+
+void acl_describe_commands(const struct user *user, struct buf *out)
+{
+	buf_printf(out, "%c@all", user->base ? '+' : '-');
+	for (int i = 0; i < user->choice_count; i++) {
+		const struct acl_choice *c = &user->choices[i];
+
+		buf_printf(out, " %c%s%s", c->allow ? '+' : '-', c->category >= 0 ? "@" : "",
+			   c->category >= 0 ? command_category_name(c->category)
+					    : command_table_row(user->table, c->row)->name);
+	}
+}
+
+void acl_describe_password(const struct user *user, int index, struct buf *out)
+{
+	for (size_t i = 0; i < ACL_DIGEST_BYTES; i++)
+		buf_printf(out, "%02x", user->passwords[index].bytes[i]);
+}
+
+void acl_describe(const struct user *user, struct buf *out)
+{
+	buf_printf(out, "%s", user->enabled ? "on" : "off");
+	if (user->no_password)
+		buf_printf(out, " nopass");
+	for (int i = 0; i < user->password_count; i++) {
+		buf_printf(out, " #");
+		acl_describe_password(user, i, out);
+	}
+	buf_printf(out, " ~* &* ");
+	acl_describe_commands(user, out);
+}

@@ -1,0 +1,219 @@
+/*
+ * COMMAND: the table as clients see it, in the shapes of Redis 7. Commands have no keys here: what
+ * they name belongs to queues and jobs, and there is no cluster to spread it over.
+ */
+#include "command/handlers.h"
+
+#include <stdio.h>
+
+#include "command/table.h"
+#include "resp/writer.h"
+
+/* The flags that Redis has a name for, in its order. */
+static const struct {
+	unsigned flag;
+	const char *name;
+} flag_names[] = {
+	{ CMD_WRITE, "write" },		{ CMD_READ, "readonly" },
+	{ CMD_ADMIN, "admin" },		{ CMD_PUBSUB, "pubsub" },
+	{ CMD_BLOCKING, "blocking" },	{ CMD_LOADING, "loading" },
+	{ CMD_STALE, "stale" },		{ CMD_NO_MONITOR, "skip_monitor" },
+	{ CMD_SECRET, "skip_slowlog" }, { CMD_FAST, "fast" },
+	{ CMD_NO_AUTH, "no_auth" },	{ CMD_NO_MULTI, "no_multi" },
+};
+
+#define FLAG_NAMES (sizeof(flag_names) / sizeof(flag_names[0]))
+
+/* Elements of one command in the reply to COMMAND and COMMAND INFO. */
+#define INFO_FIELDS 10
+
+static void write_flags(struct resp_writer *w, const struct command *cmd)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < FLAG_NAMES; i++)
+		count += (cmd->flags & flag_names[i].flag) != 0;
+	resp_write_set(w, count);
+	for (size_t i = 0; i < FLAG_NAMES; i++) {
+		if (cmd->flags & flag_names[i].flag)
+			resp_write_status(w, str_from(flag_names[i].name));
+	}
+}
+
+static void write_categories(struct resp_writer *w, const struct command *cmd)
+{
+	unsigned categories = command_categories(cmd);
+	char name[32];
+
+	resp_write_set(w, (size_t)__builtin_popcount(categories));
+	for (int bit = 0; bit < COMMAND_CATEGORY_COUNT; bit++) {
+		if ((categories & 1U << bit) == 0)
+			continue;
+		snprintf(name, sizeof(name), "@%s", command_category_name(bit));
+		resp_write_status(w, str_from(name));
+	}
+}
+
+/* The name counts, and so does that of the subcommand. Negative: or more. */
+static int arity(const struct command_table *t, const struct command *cmd)
+{
+	int names = command_table_parent(t, cmd) != NULL ? 2 : 1;
+
+	return cmd->min_args == cmd->max_args ? names + cmd->min_args : -(names + cmd->min_args);
+}
+
+static void write_info(struct resp_writer *w, const struct command_table *t,
+		       const struct command *cmd)
+{
+	int first, subcommands = command_table_subcommands(t, cmd, &first);
+
+	resp_write_array(w, INFO_FIELDS);
+	resp_write_bulk(w, str_from(cmd->name));
+	resp_write_integer(w, arity(t, cmd));
+	write_flags(w, cmd);
+	resp_write_integer(w, 0); /* the first key, */
+	resp_write_integer(w, 0); /* the last, */
+	resp_write_integer(w, 0); /* the step between them */
+	write_categories(w, cmd);
+	resp_write_set(w, 0); /* tips */
+	resp_write_set(w, 0); /* key specifications */
+	resp_write_header(w, subcommands > 0 ? RESP_ARRAY : RESP_SET, (size_t)subcommands);
+	/* Subcommands have none of their own, so this goes one level deep. */
+	for (int i = 0; i < subcommands; i++)
+		write_info(w, t, command_table_row(t, first + i));
+}
+
+static size_t count_top(const struct command_table *t)
+{
+	size_t count = 0;
+
+	for (int i = 0; i < command_table_count(t); i++)
+		count += command_table_parent(t, command_table_row(t, i)) == NULL;
+	return count;
+}
+
+void cmd_command(struct call *call)
+{
+	const struct command_table *t = call->env->table;
+
+	resp_write_array(call->reply, count_top(t));
+	for (int i = 0; i < command_table_count(t); i++) {
+		const struct command *cmd = command_table_row(t, i);
+
+		if (command_table_parent(t, cmd) == NULL)
+			write_info(call->reply, t, cmd);
+	}
+}
+
+void cmd_command_count(struct call *call)
+{
+	resp_write_integer(call->reply, (int64_t)count_top(call->env->table));
+}
+
+void cmd_command_info(struct call *call)
+{
+	const struct command_table *t = call->env->table;
+
+	if (call->nargs == 0) {
+		cmd_command(call);
+		return;
+	}
+	resp_write_array(call->reply, (size_t)call->nargs);
+	for (int i = 0; i < call->nargs; i++) {
+		const struct command *cmd = command_table_find(t, call->args[i]);
+
+		if (cmd != NULL)
+			write_info(call->reply, t, cmd);
+		else
+			resp_write_null(call->reply);
+	}
+}
+
+enum filter_type {
+	FILTER_NONE,
+	FILTER_MODULE,
+	FILTER_CATEGORY,
+	FILTER_PATTERN,
+};
+
+struct filter {
+	enum filter_type type;
+	struct qless_str value;
+};
+
+static bool filter_parse(const struct call *call, struct filter *ret_filter)
+{
+	static const struct {
+		const char *word;
+		enum filter_type type;
+	} types[] = {
+		{ "module", FILTER_MODULE },
+		{ "aclcat", FILTER_CATEGORY },
+		{ "pattern", FILTER_PATTERN },
+	};
+
+	*ret_filter = (struct filter){ .type = FILTER_NONE };
+	if (call->nargs == 0)
+		return true;
+	if (call->nargs != 3 || !str_equal_nocase(call->args[0], STR("filterby")))
+		return false;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (!str_equal_nocase(call->args[1], str_from(types[i].word)))
+			continue;
+		*ret_filter = (struct filter){ .type = types[i].type, .value = call->args[2] };
+		return true;
+	}
+	return false;
+}
+
+static bool filter_matches(const struct filter *f, const struct command *cmd)
+{
+	int bit;
+
+	switch (f->type) {
+	case FILTER_NONE:
+		return true;
+	case FILTER_MODULE: /* there are no modules */
+		return false;
+	case FILTER_CATEGORY:
+		bit = command_category_find(f->value);
+		return bit >= 0 && (command_categories(cmd) & 1U << bit) != 0;
+	case FILTER_PATTERN:
+		return str_glob_match(f->value, str_from(cmd->name), true);
+	}
+	return false;
+}
+
+void cmd_command_list(struct call *call)
+{
+	const struct command_table *t = call->env->table;
+	struct resp_deferred list;
+	struct filter filter;
+	size_t count = 0;
+
+	if (!filter_parse(call, &filter)) {
+		resp_write_error(call->reply, "ERR", STR("syntax error"));
+		return;
+	}
+	resp_deferred_begin(call->reply, &list);
+	for (int i = 0; i < command_table_count(t); i++) {
+		const struct command *cmd = command_table_row(t, i);
+
+		if (filter_matches(&filter, cmd)) {
+			resp_write_bulk(call->reply, str_from(cmd->name));
+			count++;
+		}
+	}
+	resp_deferred_end(call->reply, &list, RESP_ARRAY, count);
+}
+
+/* COMMAND GETKEYS and GETKEYSANDFLAGS. Clients ask these of commands they do not know. */
+void cmd_command_getkeys(struct call *call)
+{
+	int name_args;
+
+	if (command_table_lookup(call->env->table, call->args, call->nargs, &name_args) == NULL)
+		resp_write_error(call->reply, "ERR", STR("Invalid command specified"));
+	else
+		resp_write_error(call->reply, "ERR", STR("The command has no key arguments"));
+}

@@ -1,0 +1,196 @@
+/*
+ * COMMAND DOCS and the HELP of every container: what the rows say for people, and for the clients
+ * that show it to them.
+ */
+#include "command/handlers.h"
+
+#include <assert.h>
+
+#include "command/synopsis.h"
+#include "command/table.h"
+#include "resp/writer.h"
+#include "util/buf.h"
+
+/* Names of groups are made of those of their members, as far as they fit. */
+#define GROUP_NAME_MAX 64
+
+static const char *const type_names[] = {
+	[SYNOPSIS_STRING] = "string",	 [SYNOPSIS_INTEGER] = "integer",
+	[SYNOPSIS_DOUBLE] = "double",	 [SYNOPSIS_PATTERN] = "pattern",
+	[SYNOPSIS_TOKEN] = "pure-token", [SYNOPSIS_ONEOF] = "oneof",
+	[SYNOPSIS_BLOCK] = "block",
+};
+
+static void write_run(struct resp_writer *w, const struct synopsis *s, int first);
+
+static void append_lower(struct buf *out, struct qless_str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		buf_append_char(out, (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c));
+	}
+}
+
+static void append_name(struct buf *out, const struct synopsis *s, int arg)
+{
+	if (s->args[arg].child < 0) {
+		append_lower(out, s->args[arg].name);
+		return;
+	}
+	for (int child = s->args[arg].child; child >= 0; child = s->args[child].next) {
+		append_name(out, s, child);
+		if (s->args[child].next >= 0)
+			buf_append_char(out, '_');
+	}
+}
+
+static void write_pair(struct resp_writer *w, struct qless_str key, struct qless_str value)
+{
+	resp_write_bulk(w, key);
+	resp_write_bulk(w, value);
+}
+
+static void write_arg_flags(struct resp_writer *w, const struct synopsis_arg *arg)
+{
+	resp_write_bulk(w, STR("flags"));
+	resp_write_set(w, (size_t)arg->optional + arg->multiple + arg->multiple_token);
+	if (arg->optional)
+		resp_write_status(w, STR("optional"));
+	if (arg->multiple)
+		resp_write_status(w, STR("multiple"));
+	if (arg->multiple_token)
+		resp_write_status(w, STR("multiple_token"));
+}
+
+static void write_arg(struct resp_writer *w, const struct synopsis *s, int index)
+{
+	const struct synopsis_arg *arg = &s->args[index];
+	bool flagged = arg->optional || arg->multiple;
+	bool leaf = arg->child < 0;
+	struct buf name = BUF_INIT(GROUP_NAME_MAX);
+
+	append_name(&name, s, index);
+	resp_write_map(w, (size_t)3 + (arg->token.len != 0) + flagged);
+	write_pair(w, STR("name"), buf_str(&name));
+	write_pair(w, STR("type"), str_from(type_names[arg->type]));
+	if (leaf)
+		write_pair(w, STR("display_text"), buf_str(&name));
+	if (arg->token.len != 0)
+		write_pair(w, STR("token"), arg->token);
+	if (flagged)
+		write_arg_flags(w, arg);
+	if (!leaf) {
+		resp_write_bulk(w, STR("arguments"));
+		write_run(w, s, arg->child);
+	}
+	buf_done(&name);
+}
+
+static void write_run(struct resp_writer *w, const struct synopsis *s, int first)
+{
+	resp_write_array(w, (size_t)synopsis_run_length(s, first));
+	for (int arg = first; arg >= 0; arg = s->args[arg].next)
+		write_arg(w, s, arg);
+}
+
+static void write_docs(struct resp_writer *w, const struct command_table *t,
+		       const struct command *cmd)
+{
+	int first, subcommands = command_table_subcommands(t, cmd, &first);
+	struct synopsis synopsis;
+	bool parsed = synopsis_parse(cmd->arguments, &synopsis);
+
+	assert(parsed && "the synopsis of a row can be parsed");
+	resp_write_bulk(w, str_from(cmd->name));
+	resp_write_map(w, (size_t)4 + (synopsis.count > 0) + (subcommands > 0));
+	write_pair(w, STR("summary"), str_from(cmd->summary));
+	write_pair(w, STR("since"), str_from(cmd->since));
+	write_pair(w, STR("group"), str_from(cmd->group));
+	write_pair(w, STR("complexity"), str_from(cmd->complexity));
+	if (synopsis.count > 0) {
+		resp_write_bulk(w, STR("arguments"));
+		write_run(w, &synopsis, synopsis.first);
+	}
+	if (subcommands > 0) {
+		resp_write_bulk(w, STR("subcommands"));
+		resp_write_map(w, (size_t)subcommands);
+		for (int i = 0; i < subcommands; i++)
+			write_docs(w, t, command_table_row(t, first + i));
+	}
+}
+
+void cmd_command_docs(struct call *call)
+{
+	const struct command_table *t = call->env->table;
+	struct resp_deferred docs;
+	const struct command *cmd;
+	size_t count = 0;
+
+	resp_deferred_begin(call->reply, &docs);
+	for (int i = 0; call->nargs == 0 && i < command_table_count(t); i++) {
+		cmd = command_table_row(t, i);
+		if (command_table_parent(t, cmd) != NULL)
+			continue;
+		write_docs(call->reply, t, cmd);
+		count++;
+	}
+	for (int i = 0; i < call->nargs; i++) {
+		cmd = command_table_find(t, call->args[i]);
+		if (cmd == NULL)
+			continue;
+		write_docs(call->reply, t, cmd);
+		count++;
+	}
+	resp_deferred_end(call->reply, &docs, RESP_MAP, count);
+}
+
+static void append_upper(struct buf *out, const char *text)
+{
+	for (; *text != '\0'; text++) {
+		char c = *text;
+
+		buf_append_char(out, (char)(c >= 'a' && c <= 'z' ? c - ('a' - 'A') : c));
+	}
+}
+
+/* One line; the buffer is used again for the next. */
+static void write_line(struct resp_writer *w, struct buf *line)
+{
+	resp_write_status(w, buf_str(line));
+	buf_clear(line);
+}
+
+void command_help(struct call *call)
+{
+	const struct command_table *t = call->env->table;
+	const struct command *container = command_table_parent(t, call->cmd);
+	int first, subcommands = command_table_subcommands(t, container, &first);
+	bool alone = container->handler != NULL;
+	struct buf line = BUF_INIT(BUF_NO_MAX);
+
+	resp_write_array(call->reply, 1 + 2 * ((size_t)subcommands + alone));
+	append_upper(&line, container->name);
+	buf_printf(&line, " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
+	write_line(call->reply, &line);
+	if (alone) {
+		resp_write_status(call->reply, STR("(no subcommand)"));
+		buf_printf(&line, "    %s", container->summary);
+		write_line(call->reply, &line);
+	}
+	for (int i = 0; i < subcommands; i++) {
+		const struct command *cmd = command_table_row(t, first + i);
+
+		if (cmd == call->cmd)
+			continue;
+		append_upper(&line, strchr(cmd->name, '|') + 1);
+		if (cmd->arguments[0] != '\0')
+			buf_printf(&line, " %s", cmd->arguments);
+		write_line(call->reply, &line);
+		buf_printf(&line, "    %s", cmd->summary);
+		write_line(call->reply, &line);
+	}
+	resp_write_status(call->reply, STR("HELP"));
+	resp_write_status(call->reply, STR("    Prints this help."));
+	buf_done(&line);
+}

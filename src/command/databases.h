@@ -1,0 +1,28 @@
+/*
+ * The databases that SELECT chooses from: each is a queue engine of its own, made when a command
+ * first needs it.
+ */
+#ifndef COMMAND_DATABASES_H
+#define COMMAND_DATABASES_H
+
+#include "command/classic.h"
+#include "qless.h"
+
+struct databases;
+
+/* Copies the hooks; events of all databases go to the same place. */
+struct databases *databases_new(unsigned count, const struct qless_hooks *hooks);
+void databases_free(struct databases *d);
+
+unsigned databases_count(const struct databases *d);
+
+/* The engine of a database with what calls of the classic API share. */
+struct classic *databases_get(struct databases *d, unsigned index);
+
+/* NULL if no command has needed it so far: it is empty. */
+struct qless *databases_peek(const struct databases *d, unsigned index);
+
+/* Let all engines drop the statistics that are too old. */
+void databases_maintain(struct databases *d);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * The handlers of this layer, for the rows of the table.
+ */
+#ifndef COMMAND_HANDLERS_H
+#define COMMAND_HANDLERS_H
+
+#include "command/command.h"
+
+/* Of "help" under any container: the synopses and summaries of the rows next to it. */
+command_handler command_help;
+
+command_handler cmd_ping;
+command_handler cmd_echo;
+
+command_handler cmd_command;
+command_handler cmd_command_count;
+command_handler cmd_command_docs;
+command_handler cmd_command_getkeys;
+command_handler cmd_command_info;
+command_handler cmd_command_list;
+
+command_handler cmd_acl_cat;
+command_handler cmd_acl_deluser;
+command_handler cmd_acl_dryrun;
+command_handler cmd_acl_getuser;
+command_handler cmd_acl_list;
+command_handler cmd_acl_file;
+command_handler cmd_acl_setuser;
+command_handler cmd_acl_users;
+command_handler cmd_acl_whoami;
+
+/* Of every native queue command whose arguments need no change; the row's name says which. */
+command_handler cmd_native;
+command_handler cmd_native_put;
+command_handler cmd_native_recur;
+command_handler cmd_qless;
+
+#endif

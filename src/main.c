@@ -1,0 +1,157 @@
+/*
+ * qlessd: read the configuration, become a daemon if asked to, serve, and say how it went.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "build_config.h"
+#include "config/config.h"
+#include "server/server.h"
+#include "sys/crash.h"
+#include "sys/daemon.h"
+#include "sys/log.h"
+#include "sys/pidfile.h"
+
+#define ERROR_MAX 8192
+
+static const char usage[] =
+	"Usage: qlessd [file] [--directive value ...] ...\n"
+	"\n"
+	"Runs the job-queue server qlessd. Every directive of qlessd.conf(5) can stand on the\n"
+	"command line, where it takes precedence over the file:\n"
+	"\n"
+	"  qlessd /etc/qlessd/qlessd.conf --port 7538 --loglevel verbose\n"
+	"\n"
+	"  --check-config  read the configuration, say if it is good, and exit\n"
+	"  --version       print the version and exit\n"
+	"  --help          print this and exit\n";
+
+/* Everything from the command line and the file. Returns 0, or -1 with the reason printed. */
+static int read_config(struct config *config, int argc, char **argv, const char *file)
+{
+	struct buf error = BUF_INIT(ERROR_MAX);
+	int rc = 0;
+
+	if (file != NULL)
+		rc = config_parse_file(config, file, &error);
+	if (rc == 0)
+		rc = config_parse_args(config, argc, argv, &error);
+	if (rc == 0)
+		rc = config_check(config, &error);
+	if (rc < 0)
+		fprintf(stderr, "qlessd: %s\n", buf_cstr(&error));
+	buf_done(&error);
+	return rc;
+}
+
+static int open_log(const struct config *config, struct buf *error)
+{
+	struct log_options options = {
+		.level = (enum log_level)config->loglevel,
+		.format = (enum log_format)config->log_format,
+		.file = config->logfile,
+		.syslog = config->syslog_enabled,
+		.syslog_ident = config->syslog_ident,
+		.syslog_facility = config->syslog_facility,
+	};
+
+	return log_open(&options, error);
+}
+
+/* Where the file will be found after going to the working directory. NULL if there is none. */
+static char *absolute_path(const char *file)
+{
+	return file != NULL ? realpath(file, NULL) : NULL;
+}
+
+/*
+ * From here on everything is in the log. The order matters: the directory first, because all paths
+ * are relative to it; the background before the pid file, which holds the number of the process
+ * that stays; the sockets last, because from then on there are clients.
+ */
+static int run(struct config *config, const char *file)
+{
+	struct buf error = BUF_INIT(ERROR_MAX);
+	struct pidfile pidfile = PIDFILE_INIT;
+	struct server *server = NULL;
+	int ready_fd = -1, status = EXIT_FAILURE, rc;
+
+	if (chdir(config->dir) < 0) {
+		buf_printf(&error, "cannot change to the directory %s: %s", config->dir,
+			   strerror(errno));
+		goto fail;
+	}
+	if (config->daemonize) {
+		rc = daemon_detach(&ready_fd);
+		if (rc < 0) {
+			buf_printf(&error, "cannot go into the background: %s", strerror(-rc));
+			goto fail;
+		}
+	}
+	if (open_log(config, &error) < 0)
+		goto fail;
+	if (config->crash_log_enabled)
+		crash_install(QLESSD_VERSION);
+	if (config->pidfile[0] != '\0' && pidfile_create(&pidfile, config->pidfile, &error) < 0)
+		goto fail;
+	signal(SIGPIPE, SIG_IGN);
+
+	log_notice("qlessd %s starting, process %d", QLESSD_VERSION, (int)getpid());
+	server = server_new(config, file, &error);
+	if (server == NULL)
+		goto fail;
+	if (ready_fd >= 0)
+		daemon_ready(ready_fd);
+	if (server_run(server) == SERVER_EXIT_STOPPED)
+		status = EXIT_SUCCESS;
+	log_notice("qlessd %s", status == EXIT_SUCCESS ? "stopped" : "gives up");
+	goto done;
+
+fail:
+	log_warning("%s", buf_cstr(&error));
+done:
+	server_free(server);
+	pidfile_remove(&pidfile);
+	log_close();
+	buf_done(&error);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct config config;
+	bool check_only;
+	const char *file;
+	char *path;
+	int status;
+
+	if (config_args_take_flag(&argc, argv, "--version")) {
+		printf("qlessd %s\n", QLESSD_VERSION);
+		return EXIT_SUCCESS;
+	}
+	if (config_args_take_flag(&argc, argv, "--help")) {
+		fputs(usage, stdout);
+		return EXIT_SUCCESS;
+	}
+	check_only = config_args_take_flag(&argc, argv, "--check-config");
+	file = config_args_take_file(&argc, argv);
+	config_init(&config);
+	if (read_config(&config, argc, argv, file) < 0) {
+		config_done(&config);
+		return EXIT_FAILURE;
+	}
+	if (check_only) {
+		printf("%s: the configuration is good\n", file != NULL ? file : "qlessd");
+		config_done(&config);
+		return EXIT_SUCCESS;
+	}
+	path = absolute_path(file);
+	status = run(&config, path);
+	free(path);
+	config_done(&config);
+	return status;
+}

@@ -1,0 +1,450 @@
+/*
+ * CLIENT: looking at connections and handling them.
+ */
+#include "command/acl.h"
+#include "server/commands.h"
+#include "server/conn.h"
+#include "server/names.h"
+#include "server/txn.h"
+#include "util/mem.h"
+#include "util/num.h"
+
+/* Printable and without blanks: it has to stand in a line of CLIENT LIST. */
+static bool is_plain_word(struct qless_str s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.ptr[i] < '!' || s.ptr[i] > '~')
+			return false;
+	}
+	return true;
+}
+
+bool client_name_is_valid(struct resp_writer *reply, struct qless_str name)
+{
+	if (name.len > CLIENT_NAME_MAX_BYTES) {
+		resp_write_errorf(reply, "ERR", "Client names cannot be longer than %d bytes.",
+				  CLIENT_NAME_MAX_BYTES);
+		return false;
+	}
+	if (!is_plain_word(name)) {
+		resp_write_error(reply, "ERR",
+				 STR("Client names cannot contain spaces, newlines or special "
+				     "characters."));
+		return false;
+	}
+	return true;
+}
+
+void client_set_text(char **text, struct qless_str value)
+{
+	free(*text);
+	*text = value.len != 0 ? mem_dup(value.ptr, value.len) : NULL;
+}
+
+static const char *text_or_empty(const char *text)
+{
+	return text != NULL ? text : "";
+}
+
+/*
+ * Describing
+ */
+
+static void append_flags(struct buf *out, const struct conn *c)
+{
+	size_t before = out->len;
+
+	if (c->is_monitor)
+		buf_append_char(out, 'O');
+	if (c->session.subscribed)
+		buf_append_char(out, 'P');
+	if (txn_is_open(c))
+		buf_append_char(out, 'x');
+	if (c->state == CONN_HELD)
+		buf_append_char(out, 'b');
+	if (c->state == CONN_CLOSING)
+		buf_append_char(out, 'c');
+	if (c->is_unix)
+		buf_append_char(out, 'U');
+	if (c->no_evict)
+		buf_append_char(out, 'e');
+	if (c->no_touch)
+		buf_append_char(out, 'T');
+	if (out->len == before)
+		buf_append_char(out, 'N');
+}
+
+static void describe(struct buf *out, const struct conn *c)
+{
+	const struct server *s = c->server;
+	struct qless_str user =
+		c->session.user != NULL ? acl_user_name(c->session.user) : STR("(none)");
+
+	buf_printf(out, "id=%llu addr=%s laddr=%s fd=%d name=%s age=%lld idle=%lld flags=",
+		   (unsigned long long)c->session.id, c->peer, c->local, c->transport.fd,
+		   text_or_empty(c->name), (long long)((s->mono_us - c->created_us) / 1000000),
+		   (long long)((s->mono_us - c->active_us) / 1000000));
+	append_flags(out, c);
+	buf_printf(out,
+		   " db=%u sub=%u psub=%u ssub=0 multi=%d watch=%u qbuf=%zu qbuf-free=%zu "
+		   "argv-mem=0 multi-mem=%zu rbs=0 rbp=0 obl=%zu oll=0 omem=%zu tot-mem=%zu "
+		   "events=%s%s cmd=%s user=%.*s redir=-1 resp=%d lib-name=%s lib-ver=%s\n",
+		   c->session.db, c->channel_count, c->pattern_count, txn_length(c), txn_watched(c),
+		   c->in.len, c->in.cap - c->in.len, txn_memory(c), c->out.len, c->out.allocated,
+		   conn_memory(c) + txn_memory(c), c->end_of_input ? "" : "r",
+		   c->awaits_writable ? "w" : "",
+		   c->last_command != NULL ? c->last_command->name : "NULL", (int)user.len,
+		   user.ptr, c->session.proto, text_or_empty(c->lib_name),
+		   text_or_empty(c->lib_version));
+}
+
+void client_id(struct call *call)
+{
+	resp_write_integer(call->reply, (int64_t)call->session->id);
+}
+
+void client_getname(struct call *call)
+{
+	const struct conn *c = conn_of(call);
+
+	if (c->name != NULL)
+		resp_write_bulk(call->reply, str_from(c->name));
+	else
+		resp_write_null(call->reply);
+}
+
+void client_setname(struct call *call)
+{
+	if (!client_name_is_valid(call->reply, call->args[0]))
+		return;
+	client_set_text(&conn_of(call)->name, call->args[0]);
+	resp_write_ok(call->reply);
+}
+
+void client_setinfo(struct call *call)
+{
+	struct conn *c = conn_of(call);
+	struct qless_str value = call->args[1];
+	const char *option;
+	char **field;
+
+	if (str_equal_nocase(call->args[0], STR("LIB-NAME"))) {
+		option = "lib-name";
+		field = &c->lib_name;
+	} else if (str_equal_nocase(call->args[0], STR("LIB-VER"))) {
+		option = "lib-ver";
+		field = &c->lib_version;
+	} else {
+		resp_write_errorf(call->reply, "ERR", "Unrecognized option '%.*s'",
+				  (int)(call->args[0].len < 64 ? call->args[0].len : 64),
+				  call->args[0].ptr);
+		return;
+	}
+	if (value.len > CLIENT_NAME_MAX_BYTES || !is_plain_word(value)) {
+		resp_write_errorf(call->reply, "ERR",
+				  "%s cannot contain spaces, newlines or special characters, or "
+				  "be longer than %d bytes.",
+				  option, CLIENT_NAME_MAX_BYTES);
+		return;
+	}
+	client_set_text(field, value);
+	resp_write_ok(call->reply);
+}
+
+void client_info(struct call *call)
+{
+	struct buf out = BUF_INIT(BUF_NO_MAX);
+
+	describe(&out, conn_of(call));
+	resp_write_verbatim(call->reply, "txt", buf_str(&out));
+	buf_done(&out);
+}
+
+/* "normal" or "pubsub"; the kinds of clients that there are in Redis but not here match nothing. */
+static bool parse_type(struct call *call, struct qless_str s, int *ret_class)
+{
+	if (str_equal_nocase(s, STR("normal"))) {
+		*ret_class = CONN_CLASS_NORMAL;
+	} else if (str_equal_nocase(s, STR("pubsub"))) {
+		*ret_class = CONN_CLASS_PUBSUB;
+	} else if (str_equal_nocase(s, STR("master")) || str_equal_nocase(s, STR("replica")) ||
+		   str_equal_nocase(s, STR("slave"))) {
+		*ret_class = CONN_CLASS_COUNT;
+	} else {
+		resp_write_errorf(call->reply, "ERR", "Unknown client type '%.*s'",
+				  (int)(s.len < 64 ? s.len : 64), s.ptr);
+		return false;
+	}
+	return true;
+}
+
+static struct conn *find_by_id(struct server *s, uint64_t id)
+{
+	struct conn *c;
+
+	TAILQ_FOREACH(c, &s->conns, all) {
+		if (c->session.id == id)
+			return c;
+	}
+	return NULL;
+}
+
+static void describe_ids(struct call *call)
+{
+	struct buf out = BUF_INIT(BUF_NO_MAX);
+
+	for (int i = 1; i < call->nargs; i++) {
+		const struct conn *c;
+		int64_t id;
+
+		if (!num_parse_i64(call->args[i], &id) || id <= 0) {
+			resp_write_error(call->reply, "ERR", STR("Invalid client ID"));
+			goto done;
+		}
+		c = find_by_id(server_of(call), (uint64_t)id);
+		if (c != NULL)
+			describe(&out, c);
+	}
+	resp_write_verbatim(call->reply, "txt", buf_str(&out));
+done:
+	buf_done(&out);
+}
+
+void client_list(struct call *call)
+{
+	struct buf out = BUF_INIT(BUF_NO_MAX);
+	int class = -1;
+	struct conn *c;
+
+	if (call->nargs >= 2 && str_equal_nocase(call->args[0], STR("ID"))) {
+		describe_ids(call);
+		return;
+	}
+	if (call->nargs == 2 && str_equal_nocase(call->args[0], STR("TYPE"))) {
+		if (!parse_type(call, call->args[1], &class))
+			return;
+	} else if (call->nargs != 0) {
+		resp_write_error(call->reply, "ERR", STR("syntax error"));
+		return;
+	}
+	TAILQ_FOREACH(c, &server_of(call)->conns, all) {
+		if (class < 0 || (int)conn_class(c) == class)
+			describe(&out, c);
+	}
+	resp_write_verbatim(call->reply, "txt", buf_str(&out));
+	buf_done(&out);
+}
+
+/*
+ * Killing
+ */
+
+struct kill_filter {
+	struct qless_str addr;
+	struct qless_str laddr;
+	const struct user *user;
+	int64_t id;
+	int64_t max_age_s;
+	int class;
+	bool skip_me;
+};
+
+static bool parse_kill_option(struct call *call, struct qless_str name, struct qless_str value,
+			      struct kill_filter *filter)
+{
+	if (str_equal_nocase(name, STR("ID"))) {
+		if (num_parse_i64(value, &filter->id) && filter->id > 0)
+			return true;
+		resp_write_error(call->reply, "ERR", STR("client-id should be greater than 0"));
+		return false;
+	}
+	if (str_equal_nocase(name, STR("MAXAGE"))) {
+		if (num_parse_i64(value, &filter->max_age_s) && filter->max_age_s > 0)
+			return true;
+		resp_write_error(call->reply, "ERR", STR("maxage should be greater than 0"));
+		return false;
+	}
+	if (str_equal_nocase(name, STR("TYPE")))
+		return parse_type(call, value, &filter->class);
+	if (str_equal_nocase(name, STR("USER"))) {
+		filter->user = acl_find(call->env->acl, value);
+		if (filter->user != NULL)
+			return true;
+		resp_write_errorf(call->reply, "ERR", "No such user '%.*s'",
+				  (int)(value.len < 64 ? value.len : 64), value.ptr);
+		return false;
+	}
+	if (str_equal_nocase(name, STR("ADDR"))) {
+		filter->addr = value;
+		return true;
+	}
+	if (str_equal_nocase(name, STR("LADDR"))) {
+		filter->laddr = value;
+		return true;
+	}
+	if (str_equal_nocase(name, STR("SKIPME"))) {
+		filter->skip_me = str_equal_nocase(value, STR("YES"));
+		if (filter->skip_me || str_equal_nocase(value, STR("NO")))
+			return true;
+	}
+	resp_write_error(call->reply, "ERR", STR("syntax error"));
+	return false;
+}
+
+static bool kill_matches(const struct kill_filter *f, const struct conn *c, const struct conn *me)
+{
+	int64_t age_s = (c->server->mono_us - c->created_us) / 1000000;
+
+	return !(f->skip_me && c == me) && (f->id == 0 || (uint64_t)f->id == c->session.id) &&
+	       (f->max_age_s == 0 || age_s >= f->max_age_s) &&
+	       (f->class < 0 || f->class == (int)conn_class(c)) &&
+	       (f->user == NULL || f->user == c->session.user) &&
+	       (f->addr.ptr == NULL || str_equal(f->addr, str_from(c->peer))) &&
+	       (f->laddr.ptr == NULL || str_equal(f->laddr, str_from(c->local)));
+}
+
+static int64_t kill_all(struct call *call, const struct kill_filter *filter)
+{
+	struct server *s = server_of(call);
+	struct conn *me = conn_of(call), *c, *next;
+	int64_t count = 0;
+
+	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {
+		next = TAILQ_NEXT(c, all);
+		if (!kill_matches(filter, c, me))
+			continue;
+		count++;
+		if (c == me)
+			conn_finish(c);
+		else
+			conn_kill(c, "CLIENT KILL");
+	}
+	return count;
+}
+
+void client_kill(struct call *call)
+{
+	struct kill_filter filter = { .class = -1, .skip_me = call->nargs > 1 };
+
+	if (call->nargs == 1) {
+		filter.addr = call->args[0];
+		if (kill_all(call, &filter) != 0)
+			resp_write_ok(call->reply);
+		else
+			resp_write_error(call->reply, "ERR", STR("No such client"));
+		return;
+	}
+	if (call->nargs % 2 != 0) {
+		resp_write_error(call->reply, "ERR", STR("syntax error"));
+		return;
+	}
+	for (int i = 0; i < call->nargs; i += 2) {
+		if (!parse_kill_option(call, call->args[i], call->args[i + 1], &filter))
+			return;
+	}
+	resp_write_integer(call->reply, kill_all(call, &filter));
+}
+
+/*
+ * Switches
+ */
+
+/* ON or OFF into *ret_on; anything else is answered with an error. */
+static bool parse_switch(struct call *call, bool *ret_on)
+{
+	if (str_equal_nocase(call->args[0], STR("ON"))) {
+		*ret_on = true;
+		return true;
+	}
+	if (str_equal_nocase(call->args[0], STR("OFF"))) {
+		*ret_on = false;
+		return true;
+	}
+	resp_write_error(call->reply, "ERR", STR("syntax error"));
+	return false;
+}
+
+void client_no_evict(struct call *call)
+{
+	if (parse_switch(call, &conn_of(call)->no_evict))
+		resp_write_ok(call->reply);
+}
+
+void client_no_touch(struct call *call)
+{
+	if (parse_switch(call, &conn_of(call)->no_touch))
+		resp_write_ok(call->reply);
+}
+
+void client_reply(struct call *call)
+{
+	struct conn *c = conn_of(call);
+
+	if (str_equal_nocase(call->args[0], STR("ON"))) {
+		c->reply_off = false;
+		c->writer.muted = false;
+		resp_write_ok(call->reply);
+	} else if (str_equal_nocase(call->args[0], STR("OFF"))) {
+		c->reply_off = true;
+	} else if (str_equal_nocase(call->args[0], STR("SKIP"))) {
+		/* With replies off there is nothing to skip. */
+		c->skip_next_reply = !c->reply_off;
+	} else {
+		resp_write_error(call->reply, "ERR", STR("syntax error"));
+	}
+}
+
+void client_unblock(struct call *call)
+{
+	int64_t id;
+
+	if (!num_parse_i64(call->args[0], &id)) {
+		resp_write_error(call->reply, "ERR",
+				 STR("value is not an integer or out of range"));
+		return;
+	}
+	if (call->nargs == 2 && !str_equal_nocase(call->args[1], STR("TIMEOUT")) &&
+	    !str_equal_nocase(call->args[1], STR("ERROR"))) {
+		resp_write_error(call->reply, "ERR",
+				 STR("CLIENT UNBLOCK reason should be TIMEOUT or ERROR"));
+		return;
+	}
+	/* No command blocks its connection, so there is never one to set free. */
+	resp_write_integer(call->reply, 0);
+}
+
+/* Long enough for any maintenance, and far from where times overflow. */
+#define PAUSE_MAX_MS (INT64_C(1000) * 86400 * 365)
+
+void client_pause(struct call *call)
+{
+	enum pause_mode mode = PAUSE_ALL;
+	int64_t ms;
+
+	if (call->nargs == 2) {
+		if (str_equal_nocase(call->args[1], STR("WRITE"))) {
+			mode = PAUSE_WRITE;
+		} else if (!str_equal_nocase(call->args[1], STR("ALL"))) {
+			resp_write_error(call->reply, "ERR",
+					 STR("CLIENT PAUSE mode must be WRITE or ALL"));
+			return;
+		}
+	}
+	if (!num_parse_i64(call->args[0], &ms) || ms > PAUSE_MAX_MS) {
+		resp_write_error(call->reply, "ERR",
+				 STR("timeout is not an integer or out of range"));
+		return;
+	}
+	if (ms < 0) {
+		resp_write_error(call->reply, "ERR", STR("timeout is negative"));
+		return;
+	}
+	server_begin_pause(server_of(call), mode, ms * 1000);
+	resp_write_ok(call->reply);
+}
+
+void client_unpause(struct call *call)
+{
+	server_end_pause(server_of(call));
+	resp_write_ok(call->reply);
+}

@@ -1,0 +1,122 @@
+/*
+ * CONFIG: the directives while the server runs.
+ */
+#include "command/acl.h"
+#include "server/commands.h"
+#include "server/conn.h"
+#include "server/users.h"
+#include "sys/log.h"
+
+static void write_pair(const char *name, struct qless_str value, void *arg)
+{
+	struct resp_writer *w = ((void **)arg)[0];
+	size_t *count = ((void **)arg)[1];
+
+	resp_write_bulk(w, str_from(name));
+	resp_write_bulk(w, value);
+	(*count)++;
+}
+
+/* Directives of Redis that clients ask for, redis-benchmark among them, with what is the case here.
+ */
+static const struct fact {
+	const char *name;
+	const char *value;
+} facts[] = {
+	{ "appendonly", "no" },
+	{ "save", "" },
+};
+
+static bool matches_any(const struct call *call, const char *name)
+{
+	for (int i = 0; i < call->nargs; i++) {
+		if (str_glob_match(call->args[i], str_from(name), true))
+			return true;
+	}
+	return false;
+}
+
+void config_cmd_get(struct call *call)
+{
+	struct resp_deferred pairs;
+	size_t count = 0;
+	void *arg[] = { call->reply, &count };
+
+	resp_deferred_begin(call->reply, &pairs);
+	for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+		if (matches_any(call, facts[i].name))
+			write_pair(facts[i].name, str_from(facts[i].value), arg);
+	}
+	config_get(server_of(call)->config, call->args, (size_t)call->nargs, write_pair, arg);
+	resp_deferred_end(call->reply, &pairs, RESP_MAP, count);
+}
+
+static int apply(const struct config *was, const struct config *now,
+		 const struct config_changes *changes, struct buf *ret_error, void *arg)
+{
+	struct server *s = arg;
+
+	if (changes->of[CONFIG_OPT_maxclients]) {
+		if (!server_make_room(s, now->maxclients)) {
+			buf_printf(ret_error,
+				   "the system allows too few open files: enough for %zu clients",
+				   s->client_limit);
+			server_make_room(s, was->maxclients);
+			return -1;
+		}
+	}
+	if (changes->of[CONFIG_OPT_requirepass])
+		acl_set_default_password(s->env.acl, str_from(now->requirepass));
+	if (changes->of[CONFIG_OPT_loglevel])
+		log_set_level((enum log_level)now->loglevel);
+	if (changes->of[CONFIG_OPT_log_format])
+		log_set_format((enum log_format)now->log_format);
+	return 0;
+}
+
+void config_cmd_set(struct call *call)
+{
+	struct server *s = server_of(call);
+	struct buf error = BUF_INIT(4096);
+
+	if (call->nargs % 2 != 0) {
+		resp_write_error(call->reply, "ERR",
+				 STR("wrong number of arguments for 'config|set' command"));
+		return;
+	}
+	if (config_set_many(s->config, call->args, (size_t)call->nargs, apply, s, &error) < 0) {
+		resp_write_error(call->reply, "ERR", buf_str(&error));
+	} else {
+		server_apply_config(s);
+		resp_write_ok(call->reply);
+	}
+	buf_done(&error);
+}
+
+void config_cmd_rewrite(struct call *call)
+{
+	struct server *s = server_of(call);
+	struct buf error = BUF_INIT(4096);
+
+	if (s->config_file == NULL) {
+		resp_write_error(call->reply, "ERR",
+				 STR("The server is running without a config file"));
+		return;
+	}
+	users_store(s->config, s->env.acl, s->table);
+	if (config_rewrite(s->config, s->config_file, &error) < 0) {
+		log_warning("CONFIG REWRITE: %s", buf_cstr(&error));
+		resp_write_errorf(call->reply, "ERR", "Rewriting config file: %s",
+				  buf_cstr(&error));
+	} else {
+		log_notice("CONFIG REWRITE: wrote %s", s->config_file);
+		resp_write_ok(call->reply);
+	}
+	buf_done(&error);
+}
+
+void config_cmd_resetstat(struct call *call)
+{
+	server_reset_stats(server_of(call));
+	resp_write_ok(call->reply);
+}

@@ -1,0 +1,168 @@
+/*
+ * Commands about the connection itself: who it is, which protocol it speaks, which database it
+ * sees.
+ */
+#include "command/acl.h"
+#include "server/commands.h"
+#include "server/conn.h"
+#include "server/names.h"
+#include "server/pubsub.h"
+#include "server/txn.h"
+#include "sys/log.h"
+#include "util/mem.h"
+#include "util/num.h"
+
+static bool authenticate(struct conn *c, struct qless_str name, struct qless_str password)
+{
+	const struct user *user = acl_authenticate(c->server->env.acl, name, password);
+
+	if (user != NULL) {
+		c->session.user = user;
+		return true;
+	}
+	c->server->stats.auth_failures++;
+	log_write(LOG_LEVEL_NOTICE,
+		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
+			     LOG_STR("user", name)),
+		  "authentication failed");
+	resp_write_error(&c->writer, "WRONGPASS",
+			 STR("invalid username-password pair or user is disabled."));
+	return false;
+}
+
+void cmd_auth(struct call *call)
+{
+	struct conn *c = conn_of(call);
+
+	if (call->nargs == 1 && acl_user_needs_no_password(acl_default_user(call->env->acl))) {
+		resp_write_error(call->reply, "ERR",
+				 STR("AUTH <password> called without any password configured for "
+				     "the default user. Are you sure your configuration is "
+				     "correct?"));
+		return;
+	}
+	if (authenticate(c, call->nargs == 2 ? call->args[0] : STR("default"),
+			 call->args[call->nargs - 1]))
+		resp_write_ok(call->reply);
+}
+
+static void set_proto(struct conn *c, int proto)
+{
+	c->session.proto = proto;
+	c->writer.proto = proto;
+}
+
+static void write_hello(struct call *call)
+{
+	struct resp_writer *w = call->reply;
+
+	resp_write_map(w, 8);
+	resp_write_bulk(w, STR("server"));
+	resp_write_bulk(w, STR("redis"));
+	resp_write_bulk(w, STR("version"));
+	resp_write_bulk(w, STR(REDIS_COMPATIBLE_VERSION));
+	resp_write_bulk(w, STR("qlessd_version"));
+	resp_write_bulk(w, STR(QLESSD_VERSION));
+	resp_write_bulk(w, STR("proto"));
+	resp_write_integer(w, call->session->proto);
+	resp_write_bulk(w, STR("id"));
+	resp_write_integer(w, (int64_t)call->session->id);
+	resp_write_bulk(w, STR("mode"));
+	resp_write_bulk(w, STR("standalone"));
+	resp_write_bulk(w, STR("role"));
+	resp_write_bulk(w, STR("master"));
+	resp_write_bulk(w, STR("modules"));
+	resp_write_array(w, 0);
+}
+
+/* HELLO [version [AUTH user password] [SETNAME name]]. Everything is checked before anything
+ * changes. */
+void cmd_hello(struct call *call)
+{
+	struct conn *c = conn_of(call);
+	struct qless_str user = { NULL, 0 }, password = { NULL, 0 }, name = { NULL, 0 };
+	int64_t proto = call->session->proto;
+	int i = 1;
+
+	if (call->nargs >= 1 && !num_parse_i64(call->args[0], &proto)) {
+		resp_write_error(call->reply, "ERR",
+				 STR("Protocol version is not an integer or out of range"));
+		return;
+	}
+	if (proto < RESP_PROTO_MIN || proto > RESP_PROTO_MAX) {
+		resp_write_error(call->reply, "NOPROTO", STR("unsupported protocol version"));
+		return;
+	}
+	while (i < call->nargs) {
+		if (str_equal_nocase(call->args[i], STR("AUTH")) && i + 2 < call->nargs) {
+			user = call->args[i + 1];
+			password = call->args[i + 2];
+			i += 3;
+		} else if (str_equal_nocase(call->args[i], STR("SETNAME")) && i + 1 < call->nargs) {
+			name = call->args[i + 1];
+			if (!client_name_is_valid(call->reply, name))
+				return;
+			i += 2;
+		} else {
+			resp_write_errorf(call->reply, "ERR", "Syntax error in HELLO option '%.*s'",
+					  (int)(call->args[i].len < 64 ? call->args[i].len : 64),
+					  call->args[i].ptr);
+			return;
+		}
+	}
+	if (user.ptr != NULL && !authenticate(c, user, password))
+		return;
+	if (call->session->user == NULL) {
+		resp_write_error(call->reply, "NOAUTH",
+				 STR("HELLO must be called with the client already authenticated, "
+				     "otherwise the HELLO <proto> AUTH <user> <pass> option can be "
+				     "used to authenticate the client and select the RESP protocol "
+				     "version at the same time"));
+		return;
+	}
+	if (name.ptr != NULL)
+		client_set_text(&c->name, name);
+	set_proto(c, (int)proto);
+	write_hello(call);
+}
+
+void cmd_select(struct call *call)
+{
+	int64_t db;
+
+	if (!num_parse_i64(call->args[0], &db)) {
+		resp_write_error(call->reply, "ERR",
+				 STR("value is not an integer or out of range"));
+	} else if (db < 0 || db >= server_of(call)->config->databases) {
+		resp_write_error(call->reply, "ERR", STR("DB index is out of range"));
+	} else {
+		call->session->db = (unsigned)db;
+		resp_write_ok(call->reply);
+	}
+}
+
+void cmd_quit(struct call *call)
+{
+	resp_write_ok(call->reply);
+	conn_finish(conn_of(call));
+}
+
+void cmd_reset(struct call *call)
+{
+	struct conn *c = conn_of(call);
+	const struct user *user = acl_default_user(call->env->acl);
+
+	txn_discard(c);
+	pubsub_forget(c);
+	conn_set_monitor(c, false);
+	client_set_text(&c->name, STR(""));
+	c->reply_off = false;
+	c->skip_next_reply = false;
+	c->writer.muted = false;
+	c->no_evict = false;
+	c->no_touch = false;
+	c->session.db = 0;
+	set_proto(c, RESP_PROTO_MIN);
+	c->session.user = acl_user_needs_no_password(user) ? user : NULL;
+	resp_write_status(call->reply, STR("RESET"));
+}

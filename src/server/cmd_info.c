@@ -1,0 +1,25 @@
+/*
+ * INFO, and the few figures that have a command of their own.
+ */
+#include "server/commands.h"
+#include "server/conn.h"
+#include "server/info.h"
+
+void cmd_info(struct call *call)
+{
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+
+	info_append_sections(server_of(call), call->args, call->nargs, &text);
+	resp_write_verbatim(call->reply, "txt", buf_str(&text));
+	buf_done(&text);
+}
+
+void cmd_dbsize(struct call *call)
+{
+	resp_write_integer(call->reply, 0);
+}
+
+void cmd_lastsave(struct call *call)
+{
+	resp_write_integer(call->reply, server_of(call)->started_wall_us / 1000000);
+}

@@ -1,0 +1,129 @@
+/*
+ * SUBSCRIBE and its family, PUBLISH, PUBSUB.
+ */
+#include "server/commands.h"
+#include "server/conn.h"
+#include "server/pubsub.h"
+
+struct pubsub_verb {
+	struct qless_str name;
+	enum pubsub_kind kind;
+};
+
+/* The confirmation of each change is a message, which is sent whatever CLIENT REPLY says. A null
+ * name says that there was nothing to end. */
+static void confirm(struct conn *c, const struct pubsub_verb *verb, const struct qless_str *name)
+{
+	struct resp_writer *w = &c->writer;
+	bool muted = w->muted;
+
+	w->muted = false;
+	resp_write_push(w, 3);
+	resp_write_bulk(w, verb->name);
+	if (name != NULL)
+		resp_write_bulk(w, *name);
+	else
+		resp_write_null(w);
+	resp_write_integer(w, (int64_t)c->channel_count + c->pattern_count);
+	w->muted = muted;
+}
+
+static void subscribe(struct call *call, const struct pubsub_verb *verb)
+{
+	struct conn *c = conn_of(call);
+
+	for (int i = 0; i < call->nargs; i++) {
+		pubsub_subscribe(c, verb->kind, call->args[i]);
+		confirm(c, verb, &call->args[i]);
+	}
+}
+
+static void unsubscribe(struct call *call, const struct pubsub_verb *verb)
+{
+	struct conn *c = conn_of(call);
+	struct subscription_list *all = verb->kind == PUBSUB_PATTERN ? &c->patterns : &c->channels;
+
+	for (int i = 0; i < call->nargs; i++) {
+		pubsub_unsubscribe(c, verb->kind, call->args[i]);
+		confirm(c, verb, &call->args[i]);
+	}
+	if (call->nargs != 0)
+		return;
+	if (TAILQ_EMPTY(all))
+		confirm(c, verb, NULL);
+	while (!TAILQ_EMPTY(all)) {
+		struct qless_str name = TAILQ_FIRST(all)->channel->name;
+		struct buf copy = BUF_INIT(BUF_NO_MAX);
+
+		/* The channel goes with its last subscription, and its name with it. */
+		buf_append_str(&copy, name);
+		name = buf_str(&copy);
+		pubsub_unsubscribe(c, verb->kind, name);
+		confirm(c, verb, &name);
+		buf_done(&copy);
+	}
+}
+
+void cmd_subscribe(struct call *call)
+{
+	subscribe(call, &(struct pubsub_verb){ STR_INIT("subscribe"), PUBSUB_CHANNEL });
+}
+
+void cmd_psubscribe(struct call *call)
+{
+	subscribe(call, &(struct pubsub_verb){ STR_INIT("psubscribe"), PUBSUB_PATTERN });
+}
+
+void cmd_unsubscribe(struct call *call)
+{
+	unsubscribe(call, &(struct pubsub_verb){ STR_INIT("unsubscribe"), PUBSUB_CHANNEL });
+}
+
+void cmd_punsubscribe(struct call *call)
+{
+	unsubscribe(call, &(struct pubsub_verb){ STR_INIT("punsubscribe"), PUBSUB_PATTERN });
+}
+
+void cmd_publish(struct call *call)
+{
+	unsigned count = pubsub_publish(server_of(call), call->args[0], call->args[1]);
+
+	resp_write_integer(call->reply, count);
+}
+
+static void write_channel(const struct channel *channel, void *arg)
+{
+	struct resp_writer *w = ((void **)arg)[0];
+	size_t *count = ((void **)arg)[1];
+
+	resp_write_bulk(w, channel->name);
+	(*count)++;
+}
+
+void pubsub_cmd_channels(struct call *call)
+{
+	struct resp_deferred names;
+	size_t count = 0;
+	void *arg[] = { call->reply, &count };
+
+	resp_deferred_begin(call->reply, &names);
+	pubsub_visit_channels(server_of(call)->pubsub, call->nargs != 0 ? &call->args[0] : NULL,
+			      write_channel, arg);
+	resp_deferred_end(call->reply, &names, RESP_ARRAY, count);
+}
+
+void pubsub_cmd_numsub(struct call *call)
+{
+	resp_write_array(call->reply, (size_t)call->nargs * 2);
+	for (int i = 0; i < call->nargs; i++) {
+		const struct channel *ch = pubsub_find(server_of(call)->pubsub, call->args[i]);
+
+		resp_write_bulk(call->reply, call->args[i]);
+		resp_write_integer(call->reply, ch != NULL ? ch->count : 0);
+	}
+}
+
+void pubsub_cmd_numpat(struct call *call)
+{
+	resp_write_integer(call->reply, pubsub_pattern_count(server_of(call)->pubsub));
+}

@@ -1,0 +1,189 @@
+/*
+ * The time, the state of the server, and its end.
+ */
+#include <math.h>
+#include <signal.h>
+#include <time.h>
+
+#include "server/commands.h"
+#include "server/conn.h"
+#include "server/txn.h"
+#include "sys/clock.h"
+#include "sys/log.h"
+#include "sys/memory.h"
+#include "util/num.h"
+
+void cmd_time(struct call *call)
+{
+	int64_t now_us = clock_wall_us();
+
+	resp_write_array(call->reply, 2);
+	resp_write_bulk_integer(call->reply, now_us / 1000000);
+	resp_write_bulk_integer(call->reply, now_us % 1000000);
+}
+
+void cmd_monitor(struct call *call)
+{
+	conn_set_monitor(conn_of(call), true);
+	resp_write_ok(call->reply);
+}
+
+void cmd_swapdb(struct call *call)
+{
+	resp_write_error(call->reply, "ERR",
+			 STR("SWAPDB is not supported: the queues of two databases cannot change "
+			     "places while workers hold their jobs"));
+}
+
+/* SHUTDOWN [NOSAVE|SAVE] [NOW] [FORCE] [ABORT] */
+void cmd_shutdown(struct call *call)
+{
+	struct conn *c = conn_of(call);
+	bool save = false, nosave = false, abort = false;
+
+	for (int i = 0; i < call->nargs; i++) {
+		struct qless_str word = call->args[i];
+
+		if (str_equal_nocase(word, STR("SAVE")) && !nosave) {
+			save = true;
+		} else if (str_equal_nocase(word, STR("NOSAVE")) && !save) {
+			nosave = true;
+		} else if (str_equal_nocase(word, STR("ABORT")) && call->nargs == 1) {
+			abort = true;
+		} else if (!str_equal_nocase(word, STR("NOW")) &&
+			   !str_equal_nocase(word, STR("FORCE"))) {
+			resp_write_error(call->reply, "ERR", STR("syntax error"));
+			return;
+		}
+	}
+	if (abort) {
+		resp_write_error(call->reply, "ERR", STR("No shutdown in progress."));
+		return;
+	}
+	log_write(LOG_LEVEL_NOTICE,
+		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer)),
+		  "SHUTDOWN received, stopping");
+	server_begin_stop(c->server);
+}
+
+/*
+ * MEMORY
+ */
+
+void memory_cmd_purge(struct call *call)
+{
+	memory_purge();
+	resp_write_ok(call->reply);
+}
+
+/* MEMORY USAGE key [SAMPLES count]. There are no keys yet, and so none that takes memory. */
+void memory_cmd_usage(struct call *call)
+{
+	int64_t samples;
+
+	if (call->nargs == 2 ||
+	    (call->nargs == 3 && !str_equal_nocase(call->args[1], STR("SAMPLES")))) {
+		resp_write_error(call->reply, "ERR", STR("syntax error"));
+	} else if (call->nargs == 3 && (!num_parse_i64(call->args[2], &samples) || samples < 0)) {
+		resp_write_error(call->reply, "ERR",
+				 STR("value is not an integer or out of range"));
+	} else {
+		resp_write_null(call->reply);
+	}
+}
+
+static size_t clients_memory(const struct server *s)
+{
+	size_t bytes = 0;
+	struct conn *c;
+
+	TAILQ_FOREACH(c, &s->conns, all)
+		bytes += conn_memory(c) + txn_memory(c);
+	return bytes;
+}
+
+static void write_figure(struct resp_writer *w, const char *name, size_t value)
+{
+	resp_write_bulk(w, str_from(name));
+	resp_write_integer(w, (int64_t)value);
+}
+
+static void write_ratio(struct resp_writer *w, const char *name, size_t above, size_t below)
+{
+	resp_write_bulk(w, str_from(name));
+	resp_write_double(w, below != 0 ? (double)above / (double)below : 0);
+}
+
+void memory_cmd_stats(struct call *call)
+{
+	struct server *s = server_of(call);
+	struct resp_writer *w = call->reply;
+	struct memory_figures m;
+
+	memory_read(&m);
+	resp_write_map(w, 9);
+	write_figure(w, "peak.allocated", server_peak_memory(s, m.allocated));
+	write_figure(w, "total.allocated", m.allocated);
+	write_figure(w, "startup.allocated", s->startup_allocated);
+	write_figure(w, "clients.normal", clients_memory(s));
+	write_figure(w, "allocator.allocated", m.allocated);
+	write_figure(w, "allocator.active", m.active);
+	write_figure(w, "allocator.resident", m.resident);
+	write_ratio(w, "allocator-fragmentation.ratio", m.active, m.allocated);
+	write_ratio(w, "fragmentation", m.rss, m.allocated);
+}
+
+/*
+ * DEBUG: what tests need, and nobody else.
+ */
+
+/* A longer sleep is a mistake; and nothing stops it. */
+#define DEBUG_SLEEP_MAX_SECONDS 3600
+
+static bool debug_is_allowed(struct call *call)
+{
+	const struct conn *c = conn_of(call);
+	bool is_local = c->is_unix || str_starts_with(str_from(c->peer), STR("127.")) ||
+			str_starts_with(str_from(c->peer), STR("[::1]"));
+
+	switch ((enum config_access)c->server->config->enable_debug_command) {
+	case CONFIG_ACCESS_YES:
+		return true;
+	case CONFIG_ACCESS_LOCAL:
+		if (is_local)
+			return true;
+		break;
+	case CONFIG_ACCESS_NO:
+		break;
+	}
+	resp_write_error(call->reply, "ERR",
+			 STR("DEBUG command not allowed. If the enable-debug-command option is set "
+			     "to \"local\", you can run it from a local connection, otherwise you "
+			     "need to set this option in the configuration file, and then restart "
+			     "the server."));
+	return false;
+}
+
+void debug_cmd_sleep(struct call *call)
+{
+	struct timespec delay;
+	double seconds;
+
+	if (!debug_is_allowed(call))
+		return;
+	if (!num_parse_double(call->args[0], &seconds) || !(seconds >= 0) ||
+	    seconds > DEBUG_SLEEP_MAX_SECONDS) {
+		resp_write_error(call->reply, "ERR", STR("value is not a valid float"));
+		return;
+	}
+	delay.tv_sec = (time_t)seconds;
+	delay.tv_nsec = (long)((seconds - floor(seconds)) * 1e9);
+	nanosleep(&delay, NULL);
+	resp_write_ok(call->reply);
+}
+
+void debug_cmd_segfault(struct call *call)
+{
+	if (debug_is_allowed(call))
+		raise(SIGSEGV);
+}

@@ -1,0 +1,67 @@
+/*
+ * The handlers of this layer, and the table of all commands.
+ */
+#ifndef SERVER_COMMANDS_H
+#define SERVER_COMMANDS_H
+
+#include "command/command.h"
+
+extern const struct command server_commands[];
+extern const int server_command_count;
+
+command_handler client_getname;
+command_handler client_id;
+command_handler client_info;
+command_handler client_kill;
+command_handler client_list;
+command_handler client_no_evict;
+command_handler client_no_touch;
+command_handler client_pause;
+command_handler client_reply;
+command_handler client_setinfo;
+command_handler client_setname;
+command_handler client_unblock;
+command_handler client_unpause;
+command_handler cmd_auth;
+command_handler cmd_dbsize;
+command_handler cmd_discard;
+command_handler cmd_exec;
+command_handler cmd_hello;
+command_handler cmd_info;
+command_handler cmd_lastsave;
+command_handler cmd_monitor;
+command_handler cmd_multi;
+command_handler cmd_psubscribe;
+command_handler cmd_publish;
+command_handler cmd_punsubscribe;
+command_handler cmd_quit;
+command_handler cmd_reset;
+command_handler cmd_select;
+command_handler cmd_shutdown;
+command_handler cmd_subscribe;
+command_handler cmd_swapdb;
+command_handler cmd_time;
+command_handler cmd_unsubscribe;
+command_handler cmd_unwatch;
+command_handler cmd_watch;
+command_handler config_cmd_get;
+command_handler config_cmd_resetstat;
+command_handler config_cmd_rewrite;
+command_handler config_cmd_set;
+command_handler debug_cmd_segfault;
+command_handler debug_cmd_sleep;
+command_handler latency_cmd_histogram;
+command_handler latency_cmd_history;
+command_handler latency_cmd_latest;
+command_handler latency_cmd_reset;
+command_handler memory_cmd_purge;
+command_handler memory_cmd_stats;
+command_handler memory_cmd_usage;
+command_handler pubsub_cmd_channels;
+command_handler pubsub_cmd_numpat;
+command_handler pubsub_cmd_numsub;
+command_handler slowlog_cmd_get;
+command_handler slowlog_cmd_len;
+command_handler slowlog_cmd_reset;
+
+#endif

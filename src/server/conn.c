@@ -1,0 +1,515 @@
+/*
+ * What happens to the bytes of a connection.
+ *
+ * Reading goes into one scratch buffer that all connections share, and requests are run right
+ * there, without copying. Only what is left over, a request of which the rest is still on its way
+ * or requests beyond this turn's share, is kept in a buffer of the connection. A connection at rest
+ * holds neither input nor output buffers.
+ */
+#include "server/conn.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server/dispatch.h"
+#include "server/pubsub.h"
+#include "server/txn.h"
+#include "sys/log.h"
+#include "util/mem.h"
+
+#define CONN_WRITE_PIECES 64
+/* An input buffer larger than this is given back once it is empty. */
+#define CONN_KEEP_INPUT_BYTES ((size_t)4 * 1024)
+/* A held connection is not read further than this. */
+#define CONN_HELD_INPUT_BYTES ((size_t)1024 * 1024)
+
+static const char *const state_names[] = {
+	[CONN_OPEN] = "open",
+	[CONN_HELD] = "held",
+	[CONN_CLOSING] = "closing",
+	[CONN_DEAD] = "dead",
+};
+
+static bool state_may_follow(enum conn_state from, enum conn_state to)
+{
+	switch (to) {
+	case CONN_OPEN:
+		return from == CONN_HELD;
+	case CONN_HELD:
+		return from == CONN_OPEN;
+	case CONN_CLOSING:
+		return from == CONN_OPEN || from == CONN_HELD;
+	case CONN_DEAD:
+		return from != CONN_DEAD;
+	}
+	return false;
+}
+
+static void set_state(struct conn *c, enum conn_state state)
+{
+	assert(state_may_follow(c->state, state));
+	log_debug("client %llu: %s -> %s", (unsigned long long)c->session.id, state_names[c->state],
+		  state_names[state]);
+	c->state = state;
+}
+
+enum conn_class conn_class(const struct conn *c)
+{
+	return c->channel_count + c->pattern_count != 0 ? CONN_CLASS_PUBSUB : CONN_CLASS_NORMAL;
+}
+
+const char *conn_class_name(enum conn_class class)
+{
+	return class == CONN_CLASS_PUBSUB ? "pubsub" : "normal";
+}
+
+size_t conn_memory(const struct conn *c)
+{
+	return sizeof *c + c->in.cap + c->out.allocated;
+}
+
+const struct resp_limits *conn_limits(const struct conn *c)
+{
+	return c->session.user != NULL ? &c->server->limits : &c->server->unauth_limits;
+}
+
+static void mark_ready(struct conn *c)
+{
+	if (c->is_ready)
+		return;
+	c->is_ready = true;
+	TAILQ_INSERT_TAIL(&c->server->ready, c, ready);
+}
+
+static void unmark_ready(struct conn *c)
+{
+	if (!c->is_ready)
+		return;
+	c->is_ready = false;
+	TAILQ_REMOVE(&c->server->ready, c, ready);
+}
+
+static void mark_writable(struct conn *c)
+{
+	if (c->has_output || c->awaits_writable)
+		return;
+	c->has_output = true;
+	TAILQ_INSERT_TAIL(&c->server->writable, c, writable);
+}
+
+/* From now on it is sent nothing but replies to its own requests. */
+static void stop_listening(struct conn *c)
+{
+	pubsub_forget(c);
+	conn_set_monitor(c, false);
+}
+
+void conn_set_monitor(struct conn *c, bool on)
+{
+	if (c->is_monitor == on)
+		return;
+	c->is_monitor = on;
+	if (on)
+		TAILQ_INSERT_TAIL(&c->server->monitors, c, monitor);
+	else
+		TAILQ_REMOVE(&c->server->monitors, c, monitor);
+}
+
+void conn_kill(struct conn *c, const char *reason)
+{
+	struct server *s = c->server;
+
+	if (c->state == CONN_DEAD)
+		return;
+	if (reason != NULL)
+		log_write(LOG_LEVEL_VERBOSE,
+			  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
+				     LOG_TEXT("reason", reason)),
+			  "client closed");
+	set_state(c, CONN_DEAD);
+	event_del(&c->read_event);
+	event_del(&c->write_event);
+	unmark_ready(c);
+	if (c->has_output) {
+		c->has_output = false;
+		TAILQ_REMOVE(&s->writable, c, writable);
+	}
+	stop_listening(c);
+	if (c->over_limit)
+		TAILQ_REMOVE(&s->over_limit, c, over_limit_link);
+	TAILQ_REMOVE(&s->conns, c, all);
+	s->conn_count--;
+	TAILQ_INSERT_TAIL(&s->dead, c, dead);
+}
+
+void conn_finish(struct conn *c)
+{
+	if (c->state == CONN_DEAD || c->state == CONN_CLOSING)
+		return;
+	set_state(c, CONN_CLOSING);
+	c->closing_us = c->server->mono_us;
+	unmark_ready(c);
+	stop_listening(c);
+	event_del(&c->read_event);
+	/* The end of the turn writes what there is, and closes. */
+	mark_writable(c);
+}
+
+void conn_free(struct conn *c)
+{
+	assert(c->state == CONN_DEAD);
+	txn_free(c->txn);
+	c->transport.ops->done(&c->transport);
+	close(c->transport.fd);
+	buf_done(&c->in);
+	chain_done(&c->out);
+	free(c->name);
+	free(c->lib_name);
+	free(c->lib_version);
+	free(c->peer);
+	free(c->local);
+	free(c);
+}
+
+/*
+ * Output
+ */
+
+static const struct config_output_limit *output_limit_of(const struct conn *c)
+{
+	/* What strangers are told is short. */
+	static const struct config_output_limit stranger = { .hard_bytes = SERVER_STRANGER_BYTES };
+	const struct config_output_limits *limits = &c->server->config->output_limits;
+
+	if (c->session.user == NULL)
+		return &stranger;
+	if (conn_class(c) == CONN_CLASS_PUBSUB)
+		return &limits->of[CONFIG_CLIENT_PUBSUB];
+	return &limits->of[CONFIG_CLIENT_NORMAL];
+}
+
+static bool over_limits(struct conn *c)
+{
+	const struct config_output_limit *limit = output_limit_of(c);
+	size_t pending = c->out.len;
+
+	if (limit->hard_bytes != 0 && pending > limit->hard_bytes)
+		return true;
+	if (limit->soft_bytes == 0 || pending <= limit->soft_bytes) {
+		c->over_soft_us = 0;
+		return false;
+	}
+	if (c->over_soft_us == 0)
+		c->over_soft_us = c->server->mono_us;
+	return c->server->mono_us - c->over_soft_us >= limit->soft_s * 1000000;
+}
+
+/* It is not closed at once, because whoever wrote to it may be walking through a list that it is
+ * on. */
+static void enforce_output_limits(struct conn *c)
+{
+	if (c->over_limit || !over_limits(c))
+		return;
+	log_write(LOG_LEVEL_WARNING,
+		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
+			     LOG_TEXT("class", conn_class_name(conn_class(c))),
+			     LOG_INT("pending_bytes", c->out.len)),
+		  "client closed for reaching client-output-buffer-limit");
+	c->server->stats.output_limit_disconnects++;
+	c->over_limit = true;
+	TAILQ_INSERT_TAIL(&c->server->over_limit, c, over_limit_link);
+}
+
+void conn_output_grew(struct conn *c)
+{
+	if (c->state == CONN_DEAD)
+		return;
+	mark_writable(c);
+	if (c->out.len > c->server->output_check_bytes)
+		enforce_output_limits(c);
+	if (c->over_limit)
+		chain_done(&c->out);
+}
+
+void conn_flush(struct conn *c)
+{
+	struct server *s = c->server;
+	size_t written = 0;
+
+	while (c->out.len != 0 && written < SERVER_WRITE_BYTES) {
+		struct iovec iov[CONN_WRITE_PIECES];
+		int pieces =
+			chain_peek(&c->out, iov, CONN_WRITE_PIECES, SERVER_WRITE_BYTES - written);
+		ssize_t n = c->transport.ops->write(&c->transport, iov, pieces);
+
+		if (n == TRANSPORT_FAILED) {
+			conn_kill(c, strerror(errno));
+			return;
+		}
+		if (n < 0)
+			break;
+		s->stats.writes++;
+		chain_consume(&c->out, (size_t)n);
+		written += (size_t)n;
+	}
+	c->bytes_out += written;
+	s->stats.bytes_out += written;
+	if (c->out.len == 0) {
+		c->over_soft_us = 0;
+		if (c->awaits_writable) {
+			c->awaits_writable = false;
+			event_del(&c->write_event);
+		}
+		if (c->state == CONN_CLOSING)
+			conn_kill(c, NULL);
+	} else if (!c->awaits_writable) {
+		c->awaits_writable = true;
+		event_add(&c->write_event, NULL);
+	}
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *arg)
+{
+	struct conn *c = arg;
+
+	(void)fd;
+	(void)what;
+	server_read_clock(c->server);
+	conn_flush(c);
+}
+
+/*
+ * Input
+ */
+
+static void refuse_protocol(struct conn *c, const char *text)
+{
+	log_write(LOG_LEVEL_VERBOSE,
+		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
+			     LOG_TEXT("error", text)),
+		  "client closed for breaking the protocol");
+	resp_write_error(&c->writer, "ERR", str_from(text));
+	conn_output_grew(c);
+	conn_finish(c);
+}
+
+/*
+ * Run requests from the front of the bytes, no more than this turn's share. Returns how many bytes
+ * have been used; what is behind them is to be kept. Marks the connection ready if there may be
+ * whole requests among that.
+ */
+static size_t run_requests(struct conn *c, const char *base, size_t len)
+{
+	struct server *s = c->server;
+	struct resp_request *request = &s->request;
+	size_t left = s->config->commands_per_turn;
+	size_t used = 0;
+
+	while (used < len && c->state == CONN_OPEN) {
+		switch (resp_parse(&c->parser, conn_limits(c), base + used, len - used, request)) {
+		case RESP_NEED_MORE:
+			return used;
+		case RESP_ERROR:
+			refuse_protocol(c, request->error);
+			return len;
+		case RESP_REQUEST:
+			break;
+		}
+		if (left-- == 0) {
+			/* Others first. The parser has not moved on, and will find this request
+			 * again. */
+			resp_parser_init(&c->parser);
+			mark_ready(c);
+			return used;
+		}
+		if (request->argc != 0 &&
+		    dispatch_request(c, request->argv, (int)request->argc) == DISPATCH_HOLD) {
+			resp_parser_init(&c->parser);
+			set_state(c, CONN_HELD);
+			return used;
+		}
+		used += request->consumed;
+	}
+	return c->state == CONN_OPEN ? used : len;
+}
+
+static bool input_is_too_long(struct conn *c)
+{
+	if (c->in.len <= c->server->config->client_query_buffer_bytes)
+		return false;
+	log_write(LOG_LEVEL_WARNING,
+		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
+			     LOG_INT("bytes", c->in.len)),
+		  "client closed for reaching client-query-buffer-limit");
+	c->server->stats.query_limit_disconnects++;
+	conn_kill(c, NULL);
+	return true;
+}
+
+/* The peer sends no more. What it has sent is still run and answered, though it may be gone
+ * already. */
+static void on_end_of_input(struct conn *c)
+{
+	c->end_of_input = true;
+	event_del(&c->read_event);
+	if (!c->is_ready && c->state != CONN_HELD)
+		conn_finish(c);
+}
+
+static void run_buffered(struct conn *c)
+{
+	size_t used = run_requests(c, buf_data(&c->in), c->in.len);
+
+	if (c->state == CONN_DEAD || c->state == CONN_CLOSING)
+		return;
+	buf_consume(&c->in, used);
+	if (c->in.len == 0 && c->in.cap > CONN_KEEP_INPUT_BYTES)
+		buf_done(&c->in);
+	if (c->end_of_input && !c->is_ready && c->state == CONN_OPEN)
+		conn_finish(c);
+}
+
+/* Read to where it can be run from: the scratch buffer, or behind what the connection still has. */
+static ssize_t read_some(struct conn *c, char **ret_base)
+{
+	struct server *s = c->server;
+	size_t room = SERVER_READ_BYTES;
+	ssize_t n;
+	char *to;
+
+	if (c->in.len == 0) {
+		*ret_base = s->scratch;
+		return c->transport.ops->read(&c->transport, s->scratch, SERVER_READ_BYTES);
+	}
+	if (resp_parser_wanted(&c->parser, c->in.len) > room)
+		room = resp_parser_wanted(&c->parser, c->in.len);
+	to = buf_reserve(&c->in, room);
+	n = c->transport.ops->read(&c->transport, to, room);
+	if (n > 0)
+		buf_commit(&c->in, (size_t)n);
+	*ret_base = NULL;
+	return n;
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct conn *c = arg;
+	struct server *s = c->server;
+	size_t used;
+	char *base;
+	ssize_t n;
+
+	(void)fd;
+	(void)what;
+	server_read_clock(s);
+	/* Its share of this turn waits already; reading more would only fill memory. */
+	if (c->is_ready)
+		return;
+	if (c->state == CONN_HELD && c->in.len >= CONN_HELD_INPUT_BYTES) {
+		event_del(&c->read_event);
+		return;
+	}
+	n = read_some(c, &base);
+	if (n == TRANSPORT_FAILED) {
+		conn_kill(c, strerror(errno));
+		return;
+	}
+	if (n < 0)
+		return;
+	if (n == 0) {
+		on_end_of_input(c);
+		return;
+	}
+	s->stats.reads++;
+	s->stats.bytes_in += (uint64_t)n;
+	c->bytes_in += (uint64_t)n;
+	c->active_us = s->mono_us;
+
+	if (base == NULL) {
+		if (c->state == CONN_OPEN)
+			run_buffered(c);
+	} else {
+		used = c->state == CONN_OPEN ? run_requests(c, base, (size_t)n) : 0;
+		if (used < (size_t)n && (c->state == CONN_OPEN || c->state == CONN_HELD))
+			buf_append(&c->in, base + used, (size_t)n - used);
+	}
+	if (c->state == CONN_OPEN)
+		input_is_too_long(c);
+}
+
+void conn_run_ready(struct conn *c)
+{
+	unmark_ready(c);
+	run_buffered(c);
+}
+
+void conn_release(struct conn *c)
+{
+	if (c->state != CONN_HELD)
+		return;
+	set_state(c, CONN_OPEN);
+	if (!c->end_of_input)
+		event_add(&c->read_event, NULL);
+	mark_ready(c);
+}
+
+/*
+ * Birth, and growing old
+ */
+
+struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *local)
+{
+	struct conn *c = mem_zalloc(sizeof *c);
+
+	c->server = s;
+	c->state = CONN_OPEN;
+	c->is_unix = is_unix;
+	c->peer = peer;
+	c->local = local;
+	c->session.id = ++s->next_conn_id;
+	c->session.proto = RESP_PROTO_MIN;
+	c->session.peer = str_from(peer);
+	transport_init_plain(&c->transport, fd);
+	resp_parser_init(&c->parser);
+	buf_init(&c->in, BUF_NO_MAX);
+	chain_init(&c->out, &s->chunks);
+	resp_writer_init(&c->writer, &c->out, RESP_PROTO_MIN);
+	TAILQ_INIT(&c->channels);
+	TAILQ_INIT(&c->patterns);
+	c->created_us = s->mono_us;
+	c->active_us = s->mono_us;
+	event_assign(&c->read_event, s->base, fd, EV_READ | EV_PERSIST, on_readable, c);
+	event_assign(&c->write_event, s->base, fd, EV_WRITE | EV_PERSIST, on_writable, c);
+	event_add(&c->read_event, NULL);
+
+	TAILQ_INSERT_TAIL(&s->conns, c, all);
+	s->conn_count++;
+	if (s->conn_count > s->stats.peak_clients)
+		s->stats.peak_clients = s->conn_count;
+	s->stats.connections++;
+	return c;
+}
+
+void conn_check(struct conn *c)
+{
+	struct server *s = c->server;
+	int64_t idle_us = s->mono_us - c->active_us;
+
+	if (c->state == CONN_CLOSING) {
+		if (s->mono_us - c->closing_us > SERVER_CLOSE_SECONDS * INT64_C(1000000))
+			conn_kill(c, "did not take its last replies");
+		return;
+	}
+	if (s->config->timeout_s != 0 && idle_us > s->config->timeout_s * 1000000 &&
+	    conn_class(c) == CONN_CLASS_NORMAL && !c->is_monitor && c->state == CONN_OPEN) {
+		conn_kill(c, "idle for longer than timeout");
+		return;
+	}
+	if (c->in.len == 0)
+		buf_done(&c->in);
+	if (c->out.len > s->output_check_bytes)
+		enforce_output_limits(c);
+}

@@ -1,0 +1,17 @@
+/*
+ * The state of the server as text: INFO, and the report that a signal asks for.
+ */
+#ifndef SERVER_INFO_H
+#define SERVER_INFO_H
+
+#include "server/server_int.h"
+
+/* Append the sections of these names, each once: "default", "all" and "everything" are several.
+ * Unknown names are passed over; no names are "default". */
+void info_append_sections(struct server *s, const struct qless_str *names, int count,
+			  struct buf *out);
+
+/* Write all there is to know to the log, line by line. */
+void info_report(struct server *s);
+
+#endif

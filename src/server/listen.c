@@ -1,0 +1,395 @@
+#include "server/listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "command/acl.h"
+#include "server/conn.h"
+#include "sys/log.h"
+#include "util/mem.h"
+
+/* So many connections are accepted in one go, then those that are there get their turn. */
+#define LISTEN_ACCEPTS_PER_TURN 64
+/* How long to wait before trying again when there are no descriptors left. */
+#define LISTEN_RETRY_MS	 100
+#define LISTEN_NAME_MAX	 (INET6_ADDRSTRLEN + 16)
+#define KEEPALIVE_PROBES 3
+
+static char *format_address(const struct sockaddr *address)
+{
+	char host[INET6_ADDRSTRLEN] = "?";
+	char name[LISTEN_NAME_MAX];
+	int len;
+
+	if (address->sa_family == AF_INET6) {
+		const struct sockaddr_in6 *in6 = (const void *)address;
+
+		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof host);
+		len = snprintf(name, sizeof name, "[%s]:%u", host, ntohs(in6->sin6_port));
+	} else {
+		const struct sockaddr_in *in = (const void *)address;
+
+		inet_ntop(AF_INET, &in->sin_addr, host, sizeof host);
+		len = snprintf(name, sizeof name, "%s:%u", host, ntohs(in->sin_port));
+	}
+	return mem_dup(name, (size_t)len);
+}
+
+static bool is_loopback(const struct sockaddr *address)
+{
+	if (address->sa_family == AF_INET6) {
+		const struct in6_addr *in6 =
+			&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+
+		if (IN6_IS_ADDR_V4MAPPED(in6))
+			return in6->s6_addr[12] == 127;
+		return IN6_IS_ADDR_LOOPBACK(in6);
+	}
+	return (ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >>
+		24) == 127;
+}
+
+/*
+ * Accepting
+ */
+
+static void on_retry(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	listen_resume(arg);
+}
+
+static void pause_accepting(struct server *s)
+{
+	struct timeval delay = { .tv_usec = LISTEN_RETRY_MS * 1000 };
+
+	if (s->accept_paused)
+		return;
+	log_warning(
+		"out of file descriptors with %zu clients: no more are accepted until one is free",
+		s->conn_count);
+	s->accept_paused = true;
+	for (int i = 0; i < s->listener_count; i++)
+		event_del(s->listeners[i].event);
+	event_add(s->accept_timer, &delay);
+}
+
+void listen_resume(struct server *s)
+{
+	if (!s->accept_paused || s->stopping)
+		return;
+	s->accept_paused = false;
+	event_del(s->accept_timer);
+	for (int i = 0; i < s->listener_count; i++)
+		event_add(s->listeners[i].event, NULL);
+}
+
+/* Say why and hang up. The socket is new and its buffer empty, so that the text goes out or the
+ * peer is gone. */
+static void turn_away(struct server *s, int fd, const char *text)
+{
+	(void)!send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(fd);
+	s->stats.rejected_connections++;
+}
+
+static const char protected_text[] =
+	"-DENIED qlessd is running in protected mode because protected mode is enabled and no "
+	"password is set for the default user. In this mode connections are only accepted from the "
+	"loopback interface and from Unix sockets. To connect from other machines, do one of the "
+	"following: 1) set a password with 'CONFIG SET requirepass <password>' from a connection "
+	"of this machine, or with the directive requirepass in the configuration file; 2) define "
+	"users with passwords and switch the default user off; 3) if nobody who is not trusted can "
+	"reach the port, disable protected mode with 'CONFIG SET protected-mode no' or in the "
+	"configuration file.\r\n";
+
+static void tune_tcp(const struct server *s, int fd)
+{
+	int on = 1, idle = (int)s->config->tcp_keepalive_s;
+	int interval = idle / KEEPALIVE_PROBES, probes = KEEPALIVE_PROBES;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	if (idle == 0)
+		return;
+	if (interval == 0)
+		interval = 1;
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
+static void greet(struct listener *l, int fd, const struct sockaddr_storage *address)
+{
+	struct server *s = l->server;
+	const struct user *user = acl_default_user(s->env.acl);
+	bool is_open = acl_user_needs_no_password(user);
+	char *peer, *local;
+	struct conn *c;
+
+	if (s->conn_count >= s->client_limit) {
+		turn_away(s, fd, "-ERR max number of clients reached\r\n");
+		return;
+	}
+	if (l->is_unix) {
+		size_t size = strlen(l->name) + sizeof ":0";
+
+		peer = mem_alloc(size);
+		snprintf(peer, size, "%s:0", l->name);
+		local = mem_dup(peer, size - 1);
+	} else {
+		struct sockaddr_storage own;
+		socklen_t own_len = sizeof own;
+
+		if (s->config->protected_mode && is_open && !is_loopback((const void *)address)) {
+			turn_away(s, fd, protected_text);
+			return;
+		}
+		if (getsockname(fd, (void *)&own, &own_len) < 0) {
+			close(fd);
+			return;
+		}
+		tune_tcp(s, fd);
+		peer = format_address((const void *)address);
+		local = format_address((const void *)&own);
+	}
+	c = conn_new(s, fd, l->is_unix, peer, local);
+	if (is_open)
+		c->session.user = user;
+	log_write(LOG_LEVEL_VERBOSE,
+		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer)),
+		  "client connected");
+}
+
+static void on_connection(evutil_socket_t fd, short what, void *arg)
+{
+	struct listener *l = arg;
+
+	(void)what;
+	server_read_clock(l->server);
+	for (int i = 0; i < LISTEN_ACCEPTS_PER_TURN; i++) {
+		struct sockaddr_storage address;
+		socklen_t len = sizeof address;
+		int client = accept4(fd, (void *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (client >= 0) {
+			greet(l, client, &address);
+			continue;
+		}
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			pause_accepting(l->server);
+		else if (errno == EINTR || errno == ECONNABORTED)
+			continue;
+		else if (errno != EAGAIN && errno != EWOULDBLOCK)
+			log_warning("cannot accept a connection on %s: %s", l->name,
+				    strerror(errno));
+		return;
+	}
+}
+
+/*
+ * Opening
+ */
+
+static int add_listener(struct server *s, int fd, bool is_unix, char *name)
+{
+	struct listener *l;
+
+	s->listeners = mem_realloc_array(s->listeners, (size_t)s->listener_count + 1,
+					 sizeof *s->listeners);
+	l = &s->listeners[s->listener_count++];
+	*l = (struct listener){ .server = s, .fd = fd, .is_unix = is_unix, .name = name };
+	return 0;
+}
+
+static int open_tcp(struct server *s, const struct addrinfo *ai, const char *host, bool is_optional,
+		    struct buf *ret_error)
+{
+	struct sockaddr_storage own;
+	socklen_t own_len = sizeof own;
+	int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int on = 1;
+
+	if (fd < 0)
+		goto fail;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	if (ai->ai_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+	if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, s->config->tcp_backlog) < 0 ||
+	    getsockname(fd, (void *)&own, &own_len) < 0)
+		goto fail;
+	return add_listener(s, fd, false, format_address((const void *)&own));
+
+fail:
+	if (fd >= 0)
+		close(fd);
+	if (is_optional &&
+	    (errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT || errno == EPROTONOSUPPORT)) {
+		log_verbose("not listening on %s: %s", host, strerror(errno));
+		return 0;
+	}
+	buf_printf(ret_error, "cannot listen on %s port %d: %s", host, s->config->port,
+		   strerror(errno));
+	return -1;
+}
+
+static int open_address(struct server *s, const char *host, struct buf *ret_error)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+				  .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
+	struct addrinfo *found, *ai;
+	bool is_optional = host[0] == '-';
+	char port[8];
+	int rc;
+
+	if (is_optional)
+		host++;
+	snprintf(port, sizeof port, "%d", s->config->port);
+	if (strcmp(host, "*") == 0)
+		hints.ai_family = AF_INET;
+	else if (strcmp(host, "::*") == 0)
+		hints.ai_family = AF_INET6;
+	rc = getaddrinfo(hints.ai_family != 0 ? NULL : host, port, &hints, &found);
+	if (rc != 0) {
+		if (is_optional)
+			return 0;
+		buf_printf(ret_error, "cannot listen on %s: %s", host, gai_strerror(rc));
+		return -1;
+	}
+	for (ai = found; ai != NULL; ai = ai->ai_next) {
+		rc = open_tcp(s, ai, host, is_optional, ret_error);
+		if (rc < 0)
+			break;
+	}
+	freeaddrinfo(found);
+	return rc;
+}
+
+/* A socket file that a crash left behind is in the way; one with a server behind it is somebody
+ * else's. */
+static int clear_unix_path(const struct sockaddr_un *address, struct buf *ret_error)
+{
+	struct stat st;
+	int fd, rc;
+
+	if (lstat(address->sun_path, &st) < 0)
+		return 0;
+	if (!S_ISSOCK(st.st_mode)) {
+		buf_printf(ret_error, "cannot listen on %s: there is a file that is not a socket",
+			   address->sun_path);
+		return -1;
+	}
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0) {
+		buf_printf(ret_error, "cannot make a socket: %s", strerror(errno));
+		return -1;
+	}
+	rc = connect(fd, (const void *)address, sizeof *address);
+	close(fd);
+	if (rc == 0) {
+		buf_printf(ret_error, "cannot listen on %s: another server listens there",
+			   address->sun_path);
+		return -1;
+	}
+	unlink(address->sun_path);
+	return 0;
+}
+
+static int open_unix(struct server *s, struct buf *ret_error)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const char *path = s->config->unixsocket;
+	struct stat st;
+	mode_t mask;
+	int fd, rc;
+
+	if (strlen(path) >= sizeof address.sun_path) {
+		buf_printf(ret_error, "cannot listen on %s: the path is longer than %zu bytes",
+			   path, sizeof address.sun_path - 1);
+		return -1;
+	}
+	memcpy(address.sun_path, path, strlen(path));
+	if (clear_unix_path(&address, ret_error) < 0)
+		return -1;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		goto fail;
+	/* With the permissions from the start: nobody can slip in between bind and chmod. */
+	mask = umask(~s->config->unixsocketperm & 0777);
+	rc = bind(fd, (const void *)&address, sizeof address);
+	umask(mask);
+	if (rc < 0 || listen(fd, s->config->tcp_backlog) < 0 || lstat(path, &st) < 0)
+		goto fail;
+	add_listener(s, fd, true, mem_dup(path, strlen(path)));
+	s->listeners[s->listener_count - 1].unix_dev = st.st_dev;
+	s->listeners[s->listener_count - 1].unix_ino = st.st_ino;
+	return 0;
+
+fail:
+	buf_printf(ret_error, "cannot listen on %s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int listen_open_all(struct server *s, struct buf *ret_error)
+{
+	const struct config *config = s->config;
+
+	for (size_t i = 0; config->port != 0 && i < config->bind.count; i++) {
+		if (open_address(s, config->bind.words[i], ret_error) < 0)
+			goto fail;
+	}
+	if (config->unixsocket[0] != '\0' && open_unix(s, ret_error) < 0)
+		goto fail;
+	if (s->listener_count == 0) {
+		buf_printf(ret_error,
+			   "nothing to listen on: none of the addresses of bind is there");
+		goto fail;
+	}
+	s->accept_timer = evtimer_new(s->base, on_retry, s);
+	/* The array has its final size: its elements have addresses now. */
+	for (int i = 0; i < s->listener_count; i++) {
+		struct listener *l = &s->listeners[i];
+
+		l->event = event_new(s->base, l->fd, EV_READ | EV_PERSIST, on_connection, l);
+		event_add(l->event, NULL);
+	}
+	return 0;
+
+fail:
+	listen_close_all(s);
+	return -1;
+}
+
+void listen_close_all(struct server *s)
+{
+	for (int i = 0; i < s->listener_count; i++) {
+		struct listener *l = &s->listeners[i];
+		struct stat st;
+
+		if (l->event != NULL)
+			event_free(l->event);
+		close(l->fd);
+		if (l->is_unix && lstat(l->name, &st) == 0 && st.st_dev == l->unix_dev &&
+		    st.st_ino == l->unix_ino)
+			unlink(l->name);
+		free(l->name);
+	}
+	free(s->listeners);
+	s->listeners = NULL;
+	s->listener_count = 0;
+	if (s->accept_timer != NULL)
+		event_free(s->accept_timer);
+	s->accept_timer = NULL;
+}

@@ -1,0 +1,27 @@
+/*
+ * The sockets on which connections arrive.
+ */
+#ifndef SERVER_LISTEN_H
+#define SERVER_LISTEN_H
+
+#include "server/server_int.h"
+
+struct listener {
+	struct server *server;
+	struct event *event;
+	int fd;
+	bool is_unix;
+	char *name;	/* "127.0.0.1:7537" or the path of a Unix socket */
+	dev_t unix_dev; /* which file the path was, so that no other is removed at the end */
+	ino_t unix_ino;
+};
+
+/* Open everything the configuration asks for; on failure nothing stays open. */
+int listen_open_all(struct server *s, struct buf *ret_error);
+/* Accept no more, and remove the Unix socket. */
+void listen_close_all(struct server *s);
+
+/* A descriptor has become free: accept again if that had stopped. */
+void listen_resume(struct server *s);
+
+#endif

@@ -1,0 +1,236 @@
+#include "server/pubsub.h"
+
+#include <assert.h>
+
+#include "server/conn.h"
+#include "util/container.h"
+#include "util/mem.h"
+
+TAILQ_HEAD(channel_list, channel);
+
+struct pubsub {
+	struct hash channels;
+	struct hash patterns;
+	struct hash subscriptions;
+	struct channel_list pattern_list;
+};
+
+static struct qless_str channel_key(const struct hash_node *node)
+{
+	return container_of(node, const struct channel, node)->name;
+}
+
+static struct qless_str subscription_key(const struct hash_node *node)
+{
+	const struct subscription *sub = container_of(node, const struct subscription, node);
+
+	return str_make(sub->key, sub->key_len);
+}
+
+struct pubsub *pubsub_new(uint64_t hash_seed)
+{
+	struct pubsub *p = mem_zalloc(sizeof *p);
+
+	hash_init(&p->channels, channel_key, hash_seed);
+	hash_init(&p->patterns, channel_key, hash_seed);
+	hash_init(&p->subscriptions, subscription_key, hash_seed);
+	TAILQ_INIT(&p->pattern_list);
+	return p;
+}
+
+void pubsub_free(struct pubsub *p)
+{
+	if (p == NULL)
+		return;
+	assert(hash_count(&p->subscriptions) == 0);
+	hash_done(&p->channels);
+	hash_done(&p->patterns);
+	hash_done(&p->subscriptions);
+	free(p);
+}
+
+static struct hash *table_of(struct pubsub *p, enum pubsub_kind kind)
+{
+	return kind == PUBSUB_PATTERN ? &p->patterns : &p->channels;
+}
+
+static struct channel *channel_get(struct pubsub *p, enum pubsub_kind kind, struct qless_str name)
+{
+	struct hash_node *node = hash_find(table_of(p, kind), name);
+	struct channel *ch;
+
+	if (node != NULL)
+		return container_of(node, struct channel, node);
+	ch = mem_zalloc(sizeof *ch + name.len);
+	memcpy(ch->text, name.ptr, name.len);
+	ch->name = str_make(ch->text, name.len);
+	ch->kind = kind;
+	TAILQ_INIT(&ch->subscriptions);
+	hash_insert(table_of(p, kind), &ch->node);
+	if (kind == PUBSUB_PATTERN)
+		TAILQ_INSERT_TAIL(&p->pattern_list, ch, link);
+	return ch;
+}
+
+static void channel_drop(struct pubsub *p, struct channel *ch)
+{
+	hash_remove(table_of(p, ch->kind), &ch->node);
+	if (ch->kind == PUBSUB_PATTERN)
+		TAILQ_REMOVE(&p->pattern_list, ch, link);
+	free(ch);
+}
+
+static struct subscription *subscription_new(const struct conn *c, enum pubsub_kind kind,
+					     struct qless_str name)
+{
+	size_t id_len = sizeof c->session.id;
+	size_t key_len = id_len + 1 + name.len;
+	struct subscription *sub = mem_alloc(sizeof *sub + key_len);
+
+	memcpy(sub->key, &c->session.id, id_len);
+	sub->key[id_len] = (char)kind;
+	memcpy(sub->key + id_len + 1, name.ptr, name.len);
+	sub->key_len = key_len;
+	return sub;
+}
+
+static void count_subscriptions(struct conn *c, enum pubsub_kind kind, int change)
+{
+	if (kind == PUBSUB_PATTERN)
+		c->pattern_count += (unsigned)change;
+	else
+		c->channel_count += (unsigned)change;
+	c->session.subscribed = c->channel_count + c->pattern_count != 0;
+}
+
+bool pubsub_subscribe(struct conn *c, enum pubsub_kind kind, struct qless_str name)
+{
+	struct pubsub *p = c->server->pubsub;
+	struct subscription *sub = subscription_new(c, kind, name);
+
+	if (hash_find(&p->subscriptions, str_make(sub->key, sub->key_len)) != NULL) {
+		free(sub);
+		return false;
+	}
+	sub->conn = c;
+	sub->channel = channel_get(p, kind, name);
+	sub->channel->count++;
+	hash_insert(&p->subscriptions, &sub->node);
+	TAILQ_INSERT_TAIL(&sub->channel->subscriptions, sub, by_channel);
+	TAILQ_INSERT_TAIL(kind == PUBSUB_PATTERN ? &c->patterns : &c->channels, sub, by_conn);
+	count_subscriptions(c, kind, 1);
+	return true;
+}
+
+static void subscription_end(struct subscription *sub)
+{
+	struct conn *c = sub->conn;
+	struct pubsub *p = c->server->pubsub;
+	struct channel *ch = sub->channel;
+
+	hash_remove(&p->subscriptions, &sub->node);
+	TAILQ_REMOVE(&ch->subscriptions, sub, by_channel);
+	TAILQ_REMOVE(ch->kind == PUBSUB_PATTERN ? &c->patterns : &c->channels, sub, by_conn);
+	count_subscriptions(c, ch->kind, -1);
+	if (--ch->count == 0)
+		channel_drop(p, ch);
+	free(sub);
+}
+
+bool pubsub_unsubscribe(struct conn *c, enum pubsub_kind kind, struct qless_str name)
+{
+	struct subscription *key = subscription_new(c, kind, name);
+	struct hash_node *node =
+		hash_find(&c->server->pubsub->subscriptions, str_make(key->key, key->key_len));
+
+	free(key);
+	if (node == NULL)
+		return false;
+	subscription_end(container_of(node, struct subscription, node));
+	return true;
+}
+
+void pubsub_forget(struct conn *c)
+{
+	while (!TAILQ_EMPTY(&c->channels))
+		subscription_end(TAILQ_FIRST(&c->channels));
+	while (!TAILQ_EMPTY(&c->patterns))
+		subscription_end(TAILQ_FIRST(&c->patterns));
+}
+
+/* A message is no reply: it is sent whatever CLIENT REPLY says. */
+static void deliver(struct conn *c, const struct channel *pattern, struct qless_str channel,
+		    struct qless_str payload)
+{
+	bool muted = c->writer.muted;
+
+	c->writer.muted = false;
+	resp_write_push(&c->writer, pattern != NULL ? 4 : 3);
+	if (pattern != NULL) {
+		resp_write_bulk(&c->writer, STR("pmessage"));
+		resp_write_bulk(&c->writer, pattern->name);
+	} else {
+		resp_write_bulk(&c->writer, STR("message"));
+	}
+	resp_write_bulk(&c->writer, channel);
+	resp_write_bulk(&c->writer, payload);
+	c->writer.muted = muted;
+	conn_output_grew(c);
+}
+
+/* Nobody comes or goes meanwhile: a connection over its limits is closed at the end of the turn. */
+static unsigned deliver_to_all(const struct channel *ch, struct qless_str channel,
+			       struct qless_str payload)
+{
+	const struct channel *pattern = ch->kind == PUBSUB_PATTERN ? ch : NULL;
+	struct subscription *sub;
+
+	TAILQ_FOREACH(sub, &ch->subscriptions, by_channel)
+		deliver(sub->conn, pattern, channel, payload);
+	return ch->count;
+}
+
+unsigned pubsub_publish(struct server *s, struct qless_str channel, struct qless_str payload)
+{
+	const struct channel *ch = pubsub_find(s->pubsub, channel);
+	unsigned count = 0;
+
+	if (ch != NULL)
+		count += deliver_to_all(ch, channel, payload);
+	TAILQ_FOREACH(ch, &s->pubsub->pattern_list, link) {
+		if (str_glob_match(ch->name, channel, false))
+			count += deliver_to_all(ch, channel, payload);
+	}
+	return count;
+}
+
+const struct channel *pubsub_find(const struct pubsub *p, struct qless_str name)
+{
+	struct hash_node *node = hash_find(&p->channels, name);
+
+	return node != NULL ? container_of(node, struct channel, node) : NULL;
+}
+
+void pubsub_visit_channels(const struct pubsub *p, const struct qless_str *pattern,
+			   pubsub_visit_fn *visit, void *arg)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH(node, &it, &p->channels) {
+		const struct channel *ch = container_of(node, const struct channel, node);
+
+		if (pattern == NULL || str_glob_match(*pattern, ch->name, false))
+			visit(ch, arg);
+	}
+}
+
+unsigned pubsub_channel_count(const struct pubsub *p)
+{
+	return hash_count(&p->channels);
+}
+
+unsigned pubsub_pattern_count(const struct pubsub *p)
+{
+	return hash_count(&p->patterns);
+}

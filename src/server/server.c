@@ -1,0 +1,573 @@
+/*
+ * Building and running the server.
+ *
+ * One turn of the loop:
+ *
+ *	1. wait until something happens, unless there are requests left over from the turn before;
+ *	2. for each socket that has something: read it, run the requests, no more of one connection
+ *than its share;
+ *	3. go on with the connections that had more than their share;
+ *	4. send the replies;
+ *	5. free the connections that died.
+ *
+ * The order of 3 and 4 is where the log has its place: a reply leaves after what it promises is as
+ *durable as configured.
+ */
+#include "server/server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/acl.h"
+#include "command/databases.h"
+#include "command/table.h"
+#include "server/commands.h"
+#include "server/conn.h"
+#include "server/info.h"
+#include "server/latency.h"
+#include "server/listen.h"
+#include "server/pubsub.h"
+#include "server/slowlog.h"
+#include "server/users.h"
+#include "sys/clock.h"
+#include "sys/entropy.h"
+#include "sys/log.h"
+#include "sys/memory.h"
+#include "sys/rlimit.h"
+#include "util/mem.h"
+
+/* How long replies may take to leave when the server stops. */
+#define STOP_SECONDS 5
+/* How often statistics that are too old are dropped. */
+#define MAINTAIN_SECONDS 60
+
+void server_read_clock(struct server *s)
+{
+	if (s->clock_is_read)
+		return;
+	s->clock_is_read = true;
+	s->mono_us = clock_mono_us();
+	s->wall_us = clock_wall_us();
+}
+
+void server_note_latency(struct server *s, const char *event, int64_t elapsed_us)
+{
+	int64_t threshold_ms = s->config->latency_monitor_threshold_ms;
+
+	if (threshold_ms != 0 && elapsed_us >= threshold_ms * 1000)
+		latency_add(s->latency, event, s->wall_us / 1000000, elapsed_us / 1000);
+}
+
+/*
+ * Configuration
+ */
+
+void server_apply_config(struct server *s)
+{
+	const struct config *config = s->config;
+
+	s->limits = (struct resp_limits){
+		.max_args = config->client_max_arguments,
+		.max_bulk = config->proto_max_bulk_bytes,
+		.max_inline = config->max_inline_bytes,
+		.max_request = config->client_query_buffer_bytes,
+	};
+	s->unauth_limits = s->limits;
+	s->unauth_limits.unauthenticated = true;
+
+	s->output_check_bytes = SERVER_STRANGER_BYTES;
+	for (int i = 0; i < CONFIG_CLIENT_CLASSES; i++) {
+		const struct config_output_limit *limit = &config->output_limits.of[i];
+
+		if (limit->hard_bytes != 0 && limit->hard_bytes < s->output_check_bytes)
+			s->output_check_bytes = limit->hard_bytes;
+		if (limit->soft_bytes != 0 && limit->soft_bytes < s->output_check_bytes)
+			s->output_check_bytes = limit->soft_bytes;
+	}
+	slowlog_trim(s->slowlog, config->slowlog_max_len);
+}
+
+bool server_make_room(struct server *s, size_t clients)
+{
+	uint64_t wanted = (uint64_t)clients + SERVER_OWN_FDS;
+	uint64_t have = rlimit_raise_files(wanted);
+
+	if (have >= wanted) {
+		s->client_limit = clients;
+		return true;
+	}
+	s->client_limit = have > SERVER_OWN_FDS + 1 ? (size_t)have - SERVER_OWN_FDS : 1;
+	return false;
+}
+
+/*
+ * Signals and time
+ */
+
+static void on_stop_signal(evutil_socket_t number, short what, void *arg)
+{
+	struct server *s = arg;
+
+	(void)what;
+	if (s->stopping) {
+		log_notice("%s again: not waiting for replies to leave",
+			   number == SIGINT ? "SIGINT" : "SIGTERM");
+		s->stop_deadline_us = 0;
+		return;
+	}
+	log_notice("%s received, stopping", number == SIGINT ? "SIGINT" : "SIGTERM");
+	server_begin_stop(s);
+}
+
+static void on_reopen_signal(evutil_socket_t number, short what, void *arg)
+{
+	struct buf error = BUF_INIT(4096);
+
+	(void)number;
+	(void)what;
+	(void)arg;
+	if (log_reopen(&error) == 0)
+		log_notice("SIGHUP received, log file reopened");
+	else
+		log_warning("SIGHUP received, but %s", buf_cstr(&error));
+	buf_done(&error);
+}
+
+static void on_report_signal(evutil_socket_t number, short what, void *arg)
+{
+	(void)number;
+	(void)what;
+	server_read_clock(arg);
+	info_report(arg);
+}
+
+static void add_signal(struct server *s, int number, event_callback_fn handler)
+{
+	struct event *ev = evsignal_new(s->base, number, handler, s);
+
+	event_add(ev, NULL);
+	s->signals[s->signal_count++] = ev;
+}
+
+static void rate_sample(struct rate *r, uint64_t total, int64_t now_us)
+{
+	int64_t elapsed_us = now_us - r->last_us;
+
+	if (elapsed_us <= 0)
+		return;
+	r->samples[r->next] = (total - r->last) * 1000000 / (uint64_t)elapsed_us;
+	r->next = (r->next + 1) % SERVER_RATE_SAMPLES;
+	r->last = total;
+	r->last_us = now_us;
+}
+
+uint64_t rate_per_second(const struct rate *r)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < SERVER_RATE_SAMPLES; i++)
+		sum += r->samples[i];
+	return sum / SERVER_RATE_SAMPLES;
+}
+
+size_t server_peak_memory(struct server *s, size_t allocated)
+{
+	if (allocated > s->peak_allocated)
+		s->peak_allocated = allocated;
+	return s->peak_allocated;
+}
+
+void server_count_error(struct conn *c)
+{
+	const struct resp_writer *w = &c->writer;
+	struct server *s = c->server;
+	unsigned i = 0;
+
+	/* Of a command in a transaction it is counted there, and not again with EXEC. */
+	if (c->errors_counted == w->errors)
+		return;
+	c->errors_counted = w->errors;
+	s->stats.error_replies++;
+	while (i < s->error_kinds && strcmp(s->errors[i].code, w->last_error) != 0)
+		i++;
+	if (i == SERVER_ERROR_KINDS)
+		return;
+	if (i == s->error_kinds) {
+		memcpy(s->errors[i].code, w->last_error, sizeof s->errors[i].code);
+		s->errors[i].count = 0;
+		s->error_kinds++;
+	}
+	s->errors[i].count++;
+}
+
+void server_reset_stats(struct server *s)
+{
+	s->stats = (struct server_stats){ .peak_clients = s->conn_count };
+	for (int i = 0; i < server_command_count; i++)
+		free(s->command_stats[i].histogram);
+	memset(s->command_stats, 0, (size_t)server_command_count * sizeof *s->command_stats);
+	s->error_kinds = 0;
+	s->rate_commands.last = s->rate_in.last = s->rate_out.last = 0;
+	s->peak_allocated = 0;
+}
+
+/* Once a second. */
+static void on_cron(evutil_socket_t fd, short what, void *arg)
+{
+	struct server *s = arg;
+	struct conn *c, *next;
+
+	(void)fd;
+	(void)what;
+	server_read_clock(s);
+	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {
+		next = TAILQ_NEXT(c, all);
+		conn_check(c);
+	}
+	resp_request_trim(&s->request);
+	server_peak_memory(s, memory_allocated());
+	if (s->mono_us - s->maintained_us >= MAINTAIN_SECONDS * INT64_C(1000000)) {
+		s->maintained_us = s->mono_us;
+		databases_maintain(s->env.databases);
+	}
+	rate_sample(&s->rate_commands, s->stats.commands, s->mono_us);
+	rate_sample(&s->rate_in, s->stats.bytes_in, s->mono_us);
+	rate_sample(&s->rate_out, s->stats.bytes_out, s->mono_us);
+}
+
+static void on_watchdog(evutil_socket_t fd, short what, void *arg)
+{
+	struct server *s = arg;
+
+	(void)fd;
+	(void)what;
+	notify_watchdog(&s->notify);
+}
+
+static void on_pause_over(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	server_read_clock(arg);
+	server_end_pause(arg);
+}
+
+void server_begin_pause(struct server *s, enum pause_mode mode, int64_t duration_us)
+{
+	int64_t until_us = s->mono_us + duration_us;
+	struct timeval delay;
+
+	/* A pause never makes one that is under way shorter or weaker. */
+	if (s->pause_mode != PAUSE_NONE && s->pause_until_us > until_us)
+		until_us = s->pause_until_us;
+	if (mode > s->pause_mode)
+		s->pause_mode = mode;
+	s->pause_until_us = until_us;
+	delay.tv_sec = (until_us - s->mono_us) / 1000000;
+	delay.tv_usec = (until_us - s->mono_us) % 1000000;
+	event_add(s->pause_timer, &delay);
+}
+
+void server_end_pause(struct server *s)
+{
+	struct conn *c;
+
+	s->pause_mode = PAUSE_NONE;
+	event_del(s->pause_timer);
+	TAILQ_FOREACH(c, &s->conns, all)
+		conn_release(c);
+}
+
+static void make_timers(struct server *s)
+{
+	struct timeval second = { .tv_sec = 1 };
+	int64_t watchdog_us = notify_watchdog_interval_us(getenv("WATCHDOG_USEC"),
+							  getenv("WATCHDOG_PID"), getpid());
+
+	s->cron = event_new(s->base, -1, EV_PERSIST, on_cron, s);
+	event_add(s->cron, &second);
+	s->pause_timer = evtimer_new(s->base, on_pause_over, s);
+	if (watchdog_us != 0 && notify_is_active(&s->notify)) {
+		struct timeval half = { .tv_sec = watchdog_us / 2 / 1000000,
+					.tv_usec = watchdog_us / 2 % 1000000 };
+
+		s->watchdog = event_new(s->base, -1, EV_PERSIST, on_watchdog, s);
+		event_add(s->watchdog, &half);
+	}
+	add_signal(s, SIGTERM, on_stop_signal);
+	add_signal(s, SIGINT, on_stop_signal);
+	add_signal(s, SIGHUP, on_reopen_signal);
+	add_signal(s, SIGUSR1, on_report_signal);
+}
+
+/*
+ * What the queue commands need of us
+ */
+
+static double native_now(void *arg)
+{
+	struct server *s = arg;
+
+	return clock_seconds(steady_clock_read_us(&s->native_clock));
+}
+
+static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
+{
+	char hex[COMMAND_JID_BYTES + 1];
+
+	(void)arg;
+	entropy_hex(hex, COMMAND_JID_BYTES / 2);
+	memcpy(to, hex, COMMAND_JID_BYTES);
+}
+
+static void publish_event(void *arg, struct qless_str channel, struct qless_str payload)
+{
+	pubsub_publish(arg, channel, payload);
+}
+
+static void make_databases(struct server *s)
+{
+	struct qless_hooks hooks = {
+		.publish = publish_event,
+		.arg = s,
+		.hash_seed = s->hash_seed,
+	};
+
+	s->env.databases = databases_new((unsigned)s->config->databases, &hooks);
+	s->env.now = native_now;
+	s->env.make_jid = make_jid;
+	s->env.arg = s;
+	steady_clock_init(&s->native_clock, NULL);
+}
+
+/*
+ * Birth and death
+ */
+
+static struct event_base *make_base(void)
+{
+	struct event_config *wanted = event_config_new();
+	struct event_base *base;
+
+	event_config_set_flag(wanted, EVENT_BASE_FLAG_NOLOCK);
+	base = event_base_new_with_config(wanted);
+	event_config_free(wanted);
+	return base;
+}
+
+/* A user is about to be deleted: its sessions end. */
+static void on_user_gone(void *arg, const struct user *user)
+{
+	struct server *s = arg;
+	struct conn *c, *next;
+
+	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {
+		next = TAILQ_NEXT(c, all);
+		if (c->session.user != user)
+			continue;
+		c->session.user = NULL;
+		if (c == s->running)
+			conn_finish(c);
+		else
+			conn_kill(c, "its user was deleted");
+	}
+}
+
+struct server *server_new(struct config *config, const char *config_file, struct buf *ret_error)
+{
+	struct server *s = mem_zalloc(sizeof *s);
+
+	s->config = config;
+	s->config_file = config_file;
+	server_read_clock(s);
+	s->started_mono_us = s->mono_us;
+	s->started_wall_us = s->wall_us;
+	s->rate_commands.last_us = s->rate_in.last_us = s->rate_out.last_us = s->mono_us;
+	TAILQ_INIT(&s->conns);
+	TAILQ_INIT(&s->ready);
+	TAILQ_INIT(&s->writable);
+	TAILQ_INIT(&s->over_limit);
+	TAILQ_INIT(&s->dead);
+	TAILQ_INIT(&s->monitors);
+	entropy_hex(s->run_id, 20);
+	s->hash_seed = entropy_u64();
+	s->scratch = mem_alloc(SERVER_READ_BYTES);
+	chunk_pool_init(&s->chunks, SERVER_SPARE_CHUNKS);
+	resp_request_init(&s->request);
+	s->table = command_table_new(server_commands, server_command_count);
+	s->command_stats = mem_zalloc((size_t)server_command_count * sizeof *s->command_stats);
+	s->env.table = s->table;
+	s->env.user_gone = on_user_gone;
+	s->env.user_gone_arg = s;
+	s->pubsub = pubsub_new(s->hash_seed);
+	make_databases(s);
+	s->slowlog = slowlog_new();
+	s->latency = latency_new();
+	notify_init(&s->notify, NULL);
+	if (!server_make_room(s, config->maxclients))
+		log_warning(
+			"no more than %zu clients instead of maxclients %zu, because the system "
+			"allows too few open files",
+			s->client_limit, config->maxclients);
+	server_apply_config(s);
+
+	s->base = make_base();
+	if (s->base == NULL) {
+		buf_printf(ret_error, "cannot make an event loop: %s", strerror(errno));
+		goto fail;
+	}
+	s->env.acl = users_load(config, s->table, ret_error);
+	if (s->env.acl == NULL || listen_open_all(s, ret_error) < 0)
+		goto fail;
+	if (config->supervised != CONFIG_SUPERVISED_NO &&
+	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) < 0)
+		log_warning("cannot speak to the service manager: %s", getenv("NOTIFY_SOCKET"));
+	make_timers(s);
+	s->startup_allocated = memory_allocated();
+	return s;
+
+fail:
+	server_free(s);
+	return NULL;
+}
+
+static void free_the_dead(struct server *s)
+{
+	struct conn *c;
+
+	if (TAILQ_EMPTY(&s->dead))
+		return;
+	while ((c = TAILQ_FIRST(&s->dead)) != NULL) {
+		TAILQ_REMOVE(&s->dead, c, dead);
+		conn_free(c);
+	}
+	listen_resume(s);
+}
+
+static void free_event(struct event *ev)
+{
+	if (ev != NULL)
+		event_free(ev);
+}
+
+void server_free(struct server *s)
+{
+	struct conn *c;
+
+	if (s == NULL)
+		return;
+	while ((c = TAILQ_FIRST(&s->conns)) != NULL)
+		conn_kill(c, NULL);
+	s->stopping = true;
+	free_the_dead(s);
+	listen_close_all(s);
+	free_event(s->cron);
+	free_event(s->watchdog);
+	free_event(s->pause_timer);
+	for (int i = 0; i < s->signal_count; i++)
+		event_free(s->signals[i]);
+	if (s->base != NULL)
+		event_base_free(s->base);
+	notify_done(&s->notify);
+	databases_free(s->env.databases);
+	pubsub_free(s->pubsub);
+	slowlog_free(s->slowlog);
+	latency_free(s->latency);
+	for (int i = 0; s->command_stats != NULL && i < server_command_count; i++)
+		free(s->command_stats[i].histogram);
+	free(s->command_stats);
+	acl_free(s->env.acl);
+	command_table_free(s->table);
+	resp_request_done(&s->request);
+	chunk_pool_done(&s->chunks);
+	free(s->scratch);
+	free(s);
+}
+
+void server_describe_listeners(const struct server *s, struct buf *out)
+{
+	for (int i = 0; i < s->listener_count; i++)
+		buf_printf(out, "%s%s", i != 0 ? " " : "", s->listeners[i].name);
+}
+
+/*
+ * Running
+ */
+
+void server_begin_stop(struct server *s)
+{
+	struct conn *c, *next;
+
+	if (s->stopping)
+		return;
+	s->stopping = true;
+	s->stop_deadline_us = s->mono_us + STOP_SECONDS * INT64_C(1000000);
+	notify_stopping(&s->notify, "Stopping");
+	listen_close_all(s);
+	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {
+		next = TAILQ_NEXT(c, all);
+		conn_finish(c);
+	}
+}
+
+static void run_ready(struct server *s)
+{
+	struct conn *c;
+	size_t count = 0;
+
+	/* Each once: one that has even more goes to the end of the list. */
+	TAILQ_FOREACH(c, &s->ready, ready)
+		count++;
+	for (; count != 0 && !TAILQ_EMPTY(&s->ready); count--)
+		conn_run_ready(TAILQ_FIRST(&s->ready));
+}
+
+static void send_replies(struct server *s)
+{
+	struct conn *c;
+
+	while ((c = TAILQ_FIRST(&s->over_limit)) != NULL)
+		conn_kill(c, NULL);
+	while ((c = TAILQ_FIRST(&s->writable)) != NULL) {
+		TAILQ_REMOVE(&s->writable, c, writable);
+		c->has_output = false;
+		conn_flush(c);
+	}
+}
+
+static bool is_finished(struct server *s)
+{
+	if (!s->stopping)
+		return false;
+	server_read_clock(s);
+	return TAILQ_EMPTY(&s->conns) || s->mono_us >= s->stop_deadline_us;
+}
+
+enum server_exit server_run(struct server *s)
+{
+	struct buf where = BUF_INIT(4096);
+
+	server_describe_listeners(s, &where);
+	log_notice("ready to accept connections on %s", buf_cstr(&where));
+	buf_done(&where);
+	notify_ready(&s->notify, "Ready to accept connections");
+
+	while (!is_finished(s)) {
+		int flags = EVLOOP_ONCE | (TAILQ_EMPTY(&s->ready) ? 0 : EVLOOP_NONBLOCK);
+
+		s->clock_is_read = false;
+		if (event_base_loop(s->base, flags) < 0) {
+			log_warning("the event loop failed: %s", strerror(errno));
+			return SERVER_EXIT_FAILED;
+		}
+		server_read_clock(s);
+		run_ready(s);
+		send_replies(s);
+		free_the_dead(s);
+	}
+	return SERVER_EXIT_STOPPED;
+}

@@ -1,0 +1,273 @@
+/*
+ * What the files of the server share: the server itself and its connections. Seen by this folder
+ * only.
+ */
+#ifndef SERVER_SERVER_INT_H
+#define SERVER_SERVER_INT_H
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "command/command.h"
+#include "config/config.h"
+#include "resp/parser.h"
+#include "resp/writer.h"
+#include "server/server.h"
+#include "server/transport.h"
+#include "sys/clock.h"
+#include "sys/notify.h"
+#include "util/buf.h"
+#include "util/chain.h"
+#include "util/hash.h"
+
+struct latency_monitor;
+struct listener;
+struct pubsub;
+struct slowlog;
+struct txn;
+
+/* Bytes read from a connection in one go. */
+#define SERVER_READ_BYTES ((size_t)64 * 1024)
+/* Bytes written to a connection in one go, so that a long reply leaves room for others. */
+#define SERVER_WRITE_BYTES ((size_t)1024 * 1024)
+/* Unsent output at which a connection that has not authenticated is closed. */
+#define SERVER_STRANGER_BYTES ((size_t)64 * 1024)
+/* Chunks of output kept for reuse. */
+#define SERVER_SPARE_CHUNKS 256
+/* A connection that is to be closed when its output has left gets this long. */
+#define SERVER_CLOSE_SECONDS 10
+/* Descriptors that are needed besides those of clients. */
+#define SERVER_OWN_FDS 32
+
+/*
+ *             +---------------------------> CLOSING ---+
+ *             |  the last reply is on its way          v
+ *  (new) --> OPEN ----------------------------------> DEAD --> (freed at the end of the turn)
+ *             |  ^                                     ^
+ *             v  |  CLIENT PAUSE                       |
+ *            HELD -------------------------------------+
+ */
+enum conn_state {
+	CONN_OPEN,    /* requests are read and run */
+	CONN_HELD,    /* its next request waits until the pause is over */
+	CONN_CLOSING, /* runs no more requests; closed when its output has left */
+	CONN_DEAD,    /* on the list of the dead */
+};
+
+enum conn_class {
+	CONN_CLASS_NORMAL,
+	CONN_CLASS_PUBSUB,
+	CONN_CLASS_COUNT,
+};
+
+TAILQ_HEAD(conn_list, conn);
+
+struct subscription;
+TAILQ_HEAD(subscription_list, subscription);
+
+struct conn {
+	struct session session;
+	struct server *server;
+	struct transport transport;
+	enum conn_state state;
+
+	bool is_unix;
+	bool is_ready;	      /* on server->ready: bytes of requests wait in `in` */
+	bool has_output;      /* on server->writable: to be written at the end of the turn */
+	bool awaits_writable; /* the write event is armed: the socket was full */
+	bool end_of_input;    /* the peer sends no more */
+	bool over_limit;      /* on server->over_limit: has more output than it may */
+	bool is_monitor;
+	bool no_evict;
+	bool no_touch;
+	bool reply_off;	      /* CLIENT REPLY OFF */
+	bool skip_next_reply; /* CLIENT REPLY SKIP, for the command after it */
+
+	struct event read_event;
+	struct event write_event;
+
+	struct resp_parser parser;
+	struct buf in;	  /* what was read and not yet run; empty most of the time */
+	struct chain out; /* what was said and not yet sent */
+	struct resp_writer writer;
+
+	struct txn *txn; /* between MULTI and EXEC, or while keys are watched; else NULL */
+	struct subscription_list channels;
+	struct subscription_list patterns;
+	unsigned channel_count;
+	unsigned pattern_count;
+
+	char *name; /* CLIENT SETNAME and SETINFO; NULL or text */
+	char *lib_name;
+	char *lib_version;
+	char *peer; /* "127.0.0.1:4711", "[::1]:4711", "/run/qlessd.sock:0" */
+	char *local;
+	const struct command *last_command;
+
+	int64_t created_us; /* monotonic, as all that follow */
+	int64_t active_us;
+	int64_t over_soft_us; /* since when the output is over the soft limit; 0 if it is not */
+	int64_t closing_us;
+	uint64_t bytes_in;
+	uint64_t bytes_out;
+	uint64_t commands;
+	uint64_t errors_counted; /* of writer.errors */
+
+	TAILQ_ENTRY(conn) all; /* in the order of their ids */
+	TAILQ_ENTRY(conn) ready;
+	TAILQ_ENTRY(conn) writable;
+	TAILQ_ENTRY(conn) over_limit_link;
+	TAILQ_ENTRY(conn) dead;
+	TAILQ_ENTRY(conn) monitor;
+};
+
+/* Counters of one command, by the row of the table. */
+struct command_stats {
+	uint64_t calls;
+	uint64_t total_ns;
+	uint64_t rejected;
+	uint64_t failed;
+	struct histogram *histogram; /* of times in ns; NULL until the first call */
+};
+
+struct server_stats {
+	uint64_t connections;
+	uint64_t rejected_connections;
+	uint64_t commands;
+	uint64_t bytes_in;
+	uint64_t bytes_out;
+	uint64_t error_replies;
+	uint64_t reads;
+	uint64_t writes;
+	uint64_t output_limit_disconnects;
+	uint64_t query_limit_disconnects;
+	uint64_t auth_failures;
+	uint64_t denied_commands;
+	size_t peak_clients;
+};
+
+/* Error replies by their first word. There are few such words; should there be more, the rest are
+ * not told apart. */
+#define SERVER_ERROR_KINDS 64
+struct error_count {
+	char code[RESP_ERROR_CODE_MAX + 1];
+	uint64_t count;
+};
+
+/* Rates are taken from samples a second apart. */
+#define SERVER_RATE_SAMPLES 16
+struct rate {
+	uint64_t last;
+	int64_t last_us;
+	uint64_t samples[SERVER_RATE_SAMPLES];
+	unsigned next;
+};
+
+enum pause_mode {
+	PAUSE_NONE,
+	PAUSE_WRITE,
+	PAUSE_ALL,
+};
+
+struct server {
+	struct config *config;
+	const char *config_file;
+	struct event_base *base;
+	struct command_table *table;
+	struct command_env env;
+	struct command_stats *command_stats;
+
+	/* The time, read once a turn: monotonic and of the day. */
+	bool clock_is_read;
+	int64_t mono_us;
+	int64_t wall_us;
+	struct steady_clock native_clock; /* of native queue commands */
+	int64_t maintained_us;		  /* when old statistics were last dropped */
+	int64_t started_mono_us;
+	int64_t started_wall_us;
+
+	struct listener *listeners;
+	int listener_count;
+	bool accept_paused; /* out of descriptors */
+	struct event *accept_timer;
+
+	struct conn_list conns;
+	struct conn_list ready;
+	struct conn_list writable;
+	struct conn_list over_limit;
+	struct conn_list dead;
+	struct conn_list monitors;
+	size_t conn_count;
+	size_t client_limit; /* maxclients, or what the system allows if that is less */
+	uint64_t next_conn_id;
+	struct conn *running; /* whose command is being run; NULL between commands */
+
+	struct resp_limits limits;
+	struct resp_limits unauth_limits;
+	struct resp_request request;
+	char *scratch; /* what has just been read, SERVER_READ_BYTES */
+	struct chunk_pool chunks;
+	size_t output_check_bytes; /* no output smaller than this is over any limit */
+
+	struct pubsub *pubsub;
+	struct slowlog *slowlog;
+	struct latency_monitor *latency;
+
+	enum pause_mode pause_mode;
+	int64_t pause_until_us;
+	struct event *pause_timer;
+
+	struct event *cron;
+	struct event *watchdog;
+	struct event *signals[8];
+	int signal_count;
+	struct notify notify;
+	bool stopping;
+	int64_t stop_deadline_us;
+
+	struct server_stats stats;
+	struct error_count errors[SERVER_ERROR_KINDS];
+	unsigned error_kinds;
+	size_t startup_allocated;
+	size_t peak_allocated;
+	struct rate rate_commands;
+	struct rate rate_in;
+	struct rate rate_out;
+	char run_id[41];
+	uint64_t hash_seed;
+};
+
+/* Read the clocks; once a turn is enough for everything but measuring. */
+void server_read_clock(struct server *s);
+
+/* Stop serving: no new connections or requests, replies still leave, then server_run() comes back.
+ */
+void server_begin_stop(struct server *s);
+
+/* Get descriptors for so many clients. If the system allows fewer, the limit is lower and the
+ * answer false. */
+bool server_make_room(struct server *s, size_t clients);
+
+/* Make what depends on the configuration follow it: after start and after CONFIG SET. */
+void server_apply_config(struct server *s);
+
+/* Hold back commands; server_end_pause() is called by itself when the time is over. */
+void server_begin_pause(struct server *s, enum pause_mode mode, int64_t duration_us);
+void server_end_pause(struct server *s);
+
+/* CONFIG RESETSTAT. */
+void server_reset_stats(struct server *s);
+/* The most memory that was ever seen allocated, which may be now. */
+size_t server_peak_memory(struct server *s, size_t allocated);
+/* Count the error reply that the connection was written last, unless it has been counted. */
+void server_count_error(struct conn *c);
+
+/* The mean of the last samples. */
+uint64_t rate_per_second(const struct rate *r);
+
+/* One event of at least `latency-monitor-threshold` is remembered under a name. */
+void server_note_latency(struct server *s, const char *event, int64_t elapsed_us);
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * Commands without a server: a request goes through the table to its handler, and the reply comes
+ * back as the bytes a client would read.
+ */
+#ifndef TESTS_CALL_H
+#define TESTS_CALL_H
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "unit.h"
+
+#include "command/acl.h"
+#include "command/command.h"
+#include "command/table.h"
+#include "resp/writer.h"
+#include "util/buf.h"
+#include "util/chain.h"
+#include "util/mem.h"
+
+#define CALL_MAX_ARGS 32
+
+struct call_fixture {
+	struct command_table *table;
+	struct chunk_pool pool;
+	struct chain out;
+	struct resp_writer writer;
+	struct command_env env;
+	struct session session;
+	struct buf reply;
+};
+
+static inline void call_setup(struct call_fixture *f, const struct command *rows, int count)
+{
+	*f = (struct call_fixture){ .reply = BUF_INIT(BUF_NO_MAX) };
+	f->table = command_table_new(rows, count);
+	f->env.table = f->table;
+	f->env.acl = acl_new(f->table);
+	f->session = (struct session){ .id = 1, .proto = 2 };
+	f->session.user = acl_default_user(f->env.acl);
+	chunk_pool_init(&f->pool, 1);
+	chain_init(&f->out, &f->pool);
+	resp_writer_init(&f->writer, &f->out, 2);
+}
+
+static inline void call_teardown(struct call_fixture *f)
+{
+	acl_free(f->env.acl);
+	command_table_free(f->table);
+	chain_done(&f->out);
+	chunk_pool_done(&f->pool);
+	buf_done(&f->reply);
+}
+
+static inline void call_use_proto(struct call_fixture *f, int proto)
+{
+	f->session.proto = proto;
+	f->writer.proto = proto;
+}
+
+/* Borrowed until the next call. */
+static inline const char *call_run_argv(struct call_fixture *f, const struct qless_str *argv,
+					int argc)
+{
+	struct buf error = BUF_INIT(4096);
+	struct iovec piece;
+	int name_args;
+	const struct command *cmd = command_table_resolve(f->table, argv, argc, &name_args, &error);
+
+	if (cmd != NULL) {
+		struct call call = { .cmd = cmd,
+				     .argv = argv,
+				     .argc = argc,
+				     .args = argv + name_args,
+				     .nargs = argc - name_args,
+				     .reply = &f->writer,
+				     .session = &f->session,
+				     .env = &f->env };
+
+		cmd->handler(&call);
+	} else {
+		resp_write_error_line(&f->writer, buf_str(&error));
+	}
+	buf_done(&error);
+
+	buf_clear(&f->reply);
+	while (chain_peek(&f->out, &piece, 1, SIZE_MAX) > 0) {
+		buf_append(&f->reply, piece.iov_base, piece.iov_len);
+		chain_consume(&f->out, piece.iov_len);
+	}
+	return buf_cstr(&f->reply);
+}
+
+/* A request of words that end with NULL. */
+static inline const char *call_run(struct call_fixture *f, const char *name, ...)
+{
+	struct qless_str argv[CALL_MAX_ARGS];
+	va_list words;
+	int argc = 0;
+
+	va_start(words, name);
+	for (const char *word = name; word != NULL; word = va_arg(words, const char *)) {
+		TEST_ASSERT_TRUE(argc < CALL_MAX_ARGS);
+		argv[argc++] = str_from(word);
+	}
+	va_end(words);
+	return call_run_argv(f, argv, argc);
+}
+
+#define CALL(fixture, ...) call_run(fixture, __VA_ARGS__, (char *)NULL)
+
+#define ASSERT_REPLY(expected, fixture, ...) \
+	TEST_ASSERT_EQUAL_STRING(expected, CALL(fixture, __VA_ARGS__))
+
+#endif

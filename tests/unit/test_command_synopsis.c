@@ -1,0 +1,220 @@
+#include "unit.h"
+
+#include "command/synopsis.h"
+#include "util/buf.h"
+
+static struct synopsis synopsis;
+static struct buf text;
+
+void setUp(void)
+{
+	buf_init(&text, 4096);
+}
+
+void tearDown(void)
+{
+	buf_done(&text);
+}
+
+static void print_run(int first, const char *separator);
+
+/* "TYPE:name?*" is an optional, repeated argument behind a token; "*!" repeats the token, too. */
+static void print_arg(const struct synopsis_arg *arg)
+{
+	if (arg->token.len != 0) {
+		buf_append_str(&text, arg->token);
+		buf_append_char(&text, ':');
+	}
+	switch (arg->type) {
+	case SYNOPSIS_TOKEN:
+		break;
+	case SYNOPSIS_ONEOF:
+		buf_append_char(&text, '<');
+		print_run(arg->child, "|");
+		buf_append_char(&text, '>');
+		break;
+	case SYNOPSIS_BLOCK:
+		buf_append_char(&text, '(');
+		print_run(arg->child, " ");
+		buf_append_char(&text, ')');
+		break;
+	default:
+		buf_append_str(&text, arg->name);
+		break;
+	}
+	buf_printf(&text, "%s%s%s", arg->optional ? "?" : "", arg->multiple ? "*" : "",
+		   arg->multiple_token ? "!" : "");
+}
+
+static void print_run(int first, const char *separator)
+{
+	for (int i = first; i >= 0; i = synopsis.args[i].next) {
+		print_arg(&synopsis.args[i]);
+		if (synopsis.args[i].next >= 0)
+			buf_printf(&text, "%s", separator);
+	}
+}
+
+static const char *parse(const char *source)
+{
+	buf_clear(&text);
+	if (!synopsis_parse(source, &synopsis))
+		return "wrong";
+	print_run(synopsis.first, " ");
+	return buf_cstr(&text);
+}
+
+#define ASSERT_PARSED(expected, source) TEST_ASSERT_EQUAL_STRING(expected, parse(source))
+
+static void words_are_arguments(void)
+{
+	ASSERT_PARSED("", "");
+	ASSERT_PARSED("", "  ");
+	ASSERT_PARSED("a", "a");
+	ASSERT_PARSED("a b-c ip:port", " a  b-c ip:port ");
+}
+
+static void a_word_in_capitals_is_sent_as_it_is(void)
+{
+	ASSERT_PARSED("ON:", "ON");
+	ASSERT_PARSED("NO-TOUCH: NOW:", "NO-TOUCH NOW");
+}
+
+static void a_word_in_quotes_is_sent_as_it_is(void)
+{
+	ASSERT_PARSED("on: off:", "'on' 'off'");
+	ASSERT_PARSED("<on:|off:> a", "'on'|'off' a");
+	ASSERT_PARSED("<next:queue|delay:n>*", "<'next' queue | 'delay' n> ...");
+}
+
+static void such_a_word_announces_the_argument_behind_it(void)
+{
+	ASSERT_PARSED("a TYPE:name b", "a TYPE name b");
+	ASSERT_PARSED("A: B:b", "A B b");
+	ASSERT_PARSED("TYPE:<a|b>", "TYPE a|b");
+	ASSERT_PARSED("TYPE:<A:|B:x>", "TYPE <A | B x>");
+	/* But not one that may be missing. */
+	ASSERT_PARSED("TYPE: name?", "TYPE [name]");
+}
+
+static void brackets_make_optional(void)
+{
+	ASSERT_PARSED("a b?", "a [b]");
+	ASSERT_PARSED("a? b?", "[a] [b]");
+	ASSERT_PARSED("(a b)?", "[a b]");
+	ASSERT_PARSED("(a b?)?", "[a [b]]");
+	ASSERT_PARSED("COUNT:count? NOW:?", "[COUNT count] [NOW]");
+	ASSERT_PARSED("(LIMIT:offset count)?", "[LIMIT offset count]");
+}
+
+static void a_bar_without_blanks_chooses_between_words(void)
+{
+	ASSERT_PARSED("<ON:|OFF:|SKIP:>", "ON|OFF|SKIP");
+	ASSERT_PARSED("x <a|B:>? y", "x [a|B] y");
+	ASSERT_PARSED("<a|b> c", "a|b c");
+}
+
+static void a_bar_with_blanks_chooses_between_runs(void)
+{
+	ASSERT_PARSED("F:<M:a|(b c)|N:>?", "[F <M a | b c | N>]");
+	ASSERT_PARSED("<(a b)|c>?", "[a b | c]");
+	ASSERT_PARSED("<(a b)|<c|d>>", "<a b | c|d>");
+}
+
+static void dots_repeat(void)
+{
+	ASSERT_PARSED("a*", "a ...");
+	ASSERT_PARSED("a b*", "a b ...");
+	ASSERT_PARSED("a?*", "[a ...]");
+	ASSERT_PARSED("(a b)?*", "[a b ...]");
+	ASSERT_PARSED("ID:a?*", "[ID a ...]");
+	ASSERT_PARSED("GET:a?*!", "[GET a] ...");
+	ASSERT_PARSED("a?*", "[a] ...");
+}
+
+static void an_argument_and_more_of_it_are_one(void)
+{
+	ASSERT_PARSED("a*", "a [a ...]");
+	ASSERT_PARSED("x a* y", "x a [a ...] y");
+	ASSERT_PARSED("a?*", "[a [a ...]]");
+	ASSERT_PARSED("ID:a*", "ID a [a ...]");
+	ASSERT_PARSED("GET:a*!", "GET a [GET a ...]");
+	ASSERT_PARSED("x (a b)*", "x a b [a b ...]");
+	ASSERT_PARSED("a b?*", "a [b ...]");
+	ASSERT_PARSED("a a?", "a [a]");
+	ASSERT_PARSED("b a (a b)?*", "b a [a b ...]");
+	ASSERT_PARSED("a (a b)?*", "a [a b ...]");
+}
+
+static void names_tell_the_type(void)
+{
+	parse("count offset timeout pattern word WORD");
+	TEST_ASSERT_EQUAL_INT(6, synopsis_run_length(&synopsis, synopsis.first));
+	TEST_ASSERT_EQUAL_INT(SYNOPSIS_INTEGER, synopsis.args[0].type);
+	TEST_ASSERT_EQUAL_INT(SYNOPSIS_INTEGER, synopsis.args[1].type);
+	TEST_ASSERT_EQUAL_INT(SYNOPSIS_DOUBLE, synopsis.args[2].type);
+	TEST_ASSERT_EQUAL_INT(SYNOPSIS_PATTERN, synopsis.args[3].type);
+	TEST_ASSERT_EQUAL_INT(SYNOPSIS_STRING, synopsis.args[4].type);
+	TEST_ASSERT_EQUAL_INT(SYNOPSIS_TOKEN, synopsis.args[5].type);
+}
+
+static void what_is_no_synopsis_is_refused(void)
+{
+	static const char *const wrong[] = { "[",     "]",    "[a",  "a]",  "[]",     "<>",
+					     "<a]",   "...",  "| a", "a |", "[a | ]", "a | b",
+					     "[...]", "a b>", "[a>", "'a",  "''" };
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		TEST_ASSERT_EQUAL_STRING_MESSAGE("wrong", parse(wrong[i]), wrong[i]);
+}
+
+static void more_arguments_than_there_is_room_for_are_refused(void)
+{
+	char source[SYNOPSIS_MAX_ARGS * 2 + 3] = "";
+
+	for (int i = 0; i < SYNOPSIS_MAX_ARGS - 1; i++)
+		memcpy(source + 2 * i, "a ", 3);
+	TEST_ASSERT_TRUE(strcmp(parse(source), "wrong") != 0);
+	memcpy(source + 2 * (SYNOPSIS_MAX_ARGS - 1), "a a", 4);
+	ASSERT_PARSED("wrong", source);
+}
+
+/* Any text ends in an answer, and what is accepted is a tree: each argument is met only once. */
+static void noise_does_not_confuse_the_parser(void)
+{
+	static const char *const parts[] = { "a", " ", "B", "[", "]", "<", ">", "|", "...", " " };
+	unsigned long long seed = 3;
+
+	for (int round = 0; round < 200000; round++) {
+		char source[64] = "";
+		size_t len = 0;
+
+		for (int i = (int)(unit_random(&seed) % 16); i > 0; i--) {
+			const char *part = parts[unit_random(&seed) % 10];
+
+			memcpy(source + len, part, strlen(part) + 1);
+			len += strlen(part);
+		}
+		parse(source);
+		TEST_ASSERT_TRUE(text.len < 400);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(words_are_arguments);
+	RUN(a_word_in_capitals_is_sent_as_it_is);
+	RUN(a_word_in_quotes_is_sent_as_it_is);
+	RUN(such_a_word_announces_the_argument_behind_it);
+	RUN(brackets_make_optional);
+	RUN(a_bar_without_blanks_chooses_between_words);
+	RUN(a_bar_with_blanks_chooses_between_runs);
+	RUN(dots_repeat);
+	RUN(an_argument_and_more_of_it_are_one);
+	RUN(names_tell_the_type);
+	RUN(what_is_no_synopsis_is_refused);
+	RUN(more_arguments_than_there_is_room_for_are_refused);
+	RUN(noise_does_not_confuse_the_parser);
+	return UNIT_RESULT();
+}

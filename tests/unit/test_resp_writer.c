@@ -1,0 +1,449 @@
+#include "resp/writer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "unit.h"
+#include "util/buf.h"
+#include "util/mem.h"
+
+static struct chunk_pool pool;
+static struct chain out;
+static struct resp_writer w;
+
+void setUp(void)
+{
+	chunk_pool_init(&pool, 4);
+	chain_init(&out, &pool);
+	resp_writer_init(&w, &out, 2);
+}
+
+void tearDown(void)
+{
+	chain_done(&out);
+	chunk_pool_done(&pool);
+}
+
+/* Take everything out of the chain. */
+static struct buf take(void)
+{
+	struct buf bytes = BUF_INIT(BUF_NO_MAX);
+	struct iovec piece;
+
+	while (chain_peek(&out, &piece, 1, SIZE_MAX) != 0) {
+		buf_append(&bytes, piece.iov_base, piece.iov_len);
+		chain_consume(&out, piece.iov_len);
+	}
+	return bytes;
+}
+
+static void assert_written(struct qless_str expected)
+{
+	struct buf bytes = take();
+
+	TEST_ASSERT_EQUAL_size_t(expected.len, bytes.len);
+	if (expected.len != 0)
+		TEST_ASSERT_EQUAL_MEMORY(expected.ptr, buf_data(&bytes), expected.len);
+	buf_done(&bytes);
+}
+
+/* What a call writes in RESP2 and in RESP3. */
+#define WRITES(call, resp2, resp3)          \
+	do {                                \
+		w.proto = 2;                \
+		call;                       \
+		assert_written(STR(resp2)); \
+		w.proto = 3;                \
+		call;                       \
+		assert_written(STR(resp3)); \
+	} while (0)
+
+#define WRITES_SAME(call, both) WRITES(call, both, both)
+
+/* ---- simple replies ---- */
+
+static void statuses_are_simple_strings(void)
+{
+	WRITES_SAME(resp_write_ok(&w), "+OK\r\n");
+	WRITES_SAME(resp_write_status(&w, STR("Background saving started")),
+		    "+Background saving started\r\n");
+	WRITES_SAME(resp_write_status(&w, STR("")), "+\r\n");
+}
+
+static void errors_begin_with_their_code(void)
+{
+	WRITES_SAME(resp_write_error(&w, "ERR", STR("unknown command")),
+		    "-ERR unknown command\r\n");
+	WRITES_SAME(resp_write_errorf(&w, "NOJOB", "no job %.*s in %d", 2, "abc", 7),
+		    "-NOJOB no job ab in 7\r\n");
+	WRITES_SAME(resp_write_error_line(&w, STR("NOAUTH Authentication required.")),
+		    "-NOAUTH Authentication required.\r\n");
+}
+
+static void a_line_cannot_be_broken_from_inside(void)
+{
+	WRITES_SAME(resp_write_status(&w, STR("a\r\n+b")), "+a  +b\r\n");
+	WRITES_SAME(resp_write_error(&w, "ERR", STR("\na\rb\n")), "-ERR  a b \r\n");
+	WRITES_SAME(resp_write_errorf(&w, "ERR", "%s", "x\r\n:1"), "-ERR x  :1\r\n");
+	WRITES_SAME(resp_write_error_line(&w, STR("ERR\n\n")), "-ERR  \r\n");
+	w.proto = 3;
+	resp_write_big_number(&w, STR("1\r\n2"));
+	assert_written(STR("(1  2\r\n"));
+}
+
+static void a_printed_error_is_cut_at_its_maximum(void)
+{
+	char *text = mem_alloc(RESP_ERROR_TEXT_MAX + 2);
+	struct buf expected = BUF_INIT(BUF_NO_MAX);
+
+	memset(text, 'x', RESP_ERROR_TEXT_MAX + 1);
+	text[RESP_ERROR_TEXT_MAX + 1] = '\0';
+	resp_write_errorf(&w, "ERR", "%s", text);
+	buf_printf(&expected, "-ERR %.*s\r\n", RESP_ERROR_TEXT_MAX, text);
+	assert_written(buf_str(&expected));
+	buf_done(&expected);
+	free(text);
+}
+
+static void errors_are_counted(void)
+{
+	resp_write_ok(&w);
+	TEST_ASSERT_EQUAL_UINT64(0, w.errors);
+	resp_write_error(&w, "ERR", STR("a"));
+	resp_write_errorf(&w, "ERR", "b");
+	resp_write_error_line(&w, STR("ERR c"));
+	TEST_ASSERT_EQUAL_UINT64(3, w.errors);
+}
+
+static void integers_are_written_as_printf_would(void)
+{
+	static const int64_t edges[] = {
+		0, 1, -1, 9, 10, -9, -10, 99, 100, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN,
+	};
+	unsigned long long state = 3;
+
+	for (size_t i = 0; i < 5000; i++) {
+		bool edge = i < sizeof edges / sizeof *edges;
+		int64_t value = edge ? edges[i] : (int64_t)unit_random(&state);
+		char expected[64];
+
+		if (!edge)
+			value >>= unit_random(&state) % 64;
+		snprintf(expected, sizeof expected, ":%" PRId64 "\r\n", value);
+		resp_write_integer(&w, value);
+		assert_written(str_from(expected));
+	}
+}
+
+static void booleans_are_integers_in_resp2(void)
+{
+	WRITES(resp_write_boolean(&w, true), ":1\r\n", "#t\r\n");
+	WRITES(resp_write_boolean(&w, false), ":0\r\n", "#f\r\n");
+}
+
+static void nulls_are_of_two_kinds_in_resp2(void)
+{
+	WRITES(resp_write_null(&w), "$-1\r\n", "_\r\n");
+	WRITES(resp_write_null_array(&w), "*-1\r\n", "_\r\n");
+}
+
+static void doubles_are_bulk_strings_in_resp2(void)
+{
+	WRITES(resp_write_double(&w, 0), "$1\r\n0\r\n", ",0\r\n");
+	WRITES(resp_write_double(&w, -0.0), "$2\r\n-0\r\n", ",-0\r\n");
+	WRITES(resp_write_double(&w, 3), "$1\r\n3\r\n", ",3\r\n");
+	WRITES(resp_write_double(&w, -1.5), "$4\r\n-1.5\r\n", ",-1.5\r\n");
+	WRITES(resp_write_double(&w, 0.1), "$19\r\n0.10000000000000001\r\n",
+	       ",0.10000000000000001\r\n");
+	WRITES(resp_write_double(&w, 1e100), "$6\r\n1e+100\r\n", ",1e+100\r\n");
+}
+
+static void doubles_that_are_no_numbers_have_names(void)
+{
+	WRITES(resp_write_double(&w, (double)INFINITY), "$3\r\ninf\r\n", ",inf\r\n");
+	WRITES(resp_write_double(&w, (double)-INFINITY), "$4\r\n-inf\r\n", ",-inf\r\n");
+	WRITES(resp_write_double(&w, (double)NAN), "$3\r\nnan\r\n", ",nan\r\n");
+	WRITES(resp_write_double(&w, -(double)NAN), "$3\r\nnan\r\n", ",nan\r\n");
+}
+
+static void doubles_are_written_as_printf_would(void)
+{
+	unsigned long long state = 5;
+
+	w.proto = 3;
+	for (int i = 0; i < 20000; i++) {
+		unsigned long long bits = unit_random(&state);
+		char expected[64];
+		double value;
+
+		memcpy(&value, &bits, sizeof value);
+		if (i % 2 == 0)
+			value = (double)(int64_t)(bits >> bits % 64) / (double)(1 + i % 8);
+		if (isnan(value))
+			continue;
+		snprintf(expected, sizeof expected, ",%.17g\r\n", value);
+		resp_write_double(&w, value);
+		assert_written(str_from(expected));
+	}
+}
+
+static void big_numbers_are_bulk_strings_in_resp2(void)
+{
+	WRITES(resp_write_big_number(&w, STR("-123456789012345678901234567890")),
+	       "$31\r\n-123456789012345678901234567890\r\n",
+	       "(-123456789012345678901234567890\r\n");
+}
+
+/* ---- strings ---- */
+
+static void bulk_strings_hold_any_byte(void)
+{
+	WRITES_SAME(resp_write_bulk(&w, STR("")), "$0\r\n\r\n");
+	WRITES_SAME(resp_write_bulk(&w, str_make(NULL, 0)), "$0\r\n\r\n");
+	WRITES_SAME(resp_write_bulk(&w, STR("a\r\n\0b")), "$5\r\na\r\n\0b\r\n");
+	WRITES_SAME(resp_write_bulk(&w, STR("hello, world")), "$12\r\nhello, world\r\n");
+}
+
+static void bulk_strings_of_all_lengths_come_out_whole(void)
+{
+	size_t max = 3 * CHAIN_CHUNK_BYTES;
+	char *bytes = mem_alloc(max);
+	struct buf expected = BUF_INIT(BUF_NO_MAX);
+	unsigned long long state = 9;
+
+	for (size_t i = 0; i < max; i++)
+		bytes[i] = (char)unit_random(&state);
+	for (size_t len = 0; len < max; len = len < 1100 ? len + 1 : len + len / 7) {
+		resp_write_bulk(&w, str_make(bytes, len));
+		buf_printf(&expected, "$%zu\r\n", len);
+		buf_append(&expected, bytes, len);
+		buf_append_str(&expected, STR("\r\n"));
+	}
+	assert_written(buf_str(&expected));
+	buf_done(&expected);
+	free(bytes);
+}
+
+static void numbers_may_be_bulk_strings(void)
+{
+	WRITES_SAME(resp_write_bulk_integer(&w, 0), "$1\r\n0\r\n");
+	WRITES_SAME(resp_write_bulk_integer(&w, INT64_MIN), "$20\r\n-9223372036854775808\r\n");
+}
+
+static void bulk_strings_may_be_printed_at_any_length(void)
+{
+	WRITES_SAME(resp_write_bulkf(&w, "%s", ""), "$0\r\n\r\n");
+	WRITES_SAME(resp_write_bulkf(&w, "ql:q:%s-%d", "main", 7), "$11\r\nql:q:main-7\r\n");
+	for (int len = 500; len < 40000; len = len < 520 ? len + 1 : 2 * len) {
+		struct buf expected = BUF_INIT(BUF_NO_MAX);
+
+		buf_printf(&expected, "$%d\r\n%*d\r\n", len, len, 5);
+		resp_write_bulkf(&w, "%*d", len, 5);
+		assert_written(buf_str(&expected));
+		buf_done(&expected);
+	}
+}
+
+static void verbatim_strings_say_their_type_in_resp3(void)
+{
+	WRITES(resp_write_verbatim(&w, "txt", STR("Some\r\nstring")), "$12\r\nSome\r\nstring\r\n",
+	       "=16\r\ntxt:Some\r\nstring\r\n");
+	WRITES(resp_write_verbatim(&w, "mkd", STR("")), "$0\r\n\r\n", "=4\r\nmkd:\r\n");
+}
+
+/* ---- aggregates ---- */
+
+static void resp2_has_one_aggregate_only(void)
+{
+	WRITES(resp_write_array(&w, 3), "*3\r\n", "*3\r\n");
+	WRITES(resp_write_map(&w, 3), "*6\r\n", "%3\r\n");
+	WRITES(resp_write_set(&w, 0), "*0\r\n", "~0\r\n");
+	WRITES(resp_write_push(&w, 123456), "*123456\r\n", ">123456\r\n");
+}
+
+static void write_deferred_map(void)
+{
+	struct resp_deferred map, list;
+
+	resp_deferred_begin(&w, &map);
+	resp_write_bulk(&w, STR("a"));
+	resp_deferred_begin(&w, &list);
+	resp_write_integer(&w, 1);
+	resp_write_null(&w);
+	resp_deferred_end(&w, &list, RESP_ARRAY, 2);
+	resp_deferred_end(&w, &map, RESP_MAP, 1);
+	resp_write_ok(&w);
+}
+
+static void lengths_may_be_known_last(void)
+{
+	WRITES(write_deferred_map(), "*2\r\n$1\r\na\r\n*2\r\n:1\r\n$-1\r\n+OK\r\n",
+	       "%1\r\n$1\r\na\r\n*2\r\n:1\r\n_\r\n+OK\r\n");
+	TEST_ASSERT_EQUAL_PTR(&out, w.out);
+}
+
+static void a_bulk_string_may_be_written_straight_to_the_chain(void)
+{
+	struct resp_deferred bulk;
+
+	resp_write_ok(&w);
+	resp_deferred_begin(&w, &bulk);
+	chain_append_str(w.out, STR("{\"jid\":"));
+	chain_append_str(w.out, STR("1}"));
+	resp_deferred_end_bulk(&w, &bulk);
+	assert_written(STR("+OK\r\n$9\r\n{\"jid\":1}\r\n"));
+
+	resp_deferred_begin(&w, &bulk);
+	resp_deferred_end_bulk(&w, &bulk);
+	assert_written(STR("$0\r\n\r\n"));
+}
+
+static void large_deferred_replies_come_out_whole(void)
+{
+	struct buf expected = BUF_INIT(BUF_NO_MAX);
+	struct resp_deferred list;
+
+	resp_deferred_begin(&w, &list);
+	buf_append_str(&expected, STR("*20000\r\n"));
+	for (int i = 0; i < 20000; i++) {
+		resp_write_integer(&w, i);
+		buf_printf(&expected, ":%d\r\n", i);
+	}
+	resp_deferred_end(&w, &list, RESP_ARRAY, 20000);
+	assert_written(buf_str(&expected));
+	buf_done(&expected);
+}
+
+static void small_deferred_replies_share_chunks(void)
+{
+	struct resp_deferred list;
+
+	for (int i = 0; i < 1000; i++) {
+		resp_deferred_begin(&w, &list);
+		resp_write_integer(&w, i);
+		resp_deferred_end(&w, &list, RESP_ARRAY, 1);
+	}
+	TEST_ASSERT_TRUE(out.allocated <= 2 * (CHAIN_CHUNK_BYTES + sizeof(struct chunk)));
+}
+
+static void deferred_replies_can_be_dropped(void)
+{
+	struct resp_deferred list;
+
+	resp_write_ok(&w);
+	resp_deferred_begin(&w, &list);
+	resp_write_integer(&w, 1);
+	resp_write_error(&w, "ERR", STR("x"));
+	resp_deferred_drop(&w, &list);
+	resp_write_null(&w);
+	assert_written(STR("+OK\r\n$-1\r\n"));
+	TEST_ASSERT_EQUAL_UINT64(1, w.errors);
+}
+
+/* ---- the writer ---- */
+
+static void write_one_of_each(void)
+{
+	struct resp_deferred d;
+	char large[2000] = "";
+
+	resp_write_ok(&w);
+	resp_write_status(&w, STR("x"));
+	resp_write_error(&w, "ERR", STR("x"));
+	resp_write_errorf(&w, "ERR", "x");
+	resp_write_error_line(&w, STR("ERR x"));
+	resp_write_integer(&w, 12);
+	resp_write_boolean(&w, true);
+	resp_write_null(&w);
+	resp_write_null_array(&w);
+	resp_write_double(&w, 1.5);
+	resp_write_big_number(&w, STR("1"));
+	resp_write_bulk(&w, STR("x"));
+	resp_write_bulk(&w, str_make(large, sizeof large));
+	resp_write_bulk_integer(&w, 12);
+	resp_write_bulkf(&w, "%d", 1);
+	resp_write_bulkf(&w, "%2000d", 1);
+	resp_write_verbatim(&w, "txt", STR("x"));
+	resp_write_map(&w, 1);
+	resp_write_raw(&w, RESP_PONG);
+	resp_deferred_begin(&w, &d);
+	resp_write_ok(&w);
+	resp_deferred_end(&w, &d, RESP_SET, 1);
+	resp_deferred_begin(&w, &d);
+	chain_append_str(w.out, STR("x"));
+	resp_deferred_end_bulk(&w, &d);
+}
+
+static void a_muted_writer_writes_nothing_but_counts_errors(void)
+{
+	w.muted = true;
+	write_one_of_each();
+	w.proto = 3;
+	write_one_of_each();
+	TEST_ASSERT_EQUAL_size_t(0, out.len);
+	TEST_ASSERT_EQUAL_size_t(0, out.allocated);
+	TEST_ASSERT_EQUAL_UINT64(6, w.errors);
+	w.muted = false;
+	resp_write_ok(&w);
+	assert_written(STR("+OK\r\n"));
+}
+
+static void prepared_replies_are_complete(void)
+{
+	resp_write_raw(&w, RESP_OK);
+	resp_write_raw(&w, RESP_PONG);
+	resp_write_raw(&w, RESP_QUEUED);
+	resp_write_raw(&w, RESP_ZERO);
+	resp_write_raw(&w, RESP_ONE);
+	resp_write_raw(&w, RESP_EMPTY_BULK);
+	resp_write_raw(&w, RESP_EMPTY_ARRAY);
+	assert_written(STR("+OK\r\n+PONG\r\n+QUEUED\r\n:0\r\n:1\r\n$0\r\n\r\n*0\r\n"));
+}
+
+static void replies_of_many_chunks_come_out_in_order(void)
+{
+	struct buf once, expected = BUF_INIT(BUF_NO_MAX);
+
+	write_one_of_each();
+	once = take();
+	for (int i = 0; i < 50; i++) {
+		write_one_of_each();
+		buf_append_str(&expected, buf_str(&once));
+	}
+	assert_written(buf_str(&expected));
+	buf_done(&once);
+	buf_done(&expected);
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(statuses_are_simple_strings);
+	RUN(errors_begin_with_their_code);
+	RUN(a_line_cannot_be_broken_from_inside);
+	RUN(a_printed_error_is_cut_at_its_maximum);
+	RUN(errors_are_counted);
+	RUN(integers_are_written_as_printf_would);
+	RUN(booleans_are_integers_in_resp2);
+	RUN(nulls_are_of_two_kinds_in_resp2);
+	RUN(doubles_are_bulk_strings_in_resp2);
+	RUN(doubles_that_are_no_numbers_have_names);
+	RUN(doubles_are_written_as_printf_would);
+	RUN(big_numbers_are_bulk_strings_in_resp2);
+	RUN(bulk_strings_hold_any_byte);
+	RUN(bulk_strings_of_all_lengths_come_out_whole);
+	RUN(numbers_may_be_bulk_strings);
+	RUN(bulk_strings_may_be_printed_at_any_length);
+	RUN(verbatim_strings_say_their_type_in_resp3);
+	RUN(resp2_has_one_aggregate_only);
+	RUN(lengths_may_be_known_last);
+	RUN(a_bulk_string_may_be_written_straight_to_the_chain);
+	RUN(large_deferred_replies_come_out_whole);
+	RUN(small_deferred_replies_share_chunks);
+	RUN(deferred_replies_can_be_dropped);
+	RUN(a_muted_writer_writes_nothing_but_counts_errors);
+	RUN(prepared_replies_are_complete);
+	RUN(replies_of_many_chunks_come_out_in_order);
+	return UNIT_RESULT();
+}
