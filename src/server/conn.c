@@ -27,10 +27,8 @@
 #define CONN_HELD_INPUT_BYTES ((size_t)1024 * 1024)
 
 static const char *const state_names[] = {
-	[CONN_OPEN] = "open",
-	[CONN_HELD] = "held",
-	[CONN_CLOSING] = "closing",
-	[CONN_DEAD] = "dead",
+	[CONN_OPEN] = "open",	    [CONN_HELD] = "held", [CONN_CLOSING] = "closing",
+	[CONN_LEAVING] = "leaving", [CONN_DEAD] = "dead",
 };
 
 static bool state_may_follow(enum conn_state from, enum conn_state to)
@@ -42,6 +40,8 @@ static bool state_may_follow(enum conn_state from, enum conn_state to)
 		return from == CONN_OPEN;
 	case CONN_CLOSING:
 		return from == CONN_OPEN || from == CONN_HELD;
+	case CONN_LEAVING:
+		return from == CONN_CLOSING;
 	case CONN_DEAD:
 		return from != CONN_DEAD;
 	}
@@ -147,7 +147,7 @@ void conn_kill(struct conn *c, const char *reason)
 
 void conn_finish(struct conn *c)
 {
-	if (c->state == CONN_DEAD || c->state == CONN_CLOSING)
+	if (c->state != CONN_OPEN && c->state != CONN_HELD)
 		return;
 	set_state(c, CONN_CLOSING);
 	c->closing_us = c->server->mono_us;
@@ -264,7 +264,7 @@ void conn_flush(struct conn *c)
 			event_del(&c->write_event);
 		}
 		if (c->state == CONN_CLOSING)
-			conn_kill(c, NULL);
+			take_leave(c);
 	} else if (!c->awaits_writable) {
 		c->awaits_writable = true;
 		event_add(&c->write_event, NULL);
@@ -301,6 +301,8 @@ static void refuse_protocol(struct conn *c, const char *text)
  * have been used; what is behind them is to be kept. Marks the connection ready if there may be
  * whole requests among that.
  */
+	if (written != 0)
+		c->closing_us = s->mono_us;
 static size_t run_requests(struct conn *c, const char *base, size_t len)
 {
 	struct server *s = c->server;
@@ -444,6 +446,7 @@ void conn_run_ready(struct conn *c)
 {
 	unmark_ready(c);
 	run_buffered(c);
+	bool still_sends;
 }
 
 void conn_release(struct conn *c)
@@ -451,6 +454,11 @@ void conn_release(struct conn *c)
 	if (c->state != CONN_HELD)
 		return;
 	set_state(c, CONN_OPEN);
+	if (c->state == CONN_LEAVING) {
+		if (!discard_input(c, &still_sends))
+			conn_kill(c, NULL);
+		return;
+	}
 	if (!c->end_of_input)
 		event_add(&c->read_event, NULL);
 	mark_ready(c);
@@ -498,7 +506,11 @@ void conn_check(struct conn *c)
 	struct server *s = c->server;
 	int64_t idle_us = s->mono_us - c->active_us;
 
-	if (c->state == CONN_CLOSING) {
+	if (c->state == CONN_LEAVING && c->transport.ops->is_delivered(&c->transport)) {
+		conn_kill(c, NULL);
+		return;
+	}
+	if (c->state == CONN_CLOSING || c->state == CONN_LEAVING) {
 		if (s->mono_us - c->closing_us > SERVER_CLOSE_SECONDS * INT64_C(1000000))
 			conn_kill(c, "did not take its last replies");
 		return;

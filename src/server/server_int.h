@@ -35,23 +35,24 @@ struct txn;
 #define SERVER_STRANGER_BYTES ((size_t)64 * 1024)
 /* Chunks of output kept for reuse. */
 #define SERVER_SPARE_CHUNKS 256
-/* A connection that is to be closed when its output has left gets this long. */
+/* A connection that is to be closed may stay this long without taking any of its output. */
 #define SERVER_CLOSE_SECONDS 10
 /* Descriptors that are needed besides those of clients. */
 #define SERVER_OWN_FDS 32
 
 /*
- *             +---------------------------> CLOSING ---+
- *             |  the last reply is on its way          v
- *  (new) --> OPEN ----------------------------------> DEAD --> (freed at the end of the turn)
- *             |  ^                                     ^
- *             v  |  CLIENT PAUSE                       |
- *            HELD -------------------------------------+
+ *             +---------------------------> CLOSING --> LEAVING --+
+ *             |  the last reply is on its way                     v
+ *  (new) --> OPEN ---------------------------------------------> DEAD --> (freed at the end of
+ *             |  ^                                                ^        the turn)
+ *             v  |  CLIENT PAUSE                                  |
+ *            HELD ------------------------------------------------+
  */
 enum conn_state {
 	CONN_OPEN,    /* requests are read and run */
 	CONN_HELD,    /* its next request waits until the pause is over */
 	CONN_CLOSING, /* runs no more requests; closed when its output has left */
+	CONN_LEAVING, /* all is written; waits until the peer has taken it */
 	CONN_DEAD,    /* on the list of the dead */
 };
 
