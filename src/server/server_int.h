@@ -79,6 +79,7 @@ struct conn {
 	bool awaits_writable; /* the write event is armed: the socket was full */
 	bool end_of_input;    /* the peer sends no more */
 	bool over_limit;      /* on server->over_limit: has more output than it may */
+	bool in_exec;	      /* EXEC is writing its reply */
 	bool is_monitor;
 	bool no_evict;
 	bool no_touch;
@@ -89,8 +90,10 @@ struct conn {
 	struct event write_event;
 
 	struct resp_parser parser;
-	struct buf in;	  /* what was read and not yet run; empty most of the time */
-	struct chain out; /* what was said and not yet sent */
+	struct buf in;	       /* what was read and not yet run; empty most of the time */
+	struct chain out;      /* what was said and not yet sent */
+	struct chain messages; /* while EXEC runs: those that came meanwhile, to stand behind its
+				* reply */
 	struct resp_writer writer;
 
 	struct txn *txn; /* between MULTI and EXEC, or while keys are watched; else NULL */
