@@ -192,6 +192,7 @@ struct server {
 	struct listener *listeners;
 	int listener_count;
 	bool accept_paused; /* out of descriptors */
+	bool accept_warned; /* the log says so; once for each time that there are too few */
 	struct event *accept_timer;
 
 	struct conn_list conns;
