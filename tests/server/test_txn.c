@@ -230,6 +230,7 @@ static void a_transaction_is_limited_in_size(void)
 	ASK(p, "EXEC", "-EXECABORT Transaction discarded because of previous errors.\r\n");
 	ASK(p, "PING", "+PONG\r\n");
 	ASK_HAS(p, "CLIENT INFO", " multi-mem=0 ");
+	ASK(p, "CONFIG SET client-query-buffer-limit 1gb", "+OK\r\n");
 }
 
 static void a_long_transaction_runs_whole(void)
