@@ -3,6 +3,8 @@
  */
 #include "command/classic_int.h"
 
+#include <string.h>
+
 #define NO_JID	 "Job(): no jid provided"
 #define NO_QUEUE "Queue(): no queue name provided"
 
@@ -104,7 +106,10 @@ static int check_option_number(struct classic_call *call, const struct qless_str
 static int read_option_strings(struct classic_call *call, const struct qless_str *text,
 			       const char *command, const char *name, struct json_strings *ret)
 {
-	if (text == NULL || json_read_strings(*text, ret))
+	/* An object for `depends` is no dependency at all, as the reference has it. */
+	bool objects = strcmp(name, "depends") == 0;
+
+	if (text == NULL || json_read_strings(*text, objects, ret))
 		return 0;
 	return call_fail(call, QLESS_EBADARG,
 			 "%s(): Arg \"%s\" not a JSON array of strings: %S", command, name,

@@ -126,7 +126,7 @@ static int decode_options(struct classic_call *call, struct qless_recur_put *put
 	if (rc == 0)
 		rc = decode_number(call, backlog, "Recur(): Arg \"backlog\" not a number: ",
 				   &put->backlog);
-	if (rc < 0 || tags == NULL || json_read_strings(*tags, ret_tags))
+	if (rc < 0 || tags == NULL || json_read_strings(*tags, false, ret_tags))
 		return rc;
 	return call_fail(call, QLESS_EBADARG,
 			 "Recur(): Arg \"tags\" not a JSON array of strings: %S", *tags);

@@ -89,7 +89,7 @@ bool json_check(struct qless_str text, enum json_kind *ret_kind, struct buf *err
 	return true;
 }
 
-bool json_read_strings(struct qless_str text, struct json_strings *ret_strings)
+bool json_read_strings(struct qless_str text, bool objects, struct json_strings *ret_strings)
 {
 	yyjson_read_err err;
 	yyjson_doc *doc = read_doc(text, &err);
@@ -98,7 +98,7 @@ bool json_read_strings(struct qless_str text, struct json_strings *ret_strings)
 	yyjson_arr_iter it;
 	yyjson_val *value;
 
-	if (yyjson_is_obj(root) && yyjson_obj_size(root) == 0) {
+	if (yyjson_is_obj(root) && (objects || yyjson_obj_size(root) == 0)) {
 		*ret_strings = strings;
 		return true;
 	}

@@ -67,19 +67,14 @@ void job_release_extra(struct qless_job *job)
 
 void job_free(struct qless *q, struct qless_job *job)
 {
-	struct job_extra *extra = job->extra;
-
 	job_drop_tags(q, job);
+	job_clear_failure(q, job);
 	job_set_worker(q, job, NULL);
 	job_set_queue(q, job, NULL);
 	history_done(q, &job->history);
-	if (extra != NULL) {
-		if (extra->failure != NULL)
-			job_clear_failure(q, job);
-		if (job->extra != NULL)
-			intern_unref(&q->names, extra->spawned_from);
-		free(job->extra);
-	}
+	if (job->extra != NULL)
+		intern_unref(&q->names, job->extra->spawned_from);
+	free(job->extra);
 	intern_unref(&q->names, job->klass);
 	if (job->data != inline_data(job))
 		free(job->data);

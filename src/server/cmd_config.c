@@ -4,6 +4,7 @@
 #include "command/acl.h"
 #include "server/commands.h"
 #include "server/conn.h"
+#include "server/users.h"
 #include "sys/log.h"
 #include "sys/rlimit.h"
 
@@ -108,6 +109,7 @@ void config_cmd_rewrite(struct call *call)
 				 STR("The server is running without a config file"));
 		return;
 	}
+	users_store(s->config, s->env.acl, s->table);
 	if (config_rewrite(s->config, s->config_file, &error) < 0) {
 		log_warning("CONFIG REWRITE: %s", buf_cstr(&error));
 		resp_write_errorf(call->reply, "ERR", "Rewriting config file: %s",
