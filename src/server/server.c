@@ -91,17 +91,17 @@ void server_apply_config(struct server *s)
 	slowlog_trim(s->slowlog, config->slowlog_max_len);
 }
 
-/* Descriptors for all clients, or a smaller limit that holds. */
-static void make_room_for_clients(struct server *s)
+bool server_make_room(struct server *s, size_t clients)
 {
-	uint64_t wanted = s->config->maxclients + SERVER_OWN_FDS;
+	uint64_t wanted = (uint64_t)clients + SERVER_OWN_FDS;
 	uint64_t have = rlimit_raise_files(wanted);
 
-	if (have >= wanted)
-		return;
-	s->config->maxclients = have > SERVER_OWN_FDS + 1 ? (size_t)have - SERVER_OWN_FDS : 1;
-	log_warning("maxclients is %zu, because the system allows no more than %llu open files",
-		    s->config->maxclients, (unsigned long long)have);
+	if (have >= wanted) {
+		s->client_limit = clients;
+		return true;
+	}
+	s->client_limit = have > SERVER_OWN_FDS + 1 ? (size_t)have - SERVER_OWN_FDS : 1;
+	return false;
 }
 
 /*
@@ -408,7 +408,11 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	s->slowlog = slowlog_new();
 	s->latency = latency_new();
 	notify_init(&s->notify, NULL);
-	make_room_for_clients(s);
+	if (!server_make_room(s, config->maxclients))
+		log_warning(
+			"no more than %zu clients instead of maxclients %zu, because the system "
+			"allows too few open files",
+			s->client_limit, config->maxclients);
 	server_apply_config(s);
 
 	s->base = make_base();
