@@ -1,5 +1,5 @@
 /*
- * MULTI, EXEC and what comes in between.
+ * MULTI, EXEC and what comes in between; WATCH, and FLUSHALL, which is what it notices.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +96,65 @@ static void watch_stands_before_multi(void)
 	ASK_HAS(p, "CLIENT INFO", " watch=0 ");
 }
 
+static void a_flush_ends_transactions_that_watch_something(void)
+{
+	struct peer *other = peer_connect(&q);
+
+	ASK(p, "WATCH a", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "PING", "+QUEUED\r\n");
+	ASK(other, "FLUSHALL", "+OK\r\n");
+	ASK(p, "EXEC", "*-1\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "PING", "+QUEUED\r\n");
+	ASK(other, "FLUSHALL", "+OK\r\n");
+	ASK(p, "EXEC", "*1\r\n+PONG\r\n");
+	ASK(p, "WATCH a", "+OK\r\n");
+	ASK(other, "FLUSHALL", "+OK\r\n");
+	ASK(p, "UNWATCH", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "EXEC", "*0\r\n");
+}
+
+static void a_flush_of_one_database_leaves_those_alone_that_watch_another(void)
+{
+	struct peer *other = peer_connect(&q);
+
+	ASK(p, "WATCH a", "+OK\r\n");
+	ASK(other, "SELECT 1", "+OK\r\n");
+	ASK(other, "FLUSHDB", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "EXEC", "*0\r\n");
+	ASK(p, "WATCH a", "+OK\r\n");
+	ASK(p, "SELECT 2", "+OK\r\n");
+	ASK(other, "SELECT 0", "+OK\r\n");
+	ASK(other, "FLUSHDB", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "EXEC", "*-1\r\n");
+	ASK(p, "WATCH a", "+OK\r\n");
+	ASK(p, "SELECT 3", "+OK\r\n");
+	ASK(p, "WATCH a", "+OK\r\n");
+	ASK(other, "SELECT 2", "+OK\r\n");
+	ASK(other, "FLUSHDB", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "EXEC", "*-1\r\n");
+}
+
+static void flushes_delete_what_they_say(void)
+{
+	ASK(p, "CONFIG.SET application one", "$-1\r\n");
+	ASK(p, "SELECT 1", "+OK\r\n");
+	ASK(p, "CONFIG.SET application two", "$-1\r\n");
+	ASK(p, "FLUSHDB ASYNC", "+OK\r\n");
+	ASK(p, "CONFIG.GET application", "$5\r\nqless\r\n");
+	ASK(p, "SELECT 0", "+OK\r\n");
+	ASK(p, "CONFIG.GET application", "$3\r\none\r\n");
+	ASK(p, "FLUSHALL now", "-ERR syntax error\r\n");
+	ASK(p, "FLUSHALL SYNC SYNC", "-ERR syntax error\r\n");
+	ASK(p, "FLUSHALL sync", "+OK\r\n");
+	ASK(p, "CONFIG.GET application", "$5\r\nqless\r\n");
+}
+
 static void the_list_of_clients_shows_a_transaction(void)
 {
 	struct peer *other = peer_connect(&q);
@@ -120,7 +179,7 @@ static void reset_ends_a_transaction(void)
 static void quit_ends_a_transaction_and_the_connection(void)
 {
 	ASK(p, "MULTI", "+OK\r\n");
-	ASK(p, "QUIT", "+OK\r\n");
+	ASK(p, "QUIT now", "+OK\r\n");
 	peer_expect_end(p);
 }
 
@@ -180,7 +239,12 @@ static void a_user_who_lost_the_right_to_exec_keeps_the_transaction_from_running
 	ASK(p, "ECHO a", "+QUEUED\r\n");
 	ASK(admin, "ACL SETUSER u nocommands", "+OK\r\n");
 	ASK_HAS(p, "ECHO b", "-NOPERM");
-	ASK_HAS(p, "EXEC", "-NOPERM");
+	ASK(p, "EXEC",
+	    "-EXECABORT Transaction discarded because of: NOPERM this user has no permissions to "
+	    "run the 'exec' command\r\n");
+	ASK_HAS(p, "CLIENT INFO", "-NOPERM");
+	ASK(admin, "ACL SETUSER u allcommands", "+OK\r\n");
+	ASK(p, "EXEC", "-ERR EXEC without MULTI\r\n");
 	ASK(admin, "ACL DELUSER u", ":1\r\n");
 	peer_expect_end(p);
 }
@@ -254,6 +318,9 @@ int main(int argc, char **argv)
 	RUN(discard_forgets);
 	RUN(multi_cannot_be_nested);
 	RUN(watch_stands_before_multi);
+	RUN(a_flush_ends_transactions_that_watch_something);
+	RUN(a_flush_of_one_database_leaves_those_alone_that_watch_another);
+	RUN(flushes_delete_what_they_say);
 	RUN(the_list_of_clients_shows_a_transaction);
 	RUN(reset_ends_a_transaction);
 	RUN(quit_ends_a_transaction_and_the_connection);
