@@ -14,6 +14,9 @@
 /* Numbers in JSON and in messages have 14 digits, those in lists of the store 17. */
 #define INDEX_MAX 1e17
 
+/* What a large reply needed beyond this is given back. */
+#define KEEP_BYTES ((size_t)64 * 1024)
+
 #define COMMAND(text, handler, flags, args, summary)             \
 	{                                                        \
 		STR_INIT(text), handler, (flags), args, summary, \
@@ -241,6 +244,8 @@ int classic_run(struct classic *c, const struct classic_command *command, enum c
 	if (rc < 0)
 		write_error(c, form, rc, call.is_said ? buf_str(&c->error) : qless_error(c->engine),
 			    call.is_store || rc == QLESS_ERETRIES, reply);
+	buf_clear(&c->json);
+	buf_shrink(&c->json, KEEP_BYTES);
 	return rc;
 }
 
