@@ -6,7 +6,6 @@
 #include "server/conn.h"
 #include "server/users.h"
 #include "sys/log.h"
-#include "sys/rlimit.h"
 
 static void write_pair(const char *name, struct qless_str value, void *arg)
 {
@@ -57,17 +56,12 @@ static int apply(const struct config *was, const struct config *now,
 {
 	struct server *s = arg;
 
-	(void)was;
 	if (changes->of[CONFIG_OPT_maxclients]) {
-		uint64_t wanted = now->maxclients + SERVER_OWN_FDS;
-		uint64_t have = rlimit_raise_files(wanted);
-
-		if (have < wanted) {
+		if (!server_make_room(s, now->maxclients)) {
 			buf_printf(ret_error,
-				   "the system allows no more than %llu open files, which is "
-				   "enough for %llu clients",
-				   (unsigned long long)have,
-				   (unsigned long long)(have - SERVER_OWN_FDS));
+				   "the system allows too few open files: enough for %zu clients",
+				   s->client_limit);
+			server_make_room(s, was->maxclients);
 			return -1;
 		}
 	}

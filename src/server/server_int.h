@@ -82,6 +82,7 @@ struct conn {
 	bool over_limit;      /* on server->over_limit: has more output than it may */
 	bool in_exec;	      /* EXEC is writing its reply */
 	bool is_monitor;
+	bool skew_is_logged; /* that its clock differs from ours */
 	bool no_evict;
 	bool no_touch;
 	bool reply_off;	      /* CLIENT REPLY OFF */
@@ -150,6 +151,7 @@ struct server_stats {
 	uint64_t auth_failures;
 	uint64_t denied_commands;
 	size_t peak_clients;
+	double max_clock_skew_s; /* between now in a command and our clock */
 };
 
 /* Error replies by their first word. There are few such words; should there be more, the rest are
@@ -204,6 +206,7 @@ struct server {
 	struct conn_list dead;
 	struct conn_list monitors;
 	size_t conn_count;
+	size_t client_limit; /* maxclients, or what the system allows if that is less */
 	uint64_t next_conn_id;
 	struct conn *running; /* whose command is being run; NULL between commands */
 
@@ -248,6 +251,10 @@ void server_read_clock(struct server *s);
 /* Stop serving: no new connections or requests, replies still leave, then server_run() comes back.
  */
 void server_begin_stop(struct server *s);
+
+/* Get descriptors for so many clients. If the system allows fewer, the limit is lower and the
+ * answer false. */
+bool server_make_room(struct server *s, size_t clients);
 
 /* Make what depends on the configuration follow it: after start and after CONFIG SET. */
 void server_apply_config(struct server *s);
