@@ -164,6 +164,9 @@ static bool parse_options(struct call *call, unsigned may, struct range *range)
 				     "either BYSCORE or BYLEX"));
 		return false;
 	}
+	/* A limit of -1 is as good as none there, and the offset with it. */
+	if (range->by == BY_RANK)
+		range->offset = 0;
 	if (range->with_scores && range->by == BY_LEX) {
 		resp_write_error(call->reply, "ERR",
 				 STR("syntax error, WITHSCORES not supported in combination with "
