@@ -190,13 +190,17 @@ struct server {
 	int64_t mono_us;
 	int64_t wall_us;
 	struct steady_clock native_clock; /* of native queue commands */
-	int64_t maintained_us;		  /* when old statistics were last dropped */
+	/* Random bytes for the jids we make, used from the end. */
+	unsigned char jid_entropy[COMMAND_JID_BYTES / 2 * 256];
+	size_t jid_entropy_left;
+	int64_t maintained_us; /* when old statistics were last dropped */
 	int64_t started_mono_us;
 	int64_t started_wall_us;
 
 	struct listener *listeners;
 	int listener_count;
 	bool accept_paused; /* out of descriptors */
+	bool accept_warned; /* the log says so; once for each time that there are too few */
 	struct event *accept_timer;
 
 	struct conn_list conns;

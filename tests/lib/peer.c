@@ -129,6 +129,24 @@ size_t peer_try_send(struct peer *p, const void *bytes, size_t len)
 	return n < 0 ? 0 : (size_t)n;
 }
 
+void peer_send_blindly(struct peer *p, const void *bytes, size_t len)
+{
+	const char *at = bytes;
+
+	while (len != 0) {
+		ssize_t n = send(p->fd, at, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n >= 0) {
+			at += n;
+			len -= (size_t)n;
+		} else if (errno == EAGAIN) {
+			wait_for(p, POLLOUT);
+		} else {
+			return;
+		}
+	}
+}
+
 /* Take in what there is. False at the end of the connection, or when there is nothing. */
 static bool fill(struct peer *p, int flags)
 {
@@ -308,6 +326,7 @@ const char *peer_reply(struct peer *p)
 	p->reply = malloc(len + 1);
 	memcpy(p->reply, p->buf + p->start, len);
 	p->reply[len] = '\0';
+	p->reply_len = len;
 	p->start += len;
 	return p->reply;
 }

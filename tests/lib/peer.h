@@ -16,6 +16,7 @@ struct peer {
 	char *buf; /* read and not yet looked at: buf[start] .. buf[end - 1] */
 	size_t start, end, cap;
 	char *reply; /* the last one from peer_reply() */
+	size_t reply_len;
 };
 
 /* Connect over TCP, the Unix socket, or to some other address. */
@@ -33,6 +34,8 @@ void peer_shutdown(struct peer *p);
 void peer_connect_small_buffers(bool small);
 
 void peer_send(struct peer *p, const void *bytes, size_t len);
+/* The same without reading meanwhile; and it is no failure if the server hangs up. */
+void peer_send_blindly(struct peer *p, const void *bytes, size_t len);
 void peer_send_text(struct peer *p, const char *text);
 /* As much as the kernel takes without waiting; returns how much. */
 size_t peer_try_send(struct peer *p, const void *bytes, size_t len);
@@ -54,25 +57,28 @@ const char *peer_reply(struct peer *p);
 bool peer_has_input(struct peer *p, int timeout_ms);
 
 /* Send words and compare the reply with the bytes. */
-#define ASK(peer, words, reply)               \
+#define ASK(who, words, reply)                \
 	do {                                  \
-		peer_send_words(peer, words); \
-		peer_expect(peer, reply);     \
+		struct peer *who_ = (who);    \
+		peer_send_words(who_, words); \
+		peer_expect(who_, reply);     \
 	} while (0)
 
 /* Send words and look for a text in the reply. */
-#define ASK_HAS(peer, words, text)                                          \
+#define ASK_HAS(who, words, text)                                           \
 	do {                                                                \
+		struct peer *who_ = (who);                                  \
 		const char *reply_;                                         \
-		peer_send_words(peer, words);                               \
-		reply_ = peer_reply(peer);                                  \
+		peer_send_words(who_, words);                               \
+		reply_ = peer_reply(who_);                                  \
 		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(reply_, text), reply_); \
 	} while (0)
-#define ASK_LACKS(peer, words, text)                                    \
+#define ASK_LACKS(who, words, text)                                     \
 	do {                                                            \
+		struct peer *who_ = (who);                              \
 		const char *reply_;                                     \
-		peer_send_words(peer, words);                           \
-		reply_ = peer_reply(peer);                              \
+		peer_send_words(who_, words);                           \
+		reply_ = peer_reply(who_);                              \
 		TEST_ASSERT_NULL_MESSAGE(strstr(reply_, text), reply_); \
 	} while (0)
 

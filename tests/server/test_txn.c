@@ -1,5 +1,5 @@
 /*
- * MULTI, EXEC and what comes in between.
+ * MULTI, EXEC and what comes in between; WATCH, and FLUSHALL, which is what it notices.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +94,65 @@ static void watch_stands_before_multi(void)
 	ASK(p, "MULTI", "+OK\r\n");
 	ASK(p, "DISCARD", "+OK\r\n");
 	ASK_HAS(p, "CLIENT INFO", " watch=0 ");
+}
+
+static void a_flush_ends_transactions_that_watch_something(void)
+{
+	struct peer *other = peer_connect(&q);
+
+	ASK(p, "WATCH a", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "PING", "+QUEUED\r\n");
+	ASK(other, "FLUSHALL", "+OK\r\n");
+	ASK(p, "EXEC", "*-1\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "PING", "+QUEUED\r\n");
+	ASK(other, "FLUSHALL", "+OK\r\n");
+	ASK(p, "EXEC", "*1\r\n+PONG\r\n");
+	ASK(p, "WATCH a", "+OK\r\n");
+	ASK(other, "FLUSHALL", "+OK\r\n");
+	ASK(p, "UNWATCH", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "EXEC", "*0\r\n");
+}
+
+static void a_flush_of_one_database_leaves_those_alone_that_watch_another(void)
+{
+	struct peer *other = peer_connect(&q);
+
+	ASK(p, "WATCH a", "+OK\r\n");
+	ASK(other, "SELECT 1", "+OK\r\n");
+	ASK(other, "FLUSHDB", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "EXEC", "*0\r\n");
+	ASK(p, "WATCH a", "+OK\r\n");
+	ASK(p, "SELECT 2", "+OK\r\n");
+	ASK(other, "SELECT 0", "+OK\r\n");
+	ASK(other, "FLUSHDB", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "EXEC", "*-1\r\n");
+	ASK(p, "WATCH a", "+OK\r\n");
+	ASK(p, "SELECT 3", "+OK\r\n");
+	ASK(p, "WATCH a", "+OK\r\n");
+	ASK(other, "SELECT 2", "+OK\r\n");
+	ASK(other, "FLUSHDB", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "EXEC", "*-1\r\n");
+}
+
+static void flushes_delete_what_they_say(void)
+{
+	ASK(p, "CONFIG.SET application one", "$-1\r\n");
+	ASK(p, "SELECT 1", "+OK\r\n");
+	ASK(p, "CONFIG.SET application two", "$-1\r\n");
+	ASK(p, "FLUSHDB ASYNC", "+OK\r\n");
+	ASK(p, "CONFIG.GET application", "$5\r\nqless\r\n");
+	ASK(p, "SELECT 0", "+OK\r\n");
+	ASK(p, "CONFIG.GET application", "$3\r\none\r\n");
+	ASK(p, "FLUSHALL now", "-ERR syntax error\r\n");
+	ASK(p, "FLUSHALL SYNC SYNC", "-ERR syntax error\r\n");
+	ASK(p, "FLUSHALL sync", "+OK\r\n");
+	ASK(p, "CONFIG.GET application", "$5\r\nqless\r\n");
 }
 
 static void the_list_of_clients_shows_a_transaction(void)
@@ -254,6 +313,9 @@ int main(int argc, char **argv)
 	RUN(discard_forgets);
 	RUN(multi_cannot_be_nested);
 	RUN(watch_stands_before_multi);
+	RUN(a_flush_ends_transactions_that_watch_something);
+	RUN(a_flush_of_one_database_leaves_those_alone_that_watch_another);
+	RUN(flushes_delete_what_they_say);
 	RUN(the_list_of_clients_shows_a_transaction);
 	RUN(reset_ends_a_transaction);
 	RUN(quit_ends_a_transaction_and_the_connection);
