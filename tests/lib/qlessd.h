@@ -26,8 +26,8 @@ struct qlessd {
  * configuration then use the one that listens there. */
 void qlessd_take_args(int *argc, char **argv);
 
-/* Start one with further arguments, such as "--timeout", "1", and wait until it can be connected
- * to. Arguments end with NULL. */
+/* Start one with further arguments, such as "--timeout", "1", and wait until it answers. Arguments
+ * end with NULL. */
 void qlessd_start_with(struct qlessd *q, const char *const *args);
 #define QLESSD_START(q, ...) qlessd_start_with(q, (const char *const[]){ __VA_ARGS__, NULL })
 /* With all defaults. */
