@@ -297,7 +297,7 @@ static void reset_ends_a_transaction(void)
 static void quit_ends_a_transaction_and_the_connection(void)
 {
 	ASK(p, "MULTI", "+OK\r\n");
-	ASK(p, "QUIT", "+OK\r\n");
+	ASK(p, "QUIT now", "+OK\r\n");
 	peer_expect_end(p);
 }
 
@@ -357,7 +357,12 @@ static void a_user_who_lost_the_right_to_exec_keeps_the_transaction_from_running
 	ASK(p, "ECHO a", "+QUEUED\r\n");
 	ASK(admin, "ACL SETUSER u nocommands", "+OK\r\n");
 	ASK_HAS(p, "ECHO b", "-NOPERM");
-	ASK_HAS(p, "EXEC", "-NOPERM");
+	ASK(p, "EXEC",
+	    "-EXECABORT Transaction discarded because of: NOPERM this user has no permissions to "
+	    "run the 'exec' command\r\n");
+	ASK_HAS(p, "CLIENT INFO", "-NOPERM");
+	ASK(admin, "ACL SETUSER u allcommands", "+OK\r\n");
+	ASK(p, "EXEC", "-ERR EXEC without MULTI\r\n");
 	ASK(admin, "ACL DELUSER u", ":1\r\n");
 	peer_expect_end(p);
 }
