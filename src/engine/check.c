@@ -14,6 +14,12 @@ struct check {
 	void *arg;
 	size_t findings;
 	struct buf text;
+	/* What the engine counts, counted again. */
+	uint64_t depending;
+	uint64_t depended;
+	uint64_t busy;
+	uint64_t groups;
+	uint64_t paused;
 	/* Jobs in each list there is, to be compared with the number of jobs. */
 	uint64_t listed;
 	/* The queues of the failed jobs, sorted; such jobs are in no list of their queue. */
@@ -189,6 +195,8 @@ static void check_job(struct check *c, const struct qless_job *job)
 	       "remembers a due time");
 	if (extra == NULL)
 		return;
+	c->depending += extra->dependencies != NULL;
+	c->depended += extra->dependents != NULL;
 	check_tags_of(c, job);
 	check_edges(c, job, extra->dependencies, true);
 	check_edges(c, job, extra->dependents, false);
@@ -282,6 +290,7 @@ static void check_queue(struct check *c, const struct queue *queue)
 	check_list(c, &queue->recurring, "recurring jobs of queue", name);
 	check_days(c, queue);
 	c->listed += listed;
+	c->paused += queue->paused;
 	expect(c, listed + count_failed_in(c, queue) == queue->job_count, "queue", name,
 	       "has another number of jobs");
 	expect(c, !queue->node.linked || is_in(&c->q->queues, &queue->node), "queue", name,
@@ -304,6 +313,7 @@ static void check_worker(struct check *c, const struct worker *worker)
 	const struct skipnode *node;
 
 	check_list(c, &worker->by_expiry, "jobs of worker", name);
+	c->busy += skiplist_count(&worker->by_expiry) > 0;
 	expect(c, hash_count(&worker->held) == skiplist_count(&worker->by_expiry), "worker", name,
 	       "has jobs that are not found");
 	for (node = skiplist_first(&worker->by_expiry); node != NULL; node = skiplist_next(node))
@@ -328,6 +338,7 @@ static void check_group(struct check *c, const struct group *group)
 		expect(c, node->score <= c->q->failure_number, "group", intern_str(group->name),
 		       "has a failure that is yet to come");
 	c->listed += skiplist_count(&group->jobs);
+	c->groups++;
 }
 
 static void check_tag(struct check *c, const struct tag *tag)
@@ -390,6 +401,19 @@ static void check_tracked(struct check *c)
 	}
 }
 
+static void check_counts(struct check *c)
+{
+	const struct qless *q = c->q;
+
+	expect(c, c->depending == q->depending_count, "count of", STR("jobs with dependencies"),
+	       "is wrong");
+	expect(c, c->depended == q->depended_count, "count of", STR("jobs with dependents"),
+	       "is wrong");
+	expect(c, c->busy == q->busy_count, "count of", STR("busy workers"), "is wrong");
+	expect(c, c->groups == q->group_count, "count of", STR("groups"), "is wrong");
+	expect(c, c->paused == q->paused_count, "count of", STR("paused queues"), "is wrong");
+}
+
 size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless_str finding),
 		   void *arg)
 {
@@ -407,6 +431,7 @@ size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless
 	check_jobs(&c);
 	check_recurs(&c);
 	check_tracked(&c);
+	check_counts(&c);
 	buf_done(&c.text);
 	free(c.failed_in);
 	return c.findings;
