@@ -2,11 +2,13 @@
 
 #include <assert.h>
 
+#include "keyspace/keyspace.h"
 #include "util/mem.h"
 
 struct database {
 	struct qless *engine;
 	struct classic classic;
+	uint64_t flushes;
 };
 
 struct databases {
@@ -51,6 +53,7 @@ void databases_flush(struct databases *d, unsigned index)
 	classic_done(&db->classic);
 	qless_free(db->engine);
 	db->engine = NULL;
+	db->flushes++;
 }
 
 unsigned databases_count(const struct databases *d)
@@ -75,6 +78,26 @@ struct qless *databases_peek(const struct databases *d, unsigned index)
 {
 	assert(index < d->count);
 	return d->of[index].engine;
+}
+
+struct database_version databases_version(const struct databases *d, unsigned index)
+{
+	const struct qless *engine = databases_peek(d, index);
+
+	return (struct database_version){
+		.flushes = d->of[index].flushes,
+		.changes = engine != NULL ? qless_changes(engine) : 0,
+	};
+}
+
+size_t databases_count_keys(const struct databases *d, unsigned index)
+{
+	return keyspace_count(databases_peek(d, index));
+}
+
+uint64_t databases_fingerprint(const struct databases *d, unsigned index, struct qless_str key)
+{
+	return keyspace_fingerprint(databases_peek(d, index), key);
 }
 
 void databases_maintain(struct databases *d)

@@ -369,6 +369,12 @@ static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
 	}
 }
 
+static uint64_t random_number(void *arg)
+{
+	(void)arg;
+	return entropy_u64();
+}
+
 static void publish_event(void *arg, struct qless_str channel, struct qless_str payload)
 {
 	pubsub_publish(arg, channel, payload);
@@ -387,6 +393,7 @@ static void make_databases(struct server *s)
 	s->env.now = native_now;
 	s->env.note_now = note_now;
 	s->env.make_jid = make_jid;
+	s->env.random = random_number;
 	s->env.arg = s;
 	steady_clock_init(&s->native_clock, NULL);
 }
