@@ -76,8 +76,8 @@ static const struct classic_command commands[] = {
 		"worker queue jid klass data delay [priority n] [tags tags] [retries n] "
 		"[depends jids]",
 		"Put a job that exists into a queue"),
-	COMMAND("retry", classic_retry, CLASSIC_WRITE,
-		"jid queue worker [delay [group [message]]]", "Give a job back to be tried again"),
+	COMMAND("retry", classic_retry, CLASSIC_WRITE, "jid queue worker [delay [group [message]]]",
+		"Give a job back to be tried again"),
 	COMMAND("stats", classic_stats, CLASSIC_READ, "queue date",
 		"Read the statistics of a queue for a day"),
 	COMMAND("tag", classic_tag, CLASSIC_WRITE,

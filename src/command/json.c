@@ -110,9 +110,9 @@ bool json_read_strings(struct qless_str text, bool objects, struct json_strings 
 		if (!yyjson_is_str(value) && !yyjson_is_raw(value))
 			goto fail;
 		strings.items[strings.count++] =
-			yyjson_is_str(value) ?
-				str_make(yyjson_get_str(value), yyjson_get_len(value)) :
-				str_make(yyjson_get_raw(value), yyjson_get_len(value));
+			yyjson_is_str(value)
+				? str_make(yyjson_get_str(value), yyjson_get_len(value))
+				: str_make(yyjson_get_raw(value), yyjson_get_len(value));
 	}
 	*ret_strings = strings;
 	return true;

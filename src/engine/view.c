@@ -102,7 +102,7 @@ static void each_key(const struct hash *table, view_name_fn *visit, void *arg)
 	struct hash_iter it;
 	struct hash_node *node;
 
-	HASH_FOREACH (node, &it, table)
+	HASH_FOREACH(node, &it, table)
 		visit(arg, table->key(node));
 }
 
@@ -111,7 +111,7 @@ static void each_object(const struct intern_table *table, view_name_fn *visit, v
 	struct hash_iter it;
 	struct hash_node *node;
 
-	HASH_FOREACH (node, &it, &table->hash) {
+	HASH_FOREACH(node, &it, &table->hash) {
 		struct intern *name = intern_from_node(node);
 
 		if (name->user != NULL)

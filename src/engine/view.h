@@ -45,8 +45,8 @@ const struct skiplist *view_dependents(const struct qless_job *job);
 /* What qless_job_read() does not tell. */
 struct view_job {
 	size_t history_count;
-	double due;           /* remembered while waiting for dependencies; NAN if none */
-	bool is_warned;       /* its worker knows that the lock expired */
+	double due;	      /* remembered while waiting for dependencies; NAN if none */
+	bool is_warned;	      /* its worker knows that the lock expired */
 	bool failure_cleared; /* an empty failure, not none */
 };
 

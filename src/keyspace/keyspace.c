@@ -389,8 +389,7 @@ static void add_queue(void *arg, struct qless_str queue)
 	int i;
 
 	for (i = 0; i < (int)QUEUE_SUFFIX_COUNT; i++) {
-		const struct skiplist *list =
-			view_queue(t->engine, queue, (enum view_queue_list)i);
+		const struct skiplist *list = view_queue(t->engine, queue, (enum view_queue_list)i);
 
 		if (skiplist_count(list) == 0)
 			continue;
@@ -434,9 +433,9 @@ static void add_tag(void *arg, struct qless_str tag)
 static void add_singles(struct texts *t)
 {
 	static const struct qless_str singles[] = {
-		STR_INIT("ql:queues"),	  STR_INIT("ql:workers"),	STR_INIT("ql:completed"),
-		STR_INIT("ql:tracked"),	  STR_INIT("ql:tags"),		STR_INIT("ql:failures"),
-		STR_INIT("ql:config"),	  STR_INIT("ql:paused_queues"),
+		STR_INIT("ql:queues"),	STR_INIT("ql:workers"),	      STR_INIT("ql:completed"),
+		STR_INIT("ql:tracked"), STR_INIT("ql:tags"),	      STR_INIT("ql:failures"),
+		STR_INIT("ql:config"),	STR_INIT("ql:paused_queues"),
 	};
 	struct keyspace_key key;
 	size_t i;
@@ -834,8 +833,7 @@ bool keyspace_set_has(const struct keyspace_key *key, struct qless_str member)
 
 /* ---- sorted sets ---- */
 
-bool keyspace_zset_score(const struct keyspace_key *key, struct qless_str member,
-			 double *ret_score)
+bool keyspace_zset_score(const struct keyspace_key *key, struct qless_str member, double *ret_score)
 {
 	const struct skipnode *node;
 

@@ -60,8 +60,8 @@ static bool compare_unordered(yyjson_val *a, yyjson_val *b)
 
 	for (i = 0; i < count && count == yyjson_arr_size(b); i++) {
 		for (k = 0; k < count; k++) {
-			if (used[k] || !compare_values(yyjson_arr_get(a, i), yyjson_arr_get(b, k),
-						       false))
+			if (used[k] ||
+			    !compare_values(yyjson_arr_get(a, i), yyjson_arr_get(b, k), false))
 				continue;
 			used[k] = true;
 			matched++;

@@ -34,8 +34,8 @@ struct subject {
 	struct chunk_pool pool;
 	struct chain out;
 	struct resp_writer writer;
-	struct buf reply;	   /* of the last command, as RESP */
-	struct buf events;	   /* channel and payload of each, lengths before them */
+	struct buf reply;  /* of the last command, as RESP */
+	struct buf events; /* channel and payload of each, lengths before them */
 	size_t event_count;
 };
 
@@ -153,8 +153,7 @@ static void run_step(struct subject *subject, yyjson_val *step)
 {
 	yyjson_val *cmd = yyjson_obj_get(step, "cmd");
 	yyjson_val *now = yyjson_obj_get(step, "now");
-	struct qless_str *argv =
-		mem_realloc_array(NULL, yyjson_arr_size(cmd) + 2, sizeof(*argv));
+	struct qless_str *argv = mem_realloc_array(NULL, yyjson_arr_size(cmd) + 2, sizeof(*argv));
 	yyjson_arr_iter it;
 	yyjson_val *arg;
 	size_t argc = 0;
@@ -366,8 +365,7 @@ static bool is_work(struct qless_str name)
 	       memcmp(name.ptr + name.len - 5, "-work", 5) == 0;
 }
 
-static bool match_zset(struct qless_str name, yyjson_val *expected,
-		       const struct keyspace_key *key)
+static bool match_zset(struct qless_str name, yyjson_val *expected, const struct keyspace_key *key)
 {
 	struct skipnode *node = skiplist_first(key->list);
 	size_t i;
@@ -381,8 +379,7 @@ static bool match_zset(struct qless_str name, yyjson_val *expected,
 		if (!str_equal(text_of(yyjson_arr_get(pair, 0)), key->list->member(node)) ||
 		    !compare_numbers(score, node->score))
 			return false;
-		if (is_work(name) && isfinite(score) &&
-		    fabs(score - node->score) > WORK_TOLERANCE)
+		if (is_work(name) && isfinite(score) && fabs(score - node->score) > WORK_TOLERANCE)
 			return false;
 	}
 	return true;
