@@ -77,9 +77,12 @@ enum qless_state {
 	QLESS_COMPLETE,
 };
 
-/* Lengths the engine refuses to go beyond (QLESS_ELIMIT). */
-#define QLESS_MAX_NAME_BYTES ((size_t)64 * 1024)	 /* jid, queue, worker, klass, tag, group */
-#define QLESS_MAX_TEXT_BYTES ((size_t)512 * 1024 * 1024) /* data, messages, log items */
+/* What no engine goes beyond (QLESS_ELIMIT), and what struct qless_limits starts with. */
+#define QLESS_MAX_NAME_BYTES   ((size_t)64 * 1024)
+#define QLESS_MAX_DATA_BYTES   ((size_t)512 * 1024 * 1024)
+#define QLESS_MAX_TAGS	       ((size_t)1024 * 1024)
+#define QLESS_MAX_DEPENDENCIES ((size_t)1024 * 1024)
+#define QLESS_MAX_JOBS	       ((size_t)1000 * 1000 * 1000)
 
 struct qless;
 struct qless_job;   /* read with qless_job_read() and its companions */
@@ -107,6 +110,24 @@ struct qless_str qless_error(const struct qless *q);
 const char *qless_error_word(int code);
 /* The text of a state, such as "waiting". */
 struct qless_str qless_state_text(enum qless_state state);
+
+/* How much a call may store or ask for. Going beyond fails with QLESS_ELIMIT, and the sentence says
+ * which limit it was, by the name in brackets, and its value. */
+struct qless_limits {
+	/* Bytes of a jid, queue, worker, class, tag, group or option [max-name-length]. */
+	size_t max_name_bytes;
+	/* Bytes of data, a message, a log item or the value of an option [max-data-size]. */
+	size_t max_data_bytes;
+	size_t max_tags;	 /* of one job [max-tags] */
+	size_t max_dependencies; /* of one job [max-dependencies] */
+	size_t max_jobs;	 /* that one pop, peek or unfail asks for [max-jobs-per-call] */
+};
+
+/* Copied. Values above the largest there are, and 0, mean these; NULL means them all. What is
+ * stored already stays, whatever its size, and can be worked with. */
+void qless_set_limits(struct qless *q, const struct qless_limits *limits);
+/* Those in force. */
+const struct qless_limits *qless_get_limits(const struct qless *q);
 
 /* How many changes there have been so far. A call that leaves it as it was has changed nothing and
  * need not be recorded anywhere. */

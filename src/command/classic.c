@@ -104,6 +104,7 @@ void classic_init(struct classic *c, struct qless *engine)
 {
 	memset(c, 0, sizeof(*c));
 	c->engine = engine;
+	c->max_json_depth = JSON_DEPTH_MAX;
 	buf_init(&c->json, BUF_NO_MAX);
 	buf_init(&c->error, BUF_NO_MAX);
 	buf_init(&c->line, BUF_NO_MAX);
@@ -174,6 +175,12 @@ void classic_write_error(struct classic *c, enum classic_form form, struct qless
 	write_error(c, form, QLESS_EBADARG, message, false, reply);
 }
 
+/* What cannot be a name is not repeated in full. */
+static void append_quoted(struct buf *error, struct qless_str s)
+{
+	buf_append(error, s.ptr, s.len < QLESS_MAX_NAME_BYTES ? s.len : QLESS_MAX_NAME_BYTES);
+}
+
 int call_fail(struct classic_call *call, int code, const char *format, ...)
 {
 	struct buf *error = &call->c->error;
@@ -189,7 +196,7 @@ int call_fail(struct classic_call *call, int code, const char *format, ...)
 		}
 		format++;
 		if (*format == 'S')
-			buf_append_str(error, va_arg(args, struct qless_str));
+			append_quoted(error, va_arg(args, struct qless_str));
 		else if (*format == 'g')
 			buf_append(error, number, num_format_g14(number, va_arg(args, double)));
 		else
@@ -243,7 +250,7 @@ int classic_run_script(struct classic *c, enum classic_form form, const struct q
 	if (command == NULL) {
 		buf_clear(&c->error);
 		buf_append_str(&c->error, STR("Unknown command "));
-		buf_append_str(&c->error, argv[0]);
+		append_quoted(&c->error, argv[0]);
 		classic_write_error(c, form, buf_str(&c->error), reply);
 		return QLESS_EBADARG;
 	}
@@ -354,6 +361,17 @@ int call_count(struct classic_call *call, double number, const char *command, in
 
 int call_json_text(struct classic_call *call, struct qless_str text, enum json_kind *ret_kind)
 {
+	size_t max_bytes = qless_get_limits(call->engine)->max_data_bytes;
+	size_t max_depth = call->c->max_json_depth;
+
+	if (text.len > max_bytes)
+		return call_fail(call, QLESS_ELIMIT,
+				 "A JSON text is longer than max-data-size (%g bytes)",
+				 (double)max_bytes);
+	if (json_is_deeper(text, max_depth))
+		return call_fail(call, QLESS_ELIMIT,
+				 "A JSON text is nested deeper than max-json-depth (%g levels)",
+				 (double)max_depth);
 	if (json_check(text, ret_kind, &call->c->error))
 		return 0;
 	call->is_said = true;

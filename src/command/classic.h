@@ -47,7 +47,8 @@ struct classic_command {
 /* What calls share: the engine and room to work in. */
 struct classic {
 	struct qless *engine;
-	struct qless_str sha; /* of the script, for the errors of CLASSIC_SCRIPT */
+	size_t max_json_depth; /* JSON_DEPTH_MAX unless somebody sets it lower [max-json-depth] */
+	struct qless_str sha;  /* of the script, for the errors of CLASSIC_SCRIPT */
 	struct buf json;
 	struct buf error;
 	struct buf line;

@@ -222,12 +222,34 @@ static int find_depending(struct qless *q, double now, struct qless_str jid,
 	return 0;
 }
 
+/* Whether the job may have these dependencies as well. One given twice that is new counts twice. */
+static int check_more(struct qless *q, const struct qless_job *job, const struct qless_str *jids,
+		      size_t count)
+{
+	uint64_t had = skiplist_count(dependencies_of(job));
+	uint64_t added = count;
+	size_t i;
+
+	if (had + count <= q->limits.max_dependencies)
+		return 0;
+	for (i = 0; i < count; i++) {
+		const struct qless_job *on = job_find(q, jids[i]);
+
+		added -= on == NULL || on->state == QLESS_COMPLETE ||
+			 find_dependency(job, jids[i]) != NULL;
+	}
+	return added > 0 ? limit_check_dependencies(q, had + added) : 0;
+}
+
 int qless_depends_on(struct qless *q, double now, struct qless_str jid,
 		     const struct qless_str *jids, size_t count)
 {
 	struct qless_job *job = NULL;
 	int rc = find_depending(q, now, jid, &job);
 
+	if (rc < 0)
+		return rc;
+	rc = check_more(q, job, jids, count);
 	if (rc < 0)
 		return rc;
 	depends_add(q, job, jids, count);

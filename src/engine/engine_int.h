@@ -54,6 +54,9 @@ enum counter {
  * struct itself. */
 #define HISTORY_INLINE_BYTES 16
 
+/* Longer than this no log entry makes it. */
+#define HISTORY_LOG_BYTES_MAX ((size_t)1 << 29)
+
 struct history {
 	uint32_t len;
 	uint32_t cap; /* 0: the bytes are in `room`, otherwise `room` holds a pointer to them */
@@ -256,6 +259,7 @@ struct qless {
 	double now; /* of the call being served */
 	double latest;
 	double failure_number; /* of the last failure */
+	struct qless_limits limits;
 
 	struct hash jobs;
 	struct hash recurs;
@@ -291,9 +295,6 @@ struct qless {
 bool engine_begin(struct qless *q, double now);
 /* Say what is wrong; returns `code`. `format` is printf's, with %S for a struct qless_str. */
 int engine_fail(struct qless *q, int code, const char *format, ...);
-/* False, with the error said, if a name is longer than the engine takes. */
-bool engine_check_names(struct qless *q, const struct qless_str *names, size_t count);
-bool engine_check_text(struct qless *q, struct qless_str text);
 /* Count a change. */
 void engine_changed(struct qless *q);
 
@@ -328,6 +329,22 @@ bool limit_range(uint64_t total, int64_t offset, int64_t count, uint64_t *ret_fi
 		 uint64_t *ret_count);
 /* A finite sum, as large as a double can be where the exact one is larger. */
 double finite_add(double a, double b);
+
+/* ---- limit.c ---- */
+
+/* Each returns 0, or QLESS_ELIMIT with the error said. `what` begins the sentence: "The queue". */
+int limit_check_name(struct qless *q, const char *what, struct qless_str name);
+int limit_check_names(struct qless *q, const char *what, const struct qless_str *names,
+		      size_t count);
+int limit_check_data(struct qless *q, const char *what, struct qless_str data);
+/* So many of one job. */
+int limit_check_tags(struct qless *q, uint64_t count);
+int limit_check_dependencies(struct qless *q, uint64_t count);
+/* So many in one call. */
+int limit_check_jobs(struct qless *q, int64_t count);
+/* For names that are not stored but published. */
+int limit_check_published(struct qless *q, const char *what, const struct qless_str *names,
+			  size_t count);
 
 /* ---- history.c ---- */
 

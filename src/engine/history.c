@@ -22,7 +22,7 @@
 #include "util/mem.h"
 
 #define HISTORY_ODD_TIME  0x80
-#define HISTORY_MAX_BYTES ((size_t)1 << 30)
+#define HISTORY_MAX_BYTES (2 * HISTORY_LOG_BYTES_MAX)
 #define HISTORY_RESERVE	  4096
 #define VARINT_MAX_BYTES  10
 #define ENTRY_HEAD_MAX	  (1 + VARINT_MAX_BYTES)
@@ -332,7 +332,7 @@ void history_append_log(struct qless *q, struct history *h, double now, struct q
 bool history_has_room(const struct history *h, struct qless_str what, const struct qless_str *item)
 {
 	/* What else happens to a job is small, and goes on after a log is refused. */
-	return h->len + log_size(what, item) + ENTRY_HEAD_MAX <= HISTORY_MAX_BYTES / 2;
+	return h->len + log_size(what, item) + ENTRY_HEAD_MAX <= HISTORY_LOG_BYTES_MAX;
 }
 
 void history_done(struct qless *q, struct history *h)

@@ -130,7 +130,7 @@ static int64_t limit_concurrency(const struct queue *queue, double now, int64_t 
 static int check_count(struct qless *q, const char *command, int64_t count)
 {
 	if (count >= 0)
-		return 0;
+		return limit_check_jobs(q, count);
 	return engine_fail(q, QLESS_EBADARG, "%s(): Arg \"count\" must not be negative: %g",
 			   command, (double)count);
 }
@@ -177,7 +177,7 @@ int qless_pop(struct qless *q, double now, struct qless_str queue_text,
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (!engine_check_names(q, &worker_text, 1))
+	if (limit_check_name(q, "The worker", worker_text) < 0)
 		return QLESS_ELIMIT;
 	rc = check_count(q, "Pop", count);
 	if (rc < 0)
@@ -230,7 +230,7 @@ int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct ql
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (data != NULL && !engine_check_text(q, *data))
+	if (data != NULL && limit_check_data(q, "The data", *data) < 0)
 		return QLESS_ELIMIT;
 	job = job_find(q, jid);
 	if (job == NULL)

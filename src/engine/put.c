@@ -7,11 +7,16 @@
 
 static int check_put(struct qless *q, const struct qless_put *put)
 {
-	const struct qless_str names[] = { put->worker, put->queue, put->jid, put->klass };
+	size_t tag_count = put->has_tags ? put->tag_count : 0;
 
-	if (!engine_check_names(q, names, sizeof(names) / sizeof(names[0])) ||
-	    !engine_check_names(q, put->tags, put->has_tags ? put->tag_count : 0) ||
-	    !engine_check_text(q, put->data))
+	if (limit_check_name(q, "The worker", put->worker) < 0 ||
+	    limit_check_name(q, "The queue", put->queue) < 0 ||
+	    limit_check_name(q, "The jid", put->jid) < 0 ||
+	    limit_check_name(q, "The class", put->klass) < 0 ||
+	    limit_check_data(q, "The data", put->data) < 0 ||
+	    limit_check_names(q, "A tag", put->tags, tag_count) < 0 ||
+	    limit_check_tags(q, tag_count) < 0 ||
+	    limit_check_dependencies(q, put->depend_count) < 0)
 		return QLESS_ELIMIT;
 	if (!isfinite(put->delay))
 		return engine_fail(q, QLESS_EBADARG, "Put(): Arg \"delay\" not a number: %g",

@@ -176,6 +176,27 @@ void job_refresh_tags(struct qless *q, struct qless_job *job, double now)
 		skiplist_rescore(&list->items[i]->tag->jobs, &list->items[i]->node, now);
 }
 
+/* Whether the job may have these tags as well. One given twice that is new counts twice. */
+static int check_more_tags(struct qless *q, const struct qless_job *job,
+			   const struct qless_str *tags, size_t count)
+{
+	const struct tag_list *list = tags_of(job);
+	uint64_t had = list != NULL ? list->count : 0;
+	uint64_t added = count;
+	size_t i;
+
+	if (had + count <= q->limits.max_tags)
+		return 0;
+	mark_tags(job);
+	for (i = 0; i < count; i++) {
+		const struct tag *tag = tag_find(q, tags[i]);
+
+		added -= tag != NULL && tag->mine != NULL;
+	}
+	unmark_tags(job);
+	return added > 0 ? limit_check_tags(q, had + added) : 0;
+}
+
 int qless_tag(struct qless *q, double now, struct qless_str jid, const struct qless_str *tags,
 	      size_t count, const struct qless_job **ret_job)
 {
@@ -185,11 +206,13 @@ int qless_tag(struct qless *q, double now, struct qless_str jid, const struct ql
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (!engine_check_names(q, tags, count))
+	if (limit_check_names(q, "A tag", tags, count) < 0)
 		return QLESS_ELIMIT;
 	job = job_find(q, jid);
 	if (job == NULL)
 		return engine_fail(q, QLESS_ENOJOB, "Tag(): Job %S does not exist", jid);
+	if (check_more_tags(q, job, tags, count) < 0)
+		return QLESS_ELIMIT;
 
 	*ret_job = job;
 	if (count == 0)

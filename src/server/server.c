@@ -89,6 +89,17 @@ void server_apply_config(struct server *s)
 			s->output_check_bytes = limit->soft_bytes;
 	}
 	slowlog_trim(s->slowlog, config->slowlog_max_len);
+	databases_set_limits(s->env.databases,
+			     &(struct databases_limits){
+				     .engine = {
+					     .max_name_bytes = config->max_name_bytes,
+					     .max_data_bytes = config->max_data_bytes,
+					     .max_tags = config->max_tags,
+					     .max_dependencies = config->max_dependencies,
+					     .max_jobs = config->max_jobs_per_call,
+				     },
+				     .max_json_depth = config->max_json_depth,
+			     });
 }
 
 bool server_make_room(struct server *s, size_t clients)
