@@ -326,13 +326,23 @@ static double native_now(void *arg)
 	return clock_seconds(steady_clock_read_us(&s->native_clock));
 }
 
+/* Asking the kernel for each jid alone would cost more than the rest of a put. */
 static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
 {
-	char hex[COMMAND_JID_BYTES + 1];
+	static const char digits[] = "0123456789abcdef";
+	struct server *s = arg;
+	const unsigned char *from;
 
-	(void)arg;
-	entropy_hex(hex, COMMAND_JID_BYTES / 2);
-	memcpy(to, hex, COMMAND_JID_BYTES);
+	if (s->jid_entropy_left == 0) {
+		entropy_bytes(s->jid_entropy, sizeof s->jid_entropy);
+		s->jid_entropy_left = sizeof s->jid_entropy;
+	}
+	s->jid_entropy_left -= COMMAND_JID_BYTES / 2;
+	from = s->jid_entropy + s->jid_entropy_left;
+	for (int i = 0; i < COMMAND_JID_BYTES / 2; i++) {
+		to[2 * i] = digits[from[i] >> 4];
+		to[2 * i + 1] = digits[from[i] & 15];
+	}
 }
 
 static void publish_event(void *arg, struct qless_str channel, struct qless_str payload)

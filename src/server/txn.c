@@ -166,7 +166,6 @@ void cmd_exec(struct call *call)
 {
 	struct conn *c = conn_of(call);
 	struct txn *txn = c->txn;
-	bool muted = c->writer.muted;
 
 	if (!txn_is_open(c)) {
 		resp_write_error(call->reply, "ERR", STR("EXEC without MULTI"));
@@ -180,11 +179,11 @@ void cmd_exec(struct call *call)
 	}
 	/* Detached, so that the commands find themselves outside of a transaction. */
 	c->txn = NULL;
+	conn_exec_begin(c);
 	resp_write_array(call->reply, (size_t)txn->count);
-	for (int i = 0; i < txn->count; i++) {
+	for (int i = 0; i < txn->count; i++)
 		run_queued(c, &txn->commands[i]);
-		c->writer.muted = muted;
-	}
+	conn_exec_end(c);
 	txn_free(txn);
 }
 
