@@ -120,7 +120,7 @@ struct qless_limits {
 	size_t max_data_bytes;
 	size_t max_tags;	 /* of one job [max-tags] */
 	size_t max_dependencies; /* of one job [max-dependencies] */
-	size_t max_jobs;	 /* that one pop, peek or unfail asks for [max-jobs-per-call] */
+	size_t max_jobs;	 /* in one pop, peek, unfail or put_many [max-jobs-per-call] */
 };
 
 /* Copied. Values above the largest there are, and 0, mean these; NULL means them all. What is
@@ -237,7 +237,11 @@ struct qless_put {
 
 /* Create the job, or move an existing one wherever it is. */
 QLESS_CHECK int qless_put(struct qless *q, double now, const struct qless_put *put);
-/* The same for a job that must exist (QLESS_ENOJOB). */
+/* Several of them, or none: as if one after the other, a microsecond apart, so that they are popped
+ * in their order. *ret_until is the time of the last; later calls had better be later than that. */
+QLESS_CHECK int qless_put_many(struct qless *q, double now, const struct qless_put *puts,
+			       size_t count, double *ret_until);
+/* The same as qless_put() for a job that must exist (QLESS_ENOJOB). */
 QLESS_CHECK int qless_requeue(struct qless *q, double now, const struct qless_put *put);
 
 /* Lock up to `count` jobs for `worker`: jobs whose lock expired for good first, then those with the

@@ -45,7 +45,15 @@ static const struct classic_command commands[] = {
 		"Count the jobs waiting, running and scheduled in a queue"),
 	COMMAND("log", classic_log, CLASSIC_WRITE, "jid message [data]",
 		"Append to the history of a job"),
+	COMMAND("multicomplete", classic_multicomplete, CLASSIC_WRITE | CLASSIC_EXTENSION,
+		"worker queue jid data [jid data ...]", "Finish several jobs"),
 	COMMAND("multiget", classic_multiget, CLASSIC_READ, "[jid ...]", "Read several jobs"),
+	COMMAND("multiheartbeat", classic_multiheartbeat, CLASSIC_WRITE | CLASSIC_EXTENSION,
+		"worker jid [jid ...]", "Renew the locks on several jobs"),
+	COMMAND("multiput", classic_multiput, CLASSIC_WRITE | CLASSIC_EXTENSION,
+		"worker queue delay [priority n] [tags tags] [retries n] [depends jids] "
+		"jobs jid klass data [jid klass data ...]",
+		"Put several jobs into a queue, or none"),
 	COMMAND("pause", classic_pause, CLASSIC_WRITE, "queue ...",
 		"Let no more jobs be popped from queues"),
 	COMMAND("peek", classic_peek, CLASSIC_WRITE, "queue count",
@@ -213,6 +221,15 @@ int call_fail_store(struct classic_call *call, const char *message)
 	return call_fail(call, QLESS_EBADARG, "%s", message);
 }
 
+void reply_error(struct classic_call *call, int code)
+{
+	write_error(call->c, call->form, code,
+		    call->is_said ? buf_str(&call->c->error) : qless_error(call->engine),
+		    call->is_store || code == QLESS_ERETRIES, call->reply);
+	call->is_said = false;
+	call->is_store = false;
+}
+
 /* ---- running ---- */
 
 int classic_run(struct classic *c, const struct classic_command *command, enum classic_form form,
@@ -228,12 +245,23 @@ int classic_run(struct classic *c, const struct classic_command *command, enum c
 		.count = count,
 		.reply = reply,
 	};
-	int rc = command->run(&call);
+	int rc;
 
+	c->until = now;
+	rc = command->run(&call);
 	if (rc < 0)
-		write_error(c, form, rc, call.is_said ? buf_str(&c->error) : qless_error(c->engine),
-			    call.is_store || rc == QLESS_ERETRIES, reply);
+		reply_error(&call, rc);
 	return rc;
+}
+
+/* By that name in that form. */
+static const struct classic_command *find_in_form(enum classic_form form, struct qless_str name)
+{
+	const struct classic_command *command = classic_find(name);
+
+	if (form == CLASSIC_SCRIPT && command != NULL && command->flags & CLASSIC_EXTENSION)
+		return NULL;
+	return command;
 }
 
 int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
@@ -246,7 +274,7 @@ int classic_run_script(struct classic *c, enum classic_form form, const struct q
 		classic_write_error(c, form, STR("Must provide a command"), reply);
 		return QLESS_EBADARG;
 	}
-	command = classic_find(argv[0]);
+	command = find_in_form(form, argv[0]);
 	if (command == NULL) {
 		buf_clear(&c->error);
 		buf_append_str(&c->error, STR("Unknown command "));

@@ -115,9 +115,11 @@ struct command_env {
 	struct databases *databases;
 	/* The time of a native command, in seconds: later than that of any before. */
 	double (*now)(void *arg);
+	/* A command has used times up to this one: be later from now on. */
+	void (*pass)(void *arg, double now);
 	/* An id for a new job that nobody can guess and no job has had. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
-	void *arg; /* of the two */
+	void *arg; /* of the three */
 };
 
 /* One command while it runs. */

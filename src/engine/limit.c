@@ -83,7 +83,7 @@ int limit_check_dependencies(struct qless *q, uint64_t count)
 
 int limit_check_jobs(struct qless *q, int64_t count)
 {
-	return check_count(q, "The count is more jobs", (double)count, "max-jobs-per-call",
+	return check_count(q, "More jobs in one call", (double)count, "max-jobs-per-call",
 			   q->limits.max_jobs);
 }
 

@@ -4,6 +4,7 @@
 #include "engine/engine_int.h"
 
 #define DEFAULT_RETRIES 5
+#define MICROSECONDS	1e6
 
 static int check_put(struct qless *q, const struct qless_put *put)
 {
@@ -116,6 +117,30 @@ int qless_put(struct qless *q, double now, const struct qless_put *put)
 	if (rc < 0)
 		return rc;
 	apply_put(q, now, put);
+	return 0;
+}
+
+int qless_put_many(struct qless *q, double now, const struct qless_put *puts, size_t count,
+		   double *ret_until)
+{
+	size_t i;
+	int rc;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (limit_check_jobs(q, (int64_t)count) < 0)
+		return QLESS_ELIMIT;
+	for (i = 0; i < count; i++) {
+		rc = check_put(q, &puts[i]);
+		if (rc < 0)
+			return rc;
+	}
+	*ret_until = now;
+	for (i = 0; i < count; i++) {
+		q->now = finite_add(now, (double)i / MICROSECONDS);
+		apply_put(q, q->now, &puts[i]);
+		*ret_until = q->now;
+	}
 	return 0;
 }
 

@@ -327,6 +327,13 @@ static double native_now(void *arg)
 }
 
 /* Asking the kernel for each jid alone would cost more than the rest of a put. */
+static void native_pass(void *arg, double now)
+{
+	struct server *s = arg;
+
+	steady_clock_pass(&s->native_clock, clock_from_seconds(now));
+}
+
 static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
 {
 	static const char digits[] = "0123456789abcdef";
@@ -360,6 +367,7 @@ static void make_databases(struct server *s)
 
 	s->env.databases = databases_new((unsigned)s->config->databases, &hooks);
 	s->env.now = native_now;
+	s->env.pass = native_pass;
 	s->env.make_jid = make_jid;
 	s->env.arg = s;
 	steady_clock_init(&s->native_clock, NULL);

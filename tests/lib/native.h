@@ -40,6 +40,13 @@ static inline void native_make_jid(void *arg, char to[COMMAND_JID_BYTES])
 	memcpy(to, text, COMMAND_JID_BYTES);
 }
 
+static inline void native_pass(void *arg, double now)
+{
+	struct native_fixture *f = arg;
+
+	f->passed = now;
+}
+
 static inline void native_publish(void *arg, struct qless_str channel, struct qless_str payload)
 {
 	struct native_fixture *f = arg;
@@ -60,6 +67,7 @@ static inline void native_setup(struct native_fixture *f)
 	call_setup(&f->call, server_commands, server_command_count);
 	f->call.env.databases = databases_new(NATIVE_DATABASES, &hooks);
 	f->call.env.now = native_now;
+	f->call.env.pass = native_pass;
 	f->call.env.make_jid = native_make_jid;
 	f->call.env.arg = f;
 }

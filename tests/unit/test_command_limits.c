@@ -154,12 +154,15 @@ static void jobs_that_run_are_reported_within_the_limits(void)
 
 static void a_call_asks_for_no_more_jobs_than_allowed(void)
 {
-	ASSERT_REFUSED("-LIMIT The count is more jobs than max-jobs-per-call (5)\r\n", "pop", "q",
+	ASSERT_REFUSED("-LIMIT More jobs in one call than max-jobs-per-call (5)\r\n", "multiput",
+		       "w", "q", "0", "jobs", "1", "k", "1", "2", "k", "1", "3", "k", "1", "4", "k",
+		       "1", "5", "k", "1", "6", "k", "1");
+	ASSERT_REFUSED("-LIMIT More jobs in one call than max-jobs-per-call (5)\r\n", "pop", "q",
 		       "w", "6");
-	ASSERT_REFUSED("-LIMIT The count is more jobs than max-jobs-per-call (5)\r\n", "peek", "q",
+	ASSERT_REFUSED("-LIMIT More jobs in one call than max-jobs-per-call (5)\r\n", "peek", "q",
 		       "1e30");
-	ASSERT_REFUSED("-LIMIT The count is more jobs than max-jobs-per-call (5)\r\n", "unfail",
-		       "q", "g", "25");
+	ASSERT_REFUSED("-LIMIT More jobs in one call than max-jobs-per-call (5)\r\n", "unfail", "q",
+		       "g", "25");
 	ASSERT_NATIVE(":0\r\n", &f, "unfail", "q", "g", "5");
 }
 
