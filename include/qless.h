@@ -79,7 +79,7 @@ enum qless_state {
 
 /* What no engine goes beyond (QLESS_ELIMIT), and what struct qless_limits starts with. */
 #define QLESS_MAX_NAME_BYTES   ((size_t)64 * 1024)
-#define QLESS_MAX_DATA_BYTES   ((size_t)512 * 1024 * 1024)
+#define QLESS_MAX_TEXT_BYTES   ((size_t)512 * 1024 * 1024)
 #define QLESS_MAX_TAGS	       ((size_t)1024 * 1024)
 #define QLESS_MAX_DEPENDENCIES ((size_t)1024 * 1024)
 #define QLESS_MAX_JOBS	       ((size_t)1000 * 1000 * 1000)
@@ -397,8 +397,8 @@ struct qless_stats {
 /* Statistics of a queue for the day (UTC) in which `date` lies. */
 void qless_stats(const struct qless *q, struct qless_str queue, double date,
 		 struct qless_stats *ret_stats);
-/* Drop what is older than the options stats-history and histogram-history say, counted in days back
- * from qless_latest(). */
+/* Drop statistics, of queues and of workers, that are older than the options stats-history and
+ * histogram-history say, counted in days back from qless_latest(). */
 void qless_maintain(struct qless *q);
 
 /* ---- workers ---- */
@@ -422,6 +422,20 @@ QLESS_CHECK int qless_worker_jobs(struct qless *q, double now, struct qless_str 
 				  struct qless_list *ret_jobs, struct qless_list *ret_stalled);
 QLESS_CHECK int qless_worker_deregister(struct qless *q, double now,
 					const struct qless_str *workers, size_t count);
+
+/* What a worker did on a day (UTC). */
+struct qless_worker_day {
+	double day; /* when it began */
+	uint64_t popped;
+	uint64_t completed;
+	uint64_t failed; /* by the worker's own word, or when it gave the last retry back */
+	uint64_t lost;	 /* locks taken away: expired, timed out by hand, or put elsewhere */
+};
+
+/* The days on which the worker did something, newest first, whether it is still known or not. They
+ * are kept as long as statistics are. `*cursor` starts as 0; false means the end. */
+bool qless_worker_next_day(const struct qless *q, struct qless_str worker, size_t *cursor,
+			   struct qless_worker_day *ret_day);
 
 /* ---- tags ---- */
 

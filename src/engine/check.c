@@ -270,6 +270,7 @@ static void check_worker(struct check *c, const struct worker *worker)
 {
 	struct qless_str name = intern_str(worker->name);
 	const struct skipnode *node;
+	uint32_t i;
 
 	check_list(c, &worker->by_expiry, "jobs of worker", name);
 	expect(c, hash_count(&worker->held) == skiplist_count(&worker->by_expiry), "worker", name,
@@ -281,8 +282,15 @@ static void check_worker(struct check *c, const struct worker *worker)
 		       "worker", name, "has a job that is not found");
 	expect(c, !worker->node.linked || is_in(&c->q->workers, &worker->node), "worker", name,
 	       "is not in the list of workers");
-	expect(c, worker->node.linked || skiplist_count(&worker->by_expiry) > 0, "worker", name,
-	       "should be gone");
+	for (i = 0; i < worker->day_count; i++)
+		expect(c,
+		       worker->days[i].day == stats_day_start(worker->days[i].day) &&
+			       (i == 0 || worker->days[i - 1].day < worker->days[i].day),
+		       "worker", name, "has days that are out of order");
+	expect(c,
+	       worker->node.linked || skiplist_count(&worker->by_expiry) > 0 ||
+		       worker->day_count > 0,
+	       "worker", name, "should be gone");
 }
 
 static void check_group(struct check *c, const struct group *group)

@@ -116,6 +116,7 @@ int qless_complete(struct qless *q, double now, const struct qless_complete *com
 	stats_record_run(q, job->queue, now, now - job->time);
 	job->time = now;
 	job_drop_holding(q, job);
+	worker_count(q, job->worker, now, DEED_COMPLETED, 1);
 	event_tracked(q, job, "ql:completed");
 	job_set_worker(q, job, NULL);
 	job_clear_failure(q, job);

@@ -172,10 +172,26 @@ struct holding {
 	struct skipnode node;  /* score: expiry. The jid follows the levels */
 };
 
+enum deed {
+	DEED_POPPED,
+	DEED_COMPLETED,
+	DEED_FAILED,
+	DEED_LOST,
+	DEED_TOTAL,
+};
+
+struct worker_day {
+	double day; /* when it began */
+	uint64_t deeds[DEED_TOTAL];
+};
+
 struct worker {
 	struct intern *name;
 	struct hash held; /* of holdings, by jid */
 	struct skiplist by_expiry;
+	struct worker_day *days; /* oldest first; they stay when the worker is forgotten */
+	uint32_t day_count;
+	uint32_t day_cap;
 	struct skipnode node; /* in qless.workers while known; score: last seen */
 };
 
@@ -443,6 +459,10 @@ void worker_seen(struct qless *q, struct intern *name, double now);
 void worker_hold(struct qless *q, struct intern *name, struct qless_str jid, double expires);
 void worker_drop(struct qless *q, struct intern *name, struct qless_str jid);
 void worker_free(struct qless *q, struct worker *worker);
+/* Count what a worker did, or what became of its lock. */
+void worker_count(struct qless *q, struct intern *name, double now, enum deed deed, uint64_t count);
+/* Forget the days before that one. */
+void worker_drop_days(struct qless *q, struct worker *worker, double first_day);
 struct qless_str holding_jid(const struct holding *holding);
 
 /* ---- fail.c ---- */

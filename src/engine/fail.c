@@ -117,6 +117,7 @@ int qless_fail(struct qless *q, double now, struct qless_str jid, struct qless_s
 	event_failed(q, jid, group_text, message, worker);
 	event_tracked(q, job, "ql:failed");
 	job_drop_holding(q, job);
+	worker_count(q, job->worker, now, DEED_FAILED, 1);
 	group = intern_get(&q->group_names, group_text);
 	history_append_failed(q, &job->history, now, group, job->worker);
 	if (data != NULL)
@@ -194,10 +195,12 @@ int qless_retry(struct qless *q, double now, const struct qless_retry *retry, do
 	job->remaining -= 1;
 	job->flags &= (uint8_t)~JOB_GRACE;
 	job_drop_holding(q, job);
-	if (job->remaining < 0)
+	if (job->remaining < 0) {
+		worker_count(q, job->worker, now, DEED_FAILED, 1);
 		job_exhaust(q, job, retry->group, retry->message);
-	else
+	} else {
 		give_back(q, job, now, retry);
+	}
 	*ret_remaining = job->remaining;
 	return 0;
 }

@@ -19,7 +19,7 @@ void qless_set_limits(struct qless *q, const struct qless_limits *limits)
 		limits = &widest;
 	q->limits = (struct qless_limits){
 		.max_name_bytes = clamp(limits->max_name_bytes, QLESS_MAX_NAME_BYTES),
-		.max_data_bytes = clamp(limits->max_data_bytes, QLESS_MAX_DATA_BYTES),
+		.max_data_bytes = clamp(limits->max_data_bytes, QLESS_MAX_TEXT_BYTES),
 		.max_tags = clamp(limits->max_tags, QLESS_MAX_TAGS),
 		.max_dependencies = clamp(limits->max_dependencies, QLESS_MAX_DEPENDENCIES),
 		.max_jobs = clamp(limits->max_jobs, QLESS_MAX_JOBS),

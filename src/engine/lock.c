@@ -52,6 +52,7 @@ static bool take_away(struct qless *q, struct qless_job *job)
 {
 	struct intern *worker;
 
+	worker_count(q, job->worker, q->now, DEED_LOST, 1);
 	job->flags &= (uint8_t)~JOB_GRACE;
 	job->remaining -= 1;
 	if (job->remaining >= 0)
@@ -165,6 +166,8 @@ static int pop_from(struct qless *q, struct queue *queue, double now, struct int
 	push_waiting(queue, count, &q->jobs_out);
 	for (i = 0; i < q->jobs_out.count; i++)
 		hand_out(q, queue, q->jobs_out.items[i], now, worker, expires);
+	if (q->jobs_out.count > 0)
+		worker_count(q, worker, now, DEED_POPPED, q->jobs_out.count);
 	return 0;
 }
 
@@ -298,6 +301,7 @@ int qless_timeout(struct qless *q, double now, const struct qless_str *jids, siz
 		job->flags &= (uint8_t)~JOB_GRACE;
 		skiplist_insert(&job->queue->work, &job->node, INFINITY);
 		event_lock_lost(q, jids[i], intern_str(job->worker));
+		worker_count(q, job->worker, now, DEED_LOST, 1);
 		engine_changed(q);
 	}
 	return 0;

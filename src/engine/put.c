@@ -34,6 +34,8 @@ static int check_put(struct qless *q, const struct qless_put *put)
 /* Take an existing job from where it is and from whom it is. */
 static void withdraw(struct qless *q, struct qless_job *job, struct qless_str new_worker)
 {
+	bool was_running = job->state == QLESS_RUNNING;
+
 	if (job->state == QLESS_FAILED)
 		job_forgive(q, job);
 	job_leave_list(q, job);
@@ -43,8 +45,11 @@ static void withdraw(struct qless *q, struct qless_job *job, struct qless_str ne
 		/* A worker without a name is nobody to tell. */
 		if (owner.len > 0) {
 			job_drop_holding(q, job);
-			if (!str_equal(owner, new_worker))
+			if (!str_equal(owner, new_worker)) {
 				event_lock_lost(q, job_jid(job), owner);
+				if (was_running)
+					worker_count(q, job->worker, q->now, DEED_LOST, 1);
+			}
 		}
 		job_set_worker(q, job, NULL);
 	}

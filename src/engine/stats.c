@@ -240,15 +240,19 @@ void qless_maintain(struct qless *q)
 	if (!isfinite(q->latest) || !engine_begin(q, q->latest))
 		return;
 	HASH_FOREACH(node, &it, &q->queue_names.hash) {
-		struct intern *name = intern_from_node(node);
-
-		struct queue *queue = name->user;
+		struct queue *queue = intern_from_node(node)->user;
 
 		if (queue == NULL)
 			continue;
 		maintain_queue(q, queue, first_kept(q, q->settings.stats_history),
 			       first_kept(q, q->settings.histogram_history));
 		queue_release(q, queue);
+	}
+	HASH_FOREACH(node, &it, &q->worker_names.hash) {
+		struct worker *worker = intern_from_node(node)->user;
+
+		if (worker != NULL)
+			worker_drop_days(q, worker, first_kept(q, q->settings.stats_history));
 	}
 }
 

@@ -1,7 +1,8 @@
 /*
  * Workers: when they were last seen, and what they hold.
  *
- * A worker is an object while it is known or holds something; a mere name otherwise.
+ * A worker is an object while it is known, holds something, or has done something on a day that is
+ * remembered; a mere name otherwise.
  */
 #include "engine/engine_int.h"
 
@@ -74,6 +75,7 @@ void worker_free(struct qless *q, struct worker *worker)
 		skiplist_remove(&q->workers, &worker->node);
 	hash_done(&worker->held);
 	skiplist_done(&worker->by_expiry);
+	free(worker->days);
 	worker->name->user = NULL;
 	intern_unref(&q->worker_names, worker->name);
 	free(worker);
@@ -81,7 +83,8 @@ void worker_free(struct qless *q, struct worker *worker)
 
 static void release(struct qless *q, struct worker *worker)
 {
-	if (!worker->node.linked && skiplist_count(&worker->by_expiry) == 0)
+	if (!worker->node.linked && skiplist_count(&worker->by_expiry) == 0 &&
+	    worker->day_count == 0)
 		worker_free(q, worker);
 }
 
@@ -151,10 +154,83 @@ static void forget_old(struct qless *q, double now)
 		struct worker *worker = container_of(node, struct worker, node);
 
 		node = skiplist_next(node);
-		worker_free(q, worker);
+		drop_all(worker);
+		skiplist_remove(&q->workers, &worker->node);
+		release(q, worker);
 		engine_changed(q);
 	}
 }
+
+/* ---- what workers did ---- */
+
+/* Where the day is among the days of the worker, or would be. */
+static uint32_t find_day(const struct worker *worker, double day)
+{
+	uint32_t i = worker->day_count;
+
+	/* Nearly always it is the last one. */
+	while (i > 0 && worker->days[i - 1].day >= day)
+		i--;
+	return i;
+}
+
+static struct worker_day *need_day(struct worker *worker, double now)
+{
+	double day = stats_day_start(now);
+	uint32_t i = find_day(worker, day);
+
+	if (i < worker->day_count && worker->days[i].day == day)
+		return &worker->days[i];
+	if (worker->day_count == worker->day_cap) {
+		worker->day_cap = worker->day_cap == 0 ? 1 : 2 * worker->day_cap;
+		worker->days =
+			mem_realloc_array(worker->days, worker->day_cap, sizeof(*worker->days));
+	}
+	memmove(worker->days + i + 1, worker->days + i,
+		(worker->day_count - i) * sizeof(*worker->days));
+	worker->days[i] = (struct worker_day){ .day = day };
+	worker->day_count++;
+	return &worker->days[i];
+}
+
+void worker_count(struct qless *q, struct intern *name, double now, enum deed deed, uint64_t count)
+{
+	need_day(worker_need(q, name), now)->deeds[deed] += count;
+	engine_changed(q);
+}
+
+void worker_drop_days(struct qless *q, struct worker *worker, double first_day)
+{
+	uint32_t gone = find_day(worker, first_day);
+
+	if (gone == 0)
+		return;
+	worker->day_count -= gone;
+	memmove(worker->days, worker->days + gone, worker->day_count * sizeof(*worker->days));
+	engine_changed(q);
+	release(q, worker);
+}
+
+bool qless_worker_next_day(const struct qless *q, struct qless_str name, size_t *cursor,
+			   struct qless_worker_day *ret_day)
+{
+	const struct worker *worker = worker_find(q, name);
+	const struct worker_day *day;
+
+	if (worker == NULL || *cursor >= worker->day_count)
+		return false;
+	day = &worker->days[worker->day_count - 1 - (*cursor)++];
+	*ret_day = (struct qless_worker_day){
+		.day = day->day,
+		.popped = day->deeds[DEED_POPPED],
+		.completed = day->deeds[DEED_COMPLETED],
+		.failed = day->deeds[DEED_FAILED],
+		.lost = day->deeds[DEED_LOST],
+	};
+	return true;
+}
+
+/* ---- listings ---- */
 
 int qless_workers(struct qless *q, double now, struct qless_workers *ret_workers)
 {
