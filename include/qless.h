@@ -543,6 +543,10 @@ QLESS_CHECK int qless_config_unset(struct qless *q, double now, struct qless_str
  * there were. Takes time proportional to the whole state. */
 size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless_str finding),
 		   void *arg);
+/* Repair what has one right answer, whatever it was that broke it: list memberships follow the state
+ * of the job, dependencies what the waiting job says, counters what is counted. Returns how many
+ * repairs were made; qless_check() then tells what is left. */
+size_t qless_resolve(struct qless *q, double now);
 /* Write the whole state as text in an order that depends on nothing but the state: equal states
  * give equal bytes. */
 void qless_dump(const struct qless *q, void (*write)(void *arg, struct qless_str piece), void *arg);

@@ -34,6 +34,7 @@ enum classic_flag {
 	CLASSIC_READ = 0,
 	CLASSIC_WRITE = 1 << 0,	    /* may change something, if only by what has come due */
 	CLASSIC_EXTENSION = 1 << 1, /* unknown to scripts */
+	CLASSIC_ADMIN = 1 << 2,	    /* for operators: clients have the native form alone */
 };
 
 struct classic_call; /* see classic_int.h */

@@ -145,6 +145,9 @@ int classic_recur_untag(struct classic_call *call);
 int classic_tag(struct classic_call *call);
 int classic_track(struct classic_call *call);
 
+/* classic_check.c */
+int classic_consistencycheck(struct classic_call *call);
+
 /* classic_config.c */
 int classic_config_get(struct classic_call *call);
 int classic_config_set(struct classic_call *call);

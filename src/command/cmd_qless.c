@@ -18,6 +18,13 @@ static struct classic *classic_of(struct call *call)
 
 void cmd_qless(struct call *call)
 {
+	const struct classic_command *command = classic_find(call->args[0]);
+
+	/* Permission to run QLESS is not permission for what is the operators'. */
+	if (command != NULL && command->flags & CLASSIC_ADMIN) {
+		resp_write_errorf(call->reply, "ERR", "Unknown command %s", command->name.ptr);
+		return;
+	}
 	classic_run_script(classic_of(call), CLASSIC_EXPLICIT, call->args, (size_t)call->nargs,
 			   call->reply);
 }

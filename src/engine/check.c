@@ -15,6 +15,7 @@ struct check {
 	void *arg;
 	size_t findings;
 	struct buf text;
+	struct refs refs;
 	/* Jobs in each list there is, to be compared with the number of jobs. */
 	uint64_t listed;
 };
@@ -64,9 +65,17 @@ static void check_list(struct check *c, const struct skiplist *list, const char 
 	expect(c, skiplist_count(list) == count, what, name, "has another length");
 }
 
-static bool is_in(const struct skiplist *list, const struct skipnode *node)
+bool check_is_in(const struct skiplist *list, const struct skipnode *node)
 {
 	return node->linked && skiplist_find(list, node->score, list->member(node)) == node;
+}
+
+bool check_is_ordered(const struct skiplist *list)
+{
+	struct check c = { .q = NULL };
+
+	check_list(&c, list, "", STR(""));
+	return c.findings == 0;
 }
 
 /* ---- jobs ---- */
@@ -87,12 +96,16 @@ static void check_state(struct check *c, const struct qless_job *job)
 	}
 	if (job->queue == NULL && !is_complete)
 		return;
-	expect(c, is_in(job_list(c->q, job), &job->node), "job", jid,
+	expect(c, check_is_in(job_list(c->q, job), &job->node), "job", jid,
 	       "is not in the list of its state");
 	expect(c, job->state != QLESS_RUNNING || job->worker != NULL, "job", jid,
 	       "is running without a worker");
 	expect(c, !is_over || job->worker == NULL, "job", jid, "is over but has a worker");
 	expect(c, !is_over || job->expires == 0, "job", jid, "is over but has a lock");
+	expect(c, job->state != QLESS_RUNNING || job->flags & JOB_GRACE || score == job->expires,
+	       "job", jid, "has a lock that expires at another time");
+	expect(c, !is_complete || score == job->time, "job", jid,
+	       "was completed at another time than its place says");
 	expect(c, job->state == QLESS_RUNNING || !(job->flags & JOB_GRACE), "job", jid,
 	       "has a grace period without a lock");
 	expect(c,
@@ -135,7 +148,7 @@ static void check_tags_of(struct check *c, const struct qless_job *job)
 			copies += list->items[k] == tagging;
 		expect(c,
 		       tagging->job == job && tagging->node.aux == copies &&
-			       is_in(&tagging->tag->jobs, &tagging->node),
+			       check_is_in(&tagging->tag->jobs, &tagging->node),
 		       "job", job_jid(job), "has a tag that does not know it");
 	}
 	expect(c, list == NULL || list->count > 0, "job", job_jid(job),
@@ -163,7 +176,7 @@ static void check_edges(struct check *c, const struct qless_job *job, const stru
 		list = are_dependencies ? other->extra->dependents : other->extra->dependencies;
 		expect(c,
 		       edge->twin->twin == edge && edge->twin->job == job && list != NULL &&
-			       is_in(list, &edge->twin->node),
+			       check_is_in(list, &edge->twin->node),
 		       "job", job_jid(job), "is bound to one that does not know it");
 		expect(c, other->state != QLESS_COMPLETE, "job", job_jid(job),
 		       "is bound to one that is complete");
@@ -204,18 +217,19 @@ static void check_jobs(struct check *c)
 
 /* ---- what jobs hang on ---- */
 
-static uint64_t count_failed_in(const struct qless *q, const struct queue *queue)
+static void check_series(struct check *c, const struct queue *queue, const struct series *series)
 {
-	struct hash_iter it;
-	struct hash_node *node;
-	uint64_t count = 0;
+	uint32_t i;
 
-	HASH_FOREACH(node, &it, &q->jobs) {
-		const struct qless_job *job = container_of(node, struct qless_job, hash);
-
-		count += job->state == QLESS_FAILED && job->queue == queue;
-	}
-	return count;
+	/* The histogram may have been dropped, or begun again since. */
+	expect(c, stats_sum(series) <= series->count, "queue", queue_name(queue),
+	       "has a histogram of more than was counted");
+	for (i = 1; i < series->bucket_count; i++)
+		expect(c,
+		       series->buckets[i - 1].unit < series->buckets[i].unit ||
+			       (series->buckets[i - 1].unit == series->buckets[i].unit &&
+				series->buckets[i - 1].value < series->buckets[i].value),
+		       "queue", queue_name(queue), "has a histogram that is out of order");
 }
 
 static void check_days(struct check *c, const struct queue *queue)
@@ -229,6 +243,10 @@ static void check_days(struct check *c, const struct queue *queue)
 		       "has statistics of a day that does not begin at midnight");
 		expect(c, i == 0 || queue->days[i - 1].day < day->day, "queue", queue_name(queue),
 		       "has statistics that are out of order");
+		check_series(c, queue, &day->wait);
+		check_series(c, queue, &day->run);
+		expect(c, day->counters[COUNTER_FAILED] <= day->counters[COUNTER_FAILURES], "queue",
+		       queue_name(queue), "has more failed jobs than failures");
 	}
 }
 
@@ -250,9 +268,9 @@ static void check_queue(struct check *c, const struct queue *queue)
 	check_list(c, &queue->recurring, "recurring jobs of queue", name);
 	check_days(c, queue);
 	c->listed += listed;
-	expect(c, listed + count_failed_in(c->q, queue) == queue->job_count, "queue", name,
-	       "has another number of jobs");
-	expect(c, !queue->node.linked || is_in(&c->q->queues, &queue->node), "queue", name,
+	expect(c, refs_count(&c->refs, queue) == queue->job_count && listed <= queue->job_count,
+	       "queue", name, "has another number of jobs");
+	expect(c, !queue->node.linked || check_is_in(&c->q->queues, &queue->node), "queue", name,
 	       "is not in the list of queues");
 	expect(c,
 	       queue->job_count > 0 || skiplist_count(&queue->recurring) > 0 || queue->paused ||
@@ -275,13 +293,20 @@ static void check_worker(struct check *c, const struct worker *worker)
 	check_list(c, &worker->by_expiry, "jobs of worker", name);
 	expect(c, hash_count(&worker->held) == skiplist_count(&worker->by_expiry), "worker", name,
 	       "has jobs that are not found");
-	for (node = skiplist_first(&worker->by_expiry); node != NULL; node = skiplist_next(node))
+	for (node = skiplist_first(&worker->by_expiry); node != NULL; node = skiplist_next(node)) {
+		const struct qless_job *job = job_find(c->q, worker->by_expiry.member(node));
+
 		expect(c,
 		       hash_find(&worker->held, worker->by_expiry.member(node)) ==
 			       &container_of(node, const struct holding, node)->hash,
 		       "worker", name, "has a job that is not found");
-	expect(c, !worker->node.linked || is_in(&c->q->workers, &worker->node), "worker", name,
-	       "is not in the list of workers");
+		expect(c,
+		       job == NULL || job->state != QLESS_RUNNING || job->worker != worker->name ||
+			       node->score == job->expires,
+		       "worker", name, "has a lock that expires at another time");
+	}
+	expect(c, !worker->node.linked || check_is_in(&c->q->workers, &worker->node), "worker",
+	       name, "is not in the list of workers");
 	for (i = 0; i < worker->day_count; i++)
 		expect(c,
 		       worker->days[i].day == stats_day_start(worker->days[i].day) &&
@@ -313,7 +338,9 @@ static void check_tag(struct check *c, const struct tag *tag)
 	check_list(c, &tag->jobs, "jobs of tag", name);
 	expect(c, tag->mine == NULL, "tag", name, "was left marked by a call");
 	expect(c, skiplist_count(&tag->jobs) > 0, "tag", name, "should be gone");
-	expect(c, is_in(&c->q->tags, &tag->node) && tag->node.score == skiplist_count(&tag->jobs),
+	expect(c,
+	       check_is_in(&c->q->tags, &tag->node) &&
+		       tag->node.score == skiplist_count(&tag->jobs),
 	       "tag", name, "has another counter");
 }
 
@@ -335,6 +362,20 @@ static void check_tag(struct check *c, const struct tag *tag)
 		}                                                                      \
 	} while (0)
 
+/* Names are referred to as often as they think. */
+static void check_names(struct check *c, const struct intern_table *table, const char *what)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH(node, &it, &table->hash) {
+		const struct intern *name = intern_from_node(node);
+
+		expect(c, name->node.aux == refs_count(&c->refs, name), what, intern_str(name),
+		       "is a name that counts another number of references");
+	}
+}
+
 static void check_recurs(struct check *c)
 {
 	struct hash_iter it;
@@ -343,7 +384,7 @@ static void check_recurs(struct check *c)
 	HASH_FOREACH(node, &it, &c->q->recurs) {
 		const struct qless_recur *recur = container_of(node, struct qless_recur, hash);
 
-		expect(c, is_in(&recur->queue->recurring, &recur->node), "recurring job",
+		expect(c, check_is_in(&recur->queue->recurring, &recur->node), "recurring job",
 		       recur_jid(recur), "is not in the list of its queue");
 		expect(c, recur->interval > 0 && isfinite(recur->interval), "recurring job",
 		       recur_jid(recur), "has no interval");
@@ -361,8 +402,8 @@ static void check_tracked(struct check *c)
 	HASH_FOREACH(node, &it, &c->q->tracked) {
 		const struct tracked *tracked = container_of(node, struct tracked, hash);
 
-		expect(c, is_in(&c->q->tracks, &tracked->node), "tracked job", tracked_jid(tracked),
-		       "is not in the list");
+		expect(c, check_is_in(&c->q->tracks, &tracked->node), "tracked job",
+		       tracked_jid(tracked), "is not in the list");
 	}
 }
 
@@ -372,6 +413,12 @@ size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless
 	struct check c = { .q = q, .report = report, .arg = arg };
 
 	buf_init(&c.text, BUF_NO_MAX);
+	refs_init(&c.refs, q);
+	check_names(&c, &q->queue_names, "queue");
+	check_names(&c, &q->worker_names, "worker");
+	check_names(&c, &q->group_names, "group");
+	check_names(&c, &q->tag_names, "tag");
+	check_names(&c, &q->names, "class or jid");
 	CHECK_EACH(&c, &q->queue_names, struct queue, check_queue);
 	CHECK_EACH(&c, &q->worker_names, struct worker, check_worker);
 	CHECK_EACH(&c, &q->group_names, struct group, check_group);
@@ -382,6 +429,7 @@ size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless
 	check_jobs(&c);
 	check_recurs(&c);
 	check_tracked(&c);
+	refs_done(&c.refs);
 	buf_done(&c.text);
 	return c.findings;
 }

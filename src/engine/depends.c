@@ -313,3 +313,86 @@ bool qless_job_next_dependent(const struct qless_job *job, const void **cursor,
 {
 	return next_edge(dependents_of(job), cursor, ret_jid);
 }
+
+/* The jobs that wait for this one must say so themselves. */
+static size_t drop_unknown_dependents(struct qless_job *job)
+{
+	struct skipnode *node = skiplist_first(job->extra->dependents);
+	size_t repairs = 0;
+
+	while (node != NULL) {
+		struct edge *edge = edge_from_node(node);
+		struct edge *twin = edge->twin;
+
+		node = skiplist_next(node);
+		if (twin->node.linked)
+			continue;
+		free(twin);
+		repairs++;
+		edge_remove(&job->extra->dependents, edge);
+	}
+	return repairs;
+}
+
+/* The jobs that this one says it waits for must know. */
+static size_t tell_dependencies(struct qless_job *job)
+{
+	struct skipnode *node = skiplist_first(job->extra->dependencies);
+	size_t repairs = 0;
+
+	for (; node != NULL; node = skiplist_next(node)) {
+		struct edge *edge = edge_from_node(node);
+
+		if (!edge->twin->node.linked) {
+			edge_insert(&job_need_extra(edge->job)->dependents, edge->twin);
+			repairs++;
+		}
+		if (edge->node.aux != 0) {
+			edge->node.aux = 0;
+			repairs++;
+		}
+	}
+	return repairs;
+}
+
+size_t depends_resolve(struct qless *q, struct qless_job *job)
+{
+	size_t repairs = 0;
+
+	(void)q;
+	if (dependencies_of(job) != NULL)
+		repairs += tell_dependencies(job);
+	if (dependents_of(job) != NULL)
+		repairs += drop_unknown_dependents(job);
+	return repairs;
+}
+
+static size_t drop_empty(struct skiplist **list)
+{
+	if (*list == NULL || skiplist_count(*list) > 0)
+		return 0;
+	skiplist_done(*list);
+	free(*list);
+	*list = NULL;
+	return 1;
+}
+
+size_t depends_settle(struct qless *q, struct qless_job *job)
+{
+	size_t repairs = 0;
+
+	if (job->extra != NULL) {
+		repairs += drop_empty(&job->extra->dependencies);
+		repairs += drop_empty(&job->extra->dependents);
+		job_release_extra(job);
+	}
+	if (job->state == QLESS_COMPLETE && dependents_of(job) != NULL) {
+		depends_satisfy(q, job, q->now);
+		repairs++;
+	}
+	if (job->state == QLESS_DEPENDS && !depends_is_open(job)) {
+		go_on(q, job, q->now);
+		repairs++;
+	}
+	return repairs;
+}

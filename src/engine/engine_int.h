@@ -375,6 +375,9 @@ void history_append_log(struct qless *q, struct history *h, double now, struct q
 			const struct qless_str *item);
 /* Whether a log entry of that size still fits. */
 bool history_has_room(const struct history *h, struct qless_str what, const struct qless_str *item);
+/* Each reference to a name that the history holds. */
+void history_each_name(const struct history *h, void (*visit)(void *arg, const struct intern *name),
+		       void *arg);
 /* Step through; `*cursor` starts as 0. */
 bool history_next(const struct history *h, size_t *cursor, struct qless_event *ret_event);
 void history_done(struct qless *q, struct history *h);
@@ -542,6 +545,39 @@ void stats_count(struct qless *q, struct queue *queue, double now, enum counter 
 void stats_uncount(struct qless *q, struct queue *queue, double when, enum counter counter);
 void stats_free_days(struct queue *queue);
 const struct stats_day *stats_find(const struct queue *queue, double date);
+
+/* Sum of the buckets. */
+double stats_sum(const struct series *series);
+
+/* ---- refs.c ---- */
+
+/* All there is that refers to names and queues, to be compared with what they count themselves. */
+struct refs {
+	const void **items; /* sorted */
+	size_t count;
+	size_t cap;
+};
+
+void refs_init(struct refs *refs, const struct qless *q);
+void refs_done(struct refs *refs);
+/* How many there are to a name; to a queue, how many jobs name it. */
+uint64_t refs_count(const struct refs *refs, const void *object);
+
+/* ---- check.c ---- */
+
+/* In order, and each node where the list finds it. */
+bool check_is_in(const struct skiplist *list, const struct skipnode *node);
+bool check_is_ordered(const struct skiplist *list);
+
+/* ---- repairs, each by the file that knows the thing; they return how many ---- */
+
+size_t depends_resolve(struct qless *q, struct qless_job *job);
+/* When that has been done for all jobs: go on with those that wait for nothing. */
+size_t depends_settle(struct qless *q, struct qless_job *job);
+size_t tags_resolve(struct qless *q);
+size_t worker_resolve(struct qless *q, struct worker *worker);
+/* Free the worker if nothing is left that would make it visible. */
+void worker_release(struct qless *q, struct worker *worker);
 
 /* ---- settings.c ---- */
 

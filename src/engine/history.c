@@ -153,6 +153,24 @@ bool history_next(const struct history *h, size_t *cursor, struct qless_event *r
 	return true;
 }
 
+void history_each_name(const struct history *h, void (*visit)(void *arg, const struct intern *name),
+		       void *arg)
+{
+	const unsigned char *p = bytes(h);
+	const unsigned char *end = p + h->len;
+	struct qless_event event;
+	struct intern *names[2];
+	int i;
+
+	while (p < end) {
+		p = read_entry(p, &event, names);
+		for (i = 0; i < 2; i++) {
+			if (names[i] != NULL)
+				visit(arg, names[i]);
+		}
+	}
+}
+
 static void unref_names(struct qless *q, enum qless_event_kind kind, struct intern *names[2])
 {
 	if (names[0] == NULL)

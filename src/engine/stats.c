@@ -189,6 +189,16 @@ static void day_done(struct stats_day *day)
 	drop_buckets(&day->run);
 }
 
+double stats_sum(const struct series *series)
+{
+	double sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < series->bucket_count; i++)
+		sum += (double)series->buckets[i].count;
+	return sum;
+}
+
 void stats_free_days(struct queue *queue)
 {
 	uint32_t i;

@@ -81,7 +81,7 @@ void worker_free(struct qless *q, struct worker *worker)
 	free(worker);
 }
 
-static void release(struct qless *q, struct worker *worker)
+void worker_release(struct qless *q, struct worker *worker)
 {
 	if (!worker->node.linked && skiplist_count(&worker->by_expiry) == 0 &&
 	    worker->day_count == 0)
@@ -141,7 +141,7 @@ void worker_drop(struct qless *q, struct intern *name, struct qless_str jid)
 	if (node == NULL)
 		return;
 	drop_holding(worker, container_of(node, struct holding, hash));
-	release(q, worker);
+	worker_release(q, worker);
 }
 
 /* Workers that have not been seen for too long are forgotten, with what they hold. */
@@ -156,7 +156,7 @@ static void forget_old(struct qless *q, double now)
 		node = skiplist_next(node);
 		drop_all(worker);
 		skiplist_remove(&q->workers, &worker->node);
-		release(q, worker);
+		worker_release(q, worker);
 		engine_changed(q);
 	}
 }
@@ -208,7 +208,7 @@ void worker_drop_days(struct qless *q, struct worker *worker, double first_day)
 	worker->day_count -= gone;
 	memmove(worker->days, worker->days + gone, worker->day_count * sizeof(*worker->days));
 	engine_changed(q);
-	release(q, worker);
+	worker_release(q, worker);
 }
 
 bool qless_worker_next_day(const struct qless *q, struct qless_str name, size_t *cursor,
@@ -296,7 +296,39 @@ int qless_worker_deregister(struct qless *q, double now, const struct qless_str 
 			continue;
 		skiplist_remove(&q->workers, &worker->node);
 		engine_changed(q);
-		release(q, worker);
+		worker_release(q, worker);
 	}
 	return 0;
+}
+
+size_t worker_resolve(struct qless *q, struct worker *worker)
+{
+	struct hash_iter it;
+	struct hash_node *hash;
+	struct skipnode *node;
+	size_t repairs = 0;
+
+	for (node = skiplist_first(&worker->by_expiry); node != NULL; node = skiplist_next(node)) {
+		struct holding *holding = container_of(node, struct holding, node);
+
+		if (hash_find(&worker->held, holding_jid(holding)) != NULL)
+			continue;
+		hash_insert(&worker->held, &holding->hash);
+		repairs++;
+	}
+	HASH_FOREACH(hash, &it, &worker->held) {
+		struct holding *holding = container_of(hash, struct holding, hash);
+		const struct qless_job *job = job_find(q, holding_jid(holding));
+		bool is_mine =
+			job != NULL && job->state == QLESS_RUNNING && job->worker == worker->name;
+		double expires = is_mine ? job->expires : holding->node.score;
+
+		if (holding->node.linked && holding->node.score == expires)
+			continue;
+		if (holding->node.linked)
+			skiplist_remove(&worker->by_expiry, &holding->node);
+		skiplist_insert(&worker->by_expiry, &holding->node, expires);
+		repairs++;
+	}
+	return repairs;
 }
