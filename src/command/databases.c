@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "command/json.h"
 #include "keyspace/keyspace.h"
 #include "util/mem.h"
 
@@ -13,6 +14,7 @@ struct database {
 
 struct databases {
 	struct qless_hooks hooks;
+	struct databases_limits limits;
 	enum classic_envelope envelope;
 	unsigned count;
 	struct database of[];
@@ -24,6 +26,7 @@ struct databases *databases_new(unsigned count, const struct qless_hooks *hooks)
 
 	d->hooks = *hooks;
 	d->count = count;
+	d->limits.max_json_depth = JSON_DEPTH_MAX;
 	return d;
 }
 
@@ -61,6 +64,23 @@ unsigned databases_count(const struct databases *d)
 	return d->count;
 }
 
+static void apply_limits(struct database *db, const struct databases_limits *limits)
+{
+	qless_set_limits(db->engine, &limits->engine);
+	db->classic.max_json_depth = limits->max_json_depth;
+}
+
+void databases_set_limits(struct databases *d, const struct databases_limits *limits)
+{
+	static const struct databases_limits widest = { .max_json_depth = JSON_DEPTH_MAX };
+
+	d->limits = limits != NULL ? *limits : widest;
+	for (unsigned i = 0; i < d->count; i++) {
+		if (d->of[i].engine != NULL)
+			apply_limits(&d->of[i], &d->limits);
+	}
+}
+
 struct classic *databases_get(struct databases *d, unsigned index)
 {
 	struct database *db = &d->of[index];
@@ -69,6 +89,7 @@ struct classic *databases_get(struct databases *d, unsigned index)
 	if (db->engine == NULL) {
 		db->engine = qless_new(&d->hooks);
 		classic_init(&db->classic, db->engine);
+		apply_limits(db, &d->limits);
 		db->classic.envelope = d->envelope;
 	}
 	return &db->classic;

@@ -194,6 +194,16 @@ static void day_done(struct stats_day *day)
 	drop_buckets(&day->run);
 }
 
+double stats_sum(const struct series *series)
+{
+	double sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < series->bucket_count; i++)
+		sum += (double)series->buckets[i].count;
+	return sum;
+}
+
 void stats_free_days(struct queue *queue)
 {
 	uint32_t i;
@@ -245,15 +255,19 @@ void qless_maintain(struct qless *q)
 	if (!isfinite(q->latest) || !engine_begin(q, q->latest))
 		return;
 	HASH_FOREACH(node, &it, &q->queue_names.hash) {
-		struct intern *name = intern_from_node(node);
-
-		struct queue *queue = name->user;
+		struct queue *queue = intern_from_node(node)->user;
 
 		if (queue == NULL)
 			continue;
 		maintain_queue(q, queue, first_kept(q, q->settings.stats_history),
 			       first_kept(q, q->settings.histogram_history));
 		queue_release(q, queue);
+	}
+	HASH_FOREACH(node, &it, &q->worker_names.hash) {
+		struct worker *worker = intern_from_node(node)->user;
+
+		if (worker != NULL)
+			worker_drop_days(q, worker, first_kept(q, q->settings.stats_history));
 	}
 }
 
