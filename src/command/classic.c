@@ -14,6 +14,9 @@
 /* Numbers in JSON and in messages have 14 digits, those in lists of the store 17. */
 #define INDEX_MAX 1e17
 
+/* What a large reply needed beyond this is given back. */
+#define KEEP_BYTES ((size_t)64 * 1024)
+
 #define COMMAND(text, handler, flags, args, summary)             \
 	{                                                        \
 		STR_INIT(text), handler, (flags), args, summary, \
@@ -142,17 +145,26 @@ static struct qless_str cut_at_nul(struct qless_str text)
 	return nul != NULL ? str_make(text.ptr, (size_t)(nul - text.ptr)) : text;
 }
 
-/* As a script's error looks: clients find the message behind `user_script:<line>: `. */
+/* As a script's error looks: clients find the message behind `user_script:<line>: `. What the store
+ * says is not the script's. */
 static void write_script_error(struct classic *c, struct qless_str message, bool is_store,
 			       struct resp_writer *reply)
 {
 	buf_clear(&c->line);
-	if (!is_store)
-		buf_append_str(&c->line, STR("user_script:1: "));
-	buf_append_str(&c->line, message);
-	buf_append_str(&c->line, STR(" script: "));
-	buf_append_str(&c->line, c->sha);
-	buf_append_str(&c->line, STR(", on @user_script:1."));
+	if (c->envelope == CLASSIC_ENVELOPE_REDIS6) {
+		buf_append_str(&c->line, STR("Error running script (call to f_"));
+		buf_append_str(&c->line, c->sha);
+		buf_append_str(&c->line, STR("): @user_script:1: "));
+		buf_append_str(&c->line, is_store ? STR("ERR ") : STR("user_script:1: "));
+		buf_append_str(&c->line, message);
+	} else {
+		if (!is_store)
+			buf_append_str(&c->line, STR("user_script:1: "));
+		buf_append_str(&c->line, message);
+		buf_append_str(&c->line, STR(" script: "));
+		buf_append_str(&c->line, c->sha);
+		buf_append_str(&c->line, STR(", on @user_script:1."));
+	}
 	resp_write_error(reply, "ERR", buf_str(&c->line));
 }
 
@@ -172,6 +184,12 @@ void classic_write_error(struct classic *c, enum classic_form form, struct qless
 			 struct resp_writer *reply)
 {
 	write_error(c, form, QLESS_EBADARG, message, false, reply);
+}
+
+void classic_write_store_error(struct classic *c, enum classic_form form, struct qless_str message,
+			       struct resp_writer *reply)
+{
+	write_error(c, form, QLESS_EBADARG, message, true, reply);
 }
 
 int call_fail(struct classic_call *call, int code, const char *format, ...)
@@ -226,11 +244,14 @@ int classic_run(struct classic *c, const struct classic_command *command, enum c
 	if (rc < 0)
 		write_error(c, form, rc, call.is_said ? buf_str(&c->error) : qless_error(c->engine),
 			    call.is_store || rc == QLESS_ERETRIES, reply);
+	buf_clear(&c->json);
+	buf_shrink(&c->json, KEEP_BYTES);
 	return rc;
 }
 
-int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
-		       size_t argc, struct resp_writer *reply)
+int classic_parse_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
+			 size_t argc, struct resp_writer *reply,
+			 const struct classic_command **ret_command, double *ret_now)
 {
 	const struct classic_command *command;
 	double now;
@@ -252,6 +273,20 @@ int classic_run_script(struct classic *c, enum classic_form form, const struct q
 				    reply);
 		return QLESS_EBADARG;
 	}
+	*ret_command = command;
+	*ret_now = now;
+	return 0;
+}
+
+int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
+		       size_t argc, struct resp_writer *reply)
+{
+	const struct classic_command *command;
+	double now;
+	int rc = classic_parse_script(c, form, argv, argc, reply, &command, &now);
+
+	if (rc < 0)
+		return rc;
 	return classic_run(c, command, form, now, argv + 2, argc - 2, reply);
 }
 

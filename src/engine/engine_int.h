@@ -273,6 +273,13 @@ struct qless {
 	struct skiplist tags;
 	struct settings settings;
 
+	/* So that nobody needs to walk to know them. */
+	uint64_t depending_count; /* jobs that have dependencies */
+	uint64_t depended_count;  /* jobs that have dependents */
+	uint64_t busy_count;	  /* workers that hold something */
+	uint64_t group_count;
+	uint64_t paused_count;
+
 	struct buf error;
 	struct buf event;   /* payload being built */
 	struct buf channel; /* its channel */
@@ -427,6 +434,8 @@ void worker_hold(struct qless *q, struct intern *name, struct qless_str jid, dou
 void worker_drop(struct qless *q, struct intern *name, struct qless_str jid);
 void worker_free(struct qless *q, struct worker *worker);
 struct qless_str holding_jid(const struct holding *holding);
+/* Where it is among what the worker holds, or NULL. */
+const struct skipnode *worker_find_job(const struct worker *worker, struct qless_str jid);
 
 /* ---- fail.c ---- */
 
@@ -465,8 +474,6 @@ bool depends_is_open(const struct qless_job *job);
 /* Remove every dependency of `job` that is not in the list. */
 void depends_keep_only(struct qless *q, struct qless_job *job, const struct qless_str *jids,
 		       size_t count);
-/* Whether one of the jids is a job that can be depended on. */
-bool depends_any_open(const struct qless *q, const struct qless_str *jids, size_t count);
 void depends_drop_all(struct qless *q, struct qless_job *job);
 /* The job is complete or gone: those that waited for nothing else go on. */
 void depends_satisfy(struct qless *q, struct qless_job *job, double now);
@@ -481,6 +488,8 @@ void job_set_tags(struct qless *q, struct qless_job *job, const struct qless_str
 		  size_t count, double now);
 void job_refresh_tags(struct qless *q, struct qless_job *job, double now);
 void job_drop_tags(struct qless *q, struct qless_job *job);
+/* Where the job is among those with the tag, or NULL. */
+const struct skipnode *job_find_tag(const struct qless_job *job, const struct tag *tag);
 /* For lists of names that do not hang on jobs. */
 struct intern *tag_name_get(struct qless *q, struct qless_str name);
 

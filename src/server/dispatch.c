@@ -24,8 +24,17 @@ static void refuse(struct conn *c, const struct command *cmd, struct qless_str e
 
 	if (cmd != NULL)
 		s->command_stats[command_table_index(s->table, cmd)].rejected++;
-	txn_fail(c);
-	resp_write_error_line(&c->writer, error);
+	if (cmd != NULL && cmd->handler == cmd_exec && txn_is_open(c)) {
+		/* Nobody can end the transaction any more, so it ends now. */
+		txn_discard(c);
+		if (str_starts_with(error, STR("ERR ")))
+			error = str_make(error.ptr + 4, error.len - 4);
+		resp_write_errorf(&c->writer, "EXECABORT", "Transaction discarded because of: %.*s",
+				  (int)error.len, error.ptr);
+	} else {
+		txn_fail(c);
+		resp_write_error_line(&c->writer, error);
+	}
 	server_count_error(c);
 }
 

@@ -175,7 +175,8 @@ void qlessd_start_with(struct qlessd *q, const char *const *args)
 	if (external_host != NULL)
 		TEST_IGNORE_MESSAGE("needs a server of its own");
 	tempdir_init(&q->dir);
-	snprintf(q->socket_path, sizeof q->socket_path, "%s/socket", q->dir.path);
+	if (q->socket_path[0] == '\0')
+		snprintf(q->socket_path, sizeof q->socket_path, "%s/socket", q->dir.path);
 	snprintf(q->log_path, sizeof q->log_path, "%s/output", q->dir.path);
 	for (int i = 0; i < START_ATTEMPTS; i++) {
 		if (try_start(q, args))
@@ -215,6 +216,7 @@ static bool has_sanitizer_report(const struct qlessd *q)
 
 void qlessd_stop(struct qlessd *q)
 {
+	struct tempdir dir = q->dir;
 	bool ok = true;
 
 	if (q->pid > 0) {
@@ -228,9 +230,11 @@ void qlessd_stop(struct qlessd *q)
 		ok &= !has_sanitizer_report(q);
 		if (!ok)
 			report(q, "qlessd did not end well");
-		tempdir_done(&q->dir);
 	}
+	/* First of all, because an assertion ends tearDown() when the test has failed already. */
 	*q = (struct qlessd){ 0 };
+	if (dir.path[0] != '\0')
+		tempdir_done(&dir);
 	TEST_ASSERT_TRUE_MESSAGE(ok, "qlessd did not end well");
 }
 

@@ -17,9 +17,9 @@ struct qlessd {
 	pid_t pid; /* 0 when it does not run; -1 for one that is not ours */
 	int port;
 	struct tempdir dir;
-	char socket_path[QLESSD_PATH_MAX];
-	char log_path[QLESSD_PATH_MAX]; /* its standard output and error */
-	unsigned long max_files;	/* the limit it is started with; 0 for what is usual */
+	char socket_path[QLESSD_PATH_MAX]; /* in `dir`, unless set before the start */
+	char log_path[QLESSD_PATH_MAX];	   /* its standard output and error */
+	unsigned long max_files;	   /* the limit it is started with; 0 for what is usual */
 };
 
 /* Take `--addr host:port` out of the arguments of main(): tests that need no server of a certain

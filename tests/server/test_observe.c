@@ -296,7 +296,7 @@ static void latency_remembers_events(void)
 	ASK(p, "LATENCY HISTORY nosuch", "*0\r\n");
 	ASK(p, "LATENCY RESET nosuch", ":0\r\n");
 	ASK_HAS(p, "LATENCY HISTOGRAM debug|sleep", "$5\r\ncalls\r\n:3\r\n");
-	ASK_HAS(p, "LATENCY HISTOGRAM nosuch ping", "*0\r\n");
+	ASK_HAS(p, "LATENCY HISTOGRAM nosuch echo", "*0\r\n");
 	ASK(p, "LATENCY RESET", ":0\r\n");
 	ASK_HAS(p, "MEMORY STATS", "peak.allocated");
 	ASK(p, "MEMORY PURGE", "+OK\r\n");
