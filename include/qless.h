@@ -12,8 +12,9 @@
  *
  * Strings are slices of bytes: any byte may occur, nothing follows the end. Arguments are copied
  * where the engine keeps them. Results borrow from the engine until its next call, unless said
- * otherwise. JSON (job data, log items) is text the engine stores and returns byte for byte; the
- * caller vouches that it is well formed.
+ * otherwise; so they cannot be the arguments of a call that changes something. JSON (job data, log
+ *items) is text the engine stores and returns byte for byte; the caller vouches that it is well
+ *formed.
  *
  *	struct qless *q = qless_new(NULL);
  *	struct qless_put put = { .queue = QLESS_STR("mail"), .jid = QLESS_STR("j1"),
@@ -543,9 +544,9 @@ QLESS_CHECK int qless_config_unset(struct qless *q, double now, struct qless_str
  * there were. Takes time proportional to the whole state. */
 size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless_str finding),
 		   void *arg);
-/* Repair what has one right answer, whatever it was that broke it: list memberships follow the state
- * of the job, dependencies what the waiting job says, counters what is counted. Returns how many
- * repairs were made; qless_check() then tells what is left. */
+/* Repair what has one right answer, whatever it was that broke it: list memberships follow the
+ * state of the job, dependencies what the waiting job says, counters what is counted. Returns how
+ * many repairs were made; qless_check() then tells what is left. */
 size_t qless_resolve(struct qless *q, double now);
 /* Write the whole state as text in an order that depends on nothing but the state: equal states
  * give equal bytes. */

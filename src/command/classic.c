@@ -14,6 +14,9 @@
 /* Numbers in JSON and in messages have 14 digits, those in lists of the store 17. */
 #define INDEX_MAX 1e17
 
+/* What a large reply needed beyond this is given back. */
+#define KEEP_BYTES ((size_t)64 * 1024)
+
 #define COMMAND(text, handler, flags, args, summary)             \
 	{                                                        \
 		STR_INIT(text), handler, (flags), args, summary, \
@@ -30,9 +33,8 @@ static const struct classic_command commands[] = {
 	COMMAND("config.set", classic_config_set, CLASSIC_WRITE, "option value", "Set an option"),
 	COMMAND("config.unset", classic_config_unset, CLASSIC_WRITE, "option",
 		"Return an option to its default"),
-	COMMAND("consistencycheck", classic_consistencycheck,
-		CLASSIC_WRITE | CLASSIC_EXTENSION | CLASSIC_ADMIN, "[resolve]",
-		"Verify everything, and repair what can be"),
+	COMMAND("consistencycheck", classic_consistencycheck, CLASSIC_WRITE | CLASSIC_EXTENSION,
+		"[resolve]", "Verify everything, and repair what can be"),
 	COMMAND("depends", classic_depends, CLASSIC_WRITE, "jid on|off jid ... | jid off all",
 		"Add or remove dependencies of a job that waits for some"),
 	COMMAND("fail", classic_fail, CLASSIC_WRITE, "jid worker group message [data]",
@@ -154,17 +156,26 @@ static struct qless_str cut_at_nul(struct qless_str text)
 	return nul != NULL ? str_make(text.ptr, (size_t)(nul - text.ptr)) : text;
 }
 
-/* As a script's error looks: clients find the message behind `user_script:<line>: `. */
+/* As a script's error looks: clients find the message behind `user_script:<line>: `. What the store
+ * says is not the script's. */
 static void write_script_error(struct classic *c, struct qless_str message, bool is_store,
 			       struct resp_writer *reply)
 {
 	buf_clear(&c->line);
-	if (!is_store)
-		buf_append_str(&c->line, STR("user_script:1: "));
-	buf_append_str(&c->line, message);
-	buf_append_str(&c->line, STR(" script: "));
-	buf_append_str(&c->line, c->sha);
-	buf_append_str(&c->line, STR(", on @user_script:1."));
+	if (c->envelope == CLASSIC_ENVELOPE_REDIS6) {
+		buf_append_str(&c->line, STR("Error running script (call to f_"));
+		buf_append_str(&c->line, c->sha);
+		buf_append_str(&c->line, STR("): @user_script:1: "));
+		buf_append_str(&c->line, is_store ? STR("ERR ") : STR("user_script:1: "));
+		buf_append_str(&c->line, message);
+	} else {
+		if (!is_store)
+			buf_append_str(&c->line, STR("user_script:1: "));
+		buf_append_str(&c->line, message);
+		buf_append_str(&c->line, STR(" script: "));
+		buf_append_str(&c->line, c->sha);
+		buf_append_str(&c->line, STR(", on @user_script:1."));
+	}
 	resp_write_error(reply, "ERR", buf_str(&c->line));
 }
 
@@ -190,6 +201,12 @@ void classic_write_error(struct classic *c, enum classic_form form, struct qless
 static void append_quoted(struct buf *error, struct qless_str s)
 {
 	buf_append(error, s.ptr, s.len < QLESS_MAX_NAME_BYTES ? s.len : QLESS_MAX_NAME_BYTES);
+}
+
+void classic_write_store_error(struct classic *c, enum classic_form form, struct qless_str message,
+			       struct resp_writer *reply)
+{
+	write_error(c, form, QLESS_EBADARG, message, true, reply);
 }
 
 int call_fail(struct classic_call *call, int code, const char *format, ...)
@@ -254,6 +271,8 @@ int classic_run(struct classic *c, const struct classic_command *command, enum c
 	rc = command->run(&call);
 	if (rc < 0)
 		reply_error(&call, rc);
+	buf_clear(&c->json);
+	buf_shrink(&c->json, KEEP_BYTES);
 	return rc;
 }
 
@@ -267,8 +286,9 @@ static const struct classic_command *find_in_form(enum classic_form form, struct
 	return command;
 }
 
-int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
-		       size_t argc, struct resp_writer *reply)
+int classic_parse_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
+			 size_t argc, struct resp_writer *reply,
+			 const struct classic_command **ret_command, double *ret_now)
 {
 	const struct classic_command *command;
 	double now;
@@ -290,6 +310,20 @@ int classic_run_script(struct classic *c, enum classic_form form, const struct q
 				    reply);
 		return QLESS_EBADARG;
 	}
+	*ret_command = command;
+	*ret_now = now;
+	return 0;
+}
+
+int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
+		       size_t argc, struct resp_writer *reply)
+{
+	const struct classic_command *command;
+	double now;
+	int rc = classic_parse_script(c, form, argv, argc, reply, &command, &now);
+
+	if (rc < 0)
+		return rc;
 	return classic_run(c, command, form, now, argv + 2, argc - 2, reply);
 }
 

@@ -30,11 +30,17 @@ enum classic_form {
 	CLASSIC_SCRIPT,
 };
 
+/* How the errors of CLASSIC_SCRIPT are wrapped: clients find the message behind
+ * `user_script:<line>: ` in both. */
+enum classic_envelope {
+	CLASSIC_ENVELOPE_REDIS7,
+	CLASSIC_ENVELOPE_REDIS6, /* the way of all Redis before 7, which some clients insist on */
+};
+
 enum classic_flag {
 	CLASSIC_READ = 0,
 	CLASSIC_WRITE = 1 << 0,	    /* may change something, if only by what has come due */
 	CLASSIC_EXTENSION = 1 << 1, /* unknown to scripts */
-	CLASSIC_ADMIN = 1 << 2,	    /* for operators: clients have the native form alone */
 };
 
 struct classic_call; /* see classic_int.h */
@@ -52,7 +58,8 @@ struct classic {
 	struct qless *engine;
 	size_t max_json_depth; /* JSON_DEPTH_MAX unless somebody sets it lower [max-json-depth] */
 	struct qless_str sha;  /* of the script, for the errors of CLASSIC_SCRIPT */
-	double until;	       /* the latest time the last call used: its `now`, or later */
+	enum classic_envelope envelope;
+	double until; /* the latest time the last call used: its `now`, or later */
 	struct buf json;
 	struct buf error;
 	struct buf line;
@@ -73,7 +80,14 @@ const struct classic_command *classic_find(struct qless_str name);
 int classic_run(struct classic *c, const struct classic_command *command, enum classic_form form,
 		double now, const struct qless_str *args, size_t count, struct resp_writer *reply);
 
-/* Run what stands behind QLESS or EVALSHA <sha> 0: command, now, arguments. */
+/* Take apart what stands behind QLESS or EVALSHA <sha> 0: command, now, arguments, of which the
+ * arguments are left to the caller. Returns 0, or an engine error that has been written as the
+ * reply. */
+int classic_parse_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
+			 size_t argc, struct resp_writer *reply,
+			 const struct classic_command **ret_command, double *ret_now);
+
+/* The same, and run it. */
 int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
 		       size_t argc, struct resp_writer *reply);
 
@@ -82,8 +96,11 @@ int classic_run_script(struct classic *c, enum classic_form form, const struct q
 #define CLASSIC_MULTIPUT_JOB_ARGS 3
 size_t classic_multiput_jobs(const struct qless_str *args, size_t count);
 
-/* Write an error of the script form or the explicit one that does not come from a command. */
+/* Write an error of the script form or the explicit one that does not come from a command: one that
+ * the script would raise, or one that the store would. */
 void classic_write_error(struct classic *c, enum classic_form form, struct qless_str message,
 			 struct resp_writer *reply);
+void classic_write_store_error(struct classic *c, enum classic_form form, struct qless_str message,
+			       struct resp_writer *reply);
 
 #endif

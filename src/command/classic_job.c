@@ -437,14 +437,16 @@ int classic_depends(struct classic_call *call)
 {
 	struct qless_str jid;
 	struct qless_str command;
-	const struct qless_str *jids = call->args + 2;
-	size_t count = call->count > 2 ? call->count - 2 : 0;
+	const struct qless_str *jids;
+	size_t count;
 	int rc = call_need(call, 0, NO_JID, &jid);
 
 	if (rc == 0)
 		rc = call_need(call, 1, "Depends(): Arg \"command\" missing", &command);
 	if (rc < 0)
 		return rc;
+	jids = call->args + 2;
+	count = call->count - 2;
 	if (str_equal(command, STR("on"))) {
 		rc = qless_depends_on(call->engine, call->now, jid, jids, count);
 	} else if (!str_equal(command, STR("off"))) {

@@ -24,6 +24,7 @@ struct call;
 struct databases;
 struct command_table;
 struct resp_writer;
+struct scripts;
 struct session;
 struct user;
 
@@ -47,6 +48,8 @@ enum command_flag {
 	CMD_BLOCKING = 1 << 13,	  /* may wait */
 	CMD_CONTAINER = 1 << 14,  /* has subcommands; callable by itself if it has a handler */
 	CMD_NO_PAUSE = 1 << 15,	  /* runs during CLIENT PAUSE ALL */
+	CMD_KEY_FIRST = 1 << 16,  /* its first argument is a key */
+	CMD_KEYS_ALL = 1 << 17,	  /* all its arguments are keys */
 };
 
 /* Categories of permissions: bit, and the name behind the @. */
@@ -63,7 +66,11 @@ enum command_flag {
 	X(CAT_DANGEROUS, "dangerous")     \
 	X(CAT_CONNECTION, "connection")   \
 	X(CAT_TRANSACTION, "transaction") \
-	X(CAT_SCRIPTING, "scripting")
+	X(CAT_SCRIPTING, "scripting")     \
+	X(CAT_HASH, "hash")               \
+	X(CAT_LIST, "list")               \
+	X(CAT_SET, "set")                 \
+	X(CAT_SORTEDSET, "sortedset")
 
 enum command_category_bit {
 #define X(bit, name) bit##_BIT,
@@ -113,13 +120,18 @@ struct command_env {
 	void (*user_gone)(void *arg, const struct user *user);
 	void *user_gone_arg;
 	struct databases *databases;
+	struct scripts *scripts; /* that clients have loaded */
 	/* The time of a native command, in seconds: later than that of any before. */
 	double (*now)(void *arg);
 	/* A command has used times up to this one: be later from now on. */
 	void (*pass)(void *arg, double now);
+	/* Called with the time that a client gave with a command. May be NULL. */
+	void (*note_now)(void *arg, struct session *session, double now);
 	/* An id for a new job that nobody can guess and no job has had. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
-	void *arg; /* of the three */
+	/* Nothing anybody could foresee. */
+	uint64_t (*random)(void *arg);
+	void *arg; /* of the five */
 };
 
 /* One command while it runs. */

@@ -3,16 +3,19 @@
 #include <assert.h>
 
 #include "command/json.h"
+#include "keyspace/keyspace.h"
 #include "util/mem.h"
 
 struct database {
 	struct qless *engine;
 	struct classic classic;
+	uint64_t flushes;
 };
 
 struct databases {
 	struct qless_hooks hooks;
 	struct databases_limits limits;
+	enum classic_envelope envelope;
 	unsigned count;
 	struct database of[];
 };
@@ -31,13 +34,29 @@ void databases_free(struct databases *d)
 {
 	if (d == NULL)
 		return;
-	for (unsigned i = 0; i < d->count; i++) {
-		if (d->of[i].engine == NULL)
-			continue;
-		classic_done(&d->of[i].classic);
-		qless_free(d->of[i].engine);
-	}
+	for (unsigned i = 0; i < d->count; i++)
+		databases_flush(d, i);
 	free(d);
+}
+
+void databases_set_envelope(struct databases *d, enum classic_envelope envelope)
+{
+	d->envelope = envelope;
+	for (unsigned i = 0; i < d->count; i++)
+		d->of[i].classic.envelope = envelope;
+}
+
+void databases_flush(struct databases *d, unsigned index)
+{
+	struct database *db = &d->of[index];
+
+	assert(index < d->count);
+	if (db->engine == NULL)
+		return;
+	classic_done(&db->classic);
+	qless_free(db->engine);
+	db->engine = NULL;
+	db->flushes++;
 }
 
 unsigned databases_count(const struct databases *d)
@@ -71,6 +90,7 @@ struct classic *databases_get(struct databases *d, unsigned index)
 		db->engine = qless_new(&d->hooks);
 		classic_init(&db->classic, db->engine);
 		apply_limits(db, &d->limits);
+		db->classic.envelope = d->envelope;
 	}
 	return &db->classic;
 }
@@ -79,6 +99,26 @@ struct qless *databases_peek(const struct databases *d, unsigned index)
 {
 	assert(index < d->count);
 	return d->of[index].engine;
+}
+
+struct database_version databases_version(const struct databases *d, unsigned index)
+{
+	const struct qless *engine = databases_peek(d, index);
+
+	return (struct database_version){
+		.flushes = d->of[index].flushes,
+		.changes = engine != NULL ? qless_changes(engine) : 0,
+	};
+}
+
+size_t databases_count_keys(const struct databases *d, unsigned index)
+{
+	return keyspace_count(databases_peek(d, index));
+}
+
+uint64_t databases_fingerprint(const struct databases *d, unsigned index, struct qless_str key)
+{
+	return keyspace_fingerprint(databases_peek(d, index), key);
 }
 
 void databases_maintain(struct databases *d)

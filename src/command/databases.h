@@ -32,6 +32,26 @@ struct databases_limits {
  * it was within the limits of its time. */
 void databases_set_limits(struct databases *d, const struct databases_limits *limits);
 
+/* How errors of scripts are wrapped from now on. */
+void databases_set_envelope(struct databases *d, enum classic_envelope envelope);
+
+/* Delete all there is in a database. What databases_get() and databases_peek() returned for it is
+ * no longer good. */
+void databases_flush(struct databases *d, unsigned index);
+
+/* Two versions of a database that are equal mean that nothing in it has changed meanwhile. */
+struct database_version {
+	uint64_t flushes;
+	uint64_t changes;
+};
+
+struct database_version databases_version(const struct databases *d, unsigned index);
+
+/* How many keys the ql:* view of a database has, and what one of them holds, in a number: see
+ * keyspace_count() and keyspace_fingerprint(). */
+size_t databases_count_keys(const struct databases *d, unsigned index);
+uint64_t databases_fingerprint(const struct databases *d, unsigned index, struct qless_str key);
+
 /* Let all engines drop the statistics that are too old. */
 void databases_maintain(struct databases *d);
 

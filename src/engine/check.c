@@ -3,11 +3,10 @@
  */
 #include "engine/engine_int.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 
 #include "util/json.h"
-#include "util/num.h"
+#include "util/mem.h"
 
 struct check {
 	const struct qless *q;
@@ -134,25 +133,23 @@ static void check_history(struct check *c, const struct qless_job *job)
 	expect(c, count > 0, "job", job_jid(job), "has no history");
 }
 
+/* Each tagging is in its tag's list, and knows how often it is in the job's. */
 static void check_tags_of(struct check *c, const struct qless_job *job)
 {
 	const struct tag_list *list = job->extra->tags;
-	uint32_t copies;
 	uint32_t i;
-	uint32_t k;
 
-	for (i = 0; list != NULL && i < list->count; i++) {
+	if (list == NULL)
+		return;
+	for (i = 0; i < list->count; i++) {
 		const struct tagging *tagging = list->items[i];
 
-		for (k = 0, copies = 0; k < list->count; k++)
-			copies += list->items[k] == tagging;
 		expect(c,
-		       tagging->job == job && tagging->node.aux == copies &&
+		       tagging->job == job && tagging->node.aux == refs_count(&c->refs, tagging) &&
 			       check_is_in(&tagging->tag->jobs, &tagging->node),
 		       "job", job_jid(job), "has a tag that does not know it");
 	}
-	expect(c, list == NULL || list->count > 0, "job", job_jid(job),
-	       "has an empty list of tags");
+	expect(c, list->count > 0, "job", job_jid(job), "has an empty list of tags");
 }
 
 static void check_edges(struct check *c, const struct qless_job *job, const struct skiplist *list,
@@ -407,6 +404,21 @@ static void check_tracked(struct check *c)
 	}
 }
 
+static void check_tallies(struct check *c)
+{
+	const struct qless *q = c->q;
+	struct tallies t;
+
+	refs_tally(q, &t);
+	expect(c, q->depending_count == t.depending, "number of", STR("jobs with dependencies"),
+	       "is wrong");
+	expect(c, q->depended_count == t.depended, "number of", STR("jobs with dependents"),
+	       "is wrong");
+	expect(c, q->busy_count == t.busy, "number of", STR("workers with jobs"), "is wrong");
+	expect(c, q->group_count == t.groups, "number of", STR("groups"), "is wrong");
+	expect(c, q->paused_count == t.paused, "number of", STR("paused queues"), "is wrong");
+}
+
 size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless_str finding),
 		   void *arg)
 {
@@ -429,6 +441,7 @@ size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless
 	check_jobs(&c);
 	check_recurs(&c);
 	check_tracked(&c);
+	check_tallies(&c);
 	refs_done(&c.refs);
 	buf_done(&c.text);
 	return c.findings;

@@ -32,16 +32,18 @@ static struct edge *edge_new(struct qless *q, struct qless_job *to)
 	return edge;
 }
 
-static void edge_insert(struct skiplist **list, struct edge *edge)
+/* `count` is of the jobs that have a list of that direction. */
+static void edge_insert(struct skiplist **list, struct edge *edge, uint64_t *count)
 {
 	if (*list == NULL) {
 		*list = mem_alloc(sizeof(**list));
 		skiplist_init(*list, edge_member);
+		++*count;
 	}
 	skiplist_insert(*list, &edge->node, 0);
 }
 
-static void edge_remove(struct skiplist **list, struct edge *edge)
+static void edge_remove(struct skiplist **list, struct edge *edge, uint64_t *count)
 {
 	skiplist_remove(*list, &edge->node);
 	free(edge);
@@ -50,6 +52,7 @@ static void edge_remove(struct skiplist **list, struct edge *edge)
 	skiplist_done(*list);
 	free(*list);
 	*list = NULL;
+	--*count;
 }
 
 static const struct skiplist *dependencies_of(const struct qless_job *job)
@@ -69,8 +72,8 @@ static void link_jobs(struct qless *q, struct qless_job *job, struct qless_job *
 
 	edge->twin = twin;
 	twin->twin = edge;
-	edge_insert(&job_need_extra(job)->dependencies, edge);
-	edge_insert(&job_need_extra(on)->dependents, twin);
+	edge_insert(&job_need_extra(job)->dependencies, edge, &q->depending_count);
+	edge_insert(&job_need_extra(on)->dependents, twin, &q->depended_count);
 	engine_changed(q);
 }
 
@@ -79,8 +82,8 @@ static void unlink_jobs(struct qless *q, struct qless_job *job, struct edge *edg
 {
 	struct qless_job *on = edge->job;
 
-	edge_remove(&on->extra->dependents, edge->twin);
-	edge_remove(&job->extra->dependencies, edge);
+	edge_remove(&on->extra->dependents, edge->twin, &q->depended_count);
+	edge_remove(&job->extra->dependencies, edge, &q->depending_count);
 	job_release_extra(on);
 	if (on != job)
 		job_release_extra(job);
@@ -111,19 +114,6 @@ void depends_add(struct qless *q, struct qless_job *job, const struct qless_str 
 		    find_dependency(job, jids[i]) == NULL)
 			link_jobs(q, job, on);
 	}
-}
-
-bool depends_any_open(const struct qless *q, const struct qless_str *jids, size_t count)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		const struct qless_job *on = job_find(q, jids[i]);
-
-		if (on != NULL && on->state != QLESS_COMPLETE)
-			return true;
-	}
-	return false;
 }
 
 void depends_drop_all(struct qless *q, struct qless_job *job)
@@ -315,7 +305,7 @@ bool qless_job_next_dependent(const struct qless_job *job, const void **cursor,
 }
 
 /* The jobs that wait for this one must say so themselves. */
-static size_t drop_unknown_dependents(struct qless_job *job)
+static size_t drop_unknown_dependents(struct qless *q, struct qless_job *job)
 {
 	struct skipnode *node = skiplist_first(job->extra->dependents);
 	size_t repairs = 0;
@@ -329,13 +319,13 @@ static size_t drop_unknown_dependents(struct qless_job *job)
 			continue;
 		free(twin);
 		repairs++;
-		edge_remove(&job->extra->dependents, edge);
+		edge_remove(&job->extra->dependents, edge, &q->depended_count);
 	}
 	return repairs;
 }
 
 /* The jobs that this one says it waits for must know. */
-static size_t tell_dependencies(struct qless_job *job)
+static size_t tell_dependencies(struct qless *q, struct qless_job *job)
 {
 	struct skipnode *node = skiplist_first(job->extra->dependencies);
 	size_t repairs = 0;
@@ -344,7 +334,8 @@ static size_t tell_dependencies(struct qless_job *job)
 		struct edge *edge = edge_from_node(node);
 
 		if (!edge->twin->node.linked) {
-			edge_insert(&job_need_extra(edge->job)->dependents, edge->twin);
+			edge_insert(&job_need_extra(edge->job)->dependents, edge->twin,
+				    &q->depended_count);
 			repairs++;
 		}
 		if (edge->node.aux != 0) {
@@ -359,11 +350,10 @@ size_t depends_resolve(struct qless *q, struct qless_job *job)
 {
 	size_t repairs = 0;
 
-	(void)q;
 	if (dependencies_of(job) != NULL)
-		repairs += tell_dependencies(job);
+		repairs += tell_dependencies(q, job);
 	if (dependents_of(job) != NULL)
-		repairs += drop_unknown_dependents(job);
+		repairs += drop_unknown_dependents(q, job);
 	return repairs;
 }
 

@@ -10,6 +10,10 @@
 #include "util/mem.h"
 #include "util/num.h"
 
+/* Room for results and events that a large call has left behind is given back by the next. */
+#define KEEP_ITEMS 4096
+#define KEEP_BYTES ((size_t)64 * 1024)
+
 static struct qless_str queue_member(const struct skipnode *node)
 {
 	return intern_str(container_of(node, const struct queue, node)->name);
@@ -205,6 +209,8 @@ bool engine_begin(struct qless *q, double now)
 	job_vec_clear(&q->picked);
 	str_vec_clear(&q->list);
 	str_vec_clear(&q->list2);
+	buf_clear(&q->event);
+	buf_shrink(&q->event, KEEP_BYTES);
 	return true;
 }
 
@@ -254,6 +260,10 @@ char *engine_dup(struct qless_str s)
 void job_vec_clear(struct job_vec *v)
 {
 	v->count = 0;
+	if (v->cap <= KEEP_ITEMS)
+		return;
+	free(v->items);
+	*v = (struct job_vec){ 0 };
 }
 
 void job_vec_push(struct job_vec *v, struct qless_job *job)
@@ -268,6 +278,10 @@ void job_vec_push(struct job_vec *v, struct qless_job *job)
 void str_vec_clear(struct str_vec *v)
 {
 	v->count = 0;
+	if (v->cap <= KEEP_ITEMS)
+		return;
+	free(v->items);
+	*v = (struct str_vec){ 0 };
 }
 
 void str_vec_push(struct str_vec *v, struct qless_str s)

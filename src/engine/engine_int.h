@@ -293,6 +293,13 @@ struct qless {
 	struct skiplist tags;
 	struct settings settings;
 
+	/* So that nobody needs to walk to know them. */
+	uint64_t depending_count; /* jobs that have dependencies */
+	uint64_t depended_count;  /* jobs that have dependents */
+	uint64_t busy_count;	  /* workers that hold something */
+	uint64_t group_count;
+	uint64_t paused_count;
+
 	struct buf error;
 	struct buf event;   /* payload being built */
 	struct buf channel; /* its channel */
@@ -467,6 +474,8 @@ void worker_count(struct qless *q, struct intern *name, double now, enum deed de
 /* Forget the days before that one. */
 void worker_drop_days(struct qless *q, struct worker *worker, double first_day);
 struct qless_str holding_jid(const struct holding *holding);
+/* Where it is among what the worker holds, or NULL. */
+const struct skipnode *worker_find_job(const struct worker *worker, struct qless_str jid);
 
 /* ---- fail.c ---- */
 
@@ -505,8 +514,6 @@ bool depends_is_open(const struct qless_job *job);
 /* Remove every dependency of `job` that is not in the list. */
 void depends_keep_only(struct qless *q, struct qless_job *job, const struct qless_str *jids,
 		       size_t count);
-/* Whether one of the jids is a job that can be depended on. */
-bool depends_any_open(const struct qless *q, const struct qless_str *jids, size_t count);
 void depends_drop_all(struct qless *q, struct qless_job *job);
 /* The job is complete or gone: those that waited for nothing else go on. */
 void depends_satisfy(struct qless *q, struct qless_job *job, double now);
@@ -521,6 +528,8 @@ void job_set_tags(struct qless *q, struct qless_job *job, const struct qless_str
 		  size_t count, double now);
 void job_refresh_tags(struct qless *q, struct qless_job *job, double now);
 void job_drop_tags(struct qless *q, struct qless_job *job);
+/* Where the job is among those with the tag, or NULL. */
+const struct skipnode *job_find_tag(const struct qless_job *job, const struct tag *tag);
 /* For lists of names that do not hang on jobs. */
 struct intern *tag_name_get(struct qless *q, struct qless_str name);
 
@@ -551,7 +560,7 @@ double stats_sum(const struct series *series);
 
 /* ---- refs.c ---- */
 
-/* All there is that refers to names and queues, to be compared with what they count themselves. */
+/* All there is that refers to names, queues and taggings, to be compared with what they count themselves. */
 struct refs {
 	const void **items; /* sorted */
 	size_t count;
@@ -560,8 +569,20 @@ struct refs {
 
 void refs_init(struct refs *refs, const struct qless *q);
 void refs_done(struct refs *refs);
-/* How many there are to a name; to a queue, how many jobs name it. */
+/* How many there are to a name; how many jobs name a queue; how often a tagging is in its job's
+ * list. */
 uint64_t refs_count(const struct refs *refs, const void *object);
+
+/* The counters of struct qless that only save walking, walked for. */
+struct tallies {
+	uint64_t depending;
+	uint64_t depended;
+	uint64_t busy;
+	uint64_t groups;
+	uint64_t paused;
+};
+
+void refs_tally(const struct qless *q, struct tallies *ret_tallies);
 
 /* ---- check.c ---- */
 

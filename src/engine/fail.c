@@ -24,6 +24,7 @@ void group_release(struct qless *q, struct group *group)
 	group->name->user = NULL;
 	intern_unref(&q->group_names, group->name);
 	free(group);
+	q->group_count--;
 }
 
 void job_enter_failed(struct qless *q, struct qless_job *job)
@@ -36,6 +37,7 @@ void job_enter_failed(struct qless *q, struct qless_job *job)
 		group->name = intern_ref(name);
 		skiplist_init(&group->jobs, job_member);
 		name->user = group;
+		q->group_count++;
 	}
 	job->state = QLESS_FAILED;
 	q->failure_number += 1;

@@ -1,5 +1,5 @@
 /*
- * Who refers to interned names and to queues, found by walking through the whole state.
+ * Who refers to interned names, queues and taggings, found by walking through the whole state.
  */
 #include "engine/engine_int.h"
 
@@ -23,6 +23,7 @@ static void add(void *arg, const struct intern *object)
 static void add_job(struct refs *refs, const struct qless_job *job)
 {
 	const struct job_extra *extra = job->extra;
+	uint32_t i;
 
 	add(refs, job->klass);
 	add(refs, job->worker);
@@ -31,6 +32,8 @@ static void add_job(struct refs *refs, const struct qless_job *job)
 	if (extra == NULL)
 		return;
 	add(refs, extra->spawned_from);
+	for (i = 0; extra->tags != NULL && i < extra->tags->count; i++)
+		add(refs, (const void *)extra->tags->items[i]);
 	if (extra->failure != NULL) {
 		add(refs, extra->failure->group);
 		add(refs, extra->failure->worker);
@@ -112,4 +115,31 @@ static size_t find_bound(const struct refs *refs, const void *object, bool above
 uint64_t refs_count(const struct refs *refs, const void *object)
 {
 	return find_bound(refs, object, true) - find_bound(refs, object, false);
+}
+
+void refs_tally(const struct qless *q, struct tallies *ret_tallies)
+{
+	struct tallies t = { 0 };
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH(node, &it, &q->jobs) {
+		const struct job_extra *extra = container_of(node, struct qless_job, hash)->extra;
+
+		t.depending += extra != NULL && extra->dependencies != NULL;
+		t.depended += extra != NULL && extra->dependents != NULL;
+	}
+	HASH_FOREACH(node, &it, &q->worker_names.hash) {
+		const struct worker *worker = intern_from_node(node)->user;
+
+		t.busy += worker != NULL && skiplist_count(&worker->by_expiry) > 0;
+	}
+	HASH_FOREACH(node, &it, &q->group_names.hash)
+		t.groups += intern_from_node(node)->user != NULL;
+	HASH_FOREACH(node, &it, &q->queue_names.hash) {
+		const struct queue *queue = intern_from_node(node)->user;
+
+		t.paused += queue != NULL && queue->paused;
+	}
+	*ret_tallies = t;
 }

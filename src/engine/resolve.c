@@ -392,6 +392,24 @@ static size_t recount(struct qless *q)
 	return repairs;
 }
 
+static size_t set_tally(uint64_t *tally, uint64_t right)
+{
+	size_t repairs = *tally != right;
+
+	*tally = right;
+	return repairs;
+}
+
+static size_t resolve_tallies(struct qless *q)
+{
+	struct tallies t;
+
+	refs_tally(q, &t);
+	return set_tally(&q->depending_count, t.depending) +
+	       set_tally(&q->depended_count, t.depended) + set_tally(&q->busy_count, t.busy) +
+	       set_tally(&q->group_count, t.groups) + set_tally(&q->paused_count, t.paused);
+}
+
 /* ---- what nothing refers to ---- */
 
 static size_t drop_queue(struct qless *q, struct queue *queue)
@@ -437,6 +455,7 @@ size_t qless_resolve(struct qless *q, double now)
 	RESOLVE_EACH(q, &q->queue_names, struct queue, resolve_queue, repairs);
 	RESOLVE_EACH(q, &q->group_names, struct group, resolve_group, repairs);
 	repairs += recount(q);
+	repairs += resolve_tallies(q);
 	drop_unused(q);
 	engine_changed(q);
 	return repairs;

@@ -69,6 +69,18 @@ static struct tag_list *tags_of(const struct qless_job *job)
 	return job->extra != NULL ? job->extra->tags : NULL;
 }
 
+const struct skipnode *job_find_tag(const struct qless_job *job, const struct tag *tag)
+{
+	struct tag_list *list = tags_of(job);
+	uint32_t i;
+
+	for (i = 0; list != NULL && i < list->count; i++) {
+		if (list->items[i]->tag == tag)
+			return &list->items[i]->node;
+	}
+	return NULL;
+}
+
 static void mark_tags(const struct qless_job *job)
 {
 	struct tag_list *list = tags_of(job);

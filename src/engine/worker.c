@@ -53,24 +53,26 @@ static struct worker *worker_need(struct qless *q, struct intern *name)
 	return worker;
 }
 
-static void drop_holding(struct worker *worker, struct holding *holding)
+static void drop_holding(struct qless *q, struct worker *worker, struct holding *holding)
 {
 	hash_remove(&worker->held, &holding->hash);
 	skiplist_remove(&worker->by_expiry, &holding->node);
 	free(holding);
+	if (skiplist_count(&worker->by_expiry) == 0)
+		q->busy_count--;
 }
 
-static void drop_all(struct worker *worker)
+static void drop_all(struct qless *q, struct worker *worker)
 {
 	struct skipnode *node;
 
 	while ((node = skiplist_first(&worker->by_expiry)) != NULL)
-		drop_holding(worker, container_of(node, struct holding, node));
+		drop_holding(q, worker, container_of(node, struct holding, node));
 }
 
 void worker_free(struct qless *q, struct worker *worker)
 {
-	drop_all(worker);
+	drop_all(q, worker);
 	if (worker->node.linked)
 		skiplist_remove(&q->workers, &worker->node);
 	hash_done(&worker->held);
@@ -113,6 +115,13 @@ static struct holding *holding_new(struct qless *q, struct qless_str jid)
 	return holding;
 }
 
+const struct skipnode *worker_find_job(const struct worker *worker, struct qless_str jid)
+{
+	struct hash_node *node = hash_find(&worker->held, jid);
+
+	return node != NULL ? &container_of(node, struct holding, hash)->node : NULL;
+}
+
 void worker_hold(struct qless *q, struct intern *name, struct qless_str jid, double expires)
 {
 	struct worker *worker = worker_need(q, name);
@@ -128,6 +137,8 @@ void worker_hold(struct qless *q, struct intern *name, struct qless_str jid, dou
 	holding = holding_new(q, jid);
 	hash_insert_hashed(&worker->held, &holding->hash, hash);
 	skiplist_insert(&worker->by_expiry, &holding->node, expires);
+	if (skiplist_count(&worker->by_expiry) == 1)
+		q->busy_count++;
 }
 
 void worker_drop(struct qless *q, struct intern *name, struct qless_str jid)
@@ -140,7 +151,7 @@ void worker_drop(struct qless *q, struct intern *name, struct qless_str jid)
 	node = hash_find(&worker->held, jid);
 	if (node == NULL)
 		return;
-	drop_holding(worker, container_of(node, struct holding, hash));
+	drop_holding(q, worker, container_of(node, struct holding, hash));
 	worker_release(q, worker);
 }
 
@@ -154,7 +165,7 @@ static void forget_old(struct qless *q, double now)
 		struct worker *worker = container_of(node, struct worker, node);
 
 		node = skiplist_next(node);
-		drop_all(worker);
+		drop_all(q, worker);
 		skiplist_remove(&q->workers, &worker->node);
 		worker_release(q, worker);
 		engine_changed(q);

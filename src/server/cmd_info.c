@@ -14,11 +14,6 @@ void cmd_info(struct call *call)
 	buf_done(&text);
 }
 
-void cmd_dbsize(struct call *call)
-{
-	resp_write_integer(call->reply, 0);
-}
-
 void cmd_lastsave(struct call *call)
 {
 	resp_write_integer(call->reply, server_of(call)->started_wall_us / 1000000);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include "command/databases.h"
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/txn.h"
@@ -33,6 +34,36 @@ void cmd_swapdb(struct call *call)
 	resp_write_error(call->reply, "ERR",
 			 STR("SWAPDB is not supported: the queues of two databases cannot change "
 			     "places while workers hold their jobs"));
+}
+
+/* Both ways are one: what is deleted is gone when the reply comes. */
+static bool parse_flush(struct call *call)
+{
+	if (call->nargs == 0 ||
+	    (call->nargs == 1 && (str_equal_nocase(call->args[0], STR("SYNC")) ||
+				  str_equal_nocase(call->args[0], STR("ASYNC")))))
+		return true;
+	resp_write_error(call->reply, "ERR", STR("syntax error"));
+	return false;
+}
+
+void cmd_flushdb(struct call *call)
+{
+	if (!parse_flush(call))
+		return;
+	databases_flush(call->env->databases, call->session->db);
+	resp_write_ok(call->reply);
+}
+
+void cmd_flushall(struct call *call)
+{
+	struct databases *databases = call->env->databases;
+
+	if (!parse_flush(call))
+		return;
+	for (unsigned i = 0; i < databases_count(databases); i++)
+		databases_flush(databases, i);
+	resp_write_ok(call->reply);
 }
 
 /* SHUTDOWN [NOSAVE|SAVE] [NOW] [FORCE] [ABORT] */
@@ -74,22 +105,6 @@ void memory_cmd_purge(struct call *call)
 {
 	memory_purge();
 	resp_write_ok(call->reply);
-}
-
-/* MEMORY USAGE key [SAMPLES count]. There are no keys yet, and so none that takes memory. */
-void memory_cmd_usage(struct call *call)
-{
-	int64_t samples;
-
-	if (call->nargs == 2 ||
-	    (call->nargs == 3 && !str_equal_nocase(call->args[1], STR("SAMPLES")))) {
-		resp_write_error(call->reply, "ERR", STR("syntax error"));
-	} else if (call->nargs == 3 && (!num_parse_i64(call->args[2], &samples) || samples < 0)) {
-		resp_write_error(call->reply, "ERR",
-				 STR("value is not an integer or out of range"));
-	} else {
-		resp_write_null(call->reply);
-	}
 }
 
 static size_t clients_memory(const struct server *s)

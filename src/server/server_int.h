@@ -82,6 +82,7 @@ struct conn {
 	bool over_limit;      /* on server->over_limit: has more output than it may */
 	bool in_exec;	      /* EXEC is writing its reply */
 	bool is_monitor;
+	bool skew_is_logged; /* that its clock differs from ours */
 	bool no_evict;
 	bool no_touch;
 	bool reply_off;	      /* CLIENT REPLY OFF */
@@ -150,6 +151,7 @@ struct server_stats {
 	uint64_t auth_failures;
 	uint64_t denied_commands;
 	size_t peak_clients;
+	double max_clock_skew_s; /* between now in a command and our clock */
 };
 
 /* Error replies by their first word. There are few such words; should there be more, the rest are

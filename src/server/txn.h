@@ -6,6 +6,9 @@
 
 #include "server/server_int.h"
 
+/* So many keys may be watched by a connection. */
+#define TXN_WATCH_MAX 1024
+
 /* NULL is a no-op. */
 void txn_free(struct txn *txn);
 

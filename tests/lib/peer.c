@@ -326,6 +326,7 @@ const char *peer_reply(struct peer *p)
 	p->reply = malloc(len + 1);
 	memcpy(p->reply, p->buf + p->start, len);
 	p->reply[len] = '\0';
+	p->reply_len = len;
 	p->start += len;
 	return p->reply;
 }

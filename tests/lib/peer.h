@@ -16,6 +16,7 @@ struct peer {
 	char *buf; /* read and not yet looked at: buf[start] .. buf[end - 1] */
 	size_t start, end, cap;
 	char *reply; /* the last one from peer_reply() */
+	size_t reply_len;
 };
 
 /* Connect over TCP, the Unix socket, or to some other address. */

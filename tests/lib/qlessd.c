@@ -100,15 +100,25 @@ static pid_t spawn(const char *const *args, const char *output_path, unsigned lo
 	return pid;
 }
 
-static bool can_connect(const char *path)
+/* Whether it answers, whatever it says. The connection is gone from the server, too, afterwards. */
+static bool is_ready(const char *path)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), rc;
+	struct timeval patience = { .tv_sec = WAIT_MAX_MS / 1000 };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char answer[64];
+	bool ready = false;
 
 	snprintf(un.sun_path, sizeof un.sun_path, "%s", path);
-	rc = connect(fd, (const void *)&un, sizeof un);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	if (connect(fd, (const void *)&un, sizeof un) == 0) {
+		(void)!send(fd, "PING\r\n", 6, MSG_NOSIGNAL);
+		shutdown(fd, SHUT_WR);
+		while (recv(fd, answer, sizeof answer, 0) > 0)
+			ready = true;
+	}
 	close(fd);
-	return rc == 0;
+	return ready;
 }
 
 static void report(const struct qlessd *q, const char *what)
@@ -142,7 +152,7 @@ static bool try_start(struct qlessd *q, const char *const *more)
 	args[argc] = NULL;
 	q->pid = spawn(args, q->log_path, q->max_files);
 	for (int64_t until = wait_now_ms() + WAIT_MAX_MS; wait_now_ms() < until; wait_ms(2)) {
-		if (can_connect(q->socket_path))
+		if (is_ready(q->socket_path))
 			return true;
 		if (waitpid(q->pid, &status, WNOHANG) == q->pid) {
 			q->pid = 0;
@@ -165,7 +175,8 @@ void qlessd_start_with(struct qlessd *q, const char *const *args)
 	if (external_host != NULL)
 		TEST_IGNORE_MESSAGE("needs a server of its own");
 	tempdir_init(&q->dir);
-	snprintf(q->socket_path, sizeof q->socket_path, "%s/socket", q->dir.path);
+	if (q->socket_path[0] == '\0')
+		snprintf(q->socket_path, sizeof q->socket_path, "%s/socket", q->dir.path);
 	snprintf(q->log_path, sizeof q->log_path, "%s/output", q->dir.path);
 	for (int i = 0; i < START_ATTEMPTS; i++) {
 		if (try_start(q, args))
@@ -205,6 +216,7 @@ static bool has_sanitizer_report(const struct qlessd *q)
 
 void qlessd_stop(struct qlessd *q)
 {
+	struct tempdir dir = q->dir;
 	bool ok = true;
 
 	if (q->pid > 0) {
@@ -218,9 +230,11 @@ void qlessd_stop(struct qlessd *q)
 		ok &= !has_sanitizer_report(q);
 		if (!ok)
 			report(q, "qlessd did not end well");
-		tempdir_done(&q->dir);
 	}
+	/* First of all, because an assertion ends tearDown() when the test has failed already. */
 	*q = (struct qlessd){ 0 };
+	if (dir.path[0] != '\0')
+		tempdir_done(&dir);
 	TEST_ASSERT_TRUE_MESSAGE(ok, "qlessd did not end well");
 }
 

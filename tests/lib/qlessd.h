@@ -17,17 +17,17 @@ struct qlessd {
 	pid_t pid; /* 0 when it does not run; -1 for one that is not ours */
 	int port;
 	struct tempdir dir;
-	char socket_path[QLESSD_PATH_MAX];
-	char log_path[QLESSD_PATH_MAX]; /* its standard output and error */
-	unsigned long max_files;	/* the limit it is started with; 0 for what is usual */
+	char socket_path[QLESSD_PATH_MAX]; /* in `dir`, unless set before the start */
+	char log_path[QLESSD_PATH_MAX];	   /* its standard output and error */
+	unsigned long max_files;	   /* the limit it is started with; 0 for what is usual */
 };
 
 /* Take `--addr host:port` out of the arguments of main(): tests that need no server of a certain
  * configuration then use the one that listens there. */
 void qlessd_take_args(int *argc, char **argv);
 
-/* Start one with further arguments, such as "--timeout", "1", and wait until it can be connected
- * to. Arguments end with NULL. */
+/* Start one with further arguments, such as "--timeout", "1", and wait until it answers. Arguments
+ * end with NULL. */
 void qlessd_start_with(struct qlessd *q, const char *const *args);
 #define QLESSD_START(q, ...) qlessd_start_with(q, (const char *const[]){ __VA_ARGS__, NULL })
 /* With all defaults. */

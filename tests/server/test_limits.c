@@ -156,10 +156,10 @@ static void maxclients_is_lowered_to_what_the_system_allows(void)
 	q.max_files = 100;
 	qlessd_start(&q);
 	p = peer_connect(&q);
-	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "maxclients is "));
-	ASK(p, "CONFIG GET maxclients", "*2\r\n$10\r\nmaxclients\r\n$2\r\n68\r\n");
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "no more than 68 clients"));
+	TEST_ASSERT_EQUAL_INT64(68, peer_ask_number(p, "INFO clients", "maxclients:"));
 	ASK_HAS(p, "CONFIG SET maxclients 5000", "-ERR CONFIG SET failed");
-	ASK(p, "CONFIG GET maxclients", "*2\r\n$10\r\nmaxclients\r\n$2\r\n68\r\n");
+	TEST_ASSERT_EQUAL_INT64(68, peer_ask_number(p, "INFO clients", "maxclients:"));
 	for (int i = 0; i < 67; i++)
 		peer_connect(&q);
 	peer_expect(peer_connect(&q), "-ERR max number of clients reached\r\n");
@@ -187,7 +187,7 @@ static size_t count_in_log(const char *text)
 
 static void out_of_descriptors_accepting_waits_until_one_is_free(void)
 {
-	struct peer *waiting[20], *open[40];
+	struct peer *waiting[5], *open[40];
 	int64_t start_ms;
 	long switches;
 	int count = 0;
@@ -199,7 +199,7 @@ static void out_of_descriptors_accepting_waits_until_one_is_free(void)
 		peer_ask(open[count], "PING");
 	}
 	set_max_files(30);
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 5; i++) {
 		waiting[i] = peer_connect(&q);
 		peer_send_text(waiting[i], "PING\r\n");
 	}
@@ -215,7 +215,7 @@ static void out_of_descriptors_accepting_waits_until_one_is_free(void)
 	TEST_ASSERT_FALSE(peer_has_input(waiting[0], 0));
 	while (count-- > 0)
 		peer_close(open[count]);
-	for (int i = 0; i < 20; i++)
+	for (int i = 0; i < 5; i++)
 		peer_expect(waiting[i], "+PONG\r\n");
 }
 

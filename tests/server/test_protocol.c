@@ -128,6 +128,31 @@ static void replies_arrive_although_more_was_sent_than_is_read(void)
 	peer_expect_end(p);
 }
 
+static void last_replies_may_be_read_slowly(void)
+{
+	const int parts = 48;
+	struct peer *p;
+	size_t len = (size_t)48 * 1024 * 1024;
+	char *bytes = malloc(len);
+
+	peer_connect_small_buffers(true);
+	p = peer_connect(&q);
+	memset(bytes, 'x', len);
+	peer_send_text(p, "*2\r\n$4\r\nECHO\r\n$50331648\r\n");
+	peer_send_blindly(p, bytes, len);
+	peer_send_text(p, "\r\n");
+	peer_shutdown(p);
+	free(bytes);
+	peer_expect(p, "$50331648\r\n");
+	/* Longer than a connection may stay that takes nothing. */
+	for (int i = 0; i < parts; i++) {
+		peer_skip(p, len / (size_t)parts);
+		wait_ms(14000 / parts);
+	}
+	peer_expect(p, "\r\n");
+	peer_expect_end(p);
+}
+
 /* What is sent, the error, and that the connection is closed then. */
 static void expect_protocol_error(const char *bytes, const char *error)
 {
@@ -332,6 +357,7 @@ int main(int argc, char **argv)
 	RUN(a_half_request_at_the_end_is_not_run);
 	RUN(large_replies_arrive_after_the_peer_has_shut_its_side);
 	RUN(replies_arrive_although_more_was_sent_than_is_read);
+	RUN(last_replies_may_be_read_slowly);
 	RUN(broken_requests_get_an_error_and_are_hung_up_on);
 	RUN(lines_without_an_end_are_too_long);
 	RUN(an_error_arrives_although_the_peer_goes_on_sending);

@@ -350,6 +350,20 @@ static void names_count_who_refers_to_them(void)
 	TEST_ASSERT_NULL(intern_find(&q->worker_names, STR("nobody")));
 }
 
+static void numbers_that_save_walking_are_right(void)
+{
+	q->depending_count++;
+	assert_repaired("number of \"jobs with dependencies\" is wrong");
+	q->depended_count = 0;
+	assert_repaired("number of \"jobs with dependents\" is wrong");
+	q->busy_count += 3;
+	assert_repaired("number of \"workers with jobs\" is wrong");
+	q->group_count = 0;
+	assert_repaired("number of \"groups\" is wrong");
+	q->paused_count = 1;
+	assert_repaired("number of \"paused queues\" is wrong");
+}
+
 static void failures_are_numbered(void)
 {
 	q->failure_number = 0;
@@ -432,6 +446,7 @@ int main(int argc, char **argv)
 	RUN(a_queue_knows_how_many_jobs_it_has);
 	RUN(a_queue_follows_its_options);
 	RUN(names_count_who_refers_to_them);
+	RUN(numbers_that_save_walking_are_right);
 	RUN(failures_are_numbered);
 	RUN(a_histogram_is_of_no_more_than_was_counted);
 	RUN(statistics_that_contradict_each_other_are_left);
