@@ -12,9 +12,9 @@
  *
  * Strings are slices of bytes: any byte may occur, nothing follows the end. Arguments are copied
  * where the engine keeps them. Results borrow from the engine until its next call, unless said
- * otherwise; so they cannot be the arguments of a call that changes something. JSON (job data, log
- *items) is text the engine stores and returns byte for byte; the caller vouches that it is well
- *formed.
+ * otherwise, so they cannot be arguments of a call that changes something. JSON (job data, log
+ * items) is text the engine stores and returns byte for byte; the caller vouches that it is well
+ * formed.
  *
  *	struct qless *q = qless_new(NULL);
  *	struct qless_put put = { .queue = QLESS_STR("mail"), .jid = QLESS_STR("j1"),

@@ -14,11 +14,15 @@
 #define HOUR_SECONDS   3600.0
 #define MINUTE_SECONDS 60.0
 
+/* Longer durations count as this one: sums and differences of them stay finite. */
+#define DURATION_MAX 1e300
+
 double stats_day_start(double t)
 {
 	double start = t - floor(t / DAY_SECONDS) * DAY_SECONDS;
 
-	return t - start;
+	/* At the end of what a double can say there are no days any more. */
+	return isfinite(start) ? t - start : t;
 }
 
 /* Where the day is among the days of the queue, or would be. */
@@ -132,6 +136,7 @@ static void record(struct series *series, double value)
 {
 	double mean = series->mean;
 
+	value = fmin(fmax(value, -DURATION_MAX), DURATION_MAX);
 	count_bucket(series, value);
 	series->count += 1;
 	if (series->count == 1) {
@@ -140,7 +145,7 @@ static void record(struct series *series, double value)
 		return;
 	}
 	series->mean = mean + (value - mean) / series->count;
-	series->vk = series->vk + (value - series->mean) * (value - mean);
+	series->vk = finite_add(series->vk, (value - series->mean) * (value - mean));
 }
 
 void stats_record_wait(struct qless *q, struct queue *queue, double now, double seconds)

@@ -45,8 +45,8 @@
 
 /* How long replies may take to leave when the server stops. */
 #define STOP_SECONDS 5
-/* How often statistics that are too old are dropped. */
-#define MAINTAIN_SECONDS 60
+/* How often statistics that are too old are dropped: they are kept by the day. */
+#define MAINTAIN_SECONDS 3600
 
 void server_read_clock(struct server *s)
 {
@@ -458,6 +458,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	s->config_file = config_file;
 	server_read_clock(s);
 	s->started_mono_us = s->mono_us;
+	s->maintained_us = s->mono_us;
 	s->started_wall_us = s->wall_us;
 	s->rate_commands.last_us = s->rate_in.last_us = s->rate_out.last_us = s->mono_us;
 	TAILQ_INIT(&s->conns);
