@@ -560,7 +560,8 @@ double stats_sum(const struct series *series);
 
 /* ---- refs.c ---- */
 
-/* All there is that refers to names, queues and taggings, to be compared with what they count themselves. */
+/* All there is that refers to names, queues and taggings, to be compared with what they count
+ * themselves. */
 struct refs {
 	const void **items; /* sorted */
 	size_t count;

@@ -338,8 +338,9 @@ int qless_log(struct qless *q, double now, struct qless_str jid, struct qless_st
 	if (job == NULL)
 		return engine_fail(q, QLESS_ENOJOB, "Log(): Job %S does not exist", jid);
 	if (!history_has_room(&job->history, message, item))
-		return engine_fail(q, QLESS_ELIMIT, "Log(): The history of job %S is full (%g bytes)",
-				   jid, (double)HISTORY_LOG_BYTES_MAX);
+		return engine_fail(q, QLESS_ELIMIT,
+				   "Log(): The history of job %S is full (%g bytes)", jid,
+				   (double)HISTORY_LOG_BYTES_MAX);
 
 	history_append_log(q, &job->history, now, message, item);
 	engine_changed(q);

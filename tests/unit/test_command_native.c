@@ -307,8 +307,8 @@ static void workers_and_their_days(void)
 		      "{\"day\":86400,\"popped\":1,\"completed\":0,\"failed\":0,\"lost\":0}]}\r\n",
 		      &f, "workers", "w");
 	/* The other forms answer as the reference does. */
-	ASSERT_NATIVE("$24\r\n{\"stalled\":[],\"jobs\":[]}\r\n", &f, "qless", "workers",
-		      "186402", "w");
+	ASSERT_NATIVE("$24\r\n{\"stalled\":[],\"jobs\":[]}\r\n", &f, "qless", "workers", "186402",
+		      "w");
 	ASSERT_NATIVE("$-1\r\n", &f, "worker.deregister", "w");
 	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "workers");
 	ASSERT_HAS("{\"day\":172800,", "workers", "w");
