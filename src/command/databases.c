@@ -16,6 +16,8 @@ struct databases {
 	struct qless_hooks hooks;
 	struct databases_limits limits;
 	enum classic_envelope envelope;
+	struct qless **flushed; /* engines to be freed, bit by bit */
+	size_t flushed_count;
 	unsigned count;
 	struct database of[];
 };
@@ -36,6 +38,8 @@ void databases_free(struct databases *d)
 		return;
 	for (unsigned i = 0; i < d->count; i++)
 		databases_flush(d, i);
+	while (databases_free_some(d, SIZE_MAX))
+		;
 	free(d);
 }
 
@@ -54,9 +58,23 @@ void databases_flush(struct databases *d, unsigned index)
 	if (db->engine == NULL)
 		return;
 	classic_done(&db->classic);
-	qless_free(db->engine);
+	d->flushed = mem_realloc_array(d->flushed, d->flushed_count + 1, sizeof(struct qless *));
+	d->flushed[d->flushed_count++] = db->engine;
 	db->engine = NULL;
 	db->flushes++;
+}
+
+bool databases_free_some(struct databases *d, size_t jobs)
+{
+	if (d->flushed_count == 0)
+		return false;
+	if (!qless_free_some(d->flushed[d->flushed_count - 1], jobs))
+		d->flushed_count--;
+	if (d->flushed_count != 0)
+		return true;
+	free(d->flushed);
+	d->flushed = NULL;
+	return false;
 }
 
 unsigned databases_count(const struct databases *d)

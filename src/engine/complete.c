@@ -64,7 +64,7 @@ static void purge(struct qless *q, double now)
 		struct qless_job *job = job_from_node(node);
 
 		node = skiplist_next(node);
-		job_unlink(q, job);
+		job_delete(q, job);
 		left--;
 	}
 	count = skiplist_count(&q->completed);
@@ -76,7 +76,7 @@ static void purge(struct qless *q, double now)
 		struct qless_job *job = job_from_node(node);
 
 		node = skiplist_next(node);
-		job_unlink(q, job);
+		job_delete(q, job);
 	}
 }
 
@@ -182,7 +182,7 @@ static void cancel(struct qless *q, struct qless_job *job)
 	if (job->state == QLESS_FAILED)
 		job_forgive(q, job);
 	event_tracked(q, job, "ql:canceled");
-	job_unlink(q, job);
+	job_delete(q, job);
 	engine_changed(q);
 }
 

@@ -388,6 +388,8 @@ void history_each_name(const struct history *h, void (*visit)(void *arg, const s
 /* Step through; `*cursor` starts as 0. */
 bool history_next(const struct history *h, size_t *cursor, struct qless_event *ret_event);
 void history_done(struct qless *q, struct history *h);
+/* The same where the names it refers to go as well. */
+void history_discard(struct history *h);
 
 /* ---- job.c ---- */
 
@@ -413,12 +415,10 @@ struct qless_str job_key(const struct hash_node *node);
 struct qless_job *job_find(const struct qless *q, struct qless_str jid);
 /* A new job, found by its jid from now on, in no list, without class and queue. */
 struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data);
-/* The job is in no list and has no dependencies either way. */
-void job_free(struct qless *q, struct qless_job *job);
-/* The job is no longer found by its jid: out of everything it is in, then the job itself. */
+/* What is allocated for the job itself and its data, and nothing else. */
+void job_free_memory(struct qless_job *job);
+/* Out of everything it is in, then the job itself. */
 void job_delete(struct qless *q, struct qless_job *job);
-/* The same for a job that still is. */
-void job_unlink(struct qless *q, struct qless_job *job);
 void job_set_data(struct qless *q, struct qless_job *job, struct qless_str data);
 void job_set_klass(struct qless *q, struct qless_job *job, struct qless_str klass);
 void job_set_worker(struct qless *q, struct qless_job *job, struct intern *worker);

@@ -353,6 +353,13 @@ bool history_has_room(const struct history *h, struct qless_str what, const stru
 	return h->len + log_size(what, item) + ENTRY_HEAD_MAX <= HISTORY_LOG_BYTES_MAX;
 }
 
+void history_discard(struct history *h)
+{
+	if (h->cap != 0)
+		free(bytes(h));
+	memset(h, 0, sizeof(*h));
+}
+
 void history_done(struct qless *q, struct history *h)
 {
 	const unsigned char *p = bytes(h);
@@ -364,7 +371,5 @@ void history_done(struct qless *q, struct history *h)
 		p = read_entry(p, &event, names);
 		unref_names(q, event.kind, names);
 	}
-	if (h->cap != 0)
-		free(bytes(h));
-	memset(h, 0, sizeof(*h));
+	history_discard(h);
 }

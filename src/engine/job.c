@@ -65,7 +65,15 @@ void job_release_extra(struct qless_job *job)
 	job->extra = NULL;
 }
 
-void job_free(struct qless *q, struct qless_job *job)
+void job_free_memory(struct qless_job *job)
+{
+	if (job->data != inline_data(job))
+		free(job->data);
+	free(job);
+}
+
+/* The job is in no list and has no dependencies either way. */
+static void job_free(struct qless *q, struct qless_job *job)
 {
 	job_drop_tags(q, job);
 	job_clear_failure(q, job);
@@ -76,23 +84,16 @@ void job_free(struct qless *q, struct qless_job *job)
 		intern_unref(&q->names, job->extra->spawned_from);
 	free(job->extra);
 	intern_unref(&q->names, job->klass);
-	if (job->data != inline_data(job))
-		free(job->data);
-	free(job);
+	job_free_memory(job);
 }
 
 void job_delete(struct qless *q, struct qless_job *job)
 {
+	hash_remove(&q->jobs, &job->hash);
 	job_leave_list(q, job);
 	depends_drop_all(q, job);
 	depends_forget_dependents(q, job);
 	job_free(q, job);
-}
-
-void job_unlink(struct qless *q, struct qless_job *job)
-{
-	hash_remove(&q->jobs, &job->hash);
-	job_delete(q, job);
 }
 
 void job_set_data(struct qless *q, struct qless_job *job, struct qless_str data)

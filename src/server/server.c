@@ -3,15 +3,15 @@
  *
  * One turn of the loop:
  *
- *	1. wait until something happens, unless there are requests left over from the turn before;
- *	2. for each socket that has something: read it, run the requests, no more of one connection
- *than its share;
+ *	1. wait until something happens, unless there is work left over from the turn before;
+ *	2. for each socket that has something: read it, run the requests, no more of one
+ *	   connection than its share;
  *	3. go on with the connections that had more than their share;
  *	4. send the replies;
- *	5. free the connections that died.
+ *	5. free the connections that died, and some of what was flushed.
  *
  * The order of 3 and 4 is where the log has its place: a reply leaves after what it promises is as
- *durable as configured.
+ * durable as configured.
  */
 #include "server/server.h"
 
@@ -632,7 +632,8 @@ enum server_exit server_run(struct server *s)
 	notify_ready(&s->notify, "Ready to accept connections");
 
 	while (!is_finished(s)) {
-		int flags = EVLOOP_ONCE | (TAILQ_EMPTY(&s->ready) ? 0 : EVLOOP_NONBLOCK);
+		bool is_idle = TAILQ_EMPTY(&s->ready) && !s->has_flushed;
+		int flags = EVLOOP_ONCE | (is_idle ? 0 : EVLOOP_NONBLOCK);
 
 		s->clock_is_read = false;
 		if (event_base_loop(s->base, flags) < 0) {
@@ -643,6 +644,7 @@ enum server_exit server_run(struct server *s)
 		run_ready(s);
 		send_replies(s);
 		free_the_dead(s);
+		s->has_flushed = databases_free_some(s->env.databases, SERVER_FREE_JOBS);
 	}
 	return SERVER_EXIT_STOPPED;
 }

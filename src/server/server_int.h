@@ -38,6 +38,8 @@ struct txn;
 #define SERVER_SPARE_CHUNKS 256
 /* A connection that is to be closed may stay this long without taking any of its output. */
 #define SERVER_CLOSE_SECONDS 10
+/* Jobs of a database that was flushed are freed so many a turn: less than a millisecond. */
+#define SERVER_FREE_JOBS 4096
 /* Descriptors that are needed besides those of clients. */
 #define SERVER_OWN_FDS 32
 
@@ -193,6 +195,7 @@ struct server {
 	/* Random bytes for the jids we make, used from the end. */
 	unsigned char jid_entropy[COMMAND_JID_BYTES / 2 * 256];
 	size_t jid_entropy_left;
+	bool has_flushed;      /* of flushed databases there is something left to free */
 	int64_t maintained_us; /* when old statistics were last dropped */
 	int64_t started_mono_us;
 	int64_t started_wall_us;
