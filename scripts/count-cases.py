@@ -4,8 +4,10 @@ Print what failed in a testlog.json of meson, and as the last line `N passed, N 
 code is 0 if something passed, nothing failed, and meson's STATUS is 0.
 
 A test that ends its output with Unity's line "N Tests N Failures N Ignored" counts as its cases,
-one that ends with "N scenarios passed, N failed" as its scenarios, any other as one. Nothing is skipped silently: an ignored case and a skipped test have failed, and
-a test that meson finds fault with (crash, time-out, leak) is at least one failure, whatever it said.
+one that ends with "N scenarios passed, N failed" as its scenarios, one that has a plan "1..N" of the
+Test Anything Protocol as its lines "ok" and "not ok", any other as one. Nothing is skipped silently:
+an ignored or skipped case and a skipped test have failed, and a test that meson finds fault with
+(crash, time-out, leak) is at least one failure, whatever it said.
 """
 
 import json
@@ -14,6 +16,9 @@ import sys
 
 UNITY_TOTAL = re.compile(r"^(\d+) Tests (\d+) Failures (\d+) Ignored", re.MULTILINE)
 SCENARIOS = re.compile(r"^(\d+) scenarios passed, (\d+) failed", re.MULTILINE)
+TAP_PLAN = re.compile(r"^1\.\.\d+$", re.MULTILINE)
+TAP_CASE = re.compile(r"^(?:not )?ok\b.*$", re.MULTILINE)
+TAP_PASSED = re.compile(r"ok\b(?!.*# *(?:skip|todo))", re.IGNORECASE)
 UNITY_IGNORED = re.compile(r"^.*:IGNORE.*$", re.MULTILINE)
 
 
@@ -26,6 +31,10 @@ def count(test):
         passed = cases - failed
     elif totals := SCENARIOS.findall(output):
         passed, failed = map(int, totals[-1])
+    elif TAP_PLAN.search(output):
+        cases = TAP_CASE.findall(output)
+        passed = sum(TAP_PASSED.match(case) is not None for case in cases)
+        failed = len(cases) - passed
     else:
         passed, failed = (1, 0) if good else (0, 1)
     return passed, failed if good else max(failed, 1)

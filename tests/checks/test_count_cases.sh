@@ -22,24 +22,28 @@ expect() {
 counter=$1
 
 # Cases are counted, not binaries; a test that says nothing is one.
-expect '16 passed, 0 failed' 0 0 <<'END'
+expect '18 passed, 0 failed' 0 0 <<'END'
 {"name": "a", "result": "OK", "stdout": "x.c:1:some_case:PASS\n8 Tests 0 Failures 0 Ignored \nOK\n"}
 {"name": "b", "result": "OK"}
 {"name": "c", "result": "OK", "stdout": "7 scenarios passed, 0 failed\n"}
+{"name": "d", "result": "OK", "stdout": "1..2\nok 1 - one\nok 2 - not ok\n"}
 END
 
 # What was ignored or skipped has failed.
-expect '2 passed, 2 failed' 1 0 <<'END'
+expect '3 passed, 3 failed' 1 0 <<'END'
 {"name": "a", "result": "OK", "stdout": "x.c:1:some_case:IGNORE\n3 Tests 0 Failures 1 Ignored \n"}
 {"name": "b", "result": "SKIP"}
+{"name": "c", "result": "OK", "stdout": "1..2\nok 1 - one\nok 2 - two # SKIP no time\n"}
 END
 
 # A crash counts, also after the last case and before the first.
-expect '8 passed, 6 failed' 1 4 <<'END'
+expect '10 passed, 8 failed' 1 4 <<'END'
 {"name": "failing", "result": "FAIL", "stdout": "5 Tests 2 Failures 0 Ignored \nFAIL\n"}
 {"name": "differing", "result": "FAIL", "stdout": "2 scenarios passed, 1 failed\n"}
 {"name": "leaking", "result": "FAIL", "stdout": "3 Tests 0 Failures 0 Ignored \nOK\n"}
 {"name": "crashing", "result": "FAIL", "stdout": "x.c:1:some_case:PASS\n"}
+{"name": "tap", "result": "FAIL", "stdout": "1..2\nnot ok 1 - one\nok 2 - two\n"}
+{"name": "short", "result": "ERROR", "stdout": "1..2\nok 1 - one\n"}
 {"name": "hanging", "result": "TIMEOUT", "stdout": ""}
 END
 

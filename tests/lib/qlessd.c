@@ -131,14 +131,13 @@ static void report(const struct qlessd *q, const char *what)
 	free(log);
 }
 
-/* False if it ended, as it does when somebody else has taken the port. */
+/* Start it on q->port. False if it ended, as it does when somebody else has taken the port. */
 static bool try_start(struct qlessd *q, const char *const *more)
 {
 	const char *args[MAX_ARGS];
 	char port[8];
 	int argc = 0, status;
 
-	q->port = qlessd_free_port();
 	snprintf(port, sizeof port, "%d", q->port);
 	/* A file, if one is given, comes first; directives of the test come last and win. */
 	if (*more != NULL && (*more)[0] != '-')
@@ -179,11 +178,20 @@ void qlessd_start_with(struct qlessd *q, const char *const *args)
 		snprintf(q->socket_path, sizeof q->socket_path, "%s/socket", q->dir.path);
 	snprintf(q->log_path, sizeof q->log_path, "%s/output", q->dir.path);
 	for (int i = 0; i < START_ATTEMPTS; i++) {
+		q->port = qlessd_free_port();
 		if (try_start(q, args))
 			return;
 	}
 	report(q, "qlessd does not start");
 	TEST_FAIL_MESSAGE("qlessd does not start");
+}
+
+void qlessd_start_again(struct qlessd *q, const char *const *args)
+{
+	if (try_start(q, args))
+		return;
+	report(q, "qlessd does not start again");
+	TEST_FAIL_MESSAGE("qlessd does not start again");
 }
 
 void qlessd_start(struct qlessd *q)

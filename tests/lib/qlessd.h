@@ -33,6 +33,9 @@ void qlessd_start_with(struct qlessd *q, const char *const *args);
 /* With all defaults. */
 void qlessd_start(struct qlessd *q);
 
+/* Start one that has ended, and whose end has been waited for: with the same directory and port. */
+void qlessd_start_again(struct qlessd *q, const char *const *args);
+
 /* Stop it, and fail the test unless it ends well. Does nothing if it does not run. */
 void qlessd_stop(struct qlessd *q);
 /* Wait for its end; returns what waitpid() says of it. Files of the test stay until

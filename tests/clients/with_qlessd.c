@@ -1,0 +1,85 @@
+/*
+ * usage: with_qlessd COMMAND [ARGUMENT]...
+ *
+ * Run a client of Redis with a qlessd of its own, whose port on 127.0.0.1 the environment variable
+ * QLESSD_PORT says. The client may end that qlessd with SIGTERM: it is then started again on the
+ * same port. Fails if the client does, or if qlessd does not end well whenever it ends.
+ *
+ * Standard output is the client's alone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "qlessd.h"
+#include "unit.h"
+
+#define EXIT_NOT_STARTED 127
+
+static const char *const no_arguments[] = { NULL };
+
+static struct qlessd q;
+static char **client_argv;
+static int client_output;
+static pid_t client;
+
+void setUp(void)
+{
+	qlessd_start_with(&q, no_arguments);
+}
+
+void tearDown(void)
+{
+	if (client > 0)
+		kill(client, SIGKILL);
+	qlessd_stop(&q);
+}
+
+static void start_client(void)
+{
+	char port[8];
+
+	snprintf(port, sizeof port, "%d", q.port);
+	setenv("QLESSD_PORT", port, 1);
+	fflush(NULL);
+	client = fork();
+	if (client == 0) {
+		dup2(client_output, STDOUT_FILENO);
+		execvp(client_argv[0], client_argv);
+		perror(client_argv[0]);
+		_exit(EXIT_NOT_STARTED);
+	}
+	TEST_ASSERT_GREATER_THAN(0, client);
+}
+
+static void the_client_is_content(void)
+{
+	int status = 0;
+	pid_t ended;
+
+	start_client();
+	while ((ended = waitpid(-1, &status, 0)) != client) {
+		TEST_ASSERT_EQUAL_INT(q.pid, ended);
+		q.pid = 0;
+		TEST_ASSERT_EQUAL_INT_MESSAGE(0, status, "qlessd did not end well");
+		qlessd_start_again(&q, no_arguments);
+	}
+	client = 0;
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, status, "the client failed");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		fprintf(stderr, "usage: with_qlessd COMMAND [ARGUMENT]...\n");
+		return 2;
+	}
+	client_argv = argv + 1;
+	client_output = dup(STDOUT_FILENO);
+	dup2(STDERR_FILENO, STDOUT_FILENO); /* for what Unity has to say */
+	UNITY_BEGIN();
+	RUN_TEST(the_client_is_content);
+	return UNIT_RESULT();
+}
