@@ -17,6 +17,9 @@ bool json_is_deeper(struct qless_str text, size_t max)
 	size_t depth = 0;
 	size_t i;
 
+	/* Most are shorter than they would have to be. */
+	if (text.len <= max)
+		return false;
 	for (i = 0; i < text.len; i++) {
 		char c = text.ptr[i];
 

@@ -469,6 +469,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	TAILQ_INIT(&s->monitors);
 	entropy_hex(s->run_id, 20);
 	s->hash_seed = entropy_u64();
+	conn_init_ids(s);
 	s->scratch = mem_alloc(SERVER_READ_BYTES);
 	chunk_pool_init(&s->chunks, SERVER_SPARE_CHUNKS);
 	resp_request_init(&s->request);
@@ -538,6 +539,7 @@ void server_free(struct server *s)
 		conn_kill(c, NULL);
 	s->stopping = true;
 	free_the_dead(s);
+	hash_done(&s->conns_by_id);
 	listen_close_all(s);
 	free_event(s->cron);
 	free_event(s->watchdog);

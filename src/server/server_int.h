@@ -123,6 +123,7 @@ struct conn {
 	uint64_t errors_counted; /* of writer.errors */
 
 	TAILQ_ENTRY(conn) all; /* in the order of their ids */
+	struct hash_node by_id;
 	TAILQ_ENTRY(conn) ready;
 	TAILQ_ENTRY(conn) writable;
 	TAILQ_ENTRY(conn) over_limit_link;
@@ -207,6 +208,7 @@ struct server {
 	struct event *accept_timer;
 
 	struct conn_list conns;
+	struct hash conns_by_id;
 	struct conn_list ready;
 	struct conn_list writable;
 	struct conn_list over_limit;
