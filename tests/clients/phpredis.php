@@ -173,7 +173,7 @@ $checks = [
         $redis->acl('DELUSER', 'worker');
     },
 
-    'a script is loaded when the whole text of the error says that it is not known' =>
+    'a script is loaded when the whole text of an error says it is unknown' =>
     function (Redis $redis): void {
         $qless = new Qless($redis);
         expect(false, $redis->evalSha($qless->sha));

@@ -122,8 +122,8 @@ export function assertVersion(info) {
   assert(major * 10_000 + minor * 100 + patch >= 2_05_05, info);
 }
 
-// End the server, which is then started again, and wait for the new one. `info` asks for the section
-// of INFO about the server, and may fail while there is none.
+// End the server, which is then started again, and wait for the new one. `info` asks for what INFO
+// says about the server, and may fail while there is none.
 export async function restart(info) {
   const before = parseInfo(await info());
   let after = before;
