@@ -584,6 +584,7 @@ void server_begin_stop(struct server *s)
 	s->stopping = true;
 	s->stop_deadline_us = s->mono_us + STOP_SECONDS * INT64_C(1000000);
 	notify_stopping(&s->notify, "Stopping");
+	databases_maintain(s->env.databases);
 	listen_close_all(s);
 	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, all);
