@@ -49,7 +49,7 @@ struct qless_str {
 
 /* The errors: name, value, the code word a client reads. The list is closed: a new kind of error
  * is a change of this contract. */
-#define QLESS_ERRORS(X)                       \
+#define QLESS_ERRORS(X)                        \
 	X(QLESS_EBADARG, -1, "BADARG")         \
 	X(QLESS_EBADJSON, -2, "BADJSON")       \
 	X(QLESS_ENOJOB, -3, "NOJOB")           \
@@ -78,8 +78,8 @@ enum qless_state {
 };
 
 /* Lengths the engine refuses to go beyond (QLESS_ELIMIT). */
-#define QLESS_MAX_NAME_BYTES ((size_t)64 * 1024)           /* jid, queue, worker, klass, tag, group */
-#define QLESS_MAX_TEXT_BYTES ((size_t)512 * 1024 * 1024)   /* data, messages, log items */
+#define QLESS_MAX_NAME_BYTES ((size_t)64 * 1024)	 /* jid, queue, worker, klass, tag, group */
+#define QLESS_MAX_TEXT_BYTES ((size_t)512 * 1024 * 1024) /* data, messages, log items */
 
 struct qless;
 struct qless_job;   /* read with qless_job_read() and its companions */
@@ -144,7 +144,7 @@ struct qless_failure {
 struct qless_job_info {
 	struct qless_str jid;
 	struct qless_str klass;
-	struct qless_str queue;  /* empty once complete */
+	struct qless_str queue;	 /* empty once complete */
 	struct qless_str worker; /* empty if none */
 	struct qless_str data;
 	struct qless_str spawned_from; /* ptr is NULL unless a recurring job made it */
@@ -153,15 +153,15 @@ struct qless_job_info {
 	double retries;
 	double remaining;
 	double expires; /* of the lock; 0 while idle */
-	double time;    /* last put, pop or complete */
+	double time;	/* last put, pop or complete */
 	bool tracked;
 	bool has_failure;
 	struct qless_failure failure; /* the last one, also after the job went on */
 };
 
 enum qless_event_kind {
-	QLESS_EVENT_PUT,       /* queue */
-	QLESS_EVENT_POPPED,    /* worker */
+	QLESS_EVENT_PUT,    /* queue */
+	QLESS_EVENT_POPPED, /* worker */
 	QLESS_EVENT_DONE,
 	QLESS_EVENT_TIMED_OUT,
 	QLESS_EVENT_FAILED,    /* group, worker */
@@ -240,7 +240,7 @@ struct qless_complete {
 	struct qless_str queue;
 	struct qless_str data;
 	const struct qless_str *next; /* NULL: the job is complete for good */
-	double delay;                 /* in `next` */
+	double delay;		      /* in `next` */
 	const struct qless_str *depends;
 	size_t depend_count;
 };
@@ -286,8 +286,7 @@ QLESS_CHECK int qless_depends_off(struct qless *q, double now, struct qless_str 
 QLESS_CHECK int qless_depends_off_all(struct qless *q, double now, struct qless_str jid);
 
 /* QLESS_ENOJOB. A waiting job becomes the oldest of its new priority. */
-QLESS_CHECK int qless_priority(struct qless *q, double now, struct qless_str jid,
-			       double priority);
+QLESS_CHECK int qless_priority(struct qless *q, double now, struct qless_str jid, double priority);
 /* Append to the history. `item` (a JSON object) may be NULL. QLESS_ENOJOB. */
 QLESS_CHECK int qless_log(struct qless *q, double now, struct qless_str jid,
 			  struct qless_str message, const struct qless_str *item);
@@ -431,7 +430,7 @@ struct qless_recur_put {
 	struct qless_str klass;
 	struct qless_str data;
 	double interval; /* > 0 */
-	double offset;   /* first run at now + offset */
+	double offset;	 /* first run at now + offset */
 	double priority;
 	double retries;
 	double backlog; /* how many missed runs are made up for; 0: all */
@@ -462,7 +461,7 @@ struct qless_recur_change {
 		QLESS_RECUR_KLASS,
 		QLESS_RECUR_QUEUE,
 	} field;
-	double number;         /* the first four */
+	double number;	       /* the first four */
 	struct qless_str text; /* the others */
 };
 
@@ -486,7 +485,7 @@ QLESS_CHECK int qless_recur_untag(struct qless *q, double now, struct qless_str 
 struct qless_option {
 	struct qless_str name;
 	struct qless_str value; /* as text */
-	bool is_set;            /* otherwise a default */
+	bool is_set;		/* otherwise a default */
 };
 
 /* *ret_option: the value set, else the built-in default. False if there is neither. */

@@ -40,7 +40,8 @@ def main(path, status):
         failed += test_failed
         if test_failed:
             print(f"{test['name']}: {test_failed} failed ({test['result']})")
-            print(*UNITY_IGNORED.findall(test.get("stdout", "")), sep="\n")
+            for line in UNITY_IGNORED.findall(test.get("stdout", "")):
+                print(line)
 
     if failed == 0 and (status != 0 or passed == 0):
         print(f"No test ran to its end (meson test: {status}).")

@@ -46,7 +46,7 @@ build() {
   local dir=$root/$1
   shift
   quietly ninja -C "$dir" build.ninja # meson's part, if a meson.build has changed
-  if ! ninja -C "$dir" -n "$@" | grep -q 'no work to do'; then
+  if [[ $(ninja -C "$dir" -n "$@") != *"no work to do"* ]]; then
     say "building ${dir#"$root"/}/"
     ninja -C "$dir" --quiet "$@" >&2
   fi

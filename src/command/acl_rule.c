@@ -14,7 +14,7 @@
 
 #define WORD_BITS 64
 
-#define DIGEST_HEX (2 * ACL_DIGEST_BYTES)
+#define DIGEST_HEX ((size_t)2 * ACL_DIGEST_BYTES)
 
 static const char error_syntax[] = "Syntax error";
 static const char error_unknown[] = "Unknown command or category name in ACL";

@@ -76,8 +76,8 @@ static const struct classic_command commands[] = {
 		"worker queue jid klass data delay [priority n] [tags tags] [retries n] "
 		"[depends jids]",
 		"Put a job that exists into a queue"),
-	COMMAND("retry", classic_retry, CLASSIC_WRITE,
-		"jid queue worker [delay [group [message]]]", "Give a job back to be tried again"),
+	COMMAND("retry", classic_retry, CLASSIC_WRITE, "jid queue worker [delay [group [message]]]",
+		"Give a job back to be tried again"),
 	COMMAND("stats", classic_stats, CLASSIC_READ, "queue date",
 		"Read the statistics of a queue for a day"),
 	COMMAND("tag", classic_tag, CLASSIC_WRITE,
@@ -247,12 +247,7 @@ int classic_run_script(struct classic *c, enum classic_form form, const struct q
 		classic_write_error(c, form, buf_str(&c->error), reply);
 		return QLESS_EBADARG;
 	}
-	if (argc == 1) {
-		classic_write_error(c, form,
-				    STR("bad argument #1 to 'tonumber' (value expected)"), reply);
-		return QLESS_EBADARG;
-	}
-	if (!text_is_number(argv[1], &now)) {
+	if (argc == 1 || !text_is_number(argv[1], &now)) {
 		classic_write_error(c, form, STR("Arg \"now\" missing or not a number: nil"),
 				    reply);
 		return QLESS_EBADARG;

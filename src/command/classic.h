@@ -6,8 +6,8 @@
  *
  *	native		put <worker> ...		now is the server's; `NOJOB text`; []
  *	explicit	QLESS put <now> <worker> ...	now is an argument; `ERR text`; []
- *	script		EVALSHA ... put <now> ...	as the Lua script would answer: the error has
- *							its position, and an empty list is {}
+ *	script		EVALSHA ... put <now> ...	as the Lua script answers, with the
+ *							position in errors; {} is an empty list
  *
  * Arguments are checked as the reference does, in its order, before the engine is called; each
  * command makes one change or none, and writes exactly one reply.

@@ -3,6 +3,8 @@
  */
 #include "command/classic_int.h"
 
+#include <string.h>
+
 #define NO_JID	 "Job(): no jid provided"
 #define NO_QUEUE "Queue(): no queue name provided"
 
@@ -104,11 +106,13 @@ static int check_option_number(struct classic_call *call, const struct qless_str
 static int read_option_strings(struct classic_call *call, const struct qless_str *text,
 			       const char *command, const char *name, struct json_strings *ret)
 {
-	if (text == NULL || json_read_strings(*text, ret))
+	/* An object for `depends` is no dependency at all, as the reference has it. */
+	bool objects = strcmp(name, "depends") == 0;
+
+	if (text == NULL || json_read_strings(*text, objects, ret))
 		return 0;
-	return call_fail(call, QLESS_EBADARG,
-			 "%s(): Arg \"%s\" not a JSON array of strings: %S", command, name,
-			 *text);
+	return call_fail(call, QLESS_EBADARG, "%s(): Arg \"%s\" not a JSON array of strings: %S",
+			 command, name, *text);
 }
 
 /* The options in the order in which the reference checks them, then the shape of the lists. */
@@ -116,18 +120,18 @@ static int decode_put_options(struct classic_call *call, const struct put_option
 			      struct qless_put *put, struct json_strings *tags,
 			      struct json_strings *depends)
 {
-	int rc = check_option_number(call, options->retries, "Put(): Arg \"retries\" not a number: ",
-				     &put->has_retries, &put->retries);
+	int rc = check_option_number(call, options->retries,
+				     "Put(): Arg \"retries\" not a number: ", &put->has_retries,
+				     &put->retries);
 
 	if (rc == 0)
 		rc = check_option_json(call, options->tags, "Put(): Arg \"tags\" not JSON");
 	if (rc == 0)
 		rc = check_option_number(call, options->priority,
-					 "Put(): Arg \"priority\" not a number",
-					 &put->has_priority, &put->priority);
+					 "Put(): Arg \"priority\" not a number", &put->has_priority,
+					 &put->priority);
 	if (rc == 0)
-		rc = check_option_json(call, options->depends,
-				       "Put(): Arg \"depends\" not JSON: ");
+		rc = check_option_json(call, options->depends, "Put(): Arg \"depends\" not JSON: ");
 	if (rc == 0)
 		rc = read_option_strings(call, options->tags, "Put", "tags", tags);
 	if (rc == 0)
@@ -161,8 +165,7 @@ static int decode_put_args(struct classic_call *call, struct qless_put *put)
 	if (rc < 0)
 		return rc;
 	if ((call->count - 6) % 2 != 0)
-		return call_fail(call, QLESS_EBADARG,
-				 "Odd number of additional args: table: 0x0");
+		return call_fail(call, QLESS_EBADARG, "Odd number of additional args: table: 0x0");
 	return 0;
 }
 
@@ -224,8 +227,8 @@ int classic_pop(struct classic_call *call)
 	if (rc == 0)
 		rc = call_need(call, 1, "Pop(): Arg \"worker\" missing", &worker);
 	if (rc == 0)
-		rc = call_number(call, 2, "Pop(): Arg \"count\" missing or not a number: ",
-				 &number);
+		rc = call_number(call, 2,
+				 "Pop(): Arg \"count\" missing or not a number: ", &number);
 	if (rc == 0)
 		rc = call_count(call, number, "Pop", &count);
 	if (rc == 0)
@@ -242,8 +245,8 @@ int classic_peek(struct classic_call *call)
 	int rc = call_need(call, 0, NO_QUEUE, &queue);
 
 	if (rc == 0)
-		rc = call_number(call, 1, "Peek(): Arg \"count\" missing or not a number: ",
-				 &number);
+		rc = call_number(call, 1,
+				 "Peek(): Arg \"count\" missing or not a number: ", &number);
 	if (rc == 0)
 		rc = call_count(call, number, "Peek", &count);
 	if (rc == 0)

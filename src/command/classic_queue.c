@@ -245,7 +245,8 @@ static int run_on_names(struct classic_call *call,
 	int rc;
 
 	if (call->count == 0)
-		return call_fail_store(call, "Wrong number of args calling Redis command from script");
+		return call_fail_store(call,
+				       "Wrong number of args calling Redis command from script");
 	rc = run(call->engine, call->now, call->args, call->count);
 	return rc < 0 ? rc : reply_null(call);
 }

@@ -32,8 +32,7 @@ static int decode_names(struct classic_call *call, struct qless_recur_put *put)
 	int rc = call_need(call, ARG_QUEUE, NO_QUEUE, &put->queue);
 
 	if (rc == 0)
-		rc = call_need(call, ARG_JID, "RecurringJob On(): Arg \"jid\" missing",
-			       &put->jid);
+		rc = call_need(call, ARG_JID, "RecurringJob On(): Arg \"jid\" missing", &put->jid);
 	if (rc == 0)
 		rc = call_need(call, ARG_KLASS, "RecurringJob On(): Arg \"klass\" missing",
 			       &put->klass);
@@ -55,20 +54,19 @@ static int decode_names(struct classic_call *call, struct qless_recur_put *put)
 
 static int decode_times(struct classic_call *call, struct qless_recur_put *put)
 {
-	int rc = call_number(call, ARG_INTERVAL, "Recur(): Arg \"interval\" not a number: ",
-			     &put->interval);
+	int rc = call_number(call, ARG_INTERVAL,
+			     "Recur(): Arg \"interval\" not a number: ", &put->interval);
 
 	if (rc == 0)
-		rc = call_number(call, ARG_OFFSET, "Recur(): Arg \"offset\" not a number: ",
-				 &put->offset);
+		rc = call_number(call, ARG_OFFSET,
+				 "Recur(): Arg \"offset\" not a number: ", &put->offset);
 	if (rc < 0)
 		return rc;
 	if (put->interval <= 0)
 		return call_fail(call, QLESS_EBADARG,
 				 "Recur(): Arg \"interval\" must be greater than 0");
 	if ((call->count - ARG_OPTIONS) % 2 != 0)
-		return call_fail(call, QLESS_EBADARG,
-				 "Odd number of additional args: table: 0x0");
+		return call_fail(call, QLESS_EBADARG, "Odd number of additional args: table: 0x0");
 	return 0;
 }
 
@@ -118,15 +116,15 @@ static int decode_options(struct classic_call *call, struct qless_recur_put *put
 	}
 	rc = decode_tags(call, tags);
 	if (rc == 0)
-		rc = decode_number(call, priority, "Recur(): Arg \"priority\" not a number: ",
-				   &put->priority);
+		rc = decode_number(call, priority,
+				   "Recur(): Arg \"priority\" not a number: ", &put->priority);
 	if (rc == 0)
-		rc = decode_number(call, retries, "Recur(): Arg \"retries\" not a number: ",
-				   &put->retries);
+		rc = decode_number(call, retries,
+				   "Recur(): Arg \"retries\" not a number: ", &put->retries);
 	if (rc == 0)
-		rc = decode_number(call, backlog, "Recur(): Arg \"backlog\" not a number: ",
-				   &put->backlog);
-	if (rc < 0 || tags == NULL || json_read_strings(*tags, ret_tags))
+		rc = decode_number(call, backlog,
+				   "Recur(): Arg \"backlog\" not a number: ", &put->backlog);
+	if (rc < 0 || tags == NULL || json_read_strings(*tags, false, ret_tags))
 		return rc;
 	return call_fail(call, QLESS_EBADARG,
 			 "Recur(): Arg \"tags\" not a JSON array of strings: %S", *tags);
@@ -182,8 +180,8 @@ static int decode_change_number(struct classic_call *call, struct qless_str name
 				struct qless_str value, struct qless_recur_change *change)
 {
 	if (!text_is_number(value, &change->number))
-		return call_fail(call, QLESS_EBADARG,
-				 "Recur(): Arg \"%S\" must be a number: %S", name, value);
+		return call_fail(call, QLESS_EBADARG, "Recur(): Arg \"%S\" must be a number: %S",
+				 name, value);
 	if (change->field == QLESS_RECUR_INTERVAL && change->number <= 0)
 		return call_fail(call, QLESS_EBADARG,
 				 "Recur(): Arg \"interval\" must be greater than 0");
@@ -196,8 +194,8 @@ static int decode_change_data(struct classic_call *call, struct qless_str value)
 	int rc = call_json_text(call, value, &kind);
 
 	if (rc == 0 && kind == JSON_FALSE)
-		rc = call_fail(call, QLESS_EBADARG,
-			       "Recur(): Arg \"data\" is not JSON-encoded: %S", value);
+		rc = call_fail(call, QLESS_EBADARG, "Recur(): Arg \"data\" is not JSON-encoded: %S",
+			       value);
 	return rc;
 }
 
@@ -236,8 +234,8 @@ static int decode_change(struct classic_call *call, size_t i, struct qless_recur
 	}
 	if (str_equal(name, STR("backlog"))) {
 		change->field = QLESS_RECUR_BACKLOG;
-		return decode_number(call, &value, "Recur(): Arg \"backlog\" not a number: ",
-				     &change->number);
+		return decode_number(call, &value,
+				     "Recur(): Arg \"backlog\" not a number: ", &change->number);
 	}
 	return call_fail(call, QLESS_EBADARG, "Recur(): Unrecognized option \"%S\"", name);
 }

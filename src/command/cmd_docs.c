@@ -169,7 +169,7 @@ void command_help(struct call *call)
 	bool alone = container->handler != NULL;
 	struct buf line = BUF_INIT(BUF_NO_MAX);
 
-	resp_write_array(call->reply, (size_t)(1 + 2 * (subcommands + alone)));
+	resp_write_array(call->reply, 1 + 2 * ((size_t)subcommands + alone));
 	append_upper(&line, container->name);
 	buf_printf(&line, " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
 	write_line(call->reply, &line);

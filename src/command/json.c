@@ -89,7 +89,7 @@ bool json_check(struct qless_str text, enum json_kind *ret_kind, struct buf *err
 	return true;
 }
 
-bool json_read_strings(struct qless_str text, struct json_strings *ret_strings)
+bool json_read_strings(struct qless_str text, bool objects, struct json_strings *ret_strings)
 {
 	yyjson_read_err err;
 	yyjson_doc *doc = read_doc(text, &err);
@@ -98,7 +98,7 @@ bool json_read_strings(struct qless_str text, struct json_strings *ret_strings)
 	yyjson_arr_iter it;
 	yyjson_val *value;
 
-	if (yyjson_is_obj(root) && yyjson_obj_size(root) == 0) {
+	if (yyjson_is_obj(root) && (objects || yyjson_obj_size(root) == 0)) {
 		*ret_strings = strings;
 		return true;
 	}
@@ -110,9 +110,9 @@ bool json_read_strings(struct qless_str text, struct json_strings *ret_strings)
 		if (!yyjson_is_str(value) && !yyjson_is_raw(value))
 			goto fail;
 		strings.items[strings.count++] =
-			yyjson_is_str(value) ?
-				str_make(yyjson_get_str(value), yyjson_get_len(value)) :
-				str_make(yyjson_get_raw(value), yyjson_get_len(value));
+			yyjson_is_str(value)
+				? str_make(yyjson_get_str(value), yyjson_get_len(value))
+				: str_make(yyjson_get_raw(value), yyjson_get_len(value));
 	}
 	*ret_strings = strings;
 	return true;

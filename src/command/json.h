@@ -38,8 +38,9 @@ struct json_strings {
 	size_t count;
 };
 
-/* The text is good JSON. False if it is something else than such an array. */
-bool json_read_strings(struct qless_str text, struct json_strings *ret_strings);
+/* The text is good JSON. False if it is something else than such an array. An object that is not
+ * empty counts as one if `objects` says so: it names nothing. */
+bool json_read_strings(struct qless_str text, bool objects, struct json_strings *ret_strings);
 /* Fine with a zeroed struct. */
 void json_strings_done(struct json_strings *strings);
 

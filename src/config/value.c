@@ -406,6 +406,7 @@ static void append_output_limit(const struct config_output_limits *limits, size_
 {
 	const struct config_output_limit *limit = &limits->of[class];
 
+	assert(class < CONFIG_CLIENT_CLASSES);
 	buf_printf(out, "%s ", class_names[class]);
 	append_size(limit->hard_bytes, style, out);
 	buf_append_char(out, ' ');

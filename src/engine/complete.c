@@ -12,16 +12,16 @@ static int check_owner(struct qless *q, const struct qless_complete *complete,
 				   complete->jid);
 	if (job->state != QLESS_RUNNING)
 		return engine_fail(q, QLESS_ENOTRUNNING,
-				   "Complete(): Job %S is not currently running: %S",
-				   complete->jid, qless_state_text(job->state));
+				   "Complete(): Job %S is not currently running: %S", complete->jid,
+				   qless_state_text(job->state));
 	if (!str_equal(intern_str(job->worker), complete->worker))
 		return engine_fail(q, QLESS_ENOTOWNER,
 				   "Complete(): Job %S has been handed out to another worker: %S",
 				   complete->jid, intern_str(job->worker));
 	if (!str_equal(queue_name(job->queue), complete->queue))
 		return engine_fail(q, QLESS_EWRONGQUEUE,
-				   "Complete(): Job %S running in another queue: %S",
-				   complete->jid, queue_name(job->queue));
+				   "Complete(): Job %S running in another queue: %S", complete->jid,
+				   queue_name(job->queue));
 	return 0;
 }
 
@@ -122,8 +122,7 @@ int qless_complete(struct qless *q, double now, const struct qless_complete *com
 	job_set_due(job, NAN);
 	job->expires = 0;
 	job->remaining = job->retries;
-	*ret_state = complete->next != NULL ? advance(q, job, now, complete) :
-					      finish(q, job, now);
+	*ret_state = complete->next != NULL ? advance(q, job, now, complete) : finish(q, job, now);
 	engine_changed(q);
 	return 0;
 }

@@ -1,9 +1,9 @@
 /*
  * Dependencies: jobs that wait for others to be complete.
  *
- * A dependency is a pair of edges, one in the list of each job, so that it is found from either side
- * in O(log n). A job has dependencies if and only if it is in the state depends; a completed job has
- * no edges at all.
+ * A dependency is a pair of edges, one in the list of each job, so that it is found from either
+ * side in O(log n). A job has dependencies if and only if it is in the state depends; a completed
+ * job has no edges at all.
  */
 #include "engine/engine_int.h"
 
@@ -100,8 +100,7 @@ bool depends_is_open(const struct qless_job *job)
 	return dependencies_of(job) != NULL;
 }
 
-void depends_add(struct qless *q, struct qless_job *job, const struct qless_str *jids,
-		 size_t count)
+void depends_add(struct qless *q, struct qless_job *job, const struct qless_str *jids, size_t count)
 {
 	size_t i;
 

@@ -61,7 +61,7 @@ static void free_jobs(struct qless *q)
 	struct hash_iter it;
 	struct hash_node *node;
 
-	HASH_FOREACH (node, &it, &q->jobs) {
+	HASH_FOREACH(node, &it, &q->jobs) {
 		struct qless_job *job = container_of(node, struct qless_job, hash);
 
 		hash_remove(&q->jobs, node);
@@ -74,7 +74,7 @@ static void free_recurs(struct qless *q)
 	struct hash_iter it;
 	struct hash_node *node;
 
-	HASH_FOREACH (node, &it, &q->recurs)
+	HASH_FOREACH(node, &it, &q->recurs)
 		recur_free(q, container_of(node, struct qless_recur, hash));
 }
 
@@ -83,7 +83,7 @@ static void free_tracked(struct qless *q)
 	struct hash_iter it;
 	struct hash_node *node;
 
-	HASH_FOREACH (node, &it, &q->tracked) {
+	HASH_FOREACH(node, &it, &q->tracked) {
 		struct tracked *tracked = container_of(node, struct tracked, hash);
 
 		hash_remove(&q->tracked, node);
@@ -97,7 +97,7 @@ static void free_queues(struct qless *q)
 	struct hash_iter it;
 	struct hash_node *node;
 
-	HASH_FOREACH (node, &it, &q->queue_names.hash) {
+	HASH_FOREACH(node, &it, &q->queue_names.hash) {
 		struct intern *name = intern_from_node(node);
 
 		if (name->user != NULL)
@@ -110,7 +110,7 @@ static void free_workers(struct qless *q)
 	struct hash_iter it;
 	struct hash_node *node;
 
-	HASH_FOREACH (node, &it, &q->worker_names.hash) {
+	HASH_FOREACH(node, &it, &q->worker_names.hash) {
 		struct intern *name = intern_from_node(node);
 
 		if (name->user != NULL)
@@ -174,12 +174,9 @@ const char *qless_error_word(int code)
 struct qless_str qless_state_text(enum qless_state state)
 {
 	static const struct qless_str texts[] = {
-		[QLESS_WAITING] = STR_INIT("waiting"),
-		[QLESS_RUNNING] = STR_INIT("running"),
-		[QLESS_STALLED] = STR_INIT("stalled"),
-		[QLESS_SCHEDULED] = STR_INIT("scheduled"),
-		[QLESS_DEPENDS] = STR_INIT("depends"),
-		[QLESS_FAILED] = STR_INIT("failed"),
+		[QLESS_WAITING] = STR_INIT("waiting"),	 [QLESS_RUNNING] = STR_INIT("running"),
+		[QLESS_STALLED] = STR_INIT("stalled"),	 [QLESS_SCHEDULED] = STR_INIT("scheduled"),
+		[QLESS_DEPENDS] = STR_INIT("depends"),	 [QLESS_FAILED] = STR_INIT("failed"),
 		[QLESS_COMPLETE] = STR_INIT("complete"),
 	};
 
@@ -227,8 +224,7 @@ int engine_fail(struct qless *q, int code, const char *format, ...)
 		if (*p == 'S')
 			buf_append_str(&q->error, va_arg(args, struct qless_str));
 		else if (*p == 'g')
-			buf_append(&q->error, number,
-				   num_format_g14(number, va_arg(args, double)));
+			buf_append(&q->error, number, num_format_g14(number, va_arg(args, double)));
 		else
 			buf_append_str(&q->error, str_from(va_arg(args, const char *)));
 	}
@@ -322,8 +318,7 @@ bool page_range(uint64_t total, int64_t offset, int64_t count, uint64_t *ret_fir
 {
 	int64_t stop;
 
-	if (__builtin_add_overflow(offset, count, &stop) ||
-	    __builtin_sub_overflow(stop, 1, &stop))
+	if (__builtin_add_overflow(offset, count, &stop) || __builtin_sub_overflow(stop, 1, &stop))
 		stop = count > 0 ? INT64_MAX : INT64_MIN;
 	return index_range(total, offset, stop, ret_first, ret_count);
 }

@@ -1,10 +1,10 @@
 /*
  * What the engine is made of; for the files of this folder alone.
  *
- * Everything hangs off struct qless. Names that many objects share (queues, workers, classes, groups,
- * tags) are interned, each kind in a table of its own, and the interned name leads to the object
- * that goes by it. Lists in a visible order are skiplists; hash tables serve only to find things,
- * and nothing that can be seen ever comes out in their order.
+ * Everything hangs off struct qless. Names that many objects share (queues, workers, classes,
+ * groups, tags) are interned, each kind in a table of its own, and the interned name leads to the
+ * object that goes by it. Lists in a visible order are skiplists; hash tables serve only to find
+ * things, and nothing that can be seen ever comes out in their order.
  *
  * A job is in exactly one list at any time, and which one follows from its state:
  *
@@ -38,8 +38,8 @@
 /* Completed jobs that are purged in one call; the rest is left to the next ones. */
 #define ENGINE_PURGE_MAX 1000
 
-/* Scores and histories may not overflow into what JSON cannot say. */
-#define ENGINE_RANGE_ALL INT64_C(-1)
+/* As a number of jobs: all there are. */
+#define ENGINE_ALL INT64_C(-1)
 
 enum counter {
 	COUNTER_RETRIES,
@@ -96,9 +96,9 @@ struct job_extra {
 
 enum job_flag {
 	JOB_TRACKED = 1 << 0,
-	JOB_GRACE = 1 << 1,           /* its worker has been warned that the lock expired */
+	JOB_GRACE = 1 << 1,	      /* its worker has been warned that the lock expired */
 	JOB_FAILURE_CLEARED = 1 << 2, /* it was completed: the failure reads as an empty object */
-	JOB_CHOSEN = 1 << 3,          /* scratch for calls that take lists of jids */
+	JOB_CHOSEN = 1 << 3,	      /* scratch for calls that take lists of jids */
 };
 
 /* One allocation: the struct, the upper levels of its node, the jid, the data as first put. */
@@ -152,7 +152,7 @@ struct queue {
 	struct skiplist scheduled;
 	struct skiplist depends;
 	struct skiplist recurring; /* of recurring jobs */
-	struct stats_day *days;    /* oldest first */
+	struct stats_day *days;	   /* oldest first */
 	uint32_t day_count;
 	uint32_t day_cap;
 	uint64_t job_count; /* jobs that name this queue */
@@ -316,8 +316,8 @@ void job_vec_push(struct job_vec *v, struct qless_job *job);
 void str_vec_clear(struct str_vec *v);
 void str_vec_push(struct str_vec *v, struct qless_str s);
 
-/* The nodes with indices from start to stop of a list of `count`, as Redis takes them: negative ones
- * count from the end, what lies outside is cut off. False if nothing is left. */
+/* The nodes with indices from start to stop of a list of `count`, as Redis takes them: negative
+ * ones count from the end, what lies outside is cut off. False if nothing is left. */
 bool index_range(uint64_t count, int64_t start, int64_t stop, uint64_t *ret_first,
 		 uint64_t *ret_count);
 /* offset .. offset + count - 1 as such a range, without overflow. */
@@ -341,8 +341,7 @@ void history_append_failed(struct qless *q, struct history *h, double now, struc
 void history_append_log(struct qless *q, struct history *h, double now, struct qless_str what,
 			const struct qless_str *item);
 /* Whether a log entry of that size still fits. */
-bool history_has_room(const struct history *h, struct qless_str what,
-		      const struct qless_str *item);
+bool history_has_room(const struct history *h, struct qless_str what, const struct qless_str *item);
 /* Step through; `*cursor` starts as 0. */
 bool history_next(const struct history *h, size_t *cursor, struct qless_event *ret_event);
 void history_done(struct qless *q, struct history *h);
@@ -356,8 +355,7 @@ static inline struct qless_job *job_from_node(const struct skipnode *node)
 
 static inline struct qless_str job_jid(const struct qless_job *job)
 {
-	return str_make((const char *)&job->node + skipnode_size(job->node.height),
-			job->hash.aux);
+	return str_make((const char *)&job->node + skipnode_size(job->node.height), job->hash.aux);
 }
 
 static inline struct qless_str job_data(const struct qless_job *job)
@@ -515,7 +513,8 @@ void settings_done(struct settings *s);
 /* The value set for a name, or NULL. */
 const struct option *settings_find(const struct settings *s, struct qless_str name);
 /* The number of an option `<prefix><suffix>`, NAN if it is not set. */
-double settings_queue_number(struct qless *q, struct qless_str queue, struct qless_str suffix);
+double settings_queue_number(const struct qless *q, struct qless_str queue,
+			     struct qless_str suffix);
 
 /* ---- track.c ---- */
 

@@ -106,9 +106,8 @@ int qless_fail(struct qless *q, double now, struct qless_str jid, struct qless_s
 	if (job == NULL)
 		return engine_fail(q, QLESS_ENOJOB, "Fail(): Job %Sdoes not exist", jid);
 	if (job->state != QLESS_RUNNING)
-		return engine_fail(q, QLESS_ENOTRUNNING,
-				   "Fail(): Job %Snot currently running: %S", jid,
-				   qless_state_text(job->state));
+		return engine_fail(q, QLESS_ENOTRUNNING, "Fail(): Job %Snot currently running: %S",
+				   jid, qless_state_text(job->state));
 	if (!str_equal(intern_str(job->worker), worker))
 		return engine_fail(q, QLESS_ENOTOWNER,
 				   "Fail(): Job %S running with another worker: %S", jid,
@@ -164,8 +163,7 @@ static void give_back(struct qless *q, struct qless_job *job, double now,
 	engine_changed(q);
 }
 
-int qless_retry(struct qless *q, double now, const struct qless_retry *retry,
-		double *ret_remaining)
+int qless_retry(struct qless *q, double now, const struct qless_retry *retry, double *ret_remaining)
 {
 	struct qless_job *job;
 	int rc;
@@ -212,7 +210,7 @@ void qless_failures(struct qless *q, struct qless_list *ret_groups, const uint64
 	size_t i;
 
 	str_vec_clear(&q->list);
-	HASH_FOREACH (node, &it, &q->group_names.hash) {
+	HASH_FOREACH(node, &it, &q->group_names.hash) {
 		struct intern *name = intern_from_node(node);
 
 		if (name->user != NULL)
@@ -220,8 +218,8 @@ void qless_failures(struct qless *q, struct qless_list *ret_groups, const uint64
 	}
 	if (q->list.count > 0)
 		qsort(q->list.items, q->list.count, sizeof(*q->list.items), compare_names);
-	q->group_counts = mem_realloc_array(q->group_counts, q->list.count + 1,
-					    sizeof(*q->group_counts));
+	q->group_counts =
+		mem_realloc_array(q->group_counts, q->list.count + 1, sizeof(*q->group_counts));
 	for (i = 0; i < q->list.count; i++)
 		q->group_counts[i] = skiplist_count(&group_find(q, q->list.items[i])->jobs);
 	*ret_groups = (struct qless_list){ q->list.items, q->list.count, q->list.count };

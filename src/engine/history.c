@@ -21,12 +21,12 @@
 
 #include "util/mem.h"
 
-#define HISTORY_ODD_TIME   0x80
-#define HISTORY_MAX_BYTES  ((size_t)1 << 30)
-#define HISTORY_RESERVE	   4096
-#define VARINT_MAX_BYTES   10
-#define ENTRY_HEAD_MAX     (1 + VARINT_MAX_BYTES)
-#define SMALL_TIME_MAX	   4e18
+#define HISTORY_ODD_TIME  0x80
+#define HISTORY_MAX_BYTES ((size_t)1 << 30)
+#define HISTORY_RESERVE	  4096
+#define VARINT_MAX_BYTES  10
+#define ENTRY_HEAD_MAX	  (1 + VARINT_MAX_BYTES)
+#define SMALL_TIME_MAX	  4e18
 
 static unsigned char *bytes(const struct history *h)
 {
@@ -195,7 +195,8 @@ static void drop_entries(struct qless *q, struct history *h, uint64_t count)
 }
 
 /* Make room for one more entry under the option max-job-history: with n entries allowed, the first
- * and the last n - 2 stay. As the reference has it, 2 never drops any, and 1 drops one each time. */
+ * and the last n - 2 stay. As the reference has it, 2 never drops any, and 1 drops one each time.
+ */
 static void trim(struct qless *q, struct history *h)
 {
 	double max = q->settings.max_job_history;
@@ -328,8 +329,7 @@ void history_append_log(struct qless *q, struct history *h, double now, struct q
 	}
 }
 
-bool history_has_room(const struct history *h, struct qless_str what,
-		      const struct qless_str *item)
+bool history_has_room(const struct history *h, struct qless_str what, const struct qless_str *item)
 {
 	/* What else happens to a job is small, and goes on after a log is refused. */
 	return h->len + log_size(what, item) + ENTRY_HEAD_MAX <= HISTORY_MAX_BYTES / 2;

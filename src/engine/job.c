@@ -37,8 +37,8 @@ static char *inline_data(struct qless_job *job)
 struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data)
 {
 	unsigned height = engine_draw_height(q);
-	struct qless_job *job = mem_alloc(offsetof(struct qless_job, node) +
-					  skipnode_size(height) + jid.len + data.len);
+	struct qless_job *job = mem_alloc(offsetof(struct qless_job, node) + skipnode_size(height) +
+					  jid.len + data.len);
 
 	memset(job, 0, offsetof(struct qless_job, node));
 	skipnode_init(&job->node, height);
@@ -67,19 +67,14 @@ void job_release_extra(struct qless_job *job)
 
 void job_free(struct qless *q, struct qless_job *job)
 {
-	struct job_extra *extra = job->extra;
-
 	job_drop_tags(q, job);
+	job_clear_failure(q, job);
 	job_set_worker(q, job, NULL);
 	job_set_queue(q, job, NULL);
 	history_done(q, &job->history);
-	if (extra != NULL) {
-		if (extra->failure != NULL)
-			job_clear_failure(q, job);
-		if (job->extra != NULL)
-			intern_unref(&q->names, extra->spawned_from);
-		free(job->extra);
-	}
+	if (job->extra != NULL)
+		intern_unref(&q->names, job->extra->spawned_from);
+	free(job->extra);
 	intern_unref(&q->names, job->klass);
 	if (job->data != inline_data(job))
 		free(job->data);
@@ -234,8 +229,7 @@ void job_leave_list(struct qless *q, struct qless_job *job)
 void job_enter_work(struct qless *q, struct qless_job *job, double time)
 {
 	job->state = QLESS_WAITING;
-	skiplist_insert(&job->queue->work, &job->node,
-			job->priority - time / TIME_PER_PRIORITY);
+	skiplist_insert(&job->queue->work, &job->node, job->priority - time / TIME_PER_PRIORITY);
 	(void)q;
 }
 
@@ -320,8 +314,8 @@ int qless_priority(struct qless *q, double now, struct qless_str jid, double pri
 	if (job == NULL)
 		return engine_fail(q, QLESS_ENOJOB, "Priority(): Job %S does not exist", jid);
 
-	/* The new score has no time in it: first of its priority. As the reference has it, jobs of a
-	 * queue without a name stay where they are. */
+	/* The new score has no time in it: first of its priority. As the reference has it, jobs of
+	 * a queue without a name stay where they are. */
 	if ((job->state == QLESS_WAITING || job->state == QLESS_STALLED) &&
 	    job->queue->name->len > 0)
 		skiplist_rescore(&job->queue->work, &job->node, priority);

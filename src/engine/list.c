@@ -3,8 +3,8 @@
  */
 #include "engine/engine_int.h"
 
-static void push_range(struct qless *q, const struct skiplist *list, uint64_t first,
-		       uint64_t count, skiplist_member_fn *member)
+static void push_range(struct qless *q, const struct skiplist *list, uint64_t first, uint64_t count,
+		       skiplist_member_fn *member)
 {
 	struct skipnode *node = skiplist_at(list, (uint32_t)first);
 
@@ -13,8 +13,8 @@ static void push_range(struct qless *q, const struct skiplist *list, uint64_t fi
 }
 
 /* The nodes of ranks `begin` to `end` - 1, taken as a limit. */
-static void push_limited(struct qless *q, const struct skiplist *list, uint32_t begin,
-			 uint32_t end, int64_t offset, int64_t count, skiplist_member_fn *member)
+static void push_limited(struct qless *q, const struct skiplist *list, uint32_t begin, uint32_t end,
+			 int64_t offset, int64_t count, skiplist_member_fn *member)
 {
 	uint64_t first;
 	uint64_t left;
@@ -56,15 +56,14 @@ static void push_of_queue(struct qless *q, double now, enum qless_listing listin
 	case QLESS_LIST_COMPLETE:
 		break;
 	case QLESS_LIST_RUNNING:
-		push_limited(q, locks, skiplist_count_lt(locks, now), skiplist_count(locks),
-			     offset, count, job_member);
+		push_limited(q, locks, skiplist_count_lt(locks, now), skiplist_count(locks), offset,
+			     count, job_member);
 		break;
 	case QLESS_LIST_STALLED:
-		push_limited(q, locks, 0, skiplist_count_le(locks, now), offset, count,
-			     job_member);
+		push_limited(q, locks, 0, skiplist_count_le(locks, now), offset, count, job_member);
 		break;
 	case QLESS_LIST_SCHEDULED:
-		queue_promote(q, queue, now, ENGINE_RANGE_ALL);
+		queue_promote(q, queue, now, ENGINE_ALL);
 		push_page(q, &queue->scheduled, offset, count);
 		break;
 	case QLESS_LIST_DEPENDS:
@@ -77,9 +76,8 @@ static void push_of_queue(struct qless *q, double now, enum qless_listing listin
 	}
 }
 
-int qless_jobs(struct qless *q, double now, enum qless_listing listing,
-	       struct qless_str queue_text, int64_t offset, int64_t count,
-	       struct qless_list *ret_jids)
+int qless_jobs(struct qless *q, double now, enum qless_listing listing, struct qless_str queue_text,
+	       int64_t offset, int64_t count, struct qless_list *ret_jids)
 {
 	struct queue *queue;
 

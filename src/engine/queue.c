@@ -23,8 +23,7 @@ struct queue *queue_find(const struct qless *q, struct qless_str name)
 static struct queue *queue_new(struct qless *q, struct qless_str name)
 {
 	unsigned height = engine_draw_height(q);
-	struct queue *queue =
-		mem_zalloc(offsetof(struct queue, node) + skipnode_size(height));
+	struct queue *queue = mem_zalloc(offsetof(struct queue, node) + skipnode_size(height));
 
 	skipnode_init(&queue->node, height);
 	queue->name = intern_get(&q->queue_names, name);
@@ -131,7 +130,7 @@ double qless_next_due(const struct qless *q)
 	struct hash_iter it;
 	struct hash_node *node;
 
-	HASH_FOREACH (node, &it, &q->queue_names.hash) {
+	HASH_FOREACH(node, &it, &q->queue_names.hash) {
 		struct intern *name = intern_from_node(node);
 
 		if (name->user != NULL)
@@ -156,16 +155,16 @@ int qless_queue_counts(struct qless *q, double now, struct qless_str name,
 	struct queue *queue = queue_find(q, name);
 
 	if (!isfinite(now))
-		return engine_fail(q, QLESS_EBADARG,
-				   "Arg \"now\" missing or not a number: nil");
-	/* Results of earlier calls stay good: a listing of the queues is followed by their counts. */
+		return engine_fail(q, QLESS_EBADARG, "Arg \"now\" missing or not a number: nil");
+	/* Results of earlier calls stay good: a listing of the queues is followed by their counts.
+	 */
 	q->now = now;
 	*ret_counts = (struct qless_queue_counts){ .name = name };
 	if (queue == NULL)
 		return 0;
 	ret_counts->name = queue_name(queue);
 	ret_counts->stalled = skiplist_count_range(&queue->locks, 0, now);
-	queue_promote(q, queue, now, ENGINE_RANGE_ALL);
+	queue_promote(q, queue, now, ENGINE_ALL);
 	ret_counts->waiting = skiplist_count(&queue->work);
 	ret_counts->running = skiplist_count(&queue->locks) - ret_counts->stalled;
 	ret_counts->scheduled = skiplist_count(&queue->scheduled);

@@ -39,8 +39,8 @@ static struct qless_recur *recur_find(const struct qless *q, struct qless_str ji
 static struct qless_recur *recur_new(struct qless *q, struct qless_str jid)
 {
 	unsigned height = engine_draw_height(q);
-	struct qless_recur *recur = mem_zalloc(offsetof(struct qless_recur, node) +
-					       skipnode_size(height) + jid.len);
+	struct qless_recur *recur =
+		mem_zalloc(offsetof(struct qless_recur, node) + skipnode_size(height) + jid.len);
 
 	skipnode_init(&recur->node, height);
 	recur->hash.aux = (uint32_t)jid.len;
@@ -110,8 +110,8 @@ static void add_tags(struct qless *q, struct qless_recur *recur, const struct ql
 
 	if (count == 0)
 		return;
-	recur->tags = mem_realloc_array(recur->tags, recur->tag_count + count,
-					sizeof(*recur->tags));
+	recur->tags =
+		mem_realloc_array(recur->tags, recur->tag_count + count, sizeof(*recur->tags));
 	for (i = 0; i < count; i++)
 		recur->tags[recur->tag_count++] = tag_name_get(q, tags[i]);
 }
@@ -121,8 +121,7 @@ static int check_recur(struct qless *q, const struct qless_recur_put *put)
 	const struct qless_str names[] = { put->queue, put->jid, put->klass };
 
 	if (!engine_check_names(q, names, sizeof(names) / sizeof(names[0])) ||
-	    !engine_check_names(q, put->tags, put->tag_count) ||
-	    !engine_check_text(q, put->data))
+	    !engine_check_names(q, put->tags, put->tag_count) || !engine_check_text(q, put->data))
 		return QLESS_ELIMIT;
 	if (!isfinite(put->interval) || !isfinite(put->offset) || !isfinite(put->priority) ||
 	    !isfinite(put->retries) || !isfinite(put->backlog))
@@ -258,8 +257,7 @@ static void apply_change(struct qless *q, struct qless_recur *recur,
 	case QLESS_RECUR_INTERVAL:
 		/* The next run moves by the difference. */
 		skiplist_rescore(&recur->queue->recurring, &recur->node,
-				 finite_add(recur->node.score,
-					    change->number - recur->interval));
+				 finite_add(recur->node.score, change->number - recur->interval));
 		recur->interval = change->number;
 		break;
 	case QLESS_RECUR_DATA:
@@ -297,8 +295,8 @@ int qless_recur_update(struct qless *q, double now, struct qless_str jid,
 	return 0;
 }
 
-int qless_recur_tag(struct qless *q, double now, struct qless_str jid,
-		    const struct qless_str *tags, size_t count)
+int qless_recur_tag(struct qless *q, double now, struct qless_str jid, const struct qless_str *tags,
+		    size_t count)
 {
 	struct qless_recur *recur;
 	uint32_t had;

@@ -110,8 +110,7 @@ const struct option *settings_find(const struct settings *s, struct qless_str na
 {
 	size_t i = find_place(s, name);
 
-	return i < s->count && str_equal(option_name(&s->options[i]), name) ? &s->options[i] :
-									      NULL;
+	return i < s->count && str_equal(option_name(&s->options[i]), name) ? &s->options[i] : NULL;
 }
 
 /* The part before the suffix, if the name ends in it. */
@@ -124,17 +123,20 @@ static bool strip_suffix(struct qless_str name, struct qless_str suffix, struct 
 	return true;
 }
 
-double settings_queue_number(struct qless *q, struct qless_str queue, struct qless_str suffix)
+double settings_queue_number(const struct qless *q, struct qless_str queue, struct qless_str suffix)
 {
 	const struct option *option;
+	struct buf name = BUF_INIT(BUF_NO_MAX);
 	double value = NAN;
 
-	buf_clear(&q->channel);
-	buf_append_str(&q->channel, queue);
-	buf_append_str(&q->channel, suffix);
-	option = settings_find(&q->settings, buf_str(&q->channel));
+	if (q->settings.count == 0)
+		return value;
+	buf_append_str(&name, queue);
+	buf_append_str(&name, suffix);
+	option = settings_find(&q->settings, buf_str(&name));
 	if (option != NULL)
 		num_parse_lua(option_value(option), &value);
+	buf_done(&name);
 	return value;
 }
 
@@ -173,8 +175,8 @@ static int check_value(struct qless *q, struct qless_str name, struct qless_str 
 	if (!is_number)
 		return 0;
 	if (!num_parse_lua(text, &value) || !isfinite(value))
-		return engine_fail(q, QLESS_EBADARG,
-				   "config.set(): Arg \"value\" not a number: %S", text);
+		return engine_fail(q, QLESS_EBADARG, "config.set(): Arg \"value\" not a number: %S",
+				   text);
 	if ((is_count || (setting != NULL && setting->is_integer)) && value != floor(value))
 		return engine_fail(q, QLESS_EBADARG,
 				   "config.set(): Arg \"value\" not an integer: %S", text);
@@ -193,8 +195,7 @@ static void store(struct settings *s, struct qless_str name, struct qless_str va
 			s->options = mem_realloc_array(s->options, s->cap, sizeof(*s->options));
 		}
 		memmove(s->options + i + 1, s->options + i, (s->count - i) * sizeof(*s->options));
-		s->options[i] = (struct option){ .name = engine_dup(name),
-						 .name_len = name.len };
+		s->options[i] = (struct option){ .name = engine_dup(name), .name_len = name.len };
 		s->count++;
 	}
 	option = &s->options[i];
@@ -245,15 +246,14 @@ int qless_config_unset(struct qless *q, double now, struct qless_str name)
 	return 0;
 }
 
-bool qless_config_get(const struct qless *q, struct qless_str name,
-		      struct qless_option *ret_option)
+bool qless_config_get(const struct qless *q, struct qless_str name, struct qless_option *ret_option)
 {
 	const struct option *option = settings_find(&q->settings, name);
 	const struct setting *setting = find_known(name);
 
 	if (option != NULL) {
-		*ret_option = (struct qless_option){ option_name(option), option_value(option),
-						     true };
+		*ret_option =
+			(struct qless_option){ option_name(option), option_value(option), true };
 		return true;
 	}
 	if (setting == NULL || setting->text.ptr == NULL)
@@ -279,8 +279,8 @@ bool qless_config_next(const struct qless *q, size_t *cursor, struct qless_optio
 
 		if (setting != NULL && setting->text.ptr != NULL)
 			continue;
-		*ret_option = (struct qless_option){ option_name(option), option_value(option),
-						     true };
+		*ret_option =
+			(struct qless_option){ option_name(option), option_value(option), true };
 		(*cursor)++;
 		return true;
 	}

@@ -58,8 +58,7 @@ static struct stats_day *need_day(struct queue *queue, double now)
 		return &queue->days[i];
 	if (queue->day_count == queue->day_cap) {
 		queue->day_cap = queue->day_cap == 0 ? 1 : 2 * queue->day_cap;
-		queue->days = mem_realloc_array(queue->days, queue->day_cap,
-						sizeof(*queue->days));
+		queue->days = mem_realloc_array(queue->days, queue->day_cap, sizeof(*queue->days));
 	}
 	memmove(queue->days + i + 1, queue->days + i,
 		(queue->day_count - i) * sizeof(*queue->days));
@@ -213,8 +212,7 @@ static void maintain_queue(struct qless *q, struct queue *queue, double first_da
 		day_done(&queue->days[gone++]);
 	if (gone > 0) {
 		queue->day_count -= gone;
-		memmove(queue->days, queue->days + gone,
-			queue->day_count * sizeof(*queue->days));
+		memmove(queue->days, queue->days + gone, queue->day_count * sizeof(*queue->days));
 		engine_changed(q);
 	}
 	for (i = 0; i < queue->day_count && queue->days[i].day < first_histogram; i++) {
@@ -241,7 +239,7 @@ void qless_maintain(struct qless *q)
 
 	if (!isfinite(q->latest) || !engine_begin(q, q->latest))
 		return;
-	HASH_FOREACH (node, &it, &q->queue_names.hash) {
+	HASH_FOREACH(node, &it, &q->queue_names.hash) {
 		struct intern *name = intern_from_node(node);
 
 		struct queue *queue = name->user;

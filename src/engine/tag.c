@@ -93,8 +93,8 @@ static struct tag_list *grow_list(struct qless_job *job, size_t count)
 	struct job_extra *extra = job_need_extra(job);
 	uint32_t had = extra->tags != NULL ? extra->tags->count : 0;
 
-	extra->tags = mem_realloc(extra->tags, sizeof(*extra->tags) +
-						       (had + count) * sizeof(struct tagging *));
+	extra->tags = mem_realloc(extra->tags,
+				  sizeof(*extra->tags) + (had + count) * sizeof(struct tagging *));
 	extra->tags->count = had;
 	return extra->tags;
 }
@@ -270,8 +270,7 @@ void qless_tagged(struct qless *q, struct qless_str name, int64_t offset, int64_
 	uint64_t left;
 
 	str_vec_clear(&q->list);
-	if (tag != NULL &&
-	    page_range(skiplist_count(&tag->jobs), offset, count, &first, &left)) {
+	if (tag != NULL && page_range(skiplist_count(&tag->jobs), offset, count, &first, &left)) {
 		struct skipnode *node = skiplist_at(&tag->jobs, (uint32_t)first);
 
 		for (; left > 0; left--, node = skiplist_next(node))

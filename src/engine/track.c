@@ -33,8 +33,8 @@ struct tracked *tracked_find(const struct qless *q, struct qless_str jid)
 static void tracked_new(struct qless *q, struct qless_str jid, double now)
 {
 	unsigned height = engine_draw_height(q);
-	struct tracked *tracked = mem_alloc(offsetof(struct tracked, node) +
-					    skipnode_size(height) + jid.len);
+	struct tracked *tracked =
+		mem_alloc(offsetof(struct tracked, node) + skipnode_size(height) + jid.len);
 
 	skipnode_init(&tracked->node, height);
 	tracked->hash.aux = (uint32_t)jid.len;

@@ -101,8 +101,8 @@ void worker_seen(struct qless *q, struct intern *name, double now)
 static struct holding *holding_new(struct qless *q, struct qless_str jid)
 {
 	unsigned height = engine_draw_height(q);
-	struct holding *holding = mem_alloc(offsetof(struct holding, node) +
-					    skipnode_size(height) + jid.len);
+	struct holding *holding =
+		mem_alloc(offsetof(struct holding, node) + skipnode_size(height) + jid.len);
 
 	skipnode_init(&holding->node, height);
 	holding->hash.aux = (uint32_t)jid.len;
@@ -171,8 +171,7 @@ int qless_workers(struct qless *q, double now, struct qless_workers *ret_workers
 
 		q->worker_counts[count++] = (struct qless_worker_counts){
 			.name = intern_str(worker->name),
-			.jobs = skiplist_count_range(&worker->by_expiry, now,
-						     now + WORKER_HORIZON),
+			.jobs = skiplist_count_range(&worker->by_expiry, now, now + WORKER_HORIZON),
 			.stalled = skiplist_count_range(&worker->by_expiry, 0, now),
 		};
 	}

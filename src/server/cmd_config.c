@@ -4,8 +4,8 @@
 #include "command/acl.h"
 #include "server/commands.h"
 #include "server/conn.h"
+#include "server/users.h"
 #include "sys/log.h"
-#include "sys/rlimit.h"
 
 static void write_pair(const char *name, struct qless_str value, void *arg)
 {
@@ -56,17 +56,12 @@ static int apply(const struct config *was, const struct config *now,
 {
 	struct server *s = arg;
 
-	(void)was;
 	if (changes->of[CONFIG_OPT_maxclients]) {
-		uint64_t wanted = now->maxclients + SERVER_OWN_FDS;
-		uint64_t have = rlimit_raise_files(wanted);
-
-		if (have < wanted) {
+		if (!server_make_room(s, now->maxclients)) {
 			buf_printf(ret_error,
-				   "the system allows no more than %llu open files, which is "
-				   "enough for %llu clients",
-				   (unsigned long long)have,
-				   (unsigned long long)(have - SERVER_OWN_FDS));
+				   "the system allows too few open files: enough for %zu clients",
+				   s->client_limit);
+			server_make_room(s, was->maxclients);
 			return -1;
 		}
 	}
@@ -108,6 +103,7 @@ void config_cmd_rewrite(struct call *call)
 				 STR("The server is running without a config file"));
 		return;
 	}
+	users_store(s->config, s->env.acl, s->table);
 	if (config_rewrite(s->config, s->config_file, &error) < 0) {
 		log_warning("CONFIG REWRITE: %s", buf_cstr(&error));
 		resp_write_errorf(call->reply, "ERR", "Rewriting config file: %s",

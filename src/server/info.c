@@ -93,7 +93,7 @@ static void section_clients(struct server *s, struct buf *out)
 			output = c->out.len;
 	}
 	append_count(out, "connected_clients", s->conn_count);
-	append_count(out, "maxclients", s->config->maxclients);
+	append_count(out, "maxclients", s->client_limit);
 	append_count(out, "peak_clients", s->stats.peak_clients);
 	append_count(out, "client_max_input_buffer", input);
 	append_count(out, "client_max_output_buffer", output);

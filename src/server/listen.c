@@ -137,7 +137,7 @@ static void greet(struct listener *l, int fd, const struct sockaddr_storage *add
 	char *peer, *local;
 	struct conn *c;
 
-	if (s->conn_count >= s->config->maxclients) {
+	if (s->conn_count >= s->client_limit) {
 		turn_away(s, fd, "-ERR max number of clients reached\r\n");
 		return;
 	}

@@ -32,6 +32,7 @@
 #include "server/listen.h"
 #include "server/pubsub.h"
 #include "server/slowlog.h"
+#include "server/users.h"
 #include "sys/clock.h"
 #include "sys/entropy.h"
 #include "sys/log.h"
@@ -90,40 +91,17 @@ void server_apply_config(struct server *s)
 	slowlog_trim(s->slowlog, config->slowlog_max_len);
 }
 
-static int make_users(struct server *s, struct buf *ret_error)
+bool server_make_room(struct server *s, size_t clients)
 {
-	const struct config *config = s->config;
-
-	s->env.acl = acl_new(s->table);
-	acl_set_default_password(s->env.acl, str_from(config->requirepass));
-	for (size_t i = 0; i < config->users.count; i++) {
-		const struct config_list *line = &config->users.of[i];
-		struct qless_str *words = mem_realloc_array(NULL, line->count, sizeof *words);
-		bool ok;
-
-		for (size_t k = 0; k < line->count; k++)
-			words[k] = str_from(line->words[k]);
-		buf_printf(ret_error, "user %s: ", line->words[0]);
-		ok = acl_set_user(s->env.acl, words[0], words + 1, (int)line->count - 1, ret_error);
-		free(words);
-		if (!ok)
-			return -1;
-		buf_clear(ret_error);
-	}
-	return 0;
-}
-
-/* Descriptors for all clients, or a smaller limit that holds. */
-static void make_room_for_clients(struct server *s)
-{
-	uint64_t wanted = s->config->maxclients + SERVER_OWN_FDS;
+	uint64_t wanted = (uint64_t)clients + SERVER_OWN_FDS;
 	uint64_t have = rlimit_raise_files(wanted);
 
-	if (have >= wanted)
-		return;
-	s->config->maxclients = have > SERVER_OWN_FDS + 1 ? (size_t)have - SERVER_OWN_FDS : 1;
-	log_warning("maxclients is %zu, because the system allows no more than %llu open files",
-		    s->config->maxclients, (unsigned long long)have);
+	if (have >= wanted) {
+		s->client_limit = clients;
+		return true;
+	}
+	s->client_limit = have > SERVER_OWN_FDS + 1 ? (size_t)have - SERVER_OWN_FDS : 1;
+	return false;
 }
 
 /*
@@ -430,7 +408,11 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	s->slowlog = slowlog_new();
 	s->latency = latency_new();
 	notify_init(&s->notify, NULL);
-	make_room_for_clients(s);
+	if (!server_make_room(s, config->maxclients))
+		log_warning(
+			"no more than %zu clients instead of maxclients %zu, because the system "
+			"allows too few open files",
+			s->client_limit, config->maxclients);
 	server_apply_config(s);
 
 	s->base = make_base();
@@ -438,7 +420,8 @@ struct server *server_new(struct config *config, const char *config_file, struct
 		buf_printf(ret_error, "cannot make an event loop: %s", strerror(errno));
 		goto fail;
 	}
-	if (make_users(s, ret_error) < 0 || listen_open_all(s, ret_error) < 0)
+	s->env.acl = users_load(config, s->table, ret_error);
+	if (s->env.acl == NULL || listen_open_all(s, ret_error) < 0)
 		goto fail;
 	if (config->supervised != CONFIG_SUPERVISED_NO &&
 	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) < 0)

@@ -200,6 +200,7 @@ struct server {
 	struct conn_list dead;
 	struct conn_list monitors;
 	size_t conn_count;
+	size_t client_limit; /* maxclients, or what the system allows if that is less */
 	uint64_t next_conn_id;
 	struct conn *running; /* whose command is being run; NULL between commands */
 
@@ -244,6 +245,10 @@ void server_read_clock(struct server *s);
 /* Stop serving: no new connections or requests, replies still leave, then server_run() comes back.
  */
 void server_begin_stop(struct server *s);
+
+/* Get descriptors for so many clients. If the system allows fewer, the limit is lower and the
+ * answer false. */
+bool server_make_room(struct server *s, size_t clients);
 
 /* Make what depends on the configuration follow it: after start and after CONFIG SET. */
 void server_apply_config(struct server *s);

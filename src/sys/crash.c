@@ -120,7 +120,8 @@ static void report_head(int number, const siginfo_t *info, const void *context)
 	out("\n");
 }
 
-static void report_backtrace(void)
+/* In all frames but the one the signal hit, the address is that behind a call. */
+static void report_backtrace(uintptr_t hit)
 {
 	void *frames[CRASH_MAX_FRAMES];
 	int count = backtrace(frames, CRASH_MAX_FRAMES);
@@ -134,7 +135,7 @@ static void report_backtrace(void)
 
 		if (address >= crash.base && address < crash.end) {
 			out(" ");
-			out_address(address - crash.base);
+			out_address(address - crash.base - (address != hit));
 		}
 	}
 	out("\n");
@@ -160,7 +161,7 @@ static void handle(int number, siginfo_t *info, void *context)
 {
 	if (!atomic_flag_test_and_set(&crash.is_reported)) {
 		report_head(number, info, context);
-		report_backtrace();
+		report_backtrace(program_counter(context));
 		report_maps();
 		out("=== End of the crash report\n");
 	}

@@ -25,9 +25,9 @@
  * again: a line that another thread is writing goes to the old or to the new file, never nowhere.
  */
 static struct {
-	enum log_level level;
-	enum log_format format;
-	int fd; /* -1: only to syslog */
+	atomic_int level;  /* enum log_level */
+	atomic_int format; /* enum log_format */
+	int fd;		   /* -1: only to syslog */
 	char *file;
 	bool syslog;
 	char *syslog_ident; /* libc keeps the pointer */
@@ -122,7 +122,7 @@ void log_set_format(enum log_format format)
 
 bool log_is_enabled(enum log_level level)
 {
-	return level >= sink.level;
+	return (int)level >= atomic_load_explicit(&sink.level, memory_order_relaxed);
 }
 
 int log_fd(void)
@@ -294,7 +294,8 @@ static void end_line(struct line *line)
 static void write_to_file(enum log_level level, const struct log_field *fields,
 			  struct qless_str message)
 {
-	enum log_format format = sink.format;
+	enum log_format format =
+		(enum log_format)atomic_load_explicit(&sink.format, memory_order_relaxed);
 	struct line line = { .len = 0 };
 
 	put_head(&line, level, format);

@@ -6,9 +6,6 @@
 
 #include <stdint.h>
 
-/* Descriptors the process keeps for other things than clients. */
-#define RLIMIT_RESERVED_FILES 32
-
 /* Raise the number of open files to `wanted` or as near as the system lets us; never lowers it.
  * Returns what is possible now. */
 uint64_t rlimit_raise_files(uint64_t wanted);

@@ -9,8 +9,10 @@
 /* What stands behind the backslash for each byte: 0 if it needs none, 'u' if it is spelled as a
  * number. */
 static const char escapes[256] = {
-	'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b', 't', 'n', 'u', 'f', 'r', 'u', 'u', /* 0x00 */
-	'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', /* 0x10 */
+	'u',	     'u',	  'u',		 'u',	       'u', 'u', 'u', 'u',
+	'b',	     't',	  'n',		 'u',	       'f', 'r', 'u', 'u', /* 0x00 */
+	'u',	     'u',	  'u',		 'u',	       'u', 'u', 'u', 'u',
+	'u',	     'u',	  'u',		 'u',	       'u', 'u', 'u', 'u', /* 0x10 */
 	['"'] = '"', ['/'] = '/', ['\\'] = '\\', [0x7f] = 'u',
 };
 

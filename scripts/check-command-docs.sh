@@ -1,0 +1,46 @@
+#!/bin/sh
+# usage: scripts/check-command-docs.sh COMMANDS.DEF MANUAL
+#
+# Compare the rows of the table of commands with their manual page: every command has an entry of
+# its own there, with the synopsis of its row, and every entry has a command. Containers that only
+# hold subcommands, and their HELP, need none. CC is the C compiler that reads the table.
+
+set -eu
+
+# The name in capitals and the synopsis, as they stand in an entry, a command a line.
+rows=$({
+  echo '#define COMMAND(name, run, min, max, flags, cats, group, since, args, ...) ROW run name " " args'
+  cat "$1"
+} | ${CC:-cc} -E -P -x c - | tr '\n' ' ' | sed 's/ROW /\n/g' | awk '
+  $1 !~ /^(NULL|command_help)$/ && sub(/^[^"]*"/, "") {
+    sub(/" *$/, "")
+    gsub(/" *"/, "")                       # adjacent literals are one
+    name = toupper($1)
+    sub(/[|]/, " ", name)
+    $1 = name
+    print
+  }' | sort)
+
+entries=$(awk '
+  /^[.]Ss / {
+    name = substr($0, 5)
+    next
+  }
+  name != "" {
+    if (index($0, ".Dl " name) != 1)
+      print name " (no synopsis)"
+    else
+      print substr($0, 5)
+    name = ""
+  }' "$2" | sort)
+
+[ -n "$rows" ] || { echo "$1: no rows found" >&2; exit 1; }
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+printf '%s\n' "$rows" >"$scratch/rows"
+printf '%s\n' "$entries" >"$scratch/entries"
+if ! diff "$scratch/rows" "$scratch/entries" >"$scratch/diff"; then
+  sed -n "s|^< |$2: missing or different: |p; s|^> |$1: no such row: |p" "$scratch/diff"
+  exit 1
+fi

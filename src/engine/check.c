@@ -1,0 +1,379 @@
+/*
+ * Verifying the state: everything that must hold between two calls.
+ */
+#include "engine/engine_int.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "util/json.h"
+#include "util/num.h"
+
+struct check {
+	const struct qless *q;
+	void (*report)(void *arg, struct qless_str finding);
+	void *arg;
+	size_t findings;
+	struct buf text;
+	/* Jobs in each list there is, to be compared with the number of jobs. */
+	uint64_t listed;
+};
+
+/* Report a finding about a thing by name: `what "name" sentence`. */
+static void find(struct check *c, const char *what, struct qless_str name, const char *sentence)
+{
+	c->findings++;
+	if (c->report == NULL)
+		return;
+	buf_clear(&c->text);
+	buf_append_str(&c->text, str_from(what));
+	buf_append_char(&c->text, ' ');
+	json_append_string(&c->text, name);
+	buf_append_char(&c->text, ' ');
+	buf_append_str(&c->text, str_from(sentence));
+	c->report(c->arg, buf_str(&c->text));
+}
+
+static void expect(struct check *c, bool holds, const char *what, struct qless_str name,
+		   const char *sentence)
+{
+	if (!holds)
+		find(c, what, name, sentence);
+}
+
+/* In order, without duplicates, as long as it says, linked both ways. */
+static void check_list(struct check *c, const struct skiplist *list, const char *what,
+		       struct qless_str name)
+{
+	const struct skipnode *prev = NULL;
+	const struct skipnode *node;
+	uint32_t count = 0;
+
+	for (node = skiplist_first(list); node != NULL; node = skiplist_next(node)) {
+		count++;
+		expect(c, node->linked, what, name, "has a node that is in no list");
+		expect(c, skiplist_prev(node) == prev, what, name, "is not linked backwards");
+		expect(c, !isnan(node->score), what, name, "has a score that is no number");
+		if (prev != NULL && (prev->score > node->score ||
+				     (prev->score == node->score &&
+				      str_compare(list->member(prev), list->member(node)) >= 0)))
+			find(c, what, name, "is out of order");
+		prev = node;
+	}
+	expect(c, skiplist_last(list) == prev, what, name, "has another end");
+	expect(c, skiplist_count(list) == count, what, name, "has another length");
+}
+
+static bool is_in(const struct skiplist *list, const struct skipnode *node)
+{
+	return node->linked && skiplist_find(list, node->score, list->member(node)) == node;
+}
+
+/* ---- jobs ---- */
+
+static void check_state(struct check *c, const struct qless_job *job)
+{
+	struct qless_str jid = job_jid(job);
+	bool is_complete = job->state == QLESS_COMPLETE;
+	bool is_over = is_complete || job->state == QLESS_FAILED;
+	double score = job->node.score;
+
+	expect(c, (job->queue == NULL) == is_complete, "job", jid,
+	       "is complete and in a queue, or neither");
+	if (job->state == QLESS_FAILED && (job->extra == NULL || job->extra->failure == NULL ||
+					   job->extra->failure->group->user == NULL)) {
+		find(c, "job", jid, "has failed without a failure");
+		return;
+	}
+	if (job->queue == NULL && !is_complete)
+		return;
+	expect(c, is_in(job_list(c->q, job), &job->node), "job", jid,
+	       "is not in the list of its state");
+	expect(c, job->state != QLESS_RUNNING || job->worker != NULL, "job", jid,
+	       "is running without a worker");
+	expect(c, !is_over || job->worker == NULL, "job", jid, "is over but has a worker");
+	expect(c, !is_over || job->expires == 0, "job", jid, "is over but has a lock");
+	expect(c, job->state == QLESS_RUNNING || !(job->flags & JOB_GRACE), "job", jid,
+	       "has a grace period without a lock");
+	expect(c,
+	       job->state != QLESS_STALLED || job->queue->name->len == 0 || isfinite(score) ||
+		       score > 0,
+	       "job", jid, "timed out but is not first");
+	expect(c,
+	       isfinite(job->priority) && isfinite(job->retries) && isfinite(job->remaining) &&
+		       isfinite(job->time) && isfinite(job->expires),
+	       "job", jid, "has a number that is not finite");
+	expect(c, !(job->flags & JOB_CHOSEN), "job", jid, "was left marked by a call");
+	expect(c, ((job->flags & JOB_TRACKED) != 0) == (tracked_find(c->q, jid) != NULL), "job",
+	       jid, "is tracked and does not know, or the other way round");
+}
+
+static void check_history(struct check *c, const struct qless_job *job)
+{
+	struct qless_event event;
+	size_t cursor = 0;
+	uint32_t count = 0;
+
+	while (history_next(&job->history, &cursor, &event))
+		count++;
+	expect(c, cursor == job->history.len && count == job->history.count, "job", job_jid(job),
+	       "has a history of another length");
+	expect(c, count > 0, "job", job_jid(job), "has no history");
+}
+
+static void check_tags_of(struct check *c, const struct qless_job *job)
+{
+	const struct tag_list *list = job->extra->tags;
+	uint32_t copies;
+	uint32_t i;
+	uint32_t k;
+
+	for (i = 0; list != NULL && i < list->count; i++) {
+		const struct tagging *tagging = list->items[i];
+
+		for (k = 0, copies = 0; k < list->count; k++)
+			copies += list->items[k] == tagging;
+		expect(c,
+		       tagging->job == job && tagging->node.aux == copies &&
+			       is_in(&tagging->tag->jobs, &tagging->node),
+		       "job", job_jid(job), "has a tag that does not know it");
+	}
+	expect(c, list == NULL || list->count > 0, "job", job_jid(job),
+	       "has an empty list of tags");
+}
+
+static void check_edges(struct check *c, const struct qless_job *job, const struct skiplist *list,
+			bool are_dependencies)
+{
+	const struct skipnode *node;
+
+	if (list == NULL)
+		return;
+	check_list(c, list, "list of dependencies of job", job_jid(job));
+	expect(c, skiplist_count(list) > 0, "job", job_jid(job),
+	       "has an empty list of dependencies");
+	for (node = skiplist_first(list); node != NULL; node = skiplist_next(node)) {
+		const struct edge *edge = container_of(node, const struct edge, node);
+		const struct qless_job *other = edge->job;
+
+		if (job_find(c->q, job_jid(other)) != other || other->extra == NULL) {
+			find(c, "job", job_jid(job), "is bound to one that is gone");
+			continue;
+		}
+		list = are_dependencies ? other->extra->dependents : other->extra->dependencies;
+		expect(c,
+		       edge->twin->twin == edge && edge->twin->job == job && list != NULL &&
+			       is_in(list, &edge->twin->node),
+		       "job", job_jid(job), "is bound to one that does not know it");
+		expect(c, other->state != QLESS_COMPLETE, "job", job_jid(job),
+		       "is bound to one that is complete");
+		expect(c, edge->node.aux == 0, "job", job_jid(job), "has a dependency left marked");
+	}
+}
+
+static void check_job(struct check *c, const struct qless_job *job)
+{
+	const struct job_extra *extra = job->extra;
+
+	expect(c, job_find(c->q, job_jid(job)) == job, "job", job_jid(job), "is not found");
+	check_state(c, job);
+	check_history(c, job);
+	expect(c, (job->state == QLESS_DEPENDS) == depends_is_open(job), "job", job_jid(job),
+	       "waits for nothing, or has dependencies and does not wait");
+	expect(c, job->state == QLESS_DEPENDS || isnan(job_due(job)), "job", job_jid(job),
+	       "remembers a due time");
+	if (extra == NULL)
+		return;
+	check_tags_of(c, job);
+	check_edges(c, job, extra->dependencies, true);
+	check_edges(c, job, extra->dependents, false);
+}
+
+static void check_jobs(struct check *c)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH(node, &it, &c->q->jobs)
+		check_job(c, container_of(node, struct qless_job, hash));
+	check_list(c, &c->q->completed, "list of", STR("completed jobs"));
+	c->listed += skiplist_count(&c->q->completed);
+	expect(c, c->listed == hash_count(&c->q->jobs), "list of", STR("jobs"),
+	       "is longer or shorter than those they are in");
+}
+
+/* ---- what jobs hang on ---- */
+
+static uint64_t count_failed_in(const struct qless *q, const struct queue *queue)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+	uint64_t count = 0;
+
+	HASH_FOREACH(node, &it, &q->jobs) {
+		const struct qless_job *job = container_of(node, struct qless_job, hash);
+
+		count += job->state == QLESS_FAILED && job->queue == queue;
+	}
+	return count;
+}
+
+static void check_days(struct check *c, const struct queue *queue)
+{
+	uint32_t i;
+
+	for (i = 0; i < queue->day_count; i++) {
+		const struct stats_day *day = &queue->days[i];
+
+		expect(c, day->day == stats_day_start(day->day), "queue", queue_name(queue),
+		       "has statistics of a day that does not begin at midnight");
+		expect(c, i == 0 || queue->days[i - 1].day < day->day, "queue", queue_name(queue),
+		       "has statistics that are out of order");
+	}
+}
+
+static bool same_option(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+static void check_queue(struct check *c, const struct queue *queue)
+{
+	struct qless_str name = queue_name(queue);
+	uint64_t listed = (uint64_t)skiplist_count(&queue->work) + skiplist_count(&queue->locks) +
+			  skiplist_count(&queue->scheduled) + skiplist_count(&queue->depends);
+
+	check_list(c, &queue->work, "waiting jobs of queue", name);
+	check_list(c, &queue->locks, "locks of queue", name);
+	check_list(c, &queue->scheduled, "scheduled jobs of queue", name);
+	check_list(c, &queue->depends, "depending jobs of queue", name);
+	check_list(c, &queue->recurring, "recurring jobs of queue", name);
+	check_days(c, queue);
+	c->listed += listed;
+	expect(c, listed + count_failed_in(c->q, queue) == queue->job_count, "queue", name,
+	       "has another number of jobs");
+	expect(c, !queue->node.linked || is_in(&c->q->queues, &queue->node), "queue", name,
+	       "is not in the list of queues");
+	expect(c,
+	       queue->job_count > 0 || skiplist_count(&queue->recurring) > 0 || queue->paused ||
+		       queue->node.linked || queue->day_count > 0,
+	       "queue", name, "should be gone");
+	expect(c,
+	       same_option(queue->heartbeat,
+			   settings_queue_number(c->q, name, STR("-heartbeat"))) &&
+		       same_option(queue->max_concurrency,
+				   settings_queue_number(c->q, name, STR("-max-concurrency"))),
+	       "queue", name, "does not follow its options");
+}
+
+static void check_worker(struct check *c, const struct worker *worker)
+{
+	struct qless_str name = intern_str(worker->name);
+	const struct skipnode *node;
+
+	check_list(c, &worker->by_expiry, "jobs of worker", name);
+	expect(c, hash_count(&worker->held) == skiplist_count(&worker->by_expiry), "worker", name,
+	       "has jobs that are not found");
+	for (node = skiplist_first(&worker->by_expiry); node != NULL; node = skiplist_next(node))
+		expect(c,
+		       hash_find(&worker->held, worker->by_expiry.member(node)) ==
+			       &container_of(node, const struct holding, node)->hash,
+		       "worker", name, "has a job that is not found");
+	expect(c, !worker->node.linked || is_in(&c->q->workers, &worker->node), "worker", name,
+	       "is not in the list of workers");
+	expect(c, worker->node.linked || skiplist_count(&worker->by_expiry) > 0, "worker", name,
+	       "should be gone");
+}
+
+static void check_group(struct check *c, const struct group *group)
+{
+	const struct skipnode *node;
+
+	check_list(c, &group->jobs, "jobs of group", intern_str(group->name));
+	expect(c, skiplist_count(&group->jobs) > 0, "group", intern_str(group->name),
+	       "should be gone");
+	for (node = skiplist_first(&group->jobs); node != NULL; node = skiplist_next(node))
+		expect(c, node->score <= c->q->failure_number, "group", intern_str(group->name),
+		       "has a failure that is yet to come");
+	c->listed += skiplist_count(&group->jobs);
+}
+
+static void check_tag(struct check *c, const struct tag *tag)
+{
+	struct qless_str name = intern_str(tag->name);
+
+	check_list(c, &tag->jobs, "jobs of tag", name);
+	expect(c, tag->mine == NULL, "tag", name, "was left marked by a call");
+	expect(c, skiplist_count(&tag->jobs) > 0, "tag", name, "should be gone");
+	expect(c, is_in(&c->q->tags, &tag->node) && tag->node.score == skiplist_count(&tag->jobs),
+	       "tag", name, "has another counter");
+}
+
+/* Every object of a table, and that it goes by its name. */
+#define CHECK_EACH(c, table, type, check_one)                                          \
+	do {                                                                           \
+		struct hash_iter it_;                                                  \
+		struct hash_node *node_;                                               \
+                                                                                       \
+		HASH_FOREACH(node_, &it_, &(table)->hash) {                            \
+			const struct intern *name_ = intern_from_node(node_);          \
+			const type *object_ = name_->user;                             \
+                                                                                       \
+			if (object_ == NULL)                                           \
+				continue;                                              \
+			expect((c), object_->name == name_, "name", intern_str(name_), \
+			       "leads to an object of another name");                  \
+			check_one((c), object_);                                       \
+		}                                                                      \
+	} while (0)
+
+static void check_recurs(struct check *c)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH(node, &it, &c->q->recurs) {
+		const struct qless_recur *recur = container_of(node, struct qless_recur, hash);
+
+		expect(c, is_in(&recur->queue->recurring, &recur->node), "recurring job",
+		       recur_jid(recur), "is not in the list of its queue");
+		expect(c, recur->interval > 0 && isfinite(recur->interval), "recurring job",
+		       recur_jid(recur), "has no interval");
+	}
+}
+
+static void check_tracked(struct check *c)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	check_list(c, &c->q->tracks, "list of", STR("tracked jobs"));
+	expect(c, hash_count(&c->q->tracked) == skiplist_count(&c->q->tracks), "list of",
+	       STR("tracked jobs"), "has some that are not found");
+	HASH_FOREACH(node, &it, &c->q->tracked) {
+		const struct tracked *tracked = container_of(node, struct tracked, hash);
+
+		expect(c, is_in(&c->q->tracks, &tracked->node), "tracked job", tracked_jid(tracked),
+		       "is not in the list");
+	}
+}
+
+size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless_str finding),
+		   void *arg)
+{
+	struct check c = { .q = q, .report = report, .arg = arg };
+
+	buf_init(&c.text, BUF_NO_MAX);
+	CHECK_EACH(&c, &q->queue_names, struct queue, check_queue);
+	CHECK_EACH(&c, &q->worker_names, struct worker, check_worker);
+	CHECK_EACH(&c, &q->group_names, struct group, check_group);
+	CHECK_EACH(&c, &q->tag_names, struct tag, check_tag);
+	check_list(&c, &q->queues, "list of", STR("queues"));
+	check_list(&c, &q->workers, "list of", STR("workers"));
+	check_list(&c, &q->tags, "list of", STR("tags"));
+	check_jobs(&c);
+	check_recurs(&c);
+	check_tracked(&c);
+	buf_done(&c.text);
+	return c.findings;
+}

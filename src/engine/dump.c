@@ -1,0 +1,381 @@
+/*
+ * The whole state as text, in an order that depends on nothing but the state: two engines are in
+ * the same state if and only if their dumps are the same bytes.
+ *
+ * A line for each thing, beginning with what it is; strings are quoted as in JSON, numbers have 17
+ * digits. What only the engine's memory knows (heights of nodes, order of hash tables, the number
+ * of changes) is not in it.
+ */
+#include "engine/engine_int.h"
+
+#include <stdlib.h>
+
+#include "util/json.h"
+#include "util/num.h"
+
+struct dump {
+	const struct qless *q;
+	struct buf line;
+	struct str_vec names;
+	void (*write)(void *arg, struct qless_str piece);
+	void *arg;
+};
+
+static void begin_line(struct dump *d, const char *what)
+{
+	buf_clear(&d->line);
+	buf_append_str(&d->line, str_from(what));
+}
+
+static void end_line(struct dump *d)
+{
+	buf_append_char(&d->line, '\n');
+	d->write(d->arg, buf_str(&d->line));
+}
+
+static void add_string(struct dump *d, struct qless_str s)
+{
+	buf_append_char(&d->line, ' ');
+	json_append_string(&d->line, s);
+}
+
+static void add_number(struct dump *d, double number)
+{
+	char text[NUM_MAX];
+
+	buf_append_char(&d->line, ' ');
+	buf_append(&d->line, text, num_format_g17(text, number));
+}
+
+static void add_integer(struct dump *d, int64_t number)
+{
+	char text[NUM_MAX];
+
+	buf_append_char(&d->line, ' ');
+	buf_append(&d->line, text, num_format_i64(text, number));
+}
+
+/* A list as it is: member and score of each node. */
+static void dump_list(struct dump *d, const char *what, const struct skiplist *list)
+{
+	const struct skipnode *node;
+
+	for (node = skiplist_first(list); node != NULL; node = skiplist_next(node)) {
+		begin_line(d, what);
+		add_string(d, list->member(node));
+		add_number(d, node->score);
+		end_line(d);
+	}
+}
+
+/* A list whose scores mean nothing but its order. */
+static void dump_members(struct dump *d, const char *what, const struct skiplist *list)
+{
+	const struct skipnode *node;
+
+	if (list == NULL)
+		return;
+	begin_line(d, what);
+	for (node = skiplist_first(list); node != NULL; node = skiplist_next(node))
+		add_string(d, list->member(node));
+	end_line(d);
+}
+
+/* ---- by name ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+	return str_compare(*(const struct qless_str *)a, *(const struct qless_str *)b);
+}
+
+static void sort_names(struct dump *d)
+{
+	if (d->names.count > 0)
+		qsort(d->names.items, d->names.count, sizeof(*d->names.items), compare_names);
+}
+
+/* The names of objects in a table, sorted. */
+static void take_objects(struct dump *d, const struct intern_table *table)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	str_vec_clear(&d->names);
+	HASH_FOREACH(node, &it, &table->hash) {
+		if (intern_from_node(node)->user != NULL)
+			str_vec_push(&d->names, intern_str(intern_from_node(node)));
+	}
+	sort_names(d);
+}
+
+static void take_keys(struct dump *d, const struct hash *table)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	str_vec_clear(&d->names);
+	HASH_FOREACH(node, &it, table)
+		str_vec_push(&d->names, table->key(node));
+	sort_names(d);
+}
+
+/* ---- queues ---- */
+
+static void dump_series(struct dump *d, const char *what, const struct series *series)
+{
+	uint32_t i;
+
+	if (series->count == 0)
+		return;
+	begin_line(d, what);
+	add_number(d, series->count);
+	add_number(d, series->mean);
+	add_number(d, series->vk);
+	for (i = 0; i < series->bucket_count; i++) {
+		buf_append_char(&d->line, ' ');
+		buf_append_char(&d->line, (char)series->buckets[i].unit);
+		add_number(d, series->buckets[i].value);
+		add_integer(d, (int64_t)series->buckets[i].count);
+	}
+	end_line(d);
+}
+
+static void dump_day(struct dump *d, const struct stats_day *day)
+{
+	int i;
+
+	begin_line(d, "  day");
+	add_number(d, day->day);
+	for (i = 0; i < COUNTER_TOTAL; i++) {
+		if (day->counted[i])
+			add_integer(d, day->counters[i]);
+		else
+			buf_append_str(&d->line, STR(" -"));
+	}
+	end_line(d);
+	dump_series(d, "    wait", &day->wait);
+	dump_series(d, "    run", &day->run);
+}
+
+static void dump_queue(struct dump *d, const struct queue *queue)
+{
+	uint32_t i;
+
+	begin_line(d, "queue");
+	add_string(d, queue_name(queue));
+	if (queue->paused)
+		buf_append_str(&d->line, STR(" paused"));
+	end_line(d);
+	dump_list(d, "  work", &queue->work);
+	dump_list(d, "  lock", &queue->locks);
+	dump_list(d, "  scheduled", &queue->scheduled);
+	dump_list(d, "  depends", &queue->depends);
+	dump_list(d, "  recur", &queue->recurring);
+	for (i = 0; i < queue->day_count; i++)
+		dump_day(d, &queue->days[i]);
+}
+
+static void dump_queues(struct dump *d)
+{
+	size_t i;
+
+	dump_list(d, "known queue", &d->q->queues);
+	take_objects(d, &d->q->queue_names);
+	for (i = 0; i < d->names.count; i++)
+		dump_queue(d, queue_find(d->q, d->names.items[i]));
+}
+
+/* ---- workers, groups, tags ---- */
+
+static void dump_workers(struct dump *d)
+{
+	size_t i;
+
+	dump_list(d, "known worker", &d->q->workers);
+	take_objects(d, &d->q->worker_names);
+	for (i = 0; i < d->names.count; i++) {
+		begin_line(d, "worker");
+		add_string(d, d->names.items[i]);
+		end_line(d);
+		dump_list(d, "  holds", &worker_find(d->q, d->names.items[i])->by_expiry);
+	}
+}
+
+static void dump_groups(struct dump *d)
+{
+	size_t i;
+
+	take_objects(d, &d->q->group_names);
+	for (i = 0; i < d->names.count; i++) {
+		begin_line(d, "group");
+		add_string(d, d->names.items[i]);
+		end_line(d);
+		dump_members(d, "  failed", &group_find(d->q, d->names.items[i])->jobs);
+	}
+}
+
+static void dump_tags(struct dump *d)
+{
+	size_t i;
+
+	dump_list(d, "used tag", &d->q->tags);
+	take_objects(d, &d->q->tag_names);
+	for (i = 0; i < d->names.count; i++) {
+		begin_line(d, "tag");
+		add_string(d, d->names.items[i]);
+		end_line(d);
+		dump_list(d, "  tagged", &tag_find(d->q, d->names.items[i])->jobs);
+	}
+}
+
+/* ---- jobs ---- */
+
+static void dump_history(struct dump *d, const struct qless_job *job)
+{
+	struct qless_event event;
+	size_t cursor = 0;
+
+	while (history_next(&job->history, &cursor, &event)) {
+		begin_line(d, "  event");
+		add_integer(d, event.kind);
+		add_number(d, event.when);
+		add_string(d, event.what);
+		add_string(d, event.queue);
+		add_string(d, event.worker);
+		add_string(d, event.group);
+		if (event.item.ptr != NULL)
+			add_string(d, event.item);
+		end_line(d);
+	}
+}
+
+static void dump_extra(struct dump *d, const struct job_extra *extra)
+{
+	uint32_t i;
+
+	if (extra->tags != NULL) {
+		begin_line(d, "  tags");
+		for (i = 0; i < extra->tags->count; i++)
+			add_string(d, intern_str(extra->tags->items[i]->tag->name));
+		end_line(d);
+	}
+	if (extra->failure != NULL) {
+		begin_line(d, "  failure");
+		add_string(d, intern_str(extra->failure->group));
+		add_string(d, failure_message(extra->failure));
+		add_number(d, extra->failure->when);
+		if (extra->failure->worker != NULL)
+			add_string(d, intern_str(extra->failure->worker));
+		end_line(d);
+	}
+	if (extra->spawned_from != NULL) {
+		begin_line(d, "  spawned from");
+		add_string(d, intern_str(extra->spawned_from));
+		end_line(d);
+	}
+	if (!isnan(extra->due)) {
+		begin_line(d, "  due");
+		add_number(d, extra->due);
+		end_line(d);
+	}
+	dump_members(d, "  depends on", extra->dependencies);
+	dump_members(d, "  needed by", extra->dependents);
+}
+
+static void dump_job(struct dump *d, const struct qless_job *job)
+{
+	begin_line(d, "job");
+	add_string(d, job_jid(job));
+	add_string(d, qless_state_text(job->state));
+	add_string(d, intern_str(job->klass));
+	add_string(d, job_data(job));
+	if (job->queue != NULL)
+		add_string(d, queue_name(job->queue));
+	else
+		buf_append_str(&d->line, STR(" -"));
+	if (job->worker != NULL)
+		add_string(d, intern_str(job->worker));
+	else
+		buf_append_str(&d->line, STR(" -"));
+	add_number(d, job->priority);
+	add_number(d, job->retries);
+	add_number(d, job->remaining);
+	add_number(d, job->time);
+	add_number(d, job->expires);
+	add_integer(d, job->flags);
+	end_line(d);
+	dump_history(d, job);
+	if (job->extra != NULL)
+		dump_extra(d, job->extra);
+}
+
+static void dump_jobs(struct dump *d)
+{
+	size_t i;
+
+	dump_list(d, "completed", &d->q->completed);
+	dump_list(d, "tracked", &d->q->tracks);
+	take_keys(d, &d->q->jobs);
+	for (i = 0; i < d->names.count; i++)
+		dump_job(d, job_find(d->q, d->names.items[i]));
+}
+
+static void dump_recur(struct dump *d, const struct qless_recur *recur)
+{
+	uint32_t i;
+
+	begin_line(d, "recurring");
+	add_string(d, recur_jid(recur));
+	add_string(d, queue_name(recur->queue));
+	add_string(d, intern_str(recur->klass));
+	add_string(d, str_make(recur->data, recur->data_len));
+	add_number(d, recur->priority);
+	add_number(d, recur->retries);
+	add_number(d, recur->interval);
+	add_number(d, recur->backlog);
+	add_integer(d, (int64_t)recur->count);
+	for (i = 0; i < recur->tag_count; i++)
+		add_string(d, intern_str(recur->tags[i]));
+	end_line(d);
+}
+
+static void dump_recurs(struct dump *d)
+{
+	size_t i;
+
+	take_keys(d, &d->q->recurs);
+	for (i = 0; i < d->names.count; i++)
+		dump_recur(d, qless_recur_get(d->q, d->names.items[i]));
+}
+
+static void dump_options(struct dump *d)
+{
+	const struct settings *s = &d->q->settings;
+	size_t i;
+
+	for (i = 0; i < s->count; i++) {
+		begin_line(d, "option");
+		add_string(d, str_make(s->options[i].name, s->options[i].name_len));
+		add_string(d, str_make(s->options[i].value, s->options[i].value_len));
+		end_line(d);
+	}
+}
+
+void qless_dump(const struct qless *q, void (*write)(void *arg, struct qless_str piece), void *arg)
+{
+	struct dump d = { .q = q, .write = write, .arg = arg };
+
+	buf_init(&d.line, BUF_NO_MAX);
+	begin_line(&d, "latest");
+	add_number(&d, q->latest);
+	end_line(&d);
+	dump_options(&d);
+	dump_queues(&d);
+	dump_workers(&d);
+	dump_groups(&d);
+	dump_tags(&d);
+	dump_jobs(&d);
+	dump_recurs(&d);
+	buf_done(&d.line);
+	free(d.names.items);
+}

@@ -1,0 +1,51 @@
+#!/bin/sh
+# usage: test_count_cases.sh COUNT-CASES
+#
+# The last line of a test run must not look better than the run was.
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+result=0
+
+# expect COUNTS EXIT-CODE MESON-STATUS: for the testlog on standard input.
+expect() {
+  cat >"$log"
+  output=$(python3 "$counter" "$log" "$3")
+  status=$?
+  last=$(printf '%s\n' "$output" | tail -n 1)
+  if [ "$last" != "$1" ] || [ "$status" != "$2" ]; then
+    printf 'expected %s (exit %s), got exit %s and:\n%s\n' "$1" "$2" "$status" "$output"
+    result=1
+  fi
+}
+
+counter=$1
+
+# Cases are counted, not binaries; a test that says nothing is one.
+expect '9 passed, 0 failed' 0 0 <<'END'
+{"name": "a", "result": "OK", "stdout": "x.c:1:some_case:PASS\n8 Tests 0 Failures 0 Ignored \nOK\n"}
+{"name": "b", "result": "OK"}
+END
+
+# What was ignored or skipped has failed.
+expect '2 passed, 2 failed' 1 0 <<'END'
+{"name": "a", "result": "OK", "stdout": "x.c:1:some_case:IGNORE\n3 Tests 0 Failures 1 Ignored \n"}
+{"name": "b", "result": "SKIP"}
+END
+
+# A crash counts, also after the last case and before the first.
+expect '6 passed, 5 failed' 1 4 <<'END'
+{"name": "failing", "result": "FAIL", "stdout": "5 Tests 2 Failures 0 Ignored \nFAIL\n"}
+{"name": "leaking", "result": "FAIL", "stdout": "3 Tests 0 Failures 0 Ignored \nOK\n"}
+{"name": "crashing", "result": "FAIL", "stdout": "x.c:1:some_case:PASS\n"}
+{"name": "hanging", "result": "TIMEOUT", "stdout": ""}
+END
+
+# No test is no success, and what meson finds wrong beside the tests is a failure.
+expect '0 passed, 1 failed' 1 0 <<'END'
+END
+expect '1 passed, 1 failed' 1 1 <<'END'
+{"name": "a", "result": "OK"}
+END
+
+exit "$result"
