@@ -32,10 +32,10 @@
  *	series		count, mean, vk numbers; buckets: count, unit byte, value number, varint
  *	counter		varint: 0 if never counted, otherwise one more than the zigzag of it
  *	job		flags varint; jid text; class name; data text; priority number; time time;
- *			then what the flags say: retries, remaining, expires time, score, worker name,
- *			queue name (failed jobs), tags: count, names, times; failure: group, message,
- *			when, worker; spawned from; due; history: count, events
- *	event		kind byte; when time; its names or texts
+ *			then what the flags say: retries, remaining, expires time, score, worker
+ *name, queue name (failed jobs), tags: count, names, times; failure: group, message, when, worker;
+ *spawned from; due; history: count, events event		kind byte; when time; its names or
+ *texts
  *
  * A list has its jobs in its own order, so that each is appended at the end when it is loaded.
  */
@@ -51,7 +51,7 @@ struct name_map {
 	struct name_slot {
 		const char *text;
 		uint64_t id;
-	} *slots;
+	} * slots;
 	size_t count;
 	size_t cap; /* a power of two */
 };
@@ -103,8 +103,7 @@ static struct name_slot *need_slot(struct name_map *map, const char *text)
 
 static void flush(struct saver *s)
 {
-	if (s->len > 0 && !s->failed &&
-	    !s->write(s->arg, str_make((const char *)s->piece, s->len)))
+	if (s->len > 0 && !s->failed && !s->write(s->arg, str_make((const char *)s->piece, s->len)))
 		s->failed = true;
 	s->len = 0;
 }
@@ -425,8 +424,7 @@ static void save_queue(struct saver *s, const struct queue *queue)
 {
 	save_byte(s, 1);
 	save_intern(s, STATE_QUEUE, queue->name);
-	save_byte(s, (queue->node.linked ? STATE_KNOWN : 0u) |
-			     (queue->paused ? STATE_PAUSED : 0u));
+	save_byte(s, (queue->node.linked ? STATE_KNOWN : 0u) | (queue->paused ? STATE_PAUSED : 0u));
 	if (queue->node.linked)
 		save_time(s, queue->node.score);
 	save_varint(s, queue->day_count);
@@ -468,7 +466,7 @@ static struct intern **sort_names(const struct intern_table *table, size_t *ret_
 	struct hash_node *node;
 
 	*ret_count = 0;
-	HASH_FOREACH (node, &it, &table->hash) {
+	HASH_FOREACH(node, &it, &table->hash) {
 		struct intern *name = intern_from_node(node);
 
 		if (name->user != NULL)

@@ -3,8 +3,8 @@
  *
  * For the files of the log; programs that embed the engine have no use for it. Loading gives an
  * engine that cannot be told from the one that was saved: it answers every call alike, now and
- * later. The bytes are compact, do not depend on the machine, and come in an order that follows from
- * the state alone, so equal states give equal bytes.
+ * later. The bytes are compact, do not depend on the machine, and come in an order that follows
+ * from the state alone, so equal states give equal bytes.
  */
 #ifndef ENGINE_STATE_H
 #define ENGINE_STATE_H

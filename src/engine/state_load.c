@@ -31,6 +31,7 @@ struct loader {
 	struct buf text;
 	struct job_vec depending; /* in the lists `depends` */
 	struct job_vec depended;  /* numbered */
+	double failure_number;	  /* the highest of a failed job */
 	struct str_vec tags;
 	double *tag_times;
 	size_t tag_cap;
@@ -309,6 +310,8 @@ static void load_history(struct loader *l, struct history *h)
 {
 	uint64_t count = load_varint(l);
 
+	if (count == 0)
+		fail(l, "a job has no history");
 	for (uint64_t i = 0; i < count && !l->failed; i++)
 		load_event(l, h);
 }
@@ -327,8 +330,7 @@ static void load_tag_list(struct loader *l, bool with_times)
 		str_vec_push(&l->tags, intern_str(name));
 		if (l->tag_cap < l->tags.cap) {
 			l->tag_cap = l->tags.cap;
-			l->tag_times =
-				mem_realloc_array(l->tag_times, l->tag_cap, sizeof(double));
+			l->tag_times = mem_realloc_array(l->tag_times, l->tag_cap, sizeof(double));
 		}
 		l->tag_times[i] = time;
 	}
@@ -392,14 +394,15 @@ struct place {
 /* Into its list, with the score that was saved. All that can be wrong has been looked for. */
 static void place_job(struct loader *l, struct qless_job *job, uint64_t flags, double score)
 {
-	if (job->state == QLESS_FAILED) {
-		job_enter_failed(l->q, job);
-		skiplist_rescore(job_list(l->q, job), &job->node,
-				 flags & STATE_JOB_SCORE ? score : state_usual_score(job));
+	if (!(flags & STATE_JOB_SCORE))
+		score = state_usual_score(job);
+	if (job->state != QLESS_FAILED) {
+		skiplist_insert(job_list(l->q, job), &job->node, score);
 		return;
 	}
-	skiplist_insert(job_list(l->q, job), &job->node,
-			flags & STATE_JOB_SCORE ? score : state_usual_score(job));
+	job_enter_failed(l->q, job);
+	skiplist_rescore(job_list(l->q, job), &job->node, score);
+	l->failure_number = fmax(l->failure_number, score);
 }
 
 static void check_job(struct loader *l, const struct qless_job *job, const struct place *place,
@@ -409,6 +412,13 @@ static void check_job(struct loader *l, const struct qless_job *job, const struc
 		fail(l, "a job is stalled outside of a queue");
 	if (job->state == QLESS_RUNNING && job->worker == NULL)
 		fail(l, "a running job has no worker");
+	if (job->state != QLESS_RUNNING && (flags & STATE_JOB_GRACE))
+		fail(l, "a job has a grace period without a lock");
+	if ((job->state == QLESS_FAILED || job->state == QLESS_COMPLETE) &&
+	    (job->worker != NULL || job->expires != 0))
+		fail(l, "a job is over and has a lock");
+	if (job->state != QLESS_DEPENDS && (flags & STATE_JOB_DUE))
+		fail(l, "a job remembers a time without waiting for others");
 	if (job->state == QLESS_FAILED &&
 	    (!(flags & STATE_JOB_FAILURE) || job->extra->failure->group != place->group))
 		fail(l, "a failed job has no failure");
@@ -527,8 +537,8 @@ static void load_tracked(struct loader *l)
 			fail(l, "a jid is tracked twice");
 		if (l->failed)
 			return;
-		tracked = mem_alloc(offsetof(struct tracked, node) + skipnode_size(height) +
-				    jid.len);
+		tracked =
+			mem_alloc(offsetof(struct tracked, node) + skipnode_size(height) + jid.len);
 		skipnode_init(&tracked->node, height);
 		tracked->hash.aux = (uint32_t)jid.len;
 		engine_copy((char *)&tracked->node + skipnode_size(height), jid);
@@ -630,8 +640,7 @@ static void load_series(struct loader *l, struct series *series)
 		bucket.count = load_varint(l);
 		if (l->failed)
 			return;
-		if (!is_bucket(&bucket) ||
-		    (i > 0 && !follows(&bucket, &series->buckets[i - 1]))) {
+		if (!is_bucket(&bucket) || (i > 0 && !follows(&bucket, &series->buckets[i - 1]))) {
 			fail(l, "statistics are out of range");
 			return;
 		}
@@ -649,14 +658,14 @@ static void load_day(struct loader *l, struct queue *queue)
 	double start = load_number(l);
 	struct stats_day *day;
 
-	if (queue->day_count > 0 && start <= queue->days[queue->day_count - 1].day)
+	if (start != stats_day_start(start) ||
+	    (queue->day_count > 0 && start <= queue->days[queue->day_count - 1].day))
 		fail(l, "days are out of order");
 	if (l->failed)
 		return;
 	if (queue->day_count == queue->day_cap) {
 		queue->day_cap = queue->day_cap == 0 ? 1 : 2 * queue->day_cap;
-		queue->days = mem_realloc_array(queue->days, queue->day_cap,
-						sizeof(*queue->days));
+		queue->days = mem_realloc_array(queue->days, queue->day_cap, sizeof(*queue->days));
 	}
 	day = &queue->days[queue->day_count++];
 	*day = (struct stats_day){ .day = start };
@@ -740,8 +749,8 @@ static void load_dependencies(struct loader *l)
 			jid = job_jid(l->depended.items[number]);
 			depends_add(l->q, job, &jid, 1);
 		}
-		if (!l->failed && (!depends_is_open(job) ||
-				   skiplist_count(job->extra->dependencies) != count))
+		if (!l->failed &&
+		    (!depends_is_open(job) || skiplist_count(job->extra->dependencies) != count))
 			fail(l, "a job has other dependencies than it should");
 	}
 }
@@ -752,7 +761,7 @@ static void release_queues(struct qless *q)
 	struct hash_iter it;
 	struct hash_node *node;
 
-	HASH_FOREACH (node, &it, &q->queue_names.hash) {
+	HASH_FOREACH(node, &it, &q->queue_names.hash) {
 		struct intern *name = intern_from_node(node);
 
 		if (name->user != NULL)
@@ -770,6 +779,8 @@ static void load_totals(struct loader *l)
 		fail(l, "its end is not where it should be");
 	else if (l->left > 0 || l->read(l->arg).len > 0)
 		fail(l, "it does not end where it should");
+	if (failure_number < l->failure_number)
+		fail(l, "a failure is yet to come");
 	l->q->changes = changes;
 	l->q->latest = latest;
 	l->q->failure_number = failure_number;

@@ -179,8 +179,7 @@ int journal_write_all(const struct journal_io *io, int fd, const void *bytes, si
 	return 0;
 }
 
-ssize_t journal_read_all(const struct journal_io *io, int fd, void *to, size_t len,
-			 uint64_t offset)
+ssize_t journal_read_all(const struct journal_io *io, int fd, void *to, size_t len, uint64_t offset)
 {
 	size_t got = 0;
 

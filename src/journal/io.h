@@ -2,8 +2,8 @@
  * The file calls of the log, as a table of functions: the system's in the daemon, a disk that fails
  * and forgets on purpose in tests.
  *
- * Calls return 0, a count or a descriptor, or a negative errno. A call that was interrupted has been
- * tried again. Paths are relative to the working directory.
+ * Calls return 0, a count or a descriptor, or a negative errno. A call that was interrupted has
+ * been tried again. Paths are relative to the working directory.
  */
 #ifndef JOURNAL_IO_H
 #define JOURNAL_IO_H

@@ -59,8 +59,7 @@ void manifest_format(const struct manifest *m, struct buf *out)
 
 	buf_printf(out, FIRST_LINE "\n");
 	if (m->base != 0)
-		buf_printf(out, "base base-%08" PRIu64 " %" PRIu64 "\n", m->base,
-			   m->base_sequence);
+		buf_printf(out, "base base-%08" PRIu64 " %" PRIu64 "\n", m->base, m->base_sequence);
 	for (size_t i = 0; i < m->log_count; i++)
 		buf_printf(out, "log log-%08" PRIu64 "\n", m->logs[i]);
 	buf_printf(out, "checksum %016" PRIx64 "\n",

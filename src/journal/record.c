@@ -39,9 +39,9 @@
  *	5 state end	varint how many bytes the snapshot has
  *	6 base end	varint how many records the file has before this one
  *
- * Marks are there for two reasons. What a mark says was durable and is damaged nevertheless was lost
- * by the disk and not by a crash, and nobody may pass over it in silence. And they tell when records
- * were written, since the time in a command is whatever the client said.
+ * Marks are there for two reasons. What a mark says was durable and is damaged nevertheless was
+ *lost by the disk and not by a crash, and nobody may pass over it in silence. And they tell when
+ *records were written, since the time in a command is whatever the client said.
  *
  * To change the format: add a record type or give the files a new version, decode both in this
  * file, and write only the new one. Readers refuse what they do not know.
@@ -176,9 +176,9 @@ enum record_status record_decode(const unsigned char *from, size_t len, uint64_t
 		*ret_size = RECORD_FRAME_BYTES + size;
 		return RECORD_SHORT;
 	}
-	if (wire_get_u64(from) !=
-	    XXH3_64bits_withSeed(from + FRAME_SEQUENCE,
-				 RECORD_FRAME_BYTES - FRAME_SEQUENCE + size, salt))
+	if (wire_get_u64(from) != XXH3_64bits_withSeed(from + FRAME_SEQUENCE,
+						       RECORD_FRAME_BYTES - FRAME_SEQUENCE + size,
+						       salt))
 		return RECORD_BAD;
 	*ret_size = RECORD_FRAME_BYTES + size;
 	*ret_record = (struct record){
@@ -186,9 +186,9 @@ enum record_status record_decode(const unsigned char *from, size_t len, uint64_t
 		.sequence = wire_get_u64(from + FRAME_SEQUENCE),
 		.payload = str_make((const char *)from + RECORD_FRAME_BYTES, size),
 	};
-	return from[FRAME_TYPE] >= RECORD_COMMAND && from[FRAME_TYPE] <= RECORD_BASE_END ?
-		       RECORD_OK :
-		       RECORD_ALIEN;
+	return from[FRAME_TYPE] >= RECORD_COMMAND && from[FRAME_TYPE] <= RECORD_BASE_END
+		       ? RECORD_OK
+		       : RECORD_ALIEN;
 }
 
 /* ---- payloads ---- */

@@ -13,9 +13,9 @@
 #include "util/buf.h"
 #include "util/str.h"
 
-#define RECORD_FORMAT_VERSION	1
+#define RECORD_FORMAT_VERSION	 1
 #define RECORD_FILE_HEADER_BYTES ((size_t)64)
-#define RECORD_FRAME_BYTES	((size_t)21)
+#define RECORD_FRAME_BYTES	 ((size_t)21)
 /* No record is longer, so a damaged length is not taken for a long record. */
 #define RECORD_PAYLOAD_MAX ((size_t)0x7fffffff)
 #define RECORD_MARK_BYTES  ((size_t)16)
