@@ -342,18 +342,19 @@ static bool has_zero_sector(const unsigned char *from, size_t len, uint64_t offs
 	return false;
 }
 
-/* Whether a record begins there. A sequence number that cannot be spares us most checksums. */
-static bool is_record(const unsigned char *from, size_t len, uint64_t salt, uint64_t sequence,
-		      struct record *ret_record, size_t *ret_size)
+/* Whether a record begins there, `at` bytes behind where `sequence` was expected. A number that is
+ * too high for what fits in between cannot be, which spares us most checksums. */
+static bool is_record(const unsigned char *from, size_t at, size_t len, uint64_t salt,
+		      uint64_t sequence, struct record *ret_record, size_t *ret_size)
 {
 	uint64_t found;
 
-	if (len < RECORD_FRAME_BYTES)
+	if (len - at < RECORD_FRAME_BYTES)
 		return false;
-	found = wire_get_u64(from + FRAME_SEQUENCE);
-	if (found < sequence || found - sequence > len / RECORD_FRAME_BYTES + 1)
+	found = wire_get_u64(from + at + FRAME_SEQUENCE);
+	if (found < sequence || found - sequence > at / RECORD_FRAME_BYTES)
 		return false;
-	return record_decode(from, len, salt, ret_record, ret_size) == RECORD_OK;
+	return record_decode(from + at, len - at, salt, ret_record, ret_size) == RECORD_OK;
 }
 
 void record_examine_damage(const unsigned char *from, size_t len, uint64_t offset, uint64_t salt,
@@ -365,7 +366,7 @@ void record_examine_damage(const unsigned char *from, size_t len, uint64_t offse
 
 	*ret_damage = (struct record_damage){ .skip = len };
 	for (at = 0; at < len; at += size) {
-		while (at < len && !is_record(from + at, len - at, salt, sequence, &record, &size))
+		while (at < len && !is_record(from, at, len, salt, sequence, &record, &size))
 			at++;
 		/* What a crash leaves begins with a hole; what is behind intact records may have
 		 * more of them, and says nothing about the first damage. */
