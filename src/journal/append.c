@@ -160,13 +160,29 @@ struct stray {
 	bool found;
 };
 
+/* A log file without records may be left of a first start that was cut short. */
+static bool has_records(const struct journal *j, const char *path)
+{
+	uint64_t size = UINT64_MAX;
+	int fd = j->io->open(j->io->arg, path, O_RDONLY);
+
+	if (fd < 0)
+		return true;
+	if (j->io->size(j->io->arg, fd, &size) < 0)
+		size = UINT64_MAX;
+	j->io->close(j->io->arg, fd);
+	return size > RECORD_FILE_HEADER_BYTES;
+}
+
 static void note_stray(void *arg, const char *name)
 {
 	struct stray *stray = arg;
+	char path[JOURNAL_PATH_MAX];
 	uint64_t number;
 	bool is_base;
 
-	if (journal_parse_name(name, &is_base, &number))
+	journal_path(path, stray->j->options.dir, name);
+	if (journal_parse_name(name, &is_base, &number) && (is_base || has_records(stray->j, path)))
 		stray->found = true;
 }
 

@@ -330,13 +330,21 @@ bool record_decode_number(struct qless_str payload, uint64_t *ret_number)
 
 /* ---- damage ---- */
 
-/* Whether an aligned sector of zeros lies in the bytes. */
-static bool has_zero_sector(const unsigned char *from, size_t len, uint64_t offset)
+static bool is_zero(const unsigned char *from, size_t len)
 {
-	size_t at = (size_t)(-offset % SECTOR_BYTES);
+	return from[0] == 0 && memcmp(from, from + 1, len - 1) == 0;
+}
 
+/* Whether the bytes look like writes that never arrived: zeros up to the end of the sector, where
+ * the file ended when it was synced last, or a whole sector of them further on. */
+static bool has_hole(const unsigned char *from, size_t len, uint64_t offset)
+{
+	size_t at = SECTOR_BYTES - (size_t)(offset % SECTOR_BYTES);
+
+	if (at <= len && is_zero(from, at))
+		return true;
 	for (; at + SECTOR_BYTES <= len; at += SECTOR_BYTES) {
-		if (from[at] == 0 && memcmp(from + at, from + at + 1, SECTOR_BYTES - 1) == 0)
+		if (is_zero(from + at, SECTOR_BYTES))
 			return true;
 	}
 	return false;
@@ -371,7 +379,7 @@ void record_examine_damage(const unsigned char *from, size_t len, uint64_t offse
 		/* What a crash leaves begins with a hole; what is behind intact records may have
 		 * more of them, and says nothing about the first damage. */
 		if (!ret_damage->followed) {
-			ret_damage->has_hole = has_zero_sector(from, at, offset);
+			ret_damage->has_hole = has_hole(from, at, offset);
 			ret_damage->skip = at;
 		}
 		if (at == len)

@@ -131,7 +131,7 @@ struct record_damage {
 	size_t skip;   /* bytes up to the first of them */
 	/* The highest sequence that records behind it say was durable. */
 	uint64_t durable;
-	/* A whole sector of zeros lies in what is damaged: a write that never reached the disk. */
+	/* Sectors of zeros begin the damage or lie in it: writes that never reached the disk. */
 	bool has_hole;
 };
 
