@@ -4,7 +4,7 @@ Print what failed in a testlog.json of meson, and as the last line `N passed, N 
 code is 0 if something passed, nothing failed, and meson's STATUS is 0.
 
 A test that ends its output with Unity's line "N Tests N Failures N Ignored" counts as its cases,
-any other as one. Nothing is skipped silently: an ignored case and a skipped test have failed, and
+one that ends with "N scenarios passed, N failed" as its scenarios, any other as one. Nothing is skipped silently: an ignored case and a skipped test have failed, and
 a test that meson finds fault with (crash, time-out, leak) is at least one failure, whatever it said.
 """
 
@@ -13,17 +13,22 @@ import re
 import sys
 
 UNITY_TOTAL = re.compile(r"^(\d+) Tests (\d+) Failures (\d+) Ignored", re.MULTILINE)
+SCENARIOS = re.compile(r"^(\d+) scenarios passed, (\d+) failed", re.MULTILINE)
 UNITY_IGNORED = re.compile(r"^.*:IGNORE.*$", re.MULTILINE)
 
 
 def count(test):
-    totals = UNITY_TOTAL.findall(test.get("stdout", ""))
     good = test["result"] in ("OK", "EXPECTEDFAIL")
-    if not totals:
-        return (1, 0) if good else (0, 1)
-    cases, failures, ignored = map(int, totals[-1])
-    failed = failures + ignored
-    return cases - failed, failed if good else max(failed, 1)
+    output = test.get("stdout", "")
+    if totals := UNITY_TOTAL.findall(output):
+        cases, failures, ignored = map(int, totals[-1])
+        failed = failures + ignored
+        passed = cases - failed
+    elif totals := SCENARIOS.findall(output):
+        passed, failed = map(int, totals[-1])
+    else:
+        passed, failed = (1, 0) if good else (0, 1)
+    return passed, failed if good else max(failed, 1)
 
 
 def main(path, status):

@@ -142,17 +142,26 @@ static struct qless_str cut_at_nul(struct qless_str text)
 	return nul != NULL ? str_make(text.ptr, (size_t)(nul - text.ptr)) : text;
 }
 
-/* As a script's error looks: clients find the message behind `user_script:<line>: `. */
+/* As a script's error looks: clients find the message behind `user_script:<line>: `. What the store
+ * says is not the script's. */
 static void write_script_error(struct classic *c, struct qless_str message, bool is_store,
 			       struct resp_writer *reply)
 {
 	buf_clear(&c->line);
-	if (!is_store)
-		buf_append_str(&c->line, STR("user_script:1: "));
-	buf_append_str(&c->line, message);
-	buf_append_str(&c->line, STR(" script: "));
-	buf_append_str(&c->line, c->sha);
-	buf_append_str(&c->line, STR(", on @user_script:1."));
+	if (c->envelope == CLASSIC_ENVELOPE_REDIS6) {
+		buf_append_str(&c->line, STR("Error running script (call to f_"));
+		buf_append_str(&c->line, c->sha);
+		buf_append_str(&c->line, STR("): @user_script:1: "));
+		buf_append_str(&c->line, is_store ? STR("ERR ") : STR("user_script:1: "));
+		buf_append_str(&c->line, message);
+	} else {
+		if (!is_store)
+			buf_append_str(&c->line, STR("user_script:1: "));
+		buf_append_str(&c->line, message);
+		buf_append_str(&c->line, STR(" script: "));
+		buf_append_str(&c->line, c->sha);
+		buf_append_str(&c->line, STR(", on @user_script:1."));
+	}
 	resp_write_error(reply, "ERR", buf_str(&c->line));
 }
 
@@ -172,6 +181,12 @@ void classic_write_error(struct classic *c, enum classic_form form, struct qless
 			 struct resp_writer *reply)
 {
 	write_error(c, form, QLESS_EBADARG, message, false, reply);
+}
+
+void classic_write_store_error(struct classic *c, enum classic_form form, struct qless_str message,
+			       struct resp_writer *reply)
+{
+	write_error(c, form, QLESS_EBADARG, message, true, reply);
 }
 
 int call_fail(struct classic_call *call, int code, const char *format, ...)
@@ -229,8 +244,9 @@ int classic_run(struct classic *c, const struct classic_command *command, enum c
 	return rc;
 }
 
-int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
-		       size_t argc, struct resp_writer *reply)
+int classic_parse_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
+			 size_t argc, struct resp_writer *reply,
+			 const struct classic_command **ret_command, double *ret_now)
 {
 	const struct classic_command *command;
 	double now;
@@ -252,6 +268,20 @@ int classic_run_script(struct classic *c, enum classic_form form, const struct q
 				    reply);
 		return QLESS_EBADARG;
 	}
+	*ret_command = command;
+	*ret_now = now;
+	return 0;
+}
+
+int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
+		       size_t argc, struct resp_writer *reply)
+{
+	const struct classic_command *command;
+	double now;
+	int rc = classic_parse_script(c, form, argv, argc, reply, &command, &now);
+
+	if (rc < 0)
+		return rc;
 	return classic_run(c, command, form, now, argv + 2, argc - 2, reply);
 }
 

@@ -29,6 +29,13 @@ enum classic_form {
 	CLASSIC_SCRIPT,
 };
 
+/* How the errors of CLASSIC_SCRIPT are wrapped: clients find the message behind
+ * `user_script:<line>: ` in both. */
+enum classic_envelope {
+	CLASSIC_ENVELOPE_REDIS7,
+	CLASSIC_ENVELOPE_REDIS6, /* the way of all Redis before 7, which some clients insist on */
+};
+
 enum classic_flag {
 	CLASSIC_READ = 0,
 	CLASSIC_WRITE = 1 << 0, /* may change something, if only by what has come due */
@@ -48,6 +55,7 @@ struct classic_command {
 struct classic {
 	struct qless *engine;
 	struct qless_str sha; /* of the script, for the errors of CLASSIC_SCRIPT */
+	enum classic_envelope envelope;
 	struct buf json;
 	struct buf error;
 	struct buf line;
@@ -68,12 +76,22 @@ const struct classic_command *classic_find(struct qless_str name);
 int classic_run(struct classic *c, const struct classic_command *command, enum classic_form form,
 		double now, const struct qless_str *args, size_t count, struct resp_writer *reply);
 
-/* Run what stands behind QLESS or EVALSHA <sha> 0: command, now, arguments. */
+/* Take apart what stands behind QLESS or EVALSHA <sha> 0: command, now, arguments, of which the
+ * arguments are left to the caller. Returns 0, or an engine error that has been written as the
+ * reply. */
+int classic_parse_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
+			 size_t argc, struct resp_writer *reply,
+			 const struct classic_command **ret_command, double *ret_now);
+
+/* The same, and run it. */
 int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
 		       size_t argc, struct resp_writer *reply);
 
-/* Write an error of the script form or the explicit one that does not come from a command. */
+/* Write an error of the script form or the explicit one that does not come from a command: one that
+ * the script would raise, or one that the store would. */
 void classic_write_error(struct classic *c, enum classic_form form, struct qless_str message,
 			 struct resp_writer *reply);
+void classic_write_store_error(struct classic *c, enum classic_form form, struct qless_str message,
+			       struct resp_writer *reply);
 
 #endif

@@ -2,10 +2,14 @@
  * The queue commands: the native ones, which take their time from the server, and QLESS, which is
  * given one.
  */
+#include "command/cmd_qless.h"
+
 #include <assert.h>
 
+#include "command/acl.h"
 #include "command/databases.h"
 #include "command/handlers.h"
+#include "command/table.h"
 #include "util/mem.h"
 
 /* A native call has few arguments as a rule; those of a long one are copied to the heap. */
@@ -16,10 +20,52 @@ static struct classic *classic_of(struct call *call)
 	return databases_get(call->env->databases, call->session->db);
 }
 
+/* What a user may not run natively it may not run in another form either. */
+static bool is_permitted(struct call *call, struct classic *c, enum classic_form form,
+			 const struct classic_command *command)
+{
+	const struct command_table *table = call->env->table;
+	const struct command *row = command_table_find(table, command->name);
+
+	if (row == NULL || acl_may_run(call->session->user, table, row))
+		return true;
+	if (form == CLASSIC_SCRIPT)
+		classic_write_store_error(c, form,
+					  STR("The user executing the script can't run this "
+					      "command or subcommand"),
+					  call->reply);
+	else
+		resp_write_errorf(call->reply, "NOPERM",
+				  "this user has no permissions to run the '%s' command",
+				  row->name);
+	return false;
+}
+
+void qless_run(struct call *call, struct classic *c, enum classic_form form, unsigned allowed,
+	       const struct qless_str *argv, size_t argc)
+{
+	const struct classic_command *command;
+	double now;
+
+	if (classic_parse_script(c, form, argv, argc, call->reply, &command, &now) < 0)
+		return;
+	if ((command->flags & ~allowed) != 0) {
+		classic_write_store_error(
+			c, form, STR("Write commands are not allowed from read-only scripts."),
+			call->reply);
+		return;
+	}
+	if (!is_permitted(call, c, form, command))
+		return;
+	if (call->env->note_now != NULL)
+		call->env->note_now(call->env->arg, call->session, now);
+	classic_run(c, command, form, now, argv + 2, argc - 2, call->reply);
+}
+
 void cmd_qless(struct call *call)
 {
-	classic_run_script(classic_of(call), CLASSIC_EXPLICIT, call->args, (size_t)call->nargs,
-			   call->reply);
+	qless_run(call, classic_of(call), CLASSIC_EXPLICIT, CLASSIC_WRITE, call->args,
+		  (size_t)call->nargs);
 }
 
 static void run_native(struct call *call, const struct qless_str *args)

@@ -24,6 +24,7 @@ struct call;
 struct databases;
 struct command_table;
 struct resp_writer;
+struct scripts;
 struct session;
 struct user;
 
@@ -113,11 +114,14 @@ struct command_env {
 	void (*user_gone)(void *arg, const struct user *user);
 	void *user_gone_arg;
 	struct databases *databases;
+	struct scripts *scripts; /* that clients have loaded */
 	/* The time of a native command, in seconds: later than that of any before. */
 	double (*now)(void *arg);
+	/* Called with the time that a client gave with a command. May be NULL. */
+	void (*note_now)(void *arg, struct session *session, double now);
 	/* An id for a new job that nobody can guess and no job has had. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
-	void *arg; /* of the two */
+	void *arg; /* of the three */
 };
 
 /* One command while it runs. */

@@ -11,6 +11,7 @@ struct database {
 
 struct databases {
 	struct qless_hooks hooks;
+	enum classic_envelope envelope;
 	unsigned count;
 	struct database of[];
 };
@@ -28,13 +29,28 @@ void databases_free(struct databases *d)
 {
 	if (d == NULL)
 		return;
-	for (unsigned i = 0; i < d->count; i++) {
-		if (d->of[i].engine == NULL)
-			continue;
-		classic_done(&d->of[i].classic);
-		qless_free(d->of[i].engine);
-	}
+	for (unsigned i = 0; i < d->count; i++)
+		databases_flush(d, i);
 	free(d);
+}
+
+void databases_set_envelope(struct databases *d, enum classic_envelope envelope)
+{
+	d->envelope = envelope;
+	for (unsigned i = 0; i < d->count; i++)
+		d->of[i].classic.envelope = envelope;
+}
+
+void databases_flush(struct databases *d, unsigned index)
+{
+	struct database *db = &d->of[index];
+
+	assert(index < d->count);
+	if (db->engine == NULL)
+		return;
+	classic_done(&db->classic);
+	qless_free(db->engine);
+	db->engine = NULL;
 }
 
 unsigned databases_count(const struct databases *d)
@@ -50,6 +66,7 @@ struct classic *databases_get(struct databases *d, unsigned index)
 	if (db->engine == NULL) {
 		db->engine = qless_new(&d->hooks);
 		classic_init(&db->classic, db->engine);
+		db->classic.envelope = d->envelope;
 	}
 	return &db->classic;
 }

@@ -22,6 +22,13 @@ struct classic *databases_get(struct databases *d, unsigned index);
 /* NULL if no command has needed it so far: it is empty. */
 struct qless *databases_peek(const struct databases *d, unsigned index);
 
+/* How errors of scripts are wrapped from now on. */
+void databases_set_envelope(struct databases *d, enum classic_envelope envelope);
+
+/* Delete all there is in a database. What databases_get() and databases_peek() returned for it is
+ * no longer good. */
+void databases_flush(struct databases *d, unsigned index);
+
 /* Let all engines drop the statistics that are too old. */
 void databases_maintain(struct databases *d);
 

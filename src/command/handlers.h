@@ -35,4 +35,13 @@ command_handler cmd_native_put;
 command_handler cmd_native_recur;
 command_handler cmd_qless;
 
+command_handler cmd_eval;
+command_handler cmd_eval_ro;
+command_handler cmd_evalsha;
+command_handler cmd_evalsha_ro;
+command_handler cmd_script_exists;
+command_handler cmd_script_flush;
+command_handler cmd_script_kill;
+command_handler cmd_script_load;
+
 #endif

@@ -42,6 +42,12 @@ enum config_supervised {
 	CONFIG_SUPERVISED_AUTO,
 };
 
+/* script-error-format. */
+enum config_script_errors {
+	CONFIG_SCRIPT_ERRORS_REDIS7,
+	CONFIG_SCRIPT_ERRORS_REDIS6,
+};
+
 /* The classes of client-output-buffer-limit. */
 enum config_client_class {
 	CONFIG_CLIENT_NORMAL,

@@ -28,6 +28,12 @@ static const struct config_choice log_format_choices[] = {
 	{ NULL, 0 },
 };
 
+static const struct config_choice script_error_choices[] = {
+	{ "redis7", CONFIG_SCRIPT_ERRORS_REDIS7 },
+	{ "redis6", CONFIG_SCRIPT_ERRORS_REDIS6 },
+	{ NULL, 0 },
+};
+
 static const struct config_choice facility_choices[] = {
 	{ "user", LOG_USER },
 	{ "daemon", LOG_DAEMON },

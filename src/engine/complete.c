@@ -58,7 +58,7 @@ static void purge(struct qless *q, double now)
 	double keep = q->settings.jobs_history_count;
 	struct skipnode *node = skiplist_first_ge(&q->completed, 0);
 	int left = ENGINE_PURGE_MAX;
-	double excess;
+	double count, excess;
 
 	while (left > 0 && node != NULL && node->score <= oldest) {
 		struct qless_job *job = job_from_node(node);
@@ -67,9 +67,12 @@ static void purge(struct qless *q, double now)
 		job_unlink(q, job);
 		left--;
 	}
-	excess = keep >= 0 ? (double)skiplist_count(&q->completed) - keep : -keep;
+	count = skiplist_count(&q->completed);
+	excess = keep >= 0 ? count - keep : -keep;
+	if (excess < left)
+		left = excess >= 1 ? (int)excess : 0;
 	node = skiplist_first(&q->completed);
-	for (; left > 0 && excess >= 1 && node != NULL; left--, excess--) {
+	for (; left > 0 && node != NULL; left--) {
 		struct qless_job *job = job_from_node(node);
 
 		node = skiplist_next(node);

@@ -113,19 +113,6 @@ void depends_add(struct qless *q, struct qless_job *job, const struct qless_str 
 	}
 }
 
-bool depends_any_open(const struct qless *q, const struct qless_str *jids, size_t count)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		const struct qless_job *on = job_find(q, jids[i]);
-
-		if (on != NULL && on->state != QLESS_COMPLETE)
-			return true;
-	}
-	return false;
-}
-
 void depends_drop_all(struct qless *q, struct qless_job *job)
 {
 	const struct skiplist *list;

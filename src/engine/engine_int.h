@@ -465,8 +465,6 @@ bool depends_is_open(const struct qless_job *job);
 /* Remove every dependency of `job` that is not in the list. */
 void depends_keep_only(struct qless *q, struct qless_job *job, const struct qless_str *jids,
 		       size_t count);
-/* Whether one of the jids is a job that can be depended on. */
-bool depends_any_open(const struct qless *q, const struct qless_str *jids, size_t count);
 void depends_drop_all(struct qless *q, struct qless_job *job);
 /* The job is complete or gone: those that waited for nothing else go on. */
 void depends_satisfy(struct qless *q, struct qless_job *job, double now);

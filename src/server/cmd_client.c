@@ -62,7 +62,7 @@ static void append_flags(struct buf *out, const struct conn *c)
 		buf_append_char(out, 'x');
 	if (c->state == CONN_HELD)
 		buf_append_char(out, 'b');
-	if (c->state == CONN_CLOSING)
+	if (c->state == CONN_CLOSING || c->state == CONN_LEAVING)
 		buf_append_char(out, 'c');
 	if (c->is_unix)
 		buf_append_char(out, 'U');

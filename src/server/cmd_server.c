@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include "command/databases.h"
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/txn.h"
@@ -33,6 +34,38 @@ void cmd_swapdb(struct call *call)
 	resp_write_error(call->reply, "ERR",
 			 STR("SWAPDB is not supported: the queues of two databases cannot change "
 			     "places while workers hold their jobs"));
+}
+
+/* Both ways are one: what is deleted is gone when the reply comes. */
+static bool parse_flush(struct call *call)
+{
+	if (call->nargs == 0 ||
+	    (call->nargs == 1 && (str_equal_nocase(call->args[0], STR("SYNC")) ||
+				  str_equal_nocase(call->args[0], STR("ASYNC")))))
+		return true;
+	resp_write_error(call->reply, "ERR", STR("syntax error"));
+	return false;
+}
+
+void cmd_flushdb(struct call *call)
+{
+	if (!parse_flush(call))
+		return;
+	databases_flush(call->env->databases, call->session->db);
+	txn_touch_database(server_of(call), call->session->db);
+	resp_write_ok(call->reply);
+}
+
+void cmd_flushall(struct call *call)
+{
+	struct databases *databases = call->env->databases;
+
+	if (!parse_flush(call))
+		return;
+	for (unsigned i = 0; i < databases_count(databases); i++)
+		databases_flush(databases, i);
+	txn_touch_database(server_of(call), TXN_ALL_DATABASES);
+	resp_write_ok(call->reply);
 }
 
 /* SHUTDOWN [NOSAVE|SAVE] [NOW] [FORCE] [ABORT] */

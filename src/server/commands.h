@@ -26,6 +26,8 @@ command_handler cmd_auth;
 command_handler cmd_dbsize;
 command_handler cmd_discard;
 command_handler cmd_exec;
+command_handler cmd_flushall;
+command_handler cmd_flushdb;
 command_handler cmd_hello;
 command_handler cmd_info;
 command_handler cmd_lastsave;

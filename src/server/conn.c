@@ -27,10 +27,8 @@
 #define CONN_HELD_INPUT_BYTES ((size_t)1024 * 1024)
 
 static const char *const state_names[] = {
-	[CONN_OPEN] = "open",
-	[CONN_HELD] = "held",
-	[CONN_CLOSING] = "closing",
-	[CONN_DEAD] = "dead",
+	[CONN_OPEN] = "open",	    [CONN_HELD] = "held", [CONN_CLOSING] = "closing",
+	[CONN_LEAVING] = "leaving", [CONN_DEAD] = "dead",
 };
 
 static bool state_may_follow(enum conn_state from, enum conn_state to)
@@ -42,6 +40,8 @@ static bool state_may_follow(enum conn_state from, enum conn_state to)
 		return from == CONN_OPEN;
 	case CONN_CLOSING:
 		return from == CONN_OPEN || from == CONN_HELD;
+	case CONN_LEAVING:
+		return from == CONN_CLOSING;
 	case CONN_DEAD:
 		return from != CONN_DEAD;
 	}
@@ -147,7 +147,7 @@ void conn_kill(struct conn *c, const char *reason)
 
 void conn_finish(struct conn *c)
 {
-	if (c->state == CONN_DEAD || c->state == CONN_CLOSING)
+	if (c->state != CONN_OPEN && c->state != CONN_HELD)
 		return;
 	set_state(c, CONN_CLOSING);
 	c->closing_us = c->server->mono_us;
@@ -166,6 +166,7 @@ void conn_free(struct conn *c)
 	close(c->transport.fd);
 	buf_done(&c->in);
 	chain_done(&c->out);
+	chain_done(&c->messages);
 	free(c->name);
 	free(c->lib_name);
 	free(c->lib_version);
@@ -234,6 +235,51 @@ void conn_output_grew(struct conn *c)
 		chain_done(&c->out);
 }
 
+void conn_message_begin(struct conn *c, struct resp_writer *ret_writer)
+{
+	resp_writer_init(ret_writer, c->in_exec ? &c->messages : &c->out, c->session.proto);
+}
+
+void conn_exec_begin(struct conn *c)
+{
+	c->in_exec = true;
+}
+
+void conn_exec_end(struct conn *c)
+{
+	c->in_exec = false;
+	chain_move(&c->out, &c->messages);
+}
+
+/* Pass over what the peer still sends. Returns false at the end of that. */
+static bool discard_input(struct conn *c, bool *ret_any)
+{
+	struct server *s = c->server;
+	ssize_t n = c->transport.ops->read(&c->transport, s->scratch, SERVER_READ_BYTES);
+
+	*ret_any = n > 0;
+	return n > 0 || n == TRANSPORT_WANT_READ || n == TRANSPORT_WANT_WRITE;
+}
+
+/*
+ * Everything is written. If the socket were closed while bytes of the peer come in, the kernel
+ * would reset the connection and drop whatever the peer has not taken yet, replies among it. So
+ * what comes in is read until the peer has closed its side, too, unless it has everything already.
+ */
+static void take_leave(struct conn *c)
+{
+	bool still_sends;
+
+	if (c->end_of_input || !discard_input(c, &still_sends) ||
+	    (!still_sends && c->transport.ops->is_delivered(&c->transport))) {
+		conn_kill(c, NULL);
+		return;
+	}
+	c->transport.ops->shutdown(&c->transport);
+	set_state(c, CONN_LEAVING);
+	event_add(&c->read_event, NULL);
+}
+
 void conn_flush(struct conn *c)
 {
 	struct server *s = c->server;
@@ -255,6 +301,8 @@ void conn_flush(struct conn *c)
 		chain_consume(&c->out, (size_t)n);
 		written += (size_t)n;
 	}
+	if (written != 0)
+		c->closing_us = s->mono_us;
 	c->bytes_out += written;
 	s->stats.bytes_out += written;
 	if (c->out.len == 0) {
@@ -264,7 +312,7 @@ void conn_flush(struct conn *c)
 			event_del(&c->write_event);
 		}
 		if (c->state == CONN_CLOSING)
-			conn_kill(c, NULL);
+			take_leave(c);
 	} else if (!c->awaits_writable) {
 		c->awaits_writable = true;
 		event_add(&c->write_event, NULL);
@@ -398,6 +446,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct conn *c = arg;
 	struct server *s = c->server;
+	bool still_sends;
 	size_t used;
 	char *base;
 	ssize_t n;
@@ -405,6 +454,11 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	server_read_clock(s);
+	if (c->state == CONN_LEAVING) {
+		if (!discard_input(c, &still_sends))
+			conn_kill(c, NULL);
+		return;
+	}
 	/* Its share of this turn waits already; reading more would only fill memory. */
 	if (c->is_ready)
 		return;
@@ -476,6 +530,7 @@ struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *
 	resp_parser_init(&c->parser);
 	buf_init(&c->in, BUF_NO_MAX);
 	chain_init(&c->out, &s->chunks);
+	chain_init(&c->messages, &s->chunks);
 	resp_writer_init(&c->writer, &c->out, RESP_PROTO_MIN);
 	TAILQ_INIT(&c->channels);
 	TAILQ_INIT(&c->patterns);
@@ -498,7 +553,11 @@ void conn_check(struct conn *c)
 	struct server *s = c->server;
 	int64_t idle_us = s->mono_us - c->active_us;
 
-	if (c->state == CONN_CLOSING) {
+	if (c->state == CONN_LEAVING && c->transport.ops->is_delivered(&c->transport)) {
+		conn_kill(c, NULL);
+		return;
+	}
+	if (c->state == CONN_CLOSING || c->state == CONN_LEAVING) {
 		if (s->mono_us - c->closing_us > SERVER_CLOSE_SECONDS * INT64_C(1000000))
 			conn_kill(c, "did not take its last replies");
 		return;

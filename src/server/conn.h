@@ -19,6 +19,13 @@ void conn_finish(struct conn *c);
  * and enforces the limits. A connection over its limits is closed at the end of the turn, too. */
 void conn_output_grew(struct conn *c);
 
+/* A writer for something that is no reply, such as a message of a channel: it is sent whatever
+ * CLIENT REPLY says, and never within the reply of EXEC. conn_output_grew() has to follow. */
+void conn_message_begin(struct conn *c, struct resp_writer *ret_writer);
+/* EXEC begins to write its reply, and has written all of it. */
+void conn_exec_begin(struct conn *c);
+void conn_exec_end(struct conn *c);
+
 /* Run what waits in the buffer of a connection on the list of the ready. */
 void conn_run_ready(struct conn *c);
 /* Let a held connection go on. */

@@ -24,8 +24,17 @@ static void refuse(struct conn *c, const struct command *cmd, struct qless_str e
 
 	if (cmd != NULL)
 		s->command_stats[command_table_index(s->table, cmd)].rejected++;
-	txn_fail(c);
-	resp_write_error_line(&c->writer, error);
+	if (cmd != NULL && cmd->handler == cmd_exec && txn_is_open(c)) {
+		/* Nobody can end the transaction any more, so it ends now. */
+		txn_discard(c);
+		if (str_starts_with(error, STR("ERR ")))
+			error = str_make(error.ptr + 4, error.len - 4);
+		resp_write_errorf(&c->writer, "EXECABORT", "Transaction discarded because of: %.*s",
+				  (int)error.len, error.ptr);
+	} else {
+		txn_fail(c);
+		resp_write_error_line(&c->writer, error);
+	}
 	server_count_error(c);
 }
 
@@ -35,8 +44,12 @@ static bool is_cross_protocol(struct qless_str name)
 	return str_equal_nocase(name, STR("POST")) || str_equal_nocase(name, STR("HOST:"));
 }
 
-static void refuse_unknown(struct conn *c, const struct qless_str *argv, struct buf *error)
+/* What is not a command, or has too few or too many arguments for the one it is. */
+static void refuse_request(struct conn *c, const struct qless_str *argv, int argc,
+			   struct buf *error)
 {
+	int name_args;
+
 	if (is_cross_protocol(argv[0])) {
 		log_write(LOG_LEVEL_WARNING,
 			  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer)),
@@ -45,7 +58,7 @@ static void refuse_unknown(struct conn *c, const struct qless_str *argv, struct 
 		conn_kill(c, NULL);
 		return;
 	}
-	refuse(c, NULL, buf_str(error));
+	refuse(c, command_table_lookup(c->server->table, argv, argc, &name_args), buf_str(error));
 }
 
 /* Whether the command has to wait until the pause is over. To queue one in a transaction changes
@@ -119,7 +132,7 @@ enum dispatch_result dispatch_request(struct conn *c, struct qless_str *argv, in
 	c->skip_next_reply = false;
 	c->writer.muted = c->reply_off || skip;
 	if (cmd == NULL)
-		refuse_unknown(c, argv, &error);
+		refuse_request(c, argv, argc, &error);
 	else if (!is_permitted(c, cmd))
 		;
 	else if (txn_is_open(c) && (cmd->flags & CMD_TXN) == 0)
@@ -170,7 +183,7 @@ void dispatch_run(struct conn *c, const struct command *cmd, const struct qless_
 	};
 	int64_t start_ns;
 
-	if (!TAILQ_EMPTY(&s->monitors) && (cmd->flags & CMD_NO_MONITOR) == 0)
+	if (!TAILQ_EMPTY(&s->monitors) && (cmd->flags & (CMD_NO_MONITOR | CMD_SECRET)) == 0)
 		monitor_feed(c, argv, argc);
 	c->last_command = cmd;
 	s->running = c;

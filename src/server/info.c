@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "command/scripts.h"
 #include "command/table.h"
 #include "server/histogram.h"
 #include "server/latency.h"
@@ -99,6 +100,7 @@ static void section_clients(struct server *s, struct buf *out)
 	append_count(out, "client_max_output_buffer", output);
 	append_count(out, "blocked_clients", held);
 	append_count(out, "pubsub_clients", pubsub);
+	buf_printf(out, "client_clock_skew_max_seconds:%.14g\r\n", s->stats.max_clock_skew_s);
 }
 
 static void section_memory(struct server *s, struct buf *out)
@@ -124,6 +126,7 @@ static void section_memory(struct server *s, struct buf *out)
 	append_human(out, "total_system_memory_human", machine);
 	append_count(out, "maxmemory", 0);
 	buf_printf(out, "maxmemory_policy:noeviction\r\n");
+	append_count(out, "number_of_cached_scripts", scripts_count(s->env.scripts));
 	append_ratio(out, "allocator_frag_ratio", m.active, m.allocated);
 	append_ratio(out, "mem_fragmentation_ratio", m.rss, m.allocated);
 	buf_printf(out, "mem_allocator:%s\r\n", memory_allocator());

@@ -75,9 +75,11 @@ static void pause_accepting(struct server *s)
 
 	if (s->accept_paused)
 		return;
-	log_warning(
-		"out of file descriptors with %zu clients: no more are accepted until one is free",
-		s->conn_count);
+	if (!s->accept_warned)
+		log_warning("out of file descriptors with %zu clients: no more are accepted until "
+			    "one is free",
+			    s->conn_count);
+	s->accept_warned = true;
 	s->accept_paused = true;
 	for (int i = 0; i < s->listener_count; i++)
 		event_del(s->listeners[i].event);
@@ -193,6 +195,8 @@ static void on_connection(evutil_socket_t fd, short what, void *arg)
 		else if (errno != EAGAIN && errno != EWOULDBLOCK)
 			log_warning("cannot accept a connection on %s: %s", l->name,
 				    strerror(errno));
+		else
+			l->server->accept_warned = false;
 		return;
 	}
 }

@@ -46,6 +46,7 @@ void monitor_feed(const struct conn *c, const struct qless_str *argv, int argc)
 {
 	struct server *s = c->server;
 	struct buf line = BUF_INIT(BUF_NO_MAX);
+	struct resp_writer w;
 	struct conn *m, *next;
 
 	buf_printf(&line, "%lld.%06lld [%u ", (long long)(s->wall_us / 1000000),
@@ -61,7 +62,8 @@ void monitor_feed(const struct conn *c, const struct qless_str *argv, int argc)
 	}
 	for (m = TAILQ_FIRST(&s->monitors); m != NULL; m = next) {
 		next = TAILQ_NEXT(m, monitor);
-		resp_write_status(&m->writer, buf_str(&line));
+		conn_message_begin(m, &w);
+		resp_write_status(&w, buf_str(&line));
 		conn_output_grew(m);
 	}
 	buf_done(&line);

@@ -158,23 +158,21 @@ void pubsub_forget(struct conn *c)
 		subscription_end(TAILQ_FIRST(&c->patterns));
 }
 
-/* A message is no reply: it is sent whatever CLIENT REPLY says. */
 static void deliver(struct conn *c, const struct channel *pattern, struct qless_str channel,
 		    struct qless_str payload)
 {
-	bool muted = c->writer.muted;
+	struct resp_writer w;
 
-	c->writer.muted = false;
-	resp_write_push(&c->writer, pattern != NULL ? 4 : 3);
+	conn_message_begin(c, &w);
+	resp_write_push(&w, pattern != NULL ? 4 : 3);
 	if (pattern != NULL) {
-		resp_write_bulk(&c->writer, STR("pmessage"));
-		resp_write_bulk(&c->writer, pattern->name);
+		resp_write_bulk(&w, STR("pmessage"));
+		resp_write_bulk(&w, pattern->name);
 	} else {
-		resp_write_bulk(&c->writer, STR("message"));
+		resp_write_bulk(&w, STR("message"));
 	}
-	resp_write_bulk(&c->writer, channel);
-	resp_write_bulk(&c->writer, payload);
-	c->writer.muted = muted;
+	resp_write_bulk(&w, channel);
+	resp_write_bulk(&w, payload);
 	conn_output_grew(c);
 }
 

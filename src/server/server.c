@@ -16,6 +16,7 @@
 #include "server/server.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@
 
 #include "command/acl.h"
 #include "command/databases.h"
+#include "command/scripts.h"
 #include "command/table.h"
 #include "server/commands.h"
 #include "server/conn.h"
@@ -38,6 +40,7 @@
 #include "sys/log.h"
 #include "sys/memory.h"
 #include "sys/rlimit.h"
+#include "util/container.h"
 #include "util/mem.h"
 
 /* How long replies may take to leave when the server stops. */
@@ -89,6 +92,10 @@ void server_apply_config(struct server *s)
 			s->output_check_bytes = limit->soft_bytes;
 	}
 	slowlog_trim(s->slowlog, config->slowlog_max_len);
+	databases_set_envelope(s->env.databases,
+			       config->script_error_format == CONFIG_SCRIPT_ERRORS_REDIS6
+				       ? CLASSIC_ENVELOPE_REDIS6
+				       : CLASSIC_ENVELOPE_REDIS7);
 }
 
 bool server_make_room(struct server *s, size_t clients)
@@ -315,13 +322,51 @@ static double native_now(void *arg)
 	return clock_seconds(steady_clock_read_us(&s->native_clock));
 }
 
+static void warn_of_skew(struct conn *c, double skew_s)
+{
+	c->skew_is_logged = true;
+	log_write(
+		LOG_LEVEL_WARNING,
+		LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer)),
+		"the clock of a client and ours are %.6g seconds apart: its jobs fall due, and its "
+		"locks expire, by its clock",
+		skew_s);
+}
+
+/* The clock of the turn is near enough: who is late by less has no problem. */
+static void note_now(void *arg, struct session *session, double now)
+{
+	struct server *s = arg;
+	double skew_s = fabs(now - clock_seconds(s->wall_us));
+	int64_t limit_s = s->config->clock_skew_warning_s;
+	struct conn *c;
+
+	if (skew_s > s->stats.max_clock_skew_s)
+		s->stats.max_clock_skew_s = skew_s;
+	if (limit_s == 0 || skew_s <= (double)limit_s)
+		return;
+	c = container_of(session, struct conn, session);
+	if (!c->skew_is_logged)
+		warn_of_skew(c, skew_s);
+}
+
+/* Asking the kernel for each jid alone would cost more than the rest of a put. */
 static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
 {
-	char hex[COMMAND_JID_BYTES + 1];
+	static const char digits[] = "0123456789abcdef";
+	struct server *s = arg;
+	const unsigned char *from;
 
-	(void)arg;
-	entropy_hex(hex, COMMAND_JID_BYTES / 2);
-	memcpy(to, hex, COMMAND_JID_BYTES);
+	if (s->jid_entropy_left == 0) {
+		entropy_bytes(s->jid_entropy, sizeof s->jid_entropy);
+		s->jid_entropy_left = sizeof s->jid_entropy;
+	}
+	s->jid_entropy_left -= COMMAND_JID_BYTES / 2;
+	from = s->jid_entropy + s->jid_entropy_left;
+	for (int i = 0; i < COMMAND_JID_BYTES / 2; i++) {
+		to[2 * i] = digits[from[i] >> 4];
+		to[2 * i + 1] = digits[from[i] & 15];
+	}
 }
 
 static void publish_event(void *arg, struct qless_str channel, struct qless_str payload)
@@ -338,7 +383,9 @@ static void make_databases(struct server *s)
 	};
 
 	s->env.databases = databases_new((unsigned)s->config->databases, &hooks);
+	s->env.scripts = scripts_new(s->hash_seed, NULL);
 	s->env.now = native_now;
+	s->env.note_now = note_now;
 	s->env.make_jid = make_jid;
 	s->env.arg = s;
 	steady_clock_init(&s->native_clock, NULL);
@@ -474,6 +521,7 @@ void server_free(struct server *s)
 		event_base_free(s->base);
 	notify_done(&s->notify);
 	databases_free(s->env.databases);
+	scripts_free(s->env.scripts);
 	pubsub_free(s->pubsub);
 	slowlog_free(s->slowlog);
 	latency_free(s->latency);

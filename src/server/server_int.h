@@ -36,23 +36,24 @@ struct txn;
 #define SERVER_STRANGER_BYTES ((size_t)64 * 1024)
 /* Chunks of output kept for reuse. */
 #define SERVER_SPARE_CHUNKS 256
-/* A connection that is to be closed when its output has left gets this long. */
+/* A connection that is to be closed may stay this long without taking any of its output. */
 #define SERVER_CLOSE_SECONDS 10
 /* Descriptors that are needed besides those of clients. */
 #define SERVER_OWN_FDS 32
 
 /*
- *             +---------------------------> CLOSING ---+
- *             |  the last reply is on its way          v
- *  (new) --> OPEN ----------------------------------> DEAD --> (freed at the end of the turn)
- *             |  ^                                     ^
- *             v  |  CLIENT PAUSE                       |
- *            HELD -------------------------------------+
+ *             +---------------------------> CLOSING --> LEAVING --+
+ *             |  the last reply is on its way                     v
+ *  (new) --> OPEN ---------------------------------------------> DEAD --> (freed at the end of
+ *             |  ^                                                ^        the turn)
+ *             v  |  CLIENT PAUSE                                  |
+ *            HELD ------------------------------------------------+
  */
 enum conn_state {
 	CONN_OPEN,    /* requests are read and run */
 	CONN_HELD,    /* its next request waits until the pause is over */
 	CONN_CLOSING, /* runs no more requests; closed when its output has left */
+	CONN_LEAVING, /* all is written; waits until the peer has taken it */
 	CONN_DEAD,    /* on the list of the dead */
 };
 
@@ -79,7 +80,9 @@ struct conn {
 	bool awaits_writable; /* the write event is armed: the socket was full */
 	bool end_of_input;    /* the peer sends no more */
 	bool over_limit;      /* on server->over_limit: has more output than it may */
+	bool in_exec;	      /* EXEC is writing its reply */
 	bool is_monitor;
+	bool skew_is_logged; /* that its clock differs from ours */
 	bool no_evict;
 	bool no_touch;
 	bool reply_off;	      /* CLIENT REPLY OFF */
@@ -89,8 +92,10 @@ struct conn {
 	struct event write_event;
 
 	struct resp_parser parser;
-	struct buf in;	  /* what was read and not yet run; empty most of the time */
-	struct chain out; /* what was said and not yet sent */
+	struct buf in;	       /* what was read and not yet run; empty most of the time */
+	struct chain out;      /* what was said and not yet sent */
+	struct chain messages; /* while EXEC runs: those that came meanwhile, to stand behind its
+				* reply */
 	struct resp_writer writer;
 
 	struct txn *txn; /* between MULTI and EXEC, or while keys are watched; else NULL */
@@ -146,6 +151,7 @@ struct server_stats {
 	uint64_t auth_failures;
 	uint64_t denied_commands;
 	size_t peak_clients;
+	double max_clock_skew_s; /* between now in a command and our clock */
 };
 
 /* Error replies by their first word. There are few such words; should there be more, the rest are
@@ -184,13 +190,17 @@ struct server {
 	int64_t mono_us;
 	int64_t wall_us;
 	struct steady_clock native_clock; /* of native queue commands */
-	int64_t maintained_us;		  /* when old statistics were last dropped */
+	/* Random bytes for the jids we make, used from the end. */
+	unsigned char jid_entropy[COMMAND_JID_BYTES / 2 * 256];
+	size_t jid_entropy_left;
+	int64_t maintained_us; /* when old statistics were last dropped */
 	int64_t started_mono_us;
 	int64_t started_wall_us;
 
 	struct listener *listeners;
 	int listener_count;
 	bool accept_paused; /* out of descriptors */
+	bool accept_warned; /* the log says so; once for each time that there are too few */
 	struct event *accept_timer;
 
 	struct conn_list conns;

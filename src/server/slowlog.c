@@ -31,9 +31,11 @@ static struct qless_str keep_argument(struct qless_str s)
 
 	if (s.len <= SLOWLOG_MAX_ARG_BYTES)
 		return keep(s);
-	len = snprintf(text, sizeof text, "%.*s... (%zu more bytes)", SLOWLOG_MAX_ARG_BYTES, s.ptr,
-		       s.len - SLOWLOG_MAX_ARG_BYTES);
-	return keep(str_make(text, (size_t)len));
+	/* Not with %s: there may be a NUL in it. */
+	memcpy(text, s.ptr, SLOWLOG_MAX_ARG_BYTES);
+	len = snprintf(text + SLOWLOG_MAX_ARG_BYTES, sizeof text - SLOWLOG_MAX_ARG_BYTES,
+		       "... (%zu more bytes)", s.len - SLOWLOG_MAX_ARG_BYTES);
+	return keep(str_make(text, SLOWLOG_MAX_ARG_BYTES + (size_t)len));
 }
 
 static void keep_arguments(struct slowlog_entry *e, const struct command *cmd,

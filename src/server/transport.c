@@ -1,7 +1,9 @@
 #include "server/transport.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -44,6 +46,18 @@ static ssize_t plain_write(struct transport *t, const struct iovec *iov, int cou
 	}
 }
 
+static void plain_shutdown(struct transport *t)
+{
+	shutdown(t->fd, SHUT_WR);
+}
+
+static bool plain_is_delivered(const struct transport *t)
+{
+	int waiting;
+
+	return ioctl(t->fd, SIOCOUTQ, &waiting) == 0 && waiting == 0;
+}
+
 static void plain_done(struct transport *t)
 {
 	(void)t;
@@ -55,6 +69,8 @@ void transport_init_plain(struct transport *t, int fd)
 		.name = "plain",
 		.read = plain_read,
 		.write = plain_write,
+		.shutdown = plain_shutdown,
+		.is_delivered = plain_is_delivered,
 		.done = plain_done,
 	};
 

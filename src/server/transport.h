@@ -5,6 +5,7 @@
 #ifndef SERVER_TRANSPORT_H
 #define SERVER_TRANSPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -24,6 +25,10 @@ struct transport_ops {
 	ssize_t (*read)(struct transport *t, char *to, size_t size);
 	/* Bytes written, or an enum transport_result. */
 	ssize_t (*write)(struct transport *t, const struct iovec *iov, int count);
+	/* Nothing more will be written; the peer reads the end of the stream behind the rest. */
+	void (*shutdown)(struct transport *t);
+	/* The peer's side has all that was written. */
+	bool (*is_delivered)(const struct transport *t);
 	/* Gives back what init took; the descriptor is closed by the caller. */
 	void (*done)(struct transport *t);
 };

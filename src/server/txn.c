@@ -17,7 +17,9 @@ struct txn {
 	bool is_open;
 	bool failed;
 	bool writes;
+	bool touched; /* something watched has changed: EXEC does nothing */
 	unsigned watched;
+	unsigned watched_db; /* where; TXN_ALL_DATABASES if in several */
 	struct queued_command *commands;
 	int count;
 	int cap;
@@ -166,7 +168,6 @@ void cmd_exec(struct call *call)
 {
 	struct conn *c = conn_of(call);
 	struct txn *txn = c->txn;
-	bool muted = c->writer.muted;
 
 	if (!txn_is_open(c)) {
 		resp_write_error(call->reply, "ERR", STR("EXEC without MULTI"));
@@ -178,25 +179,36 @@ void cmd_exec(struct call *call)
 				 STR("Transaction discarded because of previous errors."));
 		return;
 	}
+	if (txn->touched) {
+		txn_discard(c);
+		resp_write_null_array(call->reply);
+		return;
+	}
 	/* Detached, so that the commands find themselves outside of a transaction. */
 	c->txn = NULL;
+	conn_exec_begin(c);
 	resp_write_array(call->reply, (size_t)txn->count);
-	for (int i = 0; i < txn->count; i++) {
+	for (int i = 0; i < txn->count; i++)
 		run_queued(c, &txn->commands[i]);
-		c->writer.muted = muted;
-	}
+	conn_exec_end(c);
 	txn_free(txn);
 }
 
 void cmd_watch(struct call *call)
 {
 	struct conn *c = conn_of(call);
+	struct txn *txn;
 
 	if (txn_is_open(c)) {
 		resp_write_error(call->reply, "ERR", STR("WATCH inside MULTI is not allowed"));
 		return;
 	}
-	txn_get(c)->watched += (unsigned)call->nargs;
+	txn = txn_get(c);
+	if (txn->watched == 0)
+		txn->watched_db = call->session->db;
+	else if (txn->watched_db != call->session->db)
+		txn->watched_db = TXN_ALL_DATABASES;
+	txn->watched += (unsigned)call->nargs;
 	resp_write_ok(call->reply);
 }
 
@@ -204,7 +216,23 @@ void cmd_unwatch(struct call *call)
 {
 	struct conn *c = conn_of(call);
 
-	if (c->txn != NULL)
+	if (c->txn != NULL) {
 		c->txn->watched = 0;
+		c->txn->touched = false;
+	}
 	resp_write_ok(call->reply);
+}
+
+void txn_touch_database(struct server *s, unsigned db)
+{
+	struct conn *c;
+
+	TAILQ_FOREACH(c, &s->conns, all) {
+		struct txn *txn = c->txn;
+
+		if (txn != NULL && txn->watched != 0 &&
+		    (db == TXN_ALL_DATABASES || txn->watched_db == TXN_ALL_DATABASES ||
+		     txn->watched_db == db))
+			txn->touched = true;
+	}
 }

@@ -4,6 +4,8 @@
 #ifndef SERVER_TXN_H
 #define SERVER_TXN_H
 
+#include <limits.h>
+
 #include "server/server_int.h"
 
 /* NULL is a no-op. */
@@ -24,6 +26,9 @@ int txn_length(const struct conn *c);
 /* How many keys are watched. */
 unsigned txn_watched(const struct conn *c);
 size_t txn_memory(const struct conn *c);
+/* All keys of a database have changed: transactions that watch one of them will do nothing. */
+#define TXN_ALL_DATABASES UINT_MAX
+void txn_touch_database(struct server *s, unsigned db);
 /* One of the commands that wait may write. */
 bool txn_writes(const struct conn *c);
 

@@ -25,7 +25,12 @@ struct acl *users_load(const struct config *config, const struct command_table *
 
 	acl_set_default_password(acl, str_from(config->requirepass));
 	for (size_t i = 0; i < config->users.count; i++) {
-		if (!load_line(acl, &config->users.of[i], ret_error)) {
+		const struct config_list *line = &config->users.of[i];
+		struct qless_str reset = STR("reset");
+
+		/* A line says all there is to say of its user, of the default one too. */
+		acl_set_user(acl, str_from(line->words[0]), &reset, 1, ret_error);
+		if (!load_line(acl, line, ret_error)) {
 			acl_free(acl);
 			return NULL;
 		}
@@ -65,7 +70,6 @@ static void add_user(struct config_lines *lines, const struct user *user)
 
 	acl_describe(user, &rules);
 	add_word(&line, acl_user_name(user));
-	add_word(&line, STR("reset"));
 	rest = buf_str(&rules);
 	while (rest.len != 0) {
 		const char *blank = memchr(rest.ptr, ' ', rest.len);

@@ -38,7 +38,7 @@ char *buf_reserve(struct buf *b, size_t extra)
 
 	/* Moving is worth it when it frees at least half: every byte is then moved a bounded number
 	 * of times. */
-	if (b->cap >= need && b->start >= b->len) {
+	if (b->mem != NULL && b->cap >= need && b->start >= b->len) {
 		move_to_front(b);
 		return b->mem + b->len;
 	}

@@ -22,9 +22,10 @@ expect() {
 counter=$1
 
 # Cases are counted, not binaries; a test that says nothing is one.
-expect '9 passed, 0 failed' 0 0 <<'END'
+expect '16 passed, 0 failed' 0 0 <<'END'
 {"name": "a", "result": "OK", "stdout": "x.c:1:some_case:PASS\n8 Tests 0 Failures 0 Ignored \nOK\n"}
 {"name": "b", "result": "OK"}
+{"name": "c", "result": "OK", "stdout": "7 scenarios passed, 0 failed\n"}
 END
 
 # What was ignored or skipped has failed.
@@ -34,8 +35,9 @@ expect '2 passed, 2 failed' 1 0 <<'END'
 END
 
 # A crash counts, also after the last case and before the first.
-expect '6 passed, 5 failed' 1 4 <<'END'
+expect '8 passed, 6 failed' 1 4 <<'END'
 {"name": "failing", "result": "FAIL", "stdout": "5 Tests 2 Failures 0 Ignored \nFAIL\n"}
+{"name": "differing", "result": "FAIL", "stdout": "2 scenarios passed, 1 failed\n"}
 {"name": "leaking", "result": "FAIL", "stdout": "3 Tests 0 Failures 0 Ignored \nOK\n"}
 {"name": "crashing", "result": "FAIL", "stdout": "x.c:1:some_case:PASS\n"}
 {"name": "hanging", "result": "TIMEOUT", "stdout": ""}

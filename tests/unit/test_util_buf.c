@@ -14,6 +14,14 @@ void tearDown(void)
 	buf_done(&b);
 }
 
+static void nothing_can_be_appended_to_an_unused_buffer(void)
+{
+	TEST_ASSERT_TRUE(buf_append_str(&b, STR("")));
+	TEST_ASSERT_EQUAL_size_t(0, b.len);
+	TEST_ASSERT_NOT_NULL(buf_reserve(&b, 0));
+	buf_done(&b);
+}
+
 static void bytes_come_back_in_the_order_they_went_in(void)
 {
 	TEST_ASSERT_TRUE(buf_append(&b, "ab\0c", 4));
@@ -130,6 +138,7 @@ static void random_operations_agree_with_a_plain_array(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
+	RUN(nothing_can_be_appended_to_an_unused_buffer);
 	RUN(bytes_come_back_in_the_order_they_went_in);
 	RUN(an_empty_buffer_is_an_empty_slice);
 	RUN(nothing_is_appended_past_the_maximum);

@@ -1,0 +1,164 @@
+/*
+ * EVAL and SCRIPT, for clients that bring qless as a script. Nothing is ever run in Lua: a script
+ * that is recognised (dialect.h) stands for the commands that it would define, and its replies are
+ * those it would give.
+ */
+#include "command/cmd_qless.h"
+#include "command/databases.h"
+#include "command/handlers.h"
+#include "command/scripts.h"
+#include "util/num.h"
+
+/* The arguments of EVAL and its like: script or SHA-1, number of keys, keys, arguments. */
+#define NUMKEYS_AT 1
+#define KEYS_AT	   2
+
+static void refuse_script(struct call *call, enum dialect dialect)
+{
+	resp_write_error(call->reply, "ERR", str_from(dialect_refusal(dialect)));
+}
+
+/* The script of a text, which becomes known by it. NULL if it is not run here, or no more are
+ * taken; then that has been replied. A text that is known is not looked at again. */
+static const struct script *learn_script(struct call *call, struct qless_str text)
+{
+	struct scripts *scripts = call->env->scripts;
+	char hex[SCRIPT_SHA_BYTES];
+	struct qless_str sha = str_make(hex, sizeof hex);
+	const struct script *script;
+	enum dialect dialect;
+
+	scripts_compute_sha(text, hex);
+	script = scripts_find(scripts, sha);
+	if (script != NULL)
+		return script;
+	dialect = dialect_recognise(text);
+	if (dialect_refusal(dialect) != NULL) {
+		refuse_script(call, dialect);
+		return NULL;
+	}
+	script = scripts_add(scripts, sha, dialect);
+	if (script == NULL)
+		resp_write_errorf(call->reply, "ERR",
+				  "%d scripts are loaded, and no more are taken; SCRIPT FLUSH "
+				  "forgets them",
+				  SCRIPTS_MAX);
+	return script;
+}
+
+/* The number of keys; false if it is wrong, and that has been replied. */
+static bool parse_numkeys(struct call *call, int64_t *ret_numkeys)
+{
+	int64_t numkeys;
+	const char *error = NULL;
+
+	if (!num_parse_i64(call->args[NUMKEYS_AT], &numkeys))
+		error = "value is not an integer or out of range";
+	else if (numkeys > call->nargs - KEYS_AT)
+		error = "Number of keys can't be greater than number of args";
+	else if (numkeys < 0)
+		error = "Number of keys can't be negative";
+	if (error != NULL) {
+		resp_write_error(call->reply, "ERR", str_from(error));
+		return false;
+	}
+	*ret_numkeys = numkeys;
+	return true;
+}
+
+static void run_script(struct call *call, const struct script *script, unsigned allowed,
+		       int64_t numkeys)
+{
+	struct classic *c = databases_get(call->env->databases, call->session->db);
+
+	c->sha = script_sha(script);
+	if (numkeys != 0)
+		classic_write_error(c, CLASSIC_SCRIPT, STR("No Keys should be provided"),
+				    call->reply);
+	else
+		qless_run(call, c, CLASSIC_SCRIPT, allowed, call->args + KEYS_AT,
+			  (size_t)(call->nargs - KEYS_AT));
+}
+
+static void eval_text(struct call *call, unsigned allowed)
+{
+	const struct script *script;
+	int64_t numkeys;
+
+	if (!parse_numkeys(call, &numkeys))
+		return;
+	script = learn_script(call, call->args[0]);
+	if (script != NULL)
+		run_script(call, script, allowed, numkeys);
+}
+
+static void eval_sha(struct call *call, unsigned allowed)
+{
+	const struct script *script = scripts_find(call->env->scripts, call->args[0]);
+	int64_t numkeys = 0;
+
+	/* Clients send the text when they read this. Something that cannot be a SHA-1 gets it
+	 * before the rest is looked at. */
+	if (call->args[0].len == SCRIPT_SHA_BYTES && !parse_numkeys(call, &numkeys))
+		return;
+	if (script == NULL) {
+		resp_write_error(call->reply, "NOSCRIPT",
+				 STR("No matching script. Please use EVAL."));
+		return;
+	}
+	run_script(call, script, allowed, numkeys);
+}
+
+void cmd_eval(struct call *call)
+{
+	eval_text(call, CLASSIC_WRITE);
+}
+
+void cmd_eval_ro(struct call *call)
+{
+	eval_text(call, CLASSIC_READ);
+}
+
+void cmd_evalsha(struct call *call)
+{
+	eval_sha(call, CLASSIC_WRITE);
+}
+
+void cmd_evalsha_ro(struct call *call)
+{
+	eval_sha(call, CLASSIC_READ);
+}
+
+void cmd_script_load(struct call *call)
+{
+	const struct script *script = learn_script(call, call->args[0]);
+
+	if (script != NULL)
+		resp_write_bulk(call->reply, script_sha(script));
+}
+
+void cmd_script_exists(struct call *call)
+{
+	resp_write_array(call->reply, (size_t)call->nargs);
+	for (int i = 0; i < call->nargs; i++)
+		resp_write_integer(call->reply,
+				   scripts_find(call->env->scripts, call->args[i]) != NULL);
+}
+
+void cmd_script_flush(struct call *call)
+{
+	if (call->nargs > 1 || (call->nargs == 1 && !str_equal_nocase(call->args[0], STR("SYNC")) &&
+				!str_equal_nocase(call->args[0], STR("ASYNC")))) {
+		resp_write_error(call->reply, "ERR",
+				 STR("SCRIPT FLUSH only support SYNC|ASYNC option"));
+		return;
+	}
+	scripts_clear(call->env->scripts);
+	resp_write_ok(call->reply);
+}
+
+/* No script runs while another command is read. */
+void cmd_script_kill(struct call *call)
+{
+	resp_write_error(call->reply, "NOTBUSY", STR("No scripts in execution right now."));
+}

@@ -1,0 +1,140 @@
+#include "command/scripts.h"
+
+#include <openssl/sha.h>
+
+#include "util/container.h"
+#include "util/mem.h"
+
+struct scripts {
+	struct scripts_hooks hooks;
+	struct hash by_sha;
+	const struct script *last; /* found; there is hardly ever more than one in use */
+};
+
+static struct script *script_of(const struct hash_node *node)
+{
+	return container_of(node, struct script, node);
+}
+
+static struct qless_str key_of(const struct hash_node *node)
+{
+	return script_sha(script_of(node));
+}
+
+struct scripts *scripts_new(uint64_t hash_seed, const struct scripts_hooks *hooks)
+{
+	struct scripts *s = mem_zalloc(sizeof *s);
+
+	if (hooks != NULL)
+		s->hooks = *hooks;
+	hash_init(&s->by_sha, key_of, hash_seed);
+	return s;
+}
+
+static void free_all(struct scripts *s)
+{
+	struct hash_node *node, *next;
+
+	for (node = hash_drain(&s->by_sha, SCRIPTS_MAX); node != NULL; node = next) {
+		next = node->next;
+		free(script_of(node));
+	}
+	s->last = NULL;
+}
+
+void scripts_free(struct scripts *s)
+{
+	if (s == NULL)
+		return;
+	free_all(s);
+	hash_done(&s->by_sha);
+	free(s);
+}
+
+void scripts_compute_sha(struct qless_str text, char ret_sha[SCRIPT_SHA_BYTES])
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned char hash[SHA_DIGEST_LENGTH];
+
+	SHA1((const unsigned char *)text.ptr, text.len, hash);
+	for (int i = 0; i < SHA_DIGEST_LENGTH; i++) {
+		ret_sha[2 * i] = digits[hash[i] >> 4];
+		ret_sha[2 * i + 1] = digits[hash[i] & 15];
+	}
+}
+
+/* To lower case; false if it is not a SHA-1 in hexadecimal. */
+static bool fold_sha(struct qless_str sha, char ret_sha[SCRIPT_SHA_BYTES])
+{
+	if (sha.len != SCRIPT_SHA_BYTES)
+		return false;
+	for (size_t i = 0; i < SCRIPT_SHA_BYTES; i++) {
+		char c = sha.ptr[i];
+
+		if (c >= 'A' && c <= 'F')
+			c = (char)(c + 'a' - 'A');
+		if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
+			return false;
+		ret_sha[i] = c;
+	}
+	return true;
+}
+
+const struct script *scripts_find(struct scripts *s, struct qless_str sha)
+{
+	char folded[SCRIPT_SHA_BYTES];
+	struct hash_node *node;
+
+	if (s->last != NULL && str_equal(sha, script_sha(s->last)))
+		return s->last;
+	if (!fold_sha(sha, folded))
+		return NULL;
+	node = hash_find(&s->by_sha, str_make(folded, sizeof folded));
+	if (node == NULL)
+		return NULL;
+	s->last = script_of(node);
+	return s->last;
+}
+
+const struct script *scripts_add(struct scripts *s, struct qless_str sha, enum dialect dialect)
+{
+	const struct script *found = scripts_find(s, sha);
+	struct script *script;
+
+	if (found != NULL)
+		return found;
+	if (hash_count(&s->by_sha) >= SCRIPTS_MAX)
+		return NULL;
+	script = mem_zalloc(sizeof *script);
+	script->dialect = dialect;
+	if (!fold_sha(sha, script->sha)) {
+		free(script);
+		return NULL;
+	}
+	hash_insert(&s->by_sha, &script->node);
+	if (s->hooks.added != NULL)
+		s->hooks.added(s->hooks.arg, script);
+	return script;
+}
+
+void scripts_clear(struct scripts *s)
+{
+	free_all(s);
+	if (s->hooks.cleared != NULL)
+		s->hooks.cleared(s->hooks.arg);
+}
+
+size_t scripts_count(const struct scripts *s)
+{
+	return hash_count(&s->by_sha);
+}
+
+void scripts_each(const struct scripts *s, void (*visit)(void *arg, const struct script *script),
+		  void *arg)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH(node, &it, &s->by_sha)
+		visit(arg, script_of(node));
+}

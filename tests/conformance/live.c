@@ -1,0 +1,194 @@
+/*
+ * Replays recorded scenarios against a running server, once by QLESS and once as client libraries
+ *of qless do, by the SHA-1 of a script: replies, and the events that reach a subscriber.
+ *
+ *	live <file.jsonl>... [--addr host:port] [<part of the name of a case>]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "luatext.h"
+#include "peer.h"
+#include "transcript.h"
+#include "unit.h"
+
+/* Tells that all events of a step have been heard. */
+#define SENTINEL_CHANNEL "sentinel"
+
+struct replay {
+	struct scenario scenario;
+	struct peer *client;
+	struct peer *listener;
+	struct buf request;
+	struct events events;
+	const struct qless_str *call; /* the words in front of the command */
+	size_t call_words;
+};
+
+static struct qlessd q;
+static char **files;
+static int file_count;
+
+void setUp(void)
+{
+	QLESSD_START(&q, "--clock-skew-warning", "0");
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+}
+
+static void append_words(struct buf *request, const struct qless_str *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		buf_printf(request, "$%zu\r\n", words[i].len);
+		buf_append_str(request, words[i]);
+		buf_append_str(request, STR("\r\n"));
+	}
+}
+
+/* The step, and behind it the message that ends its events. */
+static void send_step(struct replay *r)
+{
+	static const struct qless_str sentinel[] = {
+		STR_INIT("PUBLISH"),
+		STR_INIT(SENTINEL_CHANNEL),
+		STR_INIT(""),
+	};
+	size_t argc;
+	struct qless_str *argv = step_arguments(&r->scenario, &argc);
+
+	buf_clear(&r->request);
+	buf_printf(&r->request, "*%zu\r\n", r->call_words + argc);
+	append_words(&r->request, r->call, r->call_words);
+	append_words(&r->request, argv, argc);
+	buf_printf(&r->request, "*3\r\n");
+	append_words(&r->request, sentinel, 3);
+	peer_send(r->client, buf_data(&r->request), r->request.len);
+	free(argv);
+}
+
+/* Take a bulk string off the front. */
+static struct qless_str take_bulk(struct qless_str *from)
+{
+	char *end;
+	size_t len = strtoul(from->ptr + 1, &end, 10);
+	struct qless_str bulk = str_make(end + 2, len);
+
+	from->len -= (size_t)(bulk.ptr + len + 2 - from->ptr);
+	from->ptr = bulk.ptr + len + 2;
+	return bulk;
+}
+
+static void hear_events(struct replay *r)
+{
+	buf_clear(&r->events.text);
+	r->events.count = 0;
+	for (;;) {
+		struct qless_str message, channel;
+
+		peer_reply(r->listener);
+		message = str_make(r->listener->reply, r->listener->reply_len);
+		TEST_ASSERT_TRUE(str_starts_with(message, STR("*4\r\n")));
+		message = str_make(message.ptr + 4, message.len - 4);
+		TEST_ASSERT_TRUE(str_equal(take_bulk(&message), STR("pmessage")));
+		take_bulk(&message);
+		channel = take_bulk(&message);
+		if (str_equal(channel, STR(SENTINEL_CHANNEL)))
+			return;
+		events_add(&r->events, channel, take_bulk(&message));
+	}
+}
+
+static void scenario_begin(void *arg)
+{
+	struct replay *r = arg;
+
+	ASK(r->client, "FLUSHALL", "+OK\r\n");
+}
+
+static void scenario_end(void *arg)
+{
+	(void)arg;
+}
+
+static void scenario_line(void *arg, yyjson_val *line)
+{
+	struct replay *r = arg;
+
+	if (!yyjson_equals_str(yyjson_obj_get(line, "t"), "step"))
+		return;
+	send_step(r);
+	peer_reply(r->client);
+	check_reply(&r->scenario, str_make(r->client->reply, r->client->reply_len));
+	peer_expect(r->client, ":1\r\n");
+	hear_events(r);
+	if (!r->scenario.failed)
+		check_events(&r->scenario, &r->events);
+}
+
+static void replay_files(const struct qless_str *call, size_t call_words)
+{
+	static const struct transcript_ops ops = { scenario_begin, scenario_line, scenario_end };
+	struct tally tally = { 0, 0 };
+	struct replay r = {
+		.client = peer_connect(&q),
+		.listener = peer_connect(&q),
+		.request = BUF_INIT(BUF_NO_MAX),
+		.events.text = BUF_INIT(BUF_NO_MAX),
+		.call = call,
+		.call_words = call_words,
+	};
+
+	peer_send_words(r.listener, "PSUBSCRIBE *");
+	peer_skip_replies(r.listener, 1);
+	for (int i = 0; i < file_count; i++)
+		transcript_run(files[i], NULL, &r.scenario, &ops, &r, &tally);
+	buf_done(&r.request);
+	buf_done(&r.events.text);
+	printf("%zu scenarios passed, %zu failed\n", tally.passed, tally.failed);
+	TEST_ASSERT_EQUAL_INT(0, tally.failed);
+	TEST_ASSERT_GREATER_THAN(0, tally.passed);
+}
+
+static void every_step_comes_out_as_recorded_by_qless(void)
+{
+	static const struct qless_str call[] = { STR_INIT("QLESS") };
+
+	replay_files(call, 1);
+}
+
+static void every_step_comes_out_as_recorded_by_a_script(void)
+{
+	struct qless_str call[] = { STR_INIT("EVALSHA"), STR_INIT(""), STR_INIT("0") };
+	struct qless_str load[] = { STR_INIT("SCRIPT"), STR_INIT("LOAD"),
+				    STR_INIT(LUATEXT_CLASSIC) };
+	struct peer *loader = peer_connect(&q);
+	struct buf request = BUF_INIT(BUF_NO_MAX);
+	struct qless_str reply;
+
+	buf_printf(&request, "*3\r\n");
+	append_words(&request, load, 3);
+	peer_send(loader, buf_data(&request), request.len);
+	buf_done(&request);
+	reply = str_from(peer_reply(loader));
+	call[1] = take_bulk(&reply);
+	replay_files(call, 3);
+}
+
+int main(int argc, char **argv)
+{
+	qlessd_take_args(&argc, argv);
+	files = argv + 1;
+	while (file_count + 1 < argc && strstr(argv[file_count + 1], ".jsonl") != NULL)
+		file_count++;
+	argv += file_count;
+	argc -= file_count;
+	UNITY_BEGIN();
+	RUN(every_step_comes_out_as_recorded_by_qless);
+	RUN(every_step_comes_out_as_recorded_by_a_script);
+	return UNIT_RESULT();
+}

@@ -1,0 +1,8 @@
+#!/bin/sh
+# usage: check.sh PROGRAM EXPECTED
+#
+# Run a program that embeds the engine, and compare what it prints.
+
+set -eu
+
+"$1" | diff -u "$2" -

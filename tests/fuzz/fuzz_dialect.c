@@ -1,0 +1,51 @@
+/*
+ * Any text as a script: looking at it must neither crash nor read past its end, the tokens must lie
+ * in it one behind the other, and what is recognised must still be so with blanks and a comment
+ * around it.
+ */
+#include <assert.h>
+#include <stdint.h>
+
+#include "command/dialect.h"
+#include "command/lua.h"
+#include "util/buf.h"
+#include "util/mem.h"
+
+static void check_tokens(struct qless_str script)
+{
+	struct qless_str rest = script;
+	const char *at = script.ptr;
+	struct lua_token token;
+
+	while ((token = lua_next(&rest)).type != LUA_END) {
+		assert(token.text.ptr >= at);
+		at = token.text.ptr + token.text.len;
+		assert(at <= script.ptr + script.len);
+		assert(rest.ptr >= at && rest.ptr + rest.len == script.ptr + script.len);
+	}
+	assert(rest.len == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* Exactly as long as the text, so that a sanitizer sees the byte behind it being read. */
+	char *copy = mem_alloc(size + (size == 0));
+	struct qless_str script = str_make(copy, size);
+	struct buf wrapped = BUF_INIT(BUF_NO_MAX);
+	enum dialect dialect;
+
+	if (size != 0)
+		memcpy(copy, data, size);
+	check_tokens(script);
+	dialect = dialect_recognise(script);
+	if (dialect != DIALECT_NONE) {
+		buf_append_str(&wrapped, STR("\t--[==[ \n]]--]==]\n"));
+		buf_append_str(&wrapped, script);
+		assert(dialect_recognise(buf_str(&wrapped)) == dialect);
+		buf_done(&wrapped);
+	}
+	free(copy);
+	return 0;
+}

@@ -1,0 +1,32 @@
+/*
+ * Small scripts with the marks by which those of real clients are known.
+ */
+#ifndef TESTS_LUATEXT_H
+#define TESTS_LUATEXT_H
+
+/* The commands that have to be there, but for put; and the choice of one. */
+#define LUATEXT_REST(api)                                      \
+	api ".get = function(now, jid) end\n" api              \
+	    ".pop = function(now, queue, worker, n) end\n" api \
+	    ".peek = function(now, queue, n) end\n" api        \
+	    ".complete = function(now, jid, ...) end\n" api    \
+	    ".fail = function(now, jid, ...) end\n" api        \
+	    ".retry = function(now, jid, ...) end\n" api       \
+	    ".heartbeat = function(now, jid, ...) end\n" api ".cancel = function(now, ...) end\n"
+#define LUATEXT_CHOICE(api) "local run = " api "[name]\nreturn run(now, unpack(ARGV))\n"
+#define LUATEXT_PUT(api)    api ".put = function(now, me, queue, jid, klass, data, delay, ...) end\n"
+#define LUATEXT_PREFIX	    "local Lib = { ns = 'ql:' }\n"
+
+/* A whole script of the classic API. */
+#define LUATEXT_CLASSIC                                                          \
+	LUATEXT_PREFIX "local Api = {}\n" LUATEXT_PUT("Api") LUATEXT_REST("Api") \
+		LUATEXT_CHOICE("Api")
+
+/* The same in one line, with other names and quotes, and functions defined in other ways. */
+#define LUATEXT_MINIFIED                                                                          \
+	"local a={ns=\"ql:\"}local b={}b.get=function(c,d)end;b[\"pop\"]=function(c,d,e,f)end;"   \
+	"b['peek']=function(c)end function b.put(c,d,e,f,g,h,i,...)end function b.complete()end " \
+	"function b.fail()end b.retry=function()end b.heartbeat=function()end "                   \
+	"b.cancel=function()end return(b[table.remove(ARGV,1)]or b[n])(tonumber(ARGV[1]))"
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * A client that speaks bytes: what is sent and what is expected is written out in the protocol.
+ * Whatever takes too long fails the test.
+ */
+#ifndef TESTS_PEER_H
+#define TESTS_PEER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "qlessd.h"
+
+struct peer {
+	int fd;
+	char *buf; /* read and not yet looked at: buf[start] .. buf[end - 1] */
+	size_t start, end, cap;
+	char *reply; /* the last one from peer_reply() */
+	size_t reply_len;
+};
+
+/* Connect over TCP, the Unix socket, or to some other address. */
+struct peer *peer_connect(const struct qlessd *q);
+struct peer *peer_connect_unix(const struct qlessd *q);
+struct peer *peer_connect_to(const char *host, int port);
+/* All peers of a test are closed by this at the latest, for tearDown(). */
+void peer_close_all(void);
+void peer_close(struct peer *p);
+/* Close in such a way that the other side finds the connection reset. */
+void peer_reset(struct peer *p);
+/* Nothing more will be sent. */
+void peer_shutdown(struct peer *p);
+/* Take less into the kernel's buffers, so that the server notices early that nobody reads. */
+void peer_connect_small_buffers(bool small);
+
+void peer_send(struct peer *p, const void *bytes, size_t len);
+/* The same without reading meanwhile; and it is no failure if the server hangs up. */
+void peer_send_blindly(struct peer *p, const void *bytes, size_t len);
+void peer_send_text(struct peer *p, const char *text);
+/* As much as the kernel takes without waiting; returns how much. */
+size_t peer_try_send(struct peer *p, const void *bytes, size_t len);
+/* One request as an array of bulk strings, from words that blanks separate. */
+void peer_send_words(struct peer *p, const char *words);
+
+/* The next bytes are exactly these. */
+void peer_expect(struct peer *p, const char *bytes);
+/* The connection is at its end, or has been reset. */
+void peer_expect_end(struct peer *p);
+/* The next `len` bytes, passed over. */
+void peer_skip(struct peer *p, size_t len);
+/* Whole replies, passed over. */
+void peer_skip_replies(struct peer *p, int count);
+/* The next whole reply as it was sent, in RESP2 or RESP3, with a NUL behind it; good until the next
+ * call. */
+const char *peer_reply(struct peer *p);
+/* Something can be read within this time. */
+bool peer_has_input(struct peer *p, int timeout_ms);
+
+/* Send words and compare the reply with the bytes. */
+#define ASK(who, words, reply)                \
+	do {                                  \
+		struct peer *who_ = (who);    \
+		peer_send_words(who_, words); \
+		peer_expect(who_, reply);     \
+	} while (0)
+
+/* Send words and look for a text in the reply. */
+#define ASK_HAS(who, words, text)                                           \
+	do {                                                                \
+		struct peer *who_ = (who);                                  \
+		const char *reply_;                                         \
+		peer_send_words(who_, words);                               \
+		reply_ = peer_reply(who_);                                  \
+		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(reply_, text), reply_); \
+	} while (0)
+#define ASK_LACKS(who, words, text)                                     \
+	do {                                                            \
+		struct peer *who_ = (who);                              \
+		const char *reply_;                                     \
+		peer_send_words(who_, words);                           \
+		reply_ = peer_reply(who_);                              \
+		TEST_ASSERT_NULL_MESSAGE(strstr(reply_, text), reply_); \
+	} while (0)
+
+/* Send words; the reply of them. */
+const char *peer_ask(struct peer *p, const char *words);
+/* The same, and the number behind `field` in it, such as "connected_clients:". -1 if there is
+ * none. */
+int64_t peer_ask_number(struct peer *p, const char *words, const char *field);
+
+#endif

@@ -1,0 +1,596 @@
+/*
+ * Random calls of the whole API, with few names so that they meet, and what must hold whatever they
+ * are: the state stays consistent; a failed call has no effects; engines with other hash seeds, and
+ * engines that get only the calls that changed something, end in the same state.
+ */
+#include "unit.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "command/classic.h"
+#include "qless.h"
+#include "util/buf.h"
+#include "util/chain.h"
+
+#define ARGS_MAX   24
+#define ARG_BYTES  160
+#define STEPS	   4000
+#define SEEDS	   12
+#define DUMP_EVERY 50
+
+struct subject {
+	struct qless *engine;
+	struct classic classic;
+	struct chunk_pool pool;
+	struct chain out;
+	struct resp_writer writer;
+	size_t events;
+};
+
+/* A call being made up. */
+struct call {
+	struct qless_str args[ARGS_MAX];
+	char text[ARGS_MAX][ARG_BYTES];
+	size_t count;
+};
+
+static unsigned long long rng;
+static double now;
+
+static unsigned pick(unsigned below)
+{
+	return (unsigned)(unit_random(&rng) % below);
+}
+
+/* ---- engines ---- */
+
+static void on_event(void *arg, struct qless_str channel, struct qless_str payload)
+{
+	struct subject *s = arg;
+
+	TEST_ASSERT_TRUE(str_starts_with(channel, STR("ql:")));
+	TEST_ASSERT_TRUE(payload.ptr != NULL);
+	s->events++;
+}
+
+static void subject_init(struct subject *s, uint64_t seed)
+{
+	struct qless_hooks hooks = { on_event, s, seed };
+
+	memset(s, 0, sizeof(*s));
+	s->engine = qless_new(&hooks);
+	classic_init(&s->classic, s->engine);
+	chunk_pool_init(&s->pool, 2);
+	chain_init(&s->out, &s->pool);
+	resp_writer_init(&s->writer, &s->out, 2);
+}
+
+static void subject_done(struct subject *s)
+{
+	classic_done(&s->classic);
+	qless_free(s->engine);
+	chain_done(&s->out);
+	chunk_pool_done(&s->pool);
+}
+
+static int subject_run(struct subject *s, const struct call *call)
+{
+	int rc = classic_run_script(&s->classic, CLASSIC_EXPLICIT, call->args, call->count,
+				    &s->writer);
+
+	chain_consume(&s->out, s->out.len);
+	return rc;
+}
+
+static void append_piece(void *arg, struct qless_str piece)
+{
+	buf_append_str(arg, piece);
+}
+
+static void dump(const struct subject *s, struct buf *ret)
+{
+	buf_clear(ret);
+	qless_dump(s->engine, append_piece, ret);
+}
+
+/* ---- making up calls ---- */
+
+static void add(struct call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct call *c, const char *format, ...)
+{
+	va_list args;
+	int len;
+
+	TEST_ASSERT_TRUE(c->count < ARGS_MAX);
+	va_start(args, format);
+	len = vsnprintf(c->text[c->count], ARG_BYTES, format, args);
+	va_end(args);
+	c->args[c->count] = str_make(c->text[c->count], (size_t)len);
+	c->count++;
+}
+
+static void add_jid(struct call *c)
+{
+	if (pick(10) == 0)
+		add(c, "r%u-%u", pick(2), pick(12));
+	else
+		add(c, "j%u", pick(12));
+}
+
+static void add_queue(struct call *c)
+{
+	static const char *const queues[] = { "q", "p", "q", "", "x-history" };
+
+	add(c, "%s", queues[pick(sizeof(queues) / sizeof(queues[0]))]);
+}
+
+static void add_worker(struct call *c)
+{
+	static const char *const workers[] = { "w1", "w2", "w1", "" };
+
+	add(c, "%s", workers[pick(sizeof(workers) / sizeof(workers[0]))]);
+}
+
+/* Mostly a small number, sometimes none. */
+static void add_number(struct call *c, int min, int max)
+{
+	static const char *const odd[] = { "x", "", "nan", "inf", "1.5", "-0", "0x10" };
+
+	if (pick(15) == 0)
+		add(c, "%s", odd[pick(sizeof(odd) / sizeof(odd[0]))]);
+	else
+		add(c, "%d", min + (int)pick((unsigned)(max - min + 1)));
+}
+
+static void add_json(struct call *c)
+{
+	static const char *const texts[] = { "{}",
+					     "[]",
+					     "{\"a\":[1,2,{}]}",
+					     "\"text\"",
+					     "null",
+					     "{",
+					     "{\"what\":1,\"b\":\"\\u0000\"}" };
+
+	add(c, "%s", texts[pick(sizeof(texts) / sizeof(texts[0]))]);
+}
+
+static void add_tags(struct call *c)
+{
+	static const char *const texts[] = { "[]", "[\"a\"]", "[\"a\",\"b\",\"a\"]", "[1,\"b\"]",
+					     "{}", "false",   "[\"c\",\"d\"]",	     "[null]" };
+
+	add(c, "%s", texts[pick(sizeof(texts) / sizeof(texts[0]))]);
+}
+
+static void add_jids(struct call *c)
+{
+	switch (pick(4)) {
+	case 0:
+		add(c, "[]");
+		break;
+	case 1:
+		add(c, "[\"j%u\"]", pick(12));
+		break;
+	case 2:
+		add(c, "[\"j%u\",\"j%u\",\"nope\"]", pick(12), pick(12));
+		break;
+	default:
+		add(c, "[\"j%u\",\"j%u\",\"j%u\"]", pick(12), pick(12), pick(12));
+		break;
+	}
+}
+
+static void add_several(struct call *c, void (*add_one)(struct call *))
+{
+	unsigned count = pick(4);
+
+	while (count-- > 0)
+		add_one(c);
+}
+
+static void add_tag(struct call *c)
+{
+	add(c, "%c", "abcd"[pick(4)]);
+}
+
+static void add_put_options(struct call *c)
+{
+	if (pick(3) == 0) {
+		add(c, "priority");
+		add_number(c, -3, 10);
+	}
+	if (pick(3) == 0) {
+		add(c, "retries");
+		add_number(c, -1, 3);
+	}
+	if (pick(3) == 0) {
+		add(c, "tags");
+		add_tags(c);
+	}
+	if (pick(4) == 0) {
+		add(c, "depends");
+		add_jids(c);
+	}
+}
+
+static void make_put(struct call *c)
+{
+	add_worker(c);
+	add_queue(c);
+	add_jid(c);
+	add(c, "k%u", pick(3));
+	add_json(c);
+	if (pick(3) == 0)
+		add_number(c, -1, 100);
+	else
+		add(c, "0");
+	add_put_options(c);
+}
+
+static void make_complete(struct call *c)
+{
+	add_jid(c);
+	add_worker(c);
+	add_queue(c);
+	add_json(c);
+	if (pick(2) == 0) {
+		add(c, "next");
+		add_queue(c);
+		if (pick(2) == 0) {
+			add(c, "delay");
+			add_number(c, 0, 50);
+		}
+		if (pick(2) == 0) {
+			add(c, "depends");
+			add_jids(c);
+		}
+	}
+}
+
+static void make_depends(struct call *c)
+{
+	static const char *const commands[] = { "on", "off", "off", "nope" };
+
+	add_jid(c);
+	add(c, "%s", commands[pick(4)]);
+	if (pick(6) == 0)
+		add(c, "all");
+	add_several(c, add_jid);
+}
+
+static void make_recur(struct call *c)
+{
+	add_queue(c);
+	add(c, "r%u", pick(2));
+	add(c, "k");
+	add_json(c);
+	add(c, "interval");
+	add_number(c, 0, 100);
+	add_number(c, -50, 50);
+	if (pick(2) == 0) {
+		add(c, "backlog");
+		add_number(c, 0, 3);
+	}
+	if (pick(2) == 0) {
+		add(c, "tags");
+		add_tags(c);
+	}
+}
+
+static void make_recur_update(struct call *c)
+{
+	static const char *const names[] = { "priority", "interval", "retries", "backlog",
+					     "queue",	 "klass",    "data",	"nope" };
+	unsigned i;
+
+	add(c, "r%u", pick(2));
+	for (i = pick(3); i > 0; i--) {
+		unsigned name = pick(8);
+
+		add(c, "%s", names[name]);
+		if (name < 4)
+			add_number(c, -1, 50);
+		else if (name == 4)
+			add_queue(c);
+		else
+			add_json(c);
+	}
+}
+
+static void make_config(struct call *c)
+{
+	static const char *const names[] = { "heartbeat",	   "grace-period",
+					     "max-job-history",	   "jobs-history",
+					     "jobs-history-count", "q-max-concurrency",
+					     "p-heartbeat",	   "max-worker-age",
+					     "stats-history",	   "histogram-history" };
+
+	add(c, "%s", names[pick(sizeof(names) / sizeof(names[0]))]);
+	add_number(c, -2, 100);
+}
+
+static void make_tag(struct call *c)
+{
+	static const char *const commands[] = { "add", "remove", "get", "top", "add" };
+	unsigned command = pick(5);
+
+	add(c, "%s", commands[command]);
+	if (command == 2 || command == 3) {
+		if (command == 2)
+			add_tag(c);
+		add_number(c, -2, 3);
+		add_number(c, -2, 3);
+		return;
+	}
+	add_jid(c);
+	add_several(c, add_tag);
+}
+
+static void make_jobs(struct call *c)
+{
+	static const char *const states[] = { "complete",  "running", "stalled",
+					      "scheduled", "depends", "recurring" };
+	unsigned state = pick(6);
+
+	add(c, "%s", states[state]);
+	if (state > 0)
+		add_queue(c);
+	add_number(c, -3, 3);
+	add_number(c, -3, 10);
+}
+
+/* What follows the name and `now` of each command. Popular ones are there more than once. */
+static void make_args(struct call *c, const char *name)
+{
+	if (strcmp(name, "put") == 0 || strcmp(name, "requeue") == 0) {
+		make_put(c);
+	} else if (strcmp(name, "pop") == 0) {
+		add_queue(c);
+		add_worker(c);
+		add_number(c, 0, 4);
+	} else if (strcmp(name, "peek") == 0) {
+		add_queue(c);
+		add_number(c, -1, 4);
+	} else if (strcmp(name, "complete") == 0) {
+		make_complete(c);
+	} else if (strcmp(name, "heartbeat") == 0) {
+		add_jid(c);
+		add_worker(c);
+		if (pick(2) == 0)
+			add_json(c);
+	} else if (strcmp(name, "fail") == 0) {
+		add_jid(c);
+		add_worker(c);
+		add(c, "g%u", pick(2));
+		add(c, "message");
+		if (pick(2) == 0)
+			add_json(c);
+	} else if (strcmp(name, "retry") == 0) {
+		add_jid(c);
+		add_queue(c);
+		add_worker(c);
+		add_number(c, -1, 20);
+		if (pick(2) == 0) {
+			add(c, "g%u", pick(2));
+			add(c, "again");
+		}
+	} else if (strcmp(name, "unfail") == 0) {
+		add_queue(c);
+		add(c, pick(3) == 0 ? "failed-retries-q" : "g%u", pick(2));
+		add_number(c, -1, 3);
+	} else if (strcmp(name, "depends") == 0) {
+		make_depends(c);
+	} else if (strcmp(name, "priority") == 0) {
+		add_jid(c);
+		add_number(c, -5, 20);
+	} else if (strcmp(name, "log") == 0) {
+		add_jid(c);
+		add(c, "said/%u", pick(3));
+		if (pick(2) == 0)
+			add_json(c);
+	} else if (strcmp(name, "tag") == 0) {
+		make_tag(c);
+	} else if (strcmp(name, "track") == 0) {
+		add(c, "%s", pick(3) == 0 ? "untrack" : "track");
+		add_jid(c);
+	} else if (strcmp(name, "recur") == 0) {
+		make_recur(c);
+	} else if (strcmp(name, "recur.update") == 0) {
+		make_recur_update(c);
+	} else if (strncmp(name, "recur.", 6) == 0 || strcmp(name, "unrecur") == 0) {
+		add(c, "r%u", pick(2));
+		add_several(c, add_tag);
+	} else if (strcmp(name, "config.set") == 0 || strcmp(name, "config.unset") == 0) {
+		make_config(c);
+	} else if (strcmp(name, "jobs") == 0) {
+		make_jobs(c);
+	} else if (strcmp(name, "stats") == 0) {
+		add_queue(c);
+		add_number(c, 0, 1000000);
+	} else if (strcmp(name, "workers") == 0) {
+		if (pick(2) == 0)
+			add_worker(c);
+	} else if (strcmp(name, "worker.deregister") == 0) {
+		add_several(c, add_worker);
+	} else if (strcmp(name, "cancel") == 0 || strcmp(name, "timeout") == 0 ||
+		   strcmp(name, "multiget") == 0) {
+		add_several(c, add_jid);
+	} else if (strcmp(name, "get") == 0) {
+		add_jid(c);
+	} else {
+		add_several(c, add_queue);
+	}
+}
+
+static void make_call(struct call *c)
+{
+	static const char *const often[] = { "put",	  "put",      "pop",   "pop",
+					     "pop",	  "complete", "fail",  "retry",
+					     "heartbeat", "unfail",   "cancel" };
+	const struct classic_command *commands;
+	const char *name;
+	size_t count;
+
+	commands = classic_commands(&count);
+	name = pick(2) == 0 ? often[pick(sizeof(often) / sizeof(often[0]))]
+			    : commands[pick((unsigned)count)].name.ptr;
+	c->count = 0;
+	add(c, "%s", name);
+	switch (pick(30)) {
+	case 0:
+		now += pick(200000);
+		break;
+	case 1:
+		now -= pick(100);
+		break;
+	default:
+		now += pick(40) / 4.0;
+		break;
+	}
+	add(c, "%.17g", now);
+	make_args(c, name);
+	/* Now and then one argument too few. */
+	if (pick(40) == 0 && c->count > 2)
+		c->count--;
+}
+
+/* ---- the cases ---- */
+
+static void report_finding(void *arg, struct qless_str finding)
+{
+	(void)arg;
+	printf("%.*s\n", (int)finding.len, finding.ptr);
+}
+
+static void show_call(const struct call *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->count; i++)
+		printf("%s'%s'", i > 0 ? " " : "", c->text[i]);
+	printf("\n");
+}
+
+void setUp(void)
+{
+	now = 1000000;
+}
+
+void tearDown(void)
+{
+}
+
+static void every_call_leaves_a_consistent_state(void)
+{
+	struct subject s;
+	struct call call;
+	unsigned seed;
+	int i;
+
+	for (seed = 1; seed <= SEEDS; seed++) {
+		rng = seed;
+		subject_init(&s, seed);
+		for (i = 0; i < STEPS; i++) {
+			make_call(&call);
+			subject_run(&s, &call);
+			if (qless_check(s.engine, report_finding, NULL) == 0)
+				continue;
+			show_call(&call);
+			TEST_FAIL_MESSAGE("the state is inconsistent");
+		}
+		subject_done(&s);
+	}
+}
+
+static void a_call_that_fails_or_counts_no_change_has_no_effect(void)
+{
+	struct buf before = BUF_INIT(BUF_NO_MAX);
+	struct buf after = BUF_INIT(BUF_NO_MAX);
+	struct subject s;
+	struct call call;
+	unsigned seed;
+	int i;
+
+	for (seed = 100; seed < 100 + SEEDS / 3; seed++) {
+		rng = seed;
+		subject_init(&s, seed);
+		dump(&s, &before);
+		for (i = 0; i < STEPS; i++) {
+			uint64_t changes = qless_changes(s.engine);
+			int rc;
+
+			make_call(&call);
+			s.events = 0;
+			rc = subject_run(&s, &call);
+			dump(&s, &after);
+			if (rc < 0 && (changes != qless_changes(s.engine) || s.events > 0)) {
+				show_call(&call);
+				TEST_FAIL_MESSAGE("the call failed and had effects");
+			}
+			if (changes == qless_changes(s.engine) &&
+			    !str_equal(buf_str(&before), buf_str(&after))) {
+				show_call(&call);
+				TEST_FAIL_MESSAGE("the call counted no change but made one");
+			}
+			buf_clear(&before);
+			buf_append_str(&before, buf_str(&after));
+		}
+		subject_done(&s);
+	}
+	buf_done(&before);
+	buf_done(&after);
+}
+
+static void the_calls_that_changed_something_rebuild_the_state(void)
+{
+	struct buf left = BUF_INIT(BUF_NO_MAX);
+	struct buf right = BUF_INIT(BUF_NO_MAX);
+	struct subject original;
+	struct subject replay;
+	struct call call;
+	unsigned seed;
+	int i;
+
+	for (seed = 200; seed < 200 + SEEDS; seed++) {
+		rng = seed;
+		subject_init(&original, seed);
+		subject_init(&replay, ~(uint64_t)seed);
+		for (i = 0; i < STEPS; i++) {
+			uint64_t changes = qless_changes(original.engine);
+
+			make_call(&call);
+			subject_run(&original, &call);
+			if (changes != qless_changes(original.engine))
+				subject_run(&replay, &call);
+			if (pick(500) == 0) {
+				qless_maintain(original.engine);
+				qless_maintain(replay.engine);
+			}
+			if (i % DUMP_EVERY != 0)
+				continue;
+			dump(&original, &left);
+			dump(&replay, &right);
+			if (str_equal(buf_str(&left), buf_str(&right)))
+				continue;
+			show_call(&call);
+			TEST_FAIL_MESSAGE("the replayed engine is in another state");
+		}
+		subject_done(&original);
+		subject_done(&replay);
+	}
+	buf_done(&left);
+	buf_done(&right);
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(every_call_leaves_a_consistent_state);
+	RUN(a_call_that_fails_or_counts_no_change_has_no_effect);
+	RUN(the_calls_that_changed_something_rebuild_the_state);
+	return UNIT_RESULT();
+}

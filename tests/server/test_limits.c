@@ -1,0 +1,357 @@
+/*
+ * What happens when somebody wants too much: memory, connections, descriptors, attention.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "peer.h"
+#include "textfile.h"
+#include "unit.h"
+#include "wait.h"
+
+static struct qlessd q;
+static struct peer *p;
+
+void setUp(void)
+{
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+}
+
+static void start(void)
+{
+	qlessd_start(&q);
+	p = peer_connect(&q);
+}
+
+/* Ask for an echo of that many bytes, and read nothing. */
+static void ask_for_bytes(struct peer *peer, size_t len)
+{
+	char *bytes = malloc(len), head[64];
+
+	memset(bytes, 'x', len);
+	snprintf(head, sizeof head, "*2\r\n$4\r\nECHO\r\n$%zu\r\n", len);
+	peer_send_blindly(peer, head, strlen(head));
+	peer_send_blindly(peer, bytes, len);
+	peer_send_blindly(peer, "\r\n", 2);
+	free(bytes);
+}
+
+static int64_t disconnects(void)
+{
+	return peer_ask_number(p, "INFO stats", "client_output_buffer_limit_disconnections:");
+}
+
+static void who_does_not_read_its_replies_is_hung_up_on(void)
+{
+	struct peer *slow;
+
+	start();
+	ASK(p, "CONFIG SET client-output-buffer-limit",
+	    "-ERR wrong number of arguments for "
+	    "'config|set' command\r\n");
+	peer_send_text(p, "CONFIG SET client-output-buffer-limit \"normal 1mb 0 0\"\r\n");
+	peer_expect(p, "+OK\r\n");
+	peer_connect_small_buffers(true);
+	slow = peer_connect(&q);
+	for (int i = 0; i < 20 && disconnects() == 0; i++)
+		ask_for_bytes(slow, (size_t)512 * 1024);
+	TEST_ASSERT_EQUAL_INT64(1, disconnects());
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "client-output-buffer-limit"));
+	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "connected_clients:") == 1);
+}
+
+static void who_does_not_read_its_messages_is_hung_up_on(void)
+{
+	struct peer *slow, *good;
+
+	start();
+	peer_send_text(p, "CONFIG SET client-output-buffer-limit \"pubsub 256kb 0 0\"\r\n");
+	peer_expect(p, "+OK\r\n");
+	good = peer_connect(&q);
+	peer_connect_small_buffers(true);
+	slow = peer_connect(&q);
+	peer_ask(slow, "SUBSCRIBE x");
+	peer_ask(good, "SUBSCRIBE y");
+	for (int i = 0; i < 200 && disconnects() == 0; i++) {
+		char *bytes = malloc(100000);
+
+		memset(bytes, 'm', 100000);
+		peer_send_text(p, "*3\r\n$7\r\nPUBLISH\r\n$1\r\nx\r\n$100000\r\n");
+		peer_send(p, bytes, 100000);
+		peer_send_text(p, "\r\n");
+		peer_reply(p);
+		free(bytes);
+	}
+	TEST_ASSERT_EQUAL_INT64(1, disconnects());
+	ASK(p, "PUBLISH x 1", ":0\r\n");
+	ASK(p, "PUBLISH y 1", ":1\r\n");
+}
+
+static int64_t pending_of(const char *name)
+{
+	const char *line = strstr(peer_ask(p, "CLIENT LIST"), name);
+
+	line = line != NULL ? strstr(line, " obl=") : NULL;
+	return line != NULL ? strtoll(line + 5, NULL, 10) : -1;
+}
+
+static void a_soft_limit_counts_from_when_it_was_last_passed(void)
+{
+	struct peer *slow;
+	int64_t first;
+
+	start();
+	peer_send_text(p, "CONFIG SET client-output-buffer-limit \"normal 0 1mb 2\"\r\n");
+	peer_expect(p, "+OK\r\n");
+	peer_connect_small_buffers(true);
+	slow = peer_connect(&q);
+	peer_ask(slow, "CLIENT SETNAME slow");
+	ask_for_bytes(slow, (size_t)8 * 1024 * 1024);
+	WAIT_UNTIL(pending_of("slow") > 1024 * 1024);
+	first = wait_now_ms();
+	while (pending_of("slow") > 1024 * 1024)
+		peer_skip(slow, 65536);
+	TEST_ASSERT_GREATER_THAN(0, pending_of("slow"));
+	/* Under the limit for a while. */
+	while (wait_now_ms() - first < 2500)
+		wait_ms(10);
+	ask_for_bytes(slow, (size_t)2 * 1024 * 1024);
+	WAIT_UNTIL(pending_of("slow") > 1024 * 1024);
+	TEST_ASSERT_EQUAL_INT64(0, disconnects());
+	WAIT_UNTIL(disconnects() == 1);
+}
+
+static void one_client_too_many_is_told_so(void)
+{
+	struct peer *last;
+
+	QLESSD_START(&q, "--maxclients", "3");
+	p = peer_connect(&q);
+	peer_ask(p, "PING");
+	peer_ask(peer_connect(&q), "PING");
+	last = peer_connect_unix(&q);
+	peer_ask(last, "PING");
+	for (int i = 0; i < 3; i++) {
+		struct peer *more = i == 2 ? peer_connect_unix(&q) : peer_connect(&q);
+
+		peer_expect(more, "-ERR max number of clients reached\r\n");
+		peer_expect_end(more);
+	}
+	TEST_ASSERT_EQUAL_INT64(3, peer_ask_number(p, "INFO stats", "rejected_connections:"));
+	peer_close(last);
+	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "connected_clients:") == 2);
+	ASK(peer_connect(&q), "PING", "+PONG\r\n");
+	ASK(p, "CONFIG SET maxclients 100", "+OK\r\n");
+	ASK(peer_connect(&q), "PING", "+PONG\r\n");
+}
+
+static void maxclients_is_lowered_to_what_the_system_allows(void)
+{
+	q.max_files = 100;
+	qlessd_start(&q);
+	p = peer_connect(&q);
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "no more than 68 clients"));
+	TEST_ASSERT_EQUAL_INT64(68, peer_ask_number(p, "INFO clients", "maxclients:"));
+	ASK_HAS(p, "CONFIG SET maxclients 5000", "-ERR CONFIG SET failed");
+	TEST_ASSERT_EQUAL_INT64(68, peer_ask_number(p, "INFO clients", "maxclients:"));
+	for (int i = 0; i < 67; i++)
+		peer_connect(&q);
+	peer_expect(peer_connect(&q), "-ERR max number of clients reached\r\n");
+}
+
+static void set_max_files(unsigned long count)
+{
+	struct rlimit limit;
+
+	TEST_ASSERT_EQUAL_INT(0, prlimit(q.pid, RLIMIT_NOFILE, NULL, &limit));
+	limit.rlim_cur = count;
+	TEST_ASSERT_EQUAL_INT(0, prlimit(q.pid, RLIMIT_NOFILE, &limit, NULL));
+}
+
+static size_t count_in_log(const char *text)
+{
+	char *log = textfile_read(q.log_path);
+	size_t count = 0;
+
+	for (char *at = strstr(log, text); at != NULL; at = strstr(at + 1, text))
+		count++;
+	free(log);
+	return count;
+}
+
+static void out_of_descriptors_accepting_waits_until_one_is_free(void)
+{
+	struct peer *waiting[5], *open[40];
+	int64_t start_ms;
+	long switches;
+	int count = 0;
+
+	start();
+	peer_ask(p, "PING");
+	for (; count < 40; count++) {
+		open[count] = peer_connect(&q);
+		peer_ask(open[count], "PING");
+	}
+	set_max_files(30);
+	for (int i = 0; i < 5; i++) {
+		waiting[i] = peer_connect(&q);
+		peer_send_text(waiting[i], "PING\r\n");
+	}
+	WAIT_UNTIL(qlessd_has_logged(&q, "out of file descriptors"));
+	ASK(p, "PING", "+PONG\r\n");
+	switches = qlessd_proc_status(&q, "voluntary_ctxt_switches:");
+	start_ms = wait_now_ms();
+	while (wait_now_ms() - start_ms < 1000)
+		wait_ms(10);
+	TEST_ASSERT_LESS_THAN(40, qlessd_proc_status(&q, "voluntary_ctxt_switches:") - switches);
+	/* Said once, not ten times a second. */
+	TEST_ASSERT_EQUAL_size_t(1, count_in_log("out of file descriptors"));
+	TEST_ASSERT_FALSE(peer_has_input(waiting[0], 0));
+	while (count-- > 0)
+		peer_close(open[count]);
+	for (int i = 0; i < 5; i++)
+		peer_expect(waiting[i], "+PONG\r\n");
+}
+
+static void the_idle_are_hung_up_on_but_listeners_are_not(void)
+{
+	struct peer *idle, *listener, *monitor, *busy;
+
+	start();
+	idle = peer_connect(&q);
+	listener = peer_connect(&q);
+	monitor = peer_connect(&q);
+	busy = peer_connect(&q);
+	peer_ask(idle, "PING");
+	peer_ask(listener, "SUBSCRIBE x");
+	peer_ask(monitor, "MONITOR");
+	ASK(p, "CONFIG SET timeout 1", "+OK\r\n");
+	while (!peer_has_input(idle, 100))
+		ASK(busy, "PING", "+PONG\r\n");
+	peer_expect_end(idle);
+	ASK(busy, "PUBLISH x 1", ":1\r\n");
+	peer_expect(listener, "*3\r\n$7\r\nmessage\r\n");
+	TEST_ASSERT_TRUE(peer_has_input(monitor, 0));
+}
+
+static void a_request_is_limited_as_a_whole(void)
+{
+	struct peer *big;
+	char *bytes = malloc(600 * 1024);
+
+	memset(bytes, 'x', 600 * 1024);
+	start();
+	ASK(p, "CONFIG SET client-query-buffer-limit 1mb", "+OK\r\n");
+	big = peer_connect(&q);
+	peer_send_text(big, "*3\r\n$4\r\nECHO\r\n$614400\r\n");
+	peer_send(big, bytes, 600 * 1024);
+	peer_send_text(big, "\r\n$614400\r\n");
+	peer_expect(big, "-ERR Protocol error: too big request\r\n");
+	peer_expect_end(big);
+	free(bytes);
+	ASK(p, "PING", "+PONG\r\n");
+}
+
+static void what_is_announced_takes_no_memory(void)
+{
+	struct peer *big[20];
+	long before;
+
+	start();
+	peer_ask(p, "PING");
+	before = qlessd_proc_status(&q, "VmRSS:");
+	for (int i = 0; i < 20; i++) {
+		big[i] = peer_connect(&q);
+		peer_send_text(big[i], "*1000000\r\n$536870912\r\nx");
+	}
+	for (int i = 0; i < 20; i++)
+		ASK(p, "PING", "+PONG\r\n");
+	TEST_ASSERT_LESS_THAN(before + 8 * 1024, qlessd_proc_status(&q, "VmRSS:"));
+}
+
+static void a_thousand_idle_connections_cost_little(void)
+{
+	const int count = 1000;
+	struct rlimit files;
+	int64_t start_ms;
+	long switches;
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	start();
+	for (int i = 0; i < count; i++)
+		ASK(peer_connect(&q), "PING", "+PONG\r\n");
+	TEST_ASSERT_EQUAL_INT64(count + 1,
+				peer_ask_number(p, "INFO clients", "connected_clients:"));
+	/* Buffers that are no longer needed are given back once a second. */
+	start_ms = wait_now_ms();
+	while (wait_now_ms() - start_ms < 1200)
+		wait_ms(10);
+	switches = qlessd_proc_status(&q, "voluntary_ctxt_switches:");
+	start_ms = wait_now_ms();
+	while (wait_now_ms() - start_ms < 2000)
+		wait_ms(10);
+	TEST_ASSERT_LESS_THAN(20, qlessd_proc_status(&q, "voluntary_ctxt_switches:") - switches);
+	if (!qlessd_is_sanitized())
+		TEST_ASSERT_LESS_THAN(30 * 1024, qlessd_proc_status(&q, "VmRSS:"));
+}
+
+static void a_long_pipeline_does_not_keep_others_waiting(void)
+{
+	const int count = 400000;
+	struct peer *busy;
+	char *bytes = malloc((size_t)count * 6);
+
+	start();
+	busy = peer_connect(&q);
+	peer_ask(p, "PING");
+	for (int i = 0; i < count; i++)
+		memcpy(bytes + i * 6, "PING\r\n", 6);
+	peer_send(busy, bytes, (size_t)count * 6);
+	free(bytes);
+	/* What the busy one sent was read in portions; most of it is still to come. */
+	ASK(p, "PING", "+PONG\r\n");
+	TEST_ASSERT_LESS_THAN(count, peer_ask_number(p, "INFO stats", "total_commands_processed:"));
+	peer_skip_replies(busy, count);
+}
+
+static void a_flood_of_large_replies_does_not_keep_others_waiting(void)
+{
+	struct peer *busy;
+	int64_t before, after;
+
+	start();
+	busy = peer_connect(&q);
+	for (int i = 0; i < 20000; i++)
+		peer_send_text(busy, "COMMAND\r\n");
+	before = wait_now_ms();
+	ASK(p, "PING", "+PONG\r\n");
+	after = wait_now_ms();
+	TEST_ASSERT_LESS_THAN(10000, after - before);
+}
+
+int main(int argc, char **argv)
+{
+	qlessd_take_args(&argc, argv);
+	UNITY_BEGIN();
+	RUN(who_does_not_read_its_replies_is_hung_up_on);
+	RUN(who_does_not_read_its_messages_is_hung_up_on);
+	RUN(a_soft_limit_counts_from_when_it_was_last_passed);
+	RUN(one_client_too_many_is_told_so);
+	RUN(maxclients_is_lowered_to_what_the_system_allows);
+	RUN(out_of_descriptors_accepting_waits_until_one_is_free);
+	RUN(the_idle_are_hung_up_on_but_listeners_are_not);
+	RUN(a_request_is_limited_as_a_whole);
+	RUN(what_is_announced_takes_no_memory);
+	RUN(a_thousand_idle_connections_cost_little);
+	RUN(a_long_pipeline_does_not_keep_others_waiting);
+	RUN(a_flood_of_large_replies_does_not_keep_others_waiting);
+	return UNIT_RESULT();
+}

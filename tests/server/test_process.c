@@ -1,0 +1,392 @@
+/*
+ * The process: how it starts, what signals do, how it ends.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "peer.h"
+#include "textfile.h"
+#include "unit.h"
+#include "wait.h"
+
+static struct qlessd q;
+static struct tempdir dir;
+static struct peer *p;
+
+void setUp(void)
+{
+	tempdir_init(&dir);
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+	tempdir_done(&dir);
+}
+
+static void start(void)
+{
+	qlessd_start(&q);
+	p = peer_connect(&q);
+}
+
+static void assert_exit(int wanted, int status)
+{
+	TEST_ASSERT_TRUE(WIFEXITED(status));
+	TEST_ASSERT_EQUAL_INT(wanted, WEXITSTATUS(status));
+}
+
+static void version_help_and_check_config_answer_and_exit(void)
+{
+	char *output, path[300];
+
+	TEST_ASSERT_EQUAL_INT(0, QLESSD_RUN(&output, "--version"));
+	TEST_ASSERT_EQUAL_INT(0, strncmp(output, "qlessd ", 7));
+	free(output);
+	TEST_ASSERT_EQUAL_INT(0, QLESSD_RUN(&output, "--help"));
+	TEST_ASSERT_NOT_NULL(strstr(output, "Usage: qlessd"));
+	free(output);
+	TEST_ASSERT_EQUAL_INT(0, QLESSD_RUN(&output, "--check-config", "--timeout", "5"));
+	TEST_ASSERT_NOT_NULL(strstr(output, "the configuration is good"));
+	free(output);
+	snprintf(path, sizeof path, "%s", tempdir_file(&dir, "qlessd.conf"));
+	textfile_write(path, "# fine\ntimeout 5\n\nmaxclients many\n");
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, path, "--check-config"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "qlessd.conf:4: "), output);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "maxclients"), output);
+	free(output);
+	textfile_write(path, "timeout 5\nuser ann +nosuch\n");
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, path, "--port", "0", "--unixsocket",
+					    tempdir_file(&dir, "s")));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "ann"), output);
+	free(output);
+}
+
+static void a_bad_configuration_is_an_error_with_its_place(void)
+{
+	char *output;
+
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--nosuch", "1"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "nosuch"), output);
+	free(output);
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "/nosuch/qlessd.conf"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "/nosuch/qlessd.conf"), output);
+	free(output);
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--port", "0"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "nothing to listen on"), output);
+	free(output);
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--dir", "/nosuch"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "/nosuch"), output);
+	free(output);
+}
+
+static void a_stop_signal_ends_it_with_all_replies_delivered(int number)
+{
+	struct peer *idle, *slow;
+	size_t len = (size_t)16 * 1024 * 1024;
+	char *bytes = malloc(len);
+
+	start();
+	idle = peer_connect(&q);
+	peer_ask(idle, "PING");
+	peer_connect_small_buffers(true);
+	slow = peer_connect(&q);
+	memset(bytes, 'x', len);
+	peer_send_blindly(slow, "*2\r\n$4\r\nECHO\r\n$16777216\r\n", 25);
+	peer_send_blindly(slow, bytes, len);
+	peer_send_blindly(slow, "\r\nPING\r\n", 8);
+	WAIT_UNTIL(strstr(peer_ask(p, "CLIENT LIST"), " cmd=ping ") != NULL);
+	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "client_max_output_buffer:") > 0);
+	kill(q.pid, number);
+	peer_expect_end(idle);
+	/* It goes on asking, but nothing more is run. */
+	peer_try_send(slow, bytes, 65536);
+	free(bytes);
+	peer_expect(slow, "$16777216\r\n");
+	peer_skip(slow, len);
+	peer_expect(slow, "\r\n+PONG\r\n");
+	peer_expect_end(slow);
+	peer_close(slow);
+	assert_exit(0, qlessd_wait(&q));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, number == SIGINT ? "SIGINT" : "SIGTERM"));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "qlessd stopped"));
+	TEST_ASSERT_NOT_EQUAL(0, access(q.socket_path, F_OK));
+}
+
+static void sigterm_ends_it_with_all_replies_delivered(void)
+{
+	a_stop_signal_ends_it_with_all_replies_delivered(SIGTERM);
+}
+
+static void sigint_ends_it_with_all_replies_delivered(void)
+{
+	a_stop_signal_ends_it_with_all_replies_delivered(SIGINT);
+}
+
+static void a_second_signal_does_not_wait_for_those_who_do_not_read(void)
+{
+	struct peer *slow;
+	size_t len = (size_t)16 * 1024 * 1024;
+	char *bytes = malloc(len);
+	int64_t before;
+
+	start();
+	peer_connect_small_buffers(true);
+	slow = peer_connect(&q);
+	memset(bytes, 'x', len);
+	peer_send_blindly(slow, "*2\r\n$4\r\nECHO\r\n$16777216\r\n", 25);
+	peer_send_blindly(slow, bytes, len);
+	peer_send_blindly(slow, "\r\n", 2);
+	free(bytes);
+	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "client_max_output_buffer:") > 0);
+	before = wait_now_ms();
+	kill(q.pid, SIGTERM);
+	WAIT_UNTIL(qlessd_has_logged(&q, "SIGTERM received"));
+	kill(q.pid, SIGTERM);
+	assert_exit(0, qlessd_wait(&q));
+	TEST_ASSERT_LESS_THAN(4000, wait_now_ms() - before);
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "SIGTERM again"));
+}
+
+static void shutdown_ends_it_without_a_reply(void)
+{
+	start();
+	ASK(p, "SHUTDOWN ABORT", "-ERR No shutdown in progress.\r\n");
+	ASK(p, "SHUTDOWN SAVE NOSAVE", "-ERR syntax error\r\n");
+	ASK(p, "SHUTDOWN maybe", "-ERR syntax error\r\n");
+	peer_send_text(p, "PING\r\nSHUTDOWN NOSAVE\r\nPING\r\n");
+	peer_expect(p, "+PONG\r\n");
+	peer_expect_end(p);
+	assert_exit(0, qlessd_wait(&q));
+}
+
+static void a_broken_pipe_is_no_signal_to_end(void)
+{
+	start();
+	for (int i = 0; i < 20; i++) {
+		struct peer *gone = peer_connect(&q);
+
+		for (int k = 0; k < 100; k++)
+			peer_send_text(gone, "COMMAND\r\n");
+		peer_reset(gone);
+	}
+	ASK(p, "PING", "+PONG\r\n");
+}
+
+static void sighup_opens_the_log_again(void)
+{
+	char path[300], moved[300], *text;
+
+	snprintf(path, sizeof path, "%s", tempdir_file(&dir, "log"));
+	snprintf(moved, sizeof moved, "%s", tempdir_file(&dir, "log.1"));
+	QLESSD_START(&q, "--logfile", path);
+	TEST_ASSERT_EQUAL_INT(0, rename(path, moved));
+	kill(q.pid, SIGHUP);
+	WAIT_UNTIL(access(path, F_OK) == 0);
+	qlessd_stop(&q);
+	text = textfile_read(path);
+	TEST_ASSERT_NOT_NULL(strstr(text, "SIGHUP"));
+	TEST_ASSERT_NOT_NULL(strstr(text, "stopped"));
+	free(text);
+	text = textfile_read(moved);
+	TEST_ASSERT_NOT_NULL(strstr(text, "ready to accept"));
+	TEST_ASSERT_NULL(strstr(text, "stopped"));
+	free(text);
+}
+
+static void sigusr1_writes_the_state_to_the_log(void)
+{
+	start();
+	kill(q.pid, SIGUSR1);
+	WAIT_UNTIL(qlessd_has_logged(&q, "connected_clients:1"));
+	ASK(p, "PING", "+PONG\r\n");
+}
+
+static void two_on_one_port_is_an_error(void)
+{
+	char port[8], *output;
+
+	start();
+	snprintf(port, sizeof port, "%d", q.port);
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--port", port, "--dir", dir.path));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "Address already in use"), output);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, port), output);
+	free(output);
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--port", "0", "--unixsocket", q.socket_path));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "another server listens there"), output);
+	free(output);
+	ASK(peer_connect_unix(&q), "PING", "+PONG\r\n");
+}
+
+static void a_unix_socket_has_its_permissions_and_a_stale_one_is_replaced(void)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	char file[300], *output;
+	struct stat st;
+	int fd;
+
+	QLESSD_START(&q, "--unixsocketperm", "0640");
+	TEST_ASSERT_EQUAL_INT(0, stat(q.socket_path, &st));
+	TEST_ASSERT_EQUAL_INT(0640, st.st_mode & 0777);
+	qlessd_stop(&q);
+	snprintf(un.sun_path, sizeof un.sun_path, "%.90s", tempdir_file(&dir, "stale"));
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	TEST_ASSERT_EQUAL_INT(0, bind(fd, (const void *)&un, sizeof un));
+	close(fd);
+	TEST_ASSERT_EQUAL_INT(0, stat(un.sun_path, &st));
+	snprintf(q.socket_path, sizeof q.socket_path, "%.90s", un.sun_path);
+	qlessd_start(&q);
+	qlessd_stop(&q);
+	TEST_ASSERT_NOT_EQUAL(0, access(un.sun_path, F_OK));
+	snprintf(file, sizeof file, "%s", tempdir_file(&dir, "file"));
+	textfile_write(file, "mine");
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--port", "0", "--unixsocket", file));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "not a socket"), output);
+	free(output);
+	TEST_ASSERT_EQUAL_INT(0, access(file, F_OK));
+}
+
+static void a_daemon_is_ready_when_its_parent_ends(void)
+{
+	char pidfile[300], log[300], port[8], *text, *output;
+	int number = qlessd_free_port();
+	pid_t pid;
+
+	snprintf(pidfile, sizeof pidfile, "%s", tempdir_file(&dir, "pid"));
+	snprintf(log, sizeof log, "%s", tempdir_file(&dir, "log"));
+	snprintf(port, sizeof port, "%d", number);
+	TEST_ASSERT_EQUAL_INT(0, QLESSD_RUN(&output, "--daemonize", "yes", "--pidfile", pidfile,
+					    "--logfile", log, "--port", port, "--dir", dir.path));
+	free(output);
+	p = peer_connect_to("127.0.0.1", number);
+	ASK(p, "PING", "+PONG\r\n");
+	text = textfile_read(pidfile);
+	pid = (pid_t)strtol(text, NULL, 10);
+	free(text);
+	TEST_ASSERT_EQUAL_INT64(pid, peer_ask_number(p, "INFO server", "process_id:"));
+	/* The port is taken now. */
+	TEST_ASSERT_EQUAL_INT(
+		1, QLESSD_RUN(&output, "--daemonize", "yes", "--port", port, "--dir", dir.path));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "Address already in use"), output);
+	free(output);
+	/* And so is the pid file. */
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--pidfile", pidfile, "--port", "0",
+					    "--unixsocket", tempdir_file(&dir, "s")));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, pidfile), output);
+	free(output);
+	peer_send_text(p, "SHUTDOWN\r\n");
+	peer_expect_end(p);
+	WAIT_UNTIL(access(pidfile, F_OK) != 0);
+	WAIT_UNTIL(kill(pid, 0) != 0);
+}
+
+/* The next message that came to the socket of the service manager. */
+static const char *next_message(int fd)
+{
+	static char text[1024];
+	ssize_t len = recv(fd, text, sizeof text - 1, 0);
+
+	TEST_ASSERT_TRUE_MESSAGE(len > 0, "no message to the service manager");
+	text[len] = '\0';
+	return text;
+}
+
+static void the_service_manager_is_told(void)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	struct timeval patience = { .tv_sec = WAIT_MAX_MS / 1000 };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	snprintf(un.sun_path, sizeof un.sun_path, "%.90s", tempdir_file(&dir, "notify"));
+	TEST_ASSERT_EQUAL_INT(0, bind(fd, (const void *)&un, sizeof un));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	setenv("NOTIFY_SOCKET", un.sun_path, 1);
+	setenv("WATCHDOG_USEC", "100000", 1);
+	QLESSD_START(&q, "--supervised", "systemd");
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("WATCHDOG_USEC");
+	TEST_ASSERT_NOT_NULL(strstr(next_message(fd), "READY=1"));
+	TEST_ASSERT_NOT_NULL(strstr(next_message(fd), "WATCHDOG=1"));
+	TEST_ASSERT_NOT_NULL(strstr(next_message(fd), "WATCHDOG=1"));
+	kill(q.pid, SIGTERM);
+	while (strstr(next_message(fd), "STOPPING=1") == NULL)
+		;
+	assert_exit(0, qlessd_wait(&q));
+	close(fd);
+}
+
+static void a_crash_tells_where_it_was(void)
+{
+	int status;
+
+	QLESSD_START(&q, "--enable-debug-command", "yes");
+	p = peer_connect(&q);
+	peer_send_text(p, "DEBUG SEGFAULT\r\n");
+	status = qlessd_wait(&q);
+	TEST_ASSERT_TRUE(WIFSIGNALED(status));
+	TEST_ASSERT_EQUAL_INT(SIGSEGV, WTERMSIG(status));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "SIGSEGV"));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "server_run+"));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "End of the crash report"));
+	/* It left its socket; the next one takes it over. */
+	TEST_ASSERT_EQUAL_INT(0, access(q.socket_path, F_OK));
+}
+
+static bool has_ipv6(void)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool has = fd >= 0 && bind(fd, (const void *)&in6, sizeof in6) == 0;
+
+	close(fd);
+	return has;
+}
+
+static void it_speaks_ipv6(void)
+{
+	char address[32];
+
+	if (!has_ipv6())
+		TEST_IGNORE_MESSAGE("this machine has no IPv6");
+	QLESSD_START(&q, "--bind", "::1", "--enable-debug-command", "local");
+	p = peer_connect_to("::1", q.port);
+	snprintf(address, sizeof address, " laddr=[::1]:%d ", q.port);
+	ASK_HAS(p, "CLIENT INFO", " addr=[::1]:");
+	ASK_HAS(p, "CLIENT INFO", address);
+	ASK(p, "DEBUG SLEEP 0", "+OK\r\n");
+	qlessd_stop(&q);
+	QLESSD_START(&q, "--bind", "::*");
+	p = peer_connect_to("::1", q.port);
+	ASK(p, "PING", "+PONG\r\n");
+}
+
+int main(int argc, char **argv)
+{
+	qlessd_take_args(&argc, argv);
+	UNITY_BEGIN();
+	RUN(version_help_and_check_config_answer_and_exit);
+	RUN(a_bad_configuration_is_an_error_with_its_place);
+	RUN(sigterm_ends_it_with_all_replies_delivered);
+	RUN(sigint_ends_it_with_all_replies_delivered);
+	RUN(a_second_signal_does_not_wait_for_those_who_do_not_read);
+	RUN(shutdown_ends_it_without_a_reply);
+	RUN(a_broken_pipe_is_no_signal_to_end);
+	RUN(sighup_opens_the_log_again);
+	RUN(sigusr1_writes_the_state_to_the_log);
+	RUN(two_on_one_port_is_an_error);
+	RUN(a_unix_socket_has_its_permissions_and_a_stale_one_is_replaced);
+	RUN(a_daemon_is_ready_when_its_parent_ends);
+	RUN(the_service_manager_is_told);
+	RUN(a_crash_tells_where_it_was);
+	RUN(it_speaks_ipv6);
+	return UNIT_RESULT();
+}

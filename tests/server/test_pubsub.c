@@ -1,0 +1,255 @@
+/*
+ * Channels and patterns: who hears what, in which words, and in which order.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "peer.h"
+#include "unit.h"
+#include "wait.h"
+
+static struct qlessd q;
+
+void setUp(void)
+{
+	qlessd_start(&q);
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+}
+
+static void a_message_reaches_those_who_listen(void)
+{
+	struct peer *a = peer_connect(&q), *b = peer_connect(&q), *c = peer_connect(&q);
+
+	ASK(a, "SUBSCRIBE news sport",
+	    "*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n:1\r\n"
+	    "*3\r\n$9\r\nsubscribe\r\n$5\r\nsport\r\n:2\r\n");
+	ASK(b, "PSUBSCRIBE n*", "*3\r\n$10\r\npsubscribe\r\n$2\r\nn*\r\n:1\r\n");
+	ASK(c, "PUBLISH news hello", ":2\r\n");
+	ASK(c, "PUBLISH other hello", ":0\r\n");
+	ASK(c, "PUBLISH sport goal", ":1\r\n");
+	peer_expect(a, "*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$5\r\nhello\r\n"
+		       "*3\r\n$7\r\nmessage\r\n$5\r\nsport\r\n$4\r\ngoal\r\n");
+	peer_expect(b, "*4\r\n$8\r\npmessage\r\n$2\r\nn*\r\n$4\r\nnews\r\n$5\r\nhello\r\n");
+}
+
+static void who_listens_twice_hears_twice(void)
+{
+	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
+
+	ASK(a, "SUBSCRIBE x x",
+	    "*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n"
+	    "*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n");
+	ASK(a, "PSUBSCRIBE * ?",
+	    "*3\r\n$10\r\npsubscribe\r\n$1\r\n*\r\n:2\r\n"
+	    "*3\r\n$10\r\npsubscribe\r\n$1\r\n?\r\n:3\r\n");
+	ASK(b, "PUBLISH x 1", ":3\r\n");
+	peer_expect(a, "*3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$1\r\n1\r\n"
+		       "*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$1\r\nx\r\n$1\r\n1\r\n"
+		       "*4\r\n$8\r\npmessage\r\n$1\r\n?\r\n$1\r\nx\r\n$1\r\n1\r\n");
+}
+
+static void in_resp2_a_subscriber_may_do_little_else(void)
+{
+	struct peer *a = peer_connect(&q);
+
+	ASK(a, "SUBSCRIBE x", "*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n");
+	ASK(a, "ECHO hi",
+	    "-ERR Can't execute 'echo': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / "
+	    "RESET "
+	    "are allowed in this context\r\n");
+	ASK(a, "CLIENT ID",
+	    "-ERR Can't execute 'client|id': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT "
+	    "/ "
+	    "RESET are allowed in this context\r\n");
+	ASK(a, "PING", "*2\r\n$4\r\npong\r\n$0\r\n\r\n");
+	ASK(a, "PING hi", "*2\r\n$4\r\npong\r\n$2\r\nhi\r\n");
+	ASK(a, "UNSUBSCRIBE", "*3\r\n$11\r\nunsubscribe\r\n$1\r\nx\r\n:0\r\n");
+	ASK(a, "PING", "+PONG\r\n");
+	ASK(a, "SUBSCRIBE x", "*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n");
+	ASK(a, "RESET", "+RESET\r\n");
+	ASK(a, "PUBLISH x 1", ":0\r\n");
+	ASK(a, "SUBSCRIBE x", "*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n");
+	ASK(a, "QUIT", "+OK\r\n");
+	peer_expect_end(a);
+}
+
+static void in_resp3_messages_are_pushed_between_replies(void)
+{
+	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
+
+	peer_ask(a, "HELLO 3");
+	ASK(a, "SUBSCRIBE x", ">3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n");
+	ASK(a, "PSUBSCRIBE x*", ">3\r\n$10\r\npsubscribe\r\n$2\r\nx*\r\n:2\r\n");
+	ASK(a, "ECHO hi", "$2\r\nhi\r\n");
+	ASK(a, "PING", "+PONG\r\n");
+	ASK(b, "PUBLISH x 1", ":2\r\n");
+	peer_expect(a, ">3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$1\r\n1\r\n"
+		       ">4\r\n$8\r\npmessage\r\n$2\r\nx*\r\n$1\r\nx\r\n$1\r\n1\r\n");
+	ASK(a, "UNSUBSCRIBE", ">3\r\n$11\r\nunsubscribe\r\n$1\r\nx\r\n:1\r\n");
+	ASK(a, "UNSUBSCRIBE", ">3\r\n$11\r\nunsubscribe\r\n_\r\n:1\r\n");
+	ASK(a, "PUNSUBSCRIBE y x*",
+	    ">3\r\n$12\r\npunsubscribe\r\n$1\r\ny\r\n:1\r\n"
+	    ">3\r\n$12\r\npunsubscribe\r\n$2\r\nx*\r\n:0\r\n");
+}
+
+static void who_publishes_to_itself_hears_itself(void)
+{
+	struct peer *a = peer_connect(&q);
+
+	peer_ask(a, "HELLO 3");
+	peer_ask(a, "SUBSCRIBE x");
+	ASK(a, "PUBLISH x 1", ">3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$1\r\n1\r\n:1\r\n");
+}
+
+static void a_message_never_stands_within_the_reply_of_exec(void)
+{
+	struct peer *a = peer_connect(&q);
+
+	peer_ask(a, "HELLO 3");
+	peer_ask(a, "SUBSCRIBE x");
+	ASK(a, "MULTI", "+OK\r\n");
+	ASK(a, "PUBLISH x 1", "+QUEUED\r\n");
+	ASK(a, "PUBLISH x 2", "+QUEUED\r\n");
+	ASK(a, "EXEC",
+	    "*2\r\n:1\r\n:1\r\n"
+	    ">3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$1\r\n1\r\n"
+	    ">3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$1\r\n2\r\n");
+}
+
+static void unsubscribing_from_nothing_says_so(void)
+{
+	struct peer *a = peer_connect(&q);
+
+	ASK(a, "UNSUBSCRIBE", "*3\r\n$11\r\nunsubscribe\r\n$-1\r\n:0\r\n");
+	ASK(a, "PUNSUBSCRIBE", "*3\r\n$12\r\npunsubscribe\r\n$-1\r\n:0\r\n");
+	ASK(a, "UNSUBSCRIBE a b",
+	    "*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n"
+	    "*3\r\n$11\r\nunsubscribe\r\n$1\r\nb\r\n:0\r\n");
+	ASK(a, "PING", "+PONG\r\n");
+}
+
+static void pubsub_tells_about_channels(void)
+{
+	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
+
+	ASK(b, "PUBSUB CHANNELS", "*0\r\n");
+	peer_ask(a, "SUBSCRIBE one");
+	peer_ask(a, "PSUBSCRIBE o*");
+	ASK(b, "PUBSUB CHANNELS", "*1\r\n$3\r\none\r\n");
+	ASK(b, "PUBSUB CHANNELS t*", "*0\r\n");
+	ASK(b, "PUBSUB NUMSUB one two", "*4\r\n$3\r\none\r\n:1\r\n$3\r\ntwo\r\n:0\r\n");
+	ASK(b, "PUBSUB NUMSUB", "*0\r\n");
+	ASK(b, "PUBSUB NUMPAT", ":1\r\n");
+	ASK(b, "PUBSUB BAD", "-ERR unknown subcommand 'BAD'. Try PUBSUB HELP.\r\n");
+	ASK(b, "PUBSUB CHANNELS a b",
+	    "-ERR wrong number of arguments for 'pubsub|channels' command\r\n");
+	peer_close(a);
+	WAIT_UNTIL(strcmp(peer_ask(b, "PUBSUB NUMPAT"), ":0\r\n") == 0);
+	ASK(b, "PUBSUB CHANNELS", "*0\r\n");
+}
+
+static void messages_stay_in_order(void)
+{
+	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
+	char line[64];
+
+	peer_ask(a, "SUBSCRIBE x");
+	for (int i = 0; i < 5000; i++) {
+		snprintf(line, sizeof line, "PUBLISH x %04d\r\n", i);
+		peer_send_text(b, line);
+	}
+	for (int i = 0; i < 5000; i++) {
+		snprintf(line, sizeof line, "*3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$4\r\n%04d\r\n", i);
+		peer_expect(a, line);
+		peer_expect(b, ":1\r\n");
+	}
+}
+
+static void thousands_of_channels_are_forgotten_with_their_listener(void)
+{
+	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
+	char line[64];
+
+	for (int i = 0; i < 5000; i++) {
+		snprintf(line, sizeof line, "SUBSCRIBE c%d\r\nPSUBSCRIBE p%d-*\r\n", i, i);
+		peer_send_text(a, line);
+	}
+	peer_skip_replies(a, 10000);
+	TEST_ASSERT_EQUAL_INT64(5000, peer_ask_number(b, "INFO stats", "pubsub_channels:"));
+	TEST_ASSERT_EQUAL_INT64(5000, peer_ask_number(b, "PUBSUB NUMPAT", ":"));
+	ASK(b, "PUBLISH p4999-x 1", ":1\r\n");
+	peer_expect(a, "*4\r\n$8\r\npmessage\r\n$7\r\np4999-*\r\n");
+	peer_reset(a);
+	WAIT_UNTIL(peer_ask_number(b, "INFO stats", "pubsub_channels:") == 0);
+	TEST_ASSERT_EQUAL_INT64(0, peer_ask_number(b, "PUBSUB NUMPAT", ":"));
+}
+
+static void a_listener_may_be_killed_while_messages_come(void)
+{
+	struct peer *b = peer_connect(&q), *victims[20];
+	char line[128];
+
+	for (int i = 0; i < 20; i++) {
+		victims[i] = peer_connect(&q);
+		snprintf(line, sizeof line, "CLIENT SETNAME v%d", i);
+		peer_ask(victims[i], line);
+		peer_ask(victims[i], "SUBSCRIBE x");
+	}
+	peer_send_text(b, "PUBLISH x 1\r\nCLIENT KILL TYPE pubsub\r\nPUBLISH x 2\r\n");
+	peer_expect(b, ":20\r\n:20\r\n:0\r\n");
+	for (int i = 0; i < 20; i++)
+		peer_expect_end(victims[i]);
+}
+
+static void messages_come_even_when_replies_are_off(void)
+{
+	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
+
+	peer_ask(a, "HELLO 3");
+	peer_send_text(a, "CLIENT REPLY OFF\r\nSUBSCRIBE x\r\nPING\r\n");
+	peer_expect(a, ">3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n");
+	ASK(b, "PUBLISH x 1", ":1\r\n");
+	peer_expect(a, ">3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$1\r\n1\r\n");
+	peer_send_text(a, "PUBLISH x 2\r\nCLIENT REPLY ON\r\n");
+	peer_expect(a, ">3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$1\r\n2\r\n+OK\r\n");
+}
+
+static void names_and_messages_may_hold_any_byte(void)
+{
+	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
+	const char subscribe[] = "*2\r\n$9\r\nSUBSCRIBE\r\n$3\r\na\0b\r\n";
+	const char publish[] = "*3\r\n$7\r\nPUBLISH\r\n$3\r\na\0b\r\n$2\r\n\r\n\r\n";
+	const char message[] = "*3\r\n$7\r\nmessage\r\n$3\r\na\0b\r\n$2\r\n\r\n\r\n";
+
+	peer_send(a, subscribe, sizeof subscribe - 1);
+	peer_skip_replies(a, 1);
+	peer_send(b, publish, sizeof publish - 1);
+	peer_expect(b, ":1\r\n");
+	TEST_ASSERT_EQUAL_MEMORY(message, peer_reply(a), sizeof message);
+	ASK(b, "SUBSCRIBE a", "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n");
+}
+
+int main(int argc, char **argv)
+{
+	qlessd_take_args(&argc, argv);
+	UNITY_BEGIN();
+	RUN(a_message_reaches_those_who_listen);
+	RUN(who_listens_twice_hears_twice);
+	RUN(in_resp2_a_subscriber_may_do_little_else);
+	RUN(in_resp3_messages_are_pushed_between_replies);
+	RUN(who_publishes_to_itself_hears_itself);
+	RUN(a_message_never_stands_within_the_reply_of_exec);
+	RUN(unsubscribing_from_nothing_says_so);
+	RUN(pubsub_tells_about_channels);
+	RUN(messages_stay_in_order);
+	RUN(thousands_of_channels_are_forgotten_with_their_listener);
+	RUN(a_listener_may_be_killed_while_messages_come);
+	RUN(messages_come_even_when_replies_are_off);
+	RUN(names_and_messages_may_hold_any_byte);
+	return UNIT_RESULT();
+}

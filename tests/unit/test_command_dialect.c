@@ -1,0 +1,158 @@
+#include "unit.h"
+
+#include "command/dialect.h"
+#include "luatext.h"
+#include "util/buf.h"
+
+#define CLASSIC(text)	  expect(DIALECT_CLASSIC, text)
+#define NOT_CLASSIC(text) expect(DIALECT_NONE, text)
+
+/* The put of old, which had no worker. */
+#define ANCIENT_PUT(api) api ".put = function(now, queue, jid, klass, data, delay, ...) end\n"
+
+#define REQLESS_API(api)                                                                           \
+	api "['queue.put'] = function(now, worker, queue, jid, klass, data, delay, ...) end\n" api \
+	    "['queue.pop'] = function(now, queue, worker, limit) end\n" api                        \
+	    "['queue.peek'] = function(now, queue, offset, limit) end\n" api                       \
+	    "['job.get'] = function(now, jid) end\n" api                                           \
+	    "['job.complete'] = function(now, jid, ...) end\n" api                                 \
+	    "['job.fail'] = function(now, jid, ...) end\n" api                                     \
+	    "['job.retry'] = function(now, jid, ...) end\n" api                                    \
+	    "['job.heartbeat'] = function(now, jid, ...) end\n" api                                \
+	    "['job.cancel'] = function(now, ...) end\n"
+
+void setUp(void)
+{
+}
+
+void tearDown(void)
+{
+}
+
+static void expect(enum dialect dialect, const char *text)
+{
+	TEST_ASSERT_EQUAL_INT(dialect, dialect_recognise(str_from(text)));
+}
+
+static void a_script_is_known_by_the_commands_it_defines(void)
+{
+	CLASSIC(LUATEXT_CLASSIC);
+}
+
+static void layout_quotes_and_names_do_not_matter(void)
+{
+	CLASSIC(LUATEXT_MINIFIED);
+	CLASSIC("\r\n\t" LUATEXT_PREFIX "--[[ parts\n]] local T = {} --\n" LUATEXT_PUT(" T")
+			LUATEXT_REST("\tT ") LUATEXT_CHOICE("T"));
+	CLASSIC(LUATEXT_PREFIX LUATEXT_REST(
+		"T") "T [ [[put]] ]\n=\nfunction -- the worker first\n"
+		     "( now , me , queue, jid, klass, data, delay, ... )"
+		     " end " LUATEXT_CHOICE("T"));
+}
+
+static void forks_with_more_commands_are_what_they_extend(void)
+{
+	CLASSIC(LUATEXT_PREFIX LUATEXT_PUT("Api") LUATEXT_REST(
+		"Api") "Api['resource.set'] = function(now, rid, max) end\n"
+		       "Api.popByJid = function(now, queue, jid, worker) end\n"
+		       "Api.subscription = function(now, queue, command, topic) end\n"
+		       "Api['throttle.set'] = function(now, tid, max, ...) end\n" LUATEXT_CHOICE(
+			       "Api"));
+}
+
+static void where_the_prefix_stands_does_not_matter(void)
+{
+	CLASSIC(LUATEXT_PUT("Api") LUATEXT_REST("Api")
+			LUATEXT_CHOICE("Api") "redis.call('zadd', \"ql:queues\", now, queue)");
+}
+
+static void a_script_from_when_put_took_no_worker_is_ancient(void)
+{
+	expect(DIALECT_ANCIENT,
+	       LUATEXT_PREFIX ANCIENT_PUT("Api") LUATEXT_REST("Api") LUATEXT_CHOICE("Api"));
+	expect(DIALECT_ANCIENT, LUATEXT_PREFIX
+	       "function Api.put(now,queue,jid,klass,data,delay,...)end\n" LUATEXT_REST("Api")
+		       LUATEXT_CHOICE("Api"));
+}
+
+static void the_successor_is_known_though_not_run(void)
+{
+	expect(DIALECT_REQLESS, LUATEXT_PREFIX REQLESS_API("Api") LUATEXT_CHOICE("Api"));
+	expect(DIALECT_REQLESS, LUATEXT_PREFIX REQLESS_API("Api") LUATEXT_PUT("Api")
+					LUATEXT_REST("Api") LUATEXT_CHOICE("Api"));
+}
+
+static void a_script_that_lacks_a_part_is_another(void)
+{
+	NOT_CLASSIC(LUATEXT_PREFIX LUATEXT_REST("Api") LUATEXT_CHOICE("Api"));
+	NOT_CLASSIC(LUATEXT_PREFIX LUATEXT_PUT("Api") LUATEXT_REST("Api"));
+	NOT_CLASSIC(LUATEXT_PUT("Api") LUATEXT_REST("Api") LUATEXT_CHOICE("Api"));
+	NOT_CLASSIC(LUATEXT_PREFIX LUATEXT_PUT("One") LUATEXT_REST("Two") LUATEXT_CHOICE("One")
+			    LUATEXT_CHOICE("Two"));
+	NOT_CLASSIC("local Lib = { ns = 'rql:' }\n" LUATEXT_PUT("Api") LUATEXT_REST("Api")
+			    LUATEXT_CHOICE("Api"));
+}
+
+static void a_plugin_that_chooses_from_commands_of_its_own_is_another(void)
+{
+	NOT_CLASSIC(LUATEXT_PREFIX
+		    "function Queue:pop(now, worker, n) end\n"
+		    "function Queue:put(now, worker, jid) end\n"
+		    "local Own = {}\nfunction Own.finish(now, jid) end\n" LUATEXT_CHOICE("Own"));
+}
+
+static void what_only_mentions_the_commands_is_another(void)
+{
+	NOT_CLASSIC("");
+	NOT_CLASSIC("return redis.call('get', KEYS[1])");
+	NOT_CLASSIC("--[[" LUATEXT_CLASSIC "]]");
+	NOT_CLASSIC("local text = [[" LUATEXT_CLASSIC "]]");
+	NOT_CLASSIC(LUATEXT_PREFIX "if A.put == f and A.pop == f and A.get == f and A.peek == f "
+				   "and A.complete == f and A.fail == f and A.retry == f and "
+				   "A.heartbeat == f and A.cancel == f then return A[name] end");
+	NOT_CLASSIC(LUATEXT_PREFIX LUATEXT_PUT("Api") LUATEXT_REST("Api") "Api[name] = nil");
+}
+
+static void a_script_that_breaks_off_counts_up_to_there(void)
+{
+	NOT_CLASSIC(LUATEXT_PREFIX LUATEXT_PUT("Api") "local x = 'open\n" LUATEXT_REST("Api")
+			    LUATEXT_CHOICE("Api"));
+	CLASSIC(LUATEXT_CLASSIC "--[[ open");
+}
+
+static void more_tables_than_can_be_followed_do_no_harm(void)
+{
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+
+	for (int i = 0; i < 10000; i++)
+		buf_printf(&text, "t%d.put = function(now) end ", i);
+	buf_append_str(&text, STR(LUATEXT_CLASSIC));
+	TEST_ASSERT_EQUAL_INT(DIALECT_NONE, dialect_recognise(buf_str(&text)));
+	buf_done(&text);
+}
+
+static void every_refusal_says_why(void)
+{
+	TEST_ASSERT_NULL(dialect_refusal(DIALECT_CLASSIC));
+	TEST_ASSERT_NOT_NULL(strstr(dialect_refusal(DIALECT_NONE), "qless scripts only"));
+	TEST_ASSERT_NOT_NULL(strstr(dialect_refusal(DIALECT_ANCIENT), "before 0.10"));
+	TEST_ASSERT_NOT_NULL(strstr(dialect_refusal(DIALECT_REQLESS), "reqless"));
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(a_script_is_known_by_the_commands_it_defines);
+	RUN(layout_quotes_and_names_do_not_matter);
+	RUN(forks_with_more_commands_are_what_they_extend);
+	RUN(where_the_prefix_stands_does_not_matter);
+	RUN(a_script_from_when_put_took_no_worker_is_ancient);
+	RUN(the_successor_is_known_though_not_run);
+	RUN(a_script_that_lacks_a_part_is_another);
+	RUN(a_plugin_that_chooses_from_commands_of_its_own_is_another);
+	RUN(what_only_mentions_the_commands_is_another);
+	RUN(a_script_that_breaks_off_counts_up_to_there);
+	RUN(more_tables_than_can_be_followed_do_no_harm);
+	RUN(every_refusal_says_why);
+	return UNIT_RESULT();
+}

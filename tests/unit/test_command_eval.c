@@ -1,0 +1,316 @@
+/*
+ * EVAL and SCRIPT without a server.
+ */
+#include <math.h>
+
+#include "call.h"
+
+#include "command/databases.h"
+#include "command/handlers.h"
+#include "command/scripts.h"
+#include "luatext.h"
+
+#define SHA_UNKNOWN "0123456789abcdef0123456789abcdef01234567"
+#define NOSCRIPT    "-NOSCRIPT No matching script. Please use EVAL.\r\n"
+
+static const struct command rows[] = {
+	{ .name = "eval", .handler = cmd_eval, .min_args = 2, .max_args = -1 },
+	{ .name = "eval_ro", .handler = cmd_eval_ro, .min_args = 2, .max_args = -1 },
+	{ .name = "evalsha", .handler = cmd_evalsha, .min_args = 2, .max_args = -1 },
+	{ .name = "evalsha_ro", .handler = cmd_evalsha_ro, .min_args = 2, .max_args = -1 },
+	{ .name = "qless", .handler = cmd_qless, .min_args = 1, .max_args = -1 },
+	{ .name = "script", .min_args = 1, .max_args = -1, .flags = CMD_CONTAINER },
+	{ .name = "script|exists", .handler = cmd_script_exists, .min_args = 1, .max_args = -1 },
+	{ .name = "script|flush", .handler = cmd_script_flush, .max_args = -1 },
+	{ .name = "script|kill", .handler = cmd_script_kill },
+	{ .name = "script|load", .handler = cmd_script_load, .min_args = 1, .max_args = 1 },
+	{ .name = "cancel", .handler = cmd_native, .max_args = -1 },
+};
+
+static struct call_fixture f;
+static char sha[SCRIPT_SHA_BYTES + 1]; /* of LUATEXT_CLASSIC */
+static double noted_now;
+
+static void note_now(void *arg, struct session *session, double now)
+{
+	(void)arg;
+	TEST_ASSERT_EQUAL_INT(1, session->id);
+	noted_now = now;
+}
+
+void setUp(void)
+{
+	struct qless_hooks hooks = { .hash_seed = 1 };
+
+	call_setup(&f, rows, (int)(sizeof rows / sizeof rows[0]));
+	f.env.databases = databases_new(2, &hooks);
+	f.env.scripts = scripts_new(1, NULL);
+	f.env.note_now = note_now;
+	noted_now = (double)NAN;
+	scripts_compute_sha(STR(LUATEXT_CLASSIC), sha);
+}
+
+void tearDown(void)
+{
+	databases_free(f.env.databases);
+	scripts_free(f.env.scripts);
+	call_teardown(&f);
+}
+
+static void load(void)
+{
+	char reply[64];
+
+	snprintf(reply, sizeof reply, "$40\r\n%s\r\n", sha);
+	ASSERT_REPLY(reply, &f, "SCRIPT", "LOAD", LUATEXT_CLASSIC);
+}
+
+/* An error that the script would raise, with its SHA-1 in the place of @. */
+static void assert_error(const char *format, const char *reply)
+{
+	struct buf expected = BUF_INIT(4096);
+
+	for (; *format != '\0'; format++) {
+		if (*format == '@' && format[1] == '@')
+			buf_append(&expected, sha, SCRIPT_SHA_BYTES), format++;
+		else
+			buf_append_char(&expected, *format);
+	}
+	TEST_ASSERT_EQUAL_STRING(buf_cstr(&expected), reply);
+	buf_done(&expected);
+}
+
+#define ASSERT_SCRIPT_ERROR(message, ...)                                                  \
+	assert_error("-ERR user_script:1: " message " script: @@, on @user_script:1.\r\n", \
+		     CALL(&f, __VA_ARGS__))
+#define ASSERT_STORE_ERROR(message, ...) \
+	assert_error("-ERR " message " script: @@, on @user_script:1.\r\n", CALL(&f, __VA_ARGS__))
+
+static void a_loaded_script_is_called_by_its_sha(void)
+{
+	load();
+	ASSERT_REPLY("$1\r\nj\r\n", &f, "EVALSHA", sha, "0", "put", "1", "w", "q", "j", "k", "{}",
+		     "0");
+	ASSERT_REPLY(":1\r\n", &f, "EVALSHA", sha, "0", "length", "1", "q");
+}
+
+static void a_sha_may_be_in_upper_case(void)
+{
+	char upper[SCRIPT_SHA_BYTES + 1] = { 0 };
+
+	load();
+	for (int i = 0; i < SCRIPT_SHA_BYTES; i++)
+		upper[i] = (char)(sha[i] >= 'a' ? sha[i] - 'a' + 'A' : sha[i]);
+	ASSERT_REPLY(":0\r\n", &f, "EVALSHA", upper, "0", "length", "1", "q");
+	ASSERT_SCRIPT_ERROR("Unknown command x", "EVALSHA", upper, "0", "x");
+	ASSERT_REPLY("*2\r\n:1\r\n:1\r\n", &f, "SCRIPT", "EXISTS", upper, sha);
+}
+
+static void a_script_is_known_once_it_has_been_sent(void)
+{
+	ASSERT_REPLY(NOSCRIPT, &f, "EVALSHA", sha, "0", "length", "1", "q");
+	ASSERT_REPLY(":0\r\n", &f, "EVAL", LUATEXT_CLASSIC, "0", "length", "1", "q");
+	ASSERT_REPLY(":0\r\n", &f, "EVALSHA", sha, "0", "length", "1", "q");
+	ASSERT_REPLY("+OK\r\n", &f, "SCRIPT", "FLUSH");
+	ASSERT_REPLY(NOSCRIPT, &f, "EVALSHA", sha, "0", "length", "1", "q");
+	ASSERT_REPLY(":0\r\n", &f, "EVAL_RO", LUATEXT_CLASSIC, "0", "length", "1", "q");
+	ASSERT_REPLY(":0\r\n", &f, "EVALSHA_RO", sha, "0", "length", "1", "q");
+}
+
+static void an_unknown_sha_is_what_redis_says(void)
+{
+	ASSERT_REPLY(NOSCRIPT, &f, "EVALSHA", SHA_UNKNOWN, "0");
+	ASSERT_REPLY(NOSCRIPT, &f, "EVALSHA_RO", SHA_UNKNOWN, "0");
+	ASSERT_REPLY(NOSCRIPT, &f, "EVALSHA", "abc", "0");
+	ASSERT_REPLY(NOSCRIPT, &f, "EVALSHA", "abc", "x");
+	ASSERT_REPLY(NOSCRIPT, &f, "EVALSHA", "", "0");
+}
+
+static void the_number_of_keys_is_checked_first(void)
+{
+	static const char integer[] = "-ERR value is not an integer or out of range\r\n";
+	static const char greater[] =
+		"-ERR Number of keys can't be greater than number of args\r\n";
+	static const char negative[] = "-ERR Number of keys can't be negative\r\n";
+
+	load();
+	ASSERT_REPLY(integer, &f, "EVAL", "any", "x");
+	ASSERT_REPLY(integer, &f, "EVAL", "any", "1.5");
+	ASSERT_REPLY(integer, &f, "EVAL", "any", "99999999999999999999");
+	ASSERT_REPLY(integer, &f, "EVALSHA", SHA_UNKNOWN, "");
+	ASSERT_REPLY(greater, &f, "EVAL", "any", "1");
+	ASSERT_REPLY(greater, &f, "EVALSHA", sha, "2", "a");
+	ASSERT_REPLY(greater, &f, "EVALSHA", sha, "9223372036854775807", "a");
+	ASSERT_REPLY(negative, &f, "EVAL", "any", "-1");
+	ASSERT_REPLY(negative, &f, "EVALSHA_RO", SHA_UNKNOWN, "-9223372036854775808");
+}
+
+static void errors_of_calling_are_those_of_the_script(void)
+{
+	load();
+	ASSERT_SCRIPT_ERROR("No Keys should be provided", "EVALSHA", sha, "1", "key", "length", "1",
+			    "q");
+	ASSERT_SCRIPT_ERROR("No Keys should be provided", "EVAL", LUATEXT_CLASSIC, "1", "key");
+	ASSERT_SCRIPT_ERROR("Must provide a command", "EVALSHA", sha, "0");
+	ASSERT_SCRIPT_ERROR("Unknown command resource.set", "EVALSHA", sha, "0", "resource.set",
+			    "1", "r");
+	ASSERT_SCRIPT_ERROR("Unknown command popByJid", "EVALSHA", sha, "0", "popByJid", "1");
+	ASSERT_SCRIPT_ERROR("Unknown command PUT", "EVALSHA", sha, "0", "PUT", "1");
+	ASSERT_SCRIPT_ERROR("Unknown command a b", "EVALSHA", sha, "0", "a\nb", "1");
+	ASSERT_SCRIPT_ERROR("Arg \"now\" missing or not a number: nil", "EVALSHA", sha, "0", "get",
+			    "soon", "j");
+	ASSERT_SCRIPT_ERROR("Heartbeat(): Job j does not exist", "EVALSHA", sha, "0", "heartbeat",
+			    "1", "j", "w");
+}
+
+static void an_error_of_the_store_has_no_line(void)
+{
+	load();
+	ASSERT_STORE_ERROR("value is not an integer or out of range", "EVALSHA", sha, "0", "jobs",
+			   "1", "complete", "0.5");
+}
+
+static void errors_may_look_as_before_redis_7(void)
+{
+	load();
+	databases_set_envelope(f.env.databases, CLASSIC_ENVELOPE_REDIS6);
+	assert_error("-ERR Error running script (call to f_@@): @user_script:1: "
+		     "user_script:1: Unknown command x\r\n",
+		     CALL(&f, "EVALSHA", sha, "0", "x"));
+	assert_error("-ERR Error running script (call to f_@@): @user_script:1: "
+		     "ERR value is not an integer or out of range\r\n",
+		     CALL(&f, "EVALSHA", sha, "0", "jobs", "1", "complete", "0.5"));
+	f.session.db = 1;
+	assert_error("-ERR Error running script (call to f_@@): @user_script:1: "
+		     "user_script:1: Must provide a command\r\n",
+		     CALL(&f, "EVALSHA", sha, "0"));
+	databases_set_envelope(f.env.databases, CLASSIC_ENVELOPE_REDIS7);
+	ASSERT_SCRIPT_ERROR("Must provide a command", "EVALSHA", sha, "0");
+}
+
+static void replies_are_those_of_a_script(void)
+{
+	load();
+	ASSERT_REPLY("$2\r\n{}\r\n", &f, "EVALSHA", sha, "0", "peek", "1", "q", "5");
+	ASSERT_REPLY("*0\r\n", &f, "EVALSHA", sha, "0", "jobs", "1", "complete");
+	ASSERT_REPLY("$-1\r\n", &f, "EVALSHA", sha, "0", "get", "1", "j");
+	CALL(&f, "EVALSHA", sha, "0", "put", "1", "w", "q", "j", "k", "{}", "0");
+	CALL(&f, "EVALSHA", sha, "0", "pop", "1.5", "q", "w", "1");
+	ASSERT_REPLY(":62\r\n", &f, "EVALSHA", sha, "0", "heartbeat", "2.75", "j", "w");
+	call_use_proto(&f, 3);
+	ASSERT_REPLY("_\r\n", &f, "EVALSHA", sha, "0", "get", "1", "none");
+	ASSERT_REPLY("$2\r\n{}\r\n", &f, "EVALSHA", sha, "0", "peek", "1", "q", "5");
+	ASSERT_REPLY("*0\r\n", &f, "EVALSHA", sha, "0", "jobs", "1", "complete");
+	ASSERT_REPLY(":1\r\n", &f, "EVALSHA", sha, "0", "length", "1", "q");
+}
+
+static void a_script_that_only_reads_may_not_change(void)
+{
+	load();
+	ASSERT_STORE_ERROR("Write commands are not allowed from read-only scripts.", "EVALSHA_RO",
+			   sha, "0", "put", "1", "w", "q", "j", "k", "{}", "0");
+	ASSERT_STORE_ERROR("Write commands are not allowed from read-only scripts.", "EVAL_RO",
+			   LUATEXT_CLASSIC, "0", "pop", "1", "q", "w", "1");
+	ASSERT_SCRIPT_ERROR("Unknown command x", "EVALSHA_RO", sha, "0", "x");
+	ASSERT_REPLY("$-1\r\n", &f, "EVALSHA_RO", sha, "0", "get", "1", "j");
+	TEST_ASSERT_NULL(strstr(CALL(&f, "EVALSHA", sha, "0", "queues", "1"), "\"q\""));
+}
+
+static void other_scripts_are_refused(void)
+{
+	static const char refusal[] = "-ERR qlessd runs qless scripts only: this one does not "
+				      "define the commands of qless\r\n";
+
+	ASSERT_REPLY(refusal, &f, "SCRIPT", "LOAD", "return 1");
+	ASSERT_REPLY(refusal, &f, "EVAL", "return 1", "0");
+	ASSERT_REPLY(refusal, &f, "EVAL_RO", "", "0");
+	TEST_ASSERT_EQUAL_INT(0, scripts_count(f.env.scripts));
+}
+
+static void exists_says_which_are_known(void)
+{
+	load();
+	ASSERT_REPLY("*3\r\n:0\r\n:1\r\n:0\r\n", &f, "SCRIPT", "EXISTS", SHA_UNKNOWN, sha, "abc");
+	ASSERT_REPLY("+OK\r\n", &f, "SCRIPT", "FLUSH", "async");
+	ASSERT_REPLY("*1\r\n:0\r\n", &f, "SCRIPT", "EXISTS", sha);
+}
+
+static void flush_takes_one_word_of_two(void)
+{
+	static const char error[] = "-ERR SCRIPT FLUSH only support SYNC|ASYNC option\r\n";
+
+	load();
+	ASSERT_REPLY(error, &f, "SCRIPT", "FLUSH", "now");
+	ASSERT_REPLY(error, &f, "SCRIPT", "FLUSH", "SYNC", "ASYNC");
+	ASSERT_REPLY("*1\r\n:1\r\n", &f, "SCRIPT", "EXISTS", sha);
+	ASSERT_REPLY("+OK\r\n", &f, "SCRIPT", "FLUSH", "SYNC");
+}
+
+static void there_is_never_a_script_to_kill(void)
+{
+	ASSERT_REPLY("-NOTBUSY No scripts in execution right now.\r\n", &f, "SCRIPT", "KILL");
+}
+
+static void too_many_scripts_are_refused_by_name(void)
+{
+	char other[SCRIPT_SHA_BYTES + 1];
+
+	for (int i = 0; i < SCRIPTS_MAX; i++) {
+		snprintf(other, sizeof other, "%040x", (unsigned)i);
+		scripts_add(f.env.scripts, str_from(other), DIALECT_CLASSIC);
+	}
+	ASSERT_REPLY("-ERR 1024 scripts are loaded, and no more are taken; SCRIPT FLUSH forgets "
+		     "them\r\n",
+		     &f, "SCRIPT", "LOAD", LUATEXT_CLASSIC);
+}
+
+static void the_time_of_a_client_is_noted_if_its_command_runs(void)
+{
+	load();
+	CALL(&f, "EVALSHA", sha, "0", "x", "12");
+	CALL(&f, "EVALSHA", sha, "0", "get", "soon", "j");
+	CALL(&f, "EVALSHA_RO", sha, "0", "cancel", "12", "j");
+	TEST_ASSERT_TRUE(isnan(noted_now));
+	CALL(&f, "EVALSHA", sha, "0", "get", "12.5", "j");
+	TEST_ASSERT_TRUE(noted_now == 12.5);
+	CALL(&f, "QLESS", "get", "13", "j");
+	TEST_ASSERT_TRUE(noted_now == 13);
+}
+
+static void rules_about_a_command_hold_in_all_forms(void)
+{
+	struct qless_str no_cancel = STR("-cancel");
+	struct buf error = BUF_INIT(1024);
+
+	load();
+	TEST_ASSERT_TRUE(acl_set_user(f.env.acl, STR("default"), &no_cancel, 1, &error));
+	ASSERT_STORE_ERROR("The user executing the script can't run this command or subcommand",
+			   "EVALSHA", sha, "0", "cancel", "1", "j");
+	ASSERT_REPLY("-NOPERM this user has no permissions to run the 'cancel' command\r\n", &f,
+		     "QLESS", "cancel", "1", "j");
+	ASSERT_REPLY("$-1\r\n", &f, "EVALSHA", sha, "0", "get", "1", "j");
+	buf_done(&error);
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(a_loaded_script_is_called_by_its_sha);
+	RUN(a_sha_may_be_in_upper_case);
+	RUN(a_script_is_known_once_it_has_been_sent);
+	RUN(an_unknown_sha_is_what_redis_says);
+	RUN(the_number_of_keys_is_checked_first);
+	RUN(errors_of_calling_are_those_of_the_script);
+	RUN(an_error_of_the_store_has_no_line);
+	RUN(errors_may_look_as_before_redis_7);
+	RUN(replies_are_those_of_a_script);
+	RUN(a_script_that_only_reads_may_not_change);
+	RUN(other_scripts_are_refused);
+	RUN(exists_says_which_are_known);
+	RUN(flush_takes_one_word_of_two);
+	RUN(there_is_never_a_script_to_kill);
+	RUN(too_many_scripts_are_refused_by_name);
+	RUN(the_time_of_a_client_is_noted_if_its_command_runs);
+	RUN(rules_about_a_command_hold_in_all_forms);
+	return UNIT_RESULT();
+}

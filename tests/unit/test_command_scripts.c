@@ -1,0 +1,165 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "unit.h"
+
+#include "command/scripts.h"
+
+#define SHA_A "a9993e364706816aba3e25717850c26c9cd0d89d" /* of "abc" */
+#define SHA_B "0123456789abcdef0123456789abcdef01234567"
+
+/* What the hooks were told. */
+static struct {
+	int added;
+	int cleared;
+	char last[SCRIPT_SHA_BYTES + 1];
+} told;
+
+static struct scripts *s;
+
+static void on_added(void *arg, const struct script *script)
+{
+	TEST_ASSERT_TRUE(arg == &told);
+	told.added++;
+	memcpy(told.last, script->sha, SCRIPT_SHA_BYTES);
+}
+
+static void on_cleared(void *arg)
+{
+	TEST_ASSERT_TRUE(arg == &told);
+	told.cleared++;
+}
+
+void setUp(void)
+{
+	struct scripts_hooks hooks = { .added = on_added, .cleared = on_cleared, .arg = &told };
+
+	memset(&told, 0, sizeof told);
+	s = scripts_new(7, &hooks);
+}
+
+void tearDown(void)
+{
+	scripts_free(s);
+}
+
+static struct qless_str numbered_sha(char text[SCRIPT_SHA_BYTES + 1], int number)
+{
+	snprintf(text, SCRIPT_SHA_BYTES + 1, "%040x", (unsigned)number);
+	return str_make(text, SCRIPT_SHA_BYTES);
+}
+
+static void the_sha_is_that_of_the_text(void)
+{
+	char sha[SCRIPT_SHA_BYTES];
+
+	scripts_compute_sha(STR("abc"), sha);
+	TEST_ASSERT_EQUAL_MEMORY(SHA_A, sha, sizeof sha);
+	scripts_compute_sha(STR(""), sha);
+	TEST_ASSERT_EQUAL_MEMORY("da39a3ee5e6b4b0d3255bfef95601890afd80709", sha, sizeof sha);
+}
+
+static void what_was_added_is_found(void)
+{
+	const struct script *a, *b;
+
+	TEST_ASSERT_NULL(scripts_find(s, STR(SHA_A)));
+	a = scripts_add(s, STR(SHA_A), DIALECT_CLASSIC);
+	b = scripts_add(s, STR(SHA_B), DIALECT_REQLESS);
+	for (int i = 0; i < 3; i++) {
+		TEST_ASSERT_TRUE(scripts_find(s, STR(SHA_A)) == a);
+		TEST_ASSERT_TRUE(scripts_find(s, STR(SHA_A)) == a);
+		TEST_ASSERT_TRUE(scripts_find(s, STR(SHA_B)) == b);
+	}
+	TEST_ASSERT_EQUAL_INT(DIALECT_CLASSIC, a->dialect);
+	TEST_ASSERT_EQUAL_INT(DIALECT_REQLESS, b->dialect);
+	TEST_ASSERT_EQUAL_INT(2, scripts_count(s));
+}
+
+static void case_of_the_sha_is_ignored(void)
+{
+	const struct script *a =
+		scripts_add(s, STR("A9993E364706816ABA3E25717850C26C9CD0D89D"), DIALECT_CLASSIC);
+
+	TEST_ASSERT_TRUE(str_equal(STR(SHA_A), script_sha(a)));
+	TEST_ASSERT_TRUE(scripts_find(s, STR(SHA_A)) == a);
+	TEST_ASSERT_TRUE(scripts_find(s, STR("A9993e364706816aba3e25717850c26c9cd0d89D")) == a);
+}
+
+static void what_is_no_sha_is_never_found(void)
+{
+	TEST_ASSERT_NULL(scripts_add(s, STR(""), DIALECT_CLASSIC));
+	TEST_ASSERT_NULL(scripts_add(s, STR("abc"), DIALECT_CLASSIC));
+	TEST_ASSERT_NULL(scripts_add(s, STR("x999" SHA_A), DIALECT_CLASSIC));
+	TEST_ASSERT_NULL(
+		scripts_add(s, STR("g9993e364706816aba3e25717850c26c9cd0d89d"), DIALECT_CLASSIC));
+	TEST_ASSERT_EQUAL_INT(0, scripts_count(s));
+	TEST_ASSERT_EQUAL_INT(0, told.added);
+	scripts_add(s, STR(SHA_A), DIALECT_CLASSIC);
+	TEST_ASSERT_NULL(scripts_find(s, STR("a9993e364706816aba3e25717850c26c9cd0d89")));
+	TEST_ASSERT_NULL(scripts_find(s, STR(SHA_A "0")));
+	TEST_ASSERT_NULL(scripts_find(s, STR("")));
+}
+
+static void clearing_forgets_all(void)
+{
+	scripts_add(s, STR(SHA_A), DIALECT_CLASSIC);
+	TEST_ASSERT_NOT_NULL(scripts_find(s, STR(SHA_A)));
+	scripts_clear(s);
+	TEST_ASSERT_EQUAL_INT(0, scripts_count(s));
+	TEST_ASSERT_NULL(scripts_find(s, STR(SHA_A)));
+	TEST_ASSERT_NOT_NULL(scripts_add(s, STR(SHA_A), DIALECT_CLASSIC));
+}
+
+static void every_change_is_told_once(void)
+{
+	scripts_add(s, STR(SHA_A), DIALECT_CLASSIC);
+	scripts_add(s, STR(SHA_A), DIALECT_CLASSIC);
+	TEST_ASSERT_EQUAL_INT(1, told.added);
+	TEST_ASSERT_EQUAL_STRING(SHA_A, told.last);
+	scripts_add(s, STR(SHA_B), DIALECT_CLASSIC);
+	TEST_ASSERT_EQUAL_INT(2, told.added);
+	TEST_ASSERT_EQUAL_STRING(SHA_B, told.last);
+	scripts_clear(s);
+	TEST_ASSERT_EQUAL_INT(1, told.cleared);
+}
+
+static void visit(void *arg, const struct script *script)
+{
+	char text[SCRIPT_SHA_BYTES + 1] = { 0 };
+	bool *seen = arg;
+
+	memcpy(text, script->sha, SCRIPT_SHA_BYTES);
+	seen[strtoul(text, NULL, 16)] = true;
+}
+
+static void no_more_are_taken_than_the_limit(void)
+{
+	bool seen[SCRIPTS_MAX + 1] = { false };
+	char sha[SCRIPT_SHA_BYTES + 1];
+
+	for (int i = 0; i < SCRIPTS_MAX; i++)
+		TEST_ASSERT_NOT_NULL(scripts_add(s, numbered_sha(sha, i), DIALECT_CLASSIC));
+	TEST_ASSERT_NULL(scripts_add(s, numbered_sha(sha, SCRIPTS_MAX), DIALECT_CLASSIC));
+	TEST_ASSERT_NOT_NULL(scripts_add(s, numbered_sha(sha, 3), DIALECT_CLASSIC));
+	TEST_ASSERT_EQUAL_INT(SCRIPTS_MAX, scripts_count(s));
+	scripts_each(s, visit, seen);
+	for (int i = 0; i < SCRIPTS_MAX; i++)
+		TEST_ASSERT_TRUE(seen[i]);
+	TEST_ASSERT_FALSE(seen[SCRIPTS_MAX]);
+	scripts_clear(s);
+	TEST_ASSERT_NOT_NULL(scripts_add(s, numbered_sha(sha, SCRIPTS_MAX), DIALECT_CLASSIC));
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(the_sha_is_that_of_the_text);
+	RUN(what_was_added_is_found);
+	RUN(case_of_the_sha_is_ignored);
+	RUN(what_is_no_sha_is_never_found);
+	RUN(clearing_forgets_all);
+	RUN(every_change_is_told_once);
+	RUN(no_more_are_taken_than_the_limit);
+	return UNIT_RESULT();
+}

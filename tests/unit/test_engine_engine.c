@@ -1,0 +1,131 @@
+/*
+ * The engine as a library: its errors, its counters, what it says of its whole state.
+ */
+#include <math.h>
+
+#include "engine.h"
+
+void setUp(void)
+{
+	engine_set_up();
+}
+
+void tearDown(void)
+{
+	engine_tear_down();
+}
+
+static void an_engine_needs_no_hooks(void)
+{
+	struct qless *quiet = qless_new(NULL);
+	struct qless_put p = a_put("q", "j");
+	struct qless_jobs jobs;
+
+	OK(qless_put(quiet, 1, &p));
+	OK(qless_pop(quiet, 2, STR("q"), STR("w"), 1, &jobs));
+	TEST_ASSERT_EQUAL_size_t(1, jobs.count);
+	qless_free(quiet);
+	qless_free(NULL);
+}
+
+static void errors_have_code_words(void)
+{
+	TEST_ASSERT_EQUAL_STRING("NOJOB", qless_error_word(QLESS_ENOJOB));
+	TEST_ASSERT_EQUAL_STRING("NOTOWNER", qless_error_word(QLESS_ENOTOWNER));
+	TEST_ASSERT_EQUAL_STRING("ERR", qless_error_word(-1000));
+}
+
+static void reading_counts_no_change(void)
+{
+	struct qless_jobs jobs;
+	struct qless_list list;
+	uint64_t changes;
+
+	put(1, "q", "j");
+	changes = qless_changes(q);
+	TEST_ASSERT_TRUE(changes > 0);
+	OK(qless_peek(q, 2, STR("q"), 5, &jobs));
+	OK(qless_jobs(q, 2, QLESS_LIST_SCHEDULED, STR("q"), 0, 25, &list));
+	qless_queue_length(q, STR("q"));
+	TEST_ASSERT_EQUAL_UINT64(changes, qless_changes(q));
+}
+
+static void the_latest_time_is_that_of_changes(void)
+{
+	struct qless_jobs jobs;
+
+	TEST_ASSERT_TRUE(isinf(qless_latest(q)));
+	put(5, "q", "j");
+	put(3, "q", "k");
+	OK(qless_peek(q, 100, STR("q"), 5, &jobs));
+	TEST_ASSERT_TRUE(qless_latest(q) == 5);
+}
+
+static void nothing_happens_at_a_time_that_is_no_number(void)
+{
+	struct qless_put p = a_put("q", "j");
+	struct qless_queue_counts counts;
+	struct qless_jobs jobs;
+
+	TEST_ASSERT_EQUAL_INT(QLESS_EBADARG, qless_put(q, NAN, &p));
+	TEST_ASSERT_EQUAL_INT(QLESS_EBADARG, qless_pop(q, INFINITY, STR("q"), STR("w"), 1, &jobs));
+	TEST_ASSERT_EQUAL_INT(QLESS_EBADARG, qless_queue_counts(q, NAN, STR("q"), &counts));
+	ASSERT_STR("Arg \"now\" missing or not a number: nil", qless_error(q));
+	TEST_ASSERT_EQUAL_UINT64(0, qless_changes(q));
+}
+
+static void names_have_a_largest_length(void)
+{
+	struct qless_put p = a_put("q", "j");
+	char *name = malloc(QLESS_MAX_NAME_BYTES + 1);
+
+	memset(name, 'x', QLESS_MAX_NAME_BYTES + 1);
+	p.jid = str_make(name, QLESS_MAX_NAME_BYTES);
+	OK(qless_put(q, 1, &p));
+	p.jid.len++;
+	TEST_ASSERT_EQUAL_INT(QLESS_ELIMIT, qless_put(q, 1, &p));
+	p.jid.len--;
+	p.queue = str_make(name, QLESS_MAX_NAME_BYTES + 1);
+	TEST_ASSERT_EQUAL_INT(QLESS_ELIMIT, qless_put(q, 1, &p));
+	free(name);
+}
+
+static void the_dump_depends_on_nothing_but_the_state(void)
+{
+	struct qless_hooks hooks = { .hash_seed = 4711 };
+	struct qless *other = qless_new(&hooks);
+	struct qless_put p = a_put("q", "");
+	struct buf dumps[2] = { BUF_INIT(BUF_NO_MAX), BUF_INIT(BUF_NO_MAX) };
+	char jid[8];
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		p.jid = str_make(jid, (size_t)snprintf(jid, sizeof(jid), "%d", i * 37 % 100));
+		OK(qless_put(q, i, &p));
+		OK(qless_put(other, i, &p));
+	}
+	qless_dump(q, append_piece, &dumps[0]);
+	qless_dump(other, append_piece, &dumps[1]);
+	TEST_ASSERT_TRUE(dumps[0].len > 1000);
+	TEST_ASSERT_TRUE(str_equal(buf_str(&dumps[0]), buf_str(&dumps[1])));
+	OK(qless_put(other, 99, &p));
+	buf_clear(&dumps[1]);
+	qless_dump(other, append_piece, &dumps[1]);
+	TEST_ASSERT_FALSE(str_equal(buf_str(&dumps[0]), buf_str(&dumps[1])));
+	buf_done(&dumps[0]);
+	buf_done(&dumps[1]);
+	qless_free(other);
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(an_engine_needs_no_hooks);
+	RUN(errors_have_code_words);
+	RUN(reading_counts_no_change);
+	RUN(the_latest_time_is_that_of_changes);
+	RUN(nothing_happens_at_a_time_that_is_no_number);
+	RUN(names_have_a_largest_length);
+	RUN(the_dump_depends_on_nothing_but_the_state);
+	return UNIT_RESULT();
+}

@@ -1,0 +1,166 @@
+#include <math.h>
+
+#include "engine.h"
+
+void setUp(void)
+{
+	engine_set_up();
+}
+
+void tearDown(void)
+{
+	engine_tear_down();
+}
+
+static const char *queue_names(void)
+{
+	struct qless_list names;
+
+	qless_queues(q, &names);
+	return words(&names);
+}
+
+static struct qless_queue_counts counts_of(double now, const char *queue)
+{
+	struct qless_queue_counts counts;
+
+	OK(qless_queue_counts(q, now, str_from(queue), &counts));
+	return counts;
+}
+
+static void queues_are_listed_by_when_they_were_first_seen(void)
+{
+	struct qless_str name = STR("b");
+
+	put(2, "c", "1");
+	put(1, "b", "2");
+	put(2, "a", "3");
+	put(9, "b", "4");
+	TEST_ASSERT_EQUAL_STRING("b a c ", queue_names());
+	OK(qless_queue_forget(q, 10, &name, 1));
+	TEST_ASSERT_EQUAL_STRING("a c ", queue_names());
+	TEST_ASSERT_EQUAL_STRING("2 ", pop(10, "b", "w", 1));
+	put(11, "b", "5");
+	TEST_ASSERT_EQUAL_STRING("a c b ", queue_names());
+}
+
+static void jobs_are_counted_by_state(void)
+{
+	struct qless_queue_counts counts;
+	struct qless_recur_put recur = { .queue = STR("q"),
+					 .jid = STR("r"),
+					 .klass = STR("k"),
+					 .data = STR("{}"),
+					 .interval = 10,
+					 .offset = 1000 };
+
+	put(1, "q", "old");
+	pop(1, "q", "w", 1);
+	put(50, "q", "young");
+	pop(50, "q", "w", 1);
+	put(60, "q", "waits");
+	put_delayed(60, "q", "later", 100);
+	put_delayed(60, "q", "soon", 1);
+	put_depending(60, "q", "depends", "waits");
+	OK(qless_recur(q, 60, &recur));
+	counts = counts_of(61, "q");
+	ASSERT_STR("q", counts.name);
+	TEST_ASSERT_EQUAL_UINT64(2, counts.waiting);
+	TEST_ASSERT_EQUAL_UINT64(1, counts.running);
+	TEST_ASSERT_EQUAL_UINT64(1, counts.stalled);
+	TEST_ASSERT_EQUAL_UINT64(1, counts.scheduled);
+	TEST_ASSERT_EQUAL_UINT64(1, counts.depends);
+	TEST_ASSERT_EQUAL_UINT64(1, counts.recurring);
+	TEST_ASSERT_FALSE(counts.paused);
+	TEST_ASSERT_EQUAL_UINT64(5, qless_queue_length(q, STR("q")));
+}
+
+static void asking_does_not_make_a_queue_known(void)
+{
+	TEST_ASSERT_EQUAL_UINT64(0, counts_of(1, "nope").waiting);
+	pop(1, "nope", "w", 1);
+	TEST_ASSERT_EQUAL_STRING("", queue_names());
+}
+
+static void pausing_needs_no_jobs(void)
+{
+	struct qless_str name = STR("q");
+
+	OK(qless_pause(q, 1, &name, 1));
+	TEST_ASSERT_TRUE(counts_of(1, "q").paused);
+	TEST_ASSERT_EQUAL_STRING("", queue_names());
+	OK(qless_unpause(q, 1, &name, 1));
+	TEST_ASSERT_FALSE(counts_of(1, "q").paused);
+}
+
+static void the_next_due_time_is_that_of_the_first_thing_to_happen(void)
+{
+	struct qless_str name = STR("q");
+	struct qless_recur_put recur = { .queue = STR("p"),
+					 .jid = STR("r"),
+					 .klass = STR("k"),
+					 .data = STR("{}"),
+					 .interval = 10,
+					 .offset = 50 };
+
+	TEST_ASSERT_TRUE(isinf(qless_next_due(q)));
+	put(1, "q", "j");
+	TEST_ASSERT_TRUE(isinf(qless_next_due(q)));
+	OK(qless_recur(q, 100, &recur));
+	TEST_ASSERT_TRUE(qless_next_due(q) == 150);
+	pop(20, "q", "w", 1);
+	TEST_ASSERT_TRUE(qless_next_due(q) == 80);
+	put_delayed(20, "q", "k", 30);
+	TEST_ASSERT_TRUE(qless_next_due(q) == 50);
+	TEST_ASSERT_TRUE(qless_queue_next_due(q, STR("p")) == 150);
+	TEST_ASSERT_TRUE(isinf(qless_queue_next_due(q, STR("nope"))));
+	OK(qless_pause(q, 21, &name, 1));
+	TEST_ASSERT_TRUE(qless_next_due(q) == 150);
+}
+
+static void listings_page_as_ranges_or_as_limits(void)
+{
+	struct qless_list jids;
+	char jid[8];
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		snprintf(jid, sizeof(jid), "s%d", i);
+		put_delayed(i, "q", jid, 100);
+		snprintf(jid, sizeof(jid), "j%d", i);
+		put(i, "p", jid);
+	}
+	pop(10, "p", "w", 4);
+	OK(qless_jobs(q, 10, QLESS_LIST_SCHEDULED, STR("q"), 1, 2, &jids));
+	TEST_ASSERT_EQUAL_STRING("s1 s2 ", words(&jids));
+	OK(qless_jobs(q, 10, QLESS_LIST_SCHEDULED, STR("q"), 0, 0, &jids));
+	TEST_ASSERT_EQUAL_STRING("s0 s1 s2 s3 ", words(&jids));
+	OK(qless_jobs(q, 10, QLESS_LIST_SCHEDULED, STR("q"), 0, -1, &jids));
+	TEST_ASSERT_EQUAL_STRING("s0 s1 s2 ", words(&jids));
+	OK(qless_jobs(q, 10, QLESS_LIST_SCHEDULED, STR("q"), -2, 2, &jids));
+	TEST_ASSERT_EQUAL_STRING("s2 s3 ", words(&jids));
+	OK(qless_jobs(q, 10, QLESS_LIST_SCHEDULED, STR("q"), -2, 3, &jids));
+	TEST_ASSERT_EQUAL_STRING("", words(&jids));
+	OK(qless_jobs(q, 10, QLESS_LIST_SCHEDULED, STR("q"), INT64_MAX, INT64_MAX, &jids));
+	TEST_ASSERT_EQUAL_STRING("", words(&jids));
+	OK(qless_jobs(q, 10, QLESS_LIST_RUNNING, STR("p"), 1, 2, &jids));
+	TEST_ASSERT_EQUAL_STRING("j1 j2 ", words(&jids));
+	OK(qless_jobs(q, 10, QLESS_LIST_RUNNING, STR("p"), 0, -1, &jids));
+	TEST_ASSERT_EQUAL_STRING("j0 j1 j2 j3 ", words(&jids));
+	OK(qless_jobs(q, 10, QLESS_LIST_RUNNING, STR("p"), -1, 2, &jids));
+	TEST_ASSERT_EQUAL_STRING("", words(&jids));
+	OK(qless_jobs(q, 10, QLESS_LIST_RUNNING, STR("p"), 0, 0, &jids));
+	TEST_ASSERT_EQUAL_STRING("", words(&jids));
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(queues_are_listed_by_when_they_were_first_seen);
+	RUN(jobs_are_counted_by_state);
+	RUN(asking_does_not_make_a_queue_known);
+	RUN(pausing_needs_no_jobs);
+	RUN(the_next_due_time_is_that_of_the_first_thing_to_happen);
+	RUN(listings_page_as_ranges_or_as_limits);
+	return UNIT_RESULT();
+}
