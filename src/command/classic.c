@@ -236,8 +236,11 @@ int classic_run(struct classic *c, const struct classic_command *command, enum c
 		.count = count,
 		.reply = reply,
 	};
+	uint64_t changes = qless_changes(c->engine);
 	int rc = command->run(&call);
 
+	if (c->recorder != NULL && qless_changes(c->engine) != changes)
+		c->recorder->record(c->recorder->arg, c->db, now, command->name, args, count);
 	if (rc < 0)
 		write_error(c, form, rc, call.is_said ? buf_str(&c->error) : qless_error(c->engine),
 			    call.is_store || rc == QLESS_ERETRIES, reply);

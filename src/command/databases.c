@@ -9,7 +9,16 @@ struct database {
 	struct classic classic;
 };
 
+/* What is recorded besides the commands of the classic API. */
+static const struct qless_str flush_name = STR_INIT("@flush");
+static const struct qless_str maintain_name = STR_INIT("@maintain");
+
 struct databases {
+	struct classic_recorder recorder; /* its function is NULL: nobody is told */
+	/* What commands that are done again answer goes here, and nowhere else. */
+	struct chunk_pool chunks;
+	struct chain answer;
+	struct resp_writer writer;
 	struct qless_hooks hooks;
 	enum classic_envelope envelope;
 	unsigned count;
@@ -22,6 +31,9 @@ struct databases *databases_new(unsigned count, const struct qless_hooks *hooks)
 
 	d->hooks = *hooks;
 	d->count = count;
+	chunk_pool_init(&d->chunks, 1);
+	chain_init(&d->answer, &d->chunks);
+	resp_writer_init(&d->writer, &d->answer, RESP_PROTO_MIN);
 	return d;
 }
 
@@ -29,8 +41,11 @@ void databases_free(struct databases *d)
 {
 	if (d == NULL)
 		return;
+	d->recorder.record = NULL;
 	for (unsigned i = 0; i < d->count; i++)
 		databases_flush(d, i);
+	chain_done(&d->answer);
+	chunk_pool_done(&d->chunks);
 	free(d);
 }
 
@@ -39,6 +54,13 @@ void databases_set_envelope(struct databases *d, enum classic_envelope envelope)
 	d->envelope = envelope;
 	for (unsigned i = 0; i < d->count; i++)
 		d->of[i].classic.envelope = envelope;
+}
+
+/* Of something that does not depend on the time. */
+static void record(const struct databases *d, unsigned index, struct qless_str name)
+{
+	if (d->recorder.record != NULL)
+		d->recorder.record(d->recorder.arg, index, 0, name, NULL, 0);
 }
 
 void databases_flush(struct databases *d, unsigned index)
@@ -51,6 +73,57 @@ void databases_flush(struct databases *d, unsigned index)
 	classic_done(&db->classic);
 	qless_free(db->engine);
 	db->engine = NULL;
+	record(d, index, flush_name);
+}
+
+void databases_set_recorder(struct databases *d, const struct classic_recorder *recorder)
+{
+	d->recorder = *recorder;
+	for (unsigned i = 0; i < d->count; i++) {
+		if (d->of[i].engine != NULL)
+			d->of[i].classic.recorder = &d->recorder;
+	}
+}
+
+static int apply_command(struct databases *d, unsigned index, double now, struct qless_str name,
+			 const struct qless_str *args, size_t count, struct buf *ret_error)
+{
+	const struct classic_command *command = classic_find(name);
+	struct classic *c = databases_get(d, index);
+	struct qless_str said;
+	int rc;
+
+	if (command == NULL) {
+		buf_printf(ret_error, "there is no command %.*s", (int)name.len, name.ptr);
+		return QLESS_EBADARG;
+	}
+	rc = classic_run(c, command, CLASSIC_EXPLICIT, now, args, count, &d->writer);
+	chain_consume(&d->answer, d->answer.len);
+	if (rc < 0) {
+		said = qless_error(c->engine);
+		buf_printf(ret_error, "%.*s failed: %.*s", (int)name.len, name.ptr, (int)said.len,
+			   said.ptr);
+	}
+	return rc;
+}
+
+int databases_apply(struct databases *d, unsigned index, double now, struct qless_str name,
+		    const struct qless_str *args, size_t count, struct buf *ret_error)
+{
+	if (index >= d->count) {
+		buf_printf(ret_error, "there is no database %u: see the directive databases",
+			   index);
+		return QLESS_EBADARG;
+	}
+	if (str_equal(name, flush_name)) {
+		databases_flush(d, index);
+		return 0;
+	}
+	if (str_equal(name, maintain_name)) {
+		qless_maintain(databases_get(d, index)->engine);
+		return 0;
+	}
+	return apply_command(d, index, now, name, args, count, ret_error);
 }
 
 unsigned databases_count(const struct databases *d)
@@ -66,6 +139,9 @@ struct classic *databases_get(struct databases *d, unsigned index)
 	if (db->engine == NULL) {
 		db->engine = qless_new(&d->hooks);
 		classic_init(&db->classic, db->engine);
+		db->classic.db = index;
+		if (d->recorder.record != NULL)
+			db->classic.recorder = &d->recorder;
 		db->classic.envelope = d->envelope;
 	}
 	return &db->classic;
@@ -80,7 +156,14 @@ struct qless *databases_peek(const struct databases *d, unsigned index)
 void databases_maintain(struct databases *d)
 {
 	for (unsigned i = 0; i < d->count; i++) {
-		if (d->of[i].engine != NULL)
-			qless_maintain(d->of[i].engine);
+		struct qless *engine = d->of[i].engine;
+		uint64_t changes;
+
+		if (engine == NULL)
+			continue;
+		changes = qless_changes(engine);
+		qless_maintain(engine);
+		if (qless_changes(engine) != changes)
+			record(d, i, maintain_name);
 	}
 }

@@ -22,6 +22,14 @@ struct classic *databases_get(struct databases *d, unsigned index);
 /* NULL if no command has needed it so far: it is empty. */
 struct qless *databases_peek(const struct databases *d, unsigned index);
 
+/* Have somebody told from now on of all that changes a database, flushing included. Copies. */
+void databases_set_recorder(struct databases *d, const struct classic_recorder *recorder);
+
+/* Do again what a recorder was told of. Negative, with a sentence in `ret_error`, if that cannot be
+ * done. Nobody is told. */
+int databases_apply(struct databases *d, unsigned index, double now, struct qless_str name,
+		    const struct qless_str *args, size_t count, struct buf *ret_error);
+
 /* How errors of scripts are wrapped from now on. */
 void databases_set_envelope(struct databases *d, enum classic_envelope envelope);
 

@@ -199,12 +199,26 @@ void record_args_done(struct record_args *args)
 	*args = (struct record_args){ 0 };
 }
 
+static size_t text_size(struct qless_str text)
+{
+	return wire_varint_size(text.len) + text.len;
+}
+
+static unsigned char *put_text(unsigned char *to, struct qless_str text)
+{
+	to += wire_put_varint(to, text.len);
+	if (text.len > 0)
+		memcpy(to, text.ptr, text.len);
+	return to + text.len;
+}
+
 static size_t command_payload_size(const struct record_command *command)
 {
-	size_t size = wire_varint_size(command->db) + 8 + wire_varint_size(command->argc);
+	size_t size = wire_varint_size(command->db) + 8 + wire_varint_size(command->count + 1) +
+		      text_size(command->name);
 
-	for (size_t i = 0; i < command->argc; i++)
-		size += wire_varint_size(command->argv[i].len) + command->argv[i].len;
+	for (size_t i = 0; i < command->count; i++)
+		size += text_size(command->args[i]);
 	return size;
 }
 
@@ -223,15 +237,10 @@ void record_append_command(struct buf *out, uint64_t salt, uint64_t sequence,
 	to += wire_put_varint(to, command->db);
 	wire_put_double(to, command->now);
 	to += 8;
-	to += wire_put_varint(to, command->argc);
-	for (size_t i = 0; i < command->argc; i++) {
-		const struct qless_str *arg = &command->argv[i];
-
-		to += wire_put_varint(to, arg->len);
-		if (arg->len > 0)
-			memcpy(to, arg->ptr, arg->len);
-		to += arg->len;
-	}
+	to += wire_put_varint(to, command->count + 1);
+	to = put_text(to, command->name);
+	for (size_t i = 0; i < command->count; i++)
+		to = put_text(to, command->args[i]);
 	end_record(out, payload, size, salt);
 }
 
@@ -286,8 +295,9 @@ bool record_decode_command(struct qless_str payload, struct record_args *args,
 	*ret_command = (struct record_command){
 		.db = (unsigned)db,
 		.now = now,
-		.argv = args->items,
-		.argc = (size_t)count,
+		.name = args->items[0],
+		.args = args->items + 1,
+		.count = (size_t)count - 1,
 	};
 	return true;
 }

@@ -87,8 +87,9 @@ enum record_status record_decode(const unsigned char *from, size_t len, uint64_t
 struct record_command {
 	unsigned db;
 	double now;
-	const struct qless_str *argv;
-	size_t argc; /* at least 1 */
+	struct qless_str name;
+	const struct qless_str *args;
+	size_t count; /* of the arguments, without the name */
 };
 
 /* Room for the arguments of decoded commands, reused from one to the next. */

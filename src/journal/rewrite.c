@@ -184,6 +184,7 @@ static void begin_base(struct journal *j)
 	r->wall_us = j->wall_us;
 	r->over = false;
 	r->keep_base = false;
+	r->result = -ECHILD; /* unless it says otherwise before it goes */
 	/* What is in the base need not be in the log behind it. */
 	if (r->to_recover)
 		j->gap = false;
@@ -223,7 +224,6 @@ static void watch_child(struct rewrite *r)
 
 	if (r->pid == 0)
 		return;
-	r->result = -ECHILD;
 	read_reports(r);
 	if (waitpid(r->pid, &status, WNOHANG) == 0)
 		return;

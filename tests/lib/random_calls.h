@@ -61,17 +61,23 @@ static inline struct qless *engines_get(struct engines *e, unsigned db)
 }
 
 /* Run a command by its name; what it answers is dropped. Returns 0 or its error. */
-static inline int engines_run(struct engines *e, unsigned db, double now,
-			      const struct qless_str *argv, size_t argc)
+static inline int engines_apply(struct engines *e, unsigned db, double now, struct qless_str name,
+				const struct qless_str *args, size_t count)
 {
-	const struct classic_command *command = classic_find(argv[0]);
+	const struct classic_command *command = classic_find(name);
 	int rc;
 
 	TEST_ASSERT_NOT_NULL(command);
-	rc = classic_run(databases_get(e->databases, db), command, CLASSIC_EXPLICIT, now, argv + 1,
-			 argc - 1, &e->writer);
+	rc = classic_run(databases_get(e->databases, db), command, CLASSIC_EXPLICIT, now, args,
+			 count, &e->writer);
 	chain_consume(&e->out, e->out.len);
 	return rc;
+}
+
+static inline int engines_run(struct engines *e, unsigned db, double now,
+			      const struct qless_str *argv, size_t argc)
+{
+	return engines_apply(e, db, now, argv[0], argv + 1, argc - 1);
 }
 
 static inline void engines_append(void *arg, struct qless_str piece)

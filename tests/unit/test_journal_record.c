@@ -24,10 +24,10 @@ static enum record_status decode(size_t at, size_t len)
 	return record_decode((const unsigned char *)buf_data(&out) + at, len, SALT, &record, &size);
 }
 
-static const struct qless_str words[] = { STR_INIT("pop"), STR_INIT("mail"), STR_INIT(""),
+static const struct qless_str words[] = { STR_INIT("mail"), STR_INIT(""),
 					  STR_INIT("w\0x") };
 static const struct record_command pop = {
-	.db = 300, .now = 1700000000.25, .argv = words, .argc = 4
+	.db = 300, .now = 1700000000.25, .name = STR_INIT("pop"), .args = words, .count = 3
 };
 
 static void a_command_comes_back_as_it_was(void)
@@ -44,9 +44,10 @@ static void a_command_comes_back_as_it_was(void)
 	TEST_ASSERT_TRUE(record_decode_command(record.payload, &args, &command));
 	TEST_ASSERT_EQUAL_UINT(300, command.db);
 	TEST_ASSERT_TRUE(command.now == pop.now);
-	TEST_ASSERT_EQUAL_size_t(4, command.argc);
-	for (size_t i = 0; i < 4; i++)
-		TEST_ASSERT_TRUE(str_equal(words[i], command.argv[i]));
+	ASSERT_STR("pop", command.name);
+	TEST_ASSERT_EQUAL_size_t(3, command.count);
+	for (size_t i = 0; i < 3; i++)
+		TEST_ASSERT_TRUE(str_equal(words[i], command.args[i]));
 	record_args_done(&args);
 }
 
