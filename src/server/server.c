@@ -478,8 +478,8 @@ struct server *server_new(struct config *config, const char *config_file, struct
 		goto fail;
 	}
 	s->env.acl = users_load(config, s->table, ret_error);
-	if (s->env.acl == NULL || persist_open(s, ret_error) < 0 ||
-	    listen_open_all(s, ret_error) < 0)
+	if (s->env.acl == NULL || listen_open_all(s, ret_error) < 0 ||
+	    persist_open(s, ret_error) < 0)
 		goto fail;
 	if (config->supervised != CONFIG_SUPERVISED_NO &&
 	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) < 0)

@@ -143,7 +143,7 @@ struct step {
 	char *dump;
 };
 
-#define STEPS 300
+#define STEPS 200
 static struct step steps[STEPS + 1];
 
 static void make_steps(struct random_calls *calls)
@@ -377,7 +377,7 @@ static void the_state_as_of_a_sequence_is_found(void)
 	random_calls_init(&calls, 22);
 	make_steps(&calls);
 	finish();
-	for (int i = 0; i <= STEPS; i += 20) {
+	for (int i = 0; i <= STEPS; i += 25) {
 		struct recovery_limit limit = RECOVERY_NO_LIMIT;
 		char *dump;
 
