@@ -65,7 +65,6 @@ bool journal_rewrite(struct journal *j)
 	if (j->rewrite.phase != REWRITE_NONE)
 		return false;
 	j->rewrite.phase = REWRITE_WANTED;
-	j->rewrite.started_us = j->mono_us;
 	j->rotate_after_us = 0;
 	return true;
 }
@@ -182,6 +181,7 @@ static void begin_base(struct journal *j)
 	r->ended_bytes = j->ended_bytes;
 	r->bytes = 0;
 	r->wall_us = j->wall_us;
+	r->started_us = j->mono_us;
 	r->over = false;
 	r->keep_base = false;
 	r->result = -ECHILD; /* unless it says otherwise before it goes */

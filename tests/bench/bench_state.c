@@ -1,5 +1,6 @@
 /*
- * How fast a million waiting jobs are saved and loaded, and how many bytes they take.
+ * How fast a million waiting jobs are saved and loaded, by the time of the processor, and how many
+ * bytes they take.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ static double seconds(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -72,8 +73,5 @@ int main(void)
 	if (state_load(to, give, &left) < 0)
 		abort();
 	printf("load   %8.0f jobs/s\n", JOBS / (seconds() - start));
-	qless_free(from);
-	qless_free(to);
-	buf_done(&bytes);
 	return 0;
 }
