@@ -282,6 +282,7 @@ static int handle_damage(struct run *run, struct reader *reader, uint64_t expect
 		return fail_reading(run, reader, rc);
 	r->damaged_file = reader->header.number;
 	r->damaged_offset = reader->offset;
+	r->damaged_sequence = expected;
 	if (is_last && is_torn(&damage, expected)) {
 		r->cut_bytes = reader->size - reader->offset;
 		return 0;

@@ -60,10 +60,12 @@ struct recovery {
 	int64_t first_us; /* when the oldest file was begun; 0: unknown */
 	int64_t last_us;  /* the newest time that a mark or a file tells */
 	bool limited;	  /* the limit was reached: there is more */
-	/* Where it failed because of damage in a log file. */
+	/* Damage in a log file. If recovery failed because of it, `damaged` is set; otherwise it is
+	 * what `cut_bytes` counts. */
 	bool damaged;
-	uint64_t damaged_file;
+	uint64_t damaged_file; /* its number; 0: there is none */
 	uint64_t damaged_offset;
+	uint64_t damaged_sequence; /* of the record that should be there */
 };
 
 /* -ENOENT: the directory holds no log. Other failures leave a line in `ret_error`: -EBADMSG for

@@ -11,11 +11,11 @@
 #include "unit.h"
 #include "wait.h"
 
-#define CLIENTS	  4
-#define PIPELINE  20
-#define REPLY_MAX 64
-#define RESTARTS  6
-#define LOG_LIMIT (256 * 1024)
+#define CLIENTS	   4
+#define PIPELINE   20
+#define REPLY_MAX  64
+#define RESTARTS   6
+#define OUTPUT_MAX 65536
 
 static struct qlessd q;
 static struct tempdir dir;
@@ -247,6 +247,58 @@ static void damage_is_reported_and_nothing_is_touched(void)
 	free(output);
 }
 
+/* Run qlessd-check on the directory; *ret_output is to be freed. */
+static int check(const char *options, char **ret_output)
+{
+	char command[400];
+	size_t len = 0;
+	FILE *pipe;
+	int status;
+
+	snprintf(command, sizeof command, "%s-check %s %s 2>&1 </dev/null", getenv("QLESSD"),
+		 options, dir.path);
+	pipe = popen(command, "r");
+	*ret_output = calloc(1, OUTPUT_MAX);
+	while (len < OUTPUT_MAX - 1 && !feof(pipe))
+		len += fread(*ret_output + len, 1, OUTPUT_MAX - 1 - len, pipe);
+	status = pclose(pipe);
+	return WEXITSTATUS(status);
+}
+
+#define CHECK_HAS(status, options, text)                                      \
+	do {                                                                  \
+		char *output_;                                                \
+		int status_ = check(options, &output_);                       \
+		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output_, text), output_); \
+		TEST_ASSERT_EQUAL_INT_MESSAGE(status, status_, output_);      \
+		free(output_);                                                \
+	} while (0)
+
+static void qlessd_check_tells_dumps_and_cuts(void)
+{
+	FILE *file;
+
+	start("everysec");
+	put("j1");
+	put("j2");
+	ASK_HAS(p, "POP q w1 1", "\"j1\"");
+	stop();
+	CHECK_HAS(0, "", "database 0: 2 jobs, 1 waiting, 1 running");
+	CHECK_HAS(0, "--dump", " db0 put \"w\" \"q\" \"j1\" \"klass\" \"{}\" \"0\"\n");
+	CHECK_HAS(0, "--dump --jid j2", "\"j2\"");
+	file = fopen(tempdir_file(&dir, "log-00000001"), "r+");
+	fseek(file, 200, SEEK_SET);
+	fputc('!', file);
+	fclose(file);
+	CHECK_HAS(1, "", "the log is NOT whole");
+	CHECK_HAS(1, "--fix", "[y/N]");
+	CHECK_HAS(0, "--fix --yes", "log-00000001.cut-");
+	CHECK_HAS(0, "", "the log is whole");
+	start("everysec");
+	ASK_HAS(p, "GET j1", "\"waiting\"");
+	CHECK_HAS(2, "--nonsense", "Usage");
+}
+
 static void an_earlier_state_is_recovered_into_another_directory(void)
 {
 	struct tempdir fresh;
@@ -320,6 +372,7 @@ int main(int argc, char **argv)
 	RUN(writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble);
 	RUN(two_cannot_use_one_directory);
 	RUN(damage_is_reported_and_nothing_is_touched);
+	RUN(qlessd_check_tells_dumps_and_cuts);
 	RUN(an_earlier_state_is_recovered_into_another_directory);
 	RUN(shutdown_save_writes_a_base);
 	RUN(the_log_is_rewritten_by_itself);

@@ -1,5 +1,7 @@
 #include "journal_fixture.h"
 
+#include "journal/repair.h"
+
 static struct fixture f;
 static unsigned long long rng = 3;
 
@@ -365,6 +367,56 @@ static void writes_that_a_crash_lost_in_the_middle_are_cut(void)
 	TEST_ASSERT_TRUE(f.recovery.tail_size > 500 && f.recovery.tail_size <= 1024);
 }
 
+/* ---- cutting ---- */
+
+static void cutting_mends_a_log_and_keeps_what_is_cut(void)
+{
+	struct buf kept = BUF_INIT(BUF_NO_MAX);
+	struct random_calls calls;
+	struct buf *second;
+	size_t size;
+
+	random_calls_init(&calls, 25);
+	f.options.segment_bytes = 2000;
+	start();
+	make_changes(&calls, 100);
+	finish();
+	second = disk_file(&f.disk, "log-00000002");
+	size = second->len;
+	buf_data(second)[1000] ^= 1;
+	fixture_forget(&f);
+	TEST_ASSERT_EQUAL_INT(-EBADMSG, fixture_start(&f));
+	buf_clear(&f.error);
+	TEST_ASSERT_TRUE(repair_is_possible(&f.recovery, &f.error));
+	TEST_ASSERT_EQUAL_INT(0, repair_cut(&f.disk.io, "data", &f.recovery, &kept, &f.error));
+	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&kept), "data/log-00000002.cut-"));
+	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&kept), "data/log-00000003.cut-0\n"));
+	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "log-00000003.cut-0"));
+	TEST_ASSERT_NULL(disk_file(&f.disk, "log-00000003"));
+	TEST_ASSERT_TRUE(second->len <= 1000 && second->len < size);
+	fixture_forget(&f);
+	start();
+	TEST_ASSERT_EQUAL_UINT64(0, f.recovery.cut_bytes);
+	make_changes(&calls, 5);
+	restart();
+	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "log-00000003.cut-0"));
+	buf_done(&kept);
+}
+
+static void what_cutting_does_not_mend_is_not_cut(void)
+{
+	struct random_calls calls;
+
+	random_calls_init(&calls, 26);
+	start();
+	make_changes(&calls, 30);
+	finish();
+	buf_data(disk_file(&f.disk, "manifest"))[3] ^= 1;
+	fixture_forget(&f);
+	TEST_ASSERT_EQUAL_INT(-EBADMSG, fixture_start(&f));
+	TEST_ASSERT_FALSE(repair_is_possible(&f.recovery, &f.error));
+}
+
 /* ---- going back ---- */
 
 static void the_state_as_of_a_sequence_is_found(void)
@@ -463,6 +515,8 @@ int main(int argc, char **argv)
 	RUN(a_missing_file_is_named);
 	RUN(log_files_without_a_manifest_are_not_taken_for_an_empty_directory);
 	RUN(writes_that_a_crash_lost_in_the_middle_are_cut);
+	RUN(cutting_mends_a_log_and_keeps_what_is_cut);
+	RUN(what_cutting_does_not_mend_is_not_cut);
 	RUN(the_state_as_of_a_sequence_is_found);
 	RUN(going_back_behind_the_base_is_refused);
 	RUN(a_state_from_elsewhere_begins_a_log);
