@@ -196,11 +196,13 @@ static size_t print_jobs(const struct check *c)
 
 	for (unsigned db = 0; db < databases_count(c->databases); db++) {
 		struct count count = { .engine = databases_peek(c->databases, db) };
+		struct view_counts all;
 
 		if (count.engine == NULL)
 			continue;
-		view_each_job(count.engine, count_job, &count);
-		printf("database %u: %" PRIu64 " jobs", db, view_job_count(count.engine));
+		view_each(count.engine, VIEW_JOBS, count_job, &count);
+		view_counts(count.engine, &all);
+		printf("database %u: %" PRIu64 " jobs", db, all.jobs);
 		for (int state = 0; state < STATE_COUNT; state++)
 			printf(", %" PRIu64 " %.*s", count.jobs[state],
 			       (int)qless_state_text((enum qless_state)state).len,

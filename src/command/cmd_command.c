@@ -1,6 +1,6 @@
 /*
- * COMMAND: the table as clients see it, in the shapes of Redis 7. Commands have no keys here: what
- * they name belongs to queues and jobs, and there is no cluster to spread it over.
+ * COMMAND: the table as clients see it, in the shapes of Redis 7. The queue commands have no keys:
+ * what they name belongs to queues and jobs, and there is no cluster to spread it over.
  */
 #include "command/handlers.h"
 
@@ -62,6 +62,23 @@ static int arity(const struct command_table *t, const struct command *cmd)
 	return cmd->min_args == cmd->max_args ? names + cmd->min_args : -(names + cmd->min_args);
 }
 
+/* The first key, the last (negative: from the end), the step between them; the name is 0. */
+static void write_key_positions(struct resp_writer *w, const struct command_table *t,
+				const struct command *cmd)
+{
+	int first = 0, last = 0;
+
+	if (cmd->flags & (CMD_KEY_FIRST | CMD_KEYS_ALL)) {
+		first = command_table_parent(t, cmd) != NULL ? 2 : 1;
+		last = first;
+	}
+	if (cmd->flags & CMD_KEYS_ALL)
+		last = cmd->max_args == COMMAND_ANY_ARGS ? -1 : first + cmd->max_args - 1;
+	resp_write_integer(w, first);
+	resp_write_integer(w, last);
+	resp_write_integer(w, first != 0);
+}
+
 static void write_info(struct resp_writer *w, const struct command_table *t,
 		       const struct command *cmd)
 {
@@ -71,9 +88,7 @@ static void write_info(struct resp_writer *w, const struct command_table *t,
 	resp_write_bulk(w, str_from(cmd->name));
 	resp_write_integer(w, arity(t, cmd));
 	write_flags(w, cmd);
-	resp_write_integer(w, 0); /* the first key, */
-	resp_write_integer(w, 0); /* the last, */
-	resp_write_integer(w, 0); /* the step between them */
+	write_key_positions(w, t, cmd);
 	write_categories(w, cmd);
 	resp_write_set(w, 0); /* tips */
 	resp_write_set(w, 0); /* key specifications */
@@ -207,13 +222,59 @@ void cmd_command_list(struct call *call)
 	resp_deferred_end(call->reply, &list, RESP_ARRAY, count);
 }
 
-/* COMMAND GETKEYS and GETKEYSANDFLAGS. Clients ask these of commands they do not know. */
+/* The request behind GETKEYS. NULL if it has no keys: then the reply has been written. */
+static const struct command *find_request(struct call *call, int *ret_name_args)
+{
+	const struct command *cmd =
+		command_table_lookup(call->env->table, call->args, call->nargs, ret_name_args);
+	const char *error = NULL;
+
+	if (cmd == NULL)
+		error = "Invalid command specified";
+	else if ((cmd->flags & (CMD_KEY_FIRST | CMD_KEYS_ALL)) == 0)
+		error = "The command has no key arguments";
+	else if (!command_takes(cmd, call->nargs - *ret_name_args))
+		error = "Invalid number of arguments specified for command";
+	if (error == NULL)
+		return cmd;
+	resp_write_error(call->reply, "ERR", str_from(error));
+	return NULL;
+}
+
+/* What is done to a key, in the words of Redis. */
+static void write_key_flags(struct resp_writer *w, const struct command *cmd)
+{
+	bool writes = (cmd->flags & CMD_WRITE) != 0;
+
+	resp_write_set(w, 2);
+	resp_write_status(w, writes ? STR("RW") : STR("RO"));
+	resp_write_status(w, writes ? STR("update") : STR("access"));
+}
+
+static void write_keys(struct call *call, bool with_flags)
+{
+	int name_args, count;
+	const struct command *cmd = find_request(call, &name_args);
+
+	if (cmd == NULL)
+		return;
+	count = (cmd->flags & CMD_KEYS_ALL) != 0 ? call->nargs - name_args : 1;
+	resp_write_array(call->reply, (size_t)count);
+	for (int i = 0; i < count; i++) {
+		if (with_flags)
+			resp_write_array(call->reply, 2);
+		resp_write_bulk(call->reply, call->args[name_args + i]);
+		if (with_flags)
+			write_key_flags(call->reply, cmd);
+	}
+}
+
 void cmd_command_getkeys(struct call *call)
 {
-	int name_args;
+	write_keys(call, false);
+}
 
-	if (command_table_lookup(call->env->table, call->args, call->nargs, &name_args) == NULL)
-		resp_write_error(call->reply, "ERR", STR("Invalid command specified"));
-	else
-		resp_write_error(call->reply, "ERR", STR("The command has no key arguments"));
+void cmd_command_getkeysandflags(struct call *call)
+{
+	write_keys(call, true);
 }

@@ -48,6 +48,8 @@ enum command_flag {
 	CMD_BLOCKING = 1 << 13,	  /* may wait */
 	CMD_CONTAINER = 1 << 14,  /* has subcommands; callable by itself if it has a handler */
 	CMD_NO_PAUSE = 1 << 15,	  /* runs during CLIENT PAUSE ALL */
+	CMD_KEY_FIRST = 1 << 16,  /* its first argument is a key */
+	CMD_KEYS_ALL = 1 << 17,	  /* all its arguments are keys */
 };
 
 /* Categories of permissions: bit, and the name behind the @. */
@@ -64,7 +66,11 @@ enum command_flag {
 	X(CAT_DANGEROUS, "dangerous")     \
 	X(CAT_CONNECTION, "connection")   \
 	X(CAT_TRANSACTION, "transaction") \
-	X(CAT_SCRIPTING, "scripting")
+	X(CAT_SCRIPTING, "scripting")     \
+	X(CAT_HASH, "hash")               \
+	X(CAT_LIST, "list")               \
+	X(CAT_SET, "set")                 \
+	X(CAT_SORTEDSET, "sortedset")
 
 enum command_category_bit {
 #define X(bit, name) bit##_BIT,
@@ -117,6 +123,8 @@ struct command_env {
 	struct scripts *scripts; /* that clients have loaded */
 	/* The time of a native command, in seconds: later than that of any before. */
 	double (*now)(void *arg);
+	/* A command has used times up to this one: be later from now on. */
+	void (*pass)(void *arg, double now);
 	/* Called with the time that a client gave with a command. May be NULL. */
 	void (*note_now)(void *arg, struct session *session, double now);
 	/* Why nothing may be changed at the moment, as the line of an error reply; NULL if it may.
@@ -124,7 +132,9 @@ struct command_env {
 	const char *(*refusal)(void *arg, size_t bytes);
 	/* An id for a new job that nobody can guess and no job has had. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
-	void *arg; /* of these four */
+	/* Nothing anybody could foresee. */
+	uint64_t (*random)(void *arg);
+	void *arg; /* of these six */
 };
 
 /* One command while it runs. */

@@ -2,11 +2,14 @@
 
 #include <assert.h>
 
+#include "command/json.h"
+#include "keyspace/keyspace.h"
 #include "util/mem.h"
 
 struct database {
 	struct qless *engine;
 	struct classic classic;
+	uint64_t flushes;
 };
 
 /* What is recorded besides the commands of the classic API. */
@@ -20,6 +23,7 @@ struct databases {
 	struct chain answer;
 	struct resp_writer writer;
 	struct qless_hooks hooks;
+	struct databases_limits limits;
 	enum classic_envelope envelope;
 	unsigned count;
 	struct database of[];
@@ -34,6 +38,7 @@ struct databases *databases_new(unsigned count, const struct qless_hooks *hooks)
 	chunk_pool_init(&d->chunks, 1);
 	chain_init(&d->answer, &d->chunks);
 	resp_writer_init(&d->writer, &d->answer, RESP_PROTO_MIN);
+	d->limits.max_json_depth = JSON_DEPTH_MAX;
 	return d;
 }
 
@@ -73,6 +78,7 @@ void databases_flush(struct databases *d, unsigned index)
 	classic_done(&db->classic);
 	qless_free(db->engine);
 	db->engine = NULL;
+	db->flushes++;
 	record(d, index, flush_name);
 }
 
@@ -131,6 +137,23 @@ unsigned databases_count(const struct databases *d)
 	return d->count;
 }
 
+static void apply_limits(struct database *db, const struct databases_limits *limits)
+{
+	qless_set_limits(db->engine, &limits->engine);
+	db->classic.max_json_depth = limits->max_json_depth;
+}
+
+void databases_set_limits(struct databases *d, const struct databases_limits *limits)
+{
+	static const struct databases_limits widest = { .max_json_depth = JSON_DEPTH_MAX };
+
+	d->limits = limits != NULL ? *limits : widest;
+	for (unsigned i = 0; i < d->count; i++) {
+		if (d->of[i].engine != NULL)
+			apply_limits(&d->of[i], &d->limits);
+	}
+}
+
 struct classic *databases_get(struct databases *d, unsigned index)
 {
 	struct database *db = &d->of[index];
@@ -142,6 +165,7 @@ struct classic *databases_get(struct databases *d, unsigned index)
 		db->classic.db = index;
 		if (d->recorder.record != NULL)
 			db->classic.recorder = &d->recorder;
+		apply_limits(db, &d->limits);
 		db->classic.envelope = d->envelope;
 	}
 	return &db->classic;
@@ -151,6 +175,26 @@ struct qless *databases_peek(const struct databases *d, unsigned index)
 {
 	assert(index < d->count);
 	return d->of[index].engine;
+}
+
+struct database_version databases_version(const struct databases *d, unsigned index)
+{
+	const struct qless *engine = databases_peek(d, index);
+
+	return (struct database_version){
+		.flushes = d->of[index].flushes,
+		.changes = engine != NULL ? qless_changes(engine) : 0,
+	};
+}
+
+size_t databases_count_keys(const struct databases *d, unsigned index)
+{
+	return keyspace_count(databases_peek(d, index));
+}
+
+uint64_t databases_fingerprint(const struct databases *d, unsigned index, struct qless_str key)
+{
+	return keyspace_fingerprint(databases_peek(d, index), key);
 }
 
 void databases_maintain(struct databases *d)

@@ -29,6 +29,15 @@ void databases_set_recorder(struct databases *d, const struct classic_recorder *
  * done. Nobody is told. */
 int databases_apply(struct databases *d, unsigned index, double now, struct qless_str name,
 		    const struct qless_str *args, size_t count, struct buf *ret_error);
+/* What the commands of clients may bring; see qless_set_limits(). */
+struct databases_limits {
+	struct qless_limits engine;
+	size_t max_json_depth; /* up to JSON_DEPTH_MAX */
+};
+
+/* From now on, in all databases. NULL means the widest, as a log is to be replayed with: what is in
+ * it was within the limits of its time. */
+void databases_set_limits(struct databases *d, const struct databases_limits *limits);
 
 /* How errors of scripts are wrapped from now on. */
 void databases_set_envelope(struct databases *d, enum classic_envelope envelope);
@@ -36,6 +45,19 @@ void databases_set_envelope(struct databases *d, enum classic_envelope envelope)
 /* Delete all there is in a database. What databases_get() and databases_peek() returned for it is
  * no longer good. */
 void databases_flush(struct databases *d, unsigned index);
+
+/* Two versions of a database that are equal mean that nothing in it has changed meanwhile. */
+struct database_version {
+	uint64_t flushes;
+	uint64_t changes;
+};
+
+struct database_version databases_version(const struct databases *d, unsigned index);
+
+/* How many keys the ql:* view of a database has, and what one of them holds, in a number: see
+ * keyspace_count() and keyspace_fingerprint(). */
+size_t databases_count_keys(const struct databases *d, unsigned index);
+uint64_t databases_fingerprint(const struct databases *d, unsigned index, struct qless_str key);
 
 /* Let all engines drop the statistics that are too old. */
 void databases_maintain(struct databases *d);

@@ -10,6 +10,10 @@
 #include "util/mem.h"
 #include "util/num.h"
 
+/* Room for results and events that a large call has left behind is given back by the next. */
+#define KEEP_ITEMS 4096
+#define KEEP_BYTES ((size_t)64 * 1024)
+
 static struct qless_str queue_member(const struct skipnode *node)
 {
 	return intern_str(container_of(node, const struct queue, node)->name);
@@ -50,6 +54,7 @@ struct qless *qless_new(const struct qless_hooks *hooks)
 	skiplist_init(&q->tracks, tracked_member);
 	skiplist_init(&q->tags, tag_member);
 	settings_init(&q->settings);
+	qless_set_limits(q, NULL);
 	buf_init(&q->error, BUF_NO_MAX);
 	buf_init(&q->event, BUF_NO_MAX);
 	buf_init(&q->channel, BUF_NO_MAX);
@@ -204,7 +209,15 @@ bool engine_begin(struct qless *q, double now)
 	job_vec_clear(&q->picked);
 	str_vec_clear(&q->list);
 	str_vec_clear(&q->list2);
+	buf_clear(&q->event);
+	buf_shrink(&q->event, KEEP_BYTES);
 	return true;
+}
+
+/* What cannot be a name is not repeated in full. */
+static void append_quoted(struct buf *error, struct qless_str s)
+{
+	buf_append(error, s.ptr, s.len < QLESS_MAX_NAME_BYTES ? s.len : QLESS_MAX_NAME_BYTES);
 }
 
 int engine_fail(struct qless *q, int code, const char *format, ...)
@@ -222,7 +235,7 @@ int engine_fail(struct qless *q, int code, const char *format, ...)
 		}
 		p++;
 		if (*p == 'S')
-			buf_append_str(&q->error, va_arg(args, struct qless_str));
+			append_quoted(&q->error, va_arg(args, struct qless_str));
 		else if (*p == 'g')
 			buf_append(&q->error, number, num_format_g14(number, va_arg(args, double)));
 		else
@@ -230,29 +243,6 @@ int engine_fail(struct qless *q, int code, const char *format, ...)
 	}
 	va_end(args);
 	return code;
-}
-
-bool engine_check_names(struct qless *q, const struct qless_str *names, size_t count)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		if (names[i].len > QLESS_MAX_NAME_BYTES) {
-			engine_fail(q, QLESS_ELIMIT, "A name is longer than %g bytes",
-				    (double)QLESS_MAX_NAME_BYTES);
-			return false;
-		}
-	}
-	return true;
-}
-
-bool engine_check_text(struct qless *q, struct qless_str text)
-{
-	if (text.len <= QLESS_MAX_TEXT_BYTES)
-		return true;
-	engine_fail(q, QLESS_ELIMIT, "A text is longer than %g bytes",
-		    (double)QLESS_MAX_TEXT_BYTES);
-	return false;
 }
 
 void engine_changed(struct qless *q)
@@ -270,6 +260,10 @@ char *engine_dup(struct qless_str s)
 void job_vec_clear(struct job_vec *v)
 {
 	v->count = 0;
+	if (v->cap <= KEEP_ITEMS)
+		return;
+	free(v->items);
+	*v = (struct job_vec){ 0 };
 }
 
 void job_vec_push(struct job_vec *v, struct qless_job *job)
@@ -284,6 +278,10 @@ void job_vec_push(struct job_vec *v, struct qless_job *job)
 void str_vec_clear(struct str_vec *v)
 {
 	v->count = 0;
+	if (v->cap <= KEEP_ITEMS)
+		return;
+	free(v->items);
+	*v = (struct str_vec){ 0 };
 }
 
 void str_vec_push(struct str_vec *v, struct qless_str s)

@@ -331,13 +331,16 @@ int qless_log(struct qless *q, double now, struct qless_str jid, struct qless_st
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (!engine_check_text(q, message) || (item != NULL && !engine_check_text(q, *item)))
+	if (limit_check_data(q, "The message", message) < 0 ||
+	    (item != NULL && limit_check_data(q, "The data", *item) < 0))
 		return QLESS_ELIMIT;
 	job = job_find(q, jid);
 	if (job == NULL)
 		return engine_fail(q, QLESS_ENOJOB, "Log(): Job %S does not exist", jid);
 	if (!history_has_room(&job->history, message, item))
-		return engine_fail(q, QLESS_ELIMIT, "Log(): The history of job %S is full", jid);
+		return engine_fail(q, QLESS_ELIMIT,
+				   "Log(): The history of job %S is full (%g bytes)", jid,
+				   (double)HISTORY_LOG_BYTES_MAX);
 
 	history_append_log(q, &job->history, now, message, item);
 	engine_changed(q);

@@ -190,7 +190,7 @@ int qless_pause(struct qless *q, double now, const struct qless_str *names, size
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (!engine_check_names(q, names, count))
+	if (limit_check_names(q, "A queue", names, count) < 0)
 		return QLESS_ELIMIT;
 	for (i = 0; i < count; i++) {
 		struct queue *queue = queue_need(q, names[i]);
@@ -198,6 +198,7 @@ int qless_pause(struct qless *q, double now, const struct qless_str *names, size
 		if (queue->paused)
 			continue;
 		queue->paused = true;
+		q->paused_count++;
 		engine_changed(q);
 	}
 	return 0;
@@ -215,6 +216,7 @@ int qless_unpause(struct qless *q, double now, const struct qless_str *names, si
 		if (queue == NULL || !queue->paused)
 			continue;
 		queue->paused = false;
+		q->paused_count--;
 		engine_changed(q);
 		queue_release(q, queue);
 	}

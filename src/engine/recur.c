@@ -118,10 +118,12 @@ static void add_tags(struct qless *q, struct qless_recur *recur, const struct ql
 
 static int check_recur(struct qless *q, const struct qless_recur_put *put)
 {
-	const struct qless_str names[] = { put->queue, put->jid, put->klass };
-
-	if (!engine_check_names(q, names, sizeof(names) / sizeof(names[0])) ||
-	    !engine_check_names(q, put->tags, put->tag_count) || !engine_check_text(q, put->data))
+	if (limit_check_name(q, "The queue", put->queue) < 0 ||
+	    limit_check_name(q, "The jid", put->jid) < 0 ||
+	    limit_check_name(q, "The class", put->klass) < 0 ||
+	    limit_check_data(q, "The data", put->data) < 0 ||
+	    limit_check_names(q, "A tag", put->tags, put->tag_count) < 0 ||
+	    limit_check_tags(q, put->tag_count) < 0)
 		return QLESS_ELIMIT;
 	if (!isfinite(put->interval) || !isfinite(put->offset) || !isfinite(put->priority) ||
 	    !isfinite(put->retries) || !isfinite(put->backlog))
@@ -221,10 +223,11 @@ static int check_change(struct qless *q, const struct qless_recur_change *change
 					   "Recur(): Arg \"interval\" must be greater than 0");
 		return 0;
 	case QLESS_RECUR_DATA:
-		return engine_check_text(q, change->text) ? 0 : QLESS_ELIMIT;
+		return limit_check_data(q, "The data", change->text);
 	case QLESS_RECUR_KLASS:
+		return limit_check_name(q, "The class", change->text);
 	case QLESS_RECUR_QUEUE:
-		return engine_check_names(q, &change->text, 1) ? 0 : QLESS_ELIMIT;
+		return limit_check_name(q, "The queue", change->text);
 	}
 	return engine_fail(q, QLESS_EBADARG, "Recur(): no such field");
 }
@@ -295,17 +298,28 @@ int qless_recur_update(struct qless *q, double now, struct qless_str jid,
 	return 0;
 }
 
+static bool has_tag(const struct qless_recur *recur, uint32_t count, const struct intern *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		if (recur->tags[i] == name)
+			return true;
+	}
+	return false;
+}
+
 int qless_recur_tag(struct qless *q, double now, struct qless_str jid, const struct qless_str *tags,
 		    size_t count)
 {
 	struct qless_recur *recur;
+	uint64_t added = 0;
 	uint32_t had;
 	size_t i;
-	uint32_t k;
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (!engine_check_names(q, tags, count))
+	if (limit_check_names(q, "A tag", tags, count) < 0)
 		return QLESS_ELIMIT;
 	recur = recur_find(q, jid);
 	if (recur == NULL)
@@ -313,12 +327,12 @@ int qless_recur_tag(struct qless *q, double now, struct qless_str jid, const str
 
 	/* Only what it had before counts: a tag given twice is added twice. */
 	had = recur->tag_count;
+	for (i = 0; i < count; i++)
+		added += !has_tag(recur, had, intern_find(&q->tag_names, tags[i]));
+	if (added > 0 && limit_check_tags(q, had + added) < 0)
+		return QLESS_ELIMIT;
 	for (i = 0; i < count; i++) {
-		struct intern *name = intern_find(&q->tag_names, tags[i]);
-
-		for (k = 0; k < had && recur->tags[k] != name; k++)
-			;
-		if (k < had)
+		if (has_tag(recur, had, intern_find(&q->tag_names, tags[i])))
 			continue;
 		add_tags(q, recur, &tags[i], 1);
 		engine_changed(q);

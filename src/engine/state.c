@@ -25,7 +25,8 @@
  *	dependencies	of the jobs in the lists `depends`, in the order in which these came: count,
  *			then for each the number of a job with dependents, in the order these came
  *	workers		by name, each 1 (0 ends): worker name, flags (1 known), score time if known;
- *			holdings: count, jid text, expiry time
+ *			holdings: count, jid text, expiry time; days: count, day number, four
+ *			varints
  *	totals		changes varint, latest, last failure number numbers
  *	end		varint, 0x51
  *
@@ -449,6 +450,12 @@ static void save_worker(struct saver *s, const struct worker *worker)
 	for (node = skiplist_first(&worker->by_expiry); node != NULL; node = skiplist_next(node)) {
 		save_text(s, holding_jid(container_of(node, const struct holding, node)));
 		save_time(s, node->score);
+	}
+	save_varint(s, worker->day_count);
+	for (uint32_t i = 0; i < worker->day_count; i++) {
+		save_number(s, worker->days[i].day);
+		for (int deed = 0; deed < DEED_TOTAL; deed++)
+			save_varint(s, worker->days[i].deeds[deed]);
 	}
 }
 

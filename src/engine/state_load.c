@@ -462,6 +462,14 @@ static double load_fields(struct loader *l, struct qless_job *job, const struct 
 	return score;
 }
 
+/* Half a job is of no use, but has to be where qless_free() can deal with it. */
+static void abandon_job(struct qless *q, struct qless_job *job)
+{
+	job->state = QLESS_COMPLETE;
+	job_set_queue(q, job, NULL);
+	skiplist_insert(&q->completed, &job->node, 0);
+}
+
 static void load_job(struct loader *l, const struct place *place)
 {
 	uint64_t flags = load_varint(l);
@@ -484,8 +492,7 @@ static void load_job(struct loader *l, const struct place *place)
 	if (!l->failed)
 		check_job(l, job, place, flags);
 	if (l->failed) {
-		hash_remove(&l->q->jobs, &job->hash);
-		job_free(l->q, job);
+		abandon_job(l->q, job);
 		return;
 	}
 	if (flags & STATE_JOB_GRACE)
@@ -651,6 +658,8 @@ static void load_series(struct loader *l, struct series *series)
 		}
 		series->buckets[series->bucket_count++] = bucket;
 	}
+	if (stats_sum(series) > series->count)
+		fail(l, "a histogram is of more than was counted");
 }
 
 static void load_day(struct loader *l, struct queue *queue)
@@ -677,6 +686,8 @@ static void load_day(struct loader *l, struct queue *queue)
 		day->counted[i] = code != 0;
 		day->counters[i] = code != 0 ? wire_unzigzag(code - 1) : 0;
 	}
+	if (day->counters[COUNTER_FAILED] > day->counters[COUNTER_FAILURES])
+		fail(l, "more jobs have failed than failures were counted");
 }
 
 /* The next name of a section that is sorted by names; NULL at its end. */
@@ -702,6 +713,7 @@ static void load_queue(struct loader *l, struct intern *name)
 
 	set_known(l->q, queue, !l->failed && (flags & STATE_KNOWN), score);
 	queue->paused = (flags & STATE_PAUSED) != 0;
+	l->q->paused_count += queue->paused;
 	for (uint64_t i = 0; i < days && !l->failed; i++)
 		load_day(l, queue);
 	place.state = QLESS_WAITING;
@@ -712,6 +724,37 @@ static void load_queue(struct loader *l, struct intern *name)
 	load_jobs(l, &place);
 	place.state = QLESS_DEPENDS;
 	load_jobs(l, &place);
+}
+
+static void load_worker_days(struct loader *l, struct intern *name)
+{
+	uint64_t count = load_varint(l);
+	double last = -INFINITY;
+
+	for (uint64_t i = 0; i < count && !l->failed; i++) {
+		double start = load_number(l);
+
+		if (start != stats_day_start(start) || start <= last)
+			fail(l, "days of a worker are out of order");
+		last = start;
+		for (int deed = 0; deed < DEED_TOTAL; deed++) {
+			uint64_t times = load_varint(l);
+
+			if (!l->failed)
+				worker_count(l->q, name, start, (enum deed)deed, times);
+		}
+	}
+}
+
+/* The lock of a running job expires when its worker has to be ready. */
+static void check_holding(struct loader *l, const struct intern *name, struct qless_str jid,
+			  double expires)
+{
+	const struct qless_job *job = job_find(l->q, jid);
+
+	if (job != NULL && job->state == QLESS_RUNNING && job->worker == name &&
+	    job->expires != expires)
+		fail(l, "a lock expires at two times");
 }
 
 static void load_worker(struct loader *l, struct intern *name)
@@ -726,9 +769,11 @@ static void load_worker(struct loader *l, struct intern *name)
 		struct qless_str jid = load_kept_text(l, QLESS_MAX_NAME_BYTES);
 		double expires = load_score(l);
 
+		check_holding(l, name, jid, expires);
 		if (!l->failed)
 			worker_hold(l->q, name, jid, expires);
 	}
+	load_worker_days(l, name);
 }
 
 static void load_dependencies(struct loader *l)
@@ -845,9 +890,13 @@ int state_load(struct qless *q, state_read_fn *read, void *arg)
 	};
 	void (*publish)(void *arg, struct qless_str channel, struct qless_str payload) =
 		q->hooks.publish;
+	struct qless_limits limits;
 
 	q->hooks.publish = NULL;
+	limits = *qless_get_limits(q);
+	qless_set_limits(q, NULL);
 	load_all(&l);
+	qless_set_limits(q, &limits);
 	release_queues(q);
 	loader_done(&l);
 	q->hooks.publish = publish;

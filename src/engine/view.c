@@ -1,5 +1,7 @@
 #include "engine/view.h"
 
+#include <assert.h>
+
 #include "engine/engine_int.h"
 
 const struct skiplist *view_queue(const struct qless *q, struct qless_str name,
@@ -97,80 +99,150 @@ bool view_is_paused(const struct qless *q, struct qless_str name)
 	return queue != NULL && queue->paused;
 }
 
-static void each_key(const struct hash *table, view_name_fn *visit, void *arg)
-{
-	struct hash_iter it;
-	struct hash_node *node;
+/* ---- finding the members of lists ---- */
 
-	HASH_FOREACH(node, &it, table)
-		visit(arg, table->key(node));
+const struct skipnode *view_find_job(const struct qless *q, const struct skiplist *list,
+				     struct qless_str jid)
+{
+	const struct qless_job *job = job_find(q, jid);
+
+	return job != NULL && job_list(q, job) == list ? &job->node : NULL;
 }
 
-static void each_object(const struct intern_table *table, view_name_fn *visit, void *arg)
+const struct skipnode *view_find_recur(const struct qless *q, const struct skiplist *list,
+				       struct qless_str jid)
 {
-	struct hash_iter it;
-	struct hash_node *node;
+	const struct qless_recur *recur = qless_recur_get(q, jid);
 
-	HASH_FOREACH(node, &it, &table->hash) {
-		struct intern *name = intern_from_node(node);
+	return recur != NULL && &recur->queue->recurring == list ? &recur->node : NULL;
+}
 
-		if (name->user != NULL)
-			visit(arg, intern_str(name));
+const struct skipnode *view_find_worker_job(const struct qless *q, struct qless_str name,
+					    struct qless_str jid)
+{
+	const struct worker *worker = worker_find(q, name);
+
+	return worker != NULL ? worker_find_job(worker, jid) : NULL;
+}
+
+const struct skipnode *view_find_tag_job(const struct qless *q, struct qless_str name,
+					 struct qless_str jid)
+{
+	const struct qless_job *job = job_find(q, jid);
+	const struct tag *tag = tag_find(q, name);
+
+	return job != NULL && tag != NULL ? job_find_tag(job, tag) : NULL;
+}
+
+static const struct skipnode *node_if_linked(const struct skipnode *node)
+{
+	return node->linked ? node : NULL;
+}
+
+const struct skipnode *view_find_queue(const struct qless *q, struct qless_str name)
+{
+	const struct queue *queue = queue_find(q, name);
+
+	return queue != NULL ? node_if_linked(&queue->node) : NULL;
+}
+
+const struct skipnode *view_find_worker(const struct qless *q, struct qless_str name)
+{
+	const struct worker *worker = worker_find(q, name);
+
+	return worker != NULL ? node_if_linked(&worker->node) : NULL;
+}
+
+const struct skipnode *view_find_tracked(const struct qless *q, struct qless_str jid)
+{
+	const struct tracked *tracked = tracked_find(q, jid);
+
+	return tracked != NULL ? &tracked->node : NULL;
+}
+
+const struct skipnode *view_find_tag(const struct qless *q, struct qless_str name)
+{
+	const struct tag *tag = tag_find(q, name);
+
+	return tag != NULL ? &tag->node : NULL;
+}
+
+/* ---- everything there is ---- */
+
+static const struct hash *hash_of(const struct qless *q, enum view_table table)
+{
+	switch (table) {
+	case VIEW_JOBS:
+		return &q->jobs;
+	case VIEW_RECURS:
+		return &q->recurs;
+	case VIEW_QUEUES:
+		return &q->queue_names.hash;
+	case VIEW_WORKERS:
+		return &q->worker_names.hash;
+	case VIEW_GROUPS:
+		return &q->group_names.hash;
+	case VIEW_TAGS:
+		return &q->tag_names.hash;
+	case VIEW_TABLES:
+		break;
 	}
-}
-
-void view_each_job(const struct qless *q, view_name_fn *visit, void *arg)
-{
-	each_key(&q->jobs, visit, arg);
-}
-
-void view_each_recur(const struct qless *q, view_name_fn *visit, void *arg)
-{
-	each_key(&q->recurs, visit, arg);
-}
-
-void view_each_queue(const struct qless *q, view_name_fn *visit, void *arg)
-{
-	each_object(&q->queue_names, visit, arg);
-}
-
-void view_each_worker(const struct qless *q, view_name_fn *visit, void *arg)
-{
-	each_object(&q->worker_names, visit, arg);
-}
-
-void view_each_tag(const struct qless *q, view_name_fn *visit, void *arg)
-{
-	each_object(&q->tag_names, visit, arg);
-}
-
-void view_each_group(const struct qless *q, view_name_fn *visit, void *arg)
-{
-	each_object(&q->group_names, visit, arg);
+	assert(0);
+	return NULL;
 }
 
 struct scan {
+	const struct hash *hash;
+	bool is_interned;
 	view_name_fn *visit;
 	void *arg;
 };
 
-static void visit_job(struct hash_node *node, void *arg)
+static struct scan scan_of(const struct qless *q, enum view_table table, view_name_fn *visit,
+			   void *arg)
+{
+	return (struct scan){ hash_of(q, table), table >= VIEW_QUEUES, visit, arg };
+}
+
+/* Some names are mere names, to which nothing belongs. */
+static void visit_node(struct hash_node *node, void *arg)
 {
 	const struct scan *scan = arg;
 
-	scan->visit(scan->arg, job_key(node));
+	if (!scan->is_interned || intern_from_node(node)->user != NULL)
+		scan->visit(scan->arg, scan->hash->key(node));
 }
 
-uint32_t view_scan_jobs(const struct qless *q, uint32_t cursor, view_name_fn *visit, void *arg)
+void view_each(const struct qless *q, enum view_table table, view_name_fn *visit, void *arg)
 {
-	struct scan scan = { visit, arg };
+	struct scan scan = scan_of(q, table, visit, arg);
+	struct hash_iter it;
+	struct hash_node *node;
 
-	return hash_scan(&q->jobs, cursor, visit_job, &scan);
+	HASH_FOREACH(node, &it, scan.hash)
+		visit_node(node, &scan);
 }
 
-uint64_t view_job_count(const struct qless *q)
+uint32_t view_scan(const struct qless *q, enum view_table table, uint32_t cursor,
+		   view_name_fn *visit, void *arg)
 {
-	return hash_count(&q->jobs);
+	struct scan scan = scan_of(q, table, visit, arg);
+
+	return hash_scan(scan.hash, cursor, visit_node, &scan);
+}
+
+void view_counts(const struct qless *q, struct view_counts *ret_counts)
+{
+	*ret_counts = (struct view_counts){
+		.jobs = hash_count(&q->jobs),
+		.depending = q->depending_count,
+		.depended_on = q->depended_count,
+		.recurs = hash_count(&q->recurs),
+		.busy_workers = q->busy_count,
+		.groups = q->group_count,
+		.tags = skiplist_count(&q->tags),
+		.paused_queues = q->paused_count,
+	};
 }
 
 /* ---- statistics ---- */

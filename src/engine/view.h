@@ -54,21 +54,57 @@ void view_job(const struct qless_job *job, struct view_job *ret_view);
 
 bool view_is_paused(const struct qless *q, struct qless_str queue);
 
-/* Call `visit` for each name, in an order that depends on the hash seed: sort before showing. */
+/* ---- finding the members of lists ---- */
+
+/* Each the node that the name has in the list, or NULL if it is not in it. */
+const struct skipnode *view_find_job(const struct qless *q, const struct skiplist *list,
+				     struct qless_str jid);
+const struct skipnode *view_find_recur(const struct qless *q, const struct skiplist *list,
+				       struct qless_str jid);
+const struct skipnode *view_find_worker_job(const struct qless *q, struct qless_str worker,
+					    struct qless_str jid);
+const struct skipnode *view_find_tag_job(const struct qless *q, struct qless_str tag,
+					 struct qless_str jid);
+const struct skipnode *view_find_queue(const struct qless *q, struct qless_str queue);
+const struct skipnode *view_find_worker(const struct qless *q, struct qless_str worker);
+const struct skipnode *view_find_tracked(const struct qless *q, struct qless_str jid);
+const struct skipnode *view_find_tag(const struct qless *q, struct qless_str tag);
+
+/* ---- everything there is ---- */
+
+enum view_table {
+	VIEW_JOBS,
+	VIEW_RECURS,
+	VIEW_QUEUES,
+	VIEW_WORKERS,
+	VIEW_GROUPS,
+	VIEW_TAGS,
+	VIEW_TABLES,
+};
+
+/* Call `visit` for each name, in an order that depends on the hash seed. */
 typedef void view_name_fn(void *arg, struct qless_str name);
 
-void view_each_job(const struct qless *q, view_name_fn *visit, void *arg);
-void view_each_recur(const struct qless *q, view_name_fn *visit, void *arg);
-void view_each_queue(const struct qless *q, view_name_fn *visit, void *arg);
-void view_each_worker(const struct qless *q, view_name_fn *visit, void *arg);
-void view_each_tag(const struct qless *q, view_name_fn *visit, void *arg);
-void view_each_group(const struct qless *q, view_name_fn *visit, void *arg);
+void view_each(const struct qless *q, enum view_table table, view_name_fn *visit, void *arg);
 
-/* Some jobs at a time, with anything happening between the calls: start with cursor 0, go on with
- * what is returned until that is 0. A job that is there all the time is visited exactly once. */
-uint32_t view_scan_jobs(const struct qless *q, uint32_t cursor, view_name_fn *visit, void *arg);
+/* Some names at a time, with anything happening between the calls: start with cursor 0, go on with
+ * what is returned until that is 0. What is there all the time is visited exactly once. */
+uint32_t view_scan(const struct qless *q, enum view_table table, uint32_t cursor,
+		   view_name_fn *visit, void *arg);
 
-uint64_t view_job_count(const struct qless *q);
+/* Known without counting. */
+struct view_counts {
+	uint64_t jobs;
+	uint64_t depending;   /* jobs that have dependencies */
+	uint64_t depended_on; /* jobs that have dependents */
+	uint64_t recurs;
+	uint64_t busy_workers; /* workers that hold something */
+	uint64_t groups;
+	uint64_t tags;
+	uint64_t paused_queues;
+};
+
+void view_counts(const struct qless *q, struct view_counts *ret_counts);
 
 /* ---- statistics ---- */
 

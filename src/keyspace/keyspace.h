@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "qless.h"
+#include "util/buf.h"
 #include "util/skiplist.h"
 #include "util/str.h"
 
@@ -35,22 +36,30 @@ enum keyspace_kind {
 	KEYSPACE_FAILURES,
 	KEYSPACE_GROUP,
 	KEYSPACE_RELATED, /* dependencies or dependents of a job */
-	KEYSPACE_SORTED,  /* any sorted set */
+	/* Sorted sets, by what their members are: */
+	KEYSPACE_JOBS,	       /* jobs in the list of a queue, or the completed ones */
+	KEYSPACE_QUEUE_RECURS, /* recurring jobs of a queue */
+	KEYSPACE_WORKER_JOBS,
+	KEYSPACE_TAG_JOBS,
+	KEYSPACE_QUEUES,
+	KEYSPACE_WORKERS,
+	KEYSPACE_TRACKED,
+	KEYSPACE_TAGS,
 };
 
-/* A key that exists. Good until the engine changes. */
+/* A key that exists. Good until the engine changes, and as long as its name is there. */
 struct keyspace_key {
 	enum keyspace_type type;
 	enum keyspace_kind kind;
 	const struct qless *engine;
-	const struct skiplist *list; /* KEYSPACE_ZSET: all there is to know; others use it inside */
+	const struct skiplist *list; /* KEYSPACE_ZSET: members, ranks, scores */
 	const struct qless_job *job;
 	const struct qless_recur *recur;
-	struct qless_str queue; /* statistics: of this queue */
+	struct qless_str name; /* within the key: of the queue, worker or tag */
 	double day;
 };
 
-/* False if there is no such key. */
+/* False if there is no such key. An engine that is NULL has none; the same holds below. */
 bool keyspace_find(const struct qless *q, struct qless_str key, struct keyspace_key *ret_key);
 
 /* "hash", "list", "set" or "zset". */
@@ -60,10 +69,33 @@ const char *keyspace_type_name(enum keyspace_type type);
 typedef void keyspace_value_fn(void *arg, struct qless_str value);
 typedef void keyspace_field_fn(void *arg, struct qless_str field, struct qless_str value);
 
-/* All keys, in the order of their bytes. Takes time and memory for all of them. */
-void keyspace_each_key(const struct qless *q, keyspace_value_fn *visit, void *arg);
-/* How many there are. */
+/* A number that follows from the type and the content of a key, 0 if there is none: if two such
+ * numbers differ, so does the key, and if they are equal, it is the same. Takes time in proportion
+ * to the content. */
+uint64_t keyspace_fingerprint(const struct qless *q, struct qless_str key);
+
+/* ---- all keys ---- */
+
+typedef void keyspace_key_fn(void *arg, struct qless_str key, enum keyspace_type type);
+
+/* The keys, each once, in no particular order. Time is saved where none can begin with `prefix`,
+ * but some that do not are visited nevertheless. */
+void keyspace_each_key(const struct qless *q, struct qless_str prefix, keyspace_key_fn *visit,
+		       void *arg);
+
+/* The next few keys, with anything happening between the calls: start with cursor 0, go on with
+ * what is returned until that is 0. A key that is there all the time is visited, and but once,
+ * except for one that changes hands between two objects. What is no cursor ends the walk. */
+uint64_t keyspace_scan(const struct qless *q, uint64_t cursor, struct qless_str prefix,
+		       keyspace_key_fn *visit, void *arg);
+
+/* How many there are. Takes time in proportion to the queues and the days of their statistics. A
+ * key that one object keeps another from having counts twice. */
 size_t keyspace_count(const struct qless *q);
+
+/* One of the keys, chosen by a random number, none with a probability much above that of others.
+ * False if there is none. */
+bool keyspace_pick(const struct qless *q, uint64_t random, struct buf *ret_key);
 
 /* ---- KEYSPACE_HASH ---- */
 
@@ -85,8 +117,8 @@ bool keyspace_set_has(const struct keyspace_key *key, struct qless_str member);
 
 /* ---- KEYSPACE_ZSET ---- */
 
-/* Members, ranks and scores are those of key->list. The score of a member, if it is in. */
-bool keyspace_zset_score(const struct keyspace_key *key, struct qless_str member,
-			 double *ret_score);
+/* Members, ranks and scores are those of key->list. The node of a member, or NULL if it is not in
+ * it; found without searching the list. */
+const struct skipnode *keyspace_zset_find(const struct keyspace_key *key, struct qless_str member);
 
 #endif

@@ -304,11 +304,17 @@ void resp_deferred_begin(struct resp_writer *w, struct resp_deferred *d)
 	w->out = &d->body;
 }
 
-/* Back to the chain from before begin. */
-static void leave_body(struct resp_writer *w, struct resp_deferred *d)
+void resp_deferred_leave(struct resp_writer *w, struct resp_deferred *d)
 {
 	assert(w->out == &d->body);
 	w->out = d->out;
+}
+
+/* Back to the chain from before begin, unless it has been left. */
+static void leave_body(struct resp_writer *w, struct resp_deferred *d)
+{
+	if (w->out != d->out)
+		resp_deferred_leave(w, d);
 	/* Whoever wrote to the chain directly need not have looked whether the writer is muted. */
 	if (w->muted)
 		chain_done(&d->body);

@@ -130,6 +130,9 @@ static inline void resp_write_push(struct resp_writer *w, size_t count)
  *	... resp_write_bulk(w, key), as many as there are; count++ ...
  *	resp_deferred_end(w, &keys, RESP_ARRAY, count);
  *
+ * resp_deferred_leave() may come before the end: what is written between the two stands in front of
+ * the aggregate.
+ *
  * resp_deferred_end_bulk() makes one bulk string of the bytes, which are put there by
  * chain_append() to w->out and its like.
  */
@@ -139,6 +142,7 @@ struct resp_deferred {
 };
 
 void resp_deferred_begin(struct resp_writer *w, struct resp_deferred *d);
+void resp_deferred_leave(struct resp_writer *w, struct resp_deferred *d);
 void resp_deferred_end(struct resp_writer *w, struct resp_deferred *d, enum resp_aggregate type,
 		       size_t count);
 void resp_deferred_end_bulk(struct resp_writer *w, struct resp_deferred *d);

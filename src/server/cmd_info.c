@@ -15,11 +15,6 @@ void cmd_info(struct call *call)
 	buf_done(&text);
 }
 
-void cmd_dbsize(struct call *call)
-{
-	resp_write_integer(call->reply, 0);
-}
-
 void cmd_lastsave(struct call *call)
 {
 	resp_write_integer(call->reply, persist_last_save_s(server_of(call)));

@@ -53,7 +53,6 @@ void cmd_flushdb(struct call *call)
 	if (!parse_flush(call) || !command_may_change(call))
 		return;
 	databases_flush(call->env->databases, call->session->db);
-	txn_touch_database(server_of(call), call->session->db);
 	resp_write_ok(call->reply);
 }
 
@@ -65,7 +64,6 @@ void cmd_flushall(struct call *call)
 		return;
 	for (unsigned i = 0; i < databases_count(databases); i++)
 		databases_flush(databases, i);
-	txn_touch_database(server_of(call), TXN_ALL_DATABASES);
 	resp_write_ok(call->reply);
 }
 
@@ -109,22 +107,6 @@ void memory_cmd_purge(struct call *call)
 {
 	memory_purge();
 	resp_write_ok(call->reply);
-}
-
-/* MEMORY USAGE key [SAMPLES count]. There are no keys yet, and so none that takes memory. */
-void memory_cmd_usage(struct call *call)
-{
-	int64_t samples;
-
-	if (call->nargs == 2 ||
-	    (call->nargs == 3 && !str_equal_nocase(call->args[1], STR("SAMPLES")))) {
-		resp_write_error(call->reply, "ERR", STR("syntax error"));
-	} else if (call->nargs == 3 && (!num_parse_i64(call->args[2], &samples) || samples < 0)) {
-		resp_write_error(call->reply, "ERR",
-				 STR("value is not an integer or out of range"));
-	} else {
-		resp_write_null(call->reply);
-	}
 }
 
 static size_t clients_memory(const struct server *s)

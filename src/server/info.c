@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "command/scripts.h"
+#include "command/databases.h"
 #include "command/table.h"
 #include "server/histogram.h"
 #include "server/latency.h"
@@ -242,8 +243,14 @@ static void section_cluster(struct server *s, struct buf *out)
 
 static void section_keyspace(struct server *s, struct buf *out)
 {
-	(void)s;
-	(void)out;
+	const struct databases *databases = s->env.databases;
+
+	for (unsigned i = 0; i < databases_count(databases); i++) {
+		size_t count = databases_count_keys(databases, i);
+
+		if (count != 0)
+			buf_printf(out, "db%u:keys=%zu,expires=0,avg_ttl=0\r\n", i, count);
+	}
 }
 
 static const struct info_section {

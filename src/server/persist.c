@@ -262,11 +262,13 @@ int persist_load(struct server *s, const struct persist_origin *origin)
 		return 0;
 	p->turn_us = p->report_us = start_us;
 	s->loading = true;
+	databases_set_limits(s->env.databases, NULL);
 	if (origin->dir != NULL)
 		rc = load_from(s, origin, &recovery, &error);
 	else
 		rc = journal_recover(p->journal, &target, &recovery, &error);
 	s->loading = false;
+	server_apply_config(s);
 	if (rc == 0) {
 		describe_recovery(&recovery, clock_mono_us() - start_us);
 		begin_recording(s,

@@ -44,8 +44,8 @@
 
 /* How long replies may take to leave when the server stops. */
 #define STOP_SECONDS 5
-/* How often statistics that are too old are dropped. */
-#define MAINTAIN_SECONDS 60
+/* How often statistics that are too old are dropped: they are kept by the day. */
+#define MAINTAIN_SECONDS 3600
 
 void server_read_clock(struct server *s)
 {
@@ -92,6 +92,19 @@ void server_apply_config(struct server *s)
 	}
 	slowlog_trim(s->slowlog, config->slowlog_max_len);
 	persist_apply_config(s);
+	/* While loading they stay as wide as they can be. */
+	if (!s->loading)
+		databases_set_limits(s->env.databases,
+				     &(struct databases_limits){
+				     .engine = {
+					     .max_name_bytes = config->max_name_bytes,
+					     .max_data_bytes = config->max_data_bytes,
+					     .max_tags = config->max_tags,
+					     .max_dependencies = config->max_dependencies,
+					     .max_jobs = config->max_jobs_per_call,
+				     },
+				     .max_json_depth = config->max_json_depth,
+			     });
 	databases_set_envelope(s->env.databases,
 			       config->script_error_format == CONFIG_SCRIPT_ERRORS_REDIS6
 				       ? CLASSIC_ENVELOPE_REDIS6
@@ -353,6 +366,13 @@ static void note_now(void *arg, struct session *session, double now)
 }
 
 /* Asking the kernel for each jid alone would cost more than the rest of a put. */
+static void native_pass(void *arg, double now)
+{
+	struct server *s = arg;
+
+	steady_clock_pass(&s->native_clock, clock_from_seconds(now));
+}
+
 static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
 {
 	static const char digits[] = "0123456789abcdef";
@@ -369,6 +389,12 @@ static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
 		to[2 * i] = digits[from[i] >> 4];
 		to[2 * i + 1] = digits[from[i] & 15];
 	}
+}
+
+static uint64_t random_number(void *arg)
+{
+	(void)arg;
+	return entropy_u64();
 }
 
 /* What is done again while loading was published when it was done first. */
@@ -394,8 +420,10 @@ static void make_databases(struct server *s)
 	s->env.scripts = scripts_new(s->hash_seed, &hooks_of_scripts);
 	s->env.refusal = persist_refusal;
 	s->env.now = native_now;
+	s->env.pass = native_pass;
 	s->env.note_now = note_now;
 	s->env.make_jid = make_jid;
+	s->env.random = random_number;
 	s->env.arg = s;
 	steady_clock_init(&s->native_clock, NULL);
 }
@@ -441,6 +469,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	s->config_file = config_file;
 	server_read_clock(s);
 	s->started_mono_us = s->mono_us;
+	s->maintained_us = s->mono_us;
 	s->started_wall_us = s->wall_us;
 	s->rate_commands.last_us = s->rate_in.last_us = s->rate_out.last_us = s->mono_us;
 	TAILQ_INIT(&s->conns);

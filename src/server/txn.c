@@ -1,6 +1,7 @@
 #include "server/txn.h"
 
 #include "command/acl.h"
+#include "command/databases.h"
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/dispatch.h"
@@ -13,13 +14,22 @@ struct queued_command {
 	struct qless_str *argv; /* one allocation, the bytes of the arguments behind the slices */
 };
 
+/* A key, and what it looked like when WATCH came. */
+struct watched_key {
+	char *name;
+	size_t len;
+	unsigned db;
+	struct database_version version;
+	uint64_t fingerprint;
+};
+
 struct txn {
 	bool is_open;
 	bool failed;
 	bool writes;
-	bool touched; /* something watched has changed: EXEC does nothing */
-	unsigned watched;
-	unsigned watched_db; /* where; TXN_ALL_DATABASES if in several */
+	struct watched_key *watched;
+	unsigned watched_count;
+	unsigned watched_cap;
 	struct queued_command *commands;
 	int count;
 	int cap;
@@ -33,10 +43,23 @@ static struct txn *txn_get(struct conn *c)
 	return c->txn;
 }
 
+static void forget_watched(struct txn *txn)
+{
+	for (unsigned i = 0; i < txn->watched_count; i++) {
+		txn->bytes -= txn->watched[i].len + sizeof txn->watched[i];
+		free(txn->watched[i].name);
+	}
+	free(txn->watched);
+	txn->watched = NULL;
+	txn->watched_count = 0;
+	txn->watched_cap = 0;
+}
+
 void txn_free(struct txn *txn)
 {
 	if (txn == NULL)
 		return;
+	forget_watched(txn);
 	for (int i = 0; i < txn->count; i++)
 		free(txn->commands[i].argv);
 	free(txn->commands);
@@ -61,7 +84,7 @@ int txn_length(const struct conn *c)
 
 unsigned txn_watched(const struct conn *c)
 {
-	return c->txn != NULL ? c->txn->watched : 0;
+	return c->txn != NULL ? c->txn->watched_count : 0;
 }
 
 size_t txn_memory(const struct conn *c)
@@ -164,6 +187,28 @@ static void run_queued(struct conn *c, struct queued_command *q)
 	dispatch_run(c, q->cmd, q->argv, q->argc, q->name_args);
 }
 
+/* A key that was there when its database was flushed has changed, even if the same is there again.
+ */
+static bool has_changed(const struct watched_key *w, const struct databases *databases)
+{
+	struct database_version version = databases_version(databases, w->db);
+
+	if (version.flushes != w->version.flushes && w->fingerprint != 0)
+		return true;
+	if (version.flushes == w->version.flushes && version.changes == w->version.changes)
+		return false;
+	return databases_fingerprint(databases, w->db, str_make(w->name, w->len)) != w->fingerprint;
+}
+
+static bool any_watched_changed(const struct txn *txn, const struct databases *databases)
+{
+	for (unsigned i = 0; i < txn->watched_count; i++) {
+		if (has_changed(&txn->watched[i], databases))
+			return true;
+	}
+	return false;
+}
+
 void cmd_exec(struct call *call)
 {
 	struct conn *c = conn_of(call);
@@ -179,7 +224,7 @@ void cmd_exec(struct call *call)
 				 STR("Transaction discarded because of previous errors."));
 		return;
 	}
-	if (txn->touched) {
+	if (any_watched_changed(txn, call->env->databases)) {
 		txn_discard(c);
 		resp_write_null_array(call->reply);
 		return;
@@ -194,6 +239,59 @@ void cmd_exec(struct call *call)
 	txn_free(txn);
 }
 
+static bool is_watched(const struct txn *txn, unsigned db, struct qless_str key)
+{
+	for (unsigned i = 0; i < txn->watched_count; i++) {
+		const struct watched_key *w = &txn->watched[i];
+
+		if (w->db == db && str_equal(str_make(w->name, w->len), key))
+			return true;
+	}
+	return false;
+}
+
+static void watch(struct txn *txn, const struct call *call, struct qless_str key)
+{
+	const struct databases *databases = call->env->databases;
+	unsigned db = call->session->db;
+	struct watched_key *w;
+
+	if (is_watched(txn, db, key))
+		return;
+	if (txn->watched_count == txn->watched_cap) {
+		txn->watched_cap = txn->watched_cap != 0 ? txn->watched_cap * 2 : 4;
+		txn->watched =
+			mem_realloc_array(txn->watched, txn->watched_cap, sizeof *txn->watched);
+	}
+	w = &txn->watched[txn->watched_count++];
+	*w = (struct watched_key){
+		.name = mem_dup(key.ptr, key.len),
+		.len = key.len,
+		.db = db,
+		.version = databases_version(databases, db),
+		.fingerprint = databases_fingerprint(databases, db, key),
+	};
+	txn->bytes += key.len + sizeof *w;
+}
+
+/* What is watched counts against the same limit as what waits. */
+static bool may_watch(struct conn *c, const struct txn *txn, const struct call *call)
+{
+	size_t bytes = txn->bytes;
+
+	if (call->nargs > TXN_WATCH_MAX - (int)txn->watched_count) {
+		resp_write_errorf(call->reply, "ERR", "more than %d watched keys", TXN_WATCH_MAX);
+		return false;
+	}
+	for (int i = 0; i < call->nargs; i++)
+		bytes += call->args[i].len;
+	if (bytes <= c->server->config->client_query_buffer_bytes)
+		return true;
+	resp_write_error(call->reply, "ERR",
+			 STR("watched keys are larger than client-query-buffer-limit"));
+	return false;
+}
+
 void cmd_watch(struct call *call)
 {
 	struct conn *c = conn_of(call);
@@ -204,11 +302,10 @@ void cmd_watch(struct call *call)
 		return;
 	}
 	txn = txn_get(c);
-	if (txn->watched == 0)
-		txn->watched_db = call->session->db;
-	else if (txn->watched_db != call->session->db)
-		txn->watched_db = TXN_ALL_DATABASES;
-	txn->watched += (unsigned)call->nargs;
+	if (!may_watch(c, txn, call))
+		return;
+	for (int i = 0; i < call->nargs; i++)
+		watch(txn, call, call->args[i]);
 	resp_write_ok(call->reply);
 }
 
@@ -216,23 +313,7 @@ void cmd_unwatch(struct call *call)
 {
 	struct conn *c = conn_of(call);
 
-	if (c->txn != NULL) {
-		c->txn->watched = 0;
-		c->txn->touched = false;
-	}
+	if (c->txn != NULL)
+		forget_watched(c->txn);
 	resp_write_ok(call->reply);
-}
-
-void txn_touch_database(struct server *s, unsigned db)
-{
-	struct conn *c;
-
-	TAILQ_FOREACH(c, &s->conns, all) {
-		struct txn *txn = c->txn;
-
-		if (txn != NULL && txn->watched != 0 &&
-		    (db == TXN_ALL_DATABASES || txn->watched_db == TXN_ALL_DATABASES ||
-		     txn->watched_db == db))
-			txn->touched = true;
-	}
 }

@@ -4,9 +4,10 @@
 #ifndef SERVER_TXN_H
 #define SERVER_TXN_H
 
-#include <limits.h>
-
 #include "server/server_int.h"
+
+/* So many keys may be watched by a connection. */
+#define TXN_WATCH_MAX 1024
 
 /* NULL is a no-op. */
 void txn_free(struct txn *txn);
@@ -26,9 +27,6 @@ int txn_length(const struct conn *c);
 /* How many keys are watched. */
 unsigned txn_watched(const struct conn *c);
 size_t txn_memory(const struct conn *c);
-/* All keys of a database have changed: transactions that watch one of them will do nothing. */
-#define TXN_ALL_DATABASES UINT_MAX
-void txn_touch_database(struct server *s, unsigned db);
 /* One of the commands that wait may write. */
 bool txn_writes(const struct conn *c);
 

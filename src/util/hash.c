@@ -61,9 +61,14 @@ size_t hash_memory(const struct hash *h)
 	return bytes;
 }
 
+uint64_t hash_bytes(uint64_t seed, struct qless_str bytes)
+{
+	return XXH3_64bits_withSeed(bytes.ptr, bytes.len, seed);
+}
+
 uint32_t hash_compute(uint64_t seed, struct qless_str key)
 {
-	return (uint32_t)XXH3_64bits_withSeed(key.ptr, key.len, seed);
+	return (uint32_t)hash_bytes(seed, key);
 }
 
 static struct hash_node **bucket_slot(const struct hash *h, uint32_t bucket)

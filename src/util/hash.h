@@ -62,6 +62,10 @@ size_t hash_memory(const struct hash *h);
 /* The hash of a key, the same for all tables with the same seed. */
 uint32_t hash_compute(uint64_t seed, struct qless_str key);
 
+/* All the bits of such a hash: strings that differ have different ones, for all practical purposes.
+ * To hash several strings, let the hash of one be the seed of the next. */
+uint64_t hash_bytes(uint64_t seed, struct qless_str bytes);
+
 /* The entry with that key, or NULL. */
 struct hash_node *hash_find(const struct hash *h, struct qless_str key);
 

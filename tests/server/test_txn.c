@@ -1,5 +1,5 @@
 /*
- * MULTI, EXEC and what comes in between; WATCH, and FLUSHALL, which is what it notices.
+ * MULTI, EXEC and what comes in between; WATCH and what it notices.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,48 +96,166 @@ static void watch_stands_before_multi(void)
 	ASK_HAS(p, "CLIENT INFO", " watch=0 ");
 }
 
-static void a_flush_ends_transactions_that_watch_something(void)
+#define PUT(jid)   "QLESS put 1 w q " jid " klass {} 0"
+#define PUT_ANSWER "$1\r\na\r\n"
+
+/* Whether EXEC runs what waits. */
+#define ASSERT_EXEC_RUNS(peer)                 \
+	do {                                   \
+		ASK(peer, "MULTI", "+OK\r\n"); \
+		ASK(peer, "EXEC", "*0\r\n");   \
+	} while (0)
+#define ASSERT_EXEC_DOES_NOTHING(peer)         \
+	do {                                   \
+		ASK(peer, "MULTI", "+OK\r\n"); \
+		ASK(peer, "EXEC", "*-1\r\n");  \
+	} while (0)
+
+static void exec_does_nothing_if_a_watched_key_has_changed(void)
 {
 	struct peer *other = peer_connect(&q);
 
-	ASK(p, "WATCH a", "+OK\r\n");
+	ASK(other, PUT("a"), PUT_ANSWER);
+	ASK(p, "WATCH ql:j:b ql:j:a", "+OK\r\n");
 	ASK(p, "MULTI", "+OK\r\n");
-	ASK(p, "PING", "+QUEUED\r\n");
-	ASK(other, "FLUSHALL", "+OK\r\n");
+	ASK(p, "QLESS put 2 w q c klass {} 0", "+QUEUED\r\n");
+	ASK(other, "QLESS priority 2 a 5", ":5\r\n");
 	ASK(p, "EXEC", "*-1\r\n");
+	ASK(p, "EXISTS ql:j:c", ":0\r\n");
+	/* It is watched no longer. */
+	ASK(other, "QLESS priority 2 a 6", ":6\r\n");
+	ASSERT_EXEC_RUNS(p);
+	ASK(p, "WATCH ql:j:a", "+OK\r\n");
+	peer_ask(p, "HELLO 3");
+	ASK(other, "QLESS priority 2 a 7", ":7\r\n");
 	ASK(p, "MULTI", "+OK\r\n");
-	ASK(p, "PING", "+QUEUED\r\n");
-	ASK(other, "FLUSHALL", "+OK\r\n");
-	ASK(p, "EXEC", "*1\r\n+PONG\r\n");
-	ASK(p, "WATCH a", "+OK\r\n");
-	ASK(other, "FLUSHALL", "+OK\r\n");
-	ASK(p, "UNWATCH", "+OK\r\n");
-	ASK(p, "MULTI", "+OK\r\n");
-	ASK(p, "EXEC", "*0\r\n");
+	ASK(p, "EXEC", "_\r\n");
 }
 
-static void a_flush_of_one_database_leaves_those_alone_that_watch_another(void)
+static void changes_of_other_keys_do_not_matter(void)
 {
 	struct peer *other = peer_connect(&q);
 
+	ASK(other, PUT("a"), PUT_ANSWER);
+	ASK(p, "WATCH ql:j:a ql:q:r-work", "+OK\r\n");
+	ASK(other, "QLESS put 2 w q b klass {} 0", "$1\r\nb\r\n");
+	ASSERT_EXEC_RUNS(p);
+	ASK(p, "WATCH ql:q:q-work", "+OK\r\n");
+	ASK(other, "QLESS put 2 w q c klass {} 0", "$1\r\nc\r\n");
+	ASSERT_EXEC_DOES_NOTHING(p);
+}
+
+static void a_key_that_comes_or_goes_has_changed(void)
+{
+	struct peer *other = peer_connect(&q);
+
+	ASK(p, "WATCH ql:j:a", "+OK\r\n");
+	ASK(other, PUT("a"), PUT_ANSWER);
+	ASSERT_EXEC_DOES_NOTHING(p);
+	ASK(p, "WATCH ql:j:a", "+OK\r\n");
+	ASK(other, "QLESS cancel 2 a", "*1\r\n$1\r\na\r\n");
+	ASSERT_EXEC_DOES_NOTHING(p);
+}
+
+static void own_changes_count_as_well(void)
+{
+	ASK(p, PUT("a"), PUT_ANSWER);
+	ASK(p, "WATCH ql:j:a", "+OK\r\n");
+	ASK(p, "QLESS priority 2 a 5", ":5\r\n");
+	ASSERT_EXEC_DOES_NOTHING(p);
+}
+
+static void what_ends_a_transaction_ends_watching(void)
+{
+	static const char *const ends[] = { "UNWATCH", "RESET" };
+	struct peer *other = peer_connect(&q);
+
+	ASK(other, PUT("a"), PUT_ANSWER);
+	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+		ASK(p, "WATCH ql:j:a", "+OK\r\n");
+		peer_ask(p, ends[i]);
+		ASK(other, i == 0 ? "QLESS priority 2 a 5" : "QLESS priority 2 a 6",
+		    i == 0 ? ":5\r\n" : ":6\r\n");
+		ASSERT_EXEC_RUNS(p);
+	}
+	ASK(p, "WATCH ql:j:a", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "DISCARD", "+OK\r\n");
+	ASK(other, "QLESS priority 2 a 7", ":7\r\n");
+	ASSERT_EXEC_RUNS(p);
+}
+
+static void keys_are_watched_in_their_database(void)
+{
+	struct peer *other = peer_connect(&q);
+
+	ASK(p, PUT("a"), PUT_ANSWER);
+	ASK(p, "WATCH ql:j:a", "+OK\r\n");
+	ASK(p, "SELECT 1", "+OK\r\n");
+	ASK(other, "SELECT 1", "+OK\r\n");
+	ASK(other, PUT("a"), PUT_ANSWER);
+	ASSERT_EXEC_RUNS(p);
+	ASK(p, "WATCH ql:j:a", "+OK\r\n");
+	ASK(p, "SELECT 0", "+OK\r\n");
+	ASK(other, "QLESS priority 2 a 5", ":5\r\n");
+	ASSERT_EXEC_DOES_NOTHING(p);
+}
+
+static void only_so_many_keys_can_be_watched(void)
+{
+	char line[1024 * 6] = "WATCH";
+	size_t len = strlen(line);
+
+	for (int i = 0; i < 1024; i++)
+		len += (size_t)snprintf(line + len, sizeof line - len, " %d", i);
+	peer_send_text(p, line);
+	peer_send_text(p, " x\r\n");
+	peer_expect(p, "-ERR more than 1024 watched keys\r\n");
+	ASK_HAS(p, "CLIENT INFO", " watch=0 ");
+	peer_send_text(p, line);
+	peer_send_text(p, "\r\n");
+	peer_expect(p, "+OK\r\n");
+	ASK_HAS(p, "CLIENT INFO", " watch=1024 ");
+	ASK(p, "WATCH x", "-ERR more than 1024 watched keys\r\n");
+}
+
+static void a_key_that_is_watched_twice_counts_once(void)
+{
+	ASK(p, "WATCH a a", "+OK\r\n");
 	ASK(p, "WATCH a", "+OK\r\n");
+	ASK_HAS(p, "CLIENT INFO", " watch=1 ");
+}
+
+static void queue_lengths_are_read_in_one_transaction(void)
+{
+	ASK(p, PUT("a"), PUT_ANSWER);
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "ZCARD ql:q:q-work", "+QUEUED\r\n");
+	ASK(p, "ZCARD ql:q:q-locks", "+QUEUED\r\n");
+	ASK(p, "ZCARD ql:q:q-scheduled", "+QUEUED\r\n");
+	ASK(p, "EXEC", "*3\r\n:1\r\n:0\r\n:0\r\n");
+}
+
+static void a_flush_changes_the_keys_that_there_were(void)
+{
+	struct peer *other = peer_connect(&q);
+
+	ASK(other, PUT("a"), PUT_ANSWER);
+	ASK(p, "WATCH ql:j:a", "+OK\r\n");
+	ASK(other, "FLUSHALL", "+OK\r\n");
+	ASK(other, PUT("a"), PUT_ANSWER); /* the same is no excuse */
+	ASSERT_EXEC_DOES_NOTHING(p);
+	ASK(p, "WATCH ql:j:b", "+OK\r\n");
+	ASK(other, "FLUSHALL", "+OK\r\n");
+	ASSERT_EXEC_RUNS(p);
+	ASK(other, PUT("a"), PUT_ANSWER);
+	ASK(p, "WATCH ql:j:a", "+OK\r\n");
 	ASK(other, "SELECT 1", "+OK\r\n");
 	ASK(other, "FLUSHDB", "+OK\r\n");
-	ASK(p, "MULTI", "+OK\r\n");
-	ASK(p, "EXEC", "*0\r\n");
-	ASK(p, "WATCH a", "+OK\r\n");
-	ASK(p, "SELECT 2", "+OK\r\n");
-	ASK(other, "SELECT 0", "+OK\r\n");
-	ASK(other, "FLUSHDB", "+OK\r\n");
-	ASK(p, "MULTI", "+OK\r\n");
-	ASK(p, "EXEC", "*-1\r\n");
-	ASK(p, "WATCH a", "+OK\r\n");
-	ASK(p, "SELECT 3", "+OK\r\n");
-	ASK(p, "WATCH a", "+OK\r\n");
-	ASK(other, "SELECT 2", "+OK\r\n");
-	ASK(other, "FLUSHDB", "+OK\r\n");
-	ASK(p, "MULTI", "+OK\r\n");
-	ASK(p, "EXEC", "*-1\r\n");
+	ASSERT_EXEC_RUNS(p);
+	ASK(p, "WATCH ql:j:a", "+OK\r\n");
+	ASK(p, "FLUSHDB", "+OK\r\n");
+	ASSERT_EXEC_DOES_NOTHING(p);
 }
 
 static void flushes_delete_what_they_say(void)
@@ -289,6 +407,7 @@ static void a_transaction_is_limited_in_size(void)
 	ASK(p, "EXEC", "-EXECABORT Transaction discarded because of previous errors.\r\n");
 	ASK(p, "PING", "+PONG\r\n");
 	ASK_HAS(p, "CLIENT INFO", " multi-mem=0 ");
+	ASK(p, "CONFIG SET client-query-buffer-limit 1gb", "+OK\r\n");
 }
 
 static void a_long_transaction_runs_whole(void)
@@ -318,8 +437,16 @@ int main(int argc, char **argv)
 	RUN(discard_forgets);
 	RUN(multi_cannot_be_nested);
 	RUN(watch_stands_before_multi);
-	RUN(a_flush_ends_transactions_that_watch_something);
-	RUN(a_flush_of_one_database_leaves_those_alone_that_watch_another);
+	RUN(exec_does_nothing_if_a_watched_key_has_changed);
+	RUN(changes_of_other_keys_do_not_matter);
+	RUN(a_key_that_comes_or_goes_has_changed);
+	RUN(own_changes_count_as_well);
+	RUN(what_ends_a_transaction_ends_watching);
+	RUN(keys_are_watched_in_their_database);
+	RUN(only_so_many_keys_can_be_watched);
+	RUN(a_key_that_is_watched_twice_counts_once);
+	RUN(queue_lengths_are_read_in_one_transaction);
+	RUN(a_flush_changes_the_keys_that_there_were);
 	RUN(flushes_delete_what_they_say);
 	RUN(the_list_of_clients_shows_a_transaction);
 	RUN(reset_ends_a_transaction);

@@ -565,10 +565,11 @@ static void deluser_refuses_default_and_then_deletes_nobody(void)
 
 static void cat_lists_categories_and_their_commands(void)
 {
-	ASSERT_REPLY("*13\r\n$8\r\nkeyspace\r\n$4\r\nread\r\n$5\r\nwrite\r\n$5\r\nqless\r\n"
+	ASSERT_REPLY("*17\r\n$8\r\nkeyspace\r\n$4\r\nread\r\n$5\r\nwrite\r\n$5\r\nqless\r\n"
 		     "$6\r\npubsub\r\n$5\r\nadmin\r\n$4\r\nfast\r\n$4\r\nslow\r\n"
 		     "$8\r\nblocking\r\n$9\r\ndangerous\r\n$10\r\nconnection\r\n"
-		     "$11\r\ntransaction\r\n$9\r\nscripting\r\n",
+		     "$11\r\ntransaction\r\n$9\r\nscripting\r\n$4\r\nhash\r\n$4\r\nlist\r\n"
+		     "$3\r\nset\r\n$9\r\nsortedset\r\n",
 		     &f, "acl", "cat");
 	ASSERT_REPLY("*2\r\n$3\r\nput\r\n$6\r\ncancel\r\n", &f, "acl", "cat", "WRITE");
 	ASSERT_REPLY("*0\r\n", &f, "acl", "cat", "scripting");

@@ -1,0 +1,260 @@
+/*
+ * Commands on keys of any type, and on all of them.
+ */
+#include "command/databases.h"
+#include "command/handlers.h"
+#include "command/key.h"
+#include "util/buf.h"
+
+void cmd_type(struct call *call)
+{
+	const char *type = "none";
+	struct keyspace_key key;
+
+	if (keyspace_find(key_engine(call), call->args[0], &key))
+		type = keyspace_type_name(key.type);
+	resp_write_status(call->reply, str_from(type));
+}
+
+void cmd_exists(struct call *call)
+{
+	struct keyspace_key key;
+	int64_t count = 0;
+
+	for (int i = 0; i < call->nargs; i++)
+		count += keyspace_find(key_engine(call), call->args[i], &key);
+	resp_write_integer(call->reply, count);
+}
+
+/* TTL, PTTL, EXPIRETIME, PEXPIRETIME: no key ever expires. */
+void cmd_ttl(struct call *call)
+{
+	struct keyspace_key key;
+
+	resp_write_integer(call->reply,
+			   keyspace_find(key_engine(call), call->args[0], &key) ? -1 : -2);
+}
+
+void cmd_dbsize(struct call *call)
+{
+	size_t count = databases_count_keys(call->env->databases, call->session->db);
+
+	resp_write_integer(call->reply, (int64_t)count);
+}
+
+void cmd_randomkey(struct call *call)
+{
+	struct buf key = BUF_INIT(BUF_NO_MAX);
+
+	if (keyspace_pick(key_engine(call), call->env->random(call->env->arg), &key))
+		resp_write_bulk(call->reply, buf_str(&key));
+	else
+		resp_write_null(call->reply);
+	buf_done(&key);
+}
+
+/*
+ * KEYS and SCAN
+ */
+
+/* The keys that are being listed. */
+struct key_list {
+	struct resp_writer *reply;
+	const struct key_scan *scan;
+	size_t seen;
+	size_t listed;
+};
+
+static void list_key(void *arg, struct qless_str key, enum keyspace_type type)
+{
+	struct key_list *list = arg;
+
+	list->seen++;
+	if (!key_scan_matches(list->scan, key) ||
+	    (list->scan->has_type &&
+	     !str_equal_nocase(list->scan->type, str_from(keyspace_type_name(type)))))
+		return;
+	list->listed++;
+	resp_write_bulk(list->reply, key);
+}
+
+void cmd_keys(struct call *call)
+{
+	struct key_scan scan = { .has_pattern = true, .pattern = call->args[0] };
+	struct key_list list = { .reply = call->reply, .scan = &scan };
+	struct qless_str prefix = key_pattern_prefix(scan.pattern);
+	struct resp_deferred keys;
+	struct keyspace_key key;
+
+	resp_deferred_begin(call->reply, &keys);
+	/* A pattern without any magic is the name of a key. */
+	if (prefix.len < scan.pattern.len)
+		keyspace_each_key(key_engine(call), prefix, list_key, &list);
+	else if (keyspace_find(key_engine(call), prefix, &key))
+		list_key(&list, prefix, key.type);
+	resp_deferred_end(call->reply, &keys, RESP_ARRAY, list.listed);
+}
+
+/* So many steps at most for each key that is asked for: where the tables are nearly empty, a call
+ * ends with fewer keys than that, or none. */
+#define SCAN_STEPS_PER_KEY 10
+
+void cmd_scan(struct call *call)
+{
+	struct key_scan scan;
+	struct key_list list = { .reply = call->reply, .scan = &scan };
+	struct qless_str prefix = STR("");
+	struct resp_deferred keys;
+	uint64_t steps = 0, max_steps;
+
+	if (!key_parse_cursor(call, call->args[0], &scan) ||
+	    !key_parse_scan_options(call, 1, true, &scan))
+		return;
+	if (scan.has_pattern)
+		prefix = key_pattern_prefix(scan.pattern);
+	max_steps = (uint64_t)scan.count > UINT64_MAX / SCAN_STEPS_PER_KEY
+			    ? UINT64_MAX
+			    : (uint64_t)scan.count * SCAN_STEPS_PER_KEY;
+	resp_deferred_begin(call->reply, &keys);
+	do {
+		scan.cursor = keyspace_scan(key_engine(call), scan.cursor, prefix, list_key, &list);
+	} while (scan.cursor != 0 && list.seen < (uint64_t)scan.count && ++steps < max_steps);
+	resp_deferred_leave(call->reply, &keys);
+	key_write_cursor(call->reply, scan.cursor);
+	resp_deferred_end(call->reply, &keys, RESP_ARRAY, list.listed);
+}
+
+/*
+ * OBJECT and MEMORY
+ */
+
+/* False if there is no such key: then the reply has been written. */
+static bool find_object(struct call *call, struct keyspace_key *ret_key)
+{
+	if (keyspace_find(key_engine(call), call->args[0], ret_key))
+		return true;
+	resp_write_null(call->reply);
+	return false;
+}
+
+/* The nearest that Redis has to what is there. */
+void object_cmd_encoding(struct call *call)
+{
+	static const char *const encodings[] = {
+		[KEYSPACE_HASH] = "hashtable",
+		[KEYSPACE_LIST] = "quicklist",
+		[KEYSPACE_SET] = "hashtable",
+		[KEYSPACE_ZSET] = "skiplist",
+	};
+	struct keyspace_key key;
+
+	if (find_object(call, &key))
+		resp_write_bulk(call->reply, str_from(encodings[key.type]));
+}
+
+void object_cmd_freq(struct call *call)
+{
+	struct keyspace_key key;
+
+	if (find_object(call, &key))
+		resp_write_error(call->reply, "ERR",
+				 STR("An LFU maxmemory policy is not selected, access frequency "
+				     "not tracked. Please note that when switching between "
+				     "policies at runtime LRU and LFU data will take some time to "
+				     "adjust."));
+}
+
+void object_cmd_idletime(struct call *call)
+{
+	struct keyspace_key key;
+
+	if (find_object(call, &key))
+		resp_write_integer(call->reply, 0);
+}
+
+void object_cmd_refcount(struct call *call)
+{
+	struct keyspace_key key;
+
+	if (find_object(call, &key))
+		resp_write_integer(call->reply, 1);
+}
+
+/* An estimate needs no more than a guess at what the engine spends on a key and on an element. */
+#define MEMORY_PER_KEY	      64
+#define MEMORY_PER_ELEMENT    48
+#define MEMORY_SAMPLES	      5
+#define MEMORY_SAMPLES_IS_ALL 0
+
+struct samples {
+	size_t count;
+	size_t bytes;
+};
+
+static void add_sample(void *arg, struct qless_str value)
+{
+	struct samples *s = arg;
+
+	s->count++;
+	s->bytes += value.len;
+}
+
+/* The names of fields are not stored with every hash. */
+static void add_field_sample(void *arg, struct qless_str field, struct qless_str value)
+{
+	(void)field;
+	add_sample(arg, value);
+}
+
+/* Look at up to `max` elements. Returns how many there are. */
+static size_t take_samples(const struct keyspace_key *key, size_t max, struct samples *samples)
+{
+	const struct skipnode *node;
+
+	switch (key->type) {
+	case KEYSPACE_HASH:
+		keyspace_each_field(key, add_field_sample, samples);
+		break;
+	case KEYSPACE_LIST:
+		keyspace_each_element(key, 0, max, add_sample, samples);
+		return keyspace_list_length(key);
+	case KEYSPACE_SET:
+		keyspace_each_member(key, add_sample, samples);
+		break;
+	case KEYSPACE_ZSET:
+		node = skiplist_first(key->list);
+		for (; node != NULL && samples->count < max; node = skiplist_next(node))
+			add_sample(samples, key->list->member(node));
+		return skiplist_count(key->list);
+	}
+	return samples->count;
+}
+
+/* MEMORY USAGE key [SAMPLES count] */
+void memory_cmd_usage(struct call *call)
+{
+	int64_t max = MEMORY_SAMPLES;
+	struct samples samples = { 0 };
+	struct keyspace_key key;
+	size_t count, each = MEMORY_PER_ELEMENT;
+
+	if (call->nargs == 3) {
+		if (!str_equal_nocase(call->args[1], STR("SAMPLES"))) {
+			key_write_syntax_error(call);
+			return;
+		}
+		if (!key_parse_integer(call, call->args[2], &max))
+			return;
+	}
+	if (call->nargs == 2 || max < 0) {
+		key_write_syntax_error(call);
+		return;
+	}
+	if (!find_object(call, &key))
+		return;
+	count = take_samples(&key, max == MEMORY_SAMPLES_IS_ALL ? SIZE_MAX : (size_t)max, &samples);
+	if (samples.count != 0)
+		each += samples.bytes / samples.count;
+	resp_write_integer(call->reply,
+			   (int64_t)(MEMORY_PER_KEY + call->args[0].len + count * each));
+}

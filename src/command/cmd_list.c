@@ -1,0 +1,48 @@
+/*
+ * Commands on lists: the history of a job, and the failed jobs of a group.
+ */
+#include "command/handlers.h"
+#include "command/key.h"
+
+void cmd_llen(struct call *call)
+{
+	struct keyspace_key key;
+
+	if (key_open(call, KEYSPACE_LIST, KEY_MISSING_ZERO, &key))
+		resp_write_integer(call->reply, (int64_t)keyspace_list_length(&key));
+}
+
+void cmd_lindex(struct call *call)
+{
+	struct keyspace_key key;
+	size_t first, count;
+	int64_t index;
+
+	if (!key_open(call, KEYSPACE_LIST, KEY_MISSING_NULL, &key) ||
+	    !key_parse_integer(call, call->args[1], &index))
+		return;
+	/* A range that begins before the list is cut, an index is not. */
+	if (index < -(int64_t)keyspace_list_length(&key) ||
+	    !key_index_range(keyspace_list_length(&key), index, index, &first, &count))
+		resp_write_null(call->reply);
+	else
+		keyspace_each_element(&key, first, count, key_write_value, call->reply);
+}
+
+void cmd_lrange(struct call *call)
+{
+	struct keyspace_key key;
+	int64_t start, stop;
+	size_t first, count;
+
+	if (!key_parse_integer(call, call->args[1], &start) ||
+	    !key_parse_integer(call, call->args[2], &stop) ||
+	    !key_open(call, KEYSPACE_LIST, KEY_MISSING_ARRAY, &key))
+		return;
+	if (!key_index_range(keyspace_list_length(&key), start, stop, &first, &count)) {
+		resp_write_raw(call->reply, RESP_EMPTY_ARRAY);
+		return;
+	}
+	resp_write_array(call->reply, count);
+	keyspace_each_element(&key, first, count, key_write_value, call->reply);
+}

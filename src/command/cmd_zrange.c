@@ -1,0 +1,349 @@
+/*
+ * Ranges of sorted sets. However a range is given, by rank, score or member, it comes down to the
+ * ranks from `begin` to one before `end`, which are found in O(log n); only what is returned is
+ * walked through.
+ */
+#include <ctype.h>
+#include <math.h>
+
+#include "command/handlers.h"
+#include "command/key.h"
+#include "util/num.h"
+
+enum range_by {
+	BY_RANK,
+	BY_SCORE,
+	BY_LEX,
+};
+
+struct score_bound {
+	double score;
+	bool exclusive;
+};
+
+enum lex_kind {
+	LEX_MIN,
+	LEX_MAX,
+	LEX_MEMBER,
+};
+
+struct lex_bound {
+	enum lex_kind kind;
+	struct qless_str member;
+	bool exclusive;
+};
+
+struct range {
+	enum range_by by;
+	bool reverse;
+	bool with_scores;
+	int64_t offset;
+	int64_t limit; /* negative: no limit */
+	/* Those of the kind it is. */
+	int64_t start, stop;
+	struct score_bound min_score, max_score;
+	struct lex_bound min_lex, max_lex;
+};
+
+/* ---- bounds ---- */
+
+/* As strtod() does for Redis: blanks may come before the number, and no text at all is zero. */
+static bool parse_score_bound(struct qless_str text, struct score_bound *ret_bound)
+{
+	struct score_bound bound = { .exclusive = false };
+
+	if (text.len != 0 && text.ptr[0] == '(') {
+		bound.exclusive = true;
+		text = str_make(text.ptr + 1, text.len - 1);
+	}
+	if (text.len != 0 &&
+	    (isspace((unsigned char)text.ptr[text.len - 1]) || !num_parse_lua(text, &bound.score)))
+		return false;
+	*ret_bound = bound;
+	return !isnan(bound.score);
+}
+
+static bool parse_score_bounds(struct call *call, struct qless_str min, struct qless_str max,
+			       struct range *range)
+{
+	if (parse_score_bound(min, &range->min_score) && parse_score_bound(max, &range->max_score))
+		return true;
+	resp_write_error(call->reply, "ERR", STR("min or max is not a float"));
+	return false;
+}
+
+static bool parse_lex_bound(struct qless_str text, struct lex_bound *ret_bound)
+{
+	struct lex_bound bound = { .kind = LEX_MEMBER };
+
+	if (str_equal(text, STR("-"))) {
+		bound.kind = LEX_MIN;
+	} else if (str_equal(text, STR("+"))) {
+		bound.kind = LEX_MAX;
+	} else if (text.len != 0 && (text.ptr[0] == '[' || text.ptr[0] == '(')) {
+		bound.exclusive = text.ptr[0] == '(';
+		bound.member = str_make(text.ptr + 1, text.len - 1);
+	} else {
+		return false;
+	}
+	*ret_bound = bound;
+	return true;
+}
+
+static bool parse_lex_bounds(struct call *call, struct qless_str min, struct qless_str max,
+			     struct range *range)
+{
+	if (parse_lex_bound(min, &range->min_lex) && parse_lex_bound(max, &range->max_lex))
+		return true;
+	resp_write_error(call->reply, "ERR", STR("min or max not valid string range item"));
+	return false;
+}
+
+/* The two arguments behind the key. By score and member, a reverse range begins with its maximum.
+ */
+static bool parse_bounds(struct call *call, struct range *range)
+{
+	struct qless_str min = call->args[range->reverse ? 2 : 1];
+	struct qless_str max = call->args[range->reverse ? 1 : 2];
+
+	switch (range->by) {
+	case BY_RANK:
+		return key_parse_integer(call, call->args[1], &range->start) &&
+		       key_parse_integer(call, call->args[2], &range->stop);
+	case BY_SCORE:
+		return parse_score_bounds(call, min, max, range);
+	case BY_LEX:
+		return parse_lex_bounds(call, min, max, range);
+	}
+	return false;
+}
+
+/* ---- options ---- */
+
+/* What a command leaves to its options. */
+enum range_option {
+	MAY_REVERSE = 1 << 0,
+	MAY_CHOOSE = 1 << 1, /* by what */
+};
+
+static bool parse_option(struct call *call, int *at, unsigned *may, struct range *range)
+{
+	struct qless_str word = call->args[*at];
+
+	if (str_equal_nocase(word, STR("WITHSCORES"))) {
+		range->with_scores = true;
+	} else if (str_equal_nocase(word, STR("LIMIT")) && *at + 2 < call->nargs) {
+		*at += 2;
+		return key_parse_integer(call, call->args[*at - 1], &range->offset) &&
+		       key_parse_integer(call, call->args[*at], &range->limit);
+	} else if ((*may & MAY_REVERSE) != 0 && str_equal_nocase(word, STR("REV"))) {
+		range->reverse = true;
+		*may &= ~(unsigned)MAY_REVERSE;
+	} else if ((*may & MAY_CHOOSE) != 0 && str_equal_nocase(word, STR("BYSCORE"))) {
+		range->by = BY_SCORE;
+		*may &= ~(unsigned)MAY_CHOOSE;
+	} else if ((*may & MAY_CHOOSE) != 0 && str_equal_nocase(word, STR("BYLEX"))) {
+		range->by = BY_LEX;
+		*may &= ~(unsigned)MAY_CHOOSE;
+	} else {
+		key_write_syntax_error(call);
+		return false;
+	}
+	return true;
+}
+
+static bool parse_options(struct call *call, unsigned may, struct range *range)
+{
+	for (int at = 3; at < call->nargs; at++) {
+		if (!parse_option(call, &at, &may, range))
+			return false;
+	}
+	if (range->limit != -1 && range->by == BY_RANK) {
+		resp_write_error(call->reply, "ERR",
+				 STR("syntax error, LIMIT is only supported in combination with "
+				     "either BYSCORE or BYLEX"));
+		return false;
+	}
+	/* A limit of -1 is as good as none there, and the offset with it. */
+	if (range->by == BY_RANK)
+		range->offset = 0;
+	if (range->with_scores && range->by == BY_LEX) {
+		resp_write_error(call->reply, "ERR",
+				 STR("syntax error, WITHSCORES not supported in combination with "
+				     "BYLEX"));
+		return false;
+	}
+	return true;
+}
+
+/* ---- from bounds to ranks ---- */
+
+static void find_by_rank(const struct skiplist *list, const struct range *range, size_t *ret_begin,
+			 size_t *ret_end)
+{
+	size_t total = skiplist_count(list), first, count;
+
+	*ret_begin = *ret_end = 0;
+	if (!key_index_range(total, range->start, range->stop, &first, &count))
+		return;
+	*ret_begin = range->reverse ? total - first - count : first;
+	*ret_end = *ret_begin + count;
+}
+
+static void find_by_score(const struct skiplist *list, const struct range *range, size_t *ret_begin,
+			  size_t *ret_end)
+{
+	const struct score_bound *min = &range->min_score, *max = &range->max_score;
+
+	*ret_begin = min->exclusive ? skiplist_count_le(list, min->score)
+				    : skiplist_count_lt(list, min->score);
+	*ret_end = max->exclusive ? skiplist_count_lt(list, max->score)
+				  : skiplist_count_le(list, max->score);
+}
+
+/* How many nodes are before the bound. That is a question only where all scores are equal; where
+ * they are not, it is asked of those with the lowest. */
+static size_t count_before_lex(const struct skiplist *list, const struct lex_bound *bound,
+			       bool inclusive)
+{
+	const struct skipnode *node;
+	double score = skiplist_first(list)->score;
+
+	switch (bound->kind) {
+	case LEX_MIN:
+		return 0;
+	case LEX_MAX:
+		return skiplist_count(list);
+	case LEX_MEMBER:
+		break;
+	}
+	node = inclusive ? skiplist_first_gt_member(list, score, bound->member)
+			 : skiplist_first_ge_member(list, score, bound->member);
+	return node != NULL ? skiplist_rank(list, node) : skiplist_count(list);
+}
+
+static void find_by_lex(const struct skiplist *list, const struct range *range, size_t *ret_begin,
+			size_t *ret_end)
+{
+	*ret_begin = count_before_lex(list, &range->min_lex, range->min_lex.exclusive);
+	*ret_end = count_before_lex(list, &range->max_lex, !range->max_lex.exclusive);
+}
+
+/* The ranks begin .. end - 1; none if begin >= end. */
+static void find_range(const struct skiplist *list, const struct range *range, size_t *ret_begin,
+		       size_t *ret_end)
+{
+	switch (range->by) {
+	case BY_RANK:
+		find_by_rank(list, range, ret_begin, ret_end);
+		break;
+	case BY_SCORE:
+		find_by_score(list, range, ret_begin, ret_end);
+		break;
+	case BY_LEX:
+		find_by_lex(list, range, ret_begin, ret_end);
+		break;
+	}
+}
+
+/* ---- replies ---- */
+
+/* Of `total`, those that LIMIT leaves: a negative offset leaves nothing. */
+static size_t limited(const struct range *range, size_t total)
+{
+	size_t left;
+
+	if (range->offset < 0 || (uint64_t)range->offset >= total)
+		return 0;
+	left = total - (size_t)range->offset;
+	return range->limit < 0 || (uint64_t)range->limit > left ? left : (size_t)range->limit;
+}
+
+static void write_nodes(struct resp_writer *w, const struct skiplist *list,
+			const struct skipnode *node, size_t count, const struct range *range)
+{
+	bool in_pairs = range->with_scores && w->proto > 2;
+
+	resp_write_array(w, range->with_scores && !in_pairs ? 2 * count : count);
+	for (; count != 0; count--) {
+		if (in_pairs)
+			resp_write_array(w, 2);
+		resp_write_bulk(w, list->member(node));
+		if (range->with_scores)
+			resp_write_double(w, node->score);
+		node = range->reverse ? skiplist_prev(node) : skiplist_next(node);
+	}
+}
+
+static void write_range(struct call *call, enum range_by by, bool reverse, unsigned may)
+{
+	struct range range = { .by = by, .reverse = reverse, .limit = -1 };
+	const struct skipnode *first = NULL;
+	struct keyspace_key key;
+	size_t begin, end, count;
+
+	if (!parse_options(call, may, &range) || !parse_bounds(call, &range) ||
+	    !key_open(call, KEYSPACE_ZSET, KEY_MISSING_ARRAY, &key))
+		return;
+	find_range(key.list, &range, &begin, &end);
+	count = begin < end ? limited(&range, end - begin) : 0;
+	if (count != 0) {
+		size_t offset = (size_t)range.offset;
+
+		first = skiplist_at(key.list,
+				    (uint32_t)(range.reverse ? end - 1 - offset : begin + offset));
+	}
+	write_nodes(call->reply, key.list, first, count, &range);
+}
+
+void cmd_zrange(struct call *call)
+{
+	write_range(call, BY_RANK, false, MAY_REVERSE | MAY_CHOOSE);
+}
+
+void cmd_zrevrange(struct call *call)
+{
+	write_range(call, BY_RANK, true, 0);
+}
+
+void cmd_zrangebyscore(struct call *call)
+{
+	write_range(call, BY_SCORE, false, 0);
+}
+
+void cmd_zrevrangebyscore(struct call *call)
+{
+	write_range(call, BY_SCORE, true, 0);
+}
+
+void cmd_zrangebylex(struct call *call)
+{
+	write_range(call, BY_LEX, false, 0);
+}
+
+void cmd_zrevrangebylex(struct call *call)
+{
+	write_range(call, BY_LEX, true, 0);
+}
+
+static void write_count(struct call *call, enum range_by by)
+{
+	struct range range = { .by = by };
+	struct keyspace_key key;
+	size_t begin, end;
+
+	if (!parse_bounds(call, &range) || !key_open(call, KEYSPACE_ZSET, KEY_MISSING_ZERO, &key))
+		return;
+	find_range(key.list, &range, &begin, &end);
+	resp_write_integer(call->reply, begin < end ? (int64_t)(end - begin) : 0);
+}
+
+void cmd_zcount(struct call *call)
+{
+	write_count(call, BY_SCORE);
+}
+
+void cmd_zlexcount(struct call *call)
+{
+	write_count(call, BY_LEX);
+}

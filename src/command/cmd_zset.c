@@ -1,0 +1,155 @@
+/*
+ * Commands on sorted sets, but for those that return ranges: see cmd_zrange.c.
+ */
+#include <math.h>
+
+#include "command/handlers.h"
+#include "command/key.h"
+
+void cmd_zcard(struct call *call)
+{
+	struct keyspace_key key;
+
+	if (key_open(call, KEYSPACE_ZSET, KEY_MISSING_ZERO, &key))
+		resp_write_integer(call->reply, skiplist_count(key.list));
+}
+
+static void write_score(struct resp_writer *w, const struct skipnode *node)
+{
+	if (node != NULL)
+		resp_write_double(w, node->score);
+	else
+		resp_write_null(w);
+}
+
+void cmd_zscore(struct call *call)
+{
+	struct keyspace_key key;
+
+	if (key_open(call, KEYSPACE_ZSET, KEY_MISSING_NULL, &key))
+		write_score(call->reply, keyspace_zset_find(&key, call->args[1]));
+}
+
+void cmd_zmscore(struct call *call)
+{
+	struct keyspace_key key;
+	bool exists;
+
+	if (!key_open_any(call, KEYSPACE_ZSET, &key, &exists))
+		return;
+	resp_write_array(call->reply, (size_t)call->nargs - 1);
+	for (int i = 1; i < call->nargs; i++)
+		write_score(call->reply, exists ? keyspace_zset_find(&key, call->args[i]) : NULL);
+}
+
+static void write_rank(struct call *call, bool reverse)
+{
+	const struct skipnode *node;
+	struct keyspace_key key;
+	uint32_t rank;
+
+	if (!key_open(call, KEYSPACE_ZSET, KEY_MISSING_NULL, &key))
+		return;
+	node = keyspace_zset_find(&key, call->args[1]);
+	if (node == NULL) {
+		resp_write_null(call->reply);
+		return;
+	}
+	rank = skiplist_rank(key.list, node);
+	resp_write_integer(call->reply, reverse ? skiplist_count(key.list) - 1 - rank : rank);
+}
+
+void cmd_zrank(struct call *call)
+{
+	write_rank(call, false);
+}
+
+void cmd_zrevrank(struct call *call)
+{
+	write_rank(call, true);
+}
+
+/*
+ * ZSCAN
+ *
+ * The cursor is the score to go on with, turned into an integer of the same order. So nothing is
+ * passed over or repeated, whatever comes and goes between the calls, as long as the score of a
+ * member stays the same; one whose score grows may come twice. Members of one score are returned
+ * together, and so are those of two scores that differ in their last bit only, because the cursor
+ * gives up that bit to be one that programs can keep in a signed integer.
+ */
+
+/* As many are returned at once without asking what COUNT says. */
+#define ZSCAN_WHOLE_MAX 128
+
+#define SIGN_BIT (UINT64_C(1) << 63)
+
+static uint64_t cursor_of_score(double score)
+{
+	uint64_t bits;
+
+	score += 0.0; /* there is but one zero */
+	memcpy(&bits, &score, sizeof bits);
+	bits = (bits & SIGN_BIT) != 0 ? ~bits : bits | SIGN_BIT;
+	return bits >> 1;
+}
+
+/* The lowest score that has the cursor. NAN for what is none. */
+static double score_of_cursor(uint64_t cursor)
+{
+	uint64_t bits = cursor << 1;
+	double score;
+
+	bits = (bits & SIGN_BIT) != 0 ? bits & ~SIGN_BIT : ~bits;
+	memcpy(&score, &bits, sizeof score);
+	return score;
+}
+
+/* Write what is to be returned in this call; returns where to go on, or NULL. */
+static const struct skipnode *scan_nodes(const struct keyspace_key *key,
+					 const struct key_scan *scan, struct resp_writer *w,
+					 size_t *ret_count)
+{
+	bool whole = skiplist_count(key->list) <= ZSCAN_WHOLE_MAX;
+	const struct skipnode *node = skiplist_first(key->list);
+	uint64_t last = 0;
+
+	*ret_count = 0;
+	if (!whole && scan->cursor != 0) {
+		double score = score_of_cursor(scan->cursor);
+
+		node = isnan(score) ? NULL : skiplist_first_ge(key->list, score);
+	}
+	for (int64_t seen = 0; node != NULL; node = skiplist_next(node), seen++) {
+		struct qless_str member = key->list->member(node);
+
+		if (!whole && seen >= scan->count && cursor_of_score(node->score) != last)
+			break;
+		last = cursor_of_score(node->score);
+		if (!key_scan_matches(scan, member))
+			continue;
+		++*ret_count;
+		resp_write_bulk(w, member);
+		resp_write_bulkf(w, "%.17g", node->score);
+	}
+	return node;
+}
+
+void cmd_zscan(struct call *call)
+{
+	const struct skipnode *next;
+	struct resp_deferred list;
+	struct keyspace_key key;
+	struct key_scan scan;
+	size_t count;
+
+	if (!key_parse_cursor(call, call->args[1], &scan) ||
+	    !key_open(call, KEYSPACE_ZSET, KEY_MISSING_SCAN, &key) ||
+	    !key_parse_scan_options(call, 2, false, &scan))
+		return;
+	resp_deferred_begin(call->reply, &list);
+	next = scan_nodes(&key, &scan, call->reply, &count);
+	resp_deferred_leave(call->reply, &list);
+	key_write_cursor(call->reply, next != NULL ? cursor_of_score(next->score) : 0);
+	resp_deferred_end(call->reply, &list, RESP_ARRAY, 2 * count);
+}

@@ -1,0 +1,458 @@
+/*
+ * What the keys hold.
+ */
+#include "keyspace/keyspace.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "engine/view.h"
+#include "util/buf.h"
+#include "util/hash.h"
+#include "util/json.h"
+#include "util/mem.h"
+#include "util/num.h"
+
+/* ---- hashes ---- */
+
+struct fields {
+	keyspace_field_fn *visit;
+	void *arg;
+	struct buf text;
+};
+
+static void field(struct fields *f, struct qless_str name, struct qless_str value)
+{
+	f->visit(f->arg, name, value);
+}
+
+static void field_number(struct fields *f, struct qless_str name, double value)
+{
+	char text[NUM_MAX];
+	size_t len = num_format_g17(text, value);
+
+	field(f, name, str_make(text, len));
+}
+
+static void field_f20(struct fields *f, struct qless_str name, double value)
+{
+	char text[NUM_F20_MAX];
+	size_t len = num_format_f20(text, value);
+
+	field(f, name, str_make(text, len));
+}
+
+static void field_integer(struct fields *f, struct qless_str name, int64_t value)
+{
+	char text[NUM_MAX];
+	size_t len = num_format_i64(text, value);
+
+	field(f, name, str_make(text, len));
+}
+
+static void add_list_item(struct buf *b, struct qless_str item)
+{
+	buf_append_char(b, b->len == 0 ? '[' : ',');
+	json_append_string(b, item);
+}
+
+/* The list that is in f->text; an empty one reads as an empty object. */
+static void field_list(struct fields *f, struct qless_str name)
+{
+	buf_append_str(&f->text, f->text.len == 0 ? STR("{}") : STR("]"));
+	field(f, name, buf_str(&f->text));
+}
+
+static void append_failure(struct buf *b, const struct qless_failure *failure)
+{
+	buf_clear(b);
+	buf_append_str(b, STR("{\"group\":"));
+	json_append_string(b, failure->group);
+	buf_append_str(b, STR(",\"message\":"));
+	json_append_string(b, failure->message);
+	buf_append_str(b, STR(",\"when\":"));
+	json_append_number(b, failure->when);
+	buf_append_str(b, STR(",\"worker\":"));
+	json_append_string(b, failure->worker);
+	buf_append_char(b, '}');
+}
+
+static void each_job_field(struct fields *f, const struct qless_job *job)
+{
+	struct qless_job_info info;
+	struct view_job view;
+	struct qless_str tag;
+	size_t cursor = 0;
+
+	qless_job_read(job, &info);
+	view_job(job, &view);
+	field(f, STR("jid"), info.jid);
+	field(f, STR("klass"), info.klass);
+	field(f, STR("data"), info.data);
+	field_number(f, STR("priority"), info.priority);
+	while (qless_job_next_tag(job, &cursor, &tag))
+		add_list_item(&f->text, tag);
+	field_list(f, STR("tags"));
+	field(f, STR("state"), qless_state_text(info.state));
+	field(f, STR("worker"), info.worker);
+	if (info.state == QLESS_FAILED)
+		field(f, STR("expires"), STR(""));
+	else
+		field_number(f, STR("expires"), info.expires);
+	field(f, STR("queue"), info.queue);
+	field_number(f, STR("retries"), info.retries);
+	field_number(f, STR("remaining"), info.remaining);
+	field_f20(f, STR("time"), info.time);
+	if (info.has_failure) {
+		append_failure(&f->text, &info.failure);
+		field(f, STR("failure"), buf_str(&f->text));
+	} else if (view.failure_cleared) {
+		field(f, STR("failure"), STR("{}"));
+	}
+	if (info.spawned_from.ptr != NULL)
+		field(f, STR("spawned_from_jid"), info.spawned_from);
+	if (view.is_warned)
+		field(f, STR("grace"), STR("1"));
+	if (!isnan(view.due))
+		field_number(f, STR("scheduled"), view.due);
+}
+
+static void each_recur_field(struct fields *f, const struct qless_recur *recur)
+{
+	struct qless_recur_info info;
+	struct qless_str tag;
+	size_t cursor = 0;
+
+	qless_recur_read(recur, &info);
+	field(f, STR("jid"), info.jid);
+	field(f, STR("klass"), info.klass);
+	field(f, STR("data"), info.data);
+	field_number(f, STR("priority"), info.priority);
+	while (qless_recur_next_tag(recur, &cursor, &tag))
+		add_list_item(&f->text, tag);
+	field_list(f, STR("tags"));
+	field(f, STR("state"), STR("recur"));
+	field(f, STR("queue"), info.queue);
+	field(f, STR("type"), STR("interval"));
+	field_integer(f, STR("count"), (int64_t)info.count);
+	field_number(f, STR("interval"), info.interval);
+	field_number(f, STR("retries"), info.retries);
+	field_number(f, STR("backlog"), info.backlog);
+}
+
+static void each_option(struct fields *f, const struct qless *q)
+{
+	struct qless_option option;
+	size_t cursor = 0;
+
+	while (qless_config_next(q, &cursor, &option)) {
+		if (option.is_set)
+			field(f, option.name, option.value);
+	}
+}
+
+static void each_series_field(struct fields *f, const struct view_series *series)
+{
+	size_t i;
+
+	field_number(f, STR("total"), series->count);
+	field_number(f, STR("mean"), series->mean);
+	field_number(f, STR("vk"), series->vk);
+	for (i = 0; i < series->bucket_count; i++) {
+		struct view_bucket bucket = view_bucket(series, i);
+		char name[1 + NUM_MAX];
+		size_t len = num_format_g14(name + 1, bucket.value);
+
+		name[0] = bucket.unit;
+		field_integer(f, str_make(name, len + 1), (int64_t)bucket.count);
+	}
+}
+
+static void each_counter(struct fields *f, const struct view_day *day)
+{
+	static const struct qless_str names[VIEW_COUNTERS] = {
+		[VIEW_RETRIES] = STR_INIT("retries"),
+		[VIEW_FAILURES] = STR_INIT("failures"),
+		[VIEW_FAILED] = STR_INIT("failed"),
+	};
+	int i;
+
+	for (i = 0; i < VIEW_COUNTERS; i++) {
+		if (day->counted[i])
+			field_integer(f, names[i], day->counters[i]);
+	}
+}
+
+void keyspace_each_field(const struct keyspace_key *key, keyspace_field_fn *visit, void *arg)
+{
+	struct fields f = { .visit = visit, .arg = arg, .text = BUF_INIT(BUF_NO_MAX) };
+	struct view_day day = { 0 };
+
+	view_find_stats_day(key->engine, key->name, key->day, &day);
+	switch (key->kind) {
+	case KEYSPACE_JOB:
+		each_job_field(&f, key->job);
+		break;
+	case KEYSPACE_RECUR:
+		each_recur_field(&f, key->recur);
+		break;
+	case KEYSPACE_CONFIG:
+		each_option(&f, key->engine);
+		break;
+	case KEYSPACE_STATS_WAIT:
+		each_series_field(&f, &day.wait);
+		break;
+	case KEYSPACE_STATS_RUN:
+		each_series_field(&f, &day.run);
+		break;
+	case KEYSPACE_STATS_COUNTERS:
+		each_counter(&f, &day);
+		break;
+	default:
+		break;
+	}
+	buf_done(&f.text);
+}
+
+/* ---- lists ---- */
+
+size_t keyspace_list_length(const struct keyspace_key *key)
+{
+	struct view_job view;
+
+	if (key->kind == KEYSPACE_GROUP)
+		return skiplist_count(key->list);
+	view_job(key->job, &view);
+	return view.history_count;
+}
+
+/* The members that an entry has beside time and event. */
+static void append_event_item(struct buf *b, const struct qless_event *event)
+{
+	switch (event->kind) {
+	case QLESS_EVENT_PUT:
+		buf_append_str(b, STR(",{\"q\":"));
+		json_append_string(b, event->queue);
+		buf_append_char(b, '}');
+		break;
+	case QLESS_EVENT_POPPED:
+		buf_append_str(b, STR(",{\"worker\":"));
+		json_append_string(b, event->worker);
+		buf_append_char(b, '}');
+		break;
+	case QLESS_EVENT_FAILED:
+		buf_append_str(b, STR(",{\"group\":"));
+		json_append_string(b, event->group);
+		buf_append_str(b, STR(",\"worker\":"));
+		json_append_string(b, event->worker);
+		buf_append_char(b, '}');
+		break;
+	case QLESS_EVENT_EXHAUSTED:
+		buf_append_str(b, STR(",{\"group\":"));
+		json_append_string(b, event->group);
+		buf_append_char(b, '}');
+		break;
+	case QLESS_EVENT_LOG:
+		if (event->item.ptr == NULL)
+			break;
+		buf_append_char(b, ',');
+		buf_append_str(b, event->item);
+		break;
+	case QLESS_EVENT_DONE:
+	case QLESS_EVENT_TIMED_OUT:
+		break;
+	}
+}
+
+static void each_event(const struct keyspace_key *key, size_t first, size_t count,
+		       keyspace_value_fn *visit, void *arg)
+{
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+	struct qless_event event;
+	size_t cursor = 0;
+	size_t i;
+
+	for (i = 0; count > 0 && qless_job_next_event(key->job, &cursor, &event); i++) {
+		if (i < first)
+			continue;
+		buf_clear(&text);
+		buf_append_char(&text, '[');
+		json_append_number(&text, event.when);
+		buf_append_char(&text, ',');
+		json_append_string(&text, event.what);
+		append_event_item(&text, &event);
+		buf_append_char(&text, ']');
+		visit(arg, buf_str(&text));
+		count--;
+	}
+	buf_done(&text);
+}
+
+void keyspace_each_element(const struct keyspace_key *key, size_t first, size_t count,
+			   keyspace_value_fn *visit, void *arg)
+{
+	struct skipnode *node;
+
+	if (key->kind == KEYSPACE_HISTORY) {
+		each_event(key, first, count, visit, arg);
+		return;
+	}
+	if (first >= skiplist_count(key->list))
+		return;
+	node = skiplist_at(key->list, skiplist_count(key->list) - 1 - (uint32_t)first);
+	for (; count > 0 && node != NULL; count--, node = skiplist_prev(node))
+		visit(arg, key->list->member(node));
+}
+
+/* ---- sets ---- */
+
+/* Names, to be sorted. They are the engine's own and stay where they are. */
+struct names {
+	const struct qless *engine;
+	struct qless_str *items;
+	size_t count;
+	size_t cap;
+};
+
+static void add_name(void *arg, struct qless_str name)
+{
+	struct names *names = arg;
+
+	if (names->count == names->cap) {
+		names->cap = names->cap == 0 ? 16 : 2 * names->cap;
+		names->items = mem_realloc_array(names->items, names->cap, sizeof(*names->items));
+	}
+	names->items[names->count++] = name;
+}
+
+static void add_if_paused(void *arg, struct qless_str queue)
+{
+	const struct names *names = arg;
+
+	if (view_is_paused(names->engine, queue))
+		add_name(arg, queue);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return str_compare(*(const struct qless_str *)a, *(const struct qless_str *)b);
+}
+
+void keyspace_each_member(const struct keyspace_key *key, keyspace_value_fn *visit, void *arg)
+{
+	struct names names = { .engine = key->engine };
+	struct skipnode *node;
+	size_t i;
+
+	if (key->kind == KEYSPACE_RELATED) {
+		for (node = skiplist_first(key->list); node != NULL; node = skiplist_next(node))
+			visit(arg, key->list->member(node));
+		return;
+	}
+	if (key->kind == KEYSPACE_PAUSED)
+		view_each(key->engine, VIEW_QUEUES, add_if_paused, &names);
+	else
+		view_each(key->engine, VIEW_GROUPS, add_name, &names);
+	if (names.count > 0)
+		qsort(names.items, names.count, sizeof(*names.items), compare_names);
+	for (i = 0; i < names.count; i++)
+		visit(arg, names.items[i]);
+	free(names.items);
+}
+
+size_t keyspace_set_size(const struct keyspace_key *key)
+{
+	struct view_counts counts;
+
+	if (key->kind == KEYSPACE_RELATED)
+		return skiplist_count(key->list);
+	view_counts(key->engine, &counts);
+	return key->kind == KEYSPACE_PAUSED ? counts.paused_queues : counts.groups;
+}
+
+bool keyspace_set_has(const struct keyspace_key *key, struct qless_str member)
+{
+	if (key->kind == KEYSPACE_RELATED)
+		return skiplist_find(key->list, 0, member) != NULL;
+	if (key->kind == KEYSPACE_PAUSED)
+		return view_is_paused(key->engine, member);
+	return view_group(key->engine, member) != NULL;
+}
+
+/* ---- sorted sets ---- */
+
+const struct skipnode *keyspace_zset_find(const struct keyspace_key *key, struct qless_str member)
+{
+	const struct qless *q = key->engine;
+
+	switch (key->kind) {
+	case KEYSPACE_JOBS:
+		return view_find_job(q, key->list, member);
+	case KEYSPACE_QUEUE_RECURS:
+		return view_find_recur(q, key->list, member);
+	case KEYSPACE_WORKER_JOBS:
+		return view_find_worker_job(q, key->name, member);
+	case KEYSPACE_TAG_JOBS:
+		return view_find_tag_job(q, key->name, member);
+	case KEYSPACE_QUEUES:
+		return view_find_queue(q, member);
+	case KEYSPACE_WORKERS:
+		return view_find_worker(q, member);
+	case KEYSPACE_TRACKED:
+		return view_find_tracked(q, member);
+	case KEYSPACE_TAGS:
+		return view_find_tag(q, member);
+	default:
+		return NULL;
+	}
+}
+
+/* ---- any ---- */
+
+static void hash_value(void *arg, struct qless_str value)
+{
+	uint64_t *hash = arg;
+
+	*hash = hash_bytes(*hash, value);
+}
+
+static void hash_field(void *arg, struct qless_str field, struct qless_str value)
+{
+	hash_value(arg, field);
+	hash_value(arg, value);
+}
+
+static void hash_list(uint64_t *hash, const struct skiplist *list)
+{
+	const struct skipnode *node;
+
+	for (node = skiplist_first(list); node != NULL; node = skiplist_next(node)) {
+		hash_value(hash, list->member(node));
+		hash_value(hash, str_make((const char *)&node->score, sizeof(node->score)));
+	}
+}
+
+uint64_t keyspace_fingerprint(const struct qless *q, struct qless_str name)
+{
+	struct keyspace_key key;
+	uint64_t hash;
+
+	if (!keyspace_find(q, name, &key))
+		return 0;
+	hash = 1 + (uint64_t)key.type;
+	switch (key.type) {
+	case KEYSPACE_HASH:
+		keyspace_each_field(&key, hash_field, &hash);
+		break;
+	case KEYSPACE_LIST:
+		keyspace_each_element(&key, 0, SIZE_MAX, hash_value, &hash);
+		break;
+	case KEYSPACE_SET:
+		keyspace_each_member(&key, hash_value, &hash);
+		break;
+	case KEYSPACE_ZSET:
+		hash_list(&hash, key.list);
+		break;
+	}
+	return hash;
+}

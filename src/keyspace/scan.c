@@ -1,0 +1,343 @@
+/*
+ * All the keys, at once or little by little.
+ *
+ * Every key belongs to an object that is in one of the engine's hash tables, or is one of the few
+ * keys there is one of each. A walk goes through the tables one after the other. Its cursor is the
+ * number of the table and, in the lower half, the cursor of that table's own walk: whoever walks
+ * carries all there is to remember.
+ */
+#include <math.h>
+
+#include "keyspace/keyspace_int.h"
+#include "util/num.h"
+
+#define TABLE_SHIFT 32
+
+/* Behind all tables come the keys there is one of each. */
+#define SINGLES VIEW_TABLES
+
+struct walk {
+	const struct qless *engine;
+	keyspace_key_fn *visit;
+	void *arg;
+	bool once; /* leave out what the object that comes first will show */
+	struct buf key;
+};
+
+static void begin_key(struct walk *w, struct qless_str prefix)
+{
+	buf_clear(&w->key);
+	buf_append_str(&w->key, prefix);
+}
+
+static void show_key(struct walk *w, enum keyspace_type type)
+{
+	w->visit(w->arg, buf_str(&w->key), type);
+}
+
+static void show(struct walk *w, struct qless_str prefix, struct qless_str name,
+		 struct qless_str suffix, enum keyspace_type type)
+{
+	begin_key(w, prefix);
+	buf_append_str(&w->key, name);
+	buf_append_str(&w->key, suffix);
+	show_key(w, type);
+}
+
+/* A key beside that of a job, unless it is the key of another job. In a walk with pauses it is
+ * shown even so, for the walk may have been where that job is before there was one. */
+static void show_companion(struct walk *w, struct qless_str jid, struct qless_str suffix,
+			   enum keyspace_type type)
+{
+	struct qless_str other;
+
+	begin_key(w, PREFIX_JOB);
+	buf_append_str(&w->key, jid);
+	buf_append_str(&w->key, suffix);
+	other = buf_str(&w->key);
+	other = str_make(other.ptr + PREFIX_JOB.len, other.len - PREFIX_JOB.len);
+	if (qless_get(w->engine, other) == NULL)
+		show_key(w, type);
+	else if (!w->once)
+		show_key(w, KEYSPACE_HASH);
+}
+
+static void show_job(void *arg, struct qless_str jid)
+{
+	struct walk *w = arg;
+	const struct qless_job *job = qless_get(w->engine, jid);
+
+	show(w, PREFIX_JOB, jid, STR(""), KEYSPACE_HASH);
+	show_companion(w, jid, SUFFIX_HISTORY, KEYSPACE_LIST);
+	if (view_dependencies(job) != NULL)
+		show_companion(w, jid, SUFFIX_NEEDS, KEYSPACE_SET);
+	if (view_dependents(job) != NULL)
+		show_companion(w, jid, SUFFIX_NEEDED_BY, KEYSPACE_SET);
+}
+
+static void show_recur(void *arg, struct qless_str jid)
+{
+	show(arg, PREFIX_RECUR, jid, STR(""), KEYSPACE_HASH);
+}
+
+static void show_stats(struct walk *w, struct qless_str prefix, double day, struct qless_str queue)
+{
+	char text[NUM_MAX];
+	size_t len = num_format_g14(text, day);
+
+	begin_key(w, prefix);
+	buf_append(&w->key, text, len);
+	buf_append_char(&w->key, ':');
+	buf_append_str(&w->key, queue);
+	show_key(w, KEYSPACE_HASH);
+}
+
+static void show_queue(void *arg, struct qless_str queue)
+{
+	struct walk *w = arg;
+	struct view_day day;
+	size_t i;
+
+	for (i = 0; i < KEYSPACE_QUEUE_LISTS; i++) {
+		if (skiplist_count(view_queue(w->engine, queue, (enum view_queue_list)i)) > 0)
+			show(w, PREFIX_QUEUE, queue, keyspace_queue_suffixes[i], KEYSPACE_ZSET);
+	}
+	for (i = 0; view_stats_day(w->engine, queue, i, &day); i++) {
+		if (keyspace_has_counts(&day, KEYSPACE_STATS_WAIT))
+			show_stats(w, PREFIX_STATS_WAIT, day.day, queue);
+		if (keyspace_has_counts(&day, KEYSPACE_STATS_RUN))
+			show_stats(w, PREFIX_STATS_RUN, day.day, queue);
+		if (keyspace_has_counts(&day, KEYSPACE_STATS_COUNTERS))
+			show_stats(w, PREFIX_STATS, day.day, queue);
+	}
+}
+
+static void show_worker(void *arg, struct qless_str worker)
+{
+	struct walk *w = arg;
+
+	if (skiplist_count(view_worker_jobs(w->engine, worker)) > 0)
+		show(w, PREFIX_WORKER, worker, SUFFIX_WORKER_JOBS, KEYSPACE_ZSET);
+}
+
+static void show_group(void *arg, struct qless_str group)
+{
+	show(arg, PREFIX_GROUP, group, STR(""), KEYSPACE_LIST);
+}
+
+static void show_tag(void *arg, struct qless_str tag)
+{
+	show(arg, PREFIX_TAG, tag, STR(""), KEYSPACE_ZSET);
+}
+
+static void show_singles(struct walk *w)
+{
+	struct keyspace_key key;
+	size_t i;
+
+	for (i = 0; i < KEYSPACE_SINGLES; i++) {
+		if (keyspace_find(w->engine, keyspace_singles[i], &key))
+			w->visit(w->arg, keyspace_singles[i], key.type);
+	}
+}
+
+/* ---- tables ---- */
+
+static const struct table {
+	view_name_fn *show;
+	struct qless_str prefixes[2]; /* of all keys that come from the table */
+} tables[VIEW_TABLES] = {
+	[VIEW_JOBS] = { show_job, { STR_INIT("ql:j:"), STR_INIT("ql:j:") } },
+	[VIEW_RECURS] = { show_recur, { STR_INIT("ql:r:"), STR_INIT("ql:r:") } },
+	[VIEW_QUEUES] = { show_queue, { STR_INIT("ql:q:"), STR_INIT("ql:s:") } },
+	[VIEW_WORKERS] = { show_worker, { STR_INIT("ql:w:"), STR_INIT("ql:w:") } },
+	[VIEW_GROUPS] = { show_group, { STR_INIT("ql:f:"), STR_INIT("ql:f:") } },
+	[VIEW_TAGS] = { show_tag, { STR_INIT("ql:t:"), STR_INIT("ql:t:") } },
+};
+
+/* Whether a key from the table may begin so. */
+static bool table_has_prefix(const struct table *table, struct qless_str prefix)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (str_starts_with(table->prefixes[i], prefix) ||
+		    str_starts_with(prefix, table->prefixes[i]))
+			return true;
+	}
+	return false;
+}
+
+void keyspace_each_key(const struct qless *q, struct qless_str prefix, keyspace_key_fn *visit,
+		       void *arg)
+{
+	struct walk walk = { q, visit, arg, .once = true, .key = BUF_INIT(BUF_NO_MAX) };
+	int table;
+
+	if (q == NULL)
+		return;
+	for (table = 0; table < VIEW_TABLES; table++) {
+		if (table_has_prefix(&tables[table], prefix))
+			view_each(q, (enum view_table)table, tables[table].show, &walk);
+	}
+	show_singles(&walk);
+	buf_done(&walk.key);
+}
+
+static uint64_t make_cursor(uint64_t table, uint32_t within)
+{
+	return table << TABLE_SHIFT | within;
+}
+
+uint64_t keyspace_scan(const struct qless *q, uint64_t cursor, struct qless_str prefix,
+		       keyspace_key_fn *visit, void *arg)
+{
+	struct walk walk = { q, visit, arg, .once = false, .key = BUF_INIT(BUF_NO_MAX) };
+	uint64_t table = cursor >> TABLE_SHIFT;
+	uint32_t within = (uint32_t)cursor;
+
+	if (q == NULL || table > SINGLES)
+		return 0;
+	while (table < VIEW_TABLES && !table_has_prefix(&tables[table], prefix)) {
+		table++;
+		within = 0;
+	}
+	if (table == SINGLES) {
+		show_singles(&walk);
+		return 0;
+	}
+	within = view_scan(q, (enum view_table)table, within, tables[table].show, &walk);
+	buf_done(&walk.key);
+	return within != 0 ? make_cursor(table, within) : make_cursor(table + 1, 0);
+}
+
+/* ---- counting ---- */
+
+static void ignore_key(void *arg, struct qless_str key, enum keyspace_type type)
+{
+	(void)key;
+	(void)type;
+	++*(size_t *)arg;
+}
+
+static void count_queue(void *arg, struct qless_str queue)
+{
+	struct walk *w = arg;
+	size_t *count = w->arg;
+	struct view_day day;
+	size_t i;
+
+	for (i = 0; i < KEYSPACE_QUEUE_LISTS; i++)
+		*count += skiplist_count(view_queue(w->engine, queue, (enum view_queue_list)i)) > 0;
+	for (i = 0; view_stats_day(w->engine, queue, i, &day); i++)
+		*count += (size_t)keyspace_has_counts(&day, KEYSPACE_STATS_WAIT) +
+			  keyspace_has_counts(&day, KEYSPACE_STATS_RUN) +
+			  keyspace_has_counts(&day, KEYSPACE_STATS_COUNTERS);
+}
+
+/* The keys that come from a table, or of those there is one of each. */
+static size_t count_keys(const struct qless *q, int table)
+{
+	size_t count = 0;
+	struct walk walk = { .engine = q, .visit = ignore_key, .arg = &count };
+	struct view_counts counts;
+
+	view_counts(q, &counts);
+	switch (table) {
+	case VIEW_JOBS:
+		return 2 * counts.jobs + counts.depending + counts.depended_on;
+	case VIEW_RECURS:
+		return counts.recurs;
+	case VIEW_QUEUES:
+		view_each(q, VIEW_QUEUES, count_queue, &walk);
+		return count;
+	case VIEW_WORKERS:
+		return counts.busy_workers;
+	case VIEW_GROUPS:
+		return counts.groups;
+	case VIEW_TAGS:
+		return counts.tags;
+	default:
+		show_singles(&walk);
+		return count;
+	}
+}
+
+size_t keyspace_count(const struct qless *q)
+{
+	size_t count = 0;
+	int table;
+
+	for (table = 0; q != NULL && table <= SINGLES; table++)
+		count += count_keys(q, table);
+	return count;
+}
+
+/* ---- picking ---- */
+
+/* From so many neighbours one is picked: more of them make up better for the uneven distances
+ * between the places of the objects in their table. */
+#define PICK_NEIGHBOURS 64
+
+struct pick {
+	uint64_t random;
+	size_t seen;
+	struct buf *key;
+};
+
+static uint64_t next_random(struct pick *pick)
+{
+	uint64_t z = pick->random += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+/* Of n keys so far, each is the one kept with probability 1/n. */
+static void maybe_pick(void *arg, struct qless_str key, enum keyspace_type type)
+{
+	struct pick *pick = arg;
+
+	(void)type;
+	if (next_random(pick) % ++pick->seen != 0)
+		return;
+	buf_clear(pick->key);
+	buf_append_str(pick->key, key);
+}
+
+/* The table that the `nth` of all keys comes from. */
+static uint64_t table_of_nth(const struct qless *q, size_t nth)
+{
+	int table;
+
+	for (table = 0; table < SINGLES; table++) {
+		size_t count = count_keys(q, table);
+
+		if (nth < count)
+			break;
+		nth -= count;
+	}
+	return (uint64_t)table;
+}
+
+bool keyspace_pick(const struct qless *q, uint64_t random, struct buf *ret_key)
+{
+	size_t count = keyspace_count(q);
+	struct pick pick = { .random = random, .key = ret_key };
+	uint64_t table, cursor;
+	int laps = 0;
+
+	if (count == 0)
+		return false;
+	table = table_of_nth(q, (size_t)(next_random(&pick) % count));
+	cursor = make_cursor(table, (uint32_t)next_random(&pick));
+	while (pick.seen < PICK_NEIGHBOURS && laps < 2) {
+		cursor = keyspace_scan(q, cursor, STR(""), maybe_pick, &pick);
+		if (cursor >> TABLE_SHIFT == table)
+			continue;
+		cursor = make_cursor(table, 0);
+		laps++;
+	}
+	return true;
+}

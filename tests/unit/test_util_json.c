@@ -1,0 +1,83 @@
+#include <math.h>
+
+#include "unit.h"
+#include "util/json.h"
+
+static struct buf out;
+
+void setUp(void)
+{
+	buf_init(&out, BUF_NO_MAX);
+}
+
+void tearDown(void)
+{
+	buf_done(&out);
+}
+
+#define ASSERT_STRING_AS(expected, text)             \
+	do {                                         \
+		buf_clear(&out);                     \
+		json_append_string(&out, STR(text)); \
+		ASSERT_STR(expected, buf_str(&out)); \
+	} while (0)
+
+#define ASSERT_NUMBER_AS(expected, number)           \
+	do {                                         \
+		buf_clear(&out);                     \
+		json_append_number(&out, (number));  \
+		ASSERT_STR(expected, buf_str(&out)); \
+	} while (0)
+
+static void plain_text_is_quoted(void)
+{
+	ASSERT_STRING_AS("\"\"", "");
+	ASSERT_STRING_AS("\"abc\"", "abc");
+}
+
+static void what_json_or_the_reference_escapes_is_escaped(void)
+{
+	ASSERT_STRING_AS("\"a\\\"b\\\\c\\/d\"", "a\"b\\c/d");
+	ASSERT_STRING_AS("\"\\b\\t\\n\\f\\r\"", "\b\t\n\f\r");
+	ASSERT_STRING_AS("\"\\u0000\\u0001\\u000b\\u001f\\u007f\"", "\0\1\v\x1f\x7f");
+}
+
+static void other_bytes_stay_as_they_are(void)
+{
+	ASSERT_STRING_AS("\"\xc3\xa9\xff\x80\"", "\xc3\xa9\xff\x80");
+}
+
+static void numbers_have_fourteen_digits(void)
+{
+	ASSERT_NUMBER_AS("0", 0.0);
+	ASSERT_NUMBER_AS("-0", -0.0);
+	ASSERT_NUMBER_AS("2.5", 2.5);
+	ASSERT_NUMBER_AS("1385000060.1235", 1385000060.1234567);
+	ASSERT_NUMBER_AS("1e+14", 1e14);
+	ASSERT_NUMBER_AS("1.2345678901235e+17", 123456789012345678.0);
+}
+
+static void numbers_are_never_infinite(void)
+{
+	ASSERT_NUMBER_AS("1.7976931348623e+308", INFINITY);
+	ASSERT_NUMBER_AS("-1.7976931348623e+308", -INFINITY);
+}
+
+static void booleans_are_words(void)
+{
+	json_append_bool(&out, true);
+	json_append_bool(&out, false);
+	ASSERT_STR("truefalse", buf_str(&out));
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(plain_text_is_quoted);
+	RUN(what_json_or_the_reference_escapes_is_escaped);
+	RUN(other_bytes_stay_as_they_are);
+	RUN(numbers_have_fourteen_digits);
+	RUN(numbers_are_never_infinite);
+	RUN(booleans_are_words);
+	return UNIT_RESULT();
+}
