@@ -146,7 +146,8 @@ static int run(struct config *config, const char *file, const struct persist_ori
 	if (config->pidfile[0] != '\0' && pidfile_create(&pidfile, config->pidfile, &error) < 0)
 		goto fail;
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit on file sizes fails, and is dealt with */
+	signal(SIGXFSZ,
+	       SIG_IGN); /* a write beyond the limit on file sizes fails, and is dealt with */
 
 	log_notice("qlessd %s starting, process %d", QLESSD_VERSION, (int)getpid());
 	server = server_new(config, file, &error);

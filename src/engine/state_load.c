@@ -433,7 +433,7 @@ static double load_fields(struct loader *l, struct qless_job *job, const struct 
 	double score = 0;
 	struct intern *name;
 
-	job->state = place->state;
+	job->state = (uint8_t)place->state;
 	if ((flags & STATE_JOB_STALLED) && place->state == QLESS_WAITING)
 		job->state = QLESS_STALLED;
 	job->priority = load_number(l);
@@ -868,7 +868,7 @@ static void loader_done(struct loader *l)
 		struct name_list *list = &l->names[kind];
 
 		for (size_t i = 0; i < list->count; i++)
-			intern_unref(table_of(l->q, kind), list->items[i]);
+			intern_unref(table_of(l->q, (enum state_kind)kind), list->items[i]);
 		free(list->items);
 	}
 	buf_done(&l->joined);

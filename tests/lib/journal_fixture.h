@@ -115,9 +115,11 @@ static inline bool fixture_step(struct fixture *f, struct random_calls *calls)
 	random_step(calls, &f->engines, db);
 	if (qless_changes(engines_get(&f->engines, db)) == changes)
 		return false;
-	command = (struct record_command){
-		.db = db, .now = calls->now, .name = calls->argv[0], .args = calls->argv + 1, .count = calls->argc - 1
-	};
+	command = (struct record_command){ .db = db,
+					   .now = calls->now,
+					   .name = calls->argv[0],
+					   .args = calls->argv + 1,
+					   .count = calls->argc - 1 };
 	journal_append(f->journal, &command);
 	return true;
 }

@@ -24,8 +24,7 @@ static enum record_status decode(size_t at, size_t len)
 	return record_decode((const unsigned char *)buf_data(&out) + at, len, SALT, &record, &size);
 }
 
-static const struct qless_str words[] = { STR_INIT("mail"), STR_INIT(""),
-					  STR_INIT("w\0x") };
+static const struct qless_str words[] = { STR_INIT("mail"), STR_INIT(""), STR_INIT("w\0x") };
 static const struct record_command pop = {
 	.db = 300, .now = 1700000000.25, .name = STR_INIT("pop"), .args = words, .count = 3
 };
