@@ -10,6 +10,7 @@
 
 #include "build_config.h"
 #include "config/config.h"
+#include "server/persist.h"
 #include "server/server.h"
 #include "sys/crash.h"
 #include "sys/daemon.h"
@@ -26,9 +27,55 @@ static const char usage[] =
 	"\n"
 	"  qlessd /etc/qlessd/qlessd.conf --port 7538 --loglevel verbose\n"
 	"\n"
+	"  --recover-from directory\n"
+	"                  begin a new log with the state that the log in that directory holds,\n"
+	"                  which is left as it is\n"
+	"  --recover-to limit\n"
+	"                  go no further in it than a sequence number, or a time such as\n"
+	"                  2026-11-18T14:00:00 (UTC) or @1795000000.5\n"
 	"  --check-config  read the configuration, say if it is good, and exit\n"
 	"  --version       print the version and exit\n"
 	"  --help          print this and exit\n";
+
+/* Take a flag and the word behind it out of the arguments; NULL if it is not there. */
+static const char *take_value(int *argc, char **argv, const char *flag)
+{
+	for (int i = 1; i + 1 < *argc; i++) {
+		const char *value = argv[i + 1];
+
+		if (strcmp(argv[i], flag) != 0)
+			continue;
+		*argc -= 2;
+		memmove(argv + i, argv + i + 2, (size_t)(*argc - i + 1) * sizeof *argv);
+		return value;
+	}
+	return NULL;
+}
+
+/* Where to recover from, if that is asked for. Returns 0, or -1 with the reason printed. */
+static int read_origin(struct persist_origin *origin, int *argc, char **argv)
+{
+	const char *from = take_value(argc, argv, "--recover-from");
+	const char *to = take_value(argc, argv, "--recover-to");
+
+	if (to != NULL && from == NULL) {
+		fputs("qlessd: --recover-to needs --recover-from: the log goes on in another "
+		      "directory, and the old one stays as it is\n",
+		      stderr);
+		return -1;
+	}
+	if (to != NULL && !persist_parse_limit(to, origin)) {
+		fprintf(stderr, "qlessd: --recover-to %s is neither a sequence number nor a time\n",
+			to);
+		return -1;
+	}
+	if (from == NULL)
+		return 0;
+	origin->dir = realpath(from, NULL);
+	if (origin->dir == NULL)
+		fprintf(stderr, "qlessd: --recover-from %s: %s\n", from, strerror(errno));
+	return origin->dir != NULL ? 0 : -1;
+}
 
 /* Everything from the command line and the file. Returns 0, or -1 with the reason printed. */
 static int read_config(struct config *config, int argc, char **argv, const char *file)
@@ -73,7 +120,7 @@ static char *absolute_path(const char *file)
  * are relative to it; the background before the pid file, which holds the number of the process
  * that stays; the sockets last, because from then on there are clients.
  */
-static int run(struct config *config, const char *file)
+static int run(struct config *config, const char *file, const struct persist_origin *origin)
 {
 	struct buf error = BUF_INIT(ERROR_MAX);
 	struct pidfile pidfile = PIDFILE_INIT;
@@ -99,6 +146,8 @@ static int run(struct config *config, const char *file)
 	if (config->pidfile[0] != '\0' && pidfile_create(&pidfile, config->pidfile, &error) < 0)
 		goto fail;
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ,
+	       SIG_IGN); /* a write beyond the limit on file sizes fails, and is dealt with */
 
 	log_notice("qlessd %s starting, process %d", QLESSD_VERSION, (int)getpid());
 	server = server_new(config, file, &error);
@@ -106,7 +155,7 @@ static int run(struct config *config, const char *file)
 		goto fail;
 	if (ready_fd >= 0)
 		daemon_ready(ready_fd);
-	if (server_run(server) == SERVER_EXIT_STOPPED)
+	if (server_run(server, origin) == SERVER_EXIT_STOPPED)
 		status = EXIT_SUCCESS;
 	log_notice("qlessd %s", status == EXIT_SUCCESS ? "stopped" : "gives up");
 	goto done;
@@ -123,6 +172,7 @@ done:
 
 int main(int argc, char **argv)
 {
+	struct persist_origin origin = { .sequence = UINT64_MAX, .wall_us = INT64_MAX };
 	struct config config;
 	bool check_only;
 	const char *file;
@@ -138,6 +188,8 @@ int main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	}
 	check_only = config_args_take_flag(&argc, argv, "--check-config");
+	if (read_origin(&origin, &argc, argv) < 0)
+		return EXIT_FAILURE;
 	file = config_args_take_file(&argc, argv);
 	config_init(&config);
 	if (read_config(&config, argc, argv, file) < 0) {
@@ -150,8 +202,9 @@ int main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	}
 	path = absolute_path(file);
-	status = run(&config, path);
+	status = run(&config, path, &origin);
 	free(path);
+	free(origin.dir);
 	config_done(&config);
 	return status;
 }

@@ -265,10 +265,13 @@ int classic_run(struct classic *c, const struct classic_command *command, enum c
 		.count = count,
 		.reply = reply,
 	};
+	uint64_t changes = qless_changes(c->engine);
 	int rc;
 
 	c->until = now;
 	rc = command->run(&call);
+	if (c->recorder != NULL && qless_changes(c->engine) != changes)
+		c->recorder->record(c->recorder->arg, c->db, now, command->name, args, count);
 	if (rc < 0)
 		reply_error(&call, rc);
 	buf_clear(&c->json);

@@ -53,9 +53,18 @@ struct classic_command {
 	const char *summary;
 };
 
+/* Told of each command that has changed something, with all it takes to do the same again. */
+struct classic_recorder {
+	void (*record)(void *arg, unsigned db, double now, struct qless_str name,
+		       const struct qless_str *args, size_t count);
+	void *arg;
+};
+
 /* What calls share: the engine and room to work in. */
 struct classic {
 	struct qless *engine;
+	unsigned db;				 /* its number, for the recorder */
+	const struct classic_recorder *recorder; /* NULL: nobody is told */
 	size_t max_json_depth; /* JSON_DEPTH_MAX unless somebody sets it lower [max-json-depth] */
 	struct qless_str sha;  /* of the script, for the errors of CLASSIC_SCRIPT */
 	enum classic_envelope envelope;

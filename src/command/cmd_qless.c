@@ -20,6 +20,26 @@ static struct classic *classic_of(struct call *call)
 	return databases_get(call->env->databases, call->session->db);
 }
 
+static const char *refusal(const struct call *call)
+{
+	size_t bytes = 0;
+
+	if (call->env->refusal == NULL)
+		return NULL;
+	for (int i = 0; i < call->nargs; i++)
+		bytes += call->args[i].len + 1;
+	return call->env->refusal(call->env->arg, bytes);
+}
+
+bool command_may_change(struct call *call)
+{
+	const char *error = refusal(call);
+
+	if (error != NULL)
+		resp_write_error_line(call->reply, str_from(error));
+	return error == NULL;
+}
+
 /* What a user may not run natively it may not run in another form either. */
 static bool is_permitted(struct call *call, struct classic *c, enum classic_form form,
 			 const struct classic_command *command)
@@ -41,6 +61,25 @@ static bool is_permitted(struct call *call, struct classic *c, enum classic_form
 	return false;
 }
 
+/* A command that only changes what has come due, as it reads, is always run. */
+static bool may_change(struct call *call, struct classic *c, enum classic_form form,
+		       const struct classic_command *command)
+{
+	const struct command *row = command_table_find(call->env->table, command->name);
+	const char *error;
+
+	if (row != NULL && (row->flags & CMD_WRITE) == 0)
+		return true;
+	error = refusal(call);
+	if (error == NULL)
+		return true;
+	if (form == CLASSIC_SCRIPT)
+		classic_write_store_error(c, form, str_from(error), call->reply);
+	else
+		resp_write_error_line(call->reply, str_from(error));
+	return false;
+}
+
 void qless_run(struct call *call, struct classic *c, enum classic_form form, unsigned allowed,
 	       const struct qless_str *argv, size_t argc)
 {
@@ -55,7 +94,7 @@ void qless_run(struct call *call, struct classic *c, enum classic_form form, uns
 			call->reply);
 		return;
 	}
-	if (!is_permitted(call, c, form, command))
+	if (!is_permitted(call, c, form, command) || !may_change(call, c, form, command))
 		return;
 	if (call->env->note_now != NULL)
 		call->env->note_now(call->env->arg, call->session, now);
@@ -75,6 +114,8 @@ static void run_native(struct call *call, const struct qless_str *args)
 	double now = call->env->now(call->env->arg);
 
 	assert(command != NULL);
+	if ((call->cmd->flags & CMD_WRITE) != 0 && !command_may_change(call))
+		return;
 	classic_run(classic, command, CLASSIC_NATIVE, now, args, (size_t)call->nargs, call->reply);
 	if (classic->until > now)
 		call->env->pass(call->env->arg, classic->until);

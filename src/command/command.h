@@ -127,11 +127,14 @@ struct command_env {
 	void (*pass)(void *arg, double now);
 	/* Called with the time that a client gave with a command. May be NULL. */
 	void (*note_now)(void *arg, struct session *session, double now);
+	/* Why nothing may be changed at the moment, as the line of an error reply; NULL if it may.
+	 * `bytes` is the size of the arguments. May be NULL. */
+	const char *(*refusal)(void *arg, size_t bytes);
 	/* An id for a new job that nobody can guess and no job has had. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
 	/* Nothing anybody could foresee. */
 	uint64_t (*random)(void *arg);
-	void *arg; /* of the five */
+	void *arg; /* of these six */
 };
 
 /* One command while it runs. */

@@ -12,7 +12,16 @@ struct database {
 	uint64_t flushes;
 };
 
+/* What is recorded besides the commands of the classic API. */
+static const struct qless_str flush_name = STR_INIT("@flush");
+static const struct qless_str maintain_name = STR_INIT("@maintain");
+
 struct databases {
+	struct classic_recorder recorder; /* its function is NULL: nobody is told */
+	/* What commands that are done again answer goes here, and nowhere else. */
+	struct chunk_pool chunks;
+	struct chain answer;
+	struct resp_writer writer;
 	struct qless_hooks hooks;
 	struct databases_limits limits;
 	enum classic_envelope envelope;
@@ -28,6 +37,9 @@ struct databases *databases_new(unsigned count, const struct qless_hooks *hooks)
 
 	d->hooks = *hooks;
 	d->count = count;
+	chunk_pool_init(&d->chunks, 1);
+	chain_init(&d->answer, &d->chunks);
+	resp_writer_init(&d->writer, &d->answer, RESP_PROTO_MIN);
 	d->limits.max_json_depth = JSON_DEPTH_MAX;
 	return d;
 }
@@ -36,10 +48,13 @@ void databases_free(struct databases *d)
 {
 	if (d == NULL)
 		return;
+	d->recorder.record = NULL;
 	for (unsigned i = 0; i < d->count; i++)
 		databases_flush(d, i);
 	while (databases_free_some(d, SIZE_MAX))
 		;
+	chain_done(&d->answer);
+	chunk_pool_done(&d->chunks);
 	free(d);
 }
 
@@ -48,6 +63,13 @@ void databases_set_envelope(struct databases *d, enum classic_envelope envelope)
 	d->envelope = envelope;
 	for (unsigned i = 0; i < d->count; i++)
 		d->of[i].classic.envelope = envelope;
+}
+
+/* Of something that does not depend on the time. */
+static void record(const struct databases *d, unsigned index, struct qless_str name)
+{
+	if (d->recorder.record != NULL)
+		d->recorder.record(d->recorder.arg, index, 0, name, NULL, 0);
 }
 
 void databases_flush(struct databases *d, unsigned index)
@@ -62,6 +84,57 @@ void databases_flush(struct databases *d, unsigned index)
 	d->flushed[d->flushed_count++] = db->engine;
 	db->engine = NULL;
 	db->flushes++;
+	record(d, index, flush_name);
+}
+
+void databases_set_recorder(struct databases *d, const struct classic_recorder *recorder)
+{
+	d->recorder = *recorder;
+	for (unsigned i = 0; i < d->count; i++) {
+		if (d->of[i].engine != NULL)
+			d->of[i].classic.recorder = &d->recorder;
+	}
+}
+
+static int apply_command(struct databases *d, unsigned index, double now, struct qless_str name,
+			 const struct qless_str *args, size_t count, struct buf *ret_error)
+{
+	const struct classic_command *command = classic_find(name);
+	struct classic *c = databases_get(d, index);
+	struct qless_str said;
+	int rc;
+
+	if (command == NULL) {
+		buf_printf(ret_error, "there is no command %.*s", (int)name.len, name.ptr);
+		return QLESS_EBADARG;
+	}
+	rc = classic_run(c, command, CLASSIC_EXPLICIT, now, args, count, &d->writer);
+	chain_consume(&d->answer, d->answer.len);
+	if (rc < 0) {
+		said = qless_error(c->engine);
+		buf_printf(ret_error, "%.*s failed: %.*s", (int)name.len, name.ptr, (int)said.len,
+			   said.ptr);
+	}
+	return rc;
+}
+
+int databases_apply(struct databases *d, unsigned index, double now, struct qless_str name,
+		    const struct qless_str *args, size_t count, struct buf *ret_error)
+{
+	if (index >= d->count) {
+		buf_printf(ret_error, "there is no database %u: see the directive databases",
+			   index);
+		return QLESS_EBADARG;
+	}
+	if (str_equal(name, flush_name)) {
+		databases_flush(d, index);
+		return 0;
+	}
+	if (str_equal(name, maintain_name)) {
+		qless_maintain(databases_get(d, index)->engine);
+		return 0;
+	}
+	return apply_command(d, index, now, name, args, count, ret_error);
 }
 
 bool databases_free_some(struct databases *d, size_t jobs)
@@ -107,6 +180,9 @@ struct classic *databases_get(struct databases *d, unsigned index)
 	if (db->engine == NULL) {
 		db->engine = qless_new(&d->hooks);
 		classic_init(&db->classic, db->engine);
+		db->classic.db = index;
+		if (d->recorder.record != NULL)
+			db->classic.recorder = &d->recorder;
 		apply_limits(db, &d->limits);
 		db->classic.envelope = d->envelope;
 	}
@@ -142,7 +218,14 @@ uint64_t databases_fingerprint(const struct databases *d, unsigned index, struct
 void databases_maintain(struct databases *d)
 {
 	for (unsigned i = 0; i < d->count; i++) {
-		if (d->of[i].engine != NULL)
-			qless_maintain(d->of[i].engine);
+		struct qless *engine = d->of[i].engine;
+		uint64_t changes;
+
+		if (engine == NULL)
+			continue;
+		changes = qless_changes(engine);
+		qless_maintain(engine);
+		if (qless_changes(engine) != changes)
+			record(d, i, maintain_name);
 	}
 }

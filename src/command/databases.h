@@ -22,6 +22,13 @@ struct classic *databases_get(struct databases *d, unsigned index);
 /* NULL if no command has needed it so far: it is empty. */
 struct qless *databases_peek(const struct databases *d, unsigned index);
 
+/* Have somebody told from now on of all that changes a database, flushing included. Copies. */
+void databases_set_recorder(struct databases *d, const struct classic_recorder *recorder);
+
+/* Do again what a recorder was told of. Negative, with a sentence in `ret_error`, if that cannot be
+ * done. Nobody is told. */
+int databases_apply(struct databases *d, unsigned index, double now, struct qless_str name,
+		    const struct qless_str *args, size_t count, struct buf *ret_error);
 /* What the commands of clients may bring; see qless_set_limits(). */
 struct databases_limits {
 	struct qless_limits engine;

@@ -43,6 +43,12 @@ enum config_supervised {
 };
 
 /* script-error-format. */
+enum config_appendfsync {
+	CONFIG_APPENDFSYNC_NO,
+	CONFIG_APPENDFSYNC_EVERYSEC,
+	CONFIG_APPENDFSYNC_ALWAYS,
+};
+
 enum config_script_errors {
 	CONFIG_SCRIPT_ERRORS_REDIS7,
 	CONFIG_SCRIPT_ERRORS_REDIS6,

@@ -14,6 +14,13 @@ static const struct config_choice access_choices[] = {
 	{ NULL, 0 },
 };
 
+static const struct config_choice appendfsync_choices[] = {
+	{ "no", CONFIG_APPENDFSYNC_NO },
+	{ "everysec", CONFIG_APPENDFSYNC_EVERYSEC },
+	{ "always", CONFIG_APPENDFSYNC_ALWAYS },
+	{ NULL, 0 },
+};
+
 static const struct config_choice loglevel_choices[] = {
 	{ "debug", LOG_LEVEL_DEBUG },
 	{ "verbose", LOG_LEVEL_VERBOSE },

@@ -23,7 +23,6 @@ static const struct fact {
 	const char *name;
 	const char *value;
 } facts[] = {
-	{ "appendonly", "no" },
 	{ "save", "" },
 };
 

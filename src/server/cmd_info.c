@@ -4,6 +4,7 @@
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/info.h"
+#include "server/persist.h"
 
 void cmd_info(struct call *call)
 {
@@ -16,5 +17,5 @@ void cmd_info(struct call *call)
 
 void cmd_lastsave(struct call *call)
 {
-	resp_write_integer(call->reply, server_of(call)->started_wall_us / 1000000);
+	resp_write_integer(call->reply, persist_last_save_s(server_of(call)));
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "command/databases.h"
+#include "command/handlers.h"
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/txn.h"
@@ -49,7 +50,7 @@ static bool parse_flush(struct call *call)
 
 void cmd_flushdb(struct call *call)
 {
-	if (!parse_flush(call))
+	if (!parse_flush(call) || !command_may_change(call))
 		return;
 	databases_flush(call->env->databases, call->session->db);
 	resp_write_ok(call->reply);
@@ -59,7 +60,7 @@ void cmd_flushall(struct call *call)
 {
 	struct databases *databases = call->env->databases;
 
-	if (!parse_flush(call))
+	if (!parse_flush(call) || !command_may_change(call))
 		return;
 	for (unsigned i = 0; i < databases_count(databases); i++)
 		databases_flush(databases, i);
@@ -94,6 +95,7 @@ void cmd_shutdown(struct call *call)
 	log_write(LOG_LEVEL_NOTICE,
 		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer)),
 		  "SHUTDOWN received, stopping");
+	c->server->save_at_stop = save;
 	server_begin_stop(c->server);
 }
 

@@ -23,6 +23,7 @@ command_handler client_setname;
 command_handler client_unblock;
 command_handler client_unpause;
 command_handler cmd_auth;
+command_handler cmd_bgrewriteaof;
 command_handler cmd_discard;
 command_handler cmd_exec;
 command_handler cmd_flushall;

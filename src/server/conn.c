@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "server/dispatch.h"
+#include "server/persist.h"
 #include "server/pubsub.h"
 #include "server/txn.h"
 #include "sys/log.h"
@@ -95,10 +96,15 @@ static void unmark_ready(struct conn *c)
 
 static void mark_writable(struct conn *c)
 {
-	if (c->has_output || c->awaits_writable)
+	if (c->has_output)
 		return;
 	c->has_output = true;
 	TAILQ_INSERT_TAIL(&c->server->writable, c, writable);
+}
+
+void conn_mark_writable(struct conn *c)
+{
+	mark_writable(c);
 }
 
 /* From now on it is sent nothing but replies to its own requests. */
@@ -139,6 +145,7 @@ void conn_kill(struct conn *c, const char *reason)
 		TAILQ_REMOVE(&s->writable, c, writable);
 	}
 	stop_listening(c);
+	persist_forget_conn(c);
 	if (c->over_limit)
 		TAILQ_REMOVE(&s->over_limit, c, over_limit_link);
 	TAILQ_REMOVE(&s->conns, c, all);
@@ -287,10 +294,11 @@ void conn_flush(struct conn *c)
 	struct server *s = c->server;
 	size_t written = 0;
 
-	while (c->out.len != 0 && written < SERVER_WRITE_BYTES) {
+	while (c->cleared != 0 && written < SERVER_WRITE_BYTES) {
 		struct iovec iov[CONN_WRITE_PIECES];
-		int pieces =
-			chain_peek(&c->out, iov, CONN_WRITE_PIECES, SERVER_WRITE_BYTES - written);
+		size_t left = SERVER_WRITE_BYTES - written;
+		int pieces = chain_peek(&c->out, iov, CONN_WRITE_PIECES,
+					c->cleared < left ? c->cleared : left);
 		ssize_t n = c->transport.ops->write(&c->transport, iov, pieces);
 
 		if (n == TRANSPORT_FAILED) {
@@ -301,21 +309,22 @@ void conn_flush(struct conn *c)
 			break;
 		s->stats.writes++;
 		chain_consume(&c->out, (size_t)n);
+		c->cleared -= (size_t)n;
 		written += (size_t)n;
 	}
 	if (written != 0)
 		c->closing_us = s->mono_us;
 	c->bytes_out += written;
 	s->stats.bytes_out += written;
+	if (c->cleared == 0 && c->awaits_writable) {
+		c->awaits_writable = false;
+		event_del(&c->write_event);
+	}
 	if (c->out.len == 0) {
 		c->over_soft_us = 0;
-		if (c->awaits_writable) {
-			c->awaits_writable = false;
-			event_del(&c->write_event);
-		}
 		if (c->state == CONN_CLOSING)
 			take_leave(c);
-	} else if (!c->awaits_writable) {
+	} else if (c->cleared != 0 && !c->awaits_writable) {
 		c->awaits_writable = true;
 		event_add(&c->write_event, NULL);
 	}

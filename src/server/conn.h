@@ -37,6 +37,8 @@ void conn_run_ready(struct conn *c);
 void conn_release(struct conn *c);
 /* Write what can be written. */
 void conn_flush(struct conn *c);
+/* It has output that may leave; the end of the turn writes it. */
+void conn_mark_writable(struct conn *c);
 void conn_free(struct conn *c);
 
 /* Once a second: idle time, output over the soft limit, memory that is no longer needed. */

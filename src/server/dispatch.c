@@ -107,6 +107,10 @@ static bool is_permitted(struct conn *c, const struct command *cmd)
 		refuse(c, cmd, str_make(text, (size_t)len));
 		return false;
 	}
+	if (s->loading && (cmd->flags & CMD_LOADING) == 0) {
+		refuse(c, cmd, STR("LOADING qlessd is loading the dataset in memory"));
+		return false;
+	}
 	if (txn_is_open(c) && (cmd->flags & CMD_NO_MULTI) != 0) {
 		refuse(c, cmd, STR("ERR Command not allowed inside a transaction"));
 		return false;

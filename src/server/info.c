@@ -10,6 +10,7 @@
 #include "server/latency.h"
 #include "server/listen.h"
 #include "server/names.h"
+#include "server/persist.h"
 #include "server/pubsub.h"
 #include "server/slowlog.h"
 #include "sys/log.h"
@@ -135,9 +136,7 @@ static void section_memory(struct server *s, struct buf *out)
 
 static void section_persistence(struct server *s, struct buf *out)
 {
-	append_count(out, "loading", 0);
-	append_count(out, "aof_enabled", 0);
-	append_count(out, "rdb_last_save_time", (uint64_t)(s->started_wall_us / 1000000));
+	persist_append_info(s, out);
 }
 
 static void append_kbps(struct buf *out, const char *name, const struct rate *r)

@@ -7,11 +7,9 @@
  *	2. for each socket that has something: read it, run the requests, no more of one
  *	   connection than its share;
  *	3. go on with the connections that had more than their share;
- *	4. send the replies;
- *	5. free the connections that died, and some of what was flushed.
- *
- * The order of 3 and 4 is where the log has its place: a reply leaves after what it promises is as
- * durable as configured.
+ *	4. write to the log what was changed;
+ *	5. send the replies, those that promise what is as durable as configured;
+ *	6. free the connections that died, and some of what was flushed.
  */
 #include "server/server.h"
 
@@ -32,6 +30,7 @@
 #include "server/info.h"
 #include "server/latency.h"
 #include "server/listen.h"
+#include "server/persist.h"
 #include "server/pubsub.h"
 #include "server/slowlog.h"
 #include "server/users.h"
@@ -92,8 +91,11 @@ void server_apply_config(struct server *s)
 			s->output_check_bytes = limit->soft_bytes;
 	}
 	slowlog_trim(s->slowlog, config->slowlog_max_len);
-	databases_set_limits(s->env.databases,
-			     &(struct databases_limits){
+	persist_apply_config(s);
+	/* While loading they stay as wide as they can be. */
+	if (!s->loading)
+		databases_set_limits(s->env.databases,
+				     &(struct databases_limits){
 				     .engine = {
 					     .max_name_bytes = config->max_name_bytes,
 					     .max_data_bytes = config->max_data_bytes,
@@ -250,8 +252,10 @@ static void on_cron(evutil_socket_t fd, short what, void *arg)
 	server_peak_memory(s, memory_allocated());
 	if (s->mono_us - s->maintained_us >= MAINTAIN_SECONDS * INT64_C(1000000)) {
 		s->maintained_us = s->mono_us;
-		databases_maintain(s->env.databases);
+		if (!s->loading)
+			databases_maintain(s->env.databases);
 	}
+	persist_cron(s);
 	rate_sample(&s->rate_commands, s->stats.commands, s->mono_us);
 	rate_sample(&s->rate_in, s->stats.bytes_in, s->mono_us);
 	rate_sample(&s->rate_out, s->stats.bytes_out, s->mono_us);
@@ -393,9 +397,13 @@ static uint64_t random_number(void *arg)
 	return entropy_u64();
 }
 
+/* What is done again while loading was published when it was done first. */
 static void publish_event(void *arg, struct qless_str channel, struct qless_str payload)
 {
-	pubsub_publish(arg, channel, payload);
+	struct server *s = arg;
+
+	if (!s->loading)
+		pubsub_publish(s, channel, payload);
 }
 
 static void make_databases(struct server *s)
@@ -405,9 +413,12 @@ static void make_databases(struct server *s)
 		.arg = s,
 		.hash_seed = s->hash_seed,
 	};
+	struct scripts_hooks hooks_of_scripts = persist_scripts_hooks;
 
 	s->env.databases = databases_new((unsigned)s->config->databases, &hooks);
-	s->env.scripts = scripts_new(s->hash_seed, NULL);
+	hooks_of_scripts.arg = s;
+	s->env.scripts = scripts_new(s->hash_seed, &hooks_of_scripts);
+	s->env.refusal = persist_refusal;
 	s->env.now = native_now;
 	s->env.pass = native_pass;
 	s->env.note_now = note_now;
@@ -465,6 +476,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	TAILQ_INIT(&s->ready);
 	TAILQ_INIT(&s->writable);
 	TAILQ_INIT(&s->over_limit);
+	TAILQ_INIT(&s->gated);
 	TAILQ_INIT(&s->dead);
 	TAILQ_INIT(&s->monitors);
 	entropy_hex(s->run_id, 20);
@@ -496,7 +508,8 @@ struct server *server_new(struct config *config, const char *config_file, struct
 		goto fail;
 	}
 	s->env.acl = users_load(config, s->table, ret_error);
-	if (s->env.acl == NULL || listen_open_all(s, ret_error) < 0)
+	if (s->env.acl == NULL || listen_open_all(s, ret_error) < 0 ||
+	    persist_open(s, ret_error) < 0)
 		goto fail;
 	if (config->supervised != CONFIG_SUPERVISED_NO &&
 	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) < 0)
@@ -541,6 +554,7 @@ void server_free(struct server *s)
 	free_the_dead(s);
 	hash_done(&s->conns_by_id);
 	listen_close_all(s);
+	persist_close(s, /* save= */ false);
 	free_event(s->cron);
 	free_event(s->watchdog);
 	free_event(s->pause_timer);
@@ -613,7 +627,9 @@ static void send_replies(struct server *s)
 	while ((c = TAILQ_FIRST(&s->writable)) != NULL) {
 		TAILQ_REMOVE(&s->writable, c, writable);
 		c->has_output = false;
-		conn_flush(c);
+		persist_hold_output(c);
+		if (!c->awaits_writable)
+			conn_flush(c);
 	}
 }
 
@@ -625,29 +641,39 @@ static bool is_finished(struct server *s)
 	return TAILQ_EMPTY(&s->conns) || s->mono_us >= s->stop_deadline_us;
 }
 
-enum server_exit server_run(struct server *s)
+void server_turn(struct server *s, bool wait)
+{
+	bool is_idle = TAILQ_EMPTY(&s->ready) && !s->has_flushed;
+	int flags = EVLOOP_ONCE | (wait && is_idle ? 0 : EVLOOP_NONBLOCK);
+
+	s->clock_is_read = false;
+	if (event_base_loop(s->base, flags) < 0) {
+		log_warning("the event loop failed: %s", strerror(errno));
+		s->loop_failed = true;
+		return;
+	}
+	server_read_clock(s);
+	run_ready(s);
+	persist_end_turn(s);
+	send_replies(s);
+	free_the_dead(s);
+	s->has_flushed = databases_free_some(s->env.databases, SERVER_FREE_JOBS);
+}
+
+enum server_exit server_run(struct server *s, const struct persist_origin *origin)
 {
 	struct buf where = BUF_INIT(4096);
+
+	if (persist_load(s, origin) < 0)
+		return s->stopping ? SERVER_EXIT_STOPPED : SERVER_EXIT_FAILED;
 
 	server_describe_listeners(s, &where);
 	log_notice("ready to accept connections on %s", buf_cstr(&where));
 	buf_done(&where);
 	notify_ready(&s->notify, "Ready to accept connections");
 
-	while (!is_finished(s)) {
-		bool is_idle = TAILQ_EMPTY(&s->ready) && !s->has_flushed;
-		int flags = EVLOOP_ONCE | (is_idle ? 0 : EVLOOP_NONBLOCK);
-
-		s->clock_is_read = false;
-		if (event_base_loop(s->base, flags) < 0) {
-			log_warning("the event loop failed: %s", strerror(errno));
-			return SERVER_EXIT_FAILED;
-		}
-		server_read_clock(s);
-		run_ready(s);
-		send_replies(s);
-		free_the_dead(s);
-		s->has_flushed = databases_free_some(s->env.databases, SERVER_FREE_JOBS);
-	}
-	return SERVER_EXIT_STOPPED;
+	while (!is_finished(s) && !s->loop_failed)
+		server_turn(s, /* wait= */ true);
+	persist_close(s, s->save_at_stop);
+	return s->loop_failed ? SERVER_EXIT_FAILED : SERVER_EXIT_STOPPED;
 }

@@ -12,12 +12,13 @@
 
 struct buf;
 struct config;
+struct persist_origin;
 struct server;
 
 /* Why server_run() came back. */
 enum server_exit {
 	SERVER_EXIT_STOPPED, /* a signal or SHUTDOWN asked for it */
-	SERVER_EXIT_FAILED,  /* the loop itself failed; the log says why */
+	SERVER_EXIT_FAILED,  /* the state could not be loaded, or the loop failed; the log says why */
 };
 
 /* Build a server that borrows `config` for its life and may change it (CONFIG SET). Opens the
@@ -26,8 +27,8 @@ enum server_exit {
 struct server *server_new(struct config *config, const char *config_file, struct buf *error);
 void server_free(struct server *s);
 
-/* Serve until told to stop. */
-enum server_exit server_run(struct server *s);
+/* Load the state, serve until told to stop, and bring the log to its end. */
+enum server_exit server_run(struct server *s, const struct persist_origin *origin);
 
 /* One line that says where the server listens, for the log. */
 void server_describe_listeners(const struct server *s, struct buf *out);

@@ -24,6 +24,7 @@
 
 struct latency_monitor;
 struct listener;
+struct persist;
 struct pubsub;
 struct slowlog;
 struct txn;
@@ -70,6 +71,12 @@ TAILQ_HEAD(conn_list, conn);
 struct subscription;
 TAILQ_HEAD(subscription_list, subscription);
 
+/* Bytes of output that wait until the log is durable up to a record. */
+struct gated_output {
+	size_t bytes;
+	uint64_t sequence;
+};
+
 struct conn {
 	struct session session;
 	struct server *server;
@@ -99,6 +106,12 @@ struct conn {
 	struct chain messages; /* while EXEC runs: those that came meanwhile, to stand behind its
 				* reply */
 	struct resp_writer writer;
+	/* `out` is, in this order: what may leave, what waits, what waits longer, and what was said
+	 * in this turn. See persist.h. */
+	size_t cleared;
+	struct gated_output waiting;
+	struct gated_output later;
+	bool is_gated; /* on server->gated: something waits */
 
 	struct txn *txn; /* between MULTI and EXEC, or while keys are watched; else NULL */
 	struct subscription_list channels;
@@ -127,6 +140,7 @@ struct conn {
 	TAILQ_ENTRY(conn) ready;
 	TAILQ_ENTRY(conn) writable;
 	TAILQ_ENTRY(conn) over_limit_link;
+	TAILQ_ENTRY(conn) gated;
 	TAILQ_ENTRY(conn) dead;
 	TAILQ_ENTRY(conn) monitor;
 };
@@ -212,6 +226,7 @@ struct server {
 	struct conn_list ready;
 	struct conn_list writable;
 	struct conn_list over_limit;
+	struct conn_list gated;
 	struct conn_list dead;
 	struct conn_list monitors;
 	size_t conn_count;
@@ -229,6 +244,12 @@ struct server {
 	struct pubsub *pubsub;
 	struct slowlog *slowlog;
 	struct latency_monitor *latency;
+
+	struct persist *persist; /* NULL: appendonly is no */
+	bool loading;		 /* the state is not all there yet */
+	bool loop_failed;
+	bool save_at_stop;
+	uint64_t gate; /* what output of this turn waits for; 0: nothing */
 
 	enum pause_mode pause_mode;
 	int64_t pause_until_us;
@@ -256,6 +277,9 @@ struct server {
 
 /* Read the clocks; once a turn is enough for everything but measuring. */
 void server_read_clock(struct server *s);
+
+/* One turn of the loop. */
+void server_turn(struct server *s, bool wait);
 
 /* Stop serving: no new connections or requests, replies still leave, then server_run() comes back.
  */

@@ -181,7 +181,7 @@ $checks = [
         expect(0, $qless->call('length', 'q'));
         expect([1], $redis->script('exists', $qless->sha));
         expect(true, $redis->script('flush'));
-        expect([0], $redis->script('exists', $qless->sha));
+        expect([1], $redis->script('exists', $qless->sha));
         expect(0, $qless->call('length', 'q'));
     },
 
@@ -290,7 +290,7 @@ $checks = [
         $qless = new Qless($redis);
         expect(0, $qless->call('length', 'q'));
         restart();
-        expect([0], $redis->script('exists', $qless->sha));
+        expect([1], $redis->script('exists', $qless->sha));
         expect('j', $qless->put('j'));
         expect(['j'], array_column($qless->pop(), 'jid'));
     },

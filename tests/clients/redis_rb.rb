@@ -272,7 +272,7 @@ CHECKS = [
     qless = Qless.new(redis)
     expect 0, qless.call('length', 'q')
     restart
-    expect false, redis.script(:exists, qless.sha)
+    expect true, redis.script(:exists, qless.sha)
     expect 'j', qless.put('j')
     expect(['j'], qless.pop.map { |job| job['jid'] })
   end]

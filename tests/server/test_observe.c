@@ -103,7 +103,7 @@ static void config_get_takes_patterns(void)
 	ASK_HAS(p, "CONFIG GET *", "$8\r\nloglevel\r\n$6\r\nnotice\r\n");
 	ASK_HAS(p, "CONFIG GET log* max*", "$10\r\nmaxclients\r\n");
 	ASK(p, "CONFIG GET save", "*2\r\n$4\r\nsave\r\n$0\r\n\r\n");
-	ASK(p, "CONFIG GET appendonly", "*2\r\n$10\r\nappendonly\r\n$2\r\nno\r\n");
+	ASK(p, "CONFIG GET appendonly", "*2\r\n$10\r\nappendonly\r\n$3\r\nyes\r\n");
 	peer_ask(p, "HELLO 3");
 	ASK(p, "CONFIG GET timeout", "%1\r\n$7\r\ntimeout\r\n$1\r\n0\r\n");
 	ASK_LACKS(p, "CONFIG GET *", "$4\r\nuser\r\n");

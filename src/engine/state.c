@@ -1,0 +1,580 @@
+/*
+ * Snapshots: what is in them, and saving.
+ *
+ * The format, version 1. A varint has seven bits a byte, the low ones first, and the top bit set in
+ * every byte but the last; zigzag maps 0 -1 1 -2 to 0 1 2 3.
+ *
+ *	text	varint length, bytes
+ *	number	varint 0 and 8 bytes of a double, or the zigzag of an integer plus one as varint
+ *	time	varint 0 and 8 bytes of a double, or one more than the zigzag of the difference in
+ *		microseconds to the time before it (0 at first)
+ *	name	varint: how many different names of its kind came before the first use of this one;
+ *		in its first use the text follows. Kinds: queue, worker, group, tag, and the rest
+ *		(classes, and who spawned a job)
+ *
+ *	version		varint, 1
+ *	options		count; name text, value text
+ *	tracked		count; jid text, score time
+ *	recurring jobs	count; jid text, queue name, class name, data text, priority, retries,
+ *			interval, backlog numbers, made varint, next time, tags: count, tag names
+ *	queues		by name, each 1 (0 ends): queue name, flags (1 known, 2 paused), score time
+ *			if known; days: count, day number, two series, three counters; then the
+ *			lists work, locks, scheduled, depends: count, jobs
+ *	groups		by name, each 1 (0 ends): group name, count, jobs
+ *	completed	count, jobs
+ *	dependencies	of the jobs in the lists `depends`, in the order in which these came: count,
+ *			then for each the number of a job with dependents, in the order these came
+ *	workers		by name, each 1 (0 ends): worker name, flags (1 known), score time if known;
+ *			holdings: count, jid text, expiry time; days: count, day number, four
+ *			varints
+ *	totals		changes varint, latest, last failure number numbers
+ *	end		varint, 0x51
+ *
+ *	series		count, mean, vk numbers; buckets: count, unit byte, value number, varint
+ *	counter		varint: 0 if never counted, otherwise one more than the zigzag of it
+ *	job		flags varint; jid text; class name; data text; priority number; time time;
+ *			then what the flags say: retries, remaining, expires time, score, worker
+ *name, queue name (failed jobs), tags: count, names, times; failure: group, message, when, worker;
+ *spawned from; due; history: count, events event		kind byte; when time; its names or
+ *texts
+ *
+ * A list has its jobs in its own order, so that each is appended at the end when it is loaded.
+ */
+#include "engine/state_int.h"
+
+#include <stdlib.h>
+
+#include "util/mem.h"
+#include "util/wire.h"
+
+/* Names by where their text is: interned names are equal if and only if they are the same. */
+struct name_map {
+	struct name_slot {
+		const char *text;
+		uint64_t id;
+	} * slots;
+	size_t count;
+	size_t cap; /* a power of two */
+};
+
+struct saver {
+	const struct qless *q;
+	state_write_fn *write;
+	void *arg;
+	bool failed;
+	unsigned char *piece;
+	size_t len;
+	int64_t last_us;
+	struct name_map names;
+	uint64_t name_counts[STATE_KINDS];
+	struct name_map jobs; /* those with dependents, by their jid */
+	uint64_t job_count;
+};
+
+static struct name_slot *find_slot(struct name_map *map, const char *text)
+{
+	size_t i = (size_t)(((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15)) >> 20);
+
+	while (map->slots[i & (map->cap - 1)].text != NULL &&
+	       map->slots[i & (map->cap - 1)].text != text)
+		i++;
+	return &map->slots[i & (map->cap - 1)];
+}
+
+static void grow_map(struct name_map *map)
+{
+	struct name_map old = *map;
+
+	map->cap = old.cap == 0 ? 64 : 2 * old.cap;
+	map->slots = mem_zalloc(map->cap * sizeof(*map->slots));
+	for (size_t i = 0; i < old.cap; i++) {
+		if (old.slots[i].text != NULL)
+			*find_slot(map, old.slots[i].text) = old.slots[i];
+	}
+	free(old.slots);
+}
+
+/* The slot of a text, which is new if it has no text yet. */
+static struct name_slot *need_slot(struct name_map *map, const char *text)
+{
+	if (2 * map->count >= map->cap)
+		grow_map(map);
+	return find_slot(map, text);
+}
+
+static void flush(struct saver *s)
+{
+	if (s->len > 0 && !s->failed && !s->write(s->arg, str_make((const char *)s->piece, s->len)))
+		s->failed = true;
+	s->len = 0;
+}
+
+/* Room for a few bytes. */
+static unsigned char *room(struct saver *s, size_t size)
+{
+	if (STATE_PIECE_BYTES - s->len < size)
+		flush(s);
+	return s->piece + s->len;
+}
+
+static void save_byte(struct saver *s, unsigned value)
+{
+	*room(s, 1) = (unsigned char)value;
+	s->len++;
+}
+
+static void save_varint(struct saver *s, uint64_t value)
+{
+	s->len += wire_put_varint(room(s, WIRE_VARINT_MAX), value);
+}
+
+static void save_raw_double(struct saver *s, double value)
+{
+	unsigned char *to = room(s, 1 + sizeof(value));
+
+	to[0] = 0;
+	wire_put_double(to + 1, value);
+	s->len += 1 + sizeof(value);
+}
+
+static void save_number(struct saver *s, double value)
+{
+	if (value == floor(value) && fabs(value) < STATE_INTEGER_MAX &&
+	    !(value == 0 && signbit(value)))
+		save_varint(s, wire_zigzag((int64_t)value) + 1);
+	else
+		save_raw_double(s, value);
+}
+
+static void save_time(struct saver *s, double value)
+{
+	double us = value * 1e6;
+	int64_t whole;
+
+	if (!(fabs(us) < STATE_INTEGER_MAX)) {
+		save_raw_double(s, value);
+		return;
+	}
+	whole = (int64_t)(us < 0 ? us - 0.5 : us + 0.5);
+	if ((double)whole / 1e6 != value || (value == 0 && signbit(value))) {
+		save_raw_double(s, value);
+		return;
+	}
+	save_varint(s, wire_zigzag(whole - s->last_us) + 1);
+	s->last_us = whole;
+}
+
+static void save_text(struct saver *s, struct qless_str text)
+{
+	save_varint(s, text.len);
+	while (text.len > 0) {
+		size_t n = STATE_PIECE_BYTES - s->len;
+
+		if (n > text.len)
+			n = text.len;
+		memcpy(s->piece + s->len, text.ptr, n);
+		s->len += n;
+		text.ptr += n;
+		text.len -= n;
+		if (s->len == STATE_PIECE_BYTES)
+			flush(s);
+	}
+}
+
+/* `text` is that of an interned name of the kind. */
+static void save_name(struct saver *s, enum state_kind kind, struct qless_str text)
+{
+	struct name_slot *slot = need_slot(&s->names, text.ptr);
+
+	if (slot->text != NULL) {
+		save_varint(s, slot->id);
+		return;
+	}
+	slot->text = text.ptr;
+	slot->id = s->name_counts[kind]++;
+	s->names.count++;
+	save_varint(s, slot->id);
+	save_text(s, text);
+}
+
+static void save_intern(struct saver *s, enum state_kind kind, const struct intern *name)
+{
+	save_name(s, kind, intern_str(name));
+}
+
+/* ---- jobs ---- */
+
+static void save_event(struct saver *s, const struct qless_event *event)
+{
+	save_byte(s, event->kind);
+	save_time(s, event->when);
+	switch (event->kind) {
+	case QLESS_EVENT_PUT:
+		save_name(s, STATE_QUEUE, event->queue);
+		break;
+	case QLESS_EVENT_POPPED:
+		save_name(s, STATE_WORKER, event->worker);
+		break;
+	case QLESS_EVENT_FAILED:
+		save_name(s, STATE_GROUP, event->group);
+		save_name(s, STATE_WORKER, event->worker);
+		break;
+	case QLESS_EVENT_EXHAUSTED:
+		save_name(s, STATE_GROUP, event->group);
+		break;
+	case QLESS_EVENT_LOG:
+		save_text(s, event->what);
+		save_byte(s, event->item.ptr != NULL);
+		if (event->item.ptr != NULL)
+			save_text(s, event->item);
+		break;
+	case QLESS_EVENT_DONE:
+	case QLESS_EVENT_TIMED_OUT:
+		break;
+	}
+}
+
+static void save_history(struct saver *s, const struct history *history)
+{
+	struct qless_event event;
+	size_t cursor = 0;
+
+	save_varint(s, history->count);
+	while (history_next(history, &cursor, &event))
+		save_event(s, &event);
+}
+
+static void save_tags(struct saver *s, const struct tag_list *tags)
+{
+	save_varint(s, tags->count);
+	for (uint32_t i = 0; i < tags->count; i++) {
+		save_intern(s, STATE_TAG, tags->items[i]->tag->name);
+		save_time(s, tags->items[i]->node.score);
+	}
+}
+
+static void save_failure(struct saver *s, const struct failure *failure)
+{
+	save_intern(s, STATE_GROUP, failure->group);
+	save_text(s, failure_message(failure));
+	save_time(s, failure->when);
+	save_byte(s, failure->worker != NULL);
+	if (failure->worker != NULL)
+		save_intern(s, STATE_WORKER, failure->worker);
+}
+
+static void save_extra(struct saver *s, const struct job_extra *extra, unsigned flags)
+{
+	if (flags & STATE_JOB_TAGS)
+		save_tags(s, extra->tags);
+	if (flags & STATE_JOB_FAILURE)
+		save_failure(s, extra->failure);
+	if (flags & STATE_JOB_SPAWNED)
+		save_intern(s, STATE_NAME, extra->spawned_from);
+	if (flags & STATE_JOB_DUE)
+		save_time(s, extra->due);
+}
+
+static unsigned job_flags(const struct qless_job *job)
+{
+	const struct job_extra *extra = job->extra;
+	unsigned flags = 0;
+
+	if (job->worker != NULL)
+		flags |= STATE_JOB_WORKER;
+	if (job->flags & JOB_GRACE)
+		flags |= STATE_JOB_GRACE;
+	if (job->flags & JOB_FAILURE_CLEARED)
+		flags |= STATE_JOB_CLEARED;
+	if (job->state == QLESS_STALLED)
+		flags |= STATE_JOB_STALLED;
+	if (job->remaining != job->retries || signbit(job->remaining) != signbit(job->retries))
+		flags |= STATE_JOB_REMAINING;
+	if (job->expires != 0 || signbit(job->expires))
+		flags |= STATE_JOB_EXPIRES;
+	if (job->node.score != state_usual_score(job))
+		flags |= STATE_JOB_SCORE;
+	if (extra == NULL)
+		return flags;
+	if (extra->tags != NULL)
+		flags |= STATE_JOB_TAGS;
+	if (extra->failure != NULL)
+		flags |= STATE_JOB_FAILURE;
+	if (extra->spawned_from != NULL)
+		flags |= STATE_JOB_SPAWNED;
+	if (!isnan(extra->due))
+		flags |= STATE_JOB_DUE;
+	if (extra->dependents != NULL)
+		flags |= STATE_JOB_DEPENDENTS;
+	return flags;
+}
+
+/* Number the job, so that those that depend on it can name it. */
+static void number_job(struct saver *s, const struct qless_job *job)
+{
+	struct name_slot *slot = need_slot(&s->jobs, job_jid(job).ptr);
+
+	slot->text = job_jid(job).ptr;
+	slot->id = s->job_count++;
+	s->jobs.count++;
+}
+
+static void save_job(struct saver *s, const struct qless_job *job)
+{
+	unsigned flags = job_flags(job);
+
+	save_varint(s, flags);
+	save_text(s, job_jid(job));
+	save_intern(s, STATE_NAME, job->klass);
+	save_text(s, job_data(job));
+	save_number(s, job->priority);
+	save_time(s, job->time);
+	save_number(s, job->retries);
+	if (flags & STATE_JOB_REMAINING)
+		save_number(s, job->remaining);
+	if (flags & STATE_JOB_EXPIRES)
+		save_time(s, job->expires);
+	if (flags & STATE_JOB_SCORE)
+		save_raw_double(s, job->node.score);
+	if (flags & STATE_JOB_WORKER)
+		save_intern(s, STATE_WORKER, job->worker);
+	if (job->state == QLESS_FAILED)
+		save_intern(s, STATE_QUEUE, job->queue->name);
+	if (job->extra != NULL)
+		save_extra(s, job->extra, flags);
+	save_history(s, &job->history);
+	if (flags & STATE_JOB_DEPENDENTS)
+		number_job(s, job);
+}
+
+static void save_jobs(struct saver *s, const struct skiplist *list)
+{
+	const struct skipnode *node;
+
+	save_varint(s, skiplist_count(list));
+	for (node = skiplist_first(list); node != NULL && !s->failed; node = skiplist_next(node))
+		save_job(s, job_from_node(node));
+}
+
+/* ---- what jobs hang on ---- */
+
+static void save_options(struct saver *s)
+{
+	const struct settings *settings = &s->q->settings;
+
+	save_varint(s, settings->count);
+	for (size_t i = 0; i < settings->count; i++) {
+		const struct option *option = &settings->options[i];
+
+		save_text(s, str_make(option->name, option->name_len));
+		save_text(s, str_make(option->value, option->value_len));
+	}
+}
+
+static void save_tracked(struct saver *s)
+{
+	const struct skipnode *node;
+
+	save_varint(s, skiplist_count(&s->q->tracks));
+	for (node = skiplist_first(&s->q->tracks); node != NULL; node = skiplist_next(node)) {
+		save_text(s, tracked_member(node));
+		save_time(s, node->score);
+	}
+}
+
+static void save_recur(struct saver *s, const struct qless_recur *recur)
+{
+	save_text(s, recur_jid(recur));
+	save_intern(s, STATE_QUEUE, recur->queue->name);
+	save_intern(s, STATE_NAME, recur->klass);
+	save_text(s, str_make(recur->data, recur->data_len));
+	save_number(s, recur->priority);
+	save_number(s, recur->retries);
+	save_number(s, recur->interval);
+	save_number(s, recur->backlog);
+	save_varint(s, recur->count);
+	save_time(s, recur->node.score);
+	save_varint(s, recur->tag_count);
+	for (uint32_t i = 0; i < recur->tag_count; i++)
+		save_intern(s, STATE_TAG, recur->tags[i]);
+}
+
+static void save_series(struct saver *s, const struct series *series)
+{
+	save_number(s, series->count);
+	save_number(s, series->mean);
+	save_number(s, series->vk);
+	save_varint(s, series->bucket_count);
+	for (uint32_t i = 0; i < series->bucket_count; i++) {
+		save_byte(s, (unsigned char)series->buckets[i].unit);
+		save_number(s, series->buckets[i].value);
+		save_varint(s, series->buckets[i].count);
+	}
+}
+
+static void save_day(struct saver *s, const struct stats_day *day)
+{
+	save_number(s, day->day);
+	save_series(s, &day->wait);
+	save_series(s, &day->run);
+	for (int i = 0; i < COUNTER_TOTAL; i++)
+		save_varint(s, day->counted[i] ? wire_zigzag(day->counters[i]) + 1 : 0);
+}
+
+static void save_queue(struct saver *s, const struct queue *queue)
+{
+	save_byte(s, 1);
+	save_intern(s, STATE_QUEUE, queue->name);
+	save_byte(s, (queue->node.linked ? STATE_KNOWN : 0u) | (queue->paused ? STATE_PAUSED : 0u));
+	if (queue->node.linked)
+		save_time(s, queue->node.score);
+	save_varint(s, queue->day_count);
+	for (uint32_t i = 0; i < queue->day_count; i++)
+		save_day(s, &queue->days[i]);
+	save_jobs(s, &queue->work);
+	save_jobs(s, &queue->locks);
+	save_jobs(s, &queue->scheduled);
+	save_jobs(s, &queue->depends);
+}
+
+static void save_worker(struct saver *s, const struct worker *worker)
+{
+	const struct skipnode *node;
+
+	save_byte(s, 1);
+	save_intern(s, STATE_WORKER, worker->name);
+	save_byte(s, worker->node.linked ? STATE_KNOWN : 0u);
+	if (worker->node.linked)
+		save_time(s, worker->node.score);
+	save_varint(s, skiplist_count(&worker->by_expiry));
+	for (node = skiplist_first(&worker->by_expiry); node != NULL; node = skiplist_next(node)) {
+		save_text(s, holding_jid(container_of(node, const struct holding, node)));
+		save_time(s, node->score);
+	}
+	save_varint(s, worker->day_count);
+	for (uint32_t i = 0; i < worker->day_count; i++) {
+		save_number(s, worker->days[i].day);
+		for (int deed = 0; deed < DEED_TOTAL; deed++)
+			save_varint(s, worker->days[i].deeds[deed]);
+	}
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return str_compare(intern_str(*(struct intern *const *)a),
+			   intern_str(*(struct intern *const *)b));
+}
+
+/* The names of a table that an object goes by, sorted. The caller frees the list. */
+static struct intern **sort_names(const struct intern_table *table, size_t *ret_count)
+{
+	struct intern **list = mem_realloc_array(NULL, intern_count(table) + 1, sizeof(*list));
+	struct hash_iter it;
+	struct hash_node *node;
+
+	*ret_count = 0;
+	HASH_FOREACH(node, &it, &table->hash) {
+		struct intern *name = intern_from_node(node);
+
+		if (name->user != NULL)
+			list[(*ret_count)++] = name;
+	}
+	if (*ret_count > 0)
+		qsort(list, *ret_count, sizeof(*list), compare_names);
+	return list;
+}
+
+static void save_recurs(struct saver *s, struct intern **queues, size_t count)
+{
+	const struct skipnode *node;
+
+	save_varint(s, hash_count(&s->q->recurs));
+	for (size_t i = 0; i < count; i++) {
+		const struct queue *queue = queues[i]->user;
+
+		node = skiplist_first(&queue->recurring);
+		for (; node != NULL; node = skiplist_next(node))
+			save_recur(s, recur_from_node(node));
+	}
+}
+
+static void save_groups(struct saver *s)
+{
+	size_t count;
+	struct intern **groups = sort_names(&s->q->group_names, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct group *group = groups[i]->user;
+
+		save_byte(s, 1);
+		save_intern(s, STATE_GROUP, group->name);
+		save_jobs(s, &group->jobs);
+	}
+	save_byte(s, 0);
+	free(groups);
+}
+
+static void save_dependencies(struct saver *s, const struct queue *queue)
+{
+	const struct skipnode *node = skiplist_first(&queue->depends);
+
+	for (; node != NULL; node = skiplist_next(node)) {
+		const struct skiplist *list = job_from_node(node)->extra->dependencies;
+		const struct skipnode *at;
+
+		save_varint(s, skiplist_count(list));
+		for (at = skiplist_first(list); at != NULL; at = skiplist_next(at)) {
+			const struct edge *edge = container_of(at, const struct edge, node);
+
+			save_varint(s, need_slot(&s->jobs, job_jid(edge->job).ptr)->id);
+		}
+	}
+}
+
+static void save_workers(struct saver *s)
+{
+	size_t count;
+	struct intern **workers = sort_names(&s->q->worker_names, &count);
+
+	for (size_t i = 0; i < count; i++)
+		save_worker(s, workers[i]->user);
+	save_byte(s, 0);
+	free(workers);
+}
+
+static void save_all(struct saver *s)
+{
+	size_t count;
+	struct intern **queues = sort_names(&s->q->queue_names, &count);
+
+	save_varint(s, STATE_VERSION);
+	save_options(s);
+	save_tracked(s);
+	save_recurs(s, queues, count);
+	for (size_t i = 0; i < count && !s->failed; i++)
+		save_queue(s, queues[i]->user);
+	save_byte(s, 0);
+	save_groups(s);
+	save_jobs(s, &s->q->completed);
+	for (size_t i = 0; i < count && !s->failed; i++)
+		save_dependencies(s, queues[i]->user);
+	save_workers(s);
+	save_varint(s, s->q->changes);
+	save_number(s, s->q->latest);
+	save_number(s, s->q->failure_number);
+	save_byte(s, STATE_END_MARK);
+	flush(s);
+	free(queues);
+}
+
+bool state_save(const struct qless *q, state_write_fn *write, void *arg)
+{
+	struct saver s = { .q = q, .write = write, .arg = arg };
+
+	s.piece = mem_alloc(STATE_PIECE_BYTES);
+	save_all(&s);
+	free(s.piece);
+	free(s.names.slots);
+	free(s.jobs.slots);
+	return !s.failed;
+}

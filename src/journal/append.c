@@ -1,0 +1,695 @@
+/*
+ * The log as an object: opening, appending, writing, syncing, and going on to the next file.
+ *
+ * Records are encoded into `pending` and written at the end of the turn by the thread that runs the
+ * commands; the helper syncs. While it does, more is written, and the next sync covers all of that:
+ * however many commands arrive, there is one sync at a time and one for all of them.
+ *
+ * A log file that is long enough is ended by one job of the helper: sync it, make the next one with
+ * its head, put both into the manifest. Meanwhile nothing is written, so the next file begins right
+ * behind the last durable record, and a torn end can only be in the last file.
+ */
+#include "journal/journal_int.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/state.h"
+#include "sys/clock.h"
+#include "sys/entropy.h"
+#include "util/mem.h"
+
+#define SECOND_US INT64_C(1000000)
+/* Room on the disk is made in such steps. */
+#define ALLOCATE_BYTES ((uint64_t)4 * 1024 * 1024)
+/* A record is not much larger than the request it comes from. */
+#define ADMIT_EXTRA_BYTES ((uint64_t)4096)
+/* What readers have changed while the log was not well is kept up to here. */
+#define PENDING_MAX  ((size_t)64 * 1024 * 1024)
+#define PENDING_KEEP ((size_t)1024 * 1024)
+#define WAIT_MS	     100
+
+/* ---- state ---- */
+
+void journal_fail(struct journal *j, enum journal_state state, int rc, const char *doing)
+{
+	if (j->state == JOURNAL_WELL)
+		j->info.failures++;
+	/* From bad to worse, but not back. */
+	if (j->state != JOURNAL_FAILED)
+		j->state = state;
+	snprintf(j->complaint, sizeof j->complaint, "%s (%s)", strerror(-rc), doing);
+	j->retry_after_us = j->mono_us + SECOND_US;
+}
+
+void journal_set_well(struct journal *j)
+{
+	j->state = JOURNAL_WELL;
+	j->complaint[0] = '\0';
+}
+
+enum journal_state journal_state(const struct journal *j)
+{
+	return j->state;
+}
+
+const char *journal_complaint(const struct journal *j)
+{
+	return j->complaint;
+}
+
+uint64_t journal_last(const struct journal *j)
+{
+	return j->last;
+}
+
+uint64_t journal_durable(const struct journal *j)
+{
+	return j->options.sync == JOURNAL_SYNC_ALWAYS ? j->synced : j->written;
+}
+
+void journal_set_sync(struct journal *j, enum journal_sync sync)
+{
+	j->options.sync = sync;
+}
+
+void journal_set_segment_bytes(struct journal *j, uint64_t bytes)
+{
+	j->options.segment_bytes = bytes;
+}
+
+void journal_set_rewrite_rate(struct journal *j, uint64_t bytes_per_second)
+{
+	j->options.rewrite_bytes_per_second = bytes_per_second;
+}
+
+void journal_get_info(const struct journal *j, struct journal_info *ret_info)
+{
+	*ret_info = j->info;
+	ret_info->last_sequence = j->last;
+	ret_info->durable_sequence = journal_durable(j);
+	ret_info->base_bytes = j->base_bytes;
+	ret_info->log_bytes = j->ended_bytes + j->size;
+	ret_info->pending_bytes = j->pending.len;
+	ret_info->segments = j->manifest.log_count;
+	ret_info->rewriting = journal_is_rewriting(j);
+	ret_info->rewrite_bytes = ret_info->rewriting ? j->rewrite.bytes : 0;
+	ret_info->last_base_wall_us = j->base_wall_us;
+}
+
+static bool is_no_room(int rc)
+{
+	return rc == -ENOSPC || rc == -EDQUOT;
+}
+
+/* ---- opening ---- */
+
+static int take_lock(struct journal *j, struct buf *ret_error)
+{
+	char path[JOURNAL_PATH_MAX];
+	int rc;
+
+	journal_path(path, j->options.dir, MANIFEST_LOCK);
+	j->lock_fd = j->io->open(j->io->arg, path, O_RDWR | O_CREAT);
+	if (j->lock_fd < 0) {
+		buf_printf(ret_error, "cannot use the directory %s: %s: %s", j->options.dir, path,
+			   strerror(-j->lock_fd));
+		return j->lock_fd;
+	}
+	rc = j->io->lock(j->io->arg, j->lock_fd);
+	if (rc == -EWOULDBLOCK)
+		buf_printf(ret_error, "another process uses the directory %s", j->options.dir);
+	else if (rc < 0)
+		buf_printf(ret_error, "cannot lock %s: %s", path, strerror(-rc));
+	return rc;
+}
+
+struct journal *journal_open(const struct journal_options *options, struct buf *ret_error)
+{
+	struct journal *j = mem_zalloc(sizeof *j);
+	int rc;
+
+	j->options = *options;
+	j->io = options->io != NULL ? options->io : &journal_io_system;
+	j->lock_fd = j->fd = j->rewrite.fd = -1;
+	buf_init(&j->pending, BUF_NO_MAX);
+	rc = journal_check_dir(options->dir);
+	if (rc < 0)
+		buf_printf(ret_error, "cannot use the directory %s: %s", options->dir,
+			   strerror(-rc));
+	else
+		rc = take_lock(j, ret_error);
+	if (rc < 0) {
+		journal_close(j, NULL);
+		return NULL;
+	}
+	j->helper =
+		helper_new(j->io, j->options.dir, options->threads, options->wake, options->arg);
+	return j;
+}
+
+/* ---- the directory at the start ---- */
+
+struct stray {
+	struct journal *j;
+	bool found;
+};
+
+/* A log file without records may be left of a first start that was cut short. */
+static bool has_records(const struct journal *j, const char *path)
+{
+	uint64_t size = UINT64_MAX;
+	int fd = j->io->open(j->io->arg, path, O_RDONLY);
+
+	if (fd < 0)
+		return true;
+	if (j->io->size(j->io->arg, fd, &size) < 0)
+		size = UINT64_MAX;
+	j->io->close(j->io->arg, fd);
+	return size > RECORD_FILE_HEADER_BYTES;
+}
+
+static void note_stray(void *arg, const char *name)
+{
+	struct stray *stray = arg;
+	char path[JOURNAL_PATH_MAX];
+	uint64_t number;
+	bool is_base;
+
+	journal_path(path, stray->j->options.dir, name);
+	if (journal_parse_name(name, &is_base, &number) && (is_base || has_records(stray->j, path)))
+		stray->found = true;
+}
+
+/* Files that a crash left behind before they came into force, or after they had been replaced. */
+static void remove_stray(void *arg, const char *name)
+{
+	struct stray *stray = arg;
+	struct journal *j = stray->j;
+	char path[JOURNAL_PATH_MAX];
+	uint64_t number;
+	bool is_base;
+
+	if (strcmp(name, MANIFEST_NEW) != 0 && (!journal_parse_name(name, &is_base, &number) ||
+						manifest_has(&j->manifest, is_base, number)))
+		return;
+	journal_path(path, j->options.dir, name);
+	j->io->remove(j->io->arg, path);
+}
+
+static void describe_log(const struct journal *j, struct record_file_header *header,
+			 uint64_t number, uint64_t sequence)
+{
+	*header = (struct record_file_header){
+		.kind = RECORD_FILE_LOG,
+		.format = RECORD_FORMAT_VERSION,
+		.engine = STATE_VERSION,
+		.number = number,
+		.sequence = sequence,
+		.salt = j->salt,
+		.created_us = j->wall_us,
+	};
+}
+
+static int run_job(struct journal *j)
+{
+	helper_start(j->helper, &j->job);
+	helper_wait(j->helper);
+	helper_take(j->helper);
+	return j->job.rc;
+}
+
+/* Make a log file that begins behind `sequence`, and put it in force, behind a base if there is
+ * one. */
+static int begin_log(struct journal *j, uint64_t sequence, struct buf *ret_error)
+{
+	uint64_t number = j->next_number++;
+
+	manifest_add_log(&j->manifest, number);
+	j->job = (struct job){ .sync_fd = -1, .create = true, .replace = true };
+	describe_log(j, &j->job.header, number, sequence + 1);
+	manifest_copy(&j->job.manifest, &j->manifest);
+	run_job(j);
+	manifest_done(&j->job.manifest);
+	if (j->job.rc < 0) {
+		if (j->job.created_fd >= 0)
+			j->io->close(j->io->arg, j->job.created_fd);
+		buf_printf(ret_error, "cannot begin a log in the directory %s: %s", j->options.dir,
+			   strerror(-j->job.rc));
+		return j->job.rc;
+	}
+	j->fd = j->job.created_fd;
+	j->number = number;
+	j->size = RECORD_FILE_HEADER_BYTES;
+	j->allocated = 0;
+	j->last = j->written = j->synced = sequence;
+	return 0;
+}
+
+/* A directory without a manifest has to be without files of a log, too. */
+static int check_empty(struct journal *j, struct buf *ret_error)
+{
+	struct stray stray = { .j = j };
+	int rc = j->io->list(j->io->arg, j->options.dir, note_stray, &stray);
+
+	if (rc < 0)
+		buf_printf(ret_error, "cannot read the directory %s: %s", j->options.dir,
+			   strerror(-rc));
+	if (rc == 0 && stray.found) {
+		buf_printf(ret_error,
+			   "the directory %s has files of a log but no manifest that says which of "
+			   "them are in force; put it back from a copy, or move the files away",
+			   j->options.dir);
+		rc = -EBADMSG;
+	}
+	return rc;
+}
+
+static void read_clocks(struct journal *j)
+{
+	j->mono_us = clock_mono_us();
+	j->wall_us = clock_wall_us();
+}
+
+static int begin_empty(struct journal *j, struct buf *ret_error)
+{
+	int rc = check_empty(j, ret_error);
+
+	if (rc < 0)
+		return rc;
+	j->salt = entropy_u64();
+	j->next_number = 1;
+	return begin_log(j, 0, ret_error);
+}
+
+/* Go on where the last file ends, without what is torn. */
+static int continue_log(struct journal *j, const struct recovery *r, struct buf *ret_error)
+{
+	char path[JOURNAL_PATH_MAX];
+	int rc;
+
+	manifest_copy(&j->manifest, &r->manifest);
+	j->number = r->tail.number;
+	j->salt = r->tail.salt;
+	j->size = r->tail_size;
+	j->ended_bytes = r->log_bytes - r->tail_size;
+	j->base_bytes = r->base_bytes;
+	j->base_wall_us = r->base_us;
+	j->next_number = manifest_highest(&j->manifest) + 1;
+	j->last = j->written = j->synced = r->last_sequence;
+	journal_log_path(path, j->options.dir, j->number);
+	j->fd = j->io->open(j->io->arg, path, O_WRONLY | O_APPEND);
+	rc = j->fd < 0 ? j->fd : j->io->truncate(j->io->arg, j->fd, j->size);
+	/* What was read may have been in the memory of the system only. */
+	if (rc == 0)
+		rc = j->io->sync(j->io->arg, j->fd);
+	if (rc < 0)
+		buf_printf(ret_error, "cannot write to %s: %s", path, strerror(-rc));
+	return rc;
+}
+
+int journal_recover(struct journal *j, const struct recovery_target *target,
+		    struct recovery *ret_recovery, struct buf *ret_error)
+{
+	static const struct recovery_limit all = { UINT64_MAX, INT64_MAX };
+	struct stray stray = { .j = j };
+	int rc;
+
+	read_clocks(j);
+	rc = recovery_run(ret_recovery, j->io, j->options.dir, &all, target, ret_error);
+	if (rc == -ENOENT && ret_error->len == 0)
+		return begin_empty(j, ret_error);
+	if (rc == 0)
+		rc = continue_log(j, ret_recovery, ret_error);
+	if (rc < 0)
+		return rc;
+	j->io->list(j->io->arg, j->options.dir, remove_stray, &stray);
+	return 0;
+}
+
+int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error)
+{
+	struct base_writer w;
+	int rc = check_empty(j, ret_error);
+
+	if (rc < 0)
+		return rc;
+	read_clocks(j);
+	j->salt = entropy_u64();
+	j->manifest.base = 1;
+	j->manifest.base_sequence = sequence;
+	j->next_number = 2;
+	base_begin(&w, &(struct base_options){ .io = j->io,
+					       .dir = j->options.dir,
+					       .number = 1,
+					       .sequence = sequence,
+					       .salt = j->salt,
+					       .wall_us = j->wall_us });
+	j->options.save(j->options.arg, &w);
+	rc = base_finish(&w, &j->base_bytes);
+	if (rc < 0) {
+		buf_printf(ret_error, "cannot write the state to the directory %s: %s",
+			   j->options.dir, strerror(-rc));
+		return rc;
+	}
+	j->base_wall_us = j->wall_us;
+	return begin_log(j, sequence, ret_error);
+}
+
+/* ---- appending ---- */
+
+/* A mark goes in front of what is about to be written, when there is something new to say. */
+static void append_mark(struct journal *j)
+{
+	struct record_mark mark = { .durable = j->synced, .wall_us = j->wall_us };
+
+	if (j->synced == j->marked && j->wall_us - j->mark_wall_us < SECOND_US)
+		return;
+	record_append_mark(&j->pending, j->salt, ++j->last, &mark);
+	j->marked = mark.durable;
+	j->mark_wall_us = mark.wall_us;
+}
+
+uint64_t journal_append(struct journal *j, const struct record_command *command)
+{
+	if (j->pending.len == 0)
+		append_mark(j);
+	record_append_command(&j->pending, j->salt, ++j->last, command);
+	return j->last;
+}
+
+/* Have room on the disk up to there. */
+static int make_room(struct journal *j, uint64_t end)
+{
+	uint64_t from = j->allocated > j->size ? j->allocated : j->size;
+	int rc;
+
+	if (j->no_allocate || end <= j->allocated)
+		return 0;
+	rc = j->io->allocate(j->io->arg, j->fd, from, end - from + ALLOCATE_BYTES);
+	if (rc == 0)
+		j->allocated = end + ALLOCATE_BYTES;
+	else if (!is_no_room(rc))
+		j->no_allocate = true;
+	return is_no_room(rc) ? rc : 0;
+}
+
+bool journal_admit(struct journal *j, size_t bytes)
+{
+	int rc;
+
+	if (j->state != JOURNAL_WELL)
+		return false;
+	/* A file that is being ended is left alone. */
+	if (j->work == WORK_ROTATE)
+		return true;
+	rc = make_room(j, j->size + j->pending.len + bytes + ADMIT_EXTRA_BYTES);
+	if (rc == 0)
+		return true;
+	journal_fail(j, JOURNAL_FULL, rc, "making room for the log");
+	return false;
+}
+
+/* ---- writing ---- */
+
+static void describe_file(const struct journal *j, const char *doing, char to[64])
+{
+	snprintf(to, 64, "%s log-%08llu", doing, (unsigned long long)j->number);
+}
+
+/* What was written of a record must not stay before what is written next. */
+static void handle_write_failure(struct journal *j, int rc)
+{
+	char doing[64];
+
+	describe_file(j, "writing", doing);
+	if (is_no_room(rc) && j->io->truncate(j->io->arg, j->fd, j->size) == 0)
+		journal_fail(j, JOURNAL_FULL, rc, doing);
+	else
+		journal_fail(j, JOURNAL_FAILED, rc, doing);
+	j->allocated = 0;
+}
+
+static void write_pending(struct journal *j)
+{
+	size_t written;
+	int rc;
+
+	if (j->pending.len == 0)
+		return;
+	rc = journal_write_all(j->io, j->fd, buf_data(&j->pending), j->pending.len, &written);
+	if (rc < 0) {
+		handle_write_failure(j, rc);
+		return;
+	}
+	j->size += j->pending.len;
+	j->written = j->last;
+	buf_clear(&j->pending);
+	buf_shrink(&j->pending, PENDING_KEEP);
+}
+
+static void start_sync(struct journal *j)
+{
+	j->syncing = j->written;
+	j->sync_started_us = j->mono_us;
+	j->job = (struct job){ .sync_fd = j->fd };
+	j->work = WORK_SYNC;
+	helper_start(j->helper, &j->job);
+}
+
+static void start_rotation(struct journal *j)
+{
+	j->syncing = j->written;
+	j->sync_started_us = j->mono_us;
+	j->job = (struct job){ .sync_fd = j->fd, .create = true, .replace = true };
+	describe_log(j, &j->job.header, j->next_number++, j->written + 1);
+	manifest_copy(&j->job.manifest, &j->manifest);
+	manifest_add_log(&j->job.manifest, j->job.header.number);
+	/* Give back the room that was made and not needed. */
+	j->io->truncate(j->io->arg, j->fd, j->size);
+	j->work = WORK_ROTATE;
+	helper_start(j->helper, &j->job);
+}
+
+static void finish_sync(struct journal *j, const struct job *job)
+{
+	char doing[64];
+
+	if (job->reached == JOB_SYNC && job->rc < 0) {
+		describe_file(j, "syncing", doing);
+		journal_fail(j, JOURNAL_FAILED, job->rc, doing);
+		return;
+	}
+	if (j->syncing > j->synced)
+		j->synced = j->syncing;
+	j->info.syncs++;
+	j->info.sync_us_last = (uint64_t)job->sync_us;
+	if (j->info.sync_us_last > j->info.sync_us_max)
+		j->info.sync_us_max = j->info.sync_us_last;
+}
+
+static void finish_rotation(struct journal *j, struct job *job)
+{
+	char path[JOURNAL_PATH_MAX];
+
+	finish_sync(j, job);
+	if (job->rc == 0) {
+		j->io->close(j->io->arg, j->fd);
+		j->fd = job->created_fd;
+		j->ended_bytes += j->size;
+		j->number = job->header.number;
+		j->size = RECORD_FILE_HEADER_BYTES;
+		j->allocated = 0;
+		manifest_done(&j->manifest);
+		j->manifest = job->manifest;
+		return;
+	}
+	manifest_done(&job->manifest);
+	if (job->created_fd >= 0)
+		j->io->close(j->io->arg, job->created_fd);
+	if (job->unclear) {
+		journal_fail(j, JOURNAL_FAILED, job->rc, "replacing the manifest");
+	} else if (job->reached > JOB_SYNC) {
+		/* No harm is done: this file goes on, and gets longer than it should. */
+		journal_log_path(path, j->options.dir, job->header.number);
+		j->io->remove(j->io->arg, path);
+		j->rotate_after_us = j->mono_us + SECOND_US;
+		if (j->rewrite.phase == REWRITE_WANTED)
+			rewrite_give_up(j, job->rc);
+	}
+}
+
+/* What the helper has to tell. */
+static void poll_helper(struct journal *j)
+{
+	struct job *job = helper_take(j->helper);
+	enum journal_work work = j->work;
+
+	if (job == NULL)
+		return;
+	j->work = WORK_NONE;
+	switch (work) {
+	case WORK_SYNC:
+		finish_sync(j, job);
+		break;
+	case WORK_ROTATE:
+		finish_rotation(j, job);
+		if (job->rc == 0 && j->rewrite.phase == REWRITE_WANTED)
+			j->rewrite.phase = REWRITE_READY;
+		break;
+	case WORK_SWITCH:
+		rewrite_switched(j, job);
+		break;
+	case WORK_NONE:
+		assert(0);
+	}
+}
+
+static bool sync_is_due(const struct journal *j)
+{
+	if (j->written == j->synced)
+		return false;
+	switch (j->options.sync) {
+	case JOURNAL_SYNC_ALWAYS:
+		return true;
+	case JOURNAL_SYNC_EVERYSEC:
+		return j->mono_us - j->sync_started_us >= SECOND_US;
+	case JOURNAL_SYNC_NO:
+		break;
+	}
+	return false;
+}
+
+static bool rotation_is_due(const struct journal *j)
+{
+	if (j->mono_us < j->rotate_after_us)
+		return false;
+	return j->size >= j->options.segment_bytes || j->rewrite.phase == REWRITE_WANTED;
+}
+
+static void retry_if_full(struct journal *j)
+{
+	if (j->mono_us < j->retry_after_us)
+		return;
+	j->retry_after_us = j->mono_us + SECOND_US;
+	if (make_room(j, j->size + j->pending.len + ADMIT_EXTRA_BYTES) < 0)
+		return;
+	journal_set_well(j);
+	write_pending(j);
+}
+
+/* Nothing can be written; what is pending must not grow without bounds. */
+static void limit_pending(struct journal *j)
+{
+	if (j->pending.len <= PENDING_MAX)
+		return;
+	buf_done(&j->pending);
+	j->rewrite.buffered = 0;
+	j->gap = true;
+	journal_fail(j, JOURNAL_FAILED, -ENOBUFS, "keeping what could not be written");
+}
+
+static void start_work(struct journal *j)
+{
+	if (j->work != WORK_NONE || j->state == JOURNAL_FAILED)
+		return;
+	if (j->state == JOURNAL_WELL && rotation_is_due(j))
+		start_rotation(j);
+	else if (sync_is_due(j))
+		start_sync(j);
+}
+
+void journal_flush(struct journal *j, int64_t mono_us, int64_t wall_us)
+{
+	j->mono_us = mono_us;
+	j->wall_us = wall_us;
+	poll_helper(j);
+	if (j->state == JOURNAL_WELL && j->work != WORK_ROTATE)
+		write_pending(j);
+	else if (j->state == JOURNAL_FULL && j->work == WORK_NONE)
+		retry_if_full(j);
+	if (j->state != JOURNAL_WELL)
+		limit_pending(j);
+	rewrite_step(j);
+	start_work(j);
+}
+
+/* ---- the end ---- */
+
+static void wait_for_helper(struct journal *j)
+{
+	if (j->work == WORK_NONE)
+		return;
+	helper_wait(j->helper);
+	poll_helper(j);
+}
+
+void journal_wait(struct journal *j)
+{
+	struct rewrite *r = &j->rewrite;
+
+	while (j->state == JOURNAL_WELL || r->phase != REWRITE_NONE) {
+		wait_for_helper(j);
+		journal_flush(j, clock_mono_us(), clock_wall_us());
+		if (r->phase == REWRITE_NONE && j->work == WORK_NONE && j->pending.len == 0)
+			break;
+		if (j->state == JOURNAL_FULL)
+			break;
+		if (r->pid != 0)
+			poll(&(struct pollfd){ .fd = r->fd, .events = POLLIN }, 1, WAIT_MS);
+	}
+}
+
+/* Sync, and say in a last mark that everything was: what is damaged from now on is no torn end. */
+static int seal(struct journal *j)
+{
+	struct record_mark mark = { .wall_us = j->wall_us };
+	int rc;
+
+	write_pending(j);
+	rc = j->io->sync(j->io->arg, j->fd);
+	if (rc < 0 || j->state != JOURNAL_WELL)
+		return rc;
+	mark.durable = j->last;
+	record_append_mark(&j->pending, j->salt, ++j->last, &mark);
+	write_pending(j);
+	j->io->truncate(j->io->arg, j->fd, j->size);
+	return j->state == JOURNAL_WELL ? j->io->sync(j->io->arg, j->fd) : 0;
+}
+
+static void close_log(struct journal *j, struct buf *ret_error)
+{
+	int rc;
+
+	rewrite_give_up(j, -ECANCELED);
+	wait_for_helper(j);
+	read_clocks(j);
+	if (j->state != JOURNAL_FAILED) {
+		rc = seal(j);
+		if (rc < 0)
+			journal_fail(j, JOURNAL_FAILED, rc, "syncing at the end");
+	}
+	if (j->state != JOURNAL_WELL && ret_error != NULL)
+		buf_printf(ret_error, "the log could not be brought to a good end: %s",
+			   j->complaint);
+	j->io->close(j->io->arg, j->fd);
+}
+
+void journal_close(struct journal *j, struct buf *ret_error)
+{
+	if (j == NULL)
+		return;
+	if (j->fd >= 0)
+		close_log(j, ret_error);
+	helper_free(j->helper);
+	if (j->lock_fd >= 0)
+		j->io->close(j->io->arg, j->lock_fd);
+	manifest_done(&j->manifest);
+	buf_done(&j->pending);
+	free(j);
+}

@@ -1,0 +1,47 @@
+/*
+ * Writing a base: a snapshot of all databases, and commands for what is not in them.
+ */
+#ifndef JOURNAL_BASE_H
+#define JOURNAL_BASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "journal/io.h"
+#include "journal/record.h"
+#include "qless.h"
+#include "util/buf.h"
+
+struct base_options {
+	const struct journal_io *io;
+	const char *dir;
+	uint64_t number;
+	uint64_t sequence; /* of the last record whose effect is in it */
+	uint64_t salt;
+	int64_t wall_us;
+	uint64_t bytes_per_second; /* to leave something of the disk to others; 0: no limit */
+	/* Called with the size so far, now and then; may be NULL. */
+	void (*progress)(void *arg, uint64_t bytes);
+	void *progress_arg;
+};
+
+struct base_writer {
+	struct base_options options;
+	int fd;
+	int rc; /* the first failure; nothing is written after it */
+	struct buf out;
+	uint64_t sequence;
+	uint64_t bytes;
+	uint64_t unsynced;
+	uint64_t state_bytes; /* of the database being written */
+	int64_t started_us;
+};
+
+/* Begin the file. What fails here or later is returned by base_finish(). */
+void base_begin(struct base_writer *w, const struct base_options *options);
+void base_add_database(struct base_writer *w, unsigned db, const struct qless *engine);
+void base_add_command(struct base_writer *w, const struct record_command *command);
+/* End the file, sync it and close it. 0 or a negative errno. */
+int base_finish(struct base_writer *w, uint64_t *ret_bytes);
+
+#endif

@@ -1,0 +1,205 @@
+#include "journal/helper.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "sys/clock.h"
+#include "util/mem.h"
+
+struct helper {
+	const struct journal_io *io;
+	const char *dir;
+	bool threaded;
+	void (*wake)(void *arg);
+	void *wake_arg;
+	struct job *job; /* the owner's alone: started and not taken */
+
+	pthread_t thread;
+	pthread_mutex_t mutex; /* guards what follows */
+	pthread_cond_t changed;
+	struct job *todo;
+	bool done;
+	bool ending;
+};
+
+static int create_log(const struct helper *h, struct job *job)
+{
+	const struct journal_io *io = h->io;
+	unsigned char head[RECORD_FILE_HEADER_BYTES];
+	char path[JOURNAL_PATH_MAX];
+	size_t written;
+	int rc;
+
+	journal_log_path(path, h->dir, job->header.number);
+	job->created_fd = io->open(io->arg, path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
+	if (job->created_fd < 0)
+		return job->created_fd;
+	record_encode_header(&job->header, head);
+	rc = journal_write_all(io, job->created_fd, head, sizeof head, &written);
+	return rc == 0 ? io->sync(io->arg, job->created_fd) : rc;
+}
+
+/* What cannot be removed now is removed at the next start. */
+static void remove_obsolete(const struct helper *h, const struct job *job)
+{
+	const struct manifest *old = job->obsolete;
+	char path[JOURNAL_PATH_MAX];
+
+	if (old->base != 0 && !manifest_has(&job->manifest, true, old->base)) {
+		journal_base_path(path, h->dir, old->base);
+		h->io->remove(h->io->arg, path);
+	}
+	for (size_t i = 0; i < old->log_count; i++) {
+		if (manifest_has(&job->manifest, false, old->logs[i]))
+			continue;
+		journal_log_path(path, h->dir, old->logs[i]);
+		h->io->remove(h->io->arg, path);
+	}
+}
+
+static void do_job(const struct helper *h, struct job *job)
+{
+	int64_t start_us = clock_mono_us();
+
+	job->rc = 0;
+	job->created_fd = -1;
+	job->unclear = false;
+	job->reached = JOB_SYNC;
+	if (job->sync_fd >= 0)
+		job->rc = h->io->sync(h->io->arg, job->sync_fd);
+	job->sync_us = clock_mono_us() - start_us;
+	if (job->rc < 0)
+		return;
+	job->reached = JOB_CREATE;
+	if (job->create)
+		job->rc = create_log(h, job);
+	if (job->rc < 0)
+		return;
+	job->reached = JOB_REPLACE;
+	if (job->replace)
+		job->rc = manifest_replace(&job->manifest, h->io, h->dir, &job->unclear);
+	if (job->rc < 0)
+		return;
+	job->reached = JOB_REMOVE;
+	if (job->obsolete != NULL)
+		remove_obsolete(h, job);
+	job->reached = JOB_DONE;
+}
+
+static void *run(void *arg)
+{
+	struct helper *h = arg;
+
+	pthread_mutex_lock(&h->mutex);
+	for (;;) {
+		while (h->todo == NULL && !h->ending)
+			pthread_cond_wait(&h->changed, &h->mutex);
+		if (h->todo == NULL)
+			break;
+		pthread_mutex_unlock(&h->mutex);
+		do_job(h, h->todo);
+		pthread_mutex_lock(&h->mutex);
+		h->todo = NULL;
+		h->done = true;
+		pthread_cond_broadcast(&h->changed);
+		if (h->wake != NULL)
+			h->wake(h->wake_arg);
+	}
+	pthread_mutex_unlock(&h->mutex);
+	return NULL;
+}
+
+/* Signals are for the main thread. */
+static bool start_thread(struct helper *h)
+{
+	sigset_t all, old;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&h->thread, NULL, run, h);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return rc == 0;
+}
+
+struct helper *helper_new(const struct journal_io *io, const char *dir, bool threaded,
+			  void (*wake)(void *arg), void *wake_arg)
+{
+	struct helper *h = mem_zalloc(sizeof *h);
+
+	h->io = io;
+	h->dir = dir;
+	h->wake = wake;
+	h->wake_arg = wake_arg;
+	pthread_mutex_init(&h->mutex, NULL);
+	pthread_cond_init(&h->changed, NULL);
+	/* Without the thread all goes on, only slower. */
+	h->threaded = threaded && start_thread(h);
+	return h;
+}
+
+void helper_free(struct helper *h)
+{
+	if (h == NULL)
+		return;
+	if (h->threaded) {
+		pthread_mutex_lock(&h->mutex);
+		h->ending = true;
+		pthread_cond_broadcast(&h->changed);
+		pthread_mutex_unlock(&h->mutex);
+		pthread_join(h->thread, NULL);
+	}
+	pthread_cond_destroy(&h->changed);
+	pthread_mutex_destroy(&h->mutex);
+	free(h);
+}
+
+bool helper_is_idle(const struct helper *h)
+{
+	return h->job == NULL;
+}
+
+void helper_start(struct helper *h, struct job *job)
+{
+	assert(h->job == NULL);
+	h->job = job;
+	if (!h->threaded)
+		return;
+	pthread_mutex_lock(&h->mutex);
+	h->todo = job;
+	h->done = false;
+	pthread_cond_broadcast(&h->changed);
+	pthread_mutex_unlock(&h->mutex);
+}
+
+struct job *helper_take(struct helper *h)
+{
+	struct job *job = h->job;
+	bool done = true;
+
+	if (job == NULL)
+		return NULL;
+	if (h->threaded) {
+		pthread_mutex_lock(&h->mutex);
+		done = h->done;
+		pthread_mutex_unlock(&h->mutex);
+	} else {
+		do_job(h, job);
+	}
+	if (!done)
+		return NULL;
+	h->job = NULL;
+	return job;
+}
+
+void helper_wait(struct helper *h)
+{
+	if (!h->threaded || h->job == NULL)
+		return;
+	pthread_mutex_lock(&h->mutex);
+	while (!h->done)
+		pthread_cond_wait(&h->changed, &h->mutex);
+	pthread_mutex_unlock(&h->mutex);
+}

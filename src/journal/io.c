@@ -1,0 +1,196 @@
+#include "journal/io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sys/files.h"
+
+#define FILE_MODE 0640
+
+static int result(int rc)
+{
+	return rc < 0 ? -errno : rc;
+}
+
+static int system_open(void *arg, const char *path, int flags)
+{
+	int fd;
+
+	(void)arg;
+	do
+		fd = open(path, flags | O_CLOEXEC | O_NOCTTY, FILE_MODE);
+	while (fd < 0 && errno == EINTR);
+	return result(fd);
+}
+
+static int system_close(void *arg, int fd)
+{
+	(void)arg;
+	return result(close(fd));
+}
+
+static ssize_t system_write(void *arg, int fd, const void *bytes, size_t len)
+{
+	ssize_t n;
+
+	(void)arg;
+	do
+		n = write(fd, bytes, len);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+static ssize_t system_read(void *arg, int fd, void *to, size_t len, uint64_t offset)
+{
+	ssize_t n;
+
+	(void)arg;
+	do
+		n = pread(fd, to, len, (off_t)offset);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+static int system_size(void *arg, int fd, uint64_t *ret_size)
+{
+	struct stat st;
+
+	(void)arg;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	*ret_size = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int system_truncate(void *arg, int fd, uint64_t size)
+{
+	int rc;
+
+	(void)arg;
+	do
+		rc = ftruncate(fd, (off_t)size);
+	while (rc < 0 && errno == EINTR);
+	return result(rc);
+}
+
+static int system_allocate(void *arg, int fd, uint64_t offset, uint64_t len)
+{
+	int rc;
+
+	(void)arg;
+	do
+		rc = fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)len);
+	while (rc < 0 && errno == EINTR);
+	return result(rc);
+}
+
+/* The data and the size of the file; an error here means that what was written is lost, so an
+ * interrupted call is the only one that is tried again. */
+static int system_sync(void *arg, int fd)
+{
+	int rc;
+
+	(void)arg;
+	do
+		rc = fdatasync(fd);
+	while (rc < 0 && errno == EINTR);
+	return result(rc);
+}
+
+static int system_sync_dir(void *arg, const char *path)
+{
+	(void)arg;
+	return files_sync_dir(path);
+}
+
+static int system_rename(void *arg, const char *from, const char *to)
+{
+	(void)arg;
+	return result(rename(from, to));
+}
+
+static int system_remove(void *arg, const char *path)
+{
+	(void)arg;
+	return result(unlink(path));
+}
+
+static int system_list(void *arg, const char *path, journal_name_fn *each, void *each_arg)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	int rc;
+
+	(void)arg;
+	if (dir == NULL)
+		return -errno;
+	for (errno = 0; (entry = readdir(dir)) != NULL; errno = 0) {
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			each(each_arg, entry->d_name);
+	}
+	rc = -errno;
+	closedir(dir);
+	return rc;
+}
+
+static int system_lock(void *arg, int fd)
+{
+	(void)arg;
+	return result(flock(fd, LOCK_EX | LOCK_NB));
+}
+
+const struct journal_io journal_io_system = {
+	.open = system_open,
+	.close = system_close,
+	.write = system_write,
+	.read = system_read,
+	.size = system_size,
+	.truncate = system_truncate,
+	.allocate = system_allocate,
+	.sync = system_sync,
+	.sync_dir = system_sync_dir,
+	.rename = system_rename,
+	.remove = system_remove,
+	.list = system_list,
+	.lock = system_lock,
+};
+
+int journal_write_all(const struct journal_io *io, int fd, const void *bytes, size_t len,
+		      size_t *ret_written)
+{
+	const char *from = bytes;
+
+	*ret_written = 0;
+	while (*ret_written < len) {
+		ssize_t n = io->write(io->arg, fd, from + *ret_written, len - *ret_written);
+
+		if (n < 0)
+			return (int)n;
+		if (n == 0)
+			return -EIO;
+		*ret_written += (size_t)n;
+	}
+	return 0;
+}
+
+ssize_t journal_read_all(const struct journal_io *io, int fd, void *to, size_t len, uint64_t offset)
+{
+	size_t got = 0;
+
+	while (got < len) {
+		ssize_t n = io->read(io->arg, fd, (char *)to + got, len - got, offset + got);
+
+		if (n < 0)
+			return n;
+		if (n == 0)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}

@@ -1,0 +1,148 @@
+/*
+ * The append-only log: what makes acknowledged changes survive.
+ *
+ * The owner runs commands on the engines, appends a record of each that changed something, flushes
+ * once a turn, and sends a reply only when journal_durable() has reached the record that was the
+ *last one when the reply was made. A helper thread syncs; nobody waits for it but replies.
+ *
+ *	journal_append(j, &command);			... any number of commands
+ *	journal_flush(j, mono_us, wall_us);		at the end of the turn
+ *	if (journal_durable(j) >= seq) ...		send what was made up to seq
+ *
+ *	            a write or sync fails
+ *	 WELL ------------------------------> FAILED: only a new base can make it well, because
+ *nobody |  ^                                 |      knows what of the log is on the disk |  |
+ *rewrite                | |  +---------------------------------+ |
+ *+---------------------------------+ |            there is room again     |
+ *	  +---------------------------------> FULL: nothing is lost, what could not be written waits
+ *	            no room on the disk
+ *
+ * In both states commands that would change something are to be refused (journal_admit()); reading
+ * goes on. What reading commands change nevertheless, by noticing that time has passed, is appended
+ * as ever and written when the log is well again.
+ *
+ * One thread calls everything here. Times are passed in: monotonic and of the day, in microseconds.
+ */
+#ifndef JOURNAL_JOURNAL_H
+#define JOURNAL_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "journal/base.h"
+#include "journal/io.h"
+#include "journal/record.h"
+#include "journal/recover.h"
+#include "util/buf.h"
+
+struct journal;
+
+enum journal_sync {
+	JOURNAL_SYNC_ALWAYS,   /* a reply waits until the disk has it */
+	JOURNAL_SYNC_EVERYSEC, /* a crash of the machine loses a second or two */
+	JOURNAL_SYNC_NO,       /* when the system likes */
+};
+
+enum journal_state {
+	JOURNAL_WELL,
+	JOURNAL_FULL,
+	JOURNAL_FAILED,
+};
+
+struct journal_options {
+	const char *dir;
+	const struct journal_io *io; /* NULL: the system's */
+	enum journal_sync sync;
+	uint64_t segment_bytes; /* a log file is ended when it is this long */
+	uint64_t rewrite_bytes_per_second;
+	/* Without them everything is done by the calls themselves, and tests can stop anywhere. */
+	bool threads;
+	/* Called from the helper thread when journal_flush() has something to notice. */
+	void (*wake)(void *arg);
+	/* Write all databases, and commands for what else there is, with the calls of base.h. In a
+	 * process of its own; the state is as it was at the end of the turn. */
+	void (*save)(void *arg, struct base_writer *w);
+	void *arg; /* of both */
+};
+
+/* Copies the options; `dir` and `io` are borrowed. Takes the lock of the directory, which must
+ * exist. NULL with a line in `ret_error` if that fails. */
+struct journal *journal_open(const struct journal_options *options, struct buf *ret_error);
+
+/* Load the state, cut off a torn end, and be ready to append. An empty directory gets a first log
+ * file. On failure a line is in `ret_error`; the codes are those of recovery_run(). `ret_recovery`
+ * is to be passed to recovery_done() in any case. */
+int journal_recover(struct journal *j, const struct recovery_target *target,
+		    struct recovery *ret_recovery, struct buf *ret_error);
+
+/* Begin the log of an empty directory with the state as it is, which came from elsewhere; records
+ * go on behind `sequence`. */
+int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error);
+
+/* Write and sync what there is, and end the log so that any later damage of it will be noticed. If
+ * that fails a line is in `ret_error`, unless NULL. A rewrite under way is given up. NULL is a
+ * no-op. */
+void journal_close(struct journal *j, struct buf *ret_error);
+
+/* ---- appending ---- */
+
+/* May a command that changes something be run? `bytes` is about how much its record takes. Makes
+ * sure that the disk has room. If not, journal_complaint() says why. */
+bool journal_admit(struct journal *j, size_t bytes);
+
+/* Append the record of a command that has changed something. Returns its sequence number. */
+uint64_t journal_append(struct journal *j, const struct record_command *command);
+
+/* The end of a turn, or news from the helper thread: write, have synced what the policy says,
+ * and go on with whatever is under way. To be called at least every second. */
+void journal_flush(struct journal *j, int64_t mono_us, int64_t wall_us);
+
+/* The last record that was appended, and the last that is as durable as the policy asks for. */
+uint64_t journal_last(const struct journal *j);
+uint64_t journal_durable(const struct journal *j);
+
+enum journal_state journal_state(const struct journal *j);
+/* Why it is not well: "No space left on device (writing log-00000004)". Empty if it is well. */
+const char *journal_complaint(const struct journal *j);
+
+void journal_set_sync(struct journal *j, enum journal_sync sync);
+void journal_set_segment_bytes(struct journal *j, uint64_t bytes);
+void journal_set_rewrite_rate(struct journal *j, uint64_t bytes_per_second);
+
+/* ---- rewriting ---- */
+
+/* Ask for a new base. False if one is being made. It begins with one of the next flushes. */
+bool journal_rewrite(struct journal *j);
+bool journal_is_rewriting(const struct journal *j);
+/* Readable when the process that writes the base has something to tell; -1 while there is none.
+ * Then journal_flush() is to be called. */
+int journal_rewrite_fd(const struct journal *j);
+/* Whether the log has grown so much that a rewrite is worth it. */
+bool journal_is_overgrown(const struct journal *j, unsigned percentage, uint64_t min_bytes);
+/* Wait until everything is written and the rewrite, if there is one, is over. */
+void journal_wait(struct journal *j);
+
+struct journal_info {
+	uint64_t last_sequence;
+	uint64_t durable_sequence;
+	uint64_t base_bytes;
+	uint64_t log_bytes;	/* since the base */
+	uint64_t pending_bytes; /* appended and not yet written */
+	uint64_t segments;
+	uint64_t syncs;
+	uint64_t sync_us_last, sync_us_max;
+	uint64_t failures; /* how often it ceased to be well */
+	bool rewriting;
+	uint64_t rewrite_bytes; /* what the process has written so far */
+	uint64_t rewrites;	/* successful ones */
+	uint64_t rewrite_failures;
+	int last_rewrite_rc;	   /* 0 or a negative errno */
+	int64_t last_rewrite_us;   /* how long it took */
+	int64_t last_base_wall_us; /* when the base in force was made; 0: there is none */
+	int64_t fork_us;	   /* how long the last fork took */
+};
+
+void journal_get_info(const struct journal *j, struct journal_info *ret_info);
+
+#endif

@@ -1,0 +1,250 @@
+#include "journal/manifest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <xxhash.h>
+
+#include "util/mem.h"
+#include "util/num.h"
+
+#define FIRST_LINE "qlessd-manifest 1"
+/* What is put behind a directory never gets this long. */
+#define NAME_ROOM 64
+
+void manifest_done(struct manifest *m)
+{
+	free(m->logs);
+	*m = (struct manifest){ 0 };
+}
+
+void manifest_copy(struct manifest *to, const struct manifest *from)
+{
+	*to = (struct manifest){ .base = from->base, .base_sequence = from->base_sequence };
+	for (size_t i = 0; i < from->log_count; i++)
+		manifest_add_log(to, from->logs[i]);
+}
+
+void manifest_add_log(struct manifest *m, uint64_t number)
+{
+	if (m->log_count == m->log_cap) {
+		m->log_cap = m->log_cap == 0 ? 8 : 2 * m->log_cap;
+		m->logs = mem_realloc_array(m->logs, m->log_cap, sizeof *m->logs);
+	}
+	m->logs[m->log_count++] = number;
+}
+
+uint64_t manifest_highest(const struct manifest *m)
+{
+	uint64_t last = m->log_count > 0 ? m->logs[m->log_count - 1] : 0;
+
+	return m->base > last ? m->base : last;
+}
+
+bool manifest_has(const struct manifest *m, bool is_base, uint64_t number)
+{
+	if (is_base)
+		return m->base == number;
+	for (size_t i = 0; i < m->log_count; i++) {
+		if (m->logs[i] == number)
+			return true;
+	}
+	return false;
+}
+
+void manifest_format(const struct manifest *m, struct buf *out)
+{
+	size_t start = out->len;
+
+	buf_printf(out, FIRST_LINE "\n");
+	if (m->base != 0)
+		buf_printf(out, "base base-%08" PRIu64 " %" PRIu64 "\n", m->base, m->base_sequence);
+	for (size_t i = 0; i < m->log_count; i++)
+		buf_printf(out, "log log-%08" PRIu64 "\n", m->logs[i]);
+	buf_printf(out, "checksum %016" PRIx64 "\n",
+		   (uint64_t)XXH3_64bits(buf_data(out) + start, out->len - start));
+}
+
+static bool take_line(struct qless_str *text, struct qless_str *ret_line)
+{
+	const char *end = text->len > 0 ? memchr(text->ptr, '\n', text->len) : NULL;
+
+	if (end == NULL)
+		return false;
+	*ret_line = str_make(text->ptr, (size_t)(end - text->ptr));
+	text->len -= ret_line->len + 1;
+	text->ptr = end + 1;
+	return true;
+}
+
+static bool skip_word(struct qless_str *line, struct qless_str word)
+{
+	if (!str_starts_with(*line, word))
+		return false;
+	line->ptr += word.len;
+	line->len -= word.len;
+	return true;
+}
+
+/* Digits up to a blank or the end, leading zeros allowed. */
+static bool take_number(struct qless_str *line, uint64_t *ret_number)
+{
+	size_t zeros = 0, digits;
+
+	while (zeros + 1 < line->len && line->ptr[zeros] == '0')
+		zeros++;
+	for (digits = zeros; digits < line->len && line->ptr[digits] != ' '; digits++)
+		;
+	if (!num_parse_u64(str_make(line->ptr + zeros, digits - zeros), 0, UINT64_MAX, ret_number))
+		return false;
+	line->ptr += digits;
+	line->len -= digits;
+	return true;
+}
+
+static bool parse_file_line(struct manifest *m, struct qless_str line)
+{
+	uint64_t number;
+
+	if (skip_word(&line, STR("base base-")))
+		return m->base == 0 && m->log_count == 0 && take_number(&line, &m->base) &&
+		       m->base != 0 && skip_word(&line, STR(" ")) &&
+		       take_number(&line, &m->base_sequence) && line.len == 0;
+	if (!skip_word(&line, STR("log log-")) || !take_number(&line, &number) || line.len != 0 ||
+	    number == 0 || (m->log_count > 0 && number <= m->logs[m->log_count - 1]))
+		return false;
+	manifest_add_log(m, number);
+	return true;
+}
+
+static bool parse(struct manifest *m, struct qless_str text)
+{
+	const char *start = text.ptr;
+	char expected[32];
+	struct qless_str line;
+	int len;
+
+	if (!take_line(&text, &line) || !str_equal(line, STR(FIRST_LINE)))
+		return false;
+	while (take_line(&text, &line)) {
+		if (!str_starts_with(line, STR("checksum "))) {
+			if (!parse_file_line(m, line))
+				return false;
+			continue;
+		}
+		len = snprintf(expected, sizeof expected, "checksum %016" PRIx64,
+			       (uint64_t)XXH3_64bits(start, (size_t)(line.ptr - start)));
+		return text.len == 0 && m->log_count > 0 &&
+		       str_equal(line, str_make(expected, (size_t)len));
+	}
+	return false;
+}
+
+int manifest_parse(struct manifest *m, struct qless_str text, struct buf *ret_error)
+{
+	*m = (struct manifest){ 0 };
+	if (parse(m, text))
+		return 0;
+	manifest_done(m);
+	buf_printf(ret_error, "it is damaged, or of a version this program does not know");
+	return -EBADMSG;
+}
+
+int manifest_read(struct manifest *m, const struct journal_io *io, const char *dir,
+		  struct buf *ret_error)
+{
+	struct buf text = BUF_INIT(MANIFEST_BYTES_MAX + 1);
+	char path[JOURNAL_PATH_MAX];
+	uint64_t size = 0;
+	ssize_t got;
+	int fd, rc;
+
+	*m = (struct manifest){ 0 };
+	journal_path(path, dir, MANIFEST_NAME);
+	fd = io->open(io->arg, path, O_RDONLY);
+	if (fd == -ENOENT)
+		return fd;
+	rc = fd < 0 ? fd : io->size(io->arg, fd, &size);
+	if (rc == 0 && size > MANIFEST_BYTES_MAX)
+		rc = -EFBIG;
+	if (rc < 0) {
+		buf_printf(ret_error, "cannot read %s: %s", path, strerror(-rc));
+		goto done;
+	}
+	got = journal_read_all(io, fd, buf_reserve(&text, (size_t)size + 1), (size_t)size, 0);
+	if (got < 0) {
+		rc = (int)got;
+		buf_printf(ret_error, "cannot read %s: %s", path, strerror(-rc));
+		goto done;
+	}
+	buf_commit(&text, (size_t)got);
+	buf_printf(ret_error, "cannot use %s: ", path);
+	rc = manifest_parse(m, buf_str(&text), ret_error);
+	if (rc == 0)
+		buf_clear(ret_error);
+
+done:
+	if (fd >= 0)
+		io->close(io->arg, fd);
+	buf_done(&text);
+	return rc;
+}
+
+int manifest_replace(const struct manifest *m, const struct journal_io *io, const char *dir,
+		     bool *ret_unclear)
+{
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+	char path[JOURNAL_PATH_MAX], fresh[JOURNAL_PATH_MAX];
+	size_t written;
+	int fd, rc;
+
+	journal_path(path, dir, MANIFEST_NAME);
+	journal_path(fresh, dir, MANIFEST_NEW);
+	manifest_format(m, &text);
+	fd = io->open(io->arg, fresh, O_WRONLY | O_CREAT | O_TRUNC);
+	rc = fd < 0 ? fd : journal_write_all(io, fd, buf_data(&text), text.len, &written);
+	if (rc == 0)
+		rc = io->sync(io->arg, fd);
+	if (fd >= 0)
+		io->close(io->arg, fd);
+	*ret_unclear = rc == 0;
+	if (rc == 0)
+		rc = io->rename(io->arg, fresh, path);
+	if (rc == 0)
+		rc = io->sync_dir(io->arg, dir);
+	buf_done(&text);
+	return rc;
+}
+
+/* ---- names ---- */
+
+int journal_check_dir(const char *dir)
+{
+	return strlen(dir) + NAME_ROOM <= JOURNAL_PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+void journal_path(char to[JOURNAL_PATH_MAX], const char *dir, const char *name)
+{
+	snprintf(to, JOURNAL_PATH_MAX, "%s/%s", dir, name);
+}
+
+void journal_log_path(char to[JOURNAL_PATH_MAX], const char *dir, uint64_t number)
+{
+	snprintf(to, JOURNAL_PATH_MAX, "%s/log-%08" PRIu64, dir, number);
+}
+
+void journal_base_path(char to[JOURNAL_PATH_MAX], const char *dir, uint64_t number)
+{
+	snprintf(to, JOURNAL_PATH_MAX, "%s/base-%08" PRIu64, dir, number);
+}
+
+bool journal_parse_name(const char *name, bool *ret_is_base, uint64_t *ret_number)
+{
+	struct qless_str text = str_from(name);
+
+	*ret_is_base = skip_word(&text, STR("base-"));
+	if (!*ret_is_base && !skip_word(&text, STR("log-")))
+		return false;
+	return text.len >= 8 && take_number(&text, ret_number) && text.len == 0;
+}

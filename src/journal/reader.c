@@ -1,0 +1,142 @@
+#include "journal/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* Read ahead by so much. */
+#define READ_BYTES ((size_t)1024 * 1024)
+
+static int check_header(struct reader *r, enum record_file_kind kind, uint64_t number,
+			struct buf *ret_error)
+{
+	unsigned char head[RECORD_FILE_HEADER_BYTES];
+	ssize_t got = journal_read_all(r->io, r->fd, head, sizeof head, 0);
+
+	if (got < 0) {
+		buf_printf(ret_error, "cannot read %s: %s", r->path, strerror((int)-got));
+		return (int)got;
+	}
+	switch (record_decode_header(head, (size_t)got, &r->header)) {
+	case RECORD_OK:
+		break;
+	case RECORD_ALIEN:
+		buf_printf(ret_error,
+			   "%s is of format version %" PRIu32 ", which this program does not know",
+			   r->path, r->header.format);
+		return -EBADMSG;
+	case RECORD_SHORT:
+	case RECORD_BAD:
+		buf_printf(ret_error, "the head of %s is damaged", r->path);
+		return -EBADMSG;
+	}
+	if (r->header.kind != kind || r->header.number != number) {
+		buf_printf(ret_error, "%s has been renamed: it is number %" PRIu64 " of the %s",
+			   r->path, r->header.number,
+			   r->header.kind == RECORD_FILE_BASE ? "bases" : "log files");
+		return -EBADMSG;
+	}
+	return 0;
+}
+
+int reader_open(struct reader *r, const struct journal_io *io, const char *dir,
+		enum record_file_kind kind, uint64_t number, struct buf *ret_error)
+{
+	int rc;
+
+	*r = (struct reader){ .io = io, .window = BUF_INIT(BUF_NO_MAX) };
+	if (kind == RECORD_FILE_BASE)
+		journal_base_path(r->path, dir, number);
+	else
+		journal_log_path(r->path, dir, number);
+	r->fd = io->open(io->arg, r->path, O_RDONLY);
+	rc = r->fd < 0 ? r->fd : io->size(io->arg, r->fd, &r->size);
+	if (rc < 0)
+		buf_printf(ret_error, "cannot read %s: %s", r->path, strerror(-rc));
+	else
+		rc = check_header(r, kind, number, ret_error);
+	if (rc < 0) {
+		reader_close(r);
+		return rc;
+	}
+	r->offset = RECORD_FILE_HEADER_BYTES;
+	return 0;
+}
+
+void reader_close(struct reader *r)
+{
+	if (r->fd >= 0)
+		r->io->close(r->io->arg, r->fd);
+	r->fd = -1;
+	buf_done(&r->window);
+}
+
+/* Have so many bytes in the window, or all there are. */
+static int fill(struct reader *r, uint64_t want)
+{
+	uint64_t left = r->size - r->offset;
+	size_t more;
+	ssize_t got;
+
+	if (want > left)
+		want = left;
+	if (r->window.len >= want)
+		return 0;
+	more = (size_t)want - r->window.len;
+	if (more < READ_BYTES && left - r->window.len >= READ_BYTES)
+		more = READ_BYTES;
+	else if (more < left - r->window.len && left - r->window.len < READ_BYTES)
+		more = (size_t)left - r->window.len;
+	got = journal_read_all(r->io, r->fd, buf_reserve(&r->window, more), more,
+			       r->offset + r->window.len);
+	if (got < 0)
+		return (int)got;
+	buf_commit(&r->window, (size_t)got);
+	/* Somebody cut it while we were reading. */
+	if ((size_t)got < more)
+		r->size = r->offset + r->window.len;
+	return 0;
+}
+
+int reader_next(struct reader *r, struct record *ret_record)
+{
+	size_t need = RECORD_FRAME_BYTES;
+	int rc;
+
+	buf_consume(&r->window, r->taken);
+	r->offset += r->taken;
+	r->taken = 0;
+	if (r->offset == r->size)
+		return 0;
+	for (;;) {
+		rc = fill(r, need);
+		if (rc < 0)
+			return rc;
+		switch (record_decode((const unsigned char *)buf_data(&r->window), r->window.len,
+				      r->header.salt, ret_record, &need)) {
+		case RECORD_OK:
+			r->taken = need;
+			return 1;
+		case RECORD_ALIEN:
+			return -EPROTO;
+		case RECORD_BAD:
+			return -EBADMSG;
+		case RECORD_SHORT:
+			if (need > r->size - r->offset)
+				return -EBADMSG;
+			break;
+		}
+	}
+}
+
+int reader_examine(struct reader *r, uint64_t sequence, struct record_damage *ret_damage)
+{
+	int rc = fill(r, UINT64_MAX);
+
+	if (rc < 0)
+		return rc;
+	record_examine_damage((const unsigned char *)buf_data(&r->window), r->window.len, r->offset,
+			      r->header.salt, sequence, ret_damage);
+	return 0;
+}

@@ -1,0 +1,402 @@
+/*
+ * The format, version 1. Numbers are little-endian; a varint has seven bits a byte, the low ones
+ * first, and the top bit set in every byte but the last.
+ *
+ * A log directory holds a manifest (see manifest.c), at most one base and one or more log files.
+ * Both kinds begin with a head of 64 bytes:
+ *
+ *	 0   8	magic: "QLESSLOG" or "QLESSBAS"
+ *	 8   4	version of this format
+ *	12   4	version of the engine that wrote it: of its rules, and of its snapshots
+ *	16   8	number of the file, as in its name
+ *	24   8	log: sequence number of its first record
+ *		base: sequence number of the last record whose effect is in it
+ *	32   8	salt
+ *	40   8	when it was created, microseconds since 1970
+ *	48   8	0
+ *	56   8	checksum of the 56 bytes before: XXH3-64 with seed 0
+ *
+ * Behind it are records, one after the other, up to the end of the file:
+ *
+ *	 0   8	checksum of everything behind it: XXH3-64 with the salt as seed
+ *	 8   8	sequence number
+ *	16   4	length of the payload
+ *	20   1	type
+ *	21   .	payload
+ *
+ * Sequence numbers of the log begin with 1 and go on by one from record to record and from file to
+ * file; those of a base begin with 1 in each file. The salt is random, so nobody who does not have
+ * the file can place bytes in a job's data that read as a record.
+ *
+ *	type		payload
+ *	1 command	varint database, 8 bytes time (IEEE 754 double, seconds since 1970), varint
+ *			number of arguments, then for each: varint length, bytes. The first is the
+ *			name. What starts with "@" is no command of a client: see recover.h
+ *	2 mark		8 bytes sequence number: up to here all had been synced to the disk when
+ *			this was written; 8 bytes microseconds since 1970
+ *	3 state begin	varint database
+ *	4 state data	the next bytes of the snapshot of that database: see engine/state.c
+ *	5 state end	varint how many bytes the snapshot has
+ *	6 base end	varint how many records the file has before this one
+ *
+ * Marks are there for two reasons. What a mark says was durable and is damaged nevertheless was
+ *lost by the disk and not by a crash, and nobody may pass over it in silence. And they tell when
+ *records were written, since the time in a command is whatever the client said.
+ *
+ * To change the format: add a record type or give the files a new version, decode both in this
+ * file, and write only the new one. Readers refuse what they do not know.
+ */
+#include "journal/record.h"
+
+#include <assert.h>
+#include <xxhash.h>
+
+#include "util/mem.h"
+#include "util/wire.h"
+
+#define MAGIC_BYTES    8
+#define HEADER_HASHED  (RECORD_FILE_HEADER_BYTES - 8)
+#define FRAME_SEQUENCE 8
+#define FRAME_LENGTH   16
+#define FRAME_TYPE     20
+
+/* What a disk writes at once. */
+#define SECTOR_BYTES ((size_t)512)
+
+static const char magic[][MAGIC_BYTES + 1] = {
+	[RECORD_FILE_LOG] = "QLESSLOG",
+	[RECORD_FILE_BASE] = "QLESSBAS",
+};
+
+void record_encode_header(const struct record_file_header *header,
+			  unsigned char to[RECORD_FILE_HEADER_BYTES])
+{
+	memset(to, 0, RECORD_FILE_HEADER_BYTES);
+	memcpy(to, magic[header->kind], MAGIC_BYTES);
+	wire_put_u32(to + 8, header->format);
+	wire_put_u32(to + 12, header->engine);
+	wire_put_u64(to + 16, header->number);
+	wire_put_u64(to + 24, header->sequence);
+	wire_put_u64(to + 32, header->salt);
+	wire_put_u64(to + 40, (uint64_t)header->created_us);
+	wire_put_u64(to + HEADER_HASHED, XXH3_64bits(to, HEADER_HASHED));
+}
+
+enum record_status record_decode_header(const unsigned char *from, size_t len,
+					struct record_file_header *ret_header)
+{
+	enum record_file_kind kind;
+
+	if (len < RECORD_FILE_HEADER_BYTES)
+		return RECORD_SHORT;
+	if (wire_get_u64(from + HEADER_HASHED) != XXH3_64bits(from, HEADER_HASHED))
+		return RECORD_BAD;
+	if (memcmp(from, magic[RECORD_FILE_LOG], MAGIC_BYTES) == 0)
+		kind = RECORD_FILE_LOG;
+	else if (memcmp(from, magic[RECORD_FILE_BASE], MAGIC_BYTES) == 0)
+		kind = RECORD_FILE_BASE;
+	else
+		return RECORD_BAD;
+	*ret_header = (struct record_file_header){
+		.kind = kind,
+		.format = wire_get_u32(from + 8),
+		.engine = wire_get_u32(from + 12),
+		.number = wire_get_u64(from + 16),
+		.sequence = wire_get_u64(from + 24),
+		.salt = wire_get_u64(from + 32),
+		.created_us = (int64_t)wire_get_u64(from + 40),
+	};
+	return ret_header->format == RECORD_FORMAT_VERSION ? RECORD_OK : RECORD_ALIEN;
+}
+
+const char *record_type_name(enum record_type type)
+{
+	switch (type) {
+	case RECORD_COMMAND:
+		return "command";
+	case RECORD_MARK:
+		return "mark";
+	case RECORD_STATE_BEGIN:
+		return "state-begin";
+	case RECORD_STATE_DATA:
+		return "state-data";
+	case RECORD_STATE_END:
+		return "state-end";
+	case RECORD_BASE_END:
+		return "base-end";
+	}
+	return "unknown";
+}
+
+/* Room for a record with a payload of `size` bytes; returns where the payload goes. */
+static unsigned char *begin_record(struct buf *out, enum record_type type, uint64_t sequence,
+				   size_t size)
+{
+	unsigned char *to = (unsigned char *)buf_reserve(out, RECORD_FRAME_BYTES + size);
+
+	assert(size <= RECORD_PAYLOAD_MAX);
+	wire_put_u64(to + FRAME_SEQUENCE, sequence);
+	wire_put_u32(to + FRAME_LENGTH, (uint32_t)size);
+	to[FRAME_TYPE] = (unsigned char)type;
+	return to + RECORD_FRAME_BYTES;
+}
+
+static void end_record(struct buf *out, unsigned char *payload, size_t size, uint64_t salt)
+{
+	unsigned char *frame = payload - RECORD_FRAME_BYTES;
+	size_t hashed = RECORD_FRAME_BYTES - FRAME_SEQUENCE + size;
+
+	wire_put_u64(frame, XXH3_64bits_withSeed(frame + FRAME_SEQUENCE, hashed, salt));
+	buf_commit(out, RECORD_FRAME_BYTES + size);
+}
+
+void record_append(struct buf *out, uint64_t salt, enum record_type type, uint64_t sequence,
+		   struct qless_str payload)
+{
+	unsigned char *to = begin_record(out, type, sequence, payload.len);
+
+	if (payload.len > 0)
+		memcpy(to, payload.ptr, payload.len);
+	end_record(out, to, payload.len, salt);
+}
+
+enum record_status record_decode(const unsigned char *from, size_t len, uint64_t salt,
+				 struct record *ret_record, size_t *ret_size)
+{
+	size_t size;
+
+	if (len < RECORD_FRAME_BYTES) {
+		*ret_size = RECORD_FRAME_BYTES;
+		return RECORD_SHORT;
+	}
+	size = wire_get_u32(from + FRAME_LENGTH);
+	if (size > RECORD_PAYLOAD_MAX)
+		return RECORD_BAD;
+	if (len - RECORD_FRAME_BYTES < size) {
+		*ret_size = RECORD_FRAME_BYTES + size;
+		return RECORD_SHORT;
+	}
+	if (wire_get_u64(from) != XXH3_64bits_withSeed(from + FRAME_SEQUENCE,
+						       RECORD_FRAME_BYTES - FRAME_SEQUENCE + size,
+						       salt))
+		return RECORD_BAD;
+	*ret_size = RECORD_FRAME_BYTES + size;
+	*ret_record = (struct record){
+		.type = (enum record_type)from[FRAME_TYPE],
+		.sequence = wire_get_u64(from + FRAME_SEQUENCE),
+		.payload = str_make((const char *)from + RECORD_FRAME_BYTES, size),
+	};
+	return from[FRAME_TYPE] >= RECORD_COMMAND && from[FRAME_TYPE] <= RECORD_BASE_END
+		       ? RECORD_OK
+		       : RECORD_ALIEN;
+}
+
+/* ---- payloads ---- */
+
+void record_args_done(struct record_args *args)
+{
+	free(args->items);
+	*args = (struct record_args){ 0 };
+}
+
+static size_t text_size(struct qless_str text)
+{
+	return wire_varint_size(text.len) + text.len;
+}
+
+static unsigned char *put_text(unsigned char *to, struct qless_str text)
+{
+	to += wire_put_varint(to, text.len);
+	if (text.len > 0)
+		memcpy(to, text.ptr, text.len);
+	return to + text.len;
+}
+
+static size_t command_payload_size(const struct record_command *command)
+{
+	size_t size = wire_varint_size(command->db) + 8 + wire_varint_size(command->count + 1) +
+		      text_size(command->name);
+
+	for (size_t i = 0; i < command->count; i++)
+		size += text_size(command->args[i]);
+	return size;
+}
+
+size_t record_command_size(const struct record_command *command)
+{
+	return RECORD_FRAME_BYTES + command_payload_size(command);
+}
+
+void record_append_command(struct buf *out, uint64_t salt, uint64_t sequence,
+			   const struct record_command *command)
+{
+	size_t size = command_payload_size(command);
+	unsigned char *payload = begin_record(out, RECORD_COMMAND, sequence, size);
+	unsigned char *to = payload;
+
+	to += wire_put_varint(to, command->db);
+	wire_put_double(to, command->now);
+	to += 8;
+	to += wire_put_varint(to, command->count + 1);
+	to = put_text(to, command->name);
+	for (size_t i = 0; i < command->count; i++)
+		to = put_text(to, command->args[i]);
+	end_record(out, payload, size, salt);
+}
+
+struct cursor {
+	const unsigned char *at;
+	size_t left;
+};
+
+static bool take_varint(struct cursor *c, uint64_t max, uint64_t *ret_value)
+{
+	size_t used = wire_get_varint(c->at, c->left, ret_value);
+
+	c->at += used;
+	c->left -= used;
+	return used != 0 && *ret_value <= max;
+}
+
+static bool take_arguments(struct cursor *c, struct record_args *args, size_t count)
+{
+	uint64_t len;
+
+	if (count > args->cap) {
+		args->items = mem_realloc_array(args->items, count, sizeof *args->items);
+		args->cap = count;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!take_varint(c, c->left, &len) || len > c->left)
+			return false;
+		args->items[i] = str_make((const char *)c->at, (size_t)len);
+		c->at += len;
+		c->left -= (size_t)len;
+	}
+	return c->left == 0;
+}
+
+bool record_decode_command(struct qless_str payload, struct record_args *args,
+			   struct record_command *ret_command)
+{
+	struct cursor c = { (const unsigned char *)payload.ptr, payload.len };
+	uint64_t db, count;
+	double now;
+
+	if (!take_varint(&c, UINT32_MAX, &db) || c.left < 8)
+		return false;
+	now = wire_get_double(c.at);
+	c.at += 8;
+	c.left -= 8;
+	/* Each argument takes at least the byte of its length. */
+	if (!take_varint(&c, c.left, &count) || count == 0 || count > c.left ||
+	    !take_arguments(&c, args, (size_t)count))
+		return false;
+	*ret_command = (struct record_command){
+		.db = (unsigned)db,
+		.now = now,
+		.name = args->items[0],
+		.args = args->items + 1,
+		.count = (size_t)count - 1,
+	};
+	return true;
+}
+
+void record_append_mark(struct buf *out, uint64_t salt, uint64_t sequence,
+			const struct record_mark *mark)
+{
+	unsigned char *to = begin_record(out, RECORD_MARK, sequence, RECORD_MARK_BYTES);
+
+	wire_put_u64(to, mark->durable);
+	wire_put_u64(to + 8, (uint64_t)mark->wall_us);
+	end_record(out, to, RECORD_MARK_BYTES, salt);
+}
+
+bool record_decode_mark(struct qless_str payload, struct record_mark *ret_mark)
+{
+	const unsigned char *from = (const unsigned char *)payload.ptr;
+
+	if (payload.len != RECORD_MARK_BYTES)
+		return false;
+	ret_mark->durable = wire_get_u64(from);
+	ret_mark->wall_us = (int64_t)wire_get_u64(from + 8);
+	return true;
+}
+
+void record_append_number(struct buf *out, uint64_t salt, enum record_type type, uint64_t sequence,
+			  uint64_t number)
+{
+	unsigned char bytes[WIRE_VARINT_MAX];
+	size_t len = wire_put_varint(bytes, number);
+
+	record_append(out, salt, type, sequence, str_make((const char *)bytes, len));
+}
+
+bool record_decode_number(struct qless_str payload, uint64_t *ret_number)
+{
+	return payload.len > 0 && wire_get_varint((const unsigned char *)payload.ptr, payload.len,
+						  ret_number) == payload.len;
+}
+
+/* ---- damage ---- */
+
+static bool is_zero(const unsigned char *from, size_t len)
+{
+	return from[0] == 0 && memcmp(from, from + 1, len - 1) == 0;
+}
+
+/* Whether the bytes look like writes that never arrived: zeros up to the end of the sector, where
+ * the file ended when it was synced last, or a whole sector of them further on. */
+static bool has_hole(const unsigned char *from, size_t len, uint64_t offset)
+{
+	size_t at = SECTOR_BYTES - (size_t)(offset % SECTOR_BYTES);
+
+	if (at <= len && is_zero(from, at))
+		return true;
+	for (; at + SECTOR_BYTES <= len; at += SECTOR_BYTES) {
+		if (is_zero(from + at, SECTOR_BYTES))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a record begins there, `at` bytes behind where `sequence` was expected. A number that is
+ * too high for what fits in between cannot be, which spares us most checksums. */
+static bool is_record(const unsigned char *from, size_t at, size_t len, uint64_t salt,
+		      uint64_t sequence, struct record *ret_record, size_t *ret_size)
+{
+	uint64_t found;
+
+	if (len - at < RECORD_FRAME_BYTES)
+		return false;
+	found = wire_get_u64(from + at + FRAME_SEQUENCE);
+	if (found < sequence || found - sequence > at / RECORD_FRAME_BYTES)
+		return false;
+	return record_decode(from + at, len - at, salt, ret_record, ret_size) == RECORD_OK;
+}
+
+void record_examine_damage(const unsigned char *from, size_t len, uint64_t offset, uint64_t salt,
+			   uint64_t sequence, struct record_damage *ret_damage)
+{
+	struct record_mark mark;
+	struct record record;
+	size_t at, size;
+
+	*ret_damage = (struct record_damage){ .skip = len };
+	for (at = 0; at < len; at += size) {
+		while (at < len && !is_record(from, at, len, salt, sequence, &record, &size))
+			at++;
+		/* What a crash leaves begins with a hole; what is behind intact records may have
+		 * more of them, and says nothing about the first damage. */
+		if (!ret_damage->followed) {
+			ret_damage->has_hole = has_hole(from, at, offset);
+			ret_damage->skip = at;
+		}
+		if (at == len)
+			break;
+		ret_damage->followed = true;
+		if (record.type == RECORD_MARK && record_decode_mark(record.payload, &mark) &&
+		    mark.durable > ret_damage->durable)
+			ret_damage->durable = mark.durable;
+	}
+}

@@ -1,0 +1,365 @@
+/*
+ * Rewriting: a new base in place of the old one and the log that followed it.
+ *
+ * First the log goes on to a new file. Then, at the end of a turn, the process forks: the child has
+ * the state as it is and writes it to the base; the parent goes on. When the base is on the disk
+ * the manifest is replaced by one that names the base and the log files from the new one on. Only
+ * then the old files are removed. Whenever a crash happens, the manifest in force names files that
+ * are whole: what it does not name is swept away at the next start.
+ *
+ * The base may hold records that were written to the new log file before the fork, and recovery
+ * passes over these. They are synced before the base comes into force, so the log never ends before
+ * its base does.
+ *
+ * A log that has failed is made well in the same way, but does not go on to a new file first:
+ * nobody knows what of it is on the disk, so it is dropped with the old base, and a new log file
+ * comes into force together with the new one.
+ */
+#include "journal/journal_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/state.h"
+#include "sys/clock.h"
+
+#define SECOND_US INT64_C(1000000)
+/* After a rewrite that was to make the log well has failed. */
+#define RECOVER_RETRY_US (2 * SECOND_US)
+
+/* What the child tells through the pipe: its progress, and at the end the result. */
+struct report {
+	uint64_t bytes;
+	int32_t result; /* 1: not over yet */
+	int32_t unused;
+};
+
+bool journal_is_rewriting(const struct journal *j)
+{
+	return j->rewrite.phase != REWRITE_NONE;
+}
+
+int journal_rewrite_fd(const struct journal *j)
+{
+	return j->rewrite.fd;
+}
+
+bool journal_is_overgrown(const struct journal *j, unsigned percentage, uint64_t min_bytes)
+{
+	uint64_t bytes = j->ended_bytes + j->size;
+
+	if (percentage == 0 || bytes < min_bytes)
+		return false;
+	return (double)bytes * 100 >= (double)j->base_bytes * percentage;
+}
+
+bool journal_rewrite(struct journal *j)
+{
+	if (j->rewrite.phase != REWRITE_NONE)
+		return false;
+	j->rewrite.phase = REWRITE_WANTED;
+	j->rotate_after_us = 0;
+	return true;
+}
+
+/* ---- the child ---- */
+
+static void send_progress(void *arg, uint64_t bytes)
+{
+	struct report report = { .bytes = bytes, .result = 1 };
+
+	/* Nobody may be listening any more; then there will be a signal, too. */
+	if (write(*(int *)arg, &report, sizeof report) < 0)
+		return;
+}
+
+static int write_base(struct journal *j, int *pipe_fd)
+{
+	struct base_options options = {
+		.io = j->io,
+		.dir = j->options.dir,
+		.number = j->rewrite.number,
+		.sequence = j->rewrite.sequence,
+		.salt = j->salt,
+		.wall_us = j->rewrite.wall_us,
+		.bytes_per_second = j->options.rewrite_bytes_per_second,
+		.progress = pipe_fd != NULL ? send_progress : NULL,
+		.progress_arg = pipe_fd,
+	};
+	struct base_writer w;
+
+	base_begin(&w, &options);
+	j->options.save(j->options.arg, &w);
+	return base_finish(&w, &j->rewrite.bytes);
+}
+
+/* The handlers are the parent's, and write to descriptors that are soon others. */
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGUSR1, SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Nothing of the parent's may stay open: its sockets, the lock of the directory. */
+static void run_child(struct journal *j, int pipe_fd, pid_t parent)
+{
+	struct report report = { .bytes = 0 };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	prctl(PR_SET_NAME, "qlessd-rewrite");
+	reset_signals();
+	if (pipe_fd != 3) {
+		dup2(pipe_fd, 3);
+		pipe_fd = 3;
+	}
+	close_range(4, ~0u, 0);
+	report.result = write_base(j, &pipe_fd);
+	report.bytes = j->rewrite.bytes;
+	if (write(pipe_fd, &report, sizeof report) != (ssize_t)sizeof report)
+		_exit(1);
+	_exit(report.result == 0 ? 0 : 1);
+}
+
+/* ---- the parent ---- */
+
+static int start_child(struct journal *j)
+{
+	struct rewrite *r = &j->rewrite;
+	pid_t parent = getpid();
+	sigset_t all, old;
+	int64_t start_us;
+	int ends[2], rc;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	start_us = clock_mono_us();
+	r->pid = fork();
+	if (r->pid == 0)
+		run_child(j, ends[1], parent);
+	rc = -errno;
+	j->info.fork_us = clock_mono_us() - start_us;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	close(ends[1]);
+	if (r->pid < 0) {
+		r->pid = 0;
+		close(ends[0]);
+		return rc;
+	}
+	r->fd = ends[0];
+	return 0;
+}
+
+static void begin_base(struct journal *j)
+{
+	struct rewrite *r = &j->rewrite;
+	int rc = 0;
+
+	r->to_recover = j->state == JOURNAL_FAILED;
+	r->buffered = r->to_recover ? j->pending.len : 0;
+	r->number = j->next_number++;
+	r->sequence = j->last;
+	r->first_log = j->number;
+	r->ended_bytes = j->ended_bytes;
+	r->bytes = 0;
+	r->wall_us = j->wall_us;
+	r->started_us = j->mono_us;
+	r->over = false;
+	r->keep_base = false;
+	r->result = -ECHILD; /* unless it says otherwise before it goes */
+	/* What is in the base need not be in the log behind it. */
+	if (r->to_recover)
+		j->gap = false;
+	r->phase = REWRITE_RUNNING;
+	if (j->options.threads) {
+		rc = start_child(j);
+	} else {
+		r->result = write_base(j, NULL);
+		r->over = true;
+	}
+	if (rc < 0)
+		rewrite_give_up(j, rc);
+}
+
+static void read_reports(struct rewrite *r)
+{
+	struct report report;
+
+	while (read(r->fd, &report, sizeof report) == (ssize_t)sizeof report) {
+		r->bytes = report.bytes;
+		if (report.result != 1)
+			r->result = report.result;
+	}
+}
+
+static void forget_child(struct rewrite *r)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+	r->fd = -1;
+	r->pid = 0;
+}
+
+static void watch_child(struct rewrite *r)
+{
+	int status;
+
+	if (r->pid == 0)
+		return;
+	read_reports(r);
+	if (waitpid(r->pid, &status, WNOHANG) == 0)
+		return;
+	/* It has reported before it went, if it went by itself. */
+	read_reports(r);
+	forget_child(r);
+	r->over = true;
+}
+
+static void start_switch(struct journal *j)
+{
+	struct rewrite *r = &j->rewrite;
+	struct manifest *m = &j->job.manifest;
+
+	j->job = (struct job){ .sync_fd = r->to_recover ? -1 : j->fd,
+			       .replace = true,
+			       .obsolete = &j->manifest };
+	j->syncing = j->written;
+	m->base = r->number;
+	m->base_sequence = r->sequence;
+	for (size_t i = 0; i < j->manifest.log_count && !r->to_recover; i++) {
+		if (j->manifest.logs[i] >= r->first_log)
+			manifest_add_log(m, j->manifest.logs[i]);
+	}
+	if (r->to_recover) {
+		j->job.create = true;
+		j->job.header = (struct record_file_header){
+			.kind = RECORD_FILE_LOG,
+			.format = RECORD_FORMAT_VERSION,
+			.engine = STATE_VERSION,
+			.number = j->next_number++,
+			.sequence = r->sequence + 1,
+			.salt = j->salt,
+			.created_us = j->wall_us,
+		};
+		manifest_add_log(m, j->job.header.number);
+	}
+	r->phase = REWRITE_SWITCHING;
+	j->work = WORK_SWITCH;
+	helper_start(j->helper, &j->job);
+}
+
+void rewrite_give_up(struct journal *j, int rc)
+{
+	struct rewrite *r = &j->rewrite;
+	char path[JOURNAL_PATH_MAX];
+	int status;
+
+	if (r->phase == REWRITE_NONE || r->phase == REWRITE_SWITCHING)
+		return;
+	if (r->pid != 0) {
+		kill(r->pid, SIGKILL);
+		waitpid(r->pid, &status, 0);
+		forget_child(r);
+	}
+	if (r->phase == REWRITE_RUNNING && !r->keep_base) {
+		journal_base_path(path, j->options.dir, r->number);
+		j->io->remove(j->io->arg, path);
+	}
+	r->phase = REWRITE_NONE;
+	j->info.rewrite_failures++;
+	j->info.last_rewrite_rc = rc;
+	j->retry_after_us = j->mono_us + RECOVER_RETRY_US;
+}
+
+/* The log begins again behind the base. */
+static void begin_again(struct journal *j, const struct job *job)
+{
+	j->io->close(j->io->arg, j->fd);
+	j->fd = job->created_fd;
+	j->number = job->header.number;
+	j->size = RECORD_FILE_HEADER_BYTES;
+	j->allocated = 0;
+	j->written = j->synced = j->marked = j->rewrite.sequence;
+	buf_consume(&j->pending, j->rewrite.buffered);
+	/* Records were dropped since: one more base is needed. */
+	if (!j->gap)
+		journal_set_well(j);
+}
+
+void rewrite_switched(struct journal *j, const struct job *job)
+{
+	struct rewrite *r = &j->rewrite;
+
+	r->phase = REWRITE_RUNNING;
+	if (job->rc < 0) {
+		if (job->created_fd >= 0)
+			j->io->close(j->io->arg, job->created_fd);
+		manifest_done(&j->job.manifest);
+		if (job->reached == JOB_SYNC || job->unclear)
+			journal_fail(j, JOURNAL_FAILED, job->rc, "putting a new base in force");
+		r->keep_base = job->unclear;
+		rewrite_give_up(j, job->rc);
+		return;
+	}
+	if (!r->to_recover && j->syncing > j->synced)
+		j->synced = j->syncing;
+	manifest_done(&j->manifest);
+	j->manifest = j->job.manifest;
+	j->base_bytes = r->bytes;
+	j->base_wall_us = r->wall_us;
+	j->ended_bytes -= r->ended_bytes;
+	if (r->to_recover) {
+		j->ended_bytes = 0;
+		begin_again(j, job);
+	}
+	r->phase = REWRITE_NONE;
+	j->info.rewrites++;
+	j->info.last_rewrite_rc = 0;
+	j->info.last_rewrite_us = j->mono_us - r->started_us;
+}
+
+void rewrite_step(struct journal *j)
+{
+	struct rewrite *r = &j->rewrite;
+
+	/* A log that has failed asks for it by itself. */
+	if (r->phase == REWRITE_NONE && j->state == JOURNAL_FAILED &&
+	    j->mono_us >= j->retry_after_us)
+		journal_rewrite(j);
+	if (r->phase == REWRITE_WANTED && j->state == JOURNAL_FAILED && j->work == WORK_NONE)
+		r->phase = REWRITE_READY;
+	/* The pending records have just been written, unless the log has failed. */
+	if (r->phase == REWRITE_READY && j->work == WORK_NONE &&
+	    (j->pending.len == 0 || j->state == JOURNAL_FAILED))
+		begin_base(j);
+	if (r->phase != REWRITE_RUNNING)
+		return;
+	watch_child(r);
+	if (!r->over)
+		return;
+	/* A base from before the log failed does not make it well. */
+	if (r->result == 0 && j->state == JOURNAL_FAILED && !r->to_recover)
+		r->result = -ECANCELED;
+	if (r->result < 0)
+		rewrite_give_up(j, r->result);
+	else if (j->work == WORK_NONE)
+		start_switch(j);
+}

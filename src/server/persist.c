@@ -1,0 +1,686 @@
+#include "server/persist.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "command/databases.h"
+#include "command/dialect.h"
+#include "journal/journal.h"
+#include "server/commands.h"
+#include "server/conn.h"
+#include "server/server_int.h"
+#include "sys/clock.h"
+#include "sys/log.h"
+#include "util/mem.h"
+#include "util/num.h"
+
+#define REFUSAL_MAX    512
+#define LOAD_REPORT_US INT64_C(5000000)
+#define LOAD_TURN_US   INT64_C(20000)
+#define SECOND_US      INT64_C(1000000)
+/* A mark is written once a second, so commands of the server's own time are hardly later than one
+ * by more than this. */
+#define MARK_DISTANCE_US (2 * SECOND_US)
+
+/* Records that are not of a database. */
+static const struct qless_str script_name = STR_INIT("@script");
+static const struct qless_str scripts_clear_name = STR_INIT("@script-flush");
+
+struct persist {
+	struct journal *journal;
+	struct event *wake; /* the helper thread has news */
+	int wake_fd;
+	struct event *rewrite; /* the process that writes a base has news */
+	int rewrite_fd;
+	enum journal_state state; /* as it was said last */
+	uint64_t rewrites;
+	uint64_t rewrite_failures;
+	bool is_loaded;
+	bool was_rewriting;
+	char refusal[REFUSAL_MAX];
+
+	/* While loading. */
+	struct recovery_progress progress;
+	int64_t turn_us;
+	int64_t report_us;
+	int64_t mark_us;
+	int64_t newest_us; /* of commands that may have got their time from a server */
+};
+
+/*
+ * Recording
+ */
+
+static void record_change(void *arg, unsigned db, double now, struct qless_str name,
+			  const struct qless_str *args, size_t count)
+{
+	struct server *s = arg;
+	struct record_command command = {
+		.db = db, .now = now, .name = name, .args = args, .count = count
+	};
+
+	journal_append(s->persist->journal, &command);
+}
+
+/* Dialects by name: their numbers may change from one version of the program to the next. */
+static struct qless_str dialect_name(enum dialect dialect)
+{
+	return dialect == DIALECT_REQLESS ? STR("reqless") : STR("classic");
+}
+
+static void record_script(void *arg, const struct script *script)
+{
+	struct server *s = arg;
+	struct qless_str args[2] = { script_sha(script), dialect_name(script->dialect) };
+
+	if (s->persist != NULL && s->persist->is_loaded)
+		record_change(s, 0, 0, script_name, args, 2);
+}
+
+static void record_scripts_clear(void *arg)
+{
+	struct server *s = arg;
+
+	if (s->persist != NULL && s->persist->is_loaded)
+		record_change(s, 0, 0, scripts_clear_name, NULL, 0);
+}
+
+const struct scripts_hooks persist_scripts_hooks = {
+	.added = record_script,
+	.cleared = record_scripts_clear,
+};
+
+/* In the process that writes a base. */
+static void save_script(void *arg, const struct script *script)
+{
+	struct qless_str args[2] = { script_sha(script), dialect_name(script->dialect) };
+	struct record_command command = { .name = script_name, .args = args, .count = 2 };
+
+	base_add_command(arg, &command);
+}
+
+static void save_state(void *arg, struct base_writer *w)
+{
+	struct server *s = arg;
+	struct databases *databases = s->env.databases;
+
+	for (unsigned db = 0; db < databases_count(databases); db++) {
+		if (databases_peek(databases, db) != NULL)
+			base_add_database(w, db, databases_peek(databases, db));
+	}
+	scripts_each(s->env.scripts, save_script, w);
+}
+
+/*
+ * Loading
+ */
+
+static struct qless *engine_to_load(void *arg, unsigned db)
+{
+	struct server *s = arg;
+
+	if (db >= databases_count(s->env.databases))
+		return NULL;
+	return databases_get(s->env.databases, db)->engine;
+}
+
+static int apply_script(struct server *s, const struct record_command *command,
+			struct buf *ret_error)
+{
+	if (command->count == 2) {
+		bool reqless = str_equal(command->args[1], dialect_name(DIALECT_REQLESS));
+
+		if (scripts_add(s->env.scripts, command->args[0],
+				reqless ? DIALECT_REQLESS : DIALECT_CLASSIC) != NULL)
+			return 0;
+	}
+	buf_printf(ret_error, "it names a script that is not known");
+	return -1;
+}
+
+/* The server's clock must not give times again that it gave before. What clients say is no guide.
+ */
+static void note_time(struct persist *p, double now)
+{
+	double us = now * 1e6;
+
+	if (us > (double)p->newest_us && us <= (double)(p->mark_us + MARK_DISTANCE_US))
+		p->newest_us = (int64_t)us;
+}
+
+static int apply_record(void *arg, const struct record_command *command, struct buf *ret_error)
+{
+	struct server *s = arg;
+
+	if (str_equal(command->name, script_name))
+		return apply_script(s, command, ret_error);
+	if (str_equal(command->name, scripts_clear_name)) {
+		scripts_clear(s->env.scripts);
+		return 0;
+	}
+	note_time(s->persist, command->now);
+	return databases_apply(s->env.databases, command->db, command->now, command->name,
+			       command->args, command->count, ret_error);
+}
+
+static void visit_record(void *arg, const char *path, uint64_t offset, const struct record *record)
+{
+	struct server *s = arg;
+	struct record_mark mark;
+
+	(void)path;
+	(void)offset;
+	if (record->type == RECORD_MARK && record_decode_mark(record->payload, &mark))
+		s->persist->mark_us = mark.wall_us;
+}
+
+/* Serve those who ask how far it is, now and then. */
+static bool on_progress(void *arg, const struct recovery_progress *progress)
+{
+	struct server *s = arg;
+	struct persist *p = s->persist;
+	int64_t now_us = clock_mono_us();
+
+	p->progress = *progress;
+	if (now_us - p->report_us >= LOAD_REPORT_US) {
+		p->report_us = now_us;
+		log_notice("loading: %" PRIu64 " of %" PRIu64 " MB, %" PRIu64 " records",
+			   progress->bytes_done >> 20, progress->bytes_total >> 20,
+			   progress->records);
+	}
+	if (now_us - p->turn_us >= LOAD_TURN_US) {
+		server_turn(s, /* wait= */ false);
+		p->turn_us = clock_mono_us();
+	}
+	return !s->stopping;
+}
+
+static struct recovery_target make_target(struct server *s)
+{
+	return (struct recovery_target){
+		.arg = s,
+		.engine = engine_to_load,
+		.apply = apply_record,
+		.visit = visit_record,
+		.progress = on_progress,
+	};
+}
+
+static void describe_recovery(const struct recovery *r, int64_t took_us)
+{
+	if (r->cut_bytes > 0)
+		log_warning("log-%08" PRIu64 " had %" PRIu64
+			    " bytes behind its last intact record, "
+			    "sequence %" PRIu64 ", at offset %" PRIu64
+			    ": what a crash leaves. They were cut off",
+			    r->tail.number, r->cut_bytes, r->last_sequence, r->tail_size);
+	log_notice("loaded up to sequence %" PRIu64 ": %" PRIu64 " records, %" PRIu64
+		   " MB, in %.3f seconds",
+		   r->last_sequence, r->records, (r->base_bytes + r->log_bytes) >> 20,
+		   (double)took_us / 1e6);
+}
+
+static int load_from(struct server *s, const struct persist_origin *origin,
+		     struct recovery *ret_recovery, struct buf *error)
+{
+	struct recovery_limit limit = { origin->sequence, origin->wall_us };
+	struct recovery_target target = make_target(s);
+	int rc =
+		recovery_run(ret_recovery, &journal_io_system, origin->dir, &limit, &target, error);
+
+	if (rc == -ENOENT && error->len == 0)
+		buf_printf(error, "there is no log in %s", origin->dir);
+	if (rc == 0)
+		rc = journal_create(s->persist->journal, ret_recovery->last_sequence, error);
+	return rc;
+}
+
+static void begin_recording(struct server *s, int64_t newest_us)
+{
+	struct classic_recorder recorder = { .record = record_change, .arg = s };
+
+	databases_set_recorder(s->env.databases, &recorder);
+	steady_clock_pass(&s->native_clock, newest_us);
+	s->persist->is_loaded = true;
+}
+
+int persist_load(struct server *s, const struct persist_origin *origin)
+{
+	struct recovery_target target = make_target(s);
+	struct buf error = BUF_INIT(8192);
+	struct persist *p = s->persist;
+	int64_t start_us = clock_mono_us();
+	struct recovery recovery;
+	int rc;
+
+	if (p == NULL)
+		return 0;
+	p->turn_us = p->report_us = start_us;
+	s->loading = true;
+	databases_set_limits(s->env.databases, NULL);
+	if (origin->dir != NULL)
+		rc = load_from(s, origin, &recovery, &error);
+	else
+		rc = journal_recover(p->journal, &target, &recovery, &error);
+	s->loading = false;
+	server_apply_config(s);
+	if (rc == 0) {
+		describe_recovery(&recovery, clock_mono_us() - start_us);
+		begin_recording(s,
+				recovery.last_us > p->newest_us ? recovery.last_us : p->newest_us);
+	} else {
+		log_warning("%s", buf_cstr(&error));
+	}
+	recovery_done(&recovery);
+	buf_done(&error);
+	return rc == 0 ? 0 : -1;
+}
+
+bool persist_parse_limit(const char *text, struct persist_origin *origin)
+{
+	struct qless_str all = str_from(text);
+	struct tm tm = { 0 };
+	const char *end;
+	double seconds;
+
+	if (num_parse_u64(all, 1, UINT64_MAX, &origin->sequence))
+		return true;
+	if (text[0] == '@' && num_parse_double(str_from(text + 1), &seconds) && seconds > 0 &&
+	    seconds < 1e12) {
+		origin->wall_us = (int64_t)(seconds * 1e6);
+		return true;
+	}
+	end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	if (end == NULL || (*end != '\0' && strcmp(end, "Z") != 0))
+		return false;
+	origin->wall_us = (int64_t)timegm(&tm) * SECOND_US;
+	return true;
+}
+
+/*
+ * Beginning and end
+ */
+
+static enum journal_sync sync_of(const struct config *config)
+{
+	switch ((enum config_appendfsync)config->appendfsync) {
+	case CONFIG_APPENDFSYNC_ALWAYS:
+		return JOURNAL_SYNC_ALWAYS;
+	case CONFIG_APPENDFSYNC_NO:
+		return JOURNAL_SYNC_NO;
+	case CONFIG_APPENDFSYNC_EVERYSEC:
+		break;
+	}
+	return JOURNAL_SYNC_EVERYSEC;
+}
+
+/* From the helper thread. */
+static void wake_up(void *arg)
+{
+	struct server *s = arg;
+	uint64_t one = 1;
+
+	if (write(s->persist->wake_fd, &one, sizeof one) < 0)
+		return; /* it is full of such news */
+}
+
+/* All else is done at the end of the turn. */
+static void on_wake(evutil_socket_t fd, short what, void *arg)
+{
+	uint64_t count;
+
+	(void)what;
+	server_read_clock(arg);
+	if (read(fd, &count, sizeof count) < 0)
+		return;
+}
+
+static void on_rewrite_news(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	server_read_clock(arg);
+}
+
+int persist_open(struct server *s, struct buf *ret_error)
+{
+	struct journal_options options = {
+		.dir = ".", /* the directive dir is where we are */
+		.sync = sync_of(s->config),
+		.segment_bytes = s->config->log_segment_bytes,
+		.rewrite_bytes_per_second = s->config->rewrite_rate_bytes,
+		.threads = true,
+		.wake = wake_up,
+		.save = save_state,
+		.arg = s,
+	};
+	struct persist *p;
+
+	if (!s->config->appendonly)
+		return 0;
+	p = s->persist = mem_zalloc(sizeof *p);
+	p->rewrite_fd = -1;
+	p->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (p->wake_fd < 0) {
+		buf_printf(ret_error, "cannot make an eventfd: %s", strerror(errno));
+		return -1;
+	}
+	p->wake = event_new(s->base, p->wake_fd, EV_READ | EV_PERSIST, on_wake, s);
+	event_add(p->wake, NULL);
+	p->journal = journal_open(&options, ret_error);
+	return p->journal != NULL ? 0 : -1;
+}
+
+static void forget_rewrite_event(struct persist *p)
+{
+	if (p->rewrite == NULL)
+		return;
+	event_free(p->rewrite);
+	p->rewrite = NULL;
+	p->rewrite_fd = -1;
+}
+
+void persist_close(struct server *s, bool save)
+{
+	struct persist *p = s->persist;
+	struct buf error = BUF_INIT(4096);
+
+	if (p == NULL)
+		return;
+	if (save && p->is_loaded) {
+		log_notice("writing a new base before the end");
+		journal_set_rewrite_rate(p->journal, 0);
+		journal_rewrite(p->journal);
+		journal_wait(p->journal);
+	}
+	journal_close(p->journal, &error);
+	if (error.len > 0)
+		log_warning("%s", buf_cstr(&error));
+	buf_done(&error);
+	forget_rewrite_event(p);
+	if (p->wake != NULL)
+		event_free(p->wake);
+	if (p->wake_fd >= 0)
+		close(p->wake_fd);
+	free(p);
+	s->persist = NULL;
+}
+
+void persist_apply_config(struct server *s)
+{
+	if (s->persist == NULL || s->persist->journal == NULL)
+		return;
+	journal_set_sync(s->persist->journal, sync_of(s->config));
+	journal_set_segment_bytes(s->persist->journal, s->config->log_segment_bytes);
+	journal_set_rewrite_rate(s->persist->journal, s->config->rewrite_rate_bytes);
+}
+
+/*
+ * Output that waits
+ */
+
+void persist_forget_conn(struct conn *c)
+{
+	if (!c->is_gated)
+		return;
+	c->is_gated = false;
+	TAILQ_REMOVE(&c->server->gated, c, gated);
+}
+
+/* Two runs of bytes wait, for two sequence numbers. More are not needed: what comes while a sync is
+ * under way waits for the next one, whichever turn it is of. */
+void persist_hold_output(struct conn *c)
+{
+	struct server *s = c->server;
+	size_t fresh = c->out.len - c->cleared - c->waiting.bytes - c->later.bytes;
+
+	if (s->gate == 0) {
+		c->cleared = c->out.len;
+		c->waiting = c->later = (struct gated_output){ 0 };
+		persist_forget_conn(c);
+	} else if (fresh > 0 && c->waiting.bytes == 0) {
+		c->waiting = (struct gated_output){ fresh, s->gate };
+		c->is_gated = true;
+		TAILQ_INSERT_TAIL(&s->gated, c, gated);
+	} else if (fresh > 0) {
+		c->later.bytes += fresh;
+		c->later.sequence = s->gate;
+	}
+}
+
+/* True if something may leave that could not before. */
+static bool release_output(struct conn *c, uint64_t durable)
+{
+	size_t cleared = c->cleared;
+
+	while (c->waiting.bytes > 0 && c->waiting.sequence <= durable) {
+		c->cleared += c->waiting.bytes;
+		c->waiting = c->later;
+		c->later = (struct gated_output){ 0 };
+	}
+	if (c->waiting.bytes == 0)
+		persist_forget_conn(c);
+	return c->cleared > cleared;
+}
+
+static void release_gated(struct server *s, uint64_t durable)
+{
+	struct conn *c, *next;
+
+	for (c = TAILQ_FIRST(&s->gated); c != NULL; c = next) {
+		next = TAILQ_NEXT(c, gated);
+		if (release_output(c, durable))
+			conn_mark_writable(c);
+	}
+}
+
+/* What waits will not become durable soon, if ever. Their clients have to find out what has become
+ * of it, as after any connection that is lost; reading goes on for everybody else. */
+static void drop_gated(struct server *s, bool turn_is_lost)
+{
+	struct conn *c, *next;
+
+	while ((c = TAILQ_FIRST(&s->gated)) != NULL)
+		conn_kill(c, "what it was to be told could not be made durable");
+	for (c = TAILQ_FIRST(&s->writable); turn_is_lost && c != NULL; c = next) {
+		next = TAILQ_NEXT(c, writable);
+		conn_kill(c, "what it was to be told could not be made durable");
+	}
+}
+
+static void note_state(struct server *s)
+{
+	struct persist *p = s->persist;
+	enum journal_state state = journal_state(p->journal);
+
+	if (state == p->state)
+		return;
+	if (state == JOURNAL_WELL)
+		log_notice("the log can be written again");
+	else
+		log_warning("the log cannot be written: %s. Commands that change something are "
+			    "refused until it can",
+			    journal_complaint(p->journal));
+	if (p->state == JOURNAL_WELL)
+		drop_gated(s, journal_last(p->journal) > journal_durable(p->journal));
+	p->state = state;
+}
+
+static void note_rewrites(struct persist *p)
+{
+	struct journal_info info;
+
+	journal_get_info(p->journal, &info);
+	if (info.rewrites != p->rewrites)
+		log_notice("new base written: %" PRIu64 " MB in %.3f seconds, fork took %.3f ms",
+			   info.base_bytes >> 20, (double)info.last_rewrite_us / 1e6,
+			   (double)info.fork_us / 1e3);
+	if (info.rewrite_failures != p->rewrite_failures)
+		log_warning("no new base could be written: %s", strerror(-info.last_rewrite_rc));
+	p->rewrites = info.rewrites;
+	p->rewrite_failures = info.rewrite_failures;
+}
+
+static void watch_rewrite(struct server *s)
+{
+	struct persist *p = s->persist;
+	int fd = journal_rewrite_fd(p->journal);
+
+	if (fd == p->rewrite_fd)
+		return;
+	forget_rewrite_event(p);
+	if (fd < 0)
+		return;
+	p->rewrite_fd = fd;
+	p->rewrite = event_new(s->base, fd, EV_READ | EV_PERSIST, on_rewrite_news, s);
+	event_add(p->rewrite, NULL);
+}
+
+void persist_end_turn(struct server *s)
+{
+	struct persist *p = s->persist;
+	uint64_t durable;
+
+	s->gate = 0;
+	if (p == NULL || !p->is_loaded)
+		return;
+	journal_flush(p->journal, s->mono_us, s->wall_us);
+	note_state(s);
+	if (journal_is_rewriting(p->journal) || p->rewrite_fd >= 0 || p->was_rewriting) {
+		watch_rewrite(s);
+		note_rewrites(p);
+	}
+	p->was_rewriting = journal_is_rewriting(p->journal);
+	if (p->state != JOURNAL_WELL)
+		return;
+	durable = journal_durable(p->journal);
+	if (journal_last(p->journal) > durable)
+		s->gate = journal_last(p->journal);
+	release_gated(s, durable);
+}
+
+/*
+ * What others ask for
+ */
+
+void persist_cron(struct server *s)
+{
+	const struct config *config = s->config;
+	struct persist *p = s->persist;
+
+	if (p == NULL || !p->is_loaded || journal_is_rewriting(p->journal) ||
+	    !journal_is_overgrown(p->journal, (unsigned)config->auto_rewrite_percentage,
+				  config->auto_rewrite_min_bytes))
+		return;
+	log_notice("the log has grown by %d percent, writing a new base",
+		   config->auto_rewrite_percentage);
+	journal_rewrite(p->journal);
+}
+
+const char *persist_refusal(void *arg, size_t bytes)
+{
+	struct server *s = arg;
+	struct persist *p = s->persist;
+
+	if (p == NULL || !p->is_loaded || journal_admit(p->journal, bytes))
+		return NULL;
+	snprintf(
+		p->refusal, sizeof p->refusal,
+		"MISCONF Errors writing to the log: %s. Commands that change something are refused "
+		"until it can be written again.",
+		journal_complaint(p->journal));
+	return p->refusal;
+}
+
+void cmd_bgrewriteaof(struct call *call)
+{
+	struct persist *p = server_of(call)->persist;
+
+	if (p == NULL)
+		resp_write_error(call->reply, "ERR", STR("there is no log: appendonly is no"));
+	else if (!journal_rewrite(p->journal))
+		resp_write_error(call->reply, "ERR",
+				 STR("Background append only file rewriting already in progress"));
+	else
+		resp_write_status(call->reply,
+				  STR("Background append only file rewriting started"));
+}
+
+int64_t persist_last_save_s(const struct server *s)
+{
+	struct journal_info info = { 0 };
+
+	if (s->persist != NULL && s->persist->is_loaded)
+		journal_get_info(s->persist->journal, &info);
+	return (info.last_base_wall_us != 0 ? info.last_base_wall_us : s->started_wall_us) /
+	       SECOND_US;
+}
+
+static void append_count(struct buf *out, const char *name, uint64_t value)
+{
+	buf_printf(out, "%s:%" PRIu64 "\r\n", name, value);
+}
+
+static void append_loading(const struct persist *p, struct buf *out)
+{
+	const struct recovery_progress *progress = &p->progress;
+	double total = (double)progress->bytes_total;
+
+	append_count(out, "loading_total_bytes", progress->bytes_total);
+	append_count(out, "loading_loaded_bytes", progress->bytes_done);
+	buf_printf(out, "loading_loaded_perc:%.2f\r\n",
+		   total > 0 ? (double)progress->bytes_done / total * 100 : 0);
+	append_count(out, "loading_records", progress->records);
+}
+
+static void append_log(const struct persist *p, struct buf *out)
+{
+	static const char *const states[] = {
+		[JOURNAL_WELL] = "ok",
+		[JOURNAL_FULL] = "full",
+		[JOURNAL_FAILED] = "failed",
+	};
+	struct journal_info info;
+
+	journal_get_info(p->journal, &info);
+	append_count(out, "aof_rewrite_in_progress", info.rewriting);
+	append_count(out, "aof_rewrites", info.rewrites);
+	append_count(out, "aof_rewrite_failures", info.rewrite_failures);
+	append_count(out, "aof_rewrite_bytes", info.rewrite_bytes);
+	buf_printf(out, "aof_last_rewrite_time_sec:%" PRId64 "\r\n",
+		   info.rewrites != 0 ? info.last_rewrite_us / SECOND_US : -1);
+	buf_printf(out, "aof_last_bgrewrite_status:%s\r\n",
+		   info.last_rewrite_rc == 0 ? "ok" : "err");
+	buf_printf(out, "aof_last_write_status:%s\r\n",
+		   journal_state(p->journal) == JOURNAL_WELL ? "ok" : "err");
+	append_count(out, "aof_current_size", info.base_bytes + info.log_bytes);
+	append_count(out, "aof_base_size", info.base_bytes);
+	append_count(out, "aof_buffer_length", info.pending_bytes);
+	append_count(out, "latest_fork_usec", (uint64_t)info.fork_us);
+	buf_printf(out, "log_state:%s\r\n", states[journal_state(p->journal)]);
+	buf_printf(out, "log_error:%s\r\n", journal_complaint(p->journal));
+	append_count(out, "log_failures", info.failures);
+	append_count(out, "log_last_sequence", info.last_sequence);
+	append_count(out, "log_durable_sequence", info.durable_sequence);
+	append_count(out, "log_files", info.segments);
+	append_count(out, "log_bytes", info.log_bytes);
+	append_count(out, "log_syncs", info.syncs);
+	append_count(out, "log_sync_usec_last", info.sync_us_last);
+	append_count(out, "log_sync_usec_max", info.sync_us_max);
+}
+
+void persist_append_info(struct server *s, struct buf *out)
+{
+	append_count(out, "loading", s->loading);
+	append_count(out, "aof_enabled", s->persist != NULL);
+	append_count(out, "rdb_last_save_time", (uint64_t)persist_last_save_s(s));
+	if (s->loading)
+		append_loading(s->persist, out);
+	if (s->persist != NULL && s->persist->is_loaded)
+		append_log(s->persist, out);
+}

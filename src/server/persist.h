@@ -1,0 +1,67 @@
+/*
+ * The log of the server: what is recorded, when replies may leave, and what is said about it.
+ *
+ * With `appendonly no` there is none, and everything here does nothing.
+ *
+ * The rule for output: what a connection was told in a turn, replies and events alike, leaves when
+ * everything that had been recorded by the end of that turn is as durable as appendfsync asks for.
+ * So no client ever learns of a state that a crash can undo, whoever has brought it about.
+ */
+#ifndef SERVER_PERSIST_H
+#define SERVER_PERSIST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "command/scripts.h"
+#include "util/buf.h"
+
+struct conn;
+struct server;
+
+/* Where the state comes from, if not from the server's own directory. */
+struct persist_origin {
+	char *dir;	   /* of the log to be read, which is left as it is; NULL: our own */
+	uint64_t sequence; /* how far to go in it */
+	int64_t wall_us;
+};
+
+/* Understand the argument of --recover-to: a sequence number, @seconds since 1970, or a time such
+ * as 2026-11-18T14:00:00 (UTC). */
+bool persist_parse_limit(const char *text, struct persist_origin *origin);
+
+/* Before the server runs: take the directory. -1 with a line in `ret_error`. */
+int persist_open(struct server *s, struct buf *ret_error);
+
+/* Load the state. Clients are served meanwhile, but not with it. -1 if that failed, and it is in
+ * the log why. */
+int persist_load(struct server *s, const struct persist_origin *origin);
+
+/* Bring the log to its end, with a new base first if `save`. */
+void persist_close(struct server *s, bool save);
+
+/* Make the log follow the configuration. */
+void persist_apply_config(struct server *s);
+
+/* Write what this turn has recorded, and let go of output that has become durable. */
+void persist_end_turn(struct server *s);
+
+/* Output of this turn goes behind what waits, or is free to leave. */
+void persist_hold_output(struct conn *c);
+/* The connection is dead. */
+void persist_forget_conn(struct conn *c);
+
+/* Once a second. */
+void persist_cron(struct server *s);
+
+/* Why a command that changes something cannot be run now, or NULL. `bytes` is the size of its
+ * arguments. For struct command_env; `arg` is the server. */
+const char *persist_refusal(void *arg, size_t bytes);
+
+/* To be told of scripts; `arg` is the server. */
+extern const struct scripts_hooks persist_scripts_hooks;
+
+void persist_append_info(struct server *s, struct buf *out);
+int64_t persist_last_save_s(const struct server *s);
+
+#endif

@@ -1,0 +1,116 @@
+/*
+ * Numbers as bytes, the same on every machine: little-endian of fixed size, or a varint of seven
+ * bits a byte, the low ones first, with the top bit set in all bytes but the last.
+ */
+#ifndef UTIL_WIRE_H
+#define UTIL_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define WIRE_VARINT_MAX 10
+
+static inline void wire_put_u32(unsigned char *to, uint32_t value)
+{
+	for (int i = 0; i < 4; i++)
+		to[i] = (unsigned char)(value >> (8 * i));
+}
+
+static inline void wire_put_u64(unsigned char *to, uint64_t value)
+{
+	for (int i = 0; i < 8; i++)
+		to[i] = (unsigned char)(value >> (8 * i));
+}
+
+static inline uint32_t wire_get_u32(const unsigned char *from)
+{
+	uint32_t value = 0;
+
+	for (int i = 0; i < 4; i++)
+		value |= (uint32_t)from[i] << (8 * i);
+	return value;
+}
+
+static inline uint64_t wire_get_u64(const unsigned char *from)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < 8; i++)
+		value |= (uint64_t)from[i] << (8 * i);
+	return value;
+}
+
+static inline void wire_put_double(unsigned char *to, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof bits);
+	wire_put_u64(to, bits);
+}
+
+static inline double wire_get_double(const unsigned char *from)
+{
+	uint64_t bits = wire_get_u64(from);
+	double value;
+
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+/* Needs room for WIRE_VARINT_MAX bytes; returns how many were written. */
+static inline size_t wire_put_varint(unsigned char *to, uint64_t value)
+{
+	size_t len = 0;
+
+	while (value >= 0x80) {
+		to[len++] = (unsigned char)(value | 0x80);
+		value >>= 7;
+	}
+	to[len++] = (unsigned char)value;
+	return len;
+}
+
+static inline size_t wire_varint_size(uint64_t value)
+{
+	size_t len = 1;
+
+	while (value >= 0x80) {
+		len++;
+		value >>= 7;
+	}
+	return len;
+}
+
+/* Read the varint at `from`, of which no more than `len` bytes may be used. Returns how many it
+ * took, 0 if it does not end in time or is larger than 64 bits. */
+static inline size_t wire_get_varint(const unsigned char *from, size_t len, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+	size_t i;
+
+	for (i = 0; i < len && i < WIRE_VARINT_MAX; i++) {
+		if (i == WIRE_VARINT_MAX - 1 && from[i] > 1)
+			return 0;
+		value |= (uint64_t)(from[i] & 0x7f) << (7 * i);
+		if ((from[i] & 0x80) == 0) {
+			*ret_value = value;
+			return i + 1;
+		}
+	}
+	return 0;
+}
+
+/* Small numbers of either sign become small ones. */
+static inline uint64_t wire_zigzag(int64_t value)
+{
+	return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
+}
+
+static inline int64_t wire_unzigzag(uint64_t value)
+{
+	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
+}
+
+#endif

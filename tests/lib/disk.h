@@ -1,0 +1,479 @@
+/*
+ * A disk in memory, behind struct journal_io, that forgets what a real one forgets.
+ *
+ * It keeps apart what programs see and what would be there after a crash: bytes count once their
+ * file was synced, names once their directory was. disk_crash() throws the rest away, all of it or,
+ * as real ones do, some sectors and some names of it. A call can be made to fail, and the machine
+ * to stop at it.
+ */
+#ifndef TESTS_DISK_H
+#define TESTS_DISK_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "unit.h"
+
+#include "journal/io.h"
+#include "util/buf.h"
+
+#define DISK_FILES_MAX	64
+#define DISK_FDS_MAX	64
+#define DISK_NAME_BYTES 64
+#define DISK_SECTOR	512
+
+enum disk_call {
+	DISK_OPEN = 1 << 0,
+	DISK_WRITE = 1 << 1,
+	DISK_TRUNCATE = 1 << 2,
+	DISK_ALLOCATE = 1 << 3,
+	DISK_SYNC = 1 << 4,
+	DISK_SYNC_DIR = 1 << 5,
+	DISK_RENAME = 1 << 6,
+	DISK_REMOVE = 1 << 7,
+	DISK_READ = 1 << 8,
+	DISK_CHANGES =
+		DISK_WRITE | DISK_TRUNCATE | DISK_SYNC | DISK_SYNC_DIR | DISK_RENAME | DISK_REMOVE,
+	DISK_ALL = (1 << 9) - 1,
+};
+
+enum disk_crash {
+	DISK_KEEP_SYNCED, /* nothing but what was synced */
+	DISK_KEEP_ALL,	  /* the process dies, the machine lives */
+	DISK_KEEP_SOME,	  /* some sectors, and all or none of the names */
+};
+
+struct disk_file {
+	struct buf now;
+	struct buf synced;
+	bool used;
+};
+
+struct disk_name {
+	char name[DISK_NAME_BYTES];
+	int file; /* -1: there is none of that name */
+};
+
+struct disk {
+	struct journal_io io;
+	struct disk_file files[DISK_FILES_MAX];
+	struct disk_name names[DISK_FILES_MAX];
+	struct disk_name synced_names[DISK_FILES_MAX];
+	int fds[DISK_FDS_MAX]; /* file + 1, or 0 */
+	bool locked[DISK_FDS_MAX];
+
+	/* From the `after`-th call of those kinds on, `count` calls fail with `error`. */
+	unsigned calls; /* that counted */
+	unsigned fail_kinds;
+	unsigned fail_after;
+	unsigned fail_count;
+	int fail_error;
+	size_t fail_written; /* of a write that fails so much is written first */
+	uint64_t room;	     /* bytes of all files together; more is -ENOSPC */
+	bool dead;	     /* the machine has stopped: every call fails and does nothing */
+	bool stop;	     /* the failure is such a stop */
+};
+
+static inline int disk_fails(struct disk *d, enum disk_call kind)
+{
+	if (d->dead)
+		return -EIO;
+	if ((d->fail_kinds & kind) == 0)
+		return 0;
+	d->calls++;
+	if (d->fail_count == 0 || d->calls <= d->fail_after ||
+	    d->calls > d->fail_after + d->fail_count)
+		return 0;
+	d->dead = d->stop;
+	return d->fail_error;
+}
+
+static inline const char *disk_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+static inline struct disk_name *disk_find(struct disk_name *names, const char *path)
+{
+	const char *name = disk_base_name(path);
+
+	for (int i = 0; i < DISK_FILES_MAX; i++) {
+		if (names[i].file >= 0 && strcmp(names[i].name, name) == 0)
+			return &names[i];
+	}
+	return NULL;
+}
+
+static inline struct disk_name *disk_add_name(struct disk_name *names, const char *path, int file)
+{
+	for (int i = 0; i < DISK_FILES_MAX; i++) {
+		if (names[i].file < 0) {
+			strcpy(names[i].name, disk_base_name(path));
+			names[i].file = file;
+			return &names[i];
+		}
+	}
+	TEST_FAIL_MESSAGE("the disk has too few names");
+	return NULL;
+}
+
+static inline struct disk_file *disk_of(struct disk *d, int fd)
+{
+	TEST_ASSERT_TRUE_MESSAGE(fd >= 0 && fd < DISK_FDS_MAX && d->fds[fd] != 0,
+				 "a descriptor is used that is not open");
+	return &d->files[d->fds[fd] - 1];
+}
+
+static inline uint64_t disk_used(const struct disk *d)
+{
+	uint64_t used = 0;
+
+	for (int i = 0; i < DISK_FILES_MAX; i++)
+		used += d->files[i].used ? d->files[i].now.len : 0;
+	return used;
+}
+
+/* A file that nothing leads to is no more. */
+static inline bool disk_is_free(const struct disk *d, int file)
+{
+	for (int i = 0; i < DISK_FILES_MAX; i++) {
+		if (d->names[i].file == file || d->synced_names[i].file == file)
+			return false;
+	}
+	for (int i = 0; i < DISK_FDS_MAX; i++) {
+		if (d->fds[i] == file + 1)
+			return false;
+	}
+	return true;
+}
+
+static inline int disk_new_file(struct disk *d)
+{
+	int file = 0;
+
+	while (d->files[file].used && !disk_is_free(d, file))
+		TEST_ASSERT_TRUE(++file < DISK_FILES_MAX);
+	buf_done(&d->files[file].now);
+	buf_done(&d->files[file].synced);
+	d->files[file] = (struct disk_file){ .now = BUF_INIT(BUF_NO_MAX),
+					     .synced = BUF_INIT(BUF_NO_MAX),
+					     .used = true };
+	return file;
+}
+
+static inline int disk_open(void *arg, const char *path, int flags)
+{
+	struct disk *d = arg;
+	struct disk_name *name;
+	int rc = disk_fails(d, DISK_OPEN), fd = 0;
+
+	if (rc < 0)
+		return rc;
+	name = disk_find(d->names, path);
+	if (name == NULL) {
+		if ((flags & O_CREAT) == 0)
+			return -ENOENT;
+		name = disk_add_name(d->names, path, disk_new_file(d));
+	}
+	if ((flags & O_TRUNC) != 0)
+		buf_clear(&d->files[name->file].now);
+	while (d->fds[fd] != 0)
+		TEST_ASSERT_TRUE(++fd < DISK_FDS_MAX);
+	d->fds[fd] = name->file + 1;
+	return fd;
+}
+
+static inline int disk_close(void *arg, int fd)
+{
+	struct disk *d = arg;
+
+	disk_of(d, fd);
+	d->fds[fd] = 0;
+	d->locked[fd] = false;
+	return 0;
+}
+
+/* Files are only written to at their end. */
+static inline ssize_t disk_write(void *arg, int fd, const void *bytes, size_t len)
+{
+	struct disk *d = arg;
+	struct disk_file *f = disk_of(d, fd);
+	int rc = disk_fails(d, DISK_WRITE);
+	uint64_t used = disk_used(d);
+
+	if (rc < 0 && d->fail_written == 0)
+		return rc;
+	if (rc < 0 && len > d->fail_written)
+		len = d->fail_written;
+	if (rc < 0)
+		d->fail_written = 0;
+	if (used + len > d->room)
+		len = d->room > used ? (size_t)(d->room - used) : 0;
+	if (len == 0)
+		return -ENOSPC;
+	buf_append(&f->now, bytes, len);
+	/* A short write: the rest fails the next time. */
+	if (rc < 0)
+		d->fail_count++;
+	return (ssize_t)len;
+}
+
+static inline ssize_t disk_read(void *arg, int fd, void *to, size_t len, uint64_t offset)
+{
+	struct disk *d = arg;
+	struct disk_file *f = disk_of(d, fd);
+	int rc = disk_fails(d, DISK_READ);
+
+	if (rc < 0)
+		return rc;
+	if (offset >= f->now.len)
+		return 0;
+	if (len > f->now.len - offset)
+		len = f->now.len - (size_t)offset;
+	memcpy(to, buf_data(&f->now) + offset, len);
+	return (ssize_t)len;
+}
+
+static inline int disk_size(void *arg, int fd, uint64_t *ret_size)
+{
+	*ret_size = disk_of(arg, fd)->now.len;
+	return 0;
+}
+
+static inline int disk_truncate(void *arg, int fd, uint64_t size)
+{
+	struct disk_file *f = disk_of(arg, fd);
+	int rc = disk_fails(arg, DISK_TRUNCATE);
+
+	if (rc < 0)
+		return rc;
+	TEST_ASSERT_TRUE(size <= f->now.len);
+	buf_truncate(&f->now, (size_t)size);
+	return 0;
+}
+
+static inline int disk_allocate(void *arg, int fd, uint64_t offset, uint64_t len)
+{
+	struct disk *d = arg;
+	int rc = disk_fails(d, DISK_ALLOCATE);
+
+	(void)len;
+	if (rc < 0)
+		return rc;
+	return disk_used(d) - disk_of(d, fd)->now.len + offset < d->room ? 0 : -ENOSPC;
+}
+
+static inline int disk_sync(void *arg, int fd)
+{
+	struct disk_file *f = disk_of(arg, fd);
+	int rc = disk_fails(arg, DISK_SYNC);
+
+	if (rc < 0)
+		return rc;
+	buf_clear(&f->synced);
+	buf_append_str(&f->synced, buf_str(&f->now));
+	return 0;
+}
+
+static inline int disk_sync_dir(void *arg, const char *path)
+{
+	struct disk *d = arg;
+	int rc = disk_fails(d, DISK_SYNC_DIR);
+
+	(void)path;
+	if (rc < 0)
+		return rc;
+	memcpy(d->synced_names, d->names, sizeof d->names);
+	return 0;
+}
+
+static inline int disk_rename(void *arg, const char *from, const char *to)
+{
+	struct disk *d = arg;
+	int rc = disk_fails(d, DISK_RENAME);
+	struct disk_name *old;
+
+	if (rc < 0)
+		return rc;
+	old = disk_find(d->names, to);
+	if (old != NULL)
+		old->file = -1;
+	strcpy(disk_find(d->names, from)->name, disk_base_name(to));
+	return 0;
+}
+
+static inline int disk_remove(void *arg, const char *path)
+{
+	struct disk *d = arg;
+	int rc = disk_fails(d, DISK_REMOVE);
+	struct disk_name *name;
+
+	if (rc < 0)
+		return rc;
+	name = disk_find(d->names, path);
+	if (name == NULL)
+		return -ENOENT;
+	name->file = -1;
+	return 0;
+}
+
+static inline int disk_list(void *arg, const char *path, journal_name_fn *each, void *each_arg)
+{
+	struct disk *d = arg;
+
+	(void)path;
+	for (int i = 0; i < DISK_FILES_MAX; i++) {
+		if (d->names[i].file >= 0)
+			each(each_arg, d->names[i].name);
+	}
+	return 0;
+}
+
+static inline int disk_lock(void *arg, int fd)
+{
+	struct disk *d = arg;
+
+	for (int i = 0; i < DISK_FDS_MAX; i++) {
+		if (d->locked[i] && d->fds[i] == d->fds[fd])
+			return -EWOULDBLOCK;
+	}
+	d->locked[fd] = true;
+	return 0;
+}
+
+static inline void disk_init(struct disk *d)
+{
+	memset(d, 0, sizeof *d);
+	d->io = (struct journal_io){ .arg = d,
+				     .open = disk_open,
+				     .close = disk_close,
+				     .write = disk_write,
+				     .read = disk_read,
+				     .size = disk_size,
+				     .truncate = disk_truncate,
+				     .allocate = disk_allocate,
+				     .sync = disk_sync,
+				     .sync_dir = disk_sync_dir,
+				     .rename = disk_rename,
+				     .remove = disk_remove,
+				     .list = disk_list,
+				     .lock = disk_lock };
+	d->room = UINT64_MAX;
+	for (int i = 0; i < DISK_FILES_MAX; i++)
+		d->names[i].file = d->synced_names[i].file = -1;
+}
+
+static inline void disk_done(struct disk *d)
+{
+	for (int i = 0; i < DISK_FILES_MAX; i++) {
+		buf_done(&d->files[i].now);
+		buf_done(&d->files[i].synced);
+	}
+}
+
+/* Let the k-th call of those kinds from now on fail, 0 being the next one. */
+static inline void disk_fail(struct disk *d, unsigned kinds, unsigned after, int error)
+{
+	d->calls = 0;
+	d->fail_kinds = kinds;
+	d->fail_after = after;
+	d->fail_count = 1;
+	d->fail_error = error;
+	d->fail_written = 0;
+	d->stop = false;
+}
+
+/* Let the machine stop there. */
+static inline void disk_stop(struct disk *d, unsigned kinds, unsigned after)
+{
+	disk_fail(d, kinds, after, -EIO);
+	d->stop = true;
+}
+
+/* Unsynced bytes of a file: each sector arrived or did not, and so did the size. */
+static inline void disk_keep_some(struct disk_file *f, unsigned long long *rng)
+{
+	size_t size = f->synced.len;
+	size_t from = size < f->now.len ? size : f->now.len;
+	char *bytes;
+
+	if (f->now.len > size)
+		size += (size_t)(unit_random(rng) % (f->now.len - size + 1));
+	if (unit_random(rng) % 3 == 0 && f->now.len > size)
+		size = f->now.len;
+	bytes = calloc(1, size + 1);
+	memcpy(bytes, buf_data(&f->synced) != NULL ? buf_data(&f->synced) : "", f->synced.len);
+	for (size_t at = from; at < size;) {
+		size_t end = (at / DISK_SECTOR + 1) * DISK_SECTOR;
+
+		if (end > size)
+			end = size;
+		if (unit_random(rng) % 2 == 0)
+			memcpy(bytes + at, buf_data(&f->now) + at, end - at);
+		at = end;
+	}
+	buf_clear(&f->now);
+	buf_append(&f->now, bytes, size);
+	free(bytes);
+}
+
+/* The machine goes down and comes up again. */
+static inline void disk_crash(struct disk *d, enum disk_crash how, unsigned long long *rng)
+{
+	bool keep_names =
+		how == DISK_KEEP_ALL || (how == DISK_KEEP_SOME && unit_random(rng) % 2 == 0);
+
+	if (!keep_names)
+		memcpy(d->names, d->synced_names, sizeof d->names);
+	for (int i = 0; i < DISK_FILES_MAX; i++) {
+		struct disk_file *f = &d->files[i];
+
+		if (!f->used || how == DISK_KEEP_ALL)
+			continue;
+		if (how == DISK_KEEP_SOME && f->now.len >= f->synced.len) {
+			disk_keep_some(f, rng);
+		} else {
+			buf_clear(&f->now);
+			buf_append_str(&f->now, buf_str(&f->synced));
+		}
+	}
+	memset(d->fds, 0, sizeof d->fds);
+	memset(d->locked, 0, sizeof d->locked);
+	d->dead = false;
+	d->fail_kinds = 0;
+	for (int i = 0; i < DISK_FILES_MAX; i++)
+		disk_sync(d, (d->fds[0] = i + 1, 0));
+	d->fds[0] = 0;
+	disk_sync_dir(d, "");
+}
+
+/* A copy of all files as they are seen, for trying several things on. */
+static inline void disk_copy(struct disk *to, const struct disk *from)
+{
+	disk_init(to);
+	to->room = from->room;
+	memcpy(to->names, from->names, sizeof to->names);
+	memcpy(to->synced_names, from->names, sizeof to->names);
+	for (int i = 0; i < DISK_FILES_MAX; i++) {
+		if (!from->files[i].used)
+			continue;
+		to->files[i].used = true;
+		buf_init(&to->files[i].now, BUF_NO_MAX);
+		buf_init(&to->files[i].synced, BUF_NO_MAX);
+		buf_append_str(&to->files[i].now, buf_str(&from->files[i].now));
+		buf_append_str(&to->files[i].synced, buf_str(&from->files[i].now));
+	}
+}
+
+/* The bytes of a file as they are seen; NULL if there is none of that name. */
+static inline struct buf *disk_file(struct disk *d, const char *name)
+{
+	struct disk_name *found = disk_find(d->names, name);
+
+	return found != NULL ? &d->files[found->file].now : NULL;
+}
+
+#endif

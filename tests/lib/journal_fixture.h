@@ -1,0 +1,161 @@
+/*
+ * Engines with a log on a disk in memory: commands are run and recorded as the server does it.
+ */
+#ifndef TESTS_JOURNAL_FIXTURE_H
+#define TESTS_JOURNAL_FIXTURE_H
+
+#include "disk.h"
+#include "random_calls.h"
+
+#include "journal/journal.h"
+#include "util/mem.h"
+
+#define FIXTURE_DBS 2
+
+struct fixture {
+	struct disk disk;
+	struct engines engines;
+	struct journal *journal;
+	struct journal_options options;
+	struct recovery recovery;
+	struct buf error;
+	int64_t us; /* the clocks of the journal */
+};
+
+static inline void fixture_save(void *arg, struct base_writer *w)
+{
+	struct fixture *f = arg;
+
+	for (unsigned db = 0; db < FIXTURE_DBS; db++)
+		base_add_database(w, db, engines_get(&f->engines, db));
+}
+
+static inline struct qless *fixture_engine(void *arg, unsigned db)
+{
+	struct fixture *f = arg;
+
+	return db < FIXTURE_DBS ? engines_get(&f->engines, db) : NULL;
+}
+
+static inline int fixture_apply(void *arg, const struct record_command *command,
+				struct buf *ret_error)
+{
+	struct fixture *f = arg;
+
+	(void)ret_error;
+	TEST_ASSERT_TRUE(command->db < FIXTURE_DBS);
+	return engines_apply(&f->engines, command->db, command->now, command->name, command->args,
+			     command->count);
+}
+
+static inline struct recovery_target fixture_target(struct fixture *f)
+{
+	return (struct recovery_target){ .arg = f,
+					 .engine = fixture_engine,
+					 .apply = fixture_apply };
+}
+
+static inline void fixture_init(struct fixture *f)
+{
+	memset(f, 0, sizeof *f);
+	disk_init(&f->disk);
+	engines_init(&f->engines, FIXTURE_DBS, 1);
+	buf_init(&f->error, 4096);
+	f->us = 1700000000000000;
+	f->options = (struct journal_options){ .dir = "data",
+					       .io = &f->disk.io,
+					       .sync = JOURNAL_SYNC_ALWAYS,
+					       .segment_bytes = 1 << 20,
+					       .save = fixture_save,
+					       .arg = f };
+}
+
+/* Forget everything that is not on the disk. */
+static inline void fixture_forget(struct fixture *f)
+{
+	engines_done(&f->engines);
+	engines_init(&f->engines, FIXTURE_DBS, 1);
+	recovery_done(&f->recovery);
+	memset(&f->recovery, 0, sizeof f->recovery);
+	buf_clear(&f->error);
+}
+
+/* Start as the daemon does. Returns what journal_recover() does; the journal is open if that is 0.
+ */
+static inline int fixture_start(struct fixture *f)
+{
+	struct recovery_target target = fixture_target(f);
+	int rc;
+
+	f->journal = journal_open(&f->options, &f->error);
+	if (f->journal == NULL)
+		return -EBUSY;
+	rc = journal_recover(f->journal, &target, &f->recovery, &f->error);
+	if (rc < 0) {
+		journal_close(f->journal, NULL);
+		f->journal = NULL;
+	}
+	return rc;
+}
+
+/* The end of a turn, some time later. */
+static inline void fixture_flush(struct fixture *f)
+{
+	f->us += 10000;
+	journal_flush(f->journal, f->us, f->us);
+}
+
+/* Run a made-up command, and record it if it has changed something. */
+static inline bool fixture_step(struct fixture *f, struct random_calls *calls)
+{
+	unsigned db = random_pick(calls, 8) == 0;
+	uint64_t changes = qless_changes(engines_get(&f->engines, db));
+	struct record_command command;
+
+	random_step(calls, &f->engines, db);
+	if (qless_changes(engines_get(&f->engines, db)) == changes)
+		return false;
+	command = (struct record_command){ .db = db,
+					   .now = calls->now,
+					   .name = calls->argv[0],
+					   .args = calls->argv + 1,
+					   .count = calls->argc - 1 };
+	journal_append(f->journal, &command);
+	return true;
+}
+
+/* The process is gone: what it had open and in memory is forgotten without any further call. */
+static inline void fixture_kill(struct fixture *f, enum disk_crash how, unsigned long long *rng)
+{
+	f->disk.dead = true;
+	journal_close(f->journal, NULL);
+	f->journal = NULL;
+	disk_crash(&f->disk, how, rng);
+	fixture_forget(f);
+}
+
+static inline void fixture_done(struct fixture *f)
+{
+	journal_close(f->journal, NULL);
+	engines_done(&f->engines);
+	recovery_done(&f->recovery);
+	buf_done(&f->error);
+	disk_done(&f->disk);
+}
+
+/* The state of all databases as text. */
+static inline char *fixture_dump(struct fixture *f)
+{
+	struct buf all = BUF_INIT(BUF_NO_MAX), one = BUF_INIT(BUF_NO_MAX);
+
+	for (unsigned db = 0; db < FIXTURE_DBS; db++) {
+		engines_dump(&f->engines, db, &one);
+		buf_printf(&all, "changes %llu\n",
+			   (unsigned long long)qless_changes(engines_get(&f->engines, db)));
+		buf_append_str(&all, buf_str(&one));
+	}
+	buf_done(&one);
+	return buf_cstr(&all); /* of the caller now */
+}
+
+#endif

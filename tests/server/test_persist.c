@@ -1,0 +1,381 @@
+/*
+ * The log of the real daemon: what was acknowledged is there again, however the process ends.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "peer.h"
+#include "unit.h"
+#include "wait.h"
+
+#define CLIENTS	   4
+#define PIPELINE   20
+#define REPLY_MAX  64
+#define RESTARTS   6
+#define OUTPUT_MAX 65536
+
+static struct qlessd q;
+static struct tempdir dir;
+static struct peer *p;
+
+void setUp(void)
+{
+	tempdir_init(&dir);
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+	tempdir_done(&dir);
+}
+
+static void start(const char *fsync)
+{
+	QLESSD_START(&q, "--dir", dir.path, "--appendfsync", fsync, "--log-segment-size", "64kb",
+		     "--rewrite-rate-limit", "0");
+	p = peer_connect(&q);
+}
+
+static void stop(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+}
+
+static void kill_it(void)
+{
+	kill(q.pid, SIGKILL);
+	qlessd_wait(&q);
+	peer_close_all();
+	qlessd_stop(&q);
+}
+
+static void put(const char *jid)
+{
+	char words[200], reply[100];
+
+	snprintf(words, sizeof words, "PUT w q %s klass {} 0", jid);
+	snprintf(reply, sizeof reply, "$%zu\r\n%s\r\n", strlen(jid), jid);
+	ASK(p, words, reply);
+}
+
+static void everything_is_there_after_a_restart(void)
+{
+	start("everysec");
+	put("j1");
+	put("j2");
+	ASK_HAS(p, "POP q w1 1", "\"j1\"");
+	ASK_HAS(p, "CONFIG.SET heartbeat 77", "");
+	stop();
+	start("everysec");
+	ASK_HAS(p, "GET j1", "\"running\"");
+	ASK_HAS(p, "GET j2", "\"waiting\"");
+	ASK(p, "CONFIG.GET heartbeat", "$2\r\n77\r\n");
+	ASK(p, "FLUSHALL", "+OK\r\n");
+	stop();
+	start("everysec");
+	ASK(p, "GET j1", "$-1\r\n");
+	TEST_ASSERT_EQUAL_INT64(1, peer_ask_number(p, "INFO persistence", "aof_enabled:"));
+}
+
+static void other_databases_are_there_as_well(void)
+{
+	start("always");
+	ASK(p, "SELECT 3", "+OK\r\n");
+	put("j3");
+	ASK_HAS(p, "BGREWRITEAOF", "+Background");
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrites:") == 1);
+	stop();
+	start("always");
+	ASK(p, "GET j3", "$-1\r\n");
+	ASK(p, "SELECT 3", "+OK\r\n");
+	ASK_HAS(p, "GET j3", "\"waiting\"");
+}
+
+/* ---- the ledger ---- */
+
+struct ledger {
+	struct peer *peer;
+	unsigned sent;
+	unsigned acknowledged;
+};
+
+static void send_puts(struct ledger *l, unsigned client)
+{
+	char words[200];
+
+	for (int i = 0; i < PIPELINE; i++) {
+		snprintf(words, sizeof words, "PUT w q c%u-%u klass {\"n\":1} 0", client,
+			 l->sent++);
+		peer_send_words(l->peer, words);
+	}
+}
+
+static void take_replies(struct ledger *l, unsigned client, unsigned until)
+{
+	char expected[REPLY_MAX];
+
+	while (l->acknowledged < until) {
+		int len = snprintf(expected, sizeof expected, "c%u-%u", client, l->acknowledged);
+		char reply[REPLY_MAX + 16];
+
+		snprintf(reply, sizeof reply, "$%d\r\n%s\r\n", len, expected);
+		peer_expect(l->peer, reply);
+		l->acknowledged++;
+	}
+}
+
+static void check_ledger(const struct ledger *l, unsigned client)
+{
+	char words[100];
+
+	for (unsigned i = 0; i < l->acknowledged; i++) {
+		snprintf(words, sizeof words, "GET c%u-%u", client, i);
+		TEST_ASSERT_NOT_EQUAL_INT_MESSAGE(0, strncmp(peer_ask(p, words), "$-1", 3), words);
+	}
+}
+
+static void a_kill_loses_nothing(const char *fsync)
+{
+	struct ledger ledgers[CLIENTS] = { 0 };
+	unsigned long long rng = 9;
+
+	for (int round = 0; round < RESTARTS; round++) {
+		unsigned turns = 5 + (unsigned)(unit_random(&rng) % 40);
+
+		start(fsync);
+		for (unsigned c = 0; c < CLIENTS; c++) {
+			ledgers[c].peer = peer_connect(&q);
+			/* What was not acknowledged may be there or not. */
+			ledgers[c].sent = ledgers[c].acknowledged;
+		}
+		for (unsigned t = 0; t < turns; t++) {
+			for (unsigned c = 0; c < CLIENTS; c++)
+				send_puts(&ledgers[c], c);
+			if (t == turns / 2)
+				ASK_HAS(p, "BGREWRITEAOF", "");
+			for (unsigned c = 0; c < CLIENTS; c++)
+				take_replies(&ledgers[c], c, ledgers[c].sent - PIPELINE / 2);
+		}
+		kill_it();
+	}
+	start(fsync);
+	for (unsigned c = 0; c < CLIENTS; c++)
+		check_ledger(&ledgers[c], c);
+	TEST_ASSERT_TRUE(ledgers[0].acknowledged > 200);
+}
+
+static void no_kill_loses_what_was_acknowledged_with_always(void)
+{
+	a_kill_loses_nothing("always");
+}
+
+static void no_kill_loses_what_was_acknowledged_with_everysec(void)
+{
+	a_kill_loses_nothing("everysec");
+}
+
+/* ---- trouble ---- */
+
+static void set_file_limit(rlim_t bytes)
+{
+	struct rlimit limit = { bytes, RLIM_INFINITY };
+
+	TEST_ASSERT_EQUAL_INT(0, prlimit(q.pid, RLIMIT_FSIZE, &limit, NULL));
+}
+
+static void writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble(void)
+{
+	struct peer *reader;
+
+	start("always");
+	put("j1");
+	reader = peer_connect(&q);
+	set_file_limit(64);
+	/* Whoever writes when it is found out loses its connection instead of being lied to. */
+	peer_send_words(p, "PUT w q j2 klass {} 0");
+	peer_expect_end(p);
+	ASK_HAS(reader, "GET j1", "\"waiting\"");
+	ASK_HAS(reader, "PEEK q 5", "j1");
+	ASK_HAS(reader, "PUT w q j3 klass {} 0",
+		"-MISCONF Errors writing to the log: File too large");
+	ASK_HAS(reader, "POP q w 1", "-MISCONF ");
+	ASK_HAS(reader, "INFO persistence", "log_state:failed");
+	ASK_HAS(reader, "INFO persistence", "aof_last_write_status:err");
+	set_file_limit(RLIM_INFINITY);
+	WAIT_UNTIL(strstr(peer_ask(reader, "INFO persistence"), "log_state:ok") != NULL);
+	p = reader;
+	put("j4");
+	kill_it();
+	start("always");
+	ASK_HAS(p, "GET j4", "\"waiting\"");
+	ASK(p, "GET j3", "$-1\r\n");
+}
+
+static void two_cannot_use_one_directory(void)
+{
+	char *output;
+
+	start("everysec");
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--dir", dir.path, "--port", "0",
+					    "--unixsocket", tempdir_file(&dir, "other")));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "another process uses the directory"), output);
+	free(output);
+}
+
+static void damage_is_reported_and_nothing_is_touched(void)
+{
+	char *output;
+	FILE *file;
+
+	start("everysec");
+	for (int i = 0; i < 50; i++)
+		put("j1");
+	stop();
+	file = fopen(tempdir_file(&dir, "log-00000001"), "r+");
+	fseek(file, 500, SEEK_SET);
+	fputc('!', file);
+	fclose(file);
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--dir", dir.path, "--port", "0",
+					    "--unixsocket", tempdir_file(&dir, "other")));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "log-00000001 is damaged at offset"), output);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "qlessd-check"), output);
+	free(output);
+}
+
+/* Run qlessd-check on the directory; *ret_output is to be freed. */
+static int check(const char *options, char **ret_output)
+{
+	char command[400];
+	size_t len = 0;
+	FILE *pipe;
+	int status;
+
+	snprintf(command, sizeof command, "%s-check %s %s 2>&1 </dev/null", getenv("QLESSD"),
+		 options, dir.path);
+	pipe = popen(command, "r");
+	*ret_output = calloc(1, OUTPUT_MAX);
+	while (len < OUTPUT_MAX - 1 && !feof(pipe))
+		len += fread(*ret_output + len, 1, OUTPUT_MAX - 1 - len, pipe);
+	status = pclose(pipe);
+	return WEXITSTATUS(status);
+}
+
+#define CHECK_HAS(status, options, text)                                      \
+	do {                                                                  \
+		char *output_;                                                \
+		int status_ = check(options, &output_);                       \
+		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output_, text), output_); \
+		TEST_ASSERT_EQUAL_INT_MESSAGE(status, status_, output_);      \
+		free(output_);                                                \
+	} while (0)
+
+static void qlessd_check_tells_dumps_and_cuts(void)
+{
+	FILE *file;
+
+	start("everysec");
+	put("j1");
+	put("j2");
+	ASK_HAS(p, "POP q w1 1", "\"j1\"");
+	stop();
+	CHECK_HAS(0, "", "database 0: 2 jobs, 1 waiting, 1 running");
+	CHECK_HAS(0, "--dump", " db0 put \"w\" \"q\" \"j1\" \"klass\" \"{}\" \"0\"\n");
+	CHECK_HAS(0, "--dump --jid j2", "\"j2\"");
+	file = fopen(tempdir_file(&dir, "log-00000001"), "r+");
+	fseek(file, 200, SEEK_SET);
+	fputc('!', file);
+	fclose(file);
+	CHECK_HAS(1, "", "the log is NOT whole");
+	CHECK_HAS(1, "--fix", "[y/N]");
+	CHECK_HAS(0, "--fix --yes", "log-00000001.cut-");
+	CHECK_HAS(0, "", "the log is whole");
+	start("everysec");
+	ASK_HAS(p, "GET j1", "\"waiting\"");
+	CHECK_HAS(2, "--nonsense", "Usage");
+}
+
+static void an_earlier_state_is_recovered_into_another_directory(void)
+{
+	struct tempdir fresh;
+	char sequence[32];
+
+	start("always");
+	put("j1");
+	snprintf(sequence, sizeof sequence, "%lld",
+		 (long long)peer_ask_number(p, "INFO persistence", "log_last_sequence:"));
+	put("j2");
+	stop();
+	tempdir_init(&fresh);
+	QLESSD_START(&q, "--dir", fresh.path, "--recover-from", dir.path, "--recover-to", sequence);
+	p = peer_connect(&q);
+	ASK_HAS(p, "GET j1", "\"waiting\"");
+	ASK(p, "GET j2", "$-1\r\n");
+	put("j3");
+	stop();
+	QLESSD_START(&q, "--dir", fresh.path);
+	p = peer_connect(&q);
+	ASK_HAS(p, "GET j3", "\"waiting\"");
+	stop();
+	tempdir_done(&fresh);
+	start("always");
+	ASK_HAS(p, "GET j2", "\"waiting\"");
+}
+
+static void shutdown_save_writes_a_base(void)
+{
+	start("everysec");
+	put("j1");
+	peer_send_words(p, "SHUTDOWN SAVE");
+	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
+	stop();
+	TEST_ASSERT_NOT_NULL(strstr(tempdir_read(&dir, "manifest"), "\nbase base-"));
+	start("everysec");
+	ASK_HAS(p, "GET j1", "\"waiting\"");
+}
+
+static void the_log_is_rewritten_by_itself(void)
+{
+	char words[200];
+
+	start("no");
+	ASK(p, "CONFIG SET auto-rewrite-min-size 10000", "+OK\r\n");
+	for (int i = 0; i < 300; i++) {
+		snprintf(words, sizeof words, "PUT w q j klass {} 0");
+		ASK(p, words, "$1\r\nj\r\n");
+	}
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrites:") > 0);
+}
+
+static void without_a_log_nothing_is_written(void)
+{
+	QLESSD_START(&q, "--dir", dir.path, "--appendonly", "no");
+	p = peer_connect(&q);
+	put("j1");
+	ASK_HAS(p, "BGREWRITEAOF", "-ERR");
+	stop();
+	TEST_ASSERT_EQUAL_INT(0, tempdir_count(&dir));
+}
+
+int main(int argc, char **argv)
+{
+	qlessd_take_args(&argc, argv);
+	UNITY_BEGIN();
+	RUN(everything_is_there_after_a_restart);
+	RUN(other_databases_are_there_as_well);
+	RUN(no_kill_loses_what_was_acknowledged_with_always);
+	RUN(no_kill_loses_what_was_acknowledged_with_everysec);
+	RUN(writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble);
+	RUN(two_cannot_use_one_directory);
+	RUN(damage_is_reported_and_nothing_is_touched);
+	RUN(qlessd_check_tells_dumps_and_cuts);
+	RUN(an_earlier_state_is_recovered_into_another_directory);
+	RUN(shutdown_save_writes_a_base);
+	RUN(the_log_is_rewritten_by_itself);
+	RUN(without_a_log_nothing_is_written);
+	return UNIT_RESULT();
+}

@@ -1,0 +1,244 @@
+#include "random_calls.h"
+
+#include "engine/state.h"
+#include "util/mem.h"
+
+#define SEEDS 12
+#define STEPS 1500
+
+static struct engines from, to;
+static struct buf bytes, dump_from, dump_to;
+
+void setUp(void)
+{
+	engines_init(&from, 1, 1);
+	engines_init(&to, 1, 99);
+	buf_init(&bytes, BUF_NO_MAX);
+	buf_init(&dump_from, BUF_NO_MAX);
+	buf_init(&dump_to, BUF_NO_MAX);
+}
+
+void tearDown(void)
+{
+	engines_done(&from);
+	engines_done(&to);
+	buf_done(&bytes);
+	buf_done(&dump_from);
+	buf_done(&dump_to);
+}
+
+static void fresh_target(void)
+{
+	engines_done(&to);
+	engines_init(&to, 1, 99);
+}
+
+static bool append_piece(void *arg, struct qless_str piece)
+{
+	TEST_ASSERT_TRUE(piece.len > 0 && piece.len <= STATE_PIECE_BYTES);
+	return buf_append_str(arg, piece);
+}
+
+struct source {
+	struct qless_str left;
+	size_t step; /* 0: all at once */
+	char *copy;  /* what was given last, in memory that ends where it ends */
+};
+
+static struct qless_str give_piece(void *arg)
+{
+	struct source *s = arg;
+	size_t n = s->step != 0 && s->step < s->left.len ? s->step : s->left.len;
+
+	free(s->copy);
+	s->copy = NULL;
+	if (n == 0)
+		return STR("");
+	s->copy = malloc(n);
+	memcpy(s->copy, s->left.ptr, n);
+	s->left.ptr += n;
+	s->left.len -= n;
+	return str_make(s->copy, n);
+}
+
+static int load(struct engines *e, struct qless_str text, size_t step)
+{
+	struct source source = { .left = text, .step = step };
+	int rc = state_load(engines_get(e, 0), give_piece, &source);
+
+	free(source.copy);
+	return rc;
+}
+
+static void save(struct engines *e, struct buf *out)
+{
+	buf_clear(out);
+	TEST_ASSERT_TRUE(state_save(engines_get(e, 0), append_piece, out));
+}
+
+static void report(void *arg, struct qless_str finding)
+{
+	(void)arg;
+	fprintf(stderr, "%.*s\n", (int)finding.len, finding.ptr);
+}
+
+static void assert_same_engines(void)
+{
+	engines_dump(&from, 0, &dump_from);
+	engines_dump(&to, 0, &dump_to);
+	TEST_ASSERT_EQUAL_STRING(buf_cstr(&dump_from), buf_cstr(&dump_to));
+	TEST_ASSERT_EQUAL_UINT64(qless_changes(engines_get(&from, 0)),
+				 qless_changes(engines_get(&to, 0)));
+	TEST_ASSERT_TRUE(qless_latest(engines_get(&from, 0)) == qless_latest(engines_get(&to, 0)));
+	TEST_ASSERT_EQUAL_size_t(0, qless_check(engines_get(&to, 0), report, NULL));
+}
+
+static void an_empty_engine_is_saved_and_loaded(void)
+{
+	save(&from, &bytes);
+	TEST_ASSERT_EQUAL_INT(0, load(&to, buf_str(&bytes), 0));
+	assert_same_engines();
+}
+
+static void whatever_happened_the_loaded_engine_is_the_same_and_goes_on_alike(void)
+{
+	for (unsigned seed = 1; seed <= SEEDS; seed++) {
+		struct random_calls calls;
+		struct buf again = BUF_INIT(BUF_NO_MAX);
+
+		random_calls_init(&calls, seed);
+		for (int i = 0; i < STEPS; i++) {
+			random_step(&calls, &from, 0);
+			if (i % 100 != 99)
+				continue;
+			save(&from, &bytes);
+			fresh_target();
+			TEST_ASSERT_EQUAL_INT_MESSAGE(
+				0, load(&to, buf_str(&bytes), 1 + random_pick(&calls, 3000)),
+				buf_cstr(&bytes) ? qless_error(engines_get(&to, 0)).ptr : "");
+			assert_same_engines();
+			/* The bytes follow from the state alone. */
+			save(&to, &again);
+			TEST_ASSERT_EQUAL_size_t(bytes.len, again.len);
+			TEST_ASSERT_EQUAL_MEMORY(buf_data(&bytes), buf_data(&again), bytes.len);
+		}
+		for (int i = 0; i < STEPS; i++) {
+			int rc = random_step(&calls, &from, 0);
+
+			TEST_ASSERT_EQUAL_INT(
+				rc, engines_run(&to, 0, calls.now, calls.argv, calls.argc));
+		}
+		assert_same_engines();
+		buf_done(&again);
+		engines_done(&from);
+		engines_init(&from, 1, seed);
+		fresh_target();
+	}
+}
+
+static void make_small_state(void)
+{
+	struct random_calls calls;
+
+	random_calls_init(&calls, 7);
+	calls.jids = 12;
+	for (int i = 0; i < 300; i++)
+		random_step(&calls, &from, 0);
+	save(&from, &bytes);
+}
+
+static void a_snapshot_loads_however_it_is_cut_into_pieces(void)
+{
+	make_small_state();
+	for (size_t step = 1; step < 40; step++) {
+		fresh_target();
+		TEST_ASSERT_EQUAL_INT(0, load(&to, buf_str(&bytes), step));
+		assert_same_engines();
+	}
+}
+
+static void a_snapshot_that_ends_too_early_is_refused(void)
+{
+	make_small_state();
+	for (size_t len = 0; len < bytes.len; len++) {
+		fresh_target();
+		TEST_ASSERT_EQUAL_INT(QLESS_EBADARG, load(&to, str_make(buf_data(&bytes), len), 0));
+	}
+}
+
+static void bytes_behind_the_end_are_refused(void)
+{
+	make_small_state();
+	buf_append_char(&bytes, 0);
+	TEST_ASSERT_EQUAL_INT(QLESS_EBADARG, load(&to, buf_str(&bytes), 0));
+}
+
+static void a_damaged_snapshot_is_refused_or_gives_a_sound_engine(void)
+{
+	unsigned long long rng = 5;
+	unsigned loaded = 0;
+
+	make_small_state();
+	for (size_t i = 0; i < bytes.len * 3; i++) {
+		char *at = buf_data(&bytes) + i % bytes.len;
+		char old = *at;
+
+		*at = (char)unit_random(&rng);
+		fresh_target();
+		if (load(&to, buf_str(&bytes), 0) == 0) {
+			TEST_ASSERT_EQUAL_size_t(0, qless_check(engines_get(&to, 0), report, NULL));
+			loaded++;
+		}
+		*at = old;
+	}
+	TEST_ASSERT_TRUE(loaded > 0);
+}
+
+static bool refuse_piece(void *arg, struct qless_str piece)
+{
+	(void)piece;
+	++*(int *)arg;
+	return false;
+}
+
+static void saving_ends_when_the_writer_says_so(void)
+{
+	int calls = 0;
+
+	make_small_state();
+	TEST_ASSERT_FALSE(state_save(engines_get(&from, 0), refuse_piece, &calls));
+	TEST_ASSERT_EQUAL_INT(1, calls);
+}
+
+static void data_larger_than_a_piece_comes_back_whole(void)
+{
+	size_t len = 3 * STATE_PIECE_BYTES + 17;
+	char *data = malloc(len);
+	struct qless_put put = { .queue = QLESS_STR("q"),
+				 .jid = QLESS_STR("j"),
+				 .klass = QLESS_STR("k"),
+				 .worker = QLESS_STR("w") };
+
+	for (size_t i = 0; i < len; i++)
+		data[i] = (char)('a' + i % 26);
+	put.data = str_make(data, len);
+	TEST_ASSERT_EQUAL_INT(0, qless_put(engines_get(&from, 0), 10, &put));
+	save(&from, &bytes);
+	TEST_ASSERT_EQUAL_INT(0, load(&to, buf_str(&bytes), STATE_PIECE_BYTES));
+	assert_same_engines();
+	free(data);
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(an_empty_engine_is_saved_and_loaded);
+	RUN(whatever_happened_the_loaded_engine_is_the_same_and_goes_on_alike);
+	RUN(a_snapshot_loads_however_it_is_cut_into_pieces);
+	RUN(a_snapshot_that_ends_too_early_is_refused);
+	RUN(bytes_behind_the_end_are_refused);
+	RUN(a_damaged_snapshot_is_refused_or_gives_a_sound_engine);
+	RUN(saving_ends_when_the_writer_says_so);
+	RUN(data_larger_than_a_piece_comes_back_whole);
+	return UNIT_RESULT();
+}

@@ -1,0 +1,376 @@
+/*
+ * A scripted run, with several files and rewrites, that the machine stops at each of its file
+ * calls; and a ledger of what was acknowledged by then.
+ */
+#include "journal_fixture.h"
+
+#define CHANGES 120
+/* States seen: after each change of the run. */
+#define STATES_MAX 400
+
+struct state {
+	uint64_t sequence; /* of the last record it holds */
+	char *dump;
+};
+
+static struct fixture f;
+static struct state states[STATES_MAX];
+static int state_count;
+static uint64_t acknowledged;
+static unsigned long long rng = 77;
+
+void setUp(void)
+{
+	fixture_init(&f);
+}
+
+void tearDown(void)
+{
+	fixture_done(&f);
+}
+
+static void note_state(void)
+{
+	TEST_ASSERT_TRUE(state_count < STATES_MAX);
+	states[state_count].sequence = journal_last(f.journal);
+	states[state_count].dump = fixture_dump(&f);
+	state_count++;
+}
+
+static void forget_states(void)
+{
+	while (state_count > 0)
+		free(states[--state_count].dump);
+}
+
+/* The end of a turn: clients are told what is durable. */
+static void end_turn(void)
+{
+	fixture_flush(&f);
+	if (journal_state(f.journal) == JOURNAL_WELL && journal_durable(f.journal) > acknowledged)
+		acknowledged = journal_durable(f.journal);
+}
+
+/* Run until the end or until the machine stops. True if the log could be begun. */
+static bool run_script(unsigned long long seed, enum journal_sync sync)
+{
+	struct random_calls calls;
+	int made = 0;
+
+	random_calls_init(&calls, seed);
+	f.options.segment_bytes = 2500;
+	f.options.sync = sync;
+	acknowledged = 0;
+	if (fixture_start(&f) < 0)
+		return false;
+	note_state();
+	while (made < CHANGES && !f.disk.dead) {
+		if (!fixture_step(&f, &calls))
+			continue;
+		note_state();
+		made++;
+		if (made % 40 == 20)
+			journal_rewrite(f.journal);
+		if (random_pick(&calls, 3) != 0)
+			end_turn();
+	}
+	end_turn();
+	return true;
+}
+
+/* What is there after the crash has to be a state the run has been in, no older than what was
+ * acknowledged. */
+static void check_recovery(const char *how, unsigned at)
+{
+	char message[256];
+	char *dump;
+	int i, rc;
+
+	rc = fixture_start(&f);
+	snprintf(message, sizeof message, "%s at call %u: %.150s", how, at, buf_cstr(&f.error));
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, rc, message);
+	dump = fixture_dump(&f);
+	for (i = state_count - 1; i >= 0 && strcmp(states[i].dump, dump) != 0; i--)
+		;
+	TEST_ASSERT_TRUE_MESSAGE(i >= 0 || state_count == 0, message);
+	/* A mark may have been acknowledged behind the last change. */
+	if (state_count > 0 && i + 1 < state_count)
+		TEST_ASSERT_TRUE_MESSAGE(states[i + 1].sequence > acknowledged, message);
+	free(dump);
+}
+
+static void crash_everywhere(const char *how, enum disk_crash crash, enum journal_sync sync)
+{
+	unsigned stops = 0;
+
+	for (unsigned at = 0;; at++) {
+		bool stopped;
+
+		disk_stop(&f.disk, DISK_CHANGES, at);
+		run_script(31 + at % 3, sync);
+		stopped = f.disk.dead;
+		if (f.journal != NULL)
+			fixture_kill(&f, crash, &rng);
+		else
+			disk_crash(&f.disk, crash, &rng);
+		fixture_forget(&f);
+		check_recovery(how, at);
+		/* And the log goes on from there. */
+		fixture_done(&f);
+		fixture_init(&f);
+		forget_states();
+		if (!stopped)
+			break;
+		stops++;
+	}
+	TEST_ASSERT_TRUE(stops > 80);
+}
+
+static void whenever_the_machine_stops_what_was_acknowledged_is_there(void)
+{
+	crash_everywhere("only what was synced", DISK_KEEP_SYNCED, JOURNAL_SYNC_ALWAYS);
+}
+
+static void whatever_sectors_arrived_what_was_acknowledged_is_there(void)
+{
+	for (int i = 0; i < 4; i++)
+		crash_everywhere("some of it", DISK_KEEP_SOME, JOURNAL_SYNC_ALWAYS);
+}
+
+static void whenever_the_process_dies_what_was_acknowledged_is_there(void)
+{
+	crash_everywhere("all of it", DISK_KEEP_ALL, JOURNAL_SYNC_ALWAYS);
+	crash_everywhere("all of it, everysec", DISK_KEEP_ALL, JOURNAL_SYNC_EVERYSEC);
+	crash_everywhere("all of it, no", DISK_KEEP_ALL, JOURNAL_SYNC_NO);
+}
+
+static void a_crash_without_syncs_leaves_a_state_that_was(void)
+{
+	/* Nothing is promised, but it has to be one that was. */
+	for (unsigned at = 0; at < 150; at++) {
+		disk_stop(&f.disk, DISK_CHANGES, at);
+		run_script(41, JOURNAL_SYNC_EVERYSEC);
+		if (f.journal != NULL)
+			fixture_kill(&f, DISK_KEEP_SOME, &rng);
+		else
+			disk_crash(&f.disk, DISK_KEEP_SOME, &rng);
+		fixture_forget(&f);
+		acknowledged = 0;
+		check_recovery("everysec", at);
+		fixture_done(&f);
+		fixture_init(&f);
+		forget_states();
+	}
+}
+
+/* ---- failures that the process survives ---- */
+
+/* Make a call of those kinds fail once, at each place; the log must become well by itself, and hold
+ * everything that was not refused. */
+static void fail_everywhere(unsigned kinds, int error, size_t written)
+{
+	unsigned failures = 0;
+
+	for (unsigned at = 0;; at++) {
+		char *live, *dump;
+		bool began;
+		int rc;
+
+		disk_fail(&f.disk, kinds, at, error);
+		f.disk.fail_written = written;
+		began = run_script(51, JOURNAL_SYNC_ALWAYS);
+		if (f.disk.calls <= at)
+			break;
+		failures++;
+		if (!began) {
+			TEST_ASSERT_TRUE(f.error.len > 0);
+			fixture_forget(&f);
+			rc = fixture_start(&f);
+			TEST_ASSERT_EQUAL_INT_MESSAGE(0, rc, buf_cstr(&f.error));
+		}
+		for (int i = 0; i < 10; i++) {
+			f.us += 1000000;
+			fixture_flush(&f);
+		}
+		TEST_ASSERT_EQUAL_INT_MESSAGE(JOURNAL_WELL, journal_state(f.journal),
+					      journal_complaint(f.journal));
+		TEST_ASSERT_TRUE(journal_admit(f.journal, 100));
+		TEST_ASSERT_EQUAL_UINT64(journal_last(f.journal), journal_durable(f.journal));
+		live = fixture_dump(&f);
+		fixture_kill(&f, DISK_KEEP_SYNCED, &rng);
+		rc = fixture_start(&f);
+		TEST_ASSERT_EQUAL_INT_MESSAGE(0, rc, buf_cstr(&f.error));
+		dump = fixture_dump(&f);
+		TEST_ASSERT_EQUAL_STRING(live, dump);
+		free(live);
+		free(dump);
+		fixture_done(&f);
+		fixture_init(&f);
+		forget_states();
+	}
+	forget_states();
+	TEST_ASSERT_TRUE(failures > 3);
+}
+
+static void after_a_failed_write_the_log_becomes_well_by_itself(void)
+{
+	fail_everywhere(DISK_WRITE, -EIO, 0);
+}
+
+static void after_a_full_disk_the_log_becomes_well_by_itself(void)
+{
+	fail_everywhere(DISK_WRITE, -ENOSPC, 0);
+	fixture_done(&f);
+	fixture_init(&f);
+	fail_everywhere(DISK_WRITE, -ENOSPC, 7);
+	fixture_done(&f);
+	fixture_init(&f);
+	fail_everywhere(DISK_WRITE | DISK_TRUNCATE, -ENOSPC, 0);
+}
+
+static void after_a_failed_sync_the_log_becomes_well_by_itself(void)
+{
+	fail_everywhere(DISK_SYNC, -EIO, 0);
+}
+
+static void after_a_failed_rename_or_removal_the_log_becomes_well_by_itself(void)
+{
+	fail_everywhere(DISK_RENAME, -EIO, 0);
+	fixture_done(&f);
+	fixture_init(&f);
+	fail_everywhere(DISK_SYNC_DIR, -EIO, 0);
+	fixture_done(&f);
+	fixture_init(&f);
+	fail_everywhere(DISK_OPEN, -EMFILE, 0);
+}
+
+static void a_failed_sync_is_not_tried_again_on_the_same_file(void)
+{
+	struct random_calls calls;
+	struct journal_info info;
+
+	random_calls_init(&calls, 61);
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	while (!fixture_step(&f, &calls))
+		;
+	disk_fail(&f.disk, DISK_SYNC, 0, -EIO);
+	fixture_flush(&f);
+	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_FAILED, journal_state(f.journal));
+	TEST_ASSERT_EQUAL_STRING("Input/output error (syncing log-00000001)",
+				 journal_complaint(f.journal));
+	TEST_ASSERT_FALSE(journal_admit(f.journal, 1));
+	TEST_ASSERT_TRUE(journal_durable(f.journal) < journal_last(f.journal));
+	for (int i = 0; i < 5; i++)
+		fixture_flush(&f);
+	TEST_ASSERT_EQUAL_UINT(1, f.disk.calls);
+	f.us += 2000000;
+	for (int i = 0; i < 5; i++)
+		fixture_flush(&f);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
+	TEST_ASSERT_EQUAL_STRING("", journal_complaint(f.journal));
+	journal_get_info(f.journal, &info);
+	TEST_ASSERT_EQUAL_UINT64(1, info.failures);
+	TEST_ASSERT_EQUAL_UINT64(1, info.rewrites);
+	TEST_ASSERT_NULL(disk_file(&f.disk, "log-00000001"));
+}
+
+static void no_room_is_found_out_before_anything_is_changed(void)
+{
+	struct random_calls calls;
+
+	random_calls_init(&calls, 62);
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	for (int i = 0; i < 30; i++) {
+		TEST_ASSERT_TRUE(journal_admit(f.journal, 500));
+		TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
+		fixture_step(&f, &calls);
+		fixture_flush(&f);
+	}
+	f.disk.room = disk_used(&f.disk);
+	TEST_ASSERT_FALSE(journal_admit(f.journal, 8 << 20));
+	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
+	TEST_ASSERT_EQUAL_STRING("No space left on device (making room for the log)",
+				 journal_complaint(f.journal));
+	/* Smaller ones find room in what was set aside. */
+	f.us += 2000000;
+	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
+	TEST_ASSERT_TRUE(journal_admit(f.journal, 500));
+	TEST_ASSERT_FALSE(journal_admit(f.journal, 8 << 20));
+	f.disk.room = UINT64_MAX;
+	f.us += 2000000;
+	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
+	TEST_ASSERT_TRUE(journal_admit(f.journal, 8 << 20));
+}
+
+static void what_readers_change_while_the_log_has_failed_is_kept(void)
+{
+	struct random_calls calls;
+	char *live, *dump;
+
+	random_calls_init(&calls, 63);
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	while (!fixture_step(&f, &calls))
+		;
+	disk_fail(&f.disk, DISK_SYNC, 0, -EIO);
+	fixture_flush(&f);
+	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_FAILED, journal_state(f.journal));
+	f.us += 2000000;
+	for (int i = 0; i < 4; i++) {
+		while (!fixture_step(&f, &calls))
+			;
+		fixture_flush(&f);
+	}
+	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
+	fixture_flush(&f);
+	fixture_flush(&f);
+	live = fixture_dump(&f);
+	fixture_kill(&f, DISK_KEEP_SYNCED, &rng);
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	dump = fixture_dump(&f);
+	TEST_ASSERT_EQUAL_STRING(live, dump);
+	free(live);
+	free(dump);
+}
+
+static void one_sync_covers_all_turns_that_came_meanwhile(void)
+{
+	struct random_calls calls;
+	uint64_t first, last;
+
+	random_calls_init(&calls, 64);
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	while (!fixture_step(&f, &calls))
+		;
+	fixture_flush(&f); /* written, and the sync is under way */
+	first = journal_last(f.journal);
+	TEST_ASSERT_TRUE(journal_durable(f.journal) < first);
+	while (!fixture_step(&f, &calls))
+		;
+	last = journal_last(f.journal);
+	fixture_flush(&f); /* the first sync is over, the second under way */
+	TEST_ASSERT_EQUAL_UINT64(first, journal_durable(f.journal));
+	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_UINT64(last, journal_durable(f.journal));
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(whenever_the_machine_stops_what_was_acknowledged_is_there);
+	RUN(whatever_sectors_arrived_what_was_acknowledged_is_there);
+	RUN(whenever_the_process_dies_what_was_acknowledged_is_there);
+	RUN(a_crash_without_syncs_leaves_a_state_that_was);
+	RUN(after_a_failed_write_the_log_becomes_well_by_itself);
+	RUN(after_a_full_disk_the_log_becomes_well_by_itself);
+	RUN(after_a_failed_sync_the_log_becomes_well_by_itself);
+	RUN(after_a_failed_rename_or_removal_the_log_becomes_well_by_itself);
+	RUN(a_failed_sync_is_not_tried_again_on_the_same_file);
+	RUN(no_room_is_found_out_before_anything_is_changed);
+	RUN(what_readers_change_while_the_log_has_failed_is_kept);
+	RUN(one_sync_covers_all_turns_that_came_meanwhile);
+	return UNIT_RESULT();
+}

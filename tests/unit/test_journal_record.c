@@ -1,0 +1,234 @@
+#include "unit.h"
+
+#include "journal/record.h"
+#include "util/mem.h"
+
+#define SALT UINT64_C(0x123456789abcdef0)
+
+static struct buf out;
+static struct record record;
+static size_t size;
+
+void setUp(void)
+{
+	buf_init(&out, BUF_NO_MAX);
+}
+
+void tearDown(void)
+{
+	buf_done(&out);
+}
+
+static enum record_status decode(size_t at, size_t len)
+{
+	return record_decode((const unsigned char *)buf_data(&out) + at, len, SALT, &record, &size);
+}
+
+static const struct qless_str words[] = { STR_INIT("mail"), STR_INIT(""), STR_INIT("w\0x") };
+static const struct record_command pop = {
+	.db = 300, .now = 1700000000.25, .name = STR_INIT("pop"), .args = words, .count = 3
+};
+
+static void a_command_comes_back_as_it_was(void)
+{
+	struct record_args args = { 0 };
+	struct record_command command;
+
+	record_append_command(&out, SALT, 77, &pop);
+	TEST_ASSERT_EQUAL_size_t(out.len, record_command_size(&pop));
+	TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(0, out.len));
+	TEST_ASSERT_EQUAL_size_t(out.len, size);
+	TEST_ASSERT_EQUAL_INT(RECORD_COMMAND, record.type);
+	TEST_ASSERT_EQUAL_UINT64(77, record.sequence);
+	TEST_ASSERT_TRUE(record_decode_command(record.payload, &args, &command));
+	TEST_ASSERT_EQUAL_UINT(300, command.db);
+	TEST_ASSERT_TRUE(command.now == pop.now);
+	ASSERT_STR("pop", command.name);
+	TEST_ASSERT_EQUAL_size_t(3, command.count);
+	for (size_t i = 0; i < 3; i++)
+		TEST_ASSERT_TRUE(str_equal(words[i], command.args[i]));
+	record_args_done(&args);
+}
+
+static void a_record_that_is_not_all_there_says_how_much_it_needs(void)
+{
+	record_append_command(&out, SALT, 77, &pop);
+	for (size_t len = 0; len < out.len; len++) {
+		TEST_ASSERT_EQUAL_INT(RECORD_SHORT, decode(0, len));
+		TEST_ASSERT_EQUAL_size_t(len < RECORD_FRAME_BYTES ? RECORD_FRAME_BYTES : out.len,
+					 size);
+	}
+}
+
+static void no_single_damaged_byte_goes_unnoticed(void)
+{
+	record_append_command(&out, SALT, 77, &pop);
+	for (size_t i = 0; i < out.len; i++) {
+		for (int bits = 1; bits < 256; bits++) {
+			buf_data(&out)[i] = (char)(buf_data(&out)[i] ^ bits);
+			TEST_ASSERT_NOT_EQUAL_INT(RECORD_OK, decode(0, out.len));
+			buf_data(&out)[i] = (char)(buf_data(&out)[i] ^ bits);
+		}
+	}
+}
+
+static void a_record_of_another_log_is_none(void)
+{
+	record_append_command(&out, SALT + 1, 77, &pop);
+	TEST_ASSERT_EQUAL_INT(RECORD_BAD, decode(0, out.len));
+}
+
+static void a_type_from_the_future_is_told_from_damage(void)
+{
+	record_append(&out, SALT, (enum record_type)99, 1, STR("x"));
+	TEST_ASSERT_EQUAL_INT(RECORD_ALIEN, decode(0, out.len));
+}
+
+static void a_payload_that_is_no_command_is_refused(void)
+{
+	static const struct qless_str bad[] = {
+		STR_INIT(""),
+		STR_INIT("\0"),
+		STR_INIT("\0"
+			 "12345678"),
+		STR_INIT("\0"
+			 "12345678"
+			 "\0"),
+		STR_INIT("\0"
+			 "12345678"
+			 "\1"),
+		STR_INIT("\0"
+			 "12345678"
+			 "\1"
+			 "\2"
+			 "x"),
+		STR_INIT("\0"
+			 "12345678"
+			 "\1"
+			 "\1"
+			 "xy"),
+		STR_INIT("\0"
+			 "12345678"
+			 "\377\377\377\377\377\377\377\377\377\1"),
+		STR_INIT("\377\377\377\377\377\377\377\377\377\377\377"
+			 "12345678"
+			 "\1"
+			 "\1"
+			 "x"),
+	};
+	struct record_args args = { 0 };
+	struct record_command command;
+
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+		TEST_ASSERT_FALSE(record_decode_command(bad[i], &args, &command));
+	record_args_done(&args);
+}
+
+static void marks_and_numbers_come_back(void)
+{
+	struct record_mark mark = { .durable = 12, .wall_us = -5 }, read;
+	uint64_t number;
+
+	record_append_mark(&out, SALT, 13, &mark);
+	TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(0, out.len));
+	TEST_ASSERT_TRUE(record_decode_mark(record.payload, &read));
+	TEST_ASSERT_EQUAL_UINT64(12, read.durable);
+	TEST_ASSERT_EQUAL_INT64(-5, read.wall_us);
+	TEST_ASSERT_FALSE(record_decode_number(record.payload, &number));
+
+	buf_clear(&out);
+	record_append_number(&out, SALT, RECORD_STATE_END, 2, UINT64_MAX);
+	TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(0, out.len));
+	TEST_ASSERT_TRUE(record_decode_number(record.payload, &number));
+	TEST_ASSERT_EQUAL_UINT64(UINT64_MAX, number);
+	TEST_ASSERT_FALSE(record_decode_mark(record.payload, &read));
+}
+
+static void a_head_comes_back_and_no_damage_of_it_goes_unnoticed(void)
+{
+	struct record_file_header header = { .kind = RECORD_FILE_BASE,
+					     .format = RECORD_FORMAT_VERSION,
+					     .engine = 4,
+					     .number = 5,
+					     .sequence = 6,
+					     .salt = SALT,
+					     .created_us = 8 },
+				  read;
+	unsigned char bytes[RECORD_FILE_HEADER_BYTES], again[RECORD_FILE_HEADER_BYTES];
+
+	record_encode_header(&header, bytes);
+	TEST_ASSERT_EQUAL_INT(RECORD_OK, record_decode_header(bytes, sizeof bytes, &read));
+	record_encode_header(&read, again);
+	TEST_ASSERT_EQUAL_MEMORY(bytes, again, sizeof bytes);
+	TEST_ASSERT_EQUAL_UINT64(5, read.number);
+	TEST_ASSERT_EQUAL_INT(RECORD_SHORT, record_decode_header(bytes, sizeof bytes - 1, &read));
+	for (size_t i = 0; i < sizeof bytes; i++) {
+		bytes[i] ^= 0x10;
+		TEST_ASSERT_EQUAL_INT(RECORD_BAD, record_decode_header(bytes, sizeof bytes, &read));
+		bytes[i] ^= 0x10;
+	}
+	header.format++;
+	record_encode_header(&header, bytes);
+	TEST_ASSERT_EQUAL_INT(RECORD_ALIEN, record_decode_header(bytes, sizeof bytes, &read));
+}
+
+static struct record_damage examine(size_t from, uint64_t sequence)
+{
+	struct record_damage damage;
+
+	record_examine_damage((const unsigned char *)buf_data(&out) + from, out.len - from, from,
+			      SALT, sequence, &damage);
+	return damage;
+}
+
+static void behind_damage_intact_records_and_marks_are_found(void)
+{
+	size_t second;
+
+	record_append_command(&out, SALT, 1, &pop);
+	second = out.len;
+	record_append_command(&out, SALT, 2, &pop);
+	record_append_mark(&out, SALT, 3, &(struct record_mark){ .durable = 1 });
+	TEST_ASSERT_TRUE(examine(1, 1).followed);
+	TEST_ASSERT_EQUAL_size_t(second - 1, examine(1, 1).skip);
+	TEST_ASSERT_EQUAL_UINT64(1, examine(1, 1).durable);
+	TEST_ASSERT_FALSE(examine(1, 1).has_hole);
+	buf_truncate(&out, second + 10);
+	TEST_ASSERT_FALSE(examine(1, 1).followed);
+}
+
+static void sectors_of_zeros_are_a_hole(void)
+{
+	static const char zeros[600];
+
+	buf_append(&out, zeros, 512);
+	record_append_command(&out, SALT, 9, &pop);
+	TEST_ASSERT_TRUE(examine(0, 1).has_hole);
+	TEST_ASSERT_TRUE(examine(0, 1).followed);
+	TEST_ASSERT_TRUE(examine(400, 1).has_hole);
+	buf_data(&out)[511] = 1;
+	TEST_ASSERT_FALSE(examine(0, 1).has_hole);
+	TEST_ASSERT_FALSE(examine(400, 1).has_hole);
+
+	buf_clear(&out);
+	buf_append_char(&out, 'x');
+	buf_append(&out, zeros, 600);
+	record_append_command(&out, SALT, 9, &pop);
+	TEST_ASSERT_FALSE(examine(0, 1).has_hole);
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(a_command_comes_back_as_it_was);
+	RUN(a_record_that_is_not_all_there_says_how_much_it_needs);
+	RUN(no_single_damaged_byte_goes_unnoticed);
+	RUN(a_record_of_another_log_is_none);
+	RUN(a_type_from_the_future_is_told_from_damage);
+	RUN(a_payload_that_is_no_command_is_refused);
+	RUN(marks_and_numbers_come_back);
+	RUN(a_head_comes_back_and_no_damage_of_it_goes_unnoticed);
+	RUN(behind_damage_intact_records_and_marks_are_found);
+	RUN(sectors_of_zeros_are_a_hole);
+	return UNIT_RESULT();
+}

@@ -1,0 +1,524 @@
+#include "journal_fixture.h"
+
+#include "journal/repair.h"
+
+static struct fixture f;
+static unsigned long long rng = 3;
+
+void setUp(void)
+{
+	fixture_init(&f);
+}
+
+void tearDown(void)
+{
+	fixture_done(&f);
+}
+
+static void start(void)
+{
+	int rc = fixture_start(&f);
+
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, rc, buf_cstr(&f.error));
+}
+
+static void finish(void)
+{
+	journal_close(f.journal, &f.error);
+	f.journal = NULL;
+	TEST_ASSERT_EQUAL_STRING("", buf_cstr(&f.error));
+}
+
+static void restart(void)
+{
+	finish();
+	fixture_forget(&f);
+	start();
+}
+
+/* So many recorded changes, each in a turn of its own. */
+static void make_changes(struct random_calls *calls, int count)
+{
+	while (count > 0) {
+		count -= fixture_step(&f, calls);
+		fixture_flush(&f);
+	}
+	fixture_flush(&f);
+}
+
+static void an_empty_directory_gets_a_log(void)
+{
+	start();
+	TEST_ASSERT_EQUAL_UINT64(0, journal_last(f.journal));
+	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "manifest"));
+	TEST_ASSERT_EQUAL_size_t(RECORD_FILE_HEADER_BYTES, disk_file(&f.disk, "log-00000001")->len);
+	restart();
+}
+
+static void a_second_process_is_kept_out(void)
+{
+	struct journal *other;
+
+	start();
+	other = journal_open(&f.options, &f.error);
+	TEST_ASSERT_NULL(other);
+	TEST_ASSERT_EQUAL_STRING("another process uses the directory data", buf_cstr(&f.error));
+	buf_clear(&f.error);
+}
+
+static void what_was_recorded_is_there_again(void)
+{
+	struct random_calls calls;
+	char *before, *after;
+
+	random_calls_init(&calls, 11);
+	start();
+	for (int round = 0; round < 5; round++) {
+		make_changes(&calls, 300);
+		before = fixture_dump(&f);
+		restart();
+		after = fixture_dump(&f);
+		TEST_ASSERT_EQUAL_STRING(before, after);
+		TEST_ASSERT_EQUAL_UINT64(0, f.recovery.cut_bytes);
+		free(before);
+		free(after);
+	}
+}
+
+static void the_log_goes_on_over_many_files_and_bases(void)
+{
+	struct random_calls calls;
+	char *before, *after;
+
+	random_calls_init(&calls, 12);
+	f.options.segment_bytes = 3000;
+	start();
+	for (int round = 0; round < 30; round++) {
+		make_changes(&calls, 40 + (int)random_pick(&calls, 60));
+		if (round % 3 == 0) {
+			journal_rewrite(f.journal);
+			if (round % 2 == 0)
+				make_changes(&calls, 1 + (int)random_pick(&calls, 10));
+		}
+		before = fixture_dump(&f);
+		if (round % 4 == 3)
+			fixture_kill(&f, DISK_KEEP_ALL, &rng);
+		else
+			finish();
+		fixture_forget(&f);
+		start();
+		after = fixture_dump(&f);
+		TEST_ASSERT_EQUAL_STRING(before, after);
+		free(before);
+		free(after);
+	}
+	TEST_ASSERT_TRUE(f.recovery.manifest.base != 0);
+}
+
+static void old_files_are_gone_after_a_rewrite(void)
+{
+	struct random_calls calls;
+	struct journal_info info;
+	int files = 0;
+
+	random_calls_init(&calls, 13);
+	f.options.segment_bytes = 2000;
+	start();
+	make_changes(&calls, 300);
+	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
+	TEST_ASSERT_FALSE(journal_rewrite(f.journal));
+	journal_wait(f.journal);
+	journal_get_info(f.journal, &info);
+	TEST_ASSERT_EQUAL_UINT64(1, info.rewrites);
+	TEST_ASSERT_EQUAL_UINT64(1, info.segments);
+	TEST_ASSERT_EQUAL_UINT64(RECORD_FILE_HEADER_BYTES, info.log_bytes);
+	for (int i = 0; i < DISK_FILES_MAX; i++)
+		files += f.disk.names[i].file >= 0;
+	TEST_ASSERT_EQUAL_INT(4, files); /* manifest, lock, base, log */
+}
+
+/* ---- damage ---- */
+
+/* The dumps after each recorded change, and where in the file its record ends. */
+struct step {
+	size_t end;
+	char *dump;
+};
+
+#define STEPS 200
+static struct step steps[STEPS + 1];
+
+static void make_steps(struct random_calls *calls)
+{
+	int count = 0;
+
+	start();
+	steps[0] = (struct step){ RECORD_FILE_HEADER_BYTES, fixture_dump(&f) };
+	while (count < STEPS) {
+		if (!fixture_step(&f, calls))
+			continue;
+		fixture_flush(&f);
+		count++;
+		steps[count].end = disk_file(&f.disk, "log-00000001")->len;
+		steps[count].dump = fixture_dump(&f);
+	}
+	fixture_flush(&f);
+}
+
+static void free_steps(void)
+{
+	for (int i = 0; i <= STEPS; i++)
+		free(steps[i].dump);
+}
+
+/* Start on a copy of the disk. */
+static int try_start(struct fixture *on, const struct disk *disk)
+{
+	fixture_init(on);
+	disk_copy(&on->disk, disk);
+	on->options.io = &on->disk.io;
+	return fixture_start(on);
+}
+
+static void a_log_cut_anywhere_gives_the_state_after_its_last_whole_record(void)
+{
+	struct random_calls calls;
+	struct fixture copy;
+	size_t len;
+	int at = STEPS;
+	char *dump;
+
+	random_calls_init(&calls, 14);
+	make_steps(&calls);
+	fixture_kill(&f, DISK_KEEP_ALL, &rng);
+	for (len = disk_file(&f.disk, "log-00000001")->len; len >= RECORD_FILE_HEADER_BYTES;
+	     len--) {
+		buf_truncate(disk_file(&f.disk, "log-00000001"), len);
+		while (steps[at].end > len)
+			at--;
+		TEST_ASSERT_EQUAL_INT(0, try_start(&copy, &f.disk));
+		dump = fixture_dump(&copy);
+		TEST_ASSERT_EQUAL_STRING(steps[at].dump, dump);
+		free(dump);
+		fixture_done(&copy);
+	}
+	free_steps();
+}
+
+static void no_flipped_byte_of_a_sealed_log_is_passed_over(void)
+{
+	struct random_calls calls;
+	struct fixture copy;
+	struct buf *log;
+	size_t last_mark;
+
+	random_calls_init(&calls, 15);
+	start();
+	make_changes(&calls, 60);
+	finish();
+	log = disk_file(&f.disk, "log-00000001");
+	last_mark = log->len - RECORD_FRAME_BYTES - RECORD_MARK_BYTES;
+	for (size_t i = 0; i < log->len; i++) {
+		buf_data(log)[i] ^= 0x20;
+		if (i < last_mark) {
+			TEST_ASSERT_EQUAL_INT(-EBADMSG, try_start(&copy, &f.disk));
+			TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&copy.error), "log-00000001"));
+		} else {
+			/* The last mark says that nothing is missing, and holds nothing else. */
+			TEST_ASSERT_EQUAL_INT(0, try_start(&copy, &f.disk));
+			TEST_ASSERT_TRUE(copy.recovery.cut_bytes > 0);
+		}
+		fixture_done(&copy);
+		buf_data(log)[i] ^= 0x20;
+	}
+}
+
+static void no_flipped_byte_of_a_log_that_was_killed_gives_a_wrong_state(void)
+{
+	struct random_calls calls;
+	struct fixture copy;
+	struct buf *log;
+	unsigned cut = 0, refused = 0;
+
+	random_calls_init(&calls, 16);
+	make_steps(&calls);
+	fixture_kill(&f, DISK_KEEP_ALL, &rng);
+	log = disk_file(&f.disk, "log-00000001");
+	for (size_t i = 0; i < log->len; i += 3) {
+		char *dump;
+		int at;
+
+		buf_data(log)[i] ^= 0x01;
+		if (try_start(&copy, &f.disk) == 0) {
+			dump = fixture_dump(&copy);
+			for (at = STEPS; steps[at].end > copy.recovery.tail_size && at > 0;)
+				at--;
+			TEST_ASSERT_EQUAL_STRING(steps[at].dump, dump);
+			TEST_ASSERT_TRUE(copy.recovery.cut_bytes > 0);
+			/* Nothing but the last record, and no acknowledged one before it. */
+			TEST_ASSERT_TRUE(at >= STEPS - 1);
+			free(dump);
+			cut++;
+		} else {
+			refused++;
+		}
+		fixture_done(&copy);
+		buf_data(log)[i] ^= 0x01;
+	}
+	TEST_ASSERT_TRUE(cut > 0 && refused > cut);
+	free_steps();
+}
+
+static void damage_of_manifest_and_base_is_refused(void)
+{
+	static const char *const names[] = { "manifest", "base-00000003" };
+	struct random_calls calls;
+	struct fixture copy;
+
+	random_calls_init(&calls, 17);
+	start();
+	make_changes(&calls, 100);
+	journal_rewrite(f.journal);
+	journal_wait(f.journal);
+	finish();
+	for (int n = 0; n < 2; n++) {
+		struct buf *file = disk_file(&f.disk, names[n]);
+
+		TEST_ASSERT_NOT_NULL(file);
+		for (size_t i = 0; i < file->len; i++) {
+			buf_data(file)[i] ^= 0x04;
+			TEST_ASSERT_EQUAL_INT(-EBADMSG, try_start(&copy, &f.disk));
+			TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&copy.error), names[n]));
+			fixture_done(&copy);
+			buf_data(file)[i] ^= 0x04;
+		}
+	}
+}
+
+static void damage_before_later_files_is_refused_and_says_where(void)
+{
+	struct random_calls calls;
+
+	random_calls_init(&calls, 18);
+	f.options.segment_bytes = 2000;
+	start();
+	make_changes(&calls, 100);
+	finish();
+	buf_truncate(disk_file(&f.disk, "log-00000001"),
+		     disk_file(&f.disk, "log-00000001")->len - 1);
+	fixture_forget(&f);
+	TEST_ASSERT_EQUAL_INT(-EBADMSG, fixture_start(&f));
+	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&f.error), "data/log-00000001 is damaged at offset "));
+	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&f.error), "qlessd-check data"));
+	TEST_ASSERT_TRUE(f.recovery.damaged);
+}
+
+static void a_missing_file_is_named(void)
+{
+	struct random_calls calls;
+
+	random_calls_init(&calls, 19);
+	f.options.segment_bytes = 2000;
+	start();
+	make_changes(&calls, 100);
+	finish();
+	disk_find(f.disk.names, "log-00000002")->file = -1;
+	fixture_forget(&f);
+	TEST_ASSERT_EQUAL_INT(-ENOENT, fixture_start(&f));
+	TEST_ASSERT_EQUAL_STRING("cannot read data/log-00000002: No such file or directory",
+				 buf_cstr(&f.error));
+}
+
+static void log_files_without_a_manifest_are_not_taken_for_an_empty_directory(void)
+{
+	struct random_calls calls;
+
+	random_calls_init(&calls, 20);
+	start();
+	make_changes(&calls, 10);
+	finish();
+	disk_find(f.disk.names, "manifest")->file = -1;
+	fixture_forget(&f);
+	TEST_ASSERT_EQUAL_INT(-EBADMSG, fixture_start(&f));
+	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "log-00000001"));
+}
+
+static void writes_that_a_crash_lost_in_the_middle_are_cut(void)
+{
+	struct random_calls calls;
+	struct buf *log;
+
+	random_calls_init(&calls, 21);
+	start();
+	make_changes(&calls, 3);
+	/* One turn of many records, more than a few sectors, not synced yet. */
+	f.disk.stop = true;
+	while (journal_last(f.journal) < 80)
+		fixture_step(&f, &calls);
+	disk_fail(&f.disk, DISK_SYNC, 0, -EIO);
+	f.disk.stop = true;
+	fixture_flush(&f);
+	log = disk_file(&f.disk, "log-00000001");
+	TEST_ASSERT_TRUE(log->len > 4096);
+	memset(buf_data(log) + 1024, 0, 512);
+	fixture_kill(&f, DISK_KEEP_ALL, &rng);
+	start();
+	TEST_ASSERT_TRUE(f.recovery.cut_bytes > 3000);
+	TEST_ASSERT_TRUE(f.recovery.tail_size > 500 && f.recovery.tail_size <= 1024);
+}
+
+/* ---- cutting ---- */
+
+static void cutting_mends_a_log_and_keeps_what_is_cut(void)
+{
+	struct buf kept = BUF_INIT(BUF_NO_MAX);
+	struct random_calls calls;
+	struct buf *second;
+	size_t size;
+
+	random_calls_init(&calls, 25);
+	f.options.segment_bytes = 2000;
+	start();
+	make_changes(&calls, 100);
+	finish();
+	second = disk_file(&f.disk, "log-00000002");
+	size = second->len;
+	buf_data(second)[1000] ^= 1;
+	fixture_forget(&f);
+	TEST_ASSERT_EQUAL_INT(-EBADMSG, fixture_start(&f));
+	buf_clear(&f.error);
+	TEST_ASSERT_TRUE(repair_is_possible(&f.recovery, &f.error));
+	TEST_ASSERT_EQUAL_INT(0, repair_cut(&f.disk.io, "data", &f.recovery, &kept, &f.error));
+	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&kept), "data/log-00000002.cut-"));
+	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&kept), "data/log-00000003.cut-0\n"));
+	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "log-00000003.cut-0"));
+	TEST_ASSERT_NULL(disk_file(&f.disk, "log-00000003"));
+	TEST_ASSERT_TRUE(second->len <= 1000 && second->len < size);
+	fixture_forget(&f);
+	start();
+	TEST_ASSERT_EQUAL_UINT64(0, f.recovery.cut_bytes);
+	make_changes(&calls, 5);
+	restart();
+	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "log-00000003.cut-0"));
+	buf_done(&kept);
+}
+
+static void what_cutting_does_not_mend_is_not_cut(void)
+{
+	struct random_calls calls;
+
+	random_calls_init(&calls, 26);
+	start();
+	make_changes(&calls, 30);
+	finish();
+	buf_data(disk_file(&f.disk, "manifest"))[3] ^= 1;
+	fixture_forget(&f);
+	TEST_ASSERT_EQUAL_INT(-EBADMSG, fixture_start(&f));
+	TEST_ASSERT_FALSE(repair_is_possible(&f.recovery, &f.error));
+}
+
+/* ---- going back ---- */
+
+static void the_state_as_of_a_sequence_is_found(void)
+{
+	struct random_calls calls;
+	struct fixture copy;
+	struct recovery r;
+	struct recovery_target target;
+
+	random_calls_init(&calls, 22);
+	make_steps(&calls);
+	finish();
+	for (int i = 0; i <= STEPS; i += 25) {
+		struct recovery_limit limit = RECOVERY_NO_LIMIT;
+		char *dump;
+
+		/* The sequence number of the record is the one up to which that step went. */
+		fixture_init(&copy);
+		target = fixture_target(&copy);
+		limit.sequence = 0;
+		for (uint64_t seq = 1; limit.sequence == 0 && i > 0; seq++) {
+			struct recovery_limit to = { seq, INT64_MAX };
+			struct recovery_target nobody = { 0 };
+
+			TEST_ASSERT_EQUAL_INT(
+				0, recovery_run(&r, &f.disk.io, "data", &to, &nobody, &copy.error));
+			if (r.tail_size >= steps[i].end)
+				limit.sequence = seq;
+			recovery_done(&r);
+		}
+		TEST_ASSERT_EQUAL_INT(
+			0, recovery_run(&r, &f.disk.io, "data", &limit, &target, &copy.error));
+		TEST_ASSERT_EQUAL_UINT64(limit.sequence, r.last_sequence);
+		TEST_ASSERT_TRUE(r.limited);
+		recovery_done(&r);
+		dump = fixture_dump(&copy);
+		TEST_ASSERT_EQUAL_STRING(steps[i].dump, dump);
+		free(dump);
+		fixture_done(&copy);
+	}
+	free_steps();
+}
+
+static void going_back_behind_the_base_is_refused(void)
+{
+	struct recovery_limit limit = { 5, INT64_MAX };
+	struct recovery_target nobody = { 0 };
+	struct random_calls calls;
+	struct recovery r;
+
+	random_calls_init(&calls, 23);
+	start();
+	make_changes(&calls, 50);
+	journal_rewrite(f.journal);
+	journal_wait(f.journal);
+	TEST_ASSERT_EQUAL_INT(-ERANGE,
+			      recovery_run(&r, &f.disk.io, "data", &limit, &nobody, &f.error));
+	recovery_done(&r);
+	buf_clear(&f.error);
+}
+
+static void a_state_from_elsewhere_begins_a_log(void)
+{
+	struct random_calls calls;
+	char *before, *after;
+
+	random_calls_init(&calls, 24);
+	for (int i = 0; i < 200; i++)
+		random_step(&calls, &f.engines, 0);
+	f.journal = journal_open(&f.options, &f.error);
+	TEST_ASSERT_EQUAL_INT(0, journal_create(f.journal, 4711, &f.error));
+	TEST_ASSERT_EQUAL_UINT64(4711, journal_last(f.journal));
+	make_changes(&calls, 20);
+	before = fixture_dump(&f);
+	restart();
+	after = fixture_dump(&f);
+	TEST_ASSERT_EQUAL_STRING(before, after);
+	TEST_ASSERT_TRUE(journal_last(f.journal) > 4730);
+	free(before);
+	free(after);
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(an_empty_directory_gets_a_log);
+	RUN(a_second_process_is_kept_out);
+	RUN(what_was_recorded_is_there_again);
+	RUN(the_log_goes_on_over_many_files_and_bases);
+	RUN(old_files_are_gone_after_a_rewrite);
+	RUN(a_log_cut_anywhere_gives_the_state_after_its_last_whole_record);
+	RUN(no_flipped_byte_of_a_sealed_log_is_passed_over);
+	RUN(no_flipped_byte_of_a_log_that_was_killed_gives_a_wrong_state);
+	RUN(damage_of_manifest_and_base_is_refused);
+	RUN(damage_before_later_files_is_refused_and_says_where);
+	RUN(a_missing_file_is_named);
+	RUN(log_files_without_a_manifest_are_not_taken_for_an_empty_directory);
+	RUN(writes_that_a_crash_lost_in_the_middle_are_cut);
+	RUN(cutting_mends_a_log_and_keeps_what_is_cut);
+	RUN(what_cutting_does_not_mend_is_not_cut);
+	RUN(the_state_as_of_a_sequence_is_found);
+	RUN(going_back_behind_the_base_is_refused);
+	RUN(a_state_from_elsewhere_begins_a_log);
+	return UNIT_RESULT();
+}
