@@ -12,8 +12,9 @@
  *
  * Strings are slices of bytes: any byte may occur, nothing follows the end. Arguments are copied
  * where the engine keeps them. Results borrow from the engine until its next call, unless said
- * otherwise; so they cannot be the arguments of a call that changes something. JSON (job data, log items) is text the engine stores and returns byte for byte; the
- * caller vouches that it is well formed.
+ * otherwise, so they cannot be arguments of a call that changes something. JSON (job data, log
+ * items) is text the engine stores and returns byte for byte; the caller vouches that it is well
+ * formed.
  *
  *	struct qless *q = qless_new(NULL);
  *	struct qless_put put = { .queue = QLESS_STR("mail"), .jid = QLESS_STR("j1"),
@@ -77,9 +78,12 @@ enum qless_state {
 	QLESS_COMPLETE,
 };
 
-/* Lengths the engine refuses to go beyond (QLESS_ELIMIT). */
-#define QLESS_MAX_NAME_BYTES ((size_t)64 * 1024)	 /* jid, queue, worker, klass, tag, group */
-#define QLESS_MAX_TEXT_BYTES ((size_t)512 * 1024 * 1024) /* data, messages, log items */
+/* What no engine goes beyond (QLESS_ELIMIT), and what struct qless_limits starts with. */
+#define QLESS_MAX_NAME_BYTES   ((size_t)64 * 1024)
+#define QLESS_MAX_TEXT_BYTES   ((size_t)512 * 1024 * 1024)
+#define QLESS_MAX_TAGS	       ((size_t)1024 * 1024)
+#define QLESS_MAX_DEPENDENCIES ((size_t)1024 * 1024)
+#define QLESS_MAX_JOBS	       ((size_t)1000 * 1000 * 1000)
 
 struct qless;
 struct qless_job;   /* read with qless_job_read() and its companions */
@@ -100,6 +104,10 @@ struct qless_hooks {
 /* `hooks` is copied; NULL means no events and seed 0. */
 struct qless *qless_new(const struct qless_hooks *hooks);
 void qless_free(struct qless *q);
+/* Free a part of the engine, up to so many jobs: for those who cannot wait until all of it is. True
+ * if there is more to free. After the first time nothing else may be done with the engine; once it
+ * was false the engine is gone. */
+bool qless_free_some(struct qless *q, size_t jobs);
 
 /* The sentence about the last call that failed. */
 struct qless_str qless_error(const struct qless *q);
@@ -107,6 +115,24 @@ struct qless_str qless_error(const struct qless *q);
 const char *qless_error_word(int code);
 /* The text of a state, such as "waiting". */
 struct qless_str qless_state_text(enum qless_state state);
+
+/* How much a call may store or ask for. Going beyond fails with QLESS_ELIMIT, and the sentence says
+ * which limit it was, by the name in brackets, and its value. */
+struct qless_limits {
+	/* Bytes of a jid, queue, worker, class, tag, group or option [max-name-length]. */
+	size_t max_name_bytes;
+	/* Bytes of data, a message, a log item or the value of an option [max-data-size]. */
+	size_t max_data_bytes;
+	size_t max_tags;	 /* of one job [max-tags] */
+	size_t max_dependencies; /* of one job [max-dependencies] */
+	size_t max_jobs;	 /* in one pop, peek, unfail or put_many [max-jobs-per-call] */
+};
+
+/* Copied. Values above the largest there are, and 0, mean these; NULL means them all. What is
+ * stored already stays, whatever its size, and can be worked with. */
+void qless_set_limits(struct qless *q, const struct qless_limits *limits);
+/* Those in force. */
+const struct qless_limits *qless_get_limits(const struct qless *q);
 
 /* How many changes there have been so far. A call that leaves it as it was has changed nothing and
  * need not be recorded anywhere. */
@@ -216,7 +242,11 @@ struct qless_put {
 
 /* Create the job, or move an existing one wherever it is. */
 QLESS_CHECK int qless_put(struct qless *q, double now, const struct qless_put *put);
-/* The same for a job that must exist (QLESS_ENOJOB). */
+/* Several of them, or none: as if one after the other, a microsecond apart, so that they are popped
+ * in their order. *ret_until is the time of the last; later calls had better be later than that. */
+QLESS_CHECK int qless_put_many(struct qless *q, double now, const struct qless_put *puts,
+			       size_t count, double *ret_until);
+/* The same as qless_put() for a job that must exist (QLESS_ENOJOB). */
 QLESS_CHECK int qless_requeue(struct qless *q, double now, const struct qless_put *put);
 
 /* Lock up to `count` jobs for `worker`: jobs whose lock expired for good first, then those with the
@@ -372,8 +402,8 @@ struct qless_stats {
 /* Statistics of a queue for the day (UTC) in which `date` lies. */
 void qless_stats(const struct qless *q, struct qless_str queue, double date,
 		 struct qless_stats *ret_stats);
-/* Drop what is older than the options stats-history and histogram-history say, counted in days back
- * from qless_latest(). */
+/* Drop statistics, of queues and of workers, that are older than the options stats-history and
+ * histogram-history say, counted in days back from qless_latest(). */
 void qless_maintain(struct qless *q);
 
 /* ---- workers ---- */
@@ -397,6 +427,20 @@ QLESS_CHECK int qless_worker_jobs(struct qless *q, double now, struct qless_str 
 				  struct qless_list *ret_jobs, struct qless_list *ret_stalled);
 QLESS_CHECK int qless_worker_deregister(struct qless *q, double now,
 					const struct qless_str *workers, size_t count);
+
+/* What a worker did on a day (UTC). */
+struct qless_worker_day {
+	double day; /* when it began */
+	uint64_t popped;
+	uint64_t completed;
+	uint64_t failed; /* by the worker's own word, or when it gave the last retry back */
+	uint64_t lost;	 /* locks taken away: expired, timed out by hand, or put elsewhere */
+};
+
+/* The days on which the worker did something, newest first, whether it is still known or not. They
+ * are kept as long as statistics are. `*cursor` starts as 0; false means the end. */
+bool qless_worker_next_day(const struct qless *q, struct qless_str worker, size_t *cursor,
+			   struct qless_worker_day *ret_day);
 
 /* ---- tags ---- */
 
@@ -504,6 +548,10 @@ QLESS_CHECK int qless_config_unset(struct qless *q, double now, struct qless_str
  * there were. Takes time proportional to the whole state. */
 size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless_str finding),
 		   void *arg);
+/* Repair what has one right answer, whatever it was that broke it: list memberships follow the
+ * state of the job, dependencies what the waiting job says, counters what is counted. Returns how
+ * many repairs were made; qless_check() then tells what is left. */
+size_t qless_resolve(struct qless *q, double now);
 /* Write the whole state as text in an order that depends on nothing but the state: equal states
  * give equal bytes. */
 void qless_dump(const struct qless *q, void (*write)(void *arg, struct qless_str piece), void *arg);

@@ -3,7 +3,8 @@
 #
 # Compare the rows of the table of commands with their manual page: every command has an entry of
 # its own there, with the synopsis of its row, and every entry has a command. Containers that only
-# hold subcommands, and their HELP, need none. CC is the C compiler that reads the table.
+# hold subcommands, their HELP, and commands that are always refused need none. CC is the C compiler
+# that reads the table.
 
 set -eu
 
@@ -12,7 +13,7 @@ rows=$({
   echo '#define COMMAND(name, run, min, max, flags, cats, group, since, args, ...) ROW run name " " args'
   cat "$1"
 } | ${CC:-cc} -E -P -x c - | tr '\n' ' ' | sed 's/ROW /\n/g' | awk '
-  $1 !~ /^(NULL|command_help)$/ && sub(/^[^"]*"/, "") {
+  $1 !~ /^(NULL|command_help|cmd_refuse_.*)$/ && sub(/^[^"]*"/, "") {
     sub(/" *$/, "")
     gsub(/" *"/, "")                       # adjacent literals are one
     name = toupper($1)

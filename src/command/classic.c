@@ -33,6 +33,8 @@ static const struct classic_command commands[] = {
 	COMMAND("config.set", classic_config_set, CLASSIC_WRITE, "option value", "Set an option"),
 	COMMAND("config.unset", classic_config_unset, CLASSIC_WRITE, "option",
 		"Return an option to its default"),
+	COMMAND("consistencycheck", classic_consistencycheck, CLASSIC_WRITE | CLASSIC_EXTENSION,
+		"[resolve]", "Verify everything, and repair what can be"),
 	COMMAND("depends", classic_depends, CLASSIC_WRITE, "jid on|off jid ... | jid off all",
 		"Add or remove dependencies of a job that waits for some"),
 	COMMAND("fail", classic_fail, CLASSIC_WRITE, "jid worker group message [data]",
@@ -48,7 +50,15 @@ static const struct classic_command commands[] = {
 		"Count the jobs waiting, running and scheduled in a queue"),
 	COMMAND("log", classic_log, CLASSIC_WRITE, "jid message [data]",
 		"Append to the history of a job"),
+	COMMAND("multicomplete", classic_multicomplete, CLASSIC_WRITE | CLASSIC_EXTENSION,
+		"worker queue jid data [jid data ...]", "Finish several jobs"),
 	COMMAND("multiget", classic_multiget, CLASSIC_READ, "[jid ...]", "Read several jobs"),
+	COMMAND("multiheartbeat", classic_multiheartbeat, CLASSIC_WRITE | CLASSIC_EXTENSION,
+		"worker jid [jid ...]", "Renew the locks on several jobs"),
+	COMMAND("multiput", classic_multiput, CLASSIC_WRITE | CLASSIC_EXTENSION,
+		"worker queue delay [priority n] [tags tags] [retries n] [depends jids] "
+		"jobs jid klass data [jid klass data ...]",
+		"Put several jobs into a queue, or none"),
 	COMMAND("pause", classic_pause, CLASSIC_WRITE, "queue ...",
 		"Let no more jobs be popped from queues"),
 	COMMAND("peek", classic_peek, CLASSIC_WRITE, "queue count",
@@ -107,6 +117,7 @@ void classic_init(struct classic *c, struct qless *engine)
 {
 	memset(c, 0, sizeof(*c));
 	c->engine = engine;
+	c->max_json_depth = JSON_DEPTH_MAX;
 	buf_init(&c->json, BUF_NO_MAX);
 	buf_init(&c->error, BUF_NO_MAX);
 	buf_init(&c->line, BUF_NO_MAX);
@@ -186,6 +197,12 @@ void classic_write_error(struct classic *c, enum classic_form form, struct qless
 	write_error(c, form, QLESS_EBADARG, message, false, reply);
 }
 
+/* What cannot be a name is not repeated in full. */
+static void append_quoted(struct buf *error, struct qless_str s)
+{
+	buf_append(error, s.ptr, s.len < QLESS_MAX_NAME_BYTES ? s.len : QLESS_MAX_NAME_BYTES);
+}
+
 void classic_write_store_error(struct classic *c, enum classic_form form, struct qless_str message,
 			       struct resp_writer *reply)
 {
@@ -207,7 +224,7 @@ int call_fail(struct classic_call *call, int code, const char *format, ...)
 		}
 		format++;
 		if (*format == 'S')
-			buf_append_str(error, va_arg(args, struct qless_str));
+			append_quoted(error, va_arg(args, struct qless_str));
 		else if (*format == 'g')
 			buf_append(error, number, num_format_g14(number, va_arg(args, double)));
 		else
@@ -222,6 +239,15 @@ int call_fail_store(struct classic_call *call, const char *message)
 {
 	call->is_store = true;
 	return call_fail(call, QLESS_EBADARG, "%s", message);
+}
+
+void reply_error(struct classic_call *call, int code)
+{
+	write_error(call->c, call->form, code,
+		    call->is_said ? buf_str(&call->c->error) : qless_error(call->engine),
+		    call->is_store || code == QLESS_ERETRIES, call->reply);
+	call->is_said = false;
+	call->is_store = false;
 }
 
 /* ---- running ---- */
@@ -239,14 +265,25 @@ int classic_run(struct classic *c, const struct classic_command *command, enum c
 		.count = count,
 		.reply = reply,
 	};
-	int rc = command->run(&call);
+	int rc;
 
+	c->until = now;
+	rc = command->run(&call);
 	if (rc < 0)
-		write_error(c, form, rc, call.is_said ? buf_str(&c->error) : qless_error(c->engine),
-			    call.is_store || rc == QLESS_ERETRIES, reply);
+		reply_error(&call, rc);
 	buf_clear(&c->json);
 	buf_shrink(&c->json, KEEP_BYTES);
 	return rc;
+}
+
+/* By that name in that form. */
+static const struct classic_command *find_in_form(enum classic_form form, struct qless_str name)
+{
+	const struct classic_command *command = classic_find(name);
+
+	if (form == CLASSIC_SCRIPT && command != NULL && command->flags & CLASSIC_EXTENSION)
+		return NULL;
+	return command;
 }
 
 int classic_parse_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
@@ -260,11 +297,11 @@ int classic_parse_script(struct classic *c, enum classic_form form, const struct
 		classic_write_error(c, form, STR("Must provide a command"), reply);
 		return QLESS_EBADARG;
 	}
-	command = classic_find(argv[0]);
+	command = find_in_form(form, argv[0]);
 	if (command == NULL) {
 		buf_clear(&c->error);
 		buf_append_str(&c->error, STR("Unknown command "));
-		buf_append_str(&c->error, argv[0]);
+		append_quoted(&c->error, argv[0]);
 		classic_write_error(c, form, buf_str(&c->error), reply);
 		return QLESS_EBADARG;
 	}
@@ -389,6 +426,17 @@ int call_count(struct classic_call *call, double number, const char *command, in
 
 int call_json_text(struct classic_call *call, struct qless_str text, enum json_kind *ret_kind)
 {
+	size_t max_bytes = qless_get_limits(call->engine)->max_data_bytes;
+	size_t max_depth = call->c->max_json_depth;
+
+	if (text.len > max_bytes)
+		return call_fail(call, QLESS_ELIMIT,
+				 "A JSON text is longer than max-data-size (%g bytes)",
+				 (double)max_bytes);
+	if (json_is_deeper(text, max_depth))
+		return call_fail(call, QLESS_ELIMIT,
+				 "A JSON text is nested deeper than max-json-depth (%g levels)",
+				 (double)max_depth);
 	if (json_check(text, ret_kind, &call->c->error))
 		return 0;
 	call->is_said = true;

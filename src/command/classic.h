@@ -1,5 +1,6 @@
 /*
- * The classic qless API: 37 commands, decoded from their arguments and answered.
+ * The classic qless API: 37 commands, decoded from their arguments and answered, and extensions to
+ * it, which the script form does not know because the reference does not.
  *
  * The same commands are called in three forms, which differ in where the time comes from and in how
  * errors and empty lists are spelled:
@@ -38,7 +39,8 @@ enum classic_envelope {
 
 enum classic_flag {
 	CLASSIC_READ = 0,
-	CLASSIC_WRITE = 1 << 0, /* may change something, if only by what has come due */
+	CLASSIC_WRITE = 1 << 0,	    /* may change something, if only by what has come due */
+	CLASSIC_EXTENSION = 1 << 1, /* unknown to scripts */
 };
 
 struct classic_call; /* see classic_int.h */
@@ -54,8 +56,10 @@ struct classic_command {
 /* What calls share: the engine and room to work in. */
 struct classic {
 	struct qless *engine;
-	struct qless_str sha; /* of the script, for the errors of CLASSIC_SCRIPT */
+	size_t max_json_depth; /* JSON_DEPTH_MAX unless somebody sets it lower [max-json-depth] */
+	struct qless_str sha;  /* of the script, for the errors of CLASSIC_SCRIPT */
 	enum classic_envelope envelope;
+	double until; /* the latest time the last call used: its `now`, or later */
 	struct buf json;
 	struct buf error;
 	struct buf line;
@@ -65,7 +69,7 @@ struct classic {
 void classic_init(struct classic *c, struct qless *engine);
 void classic_done(struct classic *c);
 
-/* The table, by name; *ret_count is 37. */
+/* The table, by name, extensions included. */
 const struct classic_command *classic_commands(size_t *ret_count);
 
 /* Names are case sensitive; NULL if there is no such command. */
@@ -86,6 +90,11 @@ int classic_parse_script(struct classic *c, enum classic_form form, const struct
 /* The same, and run it. */
 int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
 		       size_t argc, struct resp_writer *reply);
+
+/* The jobs among the arguments of multiput: so many arguments each, jid, class and data. Returns
+ * where they begin; `count` if they do not. */
+#define CLASSIC_MULTIPUT_JOB_ARGS 3
+size_t classic_multiput_jobs(const struct qless_str *args, size_t count);
 
 /* Write an error of the script form or the explicit one that does not come from a command: one that
  * the script would raise, or one that the store would. */

@@ -76,6 +76,9 @@ int reply_bulk(struct classic_call *call, struct qless_str text);
 int reply_json(struct classic_call *call);
 int reply_array(struct classic_call *call, const struct qless_str *items, size_t count);
 
+/* What call_fail() or the engine has said last, as a reply. */
+void reply_error(struct classic_call *call, int code);
+
 /* The room for JSON, emptied. */
 struct buf *call_json_buf(struct classic_call *call);
 
@@ -95,6 +98,27 @@ int classic_cancel(struct classic_call *call);
 int classic_depends(struct classic_call *call);
 int classic_priority(struct classic_call *call);
 int classic_log(struct classic_call *call);
+
+/* The options of put as they were sent; NULL if one was not. */
+struct put_options {
+	const struct qless_str *priority;
+	const struct qless_str *tags;
+	const struct qless_str *retries;
+	const struct qless_str *depends;
+};
+
+/* Take an option by its name; false if there is none of that name. */
+bool put_option_set(struct put_options *options, struct qless_str name,
+		    const struct qless_str *value);
+/* Into `put`, which borrows the lists: json_strings_done() frees them, even after a failure. */
+int put_options_decode(struct classic_call *call, const struct put_options *options,
+		       struct qless_put *put, struct json_strings *tags,
+		       struct json_strings *depends);
+
+/* classic_batch.c */
+int classic_multicomplete(struct classic_call *call);
+int classic_multiheartbeat(struct classic_call *call);
+int classic_multiput(struct classic_call *call);
 
 /* classic_queue.c */
 int classic_queues(struct classic_call *call);
@@ -120,6 +144,9 @@ int classic_recur_untag(struct classic_call *call);
 /* classic_tag.c */
 int classic_tag(struct classic_call *call);
 int classic_track(struct classic_call *call);
+
+/* classic_check.c */
+int classic_consistencycheck(struct classic_call *call);
 
 /* classic_config.c */
 int classic_config_get(struct classic_call *call);

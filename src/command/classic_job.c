@@ -49,32 +49,30 @@ int classic_multiget(struct classic_call *call)
 
 /* ---- put ---- */
 
-/* The options of put as they were sent; NULL if one was not. */
-struct put_options {
-	const struct qless_str *priority;
-	const struct qless_str *tags;
-	const struct qless_str *retries;
-	const struct qless_str *depends;
-};
+bool put_option_set(struct put_options *options, struct qless_str name,
+		    const struct qless_str *value)
+{
+	if (str_equal(name, STR("priority")))
+		options->priority = value;
+	else if (str_equal(name, STR("tags")))
+		options->tags = value;
+	else if (str_equal(name, STR("retries")))
+		options->retries = value;
+	else if (str_equal(name, STR("depends")))
+		options->depends = value;
+	else
+		return false;
+	return true;
+}
 
+/* Options of other names are passed over, as the reference does. */
 static void read_put_options(struct classic_call *call, size_t from, struct put_options *ret)
 {
 	size_t i;
 
 	*ret = (struct put_options){ NULL, NULL, NULL, NULL };
-	for (i = from; i + 1 < call->count; i += 2) {
-		struct qless_str name = call->args[i];
-		const struct qless_str *value = &call->args[i + 1];
-
-		if (str_equal(name, STR("priority")))
-			ret->priority = value;
-		else if (str_equal(name, STR("tags")))
-			ret->tags = value;
-		else if (str_equal(name, STR("retries")))
-			ret->retries = value;
-		else if (str_equal(name, STR("depends")))
-			ret->depends = value;
-	}
+	for (i = from; i + 1 < call->count; i += 2)
+		put_option_set(ret, call->args[i], &call->args[i + 1]);
 }
 
 /* Well-formed JSON and not `false`, where the option was given. */
@@ -116,9 +114,9 @@ static int read_option_strings(struct classic_call *call, const struct qless_str
 }
 
 /* The options in the order in which the reference checks them, then the shape of the lists. */
-static int decode_put_options(struct classic_call *call, const struct put_options *options,
-			      struct qless_put *put, struct json_strings *tags,
-			      struct json_strings *depends)
+static int check_put_options(struct classic_call *call, const struct put_options *options,
+			     struct qless_put *put, struct json_strings *tags,
+			     struct json_strings *depends)
 {
 	int rc = check_option_number(call, options->retries,
 				     "Put(): Arg \"retries\" not a number: ", &put->has_retries,
@@ -137,6 +135,22 @@ static int decode_put_options(struct classic_call *call, const struct put_option
 	if (rc == 0)
 		rc = read_option_strings(call, options->depends, "Put", "depends", depends);
 	return rc;
+}
+
+int put_options_decode(struct classic_call *call, const struct put_options *options,
+		       struct qless_put *put, struct json_strings *tags,
+		       struct json_strings *depends)
+{
+	int rc = check_put_options(call, options, put, tags, depends);
+
+	if (rc < 0)
+		return rc;
+	put->has_tags = options->tags != NULL;
+	put->tags = tags->items;
+	put->tag_count = tags->count;
+	put->depends = depends->items;
+	put->depend_count = depends->count;
+	return 0;
 }
 
 static int decode_put_args(struct classic_call *call, struct qless_put *put)
@@ -181,15 +195,9 @@ static int put_with(struct classic_call *call,
 	if (rc < 0)
 		return rc;
 	read_put_options(call, 6, &options);
-	rc = decode_put_options(call, &options, &put, &tags, &depends);
-	if (rc == 0) {
-		put.has_tags = options.tags != NULL;
-		put.tags = tags.items;
-		put.tag_count = tags.count;
-		put.depends = depends.items;
-		put.depend_count = depends.count;
+	rc = put_options_decode(call, &options, &put, &tags, &depends);
+	if (rc == 0)
 		rc = engine_put(call->engine, call->now, &put);
-	}
 	json_strings_done(&tags);
 	json_strings_done(&depends);
 	return rc < 0 ? rc : reply_bulk(call, put.jid);

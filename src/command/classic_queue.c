@@ -273,6 +273,27 @@ int classic_worker_deregister(struct classic_call *call)
 
 /* ---- workers ---- */
 
+/* What the reference does not have, for those who need not have it as the reference does. */
+static void append_days(struct classic_call *call, struct buf *json, struct qless_str worker)
+{
+	struct qless_worker_day day;
+	size_t cursor = 0;
+	size_t begin;
+
+	buf_append_str(json, STR(",\"days\":"));
+	begin = json_begin_list(json);
+	while (qless_worker_next_day(call->engine, worker, &cursor, &day)) {
+		json_next_item(json, begin);
+		add_number(json, STR("{\"day\":"), day.day);
+		add_number(json, STR(",\"popped\":"), (double)day.popped);
+		add_number(json, STR(",\"completed\":"), (double)day.completed);
+		add_number(json, STR(",\"failed\":"), (double)day.failed);
+		add_number(json, STR(",\"lost\":"), (double)day.lost);
+		buf_append_char(json, '}');
+	}
+	json_end_list(json, begin, call->empty);
+}
+
 static int reply_worker(struct classic_call *call)
 {
 	struct buf *json = call_json_buf(call);
@@ -286,6 +307,8 @@ static int reply_worker(struct classic_call *call)
 	json_append_list(json, &stalled, call->empty);
 	buf_append_str(json, STR(",\"jobs\":"));
 	json_append_list(json, &jobs, call->empty);
+	if (call->form == CLASSIC_NATIVE)
+		append_days(call, json, call->args[0]);
 	buf_append_char(json, '}');
 	return reply_json(call);
 }

@@ -49,7 +49,7 @@ void qless_run(struct call *call, struct classic *c, enum classic_form form, uns
 
 	if (classic_parse_script(c, form, argv, argc, call->reply, &command, &now) < 0)
 		return;
-	if ((command->flags & ~allowed) != 0) {
+	if ((command->flags & CLASSIC_WRITE & ~allowed) != 0) {
 		classic_write_store_error(
 			c, form, STR("Write commands are not allowed from read-only scripts."),
 			call->reply);
@@ -71,10 +71,13 @@ void cmd_qless(struct call *call)
 static void run_native(struct call *call, const struct qless_str *args)
 {
 	const struct classic_command *command = classic_find(str_from(call->cmd->name));
+	struct classic *classic = classic_of(call);
+	double now = call->env->now(call->env->arg);
 
 	assert(command != NULL);
-	classic_run(classic_of(call), command, CLASSIC_NATIVE, call->env->now(call->env->arg), args,
-		    (size_t)call->nargs, call->reply);
+	classic_run(classic, command, CLASSIC_NATIVE, now, args, (size_t)call->nargs, call->reply);
+	if (classic->until > now)
+		call->env->pass(call->env->arg, classic->until);
 }
 
 void cmd_native(struct call *call)
@@ -82,32 +85,61 @@ void cmd_native(struct call *call)
 	run_native(call, call->args);
 }
 
-/* The same for a command that makes a job: with "*" in place of the jid it gets one from us. */
-static void run_native_making(struct call *call, int jid_at)
+/* Make a jid for each "*" among the arguments `first`, `first` + `step` and so on, and put it there
+ * if `args` is not NULL. Returns how many there are. */
+static size_t make_jids(struct call *call, size_t first, size_t step, struct qless_str *args,
+			char (*jids)[COMMAND_JID_BYTES])
 {
-	struct qless_str stack[NATIVE_ARGS_ON_STACK], *args = stack;
-	char jid[COMMAND_JID_BYTES];
+	size_t count = 0;
 
-	if (!str_equal(call->args[jid_at], STR("*"))) {
+	for (size_t i = first; i < (size_t)call->nargs; i += step) {
+		if (!str_equal(call->args[i], STR("*")))
+			continue;
+		if (args != NULL) {
+			call->env->make_jid(call->env->arg, jids[count]);
+			args[i] = str_make(jids[count], COMMAND_JID_BYTES);
+		}
+		count++;
+	}
+	return count;
+}
+
+/* The same for a command that makes jobs: with "*" in place of a jid they get one from us. */
+static void run_native_making(struct call *call, size_t first, size_t step)
+{
+	struct qless_str args_on_stack[NATIVE_ARGS_ON_STACK], *args = args_on_stack;
+	char jid_on_stack[1][COMMAND_JID_BYTES], (*jids)[COMMAND_JID_BYTES] = jid_on_stack;
+	size_t wanted = make_jids(call, first, step, NULL, NULL);
+
+	if (wanted == 0) {
 		run_native(call, call->args);
 		return;
 	}
-	call->env->make_jid(call->env->arg, jid);
 	if (call->nargs > NATIVE_ARGS_ON_STACK)
 		args = mem_realloc_array(NULL, (size_t)call->nargs, sizeof *args);
+	if (wanted > 1)
+		jids = mem_realloc_array(NULL, wanted, sizeof *jids);
 	memcpy(args, call->args, (size_t)call->nargs * sizeof *args);
-	args[jid_at] = str_make(jid, sizeof jid);
+	make_jids(call, first, step, args, jids);
 	run_native(call, args);
-	if (args != stack)
+	if (jids != jid_on_stack)
+		free(jids);
+	if (args != args_on_stack)
 		free(args);
 }
 
 void cmd_native_put(struct call *call)
 {
-	run_native_making(call, 2);
+	run_native_making(call, 2, (size_t)call->nargs);
 }
 
 void cmd_native_recur(struct call *call)
 {
-	run_native_making(call, 1);
+	run_native_making(call, 1, (size_t)call->nargs);
+}
+
+void cmd_native_multiput(struct call *call)
+{
+	run_native_making(call, classic_multiput_jobs(call->args, (size_t)call->nargs),
+			  CLASSIC_MULTIPUT_JOB_ARGS);
 }

@@ -123,13 +123,15 @@ struct command_env {
 	struct scripts *scripts; /* that clients have loaded */
 	/* The time of a native command, in seconds: later than that of any before. */
 	double (*now)(void *arg);
+	/* A command has used times up to this one: be later from now on. */
+	void (*pass)(void *arg, double now);
 	/* Called with the time that a client gave with a command. May be NULL. */
 	void (*note_now)(void *arg, struct session *session, double now);
 	/* An id for a new job that nobody can guess and no job has had. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
 	/* Nothing anybody could foresee. */
 	uint64_t (*random)(void *arg);
-	void *arg; /* of the four */
+	void *arg; /* of the five */
 };
 
 /* One command while it runs. */

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "command/json.h"
 #include "keyspace/keyspace.h"
 #include "util/mem.h"
 
@@ -13,7 +14,10 @@ struct database {
 
 struct databases {
 	struct qless_hooks hooks;
+	struct databases_limits limits;
 	enum classic_envelope envelope;
+	struct qless **flushed; /* engines to be freed, bit by bit */
+	size_t flushed_count;
 	unsigned count;
 	struct database of[];
 };
@@ -24,6 +28,7 @@ struct databases *databases_new(unsigned count, const struct qless_hooks *hooks)
 
 	d->hooks = *hooks;
 	d->count = count;
+	d->limits.max_json_depth = JSON_DEPTH_MAX;
 	return d;
 }
 
@@ -33,6 +38,8 @@ void databases_free(struct databases *d)
 		return;
 	for (unsigned i = 0; i < d->count; i++)
 		databases_flush(d, i);
+	while (databases_free_some(d, SIZE_MAX))
+		;
 	free(d);
 }
 
@@ -51,14 +58,45 @@ void databases_flush(struct databases *d, unsigned index)
 	if (db->engine == NULL)
 		return;
 	classic_done(&db->classic);
-	qless_free(db->engine);
+	d->flushed = mem_realloc_array(d->flushed, d->flushed_count + 1, sizeof(struct qless *));
+	d->flushed[d->flushed_count++] = db->engine;
 	db->engine = NULL;
 	db->flushes++;
+}
+
+bool databases_free_some(struct databases *d, size_t jobs)
+{
+	if (d->flushed_count == 0)
+		return false;
+	if (!qless_free_some(d->flushed[d->flushed_count - 1], jobs))
+		d->flushed_count--;
+	if (d->flushed_count != 0)
+		return true;
+	free(d->flushed);
+	d->flushed = NULL;
+	return false;
 }
 
 unsigned databases_count(const struct databases *d)
 {
 	return d->count;
+}
+
+static void apply_limits(struct database *db, const struct databases_limits *limits)
+{
+	qless_set_limits(db->engine, &limits->engine);
+	db->classic.max_json_depth = limits->max_json_depth;
+}
+
+void databases_set_limits(struct databases *d, const struct databases_limits *limits)
+{
+	static const struct databases_limits widest = { .max_json_depth = JSON_DEPTH_MAX };
+
+	d->limits = limits != NULL ? *limits : widest;
+	for (unsigned i = 0; i < d->count; i++) {
+		if (d->of[i].engine != NULL)
+			apply_limits(&d->of[i], &d->limits);
+	}
 }
 
 struct classic *databases_get(struct databases *d, unsigned index)
@@ -69,6 +107,7 @@ struct classic *databases_get(struct databases *d, unsigned index)
 	if (db->engine == NULL) {
 		db->engine = qless_new(&d->hooks);
 		classic_init(&db->classic, db->engine);
+		apply_limits(db, &d->limits);
 		db->classic.envelope = d->envelope;
 	}
 	return &db->classic;

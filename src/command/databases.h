@@ -22,12 +22,26 @@ struct classic *databases_get(struct databases *d, unsigned index);
 /* NULL if no command has needed it so far: it is empty. */
 struct qless *databases_peek(const struct databases *d, unsigned index);
 
+/* What the commands of clients may bring; see qless_set_limits(). */
+struct databases_limits {
+	struct qless_limits engine;
+	size_t max_json_depth; /* up to JSON_DEPTH_MAX */
+};
+
+/* From now on, in all databases. NULL means the widest, as a log is to be replayed with: what is in
+ * it was within the limits of its time. */
+void databases_set_limits(struct databases *d, const struct databases_limits *limits);
+
 /* How errors of scripts are wrapped from now on. */
 void databases_set_envelope(struct databases *d, enum classic_envelope envelope);
 
 /* Delete all there is in a database. What databases_get() and databases_peek() returned for it is
- * no longer good. */
+ * no longer good. Its memory is left to databases_free_some(). */
 void databases_flush(struct databases *d, unsigned index);
+
+/* Free some of what has been flushed, up to so many jobs. True if there is more: to be called until
+ * it is not, with other things done in between. */
+bool databases_free_some(struct databases *d, size_t jobs);
 
 /* Two versions of a database that are equal mean that nothing in it has changed meanwhile. */
 struct database_version {

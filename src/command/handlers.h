@@ -32,6 +32,7 @@ command_handler cmd_acl_whoami;
 
 /* Of every native queue command whose arguments need no change; the row's name says which. */
 command_handler cmd_native;
+command_handler cmd_native_multiput;
 command_handler cmd_native_put;
 command_handler cmd_native_recur;
 command_handler cmd_qless;

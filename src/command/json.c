@@ -11,13 +11,15 @@
 
 /* ---- reading ---- */
 
-/* Where the document nests too deeply, or 0. The text may be anything. */
-static size_t find_too_deep(struct qless_str text)
+bool json_is_deeper(struct qless_str text, size_t max)
 {
 	bool in_string = false;
 	size_t depth = 0;
 	size_t i;
 
+	/* Most are shorter than they would have to be. */
+	if (text.len <= max)
+		return false;
 	for (i = 0; i < text.len; i++) {
 		char c = text.ptr[i];
 
@@ -29,13 +31,13 @@ static size_t find_too_deep(struct qless_str text)
 		} else if (c == '"') {
 			in_string = true;
 		} else if (c == '[' || c == '{') {
-			if (++depth > JSON_DEPTH_MAX)
-				return i + 1;
+			if (++depth > max)
+				return true;
 		} else if ((c == ']' || c == '}') && depth > 0) {
 			depth--;
 		}
 	}
-	return 0;
+	return false;
 }
 
 static yyjson_doc *read_doc(struct qless_str text, yyjson_read_err *ret_err)
@@ -65,16 +67,10 @@ static enum json_kind kind_of(yyjson_val *value)
 
 bool json_check(struct qless_str text, enum json_kind *ret_kind, struct buf *error)
 {
-	size_t too_deep = find_too_deep(text);
 	yyjson_read_err err;
 	yyjson_doc *doc;
 
 	buf_clear(error);
-	if (too_deep > 0) {
-		buf_printf(error, "Found too many nested data structures (%d) at character %zu",
-			   JSON_DEPTH_MAX + 1, too_deep);
-		return false;
-	}
 	if (text.len == 0) {
 		buf_append_str(error, STR("Expected value but found T_END at character 1"));
 		return false;
@@ -178,48 +174,13 @@ static void add_number(struct buf *b, struct qless_str before, double value)
 	json_append_number(b, value);
 }
 
-static void append_value(struct buf *b, yyjson_val *value);
-
 static void append_text_value(struct buf *b, yyjson_val *value)
 {
 	json_append_string(b, str_make(yyjson_get_str(value), yyjson_get_len(value)));
 }
 
-static void append_array(struct buf *b, yyjson_val *array)
-{
-	size_t begin = json_begin_list(b);
-	yyjson_arr_iter it;
-	yyjson_val *value;
-
-	yyjson_arr_iter_init(array, &it);
-	while ((value = yyjson_arr_iter_next(&it)) != NULL) {
-		json_next_item(b, begin);
-		append_value(b, value);
-	}
-	json_end_list(b, begin, JSON_EMPTY_ARRAY);
-}
-
-static void append_object(struct buf *b, yyjson_val *object)
-{
-	yyjson_obj_iter it;
-	yyjson_val *key;
-	char before = '{';
-
-	yyjson_obj_iter_init(object, &it);
-	while ((key = yyjson_obj_iter_next(&it)) != NULL) {
-		buf_append_char(b, before);
-		append_text_value(b, key);
-		buf_append_char(b, ':');
-		append_value(b, yyjson_obj_iter_get_val(key));
-		before = ',';
-	}
-	if (before == '{')
-		buf_append_char(b, '{');
-	buf_append_char(b, '}');
-}
-
-/* The depth is bounded by JSON_DEPTH_MAX, which the text was checked against. */
-static void append_value(struct buf *b, yyjson_val *value)
+/* Anything without members. */
+static void append_leaf(struct buf *b, yyjson_val *value)
 {
 	switch (yyjson_get_type(value)) {
 	case YYJSON_TYPE_NULL:
@@ -232,15 +193,57 @@ static void append_value(struct buf *b, yyjson_val *value)
 		append_text_value(b, value);
 		break;
 	case YYJSON_TYPE_ARR:
-		append_array(b, value);
+		buf_append_str(b, STR("[]"));
 		break;
 	case YYJSON_TYPE_OBJ:
-		append_object(b, value);
+		buf_append_str(b, STR("{}"));
 		break;
 	default:
 		buf_append(b, yyjson_get_raw(value), yyjson_get_len(value));
 		break;
 	}
+}
+
+/* An array or object that has been begun. */
+struct open_value {
+	size_t left; /* values to come; a member of an object is two */
+	bool is_object;
+};
+
+/* Documents may be nested deeper than the stack of the process allows for, so this has one of its
+ * own. */
+static void append_value(struct buf *b, yyjson_val *value)
+{
+	struct open_value *open = NULL;
+	size_t depth = 0;
+	size_t cap = 0;
+
+	do {
+		if (yyjson_is_ctn(value) && yyjson_get_len(value) > 0) {
+			bool is_object = yyjson_is_obj(value);
+
+			if (depth == cap) {
+				cap = cap == 0 ? 8 : 2 * cap;
+				open = mem_realloc_array(open, cap, sizeof(*open));
+			}
+			open[depth++] = (struct open_value){
+				.left = yyjson_get_len(value) * (is_object ? 2 : 1),
+				.is_object = is_object,
+			};
+			buf_append_char(b, is_object ? '{' : '[');
+			value = unsafe_yyjson_get_first(value);
+			continue;
+		}
+		append_leaf(b, value);
+		value = unsafe_yyjson_get_next(value);
+		while (depth > 0 && --open[depth - 1].left == 0)
+			buf_append_char(b, open[--depth].is_object ? '}' : ']');
+		if (depth > 0)
+			buf_append_char(b, open[depth - 1].is_object && open[depth - 1].left % 2
+						   ? ':'
+						   : ',');
+	} while (depth > 0);
+	free(open);
 }
 
 /* The members of a log item, but those that every entry has of its own. */

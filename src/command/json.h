@@ -13,8 +13,8 @@
 #include "util/buf.h"
 #include "util/str.h"
 
-/* More levels of arrays and objects than these are refused. */
-#define JSON_DEPTH_MAX 1000
+/* How deep arrays and objects may be nested at most. */
+#define JSON_DEPTH_MAX 100000
 
 enum json_kind {
 	JSON_NULL,
@@ -25,6 +25,9 @@ enum json_kind {
 	JSON_ARRAY,
 	JSON_OBJECT,
 };
+
+/* Whether more than `max` arrays and objects are in one another. The text may be anything. */
+bool json_is_deeper(struct qless_str text, size_t max);
 
 /* Whether the text is one JSON document (RFC 8259), and of what kind. If not, what is wrong and
  * where goes to `error`, which is cleared before. */

@@ -64,7 +64,7 @@ static void purge(struct qless *q, double now)
 		struct qless_job *job = job_from_node(node);
 
 		node = skiplist_next(node);
-		job_unlink(q, job);
+		job_delete(q, job);
 		left--;
 	}
 	count = skiplist_count(&q->completed);
@@ -76,7 +76,7 @@ static void purge(struct qless *q, double now)
 		struct qless_job *job = job_from_node(node);
 
 		node = skiplist_next(node);
-		job_unlink(q, job);
+		job_delete(q, job);
 	}
 }
 
@@ -100,8 +100,10 @@ int qless_complete(struct qless *q, double now, const struct qless_complete *com
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (!engine_check_text(q, complete->data) ||
-	    (complete->next != NULL && !engine_check_names(q, complete->next, 1)))
+	if (limit_check_data(q, "The data", complete->data) < 0 ||
+	    (complete->next != NULL &&
+	     limit_check_name(q, "The next queue", *complete->next) < 0) ||
+	    limit_check_dependencies(q, complete->depend_count) < 0)
 		return QLESS_ELIMIT;
 	if (!isfinite(complete->delay))
 		return engine_fail(q, QLESS_EBADARG, "Complete(): Arg \"delay\" not a number: %g",
@@ -117,6 +119,7 @@ int qless_complete(struct qless *q, double now, const struct qless_complete *com
 	stats_record_run(q, job->queue, now, now - job->time);
 	job->time = now;
 	job_drop_holding(q, job);
+	worker_count(q, job->worker, now, DEED_COMPLETED, 1);
 	event_tracked(q, job, "ql:completed");
 	job_set_worker(q, job, NULL);
 	job_clear_failure(q, job);
@@ -179,7 +182,7 @@ static void cancel(struct qless *q, struct qless_job *job)
 	if (job->state == QLESS_FAILED)
 		job_forgive(q, job);
 	event_tracked(q, job, "ql:canceled");
-	job_unlink(q, job);
+	job_delete(q, job);
 	engine_changed(q);
 }
 
@@ -190,6 +193,8 @@ int qless_cancel(struct qless *q, double now, const struct qless_str *jids, size
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
+	if (limit_check_published(q, "A jid", jids, count) < 0)
+		return QLESS_ELIMIT;
 	choose(q, jids, count, true);
 	rc = check_cancel(q, jids, count);
 	choose(q, jids, count, false);

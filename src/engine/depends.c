@@ -212,12 +212,34 @@ static int find_depending(struct qless *q, double now, struct qless_str jid,
 	return 0;
 }
 
+/* Whether the job may have these dependencies as well. One given twice that is new counts twice. */
+static int check_more(struct qless *q, const struct qless_job *job, const struct qless_str *jids,
+		      size_t count)
+{
+	uint64_t had = skiplist_count(dependencies_of(job));
+	uint64_t added = count;
+	size_t i;
+
+	if (had + count <= q->limits.max_dependencies)
+		return 0;
+	for (i = 0; i < count; i++) {
+		const struct qless_job *on = job_find(q, jids[i]);
+
+		added -= on == NULL || on->state == QLESS_COMPLETE ||
+			 find_dependency(job, jids[i]) != NULL;
+	}
+	return added > 0 ? limit_check_dependencies(q, had + added) : 0;
+}
+
 int qless_depends_on(struct qless *q, double now, struct qless_str jid,
 		     const struct qless_str *jids, size_t count)
 {
 	struct qless_job *job = NULL;
 	int rc = find_depending(q, now, jid, &job);
 
+	if (rc < 0)
+		return rc;
+	rc = check_more(q, job, jids, count);
 	if (rc < 0)
 		return rc;
 	depends_add(q, job, jids, count);
@@ -280,4 +302,87 @@ bool qless_job_next_dependent(const struct qless_job *job, const void **cursor,
 			      struct qless_str *ret_jid)
 {
 	return next_edge(dependents_of(job), cursor, ret_jid);
+}
+
+/* The jobs that wait for this one must say so themselves. */
+static size_t drop_unknown_dependents(struct qless *q, struct qless_job *job)
+{
+	struct skipnode *node = skiplist_first(job->extra->dependents);
+	size_t repairs = 0;
+
+	while (node != NULL) {
+		struct edge *edge = edge_from_node(node);
+		struct edge *twin = edge->twin;
+
+		node = skiplist_next(node);
+		if (twin->node.linked)
+			continue;
+		free(twin);
+		repairs++;
+		edge_remove(&job->extra->dependents, edge, &q->depended_count);
+	}
+	return repairs;
+}
+
+/* The jobs that this one says it waits for must know. */
+static size_t tell_dependencies(struct qless *q, struct qless_job *job)
+{
+	struct skipnode *node = skiplist_first(job->extra->dependencies);
+	size_t repairs = 0;
+
+	for (; node != NULL; node = skiplist_next(node)) {
+		struct edge *edge = edge_from_node(node);
+
+		if (!edge->twin->node.linked) {
+			edge_insert(&job_need_extra(edge->job)->dependents, edge->twin,
+				    &q->depended_count);
+			repairs++;
+		}
+		if (edge->node.aux != 0) {
+			edge->node.aux = 0;
+			repairs++;
+		}
+	}
+	return repairs;
+}
+
+size_t depends_resolve(struct qless *q, struct qless_job *job)
+{
+	size_t repairs = 0;
+
+	if (dependencies_of(job) != NULL)
+		repairs += tell_dependencies(q, job);
+	if (dependents_of(job) != NULL)
+		repairs += drop_unknown_dependents(q, job);
+	return repairs;
+}
+
+static size_t drop_empty(struct skiplist **list)
+{
+	if (*list == NULL || skiplist_count(*list) > 0)
+		return 0;
+	skiplist_done(*list);
+	free(*list);
+	*list = NULL;
+	return 1;
+}
+
+size_t depends_settle(struct qless *q, struct qless_job *job)
+{
+	size_t repairs = 0;
+
+	if (job->extra != NULL) {
+		repairs += drop_empty(&job->extra->dependencies);
+		repairs += drop_empty(&job->extra->dependents);
+		job_release_extra(job);
+	}
+	if (job->state == QLESS_COMPLETE && dependents_of(job) != NULL) {
+		depends_satisfy(q, job, q->now);
+		repairs++;
+	}
+	if (job->state == QLESS_DEPENDS && !depends_is_open(job)) {
+		go_on(q, job, q->now);
+		repairs++;
+	}
+	return repairs;
 }

@@ -187,17 +187,34 @@ static void dump_queues(struct dump *d)
 
 /* ---- workers, groups, tags ---- */
 
+static void dump_deeds(struct dump *d, const struct worker *worker)
+{
+	uint32_t i;
+	int k;
+
+	for (i = 0; i < worker->day_count; i++) {
+		begin_line(d, "  day");
+		add_number(d, worker->days[i].day);
+		for (k = 0; k < DEED_TOTAL; k++)
+			add_integer(d, (int64_t)worker->days[i].deeds[k]);
+		end_line(d);
+	}
+}
+
 static void dump_workers(struct dump *d)
 {
+	const struct worker *worker;
 	size_t i;
 
 	dump_list(d, "known worker", &d->q->workers);
 	take_objects(d, &d->q->worker_names);
 	for (i = 0; i < d->names.count; i++) {
+		worker = worker_find(d->q, d->names.items[i]);
 		begin_line(d, "worker");
 		add_string(d, d->names.items[i]);
 		end_line(d);
-		dump_list(d, "  holds", &worker_find(d->q, d->names.items[i])->by_expiry);
+		dump_list(d, "  holds", &worker->by_expiry);
+		dump_deeds(d, worker);
 	}
 }
 

@@ -54,107 +54,11 @@ struct qless *qless_new(const struct qless_hooks *hooks)
 	skiplist_init(&q->tracks, tracked_member);
 	skiplist_init(&q->tags, tag_member);
 	settings_init(&q->settings);
+	qless_set_limits(q, NULL);
 	buf_init(&q->error, BUF_NO_MAX);
 	buf_init(&q->event, BUF_NO_MAX);
 	buf_init(&q->channel, BUF_NO_MAX);
 	return q;
-}
-
-static void free_jobs(struct qless *q)
-{
-	struct hash_iter it;
-	struct hash_node *node;
-
-	HASH_FOREACH(node, &it, &q->jobs) {
-		struct qless_job *job = container_of(node, struct qless_job, hash);
-
-		hash_remove(&q->jobs, node);
-		job_delete(q, job);
-	}
-}
-
-static void free_recurs(struct qless *q)
-{
-	struct hash_iter it;
-	struct hash_node *node;
-
-	HASH_FOREACH(node, &it, &q->recurs)
-		recur_free(q, container_of(node, struct qless_recur, hash));
-}
-
-static void free_tracked(struct qless *q)
-{
-	struct hash_iter it;
-	struct hash_node *node;
-
-	HASH_FOREACH(node, &it, &q->tracked) {
-		struct tracked *tracked = container_of(node, struct tracked, hash);
-
-		hash_remove(&q->tracked, node);
-		skiplist_remove(&q->tracks, &tracked->node);
-		tracked_free(tracked);
-	}
-}
-
-static void free_queues(struct qless *q)
-{
-	struct hash_iter it;
-	struct hash_node *node;
-
-	HASH_FOREACH(node, &it, &q->queue_names.hash) {
-		struct intern *name = intern_from_node(node);
-
-		if (name->user != NULL)
-			queue_free(q, name->user);
-	}
-}
-
-static void free_workers(struct qless *q)
-{
-	struct hash_iter it;
-	struct hash_node *node;
-
-	HASH_FOREACH(node, &it, &q->worker_names.hash) {
-		struct intern *name = intern_from_node(node);
-
-		if (name->user != NULL)
-			worker_free(q, name->user);
-	}
-}
-
-void qless_free(struct qless *q)
-{
-	if (q == NULL)
-		return;
-	free_jobs(q);
-	free_recurs(q);
-	free_tracked(q);
-	free_workers(q);
-	free_queues(q);
-	hash_done(&q->jobs);
-	hash_done(&q->recurs);
-	hash_done(&q->tracked);
-	skiplist_done(&q->queues);
-	skiplist_done(&q->workers);
-	skiplist_done(&q->completed);
-	skiplist_done(&q->tracks);
-	skiplist_done(&q->tags);
-	intern_done(&q->queue_names);
-	intern_done(&q->worker_names);
-	intern_done(&q->group_names);
-	intern_done(&q->tag_names);
-	intern_done(&q->names);
-	settings_done(&q->settings);
-	buf_done(&q->error);
-	buf_done(&q->event);
-	buf_done(&q->channel);
-	free(q->jobs_out.items);
-	free(q->picked.items);
-	free(q->list.items);
-	free(q->list2.items);
-	free(q->worker_counts);
-	free(q->group_counts);
-	free(q);
 }
 
 struct qless_str qless_error(const struct qless *q)
@@ -213,6 +117,12 @@ bool engine_begin(struct qless *q, double now)
 	return true;
 }
 
+/* What cannot be a name is not repeated in full. */
+static void append_quoted(struct buf *error, struct qless_str s)
+{
+	buf_append(error, s.ptr, s.len < QLESS_MAX_NAME_BYTES ? s.len : QLESS_MAX_NAME_BYTES);
+}
+
 int engine_fail(struct qless *q, int code, const char *format, ...)
 {
 	char number[NUM_MAX];
@@ -228,7 +138,7 @@ int engine_fail(struct qless *q, int code, const char *format, ...)
 		}
 		p++;
 		if (*p == 'S')
-			buf_append_str(&q->error, va_arg(args, struct qless_str));
+			append_quoted(&q->error, va_arg(args, struct qless_str));
 		else if (*p == 'g')
 			buf_append(&q->error, number, num_format_g14(number, va_arg(args, double)));
 		else
@@ -236,29 +146,6 @@ int engine_fail(struct qless *q, int code, const char *format, ...)
 	}
 	va_end(args);
 	return code;
-}
-
-bool engine_check_names(struct qless *q, const struct qless_str *names, size_t count)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		if (names[i].len > QLESS_MAX_NAME_BYTES) {
-			engine_fail(q, QLESS_ELIMIT, "A name is longer than %g bytes",
-				    (double)QLESS_MAX_NAME_BYTES);
-			return false;
-		}
-	}
-	return true;
-}
-
-bool engine_check_text(struct qless *q, struct qless_str text)
-{
-	if (text.len <= QLESS_MAX_TEXT_BYTES)
-		return true;
-	engine_fail(q, QLESS_ELIMIT, "A text is longer than %g bytes",
-		    (double)QLESS_MAX_TEXT_BYTES);
-	return false;
 }
 
 void engine_changed(struct qless *q)

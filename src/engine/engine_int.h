@@ -54,6 +54,9 @@ enum counter {
  * struct itself. */
 #define HISTORY_INLINE_BYTES 16
 
+/* Longer than this no log entry makes it. */
+#define HISTORY_LOG_BYTES_MAX ((size_t)1 << 29)
+
 struct history {
 	uint32_t len;
 	uint32_t cap; /* 0: the bytes are in `room`, otherwise `room` holds a pointer to them */
@@ -169,10 +172,26 @@ struct holding {
 	struct skipnode node;  /* score: expiry. The jid follows the levels */
 };
 
+enum deed {
+	DEED_POPPED,
+	DEED_COMPLETED,
+	DEED_FAILED,
+	DEED_LOST,
+	DEED_TOTAL,
+};
+
+struct worker_day {
+	double day; /* when it began */
+	uint64_t deeds[DEED_TOTAL];
+};
+
 struct worker {
 	struct intern *name;
 	struct hash held; /* of holdings, by jid */
 	struct skiplist by_expiry;
+	struct worker_day *days; /* oldest first; they stay when the worker is forgotten */
+	uint32_t day_count;
+	uint32_t day_cap;
 	struct skipnode node; /* in qless.workers while known; score: last seen */
 };
 
@@ -256,6 +275,7 @@ struct qless {
 	double now; /* of the call being served */
 	double latest;
 	double failure_number; /* of the last failure */
+	struct qless_limits limits;
 
 	struct hash jobs;
 	struct hash recurs;
@@ -298,9 +318,6 @@ struct qless {
 bool engine_begin(struct qless *q, double now);
 /* Say what is wrong; returns `code`. `format` is printf's, with %S for a struct qless_str. */
 int engine_fail(struct qless *q, int code, const char *format, ...);
-/* False, with the error said, if a name is longer than the engine takes. */
-bool engine_check_names(struct qless *q, const struct qless_str *names, size_t count);
-bool engine_check_text(struct qless *q, struct qless_str text);
 /* Count a change. */
 void engine_changed(struct qless *q);
 
@@ -336,6 +353,22 @@ bool limit_range(uint64_t total, int64_t offset, int64_t count, uint64_t *ret_fi
 /* A finite sum, as large as a double can be where the exact one is larger. */
 double finite_add(double a, double b);
 
+/* ---- limit.c ---- */
+
+/* Each returns 0, or QLESS_ELIMIT with the error said. `what` begins the sentence: "The queue". */
+int limit_check_name(struct qless *q, const char *what, struct qless_str name);
+int limit_check_names(struct qless *q, const char *what, const struct qless_str *names,
+		      size_t count);
+int limit_check_data(struct qless *q, const char *what, struct qless_str data);
+/* So many of one job. */
+int limit_check_tags(struct qless *q, uint64_t count);
+int limit_check_dependencies(struct qless *q, uint64_t count);
+/* So many in one call. */
+int limit_check_jobs(struct qless *q, int64_t count);
+/* For names that are not stored but published. */
+int limit_check_published(struct qless *q, const char *what, const struct qless_str *names,
+			  size_t count);
+
 /* ---- history.c ---- */
 
 void history_append_put(struct qless *q, struct history *h, double now, struct queue *queue);
@@ -349,9 +382,14 @@ void history_append_log(struct qless *q, struct history *h, double now, struct q
 			const struct qless_str *item);
 /* Whether a log entry of that size still fits. */
 bool history_has_room(const struct history *h, struct qless_str what, const struct qless_str *item);
+/* Each reference to a name that the history holds. */
+void history_each_name(const struct history *h, void (*visit)(void *arg, const struct intern *name),
+		       void *arg);
 /* Step through; `*cursor` starts as 0. */
 bool history_next(const struct history *h, size_t *cursor, struct qless_event *ret_event);
 void history_done(struct qless *q, struct history *h);
+/* The same where the names it refers to go as well. */
+void history_discard(struct history *h);
 
 /* ---- job.c ---- */
 
@@ -377,12 +415,10 @@ struct qless_str job_key(const struct hash_node *node);
 struct qless_job *job_find(const struct qless *q, struct qless_str jid);
 /* A new job, found by its jid from now on, in no list, without class and queue. */
 struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data);
-/* The job is in no list and has no dependencies either way. */
-void job_free(struct qless *q, struct qless_job *job);
-/* The job is no longer found by its jid: out of everything it is in, then the job itself. */
+/* What is allocated for the job itself and its data, and nothing else. */
+void job_free_memory(struct qless_job *job);
+/* Out of everything it is in, then the job itself. */
 void job_delete(struct qless *q, struct qless_job *job);
-/* The same for a job that still is. */
-void job_unlink(struct qless *q, struct qless_job *job);
 void job_set_data(struct qless *q, struct qless_job *job, struct qless_str data);
 void job_set_klass(struct qless *q, struct qless_job *job, struct qless_str klass);
 void job_set_worker(struct qless *q, struct qless_job *job, struct intern *worker);
@@ -433,6 +469,10 @@ void worker_seen(struct qless *q, struct intern *name, double now);
 void worker_hold(struct qless *q, struct intern *name, struct qless_str jid, double expires);
 void worker_drop(struct qless *q, struct intern *name, struct qless_str jid);
 void worker_free(struct qless *q, struct worker *worker);
+/* Count what a worker did, or what became of its lock. */
+void worker_count(struct qless *q, struct intern *name, double now, enum deed deed, uint64_t count);
+/* Forget the days before that one. */
+void worker_drop_days(struct qless *q, struct worker *worker, double first_day);
 struct qless_str holding_jid(const struct holding *holding);
 /* Where it is among what the worker holds, or NULL. */
 const struct skipnode *worker_find_job(const struct worker *worker, struct qless_str jid);
@@ -514,6 +554,52 @@ void stats_count(struct qless *q, struct queue *queue, double now, enum counter 
 void stats_uncount(struct qless *q, struct queue *queue, double when, enum counter counter);
 void stats_free_days(struct queue *queue);
 const struct stats_day *stats_find(const struct queue *queue, double date);
+
+/* Sum of the buckets. */
+double stats_sum(const struct series *series);
+
+/* ---- refs.c ---- */
+
+/* All there is that refers to names, queues and taggings, to be compared with what they count
+ * themselves. */
+struct refs {
+	const void **items; /* sorted */
+	size_t count;
+	size_t cap;
+};
+
+void refs_init(struct refs *refs, const struct qless *q);
+void refs_done(struct refs *refs);
+/* How many there are to a name; how many jobs name a queue; how often a tagging is in its job's
+ * list. */
+uint64_t refs_count(const struct refs *refs, const void *object);
+
+/* The counters of struct qless that only save walking, walked for. */
+struct tallies {
+	uint64_t depending;
+	uint64_t depended;
+	uint64_t busy;
+	uint64_t groups;
+	uint64_t paused;
+};
+
+void refs_tally(const struct qless *q, struct tallies *ret_tallies);
+
+/* ---- check.c ---- */
+
+/* In order, and each node where the list finds it. */
+bool check_is_in(const struct skiplist *list, const struct skipnode *node);
+bool check_is_ordered(const struct skiplist *list);
+
+/* ---- repairs, each by the file that knows the thing; they return how many ---- */
+
+size_t depends_resolve(struct qless *q, struct qless_job *job);
+/* When that has been done for all jobs: go on with those that wait for nothing. */
+size_t depends_settle(struct qless *q, struct qless_job *job);
+size_t tags_resolve(struct qless *q);
+size_t worker_resolve(struct qless *q, struct worker *worker);
+/* Free the worker if nothing is left that would make it visible. */
+void worker_release(struct qless *q, struct worker *worker);
 
 /* ---- settings.c ---- */
 

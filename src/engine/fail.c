@@ -100,8 +100,9 @@ int qless_fail(struct qless *q, double now, struct qless_str jid, struct qless_s
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (!engine_check_names(q, &group_text, 1) || !engine_check_text(q, message) ||
-	    (data != NULL && !engine_check_text(q, *data)))
+	if (limit_check_name(q, "The group", group_text) < 0 ||
+	    limit_check_data(q, "The message", message) < 0 ||
+	    (data != NULL && limit_check_data(q, "The data", *data) < 0))
 		return QLESS_ELIMIT;
 	job = job_find(q, jid);
 	/* The missing blanks are the reference's. */
@@ -118,6 +119,7 @@ int qless_fail(struct qless *q, double now, struct qless_str jid, struct qless_s
 	event_failed(q, jid, group_text, message, worker);
 	event_tracked(q, job, "ql:failed");
 	job_drop_holding(q, job);
+	worker_count(q, job->worker, now, DEED_FAILED, 1);
 	group = intern_get(&q->group_names, group_text);
 	history_append_failed(q, &job->history, now, group, job->worker);
 	if (data != NULL)
@@ -130,9 +132,8 @@ int qless_fail(struct qless *q, double now, struct qless_str jid, struct qless_s
 
 static int check_retry(struct qless *q, const struct qless_retry *retry)
 {
-	if (!engine_check_names(q, &retry->queue, 1) ||
-	    (retry->group != NULL && !engine_check_names(q, retry->group, 1)) ||
-	    (retry->message != NULL && !engine_check_text(q, *retry->message)))
+	if ((retry->group != NULL && limit_check_name(q, "The group", *retry->group) < 0) ||
+	    (retry->message != NULL && limit_check_data(q, "The message", *retry->message) < 0))
 		return QLESS_ELIMIT;
 	if (!isfinite(retry->delay))
 		return engine_fail(q, QLESS_EBADARG, "Retry(): Arg \"delay\" not a number: %g",
@@ -186,16 +187,22 @@ int qless_retry(struct qless *q, double now, const struct qless_retry *retry, do
 		return engine_fail(q, QLESS_ENOTOWNER,
 				   "Retry(): Job %S has been given to another worker: %S",
 				   retry->jid, intern_str(job->worker));
+	/* Its own queue has a name that was good once. */
+	if (!str_equal(queue_name(job->queue), retry->queue) &&
+	    limit_check_name(q, "The queue", retry->queue) < 0)
+		return QLESS_ELIMIT;
 	if (!retries_are_whole(job))
 		return engine_fail(q, QLESS_ERETRIES, "hash value is not an integer");
 
 	job->remaining -= 1;
 	job->flags &= (uint8_t)~JOB_GRACE;
 	job_drop_holding(q, job);
-	if (job->remaining < 0)
+	if (job->remaining < 0) {
+		worker_count(q, job->worker, now, DEED_FAILED, 1);
 		job_exhaust(q, job, retry->group, retry->message);
-	else
+	} else {
 		give_back(q, job, now, retry);
+	}
 	*ret_remaining = job->remaining;
 	return 0;
 }
@@ -256,12 +263,14 @@ int qless_unfail(struct qless *q, double now, struct qless_str queue_text,
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (!engine_check_names(q, &queue_text, 1))
+	if (limit_check_name(q, "The queue", queue_text) < 0)
 		return QLESS_ELIMIT;
 	if (count < 0)
 		return engine_fail(q, QLESS_EBADARG,
 				   "Unfail(): Arg \"count\" must not be negative: %g",
 				   (double)count);
+	if (limit_check_jobs(q, count) < 0)
+		return QLESS_ELIMIT;
 	group = group_find(q, group_text);
 	*ret_count = 0;
 	if (group == NULL || count == 0)

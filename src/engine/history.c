@@ -22,7 +22,7 @@
 #include "util/mem.h"
 
 #define HISTORY_ODD_TIME  0x80
-#define HISTORY_MAX_BYTES ((size_t)1 << 30)
+#define HISTORY_MAX_BYTES (2 * HISTORY_LOG_BYTES_MAX)
 #define HISTORY_RESERVE	  4096
 #define VARINT_MAX_BYTES  10
 #define ENTRY_HEAD_MAX	  (1 + VARINT_MAX_BYTES)
@@ -151,6 +151,24 @@ bool history_next(const struct history *h, size_t *cursor, struct qless_event *r
 		return false;
 	*cursor = (size_t)(read_entry(start + *cursor, ret_event, names) - start);
 	return true;
+}
+
+void history_each_name(const struct history *h, void (*visit)(void *arg, const struct intern *name),
+		       void *arg)
+{
+	const unsigned char *p = bytes(h);
+	const unsigned char *end = p + h->len;
+	struct qless_event event;
+	struct intern *names[2];
+	int i;
+
+	while (p < end) {
+		p = read_entry(p, &event, names);
+		for (i = 0; i < 2; i++) {
+			if (names[i] != NULL)
+				visit(arg, names[i]);
+		}
+	}
 }
 
 static void unref_names(struct qless *q, enum qless_event_kind kind, struct intern *names[2])
@@ -332,7 +350,14 @@ void history_append_log(struct qless *q, struct history *h, double now, struct q
 bool history_has_room(const struct history *h, struct qless_str what, const struct qless_str *item)
 {
 	/* What else happens to a job is small, and goes on after a log is refused. */
-	return h->len + log_size(what, item) + ENTRY_HEAD_MAX <= HISTORY_MAX_BYTES / 2;
+	return h->len + log_size(what, item) + ENTRY_HEAD_MAX <= HISTORY_LOG_BYTES_MAX;
+}
+
+void history_discard(struct history *h)
+{
+	if (h->cap != 0)
+		free(bytes(h));
+	memset(h, 0, sizeof(*h));
 }
 
 void history_done(struct qless *q, struct history *h)
@@ -346,7 +371,5 @@ void history_done(struct qless *q, struct history *h)
 		p = read_entry(p, &event, names);
 		unref_names(q, event.kind, names);
 	}
-	if (h->cap != 0)
-		free(bytes(h));
-	memset(h, 0, sizeof(*h));
+	history_discard(h);
 }

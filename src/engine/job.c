@@ -65,7 +65,15 @@ void job_release_extra(struct qless_job *job)
 	job->extra = NULL;
 }
 
-void job_free(struct qless *q, struct qless_job *job)
+void job_free_memory(struct qless_job *job)
+{
+	if (job->data != inline_data(job))
+		free(job->data);
+	free(job);
+}
+
+/* The job is in no list and has no dependencies either way. */
+static void job_free(struct qless *q, struct qless_job *job)
 {
 	job_drop_tags(q, job);
 	job_clear_failure(q, job);
@@ -76,23 +84,16 @@ void job_free(struct qless *q, struct qless_job *job)
 		intern_unref(&q->names, job->extra->spawned_from);
 	free(job->extra);
 	intern_unref(&q->names, job->klass);
-	if (job->data != inline_data(job))
-		free(job->data);
-	free(job);
+	job_free_memory(job);
 }
 
 void job_delete(struct qless *q, struct qless_job *job)
 {
+	hash_remove(&q->jobs, &job->hash);
 	job_leave_list(q, job);
 	depends_drop_all(q, job);
 	depends_forget_dependents(q, job);
 	job_free(q, job);
-}
-
-void job_unlink(struct qless *q, struct qless_job *job)
-{
-	hash_remove(&q->jobs, &job->hash);
-	job_delete(q, job);
 }
 
 void job_set_data(struct qless *q, struct qless_job *job, struct qless_str data)
@@ -331,13 +332,16 @@ int qless_log(struct qless *q, double now, struct qless_str jid, struct qless_st
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (!engine_check_text(q, message) || (item != NULL && !engine_check_text(q, *item)))
+	if (limit_check_data(q, "The message", message) < 0 ||
+	    (item != NULL && limit_check_data(q, "The data", *item) < 0))
 		return QLESS_ELIMIT;
 	job = job_find(q, jid);
 	if (job == NULL)
 		return engine_fail(q, QLESS_ENOJOB, "Log(): Job %S does not exist", jid);
 	if (!history_has_room(&job->history, message, item))
-		return engine_fail(q, QLESS_ELIMIT, "Log(): The history of job %S is full", jid);
+		return engine_fail(q, QLESS_ELIMIT,
+				   "Log(): The history of job %S is full (%g bytes)", jid,
+				   (double)HISTORY_LOG_BYTES_MAX);
 
 	history_append_log(q, &job->history, now, message, item);
 	engine_changed(q);

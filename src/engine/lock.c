@@ -52,6 +52,7 @@ static bool take_away(struct qless *q, struct qless_job *job)
 {
 	struct intern *worker;
 
+	worker_count(q, job->worker, q->now, DEED_LOST, 1);
 	job->flags &= (uint8_t)~JOB_GRACE;
 	job->remaining -= 1;
 	if (job->remaining >= 0)
@@ -130,7 +131,7 @@ static int64_t limit_concurrency(const struct queue *queue, double now, int64_t 
 static int check_count(struct qless *q, const char *command, int64_t count)
 {
 	if (count >= 0)
-		return 0;
+		return limit_check_jobs(q, count);
 	return engine_fail(q, QLESS_EBADARG, "%s(): Arg \"count\" must not be negative: %g",
 			   command, (double)count);
 }
@@ -165,6 +166,8 @@ static int pop_from(struct qless *q, struct queue *queue, double now, struct int
 	push_waiting(queue, count, &q->jobs_out);
 	for (i = 0; i < q->jobs_out.count; i++)
 		hand_out(q, queue, q->jobs_out.items[i], now, worker, expires);
+	if (q->jobs_out.count > 0)
+		worker_count(q, worker, now, DEED_POPPED, q->jobs_out.count);
 	return 0;
 }
 
@@ -177,7 +180,7 @@ int qless_pop(struct qless *q, double now, struct qless_str queue_text,
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (!engine_check_names(q, &worker_text, 1))
+	if (limit_check_name(q, "The worker", worker_text) < 0)
 		return QLESS_ELIMIT;
 	rc = check_count(q, "Pop", count);
 	if (rc < 0)
@@ -230,7 +233,7 @@ int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct ql
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (data != NULL && !engine_check_text(q, *data))
+	if (data != NULL && limit_check_data(q, "The data", *data) < 0)
 		return QLESS_ELIMIT;
 	job = job_find(q, jid);
 	if (job == NULL)
@@ -298,6 +301,7 @@ int qless_timeout(struct qless *q, double now, const struct qless_str *jids, siz
 		job->flags &= (uint8_t)~JOB_GRACE;
 		skiplist_insert(&job->queue->work, &job->node, INFINITY);
 		event_lock_lost(q, jids[i], intern_str(job->worker));
+		worker_count(q, job->worker, now, DEED_LOST, 1);
 		engine_changed(q);
 	}
 	return 0;

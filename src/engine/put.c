@@ -4,14 +4,20 @@
 #include "engine/engine_int.h"
 
 #define DEFAULT_RETRIES 5
+#define MICROSECONDS	1e6
 
 static int check_put(struct qless *q, const struct qless_put *put)
 {
-	const struct qless_str names[] = { put->worker, put->queue, put->jid, put->klass };
+	size_t tag_count = put->has_tags ? put->tag_count : 0;
 
-	if (!engine_check_names(q, names, sizeof(names) / sizeof(names[0])) ||
-	    !engine_check_names(q, put->tags, put->has_tags ? put->tag_count : 0) ||
-	    !engine_check_text(q, put->data))
+	if (limit_check_name(q, "The worker", put->worker) < 0 ||
+	    limit_check_name(q, "The queue", put->queue) < 0 ||
+	    limit_check_name(q, "The jid", put->jid) < 0 ||
+	    limit_check_name(q, "The class", put->klass) < 0 ||
+	    limit_check_data(q, "The data", put->data) < 0 ||
+	    limit_check_names(q, "A tag", put->tags, tag_count) < 0 ||
+	    limit_check_tags(q, tag_count) < 0 ||
+	    limit_check_dependencies(q, put->depend_count) < 0)
 		return QLESS_ELIMIT;
 	if (!isfinite(put->delay))
 		return engine_fail(q, QLESS_EBADARG, "Put(): Arg \"delay\" not a number: %g",
@@ -28,6 +34,8 @@ static int check_put(struct qless *q, const struct qless_put *put)
 /* Take an existing job from where it is and from whom it is. */
 static void withdraw(struct qless *q, struct qless_job *job, struct qless_str new_worker)
 {
+	bool was_running = job->state == QLESS_RUNNING;
+
 	if (job->state == QLESS_FAILED)
 		job_forgive(q, job);
 	job_leave_list(q, job);
@@ -37,8 +45,11 @@ static void withdraw(struct qless *q, struct qless_job *job, struct qless_str ne
 		/* A worker without a name is nobody to tell. */
 		if (owner.len > 0) {
 			job_drop_holding(q, job);
-			if (!str_equal(owner, new_worker))
+			if (!str_equal(owner, new_worker)) {
 				event_lock_lost(q, job_jid(job), owner);
+				if (was_running)
+					worker_count(q, job->worker, q->now, DEED_LOST, 1);
+			}
 		}
 		job_set_worker(q, job, NULL);
 	}
@@ -111,6 +122,30 @@ int qless_put(struct qless *q, double now, const struct qless_put *put)
 	if (rc < 0)
 		return rc;
 	apply_put(q, now, put);
+	return 0;
+}
+
+int qless_put_many(struct qless *q, double now, const struct qless_put *puts, size_t count,
+		   double *ret_until)
+{
+	size_t i;
+	int rc;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (limit_check_jobs(q, (int64_t)count) < 0)
+		return QLESS_ELIMIT;
+	for (i = 0; i < count; i++) {
+		rc = check_put(q, &puts[i]);
+		if (rc < 0)
+			return rc;
+	}
+	*ret_until = now;
+	for (i = 0; i < count; i++) {
+		q->now = finite_add(now, (double)i / MICROSECONDS);
+		apply_put(q, q->now, &puts[i]);
+		*ret_until = q->now;
+	}
 	return 0;
 }
 

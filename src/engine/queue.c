@@ -190,7 +190,7 @@ int qless_pause(struct qless *q, double now, const struct qless_str *names, size
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (!engine_check_names(q, names, count))
+	if (limit_check_names(q, "A queue", names, count) < 0)
 		return QLESS_ELIMIT;
 	for (i = 0; i < count; i++) {
 		struct queue *queue = queue_need(q, names[i]);

@@ -118,10 +118,12 @@ static void add_tags(struct qless *q, struct qless_recur *recur, const struct ql
 
 static int check_recur(struct qless *q, const struct qless_recur_put *put)
 {
-	const struct qless_str names[] = { put->queue, put->jid, put->klass };
-
-	if (!engine_check_names(q, names, sizeof(names) / sizeof(names[0])) ||
-	    !engine_check_names(q, put->tags, put->tag_count) || !engine_check_text(q, put->data))
+	if (limit_check_name(q, "The queue", put->queue) < 0 ||
+	    limit_check_name(q, "The jid", put->jid) < 0 ||
+	    limit_check_name(q, "The class", put->klass) < 0 ||
+	    limit_check_data(q, "The data", put->data) < 0 ||
+	    limit_check_names(q, "A tag", put->tags, put->tag_count) < 0 ||
+	    limit_check_tags(q, put->tag_count) < 0)
 		return QLESS_ELIMIT;
 	if (!isfinite(put->interval) || !isfinite(put->offset) || !isfinite(put->priority) ||
 	    !isfinite(put->retries) || !isfinite(put->backlog))
@@ -221,10 +223,11 @@ static int check_change(struct qless *q, const struct qless_recur_change *change
 					   "Recur(): Arg \"interval\" must be greater than 0");
 		return 0;
 	case QLESS_RECUR_DATA:
-		return engine_check_text(q, change->text) ? 0 : QLESS_ELIMIT;
+		return limit_check_data(q, "The data", change->text);
 	case QLESS_RECUR_KLASS:
+		return limit_check_name(q, "The class", change->text);
 	case QLESS_RECUR_QUEUE:
-		return engine_check_names(q, &change->text, 1) ? 0 : QLESS_ELIMIT;
+		return limit_check_name(q, "The queue", change->text);
 	}
 	return engine_fail(q, QLESS_EBADARG, "Recur(): no such field");
 }
@@ -295,44 +298,103 @@ int qless_recur_update(struct qless *q, double now, struct qless_str jid,
 	return 0;
 }
 
+/* Names as a set: pointers, sorted. Their order is never seen. */
+struct name_set {
+	const struct intern **items;
+	size_t count;
+};
+
+static int compare_pointers(const void *a, const void *b)
+{
+	uintptr_t left = (uintptr_t) * (const struct intern *const *)a;
+	uintptr_t right = (uintptr_t) * (const struct intern *const *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* NULL, for a name that nothing has, is in no set. */
+static bool name_set_has(const struct name_set *set, const struct intern *name)
+{
+	return name != NULL && set->count > 0 &&
+	       bsearch(&name, set->items, set->count, sizeof(*set->items), compare_pointers) !=
+		       NULL;
+}
+
+static void name_set_sort(struct name_set *set)
+{
+	if (set->count > 1)
+		qsort(set->items, set->count, sizeof(*set->items), compare_pointers);
+}
+
+static struct name_set name_set_of_recur(const struct qless_recur *recur)
+{
+	struct name_set set = { .count = recur->tag_count };
+	size_t i;
+
+	set.items = mem_realloc_array(NULL, set.count + 1, sizeof(*set.items));
+	for (i = 0; i < set.count; i++)
+		set.items[i] = recur->tags[i];
+	name_set_sort(&set);
+	return set;
+}
+
+static struct name_set name_set_of_tags(const struct qless *q, const struct qless_str *tags,
+					size_t count)
+{
+	struct name_set set = { .count = 0 };
+	size_t i;
+
+	set.items = mem_realloc_array(NULL, count + 1, sizeof(*set.items));
+	for (i = 0; i < count; i++) {
+		const struct intern *name = intern_find(&q->tag_names, tags[i]);
+
+		if (name != NULL)
+			set.items[set.count++] = name;
+	}
+	name_set_sort(&set);
+	return set;
+}
+
 int qless_recur_tag(struct qless *q, double now, struct qless_str jid, const struct qless_str *tags,
 		    size_t count)
 {
 	struct qless_recur *recur;
-	uint32_t had;
+	struct name_set had;
+	uint64_t added = 0;
 	size_t i;
-	uint32_t k;
+	int rc = 0;
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (!engine_check_names(q, tags, count))
+	if (limit_check_names(q, "A tag", tags, count) < 0)
 		return QLESS_ELIMIT;
 	recur = recur_find(q, jid);
 	if (recur == NULL)
 		return engine_fail(q, QLESS_ENOJOB, "Tag(): Job %S does not exist", jid);
 
 	/* Only what it had before counts: a tag given twice is added twice. */
-	had = recur->tag_count;
-	for (i = 0; i < count; i++) {
-		struct intern *name = intern_find(&q->tag_names, tags[i]);
-
-		for (k = 0; k < had && recur->tags[k] != name; k++)
-			;
-		if (k < had)
+	had = name_set_of_recur(recur);
+	for (i = 0; i < count; i++)
+		added += !name_set_has(&had, intern_find(&q->tag_names, tags[i]));
+	if (added > 0)
+		rc = limit_check_tags(q, had.count + added);
+	for (i = 0; rc == 0 && i < count; i++) {
+		if (name_set_has(&had, intern_find(&q->tag_names, tags[i])))
 			continue;
 		add_tags(q, recur, &tags[i], 1);
 		engine_changed(q);
 	}
-	return 0;
+	free(had.items);
+	return rc;
 }
 
 int qless_recur_untag(struct qless *q, double now, struct qless_str jid,
 		      const struct qless_str *tags, size_t count)
 {
 	struct qless_recur *recur;
-	uint32_t kept;
-	uint32_t k;
-	size_t i;
+	struct name_set gone;
+	uint32_t kept = 0;
+	uint32_t i;
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
@@ -340,19 +402,17 @@ int qless_recur_untag(struct qless *q, double now, struct qless_str jid,
 	if (recur == NULL)
 		return engine_fail(q, QLESS_ENOJOB, "Untag(): Job %S does not exist", jid);
 
-	for (i = 0; i < count; i++) {
-		const struct intern *name = intern_find(&q->tag_names, tags[i]);
-
-		for (k = kept = 0; k < recur->tag_count; k++) {
-			if (recur->tags[k] != name) {
-				recur->tags[kept++] = recur->tags[k];
-				continue;
-			}
-			intern_unref(&q->tag_names, recur->tags[k]);
-			engine_changed(q);
+	gone = name_set_of_tags(q, tags, count);
+	for (i = 0; i < recur->tag_count; i++) {
+		if (!name_set_has(&gone, recur->tags[i])) {
+			recur->tags[kept++] = recur->tags[i];
+			continue;
 		}
-		recur->tag_count = kept;
+		intern_unref(&q->tag_names, recur->tags[i]);
+		engine_changed(q);
 	}
+	recur->tag_count = kept;
+	free(gone.items);
 	return 0;
 }
 

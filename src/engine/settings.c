@@ -212,7 +212,8 @@ int qless_config_set(struct qless *q, double now, struct qless_str name, struct 
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (!engine_check_names(q, &name, 1) || !engine_check_text(q, value))
+	if (limit_check_name(q, "The option", name) < 0 ||
+	    limit_check_data(q, "The value", value) < 0)
 		return QLESS_ELIMIT;
 	rc = check_value(q, name, value, &number);
 	if (rc < 0)
@@ -234,6 +235,8 @@ int qless_config_unset(struct qless *q, double now, struct qless_str name)
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
+	if (limit_check_published(q, "The option", &name, 1) < 0)
+		return QLESS_ELIMIT;
 	event_config_unset(q, name);
 	if (settings_find(s, name) == NULL)
 		return 0;

@@ -14,11 +14,15 @@
 #define HOUR_SECONDS   3600.0
 #define MINUTE_SECONDS 60.0
 
+/* Longer durations count as this one: sums and differences of them stay finite. */
+#define DURATION_MAX 1e300
+
 double stats_day_start(double t)
 {
 	double start = t - floor(t / DAY_SECONDS) * DAY_SECONDS;
 
-	return t - start;
+	/* At the end of what a double can say there are no days any more. */
+	return isfinite(start) ? t - start : t;
 }
 
 /* Where the day is among the days of the queue, or would be. */
@@ -132,6 +136,7 @@ static void record(struct series *series, double value)
 {
 	double mean = series->mean;
 
+	value = fmin(fmax(value, -DURATION_MAX), DURATION_MAX);
 	count_bucket(series, value);
 	series->count += 1;
 	if (series->count == 1) {
@@ -140,7 +145,7 @@ static void record(struct series *series, double value)
 		return;
 	}
 	series->mean = mean + (value - mean) / series->count;
-	series->vk = series->vk + (value - series->mean) * (value - mean);
+	series->vk = finite_add(series->vk, (value - series->mean) * (value - mean));
 }
 
 void stats_record_wait(struct qless *q, struct queue *queue, double now, double seconds)
@@ -187,6 +192,16 @@ static void day_done(struct stats_day *day)
 {
 	drop_buckets(&day->wait);
 	drop_buckets(&day->run);
+}
+
+double stats_sum(const struct series *series)
+{
+	double sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < series->bucket_count; i++)
+		sum += (double)series->buckets[i].count;
+	return sum;
 }
 
 void stats_free_days(struct queue *queue)
@@ -240,15 +255,19 @@ void qless_maintain(struct qless *q)
 	if (!isfinite(q->latest) || !engine_begin(q, q->latest))
 		return;
 	HASH_FOREACH(node, &it, &q->queue_names.hash) {
-		struct intern *name = intern_from_node(node);
-
-		struct queue *queue = name->user;
+		struct queue *queue = intern_from_node(node)->user;
 
 		if (queue == NULL)
 			continue;
 		maintain_queue(q, queue, first_kept(q, q->settings.stats_history),
 			       first_kept(q, q->settings.histogram_history));
 		queue_release(q, queue);
+	}
+	HASH_FOREACH(node, &it, &q->worker_names.hash) {
+		struct worker *worker = intern_from_node(node)->user;
+
+		if (worker != NULL)
+			worker_drop_days(q, worker, first_kept(q, q->settings.stats_history));
 	}
 }
 

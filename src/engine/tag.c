@@ -188,6 +188,27 @@ void job_refresh_tags(struct qless *q, struct qless_job *job, double now)
 		skiplist_rescore(&list->items[i]->tag->jobs, &list->items[i]->node, now);
 }
 
+/* Whether the job may have these tags as well. One given twice that is new counts twice. */
+static int check_more_tags(struct qless *q, const struct qless_job *job,
+			   const struct qless_str *tags, size_t count)
+{
+	const struct tag_list *list = tags_of(job);
+	uint64_t had = list != NULL ? list->count : 0;
+	uint64_t added = count;
+	size_t i;
+
+	if (had + count <= q->limits.max_tags)
+		return 0;
+	mark_tags(job);
+	for (i = 0; i < count; i++) {
+		const struct tag *tag = tag_find(q, tags[i]);
+
+		added -= tag != NULL && tag->mine != NULL;
+	}
+	unmark_tags(job);
+	return added > 0 ? limit_check_tags(q, had + added) : 0;
+}
+
 int qless_tag(struct qless *q, double now, struct qless_str jid, const struct qless_str *tags,
 	      size_t count, const struct qless_job **ret_job)
 {
@@ -197,11 +218,13 @@ int qless_tag(struct qless *q, double now, struct qless_str jid, const struct ql
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (!engine_check_names(q, tags, count))
+	if (limit_check_names(q, "A tag", tags, count) < 0)
 		return QLESS_ELIMIT;
 	job = job_find(q, jid);
 	if (job == NULL)
 		return engine_fail(q, QLESS_ENOJOB, "Tag(): Job %S does not exist", jid);
+	if (check_more_tags(q, job, tags, count) < 0)
+		return QLESS_ELIMIT;
 
 	*ret_job = job;
 	if (count == 0)
@@ -308,4 +331,82 @@ void qless_top_tags(struct qless *q, int64_t offset, int64_t count, struct qless
 				     intern_str(container_of(node, struct tag, node)->name));
 	}
 	*ret_tags = (struct qless_list){ q->list.items, q->list.count, total };
+}
+
+/* ---- repairs ---- */
+
+static uint32_t count_copies(const struct tag_list *list, const struct tagging *tagging)
+{
+	uint32_t copies = 0;
+	uint32_t i;
+
+	for (i = 0; list != NULL && i < list->count; i++)
+		copies += list->items[i] == tagging;
+	return copies;
+}
+
+/* The tags of the job know it, as often as it has them. */
+static size_t resolve_tags_of(const struct qless_job *job)
+{
+	struct tag_list *list = tags_of(job);
+	size_t repairs = 0;
+	uint32_t i;
+
+	for (i = 0; list != NULL && i < list->count; i++) {
+		struct tagging *tagging = list->items[i];
+		uint32_t copies = count_copies(list, tagging);
+
+		if (!tagging->node.linked) {
+			skiplist_insert(&tagging->tag->jobs, &tagging->node, job->time);
+			repairs++;
+		}
+		if (tagging->node.aux != copies) {
+			tagging->node.aux = copies;
+			repairs++;
+		}
+	}
+	return repairs;
+}
+
+/* Each job of the tag has it. The tag may be gone afterwards. */
+static size_t resolve_tag(struct qless *q, struct tag *tag)
+{
+	struct skipnode *node = skiplist_first(&tag->jobs);
+	size_t repairs = tag->mine != NULL;
+
+	tag->mine = NULL;
+	while (node != NULL) {
+		struct tagging *tagging = container_of(node, struct tagging, node);
+
+		node = skiplist_next(node);
+		if (count_copies(tags_of(tagging->job), tagging) > 0)
+			continue;
+		skiplist_remove(&tag->jobs, &tagging->node);
+		free(tagging);
+		repairs++;
+	}
+	if (!tag->node.linked)
+		skiplist_insert(&q->tags, &tag->node, 0);
+	if (tag->node.score != skiplist_count(&tag->jobs)) {
+		tag_recount(q, tag);
+		repairs++;
+	}
+	return repairs;
+}
+
+size_t tags_resolve(struct qless *q)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+	size_t repairs = 0;
+
+	HASH_FOREACH(node, &it, &q->jobs)
+		repairs += resolve_tags_of(container_of(node, struct qless_job, hash));
+	HASH_FOREACH(node, &it, &q->tag_names.hash) {
+		struct tag *tag = intern_from_node(node)->user;
+
+		if (tag != NULL)
+			repairs += resolve_tag(q, tag);
+	}
+	return repairs;
 }

@@ -90,6 +90,8 @@ int qless_untrack(struct qless *q, double now, struct qless_str jid, bool *ret_w
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
+	if (limit_check_published(q, "The jid", &jid, 1) < 0)
+		return QLESS_ELIMIT;
 	job = job_find(q, jid);
 	tracked = tracked_find(q, jid);
 

@@ -1,7 +1,8 @@
 /*
  * Workers: when they were last seen, and what they hold.
  *
- * A worker is an object while it is known or holds something; a mere name otherwise.
+ * A worker is an object while it is known, holds something, or has done something on a day that is
+ * remembered; a mere name otherwise.
  */
 #include "engine/engine_int.h"
 
@@ -76,14 +77,16 @@ void worker_free(struct qless *q, struct worker *worker)
 		skiplist_remove(&q->workers, &worker->node);
 	hash_done(&worker->held);
 	skiplist_done(&worker->by_expiry);
+	free(worker->days);
 	worker->name->user = NULL;
 	intern_unref(&q->worker_names, worker->name);
 	free(worker);
 }
 
-static void release(struct qless *q, struct worker *worker)
+void worker_release(struct qless *q, struct worker *worker)
 {
-	if (!worker->node.linked && skiplist_count(&worker->by_expiry) == 0)
+	if (!worker->node.linked && skiplist_count(&worker->by_expiry) == 0 &&
+	    worker->day_count == 0)
 		worker_free(q, worker);
 }
 
@@ -149,7 +152,7 @@ void worker_drop(struct qless *q, struct intern *name, struct qless_str jid)
 	if (node == NULL)
 		return;
 	drop_holding(q, worker, container_of(node, struct holding, hash));
-	release(q, worker);
+	worker_release(q, worker);
 }
 
 /* Workers that have not been seen for too long are forgotten, with what they hold. */
@@ -162,10 +165,83 @@ static void forget_old(struct qless *q, double now)
 		struct worker *worker = container_of(node, struct worker, node);
 
 		node = skiplist_next(node);
-		worker_free(q, worker);
+		drop_all(q, worker);
+		skiplist_remove(&q->workers, &worker->node);
+		worker_release(q, worker);
 		engine_changed(q);
 	}
 }
+
+/* ---- what workers did ---- */
+
+/* Where the day is among the days of the worker, or would be. */
+static uint32_t find_day(const struct worker *worker, double day)
+{
+	uint32_t i = worker->day_count;
+
+	/* Nearly always it is the last one. */
+	while (i > 0 && worker->days[i - 1].day >= day)
+		i--;
+	return i;
+}
+
+static struct worker_day *need_day(struct worker *worker, double now)
+{
+	double day = stats_day_start(now);
+	uint32_t i = find_day(worker, day);
+
+	if (i < worker->day_count && worker->days[i].day == day)
+		return &worker->days[i];
+	if (worker->day_count == worker->day_cap) {
+		worker->day_cap = worker->day_cap == 0 ? 1 : 2 * worker->day_cap;
+		worker->days =
+			mem_realloc_array(worker->days, worker->day_cap, sizeof(*worker->days));
+	}
+	memmove(worker->days + i + 1, worker->days + i,
+		(worker->day_count - i) * sizeof(*worker->days));
+	worker->days[i] = (struct worker_day){ .day = day };
+	worker->day_count++;
+	return &worker->days[i];
+}
+
+void worker_count(struct qless *q, struct intern *name, double now, enum deed deed, uint64_t count)
+{
+	need_day(worker_need(q, name), now)->deeds[deed] += count;
+	engine_changed(q);
+}
+
+void worker_drop_days(struct qless *q, struct worker *worker, double first_day)
+{
+	uint32_t gone = find_day(worker, first_day);
+
+	if (gone == 0)
+		return;
+	worker->day_count -= gone;
+	memmove(worker->days, worker->days + gone, worker->day_count * sizeof(*worker->days));
+	engine_changed(q);
+	worker_release(q, worker);
+}
+
+bool qless_worker_next_day(const struct qless *q, struct qless_str name, size_t *cursor,
+			   struct qless_worker_day *ret_day)
+{
+	const struct worker *worker = worker_find(q, name);
+	const struct worker_day *day;
+
+	if (worker == NULL || *cursor >= worker->day_count)
+		return false;
+	day = &worker->days[worker->day_count - 1 - (*cursor)++];
+	*ret_day = (struct qless_worker_day){
+		.day = day->day,
+		.popped = day->deeds[DEED_POPPED],
+		.completed = day->deeds[DEED_COMPLETED],
+		.failed = day->deeds[DEED_FAILED],
+		.lost = day->deeds[DEED_LOST],
+	};
+	return true;
+}
+
+/* ---- listings ---- */
 
 int qless_workers(struct qless *q, double now, struct qless_workers *ret_workers)
 {
@@ -231,7 +307,39 @@ int qless_worker_deregister(struct qless *q, double now, const struct qless_str 
 			continue;
 		skiplist_remove(&q->workers, &worker->node);
 		engine_changed(q);
-		release(q, worker);
+		worker_release(q, worker);
 	}
 	return 0;
+}
+
+size_t worker_resolve(struct qless *q, struct worker *worker)
+{
+	struct hash_iter it;
+	struct hash_node *hash;
+	struct skipnode *node;
+	size_t repairs = 0;
+
+	for (node = skiplist_first(&worker->by_expiry); node != NULL; node = skiplist_next(node)) {
+		struct holding *holding = container_of(node, struct holding, node);
+
+		if (hash_find(&worker->held, holding_jid(holding)) != NULL)
+			continue;
+		hash_insert(&worker->held, &holding->hash);
+		repairs++;
+	}
+	HASH_FOREACH(hash, &it, &worker->held) {
+		struct holding *holding = container_of(hash, struct holding, hash);
+		const struct qless_job *job = job_find(q, holding_jid(holding));
+		bool is_mine =
+			job != NULL && job->state == QLESS_RUNNING && job->worker == worker->name;
+		double expires = is_mine ? job->expires : holding->node.score;
+
+		if (holding->node.linked && holding->node.score == expires)
+			continue;
+		if (holding->node.linked)
+			skiplist_remove(&worker->by_expiry, &holding->node);
+		skiplist_insert(&worker->by_expiry, &holding->node, expires);
+		repairs++;
+	}
+	return repairs;
 }

@@ -432,14 +432,34 @@ static void hash_list(uint64_t *hash, const struct skiplist *list)
 	}
 }
 
+static size_t count_elements(const struct keyspace_key *key)
+{
+	switch (key->type) {
+	case KEYSPACE_HASH:
+		return 0; /* none has so many fields */
+	case KEYSPACE_LIST:
+		return keyspace_list_length(key);
+	case KEYSPACE_SET:
+		return keyspace_set_size(key);
+	case KEYSPACE_ZSET:
+		return skiplist_count(key->list);
+	}
+	return 0;
+}
+
 uint64_t keyspace_fingerprint(const struct qless *q, struct qless_str name)
 {
 	struct keyspace_key key;
-	uint64_t hash;
+	uint64_t hash, changes;
 
 	if (!keyspace_find(q, name, &key))
 		return 0;
 	hash = 1 + (uint64_t)key.type;
+	if (count_elements(&key) > KEYSPACE_FINGERPRINT_MAX) {
+		changes = qless_changes(q);
+		hash_value(&hash, str_make((const char *)&changes, sizeof(changes)));
+		return hash;
+	}
 	switch (key.type) {
 	case KEYSPACE_HASH:
 		keyspace_each_field(&key, hash_field, &hash);

@@ -71,7 +71,9 @@ typedef void keyspace_field_fn(void *arg, struct qless_str field, struct qless_s
 
 /* A number that follows from the type and the content of a key, 0 if there is none: if two such
  * numbers differ, so does the key, and if they are equal, it is the same. Takes time in proportion
- * to the content. */
+ * to the content; so for a list, set or sorted set of more elements than this it follows from the
+ * number of changes of the engine instead, and differs after any change at all. */
+#define KEYSPACE_FINGERPRINT_MAX 1000
 uint64_t keyspace_fingerprint(const struct qless *q, struct qless_str key);
 
 /* ---- all keys ---- */

@@ -178,17 +178,6 @@ static bool parse_type(struct call *call, struct qless_str s, int *ret_class)
 	return true;
 }
 
-static struct conn *find_by_id(struct server *s, uint64_t id)
-{
-	struct conn *c;
-
-	TAILQ_FOREACH(c, &s->conns, all) {
-		if (c->session.id == id)
-			return c;
-	}
-	return NULL;
-}
-
 static void describe_ids(struct call *call)
 {
 	struct buf out = BUF_INIT(BUF_NO_MAX);
@@ -201,7 +190,7 @@ static void describe_ids(struct call *call)
 			resp_write_error(call->reply, "ERR", STR("Invalid client ID"));
 			goto done;
 		}
-		c = find_by_id(server_of(call), (uint64_t)id);
+		c = conn_find(server_of(call), (uint64_t)id);
 		if (c != NULL)
 			describe(&out, c);
 	}
@@ -303,21 +292,31 @@ static bool kill_matches(const struct kill_filter *f, const struct conn *c, cons
 	       (f->laddr.ptr == NULL || str_equal(f->laddr, str_from(c->local)));
 }
 
+/* Returns how many that were: 0 or 1. */
+static int kill_if_matches(const struct kill_filter *filter, struct conn *c, struct conn *me)
+{
+	if (!kill_matches(filter, c, me))
+		return 0;
+	if (c == me)
+		conn_finish(c);
+	else
+		conn_kill(c, "CLIENT KILL");
+	return 1;
+}
+
 static int64_t kill_all(struct call *call, const struct kill_filter *filter)
 {
 	struct server *s = server_of(call);
 	struct conn *me = conn_of(call), *c, *next;
 	int64_t count = 0;
 
+	if (filter->id != 0) {
+		c = conn_find(s, (uint64_t)filter->id);
+		return c != NULL ? kill_if_matches(filter, c, me) : 0;
+	}
 	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, all);
-		if (!kill_matches(filter, c, me))
-			continue;
-		count++;
-		if (c == me)
-			conn_finish(c);
-		else
-			conn_kill(c, "CLIENT KILL");
+		count += kill_if_matches(filter, c, me);
 	}
 	return count;
 }

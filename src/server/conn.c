@@ -18,6 +18,7 @@
 #include "server/pubsub.h"
 #include "server/txn.h"
 #include "sys/log.h"
+#include "util/container.h"
 #include "util/mem.h"
 
 #define CONN_WRITE_PIECES 64
@@ -141,6 +142,7 @@ void conn_kill(struct conn *c, const char *reason)
 	if (c->over_limit)
 		TAILQ_REMOVE(&s->over_limit, c, over_limit_link);
 	TAILQ_REMOVE(&s->conns, c, all);
+	hash_remove(&s->conns_by_id, &c->by_id);
 	s->conn_count--;
 	TAILQ_INSERT_TAIL(&s->dead, c, dead);
 }
@@ -505,6 +507,8 @@ void conn_release(struct conn *c)
 	if (c->state != CONN_HELD)
 		return;
 	set_state(c, CONN_OPEN);
+	/* Having to wait was no idleness. */
+	c->active_us = c->server->mono_us;
 	if (!c->end_of_input)
 		event_add(&c->read_event, NULL);
 	mark_ready(c);
@@ -513,6 +517,28 @@ void conn_release(struct conn *c)
 /*
  * Birth, and growing old
  */
+
+static struct qless_str id_key(const uint64_t *id)
+{
+	return str_make((const char *)id, sizeof *id);
+}
+
+static struct qless_str conn_key(const struct hash_node *node)
+{
+	return id_key(&container_of(node, const struct conn, by_id)->session.id);
+}
+
+void conn_init_ids(struct server *s)
+{
+	hash_init(&s->conns_by_id, conn_key, s->hash_seed);
+}
+
+struct conn *conn_find(const struct server *s, uint64_t id)
+{
+	struct hash_node *node = hash_find(&s->conns_by_id, id_key(&id));
+
+	return node != NULL ? container_of(node, struct conn, by_id) : NULL;
+}
 
 struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *local)
 {
@@ -541,6 +567,7 @@ struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *
 	event_add(&c->read_event, NULL);
 
 	TAILQ_INSERT_TAIL(&s->conns, c, all);
+	hash_insert(&s->conns_by_id, &c->by_id);
 	s->conn_count++;
 	if (s->conn_count > s->stats.peak_clients)
 		s->stats.peak_clients = s->conn_count;

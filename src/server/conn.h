@@ -9,6 +9,11 @@
 /* Serve a connected socket from now on; takes `peer` and `local`, both from malloc(). */
 struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *local);
 
+/* Connections by their ids: the table of a server, and the one of that id or NULL. The dead are not
+ * found. */
+void conn_init_ids(struct server *s);
+struct conn *conn_find(const struct server *s, uint64_t id);
+
 /* Close at once, at the end of this turn. `reason` goes to the log unless it is NULL. Does nothing
  * to the dead. */
 void conn_kill(struct conn *c, const char *reason);

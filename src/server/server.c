@@ -3,15 +3,15 @@
  *
  * One turn of the loop:
  *
- *	1. wait until something happens, unless there are requests left over from the turn before;
- *	2. for each socket that has something: read it, run the requests, no more of one connection
- *than its share;
+ *	1. wait until something happens, unless there is work left over from the turn before;
+ *	2. for each socket that has something: read it, run the requests, no more of one
+ *	   connection than its share;
  *	3. go on with the connections that had more than their share;
  *	4. send the replies;
- *	5. free the connections that died.
+ *	5. free the connections that died, and some of what was flushed.
  *
  * The order of 3 and 4 is where the log has its place: a reply leaves after what it promises is as
- *durable as configured.
+ * durable as configured.
  */
 #include "server/server.h"
 
@@ -45,8 +45,8 @@
 
 /* How long replies may take to leave when the server stops. */
 #define STOP_SECONDS 5
-/* How often statistics that are too old are dropped. */
-#define MAINTAIN_SECONDS 60
+/* How often statistics that are too old are dropped: they are kept by the day. */
+#define MAINTAIN_SECONDS 3600
 
 void server_read_clock(struct server *s)
 {
@@ -92,6 +92,17 @@ void server_apply_config(struct server *s)
 			s->output_check_bytes = limit->soft_bytes;
 	}
 	slowlog_trim(s->slowlog, config->slowlog_max_len);
+	databases_set_limits(s->env.databases,
+			     &(struct databases_limits){
+				     .engine = {
+					     .max_name_bytes = config->max_name_bytes,
+					     .max_data_bytes = config->max_data_bytes,
+					     .max_tags = config->max_tags,
+					     .max_dependencies = config->max_dependencies,
+					     .max_jobs = config->max_jobs_per_call,
+				     },
+				     .max_json_depth = config->max_json_depth,
+			     });
 	databases_set_envelope(s->env.databases,
 			       config->script_error_format == CONFIG_SCRIPT_ERRORS_REDIS6
 				       ? CLASSIC_ENVELOPE_REDIS6
@@ -351,6 +362,13 @@ static void note_now(void *arg, struct session *session, double now)
 }
 
 /* Asking the kernel for each jid alone would cost more than the rest of a put. */
+static void native_pass(void *arg, double now)
+{
+	struct server *s = arg;
+
+	steady_clock_pass(&s->native_clock, clock_from_seconds(now));
+}
+
 static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
 {
 	static const char digits[] = "0123456789abcdef";
@@ -391,6 +409,7 @@ static void make_databases(struct server *s)
 	s->env.databases = databases_new((unsigned)s->config->databases, &hooks);
 	s->env.scripts = scripts_new(s->hash_seed, NULL);
 	s->env.now = native_now;
+	s->env.pass = native_pass;
 	s->env.note_now = note_now;
 	s->env.make_jid = make_jid;
 	s->env.random = random_number;
@@ -439,6 +458,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	s->config_file = config_file;
 	server_read_clock(s);
 	s->started_mono_us = s->mono_us;
+	s->maintained_us = s->mono_us;
 	s->started_wall_us = s->wall_us;
 	s->rate_commands.last_us = s->rate_in.last_us = s->rate_out.last_us = s->mono_us;
 	TAILQ_INIT(&s->conns);
@@ -449,6 +469,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	TAILQ_INIT(&s->monitors);
 	entropy_hex(s->run_id, 20);
 	s->hash_seed = entropy_u64();
+	conn_init_ids(s);
 	s->scratch = mem_alloc(SERVER_READ_BYTES);
 	chunk_pool_init(&s->chunks, SERVER_SPARE_CHUNKS);
 	resp_request_init(&s->request);
@@ -518,6 +539,7 @@ void server_free(struct server *s)
 		conn_kill(c, NULL);
 	s->stopping = true;
 	free_the_dead(s);
+	hash_done(&s->conns_by_id);
 	listen_close_all(s);
 	free_event(s->cron);
 	free_event(s->watchdog);
@@ -562,6 +584,7 @@ void server_begin_stop(struct server *s)
 	s->stopping = true;
 	s->stop_deadline_us = s->mono_us + STOP_SECONDS * INT64_C(1000000);
 	notify_stopping(&s->notify, "Stopping");
+	databases_maintain(s->env.databases);
 	listen_close_all(s);
 	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, all);
@@ -612,7 +635,8 @@ enum server_exit server_run(struct server *s)
 	notify_ready(&s->notify, "Ready to accept connections");
 
 	while (!is_finished(s)) {
-		int flags = EVLOOP_ONCE | (TAILQ_EMPTY(&s->ready) ? 0 : EVLOOP_NONBLOCK);
+		bool is_idle = TAILQ_EMPTY(&s->ready) && !s->has_flushed;
+		int flags = EVLOOP_ONCE | (is_idle ? 0 : EVLOOP_NONBLOCK);
 
 		s->clock_is_read = false;
 		if (event_base_loop(s->base, flags) < 0) {
@@ -623,6 +647,7 @@ enum server_exit server_run(struct server *s)
 		run_ready(s);
 		send_replies(s);
 		free_the_dead(s);
+		s->has_flushed = databases_free_some(s->env.databases, SERVER_FREE_JOBS);
 	}
 	return SERVER_EXIT_STOPPED;
 }

@@ -38,6 +38,8 @@ struct txn;
 #define SERVER_SPARE_CHUNKS 256
 /* A connection that is to be closed may stay this long without taking any of its output. */
 #define SERVER_CLOSE_SECONDS 10
+/* Jobs of a database that was flushed are freed so many a turn: less than a millisecond. */
+#define SERVER_FREE_JOBS 4096
 /* Descriptors that are needed besides those of clients. */
 #define SERVER_OWN_FDS 32
 
@@ -121,6 +123,7 @@ struct conn {
 	uint64_t errors_counted; /* of writer.errors */
 
 	TAILQ_ENTRY(conn) all; /* in the order of their ids */
+	struct hash_node by_id;
 	TAILQ_ENTRY(conn) ready;
 	TAILQ_ENTRY(conn) writable;
 	TAILQ_ENTRY(conn) over_limit_link;
@@ -193,6 +196,7 @@ struct server {
 	/* Random bytes for the jids we make, used from the end. */
 	unsigned char jid_entropy[COMMAND_JID_BYTES / 2 * 256];
 	size_t jid_entropy_left;
+	bool has_flushed;      /* of flushed databases there is something left to free */
 	int64_t maintained_us; /* when old statistics were last dropped */
 	int64_t started_mono_us;
 	int64_t started_wall_us;
@@ -204,6 +208,7 @@ struct server {
 	struct event *accept_timer;
 
 	struct conn_list conns;
+	struct hash conns_by_id;
 	struct conn_list ready;
 	struct conn_list writable;
 	struct conn_list over_limit;

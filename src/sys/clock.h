@@ -20,6 +20,12 @@ static inline double clock_seconds(int64_t us)
 	return (double)us / 1e6;
 }
 
+/* And back, to the nearest microsecond. */
+static inline int64_t clock_from_seconds(double seconds)
+{
+	return (int64_t)(seconds * 1e6 + 0.5);
+}
+
 /* Where a steady clock gets its time from. */
 struct clock_source {
 	int64_t (*wall_us)(void *arg);

@@ -63,7 +63,7 @@ void buf_commit(struct buf *b, size_t written)
 	b->len += written;
 }
 
-bool buf_append(struct buf *b, const void *src, size_t len)
+bool buf_append_slowly(struct buf *b, const void *src, size_t len)
 {
 	char *to = buf_reserve(b, len);
 
@@ -73,16 +73,6 @@ bool buf_append(struct buf *b, const void *src, size_t len)
 		memcpy(to, src, len);
 	b->len += len;
 	return true;
-}
-
-bool buf_append_str(struct buf *b, struct qless_str s)
-{
-	return buf_append(b, s.ptr, s.len);
-}
-
-bool buf_append_char(struct buf *b, char c)
-{
-	return buf_append(b, &c, 1);
 }
 
 bool buf_vprintf(struct buf *b, const char *format, va_list args)

@@ -48,9 +48,29 @@ static inline struct qless_str buf_str(const struct buf *b)
 char *buf_reserve(struct buf *b, size_t extra);
 void buf_commit(struct buf *b, size_t written);
 
-bool buf_append(struct buf *b, const void *src, size_t len);
-bool buf_append_str(struct buf *b, struct qless_str s);
-bool buf_append_char(struct buf *b, char c);
+/* What buf_append() does when there is no room for it yet. */
+bool buf_append_slowly(struct buf *b, const void *src, size_t len);
+
+/* Inline, for replies are made of a great many small pieces. */
+static inline bool buf_append(struct buf *b, const void *src, size_t len)
+{
+	if (len == 0 || len > b->cap - b->start - b->len || len > b->max - b->len)
+		return buf_append_slowly(b, src, len);
+	memcpy(b->mem + b->start + b->len, src, len);
+	b->len += len;
+	return true;
+}
+
+static inline bool buf_append_str(struct buf *b, struct qless_str s)
+{
+	return buf_append(b, s.ptr, s.len);
+}
+
+static inline bool buf_append_char(struct buf *b, char c)
+{
+	return buf_append(b, &c, 1);
+}
+
 bool buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool buf_vprintf(struct buf *b, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));

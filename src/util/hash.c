@@ -8,7 +8,7 @@
  *	buckets  = 6        split split         new new        2 and 3 still go by 2 bits
  *
  * Buckets are addressed through segments of a fixed size. While one segment is enough, it is
- *smaller where it can be, and there is no list of segments.
+ * smaller where it can be, and there is no list of segments.
  *
  * A split or merge keeps the order within a chain; walking while entries are removed relies on it.
  */

@@ -9,7 +9,7 @@
  * skipnode_size(height) bytes: struct skipnode with its upper levels right behind it. So it is the
  * last member of the object it is in, or the room behind it is kept free otherwise. Three nodes of
  * four have height 1 and no upper level. A node is in one list at a time and can move between
- *lists.
+ * lists.
  *
  *	struct thing {
  *		...

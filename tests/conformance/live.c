@@ -1,6 +1,7 @@
 /*
  * Replays recorded scenarios against a running server, once by QLESS and once as client libraries
- *of qless do, by the SHA-1 of a script: replies, and the events that reach a subscriber.
+ * of qless do, by the SHA-1 of a script: replies, the events that reach a subscriber, and the ql:*
+ * keys as commands of Redis show them.
  *
  *	live <file.jsonl>... [--addr host:port] [<part of the name of a case>]
  */
@@ -10,6 +11,7 @@
 
 #include "luatext.h"
 #include "peer.h"
+#include "state.h"
 #include "transcript.h"
 #include "unit.h"
 
@@ -22,6 +24,7 @@ struct replay {
 	struct peer *listener;
 	struct buf request;
 	struct events events;
+	struct content content;
 	const struct qless_str *call; /* the words in front of the command */
 	size_t call_words;
 };
@@ -103,6 +106,81 @@ static void hear_events(struct replay *r)
 	}
 }
 
+/* ---- the keys ---- */
+
+/* Ask a request of words; the reply is that of r->client. */
+static struct qless_str ask(struct replay *r, const struct qless_str *words, size_t count)
+{
+	buf_clear(&r->request);
+	buf_printf(&r->request, "*%zu\r\n", count);
+	append_words(&r->request, words, count);
+	peer_send(r->client, buf_data(&r->request), r->request.len);
+	peer_reply(r->client);
+	return str_make(r->client->reply, r->client->reply_len);
+}
+
+/* What is in an array of bulk strings. */
+static void take_array(struct content *content, struct qless_str reply)
+{
+	const char *end = memchr(reply.ptr, '\n', reply.len);
+	size_t count = strtoul(reply.ptr + 1, NULL, 10);
+
+	TEST_ASSERT_EQUAL_INT('*', reply.ptr[0]);
+	reply = str_make(end + 1, reply.len - (size_t)(end + 1 - reply.ptr));
+	while (count-- > 0)
+		content_add(content, take_bulk(&reply));
+}
+
+static void check_key_live(struct replay *r, yyjson_val *line)
+{
+	static const struct reader {
+		struct qless_str type;
+		struct qless_str words[5];
+		size_t count;
+	} readers[] = {
+		{ STR_INIT("hash"), { STR_INIT("HGETALL") }, 2 },
+		{ STR_INIT("list"),
+		  { STR_INIT("LRANGE"), { 0 }, STR_INIT("0"), STR_INIT("-1") },
+		  4 },
+		{ STR_INIT("set"), { STR_INIT("SMEMBERS") }, 2 },
+		{ STR_INIT("zset"),
+		  { STR_INIT("ZRANGE"),
+		    { 0 },
+		    STR_INIT("0"),
+		    STR_INIT("-1"),
+		    STR_INIT("WITHSCORES") },
+		  5 },
+	};
+	struct qless_str type[] = { STR("TYPE"), state_key_name(line) };
+	struct qless_str reply = ask(r, type, 2);
+
+	content_clear(&r->content, STR("none"));
+	for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
+		struct reader reader = readers[i];
+
+		if (!str_equal(str_make(reply.ptr + 1, reply.len - 3), reader.type))
+			continue;
+		r->content.type = reader.type;
+		reader.words[1] = state_key_name(line);
+		take_array(&r->content, ask(r, reader.words, reader.count));
+		break;
+	}
+	check_key(&r->scenario, line, &r->content);
+}
+
+static void check_state_live(struct replay *r, yyjson_val *line)
+{
+	const struct qless_str keys[] = { STR("KEYS"), STR("*") };
+
+	content_clear(&r->content, STR("keys"));
+	take_array(&r->content, ask(r, keys, 2));
+	if (check_key_count(&r->scenario, line, r->content.count))
+		check_key_count(&r->scenario, line,
+				(size_t)strtoul(peer_ask(r->client, "DBSIZE") + 1, NULL, 10));
+}
+
+/* ---- scenarios ---- */
+
 static void scenario_begin(void *arg)
 {
 	struct replay *r = arg;
@@ -115,12 +193,8 @@ static void scenario_end(void *arg)
 	(void)arg;
 }
 
-static void scenario_line(void *arg, yyjson_val *line)
+static void check_step(struct replay *r)
 {
-	struct replay *r = arg;
-
-	if (!yyjson_equals_str(yyjson_obj_get(line, "t"), "step"))
-		return;
 	send_step(r);
 	peer_reply(r->client);
 	check_reply(&r->scenario, str_make(r->client->reply, r->client->reply_len));
@@ -128,6 +202,19 @@ static void scenario_line(void *arg, yyjson_val *line)
 	hear_events(r);
 	if (!r->scenario.failed)
 		check_events(&r->scenario, &r->events);
+}
+
+static void scenario_line(void *arg, yyjson_val *line)
+{
+	struct replay *r = arg;
+	yyjson_val *type = yyjson_obj_get(line, "t");
+
+	if (yyjson_equals_str(type, "step"))
+		check_step(r);
+	else if (yyjson_equals_str(type, "state"))
+		check_state_live(r, line);
+	else if (yyjson_equals_str(type, "key"))
+		check_key_live(r, line);
 }
 
 static void replay_files(const struct qless_str *call, size_t call_words)
@@ -139,6 +226,7 @@ static void replay_files(const struct qless_str *call, size_t call_words)
 		.listener = peer_connect(&q),
 		.request = BUF_INIT(BUF_NO_MAX),
 		.events.text = BUF_INIT(BUF_NO_MAX),
+		.content.texts = BUF_INIT(BUF_NO_MAX),
 		.call = call,
 		.call_words = call_words,
 	};
@@ -149,6 +237,7 @@ static void replay_files(const struct qless_str *call, size_t call_words)
 		transcript_run(files[i], NULL, &r.scenario, &ops, &r, &tally);
 	buf_done(&r.request);
 	buf_done(&r.events.text);
+	buf_done(&r.content.texts);
 	printf("%zu scenarios passed, %zu failed\n", tally.passed, tally.failed);
 	TEST_ASSERT_EQUAL_INT(0, tally.failed);
 	TEST_ASSERT_GREATER_THAN(0, tally.passed);

@@ -6,7 +6,6 @@
  * Each scenario is run against two engines with different hash seeds, whose state must come out
  * byte for byte the same. A scenario is stopped at its first difference, which is shown.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +13,14 @@
 #include <yyjson.h>
 
 #include "command/classic.h"
-#include "compare.h"
 #include "keyspace/keyspace.h"
 #include "qless.h"
 #include "resp/writer.h"
+#include "state.h"
 #include "transcript.h"
 #include "util/buf.h"
 #include "util/chain.h"
-
-#define WORK_TOLERANCE 1e-12
+#include "util/num.h"
 
 /* An engine and what it takes to talk to it. */
 struct subject {
@@ -105,127 +103,60 @@ static void run_step(struct subject *subject, const struct scenario *s)
 
 /* ---- comparing the state ---- */
 
-struct values {
-	struct buf text;
-	size_t count;
-};
-
-static void collect_value(void *arg, struct qless_str value)
+static void add_value(void *arg, struct qless_str value)
 {
-	struct values *values = arg;
-
-	append_text(&values->text, value);
-	values->count++;
+	content_add(arg, value);
 }
 
-struct hash_match {
-	yyjson_val *expected;
-	size_t count;
-	bool same;
-};
-
-static void match_field(void *arg, struct qless_str name, struct qless_str value)
+static void add_field(void *arg, struct qless_str name, struct qless_str value)
 {
-	struct hash_match *match = arg;
-	yyjson_val *expected = yyjson_obj_getn(match->expected, name.ptr, name.len);
-
-	match->count++;
-	if (expected == NULL || !compare_fields(name, json_text(expected), value))
-		match->same = false;
+	content_add(arg, name);
+	content_add(arg, value);
 }
 
-static bool match_hash(yyjson_val *expected, const struct keyspace_key *key)
+static void add_node(struct content *content, const struct keyspace_key *key,
+		     const struct skipnode *node)
 {
-	struct hash_match match = { expected, 0, true };
+	char score[NUM_MAX];
+	size_t len = num_format_g17(score, node->score);
 
-	keyspace_each_field(key, match_field, &match);
-	return match.same && match.count == yyjson_obj_size(expected);
+	content_add(content, key->list->member(node));
+	content_add(content, str_make(score, len));
 }
 
-static double score_of(yyjson_val *value)
+static void read_key(const struct subject *subject, struct qless_str name, struct content *content)
 {
-	if (yyjson_is_str(value))
-		return yyjson_equals_str(value, "inf") ? (double)INFINITY : -(double)INFINITY;
-	return yyjson_get_num(value);
-}
+	const struct skipnode *node;
+	struct keyspace_key key;
 
-static bool is_work(struct qless_str name)
-{
-	return str_starts_with(name, STR("ql:q:")) && name.len > 5 &&
-	       memcmp(name.ptr + name.len - 5, "-work", 5) == 0;
-}
-
-static bool match_zset(struct qless_str name, yyjson_val *expected, const struct keyspace_key *key)
-{
-	struct skipnode *node = skiplist_first(key->list);
-	size_t i;
-
-	if (skiplist_count(key->list) != yyjson_arr_size(expected))
-		return false;
-	for (i = 0; node != NULL; i++, node = skiplist_next(node)) {
-		yyjson_val *pair = yyjson_arr_get(expected, i);
-		double score = score_of(yyjson_arr_get(pair, 1));
-
-		if (!str_equal(json_text(yyjson_arr_get(pair, 0)), key->list->member(node)) ||
-		    !compare_numbers(score, node->score))
-			return false;
-		if (is_work(name) && isfinite(score) && fabs(score - node->score) > WORK_TOLERANCE)
-			return false;
-	}
-	return true;
-}
-
-static bool match_values(yyjson_val *expected, struct values *values)
-{
-	struct qless_str got = buf_str(&values->text);
-	size_t i;
-
-	if (values->count != yyjson_arr_size(expected))
-		return false;
-	for (i = 0; i < values->count; i++) {
-		struct qless_str value = take_text(&got);
-
-		if (!compare_documents(json_text(yyjson_arr_get(expected, i)), value))
-			return false;
-	}
-	return true;
-}
-
-static bool match_key(struct qless_str name, yyjson_val *line, const struct keyspace_key *key)
-{
-	yyjson_val *expected = yyjson_obj_get(line, "v");
-	struct values values = { .text = BUF_INIT(BUF_NO_MAX) };
-	bool same = false;
-
-	if (!yyjson_equals_str(yyjson_obj_get(line, "type"), keyspace_type_name(key->type)))
-		return false;
-	switch (key->type) {
+	content_clear(content, STR("none"));
+	if (!keyspace_find(subject->engine, name, &key))
+		return;
+	content->type = str_from(keyspace_type_name(key.type));
+	switch (key.type) {
 	case KEYSPACE_HASH:
-		return match_hash(expected, key);
-	case KEYSPACE_ZSET:
-		return match_zset(name, expected, key);
+		keyspace_each_field(&key, add_field, content);
+		break;
 	case KEYSPACE_LIST:
-		keyspace_each_element(key, 0, keyspace_list_length(key), collect_value, &values);
+		keyspace_each_element(&key, 0, keyspace_list_length(&key), add_value, content);
 		break;
 	case KEYSPACE_SET:
-		keyspace_each_member(key, collect_value, &values);
+		keyspace_each_member(&key, add_value, content);
+		break;
+	case KEYSPACE_ZSET:
+		for (node = skiplist_first(key.list); node != NULL; node = skiplist_next(node))
+			add_node(content, &key, node);
 		break;
 	}
-	same = match_values(expected, &values);
-	buf_done(&values.text);
-	return same;
 }
 
-static void show_field(void *arg, struct qless_str name, struct qless_str value)
+static void check_key_of(struct scenario *s, const struct subject *subject, yyjson_val *line)
 {
-	(void)arg;
-	printf("      %.*s = %.*s\n", (int)name.len, name.ptr, (int)value.len, value.ptr);
-}
+	struct content content = { .texts = BUF_INIT(BUF_NO_MAX) };
 
-static void show_value(void *arg, struct qless_str value)
-{
-	(void)arg;
-	show_text("", value);
+	read_key(subject, state_key_name(line), &content);
+	check_key(s, line, &content);
+	buf_done(&content.texts);
 }
 
 static void show_name(void *arg, struct qless_str name, enum keyspace_type type)
@@ -235,56 +166,10 @@ static void show_name(void *arg, struct qless_str name, enum keyspace_type type)
 	show_text("", name);
 }
 
-static void show_key(const struct keyspace_key *key)
+static void check_state(struct scenario *s, const struct subject *subject, yyjson_val *line)
 {
-	struct skipnode *node;
-
-	switch (key->type) {
-	case KEYSPACE_HASH:
-		keyspace_each_field(key, show_field, NULL);
-		break;
-	case KEYSPACE_LIST:
-		keyspace_each_element(key, 0, keyspace_list_length(key), show_value, NULL);
-		break;
-	case KEYSPACE_SET:
-		keyspace_each_member(key, show_value, NULL);
-		break;
-	case KEYSPACE_ZSET:
-		for (node = skiplist_first(key->list); node != NULL; node = skiplist_next(node)) {
-			struct qless_str member = key->list->member(node);
-
-			printf("      %.*s %.17g\n", (int)member.len, member.ptr, node->score);
-		}
-		break;
-	}
-}
-
-static void check_key(struct scenario *s, struct subject *subject, yyjson_val *line)
-{
-	struct qless_str name = json_text(yyjson_obj_get(line, "k"));
-	struct keyspace_key key;
-	bool exists = keyspace_find(subject->engine, name, &key);
-
-	if (exists && match_key(name, line, &key))
-		return;
-	scenario_differ(s, "another state after it");
-	show_text("key", name);
-	show_json("expected", yyjson_obj_get(line, "v"));
-	printf("    got%s\n", exists ? "" : "      no such key");
-	if (exists)
-		show_key(&key);
-}
-
-static void check_key_count(struct scenario *s, struct subject *subject, yyjson_val *line)
-{
-	size_t expected = (size_t)yyjson_get_uint(yyjson_obj_get(line, "keys"));
-	size_t got = keyspace_count(subject->engine);
-
-	if (got == expected)
-		return;
-	scenario_differ(s, "another number of keys after it");
-	printf("    expected %zu\n    got      %zu\n", expected, got);
-	keyspace_each_key(subject->engine, STR(""), show_name, NULL);
+	if (!check_key_count(s, line, keyspace_count(subject->engine)))
+		keyspace_each_key(subject->engine, STR(""), show_name, NULL);
 }
 
 /* ---- invariants ---- */
@@ -364,11 +249,11 @@ static void scenario_line(void *arg, yyjson_val *line)
 		if (!s->failed)
 			check_no_effect(s, subject, changes);
 	} else if (yyjson_equals_str(type, "state")) {
-		check_key_count(s, subject, line);
+		check_state(s, subject, line);
 		if (!s->failed)
 			qless_check(subject->engine, report_finding, s);
 	} else if (yyjson_equals_str(type, "key")) {
-		check_key(s, subject, line);
+		check_key_of(s, subject, line);
 	}
 }
 

@@ -224,10 +224,21 @@ static void make_put(struct call *c)
 	add_jid(c);
 	add(c, "k%u", pick(3));
 	add_json(c);
-	if (pick(3) == 0)
+	switch (pick(20)) {
+	case 0:
+		add(c, "%s", pick(2) == 0 ? "1.7e308" : "-1e300");
+		break;
+	case 1:
+	case 2:
+	case 3:
+	case 4:
+	case 5:
 		add_number(c, -1, 100);
-	else
+		break;
+	default:
 		add(c, "0");
+		break;
+	}
 	add_put_options(c);
 }
 
@@ -586,11 +597,49 @@ static void the_calls_that_changed_something_rebuild_the_state(void)
 	buf_done(&right);
 }
 
+/* Times, priorities and delays at the end of what a double can say. */
+static void extreme_numbers_do_no_harm(void)
+{
+	static const double times[] = { 1.7976931348623157e308,
+					-1.7976931348623157e308,
+					1e300,
+					-1e300,
+					1e17,
+					0,
+					-0.0,
+					5e-324,
+					1700000000.123 };
+	struct subject s;
+	struct call call;
+	unsigned seed;
+	int i;
+
+	for (seed = 300; seed < 300 + SEEDS; seed++) {
+		rng = seed;
+		subject_init(&s, seed);
+		for (i = 0; i < STEPS; i++) {
+			make_call(&call);
+			now = times[pick(sizeof(times) / sizeof(times[0]))];
+			if (pick(4) != 0)
+				call.args[1] = str_make(
+					call.text[1],
+					(size_t)snprintf(call.text[1], ARG_BYTES, "%.17g", now));
+			subject_run(&s, &call);
+			if (qless_check(s.engine, report_finding, NULL) == 0)
+				continue;
+			show_call(&call);
+			TEST_FAIL_MESSAGE("the state is inconsistent");
+		}
+		subject_done(&s);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(every_call_leaves_a_consistent_state);
 	RUN(a_call_that_fails_or_counts_no_change_has_no_effect);
+	RUN(extreme_numbers_do_no_harm);
 	RUN(the_calls_that_changed_something_rebuild_the_state);
 	return UNIT_RESULT();
 }

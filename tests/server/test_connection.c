@@ -463,6 +463,24 @@ static void the_held_can_be_killed_and_do_not_keep_the_server_from_stopping(void
 	peer_expect_end(a);
 }
 
+/* Or `timeout` would end it with the reply hardly sent. */
+static void a_client_that_was_held_has_not_been_idle(void)
+{
+	struct peer *held;
+	char line[64];
+
+	start();
+	held = peer_connect(&q);
+	snprintf(line, sizeof line, "CLIENT LIST ID %lld",
+		 (long long)peer_ask_number(held, "CLIENT ID", ":"));
+	ASK(p, "CLIENT PAUSE 1000000", "+OK\r\n");
+	peer_send_text(held, "ECHO 1\r\n");
+	WAIT_UNTIL(strstr(peer_ask(p, line), " idle=0 ") == NULL);
+	ASK(p, "CLIENT UNPAUSE", "+OK\r\n");
+	peer_expect(held, "$1\r\n1\r\n");
+	ASK_HAS(p, line, " idle=0 ");
+}
+
 static void a_held_client_that_sends_on_is_read_no_further_than_a_limit(void)
 {
 	struct peer *a;
@@ -510,6 +528,7 @@ int main(int argc, char **argv)
 	RUN(a_pause_holds_commands_and_lets_them_run_in_order);
 	RUN(a_pause_ends_by_itself);
 	RUN(the_held_can_be_killed_and_do_not_keep_the_server_from_stopping);
+	RUN(a_client_that_was_held_has_not_been_idle);
 	RUN(a_held_client_that_sends_on_is_read_no_further_than_a_limit);
 	return UNIT_RESULT();
 }

@@ -117,6 +117,58 @@ static void the_dump_depends_on_nothing_but_the_state(void)
 	qless_free(other);
 }
 
+/* One of everything that hangs on jobs and beside them; four jobs. */
+static void fill(struct qless *engine)
+{
+	const struct qless_str tags[] = { STR("t"), STR("u"), STR("t") };
+	const struct qless_str on[] = { STR("a"), STR("b") };
+	struct qless_str queue = STR("q"), data = STR("[1,2,3,4,5,6]");
+	struct qless_put p = a_put("q", "a");
+	struct qless_recur_put r = { .queue = STR("r"),
+				     .jid = STR("rj"),
+				     .klass = STR("K"),
+				     .data = STR("{}"),
+				     .interval = 60,
+				     .tags = tags,
+				     .tag_count = 3 };
+	struct qless_jobs jobs;
+	bool was_new;
+
+	p.has_tags = true;
+	p.tags = tags;
+	p.tag_count = 3;
+	OK(qless_put(engine, 1, &p));
+	p.jid = STR("b");
+	OK(qless_put(engine, 2, &p));
+	p.jid = STR("c");
+	p.depends = on;
+	p.depend_count = 2;
+	OK(qless_put(engine, 3, &p));
+	OK(qless_pop(engine, 4, queue, STR("w"), 2, &jobs));
+	OK(qless_fail(engine, 5, on[0], STR("w"), STR("g"), STR("m"), &data));
+	OK(qless_track(engine, 6, on[0], &was_new));
+	OK(qless_recur(engine, 7, &r));
+	OK(qless_pop(engine, 8, r.queue, STR("w"), 1, &jobs));
+	OK(qless_config_set(engine, 9, STR("q-heartbeat"), STR("5")));
+	OK(qless_pause(engine, 10, &queue, 1));
+}
+
+/* Whatever is left over or freed twice is for the sanitizers to find. */
+static void an_engine_can_be_freed_a_few_jobs_at_a_time(void)
+{
+	struct qless *engine = qless_new(NULL);
+
+	fill(engine);
+	TEST_ASSERT_TRUE(qless_free_some(engine, 1));
+	TEST_ASSERT_TRUE(qless_free_some(engine, 2));
+	TEST_ASSERT_FALSE(qless_free_some(engine, 2));
+}
+
+static void an_engine_that_is_empty_is_freed_in_one_go(void)
+{
+	TEST_ASSERT_FALSE(qless_free_some(qless_new(NULL), 1));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -127,5 +179,7 @@ int main(int argc, char **argv)
 	RUN(nothing_happens_at_a_time_that_is_no_number);
 	RUN(names_have_a_largest_length);
 	RUN(the_dump_depends_on_nothing_but_the_state);
+	RUN(an_engine_can_be_freed_a_few_jobs_at_a_time);
+	RUN(an_engine_that_is_empty_is_freed_in_one_go);
 	return UNIT_RESULT();
 }

@@ -178,6 +178,35 @@ static void an_interval_too_small_to_count_does_no_harm(void)
 	TEST_ASSERT_EQUAL_STRING("r-3 r-2 r-1 ", pop(1e15, "q", "w", 3));
 }
 
+/* As many as there may be in a request, against as many as a job may have. */
+static void many_tags_come_and_go_at_once(void)
+{
+	enum { COUNT = 20000 };
+	static char text[COUNT][8];
+	static struct qless_str tags[COUNT];
+	const struct qless_recur *job;
+	struct qless_str tag;
+	size_t cursor = 0;
+
+	for (int i = 0; i < COUNT; i++) {
+		int len = snprintf(text[i], sizeof(text[i]), "t%d", i);
+
+		tags[i] = str_make(text[i], (size_t)len);
+	}
+	recur(0, 10, 0);
+	OK(qless_recur_tag(q, 0, STR("r"), tags, COUNT));
+	OK(qless_recur_tag(q, 0, STR("r"), tags, COUNT));
+	OK(qless_recur_untag(q, 0, STR("r"), tags + 1, COUNT - 3));
+	job = qless_recur_get(q, STR("r"));
+	TEST_ASSERT_TRUE(qless_recur_next_tag(job, &cursor, &tag));
+	ASSERT_STR("t0", tag);
+	TEST_ASSERT_TRUE(qless_recur_next_tag(job, &cursor, &tag));
+	ASSERT_STR("t19998", tag);
+	TEST_ASSERT_TRUE(qless_recur_next_tag(job, &cursor, &tag));
+	ASSERT_STR("t19999", tag);
+	TEST_ASSERT_FALSE(qless_recur_next_tag(job, &cursor, &tag));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -191,6 +220,7 @@ int main(int argc, char **argv)
 	RUN(defining_it_again_keeps_the_count);
 	RUN(the_jobs_it_made_outlive_it);
 	RUN(its_tags_are_those_of_the_jobs_it_makes);
+	RUN(many_tags_come_and_go_at_once);
 	RUN(its_interval_is_positive_and_finite);
 	RUN(an_interval_too_small_to_count_does_no_harm);
 	return UNIT_RESULT();

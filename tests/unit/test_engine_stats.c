@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "engine.h"
 
 #define DAY 86400.0
@@ -77,6 +79,26 @@ static void durations_nobody_expects_are_counted_but_not_shown(void)
 	TEST_ASSERT_TRUE(stats_of(1e300).wait.count == 1);
 }
 
+static void statistics_stay_numbers_whatever_the_times(void)
+{
+	static const double times[] = { 1.7e308, -1.7e308, 1.7976931348623157e308, 0, -1e300 };
+	struct qless_stats stats;
+	size_t i;
+	size_t k;
+
+	for (i = 0; i < 5; i++) {
+		for (k = 0; k < 5; k++) {
+			put(times[i], "q", "j");
+			pop(times[k], "q", "w", 1);
+		}
+	}
+	for (i = 0; i < 5; i++) {
+		stats = stats_of(times[i]);
+		TEST_ASSERT_TRUE(isfinite(stats.wait.mean));
+		TEST_ASSERT_FALSE(isnan(stats.wait.deviation));
+	}
+}
+
 static void days_are_kept_apart(void)
 {
 	run_job(DAY - 10, 0, 20);
@@ -146,6 +168,7 @@ int main(int argc, char **argv)
 	RUN(waiting_and_running_are_measured);
 	RUN(a_duration_falls_into_its_second_minute_hour_or_day);
 	RUN(durations_nobody_expects_are_counted_but_not_shown);
+	RUN(statistics_stay_numbers_whatever_the_times);
 	RUN(days_are_kept_apart);
 	RUN(an_unknown_queue_has_no_statistics);
 	RUN(maintenance_drops_days_that_are_too_old);

@@ -359,6 +359,25 @@ static void a_field_a_score_and_an_order_make_a_difference(void)
 				 keyspace_fingerprint(q, STR("ql:j:a")));
 }
 
+/* To read all of it with every WATCH and EXEC would take too long. */
+static void a_long_list_is_taken_to_have_changed_when_anything_has(void)
+{
+	struct qless_put put = { .queue = STR("q"), .klass = STR("k"), .data = STR("{}") };
+	char jid[16];
+	uint64_t work, job;
+
+	for (int i = 0; i <= KEYSPACE_FINGERPRINT_MAX; i++) {
+		put.jid = str_make(jid, (size_t)snprintf(jid, sizeof jid, "j%d", i));
+		TEST_ASSERT_EQUAL_INT(0, qless_put(q, 1, &put));
+	}
+	work = keyspace_fingerprint(q, STR("ql:q:q-work"));
+	job = keyspace_fingerprint(q, STR("ql:j:j1"));
+	TEST_ASSERT_EQUAL_UINT64(work, keyspace_fingerprint(q, STR("ql:q:q-work")));
+	TEST_ASSERT_EQUAL_INT(0, qless_config_set(q, 2, STR("x"), STR("y")));
+	TEST_ASSERT_TRUE(keyspace_fingerprint(q, STR("ql:q:q-work")) != work);
+	TEST_ASSERT_EQUAL_UINT64(job, keyspace_fingerprint(q, STR("ql:j:j1")));
+}
+
 /* Whose key is that of a job is the job's; it is there once, though it counts twice. */
 static void a_job_may_be_called_like_the_history_of_another(void)
 {
@@ -455,6 +474,7 @@ int main(int argc, char **argv)
 	RUN(every_member_of_a_set_is_found);
 	RUN(what_changes_has_another_fingerprint_and_is_counted_as_a_change);
 	RUN(a_field_a_score_and_an_order_make_a_difference);
+	RUN(a_long_list_is_taken_to_have_changed_when_anything_has);
 	RUN(a_job_may_be_called_like_the_history_of_another);
 	RUN(a_walk_passes_over_tables_that_have_no_such_key);
 	RUN(any_key_may_be_picked);

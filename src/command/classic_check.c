@@ -1,0 +1,122 @@
+/*
+ * The command that verifies the state, and repairs it.
+ */
+#include "command/classic_int.h"
+
+#include <stdlib.h>
+
+#include "util/hash.h"
+#include "util/intern.h"
+
+/* Sentences, each once, in the order in which they came. */
+struct findings {
+	struct intern_table table;
+	struct buf order; /* of struct intern * */
+};
+
+static void findings_init(struct findings *f)
+{
+	intern_init(&f->table, 0);
+	buf_init(&f->order, BUF_NO_MAX);
+}
+
+static void findings_done(struct findings *f)
+{
+	intern_done(&f->table);
+	buf_done(&f->order);
+}
+
+static size_t findings_count(const struct findings *f)
+{
+	return f->order.len / sizeof(struct intern *);
+}
+
+static struct qless_str findings_at(const struct findings *f, size_t i)
+{
+	struct intern *text;
+
+	memcpy(&text, buf_data(&f->order) + i * sizeof(text), sizeof(text));
+	return intern_str(text);
+}
+
+static bool findings_have(const struct findings *f, struct qless_str text)
+{
+	return intern_find(&f->table, text) != NULL;
+}
+
+static void add_finding(void *arg, struct qless_str finding)
+{
+	struct findings *f = arg;
+	struct intern *text;
+
+	if (findings_have(f, finding))
+		return;
+	text = intern_get(&f->table, finding);
+	buf_append(&f->order, &text, sizeof(text));
+}
+
+static void reply_finding(struct classic_call *call, const char *prefix, struct qless_str finding)
+{
+	struct buf *text = call_json_buf(call);
+
+	buf_append_str(text, str_from(prefix));
+	buf_append_str(text, finding);
+	reply_bulk(call, buf_str(text));
+}
+
+static int reply_findings(struct classic_call *call, const struct findings *f)
+{
+	size_t i;
+
+	resp_write_array(call->reply, findings_count(f));
+	for (i = 0; i < findings_count(f); i++)
+		resp_write_bulk(call->reply, findings_at(f, i));
+	return 0;
+}
+
+/* What was found, with whether it is repaired; then what came to light only by the repairs. */
+static int reply_repairs(struct classic_call *call, const struct findings *found,
+			 const struct findings *left)
+{
+	size_t count = findings_count(found);
+	size_t i;
+
+	for (i = 0; i < findings_count(left); i++)
+		count += !findings_have(found, findings_at(left, i));
+	resp_write_array(call->reply, count);
+	for (i = 0; i < findings_count(found); i++) {
+		struct qless_str finding = findings_at(found, i);
+
+		reply_finding(call,
+			      findings_have(left, finding) ? "left: " : "repaired: ", finding);
+	}
+	for (i = 0; i < findings_count(left); i++) {
+		if (!findings_have(found, findings_at(left, i)))
+			reply_finding(call, "left: ", findings_at(left, i));
+	}
+	return 0;
+}
+
+int classic_consistencycheck(struct classic_call *call)
+{
+	struct findings found;
+	struct findings left;
+	bool is_resolve = call_has(call, 0);
+
+	if (is_resolve && !str_equal_nocase(call->args[0], STR("resolve")))
+		return call_fail(call, QLESS_EBADARG, "ConsistencyCheck(): Unknown argument \"%S\"",
+				 call->args[0]);
+	findings_init(&found);
+	findings_init(&left);
+	qless_check(call->engine, add_finding, &found);
+	if (is_resolve) {
+		qless_resolve(call->engine, call->now);
+		qless_check(call->engine, add_finding, &left);
+		reply_repairs(call, &found, &left);
+	} else {
+		reply_findings(call, &found);
+	}
+	findings_done(&found);
+	findings_done(&left);
+	return 0;
+}

@@ -1,0 +1,99 @@
+/*
+ * Limits of what calls may store or ask for.
+ *
+ * They are checked where something would be stored, never where it is only looked for: a job that
+ * came in under wider limits, or from the log, can be worked with to its end.
+ */
+#include "engine/engine_int.h"
+
+static size_t clamp(size_t value, size_t max)
+{
+	return value == 0 || value > max ? max : value;
+}
+
+void qless_set_limits(struct qless *q, const struct qless_limits *limits)
+{
+	static const struct qless_limits widest = { 0 };
+
+	if (limits == NULL)
+		limits = &widest;
+	q->limits = (struct qless_limits){
+		.max_name_bytes = clamp(limits->max_name_bytes, QLESS_MAX_NAME_BYTES),
+		.max_data_bytes = clamp(limits->max_data_bytes, QLESS_MAX_TEXT_BYTES),
+		.max_tags = clamp(limits->max_tags, QLESS_MAX_TAGS),
+		.max_dependencies = clamp(limits->max_dependencies, QLESS_MAX_DEPENDENCIES),
+		.max_jobs = clamp(limits->max_jobs, QLESS_MAX_JOBS),
+	};
+}
+
+const struct qless_limits *qless_get_limits(const struct qless *q)
+{
+	return &q->limits;
+}
+
+static int check_bytes(struct qless *q, const char *what, struct qless_str s, const char *limit,
+		       size_t max)
+{
+	if (s.len <= max)
+		return 0;
+	return engine_fail(q, QLESS_ELIMIT, "%s is longer than %s (%g bytes)", what, limit,
+			   (double)max);
+}
+
+int limit_check_name(struct qless *q, const char *what, struct qless_str name)
+{
+	return check_bytes(q, what, name, "max-name-length", q->limits.max_name_bytes);
+}
+
+int limit_check_names(struct qless *q, const char *what, const struct qless_str *names,
+		      size_t count)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; rc == 0 && i < count; i++)
+		rc = limit_check_name(q, what, names[i]);
+	return rc;
+}
+
+int limit_check_data(struct qless *q, const char *what, struct qless_str data)
+{
+	return check_bytes(q, what, data, "max-data-size", q->limits.max_data_bytes);
+}
+
+static int check_count(struct qless *q, const char *what, double count, const char *limit,
+		       size_t max)
+{
+	if (count <= (double)max)
+		return 0;
+	return engine_fail(q, QLESS_ELIMIT, "%s than %s (%g)", what, limit, (double)max);
+}
+
+int limit_check_tags(struct qless *q, uint64_t count)
+{
+	return check_count(q, "A job would have more tags", (double)count, "max-tags",
+			   q->limits.max_tags);
+}
+
+int limit_check_dependencies(struct qless *q, uint64_t count)
+{
+	return check_count(q, "A job would have more dependencies", (double)count,
+			   "max-dependencies", q->limits.max_dependencies);
+}
+
+int limit_check_jobs(struct qless *q, int64_t count)
+{
+	return check_count(q, "More jobs in one call", (double)count, "max-jobs-per-call",
+			   q->limits.max_jobs);
+}
+
+int limit_check_published(struct qless *q, const char *what, const struct qless_str *names,
+			  size_t count)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; rc == 0 && i < count; i++)
+		rc = check_bytes(q, what, names[i], "max-name-length", QLESS_MAX_NAME_BYTES);
+	return rc;
+}

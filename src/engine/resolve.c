@@ -1,0 +1,462 @@
+/*
+ * Repairing the state, after a defect or a fault of the machine, as far as it says itself how it
+ * ought to be.
+ *
+ * What a job says of itself is taken for true, and what leads to it is made to fit. The order of
+ * the steps matters: lists are put in order before anything is looked up in them, and names are
+ * counted again before anything is released.
+ */
+#include "engine/engine_int.h"
+
+#include <stdlib.h>
+
+#include "util/mem.h"
+
+/* Call `visit` for what goes by each name; it may free that. Returns the sum. */
+#define RESOLVE_EACH(q, table, type, visit, repairs)                   \
+	do {                                                           \
+		struct hash_iter it_;                                  \
+		struct hash_node *node_;                               \
+                                                                       \
+		HASH_FOREACH(node_, &it_, &(table)->hash) {            \
+			type *object_ = intern_from_node(node_)->user; \
+                                                                       \
+			if (object_ != NULL)                           \
+				(repairs) += visit((q), object_);      \
+		}                                                      \
+	} while (0)
+
+/* In no list, whatever the node says. */
+static void reset_node(struct skipnode *node)
+{
+	uint32_t aux = node->aux;
+
+	skipnode_init(node, node->height);
+	node->aux = aux;
+}
+
+/* ---- the order of lists ---- */
+
+/* The nodes, in whatever order, go in anew. */
+static size_t sort_list(struct skiplist *list)
+{
+	skiplist_member_fn *member = list->member;
+	struct skipnode **nodes;
+	struct skipnode *node;
+	size_t count = 0;
+	size_t i;
+
+	if (check_is_ordered(list))
+		return 0;
+	nodes = mem_realloc_array(NULL, (size_t)skiplist_count(list) + 1, sizeof(*nodes));
+	for (node = skiplist_first(list); node != NULL && count < skiplist_count(list);
+	     node = skiplist_next(node))
+		nodes[count++] = node;
+	skiplist_done(list);
+	skiplist_init(list, member);
+	for (i = 0; i < count; i++) {
+		double score = nodes[i]->score;
+
+		reset_node(nodes[i]);
+		skiplist_insert(list, nodes[i], isnan(score) ? 0 : score);
+	}
+	free(nodes);
+	return 1;
+}
+
+static size_t sort_queue(struct qless *q, struct queue *queue)
+{
+	(void)q;
+	return sort_list(&queue->work) + sort_list(&queue->locks) + sort_list(&queue->scheduled) +
+	       sort_list(&queue->depends) + sort_list(&queue->recurring);
+}
+
+static size_t sort_group(struct qless *q, struct group *group)
+{
+	(void)q;
+	return sort_list(&group->jobs);
+}
+
+static size_t sort_worker(struct qless *q, struct worker *worker)
+{
+	(void)q;
+	return sort_list(&worker->by_expiry);
+}
+
+static size_t sort_tag(struct qless *q, struct tag *tag)
+{
+	(void)q;
+	return sort_list(&tag->jobs);
+}
+
+static size_t sort_lists(struct qless *q)
+{
+	size_t repairs = sort_list(&q->queues) + sort_list(&q->workers) + sort_list(&q->completed) +
+			 sort_list(&q->tracks) + sort_list(&q->tags);
+
+	RESOLVE_EACH(q, &q->queue_names, struct queue, sort_queue, repairs);
+	RESOLVE_EACH(q, &q->group_names, struct group, sort_group, repairs);
+	RESOLVE_EACH(q, &q->worker_names, struct worker, sort_worker, repairs);
+	RESOLVE_EACH(q, &q->tag_names, struct tag, sort_tag, repairs);
+	return repairs;
+}
+
+/* ---- the lists that jobs are in ---- */
+
+/* Whether the state of the job says which list it belongs to. */
+static bool knows_list(const struct qless_job *job)
+{
+	if (job->state == QLESS_FAILED)
+		return job->queue != NULL && job->extra != NULL && job->extra->failure != NULL;
+	return (job->queue == NULL) == (job->state == QLESS_COMPLETE);
+}
+
+static bool belongs(const struct qless *q, const struct qless_job *job, const struct skiplist *list)
+{
+	if (!knows_list(job))
+		return true;
+	if (job->state == QLESS_FAILED && job->extra->failure->group->user == NULL)
+		return false;
+	return job_list(q, job) == list;
+}
+
+/* Jobs that are not found by their jid are from now on, those that belong elsewhere go out. */
+static size_t clean_list(struct qless *q, struct skiplist *list)
+{
+	struct skipnode *node = skiplist_first(list);
+	size_t repairs = 0;
+
+	while (node != NULL) {
+		struct qless_job *job = job_from_node(node);
+
+		node = skiplist_next(node);
+		if (job_find(q, job_jid(job)) == NULL) {
+			hash_insert(&q->jobs, &job->hash);
+			repairs++;
+		}
+		if (!belongs(q, job, list)) {
+			skiplist_remove(list, &job->node);
+			repairs++;
+		}
+	}
+	return repairs;
+}
+
+static size_t clean_queue(struct qless *q, struct queue *queue)
+{
+	return clean_list(q, &queue->work) + clean_list(q, &queue->locks) +
+	       clean_list(q, &queue->scheduled) + clean_list(q, &queue->depends);
+}
+
+static size_t clean_group(struct qless *q, struct group *group)
+{
+	return clean_list(q, &group->jobs);
+}
+
+/* The job is in no list and knows which it belongs to. */
+static void enter_list(struct qless *q, struct qless_job *job)
+{
+	switch ((enum qless_state)job->state) {
+	case QLESS_WAITING:
+		job_enter_work(q, job, job->time);
+		break;
+	case QLESS_STALLED:
+		skiplist_insert(&job->queue->work, &job->node, INFINITY);
+		break;
+	case QLESS_RUNNING:
+		skiplist_insert(&job->queue->locks, &job->node, job->expires);
+		break;
+	case QLESS_SCHEDULED:
+		/* When it was due is lost with its place. */
+		job_enter_scheduled(q, job, job->time);
+		break;
+	case QLESS_DEPENDS:
+		job_enter_depends(q, job, job->time);
+		break;
+	case QLESS_FAILED:
+		job_enter_failed(q, job);
+		break;
+	case QLESS_COMPLETE:
+		skiplist_insert(&q->completed, &job->node, job->time);
+		break;
+	}
+}
+
+/* Where its place follows from its fields. */
+static size_t resolve_score(struct qless *q, struct qless_job *job)
+{
+	double score = job->node.score;
+
+	if (job->state == QLESS_RUNNING && !(job->flags & JOB_GRACE))
+		score = job->expires;
+	else if (job->state == QLESS_COMPLETE)
+		score = job->time;
+	if (score == job->node.score)
+		return 0;
+	skiplist_rescore(job_list(q, job), &job->node, score);
+	return 1;
+}
+
+static size_t resolve_place(struct qless *q, struct qless_job *job)
+{
+	if (!knows_list(job))
+		return 0;
+	if (job->node.linked) {
+		/* Those that were in a list of others have been taken out. */
+		if (check_is_in(job_list(q, job), &job->node))
+			return resolve_score(q, job);
+		reset_node(&job->node);
+	}
+	enter_list(q, job);
+	return 1;
+}
+
+/* ---- the fields of jobs ---- */
+
+static size_t resolve_fields(struct qless *q, struct qless_job *job)
+{
+	bool is_over = job->state == QLESS_COMPLETE || job->state == QLESS_FAILED;
+	uint8_t flags = job->flags & (uint8_t) ~(JOB_CHOSEN | JOB_TRACKED);
+	size_t repairs = 0;
+
+	if (job->state != QLESS_RUNNING)
+		flags &= (uint8_t)~JOB_GRACE;
+	if (tracked_find(q, job_jid(job)) != NULL)
+		flags |= JOB_TRACKED;
+	repairs += flags != job->flags;
+	job->flags = flags;
+	if (is_over && job->expires != 0) {
+		job->expires = 0;
+		repairs++;
+	}
+	if (is_over && job->worker != NULL) {
+		/* The name is counted again later. */
+		job->worker = NULL;
+		repairs++;
+	}
+	if (job->state != QLESS_DEPENDS && !isnan(job_due(job))) {
+		job_set_due(job, NAN);
+		repairs++;
+	}
+	return repairs;
+}
+
+static size_t resolve_jobs(struct qless *q)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+	size_t repairs = clean_list(q, &q->completed);
+
+	RESOLVE_EACH(q, &q->queue_names, struct queue, clean_queue, repairs);
+	RESOLVE_EACH(q, &q->group_names, struct group, clean_group, repairs);
+	HASH_FOREACH(node, &it, &q->jobs) {
+		struct qless_job *job = container_of(node, struct qless_job, hash);
+
+		repairs += resolve_fields(q, job);
+		repairs += resolve_place(q, job);
+	}
+	HASH_FOREACH(node, &it, &q->jobs)
+		repairs += depends_resolve(q, container_of(node, struct qless_job, hash));
+	HASH_FOREACH(node, &it, &q->jobs)
+		repairs += depends_settle(q, container_of(node, struct qless_job, hash));
+	return repairs;
+}
+
+/* ---- recurring and tracked jobs ---- */
+
+static size_t resolve_recurs(struct qless *q)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+	size_t repairs = 0;
+
+	HASH_FOREACH(node, &it, &q->recurs) {
+		struct qless_recur *recur = container_of(node, struct qless_recur, hash);
+
+		if (recur->node.linked)
+			continue;
+		skiplist_insert(&recur->queue->recurring, &recur->node, recur->node.score);
+		repairs++;
+	}
+	return repairs;
+}
+
+static size_t resolve_tracked(struct qless *q)
+{
+	struct hash_iter it;
+	struct hash_node *hash;
+	struct skipnode *node;
+	size_t repairs = 0;
+
+	for (node = skiplist_first(&q->tracks); node != NULL; node = skiplist_next(node)) {
+		struct tracked *tracked = container_of(node, struct tracked, node);
+
+		if (tracked_find(q, tracked_jid(tracked)) != NULL)
+			continue;
+		hash_insert(&q->tracked, &tracked->hash);
+		repairs++;
+	}
+	HASH_FOREACH(hash, &it, &q->tracked) {
+		struct tracked *tracked = container_of(hash, struct tracked, hash);
+
+		if (tracked->node.linked)
+			continue;
+		skiplist_insert(&q->tracks, &tracked->node, tracked->node.score);
+		repairs++;
+	}
+	return repairs;
+}
+
+/* ---- what is counted ---- */
+
+static size_t resolve_series(struct series *series)
+{
+	double sum = stats_sum(series);
+
+	if (series->count >= sum)
+		return 0;
+	series->count = sum;
+	return 1;
+}
+
+static size_t resolve_queue(struct qless *q, struct queue *queue)
+{
+	double heartbeat = settings_queue_number(q, queue_name(queue), STR("-heartbeat"));
+	double max = settings_queue_number(q, queue_name(queue), STR("-max-concurrency"));
+	size_t repairs = 0;
+	uint32_t i;
+
+	for (i = 0; i < queue->day_count; i++)
+		repairs +=
+			resolve_series(&queue->days[i].wait) + resolve_series(&queue->days[i].run);
+	/* NAN is not equal to itself. */
+	if (memcmp(&heartbeat, &queue->heartbeat, sizeof(heartbeat)) != 0 ||
+	    memcmp(&max, &queue->max_concurrency, sizeof(max)) != 0) {
+		queue->heartbeat = heartbeat;
+		queue->max_concurrency = max;
+		repairs++;
+	}
+	return repairs;
+}
+
+static size_t resolve_group(struct qless *q, struct group *group)
+{
+	const struct skipnode *last = skiplist_last(&group->jobs);
+
+	if (last == NULL || last->score <= q->failure_number)
+		return 0;
+	q->failure_number = last->score;
+	return 1;
+}
+
+static size_t recount_names(struct intern_table *table, const struct refs *refs)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+	size_t repairs = 0;
+
+	HASH_FOREACH(node, &it, &table->hash) {
+		struct intern *name = intern_from_node(node);
+		uint64_t count = refs_count(refs, name);
+
+		if (name->node.aux == count)
+			continue;
+		name->node.aux = count > 0 ? (uint32_t)count : 1;
+		if (count == 0)
+			intern_unref(table, name);
+		repairs++;
+	}
+	return repairs;
+}
+
+static size_t recount(struct qless *q)
+{
+	struct refs refs;
+	struct hash_iter it;
+	struct hash_node *node;
+	size_t repairs = 0;
+
+	refs_init(&refs, q);
+	HASH_FOREACH(node, &it, &q->queue_names.hash) {
+		struct queue *queue = intern_from_node(node)->user;
+
+		if (queue == NULL || queue->job_count == refs_count(&refs, queue))
+			continue;
+		queue->job_count = refs_count(&refs, queue);
+		repairs++;
+	}
+	repairs += recount_names(&q->queue_names, &refs) + recount_names(&q->worker_names, &refs) +
+		   recount_names(&q->group_names, &refs) + recount_names(&q->tag_names, &refs) +
+		   recount_names(&q->names, &refs);
+	refs_done(&refs);
+	return repairs;
+}
+
+static size_t set_tally(uint64_t *tally, uint64_t right)
+{
+	size_t repairs = *tally != right;
+
+	*tally = right;
+	return repairs;
+}
+
+static size_t resolve_tallies(struct qless *q)
+{
+	struct tallies t;
+
+	refs_tally(q, &t);
+	return set_tally(&q->depending_count, t.depending) +
+	       set_tally(&q->depended_count, t.depended) + set_tally(&q->busy_count, t.busy) +
+	       set_tally(&q->group_count, t.groups) + set_tally(&q->paused_count, t.paused);
+}
+
+/* ---- what nothing refers to ---- */
+
+static size_t drop_queue(struct qless *q, struct queue *queue)
+{
+	queue_release(q, queue);
+	return 0;
+}
+
+static size_t drop_worker(struct qless *q, struct worker *worker)
+{
+	worker_release(q, worker);
+	return 0;
+}
+
+static size_t drop_group(struct qless *q, struct group *group)
+{
+	group_release(q, group);
+	return 0;
+}
+
+static void drop_unused(struct qless *q)
+{
+	size_t none = 0;
+
+	RESOLVE_EACH(q, &q->queue_names, struct queue, drop_queue, none);
+	RESOLVE_EACH(q, &q->worker_names, struct worker, drop_worker, none);
+	RESOLVE_EACH(q, &q->group_names, struct group, drop_group, none);
+}
+
+size_t qless_resolve(struct qless *q, double now)
+{
+	size_t findings = qless_check(q, NULL, NULL);
+	size_t repairs;
+
+	if (findings == 0 || !engine_begin(q, now))
+		return 0;
+	repairs = sort_lists(q);
+	repairs += resolve_tracked(q);
+	repairs += resolve_jobs(q);
+	repairs += resolve_recurs(q);
+	repairs += tags_resolve(q);
+	RESOLVE_EACH(q, &q->worker_names, struct worker, worker_resolve, repairs);
+	RESOLVE_EACH(q, &q->queue_names, struct queue, resolve_queue, repairs);
+	RESOLVE_EACH(q, &q->group_names, struct group, resolve_group, repairs);
+	repairs += recount(q);
+	repairs += resolve_tallies(q);
+	drop_unused(q);
+	engine_changed(q);
+	return repairs;
+}

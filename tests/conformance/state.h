@@ -1,0 +1,30 @@
+/*
+ * What the ql:* keys hold, compared with what was recorded.
+ */
+#ifndef CONFORMANCE_STATE_H
+#define CONFORMANCE_STATE_H
+
+#include <stddef.h>
+
+#include "transcript.h"
+
+/* A key, however it was read. Its texts stand one after the other as append_text() writes them:
+ * fields and values, members and scores, or members. */
+struct content {
+	struct qless_str type; /* "none" if there is no such key */
+	struct buf texts;
+	size_t count;
+};
+
+void content_clear(struct content *content, struct qless_str type);
+void content_add(struct content *content, struct qless_str text);
+
+/* The name of a line `key`. */
+struct qless_str state_key_name(yyjson_val *line);
+
+/* Compare with a line `key`, or a number of keys with a line `state`. */
+void check_key(struct scenario *s, yyjson_val *line, const struct content *got);
+/* False if they differ. */
+bool check_key_count(struct scenario *s, yyjson_val *line, size_t got);
+
+#endif

@@ -1,0 +1,275 @@
+#include "native.h"
+
+static struct native_fixture f;
+
+void setUp(void)
+{
+	native_setup(&f);
+}
+
+void tearDown(void)
+{
+	native_teardown(&f);
+}
+
+/* The reply is an error that begins so, and nothing came of the call. */
+#define ASSERT_NO_EFFECT(expected, ...)                                               \
+	do {                                                                          \
+		uint64_t changes_ = qless_changes(native_engine(&f));                 \
+                                                                                      \
+		buf_clear(&f.events);                                                 \
+		ASSERT_BEGINS(expected, &f, __VA_ARGS__);                             \
+		TEST_ASSERT_EQUAL_UINT64(changes_, qless_changes(native_engine(&f))); \
+		TEST_ASSERT_EQUAL_size_t(0, f.events.len);                            \
+	} while (0)
+
+static void assert_jids(const char *expected, const struct qless_jobs *jobs)
+{
+	struct buf jids = BUF_INIT(BUF_NO_MAX);
+
+	for (size_t i = 0; i < jobs->count; i++) {
+		struct qless_job_info info;
+
+		qless_job_read(jobs->items[i], &info);
+		buf_append_str(&jids, info.jid);
+		buf_append_char(&jids, ' ');
+	}
+	TEST_ASSERT_EQUAL_STRING(expected, buf_cstr(&jids));
+	buf_done(&jids);
+}
+
+static void assert_popped(const char *expected, double now)
+{
+	struct qless_jobs jobs;
+
+	TEST_ASSERT_EQUAL_INT(0, qless_pop(native_engine(&f), now, STR("q"), STR("w"), 10, &jobs));
+	assert_jids(expected, &jobs);
+}
+
+/* ---- multiput ---- */
+
+static void multiput_puts_jobs_that_are_popped_in_the_order_given(void)
+{
+	f.now = 1763478000.125;
+	ASSERT_NATIVE("*4\r\n$1\r\nd\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\na\r\n", &f, "multiput", "w",
+		      "q", "0", "jobs", "d", "k1", "1", "b", "k2", "2", "c", "k1", "3", "a", "k1",
+		      "{}");
+	assert_popped("d b c a ", f.now + 1);
+}
+
+static void multiput_leaves_what_as_many_puts_would(void)
+{
+	char *batch;
+
+	f.call.session.db = 0;
+	f.now = 1000;
+	NATIVE(&f, "qless", "multiput", "1000", "w", "q", "0", "priority", "3", "tags", "[\"t\"]",
+	       "retries", "1", "depends", "[\"a\"]", "jobs", "a", "k", "1", "b", "l", "2", "a", "m",
+	       "3");
+	batch = mem_dup(native_dump(&f), strlen(native_dump(&f)));
+	f.call.session.db = 1;
+	NATIVE(&f, "qless", "put", "1000", "w", "q", "a", "k", "1", "0", "priority", "3", "tags",
+	       "[\"t\"]", "retries", "1", "depends", "[\"a\"]");
+	NATIVE(&f, "qless", "put", "1000.000001", "w", "q", "b", "l", "2", "0", "priority", "3",
+	       "tags", "[\"t\"]", "retries", "1", "depends", "[\"a\"]");
+	NATIVE(&f, "qless", "put", "1000.000002", "w", "q", "a", "m", "3", "0", "priority", "3",
+	       "tags", "[\"t\"]", "retries", "1", "depends", "[\"a\"]");
+	TEST_ASSERT_EQUAL_STRING(batch, native_dump(&f));
+	free(batch);
+}
+
+static void the_clock_is_later_than_the_last_job_of_a_multiput(void)
+{
+	NATIVE(&f, "multiput", "w", "q", "0", "jobs", "a", "k", "1");
+	TEST_ASSERT_TRUE(f.passed == 0);
+	NATIVE(&f, "multiput", "w", "q", "0", "jobs", "a", "k", "1", "b", "k", "1", "c", "k", "1");
+	TEST_ASSERT_TRUE(f.passed == f.now + 2e-6);
+	f.passed = 0;
+	NATIVE(&f, "multiput", "w", "q", "0", "jobs", "a", "k", "1", "b", "k", "no");
+	NATIVE(&f, "qless", "multiput", "5000", "w", "q", "0", "jobs", "a", "k", "1", "b", "k",
+	       "1");
+	TEST_ASSERT_TRUE(f.passed == 0);
+}
+
+static void multiput_makes_up_jids(void)
+{
+	ASSERT_NATIVE("*3\r\n$32\r\n00000000000000000000000000000001\r\n$1\r\nb\r\n"
+		      "$32\r\n00000000000000000000000000000002\r\n",
+		      &f, "multiput", "*", "q", "0", "jobs", "*", "k", "1", "b", "*", "2", "*", "k",
+		      "3");
+}
+
+static void multiput_makes_up_many_jids(void)
+{
+	struct qless_str argv[5 + 3 * 200] = { STR("multiput"), STR("w"), STR("q"), STR("0"),
+					       STR("jobs") };
+	const size_t argc = sizeof argv / sizeof *argv;
+	struct qless_jobs jobs;
+
+	for (size_t i = 5; i < argc; i += 3) {
+		argv[i] = STR("*");
+		argv[i + 1] = STR("k");
+		argv[i + 2] = STR("1");
+	}
+	TEST_ASSERT_EQUAL_MEMORY("*200\r\n$32\r\n", call_run_argv(&f.call, argv, (int)argc), 11);
+	TEST_ASSERT_EQUAL_INT(0,
+			      qless_pop(native_engine(&f), 2000, STR("q"), STR("w"), 500, &jobs));
+	TEST_ASSERT_EQUAL_size_t(200, jobs.count);
+}
+
+static void multiput_shares_its_options(void)
+{
+	struct qless_job_info info;
+
+	NATIVE(&f, "multiput", "w", "q", "60", "priority", "7", "retries", "2", "tags", "[\"t\"]",
+	       "jobs", "a", "k", "1", "b", "k", "2");
+	for (int i = 0; i < 2; i++) {
+		qless_job_read(qless_get(native_engine(&f), i == 0 ? STR("a") : STR("b")), &info);
+		TEST_ASSERT_EQUAL_INT(QLESS_SCHEDULED, info.state);
+		TEST_ASSERT_TRUE(info.priority == 7 && info.retries == 2);
+	}
+	ASSERT_NATIVE("$28\r\n{\"jobs\":[\"a\",\"b\"],\"total\":2}\r\n", &f, "tag", "get", "t");
+}
+
+static void a_multiput_with_anything_wrong_puts_nothing(void)
+{
+	ASSERT_NO_EFFECT("-BADARG Multiput(): Unknown option \"tag\"\r\n", "multiput", "w", "q",
+			 "0", "tag", "[]", "jobs", "a", "k", "1");
+	ASSERT_NO_EFFECT("-BADARG Multiput(): Word \"jobs\" missing\r\n", "multiput", "w", "q", "0",
+			 "tags", "[]", "retries", "1");
+	ASSERT_NO_EFFECT("-BADARG Multiput(): Word \"jobs\" missing\r\n", "multiput", "w", "q", "0",
+			 "tags", "[]", "retries", "jobs", "priority");
+	ASSERT_NO_EFFECT("-BADARG Multiput(): Each job needs a jid, a klass and data\r\n",
+			 "multiput", "w", "q", "0", "jobs", "a", "k", "1", "b");
+	ASSERT_NO_EFFECT("-BADARG Multiput(): Each job needs a jid, a klass and data\r\n",
+			 "multiput", "w", "q", "0", "tags", "[]", "priority", "1", "jobs");
+	ASSERT_NO_EFFECT("-BADARG Multiput(): Arg \"delay\" not a number: soon\r\n", "multiput",
+			 "w", "q", "soon", "jobs", "a", "k", "1");
+	ASSERT_NO_EFFECT("-BADARG Multiput(): Data of job b not JSON: false\r\n", "multiput", "w",
+			 "q", "0", "jobs", "a", "k", "1", "b", "k", "false");
+	ASSERT_NO_EFFECT("-BADJSON ", "multiput", "w", "q", "0", "jobs", "a", "k", "1", "b", "k",
+			 "{");
+	ASSERT_NO_EFFECT("-BADARG Put(): Arg \"tags\" not a JSON array of strings: 1\r\n",
+			 "multiput", "w", "q", "0", "tags", "1", "jobs", "a", "k", "1");
+	ASSERT_NO_EFFECT("-BADARG Put(): Arg \"retries\" not a number: x\r\n", "multiput", "w", "q",
+			 "0", "retries", "x", "jobs", "a", "k", "1");
+	ASSERT_NO_EFFECT("-ERR wrong number of arguments", "multiput", "w", "q", "0", "jobs", "a",
+			 "k");
+	ASSERT_NO_EFFECT("-ERR Multiput(): Arg \"worker\" missing\r\n", "qless", "multiput", "1");
+	ASSERT_NO_EFFECT("-ERR Multiput(): Arg \"queue\" missing\r\n", "qless", "multiput", "1",
+			 "w");
+	ASSERT_NO_EFFECT("-ERR Multiput(): Arg \"delay\" not a number: nil\r\n", "qless",
+			 "multiput", "1", "w", "q");
+}
+
+/* ---- multicomplete ---- */
+
+static void multicomplete_answers_for_each_job(void)
+{
+	NATIVE(&f, "multiput", "w", "q", "0", "jobs", "a", "k", "1", "b", "k", "1", "c", "k", "1");
+	NATIVE(&f, "put", "w", "other", "d", "k", "1", "0");
+	NATIVE(&f, "pop", "q", "w", "2");
+	NATIVE(&f, "pop", "q", "v", "1");
+	NATIVE(&f, "pop", "other", "w", "1");
+	ASSERT_NATIVE("*7\r\n"
+		      "$8\r\ncomplete\r\n"
+		      "-NOTRUNNING Complete(): Job a is not currently running: complete\r\n"
+		      "-NOTOWNER Complete(): Job c has been handed out to another worker: v\r\n"
+		      "-WRONGQUEUE Complete(): Job d running in another queue: other\r\n"
+		      "-NOJOB Complete(): Job e does not exist\r\n"
+		      "-BADARG Complete(): Arg \"data\" missing or not JSON: false\r\n"
+		      "$8\r\ncomplete\r\n",
+		      &f, "multicomplete", "w", "q", "a", "1", "a", "1", "c", "1", "d", "1", "e",
+		      "1", "b", "false", "b", "2");
+}
+
+static void an_error_in_a_reply_says_what_its_own_job_is_about(void)
+{
+	NATIVE(&f, "multiput", "w", "q", "0", "jobs", "a", "k", "1");
+	NATIVE(&f, "pop", "q", "w", "1");
+	ASSERT_NATIVE("*3\r\n"
+		      "-ERR Complete(): Arg \"data\" missing or not JSON: false\r\n"
+		      "-ERR Complete(): Job e does not exist\r\n"
+		      "$8\r\ncomplete\r\n",
+		      &f, "qless", "multicomplete", "2000", "w", "q", "a", "false", "e", "1", "a",
+		      "1");
+}
+
+static void multicomplete_needs_data_for_each_job(void)
+{
+	NATIVE(&f, "put", "w", "q", "a", "k", "1", "0");
+	NATIVE(&f, "pop", "q", "w", "1");
+	ASSERT_NO_EFFECT("-BADARG Multicomplete(): Each job needs a jid and data\r\n",
+			 "multicomplete", "w", "q", "a", "1", "b");
+	ASSERT_NO_EFFECT("-ERR Multicomplete(): Each job needs a jid and data\r\n", "qless",
+			 "multicomplete", "1", "w", "q");
+	ASSERT_NO_EFFECT("-ERR Multicomplete(): Arg \"queue\" missing\r\n", "qless",
+			 "multicomplete", "1", "w");
+	ASSERT_NO_EFFECT("-ERR Multicomplete(): Arg \"worker\" missing\r\n", "qless",
+			 "multicomplete", "1");
+}
+
+/* ---- multiheartbeat ---- */
+
+static void multiheartbeat_answers_for_each_job(void)
+{
+	NATIVE(&f, "multiput", "w", "q", "0", "jobs", "a", "k", "1", "b", "k", "1");
+	NATIVE(&f, "pop", "q", "w", "1");
+	f.now = 1010;
+	ASSERT_NATIVE("*4\r\n:1070\r\n"
+		      "-NOTRUNNING Heartbeat(): Job b not currently running: waiting\r\n"
+		      "-NOJOB Heartbeat(): Job c does not exist\r\n"
+		      ":1070\r\n",
+		      &f, "multiheartbeat", "w", "a", "b", "c", "a");
+	ASSERT_NATIVE("*1\r\n-NOTOWNER Heartbeat(): Job a given out to another worker: w\r\n", &f,
+		      "multiheartbeat", "v", "a");
+	ASSERT_NO_EFFECT("-ERR Multiheartbeat(): Arg \"jid\" missing\r\n", "qless",
+			 "multiheartbeat", "1", "w");
+	ASSERT_NO_EFFECT("-ERR Multiheartbeat(): Arg \"worker\" missing\r\n", "qless",
+			 "multiheartbeat", "1");
+}
+
+/* ---- forms ---- */
+
+static const char *run_script(const char *name)
+{
+	const struct qless_str argv[] = { str_from(name), STR("1000"), STR("w"), STR("a") };
+	struct classic *classic = databases_get(f.call.env.databases, 0);
+	struct iovec piece;
+
+	classic_run_script(classic, CLASSIC_SCRIPT, argv, 4, &f.call.writer);
+	buf_clear(&f.call.reply);
+	while (chain_peek(&f.call.out, &piece, 1, SIZE_MAX) > 0) {
+		buf_append(&f.call.reply, piece.iov_base, piece.iov_len);
+		chain_consume(&f.call.out, piece.iov_len);
+	}
+	return buf_cstr(&f.call.reply);
+}
+
+static void scripts_do_not_know_the_extensions(void)
+{
+	TEST_ASSERT_NOT_NULL(strstr(run_script("multiput"), ": Unknown command multiput "));
+	TEST_ASSERT_NOT_NULL(
+		strstr(run_script("multicomplete"), ": Unknown command multicomplete "));
+	TEST_ASSERT_NOT_NULL(
+		strstr(run_script("multiheartbeat"), ": Unknown command multiheartbeat "));
+	TEST_ASSERT_EQUAL_STRING("$2\r\n{}\r\n", run_script("multiget"));
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(multiput_puts_jobs_that_are_popped_in_the_order_given);
+	RUN(multiput_leaves_what_as_many_puts_would);
+	RUN(the_clock_is_later_than_the_last_job_of_a_multiput);
+	RUN(multiput_makes_up_jids);
+	RUN(multiput_makes_up_many_jids);
+	RUN(multiput_shares_its_options);
+	RUN(a_multiput_with_anything_wrong_puts_nothing);
+	RUN(multicomplete_answers_for_each_job);
+	RUN(an_error_in_a_reply_says_what_its_own_job_is_about);
+	RUN(multicomplete_needs_data_for_each_job);
+	RUN(multiheartbeat_answers_for_each_job);
+	RUN(scripts_do_not_know_the_extensions);
+	return UNIT_RESULT();
+}

@@ -1,0 +1,332 @@
+#include "native.h"
+
+#include "command/json.h"
+
+#define LONG_NAME  "a-name-of-17-byte"
+#define LONG_DATA  "\"a text of 33 bytes, quotes incl.\""
+#define NAME_LIMIT " is longer than max-name-length (16 bytes)\r\n"
+#define DATA_LIMIT " is longer than max-data-size (32 bytes)\r\n"
+#define JSON_DATA  "-LIMIT A JSON text" DATA_LIMIT
+
+static struct native_fixture f;
+
+static const struct databases_limits narrow = {
+	.engine = { .max_name_bytes = 16,
+		    .max_data_bytes = 32,
+		    .max_tags = 3,
+		    .max_dependencies = 2,
+		    .max_jobs = 5 },
+	.max_json_depth = 3,
+};
+
+void setUp(void)
+{
+	native_setup(&f);
+	databases_set_limits(f.call.env.databases, &narrow);
+}
+
+void tearDown(void)
+{
+	native_teardown(&f);
+}
+
+/* Refused, and nothing came of it. */
+#define ASSERT_REFUSED(expected, ...)                                                 \
+	do {                                                                          \
+		uint64_t changes_ = qless_changes(native_engine(&f));                 \
+                                                                                      \
+		buf_clear(&f.events);                                                 \
+		ASSERT_NATIVE(expected, &f, __VA_ARGS__);                             \
+		TEST_ASSERT_EQUAL_UINT64(changes_, qless_changes(native_engine(&f))); \
+		TEST_ASSERT_EQUAL_size_t(0, f.events.len);                            \
+	} while (0)
+
+static void put(const char *jid)
+{
+	ASSERT_BEGINS("$", &f, "put", "w", "q", jid, "k", "{}", "0");
+}
+
+static void run_one(const char *jid)
+{
+	put(jid);
+	ASSERT_BEGINS("$", &f, "pop", "q", "w", "1");
+}
+
+static void put_refuses_long_names_and_data(void)
+{
+	ASSERT_REFUSED("-LIMIT The worker" NAME_LIMIT, "put", LONG_NAME, "q", "j", "k", "{}", "0");
+	ASSERT_REFUSED("-LIMIT The queue" NAME_LIMIT, "put", "w", LONG_NAME, "j", "k", "{}", "0");
+	ASSERT_REFUSED("-LIMIT The jid" NAME_LIMIT, "put", "w", "q", LONG_NAME, "k", "{}", "0");
+	ASSERT_REFUSED("-LIMIT The class" NAME_LIMIT, "put", "w", "q", "j", LONG_NAME, "{}", "0");
+	ASSERT_REFUSED("-LIMIT A tag" NAME_LIMIT, "put", "w", "q", "j", "k", "{}", "0", "tags",
+		       "[\"" LONG_NAME "\"]");
+	ASSERT_REFUSED(JSON_DATA, "put", "w", "q", "j", "k", LONG_DATA, "0");
+	ASSERT_REFUSED(JSON_DATA, "put", "w", "q", "j", "k", "{}", "0", "tags", LONG_DATA);
+	ASSERT_REFUSED(JSON_DATA, "put", "w", "q", "j", "k", "{}", "0", "depends", LONG_DATA);
+	put("j");
+	ASSERT_REFUSED("-LIMIT The queue" NAME_LIMIT, "requeue", "w", LONG_NAME, "j", "k", "{}",
+		       "0");
+}
+
+static void what_just_fits_is_taken(void)
+{
+	ASSERT_BEGINS("$16\r\n", &f, "put", "0123456789abcdef", "0123456789abcdef",
+		      "0123456789abcdef", "0123456789abcdef", "\"a text of 32 bytes, quotes in\"",
+		      "0", "tags", "[\"a\",\"b\",\"c\"]");
+	ASSERT_BEGINS("$", &f, "pop", "0123456789abcdef", "0123456789abcdef", "5");
+}
+
+static void a_job_has_no_more_tags_than_allowed(void)
+{
+	ASSERT_REFUSED("-LIMIT A job would have more tags than max-tags (3)\r\n", "put", "w", "q",
+		       "j", "k", "{}", "0", "tags", "[1,2,3,4]");
+	put("j");
+	NATIVE(&f, "tag", "add", "j", "a", "b");
+	ASSERT_REFUSED("-LIMIT A job would have more tags than max-tags (3)\r\n", "tag", "add", "j",
+		       "c", "d");
+	ASSERT_NATIVE("$13\r\n[\"a\",\"b\",\"c\"]\r\n", &f, "tag", "add", "j", "a", "b", "c");
+	ASSERT_NATIVE("$13\r\n[\"a\",\"b\",\"c\"]\r\n", &f, "tag", "add", "j", "a", "b", "c", "a");
+	ASSERT_REFUSED("-LIMIT A tag" NAME_LIMIT, "tag", "add", "j", LONG_NAME);
+	ASSERT_NATIVE("$13\r\n[\"a\",\"b\",\"c\"]\r\n", &f, "tag", "remove", "j", LONG_NAME);
+}
+
+static void a_job_has_no_more_dependencies_than_allowed(void)
+{
+	put("a");
+	put("b");
+	put("c");
+	ASSERT_REFUSED("-LIMIT A job would have more dependencies than max-dependencies (2)\r\n",
+		       "put", "w", "q", "j", "k", "{}", "0", "depends", "[1,2,3]");
+	ASSERT_BEGINS("$", &f, "put", "w", "q", "j", "k", "{}", "0", "depends", "[\"a\"]");
+	ASSERT_REFUSED("-LIMIT A job would have more dependencies than max-dependencies (2)\r\n",
+		       "depends", "j", "on", "b", "c");
+	/* What is no dependency, or one already, does not count. */
+	ASSERT_NATIVE(":1\r\n", &f, "depends", "j", "on", "a", "none", "b");
+	ASSERT_NATIVE(":1\r\n", &f, "depends", "j", "on", "a", "b", LONG_NAME);
+	ASSERT_NATIVE(":1\r\n", &f, "depends", "j", "off", LONG_NAME);
+	NATIVE(&f, "pop", "q", "w", "1");
+	ASSERT_REFUSED("-LIMIT A job would have more dependencies than max-dependencies (2)\r\n",
+		       "complete", "a", "w", "q", "{}", "next", "q", "depends", "[1,2,3]");
+}
+
+static void recur_refuses_what_put_does(void)
+{
+	ASSERT_REFUSED("-LIMIT The queue" NAME_LIMIT, "recur", LONG_NAME, "r", "k", "{}",
+		       "interval", "1", "0");
+	ASSERT_REFUSED("-LIMIT The jid" NAME_LIMIT, "recur", "q", LONG_NAME, "k", "{}", "interval",
+		       "1", "0");
+	ASSERT_REFUSED("-LIMIT The class" NAME_LIMIT, "recur", "q", "r", LONG_NAME, "{}",
+		       "interval", "1", "0");
+	ASSERT_REFUSED(JSON_DATA, "recur", "q", "r", "k", LONG_DATA, "interval", "1", "0");
+	ASSERT_REFUSED("-LIMIT A tag" NAME_LIMIT, "recur", "q", "r", "k", "{}", "interval", "1",
+		       "0", "tags", "[\"" LONG_NAME "\"]");
+	ASSERT_REFUSED("-LIMIT A job would have more tags than max-tags (3)\r\n", "recur", "q", "r",
+		       "k", "{}", "interval", "1", "0", "tags", "[1,2,3,4]");
+
+	NATIVE(&f, "recur", "q", "r", "k", "{}", "interval", "60", "0", "tags", "[1,2]");
+	ASSERT_REFUSED("-LIMIT A job would have more tags than max-tags (3)\r\n", "recur.tag", "r",
+		       "3", "4");
+	ASSERT_NATIVE("$13\r\n[\"1\",\"2\",\"3\"]\r\n", &f, "recur.tag", "r", "1", "2", "3");
+	ASSERT_NATIVE("$13\r\n[\"1\",\"2\",\"3\"]\r\n", &f, "recur.tag", "r", "1", "2", "3");
+	ASSERT_REFUSED("-LIMIT A tag" NAME_LIMIT, "recur.tag", "r", LONG_NAME);
+	ASSERT_REFUSED("-LIMIT The queue" NAME_LIMIT, "recur.update", "r", "queue", LONG_NAME);
+	ASSERT_REFUSED("-LIMIT The class" NAME_LIMIT, "recur.update", "r", "klass", LONG_NAME);
+	ASSERT_REFUSED(JSON_DATA, "recur.update", "r", "data", LONG_DATA);
+}
+
+static void jobs_that_run_are_reported_within_the_limits(void)
+{
+	run_one("j");
+	ASSERT_REFUSED(JSON_DATA, "heartbeat", "j", "w", LONG_DATA);
+	ASSERT_REFUSED(JSON_DATA, "complete", "j", "w", "q", LONG_DATA);
+	ASSERT_REFUSED("-LIMIT The next queue" NAME_LIMIT, "complete", "j", "w", "q", "{}", "next",
+		       LONG_NAME);
+	ASSERT_REFUSED("-LIMIT The group" NAME_LIMIT, "fail", "j", "w", LONG_NAME, "m");
+	ASSERT_REFUSED("-LIMIT The message" DATA_LIMIT, "fail", "j", "w", "g", LONG_DATA);
+	ASSERT_REFUSED(JSON_DATA, "fail", "j", "w", "g", "m", LONG_DATA);
+	ASSERT_REFUSED("-LIMIT The queue" NAME_LIMIT, "retry", "j", LONG_NAME, "w");
+	ASSERT_REFUSED("-LIMIT The group" NAME_LIMIT, "retry", "j", "q", "w", "0", LONG_NAME, "m");
+	ASSERT_REFUSED("-LIMIT The message" DATA_LIMIT, "retry", "j", "q", "w", "0", "g",
+		       LONG_DATA);
+	ASSERT_REFUSED("-LIMIT The message" DATA_LIMIT, "log", "j", LONG_DATA);
+	ASSERT_REFUSED(JSON_DATA, "log", "j", "m", LONG_DATA);
+}
+
+static void a_call_asks_for_no_more_jobs_than_allowed(void)
+{
+	ASSERT_REFUSED("-LIMIT More jobs in one call than max-jobs-per-call (5)\r\n", "multiput",
+		       "w", "q", "0", "jobs", "1", "k", "1", "2", "k", "1", "3", "k", "1", "4", "k",
+		       "1", "5", "k", "1", "6", "k", "1");
+	ASSERT_REFUSED("-LIMIT More jobs in one call than max-jobs-per-call (5)\r\n", "pop", "q",
+		       "w", "6");
+	ASSERT_REFUSED("-LIMIT More jobs in one call than max-jobs-per-call (5)\r\n", "peek", "q",
+		       "1e30");
+	ASSERT_REFUSED("-LIMIT More jobs in one call than max-jobs-per-call (5)\r\n", "unfail", "q",
+		       "g", "25");
+	ASSERT_NATIVE(":0\r\n", &f, "unfail", "q", "g", "5");
+}
+
+static void the_other_commands_that_store_names_check_them(void)
+{
+	ASSERT_REFUSED("-LIMIT The worker" NAME_LIMIT, "pop", "q", LONG_NAME, "1");
+	ASSERT_REFUSED("-LIMIT A queue" NAME_LIMIT, "pause", "q", LONG_NAME);
+	ASSERT_REFUSED("-LIMIT The queue" NAME_LIMIT, "unfail", LONG_NAME, "g", "1");
+	ASSERT_REFUSED("-LIMIT The option" NAME_LIMIT, "config.set", LONG_NAME, "1");
+	ASSERT_REFUSED("-LIMIT The value" DATA_LIMIT, "config.set", "o", LONG_DATA);
+}
+
+static void names_that_are_only_looked_for_are_not_found(void)
+{
+	ASSERT_NATIVE("$-1\r\n", &f, "get", LONG_NAME);
+	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "multiget", LONG_NAME);
+	ASSERT_NATIVE("*1\r\n$17\r\n" LONG_NAME "\r\n", &f, "cancel", LONG_NAME);
+	ASSERT_NATIVE("-NOJOB Timeout(): Job " LONG_NAME " does not exist\r\n", &f, "timeout",
+		      LONG_NAME);
+	ASSERT_NATIVE("-NOJOB Heartbeat(): Job " LONG_NAME " does not exist\r\n", &f, "heartbeat",
+		      LONG_NAME, "w");
+	ASSERT_NATIVE("-NOJOB Complete(): Job " LONG_NAME " does not exist\r\n", &f, "complete",
+		      LONG_NAME, "w", "q", "{}");
+	ASSERT_NATIVE("-NOJOB Priority(): Job " LONG_NAME " does not exist\r\n", &f, "priority",
+		      LONG_NAME, "1");
+	ASSERT_NATIVE("-NOTDEPENDS Depends(): Job " LONG_NAME
+		      " not in the depends state: false\r\n",
+		      &f, "depends", LONG_NAME, "on", "a");
+	ASSERT_NATIVE("$1\r\n0\r\n", &f, "track", "untrack", LONG_NAME);
+	ASSERT_NATIVE("$-1\r\n", &f, "recur.get", LONG_NAME);
+	ASSERT_NATIVE(":1\r\n", &f, "unrecur", LONG_NAME);
+	ASSERT_NATIVE(":0\r\n", &f, "length", LONG_NAME);
+	ASSERT_NATIVE("*0\r\n", &f, "jobs", "running", LONG_NAME);
+	ASSERT_NATIVE("$21\r\n{\"jobs\":[],\"total\":0}\r\n", &f, "failed", LONG_NAME);
+	ASSERT_NATIVE("$-1\r\n", &f, "worker.deregister", LONG_NAME);
+	ASSERT_NATIVE("$-1\r\n", &f, "queue.forget", LONG_NAME);
+	ASSERT_NATIVE("$-1\r\n", &f, "unpause", LONG_NAME);
+	ASSERT_NATIVE("$-1\r\n", &f, "config.unset", LONG_NAME);
+}
+
+static void nothing_longer_than_any_name_is_published(void)
+{
+	struct buf name = BUF_INIT(BUF_NO_MAX);
+
+	while (name.len <= QLESS_MAX_NAME_BYTES)
+		buf_append_char(&name, 'x');
+	ASSERT_REFUSED("-LIMIT A jid is longer than max-name-length (65536 bytes)\r\n", "cancel",
+		       buf_cstr(&name));
+	ASSERT_REFUSED("-LIMIT The jid is longer than max-name-length (65536 bytes)\r\n", "track",
+		       "untrack", buf_cstr(&name));
+	ASSERT_REFUSED("-LIMIT The option is longer than max-name-length (65536 bytes)\r\n",
+		       "config.unset", buf_cstr(&name));
+	buf_done(&name);
+}
+
+static void an_error_repeats_no_more_than_a_name_may_have(void)
+{
+	struct buf name = BUF_INIT(BUF_NO_MAX);
+
+	while (name.len < 2 * QLESS_MAX_NAME_BYTES)
+		buf_append_char(&name, 'x');
+	TEST_ASSERT_LESS_THAN(QLESS_MAX_NAME_BYTES + 100,
+			      strlen(NATIVE(&f, "timeout", buf_cstr(&name))));
+	TEST_ASSERT_LESS_THAN(QLESS_MAX_NAME_BYTES + 100,
+			      strlen(NATIVE(&f, "pop", "q", "w", buf_cstr(&name))));
+	TEST_ASSERT_LESS_THAN(QLESS_MAX_NAME_BYTES + 100,
+			      strlen(NATIVE(&f, "qless", buf_cstr(&name), "1")));
+	buf_done(&name);
+}
+
+static void json_is_nested_no_deeper_than_allowed(void)
+{
+	ASSERT_REFUSED("-LIMIT A JSON text is nested deeper than max-json-depth (3 levels)\r\n",
+		       "put", "w", "q", "j", "k", "[{\"a\":[[]]}]", "0");
+	ASSERT_BEGINS("$", &f, "put", "w", "q", "j", "k", "[{\"[[[[\":[]}]", "0");
+	ASSERT_BEGINS("-ERR ", &f, "qless", "put", "1", "w", "q", "j", "k", "[[[[]]]]", "0");
+}
+
+static void what_came_in_under_wider_limits_can_be_worked_with(void)
+{
+	const char *jid = "a-jid-of-more-than-16-bytes";
+
+	databases_set_limits(f.call.env.databases, NULL);
+	NATIVE(&f, "put", "w", LONG_NAME, jid, "k", LONG_DATA, "0", "tags", "[1,2,3,4]");
+	databases_set_limits(f.call.env.databases, &narrow);
+	ASSERT_BEGINS("$", &f, "pop", LONG_NAME, "w", "1");
+	ASSERT_BEGINS(":", &f, "heartbeat", jid, "w");
+	ASSERT_NATIVE(":4\r\n", &f, "retry", jid, LONG_NAME, "w");
+	ASSERT_BEGINS("$", &f, "tag", "add", jid, "4");
+	ASSERT_BEGINS("$", &f, "pop", LONG_NAME, "w", "1");
+	ASSERT_NATIVE("$8\r\ncomplete\r\n", &f, "complete", jid, "w", LONG_NAME, "{}");
+}
+
+static void limits_hold_in_all_databases_from_then_on(void)
+{
+	ASSERT_BEGINS("-LIMIT", &f, "pause", LONG_NAME);
+	f.call.session.db = 1; /* not used before */
+	ASSERT_BEGINS("-LIMIT", &f, "pause", LONG_NAME);
+	databases_set_limits(f.call.env.databases, NULL);
+	ASSERT_NATIVE("$-1\r\n", &f, "pause", LONG_NAME);
+	f.call.session.db = 0;
+	ASSERT_NATIVE("$-1\r\n", &f, "pause", LONG_NAME);
+	databases_set_limits(f.call.env.databases, &narrow);
+	ASSERT_BEGINS("-LIMIT", &f, "pause", LONG_NAME);
+}
+
+static void no_limit_is_wider_than_the_widest(void)
+{
+	struct qless_limits limits = { .max_name_bytes = SIZE_MAX, .max_tags = 0 };
+
+	qless_set_limits(native_engine(&f), &limits);
+	TEST_ASSERT_EQUAL_size_t(QLESS_MAX_NAME_BYTES,
+				 qless_get_limits(native_engine(&f))->max_name_bytes);
+	TEST_ASSERT_EQUAL_size_t(QLESS_MAX_TAGS, qless_get_limits(native_engine(&f))->max_tags);
+}
+
+static void a_log_item_may_be_as_deep_as_json_can_be(void)
+{
+	struct buf item = BUF_INIT(BUF_NO_MAX);
+
+	databases_set_limits(f.call.env.databases, NULL);
+	buf_append_str(&item, STR("{\"a\":"));
+	for (int i = 1; i < JSON_DEPTH_MAX; i++)
+		buf_append_char(&item, '[');
+	for (int i = 1; i < JSON_DEPTH_MAX; i++)
+		buf_append_char(&item, ']');
+	buf_append_char(&item, '}');
+	put("j");
+	ASSERT_NATIVE("$-1\r\n", &f, "log", "j", "m", buf_cstr(&item));
+	TEST_ASSERT_GREATER_THAN(2 * JSON_DEPTH_MAX, strlen(NATIVE(&f, "get", "j")));
+	buf_done(&item);
+}
+
+static void a_log_item_comes_back_as_it_was_sent(void)
+{
+	put("j");
+	databases_set_limits(f.call.env.databases, NULL);
+	NATIVE(&f, "log", "j", "m",
+	       "{\"e\":{},\"f\":[],\"a\":[1,[\"x\",{\"k\":[true,null]}],{}],\"n\":-1.50e3,"
+	       "\"when\":1}");
+	TEST_ASSERT_NOT_NULL(strstr(NATIVE(&f, "get", "j"),
+				    "{\"e\":{},\"f\":[],\"a\":[1,[\"x\",{\"k\":[true,null]}],{}],"
+				    "\"n\":-1.50e3,\"when\":1000,\"what\":\"m\"}"));
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(put_refuses_long_names_and_data);
+	RUN(what_just_fits_is_taken);
+	RUN(a_job_has_no_more_tags_than_allowed);
+	RUN(a_job_has_no_more_dependencies_than_allowed);
+	RUN(recur_refuses_what_put_does);
+	RUN(jobs_that_run_are_reported_within_the_limits);
+	RUN(a_call_asks_for_no_more_jobs_than_allowed);
+	RUN(the_other_commands_that_store_names_check_them);
+	RUN(names_that_are_only_looked_for_are_not_found);
+	RUN(nothing_longer_than_any_name_is_published);
+	RUN(an_error_repeats_no_more_than_a_name_may_have);
+	RUN(json_is_nested_no_deeper_than_allowed);
+	RUN(what_came_in_under_wider_limits_can_be_worked_with);
+	RUN(limits_hold_in_all_databases_from_then_on);
+	RUN(no_limit_is_wider_than_the_widest);
+	RUN(a_log_item_may_be_as_deep_as_json_can_be);
+	RUN(a_log_item_comes_back_as_it_was_sent);
+	return UNIT_RESULT();
+}

@@ -1,0 +1,410 @@
+/*
+ * The native form of every command about jobs: arguments in the order of the manual, without a
+ * time; errors that begin with their code; empty lists that are lists.
+ */
+#include "native.h"
+
+#include "command/classic.h"
+
+static struct native_fixture f;
+
+void setUp(void)
+{
+	native_setup(&f);
+}
+
+void tearDown(void)
+{
+	native_teardown(&f);
+}
+
+static void at(double now)
+{
+	f.now = now;
+}
+
+/* A bulk string that has the text in it. */
+#define ASSERT_HAS(expected, ...)                                               \
+	do {                                                                    \
+		const char *reply_ = NATIVE(&f, __VA_ARGS__);                   \
+                                                                                \
+		if (reply_[0] != '$' || strstr(reply_, expected) == NULL)       \
+			TEST_ASSERT_EQUAL_STRING("..." expected "...", reply_); \
+	} while (0)
+
+static void put(const char *jid)
+{
+	ASSERT_BEGINS("$", &f, "put", "w", "q", jid, "k", "{}", "0");
+	at(f.now + 1);
+}
+
+static void pop(const char *jid)
+{
+	put(jid);
+	ASSERT_BEGINS("$", &f, "pop", "q", "w", "1");
+}
+
+/* ---- the table ---- */
+
+static void every_command_has_a_row_and_a_native_form(void)
+{
+	size_t count;
+	const struct classic_command *commands = classic_commands(&count);
+
+	TEST_ASSERT_EQUAL_size_t(41, count); /* 37 and four extensions */
+	for (size_t i = 0; i < count; i++) {
+		const struct command *row = command_table_find(f.call.table, commands[i].name);
+
+		TEST_ASSERT_NOT_NULL_MESSAGE(row, commands[i].name.ptr);
+		TEST_ASSERT_NOT_NULL_MESSAGE(row->handler, commands[i].name.ptr);
+		TEST_ASSERT_TRUE_MESSAGE(row->categories & CAT_QLESS, row->name);
+		if (i > 0)
+			TEST_ASSERT_LESS_THAN(0,
+					      str_compare(commands[i - 1].name, commands[i].name));
+	}
+}
+
+/* ---- jobs ---- */
+
+static void put_get_and_multiget(void)
+{
+	ASSERT_NATIVE("$1\r\nj\r\n", &f, "put", "w", "q", "j", "Klass", "{\"a\":1}", "0",
+		      "priority", "3", "tags", "[\"t\"]", "retries", "2", "depends", "[]");
+	ASSERT_NATIVE("$287\r\n"
+		      "{\"jid\":\"j\",\"retries\":2,\"data\":\"{\\\"a\\\":1}\",\"failure\":{},"
+		      "\"expires\":0,\"remaining\":2,\"spawned_from_jid\":false,"
+		      "\"dependencies\":[],\"klass\":\"Klass\",\"tracked\":false,"
+		      "\"tags\":[\"t\"],\"queue\":\"q\",\"state\":\"waiting\","
+		      "\"history\":[{\"when\":1000,\"q\":\"q\",\"what\":\"put\"}],"
+		      "\"dependents\":[],\"priority\":3,\"worker\":\"\"}\r\n",
+		      &f, "get", "j");
+	ASSERT_NATIVE("$-1\r\n", &f, "get", "none");
+	ASSERT_HAS("[{\"jid\":\"j\",", "multiget", "none", "j");
+	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "multiget", "none");
+}
+
+static void put_and_recur_make_up_a_jid_for_a_star(void)
+{
+	ASSERT_NATIVE("$32\r\n00000000000000000000000000000001\r\n", &f, "put", "w", "q", "*", "k",
+		      "{}", "0");
+	ASSERT_NATIVE("$32\r\n00000000000000000000000000000002\r\n", &f, "recur", "q", "*", "k",
+		      "{}", "interval", "60", "0");
+	ASSERT_HAS("\"jid\":\"00000000000000000000000000000001\"", "get",
+		   "00000000000000000000000000000001");
+	ASSERT_HAS("\"jid\":\"00000000000000000000000000000002\"", "recur.get",
+		   "00000000000000000000000000000002");
+	/* Only there, and only in the native form. */
+	ASSERT_NATIVE("$32\r\n00000000000000000000000000000003\r\n", &f, "put", "*", "*", "*", "*",
+		      "{}", "0");
+	ASSERT_NATIVE("$1\r\n*\r\n", &f, "qless", "put", "1", "w", "q", "*", "k", "{}", "0");
+	ASSERT_NATIVE("-NOJOB Requeue(): Job x does not exist\r\n", &f, "requeue", "w", "q", "x",
+		      "k", "{}", "0");
+}
+
+static void a_star_among_very_many_arguments(void)
+{
+	struct qless_str argv[7 + 200] = { STR("put"), STR("w"),  STR("q"), STR("*"),
+					   STR("k"),   STR("{}"), STR("0") };
+
+	for (size_t i = 7; i < sizeof argv / sizeof *argv; i += 2) {
+		argv[i] = STR("priority");
+		argv[i + 1] = STR("5");
+	}
+	TEST_ASSERT_EQUAL_STRING("$32\r\n00000000000000000000000000000001\r\n",
+				 call_run_argv(&f.call, argv, sizeof argv / sizeof *argv));
+}
+
+static void requeue(void)
+{
+	put("j");
+	ASSERT_NATIVE("$1\r\nj\r\n", &f, "requeue", "w", "other", "j", "k", "{}", "0");
+	ASSERT_HAS("\"queue\":\"other\"", "get", "j");
+	ASSERT_NATIVE("-NOJOB Requeue(): Job none does not exist\r\n", &f, "requeue", "w", "q",
+		      "none", "k", "{}", "0");
+}
+
+static void pop_heartbeat_and_complete(void)
+{
+	put("j");
+	at(2000);
+	ASSERT_HAS("[{\"jid\":\"j\",", "pop", "q", "w", "1");
+	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "pop", "q", "w", "1");
+	at(2010);
+	ASSERT_NATIVE(":2070\r\n", &f, "heartbeat", "j", "w");
+	ASSERT_NATIVE(":2070\r\n", &f, "heartbeat", "j", "w", "{\"new\":1}");
+	ASSERT_NATIVE("$7\r\nwaiting\r\n", &f, "complete", "j", "w", "q", "{}", "next", "q2");
+	at(2020);
+	ASSERT_HAS("[{\"jid\":\"j\",", "pop", "q2", "w", "5");
+	ASSERT_NATIVE("$9\r\nscheduled\r\n", &f, "complete", "j", "w", "q2", "{}", "next", "q",
+		      "delay", "5");
+	at(2030);
+	ASSERT_HAS("[{\"jid\":\"j\",", "pop", "q", "w", "1");
+	ASSERT_NATIVE("$8\r\ncomplete\r\n", &f, "complete", "j", "w", "q", "{}");
+}
+
+static void peek(void)
+{
+	put("a");
+	put("b");
+	ASSERT_HAS("[{\"jid\":\"a\",", "peek", "q", "1");
+	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "peek", "none", "1");
+}
+
+static void fail_failed_and_unfail(void)
+{
+	ASSERT_NATIVE("$2\r\n{}\r\n", &f, "failed");
+	pop("a");
+	ASSERT_NATIVE("$1\r\na\r\n", &f, "fail", "a", "w", "group", "message");
+	pop("b");
+	ASSERT_NATIVE("$1\r\nb\r\n", &f, "fail", "b", "w", "group", "message", "{\"d\":1}");
+	ASSERT_NATIVE("$11\r\n{\"group\":2}\r\n", &f, "failed");
+	ASSERT_NATIVE("$28\r\n{\"jobs\":[\"b\",\"a\"],\"total\":2}\r\n", &f, "failed", "group");
+	ASSERT_NATIVE("$24\r\n{\"jobs\":[\"a\"],\"total\":2}\r\n", &f, "failed", "group", "1", "1");
+	ASSERT_NATIVE("$21\r\n{\"jobs\":[],\"total\":0}\r\n", &f, "failed", "none");
+	ASSERT_NATIVE(":1\r\n", &f, "unfail", "q", "group", "1");
+	ASSERT_NATIVE(":1\r\n", &f, "unfail", "q", "group");
+	ASSERT_NATIVE(":0\r\n", &f, "unfail", "q", "group");
+}
+
+static void retry(void)
+{
+	pop("j");
+	ASSERT_NATIVE(":4\r\n", &f, "retry", "j", "q", "w");
+	NATIVE(&f, "pop", "q", "w", "1");
+	ASSERT_NATIVE(":3\r\n", &f, "retry", "j", "q", "w", "60", "group", "message");
+	ASSERT_HAS("\"state\":\"scheduled\"", "get", "j");
+}
+
+static void timeout_and_cancel(void)
+{
+	pop("a");
+	ASSERT_NATIVE("$-1\r\n", &f, "timeout", "a");
+	ASSERT_HAS("\"state\":\"stalled\"", "get", "a");
+	put("b");
+	ASSERT_NATIVE("*2\r\n$1\r\na\r\n$1\r\nb\r\n", &f, "cancel", "a", "b");
+	ASSERT_NATIVE("$-1\r\n", &f, "get", "a");
+}
+
+static void depends(void)
+{
+	put("a");
+	put("b");
+	ASSERT_NATIVE("$1\r\nj\r\n", &f, "put", "w", "q", "j", "k", "{}", "0", "depends",
+		      "[\"a\"]");
+	ASSERT_NATIVE(":1\r\n", &f, "depends", "j", "on", "b");
+	ASSERT_HAS("\"dependencies\":[\"a\",\"b\"]", "get", "j");
+	ASSERT_NATIVE(":1\r\n", &f, "depends", "j", "off", "a");
+	ASSERT_NATIVE(":1\r\n", &f, "depends", "j", "off", "all");
+	ASSERT_HAS("\"state\":\"waiting\"", "get", "j");
+}
+
+static void priority_and_log(void)
+{
+	put("j");
+	ASSERT_NATIVE(":7\r\n", &f, "priority", "j", "7");
+	ASSERT_NATIVE("$-1\r\n", &f, "log", "j", "hello");
+	ASSERT_NATIVE("$-1\r\n", &f, "log", "j", "hello", "{\"a\":1}");
+	ASSERT_HAS("{\"a\":1,\"when\":1001,\"what\":\"hello\"}", "get", "j");
+}
+
+static void tag_and_track(void)
+{
+	put("j");
+	ASSERT_NATIVE("$9\r\n[\"t\",\"u\"]\r\n", &f, "tag", "add", "j", "t", "u");
+	ASSERT_NATIVE("$24\r\n{\"jobs\":[\"j\"],\"total\":1}\r\n", &f, "tag", "get", "t", "0",
+		      "10");
+	ASSERT_NATIVE("$5\r\n[\"u\"]\r\n", &f, "tag", "remove", "j", "t");
+	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "tag", "top", "0", "10");
+	ASSERT_NATIVE("$1\r\n1\r\n", &f, "track", "track", "j");
+	ASSERT_HAS("{\"expired\":[],\"jobs\":[{\"jid\":\"j\",", "track");
+	ASSERT_NATIVE("$1\r\n1\r\n", &f, "track", "untrack", "j");
+	ASSERT_NATIVE("$24\r\n{\"expired\":[],\"jobs\":[]}\r\n", &f, "track");
+}
+
+/* ---- queues ---- */
+
+static void jobs_lists_every_state(void)
+{
+	pop("a");
+	NATIVE(&f, "complete", "a", "w", "q", "{}");
+	pop("b");
+	ASSERT_NATIVE("*1\r\n$1\r\na\r\n", &f, "jobs", "complete");
+	ASSERT_NATIVE("*1\r\n$1\r\nb\r\n", &f, "jobs", "running", "q");
+	ASSERT_NATIVE("*0\r\n", &f, "jobs", "stalled", "q", "0", "5");
+	NATIVE(&f, "put", "w", "q", "c", "k", "{}", "60");
+	ASSERT_NATIVE("*1\r\n$1\r\nc\r\n", &f, "jobs", "scheduled", "q");
+	NATIVE(&f, "put", "w", "q", "d", "k", "{}", "0", "depends", "[\"c\"]");
+	ASSERT_NATIVE("*1\r\n$1\r\nd\r\n", &f, "jobs", "depends", "q");
+	ASSERT_NATIVE("*0\r\n", &f, "jobs", "recurring", "q");
+	at(5000);
+	ASSERT_NATIVE("*1\r\n$1\r\nb\r\n", &f, "jobs", "stalled", "q");
+}
+
+static void queues_length_and_forget(void)
+{
+	const char *counts = "{\"paused\":false,\"running\":0,\"name\":\"q\",\"waiting\":1,"
+			     "\"recurring\":0,\"depends\":0,\"stalled\":0,\"scheduled\":0}";
+	char expected[200];
+
+	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "queues");
+	put("j");
+	snprintf(expected, sizeof expected, "$%zu\r\n%s\r\n", strlen(counts), counts);
+	ASSERT_NATIVE(expected, &f, "queues", "q");
+	snprintf(expected, sizeof expected, "$%zu\r\n[%s]\r\n", strlen(counts) + 2, counts);
+	ASSERT_NATIVE(expected, &f, "queues");
+	ASSERT_NATIVE(":1\r\n", &f, "length", "q");
+	ASSERT_NATIVE("$-1\r\n", &f, "queue.forget", "q");
+	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "queues");
+}
+
+static void pause_and_unpause(void)
+{
+	put("j");
+	ASSERT_NATIVE("$-1\r\n", &f, "pause", "q", "r");
+	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "pop", "q", "w", "1");
+	ASSERT_NATIVE("$-1\r\n", &f, "unpause", "q", "r");
+	ASSERT_HAS("[{\"jid\":\"j\",", "pop", "q", "w", "1");
+}
+
+static void stats(void)
+{
+	pop("j");
+	ASSERT_HAS("\"failures\":0,\"retries\":0,\"failed\":0,\"wait\":{\"std\":0,", "stats", "q",
+		   "1000");
+}
+
+/* ---- recurring jobs ---- */
+
+static void recurring_jobs(void)
+{
+	ASSERT_NATIVE("$1\r\nr\r\n", &f, "recur", "q", "r", "k", "{}", "interval", "60", "0",
+		      "priority", "1", "tags", "[\"t\"]", "retries", "2", "backlog", "3");
+	ASSERT_HAS("\"interval\":60,\"klass\":\"k\",\"backlog\":3,\"priority\":1}", "recur.get",
+		   "r");
+	ASSERT_NATIVE("$9\r\n[\"t\",\"u\"]\r\n", &f, "recur.tag", "r", "u");
+	ASSERT_NATIVE("$5\r\n[\"u\"]\r\n", &f, "recur.untag", "r", "t");
+	ASSERT_NATIVE(":1\r\n", &f, "recur.update", "r", "interval", "30", "klass", "other");
+	ASSERT_HAS("[{\"jid\":\"r-1\",", "pop", "q", "w", "1");
+	ASSERT_NATIVE("*1\r\n$1\r\nr\r\n", &f, "jobs", "recurring", "q");
+	ASSERT_NATIVE(":1\r\n", &f, "unrecur", "r");
+	ASSERT_NATIVE("$-1\r\n", &f, "recur.get", "r");
+}
+
+/* ---- workers ---- */
+
+static void workers_and_their_days(void)
+{
+	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "workers");
+	ASSERT_NATIVE("$34\r\n{\"stalled\":[],\"jobs\":[],\"days\":[]}\r\n", &f, "workers", "w");
+	at(100000);
+	pop("a");
+	at(186400);
+	pop("b");
+	NATIVE(&f, "fail", "b", "w", "g", "m");
+	ASSERT_NATIVE("$35\r\n[{\"stalled\":0,\"name\":\"w\",\"jobs\":0}]\r\n", &f, "workers");
+	ASSERT_NATIVE("$152\r\n{\"stalled\":[],\"jobs\":[],\"days\":["
+		      "{\"day\":172800,\"popped\":1,\"completed\":0,\"failed\":1,\"lost\":0},"
+		      "{\"day\":86400,\"popped\":1,\"completed\":0,\"failed\":0,\"lost\":0}]}\r\n",
+		      &f, "workers", "w");
+	/* The other forms answer as the reference does. */
+	ASSERT_NATIVE("$24\r\n{\"stalled\":[],\"jobs\":[]}\r\n", &f, "qless", "workers", "186402",
+		      "w");
+	ASSERT_NATIVE("$-1\r\n", &f, "worker.deregister", "w");
+	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "workers");
+	ASSERT_HAS("{\"day\":172800,", "workers", "w");
+}
+
+/* ---- options ---- */
+
+static void options_of_the_queues(void)
+{
+	ASSERT_NATIVE(":60\r\n", &f, "config.get", "heartbeat");
+	ASSERT_NATIVE("$-1\r\n", &f, "config.get", "none");
+	ASSERT_NATIVE("$-1\r\n", &f, "config.set", "heartbeat", "30");
+	ASSERT_NATIVE("$2\r\n30\r\n", &f, "config.get", "heartbeat");
+	ASSERT_HAS("\"heartbeat\":\"30\"", "config.get");
+	ASSERT_NATIVE("$-1\r\n", &f, "config.unset", "heartbeat");
+	ASSERT_NATIVE(":60\r\n", &f, "config.get", "heartbeat");
+}
+
+/* ---- errors ---- */
+
+static void errors_begin_with_their_code(void)
+{
+	put("a");
+	NATIVE(&f, "put", "w", "q", "waits", "k", "{}", "0", "depends", "[\"a\"]");
+	NATIVE(&f, "pop", "q", "w", "1");
+	ASSERT_BEGINS("-BADARG Pop(): Arg \"count\" missing or not a number: x\r\n", &f, "pop", "q",
+		      "w", "x");
+	ASSERT_BEGINS("-BADJSON ", &f, "put", "w", "q", "j", "k", "{", "0");
+	ASSERT_BEGINS("-NOJOB ", &f, "heartbeat", "none", "w");
+	ASSERT_BEGINS("-NOTRUNNING ", &f, "heartbeat", "waits", "w");
+	ASSERT_BEGINS("-NOTOWNER ", &f, "heartbeat", "a", "other");
+	ASSERT_BEGINS("-WRONGQUEUE ", &f, "complete", "a", "w", "other", "{}");
+	ASSERT_BEGINS("-NOTDEPENDS ", &f, "depends", "a", "on", "waits");
+	ASSERT_BEGINS("-DEPENDENTS ", &f, "cancel", "a");
+	NATIVE(&f, "put", "w", "q", "f", "k", "{}", "0", "retries", "1.5");
+	NATIVE(&f, "pop", "q", "w", "1");
+	ASSERT_BEGINS("-RETRIES ", &f, "retry", "f", "q", "w");
+	ASSERT_BEGINS("-LIMIT ", &f, "pop", "q", "w", "1e10");
+	ASSERT_BEGINS("-ERR wrong number of arguments for 'put' command\r\n", &f, "put", "w", "q",
+		      "j");
+}
+
+static void the_explicit_form_has_no_codes(void)
+{
+	ASSERT_NATIVE("-ERR Heartbeat(): Job none does not exist\r\n", &f, "qless", "heartbeat",
+		      "1", "none", "w");
+	ASSERT_NATIVE("-ERR Unknown command nothing\r\n", &f, "qless", "nothing", "1");
+	ASSERT_NATIVE("-ERR Unknown command Put\r\n", &f, "qless", "Put", "1");
+	ASSERT_BEGINS("-ERR Arg \"now\" missing or not a number", &f, "qless", "queues");
+	ASSERT_BEGINS("-ERR Arg \"now\" missing or not a number", &f, "qless", "queues", "inf");
+}
+
+static void names_of_native_commands_are_in_any_case(void)
+{
+	ASSERT_NATIVE("$1\r\nj\r\n", &f, "PUT", "w", "q", "j", "k", "{}", "0");
+	ASSERT_NATIVE(":60\r\n", &f, "Config.Get", "heartbeat");
+}
+
+/* ---- consistencycheck ---- */
+
+static void consistencycheck_finds_nothing_wrong(void)
+{
+	pop("a");
+	ASSERT_NATIVE("*0\r\n", &f, "consistencycheck");
+	ASSERT_NATIVE("*0\r\n", &f, "consistencycheck", "RESOLVE");
+	ASSERT_NATIVE("-BADARG ConsistencyCheck(): Unknown argument \"now\"\r\n", &f,
+		      "consistencycheck", "now");
+	ASSERT_NATIVE("*0\r\n", &f, "qless", "consistencycheck", "1");
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(every_command_has_a_row_and_a_native_form);
+	RUN(put_get_and_multiget);
+	RUN(put_and_recur_make_up_a_jid_for_a_star);
+	RUN(a_star_among_very_many_arguments);
+	RUN(requeue);
+	RUN(pop_heartbeat_and_complete);
+	RUN(peek);
+	RUN(fail_failed_and_unfail);
+	RUN(retry);
+	RUN(timeout_and_cancel);
+	RUN(depends);
+	RUN(priority_and_log);
+	RUN(tag_and_track);
+	RUN(jobs_lists_every_state);
+	RUN(queues_length_and_forget);
+	RUN(pause_and_unpause);
+	RUN(stats);
+	RUN(recurring_jobs);
+	RUN(workers_and_their_days);
+	RUN(options_of_the_queues);
+	RUN(errors_begin_with_their_code);
+	RUN(the_explicit_form_has_no_codes);
+	RUN(names_of_native_commands_are_in_any_case);
+	RUN(consistencycheck_finds_nothing_wrong);
+	return UNIT_RESULT();
+}

@@ -1,0 +1,456 @@
+/*
+ * Verification and repair, of states that were damaged on purpose: this test reaches into the
+ * engine, which no other may.
+ */
+#include "unit.h"
+
+#include <stdlib.h>
+
+#include "engine/engine_int.h"
+
+static struct qless *q;
+static struct buf findings;
+
+/* A job in each state, by the name of the state, and all else there is. */
+static void put(const char *jid, double delay, const char *depends)
+{
+	const struct qless_str on = str_from(depends != NULL ? depends : "");
+	const struct qless_str tags[] = { STR("t"), STR("u"), STR("t") };
+	struct qless_put put = { .worker = STR("w"),
+				 .queue = STR("q"),
+				 .jid = str_from(jid),
+				 .klass = STR("k"),
+				 .data = STR("{}"),
+				 .delay = delay,
+				 .has_tags = true,
+				 .tags = tags,
+				 .tag_count = 3,
+				 .depends = &on,
+				 .depend_count = depends != NULL };
+
+	TEST_ASSERT_EQUAL_INT(0, qless_put(q, 1000, &put));
+}
+
+static void pop(const char *jid, const char *depends)
+{
+	struct qless_jobs jobs;
+
+	put(jid, 0, depends);
+	TEST_ASSERT_EQUAL_INT(0, qless_pop(q, 1001, STR("q"), STR("w"), 1, &jobs));
+	TEST_ASSERT_EQUAL_size_t(1, jobs.count);
+}
+
+static void complete(const char *jid)
+{
+	struct qless_complete complete = {
+		.jid = str_from(jid), .worker = STR("w"), .queue = STR("q"), .data = STR("{}")
+	};
+	enum qless_state state;
+
+	TEST_ASSERT_EQUAL_INT(0, qless_complete(q, 1002, &complete, &state));
+}
+
+void setUp(void)
+{
+	struct qless_recur_put recur = { .queue = STR("q"),
+					 .jid = STR("recurring"),
+					 .klass = STR("k"),
+					 .data = STR("{}"),
+					 .interval = 60,
+					 .offset = 60 };
+	bool is_new;
+
+	q = qless_new(NULL);
+	findings = (struct buf)BUF_INIT(BUF_NO_MAX);
+	pop("complete", NULL);
+	complete("complete");
+	pop("complete2", NULL);
+	complete("complete2");
+	pop("failed", NULL);
+	TEST_ASSERT_EQUAL_INT(
+		0, qless_fail(q, 1002, STR("failed"), STR("w"), STR("g"), STR("m"), NULL));
+	pop("running", NULL);
+	put("waiting", 0, NULL);
+	put("waiting2", 0, NULL);
+	put("scheduled", 60, NULL);
+	put("depends", 0, "waiting");
+	TEST_ASSERT_EQUAL_INT(0, qless_recur(q, 1000, &recur));
+	TEST_ASSERT_EQUAL_INT(0, qless_track(q, 1000, STR("waiting"), &is_new));
+	TEST_ASSERT_EQUAL_size_t(0, qless_check(q, NULL, NULL));
+}
+
+void tearDown(void)
+{
+	qless_free(q);
+	buf_done(&findings);
+}
+
+static struct qless_job *job(const char *jid)
+{
+	struct qless_job *found = job_find(q, str_from(jid));
+
+	TEST_ASSERT_NOT_NULL(found);
+	return found;
+}
+
+static void add_finding(void *arg, struct qless_str finding)
+{
+	(void)arg;
+	buf_append_str(&findings, finding);
+	buf_append_char(&findings, '\n');
+}
+
+static void assert_found(const char *expected)
+{
+	buf_clear(&findings);
+	qless_check(q, add_finding, NULL);
+	if (strstr(buf_cstr(&findings), expected) == NULL)
+		TEST_ASSERT_EQUAL_STRING(expected, buf_cstr(&findings));
+}
+
+/* The damage is found, repaired, and nothing is left of it. */
+static void assert_repaired(const char *expected)
+{
+	uint64_t changes = qless_changes(q);
+
+	assert_found(expected);
+	TEST_ASSERT_GREATER_THAN(0, qless_resolve(q, 2000));
+	TEST_ASSERT_GREATER_THAN(changes, qless_changes(q));
+	buf_clear(&findings);
+	qless_check(q, add_finding, NULL);
+	TEST_ASSERT_EQUAL_STRING("", buf_cstr(&findings));
+	TEST_ASSERT_EQUAL_size_t(0, qless_resolve(q, 2000));
+}
+
+static void assert_left(const char *expected)
+{
+	assert_found(expected);
+	qless_resolve(q, 2000);
+	assert_found(expected);
+}
+
+static void a_sound_state_needs_no_repair(void)
+{
+	uint64_t changes = qless_changes(q);
+
+	TEST_ASSERT_EQUAL_size_t(0, qless_resolve(q, 2000));
+	TEST_ASSERT_EQUAL_UINT64(changes, qless_changes(q));
+}
+
+static void a_job_in_no_list_goes_into_that_of_its_state(void)
+{
+	static const char *const jids[] = { "complete", "failed",    "running",
+					    "waiting",	"scheduled", "depends" };
+
+	for (size_t i = 0; i < sizeof jids / sizeof *jids; i++) {
+		struct qless_job *lost = job(jids[i]);
+
+		skiplist_remove(job_list(q, lost), &lost->node);
+		assert_repaired("is not in the list of its state");
+	}
+}
+
+static void a_job_in_a_list_of_another_state_moves(void)
+{
+	job("waiting")->state = QLESS_SCHEDULED;
+	assert_repaired("job \"waiting\" is not in the list of its state");
+	TEST_ASSERT_TRUE(check_is_in(&queue_find(q, STR("q"))->scheduled, &job("waiting")->node));
+}
+
+static void a_stalled_job_is_first_again(void)
+{
+	struct qless_job *stalled = job("waiting2");
+
+	skiplist_remove(job_list(q, stalled), &stalled->node);
+	stalled->state = QLESS_STALLED;
+	assert_repaired("job \"waiting2\" is not in the list of its state");
+	TEST_ASSERT_TRUE(isinf(stalled->node.score));
+}
+
+static void a_node_that_only_says_that_it_is_in_a_list_goes_into_one(void)
+{
+	struct qless_job *lost = job("waiting");
+
+	skiplist_remove(job_list(q, lost), &lost->node);
+	lost->node.linked = true;
+	assert_repaired("job \"waiting\" is not in the list of its state");
+}
+
+static void a_list_out_of_order_is_sorted(void)
+{
+	job("waiting")->node.score = 1000;
+	job("waiting2")->node.score = -1000;
+	assert_repaired("waiting jobs of queue \"q\" is out of order");
+}
+
+static void a_job_that_is_not_found_is_again(void)
+{
+	struct qless_job *lost = job("waiting");
+
+	hash_remove(&q->jobs, &lost->hash);
+	assert_repaired("list of \"jobs\" is longer or shorter than those they are in");
+	TEST_ASSERT_EQUAL_PTR(lost, job("waiting"));
+}
+
+static void completed_jobs_are_in_the_order_in_which_they_were(void)
+{
+	skiplist_rescore(&q->completed, &job("complete")->node, 5);
+	assert_repaired("job \"complete\" was completed at another time than its place says");
+}
+
+static void a_lock_expires_when_its_job_says(void)
+{
+	skiplist_rescore(&queue_find(q, STR("q"))->locks, &job("running")->node, 5);
+	assert_repaired("job \"running\" has a lock that expires at another time");
+}
+
+static void marks_of_calls_are_wiped(void)
+{
+	job("waiting")->flags |= JOB_CHOSEN;
+	assert_repaired("job \"waiting\" was left marked by a call");
+	tag_find(q, STR("t"))->mine = job("waiting")->extra->tags->items[0];
+	assert_repaired("tag \"t\" was left marked by a call");
+	skiplist_first(job("depends")->extra->dependencies)->aux = 1;
+	assert_repaired("job \"depends\" has a dependency left marked");
+}
+
+static void fields_that_do_not_fit_the_state_are_cleared(void)
+{
+	job("waiting")->flags |= JOB_GRACE;
+	assert_repaired("job \"waiting\" has a grace period without a lock");
+	job_set_due(job("waiting"), 5);
+	assert_repaired("job \"waiting\" remembers a due time");
+	job("complete")->expires = 5;
+	assert_repaired("job \"complete\" is over but has a lock");
+	job_set_worker(q, job("failed"), job("running")->worker);
+	assert_repaired("job \"failed\" is over but has a worker");
+}
+
+static void a_job_knows_that_it_is_tracked(void)
+{
+	job("waiting")->flags &= (uint8_t)~JOB_TRACKED;
+	job("waiting2")->flags |= JOB_TRACKED;
+	assert_repaired("job \"waiting\" is tracked and does not know");
+	TEST_ASSERT_FALSE(job("waiting2")->flags & JOB_TRACKED);
+}
+
+static void tracked_jobs_are_listed_and_found(void)
+{
+	struct tracked *tracked = tracked_find(q, STR("waiting"));
+
+	skiplist_remove(&q->tracks, &tracked->node);
+	assert_repaired("tracked job \"waiting\" is not in the list");
+	hash_remove(&q->tracked, &tracked->hash);
+	assert_repaired("list of \"tracked jobs\" has some that are not found");
+}
+
+static void what_a_job_waits_for_knows_of_it(void)
+{
+	struct qless_job *on = job("waiting");
+
+	skiplist_remove(on->extra->dependents, skiplist_first(on->extra->dependents));
+	assert_repaired("job \"depends\" is bound to one that does not know it");
+	TEST_ASSERT_EQUAL_INT(QLESS_DEPENDS, job("depends")->state);
+}
+
+static void a_job_that_does_not_say_what_it_waits_for_goes_on(void)
+{
+	struct qless_job *depends = job("depends");
+
+	skiplist_remove(depends->extra->dependencies, skiplist_first(depends->extra->dependencies));
+	assert_repaired("job \"waiting\" is bound to one that does not know it");
+	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, job("depends")->state);
+}
+
+static void nothing_waits_for_a_completed_job(void)
+{
+	struct qless_job *done = job("waiting");
+
+	job_leave_list(q, done);
+	job_set_queue(q, done, NULL);
+	done->state = QLESS_COMPLETE;
+	skiplist_insert(&q->completed, &done->node, done->time);
+	assert_repaired("job \"depends\" is bound to one that is complete");
+	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, job("depends")->state);
+}
+
+static void a_job_that_waits_for_another_but_not_by_its_state_is_left(void)
+{
+	struct qless_job *depends = job("depends");
+
+	job_leave_list(q, depends);
+	job_enter_work(q, depends, 1000);
+	assert_left("job \"depends\" waits for nothing, or has dependencies and does not wait");
+}
+
+static void counters_of_tags_are_exact(void)
+{
+	skiplist_rescore(&q->tags, &tag_find(q, STR("t"))->node, 99);
+	assert_repaired("tag \"t\" has another counter");
+}
+
+static void a_tag_has_the_jobs_that_have_it(void)
+{
+	struct tag_list *tags = job("waiting")->extra->tags;
+	struct tagging *tagging = tags->items[1];
+
+	skiplist_remove(&tagging->tag->jobs, &tagging->node);
+	assert_repaired("job \"waiting\" has a tag that does not know it");
+	tags->items[0]->node.aux = 1;
+	assert_repaired("job \"waiting\" has a tag that does not know it");
+	/* "u", which is no longer among the tags of the job. */
+	tags->items[1] = tags->items[0];
+	assert_repaired("job \"waiting\" has a tag that does not know it");
+}
+
+static void a_worker_finds_what_it_holds(void)
+{
+	struct worker *worker = worker_find(q, STR("w"));
+	struct hash_node *held = hash_find(&worker->held, STR("running"));
+	struct holding *holding = container_of(held, struct holding, hash);
+
+	hash_remove(&worker->held, held);
+	assert_repaired("worker \"w\" has jobs that are not found");
+	skiplist_remove(&worker->by_expiry, &holding->node);
+	assert_repaired("worker \"w\" has jobs that are not found");
+	skiplist_rescore(&worker->by_expiry, &holding->node, 5);
+	assert_repaired("worker \"w\" has a lock that expires at another time");
+}
+
+static void recurring_jobs_are_in_their_queue(void)
+{
+	struct qless_recur *recur =
+		(struct qless_recur *)(uintptr_t)qless_recur_get(q, STR("recurring"));
+
+	skiplist_remove(&recur->queue->recurring, &recur->node);
+	assert_repaired("recurring job \"recurring\" is not in the list of its queue");
+	TEST_ASSERT_TRUE(recur->node.score == 1060);
+}
+
+static void a_queue_knows_how_many_jobs_it_has(void)
+{
+	queue_find(q, STR("q"))->job_count = 3;
+	assert_repaired("queue \"q\" has another number of jobs");
+}
+
+static void a_queue_follows_its_options(void)
+{
+	queue_find(q, STR("q"))->heartbeat = 5;
+	assert_repaired("queue \"q\" does not follow its options");
+}
+
+static void names_count_who_refers_to_them(void)
+{
+	job("waiting")->klass->node.aux += 2;
+	assert_repaired("class or jid \"k\" is a name that counts another number of references");
+	queue_find(q, STR("q"))->name->node.aux = 1;
+	assert_repaired("queue \"q\" is a name that counts another number of references");
+	intern_get(&q->worker_names, STR("nobody"));
+	assert_repaired("worker \"nobody\" is a name that counts another number of references");
+	TEST_ASSERT_NULL(intern_find(&q->worker_names, STR("nobody")));
+}
+
+static void numbers_that_save_walking_are_right(void)
+{
+	q->depending_count++;
+	assert_repaired("number of \"jobs with dependencies\" is wrong");
+	q->depended_count = 0;
+	assert_repaired("number of \"jobs with dependents\" is wrong");
+	q->busy_count += 3;
+	assert_repaired("number of \"workers with jobs\" is wrong");
+	q->group_count = 0;
+	assert_repaired("number of \"groups\" is wrong");
+	q->paused_count = 1;
+	assert_repaired("number of \"paused queues\" is wrong");
+}
+
+static void failures_are_numbered(void)
+{
+	q->failure_number = 0;
+	assert_repaired("group \"g\" has a failure that is yet to come");
+}
+
+static void a_histogram_is_of_no_more_than_was_counted(void)
+{
+	queue_find(q, STR("q"))->days[0].wait.buckets[0].count += 10;
+	assert_repaired("queue \"q\" has a histogram of more than was counted");
+}
+
+static void statistics_that_contradict_each_other_are_left(void)
+{
+	queue_find(q, STR("q"))->days[0].counters[COUNTER_FAILED] = 7;
+	assert_left("queue \"q\" has more failed jobs than failures");
+	queue_find(q, STR("q"))->days[0].day += 1;
+	assert_left("queue \"q\" has statistics of a day that does not begin at midnight");
+	worker_find(q, STR("w"))->days[0].day += 1;
+	assert_left("worker \"w\" has days that are out of order");
+}
+
+static void what_has_no_right_answer_is_left(void)
+{
+	struct qless_job *failed = job("failed");
+	struct failure *failure = failed->extra->failure;
+
+	job_set_worker(q, job("running"), NULL);
+	assert_left("job \"running\" is running without a worker");
+	job("running")->priority = INFINITY;
+	assert_left("job \"running\" has a number that is not finite");
+
+	failed->extra->failure = NULL;
+	assert_found("job \"failed\" has failed without a failure");
+	failed->extra->failure = failure;
+
+	job("waiting2")->state = QLESS_COMPLETE;
+	assert_left("job \"waiting2\" is complete and in a queue, or neither");
+	job("waiting2")->state = QLESS_WAITING;
+}
+
+static void several_damages_are_repaired_at_once(void)
+{
+	struct qless_job *lost = job("running");
+
+	skiplist_remove(job_list(q, lost), &lost->node);
+	queue_find(q, STR("q"))->job_count = 0;
+	job("waiting")->node.score = 1000;
+	job("waiting2")->node.score = -1000;
+	job("waiting2")->flags |= JOB_CHOSEN;
+	skiplist_remove(job("waiting")->extra->dependents,
+			skiplist_first(job("waiting")->extra->dependents));
+	assert_repaired("job \"running\" is not in the list of its state");
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(a_sound_state_needs_no_repair);
+	RUN(a_job_in_no_list_goes_into_that_of_its_state);
+	RUN(a_job_in_a_list_of_another_state_moves);
+	RUN(a_stalled_job_is_first_again);
+	RUN(a_node_that_only_says_that_it_is_in_a_list_goes_into_one);
+	RUN(a_list_out_of_order_is_sorted);
+	RUN(a_job_that_is_not_found_is_again);
+	RUN(completed_jobs_are_in_the_order_in_which_they_were);
+	RUN(a_lock_expires_when_its_job_says);
+	RUN(marks_of_calls_are_wiped);
+	RUN(fields_that_do_not_fit_the_state_are_cleared);
+	RUN(a_job_knows_that_it_is_tracked);
+	RUN(tracked_jobs_are_listed_and_found);
+	RUN(what_a_job_waits_for_knows_of_it);
+	RUN(a_job_that_does_not_say_what_it_waits_for_goes_on);
+	RUN(nothing_waits_for_a_completed_job);
+	RUN(a_job_that_waits_for_another_but_not_by_its_state_is_left);
+	RUN(counters_of_tags_are_exact);
+	RUN(a_tag_has_the_jobs_that_have_it);
+	RUN(a_worker_finds_what_it_holds);
+	RUN(recurring_jobs_are_in_their_queue);
+	RUN(a_queue_knows_how_many_jobs_it_has);
+	RUN(a_queue_follows_its_options);
+	RUN(names_count_who_refers_to_them);
+	RUN(numbers_that_save_walking_are_right);
+	RUN(failures_are_numbered);
+	RUN(a_histogram_is_of_no_more_than_was_counted);
+	RUN(statistics_that_contradict_each_other_are_left);
+	RUN(what_has_no_right_answer_is_left);
+	RUN(several_damages_are_repaired_at_once);
+	return UNIT_RESULT();
+}
