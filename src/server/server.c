@@ -44,6 +44,8 @@
 
 /* How long replies may take to leave when the server stops. */
 #define STOP_SECONDS 5
+/* How often to look meanwhile whether they have left. */
+#define STOP_CHECK_MS 10
 /* How often statistics that are too old are dropped: they are kept by the day. */
 #define MAINTAIN_SECONDS 3600
 
@@ -235,19 +237,25 @@ void server_reset_stats(struct server *s)
 	s->peak_allocated = 0;
 }
 
-/* Once a second. */
-static void on_cron(evutil_socket_t fd, short what, void *arg)
+static void check_all(struct server *s)
 {
-	struct server *s = arg;
 	struct conn *c, *next;
 
-	(void)fd;
-	(void)what;
-	server_read_clock(s);
 	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, all);
 		conn_check(c);
 	}
+}
+
+/* Once a second. */
+static void on_cron(evutil_socket_t fd, short what, void *arg)
+{
+	struct server *s = arg;
+
+	(void)fd;
+	(void)what;
+	server_read_clock(s);
+	check_all(s);
 	resp_request_trim(&s->request);
 	server_peak_memory(s, memory_allocated());
 	if (s->mono_us - s->maintained_us >= MAINTAIN_SECONDS * INT64_C(1000000)) {
@@ -259,6 +267,16 @@ static void on_cron(evutil_socket_t fd, short what, void *arg)
 	rate_sample(&s->rate_commands, s->stats.commands, s->mono_us);
 	rate_sample(&s->rate_in, s->stats.bytes_in, s->mono_us);
 	rate_sample(&s->rate_out, s->stats.bytes_out, s->mono_us);
+}
+
+/* While the server stops: the last reply to many a connection is delivered long before a second is
+ * over. */
+static void on_stop_check(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	server_read_clock(arg);
+	check_all(arg);
 }
 
 static void on_watchdog(evutil_socket_t fd, short what, void *arg)
@@ -313,6 +331,7 @@ static void make_timers(struct server *s)
 	s->cron = event_new(s->base, -1, EV_PERSIST, on_cron, s);
 	event_add(s->cron, &second);
 	s->pause_timer = evtimer_new(s->base, on_pause_over, s);
+	s->stop_timer = event_new(s->base, -1, EV_PERSIST, on_stop_check, s);
 	if (watchdog_us != 0 && notify_is_active(&s->notify)) {
 		struct timeval half = { .tv_sec = watchdog_us / 2 / 1000000,
 					.tv_usec = watchdog_us / 2 % 1000000 };
@@ -558,6 +577,7 @@ void server_free(struct server *s)
 	free_event(s->cron);
 	free_event(s->watchdog);
 	free_event(s->pause_timer);
+	free_event(s->stop_timer);
 	for (int i = 0; i < s->signal_count; i++)
 		event_free(s->signals[i]);
 	if (s->base != NULL)
@@ -591,6 +611,7 @@ void server_describe_listeners(const struct server *s, struct buf *out)
 
 void server_begin_stop(struct server *s)
 {
+	struct timeval often = { .tv_usec = STOP_CHECK_MS * 1000 };
 	struct conn *c, *next;
 
 	if (s->stopping)
@@ -598,7 +619,9 @@ void server_begin_stop(struct server *s)
 	s->stopping = true;
 	s->stop_deadline_us = s->mono_us + STOP_SECONDS * INT64_C(1000000);
 	notify_stopping(&s->notify, "Stopping");
-	databases_maintain(s->env.databases);
+	if (!s->loading)
+		databases_maintain(s->env.databases);
+	event_add(s->stop_timer, &often);
 	listen_close_all(s);
 	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, all);

@@ -254,6 +254,7 @@ struct server {
 	enum pause_mode pause_mode;
 	int64_t pause_until_us;
 	struct event *pause_timer;
+	struct event *stop_timer;
 
 	struct event *cron;
 	struct event *watchdog;
