@@ -247,11 +247,6 @@ static void check_days(struct check *c, const struct queue *queue)
 	}
 }
 
-static bool same_option(double a, double b)
-{
-	return a == b || (isnan(a) && isnan(b));
-}
-
 static void check_queue(struct check *c, const struct queue *queue)
 {
 	struct qless_str name = queue_name(queue);

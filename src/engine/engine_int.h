@@ -610,6 +610,11 @@ const struct option *settings_find(const struct settings *s, struct qless_str na
 /* The number of an option `<prefix><suffix>`, NAN if it is not set. */
 double settings_queue_number(const struct qless *q, struct qless_str queue,
 			     struct qless_str suffix);
+/* Whether two such numbers are the same: NAN is, to itself. */
+static inline bool same_option(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
 
 /* ---- track.c ---- */
 

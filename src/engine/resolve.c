@@ -329,9 +329,8 @@ static size_t resolve_queue(struct qless *q, struct queue *queue)
 	for (i = 0; i < queue->day_count; i++)
 		repairs +=
 			resolve_series(&queue->days[i].wait) + resolve_series(&queue->days[i].run);
-	/* NAN is not equal to itself. */
-	if (memcmp(&heartbeat, &queue->heartbeat, sizeof(heartbeat)) != 0 ||
-	    memcmp(&max, &queue->max_concurrency, sizeof(max)) != 0) {
+	if (!same_option(heartbeat, queue->heartbeat) ||
+	    !same_option(max, queue->max_concurrency)) {
 		queue->heartbeat = heartbeat;
 		queue->max_concurrency = max;
 		repairs++;

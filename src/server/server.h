@@ -18,7 +18,8 @@ struct server;
 /* Why server_run() came back. */
 enum server_exit {
 	SERVER_EXIT_STOPPED, /* a signal or SHUTDOWN asked for it */
-	SERVER_EXIT_FAILED,  /* the state could not be loaded, or the loop failed; the log says why */
+	SERVER_EXIT_FAILED,  /* the state could not be loaded, or the loop failed; the log says why
+			      */
 };
 
 /* Build a server that borrows `config` for its life and may change it (CONFIG SET). Opens the
