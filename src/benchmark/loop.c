@@ -402,13 +402,13 @@ static int look_at_time(struct loop *l)
 {
 	const struct loop_plan *plan = l->plan;
 	struct bench *b = l->b;
-	int64_t passed_ns = b->now_ns - l->began_ns;
 
 	if (!plan->measure)
 		return 0;
-	if (!b->is_measuring && passed_ns >= plan->warmup_ns)
+	if (!b->is_measuring && b->now_ns - l->began_ns >= plan->warmup_ns)
 		return start_measuring(l);
-	if (plan->duration_ns != 0 && passed_ns >= plan->warmup_ns + plan->duration_ns)
+	if (b->is_measuring && plan->duration_ns != 0 &&
+	    b->now_ns - b->m.start_ns >= plan->duration_ns)
 		b->is_stopping = l->drains = true;
 	if (l->drains)
 		end_measuring(b);
