@@ -161,12 +161,12 @@ static int fill(struct bench *b)
 {
 	static const struct workload_step step = { COMMAND_FILL, 0 };
 	static const struct workload_step recur_step = { COMMAND_RECUR_LATER, 0 };
-	const struct workload_phase phase = {
-		.steps = b->workload->fill == FILL_RECURRING ? &recur_step : &step, .count = 1
-	};
+	const struct workload_phase phase = { .steps = b->fill == FILL_RECURRING ? &recur_step
+										 : &step,
+					      .count = 1 };
 	uint64_t count = (b->workload->flags & WORKLOAD_FILL_JOBS) != 0 ? b->jobs : b->backlog;
 
-	if (b->workload->fill == FILL_NONE || count == 0)
+	if (b->fill == FILL_NONE || count == 0)
 		return 0;
 	return run_setup(b, &phase, b->fill_batch, count);
 }
@@ -223,15 +223,21 @@ static int settle(struct bench *b)
 	b->batch = o->batch;
 	b->rate = o->rate != 0 ? o->rate : (w->flags & WORKLOAD_OPEN) != 0 ? RATE_DEFAULT : 0;
 	b->backlog = o->backlog != UINT64_MAX ? o->backlog : w->backlog;
+	b->fill = w->fill;
+	if (b->fill == FILL_NONE && b->backlog != 0 && (w->flags & WORKLOAD_PLAIN) == 0)
+		b->fill = FILL_WAITING;
 	b->seed = o->has_seed ? o->seed : ledger_mix((uint64_t)clock_wall_us());
 	b->random = ledger_mix(b->seed);
 	if (b->batch > 1 && (w->flags & WORKLOAD_BATCHES) == 0)
 		return refuse(b, "this workload has no batches: --batch must be 1");
 	if ((w->flags & WORKLOAD_FILL_JOBS) != 0 && (o->warmup_s > 0 || b->jobs == UINT64_MAX))
 		return refuse(b, "this workload needs --jobs, and no --warmup");
-	if (o->queues != 0 && (w->flags & WORKLOAD_OWN_QUEUES) != 0)
-		return refuse(b, "this workload has a queue for each worker: no --queues");
-	if (strcmp(w->name, "set") == 0 && b->backlog == 0)
+	if ((o->queues != 0 || b->backlog != 0) && (w->flags & WORKLOAD_OWN_QUEUES) != 0)
+		return refuse(b, "this workload has a queue for each worker: "
+				 "no --queues and no --backlog");
+	if (w->phase.steps[0].command == COMMAND_GET && b->backlog == 0)
+		return refuse(b, "this workload needs a --backlog");
+	if (w->phase.steps[0].command == COMMAND_SET && b->backlog == 0)
 		b->backlog = KEYS_DEFAULT;
 	if (b->jobs != UINT64_MAX && b->jobs % b->batch != 0)
 		return refuse(b, "--jobs must be a multiple of --batch");
@@ -245,7 +251,6 @@ int bench_run(struct bench *b, const struct options *options, const struct workl
 		.workload = workload,
 		.control = { .fd = -1 },
 		.epoll_fd = -1,
-		.timer_fd = -1,
 		.error = BUF_INIT(BUF_NO_MAX),
 	};
 	if (settle(b) < 0 || connect_and_prepare(b) < 0 || fill(b) < 0 || hold(b) < 0 ||

@@ -73,6 +73,7 @@ struct measurement {
 struct bench {
 	const struct options *options;
 	const struct workload *workload;
+	enum workload_fill fill;
 	uint64_t backlog, batch, fill_batch, jobs, rate, seed;
 
 	struct control control;
@@ -89,9 +90,10 @@ struct bench {
 
 	struct connection *connections;
 	size_t connection_count;
-	int epoll_fd, timer_fd;
+	int epoll_fd;
 	struct buf scratch; /* what was read last */
 	size_t under_way;   /* requests without a reply, of all connections */
+	int64_t heard_ns;   /* when there was a reply last, or nothing under way */
 	int64_t now_ns;	    /* of the turn */
 	char time[REQUEST_TIME_BYTES + 1];
 

@@ -12,18 +12,19 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "benchmark/report.h"
 #include "sys/clock.h"
 #include "util/mem.h"
 
-#define READ_BYTES  ((size_t)64 * 1024)
-#define EVENTS_MAX  256
-#define PENDING_MIN ((size_t)16)
-#define TURN_MAX_MS 100 /* to look at the time, whatever happens */
-#define NS_PER_S    1000000000
+#define READ_BYTES     ((size_t)64 * 1024)
+#define EVENTS_MAX     256
+#define PENDING_MIN    ((size_t)16)
+#define TURN_MAX_NS    ((int64_t)100 * NS_PER_MS) /* to look at the time, whatever happens */
+#define NS_PER_S       1000000000
+#define NS_PER_MS      1000000
+#define SILENCE_MAX_NS ((int64_t)60 * NS_PER_S)
 
 /* What the loop knows only while it runs a phase. */
 struct loop {
@@ -64,15 +65,12 @@ static int open_connection(struct bench *b, struct connection *c, size_t index)
 
 int loop_init(struct bench *b)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
 	size_t count = (size_t)b->options->connections;
 
 	prctl(PR_SET_TIMERSLACK, 1);
 	buf_init(&b->scratch, BUF_NO_MAX);
 	b->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	b->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (b->epoll_fd < 0 || b->timer_fd < 0 ||
-	    epoll_ctl(b->epoll_fd, EPOLL_CTL_ADD, b->timer_fd, &event) < 0) {
+	if (b->epoll_fd < 0) {
 		buf_printf(&b->error, "epoll: %s", strerror(errno));
 		return -1;
 	}
@@ -110,8 +108,6 @@ void loop_done(struct bench *b)
 	b->connections = NULL;
 	if (b->epoll_fd >= 0)
 		close(b->epoll_fd);
-	if (b->timer_fd >= 0)
-		close(b->timer_fd);
 	buf_done(&b->scratch);
 }
 
@@ -288,6 +284,7 @@ static int take_replies(struct loop *l, struct connection *c)
 		}
 		p = pop_pending(c);
 		b->under_way--;
+		b->heard_ns = b->now_ns;
 		measure(b, &p);
 		traffic_receive(b, p.worker, &reply);
 		go_on(l, p.worker);
@@ -415,31 +412,34 @@ static int look_at_time(struct loop *l)
 	return 0;
 }
 
-/* How long to wait for events; arms the timer if that is less than a millisecond can say. */
-static int choose_timeout(const struct loop *l)
+/* How long to wait for events. */
+static int64_t choose_timeout_ns(const struct loop *l)
 {
-	struct itimerspec at = { 0 };
+	int64_t until_due_ns = l->next_due_ns - l->b->now_ns;
 
-	if (l->plan->rate == 0 || l->drains)
-		return TURN_MAX_MS;
-	if (l->next_due_ns <= l->b->now_ns)
-		return 0;
-	at.it_value.tv_sec = l->next_due_ns / NS_PER_S;
-	at.it_value.tv_nsec = l->next_due_ns % NS_PER_S;
-	timerfd_settime(l->b->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
-	return TURN_MAX_MS;
+	if (l->plan->rate == 0 || l->drains || until_due_ns > TURN_MAX_NS)
+		return TURN_MAX_NS;
+	return until_due_ns > 0 ? until_due_ns : 0;
+}
+
+/* A kernel that cannot wait for less than a millisecond is asked without waiting: what comes by a
+ * rate comes in time. */
+static int wait_for_events(const struct loop *l, struct epoll_event *events)
+{
+	int64_t timeout_ns = choose_timeout_ns(l);
+	struct timespec timeout = { .tv_nsec = timeout_ns };
+	int count = epoll_pwait2(l->b->epoll_fd, events, EVENTS_MAX, &timeout, NULL);
+
+	if (count < 0 && errno == ENOSYS)
+		count = epoll_wait(l->b->epoll_fd, events, EVENTS_MAX,
+				   (int)(timeout_ns / NS_PER_MS));
+	return count;
 }
 
 static int handle_event(struct loop *l, const struct epoll_event *event)
 {
 	struct connection *c = event->data.ptr;
-	uint64_t expirations;
 
-	if (c == NULL) {
-		if (read(l->b->timer_fd, &expirations, sizeof expirations) < 0 && errno != EAGAIN)
-			return fail(l->b, "timer");
-		return 0;
-	}
 	if ((event->events & EPOLLOUT) != 0 && flush(l->b, c) < 0)
 		return -1;
 	if ((event->events & ~(uint32_t)EPOLLOUT) == 0)
@@ -451,11 +451,22 @@ static int handle_event(struct loop *l, const struct epoll_event *event)
 	return flush_dirty(l);
 }
 
+/* A server that hangs is not waited for. */
+static int check_silence(struct bench *b)
+{
+	if (b->under_way == 0)
+		b->heard_ns = b->now_ns;
+	if (b->now_ns - b->heard_ns <= SILENCE_MAX_NS)
+		return 0;
+	buf_printf(&b->error, "the server does not answer");
+	return -1;
+}
+
 static int turn(struct loop *l)
 {
 	struct epoll_event events[EVENTS_MAX];
 	struct bench *b = l->b;
-	int count = epoll_wait(b->epoll_fd, events, EVENTS_MAX, choose_timeout(l));
+	int count = wait_for_events(l, events);
 
 	if (count < 0 && errno != EINTR)
 		return fail(b, "epoll");
@@ -467,6 +478,8 @@ static int turn(struct loop *l)
 	write_time(b);
 	if (b->errors >= BENCH_ERRORS_MAX)
 		b->is_stopping = true;
+	if (check_silence(b) < 0)
+		return -1;
 	if (l->plan->rate != 0) {
 		bool drained = l->drains;
 
@@ -511,7 +524,7 @@ int loop_run(struct bench *b, const struct loop_plan *plan)
 	line_up(&l);
 	b->now_ns = l.began_ns = clock_mono_ns();
 	rc = look_at_time(&l);
-	b->now_ns = l.began_ns = l.next_due_ns = clock_mono_ns();
+	b->now_ns = b->heard_ns = l.began_ns = l.next_due_ns = clock_mono_ns();
 	write_time(b);
 	if (rc == 0 && plan->rate == 0) {
 		drain(&l);
@@ -519,8 +532,7 @@ int loop_run(struct bench *b, const struct loop_plan *plan)
 	}
 	while (rc == 0 && (b->under_way != 0 || (plan->rate != 0 && !l.drains))) {
 		rc = turn(&l);
-		if (rc == 0)
-			report_progress(b);
+		report_progress(b);
 	}
 	if (rc == 0 && plan->measure) {
 		end_measuring(b);

@@ -151,7 +151,7 @@ static uint64_t choose_fill_batch(const struct bench *b)
 	uint64_t count = (b->workload->flags & WORKLOAD_FILL_JOBS) != 0 ? b->jobs : b->backlog;
 	uint64_t batch = FILL_BATCH_BYTES / b->options->payload;
 
-	if (!has_batches(b) || count == 0 || b->workload->fill == FILL_RECURRING)
+	if (!has_batches(b) || count == 0 || b->fill == FILL_RECURRING)
 		return 1;
 	if ((b->workload->flags & WORKLOAD_FILL_JOBS) != 0 && b->batch > 1)
 		return b->batch;
@@ -192,8 +192,8 @@ void traffic_init(struct bench *b)
 
 	MAKE_PLAIN(b, COMMAND_PING, "PING");
 	MAKE_PLAIN(b, COMMAND_SET, "SET", "%j", b->payload);
-	make_put(b, COMMAND_FILL, b->workload->fill == FILL_SCHEDULED ? "%n" : "0",
-		 b->workload->put_options, b->fill_batch);
+	make_put(b, COMMAND_FILL, b->fill == FILL_SCHEDULED ? "%n" : "0", b->workload->put_options,
+		 b->fill_batch);
 	make_put(b, COMMAND_PUT, "0", b->workload->put_options, b->batch);
 	make_dependent(b, COMMAND_PUT_DEPENDENT, WORKLOAD_FAN);
 	make_dependent(b, COMMAND_PUT_NEXT, 1);
@@ -292,9 +292,8 @@ bool traffic_send(struct bench *b, struct worker *w, struct buf *out)
 	if (makes_jobs(step->command)) {
 		for (size_t i = 0; i < b->jids_of[step->command]; i++)
 			ledger_write_jid(&b->ledger, b->ledger.next++, jid_at(w, step->jid + i));
-	} else if (step->command == COMMAND_GET && b->workload->fill != FILL_NONE) {
-		ledger_write_jid(&b->ledger, bench_random(b, b->backlog), jid_at(w, step->jid));
-	} else if (step->command == COMMAND_SET) {
+	} else if (b->phase->count == 1 &&
+		   (step->command == COMMAND_GET || step->command == COMMAND_SET)) {
 		ledger_write_jid(&b->ledger, bench_random(b, b->backlog), jid_at(w, step->jid));
 	}
 	if (b->workload->number_count != 0)
@@ -413,7 +412,7 @@ static bool check(struct bench *b, struct worker *w, const struct reply *reply)
 	case COMMAND_SET:
 		return reply->type == REPLY_STATUS && str_equal(reply->text, STR("OK"));
 	case COMMAND_FILL:
-		if (b->workload->fill == FILL_SCHEDULED)
+		if (b->fill == FILL_SCHEDULED)
 			b->ledger.scheduled += count;
 		else
 			b->ledger.waiting += count;

@@ -19,11 +19,12 @@ STEPS(heartbeat, { COMMAND_HEARTBEAT, 0 });
 STEPS(hold, { COMMAND_PUT, 0 }, { COMMAND_POP, 0 });
 STEPS(lifecycle, { COMMAND_PUT, 0 }, { COMMAND_POP, 0 }, { COMMAND_COMPLETE, 0 });
 
-/* A job that goes well, one that is tried again, and one that fails; with looks at them. */
-STEPS(mixed, { COMMAND_PUT, 0 }, { COMMAND_GET, 0 }, { COMMAND_PEEK, 0 }, { COMMAND_POP, 0 },
+/* A job that goes well, one that is tried again, and one that fails; with looks at them. Only what
+ * a worker has popped is its own: any other job may be gone when it asks. */
+STEPS(mixed, { COMMAND_PUT, 0 }, { COMMAND_PEEK, 0 }, { COMMAND_POP, 0 }, { COMMAND_GET, 0 },
       { COMMAND_HEARTBEAT, 0 }, { COMMAND_COMPLETE, 0 }, { COMMAND_PUT, 0 }, { COMMAND_POP, 0 },
       { COMMAND_RETRY, 0 }, { COMMAND_LENGTH, 0 }, { COMMAND_POP, 0 }, { COMMAND_HEARTBEAT, 0 },
-      { COMMAND_COMPLETE, 0 }, { COMMAND_PUT, 0 }, { COMMAND_TAG_ADD, 0 }, { COMMAND_POP, 0 },
+      { COMMAND_COMPLETE, 0 }, { COMMAND_PUT, 0 }, { COMMAND_POP, 0 }, { COMMAND_TAG_ADD, 0 },
       { COMMAND_FAIL, 0 }, { COMMAND_CANCEL, 0 }, { COMMAND_STATS, 0 });
 
 STEPS(recurring, { COMMAND_RECUR, 0 }, { COMMAND_POP, 0 }, { COMMAND_COMPLETE, 0 },

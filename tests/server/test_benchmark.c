@@ -103,15 +103,24 @@ static int64_t count_jobs(const char *state)
 static const struct {
 	const char *name;
 	int jobs, waiting, running, scheduled, recurring;
+	const char *options;
 } workloads[] = {
-	{ "ping", 0, 0, 0, 0, 0 },	    { "put", 240, 240, 0, 0, 0 },
-	{ "pop", 240, 0, 240, 0, 0 },	    { "get", 0, 50, 0, 0, 0 },
-	{ "heartbeat", 0, 0, 12, 0, 0 },    { "lifecycle", 240, 0, 0, 0, 0 },
-	{ "deep", 240, 50, 0, 0, 0 },	    { "scheduled", 240, 0, 0, 50, 0 },
-	{ "recurring", 240, 0, 0, 0, 50 },  { "fan-in", 240, 0, 0, 0, 0 },
-	{ "chain", 240, 0, 0, 0, 0 },	    { "tags", 240, 0, 0, 0, 0 },
-	{ "priorities", 240, 50, 0, 0, 0 }, { "many-queues", 240, 0, 0, 0, 0 },
-	{ "mixed", 240, 0, 0, 0, 0 },	    { "latency", 240, 0, 0, 0, 0 },
+	{ "ping", 0, 0, 0, 0, 0, "" },
+	{ "put", 240, 240, 0, 0, 0, "" },
+	{ "pop", 240, 0, 240, 0, 0, "" },
+	{ "get", 0, 50, 0, 0, 0, "--backlog 50" },
+	{ "heartbeat", 0, 0, 12, 0, 0, "" },
+	{ "lifecycle", 240, 0, 0, 0, 0, "" },
+	{ "deep", 240, 50, 0, 0, 0, "--backlog 50" },
+	{ "scheduled", 240, 0, 0, 50, 0, "--backlog 50" },
+	{ "recurring", 240, 0, 0, 0, 50, "--backlog 50" },
+	{ "fan-in", 240, 0, 0, 0, 0, "" },
+	{ "chain", 240, 0, 0, 0, 0, "" },
+	{ "tags", 240, 0, 0, 0, 0, "" },
+	{ "priorities", 240, 50, 0, 0, 0, "--backlog 50" },
+	{ "many-queues", 240, 0, 0, 0, 0, "" },
+	{ "mixed", 240, 0, 0, 0, 0, "" },
+	{ "latency", 240, 0, 0, 0, 0, "" },
 };
 
 #define WORKLOAD_COUNT (sizeof workloads / sizeof workloads[0])
@@ -127,8 +136,8 @@ static void run_workload(size_t i, const char *dialect, const char *more)
 	peer_close(p);
 	snprintf(options, sizeof options,
 		 "--json --workload %s --dialect %s --seed %u --connections 3 --pipeline 4 "
-		 "--jobs 240 --backlog 50 %s",
-		 name, dialect, ++seed, more);
+		 "--jobs 240 %s %s",
+		 name, dialect, ++seed, workloads[i].options, more);
 	snprintf(what, sizeof what, "%s %s %s", name, dialect, more);
 	doc = run_json(options);
 	TEST_ASSERT_TRUE_MESSAGE(number(doc, "errors") == 0, what);
@@ -176,6 +185,14 @@ static void batches_are_of_many_jobs(void)
 	TEST_ASSERT_EQUAL_UINT64(10, replies_to(doc, "multiput"));
 	TEST_ASSERT_EQUAL_UINT64(10, replies_to(doc, "multicomplete"));
 	yyjson_doc_free(doc);
+}
+
+static void any_workload_can_have_a_backlog(void)
+{
+	yyjson_doc_free(run_json("--json --workload mixed --jobs 300 --queues 20 --backlog 1230 "
+				 "--rate 30k"));
+	TEST_ASSERT_EQUAL_INT64(1230, count_jobs("waiting"));
+	TEST_ASSERT_EQUAL_INT64(0, count_jobs("running"));
 }
 
 static void a_run_ends_when_its_time_is_over(void)
@@ -303,6 +320,7 @@ int main(int argc, char **argv)
 	RUN(every_workload_runs_in_every_dialect);
 	RUN(every_workload_runs_at_a_rate);
 	RUN(batches_are_of_many_jobs);
+	RUN(any_workload_can_have_a_backlog);
 	RUN(a_run_ends_when_its_time_is_over);
 	RUN(a_local_server_is_measured);
 	RUN(the_same_seed_puts_the_same_jobs);
