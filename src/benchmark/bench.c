@@ -130,13 +130,13 @@ static int connect_and_prepare(struct bench *b)
 	    load_script(b) < 0)
 		return -1;
 	ledger_init(&b->ledger, b->seed);
-	traffic_init(b);
+	requests_init(b);
 	if ((b->workload->flags & WORKLOAD_OWN_QUEUES) == 0) {
 		uint64_t queues =
 			b->options->queues != 0 ? b->options->queues : b->workload->queues;
 
 		do
-			traffic_add_queue(b);
+			requests_add_queue(b);
 		while (b->queue_count < queues);
 	}
 	return loop_init(b);
@@ -156,6 +156,15 @@ static int run_setup(struct bench *b, const struct workload_phase *phase, uint64
 	return loop_run(b, &plan);
 }
 
+/* Without what has to be there, the rest makes no sense. */
+static int check_setup(struct bench *b)
+{
+	if (b->errors == 0)
+		return 0;
+	buf_printf(&b->error, "cannot prepare the workload: %s", b->complaints[0]);
+	return -1;
+}
+
 /* Put what is to be there before. */
 static int fill(struct bench *b)
 {
@@ -168,7 +177,9 @@ static int fill(struct bench *b)
 
 	if (b->fill == FILL_NONE || count == 0)
 		return 0;
-	return run_setup(b, &phase, b->fill_batch, count);
+	if (run_setup(b, &phase, b->fill_batch, count) < 0)
+		return -1;
+	return check_setup(b);
 }
 
 /* Give each worker a job. */
@@ -181,7 +192,7 @@ static int hold(struct bench *b)
 	b->once = true;
 	rc = run_setup(b, &workload_hold, 1, UINT64_MAX);
 	b->once = false;
-	return rc;
+	return rc < 0 ? rc : check_setup(b);
 }
 
 static int run_workload(struct bench *b)
@@ -264,7 +275,7 @@ int bench_run(struct bench *b, const struct options *options, const struct workl
 void bench_done(struct bench *b)
 {
 	loop_done(b);
-	traffic_done(b);
+	requests_done(b);
 	ledger_done(&b->ledger);
 	control_done(&b->control);
 	for (int i = 0; i < COMMAND_COUNT; i++)

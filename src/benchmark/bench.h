@@ -126,21 +126,27 @@ void bench_complain(struct bench *b, const char *format, ...) __attribute__((for
 /* A random number below `below`. */
 uint64_t bench_random(struct bench *b, uint64_t below);
 
-/* ---- traffic.c: what is sent, and what the replies must be ---- */
+/* ---- requests.c: the words of the commands ---- */
 
-/* Make the requests of the workload. */
-void traffic_init(struct bench *b);
-void traffic_done(struct bench *b);
+/* Make the payload and the requests of the workload. */
+void requests_init(struct bench *b);
+void requests_done(struct bench *b);
+
+/* Make the request for what there is in a queue. */
+void requests_make_queues(const struct bench *b, struct request *r);
 
 /* Make the name of one more queue; returns its number. */
-uint64_t traffic_add_queue(struct bench *b);
+uint64_t requests_add_queue(struct bench *b);
 /* The name of a queue, without a NUL. Good until there is one more. */
-const char *traffic_queue_name(const struct bench *b, uint64_t queue);
+const char *requests_queue_name(const struct bench *b, uint64_t queue);
+
+/* ---- traffic.c: what is sent, and what the replies must be ---- */
 
 /* Append the request of the worker's step. False if it has nothing more to do in this phase. */
 bool traffic_send(struct bench *b, struct worker *w, struct buf *out);
 /* Look at the reply to it, and go on to the next step. */
 void traffic_receive(struct bench *b, struct worker *w, const struct reply *reply);
+/* The command of its step. */
 enum command traffic_command(const struct bench *b, const struct worker *w);
 
 /* Compare what the server has in the queues with the books. */

@@ -129,7 +129,7 @@ static struct worker *add_worker(struct bench *b, struct connection *c)
 		memcpy(w->jids, other->jids, REQUEST_JID_BYTES);
 	}
 	if ((b->workload->flags & WORKLOAD_OWN_QUEUES) != 0)
-		w->queue = traffic_add_queue(b);
+		w->queue = requests_add_queue(b);
 	/* Grows to the next power of two. */
 	if ((c->worker_count & (c->worker_count - 1)) == 0)
 		c->workers = mem_realloc_array(c->workers,

@@ -1,233 +1,10 @@
 #include "benchmark/bench.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/mem.h"
-
-#define FILL_BATCH_MAX	 100
-#define FILL_BATCH_BYTES 65536
-#define PEEK_COUNT	 "5"
-#define KLASS		 "Benchmark"
-
 #define JID_MARK STR("\"jid\":\"")
-
-/* ---- making the requests ---- */
-
-static enum request_form form_of(const struct bench *b)
-{
-	static const enum request_form forms[] = {
-		[OPTIONS_NATIVE] = REQUEST_PLAIN,
-		[OPTIONS_QLESS] = REQUEST_QLESS,
-		[OPTIONS_EVALSHA] = REQUEST_EVALSHA,
-	};
-
-	return forms[b->options->dialect];
-}
-
-static bool has_batches(const struct bench *b)
-{
-	return b->options->dialect != OPTIONS_EVALSHA;
-}
-
-/* A JSON text of the size that was asked for: a string for the smallest, else an object with one.
- */
-static char *make_payload(struct bench *b, size_t size)
-{
-	static const char letters[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678";
-	static const char head[] = "{\"data\":\"", tail[] = "\"}";
-	bool is_object = size >= sizeof head - 1 + sizeof tail - 1;
-	size_t head_len = is_object ? sizeof head - 1 : 1;
-	size_t tail_len = is_object ? sizeof tail - 1 : 1;
-	char *payload = mem_alloc(size + 1);
-
-	for (size_t i = 0; i < size; i++)
-		payload[i] = letters[bench_random(b, sizeof letters - 1)];
-	memcpy(payload, is_object ? head : "\"", head_len);
-	memcpy(payload + size - tail_len, is_object ? tail : "\"", tail_len);
-	payload[size] = '\0';
-	return payload;
-}
-
-static struct request *begin(struct bench *b, enum command kind, const char *command)
-{
-	request_begin(&b->requests[kind], form_of(b), b->script_sha, command);
-	b->names[kind] = command;
-	b->jids_of[kind] = 1;
-	return &b->requests[kind];
-}
-
-/* A request that is the same each time but for what is in its places. */
-static void make(struct bench *b, enum command kind, const char *command, const char *const *args)
-{
-	struct request *r = begin(b, kind, command);
-
-	request_add_all(r, args);
-	request_end(r);
-}
-#define MAKE(b, kind, command, ...) \
-	make(b, kind, command, (const char *const[]){ __VA_ARGS__, NULL })
-
-/* A request without the prefix of the dialect. */
-static void make_plain(struct bench *b, enum command kind, const char *const *words)
-{
-	struct request *r = &b->requests[kind];
-
-	request_begin(r, REQUEST_PLAIN, NULL, words[0]);
-	request_add_all(r, words + 1);
-	request_end(r);
-	b->names[kind] = words[0];
-	b->jids_of[kind] = 1;
-}
-#define MAKE_PLAIN(b, kind, ...) make_plain(b, kind, (const char *const[]){ __VA_ARGS__, NULL })
-
-static void make_multiput(struct bench *b, enum command kind, const char *delay,
-			  const char *const *put_options, uint64_t batch)
-{
-	struct request *r = begin(b, kind, "multiput");
-
-	request_add_all(r, (const char *const[]){ "%w", "%q", delay, NULL });
-	request_add_all(r, put_options);
-	request_add(r, "jobs");
-	for (uint64_t i = 0; i < batch; i++)
-		request_add_all(r, (const char *const[]){ "%j", KLASS, b->payload, NULL });
-	request_end(r);
-	b->jids_of[kind] = (size_t)batch;
-}
-
-static void make_put(struct bench *b, enum command kind, const char *delay,
-		     const char *const *put_options, uint64_t batch)
-{
-	struct request *r;
-
-	if (batch > 1) {
-		make_multiput(b, kind, delay, put_options, batch);
-		return;
-	}
-	r = begin(b, kind, "put");
-	request_add_all(r,
-			(const char *const[]){ "%w", "%q", "%j", KLASS, b->payload, delay, NULL });
-	request_add_all(r, put_options);
-	request_end(r);
-}
-
-/* A put of a job that depends on so many others, the jids of which are behind its own. */
-static void make_dependent(struct bench *b, enum command kind, int others)
-{
-	struct buf jids = BUF_INIT(BUF_NO_MAX);
-
-	for (int i = 0; i < others; i++)
-		buf_printf(&jids, "%s\"%%j\"", i == 0 ? "[" : ",");
-	buf_append_char(&jids, ']');
-	MAKE(b, kind, "put", "%w", "%q", "%j", KLASS, b->payload, "0", "depends", buf_cstr(&jids));
-	buf_done(&jids);
-}
-
-static void make_complete(struct bench *b)
-{
-	const char *suffix = b->workload->jid_suffix;
-	char jid[16];
-
-	snprintf(jid, sizeof jid, "%%j%s", suffix != NULL ? suffix : "");
-	if (b->batch == 1) {
-		MAKE(b, COMMAND_COMPLETE, "complete", jid, "%w", "%q", b->payload);
-	} else {
-		struct request *r = begin(b, COMMAND_COMPLETE, "multicomplete");
-
-		request_add_all(r, (const char *const[]){ "%w", "%q", NULL });
-		for (uint64_t i = 0; i < b->batch; i++)
-			request_add_all(r, (const char *const[]){ jid, b->payload, NULL });
-		request_end(r);
-		b->jids_of[COMMAND_COMPLETE] = (size_t)b->batch;
-	}
-}
-
-/* As many jobs in one request as divide the backlog, so that it is exact. */
-static uint64_t choose_fill_batch(const struct bench *b)
-{
-	uint64_t count = (b->workload->flags & WORKLOAD_FILL_JOBS) != 0 ? b->jobs : b->backlog;
-	uint64_t batch = FILL_BATCH_BYTES / b->options->payload;
-
-	if (!has_batches(b) || count == 0 || b->fill == FILL_RECURRING)
-		return 1;
-	if ((b->workload->flags & WORKLOAD_FILL_JOBS) != 0 && b->batch > 1)
-		return b->batch;
-	if (batch > FILL_BATCH_MAX)
-		batch = FILL_BATCH_MAX;
-	while (batch > 1 && count % batch != 0)
-		batch--;
-	return batch != 0 ? batch : 1;
-}
-
-uint64_t traffic_add_queue(struct bench *b)
-{
-	char name[REQUEST_QUEUE_BYTES + 1];
-
-	if (b->queue_count == b->queue_cap) {
-		b->queue_cap = b->queue_cap != 0 ? 2 * b->queue_cap : 16;
-		b->queue_names =
-			mem_realloc_array(b->queue_names, b->queue_cap, REQUEST_QUEUE_BYTES);
-	}
-	snprintf(name, sizeof name, "bench-%08x-%06u", (unsigned)(b->seed & 0xffffffff),
-		 (unsigned)b->queue_count % 1000000);
-	memcpy(b->queue_names + b->queue_count * REQUEST_QUEUE_BYTES, name, REQUEST_QUEUE_BYTES);
-	return b->queue_count++;
-}
-
-const char *traffic_queue_name(const struct bench *b, uint64_t queue)
-{
-	return b->queue_names + queue * REQUEST_QUEUE_BYTES;
-}
-
-void traffic_init(struct bench *b)
-{
-	char batch[24];
-
-	b->payload = make_payload(b, (size_t)b->options->payload);
-	b->fill_batch = choose_fill_batch(b);
-	snprintf(batch, sizeof batch, "%llu", (unsigned long long)b->batch);
-
-	MAKE_PLAIN(b, COMMAND_PING, "PING");
-	MAKE_PLAIN(b, COMMAND_SET, "SET", "%j", b->payload);
-	make_put(b, COMMAND_FILL, b->fill == FILL_SCHEDULED ? "%n" : "0", b->workload->put_options,
-		 b->fill_batch);
-	make_put(b, COMMAND_PUT, "0", b->workload->put_options, b->batch);
-	make_dependent(b, COMMAND_PUT_DEPENDENT, WORKLOAD_FAN);
-	make_dependent(b, COMMAND_PUT_NEXT, 1);
-	b->names[COMMAND_PUT_DEPENDENT] = b->names[COMMAND_PUT_NEXT] = "put depends";
-	MAKE(b, COMMAND_GET, "get", "%j");
-	MAKE(b, COMMAND_PEEK, "peek", "%q", PEEK_COUNT);
-	MAKE(b, COMMAND_POP, "pop", "%q", "%w", batch);
-	b->jids_of[COMMAND_POP] = (size_t)b->batch;
-	MAKE(b, COMMAND_HEARTBEAT, "heartbeat", "%j", "%w");
-	make_complete(b);
-	MAKE(b, COMMAND_RETRY, "retry", "%j", "%q", "%w");
-	MAKE(b, COMMAND_FAIL, "fail", "%j", "%w", "group", "message");
-	MAKE(b, COMMAND_CANCEL, "cancel", "%j");
-	MAKE(b, COMMAND_PRIORITY, "priority", "%j", "%n");
-	MAKE(b, COMMAND_TAG_ADD, "tag", "add", "%j", "added");
-	b->names[COMMAND_TAG_ADD] = "tag add";
-	MAKE(b, COMMAND_TAG_GET, "tag", "get", "tag-%n", "0", "10");
-	b->names[COMMAND_TAG_GET] = "tag get";
-	MAKE(b, COMMAND_RECUR, "recur", "%q", "%j", KLASS, b->payload, "interval", "86400", "0");
-	MAKE(b, COMMAND_RECUR_LATER, "recur", "%q", "%j", KLASS, b->payload, "interval", "86400",
-	     "%n");
-	MAKE(b, COMMAND_UNRECUR, "unrecur", "%j");
-	MAKE(b, COMMAND_LENGTH, "length", "%q");
-	MAKE(b, COMMAND_STATS, "stats", "%q", "0");
-}
-
-void traffic_done(struct bench *b)
-{
-	for (int i = 0; i < COMMAND_COUNT; i++)
-		request_done(&b->requests[i]);
-	free(b->queue_names);
-	free(b->payload);
-	b->queue_names = b->payload = NULL;
-}
 
 /* ---- sending ---- */
 
@@ -288,7 +65,7 @@ bool traffic_send(struct bench *b, struct worker *w, struct buf *out)
 
 	if (w->step == 0 && !begin_round(b, w))
 		return false;
-	values.queue = traffic_queue_name(b, w->queue);
+	values.queue = requests_queue_name(b, w->queue);
 	if (makes_jobs(step->command)) {
 		for (size_t i = 0; i < b->jids_of[step->command]; i++)
 			ledger_write_jid(&b->ledger, b->ledger.next++, jid_at(w, step->jid + i));
@@ -489,11 +266,9 @@ int traffic_check_queues(struct bench *b)
 	struct request r = { 0 };
 	int rc = 0;
 
-	request_begin(&r, form_of(b), b->script_sha, "queues");
-	request_add(&r, "%q");
-	request_end(&r);
+	requests_make_queues(b, &r);
 	for (uint64_t i = 0; i < b->queue_count && rc == 0; i++) {
-		struct request_values values = { .queue = traffic_queue_name(b, i),
+		struct request_values values = { .queue = requests_queue_name(b, i),
 						 .time = b->time };
 		struct reply reply;
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The kinds of requests; traffic.c has how each is made and what is checked. */
+/* The kinds of requests. How each is made is in requests.c, how it is checked in traffic.c. */
 enum command {
 	COMMAND_PING,
 	COMMAND_SET,
