@@ -1,6 +1,5 @@
 #include "benchmark/figures.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,9 @@
 
 #include "util/num.h"
 
-#define COMM_MAX ((size_t)15) /* bytes of a name that the kernel keeps */
+#define COMM_MAX	   ((size_t)15) /* bytes of a name that the kernel keeps */
+#define PROC_LINE_MAX	   1024
+#define WORDS_BEFORE_UTIME 12 /* in /proc/PID/stat from the end of the name, itself included */
 
 /* The value behind "name:" in the reply of INFO; empty if there is none. */
 static struct qless_str find_field(struct qless_str info, const char *name)
@@ -24,7 +25,7 @@ static struct qless_str find_field(struct qless_str info, const char *name)
 			line_end = end;
 		if ((size_t)(line_end - at) > len && memcmp(at, name, len) == 0 && at[len] == ':')
 			return str_make(at + len + 1, (size_t)(line_end - at) - len - 1);
-		at = line_end + 2;
+		at = end - line_end > 2 ? line_end + 2 : end;
 	}
 	return STR("");
 }
@@ -36,12 +37,18 @@ static uint64_t find_number(struct qless_str info, const char *name)
 	return num_parse_u64(find_field(info, name), 0, UINT64_MAX, &value) ? value : 0;
 }
 
-static FILE *open_proc(pid_t pid, const char *file)
+/* The first line of a file in /proc; empty if there is none. */
+static void read_proc_line(pid_t pid, const char *name, char *to, size_t size)
 {
 	char path[64];
+	FILE *file;
 
-	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
-	return fopen(path, "re");
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	file = fopen(path, "re");
+	if (file == NULL || fgets(to, (int)size, file) == NULL)
+		to[0] = '\0';
+	if (file != NULL)
+		fclose(file);
 }
 
 /* There is such a process, and it has the name of the executable: over a tunnel a server only seems
@@ -50,8 +57,7 @@ static bool is_running_here(pid_t pid, struct qless_str executable)
 {
 	const char *name = memrchr(executable.ptr, '/', executable.len);
 	struct qless_str base = executable;
-	char comm[COMM_MAX + 2] = "";
-	FILE *file;
+	char comm[COMM_MAX + 2];
 
 	if (pid <= 0 || executable.len == 0)
 		return false;
@@ -59,12 +65,7 @@ static bool is_running_here(pid_t pid, struct qless_str executable)
 		base = str_make(name + 1, executable.len - (size_t)(name + 1 - executable.ptr));
 	if (base.len > COMM_MAX)
 		base.len = COMM_MAX;
-	file = open_proc(pid, "comm");
-	if (file == NULL)
-		return false;
-	if (fgets(comm, sizeof comm, file) == NULL)
-		comm[0] = '\0';
-	fclose(file);
+	read_proc_line(pid, "comm", comm, sizeof comm);
 	return str_equal(base, str_make(comm, strcspn(comm, "\n")));
 }
 
@@ -91,35 +92,37 @@ int figures_identify(struct control *control, struct figures_server *ret_server,
 	return 0;
 }
 
+/* The number behind so many words of a line; 0 if there is none. */
+static uint64_t number_behind(const char *line, int words)
+{
+	for (; words > 0; words--) {
+		line += strspn(line, " ");
+		line += strcspn(line, " ");
+	}
+	return strtoull(line, NULL, 10);
+}
+
 static double read_cpu_s(pid_t pid)
 {
-	FILE *file = open_proc(pid, "stat");
-	uint64_t user = 0, system = 0;
-	char line[1024];
-	const char *at;
+	char line[PROC_LINE_MAX];
+	const char *name_end;
+	uint64_t ticks = 0;
 
-	if (file == NULL)
-		return 0;
-	/* The name in parentheses may have blanks; utime and stime are the 12th and 13th behind. */
-	if (fgets(line, sizeof line, file) != NULL && (at = strrchr(line, ')')) != NULL &&
-	    sscanf(at + 1, " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64 " %" SCNu64,
-		   &user, &system) != 2)
-		user = system = 0;
-	fclose(file);
-	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+	read_proc_line(pid, "stat", line, sizeof line);
+	/* The name of the program, in parentheses, may have blanks in it. */
+	name_end = strrchr(line, ')');
+	if (name_end != NULL)
+		ticks = number_behind(name_end, WORDS_BEFORE_UTIME) +
+			number_behind(name_end, WORDS_BEFORE_UTIME + 1);
+	return (double)ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
 static uint64_t read_rss(pid_t pid)
 {
-	FILE *file = open_proc(pid, "statm");
-	uint64_t pages = 0;
+	char line[PROC_LINE_MAX];
 
-	if (file == NULL)
-		return 0;
-	if (fscanf(file, "%*s %" SCNu64, &pages) != 1)
-		pages = 0;
-	fclose(file);
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	read_proc_line(pid, "statm", line, sizeof line);
+	return number_behind(line, 1) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 int figures_read_log(struct control *control, struct figures *f, struct buf *error)

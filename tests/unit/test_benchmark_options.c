@@ -5,6 +5,8 @@
 
 #include "unit.h"
 
+#define WORDS_MAX 32
+
 static struct options options;
 static struct buf error;
 
@@ -22,13 +24,13 @@ void tearDown(void)
 /* The words stay where they are, as those of main() do. */
 static int parse(const char *const *words)
 {
-	static char copies[16][64];
-	static char *argv[16];
+	static char copies[WORDS_MAX][64];
+	static char *argv[WORDS_MAX + 1];
 	int argc = 0;
 
 	snprintf(copies[0], sizeof copies[0], "qlessd-benchmark");
 	for (argv[argc] = copies[0]; words[argc] != NULL; argv[argc] = copies[argc]) {
-		argc++;
+		TEST_ASSERT_LESS_THAN_INT(WORDS_MAX, ++argc);
 		snprintf(copies[argc], sizeof copies[argc], "%s", words[argc - 1]);
 	}
 	argv[argc + 1] = NULL;
