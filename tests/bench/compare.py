@@ -58,6 +58,18 @@ THROUGHPUT = [
     ("many-queues", 64, 16, [], True),
     ("mixed", 64, 16, [], True),
 ]
+# What is done while another client sends PING: what is there before, and the commands.
+STALL_AFTER_SECONDS = 0.7
+QUEUE = "bench-00000001-000000"
+STALLS = [
+    ("nothing", [], []),
+    ("FLUSHALL of 1M jobs", ["--workload", "put", "--jobs", "1M"], ["FLUSHALL"]),
+    ("50k completed jobs are no longer kept", ["--workload", "lifecycle", "--jobs", "60k"],
+     ["CONFIG.SET jobs-history-count 0", f"PUT w {QUEUE} j k {{}} 0", f"POP {QUEUE} w 1",
+      f"COMPLETE j w {QUEUE} {{}}"]),
+    ("POP of 10k jobs", ["--workload", "put", "--jobs", "20k"], [f"POP {QUEUE} w 10000"]),
+]
+
 LARGE = [("deep", 64, 16, ["--backlog", "10M"], False)]
 
 
@@ -239,6 +251,11 @@ def memory(args):
         row([TITLES[kind], f"{jobs[kind]:,}", number(grown)])
 
 
+def latency_row(title, results):
+    keys = ("p50_us", "p90_us", "p99_us", "p99.9_us", "p99.99_us", "max_us")
+    row([title, *(number(median(results, "latency", "all", key)) for key in keys)])
+
+
 def latency(args, rate):
     print("\n### Latency\n")
     print(f"Microseconds at {rate:,} requests a second on 64 connections, from when each should")
@@ -249,9 +266,47 @@ def latency(args, rate):
     options += ["--duration", str(args.duration), "--warmup", str(args.duration / 10)]
     say(f"latency at {rate}")
     for kind, results in measure(args, kinds, options).items():
-        title = TITLES[kind] + (", lifecycle" if kind in (NATIVE, EVALSHA) else "")
-        keys = ("p50_us", "p90_us", "p99_us", "p99.9_us", "p99.99_us", "max_us")
-        row([title, *(number(median(results, "latency", "all", key)) for key in keys)])
+        latency_row(TITLES[kind] + (", lifecycle" if kind in (NATIVE, EVALSHA) else ""), results)
+    options[1] = "mixed"
+    options += ["--backlog", "1M", "--queues", "10k"]
+    say("latency with many jobs and queues")
+    latency_row("qlessd, mixed, 1M jobs in 10k queues", measure(args, [NATIVE], options)[NATIVE])
+
+
+def send(port, lines):
+    """Commands as they are typed; returns when the last of them has its reply."""
+    with socket.create_connection(("127.0.0.1", port), START_SECONDS) as s:
+        replies = s.makefile("rb")
+        for line in lines:
+            s.sendall(line.encode() + b"\r\n")
+            header = replies.readline()
+            if header.startswith(b"$") and not header.startswith(b"$-"):
+                replies.readline()
+
+
+def stall(args, prepare, lines):
+    """The longest that a PING took, in microseconds, while these commands ran."""
+    with Server(args, NATIVE) as server:
+        command = [*args.pin_client, args.benchmark, "--port", str(server.port), "--json"]
+        if prepare:
+            subprocess.run([*command, "--pipeline", "16", "--seed", "1", *prepare], check=True,
+                           stdout=subprocess.DEVNULL)
+        pings = ["--workload", "ping", "--rate", "2000", "--duration", str(2 * STALL_AFTER_SECONDS)]
+        with subprocess.Popen([*command, *pings], stdout=subprocess.PIPE) as process:
+            time.sleep(STALL_AFTER_SECONDS)
+            send(server.port, lines)
+            return json.loads(process.stdout.read())["latency"]["all"]["max_us"]
+
+
+def stalls(args):
+    print("\n### Stalls\n")
+    print("The longest that another client waits for the reply to a PING while something large is")
+    print("done, in microseconds.\n")
+    head("what", "qlessd")
+    for name, prepare, lines in STALLS:
+        say(name)
+        row([name, number(statistics.median(stall(args, prepare, lines)
+                                            for _ in range(args.rounds)))])
 
 
 def output_of(*command):
@@ -293,7 +348,7 @@ def parse():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--duration", type=float, default=3, metavar="SECONDS",
                         help="of each run; a tenth more to warm up")
-    parser.add_argument("--only", metavar="WORKLOADS", help="some, with commas between them")
+    parser.add_argument("--only", metavar="WORKLOADS", help="some, with commas between them; memory, latency, stalls")
     parser.add_argument("--large", action="store_true", help="also a backlog of ten million jobs")
     parser.add_argument("--rate", type=int,
                         help="of the latencies; half of what the first line reaches")
@@ -328,6 +383,8 @@ def main():
         memory(args)
     if not args.only or "latency" in args.only.split(","):
         latency(args, args.rate or int((first or 20000) / 2))
+    if not args.only or "stalls" in args.only.split(","):
+        stalls(args)
     if args.raw_file:
         with open(args.raw_file, "w", encoding="utf-8") as file:
             json.dump(args.raw, file, indent=1)
