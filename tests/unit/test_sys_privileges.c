@@ -10,6 +10,8 @@
 
 /* A user that every system has, by the number that it has everywhere. */
 #define NOBODY 65534
+/* And one that no system has. */
+#define SOMEBODY 54321
 
 static struct buf error = BUF_INIT(4096);
 static struct privileges_user user;
@@ -78,23 +80,24 @@ static int apart(int (*body)(void))
 	return WEXITSTATUS(status);
 }
 
-static int become_nobody_and_try_to_come_back(void)
+static int become_somebody_and_try_to_come_back(void)
 {
-	const struct privileges_user nobody = { NOBODY, NOBODY, "" };
+	const struct privileges_user somebody = { SOMEBODY, SOMEBODY, "" };
 	gid_t groups[8];
 
-	if (privileges_become(&nobody, &error) < 0)
+	if (privileges_become(&somebody, &error) < 0)
 		return 1;
-	if (getuid() != NOBODY || geteuid() != NOBODY || getgid() != NOBODY || getegid() != NOBODY)
+	if (getuid() != SOMEBODY || geteuid() != SOMEBODY || getgid() != SOMEBODY ||
+	    getegid() != SOMEBODY)
 		return 2;
-	if (getgroups(8, groups) != 1 || groups[0] != NOBODY)
+	if (getgroups(8, groups) != 1 || groups[0] != SOMEBODY)
 		return 3;
 	if (setuid(0) == 0 || seteuid(0) == 0 || setgid(0) == 0 || setgroups(0, NULL) == 0)
 		return 4;
 	if (privileges_seal(&error) < 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 		return 5;
 	/* Who it is already, it may become again. */
-	return privileges_become(&nobody, &error) == 0 ? 0 : 6;
+	return privileges_become(&somebody, &error) == 0 ? 0 : 6;
 }
 
 static int be_nobody_and_try_to_become_root(void)
@@ -110,7 +113,7 @@ static int be_nobody_and_try_to_become_root(void)
 
 static void root_becomes_a_user_for_good(void)
 {
-	TEST_ASSERT_EQUAL_INT(geteuid() == 0 ? 0 : 1, apart(become_nobody_and_try_to_come_back));
+	TEST_ASSERT_EQUAL_INT(geteuid() == 0 ? 0 : 1, apart(become_somebody_and_try_to_come_back));
 }
 
 static void nobody_else_becomes_anybody(void)
