@@ -3,6 +3,7 @@
  * manager.
  */
 #include <arpa/inet.h>
+#include <glob.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -73,14 +74,23 @@ static int free_low_port(void)
 	return -1;
 }
 
-static void assert_proc_status(const char *line)
+/* Of every thread, as each has rights of its own. */
+static void assert_status_of_threads(const char *line)
 {
-	char path[300], *text;
+	char pattern[100];
+	glob_t found;
 
-	snprintf(path, sizeof path, "/proc/%d/status", (int)q.pid);
-	text = textfile_read(path);
-	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(text, line), text);
-	free(text);
+	snprintf(pattern, sizeof pattern, "/proc/%d/task/*/status", (int)q.pid);
+	TEST_ASSERT_EQUAL_INT(0, glob(pattern, 0, NULL, &found));
+	/* There is one that syncs the log. */
+	TEST_ASSERT_GREATER_THAN(1, found.gl_pathc);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		char *text = textfile_read(found.gl_pathv[i]);
+
+		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(text, line), text);
+		free(text);
+	}
+	globfree(&found);
 }
 
 static void root_binds_a_low_port_and_becomes_the_user_of_run_as(void)
@@ -104,12 +114,12 @@ static void root_binds_a_low_port_and_becomes_the_user_of_run_as(void)
 		     "log", "--pidfile", "pid");
 	p = peer_connect_to("127.0.0.1", number);
 	ASK(p, "PING", "+PONG\r\n");
-	assert_proc_status("\nUid:\t65534\t65534\t65534\t65534\n");
-	assert_proc_status("\nGid:\t65534\t65534\t65534\t65534\n");
-	assert_proc_status("\nCapPrm:\t0000000000000000\n");
-	assert_proc_status("\nCapEff:\t0000000000000000\n");
-	assert_proc_status("\nCapAmb:\t0000000000000000\n");
-	assert_proc_status("\nNoNewPrivs:\t1\n");
+	assert_status_of_threads("\nUid:\t65534\t65534\t65534\t65534\n");
+	assert_status_of_threads("\nGid:\t65534\t65534\t65534\t65534\n");
+	assert_status_of_threads("\nCapPrm:\t0000000000000000\n");
+	assert_status_of_threads("\nCapEff:\t0000000000000000\n");
+	assert_status_of_threads("\nCapAmb:\t0000000000000000\n");
+	assert_status_of_threads("\nNoNewPrivs:\t1\n");
 	/* All that it made is its own, so that it can open it again and remove it. */
 	for (const char *const *name =
 		     (const char *const[]){ "socket", "log", "pid", "log-00000001", NULL };
@@ -117,7 +127,6 @@ static void root_binds_a_low_port_and_becomes_the_user_of_run_as(void)
 		TEST_ASSERT_EQUAL_INT_MESSAGE(0, stat(tempdir_file(&dir, *name), &st), *name);
 		TEST_ASSERT_EQUAL_UINT_MESSAGE(NOBODY, st.st_uid, *name);
 	}
-	/* So has the thread that syncs: rights are those of a thread. */
 	ASK(p, "PUT w q j k {} 0", "$1\r\nj\r\n");
 }
 
