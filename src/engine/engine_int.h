@@ -415,6 +415,8 @@ struct qless_str job_key(const struct hash_node *node);
 struct qless_job *job_find(const struct qless *q, struct qless_str jid);
 /* A new job, found by its jid from now on, in no list, without class and queue. */
 struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data);
+/* The same, but found only once the caller has put it into qless.jobs. */
+struct qless_job *job_make(struct qless *q, struct qless_str jid, struct qless_str data);
 /* What is allocated for the job itself and its data, and nothing else. */
 void job_free_memory(struct qless_job *job);
 /* Out of everything it is in, then the job itself. */

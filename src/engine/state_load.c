@@ -350,6 +350,7 @@ static void load_all(struct state_loader *l)
 		state_load_jobs(l, &failed);
 	}
 	state_load_jobs(l, &complete);
+	state_find_jobs(l);
 	load_dependencies(l);
 	for (name = NULL; (name = load_next(l, STATE_WORKER, name)) != NULL;)
 		load_worker(l, name);
@@ -383,6 +384,7 @@ int state_load(struct qless *q, state_read_fn *read, void *arg)
 	limits = *qless_get_limits(q);
 	qless_set_limits(q, NULL);
 	load_all(&l);
+	state_find_jobs(&l); /* those before an error, too: qless_free() has to know them */
 	qless_set_limits(q, &limits);
 	release_queues(q);
 	loader_done(&l);

@@ -7,6 +7,9 @@
 
 #include "engine/state_int.h"
 
+/* So many jobs are put into the hash table at once. */
+#define STATE_FRESH_MAX 256
+
 struct state_loader {
 	struct qless *q;
 	state_read_fn *read;
@@ -24,6 +27,8 @@ struct state_loader {
 		size_t cap;
 	} names[STATE_KINDS];
 	struct buf text;
+	struct hash_node *fresh[STATE_FRESH_MAX]; /* jobs that are not in qless.jobs yet */
+	size_t fresh_count;
 	struct job_vec depending; /* in the lists `depends` */
 	struct job_vec depended;  /* numbered */
 	double failure_number;	  /* the highest of a failed job */
@@ -67,6 +72,8 @@ struct state_place {
 
 /* A list of jobs. */
 void state_load_jobs(struct state_loader *l, const struct state_place *place);
+/* Have all jobs that were loaded be found by their jids. */
+void state_find_jobs(struct state_loader *l);
 /* Names into l->tags, and their times, if there are any, into l->tag_times. */
 void state_load_tag_list(struct state_loader *l, bool with_times);
 

@@ -221,6 +221,13 @@ static void abandon_job(struct qless *q, struct qless_job *job)
 	skiplist_insert(&q->completed, &job->node, 0);
 }
 
+void state_find_jobs(struct state_loader *l)
+{
+	if (!hash_insert_many(&l->q->jobs, l->fresh, l->fresh_count))
+		state_read_fail(l, "a job comes twice");
+	l->fresh_count = 0;
+}
+
 static void load_job(struct state_loader *l, const struct state_place *place)
 {
 	uint64_t flags = state_read_varint(l);
@@ -232,11 +239,12 @@ static void load_job(struct state_loader *l, const struct state_place *place)
 
 	if (flags > STATE_JOB_FLAGS)
 		state_read_fail(l, "a job has flags that are not known");
-	if (job_find(l->q, jid) != NULL)
-		state_read_fail(l, "a job comes twice");
 	if (l->failed)
 		return;
-	job = job_new(l->q, jid, data);
+	job = job_make(l->q, jid, data);
+	l->fresh[l->fresh_count++] = &job->hash;
+	if (l->fresh_count == STATE_FRESH_MAX)
+		state_find_jobs(l);
 	job->klass = intern_ref(klass);
 	score = load_fields(l, job, place, flags);
 	load_extra(l, job, flags);

@@ -25,6 +25,9 @@
 #define SEGMENT_BUCKETS 4096u
 #define SEGMENTS_MIN	4u
 
+/* Entries that are inserted together: enough to fill the time that memory takes. */
+#define BATCH ((size_t)64)
+
 void hash_init(struct hash *h, hash_key_fn *key, uint64_t seed)
 {
 	*h = (struct hash){ .key = key, .seed = seed };
@@ -207,19 +210,16 @@ static void merge_bucket(struct hash *h)
 	drop_bucket(h);
 }
 
-void hash_insert_hashed(struct hash *h, struct hash_node *node, uint32_t hash)
+static void make_first_buckets(struct hash *h)
 {
-	struct hash_node **slot;
+	h->u.first = mem_zalloc(BUCKETS_MIN * sizeof *h->u.first);
+	h->cap = BUCKETS_MIN;
+	h->buckets = BUCKETS_MIN;
+	h->mask = BUCKETS_MIN - 1;
+}
 
-	assert(h->count < HASH_COUNT_MAX);
-	if (h->buckets == 0) {
-		h->u.first = mem_zalloc(BUCKETS_MIN * sizeof *h->u.first);
-		h->cap = BUCKETS_MIN;
-		h->buckets = BUCKETS_MIN;
-		h->mask = BUCKETS_MIN - 1;
-	}
-	slot = bucket_slot(h, bucket_of(h, hash));
-	node->hash = hash;
+static void insert_at(struct hash *h, struct hash_node **slot, struct hash_node *node)
+{
 	node->next = *slot;
 	*slot = node;
 	h->count++;
@@ -227,9 +227,70 @@ void hash_insert_hashed(struct hash *h, struct hash_node *node, uint32_t hash)
 		split_bucket(h);
 }
 
+void hash_insert_hashed(struct hash *h, struct hash_node *node, uint32_t hash)
+{
+	assert(h->count < HASH_COUNT_MAX);
+	if (h->buckets == 0)
+		make_first_buckets(h);
+	node->hash = hash;
+	insert_at(h, bucket_slot(h, bucket_of(h, hash)), node);
+}
+
 void hash_insert(struct hash *h, struct hash_node *node)
 {
 	hash_insert_hashed(h, node, hash_compute(h->seed, h->key(node)));
+}
+
+/* The bucket that the i'th split from now will split; any bucket, where that is not known yet. */
+static struct hash_node **slot_to_split(const struct hash *h, size_t i)
+{
+	return bucket_slot(h, bucket_origin(h, h->buckets + (uint32_t)i));
+}
+
+/*
+ * In a large table each insertion waits for memory three times: for its slot, for the entry there,
+ * and for the entry in the bucket that is split. Here each is asked for in one pass and used in a
+ * later one. Splits move a few buckets in between; then the wrong memory was asked for, which does
+ * no harm.
+ */
+static bool insert_batch(struct hash *h, struct hash_node *const *nodes, size_t count)
+{
+	bool is_new = true;
+
+	for (size_t i = 0; i < count; i++) {
+		nodes[i]->hash = hash_compute(h->seed, h->key(nodes[i]));
+		__builtin_prefetch(bucket_slot(h, bucket_of(h, nodes[i]->hash)));
+		__builtin_prefetch(slot_to_split(h, i));
+	}
+	for (size_t i = 0; i < count; i++) {
+		__builtin_prefetch(*bucket_slot(h, bucket_of(h, nodes[i]->hash)));
+		__builtin_prefetch(*slot_to_split(h, i));
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct hash_node *node = nodes[i];
+		struct qless_str key = h->key(node);
+
+		is_new &= hash_find_hashed(h, key, node->hash) == NULL;
+		insert_at(h, bucket_slot(h, bucket_of(h, node->hash)), node);
+	}
+	return is_new;
+}
+
+bool hash_insert_many(struct hash *h, struct hash_node *const *nodes, size_t count)
+{
+	bool is_new = true;
+
+	assert(count <= HASH_COUNT_MAX - h->count);
+	if (h->buckets == 0 && count > 0)
+		make_first_buckets(h);
+	while (count > 0) {
+		size_t n = count < BATCH ? count : BATCH;
+
+		is_new &= insert_batch(h, nodes, n);
+		nodes += n;
+		count -= n;
+	}
+	return is_new;
 }
 
 /* Two merges for each removal keep up: one entry less allows two buckets less. Between one entry
