@@ -96,6 +96,42 @@ static void other_databases_are_there_as_well(void)
 	ASK_HAS(p, "GET j3", "\"waiting\"");
 }
 
+/* Send words; returns how many bytes they have, without the blanks between them. */
+static int64_t ask_and_count(const char *words, const char *reply)
+{
+	int64_t bytes = 0;
+
+	for (const char *at = words; *at != '\0'; at++)
+		bytes += *at != ' ';
+	ASK_HAS(p, words, reply);
+	return bytes;
+}
+
+static void the_log_is_at_most_half_more_than_what_it_records(void)
+{
+	int64_t said = 0, before, logged;
+	char words[400], jid[40], data[101];
+
+	memset(data, 'x', 100);
+	memcpy(data, "{\"k\":\"", 6);
+	memcpy(data + 98, "\"}", 3);
+	start("everysec");
+	before = peer_ask_number(p, "INFO persistence", "log_bytes:");
+	for (unsigned i = 0; i < 200; i++) {
+		snprintf(jid, sizeof jid, "%032x", i * 2654435761u);
+		snprintf(words, sizeof words, "PUT a-host-4711 a-queue %s SomeJob %s 0", jid, data);
+		said += ask_and_count(words, jid);
+		said += ask_and_count("POP a-queue a-host-4711 1", jid);
+		snprintf(words, sizeof words, "COMPLETE %s a-host-4711 a-queue {}", jid);
+		said += ask_and_count(words, "complete");
+		said += 3 * 8; /* when */
+	}
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_buffer_length:") == 0);
+	logged = peer_ask_number(p, "INFO persistence", "log_bytes:") - before;
+	TEST_ASSERT_GREATER_THAN_INT64(said, logged);
+	TEST_ASSERT_LESS_OR_EQUAL_INT64(said + said / 2, logged);
+}
+
 /* ---- the ledger ---- */
 
 struct ledger {
@@ -367,6 +403,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(everything_is_there_after_a_restart);
 	RUN(other_databases_are_there_as_well);
+	RUN(the_log_is_at_most_half_more_than_what_it_records);
 	RUN(no_kill_loses_what_was_acknowledged_with_always);
 	RUN(no_kill_loses_what_was_acknowledged_with_everysec);
 	RUN(writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble);
