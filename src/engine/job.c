@@ -21,11 +21,16 @@ struct qless_str job_key(const struct hash_node *node)
 	return job_jid(container_of(node, const struct qless_job, hash));
 }
 
-struct qless_job *job_find(const struct qless *q, struct qless_str jid)
+struct qless_job *job_find_hashed(const struct qless *q, struct qless_str jid, uint32_t hash)
 {
-	struct hash_node *node = hash_find(&q->jobs, jid);
+	struct hash_node *node = hash_find_hashed(&q->jobs, jid, hash);
 
 	return node != NULL ? container_of(node, struct qless_job, hash) : NULL;
+}
+
+struct qless_job *job_find(const struct qless *q, struct qless_str jid)
+{
+	return job_find_hashed(q, jid, engine_hash(q, jid));
 }
 
 /* The data that came with the first put lies behind the jid. */
@@ -52,12 +57,30 @@ struct qless_job *job_make(struct qless *q, struct qless_str jid, struct qless_s
 	return job;
 }
 
-struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data)
+struct qless_job *job_new_hashed(struct qless *q, struct qless_str jid, uint32_t hash,
+				 struct qless_str data)
 {
 	struct qless_job *job = job_make(q, jid, data);
 
-	hash_insert(&q->jobs, &job->hash);
+	hash_insert_hashed(&q->jobs, &job->hash, hash);
 	return job;
+}
+
+struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data)
+{
+	return job_new_hashed(q, jid, engine_hash(q, jid), data);
+}
+
+void job_prefetch(const struct skipnode *node)
+{
+	const struct qless_job *job;
+
+	if (node == NULL)
+		return;
+	job = container_of(node, const struct qless_job, node);
+	__builtin_prefetch(&job->hash);
+	__builtin_prefetch(&job->time);
+	__builtin_prefetch(&job->node);
 }
 
 void job_release_extra(struct qless_job *job)
@@ -258,7 +281,7 @@ void job_enter_depends(struct qless *q, struct qless_job *job, double time)
 void job_drop_holding(struct qless *q, struct qless_job *job)
 {
 	if (job->worker != NULL)
-		worker_drop(q, job->worker, job_jid(job));
+		worker_drop_job(q, job);
 }
 
 const struct qless_job *qless_get(const struct qless *q, struct qless_str jid)
