@@ -317,7 +317,7 @@ static void load_totals(struct state_loader *l)
 
 	if (state_read_byte(l) != STATE_END_MARK || isnan(latest) || latest == INFINITY)
 		state_read_fail(l, "its end is not where it should be");
-	else if (l->left > 0 || l->read(l->arg).len > 0)
+	else if (!state_read_is_at_end(l))
 		state_read_fail(l, "it does not end where it should");
 	if (failure_number < l->failure_number)
 		state_read_fail(l, "a failure is yet to come");

@@ -15,11 +15,13 @@ struct state_loader {
 	state_read_fn *read;
 	void *arg;
 	bool failed;
-	/* What is being read: a piece, or what was put together from several. */
+	/* What is being read: a piece, or what was put together from the ends of pieces; and how
+	 * the last piece goes on behind that. */
 	const unsigned char *at;
 	size_t left;
 	struct buf joined;
 	bool in_joined;
+	struct qless_str piece;
 	int64_t last_us;
 	struct state_names {
 		struct intern **items;
@@ -58,6 +60,7 @@ struct qless_str state_read_text(struct state_loader *l, size_t max);
 struct qless_str state_read_kept_text(struct state_loader *l, size_t max);
 /* NULL on failure. The reference is the loader's, until state_read_done(). */
 struct intern *state_read_name(struct state_loader *l, enum state_kind kind);
+bool state_read_is_at_end(struct state_loader *l);
 /* Let go of the names and of what the reading needed. */
 void state_read_done(struct state_loader *l);
 

@@ -17,7 +17,8 @@ bool state_read_fail(struct state_loader *l, const char *what)
 	return false;
 }
 
-/* True if so many bytes are there in one piece. */
+/* True if so many bytes are there in one run. Only what lies across the end of a piece is copied.
+ */
 static bool refill(struct state_loader *l, size_t size)
 {
 	if (l->failed)
@@ -30,23 +31,34 @@ static bool refill(struct state_loader *l, size_t size)
 			buf_append(&l->joined, l->at, l->left);
 	}
 	while (l->joined.len < size) {
-		struct qless_str piece = l->read(l->arg);
+		size_t more = size - l->joined.len;
 
-		if (piece.len == 0)
+		if (l->piece.len == 0)
+			l->piece = l->read(l->arg);
+		if (l->piece.len == 0)
 			return state_read_fail(l, "it ends too early");
-		/* Mostly the rest of the last piece was all there was, and nothing is copied. */
-		if (l->joined.len == 0 && piece.len >= size) {
-			l->at = (const unsigned char *)piece.ptr;
-			l->left = piece.len;
+		if (l->joined.len == 0 && l->piece.len >= size) {
+			l->at = (const unsigned char *)l->piece.ptr;
+			l->left = l->piece.len;
+			l->piece.len = 0;
 			l->in_joined = false;
 			return true;
 		}
-		buf_append(&l->joined, piece.ptr, piece.len);
+		if (more > l->piece.len)
+			more = l->piece.len;
+		buf_append(&l->joined, l->piece.ptr, more);
+		l->piece.ptr += more;
+		l->piece.len -= more;
 	}
 	l->in_joined = true;
 	l->at = (const unsigned char *)buf_data(&l->joined);
 	l->left = l->joined.len;
 	return true;
+}
+
+bool state_read_is_at_end(struct state_loader *l)
+{
+	return l->left == 0 && l->piece.len == 0 && l->read(l->arg).len == 0;
 }
 
 static inline bool have(struct state_loader *l, size_t size)
