@@ -387,6 +387,34 @@ static void the_log_is_rewritten_by_itself(void)
 	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrites:") > 0);
 }
 
+/* The only child there is; 0 if there is none. */
+static pid_t child_of(pid_t pid)
+{
+	char path[64];
+	int child = 0;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	file = fopen(path, "r");
+	TEST_ASSERT_NOT_NULL(file);
+	if (fscanf(file, "%d", &child) != 1)
+		child = 0;
+	fclose(file);
+	return child;
+}
+
+static void whoever_writes_a_base_lets_others_go_first(void)
+{
+	pid_t child;
+
+	start("everysec");
+	put("j1");
+	ASK(p, "CONFIG SET rewrite-rate-limit 1", "+OK\r\n");
+	ASK_HAS(p, "BGREWRITEAOF", "+Background");
+	WAIT_UNTIL((child = child_of(q.pid)) != 0);
+	WAIT_UNTIL(getpriority(PRIO_PROCESS, (id_t)child) > getpriority(PRIO_PROCESS, (id_t)q.pid));
+}
+
 static void without_a_log_nothing_is_written(void)
 {
 	QLESSD_START(&q, "--dir", dir.path, "--appendonly", "no");
@@ -413,6 +441,7 @@ int main(int argc, char **argv)
 	RUN(an_earlier_state_is_recovered_into_another_directory);
 	RUN(shutdown_save_writes_a_base);
 	RUN(the_log_is_rewritten_by_itself);
+	RUN(whoever_writes_a_base_lets_others_go_first);
 	RUN(without_a_log_nothing_is_written);
 	return UNIT_RESULT();
 }
