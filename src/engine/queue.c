@@ -87,6 +87,8 @@ void queue_promote(struct qless *q, struct queue *queue, double now, int64_t max
 {
 	struct skipnode *node = skiplist_first_ge(&queue->scheduled, 0);
 
+	if (q->is_still)
+		return;
 	while (max != 0 && node != NULL && node->score <= now) {
 		struct qless_job *job = job_from_node(node);
 
