@@ -107,13 +107,13 @@ static void section_clients(struct server *s, struct buf *out)
 
 static void section_memory(struct server *s, struct buf *out)
 {
-	size_t machine = memory_of_machine(), peak;
+	size_t machine = memory_of_machine(), used = memory_gauge_read(&s->memory);
+	size_t peak = server_peak_memory(s);
 	struct memory_figures m;
 
 	memory_read(&m);
-	peak = server_peak_memory(s, m.allocated);
-	append_count(out, "used_memory", m.allocated);
-	append_human(out, "used_memory_human", m.allocated);
+	append_count(out, "used_memory", used);
+	append_human(out, "used_memory_human", used);
 	append_count(out, "used_memory_rss", m.rss);
 	append_human(out, "used_memory_rss_human", m.rss);
 	append_count(out, "used_memory_peak", peak);
@@ -126,11 +126,12 @@ static void section_memory(struct server *s, struct buf *out)
 	append_count(out, "allocator_retained", m.retained);
 	append_count(out, "total_system_memory", machine);
 	append_human(out, "total_system_memory_human", machine);
-	append_count(out, "maxmemory", 0);
+	append_count(out, "maxmemory", s->config->maxmemory_bytes);
+	append_human(out, "maxmemory_human", s->config->maxmemory_bytes);
 	buf_printf(out, "maxmemory_policy:noeviction\r\n");
 	append_count(out, "number_of_cached_scripts", scripts_count(s->env.scripts));
 	append_ratio(out, "allocator_frag_ratio", m.active, m.allocated);
-	append_ratio(out, "mem_fragmentation_ratio", m.rss, m.allocated);
+	append_ratio(out, "mem_fragmentation_ratio", m.rss, used);
 	buf_printf(out, "mem_allocator:%s\r\n", memory_allocator());
 }
 

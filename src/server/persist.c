@@ -621,6 +621,15 @@ int64_t persist_last_save_s(const struct server *s)
 	       SECOND_US;
 }
 
+size_t persist_memory(const struct server *s)
+{
+	struct journal_info info = { 0 };
+
+	if (s->persist != NULL && s->persist->is_loaded)
+		journal_get_info(s->persist->journal, &info);
+	return info.pending_bytes;
+}
+
 static void append_count(struct buf *out, const char *name, uint64_t value)
 {
 	buf_printf(out, "%s:%" PRIu64 "\r\n", name, value);

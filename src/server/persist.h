@@ -61,6 +61,8 @@ const char *persist_refusal(void *arg, size_t bytes);
 /* To be told of scripts; `arg` is the server. */
 extern const struct scripts_hooks persist_scripts_hooks;
 
+/* Bytes that were recorded and are not written yet. */
+size_t persist_memory(const struct server *s);
 void persist_append_info(struct server *s, struct buf *out);
 int64_t persist_last_save_s(const struct server *s);
 

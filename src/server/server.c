@@ -196,8 +196,10 @@ uint64_t rate_per_second(const struct rate *r)
 	return sum / SERVER_RATE_SAMPLES;
 }
 
-size_t server_peak_memory(struct server *s, size_t allocated)
+size_t server_peak_memory(struct server *s)
 {
+	size_t allocated = memory_gauge_read(&s->memory);
+
 	if (allocated > s->peak_allocated)
 		s->peak_allocated = allocated;
 	return s->peak_allocated;
@@ -237,6 +239,21 @@ void server_reset_stats(struct server *s)
 	s->peak_allocated = 0;
 }
 
+static void note_memory(struct server *s)
+{
+	bool is_full = server_is_out_of_memory(s);
+
+	if (is_full == s->memory_is_full)
+		return;
+	s->memory_is_full = is_full;
+	if (is_full)
+		log_warning("memory in use has reached maxmemory, %zu bytes: commands that need "
+			    "more are refused until jobs are completed, canceled or purged",
+			    s->config->maxmemory_bytes);
+	else
+		log_notice("memory in use is below maxmemory again");
+}
+
 static void check_all(struct server *s)
 {
 	struct conn *c, *next;
@@ -257,7 +274,9 @@ static void on_cron(evutil_socket_t fd, short what, void *arg)
 	server_read_clock(s);
 	check_all(s);
 	resp_request_trim(&s->request);
-	server_peak_memory(s, memory_allocated());
+	memory_gauge_sync(&s->memory);
+	server_peak_memory(s);
+	note_memory(s);
 	if (s->mono_us - s->maintained_us >= MAINTAIN_SECONDS * INT64_C(1000000)) {
 		s->maintained_us = s->mono_us;
 		if (!s->loading)
@@ -410,6 +429,11 @@ static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
 	}
 }
 
+static bool is_out_of_memory(void *arg)
+{
+	return server_is_out_of_memory(arg);
+}
+
 static uint64_t random_number(void *arg)
 {
 	(void)arg;
@@ -441,6 +465,7 @@ static void make_databases(struct server *s)
 	s->env.now = native_now;
 	s->env.pass = native_pass;
 	s->env.note_now = note_now;
+	s->env.is_out_of_memory = is_out_of_memory;
 	s->env.make_jid = make_jid;
 	s->env.random = random_number;
 	s->env.arg = s;
@@ -486,6 +511,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 
 	s->config = config;
 	s->config_file = config_file;
+	memory_gauge_init(&s->memory);
 	server_read_clock(s);
 	s->started_mono_us = s->mono_us;
 	s->maintained_us = s->mono_us;
@@ -534,7 +560,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) < 0)
 		log_warning("cannot speak to the service manager: %s", getenv("NOTIFY_SOCKET"));
 	make_timers(s);
-	s->startup_allocated = memory_allocated();
+	s->startup_allocated = memory_gauge_read(&s->memory);
 	return s;
 
 fail:

@@ -17,6 +17,7 @@
 #include "server/server.h"
 #include "server/transport.h"
 #include "sys/clock.h"
+#include "sys/memory.h"
 #include "sys/notify.h"
 #include "util/buf.h"
 #include "util/chain.h"
@@ -267,6 +268,8 @@ struct server {
 	struct server_stats stats;
 	struct error_count errors[SERVER_ERROR_KINDS];
 	unsigned error_kinds;
+	struct memory_gauge memory;
+	bool memory_is_full; /* beyond maxmemory, and the log says so */
 	size_t startup_allocated;
 	size_t peak_allocated;
 	struct rate rate_commands;
@@ -300,7 +303,14 @@ void server_end_pause(struct server *s);
 /* CONFIG RESETSTAT. */
 void server_reset_stats(struct server *s);
 /* The most memory that was ever seen allocated, which may be now. */
-size_t server_peak_memory(struct server *s, size_t allocated);
+size_t server_peak_memory(struct server *s);
+/* Beyond maxmemory. Everything that is allocated counts, also what waits to be sent: nothing is
+ * evicted, so that what is refused never makes itself more. */
+static inline bool server_is_out_of_memory(const struct server *s)
+{
+	return s->config->maxmemory_bytes != 0 &&
+	       memory_gauge_read(&s->memory) > s->config->maxmemory_bytes;
+}
 /* Count the error reply that the connection was written last, unless it has been counted. */
 void server_count_error(struct conn *c);
 

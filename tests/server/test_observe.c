@@ -301,7 +301,7 @@ static void latency_remembers_events(void)
 	ASK_HAS(p, "MEMORY STATS", "peak.allocated");
 	ASK(p, "MEMORY PURGE", "+OK\r\n");
 	ASK(p, "MEMORY USAGE a SAMPLES", "-ERR syntax error\r\n");
-	ASK(p, "MEMORY DOCTOR", "-ERR unknown subcommand 'DOCTOR'. Try MEMORY HELP.\r\n");
+	ASK(p, "MEMORY NOSUCH", "-ERR unknown subcommand 'NOSUCH'. Try MEMORY HELP.\r\n");
 }
 
 static void debug_is_off_unless_allowed(void)
