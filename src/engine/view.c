@@ -311,6 +311,16 @@ size_t view_queue_count(const struct qless *q)
 	return hash_count(&q->queue_names.hash);
 }
 
+/* Mostly there are none, and that is seen at once. */
+static uint64_t count_stalled(const struct queue *queue, double now)
+{
+	const struct skipnode *first = skiplist_first(&queue->locks);
+
+	if (first == NULL || first->score > now)
+		return 0;
+	return skiplist_count_range(&queue->locks, 0, now);
+}
+
 static void read_queue(const struct queue *queue, double now, struct view_queue_figures *ret)
 {
 	uint64_t locks = skiplist_count(&queue->locks);
@@ -318,7 +328,7 @@ static void read_queue(const struct queue *queue, double now, struct view_queue_
 	*ret = (struct view_queue_figures){
 		.name = queue_name(queue),
 		.waiting = skiplist_count(&queue->work),
-		.stalled = skiplist_count_range(&queue->locks, 0, now),
+		.stalled = count_stalled(queue, now),
 		.scheduled = skiplist_count(&queue->scheduled),
 		.depends = skiplist_count(&queue->depends),
 		.recurring = skiplist_count(&queue->recurring),

@@ -3,7 +3,6 @@
  */
 #include "command/databases.h"
 #include "engine/view.h"
-#include "journal/journal.h"
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/persist.h"
@@ -50,6 +49,14 @@ static void write_double(struct resp_writer *w, const char *name, double value)
 	resp_write_double(w, value);
 }
 
+static size_t log_memory(const struct server *s)
+{
+	struct persist_info info;
+
+	persist_get_info(s, &info);
+	return info.log.pending_bytes;
+}
+
 static size_t count_keys(const struct server *s)
 {
 	size_t count = 0;
@@ -68,7 +75,7 @@ void memory_cmd_stats(struct call *call)
 {
 	struct server *s = server_of(call);
 	struct resp_writer *w = call->reply;
-	size_t clients = clients_memory(s), log = persist_memory(s);
+	size_t clients = clients_memory(s), log = log_memory(s);
 	size_t used = memory_gauge_read(&s->memory), peak = server_peak_memory(s);
 	size_t keys = count_keys(s), overhead, dataset;
 	struct memory_figures m;

@@ -52,6 +52,7 @@ command_handler config_cmd_rewrite;
 command_handler config_cmd_set;
 command_handler debug_cmd_segfault;
 command_handler debug_cmd_sleep;
+command_handler latency_cmd_doctor;
 command_handler latency_cmd_histogram;
 command_handler latency_cmd_history;
 command_handler latency_cmd_latest;

@@ -27,11 +27,13 @@
 #include "command/table.h"
 #include "server/commands.h"
 #include "server/conn.h"
+#include "server/http.h"
 #include "server/info.h"
 #include "server/latency.h"
 #include "server/listen.h"
 #include "server/persist.h"
 #include "server/pubsub.h"
+#include "server/queues.h"
 #include "server/slowlog.h"
 #include "server/users.h"
 #include "sys/clock.h"
@@ -64,6 +66,17 @@ void server_note_latency(struct server *s, const char *event, int64_t elapsed_us
 
 	if (threshold_ms != 0 && elapsed_us >= threshold_ms * 1000)
 		latency_add(s->latency, event, s->wall_us / 1000000, elapsed_us / 1000);
+}
+
+int64_t server_begin_latency(const struct server *s)
+{
+	return s->config->latency_monitor_threshold_ms != 0 ? clock_mono_us() : 0;
+}
+
+void server_end_latency(struct server *s, const char *event, int64_t begin_us)
+{
+	if (begin_us != 0)
+		server_note_latency(s, event, clock_mono_us() - begin_us);
 }
 
 /*
@@ -278,11 +291,16 @@ static void on_cron(evutil_socket_t fd, short what, void *arg)
 	server_peak_memory(s);
 	note_memory(s);
 	if (s->mono_us - s->maintained_us >= MAINTAIN_SECONDS * INT64_C(1000000)) {
+		int64_t begin_us = server_begin_latency(s);
+
 		s->maintained_us = s->mono_us;
 		if (!s->loading)
 			databases_maintain(s->env.databases);
+		server_end_latency(s, "expire-cycle", begin_us);
 	}
 	persist_cron(s);
+	queues_tick(s);
+	http_cron(s->http);
 	rate_sample(&s->rate_commands, s->stats.commands, s->mono_us);
 	rate_sample(&s->rate_in, s->stats.bytes_in, s->mono_us);
 	rate_sample(&s->rate_out, s->stats.bytes_out, s->mono_us);
@@ -554,7 +572,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	}
 	s->env.acl = users_load(config, s->table, ret_error);
 	if (s->env.acl == NULL || listen_open_all(s, ret_error) < 0 ||
-	    persist_open(s, ret_error) < 0)
+	    http_open(s, ret_error) < 0 || persist_open(s, ret_error) < 0)
 		goto fail;
 	if (config->supervised != CONFIG_SUPERVISED_NO &&
 	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) < 0)
@@ -600,6 +618,7 @@ void server_free(struct server *s)
 	hash_done(&s->conns_by_id);
 	listen_close_all(s);
 	persist_close(s, /* save= */ false);
+	http_close(s->http);
 	free_event(s->cron);
 	free_event(s->watchdog);
 	free_event(s->pause_timer);
@@ -608,6 +627,7 @@ void server_free(struct server *s)
 		event_free(s->signals[i]);
 	if (s->base != NULL)
 		event_base_free(s->base);
+	http_free(s->http);
 	notify_done(&s->notify);
 	databases_free(s->env.databases);
 	scripts_free(s->env.scripts);
@@ -690,6 +710,26 @@ static bool is_finished(struct server *s)
 	return TAILQ_EMPTY(&s->conns) || s->mono_us >= s->stop_deadline_us;
 }
 
+static void free_the_flushed(struct server *s)
+{
+	int64_t begin_us = server_begin_latency(s);
+
+	s->has_flushed = databases_free_some(s->env.databases, SERVER_FREE_JOBS);
+	server_end_latency(s, "lazyfree", begin_us);
+}
+
+/* The clock was read when the first event of the turn came. */
+static void note_turn(struct server *s)
+{
+	int64_t elapsed_us = clock_mono_us() - s->mono_us;
+
+	s->stats.turns++;
+	s->stats.turn_us_sum += elapsed_us;
+	if (elapsed_us > s->stats.turn_us_max)
+		s->stats.turn_us_max = elapsed_us;
+	server_note_latency(s, "eventloop", elapsed_us);
+}
+
 void server_turn(struct server *s, bool wait)
 {
 	bool is_idle = TAILQ_EMPTY(&s->ready) && !s->has_flushed;
@@ -706,7 +746,8 @@ void server_turn(struct server *s, bool wait)
 	persist_end_turn(s);
 	send_replies(s);
 	free_the_dead(s);
-	s->has_flushed = databases_free_some(s->env.databases, SERVER_FREE_JOBS);
+	free_the_flushed(s);
+	note_turn(s);
 }
 
 enum server_exit server_run(struct server *s, const struct persist_origin *origin)

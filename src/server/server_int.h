@@ -23,6 +23,7 @@
 #include "util/chain.h"
 #include "util/hash.h"
 
+struct http;
 struct latency_monitor;
 struct listener;
 struct persist;
@@ -169,6 +170,10 @@ struct server_stats {
 	uint64_t auth_failures;
 	uint64_t denied_commands;
 	size_t peak_clients;
+	uint64_t turns;
+	int64_t turn_us_sum;
+	int64_t turn_us_max;
+	uint64_t http_requests;
 	double max_clock_skew_s; /* between now in a command and our clock */
 };
 
@@ -246,6 +251,11 @@ struct server {
 	struct slowlog *slowlog;
 	struct latency_monitor *latency;
 
+	/* How far the rates of queues have been brought up to date. */
+	unsigned ticked_db;
+	uint32_t tick_cursor;
+
+	struct http *http;	 /* NULL: http-port is 0 */
 	struct persist *persist; /* NULL: appendonly is no */
 	bool loading;		 /* the state is not all there yet */
 	bool loop_failed;
@@ -319,5 +329,8 @@ uint64_t rate_per_second(const struct rate *r);
 
 /* One event of at least `latency-monitor-threshold` is remembered under a name. */
 void server_note_latency(struct server *s, const char *event, int64_t elapsed_us);
+/* The same around what is to be measured, with no clock read while nobody wants to know. */
+int64_t server_begin_latency(const struct server *s);
+void server_end_latency(struct server *s, const char *event, int64_t begin_us);
 
 #endif
