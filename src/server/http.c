@@ -179,11 +179,16 @@ static void scrape_free(struct scrape *scrape)
 	free(scrape);
 }
 
-/* The client has gone, and the request with it. */
+/* The client has gone. evhttp then leaves a request to whoever has not answered it yet, with no
+ * connection; at the end of the server it frees it itself. */
 static void on_scraper_gone(struct evhttp_connection *connection, void *arg)
 {
+	struct scrape *scrape = arg;
+
 	(void)connection;
-	scrape_free(arg);
+	if (evhttp_request_get_connection(scrape->request) == NULL)
+		evhttp_request_free(scrape->request);
+	scrape_free(scrape);
 }
 
 /* The next portion, when the one before it has left. */

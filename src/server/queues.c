@@ -135,7 +135,7 @@ static void append_name(struct buf *out, struct qless_str name)
 		unsigned char c = (unsigned char)name.ptr[i];
 
 		if (c > ' ' && c < 0x7f && c != ',' && c != '=' && c != '\\')
-			buf_append_char(out, (char)c);
+			buf_printf(out, "%c", c);
 		else
 			buf_printf(out, "\\x%02x", c);
 	}
@@ -166,7 +166,7 @@ static void append_line(struct buf *out, size_t number, const struct queue_row *
 	append_events(out, "pops", "pop", f->meter, METER_POP);
 	append_events(out, "completes", "complete", f->meter, METER_COMPLETE);
 	append_events(out, "fails", "fail", f->meter, METER_FAIL);
-	buf_append_str(out, STR("\r\n"));
+	buf_printf(out, "\r\n");
 }
 
 void queues_append_info(struct server *s, struct buf *out)
