@@ -15,11 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "server/metrics.h"
 #include "server/persist.h"
 #include "server/server_int.h"
-#include "sys/clock.h"
+#include "sys/log.h"
 #include "util/mem.h"
 
 /* Of the line and the headers of a request together. */
@@ -32,6 +33,9 @@
 #define HTTP_SCRAPES_MAX 4
 /* Without anything read or written. */
 #define HTTP_TIMEOUT_SECONDS 10
+/* When there have been that many for so long, all are closed: clients that send a byte now and then
+ * could keep others out for hours. */
+#define HTTP_FULL_SECONDS 30
 /* A page of metrics is made in portions of this size: well below a millisecond each. */
 #define HTTP_PORTION_BYTES ((size_t)64 * 1024)
 
@@ -50,6 +54,7 @@ struct http {
 	event_callback_fn on_input; /* of the reading event of each connection */
 	size_t connections;	    /* those that have ended since the last count included */
 	bool is_full;
+	int64_t full_since_us; /* monotonic */
 	TAILQ_HEAD(, scrape) scrapes;
 	size_t scrape_count;
 };
@@ -84,6 +89,7 @@ static void recount(struct http *h, size_t being_made)
 	if (h->is_full == is_full)
 		return;
 	h->is_full = is_full;
+	h->full_since_us = h->server->mono_us;
 	for (size_t i = 0; i < h->listener_count; i++) {
 		if (is_full)
 			evconnlistener_disable(h->listeners[i]);
@@ -92,10 +98,29 @@ static void recount(struct http *h, size_t being_made)
 	}
 }
 
+/* evhttp finds them at their end, and closes them. */
+static int hang_up(const struct event_base *base, const struct event *ev, void *arg)
+{
+	const struct http *h = arg;
+
+	(void)base;
+	if (event_get_callback(ev) == h->on_input)
+		shutdown(event_get_fd(ev), SHUT_RDWR);
+	return 0;
+}
+
 void http_cron(struct http *h)
 {
-	if (h != NULL && h->connections != 0)
-		recount(h, 0);
+	if (h == NULL || h->connections == 0)
+		return;
+	recount(h, 0);
+	if (!h->is_full ||
+	    h->server->mono_us - h->full_since_us < HTTP_FULL_SECONDS * INT64_C(1000000))
+		return;
+	log_warning("%zu connections to http-port for %d seconds: all are closed", h->connections,
+		    HTTP_FULL_SECONDS);
+	event_base_foreach_event(h->server->base, hang_up, h);
+	h->full_since_us = h->server->mono_us;
 }
 
 /* Each that was made counts until somebody looks which have ended. */
@@ -289,6 +314,7 @@ static int listen_on(struct http *h, const char *address, struct buf *ret_error)
 			   strerror(errno));
 		return -1;
 	}
+	log_notice("serving /metrics on %s port %d", address, port);
 	h->listeners = mem_realloc_array(h->listeners, h->listener_count + 1,
 					 sizeof(struct evconnlistener *));
 	h->listeners[h->listener_count++] = evhttp_bound_socket_get_listener(bound);

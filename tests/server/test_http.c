@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -154,6 +155,29 @@ static void what_cannot_be_done_is_not_ready(void)
 		assert_has(buf_cstr(&page), "out of memory");
 		assert_has(get("/healthz"), " 200 OK\r\n");
 	}
+}
+
+static void set_file_limit(rlim_t bytes)
+{
+	struct rlimit limit = { bytes, RLIM_INFINITY };
+
+	TEST_ASSERT_EQUAL_INT(0, prlimit(q.pid, RLIMIT_FSIZE, &limit, NULL));
+}
+
+static void what_cannot_be_recorded_is_not_ready(void)
+{
+	start_with("--appendfsync", "always");
+	set_file_limit(64);
+	peer_send_words(p, "PUT w q j klass {} 0");
+	peer_expect_end(p);
+	assert_has(get("/readyz"), " 503 Service Unavailable\r\n");
+	assert_has(buf_cstr(&page),
+		   "the log cannot be written, changes are refused: File too large");
+	assert_has(get("/healthz"), " 200 OK\r\n");
+	assert_has(get("/metrics"), "\nqlessd_log_ok 0\n");
+	set_file_limit(RLIM_INFINITY);
+	WAIT_UNTIL(strstr(get("/readyz"), " 200 OK\r\n") != NULL);
+	assert_has(get("/metrics"), "\nqlessd_log_ok 1\n");
 }
 
 /* More connections than there may be do not keep anybody out for good. */
@@ -507,6 +531,7 @@ int main(int argc, char **argv)
 	RUN(only_get_and_head_are_answered);
 	RUN(large_requests_are_refused);
 	RUN(what_cannot_be_done_is_not_ready);
+	RUN(what_cannot_be_recorded_is_not_ready);
 	RUN(connections_are_limited);
 	RUN(who_hangs_up_in_the_middle_is_forgotten);
 	RUN(metrics_are_in_the_format_of_prometheus);
