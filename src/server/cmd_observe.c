@@ -133,6 +133,8 @@ static void append_diagnosis(struct buf *out, const struct latency_event *e, int
 {
 	int64_t sum_ms = 0;
 
+	if (e->count == 0)
+		return;
 	for (unsigned i = 0; i < e->count; i++)
 		sum_ms += latency_sample_at(e, i).elapsed_ms;
 	buf_printf(out,

@@ -30,18 +30,18 @@ enum figure_type {
 };
 
 struct figure {
-	enum figures_group group;
 	const char *info;
-	enum figure_form form;
 	const char *metric;
-	enum figure_type type;
-	double scale;
 	const char *help;
+	double scale;
+	enum figures_group group;
+	enum figure_form form;
+	enum figure_type type;
 };
 
 static const struct figure figures[] = {
 #define FIGURE(group, info, form, metric, type, scale, value, help) \
-	{ FIGURES_##group, info, FORM_##form, metric, type, scale, help },
+	{ info, metric, help, scale, FIGURES_##group, FORM_##form, type },
 #include "server/figures.def"
 #undef FIGURE
 };
