@@ -28,6 +28,7 @@
 
 #include "qless.h"
 
+#include "engine/meter.h"
 #include "util/buf.h"
 #include "util/container.h"
 #include "util/hash.h"
@@ -161,6 +162,7 @@ struct queue {
 	uint64_t job_count; /* jobs that name this queue */
 	double heartbeat;   /* its own options; NAN if not set */
 	double max_concurrency;
+	struct meter meter;
 	bool paused;
 	struct skipnode node; /* in qless.queues while known */
 };
@@ -576,6 +578,10 @@ const struct stats_day *stats_find(const struct queue *queue, double date);
 
 /* Sum of the buckets. */
 double stats_sum(const struct series *series);
+
+/* ---- meter.c ---- */
+
+void meter_add_duration(struct meter_durations *durations, double seconds);
 
 /* ---- refs.c ---- */
 
