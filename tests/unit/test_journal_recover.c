@@ -85,23 +85,23 @@ static void what_was_recorded_is_there_again(void)
 	}
 }
 
-static void the_log_goes_on_over_many_files_and_bases(void)
+/* A life with many ends, rewrites at random places, and some of them cut short by an end. */
+static void live_through(unsigned long long seed)
 {
 	struct random_calls calls;
 	char *before, *after;
 
-	random_calls_init(&calls, 12);
-	f.options.segment_bytes = 3000;
+	random_calls_init(&calls, seed);
+	f.options.segment_bytes = 1000 + random_pick(&calls, 4000);
 	start();
 	for (int round = 0; round < 30; round++) {
-		make_changes(&calls, 40 + (int)random_pick(&calls, 60));
-		if (round % 3 == 0) {
+		make_changes(&calls, 20 + (int)random_pick(&calls, 60));
+		if (random_pick(&calls, 3) == 0) {
 			journal_rewrite(f.journal);
-			if (round % 2 == 0)
-				make_changes(&calls, 1 + (int)random_pick(&calls, 10));
+			make_changes(&calls, (int)random_pick(&calls, 10));
 		}
 		before = fixture_dump(&f);
-		if (round % 4 == 3)
+		if (random_pick(&calls, 3) == 0)
 			fixture_kill(&f, DISK_KEEP_ALL, &rng);
 		else
 			finish();
@@ -113,6 +113,15 @@ static void the_log_goes_on_over_many_files_and_bases(void)
 		free(after);
 	}
 	TEST_ASSERT_TRUE(f.recovery.manifest.base != 0);
+}
+
+static void the_log_goes_on_over_many_files_and_bases(void)
+{
+	for (unsigned long long seed = 100; seed < 112; seed++) {
+		live_through(seed);
+		fixture_done(&f);
+		fixture_init(&f);
+	}
 }
 
 static void old_files_are_gone_after_a_rewrite(void)
