@@ -126,27 +126,43 @@ static void append_payload(struct check *c, const struct record *record)
 		buf_printf(&c->line, " %" PRIu64, number);
 }
 
-static void print_record(void *arg, const char *path, uint64_t offset, const struct record *record)
+static void begin_line(struct check *c, const char *path, uint64_t offset,
+		       const struct record *record)
 {
 	const char *slash = strrchr(path, '/');
-	struct record_command command;
-	struct check *c = arg;
-	bool is_command = record->type == RECORD_COMMAND &&
-			  record_decode_command(record->payload, &c->args, &command);
 
-	if (is_command ? !is_wanted(c, &command) : has_filter(c))
-		return;
 	buf_clear(&c->line);
 	buf_printf(&c->line, "%" PRIu64 " %s:%" PRIu64, record->sequence,
 		   slash != NULL ? slash + 1 : path, offset);
-	if (!is_command)
-		buf_printf(&c->line, " %s", record_type_name(record->type));
-	if (is_command)
-		append_command(c, &command);
-	else
-		append_payload(c, record);
+}
+
+static void end_line(struct check *c)
+{
 	buf_append_char(&c->line, '\n');
 	fwrite(buf_data(&c->line), 1, c->line.len, stdout);
+}
+
+/* A record may hold several commands: each gets a line, with the same sequence number. */
+static void print_record(void *arg, const char *path, uint64_t offset, const struct record *record)
+{
+	struct qless_str rest = record->payload;
+	struct record_command command;
+	struct check *c = arg;
+
+	if (record->type == RECORD_COMMAND) {
+		while (rest.len > 0 && record_take_command(&rest, &c->args, &command)) {
+			if (!is_wanted(c, &command))
+				continue;
+			begin_line(c, path, offset, record);
+			append_command(c, &command);
+			end_line(c);
+		}
+	} else if (!has_filter(c)) {
+		begin_line(c, path, offset, record);
+		buf_printf(&c->line, " %s", record_type_name(record->type));
+		append_payload(c, record);
+		end_line(c);
+	}
 }
 
 /* ---- the state ---- */

@@ -138,6 +138,7 @@ struct journal *journal_open(const struct journal_options *options, struct buf *
 	j->io = options->io != NULL ? options->io : &journal_io_system;
 	j->lock_fd = j->fd = j->rewrite.fd = -1;
 	buf_init(&j->pending, BUF_NO_MAX);
+	buf_init(&j->group, BUF_NO_MAX);
 	rc = journal_check_dir(options->dir);
 	if (rc < 0)
 		buf_printf(ret_error, "cannot use the directory %s: %s", options->dir,
@@ -367,8 +368,10 @@ int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error)
 static void append_mark(struct journal *j)
 {
 	struct record_mark mark = { .durable = j->synced, .wall_us = j->wall_us };
+	int64_t since_us = j->wall_us - j->mark_wall_us;
 
-	if (j->synced == j->marked && j->wall_us - j->mark_wall_us < SECOND_US)
+	/* A clock that was set back is news, too. */
+	if (j->synced == j->marked && since_us >= 0 && since_us < SECOND_US)
 		return;
 	record_append_mark(&j->pending, j->salt, ++j->last, &mark);
 	j->marked = mark.durable;
@@ -377,10 +380,31 @@ static void append_mark(struct journal *j)
 
 uint64_t journal_append(struct journal *j, const struct record_command *command)
 {
+	if (j->group_depth > 0) {
+		record_add_command(&j->group, command);
+		return j->last + 1;
+	}
 	if (j->pending.len == 0)
 		append_mark(j);
 	record_append_command(&j->pending, j->salt, ++j->last, command);
 	return j->last;
+}
+
+void journal_begin_group(struct journal *j)
+{
+	/* So that the number of the record is known to journal_append(). */
+	if (j->group_depth++ == 0 && j->pending.len == 0)
+		append_mark(j);
+}
+
+void journal_end_group(struct journal *j)
+{
+	assert(j->group_depth > 0);
+	if (--j->group_depth > 0 || j->group.len == 0)
+		return;
+	record_append(&j->pending, j->salt, RECORD_COMMAND, ++j->last, buf_str(&j->group));
+	buf_clear(&j->group);
+	buf_shrink(&j->group, PENDING_KEEP);
 }
 
 /* Have room on the disk up to there. */
@@ -606,6 +630,7 @@ static void start_work(struct journal *j)
 
 void journal_flush(struct journal *j, int64_t mono_us, int64_t wall_us)
 {
+	assert(j->group_depth == 0);
 	j->mono_us = mono_us;
 	j->wall_us = wall_us;
 	poll_helper(j);
@@ -691,5 +716,6 @@ void journal_close(struct journal *j, struct buf *ret_error)
 		j->io->close(j->io->arg, j->lock_fd);
 	manifest_done(&j->manifest);
 	buf_done(&j->pending);
+	buf_done(&j->group);
 	free(j);
 }

@@ -64,25 +64,36 @@ static int fail_reading(struct run *run, const struct reader *reader, int rc)
 			reader->offset, strerror(-rc));
 }
 
-static int apply(struct run *run, const struct reader *reader, const struct record *record)
+static int apply_command(struct run *run, const struct reader *reader, uint64_t sequence,
+			 const struct record_command *command)
 {
-	struct record_command command;
-
-	if (!record_decode_command(record->payload, &run->args, &command))
-		return complain(run, -EBADMSG,
-				"%s has a command at offset %" PRIu64 ", sequence %" PRIu64
-				", that cannot be read",
-				reader->path, reader->offset, record->sequence);
 	run->r->commands++;
 	if (run->target->apply == NULL)
 		return 0;
 	buf_clear(&run->said);
-	if (run->target->apply(run->target->arg, &command, &run->said) == 0)
+	if (run->target->apply(run->target->arg, command, &run->said) == 0)
 		return 0;
 	return complain(run, -EBADMSG,
 			"%s has a command at offset %" PRIu64 ", sequence %" PRIu64
 			", that cannot be run again: %s",
-			reader->path, reader->offset, record->sequence, buf_cstr(&run->said));
+			reader->path, reader->offset, sequence, buf_cstr(&run->said));
+}
+
+static int apply(struct run *run, const struct reader *reader, const struct record *record)
+{
+	struct qless_str rest = record->payload;
+	struct record_command command;
+	int rc;
+
+	do {
+		if (!record_take_command(&rest, &run->args, &command))
+			return complain(run, -EBADMSG,
+					"%s has a command at offset %" PRIu64 ", sequence %" PRIu64
+					", that cannot be read",
+					reader->path, reader->offset, record->sequence);
+		rc = apply_command(run, reader, record->sequence, &command);
+	} while (rc == 0 && rest.len > 0);
+	return rc;
 }
 
 /* ---- the base ---- */

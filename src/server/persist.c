@@ -26,6 +26,8 @@
 /* A mark is written once a second, so commands of the server's own time are hardly later than one
  * by more than this. */
 #define MARK_DISTANCE_US (2 * SECOND_US)
+/* Lengths and numbers that are recorded beside the arguments take less than they do. */
+#define ADMIT_MAX (RECORD_PAYLOAD_MAX / 2)
 
 /* Records that are not of a database. */
 static const struct qless_str script_name = STR_INIT("@script");
@@ -65,6 +67,18 @@ static void record_change(void *arg, unsigned db, double now, struct qless_str n
 	};
 
 	journal_append(s->persist->journal, &command);
+}
+
+void persist_begin_group(struct server *s)
+{
+	if (s->persist != NULL && s->persist->is_loaded)
+		journal_begin_group(s->persist->journal);
+}
+
+void persist_end_group(struct server *s)
+{
+	if (s->persist != NULL && s->persist->is_loaded)
+		journal_end_group(s->persist->journal);
 }
 
 /* Dialects by name: their numbers may change from one version of the program to the next. */
@@ -587,7 +601,11 @@ const char *persist_refusal(void *arg, size_t bytes)
 	struct server *s = arg;
 	struct persist *p = s->persist;
 
-	if (p == NULL || !p->is_loaded || journal_admit(p->journal, bytes))
+	if (p == NULL || !p->is_loaded)
+		return NULL;
+	if (bytes > ADMIT_MAX)
+		return "ERR the command is larger than a record of the log may be, 1 GB";
+	if (journal_admit(p->journal, bytes))
 		return NULL;
 	snprintf(
 		p->refusal, sizeof p->refusal,

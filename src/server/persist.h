@@ -54,6 +54,10 @@ void persist_forget_conn(struct conn *c);
 /* Once a second. */
 void persist_cron(struct server *s);
 
+/* What is changed in between is recorded as one: after a crash it is all there or not at all. */
+void persist_begin_group(struct server *s);
+void persist_end_group(struct server *s);
+
 /* Why a command that changes something cannot be run now, or NULL. `bytes` is the size of its
  * arguments. For struct command_env; `arg` is the server. */
 const char *persist_refusal(void *arg, size_t bytes);

@@ -204,6 +204,9 @@ static void writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble(void
 	ASK_HAS(reader, "PUT w q j3 klass {} 0",
 		"-MISCONF Errors writing to the log: File too large");
 	ASK_HAS(reader, "POP q w 1", "-MISCONF ");
+	ASK(reader, "MULTI", "+OK\r\n");
+	ASK(reader, "PUT w q j5 klass {} 0", "+QUEUED\r\n");
+	ASK_HAS(reader, "EXEC", "-EXECABORT Transaction discarded because of: MISCONF ");
 	ASK_HAS(reader, "INFO persistence", "log_state:failed");
 	ASK_HAS(reader, "INFO persistence", "aof_last_write_status:err");
 	set_file_limit(RLIM_INFINITY);

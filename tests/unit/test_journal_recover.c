@@ -214,6 +214,120 @@ static void a_log_cut_anywhere_gives_the_state_after_its_last_whole_record(void)
 	free_steps();
 }
 
+static void of_a_group_all_comes_back_or_nothing(void)
+{
+	struct random_calls calls;
+	struct fixture copy;
+	size_t len;
+	char *dump;
+	int at = 0;
+
+	random_calls_init(&calls, 27);
+	start();
+	steps[0] = (struct step){ RECORD_FILE_HEADER_BYTES, fixture_dump(&f) };
+	while (at < 20) {
+		uint64_t last = journal_last(f.journal);
+
+		journal_begin_group(f.journal);
+		for (int i = 0; i < 3; i++) {
+			journal_begin_group(f.journal);
+			while (!fixture_step(&f, &calls))
+				;
+			journal_end_group(f.journal);
+		}
+		journal_end_group(f.journal);
+		TEST_ASSERT_TRUE(journal_last(f.journal) <= last + 2); /* one may be a mark */
+		fixture_flush(&f);
+		at++;
+		steps[at].end = disk_file(&f.disk, "log-00000001")->len;
+		steps[at].dump = fixture_dump(&f);
+	}
+	fixture_kill(&f, DISK_KEEP_ALL, &rng);
+	for (len = disk_file(&f.disk, "log-00000001")->len; len >= RECORD_FILE_HEADER_BYTES;
+	     len--) {
+		buf_truncate(disk_file(&f.disk, "log-00000001"), len);
+		while (steps[at].end > len)
+			free(steps[at--].dump);
+		TEST_ASSERT_EQUAL_INT(0, try_start(&copy, &f.disk));
+		dump = fixture_dump(&copy);
+		TEST_ASSERT_EQUAL_STRING(steps[at].dump, dump);
+		free(dump);
+		fixture_done(&copy);
+	}
+	free(steps[0].dump);
+}
+
+static void a_group_without_changes_is_no_record(void)
+{
+	start();
+	journal_begin_group(f.journal);
+	journal_end_group(f.journal);
+	fixture_flush(&f);
+	TEST_ASSERT_TRUE(journal_last(f.journal) <= 1);
+}
+
+static void a_record_may_be_larger_than_a_log_file_should_be(void)
+{
+	struct random_calls calls;
+	struct qless_str argv[] = { STR("put"), STR("w"),    STR("q"), STR("large"),
+				    STR("k"),	{ NULL, 0 }, STR("0") };
+	struct record_command command = { .name = argv[0], .args = argv + 1, .count = 6 };
+	struct buf data = BUF_INIT(BUF_NO_MAX);
+	char *before, *after;
+
+	random_calls_init(&calls, 28);
+	f.options.segment_bytes = 1000;
+	start();
+	make_changes(&calls, 30);
+	buf_printf(&data, "[");
+	for (int i = 0; i < 20000; i++)
+		buf_printf(&data, "%d,", i);
+	buf_printf(&data, "0]");
+	argv[5] = buf_str(&data);
+	command.now = calls.now;
+	TEST_ASSERT_EQUAL_INT(0, engines_run(&f.engines, 0, calls.now, argv, 7));
+	journal_append(f.journal, &command);
+	fixture_flush(&f);
+	make_changes(&calls, 30);
+	before = fixture_dump(&f);
+	restart();
+	after = fixture_dump(&f);
+	TEST_ASSERT_EQUAL_STRING(before, after);
+	free(before);
+	free(after);
+	buf_done(&data);
+}
+
+static void a_clock_that_is_set_back_does_no_harm(void)
+{
+	struct random_calls calls;
+	struct recovery_target nobody = { 0 };
+	struct recovery_limit limit;
+	struct recovery r;
+	char *before, *after;
+	int64_t early_us;
+
+	random_calls_init(&calls, 29);
+	f.options.segment_bytes = 2000;
+	start();
+	make_changes(&calls, 30);
+	f.us -= INT64_C(86400) * 1000000;
+	early_us = f.us;
+	make_changes(&calls, 30);
+	before = fixture_dump(&f);
+	restart();
+	after = fixture_dump(&f);
+	TEST_ASSERT_EQUAL_STRING(before, after);
+	free(before);
+	free(after);
+	finish();
+	/* The marks tell the new time: to go back to it leaves out what was done at the old one. */
+	limit = (struct recovery_limit){ UINT64_MAX, early_us };
+	TEST_ASSERT_EQUAL_INT(0, recovery_run(&r, &f.disk.io, "data", &limit, &nobody, &f.error));
+	TEST_ASSERT_TRUE(r.limited);
+	recovery_done(&r);
+}
+
 static void no_flipped_byte_of_a_sealed_log_is_passed_over(void)
 {
 	struct random_calls calls;
@@ -517,6 +631,10 @@ int main(int argc, char **argv)
 	RUN(the_log_goes_on_over_many_files_and_bases);
 	RUN(old_files_are_gone_after_a_rewrite);
 	RUN(a_log_cut_anywhere_gives_the_state_after_its_last_whole_record);
+	RUN(of_a_group_all_comes_back_or_nothing);
+	RUN(a_group_without_changes_is_no_record);
+	RUN(a_record_may_be_larger_than_a_log_file_should_be);
+	RUN(a_clock_that_is_set_back_does_no_harm);
 	RUN(no_flipped_byte_of_a_sealed_log_is_passed_over);
 	RUN(no_flipped_byte_of_a_log_that_was_killed_gives_a_wrong_state);
 	RUN(damage_of_manifest_and_base_is_refused);
