@@ -40,17 +40,12 @@ static char **files;
 static int file_count;
 
 /* A base is written after every few steps. */
-static const char *const server_args[] = { "--clock-skew-warning",
-					   "0",
-					   "--log-segment-size",
-					   "64kb",
-					   "--auto-rewrite-min-size",
-					   "20kb",
-					   NULL };
+#define SERVER_ARGS \
+	"--clock-skew-warning", "0", "--log-segment-size", "64kb", "--auto-rewrite-min-size", "20kb"
 
 void setUp(void)
 {
-	qlessd_start_with(&q, server_args);
+	QLESSD_START(&q, SERVER_ARGS);
 }
 
 void tearDown(void)
@@ -196,10 +191,11 @@ static void check_state_live(struct replay *r, yyjson_val *line)
 
 /* ---- kills ---- */
 
+/* By its Unix socket if it is to be killed, because nobody else can take that between two lives. */
 static void connect_both(struct replay *r)
 {
-	r->client = peer_connect(&q);
-	r->listener = peer_connect(&q);
+	r->client = r->kills ? peer_connect_unix(&q) : peer_connect(&q);
+	r->listener = r->kills ? peer_connect_unix(&q) : peer_connect(&q);
 	peer_send_words(r->listener, "PSUBSCRIBE *");
 	peer_skip_replies(r->listener, 1);
 }
@@ -210,7 +206,7 @@ static void kill_and_start_again(struct replay *r)
 	peer_close(r->listener);
 	kill(q.pid, SIGKILL);
 	qlessd_wait(&q);
-	qlessd_start_again(&q, server_args);
+	qlessd_start_again(&q, (const char *const[]){ SERVER_ARGS, "--port", "0", NULL });
 	connect_both(r);
 }
 
