@@ -48,8 +48,9 @@ struct persist {
 
 	/* While loading. */
 	struct recovery_progress progress;
+	int64_t load_us; /* when it began */
 	int64_t turn_us;
-	int64_t report_us;
+	int64_t report_us; /* when to say next how far it is */
 	int64_t mark_us;
 	int64_t newest_us; /* of commands that may have got their time from a server */
 };
@@ -193,6 +194,17 @@ static void visit_record(void *arg, const char *path, uint64_t offset, const str
 		s->persist->mark_us = mark.wall_us;
 }
 
+/* If it goes on as it has gone so far. */
+static double seconds_to_go(const struct persist *p, int64_t now_us)
+{
+	const struct recovery_progress *progress = &p->progress;
+	uint64_t left = progress->bytes_total - progress->bytes_done;
+
+	if (progress->bytes_done == 0 || progress->bytes_done > progress->bytes_total)
+		return 0;
+	return (double)(now_us - p->load_us) / 1e6 * (double)left / (double)progress->bytes_done;
+}
+
 /* Serve those who ask how far it is, now and then. */
 static bool on_progress(void *arg, const struct recovery_progress *progress)
 {
@@ -201,11 +213,12 @@ static bool on_progress(void *arg, const struct recovery_progress *progress)
 	int64_t now_us = clock_mono_us();
 
 	p->progress = *progress;
-	if (now_us - p->report_us >= LOAD_REPORT_US) {
-		p->report_us = now_us;
-		log_notice("loading: %" PRIu64 " of %" PRIu64 " MB, %" PRIu64 " records",
+	if (now_us >= p->report_us) {
+		p->report_us = now_us + LOAD_REPORT_US;
+		log_notice("loading: %" PRIu64 " of %" PRIu64 " MB, %" PRIu64
+			   " records, done in about %.0f seconds",
 			   progress->bytes_done >> 20, progress->bytes_total >> 20,
-			   progress->records);
+			   progress->records, seconds_to_go(p, now_us));
 	}
 	if (now_us - p->turn_us >= LOAD_TURN_US) {
 		server_turn(s, /* wait= */ false);
@@ -274,7 +287,7 @@ int persist_load(struct server *s, const struct persist_origin *origin)
 
 	if (p == NULL)
 		return 0;
-	p->turn_us = p->report_us = start_us;
+	p->load_us = p->turn_us = start_us;
 	s->loading = true;
 	databases_set_limits(s->env.databases, NULL);
 	if (origin->dir != NULL)
@@ -644,15 +657,19 @@ static void append_count(struct buf *out, const char *name, uint64_t value)
 	buf_printf(out, "%s:%" PRIu64 "\r\n", name, value);
 }
 
-static void append_loading(const struct persist *p, struct buf *out)
+static void append_loading(const struct server *s, struct buf *out)
 {
+	const struct persist *p = s->persist;
 	const struct recovery_progress *progress = &p->progress;
 	double total = (double)progress->bytes_total;
 
+	append_count(out, "loading_start_time",
+		     (uint64_t)((s->wall_us - (s->mono_us - p->load_us)) / SECOND_US));
 	append_count(out, "loading_total_bytes", progress->bytes_total);
 	append_count(out, "loading_loaded_bytes", progress->bytes_done);
 	buf_printf(out, "loading_loaded_perc:%.2f\r\n",
 		   total > 0 ? (double)progress->bytes_done / total * 100 : 0);
+	buf_printf(out, "loading_eta_seconds:%.0f\r\n", seconds_to_go(p, s->mono_us));
 	append_count(out, "loading_records", progress->records);
 }
 
@@ -698,7 +715,7 @@ void persist_append_info(struct server *s, struct buf *out)
 	append_count(out, "aof_enabled", s->persist != NULL);
 	append_count(out, "rdb_last_save_time", (uint64_t)persist_last_save_s(s));
 	if (s->loading)
-		append_loading(s->persist, out);
+		append_loading(s, out);
 	if (s->persist != NULL && s->persist->is_loaded)
 		append_log(s->persist, out);
 }

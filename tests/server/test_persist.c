@@ -8,14 +8,19 @@
 #include <sys/wait.h>
 
 #include "peer.h"
+
 #include "unit.h"
 #include "wait.h"
 
-#define CLIENTS	   4
-#define PIPELINE   20
-#define REPLY_MAX  64
-#define RESTARTS   6
-#define OUTPUT_MAX 65536
+#include "util/buf.h"
+
+#define CLIENTS	    4
+#define PIPELINE    20
+#define REPLY_MAX   64
+#define RESTARTS    6
+#define OUTPUT_MAX  65536
+#define BATCH_PUTS  500
+#define BATCHES_MAX 10000
 
 static struct qlessd q;
 static struct tempdir dir;
@@ -177,6 +182,77 @@ static void no_kill_loses_what_was_acknowledged_with_always(void)
 static void no_kill_loses_what_was_acknowledged_with_everysec(void)
 {
 	a_kill_loses_nothing("everysec");
+}
+
+/* ---- loading ---- */
+
+/* One job, put again and again. */
+static void put_often(int batches)
+{
+	struct buf batch = BUF_INIT(BUF_NO_MAX);
+
+	for (int i = 0; i < BATCH_PUTS; i++)
+		buf_printf(&batch, "PUT w q j klass %d 0\r\n", i);
+	for (int i = 0; i < batches; i++) {
+		peer_send(p, buf_data(&batch), batch.len);
+		peer_skip_replies(p, BATCH_PUTS);
+	}
+	buf_done(&batch);
+}
+
+/* Start with a log that takes so long to be replayed that we come in the middle of it: on a fast
+ * machine it has to be a longer one. */
+static void start_loading(void)
+{
+	for (int batches = qlessd_is_sanitized() ? 60 : 300;; batches *= 2) {
+		TEST_ASSERT_TRUE(batches < BATCHES_MAX);
+		start("no");
+		put_often(batches);
+		kill(q.pid, SIGKILL);
+		qlessd_wait(&q);
+		peer_close_all();
+		q.may_load = true;
+		qlessd_start_again(&q,
+				   (const char *const[]){ "--dir", dir.path, "--port", "0", NULL });
+		p = peer_connect_unix(&q);
+		if (peer_ask_number(p, "INFO persistence", "\nloading:") == 1)
+			return;
+		stop();
+	}
+}
+
+static void who_comes_while_the_log_is_replayed_is_told_so(void)
+{
+	const char *info;
+
+	start_loading();
+	/* In one turn, lest it be done before the last of them. */
+	peer_send_text(p, "INFO persistence\r\nPING\r\nGET j\r\nPUT w q k klass {} 0\r\n"
+			  "EXISTS ql:j:j\r\nBGREWRITEAOF\r\nFLUSHALL\r\nACL SETUSER joe\r\n"
+			  "SCRIPT FLUSH\r\nECHO 1\r\nSELECT 0\r\n");
+	info = peer_reply(p);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(info, "\nloading:1\r\n"), info);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(info, "\nloading_eta_seconds:"), info);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(info, "\nloading_loaded_perc:"), info);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(info, "\nloading_start_time:1"), info);
+	TEST_ASSERT_NULL_MESSAGE(strstr(info, "\nloading_total_bytes:0"), info);
+	for (int i = 0; i < 8; i++)
+		peer_expect(p, "-LOADING qlessd is loading the dataset in memory\r\n");
+	peer_expect(p, "$1\r\n1\r\n+OK\r\n");
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "notice loading: 0 of "));
+	WAIT_UNTIL(strcmp(peer_ask(p, "PING"), "+PONG\r\n") == 0);
+	ASK_HAS(p, "INFO persistence", "\nloading:0\r\n");
+	ASK_LACKS(p, "INFO persistence", "loading_eta_seconds");
+	ASK_HAS(p, "GET j", "\"waiting\"");
+	ASK(p, "GET k", "$-1\r\n");
+}
+
+static void it_can_be_stopped_while_the_log_is_replayed(void)
+{
+	start_loading();
+	stop();
+	start("no");
+	ASK_HAS(p, "GET j", "\"waiting\"");
 }
 
 /* ---- trouble ---- */
@@ -372,6 +448,8 @@ int main(int argc, char **argv)
 	RUN(other_databases_are_there_as_well);
 	RUN(no_kill_loses_what_was_acknowledged_with_always);
 	RUN(no_kill_loses_what_was_acknowledged_with_everysec);
+	RUN(who_comes_while_the_log_is_replayed_is_told_so);
+	RUN(it_can_be_stopped_while_the_log_is_replayed);
 	RUN(writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble);
 	RUN(two_cannot_use_one_directory);
 	RUN(damage_is_reported_and_nothing_is_touched);
