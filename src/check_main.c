@@ -99,6 +99,12 @@ static bool has_filter(const struct check *c)
 	       isfinite(c->until);
 }
 
+/* The rule of a user that holds the hash of a password, which is nobody's business. */
+static bool is_secret(const struct record_command *command, struct qless_str arg)
+{
+	return str_equal(command->name, STR("@user")) && str_starts_with(arg, STR("#"));
+}
+
 static void append_command(struct check *c, const struct record_command *command)
 {
 	char time[TIME_MAX];
@@ -107,7 +113,9 @@ static void append_command(struct check *c, const struct record_command *command
 		   (int)command->name.len, command->name.ptr);
 	for (size_t i = 0; i < command->count; i++) {
 		buf_append_char(&c->line, ' ');
-		json_append_string(&c->line, command->args[i]);
+		json_append_string(&c->line, is_secret(command, command->args[i])
+						     ? STR("#...")
+						     : command->args[i]);
 	}
 }
 
@@ -179,7 +187,8 @@ static int apply(void *arg, const struct record_command *command, struct buf *re
 	struct check *c = arg;
 
 	/* What is not of a database changes no jobs. */
-	if (str_starts_with(command->name, STR("@script")))
+	if (str_starts_with(command->name, STR("@script")) ||
+	    str_starts_with(command->name, STR("@user")))
 		return 0;
 	return databases_apply(c->databases, command->db, command->now, command->name,
 			       command->args, command->count, ret_error);

@@ -14,6 +14,7 @@
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/server_int.h"
+#include "server/users_log.h"
 #include "sys/clock.h"
 #include "sys/log.h"
 #include "util/mem.h"
@@ -68,6 +69,12 @@ static void record_change(void *arg, unsigned db, double now, struct qless_str n
 	};
 
 	journal_append(s->persist->journal, &command);
+}
+
+void persist_record(struct server *s, const struct record_command *command)
+{
+	if (s->persist != NULL && s->persist->is_loaded)
+		journal_append(s->persist->journal, command);
 }
 
 void persist_begin_group(struct server *s)
@@ -129,6 +136,7 @@ static void save_state(void *arg, struct base_writer *w)
 			base_add_database(w, db, databases_peek(databases, db));
 	}
 	scripts_each(s->env.scripts, save_script, w);
+	users_log_save(s, w);
 }
 
 /*
@@ -178,6 +186,8 @@ static int apply_record(void *arg, const struct record_command *command, struct 
 		scripts_clear(s->env.scripts);
 		return 0;
 	}
+	if (users_log_is_record(command->name))
+		return users_log_apply(s, command, ret_error);
 	note_time(s->persist, command->now);
 	return databases_apply(s->env.databases, command->db, command->now, command->name,
 			       command->args, command->count, ret_error);
@@ -274,6 +284,7 @@ static void begin_recording(struct server *s, int64_t newest_us)
 	databases_set_recorder(s->env.databases, &recorder);
 	steady_clock_pass(&s->native_clock, newest_us);
 	s->persist->is_loaded = true;
+	users_log_loaded(s);
 }
 
 int persist_load(struct server *s, const struct persist_origin *origin)

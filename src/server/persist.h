@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "command/scripts.h"
+#include "journal/record.h"
 #include "util/buf.h"
 
 struct conn;
@@ -53,6 +54,9 @@ void persist_forget_conn(struct conn *c);
 
 /* Once a second. */
 void persist_cron(struct server *s);
+
+/* Record something that is not a change of a database. Nothing is done while loading. */
+void persist_record(struct server *s, const struct record_command *command);
 
 /* What is changed in between is recorded as one: after a crash it is all there or not at all. */
 void persist_begin_group(struct server *s);

@@ -246,6 +246,7 @@ struct server {
 	struct latency_monitor *latency;
 
 	struct persist *persist; /* NULL: appendonly is no */
+	struct users_log *users_log;
 	bool loading;		 /* the state is not all there yet */
 	bool loop_failed;
 	bool save_at_stop;

@@ -184,6 +184,126 @@ static void no_kill_loses_what_was_acknowledged_with_everysec(void)
 	a_kill_loses_nothing("everysec");
 }
 
+/* Run qlessd-check on the directory; *ret_output is to be freed. */
+static int check(const char *options, char **ret_output)
+{
+	char command[400];
+	size_t len = 0;
+	FILE *pipe;
+	int status;
+
+	snprintf(command, sizeof command, "%s-check %s %s 2>&1 </dev/null", getenv("QLESSD"),
+		 options, dir.path);
+	pipe = popen(command, "r");
+	*ret_output = calloc(1, OUTPUT_MAX);
+	while (len < OUTPUT_MAX - 1 && !feof(pipe))
+		len += fread(*ret_output + len, 1, OUTPUT_MAX - 1 - len, pipe);
+	status = pclose(pipe);
+	return WEXITSTATUS(status);
+}
+
+#define CHECK_HAS(status, options, text)                                      \
+	do {                                                                  \
+		char *output_;                                                \
+		int status_ = check(options, &output_);                       \
+		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output_, text), output_); \
+		TEST_ASSERT_EQUAL_INT_MESSAGE(status, status_, output_);      \
+		free(output_);                                                \
+	} while (0)
+
+#define CHECK_LACKS(options, text)                                        \
+	do {                                                              \
+		char *output_;                                            \
+		check(options, &output_);                                 \
+		TEST_ASSERT_NULL_MESSAGE(strstr(output_, text), output_); \
+		free(output_);                                            \
+	} while (0)
+
+/* ---- users ---- */
+
+static void start_with_users(const char *user_line)
+{
+	FILE *file = fopen(tempdir_file(&dir, "qlessd.conf"), "w");
+
+	fprintf(file, "%s\n", user_line);
+	fclose(file);
+	QLESSD_START(&q, tempdir_file(&dir, "qlessd.conf"), "--dir", dir.path);
+	p = peer_connect(&q);
+}
+
+static void rewrite(void)
+{
+	int64_t before = peer_ask_number(p, "INFO persistence", "aof_rewrites:");
+
+	ASK_HAS(p, "BGREWRITEAOF", "+Background");
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrites:") > before);
+}
+
+static void users_set_at_run_time_are_there_after_a_restart(void)
+{
+	for (int with_base = 0; with_base < 2; with_base++) {
+		start_with_users("user carol on >c +ping +get");
+		ASK(p, "ACL SETUSER alice on >secret +@all -flushall", "+OK\r\n");
+		ASK(p, "ACL SETUSER bob on >x +ping", "+OK\r\n");
+		ASK(p, "ACL DELUSER bob carol", ":2\r\n");
+		ASK(p, "ACL SETUSER default -debug", "+OK\r\n");
+		if (with_base)
+			rewrite();
+		kill_it();
+		CHECK_HAS(0, "--dump", "@user");
+		CHECK_LACKS("--dump", "#2bb80d"); /* how the SHA-256 of "secret" begins */
+		start_with_users("user carol on >c +ping +get");
+		ASK(p, "ACL USERS", "*2\r\n$5\r\nalice\r\n$7\r\ndefault\r\n");
+		ASK_HAS(p, "ACL LIST", "user alice on #2bb80d");
+		ASK_HAS(p, "ACL LIST", "+@all -flushall\r\n");
+		ASK_HAS(p, "ACL LIST", "user default on nopass ~* &* +@all -debug\r\n");
+		ASK(p, "AUTH alice secret", "+OK\r\n");
+		stop();
+		tempdir_done(&dir);
+		tempdir_init(&dir);
+	}
+}
+
+static void the_later_change_of_a_user_counts(void)
+{
+	start_with_users("user carol on >c +ping");
+	ASK(p, "ACL SETUSER carol +get", "+OK\r\n");
+	stop();
+	start_with_users("user carol on >c +ping");
+	ASK_HAS(p, "ACL LIST", "-@all +ping +get\r\n");
+	stop();
+	/* Somebody has edited the file since. */
+	start_with_users("user carol on >c +ping +put");
+	ASK_HAS(p, "ACL LIST", "-@all +ping +put\r\n");
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "user carol is as the configuration says"));
+	stop();
+	/* And edits it back: what had been set before does not come up again. */
+	start_with_users("user carol on >c +ping");
+	ASK_HAS(p, "ACL LIST", "-@all +ping\r\n");
+	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "user carol is as the configuration says"));
+	ASK(p, "ACL SETUSER carol +get", "+OK\r\n");
+	ASK(p, "CONFIG REWRITE", "+OK\r\n");
+	ASK(p, "ACL DELUSER carol", ":1\r\n");
+	rewrite();
+	stop();
+	QLESSD_START(&q, tempdir_file(&dir, "qlessd.conf"), "--dir", dir.path);
+	p = peer_connect(&q);
+	ASK(p, "ACL USERS", "*1\r\n$7\r\ndefault\r\n");
+}
+
+static void a_change_of_a_user_that_changes_nothing_is_not_recorded(void)
+{
+	int64_t last;
+
+	start("always");
+	ASK(p, "ACL SETUSER alice on +ping", "+OK\r\n");
+	last = peer_ask_number(p, "INFO persistence", "log_last_sequence:");
+	ASK(p, "ACL SETUSER alice on", "+OK\r\n");
+	ASK(p, "ACL DELUSER nobody", ":0\r\n");
+	ASK_HAS(p, "ACL SETUSER alice +nonsense", "-ERR ");
+	TEST_ASSERT_EQUAL_INT64(last, peer_ask_number(p, "INFO persistence", "log_last_sequence:"));
+}
+
 /* ---- loading ---- */
 
 /* One job, put again and again. */
@@ -200,6 +320,8 @@ static void put_often(int batches)
 	buf_done(&batch);
 }
 
+static const char *words_at_end; /* of such a log, or NULL */
+
 /* Start with a log that takes so long to be replayed that we come in the middle of it: on a fast
  * machine it has to be a longer one. */
 static void start_loading(void)
@@ -208,6 +330,8 @@ static void start_loading(void)
 		TEST_ASSERT_TRUE(batches < BATCHES_MAX);
 		start("no");
 		put_often(batches);
+		if (words_at_end != NULL)
+			ASK(p, words_at_end, "+OK\r\n");
 		kill(q.pid, SIGKILL);
 		qlessd_wait(&q);
 		peer_close_all();
@@ -218,6 +342,8 @@ static void start_loading(void)
 		if (peer_ask_number(p, "INFO persistence", "\nloading:") == 1)
 			return;
 		stop();
+		tempdir_done(&dir);
+		tempdir_init(&dir);
 	}
 }
 
@@ -245,6 +371,23 @@ static void who_comes_while_the_log_is_replayed_is_told_so(void)
 	ASK_LACKS(p, "INFO persistence", "loading_eta_seconds");
 	ASK_HAS(p, "GET j", "\"waiting\"");
 	ASK(p, "GET k", "$-1\r\n");
+}
+
+static void who_comes_while_loading_may_no_more_than_the_log_says(void)
+{
+	struct peer *early;
+
+	/* Last in the log, so it is not known for a long time. */
+	words_at_end = "ACL SETUSER default resetpass >pw";
+	start_loading();
+	words_at_end = NULL;
+	early = peer_connect_unix(&q);
+	ASK(early, "ECHO 1", "$1\r\n1\r\n");
+	WAIT_UNTIL(strncmp(peer_ask(p, "PING"), "-LOADING", 8) != 0);
+	ASK_HAS(p, "GET j", "-NOAUTH");
+	ASK_HAS(early, "GET j", "-NOAUTH");
+	ASK(early, "AUTH pw", "+OK\r\n");
+	ASK_HAS(early, "GET j", "\"waiting\"");
 }
 
 static void it_can_be_stopped_while_the_log_is_replayed(void)
@@ -280,6 +423,8 @@ static void writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble(void
 	ASK_HAS(reader, "PUT w q j3 klass {} 0",
 		"-MISCONF Errors writing to the log: File too large");
 	ASK_HAS(reader, "POP q w 1", "-MISCONF ");
+	ASK_HAS(reader, "ACL SETUSER joe", "-MISCONF ");
+	ASK_HAS(reader, "ACL DELUSER joe", "-MISCONF ");
 	ASK(reader, "MULTI", "+OK\r\n");
 	ASK(reader, "PUT w q j5 klass {} 0", "+QUEUED\r\n");
 	ASK_HAS(reader, "EXEC", "-EXECABORT Transaction discarded because of: MISCONF ");
@@ -325,33 +470,6 @@ static void damage_is_reported_and_nothing_is_touched(void)
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "qlessd-check"), output);
 	free(output);
 }
-
-/* Run qlessd-check on the directory; *ret_output is to be freed. */
-static int check(const char *options, char **ret_output)
-{
-	char command[400];
-	size_t len = 0;
-	FILE *pipe;
-	int status;
-
-	snprintf(command, sizeof command, "%s-check %s %s 2>&1 </dev/null", getenv("QLESSD"),
-		 options, dir.path);
-	pipe = popen(command, "r");
-	*ret_output = calloc(1, OUTPUT_MAX);
-	while (len < OUTPUT_MAX - 1 && !feof(pipe))
-		len += fread(*ret_output + len, 1, OUTPUT_MAX - 1 - len, pipe);
-	status = pclose(pipe);
-	return WEXITSTATUS(status);
-}
-
-#define CHECK_HAS(status, options, text)                                      \
-	do {                                                                  \
-		char *output_;                                                \
-		int status_ = check(options, &output_);                       \
-		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output_, text), output_); \
-		TEST_ASSERT_EQUAL_INT_MESSAGE(status, status_, output_);      \
-		free(output_);                                                \
-	} while (0)
 
 static void qlessd_check_tells_dumps_and_cuts(void)
 {
@@ -448,7 +566,11 @@ int main(int argc, char **argv)
 	RUN(other_databases_are_there_as_well);
 	RUN(no_kill_loses_what_was_acknowledged_with_always);
 	RUN(no_kill_loses_what_was_acknowledged_with_everysec);
+	RUN(users_set_at_run_time_are_there_after_a_restart);
+	RUN(the_later_change_of_a_user_counts);
+	RUN(a_change_of_a_user_that_changes_nothing_is_not_recorded);
 	RUN(who_comes_while_the_log_is_replayed_is_told_so);
+	RUN(who_comes_while_loading_may_no_more_than_the_log_says);
 	RUN(it_can_be_stopped_while_the_log_is_replayed);
 	RUN(writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble);
 	RUN(two_cannot_use_one_directory);
