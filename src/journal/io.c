@@ -91,16 +91,20 @@ static int system_allocate(void *arg, int fd, uint64_t offset, uint64_t len)
 }
 
 /* The data and the size of the file; an error here means that what was written is lost, so an
- * interrupted call is the only one that is tried again. */
+ * interrupted call is the only one that is tried again. The system would sync a file that somebody
+ * has removed without a word. */
 static int system_sync(void *arg, int fd)
 {
+	struct stat st;
 	int rc;
 
 	(void)arg;
 	do
 		rc = fdatasync(fd);
 	while (rc < 0 && errno == EINTR);
-	return result(rc);
+	if (rc < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return st.st_nlink > 0 ? 0 : -ENOENT;
 }
 
 static int system_sync_dir(void *arg, const char *path)

@@ -28,6 +28,7 @@ struct journal_io {
 	/* Make sure that there is room on the disk up to there, without changing the size of the
 	 * file. -EOPNOTSUPP where that cannot be had. */
 	int (*allocate)(void *arg, int fd, uint64_t offset, uint64_t len);
+	/* -ENOENT if no name leads to the file any more: what is in it goes with the process. */
 	int (*sync)(void *arg, int fd);
 	int (*sync_dir)(void *arg, const char *path);
 	int (*rename)(void *arg, const char *from, const char *to);

@@ -146,7 +146,7 @@ struct journal_info {
 	uint64_t rewrite_bytes; /* what the process has written so far */
 	uint64_t rewrites;	/* successful ones */
 	uint64_t rewrite_failures;
-	int last_rewrite_rc;	   /* 0 or a negative errno */
+	int last_rewrite_rc;	   /* 0 or a negative errno; -ECHILD: its process was killed */
 	int64_t last_rewrite_us;   /* how long it took */
 	int64_t last_base_wall_us; /* when the base in force was made; 0: there is none */
 	int64_t fork_us;	   /* how long the last fork took */

@@ -208,6 +208,9 @@ int manifest_replace(const struct manifest *m, const struct journal_io *io, cons
 		rc = io->sync(io->arg, fd);
 	if (fd >= 0)
 		io->close(io->arg, fd);
+	/* The names of the files in it first: it must not be there without them. */
+	if (rc == 0)
+		rc = io->sync_dir(io->arg, dir);
 	*ret_unclear = rc == 0;
 	if (rc == 0)
 		rc = io->rename(io->arg, fresh, path);

@@ -52,8 +52,9 @@ int manifest_parse(struct manifest *m, struct qless_str text, struct buf *ret_er
  * about all but the first. */
 int manifest_read(struct manifest *m, const struct journal_io *io, const char *dir,
 		  struct buf *ret_error);
-/* Write it beside the one in force, sync it, rename it over that one and sync the directory. When
- * that fails with *ret_unclear set, either of the two may be in force after a crash. */
+/* Write it beside the one in force, sync it and the directory, rename it over that one and sync the
+ * directory again. When that fails with *ret_unclear set, either of the two may be in force after a
+ * crash. The files that it names have been made and synced. */
 int manifest_replace(const struct manifest *m, const struct journal_io *io, const char *dir,
 		     bool *ret_unclear);
 

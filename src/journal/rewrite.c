@@ -108,6 +108,7 @@ static void reset_signals(void)
 	for (int number = 1; number < NSIG; number++)
 		signal(number, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGUSR1, SIG_IGN);
 	sigemptyset(&none);

@@ -27,6 +27,10 @@
 /* A mark is written once a second, so commands of the server's own time are hardly later than one
  * by more than this. */
 #define MARK_DISTANCE_US (2 * SECOND_US)
+/* How long none is begun by itself after a rewrite that failed: it would mostly fail again, and
+ * fill a disk that is full already. */
+#define AUTO_DELAY_US	  (60 * SECOND_US)
+#define AUTO_DELAY_MAX_US (3600 * SECOND_US)
 /* Lengths and numbers that are recorded beside the arguments take less than they do. */
 #define ADMIT_MAX (RECORD_PAYLOAD_MAX / 2)
 
@@ -43,6 +47,8 @@ struct persist {
 	enum journal_state state; /* as it was said last */
 	uint64_t rewrites;
 	uint64_t rewrite_failures;
+	int64_t auto_delay_us; /* after failures, longer each time; 0: the last one was good */
+	int64_t auto_after_us;
 	bool is_loaded;
 	bool was_rewriting;
 	char refusal[REFUSAL_MAX];
@@ -549,8 +555,9 @@ static void note_state(struct server *s)
 	p->state = state;
 }
 
-static void note_rewrites(struct persist *p)
+static void note_rewrites(struct server *s)
 {
+	struct persist *p = s->persist;
 	struct journal_info info;
 
 	journal_get_info(p->journal, &info);
@@ -558,8 +565,19 @@ static void note_rewrites(struct persist *p)
 		log_notice("new base written: %" PRIu64 " MB in %.3f seconds, fork took %.3f ms",
 			   info.base_bytes >> 20, (double)info.last_rewrite_us / 1e6,
 			   (double)info.fork_us / 1e3);
-	if (info.rewrite_failures != p->rewrite_failures)
-		log_warning("no new base could be written: %s", strerror(-info.last_rewrite_rc));
+	if (info.rewrites != p->rewrites)
+		p->auto_delay_us = 0;
+	if (info.rewrite_failures != p->rewrite_failures) {
+		p->auto_delay_us = p->auto_delay_us == 0 ? AUTO_DELAY_US : 2 * p->auto_delay_us;
+		if (p->auto_delay_us > AUTO_DELAY_MAX_US)
+			p->auto_delay_us = AUTO_DELAY_MAX_US;
+		p->auto_after_us = s->mono_us + p->auto_delay_us;
+		log_warning("no new base could be written: %s. None is begun because of the size "
+			    "of the log for %" PRId64 " seconds",
+			    info.last_rewrite_rc == -ECHILD ? "its process was killed"
+							    : strerror(-info.last_rewrite_rc),
+			    p->auto_delay_us / SECOND_US);
+	}
 	p->rewrites = info.rewrites;
 	p->rewrite_failures = info.rewrite_failures;
 }
@@ -591,7 +609,7 @@ void persist_end_turn(struct server *s)
 	note_state(s);
 	if (journal_is_rewriting(p->journal) || p->rewrite_fd >= 0 || p->was_rewriting) {
 		watch_rewrite(s);
-		note_rewrites(p);
+		note_rewrites(s);
 	}
 	p->was_rewriting = journal_is_rewriting(p->journal);
 	if (p->state != JOURNAL_WELL)
@@ -612,6 +630,7 @@ void persist_cron(struct server *s)
 	struct persist *p = s->persist;
 
 	if (p == NULL || !p->is_loaded || journal_is_rewriting(p->journal) ||
+	    p->state != JOURNAL_WELL || (p->auto_delay_us != 0 && s->mono_us < p->auto_after_us) ||
 	    !journal_is_overgrown(p->journal, (unsigned)config->auto_rewrite_percentage,
 				  config->auto_rewrite_min_bytes))
 		return;

@@ -41,7 +41,7 @@ enum disk_call {
 enum disk_crash {
 	DISK_KEEP_SYNCED, /* nothing but what was synced */
 	DISK_KEEP_ALL,	  /* the process dies, the machine lives */
-	DISK_KEEP_SOME,	  /* some sectors, and all or none of the names */
+	DISK_KEEP_SOME,	  /* some sectors, and some changes of names */
 };
 
 struct disk_file {
@@ -73,12 +73,19 @@ struct disk {
 	uint64_t room;	     /* bytes of all files together; more is -ENOSPC */
 	bool dead;	     /* the machine has stopped: every call fails and does nothing */
 	bool stop;	     /* the failure is such a stop */
+	/* Besides, the machine stops at the call of those kinds before which so many were made. */
+	unsigned stop_kinds;
+	unsigned stop_after;
 };
 
 static inline int disk_fails(struct disk *d, enum disk_call kind)
 {
 	if (d->dead)
 		return -EIO;
+	if ((d->stop_kinds & kind) != 0 && d->stop_after-- == 0) {
+		d->dead = true;
+		return -EIO;
+	}
 	if ((d->fail_kinds & kind) == 0)
 		return 0;
 	d->calls++;
@@ -131,8 +138,9 @@ static inline uint64_t disk_used(const struct disk *d)
 {
 	uint64_t used = 0;
 
+	/* Files that only the past leads to take no room. */
 	for (int i = 0; i < DISK_FILES_MAX; i++)
-		used += d->files[i].used ? d->files[i].now.len : 0;
+		used += d->names[i].file >= 0 ? d->files[d->names[i].file].now.len : 0;
 	return used;
 }
 
@@ -420,14 +428,38 @@ static inline void disk_keep_some(struct disk_file *f, unsigned long long *rng)
 	free(bytes);
 }
 
+/* Changes of names since the directory was synced: each arrived or did not, in whatever order. */
+static inline void disk_keep_some_names(struct disk *d, unsigned long long *rng)
+{
+	struct disk_name kept[DISK_FILES_MAX];
+
+	memcpy(kept, d->synced_names, sizeof kept);
+	for (int i = 0; i < DISK_FILES_MAX; i++) {
+		const struct disk_name *now = &d->names[i];
+		struct disk_name *old = now->file >= 0 ? disk_find(kept, now->name) : NULL;
+
+		if (now->file < 0 || unit_random(rng) % 2 == 0)
+			continue;
+		if (old != NULL)
+			old->file = now->file;
+		else
+			disk_add_name(kept, now->name, now->file);
+	}
+	for (int i = 0; i < DISK_FILES_MAX; i++) {
+		if (kept[i].file >= 0 && disk_find(d->names, kept[i].name) == NULL &&
+		    unit_random(rng) % 2 == 0)
+			kept[i].file = -1;
+	}
+	memcpy(d->names, kept, sizeof kept);
+}
+
 /* The machine goes down and comes up again. */
 static inline void disk_crash(struct disk *d, enum disk_crash how, unsigned long long *rng)
 {
-	bool keep_names =
-		how == DISK_KEEP_ALL || (how == DISK_KEEP_SOME && unit_random(rng) % 2 == 0);
-
-	if (!keep_names)
+	if (how == DISK_KEEP_SYNCED)
 		memcpy(d->names, d->synced_names, sizeof d->names);
+	else if (how == DISK_KEEP_SOME)
+		disk_keep_some_names(d, rng);
 	for (int i = 0; i < DISK_FILES_MAX; i++) {
 		struct disk_file *f = &d->files[i];
 
@@ -443,7 +475,7 @@ static inline void disk_crash(struct disk *d, enum disk_crash how, unsigned long
 	memset(d->fds, 0, sizeof d->fds);
 	memset(d->locked, 0, sizeof d->locked);
 	d->dead = false;
-	d->fail_kinds = 0;
+	d->fail_kinds = d->stop_kinds = 0;
 	for (int i = 0; i < DISK_FILES_MAX; i++)
 		disk_sync(d, (d->fds[0] = i + 1, 0));
 	d->fds[0] = 0;

@@ -440,6 +440,118 @@ static void writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble(void
 	ASK(p, "GET j3", "$-1\r\n");
 }
 
+static void a_log_file_that_is_removed_meanwhile_is_noticed(void)
+{
+	struct peer *reader;
+
+	start("always");
+	put("j1");
+	reader = peer_connect(&q);
+	unlink(tempdir_file(&dir, "log-00000001"));
+	/* It would be synced without a word, and be gone with the process. */
+	peer_send_words(p, "PUT w q j2 klass {} 0");
+	peer_expect_end(p);
+	ASK_HAS(reader, "GET j1", "\"waiting\"");
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "the log cannot be written: No such file or "
+					       "directory (syncing log-00000001)"));
+	WAIT_UNTIL(strstr(peer_ask(reader, "INFO persistence"), "log_state:ok") != NULL);
+	p = reader;
+	put("j3");
+	kill_it();
+	start("always");
+	ASK_HAS(p, "GET j1", "\"waiting\"");
+	ASK_HAS(p, "GET j3", "\"waiting\"");
+}
+
+static void a_directory_that_is_removed_meanwhile_is_noticed(void)
+{
+	struct peer *reader;
+
+	start("everysec");
+	put("j1");
+	reader = peer_connect(&q);
+	unlink(tempdir_file(&dir, "log-00000001"));
+	unlink(tempdir_file(&dir, "manifest"));
+	unlink(tempdir_file(&dir, "lock"));
+	TEST_ASSERT_EQUAL_INT(0, rmdir(dir.path));
+	/* Whether this is told depends on when the next sync begins. */
+	peer_send_words(p, "PUT w q j2 klass {} 0");
+	WAIT_UNTIL(strstr(peer_ask(reader, "INFO persistence"), "log_state:failed") != NULL);
+	ASK_HAS(reader, "PUT w q j3 klass {} 0", "-MISCONF ");
+	ASK_HAS(reader, "GET j1", "\"waiting\"");
+	stop();
+	tempdir_init(&dir);
+}
+
+static void a_directory_that_cannot_be_written_to_is_named_at_the_start(void)
+{
+	char *output;
+
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--dir", "/proc", "--port", "0",
+					    "--unixsocket", tempdir_file(&dir, "socket")));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "cannot use the directory ."), output);
+	free(output);
+}
+
+static void a_rewrite_keeps_to_its_rate_and_is_accounted_for(void)
+{
+	static char words[8000];
+	int64_t start_ms;
+
+	start("everysec");
+	ASK(p, "CONFIG SET rewrite-rate-limit 1mb", "+OK\r\n");
+	for (int i = 0; i < 120; i++) {
+		int len = snprintf(words, sizeof words, "PUT w q j%d klass \"", i);
+
+		memset(words + len, 'x', 7000);
+		snprintf(words + len + 7000, sizeof words - (size_t)len - 7000, "\" 0");
+		peer_send_words(p, words);
+		peer_skip_replies(p, 1);
+	}
+	start_ms = wait_now_ms();
+	ASK_HAS(p, "BGREWRITEAOF", "+Background");
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrite_bytes:") > 500000);
+	ASK_HAS(p, "INFO persistence", "aof_rewrite_in_progress:1");
+	ASK_HAS(p, "BGREWRITEAOF", "-ERR Background append only file rewriting already");
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrites:") == 1);
+	/* 0.8 MB at 1 MB a second. */
+	TEST_ASSERT_TRUE(wait_now_ms() - start_ms >= 750);
+	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO persistence", "latest_fork_usec:") > 0);
+	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO persistence", "aof_base_size:") > 800000);
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "fork took"));
+}
+
+static void rewrites_that_fail_are_not_begun_again_at_once(void)
+{
+	static char words[8000];
+
+	start("everysec");
+	ASK(p, "CONFIG SET auto-rewrite-percentage 0", "+OK\r\n");
+	memset(words, 'x', 7300);
+	for (int i = 0; i < 40; i++) {
+		int len = snprintf(words, sizeof words, "PUT w q j%d klass \"", i);
+
+		words[len] = 'x';
+		snprintf(words + 7000, 100, "\" 0");
+		peer_send_words(p, words);
+		peer_skip_replies(p, 1);
+	}
+	/* Room for log files, of 64 KB, and not for the base. */
+	set_file_limit(150000);
+	ASK(p, "CONFIG SET auto-rewrite-percentage 1 auto-rewrite-min-size 1000", "+OK\r\n");
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrite_failures:") == 1);
+	ASK_HAS(p, "INFO persistence", "log_state:ok");
+	ASK_HAS(p, "INFO persistence", "aof_last_bgrewrite_status:err");
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "no new base could be written: File too large. None "
+					       "is begun because of the size of the log for 60 "
+					       "seconds"));
+	put("k1");
+	/* Who asks for one gets it. */
+	set_file_limit(RLIM_INFINITY);
+	rewrite();
+	ASK_HAS(p, "INFO persistence", "aof_last_bgrewrite_status:ok");
+}
+
 static void two_cannot_use_one_directory(void)
 {
 	char *output;
@@ -573,6 +685,11 @@ int main(int argc, char **argv)
 	RUN(who_comes_while_loading_may_no_more_than_the_log_says);
 	RUN(it_can_be_stopped_while_the_log_is_replayed);
 	RUN(writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble);
+	RUN(a_log_file_that_is_removed_meanwhile_is_noticed);
+	RUN(a_directory_that_is_removed_meanwhile_is_noticed);
+	RUN(a_directory_that_cannot_be_written_to_is_named_at_the_start);
+	RUN(a_rewrite_keeps_to_its_rate_and_is_accounted_for);
+	RUN(rewrites_that_fail_are_not_begun_again_at_once);
 	RUN(two_cannot_use_one_directory);
 	RUN(damage_is_reported_and_nothing_is_touched);
 	RUN(qlessd_check_tells_dumps_and_cuts);

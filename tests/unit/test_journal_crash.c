@@ -46,6 +46,9 @@ static void forget_states(void)
 /* The end of a turn: clients are told what is durable. */
 static void end_turn(void)
 {
+	/* After a failure there is time to get well again. */
+	if (journal_state(f.journal) != JOURNAL_WELL)
+		f.us += 300000;
 	fixture_flush(&f);
 	if (journal_state(f.journal) == JOURNAL_WELL && journal_durable(f.journal) > acknowledged)
 		acknowledged = journal_durable(f.journal);
@@ -161,6 +164,90 @@ static void a_crash_without_syncs_leaves_a_state_that_was(void)
 		fixture_init(&f);
 		forget_states();
 	}
+}
+
+static void a_crash_while_the_log_gets_well_again_loses_nothing_that_was_acknowledged(void)
+{
+	unsigned stops = 0;
+
+	for (unsigned at = 0;; at++) {
+		bool stopped;
+
+		/* A sync fails, or the directory's; later the machine stops. */
+		disk_fail(&f.disk, at % 2 == 0 ? DISK_SYNC : DISK_SYNC_DIR, 4, -EIO);
+		f.disk.stop_kinds = DISK_CHANGES;
+		f.disk.stop_after = at / 2;
+		run_script(33, JOURNAL_SYNC_ALWAYS);
+		stopped = f.disk.dead;
+		if (f.journal != NULL)
+			fixture_kill(&f, DISK_KEEP_SOME, &rng);
+		else
+			disk_crash(&f.disk, DISK_KEEP_SOME, &rng);
+		fixture_forget(&f);
+		check_recovery("failure, then", at);
+		fixture_done(&f);
+		fixture_init(&f);
+		forget_states();
+		if (!stopped && at % 2 == 1)
+			break;
+		stops += stopped;
+	}
+	TEST_ASSERT_TRUE(stops > 160);
+}
+
+/* What was written at that time, and up to which record. */
+struct written {
+	int64_t us;
+	uint64_t sequence;
+};
+
+#define TURNS 150
+/* The sync that is due after a second, the turn it begins at, and the one that sees it done. */
+#define EVERYSEC_LOSS_US (1000000 + 2 * 70000)
+
+static void live_with_everysec(unsigned long long seed, struct written *turns, int count)
+{
+	struct random_calls calls;
+
+	random_calls_init(&calls, seed);
+	f.options.segment_bytes = 2500;
+	f.options.sync = JOURNAL_SYNC_EVERYSEC;
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	note_state();
+	for (int i = 0; i < count; i++) {
+		while (!fixture_step(&f, &calls))
+			;
+		note_state();
+		if (random_pick(&calls, 40) == 0)
+			journal_rewrite(f.journal);
+		f.us += random_pick(&calls, 60000);
+		fixture_flush(&f);
+		turns[i] = (struct written){ f.us, journal_durable(f.journal) };
+	}
+}
+
+static void everysec_loses_what_was_written_last_and_no_more_than_a_second_of_it(void)
+{
+	static struct written turns[TURNS];
+	uint64_t lost_most = 0;
+
+	for (unsigned long long seed = 200; seed < 260; seed++) {
+		int count = 20 + (int)(unit_random(&rng) % (TURNS - 20)), safe = count;
+
+		live_with_everysec(seed, turns, count);
+		while (--safe > 0 && turns[safe].us > f.us - EVERYSEC_LOSS_US)
+			;
+		acknowledged = safe > 0 ? turns[safe].sequence : 0;
+		fixture_kill(&f, seed % 2 == 0 ? DISK_KEEP_SYNCED : DISK_KEEP_SOME, &rng);
+		check_recovery("everysec", (unsigned)seed);
+		if (turns[count - 1].sequence - journal_last(f.journal) > lost_most)
+			lost_most = turns[count - 1].sequence - journal_last(f.journal);
+		fixture_done(&f);
+		fixture_init(&f);
+		forget_states();
+	}
+	/* Something is lost, or nothing is tested here. */
+	TEST_ASSERT_TRUE(lost_most > 10);
 }
 
 /* ---- failures that the process survives ---- */
@@ -305,6 +392,115 @@ static void no_room_is_found_out_before_anything_is_changed(void)
 	TEST_ASSERT_TRUE(journal_admit(f.journal, 8 << 20));
 }
 
+static void pass_seconds(int seconds)
+{
+	for (int i = 0; i < 2 * seconds; i++) {
+		f.us += 500000;
+		fixture_flush(&f);
+	}
+}
+
+static void check_that_nothing_is_lost(void)
+{
+	char *live = fixture_dump(&f), *dump;
+
+	TEST_ASSERT_EQUAL_UINT64(journal_last(f.journal), journal_durable(f.journal));
+	fixture_kill(&f, DISK_KEEP_SYNCED, &rng);
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, fixture_start(&f), buf_cstr(&f.error));
+	dump = fixture_dump(&f);
+	TEST_ASSERT_EQUAL_STRING(live, dump);
+	free(live);
+	free(dump);
+}
+
+static void a_rewrite_that_is_asked_for_while_the_disk_is_full_waits_for_room(void)
+{
+	struct random_calls calls;
+	struct journal_info info;
+
+	random_calls_init(&calls, 71);
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	for (int i = 0; i < 50; i++) {
+		fixture_step(&f, &calls);
+		fixture_flush(&f);
+	}
+	/* In the middle of a batch. */
+	f.disk.room = disk_used(&f.disk) + 300;
+	for (int i = 0; i < 50; i++)
+		fixture_step(&f, &calls);
+	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
+	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
+	pass_seconds(3);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
+	TEST_ASSERT_TRUE(journal_is_rewriting(f.journal));
+	f.disk.room = UINT64_MAX;
+	pass_seconds(3);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
+	TEST_ASSERT_FALSE(journal_is_rewriting(f.journal));
+	journal_get_info(f.journal, &info);
+	TEST_ASSERT_EQUAL_UINT64(1, info.rewrites);
+	TEST_ASSERT_EQUAL_UINT64(0, info.rewrite_failures);
+	check_that_nothing_is_lost();
+}
+
+static void a_base_that_finds_no_room_leaves_the_log_as_it_is(void)
+{
+	struct random_calls calls;
+	struct journal_info info;
+
+	random_calls_init(&calls, 72);
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	for (int i = 0; i < 100; i++) {
+		fixture_step(&f, &calls);
+		fixture_flush(&f);
+	}
+	pass_seconds(1);
+	/* Enough for log and manifest. */
+	f.disk.room = disk_used(&f.disk) + 1500;
+	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
+	pass_seconds(2);
+	journal_get_info(f.journal, &info);
+	TEST_ASSERT_EQUAL_INT(-ENOSPC, info.last_rewrite_rc);
+	TEST_ASSERT_EQUAL_UINT64(1, info.rewrite_failures);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
+	TEST_ASSERT_NULL(disk_file(&f.disk, "base-00000003"));
+	while (!fixture_step(&f, &calls))
+		;
+	pass_seconds(1);
+	check_that_nothing_is_lost();
+	f.disk.room = UINT64_MAX;
+	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
+	pass_seconds(2);
+	journal_get_info(f.journal, &info);
+	TEST_ASSERT_EQUAL_UINT64(1, info.rewrites);
+	check_that_nothing_is_lost();
+}
+
+static void a_full_disk_that_then_fails_gets_well_by_a_base(void)
+{
+	struct random_calls calls;
+
+	random_calls_init(&calls, 73);
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	for (int i = 0; i < 50; i++) {
+		fixture_step(&f, &calls);
+		fixture_flush(&f);
+	}
+	f.disk.room = disk_used(&f.disk) + 100;
+	for (int i = 0; i < 20; i++)
+		fixture_step(&f, &calls);
+	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
+	f.disk.room = UINT64_MAX;
+	disk_fail(&f.disk, DISK_WRITE, 0, -EIO);
+	pass_seconds(1);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_FAILED, journal_state(f.journal));
+	pass_seconds(5);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
+	check_that_nothing_is_lost();
+}
+
 static void what_readers_change_while_the_log_has_failed_is_kept(void)
 {
 	struct random_calls calls;
@@ -364,6 +560,11 @@ int main(int argc, char **argv)
 	RUN(whatever_sectors_arrived_what_was_acknowledged_is_there);
 	RUN(whenever_the_process_dies_what_was_acknowledged_is_there);
 	RUN(a_crash_without_syncs_leaves_a_state_that_was);
+	RUN(a_crash_while_the_log_gets_well_again_loses_nothing_that_was_acknowledged);
+	RUN(everysec_loses_what_was_written_last_and_no_more_than_a_second_of_it);
+	RUN(a_rewrite_that_is_asked_for_while_the_disk_is_full_waits_for_room);
+	RUN(a_base_that_finds_no_room_leaves_the_log_as_it_is);
+	RUN(a_full_disk_that_then_fails_gets_well_by_a_base);
 	RUN(after_a_failed_write_the_log_becomes_well_by_itself);
 	RUN(after_a_full_disk_the_log_becomes_well_by_itself);
 	RUN(after_a_failed_sync_the_log_becomes_well_by_itself);
