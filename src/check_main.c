@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "build_config.h"
 #include "command/databases.h"
 #include "engine/view.h"
+#include "journal/copy.h"
 #include "journal/recover.h"
 #include "journal/repair.h"
 #include "util/json.h"
@@ -31,6 +33,7 @@ enum result {
 
 static const char usage[] =
 	"Usage: qlessd-check [--fix [--yes]] [--dump [filter ...]] directory\n"
+	"       qlessd-check --copy-to target directory\n"
 	"\n"
 	"Reads the log in a directory, says what is in it and whether it is whole.\n"
 	"\n"
@@ -41,6 +44,8 @@ static const char usage[] =
 	"             of these, only commands with such an argument\n"
 	"  --since seconds, --until seconds\n"
 	"             of these, only commands with such a time\n"
+	"  --copy-to target\n"
+	"             make a copy in a directory that is new or empty; qlessd may run\n"
 	"  --version, --help\n";
 
 struct check {
@@ -48,6 +53,7 @@ struct check {
 	bool fix;
 	bool yes;
 	bool dump;
+	const char *copy_to;  /* NULL: no copy */
 	struct qless_str jid; /* ptr is NULL: any */
 	struct qless_str queue;
 	double since;
@@ -347,6 +353,30 @@ static enum result run(struct check *c)
 	return result;
 }
 
+/* ---- copying ---- */
+
+static enum result copy(const struct check *c)
+{
+	struct buf error = BUF_INIT(8192);
+	struct recovery recovery;
+	int rc;
+
+	if (mkdir(c->copy_to, 0750) < 0 && errno != EEXIST) {
+		fprintf(stderr, "qlessd-check: cannot make %s: %s\n", c->copy_to, strerror(errno));
+		return RESULT_TROUBLE;
+	}
+	rc = copy_log(&journal_io_system, c->dir, c->copy_to, &recovery, &error);
+	if (rc == 0)
+		printf("copied up to sequence %" PRIu64 "\n", recovery.last_sequence);
+	else
+		fprintf(stderr, "qlessd-check: %s\n", buf_cstr(&error));
+	recovery_done(&recovery);
+	buf_done(&error);
+	if (rc == 0)
+		return RESULT_GOOD;
+	return rc == -EBADMSG ? RESULT_DAMAGED : RESULT_TROUBLE;
+}
+
 static bool parse_seconds(const char *text, double *ret_seconds)
 {
 	char *end;
@@ -365,6 +395,7 @@ static int parse_args(struct check *c, int argc, char **argv)
 		{ "queue", required_argument, NULL, 'q' },
 		{ "since", required_argument, NULL, 's' },
 		{ "until", required_argument, NULL, 'u' },
+		{ "copy-to", required_argument, NULL, 'c' },
 		{ "version", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -395,6 +426,9 @@ static int parse_args(struct check *c, int argc, char **argv)
 		case 'u':
 			ok &= parse_seconds(optarg, &c->until);
 			break;
+		case 'c':
+			c->copy_to = optarg;
+			break;
 		case 'v':
 			printf("qlessd-check %s\n", QLESSD_VERSION);
 			exit(RESULT_GOOD);
@@ -405,7 +439,7 @@ static int parse_args(struct check *c, int argc, char **argv)
 			return -1;
 		}
 	}
-	if (!ok || optind + 1 != argc || (c->fix && c->dump))
+	if (!ok || optind + 1 != argc || (c->fix + c->dump + (c->copy_to != NULL) > 1))
 		return -1;
 	c->dir = argv[optind];
 	return 0;
@@ -422,7 +456,7 @@ int main(int argc, char **argv)
 		return RESULT_TROUBLE;
 	}
 	c.databases = databases_new(DATABASES_MAX, &hooks);
-	result = run(&c);
+	result = c.copy_to != NULL ? copy(&c) : run(&c);
 	databases_free(c.databases);
 	record_args_done(&c.args);
 	buf_done(&c.line);

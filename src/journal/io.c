@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "sys/files.h"
+#include "util/mem.h"
 
-#define FILE_MODE 0640
+#define FILE_MODE  0640
+#define COPY_BYTES ((size_t)1024 * 1024)
 
 static int result(int rc)
 {
@@ -197,4 +199,23 @@ ssize_t journal_read_all(const struct journal_io *io, int fd, void *to, size_t l
 		got += (size_t)n;
 	}
 	return (ssize_t)got;
+}
+
+int journal_copy_bytes(const struct journal_io *io, int from, uint64_t offset, uint64_t end, int to)
+{
+	char *bytes = mem_alloc(COPY_BYTES);
+	int rc = 0;
+
+	while (rc == 0 && offset < end) {
+		size_t len = end - offset < COPY_BYTES ? (size_t)(end - offset) : COPY_BYTES;
+		ssize_t got = journal_read_all(io, from, bytes, len, offset);
+		size_t written;
+
+		if (got == 0)
+			break;
+		rc = got < 0 ? (int)got : journal_write_all(io, to, bytes, (size_t)got, &written);
+		offset += len;
+	}
+	free(bytes);
+	return rc;
 }

@@ -49,4 +49,8 @@ int journal_write_all(const struct journal_io *io, int fd, const void *bytes, si
 ssize_t journal_read_all(const struct journal_io *io, int fd, void *to, size_t len,
 			 uint64_t offset);
 
+/* Append to `to` what is in `from` between two places, or to its end if that comes before. */
+int journal_copy_bytes(const struct journal_io *io, int from, uint64_t offset, uint64_t end,
+		       int to);
+
 #endif

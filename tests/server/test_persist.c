@@ -594,7 +594,16 @@ static void qlessd_check_tells_dumps_and_cuts(void)
 	stop();
 	CHECK_HAS(0, "", "database 0: 2 jobs, 1 waiting, 1 running");
 	CHECK_HAS(0, "--dump", " db0 put \"w\" \"q\" \"j1\" \"klass\" \"{}\" \"0\"\n");
+	CHECK_HAS(0, "", ", commands: 3, last sequence: ");
+	CHECK_HAS(0, "", "\ntime: 20");
 	CHECK_HAS(0, "--dump --jid j2", "\"j2\"");
+	CHECK_LACKS("--dump --jid j2", "\"j1\"");
+	CHECK_LACKS("--dump --jid j2", "durable up to");
+	CHECK_HAS(0, "--dump --queue q", "db0 pop \"q\" \"w1\" \"1\"\n");
+	CHECK_LACKS("--dump --queue other", "db0");
+	CHECK_HAS(0, "--dump --since 1000000000 --until 100000000000", "db0 pop");
+	CHECK_LACKS("--dump --since 100000000000", "db0");
+	CHECK_LACKS("--dump --until 1000000000", "db0");
 	file = fopen(tempdir_file(&dir, "log-00000001"), "r+");
 	fseek(file, 200, SEEK_SET);
 	fputc('!', file);

@@ -494,9 +494,9 @@ static void writes_that_a_crash_lost_in_the_middle_are_cut(void)
 
 static void cutting_mends_a_log_and_keeps_what_is_cut(void)
 {
-	struct buf kept = BUF_INIT(BUF_NO_MAX);
+	struct buf kept = BUF_INIT(BUF_NO_MAX), was = BUF_INIT(BUF_NO_MAX), *second, *rest;
 	struct random_calls calls;
-	struct buf *second;
+	char name[64];
 	size_t size;
 
 	random_calls_init(&calls, 25);
@@ -507,6 +507,7 @@ static void cutting_mends_a_log_and_keeps_what_is_cut(void)
 	second = disk_file(&f.disk, "log-00000002");
 	size = second->len;
 	buf_data(second)[1000] ^= 1;
+	buf_append_str(&was, buf_str(second));
 	fixture_forget(&f);
 	TEST_ASSERT_EQUAL_INT(-EBADMSG, fixture_start(&f));
 	buf_clear(&f.error);
@@ -517,6 +518,13 @@ static void cutting_mends_a_log_and_keeps_what_is_cut(void)
 	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "log-00000003.cut-0"));
 	TEST_ASSERT_NULL(disk_file(&f.disk, "log-00000003"));
 	TEST_ASSERT_TRUE(second->len <= 1000 && second->len < size);
+	/* Nothing is lost: what is left and what is kept are what was there. */
+	snprintf(name, sizeof name, "log-00000002.cut-%zu", second->len);
+	rest = disk_file(&f.disk, name);
+	TEST_ASSERT_NOT_NULL(rest);
+	TEST_ASSERT_EQUAL_size_t(size, second->len + rest->len);
+	TEST_ASSERT_EQUAL_MEMORY(buf_data(&was), buf_data(second), second->len);
+	TEST_ASSERT_EQUAL_MEMORY(buf_data(&was) + second->len, buf_data(rest), rest->len);
 	fixture_forget(&f);
 	start();
 	TEST_ASSERT_EQUAL_UINT64(0, f.recovery.cut_bytes);
@@ -524,6 +532,7 @@ static void cutting_mends_a_log_and_keeps_what_is_cut(void)
 	restart();
 	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "log-00000003.cut-0"));
 	buf_done(&kept);
+	buf_done(&was);
 }
 
 static void what_cutting_does_not_mend_is_not_cut(void)
