@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "engine/state.h"
+#include "journal/kept.h"
 #include "sys/clock.h"
 #include "sys/entropy.h"
 #include "util/mem.h"
@@ -86,6 +87,11 @@ void journal_set_segment_bytes(struct journal *j, uint64_t bytes)
 void journal_set_rewrite_rate(struct journal *j, uint64_t bytes_per_second)
 {
 	j->options.rewrite_bytes_per_second = bytes_per_second;
+}
+
+void journal_set_keep_bases(struct journal *j, unsigned count)
+{
+	j->options.keep_bases = count;
 }
 
 void journal_get_info(const struct journal *j, struct journal_info *ret_info)
@@ -187,22 +193,6 @@ static void note_stray(void *arg, const char *name)
 		stray->found = true;
 }
 
-/* Files that a crash left behind before they came into force, or after they had been replaced. */
-static void remove_stray(void *arg, const char *name)
-{
-	struct stray *stray = arg;
-	struct journal *j = stray->j;
-	char path[JOURNAL_PATH_MAX];
-	uint64_t number;
-	bool is_base;
-
-	if (strcmp(name, MANIFEST_NEW) != 0 && (!journal_parse_name(name, &is_base, &number) ||
-						manifest_has(&j->manifest, is_base, number)))
-		return;
-	journal_path(path, j->options.dir, name);
-	j->io->remove(j->io->arg, path);
-}
-
 static void describe_log(const struct journal *j, struct record_file_header *header,
 			 uint64_t number, uint64_t sequence)
 {
@@ -271,6 +261,37 @@ static int check_empty(struct journal *j, struct buf *ret_error)
 	return rc;
 }
 
+static bool exists(const struct journal *j, const char *name)
+{
+	char path[JOURNAL_PATH_MAX];
+	int fd;
+
+	journal_path(path, j->options.dir, name);
+	fd = j->io->open(j->io->arg, path, O_RDONLY);
+	if (fd >= 0)
+		j->io->close(j->io->arg, fd);
+	return fd != -ENOENT;
+}
+
+static bool is_unfinished(const struct journal *j)
+{
+	return exists(j, MANIFEST_UNFINISHED) && !exists(j, MANIFEST_NAME);
+}
+
+/* From here on, until there is a manifest, what is in the directory counts for nothing. */
+static int mark_unfinished(struct journal *j)
+{
+	char path[JOURNAL_PATH_MAX];
+	int fd;
+
+	journal_path(path, j->options.dir, MANIFEST_UNFINISHED);
+	fd = j->io->open(j->io->arg, path, O_WRONLY | O_CREAT);
+	if (fd < 0)
+		return fd;
+	j->io->close(j->io->arg, fd);
+	return j->io->sync_dir(j->io->arg, j->options.dir);
+}
+
 static void read_clocks(struct journal *j)
 {
 	j->mono_us = clock_mono_us();
@@ -279,8 +300,17 @@ static void read_clocks(struct journal *j)
 
 static int begin_empty(struct journal *j, struct buf *ret_error)
 {
-	int rc = check_empty(j, ret_error);
+	int rc;
 
+	if (is_unfinished(j)) {
+		buf_printf(
+			ret_error,
+			"the directory %s holds pieces of a state that was to be recovered to it "
+			"and was not: repeat that, or remove the file %s to begin without it",
+			j->options.dir, MANIFEST_UNFINISHED);
+		return -EBADMSG;
+	}
+	rc = check_empty(j, ret_error);
 	if (rc < 0)
 		return rc;
 	j->salt = entropy_u64();
@@ -318,7 +348,6 @@ int journal_recover(struct journal *j, const struct recovery_target *target,
 		    struct recovery *ret_recovery, struct buf *ret_error)
 {
 	static const struct recovery_limit all = { UINT64_MAX, INT64_MAX };
-	struct stray stray = { .j = j };
 	int rc;
 
 	read_clocks(j);
@@ -329,17 +358,27 @@ int journal_recover(struct journal *j, const struct recovery_target *target,
 		rc = continue_log(j, ret_recovery, ret_error);
 	if (rc < 0)
 		return rc;
-	j->io->list(j->io->arg, j->options.dir, remove_stray, &stray);
+	kept_sweep(&j->manifest, j->options.keep_bases, j->io, j->options.dir);
 	return 0;
 }
 
 int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error)
 {
 	struct base_writer w;
-	int rc = check_empty(j, ret_error);
+	int rc;
 
+	/* Pieces of an attempt that was cut short belong to no manifest, not even to this one. */
+	if (is_unfinished(j))
+		kept_sweep(&j->manifest, 0, j->io, j->options.dir);
+	rc = check_empty(j, ret_error);
 	if (rc < 0)
 		return rc;
+	rc = mark_unfinished(j);
+	if (rc < 0) {
+		buf_printf(ret_error, "cannot write to the directory %s: %s", j->options.dir,
+			   strerror(-rc));
+		return rc;
+	}
 	read_clocks(j);
 	j->salt = entropy_u64();
 	j->manifest.base = 1;
@@ -359,7 +398,10 @@ int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error)
 		return rc;
 	}
 	j->base_wall_us = j->wall_us;
-	return begin_log(j, sequence, ret_error);
+	rc = begin_log(j, sequence, ret_error);
+	if (rc == 0)
+		kept_sweep(&j->manifest, 0, j->io, j->options.dir);
+	return rc;
 }
 
 /* ---- appending ---- */

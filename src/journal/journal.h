@@ -60,6 +60,7 @@ struct journal_options {
 	enum journal_sync sync;
 	uint64_t segment_bytes; /* a log file is ended when it is this long */
 	uint64_t rewrite_bytes_per_second;
+	unsigned keep_bases; /* how many are kept after they were replaced: see kept.h */
 	/* Without them everything is done by the calls themselves, and tests can stop anywhere. */
 	bool threads;
 	/* Called from the helper thread when journal_flush() has something to notice. */
@@ -117,6 +118,7 @@ const char *journal_complaint(const struct journal *j);
 
 void journal_set_sync(struct journal *j, enum journal_sync sync);
 void journal_set_segment_bytes(struct journal *j, uint64_t bytes);
+void journal_set_keep_bases(struct journal *j, unsigned count);
 void journal_set_rewrite_rate(struct journal *j, uint64_t bytes_per_second);
 
 /* ---- rewriting ---- */

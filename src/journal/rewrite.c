@@ -241,7 +241,8 @@ static void start_switch(struct journal *j)
 
 	j->job = (struct job){ .sync_fd = r->to_recover ? -1 : j->fd,
 			       .replace = true,
-			       .obsolete = &j->manifest };
+			       .obsolete = &j->manifest,
+			       .keep_bases = j->options.keep_bases };
 	j->syncing = j->written;
 	m->base = r->number;
 	m->base_sequence = r->sequence;

@@ -398,6 +398,7 @@ int persist_open(struct server *s, struct buf *ret_error)
 		.sync = sync_of(s->config),
 		.segment_bytes = s->config->log_segment_bytes,
 		.rewrite_bytes_per_second = s->config->rewrite_rate_bytes,
+		.keep_bases = (unsigned)s->config->log_keep_bases,
 		.threads = true,
 		.wake = wake_up,
 		.save = save_state,
@@ -462,6 +463,7 @@ void persist_apply_config(struct server *s)
 	journal_set_sync(s->persist->journal, sync_of(s->config));
 	journal_set_segment_bytes(s->persist->journal, s->config->log_segment_bytes);
 	journal_set_rewrite_rate(s->persist->journal, s->config->rewrite_rate_bytes);
+	journal_set_keep_bases(s->persist->journal, (unsigned)s->config->log_keep_bases);
 }
 
 /*

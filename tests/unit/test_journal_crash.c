@@ -4,6 +4,8 @@
  */
 #include "journal_fixture.h"
 
+#include "journal/kept.h"
+
 #define CHANGES 120
 /* States seen: after each change of the run. */
 #define STATES_MAX 400
@@ -17,6 +19,7 @@ static struct fixture f;
 static struct state states[STATES_MAX];
 static int state_count;
 static uint64_t acknowledged;
+static unsigned keep_bases;
 static unsigned long long rng = 77;
 
 void setUp(void)
@@ -63,6 +66,7 @@ static bool run_script(unsigned long long seed, enum journal_sync sync)
 	random_calls_init(&calls, seed);
 	f.options.segment_bytes = 2500;
 	f.options.sync = sync;
+	f.options.keep_bases = keep_bases;
 	acknowledged = 0;
 	if (fixture_start(&f) < 0)
 		return false;
@@ -81,6 +85,34 @@ static bool run_script(unsigned long long seed, enum journal_sync sync)
 	return true;
 }
 
+/* Every base that is kept, and what was recorded up to the one after it, is there. */
+static void check_kept(const char *message)
+{
+	uint64_t next = f.recovery.manifest.base_sequence;
+	struct recovery_target nobody = { 0 };
+	struct recovery_limit limit = RECOVERY_NO_LIMIT;
+	struct recovery r;
+	struct kept kept;
+	struct manifest m;
+
+	TEST_ASSERT_EQUAL_INT(0, kept_list(&kept, &f.disk.io, "data"));
+	TEST_ASSERT_TRUE_MESSAGE(kept.count <= f.options.keep_bases, message);
+	for (size_t i = kept.count; i > 0; i--) {
+		TEST_ASSERT_EQUAL_INT(
+			0, kept_read(&m, kept.numbers[i - 1], &f.disk.io, "data", &f.error));
+		limit.sequence = next - 1;
+		TEST_ASSERT_EQUAL_INT_MESSAGE(
+			0, recovery_run(&r, &f.disk.io, "data", &limit, &nobody, &f.error),
+			buf_cstr(&f.error));
+		TEST_ASSERT_EQUAL_UINT64_MESSAGE(m.base, r.manifest.base, message);
+		TEST_ASSERT_EQUAL_UINT64_MESSAGE(limit.sequence, r.last_sequence, message);
+		next = m.base_sequence;
+		recovery_done(&r);
+		manifest_done(&m);
+	}
+	kept_done(&kept);
+}
+
 /* What is there after the crash has to be a state the run has been in, no older than what was
  * acknowledged. */
 static void check_recovery(const char *how, unsigned at)
@@ -89,6 +121,7 @@ static void check_recovery(const char *how, unsigned at)
 	char *dump;
 	int i, rc;
 
+	f.options.keep_bases = keep_bases;
 	rc = fixture_start(&f);
 	snprintf(message, sizeof message, "%s at call %u: %.150s", how, at, buf_cstr(&f.error));
 	TEST_ASSERT_EQUAL_INT_MESSAGE(0, rc, message);
@@ -100,6 +133,7 @@ static void check_recovery(const char *how, unsigned at)
 	if (state_count > 0 && i + 1 < state_count)
 		TEST_ASSERT_TRUE_MESSAGE(states[i + 1].sequence > acknowledged, message);
 	free(dump);
+	check_kept(message);
 }
 
 static void crash_everywhere(const char *how, enum disk_crash crash, enum journal_sync sync)
@@ -138,6 +172,76 @@ static void whatever_sectors_arrived_what_was_acknowledged_is_there(void)
 {
 	for (int i = 0; i < 4; i++)
 		crash_everywhere("some of it", DISK_KEEP_SOME, JOURNAL_SYNC_ALWAYS);
+}
+
+static void bases_that_are_kept_outlive_crashes(void)
+{
+	keep_bases = 2;
+	crash_everywhere("keeping bases", DISK_KEEP_SOME, JOURNAL_SYNC_ALWAYS);
+	crash_everywhere("keeping bases, all of it", DISK_KEEP_ALL, JOURNAL_SYNC_ALWAYS);
+	keep_bases = 1;
+	crash_everywhere("keeping a base", DISK_KEEP_SYNCED, JOURNAL_SYNC_ALWAYS);
+	keep_bases = 0;
+}
+
+/* A state from elsewhere, and a crash while the log is begun with it. */
+static void a_recovery_to_an_empty_directory_can_be_repeated(void)
+{
+	struct random_calls calls;
+	char *wanted, *dump;
+	int rc;
+
+	for (unsigned at = 0;; at++) {
+		bool stopped;
+
+		random_calls_init(&calls, 81);
+		for (int i = 0; i < 100; i++)
+			random_step(&calls, &f.engines, 0);
+		wanted = fixture_dump(&f);
+		disk_stop(&f.disk, DISK_CHANGES, at);
+		f.journal = journal_open(&f.options, &f.error);
+		TEST_ASSERT_NOT_NULL(f.journal);
+		rc = journal_create(f.journal, 500, &f.error);
+		stopped = f.disk.dead;
+		TEST_ASSERT_TRUE(stopped || rc == 0);
+		fixture_kill(&f, (enum disk_crash)(at % 3), &rng);
+		rc = fixture_start(&f);
+		if (rc == 0 && journal_last(f.journal) == 0) {
+			/* It was not begun at all. */
+			fixture_kill(&f, DISK_KEEP_ALL, &rng);
+			fixture_done(&f);
+			fixture_init(&f);
+			free(wanted);
+			continue;
+		}
+		if (rc < 0) {
+			TEST_ASSERT_NOT_NULL_MESSAGE(strstr(buf_cstr(&f.error), "unfinished"),
+						     buf_cstr(&f.error));
+			fixture_forget(&f);
+			random_calls_init(&calls, 81);
+			for (int i = 0; i < 100; i++)
+				random_step(&calls, &f.engines, 0);
+			f.journal = journal_open(&f.options, &f.error);
+			rc = journal_create(f.journal, 500, &f.error);
+			TEST_ASSERT_EQUAL_INT_MESSAGE(0, rc, buf_cstr(&f.error));
+			fixture_kill(&f, DISK_KEEP_SYNCED, &rng);
+			TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+		}
+		dump = fixture_dump(&f);
+		TEST_ASSERT_EQUAL_STRING(wanted, dump);
+		TEST_ASSERT_NULL(disk_file(&f.disk, MANIFEST_UNFINISHED));
+		free(wanted);
+		free(dump);
+		/* Once it is there it is not gone over. */
+		buf_clear(&f.error);
+		fixture_kill(&f, DISK_KEEP_ALL, &rng);
+		f.journal = journal_open(&f.options, &f.error);
+		TEST_ASSERT_TRUE(journal_create(f.journal, 500, &f.error) < 0);
+		fixture_done(&f);
+		fixture_init(&f);
+		if (!stopped)
+			break;
+	}
 }
 
 static void whenever_the_process_dies_what_was_acknowledged_is_there(void)
@@ -558,6 +662,8 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(whenever_the_machine_stops_what_was_acknowledged_is_there);
 	RUN(whatever_sectors_arrived_what_was_acknowledged_is_there);
+	RUN(bases_that_are_kept_outlive_crashes);
+	RUN(a_recovery_to_an_empty_directory_can_be_repeated);
 	RUN(whenever_the_process_dies_what_was_acknowledged_is_there);
 	RUN(a_crash_without_syncs_leaves_a_state_that_was);
 	RUN(a_crash_while_the_log_gets_well_again_loses_nothing_that_was_acknowledged);

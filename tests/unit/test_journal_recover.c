@@ -592,6 +592,91 @@ static void the_state_as_of_a_sequence_is_found(void)
 	free_steps();
 }
 
+/* A long life, in which three bases are kept besides the one in force; and a look at each moment of
+ * it. */
+static void with_bases_that_are_kept_one_can_go_back_further(void)
+{
+	struct {
+		uint64_t sequence;
+		char *dump;
+	} moments[STEPS];
+	struct recovery_limit limit = RECOVERY_NO_LIMIT;
+	struct random_calls calls;
+	uint64_t oldest = UINT64_MAX;
+	unsigned found = 0;
+
+	random_calls_init(&calls, 30);
+	f.options.segment_bytes = 1500;
+	f.options.keep_bases = 3;
+	start();
+	for (int i = 0; i < STEPS; i++) {
+		make_changes(&calls, 1);
+		moments[i].sequence = journal_last(f.journal);
+		moments[i].dump = fixture_dump(&f);
+		if (i % 25 == 24) {
+			journal_rewrite(f.journal);
+			journal_wait(f.journal);
+		}
+		if (i % 70 == 69)
+			restart();
+	}
+	finish();
+	for (int i = 0; i < STEPS; i++) {
+		struct fixture copy;
+		struct recovery_target target;
+		struct recovery r;
+		char *dump;
+		int rc;
+
+		fixture_init(&copy);
+		target = fixture_target(&copy);
+		limit.sequence = moments[i].sequence;
+		rc = recovery_run(&r, &f.disk.io, "data", &limit, &target, &copy.error);
+		if (rc == 0) {
+			dump = fixture_dump(&copy);
+			TEST_ASSERT_EQUAL_STRING(moments[i].dump, dump);
+			free(dump);
+			found++;
+			if (moments[i].sequence < oldest)
+				oldest = moments[i].sequence;
+		} else {
+			TEST_ASSERT_EQUAL_INT(-ERANGE, rc);
+			TEST_ASSERT_EQUAL_UINT(0, found);
+		}
+		recovery_done(&r);
+		fixture_done(&copy);
+		free(moments[i].dump);
+	}
+	/* Four bases, 25 moments behind each but the last. */
+	TEST_ASSERT_EQUAL_UINT(3 * 25 + 1, found);
+}
+
+static void when_no_base_is_to_be_kept_any_more_they_go(void)
+{
+	struct random_calls calls;
+	int files = 0;
+
+	random_calls_init(&calls, 31);
+	f.options.segment_bytes = 1500;
+	f.options.keep_bases = 3;
+	start();
+	for (int i = 0; i < 5; i++) {
+		make_changes(&calls, 30);
+		journal_rewrite(f.journal);
+		journal_wait(f.journal);
+	}
+	for (int i = 0; i < DISK_FILES_MAX; i++)
+		files += f.disk.names[i].file >= 0 &&
+			 strncmp(f.disk.names[i].name, "manifest-", 9) == 0;
+	TEST_ASSERT_EQUAL_INT(3, files);
+	f.options.keep_bases = 0;
+	restart();
+	for (int i = 0, left = 0; i < DISK_FILES_MAX; i++) {
+		left += f.disk.names[i].file >= 0;
+		TEST_ASSERT_TRUE(left <= 4); /* manifest, lock, base, log */
+	}
+}
+
 static void going_back_behind_the_base_is_refused(void)
 {
 	struct recovery_limit limit = { 5, INT64_MAX };
@@ -604,6 +689,15 @@ static void going_back_behind_the_base_is_refused(void)
 	make_changes(&calls, 50);
 	journal_rewrite(f.journal);
 	journal_wait(f.journal);
+	TEST_ASSERT_EQUAL_INT(-ERANGE,
+			      recovery_run(&r, &f.disk.io, "data", &limit, &nobody, &f.error));
+	recovery_done(&r);
+	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&f.error),
+				    "the oldest state that can be recovered from "
+				    "data is that of sequence "));
+	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&f.error), " UTC, in base-00000003. "));
+	buf_clear(&f.error);
+	limit = (struct recovery_limit){ UINT64_MAX, f.us - INT64_C(3600000000) };
 	TEST_ASSERT_EQUAL_INT(-ERANGE,
 			      recovery_run(&r, &f.disk.io, "data", &limit, &nobody, &f.error));
 	recovery_done(&r);
@@ -654,6 +748,8 @@ int main(int argc, char **argv)
 	RUN(cutting_mends_a_log_and_keeps_what_is_cut);
 	RUN(what_cutting_does_not_mend_is_not_cut);
 	RUN(the_state_as_of_a_sequence_is_found);
+	RUN(with_bases_that_are_kept_one_can_go_back_further);
+	RUN(when_no_base_is_to_be_kept_any_more_they_go);
 	RUN(going_back_behind_the_base_is_refused);
 	RUN(a_state_from_elsewhere_begins_a_log);
 	return UNIT_RESULT();
