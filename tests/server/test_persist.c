@@ -644,6 +644,40 @@ static void an_earlier_state_is_recovered_into_another_directory(void)
 	ASK_HAS(p, "GET j2", "\"waiting\"");
 }
 
+static void with_bases_that_are_kept_an_earlier_state_is_recovered(void)
+{
+	struct tempdir fresh;
+	char sequence[32], *output;
+
+	QLESSD_START(&q, "--dir", dir.path, "--log-keep-bases", "1");
+	p = peer_connect(&q);
+	put("j0");
+	rewrite();
+	put("j1");
+	snprintf(sequence, sizeof sequence, "%lld",
+		 (long long)peer_ask_number(p, "INFO persistence", "log_last_sequence:"));
+	put("j2");
+	rewrite();
+	put("j3");
+	stop();
+	tempdir_init(&fresh);
+	QLESSD_START(&q, "--dir", fresh.path, "--recover-from", dir.path, "--recover-to", sequence);
+	p = peer_connect(&q);
+	ASK_HAS(p, "GET j1", "\"waiting\"");
+	ASK(p, "GET j2", "$-1\r\n");
+	stop();
+	tempdir_done(&fresh);
+	tempdir_init(&fresh);
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--dir", fresh.path, "--port", "0",
+					    "--unixsocket", tempdir_file(&fresh, "socket"),
+					    "--recover-from", dir.path, "--recover-to", "1"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "the oldest state that can be recovered from"),
+				     output);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "log-keep-bases"), output);
+	free(output);
+	tempdir_done(&fresh);
+}
+
 static void shutdown_save_writes_a_base(void)
 {
 	start("everysec");
@@ -703,6 +737,7 @@ int main(int argc, char **argv)
 	RUN(damage_is_reported_and_nothing_is_touched);
 	RUN(qlessd_check_tells_dumps_and_cuts);
 	RUN(an_earlier_state_is_recovered_into_another_directory);
+	RUN(with_bases_that_are_kept_an_earlier_state_is_recovered);
 	RUN(shutdown_save_writes_a_base);
 	RUN(the_log_is_rewritten_by_itself);
 	RUN(without_a_log_nothing_is_written);
