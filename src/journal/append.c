@@ -424,7 +424,7 @@ uint64_t journal_append(struct journal *j, const struct record_command *command)
 {
 	if (j->group_depth > 0) {
 		record_add_command(&j->group, command);
-		return j->last + 1;
+		return 0;
 	}
 	if (j->pending.len == 0)
 		append_mark(j);
@@ -434,9 +434,7 @@ uint64_t journal_append(struct journal *j, const struct record_command *command)
 
 void journal_begin_group(struct journal *j)
 {
-	/* So that the number of the record is known to journal_append(). */
-	if (j->group_depth++ == 0 && j->pending.len == 0)
-		append_mark(j);
+	j->group_depth++;
 }
 
 void journal_end_group(struct journal *j)
@@ -444,6 +442,8 @@ void journal_end_group(struct journal *j)
 	assert(j->group_depth > 0);
 	if (--j->group_depth > 0 || j->group.len == 0)
 		return;
+	if (j->pending.len == 0)
+		append_mark(j);
 	record_append(&j->pending, j->salt, RECORD_COMMAND, ++j->last, buf_str(&j->group));
 	buf_clear(&j->group);
 	buf_shrink(&j->group, PENDING_KEEP);

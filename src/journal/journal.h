@@ -96,7 +96,8 @@ void journal_close(struct journal *j, struct buf *ret_error);
  * sure that the disk has room. If not, journal_complaint() says why. */
 bool journal_admit(struct journal *j, size_t bytes);
 
-/* Append the record of a command that has changed something. Returns its sequence number. */
+/* Append the record of a command that has changed something. Returns its sequence number; 0 in a
+ * group, whose record has none before its end. */
 uint64_t journal_append(struct journal *j, const struct record_command *command);
 
 /* What is appended from here to the end of the group is one record with one number: after a crash

@@ -2,9 +2,8 @@
  * The format, version 1. Numbers are little-endian; a varint has seven bits a byte, the low ones
  * first, and the top bit set in every byte but the last.
  *
- * A log directory holds a manifest (see manifest.c), at most one base and one or more log files; and
- * those of earlier bases that are kept (see kept.h).
- * Both kinds begin with a head of 64 bytes:
+ * A log directory holds a manifest (see manifest.c), at most one base and one or more log files;
+ *and those of earlier bases that are kept (see kept.h). Both kinds begin with a head of 64 bytes:
  *
  *	 0   8	magic: "QLESSLOG" or "QLESSBAS"
  *	 8   4	version of this format

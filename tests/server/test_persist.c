@@ -690,6 +690,47 @@ static void shutdown_save_writes_a_base(void)
 	ASK_HAS(p, "GET j1", "\"waiting\"");
 }
 
+static void shutdown_nosave_loses_nothing(void)
+{
+	start("everysec");
+	put("j1");
+	peer_send_words(p, "SHUTDOWN NOSAVE");
+	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
+	stop();
+	TEST_ASSERT_NULL(strstr(tempdir_read(&dir, "manifest"), "\nbase base-"));
+	CHECK_HAS(0, "", "the log is whole");
+	start("everysec");
+	ASK_HAS(p, "GET j1", "\"waiting\"");
+}
+
+static void shutdown_save_without_room_for_a_base_loses_nothing(void)
+{
+	start("everysec");
+	put("j1");
+	/* Not even for its head and the end of the log. */
+	set_file_limit(1);
+	peer_send_words(p, "SHUTDOWN SAVE");
+	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
+	stop();
+	start("everysec");
+	ASK_HAS(p, "GET j1", "\"waiting\"");
+}
+
+static void an_exec_of_reading_commands_is_not_recorded(void)
+{
+	int64_t last;
+
+	start("always");
+	put("j1");
+	last = peer_ask_number(p, "INFO persistence", "log_last_sequence:");
+	for (int i = 0; i < 5; i++) {
+		ASK(p, "MULTI", "+OK\r\n");
+		ASK(p, "GET j1", "+QUEUED\r\n");
+		ASK_HAS(p, "EXEC", "*1\r\n");
+	}
+	TEST_ASSERT_EQUAL_INT64(last, peer_ask_number(p, "INFO persistence", "log_last_sequence:"));
+}
+
 static void the_log_is_rewritten_by_itself(void)
 {
 	char words[200];
@@ -739,6 +780,9 @@ int main(int argc, char **argv)
 	RUN(an_earlier_state_is_recovered_into_another_directory);
 	RUN(with_bases_that_are_kept_an_earlier_state_is_recovered);
 	RUN(shutdown_save_writes_a_base);
+	RUN(shutdown_nosave_loses_nothing);
+	RUN(shutdown_save_without_room_for_a_base_loses_nothing);
+	RUN(an_exec_of_reading_commands_is_not_recorded);
 	RUN(the_log_is_rewritten_by_itself);
 	RUN(without_a_log_nothing_is_written);
 	return UNIT_RESULT();
