@@ -247,7 +247,7 @@ struct server {
 
 	struct persist *persist; /* NULL: appendonly is no */
 	struct users_log *users_log;
-	bool loading;		 /* the state is not all there yet */
+	bool loading; /* the state is not all there yet */
 	bool loop_failed;
 	bool save_at_stop;
 	uint64_t gate; /* what output of this turn waits for; 0: nothing */
