@@ -336,7 +336,10 @@ static int continue_log(struct journal *j, const struct recovery *r, struct buf 
 	journal_log_path(path, j->options.dir, j->number);
 	j->fd = j->io->open(j->io->arg, path, O_WRONLY | O_APPEND);
 	rc = j->fd < 0 ? j->fd : j->io->truncate(j->io->arg, j->fd, j->size);
-	/* What was read may have been in the memory of the system only. */
+	/* What was read may have been in the memory of the system only; and if a sync had failed
+	 * before the end, no other would write it. */
+	if (rc == 0 && !r->sealed)
+		rc = j->io->rewrite(j->io->arg, path, j->size);
 	if (rc == 0)
 		rc = j->io->sync(j->io->arg, j->fd);
 	if (rc < 0)

@@ -30,11 +30,15 @@ struct journal_io {
 	int (*allocate)(void *arg, int fd, uint64_t offset, uint64_t len);
 	/* -ENOENT if no name leads to the file any more: what is in it goes with the process. */
 	int (*sync)(void *arg, int fd);
+	/* Write the first `size` bytes of a file once more, as they are read, and sync them. A sync
+	 * that fails leaves bytes in the system's memory that later ones take for written. */
+	int (*rewrite)(void *arg, const char *path, uint64_t size);
 	int (*sync_dir)(void *arg, const char *path);
 	int (*rename)(void *arg, const char *from, const char *to);
 	int (*remove)(void *arg, const char *path);
 	int (*list)(void *arg, const char *path, journal_name_fn *each, void *each_arg);
-	/* Keep other processes out until the descriptor is closed; -EWOULDBLOCK if one is in. */
+	/* Keep other processes out until the descriptor is closed; -EWOULDBLOCK if one is in, and
+	 * stays. */
 	int (*lock)(void *arg, int fd);
 };
 

@@ -407,6 +407,7 @@ static int take_record(struct run *run, const struct reader *reader, const struc
 		return 0;
 	visit(run, reader, record);
 	r->last_sequence = record->sequence;
+	r->sealed = false;
 	if (record->type == RECORD_COMMAND)
 		return apply(run, reader, record);
 	if (record->type != RECORD_MARK || !record_decode_mark(record->payload, &mark))
@@ -414,6 +415,7 @@ static int take_record(struct run *run, const struct reader *reader, const struc
 				"%s has a %s at offset %" PRIu64 ", which has no place in a log",
 				reader->path, record_type_name(record->type), reader->offset);
 	note_time(r, mark.wall_us);
+	r->sealed = mark.durable + 1 == record->sequence;
 	return 0;
 }
 

@@ -51,6 +51,7 @@ struct recovery {
 	struct record_file_header tail; /* of the last log file */
 	uint64_t tail_size;		/* up to the end of its last intact record */
 	uint64_t cut_bytes;		/* what is behind that */
+	bool sealed; /* the last record says that everything before it was on the disk */
 	uint64_t base_bytes;
 	int64_t base_us; /* when it was made; 0: there is none */
 	uint64_t log_bytes;

@@ -229,6 +229,8 @@ static bool on_progress(void *arg, const struct recovery_progress *progress)
 	int64_t now_us = clock_mono_us();
 
 	p->progress = *progress;
+	if (now_us - p->turn_us < LOAD_TURN_US)
+		return !s->stopping;
 	if (now_us >= p->report_us) {
 		p->report_us = now_us + LOAD_REPORT_US;
 		log_notice("loading: %" PRIu64 " of %" PRIu64 " MB, %" PRIu64
@@ -236,10 +238,8 @@ static bool on_progress(void *arg, const struct recovery_progress *progress)
 			   progress->bytes_done >> 20, progress->bytes_total >> 20,
 			   progress->records, seconds_to_go(p, now_us));
 	}
-	if (now_us - p->turn_us >= LOAD_TURN_US) {
-		server_turn(s, /* wait= */ false);
-		p->turn_us = clock_mono_us();
-	}
+	server_turn(s, /* wait= */ false);
+	p->turn_us = clock_mono_us();
 	return !s->stopping;
 }
 

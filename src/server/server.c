@@ -532,7 +532,8 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	if (s->env.acl == NULL)
 		goto fail;
 	s->users_log = users_log_new(users_load(config, s->table, ret_error));
-	if (listen_open_all(s, ret_error) < 0 || persist_open(s, ret_error) < 0)
+	/* The directory first: who holds it no more listens no more either. */
+	if (persist_open(s, ret_error) < 0 || listen_open_all(s, ret_error) < 0)
 		goto fail;
 	if (config->supervised != CONFIG_SUPERVISED_NO &&
 	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) < 0)

@@ -140,6 +140,8 @@ static void forget_record(struct server *s, struct qless_str name, void *arg)
 
 void users_log_note_rewrite(struct server *s, struct acl *configured)
 {
+	if (configured == NULL)
+		return;
 	each_changed(s, forget_record, NULL);
 	acl_free(s->users_log->configured);
 	s->users_log->configured = configured;

@@ -40,13 +40,17 @@ enum disk_call {
 
 enum disk_crash {
 	DISK_KEEP_SYNCED, /* nothing but what was synced */
-	DISK_KEEP_ALL,	  /* the process dies, the machine lives */
+	DISK_KEEP_ALL,	  /* the process dies, the machine lives and writes all it has */
+	DISK_KEEP_MEMORY, /* the process dies, the machine lives and remembers */
 	DISK_KEEP_SOME,	  /* some sectors, and some changes of names */
 };
 
 struct disk_file {
 	struct buf now;
 	struct buf synced;
+	/* A sync failed, and these bytes count as written nevertheless: later ones pass over them.
+	 */
+	size_t forgotten_from, forgotten_to;
 	bool used;
 };
 
@@ -186,8 +190,10 @@ static inline int disk_open(void *arg, const char *path, int flags)
 			return -ENOENT;
 		name = disk_add_name(d->names, path, disk_new_file(d));
 	}
-	if ((flags & O_TRUNC) != 0)
+	if ((flags & O_TRUNC) != 0) {
 		buf_clear(&d->files[name->file].now);
+		d->files[name->file].forgotten_from = d->files[name->file].forgotten_to = 0;
+	}
 	while (d->fds[fd] != 0)
 		TEST_ASSERT_TRUE(++fd < DISK_FDS_MAX);
 	d->fds[fd] = name->file + 1;
@@ -277,13 +283,37 @@ static inline int disk_allocate(void *arg, int fd, uint64_t offset, uint64_t len
 static inline int disk_sync(void *arg, int fd)
 {
 	struct disk_file *f = disk_of(arg, fd);
-	int rc = disk_fails(arg, DISK_SYNC);
+	struct disk *d = arg;
+	int rc = disk_fails(d, DISK_SYNC);
 
+	if (rc < 0 && !d->dead && f->forgotten_from == f->forgotten_to)
+		f->forgotten_from = f->synced.len;
+	if (rc < 0 && !d->dead)
+		f->forgotten_to = f->now.len;
 	if (rc < 0)
 		return rc;
 	buf_clear(&f->synced);
 	buf_append_str(&f->synced, buf_str(&f->now));
+	for (size_t i = f->forgotten_from; i < f->forgotten_to && i < f->synced.len; i++)
+		buf_data(&f->synced)[i] = 0;
 	return 0;
+}
+
+static inline int disk_rewrite(void *arg, const char *path, uint64_t size)
+{
+	struct disk *d = arg;
+	int fd = disk_open(arg, path, O_RDWR), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = disk_fails(d, DISK_WRITE);
+	TEST_ASSERT_EQUAL_UINT64(disk_of(d, fd)->now.len, size);
+	if (rc == 0)
+		disk_of(d, fd)->forgotten_from = disk_of(d, fd)->forgotten_to = 0;
+	if (rc == 0)
+		rc = disk_sync(d, fd);
+	d->fds[fd] = 0;
+	return rc;
 }
 
 static inline int disk_sync_dir(void *arg, const char *path)
@@ -364,6 +394,7 @@ static inline void disk_init(struct disk *d)
 				     .truncate = disk_truncate,
 				     .allocate = disk_allocate,
 				     .sync = disk_sync,
+				     .rewrite = disk_rewrite,
 				     .sync_dir = disk_sync_dir,
 				     .rename = disk_rename,
 				     .remove = disk_remove,
@@ -463,7 +494,7 @@ static inline void disk_crash(struct disk *d, enum disk_crash how, unsigned long
 	for (int i = 0; i < DISK_FILES_MAX; i++) {
 		struct disk_file *f = &d->files[i];
 
-		if (!f->used || how == DISK_KEEP_ALL)
+		if (!f->used || how == DISK_KEEP_ALL || how == DISK_KEEP_MEMORY)
 			continue;
 		if (how == DISK_KEEP_SOME && f->now.len >= f->synced.len) {
 			disk_keep_some(f, rng);
@@ -476,8 +507,12 @@ static inline void disk_crash(struct disk *d, enum disk_crash how, unsigned long
 	memset(d->locked, 0, sizeof d->locked);
 	d->dead = false;
 	d->fail_kinds = d->stop_kinds = 0;
-	for (int i = 0; i < DISK_FILES_MAX; i++)
+	if (how == DISK_KEEP_MEMORY)
+		return;
+	for (int i = 0; i < DISK_FILES_MAX; i++) {
+		d->files[i].forgotten_from = d->files[i].forgotten_to = 0;
 		disk_sync(d, (d->fds[0] = i + 1, 0));
+	}
 	d->fds[0] = 0;
 	disk_sync_dir(d, "");
 }

@@ -466,6 +466,41 @@ static void a_failed_sync_is_not_tried_again_on_the_same_file(void)
 	TEST_ASSERT_NULL(disk_file(&f.disk, "log-00000001"));
 }
 
+static void what_a_failed_sync_has_forgotten_is_written_again_at_the_next_start(void)
+{
+	struct random_calls calls;
+	char *live, *dump;
+
+	random_calls_init(&calls, 65);
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	for (int i = 0; i < 10; i++) {
+		while (!fixture_step(&f, &calls))
+			;
+		fixture_flush(&f);
+	}
+	disk_fail(&f.disk, DISK_SYNC, 0, -EIO);
+	fixture_flush(&f);
+	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_FAILED, journal_state(f.journal));
+	/* Nobody waits for it to get well, and the next process reads what was never written. */
+	fixture_kill(&f, DISK_KEEP_MEMORY, &rng);
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	for (int i = 0; i < 10; i++) {
+		while (!fixture_step(&f, &calls))
+			;
+		fixture_flush(&f);
+	}
+	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_UINT64(journal_last(f.journal), journal_durable(f.journal));
+	live = fixture_dump(&f);
+	fixture_kill(&f, DISK_KEEP_SYNCED, &rng);
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, fixture_start(&f), buf_cstr(&f.error));
+	dump = fixture_dump(&f);
+	TEST_ASSERT_EQUAL_STRING(live, dump);
+	free(live);
+	free(dump);
+}
+
 static void no_room_is_found_out_before_anything_is_changed(void)
 {
 	struct random_calls calls;
@@ -676,6 +711,7 @@ int main(int argc, char **argv)
 	RUN(after_a_failed_sync_the_log_becomes_well_by_itself);
 	RUN(after_a_failed_rename_or_removal_the_log_becomes_well_by_itself);
 	RUN(a_failed_sync_is_not_tried_again_on_the_same_file);
+	RUN(what_a_failed_sync_has_forgotten_is_written_again_at_the_next_start);
 	RUN(no_room_is_found_out_before_anything_is_changed);
 	RUN(what_readers_change_while_the_log_has_failed_is_kept);
 	RUN(one_sync_covers_all_turns_that_came_meanwhile);
