@@ -326,6 +326,13 @@ static inline unsigned engine_draw_height(struct qless *q)
 	return skiplist_draw_height(&q->heights);
 }
 
+/* The hash of a jid or name in each of the engine's tables: they share a seed. Calls that look for
+ * the same jid in several of them compute it once. */
+static inline uint32_t engine_hash(const struct qless *q, struct qless_str name)
+{
+	return hash_compute(q->hooks.hash_seed, name);
+}
+
 static inline void engine_copy(char *to, struct qless_str s)
 {
 	if (s.len > 0)
@@ -413,8 +420,16 @@ struct qless_str job_member(const struct skipnode *node);
 struct qless_str job_key(const struct hash_node *node);
 
 struct qless_job *job_find(const struct qless *q, struct qless_str jid);
+struct qless_job *job_find_hashed(const struct qless *q, struct qless_str jid, uint32_t hash);
 /* A new job, found by its jid from now on, in no list, without class and queue. */
 struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data);
+struct qless_job *job_new_hashed(struct qless *q, struct qless_str jid, uint32_t hash,
+				 struct qless_str data);
+/* The same, but found only once the caller has put it into qless.jobs. */
+struct qless_job *job_make(struct qless *q, struct qless_str jid, struct qless_str data);
+/* A call that follows soon is going to read the job of that node, if there is one: have memory get
+ * it ready. With a large backlog, to wait for memory is most of what a call takes. */
+void job_prefetch(const struct skipnode *node);
 /* What is allocated for the job itself and its data, and nothing else. */
 void job_free_memory(struct qless_job *job);
 /* Out of everything it is in, then the job itself. */
@@ -467,7 +482,10 @@ struct worker *worker_find(const struct qless *q, struct qless_str name);
 void worker_seen(struct qless *q, struct intern *name, double now);
 /* It holds the job until then; a new expiry if it did already. */
 void worker_hold(struct qless *q, struct intern *name, struct qless_str jid, double expires);
-void worker_drop(struct qless *q, struct intern *name, struct qless_str jid);
+void worker_hold_job(struct qless *q, struct intern *name, const struct qless_job *job,
+		     double expires);
+/* The job's worker does not hold it any more. */
+void worker_drop_job(struct qless *q, const struct qless_job *job);
 void worker_free(struct qless *q, struct worker *worker);
 /* Count what a worker did, or what became of its lock. */
 void worker_count(struct qless *q, struct intern *name, double now, enum deed deed, uint64_t count);

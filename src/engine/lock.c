@@ -93,7 +93,7 @@ static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job
 	history_append_popped(q, &job->history, now, worker);
 	stats_record_wait(q, queue, now, now - job->time);
 	job->time = now;
-	worker_hold(q, worker, job_jid(job), expires);
+	worker_hold_job(q, worker, job, expires);
 	job_set_worker(q, job, worker);
 	job->expires = expires;
 	if (job->state == QLESS_RUNNING) {
@@ -105,6 +105,8 @@ static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job
 	}
 	event_tracked(q, job, "ql:popped");
 	engine_changed(q);
+	/* Who pops a job is going to complete it. */
+	hash_prefetch(&q->jobs, job->hash.hash);
 }
 
 static void push_waiting(struct queue *queue, int64_t max, struct job_vec *ret_jobs)
@@ -168,6 +170,7 @@ static int pop_from(struct qless *q, struct queue *queue, double now, struct int
 		hand_out(q, queue, q->jobs_out.items[i], now, worker, expires);
 	if (q->jobs_out.count > 0)
 		worker_count(q, worker, now, DEED_POPPED, q->jobs_out.count);
+	job_prefetch(skiplist_last(&queue->work));
 	return 0;
 }
 
@@ -253,7 +256,7 @@ int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct ql
 	job->flags &= (uint8_t)~JOB_GRACE;
 	if (data != NULL)
 		job_set_data(q, job, *data);
-	worker_hold(q, job->worker, job_jid(job), expires);
+	worker_hold_job(q, job->worker, job, expires);
 	worker_seen(q, job->worker, now);
 	skiplist_rescore(&job->queue->locks, &job->node, expires);
 	engine_changed(q);

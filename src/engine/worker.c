@@ -122,10 +122,10 @@ const struct skipnode *worker_find_job(const struct worker *worker, struct qless
 	return node != NULL ? &container_of(node, struct holding, hash)->node : NULL;
 }
 
-void worker_hold(struct qless *q, struct intern *name, struct qless_str jid, double expires)
+static void hold(struct qless *q, struct intern *name, struct qless_str jid, uint32_t hash,
+		 double expires)
 {
 	struct worker *worker = worker_need(q, name);
-	uint32_t hash = hash_compute(q->hooks.hash_seed, jid);
 	struct hash_node *node = hash_find_hashed(&worker->held, jid, hash);
 	struct holding *holding;
 
@@ -141,14 +141,25 @@ void worker_hold(struct qless *q, struct intern *name, struct qless_str jid, dou
 		q->busy_count++;
 }
 
-void worker_drop(struct qless *q, struct intern *name, struct qless_str jid)
+void worker_hold(struct qless *q, struct intern *name, struct qless_str jid, double expires)
 {
-	struct worker *worker = name->user;
+	hold(q, name, jid, engine_hash(q, jid), expires);
+}
+
+void worker_hold_job(struct qless *q, struct intern *name, const struct qless_job *job,
+		     double expires)
+{
+	hold(q, name, job_jid(job), job->hash.hash, expires);
+}
+
+void worker_drop_job(struct qless *q, const struct qless_job *job)
+{
+	struct worker *worker = job->worker->user;
 	struct hash_node *node;
 
 	if (worker == NULL)
 		return;
-	node = hash_find(&worker->held, jid);
+	node = hash_find_hashed(&worker->held, job_jid(job), job->hash.hash);
 	if (node == NULL)
 		return;
 	drop_holding(q, worker, container_of(node, struct holding, hash));

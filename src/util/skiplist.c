@@ -501,8 +501,11 @@ static struct skipnode *last_before(const struct skiplist *list, const struct pl
 	return path.node[0];
 }
 
+/* Often that is the first of all. */
 static struct skipnode *first_behind(const struct skiplist *list, const struct place *place)
 {
+	if (list->first == NULL || !lies_before(list, list->first, place))
+		return list->first;
 	return next_on_level(list, last_before(list, place), 0);
 }
 

@@ -92,7 +92,7 @@ static void check_copy(struct tempdir *copy, unsigned least, unsigned most)
 	unsigned jobs;
 
 	QLESSD_START(&second, "--dir", copy->path);
-	TEST_ASSERT_FALSE(qlessd_has_logged(&second, "warning"));
+	TEST_ASSERT_FALSE(qlessd_has_logged(&second, "They were cut off"));
 	asker = peer_connect(&second);
 	/* Besides the jobs and their histories there are few keys, and always the same. */
 	jobs = (unsigned)strtoul(peer_ask(asker, "KEYS ql:j:*") + 1, NULL, 10) / 2;
