@@ -15,6 +15,7 @@
 
 #include "command/scripts.h"
 #include "journal/journal.h"
+#include "journal/record.h"
 #include "journal/recover.h"
 #include "util/buf.h"
 
@@ -56,6 +57,13 @@ void persist_forget_conn(struct conn *c);
 /* Once a second. */
 void persist_cron(struct server *s);
 
+/* Record something that is not a change of a database. Nothing is done while loading. */
+void persist_record(struct server *s, const struct record_command *command);
+
+/* What is changed in between is recorded as one: after a crash it is all there or not at all. */
+void persist_begin_group(struct server *s);
+void persist_end_group(struct server *s);
+
 /* Why a command that changes something cannot be run now, or NULL. `bytes` is the size of its
  * arguments. For struct command_env; `arg` is the server. */
 const char *persist_refusal(void *arg, size_t bytes);
@@ -68,6 +76,9 @@ struct persist_info {
 	struct journal_info log;
 	struct recovery_progress progress;
 	enum journal_state state;
+	/* While it is being loaded: since when, and how much longer if it goes on like this. */
+	int64_t load_start_s;
+	double load_left_s;
 };
 
 void persist_get_info(const struct server *s, struct persist_info *ret_info);
