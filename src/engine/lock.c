@@ -74,6 +74,8 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 	job_vec_clear(&q->picked);
 	for (; max > 0 && is_expired(node, now); max--, node = skiplist_next(node))
 		job_vec_push(&q->picked, job_from_node(node));
+	if (q->picked.count == 0)
+		return;
 	for (i = 0; i < q->picked.count; i++) {
 		struct qless_job *job = q->picked.items[i];
 		bool taken = will_be_taken(q, job);

@@ -101,7 +101,8 @@ int64_t queue_promote(struct qless *q, struct queue *queue, double now, int64_t 
 		job_batch_work(q, job, now);
 		engine_changed(q);
 	}
-	queue_enter_batch(q, queue);
+	if (moved > 0)
+		queue_enter_batch(q, queue);
 	return moved;
 }
 

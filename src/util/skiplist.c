@@ -382,22 +382,24 @@ static void insert_further(struct skiplist *list, struct skipnode *node, double 
 	}
 }
 
-void skiplist_insert_batch(struct skiplist *list, struct skiplist_batch *batch)
+static void insert_sorted(struct skiplist *list, struct skiplist_batch_item *items, size_t count)
 {
-	struct skiplist_batch_item *items = batch->items;
 	struct path path = { 0 };
 	size_t i;
 
-	if (batch->count == 1) {
-		skiplist_insert(list, items[0].node, items[0].score);
-	} else {
-		for (i = 0; i < batch->count; i++)
-			items[i].member = list->member(items[i].node);
-		if (batch->count > 0)
-			qsort(items, batch->count, sizeof *items, compare_items);
-		for (i = 0; i < batch->count; i++)
-			insert_further(list, items[i].node, items[i].score, items[i].member, &path);
-	}
+	for (i = 0; i < count; i++)
+		items[i].member = list->member(items[i].node);
+	qsort(items, count, sizeof *items, compare_items);
+	for (i = 0; i < count; i++)
+		insert_further(list, items[i].node, items[i].score, items[i].member, &path);
+}
+
+void skiplist_insert_batch(struct skiplist *list, struct skiplist_batch *batch)
+{
+	if (batch->count == 1)
+		skiplist_insert(list, batch->items[0].node, batch->items[0].score);
+	else if (batch->count > 1)
+		insert_sorted(list, batch->items, batch->count);
 	batch->count = 0;
 	if (batch->cap > BATCH_KEEP)
 		skiplist_batch_done(batch);

@@ -183,9 +183,9 @@ static void popping_many_that_lost_their_locks(unsigned long jobs)
 	put_all(jobs, 0);
 	pop_all(jobs);
 	now += 1000;
-	for (i = 0; i + MANY <= jobs && i < 10 * MANY; i += MANY)
-		TIMED(check(
-			qless_pop(q, now, QLESS_STR("queue"), QLESS_STR("worker"), MANY, &popped)));
+	for (i = 0; i < jobs; i += MANY)
+		TIMED(check(qless_pop(q, now += 1e-6, QLESS_STR("queue"), QLESS_STR("worker"), MANY,
+				      &popped)));
 	now += 1000;
 	for (i = 0; i + MANY <= jobs && i < 10 * MANY; i += MANY)
 		TIMED(pop(MANY));
