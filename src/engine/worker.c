@@ -62,12 +62,16 @@ static void drop_holding(struct qless *q, struct worker *worker, struct holding 
 		q->busy_count--;
 }
 
+/* All go, so there is no need to take each out of the list. */
 static void drop_all(struct qless *q, struct worker *worker)
 {
-	struct skipnode *node;
+	struct hash_node *node;
 
-	while ((node = skiplist_first(&worker->by_expiry)) != NULL)
-		drop_holding(q, worker, container_of(node, struct holding, node));
+	if (skiplist_count(&worker->by_expiry) > 0)
+		q->busy_count--;
+	skiplist_done(&worker->by_expiry);
+	while ((node = hash_take(&worker->held)) != NULL)
+		free(container_of(node, struct holding, hash));
 }
 
 void worker_free(struct qless *q, struct worker *worker)
