@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "peer.h"
 #include "unit.h"
@@ -299,6 +301,25 @@ static void qlessd_check_tells_dumps_and_cuts(void)
 	CHECK_HAS(2, "--nonsense", "Usage");
 }
 
+/* What root mends, the daemon has to be able to read. */
+static void qlessd_check_leaves_files_to_the_owner_of_the_directory(void)
+{
+	uid_t owner = geteuid() == 0 ? 54321 : geteuid();
+	struct stat st;
+
+	start("everysec");
+	put("j1");
+	stop();
+	TEST_ASSERT_EQUAL_INT(0, chown(dir.path, owner, (gid_t)-1));
+	TEST_ASSERT_EQUAL_INT(0, chown(tempdir_file(&dir, "log-00000001"), owner, (gid_t)-1));
+	TEST_ASSERT_EQUAL_INT(0, chown(tempdir_file(&dir, "manifest"), owner, (gid_t)-1));
+	TEST_ASSERT_EQUAL_INT(0, chown(tempdir_file(&dir, "lock"), owner, (gid_t)-1));
+	TEST_ASSERT_EQUAL_INT(0, truncate(tempdir_file(&dir, "log-00000001"), 150));
+	CHECK_HAS(0, "--fix --yes", "log-00000001.cut-");
+	TEST_ASSERT_EQUAL_INT(0, stat(tempdir_file(&dir, "manifest"), &st));
+	TEST_ASSERT_EQUAL_UINT(owner, st.st_uid);
+}
+
 static void an_earlier_state_is_recovered_into_another_directory(void)
 {
 	struct tempdir fresh;
@@ -373,6 +394,7 @@ int main(int argc, char **argv)
 	RUN(two_cannot_use_one_directory);
 	RUN(damage_is_reported_and_nothing_is_touched);
 	RUN(qlessd_check_tells_dumps_and_cuts);
+	RUN(qlessd_check_leaves_files_to_the_owner_of_the_directory);
 	RUN(an_earlier_state_is_recovered_into_another_directory);
 	RUN(shutdown_save_writes_a_base);
 	RUN(the_log_is_rewritten_by_itself);
