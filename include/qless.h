@@ -139,6 +139,12 @@ const struct qless_limits *qless_get_limits(const struct qless *q);
 uint64_t qless_changes(const struct qless *q);
 /* The largest `now` of all calls that changed something; -INFINITY before the first. */
 double qless_latest(const struct qless *q);
+/* While it is held still, listings and counts change nothing: they leave what has come due where it
+ * is, as if it had not, where otherwise they would move it first. Calls that change something must
+ * not be made. For a caller that has to answer but may not change anything, as when its log cannot
+ * be written. */
+void qless_hold_still(struct qless *q, bool still);
+
 /* When the next scheduled job, recurring job or lock falls due in a queue that is not paused;
  * INFINITY if none does. What is overdue counts with the time it was due. */
 double qless_next_due(const struct qless *q);

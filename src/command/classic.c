@@ -44,7 +44,7 @@ static const struct classic_command commands[] = {
 	COMMAND("get", classic_get, CLASSIC_READ, "jid", "Read a job"),
 	COMMAND("heartbeat", classic_heartbeat, CLASSIC_WRITE, "jid worker [data]",
 		"Renew the lock on a job"),
-	COMMAND("jobs", classic_jobs, CLASSIC_WRITE,
+	COMMAND("jobs", classic_jobs, CLASSIC_MOVES_DUE,
 		"complete [offset [count]] | state queue [offset [count]]", "List jobs by state"),
 	COMMAND("length", classic_length, CLASSIC_READ, "queue",
 		"Count the jobs waiting, running and scheduled in a queue"),
@@ -61,7 +61,7 @@ static const struct classic_command commands[] = {
 		"Put several jobs into a queue, or none"),
 	COMMAND("pause", classic_pause, CLASSIC_WRITE, "queue ...",
 		"Let no more jobs be popped from queues"),
-	COMMAND("peek", classic_peek, CLASSIC_WRITE, "queue count",
+	COMMAND("peek", classic_peek, CLASSIC_MOVES_DUE, "queue count",
 		"See the jobs that would be popped next"),
 	COMMAND("pop", classic_pop, CLASSIC_WRITE, "queue worker count",
 		"Take jobs from a queue and lock them"),
@@ -73,7 +73,7 @@ static const struct classic_command commands[] = {
 		"Put a job into a queue"),
 	COMMAND("queue.forget", classic_queue_forget, CLASSIC_WRITE, "queue ...",
 		"Drop queues from the list of queues"),
-	COMMAND("queues", classic_queues, CLASSIC_WRITE, "[queue]", "Count the jobs of queues"),
+	COMMAND("queues", classic_queues, CLASSIC_MOVES_DUE, "[queue]", "Count the jobs of queues"),
 	COMMAND("recur", classic_recur, CLASSIC_WRITE,
 		"queue jid klass data interval seconds offset [priority n] [tags tags] "
 		"[retries n] [backlog n]",
@@ -107,7 +107,7 @@ static const struct classic_command commands[] = {
 	COMMAND("unrecur", classic_unrecur, CLASSIC_WRITE, "jid", "Delete a recurring job"),
 	COMMAND("worker.deregister", classic_worker_deregister, CLASSIC_WRITE, "worker ...",
 		"Drop workers from the list of workers"),
-	COMMAND("workers", classic_workers, CLASSIC_WRITE, "[worker]",
+	COMMAND("workers", classic_workers, CLASSIC_MOVES_DUE, "[worker]",
 		"Count the jobs of workers, or list those of one"),
 };
 

@@ -39,8 +39,9 @@ enum classic_envelope {
 
 enum classic_flag {
 	CLASSIC_READ = 0,
-	CLASSIC_WRITE = 1 << 0,	    /* may change something, if only by what has come due */
+	CLASSIC_WRITE = 1 << 0,	    /* may change something */
 	CLASSIC_EXTENSION = 1 << 1, /* unknown to scripts */
+	CLASSIC_MOVES_DUE = 1 << 2, /* reads; first moves what has come due, if it may */
 };
 
 struct classic_call; /* see classic_int.h */

@@ -130,11 +130,14 @@ struct command_env {
 	/* Why nothing may be changed at the moment, as the line of an error reply; NULL if it may.
 	 * `bytes` is the size of the arguments. May be NULL. */
 	const char *(*refusal)(void *arg, size_t bytes);
+	/* Whether nothing is to change for now, not even by time, and reads are to be answered from
+	 * what is there. May be NULL. */
+	bool (*is_still)(void *arg);
 	/* An id for a new job that nobody can guess and no job has had. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
 	/* Nothing anybody could foresee. */
 	uint64_t (*random)(void *arg);
-	void *arg; /* of these six */
+	void *arg; /* of these seven */
 };
 
 /* One command while it runs. */

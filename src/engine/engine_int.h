@@ -273,7 +273,8 @@ struct qless {
 	struct qless_hooks hooks;
 	uint64_t heights; /* the generator of node heights */
 	uint64_t changes;
-	double now; /* of the call being served */
+	bool is_still; /* listings and counts leave what has come due where it is */
+	double now;    /* of the call being served */
 	double latest;
 	double failure_number; /* of the last failure */
 	struct qless_limits limits;
@@ -478,9 +479,10 @@ void queue_know(struct qless *q, struct queue *queue, double now);
 double queue_lock_expiry(const struct qless *q, const struct queue *queue, double now);
 /* Move up to `max` scheduled jobs that are due to the waiting ones; returns how many. */
 int64_t queue_promote(struct qless *q, struct queue *queue, double now, int64_t max);
-/* The ranks of the scheduled jobs that are due: `*ret_first` up to, but not including,
- * `*ret_end`. */
-void queue_due_range(const struct queue *queue, double now, uint32_t *ret_first, uint32_t *ret_end);
+/* The ranks of the scheduled jobs that are due: `*ret_first` up to, but not including, `*ret_end`.
+ * None are while the engine is held still. */
+void queue_due_range(const struct qless *q, const struct queue *queue, double now,
+		     uint32_t *ret_first, uint32_t *ret_end);
 struct qless_str queue_name(const struct queue *queue);
 double queue_next_due(const struct queue *queue);
 

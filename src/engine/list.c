@@ -40,7 +40,7 @@ static void push_scheduled(struct qless *q, struct queue *queue, double now, int
 	uint64_t first, left;
 
 	queue_promote(q, queue, now, ENGINE_PROMOTE_MAX);
-	queue_due_range(queue, now, &first_due, &due_end);
+	queue_due_range(q, queue, now, &first_due, &due_end);
 	if (!page_range(skiplist_count(&queue->scheduled) - (due_end - first_due), offset, count,
 			&first, &left))
 		return;

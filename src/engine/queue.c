@@ -93,6 +93,8 @@ int64_t queue_promote(struct qless *q, struct queue *queue, double now, int64_t 
 	struct skipnode *node = skiplist_first_ge(&queue->scheduled, 0);
 	int64_t moved = 0;
 
+	if (q->is_still)
+		return 0;
 	for (; moved < max && node != NULL && node->score <= now; moved++) {
 		struct qless_job *job = job_from_node(node);
 
@@ -106,10 +108,13 @@ int64_t queue_promote(struct qless *q, struct queue *queue, double now, int64_t 
 	return moved;
 }
 
-void queue_due_range(const struct queue *queue, double now, uint32_t *ret_first, uint32_t *ret_end)
+void queue_due_range(const struct qless *q, const struct queue *queue, double now,
+		     uint32_t *ret_first, uint32_t *ret_end)
 {
 	*ret_first = skiplist_count_lt(&queue->scheduled, 0);
-	*ret_end = now >= 0 ? skiplist_count_le(&queue->scheduled, now) : *ret_first;
+	*ret_end = *ret_first;
+	if (now >= 0 && !q->is_still)
+		*ret_end = skiplist_count_le(&queue->scheduled, now);
 }
 
 double queue_next_due(const struct queue *queue)
@@ -170,7 +175,7 @@ static int64_t count_queue(struct qless *q, struct queue *queue, double now, int
 	uint64_t stalled = skiplist_count_range(&queue->locks, 0, now);
 	uint32_t first_due, due_end;
 
-	queue_due_range(queue, now, &first_due, &due_end);
+	queue_due_range(q, queue, now, &first_due, &due_end);
 	*ret_counts = (struct qless_queue_counts){
 		.name = queue_name(queue),
 		.waiting = skiplist_count(&queue->work) + (due_end - first_due),

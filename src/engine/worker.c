@@ -206,6 +206,8 @@ static void forget_old(struct qless *q, double now)
 	double oldest = now - q->settings.max_worker_age;
 	struct skipnode *node = skiplist_first_ge(&q->workers, 0);
 
+	if (q->is_still)
+		return;
 	while (node != NULL && node->score <= oldest) {
 		struct worker *worker = container_of(node, struct worker, node);
 

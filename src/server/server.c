@@ -252,6 +252,21 @@ static void check_all(struct server *s)
 	}
 }
 
+/* Whether nothing may change, not even by time: while the log cannot be written, because the state
+ * must not get ahead of it, and while somebody has asked for that. */
+static bool is_still(void *arg)
+{
+	struct server *s = arg;
+
+	return s->pause_mode != PAUSE_NONE || persist_refusal(s, 0) != NULL;
+}
+
+static void maintain(struct server *s)
+{
+	if (!s->loading && !is_still(s))
+		databases_maintain(s->env.databases);
+}
+
 /* Once a second. */
 static void on_cron(evutil_socket_t fd, short what, void *arg)
 {
@@ -265,8 +280,7 @@ static void on_cron(evutil_socket_t fd, short what, void *arg)
 	server_peak_memory(s, memory_allocated());
 	if (s->mono_us - s->maintained_us >= MAINTAIN_SECONDS * INT64_C(1000000)) {
 		s->maintained_us = s->mono_us;
-		if (!s->loading)
-			databases_maintain(s->env.databases);
+		maintain(s);
 	}
 	persist_cron(s);
 	rate_sample(&s->rate_commands, s->stats.commands, s->mono_us);
@@ -443,6 +457,7 @@ static void make_databases(struct server *s)
 	hooks_of_scripts.arg = s;
 	s->env.scripts = scripts_new(s->hash_seed, &hooks_of_scripts);
 	s->env.refusal = persist_refusal;
+	s->env.is_still = is_still;
 	s->env.now = native_now;
 	s->env.pass = native_pass;
 	s->env.note_now = note_now;
@@ -626,8 +641,7 @@ void server_begin_stop(struct server *s)
 	s->stopping = true;
 	s->stop_deadline_us = s->mono_us + STOP_SECONDS * INT64_C(1000000);
 	notify_stopping(&s->notify, "Stopping");
-	if (!s->loading)
-		databases_maintain(s->env.databases);
+	maintain(s);
 	event_add(s->stop_timer, &often);
 	listen_close_all(s);
 	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {

@@ -348,7 +348,8 @@ def parse():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--duration", type=float, default=3, metavar="SECONDS",
                         help="of each run; a tenth more to warm up")
-    parser.add_argument("--only", metavar="WORKLOADS", help="some, with commas between them; memory, latency, stalls")
+    parser.add_argument("--only", metavar="WORKLOADS",
+                        help="some, with commas between them; or memory, latency, stalls")
     parser.add_argument("--large", action="store_true", help="also a backlog of ten million jobs")
     parser.add_argument("--rate", type=int,
                         help="of the latencies; half of what the first line reaches")

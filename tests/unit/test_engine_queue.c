@@ -232,6 +232,45 @@ static void listings_page_as_ranges_or_as_limits(void)
 	TEST_ASSERT_EQUAL_STRING("", words(&jids));
 }
 
+static void held_still_what_has_come_due_stays_where_it_is(void)
+{
+	struct qless_recur_put recur = { .queue = STR("q"),
+					 .jid = STR("r"),
+					 .klass = STR("k"),
+					 .data = STR("{}"),
+					 .interval = 10 };
+	double later = 10000000;
+	struct qless_queue_counts counts;
+	struct qless_workers workers;
+	struct qless_list jids, stalled;
+	struct qless_jobs jobs;
+	uint64_t changes;
+
+	put_delayed(1, "q", "due", 5);
+	put(1, "p", "held");
+	pop(1, "p", "w", 1);
+	OK(qless_recur(q, 1, &recur));
+	changes = qless_changes(q);
+	qless_hold_still(q, true);
+	counts = counts_of(later, "q");
+	TEST_ASSERT_EQUAL_UINT64(0, counts.waiting);
+	TEST_ASSERT_EQUAL_UINT64(1, counts.scheduled);
+	OK(qless_jobs(q, later, QLESS_LIST_SCHEDULED, STR("q"), 0, 10, &jids));
+	TEST_ASSERT_EQUAL_STRING("due ", words(&jids));
+	OK(qless_peek(q, later, STR("q"), 10, &jobs));
+	TEST_ASSERT_EQUAL_size_t(0, jobs.count);
+	OK(qless_workers(q, later, &workers));
+	TEST_ASSERT_EQUAL_size_t(1, workers.count);
+	OK(qless_worker_jobs(q, later, STR("w"), &jids, &stalled));
+	TEST_ASSERT_EQUAL_STRING("held ", words(&stalled));
+	TEST_ASSERT_EQUAL_UINT64(changes, qless_changes(q));
+	qless_hold_still(q, false);
+	OK(qless_peek(q, later, STR("q"), 10, &jobs));
+	TEST_ASSERT_EQUAL_size_t(10, jobs.count);
+	OK(qless_workers(q, later, &workers));
+	TEST_ASSERT_EQUAL_size_t(0, workers.count);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -244,5 +283,6 @@ int main(int argc, char **argv)
 	RUN(pausing_needs_no_jobs);
 	RUN(the_next_due_time_is_that_of_the_first_thing_to_happen);
 	RUN(listings_page_as_ranges_or_as_limits);
+	RUN(held_still_what_has_come_due_stays_where_it_is);
 	return UNIT_RESULT();
 }
