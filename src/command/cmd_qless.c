@@ -42,12 +42,9 @@ bool command_may_change(struct call *call)
 
 /* What a user may not run natively it may not run in another form either. */
 static bool is_permitted(struct call *call, struct classic *c, enum classic_form form,
-			 const struct classic_command *command)
+			 const struct command *row)
 {
-	const struct command_table *table = call->env->table;
-	const struct command *row = command_table_find(table, command->name);
-
-	if (row == NULL || acl_may_run(call->session->user, table, row))
+	if (acl_may_run(call->session->user, call->env->table, row))
 		return true;
 	if (form == CLASSIC_SCRIPT)
 		classic_write_store_error(c, form,
@@ -63,12 +60,11 @@ static bool is_permitted(struct call *call, struct classic *c, enum classic_form
 
 /* A command that only changes what has come due, as it reads, is always run. */
 static bool may_change(struct call *call, struct classic *c, enum classic_form form,
-		       const struct classic_command *command)
+		       const struct command *row)
 {
-	const struct command *row = command_table_find(call->env->table, command->name);
 	const char *error;
 
-	if (row != NULL && (row->flags & CMD_WRITE) == 0)
+	if ((row->flags & CMD_WRITE) == 0)
 		return true;
 	error = refusal(call);
 	if (error == NULL)
@@ -83,10 +79,13 @@ static bool may_change(struct call *call, struct classic *c, enum classic_form f
 void qless_run(struct call *call, struct classic *c, enum classic_form form, unsigned allowed,
 	       const struct qless_str *argv, size_t argc)
 {
-	const struct classic_command *command;
+	const struct classic_command *command = NULL;
+	const struct command *row;
 	double now;
 
-	if (classic_parse_script(c, form, argv, argc, call->reply, &command, &now) < 0)
+	if (argc > 0)
+		command = command_table_find_classic(call->env->table, argv[0], &row);
+	if (classic_parse_script(c, form, command, argv, argc, call->reply, &now) < 0)
 		return;
 	if ((command->flags & CLASSIC_WRITE & ~allowed) != 0) {
 		classic_write_store_error(
@@ -94,7 +93,7 @@ void qless_run(struct call *call, struct classic *c, enum classic_form form, uns
 			call->reply);
 		return;
 	}
-	if (!is_permitted(call, c, form, command) || !may_change(call, c, form, command))
+	if (!is_permitted(call, c, form, row) || !may_change(call, c, form, row))
 		return;
 	if (call->env->note_now != NULL)
 		call->env->note_now(call->env->arg, call->session, now);
@@ -109,7 +108,7 @@ void cmd_qless(struct call *call)
 
 static void run_native(struct call *call, const struct qless_str *args)
 {
-	const struct classic_command *command = classic_find(str_from(call->cmd->name));
+	const struct classic_command *command = command_table_classic(call->env->table, call->cmd);
 	struct classic *classic = classic_of(call);
 	double now = call->env->now(call->env->arg);
 
