@@ -420,6 +420,8 @@ int call_json_text(struct classic_call *call, struct qless_str text, enum json_k
 		return call_fail(call, QLESS_ELIMIT,
 				 "A JSON text is longer than max-data-size (%g bytes)",
 				 (double)max_bytes);
+	if (max_depth >= JSON_PLAIN_DEPTH_MAX && json_is_plain(text, ret_kind))
+		return 0;
 	if (json_is_deeper(text, max_depth))
 		return call_fail(call, QLESS_ELIMIT,
 				 "A JSON text is nested deeper than max-json-depth (%g levels)",
