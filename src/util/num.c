@@ -287,6 +287,22 @@ static bool is_blank(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+/* Put digits behind those of a number that does not overflow. Returns where they end. */
+static inline const char *read_digits(const char *at, const char *end, uint64_t *number)
+{
+	uint64_t value = *number;
+
+	for (; at < end; at++) {
+		unsigned digit = (unsigned)(unsigned char)*at - '0';
+
+		if (digit > 9)
+			break;
+		value = value * 10 + digit;
+	}
+	*number = value;
+	return at;
+}
+
 /*
  * Read a decimal number without exponent that has an exact result: digits up to 2^53 as an integer,
  * divided by a power of ten that a double has exactly, give what strtod() gives, as the division
@@ -304,13 +320,11 @@ static bool parse_simple(struct qless_str text, double *ret_value)
 	/* With 19 digits and a point there is no overflow. */
 	if (end - at > 20)
 		return false;
-	for (; at < end && is_digit(*at); at++)
-		number = number * 10 + (uint64_t)(*at - '0');
+	at = read_digits(at, end, &number);
 	digits = (size_t)(at - whole);
 	if (at < end && *at == '.') {
-		fraction = ++at;
-		for (; at < end && is_digit(*at); at++)
-			number = number * 10 + (uint64_t)(*at - '0');
+		fraction = at + 1;
+		at = read_digits(fraction, end, &number);
 		decimals = (size_t)(at - fraction);
 		digits += decimals;
 	}
@@ -325,7 +339,7 @@ static bool parse_simple(struct qless_str text, double *ret_value)
 static bool parse_any(struct qless_str text, double *ret_value, bool *ret_range)
 {
 	char small[STACK_TEXT], *copy = small, *end;
-	int saved_errno = errno;
+	int saved_errno;
 	bool whole;
 
 	*ret_range = false;
@@ -337,6 +351,7 @@ static bool parse_any(struct qless_str text, double *ret_value, bool *ret_range)
 		copy = mem_alloc(text.len + 1);
 	memcpy(copy, text.ptr, text.len);
 	copy[text.len] = '\0';
+	saved_errno = errno;
 	errno = 0;
 	*ret_value = strtod(copy, &end);
 	*ret_range = errno == ERANGE;
