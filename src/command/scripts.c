@@ -33,12 +33,10 @@ struct scripts *scripts_new(uint64_t hash_seed, const struct scripts_hooks *hook
 
 static void free_all(struct scripts *s)
 {
-	struct hash_node *node, *next;
+	struct hash_node *node;
 
-	for (node = hash_drain(&s->by_sha, SCRIPTS_MAX); node != NULL; node = next) {
-		next = node->next;
+	while ((node = hash_take(&s->by_sha)) != NULL)
 		free(script_of(node));
-	}
 	s->last = NULL;
 }
 

@@ -53,7 +53,7 @@ static void discard_recurs(struct qless *q)
 {
 	struct hash_node *node;
 
-	while ((node = hash_drain(&q->recurs, 1)) != NULL) {
+	while ((node = hash_take(&q->recurs)) != NULL) {
 		struct qless_recur *recur = container_of(node, struct qless_recur, hash);
 
 		free(recur->tags);
@@ -66,7 +66,7 @@ static void discard_tracked(struct qless *q)
 {
 	struct hash_node *node;
 
-	while ((node = hash_drain(&q->tracked, 1)) != NULL)
+	while ((node = hash_take(&q->tracked)) != NULL)
 		free(container_of(node, struct tracked, hash));
 }
 
@@ -88,7 +88,7 @@ static void discard_worker(void *object)
 	struct worker *worker = object;
 	struct hash_node *node;
 
-	while ((node = hash_drain(&worker->held, 1)) != NULL)
+	while ((node = hash_take(&worker->held)) != NULL)
 		free(container_of(node, struct holding, hash));
 	hash_done(&worker->held);
 	skiplist_done(&worker->by_expiry);
@@ -151,8 +151,10 @@ static void discard_rest(struct qless *q)
 	buf_done(&q->channel);
 	free(q->jobs_out.items);
 	free(q->picked.items);
+	skiplist_batch_done(&q->batch);
 	free(q->list.items);
 	free(q->list2.items);
+	free(q->queue_counts);
 	free(q->worker_counts);
 	free(q->group_counts);
 	free(q);
@@ -162,12 +164,8 @@ bool qless_free_some(struct qless *q, size_t jobs)
 {
 	struct hash_node *node;
 
-	for (node = hash_drain(&q->jobs, jobs); node != NULL;) {
-		struct qless_job *job = container_of(node, struct qless_job, hash);
-
-		node = node->next;
-		discard_job(job);
-	}
+	for (; jobs > 0 && (node = hash_take(&q->jobs)) != NULL; jobs--)
+		discard_job(container_of(node, struct qless_job, hash));
 	if (hash_count(&q->jobs) > 0)
 		return true;
 	discard_rest(q);

@@ -38,8 +38,9 @@
 /* Completed jobs that are purged in one call; the rest is left to the next ones. */
 #define ENGINE_PURGE_MAX 1000
 
-/* As a number of jobs: all there are. */
-#define ENGINE_ALL INT64_C(-1)
+/* Jobs that have come due and are moved by a call that moves all of them: beyond that they only
+ * count as moved, until a later call does so. */
+#define ENGINE_PROMOTE_MAX 1000
 
 enum counter {
 	COUNTER_RETRIES,
@@ -306,8 +307,10 @@ struct qless {
 	/* Results of the last call, and room for the call being served. */
 	struct job_vec jobs_out;
 	struct job_vec picked;
+	struct skiplist_batch batch;
 	struct str_vec list;
 	struct str_vec list2;
+	struct qless_queue_counts *queue_counts;
 	struct qless_worker_counts *worker_counts;
 	uint64_t *group_counts;
 };
@@ -324,6 +327,13 @@ void engine_changed(struct qless *q);
 static inline unsigned engine_draw_height(struct qless *q)
 {
 	return skiplist_draw_height(&q->heights);
+}
+
+/* The hash of a jid or name in each of the engine's tables: they share a seed. Calls that look for
+ * the same jid in several of them compute it once. */
+static inline uint32_t engine_hash(const struct qless *q, struct qless_str name)
+{
+	return hash_compute(q->hooks.hash_seed, name);
 }
 
 static inline void engine_copy(char *to, struct qless_str s)
@@ -413,8 +423,14 @@ struct qless_str job_member(const struct skipnode *node);
 struct qless_str job_key(const struct hash_node *node);
 
 struct qless_job *job_find(const struct qless *q, struct qless_str jid);
+struct qless_job *job_find_hashed(const struct qless *q, struct qless_str jid, uint32_t hash);
 /* A new job, found by its jid from now on, in no list, without class and queue. */
 struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data);
+struct qless_job *job_new_hashed(struct qless *q, struct qless_str jid, uint32_t hash,
+				 struct qless_str data);
+/* A call that follows soon is going to read the job of that node, if there is one: have memory get
+ * it ready. With a large backlog, to wait for memory is most of what a call takes. */
+void job_prefetch(const struct skipnode *node);
 /* What is allocated for the job itself and its data, and nothing else. */
 void job_free_memory(struct qless_job *job);
 /* Out of everything it is in, then the job itself. */
@@ -438,6 +454,9 @@ struct skiplist *job_list(const struct qless *q, const struct qless_job *job);
 void job_leave_list(struct qless *q, struct qless_job *job);
 /* Into a list, in the state that goes with it. The job is in none. */
 void job_enter_work(struct qless *q, struct qless_job *job, double time);
+/* The same for many jobs that are given to the batch first and then go into a queue together. */
+void job_batch_work(struct qless *q, struct qless_job *job, double time);
+void queue_enter_batch(struct qless *q, struct queue *queue);
 void job_enter_scheduled(struct qless *q, struct qless_job *job, double due);
 void job_enter_depends(struct qless *q, struct qless_job *job, double time);
 /* No longer held by its worker: out of the worker's list. The field `worker` stays. */
@@ -455,8 +474,11 @@ void queue_free(struct qless *q, struct queue *queue);
 void queue_know(struct qless *q, struct queue *queue, double now);
 /* When a lock taken now expires. */
 double queue_lock_expiry(const struct qless *q, const struct queue *queue, double now);
-/* Move up to `max` scheduled jobs that are due to the waiting ones; all if negative. */
-void queue_promote(struct qless *q, struct queue *queue, double now, int64_t max);
+/* Move up to `max` scheduled jobs that are due to the waiting ones; returns how many. */
+int64_t queue_promote(struct qless *q, struct queue *queue, double now, int64_t max);
+/* The ranks of the scheduled jobs that are due: `*ret_first` up to, but not including,
+ * `*ret_end`. */
+void queue_due_range(const struct queue *queue, double now, uint32_t *ret_first, uint32_t *ret_end);
 struct qless_str queue_name(const struct queue *queue);
 double queue_next_due(const struct queue *queue);
 
@@ -467,7 +489,13 @@ struct worker *worker_find(const struct qless *q, struct qless_str name);
 void worker_seen(struct qless *q, struct intern *name, double now);
 /* It holds the job until then; a new expiry if it did already. */
 void worker_hold(struct qless *q, struct intern *name, struct qless_str jid, double expires);
-void worker_drop(struct qless *q, struct intern *name, struct qless_str jid);
+void worker_hold_job(struct qless *q, struct intern *name, const struct qless_job *job,
+		     double expires);
+/* The same for many jobs. */
+void worker_hold_jobs(struct qless *q, struct intern *name, const struct job_vec *jobs,
+		      double expires);
+/* The job's worker does not hold it any more. */
+void worker_drop_job(struct qless *q, const struct qless_job *job);
 void worker_free(struct qless *q, struct worker *worker);
 /* Count what a worker did, or what became of its lock. */
 void worker_count(struct qless *q, struct intern *name, double now, enum deed deed, uint64_t count);

@@ -21,12 +21,13 @@
 
 #include "util/mem.h"
 
-#define HISTORY_ODD_TIME  0x80
-#define HISTORY_MAX_BYTES (2 * HISTORY_LOG_BYTES_MAX)
-#define HISTORY_RESERVE	  4096
-#define VARINT_MAX_BYTES  10
-#define ENTRY_HEAD_MAX	  (1 + VARINT_MAX_BYTES)
-#define SMALL_TIME_MAX	  4e18
+#define HISTORY_ODD_TIME   0x80
+#define HISTORY_MAX_BYTES  (2 * HISTORY_LOG_BYTES_MAX)
+#define HISTORY_RESERVE	   4096
+#define HISTORY_LIFE_BYTES 48
+#define VARINT_MAX_BYTES   10
+#define ENTRY_HEAD_MAX	   (1 + VARINT_MAX_BYTES)
+#define SMALL_TIME_MAX	   4e18
 
 static unsigned char *bytes(const struct history *h)
 {
@@ -243,8 +244,8 @@ static unsigned char *reserve(struct history *h, size_t extra)
 	assert(need <= HISTORY_MAX_BYTES);
 	if (need <= (cap == 0 ? HISTORY_INLINE_BYTES : cap))
 		return bytes(h) + h->len;
-	/* Jobs are many and their histories short: grow in the steps an allocator has anyway. */
-	cap = need <= 32 ? 32 : need <= 64 ? 64 : need + need / 2;
+	/* Most jobs are put, popped and done, and then one step is enough. */
+	cap = need <= HISTORY_LIFE_BYTES ? HISTORY_LIFE_BYTES : need + need / 2;
 	if (h->cap == 0) {
 		mem = mem_alloc(cap);
 		memcpy(mem, h->room, h->len);

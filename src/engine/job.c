@@ -21,11 +21,16 @@ struct qless_str job_key(const struct hash_node *node)
 	return job_jid(container_of(node, const struct qless_job, hash));
 }
 
-struct qless_job *job_find(const struct qless *q, struct qless_str jid)
+struct qless_job *job_find_hashed(const struct qless *q, struct qless_str jid, uint32_t hash)
 {
-	struct hash_node *node = hash_find(&q->jobs, jid);
+	struct hash_node *node = hash_find_hashed(&q->jobs, jid, hash);
 
 	return node != NULL ? container_of(node, struct qless_job, hash) : NULL;
+}
+
+struct qless_job *job_find(const struct qless *q, struct qless_str jid)
+{
+	return job_find_hashed(q, jid, engine_hash(q, jid));
 }
 
 /* The data that came with the first put lies behind the jid. */
@@ -34,7 +39,8 @@ static char *inline_data(struct qless_job *job)
 	return (char *)&job->node + skipnode_size(job->node.height) + job->hash.aux;
 }
 
-struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data)
+struct qless_job *job_new_hashed(struct qless *q, struct qless_str jid, uint32_t hash,
+				 struct qless_str data)
 {
 	unsigned height = engine_draw_height(q);
 	struct qless_job *job = mem_alloc(offsetof(struct qless_job, node) + skipnode_size(height) +
@@ -49,8 +55,25 @@ struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_st
 	engine_copy(job->data, data);
 	if (hash_count(&q->tracked) > 0 && tracked_find(q, jid) != NULL)
 		job->flags |= JOB_TRACKED;
-	hash_insert(&q->jobs, &job->hash);
+	hash_insert_hashed(&q->jobs, &job->hash, hash);
 	return job;
+}
+
+struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data)
+{
+	return job_new_hashed(q, jid, engine_hash(q, jid), data);
+}
+
+void job_prefetch(const struct skipnode *node)
+{
+	const struct qless_job *job;
+
+	if (node == NULL)
+		return;
+	job = container_of(node, const struct qless_job, node);
+	__builtin_prefetch(&job->hash);
+	__builtin_prefetch(&job->time);
+	__builtin_prefetch(&job->node);
 }
 
 void job_release_extra(struct qless_job *job)
@@ -227,11 +250,22 @@ void job_leave_list(struct qless *q, struct qless_job *job)
 		group_release(q, job->extra->failure->group->user);
 }
 
+static double work_score(const struct qless_job *job, double time)
+{
+	return job->priority - time / TIME_PER_PRIORITY;
+}
+
 void job_enter_work(struct qless *q, struct qless_job *job, double time)
 {
 	job->state = QLESS_WAITING;
-	skiplist_insert(&job->queue->work, &job->node, job->priority - time / TIME_PER_PRIORITY);
+	skiplist_insert(&job->queue->work, &job->node, work_score(job, time));
 	(void)q;
+}
+
+void job_batch_work(struct qless *q, struct qless_job *job, double time)
+{
+	job->state = QLESS_WAITING;
+	skiplist_batch_add(&q->batch, &job->node, work_score(job, time));
 }
 
 void job_enter_scheduled(struct qless *q, struct qless_job *job, double due)
@@ -251,7 +285,7 @@ void job_enter_depends(struct qless *q, struct qless_job *job, double time)
 void job_drop_holding(struct qless *q, struct qless_job *job)
 {
 	if (job->worker != NULL)
-		worker_drop(q, job->worker, job_jid(job));
+		worker_drop_job(q, job);
 }
 
 const struct qless_job *qless_get(const struct qless *q, struct qless_str jid)

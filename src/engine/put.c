@@ -75,13 +75,14 @@ static void place(struct qless *q, struct qless_job *job, double now, double del
 
 static void apply_put(struct qless *q, double now, const struct qless_put *put)
 {
-	struct qless_job *job = job_find(q, put->jid);
+	uint32_t hash = engine_hash(q, put->jid);
+	struct qless_job *job = job_find_hashed(q, put->jid, hash);
 	bool is_new = job == NULL;
 	struct queue *queue = queue_need(q, put->queue);
 
 	event_put(q, put->jid, put->queue);
 	if (is_new) {
-		job = job_new(q, put->jid, put->data);
+		job = job_new_hashed(q, put->jid, hash, put->data);
 		job->retries = DEFAULT_RETRIES;
 	} else {
 		if (put->depend_count > 0)

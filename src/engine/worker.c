@@ -122,33 +122,74 @@ const struct skipnode *worker_find_job(const struct worker *worker, struct qless
 	return node != NULL ? &container_of(node, struct holding, hash)->node : NULL;
 }
 
-void worker_hold(struct qless *q, struct intern *name, struct qless_str jid, double expires)
+/* What holds the job, if need be a new one, which is in no list yet. */
+static struct holding *holding_need(struct qless *q, struct worker *worker, struct qless_str jid,
+				    uint32_t hash)
 {
-	struct worker *worker = worker_need(q, name);
-	uint32_t hash = hash_compute(q->hooks.hash_seed, jid);
 	struct hash_node *node = hash_find_hashed(&worker->held, jid, hash);
 	struct holding *holding;
 
-	if (node != NULL) {
-		holding = container_of(node, struct holding, hash);
+	if (node != NULL)
+		return container_of(node, struct holding, hash);
+	holding = holding_new(q, jid);
+	hash_insert_hashed(&worker->held, &holding->hash, hash);
+	return holding;
+}
+
+static void hold(struct qless *q, struct intern *name, struct qless_str jid, uint32_t hash,
+		 double expires)
+{
+	struct worker *worker = worker_need(q, name);
+	struct holding *holding = holding_need(q, worker, jid, hash);
+
+	if (holding->node.linked) {
 		skiplist_rescore(&worker->by_expiry, &holding->node, expires);
 		return;
 	}
-	holding = holding_new(q, jid);
-	hash_insert_hashed(&worker->held, &holding->hash, hash);
 	skiplist_insert(&worker->by_expiry, &holding->node, expires);
 	if (skiplist_count(&worker->by_expiry) == 1)
 		q->busy_count++;
 }
 
-void worker_drop(struct qless *q, struct intern *name, struct qless_str jid)
+void worker_hold(struct qless *q, struct intern *name, struct qless_str jid, double expires)
 {
-	struct worker *worker = name->user;
+	hold(q, name, jid, engine_hash(q, jid), expires);
+}
+
+void worker_hold_job(struct qless *q, struct intern *name, const struct qless_job *job,
+		     double expires)
+{
+	hold(q, name, job_jid(job), job->hash.hash, expires);
+}
+
+void worker_hold_jobs(struct qless *q, struct intern *name, const struct job_vec *jobs,
+		      double expires)
+{
+	struct worker *worker = worker_need(q, name);
+	bool was_busy = skiplist_count(&worker->by_expiry) > 0;
+	size_t i;
+
+	for (i = 0; i < jobs->count; i++) {
+		const struct qless_job *job = jobs->items[i];
+		struct holding *holding = holding_need(q, worker, job_jid(job), job->hash.hash);
+
+		if (holding->node.linked)
+			skiplist_remove(&worker->by_expiry, &holding->node);
+		skiplist_batch_add(&q->batch, &holding->node, expires);
+	}
+	skiplist_insert_batch(&worker->by_expiry, &q->batch);
+	if (!was_busy && jobs->count > 0)
+		q->busy_count++;
+}
+
+void worker_drop_job(struct qless *q, const struct qless_job *job)
+{
+	struct worker *worker = job->worker->user;
 	struct hash_node *node;
 
 	if (worker == NULL)
 		return;
-	node = hash_find(&worker->held, jid);
+	node = hash_find_hashed(&worker->held, job_jid(job), job->hash.hash);
 	if (node == NULL)
 		return;
 	drop_holding(q, worker, container_of(node, struct holding, hash));

@@ -7,10 +7,15 @@
  *	mask + 1 = 8          0   1   2   3   4   5
  *	buckets  = 6        split split         new new        2 and 3 still go by 2 bits
  *
+ * A bucket is a line of the processor's cache: seven entries, with eight more bits of the hash of
+ * each, its tag. To look for what is not there, to insert and to remove waits for memory once, to
+ * find something twice, for the bucket and the entry. In a table of millions that waiting is most
+ * of what a call takes, and a list of linked entries waits for each of them. A bucket with more
+ * than seven goes on in another line, to which the place of the seventh then leads. All lines of a
+ * bucket but the last are full.
+ *
  * Buckets are addressed through segments of a fixed size. While one segment is enough, it is
  * smaller where it can be, and there is no list of segments.
- *
- * A split or merge keeps the order within a chain; walking while entries are removed relies on it.
  */
 #include "util/hash.h"
 
@@ -20,10 +25,75 @@
 
 #include "util/mem.h"
 
-#define BUCKETS_MIN	4u
-#define BUCKETS_MAX	(1u << 31)
-#define SEGMENT_BUCKETS 4096u
+#define LINE_ENTRIES	7u
+#define LINK_AT		(LINE_ENTRIES - 1)
+#define LOAD		5u /* entries a bucket, on average, when it is time for more buckets */
+#define BUCKETS_MIN	1u
+#define BUCKETS_MAX	(1u << 29)
+#define SEGMENT_BUCKETS 512u
 #define SEGMENTS_MIN	4u
+
+struct hash_line {
+	/* The tag of each entry, the first in the lowest byte. In the highest byte is how many
+	 * entries there are, and whether the last place is a link. */
+	uint64_t tags;
+	union {
+		struct hash_node *node;
+		struct hash_line *line;
+	} at[LINE_ENTRIES];
+};
+
+#define LINE_COUNT_SHIFT 56
+#define LINE_COUNT_MASK	 ((uint64_t)7 << LINE_COUNT_SHIFT)
+#define LINE_ONE	 ((uint64_t)1 << LINE_COUNT_SHIFT)
+#define LINE_LINKED	 ((uint64_t)1 << 63)
+
+static uint32_t line_count(const struct hash_line *line)
+{
+	return (uint32_t)((line->tags & LINE_COUNT_MASK) >> LINE_COUNT_SHIFT);
+}
+
+static bool line_is_linked(const struct hash_line *line)
+{
+	return (line->tags & LINE_LINKED) != 0;
+}
+
+/* The line behind it, or NULL. */
+static struct hash_line *line_next(const struct hash_line *line)
+{
+	return line_is_linked(line) ? line->at[LINK_AT].line : NULL;
+}
+
+static uint64_t tag_of(uint32_t hash)
+{
+	return hash >> 24;
+}
+
+static void line_set(struct hash_line *line, uint32_t i, struct hash_node *node, uint64_t tag)
+{
+	line->tags = (line->tags & ~((uint64_t)0xff << 8 * i)) | tag << 8 * i;
+	line->at[i].node = node;
+}
+
+static uint64_t line_tag(const struct hash_line *line, uint32_t i)
+{
+	return line->tags >> 8 * i & 0xff;
+}
+
+/* The entries of a line whose tag may be that, as the highest bits of their bytes. Now and then one
+ * is among them that has another tag. */
+static uint64_t line_match(const struct hash_line *line, uint64_t tag)
+{
+	uint64_t differs = line->tags ^ tag * 0x0101010101010101;
+	uint64_t places = ((uint64_t)1 << 8 * line_count(line)) - 1;
+
+	return (differs - 0x0101010101010101) & ~differs & 0x8080808080808080 & places;
+}
+
+static uint32_t first_match(uint64_t matches)
+{
+	return (uint32_t)__builtin_ctzll(matches) / 8;
+}
 
 void hash_init(struct hash *h, hash_key_fn *key, uint64_t seed)
 {
@@ -40,38 +110,7 @@ static uint32_t segment_count(const struct hash *h)
 	return (h->buckets + SEGMENT_BUCKETS - 1) / SEGMENT_BUCKETS;
 }
 
-void hash_done(struct hash *h)
-{
-	if (is_segmented(h)) {
-		for (uint32_t i = 0; i < segment_count(h); i++)
-			free(h->u.segments[i]);
-		free(h->u.segments);
-	} else {
-		free(h->u.first);
-	}
-	hash_init(h, h->key, h->seed);
-}
-
-size_t hash_memory(const struct hash *h)
-{
-	size_t bytes = h->cap * sizeof(void *);
-
-	if (is_segmented(h))
-		bytes += (size_t)segment_count(h) * SEGMENT_BUCKETS * sizeof(void *);
-	return bytes;
-}
-
-uint64_t hash_bytes(uint64_t seed, struct qless_str bytes)
-{
-	return XXH3_64bits_withSeed(bytes.ptr, bytes.len, seed);
-}
-
-uint32_t hash_compute(uint64_t seed, struct qless_str key)
-{
-	return (uint32_t)hash_bytes(seed, key);
-}
-
-static struct hash_node **bucket_slot(const struct hash *h, uint32_t bucket)
+static struct hash_line *bucket_line(const struct hash *h, uint32_t bucket)
 {
 	if (!is_segmented(h))
 		return &h->u.first[bucket];
@@ -92,16 +131,67 @@ static uint32_t bucket_origin(const struct hash *h, uint32_t bucket)
 	return bucket & h->mask >> 1;
 }
 
+static void free_lines(struct hash_line *line)
+{
+	while (line != NULL) {
+		struct hash_line *next = line_next(line);
+
+		free(line);
+		line = next;
+	}
+}
+
+void hash_done(struct hash *h)
+{
+	for (uint32_t i = 0; i < h->buckets; i++)
+		free_lines(line_next(bucket_line(h, i)));
+	if (is_segmented(h)) {
+		for (uint32_t i = 0; i < segment_count(h); i++)
+			free(h->u.segments[i]);
+		free(h->u.segments);
+	} else {
+		free(h->u.first);
+	}
+	hash_init(h, h->key, h->seed);
+}
+
+size_t hash_memory(const struct hash *h)
+{
+	size_t lines = h->more;
+
+	if (!is_segmented(h))
+		return (lines + h->cap) * sizeof(struct hash_line);
+	lines += (size_t)segment_count(h) * SEGMENT_BUCKETS;
+	return lines * sizeof(struct hash_line) + h->cap * sizeof(void *);
+}
+
+uint64_t hash_bytes(uint64_t seed, struct qless_str bytes)
+{
+	return XXH3_64bits_withSeed(bytes.ptr, bytes.len, seed);
+}
+
+uint32_t hash_compute(uint64_t seed, struct qless_str key)
+{
+	return (uint32_t)hash_bytes(seed, key);
+}
+
 struct hash_node *hash_find_hashed(const struct hash *h, struct qless_str key, uint32_t hash)
 {
-	struct hash_node *node;
+	const struct hash_line *line;
 
 	if (h->count == 0)
 		return NULL;
-	node = *bucket_slot(h, bucket_of(h, hash));
-	while (node != NULL && !(node->hash == hash && str_equal(h->key(node), key)))
-		node = node->next;
-	return node;
+	for (line = bucket_line(h, bucket_of(h, hash)); line != NULL; line = line_next(line)) {
+		uint64_t matches = line_match(line, tag_of(hash));
+
+		for (; matches != 0; matches &= matches - 1) {
+			struct hash_node *node = line->at[first_match(matches)].node;
+
+			if (node->hash == hash && str_equal(h->key(node), key))
+				return node;
+		}
+	}
+	return NULL;
 }
 
 struct hash_node *hash_find(const struct hash *h, struct qless_str key)
@@ -111,7 +201,104 @@ struct hash_node *hash_find(const struct hash *h, struct qless_str key)
 	return hash_find_hashed(h, key, hash_compute(h->seed, key));
 }
 
-/* Count one more bucket and make room for its slot, which is left as it is. */
+void hash_prefetch(const struct hash *h, uint32_t hash)
+{
+	if (h->count != 0)
+		__builtin_prefetch(bucket_line(h, bucket_of(h, hash)));
+}
+
+/* ---- buckets ---- */
+
+static uint32_t bucket_count(const struct hash *h, uint32_t bucket)
+{
+	const struct hash_line *line = bucket_line(h, bucket);
+	uint32_t count = line_count(line);
+
+	while ((line = line_next(line)) != NULL)
+		count += line_count(line);
+	return count;
+}
+
+static struct hash_node *bucket_entry(const struct hash *h, uint32_t bucket, uint32_t i)
+{
+	const struct hash_line *line = bucket_line(h, bucket);
+
+	for (; i >= LINK_AT && line_is_linked(line); i -= LINK_AT)
+		line = line->at[LINK_AT].line;
+	return line->at[i].node;
+}
+
+static void bucket_append(struct hash *h, uint32_t bucket, struct hash_node *node, uint64_t tag)
+{
+	struct hash_line *line = bucket_line(h, bucket);
+
+	while (line_is_linked(line))
+		line = line->at[LINK_AT].line;
+	if (line_count(line) == LINE_ENTRIES) {
+		struct hash_line *more = mem_alloc(sizeof *more);
+
+		*more = (struct hash_line){ .tags = LINE_ONE };
+		line_set(more, 0, line->at[LINK_AT].node, line_tag(line, LINK_AT));
+		line->tags = (line->tags - LINE_ONE) | LINE_LINKED;
+		line->at[LINK_AT].line = more;
+		h->more++;
+		line = more;
+	}
+	line_set(line, line_count(line), node, tag);
+	line->tags += LINE_ONE;
+}
+
+/* Take out the last entry of the bucket, which is not empty. */
+static struct hash_node *bucket_take_last(struct hash *h, uint32_t bucket, uint64_t *ret_tag)
+{
+	struct hash_line *line = bucket_line(h, bucket), *before = NULL;
+	uint32_t last;
+	struct hash_node *node;
+
+	while (line_is_linked(line)) {
+		before = line;
+		line = line->at[LINK_AT].line;
+	}
+	last = line_count(line) - 1;
+	node = line->at[last].node;
+	*ret_tag = line_tag(line, last);
+	line->tags -= LINE_ONE;
+	if (last == 0 && before != NULL) {
+		before->tags &= ~LINE_LINKED;
+		free(line);
+		h->more--;
+	}
+	return node;
+}
+
+/* The last entry of the bucket takes the place of the one that goes, which is in it. */
+static void bucket_remove(struct hash *h, uint32_t bucket, const struct hash_node *node)
+{
+	struct hash_line *line = bucket_line(h, bucket);
+	struct hash_node *last;
+	uint64_t tag;
+
+	for (;;) {
+		uint64_t matches = line_match(line, tag_of(node->hash));
+
+		while (matches != 0 && line->at[first_match(matches)].node != node)
+			matches &= matches - 1;
+		if (matches != 0) {
+			uint32_t i = first_match(matches);
+
+			last = bucket_take_last(h, bucket, &tag);
+			if (last != node)
+				line_set(line, i, last, tag);
+			return;
+		}
+		line = line_next(line);
+		assert(line != NULL);
+	}
+}
+
+/* ---- growing and shrinking ---- */
+
+/* Count one more bucket and make an empty one of it. */
 static void add_bucket(struct hash *h)
 {
 	uint32_t segment = h->buckets / SEGMENT_BUCKETS;
@@ -123,7 +310,7 @@ static void add_bucket(struct hash *h)
 		}
 	} else if (h->buckets % SEGMENT_BUCKETS == 0) {
 		if (segment == 1) {
-			struct hash_node **first = h->u.first;
+			struct hash_line *first = h->u.first;
 
 			h->cap = SEGMENTS_MIN;
 			h->u.segments = mem_realloc_array(NULL, h->cap, sizeof *h->u.segments);
@@ -139,6 +326,7 @@ static void add_bucket(struct hash *h)
 	if (h->buckets > h->mask)
 		h->mask = h->mask * 2 + 1;
 	h->buckets++;
+	bucket_line(h, h->buckets - 1)->tags = 0;
 }
 
 /* Count one bucket less, the last, which is empty, and give back memory. */
@@ -156,7 +344,7 @@ static void drop_bucket(struct hash *h)
 	} else if (h->buckets % SEGMENT_BUCKETS == 0) {
 		free(h->u.segments[segment]);
 		if (segment == 1) {
-			struct hash_node **first = h->u.segments[0];
+			struct hash_line *first = h->u.segments[0];
 
 			free(h->u.segments);
 			h->u.first = first;
@@ -171,46 +359,61 @@ static void drop_bucket(struct hash *h)
 		h->mask >>= 1;
 }
 
+/* The next split is going to look at these: have memory get them ready. */
+static void prefetch_split(const struct hash *h)
+{
+	const struct hash_line *line = bucket_line(h, bucket_origin(h, h->buckets));
+	uint32_t i;
+
+	for (i = 0; i < line_count(line); i++)
+		__builtin_prefetch(line->at[i].node);
+}
+
 static void split_bucket(struct hash *h)
 {
 	uint32_t added = h->buckets;
-	struct hash_node **stay, **go, *node;
+	uint32_t origin;
+	struct hash_line old;
+	const struct hash_line *line;
 
 	add_bucket(h);
-	stay = bucket_slot(h, bucket_origin(h, added));
-	go = bucket_slot(h, added);
-	for (node = *stay; node != NULL; node = node->next) {
-		if ((node->hash & h->mask) == added) {
-			*go = node;
-			go = &node->next;
-		} else {
-			*stay = node;
-			stay = &node->next;
+	origin = bucket_origin(h, added);
+	old = *bucket_line(h, origin);
+	bucket_line(h, origin)->tags = 0;
+	for (line = &old; line != NULL; line = line_next(line)) {
+		for (uint32_t i = 0; i < line_count(line); i++) {
+			struct hash_node *node = line->at[i].node;
+
+			bucket_append(h, node->hash & h->mask, node, line_tag(line, i));
 		}
 	}
-	*stay = NULL;
-	*go = NULL;
+	for (line = line_next(&old); line != NULL; line = line_next(line))
+		h->more--;
+	free_lines(line_next(&old));
+	prefetch_split(h);
 }
 
+/* The entries of the last bucket go behind those of its origin, in their order. */
 static void merge_bucket(struct hash *h)
 {
 	uint32_t last = h->buckets - 1;
-	struct hash_node *node = *bucket_slot(h, last);
+	struct hash_line *line = bucket_line(h, last);
+	uint32_t origin = bucket_origin(h, last);
+	struct hash_line *more = line_next(line);
+	const struct hash_line *at;
 
-	if (node != NULL) {
-		struct hash_node **end = bucket_slot(h, bucket_origin(h, last));
-
-		while (*end != NULL)
-			end = &(*end)->next;
-		*end = node;
+	for (at = line; at != NULL; at = line_next(at)) {
+		for (uint32_t i = 0; i < line_count(at); i++)
+			bucket_append(h, origin, at->at[i].node, line_tag(at, i));
 	}
+	for (at = more; at != NULL; at = line_next(at))
+		h->more--;
+	free_lines(more);
 	drop_bucket(h);
 }
 
 void hash_insert_hashed(struct hash *h, struct hash_node *node, uint32_t hash)
 {
-	struct hash_node **slot;
-
 	assert(h->count < HASH_COUNT_MAX);
 	if (h->buckets == 0) {
 		h->u.first = mem_zalloc(BUCKETS_MIN * sizeof *h->u.first);
@@ -218,12 +421,10 @@ void hash_insert_hashed(struct hash *h, struct hash_node *node, uint32_t hash)
 		h->buckets = BUCKETS_MIN;
 		h->mask = BUCKETS_MIN - 1;
 	}
-	slot = bucket_slot(h, bucket_of(h, hash));
 	node->hash = hash;
-	node->next = *slot;
-	*slot = node;
+	bucket_append(h, bucket_of(h, hash), node, tag_of(hash));
 	h->count++;
-	if (h->count > h->buckets && h->buckets < BUCKETS_MAX)
+	if (h->count > h->buckets * LOAD && h->buckets < BUCKETS_MAX)
 		split_bucket(h);
 }
 
@@ -232,68 +433,47 @@ void hash_insert(struct hash *h, struct hash_node *node)
 	hash_insert_hashed(h, node, hash_compute(h->seed, h->key(node)));
 }
 
-/* Two merges for each removal keep up: one entry less allows two buckets less. Between one entry
- * and half an entry a bucket there is room to come and go without splitting and merging. */
+/* One merge for each removal keeps up, with room to come and go between one load and half a load
+ * without splitting and merging. */
 static void shrink(struct hash *h)
 {
-	for (int i = 0; i < 2 && h->count < h->buckets / 2 && h->buckets > BUCKETS_MIN; i++)
+	if (h->count < h->buckets * LOAD / 2 && h->buckets > BUCKETS_MIN)
 		merge_bucket(h);
 }
 
 void hash_remove(struct hash *h, struct hash_node *node)
 {
-	struct hash_node **link;
-
 	assert(h->count != 0);
-	link = bucket_slot(h, bucket_of(h, node->hash));
-	while (*link != node) {
-		assert(*link != NULL);
-		link = &(*link)->next;
-	}
-	*link = node->next;
-	node->next = NULL;
+	bucket_remove(h, bucket_of(h, node->hash), node);
 	h->count--;
 	shrink(h);
 }
 
-/* The bucket to drain next, which is not empty: the last, as it then goes without a merge. Empty
- * ones behind it go at once. The table has entries. */
-static struct hash_node **last_full_slot(struct hash *h)
+/* From the last bucket, as it then goes without a merge. */
+struct hash_node *hash_take(struct hash *h)
 {
 	uint32_t bucket = h->buckets - 1;
+	uint64_t tag;
 
-	while (*bucket_slot(h, bucket) == NULL) {
+	if (h->count == 0)
+		return NULL;
+	while (line_count(bucket_line(h, bucket)) == 0) {
 		if (h->buckets > BUCKETS_MIN)
 			drop_bucket(h);
 		bucket--;
 	}
-	return bucket_slot(h, bucket);
-}
-
-struct hash_node *hash_drain(struct hash *h, size_t max)
-{
-	struct hash_node *list = NULL;
-
-	while (max != 0 && h->count != 0) {
-		struct hash_node **slot = last_full_slot(h);
-
-		while (max != 0 && *slot != NULL) {
-			struct hash_node *node = *slot;
-
-			*slot = node->next;
-			node->next = list;
-			list = node;
-			h->count--;
-			max--;
-		}
-	}
-	return list;
+	h->count--;
+	return bucket_take_last(h, bucket, &tag);
 }
 
 /*
  * Walking goes by position, which is the hash with its bits in reverse. Seen so, a bucket is a
  * range of positions, and a split or merge halves a range or joins two that are neighbours: it
  * never moves an entry from where the walk has been to where it is still to come, or back.
+ *
+ * Within a bucket the walk goes from the last entry to the first. So if the one it stands at is
+ * removed, what takes its place has been seen; and what a merge puts behind the others is left
+ * for its own range.
  */
 static uint32_t position_of(uint32_t hash)
 {
@@ -312,14 +492,25 @@ static uint32_t bucket_last_position(const struct hash *h, uint32_t bucket)
 	return position_of(bucket | ~mask);
 }
 
-/* Stand before the first entry of the bucket that has the position. */
+/* Stand behind the last entry of the bucket that has the position. */
 static void iter_seek(struct hash_iter *it, uint32_t position)
 {
-	uint32_t bucket = bucket_of(it->table, position_of(position));
-
+	it->bucket = bucket_of(it->table, position_of(position));
 	it->first = position;
-	it->last = bucket_last_position(it->table, bucket);
-	it->next = *bucket_slot(it->table, bucket);
+	it->last = bucket_last_position(it->table, it->bucket);
+	it->count = it->left = bucket_count(it->table, it->bucket);
+}
+
+/* If a removal has had the bucket merged into its origin, its entries, one less, are the last of
+ * that one. */
+static void iter_follow(struct hash_iter *it)
+{
+	uint32_t bucket = bucket_of(it->table, position_of(it->first));
+
+	if (bucket == it->bucket)
+		return;
+	it->left += bucket_count(it->table, bucket) - (it->count - 1);
+	it->bucket = bucket;
 }
 
 struct hash_node *hash_first(struct hash_iter *it, const struct hash *h)
@@ -333,17 +524,19 @@ struct hash_node *hash_first(struct hash_iter *it, const struct hash *h)
 
 struct hash_node *hash_next(struct hash_iter *it)
 {
+	iter_follow(it);
 	for (;;) {
-		struct hash_node *node = it->next;
+		struct hash_node *node;
 
-		if (node == NULL) {
+		if (it->left == 0) {
 			if (it->last == UINT32_MAX)
 				return NULL;
 			iter_seek(it, it->last + 1);
 			continue;
 		}
-		it->next = node->next;
-		/* A merge may have put entries of another range behind those of this one. */
+		it->count = bucket_count(it->table, it->bucket);
+		node = bucket_entry(it->table, it->bucket, --it->left);
+		/* A merge may have put entries of another range into this bucket. */
 		if (position_of(node->hash) >= it->first && position_of(node->hash) <= it->last)
 			return node;
 	}
@@ -352,13 +545,13 @@ struct hash_node *hash_next(struct hash_iter *it)
 uint32_t hash_scan(const struct hash *h, uint32_t cursor, hash_visit_fn *visit, void *arg)
 {
 	struct hash_iter it = { .table = h };
-	struct hash_node *node;
 
 	if (h->count == 0)
 		return 0;
 	iter_seek(&it, cursor);
-	while ((node = it.next) != NULL) {
-		it.next = node->next;
+	while (it.left != 0) {
+		struct hash_node *node = bucket_entry(h, it.bucket, --it.left);
+
 		if (position_of(node->hash) >= cursor)
 			visit(node, arg);
 	}

@@ -1,9 +1,9 @@
 /*
  * A hash table that grows and shrinks one bucket at a time (linear hashing).
  *
- * The entries belong to the caller, who embeds a struct hash_node in them; the table only links
+ * The entries belong to the caller, who embeds a struct hash_node in them; the table only points to
  * them. No call but hash_done() and a whole iteration does work in proportion to the table: an
- * insertion splits at most one bucket, a removal merges at most two, and the buckets are in
+ * insertion splits at most one bucket, a removal merges at most one, and the buckets are in
  * segments that never move. What is copied as a whole now and then is the list of the segments,
  * 32 KiB at ten million entries, and the only segment of a small table, which is no larger. A table
  * that was never used owns no memory, and one that shrinks gives it back.
@@ -23,7 +23,6 @@
 #define HASH_COUNT_MAX (UINT32_MAX - 1)
 
 struct hash_node {
-	struct hash_node *next;
 	uint32_t hash;
 	uint32_t aux; /* the owner's, never looked at here */
 };
@@ -36,11 +35,12 @@ struct hash {
 	hash_key_fn *key;
 	uint64_t seed;
 	union {
-		struct hash_node **first;     /* the only segment, while it suffices */
-		struct hash_node ***segments; /* otherwise all of them */
+		struct hash_line *first;     /* the only segment, while it suffices */
+		struct hash_line **segments; /* otherwise all of them */
 	} u;
 	uint32_t count;
 	uint32_t buckets; /* in use */
+	uint32_t more;	  /* lines of buckets that have more entries than a line takes */
 	uint32_t mask;	  /* one less than the power of two that is not below `buckets` */
 	uint32_t cap;	  /* buckets in the only segment, or room for so many segments */
 };
@@ -72,6 +72,9 @@ struct hash_node *hash_find(const struct hash *h, struct qless_str key);
 /* The same for a caller who knows hash_compute(h->seed, key). */
 struct hash_node *hash_find_hashed(const struct hash *h, struct qless_str key, uint32_t hash);
 
+/* Somebody is going to look for that hash soon: have memory get its bucket ready. */
+void hash_prefetch(const struct hash *h, uint32_t hash);
+
 /* Borrows the entry until it is removed. No entry of its key is in the table. */
 void hash_insert(struct hash *h, struct hash_node *node);
 void hash_insert_hashed(struct hash *h, struct hash_node *node, uint32_t hash);
@@ -79,12 +82,9 @@ void hash_insert_hashed(struct hash *h, struct hash_node *node, uint32_t hash);
 /* Takes out an entry, which is in the table; the owner may then free it. */
 void hash_remove(struct hash *h, struct hash_node *node);
 
-/*
- * Take out up to `max` entries, whichever are the cheapest, and return them as a list linked by
- * `next`; NULL when the table is empty. For freeing ten million entries in small steps, with the
- * table good for use between the steps.
- */
-struct hash_node *hash_drain(struct hash *h, size_t max);
+/* Take out an entry, whichever is the cheapest; NULL when the table is empty. For freeing all there
+ * are. */
+struct hash_node *hash_take(struct hash *h);
 
 /*
  * Walk through all entries, in no order anybody should rely on. During the walk the entry it stands
@@ -98,9 +98,11 @@ struct hash_node *hash_drain(struct hash *h, size_t max);
  */
 struct hash_iter {
 	const struct hash *table;
-	struct hash_node *next;
-	uint32_t first; /* the bucket being walked holds the positions `first` to `last` */
+	uint32_t bucket; /* the one being walked, with the positions `first` to `last` */
+	uint32_t first;
 	uint32_t last;
+	uint32_t left;	/* of its entries, the first `left` are still to be visited */
+	uint32_t count; /* so many it had at the last step */
 };
 
 struct hash_node *hash_first(struct hash_iter *it, const struct hash *h);

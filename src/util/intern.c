@@ -25,7 +25,7 @@ void intern_done(struct intern_table *table)
 {
 	struct hash_node *node;
 
-	while ((node = hash_drain(&table->hash, 1)) != NULL)
+	while ((node = hash_take(&table->hash)) != NULL)
 		free(intern_from_node(node));
 	hash_done(&table->hash);
 	table->bytes = 0;

@@ -12,6 +12,9 @@
 #endif
 #define SMALL 3000u
 
+/* Of the smallest table. */
+#define LINE_BYTES 64
+
 struct entry {
 	struct hash_node node;
 	uint32_t id;
@@ -78,20 +81,20 @@ static void a_new_table_is_empty_and_owns_no_memory(void)
 	TEST_ASSERT_NULL(find(0));
 	TEST_ASSERT_NULL(hash_first(&it, &table));
 	TEST_ASSERT_NULL(hash_next(&it));
-	TEST_ASSERT_NULL(hash_drain(&table, 1));
+	TEST_ASSERT_NULL(hash_take(&table));
 	TEST_ASSERT_EQUAL_UINT32(0, hash_scan(&table, 0, NULL, NULL));
 }
 
 static void a_small_table_is_small(void)
 {
 	insert_all(4);
-	TEST_ASSERT_LESS_OR_EQUAL_size_t(32, hash_memory(&table));
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(LINE_BYTES, hash_memory(&table));
 	for (uint32_t id = 4; id < 100; id++)
 		insert(id);
-	TEST_ASSERT_LESS_OR_EQUAL_size_t(1024, hash_memory(&table));
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(100 * 24, hash_memory(&table));
 	for (uint32_t i = 0; i < 100; i++)
 		hash_remove(&table, &entries[i].node);
-	TEST_ASSERT_LESS_OR_EQUAL_size_t(32, hash_memory(&table));
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(LINE_BYTES, hash_memory(&table));
 }
 
 static void the_word_of_the_owner_is_left_alone(void)
@@ -186,7 +189,7 @@ static void random_operations_agree_with_an_array(void)
 		present[id] = false;
 	}
 	check_against(present, SMALL);
-	TEST_ASSERT_LESS_OR_EQUAL_size_t(32, hash_memory(&table));
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(LINE_BYTES, hash_memory(&table));
 }
 
 /* Many small tables, as it takes a merge in just the bucket the walk is in to go wrong. */
@@ -253,29 +256,26 @@ static void a_scan_meets_every_entry_once_whatever_happens_between_the_steps(voi
 	}
 }
 
-static void draining_takes_all_entries_in_small_steps(void)
+static void taking_empties_the_table_and_leaves_it_good_meanwhile(void)
 {
 	uint32_t left = SMALL * 10;
 
 	insert_all(left);
 	while (left != 0) {
-		struct hash_node *list = hash_drain(&table, 100);
-		uint32_t taken = 0;
+		for (unsigned i = 0; i < 100; i++) {
+			struct hash_node *node = hash_take(&table);
 
-		TEST_ASSERT_NOT_NULL(list);
-		for (; list != NULL; list = list->next) {
-			entry_of(list)->visits = 1;
-			taken++;
+			TEST_ASSERT_NOT_NULL(node);
+			TEST_ASSERT_EQUAL_UINT32(1, ++entry_of(node)->visits);
 		}
-		TEST_ASSERT_LESS_OR_EQUAL_UINT32(100, taken);
-		left -= taken;
+		left -= 100;
 		TEST_ASSERT_EQUAL_UINT32(left, hash_count(&table));
-		TEST_ASSERT_LESS_OR_EQUAL_size_t((left + 5000) * 24, hash_memory(&table));
+		TEST_ASSERT_LESS_OR_EQUAL_size_t((left + 5000) * 32, hash_memory(&table));
 		/* What is left can still be found. */
 		for (uint32_t id = left % 97; id < SMALL * 10; id += 997)
 			TEST_ASSERT_EQUAL_PTR(entries[id].visits ? NULL : &entries[id], find(id));
 	}
-	TEST_ASSERT_NULL(hash_drain(&table, 100));
+	TEST_ASSERT_NULL(hash_take(&table));
 }
 
 static void count_one(struct hash_node *node, void *arg)
@@ -286,8 +286,8 @@ static void count_one(struct hash_node *node, void *arg)
 	++*chain;
 }
 
-/* Splits and merges are bounded by the change in buckets times the longest chain; what is copied as
- * a whole, by the change in memory. */
+/* Splits and merges are bounded by the change in buckets times the fullest bucket; what is copied
+ * as a whole, by the change in memory. */
 static void no_operation_does_much_at_any_size(void)
 {
 	const size_t most_bytes = (size_t)64 * 1024;
@@ -297,33 +297,33 @@ static void no_operation_does_much_at_any_size(void)
 
 	for (uint32_t i = 0; i < LARGE; i++) {
 		insert(i);
-		if (table.buckets > buckets + 1 && table.buckets != 4)
+		if (table.buckets > buckets + 1)
 			TEST_FAIL_MESSAGE("an insertion split more than one bucket");
 		if (hash_memory(&table) > memory + most_bytes)
 			TEST_FAIL_MESSAGE("an insertion allocated too much");
 		buckets = table.buckets;
 		memory = hash_memory(&table);
 	}
-	TEST_ASSERT_LESS_OR_EQUAL_size_t((size_t)LARGE * 9 + most_bytes, memory);
+	TEST_ASSERT_LESS_OR_EQUAL_size_t((size_t)LARGE * 17 + most_bytes, memory);
 	do {
 		unsigned chain = 0;
 
 		cursor = hash_scan(&table, cursor, count_one, &chain);
 		longest = chain > longest ? chain : longest;
 	} while (cursor != 0);
-	TEST_ASSERT_LESS_OR_EQUAL_UINT(20, longest);
+	TEST_ASSERT_LESS_OR_EQUAL_UINT(32, longest);
 	for (uint32_t i = 0; i < LARGE; i++) {
 		hash_remove(&table, &entries[i].node);
-		if (table.buckets + 2 < buckets)
-			TEST_FAIL_MESSAGE("a removal merged more than two buckets");
+		if (table.buckets + 1 < buckets)
+			TEST_FAIL_MESSAGE("a removal merged more than one bucket");
 		if (hash_memory(&table) + most_bytes < memory)
 			TEST_FAIL_MESSAGE("a removal gave back too much");
-		if (hash_memory(&table) > (LARGE - i) * 16ul + most_bytes)
+		if (hash_memory(&table) > (LARGE - i) * 33ul + most_bytes)
 			TEST_FAIL_MESSAGE("a removal left too much");
 		buckets = table.buckets;
 		memory = hash_memory(&table);
 	}
-	TEST_ASSERT_LESS_OR_EQUAL_size_t(32, memory);
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(LINE_BYTES, memory);
 }
 
 static void coming_and_going_does_not_split_and_merge(void)
@@ -350,7 +350,7 @@ int main(int argc, char **argv)
 	RUN(random_operations_agree_with_an_array);
 	RUN(a_walk_meets_every_entry_once_while_it_removes_them);
 	RUN(a_scan_meets_every_entry_once_whatever_happens_between_the_steps);
-	RUN(draining_takes_all_entries_in_small_steps);
+	RUN(taking_empties_the_table_and_leaves_it_good_meanwhile);
 	RUN(no_operation_does_much_at_any_size);
 	RUN(coming_and_going_does_not_split_and_merge);
 	return UNIT_RESULT();
