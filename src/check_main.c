@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "engine/view.h"
 #include "journal/recover.h"
 #include "journal/repair.h"
+#include "sys/privileges.h"
 #include "util/json.h"
 
 /* Exit codes. */
@@ -292,6 +294,26 @@ static enum result report(const struct check *c, const struct recovery *r, int r
 	return RESULT_DAMAGED;
 }
 
+/* What is written is the daemon's to read: of root it would be out of its reach. */
+static bool become_owner(const char *dir)
+{
+	struct privileges_user owner = { .name = "" };
+	struct buf error = BUF_INIT(1024);
+	struct stat st;
+	bool done = true;
+
+	if (geteuid() != 0 || stat(dir, &st) < 0 || st.st_uid == 0)
+		return true;
+	owner.uid = st.st_uid;
+	owner.gid = st.st_gid;
+	if (privileges_become(&owner, &error) < 0) {
+		fprintf(stderr, "qlessd-check: %s\n", buf_cstr(&error));
+		done = false;
+	}
+	buf_done(&error);
+	return done;
+}
+
 static enum result run(struct check *c)
 {
 	struct recovery_target target = { .arg = c };
@@ -396,6 +418,8 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return RESULT_TROUBLE;
 	}
+	if (c.fix && !become_owner(c.dir))
+		return RESULT_TROUBLE;
 	c.databases = databases_new(DATABASES_MAX, &hooks);
 	result = run(&c);
 	databases_free(c.databases);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "build_config.h"
@@ -14,8 +15,10 @@
 #include "server/server.h"
 #include "sys/crash.h"
 #include "sys/daemon.h"
+#include "sys/files.h"
 #include "sys/log.h"
 #include "sys/pidfile.h"
+#include "sys/privileges.h"
 
 #define ERROR_MAX 8192
 
@@ -115,10 +118,50 @@ static char *absolute_path(const char *file)
 	return file != NULL ? realpath(file, NULL) : NULL;
 }
 
+/* Become who we are to be, before anything is opened or made: what root would have opened, a link
+ * in a directory of that user could have led astray. */
+static int become_user(const struct config *config, struct buf *error)
+{
+	struct privileges_user user;
+
+	umask(config->file_umask);
+	if (config->run_as[0] == '\0')
+		return 0;
+	if (privileges_find(config->run_as, &user, error) < 0)
+		return -1;
+	return privileges_become(&user, error);
+}
+
+/* Whoever can write to the directory can put a log there, and we would load it. */
+static int enter_dir(const struct config *config, struct buf *error)
+{
+	if (chdir(config->dir) < 0) {
+		buf_printf(error, "cannot change to the directory %s: %s", config->dir,
+			   strerror(errno));
+		return -1;
+	}
+	if (files_is_open_to_all(".")) {
+		buf_printf(error,
+			   "everybody may write to the directory %s, and so change the jobs: "
+			   "chmod o-w it, or name another one with the directive dir",
+			   config->dir);
+		return -1;
+	}
+	return 0;
+}
+
+static void warn_of_root(const struct config *config)
+{
+	if (geteuid() == 0 && config->run_as[0] == '\0')
+		log_warning("running as root, which it has no need for: name a user with the "
+			    "directive run-as, or root if that is what you want");
+}
+
 /*
- * From here on everything is in the log. The order matters: the directory first, because all paths
- * are relative to it; the background before the pid file, which holds the number of the process
- * that stays; the sockets last, because from then on there are clients.
+ * From here on everything is in the log. The order matters: the user first, who opens all the
+ * files; the directory next, because all paths are relative to it; the background before the pid
+ * file, which holds the number of the process that stays; the sockets last, because from then on
+ * there are clients.
  */
 static int run(struct config *config, const char *file, const struct persist_origin *origin)
 {
@@ -127,11 +170,9 @@ static int run(struct config *config, const char *file, const struct persist_ori
 	struct server *server = NULL;
 	int ready_fd = -1, status = EXIT_FAILURE, rc;
 
-	if (chdir(config->dir) < 0) {
-		buf_printf(&error, "cannot change to the directory %s: %s", config->dir,
-			   strerror(errno));
+	if (become_user(config, &error) < 0 || enter_dir(config, &error) < 0)
 		goto fail;
-	}
+	privileges_set_core_dumps(config->core_dumps);
 	if (config->daemonize) {
 		rc = daemon_detach(&ready_fd);
 		if (rc < 0) {
@@ -150,6 +191,7 @@ static int run(struct config *config, const char *file, const struct persist_ori
 	       SIG_IGN); /* a write beyond the limit on file sizes fails, and is dealt with */
 
 	log_notice("qlessd %s starting, process %d", QLESSD_VERSION, (int)getpid());
+	warn_of_root(config);
 	server = server_new(config, file, &error);
 	if (server == NULL)
 		goto fail;

@@ -97,10 +97,16 @@ static int include_file(struct config *cfg, const char *path, int depth, struct 
 	struct buf text = BUF_INIT(CONFIG_FILE_MAX_BYTES);
 	int status = files_read(path, CONFIG_FILE_MAX_BYTES, &text);
 
-	if (status == 0)
+	if (status == 0 && files_is_open_to_all(path)) {
+		config_escape(str_from(path), ret_error);
+		buf_append_str(ret_error, STR(": everybody may write to the file, and so decide "
+					      "what the server does: chmod o-w it"));
+		status = -EPERM;
+	} else if (status == 0) {
 		status = parse_lines(cfg, path, buf_str(&text), depth, ret_error);
-	else
+	} else {
 		append_unreadable(path, status, ret_error);
+	}
 	buf_done(&text);
 	return status == 0 ? 0 : -1;
 }

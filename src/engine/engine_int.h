@@ -428,6 +428,8 @@ struct qless_job *job_find_hashed(const struct qless *q, struct qless_str jid, u
 struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data);
 struct qless_job *job_new_hashed(struct qless *q, struct qless_str jid, uint32_t hash,
 				 struct qless_str data);
+/* The same, but found only once the caller has put it into qless.jobs. */
+struct qless_job *job_make(struct qless *q, struct qless_str jid, struct qless_str data);
 /* A call that follows soon is going to read the job of that node, if there is one: have memory get
  * it ready. With a large backlog, to wait for memory is most of what a call takes. */
 void job_prefetch(const struct skipnode *node);

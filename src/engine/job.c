@@ -39,8 +39,7 @@ static char *inline_data(struct qless_job *job)
 	return (char *)&job->node + skipnode_size(job->node.height) + job->hash.aux;
 }
 
-struct qless_job *job_new_hashed(struct qless *q, struct qless_str jid, uint32_t hash,
-				 struct qless_str data)
+struct qless_job *job_make(struct qless *q, struct qless_str jid, struct qless_str data)
 {
 	unsigned height = engine_draw_height(q);
 	struct qless_job *job = mem_alloc(offsetof(struct qless_job, node) + skipnode_size(height) +
@@ -55,6 +54,14 @@ struct qless_job *job_new_hashed(struct qless *q, struct qless_str jid, uint32_t
 	engine_copy(job->data, data);
 	if (hash_count(&q->tracked) > 0 && tracked_find(q, jid) != NULL)
 		job->flags |= JOB_TRACKED;
+	return job;
+}
+
+struct qless_job *job_new_hashed(struct qless *q, struct qless_str jid, uint32_t hash,
+				 struct qless_str data)
+{
+	struct qless_job *job = job_make(q, jid, data);
+
 	hash_insert_hashed(&q->jobs, &job->hash, hash);
 	return job;
 }

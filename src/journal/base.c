@@ -11,7 +11,7 @@
 #define WRITE_BYTES ((size_t)512 * 1024)
 /* Synced now and then, so that the end does not have to wait for everything at once, and nobody
  * else who syncs has to wait for us. */
-#define SYNC_BYTES ((uint64_t)16 * 1024 * 1024)
+#define SYNC_BYTES ((uint64_t)4 * 1024 * 1024)
 
 /* Sleep as long as we are ahead of what the rate allows. */
 static void keep_to_rate(const struct base_writer *w)

@@ -104,8 +104,11 @@ static void *run(void *arg)
 		h->todo = NULL;
 		h->done = true;
 		pthread_cond_broadcast(&h->changed);
+		/* Who is woken wants the mutex at once. */
+		pthread_mutex_unlock(&h->mutex);
 		if (h->wake != NULL)
 			h->wake(h->wake_arg);
+		pthread_mutex_lock(&h->mutex);
 	}
 	pthread_mutex_unlock(&h->mutex);
 	return NULL;

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +34,10 @@
 #define SECOND_US INT64_C(1000000)
 /* After a rewrite that was to make the log well has failed. */
 #define RECOVER_RETRY_US (2 * SECOND_US)
+
+/* The child is in no hurry, and those who wait for replies are: where processors are few it gets a
+ * tenth of one, and what nobody else needs. */
+#define CHILD_NICE 10
 
 /* What the child tells through the pipe: its progress, and at the end the result. */
 struct report {
@@ -123,6 +128,7 @@ static void run_child(struct journal *j, int pipe_fd, pid_t parent)
 	if (getppid() != parent)
 		_exit(1);
 	prctl(PR_SET_NAME, "qlessd-rewrite");
+	setpriority(PRIO_PROCESS, 0, CHILD_NICE);
 	reset_signals();
 	if (pipe_fd != 3) {
 		dup2(pipe_fd, 3);

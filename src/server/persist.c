@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -23,6 +24,10 @@
 #define LOAD_REPORT_US INT64_C(5000000)
 #define LOAD_TURN_US   INT64_C(20000)
 #define SECOND_US      INT64_C(1000000)
+/* The service manager is told each second that it takes longer; if it hears nothing for so long,
+ * the process hangs. */
+#define PATIENCE_US   (30 * SECOND_US)
+#define SAVE_CHECK_MS 100
 /* A mark is written once a second, so commands of the server's own time are hardly later than one
  * by more than this. */
 #define MARK_DISTANCE_US (2 * SECOND_US)
@@ -42,6 +47,7 @@ struct persist {
 	uint64_t rewrite_failures;
 	bool is_loaded;
 	bool was_rewriting;
+	int64_t patience_us; /* when we asked the service manager for it */
 	char refusal[REFUSAL_MAX];
 
 	/* While loading. */
@@ -179,6 +185,29 @@ static void visit_record(void *arg, const char *path, uint64_t offset, const str
 		s->persist->mark_us = mark.wall_us;
 }
 
+/* Without word of us the service manager would set a limit to what takes as long as it takes. Once
+ * a second is enough. */
+static void ask_for_patience(struct server *s)
+{
+	int64_t now_us = clock_mono_us();
+
+	if (now_us - s->persist->patience_us < SECOND_US)
+		return;
+	s->persist->patience_us = now_us;
+	notify_extend_timeout(&s->notify, PATIENCE_US);
+}
+
+static void report_loading(struct server *s)
+{
+	const struct recovery_progress *progress = &s->persist->progress;
+	char text[160];
+
+	snprintf(text, sizeof text, "loading: %" PRIu64 " of %" PRIu64 " MB, %" PRIu64 " records",
+		 progress->bytes_done >> 20, progress->bytes_total >> 20, progress->records);
+	log_notice("%s", text);
+	notify_status(&s->notify, text);
+}
+
 /* Serve those who ask how far it is, now and then. */
 static bool on_progress(void *arg, const struct recovery_progress *progress)
 {
@@ -189,10 +218,9 @@ static bool on_progress(void *arg, const struct recovery_progress *progress)
 	p->progress = *progress;
 	if (now_us - p->report_us >= LOAD_REPORT_US) {
 		p->report_us = now_us;
-		log_notice("loading: %" PRIu64 " of %" PRIu64 " MB, %" PRIu64 " records",
-			   progress->bytes_done >> 20, progress->bytes_total >> 20,
-			   progress->records);
+		report_loading(s);
 	}
+	ask_for_patience(s);
 	if (now_us - p->turn_us >= LOAD_TURN_US) {
 		server_turn(s, /* wait= */ false);
 		p->turn_us = clock_mono_us();
@@ -262,6 +290,7 @@ int persist_load(struct server *s, const struct persist_origin *origin)
 		return 0;
 	p->turn_us = p->report_us = start_us;
 	s->loading = true;
+	ask_for_patience(s);
 	databases_set_limits(s->env.databases, NULL);
 	if (origin->dir != NULL)
 		rc = load_from(s, origin, &recovery, &error);
@@ -385,6 +414,28 @@ static void forget_rewrite_event(struct persist *p)
 	p->rewrite_fd = -1;
 }
 
+/* However long that takes. */
+static void write_last_base(struct server *s)
+{
+	struct persist *p = s->persist;
+
+	log_notice("writing a new base before the end");
+	p->patience_us = 0; /* what was granted for loading is over */
+	journal_set_rewrite_rate(p->journal, 0);
+	journal_rewrite(p->journal);
+	do {
+		struct pollfd news[] = { { .fd = p->wake_fd, .events = POLLIN },
+					 { .fd = journal_rewrite_fd(p->journal),
+					   .events = POLLIN } };
+
+		ask_for_patience(s);
+		poll(news, sizeof news / sizeof news[0], SAVE_CHECK_MS);
+		on_wake(p->wake_fd, EV_READ, s);
+		journal_flush(p->journal, clock_mono_us(), clock_wall_us());
+	} while (journal_is_rewriting(p->journal) && journal_state(p->journal) == JOURNAL_WELL);
+	journal_wait(p->journal);
+}
+
 void persist_close(struct server *s, bool save)
 {
 	struct persist *p = s->persist;
@@ -392,12 +443,8 @@ void persist_close(struct server *s, bool save)
 
 	if (p == NULL)
 		return;
-	if (save && p->is_loaded) {
-		log_notice("writing a new base before the end");
-		journal_set_rewrite_rate(p->journal, 0);
-		journal_rewrite(p->journal);
-		journal_wait(p->journal);
-	}
+	if (save && p->is_loaded)
+		write_last_base(s);
 	journal_close(p->journal, &error);
 	if (error.len > 0)
 		log_warning("%s", buf_cstr(&error));

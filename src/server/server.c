@@ -38,6 +38,7 @@
 #include "sys/entropy.h"
 #include "sys/log.h"
 #include "sys/memory.h"
+#include "sys/privileges.h"
 #include "sys/rlimit.h"
 #include "util/container.h"
 #include "util/mem.h"
@@ -149,15 +150,19 @@ static void on_stop_signal(evutil_socket_t number, short what, void *arg)
 static void on_reopen_signal(evutil_socket_t number, short what, void *arg)
 {
 	struct buf error = BUF_INIT(4096);
+	struct server *s = arg;
 
 	(void)number;
 	(void)what;
-	(void)arg;
+	if (!s->loading)
+		notify_reloading(&s->notify);
 	if (log_reopen(&error) == 0)
 		log_notice("SIGHUP received, log file reopened");
 	else
 		log_warning("SIGHUP received, but %s", buf_cstr(&error));
 	buf_done(&error);
+	if (!s->loading)
+		notify_ready(&s->notify, NULL);
 }
 
 static void on_report_signal(evutil_socket_t number, short what, void *arg)
@@ -550,8 +555,10 @@ struct server *server_new(struct config *config, const char *config_file, struct
 		goto fail;
 	}
 	s->env.acl = users_load(config, s->table, ret_error);
+	/* The last rights go when the listeners are there: each thread has its own, so this is done
+	 * before the log starts one. */
 	if (s->env.acl == NULL || listen_open_all(s, ret_error) < 0 ||
-	    persist_open(s, ret_error) < 0)
+	    privileges_seal(ret_error) < 0 || persist_open(s, ret_error) < 0)
 		goto fail;
 	if (config->supervised != CONFIG_SUPERVISED_NO &&
 	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) < 0)

@@ -68,6 +68,15 @@ int files_write_all(int fd, struct qless_str data)
 	return 0;
 }
 
+/* Of a device like /dev/null the permissions say nothing of that kind. */
+bool files_is_open_to_all(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) &&
+	       (st.st_mode & S_IWOTH) != 0;
+}
+
 int files_sync_dir(const char *dir)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -4,6 +4,7 @@
 #ifndef SYS_FILES_H
 #define SYS_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -23,6 +24,9 @@ int files_write_all(int fd, struct qless_str data);
  * followed, not replaced.
  */
 int files_replace(const char *path, struct qless_str data, mode_t mode);
+
+/* True if everybody on this machine may write to this file or directory. */
+bool files_is_open_to_all(const char *path);
 
 /* Make names that were created, renamed or removed in the directory durable. */
 int files_sync_dir(const char *dir);

@@ -43,10 +43,15 @@ void notify_done(struct notify *n)
 	n->fd = -1;
 }
 
-static int send_message(struct notify *n, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+static int send_message(struct notify *n, int flags, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
-static int send_message(struct notify *n, const char *format, ...)
+/* What is said once waits for a manager that is behind; what comes again is given REPEATED, so that
+ * it never does. */
+#define ONCE	 0
+#define REPEATED MSG_DONTWAIT
+
+static int send_message(struct notify *n, int flags, const char *format, ...)
 {
 	char text[NOTIFY_MAX_BYTES];
 	va_list args;
@@ -61,55 +66,55 @@ static int send_message(struct notify *n, const char *format, ...)
 		return -EINVAL;
 	if ((size_t)len >= sizeof text)
 		len = sizeof text - 1;
-	if (sendto(n->fd, text, (size_t)len, MSG_NOSIGNAL, (const struct sockaddr *)&n->address,
-		   n->address_len) < 0)
+	if (sendto(n->fd, text, (size_t)len, MSG_NOSIGNAL | flags,
+		   (const struct sockaddr *)&n->address, n->address_len) < 0)
 		return -errno;
 	return 0;
 }
 
 /* Lines are what separates assignments; a status must not bring its own. */
-static int send_with_status(struct notify *n, const char *head, const char *status)
+static int send_with_status(struct notify *n, int flags, const char *head, const char *status)
 {
 	char line[NOTIFY_MAX_BYTES / 2];
 
 	if (status == NULL)
-		return send_message(n, "%s", head);
+		return send_message(n, flags, "%s", head);
 	snprintf(line, sizeof line, "%s", status);
 	for (char *c = line; *c != '\0'; c++) {
 		if (*c == '\n')
 			*c = ' ';
 	}
-	return send_message(n, "%sSTATUS=%s\n", head, line);
+	return send_message(n, flags, "%sSTATUS=%s\n", head, line);
 }
 
 int notify_ready(struct notify *n, const char *status)
 {
-	return send_with_status(n, "READY=1\n", status);
+	return send_with_status(n, ONCE, "READY=1\n", status);
 }
 
 int notify_status(struct notify *n, const char *status)
 {
-	return send_with_status(n, "", status);
+	return send_with_status(n, REPEATED, "", status);
 }
 
 int notify_reloading(struct notify *n)
 {
-	return send_message(n, "RELOADING=1\nMONOTONIC_USEC=%" PRId64 "\n", clock_mono_us());
+	return send_message(n, ONCE, "RELOADING=1\nMONOTONIC_USEC=%" PRId64 "\n", clock_mono_us());
 }
 
 int notify_stopping(struct notify *n, const char *status)
 {
-	return send_with_status(n, "STOPPING=1\n", status);
+	return send_with_status(n, ONCE, "STOPPING=1\n", status);
 }
 
 int notify_watchdog(struct notify *n)
 {
-	return send_message(n, "WATCHDOG=1\n");
+	return send_message(n, REPEATED, "WATCHDOG=1\n");
 }
 
 int notify_extend_timeout(struct notify *n, int64_t more_us)
 {
-	return send_message(n, "EXTEND_TIMEOUT_USEC=%" PRId64 "\n", more_us);
+	return send_message(n, REPEATED, "EXTEND_TIMEOUT_USEC=%" PRId64 "\n", more_us);
 }
 
 /* A whole number above 0, or 0. */

@@ -28,9 +28,12 @@ static inline bool notify_is_active(const struct notify *n)
 
 /* Messages; 0 or a negative errno. A status is one line for `systemctl status`. */
 int notify_ready(struct notify *n, const char *status);
-int notify_status(struct notify *n, const char *status);
 int notify_reloading(struct notify *n);
 int notify_stopping(struct notify *n, const char *status);
+
+/* Of these another one follows: they are dropped (-EAGAIN) rather than wait for a manager that is
+ * behind. */
+int notify_status(struct notify *n, const char *status);
 int notify_watchdog(struct notify *n);
 /* Ask for `more_us` more of start or stop time, as for replaying a long log. */
 int notify_extend_timeout(struct notify *n, int64_t more_us);

@@ -32,6 +32,8 @@
 #define BUCKETS_MAX	(1u << 29)
 #define SEGMENT_BUCKETS 512u
 #define SEGMENTS_MIN	4u
+/* Entries that are inserted together: enough to fill the time that memory takes. */
+#define BATCH ((size_t)64)
 
 struct hash_line {
 	/* The tag of each entry, the first in the lowest byte. In the highest byte is how many
@@ -431,6 +433,29 @@ void hash_insert_hashed(struct hash *h, struct hash_node *node, uint32_t hash)
 void hash_insert(struct hash *h, struct hash_node *node)
 {
 	hash_insert_hashed(h, node, hash_compute(h->seed, h->key(node)));
+}
+
+bool hash_insert_many(struct hash *h, struct hash_node *const *nodes, size_t count)
+{
+	bool is_new = true;
+
+	while (count > 0) {
+		size_t n = count < BATCH ? count : BATCH;
+
+		for (size_t i = 0; i < n; i++) {
+			nodes[i]->hash = hash_compute(h->seed, h->key(nodes[i]));
+			hash_prefetch(h, nodes[i]->hash);
+		}
+		for (size_t i = 0; i < n; i++) {
+			uint32_t hash = nodes[i]->hash;
+
+			is_new &= hash_find_hashed(h, h->key(nodes[i]), hash) == NULL;
+			hash_insert_hashed(h, nodes[i], hash);
+		}
+		nodes += n;
+		count -= n;
+	}
+	return is_new;
 }
 
 /* One merge for each removal keeps up, with room to come and go between one load and half a load

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "peer.h"
 #include "unit.h"
@@ -94,6 +96,42 @@ static void other_databases_are_there_as_well(void)
 	ASK(p, "GET j3", "$-1\r\n");
 	ASK(p, "SELECT 3", "+OK\r\n");
 	ASK_HAS(p, "GET j3", "\"waiting\"");
+}
+
+/* Send words; returns how many bytes they have, without the blanks between them. */
+static int64_t ask_and_count(const char *words, const char *reply)
+{
+	int64_t bytes = 0;
+
+	for (const char *at = words; *at != '\0'; at++)
+		bytes += *at != ' ';
+	ASK_HAS(p, words, reply);
+	return bytes;
+}
+
+static void the_log_is_at_most_half_more_than_what_it_records(void)
+{
+	int64_t said = 0, before, logged;
+	char words[400], jid[40], data[101];
+
+	memset(data, 'x', 100);
+	memcpy(data, "{\"k\":\"", 6);
+	memcpy(data + 98, "\"}", 3);
+	start("everysec");
+	before = peer_ask_number(p, "INFO persistence", "log_bytes:");
+	for (unsigned i = 0; i < 200; i++) {
+		snprintf(jid, sizeof jid, "%032x", i * 2654435761u);
+		snprintf(words, sizeof words, "PUT a-host-4711 a-queue %s SomeJob %s 0", jid, data);
+		said += ask_and_count(words, jid);
+		said += ask_and_count("POP a-queue a-host-4711 1", jid);
+		snprintf(words, sizeof words, "COMPLETE %s a-host-4711 a-queue {}", jid);
+		said += ask_and_count(words, "complete");
+		said += 3 * 8; /* when */
+	}
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_buffer_length:") == 0);
+	logged = peer_ask_number(p, "INFO persistence", "log_bytes:") - before;
+	TEST_ASSERT_GREATER_THAN_INT64(said, logged);
+	TEST_ASSERT_LESS_OR_EQUAL_INT64(said + said / 2, logged);
 }
 
 /* ---- the ledger ---- */
@@ -299,6 +337,25 @@ static void qlessd_check_tells_dumps_and_cuts(void)
 	CHECK_HAS(2, "--nonsense", "Usage");
 }
 
+/* What root mends, the daemon has to be able to read. */
+static void qlessd_check_leaves_files_to_the_owner_of_the_directory(void)
+{
+	uid_t owner = geteuid() == 0 ? 54321 : geteuid();
+	struct stat st;
+
+	start("everysec");
+	put("j1");
+	stop();
+	TEST_ASSERT_EQUAL_INT(0, chown(dir.path, owner, (gid_t)-1));
+	TEST_ASSERT_EQUAL_INT(0, chown(tempdir_file(&dir, "log-00000001"), owner, (gid_t)-1));
+	TEST_ASSERT_EQUAL_INT(0, chown(tempdir_file(&dir, "manifest"), owner, (gid_t)-1));
+	TEST_ASSERT_EQUAL_INT(0, chown(tempdir_file(&dir, "lock"), owner, (gid_t)-1));
+	TEST_ASSERT_EQUAL_INT(0, truncate(tempdir_file(&dir, "log-00000001"), 150));
+	CHECK_HAS(0, "--fix --yes", "log-00000001.cut-");
+	TEST_ASSERT_EQUAL_INT(0, stat(tempdir_file(&dir, "manifest"), &st));
+	TEST_ASSERT_EQUAL_UINT(owner, st.st_uid);
+}
+
 static void an_earlier_state_is_recovered_into_another_directory(void)
 {
 	struct tempdir fresh;
@@ -351,6 +408,34 @@ static void the_log_is_rewritten_by_itself(void)
 	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrites:") > 0);
 }
 
+/* The only child there is; 0 if there is none. */
+static pid_t child_of(pid_t pid)
+{
+	char path[64];
+	int child = 0;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	file = fopen(path, "r");
+	TEST_ASSERT_NOT_NULL(file);
+	if (fscanf(file, "%d", &child) != 1)
+		child = 0;
+	fclose(file);
+	return child;
+}
+
+static void whoever_writes_a_base_lets_others_go_first(void)
+{
+	pid_t child;
+
+	start("everysec");
+	put("j1");
+	ASK(p, "CONFIG SET rewrite-rate-limit 1", "+OK\r\n");
+	ASK_HAS(p, "BGREWRITEAOF", "+Background");
+	WAIT_UNTIL((child = child_of(q.pid)) != 0);
+	WAIT_UNTIL(getpriority(PRIO_PROCESS, (id_t)child) > getpriority(PRIO_PROCESS, (id_t)q.pid));
+}
+
 static void without_a_log_nothing_is_written(void)
 {
 	QLESSD_START(&q, "--dir", dir.path, "--appendonly", "no");
@@ -367,15 +452,18 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(everything_is_there_after_a_restart);
 	RUN(other_databases_are_there_as_well);
+	RUN(the_log_is_at_most_half_more_than_what_it_records);
 	RUN(no_kill_loses_what_was_acknowledged_with_always);
 	RUN(no_kill_loses_what_was_acknowledged_with_everysec);
 	RUN(writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble);
 	RUN(two_cannot_use_one_directory);
 	RUN(damage_is_reported_and_nothing_is_touched);
 	RUN(qlessd_check_tells_dumps_and_cuts);
+	RUN(qlessd_check_leaves_files_to_the_owner_of_the_directory);
 	RUN(an_earlier_state_is_recovered_into_another_directory);
 	RUN(shutdown_save_writes_a_base);
 	RUN(the_log_is_rewritten_by_itself);
+	RUN(whoever_writes_a_base_lets_others_go_first);
 	RUN(without_a_log_nothing_is_written);
 	return UNIT_RESULT();
 }

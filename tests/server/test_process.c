@@ -289,41 +289,6 @@ static void a_daemon_is_ready_when_its_parent_ends(void)
 	WAIT_UNTIL(kill(pid, 0) != 0);
 }
 
-/* The next message that came to the socket of the service manager. */
-static const char *next_message(int fd)
-{
-	static char text[1024];
-	ssize_t len = recv(fd, text, sizeof text - 1, 0);
-
-	TEST_ASSERT_TRUE_MESSAGE(len > 0, "no message to the service manager");
-	text[len] = '\0';
-	return text;
-}
-
-static void the_service_manager_is_told(void)
-{
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	struct timeval patience = { .tv_sec = WAIT_MAX_MS / 1000 };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	snprintf(un.sun_path, sizeof un.sun_path, "%.90s", tempdir_file(&dir, "notify"));
-	TEST_ASSERT_EQUAL_INT(0, bind(fd, (const void *)&un, sizeof un));
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-	setenv("NOTIFY_SOCKET", un.sun_path, 1);
-	setenv("WATCHDOG_USEC", "100000", 1);
-	QLESSD_START(&q, "--supervised", "systemd");
-	unsetenv("NOTIFY_SOCKET");
-	unsetenv("WATCHDOG_USEC");
-	TEST_ASSERT_NOT_NULL(strstr(next_message(fd), "READY=1"));
-	TEST_ASSERT_NOT_NULL(strstr(next_message(fd), "WATCHDOG=1"));
-	TEST_ASSERT_NOT_NULL(strstr(next_message(fd), "WATCHDOG=1"));
-	kill(q.pid, SIGTERM);
-	while (strstr(next_message(fd), "STOPPING=1") == NULL)
-		;
-	assert_exit(0, qlessd_wait(&q));
-	close(fd);
-}
-
 static void a_crash_tells_where_it_was(void)
 {
 	int status;
@@ -385,7 +350,6 @@ int main(int argc, char **argv)
 	RUN(two_on_one_port_is_an_error);
 	RUN(a_unix_socket_has_its_permissions_and_a_stale_one_is_replaced);
 	RUN(a_daemon_is_ready_when_its_parent_ends);
-	RUN(the_service_manager_is_told);
 	RUN(a_crash_tells_where_it_was);
 	RUN(it_speaks_ipv6);
 	return UNIT_RESULT();

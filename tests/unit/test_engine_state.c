@@ -194,6 +194,38 @@ static void a_damaged_snapshot_is_refused_or_gives_a_sound_engine(void)
 	TEST_ASSERT_TRUE(loaded > 0);
 }
 
+static void put_numbered(unsigned number)
+{
+	char jid[16];
+	struct qless_put put = { .queue = QLESS_STR("q"),
+				 .klass = QLESS_STR("k"),
+				 .worker = QLESS_STR("w"),
+				 .data = QLESS_STR("{}") };
+
+	put.jid = str_make(jid, (size_t)snprintf(jid, sizeof jid, "job-%05u", number));
+	TEST_ASSERT_EQUAL_INT(0, qless_put(engines_get(&from, 0), 10 + number, &put));
+}
+
+static void a_job_that_comes_twice_is_refused_however_far_apart(void)
+{
+	for (unsigned i = 0; i < 1000; i++)
+		put_numbered(i);
+	save(&from, &bytes);
+	TEST_ASSERT_EQUAL_INT(0, load(&to, buf_str(&bytes), 0));
+	for (unsigned i = 1; i < 1000; i++) {
+		char jid[16];
+		char *at;
+
+		snprintf(jid, sizeof jid, "job-%05u", i);
+		at = memmem(buf_data(&bytes), bytes.len, jid, 9);
+		TEST_ASSERT_NOT_NULL(at);
+		memcpy(at, "job-00000", 9);
+		fresh_target();
+		TEST_ASSERT_EQUAL_INT(QLESS_EBADARG, load(&to, buf_str(&bytes), 0));
+		memcpy(at, jid, 9);
+	}
+}
+
 static bool refuse_piece(void *arg, struct qless_str piece)
 {
 	(void)piece;
@@ -238,6 +270,7 @@ int main(int argc, char **argv)
 	RUN(a_snapshot_that_ends_too_early_is_refused);
 	RUN(bytes_behind_the_end_are_refused);
 	RUN(a_damaged_snapshot_is_refused_or_gives_a_sound_engine);
+	RUN(a_job_that_comes_twice_is_refused_however_far_apart);
 	RUN(saving_ends_when_the_writer_says_so);
 	RUN(data_larger_than_a_piece_comes_back_whole);
 	return UNIT_RESULT();

@@ -116,6 +116,20 @@ static void directories_are_synced_by_name_or_by_a_file_in_them(void)
 	TEST_ASSERT_EQUAL_INT(-ENOENT, files_sync_dir(tempdir_file(&dir, "a")));
 }
 
+static void what_everybody_may_write_to_is_known(void)
+{
+	tempdir_write(&dir, "a", STR("x"));
+	TEST_ASSERT_EQUAL_INT(0, chmod(tempdir_file(&dir, "a"), 0664));
+	TEST_ASSERT_FALSE(files_is_open_to_all(dir.file));
+	TEST_ASSERT_EQUAL_INT(0, chmod(dir.file, 0602));
+	TEST_ASSERT_TRUE(files_is_open_to_all(dir.file));
+	TEST_ASSERT_FALSE(files_is_open_to_all(dir.path));
+	TEST_ASSERT_EQUAL_INT(0, chmod(dir.path, 01777));
+	TEST_ASSERT_TRUE(files_is_open_to_all(dir.path));
+	TEST_ASSERT_FALSE(files_is_open_to_all("/dev/null"));
+	TEST_ASSERT_FALSE(files_is_open_to_all(tempdir_file(&dir, "missing")));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -128,5 +142,6 @@ int main(int argc, char **argv)
 	RUN(a_symbolic_link_is_followed);
 	RUN(a_failed_replacement_leaves_nothing_behind);
 	RUN(directories_are_synced_by_name_or_by_a_file_in_them);
+	RUN(what_everybody_may_write_to_is_known);
 	return UNIT_RESULT();
 }

@@ -128,6 +128,21 @@ static void a_manager_that_went_away_is_an_error_but_no_signal(void)
 	TEST_ASSERT_EQUAL_INT(-ECONNREFUSED, notify_watchdog(&notify));
 }
 
+/* Its queue is short: what comes again and again must not make the loop wait for it. */
+static void a_manager_that_is_behind_holds_nobody_up(void)
+{
+	int rc;
+
+	start_with_path();
+	do
+		rc = notify_watchdog(&notify);
+	while (rc == 0);
+	TEST_ASSERT_EQUAL_INT(-EAGAIN, rc);
+	TEST_ASSERT_EQUAL_INT(-EAGAIN, notify_extend_timeout(&notify, 1));
+	TEST_ASSERT_EQUAL_INT(-EAGAIN, notify_status(&notify, "busy"));
+	TEST_ASSERT_EQUAL_STRING("WATCHDOG=1\n", received());
+}
+
 static void the_watchdog_is_for_the_process_it_names(void)
 {
 	TEST_ASSERT_EQUAL_INT64(30000000, notify_watchdog_interval_us("30000000", "77", 77));
@@ -150,6 +165,7 @@ int main(int argc, char **argv)
 	RUN(without_a_manager_nothing_is_sent);
 	RUN(an_address_of_another_kind_is_refused);
 	RUN(a_manager_that_went_away_is_an_error_but_no_signal);
+	RUN(a_manager_that_is_behind_holds_nobody_up);
 	RUN(the_watchdog_is_for_the_process_it_names);
 	return UNIT_RESULT();
 }

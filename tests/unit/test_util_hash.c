@@ -141,6 +141,47 @@ static void the_same_seed_gives_the_same_hashes(void)
 
 /* Every entry below `count` is in the table if and only if `present` says so, and a walk meets each
  * of them once. */
+static void many_entries_are_inserted_as_if_one_by_one(void)
+{
+	struct hash_node **nodes = malloc(LARGE * sizeof(*nodes));
+	uint32_t id = 0;
+
+	/* In runs of all lengths, from none to longer than what is inserted together. */
+	for (uint32_t run = 0; id + run <= SMALL * 10; run = run < 300 ? run + 1 : 0) {
+		for (uint32_t i = 0; i < run; i++) {
+			entries[id + i].id = id + i;
+			nodes[i] = &entries[id + i].node;
+		}
+		TEST_ASSERT_TRUE(hash_insert_many(&table, nodes, run));
+		id += run;
+	}
+	TEST_ASSERT_EQUAL_UINT32(id, hash_count(&table));
+	for (uint32_t i = 0; i < id; i++)
+		TEST_ASSERT_EQUAL_PTR(&entries[i], find(i));
+	TEST_ASSERT_NULL(find(id));
+	for (uint32_t i = 0; i < id; i++)
+		hash_remove(&table, &entries[i].node);
+	free(nodes);
+}
+
+static void many_entries_with_a_key_that_is_not_new_are_inserted_and_told(void)
+{
+	struct hash_node *nodes[3] = { &entries[100].node, &entries[101].node, &entries[102].node };
+
+	insert_all(50);
+	entries[100].id = 100;
+	entries[101].id = 49; /* it is there */
+	entries[102].id = 102;
+	TEST_ASSERT_FALSE(hash_insert_many(&table, nodes, 3));
+	TEST_ASSERT_EQUAL_UINT32(53, hash_count(&table));
+	for (int i = 0; i < 3; i++)
+		hash_remove(&table, nodes[i]);
+	entries[101].id = 101;
+	entries[102].id = 100; /* it is the first of them */
+	TEST_ASSERT_FALSE(hash_insert_many(&table, nodes, 3));
+	TEST_ASSERT_EQUAL_UINT32(53, hash_count(&table));
+}
+
 static void check_against(const bool *present, uint32_t count)
 {
 	struct hash_iter it;
@@ -347,6 +388,8 @@ int main(int argc, char **argv)
 	RUN(entries_with_the_same_hash_are_told_apart_by_key);
 	RUN(a_lookup_asks_for_a_key_only_where_the_hash_fits);
 	RUN(the_same_seed_gives_the_same_hashes);
+	RUN(many_entries_are_inserted_as_if_one_by_one);
+	RUN(many_entries_with_a_key_that_is_not_new_are_inserted_and_told);
 	RUN(random_operations_agree_with_an_array);
 	RUN(a_walk_meets_every_entry_once_while_it_removes_them);
 	RUN(a_scan_meets_every_entry_once_whatever_happens_between_the_steps);

@@ -1,0 +1,59 @@
+/*
+ * What the command line says.
+ */
+#ifndef BENCHMARK_OPTIONS_H
+#define BENCHMARK_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/buf.h"
+
+#define OPTIONS_CONNECTIONS_MAX 10000
+#define OPTIONS_PIPELINE_MAX	10000
+#define OPTIONS_QUEUES_MAX	1000000
+#define OPTIONS_BATCH_MAX	10000
+#define OPTIONS_JOBS_MAX	((uint64_t)1000 * 1000 * 1000 * 1000)
+#define OPTIONS_BACKLOG_MAX	((uint64_t)1000 * 1000 * 1000)
+#define OPTIONS_PAYLOAD_MIN	2
+#define OPTIONS_PAYLOAD_MAX	((uint64_t)64 * 1000 * 1000)
+#define OPTIONS_RATE_MAX	10000000
+#define OPTIONS_SECONDS_MAX	86400
+
+enum options_dialect {
+	OPTIONS_NATIVE,
+	OPTIONS_QLESS,
+	OPTIONS_EVALSHA,
+};
+
+/* Names of the dialects, in the order of the enum. */
+extern const char *const options_dialects[];
+
+/* What to do. */
+enum options_task {
+	OPTIONS_RUN,
+	OPTIONS_HELP,
+	OPTIONS_VERSION,
+	OPTIONS_LIST_WORKLOADS,
+};
+
+/* Numbers that were not given are 0, texts NULL, but for those that have a default. Texts are those
+ * of argv. */
+struct options {
+	const char *host, *socket, *user, *password, *script, *workload;
+	uint64_t port, database;
+	uint64_t connections, pipeline, jobs, payload, queues, batch, backlog, seed, rate;
+	double warmup_s, duration_s;
+	enum options_dialect dialect;
+	bool has_seed;
+	bool json, progress, histogram, flush;
+	enum options_task task;
+};
+
+/* Returns 0, or -1 with a line about what is wrong in `error`. */
+int options_parse(int argc, char *const *argv, struct options *ret_options, struct buf *error);
+
+void options_print_usage(void);
+
+#endif

@@ -1,0 +1,393 @@
+#!/usr/bin/env python3
+"""Measure qlessd, and redis-server where it is installed, and write Markdown.
+
+Each line of the tables is measured in rounds: in each round one contender runs after the other,
+each on a new server, with the same settings and an append-only log that is synced every second. A
+figure is the median of the rounds. Contenders are
+
+    qlessd by native commands, and by EVALSHA as client libraries call it;
+    redis-server by SET of the same payload, as a yardstick of what its loop and log can do;
+    redis-server with qless.lua, if --script names one that this redis-server accepts.
+
+The table goes to standard output, and says how it was made; what is going on to standard error.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+START_SECONDS = 30
+
+NATIVE, EVALSHA, SET, REFERENCE, PING = "native", "evalsha", "set", "reference", "ping"
+TITLES = {
+    NATIVE: "qlessd",
+    EVALSHA: "qlessd, EVALSHA",
+    REFERENCE: "Redis, qless.lua",
+    SET: "Redis, SET",
+    PING: "Redis, PING",
+}
+
+# Workload, connections, pipeline, further options, whether the reference can do it in a time one
+# waits for.
+THROUGHPUT = [
+    ("lifecycle", 64, 16, [], True),
+    ("lifecycle", 16, 1, [], True),
+    ("lifecycle", 1, 1, [], True),
+    ("put", 64, 16, [], True),
+    ("heartbeat", 64, 16, [], True),
+    ("get", 64, 16, [], True),
+    ("deep", 64, 16, ["--backlog", "1k"], True),
+    ("deep", 64, 16, ["--backlog", "100k"], False),
+    ("deep", 64, 16, ["--backlog", "1M"], False),
+    ("scheduled", 64, 16, ["--backlog", "1M"], False),
+    ("recurring", 64, 16, [], True),
+    ("fan-in", 64, 16, [], True),
+    ("chain", 64, 16, [], True),
+    ("tags", 64, 16, [], True),
+    ("priorities", 64, 16, [], True),
+    ("many-queues", 64, 16, [], True),
+    ("mixed", 64, 16, [], True),
+]
+# What is done while another client sends PING: what is there before, and the commands.
+STALL_AFTER_SECONDS = 0.7
+QUEUE = "bench-00000001-000000"
+STALLS = [
+    ("nothing", [], []),
+    ("FLUSHALL of 1M jobs", ["--workload", "put", "--jobs", "1M"], ["FLUSHALL"]),
+    ("50k completed jobs are no longer kept", ["--workload", "lifecycle", "--jobs", "60k"],
+     ["CONFIG.SET jobs-history-count 0", f"PUT w {QUEUE} j k {{}} 0", f"POP {QUEUE} w 1",
+      f"COMPLETE j w {QUEUE} {{}}"]),
+    ("POP of 10k jobs", ["--workload", "put", "--jobs", "20k"], [f"POP {QUEUE} w 10000"]),
+]
+
+LARGE = [("deep", 64, 16, ["--backlog", "10M"], False)]
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Server:
+    """A new server of a kind, in a directory that goes away with it."""
+
+    def __init__(self, args, kind):
+        self.dir = tempfile.mkdtemp(prefix="compare-", dir=args.dir)
+        self.port = free_port()
+        common = ["--port", str(self.port), "--dir", self.dir, "--appendfsync", "everysec"]
+        if kind in (NATIVE, EVALSHA):
+            command = [args.qlessd, *common, "--auto-rewrite-percentage", "0"]
+        else:
+            command = [args.redis, *common, "--bind", "127.0.0.1", "--appendonly", "yes"]
+            command += ["--save", "", "--auto-aof-rewrite-percentage", "0"]
+        self.log = open(os.path.join(self.dir, "output"), "w+b")
+        self.process = subprocess.Popen(
+            args.pin_server + command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log
+        )
+
+    def __enter__(self):
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until and self.process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return self
+            except OSError:
+                time.sleep(0.02)
+        self.log.seek(0)
+        text = self.log.read().decode(errors="replace")
+        self.__exit__()
+        sys.exit(f"the server does not start:\n{text}")
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.log.close()
+        shutil.rmtree(self.dir)
+
+
+def run(args, kind, options):
+    """One run of one contender; the result is that of qlessd-benchmark --json."""
+    options = list(options)
+    if kind == EVALSHA:
+        options += ["--dialect", "evalsha"]
+    elif kind == REFERENCE:
+        options += ["--dialect", "evalsha", "--script", args.script]
+    elif kind in (SET, PING):
+        options[options.index("--workload") + 1] = kind
+        while "--backlog" in options:
+            at = options.index("--backlog")
+            del options[at : at + 2]
+    with Server(args, kind) as server:
+        done = subprocess.run(
+            [*args.pin_client, args.benchmark, "--port", str(server.port), "--json", *options],
+            stdout=subprocess.PIPE,
+            check=False,
+        )
+    if done.returncode != 0:
+        sys.exit(f"qlessd-benchmark {' '.join(options)} failed for {TITLES[kind]}")
+    result = json.loads(done.stdout)
+    if result["warning"]:
+        say(f"  {TITLES[kind]}: {result['warning']}")
+    return result
+
+
+def measure(args, kinds, options):
+    """The results of all rounds, by contender, in turns."""
+    results = {kind: [] for kind in kinds}
+    for _ in range(args.rounds):
+        for kind in kinds:
+            results[kind].append(run(args, kind, options))
+    args.raw += [
+        {"contender": kind, "options": options, "results": results[kind]} for kind in kinds
+    ]
+    return results
+
+
+def median(results, *path):
+    """Of a figure, which is some keys deep in the result; None if nobody has it."""
+    values = []
+    for value in results:
+        for key in path:
+            value = value.get(key) if value else None
+        if value is not None:
+            values.append(value)
+    return statistics.median(values) if values else None
+
+
+def row(cells):
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def head(*titles):
+    row(titles)
+    row(["---"] + ["---:"] * (len(titles) - 1))
+
+
+def number(value):
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 100 else f"{value:,.2f}"
+
+
+def ratio(above, below):
+    return f"{above / below:.2f}" if above and below else "-"
+
+
+def speed(results):
+    """Jobs a second, or commands where there are no jobs."""
+    return median(results, "jobs_per_second") or median(results, "commands_per_second")
+
+
+def settings(workload, connections, pipeline, more):
+    options = ["--workload", workload, "--connections", str(connections)]
+    return options + ["--pipeline", str(pipeline), *more]
+
+
+def throughput(args, rows):
+    """Returns the commands a second of the first row, by native commands."""
+    first = None
+    print("### Throughput\n")
+    print("Jobs a second, or commands where a workload finishes no jobs.\n")
+    head("workload", "clients", "qlessd", "EVALSHA", "qless.lua on Redis", "times",
+         "commands/s of qlessd", "SET of Redis", "ratio")
+    cpu = []
+    for workload, connections, pipeline, more, for_reference in rows:
+        name = " ".join([workload, *more[1:2]])
+        clients = f"{connections} × {pipeline}"
+        say(f"{name}, {clients}")
+        kinds = [NATIVE, EVALSHA]
+        if args.redis:
+            kinds.append(SET)
+        if args.script and for_reference:
+            kinds.append(REFERENCE)
+        options = settings(workload, connections, pipeline, more)
+        options += ["--duration", str(args.duration), "--warmup", str(args.duration / 10)]
+        got = measure(args, kinds, options)
+        native, other = got[NATIVE], got.get(REFERENCE, [])
+        commands = median(native, "commands_per_second")
+        yardstick = median(got.get(SET, []), "commands_per_second")
+        first = first or commands
+        row([name, clients, number(speed(native)), number(speed(got[EVALSHA])),
+             number(speed(other)) if other else "-",
+             ratio(speed(native), speed(other)) if other else "-",
+             number(commands), number(yardstick), ratio(commands, yardstick)])
+        cpu.append((name, clients, got))
+    print("\n### Processor time\n")
+    print("Microseconds of the server for each command; unlike throughput, hardly touched by what")
+    print("else runs on the machine.\n")
+    head("workload", "clients", "qlessd", "EVALSHA", "qless.lua on Redis", "SET of Redis", "ratio")
+    for name, clients, got in cpu:
+        each = {kind: median(results, "server_us_per_command") for kind, results in got.items()}
+        row([name, clients, *(number(each.get(kind)) for kind in (NATIVE, EVALSHA, REFERENCE, SET)),
+             ratio(each.get(SET), each[NATIVE])])
+    return first
+
+
+def memory(args):
+    jobs = {NATIVE: args.memory_jobs, REFERENCE: args.memory_jobs // 10}
+    print("\n### Memory\n")
+    print("Resident memory that a waiting job takes: 100 bytes of data, a jid of 32.\n")
+    head("server", "jobs", "bytes a job")
+    for kind in [NATIVE] + ([REFERENCE] if args.script else []):
+        say(f"memory, {TITLES[kind]}")
+        options = settings("put", 64, 16, ["--jobs", str(jobs[kind])])
+        got = measure(args, [kind], options)[kind]
+        grown = statistics.median((r["rss_after"] - r["rss_before"]) / r["jobs"] for r in got)
+        row([TITLES[kind], f"{jobs[kind]:,}", number(grown)])
+
+
+def latency_row(title, results):
+    keys = ("p50_us", "p90_us", "p99_us", "p99.9_us", "p99.99_us", "max_us")
+    row([title, *(number(median(results, "latency", "all", key)) for key in keys)])
+
+
+def latency(args, rate):
+    print("\n### Latency\n")
+    print(f"Microseconds at {rate:,} requests a second on 64 connections, from when each should")
+    print("have been sent.\n")
+    head("server", "p50", "p90", "p99", "p99.9", "p99.99", "max")
+    kinds = [NATIVE, EVALSHA] + ([PING] if args.redis else [])
+    options = ["--workload", "lifecycle", "--connections", "64", "--rate", str(rate)]
+    options += ["--duration", str(args.duration), "--warmup", str(args.duration / 10)]
+    say(f"latency at {rate}")
+    for kind, results in measure(args, kinds, options).items():
+        latency_row(TITLES[kind] + (", lifecycle" if kind in (NATIVE, EVALSHA) else ""), results)
+    options[1] = "mixed"
+    options += ["--backlog", "1M", "--queues", "10k"]
+    say("latency with many jobs and queues")
+    latency_row("qlessd, mixed, 1M jobs in 10k queues", measure(args, [NATIVE], options)[NATIVE])
+
+
+def send(port, lines):
+    """Commands as they are typed; returns when the last of them has its reply."""
+    with socket.create_connection(("127.0.0.1", port), START_SECONDS) as s:
+        replies = s.makefile("rb")
+        for line in lines:
+            s.sendall(line.encode() + b"\r\n")
+            header = replies.readline()
+            if header.startswith(b"$") and not header.startswith(b"$-"):
+                replies.readline()
+
+
+def stall(args, prepare, lines):
+    """The longest that a PING took, in microseconds, while these commands ran."""
+    with Server(args, NATIVE) as server:
+        command = [*args.pin_client, args.benchmark, "--port", str(server.port), "--json"]
+        if prepare:
+            subprocess.run([*command, "--pipeline", "16", "--seed", "1", *prepare], check=True,
+                           stdout=subprocess.DEVNULL)
+        pings = ["--workload", "ping", "--rate", "2000", "--duration", str(2 * STALL_AFTER_SECONDS)]
+        with subprocess.Popen([*command, *pings], stdout=subprocess.PIPE) as process:
+            time.sleep(STALL_AFTER_SECONDS)
+            send(server.port, lines)
+            return json.loads(process.stdout.read())["latency"]["all"]["max_us"]
+
+
+def stalls(args):
+    print("\n### Stalls\n")
+    print("The longest that another client waits for the reply to a PING while something large is")
+    print("done, in microseconds.\n")
+    head("what", "qlessd")
+    for name, prepare, lines in STALLS:
+        say(name)
+        row([name, number(statistics.median(stall(args, prepare, lines)
+                                            for _ in range(args.rounds)))])
+
+
+def output_of(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    return done.stdout.strip()
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def print_how(args):
+    words = ["tests/bench/compare.py", "--rounds", str(args.rounds), "--duration",
+             f"{args.duration:g}"]
+    words += ["--script", "qless.lua"] if args.script else []
+    words += ["--pin"] if args.pin else []
+    print(f"Made on {time.strftime('%Y-%m-%d', time.gmtime())} by `{' '.join(words)}`:")
+    print(f"{output_of(args.qlessd, '--version')};", end=" ")
+    if args.redis:
+        print(f"{output_of(args.redis, '--version').split(' sha=')[0]};", end=" ")
+    print(f"{os.cpu_count()} × {processor()}, Linux {platform.release()}.")
+    print(f"Medians of {args.rounds}, contenders in turns, client and server on one machine,")
+    print("`appendfsync everysec`, payload 100 bytes.\n")
+
+
+def parse():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"), metavar="DIR",
+                        help="where qlessd is built; build/, which scripts/run makes")
+    parser.add_argument("--redis", default=shutil.which("redis-server"), metavar="FILE",
+                        help="redis-server; '' for none")
+    parser.add_argument("--script", metavar="FILE", help="qless.lua for the redis-server")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--duration", type=float, default=3, metavar="SECONDS",
+                        help="of each run; a tenth more to warm up")
+    parser.add_argument("--only", metavar="WORKLOADS", help="some, with commas between them; memory, latency, stalls")
+    parser.add_argument("--large", action="store_true", help="also a backlog of ten million jobs")
+    parser.add_argument("--rate", type=int,
+                        help="of the latencies; half of what the first line reaches")
+    parser.add_argument("--memory-jobs", type=int, default=1000000, metavar="N")
+    parser.add_argument("--pin", action="store_true",
+                        help="the servers on processor 0, the client on processor 1")
+    parser.add_argument("--dir", help="for the logs of the servers; else that for temporary files")
+    parser.add_argument("--raw", metavar="FILE", dest="raw_file",
+                        help="write the results of all runs there, as JSON")
+    args = parser.parse_args()
+    args.qlessd = os.path.join(args.build, "src", "qlessd")
+    args.benchmark = args.qlessd + "-benchmark"
+    args.pin_server = ["taskset", "-c", "0"] if args.pin else []
+    args.pin_client = ["taskset", "-c", "1"] if args.pin else []
+    args.raw = []
+    if args.script and not args.redis:
+        parser.error("--script needs a redis-server")
+    for file in (args.qlessd, args.benchmark):
+        if not os.access(file, os.X_OK):
+            parser.error(f"there is no {file}")
+    return args
+
+
+def main():
+    args = parse()
+    rows = THROUGHPUT + (LARGE if args.large else [])
+    if args.only:
+        rows = [r for r in rows if r[0] in args.only.split(",")]
+    print_how(args)
+    first = throughput(args, rows) if rows else None
+    if not args.only or "memory" in args.only.split(","):
+        memory(args)
+    if not args.only or "latency" in args.only.split(","):
+        latency(args, args.rate or int((first or 20000) / 2))
+    if not args.only or "stalls" in args.only.split(","):
+        stalls(args)
+    if args.raw_file:
+        with open(args.raw_file, "w", encoding="utf-8") as file:
+            json.dump(args.raw, file, indent=1)
+
+
+main()

@@ -1,0 +1,336 @@
+/*
+ * qlessd-benchmark against a real server: each workload, in each dialect.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <yyjson.h>
+
+#include "peer.h"
+#include "textfile.h"
+#include "unit.h"
+
+#define OUTPUT_MAX  ((size_t)256 * 1024)
+#define COMMAND_MAX 1000
+
+static struct qlessd q;
+static char output[OUTPUT_MAX];
+static unsigned seed;
+
+void setUp(void)
+{
+	qlessd_start(&q);
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+}
+
+/* Run it with options; what it wrote to standard output, or to both, is in `output`. Returns its
+ * exit status. */
+static int run_to(const char *redirection, const char *options)
+{
+	char command[COMMAND_MAX];
+	size_t len = 0;
+	FILE *pipe;
+	int status;
+
+	snprintf(command, sizeof command, "%s-benchmark --port %d %s %s </dev/null",
+		 getenv("QLESSD"), q.port, options, redirection);
+	pipe = popen(command, "r"); /* NOLINT(cert-env33-c): the words are ours */
+	TEST_ASSERT_NOT_NULL(pipe);
+	while (len < OUTPUT_MAX - 1 && !feof(pipe))
+		len += fread(output + len, 1, OUTPUT_MAX - 1 - len, pipe);
+	output[len] = '\0';
+	status = pclose(pipe);
+	TEST_ASSERT_TRUE(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int run(const char *options)
+{
+	return run_to("2>&1", options);
+}
+
+/* The result as JSON, to be freed. */
+static yyjson_doc *run_json(const char *options)
+{
+	yyjson_doc *doc;
+	int status = run_to("", options);
+
+	doc = yyjson_read(output, strlen(output), 0);
+	TEST_ASSERT_NOT_NULL_MESSAGE(doc, output);
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, status, output);
+	return doc;
+}
+
+static double number(yyjson_doc *doc, const char *key)
+{
+	yyjson_val *value = yyjson_obj_get(yyjson_doc_get_root(doc), key);
+
+	TEST_ASSERT_TRUE_MESSAGE(yyjson_is_num(value), key);
+	return yyjson_get_num(value);
+}
+
+static uint64_t replies_to(yyjson_doc *doc, const char *command)
+{
+	yyjson_val *latency = yyjson_obj_get(yyjson_doc_get_root(doc), "latency");
+
+	return yyjson_get_uint(yyjson_obj_get(yyjson_obj_get(latency, command), "count"));
+}
+
+/* Jobs in a state, by what the server says of all queues. */
+static int64_t count_jobs(const char *state)
+{
+	struct peer *p = peer_connect(&q);
+	char field[32];
+	const char *at;
+	int64_t count = 0;
+
+	snprintf(field, sizeof field, "\"%s\":", state);
+	at = peer_ask(p, "QUEUES");
+	while ((at = strstr(at, field)) != NULL) {
+		at += strlen(field);
+		count += strtoll(at, NULL, 10);
+	}
+	peer_close(p);
+	return count;
+}
+
+/* What a workload leaves behind when it has gone through 240 jobs or requests. */
+static const struct {
+	const char *name;
+	int jobs, waiting, running, scheduled, recurring;
+	const char *options;
+} workloads[] = {
+	{ "ping", 0, 0, 0, 0, 0, "" },
+	{ "put", 240, 240, 0, 0, 0, "" },
+	{ "pop", 240, 0, 240, 0, 0, "" },
+	{ "get", 0, 50, 0, 0, 0, "--backlog 50" },
+	{ "heartbeat", 0, 0, 12, 0, 0, "" },
+	{ "lifecycle", 240, 0, 0, 0, 0, "" },
+	{ "deep", 240, 50, 0, 0, 0, "--backlog 50" },
+	{ "scheduled", 240, 0, 0, 50, 0, "--backlog 50" },
+	{ "recurring", 240, 0, 0, 0, 50, "--backlog 50" },
+	{ "fan-in", 240, 0, 0, 0, 0, "" },
+	{ "chain", 240, 0, 0, 0, 0, "" },
+	{ "tags", 240, 0, 0, 0, 0, "" },
+	{ "priorities", 240, 50, 0, 0, 0, "--backlog 50" },
+	{ "many-queues", 240, 0, 0, 0, 0, "" },
+	{ "mixed", 240, 0, 0, 0, 0, "" },
+	{ "latency", 240, 0, 0, 0, 0, "" },
+};
+
+#define WORKLOAD_COUNT (sizeof workloads / sizeof workloads[0])
+
+static void run_workload(size_t i, const char *dialect, const char *more)
+{
+	const char *name = workloads[i].name;
+	char options[COMMAND_MAX], what[100];
+	struct peer *p = peer_connect(&q);
+	yyjson_doc *doc;
+
+	ASK(p, "FLUSHALL", "+OK\r\n");
+	peer_close(p);
+	snprintf(options, sizeof options,
+		 "--json --workload %s --dialect %s --seed %u --connections 3 --pipeline 4 "
+		 "--jobs 240 %s %s",
+		 name, dialect, ++seed, workloads[i].options, more);
+	snprintf(what, sizeof what, "%s %s %s", name, dialect, more);
+	doc = run_json(options);
+	TEST_ASSERT_TRUE_MESSAGE(number(doc, "errors") == 0, what);
+	TEST_ASSERT_TRUE_MESSAGE(number(doc, "commands_per_second") > 0, what);
+	TEST_ASSERT_EQUAL_INT64_MESSAGE(workloads[i].waiting, count_jobs("waiting"), what);
+	TEST_ASSERT_EQUAL_INT64_MESSAGE(workloads[i].running, count_jobs("running"), what);
+	TEST_ASSERT_EQUAL_INT64_MESSAGE(workloads[i].scheduled, count_jobs("scheduled"), what);
+	TEST_ASSERT_EQUAL_INT64_MESSAGE(workloads[i].recurring, count_jobs("recurring"), what);
+	TEST_ASSERT_EQUAL_INT64_MESSAGE(0, count_jobs("depends"), what);
+	/* With a rate, those that were begun before the end and finished after it do not count. */
+	if (more[0] == '\0' && strcmp(name, "latency") != 0)
+		TEST_ASSERT_TRUE_MESSAGE(number(doc, "jobs") == workloads[i].jobs, what);
+	yyjson_doc_free(doc);
+}
+
+static void every_workload_runs_in_every_dialect(void)
+{
+	for (size_t i = 0; i < WORKLOAD_COUNT; i++) {
+		run_workload(i, "native", "");
+		run_workload(i, "qless", "");
+		run_workload(i, "evalsha", "");
+	}
+}
+
+static void every_workload_runs_at_a_rate(void)
+{
+	for (size_t i = 0; i < WORKLOAD_COUNT; i++)
+		run_workload(i, "native", "--rate 50k");
+}
+
+static void batches_are_of_many_jobs(void)
+{
+	yyjson_doc *doc;
+
+	for (size_t i = 0; i < WORKLOAD_COUNT; i++) {
+		const char *name = workloads[i].name;
+
+		if (strcmp(name, "put") == 0 || strcmp(name, "pop") == 0 ||
+		    strcmp(name, "lifecycle") == 0)
+			run_workload(i, "qless", "--batch 8 --queues 3");
+	}
+	doc = run_json("--json --batch 10 --jobs 100");
+	TEST_ASSERT_TRUE(number(doc, "jobs") == 100);
+	TEST_ASSERT_TRUE(number(doc, "commands") == 30);
+	TEST_ASSERT_EQUAL_UINT64(10, replies_to(doc, "multiput"));
+	TEST_ASSERT_EQUAL_UINT64(10, replies_to(doc, "multicomplete"));
+	yyjson_doc_free(doc);
+}
+
+static void any_workload_can_have_a_backlog(void)
+{
+	yyjson_doc_free(run_json("--json --workload mixed --jobs 300 --queues 20 --backlog 1230 "
+				 "--rate 30k"));
+	TEST_ASSERT_EQUAL_INT64(1230, count_jobs("waiting"));
+	TEST_ASSERT_EQUAL_INT64(0, count_jobs("running"));
+}
+
+static void a_run_ends_when_its_time_is_over(void)
+{
+	yyjson_doc *doc = run_json("--json --warmup 0.05 --duration 0.1");
+
+	TEST_ASSERT_TRUE(number(doc, "seconds") >= 0.1);
+	TEST_ASSERT_TRUE(number(doc, "jobs") > 0);
+	yyjson_doc_free(doc);
+	TEST_ASSERT_EQUAL_INT64(0, count_jobs("waiting"));
+	TEST_ASSERT_EQUAL_INT64(0, count_jobs("running"));
+}
+
+static void a_local_server_is_measured(void)
+{
+	yyjson_doc *doc = run_json("--json --workload put --jobs 2000");
+
+	TEST_ASSERT_TRUE(number(doc, "rss_after") > 0);
+	TEST_ASSERT_TRUE(number(doc, "log_bytes") > 2000 * 100);
+	yyjson_doc_free(doc);
+	TEST_ASSERT_EQUAL_INT(0, run("--jobs 100 --histogram"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "\nserver memory "), output);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "###"), output);
+}
+
+static void the_same_seed_puts_the_same_jobs(void)
+{
+	struct peer *p = peer_connect(&q);
+
+	TEST_ASSERT_EQUAL_INT(0, run("--seed 5 --workload put --jobs 1 --connections 1"));
+	TEST_ASSERT_EQUAL_INT(0, run("--seed 5 --workload put --jobs 1 --connections 1"));
+	ASK(p, "LENGTH bench-00000005-000000", ":1\r\n");
+}
+
+static void a_script_of_ones_own_is_loaded(void)
+{
+	char path[200], options[COMMAND_MAX];
+
+	snprintf(path, sizeof path, "%s/script.lua", q.dir.path);
+	snprintf(options, sizeof options, "--dialect evalsha --jobs 10 --script %s", path);
+	TEST_ASSERT_EQUAL_INT(2, run(options));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "cannot open"), output);
+	textfile_write(path, "return 1");
+	TEST_ASSERT_EQUAL_INT(2, run(options));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "the server says"), output);
+}
+
+static void jobs_that_never_come_are_an_error(void)
+{
+	struct peer *p = peer_connect(&q);
+
+	ASK(p, "PAUSE bench-00000007-000000", "$-1\r\n");
+	TEST_ASSERT_EQUAL_INT(1, run("--seed 7 --jobs 20 --connections 2"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "pop gave 0 jobs of 1"), output);
+}
+
+static void jobs_of_others_are_an_error(void)
+{
+	struct peer *p = peer_connect(&q);
+
+	ASK(p, "PUT w bench-00000007-000000 mine k {} 0 priority 5", "$4\r\nmine\r\n");
+	TEST_ASSERT_EQUAL_INT(1, run("--seed 7 --jobs 20 --connections 2"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "job mine was popped, but never put"), output);
+}
+
+static void jobs_that_come_twice_are_an_error(void)
+{
+	struct peer *p = peer_connect(&q);
+
+	/* A lock that has expired when it is given. */
+	ASK(p, "CONFIG.SET heartbeat -1", "$-1\r\n");
+	ASK(p, "CONFIG.SET grace-period 0", "$-1\r\n");
+	TEST_ASSERT_EQUAL_INT(1, run("--workload pop --jobs 20 --connections 2"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "was popped twice"), output);
+}
+
+static void errors_of_the_server_are_shown_and_counted(void)
+{
+	struct peer *p = peer_connect(&q);
+
+	ASK(p, "CONFIG SET max-data-size 1024", "+OK\r\n");
+	TEST_ASSERT_EQUAL_INT(1, run("--workload put --payload 2k --jobs 20"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "put: "), output);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "and 15 more"), output);
+}
+
+static void users_have_to_authenticate(void)
+{
+	struct peer *p = peer_connect(&q);
+
+	ASK(p, "ACL SETUSER ann on >secret +@all", "+OK\r\n");
+	TEST_ASSERT_EQUAL_INT(0, run("--user ann --password secret --jobs 10 --database 2"));
+	TEST_ASSERT_EQUAL_INT(2, run("--user ann --password wrong --jobs 10"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "WRONGPASS"), output);
+}
+
+static void what_cannot_be_run_is_refused(void)
+{
+	TEST_ASSERT_EQUAL_INT(2, run("--workload set"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "qlessd has no SET"), output);
+	TEST_ASSERT_EQUAL_INT(2, run("--workload nothing"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "there is no workload 'nothing'"), output);
+	TEST_ASSERT_EQUAL_INT(2, run("--workload get --batch 2"));
+	TEST_ASSERT_EQUAL_INT(2, run("--jobs 11 --batch 2"));
+	TEST_ASSERT_EQUAL_INT(2, run("--workload pop --duration 1"));
+	TEST_ASSERT_EQUAL_INT(2, run("--workload chain --queues 2"));
+	TEST_ASSERT_EQUAL_INT(2, run("--nonsense"));
+	TEST_ASSERT_EQUAL_INT(2, run("--socket /nowhere"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "cannot connect to /nowhere"), output);
+}
+
+static void it_explains_itself(void)
+{
+	TEST_ASSERT_EQUAL_INT(0, run("--help"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "--pipeline n"), output);
+	TEST_ASSERT_EQUAL_INT(0, run("--workload help"));
+	for (size_t i = 0; i < WORKLOAD_COUNT; i++)
+		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, workloads[i].name), output);
+	TEST_ASSERT_EQUAL_INT(0, run("--version"));
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(every_workload_runs_in_every_dialect);
+	RUN(every_workload_runs_at_a_rate);
+	RUN(batches_are_of_many_jobs);
+	RUN(any_workload_can_have_a_backlog);
+	RUN(a_run_ends_when_its_time_is_over);
+	RUN(a_local_server_is_measured);
+	RUN(the_same_seed_puts_the_same_jobs);
+	RUN(a_script_of_ones_own_is_loaded);
+	RUN(jobs_that_never_come_are_an_error);
+	RUN(jobs_of_others_are_an_error);
+	RUN(jobs_that_come_twice_are_an_error);
+	RUN(errors_of_the_server_are_shown_and_counted);
+	RUN(users_have_to_authenticate);
+	RUN(what_cannot_be_run_is_refused);
+	RUN(it_explains_itself);
+	return UNIT_RESULT();
+}

@@ -1,0 +1,346 @@
+/*
+ * The process as a service: who it runs as, what it lets others do, and what it tells the service
+ * manager.
+ */
+#include <arpa/inet.h>
+#include <glob.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "peer.h"
+#include "textfile.h"
+#include "unit.h"
+#include "wait.h"
+
+#define NOBODY	  65534
+#define FIRST_LOW 600
+#define LAST_LOW  1023
+
+static struct qlessd q;
+static struct tempdir dir;
+static int manager = -1; /* the socket of a service manager */
+
+void setUp(void)
+{
+	tempdir_init(&dir);
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+	if (manager >= 0)
+		close(manager);
+	manager = -1;
+	tempdir_done(&dir);
+}
+
+static mode_t mode_of(const char *path)
+{
+	struct stat st;
+
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, stat(path, &st), path);
+	return st.st_mode & 07777;
+}
+
+/*
+ * Who it runs as
+ */
+
+/* A port that only root may listen on, and that nobody has. */
+static int free_low_port(void)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+
+	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	for (int port = FIRST_LOW; port <= LAST_LOW; port++) {
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		bool is_free;
+
+		in.sin_port = htons((uint16_t)port);
+		is_free = bind(fd, (const void *)&in, sizeof in) == 0;
+		close(fd);
+		if (is_free)
+			return port;
+	}
+	TEST_FAIL_MESSAGE("no port below 1024 is free");
+	return -1;
+}
+
+/* Of every thread, as each has rights of its own. */
+static void assert_status_of_threads(const char *line)
+{
+	char pattern[100];
+	glob_t found;
+
+	snprintf(pattern, sizeof pattern, "/proc/%d/task/*/status", (int)q.pid);
+	TEST_ASSERT_EQUAL_INT(0, glob(pattern, 0, NULL, &found));
+	/* There is one that syncs the log. */
+	TEST_ASSERT_GREATER_THAN(1, found.gl_pathc);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		char *text = textfile_read(found.gl_pathv[i]);
+
+		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(text, line), text);
+		free(text);
+	}
+	globfree(&found);
+}
+
+static void root_binds_a_low_port_and_becomes_the_user_of_run_as(void)
+{
+	char port[8], *output;
+	struct stat st;
+	struct peer *p;
+	int number;
+
+	if (geteuid() != 0) {
+		TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--run-as", "0:0"));
+		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "only root can become"), output);
+		free(output);
+		return;
+	}
+	number = free_low_port();
+	snprintf(port, sizeof port, "%d", number);
+	TEST_ASSERT_EQUAL_INT(0, chown(dir.path, NOBODY, NOBODY));
+	snprintf(q.socket_path, sizeof q.socket_path, "%.90s", tempdir_file(&dir, "socket"));
+	QLESSD_START(&q, "--run-as", "65534:65534", "--port", port, "--dir", dir.path, "--logfile",
+		     "log", "--pidfile", "pid");
+	p = peer_connect_to("127.0.0.1", number);
+	ASK(p, "PING", "+PONG\r\n");
+	assert_status_of_threads("\nUid:\t65534\t65534\t65534\t65534\n");
+	assert_status_of_threads("\nGid:\t65534\t65534\t65534\t65534\n");
+	assert_status_of_threads("\nCapPrm:\t0000000000000000\n");
+	assert_status_of_threads("\nCapEff:\t0000000000000000\n");
+	assert_status_of_threads("\nCapAmb:\t0000000000000000\n");
+	assert_status_of_threads("\nNoNewPrivs:\t1\n");
+	/* All that it made is its own, so that it can open it again and remove it. */
+	for (const char *const *name =
+		     (const char *const[]){ "socket", "log", "pid", "log-00000001", NULL };
+	     *name != NULL; name++) {
+		TEST_ASSERT_EQUAL_INT_MESSAGE(0, stat(tempdir_file(&dir, *name), &st), *name);
+		TEST_ASSERT_EQUAL_UINT_MESSAGE(NOBODY, st.st_uid, *name);
+	}
+	ASK(p, "PUT w q j k {} 0", "$1\r\nj\r\n");
+}
+
+static void it_says_that_it_need_not_be_root(void)
+{
+	static const char warning[] = "running as root";
+
+	qlessd_start(&q);
+	TEST_ASSERT_EQUAL_INT(geteuid() == 0, qlessd_has_logged(&q, warning));
+	qlessd_stop(&q);
+	if (geteuid() == 0) {
+		QLESSD_START(&q, "--run-as", "root");
+		TEST_ASSERT_FALSE(qlessd_has_logged(&q, warning));
+	}
+}
+
+static void a_user_that_is_not_there_is_an_error(void)
+{
+	char *output;
+
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--run-as", "no-such-user"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "run-as: there is no user no-such-user"),
+				     output);
+	free(output);
+}
+
+/*
+ * What others may do
+ */
+
+static void a_directory_open_to_all_is_refused(void)
+{
+	char *output;
+
+	TEST_ASSERT_EQUAL_INT(0, chmod(dir.path, 0777));
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--dir", dir.path));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "everybody may write to the directory"),
+				     output);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, dir.path), output);
+	free(output);
+	/* That of /tmp does not help: what is not there yet, anybody can make. */
+	TEST_ASSERT_EQUAL_INT(0, chmod(dir.path, 01777));
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--dir", dir.path));
+	free(output);
+	TEST_ASSERT_EQUAL_INT(0, chmod(dir.path, 0770));
+	QLESSD_START(&q, "--dir", dir.path);
+}
+
+static void a_configuration_open_to_all_is_refused(void)
+{
+	char path[300], included[300], *output;
+
+	snprintf(included, sizeof included, "%s", tempdir_file(&dir, "more.conf"));
+	textfile_write(included, "timeout 5\n");
+	snprintf(path, sizeof path, "%s", tempdir_file(&dir, "qlessd.conf"));
+	textfile_write(path, "# one\ninclude more.conf\n");
+	TEST_ASSERT_EQUAL_INT(0, QLESSD_RUN(&output, path, "--check-config"));
+	free(output);
+	TEST_ASSERT_EQUAL_INT(0, chmod(included, 0666));
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, path, "--check-config"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "more.conf: everybody may write"), output);
+	free(output);
+	TEST_ASSERT_EQUAL_INT(0, chmod(included, 0664));
+	TEST_ASSERT_EQUAL_INT(0, chmod(path, 0602));
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, path, "--check-config"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "qlessd.conf: everybody may write"), output);
+	free(output);
+	/* A device is not a file that somebody changed. */
+	TEST_ASSERT_EQUAL_INT(0, QLESSD_RUN(&output, "/dev/null", "--check-config"));
+	free(output);
+}
+
+static void files_are_made_without_the_permissions_of_umask(void)
+{
+	QLESSD_START(&q, "--dir", dir.path, "--logfile", "log", "--pidfile", "pid");
+	TEST_ASSERT_EQUAL_HEX(0600, mode_of(tempdir_file(&dir, "log")));
+	TEST_ASSERT_EQUAL_HEX(0600, mode_of(tempdir_file(&dir, "pid")));
+	TEST_ASSERT_EQUAL_HEX(0600, mode_of(tempdir_file(&dir, "log-00000001")));
+	TEST_ASSERT_EQUAL_HEX(0700, mode_of(q.socket_path));
+	qlessd_stop(&q);
+	tempdir_done(&dir);
+	tempdir_init(&dir);
+	QLESSD_START(&q, "--dir", dir.path, "--logfile", "log", "--pidfile", "pid", "--umask",
+		     "0027", "--unixsocketperm", "0777");
+	TEST_ASSERT_EQUAL_HEX(0640, mode_of(tempdir_file(&dir, "log")));
+	TEST_ASSERT_EQUAL_HEX(0640, mode_of(tempdir_file(&dir, "pid")));
+	TEST_ASSERT_EQUAL_HEX(0640, mode_of(tempdir_file(&dir, "log-00000001")));
+	/* Who may connect is a question of its own. */
+	TEST_ASSERT_EQUAL_HEX(0777, mode_of(q.socket_path));
+}
+
+static void a_core_dump_is_left_only_if_wanted(void)
+{
+	char path[300], *text;
+
+	qlessd_start(&q);
+	snprintf(path, sizeof path, "/proc/%d/limits", (int)q.pid);
+	text = textfile_read(path);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(text, "Max core file size        1  "), text);
+	free(text);
+	qlessd_stop(&q);
+	QLESSD_START(&q, "--core-dumps", "yes", "--enable-debug-command", "yes");
+	snprintf(path, sizeof path, "/proc/%d/limits", (int)q.pid);
+	text = textfile_read(path);
+	TEST_ASSERT_NULL_MESSAGE(strstr(text, "Max core file size        1  "), text);
+	free(text);
+}
+
+/*
+ * The service manager
+ */
+
+static void start_with_manager(const char *watchdog_us)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	struct timeval patience = { .tv_sec = WAIT_MAX_MS / 1000 };
+
+	manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	snprintf(un.sun_path, sizeof un.sun_path, "%.90s", tempdir_file(&dir, "notify"));
+	TEST_ASSERT_EQUAL_INT(0, bind(manager, (const void *)&un, sizeof un));
+	setsockopt(manager, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	setenv("NOTIFY_SOCKET", un.sun_path, 1);
+	if (watchdog_us != NULL)
+		setenv("WATCHDOG_USEC", watchdog_us, 1);
+	QLESSD_START(&q, "--supervised", "systemd");
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("WATCHDOG_USEC");
+}
+
+/* The next message that came. */
+static const char *next_message(void)
+{
+	static char text[1024];
+	ssize_t len = recv(manager, text, sizeof text - 1, 0);
+
+	TEST_ASSERT_TRUE_MESSAGE(len > 0, "no message to the service manager");
+	text[len] = '\0';
+	return text;
+}
+
+/* The next messages begin with these lines. */
+static void expect_message(const char *begin)
+{
+	const char *message = next_message();
+
+	TEST_ASSERT_EQUAL_STRING_LEN_MESSAGE(begin, message, strlen(begin), message);
+}
+
+static void the_service_manager_waits_while_loading_and_hears_when_it_is_done(void)
+{
+	start_with_manager(NULL);
+	expect_message("EXTEND_TIMEOUT_USEC=30000000\n");
+	expect_message("READY=1\nSTATUS=Ready to accept connections\n");
+	/* Without a watchdog that is all. */
+	kill(q.pid, SIGTERM);
+	expect_message("STOPPING=1\n");
+	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
+}
+
+static void the_service_manager_hears_that_the_loop_turns(void)
+{
+	int64_t begin;
+
+	start_with_manager("100000");
+	while (strstr(next_message(), "READY=1") == NULL)
+		;
+	begin = wait_now_ms();
+	for (int i = 0; i < 4; i++)
+		expect_message("WATCHDOG=1\n");
+	/* Twice as often as it has to; how late it may be is a question of the machine. */
+	TEST_ASSERT_GREATER_OR_EQUAL(100, wait_now_ms() - begin);
+}
+
+static void the_service_manager_hears_of_a_reload(void)
+{
+	start_with_manager(NULL);
+	while (strstr(next_message(), "READY=1") == NULL)
+		;
+	kill(q.pid, SIGHUP);
+	expect_message("RELOADING=1\nMONOTONIC_USEC=");
+	expect_message("READY=1\n");
+}
+
+static void the_service_manager_waits_for_the_last_base(void)
+{
+	struct peer *p;
+
+	start_with_manager(NULL);
+	while (strstr(next_message(), "READY=1") == NULL)
+		;
+	p = peer_connect(&q);
+	ASK(p, "PUT w q j k {} 0", "$1\r\nj\r\n");
+	peer_send_text(p, "SHUTDOWN SAVE\r\n");
+	expect_message("STOPPING=1\n");
+	expect_message("EXTEND_TIMEOUT_USEC=30000000\n");
+	peer_expect_end(p);
+	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "writing a new base before the end"));
+}
+
+int main(int argc, char **argv)
+{
+	qlessd_take_args(&argc, argv);
+	UNITY_BEGIN();
+	RUN(root_binds_a_low_port_and_becomes_the_user_of_run_as);
+	RUN(it_says_that_it_need_not_be_root);
+	RUN(a_user_that_is_not_there_is_an_error);
+	RUN(a_directory_open_to_all_is_refused);
+	RUN(a_configuration_open_to_all_is_refused);
+	RUN(files_are_made_without_the_permissions_of_umask);
+	RUN(a_core_dump_is_left_only_if_wanted);
+	RUN(the_service_manager_waits_while_loading_and_hears_when_it_is_done);
+	RUN(the_service_manager_hears_that_the_loop_turns);
+	RUN(the_service_manager_hears_of_a_reload);
+	RUN(the_service_manager_waits_for_the_last_base);
+	return UNIT_RESULT();
+}
