@@ -13,6 +13,8 @@
 #include "server/persist.h"
 #include "server/pubsub.h"
 #include "server/slowlog.h"
+#include "server/tls.h"
+#include "server/tls_session.h"
 #include "sys/log.h"
 #include "sys/memory.h"
 #include "sys/process.h"
@@ -103,6 +105,22 @@ static void section_clients(struct server *s, struct buf *out)
 	append_count(out, "blocked_clients", held);
 	append_count(out, "pubsub_clients", pubsub);
 	buf_printf(out, "client_clock_skew_max_seconds:%.14g\r\n", s->stats.max_clock_skew_s);
+}
+
+static void section_tls(struct server *s, struct buf *out)
+{
+	size_t clients = 0;
+	struct conn *c;
+
+	TAILQ_FOREACH(c, &s->conns, all)
+		clients += tls_session_version(&c->transport) != NULL;
+	append_count(out, "tls_port", s->tls != NULL ? (uint64_t)s->config->tls_port : 0);
+	append_count(out, "tls_clients", clients);
+	append_count(out, "tls_handshakes", s->stats.tls_handshakes);
+	append_count(out, "tls_handshakes_resumed", s->stats.tls_resumed);
+	append_count(out, "tls_handshake_failures", s->stats.tls_failures);
+	buf_printf(out, "tls_certificate_expires_unix_seconds:%lld\r\n",
+		   s->tls != NULL ? (long long)tls_expires_s(s->tls) : 0);
 }
 
 static void section_memory(struct server *s, struct buf *out)
@@ -261,6 +279,7 @@ static const struct info_section {
 } sections[] = {
 	{ "server", "Server", section_server, true },
 	{ "clients", "Clients", section_clients, true },
+	{ "tls", "TLS", section_tls, true },
 	{ "memory", "Memory", section_memory, true },
 	{ "persistence", "Persistence", section_persistence, true },
 	{ "stats", "Stats", section_stats, true },
