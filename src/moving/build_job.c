@@ -243,10 +243,14 @@ static void read_entry(struct build *b, struct qless_job *job, const struct key 
 	yyjson_doc *doc = yyjson_read(text.ptr, text.len, YYJSON_READ_ALLOW_INVALID_UNICODE);
 	struct qless_event event;
 
-	if (doc != NULL && read_event(text, yyjson_doc_get_root(doc), &event))
+	if (doc != NULL && read_event(text, yyjson_doc_get_root(doc), &event)) {
 		import_event(&b->import, job, &event);
-	else
+		/* A time within a second is not kept. */
+		if (event.when != yyjson_get_num(yyjson_arr_get(yyjson_doc_get_root(doc), 0)))
+			findings_touch(b->findings, key->name);
+	} else {
 		findings_add(b->findings, FINDING_HISTORY, key->name, text);
+	}
 	yyjson_doc_free(doc);
 }
 
@@ -483,6 +487,31 @@ static void fit_place(struct build *b, struct found_job *from, struct import_job
 		findings_add(b->findings, FINDING_FIELD, from->key->name, STR("time"));
 }
 
+/* What is of no meaning in the state the job is in, and qlessd does not remember. */
+static void check_leftovers(struct build *b, const struct key *key, const struct import_job *job)
+{
+	enum qless_state state = job->info.state;
+	bool is_over = state == QLESS_FAILED || state == QLESS_COMPLETE;
+	struct qless_str grace = key_field(key, STR("grace"));
+	bool left[] = {
+		grace.ptr != NULL && (state != QLESS_RUNNING || !job->is_warned),
+		key_field(key, STR("scheduled")).ptr != NULL && state != QLESS_DEPENDS,
+		is_over && job->info.worker.len > 0,
+		is_over && job->info.expires != 0,
+		state == QLESS_COMPLETE && job->info.queue.len > 0,
+		state == QLESS_RUNNING && job->info.worker.len == 0,
+	};
+	static const struct qless_str fields[] = {
+		STR_INIT("grace"),   STR_INIT("scheduled"), STR_INIT("worker"),
+		STR_INIT("expires"), STR_INIT("queue"),	    STR_INIT("worker"),
+	};
+
+	for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+		if (left[i])
+			findings_add(b->findings, FINDING_LEFTOVER, key->name, fields[i]);
+	}
+}
+
 static void build_job(struct build *b, struct found_job *from)
 {
 	const struct key *key = from->key;
@@ -511,6 +540,7 @@ static void build_job(struct build *b, struct found_job *from)
 	job.tags = b->tags;
 	job.tag_count = b->tag_count;
 	fit_place(b, from, &job);
+	check_leftovers(b, key, &job);
 	made = import_job(&b->import, &job);
 	build_history(b, made, from);
 	build_tags_done(tags);

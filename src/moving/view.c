@@ -122,6 +122,8 @@ static bool is_derived(const struct comparing *c, struct qless_str name)
 		findings_add(c->findings, FINDING_GROUP, name, STR(""));
 	else if (ends_with(name, STR("-dependents")))
 		findings_add(c->findings, FINDING_DEPENDENCY, name, STR(""));
+	else if (str_starts_with(name, STR("ql:r:")))
+		findings_add(c->findings, FINDING_FIELD, name, STR(""));
 	else
 		return false;
 	return true;
