@@ -28,20 +28,20 @@
 	X(STRAY_JOB, "stray-job", "job in no list", "goes where its state says")                   \
 	X(FIELD, "field", "field that is missing or not what it should be", "gets its default")    \
 	X(LEFTOVER, "leftover", "field that means nothing in the state of its job", "left out")    \
-	X(FOREIGN_FIELD, "foreign-field", "field that qless does not have", "left out")
-X(DATA, "data", "data that is not JSON", "kept as a JSON string")
-X(HISTORY, "history", "entry of a history that cannot be read", "left out")
-X(NO_HISTORY, "no-history", "job without a history", "begins with a put")
-X(OLD_HISTORY, "old-history", "job with its history in a field, as versions of old did",
-  "is given the entries")
-X(LOCK, "lock", "lock that expires at two times", "the list of the queue counts")
-X(TAG, "tag", "tag that a job or its list does not know of", "the job counts")
-X(TAG_COUNT, "tag-count", "list of tags with other counters", "counted again")
-X(DEPENDENCY, "dependency", "dependency that cannot be", "left out")
-X(NOT_WAITING, "not-waiting", "job that depends on nothing that is open", "goes on")
-X(RECURRING, "recurring", "recurring job that is not complete", "left out")
-X(STATISTICS, "statistics", "statistics that cannot have been", "left out")
-X(GROUP, "group", "list of failure groups with others than there are", "made anew")
+	X(FOREIGN_FIELD, "foreign-field", "field that qless does not have", "left out")            \
+	X(DATA, "data", "data that is not JSON", "kept as a JSON string")                          \
+	X(HISTORY, "history", "entry of a history that cannot be read", "left out")                \
+	X(NO_HISTORY, "no-history", "job without a history", "begins with a put")                  \
+	X(OLD_HISTORY, "old-history", "job with its history in a field, as versions of old did",   \
+	  "is given the entries")                                                                  \
+	X(LOCK, "lock", "lock that expires at two times", "the list of the queue counts")          \
+	X(TAG, "tag", "tag that a job or its list does not know of", "the job counts")             \
+	X(TAG_COUNT, "tag-count", "list of tags with other counters", "counted again")             \
+	X(DEPENDENCY, "dependency", "dependency that cannot be", "left out")                       \
+	X(NOT_WAITING, "not-waiting", "job that depends on nothing that is open", "goes on")       \
+	X(RECURRING, "recurring", "recurring job that is not complete", "left out")                \
+	X(STATISTICS, "statistics", "statistics that cannot have been", "left out")                \
+	X(GROUP, "group", "list of failure groups with others than there are", "made anew")
 
 enum finding {
 #define X(id, name, what, rule) FINDING_##id,
