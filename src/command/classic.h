@@ -39,8 +39,9 @@ enum classic_envelope {
 
 enum classic_flag {
 	CLASSIC_READ = 0,
-	CLASSIC_WRITE = 1 << 0,	    /* may change something, if only by what has come due */
+	CLASSIC_WRITE = 1 << 0,	    /* may change something */
 	CLASSIC_EXTENSION = 1 << 1, /* unknown to scripts */
+	CLASSIC_MOVES_DUE = 1 << 2, /* reads; first moves what has come due, if it may */
 };
 
 struct classic_call; /* see classic_int.h */
@@ -89,14 +90,14 @@ const struct classic_command *classic_find(struct qless_str name);
 int classic_run(struct classic *c, const struct classic_command *command, enum classic_form form,
 		double now, const struct qless_str *args, size_t count, struct resp_writer *reply);
 
-/* Take apart what stands behind QLESS or EVALSHA <sha> 0: command, now, arguments, of which the
- * arguments are left to the caller. Returns 0, or an engine error that has been written as the
- * reply. */
-int classic_parse_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
-			 size_t argc, struct resp_writer *reply,
-			 const struct classic_command **ret_command, double *ret_now);
+/* Check what stands behind QLESS or EVALSHA <sha> 0: command, now, arguments, of which the
+ * arguments are left to the caller. `command` is the one of that name, NULL if there is none.
+ * Returns 0, or an engine error that has been written as the reply. */
+int classic_parse_script(struct classic *c, enum classic_form form,
+			 const struct classic_command *command, const struct qless_str *argv,
+			 size_t argc, struct resp_writer *reply, double *ret_now);
 
-/* The same, and run it. */
+/* Find the command, check, and run it. */
 int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
 		       size_t argc, struct resp_writer *reply);
 
@@ -111,5 +112,10 @@ void classic_write_error(struct classic *c, enum classic_form form, struct qless
 			 struct resp_writer *reply);
 void classic_write_store_error(struct classic *c, enum classic_form form, struct qless_str message,
 			       struct resp_writer *reply);
+
+/* The same in any form for an error that has a code of its own, which is the first word of the
+ * line, and stays the first of the reply where the envelope allows it. */
+void classic_write_refusal(struct classic *c, enum classic_form form, struct qless_str line,
+			   struct resp_writer *reply);
 
 #endif

@@ -42,12 +42,9 @@ bool command_may_change(struct call *call)
 
 /* What a user may not run natively it may not run in another form either. */
 static bool is_permitted(struct call *call, struct classic *c, enum classic_form form,
-			 const struct classic_command *command)
+			 const struct command *row)
 {
-	const struct command_table *table = call->env->table;
-	const struct command *row = command_table_find(table, command->name);
-
-	if (row == NULL || acl_may_run(call->session->user, table, row))
+	if (acl_may_run(call->session->user, call->env->table, row))
 		return true;
 	if (form == CLASSIC_SCRIPT)
 		classic_write_store_error(c, form,
@@ -61,32 +58,66 @@ static bool is_permitted(struct call *call, struct classic *c, enum classic_form
 	return false;
 }
 
-/* A command that only changes what has come due, as it reads, is always run. */
-static bool may_change(struct call *call, struct classic *c, enum classic_form form,
-		       const struct classic_command *command)
+/* Whether the state may grow, if this is one of the commands by which it does. */
+static bool has_memory(const struct call *call, const struct command *row,
+		       const struct qless_str *args, size_t count)
 {
-	const struct command *row = command_table_find(call->env->table, command->name);
+	const struct command_env *env = call->env;
+
+	return env->is_out_of_memory == NULL || !env->is_out_of_memory(env->arg) ||
+	       !command_grows(row, args, count);
+}
+
+/* A command that reads is always run. */
+static bool may_change(struct call *call, struct classic *c, enum classic_form form,
+		       const struct command *row, const struct classic_command *command,
+		       const struct qless_str *args, size_t count)
+{
 	const char *error;
 
-	if (row != NULL && (row->flags & CMD_WRITE) == 0)
+	if ((command->flags & CLASSIC_WRITE) == 0)
 		return true;
-	error = refusal(call);
+	error = has_memory(call, row, args, count) ? refusal(call) : COMMAND_OOM_ERROR;
 	if (error == NULL)
 		return true;
-	if (form == CLASSIC_SCRIPT)
-		classic_write_store_error(c, form, str_from(error), call->reply);
-	else
-		resp_write_error_line(call->reply, str_from(error));
+	classic_write_refusal(c, form, str_from(error), call->reply);
 	return false;
+}
+
+/* Whether the engine has to be held still for a command that would otherwise move what has come
+ * due: it was sent as one that only reads, or nothing may change at the moment. */
+static bool has_to_hold_still(const struct call *call, const struct classic_command *command,
+			      unsigned allowed)
+{
+	if ((command->flags & CLASSIC_MOVES_DUE) == 0)
+		return false;
+	return (allowed & CLASSIC_WRITE) == 0 ||
+	       (call->env->is_still != NULL && call->env->is_still(call->env->arg));
+}
+
+static void run(struct call *call, struct classic *c, const struct classic_command *command,
+		enum classic_form form, unsigned allowed, double now, const struct qless_str *args,
+		size_t count)
+{
+	bool still = has_to_hold_still(call, command, allowed);
+
+	if (still)
+		qless_hold_still(c->engine, true);
+	classic_run(c, command, form, now, args, count, call->reply);
+	if (still)
+		qless_hold_still(c->engine, false);
 }
 
 void qless_run(struct call *call, struct classic *c, enum classic_form form, unsigned allowed,
 	       const struct qless_str *argv, size_t argc)
 {
-	const struct classic_command *command;
+	const struct classic_command *command = NULL;
+	const struct command *row;
 	double now;
 
-	if (classic_parse_script(c, form, argv, argc, call->reply, &command, &now) < 0)
+	if (argc > 0)
+		command = command_table_find_classic(call->env->table, argv[0], &row);
+	if (classic_parse_script(c, form, command, argv, argc, call->reply, &now) < 0)
 		return;
 	if ((command->flags & CLASSIC_WRITE & ~allowed) != 0) {
 		classic_write_store_error(
@@ -94,11 +125,12 @@ void qless_run(struct call *call, struct classic *c, enum classic_form form, uns
 			call->reply);
 		return;
 	}
-	if (!is_permitted(call, c, form, command) || !may_change(call, c, form, command))
+	if (!is_permitted(call, c, form, row) ||
+	    !may_change(call, c, form, row, command, argv + 2, argc - 2))
 		return;
 	if (call->env->note_now != NULL)
 		call->env->note_now(call->env->arg, call->session, now);
-	classic_run(c, command, form, now, argv + 2, argc - 2, call->reply);
+	run(call, c, command, form, allowed, now, argv + 2, argc - 2);
 }
 
 void cmd_qless(struct call *call)
@@ -109,14 +141,14 @@ void cmd_qless(struct call *call)
 
 static void run_native(struct call *call, const struct qless_str *args)
 {
-	const struct classic_command *command = classic_find(str_from(call->cmd->name));
+	const struct classic_command *command = command_table_classic(call->env->table, call->cmd);
 	struct classic *classic = classic_of(call);
 	double now = call->env->now(call->env->arg);
 
 	assert(command != NULL);
 	if ((call->cmd->flags & CMD_WRITE) != 0 && !command_may_change(call))
 		return;
-	classic_run(classic, command, CLASSIC_NATIVE, now, args, (size_t)call->nargs, call->reply);
+	run(call, classic, command, CLASSIC_NATIVE, CLASSIC_WRITE, now, args, (size_t)call->nargs);
 	if (classic->until > now)
 		call->env->pass(call->env->arg, classic->until);
 }

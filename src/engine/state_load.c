@@ -111,7 +111,8 @@ static void load_series(struct state_loader *l, struct series *series)
 		bucket.count = state_read_varint(l);
 		if (l->failed)
 			return;
-		if (!stats_is_bucket(&bucket) || (i > 0 && !stats_follows(&bucket, &series->buckets[i - 1]))) {
+		if (!stats_is_bucket(&bucket) ||
+		    (i > 0 && !stats_follows(&bucket, &series->buckets[i - 1]))) {
 			state_read_fail(l, "statistics are out of range");
 			return;
 		}

@@ -49,7 +49,7 @@ struct key *view_key(const struct qless *engine, struct qless_str name)
 		return key;
 	case KEYSPACE_SET:
 		key = key_new(name, KEY_SET);
-		keyspace_each_member(&from, add_element, key);
+		keyspace_each_member(&from, SIZE_MAX, add_element, key);
 		return key;
 	case KEYSPACE_ZSET:
 		key = key_new(name, KEY_ZSET);

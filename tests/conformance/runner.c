@@ -52,7 +52,7 @@ static void on_event(void *arg, struct qless_str channel, struct qless_str paylo
 
 static void subject_init(struct subject *subject, uint64_t seed)
 {
-	struct qless_hooks hooks = { on_event, subject, seed };
+	struct qless_hooks hooks = { .publish = on_event, .arg = subject, .hash_seed = seed };
 
 	memset(subject, 0, sizeof(*subject));
 	subject->engine = qless_new(&hooks);
@@ -143,7 +143,7 @@ static void read_key(const struct subject *subject, struct qless_str name, struc
 		keyspace_each_element(&key, 0, keyspace_list_length(&key), add_value, content);
 		break;
 	case KEYSPACE_SET:
-		keyspace_each_member(&key, add_value, content);
+		keyspace_each_member(&key, SIZE_MAX, add_value, content);
 		break;
 	case KEYSPACE_ZSET:
 		for (node = skiplist_first(key.list); node != NULL; node = skiplist_next(node))

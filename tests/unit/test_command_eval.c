@@ -6,26 +6,12 @@
 #include "call.h"
 
 #include "command/databases.h"
-#include "command/handlers.h"
 #include "command/scripts.h"
 #include "luatext.h"
+#include "server/commands.h"
 
 #define SHA_UNKNOWN "0123456789abcdef0123456789abcdef01234567"
 #define NOSCRIPT    "-NOSCRIPT No matching script. Please use EVAL.\r\n"
-
-static const struct command rows[] = {
-	{ .name = "eval", .handler = cmd_eval, .min_args = 2, .max_args = -1 },
-	{ .name = "eval_ro", .handler = cmd_eval_ro, .min_args = 2, .max_args = -1 },
-	{ .name = "evalsha", .handler = cmd_evalsha, .min_args = 2, .max_args = -1 },
-	{ .name = "evalsha_ro", .handler = cmd_evalsha_ro, .min_args = 2, .max_args = -1 },
-	{ .name = "qless", .handler = cmd_qless, .min_args = 1, .max_args = -1 },
-	{ .name = "script", .min_args = 1, .max_args = -1, .flags = CMD_CONTAINER },
-	{ .name = "script|exists", .handler = cmd_script_exists, .min_args = 1, .max_args = -1 },
-	{ .name = "script|flush", .handler = cmd_script_flush, .max_args = -1 },
-	{ .name = "script|kill", .handler = cmd_script_kill },
-	{ .name = "script|load", .handler = cmd_script_load, .min_args = 1, .max_args = 1 },
-	{ .name = "cancel", .handler = cmd_native, .max_args = -1 },
-};
 
 static struct call_fixture f;
 static char sha[SCRIPT_SHA_BYTES + 1]; /* of LUATEXT_CLASSIC */
@@ -42,7 +28,7 @@ void setUp(void)
 {
 	struct qless_hooks hooks = { .hash_seed = 1 };
 
-	call_setup(&f, rows, (int)(sizeof rows / sizeof rows[0]));
+	call_setup(&f, server_commands, server_command_count);
 	f.env.databases = databases_new(2, &hooks);
 	f.env.scripts = scripts_new(1, NULL);
 	f.env.note_now = note_now;
@@ -216,6 +202,21 @@ static void a_script_that_only_reads_may_not_change(void)
 	TEST_ASSERT_NULL(strstr(CALL(&f, "EVALSHA", sha, "0", "queues", "1"), "\"q\""));
 }
 
+static void a_script_that_only_reads_lists_without_moving_what_is_due(void)
+{
+	load();
+	CALL(&f, "EVALSHA", sha, "0", "put", "1", "w", "q", "j", "k", "{}", "5");
+	TEST_ASSERT_NOT_NULL(
+		strstr(CALL(&f, "EVALSHA_RO", sha, "0", "queues", "9", "q"), "\"scheduled\":1"));
+	ASSERT_REPLY("$2\r\n{}\r\n", &f, "EVALSHA_RO", sha, "0", "peek", "9", "q", "5");
+	ASSERT_REPLY("*1\r\n$1\r\nj\r\n", &f, "EVALSHA_RO", sha, "0", "jobs", "9", "scheduled",
+		     "q");
+	ASSERT_REPLY("$2\r\n{}\r\n", &f, "EVAL_RO", LUATEXT_CLASSIC, "0", "workers", "9");
+	TEST_ASSERT_NOT_NULL(
+		strstr(CALL(&f, "EVALSHA_RO", sha, "0", "get", "9", "j"), "\"scheduled\""));
+	ASSERT_REPLY("*0\r\n", &f, "EVALSHA", sha, "0", "jobs", "9", "scheduled", "q");
+}
+
 static void other_scripts_are_refused(void)
 {
 	static const char refusal[] = "-ERR qlessd runs qless scripts only: this one does not "
@@ -305,6 +306,7 @@ int main(int argc, char **argv)
 	RUN(errors_may_look_as_before_redis_7);
 	RUN(replies_are_those_of_a_script);
 	RUN(a_script_that_only_reads_may_not_change);
+	RUN(a_script_that_only_reads_lists_without_moving_what_is_due);
 	RUN(other_scripts_are_refused);
 	RUN(exists_says_which_are_known);
 	RUN(flush_takes_one_word_of_two);
