@@ -257,15 +257,20 @@ void peer_expect(struct peer *p, const char *bytes)
 	p->start += len;
 }
 
+bool peer_is_at_end(struct peer *p)
+{
+	if (p->start != p->end)
+		return false;
+	wait_for(p, POLLIN);
+	return !fill(p, 0);
+}
+
 void peer_expect_end(struct peer *p)
 {
 	char text[SHOWN_BYTES + 64];
 
-	if (p->start == p->end) {
-		wait_for(p, POLLIN);
-		if (!fill(p, 0))
-			return;
-	}
+	if (peer_is_at_end(p))
+		return;
 	snprintf(text, sizeof text, "expected the end of the connection but got %.*s",
 		 (int)(p->end - p->start < SHOWN_BYTES ? p->end - p->start : SHOWN_BYTES),
 		 p->buf + p->start);

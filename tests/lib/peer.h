@@ -44,6 +44,8 @@ void peer_send_words(struct peer *p, const char *words);
 
 /* The next bytes are exactly these. */
 void peer_expect(struct peer *p, const char *bytes);
+/* Wait for something to read; true if that is the end of the connection, or a reset. */
+bool peer_is_at_end(struct peer *p);
 /* The connection is at its end, or has been reset. */
 void peer_expect_end(struct peer *p);
 /* The next `len` bytes, passed over. */
