@@ -576,6 +576,11 @@ const struct stats_day *stats_find(const struct queue *queue, double date);
 
 /* Sum of the buckets. */
 double stats_sum(const struct series *series);
+/* The same for all values that have one name. */
+double stats_bucket_value(double value);
+/* Whether count, mean and squares are what durations can have. Nothing that follows from them is
+ * then without a number. */
+bool stats_is_series(const struct series *series);
 
 /* ---- refs.c ---- */
 
