@@ -333,7 +333,7 @@ enum qless_listing {
 	QLESS_LIST_COMPLETE, /* newest first; the queue is ignored */
 	QLESS_LIST_RUNNING,
 	QLESS_LIST_STALLED,
-	QLESS_LIST_SCHEDULED, /* moves what is due to the waiting jobs first */
+	QLESS_LIST_SCHEDULED, /* those not due; a thousand others are moved to the waiting jobs */
 	QLESS_LIST_DEPENDS,
 	QLESS_LIST_RECURRING,
 };
@@ -372,9 +372,13 @@ struct qless_queue_counts {
 
 /* The known queues in the order they were first seen. */
 void qless_queues(struct qless *q, struct qless_list *ret_names);
-/* Counts of a queue; moves the scheduled jobs that are due to the waiting ones first. */
+/* Counts of a queue, or of all known queues in the order they were first seen. Scheduled jobs that
+ * are due count as waiting, and some of them, up to a thousand in a call, are moved there first. */
 QLESS_CHECK int qless_queue_counts(struct qless *q, double now, struct qless_str queue,
 				   struct qless_queue_counts *ret_counts);
+QLESS_CHECK int qless_all_queue_counts(struct qless *q, double now,
+				       const struct qless_queue_counts **ret_items,
+				       size_t *ret_count);
 /* Jobs waiting, running and scheduled. */
 uint64_t qless_queue_length(const struct qless *q, struct qless_str queue);
 QLESS_CHECK int qless_pause(struct qless *q, double now, const struct qless_str *queues,

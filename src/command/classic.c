@@ -209,6 +209,28 @@ void classic_write_store_error(struct classic *c, enum classic_form form, struct
 	write_error(c, form, QLESS_EBADARG, message, true, reply);
 }
 
+void classic_write_refusal(struct classic *c, enum classic_form form, struct qless_str line,
+			   struct resp_writer *reply)
+{
+	if (form != CLASSIC_SCRIPT) {
+		resp_write_error_line(reply, line);
+		return;
+	}
+	buf_clear(&c->line);
+	if (c->envelope == CLASSIC_ENVELOPE_REDIS6) {
+		buf_append_str(&c->line, STR("ERR Error running script (call to f_"));
+		buf_append_str(&c->line, c->sha);
+		buf_append_str(&c->line, STR("): @user_script:1: "));
+		buf_append_str(&c->line, line);
+	} else {
+		buf_append_str(&c->line, line);
+		buf_append_str(&c->line, STR(" script: "));
+		buf_append_str(&c->line, c->sha);
+		buf_append_str(&c->line, STR(", on @user_script:1."));
+	}
+	resp_write_error_line(reply, buf_str(&c->line));
+}
+
 int call_fail(struct classic_call *call, int code, const char *format, ...)
 {
 	struct buf *error = &call->c->error;

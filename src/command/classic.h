@@ -113,4 +113,9 @@ void classic_write_error(struct classic *c, enum classic_form form, struct qless
 void classic_write_store_error(struct classic *c, enum classic_form form, struct qless_str message,
 			       struct resp_writer *reply);
 
+/* The same in any form for an error that has a code of its own, which is the first word of the
+ * line, and stays the first of the reply where the envelope allows it. */
+void classic_write_refusal(struct classic *c, enum classic_form form, struct qless_str line,
+			   struct resp_writer *reply);
+
 #endif

@@ -61,21 +61,30 @@ static bool is_permitted(struct call *call, struct classic *c, enum classic_form
 	return false;
 }
 
+static bool has_memory(const struct call *call, const struct command *row,
+		       const struct qless_str *args, size_t count)
+{
+	const struct command_env *env = call->env;
+
+	return env->is_out_of_memory == NULL || !env->is_out_of_memory(env->arg) || row == NULL ||
+	       !command_grows(row, args, count);
+}
+
 /* A command that reads is always run. */
 static bool may_change(struct call *call, struct classic *c, enum classic_form form,
-		       const struct classic_command *command)
+		       const struct classic_command *command, const struct qless_str *args,
+		       size_t count)
 {
+	const struct command *row;
 	const char *error;
 
 	if ((command->flags & CLASSIC_WRITE) == 0)
 		return true;
-	error = refusal(call);
+	row = command_table_find(call->env->table, command->name);
+	error = has_memory(call, row, args, count) ? refusal(call) : COMMAND_OOM_ERROR;
 	if (error == NULL)
 		return true;
-	if (form == CLASSIC_SCRIPT)
-		classic_write_store_error(c, form, str_from(error), call->reply);
-	else
-		resp_write_error_line(call->reply, str_from(error));
+	classic_write_refusal(c, form, str_from(error), call->reply);
 	return false;
 }
 
@@ -117,7 +126,8 @@ void qless_run(struct call *call, struct classic *c, enum classic_form form, uns
 			call->reply);
 		return;
 	}
-	if (!is_permitted(call, c, form, command) || !may_change(call, c, form, command))
+	if (!is_permitted(call, c, form, command) ||
+	    !may_change(call, c, form, command, argv + 2, argc - 2))
 		return;
 	if (call->env->note_now != NULL)
 		call->env->note_now(call->env->arg, call->session, now);

@@ -50,6 +50,7 @@ enum command_flag {
 	CMD_NO_PAUSE = 1 << 15,	  /* runs during CLIENT PAUSE ALL */
 	CMD_KEY_FIRST = 1 << 16,  /* its first argument is a key */
 	CMD_KEYS_ALL = 1 << 17,	  /* all its arguments are keys */
+	CMD_DENYOOM = 1 << 18,	  /* makes the state grow: refused beyond maxmemory */
 };
 
 /* Categories of permissions: bit, and the name behind the @. */
@@ -85,6 +86,9 @@ enum command_category {
 #undef X
 };
 
+/* What is said to a command that would need more memory than maxmemory. */
+#define COMMAND_OOM_ERROR "OOM command not allowed when used memory > 'maxmemory'."
+
 #define COMMAND_ANY_ARGS (-1)
 /* Ids of jobs made here: so many hexadecimal digits. */
 #define COMMAND_JID_BYTES 32
@@ -118,7 +122,9 @@ struct command_env {
 	/* Called before a user is deleted: no session may refer to the user any more when this
 	 * returns, and those that did are to be ended. May be NULL. */
 	void (*user_gone)(void *arg, const struct user *user);
-	void *user_gone_arg;
+	/* Called when a user was set to something else, or deleted. May be NULL. */
+	void (*user_changed)(void *arg, struct qless_str name);
+	void *user_gone_arg; /* of both */
 	struct databases *databases;
 	struct scripts *scripts; /* that clients have loaded */
 	/* The time of a native command, in seconds: later than that of any before. */
@@ -133,6 +139,8 @@ struct command_env {
 	/* Whether nothing is to change for now, not even by time, and reads are to be answered from
 	 * what is there. May be NULL. */
 	bool (*is_still)(void *arg);
+	/* Whether there is no memory left for the state to grow. May be NULL. */
+	bool (*is_out_of_memory)(void *arg);
 	/* An id for a new job that nobody can guess and no job has had. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
 	/* Nothing anybody could foresee. */

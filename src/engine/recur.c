@@ -450,6 +450,7 @@ static void make_job(struct qless *q, struct qless_recur *recur, double now, dou
 	job->remaining = recur->retries;
 	job->time = when;
 	history_append_put(q, &job->history, when, recur->queue);
+	recur->queue->meter.counts[METER_PUT]++;
 	job_enter_work(q, job, when);
 	engine_changed(q);
 }

@@ -112,6 +112,7 @@ static void reset_signals(void)
 	for (int number = 1; number < NSIG; number++)
 		signal(number, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGUSR1, SIG_IGN);
 	sigemptyset(&none);
@@ -163,6 +164,7 @@ static int start_child(struct journal *j)
 		run_child(j, ends[1], parent);
 	rc = -errno;
 	j->info.fork_us = clock_mono_us() - start_us;
+	j->info.forks++;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	close(ends[1]);
 	if (r->pid < 0) {
@@ -246,7 +248,8 @@ static void start_switch(struct journal *j)
 
 	j->job = (struct job){ .sync_fd = r->to_recover ? -1 : j->fd,
 			       .replace = true,
-			       .obsolete = &j->manifest };
+			       .obsolete = &j->manifest,
+			       .keep_bases = j->options.keep_bases };
 	j->syncing = j->written;
 	m->base = r->number;
 	m->base_sequence = r->sequence;

@@ -14,7 +14,9 @@
 #include "journal/journal.h"
 #include "server/commands.h"
 #include "server/conn.h"
+#include "server/queues.h"
 #include "server/server_int.h"
+#include "server/users_log.h"
 #include "sys/clock.h"
 #include "sys/log.h"
 #include "util/mem.h"
@@ -31,6 +33,12 @@
 /* A mark is written once a second, so commands of the server's own time are hardly later than one
  * by more than this. */
 #define MARK_DISTANCE_US (2 * SECOND_US)
+/* How long none is begun by itself after a rewrite that failed: it would mostly fail again, and
+ * fill a disk that is full already. */
+#define AUTO_DELAY_US	  (60 * SECOND_US)
+#define AUTO_DELAY_MAX_US (3600 * SECOND_US)
+/* Lengths and numbers that are recorded beside the arguments take less than they do. */
+#define ADMIT_MAX (RECORD_PAYLOAD_MAX / 2)
 
 /* Records that are not of a database. */
 static const struct qless_str script_name = STR_INIT("@script");
@@ -45,6 +53,10 @@ struct persist {
 	enum journal_state state; /* as it was said last */
 	uint64_t rewrites;
 	uint64_t rewrite_failures;
+	uint64_t noted_syncs;
+	uint64_t noted_forks;
+	int64_t auto_delay_us; /* after failures, longer each time; 0: the last one was good */
+	int64_t auto_after_us;
 	bool is_loaded;
 	bool was_rewriting;
 	int64_t patience_us; /* when we asked the service manager for it */
@@ -52,8 +64,9 @@ struct persist {
 
 	/* While loading. */
 	struct recovery_progress progress;
+	int64_t load_us; /* when it began */
 	int64_t turn_us;
-	int64_t report_us;
+	int64_t report_us; /* when to say next how far it is */
 	int64_t mark_us;
 	int64_t newest_us; /* of commands that may have got their time from a server */
 };
@@ -71,6 +84,24 @@ static void record_change(void *arg, unsigned db, double now, struct qless_str n
 	};
 
 	journal_append(s->persist->journal, &command);
+}
+
+void persist_record(struct server *s, const struct record_command *command)
+{
+	if (s->persist != NULL && s->persist->is_loaded)
+		journal_append(s->persist->journal, command);
+}
+
+void persist_begin_group(struct server *s)
+{
+	if (s->persist != NULL && s->persist->is_loaded)
+		journal_begin_group(s->persist->journal);
+}
+
+void persist_end_group(struct server *s)
+{
+	if (s->persist != NULL && s->persist->is_loaded)
+		journal_end_group(s->persist->journal);
 }
 
 /* Dialects by name: their numbers may change from one version of the program to the next. */
@@ -120,6 +151,7 @@ static void save_state(void *arg, struct base_writer *w)
 			base_add_database(w, db, databases_peek(databases, db));
 	}
 	scripts_each(s->env.scripts, save_script, w);
+	users_log_save(s, w);
 }
 
 /*
@@ -169,6 +201,8 @@ static int apply_record(void *arg, const struct record_command *command, struct 
 		scripts_clear(s->env.scripts);
 		return 0;
 	}
+	if (users_log_is_record(command->name))
+		return users_log_apply(s, command, ret_error);
 	note_time(s->persist, command->now);
 	return databases_apply(s->env.databases, command->db, command->now, command->name,
 			       command->args, command->count, ret_error);
@@ -183,6 +217,17 @@ static void visit_record(void *arg, const char *path, uint64_t offset, const str
 	(void)offset;
 	if (record->type == RECORD_MARK && record_decode_mark(record->payload, &mark))
 		s->persist->mark_us = mark.wall_us;
+}
+
+/* If it goes on as it has gone so far. */
+static double seconds_to_go(const struct persist *p, int64_t now_us)
+{
+	const struct recovery_progress *progress = &p->progress;
+	uint64_t left = progress->bytes_total - progress->bytes_done;
+
+	if (progress->bytes_done == 0 || progress->bytes_done > progress->bytes_total)
+		return 0;
+	return (double)(now_us - p->load_us) / 1e6 * (double)left / (double)progress->bytes_done;
 }
 
 /* Without word of us the service manager would set a limit to what takes as long as it takes. Once
@@ -202,8 +247,11 @@ static void report_loading(struct server *s)
 	const struct recovery_progress *progress = &s->persist->progress;
 	char text[160];
 
-	snprintf(text, sizeof text, "loading: %" PRIu64 " of %" PRIu64 " MB, %" PRIu64 " records",
-		 progress->bytes_done >> 20, progress->bytes_total >> 20, progress->records);
+	snprintf(text, sizeof text,
+		 "loading: %" PRIu64 " of %" PRIu64 " MB, %" PRIu64
+		 " records, done in about %.0f seconds",
+		 progress->bytes_done >> 20, progress->bytes_total >> 20, progress->records,
+		 seconds_to_go(s->persist, clock_mono_us()));
 	log_notice("%s", text);
 	notify_status(&s->notify, text);
 }
@@ -216,15 +264,15 @@ static bool on_progress(void *arg, const struct recovery_progress *progress)
 	int64_t now_us = clock_mono_us();
 
 	p->progress = *progress;
-	if (now_us - p->report_us >= LOAD_REPORT_US) {
-		p->report_us = now_us;
+	ask_for_patience(s);
+	if (now_us - p->turn_us < LOAD_TURN_US)
+		return !s->stopping;
+	if (now_us >= p->report_us) {
+		p->report_us = now_us + LOAD_REPORT_US;
 		report_loading(s);
 	}
-	ask_for_patience(s);
-	if (now_us - p->turn_us >= LOAD_TURN_US) {
-		server_turn(s, /* wait= */ false);
-		p->turn_us = clock_mono_us();
-	}
+	server_turn(s, /* wait= */ false);
+	p->turn_us = clock_mono_us();
 	return !s->stopping;
 }
 
@@ -275,6 +323,7 @@ static void begin_recording(struct server *s, int64_t newest_us)
 	databases_set_recorder(s->env.databases, &recorder);
 	steady_clock_pass(&s->native_clock, newest_us);
 	s->persist->is_loaded = true;
+	users_log_loaded(s);
 }
 
 int persist_load(struct server *s, const struct persist_origin *origin)
@@ -288,7 +337,7 @@ int persist_load(struct server *s, const struct persist_origin *origin)
 
 	if (p == NULL)
 		return 0;
-	p->turn_us = p->report_us = start_us;
+	p->load_us = p->turn_us = start_us;
 	s->loading = true;
 	ask_for_patience(s);
 	databases_set_limits(s->env.databases, NULL);
@@ -300,6 +349,7 @@ int persist_load(struct server *s, const struct persist_origin *origin)
 	server_apply_config(s);
 	if (rc == 0) {
 		describe_recovery(&recovery, clock_mono_us() - start_us);
+		queues_begin(s);
 		begin_recording(s,
 				recovery.last_us > p->newest_us ? recovery.last_us : p->newest_us);
 	} else {
@@ -383,6 +433,7 @@ int persist_open(struct server *s, struct buf *ret_error)
 		.sync = sync_of(s->config),
 		.segment_bytes = s->config->log_segment_bytes,
 		.rewrite_bytes_per_second = s->config->rewrite_rate_bytes,
+		.keep_bases = (unsigned)s->config->log_keep_bases,
 		.threads = true,
 		.wake = wake_up,
 		.save = save_state,
@@ -465,6 +516,7 @@ void persist_apply_config(struct server *s)
 	journal_set_sync(s->persist->journal, sync_of(s->config));
 	journal_set_segment_bytes(s->persist->journal, s->config->log_segment_bytes);
 	journal_set_rewrite_rate(s->persist->journal, s->config->rewrite_rate_bytes);
+	journal_set_keep_bases(s->persist->journal, (unsigned)s->config->log_keep_bases);
 }
 
 /*
@@ -558,8 +610,9 @@ static void note_state(struct server *s)
 	p->state = state;
 }
 
-static void note_rewrites(struct persist *p)
+static void note_rewrites(struct server *s)
 {
+	struct persist *p = s->persist;
 	struct journal_info info;
 
 	journal_get_info(p->journal, &info);
@@ -567,8 +620,19 @@ static void note_rewrites(struct persist *p)
 		log_notice("new base written: %" PRIu64 " MB in %.3f seconds, fork took %.3f ms",
 			   info.base_bytes >> 20, (double)info.last_rewrite_us / 1e6,
 			   (double)info.fork_us / 1e3);
-	if (info.rewrite_failures != p->rewrite_failures)
-		log_warning("no new base could be written: %s", strerror(-info.last_rewrite_rc));
+	if (info.rewrites != p->rewrites)
+		p->auto_delay_us = 0;
+	if (info.rewrite_failures != p->rewrite_failures) {
+		p->auto_delay_us = p->auto_delay_us == 0 ? AUTO_DELAY_US : 2 * p->auto_delay_us;
+		if (p->auto_delay_us > AUTO_DELAY_MAX_US)
+			p->auto_delay_us = AUTO_DELAY_MAX_US;
+		p->auto_after_us = s->mono_us + p->auto_delay_us;
+		log_warning("no new base could be written: %s. None is begun because of the size "
+			    "of the log for %" PRId64 " seconds",
+			    info.last_rewrite_rc == -ECHILD ? "its process was killed"
+							    : strerror(-info.last_rewrite_rc),
+			    p->auto_delay_us / SECOND_US);
+	}
 	p->rewrites = info.rewrites;
 	p->rewrite_failures = info.rewrite_failures;
 }
@@ -588,19 +652,38 @@ static void watch_rewrite(struct server *s)
 	event_add(p->rewrite, NULL);
 }
 
+/* What the helper thread and the process that writes a base took. */
+static void note_latencies(struct server *s)
+{
+	struct persist *p = s->persist;
+	struct journal_info info;
+
+	journal_get_info(p->journal, &info);
+	if (info.syncs != p->noted_syncs)
+		server_note_latency(s, "aof-fsync", (int64_t)info.sync_us_last);
+	if (info.forks != p->noted_forks)
+		server_note_latency(s, "fork", info.fork_us);
+	p->noted_syncs = info.syncs;
+	p->noted_forks = info.forks;
+}
+
 void persist_end_turn(struct server *s)
 {
 	struct persist *p = s->persist;
+	int64_t begin_us = server_begin_latency(s);
 	uint64_t durable;
 
 	s->gate = 0;
 	if (p == NULL || !p->is_loaded)
 		return;
 	journal_flush(p->journal, s->mono_us, s->wall_us);
+	server_end_latency(s, "aof-write", begin_us);
+	if (begin_us != 0)
+		note_latencies(s);
 	note_state(s);
 	if (journal_is_rewriting(p->journal) || p->rewrite_fd >= 0 || p->was_rewriting) {
 		watch_rewrite(s);
-		note_rewrites(p);
+		note_rewrites(s);
 	}
 	p->was_rewriting = journal_is_rewriting(p->journal);
 	if (p->state != JOURNAL_WELL)
@@ -621,6 +704,7 @@ void persist_cron(struct server *s)
 	struct persist *p = s->persist;
 
 	if (p == NULL || !p->is_loaded || journal_is_rewriting(p->journal) ||
+	    p->state != JOURNAL_WELL || (p->auto_delay_us != 0 && s->mono_us < p->auto_after_us) ||
 	    !journal_is_overgrown(p->journal, (unsigned)config->auto_rewrite_percentage,
 				  config->auto_rewrite_min_bytes))
 		return;
@@ -634,7 +718,11 @@ const char *persist_refusal(void *arg, size_t bytes)
 	struct server *s = arg;
 	struct persist *p = s->persist;
 
-	if (p == NULL || !p->is_loaded || journal_admit(p->journal, bytes))
+	if (p == NULL || !p->is_loaded)
+		return NULL;
+	if (bytes > ADMIT_MAX)
+		return "ERR the command is larger than a record of the log may be, 1 GB";
+	if (journal_admit(p->journal, bytes))
 		return NULL;
 	snprintf(
 		p->refusal, sizeof p->refusal,
@@ -668,66 +756,49 @@ int64_t persist_last_save_s(const struct server *s)
 	       SECOND_US;
 }
 
-static void append_count(struct buf *out, const char *name, uint64_t value)
+bool persist_is_loaded(const struct server *s)
 {
-	buf_printf(out, "%s:%" PRIu64 "\r\n", name, value);
+	return s->persist != NULL && s->persist->is_loaded;
 }
 
-static void append_loading(const struct persist *p, struct buf *out)
+void persist_get_info(const struct server *s, struct persist_info *ret)
 {
-	const struct recovery_progress *progress = &p->progress;
-	double total = (double)progress->bytes_total;
+	const struct persist *p = s->persist;
 
-	append_count(out, "loading_total_bytes", progress->bytes_total);
-	append_count(out, "loading_loaded_bytes", progress->bytes_done);
-	buf_printf(out, "loading_loaded_perc:%.2f\r\n",
-		   total > 0 ? (double)progress->bytes_done / total * 100 : 0);
-	append_count(out, "loading_records", progress->records);
+	*ret = (struct persist_info){ .state = JOURNAL_WELL };
+	if (p == NULL)
+		return;
+	ret->progress = p->progress;
+	ret->load_start_s = (s->wall_us - (s->mono_us - p->load_us)) / SECOND_US;
+	ret->load_left_s = seconds_to_go(p, s->mono_us);
+	if (!p->is_loaded)
+		return;
+	journal_get_info(p->journal, &ret->log);
+	ret->state = journal_state(p->journal);
 }
 
-static void append_log(const struct persist *p, struct buf *out)
+const char *persist_complaint(const struct server *s)
+{
+	if (!persist_is_loaded(s) || journal_state(s->persist->journal) == JOURNAL_WELL)
+		return NULL;
+	return journal_complaint(s->persist->journal);
+}
+
+void persist_append_words(const struct server *s, struct buf *out)
 {
 	static const char *const states[] = {
 		[JOURNAL_WELL] = "ok",
 		[JOURNAL_FULL] = "full",
 		[JOURNAL_FAILED] = "failed",
 	};
-	struct journal_info info;
+	struct persist_info info;
 
-	journal_get_info(p->journal, &info);
-	append_count(out, "aof_rewrite_in_progress", info.rewriting);
-	append_count(out, "aof_rewrites", info.rewrites);
-	append_count(out, "aof_rewrite_failures", info.rewrite_failures);
-	append_count(out, "aof_rewrite_bytes", info.rewrite_bytes);
-	buf_printf(out, "aof_last_rewrite_time_sec:%" PRId64 "\r\n",
-		   info.rewrites != 0 ? info.last_rewrite_us / SECOND_US : -1);
+	if (!persist_is_loaded(s))
+		return;
+	persist_get_info(s, &info);
 	buf_printf(out, "aof_last_bgrewrite_status:%s\r\n",
-		   info.last_rewrite_rc == 0 ? "ok" : "err");
-	buf_printf(out, "aof_last_write_status:%s\r\n",
-		   journal_state(p->journal) == JOURNAL_WELL ? "ok" : "err");
-	append_count(out, "aof_current_size", info.base_bytes + info.log_bytes);
-	append_count(out, "aof_base_size", info.base_bytes);
-	append_count(out, "aof_buffer_length", info.pending_bytes);
-	append_count(out, "latest_fork_usec", (uint64_t)info.fork_us);
-	buf_printf(out, "log_state:%s\r\n", states[journal_state(p->journal)]);
-	buf_printf(out, "log_error:%s\r\n", journal_complaint(p->journal));
-	append_count(out, "log_failures", info.failures);
-	append_count(out, "log_last_sequence", info.last_sequence);
-	append_count(out, "log_durable_sequence", info.durable_sequence);
-	append_count(out, "log_files", info.segments);
-	append_count(out, "log_bytes", info.log_bytes);
-	append_count(out, "log_syncs", info.syncs);
-	append_count(out, "log_sync_usec_last", info.sync_us_last);
-	append_count(out, "log_sync_usec_max", info.sync_us_max);
-}
-
-void persist_append_info(struct server *s, struct buf *out)
-{
-	append_count(out, "loading", s->loading);
-	append_count(out, "aof_enabled", s->persist != NULL);
-	append_count(out, "rdb_last_save_time", (uint64_t)persist_last_save_s(s));
-	if (s->loading)
-		append_loading(s->persist, out);
-	if (s->persist != NULL && s->persist->is_loaded)
-		append_log(s->persist, out);
+		   info.log.last_rewrite_rc == 0 ? "ok" : "err");
+	buf_printf(out, "aof_last_write_status:%s\r\n", info.state == JOURNAL_WELL ? "ok" : "err");
+	buf_printf(out, "log_state:%s\r\n", states[info.state]);
+	buf_printf(out, "log_error:%s\r\n", journal_complaint(s->persist->journal));
 }

@@ -27,13 +27,16 @@
 #include "command/table.h"
 #include "server/commands.h"
 #include "server/conn.h"
+#include "server/http.h"
 #include "server/info.h"
 #include "server/latency.h"
 #include "server/listen.h"
 #include "server/persist.h"
 #include "server/pubsub.h"
+#include "server/queues.h"
 #include "server/slowlog.h"
 #include "server/users.h"
+#include "server/users_log.h"
 #include "sys/clock.h"
 #include "sys/entropy.h"
 #include "sys/log.h"
@@ -65,6 +68,17 @@ void server_note_latency(struct server *s, const char *event, int64_t elapsed_us
 
 	if (threshold_ms != 0 && elapsed_us >= threshold_ms * 1000)
 		latency_add(s->latency, event, s->wall_us / 1000000, elapsed_us / 1000);
+}
+
+int64_t server_begin_latency(const struct server *s)
+{
+	return s->config->latency_monitor_threshold_ms != 0 ? clock_mono_us() : 0;
+}
+
+void server_end_latency(struct server *s, const char *event, int64_t begin_us)
+{
+	if (begin_us != 0)
+		server_note_latency(s, event, clock_mono_us() - begin_us);
 }
 
 /*
@@ -222,8 +236,10 @@ uint64_t rate_per_second(const struct rate *r)
 	return sum / SERVER_RATE_SAMPLES;
 }
 
-size_t server_peak_memory(struct server *s, size_t allocated)
+size_t server_peak_memory(struct server *s)
 {
+	size_t allocated = memory_gauge_read(&s->memory);
+
 	if (allocated > s->peak_allocated)
 		s->peak_allocated = allocated;
 	return s->peak_allocated;
@@ -263,6 +279,21 @@ void server_reset_stats(struct server *s)
 	s->peak_allocated = 0;
 }
 
+static void note_memory(struct server *s)
+{
+	bool is_full = server_is_out_of_memory(s);
+
+	if (is_full == s->memory_is_full)
+		return;
+	s->memory_is_full = is_full;
+	if (is_full)
+		log_warning("memory in use has reached maxmemory, %zu bytes: commands that need "
+			    "more are refused until jobs are completed, canceled or purged",
+			    s->config->maxmemory_bytes);
+	else
+		log_notice("memory in use is below maxmemory again");
+}
+
 static void check_all(struct server *s)
 {
 	struct conn *c, *next;
@@ -299,12 +330,19 @@ static void on_cron(evutil_socket_t fd, short what, void *arg)
 	count_complaints(s);
 	check_all(s);
 	resp_request_trim(&s->request);
-	server_peak_memory(s, memory_allocated());
+	memory_gauge_sync(&s->memory);
+	server_peak_memory(s);
+	note_memory(s);
 	if (s->mono_us - s->maintained_us >= MAINTAIN_SECONDS * INT64_C(1000000)) {
+		int64_t begin_us = server_begin_latency(s);
+
 		s->maintained_us = s->mono_us;
 		maintain(s);
+		server_end_latency(s, "expire-cycle", begin_us);
 	}
 	persist_cron(s);
+	queues_tick(s);
+	http_cron(s->http);
 	rate_sample(&s->rate_commands, s->stats.commands, s->mono_us);
 	rate_sample(&s->rate_in, s->stats.bytes_in, s->mono_us);
 	rate_sample(&s->rate_out, s->stats.bytes_out, s->mono_us);
@@ -451,6 +489,11 @@ static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
 	}
 }
 
+static bool is_out_of_memory(void *arg)
+{
+	return server_is_out_of_memory(arg);
+}
+
 static uint64_t random_number(void *arg)
 {
 	(void)arg;
@@ -483,6 +526,7 @@ static void make_databases(struct server *s)
 	s->env.now = native_now;
 	s->env.pass = native_pass;
 	s->env.note_now = note_now;
+	s->env.is_out_of_memory = is_out_of_memory;
 	s->env.make_jid = make_jid;
 	s->env.random = random_number;
 	s->env.arg = s;
@@ -528,6 +572,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 
 	s->config = config;
 	s->config_file = config_file;
+	memory_gauge_init(&s->memory);
 	server_read_clock(s);
 	s->started_mono_us = s->mono_us;
 	s->maintained_us = s->mono_us;
@@ -550,6 +595,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	s->command_stats = mem_zalloc((size_t)server_command_count * sizeof *s->command_stats);
 	s->env.table = s->table;
 	s->env.user_gone = on_user_gone;
+	s->env.user_changed = users_log_note_change;
 	s->env.user_gone_arg = s;
 	s->pubsub = pubsub_new(s->hash_seed);
 	make_databases(s);
@@ -569,16 +615,19 @@ struct server *server_new(struct config *config, const char *config_file, struct
 		goto fail;
 	}
 	s->env.acl = users_load(config, s->table, ret_error);
+	if (s->env.acl == NULL)
+		goto fail;
+	s->users_log = users_log_new(users_load(config, s->table, ret_error));
 	/* The last rights go when the listeners are there: each thread has its own, so this is done
 	 * before the log starts one. */
-	if (s->env.acl == NULL || listen_open_all(s, ret_error) < 0 ||
+	if (listen_open_all(s, ret_error) < 0 || http_open(s, ret_error) < 0 ||
 	    privileges_seal(ret_error) < 0 || persist_open(s, ret_error) < 0)
 		goto fail;
 	if (config->supervised != CONFIG_SUPERVISED_NO &&
 	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) < 0)
 		log_warning("cannot speak to the service manager: %s", getenv("NOTIFY_SOCKET"));
 	make_timers(s);
-	s->startup_allocated = memory_allocated();
+	s->startup_allocated = memory_gauge_read(&s->memory);
 	return s;
 
 fail:
@@ -618,6 +667,7 @@ void server_free(struct server *s)
 	hash_done(&s->conns_by_id);
 	listen_close_all(s);
 	persist_close(s, /* save= */ false);
+	http_close(s->http);
 	free_event(s->cron);
 	free_event(s->watchdog);
 	free_event(s->pause_timer);
@@ -626,6 +676,7 @@ void server_free(struct server *s)
 		event_free(s->signals[i]);
 	if (s->base != NULL)
 		event_base_free(s->base);
+	http_free(s->http);
 	notify_done(&s->notify);
 	databases_free(s->env.databases);
 	scripts_free(s->env.scripts);
@@ -635,6 +686,7 @@ void server_free(struct server *s)
 	for (int i = 0; s->command_stats != NULL && i < server_command_count; i++)
 		free(s->command_stats[i].histogram);
 	free(s->command_stats);
+	users_log_free(s->users_log);
 	acl_free(s->env.acl);
 	command_table_free(s->table);
 	resp_request_done(&s->request);
@@ -707,6 +759,26 @@ static bool is_finished(struct server *s)
 	return TAILQ_EMPTY(&s->conns) || s->mono_us >= s->stop_deadline_us;
 }
 
+static void free_the_flushed(struct server *s)
+{
+	int64_t begin_us = server_begin_latency(s);
+
+	s->has_flushed = databases_free_some(s->env.databases, SERVER_FREE_JOBS);
+	server_end_latency(s, "lazyfree", begin_us);
+}
+
+/* The clock was read when the first event of the turn came. */
+static void note_turn(struct server *s)
+{
+	int64_t elapsed_us = clock_mono_us() - s->mono_us;
+
+	s->stats.turns++;
+	s->stats.turn_us_sum += elapsed_us;
+	if (elapsed_us > s->stats.turn_us_max)
+		s->stats.turn_us_max = elapsed_us;
+	server_note_latency(s, "eventloop", elapsed_us);
+}
+
 void server_turn(struct server *s, bool wait)
 {
 	bool is_idle = TAILQ_EMPTY(&s->ready) && !s->has_flushed;
@@ -723,7 +795,8 @@ void server_turn(struct server *s, bool wait)
 	persist_end_turn(s);
 	send_replies(s);
 	free_the_dead(s);
-	s->has_flushed = databases_free_some(s->env.databases, SERVER_FREE_JOBS);
+	free_the_flushed(s);
+	note_turn(s);
 }
 
 enum server_exit server_run(struct server *s, const struct persist_origin *origin)

@@ -2,9 +2,11 @@
 
 #include "command/acl.h"
 #include "command/databases.h"
+#include "command/table.h"
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/dispatch.h"
+#include "server/persist.h"
 #include "util/mem.h"
 
 struct queued_command {
@@ -27,6 +29,7 @@ struct txn {
 	bool is_open;
 	bool failed;
 	bool writes;
+	bool grows;
 	struct watched_key *watched;
 	unsigned watched_count;
 	unsigned watched_cap;
@@ -97,6 +100,11 @@ bool txn_writes(const struct conn *c)
 	return txn_is_open(c) && c->txn->writes;
 }
 
+bool txn_grows(const struct conn *c)
+{
+	return txn_is_open(c) && c->txn->grows;
+}
+
 void txn_fail(struct conn *c)
 {
 	if (txn_is_open(c))
@@ -147,6 +155,7 @@ void txn_queue(struct conn *c, const struct command *cmd, const struct qless_str
 	q->argv = copy_arguments(argv, argc, &bytes);
 	txn->bytes += bytes + sizeof *q;
 	txn->writes |= (cmd->flags & CMD_WRITE) != 0;
+	txn->grows |= command_grows(cmd, argv + name_args, (size_t)(argc - name_args));
 	resp_write_raw(&c->writer, RESP_QUEUED);
 }
 
@@ -209,6 +218,18 @@ static bool any_watched_changed(const struct txn *txn, const struct databases *d
 	return false;
 }
 
+/* Nothing of it is begun that could not be recorded to its end. */
+static bool is_refused(struct conn *c, const struct txn *txn)
+{
+	const char *error = txn->writes ? persist_refusal(c->server, txn->bytes) : NULL;
+
+	if (error != NULL)
+		resp_write_errorf(&c->writer, "EXECABORT", "Transaction discarded because of: %s",
+				  str_starts_with(str_from(error), STR("ERR ")) ? error + 4
+										: error);
+	return error != NULL;
+}
+
 void cmd_exec(struct call *call)
 {
 	struct conn *c = conn_of(call);
@@ -229,12 +250,18 @@ void cmd_exec(struct call *call)
 		resp_write_null_array(call->reply);
 		return;
 	}
+	if (is_refused(c, txn)) {
+		txn_discard(c);
+		return;
+	}
 	/* Detached, so that the commands find themselves outside of a transaction. */
 	c->txn = NULL;
 	conn_exec_begin(c);
+	persist_begin_group(c->server);
 	resp_write_array(call->reply, (size_t)txn->count);
 	for (int i = 0; i < txn->count; i++)
 		run_queued(c, &txn->commands[i]);
+	persist_end_group(c->server);
 	conn_exec_end(c);
 	txn_free(txn);
 }
