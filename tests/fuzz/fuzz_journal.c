@@ -28,17 +28,16 @@
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 #define DATABASES	2
 #define SALT		UINT64_C(0x0123456789abcdef)
-#define CREATED_US	INT64_C(1700000000000000)
+/* Of a base that came after the one that is there. */
+#define NEXT_SEQUENCE 200
+#define CREATED_US    INT64_C(1700000000000000)
 
 /* ---- a directory in memory, for reading ---- */
 
-enum { FILE_MANIFEST, FILE_BASE, FILE_LOG_1, FILE_LOG_2, FILE_COUNT };
+enum { FILE_MANIFEST, FILE_KEPT, FILE_BASE, FILE_LOG_1, FILE_LOG_2, FILE_COUNT };
 
 static const char *const file_names[FILE_COUNT] = {
-	"manifest",
-	"base-00000002",
-	"log-00000002",
-	"log-00000003",
+	"manifest", "manifest-00000004", "base-00000002", "log-00000002", "log-00000003",
 };
 
 struct directory {
@@ -54,7 +53,7 @@ static int dir_open(void *arg, const char *path, int flags)
 
 	(void)flags;
 	for (int i = 0; i < FILE_COUNT; i++) {
-		if (strcmp(name + 1, file_names[i]) != 0)
+		if (strcmp(name + 1, file_names[i]) != 0 || d->files[i].len == 0)
 			continue;
 		d->open++;
 		return i;
@@ -92,13 +91,26 @@ static int dir_size(void *arg, int fd, uint64_t *ret_size)
 	return 0;
 }
 
+static int dir_list(void *arg, const char *path, journal_name_fn *each, void *each_arg)
+{
+	const struct directory *d = arg;
+
+	(void)path;
+	for (int i = 0; i < FILE_COUNT; i++) {
+		if (d->files[i].len > 0)
+			each(each_arg, file_names[i]);
+	}
+	return 0;
+}
+
 static void dir_init(struct directory *d)
 {
 	*d = (struct directory){ .io = { .arg = d,
 					 .open = dir_open,
 					 .close = dir_close,
 					 .read = dir_read,
-					 .size = dir_size } };
+					 .size = dir_size,
+					 .list = dir_list } };
 	for (int i = 0; i < FILE_COUNT; i++)
 		buf_init(&d->files[i], BUF_NO_MAX);
 }
@@ -180,7 +192,7 @@ static void append_piece(struct buf *file, struct input *in, uint64_t *sequence)
 }
 
 /* Good heads, and good checksums around what the input says. */
-static void fill_framed(struct directory *d, struct input *in, bool has_base)
+static void fill_framed(struct directory *d, struct input *in, bool has_base, bool is_kept)
 {
 	uint64_t base_sequence = has_base ? take(in) : 0;
 	uint64_t sequence;
@@ -201,8 +213,14 @@ static void fill_framed(struct directory *d, struct input *in, bool has_base)
 		     count--)
 			append_piece(&d->files[i], in, &sequence);
 	}
-	manifest_format(&m, &d->files[FILE_MANIFEST]);
+	manifest_format(&m, &d->files[is_kept ? FILE_KEPT : FILE_MANIFEST]);
 	manifest_done(&m);
+	if (is_kept) {
+		m = (struct manifest){ .base = 4, .base_sequence = NEXT_SEQUENCE };
+		manifest_add_log(&m, 5);
+		manifest_format(&m, &d->files[FILE_MANIFEST]);
+		manifest_done(&m);
+	}
 }
 
 /* ---- recovery ---- */
@@ -245,8 +263,8 @@ static void run(struct subject *s, const struct directory *d, const struct recov
 	s->databases = databases_new(DATABASES, &hooks);
 	buf_init(&s->error, 64 * 1024);
 	s->rc = recovery_run(&s->recovery, &d->io, "dir", limit, &target, &s->error);
-	/* Whoever cannot start has to learn why. */
-	assert(s->rc == 0 || s->error.len > 0);
+	/* Whoever cannot start has to learn why. That there is no log is no failure. */
+	assert(s->rc == 0 || s->rc == -ENOENT || s->error.len > 0);
 }
 
 static void subject_done(struct subject *s)
@@ -303,7 +321,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		limit.sequence = take(&in);
 	dir_init(&d);
 	if (how & 0x80)
-		fill_framed(&d, &in, how & 0x40);
+		fill_framed(&d, &in, how & 0x40, how & 0x10);
 	else
 		fill_raw(&d, &in);
 	run(&a, &d, &limit, 1);
