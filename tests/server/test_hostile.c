@@ -18,9 +18,9 @@
 
 /* What a stranger can make the server keep: ten arguments of 16 KiB that are never complete, in a
  * buffer that has doubled for the last of them, and the connection itself. */
-#define STRANGER_BYTES ((int64_t)400 * 1024)
+#define STRANGER_BYTES ((int64_t)256 * 1024)
 /* A connection that has sent some bytes, with what the allocator rounds up. */
-#define SLOW_BYTES ((int64_t)20 * 1024)
+#define SLOW_BYTES ((int64_t)4 * 1024)
 /* What it may differ by in any case: reading and replying take buffers that all share. */
 #define SHARED_BYTES ((int64_t)8 * 1024 * 1024)
 /* Sanitizers put room around each allocation, and keep what was freed for a while. */
