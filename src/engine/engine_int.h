@@ -598,6 +598,11 @@ bool stats_is_bucket(const struct bucket *b);
 bool stats_follows(const struct bucket *b, const struct bucket *a);
 /* Behind the others, and not checked. */
 void stats_add_bucket(struct series *series, const struct bucket *bucket);
+/* The same for all values that have one name. */
+double stats_bucket_value(double value);
+/* Whether count, mean and squares are what durations can have. Nothing that follows from them is
+ * then without a number. */
+bool stats_is_series(const struct series *series);
 
 /* ---- meter.c ---- */
 

@@ -100,8 +100,10 @@ static void load_series(struct state_loader *l, struct series *series)
 	uint64_t count;
 
 	series->count = state_read_number(l);
-	series->mean = state_read_any_number(l);
-	series->vk = state_read_any_number(l);
+	series->mean = state_read_number(l);
+	series->vk = state_read_number(l);
+	if (!stats_is_series(series))
+		state_read_fail(l, "statistics are out of range");
 	count = state_read_varint(l);
 	for (uint64_t i = 0; i < count && !l->failed; i++) {
 		struct bucket bucket;
@@ -145,6 +147,9 @@ static void load_day(struct state_loader *l, struct queue *queue)
 
 		day->counted[i] = code != 0;
 		day->counters[i] = code != 0 ? wire_unzigzag(code - 1) : 0;
+		/* There is always room to count on. */
+		if (fabs((double)day->counters[i]) >= STATE_INTEGER_MAX)
+			state_read_fail(l, "a counter is out of range");
 	}
 	if (day->counters[COUNTER_FAILED] > day->counters[COUNTER_FAILURES])
 		state_read_fail(l, "more jobs have failed than failures were counted");

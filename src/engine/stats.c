@@ -72,11 +72,19 @@ struct stats_day *stats_need_day(struct queue *queue, double now)
 	return &queue->days[i];
 }
 
-/* The bucket a duration falls into: a unit and how many of it. Very large values fall together as
- * far as their names, which have 14 digits, do. */
-static struct bucket bucket_of(double seconds)
+/* Very large values fall together as far as their names, which have 14 digits, do. */
+double stats_bucket_value(double value)
 {
 	char text[NUM_MAX];
+
+	if (fabs(value) >= 1e14)
+		num_parse_lua(str_make(text, num_format_g14(text, value)), &value);
+	return value;
+}
+
+/* The bucket a duration falls into: a unit and how many of it. */
+static struct bucket bucket_of(double seconds)
+{
 	struct bucket bucket = { 's', floor(seconds), 0 };
 	double value = bucket.value;
 
@@ -86,11 +94,7 @@ static struct bucket bucket_of(double seconds)
 		bucket = (struct bucket){ 'h', floor(value / HOUR_SECONDS), 0 };
 	else if (value >= MINUTE_SECONDS)
 		bucket = (struct bucket){ 'm', floor(value / MINUTE_SECONDS), 0 };
-	if (fabs(bucket.value) >= 1e14) {
-		size_t len = num_format_g14(text, bucket.value);
-
-		num_parse_lua(str_make(text, len), &bucket.value);
-	}
+	bucket.value = stats_bucket_value(bucket.value);
 	return bucket;
 }
 
@@ -210,6 +214,12 @@ double stats_sum(const struct series *series)
 	return sum;
 }
 
+bool stats_is_series(const struct series *series)
+{
+	return isfinite(series->count) && series->count >= 0 &&
+	       fabs(series->mean) <= DURATION_MAX && isfinite(series->vk) && series->vk >= 0;
+}
+
 void stats_free_days(struct queue *queue)
 {
 	uint32_t i;
@@ -327,7 +337,8 @@ void qless_stats(const struct qless *q, struct qless_str name, double date,
 
 bool stats_is_bucket(const struct bucket *b)
 {
-	if (!isfinite(b->value) || b->value != floor(b->value))
+	if (!isfinite(b->value) || b->value != floor(b->value) ||
+	    b->value != stats_bucket_value(b->value))
 		return false;
 	switch ((char)b->unit) {
 	case 's':

@@ -24,7 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,8 +34,8 @@
 /* After a rewrite that was to make the log well has failed. */
 #define RECOVER_RETRY_US (2 * SECOND_US)
 
-/* The child is in no hurry, and those who wait for replies are: where processors are few it gets a
- * tenth of one, and what nobody else needs. */
+/* The child is in no hurry, and those who wait for replies are: it is so much nicer than the
+ * server, and where processors are few it gets a tenth of one, and what nobody else needs. */
 #define CHILD_NICE 10
 
 /* What the child tells through the pipe: its progress, and at the end the result. */
@@ -129,7 +128,8 @@ static void run_child(struct journal *j, int pipe_fd, pid_t parent)
 	if (getppid() != parent)
 		_exit(1);
 	prctl(PR_SET_NAME, "qlessd-rewrite");
-	setpriority(PRIO_PROCESS, 0, CHILD_NICE);
+	/* Whether it works shows in its effect alone, and nothing would be done about it. */
+	(void)!nice(CHILD_NICE);
 	reset_signals();
 	if (pipe_fd != 3) {
 		dup2(pipe_fd, 3);

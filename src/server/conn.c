@@ -230,11 +230,12 @@ static void enforce_output_limits(struct conn *c)
 {
 	if (c->over_limit || !over_limits(c))
 		return;
-	log_write(LOG_LEVEL_WARNING,
-		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
-			     LOG_TEXT("class", conn_class_name(conn_class(c))),
-			     LOG_INT("pending_bytes", c->out.len)),
-		  "client closed for reaching client-output-buffer-limit");
+	if (c->session.user != NULL || server_may_complain(c->server))
+		log_write(LOG_LEVEL_WARNING,
+			  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
+				     LOG_TEXT("class", conn_class_name(conn_class(c))),
+				     LOG_INT("pending_bytes", c->out.len)),
+			  "client closed for reaching client-output-buffer-limit");
 	c->server->stats.output_limit_disconnects++;
 	c->over_limit = true;
 	TAILQ_INSERT_TAIL(&c->server->over_limit, c, over_limit_link);

@@ -149,6 +149,27 @@ bool server_make_room(struct server *s, size_t clients)
  * Signals and time
  */
 
+bool server_may_complain(struct server *s)
+{
+	if (s->complaints == SERVER_COMPLAINTS) {
+		s->complaints_left_out++;
+		return false;
+	}
+	s->complaints++;
+	return true;
+}
+
+/* Once a second. */
+static void count_complaints(struct server *s)
+{
+	if (s->complaints_left_out != 0)
+		log_warning("%llu more lines about clients that were refused within a second are "
+			    "left out",
+			    (unsigned long long)s->complaints_left_out);
+	s->complaints = 0;
+	s->complaints_left_out = 0;
+}
+
 static void on_stop_signal(evutil_socket_t number, short what, void *arg)
 {
 	struct server *s = arg;
@@ -328,6 +349,7 @@ static void on_cron(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	server_read_clock(s);
+	count_complaints(s);
 	check_all(s);
 	resp_request_trim(&s->request);
 	memory_gauge_sync(&s->memory);

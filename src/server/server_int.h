@@ -38,6 +38,8 @@ struct txn;
 #define SERVER_WRITE_BYTES ((size_t)1024 * 1024)
 /* Unsent output at which a connection that has not authenticated is closed. */
 #define SERVER_STRANGER_BYTES ((size_t)64 * 1024)
+/* Lines in the log about clients that misbehave, each second. */
+#define SERVER_COMPLAINTS 10
 /* Chunks of output kept for reuse. */
 #define SERVER_SPARE_CHUNKS 256
 /* A connection that is to be closed may stay this long without taking any of its output. */
@@ -285,6 +287,9 @@ struct server {
 	bool save_at_stop;
 	uint64_t gate; /* what output of this turn waits for; 0: nothing */
 
+	unsigned complaints; /* about clients, in the log, within this second */
+	uint64_t complaints_left_out;
+
 	enum pause_mode pause_mode;
 	int64_t pause_until_us;
 	struct event *pause_timer;
@@ -317,6 +322,11 @@ void server_read_clock(struct server *s);
 
 /* One turn of the loop. */
 void server_turn(struct server *s, bool wait);
+
+/* Whether there is to be a line in the log about what a client did that anybody can do who reaches
+ * the port. There are a few each second, and then one that counts the rest: nobody is to fill the
+ * disk with them. */
+bool server_may_complain(struct server *s);
 
 /* Stop serving: no new connections or requests, replies still leave, then server_run() comes back.
  */

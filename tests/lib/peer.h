@@ -67,7 +67,7 @@ void peer_send_words(struct peer *p, const char *words);
 void peer_expect(struct peer *p, const char *bytes);
 /* The connection is at its end, or has been reset. */
 void peer_expect_end(struct peer *p);
-/* Wait for something to read; false if it is the end. */
+/* Wait for something to read; false if it is the end, or a reset. */
 bool peer_gets_more(struct peer *p);
 /* The next `len` bytes, passed over. */
 void peer_skip(struct peer *p, size_t len);
