@@ -15,6 +15,7 @@
 #include "build_config.h"
 #include "command/databases.h"
 #include "engine/view.h"
+#include "journal/copy.h"
 #include "journal/recover.h"
 #include "journal/repair.h"
 #include "sys/privileges.h"
@@ -33,6 +34,7 @@ enum result {
 
 static const char usage[] =
 	"Usage: qlessd-check [--fix [--yes]] [--dump [filter ...]] directory\n"
+	"       qlessd-check --copy-to target directory\n"
 	"\n"
 	"Reads the log in a directory, says what is in it and whether it is whole.\n"
 	"\n"
@@ -43,6 +45,8 @@ static const char usage[] =
 	"             of these, only commands with such an argument\n"
 	"  --since seconds, --until seconds\n"
 	"             of these, only commands with such a time\n"
+	"  --copy-to target\n"
+	"             make a copy in a directory that is new or empty; qlessd may run\n"
 	"  --version, --help\n";
 
 struct check {
@@ -50,6 +54,7 @@ struct check {
 	bool fix;
 	bool yes;
 	bool dump;
+	const char *copy_to;  /* NULL: no copy */
 	struct qless_str jid; /* ptr is NULL: any */
 	struct qless_str queue;
 	double since;
@@ -101,6 +106,12 @@ static bool has_filter(const struct check *c)
 	       isfinite(c->until);
 }
 
+/* The rule of a user that holds the hash of a password, which is nobody's business. */
+static bool is_secret(const struct record_command *command, struct qless_str arg)
+{
+	return str_equal(command->name, STR("@user")) && str_starts_with(arg, STR("#"));
+}
+
 static void append_command(struct check *c, const struct record_command *command)
 {
 	char time[TIME_MAX];
@@ -109,7 +120,9 @@ static void append_command(struct check *c, const struct record_command *command
 		   (int)command->name.len, command->name.ptr);
 	for (size_t i = 0; i < command->count; i++) {
 		buf_append_char(&c->line, ' ');
-		json_append_string(&c->line, command->args[i]);
+		json_append_string(&c->line, is_secret(command, command->args[i])
+						     ? STR("#...")
+						     : command->args[i]);
 	}
 }
 
@@ -128,27 +141,43 @@ static void append_payload(struct check *c, const struct record *record)
 		buf_printf(&c->line, " %" PRIu64, number);
 }
 
-static void print_record(void *arg, const char *path, uint64_t offset, const struct record *record)
+static void begin_line(struct check *c, const char *path, uint64_t offset,
+		       const struct record *record)
 {
 	const char *slash = strrchr(path, '/');
-	struct record_command command;
-	struct check *c = arg;
-	bool is_command = record->type == RECORD_COMMAND &&
-			  record_decode_command(record->payload, &c->args, &command);
 
-	if (is_command ? !is_wanted(c, &command) : has_filter(c))
-		return;
 	buf_clear(&c->line);
 	buf_printf(&c->line, "%" PRIu64 " %s:%" PRIu64, record->sequence,
 		   slash != NULL ? slash + 1 : path, offset);
-	if (!is_command)
-		buf_printf(&c->line, " %s", record_type_name(record->type));
-	if (is_command)
-		append_command(c, &command);
-	else
-		append_payload(c, record);
+}
+
+static void end_line(struct check *c)
+{
 	buf_append_char(&c->line, '\n');
 	fwrite(buf_data(&c->line), 1, c->line.len, stdout);
+}
+
+/* A record may hold several commands: each gets a line, with the same sequence number. */
+static void print_record(void *arg, const char *path, uint64_t offset, const struct record *record)
+{
+	struct qless_str rest = record->payload;
+	struct record_command command;
+	struct check *c = arg;
+
+	if (record->type == RECORD_COMMAND) {
+		while (rest.len > 0 && record_take_command(&rest, &c->args, &command)) {
+			if (!is_wanted(c, &command))
+				continue;
+			begin_line(c, path, offset, record);
+			append_command(c, &command);
+			end_line(c);
+		}
+	} else if (!has_filter(c)) {
+		begin_line(c, path, offset, record);
+		buf_printf(&c->line, " %s", record_type_name(record->type));
+		append_payload(c, record);
+		end_line(c);
+	}
 }
 
 /* ---- the state ---- */
@@ -165,7 +194,8 @@ static int apply(void *arg, const struct record_command *command, struct buf *re
 	struct check *c = arg;
 
 	/* What is not of a database changes no jobs. */
-	if (str_starts_with(command->name, STR("@script")))
+	if (str_starts_with(command->name, STR("@script")) ||
+	    str_starts_with(command->name, STR("@user")))
 		return 0;
 	return databases_apply(c->databases, command->db, command->now, command->name,
 			       command->args, command->count, ret_error);
@@ -344,6 +374,30 @@ static enum result run(struct check *c)
 	return result;
 }
 
+/* ---- copying ---- */
+
+static enum result copy(const struct check *c)
+{
+	struct buf error = BUF_INIT(8192);
+	struct recovery recovery;
+	int rc;
+
+	if (mkdir(c->copy_to, 0750) < 0 && errno != EEXIST) {
+		fprintf(stderr, "qlessd-check: cannot make %s: %s\n", c->copy_to, strerror(errno));
+		return RESULT_TROUBLE;
+	}
+	rc = copy_log(&journal_io_system, c->dir, c->copy_to, &recovery, &error);
+	if (rc == 0)
+		printf("copied up to sequence %" PRIu64 "\n", recovery.last_sequence);
+	else
+		fprintf(stderr, "qlessd-check: %s\n", buf_cstr(&error));
+	recovery_done(&recovery);
+	buf_done(&error);
+	if (rc == 0)
+		return RESULT_GOOD;
+	return rc == -EBADMSG ? RESULT_DAMAGED : RESULT_TROUBLE;
+}
+
 static bool parse_seconds(const char *text, double *ret_seconds)
 {
 	char *end;
@@ -362,6 +416,7 @@ static int parse_args(struct check *c, int argc, char **argv)
 		{ "queue", required_argument, NULL, 'q' },
 		{ "since", required_argument, NULL, 's' },
 		{ "until", required_argument, NULL, 'u' },
+		{ "copy-to", required_argument, NULL, 'c' },
 		{ "version", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -392,6 +447,9 @@ static int parse_args(struct check *c, int argc, char **argv)
 		case 'u':
 			ok &= parse_seconds(optarg, &c->until);
 			break;
+		case 'c':
+			c->copy_to = optarg;
+			break;
 		case 'v':
 			printf("qlessd-check %s\n", QLESSD_VERSION);
 			exit(RESULT_GOOD);
@@ -402,7 +460,7 @@ static int parse_args(struct check *c, int argc, char **argv)
 			return -1;
 		}
 	}
-	if (!ok || optind + 1 != argc || (c->fix && c->dump))
+	if (!ok || optind + 1 != argc || (c->fix + c->dump + (c->copy_to != NULL) > 1))
 		return -1;
 	c->dir = argv[optind];
 	return 0;
@@ -421,7 +479,7 @@ int main(int argc, char **argv)
 	if (c.fix && !become_owner(c.dir))
 		return RESULT_TROUBLE;
 	c.databases = databases_new(DATABASES_MAX, &hooks);
-	result = run(&c);
+	result = c.copy_to != NULL ? copy(&c) : run(&c);
 	databases_free(c.databases);
 	record_args_done(&c.args);
 	buf_done(&c.line);

@@ -1,6 +1,7 @@
 #include "command/acl.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <openssl/crypto.h>
@@ -148,6 +149,18 @@ bool acl_delete_user(struct acl *acl, struct qless_str name)
 	return true;
 }
 
+void acl_set_like(struct acl *acl, const struct user *like)
+{
+	struct user *user = find_user(acl, acl_user_name(like));
+
+	if (user == NULL) {
+		assert(acl->count < ACL_MAX_USERS);
+		user = acl_user_new(acl->table, acl_user_name(like));
+		insert_user(acl, user);
+	}
+	acl_user_copy(user, like);
+}
+
 const struct user *acl_find(const struct acl *acl, struct qless_str name)
 {
 	return find_user(acl, name);
@@ -234,6 +247,20 @@ struct qless_str acl_user_name(const struct user *user)
 bool acl_user_has_nopass(const struct user *user)
 {
 	return user->no_password;
+}
+
+void acl_fingerprint(const struct user *user, char to[ACL_FINGERPRINT_BYTES + 1])
+{
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+	struct acl_digest digest;
+
+	static_assert(ACL_FINGERPRINT_BYTES <= 2 * ACL_DIGEST_BYTES, "more than there is");
+	if (user != NULL)
+		acl_describe(user, &text);
+	acl_digest_password(buf_str(&text), &digest);
+	for (size_t i = 0; i < ACL_FINGERPRINT_BYTES / 2; i++)
+		snprintf(to + 2 * i, 3, "%02x", digest.bytes[i]);
+	buf_done(&text);
 }
 
 int acl_user_password_count(const struct user *user)

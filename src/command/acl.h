@@ -46,6 +46,9 @@ int acl_count(const struct acl *acl);
 /* In the order of names. */
 const struct user *acl_user_at(const struct acl *acl, int index);
 
+/* Make the user of that name all that `like` is, which is of another list. */
+void acl_set_like(struct acl *acl, const struct user *like);
+
 /* What requirepass sets: the one password of `default`; an empty text means that none is needed. */
 void acl_set_default_password(struct acl *acl, struct qless_str password);
 
@@ -74,5 +77,10 @@ void acl_describe(const struct user *user, struct buf *out);
 void acl_describe_commands(const struct user *user, struct buf *out);
 /* The SHA-256 of one of the passwords, in hexadecimal. */
 void acl_describe_password(const struct user *user, int index, struct buf *out);
+
+/* A text, with a NUL behind it, that is the same for two users if and only if they are the same but
+ * for their names, and says no more about them. NULL, no user, has one as well. */
+#define ACL_FINGERPRINT_BYTES 16
+void acl_fingerprint(const struct user *user, char to[ACL_FINGERPRINT_BYTES + 1]);
 
 #endif

@@ -94,12 +94,21 @@ void cmd_acl_getuser(struct call *call)
 
 void cmd_acl_setuser(struct call *call)
 {
+	const struct command_env *env = call->env;
+	struct qless_str name = call->args[0];
 	struct buf error = BUF_INIT(ERROR_TEXT_MAX);
+	char was[ACL_FINGERPRINT_BYTES + 1], is[ACL_FINGERPRINT_BYTES + 1];
 
-	if (acl_set_user(call->env->acl, call->args[0], call->args + 1, call->nargs - 1, &error))
+	if (!command_may_change(call))
+		return;
+	acl_fingerprint(acl_find(env->acl, name), was);
+	if (acl_set_user(env->acl, name, call->args + 1, call->nargs - 1, &error))
 		resp_write_ok(call->reply);
 	else
 		resp_write_error(call->reply, "ERR", buf_str(&error));
+	acl_fingerprint(acl_find(env->acl, name), is);
+	if (env->user_changed != NULL && strcmp(was, is) != 0)
+		env->user_changed(env->user_gone_arg, name);
 	buf_done(&error);
 }
 
@@ -108,6 +117,8 @@ void cmd_acl_deluser(struct call *call)
 	const struct command_env *env = call->env;
 	int64_t deleted = 0;
 
+	if (!command_may_change(call))
+		return;
 	for (int i = 0; i < call->nargs; i++) {
 		if (acl_find(env->acl, call->args[i]) != acl_default_user(env->acl))
 			continue;
@@ -122,6 +133,8 @@ void cmd_acl_deluser(struct call *call)
 		if (env->user_gone != NULL)
 			env->user_gone(env->user_gone_arg, user);
 		acl_delete_user(env->acl, call->args[i]);
+		if (env->user_changed != NULL)
+			env->user_changed(env->user_gone_arg, call->args[i]);
 		deleted++;
 	}
 	resp_write_integer(call->reply, deleted);

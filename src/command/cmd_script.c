@@ -24,11 +24,12 @@ static const struct script *learn_script(struct call *call, struct qless_str tex
 {
 	struct scripts *scripts = call->env->scripts;
 	char hex[SCRIPT_SHA_BYTES];
-	struct qless_str sha = str_make(hex, sizeof hex);
 	const struct script *script;
+	struct qless_str sha;
 	enum dialect dialect;
 
 	scripts_compute_sha(text, hex);
+	sha = str_make(hex, sizeof hex);
 	script = scripts_find(scripts, sha);
 	if (script != NULL)
 		return script;

@@ -118,7 +118,9 @@ struct command_env {
 	/* Called before a user is deleted: no session may refer to the user any more when this
 	 * returns, and those that did are to be ended. May be NULL. */
 	void (*user_gone)(void *arg, const struct user *user);
-	void *user_gone_arg;
+	/* Called when a user was set to something else, or deleted. May be NULL. */
+	void (*user_changed)(void *arg, struct qless_str name);
+	void *user_gone_arg; /* of both */
 	struct databases *databases;
 	struct scripts *scripts; /* that clients have loaded */
 	/* The time of a native command, in seconds: later than that of any before. */

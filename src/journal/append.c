@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "engine/state.h"
+#include "journal/kept.h"
 #include "sys/clock.h"
 #include "sys/entropy.h"
 #include "util/mem.h"
@@ -88,6 +89,11 @@ void journal_set_rewrite_rate(struct journal *j, uint64_t bytes_per_second)
 	j->options.rewrite_bytes_per_second = bytes_per_second;
 }
 
+void journal_set_keep_bases(struct journal *j, unsigned count)
+{
+	j->options.keep_bases = count;
+}
+
 void journal_get_info(const struct journal *j, struct journal_info *ret_info)
 {
 	*ret_info = j->info;
@@ -138,6 +144,7 @@ struct journal *journal_open(const struct journal_options *options, struct buf *
 	j->io = options->io != NULL ? options->io : &journal_io_system;
 	j->lock_fd = j->fd = j->rewrite.fd = -1;
 	buf_init(&j->pending, BUF_NO_MAX);
+	buf_init(&j->group, BUF_NO_MAX);
 	rc = journal_check_dir(options->dir);
 	if (rc < 0)
 		buf_printf(ret_error, "cannot use the directory %s: %s", options->dir,
@@ -184,22 +191,6 @@ static void note_stray(void *arg, const char *name)
 	journal_path(path, stray->j->options.dir, name);
 	if (journal_parse_name(name, &is_base, &number) && (is_base || has_records(stray->j, path)))
 		stray->found = true;
-}
-
-/* Files that a crash left behind before they came into force, or after they had been replaced. */
-static void remove_stray(void *arg, const char *name)
-{
-	struct stray *stray = arg;
-	struct journal *j = stray->j;
-	char path[JOURNAL_PATH_MAX];
-	uint64_t number;
-	bool is_base;
-
-	if (strcmp(name, MANIFEST_NEW) != 0 && (!journal_parse_name(name, &is_base, &number) ||
-						manifest_has(&j->manifest, is_base, number)))
-		return;
-	journal_path(path, j->options.dir, name);
-	j->io->remove(j->io->arg, path);
 }
 
 static void describe_log(const struct journal *j, struct record_file_header *header,
@@ -270,6 +261,37 @@ static int check_empty(struct journal *j, struct buf *ret_error)
 	return rc;
 }
 
+static bool exists(const struct journal *j, const char *name)
+{
+	char path[JOURNAL_PATH_MAX];
+	int fd;
+
+	journal_path(path, j->options.dir, name);
+	fd = j->io->open(j->io->arg, path, O_RDONLY);
+	if (fd >= 0)
+		j->io->close(j->io->arg, fd);
+	return fd != -ENOENT;
+}
+
+static bool is_unfinished(const struct journal *j)
+{
+	return exists(j, MANIFEST_UNFINISHED) && !exists(j, MANIFEST_NAME);
+}
+
+/* From here on, until there is a manifest, what is in the directory counts for nothing. */
+static int mark_unfinished(struct journal *j)
+{
+	char path[JOURNAL_PATH_MAX];
+	int fd;
+
+	journal_path(path, j->options.dir, MANIFEST_UNFINISHED);
+	fd = j->io->open(j->io->arg, path, O_WRONLY | O_CREAT);
+	if (fd < 0)
+		return fd;
+	j->io->close(j->io->arg, fd);
+	return j->io->sync_dir(j->io->arg, j->options.dir);
+}
+
 static void read_clocks(struct journal *j)
 {
 	j->mono_us = clock_mono_us();
@@ -278,8 +300,17 @@ static void read_clocks(struct journal *j)
 
 static int begin_empty(struct journal *j, struct buf *ret_error)
 {
-	int rc = check_empty(j, ret_error);
+	int rc;
 
+	if (is_unfinished(j)) {
+		buf_printf(
+			ret_error,
+			"the directory %s holds pieces of a state that was to be recovered to it "
+			"and was not: repeat that, or remove the file %s to begin without it",
+			j->options.dir, MANIFEST_UNFINISHED);
+		return -EBADMSG;
+	}
+	rc = check_empty(j, ret_error);
 	if (rc < 0)
 		return rc;
 	j->salt = entropy_u64();
@@ -305,7 +336,10 @@ static int continue_log(struct journal *j, const struct recovery *r, struct buf 
 	journal_log_path(path, j->options.dir, j->number);
 	j->fd = j->io->open(j->io->arg, path, O_WRONLY | O_APPEND);
 	rc = j->fd < 0 ? j->fd : j->io->truncate(j->io->arg, j->fd, j->size);
-	/* What was read may have been in the memory of the system only. */
+	/* What was read may have been in the memory of the system only; and if a sync had failed
+	 * before the end, no other would write it. */
+	if (rc == 0 && !r->sealed)
+		rc = j->io->rewrite(j->io->arg, path, j->size);
 	if (rc == 0)
 		rc = j->io->sync(j->io->arg, j->fd);
 	if (rc < 0)
@@ -317,7 +351,6 @@ int journal_recover(struct journal *j, const struct recovery_target *target,
 		    struct recovery *ret_recovery, struct buf *ret_error)
 {
 	static const struct recovery_limit all = { UINT64_MAX, INT64_MAX };
-	struct stray stray = { .j = j };
 	int rc;
 
 	read_clocks(j);
@@ -328,17 +361,27 @@ int journal_recover(struct journal *j, const struct recovery_target *target,
 		rc = continue_log(j, ret_recovery, ret_error);
 	if (rc < 0)
 		return rc;
-	j->io->list(j->io->arg, j->options.dir, remove_stray, &stray);
+	kept_sweep(&j->manifest, j->options.keep_bases, j->io, j->options.dir);
 	return 0;
 }
 
 int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error)
 {
 	struct base_writer w;
-	int rc = check_empty(j, ret_error);
+	int rc;
 
+	/* Pieces of an attempt that was cut short belong to no manifest, not even to this one. */
+	if (is_unfinished(j))
+		kept_sweep(&j->manifest, 0, j->io, j->options.dir);
+	rc = check_empty(j, ret_error);
 	if (rc < 0)
 		return rc;
+	rc = mark_unfinished(j);
+	if (rc < 0) {
+		buf_printf(ret_error, "cannot write to the directory %s: %s", j->options.dir,
+			   strerror(-rc));
+		return rc;
+	}
 	read_clocks(j);
 	j->salt = entropy_u64();
 	j->manifest.base = 1;
@@ -358,7 +401,10 @@ int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error)
 		return rc;
 	}
 	j->base_wall_us = j->wall_us;
-	return begin_log(j, sequence, ret_error);
+	rc = begin_log(j, sequence, ret_error);
+	if (rc == 0)
+		kept_sweep(&j->manifest, 0, j->io, j->options.dir);
+	return rc;
 }
 
 /* ---- appending ---- */
@@ -367,8 +413,10 @@ int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error)
 static void append_mark(struct journal *j)
 {
 	struct record_mark mark = { .durable = j->synced, .wall_us = j->wall_us };
+	int64_t since_us = j->wall_us - j->mark_wall_us;
 
-	if (j->synced == j->marked && j->wall_us - j->mark_wall_us < SECOND_US)
+	/* A clock that was set back is news, too. */
+	if (j->synced == j->marked && since_us >= 0 && since_us < SECOND_US)
 		return;
 	record_append_mark(&j->pending, j->salt, ++j->last, &mark);
 	j->marked = mark.durable;
@@ -377,10 +425,31 @@ static void append_mark(struct journal *j)
 
 uint64_t journal_append(struct journal *j, const struct record_command *command)
 {
+	if (j->group_depth > 0) {
+		record_add_command(&j->group, command);
+		return 0;
+	}
 	if (j->pending.len == 0)
 		append_mark(j);
 	record_append_command(&j->pending, j->salt, ++j->last, command);
 	return j->last;
+}
+
+void journal_begin_group(struct journal *j)
+{
+	j->group_depth++;
+}
+
+void journal_end_group(struct journal *j)
+{
+	assert(j->group_depth > 0);
+	if (--j->group_depth > 0 || j->group.len == 0)
+		return;
+	if (j->pending.len == 0)
+		append_mark(j);
+	record_append(&j->pending, j->salt, RECORD_COMMAND, ++j->last, buf_str(&j->group));
+	buf_clear(&j->group);
+	buf_shrink(&j->group, PENDING_KEEP);
 }
 
 /* Have room on the disk up to there. */
@@ -606,6 +675,7 @@ static void start_work(struct journal *j)
 
 void journal_flush(struct journal *j, int64_t mono_us, int64_t wall_us)
 {
+	assert(j->group_depth == 0);
 	j->mono_us = mono_us;
 	j->wall_us = wall_us;
 	poll_helper(j);
@@ -691,5 +761,6 @@ void journal_close(struct journal *j, struct buf *ret_error)
 		j->io->close(j->io->arg, j->lock_fd);
 	manifest_done(&j->manifest);
 	buf_done(&j->pending);
+	buf_done(&j->group);
 	free(j);
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "journal/kept.h"
 #include "sys/clock.h"
 #include "util/mem.h"
 
@@ -41,24 +42,6 @@ static int create_log(const struct helper *h, struct job *job)
 	return rc == 0 ? io->sync(io->arg, job->created_fd) : rc;
 }
 
-/* What cannot be removed now is removed at the next start. */
-static void remove_obsolete(const struct helper *h, const struct job *job)
-{
-	const struct manifest *old = job->obsolete;
-	char path[JOURNAL_PATH_MAX];
-
-	if (old->base != 0 && !manifest_has(&job->manifest, true, old->base)) {
-		journal_base_path(path, h->dir, old->base);
-		h->io->remove(h->io->arg, path);
-	}
-	for (size_t i = 0; i < old->log_count; i++) {
-		if (manifest_has(&job->manifest, false, old->logs[i]))
-			continue;
-		journal_log_path(path, h->dir, old->logs[i]);
-		h->io->remove(h->io->arg, path);
-	}
-}
-
 static void do_job(const struct helper *h, struct job *job)
 {
 	int64_t start_us = clock_mono_us();
@@ -77,6 +60,11 @@ static void do_job(const struct helper *h, struct job *job)
 		job->rc = create_log(h, job);
 	if (job->rc < 0)
 		return;
+	job->reached = JOB_KEEP;
+	if (job->obsolete != NULL && job->keep_bases > 0)
+		job->rc = kept_write(job->obsolete, job->manifest.base, h->io, h->dir);
+	if (job->rc < 0)
+		return;
 	job->reached = JOB_REPLACE;
 	if (job->replace)
 		job->rc = manifest_replace(&job->manifest, h->io, h->dir, &job->unclear);
@@ -84,7 +72,7 @@ static void do_job(const struct helper *h, struct job *job)
 		return;
 	job->reached = JOB_REMOVE;
 	if (job->obsolete != NULL)
-		remove_obsolete(h, job);
+		kept_sweep(&job->manifest, job->keep_bases, h->io, h->dir);
 	job->reached = JOB_DONE;
 }
 

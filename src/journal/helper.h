@@ -18,6 +18,7 @@
 enum job_step {
 	JOB_SYNC,
 	JOB_CREATE,
+	JOB_KEEP,
 	JOB_REPLACE,
 	JOB_REMOVE,
 	JOB_DONE,
@@ -29,7 +30,10 @@ struct job {
 	struct record_file_header header;
 	bool replace; /* put this manifest in force */
 	struct manifest manifest;
-	const struct manifest *obsolete; /* remove its files that are not in the manifest */
+	/* The manifest that this one takes the place of: remove its files that are not in this one,
+	 * unless it is one of the last so many, which are kept. */
+	const struct manifest *obsolete;
+	unsigned keep_bases;
 
 	/* What came of it. */
 	enum job_step reached; /* the step that failed, or JOB_DONE */

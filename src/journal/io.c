@@ -7,11 +7,17 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sys/files.h"
+#include "util/mem.h"
 
-#define FILE_MODE 0640
+#define FILE_MODE  0640
+#define COPY_BYTES ((size_t)1024 * 1024)
+/* A second in all. */
+#define LOCK_ATTEMPTS 50
+#define LOCK_PAUSE_NS 20000000L
 
 static int result(int rc)
 {
@@ -91,16 +97,51 @@ static int system_allocate(void *arg, int fd, uint64_t offset, uint64_t len)
 }
 
 /* The data and the size of the file; an error here means that what was written is lost, so an
- * interrupted call is the only one that is tried again. */
+ * interrupted call is the only one that is tried again. The system would sync a file that somebody
+ * has removed without a word. */
 static int system_sync(void *arg, int fd)
 {
+	struct stat st;
 	int rc;
 
 	(void)arg;
 	do
 		rc = fdatasync(fd);
 	while (rc < 0 && errno == EINTR);
-	return result(rc);
+	if (rc < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return st.st_nlink > 0 ? 0 : -ENOENT;
+}
+
+/* Of one that is open for reading and writing. */
+static int write_again(int fd, uint64_t size)
+{
+	char *bytes = mem_alloc(COPY_BYTES);
+	uint64_t at = 0;
+	int rc = 0;
+
+	while (rc == 0 && at < size) {
+		size_t len = size - at < COPY_BYTES ? (size_t)(size - at) : COPY_BYTES;
+		ssize_t got = system_read(NULL, fd, bytes, len, at);
+		ssize_t put = got > 0 ? pwrite(fd, bytes, (size_t)got, (off_t)at) : got;
+
+		if (put > 0)
+			at += (uint64_t)put;
+		else if (got <= 0 || errno != EINTR)
+			rc = got < 0 ? (int)got : got == 0 ? -EIO : -errno;
+	}
+	free(bytes);
+	return rc == 0 ? system_sync(NULL, fd) : rc;
+}
+
+static int system_rewrite(void *arg, const char *path, uint64_t size)
+{
+	int fd = system_open(arg, path, O_RDWR);
+	int rc = fd < 0 ? fd : write_again(fd, size);
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
 }
 
 static int system_sync_dir(void *arg, const char *path)
@@ -139,10 +180,19 @@ static int system_list(void *arg, const char *path, journal_name_fn *each, void 
 	return rc;
 }
 
+/* When a daemon is killed while it forks, the child still holds the lock for a moment. */
 static int system_lock(void *arg, int fd)
 {
+	struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
+	int rc = -EWOULDBLOCK;
+
 	(void)arg;
-	return result(flock(fd, LOCK_EX | LOCK_NB));
+	for (int i = 0; i < LOCK_ATTEMPTS && rc == -EWOULDBLOCK; i++) {
+		if (i > 0)
+			nanosleep(&pause, NULL);
+		rc = result(flock(fd, LOCK_EX | LOCK_NB));
+	}
+	return rc;
 }
 
 const struct journal_io journal_io_system = {
@@ -154,6 +204,7 @@ const struct journal_io journal_io_system = {
 	.truncate = system_truncate,
 	.allocate = system_allocate,
 	.sync = system_sync,
+	.rewrite = system_rewrite,
 	.sync_dir = system_sync_dir,
 	.rename = system_rename,
 	.remove = system_remove,
@@ -193,4 +244,23 @@ ssize_t journal_read_all(const struct journal_io *io, int fd, void *to, size_t l
 		got += (size_t)n;
 	}
 	return (ssize_t)got;
+}
+
+int journal_copy_bytes(const struct journal_io *io, int from, uint64_t offset, uint64_t end, int to)
+{
+	char *bytes = mem_alloc(COPY_BYTES);
+	int rc = 0;
+
+	while (rc == 0 && offset < end) {
+		size_t len = end - offset < COPY_BYTES ? (size_t)(end - offset) : COPY_BYTES;
+		ssize_t got = journal_read_all(io, from, bytes, len, offset);
+		size_t written;
+
+		if (got == 0)
+			break;
+		rc = got < 0 ? (int)got : journal_write_all(io, to, bytes, (size_t)got, &written);
+		offset += len;
+	}
+	free(bytes);
+	return rc;
 }

@@ -28,12 +28,17 @@ struct journal_io {
 	/* Make sure that there is room on the disk up to there, without changing the size of the
 	 * file. -EOPNOTSUPP where that cannot be had. */
 	int (*allocate)(void *arg, int fd, uint64_t offset, uint64_t len);
+	/* -ENOENT if no name leads to the file any more: what is in it goes with the process. */
 	int (*sync)(void *arg, int fd);
+	/* Write the first `size` bytes of a file once more, as they are read, and sync them. A sync
+	 * that fails leaves bytes in the system's memory that later ones take for written. */
+	int (*rewrite)(void *arg, const char *path, uint64_t size);
 	int (*sync_dir)(void *arg, const char *path);
 	int (*rename)(void *arg, const char *from, const char *to);
 	int (*remove)(void *arg, const char *path);
 	int (*list)(void *arg, const char *path, journal_name_fn *each, void *each_arg);
-	/* Keep other processes out until the descriptor is closed; -EWOULDBLOCK if one is in. */
+	/* Keep other processes out until the descriptor is closed; -EWOULDBLOCK if one is in, and
+	 * stays. */
 	int (*lock)(void *arg, int fd);
 };
 
@@ -47,5 +52,9 @@ int journal_write_all(const struct journal_io *io, int fd, const void *bytes, si
 /* Read up to `len` bytes; fewer only at the end of the file. */
 ssize_t journal_read_all(const struct journal_io *io, int fd, void *to, size_t len,
 			 uint64_t offset);
+
+/* Append to `to` what is in `from` between two places, or to its end if that comes before. */
+int journal_copy_bytes(const struct journal_io *io, int from, uint64_t offset, uint64_t end,
+		       int to);
 
 #endif

@@ -3,19 +3,23 @@
  *
  * The owner runs commands on the engines, appends a record of each that changed something, flushes
  * once a turn, and sends a reply only when journal_durable() has reached the record that was the
- *last one when the reply was made. A helper thread syncs; nobody waits for it but replies.
+ * last one when the reply was made. A helper thread syncs; nobody waits for it but replies.
  *
  *	journal_append(j, &command);			... any number of commands
  *	journal_flush(j, mono_us, wall_us);		at the end of the turn
  *	if (journal_durable(j) >= seq) ...		send what was made up to seq
  *
- *	            a write or sync fails
- *	 WELL ------------------------------> FAILED: only a new base can make it well, because
- *nobody |  ^                                 |      knows what of the log is on the disk |  |
- *rewrite                | |  +---------------------------------+ |
- *+---------------------------------+ |            there is room again     |
- *	  +---------------------------------> FULL: nothing is lost, what could not be written waits
- *	            no room on the disk
+ *	          a write or sync fails
+ *	 WELL -----------------------------> FAILED
+ *	 |  ^       a new base is in force     |  ^
+ *	 |  +----------------------------------+  |
+ *	 |  ^       there is room again           | a write or sync fails
+ *	 |  +----------------------------------+  |
+ *	 |          no room on the disk        |  |
+ *	 +-----------------------------------> FULL
+ *
+ * FAILED: nobody knows what of the log is on the disk, so only a new base can make it well. FULL:
+ * nothing is lost, and what could not be written waits.
  *
  * In both states commands that would change something are to be refused (journal_admit()); reading
  * goes on. What reading commands change nevertheless, by noticing that time has passed, is appended
@@ -56,6 +60,7 @@ struct journal_options {
 	enum journal_sync sync;
 	uint64_t segment_bytes; /* a log file is ended when it is this long */
 	uint64_t rewrite_bytes_per_second;
+	unsigned keep_bases; /* how many are kept after they were replaced: see kept.h */
 	/* Without them everything is done by the calls themselves, and tests can stop anywhere. */
 	bool threads;
 	/* Called from the helper thread when journal_flush() has something to notice. */
@@ -91,8 +96,14 @@ void journal_close(struct journal *j, struct buf *ret_error);
  * sure that the disk has room. If not, journal_complaint() says why. */
 bool journal_admit(struct journal *j, size_t bytes);
 
-/* Append the record of a command that has changed something. Returns its sequence number. */
+/* Append the record of a command that has changed something. Returns its sequence number; 0 in a
+ * group, whose record has none before its end. */
 uint64_t journal_append(struct journal *j, const struct record_command *command);
+
+/* What is appended from here to the end of the group is one record with one number: after a crash
+ * all of it has happened or none. Groups may be in groups, and end before the next flush. */
+void journal_begin_group(struct journal *j);
+void journal_end_group(struct journal *j);
 
 /* The end of a turn, or news from the helper thread: write, have synced what the policy says,
  * and go on with whatever is under way. To be called at least every second. */
@@ -108,6 +119,7 @@ const char *journal_complaint(const struct journal *j);
 
 void journal_set_sync(struct journal *j, enum journal_sync sync);
 void journal_set_segment_bytes(struct journal *j, uint64_t bytes);
+void journal_set_keep_bases(struct journal *j, unsigned count);
 void journal_set_rewrite_rate(struct journal *j, uint64_t bytes_per_second);
 
 /* ---- rewriting ---- */
@@ -137,7 +149,7 @@ struct journal_info {
 	uint64_t rewrite_bytes; /* what the process has written so far */
 	uint64_t rewrites;	/* successful ones */
 	uint64_t rewrite_failures;
-	int last_rewrite_rc;	   /* 0 or a negative errno */
+	int last_rewrite_rc;	   /* 0 or a negative errno; -ECHILD: its process was killed */
 	int64_t last_rewrite_us;   /* how long it took */
 	int64_t last_base_wall_us; /* when the base in force was made; 0: there is none */
 	int64_t fork_us;	   /* how long the last fork took */

@@ -73,8 +73,10 @@ struct journal {
 	uint64_t next_number;
 
 	struct buf pending; /* appended and not written */
-	bool gap;	    /* records were dropped: only a newer base can follow */
-	uint64_t last;	    /* sequence numbers */
+	struct buf group;   /* commands of the record that is being put together */
+	unsigned group_depth;
+	bool gap;      /* records were dropped: only a newer base can follow */
+	uint64_t last; /* sequence numbers */
 	uint64_t written;
 	uint64_t syncing;
 	uint64_t synced;

@@ -154,14 +154,21 @@ int manifest_parse(struct manifest *m, struct qless_str text, struct buf *ret_er
 int manifest_read(struct manifest *m, const struct journal_io *io, const char *dir,
 		  struct buf *ret_error)
 {
-	struct buf text = BUF_INIT(MANIFEST_BYTES_MAX + 1);
 	char path[JOURNAL_PATH_MAX];
+
+	journal_path(path, dir, MANIFEST_NAME);
+	return manifest_read_file(m, io, path, ret_error);
+}
+
+int manifest_read_file(struct manifest *m, const struct journal_io *io, const char *path,
+		       struct buf *ret_error)
+{
+	struct buf text = BUF_INIT(MANIFEST_BYTES_MAX + 1);
 	uint64_t size = 0;
 	ssize_t got;
 	int fd, rc;
 
 	*m = (struct manifest){ 0 };
-	journal_path(path, dir, MANIFEST_NAME);
 	fd = io->open(io->arg, path, O_RDONLY);
 	if (fd == -ENOENT)
 		return fd;
@@ -191,29 +198,40 @@ done:
 	return rc;
 }
 
-int manifest_replace(const struct manifest *m, const struct journal_io *io, const char *dir,
-		     bool *ret_unclear)
+int manifest_write_file(const struct manifest *m, const struct journal_io *io, const char *path)
 {
 	struct buf text = BUF_INIT(BUF_NO_MAX);
-	char path[JOURNAL_PATH_MAX], fresh[JOURNAL_PATH_MAX];
 	size_t written;
 	int fd, rc;
 
-	journal_path(path, dir, MANIFEST_NAME);
-	journal_path(fresh, dir, MANIFEST_NEW);
 	manifest_format(m, &text);
-	fd = io->open(io->arg, fresh, O_WRONLY | O_CREAT | O_TRUNC);
+	fd = io->open(io->arg, path, O_WRONLY | O_CREAT | O_TRUNC);
 	rc = fd < 0 ? fd : journal_write_all(io, fd, buf_data(&text), text.len, &written);
 	if (rc == 0)
 		rc = io->sync(io->arg, fd);
 	if (fd >= 0)
 		io->close(io->arg, fd);
+	buf_done(&text);
+	return rc;
+}
+
+int manifest_replace(const struct manifest *m, const struct journal_io *io, const char *dir,
+		     bool *ret_unclear)
+{
+	char path[JOURNAL_PATH_MAX], fresh[JOURNAL_PATH_MAX];
+	int rc;
+
+	journal_path(path, dir, MANIFEST_NAME);
+	journal_path(fresh, dir, MANIFEST_NEW);
+	rc = manifest_write_file(m, io, fresh);
+	/* The names of the files in it first: it must not be there without them. */
+	if (rc == 0)
+		rc = io->sync_dir(io->arg, dir);
 	*ret_unclear = rc == 0;
 	if (rc == 0)
 		rc = io->rename(io->arg, fresh, path);
 	if (rc == 0)
 		rc = io->sync_dir(io->arg, dir);
-	buf_done(&text);
 	return rc;
 }
 
@@ -239,12 +257,16 @@ void journal_base_path(char to[JOURNAL_PATH_MAX], const char *dir, uint64_t numb
 	snprintf(to, JOURNAL_PATH_MAX, "%s/base-%08" PRIu64, dir, number);
 }
 
-bool journal_parse_name(const char *name, bool *ret_is_base, uint64_t *ret_number)
+bool journal_parse_number(const char *name, const char *prefix, uint64_t *ret_number)
 {
 	struct qless_str text = str_from(name);
 
-	*ret_is_base = skip_word(&text, STR("base-"));
-	if (!*ret_is_base && !skip_word(&text, STR("log-")))
-		return false;
-	return text.len >= 8 && take_number(&text, ret_number) && text.len == 0;
+	return skip_word(&text, str_from(prefix)) && text.len >= 8 &&
+	       take_number(&text, ret_number) && text.len == 0;
+}
+
+bool journal_parse_name(const char *name, bool *ret_is_base, uint64_t *ret_number)
+{
+	*ret_is_base = journal_parse_number(name, "base-", ret_number);
+	return *ret_is_base || journal_parse_number(name, "log-", ret_number);
 }

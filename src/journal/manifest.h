@@ -26,6 +26,9 @@
 #define MANIFEST_NAME	 "manifest"
 #define MANIFEST_NEW	 "manifest.new"
 #define MANIFEST_LOCK	 "lock"
+/* There while a log is made of a state that comes from elsewhere: until there is a manifest, what
+ * has the name of a base or a log file is a piece of that. */
+#define MANIFEST_UNFINISHED "unfinished"
 /* A manifest is not longer than this, which is room for hundreds of thousands of files. */
 #define MANIFEST_BYTES_MAX ((size_t)8 * 1024 * 1024)
 
@@ -52,8 +55,13 @@ int manifest_parse(struct manifest *m, struct qless_str text, struct buf *ret_er
  * about all but the first. */
 int manifest_read(struct manifest *m, const struct journal_io *io, const char *dir,
 		  struct buf *ret_error);
-/* Write it beside the one in force, sync it, rename it over that one and sync the directory. When
- * that fails with *ret_unclear set, either of the two may be in force after a crash. */
+int manifest_read_file(struct manifest *m, const struct journal_io *io, const char *path,
+		       struct buf *ret_error);
+/* Write it to a file of any name, and sync that. */
+int manifest_write_file(const struct manifest *m, const struct journal_io *io, const char *path);
+/* Write it beside the one in force, sync it and the directory, rename it over that one and sync the
+ * directory again. When that fails with *ret_unclear set, either of the two may be in force after a
+ * crash. The files that it names have been made and synced. */
 int manifest_replace(const struct manifest *m, const struct journal_io *io, const char *dir,
 		     bool *ret_unclear);
 
@@ -65,5 +73,7 @@ void journal_base_path(char to[JOURNAL_PATH_MAX], const char *dir, uint64_t numb
 int journal_check_dir(const char *dir);
 /* Whether a name is one of ours, and which. */
 bool journal_parse_name(const char *name, bool *ret_is_base, uint64_t *ret_number);
+/* The number behind a prefix. */
+bool journal_parse_number(const char *name, const char *prefix, uint64_t *ret_number);
 
 #endif

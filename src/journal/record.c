@@ -2,8 +2,8 @@
  * The format, version 1. Numbers are little-endian; a varint has seven bits a byte, the low ones
  * first, and the top bit set in every byte but the last.
  *
- * A log directory holds a manifest (see manifest.c), at most one base and one or more log files.
- * Both kinds begin with a head of 64 bytes:
+ * A log directory holds a manifest (see manifest.c), at most one base and one or more log files;
+ *and those of earlier bases that are kept (see kept.h). Both kinds begin with a head of 64 bytes:
  *
  *	 0   8	magic: "QLESSLOG" or "QLESSBAS"
  *	 8   4	version of this format
@@ -31,7 +31,9 @@
  *	type		payload
  *	1 command	varint database, 8 bytes time (IEEE 754 double, seconds since 1970), varint
  *			number of arguments, then for each: varint length, bytes. The first is the
- *			name. What starts with "@" is no command of a client: see recover.h
+ *			name. What starts with "@" is no command of a client. More of the same may
+ *			follow up to the end of the payload: commands of a transaction, of which
+ *			all count or none
  *	2 mark		8 bytes sequence number: up to here all had been synced to the disk when
  *			this was written; 8 bytes microseconds since 1970
  *	3 state begin	varint database
@@ -227,13 +229,8 @@ size_t record_command_size(const struct record_command *command)
 	return RECORD_FRAME_BYTES + command_payload_size(command);
 }
 
-void record_append_command(struct buf *out, uint64_t salt, uint64_t sequence,
-			   const struct record_command *command)
+static void put_command(unsigned char *to, const struct record_command *command)
 {
-	size_t size = command_payload_size(command);
-	unsigned char *payload = begin_record(out, RECORD_COMMAND, sequence, size);
-	unsigned char *to = payload;
-
 	to += wire_put_varint(to, command->db);
 	wire_put_double(to, command->now);
 	to += 8;
@@ -241,7 +238,24 @@ void record_append_command(struct buf *out, uint64_t salt, uint64_t sequence,
 	to = put_text(to, command->name);
 	for (size_t i = 0; i < command->count; i++)
 		to = put_text(to, command->args[i]);
+}
+
+void record_append_command(struct buf *out, uint64_t salt, uint64_t sequence,
+			   const struct record_command *command)
+{
+	size_t size = command_payload_size(command);
+	unsigned char *payload = begin_record(out, RECORD_COMMAND, sequence, size);
+
+	put_command(payload, command);
 	end_record(out, payload, size, salt);
+}
+
+void record_add_command(struct buf *payload, const struct record_command *command)
+{
+	size_t size = command_payload_size(command);
+
+	put_command((unsigned char *)buf_reserve(payload, size), command);
+	buf_commit(payload, size);
 }
 
 struct cursor {
@@ -273,13 +287,13 @@ static bool take_arguments(struct cursor *c, struct record_args *args, size_t co
 		c->at += len;
 		c->left -= (size_t)len;
 	}
-	return c->left == 0;
+	return true;
 }
 
-bool record_decode_command(struct qless_str payload, struct record_args *args,
-			   struct record_command *ret_command)
+bool record_take_command(struct qless_str *payload, struct record_args *args,
+			 struct record_command *ret_command)
 {
-	struct cursor c = { (const unsigned char *)payload.ptr, payload.len };
+	struct cursor c = { (const unsigned char *)payload->ptr, payload->len };
 	uint64_t db, count;
 	double now;
 
@@ -299,6 +313,7 @@ bool record_decode_command(struct qless_str payload, struct record_args *args,
 		.args = args->items + 1,
 		.count = (size_t)count - 1,
 	};
+	*payload = str_make((const char *)c.at, c.left);
 	return true;
 }
 

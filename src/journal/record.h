@@ -55,7 +55,7 @@ enum record_status record_decode_header(const unsigned char *from, size_t len,
 /* ---- records ---- */
 
 enum record_type {
-	RECORD_COMMAND = 1,	/* log and base: something to run again */
+	RECORD_COMMAND = 1,	/* log and base: something to run again, or several in one go */
 	RECORD_MARK = 2,	/* log: what was durable when this was written, and the time */
 	RECORD_STATE_BEGIN = 3, /* base: the snapshot of a database begins */
 	RECORD_STATE_DATA = 4,	/* base: the next piece of it */
@@ -106,9 +106,13 @@ size_t record_command_size(const struct record_command *command);
  * longer than RECORD_PAYLOAD_MAX. */
 void record_append_command(struct buf *out, uint64_t salt, uint64_t sequence,
 			   const struct record_command *command);
-/* False if the payload is no command. The result borrows from the payload and from `args`. */
-bool record_decode_command(struct qless_str payload, struct record_args *args,
-			   struct record_command *ret_command);
+/* Add a command to the payload of a record that is to hold several: append it as RECORD_COMMAND
+ * when all are there. */
+void record_add_command(struct buf *payload, const struct record_command *command);
+/* Take the first command off the payload, which has to have one: false if that cannot be read. The
+ * result borrows from the payload and from `args`, until the next one is taken. */
+bool record_take_command(struct qless_str *payload, struct record_args *args,
+			 struct record_command *ret_command);
 
 struct record_mark {
 	uint64_t durable; /* every record up to this one had been synced */

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "engine/state.h"
+#include "journal/kept.h"
 #include "journal/reader.h"
 
 /* Progress is told after so many records. */
@@ -64,25 +66,36 @@ static int fail_reading(struct run *run, const struct reader *reader, int rc)
 			reader->offset, strerror(-rc));
 }
 
-static int apply(struct run *run, const struct reader *reader, const struct record *record)
+static int apply_command(struct run *run, const struct reader *reader, uint64_t sequence,
+			 const struct record_command *command)
 {
-	struct record_command command;
-
-	if (!record_decode_command(record->payload, &run->args, &command))
-		return complain(run, -EBADMSG,
-				"%s has a command at offset %" PRIu64 ", sequence %" PRIu64
-				", that cannot be read",
-				reader->path, reader->offset, record->sequence);
 	run->r->commands++;
 	if (run->target->apply == NULL)
 		return 0;
 	buf_clear(&run->said);
-	if (run->target->apply(run->target->arg, &command, &run->said) == 0)
+	if (run->target->apply(run->target->arg, command, &run->said) == 0)
 		return 0;
 	return complain(run, -EBADMSG,
 			"%s has a command at offset %" PRIu64 ", sequence %" PRIu64
 			", that cannot be run again: %s",
-			reader->path, reader->offset, record->sequence, buf_cstr(&run->said));
+			reader->path, reader->offset, sequence, buf_cstr(&run->said));
+}
+
+static int apply(struct run *run, const struct reader *reader, const struct record *record)
+{
+	struct qless_str rest = record->payload;
+	struct record_command command;
+	int rc;
+
+	do {
+		if (!record_take_command(&rest, &run->args, &command))
+			return complain(run, -EBADMSG,
+					"%s has a command at offset %" PRIu64 ", sequence %" PRIu64
+					", that cannot be read",
+					reader->path, reader->offset, record->sequence);
+		rc = apply_command(run, reader, record->sequence, &command);
+	} while (rc == 0 && rest.len > 0);
+	return rc;
 }
 
 /* ---- the base ---- */
@@ -244,12 +257,6 @@ static int load_base(struct run *run)
 	if (rc == 0 && reader.header.sequence != r->manifest.base_sequence)
 		rc = complain(run, -EBADMSG, "%s is not the base that the manifest means",
 			      reader.path);
-	if (rc == 0 && (reader.header.sequence > run->limit->sequence ||
-			reader.header.created_us > run->limit->wall_us))
-		rc = complain(run, -ERANGE,
-			      "%s already holds what was recorded up to sequence %" PRIu64
-			      ": to go back further, use an older copy of the directory",
-			      reader.path, reader.header.sequence);
 	if (rc == 0) {
 		r->base_bytes = reader.size;
 		r->base_us = reader.header.created_us;
@@ -258,6 +265,90 @@ static int load_base(struct run *run)
 		rc = load_records_of_base(&source);
 	}
 	reader_close(&reader);
+	return rc;
+}
+
+/* ---- which base ---- */
+
+/* When the base of the manifest was made. */
+static int read_base_time(struct run *run, const struct manifest *m, int64_t *ret_us)
+{
+	struct reader reader;
+	int rc = reader_open(&reader, run->io, run->dir, RECORD_FILE_BASE, m->base, run->error);
+
+	if (rc < 0)
+		return rc;
+	*ret_us = reader.header.created_us;
+	reader_close(&reader);
+	return 0;
+}
+
+/* 1: the manifest leads to the limit; 0: its base is later; or an error. */
+static int leads_to_limit(struct run *run, const struct manifest *m)
+{
+	int64_t base_us;
+	int rc;
+
+	if (m->base == 0)
+		return 1;
+	if (m->base_sequence > run->limit->sequence)
+		return 0;
+	if (run->limit->wall_us == INT64_MAX)
+		return 1;
+	rc = read_base_time(run, m, &base_us);
+	return rc < 0 ? rc : base_us <= run->limit->wall_us;
+}
+
+static int fail_to_reach(struct run *run, const struct manifest *oldest)
+{
+	char time[32] = "";
+	struct tm tm;
+	int64_t us;
+	time_t s;
+	int rc = read_base_time(run, oldest, &us);
+
+	if (rc < 0)
+		return rc;
+	s = (time_t)(us / 1000000);
+	if (gmtime_r(&s, &tm) != NULL)
+		strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%S", &tm);
+	return complain(run, -ERANGE,
+			"the oldest state that can be recovered from %s is that of sequence "
+			"%" PRIu64 ", of %s UTC, in base-%08" PRIu64
+			". To go back further, use an older copy of the directory; the directive "
+			"log-keep-bases keeps more from now on",
+			run->dir, oldest->base_sequence, time, oldest->base);
+}
+
+/* The manifest in force, or else the latest of those that are kept, that leads to the limit. */
+static int choose_manifest(struct run *run)
+{
+	struct manifest *chosen = &run->r->manifest, oldest;
+	uint64_t newest_base = chosen->base;
+	struct kept kept;
+	int rc = leads_to_limit(run, chosen);
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	manifest_copy(&oldest, chosen);
+	rc = kept_list(&kept, run->io, run->dir);
+	for (size_t i = kept.count; i > 0 && rc == 0; i--) {
+		if (kept.numbers[i - 1] > newest_base)
+			continue;
+		manifest_done(&oldest);
+		rc = kept_read(&oldest, kept.numbers[i - 1], run->io, run->dir, run->error);
+		if (rc == 0)
+			rc = leads_to_limit(run, &oldest);
+	}
+	if (rc == 1) {
+		manifest_done(chosen);
+		manifest_copy(chosen, &oldest);
+		rc = 0;
+	} else if (rc == 0) {
+		rc = fail_to_reach(run, &oldest);
+	}
+	manifest_done(&oldest);
+	kept_done(&kept);
 	return rc;
 }
 
@@ -316,6 +407,7 @@ static int take_record(struct run *run, const struct reader *reader, const struc
 		return 0;
 	visit(run, reader, record);
 	r->last_sequence = record->sequence;
+	r->sealed = false;
 	if (record->type == RECORD_COMMAND)
 		return apply(run, reader, record);
 	if (record->type != RECORD_MARK || !record_decode_mark(record->payload, &mark))
@@ -323,6 +415,7 @@ static int take_record(struct run *run, const struct reader *reader, const struc
 				"%s has a %s at offset %" PRIu64 ", which has no place in a log",
 				reader->path, record_type_name(record->type), reader->offset);
 	note_time(r, mark.wall_us);
+	r->sealed = mark.durable + 1 == record->sequence;
 	return 0;
 }
 
@@ -448,8 +541,10 @@ int recovery_run(struct recovery *r, const struct journal_io *io, const char *di
 	rc = manifest_read(&r->manifest, io, dir, ret_error);
 	if (rc < 0)
 		return rc;
+	rc = choose_manifest(&run);
 	sum_sizes(&run);
-	rc = load_base(&run);
+	if (rc == 0)
+		rc = load_base(&run);
 	if (rc == 0)
 		rc = replay_logs(&run);
 	record_args_done(&run.args);

@@ -47,10 +47,11 @@ struct recovery_limit {
 #define RECOVERY_NO_LIMIT ((struct recovery_limit){ UINT64_MAX, INT64_MAX })
 
 struct recovery {
-	struct manifest manifest;
+	struct manifest manifest; /* of those in the directory the one that leads to the limit */
 	struct record_file_header tail; /* of the last log file */
 	uint64_t tail_size;		/* up to the end of its last intact record */
 	uint64_t cut_bytes;		/* what is behind that */
+	bool sealed; /* the last record says that everything before it was on the disk */
 	uint64_t base_bytes;
 	int64_t base_us; /* when it was made; 0: there is none */
 	uint64_t log_bytes;
@@ -69,8 +70,8 @@ struct recovery {
 };
 
 /* -ENOENT: the directory holds no log. Other failures leave a line in `ret_error`: -EBADMSG for
- * damage, -ERANGE if the limit lies before the base, -ECANCELED, or an errno. recovery_done() is to
- * be called in any case. */
+ * damage, -ERANGE if the limit lies before the oldest base, -ECANCELED, or an errno.
+ * recovery_done() is to be called in any case. */
 int recovery_run(struct recovery *r, const struct journal_io *io, const char *dir,
 		 const struct recovery_limit *limit, const struct recovery_target *target,
 		 struct buf *ret_error);

@@ -6,10 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "util/mem.h"
-
-#define COPY_BYTES ((size_t)1024 * 1024)
-
 int repair_lock(const struct journal_io *io, const char *dir, struct buf *ret_error)
 {
 	char path[JOURNAL_PATH_MAX];
@@ -46,21 +42,6 @@ bool repair_is_possible(const struct recovery *r, struct buf *ret_error)
 	return true;
 }
 
-static int copy_bytes(const struct journal_io *io, int from, uint64_t offset, int to)
-{
-	char *bytes = mem_alloc(COPY_BYTES);
-	size_t written;
-	ssize_t got;
-	int rc = 0;
-
-	while (rc == 0 && (got = journal_read_all(io, from, bytes, COPY_BYTES, offset)) != 0) {
-		rc = got < 0 ? (int)got : journal_write_all(io, to, bytes, (size_t)got, &written);
-		offset += got > 0 ? (uint64_t)got : 0;
-	}
-	free(bytes);
-	return rc == 0 ? io->sync(io->arg, to) : rc;
-}
-
 /* Copy what is behind `offset` to a file that says so in its name. */
 static int keep(const struct journal_io *io, const char *path, uint64_t offset,
 		struct buf *ret_kept)
@@ -73,7 +54,9 @@ static int keep(const struct journal_io *io, const char *path, uint64_t offset,
 	if (from < 0)
 		return from == -ENOENT ? 0 : from;
 	to = io->open(io->arg, copy, O_WRONLY | O_CREAT | O_TRUNC);
-	rc = to < 0 ? to : copy_bytes(io, from, offset, to);
+	rc = to < 0 ? to : journal_copy_bytes(io, from, offset, UINT64_MAX, to);
+	if (rc == 0)
+		rc = io->sync(io->arg, to);
 	io->close(io->arg, from);
 	if (to >= 0)
 		io->close(io->arg, to);
@@ -82,7 +65,7 @@ static int keep(const struct journal_io *io, const char *path, uint64_t offset,
 	return rc;
 }
 
-static int truncate_log(const struct journal_io *io, const char *path, uint64_t offset)
+int repair_truncate(const struct journal_io *io, const char *path, uint64_t offset)
 {
 	int fd = io->open(io->arg, path, O_WRONLY);
 	int rc = fd < 0 ? fd : io->truncate(io->arg, fd, offset);
@@ -115,7 +98,7 @@ int repair_cut(const struct journal_io *io, const char *dir, const struct recove
 		rc = manifest_replace(&cut, io, dir, &unclear);
 	journal_log_path(path, dir, r->damaged_file);
 	if (rc == 0)
-		rc = truncate_log(io, path, r->damaged_offset);
+		rc = repair_truncate(io, path, r->damaged_offset);
 	for (size_t i = 0; i < old->log_count && rc == 0; i++) {
 		journal_log_path(path, dir, old->logs[i]);
 		if (old->logs[i] > r->damaged_file)

@@ -22,4 +22,7 @@ bool repair_is_possible(const struct recovery *r, struct buf *ret_error);
 int repair_cut(const struct journal_io *io, const char *dir, const struct recovery *r,
 	       struct buf *ret_kept, struct buf *ret_error);
 
+/* Cut a file off, and sync it. 0 or a negative errno. */
+int repair_truncate(const struct journal_io *io, const char *path, uint64_t offset);
+
 #endif

@@ -113,6 +113,7 @@ static void reset_signals(void)
 	for (int number = 1; number < NSIG; number++)
 		signal(number, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGUSR1, SIG_IGN);
 	sigemptyset(&none);
@@ -246,7 +247,8 @@ static void start_switch(struct journal *j)
 
 	j->job = (struct job){ .sync_fd = r->to_recover ? -1 : j->fd,
 			       .replace = true,
-			       .obsolete = &j->manifest };
+			       .obsolete = &j->manifest,
+			       .keep_bases = j->options.keep_bases };
 	j->syncing = j->written;
 	m->base = r->number;
 	m->base_sequence = r->sequence;

@@ -5,6 +5,7 @@
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/users.h"
+#include "server/users_log.h"
 #include "sys/log.h"
 
 static void write_pair(const char *name, struct qless_str value, void *arg)
@@ -64,8 +65,10 @@ static int apply(const struct config *was, const struct config *now,
 			return -1;
 		}
 	}
-	if (changes->of[CONFIG_OPT_requirepass])
+	if (changes->of[CONFIG_OPT_requirepass]) {
 		acl_set_default_password(s->env.acl, str_from(now->requirepass));
+		users_log_note_password(s, str_from(now->requirepass));
+	}
 	if (changes->of[CONFIG_OPT_loglevel])
 		log_set_level((enum log_level)now->loglevel);
 	if (changes->of[CONFIG_OPT_log_format])
@@ -109,6 +112,7 @@ void config_cmd_rewrite(struct call *call)
 				  buf_cstr(&error));
 	} else {
 		log_notice("CONFIG REWRITE: wrote %s", s->config_file);
+		users_log_note_rewrite(s, users_load(s->config, s->table, &error));
 		resp_write_ok(call->reply);
 	}
 	buf_done(&error);

@@ -9,6 +9,7 @@
 #include "command/handlers.h"
 #include "server/commands.h"
 #include "server/conn.h"
+#include "server/persist.h"
 #include "server/txn.h"
 #include "sys/clock.h"
 #include "sys/log.h"
@@ -62,8 +63,10 @@ void cmd_flushall(struct call *call)
 
 	if (!parse_flush(call) || !command_may_change(call))
 		return;
+	persist_begin_group(server_of(call));
 	for (unsigned i = 0; i < databases_count(databases); i++)
 		databases_flush(databases, i);
+	persist_end_group(server_of(call));
 	resp_write_ok(call->reply);
 }
 

@@ -15,6 +15,7 @@
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/server_int.h"
+#include "server/users_log.h"
 #include "sys/clock.h"
 #include "sys/log.h"
 #include "util/mem.h"
@@ -31,6 +32,12 @@
 /* A mark is written once a second, so commands of the server's own time are hardly later than one
  * by more than this. */
 #define MARK_DISTANCE_US (2 * SECOND_US)
+/* How long none is begun by itself after a rewrite that failed: it would mostly fail again, and
+ * fill a disk that is full already. */
+#define AUTO_DELAY_US	  (60 * SECOND_US)
+#define AUTO_DELAY_MAX_US (3600 * SECOND_US)
+/* Lengths and numbers that are recorded beside the arguments take less than they do. */
+#define ADMIT_MAX (RECORD_PAYLOAD_MAX / 2)
 
 /* Records that are not of a database. */
 static const struct qless_str script_name = STR_INIT("@script");
@@ -45,6 +52,8 @@ struct persist {
 	enum journal_state state; /* as it was said last */
 	uint64_t rewrites;
 	uint64_t rewrite_failures;
+	int64_t auto_delay_us; /* after failures, longer each time; 0: the last one was good */
+	int64_t auto_after_us;
 	bool is_loaded;
 	bool was_rewriting;
 	int64_t patience_us; /* when we asked the service manager for it */
@@ -52,8 +61,9 @@ struct persist {
 
 	/* While loading. */
 	struct recovery_progress progress;
+	int64_t load_us; /* when it began */
 	int64_t turn_us;
-	int64_t report_us;
+	int64_t report_us; /* when to say next how far it is */
 	int64_t mark_us;
 	int64_t newest_us; /* of commands that may have got their time from a server */
 };
@@ -71,6 +81,24 @@ static void record_change(void *arg, unsigned db, double now, struct qless_str n
 	};
 
 	journal_append(s->persist->journal, &command);
+}
+
+void persist_record(struct server *s, const struct record_command *command)
+{
+	if (s->persist != NULL && s->persist->is_loaded)
+		journal_append(s->persist->journal, command);
+}
+
+void persist_begin_group(struct server *s)
+{
+	if (s->persist != NULL && s->persist->is_loaded)
+		journal_begin_group(s->persist->journal);
+}
+
+void persist_end_group(struct server *s)
+{
+	if (s->persist != NULL && s->persist->is_loaded)
+		journal_end_group(s->persist->journal);
 }
 
 /* Dialects by name: their numbers may change from one version of the program to the next. */
@@ -120,6 +148,7 @@ static void save_state(void *arg, struct base_writer *w)
 			base_add_database(w, db, databases_peek(databases, db));
 	}
 	scripts_each(s->env.scripts, save_script, w);
+	users_log_save(s, w);
 }
 
 /*
@@ -169,6 +198,8 @@ static int apply_record(void *arg, const struct record_command *command, struct 
 		scripts_clear(s->env.scripts);
 		return 0;
 	}
+	if (users_log_is_record(command->name))
+		return users_log_apply(s, command, ret_error);
 	note_time(s->persist, command->now);
 	return databases_apply(s->env.databases, command->db, command->now, command->name,
 			       command->args, command->count, ret_error);
@@ -183,6 +214,17 @@ static void visit_record(void *arg, const char *path, uint64_t offset, const str
 	(void)offset;
 	if (record->type == RECORD_MARK && record_decode_mark(record->payload, &mark))
 		s->persist->mark_us = mark.wall_us;
+}
+
+/* If it goes on as it has gone so far. */
+static double seconds_to_go(const struct persist *p, int64_t now_us)
+{
+	const struct recovery_progress *progress = &p->progress;
+	uint64_t left = progress->bytes_total - progress->bytes_done;
+
+	if (progress->bytes_done == 0 || progress->bytes_done > progress->bytes_total)
+		return 0;
+	return (double)(now_us - p->load_us) / 1e6 * (double)left / (double)progress->bytes_done;
 }
 
 /* Without word of us the service manager would set a limit to what takes as long as it takes. Once
@@ -202,8 +244,11 @@ static void report_loading(struct server *s)
 	const struct recovery_progress *progress = &s->persist->progress;
 	char text[160];
 
-	snprintf(text, sizeof text, "loading: %" PRIu64 " of %" PRIu64 " MB, %" PRIu64 " records",
-		 progress->bytes_done >> 20, progress->bytes_total >> 20, progress->records);
+	snprintf(text, sizeof text,
+		 "loading: %" PRIu64 " of %" PRIu64 " MB, %" PRIu64
+		 " records, done in about %.0f seconds",
+		 progress->bytes_done >> 20, progress->bytes_total >> 20, progress->records,
+		 seconds_to_go(s->persist, clock_mono_us()));
 	log_notice("%s", text);
 	notify_status(&s->notify, text);
 }
@@ -216,15 +261,15 @@ static bool on_progress(void *arg, const struct recovery_progress *progress)
 	int64_t now_us = clock_mono_us();
 
 	p->progress = *progress;
-	if (now_us - p->report_us >= LOAD_REPORT_US) {
-		p->report_us = now_us;
+	ask_for_patience(s);
+	if (now_us - p->turn_us < LOAD_TURN_US)
+		return !s->stopping;
+	if (now_us >= p->report_us) {
+		p->report_us = now_us + LOAD_REPORT_US;
 		report_loading(s);
 	}
-	ask_for_patience(s);
-	if (now_us - p->turn_us >= LOAD_TURN_US) {
-		server_turn(s, /* wait= */ false);
-		p->turn_us = clock_mono_us();
-	}
+	server_turn(s, /* wait= */ false);
+	p->turn_us = clock_mono_us();
 	return !s->stopping;
 }
 
@@ -275,6 +320,7 @@ static void begin_recording(struct server *s, int64_t newest_us)
 	databases_set_recorder(s->env.databases, &recorder);
 	steady_clock_pass(&s->native_clock, newest_us);
 	s->persist->is_loaded = true;
+	users_log_loaded(s);
 }
 
 int persist_load(struct server *s, const struct persist_origin *origin)
@@ -288,7 +334,7 @@ int persist_load(struct server *s, const struct persist_origin *origin)
 
 	if (p == NULL)
 		return 0;
-	p->turn_us = p->report_us = start_us;
+	p->load_us = p->turn_us = start_us;
 	s->loading = true;
 	ask_for_patience(s);
 	databases_set_limits(s->env.databases, NULL);
@@ -383,6 +429,7 @@ int persist_open(struct server *s, struct buf *ret_error)
 		.sync = sync_of(s->config),
 		.segment_bytes = s->config->log_segment_bytes,
 		.rewrite_bytes_per_second = s->config->rewrite_rate_bytes,
+		.keep_bases = (unsigned)s->config->log_keep_bases,
 		.threads = true,
 		.wake = wake_up,
 		.save = save_state,
@@ -465,6 +512,7 @@ void persist_apply_config(struct server *s)
 	journal_set_sync(s->persist->journal, sync_of(s->config));
 	journal_set_segment_bytes(s->persist->journal, s->config->log_segment_bytes);
 	journal_set_rewrite_rate(s->persist->journal, s->config->rewrite_rate_bytes);
+	journal_set_keep_bases(s->persist->journal, (unsigned)s->config->log_keep_bases);
 }
 
 /*
@@ -558,8 +606,9 @@ static void note_state(struct server *s)
 	p->state = state;
 }
 
-static void note_rewrites(struct persist *p)
+static void note_rewrites(struct server *s)
 {
+	struct persist *p = s->persist;
 	struct journal_info info;
 
 	journal_get_info(p->journal, &info);
@@ -567,8 +616,19 @@ static void note_rewrites(struct persist *p)
 		log_notice("new base written: %" PRIu64 " MB in %.3f seconds, fork took %.3f ms",
 			   info.base_bytes >> 20, (double)info.last_rewrite_us / 1e6,
 			   (double)info.fork_us / 1e3);
-	if (info.rewrite_failures != p->rewrite_failures)
-		log_warning("no new base could be written: %s", strerror(-info.last_rewrite_rc));
+	if (info.rewrites != p->rewrites)
+		p->auto_delay_us = 0;
+	if (info.rewrite_failures != p->rewrite_failures) {
+		p->auto_delay_us = p->auto_delay_us == 0 ? AUTO_DELAY_US : 2 * p->auto_delay_us;
+		if (p->auto_delay_us > AUTO_DELAY_MAX_US)
+			p->auto_delay_us = AUTO_DELAY_MAX_US;
+		p->auto_after_us = s->mono_us + p->auto_delay_us;
+		log_warning("no new base could be written: %s. None is begun because of the size "
+			    "of the log for %" PRId64 " seconds",
+			    info.last_rewrite_rc == -ECHILD ? "its process was killed"
+							    : strerror(-info.last_rewrite_rc),
+			    p->auto_delay_us / SECOND_US);
+	}
 	p->rewrites = info.rewrites;
 	p->rewrite_failures = info.rewrite_failures;
 }
@@ -600,7 +660,7 @@ void persist_end_turn(struct server *s)
 	note_state(s);
 	if (journal_is_rewriting(p->journal) || p->rewrite_fd >= 0 || p->was_rewriting) {
 		watch_rewrite(s);
-		note_rewrites(p);
+		note_rewrites(s);
 	}
 	p->was_rewriting = journal_is_rewriting(p->journal);
 	if (p->state != JOURNAL_WELL)
@@ -621,6 +681,7 @@ void persist_cron(struct server *s)
 	struct persist *p = s->persist;
 
 	if (p == NULL || !p->is_loaded || journal_is_rewriting(p->journal) ||
+	    p->state != JOURNAL_WELL || (p->auto_delay_us != 0 && s->mono_us < p->auto_after_us) ||
 	    !journal_is_overgrown(p->journal, (unsigned)config->auto_rewrite_percentage,
 				  config->auto_rewrite_min_bytes))
 		return;
@@ -634,7 +695,11 @@ const char *persist_refusal(void *arg, size_t bytes)
 	struct server *s = arg;
 	struct persist *p = s->persist;
 
-	if (p == NULL || !p->is_loaded || journal_admit(p->journal, bytes))
+	if (p == NULL || !p->is_loaded)
+		return NULL;
+	if (bytes > ADMIT_MAX)
+		return "ERR the command is larger than a record of the log may be, 1 GB";
+	if (journal_admit(p->journal, bytes))
 		return NULL;
 	snprintf(
 		p->refusal, sizeof p->refusal,
@@ -673,15 +738,19 @@ static void append_count(struct buf *out, const char *name, uint64_t value)
 	buf_printf(out, "%s:%" PRIu64 "\r\n", name, value);
 }
 
-static void append_loading(const struct persist *p, struct buf *out)
+static void append_loading(const struct server *s, struct buf *out)
 {
+	const struct persist *p = s->persist;
 	const struct recovery_progress *progress = &p->progress;
 	double total = (double)progress->bytes_total;
 
+	append_count(out, "loading_start_time",
+		     (uint64_t)((s->wall_us - (s->mono_us - p->load_us)) / SECOND_US));
 	append_count(out, "loading_total_bytes", progress->bytes_total);
 	append_count(out, "loading_loaded_bytes", progress->bytes_done);
 	buf_printf(out, "loading_loaded_perc:%.2f\r\n",
 		   total > 0 ? (double)progress->bytes_done / total * 100 : 0);
+	buf_printf(out, "loading_eta_seconds:%.0f\r\n", seconds_to_go(p, s->mono_us));
 	append_count(out, "loading_records", progress->records);
 }
 
@@ -727,7 +796,7 @@ void persist_append_info(struct server *s, struct buf *out)
 	append_count(out, "aof_enabled", s->persist != NULL);
 	append_count(out, "rdb_last_save_time", (uint64_t)persist_last_save_s(s));
 	if (s->loading)
-		append_loading(s->persist, out);
+		append_loading(s, out);
 	if (s->persist != NULL && s->persist->is_loaded)
 		append_log(s->persist, out);
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "command/scripts.h"
+#include "journal/record.h"
 #include "util/buf.h"
 
 struct conn;
@@ -53,6 +54,13 @@ void persist_forget_conn(struct conn *c);
 
 /* Once a second. */
 void persist_cron(struct server *s);
+
+/* Record something that is not a change of a database. Nothing is done while loading. */
+void persist_record(struct server *s, const struct record_command *command);
+
+/* What is changed in between is recorded as one: after a crash it is all there or not at all. */
+void persist_begin_group(struct server *s);
+void persist_end_group(struct server *s);
 
 /* Why a command that changes something cannot be run now, or NULL. `bytes` is the size of its
  * arguments. For struct command_env; `arg` is the server. */

@@ -34,6 +34,7 @@
 #include "server/pubsub.h"
 #include "server/slowlog.h"
 #include "server/users.h"
+#include "server/users_log.h"
 #include "sys/clock.h"
 #include "sys/entropy.h"
 #include "sys/log.h"
@@ -513,6 +514,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	s->command_stats = mem_zalloc((size_t)server_command_count * sizeof *s->command_stats);
 	s->env.table = s->table;
 	s->env.user_gone = on_user_gone;
+	s->env.user_changed = users_log_note_change;
 	s->env.user_gone_arg = s;
 	s->pubsub = pubsub_new(s->hash_seed);
 	make_databases(s);
@@ -532,10 +534,13 @@ struct server *server_new(struct config *config, const char *config_file, struct
 		goto fail;
 	}
 	s->env.acl = users_load(config, s->table, ret_error);
+	if (s->env.acl == NULL)
+		goto fail;
+	s->users_log = users_log_new(users_load(config, s->table, ret_error));
 	/* The last rights go when the listeners are there: each thread has its own, so this is done
 	 * before the log starts one. */
-	if (s->env.acl == NULL || listen_open_all(s, ret_error) < 0 ||
-	    privileges_seal(ret_error) < 0 || persist_open(s, ret_error) < 0)
+	if (listen_open_all(s, ret_error) < 0 || privileges_seal(ret_error) < 0 ||
+	    persist_open(s, ret_error) < 0)
 		goto fail;
 	if (config->supervised != CONFIG_SUPERVISED_NO &&
 	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) < 0)
@@ -598,6 +603,7 @@ void server_free(struct server *s)
 	for (int i = 0; s->command_stats != NULL && i < server_command_count; i++)
 		free(s->command_stats[i].histogram);
 	free(s->command_stats);
+	users_log_free(s->users_log);
 	acl_free(s->env.acl);
 	command_table_free(s->table);
 	resp_request_done(&s->request);

@@ -246,7 +246,8 @@ struct server {
 	struct latency_monitor *latency;
 
 	struct persist *persist; /* NULL: appendonly is no */
-	bool loading;		 /* the state is not all there yet */
+	struct users_log *users_log;
+	bool loading; /* the state is not all there yet */
 	bool loop_failed;
 	bool save_at_stop;
 	uint64_t gate; /* what output of this turn waits for; 0: nothing */

@@ -5,6 +5,7 @@
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/dispatch.h"
+#include "server/persist.h"
 #include "util/mem.h"
 
 struct queued_command {
@@ -209,6 +210,18 @@ static bool any_watched_changed(const struct txn *txn, const struct databases *d
 	return false;
 }
 
+/* Nothing of it is begun that could not be recorded to its end. */
+static bool is_refused(struct conn *c, const struct txn *txn)
+{
+	const char *error = txn->writes ? persist_refusal(c->server, txn->bytes) : NULL;
+
+	if (error != NULL)
+		resp_write_errorf(&c->writer, "EXECABORT", "Transaction discarded because of: %s",
+				  str_starts_with(str_from(error), STR("ERR ")) ? error + 4
+										: error);
+	return error != NULL;
+}
+
 void cmd_exec(struct call *call)
 {
 	struct conn *c = conn_of(call);
@@ -229,12 +242,18 @@ void cmd_exec(struct call *call)
 		resp_write_null_array(call->reply);
 		return;
 	}
+	if (is_refused(c, txn)) {
+		txn_discard(c);
+		return;
+	}
 	/* Detached, so that the commands find themselves outside of a transaction. */
 	c->txn = NULL;
 	conn_exec_begin(c);
+	persist_begin_group(c->server);
 	resp_write_array(call->reply, (size_t)txn->count);
 	for (int i = 0; i < txn->count; i++)
 		run_queued(c, &txn->commands[i]);
+	persist_end_group(c->server);
 	conn_exec_end(c);
 	txn_free(txn);
 }

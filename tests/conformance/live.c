@@ -1,10 +1,12 @@
 /*
  * Replays recorded scenarios against a running server, once by QLESS and once as client libraries
  * of qless do, by the SHA-1 of a script: replies, the events that reach a subscriber, and the ql:*
- * keys as commands of Redis show them.
+ * keys as commands of Redis show them. And once with the server killed now and then, which nobody
+ * can tell from what it says when it is back.
  *
  *	live <file.jsonl>... [--addr host:port] [<part of the name of a case>]
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,8 @@
 
 /* Tells that all events of a step have been heard. */
 #define SENTINEL_CHANNEL "sentinel"
+/* One of so many steps is followed by the end of the server. */
+#define STEPS_TO_A_KILL 80
 
 struct replay {
 	struct scenario scenario;
@@ -27,15 +31,21 @@ struct replay {
 	struct content content;
 	const struct qless_str *call; /* the words in front of the command */
 	size_t call_words;
+	bool kills; /* the server now and then */
+	unsigned long long rng;
 };
 
 static struct qlessd q;
 static char **files;
 static int file_count;
 
+/* A base is written after every few steps. */
+#define SERVER_ARGS \
+	"--clock-skew-warning", "0", "--log-segment-size", "64kb", "--auto-rewrite-min-size", "20kb"
+
 void setUp(void)
 {
-	QLESSD_START(&q, "--clock-skew-warning", "0");
+	QLESSD_START(&q, SERVER_ARGS);
 }
 
 void tearDown(void)
@@ -179,6 +189,27 @@ static void check_state_live(struct replay *r, yyjson_val *line)
 				(size_t)strtoul(peer_ask(r->client, "DBSIZE") + 1, NULL, 10));
 }
 
+/* ---- kills ---- */
+
+/* By its Unix socket if it is to be killed, because nobody else can take that between two lives. */
+static void connect_both(struct replay *r)
+{
+	r->client = r->kills ? peer_connect_unix(&q) : peer_connect(&q);
+	r->listener = r->kills ? peer_connect_unix(&q) : peer_connect(&q);
+	peer_send_words(r->listener, "PSUBSCRIBE *");
+	peer_skip_replies(r->listener, 1);
+}
+
+static void kill_and_start_again(struct replay *r)
+{
+	peer_close(r->client);
+	peer_close(r->listener);
+	kill(q.pid, SIGKILL);
+	qlessd_wait(&q);
+	qlessd_start_again(&q, (const char *const[]){ SERVER_ARGS, "--port", "0", NULL });
+	connect_both(r);
+}
+
 /* ---- scenarios ---- */
 
 static void scenario_begin(void *arg)
@@ -209,6 +240,8 @@ static void scenario_line(void *arg, yyjson_val *line)
 	struct replay *r = arg;
 	yyjson_val *type = yyjson_obj_get(line, "t");
 
+	if (r->kills && unit_random(&r->rng) % STEPS_TO_A_KILL == 0)
+		kill_and_start_again(r);
 	if (yyjson_equals_str(type, "step"))
 		check_step(r);
 	else if (yyjson_equals_str(type, "state"))
@@ -217,22 +250,20 @@ static void scenario_line(void *arg, yyjson_val *line)
 		check_key_live(r, line);
 }
 
-static void replay_files(const struct qless_str *call, size_t call_words)
+static void replay_files(const struct qless_str *call, size_t call_words, bool kills)
 {
 	static const struct transcript_ops ops = { scenario_begin, scenario_line, scenario_end };
 	struct tally tally = { 0, 0 };
 	struct replay r = {
-		.client = peer_connect(&q),
-		.listener = peer_connect(&q),
 		.request = BUF_INIT(BUF_NO_MAX),
 		.events.text = BUF_INIT(BUF_NO_MAX),
 		.content.texts = BUF_INIT(BUF_NO_MAX),
 		.call = call,
 		.call_words = call_words,
+		.kills = kills,
 	};
 
-	peer_send_words(r.listener, "PSUBSCRIBE *");
-	peer_skip_replies(r.listener, 1);
+	connect_both(&r);
 	for (int i = 0; i < file_count; i++)
 		transcript_run(files[i], NULL, &r.scenario, &ops, &r, &tally);
 	buf_done(&r.request);
@@ -247,7 +278,16 @@ static void every_step_comes_out_as_recorded_by_qless(void)
 {
 	static const struct qless_str call[] = { STR_INIT("QLESS") };
 
-	replay_files(call, 1);
+	replay_files(call, 1, false);
+}
+
+static void every_step_comes_out_as_recorded_though_the_server_is_killed(void)
+{
+	static const struct qless_str call[] = { STR_INIT("QLESS") };
+
+	if (q.pid <= 0)
+		TEST_IGNORE_MESSAGE("needs a server of its own");
+	replay_files(call, 1, true);
 }
 
 static void every_step_comes_out_as_recorded_by_a_script(void)
@@ -265,7 +305,7 @@ static void every_step_comes_out_as_recorded_by_a_script(void)
 	buf_done(&request);
 	reply = str_from(peer_reply(loader));
 	call[1] = take_bulk(&reply);
-	replay_files(call, 3);
+	replay_files(call, 3, false);
 }
 
 int main(int argc, char **argv)
@@ -279,5 +319,6 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(every_step_comes_out_as_recorded_by_qless);
 	RUN(every_step_comes_out_as_recorded_by_a_script);
+	RUN(every_step_comes_out_as_recorded_though_the_server_is_killed);
 	return UNIT_RESULT();
 }

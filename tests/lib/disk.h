@@ -40,13 +40,17 @@ enum disk_call {
 
 enum disk_crash {
 	DISK_KEEP_SYNCED, /* nothing but what was synced */
-	DISK_KEEP_ALL,	  /* the process dies, the machine lives */
-	DISK_KEEP_SOME,	  /* some sectors, and all or none of the names */
+	DISK_KEEP_ALL,	  /* the process dies, the machine lives and writes all it has */
+	DISK_KEEP_MEMORY, /* the process dies, the machine lives and remembers */
+	DISK_KEEP_SOME,	  /* some sectors, and some changes of names */
 };
 
 struct disk_file {
 	struct buf now;
 	struct buf synced;
+	/* A sync failed, and these bytes count as written nevertheless: later ones pass over them.
+	 */
+	size_t forgotten_from, forgotten_to;
 	bool used;
 };
 
@@ -73,12 +77,19 @@ struct disk {
 	uint64_t room;	     /* bytes of all files together; more is -ENOSPC */
 	bool dead;	     /* the machine has stopped: every call fails and does nothing */
 	bool stop;	     /* the failure is such a stop */
+	/* Besides, the machine stops at the call of those kinds before which so many were made. */
+	unsigned stop_kinds;
+	unsigned stop_after;
 };
 
 static inline int disk_fails(struct disk *d, enum disk_call kind)
 {
 	if (d->dead)
 		return -EIO;
+	if ((d->stop_kinds & kind) != 0 && d->stop_after-- == 0) {
+		d->dead = true;
+		return -EIO;
+	}
 	if ((d->fail_kinds & kind) == 0)
 		return 0;
 	d->calls++;
@@ -131,8 +142,9 @@ static inline uint64_t disk_used(const struct disk *d)
 {
 	uint64_t used = 0;
 
+	/* Files that only the past leads to take no room. */
 	for (int i = 0; i < DISK_FILES_MAX; i++)
-		used += d->files[i].used ? d->files[i].now.len : 0;
+		used += d->names[i].file >= 0 ? d->files[d->names[i].file].now.len : 0;
 	return used;
 }
 
@@ -178,8 +190,10 @@ static inline int disk_open(void *arg, const char *path, int flags)
 			return -ENOENT;
 		name = disk_add_name(d->names, path, disk_new_file(d));
 	}
-	if ((flags & O_TRUNC) != 0)
+	if ((flags & O_TRUNC) != 0) {
 		buf_clear(&d->files[name->file].now);
+		d->files[name->file].forgotten_from = d->files[name->file].forgotten_to = 0;
+	}
 	while (d->fds[fd] != 0)
 		TEST_ASSERT_TRUE(++fd < DISK_FDS_MAX);
 	d->fds[fd] = name->file + 1;
@@ -269,13 +283,37 @@ static inline int disk_allocate(void *arg, int fd, uint64_t offset, uint64_t len
 static inline int disk_sync(void *arg, int fd)
 {
 	struct disk_file *f = disk_of(arg, fd);
-	int rc = disk_fails(arg, DISK_SYNC);
+	struct disk *d = arg;
+	int rc = disk_fails(d, DISK_SYNC);
 
+	if (rc < 0 && !d->dead && f->forgotten_from == f->forgotten_to)
+		f->forgotten_from = f->synced.len;
+	if (rc < 0 && !d->dead)
+		f->forgotten_to = f->now.len;
 	if (rc < 0)
 		return rc;
 	buf_clear(&f->synced);
 	buf_append_str(&f->synced, buf_str(&f->now));
+	for (size_t i = f->forgotten_from; i < f->forgotten_to && i < f->synced.len; i++)
+		buf_data(&f->synced)[i] = 0;
 	return 0;
+}
+
+static inline int disk_rewrite(void *arg, const char *path, uint64_t size)
+{
+	struct disk *d = arg;
+	int fd = disk_open(arg, path, O_RDWR), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = disk_fails(d, DISK_WRITE);
+	TEST_ASSERT_EQUAL_UINT64(disk_of(d, fd)->now.len, size);
+	if (rc == 0)
+		disk_of(d, fd)->forgotten_from = disk_of(d, fd)->forgotten_to = 0;
+	if (rc == 0)
+		rc = disk_sync(d, fd);
+	d->fds[fd] = 0;
+	return rc;
 }
 
 static inline int disk_sync_dir(void *arg, const char *path)
@@ -356,6 +394,7 @@ static inline void disk_init(struct disk *d)
 				     .truncate = disk_truncate,
 				     .allocate = disk_allocate,
 				     .sync = disk_sync,
+				     .rewrite = disk_rewrite,
 				     .sync_dir = disk_sync_dir,
 				     .rename = disk_rename,
 				     .remove = disk_remove,
@@ -420,18 +459,42 @@ static inline void disk_keep_some(struct disk_file *f, unsigned long long *rng)
 	free(bytes);
 }
 
+/* Changes of names since the directory was synced: each arrived or did not, in whatever order. */
+static inline void disk_keep_some_names(struct disk *d, unsigned long long *rng)
+{
+	struct disk_name kept[DISK_FILES_MAX];
+
+	memcpy(kept, d->synced_names, sizeof kept);
+	for (int i = 0; i < DISK_FILES_MAX; i++) {
+		const struct disk_name *now = &d->names[i];
+		struct disk_name *old = now->file >= 0 ? disk_find(kept, now->name) : NULL;
+
+		if (now->file < 0 || unit_random(rng) % 2 == 0)
+			continue;
+		if (old != NULL)
+			old->file = now->file;
+		else
+			disk_add_name(kept, now->name, now->file);
+	}
+	for (int i = 0; i < DISK_FILES_MAX; i++) {
+		if (kept[i].file >= 0 && disk_find(d->names, kept[i].name) == NULL &&
+		    unit_random(rng) % 2 == 0)
+			kept[i].file = -1;
+	}
+	memcpy(d->names, kept, sizeof kept);
+}
+
 /* The machine goes down and comes up again. */
 static inline void disk_crash(struct disk *d, enum disk_crash how, unsigned long long *rng)
 {
-	bool keep_names =
-		how == DISK_KEEP_ALL || (how == DISK_KEEP_SOME && unit_random(rng) % 2 == 0);
-
-	if (!keep_names)
+	if (how == DISK_KEEP_SYNCED)
 		memcpy(d->names, d->synced_names, sizeof d->names);
+	else if (how == DISK_KEEP_SOME)
+		disk_keep_some_names(d, rng);
 	for (int i = 0; i < DISK_FILES_MAX; i++) {
 		struct disk_file *f = &d->files[i];
 
-		if (!f->used || how == DISK_KEEP_ALL)
+		if (!f->used || how == DISK_KEEP_ALL || how == DISK_KEEP_MEMORY)
 			continue;
 		if (how == DISK_KEEP_SOME && f->now.len >= f->synced.len) {
 			disk_keep_some(f, rng);
@@ -443,9 +506,13 @@ static inline void disk_crash(struct disk *d, enum disk_crash how, unsigned long
 	memset(d->fds, 0, sizeof d->fds);
 	memset(d->locked, 0, sizeof d->locked);
 	d->dead = false;
-	d->fail_kinds = 0;
-	for (int i = 0; i < DISK_FILES_MAX; i++)
+	d->fail_kinds = d->stop_kinds = 0;
+	if (how == DISK_KEEP_MEMORY)
+		return;
+	for (int i = 0; i < DISK_FILES_MAX; i++) {
+		d->files[i].forgotten_from = d->files[i].forgotten_to = 0;
 		disk_sync(d, (d->fds[0] = i + 1, 0));
+	}
 	d->fds[0] = 0;
 	disk_sync_dir(d, "");
 }

@@ -20,13 +20,14 @@ struct qlessd {
 	char socket_path[QLESSD_PATH_MAX]; /* in `dir`, unless set before the start */
 	char log_path[QLESSD_PATH_MAX];	   /* its standard output and error */
 	unsigned long max_files;	   /* the limit it is started with; 0 for what is usual */
+	bool may_load; /* a start is over as soon as it answers, not when it has loaded its log */
 };
 
 /* Take `--addr host:port` out of the arguments of main(): tests that need no server of a certain
  * configuration then use the one that listens there. */
 void qlessd_take_args(int *argc, char **argv);
 
-/* Start one with further arguments, such as "--timeout", "1", and wait until it answers. Arguments
+/* Start one with further arguments, such as "--timeout", "1", and wait until it serves. Arguments
  * end with NULL. */
 void qlessd_start_with(struct qlessd *q, const char *const *args);
 #define QLESSD_START(q, ...) qlessd_start_with(q, (const char *const[]){ __VA_ARGS__, NULL })

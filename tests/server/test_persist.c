@@ -10,14 +10,19 @@
 #include <unistd.h>
 
 #include "peer.h"
+
 #include "unit.h"
 #include "wait.h"
 
-#define CLIENTS	   4
-#define PIPELINE   20
-#define REPLY_MAX  64
-#define RESTARTS   6
-#define OUTPUT_MAX 65536
+#include "util/buf.h"
+
+#define CLIENTS	    4
+#define PIPELINE    20
+#define REPLY_MAX   64
+#define RESTARTS    6
+#define OUTPUT_MAX  65536
+#define BATCH_PUTS  500
+#define BATCHES_MAX 10000
 
 static struct qlessd q;
 static struct tempdir dir;
@@ -217,6 +222,220 @@ static void no_kill_loses_what_was_acknowledged_with_everysec(void)
 	a_kill_loses_nothing("everysec");
 }
 
+/* Run qlessd-check on the directory; *ret_output is to be freed. */
+static int check(const char *options, char **ret_output)
+{
+	char command[400];
+	size_t len = 0;
+	FILE *pipe;
+	int status;
+
+	snprintf(command, sizeof command, "%s-check %s %s 2>&1 </dev/null", getenv("QLESSD"),
+		 options, dir.path);
+	pipe = popen(command, "r");
+	*ret_output = calloc(1, OUTPUT_MAX);
+	while (len < OUTPUT_MAX - 1 && !feof(pipe))
+		len += fread(*ret_output + len, 1, OUTPUT_MAX - 1 - len, pipe);
+	status = pclose(pipe);
+	return WEXITSTATUS(status);
+}
+
+#define CHECK_HAS(status, options, text)                                      \
+	do {                                                                  \
+		char *output_;                                                \
+		int status_ = check(options, &output_);                       \
+		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output_, text), output_); \
+		TEST_ASSERT_EQUAL_INT_MESSAGE(status, status_, output_);      \
+		free(output_);                                                \
+	} while (0)
+
+#define CHECK_LACKS(options, text)                                        \
+	do {                                                              \
+		char *output_;                                            \
+		check(options, &output_);                                 \
+		TEST_ASSERT_NULL_MESSAGE(strstr(output_, text), output_); \
+		free(output_);                                            \
+	} while (0)
+
+/* ---- users ---- */
+
+static void start_with_users(const char *user_line)
+{
+	FILE *file = fopen(tempdir_file(&dir, "qlessd.conf"), "w");
+
+	fprintf(file, "%s\n", user_line);
+	fclose(file);
+	QLESSD_START(&q, tempdir_file(&dir, "qlessd.conf"), "--dir", dir.path);
+	p = peer_connect(&q);
+}
+
+static void rewrite(void)
+{
+	int64_t before = peer_ask_number(p, "INFO persistence", "aof_rewrites:");
+
+	ASK_HAS(p, "BGREWRITEAOF", "+Background");
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrites:") > before);
+}
+
+static void users_set_at_run_time_are_there_after_a_restart(void)
+{
+	for (int with_base = 0; with_base < 2; with_base++) {
+		start_with_users("user carol on >c +ping +get");
+		ASK(p, "ACL SETUSER alice on >secret +@all -flushall", "+OK\r\n");
+		ASK(p, "ACL SETUSER bob on >x +ping", "+OK\r\n");
+		ASK(p, "ACL DELUSER bob carol", ":2\r\n");
+		ASK(p, "ACL SETUSER default -debug", "+OK\r\n");
+		if (with_base)
+			rewrite();
+		kill_it();
+		CHECK_HAS(0, "--dump", "@user");
+		CHECK_LACKS("--dump", "#2bb80d"); /* how the SHA-256 of "secret" begins */
+		start_with_users("user carol on >c +ping +get");
+		ASK(p, "ACL USERS", "*2\r\n$5\r\nalice\r\n$7\r\ndefault\r\n");
+		ASK_HAS(p, "ACL LIST", "user alice on #2bb80d");
+		ASK_HAS(p, "ACL LIST", "+@all -flushall\r\n");
+		ASK_HAS(p, "ACL LIST", "user default on nopass ~* &* +@all -debug\r\n");
+		ASK(p, "AUTH alice secret", "+OK\r\n");
+		stop();
+		tempdir_done(&dir);
+		tempdir_init(&dir);
+	}
+}
+
+static void the_later_change_of_a_user_counts(void)
+{
+	start_with_users("user carol on >c +ping");
+	ASK(p, "ACL SETUSER carol +get", "+OK\r\n");
+	stop();
+	start_with_users("user carol on >c +ping");
+	ASK_HAS(p, "ACL LIST", "-@all +ping +get\r\n");
+	stop();
+	/* Somebody has edited the file since. */
+	start_with_users("user carol on >c +ping +put");
+	ASK_HAS(p, "ACL LIST", "-@all +ping +put\r\n");
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "user carol is as the configuration says"));
+	stop();
+	/* And edits it back: what had been set before does not come up again. */
+	start_with_users("user carol on >c +ping");
+	ASK_HAS(p, "ACL LIST", "-@all +ping\r\n");
+	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "user carol is as the configuration says"));
+	ASK(p, "ACL SETUSER carol +get", "+OK\r\n");
+	ASK(p, "CONFIG REWRITE", "+OK\r\n");
+	ASK(p, "ACL DELUSER carol", ":1\r\n");
+	rewrite();
+	stop();
+	QLESSD_START(&q, tempdir_file(&dir, "qlessd.conf"), "--dir", dir.path);
+	p = peer_connect(&q);
+	ASK(p, "ACL USERS", "*1\r\n$7\r\ndefault\r\n");
+}
+
+static void a_change_of_a_user_that_changes_nothing_is_not_recorded(void)
+{
+	int64_t last;
+
+	start("always");
+	ASK(p, "ACL SETUSER alice on +ping", "+OK\r\n");
+	last = peer_ask_number(p, "INFO persistence", "log_last_sequence:");
+	ASK(p, "ACL SETUSER alice on", "+OK\r\n");
+	ASK(p, "ACL DELUSER nobody", ":0\r\n");
+	ASK_HAS(p, "ACL SETUSER alice +nonsense", "-ERR ");
+	TEST_ASSERT_EQUAL_INT64(last, peer_ask_number(p, "INFO persistence", "log_last_sequence:"));
+}
+
+/* ---- loading ---- */
+
+/* One job, put again and again. */
+static void put_often(int batches)
+{
+	struct buf batch = BUF_INIT(BUF_NO_MAX);
+
+	for (int i = 0; i < BATCH_PUTS; i++)
+		buf_printf(&batch, "PUT w q j klass %d 0\r\n", i);
+	for (int i = 0; i < batches; i++) {
+		peer_send(p, buf_data(&batch), batch.len);
+		peer_skip_replies(p, BATCH_PUTS);
+	}
+	buf_done(&batch);
+}
+
+static const char *words_at_end; /* of such a log, or NULL */
+
+/* Start with a log that takes so long to be replayed that we come in the middle of it: on a fast
+ * machine it has to be a longer one. */
+static void start_loading(void)
+{
+	for (int batches = qlessd_is_sanitized() ? 60 : 300;; batches *= 2) {
+		TEST_ASSERT_TRUE(batches < BATCHES_MAX);
+		start("no");
+		put_often(batches);
+		if (words_at_end != NULL)
+			ASK(p, words_at_end, "+OK\r\n");
+		kill(q.pid, SIGKILL);
+		qlessd_wait(&q);
+		peer_close_all();
+		q.may_load = true;
+		qlessd_start_again(&q,
+				   (const char *const[]){ "--dir", dir.path, "--port", "0", NULL });
+		p = peer_connect_unix(&q);
+		if (peer_ask_number(p, "INFO persistence", "\nloading:") == 1)
+			return;
+		stop();
+		tempdir_done(&dir);
+		tempdir_init(&dir);
+	}
+}
+
+static void who_comes_while_the_log_is_replayed_is_told_so(void)
+{
+	const char *info;
+
+	start_loading();
+	/* In one turn, lest it be done before the last of them. */
+	peer_send_text(p, "INFO persistence\r\nPING\r\nGET j\r\nPUT w q k klass {} 0\r\n"
+			  "EXISTS ql:j:j\r\nBGREWRITEAOF\r\nFLUSHALL\r\nACL SETUSER joe\r\n"
+			  "SCRIPT FLUSH\r\nECHO 1\r\nSELECT 0\r\n");
+	info = peer_reply(p);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(info, "\nloading:1\r\n"), info);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(info, "\nloading_eta_seconds:"), info);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(info, "\nloading_loaded_perc:"), info);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(info, "\nloading_start_time:1"), info);
+	TEST_ASSERT_NULL_MESSAGE(strstr(info, "\nloading_total_bytes:0"), info);
+	for (int i = 0; i < 8; i++)
+		peer_expect(p, "-LOADING qlessd is loading the dataset in memory\r\n");
+	peer_expect(p, "$1\r\n1\r\n+OK\r\n");
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "notice loading: "));
+	WAIT_UNTIL(strcmp(peer_ask(p, "PING"), "+PONG\r\n") == 0);
+	ASK_HAS(p, "INFO persistence", "\nloading:0\r\n");
+	ASK_LACKS(p, "INFO persistence", "loading_eta_seconds");
+	ASK_HAS(p, "GET j", "\"waiting\"");
+	ASK(p, "GET k", "$-1\r\n");
+}
+
+static void who_comes_while_loading_may_no_more_than_the_log_says(void)
+{
+	struct peer *early;
+
+	/* Last in the log, so it is not known for a long time. */
+	words_at_end = "ACL SETUSER default resetpass >pw";
+	start_loading();
+	words_at_end = NULL;
+	early = peer_connect_unix(&q);
+	ASK(early, "ECHO 1", "$1\r\n1\r\n");
+	WAIT_UNTIL(strncmp(peer_ask(p, "PING"), "-LOADING", 8) != 0);
+	ASK_HAS(p, "GET j", "-NOAUTH");
+	ASK_HAS(early, "GET j", "-NOAUTH");
+	ASK(early, "AUTH pw", "+OK\r\n");
+	ASK_HAS(early, "GET j", "\"waiting\"");
+}
+
+static void it_can_be_stopped_while_the_log_is_replayed(void)
+{
+	start_loading();
+	stop();
+	start("no");
+	ASK_HAS(p, "GET j", "\"waiting\"");
+}
+
 /* ---- trouble ---- */
 
 static void set_file_limit(rlim_t bytes)
@@ -242,6 +461,11 @@ static void writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble(void
 	ASK_HAS(reader, "PUT w q j3 klass {} 0",
 		"-MISCONF Errors writing to the log: File too large");
 	ASK_HAS(reader, "POP q w 1", "-MISCONF ");
+	ASK_HAS(reader, "ACL SETUSER joe", "-MISCONF ");
+	ASK_HAS(reader, "ACL DELUSER joe", "-MISCONF ");
+	ASK(reader, "MULTI", "+OK\r\n");
+	ASK(reader, "PUT w q j5 klass {} 0", "+QUEUED\r\n");
+	ASK_HAS(reader, "EXEC", "-EXECABORT Transaction discarded because of: MISCONF ");
 	ASK_HAS(reader, "INFO persistence", "log_state:failed");
 	ASK_HAS(reader, "INFO persistence", "aof_last_write_status:err");
 	set_file_limit(RLIM_INFINITY);
@@ -252,6 +476,119 @@ static void writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble(void
 	start("always");
 	ASK_HAS(p, "GET j4", "\"waiting\"");
 	ASK(p, "GET j3", "$-1\r\n");
+}
+
+static void a_log_file_that_is_removed_meanwhile_is_noticed(void)
+{
+	struct peer *reader;
+
+	start("always");
+	put("j1");
+	reader = peer_connect(&q);
+	unlink(tempdir_file(&dir, "log-00000001"));
+	/* It would be synced without a word, and be gone with the process. */
+	peer_send_words(p, "PUT w q j2 klass {} 0");
+	peer_expect_end(p);
+	ASK_HAS(reader, "GET j1", "\"waiting\"");
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "the log cannot be written: No such file or "
+					       "directory (syncing log-00000001)"));
+	WAIT_UNTIL(strstr(peer_ask(reader, "INFO persistence"), "log_state:ok") != NULL);
+	p = reader;
+	put("j3");
+	kill_it();
+	start("always");
+	ASK_HAS(p, "GET j1", "\"waiting\"");
+	ASK_HAS(p, "GET j3", "\"waiting\"");
+}
+
+static void a_directory_that_is_removed_meanwhile_is_noticed(void)
+{
+	struct peer *reader;
+
+	start("everysec");
+	put("j1");
+	unlink(tempdir_file(&dir, "log-00000001"));
+	unlink(tempdir_file(&dir, "manifest"));
+	unlink(tempdir_file(&dir, "lock"));
+	TEST_ASSERT_EQUAL_INT(0, rmdir(dir.path));
+	/* Whether this is told depends on when the next sync begins. */
+	peer_send_words(p, "PUT w q j2 klass {} 0");
+	WAIT_UNTIL(qlessd_has_logged(&q, "the log cannot be written: No such file"));
+	reader = peer_connect(&q);
+	ASK_HAS(reader, "INFO persistence", "log_state:failed");
+	ASK_HAS(reader, "PUT w q j3 klass {} 0", "-MISCONF ");
+	ASK_HAS(reader, "GET j1", "\"waiting\"");
+	stop();
+	tempdir_init(&dir);
+}
+
+static void a_directory_that_cannot_be_written_to_is_named_at_the_start(void)
+{
+	char *output;
+
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--dir", "/proc", "--port", "0",
+					    "--unixsocket", tempdir_file(&dir, "socket")));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "cannot use the directory ."), output);
+	free(output);
+}
+
+static void a_rewrite_keeps_to_its_rate_and_is_accounted_for(void)
+{
+	static char words[8000];
+	int64_t start_ms;
+
+	start("everysec");
+	ASK(p, "CONFIG SET rewrite-rate-limit 1mb", "+OK\r\n");
+	for (int i = 0; i < 120; i++) {
+		int len = snprintf(words, sizeof words, "PUT w q j%d klass \"", i);
+
+		memset(words + len, 'x', 7000);
+		snprintf(words + len + 7000, sizeof words - (size_t)len - 7000, "\" 0");
+		peer_send_words(p, words);
+		peer_skip_replies(p, 1);
+	}
+	start_ms = wait_now_ms();
+	ASK_HAS(p, "BGREWRITEAOF", "+Background");
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrite_bytes:") > 500000);
+	ASK_HAS(p, "INFO persistence", "aof_rewrite_in_progress:1");
+	ASK_HAS(p, "BGREWRITEAOF", "-ERR Background append only file rewriting already");
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrites:") == 1);
+	/* 0.8 MB at 1 MB a second. */
+	TEST_ASSERT_TRUE(wait_now_ms() - start_ms >= 750);
+	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO persistence", "latest_fork_usec:") > 0);
+	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO persistence", "aof_base_size:") > 800000);
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "fork took"));
+}
+
+static void rewrites_that_fail_are_not_begun_again_at_once(void)
+{
+	static char words[8000];
+
+	start("everysec");
+	ASK(p, "CONFIG SET auto-rewrite-percentage 0", "+OK\r\n");
+	memset(words, 'x', 7300);
+	for (int i = 0; i < 40; i++) {
+		int len = snprintf(words, sizeof words, "PUT w q j%d klass \"", i);
+
+		words[len] = 'x';
+		snprintf(words + 7000, 100, "\" 0");
+		peer_send_words(p, words);
+		peer_skip_replies(p, 1);
+	}
+	/* Room for log files, of 64 KB, and not for the base. */
+	set_file_limit(150000);
+	ASK(p, "CONFIG SET auto-rewrite-percentage 1 auto-rewrite-min-size 1000", "+OK\r\n");
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrite_failures:") == 1);
+	ASK_HAS(p, "INFO persistence", "log_state:ok");
+	ASK_HAS(p, "INFO persistence", "aof_last_bgrewrite_status:err");
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "no new base could be written: File too large. None "
+					       "is begun because of the size of the log for 60 "
+					       "seconds"));
+	put("k1");
+	/* Who asks for one gets it. */
+	set_file_limit(RLIM_INFINITY);
+	rewrite();
+	ASK_HAS(p, "INFO persistence", "aof_last_bgrewrite_status:ok");
 }
 
 static void two_cannot_use_one_directory(void)
@@ -285,33 +622,6 @@ static void damage_is_reported_and_nothing_is_touched(void)
 	free(output);
 }
 
-/* Run qlessd-check on the directory; *ret_output is to be freed. */
-static int check(const char *options, char **ret_output)
-{
-	char command[400];
-	size_t len = 0;
-	FILE *pipe;
-	int status;
-
-	snprintf(command, sizeof command, "%s-check %s %s 2>&1 </dev/null", getenv("QLESSD"),
-		 options, dir.path);
-	pipe = popen(command, "r");
-	*ret_output = calloc(1, OUTPUT_MAX);
-	while (len < OUTPUT_MAX - 1 && !feof(pipe))
-		len += fread(*ret_output + len, 1, OUTPUT_MAX - 1 - len, pipe);
-	status = pclose(pipe);
-	return WEXITSTATUS(status);
-}
-
-#define CHECK_HAS(status, options, text)                                      \
-	do {                                                                  \
-		char *output_;                                                \
-		int status_ = check(options, &output_);                       \
-		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output_, text), output_); \
-		TEST_ASSERT_EQUAL_INT_MESSAGE(status, status_, output_);      \
-		free(output_);                                                \
-	} while (0)
-
 static void qlessd_check_tells_dumps_and_cuts(void)
 {
 	FILE *file;
@@ -323,7 +633,16 @@ static void qlessd_check_tells_dumps_and_cuts(void)
 	stop();
 	CHECK_HAS(0, "", "database 0: 2 jobs, 1 waiting, 1 running");
 	CHECK_HAS(0, "--dump", " db0 put \"w\" \"q\" \"j1\" \"klass\" \"{}\" \"0\"\n");
+	CHECK_HAS(0, "", ", commands: 3, last sequence: ");
+	CHECK_HAS(0, "", "\ntime: 20");
 	CHECK_HAS(0, "--dump --jid j2", "\"j2\"");
+	CHECK_LACKS("--dump --jid j2", "\"j1\"");
+	CHECK_LACKS("--dump --jid j2", "durable up to");
+	CHECK_HAS(0, "--dump --queue q", "db0 pop \"q\" \"w1\" \"1\"\n");
+	CHECK_LACKS("--dump --queue other", "db0");
+	CHECK_HAS(0, "--dump --since 1000000000 --until 100000000000", "db0 pop");
+	CHECK_LACKS("--dump --since 100000000000", "db0");
+	CHECK_LACKS("--dump --until 1000000000", "db0");
 	file = fopen(tempdir_file(&dir, "log-00000001"), "r+");
 	fseek(file, 200, SEEK_SET);
 	fputc('!', file);
@@ -383,6 +702,40 @@ static void an_earlier_state_is_recovered_into_another_directory(void)
 	ASK_HAS(p, "GET j2", "\"waiting\"");
 }
 
+static void with_bases_that_are_kept_an_earlier_state_is_recovered(void)
+{
+	struct tempdir fresh;
+	char sequence[32], *output;
+
+	QLESSD_START(&q, "--dir", dir.path, "--log-keep-bases", "1");
+	p = peer_connect(&q);
+	put("j0");
+	rewrite();
+	put("j1");
+	snprintf(sequence, sizeof sequence, "%lld",
+		 (long long)peer_ask_number(p, "INFO persistence", "log_last_sequence:"));
+	put("j2");
+	rewrite();
+	put("j3");
+	stop();
+	tempdir_init(&fresh);
+	QLESSD_START(&q, "--dir", fresh.path, "--recover-from", dir.path, "--recover-to", sequence);
+	p = peer_connect(&q);
+	ASK_HAS(p, "GET j1", "\"waiting\"");
+	ASK(p, "GET j2", "$-1\r\n");
+	stop();
+	tempdir_done(&fresh);
+	tempdir_init(&fresh);
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--dir", fresh.path, "--port", "0",
+					    "--unixsocket", tempdir_file(&fresh, "socket"),
+					    "--recover-from", dir.path, "--recover-to", "1"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "the oldest state that can be recovered from"),
+				     output);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "log-keep-bases"), output);
+	free(output);
+	tempdir_done(&fresh);
+}
+
 static void shutdown_save_writes_a_base(void)
 {
 	start("everysec");
@@ -393,6 +746,47 @@ static void shutdown_save_writes_a_base(void)
 	TEST_ASSERT_NOT_NULL(strstr(tempdir_read(&dir, "manifest"), "\nbase base-"));
 	start("everysec");
 	ASK_HAS(p, "GET j1", "\"waiting\"");
+}
+
+static void shutdown_nosave_loses_nothing(void)
+{
+	start("everysec");
+	put("j1");
+	peer_send_words(p, "SHUTDOWN NOSAVE");
+	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
+	stop();
+	TEST_ASSERT_NULL(strstr(tempdir_read(&dir, "manifest"), "\nbase base-"));
+	CHECK_HAS(0, "", "the log is whole");
+	start("everysec");
+	ASK_HAS(p, "GET j1", "\"waiting\"");
+}
+
+static void shutdown_save_without_room_for_a_base_loses_nothing(void)
+{
+	start("everysec");
+	put("j1");
+	/* Not even for its head and the end of the log. */
+	set_file_limit(1);
+	peer_send_words(p, "SHUTDOWN SAVE");
+	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
+	stop();
+	start("everysec");
+	ASK_HAS(p, "GET j1", "\"waiting\"");
+}
+
+static void an_exec_of_reading_commands_is_not_recorded(void)
+{
+	int64_t last;
+
+	start("always");
+	put("j1");
+	last = peer_ask_number(p, "INFO persistence", "log_last_sequence:");
+	for (int i = 0; i < 5; i++) {
+		ASK(p, "MULTI", "+OK\r\n");
+		ASK(p, "GET j1", "+QUEUED\r\n");
+		ASK_HAS(p, "EXEC", "*1\r\n");
+	}
+	TEST_ASSERT_EQUAL_INT64(last, peer_ask_number(p, "INFO persistence", "log_last_sequence:"));
 }
 
 static void the_log_is_rewritten_by_itself(void)
@@ -455,13 +849,28 @@ int main(int argc, char **argv)
 	RUN(the_log_is_at_most_half_more_than_what_it_records);
 	RUN(no_kill_loses_what_was_acknowledged_with_always);
 	RUN(no_kill_loses_what_was_acknowledged_with_everysec);
+	RUN(users_set_at_run_time_are_there_after_a_restart);
+	RUN(the_later_change_of_a_user_counts);
+	RUN(a_change_of_a_user_that_changes_nothing_is_not_recorded);
+	RUN(who_comes_while_the_log_is_replayed_is_told_so);
+	RUN(who_comes_while_loading_may_no_more_than_the_log_says);
+	RUN(it_can_be_stopped_while_the_log_is_replayed);
 	RUN(writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble);
+	RUN(a_log_file_that_is_removed_meanwhile_is_noticed);
+	RUN(a_directory_that_is_removed_meanwhile_is_noticed);
+	RUN(a_directory_that_cannot_be_written_to_is_named_at_the_start);
+	RUN(a_rewrite_keeps_to_its_rate_and_is_accounted_for);
+	RUN(rewrites_that_fail_are_not_begun_again_at_once);
 	RUN(two_cannot_use_one_directory);
 	RUN(damage_is_reported_and_nothing_is_touched);
 	RUN(qlessd_check_tells_dumps_and_cuts);
 	RUN(qlessd_check_leaves_files_to_the_owner_of_the_directory);
 	RUN(an_earlier_state_is_recovered_into_another_directory);
+	RUN(with_bases_that_are_kept_an_earlier_state_is_recovered);
 	RUN(shutdown_save_writes_a_base);
+	RUN(shutdown_nosave_loses_nothing);
+	RUN(shutdown_save_without_room_for_a_base_loses_nothing);
+	RUN(an_exec_of_reading_commands_is_not_recorded);
 	RUN(the_log_is_rewritten_by_itself);
 	RUN(whoever_writes_a_base_lets_others_go_first);
 	RUN(without_a_log_nothing_is_written);

@@ -4,6 +4,8 @@
  */
 #include "journal_fixture.h"
 
+#include "journal/kept.h"
+
 #define CHANGES 120
 /* States seen: after each change of the run. */
 #define STATES_MAX 400
@@ -17,6 +19,7 @@ static struct fixture f;
 static struct state states[STATES_MAX];
 static int state_count;
 static uint64_t acknowledged;
+static unsigned keep_bases;
 static unsigned long long rng = 77;
 
 void setUp(void)
@@ -46,6 +49,9 @@ static void forget_states(void)
 /* The end of a turn: clients are told what is durable. */
 static void end_turn(void)
 {
+	/* After a failure there is time to get well again. */
+	if (journal_state(f.journal) != JOURNAL_WELL)
+		f.us += 300000;
 	fixture_flush(&f);
 	if (journal_state(f.journal) == JOURNAL_WELL && journal_durable(f.journal) > acknowledged)
 		acknowledged = journal_durable(f.journal);
@@ -60,6 +66,7 @@ static bool run_script(unsigned long long seed, enum journal_sync sync)
 	random_calls_init(&calls, seed);
 	f.options.segment_bytes = 2500;
 	f.options.sync = sync;
+	f.options.keep_bases = keep_bases;
 	acknowledged = 0;
 	if (fixture_start(&f) < 0)
 		return false;
@@ -78,6 +85,34 @@ static bool run_script(unsigned long long seed, enum journal_sync sync)
 	return true;
 }
 
+/* Every base that is kept, and what was recorded up to the one after it, is there. */
+static void check_kept(const char *message)
+{
+	uint64_t next = f.recovery.manifest.base_sequence;
+	struct recovery_target nobody = { 0 };
+	struct recovery_limit limit = RECOVERY_NO_LIMIT;
+	struct recovery r;
+	struct kept kept;
+	struct manifest m;
+
+	TEST_ASSERT_EQUAL_INT(0, kept_list(&kept, &f.disk.io, "data"));
+	TEST_ASSERT_TRUE_MESSAGE(kept.count <= f.options.keep_bases, message);
+	for (size_t i = kept.count; i > 0; i--) {
+		TEST_ASSERT_EQUAL_INT(
+			0, kept_read(&m, kept.numbers[i - 1], &f.disk.io, "data", &f.error));
+		limit.sequence = next - 1;
+		TEST_ASSERT_EQUAL_INT_MESSAGE(
+			0, recovery_run(&r, &f.disk.io, "data", &limit, &nobody, &f.error),
+			buf_cstr(&f.error));
+		TEST_ASSERT_EQUAL_UINT64_MESSAGE(m.base, r.manifest.base, message);
+		TEST_ASSERT_EQUAL_UINT64_MESSAGE(limit.sequence, r.last_sequence, message);
+		next = m.base_sequence;
+		recovery_done(&r);
+		manifest_done(&m);
+	}
+	kept_done(&kept);
+}
+
 /* What is there after the crash has to be a state the run has been in, no older than what was
  * acknowledged. */
 static void check_recovery(const char *how, unsigned at)
@@ -86,6 +121,7 @@ static void check_recovery(const char *how, unsigned at)
 	char *dump;
 	int i, rc;
 
+	f.options.keep_bases = keep_bases;
 	rc = fixture_start(&f);
 	snprintf(message, sizeof message, "%s at call %u: %.150s", how, at, buf_cstr(&f.error));
 	TEST_ASSERT_EQUAL_INT_MESSAGE(0, rc, message);
@@ -97,6 +133,7 @@ static void check_recovery(const char *how, unsigned at)
 	if (state_count > 0 && i + 1 < state_count)
 		TEST_ASSERT_TRUE_MESSAGE(states[i + 1].sequence > acknowledged, message);
 	free(dump);
+	check_kept(message);
 }
 
 static void crash_everywhere(const char *how, enum disk_crash crash, enum journal_sync sync)
@@ -137,6 +174,76 @@ static void whatever_sectors_arrived_what_was_acknowledged_is_there(void)
 		crash_everywhere("some of it", DISK_KEEP_SOME, JOURNAL_SYNC_ALWAYS);
 }
 
+static void bases_that_are_kept_outlive_crashes(void)
+{
+	keep_bases = 2;
+	crash_everywhere("keeping bases", DISK_KEEP_SOME, JOURNAL_SYNC_ALWAYS);
+	crash_everywhere("keeping bases, all of it", DISK_KEEP_ALL, JOURNAL_SYNC_ALWAYS);
+	keep_bases = 1;
+	crash_everywhere("keeping a base", DISK_KEEP_SYNCED, JOURNAL_SYNC_ALWAYS);
+	keep_bases = 0;
+}
+
+/* A state from elsewhere, and a crash while the log is begun with it. */
+static void a_recovery_to_an_empty_directory_can_be_repeated(void)
+{
+	struct random_calls calls;
+	char *wanted, *dump;
+	int rc;
+
+	for (unsigned at = 0;; at++) {
+		bool stopped;
+
+		random_calls_init(&calls, 81);
+		for (int i = 0; i < 100; i++)
+			random_step(&calls, &f.engines, 0);
+		wanted = fixture_dump(&f);
+		disk_stop(&f.disk, DISK_CHANGES, at);
+		f.journal = journal_open(&f.options, &f.error);
+		TEST_ASSERT_NOT_NULL(f.journal);
+		rc = journal_create(f.journal, 500, &f.error);
+		stopped = f.disk.dead;
+		TEST_ASSERT_TRUE(stopped || rc == 0);
+		fixture_kill(&f, (enum disk_crash)(at % 3), &rng);
+		rc = fixture_start(&f);
+		if (rc == 0 && journal_last(f.journal) == 0) {
+			/* It was not begun at all. */
+			fixture_kill(&f, DISK_KEEP_ALL, &rng);
+			fixture_done(&f);
+			fixture_init(&f);
+			free(wanted);
+			continue;
+		}
+		if (rc < 0) {
+			TEST_ASSERT_NOT_NULL_MESSAGE(strstr(buf_cstr(&f.error), "unfinished"),
+						     buf_cstr(&f.error));
+			fixture_forget(&f);
+			random_calls_init(&calls, 81);
+			for (int i = 0; i < 100; i++)
+				random_step(&calls, &f.engines, 0);
+			f.journal = journal_open(&f.options, &f.error);
+			rc = journal_create(f.journal, 500, &f.error);
+			TEST_ASSERT_EQUAL_INT_MESSAGE(0, rc, buf_cstr(&f.error));
+			fixture_kill(&f, DISK_KEEP_SYNCED, &rng);
+			TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+		}
+		dump = fixture_dump(&f);
+		TEST_ASSERT_EQUAL_STRING(wanted, dump);
+		TEST_ASSERT_NULL(disk_file(&f.disk, MANIFEST_UNFINISHED));
+		free(wanted);
+		free(dump);
+		/* Once it is there it is not gone over. */
+		buf_clear(&f.error);
+		fixture_kill(&f, DISK_KEEP_ALL, &rng);
+		f.journal = journal_open(&f.options, &f.error);
+		TEST_ASSERT_TRUE(journal_create(f.journal, 500, &f.error) < 0);
+		fixture_done(&f);
+		fixture_init(&f);
+		if (!stopped)
+			break;
+	}
+}
+
 static void whenever_the_process_dies_what_was_acknowledged_is_there(void)
 {
 	crash_everywhere("all of it", DISK_KEEP_ALL, JOURNAL_SYNC_ALWAYS);
@@ -161,6 +268,90 @@ static void a_crash_without_syncs_leaves_a_state_that_was(void)
 		fixture_init(&f);
 		forget_states();
 	}
+}
+
+static void a_crash_while_the_log_gets_well_again_loses_nothing_that_was_acknowledged(void)
+{
+	unsigned stops = 0;
+
+	for (unsigned at = 0;; at++) {
+		bool stopped;
+
+		/* A sync fails, or the directory's; later the machine stops. */
+		disk_fail(&f.disk, at % 2 == 0 ? DISK_SYNC : DISK_SYNC_DIR, 4, -EIO);
+		f.disk.stop_kinds = DISK_CHANGES;
+		f.disk.stop_after = at / 2;
+		run_script(33, JOURNAL_SYNC_ALWAYS);
+		stopped = f.disk.dead;
+		if (f.journal != NULL)
+			fixture_kill(&f, DISK_KEEP_SOME, &rng);
+		else
+			disk_crash(&f.disk, DISK_KEEP_SOME, &rng);
+		fixture_forget(&f);
+		check_recovery("failure, then", at);
+		fixture_done(&f);
+		fixture_init(&f);
+		forget_states();
+		if (!stopped && at % 2 == 1)
+			break;
+		stops += stopped;
+	}
+	TEST_ASSERT_TRUE(stops > 160);
+}
+
+/* What was written at that time, and up to which record. */
+struct written {
+	int64_t us;
+	uint64_t sequence;
+};
+
+#define TURNS 150
+/* The sync that is due after a second, the turn it begins at, and the one that sees it done. */
+#define EVERYSEC_LOSS_US (1000000 + 2 * 70000)
+
+static void live_with_everysec(unsigned long long seed, struct written *turns, int count)
+{
+	struct random_calls calls;
+
+	random_calls_init(&calls, seed);
+	f.options.segment_bytes = 2500;
+	f.options.sync = JOURNAL_SYNC_EVERYSEC;
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	note_state();
+	for (int i = 0; i < count; i++) {
+		while (!fixture_step(&f, &calls))
+			;
+		note_state();
+		if (random_pick(&calls, 40) == 0)
+			journal_rewrite(f.journal);
+		f.us += random_pick(&calls, 60000);
+		fixture_flush(&f);
+		turns[i] = (struct written){ f.us, journal_durable(f.journal) };
+	}
+}
+
+static void everysec_loses_what_was_written_last_and_no_more_than_a_second_of_it(void)
+{
+	static struct written turns[TURNS];
+	uint64_t lost_most = 0;
+
+	for (unsigned long long seed = 200; seed < 260; seed++) {
+		int count = 20 + (int)(unit_random(&rng) % (TURNS - 20)), safe = count;
+
+		live_with_everysec(seed, turns, count);
+		while (--safe > 0 && turns[safe].us > f.us - EVERYSEC_LOSS_US)
+			;
+		acknowledged = safe > 0 ? turns[safe].sequence : 0;
+		fixture_kill(&f, seed % 2 == 0 ? DISK_KEEP_SYNCED : DISK_KEEP_SOME, &rng);
+		check_recovery("everysec", (unsigned)seed);
+		if (turns[count - 1].sequence - journal_last(f.journal) > lost_most)
+			lost_most = turns[count - 1].sequence - journal_last(f.journal);
+		fixture_done(&f);
+		fixture_init(&f);
+		forget_states();
+	}
+	/* Something is lost, or nothing is tested here. */
+	TEST_ASSERT_TRUE(lost_most > 10);
 }
 
 /* ---- failures that the process survives ---- */
@@ -275,6 +466,41 @@ static void a_failed_sync_is_not_tried_again_on_the_same_file(void)
 	TEST_ASSERT_NULL(disk_file(&f.disk, "log-00000001"));
 }
 
+static void what_a_failed_sync_has_forgotten_is_written_again_at_the_next_start(void)
+{
+	struct random_calls calls;
+	char *live, *dump;
+
+	random_calls_init(&calls, 65);
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	for (int i = 0; i < 10; i++) {
+		while (!fixture_step(&f, &calls))
+			;
+		fixture_flush(&f);
+	}
+	disk_fail(&f.disk, DISK_SYNC, 0, -EIO);
+	fixture_flush(&f);
+	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_FAILED, journal_state(f.journal));
+	/* Nobody waits for it to get well, and the next process reads what was never written. */
+	fixture_kill(&f, DISK_KEEP_MEMORY, &rng);
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	for (int i = 0; i < 10; i++) {
+		while (!fixture_step(&f, &calls))
+			;
+		fixture_flush(&f);
+	}
+	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_UINT64(journal_last(f.journal), journal_durable(f.journal));
+	live = fixture_dump(&f);
+	fixture_kill(&f, DISK_KEEP_SYNCED, &rng);
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, fixture_start(&f), buf_cstr(&f.error));
+	dump = fixture_dump(&f);
+	TEST_ASSERT_EQUAL_STRING(live, dump);
+	free(live);
+	free(dump);
+}
+
 static void no_room_is_found_out_before_anything_is_changed(void)
 {
 	struct random_calls calls;
@@ -303,6 +529,115 @@ static void no_room_is_found_out_before_anything_is_changed(void)
 	fixture_flush(&f);
 	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
 	TEST_ASSERT_TRUE(journal_admit(f.journal, 8 << 20));
+}
+
+static void pass_seconds(int seconds)
+{
+	for (int i = 0; i < 2 * seconds; i++) {
+		f.us += 500000;
+		fixture_flush(&f);
+	}
+}
+
+static void check_that_nothing_is_lost(void)
+{
+	char *live = fixture_dump(&f), *dump;
+
+	TEST_ASSERT_EQUAL_UINT64(journal_last(f.journal), journal_durable(f.journal));
+	fixture_kill(&f, DISK_KEEP_SYNCED, &rng);
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, fixture_start(&f), buf_cstr(&f.error));
+	dump = fixture_dump(&f);
+	TEST_ASSERT_EQUAL_STRING(live, dump);
+	free(live);
+	free(dump);
+}
+
+static void a_rewrite_that_is_asked_for_while_the_disk_is_full_waits_for_room(void)
+{
+	struct random_calls calls;
+	struct journal_info info;
+
+	random_calls_init(&calls, 71);
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	for (int i = 0; i < 50; i++) {
+		fixture_step(&f, &calls);
+		fixture_flush(&f);
+	}
+	/* In the middle of a batch. */
+	f.disk.room = disk_used(&f.disk) + 300;
+	for (int i = 0; i < 50; i++)
+		fixture_step(&f, &calls);
+	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
+	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
+	pass_seconds(3);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
+	TEST_ASSERT_TRUE(journal_is_rewriting(f.journal));
+	f.disk.room = UINT64_MAX;
+	pass_seconds(3);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
+	TEST_ASSERT_FALSE(journal_is_rewriting(f.journal));
+	journal_get_info(f.journal, &info);
+	TEST_ASSERT_EQUAL_UINT64(1, info.rewrites);
+	TEST_ASSERT_EQUAL_UINT64(0, info.rewrite_failures);
+	check_that_nothing_is_lost();
+}
+
+static void a_base_that_finds_no_room_leaves_the_log_as_it_is(void)
+{
+	struct random_calls calls;
+	struct journal_info info;
+
+	random_calls_init(&calls, 72);
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	for (int i = 0; i < 100; i++) {
+		fixture_step(&f, &calls);
+		fixture_flush(&f);
+	}
+	pass_seconds(1);
+	/* Enough for log and manifest. */
+	f.disk.room = disk_used(&f.disk) + 1500;
+	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
+	pass_seconds(2);
+	journal_get_info(f.journal, &info);
+	TEST_ASSERT_EQUAL_INT(-ENOSPC, info.last_rewrite_rc);
+	TEST_ASSERT_EQUAL_UINT64(1, info.rewrite_failures);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
+	TEST_ASSERT_NULL(disk_file(&f.disk, "base-00000003"));
+	while (!fixture_step(&f, &calls))
+		;
+	pass_seconds(1);
+	check_that_nothing_is_lost();
+	f.disk.room = UINT64_MAX;
+	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
+	pass_seconds(2);
+	journal_get_info(f.journal, &info);
+	TEST_ASSERT_EQUAL_UINT64(1, info.rewrites);
+	check_that_nothing_is_lost();
+}
+
+static void a_full_disk_that_then_fails_gets_well_by_a_base(void)
+{
+	struct random_calls calls;
+
+	random_calls_init(&calls, 73);
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	for (int i = 0; i < 50; i++) {
+		fixture_step(&f, &calls);
+		fixture_flush(&f);
+	}
+	f.disk.room = disk_used(&f.disk) + 100;
+	for (int i = 0; i < 20; i++)
+		fixture_step(&f, &calls);
+	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
+	f.disk.room = UINT64_MAX;
+	disk_fail(&f.disk, DISK_WRITE, 0, -EIO);
+	pass_seconds(1);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_FAILED, journal_state(f.journal));
+	pass_seconds(5);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
+	check_that_nothing_is_lost();
 }
 
 static void what_readers_change_while_the_log_has_failed_is_kept(void)
@@ -362,13 +697,21 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(whenever_the_machine_stops_what_was_acknowledged_is_there);
 	RUN(whatever_sectors_arrived_what_was_acknowledged_is_there);
+	RUN(bases_that_are_kept_outlive_crashes);
+	RUN(a_recovery_to_an_empty_directory_can_be_repeated);
 	RUN(whenever_the_process_dies_what_was_acknowledged_is_there);
 	RUN(a_crash_without_syncs_leaves_a_state_that_was);
+	RUN(a_crash_while_the_log_gets_well_again_loses_nothing_that_was_acknowledged);
+	RUN(everysec_loses_what_was_written_last_and_no_more_than_a_second_of_it);
+	RUN(a_rewrite_that_is_asked_for_while_the_disk_is_full_waits_for_room);
+	RUN(a_base_that_finds_no_room_leaves_the_log_as_it_is);
+	RUN(a_full_disk_that_then_fails_gets_well_by_a_base);
 	RUN(after_a_failed_write_the_log_becomes_well_by_itself);
 	RUN(after_a_full_disk_the_log_becomes_well_by_itself);
 	RUN(after_a_failed_sync_the_log_becomes_well_by_itself);
 	RUN(after_a_failed_rename_or_removal_the_log_becomes_well_by_itself);
 	RUN(a_failed_sync_is_not_tried_again_on_the_same_file);
+	RUN(what_a_failed_sync_has_forgotten_is_written_again_at_the_next_start);
 	RUN(no_room_is_found_out_before_anything_is_changed);
 	RUN(what_readers_change_while_the_log_has_failed_is_kept);
 	RUN(one_sync_covers_all_turns_that_came_meanwhile);

@@ -40,7 +40,8 @@ static void a_command_comes_back_as_it_was(void)
 	TEST_ASSERT_EQUAL_size_t(out.len, size);
 	TEST_ASSERT_EQUAL_INT(RECORD_COMMAND, record.type);
 	TEST_ASSERT_EQUAL_UINT64(77, record.sequence);
-	TEST_ASSERT_TRUE(record_decode_command(record.payload, &args, &command));
+	TEST_ASSERT_TRUE(record_take_command(&record.payload, &args, &command));
+	TEST_ASSERT_EQUAL_size_t(0, record.payload.len);
 	TEST_ASSERT_EQUAL_UINT(300, command.db);
 	TEST_ASSERT_TRUE(command.now == pop.now);
 	ASSERT_STR("pop", command.name);
@@ -104,11 +105,6 @@ static void a_payload_that_is_no_command_is_refused(void)
 			 "x"),
 		STR_INIT("\0"
 			 "12345678"
-			 "\1"
-			 "\1"
-			 "xy"),
-		STR_INIT("\0"
-			 "12345678"
 			 "\377\377\377\377\377\377\377\377\377\1"),
 		STR_INIT("\377\377\377\377\377\377\377\377\377\377\377"
 			 "12345678"
@@ -119,9 +115,35 @@ static void a_payload_that_is_no_command_is_refused(void)
 	struct record_args args = { 0 };
 	struct record_command command;
 
-	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-		TEST_ASSERT_FALSE(record_decode_command(bad[i], &args, &command));
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		struct qless_str payload = bad[i];
+
+		TEST_ASSERT_FALSE(record_take_command(&payload, &args, &command));
+	}
 	record_args_done(&args);
+}
+
+static void a_record_may_hold_several_commands(void)
+{
+	struct buf payload = BUF_INIT(BUF_NO_MAX);
+	struct record_args args = { 0 };
+	struct record_command other = pop, command;
+
+	other.name = STR("peek");
+	other.count = 0;
+	record_add_command(&payload, &pop);
+	record_add_command(&payload, &other);
+	record_append(&out, SALT, RECORD_COMMAND, 78, buf_str(&payload));
+	TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(0, out.len));
+	TEST_ASSERT_TRUE(record_take_command(&record.payload, &args, &command));
+	ASSERT_STR("pop", command.name);
+	TEST_ASSERT_EQUAL_size_t(3, command.count);
+	TEST_ASSERT_TRUE(record_take_command(&record.payload, &args, &command));
+	ASSERT_STR("peek", command.name);
+	TEST_ASSERT_EQUAL_size_t(0, command.count);
+	TEST_ASSERT_EQUAL_size_t(0, record.payload.len);
+	record_args_done(&args);
+	buf_done(&payload);
 }
 
 static void marks_and_numbers_come_back(void)
@@ -226,6 +248,7 @@ int main(int argc, char **argv)
 	RUN(a_record_of_another_log_is_none);
 	RUN(a_type_from_the_future_is_told_from_damage);
 	RUN(a_payload_that_is_no_command_is_refused);
+	RUN(a_record_may_hold_several_commands);
 	RUN(marks_and_numbers_come_back);
 	RUN(a_head_comes_back_and_no_damage_of_it_goes_unnoticed);
 	RUN(behind_damage_intact_records_and_marks_are_found);

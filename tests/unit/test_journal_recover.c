@@ -85,23 +85,23 @@ static void what_was_recorded_is_there_again(void)
 	}
 }
 
-static void the_log_goes_on_over_many_files_and_bases(void)
+/* A life with many ends, rewrites at random places, and some of them cut short by an end. */
+static void live_through(unsigned long long seed)
 {
 	struct random_calls calls;
 	char *before, *after;
 
-	random_calls_init(&calls, 12);
-	f.options.segment_bytes = 3000;
+	random_calls_init(&calls, seed);
+	f.options.segment_bytes = 1000 + random_pick(&calls, 4000);
 	start();
 	for (int round = 0; round < 30; round++) {
-		make_changes(&calls, 40 + (int)random_pick(&calls, 60));
-		if (round % 3 == 0) {
+		make_changes(&calls, 20 + (int)random_pick(&calls, 60));
+		if (random_pick(&calls, 3) == 0) {
 			journal_rewrite(f.journal);
-			if (round % 2 == 0)
-				make_changes(&calls, 1 + (int)random_pick(&calls, 10));
+			make_changes(&calls, (int)random_pick(&calls, 10));
 		}
 		before = fixture_dump(&f);
-		if (round % 4 == 3)
+		if (random_pick(&calls, 3) == 0)
 			fixture_kill(&f, DISK_KEEP_ALL, &rng);
 		else
 			finish();
@@ -113,6 +113,15 @@ static void the_log_goes_on_over_many_files_and_bases(void)
 		free(after);
 	}
 	TEST_ASSERT_TRUE(f.recovery.manifest.base != 0);
+}
+
+static void the_log_goes_on_over_many_files_and_bases(void)
+{
+	for (unsigned long long seed = 100; seed < 112; seed++) {
+		live_through(seed);
+		fixture_done(&f);
+		fixture_init(&f);
+	}
 }
 
 static void old_files_are_gone_after_a_rewrite(void)
@@ -203,6 +212,121 @@ static void a_log_cut_anywhere_gives_the_state_after_its_last_whole_record(void)
 		fixture_done(&copy);
 	}
 	free_steps();
+}
+
+static void of_a_group_all_comes_back_or_nothing(void)
+{
+	struct random_calls calls;
+	struct fixture copy;
+	size_t len;
+	char *dump;
+	int at = 0;
+
+	random_calls_init(&calls, 27);
+	start();
+	steps[0] = (struct step){ RECORD_FILE_HEADER_BYTES, fixture_dump(&f) };
+	while (at < 20) {
+		uint64_t last = journal_last(f.journal);
+
+		journal_begin_group(f.journal);
+		for (int i = 0; i < 3; i++) {
+			journal_begin_group(f.journal);
+			while (!fixture_step(&f, &calls))
+				;
+			journal_end_group(f.journal);
+		}
+		journal_end_group(f.journal);
+		TEST_ASSERT_TRUE(journal_last(f.journal) <= last + 2); /* one may be a mark */
+		fixture_flush(&f);
+		at++;
+		steps[at].end = disk_file(&f.disk, "log-00000001")->len;
+		steps[at].dump = fixture_dump(&f);
+	}
+	fixture_kill(&f, DISK_KEEP_ALL, &rng);
+	for (len = disk_file(&f.disk, "log-00000001")->len; len >= RECORD_FILE_HEADER_BYTES;
+	     len--) {
+		buf_truncate(disk_file(&f.disk, "log-00000001"), len);
+		while (steps[at].end > len)
+			free(steps[at--].dump);
+		TEST_ASSERT_EQUAL_INT(0, try_start(&copy, &f.disk));
+		dump = fixture_dump(&copy);
+		TEST_ASSERT_EQUAL_STRING(steps[at].dump, dump);
+		free(dump);
+		fixture_done(&copy);
+	}
+	free(steps[0].dump);
+}
+
+static void a_group_without_changes_is_no_record(void)
+{
+	start();
+	journal_begin_group(f.journal);
+	journal_end_group(f.journal);
+	fixture_flush(&f);
+	/* Not even a mark, that would have to be synced. */
+	TEST_ASSERT_EQUAL_UINT64(0, journal_last(f.journal));
+}
+
+static void a_record_may_be_larger_than_a_log_file_should_be(void)
+{
+	struct random_calls calls;
+	struct qless_str argv[] = { STR("put"), STR("w"),    STR("q"), STR("large"),
+				    STR("k"),	{ NULL, 0 }, STR("0") };
+	struct record_command command = { .name = argv[0], .args = argv + 1, .count = 6 };
+	struct buf data = BUF_INIT(BUF_NO_MAX);
+	char *before, *after;
+
+	random_calls_init(&calls, 28);
+	f.options.segment_bytes = 1000;
+	start();
+	make_changes(&calls, 30);
+	buf_printf(&data, "[");
+	for (int i = 0; i < 20000; i++)
+		buf_printf(&data, "%d,", i);
+	buf_printf(&data, "0]");
+	argv[5] = buf_str(&data);
+	command.now = calls.now;
+	TEST_ASSERT_EQUAL_INT(0, engines_run(&f.engines, 0, calls.now, argv, 7));
+	journal_append(f.journal, &command);
+	fixture_flush(&f);
+	make_changes(&calls, 30);
+	before = fixture_dump(&f);
+	restart();
+	after = fixture_dump(&f);
+	TEST_ASSERT_EQUAL_STRING(before, after);
+	free(before);
+	free(after);
+	buf_done(&data);
+}
+
+static void a_clock_that_is_set_back_does_no_harm(void)
+{
+	struct random_calls calls;
+	struct recovery_target nobody = { 0 };
+	struct recovery_limit limit;
+	struct recovery r;
+	char *before, *after;
+	int64_t early_us;
+
+	random_calls_init(&calls, 29);
+	f.options.segment_bytes = 2000;
+	start();
+	make_changes(&calls, 30);
+	f.us -= INT64_C(86400) * 1000000;
+	early_us = f.us;
+	make_changes(&calls, 30);
+	before = fixture_dump(&f);
+	restart();
+	after = fixture_dump(&f);
+	TEST_ASSERT_EQUAL_STRING(before, after);
+	free(before);
+	free(after);
+	finish();
+	/* The marks tell the new time: to go back to it leaves out what was done at the old one. */
+	limit = (struct recovery_limit){ UINT64_MAX, early_us };
+	TEST_ASSERT_EQUAL_INT(0, recovery_run(&r, &f.disk.io, "data", &limit, &nobody, &f.error));
+	TEST_ASSERT_TRUE(r.limited);
+	recovery_done(&r);
 }
 
 static void no_flipped_byte_of_a_sealed_log_is_passed_over(void)
@@ -371,9 +495,9 @@ static void writes_that_a_crash_lost_in_the_middle_are_cut(void)
 
 static void cutting_mends_a_log_and_keeps_what_is_cut(void)
 {
-	struct buf kept = BUF_INIT(BUF_NO_MAX);
+	struct buf kept = BUF_INIT(BUF_NO_MAX), was = BUF_INIT(BUF_NO_MAX), *second, *rest;
 	struct random_calls calls;
-	struct buf *second;
+	char name[64];
 	size_t size;
 
 	random_calls_init(&calls, 25);
@@ -384,6 +508,7 @@ static void cutting_mends_a_log_and_keeps_what_is_cut(void)
 	second = disk_file(&f.disk, "log-00000002");
 	size = second->len;
 	buf_data(second)[1000] ^= 1;
+	buf_append_str(&was, buf_str(second));
 	fixture_forget(&f);
 	TEST_ASSERT_EQUAL_INT(-EBADMSG, fixture_start(&f));
 	buf_clear(&f.error);
@@ -394,6 +519,13 @@ static void cutting_mends_a_log_and_keeps_what_is_cut(void)
 	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "log-00000003.cut-0"));
 	TEST_ASSERT_NULL(disk_file(&f.disk, "log-00000003"));
 	TEST_ASSERT_TRUE(second->len <= 1000 && second->len < size);
+	/* Nothing is lost: what is left and what is kept are what was there. */
+	snprintf(name, sizeof name, "log-00000002.cut-%zu", second->len);
+	rest = disk_file(&f.disk, name);
+	TEST_ASSERT_NOT_NULL(rest);
+	TEST_ASSERT_EQUAL_size_t(size, second->len + rest->len);
+	TEST_ASSERT_EQUAL_MEMORY(buf_data(&was), buf_data(second), second->len);
+	TEST_ASSERT_EQUAL_MEMORY(buf_data(&was) + second->len, buf_data(rest), rest->len);
 	fixture_forget(&f);
 	start();
 	TEST_ASSERT_EQUAL_UINT64(0, f.recovery.cut_bytes);
@@ -401,6 +533,7 @@ static void cutting_mends_a_log_and_keeps_what_is_cut(void)
 	restart();
 	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "log-00000003.cut-0"));
 	buf_done(&kept);
+	buf_done(&was);
 }
 
 static void what_cutting_does_not_mend_is_not_cut(void)
@@ -460,6 +593,91 @@ static void the_state_as_of_a_sequence_is_found(void)
 	free_steps();
 }
 
+/* A long life, in which three bases are kept besides the one in force; and a look at each moment of
+ * it. */
+static void with_bases_that_are_kept_one_can_go_back_further(void)
+{
+	struct {
+		uint64_t sequence;
+		char *dump;
+	} moments[STEPS];
+	struct recovery_limit limit = RECOVERY_NO_LIMIT;
+	struct random_calls calls;
+	uint64_t oldest = UINT64_MAX;
+	unsigned found = 0;
+
+	random_calls_init(&calls, 30);
+	f.options.segment_bytes = 1500;
+	f.options.keep_bases = 3;
+	start();
+	for (int i = 0; i < STEPS; i++) {
+		make_changes(&calls, 1);
+		moments[i].sequence = journal_last(f.journal);
+		moments[i].dump = fixture_dump(&f);
+		if (i % 25 == 24) {
+			journal_rewrite(f.journal);
+			journal_wait(f.journal);
+		}
+		if (i % 70 == 69)
+			restart();
+	}
+	finish();
+	for (int i = 0; i < STEPS; i++) {
+		struct fixture copy;
+		struct recovery_target target;
+		struct recovery r;
+		char *dump;
+		int rc;
+
+		fixture_init(&copy);
+		target = fixture_target(&copy);
+		limit.sequence = moments[i].sequence;
+		rc = recovery_run(&r, &f.disk.io, "data", &limit, &target, &copy.error);
+		if (rc == 0) {
+			dump = fixture_dump(&copy);
+			TEST_ASSERT_EQUAL_STRING(moments[i].dump, dump);
+			free(dump);
+			found++;
+			if (moments[i].sequence < oldest)
+				oldest = moments[i].sequence;
+		} else {
+			TEST_ASSERT_EQUAL_INT(-ERANGE, rc);
+			TEST_ASSERT_EQUAL_UINT(0, found);
+		}
+		recovery_done(&r);
+		fixture_done(&copy);
+		free(moments[i].dump);
+	}
+	/* Four bases, 25 moments behind each but the last. */
+	TEST_ASSERT_EQUAL_UINT(3 * 25 + 1, found);
+}
+
+static void when_no_base_is_to_be_kept_any_more_they_go(void)
+{
+	struct random_calls calls;
+	int files = 0;
+
+	random_calls_init(&calls, 31);
+	f.options.segment_bytes = 1500;
+	f.options.keep_bases = 3;
+	start();
+	for (int i = 0; i < 5; i++) {
+		make_changes(&calls, 30);
+		journal_rewrite(f.journal);
+		journal_wait(f.journal);
+	}
+	for (int i = 0; i < DISK_FILES_MAX; i++)
+		files += f.disk.names[i].file >= 0 &&
+			 strncmp(f.disk.names[i].name, "manifest-", 9) == 0;
+	TEST_ASSERT_EQUAL_INT(3, files);
+	f.options.keep_bases = 0;
+	restart();
+	for (int i = 0, left = 0; i < DISK_FILES_MAX; i++) {
+		left += f.disk.names[i].file >= 0;
+		TEST_ASSERT_TRUE(left <= 4); /* manifest, lock, base, log */
+	}
+}
+
 static void going_back_behind_the_base_is_refused(void)
 {
 	struct recovery_limit limit = { 5, INT64_MAX };
@@ -472,6 +690,15 @@ static void going_back_behind_the_base_is_refused(void)
 	make_changes(&calls, 50);
 	journal_rewrite(f.journal);
 	journal_wait(f.journal);
+	TEST_ASSERT_EQUAL_INT(-ERANGE,
+			      recovery_run(&r, &f.disk.io, "data", &limit, &nobody, &f.error));
+	recovery_done(&r);
+	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&f.error),
+				    "the oldest state that can be recovered from "
+				    "data is that of sequence "));
+	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&f.error), " UTC, in base-00000003. "));
+	buf_clear(&f.error);
+	limit = (struct recovery_limit){ UINT64_MAX, f.us - INT64_C(3600000000) };
 	TEST_ASSERT_EQUAL_INT(-ERANGE,
 			      recovery_run(&r, &f.disk.io, "data", &limit, &nobody, &f.error));
 	recovery_done(&r);
@@ -508,6 +735,10 @@ int main(int argc, char **argv)
 	RUN(the_log_goes_on_over_many_files_and_bases);
 	RUN(old_files_are_gone_after_a_rewrite);
 	RUN(a_log_cut_anywhere_gives_the_state_after_its_last_whole_record);
+	RUN(of_a_group_all_comes_back_or_nothing);
+	RUN(a_group_without_changes_is_no_record);
+	RUN(a_record_may_be_larger_than_a_log_file_should_be);
+	RUN(a_clock_that_is_set_back_does_no_harm);
 	RUN(no_flipped_byte_of_a_sealed_log_is_passed_over);
 	RUN(no_flipped_byte_of_a_log_that_was_killed_gives_a_wrong_state);
 	RUN(damage_of_manifest_and_base_is_refused);
@@ -518,6 +749,8 @@ int main(int argc, char **argv)
 	RUN(cutting_mends_a_log_and_keeps_what_is_cut);
 	RUN(what_cutting_does_not_mend_is_not_cut);
 	RUN(the_state_as_of_a_sequence_is_found);
+	RUN(with_bases_that_are_kept_one_can_go_back_further);
+	RUN(when_no_base_is_to_be_kept_any_more_they_go);
 	RUN(going_back_behind_the_base_is_refused);
 	RUN(a_state_from_elsewhere_begins_a_log);
 	return UNIT_RESULT();

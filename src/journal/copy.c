@@ -1,0 +1,183 @@
+/*
+ * Files of a log only grow at the last one's end, and a rewrite removes those it replaces. So all
+ * files that the manifest names are opened first: from then on they stay, whatever names they lose.
+ * If one is gone already the manifest has been replaced, and the new one is looked at.
+ *
+ * The last file is copied up to the length it has by then, which may be in the middle of a record:
+ * what a crash may leave, too. The manifest of the copy comes last.
+ */
+#include "journal/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "journal/repair.h"
+#include "util/mem.h"
+
+/* A rewrite takes much longer than to open a few files, so the second attempt is mostly good. */
+#define ATTEMPTS_MAX 100
+
+struct copy {
+	const struct journal_io *io;
+	const char *from;
+	const char *to;
+	struct manifest manifest;
+	int *fds; /* of the base, if there is one, and of the log files */
+	size_t count;
+	struct buf *error;
+};
+
+static int complain(struct copy *c, const char *path, int rc)
+{
+	buf_printf(c->error, "cannot copy to %s: %s", path, strerror(-rc));
+	return rc;
+}
+
+static void close_files(struct copy *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		c->io->close(c->io->arg, c->fds[i]);
+	free(c->fds);
+	c->fds = NULL;
+	c->count = 0;
+	manifest_done(&c->manifest);
+}
+
+/* The path of the i-th file in one of the two directories. */
+static void file_path(const struct copy *c, size_t i, const char *dir, char to[JOURNAL_PATH_MAX])
+{
+	bool has_base = c->manifest.base != 0;
+
+	if (has_base && i == 0)
+		journal_base_path(to, dir, c->manifest.base);
+	else
+		journal_log_path(to, dir, c->manifest.logs[i - has_base]);
+}
+
+/* -ENOENT without a word if one of them is gone. */
+static int open_files(struct copy *c)
+{
+	size_t count = c->manifest.log_count + (c->manifest.base != 0);
+	char path[JOURNAL_PATH_MAX];
+
+	c->fds = mem_realloc_array(NULL, count, sizeof *c->fds);
+	for (c->count = 0; c->count < count; c->count++) {
+		int fd;
+
+		file_path(c, c->count, c->from, path);
+		fd = c->io->open(c->io->arg, path, O_RDONLY);
+		if (fd < 0 && fd != -ENOENT)
+			buf_printf(c->error, "cannot read %s: %s", path, strerror(-fd));
+		if (fd < 0)
+			return fd;
+		c->fds[c->count] = fd;
+	}
+	return 0;
+}
+
+static int open_source(struct copy *c)
+{
+	int rc = -ENOENT;
+
+	for (int i = 0; i < ATTEMPTS_MAX && rc == -ENOENT; i++) {
+		close_files(c);
+		rc = manifest_read(&c->manifest, c->io, c->from, c->error);
+		if (rc == -ENOENT)
+			buf_printf(c->error, "there is no log in %s", c->from);
+		if (rc < 0)
+			return rc;
+		rc = open_files(c);
+	}
+	if (rc == -ENOENT)
+		buf_printf(c->error, "%s lacks files that its manifest names", c->from);
+	return rc;
+}
+
+static int copy_file(struct copy *c, size_t i)
+{
+	char path[JOURNAL_PATH_MAX];
+	uint64_t size;
+	int rc, to;
+
+	file_path(c, i, c->to, path);
+	to = c->io->open(c->io->arg, path, O_WRONLY | O_CREAT | O_TRUNC);
+	if (to < 0)
+		return complain(c, path, to);
+	rc = c->io->size(c->io->arg, c->fds[i], &size);
+	if (rc == 0)
+		rc = journal_copy_bytes(c->io, c->fds[i], 0, size, to);
+	if (rc == 0)
+		rc = c->io->sync(c->io->arg, to);
+	c->io->close(c->io->arg, to);
+	return rc < 0 ? complain(c, path, rc) : 0;
+}
+
+static int check_target(struct copy *c)
+{
+	char path[JOURNAL_PATH_MAX];
+	int fd;
+
+	journal_path(path, c->to, MANIFEST_NAME);
+	fd = c->io->open(c->io->arg, path, O_RDONLY);
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : complain(c, path, fd);
+	c->io->close(c->io->arg, fd);
+	buf_printf(c->error, "there is a log in %s already", c->to);
+	return -EEXIST;
+}
+
+/* Read the copy under the manifest it will have, and cut off what is torn. */
+static int make_whole(struct copy *c, struct recovery *r)
+{
+	struct recovery_limit all = RECOVERY_NO_LIMIT;
+	struct recovery_target nobody = { 0 };
+	char path[JOURNAL_PATH_MAX];
+	int rc = recovery_run(r, c->io, c->to, &all, &nobody, c->error);
+
+	if (rc < 0 || r->cut_bytes == 0)
+		return rc;
+	journal_log_path(path, c->to, r->tail.number);
+	rc = repair_truncate(c->io, path, r->tail_size);
+	return rc < 0 ? complain(c, path, rc) : 0;
+}
+
+static int copy_all(struct copy *c, struct recovery *r)
+{
+	char path[JOURNAL_PATH_MAX];
+	bool unclear;
+	int rc = 0;
+
+	for (size_t i = 0; i < c->count && rc == 0; i++)
+		rc = copy_file(c, i);
+	if (rc < 0)
+		return rc;
+	journal_path(path, c->to, MANIFEST_NAME);
+	rc = manifest_replace(&c->manifest, c->io, c->to, &unclear);
+	if (rc < 0)
+		return complain(c, path, rc);
+	rc = make_whole(c, r);
+	if (rc < 0)
+		c->io->remove(c->io->arg, path);
+	return rc;
+}
+
+int copy_log(const struct journal_io *io, const char *from, const char *to,
+	     struct recovery *ret_recovery, struct buf *ret_error)
+{
+	struct copy c = { .io = io, .from = from, .to = to, .error = ret_error };
+	int rc = 0;
+
+	*ret_recovery = (struct recovery){ 0 };
+	if (journal_check_dir(from) < 0 || journal_check_dir(to) < 0) {
+		buf_printf(ret_error, "the name of a directory is too long");
+		return -ENAMETOOLONG;
+	}
+	rc = check_target(&c);
+	if (rc == 0)
+		rc = open_source(&c);
+	if (rc == 0)
+		rc = copy_all(&c, ret_recovery);
+	close_files(&c);
+	return rc;
+}

@@ -1,0 +1,241 @@
+/*
+ * Replays recorded scenarios twice: on an engine that just lives, and on one with a log on a disk
+ * in memory. What the log leads back to has to be, byte for byte, the state that lives, and what
+ * the second answers after having come back, what the first answers.
+ *
+ *	through_log <file.jsonl>... [<part of the name of a case>]
+ */
+#include <stdio.h>
+
+#include "journal_fixture.h"
+
+#include "transcript.h"
+
+/* Out of a hundred steps, so many are followed by ... */
+struct habits {
+	unsigned flushes; /* the end of a turn */
+	unsigned rewrites;
+	unsigned restarts; /* an end in good order, or a crash with all that was synced */
+};
+
+struct replay {
+	struct scenario scenario;
+	struct engines live;
+	struct fixture logged;
+	const struct habits *habits;
+	unsigned long long rng;
+	struct buf replies[2]; /* of the last step: live, logged */
+	size_t restarts, rewrites;
+};
+
+static char **files;
+static int file_count;
+
+void setUp(void)
+{
+}
+
+void tearDown(void)
+{
+}
+
+/* ---- the log ---- */
+
+static void record(void *arg, unsigned db, double now, struct qless_str name,
+		   const struct qless_str *args, size_t count)
+{
+	struct fixture *f = arg;
+	struct record_command command = {
+		.db = db, .now = now, .name = name, .args = args, .count = count
+	};
+
+	journal_append(f->journal, &command);
+}
+
+static void start(struct replay *r)
+{
+	struct classic_recorder recorder = { .record = record, .arg = &r->logged };
+	int rc = fixture_start(&r->logged);
+
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, rc, buf_cstr(&r->logged.error));
+	databases_set_recorder(r->logged.engines.databases, &recorder);
+}
+
+static void end_turn(struct replay *r)
+{
+	fixture_flush(&r->logged);
+	fixture_flush(&r->logged);
+}
+
+static void finish(struct replay *r)
+{
+	journal_close(r->logged.journal, &r->logged.error);
+	r->logged.journal = NULL;
+	TEST_ASSERT_EQUAL_STRING("", buf_cstr(&r->logged.error));
+	fixture_forget(&r->logged);
+}
+
+static void restart(struct replay *r)
+{
+	if (unit_random(&r->rng) % 2 == 0) {
+		finish(r);
+	} else {
+		end_turn(r);
+		fixture_kill(&r->logged, DISK_KEEP_SYNCED, &r->rng);
+	}
+	start(r);
+	r->restarts++;
+}
+
+static bool happens(struct replay *r, unsigned percent)
+{
+	return unit_random(&r->rng) % 100 < percent;
+}
+
+static void go_on(struct replay *r)
+{
+	if (happens(r, r->habits->flushes))
+		fixture_flush(&r->logged);
+	if (happens(r, r->habits->rewrites) && journal_rewrite(r->logged.journal))
+		r->rewrites++;
+	if (happens(r, r->habits->restarts))
+		restart(r);
+}
+
+/* ---- a scenario ---- */
+
+static void run_step(struct replay *r, struct engines *e, struct buf *reply)
+{
+	struct classic *c = databases_get(e->databases, 0);
+	struct iovec iov[64];
+	size_t argc;
+	struct qless_str *argv = step_arguments(&r->scenario, &argc);
+
+	c->sha = STR("0123456789abcdef0123456789abcdef01234567");
+	classic_run_script(c, CLASSIC_SCRIPT, argv, argc, &e->writer);
+	free(argv);
+	buf_clear(reply);
+	while (e->out.len > 0) {
+		int count = chain_peek(&e->out, iov, 64, e->out.len);
+
+		for (int i = 0; i < count; i++) {
+			buf_append(reply, iov[i].iov_base, iov[i].iov_len);
+			chain_consume(&e->out, iov[i].iov_len);
+		}
+	}
+}
+
+static void check_dumps(struct replay *r)
+{
+	struct buf dumps[2] = { BUF_INIT(BUF_NO_MAX), BUF_INIT(BUF_NO_MAX) };
+	struct engines *both[2] = { &r->live, &r->logged.engines };
+
+	for (int i = 0; i < 2; i++) {
+		engines_dump(both[i], 0, &dumps[i]);
+		buf_printf(&dumps[i], "changes %llu\n",
+			   (unsigned long long)qless_changes(engines_get(both[i], 0)));
+	}
+	if (!str_equal(buf_str(&dumps[0]), buf_str(&dumps[1]))) {
+		scenario_differ(&r->scenario, "the state that its log leads to is another");
+		show_text("live", buf_str(&dumps[0]));
+		show_text("logged", buf_str(&dumps[1]));
+	}
+	buf_done(&dumps[0]);
+	buf_done(&dumps[1]);
+}
+
+static void scenario_begin(void *arg)
+{
+	struct replay *r = arg;
+
+	engines_init(&r->live, 1, 0x9e3779b97f4a7c15);
+	fixture_init(&r->logged);
+	r->logged.options.segment_bytes = 3000;
+	start(r);
+}
+
+static void scenario_line(void *arg, yyjson_val *line)
+{
+	struct replay *r = arg;
+
+	if (!yyjson_equals_str(yyjson_obj_get(line, "t"), "step"))
+		return;
+	run_step(r, &r->live, &r->replies[0]);
+	run_step(r, &r->logged.engines, &r->replies[1]);
+	check_reply(&r->scenario, buf_str(&r->replies[1]));
+	if (!r->scenario.failed && !str_equal(buf_str(&r->replies[0]), buf_str(&r->replies[1]))) {
+		scenario_differ(&r->scenario, "the answer after having come back is another");
+		show_text("live", buf_str(&r->replies[0]));
+		show_text("logged", buf_str(&r->replies[1]));
+	}
+	go_on(r);
+}
+
+static void scenario_end(void *arg)
+{
+	struct replay *r = arg;
+
+	if (!r->scenario.failed) {
+		restart(r);
+		check_dumps(r);
+	}
+	engines_done(&r->live);
+	fixture_done(&r->logged);
+}
+
+static void replay_files(const struct habits *habits)
+{
+	static const struct transcript_ops ops = { scenario_begin, scenario_line, scenario_end };
+	static struct replay r;
+	struct tally tally = { 0, 0 };
+
+	memset(&r, 0, sizeof r);
+	r.habits = habits;
+	r.rng = 5;
+	buf_init(&r.replies[0], BUF_NO_MAX);
+	buf_init(&r.replies[1], BUF_NO_MAX);
+	for (int i = 0; i < file_count; i++)
+		transcript_run(files[i], NULL, &r.scenario, &ops, &r, &tally);
+	buf_done(&r.replies[0]);
+	buf_done(&r.replies[1]);
+	printf("%zu scenarios passed, %zu failed, %zu restarts, %zu rewrites\n", tally.passed,
+	       tally.failed, r.restarts, r.rewrites);
+	TEST_ASSERT_EQUAL_INT(0, tally.failed);
+	TEST_ASSERT_GREATER_THAN(0, tally.passed);
+	TEST_ASSERT_GREATER_OR_EQUAL_size_t(tally.passed, r.restarts);
+}
+
+static void the_log_alone_leads_back_to_the_state(void)
+{
+	static const struct habits habits = { .flushes = 30 };
+
+	replay_files(&habits);
+}
+
+static void bases_and_logs_lead_back_to_the_state_at_every_restart(void)
+{
+	static const struct habits habits = { .flushes = 30, .rewrites = 4, .restarts = 6 };
+
+	replay_files(&habits);
+}
+
+static void a_base_after_each_few_steps_leads_back_to_the_state(void)
+{
+	static const struct habits habits = { .flushes = 90, .rewrites = 50, .restarts = 1 };
+
+	replay_files(&habits);
+}
+
+int main(int argc, char **argv)
+{
+	files = argv + 1;
+	while (file_count + 1 < argc && strstr(argv[file_count + 1], ".jsonl") != NULL)
+		file_count++;
+	argv += file_count;
+	argc -= file_count;
+	UNITY_BEGIN();
+	RUN(the_log_alone_leads_back_to_the_state);
+	RUN(bases_and_logs_lead_back_to_the_state_at_every_restart);
+	RUN(a_base_after_each_few_steps_leads_back_to_the_state);
+	return UNIT_RESULT();
+}

@@ -1,0 +1,188 @@
+/*
+ * Copies of the log of a daemon that is at work, and that writes one base after the other: each is
+ * whole and holds the state as of some moment between the beginning and the end of the copying.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "peer.h"
+#include "unit.h"
+#include "wait.h"
+
+#define BATCH	    20
+#define DATA_BYTES  3000
+#define OUTPUT_MAX  4096
+#define COMMAND_MAX 400
+#define PAUSE_MS    1 /* between batches */
+
+static struct qlessd q, second;
+static struct tempdir dir;
+static struct peer *p;
+static unsigned put; /* jobs, all of them acknowledged */
+
+void setUp(void)
+{
+	tempdir_init(&dir);
+	QLESSD_START(&q, "--dir", dir.path, "--log-segment-size", "64kb", "--rewrite-rate-limit",
+		     "0");
+	p = peer_connect(&q);
+	put = 0;
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&second);
+	qlessd_stop(&q);
+	tempdir_done(&dir);
+}
+
+/* And ask for a base each time. */
+static void put_some(void)
+{
+	static char words[DATA_BYTES + 100];
+
+	for (int i = 0; i < BATCH; i++) {
+		int len = snprintf(words, sizeof words, "PUT w q j%u klass \"", put++);
+
+		memset(words + len, 'x', DATA_BYTES);
+		snprintf(words + len + DATA_BYTES, sizeof words - (size_t)len - DATA_BYTES, "\" 0");
+		peer_send_words(p, words);
+	}
+	peer_send_words(p, "BGREWRITEAOF");
+	peer_skip_replies(p, BATCH + 1);
+}
+
+/* Few jobs make short rewrites, and those fall into the copying. */
+static void begin_again(void)
+{
+	ASK(p, "FLUSHALL", "+OK\r\n");
+	put = 0;
+	put_some();
+}
+
+/* Run a command of the shell while jobs are put; *ret_output is what it says. Returns its exit
+ * status. */
+static int run_meanwhile(const char *command, char ret_output[OUTPUT_MAX])
+{
+	FILE *pipe = popen(command, "r");
+	struct pollfd pfd = { .events = POLLIN };
+	size_t len = 0, got = 1;
+
+	TEST_ASSERT_NOT_NULL(pipe);
+	pfd.fd = fileno(pipe);
+	while (got > 0) {
+		while (poll(&pfd, 1, PAUSE_MS) == 0)
+			put_some();
+		got = fread(ret_output + len, 1, OUTPUT_MAX - 1 - len, pipe);
+		len += got;
+	}
+	ret_output[len] = '\0';
+	return WEXITSTATUS(pclose(pipe));
+}
+
+/* The jobs j0 to jN are there and no others, with N in between. */
+static void check_copy(struct tempdir *copy, unsigned least, unsigned most)
+{
+	char words[100];
+	struct peer *asker;
+	unsigned jobs;
+
+	QLESSD_START(&second, "--dir", copy->path);
+	TEST_ASSERT_FALSE(qlessd_has_logged(&second, "They were cut off"));
+	asker = peer_connect(&second);
+	/* Besides the jobs and their histories there are few keys, and always the same. */
+	jobs = (unsigned)strtoul(peer_ask(asker, "KEYS ql:j:*") + 1, NULL, 10) / 2;
+	TEST_ASSERT_TRUE(jobs >= least && jobs <= most);
+	for (unsigned i = 0; i < jobs; i++) {
+		snprintf(words, sizeof words, "EXISTS ql:j:j%u", i);
+		peer_send_words(asker, words);
+	}
+	for (unsigned i = 0; i < jobs; i++)
+		peer_expect(asker, ":1\r\n");
+	ASK(asker, "CONSISTENCYCHECK", "*0\r\n");
+	peer_close(asker);
+	qlessd_stop(&second);
+}
+
+static void a_copy_made_while_bases_are_written_is_whole(void)
+{
+	char command[COMMAND_MAX], output[OUTPUT_MAX];
+	int copies = qlessd_is_sanitized() ? 5 : 20;
+	int64_t rewrites;
+
+	for (int i = 0; i < copies; i++) {
+		struct tempdir copy;
+		unsigned least;
+
+		begin_again();
+		least = put;
+		tempdir_init(&copy);
+		snprintf(command, sizeof command, "%s-check --copy-to %s %s 2>&1", getenv("QLESSD"),
+			 copy.path, dir.path);
+		TEST_ASSERT_EQUAL_INT_MESSAGE(0, run_meanwhile(command, output), output);
+		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "copied up to sequence "), output);
+		snprintf(command, sizeof command, "%s-check %s 2>&1", getenv("QLESSD"), copy.path);
+		TEST_ASSERT_EQUAL_INT_MESSAGE(0, run_meanwhile(command, output), output);
+		check_copy(&copy, least, put);
+		tempdir_done(&copy);
+	}
+	rewrites = peer_ask_number(p, "INFO persistence", "aof_rewrites:");
+	printf("%d copies, %lld bases written meanwhile\n", copies, (long long)rewrites);
+	TEST_ASSERT_TRUE(rewrites > copies / 2);
+}
+
+/* Any other copy is whole, or qlessd-check says that it is not. */
+static void a_copy_made_by_other_means_is_whole_or_found_out(void)
+{
+	char command[COMMAND_MAX], output[OUTPUT_MAX];
+	int good = 0;
+
+	for (int i = 0; i < 10; i++) {
+		struct tempdir copy;
+		unsigned least;
+
+		begin_again();
+		least = put;
+		tempdir_init(&copy);
+		snprintf(command, sizeof command,
+			 "cd %s && cp manifest %s/ 2>&1 && cp [bl]*-* %s/ 2>&1", dir.path,
+			 copy.path, copy.path);
+		run_meanwhile(command, output);
+		snprintf(command, sizeof command, "%s-check %s 2>&1", getenv("QLESSD"), copy.path);
+		run_meanwhile(command, output);
+		if (strstr(output, "the log is whole") != NULL) {
+			check_copy(&copy, least, put);
+			good++;
+		}
+		tempdir_done(&copy);
+	}
+	printf("%d of 10 were whole\n", good);
+}
+
+static void a_copy_does_not_go_over_another_log(void)
+{
+	char command[COMMAND_MAX], output[OUTPUT_MAX];
+
+	snprintf(command, sizeof command, "%s-check --copy-to %s %s 2>&1", getenv("QLESSD"),
+		 dir.path, dir.path);
+	TEST_ASSERT_EQUAL_INT(2, run_meanwhile(command, output));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "there is a log in "), output);
+	snprintf(command, sizeof command, "%s-check --copy-to %s/no/such %s 2>&1", getenv("QLESSD"),
+		 dir.path, dir.path);
+	TEST_ASSERT_EQUAL_INT(2, run_meanwhile(command, output));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "cannot make "), output);
+}
+
+int main(int argc, char **argv)
+{
+	qlessd_take_args(&argc, argv);
+	UNITY_BEGIN();
+	RUN(a_copy_made_while_bases_are_written_is_whole);
+	RUN(a_copy_made_by_other_means_is_whole_or_found_out);
+	RUN(a_copy_does_not_go_over_another_log);
+	return UNIT_RESULT();
+}
