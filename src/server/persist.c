@@ -648,6 +648,15 @@ static void watch_rewrite(struct server *s)
 	event_add(p->rewrite, NULL);
 }
 
+/* One client waits for what it asked for in this turn, and nobody else for anything. */
+static bool is_one_alone(const struct server *s)
+{
+	const struct conn *c = TAILQ_FIRST(&s->writable);
+
+	return c != NULL && TAILQ_NEXT(c, writable) == NULL && TAILQ_EMPTY(&s->gated) &&
+	       TAILQ_EMPTY(&s->ready);
+}
+
 void persist_end_turn(struct server *s)
 {
 	struct persist *p = s->persist;
@@ -656,6 +665,8 @@ void persist_end_turn(struct server *s)
 	s->gate = 0;
 	if (p == NULL || !p->is_loaded)
 		return;
+	if (is_one_alone(s))
+		journal_hurry(p->journal);
 	journal_flush(p->journal, s->mono_us, s->wall_us);
 	note_state(s);
 	if (journal_is_rewriting(p->journal) || p->rewrite_fd >= 0 || p->was_rewriting) {
