@@ -139,6 +139,12 @@ const struct qless_limits *qless_get_limits(const struct qless *q);
 uint64_t qless_changes(const struct qless *q);
 /* The largest `now` of all calls that changed something; -INFINITY before the first. */
 double qless_latest(const struct qless *q);
+/* While it is held still, listings and counts change nothing: they leave what has come due where it
+ * is, as if it had not, where otherwise they would move it first. Calls that change something must
+ * not be made. For a caller that has to answer but may not change anything, as when its log cannot
+ * be written. */
+void qless_hold_still(struct qless *q, bool still);
+
 /* When the next scheduled job, recurring job or lock falls due in a queue that is not paused;
  * INFINITY if none does. What is overdue counts with the time it was due. */
 double qless_next_due(const struct qless *q);
@@ -327,7 +333,7 @@ enum qless_listing {
 	QLESS_LIST_COMPLETE, /* newest first; the queue is ignored */
 	QLESS_LIST_RUNNING,
 	QLESS_LIST_STALLED,
-	QLESS_LIST_SCHEDULED, /* moves what is due to the waiting jobs first */
+	QLESS_LIST_SCHEDULED, /* those not due; a thousand others are moved to the waiting jobs */
 	QLESS_LIST_DEPENDS,
 	QLESS_LIST_RECURRING,
 };
@@ -366,9 +372,13 @@ struct qless_queue_counts {
 
 /* The known queues in the order they were first seen. */
 void qless_queues(struct qless *q, struct qless_list *ret_names);
-/* Counts of a queue; moves the scheduled jobs that are due to the waiting ones first. */
+/* Counts of a queue, or of all known queues in the order they were first seen. Scheduled jobs that
+ * are due count as waiting, and some of them, up to a thousand in a call, are moved there first. */
 QLESS_CHECK int qless_queue_counts(struct qless *q, double now, struct qless_str queue,
 				   struct qless_queue_counts *ret_counts);
+QLESS_CHECK int qless_all_queue_counts(struct qless *q, double now,
+				       const struct qless_queue_counts **ret_items,
+				       size_t *ret_count);
 /* Jobs waiting, running and scheduled. */
 uint64_t qless_queue_length(const struct qless *q, struct qless_str queue);
 QLESS_CHECK int qless_pause(struct qless *q, double now, const struct qless_str *queues,

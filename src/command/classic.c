@@ -44,7 +44,7 @@ static const struct classic_command commands[] = {
 	COMMAND("get", classic_get, CLASSIC_READ, "jid", "Read a job"),
 	COMMAND("heartbeat", classic_heartbeat, CLASSIC_WRITE, "jid worker [data]",
 		"Renew the lock on a job"),
-	COMMAND("jobs", classic_jobs, CLASSIC_WRITE,
+	COMMAND("jobs", classic_jobs, CLASSIC_MOVES_DUE,
 		"complete [offset [count]] | state queue [offset [count]]", "List jobs by state"),
 	COMMAND("length", classic_length, CLASSIC_READ, "queue",
 		"Count the jobs waiting, running and scheduled in a queue"),
@@ -61,7 +61,7 @@ static const struct classic_command commands[] = {
 		"Put several jobs into a queue, or none"),
 	COMMAND("pause", classic_pause, CLASSIC_WRITE, "queue ...",
 		"Let no more jobs be popped from queues"),
-	COMMAND("peek", classic_peek, CLASSIC_WRITE, "queue count",
+	COMMAND("peek", classic_peek, CLASSIC_MOVES_DUE, "queue count",
 		"See the jobs that would be popped next"),
 	COMMAND("pop", classic_pop, CLASSIC_WRITE, "queue worker count",
 		"Take jobs from a queue and lock them"),
@@ -73,7 +73,7 @@ static const struct classic_command commands[] = {
 		"Put a job into a queue"),
 	COMMAND("queue.forget", classic_queue_forget, CLASSIC_WRITE, "queue ...",
 		"Drop queues from the list of queues"),
-	COMMAND("queues", classic_queues, CLASSIC_WRITE, "[queue]", "Count the jobs of queues"),
+	COMMAND("queues", classic_queues, CLASSIC_MOVES_DUE, "[queue]", "Count the jobs of queues"),
 	COMMAND("recur", classic_recur, CLASSIC_WRITE,
 		"queue jid klass data interval seconds offset [priority n] [tags tags] "
 		"[retries n] [backlog n]",
@@ -107,7 +107,7 @@ static const struct classic_command commands[] = {
 	COMMAND("unrecur", classic_unrecur, CLASSIC_WRITE, "jid", "Delete a recurring job"),
 	COMMAND("worker.deregister", classic_worker_deregister, CLASSIC_WRITE, "worker ...",
 		"Drop workers from the list of workers"),
-	COMMAND("workers", classic_workers, CLASSIC_WRITE, "[worker]",
+	COMMAND("workers", classic_workers, CLASSIC_MOVES_DUE, "[worker]",
 		"Count the jobs of workers, or list those of one"),
 };
 
@@ -207,6 +207,28 @@ void classic_write_store_error(struct classic *c, enum classic_form form, struct
 			       struct resp_writer *reply)
 {
 	write_error(c, form, QLESS_EBADARG, message, true, reply);
+}
+
+void classic_write_refusal(struct classic *c, enum classic_form form, struct qless_str line,
+			   struct resp_writer *reply)
+{
+	if (form != CLASSIC_SCRIPT) {
+		resp_write_error_line(reply, line);
+		return;
+	}
+	buf_clear(&c->line);
+	if (c->envelope == CLASSIC_ENVELOPE_REDIS6) {
+		buf_append_str(&c->line, STR("ERR Error running script (call to f_"));
+		buf_append_str(&c->line, c->sha);
+		buf_append_str(&c->line, STR("): @user_script:1: "));
+		buf_append_str(&c->line, line);
+	} else {
+		buf_append_str(&c->line, line);
+		buf_append_str(&c->line, STR(" script: "));
+		buf_append_str(&c->line, c->sha);
+		buf_append_str(&c->line, STR(", on @user_script:1."));
+	}
+	resp_write_error_line(reply, buf_str(&c->line));
 }
 
 int call_fail(struct classic_call *call, int code, const char *format, ...)

@@ -39,8 +39,9 @@ enum classic_envelope {
 
 enum classic_flag {
 	CLASSIC_READ = 0,
-	CLASSIC_WRITE = 1 << 0,	    /* may change something, if only by what has come due */
+	CLASSIC_WRITE = 1 << 0,	    /* may change something */
 	CLASSIC_EXTENSION = 1 << 1, /* unknown to scripts */
+	CLASSIC_MOVES_DUE = 1 << 2, /* reads; first moves what has come due, if it may */
 };
 
 struct classic_call; /* see classic_int.h */
@@ -111,5 +112,10 @@ void classic_write_error(struct classic *c, enum classic_form form, struct qless
 			 struct resp_writer *reply);
 void classic_write_store_error(struct classic *c, enum classic_form form, struct qless_str message,
 			       struct resp_writer *reply);
+
+/* The same in any form for an error that has a code of its own, which is the first word of the
+ * line, and stays the first of the reply where the envelope allows it. */
+void classic_write_refusal(struct classic *c, enum classic_form form, struct qless_str line,
+			   struct resp_writer *reply);
 
 #endif

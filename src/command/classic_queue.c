@@ -31,8 +31,9 @@ static void append_counts(struct buf *json, const struct qless_queue_counts *cou
 int classic_queues(struct classic_call *call)
 {
 	struct buf *json = call_json_buf(call);
+	const struct qless_queue_counts *all;
 	struct qless_queue_counts counts;
-	struct qless_list names;
+	size_t count;
 	size_t begin;
 	size_t i;
 	int rc;
@@ -44,14 +45,13 @@ int classic_queues(struct classic_call *call)
 		append_counts(json, &counts);
 		return reply_json(call);
 	}
-	qless_queues(call->engine, &names);
+	rc = qless_all_queue_counts(call->engine, call->now, &all, &count);
+	if (rc < 0)
+		return rc;
 	begin = json_begin_list(json);
-	for (i = 0; i < names.count; i++) {
-		rc = qless_queue_counts(call->engine, call->now, names.items[i], &counts);
-		if (rc < 0)
-			return rc;
+	for (i = 0; i < count; i++) {
 		json_next_item(json, begin);
-		append_counts(json, &counts);
+		append_counts(json, &all[i]);
 	}
 	json_end_list(json, begin, call->empty);
 	return reply_json(call);

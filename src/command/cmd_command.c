@@ -14,12 +14,19 @@ static const struct {
 	unsigned flag;
 	const char *name;
 } flag_names[] = {
-	{ CMD_WRITE, "write" },		{ CMD_READ, "readonly" },
-	{ CMD_ADMIN, "admin" },		{ CMD_PUBSUB, "pubsub" },
-	{ CMD_BLOCKING, "blocking" },	{ CMD_LOADING, "loading" },
-	{ CMD_STALE, "stale" },		{ CMD_NO_MONITOR, "skip_monitor" },
-	{ CMD_SECRET, "skip_slowlog" }, { CMD_FAST, "fast" },
-	{ CMD_NO_AUTH, "no_auth" },	{ CMD_NO_MULTI, "no_multi" },
+	{ CMD_WRITE, "write" },
+	{ CMD_READ, "readonly" },
+	{ CMD_DENYOOM, "denyoom" },
+	{ CMD_ADMIN, "admin" },
+	{ CMD_PUBSUB, "pubsub" },
+	{ CMD_BLOCKING, "blocking" },
+	{ CMD_LOADING, "loading" },
+	{ CMD_STALE, "stale" },
+	{ CMD_NO_MONITOR, "skip_monitor" },
+	{ CMD_SECRET, "skip_slowlog" },
+	{ CMD_FAST, "fast" },
+	{ CMD_NO_AUTH, "no_auth" },
+	{ CMD_NO_MULTI, "no_multi" },
 };
 
 #define FLAG_NAMES (sizeof(flag_names) / sizeof(flag_names[0]))

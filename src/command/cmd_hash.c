@@ -2,136 +2,80 @@
  * Commands on hashes: jobs, recurring jobs, options, statistics. None has more fields than fit into
  * one reply, so HSCAN returns them all at once.
  */
-#include <stdlib.h>
-
 #include "command/handlers.h"
 #include "command/key.h"
-#include "util/buf.h"
-#include "util/mem.h"
 
 /* One field that is looked for. */
 struct lookup {
-	struct qless_str field;
 	bool found;
 	size_t len;		   /* of its value */
-	struct resp_writer *reply; /* gets the value when it is there; may be NULL */
+	struct resp_writer *reply; /* gets the value; may be NULL */
 };
 
-static void look_up(void *arg, struct qless_str field, struct qless_str value)
+static void found(void *arg, struct qless_str field, struct qless_str value)
 {
 	struct lookup *lookup = arg;
 
-	if (!str_equal(field, lookup->field))
-		return;
+	(void)field;
 	lookup->found = true;
 	lookup->len = value.len;
 	if (lookup->reply != NULL)
 		resp_write_bulk(lookup->reply, value);
 }
 
-void cmd_hget(struct call *call)
+static void write_field(struct call *call, const struct keyspace_key *key, struct qless_str field)
 {
-	struct lookup lookup = { .field = call->args[1], .reply = call->reply };
-	struct keyspace_key key;
+	struct lookup lookup = { .reply = call->reply };
 
-	if (!key_open(call, KEYSPACE_HASH, KEY_MISSING_NULL, &key))
-		return;
-	keyspace_each_field(&key, look_up, &lookup);
+	keyspace_find_field(key, field, found, &lookup);
 	if (!lookup.found)
 		resp_write_null(call->reply);
 }
 
+void cmd_hget(struct call *call)
+{
+	struct keyspace_key key;
+
+	if (key_open(call, KEYSPACE_HASH, KEY_MISSING_NULL, &key))
+		write_field(call, &key, call->args[1]);
+}
+
 void cmd_hexists(struct call *call)
 {
-	struct lookup lookup = { .field = call->args[1] };
+	struct lookup lookup = { 0 };
 	struct keyspace_key key;
 
 	if (!key_open(call, KEYSPACE_HASH, KEY_MISSING_ZERO, &key))
 		return;
-	keyspace_each_field(&key, look_up, &lookup);
+	keyspace_find_field(&key, call->args[1], found, &lookup);
 	resp_write_integer(call->reply, lookup.found);
 }
 
 void cmd_hstrlen(struct call *call)
 {
-	struct lookup lookup = { .field = call->args[1] };
+	struct lookup lookup = { 0 };
 	struct keyspace_key key;
 
 	if (!key_open(call, KEYSPACE_HASH, KEY_MISSING_ZERO, &key))
 		return;
-	keyspace_each_field(&key, look_up, &lookup);
+	keyspace_find_field(&key, call->args[1], found, &lookup);
 	resp_write_integer(call->reply, (int64_t)lookup.len);
-}
-
-/* The fields that a request names, with copies of their values: they come in the order of the hash,
- * and go in that of the request. */
-struct wanted {
-	const struct qless_str *names;
-	int count;
-	struct wanted_field {
-		struct qless_str name; /* the one in the request */
-		size_t start;
-		size_t len;
-	} * fields;
-	size_t field_count;
-	size_t field_cap;
-	struct buf values;
-};
-
-static void keep_if_wanted(void *arg, struct qless_str field, struct qless_str value)
-{
-	struct wanted *w = arg;
-
-	for (int i = 0; i < w->count; i++) {
-		if (!str_equal(field, w->names[i]))
-			continue;
-		if (w->field_count == w->field_cap) {
-			w->field_cap = w->field_cap != 0 ? w->field_cap * 2 : 16;
-			w->fields = mem_realloc_array(w->fields, w->field_cap, sizeof *w->fields);
-		}
-		w->fields[w->field_count++] = (struct wanted_field){
-			.name = w->names[i],
-			.start = w->values.len,
-			.len = value.len,
-		};
-		buf_append_str(&w->values, value);
-		return;
-	}
-}
-
-static void write_wanted(struct resp_writer *reply, const struct wanted *w, struct qless_str name)
-{
-	for (size_t i = 0; i < w->field_count; i++) {
-		const struct wanted_field *field = &w->fields[i];
-
-		if (str_equal(field->name, name)) {
-			resp_write_bulk(reply, str_make(buf_str(&w->values).ptr + field->start,
-							field->len));
-			return;
-		}
-	}
-	resp_write_null(reply);
 }
 
 void cmd_hmget(struct call *call)
 {
-	struct wanted wanted = {
-		.names = call->args + 1,
-		.count = call->nargs - 1,
-		.values = BUF_INIT(BUF_NO_MAX),
-	};
 	struct keyspace_key key;
 	bool exists;
 
 	if (!key_open_any(call, KEYSPACE_HASH, &key, &exists))
 		return;
-	if (exists)
-		keyspace_each_field(&key, keep_if_wanted, &wanted);
-	resp_write_array(call->reply, (size_t)wanted.count);
-	for (int i = 0; i < wanted.count; i++)
-		write_wanted(call->reply, &wanted, wanted.names[i]);
-	free(wanted.fields);
-	buf_done(&wanted.values);
+	resp_write_array(call->reply, (size_t)call->nargs - 1);
+	for (int i = 1; i < call->nargs; i++) {
+		if (exists)
+			write_field(call, &key, call->args[i]);
+		else
+			resp_write_null(call->reply);
+	}
 }
 
 /* What is shown of the fields. */
@@ -166,7 +110,10 @@ static void write_listing(struct call *call, bool fields, bool values)
 	if (!key_open(call, KEYSPACE_HASH, is_map ? KEY_MISSING_MAP : KEY_MISSING_ARRAY, &key))
 		return;
 	resp_deferred_begin(call->reply, &list);
-	keyspace_each_field(&key, list_field, &listing);
+	if (values)
+		keyspace_each_field(&key, list_field, &listing);
+	else
+		keyspace_each_field_name(&key, list_field, &listing);
 	resp_deferred_end(call->reply, &list, is_map ? RESP_MAP : RESP_ARRAY, listing.count);
 }
 
@@ -192,7 +139,7 @@ void cmd_hlen(struct call *call)
 
 	if (!key_open(call, KEYSPACE_HASH, KEY_MISSING_ZERO, &key))
 		return;
-	keyspace_each_field(&key, list_field, &listing);
+	keyspace_each_field_name(&key, list_field, &listing);
 	resp_write_integer(call->reply, (int64_t)listing.count);
 }
 

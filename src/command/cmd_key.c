@@ -219,8 +219,8 @@ static size_t take_samples(const struct keyspace_key *key, size_t max, struct sa
 		keyspace_each_element(key, 0, max, add_sample, samples);
 		return keyspace_list_length(key);
 	case KEYSPACE_SET:
-		keyspace_each_member(key, add_sample, samples);
-		break;
+		keyspace_each_member(key, max, add_sample, samples);
+		return keyspace_set_size(key);
 	case KEYSPACE_ZSET:
 		node = skiplist_first(key->list);
 		for (; node != NULL && samples->count < max; node = skiplist_next(node))

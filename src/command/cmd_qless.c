@@ -61,23 +61,55 @@ static bool is_permitted(struct call *call, struct classic *c, enum classic_form
 	return false;
 }
 
-/* A command that only changes what has come due, as it reads, is always run. */
-static bool may_change(struct call *call, struct classic *c, enum classic_form form,
-		       const struct classic_command *command)
+static bool has_memory(const struct call *call, const struct command *row,
+		       const struct qless_str *args, size_t count)
 {
-	const struct command *row = command_table_find(call->env->table, command->name);
+	const struct command_env *env = call->env;
+
+	return env->is_out_of_memory == NULL || !env->is_out_of_memory(env->arg) || row == NULL ||
+	       !command_grows(row, args, count);
+}
+
+/* A command that reads is always run. */
+static bool may_change(struct call *call, struct classic *c, enum classic_form form,
+		       const struct classic_command *command, const struct qless_str *args,
+		       size_t count)
+{
+	const struct command *row;
 	const char *error;
 
-	if (row != NULL && (row->flags & CMD_WRITE) == 0)
+	if ((command->flags & CLASSIC_WRITE) == 0)
 		return true;
-	error = refusal(call);
+	row = command_table_find(call->env->table, command->name);
+	error = has_memory(call, row, args, count) ? refusal(call) : COMMAND_OOM_ERROR;
 	if (error == NULL)
 		return true;
-	if (form == CLASSIC_SCRIPT)
-		classic_write_store_error(c, form, str_from(error), call->reply);
-	else
-		resp_write_error_line(call->reply, str_from(error));
+	classic_write_refusal(c, form, str_from(error), call->reply);
 	return false;
+}
+
+/* Whether the engine has to be held still for a command that would otherwise move what has come
+ * due: it was sent as one that only reads, or nothing may change at the moment. */
+static bool has_to_hold_still(const struct call *call, const struct classic_command *command,
+			      unsigned allowed)
+{
+	if ((command->flags & CLASSIC_MOVES_DUE) == 0)
+		return false;
+	return (allowed & CLASSIC_WRITE) == 0 ||
+	       (call->env->is_still != NULL && call->env->is_still(call->env->arg));
+}
+
+static void run(struct call *call, struct classic *c, const struct classic_command *command,
+		enum classic_form form, unsigned allowed, double now, const struct qless_str *args,
+		size_t count)
+{
+	bool still = has_to_hold_still(call, command, allowed);
+
+	if (still)
+		qless_hold_still(c->engine, true);
+	classic_run(c, command, form, now, args, count, call->reply);
+	if (still)
+		qless_hold_still(c->engine, false);
 }
 
 void qless_run(struct call *call, struct classic *c, enum classic_form form, unsigned allowed,
@@ -94,11 +126,12 @@ void qless_run(struct call *call, struct classic *c, enum classic_form form, uns
 			call->reply);
 		return;
 	}
-	if (!is_permitted(call, c, form, command) || !may_change(call, c, form, command))
+	if (!is_permitted(call, c, form, command) ||
+	    !may_change(call, c, form, command, argv + 2, argc - 2))
 		return;
 	if (call->env->note_now != NULL)
 		call->env->note_now(call->env->arg, call->session, now);
-	classic_run(c, command, form, now, argv + 2, argc - 2, call->reply);
+	run(call, c, command, form, allowed, now, argv + 2, argc - 2);
 }
 
 void cmd_qless(struct call *call)
@@ -116,7 +149,7 @@ static void run_native(struct call *call, const struct qless_str *args)
 	assert(command != NULL);
 	if ((call->cmd->flags & CMD_WRITE) != 0 && !command_may_change(call))
 		return;
-	classic_run(classic, command, CLASSIC_NATIVE, now, args, (size_t)call->nargs, call->reply);
+	run(call, classic, command, CLASSIC_NATIVE, CLASSIC_WRITE, now, args, (size_t)call->nargs);
 	if (classic->until > now)
 		call->env->pass(call->env->arg, classic->until);
 }

@@ -40,7 +40,7 @@ void cmd_smembers(struct call *call)
 	if (!key_open(call, KEYSPACE_SET, KEY_MISSING_SET, &key))
 		return;
 	resp_write_set(call->reply, keyspace_set_size(&key));
-	keyspace_each_member(&key, key_write_value, call->reply);
+	keyspace_each_member(&key, SIZE_MAX, key_write_value, call->reply);
 }
 
 struct member_scan {
@@ -71,6 +71,6 @@ void cmd_sscan(struct call *call)
 		return;
 	key_write_cursor(call->reply, 0);
 	resp_deferred_begin(call->reply, &list);
-	keyspace_each_member(&key, scan_member, &s);
+	keyspace_each_member(&key, SIZE_MAX, scan_member, &s);
 	resp_deferred_end(call->reply, &list, RESP_ARRAY, s.count);
 }

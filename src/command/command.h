@@ -50,6 +50,7 @@ enum command_flag {
 	CMD_NO_PAUSE = 1 << 15,	  /* runs during CLIENT PAUSE ALL */
 	CMD_KEY_FIRST = 1 << 16,  /* its first argument is a key */
 	CMD_KEYS_ALL = 1 << 17,	  /* all its arguments are keys */
+	CMD_DENYOOM = 1 << 18,	  /* makes the state grow: refused beyond maxmemory */
 };
 
 /* Categories of permissions: bit, and the name behind the @. */
@@ -84,6 +85,9 @@ enum command_category {
 	COMMAND_CATEGORIES(X)
 #undef X
 };
+
+/* What is said to a command that would need more memory than maxmemory. */
+#define COMMAND_OOM_ERROR "OOM command not allowed when used memory > 'maxmemory'."
 
 #define COMMAND_ANY_ARGS (-1)
 /* Ids of jobs made here: so many hexadecimal digits. */
@@ -132,11 +136,16 @@ struct command_env {
 	/* Why nothing may be changed at the moment, as the line of an error reply; NULL if it may.
 	 * `bytes` is the size of the arguments. May be NULL. */
 	const char *(*refusal)(void *arg, size_t bytes);
+	/* Whether nothing is to change for now, not even by time, and reads are to be answered from
+	 * what is there. May be NULL. */
+	bool (*is_still)(void *arg);
+	/* Whether there is no memory left for the state to grow. May be NULL. */
+	bool (*is_out_of_memory)(void *arg);
 	/* An id for a new job that nobody can guess and no job has had. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
 	/* Nothing anybody could foresee. */
 	uint64_t (*random)(void *arg);
-	void *arg; /* of these six */
+	void *arg; /* of these seven */
 };
 
 /* One command while it runs. */

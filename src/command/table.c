@@ -360,3 +360,26 @@ int command_category_find(struct qless_str name)
 	}
 	return -1;
 }
+
+/* Commands of which some forms only read or delete, and where the word stands that tells. */
+static const struct {
+	const char *name;
+	size_t at;
+	struct qless_str word;
+} growing_forms[] = {
+	{ "depends", 1, STR_INIT("on") },
+	{ "tag", 0, STR_INIT("add") },
+	{ "track", 0, STR_INIT("track") },
+};
+
+bool command_grows(const struct command *cmd, const struct qless_str *args, size_t count)
+{
+	if ((cmd->flags & CMD_DENYOOM) == 0)
+		return false;
+	for (size_t i = 0; i < sizeof growing_forms / sizeof growing_forms[0]; i++) {
+		if (strcmp(cmd->name, growing_forms[i].name) == 0)
+			return growing_forms[i].at < count &&
+			       str_equal(args[growing_forms[i].at], growing_forms[i].word);
+	}
+	return true;
+}

@@ -33,6 +33,10 @@ const struct command *command_table_parent(const struct command_table *t,
 int command_table_subcommands(const struct command_table *t, const struct command *container,
 			      int *ret_first);
 
+/* Whether a command with these arguments, those behind its name, makes the state grow: its row has
+ * CMD_DENYOOM, and of its forms this is one that does. */
+bool command_grows(const struct command *cmd, const struct qless_str *args, size_t count);
+
 /*
  * Find the row that a request names, its subcommand included. A container with nothing behind it is
  * itself what is named. NULL if there is no such command; *ret_name_args, which says how many of

@@ -42,6 +42,11 @@ enum config_supervised {
 	CONFIG_SUPERVISED_AUTO,
 };
 
+/* maxmemory-policy: a queue has nothing that it could do without. */
+enum config_policy {
+	CONFIG_POLICY_NOEVICTION,
+};
+
 /* script-error-format. */
 enum config_appendfsync {
 	CONFIG_APPENDFSYNC_NO,

@@ -55,6 +55,11 @@ static const struct config_choice facility_choices[] = {
 	{ NULL, 0 },
 };
 
+static const struct config_choice policy_choices[] = {
+	{ "noeviction", CONFIG_POLICY_NOEVICTION },
+	{ NULL, 0 },
+};
+
 static const struct config_choice supervised_choices[] = {
 	{ "no", CONFIG_SUPERVISED_NO },
 	{ "systemd", CONFIG_SUPERVISED_SYSTEMD },

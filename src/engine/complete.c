@@ -33,6 +33,7 @@ static enum qless_state advance(struct qless *q, struct qless_job *job, double n
 
 	event_advanced(q, job_jid(job), complete->queue, *complete->next);
 	history_append_put(q, &job->history, now, next);
+	next->meter.counts[METER_PUT]++;
 	queue_know(q, next, now);
 	job_set_queue(q, job, next);
 	/* A job that depends on itself must look like one that is not complete. */

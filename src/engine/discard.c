@@ -151,8 +151,10 @@ static void discard_rest(struct qless *q)
 	buf_done(&q->channel);
 	free(q->jobs_out.items);
 	free(q->picked.items);
+	skiplist_batch_done(&q->batch);
 	free(q->list.items);
 	free(q->list2.items);
+	free(q->queue_counts);
 	free(q->worker_counts);
 	free(q->group_counts);
 	free(q);

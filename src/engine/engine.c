@@ -3,6 +3,7 @@
  */
 #include "engine/engine_int.h"
 
+#include <assert.h>
 #include <float.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -101,6 +102,11 @@ double qless_latest(const struct qless *q)
 	return q->latest;
 }
 
+void qless_hold_still(struct qless *q, bool still)
+{
+	q->is_still = still;
+}
+
 bool engine_begin(struct qless *q, double now)
 {
 	if (!isfinite(now)) {
@@ -150,6 +156,7 @@ int engine_fail(struct qless *q, int code, const char *format, ...)
 
 void engine_changed(struct qless *q)
 {
+	assert(!q->is_still);
 	q->changes++;
 	if (q->now > q->latest)
 		q->latest = q->now;

@@ -28,6 +28,7 @@
 
 #include "qless.h"
 
+#include "engine/meter.h"
 #include "util/buf.h"
 #include "util/container.h"
 #include "util/hash.h"
@@ -38,8 +39,9 @@
 /* Completed jobs that are purged in one call; the rest is left to the next ones. */
 #define ENGINE_PURGE_MAX 1000
 
-/* As a number of jobs: all there are. */
-#define ENGINE_ALL INT64_C(-1)
+/* Jobs that have come due and are moved by a call that moves all of them: beyond that they only
+ * count as moved, until a later call does so. */
+#define ENGINE_PROMOTE_MAX 1000
 
 enum counter {
 	COUNTER_RETRIES,
@@ -161,6 +163,7 @@ struct queue {
 	uint64_t job_count; /* jobs that name this queue */
 	double heartbeat;   /* its own options; NAN if not set */
 	double max_concurrency;
+	struct meter meter;
 	bool paused;
 	struct skipnode node; /* in qless.queues while known */
 };
@@ -272,7 +275,8 @@ struct qless {
 	struct qless_hooks hooks;
 	uint64_t heights; /* the generator of node heights */
 	uint64_t changes;
-	double now; /* of the call being served */
+	bool is_still; /* listings and counts leave what has come due where it is */
+	double now;    /* of the call being served */
 	double latest;
 	double failure_number; /* of the last failure */
 	struct qless_limits limits;
@@ -306,8 +310,10 @@ struct qless {
 	/* Results of the last call, and room for the call being served. */
 	struct job_vec jobs_out;
 	struct job_vec picked;
+	struct skiplist_batch batch;
 	struct str_vec list;
 	struct str_vec list2;
+	struct qless_queue_counts *queue_counts;
 	struct qless_worker_counts *worker_counts;
 	uint64_t *group_counts;
 };
@@ -453,6 +459,9 @@ struct skiplist *job_list(const struct qless *q, const struct qless_job *job);
 void job_leave_list(struct qless *q, struct qless_job *job);
 /* Into a list, in the state that goes with it. The job is in none. */
 void job_enter_work(struct qless *q, struct qless_job *job, double time);
+/* The same for many jobs that are given to the batch first and then go into a queue together. */
+void job_batch_work(struct qless *q, struct qless_job *job, double time);
+void queue_enter_batch(struct qless *q, struct queue *queue);
 void job_enter_scheduled(struct qless *q, struct qless_job *job, double due);
 void job_enter_depends(struct qless *q, struct qless_job *job, double time);
 /* No longer held by its worker: out of the worker's list. The field `worker` stays. */
@@ -470,8 +479,12 @@ void queue_free(struct qless *q, struct queue *queue);
 void queue_know(struct qless *q, struct queue *queue, double now);
 /* When a lock taken now expires. */
 double queue_lock_expiry(const struct qless *q, const struct queue *queue, double now);
-/* Move up to `max` scheduled jobs that are due to the waiting ones; all if negative. */
-void queue_promote(struct qless *q, struct queue *queue, double now, int64_t max);
+/* Move up to `max` scheduled jobs that are due to the waiting ones; returns how many. */
+int64_t queue_promote(struct qless *q, struct queue *queue, double now, int64_t max);
+/* The ranks of the scheduled jobs that are due: `*ret_first` up to, but not including, `*ret_end`.
+ * None are while the engine is held still. */
+void queue_due_range(const struct qless *q, const struct queue *queue, double now,
+		     uint32_t *ret_first, uint32_t *ret_end);
 struct qless_str queue_name(const struct queue *queue);
 double queue_next_due(const struct queue *queue);
 
@@ -484,6 +497,9 @@ void worker_seen(struct qless *q, struct intern *name, double now);
 void worker_hold(struct qless *q, struct intern *name, struct qless_str jid, double expires);
 void worker_hold_job(struct qless *q, struct intern *name, const struct qless_job *job,
 		     double expires);
+/* The same for many jobs. */
+void worker_hold_jobs(struct qless *q, struct intern *name, const struct job_vec *jobs,
+		      double expires);
 /* The job's worker does not hold it any more. */
 void worker_drop_job(struct qless *q, const struct qless_job *job);
 void worker_free(struct qless *q, struct worker *worker);
@@ -575,6 +591,10 @@ const struct stats_day *stats_find(const struct queue *queue, double date);
 
 /* Sum of the buckets. */
 double stats_sum(const struct series *series);
+
+/* ---- meter.c ---- */
+
+void meter_add_duration(struct meter_durations *durations, double seconds);
 
 /* ---- refs.c ---- */
 

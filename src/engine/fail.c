@@ -286,11 +286,13 @@ int qless_unfail(struct qless *q, double now, struct qless_str queue_text,
 		job_leave_list(q, job);
 		job_set_queue(q, job, queue);
 		history_append_put(q, &job->history, now, queue);
+		queue->meter.counts[METER_PUT]++;
 		job->remaining = job->retries;
 		job->expires = 0;
-		job_enter_work(q, job, now);
+		job_batch_work(q, job, now);
 		engine_changed(q);
 	}
+	queue_enter_batch(q, queue);
 	*ret_count = q->picked.count;
 	return 0;
 }

@@ -257,11 +257,22 @@ void job_leave_list(struct qless *q, struct qless_job *job)
 		group_release(q, job->extra->failure->group->user);
 }
 
+static double work_score(const struct qless_job *job, double time)
+{
+	return job->priority - time / TIME_PER_PRIORITY;
+}
+
 void job_enter_work(struct qless *q, struct qless_job *job, double time)
 {
 	job->state = QLESS_WAITING;
-	skiplist_insert(&job->queue->work, &job->node, job->priority - time / TIME_PER_PRIORITY);
+	skiplist_insert(&job->queue->work, &job->node, work_score(job, time));
 	(void)q;
+}
+
+void job_batch_work(struct qless *q, struct qless_job *job, double time)
+{
+	job->state = QLESS_WAITING;
+	skiplist_batch_add(&q->batch, &job->node, work_score(job, time));
 }
 
 void job_enter_scheduled(struct qless *q, struct qless_job *job, double due)

@@ -32,6 +32,26 @@ static void push_page(struct qless *q, const struct skiplist *list, int64_t offs
 		push_range(q, list, first, left, job_member);
 }
 
+/* As if all that is due had been promoted. */
+static void push_scheduled(struct qless *q, struct queue *queue, double now, int64_t offset,
+			   int64_t count)
+{
+	uint32_t first_due, due_end, before;
+	uint64_t first, left;
+
+	queue_promote(q, queue, now, ENGINE_PROMOTE_MAX);
+	queue_due_range(q, queue, now, &first_due, &due_end);
+	if (!page_range(skiplist_count(&queue->scheduled) - (due_end - first_due), offset, count,
+			&first, &left))
+		return;
+	before = first < first_due ? first_due - (uint32_t)first : 0;
+	if (before > left)
+		before = (uint32_t)left;
+	push_range(q, &queue->scheduled, first, before, job_member);
+	push_range(q, &queue->scheduled, first + before + (due_end - first_due), left - before,
+		   job_member);
+}
+
 static void push_completed(struct qless *q, int64_t offset, int64_t count)
 {
 	uint32_t total = skiplist_count(&q->completed);
@@ -63,8 +83,7 @@ static void push_of_queue(struct qless *q, double now, enum qless_listing listin
 		push_limited(q, locks, 0, skiplist_count_le(locks, now), offset, count, job_member);
 		break;
 	case QLESS_LIST_SCHEDULED:
-		queue_promote(q, queue, now, ENGINE_ALL);
-		push_page(q, &queue->scheduled, offset, count);
+		push_scheduled(q, queue, now, offset, count);
 		break;
 	case QLESS_LIST_DEPENDS:
 		push_page(q, &queue->depends, offset, count);

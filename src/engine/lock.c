@@ -36,14 +36,13 @@ int lock_check_expired(struct qless *q, struct queue *queue, double now, int64_t
 	return 0;
 }
 
-/* Tell the owner, and give it the grace period to answer. */
+/* Tell the owner that its time is up. */
 static void warn(struct qless *q, struct queue *queue, struct qless_job *job, double now)
 {
 	event_tracked(q, job, "ql:stalled");
 	history_append_plain(q, &job->history, now, QLESS_EVENT_TIMED_OUT);
 	job->flags |= JOB_GRACE;
 	event_lock_lost(q, job_jid(job), intern_str(job->worker));
-	skiplist_rescore(&queue->locks, &job->node, finite_add(now, q->settings.grace_period));
 	stats_count(q, queue, now, COUNTER_RETRIES);
 }
 
@@ -69,11 +68,14 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 		 struct job_vec *ret_jobs)
 {
 	struct skipnode *node = skiplist_first(&queue->locks);
+	double grace_ends = finite_add(now, q->settings.grace_period);
 	size_t i;
 
 	job_vec_clear(&q->picked);
 	for (; max > 0 && is_expired(node, now); max--, node = skiplist_next(node))
 		job_vec_push(&q->picked, job_from_node(node));
+	if (q->picked.count == 0)
+		return;
 	for (i = 0; i < q->picked.count; i++) {
 		struct qless_job *job = q->picked.items[i];
 		bool taken = will_be_taken(q, job);
@@ -81,28 +83,28 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 		job_drop_holding(q, job);
 		if (!(job->flags & JOB_GRACE))
 			warn(q, queue, job, now);
-		if (taken && take_away(q, job))
+		if (!taken) {
+			skiplist_remove(&queue->locks, &job->node);
+			skiplist_batch_add(&q->batch, &job->node, grace_ends);
+		} else if (take_away(q, job)) {
 			job_vec_push(ret_jobs, job);
+		}
 		engine_changed(q);
 	}
+	skiplist_insert_batch(&queue->locks, &q->batch);
 }
 
+/* All but the lists it goes into: those are for all jobs of a pop together. */
 static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job, double now,
 		     struct intern *worker, double expires)
 {
 	history_append_popped(q, &job->history, now, worker);
 	stats_record_wait(q, queue, now, now - job->time);
 	job->time = now;
-	worker_hold_job(q, worker, job, expires);
 	job_set_worker(q, job, worker);
 	job->expires = expires;
-	if (job->state == QLESS_RUNNING) {
-		skiplist_rescore(&queue->locks, &job->node, expires);
-	} else {
-		skiplist_remove(&queue->work, &job->node);
-		job->state = QLESS_RUNNING;
-		skiplist_insert(&queue->locks, &job->node, expires);
-	}
+	job_leave_list(q, job);
+	job->state = QLESS_RUNNING;
 	event_tracked(q, job, "ql:popped");
 	engine_changed(q);
 	/* Who pops a job is going to complete it. */
@@ -168,8 +170,13 @@ static int pop_from(struct qless *q, struct queue *queue, double now, struct int
 	push_waiting(queue, count, &q->jobs_out);
 	for (i = 0; i < q->jobs_out.count; i++)
 		hand_out(q, queue, q->jobs_out.items[i], now, worker, expires);
-	if (q->jobs_out.count > 0)
+	for (i = 0; i < q->jobs_out.count; i++)
+		skiplist_batch_add(&q->batch, &q->jobs_out.items[i]->node, expires);
+	skiplist_insert_batch(&queue->locks, &q->batch);
+	if (q->jobs_out.count > 0) {
+		worker_hold_jobs(q, worker, &q->jobs_out, expires);
 		worker_count(q, worker, now, DEED_POPPED, q->jobs_out.count);
+	}
 	job_prefetch(skiplist_last(&queue->work));
 	return 0;
 }

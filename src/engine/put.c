@@ -93,6 +93,7 @@ static void apply_put(struct qless *q, double now, const struct qless_put *put)
 	job_set_queue(q, job, queue);
 	job_set_klass(q, job, put->klass);
 	history_append_put(q, &job->history, now, queue);
+	queue->meter.counts[METER_PUT]++;
 	if (put->has_tags)
 		job_set_tags(q, job, put->tags, put->tag_count, now);
 	else

@@ -83,20 +83,38 @@ double queue_lock_expiry(const struct qless *q, const struct queue *queue, doubl
 	return finite_add(now, isnan(own) ? q->settings.heartbeat : own);
 }
 
-void queue_promote(struct qless *q, struct queue *queue, double now, int64_t max)
+void queue_enter_batch(struct qless *q, struct queue *queue)
+{
+	skiplist_insert_batch(&queue->work, &q->batch);
+}
+
+int64_t queue_promote(struct qless *q, struct queue *queue, double now, int64_t max)
 {
 	struct skipnode *node = skiplist_first_ge(&queue->scheduled, 0);
+	int64_t moved = 0;
 
-	while (max != 0 && node != NULL && node->score <= now) {
+	if (q->is_still)
+		return 0;
+	for (; moved < max && node != NULL && node->score <= now; moved++) {
 		struct qless_job *job = job_from_node(node);
 
 		node = skiplist_next(node);
 		skiplist_remove(&queue->scheduled, &job->node);
-		job_enter_work(q, job, now);
+		job_batch_work(q, job, now);
 		engine_changed(q);
-		if (max > 0)
-			max--;
 	}
+	if (moved > 0)
+		queue_enter_batch(q, queue);
+	return moved;
+}
+
+void queue_due_range(const struct qless *q, const struct queue *queue, double now,
+		     uint32_t *ret_first, uint32_t *ret_end)
+{
+	*ret_first = skiplist_count_lt(&queue->scheduled, 0);
+	*ret_end = *ret_first;
+	if (now >= 0 && !q->is_still)
+		*ret_end = skiplist_count_le(&queue->scheduled, now);
 }
 
 double queue_next_due(const struct queue *queue)
@@ -149,28 +167,58 @@ void qless_queues(struct qless *q, struct qless_list *ret_names)
 	*ret_names = (struct qless_list){ q->list.items, q->list.count, q->list.count };
 }
 
+/* Promotes up to `max` of what is due, and returns how many. What is left counts as waiting. */
+static int64_t count_queue(struct qless *q, struct queue *queue, double now, int64_t max,
+			   struct qless_queue_counts *ret_counts)
+{
+	int64_t moved = queue_promote(q, queue, now, max);
+	uint64_t stalled = skiplist_count_range(&queue->locks, 0, now);
+	uint32_t first_due, due_end;
+
+	queue_due_range(q, queue, now, &first_due, &due_end);
+	*ret_counts = (struct qless_queue_counts){
+		.name = queue_name(queue),
+		.waiting = skiplist_count(&queue->work) + (due_end - first_due),
+		.running = skiplist_count(&queue->locks) - stalled,
+		.stalled = stalled,
+		.scheduled = skiplist_count(&queue->scheduled) - (due_end - first_due),
+		.depends = skiplist_count(&queue->depends),
+		.recurring = skiplist_count(&queue->recurring),
+		.paused = queue->paused,
+	};
+	return moved;
+}
+
 int qless_queue_counts(struct qless *q, double now, struct qless_str name,
 		       struct qless_queue_counts *ret_counts)
 {
 	struct queue *queue = queue_find(q, name);
 
-	if (!isfinite(now))
-		return engine_fail(q, QLESS_EBADARG, "Arg \"now\" missing or not a number: nil");
-	/* Results of earlier calls stay good: a listing of the queues is followed by their counts.
-	 */
-	q->now = now;
-	*ret_counts = (struct qless_queue_counts){ .name = name };
-	if (queue == NULL)
-		return 0;
-	ret_counts->name = queue_name(queue);
-	ret_counts->stalled = skiplist_count_range(&queue->locks, 0, now);
-	queue_promote(q, queue, now, ENGINE_ALL);
-	ret_counts->waiting = skiplist_count(&queue->work);
-	ret_counts->running = skiplist_count(&queue->locks) - ret_counts->stalled;
-	ret_counts->scheduled = skiplist_count(&queue->scheduled);
-	ret_counts->depends = skiplist_count(&queue->depends);
-	ret_counts->recurring = skiplist_count(&queue->recurring);
-	ret_counts->paused = queue->paused;
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (queue != NULL)
+		count_queue(q, queue, now, ENGINE_PROMOTE_MAX, ret_counts);
+	else
+		*ret_counts = (struct qless_queue_counts){ .name = name };
+	return 0;
+}
+
+int qless_all_queue_counts(struct qless *q, double now, const struct qless_queue_counts **ret_items,
+			   size_t *ret_count)
+{
+	int64_t max = ENGINE_PROMOTE_MAX;
+	struct skipnode *node;
+	size_t count = 0;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	q->queue_counts = mem_realloc_array(q->queue_counts, skiplist_count(&q->queues) + 1,
+					    sizeof(*q->queue_counts));
+	for (node = skiplist_first(&q->queues); node != NULL; node = skiplist_next(node))
+		max -= count_queue(q, container_of(node, struct queue, node), now, max,
+				   &q->queue_counts[count++]);
+	*ret_items = q->queue_counts;
+	*ret_count = count;
 	return 0;
 }
 

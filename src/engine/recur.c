@@ -450,6 +450,7 @@ static void make_job(struct qless *q, struct qless_recur *recur, double now, dou
 	job->remaining = recur->retries;
 	job->time = when;
 	history_append_put(q, &job->history, when, recur->queue);
+	recur->queue->meter.counts[METER_PUT]++;
 	job_enter_work(q, job, when);
 	engine_changed(q);
 }
@@ -480,6 +481,8 @@ void recur_spawn(struct qless *q, struct queue *queue, double now, int64_t max)
 {
 	struct skipnode *node = skiplist_first_ge(&queue->recurring, 0);
 
+	if (q->is_still)
+		return;
 	/* One that has made jobs moves behind all that are due, so the next one stays in place. */
 	while (max > 0 && node != NULL && node->score <= now) {
 		struct qless_recur *recur = recur_from_node(node);

@@ -151,12 +151,16 @@ static void record(struct series *series, double value)
 void stats_record_wait(struct qless *q, struct queue *queue, double now, double seconds)
 {
 	record(&need_day(queue, now)->wait, seconds);
+	queue->meter.counts[METER_POP]++;
+	meter_add_duration(&queue->meter.wait, seconds);
 	engine_changed(q);
 }
 
 void stats_record_run(struct qless *q, struct queue *queue, double now, double seconds)
 {
 	record(&need_day(queue, now)->run, seconds);
+	queue->meter.counts[METER_COMPLETE]++;
+	meter_add_duration(&queue->meter.run, seconds);
 	engine_changed(q);
 }
 
@@ -166,6 +170,8 @@ void stats_count(struct qless *q, struct queue *queue, double now, enum counter 
 
 	day->counters[counter]++;
 	day->counted[counter] = true;
+	if (counter == COUNTER_FAILURES)
+		queue->meter.counts[METER_FAIL]++;
 	engine_changed(q);
 }
 

@@ -303,3 +303,55 @@ struct view_bucket view_bucket(const struct view_series *series, size_t i)
 
 	return (struct view_bucket){ (char)bucket->unit, bucket->value, bucket->count };
 }
+
+/* ---- for who watches ---- */
+
+size_t view_queue_count(const struct qless *q)
+{
+	return hash_count(&q->queue_names.hash);
+}
+
+/* Mostly there are none, and that is seen at once. */
+static uint64_t count_stalled(const struct queue *queue, double now)
+{
+	const struct skipnode *first = skiplist_first(&queue->locks);
+
+	if (first == NULL || first->score > now)
+		return 0;
+	return skiplist_count_range(&queue->locks, 0, now);
+}
+
+static void read_queue(const struct queue *queue, double now, struct view_queue_figures *ret)
+{
+	uint64_t locks = skiplist_count(&queue->locks);
+
+	*ret = (struct view_queue_figures){
+		.name = queue_name(queue),
+		.waiting = skiplist_count(&queue->work),
+		.stalled = count_stalled(queue, now),
+		.scheduled = skiplist_count(&queue->scheduled),
+		.depends = skiplist_count(&queue->depends),
+		.recurring = skiplist_count(&queue->recurring),
+		.paused = queue->paused,
+		.meter = &queue->meter,
+	};
+	ret->running = locks - ret->stalled;
+	/* A job names its queue until it is complete, and is in one of these lists or failed. */
+	ret->failed = queue->job_count - ret->waiting - locks - ret->scheduled - ret->depends;
+}
+
+void view_each_queue(const struct qless *q, double now, view_queue_fn *visit, void *arg)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH(node, &it, &q->queue_names.hash) {
+		const struct queue *queue = intern_from_node(node)->user;
+		struct view_queue_figures figures;
+
+		if (queue == NULL)
+			continue;
+		read_queue(queue, now, &figures);
+		visit(arg, &figures);
+	}
+}

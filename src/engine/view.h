@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/meter.h"
 #include "qless.h"
 #include "util/skiplist.h"
 #include "util/str.h"
@@ -145,5 +146,42 @@ bool view_stats_day(const struct qless *q, struct qless_str queue, size_t i,
 bool view_find_stats_day(const struct qless *q, struct qless_str queue, double day,
 			 struct view_day *ret_day);
 struct view_bucket view_bucket(const struct view_series *series, size_t i);
+
+/* ---- for who watches ---- */
+
+struct view_queue_figures {
+	struct qless_str name;
+	uint64_t waiting; /* those that are scheduled and due are not among them until they move */
+	uint64_t running;
+	uint64_t stalled;
+	uint64_t scheduled;
+	uint64_t depends;
+	uint64_t recurring;
+	uint64_t failed; /* by the queue in which they failed */
+	bool paused;
+	const struct meter *meter;
+};
+
+typedef void view_queue_fn(void *arg, const struct view_queue_figures *queue);
+
+size_t view_queue_count(const struct qless *q);
+
+/* All queues, in an order that depends on the hash seed. */
+void view_each_queue(const struct qless *q, double now, view_queue_fn *visit, void *arg);
+
+/* About how many bytes jobs take. */
+struct view_memory {
+	uint64_t jobs;
+	uint64_t sampled; /* of which so many were looked at */
+	uint64_t payload; /* jid, data, message of a failure */
+	uint64_t index;	  /* to find the job by its id, place, tags and dependencies */
+	uint64_t history;
+};
+
+/* Add what the jobs of a list take, to judge by `samples` of them that are evenly spread. */
+void view_jobs_memory(const struct skiplist *jobs, size_t samples, struct view_memory *memory);
+/* The same for the queue and its jobs, as many samples from each of its lists. */
+void view_queue_memory(const struct qless *q, struct qless_str queue, size_t samples,
+		       struct view_memory *memory);
 
 #endif

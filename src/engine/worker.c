@@ -62,12 +62,16 @@ static void drop_holding(struct qless *q, struct worker *worker, struct holding 
 		q->busy_count--;
 }
 
+/* All go, so there is no need to take each out of the list. */
 static void drop_all(struct qless *q, struct worker *worker)
 {
-	struct skipnode *node;
+	struct hash_node *node;
 
-	while ((node = skiplist_first(&worker->by_expiry)) != NULL)
-		drop_holding(q, worker, container_of(node, struct holding, node));
+	if (skiplist_count(&worker->by_expiry) > 0)
+		q->busy_count--;
+	skiplist_done(&worker->by_expiry);
+	while ((node = hash_take(&worker->held)) != NULL)
+		free(container_of(node, struct holding, hash));
 }
 
 void worker_free(struct qless *q, struct worker *worker)
@@ -122,20 +126,30 @@ const struct skipnode *worker_find_job(const struct worker *worker, struct qless
 	return node != NULL ? &container_of(node, struct holding, hash)->node : NULL;
 }
 
+/* What holds the job, if need be a new one, which is in no list yet. */
+static struct holding *holding_need(struct qless *q, struct worker *worker, struct qless_str jid,
+				    uint32_t hash)
+{
+	struct hash_node *node = hash_find_hashed(&worker->held, jid, hash);
+	struct holding *holding;
+
+	if (node != NULL)
+		return container_of(node, struct holding, hash);
+	holding = holding_new(q, jid);
+	hash_insert_hashed(&worker->held, &holding->hash, hash);
+	return holding;
+}
+
 static void hold(struct qless *q, struct intern *name, struct qless_str jid, uint32_t hash,
 		 double expires)
 {
 	struct worker *worker = worker_need(q, name);
-	struct hash_node *node = hash_find_hashed(&worker->held, jid, hash);
-	struct holding *holding;
+	struct holding *holding = holding_need(q, worker, jid, hash);
 
-	if (node != NULL) {
-		holding = container_of(node, struct holding, hash);
+	if (holding->node.linked) {
 		skiplist_rescore(&worker->by_expiry, &holding->node, expires);
 		return;
 	}
-	holding = holding_new(q, jid);
-	hash_insert_hashed(&worker->held, &holding->hash, hash);
 	skiplist_insert(&worker->by_expiry, &holding->node, expires);
 	if (skiplist_count(&worker->by_expiry) == 1)
 		q->busy_count++;
@@ -150,6 +164,26 @@ void worker_hold_job(struct qless *q, struct intern *name, const struct qless_jo
 		     double expires)
 {
 	hold(q, name, job_jid(job), job->hash.hash, expires);
+}
+
+void worker_hold_jobs(struct qless *q, struct intern *name, const struct job_vec *jobs,
+		      double expires)
+{
+	struct worker *worker = worker_need(q, name);
+	bool was_busy = skiplist_count(&worker->by_expiry) > 0;
+	size_t i;
+
+	for (i = 0; i < jobs->count; i++) {
+		const struct qless_job *job = jobs->items[i];
+		struct holding *holding = holding_need(q, worker, job_jid(job), job->hash.hash);
+
+		if (holding->node.linked)
+			skiplist_remove(&worker->by_expiry, &holding->node);
+		skiplist_batch_add(&q->batch, &holding->node, expires);
+	}
+	skiplist_insert_batch(&worker->by_expiry, &q->batch);
+	if (!was_busy && jobs->count > 0)
+		q->busy_count++;
 }
 
 void worker_drop_job(struct qless *q, const struct qless_job *job)
@@ -172,6 +206,8 @@ static void forget_old(struct qless *q, double now)
 	double oldest = now - q->settings.max_worker_age;
 	struct skipnode *node = skiplist_first_ge(&q->workers, 0);
 
+	if (q->is_still)
+		return;
 	while (node != NULL && node->score <= oldest) {
 		struct worker *worker = container_of(node, struct worker, node);
 

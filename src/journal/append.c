@@ -643,7 +643,8 @@ static void finish_sync(struct journal *j, const struct job *job)
 	if (j->syncing > j->synced)
 		j->synced = j->syncing;
 	j->info.syncs++;
-	j->job_us = job->write_us + job->sync_us;
+	if (job->zero_to == 0)
+		j->job_us = job->write_us + job->sync_us;
 	j->info.sync_us_last = (uint64_t)job->sync_us;
 	if (j->info.sync_us_last > j->info.sync_us_max)
 		j->info.sync_us_max = j->info.sync_us_last;

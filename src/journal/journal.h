@@ -157,7 +157,8 @@ struct journal_info {
 	int last_rewrite_rc;	   /* 0 or a negative errno; -ECHILD: its process was killed */
 	int64_t last_rewrite_us;   /* how long it took */
 	int64_t last_base_wall_us; /* when the base in force was made; 0: there is none */
-	int64_t fork_us;	   /* how long the last fork took */
+	uint64_t forks;
+	int64_t fork_us; /* how long the last fork took */
 };
 
 void journal_get_info(const struct journal *j, struct journal_info *ret_info);

@@ -87,7 +87,7 @@ struct journal {
 	int64_t mono_us; /* of the last flush */
 	int64_t wall_us;
 	int64_t sync_started_us;
-	int64_t job_us;		 /* how long writing and syncing took the last time */
+	int64_t job_us;		 /* how long writing and syncing took last, but for zeros */
 	bool is_hurried;	 /* see journal_hurry() */
 	int64_t rotate_after_us; /* when rotation may be tried again */
 	int64_t retry_after_us;	 /* when FULL may be found over */

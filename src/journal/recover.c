@@ -9,8 +9,10 @@
 #include "journal/kept.h"
 #include "journal/reader.h"
 
-/* Progress is told after so many records. */
+/* Progress is told after so many records, or so many bytes of them: one record may put a thousand
+ * jobs. */
 #define PROGRESS_RECORDS 1024
+#define PROGRESS_BYTES	 ((uint64_t)64 * 1024)
 
 struct run {
 	struct recovery *r;
@@ -429,6 +431,7 @@ static int take_record(struct run *run, const struct reader *reader, const struc
 /* Records of one log file from the one with sequence *expected on. */
 static int replay_records(struct run *run, struct reader *reader, uint64_t *expected, bool is_last)
 {
+	uint64_t told_offset = reader->offset;
 	struct record record;
 	int rc;
 
@@ -444,8 +447,11 @@ static int replay_records(struct run *run, struct reader *reader, uint64_t *expe
 			return 0;
 		}
 		rc = take_record(run, reader, &record);
-		if (rc == 0 && record.sequence % PROGRESS_RECORDS == 0)
+		if (rc == 0 && (record.sequence % PROGRESS_RECORDS == 0 ||
+				reader->offset - told_offset >= PROGRESS_BYTES)) {
+			told_offset = reader->offset;
 			rc = tell_progress(run, reader, run->r->base_bytes + run->r->log_bytes);
+		}
 		if (rc < 0)
 			return rc;
 		++*expected;

@@ -164,6 +164,7 @@ static int start_child(struct journal *j)
 		run_child(j, ends[1], parent);
 	rc = -errno;
 	j->info.fork_us = clock_mono_us() - start_us;
+	j->info.forks++;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	close(ends[1]);
 	if (r->pid < 0) {

@@ -15,39 +15,54 @@
 
 /* ---- hashes ---- */
 
+/* A walk over fields: all of them, or a search for one, for which nothing else is put into words.
+ */
 struct fields {
+	const struct qless_str *only; /* the one that is looked for; NULL for all */
+	bool names_only;	      /* values are not needed, and empty */
 	keyspace_field_fn *visit;
 	void *arg;
 	struct buf text;
 };
 
+/* Whether the value of the field is to be visited. */
+static bool wants(const struct fields *f, struct qless_str name)
+{
+	if (f->only != NULL && !str_equal(*f->only, name))
+		return false;
+	if (f->names_only)
+		f->visit(f->arg, name, STR(""));
+	return !f->names_only;
+}
+
 static void field(struct fields *f, struct qless_str name, struct qless_str value)
 {
-	f->visit(f->arg, name, value);
+	if (wants(f, name))
+		f->visit(f->arg, name, value);
 }
 
 static void field_number(struct fields *f, struct qless_str name, double value)
 {
 	char text[NUM_MAX];
-	size_t len = num_format_g17(text, value);
 
-	field(f, name, str_make(text, len));
+	if (wants(f, name))
+		f->visit(f->arg, name, str_make(text, num_format_g17(text, value)));
 }
 
 static void field_f20(struct fields *f, struct qless_str name, double value)
 {
 	char text[NUM_F20_MAX];
-	size_t len = num_format_f20(text, value);
 
-	field(f, name, str_make(text, len));
+	if (wants(f, name))
+		f->visit(f->arg, name, str_make(text, num_format_f20(text, value)));
 }
 
 static void field_integer(struct fields *f, struct qless_str name, int64_t value)
 {
 	char text[NUM_MAX];
-	size_t len = num_format_i64(text, value);
 
-	field(f, name, str_make(text, len));
+	if (wants(f, name))
+		f->visit(f->arg, name, str_make(text, num_format_i64(text, value)));
 }
 
 static void add_list_item(struct buf *b, struct qless_str item)
@@ -56,15 +71,44 @@ static void add_list_item(struct buf *b, struct qless_str item)
 	json_append_string(b, item);
 }
 
-/* The list that is in f->text; an empty one reads as an empty object. */
-static void field_list(struct fields *f, struct qless_str name)
+/* Tags as JSON; no tags read as an empty object. */
+static void end_list(struct buf *b)
 {
-	buf_append_str(&f->text, f->text.len == 0 ? STR("{}") : STR("]"));
-	field(f, name, buf_str(&f->text));
+	buf_append_str(b, b->len == 0 ? STR("{}") : STR("]"));
 }
 
-static void append_failure(struct buf *b, const struct qless_failure *failure)
+static void field_job_tags(struct fields *f, const struct qless_job *job)
 {
+	struct qless_str tag;
+	size_t cursor = 0;
+
+	if (!wants(f, STR("tags")))
+		return;
+	while (qless_job_next_tag(job, &cursor, &tag))
+		add_list_item(&f->text, tag);
+	end_list(&f->text);
+	f->visit(f->arg, STR("tags"), buf_str(&f->text));
+}
+
+static void field_recur_tags(struct fields *f, const struct qless_recur *recur)
+{
+	struct qless_str tag;
+	size_t cursor = 0;
+
+	if (!wants(f, STR("tags")))
+		return;
+	while (qless_recur_next_tag(recur, &cursor, &tag))
+		add_list_item(&f->text, tag);
+	end_list(&f->text);
+	f->visit(f->arg, STR("tags"), buf_str(&f->text));
+}
+
+static void field_failure(struct fields *f, const struct qless_failure *failure)
+{
+	struct buf *b = &f->text;
+
+	if (!wants(f, STR("failure")))
+		return;
 	buf_clear(b);
 	buf_append_str(b, STR("{\"group\":"));
 	json_append_string(b, failure->group);
@@ -75,14 +119,13 @@ static void append_failure(struct buf *b, const struct qless_failure *failure)
 	buf_append_str(b, STR(",\"worker\":"));
 	json_append_string(b, failure->worker);
 	buf_append_char(b, '}');
+	f->visit(f->arg, STR("failure"), buf_str(b));
 }
 
 static void each_job_field(struct fields *f, const struct qless_job *job)
 {
 	struct qless_job_info info;
 	struct view_job view;
-	struct qless_str tag;
-	size_t cursor = 0;
 
 	qless_job_read(job, &info);
 	view_job(job, &view);
@@ -90,9 +133,7 @@ static void each_job_field(struct fields *f, const struct qless_job *job)
 	field(f, STR("klass"), info.klass);
 	field(f, STR("data"), info.data);
 	field_number(f, STR("priority"), info.priority);
-	while (qless_job_next_tag(job, &cursor, &tag))
-		add_list_item(&f->text, tag);
-	field_list(f, STR("tags"));
+	field_job_tags(f, job);
 	field(f, STR("state"), qless_state_text(info.state));
 	field(f, STR("worker"), info.worker);
 	if (info.state == QLESS_FAILED)
@@ -103,12 +144,10 @@ static void each_job_field(struct fields *f, const struct qless_job *job)
 	field_number(f, STR("retries"), info.retries);
 	field_number(f, STR("remaining"), info.remaining);
 	field_f20(f, STR("time"), info.time);
-	if (info.has_failure) {
-		append_failure(&f->text, &info.failure);
-		field(f, STR("failure"), buf_str(&f->text));
-	} else if (view.failure_cleared) {
+	if (info.has_failure)
+		field_failure(f, &info.failure);
+	else if (view.failure_cleared)
 		field(f, STR("failure"), STR("{}"));
-	}
 	if (info.spawned_from.ptr != NULL)
 		field(f, STR("spawned_from_jid"), info.spawned_from);
 	if (view.is_warned)
@@ -120,17 +159,13 @@ static void each_job_field(struct fields *f, const struct qless_job *job)
 static void each_recur_field(struct fields *f, const struct qless_recur *recur)
 {
 	struct qless_recur_info info;
-	struct qless_str tag;
-	size_t cursor = 0;
 
 	qless_recur_read(recur, &info);
 	field(f, STR("jid"), info.jid);
 	field(f, STR("klass"), info.klass);
 	field(f, STR("data"), info.data);
 	field_number(f, STR("priority"), info.priority);
-	while (qless_recur_next_tag(recur, &cursor, &tag))
-		add_list_item(&f->text, tag);
-	field_list(f, STR("tags"));
+	field_recur_tags(f, recur);
 	field(f, STR("state"), STR("recur"));
 	field(f, STR("queue"), info.queue);
 	field(f, STR("type"), STR("interval"));
@@ -145,6 +180,11 @@ static void each_option(struct fields *f, const struct qless *q)
 	struct qless_option option;
 	size_t cursor = 0;
 
+	if (f->only != NULL) {
+		if (qless_config_get(q, *f->only, &option) && option.is_set)
+			field(f, option.name, option.value);
+		return;
+	}
 	while (qless_config_next(q, &cursor, &option)) {
 		if (option.is_set)
 			field(f, option.name, option.value);
@@ -161,8 +201,11 @@ static void each_series_field(struct fields *f, const struct view_series *series
 	for (i = 0; i < series->bucket_count; i++) {
 		struct view_bucket bucket = view_bucket(series, i);
 		char name[1 + NUM_MAX];
-		size_t len = num_format_g14(name + 1, bucket.value);
+		size_t len;
 
+		if (f->only != NULL && (f->only->len == 0 || f->only->ptr[0] != bucket.unit))
+			continue;
+		len = num_format_g14(name + 1, bucket.value);
 		name[0] = bucket.unit;
 		field_integer(f, str_make(name, len + 1), (int64_t)bucket.count);
 	}
@@ -183,35 +226,57 @@ static void each_counter(struct fields *f, const struct view_day *day)
 	}
 }
 
-void keyspace_each_field(const struct keyspace_key *key, keyspace_field_fn *visit, void *arg)
+static void walk_fields(const struct keyspace_key *key, struct fields *f)
 {
-	struct fields f = { .visit = visit, .arg = arg, .text = BUF_INIT(BUF_NO_MAX) };
 	struct view_day day = { 0 };
 
+	buf_init(&f->text, BUF_NO_MAX);
 	view_find_stats_day(key->engine, key->name, key->day, &day);
 	switch (key->kind) {
 	case KEYSPACE_JOB:
-		each_job_field(&f, key->job);
+		each_job_field(f, key->job);
 		break;
 	case KEYSPACE_RECUR:
-		each_recur_field(&f, key->recur);
+		each_recur_field(f, key->recur);
 		break;
 	case KEYSPACE_CONFIG:
-		each_option(&f, key->engine);
+		each_option(f, key->engine);
 		break;
 	case KEYSPACE_STATS_WAIT:
-		each_series_field(&f, &day.wait);
+		each_series_field(f, &day.wait);
 		break;
 	case KEYSPACE_STATS_RUN:
-		each_series_field(&f, &day.run);
+		each_series_field(f, &day.run);
 		break;
 	case KEYSPACE_STATS_COUNTERS:
-		each_counter(&f, &day);
+		each_counter(f, &day);
 		break;
 	default:
 		break;
 	}
-	buf_done(&f.text);
+	buf_done(&f->text);
+}
+
+void keyspace_each_field(const struct keyspace_key *key, keyspace_field_fn *visit, void *arg)
+{
+	struct fields f = { .visit = visit, .arg = arg };
+
+	walk_fields(key, &f);
+}
+
+void keyspace_each_field_name(const struct keyspace_key *key, keyspace_field_fn *visit, void *arg)
+{
+	struct fields f = { .names_only = true, .visit = visit, .arg = arg };
+
+	walk_fields(key, &f);
+}
+
+void keyspace_find_field(const struct keyspace_key *key, struct qless_str name,
+			 keyspace_field_fn *visit, void *arg)
+{
+	struct fields f = { .only = &name, .visit = visit, .arg = arg };
+
+	walk_fields(key, &f);
 }
 
 /* ---- lists ---- */
@@ -338,14 +403,16 @@ static int compare_names(const void *a, const void *b)
 	return str_compare(*(const struct qless_str *)a, *(const struct qless_str *)b);
 }
 
-void keyspace_each_member(const struct keyspace_key *key, keyspace_value_fn *visit, void *arg)
+void keyspace_each_member(const struct keyspace_key *key, size_t max, keyspace_value_fn *visit,
+			  void *arg)
 {
 	struct names names = { .engine = key->engine };
 	struct skipnode *node;
 	size_t i;
 
 	if (key->kind == KEYSPACE_RELATED) {
-		for (node = skiplist_first(key->list); node != NULL; node = skiplist_next(node))
+		node = skiplist_first(key->list);
+		for (; max > 0 && node != NULL; max--, node = skiplist_next(node))
 			visit(arg, key->list->member(node));
 		return;
 	}
@@ -355,7 +422,7 @@ void keyspace_each_member(const struct keyspace_key *key, keyspace_value_fn *vis
 		view_each(key->engine, VIEW_GROUPS, add_name, &names);
 	if (names.count > 0)
 		qsort(names.items, names.count, sizeof(*names.items), compare_names);
-	for (i = 0; i < names.count; i++)
+	for (i = 0; i < names.count && i < max; i++)
 		visit(arg, names.items[i]);
 	free(names.items);
 }
@@ -468,7 +535,7 @@ uint64_t keyspace_fingerprint(const struct qless *q, struct qless_str name)
 		keyspace_each_element(&key, 0, SIZE_MAX, hash_value, &hash);
 		break;
 	case KEYSPACE_SET:
-		keyspace_each_member(&key, hash_value, &hash);
+		keyspace_each_member(&key, SIZE_MAX, hash_value, &hash);
 		break;
 	case KEYSPACE_ZSET:
 		hash_list(&hash, key.list);

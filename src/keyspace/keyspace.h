@@ -102,6 +102,11 @@ bool keyspace_pick(const struct qless *q, uint64_t random, struct buf *ret_key);
 /* ---- KEYSPACE_HASH ---- */
 
 void keyspace_each_field(const struct keyspace_key *key, keyspace_field_fn *visit, void *arg);
+/* The same for less: the values are empty. */
+void keyspace_each_field_name(const struct keyspace_key *key, keyspace_field_fn *visit, void *arg);
+/* Visits one field if it is there. The others are not put into words, so it costs what it is. */
+void keyspace_find_field(const struct keyspace_key *key, struct qless_str name,
+			 keyspace_field_fn *visit, void *arg);
 
 /* ---- KEYSPACE_LIST ---- */
 
@@ -112,8 +117,9 @@ void keyspace_each_element(const struct keyspace_key *key, size_t first, size_t 
 
 /* ---- KEYSPACE_SET ---- */
 
-/* In the order of their bytes. */
-void keyspace_each_member(const struct keyspace_key *key, keyspace_value_fn *visit, void *arg);
+/* In the order of their bytes, the first `max` of them. */
+void keyspace_each_member(const struct keyspace_key *key, size_t max, keyspace_value_fn *visit,
+			  void *arg);
 size_t keyspace_set_size(const struct keyspace_key *key);
 bool keyspace_set_has(const struct keyspace_key *key, struct qless_str member);
 

@@ -99,6 +99,70 @@ void latency_cmd_reset(struct call *call)
 	resp_write_integer(call->reply, count);
 }
 
+/* What may be done about an event. */
+static const struct {
+	const char *event;
+	const char *advice;
+} remedies[] = {
+	{ "command", "See SLOWLOG GET for which they were." },
+	{ "fast-command", "Such commands take microseconds: the machine was busy with something "
+			  "else, or they handled very many or very large jobs. See SLOWLOG GET." },
+	{ "eventloop", "All clients waited for so long. If no other event explains it, many "
+		       "commands came at once: lower commands-per-turn, or look at how many "
+		       "processors the machine really has." },
+	{ "aof-write", "The disk, or the kernel on its behalf, held up a write to the log." },
+	{ "aof-fsync", "The disk is slow to sync. Clients wait for it with appendfsync always "
+		       "only; a disk of its own for the log helps." },
+	{ "fork", "To copy the tables of memory took long. Less memory in use, or huge pages "
+		  "switched off, make it shorter." },
+	{ "lazyfree", "Freeing what FLUSHALL deleted, a part with each turn." },
+	{ "expire-cycle", "Dropping statistics of days that are over, once an hour." },
+	{ "http-metrics", "Making a page of metrics: lower http-max-queues." },
+};
+
+static const char *remedy_for(const char *event)
+{
+	for (size_t i = 0; i < sizeof remedies / sizeof remedies[0]; i++) {
+		if (strcmp(remedies[i].event, event) == 0)
+			return remedies[i].advice;
+	}
+	return "";
+}
+
+static void append_diagnosis(struct buf *out, const struct latency_event *e, int64_t now_s)
+{
+	int64_t sum_ms = 0;
+
+	if (e->count == 0)
+		return;
+	for (unsigned i = 0; i < e->count; i++)
+		sum_ms += latency_sample_at(e, i).elapsed_ms;
+	buf_printf(out,
+		   "%s: %u samples, %lld ms on average, %lld ms at worst, %lld seconds ago. %s\n",
+		   e->name, e->count, (long long)(sum_ms / e->count), (long long)e->max_ms,
+		   (long long)(now_s - latency_sample_at(e, e->count - 1).when_s),
+		   remedy_for(e->name));
+}
+
+void latency_cmd_doctor(struct call *call)
+{
+	struct server *s = server_of(call);
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+
+	for (unsigned i = 0; i < s->latency->count; i++)
+		append_diagnosis(&text, s->latency->events[i], s->wall_us / 1000000);
+	if (text.len == 0 && s->config->latency_monitor_threshold_ms == 0)
+		buf_printf(&text,
+			   "Nobody watches: latency-monitor-threshold is 0. With CONFIG SET "
+			   "latency-monitor-threshold 20 everything is remembered that takes "
+			   "20 milliseconds.\n");
+	else if (text.len == 0)
+		buf_printf(&text, "Nothing took %lld milliseconds.\n",
+			   (long long)s->config->latency_monitor_threshold_ms);
+	resp_write_verbatim(call->reply, "txt", buf_str(&text));
+	buf_done(&text);
+}
+
 /* The buckets that LATENCY HISTOGRAM shows are powers of two of microseconds, from 1 up to a
  * second. */
 #define HISTOGRAM_STEPS 21

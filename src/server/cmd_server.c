@@ -10,10 +10,8 @@
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/persist.h"
-#include "server/txn.h"
 #include "sys/clock.h"
 #include "sys/log.h"
-#include "sys/memory.h"
 #include "util/num.h"
 
 void cmd_time(struct call *call)
@@ -100,57 +98,6 @@ void cmd_shutdown(struct call *call)
 		  "SHUTDOWN received, stopping");
 	c->server->save_at_stop = save;
 	server_begin_stop(c->server);
-}
-
-/*
- * MEMORY
- */
-
-void memory_cmd_purge(struct call *call)
-{
-	memory_purge();
-	resp_write_ok(call->reply);
-}
-
-static size_t clients_memory(const struct server *s)
-{
-	size_t bytes = 0;
-	struct conn *c;
-
-	TAILQ_FOREACH(c, &s->conns, all)
-		bytes += conn_memory(c) + txn_memory(c);
-	return bytes;
-}
-
-static void write_figure(struct resp_writer *w, const char *name, size_t value)
-{
-	resp_write_bulk(w, str_from(name));
-	resp_write_integer(w, (int64_t)value);
-}
-
-static void write_ratio(struct resp_writer *w, const char *name, size_t above, size_t below)
-{
-	resp_write_bulk(w, str_from(name));
-	resp_write_double(w, below != 0 ? (double)above / (double)below : 0);
-}
-
-void memory_cmd_stats(struct call *call)
-{
-	struct server *s = server_of(call);
-	struct resp_writer *w = call->reply;
-	struct memory_figures m;
-
-	memory_read(&m);
-	resp_write_map(w, 9);
-	write_figure(w, "peak.allocated", server_peak_memory(s, m.allocated));
-	write_figure(w, "total.allocated", m.allocated);
-	write_figure(w, "startup.allocated", s->startup_allocated);
-	write_figure(w, "clients.normal", clients_memory(s));
-	write_figure(w, "allocator.allocated", m.allocated);
-	write_figure(w, "allocator.active", m.active);
-	write_figure(w, "allocator.resident", m.resident);
-	write_ratio(w, "allocator-fragmentation.ratio", m.active, m.allocated);
-	write_ratio(w, "fragmentation", m.rss, m.allocated);
 }
 
 /*

@@ -78,8 +78,19 @@ static bool is_paused(const struct conn *c, const struct command *cmd)
 	return false;
 }
 
+/* Beyond maxmemory nothing is queued in a transaction either, which could hold any amount; and one
+ * that was queued before is not run if it makes the state grow. */
+static bool needs_memory(const struct conn *c, const struct command *cmd,
+			 const struct qless_str *args, int nargs)
+{
+	if (!txn_is_open(c))
+		return command_grows(cmd, args, (size_t)nargs);
+	return cmd->handler == cmd_exec ? txn_grows(c) : (cmd->flags & CMD_TXN) == 0;
+}
+
 /* Whether it may run at all; if not, it has been refused. */
-static bool is_permitted(struct conn *c, const struct command *cmd)
+static bool is_permitted(struct conn *c, const struct command *cmd, const struct qless_str *args,
+			 int nargs)
 {
 	struct server *s = c->server;
 	char text[DISPATCH_ERROR_MAX];
@@ -97,6 +108,10 @@ static bool is_permitted(struct conn *c, const struct command *cmd)
 			       "NOPERM this user has no permissions to run the '%s' command",
 			       cmd->name);
 		refuse(c, cmd, str_make(text, (size_t)len));
+		return false;
+	}
+	if (server_is_out_of_memory(s) && needs_memory(c, cmd, args, nargs)) {
+		refuse(c, cmd, STR(COMMAND_OOM_ERROR));
 		return false;
 	}
 	if (c->session.subscribed && c->session.proto == 2 && (cmd->flags & CMD_SUBSCRIBED) == 0) {
@@ -137,7 +152,7 @@ enum dispatch_result dispatch_request(struct conn *c, struct qless_str *argv, in
 	c->writer.muted = c->reply_off || skip;
 	if (cmd == NULL)
 		refuse_request(c, argv, argc, &error);
-	else if (!is_permitted(c, cmd))
+	else if (!is_permitted(c, cmd, argv + name_args, argc - name_args))
 		;
 	else if (txn_is_open(c) && (cmd->flags & CMD_TXN) == 0)
 		txn_queue(c, cmd, argv, argc, name_args);

@@ -6,13 +6,13 @@
 #include "command/scripts.h"
 #include "command/databases.h"
 #include "command/table.h"
+#include "server/figures.h"
 #include "server/histogram.h"
-#include "server/latency.h"
+#include "server/libraries.h"
 #include "server/listen.h"
 #include "server/names.h"
 #include "server/persist.h"
-#include "server/pubsub.h"
-#include "server/slowlog.h"
+#include "server/queues.h"
 #include "sys/log.h"
 #include "sys/memory.h"
 #include "sys/process.h"
@@ -20,33 +20,6 @@
 #define SECONDS_PER_DAY 86400
 
 typedef void info_section_fn(struct server *s, struct buf *out);
-
-/* A size for people: "1.50M". */
-static void append_human(struct buf *out, const char *name, uint64_t bytes)
-{
-	static const char units[] = "BKMGTP";
-	double value = (double)bytes;
-	int unit = 0;
-
-	while (value >= 1024 && unit < 5) {
-		value /= 1024;
-		unit++;
-	}
-	if (unit == 0)
-		buf_printf(out, "%s:%lluB\r\n", name, (unsigned long long)bytes);
-	else
-		buf_printf(out, "%s:%.2f%c\r\n", name, value, units[unit]);
-}
-
-static void append_count(struct buf *out, const char *name, uint64_t value)
-{
-	buf_printf(out, "%s:%llu\r\n", name, (unsigned long long)value);
-}
-
-static void append_ratio(struct buf *out, const char *name, size_t above, size_t below)
-{
-	buf_printf(out, "%s:%.2f\r\n", name, below != 0 ? (double)above / (double)below : 0.0);
-}
 
 static void section_server(struct server *s, struct buf *out)
 {
@@ -74,8 +47,6 @@ static void section_server(struct server *s, struct buf *out)
 	buf_printf(out, "run_id:%s\r\n", s->run_id);
 	buf_printf(out, "tcp_port:%d\r\n", s->config->port);
 	buf_printf(out, "listeners:%s\r\n", buf_cstr(&where));
-	buf_printf(out, "server_time_usec:%lld\r\n", (long long)s->wall_us);
-	buf_printf(out, "uptime_in_seconds:%lld\r\n", (long long)uptime_s);
 	buf_printf(out, "uptime_in_days:%lld\r\n", (long long)(uptime_s / SECONDS_PER_DAY));
 	buf_printf(out, "executable:%s\r\n", process.executable);
 	buf_printf(out, "config_file:%s\r\n", s->config_file != NULL ? s->config_file : "");
@@ -84,116 +55,30 @@ static void section_server(struct server *s, struct buf *out)
 
 static void section_clients(struct server *s, struct buf *out)
 {
-	size_t pubsub = 0, held = 0, input = 0, output = 0;
-	struct conn *c;
+	struct libraries libraries;
 
-	TAILQ_FOREACH(c, &s->conns, all) {
-		pubsub += c->session.subscribed;
-		held += c->state == CONN_HELD;
-		if (c->in.len > input)
-			input = c->in.len;
-		if (c->out.len > output)
-			output = c->out.len;
-	}
-	append_count(out, "connected_clients", s->conn_count);
-	append_count(out, "maxclients", s->client_limit);
-	append_count(out, "peak_clients", s->stats.peak_clients);
-	append_count(out, "client_max_input_buffer", input);
-	append_count(out, "client_max_output_buffer", output);
-	append_count(out, "blocked_clients", held);
-	append_count(out, "pubsub_clients", pubsub);
-	buf_printf(out, "client_clock_skew_max_seconds:%.14g\r\n", s->stats.max_clock_skew_s);
+	libraries_count(s, &libraries);
+	for (unsigned i = 0; i < libraries.count; i++)
+		buf_printf(out, "client_library%u:name=%s,clients=%zu\r\n", i, libraries.of[i].name,
+			   libraries.of[i].clients);
 }
 
 static void section_memory(struct server *s, struct buf *out)
 {
-	size_t machine = memory_of_machine(), peak;
-	struct memory_figures m;
-
-	memory_read(&m);
-	peak = server_peak_memory(s, m.allocated);
-	append_count(out, "used_memory", m.allocated);
-	append_human(out, "used_memory_human", m.allocated);
-	append_count(out, "used_memory_rss", m.rss);
-	append_human(out, "used_memory_rss_human", m.rss);
-	append_count(out, "used_memory_peak", peak);
-	append_human(out, "used_memory_peak_human", peak);
-	append_count(out, "used_memory_startup", s->startup_allocated);
-	append_count(out, "allocator_allocated", m.allocated);
-	append_count(out, "allocator_active", m.active);
-	append_count(out, "allocator_resident", m.resident);
-	append_count(out, "allocator_mapped", m.mapped);
-	append_count(out, "allocator_retained", m.retained);
-	append_count(out, "total_system_memory", machine);
-	append_human(out, "total_system_memory_human", machine);
-	append_count(out, "maxmemory", 0);
+	(void)s;
 	buf_printf(out, "maxmemory_policy:noeviction\r\n");
-	append_count(out, "number_of_cached_scripts", scripts_count(s->env.scripts));
-	append_ratio(out, "allocator_frag_ratio", m.active, m.allocated);
-	append_ratio(out, "mem_fragmentation_ratio", m.rss, m.allocated);
 	buf_printf(out, "mem_allocator:%s\r\n", memory_allocator());
 }
 
 static void section_persistence(struct server *s, struct buf *out)
 {
-	persist_append_info(s, out);
-}
-
-static void append_kbps(struct buf *out, const char *name, const struct rate *r)
-{
-	buf_printf(out, "%s:%.2f\r\n", name, (double)rate_per_second(r) / 1024);
-}
-
-static void section_stats(struct server *s, struct buf *out)
-{
-	const struct server_stats *stats = &s->stats;
-
-	append_count(out, "total_connections_received", stats->connections);
-	append_count(out, "total_commands_processed", stats->commands);
-	append_count(out, "instantaneous_ops_per_sec", rate_per_second(&s->rate_commands));
-	append_count(out, "total_net_input_bytes", stats->bytes_in);
-	append_count(out, "total_net_output_bytes", stats->bytes_out);
-	append_kbps(out, "instantaneous_input_kbps", &s->rate_in);
-	append_kbps(out, "instantaneous_output_kbps", &s->rate_out);
-	append_count(out, "rejected_connections", stats->rejected_connections);
-	append_count(out, "pubsub_channels", pubsub_channel_count(s->pubsub));
-	append_count(out, "pubsub_patterns", pubsub_pattern_count(s->pubsub));
-	append_count(out, "total_error_replies", stats->error_replies);
-	append_count(out, "total_reads_processed", stats->reads);
-	append_count(out, "total_writes_processed", stats->writes);
-	append_count(out, "client_query_buffer_limit_disconnections",
-		     stats->query_limit_disconnects);
-	append_count(out, "client_output_buffer_limit_disconnections",
-		     stats->output_limit_disconnects);
-	append_count(out, "acl_access_denied_auth", stats->auth_failures);
-	append_count(out, "acl_access_denied_cmd", stats->denied_commands);
-	append_count(out, "slowlog_len", s->slowlog->count);
-	append_count(out, "log_lines_lost", log_lines_lost());
+	persist_append_words(s, out);
 }
 
 static void section_replication(struct server *s, struct buf *out)
 {
 	(void)s;
 	buf_printf(out, "role:master\r\n");
-	append_count(out, "connected_slaves", 0);
-}
-
-static void append_seconds(struct buf *out, const char *name, int64_t us)
-{
-	buf_printf(out, "%s:%lld.%06lld\r\n", name, (long long)(us / 1000000),
-		   (long long)(us % 1000000));
-}
-
-static void section_cpu(struct server *s, struct buf *out)
-{
-	struct process_usage usage;
-
-	(void)s;
-	process_usage_read(&usage);
-	append_seconds(out, "used_cpu_sys", usage.system_us);
-	append_seconds(out, "used_cpu_user", usage.user_us);
-	append_seconds(out, "used_cpu_sys_children", usage.children_system_us);
-	append_seconds(out, "used_cpu_user_children", usage.children_user_us);
 }
 
 static void section_commandstats(struct server *s, struct buf *out)
@@ -235,12 +120,6 @@ static void section_latencystats(struct server *s, struct buf *out)
 	}
 }
 
-static void section_cluster(struct server *s, struct buf *out)
-{
-	(void)s;
-	append_count(out, "cluster_enabled", 0);
-}
-
 static void section_keyspace(struct server *s, struct buf *out)
 {
 	const struct databases *databases = s->env.databases;
@@ -253,24 +132,31 @@ static void section_keyspace(struct server *s, struct buf *out)
 	}
 }
 
+/* A section is the figures of its groups, and what cannot be told by a number. */
 static const struct info_section {
 	const char *name;
 	const char *title;
-	info_section_fn *append;
+	enum figures_group groups[3];
+	int group_count;
+	info_section_fn *append; /* NULL if there is nothing else */
 	bool in_default;
 } sections[] = {
-	{ "server", "Server", section_server, true },
-	{ "clients", "Clients", section_clients, true },
-	{ "memory", "Memory", section_memory, true },
-	{ "persistence", "Persistence", section_persistence, true },
-	{ "stats", "Stats", section_stats, true },
-	{ "replication", "Replication", section_replication, true },
-	{ "cpu", "CPU", section_cpu, true },
-	{ "commandstats", "Commandstats", section_commandstats, false },
-	{ "errorstats", "Errorstats", section_errorstats, true },
-	{ "latencystats", "Latencystats", section_latencystats, false },
-	{ "cluster", "Cluster", section_cluster, true },
-	{ "keyspace", "Keyspace", section_keyspace, true },
+#define GROUPS(n, ...) { __VA_ARGS__ }, n
+	{ "server", "Server", GROUPS(1, FIGURES_SERVER), section_server, true },
+	{ "clients", "Clients", GROUPS(1, FIGURES_CLIENTS), section_clients, true },
+	{ "memory", "Memory", GROUPS(1, FIGURES_MEMORY), section_memory, true },
+	{ "persistence", "Persistence",
+	  GROUPS(3, FIGURES_PERSISTENCE, FIGURES_LOADING, FIGURES_LOG), section_persistence, true },
+	{ "stats", "Stats", GROUPS(1, FIGURES_STATS), NULL, true },
+	{ "replication", "Replication", GROUPS(1, FIGURES_REPLICATION), section_replication, true },
+	{ "cpu", "CPU", GROUPS(1, FIGURES_CPU), NULL, true },
+	{ "commandstats", "Commandstats", GROUPS(0, 0), section_commandstats, false },
+	{ "errorstats", "Errorstats", GROUPS(0, 0), section_errorstats, true },
+	{ "latencystats", "Latencystats", GROUPS(0, 0), section_latencystats, false },
+	{ "cluster", "Cluster", GROUPS(1, FIGURES_CLUSTER), NULL, true },
+	{ "queues", "Queues", GROUPS(1, FIGURES_QUEUES), queues_append_info, true },
+	{ "keyspace", "Keyspace", GROUPS(0, 0), section_keyspace, true },
+#undef GROUPS
 };
 #define SECTION_COUNT (sizeof sections / sizeof sections[0])
 
@@ -297,7 +183,10 @@ void info_append_sections(struct server *s, const struct qless_str *names, int c
 		if (!is_wanted(&sections[i], names, count))
 			continue;
 		buf_printf(out, "%s# %s\r\n", first ? "" : "\r\n", sections[i].title);
-		sections[i].append(s, out);
+		for (int group = 0; group < sections[i].group_count; group++)
+			figures_append_info(s, sections[i].groups[group], out);
+		if (sections[i].append != NULL)
+			sections[i].append(s, out);
 		first = false;
 	}
 }

@@ -14,6 +14,7 @@
 #include "journal/journal.h"
 #include "server/commands.h"
 #include "server/conn.h"
+#include "server/queues.h"
 #include "server/server_int.h"
 #include "server/users_log.h"
 #include "sys/clock.h"
@@ -52,6 +53,8 @@ struct persist {
 	enum journal_state state; /* as it was said last */
 	uint64_t rewrites;
 	uint64_t rewrite_failures;
+	uint64_t noted_syncs;
+	uint64_t noted_forks;
 	int64_t auto_delay_us; /* after failures, longer each time; 0: the last one was good */
 	int64_t auto_after_us;
 	bool is_loaded;
@@ -346,6 +349,7 @@ int persist_load(struct server *s, const struct persist_origin *origin)
 	server_apply_config(s);
 	if (rc == 0) {
 		describe_recovery(&recovery, clock_mono_us() - start_us);
+		queues_begin(s);
 		begin_recording(s,
 				recovery.last_us > p->newest_us ? recovery.last_us : p->newest_us);
 	} else {
@@ -657,9 +661,25 @@ static bool is_one_alone(const struct server *s)
 	       TAILQ_EMPTY(&s->ready);
 }
 
+/* What the helper thread and the process that writes a base took. */
+static void note_latencies(struct server *s)
+{
+	struct persist *p = s->persist;
+	struct journal_info info;
+
+	journal_get_info(p->journal, &info);
+	if (info.syncs != p->noted_syncs)
+		server_note_latency(s, "aof-fsync", (int64_t)info.sync_us_last);
+	if (info.forks != p->noted_forks)
+		server_note_latency(s, "fork", info.fork_us);
+	p->noted_syncs = info.syncs;
+	p->noted_forks = info.forks;
+}
+
 void persist_end_turn(struct server *s)
 {
 	struct persist *p = s->persist;
+	int64_t begin_us = server_begin_latency(s);
 	uint64_t durable;
 
 	s->gate = 0;
@@ -668,6 +688,9 @@ void persist_end_turn(struct server *s)
 	if (is_one_alone(s))
 		journal_hurry(p->journal);
 	journal_flush(p->journal, s->mono_us, s->wall_us);
+	server_end_latency(s, "aof-write", begin_us);
+	if (begin_us != 0)
+		note_latencies(s);
 	note_state(s);
 	if (journal_is_rewriting(p->journal) || p->rewrite_fd >= 0 || p->was_rewriting) {
 		watch_rewrite(s);
@@ -744,70 +767,49 @@ int64_t persist_last_save_s(const struct server *s)
 	       SECOND_US;
 }
 
-static void append_count(struct buf *out, const char *name, uint64_t value)
+bool persist_is_loaded(const struct server *s)
 {
-	buf_printf(out, "%s:%" PRIu64 "\r\n", name, value);
+	return s->persist != NULL && s->persist->is_loaded;
 }
 
-static void append_loading(const struct server *s, struct buf *out)
+void persist_get_info(const struct server *s, struct persist_info *ret)
 {
 	const struct persist *p = s->persist;
-	const struct recovery_progress *progress = &p->progress;
-	double total = (double)progress->bytes_total;
 
-	append_count(out, "loading_start_time",
-		     (uint64_t)((s->wall_us - (s->mono_us - p->load_us)) / SECOND_US));
-	append_count(out, "loading_total_bytes", progress->bytes_total);
-	append_count(out, "loading_loaded_bytes", progress->bytes_done);
-	buf_printf(out, "loading_loaded_perc:%.2f\r\n",
-		   total > 0 ? (double)progress->bytes_done / total * 100 : 0);
-	buf_printf(out, "loading_eta_seconds:%.0f\r\n", seconds_to_go(p, s->mono_us));
-	append_count(out, "loading_records", progress->records);
+	*ret = (struct persist_info){ .state = JOURNAL_WELL };
+	if (p == NULL)
+		return;
+	ret->progress = p->progress;
+	ret->load_start_s = (s->wall_us - (s->mono_us - p->load_us)) / SECOND_US;
+	ret->load_left_s = seconds_to_go(p, s->mono_us);
+	if (!p->is_loaded)
+		return;
+	journal_get_info(p->journal, &ret->log);
+	ret->state = journal_state(p->journal);
 }
 
-static void append_log(const struct persist *p, struct buf *out)
+const char *persist_complaint(const struct server *s)
+{
+	if (!persist_is_loaded(s) || journal_state(s->persist->journal) == JOURNAL_WELL)
+		return NULL;
+	return journal_complaint(s->persist->journal);
+}
+
+void persist_append_words(const struct server *s, struct buf *out)
 {
 	static const char *const states[] = {
 		[JOURNAL_WELL] = "ok",
 		[JOURNAL_FULL] = "full",
 		[JOURNAL_FAILED] = "failed",
 	};
-	struct journal_info info;
+	struct persist_info info;
 
-	journal_get_info(p->journal, &info);
-	append_count(out, "aof_rewrite_in_progress", info.rewriting);
-	append_count(out, "aof_rewrites", info.rewrites);
-	append_count(out, "aof_rewrite_failures", info.rewrite_failures);
-	append_count(out, "aof_rewrite_bytes", info.rewrite_bytes);
-	buf_printf(out, "aof_last_rewrite_time_sec:%" PRId64 "\r\n",
-		   info.rewrites != 0 ? info.last_rewrite_us / SECOND_US : -1);
+	if (!persist_is_loaded(s))
+		return;
+	persist_get_info(s, &info);
 	buf_printf(out, "aof_last_bgrewrite_status:%s\r\n",
-		   info.last_rewrite_rc == 0 ? "ok" : "err");
-	buf_printf(out, "aof_last_write_status:%s\r\n",
-		   journal_state(p->journal) == JOURNAL_WELL ? "ok" : "err");
-	append_count(out, "aof_current_size", info.base_bytes + info.log_bytes);
-	append_count(out, "aof_base_size", info.base_bytes);
-	append_count(out, "aof_buffer_length", info.pending_bytes);
-	append_count(out, "latest_fork_usec", (uint64_t)info.fork_us);
-	buf_printf(out, "log_state:%s\r\n", states[journal_state(p->journal)]);
-	buf_printf(out, "log_error:%s\r\n", journal_complaint(p->journal));
-	append_count(out, "log_failures", info.failures);
-	append_count(out, "log_last_sequence", info.last_sequence);
-	append_count(out, "log_durable_sequence", info.durable_sequence);
-	append_count(out, "log_files", info.segments);
-	append_count(out, "log_bytes", info.log_bytes);
-	append_count(out, "log_syncs", info.syncs);
-	append_count(out, "log_sync_usec_last", info.sync_us_last);
-	append_count(out, "log_sync_usec_max", info.sync_us_max);
-}
-
-void persist_append_info(struct server *s, struct buf *out)
-{
-	append_count(out, "loading", s->loading);
-	append_count(out, "aof_enabled", s->persist != NULL);
-	append_count(out, "rdb_last_save_time", (uint64_t)persist_last_save_s(s));
-	if (s->loading)
-		append_loading(s, out);
-	if (s->persist != NULL && s->persist->is_loaded)
-		append_log(s->persist, out);
+		   info.log.last_rewrite_rc == 0 ? "ok" : "err");
+	buf_printf(out, "aof_last_write_status:%s\r\n", info.state == JOURNAL_WELL ? "ok" : "err");
+	buf_printf(out, "log_state:%s\r\n", states[info.state]);
+	buf_printf(out, "log_error:%s\r\n", journal_complaint(s->persist->journal));
 }

@@ -14,7 +14,9 @@
 #include <stdint.h>
 
 #include "command/scripts.h"
+#include "journal/journal.h"
 #include "journal/record.h"
+#include "journal/recover.h"
 #include "util/buf.h"
 
 struct conn;
@@ -69,7 +71,23 @@ const char *persist_refusal(void *arg, size_t bytes);
 /* To be told of scripts; `arg` is the server. */
 extern const struct scripts_hooks persist_scripts_hooks;
 
-void persist_append_info(struct server *s, struct buf *out);
+/* What there is to tell about the log and its loading; all 0 where it does not apply. */
+struct persist_info {
+	struct journal_info log;
+	struct recovery_progress progress;
+	enum journal_state state;
+	/* While it is being loaded: since when, and how much longer if it goes on like this. */
+	int64_t load_start_s;
+	double load_left_s;
+};
+
+void persist_get_info(const struct server *s, struct persist_info *ret_info);
+/* There is a log, and the state has been loaded from it. */
+bool persist_is_loaded(const struct server *s);
+/* What INFO says of it in words. */
+void persist_append_words(const struct server *s, struct buf *out);
+/* Why changes are refused, or NULL. */
+const char *persist_complaint(const struct server *s);
 int64_t persist_last_save_s(const struct server *s);
 
 #endif

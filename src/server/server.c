@@ -27,11 +27,13 @@
 #include "command/table.h"
 #include "server/commands.h"
 #include "server/conn.h"
+#include "server/http.h"
 #include "server/info.h"
 #include "server/latency.h"
 #include "server/listen.h"
 #include "server/persist.h"
 #include "server/pubsub.h"
+#include "server/queues.h"
 #include "server/slowlog.h"
 #include "server/users.h"
 #include "server/users_log.h"
@@ -66,6 +68,17 @@ void server_note_latency(struct server *s, const char *event, int64_t elapsed_us
 
 	if (threshold_ms != 0 && elapsed_us >= threshold_ms * 1000)
 		latency_add(s->latency, event, s->wall_us / 1000000, elapsed_us / 1000);
+}
+
+int64_t server_begin_latency(const struct server *s)
+{
+	return s->config->latency_monitor_threshold_ms != 0 ? clock_mono_us() : 0;
+}
+
+void server_end_latency(struct server *s, const char *event, int64_t begin_us)
+{
+	if (begin_us != 0)
+		server_note_latency(s, event, clock_mono_us() - begin_us);
 }
 
 /*
@@ -202,8 +215,10 @@ uint64_t rate_per_second(const struct rate *r)
 	return sum / SERVER_RATE_SAMPLES;
 }
 
-size_t server_peak_memory(struct server *s, size_t allocated)
+size_t server_peak_memory(struct server *s)
 {
+	size_t allocated = memory_gauge_read(&s->memory);
+
 	if (allocated > s->peak_allocated)
 		s->peak_allocated = allocated;
 	return s->peak_allocated;
@@ -243,6 +258,21 @@ void server_reset_stats(struct server *s)
 	s->peak_allocated = 0;
 }
 
+static void note_memory(struct server *s)
+{
+	bool is_full = server_is_out_of_memory(s);
+
+	if (is_full == s->memory_is_full)
+		return;
+	s->memory_is_full = is_full;
+	if (is_full)
+		log_warning("memory in use has reached maxmemory, %zu bytes: commands that need "
+			    "more are refused until jobs are completed, canceled or purged",
+			    s->config->maxmemory_bytes);
+	else
+		log_notice("memory in use is below maxmemory again");
+}
+
 static void check_all(struct server *s)
 {
 	struct conn *c, *next;
@@ -251,6 +281,21 @@ static void check_all(struct server *s)
 		next = TAILQ_NEXT(c, all);
 		conn_check(c);
 	}
+}
+
+/* Whether nothing may change, not even by time: while the log cannot be written, because the state
+ * must not get ahead of it, and while somebody has asked for that. */
+static bool is_still(void *arg)
+{
+	struct server *s = arg;
+
+	return s->pause_mode != PAUSE_NONE || persist_refusal(s, 0) != NULL;
+}
+
+static void maintain(struct server *s)
+{
+	if (!s->loading && !is_still(s))
+		databases_maintain(s->env.databases);
 }
 
 /* Once a second. */
@@ -263,13 +308,19 @@ static void on_cron(evutil_socket_t fd, short what, void *arg)
 	server_read_clock(s);
 	check_all(s);
 	resp_request_trim(&s->request);
-	server_peak_memory(s, memory_allocated());
+	memory_gauge_sync(&s->memory);
+	server_peak_memory(s);
+	note_memory(s);
 	if (s->mono_us - s->maintained_us >= MAINTAIN_SECONDS * INT64_C(1000000)) {
+		int64_t begin_us = server_begin_latency(s);
+
 		s->maintained_us = s->mono_us;
-		if (!s->loading)
-			databases_maintain(s->env.databases);
+		maintain(s);
+		server_end_latency(s, "expire-cycle", begin_us);
 	}
 	persist_cron(s);
+	queues_tick(s);
+	http_cron(s->http);
 	rate_sample(&s->rate_commands, s->stats.commands, s->mono_us);
 	rate_sample(&s->rate_in, s->stats.bytes_in, s->mono_us);
 	rate_sample(&s->rate_out, s->stats.bytes_out, s->mono_us);
@@ -416,6 +467,11 @@ static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
 	}
 }
 
+static bool is_out_of_memory(void *arg)
+{
+	return server_is_out_of_memory(arg);
+}
+
 static uint64_t random_number(void *arg)
 {
 	(void)arg;
@@ -444,9 +500,11 @@ static void make_databases(struct server *s)
 	hooks_of_scripts.arg = s;
 	s->env.scripts = scripts_new(s->hash_seed, &hooks_of_scripts);
 	s->env.refusal = persist_refusal;
+	s->env.is_still = is_still;
 	s->env.now = native_now;
 	s->env.pass = native_pass;
 	s->env.note_now = note_now;
+	s->env.is_out_of_memory = is_out_of_memory;
 	s->env.make_jid = make_jid;
 	s->env.random = random_number;
 	s->env.arg = s;
@@ -492,6 +550,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 
 	s->config = config;
 	s->config_file = config_file;
+	memory_gauge_init(&s->memory);
 	server_read_clock(s);
 	s->started_mono_us = s->mono_us;
 	s->maintained_us = s->mono_us;
@@ -539,14 +598,14 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	s->users_log = users_log_new(users_load(config, s->table, ret_error));
 	/* The last rights go when the listeners are there: each thread has its own, so this is done
 	 * before the log starts one. */
-	if (listen_open_all(s, ret_error) < 0 || privileges_seal(ret_error) < 0 ||
-	    persist_open(s, ret_error) < 0)
+	if (listen_open_all(s, ret_error) < 0 || http_open(s, ret_error) < 0 ||
+	    privileges_seal(ret_error) < 0 || persist_open(s, ret_error) < 0)
 		goto fail;
 	if (config->supervised != CONFIG_SUPERVISED_NO &&
 	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) < 0)
 		log_warning("cannot speak to the service manager: %s", getenv("NOTIFY_SOCKET"));
 	make_timers(s);
-	s->startup_allocated = memory_allocated();
+	s->startup_allocated = memory_gauge_read(&s->memory);
 	return s;
 
 fail:
@@ -586,6 +645,7 @@ void server_free(struct server *s)
 	hash_done(&s->conns_by_id);
 	listen_close_all(s);
 	persist_close(s, /* save= */ false);
+	http_close(s->http);
 	free_event(s->cron);
 	free_event(s->watchdog);
 	free_event(s->pause_timer);
@@ -594,6 +654,7 @@ void server_free(struct server *s)
 		event_free(s->signals[i]);
 	if (s->base != NULL)
 		event_base_free(s->base);
+	http_free(s->http);
 	notify_done(&s->notify);
 	databases_free(s->env.databases);
 	scripts_free(s->env.scripts);
@@ -632,8 +693,7 @@ void server_begin_stop(struct server *s)
 	s->stopping = true;
 	s->stop_deadline_us = s->mono_us + STOP_SECONDS * INT64_C(1000000);
 	notify_stopping(&s->notify, "Stopping");
-	if (!s->loading)
-		databases_maintain(s->env.databases);
+	maintain(s);
 	event_add(s->stop_timer, &often);
 	listen_close_all(s);
 	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {
@@ -677,6 +737,26 @@ static bool is_finished(struct server *s)
 	return TAILQ_EMPTY(&s->conns) || s->mono_us >= s->stop_deadline_us;
 }
 
+static void free_the_flushed(struct server *s)
+{
+	int64_t begin_us = server_begin_latency(s);
+
+	s->has_flushed = databases_free_some(s->env.databases, SERVER_FREE_JOBS);
+	server_end_latency(s, "lazyfree", begin_us);
+}
+
+/* The clock was read when the first event of the turn came. */
+static void note_turn(struct server *s)
+{
+	int64_t elapsed_us = clock_mono_us() - s->mono_us;
+
+	s->stats.turns++;
+	s->stats.turn_us_sum += elapsed_us;
+	if (elapsed_us > s->stats.turn_us_max)
+		s->stats.turn_us_max = elapsed_us;
+	server_note_latency(s, "eventloop", elapsed_us);
+}
+
 void server_turn(struct server *s, bool wait)
 {
 	bool is_idle = TAILQ_EMPTY(&s->ready) && !s->has_flushed;
@@ -693,7 +773,8 @@ void server_turn(struct server *s, bool wait)
 	persist_end_turn(s);
 	send_replies(s);
 	free_the_dead(s);
-	s->has_flushed = databases_free_some(s->env.databases, SERVER_FREE_JOBS);
+	free_the_flushed(s);
+	note_turn(s);
 }
 
 enum server_exit server_run(struct server *s, const struct persist_origin *origin)

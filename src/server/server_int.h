@@ -17,11 +17,13 @@
 #include "server/server.h"
 #include "server/transport.h"
 #include "sys/clock.h"
+#include "sys/memory.h"
 #include "sys/notify.h"
 #include "util/buf.h"
 #include "util/chain.h"
 #include "util/hash.h"
 
+struct http;
 struct latency_monitor;
 struct listener;
 struct persist;
@@ -168,6 +170,10 @@ struct server_stats {
 	uint64_t auth_failures;
 	uint64_t denied_commands;
 	size_t peak_clients;
+	uint64_t turns;
+	int64_t turn_us_sum;
+	int64_t turn_us_max;
+	uint64_t http_requests;
 	double max_clock_skew_s; /* between now in a command and our clock */
 };
 
@@ -245,6 +251,11 @@ struct server {
 	struct slowlog *slowlog;
 	struct latency_monitor *latency;
 
+	/* How far the rates of queues have been brought up to date. */
+	unsigned ticked_db;
+	uint32_t tick_cursor;
+
+	struct http *http;	 /* NULL: http-port is 0 */
 	struct persist *persist; /* NULL: appendonly is no */
 	struct users_log *users_log;
 	bool loading; /* the state is not all there yet */
@@ -268,6 +279,8 @@ struct server {
 	struct server_stats stats;
 	struct error_count errors[SERVER_ERROR_KINDS];
 	unsigned error_kinds;
+	struct memory_gauge memory;
+	bool memory_is_full; /* beyond maxmemory, and the log says so */
 	size_t startup_allocated;
 	size_t peak_allocated;
 	struct rate rate_commands;
@@ -301,7 +314,14 @@ void server_end_pause(struct server *s);
 /* CONFIG RESETSTAT. */
 void server_reset_stats(struct server *s);
 /* The most memory that was ever seen allocated, which may be now. */
-size_t server_peak_memory(struct server *s, size_t allocated);
+size_t server_peak_memory(struct server *s);
+/* Beyond maxmemory. Everything that is allocated counts, also what waits to be sent: nothing is
+ * evicted, so that what is refused never makes itself more. */
+static inline bool server_is_out_of_memory(const struct server *s)
+{
+	return s->config->maxmemory_bytes != 0 &&
+	       memory_gauge_read(&s->memory) > s->config->maxmemory_bytes;
+}
 /* Count the error reply that the connection was written last, unless it has been counted. */
 void server_count_error(struct conn *c);
 
@@ -310,5 +330,8 @@ uint64_t rate_per_second(const struct rate *r);
 
 /* One event of at least `latency-monitor-threshold` is remembered under a name. */
 void server_note_latency(struct server *s, const char *event, int64_t elapsed_us);
+/* The same around what is to be measured, with no clock read while nobody wants to know. */
+int64_t server_begin_latency(const struct server *s);
+void server_end_latency(struct server *s, const char *event, int64_t begin_us);
 
 #endif

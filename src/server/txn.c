@@ -2,6 +2,7 @@
 
 #include "command/acl.h"
 #include "command/databases.h"
+#include "command/table.h"
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/dispatch.h"
@@ -28,6 +29,7 @@ struct txn {
 	bool is_open;
 	bool failed;
 	bool writes;
+	bool grows;
 	struct watched_key *watched;
 	unsigned watched_count;
 	unsigned watched_cap;
@@ -98,6 +100,11 @@ bool txn_writes(const struct conn *c)
 	return txn_is_open(c) && c->txn->writes;
 }
 
+bool txn_grows(const struct conn *c)
+{
+	return txn_is_open(c) && c->txn->grows;
+}
+
 void txn_fail(struct conn *c)
 {
 	if (txn_is_open(c))
@@ -148,6 +155,7 @@ void txn_queue(struct conn *c, const struct command *cmd, const struct qless_str
 	q->argv = copy_arguments(argv, argc, &bytes);
 	txn->bytes += bytes + sizeof *q;
 	txn->writes |= (cmd->flags & CMD_WRITE) != 0;
+	txn->grows |= command_grows(cmd, argv + name_args, (size_t)(argc - name_args));
 	resp_write_raw(&c->writer, RESP_QUEUED);
 }
 

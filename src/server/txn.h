@@ -29,5 +29,7 @@ unsigned txn_watched(const struct conn *c);
 size_t txn_memory(const struct conn *c);
 /* One of the commands that wait may write. */
 bool txn_writes(const struct conn *c);
+/* Whether a command among them makes the state grow, so that EXEC does. */
+bool txn_grows(const struct conn *c);
 
 #endif

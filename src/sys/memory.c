@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,21 +14,39 @@
 #include <jemalloc/jemalloc.h>
 #endif
 
-/* The second number of /proc/self/statm counts pages. Read without stdio, which would allocate. */
-static size_t read_rss(void)
+#define LINE_BYTES 128
+
+/* Without stdio, which would allocate. */
+static bool read_line(const char *path, char line[LINE_BYTES])
 {
-	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	char text[128];
-	char *second;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t len;
 
 	if (fd < 0)
-		return 0;
-	len = read(fd, text, sizeof text - 1);
+		return false;
+	len = read(fd, line, LINE_BYTES - 1);
 	close(fd);
 	if (len <= 0)
+		return false;
+	line[len] = '\0';
+	return true;
+}
+
+int memory_overcommit(void)
+{
+	char text[LINE_BYTES];
+
+	return read_line("/proc/sys/vm/overcommit_memory", text) ? (int)strtol(text, NULL, 10) : -1;
+}
+
+/* The second number counts pages. */
+static size_t read_rss(void)
+{
+	char text[LINE_BYTES];
+	char *second;
+
+	if (!read_line("/proc/self/statm", text))
 		return 0;
-	text[len] = '\0';
 	strtoull(text, &second, 10);
 	return (size_t)strtoull(second, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
@@ -68,10 +87,32 @@ void memory_read(struct memory_figures *ret_figures)
 	};
 }
 
-size_t memory_allocated(void)
+static const uint64_t *counter(const char *name)
 {
-	refresh();
-	return statistic("stats.allocated");
+	static const uint64_t zero;
+	const uint64_t *at = &zero;
+	size_t size = sizeof at;
+
+	mallctl(name, &at, &size, NULL, 0);
+	return at;
+}
+
+void memory_gauge_init(struct memory_gauge *g)
+{
+	*g = (struct memory_gauge){
+		.taken = counter("thread.allocatedp"),
+		.given = counter("thread.deallocatedp"),
+	};
+}
+
+void memory_gauge_sync(struct memory_gauge *g)
+{
+	(void)g;
+}
+
+void memory_report(void (*write)(void *arg, const char *text), void *arg)
+{
+	malloc_stats_print(write, arg, NULL);
 }
 
 #define TEXT_OF(x)    TEXT_OF_IT(x)
@@ -104,11 +145,24 @@ void memory_read(struct memory_figures *ret_figures)
 	};
 }
 
-size_t memory_allocated(void)
+void memory_gauge_init(struct memory_gauge *g)
+{
+	static const uint64_t zero;
+
+	*g = (struct memory_gauge){ .taken = &zero, .given = &zero };
+	memory_gauge_sync(g);
+}
+
+void memory_gauge_sync(struct memory_gauge *g)
 {
 	struct mallinfo2 info = mallinfo2();
 
-	return info.uordblks + info.hblkhd;
+	g->synced = info.uordblks + info.hblkhd;
+}
+
+void memory_report(void (*write)(void *arg, const char *text), void *arg)
+{
+	write(arg, "Stats not supported for the current allocator");
 }
 
 const char *memory_allocator(void)

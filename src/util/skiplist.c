@@ -20,6 +20,9 @@
 
 #include "util/mem.h"
 
+/* Room for more nodes than that is given back when they are in their list. */
+#define BATCH_KEEP 4096
+
 struct skiplist_ends {
 	struct skipnode *first;
 	struct skipnode *last;
@@ -126,13 +129,18 @@ static bool lies_before(const struct skiplist *list, const struct skipnode *node
 	return place->behind_equal;
 }
 
-/* Find the way to a place. Of the path, what is below level `up_count` + 1 is set. */
-static void find_path(const struct skiplist *list, const struct place *place, struct path *ret_path)
+/* Go on to a place from where the path ends, which is not behind it. A path of zeros ends before
+ * the first node. */
+static void extend_path(const struct skiplist *list, const struct place *place, struct path *path)
 {
 	struct skipnode *at = NULL, *next, *behind = NULL;
 	uint32_t count = 0;
 
 	for (unsigned level = list->up_count + 1u; level-- > 0;) {
+		if (path->count[level] > count) {
+			count = path->count[level];
+			at = path->node[level];
+		}
 		/* The node that ended the level above ends this one too, if nothing else does. */
 		while ((next = next_on_level(list, at, level)) != behind &&
 		       lies_before(list, next, place)) {
@@ -140,9 +148,16 @@ static void find_path(const struct skiplist *list, const struct place *place, st
 			at = next;
 		}
 		behind = next;
-		ret_path->node[level] = at;
-		ret_path->count[level] = count;
+		path->node[level] = at;
+		path->count[level] = count;
 	}
+}
+
+/* Find the way to a place. Of the path, what is below level `up_count` + 1 is set. */
+static void find_path(const struct skiplist *list, const struct place *place, struct path *ret_path)
+{
+	memset(ret_path->count, 0, (list->up_count + 1u) * sizeof ret_path->count[0]);
+	extend_path(list, place, ret_path);
 }
 
 static void grow_levels(struct skiplist *list, unsigned height)
@@ -285,16 +300,21 @@ static struct place behind_member(double score, const struct qless_str *member)
 	return (struct place){ .score = score, .member = member, .behind_equal = true };
 }
 
-void skiplist_insert(struct skiplist *list, struct skipnode *node, double score)
+static void begin_insert(struct skiplist *list, struct skipnode *node, double score)
 {
-	struct qless_str member = list->member(node);
-	struct place place = before_member(score, &member);
-
 	assert(!node->linked);
 	assert(list->count < SKIPLIST_COUNT_MAX);
 	node->score = score;
 	node->linked = true;
 	grow_levels(list, node->height);
+}
+
+void skiplist_insert(struct skiplist *list, struct skipnode *node, double score)
+{
+	struct qless_str member = list->member(node);
+	struct place place = before_member(score, &member);
+
+	begin_insert(list, node, score);
 	if (list->count == 0 || !lies_before(list, list->first, &place)) {
 		insert_first(list, node);
 	} else if (lies_before(list, list->last, &place)) {
@@ -306,6 +326,83 @@ void skiplist_insert(struct skiplist *list, struct skipnode *node, double score)
 		insert_between(list, node, &path);
 	}
 	list->count++;
+}
+
+struct skiplist_batch_item {
+	double score;
+	struct qless_str member;
+	struct skipnode *node;
+};
+
+void skiplist_batch_add(struct skiplist_batch *batch, struct skipnode *node, double score)
+{
+	if (batch->count == batch->cap) {
+		batch->cap = batch->cap == 0 ? 16 : 2 * batch->cap;
+		batch->items = mem_realloc_array(batch->items, batch->cap, sizeof *batch->items);
+	}
+	batch->items[batch->count++] = (struct skiplist_batch_item){ .score = score, .node = node };
+}
+
+void skiplist_batch_done(struct skiplist_batch *batch)
+{
+	free(batch->items);
+	*batch = (struct skiplist_batch){ 0 };
+}
+
+static int compare_items(const void *a, const void *b)
+{
+	const struct skiplist_batch_item *left = a, *right = b;
+
+	if (left->score != right->score)
+		return left->score < right->score ? -1 : 1;
+	return str_compare(left->member, right->member);
+}
+
+/* Insert a node behind the end of the path, which ends with it then. */
+static void insert_further(struct skiplist *list, struct skipnode *node, double score,
+			   struct qless_str member, struct path *path)
+{
+	struct place place = before_member(score, &member);
+	uint32_t count = 0;
+
+	if (list->count == 0 || !lies_before(list, list->first, &place) ||
+	    lies_before(list, list->last, &place)) {
+		skiplist_insert(list, node, score);
+		count = node->next == NULL ? list->count : 1;
+	} else {
+		begin_insert(list, node, score);
+		extend_path(list, &place, path);
+		count = path->count[0] + 1;
+		insert_between(list, node, path);
+		list->count++;
+	}
+	for (unsigned level = 0; level < node->height; level++) {
+		path->node[level] = node;
+		path->count[level] = count;
+	}
+}
+
+static void insert_sorted(struct skiplist *list, struct skiplist_batch_item *items, size_t count)
+{
+	struct path path = { 0 };
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		items[i].member = list->member(items[i].node);
+	qsort(items, count, sizeof *items, compare_items);
+	for (i = 0; i < count; i++)
+		insert_further(list, items[i].node, items[i].score, items[i].member, &path);
+}
+
+void skiplist_insert_batch(struct skiplist *list, struct skiplist_batch *batch)
+{
+	if (batch->count == 1)
+		skiplist_insert(list, batch->items[0].node, batch->items[0].score);
+	else if (batch->count > 1)
+		insert_sorted(list, batch->items, batch->count);
+	batch->count = 0;
+	if (batch->cap > BATCH_KEEP)
+		skiplist_batch_done(batch);
 }
 
 static void remove_first(struct skiplist *list)

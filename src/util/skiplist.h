@@ -98,6 +98,24 @@ static inline uint32_t skiplist_count(const struct skiplist *list)
  * NaN. */
 void skiplist_insert(struct skiplist *list, struct skipnode *node, double score);
 
+/*
+ * Nodes that go into a list together. They are put in order first, so that the way to the place of
+ * each is a short one from the place of the one before. A zeroed struct is an empty batch.
+ */
+struct skiplist_batch {
+	struct skiplist_batch_item *items;
+	size_t count;
+	size_t cap;
+};
+
+/* The node is in no list. */
+void skiplist_batch_add(struct skiplist_batch *batch, struct skipnode *node, double score);
+
+/* Insert them all, as skiplist_insert() does; the batch is empty then. */
+void skiplist_insert_batch(struct skiplist *list, struct skiplist_batch *batch);
+
+void skiplist_batch_done(struct skiplist_batch *batch);
+
 /* The node is in this list. */
 void skiplist_remove(struct skiplist *list, struct skipnode *node);
 

@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import sys
+import threading
 import time
 import traceback
 
@@ -188,6 +189,95 @@ def a_worker_hears_that_it_has_lost_a_lock(client):
         assert json.loads(data) == {"jid": "j", "event": "lock_lost", "worker": "w1"}
     assert [job["worker"] for job in qless.pop("w2")] == ["w2"]
     assert_raises(QlessException, "Complete(): Job", qless, "complete", "j", "w1", "q", "{}")
+
+
+@check
+def a_worker_that_starts_again_finds_what_it_was_working_on(client):
+    qless = Qless(client)
+    qless.put("j")
+    qless.pop("w1")
+    assert json.loads(qless("workers", "w1")) == {"jobs": ["j"], "stalled": {}}
+    (job,) = json.loads(qless("multiget", "j"))
+    assert job["worker"] == "w1" and job["expires"] > time.time()
+    assert qless("heartbeat", "j", "w1", job["data"]) >= int(job["expires"])
+    assert json.loads(qless("workers", "nobody")) == {"jobs": {}, "stalled": {}}
+
+
+@check
+def a_lock_survives_a_restart_and_is_lost_no_earlier_than_it_expires(client):
+    qless = Qless(client)
+    qless("config.set", "heartbeat", 60)
+    qless("config.set", "grace-period", 0)
+    qless.put("kept")
+    qless.put("lost")
+    assert [job["jid"] for job in qless.pop("w1", 2)] == ["kept", "lost"]
+    restart()
+    with client.pubsub(ignore_subscribe_messages=True) as listener:
+        listener.subscribe("ql:w:w1")
+        assert listener.get_message(timeout=10) is None  # the confirmation
+        assert qless.pop("w2", 2) == []
+        assert qless("heartbeat", "kept", "w1", "{}") > time.time() + 50
+        later = repr(time.time() + 61)
+        jobs = json.loads(qless.script([], ["pop", later, "q", "w2", 1]))
+        assert [job["jid"] for job in jobs] == ["lost"]
+        _, _, data = next_message(listener)
+        assert json.loads(data) == {"jid": "lost", "event": "lock_lost", "worker": "w1"}
+    assert qless("complete", "kept", "w1", "q", "{}") == "complete"
+    assert_raises(QlessException, "Complete(): Job", qless, "complete", "lost", "w1", "q", "{}")
+    assert qless("complete", "lost", "w2", "q", "{}") == "complete"
+
+
+@check
+def a_child_that_was_forked_speaks_for_itself(client):
+    qless = Qless(client)
+    qless.put("j")
+    child = os.fork()
+    if child == 0:
+        popped = Qless(connect()).pop("child")
+        os._exit(0 if [job["jid"] for job in popped] == ["j"] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert json.loads(qless("get", "j"))["worker"] == "child"
+
+
+@check
+def the_next_run_of_a_recurring_job_is_its_score(client):
+    qless = Qless(client)
+    before = time.time()
+    qless("recur", "q", "r", "klass", "{}", "interval", 60, 10)
+    assert before + 9 < client.zscore("ql:q:q-recur", "r") < time.time() + 11
+    assert json.loads(qless("recur.get", "r"))["interval"] == 60
+    assert client.zscore("ql:q:q-recur", "none") is None
+
+
+@check
+def what_a_fork_of_qless_adds_is_an_unknown_command(client):
+    qless = Qless(client)
+    for command in ("popByJid", "resource.set", "subscription", "paused"):
+        assert_raises(QlessException, f"Unknown command {command}", qless, command, "x")
+
+
+@check
+def a_listener_ends_when_it_is_told_to_by_a_channel_of_its_own(client):
+    with client.pubsub(ignore_subscribe_messages=True) as listener:
+        listener.subscribe("ql:w:w1", "mine")
+        heard = []
+
+        def listen():
+            for message in listener.listen():
+                heard.append((message["channel"], message["data"]))
+                if message["channel"] == "mine":
+                    listener.unsubscribe("ql:w:w1", "mine")
+
+        thread = threading.Thread(target=listen)
+        thread.start()
+        while client.publish("ql:w:w1", "event") != 1:
+            time.sleep(0.01)
+        while client.publish("mine", "end") != 1:
+            time.sleep(0.01)
+        thread.join(10)
+        assert not thread.is_alive()
+        assert heard == [("ql:w:w1", "event"), ("mine", "end")]
+    assert client.publish("mine", "end") == 0
 
 
 @check

@@ -141,7 +141,7 @@ static void read_key(const struct subject *subject, struct qless_str name, struc
 		keyspace_each_element(&key, 0, keyspace_list_length(&key), add_value, content);
 		break;
 	case KEYSPACE_SET:
-		keyspace_each_member(&key, add_value, content);
+		keyspace_each_member(&key, SIZE_MAX, add_value, content);
 		break;
 	case KEYSPACE_ZSET:
 		for (node = skiplist_first(key.list); node != NULL; node = skiplist_next(node))

@@ -427,6 +427,49 @@ static void a_pause_holds_commands_and_lets_them_run_in_order(void)
 	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "connected_clients:") == 1);
 }
 
+static struct peer *send_held(const char *text, int64_t held)
+{
+	struct peer *client = peer_connect(&q);
+
+	peer_send_text(client, text);
+	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "blocked_clients:") == held);
+	return client;
+}
+
+static void a_pause_of_writes_holds_all_that_changes_and_lets_reads_go_on(void)
+{
+	struct peer *put, *pop, *txn, *flush;
+
+	start();
+	ASK(p, "QLESS put 1000 w q due k {} 1", "$3\r\ndue\r\n");
+	ASK(p, "CLIENT PAUSE 1000000 WRITE", "+OK\r\n");
+	put = send_held("PUT w q a k {} 0\r\nGET due\r\n", 1);
+	pop = send_held("QLESS pop 2000 q w 1\r\n", 2);
+	txn = send_held("MULTI\r\nLENGTH q\r\nPUT w q b k {} 0\r\nEXEC\r\n", 3);
+	peer_expect(txn, "+OK\r\n+QUEUED\r\n+QUEUED\r\n");
+	flush = send_held("FLUSHALL\r\n", 4);
+	TEST_ASSERT_FALSE(peer_has_input(put, 0));
+	TEST_ASSERT_FALSE(peer_has_input(pop, 0));
+	/* Reads go on, and see what is there: a job that is due has not moved. */
+	ASK_HAS(p, "QUEUES q", "\"scheduled\":1");
+	ASK(p, "PEEK q 5", "$2\r\n[]\r\n");
+	ASK(p, "JOBS scheduled q", "*1\r\n$3\r\ndue\r\n");
+	ASK(p, "WORKERS", "$2\r\n[]\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "QUEUES q", "+QUEUED\r\n");
+	ASK_HAS(p, "EXEC", "\"scheduled\":1");
+	ASK_HAS(p, "GET due", "\"state\":\"scheduled\"");
+	ASK(p, "ZCARD ql:q:q-scheduled", ":1\r\n");
+	ASK(p, "CLIENT UNPAUSE", "+OK\r\n");
+	/* In the order in which they came. */
+	peer_expect(put, "$1\r\na\r\n");
+	peer_skip_replies(put, 1);
+	TEST_ASSERT_NOT_NULL(strstr(peer_reply(pop), "\"due\""));
+	peer_expect(txn, "*2\r\n:2\r\n$1\r\nb\r\n");
+	peer_expect(flush, "+OK\r\n");
+	ASK(p, "LENGTH q", ":0\r\n");
+}
+
 static void a_pause_ends_by_itself(void)
 {
 	start();
@@ -526,6 +569,7 @@ int main(int argc, char **argv)
 	RUN(clients_can_be_killed_by_what_they_are);
 	RUN(replies_can_be_switched_off);
 	RUN(a_pause_holds_commands_and_lets_them_run_in_order);
+	RUN(a_pause_of_writes_holds_all_that_changes_and_lets_reads_go_on);
 	RUN(a_pause_ends_by_itself);
 	RUN(the_held_can_be_killed_and_do_not_keep_the_server_from_stopping);
 	RUN(a_client_that_was_held_has_not_been_idle);

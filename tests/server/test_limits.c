@@ -93,6 +93,34 @@ static void who_does_not_read_its_messages_is_hung_up_on(void)
 	ASK(p, "PUBLISH y 1", ":1\r\n");
 }
 
+/* The events of queues go out as messages do, also to who listens to all of them. */
+static void who_does_not_read_its_events_is_hung_up_on(void)
+{
+	struct peer *slow, *good;
+	char put[1024], queue[513];
+
+	memset(queue, 'q', sizeof queue - 1);
+	queue[sizeof queue - 1] = '\0';
+	start();
+	peer_send_text(p, "CONFIG SET client-output-buffer-limit \"pubsub 256kb 0 0\"\r\n");
+	peer_expect(p, "+OK\r\n");
+	good = peer_connect(&q);
+	peer_connect_small_buffers(true);
+	slow = peer_connect(&q);
+	peer_ask(slow, "PSUBSCRIBE ql:*");
+	peer_ask(good, "SUBSCRIBE ql:w:w1");
+	for (int i = 0; i < 20000 && disconnects() == 0; i++) {
+		snprintf(put, sizeof put, "PUT w %s j%d k {} 0", queue, i);
+		TEST_ASSERT_EQUAL_STRING_LEN("$", peer_ask(p, put), 1);
+	}
+	TEST_ASSERT_EQUAL_INT64(1, disconnects());
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "class=pubsub"));
+	ASK(p, "PUT w other last k {} 0", "$4\r\nlast\r\n");
+	peer_ask(p, "POP other w1 1");
+	ASK(p, "TIMEOUT last", "$-1\r\n");
+	TEST_ASSERT_NOT_NULL(strstr(peer_reply(good), "lock_lost"));
+}
+
 static int64_t pending_of(const char *name)
 {
 	const char *line = strstr(peer_ask(p, "CLIENT LIST"), name);
@@ -343,6 +371,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(who_does_not_read_its_replies_is_hung_up_on);
 	RUN(who_does_not_read_its_messages_is_hung_up_on);
+	RUN(who_does_not_read_its_events_is_hung_up_on);
 	RUN(a_soft_limit_counts_from_when_it_was_last_passed);
 	RUN(one_client_too_many_is_told_so);
 	RUN(maxclients_is_lowered_to_what_the_system_allows);

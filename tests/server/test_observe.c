@@ -2,6 +2,7 @@
  * Looking at a running server: INFO, CONFIG, COMMAND, SLOWLOG, LATENCY, MEMORY, MONITOR.
  */
 #include <hiredis/hiredis.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -285,23 +286,96 @@ static void slow_commands_are_remembered(void)
 	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "topsecret"));
 }
 
+static void latency_remembers_fork_and_sync(void)
+{
+	/* In milliseconds, which neither may take: 1 is the least that can be said. */
+	QLESSD_START(&q, "--latency-monitor-threshold", "1", "--appendfsync", "always");
+	p = peer_connect(&q);
+	ASK_HAS(p, "LATENCY DOCTOR", "");
+	for (int i = 0; i < 20; i++)
+		ASK(p, "CONFIG.SET heartbeat 61", "$-1\r\n");
+	ASK_HAS(p, "BGREWRITEAOF", "+Background");
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrites:") == 1);
+	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO persistence", "latest_fork_usec:") > 0);
+	if (peer_ask_number(p, "INFO persistence", "log_sync_usec_last:") >= 2000)
+		ASK_HAS(p, "LATENCY LATEST", "aof-fsync");
+	if (peer_ask_number(p, "INFO persistence", "latest_fork_usec:") >= 1000)
+		ASK_HAS(p, "LATENCY LATEST", "fork");
+	ASK(p, "CONFIG SET latency-monitor-threshold 0", "+OK\r\n");
+	peer_ask(p, "LATENCY RESET");
+	ASK_HAS(p, "LATENCY DOCTOR", "Nobody watches");
+}
+
+static void info_tells_of_queues(void)
+{
+	start();
+	ASK_HAS(p, "INFO queues", "# Queues\r\nqueues:0\r\n");
+	ASK_HAS(p, "PUT w small a K {} 0", "a");
+	ASK_HAS(p, "PUT w large b K {} 0", "b");
+	ASK_HAS(p, "PUT w large c K {} 0", "c");
+	ASK_HAS(p, "POP large w 1", "b");
+	ASK_HAS(p, "INFO queues",
+		"queue0:name=large,db=0,waiting=1,running=1,stalled=0,scheduled=0,depends=0,"
+		"recurring=0,failed=0,paused=0,puts=2,put_rate_1m=");
+	ASK_HAS(p, "INFO queues", "queue1:name=small,db=0,waiting=1,");
+	ASK_HAS(p, "INFO queues", "queues:2\r\nqueues_paused:0\r\njobs:3\r\n");
+	ASK_HAS(p, "INFO", "# Queues");
+	/* The rate after some seconds of nothing else: three puts, or two. */
+	WAIT_UNTIL(strstr(peer_ask(p, "INFO queues"), "puts=2,put_rate_1m=0.03,put_rate_5m=0.01,"));
+}
+
+static void counts_of_queues_begin_with_the_start(void)
+{
+	/* With an argument it is never a server that is not ours. */
+	QLESSD_START(&q, "--timeout", "0");
+	p = peer_connect(&q);
+	ASK_HAS(p, "PUT w q a K {} 0", "a");
+	ASK_HAS(p, "INFO queues", "puts=1,");
+	peer_close_all();
+	kill(q.pid, SIGTERM);
+	qlessd_wait(&q);
+	qlessd_start_again(&q, (const char *const[]){ NULL });
+	p = peer_connect(&q);
+	ASK_HAS(p, "INFO queues", "queue0:name=q,db=0,waiting=1,");
+	ASK_HAS(p, "INFO queues", "puts=0,");
+}
+
+static void info_tells_of_kinds_of_clients(void)
+{
+	start();
+	ASK(peer_connect(&q), "MONITOR", "+OK\r\n");
+	ASK_HAS(peer_connect(&q), "SUBSCRIBE x", "subscribe");
+	ASK(p, "CLIENT SETINFO LIB-NAME it", "+OK\r\n");
+	ASK(peer_connect(&q), "CLIENT SETINFO LIB-NAME it", "+OK\r\n");
+	ASK_HAS(p, "INFO clients",
+		"connected_clients:4\r\nnormal_clients:2\r\npubsub_clients:1\r\n"
+		"monitor_clients:1\r\n");
+	ASK_HAS(p, "INFO clients", "client_library0:name=it,clients=2\r\n");
+}
+
 static void latency_remembers_events(void)
 {
 	QLESSD_START(&q, "--latency-monitor-threshold", "10", "--enable-debug-command", "yes");
 	p = peer_connect(&q);
-	ASK(p, "LATENCY LATEST", "*0\r\n");
+	ASK_LACKS(p, "LATENCY LATEST", "eventloop");
 	ASK(p, "DEBUG SLEEP 0.03", "+OK\r\n");
+	ASK_HAS(p, "LATENCY LATEST", "$9\r\neventloop\r\n:");
+	ASK_HAS(p, "LATENCY HISTORY eventloop", "*1\r\n*2\r\n:");
+	ASK_HAS(p, "LATENCY DOCTOR", "eventloop: 1 samples, 3");
+	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO stats", "eventloop_duration_max:") >= 30000);
 	ASK(p, "DEBUG SLEEP x", "-ERR value is not a valid float\r\n");
 	ASK(p, "DEBUG SLEEP -1", "-ERR value is not a valid float\r\n");
 	ASK(p, "LATENCY HISTORY nosuch", "*0\r\n");
 	ASK(p, "LATENCY RESET nosuch", ":0\r\n");
 	ASK_HAS(p, "LATENCY HISTOGRAM debug|sleep", "$5\r\ncalls\r\n:3\r\n");
 	ASK_HAS(p, "LATENCY HISTOGRAM nosuch echo", "*0\r\n");
-	ASK(p, "LATENCY RESET", ":0\r\n");
+	ASK(p, "LATENCY RESET eventloop", ":1\r\n");
+	ASK_LACKS(p, "LATENCY LATEST", "eventloop");
+	ASK_HAS(p, "LATENCY HELP", "DOCTOR");
 	ASK_HAS(p, "MEMORY STATS", "peak.allocated");
 	ASK(p, "MEMORY PURGE", "+OK\r\n");
 	ASK(p, "MEMORY USAGE a SAMPLES", "-ERR syntax error\r\n");
-	ASK(p, "MEMORY DOCTOR", "-ERR unknown subcommand 'DOCTOR'. Try MEMORY HELP.\r\n");
+	ASK(p, "MEMORY NOSUCH", "-ERR unknown subcommand 'NOSUCH'. Try MEMORY HELP.\r\n");
 }
 
 static void debug_is_off_unless_allowed(void)
@@ -399,6 +473,10 @@ int main(int argc, char **argv)
 	RUN(command_describes_all_commands);
 	RUN(slow_commands_are_remembered);
 	RUN(latency_remembers_events);
+	RUN(latency_remembers_fork_and_sync);
+	RUN(info_tells_of_queues);
+	RUN(counts_of_queues_begin_with_the_start);
+	RUN(info_tells_of_kinds_of_clients);
 	RUN(debug_is_off_unless_allowed);
 	RUN(time_is_that_of_the_day);
 	RUN(a_monitor_sees_commands_but_no_secrets);

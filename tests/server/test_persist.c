@@ -451,6 +451,7 @@ static void writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble(void
 
 	start("always");
 	put("j1");
+	ASK(p, "QLESS put 1000 w later due klass {} 1", "$3\r\ndue\r\n");
 	reader = peer_connect(&q);
 	set_file_limit(64);
 	/* Whoever writes when it is found out loses its connection instead of being lied to. */
@@ -458,6 +459,12 @@ static void writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble(void
 	peer_expect_end(p);
 	ASK_HAS(reader, "GET j1", "\"waiting\"");
 	ASK_HAS(reader, "PEEK q 5", "j1");
+	/* Not even what has come due moves: a crash would undo it. */
+	ASK_HAS(reader, "QUEUES later", "\"scheduled\":1");
+	ASK_HAS(reader, "QLESS queues 2000 later", "\"waiting\":0");
+	ASK(reader, "PEEK later 5", "$2\r\n[]\r\n");
+	ASK(reader, "JOBS scheduled later", "*1\r\n$3\r\ndue\r\n");
+	ASK_HAS(reader, "GET due", "\"state\":\"scheduled\"");
 	ASK_HAS(reader, "PUT w q j3 klass {} 0",
 		"-MISCONF Errors writing to the log: File too large");
 	ASK_HAS(reader, "POP q w 1", "-MISCONF ");
@@ -470,11 +477,13 @@ static void writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble(void
 	ASK_HAS(reader, "INFO persistence", "aof_last_write_status:err");
 	set_file_limit(RLIM_INFINITY);
 	WAIT_UNTIL(strstr(peer_ask(reader, "INFO persistence"), "log_state:ok") != NULL);
+	ASK_HAS(reader, "QUEUES later", "\"waiting\":1");
 	p = reader;
 	put("j4");
 	kill_it();
 	start("always");
 	ASK_HAS(p, "GET j4", "\"waiting\"");
+	ASK_HAS(p, "GET due", "\"state\":\"waiting\"");
 	ASK(p, "GET j3", "$-1\r\n");
 }
 

@@ -164,6 +164,46 @@ static char *hear(struct peer *listener)
 	return text;
 }
 
+static void scripts_come_and_go_within_a_transaction(void)
+{
+	load();
+	ASSERT_STATUS("OK", SEND("MULTI"));
+	SEND("SCRIPT", "FLUSH", "ASYNC");
+	SCRIPT("length", "1", "q");
+	SEND("SCRIPT", "LOAD", LUATEXT_CLASSIC);
+	SCRIPT("length", "1", "q");
+	SEND("EXEC");
+	TEST_ASSERT_EQUAL_INT(REDIS_REPLY_ARRAY, reply->type);
+	TEST_ASSERT_EQUAL_size_t(4, reply->elements);
+	TEST_ASSERT_EQUAL_STRING("NOSCRIPT No matching script. Please use EVAL.",
+				 reply->element[1]->str);
+	TEST_ASSERT_EQUAL_STRING(sha, reply->element[2]->str);
+	TEST_ASSERT_EQUAL_INT(REDIS_REPLY_INTEGER, reply->element[3]->type);
+}
+
+/* Somebody else's listing can be what moves a job that is due. */
+static void a_watch_notices_what_a_listing_has_moved_and_nothing_else(void)
+{
+	redisContext *other;
+
+	load();
+	SCRIPT("put", "1", "w", "q", "j", "k", "{}", "5");
+	other = redisConnect("127.0.0.1", q.port);
+	TEST_ASSERT_EQUAL_INT(0, other->err);
+	ASSERT_STATUS("OK", SEND("WATCH", "ql:j:j"));
+	freeReplyObject(redisCommand(other, "EVALSHA_RO %s 0 queues 100", sha));
+	freeReplyObject(redisCommand(other, "EVALSHA %s 0 queues 2", sha));
+	SEND("MULTI");
+	SCRIPT("length", "2", "q");
+	TEST_ASSERT_EQUAL_INT(REDIS_REPLY_ARRAY, SEND("EXEC")->type);
+	ASSERT_STATUS("OK", SEND("WATCH", "ql:j:j"));
+	freeReplyObject(redisCommand(other, "EVALSHA %s 0 queues 100", sha));
+	SEND("MULTI");
+	SCRIPT("length", "2", "q");
+	TEST_ASSERT_EQUAL_INT(REDIS_REPLY_NIL, SEND("EXEC")->type);
+	redisFree(other);
+}
+
 static void events_are_those_of_the_native_commands(void)
 {
 	struct peer *listener = peer_connect(&q);
@@ -264,6 +304,8 @@ int main(int argc, char **argv)
 	RUN(all_connections_know_a_script_until_it_is_flushed);
 	RUN(a_flush_of_the_databases_leaves_scripts_alone);
 	RUN(scripts_run_within_a_transaction);
+	RUN(scripts_come_and_go_within_a_transaction);
+	RUN(a_watch_notices_what_a_listing_has_moved_and_nothing_else);
 	RUN(events_are_those_of_the_native_commands);
 	RUN(a_script_speaks_resp2_but_for_null);
 	RUN(the_form_of_errors_can_be_changed_at_any_time);

@@ -216,6 +216,21 @@ static void a_script_that_only_reads_may_not_change(void)
 	TEST_ASSERT_NULL(strstr(CALL(&f, "EVALSHA", sha, "0", "queues", "1"), "\"q\""));
 }
 
+static void a_script_that_only_reads_lists_without_moving_what_is_due(void)
+{
+	load();
+	CALL(&f, "EVALSHA", sha, "0", "put", "1", "w", "q", "j", "k", "{}", "5");
+	TEST_ASSERT_NOT_NULL(
+		strstr(CALL(&f, "EVALSHA_RO", sha, "0", "queues", "9", "q"), "\"scheduled\":1"));
+	ASSERT_REPLY("$2\r\n{}\r\n", &f, "EVALSHA_RO", sha, "0", "peek", "9", "q", "5");
+	ASSERT_REPLY("*1\r\n$1\r\nj\r\n", &f, "EVALSHA_RO", sha, "0", "jobs", "9", "scheduled",
+		     "q");
+	ASSERT_REPLY("$2\r\n{}\r\n", &f, "EVAL_RO", LUATEXT_CLASSIC, "0", "workers", "9");
+	TEST_ASSERT_NOT_NULL(
+		strstr(CALL(&f, "EVALSHA_RO", sha, "0", "get", "9", "j"), "\"scheduled\""));
+	ASSERT_REPLY("*0\r\n", &f, "EVALSHA", sha, "0", "jobs", "9", "scheduled", "q");
+}
+
 static void other_scripts_are_refused(void)
 {
 	static const char refusal[] = "-ERR qlessd runs qless scripts only: this one does not "
@@ -305,6 +320,7 @@ int main(int argc, char **argv)
 	RUN(errors_may_look_as_before_redis_7);
 	RUN(replies_are_those_of_a_script);
 	RUN(a_script_that_only_reads_may_not_change);
+	RUN(a_script_that_only_reads_lists_without_moving_what_is_due);
 	RUN(other_scripts_are_refused);
 	RUN(exists_says_which_are_known);
 	RUN(flush_takes_one_word_of_two);

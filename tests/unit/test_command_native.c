@@ -44,6 +44,42 @@ static void pop(const char *jid)
 	ASSERT_BEGINS("$", &f, "pop", "q", "w", "1");
 }
 
+/* ---- while nothing may change ---- */
+
+static bool always_still(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+static const char *always_refused(void *arg, size_t bytes)
+{
+	(void)arg;
+	(void)bytes;
+	return "MISCONF the disk is full";
+}
+
+static void listings_answer_without_moving_what_is_due_while_nothing_may_change(void)
+{
+	at(100);
+	ASSERT_BEGINS("$", &f, "put", "w", "q", "due", "k", "{}", "5");
+	at(200);
+	f.call.env.is_still = always_still;
+	f.call.env.refusal = always_refused;
+	ASSERT_HAS("\"waiting\":0", "queues", "q");
+	ASSERT_HAS("\"scheduled\":1", "qless", "queues", "200", "q");
+	ASSERT_NATIVE("*1\r\n$3\r\ndue\r\n", &f, "jobs", "scheduled", "q");
+	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "peek", "q", "5");
+	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "workers");
+	ASSERT_HAS("\"state\":\"scheduled\"", "get", "due");
+	ASSERT_NATIVE("-MISCONF the disk is full\r\n", &f, "pop", "q", "w", "1");
+	ASSERT_NATIVE("-MISCONF the disk is full\r\n", &f, "qless", "pop", "200", "q", "w", "1");
+	f.call.env.is_still = NULL;
+	f.call.env.refusal = NULL;
+	ASSERT_HAS("\"waiting\":1", "queues", "q");
+	ASSERT_HAS("\"state\":\"waiting\"", "get", "due");
+}
+
 /* ---- the table ---- */
 
 static void every_command_has_a_row_and_a_native_form(void)
@@ -58,6 +94,8 @@ static void every_command_has_a_row_and_a_native_form(void)
 		TEST_ASSERT_NOT_NULL_MESSAGE(row, commands[i].name.ptr);
 		TEST_ASSERT_NOT_NULL_MESSAGE(row->handler, commands[i].name.ptr);
 		TEST_ASSERT_TRUE_MESSAGE(row->categories & CAT_QLESS, row->name);
+		TEST_ASSERT_EQUAL_INT_MESSAGE((commands[i].flags & CLASSIC_WRITE) != 0,
+					      (row->flags & CMD_WRITE) != 0, row->name);
 		if (i > 0)
 			TEST_ASSERT_LESS_THAN(0,
 					      str_compare(commands[i - 1].name, commands[i].name));
@@ -382,6 +420,7 @@ static void consistencycheck_finds_nothing_wrong(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
+	RUN(listings_answer_without_moving_what_is_due_while_nothing_may_change);
 	RUN(every_command_has_a_row_and_a_native_form);
 	RUN(put_get_and_multiget);
 	RUN(put_and_recur_make_up_a_jid_for_a_star);

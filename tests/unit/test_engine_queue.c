@@ -75,6 +75,85 @@ static void jobs_are_counted_by_state(void)
 	TEST_ASSERT_EQUAL_UINT64(5, qless_queue_length(q, STR("q")));
 }
 
+#define MANY 2500 /* more than are promoted in a call */
+
+static void put_many_scheduled(double due)
+{
+	char jid[16];
+	int i;
+
+	for (i = 0; i < MANY; i++) {
+		snprintf(jid, sizeof(jid), "job-%04d", i * 7 % MANY);
+		put_delayed(1, "q", jid, due - 1);
+	}
+}
+
+/* However many are due, all count as waiting at once, and a call moves a thousand of them. */
+static void counting_does_not_promote_all_at_once(void)
+{
+	struct qless_queue_counts counts;
+	int calls;
+
+	put_many_scheduled(100);
+	put_delayed(1, "q", "later", 1000);
+	for (calls = 0; calls < 4; calls++) {
+		uint64_t changes = qless_changes(q);
+
+		counts = counts_of(200 + calls, "q");
+		TEST_ASSERT_EQUAL_UINT64(MANY, counts.waiting);
+		TEST_ASSERT_EQUAL_UINT64(1, counts.scheduled);
+		TEST_ASSERT_EQUAL_UINT64(calls < 2    ? 1000
+					 : calls == 2 ? 500
+						      : 0,
+					 qless_changes(q) - changes);
+	}
+}
+
+/* The bound is for all queues together. */
+static void counting_all_queues_counts_each_and_promotes_no_more_than_for_one(void)
+{
+	const struct qless_queue_counts *all;
+	size_t count;
+	uint64_t changes;
+
+	put_delayed(0, "first", "early", 50);
+	put_many_scheduled(100);
+	put_delayed(2, "last", "other", 50);
+	changes = qless_changes(q);
+	OK(qless_all_queue_counts(q, 200, &all, &count));
+	TEST_ASSERT_EQUAL_size_t(3, count);
+	ASSERT_STR("first", all[0].name);
+	ASSERT_STR("q", all[1].name);
+	ASSERT_STR("last", all[2].name);
+	TEST_ASSERT_EQUAL_UINT64(1, all[0].waiting);
+	TEST_ASSERT_EQUAL_UINT64(MANY, all[1].waiting);
+	TEST_ASSERT_EQUAL_UINT64(1, all[2].waiting);
+	TEST_ASSERT_EQUAL_UINT64(0, all[2].scheduled);
+	TEST_ASSERT_EQUAL_UINT64(1000, qless_changes(q) - changes);
+	TEST_ASSERT_EQUAL_INT(QLESS_EBADARG, qless_all_queue_counts(q, NAN, &all, &count));
+}
+
+/* Those before the epoch are never due, and come first. */
+static void a_listing_of_the_scheduled_jobs_leaves_out_what_is_due(void)
+{
+	struct qless_list jids;
+
+	put_delayed(-500, "q", "before-1", 100);
+	put_delayed(-500, "q", "before-2", 200);
+	put_many_scheduled(100);
+	put_delayed(1, "q", "later-1", 1000);
+	put_delayed(1, "q", "later-2", 2000);
+	OK(qless_jobs(q, 200, QLESS_LIST_SCHEDULED, STR("q"), 0, 25, &jids));
+	TEST_ASSERT_EQUAL_STRING("before-1 before-2 later-1 later-2 ", words(&jids));
+	OK(qless_jobs(q, 200, QLESS_LIST_SCHEDULED, STR("q"), 1, 2, &jids));
+	TEST_ASSERT_EQUAL_STRING("before-2 later-1 ", words(&jids));
+	OK(qless_jobs(q, 200, QLESS_LIST_SCHEDULED, STR("q"), 3, 25, &jids));
+	TEST_ASSERT_EQUAL_STRING("later-2 ", words(&jids));
+	OK(qless_jobs(q, 200, QLESS_LIST_SCHEDULED, STR("q"), 4, 25, &jids));
+	TEST_ASSERT_EQUAL_STRING("", words(&jids));
+	TEST_ASSERT_EQUAL_UINT64(MANY, counts_of(200, "q").waiting);
+}
+
 static void asking_does_not_make_a_queue_known(void)
 {
 	TEST_ASSERT_EQUAL_UINT64(0, counts_of(1, "nope").waiting);
@@ -153,14 +232,57 @@ static void listings_page_as_ranges_or_as_limits(void)
 	TEST_ASSERT_EQUAL_STRING("", words(&jids));
 }
 
+static void held_still_what_has_come_due_stays_where_it_is(void)
+{
+	struct qless_recur_put recur = { .queue = STR("q"),
+					 .jid = STR("r"),
+					 .klass = STR("k"),
+					 .data = STR("{}"),
+					 .interval = 10 };
+	double later = 10000000;
+	struct qless_queue_counts counts;
+	struct qless_workers workers;
+	struct qless_list jids, stalled;
+	struct qless_jobs jobs;
+	uint64_t changes;
+
+	put_delayed(1, "q", "due", 5);
+	put(1, "p", "held");
+	pop(1, "p", "w", 1);
+	OK(qless_recur(q, 1, &recur));
+	changes = qless_changes(q);
+	qless_hold_still(q, true);
+	counts = counts_of(later, "q");
+	TEST_ASSERT_EQUAL_UINT64(0, counts.waiting);
+	TEST_ASSERT_EQUAL_UINT64(1, counts.scheduled);
+	OK(qless_jobs(q, later, QLESS_LIST_SCHEDULED, STR("q"), 0, 10, &jids));
+	TEST_ASSERT_EQUAL_STRING("due ", words(&jids));
+	OK(qless_peek(q, later, STR("q"), 10, &jobs));
+	TEST_ASSERT_EQUAL_size_t(0, jobs.count);
+	OK(qless_workers(q, later, &workers));
+	TEST_ASSERT_EQUAL_size_t(1, workers.count);
+	OK(qless_worker_jobs(q, later, STR("w"), &jids, &stalled));
+	TEST_ASSERT_EQUAL_STRING("held ", words(&stalled));
+	TEST_ASSERT_EQUAL_UINT64(changes, qless_changes(q));
+	qless_hold_still(q, false);
+	OK(qless_peek(q, later, STR("q"), 10, &jobs));
+	TEST_ASSERT_EQUAL_size_t(10, jobs.count);
+	OK(qless_workers(q, later, &workers));
+	TEST_ASSERT_EQUAL_size_t(0, workers.count);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(queues_are_listed_by_when_they_were_first_seen);
 	RUN(jobs_are_counted_by_state);
+	RUN(counting_does_not_promote_all_at_once);
+	RUN(counting_all_queues_counts_each_and_promotes_no_more_than_for_one);
+	RUN(a_listing_of_the_scheduled_jobs_leaves_out_what_is_due);
 	RUN(asking_does_not_make_a_queue_known);
 	RUN(pausing_needs_no_jobs);
 	RUN(the_next_due_time_is_that_of_the_first_thing_to_happen);
 	RUN(listings_page_as_ranges_or_as_limits);
+	RUN(held_still_what_has_come_due_stays_where_it_is);
 	return UNIT_RESULT();
 }

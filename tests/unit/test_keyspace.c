@@ -302,7 +302,7 @@ static void every_member_of_a_set_is_found(void)
 
 			keyspace_find(q, str_from(all.entries[k].name), &key);
 			if (key.type == KEYSPACE_SET) {
-				keyspace_each_member(&key, count_member, &count);
+				keyspace_each_member(&key, SIZE_MAX, count_member, &count);
 				TEST_ASSERT_EQUAL_size_t(count, keyspace_set_size(&key));
 			}
 			if (key.type != KEYSPACE_ZSET)
@@ -314,6 +314,100 @@ static void every_member_of_a_set_is_found(void)
 			TEST_ASSERT_NULL(keyspace_zset_find(&key, STR("nosuch")));
 		}
 	}
+}
+
+#define FIELDS_MAX 200
+
+/* The fields of one hash. */
+struct field_table {
+	size_t count;
+	char names[FIELDS_MAX][64];
+	char values[FIELDS_MAX][256];
+};
+
+static void copy_text(char *to, size_t size, struct qless_str text)
+{
+	TEST_ASSERT_LESS_THAN_size_t(size, text.len);
+	memcpy(to, text.ptr, text.len);
+	to[text.len] = '\0';
+}
+
+static void collect_field(void *arg, struct qless_str field, struct qless_str value)
+{
+	struct field_table *t = arg;
+
+	TEST_ASSERT_LESS_THAN_size_t(FIELDS_MAX, t->count);
+	copy_text(t->names[t->count], sizeof t->names[0], field);
+	copy_text(t->values[t->count], sizeof t->values[0], value);
+	t->count++;
+}
+
+static void assert_fields_are_found_alone(const struct keyspace_key *key)
+{
+	static struct field_table all, names, one;
+
+	all.count = names.count = 0;
+	keyspace_each_field(key, collect_field, &all);
+	keyspace_each_field_name(key, collect_field, &names);
+	TEST_ASSERT_EQUAL_size_t(all.count, names.count);
+	for (size_t i = 0; i < all.count; i++) {
+		TEST_ASSERT_EQUAL_STRING(all.names[i], names.names[i]);
+		TEST_ASSERT_EQUAL_STRING("", names.values[i]);
+		one.count = 0;
+		keyspace_find_field(key, str_from(all.names[i]), collect_field, &one);
+		TEST_ASSERT_EQUAL_size_t_MESSAGE(1, one.count, all.names[i]);
+		TEST_ASSERT_EQUAL_STRING(all.names[i], one.names[0]);
+		TEST_ASSERT_EQUAL_STRING(all.values[i], one.values[0]);
+	}
+	one.count = 0;
+	keyspace_find_field(key, STR("nosuch"), collect_field, &one);
+	keyspace_find_field(key, STR(""), collect_field, &one);
+	/* An option that is not set has a default, but is no field. */
+	keyspace_find_field(key, STR("max-worker-age"), collect_field, &one);
+	TEST_ASSERT_EQUAL_size_t(0, one.count);
+}
+
+static void every_field_is_found_alone_as_among_all(void)
+{
+	static struct table all;
+	struct keyspace_key key;
+	size_t hashes = 0;
+
+	for (int i = 0; i < 3000; i++) {
+		call_something(1000 + i);
+		if (i % 50 != 0)
+			continue;
+		collect_all(&all);
+		for (size_t k = 0; k < all.count; k++) {
+			keyspace_find(q, str_from(all.entries[k].name), &key);
+			if (key.type != KEYSPACE_HASH)
+				continue;
+			assert_fields_are_found_alone(&key);
+			hashes++;
+		}
+	}
+	TEST_ASSERT_GREATER_THAN_size_t(500, hashes);
+}
+
+static void only_so_many_members_are_visited_as_asked_for(void)
+{
+	struct qless_str deps[] = { STR("a"), STR("b"), STR("c") };
+	struct qless_put put = { .queue = STR("q"), .klass = STR("k"), .data = STR("{}") };
+	struct keyspace_key key;
+	size_t count = 0;
+
+	for (size_t i = 0; i < 3; i++) {
+		put.jid = deps[i];
+		TEST_ASSERT_EQUAL_INT(0, qless_put(q, 1, &put));
+	}
+	put.jid = STR("d");
+	put.depends = deps;
+	put.depend_count = 3;
+	TEST_ASSERT_EQUAL_INT(0, qless_put(q, 2, &put));
+	TEST_ASSERT_TRUE(keyspace_find(q, STR("ql:j:d-dependencies"), &key));
+	keyspace_each_member(&key, 2, count_member, &count);
+	TEST_ASSERT_EQUAL_size_t(2, count);
+	TEST_ASSERT_EQUAL_size_t(3, keyspace_set_size(&key));
 }
 
 /* WATCH relies on it. */
@@ -472,6 +566,8 @@ int main(int argc, char **argv)
 	RUN(counting_visiting_and_scanning_agree);
 	RUN(every_key_visited_is_found_and_holds_something);
 	RUN(every_member_of_a_set_is_found);
+	RUN(every_field_is_found_alone_as_among_all);
+	RUN(only_so_many_members_are_visited_as_asked_for);
 	RUN(what_changes_has_another_fingerprint_and_is_counted_as_a_change);
 	RUN(a_field_a_score_and_an_order_make_a_difference);
 	RUN(a_long_list_is_taken_to_have_changed_when_anything_has);

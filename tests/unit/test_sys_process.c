@@ -75,19 +75,23 @@ static void the_kernels_figure_follows_allocations(void)
 #ifdef HAVE_JEMALLOC
 static void the_allocators_figures_follow_allocations(void)
 {
-	size_t size = (size_t)64 << 20, allocated = memory_allocated();
+	size_t size = (size_t)64 << 20, in_use;
+	struct memory_gauge gauge;
 	struct memory_figures before, after;
 	char *block;
 
 	memory_read(&before);
+	memory_gauge_init(&gauge);
+	in_use = memory_gauge_read(&gauge);
 	block = take(size);
 	memory_read(&after);
+	TEST_ASSERT_TRUE(memory_gauge_read(&gauge) >= in_use + size);
 	TEST_ASSERT_TRUE(after.allocated >= before.allocated + size);
-	TEST_ASSERT_TRUE(memory_allocated() >= allocated + size);
 	TEST_ASSERT_TRUE(after.allocated <= after.active);
 	TEST_ASSERT_TRUE(after.active <= after.resident);
 	TEST_ASSERT_TRUE(after.resident <= after.mapped);
 	free(block);
+	TEST_ASSERT_TRUE(memory_gauge_read(&gauge) < in_use + size);
 	memory_purge();
 	memory_read(&after);
 	TEST_ASSERT_TRUE(after.rss < before.rss + size / 2);

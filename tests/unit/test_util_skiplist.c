@@ -395,6 +395,60 @@ static void work_at_the_ends_compares_with_the_ends_only(void)
 	check_ranks(1000);
 }
 
+/* Into an empty list, before, behind and among others, with scores that are the same and not. */
+static void a_batch_goes_in_as_its_nodes_would_one_by_one(void)
+{
+	unsigned long long state = 9;
+
+	for (unsigned round = 0; round < 300; round++) {
+		struct skiplist_batch batch = { 0 };
+		uint32_t before = (uint32_t)(unit_random(&state) % 3) * 40;
+		uint32_t count = (uint32_t)(unit_random(&state) % 120);
+		unsigned scores = 1 + (unsigned)(unit_random(&state) % 30);
+		struct skipnode *node, *last = NULL;
+		uint32_t rank = 0;
+
+		for (uint32_t i = 0; i < before; i++)
+			insert(i * 3, (double)(unit_random(&state) % scores));
+		for (uint32_t i = 0; i < count; i++)
+			skiplist_batch_add(&batch, &things[500 + (i * 77) % 120]->node,
+					   (double)(unit_random(&state) % 35) - 2);
+		skiplist_insert_batch(&list, &batch);
+		TEST_ASSERT_EQUAL_UINT32(before + count, skiplist_count(&list));
+		for (node = skiplist_first(&list); node != NULL; node = skiplist_next(node)) {
+			TEST_ASSERT_EQUAL_UINT32(rank, skiplist_rank(&list, node));
+			TEST_ASSERT_EQUAL_PTR(node, skiplist_at(&list, rank++));
+			TEST_ASSERT_EQUAL_PTR(node,
+					      skiplist_find(&list, node->score, member_of(node)));
+			if (last != NULL)
+				TEST_ASSERT_TRUE(
+					last->score < node->score ||
+					(last->score == node->score &&
+					 str_compare(member_of(last), member_of(node)) < 0));
+			TEST_ASSERT_EQUAL_PTR(last, skiplist_prev(node));
+			last = node;
+		}
+		TEST_ASSERT_EQUAL_UINT32(before + count, rank);
+		while (skiplist_pop_first(&list) != NULL)
+			;
+		skiplist_batch_done(&batch);
+	}
+}
+
+static void a_large_batch_is_inserted_in_few_steps(void)
+{
+	struct skiplist_batch batch = { 0 };
+
+	for (uint32_t i = 0; i < LARGE; i += 2)
+		insert(i, 1);
+	for (uint32_t i = 1; i < LARGE; i += 2)
+		skiplist_batch_add(&batch, &things[i]->node, 1);
+	member_calls = 0;
+	skiplist_insert_batch(&list, &batch);
+	TEST_ASSERT_LESS_THAN_UINT64(10ul * LARGE, member_calls);
+	check_ranks(LARGE);
+}
+
 static void a_large_list_of_equal_scores_is_searched_in_few_steps(void)
 {
 	/* A stride that shares no factor with LARGE puts them in at scattered places. */
@@ -425,6 +479,8 @@ int main(int argc, char **argv)
 	RUN(changing_a_score_moves_the_node_if_it_must);
 	RUN(random_operations_agree_with_a_sorted_array);
 	RUN(work_at_the_ends_compares_with_the_ends_only);
+	RUN(a_batch_goes_in_as_its_nodes_would_one_by_one);
+	RUN(a_large_batch_is_inserted_in_few_steps);
 	RUN(a_large_list_of_equal_scores_is_searched_in_few_steps);
 	return UNIT_RESULT();
 }

@@ -1,0 +1,85 @@
+/*
+ * What jobs take of the memory, reckoned from what is asked of the allocator for them. Counting
+ * that with each change would cost every command something; jobs of one list are mostly alike, so a
+ * few of them tell about as much.
+ */
+#include "engine/engine_int.h"
+#include "engine/view.h"
+
+/* For a job, one pointer in the table. */
+#define HASH_BYTES sizeof(void *)
+
+static size_t edges_bytes(const struct skiplist *edges)
+{
+	const struct skipnode *node;
+	size_t bytes = 0;
+
+	if (edges == NULL)
+		return 0;
+	bytes += sizeof *edges + skiplist_memory(edges);
+	for (node = skiplist_first(edges); node != NULL; node = skiplist_next(node))
+		bytes += offsetof(struct edge, node) + skipnode_size(node->height);
+	return bytes;
+}
+
+/* A tagging is allocated once for each tag; its height is that of most. */
+static size_t tags_bytes(const struct tag_list *tags)
+{
+	if (tags == NULL)
+		return 0;
+	return sizeof *tags +
+	       tags->count * (sizeof tags->items[0] + sizeof(struct tagging) + HASH_BYTES);
+}
+
+static void add_job(const struct qless_job *job, struct view_memory *memory)
+{
+	const struct job_extra *extra = job->extra;
+
+	memory->payload += job->hash.aux + job->node.aux;
+	memory->history += job->history.cap;
+	memory->index +=
+		offsetof(struct qless_job, node) + skipnode_size(job->node.height) + HASH_BYTES;
+	if (extra == NULL)
+		return;
+	memory->index += sizeof *extra + tags_bytes(extra->tags) +
+			 edges_bytes(extra->dependencies) + edges_bytes(extra->dependents);
+	if (extra->failure != NULL)
+		memory->payload += sizeof *extra->failure + extra->failure->message_len;
+}
+
+static uint64_t scale(uint64_t bytes, uint64_t count, uint64_t sampled)
+{
+	return (uint64_t)((double)bytes * ((double)count / (double)sampled));
+}
+
+void view_jobs_memory(const struct skiplist *jobs, size_t samples, struct view_memory *memory)
+{
+	struct view_memory sum = { 0 };
+	uint64_t count = skiplist_count(jobs);
+	uint64_t sampled = samples < count ? samples : count;
+	uint64_t i;
+
+	if (sampled == 0)
+		return;
+	for (i = 0; i < sampled; i++)
+		add_job(job_from_node(skiplist_at(jobs, (uint32_t)(i * count / sampled))), &sum);
+	memory->jobs += count;
+	memory->sampled += sampled;
+	memory->payload += scale(sum.payload, count, sampled);
+	memory->index += scale(sum.index, count, sampled) + skiplist_memory(jobs);
+	memory->history += scale(sum.history, count, sampled);
+}
+
+void view_queue_memory(const struct qless *q, struct qless_str name, size_t samples,
+		       struct view_memory *memory)
+{
+	const struct queue *queue = queue_find(q, name);
+
+	if (queue == NULL)
+		return;
+	view_jobs_memory(&queue->work, samples, memory);
+	view_jobs_memory(&queue->locks, samples, memory);
+	view_jobs_memory(&queue->scheduled, samples, memory);
+	view_jobs_memory(&queue->depends, samples, memory);
+	memory->index += sizeof *queue + queue->day_cap * sizeof *queue->days;
+}

@@ -1,0 +1,106 @@
+#include "engine/meter.h"
+
+#include <string.h>
+
+#include "engine/engine_int.h"
+
+static const double bounds[METER_BOUND_COUNT] = METER_BOUNDS;
+
+static const double span_seconds[METER_SPANS] = { 60, 300, 900 };
+
+double meter_bound(size_t i)
+{
+	return i < METER_BOUND_COUNT ? bounds[i] : INFINITY;
+}
+
+void meter_add_duration(struct meter_durations *durations, double seconds)
+{
+	size_t i = 0;
+
+	while (i < METER_BOUND_COUNT && seconds > bounds[i])
+		i++;
+	durations->buckets[i]++;
+	/* Clocks of clients differ: a wait may be negative, a sum that grows may not shrink. */
+	if (seconds > 0)
+		durations->sum = finite_add(durations->sum, seconds);
+}
+
+struct tick {
+	double now;
+	double elapsed; /* that `keep` is for */
+	double keep[METER_SPANS];
+	size_t seen;
+};
+
+/* What is left of a mean after so long. Queues mostly were ticked at the same time as the one
+ * before. */
+static void set_elapsed(struct tick *tick, double elapsed)
+{
+	int span;
+
+	if (elapsed == tick->elapsed)
+		return;
+	tick->elapsed = elapsed;
+	for (span = 0; span < METER_SPANS; span++)
+		tick->keep[span] = exp(-elapsed / span_seconds[span]);
+}
+
+static void tick_meter(struct meter *meter, struct tick *tick)
+{
+	double elapsed = tick->now - meter->ticked;
+	int event, span;
+
+	if (meter->ticked == 0 || elapsed <= 0) {
+		if (meter->ticked == 0)
+			meter->ticked = tick->now;
+		return;
+	}
+	meter->ticked = tick->now;
+	set_elapsed(tick, elapsed);
+	for (event = 0; event < METER_EVENTS; event++) {
+		uint64_t came = meter->counts[event] - meter->ticked_counts[event];
+		double rate = (double)came / elapsed;
+
+		meter->ticked_counts[event] = meter->counts[event];
+		for (span = 0; span < METER_SPANS; span++) {
+			double keep = tick->keep[span];
+			double mean = meter->rates[event][span] * keep + rate * (1 - keep);
+
+			/* Would go on for years towards 0, by way of the slow numbers. */
+			meter->rates[event][span] = mean < 1e-9 ? 0 : (float)mean;
+		}
+	}
+}
+
+static void tick_queue(struct hash_node *node, void *arg)
+{
+	struct queue *queue = intern_from_node(node)->user;
+	struct tick *tick = arg;
+
+	tick->seen++;
+	if (queue != NULL)
+		tick_meter(&queue->meter, tick);
+}
+
+uint32_t meter_tick(struct qless *q, uint32_t cursor, size_t max, double seconds)
+{
+	struct tick tick = { .now = seconds, .elapsed = -1 };
+
+	do {
+		cursor = hash_scan(&q->queue_names.hash, cursor, tick_queue, &tick);
+	} while (cursor != 0 && tick.seen < max);
+	return cursor;
+}
+
+void meter_reset_all(struct qless *q)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH(node, &it, &q->queue_names.hash) {
+		struct queue *queue = intern_from_node(node)->user;
+
+		if (queue != NULL)
+			memset(&queue->meter, 0, sizeof queue->meter);
+	}
+}

@@ -1,0 +1,295 @@
+/*
+ * MEMORY: where the memory is.
+ */
+#include "command/databases.h"
+#include "engine/view.h"
+#include "server/commands.h"
+#include "server/conn.h"
+#include "server/persist.h"
+#include "server/txn.h"
+#include "sys/memory.h"
+#include "util/num.h"
+
+/* Of each list of jobs MEMORY QUEUES looks at so many unless told otherwise, and never at more than
+ * so many in one call, which takes some milliseconds. */
+#define QUEUES_SAMPLES	   16
+#define QUEUES_SAMPLES_MAX 50000
+#define LISTS_OF_QUEUE	   4
+
+void memory_cmd_purge(struct call *call)
+{
+	memory_purge();
+	resp_write_ok(call->reply);
+}
+
+static size_t clients_memory(const struct server *s)
+{
+	size_t bytes = 0;
+	struct conn *c;
+
+	TAILQ_FOREACH(c, &s->conns, all)
+		bytes += conn_memory(c) + txn_memory(c);
+	return bytes;
+}
+
+static void write_figure(struct resp_writer *w, const char *name, size_t value)
+{
+	resp_write_bulk(w, str_from(name));
+	resp_write_integer(w, (int64_t)value);
+}
+
+static double ratio(size_t above, size_t below)
+{
+	return below != 0 ? (double)above / (double)below : 0;
+}
+
+static void write_double(struct resp_writer *w, const char *name, double value)
+{
+	resp_write_bulk(w, str_from(name));
+	resp_write_double(w, value);
+}
+
+static size_t log_memory(const struct server *s)
+{
+	struct persist_info info;
+
+	persist_get_info(s, &info);
+	return info.log.pending_bytes;
+}
+
+static size_t count_keys(const struct server *s)
+{
+	size_t count = 0;
+
+	for (unsigned i = 0; i < databases_count(s->env.databases); i++)
+		count += databases_count_keys(s->env.databases, i);
+	return count;
+}
+
+static size_t above(size_t a, size_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+void memory_cmd_stats(struct call *call)
+{
+	struct server *s = server_of(call);
+	struct resp_writer *w = call->reply;
+	size_t clients = clients_memory(s), log = log_memory(s);
+	size_t used = memory_gauge_read(&s->memory), peak = server_peak_memory(s);
+	size_t keys = count_keys(s), overhead, dataset;
+	struct memory_figures m;
+
+	memory_read(&m);
+	overhead = s->startup_allocated + clients + log;
+	dataset = above(used, overhead);
+	resp_write_map(w, 23);
+	write_figure(w, "peak.allocated", peak);
+	write_figure(w, "total.allocated", used);
+	write_figure(w, "startup.allocated", s->startup_allocated);
+	write_figure(w, "clients.normal", clients);
+	write_figure(w, "aof.buffer", log);
+	write_figure(w, "overhead.total", overhead);
+	write_figure(w, "keys.count", keys);
+	write_figure(w, "keys.bytes-per-key",
+		     keys != 0 ? above(used, s->startup_allocated) / keys : 0);
+	write_figure(w, "dataset.bytes", dataset);
+	write_double(w, "dataset.percentage",
+		     100 * ratio(dataset, above(used, s->startup_allocated)));
+	write_double(w, "peak.percentage", 100 * ratio(used, peak));
+	write_figure(w, "maxmemory", s->config->maxmemory_bytes);
+	write_figure(w, "allocator.allocated", m.allocated);
+	write_figure(w, "allocator.active", m.active);
+	write_figure(w, "allocator.resident", m.resident);
+	write_double(w, "allocator-fragmentation.ratio", ratio(m.active, m.allocated));
+	write_figure(w, "allocator-fragmentation.bytes", above(m.active, m.allocated));
+	write_double(w, "allocator-rss.ratio", ratio(m.resident, m.active));
+	write_figure(w, "allocator-rss.bytes", above(m.resident, m.active));
+	write_double(w, "rss-overhead.ratio", ratio(m.rss, m.resident));
+	write_figure(w, "rss-overhead.bytes", above(m.rss, m.resident));
+	write_double(w, "fragmentation", ratio(m.rss, used));
+	write_figure(w, "fragmentation.bytes", above(m.rss, used));
+}
+
+/*
+ * Queues
+ */
+
+static void write_memory(struct resp_writer *w, const struct view_memory *m)
+{
+	resp_write_map(w, 6);
+	write_figure(w, "jobs", m->jobs);
+	write_figure(w, "sampled.jobs", m->sampled);
+	write_figure(w, "payload.bytes", m->payload);
+	write_figure(w, "index.bytes", m->index);
+	write_figure(w, "history.bytes", m->history);
+	write_figure(w, "total.bytes", m->payload + m->index + m->history);
+}
+
+struct queues {
+	const struct qless *engine;
+	struct resp_writer *reply;
+	size_t samples; /* of each list */
+	size_t count;
+};
+
+static void write_queue(void *arg, struct qless_str name)
+{
+	struct queues *q = arg;
+	struct view_memory memory = { 0 };
+
+	view_queue_memory(q->engine, name, q->samples, &memory);
+	resp_write_bulk(q->reply, name);
+	write_memory(q->reply, &memory);
+	q->count++;
+}
+
+static void add_group(void *arg, struct qless_str name)
+{
+	void **args = arg;
+	const struct queues *q = args[0];
+
+	view_jobs_memory(view_group(q->engine, name), q->samples, args[1]);
+}
+
+/* Jobs that failed or are complete are in no queue, but in lists of their own. */
+static void write_ended(struct queues *q)
+{
+	struct view_memory failed = { 0 }, complete = { 0 };
+	void *args[] = { q, &failed };
+
+	if (q->engine != NULL) {
+		view_each(q->engine, VIEW_GROUPS, add_group, args);
+		view_jobs_memory(view_completed(q->engine), q->samples, &complete);
+	}
+	resp_write_bulk(q->reply, STR("failed"));
+	write_memory(q->reply, &failed);
+	resp_write_bulk(q->reply, STR("complete"));
+	write_memory(q->reply, &complete);
+}
+
+/* [SAMPLES count]; the arguments behind it are the names of queues. */
+static bool parse_samples(struct call *call, int64_t *ret_samples, int *ret_first)
+{
+	*ret_samples = QUEUES_SAMPLES;
+	*ret_first = 0;
+	if (call->nargs == 0 || !str_equal_nocase(call->args[0], STR("SAMPLES")))
+		return true;
+	*ret_first = 2;
+	if (call->nargs >= 2 && num_parse_i64(call->args[1], ret_samples) && *ret_samples >= 1 &&
+	    *ret_samples <= QUEUES_SAMPLES_MAX)
+		return true;
+	resp_write_errorf(call->reply, "ERR", "SAMPLES must be a number from 1 to %d",
+			  QUEUES_SAMPLES_MAX);
+	return false;
+}
+
+void memory_cmd_queues(struct call *call)
+{
+	struct server *s = server_of(call);
+	struct queues q = { .reply = call->reply };
+	struct resp_deferred deferred;
+	int64_t samples;
+	size_t lists;
+	int first;
+
+	if (!parse_samples(call, &samples, &first))
+		return;
+	q.engine = databases_peek(s->env.databases, call->session->db);
+	lists = q.engine != NULL ? view_queue_count(q.engine) : 0;
+	if (first < call->nargs)
+		lists = (size_t)(call->nargs - first);
+	lists = lists * LISTS_OF_QUEUE + 1;
+	q.samples = (size_t)samples;
+	if (q.samples > QUEUES_SAMPLES_MAX / lists)
+		q.samples = QUEUES_SAMPLES_MAX / lists;
+	if (q.samples == 0)
+		q.samples = 1;
+
+	resp_write_map(call->reply, 3);
+	resp_write_bulk(call->reply, STR("queues"));
+	resp_deferred_begin(call->reply, &deferred);
+	for (int i = first; q.engine != NULL && i < call->nargs; i++) {
+		if (view_queue(q.engine, call->args[i], VIEW_WORK) != NULL)
+			write_queue(&q, call->args[i]);
+	}
+	if (q.engine != NULL && first >= call->nargs)
+		view_each(q.engine, VIEW_QUEUES, write_queue, &q);
+	resp_deferred_end(call->reply, &deferred, RESP_MAP, q.count);
+	write_ended(&q);
+}
+
+/*
+ * For people
+ */
+
+static void append_text(void *arg, const char *text)
+{
+	buf_append_str(arg, str_from(text));
+}
+
+void memory_cmd_malloc_stats(struct call *call)
+{
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+
+	memory_report(append_text, &text);
+	resp_write_verbatim(call->reply, "txt", buf_str(&text));
+	buf_done(&text);
+}
+
+/* Below this nothing is worth a word. */
+#define DOCTOR_MIN_BYTES     ((size_t)5 * 1024 * 1024)
+#define DOCTOR_FRAGMENTATION 1.5
+#define DOCTOR_CLIENT_BYTES  ((size_t)256 * 1024)
+#define DOCTOR_NEAR_LIMIT    0.9
+
+static void append_advice(struct server *s, const struct memory_figures *m, struct buf *out)
+{
+	size_t limit = s->config->maxmemory_bytes, peak = server_peak_memory(s);
+	size_t used = memory_gauge_read(&s->memory);
+
+	if (limit != 0 && ratio(used, limit) >= DOCTOR_NEAR_LIMIT)
+		buf_printf(out,
+			   " * %.0f%% of maxmemory is in use. When it is reached, commands that "
+			   "make the state grow are refused. Let workers catch up, lower "
+			   "jobs-history-count, or raise maxmemory.\n",
+			   100 * ratio(used, limit));
+	if (ratio(peak, used) > DOCTOR_FRAGMENTATION)
+		buf_printf(out,
+			   " * There was a peak of %zu bytes, %.1f times what is in use now. "
+			   "MEMORY PURGE gives back what the allocator keeps of it.\n",
+			   peak, ratio(peak, used));
+	if (ratio(m->active, m->allocated) > DOCTOR_FRAGMENTATION)
+		buf_printf(out,
+			   " * Pages in use are %.1f times the bytes in use: memory is "
+			   "fragmented. New jobs will fill the holes; a restart does away with "
+			   "them.\n",
+			   ratio(m->active, m->allocated));
+	if (s->conn_count != 0 && clients_memory(s) / s->conn_count > DOCTOR_CLIENT_BYTES)
+		buf_printf(out,
+			   " * Clients take %zu bytes each on average: some do not read what they "
+			   "are sent, or send large requests slowly. See CLIENT LIST.\n",
+			   clients_memory(s) / s->conn_count);
+	if (s->persist != NULL && memory_overcommit() != 1 && m->rss > memory_of_machine() / 2)
+		buf_printf(out,
+			   " * vm.overcommit_memory is %d, and more than half of the machine's "
+			   "memory is in use: the fork for rewriting the log may be refused. Set "
+			   "it to 1.\n",
+			   memory_overcommit());
+}
+
+void memory_cmd_doctor(struct call *call)
+{
+	struct server *s = server_of(call);
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+	struct memory_figures m;
+
+	memory_read(&m);
+	if (m.allocated >= DOCTOR_MIN_BYTES || s->config->maxmemory_bytes != 0)
+		append_advice(s, &m, &text);
+	if (text.len == 0)
+		buf_printf(&text, "Nothing to complain about: %zu bytes in use, %zu resident.\n",
+			   memory_gauge_read(&s->memory), m.rss);
+	resp_write_verbatim(call->reply, "txt", buf_str(&text));
+	buf_done(&text);
+}

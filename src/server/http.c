@@ -1,0 +1,363 @@
+/*
+ * On evhttp of libevent, which parses requests and writes replies. It has no limit for connections
+ * and tells nobody when one ends, so they are counted by their events: nothing else here is a
+ * bufferevent.
+ */
+#include "server/http.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/bufferevent_struct.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <event2/listener.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "server/metrics.h"
+#include "server/persist.h"
+#include "server/server_int.h"
+#include "sys/log.h"
+#include "util/mem.h"
+
+/* Of the line and the headers of a request together. */
+#define HTTP_HEADERS_MAX 8192
+/* No request that we know has one. */
+#define HTTP_BODY_MAX 1024
+/* Connections; more wait in the backlog of the socket until one of these ends. */
+#define HTTP_CONNECTIONS_MAX 32
+/* Pages of metrics that are being sent. Each holds figures of up to http-max-queues queues. */
+#define HTTP_SCRAPES_MAX 4
+/* Without anything read or written. */
+#define HTTP_TIMEOUT_SECONDS 10
+/* When there have been that many for so long, all are closed: clients that send a byte now and then
+ * could keep others out for hours. */
+#define HTTP_FULL_SECONDS 30
+/* A page of metrics is made in portions of this size: well below a millisecond each. */
+#define HTTP_PORTION_BYTES ((size_t)64 * 1024)
+
+struct scrape {
+	struct http *http;
+	struct evhttp_request *request;
+	struct metrics *metrics;
+	TAILQ_ENTRY(scrape) link;
+};
+
+struct http {
+	struct server *server;
+	struct evhttp *evhttp;
+	struct evconnlistener **listeners;
+	size_t listener_count;
+	event_callback_fn on_input; /* of the reading event of each connection */
+	size_t connections;	    /* those that have ended since the last count included */
+	bool is_full;
+	int64_t full_since_us; /* monotonic */
+	TAILQ_HEAD(, scrape) scrapes;
+	size_t scrape_count;
+};
+
+size_t http_connection_count(const struct http *h)
+{
+	return h != NULL ? h->connections : 0;
+}
+
+/*
+ * Connections
+ */
+
+static int count_event(const struct event_base *base, const struct event *ev, void *arg)
+{
+	struct http *h = arg;
+
+	(void)base;
+	h->connections += event_get_callback(ev) == h->on_input;
+	return 0;
+}
+
+/* Walks through all events, those of clients included. Of connections that are just being made
+ * there are none yet. */
+static void recount(struct http *h, size_t being_made)
+{
+	bool is_full;
+
+	h->connections = being_made;
+	event_base_foreach_event(h->server->base, count_event, h);
+	is_full = h->connections >= HTTP_CONNECTIONS_MAX;
+	if (h->is_full == is_full)
+		return;
+	h->is_full = is_full;
+	h->full_since_us = h->server->mono_us;
+	for (size_t i = 0; i < h->listener_count; i++) {
+		if (is_full)
+			evconnlistener_disable(h->listeners[i]);
+		else
+			evconnlistener_enable(h->listeners[i]);
+	}
+}
+
+/* evhttp finds them at their end, and closes them. */
+static int hang_up(const struct event_base *base, const struct event *ev, void *arg)
+{
+	const struct http *h = arg;
+
+	(void)base;
+	if (event_get_callback(ev) == h->on_input)
+		shutdown(event_get_fd(ev), SHUT_RDWR);
+	return 0;
+}
+
+void http_cron(struct http *h)
+{
+	if (h == NULL || h->connections == 0)
+		return;
+	recount(h, 0);
+	if (!h->is_full ||
+	    h->server->mono_us - h->full_since_us < HTTP_FULL_SECONDS * INT64_C(1000000))
+		return;
+	log_warning("%zu connections to http-port for %d seconds: all are closed", h->connections,
+		    HTTP_FULL_SECONDS);
+	event_base_foreach_event(h->server->base, hang_up, h);
+	h->full_since_us = h->server->mono_us;
+}
+
+/* Each that was made counts until somebody looks which have ended. */
+static struct bufferevent *make_connection(struct event_base *base, void *arg)
+{
+	struct http *h = arg;
+	struct bufferevent *made = bufferevent_socket_new(base, -1, 0);
+
+	if (made == NULL)
+		return NULL;
+	h->on_input = event_get_callback(&made->ev_read);
+	h->connections++;
+	if (h->connections >= HTTP_CONNECTIONS_MAX)
+		recount(h, 1);
+	return made;
+}
+
+/*
+ * Replies
+ */
+
+static bool is_head(struct evhttp_request *request)
+{
+	return evhttp_request_get_command(request) == EVHTTP_REQ_HEAD;
+}
+
+static void set_headers(struct evhttp_request *request, const char *type)
+{
+	struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
+
+	evhttp_add_header(headers, "Content-Type", type);
+	evhttp_add_header(headers, "Cache-Control", "no-store");
+	evhttp_add_header(headers, "X-Content-Type-Options", "nosniff");
+}
+
+/* evhttp would send the body to HEAD as well. */
+static void reply(struct evhttp_request *request, int status, const char *reason, const char *text)
+{
+	struct evbuffer *body = evbuffer_new();
+
+	set_headers(request, "text/plain; charset=utf-8");
+	if (!is_head(request))
+		evbuffer_add_printf(body, "%s\n", text);
+	evhttp_send_reply(request, status, reason, body);
+	evbuffer_free(body);
+}
+
+static void reply_ready(struct server *s, struct evhttp_request *request)
+{
+	const char *reason = NULL;
+	char text[512];
+
+	if (s->stopping)
+		reason = "stopping";
+	else if (s->loading)
+		reason = "loading";
+	else if (server_is_out_of_memory(s))
+		reason = "out of memory: used memory is above maxmemory, jobs are refused";
+	else if (persist_complaint(s) != NULL) {
+		snprintf(text, sizeof text, "the log cannot be written, changes are refused: %s",
+			 persist_complaint(s));
+		reason = text;
+	}
+	if (reason != NULL)
+		reply(request, HTTP_SERVUNAVAIL, "Service Unavailable", reason);
+	else
+		reply(request, HTTP_OK, "OK", "ready");
+}
+
+/*
+ * Metrics
+ */
+
+static void scrape_free(struct scrape *scrape)
+{
+	struct http *h = scrape->http;
+
+	TAILQ_REMOVE(&h->scrapes, scrape, link);
+	h->scrape_count--;
+	metrics_free(scrape->metrics);
+	free(scrape);
+}
+
+/* The client has gone. evhttp then leaves a request to whoever has not answered it yet, with no
+ * connection; at the end of the server it frees it itself. */
+static void on_scraper_gone(struct evhttp_connection *connection, void *arg)
+{
+	struct scrape *scrape = arg;
+
+	(void)connection;
+	if (evhttp_request_get_connection(scrape->request) == NULL)
+		evhttp_request_free(scrape->request);
+	scrape_free(scrape);
+}
+
+/* The next portion, when the one before it has left. */
+static void send_portion(struct evhttp_connection *connection, void *arg)
+{
+	struct scrape *scrape = arg;
+	struct server *s = scrape->http->server;
+	struct evbuffer *body = evbuffer_new();
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+	int64_t begin_us;
+	bool more;
+
+	server_read_clock(s);
+	begin_us = server_begin_latency(s);
+	more = metrics_append(scrape->metrics, &text, HTTP_PORTION_BYTES);
+	evbuffer_add(body, buf_data(&text), text.len);
+	buf_done(&text);
+	server_end_latency(s, "http-metrics", begin_us);
+	if (more) {
+		evhttp_send_reply_chunk_with_cb(scrape->request, body, send_portion, scrape);
+	} else {
+		struct evhttp_request *request = scrape->request;
+
+		evhttp_connection_set_closecb(connection, NULL, NULL);
+		scrape_free(scrape);
+		if (evbuffer_get_length(body) != 0)
+			evhttp_send_reply_chunk(request, body);
+		evhttp_send_reply_end(request);
+	}
+	evbuffer_free(body);
+}
+
+static void reply_metrics(struct http *h, struct evhttp_request *request)
+{
+	struct evhttp_connection *connection = evhttp_request_get_connection(request);
+	struct scrape *scrape;
+	int64_t begin_us;
+
+	if (is_head(request)) {
+		set_headers(request, "text/plain; version=0.0.4; charset=utf-8");
+		evhttp_send_reply(request, HTTP_OK, "OK", NULL);
+		return;
+	}
+	if (h->scrape_count == HTTP_SCRAPES_MAX) {
+		reply(request, HTTP_SERVUNAVAIL, "Service Unavailable",
+		      "too many pages of metrics are being sent");
+		return;
+	}
+	begin_us = server_begin_latency(h->server);
+	scrape = mem_zalloc(sizeof *scrape);
+	scrape->http = h;
+	scrape->request = request;
+	scrape->metrics = metrics_new(h->server);
+	server_end_latency(h->server, "http-metrics", begin_us);
+	TAILQ_INSERT_TAIL(&h->scrapes, scrape, link);
+	h->scrape_count++;
+	evhttp_connection_set_closecb(connection, on_scraper_gone, scrape);
+	set_headers(request, "text/plain; version=0.0.4; charset=utf-8");
+	evhttp_send_reply_start(request, HTTP_OK, "OK");
+	send_portion(connection, scrape);
+}
+
+static void on_request(struct evhttp_request *request, void *arg)
+{
+	struct http *h = arg;
+	struct server *s = h->server;
+	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
+	const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
+
+	server_read_clock(s);
+	s->stats.http_requests++;
+	if (evhttp_request_get_command(request) != EVHTTP_REQ_GET && !is_head(request)) {
+		evhttp_add_header(evhttp_request_get_output_headers(request), "Allow", "GET, HEAD");
+		reply(request, HTTP_BADMETHOD, "Method Not Allowed", "only GET and HEAD");
+	} else if (path != NULL && strcmp(path, "/metrics") == 0) {
+		reply_metrics(h, request);
+	} else if (path != NULL && strcmp(path, "/healthz") == 0) {
+		reply(request, HTTP_OK, "OK", "ok");
+	} else if (path != NULL && strcmp(path, "/readyz") == 0) {
+		reply_ready(s, request);
+	} else {
+		reply(request, HTTP_NOTFOUND, "Not Found", "there are /metrics, /healthz, /readyz");
+	}
+}
+
+/*
+ * Beginning and end
+ */
+
+static int listen_on(struct http *h, const char *address, struct buf *ret_error)
+{
+	int port = h->server->config->http_port;
+	struct evhttp_bound_socket *bound =
+		evhttp_bind_socket_with_handle(h->evhttp, address, (ev_uint16_t)port);
+
+	if (bound == NULL) {
+		buf_printf(ret_error, "cannot listen on %s port %d for HTTP: %s", address, port,
+			   strerror(errno));
+		return -1;
+	}
+	log_notice("serving /metrics on %s port %d", address, port);
+	h->listeners = mem_realloc_array(h->listeners, h->listener_count + 1,
+					 sizeof(struct evconnlistener *));
+	h->listeners[h->listener_count++] = evhttp_bound_socket_get_listener(bound);
+	return 0;
+}
+
+int http_open(struct server *s, struct buf *ret_error)
+{
+	const struct config_list *addresses = &s->config->http_bind;
+	struct http *h;
+
+	if (s->config->http_port == 0)
+		return 0;
+	h = s->http = mem_zalloc(sizeof *h);
+	h->server = s;
+	TAILQ_INIT(&h->scrapes);
+	h->evhttp = evhttp_new(s->base);
+	evhttp_set_max_headers_size(h->evhttp, HTTP_HEADERS_MAX);
+	evhttp_set_max_body_size(h->evhttp, HTTP_BODY_MAX);
+	evhttp_set_timeout(h->evhttp, HTTP_TIMEOUT_SECONDS);
+	evhttp_set_default_content_type(h->evhttp, NULL);
+	evhttp_set_allowed_methods(h->evhttp, UINT16_MAX);
+	evhttp_set_bevcb(h->evhttp, make_connection, h);
+	evhttp_set_gencb(h->evhttp, on_request, h);
+	for (size_t i = 0; i < addresses->count; i++) {
+		if (listen_on(h, addresses->words[i], ret_error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void http_close(struct http *h)
+{
+	if (h == NULL)
+		return;
+	evhttp_free(h->evhttp);
+	while (!TAILQ_EMPTY(&h->scrapes))
+		scrape_free(TAILQ_FIRST(&h->scrapes));
+}
+
+void http_free(struct http *h)
+{
+	if (h != NULL)
+		free(h->listeners);
+	free(h);
+}

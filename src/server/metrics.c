@@ -1,0 +1,430 @@
+#include "server/metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "command/databases.h"
+#include "command/table.h"
+#include "server/commands.h"
+#include "server/figures.h"
+#include "server/histogram.h"
+#include "server/libraries.h"
+#include "server/names.h"
+#include "server/persist.h"
+#include "server/queues.h"
+#include "server/server_int.h"
+#include "sys/memory.h"
+#include "util/mem.h"
+#include "util/num.h"
+
+struct metrics {
+	struct server *server;
+	struct queues_snapshot queues;
+	size_t step;   /* that comes next */
+	size_t family; /* of queues, when there are no more steps */
+	size_t queue;  /* in the family */
+};
+
+/* Not inline: what runs once in a while is not to have copies of buf_append() in it, for which
+ * other code then does without. */
+static void __attribute__((noinline)) append_text(struct buf *out, const char *text)
+{
+	buf_append_str(out, str_from(text));
+}
+
+/*
+ * Labels
+ */
+
+/* Bytes of the character of UTF-8 that begins here; 0 if none does. */
+static size_t utf8_length(const unsigned char *p, size_t left)
+{
+	size_t len = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
+
+	if (*p >= 0x80 && (*p < 0xc2 || *p > 0xf4))
+		return 0;
+	if (len > left)
+		return 0;
+	for (size_t i = 1; i < len; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) ||
+	    (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+/* A value is UTF-8. All else, control characters and backslashes are written as \xHH, so that no
+ * two names look the same: that would be an error of the whole page. */
+static void append_label_text(struct buf *out, struct qless_str text)
+{
+	const unsigned char *p = (const unsigned char *)text.ptr;
+	size_t i = 0;
+
+	while (i < text.len) {
+		size_t len = utf8_length(p + i, text.len - i);
+
+		if (p[i] == '"')
+			append_text(out, "\\\"");
+		else if (len == 0 || p[i] < ' ' || p[i] == 0x7f || p[i] == '\\')
+			buf_printf(out, "\\\\x%02x", p[i]);
+		else
+			buf_append(out, p + i, len);
+		i += len != 0 ? len : 1;
+	}
+}
+
+static void append_label(struct buf *out, const char *name, const char *text)
+{
+	append_text(out, name);
+	append_text(out, "=\"");
+	append_label_text(out, str_from(text));
+	append_text(out, "\"");
+}
+
+static void append_head(struct buf *out, const char *name, const char *type, const char *help)
+{
+	buf_printf(out, "# HELP qlessd_%s %s.\n# TYPE qlessd_%s %s\n", name, help, name, type);
+}
+
+/* One sample with one label. */
+static void append_sample(struct buf *out, const char *name, const char *label, const char *text,
+			  double value)
+{
+	buf_printf(out, "qlessd_%s{", name);
+	append_label(out, label, text);
+	append_text(out, "} ");
+	figures_append_value(out, value);
+}
+
+/*
+ * The server
+ */
+
+static void append_info(struct server *s, struct buf *out)
+{
+	append_head(out, "info", "gauge", "Always 1; the labels tell what runs here");
+	append_text(out, "qlessd_info{");
+	append_label(out, "version", QLESSD_VERSION);
+	append_text(out, ",");
+	append_label(out, "redis_version", REDIS_COMPATIBLE_VERSION);
+	append_text(out, ",");
+	append_label(out, "run_id", s->run_id);
+	append_text(out, ",");
+	append_label(out, "allocator", memory_allocator());
+	append_text(out, ",");
+	append_label(out, "maxmemory_policy", "noeviction");
+	append_text(out, "} 1\n");
+}
+
+static void append_libraries(struct server *s, struct buf *out)
+{
+	struct libraries libraries;
+
+	libraries_count(s, &libraries);
+	if (libraries.count == 0)
+		return;
+	append_head(out, "clients_by_library", "gauge",
+		    "Connections by the library they say they use (client_library in INFO)");
+	for (unsigned i = 0; i < libraries.count; i++)
+		append_sample(out, "clients_by_library", "library", libraries.of[i].name,
+			      (double)libraries.of[i].clients);
+}
+
+static void append_databases(struct server *s, struct buf *out)
+{
+	char number[NUM_MAX];
+
+	append_head(out, "database_keys", "gauge", "Keys of the ql:* view (db in INFO)");
+	for (unsigned i = 0; i < databases_count(s->env.databases); i++) {
+		size_t count = s->loading ? 0 : databases_count_keys(s->env.databases, i);
+
+		if (count == 0)
+			continue;
+		num_format_u64(number, i);
+		append_sample(out, "database_keys", "db", number, (double)count);
+	}
+}
+
+static void append_errors(struct server *s, struct buf *out)
+{
+	append_head(out, "errors_total", "counter",
+		    "Replies that were errors, by their first word (errorstat in INFO)");
+	for (unsigned i = 0; i < s->error_kinds; i++)
+		append_sample(out, "errors_total", "code", s->errors[i].code,
+			      (double)s->errors[i].count);
+}
+
+/*
+ * Commands
+ */
+
+enum command_counter {
+	COMMAND_CALLS,
+	COMMAND_REJECTED,
+	COMMAND_FAILED,
+};
+
+static void append_commands(struct server *s, const char *name, const char *help,
+			    enum command_counter counter, struct buf *out)
+{
+	append_head(out, name, "counter", help);
+	for (int i = 0; i < command_table_count(s->table); i++) {
+		const struct command_stats *stats = &s->command_stats[i];
+		const uint64_t values[] = {
+			[COMMAND_CALLS] = stats->calls,
+			[COMMAND_REJECTED] = stats->rejected,
+			[COMMAND_FAILED] = stats->failed,
+		};
+
+		if (stats->calls != 0 || stats->rejected != 0)
+			append_sample(out, name, "command", command_table_row(s->table, i)->name,
+				      (double)values[counter]);
+	}
+}
+
+/* Buckets end where those of the histogram do: at powers of 4 microseconds of 1024 ns, from one of
+ * these to about 17 seconds. */
+#define LATENCY_BUCKETS	 13
+#define LATENCY_FIRST_NS UINT64_C(1024)
+
+static void append_duration(const char *command, const struct command_stats *stats, struct buf *out)
+{
+	uint64_t count = histogram_count(stats->histogram);
+	char bound[NUM_MAX];
+
+	for (unsigned i = 0; i < LATENCY_BUCKETS; i++) {
+		uint64_t ns = LATENCY_FIRST_NS << 2 * i;
+
+		num_format_g14(bound, (double)ns / 1e9);
+		buf_printf(out, "qlessd_command_duration_seconds_bucket{command=\"%s\",le=\"%s\"} ",
+			   command, bound);
+		figures_append_value(out, (double)histogram_count_up_to(stats->histogram, ns - 1));
+	}
+	buf_printf(out, "qlessd_command_duration_seconds_bucket{command=\"%s\",le=\"+Inf\"} ",
+		   command);
+	figures_append_value(out, (double)count);
+	append_sample(out, "command_duration_seconds_sum", "command", command,
+		      (double)stats->total_ns / 1e9);
+	append_sample(out, "command_duration_seconds_count", "command", command, (double)count);
+}
+
+static void append_durations(struct server *s, struct buf *out)
+{
+	append_head(
+		out, "command_duration_seconds", "histogram",
+		"How long commands took, where latency-tracking is on (latency_percentiles_usec "
+		"in INFO)");
+	for (int i = 0; i < command_table_count(s->table); i++) {
+		const struct command_stats *stats = &s->command_stats[i];
+
+		if (stats->histogram != NULL)
+			append_duration(command_table_row(s->table, i)->name, stats, out);
+	}
+}
+
+/*
+ * What is made at once is a step. With many queues some of them walk for milliseconds, so each is a
+ * portion of its own.
+ */
+
+static void step_commands(struct metrics *m, struct buf *out)
+{
+	struct server *s = m->server;
+
+	append_info(s, out);
+	append_libraries(s, out);
+	append_errors(s, out);
+	append_commands(s, "command_calls_total", "Commands that were run (cmdstat in INFO)",
+			COMMAND_CALLS, out);
+	append_commands(s, "command_rejected_total", "Commands that were refused before they ran",
+			COMMAND_REJECTED, out);
+	append_commands(s, "command_failed_total", "Commands that ran and failed", COMMAND_FAILED,
+			out);
+	append_durations(s, out);
+}
+
+static void step_figures(struct metrics *m, struct buf *out)
+{
+	figures_append_metrics(m->server, out);
+}
+
+static void step_databases(struct metrics *m, struct buf *out)
+{
+	append_databases(m->server, out);
+}
+
+static void step_take_queues(struct metrics *m, struct buf *out)
+{
+	queues_take(m->server, m->server->config->http_max_queues, &m->queues);
+	append_head(out, "queues_left_out", "gauge",
+		    "Queues that have no metrics of their own, beyond http-max-queues");
+	append_text(out, "qlessd_queues_left_out ");
+	figures_append_value(out, (double)m->queues.left_out);
+}
+
+static void (*const steps[])(struct metrics *m, struct buf *out) = {
+	step_commands,
+	step_figures,
+	step_databases,
+	step_take_queues,
+};
+#define STEPS (sizeof steps / sizeof steps[0])
+
+/*
+ * Queues
+ */
+
+struct queue_family {
+	const char *name;
+	const char *type;
+	const char *help;
+	void (*append)(const struct queue_family *family, const struct queue_row *row,
+		       struct buf *out);
+	size_t at; /* of a number in struct view_queue_figures, or the index of an event */
+};
+
+/* {queue="name",db="0" without the end. */
+static void append_queue(struct buf *out, const char *name, const char *suffix,
+			 const struct queue_row *row)
+{
+	append_text(out, "qlessd_");
+	append_text(out, name);
+	append_text(out, suffix);
+	append_text(out, "{queue=\"");
+	append_label_text(out, row->figures.name);
+	buf_printf(out, "\",db=\"%u\"", row->db);
+}
+
+static void append_queue_value(const struct queue_family *family, const struct queue_row *row,
+			       double value, struct buf *out)
+{
+	append_queue(out, family->name, "", row);
+	append_text(out, "} ");
+	figures_append_value(out, value);
+}
+
+static void append_queue_number(const struct queue_family *family, const struct queue_row *row,
+				struct buf *out)
+{
+	const char *at = (const char *)&row->figures + family->at;
+
+	append_queue_value(family, row, (double)*(const uint64_t *)(const void *)at, out);
+}
+
+static void append_queue_paused(const struct queue_family *family, const struct queue_row *row,
+				struct buf *out)
+{
+	append_queue_value(family, row, row->figures.paused, out);
+}
+
+static void append_queue_events(const struct queue_family *family, const struct queue_row *row,
+				struct buf *out)
+{
+	append_queue_value(family, row, (double)row->figures.meter->counts[family->at], out);
+}
+
+static void append_histogram(const char *name, const struct queue_row *row,
+			     const struct meter_durations *durations, struct buf *out)
+{
+	char bound[NUM_MAX];
+	uint64_t count = 0;
+
+	for (size_t i = 0; i <= METER_BOUND_COUNT; i++) {
+		count += durations->buckets[i];
+		append_queue(out, name, "_bucket", row);
+		num_format_g14(bound, meter_bound(i));
+		buf_printf(out, ",le=\"%s\"} ", i < METER_BOUND_COUNT ? bound : "+Inf");
+		figures_append_value(out, (double)count);
+	}
+	append_queue(out, name, "_sum", row);
+	append_text(out, "} ");
+	figures_append_value(out, durations->sum);
+	append_queue(out, name, "_count", row);
+	append_text(out, "} ");
+	figures_append_value(out, (double)count);
+}
+
+static void append_queue_wait(const struct queue_family *family, const struct queue_row *row,
+			      struct buf *out)
+{
+	append_histogram(family->name, row, &row->figures.meter->wait, out);
+}
+
+static void append_queue_run(const struct queue_family *family, const struct queue_row *row,
+			     struct buf *out)
+{
+	append_histogram(family->name, row, &row->figures.meter->run, out);
+}
+
+#define NUMBER(field) append_queue_number, offsetof(struct view_queue_figures, field)
+
+static const struct queue_family queue_families[] = {
+	{ "queue_waiting_jobs", "gauge", "Jobs of the queue that wait for a worker (queue in INFO)",
+	  NUMBER(waiting) },
+	{ "queue_running_jobs", "gauge", "Jobs of the queue that a worker has", NUMBER(running) },
+	{ "queue_stalled_jobs", "gauge", "Jobs of the queue whose lock has expired",
+	  NUMBER(stalled) },
+	{ "queue_scheduled_jobs", "gauge", "Jobs of the queue that are to be run later",
+	  NUMBER(scheduled) },
+	{ "queue_depends_jobs", "gauge", "Jobs of the queue that wait for other jobs",
+	  NUMBER(depends) },
+	{ "queue_recurring_jobs", "gauge", "Recurring jobs of the queue", NUMBER(recurring) },
+	{ "queue_failed_jobs", "gauge", "Jobs that have failed in the queue", NUMBER(failed) },
+	{ "queue_paused", "gauge", "Whether the queue is paused", append_queue_paused, 0 },
+	{ "queue_puts_total", "counter", "Jobs that came into the queue", append_queue_events,
+	  METER_PUT },
+	{ "queue_pops_total", "counter", "Jobs that were handed out", append_queue_events,
+	  METER_POP },
+	{ "queue_completes_total", "counter", "Jobs that were completed, also to go on elsewhere",
+	  append_queue_events, METER_COMPLETE },
+	{ "queue_fails_total", "counter", "Jobs that failed", append_queue_events, METER_FAIL },
+	{ "queue_job_wait_seconds", "histogram", "How long jobs waited for a worker",
+	  append_queue_wait, 0 },
+	{ "queue_job_run_seconds", "histogram", "How long jobs ran until they were completed",
+	  append_queue_run, 0 },
+};
+#define QUEUE_FAMILIES (sizeof queue_families / sizeof queue_families[0])
+
+struct metrics *metrics_new(struct server *s)
+{
+	struct metrics *m = mem_zalloc(sizeof *m);
+
+	m->server = s;
+	return m;
+}
+
+void metrics_free(struct metrics *m)
+{
+	if (m != NULL)
+		queues_snapshot_done(&m->queues);
+	free(m);
+}
+
+static void append_queues(struct metrics *m, struct buf *out, size_t about_bytes)
+{
+	while (m->family < QUEUE_FAMILIES && out->len < about_bytes) {
+		const struct queue_family *family = &queue_families[m->family];
+
+		if (m->queue == 0)
+			append_head(out, family->name, family->type, family->help);
+		while (m->queue < m->queues.count && out->len < about_bytes) {
+			family->append(family, &m->queues.rows[m->queue], out);
+			m->queue++;
+		}
+		if (m->queue < m->queues.count)
+			break;
+		m->queue = 0;
+		m->family++;
+	}
+}
+
+bool metrics_append(struct metrics *m, struct buf *out, size_t about_bytes)
+{
+	if (m->step < STEPS)
+		steps[m->step++](m, out);
+	else
+		append_queues(m, out, out->len + about_bytes);
+	return m->family < QUEUE_FAMILIES;
+}

@@ -1,0 +1,543 @@
+/*
+ * The HTTP port: what it answers, and whether /metrics is what Prometheus reads and has everything
+ * that INFO has.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "peer.h"
+#include "textfile.h"
+#include "unit.h"
+#include "util/buf.h"
+#include "wait.h"
+
+#define LINE_MAX_BYTES 4096
+
+static struct qlessd q;
+static struct peer *p;
+static int http_port;
+static struct buf page; /* the last reply, head and body */
+
+void setUp(void)
+{
+	buf_init(&page, BUF_NO_MAX);
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+	buf_done(&page);
+}
+
+static void start_with(const char *option, const char *value)
+{
+	char port[16];
+
+	http_port = qlessd_free_port();
+	snprintf(port, sizeof port, "%d", http_port);
+	QLESSD_START(&q, "--http-port", port, "--enable-debug-command", "yes", option, value);
+	p = peer_connect(&q);
+}
+
+static void start(void)
+{
+	start_with("--timeout", "0");
+}
+
+/* All that comes until the other side closes. */
+static const char *request(const char *text)
+{
+	struct peer *http = peer_connect_to("127.0.0.1", http_port);
+	char bytes[65536];
+	ssize_t n;
+
+	buf_clear(&page);
+	peer_send_text(http, text);
+	while ((n = recv(http->fd, bytes, sizeof bytes, 0)) != 0) {
+		if (n < 0) {
+			TEST_ASSERT_TRUE(peer_has_input(http, 10000));
+			continue;
+		}
+		buf_append(&page, bytes, (size_t)n);
+	}
+	peer_close(http);
+	return buf_cstr(&page);
+}
+
+/* HTTP/1.0: the body comes as it is, and then the end. */
+static const char *get(const char *path)
+{
+	char text[256];
+
+	snprintf(text, sizeof text, "GET %s HTTP/1.0\r\n\r\n", path);
+	return request(text);
+}
+
+static const char *body_of(const char *reply)
+{
+	const char *end = strstr(reply, "\r\n\r\n");
+
+	TEST_ASSERT_NOT_NULL(end);
+	return end + 4;
+}
+
+static void assert_has(const char *reply, const char *text)
+{
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(reply, text), reply);
+}
+
+static void there_are_three_pages_and_no_others(void)
+{
+	start();
+	assert_has(get("/healthz"), " 200 OK\r\n");
+	TEST_ASSERT_EQUAL_STRING("ok\n", body_of(buf_cstr(&page)));
+	assert_has(get("/readyz"), " 200 OK\r\n");
+	assert_has(get("/metrics"), " 200 OK\r\n");
+	assert_has(buf_cstr(&page), "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n");
+	assert_has(get("/metrics?name=x"), "\nqlessd_connected_clients 1\n");
+	assert_has(get("/"), " 404 Not Found\r\n");
+	assert_has(get("/metrics/"), " 404 Not Found\r\n");
+	assert_has(get("/%00"), " 404 Not Found\r\n");
+}
+
+static void only_get_and_head_are_answered(void)
+{
+	start();
+	assert_has(request("POST /metrics HTTP/1.0\r\nContent-Length: 1\r\n\r\nx"), " 405 ");
+	assert_has(buf_cstr(&page), "Allow: GET, HEAD\r\n");
+	assert_has(request("DELETE /healthz HTTP/1.0\r\n\r\n"), " 405 ");
+	assert_has(request("HEAD /healthz HTTP/1.0\r\n\r\n"), " 200 OK\r\n");
+	TEST_ASSERT_EQUAL_STRING("", body_of(buf_cstr(&page)));
+	assert_has(request("HEAD /metrics HTTP/1.0\r\n\r\n"), " 200 OK\r\n");
+	TEST_ASSERT_EQUAL_STRING("", body_of(buf_cstr(&page)));
+}
+
+static void large_requests_are_refused(void)
+{
+	char *text = malloc(70000);
+
+	start();
+	memset(text, 'x', 70000);
+	memcpy(text, "GET /healthz HTTP/1.0\r\nX: ", 26);
+	memcpy(text + 60000, "\r\n\r\n", 5);
+	TEST_ASSERT_NULL(strstr(request(text), " 200 "));
+	memcpy(text, "POST /healthz HTTP/1.0\r\nContent-Length: 60000\r\n\r\n", 49);
+	text[60000] = '\0';
+	TEST_ASSERT_NULL(strstr(request(text), " 200 "));
+	free(text);
+	ASK(p, "PING", "+PONG\r\n");
+}
+
+static void what_cannot_be_done_is_not_ready(void)
+{
+	start_with("--maxmemory", "1mb");
+	assert_has(get("/readyz"), " 200 OK\r\n");
+	if (!qlessd_is_sanitized()) {
+		char words[4200] = "PUT w q jj K ";
+		size_t len = strlen(words);
+
+		memset(words + len, '1', 4000);
+		strcpy(words + len + 4000, " 0");
+		for (int i = 0; i < 26 * 26; i++) {
+			words[9] = (char)('a' + i % 26);
+			words[8] = (char)('a' + i / 26);
+			if (peer_ask(p, words)[0] == '-')
+				break;
+		}
+		assert_has(get("/readyz"), " 503 Service Unavailable\r\n");
+		assert_has(buf_cstr(&page), "out of memory");
+		assert_has(get("/healthz"), " 200 OK\r\n");
+	}
+}
+
+static void set_file_limit(rlim_t bytes)
+{
+	struct rlimit limit = { bytes, RLIM_INFINITY };
+
+	TEST_ASSERT_EQUAL_INT(0, prlimit(q.pid, RLIMIT_FSIZE, &limit, NULL));
+}
+
+static void what_cannot_be_recorded_is_not_ready(void)
+{
+	start_with("--appendfsync", "always");
+	set_file_limit(64);
+	peer_send_words(p, "PUT w q j klass {} 0");
+	peer_expect_end(p);
+	assert_has(get("/readyz"), " 503 Service Unavailable\r\n");
+	assert_has(buf_cstr(&page),
+		   "the log cannot be written, changes are refused: File too large");
+	assert_has(get("/healthz"), " 200 OK\r\n");
+	assert_has(get("/metrics"), "\nqlessd_log_ok 0\n");
+	set_file_limit(RLIM_INFINITY);
+	WAIT_UNTIL(strstr(get("/readyz"), " 200 OK\r\n") != NULL);
+	assert_has(get("/metrics"), "\nqlessd_log_ok 1\n");
+}
+
+/* More connections than there may be do not keep anybody out for good. */
+static void connections_are_limited(void)
+{
+	struct peer *idle[40];
+
+	start();
+	for (int i = 0; i < 40; i++)
+		idle[i] = peer_connect_to("127.0.0.1", http_port);
+	WAIT_UNTIL(peer_ask_number(p, "INFO stats", "http_connections:") >= 32);
+	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO stats", "http_connections:") < 40);
+	for (int i = 0; i < 40; i++)
+		peer_close(idle[i]);
+	assert_has(get("/healthz"), " 200 OK\r\n");
+}
+
+static void who_hangs_up_in_the_middle_is_forgotten(void)
+{
+	start_with("--http-max-queues", "5000");
+	for (int i = 0; i < 3000; i++) {
+		char words[100];
+
+		snprintf(words, sizeof words, "PUT w queue-%d j%d K {} 0", i, i);
+		peer_send_words(p, words);
+	}
+	peer_skip_replies(p, 3000);
+	for (int i = 0; i < 8; i++) {
+		struct peer *http = peer_connect_to("127.0.0.1", http_port);
+
+		peer_send_text(http, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+		peer_skip(http, 1000);
+		peer_reset(http);
+	}
+	WAIT_UNTIL(strstr(get("/metrics"), " 200 OK\r\n") != NULL);
+	assert_has(buf_cstr(&page), "qlessd_queues_left_out 0\n");
+	assert_has(buf_cstr(&page), "qlessd_queue_waiting_jobs{queue=\"queue-2999\",db=\"0\"} 1\n");
+	ASK(p, "CONFIG SET http-max-queues 10", "+OK\r\n");
+	assert_has(get("/metrics"), "qlessd_queues_left_out 2990\n");
+}
+
+/*
+ * The format
+ */
+
+/* Something of everything that can be in a state of its own. */
+static void make_state(void)
+{
+	static const char *const words[] = {
+		"PUT w q a K {} 0",
+		"PUT w q b K {} 0",
+		"PUT w q c K {} 0",
+		"PUT w q d K {} 1000",
+		"PUT w q e K {} 0 depends [\"a\"]",
+		"PUT w paused f K {} 0",
+		"RECUR q r K {} interval 60 1000",
+		"PAUSE paused",
+		"POP q w 2",
+		"COMPLETE a w q {}",
+		"FAIL b w group message",
+		"POP q w 1",
+		"CLIENT SETINFO LIB-NAME test-lib",
+		"SELECT 1",
+		"PUT w other g K {} 0",
+		"SELECT 0",
+		"NOSUCH",
+		"PUBLISH a b",
+	};
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		peer_ask(p, words[i]);
+}
+
+static bool is_name(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (!isalpha((unsigned char)text[i]) && text[i] != '_' &&
+		    (i == 0 || !isdigit((unsigned char)text[i])))
+			return false;
+	}
+	return len != 0;
+}
+
+/* A family as the page says it is. */
+struct family {
+	char name[128];
+	char type[16];
+	/* Of the histogram that is being read. */
+	double last_bound;
+	double last_count;
+};
+
+static void check_bucket(struct family *f, const char *labels, double value)
+{
+	const char *le = strstr(labels, "le=\"");
+	double bound = strncmp(le + 4, "+Inf", 4) == 0 ? INFINITY : strtod(le + 4, NULL);
+
+	if (bound > f->last_bound)
+		TEST_ASSERT_TRUE_MESSAGE(value >= f->last_count, labels);
+	f->last_bound = bound;
+	f->last_count = value;
+}
+
+/* name{labels} value */
+static void check_sample(struct family *f, char *line)
+{
+	size_t len = strcspn(line, "{ ");
+	const char *suffix = line + strlen(f->name);
+	char *at = line + len, *end;
+	double value;
+
+	TEST_ASSERT_TRUE_MESSAGE(is_name(line, len), line);
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, strncmp(line, f->name, strlen(f->name)), line);
+	if (*at == '{') {
+		do {
+			size_t label = strcspn(at + 1, "=");
+
+			TEST_ASSERT_TRUE_MESSAGE(is_name(at + 1, label), line);
+			at += label + 2;
+			TEST_ASSERT_EQUAL_INT_MESSAGE('"', *at, line);
+			for (at++; *at != '"'; at++) {
+				TEST_ASSERT_TRUE_MESSAGE((unsigned char)*at >= ' ', line);
+				if (*at == '\\')
+					TEST_ASSERT_NOT_NULL_MESSAGE(strchr("\\\"n", *++at), line);
+			}
+			at++;
+		} while (*at == ',');
+		TEST_ASSERT_EQUAL_INT_MESSAGE('}', *at++, line);
+	}
+	TEST_ASSERT_EQUAL_INT_MESSAGE(' ', *at, line);
+	value = strtod(at + 1, &end);
+	TEST_ASSERT_TRUE_MESSAGE(end != at + 1 && *end == '\0', line);
+	if (strcmp(f->type, "histogram") != 0)
+		TEST_ASSERT_EQUAL_size_t(strlen(f->name), len);
+	else if (strncmp(suffix, "_bucket{", 8) == 0)
+		check_bucket(f, line, value);
+	else if (strncmp(suffix, "_count{", 7) == 0)
+		TEST_ASSERT_TRUE_MESSAGE(isinf(f->last_bound) && value == f->last_count, line);
+	else
+		TEST_ASSERT_EQUAL_INT_MESSAGE(0, strncmp(suffix, "_sum{", 5), line);
+}
+
+static void check_type(struct family *f, const char *line)
+{
+	bool is_total;
+
+	TEST_ASSERT_EQUAL_INT(2, sscanf(line, "# TYPE %127s %15s", f->name, f->type));
+	f->last_bound = INFINITY;
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, strncmp(f->name, "qlessd_", 7), line);
+	is_total = strlen(f->name) > 6 && strcmp(f->name + strlen(f->name) - 6, "_total") == 0;
+	TEST_ASSERT_TRUE_MESSAGE((strcmp(f->type, "counter") == 0) == is_total, line);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Each family has a help and a type, each series is there once. */
+static void check_page(char *text)
+{
+	struct family f = { 0 };
+	char *helped = NULL, **series = NULL;
+	size_t count = 0;
+
+	for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+		if (strncmp(line, "# HELP ", 7) == 0) {
+			helped = line + 7;
+		} else if (strncmp(line, "# TYPE ", 7) == 0) {
+			check_type(&f, line);
+			TEST_ASSERT_NOT_NULL(helped);
+			TEST_ASSERT_EQUAL_INT(0, strncmp(helped, f.name, strlen(f.name)));
+			helped = NULL;
+		} else {
+			check_sample(&f, line);
+			*strrchr(line, ' ') = '\0';
+			series = realloc(series, (count + 1) * sizeof *series);
+			series[count++] = line;
+		}
+	}
+	TEST_ASSERT_TRUE(count > 100);
+	qsort(series, count, sizeof *series, compare_lines);
+	for (size_t i = 1; i < count; i++)
+		TEST_ASSERT_TRUE_MESSAGE(strcmp(series[i - 1], series[i]) != 0, series[i]);
+	free(series);
+}
+
+static void metrics_are_in_the_format_of_prometheus(void)
+{
+	char *text;
+
+	start();
+	make_state();
+	get("/metrics");
+	text = strdup(body_of(buf_cstr(&page)));
+	check_page(text);
+	free(text);
+}
+
+static void metrics_tell_of_queues(void)
+{
+	static const char *const lines[] = {
+		"qlessd_queue_waiting_jobs{queue=\"q\",db=\"0\"} 1\n",
+		"qlessd_queue_running_jobs{queue=\"q\",db=\"0\"} 1\n",
+		"qlessd_queue_scheduled_jobs{queue=\"q\",db=\"0\"} 1\n",
+		"qlessd_queue_recurring_jobs{queue=\"q\",db=\"0\"} 1\n",
+		"qlessd_queue_failed_jobs{queue=\"q\",db=\"0\"} 1\n",
+		"qlessd_queue_paused{queue=\"paused\",db=\"0\"} 1\n",
+		"qlessd_queue_paused{queue=\"q\",db=\"0\"} 0\n",
+		"qlessd_queue_puts_total{queue=\"q\",db=\"0\"} 5\n",
+		"qlessd_queue_pops_total{queue=\"q\",db=\"0\"} 3\n",
+		"qlessd_queue_completes_total{queue=\"q\",db=\"0\"} 1\n",
+		"qlessd_queue_fails_total{queue=\"q\",db=\"0\"} 1\n",
+		"qlessd_queue_job_wait_seconds_count{queue=\"q\",db=\"0\"} 3\n",
+		"qlessd_queue_job_run_seconds_bucket{queue=\"q\",db=\"0\",le=\"+Inf\"} 1\n",
+		"qlessd_queue_waiting_jobs{queue=\"other\",db=\"1\"} 1\n",
+		"qlessd_queues 3\n",
+		"qlessd_jobs_complete 1\n",
+		"qlessd_errors_total{code=\"ERR\"} 1\n",
+		"qlessd_command_calls_total{command=\"put\"} 7\n",
+		"qlessd_clients_by_library{library=\"test-lib\"} 1\n",
+	};
+
+	start();
+	make_state();
+	get("/metrics");
+	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+		assert_has(buf_cstr(&page), lines[i]);
+}
+
+static void any_name_of_a_queue_is_a_label(void)
+{
+	static const char put_odd[] =
+		"*7\r\n$3\r\nPUT\r\n$1\r\nw\r\n$9\r\n\"\\\n\xff\xc3\xa4\x01\\x"
+		"\r\n$1\r\nj\r\n$1\r\nK\r\n$2\r\n{}\r\n$1\r\n0\r\n";
+	char *text;
+
+	start();
+	peer_send(p, put_odd, sizeof put_odd - 1);
+	peer_skip_replies(p, 1);
+	get("/metrics");
+	assert_has(buf_cstr(&page),
+		   "qlessd_queue_waiting_jobs{queue=\"\\\"\\\\x5c\\\\x0a\\\\xff\xc3\xa4\\\\x01\\\\"
+		   "x5cx\",db=\"0\"} 1\n");
+	text = strdup(body_of(buf_cstr(&page)));
+	check_page(text);
+	free(text);
+	ASK_HAS(p, "INFO queues", "queue0:name=\"\\x5c\\x0a\\xff\\xc3\\xa4\\x01\\x5cx,db=0,");
+}
+
+/* Words, and what follows from another figure. */
+static bool has_no_metric(const char *name)
+{
+	static const char *const names[] = {
+		"redis_version",
+		"qlessd_version",
+		"redis_mode",
+		"os",
+		"arch_bits",
+		"multiplexing_api",
+		"libevent_version",
+		"gcc_version",
+		"process_id",
+		"process_supervised",
+		"run_id",
+		"tcp_port",
+		"listeners",
+		"uptime_in_days",
+		"executable",
+		"config_file",
+		"maxmemory_policy",
+		"mem_allocator",
+		"aof_last_bgrewrite_status",
+		"aof_last_write_status",
+		"log_state",
+		"log_error",
+		"role",
+	};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		if (strcmp(names[i], name) == 0)
+			return true;
+	}
+	return strlen(name) > 6 && strcmp(name + strlen(name) - 6, "_human") == 0;
+}
+
+static void every_figure_of_info_has_a_metric(void)
+{
+	static const char *const families[] = {
+		"cmdstat_",	  "errorstat_", "latency_percentiles_usec_",
+		"client_library", "queue",	"db",
+	};
+	char name[256], wanted[300], *info;
+	int count = 0;
+
+	start();
+	make_state();
+	info = strdup(peer_ask(p, "INFO everything"));
+	get("/metrics");
+	strtok(info, "\r\n");
+	for (char *line = strtok(NULL, "\r\n"); line != NULL; line = strtok(NULL, "\r\n")) {
+		if (line[0] == '#')
+			continue;
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(line, ":"), line);
+		for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
+			size_t len = strlen(families[i]);
+
+			if (strncmp(name, families[i], len) == 0 &&
+			    (families[i][len - 1] == '_' || isdigit((unsigned char)name[len])))
+				name[len - (families[i][len - 1] == '_')] = '\0';
+		}
+		if (has_no_metric(name))
+			continue;
+		snprintf(wanted, sizeof wanted, "(%s in INFO)", name);
+		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(buf_cstr(&page), wanted), wanted);
+		count++;
+	}
+	TEST_ASSERT_TRUE(count > 80);
+	free(info);
+}
+
+/* Where the environment variable DASHBOARD says it is. */
+static void the_dashboard_asks_for_metrics_that_exist(void)
+{
+	char *dashboard = textfile_read(getenv("DASHBOARD")), name[128], family[140];
+	int count = 0;
+
+	start();
+	make_state();
+	get("/metrics");
+	for (char *at = dashboard; (at = strstr(at, "qlessd_")) != NULL; count++) {
+		size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+		TEST_ASSERT_TRUE(len < sizeof name);
+		memcpy(name, at, len);
+		name[len] = '\0';
+		at += len;
+		snprintf(family, sizeof family, "\n%s", name);
+		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(buf_cstr(&page), family), name);
+		TEST_ASSERT_NOT_NULL_MESSAGE(
+			strchr(" {", strstr(buf_cstr(&page), family)[strlen(family)]), name);
+	}
+	TEST_ASSERT_TRUE(count > 20);
+	free(dashboard);
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(there_are_three_pages_and_no_others);
+	RUN(only_get_and_head_are_answered);
+	RUN(large_requests_are_refused);
+	RUN(what_cannot_be_done_is_not_ready);
+	RUN(what_cannot_be_recorded_is_not_ready);
+	RUN(connections_are_limited);
+	RUN(who_hangs_up_in_the_middle_is_forgotten);
+	RUN(metrics_are_in_the_format_of_prometheus);
+	RUN(metrics_tell_of_queues);
+	RUN(any_name_of_a_queue_is_a_label);
+	RUN(every_figure_of_info_has_a_metric);
+	RUN(the_dashboard_asks_for_metrics_that_exist);
+	return UNITY_END() != 0;
+}

@@ -1,0 +1,253 @@
+/*
+ * The memory: maxmemory, and what MEMORY tells.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "peer.h"
+#include "luatext.h"
+#include "unit.h"
+#include "wait.h"
+
+#define OOM	   "OOM command not allowed when used memory > 'maxmemory'."
+#define DATA_BYTES 4096
+#define JOBS_MAX   10000
+
+static struct qlessd q;
+static struct peer *p;
+
+void setUp(void)
+{
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+}
+
+static const char *put(int number)
+{
+	char text[DATA_BYTES + 200], data[DATA_BYTES + 3];
+
+	memset(data, 'x', sizeof data);
+	data[0] = data[DATA_BYTES + 1] = '"';
+	data[DATA_BYTES + 2] = '\0';
+	snprintf(text, sizeof text, "PUT w q j%d K %s 0", number, data);
+	return peer_ask(p, text);
+}
+
+/* Sanitizers keep books of their own, and nobody knows what is in use. */
+static bool start_full(int *ret_jobs)
+{
+	int jobs = 0;
+
+	if (qlessd_is_sanitized())
+		return false;
+	QLESSD_START(&q, "--maxmemory", "8mb");
+	p = peer_connect(&q);
+	while (jobs < JOBS_MAX && put(jobs)[0] == '$')
+		jobs++;
+	TEST_ASSERT_TRUE(jobs > 100 && jobs < JOBS_MAX);
+	*ret_jobs = jobs;
+	return true;
+}
+
+static void beyond_maxmemory_nothing_grows(void)
+{
+	static const char *const refused[] = {
+		"PUT w q j K {} 0",
+		"REQUEUE w q j1 K {} 0",
+		"MULTIPUT w q 0 JOBS j K {}",
+		"RECUR q r K {} interval 60 0",
+		"RECUR.TAG r t",
+		"RECUR.UPDATE r priority 1",
+		"LOG j1 said",
+		"TAG add j1 t",
+		"TRACK track j1",
+		"DEPENDS j1 on j2",
+		"QLESS put 1 w q j K {} 0",
+		"QLESS tag 1 add j1 t",
+	};
+	int jobs;
+
+	if (!start_full(&jobs))
+		TEST_IGNORE();
+	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+		const char *reply = peer_ask(p, refused[i]);
+
+		TEST_ASSERT_EQUAL_STRING_MESSAGE("-" OOM "\r\n", reply, refused[i]);
+	}
+	ASK_HAS(p, "INFO errorstats", "errorstat_OOM:count=13\r\n");
+	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO memory", "\r\nused_memory:") > 8 << 20);
+}
+
+static void scripts_are_told_as_by_redis(void)
+{
+	char expected[200], words[200], sha[41];
+	int jobs;
+
+	if (!start_full(&jobs))
+		TEST_IGNORE();
+	peer_send(p, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n", 26);
+	snprintf(words, sizeof words, "$%zu\r\n", strlen(LUATEXT_CLASSIC));
+	peer_send_text(p, words);
+	peer_send_text(p, LUATEXT_CLASSIC "\r\n");
+	memcpy(sha, peer_reply(p) + 5, 40);
+	sha[40] = '\0';
+	snprintf(words, sizeof words, "EVALSHA %s 0 put 1 w q j K {} 0", sha);
+	snprintf(expected, sizeof expected, "-" OOM " script: %s, on @user_script:1.\r\n", sha);
+	ASK(p, words, expected);
+	ASK(p, "CONFIG SET script-error-format redis6", "+OK\r\n");
+	snprintf(expected, sizeof expected,
+		 "-ERR Error running script (call to f_%s): @user_script:1: " OOM "\r\n", sha);
+	ASK(p, words, expected);
+	snprintf(words, sizeof words, "EVALSHA %s 0 pop 1 q w 1", sha);
+	ASK_HAS(p, words, "\"jid\":\"j0\"");
+}
+
+static void what_drains_the_queues_goes_on(void)
+{
+	char words[200];
+	int jobs;
+
+	if (!start_full(&jobs))
+		TEST_IGNORE();
+	ASK_HAS(p, "POP q w 4", "\"jid\":\"j3\"");
+	ASK_HAS(p, "HEARTBEAT j0 w", ":1");
+	ASK(p, "COMPLETE j0 w q {}", "$8\r\ncomplete\r\n");
+	ASK(p, "FAIL j1 w group message", "$2\r\nj1\r\n");
+	ASK_HAS(p, "RETRY j2 q w", ":4\r\n");
+	ASK_HAS(p, "TIMEOUT j3", "$-1\r\n");
+	ASK_HAS(p, "GET j3", "\"state\":\"stalled\"");
+	ASK_HAS(p, "TAG get t", "\"total\":0");
+	ASK_HAS(p, "TAG remove j3 t", "$2\r\n[]\r\n");
+	ASK_HAS(p, "TRACK", "\"jobs\":[]");
+	ASK_HAS(p, "UNFAIL q group", ":1\r\n");
+	ASK(p, "PRIORITY j4 5", ":5\r\n");
+	ASK_HAS(p, "QLESS length 1 q", ":");
+	/* And what it is for. */
+	ASK(p, "CONFIG.SET jobs-history-count 0", "$-1\r\n");
+	for (int i = 5; i < 80; i++) {
+		snprintf(words, sizeof words, "CANCEL j%d", i);
+		peer_ask(p, words);
+	}
+	ASK(p, "PUT w q new K {} 0", "$3\r\nnew\r\n");
+}
+
+static void completed_jobs_that_are_purged_make_room(void)
+{
+	char words[200];
+	int jobs;
+
+	if (!start_full(&jobs))
+		TEST_IGNORE();
+	ASK(p, "CONFIG.SET jobs-history-count 0", "$-1\r\n");
+	peer_send_words(p, "POP q w 100");
+	peer_skip_replies(p, 1);
+	for (int i = 0; i < 100; i++) {
+		snprintf(words, sizeof words, "COMPLETE j%d w q {}", i);
+		ASK(p, words, "$8\r\ncomplete\r\n");
+	}
+	ASK(p, "MEMORY PURGE", "+OK\r\n");
+	TEST_ASSERT_EQUAL_INT('$', put(jobs)[0]);
+	ASK(p, "CONFIG SET maxmemory 1mb", "+OK\r\n");
+	TEST_ASSERT_EQUAL_INT('-', put(jobs + 1)[0]);
+	ASK(p, "CONFIG SET maxmemory 0", "+OK\r\n");
+	TEST_ASSERT_EQUAL_INT('$', put(jobs + 1)[0]);
+}
+
+static void a_transaction_is_refused_when_it_is_queued_or_run(void)
+{
+	int jobs;
+
+	if (!start_full(&jobs))
+		TEST_IGNORE();
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "POP q w 1", "-" OOM "\r\n");
+	ASK(p, "EXEC", "-EXECABORT Transaction discarded because of previous errors.\r\n");
+	ASK(p, "CONFIG SET maxmemory 0", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "PUT w q new K {} 0", "+QUEUED\r\n");
+	ASK(peer_connect(&q), "CONFIG SET maxmemory 1mb", "+OK\r\n");
+	ASK(p, "EXEC", "-EXECABORT Transaction discarded because of: " OOM "\r\n");
+	ASK(p, "CONFIG SET maxmemory 0", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "LENGTH q", "+QUEUED\r\n");
+	ASK(peer_connect(&q), "CONFIG SET maxmemory 1mb", "+OK\r\n");
+	ASK_HAS(p, "EXEC", "*1\r\n:");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "DISCARD", "+OK\r\n");
+}
+
+static void maxmemory_is_reported(void)
+{
+	QLESSD_START(&q, "--maxmemory", "100mb");
+	p = peer_connect(&q);
+	ASK_HAS(p, "CONFIG GET maxmemory", "$9\r\n104857600\r\n");
+	ASK_HAS(p, "CONFIG GET maxmemory-policy", "$10\r\nnoeviction\r\n");
+	ASK_HAS(p, "CONFIG SET maxmemory-policy allkeys-lru", "-ERR ");
+	ASK_HAS(p, "INFO memory", "maxmemory:104857600\r\nmaxmemory_human:100.00M\r\n");
+	ASK_HAS(p, "COMMAND INFO put", "+denyoom\r\n");
+	ASK_LACKS(p, "COMMAND INFO pop", "+denyoom\r\n");
+}
+
+static void memory_of_queues_is_told_by_samples(void)
+{
+	qlessd_start(&q);
+	p = peer_connect(&q);
+	for (int i = 0; i < 100; i++)
+		put(i);
+	ASK_HAS(p, "PUT w other o1 K {} 0", "$2\r\n");
+	ASK_HAS(p, "MEMORY QUEUES q",
+		"$1\r\nq\r\n*12\r\n$4\r\njobs\r\n:100\r\n$12\r\nsampled.jobs\r\n:16\r\n");
+	TEST_ASSERT_INT64_WITHIN(
+		500, 100 * (DATA_BYTES + 4),
+		peer_ask_number(p, "MEMORY QUEUES SAMPLES 1000 q", "payload.bytes\r\n:"));
+	ASK_LACKS(p, "MEMORY QUEUES q", "$5\r\nother\r\n");
+	ASK_LACKS(p, "MEMORY QUEUES nosuch", "$6\r\nnosuch\r\n");
+	ASK_HAS(p, "MEMORY QUEUES", "$5\r\nother\r\n");
+	ASK_HAS(p, "POP other w 1", "o1");
+	ASK_HAS(p, "FAIL o1 w g m", "o1");
+	ASK_HAS(p, "MEMORY QUEUES",
+		"$6\r\nfailed\r\n*12\r\n$4\r\njobs\r\n:1\r\n$12\r\nsampled.jobs\r\n:1\r\n");
+	ASK_HAS(p, "POP q w 1", "j0");
+	ASK_HAS(p, "COMPLETE j0 w q {}", "complete");
+	ASK_HAS(p, "MEMORY QUEUES", "$8\r\ncomplete\r\n*12\r\n$4\r\njobs\r\n:1\r\n");
+	ASK_HAS(p, "MEMORY QUEUES SAMPLES 0", "-ERR SAMPLES must be");
+	ASK_HAS(p, "MEMORY QUEUES SAMPLES", "-ERR SAMPLES must be");
+	ASK_HAS(p, "SELECT 3", "+OK");
+	ASK_HAS(p, "MEMORY QUEUES", "$6\r\nqueues\r\n*0\r\n");
+}
+
+static void memory_tells_people(void)
+{
+	qlessd_start(&q);
+	p = peer_connect(&q);
+	ASK_HAS(p, "MEMORY STATS", "$14\r\npeak.allocated\r\n:");
+	ASK_HAS(p, "MEMORY STATS", "$13\r\ndataset.bytes\r\n:");
+	ASK_HAS(p, "MEMORY DOCTOR", "Nothing to complain about");
+	TEST_ASSERT_TRUE(strlen(peer_ask(p, "MEMORY MALLOC-STATS")) > 20);
+	ASK_HAS(p, "MEMORY HELP", "QUEUES");
+	if (!qlessd_is_sanitized()) {
+		ASK(p, "CONFIG SET maxmemory 1mb", "+OK\r\n");
+		for (int i = 0; i < 300; i++)
+			put(i);
+		ASK_HAS(p, "MEMORY DOCTOR", "of maxmemory is in use");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(beyond_maxmemory_nothing_grows);
+	RUN(scripts_are_told_as_by_redis);
+	RUN(what_drains_the_queues_goes_on);
+	RUN(completed_jobs_that_are_purged_make_room);
+	RUN(a_transaction_is_refused_when_it_is_queued_or_run);
+	RUN(maxmemory_is_reported);
+	RUN(memory_of_queues_is_told_by_samples);
+	RUN(memory_tells_people);
+	return UNITY_END() != 0;
+}

@@ -1,0 +1,217 @@
+/*
+ * What is told to those who watch: figures of queues, their meters, and memory by samples.
+ */
+#include "engine.h"
+#include "engine/view.h"
+
+void setUp(void)
+{
+	engine_set_up();
+}
+
+void tearDown(void)
+{
+	engine_tear_down();
+}
+
+struct wanted {
+	struct qless_str name;
+	struct view_queue_figures figures;
+	int found;
+};
+
+static void keep_wanted(void *arg, const struct view_queue_figures *figures)
+{
+	struct wanted *wanted = arg;
+
+	if (!str_equal(figures->name, wanted->name))
+		return;
+	wanted->figures = *figures;
+	wanted->found++;
+}
+
+static struct view_queue_figures figures_of(const char *queue, double now)
+{
+	struct wanted wanted = { .name = str_from(queue) };
+
+	view_each_queue(q, now, keep_wanted, &wanted);
+	TEST_ASSERT_EQUAL_INT(1, wanted.found);
+	return wanted.figures;
+}
+
+static void put_and_fail(double now, const char *queue, const char *jid)
+{
+	put(now, queue, jid);
+	pop(now, queue, "w", 1);
+	OK(qless_fail(q, now, str_from(jid), STR("w"), STR("group"), STR("message"), NULL));
+}
+
+static void jobs_are_counted_by_what_they_do(void)
+{
+	struct qless_put later = a_put("q", "later"), waits = a_put("q", "waits");
+	struct qless_str jid = STR("a");
+	struct qless_str name = STR("q");
+	struct view_queue_figures f;
+
+	put_and_fail(1, "q", "failed");
+	put(2, "q", "a");
+	put(3, "q", "b");
+	put(4, "q", "c");
+	pop(5, "q", "w", 1);
+	pop(50, "q", "w", 1);
+	later.delay = 1000;
+	OK(qless_put(q, 100, &later));
+	waits.depends = &jid;
+	waits.depend_count = 1;
+	OK(qless_put(q, 100, &waits));
+	OK(qless_pause(q, 100, &name, 1));
+	f = figures_of("q", 70);
+	TEST_ASSERT_EQUAL_UINT64(1, f.waiting);
+	TEST_ASSERT_EQUAL_UINT64(1, f.running);
+	TEST_ASSERT_EQUAL_UINT64(1, f.stalled);
+	TEST_ASSERT_EQUAL_UINT64(1, f.scheduled);
+	TEST_ASSERT_EQUAL_UINT64(1, f.depends);
+	TEST_ASSERT_EQUAL_UINT64(1, f.failed);
+	TEST_ASSERT_TRUE(f.paused);
+}
+
+static void a_meter_counts_what_goes_through_a_queue(void)
+{
+	const struct meter *m;
+
+	put(1, "q", "a");
+	put(1, "q", "b");
+	pop(3, "q", "w", 2);
+	complete(10, "q", "a", "w");
+	OK(qless_fail(q, 11, STR("b"), STR("w"), STR("g"), STR("m"), NULL));
+	m = figures_of("q", 20).meter;
+	TEST_ASSERT_EQUAL_UINT64(2, m->counts[METER_PUT]);
+	TEST_ASSERT_EQUAL_UINT64(2, m->counts[METER_POP]);
+	TEST_ASSERT_EQUAL_UINT64(1, m->counts[METER_COMPLETE]);
+	TEST_ASSERT_EQUAL_UINT64(1, m->counts[METER_FAIL]);
+	TEST_ASSERT_TRUE(m->wait.sum == 4);
+	TEST_ASSERT_TRUE(m->run.sum == 7);
+	/* 2 seconds are more than 1 and no more than 5; 7 no more than 10. */
+	TEST_ASSERT_EQUAL_UINT64(2, m->wait.buckets[4]);
+	TEST_ASSERT_EQUAL_UINT64(1, m->run.buckets[5]);
+}
+
+static void durations_fall_into_the_first_bucket_that_holds_them(void)
+{
+	const struct meter *m;
+
+	put(10, "q", "a");
+	pop(9, "q", "w", 1); /* by another clock */
+	complete(9.01 + 1e9, "q", "a", "w");
+	m = figures_of("q", 20).meter;
+	TEST_ASSERT_EQUAL_UINT64(1, m->wait.buckets[0]);
+	TEST_ASSERT_TRUE(m->wait.sum == 0);
+	TEST_ASSERT_EQUAL_UINT64(1, m->run.buckets[METER_BOUND_COUNT]);
+	TEST_ASSERT_TRUE(meter_bound(0) == 0.01);
+	TEST_ASSERT_TRUE(meter_bound(METER_BOUND_COUNT) == INFINITY);
+}
+
+static float rate(enum meter_event event, enum meter_span span)
+{
+	return figures_of("q", 0).meter->rates[event][span];
+}
+
+static void rates_approach_what_goes_on_and_fade(void)
+{
+	char jid[32];
+	int jobs = 0;
+
+	put(0, "q", "first");
+	TEST_ASSERT_EQUAL_UINT32(0, meter_tick(q, 0, 100, 1000));
+	for (int second = 1; second <= 600; second++) {
+		for (int i = 0; i < 10; i++) {
+			snprintf(jid, sizeof jid, "j%d", jobs++);
+			put(second, "q", jid);
+		}
+		meter_tick(q, 0, 100, 1000 + second);
+	}
+	TEST_ASSERT_FLOAT_WITHIN(0.1F, 10, rate(METER_PUT, METER_1M));
+	TEST_ASSERT_FLOAT_WITHIN(0.1F, 10 * (1 - 0.1353F), rate(METER_PUT, METER_5M));
+	TEST_ASSERT_FLOAT_WITHIN(0.1F, 10 * (1 - 0.5134F), rate(METER_PUT, METER_15M));
+	TEST_ASSERT_TRUE(rate(METER_POP, METER_1M) == 0);
+	/* In one step or in many, what is left is the same. */
+	meter_tick(q, 0, 100, 1000 + 660);
+	TEST_ASSERT_FLOAT_WITHIN(0.05F, 3.679F, rate(METER_PUT, METER_1M));
+	meter_tick(q, 0, 100, 1000 + 1e6);
+	TEST_ASSERT_TRUE(rate(METER_PUT, METER_15M) == 0);
+}
+
+static void many_queues_are_ticked_some_at_a_time(void)
+{
+	char name[32];
+	uint32_t cursor = 0;
+	int calls = 0, ticked = 0;
+
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof name, "q%d", i);
+		put(1, name, name);
+	}
+	do {
+		cursor = meter_tick(q, cursor, 100, 5);
+		calls++;
+	} while (cursor != 0);
+	TEST_ASSERT_TRUE(calls >= 5 && calls <= 11);
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof name, "q%d", i);
+		ticked += figures_of(name, 1).meter->ticked == 5;
+	}
+	TEST_ASSERT_EQUAL_INT(1000, ticked);
+}
+
+static void a_reset_forgets_what_was_counted(void)
+{
+	put(1, "q", "a");
+	meter_tick(q, 0, 100, 1);
+	put(1, "q", "b");
+	meter_tick(q, 0, 100, 2);
+	TEST_ASSERT_TRUE(rate(METER_PUT, METER_1M) > 0);
+	meter_reset_all(q);
+	TEST_ASSERT_TRUE(rate(METER_PUT, METER_1M) == 0);
+	TEST_ASSERT_EQUAL_UINT64(0, figures_of("q", 1).meter->counts[METER_PUT]);
+}
+
+static void memory_of_jobs_is_told_by_samples(void)
+{
+	struct view_memory all = { 0 }, some = { 0 };
+	char jid[32];
+
+	for (int i = 0; i < 1000; i++) {
+		snprintf(jid, sizeof jid, "j%03d", i);
+		put(i, "q", jid);
+	}
+	view_queue_memory(q, STR("q"), SIZE_MAX, &all);
+	TEST_ASSERT_EQUAL_UINT64(1000, all.jobs);
+	TEST_ASSERT_EQUAL_UINT64(1000, all.sampled);
+	TEST_ASSERT_EQUAL_UINT64(6000, all.payload); /* the jid and "{}" */
+	TEST_ASSERT_TRUE(all.index > 1000 * 150 && all.index < 1000 * 500);
+	view_queue_memory(q, STR("q"), 10, &some);
+	TEST_ASSERT_EQUAL_UINT64(1000, some.jobs);
+	TEST_ASSERT_EQUAL_UINT64(10, some.sampled);
+	TEST_ASSERT_EQUAL_UINT64(6000, some.payload);
+	some = (struct view_memory){ 0 };
+	view_queue_memory(q, STR("nosuch"), 10, &some);
+	TEST_ASSERT_EQUAL_UINT64(0, some.jobs);
+	OK(qless_log(q, 2000, STR("j000"), STR("a message that takes more than the room inside"),
+		     NULL));
+	all = (struct view_memory){ 0 };
+	view_queue_memory(q, STR("q"), SIZE_MAX, &all);
+	TEST_ASSERT_TRUE(all.history > 40);
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(jobs_are_counted_by_what_they_do);
+	RUN(a_meter_counts_what_goes_through_a_queue);
+	RUN(durations_fall_into_the_first_bucket_that_holds_them);
+	RUN(rates_approach_what_goes_on_and_fade);
+	RUN(many_queues_are_ticked_some_at_a_time);
+	RUN(a_reset_forgets_what_was_counted);
+	RUN(memory_of_jobs_is_told_by_samples);
+	return UNITY_END() != 0;
+}
