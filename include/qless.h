@@ -93,6 +93,9 @@ struct qless_hooks {
 	/* An event on a channel (`ql:log`, `ql:w:<worker>`, `ql:completed` ...). Called while the
 	 * engine is at work: it must not call the engine, and the slices end with the call. */
 	void (*publish)(void *arg, struct qless_str channel, struct qless_str payload);
+	/* Whether anybody listens at all. While nobody does, events are not even put together.
+	 * NULL: somebody always does. */
+	bool (*listens)(void *arg);
 	void *arg;
 	/* Seeds the hash tables, against clients that choose colliding names. It has no influence
 	 * on anything that can be seen. */

@@ -301,51 +301,35 @@ int classic_run(struct classic *c, const struct classic_command *command, enum c
 	return rc;
 }
 
-/* By that name in that form. */
-static const struct classic_command *find_in_form(enum classic_form form, struct qless_str name)
+int classic_parse_script(struct classic *c, enum classic_form form,
+			 const struct classic_command *command, const struct qless_str *argv,
+			 size_t argc, struct resp_writer *reply, double *ret_now)
 {
-	const struct classic_command *command = classic_find(name);
-
-	if (form == CLASSIC_SCRIPT && command != NULL && command->flags & CLASSIC_EXTENSION)
-		return NULL;
-	return command;
-}
-
-int classic_parse_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
-			 size_t argc, struct resp_writer *reply,
-			 const struct classic_command **ret_command, double *ret_now)
-{
-	const struct classic_command *command;
-	double now;
-
 	if (argc == 0) {
 		classic_write_error(c, form, STR("Must provide a command"), reply);
 		return QLESS_EBADARG;
 	}
-	command = find_in_form(form, argv[0]);
-	if (command == NULL) {
+	if (command == NULL || (form == CLASSIC_SCRIPT && command->flags & CLASSIC_EXTENSION)) {
 		buf_clear(&c->error);
 		buf_append_str(&c->error, STR("Unknown command "));
 		append_quoted(&c->error, argv[0]);
 		classic_write_error(c, form, buf_str(&c->error), reply);
 		return QLESS_EBADARG;
 	}
-	if (argc == 1 || !text_is_number(argv[1], &now)) {
+	if (argc == 1 || !text_is_number(argv[1], ret_now)) {
 		classic_write_error(c, form, STR("Arg \"now\" missing or not a number: nil"),
 				    reply);
 		return QLESS_EBADARG;
 	}
-	*ret_command = command;
-	*ret_now = now;
 	return 0;
 }
 
 int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
 		       size_t argc, struct resp_writer *reply)
 {
-	const struct classic_command *command;
+	const struct classic_command *command = argc > 0 ? classic_find(argv[0]) : NULL;
 	double now;
-	int rc = classic_parse_script(c, form, argv, argc, reply, &command, &now);
+	int rc = classic_parse_script(c, form, command, argv, argc, reply, &now);
 
 	if (rc < 0)
 		return rc;
@@ -458,6 +442,8 @@ int call_json_text(struct classic_call *call, struct qless_str text, enum json_k
 		return call_fail(call, QLESS_ELIMIT,
 				 "A JSON text is longer than max-data-size (%g bytes)",
 				 (double)max_bytes);
+	if (max_depth >= JSON_PLAIN_DEPTH_MAX && json_is_plain(text, ret_kind))
+		return 0;
 	if (json_is_deeper(text, max_depth))
 		return call_fail(call, QLESS_ELIMIT,
 				 "A JSON text is nested deeper than max-json-depth (%g levels)",

@@ -42,12 +42,9 @@ bool command_may_change(struct call *call)
 
 /* What a user may not run natively it may not run in another form either. */
 static bool is_permitted(struct call *call, struct classic *c, enum classic_form form,
-			 const struct classic_command *command)
+			 const struct command *row)
 {
-	const struct command_table *table = call->env->table;
-	const struct command *row = command_table_find(table, command->name);
-
-	if (row == NULL || acl_may_run(call->session->user, table, row))
+	if (acl_may_run(call->session->user, call->env->table, row))
 		return true;
 	if (form == CLASSIC_SCRIPT)
 		classic_write_store_error(c, form,
@@ -61,26 +58,25 @@ static bool is_permitted(struct call *call, struct classic *c, enum classic_form
 	return false;
 }
 
+/* Whether the state may grow, if this is one of the commands by which it does. */
 static bool has_memory(const struct call *call, const struct command *row,
 		       const struct qless_str *args, size_t count)
 {
 	const struct command_env *env = call->env;
 
-	return env->is_out_of_memory == NULL || !env->is_out_of_memory(env->arg) || row == NULL ||
+	return env->is_out_of_memory == NULL || !env->is_out_of_memory(env->arg) ||
 	       !command_grows(row, args, count);
 }
 
 /* A command that reads is always run. */
 static bool may_change(struct call *call, struct classic *c, enum classic_form form,
-		       const struct classic_command *command, const struct qless_str *args,
-		       size_t count)
+		       const struct command *row, const struct classic_command *command,
+		       const struct qless_str *args, size_t count)
 {
-	const struct command *row;
 	const char *error;
 
 	if ((command->flags & CLASSIC_WRITE) == 0)
 		return true;
-	row = command_table_find(call->env->table, command->name);
 	error = has_memory(call, row, args, count) ? refusal(call) : COMMAND_OOM_ERROR;
 	if (error == NULL)
 		return true;
@@ -115,10 +111,13 @@ static void run(struct call *call, struct classic *c, const struct classic_comma
 void qless_run(struct call *call, struct classic *c, enum classic_form form, unsigned allowed,
 	       const struct qless_str *argv, size_t argc)
 {
-	const struct classic_command *command;
+	const struct classic_command *command = NULL;
+	const struct command *row;
 	double now;
 
-	if (classic_parse_script(c, form, argv, argc, call->reply, &command, &now) < 0)
+	if (argc > 0)
+		command = command_table_find_classic(call->env->table, argv[0], &row);
+	if (classic_parse_script(c, form, command, argv, argc, call->reply, &now) < 0)
 		return;
 	if ((command->flags & CLASSIC_WRITE & ~allowed) != 0) {
 		classic_write_store_error(
@@ -126,8 +125,8 @@ void qless_run(struct call *call, struct classic *c, enum classic_form form, uns
 			call->reply);
 		return;
 	}
-	if (!is_permitted(call, c, form, command) ||
-	    !may_change(call, c, form, command, argv + 2, argc - 2))
+	if (!is_permitted(call, c, form, row) ||
+	    !may_change(call, c, form, row, command, argv + 2, argc - 2))
 		return;
 	if (call->env->note_now != NULL)
 		call->env->note_now(call->env->arg, call->session, now);
@@ -142,7 +141,7 @@ void cmd_qless(struct call *call)
 
 static void run_native(struct call *call, const struct qless_str *args)
 {
-	const struct classic_command *command = classic_find(str_from(call->cmd->name));
+	const struct classic_command *command = command_table_classic(call->env->table, call->cmd);
 	struct classic *classic = classic_of(call);
 	double now = call->env->now(call->env->arg);
 

@@ -161,16 +161,34 @@ void json_append_list(struct buf *b, const struct qless_list *list, enum json_em
 	json_end_list(b, begin, empty);
 }
 
-/* `before` is what goes before the value: brace or comma, name, colon. */
-static void add_string(struct buf *b, struct qless_str before, struct qless_str value)
+/* Text that is known when this is compiled: inline, as copying it is an instruction or two then. */
+static inline __attribute__((always_inline)) void put(struct buf *b, struct qless_str text)
 {
-	buf_append_str(b, before);
+	memcpy(buf_reserve(b, text.len), text.ptr, text.len);
+	buf_commit(b, text.len);
+}
+
+/* `before` is what goes before the value: brace or comma, name, colon. */
+static inline __attribute__((always_inline)) void add_string(struct buf *b, struct qless_str before,
+							     struct qless_str value)
+{
+	put(b, before);
 	json_append_string(b, value);
 }
 
-static void add_number(struct buf *b, struct qless_str before, double value)
+/* One of our own words, in which nothing has to be escaped. */
+static void add_word(struct buf *b, struct qless_str before, struct qless_str word)
 {
-	buf_append_str(b, before);
+	put(b, before);
+	put(b, STR("\""));
+	buf_append_str(b, word);
+	put(b, STR("\""));
+}
+
+static inline __attribute__((always_inline)) void add_number(struct buf *b, struct qless_str before,
+							     double value)
+{
+	put(b, before);
 	json_append_number(b, value);
 }
 
@@ -184,7 +202,7 @@ static void append_leaf(struct buf *b, yyjson_val *value)
 {
 	switch (yyjson_get_type(value)) {
 	case YYJSON_TYPE_NULL:
-		buf_append_str(b, STR("null"));
+		put(b, STR("null"));
 		break;
 	case YYJSON_TYPE_BOOL:
 		json_append_bool(b, yyjson_is_true(value));
@@ -193,10 +211,10 @@ static void append_leaf(struct buf *b, yyjson_val *value)
 		append_text_value(b, value);
 		break;
 	case YYJSON_TYPE_ARR:
-		buf_append_str(b, STR("[]"));
+		put(b, STR("[]"));
 		break;
 	case YYJSON_TYPE_OBJ:
-		buf_append_str(b, STR("{}"));
+		put(b, STR("{}"));
 		break;
 	default:
 		buf_append(b, yyjson_get_raw(value), yyjson_get_len(value));
@@ -273,28 +291,28 @@ static void append_event(struct buf *b, const struct qless_event *event)
 	case QLESS_EVENT_PUT:
 		add_number(b, STR("{\"when\":"), event->when);
 		add_string(b, STR(",\"q\":"), event->queue);
-		add_string(b, STR(",\"what\":"), event->what);
+		add_word(b, STR(",\"what\":"), event->what);
 		break;
 	case QLESS_EVENT_POPPED:
 		add_number(b, STR("{\"when\":"), event->when);
-		add_string(b, STR(",\"what\":"), event->what);
+		add_word(b, STR(",\"what\":"), event->what);
 		add_string(b, STR(",\"worker\":"), event->worker);
 		break;
 	case QLESS_EVENT_DONE:
 	case QLESS_EVENT_TIMED_OUT:
 		add_number(b, STR("{\"when\":"), event->when);
-		add_string(b, STR(",\"what\":"), event->what);
+		add_word(b, STR(",\"what\":"), event->what);
 		break;
 	case QLESS_EVENT_FAILED:
 		add_string(b, STR("{\"group\":"), event->group);
-		add_string(b, STR(",\"what\":"), event->what);
+		add_word(b, STR(",\"what\":"), event->what);
 		add_number(b, STR(",\"when\":"), event->when);
 		add_string(b, STR(",\"worker\":"), event->worker);
 		break;
 	case QLESS_EVENT_EXHAUSTED:
 		add_number(b, STR("{\"when\":"), event->when);
 		add_string(b, STR(",\"group\":"), event->group);
-		add_string(b, STR(",\"what\":"), event->what);
+		add_word(b, STR(",\"what\":"), event->what);
 		break;
 	case QLESS_EVENT_LOG:
 		buf_append_char(b, '{');
@@ -351,7 +369,7 @@ static void append_related(struct buf *b, const struct qless_job *job, enum json
 static void append_failure(struct buf *b, const struct qless_job_info *info)
 {
 	if (!info->has_failure) {
-		buf_append_str(b, STR("{}"));
+		put(b, STR("{}"));
 		return;
 	}
 	add_string(b, STR("{\"message\":"), info->failure.message);
@@ -377,24 +395,24 @@ void json_append_job(struct buf *b, const struct qless_job *job, enum json_empty
 	add_string(b, STR("{\"jid\":"), info.jid);
 	add_number(b, STR(",\"retries\":"), info.retries);
 	add_string(b, STR(",\"data\":"), info.data);
-	buf_append_str(b, STR(",\"failure\":"));
+	put(b, STR(",\"failure\":"));
 	append_failure(b, &info);
 	add_number(b, STR(",\"expires\":"), info.expires);
 	add_number(b, STR(",\"remaining\":"), floor(info.remaining));
-	buf_append_str(b, STR(",\"spawned_from_jid\":"));
+	put(b, STR(",\"spawned_from_jid\":"));
 	append_spawned_from(b, &info);
-	buf_append_str(b, STR(",\"dependencies\":"));
+	put(b, STR(",\"dependencies\":"));
 	append_related(b, job, empty, qless_job_next_dependency);
 	add_string(b, STR(",\"klass\":"), info.klass);
-	buf_append_str(b, STR(",\"tracked\":"));
+	put(b, STR(",\"tracked\":"));
 	json_append_bool(b, info.tracked);
-	buf_append_str(b, STR(",\"tags\":"));
+	put(b, STR(",\"tags\":"));
 	json_append_job_tags(b, job, empty);
 	add_string(b, STR(",\"queue\":"), info.queue);
-	add_string(b, STR(",\"state\":"), qless_state_text(info.state));
-	buf_append_str(b, STR(",\"history\":"));
+	add_word(b, STR(",\"state\":"), qless_state_text(info.state));
+	put(b, STR(",\"history\":"));
 	append_history(b, job, empty);
-	buf_append_str(b, STR(",\"dependents\":"));
+	put(b, STR(",\"dependents\":"));
 	append_related(b, job, empty, qless_job_next_dependent);
 	add_number(b, STR(",\"priority\":"), info.priority);
 	add_string(b, STR(",\"worker\":"), info.worker);
@@ -431,13 +449,13 @@ void json_append_recur(struct buf *b, const struct qless_recur *recur, enum json
 	struct qless_recur_info info;
 
 	qless_recur_read(recur, &info);
-	buf_append_str(b, STR("{\"tags\":"));
+	put(b, STR("{\"tags\":"));
 	json_append_recur_tags(b, recur, empty);
 	add_string(b, STR(",\"jid\":"), info.jid);
 	add_number(b, STR(",\"retries\":"), info.retries);
 	add_string(b, STR(",\"data\":"), info.data);
 	add_string(b, STR(",\"queue\":"), info.queue);
-	buf_append_str(b, STR(",\"state\":\"recur\""));
+	put(b, STR(",\"state\":\"recur\""));
 	add_number(b, STR(",\"count\":"), (double)info.count);
 	add_number(b, STR(",\"interval\":"), info.interval);
 	add_string(b, STR(",\"klass\":"), info.klass);

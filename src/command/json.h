@@ -33,6 +33,11 @@ bool json_is_deeper(struct qless_str text, size_t max);
  * where goes to `error`, which is cleared before. */
 bool json_check(struct qless_str text, enum json_kind *ret_kind, struct buf *error);
 
+/* True only if json_check() would be, for most texts without its cost: plain is JSON of the usual
+ * kind, nested no deeper than JSON_PLAIN_DEPTH_MAX. The kind means nothing if it is not. */
+#define JSON_PLAIN_DEPTH_MAX 64
+bool json_is_plain(struct qless_str text, enum json_kind *ret_kind);
+
 /* An array of strings, read from text. Numbers in it are taken as they are written, and an empty
  * object for an empty array, for that is how some clients spell it. */
 struct json_strings {

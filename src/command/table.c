@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "command/classic.h"
 #include "util/buf.h"
 #include "util/mem.h"
 
@@ -17,7 +18,7 @@
  * leaving the registers.
  */
 struct name {
-	uint64_t words[NAME_WORDS + 1]; /* the last stays zero */
+	uint64_t words[NAME_WORDS + 1]; /* in lower case; the last stays zero */
 	size_t len;
 };
 
@@ -26,6 +27,7 @@ struct entry {
 	struct name name;
 	int parent; /* the row of its container, or -1 */
 	int subcommands;
+	const struct classic_command *classic; /* that it stands for, or NULL */
 };
 
 /* Open addressing; most slots are free, so that a probe nearly always ends at once. */
@@ -42,30 +44,32 @@ struct command_table {
 	int count;
 };
 
-static unsigned char lower(char c)
-{
-	unsigned char byte = (unsigned char)c;
+#define EACH_BYTE(value) (0x0101010101010101ULL * (value))
 
-	return (unsigned char)(byte - 'A') < 26 ? byte | 0x20 : byte;
+/* Eight characters in lower case. Without their highest bits nothing is carried from one to the
+ * next, and that bit of the sums says which are not below 'A', and which are above 'Z'. */
+static uint64_t lower(uint64_t word)
+{
+	uint64_t low_bits = word & EACH_BYTE(0x7f);
+	uint64_t from_a = low_bits + EACH_BYTE(0x80 - 'A');
+	uint64_t above_z = low_bits + EACH_BYTE(0x7f - 'Z');
+	uint64_t is_upper = from_a & ~above_z & ~word & EACH_BYTE(0x80);
+
+	return word | is_upper >> 2;
 }
 
 /* False if the name is too long to be in the table. */
 static bool name_append(struct name *n, struct qless_str text)
 {
-	size_t at = n->len;
-	uint64_t word = n->words[at / WORD_BYTES];
+	size_t first = n->len / WORD_BYTES;
 
 	if (text.len > COMMAND_NAME_MAX - n->len)
 		return false;
-	for (size_t i = 0; i < text.len; i++) {
-		word |= (uint64_t)lower(text.ptr[i]) << at % WORD_BYTES * 8;
-		if (++at % WORD_BYTES == 0) {
-			n->words[at / WORD_BYTES - 1] = word;
-			word = 0;
-		}
-	}
-	n->words[at / WORD_BYTES] = word;
-	n->len = at;
+	if (text.len != 0)
+		memcpy((char *)n->words + n->len, text.ptr, text.len);
+	n->len += text.len;
+	for (size_t i = first; i * WORD_BYTES < n->len; i++)
+		n->words[i] = lower(n->words[i]);
 	return true;
 }
 
@@ -127,15 +131,6 @@ static int container_before(const struct command_table *t, int row)
 	return before;
 }
 
-static bool is_lower_case(const char *name)
-{
-	for (; *name != '\0'; name++) {
-		if (lower(*name) != (unsigned char)*name)
-			return false;
-	}
-	return true;
-}
-
 static void add_row(struct command_table *t, int row)
 {
 	struct entry *entry = &t->entries[row];
@@ -144,12 +139,14 @@ static void add_row(struct command_table *t, int row)
 	struct slot *slot;
 	uint32_t hash;
 
-	assert(fits && name.len > 0 && is_lower_case(t->rows[row].name));
+	assert(fits && name.len > 0);
+	assert(memcmp(entry->name.words, name.ptr, name.len) == 0 && "names are in lower case");
 	hash = name_hash(&entry->name);
 	slot = find_slot(t, &entry->name, hash);
 	assert(slot->row < 0 && "a name stands only once");
 	*slot = (struct slot){ .hash = hash, .row = row };
 
+	entry->classic = classic_find(name);
 	entry->parent = container_before(t, row);
 	if (entry->parent >= 0)
 		t->entries[entry->parent].subcommands++;
@@ -209,6 +206,25 @@ const struct command *command_table_find(const struct command_table *t, struct q
 		return NULL;
 	row = find_row(t, &folded);
 	return row >= 0 ? &t->rows[row] : NULL;
+}
+
+const struct classic_command *command_table_classic(const struct command_table *t,
+						    const struct command *cmd)
+{
+	return t->entries[command_table_index(t, cmd)].classic;
+}
+
+const struct classic_command *command_table_find_classic(const struct command_table *t,
+							 struct qless_str name,
+							 const struct command **ret_row)
+{
+	const struct command *row = command_table_find(t, name);
+	const struct classic_command *command = row != NULL ? command_table_classic(t, row) : NULL;
+
+	if (command == NULL || !str_equal(command->name, name))
+		return NULL;
+	*ret_row = row;
+	return command;
 }
 
 const struct command *command_table_parent(const struct command_table *t, const struct command *cmd)

@@ -9,6 +9,7 @@
 #include "command/command.h"
 
 struct buf;
+struct classic_command;
 
 /* No name in the table may be longer, parent and subcommand together. */
 #define COMMAND_NAME_MAX 64
@@ -26,6 +27,13 @@ int command_table_index(const struct command_table *t, const struct command *cmd
 /* Find a command by name, "parent|sub" included; upper and lower case are the same. NULL if there
  * is none. */
 const struct command *command_table_find(const struct command_table *t, struct qless_str name);
+/* The classic command that a row stands for; NULL if it is none. */
+const struct classic_command *command_table_classic(const struct command_table *t,
+						    const struct command *cmd);
+/* The same by its name, in which upper and lower case are not the same. NULL if there is none. */
+const struct classic_command *command_table_find_classic(const struct command_table *t,
+							 struct qless_str name,
+							 const struct command **ret_row);
 /* The container of a subcommand; NULL for a command that is none. */
 const struct command *command_table_parent(const struct command_table *t,
 					   const struct command *cmd);

@@ -12,7 +12,9 @@
 
 static bool is_heard(const struct qless *q)
 {
-	return q->hooks.publish != NULL;
+	const struct qless_hooks *hooks = &q->hooks;
+
+	return hooks->publish != NULL && (hooks->listens == NULL || hooks->listens(hooks->arg));
 }
 
 static void publish(struct qless *q, struct qless_str channel, struct qless_str payload)
@@ -52,8 +54,10 @@ static void add_or_false(struct qless *q, struct qless_str before, const struct 
 
 static bool begin(struct qless *q)
 {
+	if (!is_heard(q))
+		return false;
 	buf_clear(&q->event);
-	return is_heard(q);
+	return true;
 }
 
 void event_put(struct qless *q, struct qless_str jid, struct qless_str queue)

@@ -308,12 +308,49 @@ static void collect_args(struct resp_request *r, const char *base, uint32_t coun
 	r->argc = count;
 }
 
+/* Take arguments as long as they are all there, within the limits, and have a usual header. The
+ * first that is not is left to read_args(), which tells what is missing or wrong. Kept apart, so
+ * that all of its variables are in registers. */
+static __attribute__((noinline)) void take_usual_args(struct resp_parser *p,
+						      const struct resp_limits *limits,
+						      const char *base, size_t len,
+						      struct resp_request *r)
+{
+	const char *at = base + p->pos;
+	const char *end = base + (len < limits->max_request ? len : limits->max_request);
+	size_t max_bulk = limits->max_bulk;
+	uint32_t left = p->args_left;
+
+	if (limits->max_inline <= SHORT_DIGITS)
+		return;
+	if (limits->unauthenticated && max_bulk > RESP_UNAUTH_MAX_BULK)
+		max_bulk = RESP_UNAUTH_MAX_BULK;
+	for (; left != 0 && at < end && *at == '$'; left--) {
+		uint32_t bulk_len;
+		size_t line_len = read_short_header(at, end, &bulk_len);
+		const char *bulk = at + line_len, *bulk_end;
+
+		if (line_len == 0 || bulk_len > max_bulk ||
+		    end - bulk < (ptrdiff_t)bulk_len + LINE_END_LEN)
+			break;
+		bulk_end = bulk + bulk_len;
+		if (bulk_end[0] != '\r' || bulk_end[1] != '\n')
+			break;
+		add_arg(r, bulk, bulk_len);
+		at = bulk_end + LINE_END_LEN;
+	}
+	p->args_left = left;
+	enter(p, IN_LENGTH, (size_t)(at - base));
+}
+
 static enum resp_status read_args(struct resp_parser *p, const struct resp_limits *limits,
 				  const char *base, size_t len, struct resp_request *r)
 {
 	/* Arguments that an earlier call went past can only be collected afterwards. */
 	bool taking = p->args_left == p->args_total;
 
+	if (taking && p->state == IN_LENGTH)
+		take_usual_args(p, limits, base, len, r);
 	while (p->args_left != 0) {
 		const char *bulk, *end;
 

@@ -18,6 +18,7 @@
 #include "server/persist.h"
 #include "server/pubsub.h"
 #include "server/txn.h"
+#include "sys/clock.h"
 #include "sys/log.h"
 #include "util/container.h"
 #include "util/mem.h"
@@ -367,6 +368,7 @@ static size_t run_requests(struct conn *c, const char *base, size_t len)
 	size_t left = s->config->commands_per_turn;
 	size_t used = 0;
 
+	s->lap_ns = clock_mono_ns();
 	while (used < len && c->state == CONN_OPEN) {
 		switch (resp_parse(&c->parser, conn_limits(c), base + used, len - used, request)) {
 		case RESP_NEED_MORE:

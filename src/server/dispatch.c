@@ -200,14 +200,14 @@ void dispatch_run(struct conn *c, const struct command *cmd, const struct qless_
 		.session = &c->session,
 		.env = &s->env,
 	};
-	int64_t start_ns;
+	int64_t start_ns = s->lap_ns;
 
 	if (!TAILQ_EMPTY(&s->monitors) && (cmd->flags & (CMD_NO_MONITOR | CMD_SECRET)) == 0)
 		monitor_feed(c, argv, argc);
 	c->last_command = cmd;
 	s->running = c;
-	start_ns = clock_mono_ns();
 	cmd->handler(&call);
 	s->running = outer;
-	account(c, cmd, argv, argc, clock_mono_ns() - start_ns, c->writer.errors - errors);
+	s->lap_ns = clock_mono_ns();
+	account(c, cmd, argv, argc, s->lap_ns - start_ns, c->writer.errors - errors);
 }

@@ -202,6 +202,11 @@ unsigned pubsub_publish(struct server *s, struct qless_str channel, struct qless
 	return count;
 }
 
+bool pubsub_is_empty(const struct pubsub *p)
+{
+	return hash_count(&p->subscriptions) == 0;
+}
+
 const struct channel *pubsub_find(const struct pubsub *p, struct qless_str name)
 {
 	struct hash_node *node = hash_find(&p->channels, name);

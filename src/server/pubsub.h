@@ -52,6 +52,8 @@ const struct channel *pubsub_find(const struct pubsub *p, struct qless_str name)
 typedef void pubsub_visit_fn(const struct channel *channel, void *arg);
 void pubsub_visit_channels(const struct pubsub *p, const struct qless_str *pattern,
 			   pubsub_visit_fn *visit, void *arg);
+/* True while nobody is subscribed to anything. */
+bool pubsub_is_empty(const struct pubsub *p);
 unsigned pubsub_channel_count(const struct pubsub *p);
 unsigned pubsub_pattern_count(const struct pubsub *p);
 

@@ -212,6 +212,9 @@ struct server {
 	bool clock_is_read;
 	int64_t mono_us;
 	int64_t wall_us;
+	/* When the command that runs began, which is when the one before it ended: so there is one
+	 * reading for each. Monotonic. */
+	int64_t lap_ns;
 	struct steady_clock native_clock; /* of native queue commands */
 	/* Random bytes for the jids we make, used from the end. */
 	unsigned char jid_entropy[COMMAND_JID_BYTES / 2 * 256];

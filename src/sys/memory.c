@@ -58,6 +58,14 @@ size_t memory_of_machine(void)
 
 #ifdef HAVE_JEMALLOC
 
+/*
+ * What jemalloc reads when it starts; MALLOC_CONF in the environment takes precedence. One arena is
+ * enough for one thread that allocates. Huge pages (thp:always) would make forks and commands
+ * quicker, but take more memory, and the kernel may stop us to make them: that is the operator's
+ * choice.
+ */
+const char *malloc_conf = "narenas:1";
+
 static size_t statistic(const char *name)
 {
 	size_t value = 0, size = sizeof value;

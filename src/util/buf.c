@@ -26,7 +26,7 @@ static void move_to_front(struct buf *b)
 	b->start = 0;
 }
 
-char *buf_reserve(struct buf *b, size_t extra)
+char *buf_grow(struct buf *b, size_t extra)
 {
 	size_t need, cap;
 
@@ -57,24 +57,6 @@ char *buf_reserve(struct buf *b, size_t extra)
 	return b->mem + b->len;
 }
 
-void buf_commit(struct buf *b, size_t written)
-{
-	assert(written <= b->cap - b->start - b->len);
-	b->len += written;
-}
-
-bool buf_append_slowly(struct buf *b, const void *src, size_t len)
-{
-	char *to = buf_reserve(b, len);
-
-	if (to == NULL)
-		return false;
-	if (len != 0)
-		memcpy(to, src, len);
-	b->len += len;
-	return true;
-}
-
 bool buf_vprintf(struct buf *b, const char *format, va_list args)
 {
 	va_list again;
@@ -91,6 +73,8 @@ bool buf_vprintf(struct buf *b, const char *format, va_list args)
 	b->max++;
 	to = buf_reserve(b, (size_t)len + 1);
 	b->max--;
+	if (b->cap > b->max)
+		b->cap = b->max;
 	vsnprintf(to, (size_t)len + 1, format, args);
 	b->len += (size_t)len;
 	return true;

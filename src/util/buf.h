@@ -8,6 +8,7 @@
 #ifndef UTIL_BUF_H
 #define UTIL_BUF_H
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@ struct buf {
 	char *mem;    /* what is allocated; NULL while nothing is */
 	size_t start; /* the bytes are mem[start] .. mem[start + len - 1] */
 	size_t len;
-	size_t cap;
+	size_t cap; /* no more than max */
 	size_t max;
 };
 
@@ -42,21 +43,34 @@ static inline struct qless_str buf_str(const struct buf *b)
 	return str_make(b->mem != NULL ? b->mem + b->start : "", b->len);
 }
 
+/* What buf_reserve() does when there is no room for it yet. */
+char *buf_grow(struct buf *b, size_t extra);
+
 /* Make room for `extra` more bytes and return where they go, or NULL if they would not fit under
  * the maximum. What is written there counts after buf_commit(). Pointers into the buffer are no
- * longer good afterwards. */
-char *buf_reserve(struct buf *b, size_t extra);
-void buf_commit(struct buf *b, size_t written);
+ * longer good afterwards. Always inline, for replies are made of a great many small pieces, and
+ * with that many uses the compiler would rather not. */
+static inline __attribute__((always_inline)) char *buf_reserve(struct buf *b, size_t extra)
+{
+	if (extra > b->cap - b->start - b->len || b->mem == NULL)
+		return buf_grow(b, extra);
+	return b->mem + b->start + b->len;
+}
 
-/* What buf_append() does when there is no room for it yet. */
-bool buf_append_slowly(struct buf *b, const void *src, size_t len);
+static inline void buf_commit(struct buf *b, size_t written)
+{
+	assert(written <= b->cap - b->start - b->len);
+	b->len += written;
+}
 
-/* Inline, for replies are made of a great many small pieces. */
 static inline bool buf_append(struct buf *b, const void *src, size_t len)
 {
-	if (len == 0 || len > b->cap - b->start - b->len || len > b->max - b->len)
-		return buf_append_slowly(b, src, len);
-	memcpy(b->mem + b->start + b->len, src, len);
+	char *to = buf_reserve(b, len);
+
+	if (to == NULL)
+		return false;
+	if (len != 0)
+		memcpy(to, src, len);
 	b->len += len;
 	return true;
 }

@@ -2,7 +2,8 @@
  * Writing JSON, spelled as clients of qless know it.
  *
  * No blanks, numbers with 14 significant digits, `/` escaped, bytes from 0x80 up as they are.
- * Values are appended to a buffer; putting commas and brackets between them is the caller's.
+ * Values are appended to a buffer, which has no maximum; putting commas and brackets between them
+ * is the caller's.
  */
 #ifndef UTIL_JSON_H
 #define UTIL_JSON_H

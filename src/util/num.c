@@ -58,6 +58,29 @@ static const uint64_t pow5[] = {
 	476837158203125,
 };
 
+static const uint64_t pow10_integer[] = {
+	1,
+	10,
+	100,
+	1000,
+	10000,
+	100000,
+	1000000,
+	10000000,
+	100000000,
+	1000000000,
+	10000000000ULL,
+	100000000000ULL,
+	1000000000000ULL,
+	10000000000000ULL,
+	100000000000000ULL,
+	1000000000000000ULL,
+	10000000000000000ULL,
+	100000000000000000ULL,
+	1000000000000000000ULL,
+	10000000000000000000ULL,
+};
+
 static const char digit_pairs[] = "00010203040506070809"
 				  "10111213141516171819"
 				  "20212223242526272829"
@@ -95,17 +118,24 @@ static void put_padded(char *end, uint64_t value, size_t width)
 		*--begin = '0';
 }
 
+/* By the number of bits, 1233 / 4096 being close enough to log10(2): that many, or one less. */
+static size_t count_digits(uint64_t value)
+{
+	size_t bits = 64 - (size_t)__builtin_clzll(value | 1);
+	size_t digits = bits * 1233 / 4096 + 1;
+
+	return digits - (digits > 1 && value < pow10_integer[digits - 1]);
+}
+
 static size_t format_integer(char *out, bool negative, uint64_t value)
 {
-	char digits[20];
-	char *end = digits + sizeof digits, *begin = put_digits(end, value);
-	size_t len = (size_t)(end - begin);
+	size_t digits = count_digits(value);
 
 	if (negative)
 		*out++ = '-';
-	memcpy(out, begin, len);
-	out[len] = '\0';
-	return len + negative;
+	put_digits(out + digits, value);
+	out[digits] = '\0';
+	return digits + negative;
 }
 
 size_t num_format_u64(char out[NUM_MAX], uint64_t value)
@@ -257,6 +287,22 @@ static bool is_blank(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+/* Put digits behind those of a number that does not overflow. Returns where they end. */
+static inline const char *read_digits(const char *at, const char *end, uint64_t *number)
+{
+	uint64_t value = *number;
+
+	for (; at < end; at++) {
+		unsigned digit = (unsigned)(unsigned char)*at - '0';
+
+		if (digit > 9)
+			break;
+		value = value * 10 + digit;
+	}
+	*number = value;
+	return at;
+}
+
 /*
  * Read a decimal number without exponent that has an exact result: digits up to 2^53 as an integer,
  * divided by a power of ten that a double has exactly, give what strtod() gives, as the division
@@ -265,28 +311,26 @@ static bool is_blank(char c)
 static bool parse_simple(struct qless_str text, double *ret_value)
 {
 	bool negative = text.len != 0 && text.ptr[0] == '-';
-	bool seen_point = false;
-	size_t at = negative, digits = 0, decimals = 0;
+	const char *at = text.ptr + negative, *end = text.ptr + text.len;
+	const char *whole = at, *fraction;
 	uint64_t number = 0;
+	size_t digits, decimals = 0;
 	double value;
 
-	for (; at < text.len; at++) {
-		char c = text.ptr[at];
-
-		if (is_digit(c)) {
-			number = number * 10 + (uint64_t)(c - '0');
-			if (++digits > 19)
-				return false;
-			decimals += seen_point;
-		} else if (c == '.' && !seen_point) {
-			seen_point = true;
-		} else {
-			return false;
-		}
-	}
-	if (digits == 0 || number > (uint64_t)1 << DBL_MANT_DIG)
+	/* With 19 digits and a point there is no overflow. */
+	if (end - at > 20)
 		return false;
-	value = (double)number / pow10_exact[decimals];
+	at = read_digits(at, end, &number);
+	digits = (size_t)(at - whole);
+	if (at < end && *at == '.') {
+		fraction = at + 1;
+		at = read_digits(fraction, end, &number);
+		decimals = (size_t)(at - fraction);
+		digits += decimals;
+	}
+	if (at != end || digits == 0 || digits > 19 || number > (uint64_t)1 << DBL_MANT_DIG)
+		return false;
+	value = decimals != 0 ? (double)number / pow10_exact[decimals] : (double)number;
 	*ret_value = negative ? -value : value;
 	return true;
 }
@@ -295,7 +339,7 @@ static bool parse_simple(struct qless_str text, double *ret_value)
 static bool parse_any(struct qless_str text, double *ret_value, bool *ret_range)
 {
 	char small[STACK_TEXT], *copy = small, *end;
-	int saved_errno = errno;
+	int saved_errno;
 	bool whole;
 
 	*ret_range = false;
@@ -307,6 +351,7 @@ static bool parse_any(struct qless_str text, double *ret_value, bool *ret_range)
 		copy = mem_alloc(text.len + 1);
 	memcpy(copy, text.ptr, text.len);
 	copy[text.len] = '\0';
+	saved_errno = errno;
 	errno = 0;
 	*ret_value = strtod(copy, &end);
 	*ret_range = errno == ERANGE;

@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 {
 	unsigned long jobs = argc > 1 ? strtoul(argv[1], NULL, 10) : DEFAULT_JOBS;
 	size_t heard = 0;
-	struct qless_hooks hooks = { ignore_event, &heard, 1 };
+	struct qless_hooks hooks = { .publish = ignore_event, .arg = &heard, .hash_seed = 1 };
 	struct qless_str put[] = {
 		STR_INIT("client"), STR_INIT("queue"), STR_INIT("jid"), STR_INIT("Klass"), data,
 		STR_INIT("0")

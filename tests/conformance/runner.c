@@ -50,7 +50,7 @@ static void on_event(void *arg, struct qless_str channel, struct qless_str paylo
 
 static void subject_init(struct subject *subject, uint64_t seed)
 {
-	struct qless_hooks hooks = { on_event, subject, seed };
+	struct qless_hooks hooks = { .publish = on_event, .arg = subject, .hash_seed = seed };
 
 	memset(subject, 0, sizeof(*subject));
 	subject->engine = qless_new(&hooks);

@@ -16,6 +16,7 @@
 
 static struct qless *q;
 static struct buf events; /* a line for each: channel, blank, payload */
+static bool is_heard;	  /* somebody listens to them */
 
 static void on_event(void *arg, struct qless_str channel, struct qless_str payload)
 {
@@ -26,6 +27,12 @@ static void on_event(void *arg, struct qless_str channel, struct qless_str paylo
 	buf_append_char(&events, '\n');
 }
 
+static bool somebody_listens(void *arg)
+{
+	(void)arg;
+	return is_heard;
+}
+
 static void on_finding(void *arg, struct qless_str finding)
 {
 	(void)arg;
@@ -34,8 +41,13 @@ static void on_finding(void *arg, struct qless_str finding)
 
 static void engine_set_up(void)
 {
-	struct qless_hooks hooks = { on_event, NULL, 42 };
+	struct qless_hooks hooks = {
+		.publish = on_event,
+		.listens = somebody_listens,
+		.hash_seed = 42,
+	};
 
+	is_heard = true;
 	q = qless_new(&hooks);
 	buf_init(&events, BUF_NO_MAX);
 }

@@ -57,7 +57,7 @@ static void on_event(void *arg, struct qless_str channel, struct qless_str paylo
 
 static void subject_init(struct subject *s, uint64_t seed)
 {
-	struct qless_hooks hooks = { on_event, s, seed };
+	struct qless_hooks hooks = { .publish = on_event, .arg = s, .hash_seed = seed };
 
 	memset(s, 0, sizeof(*s));
 	s->engine = qless_new(&hooks);

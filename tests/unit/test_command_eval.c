@@ -6,26 +6,12 @@
 #include "call.h"
 
 #include "command/databases.h"
-#include "command/handlers.h"
 #include "command/scripts.h"
 #include "luatext.h"
+#include "server/commands.h"
 
 #define SHA_UNKNOWN "0123456789abcdef0123456789abcdef01234567"
 #define NOSCRIPT    "-NOSCRIPT No matching script. Please use EVAL.\r\n"
-
-static const struct command rows[] = {
-	{ .name = "eval", .handler = cmd_eval, .min_args = 2, .max_args = -1 },
-	{ .name = "eval_ro", .handler = cmd_eval_ro, .min_args = 2, .max_args = -1 },
-	{ .name = "evalsha", .handler = cmd_evalsha, .min_args = 2, .max_args = -1 },
-	{ .name = "evalsha_ro", .handler = cmd_evalsha_ro, .min_args = 2, .max_args = -1 },
-	{ .name = "qless", .handler = cmd_qless, .min_args = 1, .max_args = -1 },
-	{ .name = "script", .min_args = 1, .max_args = -1, .flags = CMD_CONTAINER },
-	{ .name = "script|exists", .handler = cmd_script_exists, .min_args = 1, .max_args = -1 },
-	{ .name = "script|flush", .handler = cmd_script_flush, .max_args = -1 },
-	{ .name = "script|kill", .handler = cmd_script_kill },
-	{ .name = "script|load", .handler = cmd_script_load, .min_args = 1, .max_args = 1 },
-	{ .name = "cancel", .handler = cmd_native, .max_args = -1 },
-};
 
 static struct call_fixture f;
 static char sha[SCRIPT_SHA_BYTES + 1]; /* of LUATEXT_CLASSIC */
@@ -42,7 +28,7 @@ void setUp(void)
 {
 	struct qless_hooks hooks = { .hash_seed = 1 };
 
-	call_setup(&f, rows, (int)(sizeof rows / sizeof rows[0]));
+	call_setup(&f, server_commands, server_command_count);
 	f.env.databases = databases_new(2, &hooks);
 	f.env.scripts = scripts_new(1, NULL);
 	f.env.note_now = note_now;

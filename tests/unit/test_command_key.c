@@ -240,11 +240,11 @@ static void getkeys_knows_where_the_keys_are(void)
 
 static void info_says_where_the_keys_are(void)
 {
-	ASSERT_POSITIONS("+readonly\r\n:1\r\n:1\r\n:1\r\n", "hget");
-	ASSERT_POSITIONS("+readonly\r\n:1\r\n:-1\r\n:1\r\n", "exists");
-	ASSERT_POSITIONS("+write\r\n:1\r\n:2\r\n:1\r\n", "rename");
-	ASSERT_POSITIONS("+readonly\r\n:2\r\n:2\r\n:1\r\n", "object|encoding");
-	ASSERT_POSITIONS("+write\r\n:0\r\n:0\r\n:0\r\n", "qless");
+	ASSERT_POSITIONS("\r\n:1\r\n:1\r\n:1\r\n", "hget");
+	ASSERT_POSITIONS("\r\n:1\r\n:-1\r\n:1\r\n", "exists");
+	ASSERT_POSITIONS("\r\n:1\r\n:2\r\n:1\r\n", "rename");
+	ASSERT_POSITIONS("\r\n:2\r\n:2\r\n:1\r\n", "object|encoding");
+	ASSERT_POSITIONS("\r\n:0\r\n:0\r\n:0\r\n", "qless");
 }
 
 int main(int argc, char **argv)

@@ -417,6 +417,24 @@ static void consistencycheck_finds_nothing_wrong(void)
 	ASSERT_NATIVE("*0\r\n", &f, "qless", "consistencycheck", "1");
 }
 
+static void every_command_is_found_in_its_form(void)
+{
+	const struct command_table *t = f.call.table;
+	const struct classic_command *all;
+	const struct command *row;
+	size_t count;
+
+	all = classic_commands(&count);
+	for (size_t i = 0; i < count; i++) {
+		TEST_ASSERT_TRUE(command_table_find_classic(t, all[i].name, &row) == &all[i]);
+		TEST_ASSERT_TRUE(command_table_classic(t, row) == &all[i]);
+		TEST_ASSERT_TRUE(str_equal(str_from(row->name), all[i].name));
+	}
+	TEST_ASSERT_NULL(command_table_find_classic(t, STR("PUT"), &row));
+	TEST_ASSERT_NULL(command_table_find_classic(t, STR("ping"), &row));
+	TEST_ASSERT_NULL(command_table_classic(t, command_table_find(t, STR("ping"))));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -445,5 +463,6 @@ int main(int argc, char **argv)
 	RUN(the_explicit_form_has_no_codes);
 	RUN(names_of_native_commands_are_in_any_case);
 	RUN(consistencycheck_finds_nothing_wrong);
+	RUN(every_command_is_found_in_its_form);
 	return UNIT_RESULT();
 }

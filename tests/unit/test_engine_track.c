@@ -82,11 +82,25 @@ static void a_jid_stays_tracked_without_its_job(void)
 	TEST_ASSERT_FALSE(info_of("a").tracked);
 }
 
+static void nothing_is_published_while_nobody_listens(void)
+{
+	put(1, "q", "j");
+	track(1, "j");
+	is_heard = false;
+	pop(2, "q", "w", 1);
+	complete(3, "q", "j", "w");
+	ASSERT_EVENTS("");
+	is_heard = true;
+	put(4, "q", "j");
+	ASSERT_EVENTS("ql:log {\"jid\":\"j\",\"event\":\"put\",\"queue\":\"q\"}\nql:put j\n");
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(tracking_is_announced);
 	RUN(events_of_tracked_jobs_have_channels_of_their_own);
 	RUN(a_jid_stays_tracked_without_its_job);
+	RUN(nothing_is_published_while_nobody_listens);
 	return UNIT_RESULT();
 }

@@ -47,6 +47,30 @@ static void other_bytes_stay_as_they_are(void)
 	ASSERT_STRING_AS("\"\xc3\xa9\xff\x80\"", "\xc3\xa9\xff\x80");
 }
 
+/* Long enough to be written in pieces, with something to escape at every place once. */
+static void a_byte_is_escaped_wherever_it_stands(void)
+{
+	static char text[9000], expected[9003];
+	size_t lens[] = { 1, 7, 15, 16, 17, 31, 32, 33, 100, 4095, 4096, 4097, sizeof text };
+
+	memset(text, 'x', sizeof text);
+	memset(expected, 'x', sizeof expected);
+	for (size_t i = 0; i < sizeof lens / sizeof *lens; i++) {
+		for (size_t at = lens[i] > 40 ? lens[i] - 40 : 0; at < lens[i]; at++) {
+			text[at] = '"';
+			expected[0] = expected[lens[i] + 2] = '"';
+			expected[at + 1] = '\\';
+			expected[at + 2] = '"';
+			buf_clear(&out);
+			json_append_string(&out, str_make(text, lens[i]));
+			TEST_ASSERT_EQUAL_size_t(lens[i] + 3, out.len);
+			TEST_ASSERT_EQUAL_MEMORY(expected, buf_data(&out), out.len);
+			text[at] = 'x';
+			memset(expected, 'x', sizeof expected);
+		}
+	}
+}
+
 static void numbers_have_fourteen_digits(void)
 {
 	ASSERT_NUMBER_AS("0", 0.0);
@@ -76,6 +100,7 @@ int main(int argc, char **argv)
 	RUN(plain_text_is_quoted);
 	RUN(what_json_or_the_reference_escapes_is_escaped);
 	RUN(other_bytes_stay_as_they_are);
+	RUN(a_byte_is_escaped_wherever_it_stands);
 	RUN(numbers_have_fourteen_digits);
 	RUN(numbers_are_never_infinite);
 	RUN(booleans_are_words);

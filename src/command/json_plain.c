@@ -1,0 +1,203 @@
+/*
+ * Telling that a text is JSON, quickly, if it is JSON of the usual kind.
+ *
+ * All data of jobs is checked, which with yyjson means to build a document and throw it away. Here
+ * the text is only walked through. What is rare, or has to be looked at closely, is none of this
+ * file's business: it answers "not plain", and yyjson has the word.
+ */
+#include "command/json.h"
+
+#include <assert.h>
+#include <stdint.h>
+
+#include "util/block.h"
+
+/* A bit for each array and object that is open. */
+#define DEPTH_MAX JSON_PLAIN_DEPTH_MAX
+static_assert(DEPTH_MAX <= 64, "they are the bits of a word");
+
+struct walk {
+	const char *at;
+	const char *end;
+	uint64_t is_object; /* the innermost in the lowest bit */
+	size_t depth;
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline void skip_blanks(struct walk *w)
+{
+	const char *at = w->at, *end = w->end;
+
+	while (at < end && *at <= ' ' && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
+		at++;
+	w->at = at;
+}
+
+static inline bool take(struct walk *w, char c)
+{
+	if (w->at == w->end || *w->at != c)
+		return false;
+	w->at++;
+	return true;
+}
+
+static bool take_word(struct walk *w, struct qless_str word)
+{
+	if ((size_t)(w->end - w->at) < word.len || memcmp(w->at, word.ptr, word.len) != 0)
+		return false;
+	w->at += word.len;
+	return true;
+}
+
+static bool is_ordinary(char c)
+{
+	return (unsigned char)(c - ' ') < 0x80 - ' ' && c != '"' && c != '\\';
+}
+
+/* Up to what ends the string, or has to be looked at, or to the end of the text. */
+static inline const char *skip_ordinary(const char *at, const char *end)
+{
+	while (end - at >= BLOCK_BYTES) {
+		block b = block_load(at);
+		unsigned ordinary = block_first((block)(b < ' ') | (block)(b >= 0x80) |
+						(block)(b == '"') | (block)(b == '\\'));
+
+		at += ordinary;
+		if (ordinary != BLOCK_BYTES)
+			return at;
+	}
+	while (at < end && is_ordinary(*at))
+		at++;
+	return at;
+}
+
+/* The quote that opens it has been taken. Text beyond ASCII is not plain, nor are escapes that are
+ * numbers. */
+static bool take_string(struct walk *w)
+{
+	for (;;) {
+		w->at = skip_ordinary(w->at, w->end);
+		if (take(w, '"'))
+			return true;
+		if (!take(w, '\\') || w->at == w->end || *w->at == '\0' ||
+		    strchr("\"\\/bfnrt", *w->at) == NULL)
+			return false;
+		w->at++;
+	}
+}
+
+/* Digits with a fraction or without; an exponent is not plain. */
+static bool take_number(struct walk *w)
+{
+	const char *whole, *fraction;
+
+	take(w, '-');
+	whole = w->at;
+	while (w->at < w->end && is_digit(*w->at))
+		w->at++;
+	if (w->at == whole || (*whole == '0' && w->at - whole > 1))
+		return false;
+	if (!take(w, '.'))
+		return true;
+	fraction = w->at;
+	while (w->at < w->end && is_digit(*w->at))
+		w->at++;
+	return w->at > fraction;
+}
+
+static bool take_name(struct walk *w)
+{
+	skip_blanks(w);
+	if (!take(w, '"') || !take_string(w))
+		return false;
+	skip_blanks(w);
+	return take(w, ':');
+}
+
+/* Text, a number or a word. */
+static bool take_leaf(struct walk *w)
+{
+	if (take(w, '"'))
+		return take_string(w);
+	return take_word(w, STR("true")) || take_word(w, STR("false")) ||
+	       take_word(w, STR("null")) || take_number(w);
+}
+
+/* A leaf, an empty array or object, or the beginning of one that is not, up to its first value. */
+static bool take_value(struct walk *w, bool *ret_is_whole)
+{
+	bool is_object;
+
+	skip_blanks(w);
+	*ret_is_whole = true;
+	is_object = take(w, '{');
+	if (!is_object && !take(w, '['))
+		return take_leaf(w);
+	if (w->depth == DEPTH_MAX)
+		return false;
+	skip_blanks(w);
+	if (take(w, is_object ? '}' : ']'))
+		return true;
+	w->depth++;
+	w->is_object = w->is_object << 1 | is_object;
+	*ret_is_whole = false;
+	return !is_object || take_name(w);
+}
+
+/* What stands behind a value: what ends here, and then what separates it from the next one. */
+static bool take_ends(struct walk *w)
+{
+	for (;;) {
+		bool is_object = w->is_object & 1;
+
+		skip_blanks(w);
+		if (w->depth == 0)
+			return true;
+		if (take(w, ','))
+			return !is_object || take_name(w);
+		if (!take(w, is_object ? '}' : ']'))
+			return false;
+		w->depth--;
+		w->is_object >>= 1;
+	}
+}
+
+static enum json_kind kind_of(char first)
+{
+	switch (first) {
+	case '{':
+		return JSON_OBJECT;
+	case '[':
+		return JSON_ARRAY;
+	case '"':
+		return JSON_STRING;
+	case 't':
+		return JSON_TRUE;
+	case 'f':
+		return JSON_FALSE;
+	case 'n':
+		return JSON_NULL;
+	default:
+		return JSON_NUMBER;
+	}
+}
+
+bool json_is_plain(struct qless_str text, enum json_kind *ret_kind)
+{
+	struct walk w = { .at = text.ptr, .end = text.ptr + text.len };
+	bool is_whole;
+
+	skip_blanks(&w);
+	if (w.at == w.end)
+		return false;
+	*ret_kind = kind_of(*w.at);
+	do {
+		if (!take_value(&w, &is_whole) || (is_whole && !take_ends(&w)))
+			return false;
+	} while (w.depth != 0);
+	return w.at == w.end;
+}

@@ -1,0 +1,43 @@
+/*
+ * Sixteen bytes looked at together: most texts are long runs of bytes that mean nothing special.
+ *
+ * Comparing a block yields 0xff for each byte of which the comparison is true, and 0 for others.
+ */
+#ifndef UTIL_BLOCK_H
+#define UTIL_BLOCK_H
+
+#include <stdint.h>
+#include <string.h>
+
+#define BLOCK_BYTES 16
+
+typedef unsigned char block __attribute__((vector_size(BLOCK_BYTES)));
+
+static inline block block_load(const char *from)
+{
+	block b;
+
+	memcpy(&b, from, sizeof b);
+	return b;
+}
+
+/* The position of the first byte of what a comparison found; BLOCK_BYTES if it found none. */
+static inline unsigned block_first(block found)
+{
+	uint64_t halves[2];
+
+	memcpy(halves, &found, sizeof halves);
+	if ((halves[0] | halves[1]) == 0)
+		return BLOCK_BYTES;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return (unsigned)(halves[0] != 0 ? __builtin_ctzll(halves[0])
+					 : 64 + __builtin_ctzll(halves[1])) /
+	       8;
+#else
+	return (unsigned)(halves[0] != 0 ? __builtin_clzll(halves[0])
+					 : 64 + __builtin_clzll(halves[1])) /
+	       8;
+#endif
+}
+
+#endif
