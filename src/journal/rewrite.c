@@ -246,7 +246,7 @@ static void start_switch(struct journal *j)
 	struct rewrite *r = &j->rewrite;
 	struct manifest *m = &j->job.manifest;
 
-	j->job = (struct job){ .sync_fd = r->to_recover ? -1 : j->fd,
+	j->job = (struct job){ .fd = r->to_recover ? -1 : j->fd,
 			       .replace = true,
 			       .obsolete = &j->manifest,
 			       .keep_bases = j->options.keep_bases };
@@ -305,7 +305,7 @@ static void begin_again(struct journal *j, const struct job *job)
 	j->fd = job->created_fd;
 	j->number = job->header.number;
 	j->size = RECORD_FILE_HEADER_BYTES;
-	j->allocated = 0;
+	j->allocated = j->zeroed = 0;
 	j->written = j->synced = j->marked = j->rewrite.sequence;
 	buf_consume(&j->pending, j->rewrite.buffered);
 	/* Records were dropped since: one more base is needed. */
@@ -355,10 +355,12 @@ void rewrite_step(struct journal *j)
 		journal_rewrite(j);
 	if (r->phase == REWRITE_WANTED && j->state == JOURNAL_FAILED && j->work == WORK_NONE)
 		r->phase = REWRITE_READY;
-	/* The pending records have just been written, unless the log has failed. */
-	if (r->phase == REWRITE_READY && j->work == WORK_NONE &&
-	    (j->pending.len == 0 || j->state == JOURNAL_FAILED))
-		begin_base(j);
+	/* What is in the base has to be in the log before it, unless the log has failed. */
+	if (r->phase == REWRITE_READY && j->work == WORK_NONE) {
+		journal_write_pending(j);
+		if (j->pending.len == 0 || j->state == JOURNAL_FAILED)
+			begin_base(j);
+	}
 	if (r->phase != REWRITE_RUNNING)
 		return;
 	watch_child(r);
