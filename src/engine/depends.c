@@ -151,34 +151,76 @@ void depends_keep_only(struct qless *q, struct qless_job *job, const struct qles
 	}
 }
 
-/* Nothing holds the job back any more. A time it was to wait for is honoured. */
-static void go_on(struct qless *q, struct qless_job *job, double now)
+/* A job that remembers when it is due, and is in no list. */
+static void enter_scheduled_when_due(struct qless *q, struct qless_job *job)
 {
 	double due = job_due(job);
 
+	job_set_due(job, NAN);
+	job_enter_scheduled(q, job, due);
+}
+
+/* Nothing holds the job back any more. A time it was to wait for is honoured. */
+static void go_on(struct qless *q, struct qless_job *job, double now)
+{
 	assert(job->state == QLESS_DEPENDS);
 	job_leave_list(q, job);
-	if (isnan(due)) {
+	if (isnan(job_due(job)))
 		job_enter_work(q, job, now);
-	} else {
-		job_set_due(job, NAN);
-		job_enter_scheduled(q, job, due);
-	}
+	else
+		enter_scheduled_when_due(q, job);
 	engine_changed(q);
+}
+
+/* Go on with all that are picked, those of a list together: what comes out of it or goes into it in
+ * order finds its place next to the one before. */
+static void go_on_picked(struct qless *q, double now)
+{
+	struct queue *queue = NULL;
+	size_t i;
+
+	for (i = 0; i < q->picked.count; i++) {
+		struct qless_job *job = q->picked.items[i];
+
+		assert(job->state == QLESS_DEPENDS);
+		if (job->queue != queue && queue != NULL)
+			skiplist_remove_batch(&queue->depends, &q->batch);
+		queue = job->queue;
+		skiplist_batch_add(&q->batch, &job->node, 0);
+	}
+	if (queue != NULL)
+		skiplist_remove_batch(&queue->depends, &q->batch);
+	for (i = 0; i < q->picked.count; i++) {
+		struct qless_job *job = q->picked.items[i];
+
+		if (job->queue != queue)
+			skiplist_insert_batch(&queue->work, &q->batch);
+		queue = job->queue;
+		if (isnan(job_due(job)))
+			job_batch_work(q, job, now);
+		else
+			enter_scheduled_when_due(q, job);
+		engine_changed(q);
+	}
+	if (queue != NULL)
+		skiplist_insert_batch(&queue->work, &q->batch);
+	job_vec_clear(&q->picked);
 }
 
 void depends_satisfy(struct qless *q, struct qless_job *job, double now)
 {
 	const struct skiplist *list;
 
+	job_vec_clear(&q->picked);
 	while ((list = dependents_of(job)) != NULL) {
 		struct edge *twin = edge_from_node(skiplist_first(list));
 		struct qless_job *dependent = twin->job;
 
 		unlink_jobs(q, dependent, twin->twin);
 		if (!depends_is_open(dependent))
-			go_on(q, dependent, now);
+			job_vec_push(&q->picked, dependent);
 	}
+	go_on_picked(q, now);
 }
 
 void depends_forget_dependents(struct qless *q, struct qless_job *job)

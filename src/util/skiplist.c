@@ -394,15 +394,20 @@ static void insert_sorted(struct skiplist *list, struct skiplist_batch_item *ite
 		insert_further(list, items[i].node, items[i].score, items[i].member, &path);
 }
 
+static void clear_batch(struct skiplist_batch *batch)
+{
+	batch->count = 0;
+	if (batch->cap > BATCH_KEEP)
+		skiplist_batch_done(batch);
+}
+
 void skiplist_insert_batch(struct skiplist *list, struct skiplist_batch *batch)
 {
 	if (batch->count == 1)
 		skiplist_insert(list, batch->items[0].node, batch->items[0].score);
 	else if (batch->count > 1)
 		insert_sorted(list, batch->items, batch->count);
-	batch->count = 0;
-	if (batch->cap > BATCH_KEEP)
-		skiplist_batch_done(batch);
+	clear_batch(batch);
 }
 
 static void remove_first(struct skiplist *list)
@@ -477,26 +482,26 @@ static void unlink_on_level(struct skiplist *list, struct skipnode *node, unsign
 	}
 }
 
-/* The node is neither the first nor the last. */
-static void remove_between(struct skiplist *list, struct skipnode *node)
+/* The node is neither the first nor the last. The path ends before it, then and now. */
+static void remove_between(struct skiplist *list, struct skipnode *node, struct path *path)
 {
 	struct qless_str member = list->member(node);
 	struct place place = before_member(node->score, &member);
-	struct path path;
 
-	find_path(list, &place, &path);
-	assert(path.node[0] == node->prev);
+	extend_path(list, &place, path);
+	assert(path->node[0] == node->prev);
 	node->prev->next = node->next;
 	node->next->prev = node->prev;
 	for (unsigned level = 1; level <= list->up_count; level++) {
 		if (level < node->height)
-			unlink_on_level(list, node, level, path.node[level], path.count[level]);
+			unlink_on_level(list, node, level, path->node[level], path->count[level]);
 		else
-			shift_on_level(list, level, path.node[level], (uint32_t)-1);
+			shift_on_level(list, level, path->node[level], (uint32_t)-1);
 	}
 }
 
-void skiplist_remove(struct skiplist *list, struct skipnode *node)
+/* Remove a node behind the end of the path, which then ends where it has been at the furthest. */
+static void remove_further(struct skiplist *list, struct skipnode *node, struct path *path)
 {
 	assert(node->linked);
 	assert(list->count != 0);
@@ -505,12 +510,43 @@ void skiplist_remove(struct skiplist *list, struct skipnode *node)
 	else if (node == list->last)
 		remove_last(list);
 	else
-		remove_between(list, node);
+		remove_between(list, node, path);
 	node->prev = NULL;
 	node->next = NULL;
 	node->linked = false;
 	list->count--;
 	drop_empty_levels(list);
+}
+
+void skiplist_remove(struct skiplist *list, struct skipnode *node)
+{
+	struct path path;
+
+	memset(path.count, 0, (list->up_count + 1u) * sizeof path.count[0]);
+	remove_further(list, node, &path);
+}
+
+static void remove_sorted(struct skiplist *list, struct skiplist_batch_item *items, size_t count)
+{
+	struct path path = { 0 };
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		items[i].score = items[i].node->score;
+		items[i].member = list->member(items[i].node);
+	}
+	qsort(items, count, sizeof *items, compare_items);
+	for (i = 0; i < count; i++)
+		remove_further(list, items[i].node, &path);
+}
+
+void skiplist_remove_batch(struct skiplist *list, struct skiplist_batch *batch)
+{
+	if (batch->count == 1)
+		skiplist_remove(list, batch->items[0].node);
+	else if (batch->count > 1)
+		remove_sorted(list, batch->items, batch->count);
+	clear_batch(batch);
 }
 
 void skiplist_rescore(struct skiplist *list, struct skipnode *node, double score)

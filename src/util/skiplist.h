@@ -108,11 +108,15 @@ struct skiplist_batch {
 	size_t cap;
 };
 
-/* The node is in no list. */
+/* The node is in no list, or in the one it is to be removed from. */
 void skiplist_batch_add(struct skiplist_batch *batch, struct skipnode *node, double score);
 
 /* Insert them all, as skiplist_insert() does; the batch is empty then. */
 void skiplist_insert_batch(struct skiplist *list, struct skiplist_batch *batch);
+
+/* Remove them all, which are in this list; their scores in the batch do not matter. The batch is
+ * empty then. */
+void skiplist_remove_batch(struct skiplist *list, struct skiplist_batch *batch);
 
 void skiplist_batch_done(struct skiplist_batch *batch);
 

@@ -435,6 +435,44 @@ static void a_batch_goes_in_as_its_nodes_would_one_by_one(void)
 	}
 }
 
+/* All, none, or any of them, at the ends and between. */
+static void a_batch_goes_out_as_its_nodes_would_one_by_one(void)
+{
+	unsigned long long state = 10;
+
+	for (unsigned round = 0; round < 300; round++) {
+		struct skiplist_batch batch = { 0 };
+		uint32_t count = 1 + (uint32_t)(unit_random(&state) % 150);
+		uint32_t of_four = (uint32_t)(unit_random(&state) % 5);
+		unsigned scores = 1 + (unsigned)(unit_random(&state) % 30);
+		struct skipnode *node, *last = NULL;
+		uint32_t rank = 0, left = 0;
+
+		for (uint32_t i = 0; i < count; i++)
+			insert((i * 77) % 150, (double)(unit_random(&state) % scores));
+		for (uint32_t i = 0; i < count; i++) {
+			if (unit_random(&state) % 4 < of_four)
+				skiplist_batch_add(&batch, &things[(i * 77) % 150]->node, 0);
+			else
+				left++;
+		}
+		skiplist_remove_batch(&list, &batch);
+		TEST_ASSERT_EQUAL_UINT32(left, skiplist_count(&list));
+		for (node = skiplist_first(&list); node != NULL; node = skiplist_next(node)) {
+			TEST_ASSERT_EQUAL_UINT32(rank, skiplist_rank(&list, node));
+			TEST_ASSERT_EQUAL_PTR(node, skiplist_at(&list, rank++));
+			TEST_ASSERT_EQUAL_PTR(node,
+					      skiplist_find(&list, node->score, member_of(node)));
+			TEST_ASSERT_EQUAL_PTR(last, skiplist_prev(node));
+			last = node;
+		}
+		TEST_ASSERT_EQUAL_UINT32(left, rank);
+		while (skiplist_pop_last(&list) != NULL)
+			;
+		skiplist_batch_done(&batch);
+	}
+}
+
 static void a_large_batch_is_inserted_in_few_steps(void)
 {
 	struct skiplist_batch batch = { 0 };
@@ -480,6 +518,7 @@ int main(int argc, char **argv)
 	RUN(random_operations_agree_with_a_sorted_array);
 	RUN(work_at_the_ends_compares_with_the_ends_only);
 	RUN(a_batch_goes_in_as_its_nodes_would_one_by_one);
+	RUN(a_batch_goes_out_as_its_nodes_would_one_by_one);
 	RUN(a_large_batch_is_inserted_in_few_steps);
 	RUN(a_large_list_of_equal_scores_is_searched_in_few_steps);
 	return UNIT_RESULT();
