@@ -392,7 +392,7 @@ def vandal(soak, rng):
 def rewriter(soak, rng):
     session = Session(soak, "native", rng)
     while True:
-        for _ in range(rng.randrange(20, 80)):
+        for _ in range(rng.choice((3, 10, 30, 100))):
             yield
             time.sleep(0.1)
         reply = session.send(("bgrewriteaof",))
