@@ -12,6 +12,7 @@ import time
 COMPLETE, CANCELLED, FAILED = "complete", "cancelled", "failed"
 MISSING = "missing"
 LIVE = frozenset(("waiting", "scheduled", "depends", "running", "stalled"))
+RECENT_COUNT = 1000
 KEEP_GROUP = "keep"  # who fails in this group stays failed until its cancel
 
 # An end replaces those of lower rank: answers arrive here in another order than that in which
@@ -36,21 +37,26 @@ class Ledger:
     def __init__(self, history_count):
         self.lock = threading.Lock()
         self.entries = {}
+        self.live = 0  # jobs that have not come to their end
+        self.recent = collections.deque(maxlen=RECENT_COUNT)
         self.completed = collections.deque(maxlen=history_count // 4)  # the newest surely are kept
         self.totals = collections.Counter()
 
     def announce_put(self, jid):
         with self.lock:
             self.entries[jid] = Entry()
+            self.live += 1
 
     def confirm_put(self, jid):
         with self.lock:
             self.entries[jid].put_at = time.monotonic()
+            self.recent.append(jid)
             self.totals["put"] += 1
 
     def refuse_put(self, jid):
         with self.lock:
-            self.entries.pop(jid, None)
+            if self.entries.pop(jid, None):
+                self.live -= 1
 
     def saw(self, jid):
         """A recurring job made this one, which nobody has put."""
@@ -58,6 +64,7 @@ class Ledger:
             if jid not in self.entries:
                 self.entries[jid] = Entry()
                 self.entries[jid].put_at = time.monotonic()
+                self.live += 1
                 self.totals["recurred"] += 1
 
     def announce_end(self, jid, end):
@@ -74,6 +81,8 @@ class Ledger:
             entry.doubts[end] -= 1
             entry.may_return = entry.may_return or may_return
             if RANK[end] > RANK[entry.end]:
+                if end != FAILED and entry.end not in (COMPLETE, CANCELLED):
+                    self.live -= 1
                 entry.end, entry.end_at = end, time.monotonic()
                 self.totals[end] += 1
             if end == COMPLETE:
@@ -93,12 +102,14 @@ class Ledger:
                 entry.may_return = True
 
     def live_count(self):
-        with self.lock:
-            return sum(1 for e in self.entries.values() if e.end not in (COMPLETE, CANCELLED))
+        return self.live
 
-    def live_jids(self):
-        with self.lock:
-            return [j for j, e in self.entries.items() if e.end not in (COMPLETE, CANCELLED)]
+    def some_jid(self, rng):
+        """One of the jobs put last, which may have ended."""
+        try:
+            return rng.choice(self.recent)
+        except IndexError:
+            return "none"
 
     def allowed(self, jid, entry, safe_until, newest):
         """The states in which a job may be. What was answered after safe_until may be lost."""
@@ -147,4 +158,5 @@ class Ledger:
             entry.doubts.clear()
             entry.end, entry.end_at = (FAILED, 0) if state == FAILED else (None, None)
             entry.may_return = state == FAILED and job["failure"]["group"] != KEEP_GROUP
+        self.live = len(self.entries)
         return wrong

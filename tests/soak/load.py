@@ -196,8 +196,8 @@ def janitor(soak, rng):
         time.sleep(0.05)
         clear_failed(session)
         if rng.random() < 0.2:
-            live = soak.ledger.live_jids()
-            for jid in rng.sample(live, min(3, len(live))):
+            for _ in range(3):
+                jid = soak.ledger.some_jid(rng)
                 session.end(book.CANCELLED, jid, "cancel", jid)
         if rng.random() < 0.05:
             queue = rng.choice(QUEUES)
@@ -242,15 +242,14 @@ def reader(soak, rng):
     session = Session(soak, "native", rng)
     while True:
         yield
-        live = soak.ledger.live_jids() or ["none"]
-        jid, queue = rng.choice(live), rng.choice(QUEUES)
+        jid, queue = soak.ledger.some_jid(rng), rng.choice(QUEUES)
         requests = [
             ("get", jid), ("queues",), ("queues", queue), ("workers",), ("workers", "worker1"),
             ("stats", queue, int(time.time())), ("jobs", "complete", 0, 20),
             ("jobs", "running", queue), ("jobs", "scheduled", queue), ("jobs", "depends", queue),
             ("jobs", "stalled", queue), ("peek", queue, 5), ("length", queue), ("failed",),
             ("tag", "top"), ("tag", "get", rng.choice(TAGS)), ("track",), ("config.get",),
-            ("multiget", jid, rng.choice(live)),
+            ("multiget", jid, soak.ledger.some_jid(rng)),
             ("hgetall", f"ql:j:{jid}"), ("type", f"ql:j:{jid}"), ("dbsize",),
             ("zrange", f"ql:q:{queue}-work", 0, 10), ("zcard", f"ql:q:{queue}-locks"),
             ("zrevrange", "ql:completed", 0, 10, "withscores"), ("smembers", "ql:failures"),
@@ -276,11 +275,9 @@ def tracker(soak, rng):
     while True:
         yield
         time.sleep(0.05)
-        live = soak.ledger.live_jids()
-        if live:
-            jid = rng.choice(live)
-            session("track", "track", jid)
-            session("track", "untrack", jid)
+        jid = soak.ledger.some_jid(rng)
+        session("track", "track", jid)
+        session("track", "untrack", jid)
 
 
 def listener(soak, rng):
@@ -401,11 +398,29 @@ def rewriter(soak, rng):
             soak.found(f"BGREWRITEAOF is answered {reply}")
 
 
+def scraper(soak, rng):
+    """Reads the metrics, and now and then leaves in the middle of them."""
+    while True:
+        peer = Peer(soak.server.http_port)
+        peer.send_raw(b"GET /metrics HTTP/1.0\r\n\r\n")
+        if rng.random() < 0.2:
+            peer.input.read(1000)
+        else:
+            text = peer.input.read()
+            if not (text.startswith(b"HTTP/1.") and text.endswith(b"\n") and b"200 OK" in text):
+                soak.found(f"/metrics is answered {text[:200]!r}")
+            soak.operations["scrape"] += 1
+        peer.close()
+        for _ in range(5):
+            yield
+            time.sleep(0.1)
+
+
 # Each kind, and how many of it.
 CLIENTS = (
     (producer, 3), (batch_producer, 1), (worker, 6), (janitor, 1), (recurrer, 1), (reader, 2),
     (tracker, 1), (listener, 1), (deaf_listener, 1), (deaf_reader, 1), (dawdler, 1), (vandal, 1),
-    (rewriter, 1),
+    (rewriter, 1), (scraper, 1),
 )
 
 

@@ -34,9 +34,11 @@ import tempfile
 import threading
 import time
 
-import load
-from ledger import COMPLETE, FAILED, Ledger
-from resp import Peer, ServerError
+sys.dont_write_bytecode = True
+
+import load  # noqa: E402
+from ledger import COMPLETE, FAILED, Ledger  # noqa: E402
+from resp import Peer, ServerError  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCRIPT = HERE.parent / "clients" / "qless.lua"
@@ -56,6 +58,7 @@ SLOW_REPLY_SECONDS = 10
 POWER_LOSS_SECONDS = 0.5
 
 STOP, KILL, CUT, REST = "stop", "kill", "cut", "rest"
+ENDS = (STOP, KILL, KILL, CUT, REST)
 
 # Warnings that what is done here explains, and after which end of the one before.
 EXPLAINED = (
@@ -64,6 +67,16 @@ EXPLAINED = (
     (re.compile(r"client closed for reaching client-output-buffer-limit"), None),
     (re.compile(r"client closed for sending an HTTP request"), None),
 )
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
 
 
 class Server:
@@ -76,17 +89,17 @@ class Server:
         self.log = directory.parent / "qlessd.log"
         self.process = None
         self.port = None
+        self.http_port = None
         self.fsync = None
 
     def start(self, fsync):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
+        self.port, self.http_port = free_ports(2)
         self.fsync = fsync
         self.process = subprocess.Popen([
             self.program, "--port", str(self.port), "--bind", "127.0.0.1",
-            "--dir", str(self.directory), "--logfile", str(self.log), "--log-format", "logfmt",
-            "--appendfsync", fsync, "--log-segment-size", str(SEGMENT_BYTES),
+            "--http-port", str(self.http_port), "--dir", str(self.directory),
+            "--logfile", str(self.log), "--log-format", "logfmt", "--appendfsync", fsync,
+            "--log-segment-size", str(SEGMENT_BYTES),
             "--auto-rewrite-min-size", str(REWRITE_MIN_BYTES),
             "--client-output-buffer-limit", "normal", "4mb", "1mb", "5",
             "--client-output-buffer-limit", "pubsub", "1mb", "256kb", "5",
@@ -175,6 +188,7 @@ class Soak:
         self.rewrites = 0
         self.rewrites_before = 0
         self.settled = 0
+        self.planned = []  # ends of the next bursts, the last first
         self.is_ending = False
         self.is_over = False
 
@@ -200,7 +214,8 @@ class Soak:
     # ---- the life of the server ----
 
     def start(self, after):
-        fsync = self.rng.choice(("always", "everysec"))
+        # What was answered with "always" no loss of power takes away, so there is nothing to cut.
+        fsync = self.rng.choice(("always", "everysec")) if self.next_end() != CUT else "everysec"
         self.control = self.server.start(fsync)
         self.size_history.clear()
         self.sample_sizes()
@@ -423,7 +438,12 @@ class Soak:
         self.rest_samples.append(sample)
 
     def judge_rest(self):
-        """What one process took each time it was at rest must not grow."""
+        """What one process took each time it was at rest must not grow.
+
+        Sanitizers keep what was freed, and libc what it may need again: only jemalloc gives back.
+        """
+        if not self.info()["mem_allocator"].startswith("jemalloc"):
+            return
         samples = self.rest_samples[len(self.rest_samples) // 4:]  # the first fill pools and tables
         if len(samples) < 4:
             return
@@ -458,6 +478,12 @@ class Soak:
         longest = min(45.0, self.options.minutes * 60 / 8)
         return self.rng.uniform(longest / 4, longest)
 
+    def next_end(self):
+        """How the next burst ends: as often in each way, in a random order."""
+        if not self.planned:
+            self.planned = self.rng.sample(ENDS, len(ENDS))
+        return self.planned[-1]
+
     def run(self):
         total = self.options.minutes * 60
         began = time.monotonic()
@@ -466,9 +492,10 @@ class Soak:
         watcher.start()
         try:
             while time.monotonic() < began + total / 2:
-                how = self.rng.choice((STOP, KILL, KILL, CUT, REST))
+                how = self.next_end()
                 if how == CUT and self.server.fsync == "always":
                     how = KILL
+                self.planned.pop()
                 self.burst(self.burst_seconds(), how)
                 self.progress(began)
             while time.monotonic() < began + total:
