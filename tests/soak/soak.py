@@ -475,7 +475,7 @@ class Soak:
     # ---- all of it ----
 
     def burst_seconds(self):
-        longest = min(45.0, self.options.minutes * 60 / 8)
+        longest = min(45.0, self.options.minutes * 60 / 16)
         return self.rng.uniform(longest / 4, longest)
 
     def next_end(self):
