@@ -498,7 +498,7 @@ class Soak:
                 self.planned.pop()
                 self.burst(self.burst_seconds(), how)
                 self.progress(began)
-            while time.monotonic() < began + total:
+            while not self.rest_samples or time.monotonic() < began + total:
                 self.burst(self.burst_seconds(), REST)
                 self.rest()
                 self.progress(began)
