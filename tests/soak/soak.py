@@ -144,6 +144,11 @@ class Server:
                 pass
         return sizes
 
+    def strays(self):
+        """Files that the manifest does not name: left behind, or of a rewrite under way."""
+        manifest = (self.directory / "manifest").read_text(encoding="ascii").split()
+        return sorted(set(self.sizes()) - {"lock", "manifest"} - set(manifest))
+
     def rss_bytes(self):
         with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as f:
             return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -340,6 +345,7 @@ class Soak:
         else:
             self.start(how)
             self.settle(safe_until, how)
+            self.find_strays(f"after {how}")
 
     def settle(self, safe_until, how):
         """Compare the ledger with the state, and let the state verify itself."""
@@ -358,6 +364,15 @@ class Soak:
         if completed > HISTORY_COUNT:
             self.found(f"{completed} completed jobs are kept, and not {HISTORY_COUNT}")
         self.note_rewrites()
+
+    def find_strays(self, when):
+        """Files that are nobody's go away, by the end of a rewrite at the latest."""
+        deadline = time.monotonic() + START_SECONDS
+        while strays := self.server.strays():
+            if time.monotonic() > deadline:
+                self.found(f"{when} the directory has {strays}")
+                return
+            time.sleep(0.05)
 
     def info(self):
         fields = {}
@@ -425,6 +440,7 @@ class Soak:
     def rest(self):
         self.drain()
         self.wait_until_alone()
+        self.find_strays("at rest")
         self.control.call("memory", "purge")
         info = self.info()
         sample = {
