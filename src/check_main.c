@@ -327,19 +327,11 @@ static enum result report(const struct check *c, const struct recovery *r, int r
 /* What is written is the daemon's to read: of root it would be out of its reach. */
 static bool become_owner(const char *dir)
 {
-	struct privileges_user owner = { .name = "" };
 	struct buf error = BUF_INIT(1024);
-	struct stat st;
-	bool done = true;
+	bool done = privileges_become_owner(dir, &error) == 0;
 
-	if (geteuid() != 0 || stat(dir, &st) < 0 || st.st_uid == 0)
-		return true;
-	owner.uid = st.st_uid;
-	owner.gid = st.st_gid;
-	if (privileges_become(&owner, &error) < 0) {
+	if (!done)
 		fprintf(stderr, "qlessd-check: %s\n", buf_cstr(&error));
-		done = false;
-	}
 	buf_done(&error);
 	return done;
 }

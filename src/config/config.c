@@ -52,13 +52,63 @@ void config_set_users(struct config *cfg, const struct config_lines *users)
 	cfg->users = given.users;
 }
 
-int config_check_rules(const struct config *cfg, enum config_opt *ret_opt, struct buf *why)
+static int check_listeners(const struct config *cfg, enum config_opt *ret_opt, struct buf *why)
 {
-	if ((cfg->port == 0 || cfg->bind.count == 0) && cfg->unixsocket[0] == '\0') {
-		*ret_opt = cfg->port == 0 ? CONFIG_OPT_port : CONFIG_OPT_bind;
-		buf_append_str(why, STR("nothing to listen on: there is no unixsocket either"));
+	bool has_port = cfg->port != 0 || cfg->tls_port != 0;
+
+	if ((!has_port || cfg->bind.count == 0) && cfg->unixsocket[0] == '\0') {
+		*ret_opt = !has_port ? CONFIG_OPT_port : CONFIG_OPT_bind;
+		buf_append_str(why, has_port ? STR("nothing to listen on: there is no unixsocket "
+						   "either")
+					     : STR("nothing to listen on: there is no tls-port and "
+						   "no unixsocket either"));
 		return -1;
 	}
+	if (cfg->tls_port != 0 && cfg->tls_port == cfg->port) {
+		*ret_opt = CONFIG_OPT_tls_port;
+		buf_printf(why, "%d is port already; the two need ports of their own", cfg->port);
+		return -1;
+	}
+	return 0;
+}
+
+/* What can be said without a look at the files. */
+static int check_tls(const struct config *cfg, enum config_opt *ret_opt, struct buf *why)
+{
+	for (size_t i = 0; i < cfg->tls_protocols.count; i++) {
+		struct qless_str name = str_from(cfg->tls_protocols.words[i]);
+
+		if (str_equal_nocase(name, STR("TLSv1.2")) ||
+		    str_equal_nocase(name, STR("TLSv1.3")))
+			continue;
+		*ret_opt = CONFIG_OPT_tls_protocols;
+		buf_append_str(why, STR("expected TLSv1.2, TLSv1.3 or both, got "));
+		config_quote_briefly(name, why);
+		return -1;
+	}
+	if (cfg->tls_port == 0)
+		return 0;
+	if (cfg->tls_cert_file[0] == '\0' || cfg->tls_key_file[0] == '\0') {
+		*ret_opt = cfg->tls_cert_file[0] == '\0' ? CONFIG_OPT_tls_cert_file
+							 : CONFIG_OPT_tls_key_file;
+		buf_append_str(why, STR("tls-port needs a certificate and its key: tls-cert-file "
+					"and tls-key-file"));
+		return -1;
+	}
+	if (cfg->tls_auth_clients != CONFIG_AUTH_CLIENTS_NO && cfg->tls_ca_cert_file[0] == '\0' &&
+	    cfg->tls_ca_cert_dir[0] == '\0') {
+		*ret_opt = CONFIG_OPT_tls_auth_clients;
+		buf_append_str(why, STR("certificates of clients can only be checked with a "
+					"tls-ca-cert-file or tls-ca-cert-dir; no asks for none"));
+		return -1;
+	}
+	return 0;
+}
+
+int config_check_rules(const struct config *cfg, enum config_opt *ret_opt, struct buf *why)
+{
+	if (check_listeners(cfg, ret_opt, why) < 0 || check_tls(cfg, ret_opt, why) < 0)
+		return -1;
 	if (cfg->daemonize && cfg->supervised == CONFIG_SUPERVISED_SYSTEMD) {
 		*ret_opt = CONFIG_OPT_daemonize;
 		buf_append_str(why, STR("expected no, because supervised is systemd, got yes"));

@@ -36,6 +36,13 @@ enum config_access {
 	CONFIG_ACCESS_YES,
 };
 
+/* tls-auth-clients. */
+enum config_auth_clients {
+	CONFIG_AUTH_CLIENTS_NO,
+	CONFIG_AUTH_CLIENTS_OPTIONAL,
+	CONFIG_AUTH_CLIENTS_YES,
+};
+
 enum config_supervised {
 	CONFIG_SUPERVISED_NO,
 	CONFIG_SUPERVISED_SYSTEMD,

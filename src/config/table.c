@@ -21,6 +21,13 @@ static const struct config_choice appendfsync_choices[] = {
 	{ NULL, 0 },
 };
 
+static const struct config_choice auth_clients_choices[] = {
+	{ "no", CONFIG_AUTH_CLIENTS_NO },
+	{ "optional", CONFIG_AUTH_CLIENTS_OPTIONAL },
+	{ "yes", CONFIG_AUTH_CLIENTS_YES },
+	{ NULL, 0 },
+};
+
 static const struct config_choice loglevel_choices[] = {
 	{ "debug", LOG_LEVEL_DEBUG },
 	{ "verbose", LOG_LEVEL_VERBOSE },

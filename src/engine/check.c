@@ -218,6 +218,8 @@ static void check_series(struct check *c, const struct queue *queue, const struc
 {
 	uint32_t i;
 
+	expect(c, stats_is_series(series), "queue", queue_name(queue),
+	       "has statistics that no durations can have");
 	/* The histogram may have been dropped, or begun again since. */
 	expect(c, stats_sum(series) <= series->count, "queue", queue_name(queue),
 	       "has a histogram of more than was counted");

@@ -589,8 +589,20 @@ void stats_uncount(struct qless *q, struct queue *queue, double when, enum count
 void stats_free_days(struct queue *queue);
 const struct stats_day *stats_find(const struct queue *queue, double date);
 
+/* The day `now` lies in, made if need be. */
+struct stats_day *stats_need_day(struct queue *queue, double now);
 /* Sum of the buckets. */
 double stats_sum(const struct series *series);
+/* Whether there can be such a bucket, and whether `b` may come right behind `a`. */
+bool stats_is_bucket(const struct bucket *b);
+bool stats_follows(const struct bucket *b, const struct bucket *a);
+/* Behind the others, and not checked. */
+void stats_add_bucket(struct series *series, const struct bucket *bucket);
+/* The same for all values that have one name. */
+double stats_bucket_value(double value);
+/* Whether count, mean and squares are what durations can have. Nothing that follows from them is
+ * then without a number. */
+bool stats_is_series(const struct series *series);
 
 /* ---- meter.c ---- */
 
@@ -657,6 +669,8 @@ static inline bool same_option(double a, double b)
 /* ---- track.c ---- */
 
 struct tracked *tracked_find(const struct qless *q, struct qless_str jid);
+/* One that is not tracked yet. Its job, if there is one, is the caller's to mark. */
+void tracked_add(struct qless *q, struct qless_str jid, double now);
 struct qless_str tracked_jid(const struct tracked *tracked);
 struct qless_str tracked_member(const struct skipnode *node);
 struct qless_str tracked_key(const struct hash_node *node);

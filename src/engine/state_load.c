@@ -32,20 +32,12 @@ static void load_tracked(struct state_loader *l)
 	for (uint64_t i = 0; i < count && !l->failed; i++) {
 		struct qless_str jid = state_read_kept_text(l, QLESS_MAX_NAME_BYTES);
 		double time = state_read_time(l);
-		unsigned height = engine_draw_height(l->q);
-		struct tracked *tracked;
 
 		if (tracked_find(l->q, jid) != NULL)
 			state_read_fail(l, "a jid is tracked twice");
 		if (l->failed)
 			return;
-		tracked =
-			mem_alloc(offsetof(struct tracked, node) + skipnode_size(height) + jid.len);
-		skipnode_init(&tracked->node, height);
-		tracked->hash.aux = (uint32_t)jid.len;
-		engine_copy((char *)&tracked->node + skipnode_size(height), jid);
-		hash_insert(&l->q->tracked, &tracked->hash);
-		skiplist_insert(&l->q->tracks, &tracked->node, time);
+		tracked_add(l->q, jid, time);
 	}
 }
 
@@ -103,36 +95,15 @@ static void load_recurs(struct state_loader *l)
 		load_recur(l);
 }
 
-static bool is_bucket(const struct bucket *b)
-{
-	if (!isfinite(b->value) || b->value != floor(b->value))
-		return false;
-	switch ((char)b->unit) {
-	case 's':
-		return b->value < 60;
-	case 'm':
-		return b->value >= 1 && b->value < 60;
-	case 'h':
-		return b->value >= 1 && b->value < 24;
-	case 'd':
-		return b->value >= 1;
-	default:
-		return false;
-	}
-}
-
-static bool follows(const struct bucket *b, const struct bucket *a)
-{
-	return a->unit < b->unit || (a->unit == b->unit && a->value < b->value);
-}
-
 static void load_series(struct state_loader *l, struct series *series)
 {
 	uint64_t count;
 
 	series->count = state_read_number(l);
-	series->mean = state_read_any_number(l);
-	series->vk = state_read_any_number(l);
+	series->mean = state_read_number(l);
+	series->vk = state_read_number(l);
+	if (!stats_is_series(series))
+		state_read_fail(l, "statistics are out of range");
 	count = state_read_varint(l);
 	for (uint64_t i = 0; i < count && !l->failed; i++) {
 		struct bucket bucket;
@@ -142,16 +113,12 @@ static void load_series(struct state_loader *l, struct series *series)
 		bucket.count = state_read_varint(l);
 		if (l->failed)
 			return;
-		if (!is_bucket(&bucket) || (i > 0 && !follows(&bucket, &series->buckets[i - 1]))) {
+		if (!stats_is_bucket(&bucket) ||
+		    (i > 0 && !stats_follows(&bucket, &series->buckets[i - 1]))) {
 			state_read_fail(l, "statistics are out of range");
 			return;
 		}
-		if (series->bucket_count == series->bucket_cap) {
-			series->bucket_cap = series->bucket_cap == 0 ? 4 : 2 * series->bucket_cap;
-			series->buckets = mem_realloc_array(series->buckets, series->bucket_cap,
-							    sizeof(*series->buckets));
-		}
-		series->buckets[series->bucket_count++] = bucket;
+		stats_add_bucket(series, &bucket);
 	}
 	if (stats_sum(series) > series->count)
 		state_read_fail(l, "a histogram is of more than was counted");
@@ -180,6 +147,9 @@ static void load_day(struct state_loader *l, struct queue *queue)
 
 		day->counted[i] = code != 0;
 		day->counters[i] = code != 0 ? wire_unzigzag(code - 1) : 0;
+		/* There is always room to count on. */
+		if (fabs((double)day->counters[i]) >= STATE_INTEGER_MAX)
+			state_read_fail(l, "a counter is out of range");
 	}
 	if (day->counters[COUNTER_FAILED] > day->counters[COUNTER_FAILURES])
 		state_read_fail(l, "more jobs have failed than failures were counted");

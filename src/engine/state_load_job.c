@@ -156,6 +156,18 @@ static void place_job(struct state_loader *l, struct qless_job *job, uint64_t fl
 	l->failure_number = fmax(l->failure_number, score);
 }
 
+/* A place that is not the usual one. */
+static void check_score(struct state_loader *l, const struct qless_job *job, uint64_t flags,
+			double score)
+{
+	if (job->state == QLESS_RUNNING && !(flags & STATE_JOB_GRACE) && score != job->expires)
+		state_read_fail(l, "a lock expires at two times");
+	if (job->state == QLESS_COMPLETE && score != job->time)
+		state_read_fail(l, "a job was completed at two times");
+	if (job->state == QLESS_STALLED && job->queue->name->len != 0 && score == -INFINITY)
+		state_read_fail(l, "a stalled job is not first");
+}
+
 static void check_job(struct state_loader *l, const struct qless_job *job,
 		      const struct state_place *place, uint64_t flags)
 {
@@ -250,6 +262,8 @@ static void load_job(struct state_loader *l, const struct state_place *place)
 	load_extra(l, job, flags);
 	if (!l->failed)
 		check_job(l, job, place, flags);
+	if (!l->failed && (flags & STATE_JOB_SCORE))
+		check_score(l, job, flags, score);
 	if (l->failed) {
 		abandon_job(l->q, job);
 		return;

@@ -53,7 +53,7 @@ const struct stats_day *stats_find(const struct queue *queue, double date)
 	return i < queue->day_count && queue->days[i].day == day ? &queue->days[i] : NULL;
 }
 
-static struct stats_day *need_day(struct queue *queue, double now)
+struct stats_day *stats_need_day(struct queue *queue, double now)
 {
 	double day = stats_day_start(now);
 	uint32_t i = find_day(queue, day);
@@ -72,11 +72,19 @@ static struct stats_day *need_day(struct queue *queue, double now)
 	return &queue->days[i];
 }
 
-/* The bucket a duration falls into: a unit and how many of it. Very large values fall together as
- * far as their names, which have 14 digits, do. */
-static struct bucket bucket_of(double seconds)
+/* Very large values fall together as far as their names, which have 14 digits, do. */
+double stats_bucket_value(double value)
 {
 	char text[NUM_MAX];
+
+	if (fabs(value) >= 1e14)
+		num_parse_lua(str_make(text, num_format_g14(text, value)), &value);
+	return value;
+}
+
+/* The bucket a duration falls into: a unit and how many of it. */
+static struct bucket bucket_of(double seconds)
+{
 	struct bucket bucket = { 's', floor(seconds), 0 };
 	double value = bucket.value;
 
@@ -86,11 +94,7 @@ static struct bucket bucket_of(double seconds)
 		bucket = (struct bucket){ 'h', floor(value / HOUR_SECONDS), 0 };
 	else if (value >= MINUTE_SECONDS)
 		bucket = (struct bucket){ 'm', floor(value / MINUTE_SECONDS), 0 };
-	if (fabs(bucket.value) >= 1e14) {
-		size_t len = num_format_g14(text, bucket.value);
-
-		num_parse_lua(str_make(text, len), &bucket.value);
-	}
+	bucket.value = stats_bucket_value(bucket.value);
 	return bucket;
 }
 
@@ -150,7 +154,7 @@ static void record(struct series *series, double value)
 
 void stats_record_wait(struct qless *q, struct queue *queue, double now, double seconds)
 {
-	record(&need_day(queue, now)->wait, seconds);
+	record(&stats_need_day(queue, now)->wait, seconds);
 	queue->meter.counts[METER_POP]++;
 	meter_add_duration(&queue->meter.wait, seconds);
 	engine_changed(q);
@@ -158,7 +162,7 @@ void stats_record_wait(struct qless *q, struct queue *queue, double now, double 
 
 void stats_record_run(struct qless *q, struct queue *queue, double now, double seconds)
 {
-	record(&need_day(queue, now)->run, seconds);
+	record(&stats_need_day(queue, now)->run, seconds);
 	queue->meter.counts[METER_COMPLETE]++;
 	meter_add_duration(&queue->meter.run, seconds);
 	engine_changed(q);
@@ -166,7 +170,7 @@ void stats_record_run(struct qless *q, struct queue *queue, double now, double s
 
 void stats_count(struct qless *q, struct queue *queue, double now, enum counter counter)
 {
-	struct stats_day *day = need_day(queue, now);
+	struct stats_day *day = stats_need_day(queue, now);
 
 	day->counters[counter]++;
 	day->counted[counter] = true;
@@ -208,6 +212,12 @@ double stats_sum(const struct series *series)
 	for (i = 0; i < series->bucket_count; i++)
 		sum += (double)series->buckets[i].count;
 	return sum;
+}
+
+bool stats_is_series(const struct series *series)
+{
+	return isfinite(series->count) && series->count >= 0 &&
+	       fabs(series->mean) <= DURATION_MAX && isfinite(series->vk) && series->vk >= 0;
 }
 
 void stats_free_days(struct queue *queue)
@@ -323,4 +333,38 @@ void qless_stats(const struct qless *q, struct qless_str name, double date,
 	ret_stats->retries = day->counters[COUNTER_RETRIES];
 	ret_stats->failures = day->counters[COUNTER_FAILURES];
 	ret_stats->failed = day->counters[COUNTER_FAILED];
+}
+
+bool stats_is_bucket(const struct bucket *b)
+{
+	if (!isfinite(b->value) || b->value != floor(b->value) ||
+	    b->value != stats_bucket_value(b->value))
+		return false;
+	switch ((char)b->unit) {
+	case 's':
+		return b->value < 60;
+	case 'm':
+		return b->value >= 1 && b->value < 60;
+	case 'h':
+		return b->value >= 1 && b->value < 24;
+	case 'd':
+		return b->value >= 1;
+	default:
+		return false;
+	}
+}
+
+bool stats_follows(const struct bucket *b, const struct bucket *a)
+{
+	return a->unit < b->unit || (a->unit == b->unit && a->value < b->value);
+}
+
+void stats_add_bucket(struct series *series, const struct bucket *bucket)
+{
+	if (series->bucket_count == series->bucket_cap) {
+		series->bucket_cap = series->bucket_cap == 0 ? 4 : 2 * series->bucket_cap;
+		series->buckets = mem_realloc_array(series->buckets, series->bucket_cap,
+						    sizeof(*series->buckets));
+	}
+	series->buckets[series->bucket_count++] = *bucket;
 }

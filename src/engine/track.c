@@ -30,7 +30,7 @@ struct tracked *tracked_find(const struct qless *q, struct qless_str jid)
 	return node != NULL ? container_of(node, struct tracked, hash) : NULL;
 }
 
-static void tracked_new(struct qless *q, struct qless_str jid, double now)
+void tracked_add(struct qless *q, struct qless_str jid, double now)
 {
 	unsigned height = engine_draw_height(q);
 	struct tracked *tracked =
@@ -72,7 +72,7 @@ int qless_track(struct qless *q, double now, struct qless_str jid, bool *ret_new
 	event_jid(q, "ql:track", jid);
 	tracked = tracked_find(q, jid);
 	if (tracked == NULL) {
-		tracked_new(q, jid, now);
+		tracked_add(q, jid, now);
 		job->flags |= JOB_TRACKED;
 		engine_changed(q);
 	} else if (tracked->node.score != now) {

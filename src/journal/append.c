@@ -33,7 +33,27 @@
 /* What readers have changed while the log was not well is kept up to here. */
 #define PENDING_MAX  ((size_t)64 * 1024 * 1024)
 #define PENDING_KEEP ((size_t)1024 * 1024)
-#define WAIT_MS	     100
+/* If more than that waits for the helper, so do we. */
+#define WAITING_MAX ((size_t)16 * 1024 * 1024)
+/* Zeros are made so many at a time, when fewer than that are left. */
+#define ZEROS_BYTES ((uint64_t)4 * 1024 * 1024)
+#define ZEROS_LEAST ((uint64_t)512 * 1024)
+/* Who waits alone is not handed over to the helper, which takes as long as a fast sync; unless
+ * writing and syncing took longer than this. */
+#define HURRY_US 1000
+#define WAIT_MS	 100
+
+static void finish_work(struct journal *j, struct job *job);
+
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
 
 /* ---- state ---- */
 
@@ -101,7 +121,7 @@ void journal_get_info(const struct journal *j, struct journal_info *ret_info)
 	ret_info->durable_sequence = journal_durable(j);
 	ret_info->base_bytes = j->base_bytes;
 	ret_info->log_bytes = j->ended_bytes + j->size;
-	ret_info->pending_bytes = j->pending.len;
+	ret_info->pending_bytes = j->pending.len + j->writing.len;
 	ret_info->segments = j->manifest.log_count;
 	ret_info->rewriting = journal_is_rewriting(j);
 	ret_info->rewrite_bytes = ret_info->rewriting ? j->rewrite.bytes : 0;
@@ -144,6 +164,7 @@ struct journal *journal_open(const struct journal_options *options, struct buf *
 	j->io = options->io != NULL ? options->io : &journal_io_system;
 	j->lock_fd = j->fd = j->rewrite.fd = -1;
 	buf_init(&j->pending, BUF_NO_MAX);
+	buf_init(&j->writing, BUF_NO_MAX);
 	buf_init(&j->group, BUF_NO_MAX);
 	rc = journal_check_dir(options->dir);
 	if (rc < 0)
@@ -222,7 +243,7 @@ static int begin_log(struct journal *j, uint64_t sequence, struct buf *ret_error
 	uint64_t number = j->next_number++;
 
 	manifest_add_log(&j->manifest, number);
-	j->job = (struct job){ .sync_fd = -1, .create = true, .replace = true };
+	j->job = (struct job){ .fd = -1, .create = true, .replace = true };
 	describe_log(j, &j->job.header, number, sequence + 1);
 	manifest_copy(&j->job.manifest, &j->manifest);
 	run_job(j);
@@ -237,7 +258,7 @@ static int begin_log(struct journal *j, uint64_t sequence, struct buf *ret_error
 	j->fd = j->job.created_fd;
 	j->number = number;
 	j->size = RECORD_FILE_HEADER_BYTES;
-	j->allocated = 0;
+	j->allocated = j->zeroed = 0;
 	j->last = j->written = j->synced = sequence;
 	return 0;
 }
@@ -334,7 +355,7 @@ static int continue_log(struct journal *j, const struct recovery *r, struct buf 
 	j->next_number = manifest_highest(&j->manifest) + 1;
 	j->last = j->written = j->synced = r->last_sequence;
 	journal_log_path(path, j->options.dir, j->number);
-	j->fd = j->io->open(j->io->arg, path, O_WRONLY | O_APPEND);
+	j->fd = j->io->open(j->io->arg, path, O_WRONLY);
 	rc = j->fd < 0 ? j->fd : j->io->truncate(j->io->arg, j->fd, j->size);
 	/* What was read may have been in the memory of the system only; and if a sync had failed
 	 * before the end, no other would write it. */
@@ -455,10 +476,10 @@ void journal_end_group(struct journal *j)
 /* Have room on the disk up to there. */
 static int make_room(struct journal *j, uint64_t end)
 {
-	uint64_t from = j->allocated > j->size ? j->allocated : j->size;
+	uint64_t from = max(max(j->allocated, j->zeroed), j->size);
 	int rc;
 
-	if (j->no_allocate || end <= j->allocated)
+	if (j->no_allocate || end <= from)
 		return 0;
 	rc = j->io->allocate(j->io->arg, j->fd, from, end - from + ALLOCATE_BYTES);
 	if (rc == 0)
@@ -477,7 +498,7 @@ bool journal_admit(struct journal *j, size_t bytes)
 	/* A file that is being ended is left alone. */
 	if (j->work == WORK_ROTATE)
 		return true;
-	rc = make_room(j, j->size + j->pending.len + bytes + ADMIT_EXTRA_BYTES);
+	rc = make_room(j, j->size + j->writing.len + j->pending.len + bytes + ADMIT_EXTRA_BYTES);
 	if (rc == 0)
 		return true;
 	journal_fail(j, JOURNAL_FULL, rc, "making room for the log");
@@ -501,17 +522,19 @@ static void handle_write_failure(struct journal *j, int rc)
 		journal_fail(j, JOURNAL_FULL, rc, doing);
 	else
 		journal_fail(j, JOURNAL_FAILED, rc, doing);
-	j->allocated = 0;
+	j->allocated = j->zeroed = 0;
 }
 
-static void write_pending(struct journal *j)
+void journal_write_pending(struct journal *j)
 {
 	size_t written;
 	int rc;
 
-	if (j->pending.len == 0)
+	assert(j->writing.len == 0);
+	if (j->pending.len == 0 || j->state != JOURNAL_WELL)
 		return;
-	rc = journal_write_all(j->io, j->fd, buf_data(&j->pending), j->pending.len, &written);
+	rc = journal_write_all(j->io, j->fd, buf_data(&j->pending), j->pending.len, j->size,
+			       &written);
 	if (rc < 0) {
 		handle_write_failure(j, rc);
 		return;
@@ -522,33 +545,96 @@ static void write_pending(struct journal *j)
 	buf_shrink(&j->pending, PENDING_KEEP);
 }
 
+/* What is pending is written by the helper and not by us, because a write may have to wait for a
+ * sync that is under way, or for the journal of the file system. */
+static void give_pending(struct journal *j, struct job *job)
+{
+	struct buf empty = j->writing;
+	uint64_t end, zeros_end;
+
+	assert(empty.len == 0);
+	j->writing = j->pending;
+	j->pending = empty;
+	job->bytes = buf_str(&j->writing);
+	job->offset = j->size;
+	j->syncing = j->last;
+	/* Nothing is written behind the size that a file should have, mostly. */
+	end = j->size + j->writing.len;
+	zeros_end = max(j->options.segment_bytes, end);
+	if (j->zeroed < min(end + ZEROS_LEAST, zeros_end)) {
+		job->zero_from = max(j->zeroed, end);
+		job->zero_to = min(end + ZEROS_BYTES, zeros_end);
+	}
+}
+
 static void start_sync(struct journal *j)
 {
+	j->job = (struct job){ .fd = j->fd };
 	j->syncing = j->written;
 	j->sync_started_us = j->mono_us;
-	j->job = (struct job){ .sync_fd = j->fd };
+	if (j->options.sync == JOURNAL_SYNC_ALWAYS && j->state == JOURNAL_WELL)
+		give_pending(j, &j->job);
 	j->work = WORK_SYNC;
-	helper_start(j->helper, &j->job);
+	if (!j->is_hurried || j->job_us > HURRY_US || j->job.zero_to > 0) {
+		helper_start(j->helper, &j->job);
+		return;
+	}
+	helper_run(j->helper, &j->job);
+	finish_work(j, &j->job);
 }
 
 static void start_rotation(struct journal *j)
 {
 	j->syncing = j->written;
 	j->sync_started_us = j->mono_us;
-	j->job = (struct job){ .sync_fd = j->fd, .create = true, .replace = true };
+	j->job = (struct job){ .fd = j->fd, .create = true, .replace = true };
+	if (j->options.sync == JOURNAL_SYNC_ALWAYS)
+		j->job.create_bytes = min(ZEROS_BYTES, j->options.segment_bytes);
 	describe_log(j, &j->job.header, j->next_number++, j->written + 1);
 	manifest_copy(&j->job.manifest, &j->manifest);
 	manifest_add_log(&j->job.manifest, j->job.header.number);
-	/* Give back the room that was made and not needed. */
-	j->io->truncate(j->io->arg, j->fd, j->size);
+	/* Give back the room that was made and not needed. Zeros are in the last file only. */
+	j->job.cut = true;
+	j->job.offset = j->size;
+	j->allocated = j->zeroed = 0;
 	j->work = WORK_ROTATE;
 	helper_start(j->helper, &j->job);
+}
+
+/* A disk that is full is no reason to lose what was to be written. */
+static void take_back(struct journal *j)
+{
+	struct buf later = j->pending;
+
+	buf_append_str(&j->writing, buf_str(&later));
+	j->pending = j->writing;
+	buf_clear(&later);
+	j->writing = later;
+}
+
+static void finish_write(struct journal *j, const struct job *job)
+{
+	if (job->reached == JOB_WRITE) {
+		handle_write_failure(j, job->rc);
+		if (j->state == JOURNAL_FULL)
+			take_back(j);
+	} else {
+		j->size += j->writing.len;
+		j->written = j->syncing;
+		j->zeroed = max(j->zeroed, job->zeroed);
+	}
+	buf_clear(&j->writing);
+	buf_shrink(&j->writing, PENDING_KEEP);
 }
 
 static void finish_sync(struct journal *j, const struct job *job)
 {
 	char doing[64];
 
+	if (j->writing.len > 0)
+		finish_write(j, job);
+	if (job->reached == JOB_WRITE)
+		return;
 	if (job->reached == JOB_SYNC && job->rc < 0) {
 		describe_file(j, "syncing", doing);
 		journal_fail(j, JOURNAL_FAILED, job->rc, doing);
@@ -557,6 +643,8 @@ static void finish_sync(struct journal *j, const struct job *job)
 	if (j->syncing > j->synced)
 		j->synced = j->syncing;
 	j->info.syncs++;
+	if (job->zero_to == 0)
+		j->job_us = job->write_us + job->sync_us;
 	j->info.sync_us_last = (uint64_t)job->sync_us;
 	if (j->info.sync_us_last > j->info.sync_us_max)
 		j->info.sync_us_max = j->info.sync_us_last;
@@ -574,6 +662,7 @@ static void finish_rotation(struct journal *j, struct job *job)
 		j->number = job->header.number;
 		j->size = RECORD_FILE_HEADER_BYTES;
 		j->allocated = 0;
+		j->zeroed = job->zeroed;
 		manifest_done(&j->manifest);
 		j->manifest = job->manifest;
 		return;
@@ -583,7 +672,7 @@ static void finish_rotation(struct journal *j, struct job *job)
 		j->io->close(j->io->arg, job->created_fd);
 	if (job->unclear) {
 		journal_fail(j, JOURNAL_FAILED, job->rc, "replacing the manifest");
-	} else if (job->reached > JOB_SYNC) {
+	} else if (job->reached != JOB_SYNC) {
 		/* No harm is done: this file goes on, and gets longer than it should. */
 		journal_log_path(path, j->options.dir, job->header.number);
 		j->io->remove(j->io->arg, path);
@@ -593,14 +682,10 @@ static void finish_rotation(struct journal *j, struct job *job)
 	}
 }
 
-/* What the helper has to tell. */
-static void poll_helper(struct journal *j)
+static void finish_work(struct journal *j, struct job *job)
 {
-	struct job *job = helper_take(j->helper);
 	enum journal_work work = j->work;
 
-	if (job == NULL)
-		return;
 	j->work = WORK_NONE;
 	switch (work) {
 	case WORK_SYNC:
@@ -619,9 +704,28 @@ static void poll_helper(struct journal *j)
 	}
 }
 
+/* What the helper has to tell. */
+static void poll_helper(struct journal *j)
+{
+	struct job *job = helper_take(j->helper);
+
+	if (job != NULL)
+		finish_work(j, job);
+}
+
+static void wait_for_helper(struct journal *j)
+{
+	if (j->work == WORK_NONE)
+		return;
+	helper_wait(j->helper);
+	poll_helper(j);
+}
+
 static bool sync_is_due(const struct journal *j)
 {
-	if (j->written == j->synced)
+	if (j->written == j->synced &&
+	    (j->pending.len == 0 || j->options.sync != JOURNAL_SYNC_ALWAYS ||
+	     j->state != JOURNAL_WELL))
 		return false;
 	switch (j->options.sync) {
 	case JOURNAL_SYNC_ALWAYS:
@@ -649,7 +753,7 @@ static void retry_if_full(struct journal *j)
 	if (make_room(j, j->size + j->pending.len + ADMIT_EXTRA_BYTES) < 0)
 		return;
 	journal_set_well(j);
-	write_pending(j);
+	journal_write_pending(j);
 }
 
 /* Nothing can be written; what is pending must not grow without bounds. */
@@ -667,10 +771,17 @@ static void start_work(struct journal *j)
 {
 	if (j->work != WORK_NONE || j->state == JOURNAL_FAILED)
 		return;
+	if (rotation_is_due(j))
+		journal_write_pending(j);
 	if (j->state == JOURNAL_WELL && rotation_is_due(j))
 		start_rotation(j);
 	else if (sync_is_due(j))
 		start_sync(j);
+}
+
+void journal_hurry(struct journal *j)
+{
+	j->is_hurried = true;
 }
 
 void journal_flush(struct journal *j, int64_t mono_us, int64_t wall_us)
@@ -679,25 +790,20 @@ void journal_flush(struct journal *j, int64_t mono_us, int64_t wall_us)
 	j->mono_us = mono_us;
 	j->wall_us = wall_us;
 	poll_helper(j);
-	if (j->state == JOURNAL_WELL && j->work != WORK_ROTATE)
-		write_pending(j);
-	else if (j->state == JOURNAL_FULL && j->work == WORK_NONE)
+	if (j->state == JOURNAL_WELL && j->pending.len > WAITING_MAX)
+		wait_for_helper(j);
+	if (j->options.sync != JOURNAL_SYNC_ALWAYS && j->work != WORK_ROTATE && j->writing.len == 0)
+		journal_write_pending(j);
+	if (j->state == JOURNAL_FULL && j->work == WORK_NONE)
 		retry_if_full(j);
 	if (j->state != JOURNAL_WELL)
 		limit_pending(j);
 	rewrite_step(j);
 	start_work(j);
+	j->is_hurried = false;
 }
 
 /* ---- the end ---- */
-
-static void wait_for_helper(struct journal *j)
-{
-	if (j->work == WORK_NONE)
-		return;
-	helper_wait(j->helper);
-	poll_helper(j);
-}
 
 void journal_wait(struct journal *j)
 {
@@ -721,13 +827,13 @@ static int seal(struct journal *j)
 	struct record_mark mark = { .wall_us = j->wall_us };
 	int rc;
 
-	write_pending(j);
+	journal_write_pending(j);
 	rc = j->io->sync(j->io->arg, j->fd);
 	if (rc < 0 || j->state != JOURNAL_WELL)
 		return rc;
 	mark.durable = j->last;
 	record_append_mark(&j->pending, j->salt, ++j->last, &mark);
-	write_pending(j);
+	journal_write_pending(j);
 	j->io->truncate(j->io->arg, j->fd, j->size);
 	return j->state == JOURNAL_WELL ? j->io->sync(j->io->arg, j->fd) : 0;
 }
@@ -761,6 +867,7 @@ void journal_close(struct journal *j, struct buf *ret_error)
 		j->io->close(j->io->arg, j->lock_fd);
 	manifest_done(&j->manifest);
 	buf_done(&j->pending);
+	buf_done(&j->writing);
 	buf_done(&j->group);
 	free(j);
 }

@@ -37,7 +37,8 @@ static void flush(struct base_writer *w)
 	size_t written;
 
 	if (w->rc == 0)
-		w->rc = journal_write_all(io, w->fd, buf_data(&w->out), w->out.len, &written);
+		w->rc = journal_write_all(io, w->fd, buf_data(&w->out), w->out.len, w->bytes,
+					  &written);
 	w->bytes += w->out.len;
 	w->unsynced += w->out.len;
 	buf_clear(&w->out);

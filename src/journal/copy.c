@@ -3,8 +3,9 @@
  * files that the manifest names are opened first: from then on they stay, whatever names they lose.
  * If one is gone already the manifest has been replaced, and the new one is looked at.
  *
- * The last file is copied up to the length it has by then, which may be in the middle of a record:
- * what a crash may leave, too. The manifest of the copy comes last.
+ * The last file is copied up to where its zeros begin by then, which may be in the middle of a
+ * record: what a crash may leave, too. What is written behind that place meanwhile must not be
+ * copied, or there would be a hole before it. The manifest of the copy comes last.
  */
 #include "journal/copy.h"
 
@@ -17,6 +18,7 @@
 
 /* A rewrite takes much longer than to open a few files, so the second attempt is mostly good. */
 #define ATTEMPTS_MAX 100
+#define LOOK_BYTES   ((size_t)64 * 1024)
 
 struct copy {
 	const struct journal_io *io;
@@ -94,21 +96,57 @@ static int open_source(struct copy *c)
 	return rc;
 }
 
+/* Where the zeros at the end of a file begin. What is before that place does not change any more,
+ * because bytes are written in order. */
+static int find_zeros(const struct journal_io *io, int fd, uint64_t size, uint64_t *ret_offset)
+{
+	char *bytes = mem_alloc(LOOK_BYTES);
+	uint64_t end = size;
+	int rc = 0;
+
+	while (rc == 0 && end > 0) {
+		size_t len = end < LOOK_BYTES ? (size_t)end : LOOK_BYTES;
+		ssize_t got = journal_read_all(io, fd, bytes, len, end - len);
+		size_t left = got > 0 ? (size_t)got : 0;
+
+		if (got < 0)
+			rc = (int)got;
+		while (left > 0 && bytes[left - 1] == 0)
+			left--;
+		end -= len - left;
+		if (left > 0)
+			break;
+	}
+	free(bytes);
+	*ret_offset = end;
+	return rc;
+}
+
+/* The last bytes of a record may be zeros, so these come back behind what was copied. */
+static int copy_bytes(struct copy *c, int from, int to)
+{
+	uint64_t size, end;
+	int rc = c->io->size(c->io->arg, from, &size);
+
+	if (rc == 0)
+		rc = find_zeros(c->io, from, size, &end);
+	if (rc == 0)
+		rc = journal_copy_bytes(c->io, from, 0, end, to);
+	if (rc == 0 && end < size)
+		rc = c->io->truncate(c->io->arg, to, size);
+	return rc == 0 ? c->io->sync(c->io->arg, to) : rc;
+}
+
 static int copy_file(struct copy *c, size_t i)
 {
 	char path[JOURNAL_PATH_MAX];
-	uint64_t size;
 	int rc, to;
 
 	file_path(c, i, c->to, path);
 	to = c->io->open(c->io->arg, path, O_WRONLY | O_CREAT | O_TRUNC);
 	if (to < 0)
 		return complain(c, path, to);
-	rc = c->io->size(c->io->arg, c->fds[i], &size);
-	if (rc == 0)
-		rc = journal_copy_bytes(c->io, c->fds[i], 0, size, to);
-	if (rc == 0)
-		rc = c->io->sync(c->io->arg, to);
+	rc = copy_bytes(c, c->fds[i], to);
 	c->io->close(c->io->arg, to);
 	return rc < 0 ? complain(c, path, rc) : 0;
 }
@@ -135,7 +173,7 @@ static int make_whole(struct copy *c, struct recovery *r)
 	char path[JOURNAL_PATH_MAX];
 	int rc = recovery_run(r, c->io, c->to, &all, &nobody, c->error);
 
-	if (rc < 0 || r->cut_bytes == 0)
+	if (rc < 0 || r->cut_bytes + r->spare_bytes == 0)
 		return rc;
 	journal_log_path(path, c->to, r->tail.number);
 	rc = repair_truncate(c->io, path, r->tail_size);

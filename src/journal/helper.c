@@ -1,13 +1,17 @@
 #include "journal/helper.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 
 #include "journal/kept.h"
 #include "sys/clock.h"
 #include "util/mem.h"
+
+#define ZERO_BYTES ((size_t)256 * 1024)
 
 struct helper {
 	const struct journal_io *io;
@@ -25,6 +29,40 @@ struct helper {
 	bool ending;
 };
 
+/* Where the disk has no room for them there will be no zeros, and that is all. */
+static int write_zeros(const struct journal_io *io, struct job *job, int fd, uint64_t from,
+		       uint64_t to)
+{
+	char *zeros;
+	size_t written;
+	int rc = 0;
+
+	if (from >= to)
+		return 0;
+	zeros = mem_zalloc(ZERO_BYTES);
+	for (job->zeroed = from; rc == 0 && job->zeroed < to; job->zeroed += written) {
+		uint64_t left = to - job->zeroed;
+
+		rc = journal_write_all(io, fd, zeros, left < ZERO_BYTES ? (size_t)left : ZERO_BYTES,
+				       job->zeroed, &written);
+	}
+	free(zeros);
+	return rc == -ENOSPC || rc == -EDQUOT ? 0 : rc;
+}
+
+static int write_bytes(const struct journal_io *io, struct job *job)
+{
+	size_t written;
+	int rc = 0;
+
+	if (job->bytes.len > 0)
+		rc = journal_write_all(io, job->fd, job->bytes.ptr, job->bytes.len, job->offset,
+				       &written);
+	if (rc == 0)
+		rc = write_zeros(io, job, job->fd, job->zero_from, job->zero_to);
+	return rc == 0 && job->cut ? io->truncate(io->arg, job->fd, job->offset) : rc;
+}
+
 static int create_log(const struct helper *h, struct job *job)
 {
 	const struct journal_io *io = h->io;
@@ -34,25 +72,33 @@ static int create_log(const struct helper *h, struct job *job)
 	int rc;
 
 	journal_log_path(path, h->dir, job->header.number);
-	job->created_fd = io->open(io->arg, path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
+	job->created_fd = io->open(io->arg, path, O_WRONLY | O_CREAT | O_TRUNC);
 	if (job->created_fd < 0)
 		return job->created_fd;
 	record_encode_header(&job->header, head);
-	rc = journal_write_all(io, job->created_fd, head, sizeof head, &written);
+	rc = journal_write_all(io, job->created_fd, head, sizeof head, 0, &written);
+	if (rc == 0)
+		rc = write_zeros(io, job, job->created_fd, sizeof head, job->create_bytes);
 	return rc == 0 ? io->sync(io->arg, job->created_fd) : rc;
 }
 
 static void do_job(const struct helper *h, struct job *job)
 {
-	int64_t start_us = clock_mono_us();
+	int64_t start_us = clock_mono_us(), written_us;
 
-	job->rc = 0;
 	job->created_fd = -1;
 	job->unclear = false;
+	job->zeroed = 0;
+	job->reached = JOB_WRITE;
+	job->rc = write_bytes(h->io, job);
+	written_us = clock_mono_us();
+	job->write_us = written_us - start_us;
+	if (job->rc < 0)
+		return;
 	job->reached = JOB_SYNC;
-	if (job->sync_fd >= 0)
-		job->rc = h->io->sync(h->io->arg, job->sync_fd);
-	job->sync_us = clock_mono_us() - start_us;
+	if (job->fd >= 0)
+		job->rc = h->io->sync(h->io->arg, job->fd);
+	job->sync_us = clock_mono_us() - written_us;
 	if (job->rc < 0)
 		return;
 	job->reached = JOB_CREATE;
@@ -163,6 +209,12 @@ void helper_start(struct helper *h, struct job *job)
 	h->done = false;
 	pthread_cond_broadcast(&h->changed);
 	pthread_mutex_unlock(&h->mutex);
+}
+
+void helper_run(struct helper *h, struct job *job)
+{
+	assert(h->job == NULL);
+	do_job(h, job);
 }
 
 struct job *helper_take(struct helper *h)

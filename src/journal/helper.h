@@ -1,9 +1,14 @@
 /*
- * The helper thread: it syncs files and replaces the manifest, and touches nothing else.
+ * The helper thread: it writes and syncs files and replaces the manifest, and touches nothing else.
  *
  * It has one job at a time, which is a list of file calls made in the order of the fields. The
  * owner fills it in, starts it, and must leave it and the descriptors in it alone until
  * helper_take() gives it back.
+ *
+ * A sync that follows a change of the size of a file, or of where its bytes are on the disk, takes
+ * about twice as long as one of bytes alone, because the file system has to sync its own journal,
+ * by a thread of its own, too. So a job may fill a piece of the file with zeros ahead of what will
+ * be written there, and that price is paid once for many syncs.
  */
 #ifndef JOURNAL_HELPER_H
 #define JOURNAL_HELPER_H
@@ -14,8 +19,10 @@
 #include "journal/io.h"
 #include "journal/manifest.h"
 #include "journal/record.h"
+#include "util/str.h"
 
 enum job_step {
+	JOB_WRITE,
 	JOB_SYNC,
 	JOB_CREATE,
 	JOB_KEEP,
@@ -25,8 +32,13 @@ enum job_step {
 };
 
 struct job {
-	int sync_fd; /* sync this file; -1: none */
-	bool create; /* make a log file with this head, and sync it */
+	int fd;			/* of the file to be written to and synced; -1: none */
+	struct qless_str bytes; /* written to it, and where */
+	uint64_t offset;
+	uint64_t zero_from, zero_to; /* filled with zeros, as far as there is room */
+	bool cut;		     /* the file ends at `offset` */
+	bool create;		     /* make a log file with this head, and sync it */
+	uint64_t create_bytes;	     /* zeros behind the head up to there */
 	struct record_file_header header;
 	bool replace; /* put this manifest in force */
 	struct manifest manifest;
@@ -40,7 +52,9 @@ struct job {
 	int rc;
 	bool unclear; /* which manifest is in force cannot be said */
 	int created_fd;
-	int64_t sync_us; /* how long the first step took */
+	uint64_t zeroed;  /* the zeros go up to there */
+	int64_t write_us; /* how long the first two steps took */
+	int64_t sync_us;
 };
 
 struct helper;
@@ -55,6 +69,8 @@ void helper_free(struct helper *h);
 /* Nothing is being done. */
 bool helper_is_idle(const struct helper *h);
 void helper_start(struct helper *h, struct job *job);
+/* Do it in the thread of the caller, instead. The helper has to be idle. */
+void helper_run(struct helper *h, struct job *job);
 /* The job if it is done, or NULL. */
 struct job *helper_take(struct helper *h);
 /* Wait until it is done. */

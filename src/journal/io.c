@@ -41,13 +41,13 @@ static int system_close(void *arg, int fd)
 	return result(close(fd));
 }
 
-static ssize_t system_write(void *arg, int fd, const void *bytes, size_t len)
+static ssize_t system_write(void *arg, int fd, const void *bytes, size_t len, uint64_t offset)
 {
 	ssize_t n;
 
 	(void)arg;
 	do
-		n = write(fd, bytes, len);
+		n = pwrite(fd, bytes, len, (off_t)offset);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n;
 }
@@ -213,13 +213,14 @@ const struct journal_io journal_io_system = {
 };
 
 int journal_write_all(const struct journal_io *io, int fd, const void *bytes, size_t len,
-		      size_t *ret_written)
+		      uint64_t offset, size_t *ret_written)
 {
 	const char *from = bytes;
 
 	*ret_written = 0;
 	while (*ret_written < len) {
-		ssize_t n = io->write(io->arg, fd, from + *ret_written, len - *ret_written);
+		ssize_t n = io->write(io->arg, fd, from + *ret_written, len - *ret_written,
+				      offset + *ret_written);
 
 		if (n < 0)
 			return (int)n;
@@ -249,6 +250,7 @@ ssize_t journal_read_all(const struct journal_io *io, int fd, void *to, size_t l
 int journal_copy_bytes(const struct journal_io *io, int from, uint64_t offset, uint64_t end, int to)
 {
 	char *bytes = mem_alloc(COPY_BYTES);
+	uint64_t begin = offset;
 	int rc = 0;
 
 	while (rc == 0 && offset < end) {
@@ -258,7 +260,9 @@ int journal_copy_bytes(const struct journal_io *io, int from, uint64_t offset, u
 
 		if (got == 0)
 			break;
-		rc = got < 0 ? (int)got : journal_write_all(io, to, bytes, (size_t)got, &written);
+		rc = got < 0 ? (int)got
+			     : journal_write_all(io, to, bytes, (size_t)got, offset - begin,
+						 &written);
 		offset += len;
 	}
 	free(bytes);

@@ -20,8 +20,9 @@ struct journal_io {
 	/* `flags` of open(2); O_CLOEXEC is added. */
 	int (*open)(void *arg, const char *path, int flags);
 	int (*close)(void *arg, int fd);
-	/* May write or read less than asked for. */
-	ssize_t (*write)(void *arg, int fd, const void *bytes, size_t len);
+	/* May write or read less than asked for. Nothing is written far behind the end of a file.
+	 */
+	ssize_t (*write)(void *arg, int fd, const void *bytes, size_t len, uint64_t offset);
 	ssize_t (*read)(void *arg, int fd, void *to, size_t len, uint64_t offset);
 	int (*size)(void *arg, int fd, uint64_t *ret_size);
 	int (*truncate)(void *arg, int fd, uint64_t size);
@@ -47,13 +48,14 @@ extern const struct journal_io journal_io_system;
 
 /* Write everything; short writes are gone on with. *ret_written is how much made it. */
 int journal_write_all(const struct journal_io *io, int fd, const void *bytes, size_t len,
-		      size_t *ret_written);
+		      uint64_t offset, size_t *ret_written);
 
 /* Read up to `len` bytes; fewer only at the end of the file. */
 ssize_t journal_read_all(const struct journal_io *io, int fd, void *to, size_t len,
 			 uint64_t offset);
 
-/* Append to `to` what is in `from` between two places, or to its end if that comes before. */
+/* Write to the beginning of `to` what is in `from` between two places, or to its end if that comes
+ * before. */
 int journal_copy_bytes(const struct journal_io *io, int from, uint64_t offset, uint64_t end,
 		       int to);
 

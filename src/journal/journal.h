@@ -109,6 +109,11 @@ void journal_end_group(struct journal *j);
  * and go on with whatever is under way. To be called at least every second. */
 void journal_flush(struct journal *j, int64_t mono_us, int64_t wall_us);
 
+/* Before journal_flush(): a single client waits for what was appended, and there is nothing else to
+ * do meanwhile. If the disk is quick the flush syncs by itself then, which spares it the way to the
+ * helper and back. */
+void journal_hurry(struct journal *j);
+
 /* The last record that was appended, and the last that is as durable as the policy asks for. */
 uint64_t journal_last(const struct journal *j);
 uint64_t journal_durable(const struct journal *j);

@@ -65,6 +65,7 @@ struct journal {
 	uint64_t number;
 	uint64_t salt;
 	uint64_t size;	      /* of whole records in the file */
+	uint64_t zeroed;      /* what is between size and here is there, and is zeros */
 	uint64_t allocated;   /* room that the file has at least */
 	bool no_allocate;     /* the file system cannot make room ahead */
 	uint64_t ended_bytes; /* of the log files before it */
@@ -73,6 +74,7 @@ struct journal {
 	uint64_t next_number;
 
 	struct buf pending; /* appended and not written */
+	struct buf writing; /* being written by the helper, together with the next sync */
 	struct buf group;   /* commands of the record that is being put together */
 	unsigned group_depth;
 	bool gap;      /* records were dropped: only a newer base can follow */
@@ -85,6 +87,8 @@ struct journal {
 	int64_t mono_us; /* of the last flush */
 	int64_t wall_us;
 	int64_t sync_started_us;
+	int64_t job_us;		 /* how long writing and syncing took last, but for zeros */
+	bool is_hurried;	 /* see journal_hurry() */
 	int64_t rotate_after_us; /* when rotation may be tried again */
 	int64_t retry_after_us;	 /* when FULL may be found over */
 
@@ -99,6 +103,8 @@ struct journal {
 
 void journal_fail(struct journal *j, enum journal_state state, int rc, const char *doing);
 void journal_set_well(struct journal *j);
+/* Write what is pending, unless the log is not well. Not while the helper writes. */
+void journal_write_pending(struct journal *j);
 
 /* ---- rewrite.c ---- */
 

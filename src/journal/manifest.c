@@ -206,7 +206,7 @@ int manifest_write_file(const struct manifest *m, const struct journal_io *io, c
 
 	manifest_format(m, &text);
 	fd = io->open(io->arg, path, O_WRONLY | O_CREAT | O_TRUNC);
-	rc = fd < 0 ? fd : journal_write_all(io, fd, buf_data(&text), text.len, &written);
+	rc = fd < 0 ? fd : journal_write_all(io, fd, buf_data(&text), text.len, 0, &written);
 	if (rc == 0)
 		rc = io->sync(io->arg, fd);
 	if (fd >= 0)

@@ -16,7 +16,11 @@
  *	48   8	0
  *	56   8	checksum of the 56 bytes before: XXH3-64 with seed 0
  *
- * Behind it are records, one after the other, up to the end of the file:
+ * Behind it are records, one after the other, up to the end of the file or, in the last log file,
+ * up to zeros that go on to the end of it: room that is there before it is needed, because syncing
+ * is faster then. 21 zeros are no record, whose sequence number is not 0. A file that another one
+ * follows has been cut to its records.
+ *
  *
  *	 0   8	checksum of everything behind it: XXH3-64 with the salt as seed
  *	 8   8	sequence number
@@ -375,6 +379,17 @@ static bool has_hole(const unsigned char *from, size_t len, uint64_t offset)
 	return false;
 }
 
+static size_t count_last_zeros(const unsigned char *from, size_t len)
+{
+	size_t left = len;
+
+	while (left >= SECTOR_BYTES && is_zero(from + left - SECTOR_BYTES, SECTOR_BYTES))
+		left -= SECTOR_BYTES;
+	while (left > 0 && from[left - 1] == 0)
+		left--;
+	return len - left;
+}
+
 /* Whether a record begins there, `at` bytes behind where `sequence` was expected. A number that is
  * too high for what fits in between cannot be, which spares us most checksums. */
 static bool is_record(const unsigned char *from, size_t at, size_t len, uint64_t salt,
@@ -397,7 +412,7 @@ void record_examine_damage(const unsigned char *from, size_t len, uint64_t offse
 	struct record record;
 	size_t at, size;
 
-	*ret_damage = (struct record_damage){ .skip = len };
+	*ret_damage = (struct record_damage){ .skip = len, .zeros = count_last_zeros(from, len) };
 	for (at = 0; at < len; at += size) {
 		while (at < len && !is_record(from, at, len, salt, sequence, &record, &size))
 			at++;

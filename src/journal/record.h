@@ -138,6 +138,7 @@ struct record_damage {
 	uint64_t durable;
 	/* Sectors of zeros begin the damage or lie in it: writes that never reached the disk. */
 	bool has_hole;
+	size_t zeros; /* of which the bytes are that come last */
 };
 
 /* Look at what is behind the place where a record with at least that sequence was expected, and

@@ -370,14 +370,21 @@ static int handle_damage(struct run *run, struct reader *reader, uint64_t expect
 	struct recovery *r = run->r;
 	struct record_damage damage;
 	int rc = reader_examine(reader, expected, &damage);
+	uint64_t left = reader->size - reader->offset;
 
 	if (rc < 0)
 		return fail_reading(run, reader, rc);
+	/* Not what it is when the log was brought to its end. */
+	r->sealed = false;
+	if (is_last)
+		r->spare_bytes = damage.zeros;
+	if (is_last && damage.zeros == left)
+		return 0;
 	r->damaged_file = reader->header.number;
 	r->damaged_offset = reader->offset;
 	r->damaged_sequence = expected;
 	if (is_last && is_torn(&damage, expected)) {
-		r->cut_bytes = reader->size - reader->offset;
+		r->cut_bytes = left - damage.zeros;
 		return 0;
 	}
 	r->damaged = true;

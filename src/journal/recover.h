@@ -50,7 +50,8 @@ struct recovery {
 	struct manifest manifest; /* of those in the directory the one that leads to the limit */
 	struct record_file_header tail; /* of the last log file */
 	uint64_t tail_size;		/* up to the end of its last intact record */
-	uint64_t cut_bytes;		/* what is behind that */
+	uint64_t cut_bytes;		/* what is behind that, and torn */
+	uint64_t spare_bytes;		/* zeros at the end, written in advance */
 	bool sealed; /* the last record says that everything before it was on the disk */
 	uint64_t base_bytes;
 	int64_t base_us; /* when it was made; 0: there is none */

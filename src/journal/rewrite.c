@@ -24,7 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,8 +34,8 @@
 /* After a rewrite that was to make the log well has failed. */
 #define RECOVER_RETRY_US (2 * SECOND_US)
 
-/* The child is in no hurry, and those who wait for replies are: where processors are few it gets a
- * tenth of one, and what nobody else needs. */
+/* The child is in no hurry, and those who wait for replies are: it is so much nicer than the
+ * server, and where processors are few it gets a tenth of one, and what nobody else needs. */
 #define CHILD_NICE 10
 
 /* What the child tells through the pipe: its progress, and at the end the result. */
@@ -129,7 +128,8 @@ static void run_child(struct journal *j, int pipe_fd, pid_t parent)
 	if (getppid() != parent)
 		_exit(1);
 	prctl(PR_SET_NAME, "qlessd-rewrite");
-	setpriority(PRIO_PROCESS, 0, CHILD_NICE);
+	/* Whether it works shows in its effect alone, and nothing would be done about it. */
+	(void)!nice(CHILD_NICE);
 	reset_signals();
 	if (pipe_fd != 3) {
 		dup2(pipe_fd, 3);
@@ -246,7 +246,7 @@ static void start_switch(struct journal *j)
 	struct rewrite *r = &j->rewrite;
 	struct manifest *m = &j->job.manifest;
 
-	j->job = (struct job){ .sync_fd = r->to_recover ? -1 : j->fd,
+	j->job = (struct job){ .fd = r->to_recover ? -1 : j->fd,
 			       .replace = true,
 			       .obsolete = &j->manifest,
 			       .keep_bases = j->options.keep_bases };
@@ -305,7 +305,7 @@ static void begin_again(struct journal *j, const struct job *job)
 	j->fd = job->created_fd;
 	j->number = job->header.number;
 	j->size = RECORD_FILE_HEADER_BYTES;
-	j->allocated = 0;
+	j->allocated = j->zeroed = 0;
 	j->written = j->synced = j->marked = j->rewrite.sequence;
 	buf_consume(&j->pending, j->rewrite.buffered);
 	/* Records were dropped since: one more base is needed. */
@@ -355,10 +355,12 @@ void rewrite_step(struct journal *j)
 		journal_rewrite(j);
 	if (r->phase == REWRITE_WANTED && j->state == JOURNAL_FAILED && j->work == WORK_NONE)
 		r->phase = REWRITE_READY;
-	/* The pending records have just been written, unless the log has failed. */
-	if (r->phase == REWRITE_READY && j->work == WORK_NONE &&
-	    (j->pending.len == 0 || j->state == JOURNAL_FAILED))
-		begin_base(j);
+	/* What is in the base has to be in the log before it, unless the log has failed. */
+	if (r->phase == REWRITE_READY && j->work == WORK_NONE) {
+		journal_write_pending(j);
+		if (j->pending.len == 0 || j->state == JOURNAL_FAILED)
+			begin_base(j);
+	}
 	if (r->phase != REWRITE_RUNNING)
 		return;
 	watch_child(r);

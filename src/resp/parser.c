@@ -25,6 +25,9 @@
 /* A header of the usual form has no more digits than always fit in 32 bits. */
 #define SHORT_DIGITS 9
 
+/* What every client of TLS sends first. */
+#define TLS_HANDSHAKE 0x16
+
 /* CR LF */
 #define LINE_END_LEN 2
 
@@ -50,6 +53,7 @@ enum error {
 	BIG_REQUEST,
 	UNAUTH_COUNT,
 	UNAUTH_LENGTH,
+	FOREIGN_TLS,
 };
 
 static const char *const error_texts[] = {
@@ -63,6 +67,7 @@ static const char *const error_texts[] = {
 	[BIG_REQUEST] = "Protocol error: too big request",
 	[UNAUTH_COUNT] = "Protocol error: unauthenticated multibulk length",
 	[UNAUTH_LENGTH] = "Protocol error: unauthenticated bulk length",
+	[FOREIGN_TLS] = "Protocol error: this is TLS, for which there is the tls-port",
 };
 
 void resp_request_init(struct resp_request *r)
@@ -503,6 +508,9 @@ static enum resp_status read_inline(struct resp_parser *p, const struct resp_lim
 	const char *end = lf;
 	enum error error;
 
+	/* It may have no end of a line, and its sender waits for an answer. */
+	if (*base == TLS_HANDSHAKE)
+		return fail(p, FOREIGN_TLS);
 	if (lf == NULL)
 		return len > limits->max_inline ? fail(p, LONG_INLINE) : RESP_NEED_MORE;
 	if (end > base && end[-1] == '\r')

@@ -5,6 +5,7 @@
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/names.h"
+#include "server/tls_session.h"
 #include "server/txn.h"
 #include "util/mem.h"
 #include "util/num.h"
@@ -74,6 +75,15 @@ static void append_flags(struct buf *out, const struct conn *c)
 		buf_append_char(out, 'N');
 }
 
+static const char *tls_state(const struct conn *c)
+{
+	const char *version = tls_session_version(&c->transport);
+
+	if (version == NULL)
+		return "no";
+	return c->state == CONN_HANDSHAKE ? "handshake" : version;
+}
+
 static void describe(struct buf *out, const struct conn *c)
 {
 	const struct server *s = c->server;
@@ -88,14 +98,14 @@ static void describe(struct buf *out, const struct conn *c)
 	buf_printf(out,
 		   " db=%u sub=%u psub=%u ssub=0 multi=%d watch=%u qbuf=%zu qbuf-free=%zu "
 		   "argv-mem=0 multi-mem=%zu rbs=0 rbp=0 obl=%zu oll=0 omem=%zu tot-mem=%zu "
-		   "events=%s%s cmd=%s user=%.*s redir=-1 resp=%d lib-name=%s lib-ver=%s\n",
+		   "events=%s%s cmd=%s user=%.*s redir=-1 resp=%d lib-name=%s lib-ver=%s tls=%s\n",
 		   c->session.db, c->channel_count, c->pattern_count, txn_length(c), txn_watched(c),
 		   c->in.len, c->in.cap - c->in.len, txn_memory(c), c->out.len, c->out.allocated,
 		   conn_memory(c) + txn_memory(c), c->end_of_input ? "" : "r",
 		   c->awaits_writable ? "w" : "",
 		   c->last_command != NULL ? c->last_command->name : "NULL", (int)user.len,
 		   user.ptr, c->session.proto, text_or_empty(c->lib_name),
-		   text_or_empty(c->lib_version));
+		   text_or_empty(c->lib_version), tls_state(c));
 }
 
 void client_id(struct call *call)

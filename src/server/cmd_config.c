@@ -51,6 +51,23 @@ void config_cmd_get(struct call *call)
 	resp_deferred_end(call->reply, &pairs, RESP_MAP, count);
 }
 
+static bool has_tls_changes(const struct config_changes *changes)
+{
+	static const enum config_opt of_tls[] = {
+		CONFIG_OPT_tls_cert_file,     CONFIG_OPT_tls_key_file,
+		CONFIG_OPT_tls_key_file_pass, CONFIG_OPT_tls_ca_cert_file,
+		CONFIG_OPT_tls_ca_cert_dir,   CONFIG_OPT_tls_auth_clients,
+		CONFIG_OPT_tls_protocols,     CONFIG_OPT_tls_ciphers,
+		CONFIG_OPT_tls_ciphersuites,
+	};
+
+	for (size_t i = 0; i < sizeof of_tls / sizeof of_tls[0]; i++) {
+		if (changes->of[of_tls[i]])
+			return true;
+	}
+	return false;
+}
+
 static int apply(const struct config *was, const struct config *now,
 		 const struct config_changes *changes, struct buf *ret_error, void *arg)
 {
@@ -64,6 +81,11 @@ static int apply(const struct config *was, const struct config *now,
 			server_make_room(s, was->maxclients);
 			return -1;
 		}
+	}
+	if (s->tls != NULL && has_tls_changes(changes) &&
+	    server_reload_tls(s, now, ret_error) < 0) {
+		server_make_room(s, was->maxclients);
+		return -1;
 	}
 	if (changes->of[CONFIG_OPT_requirepass]) {
 		acl_set_default_password(s->env.acl, str_from(now->requirepass));

@@ -21,10 +21,11 @@ static bool authenticate(struct conn *c, struct qless_str name, struct qless_str
 		return true;
 	}
 	c->server->stats.auth_failures++;
-	log_write(LOG_LEVEL_NOTICE,
-		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
-			     LOG_STR("user", name)),
-		  "authentication failed");
+	if (server_may_complain(c->server))
+		log_write(LOG_LEVEL_NOTICE,
+			  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
+				     LOG_STR("user", name)),
+			  "authentication failed");
 	resp_write_error(&c->writer, "WRONGPASS",
 			 STR("invalid username-password pair or user is disabled."));
 	return false;

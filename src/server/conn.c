@@ -17,6 +17,7 @@
 #include "server/dispatch.h"
 #include "server/persist.h"
 #include "server/pubsub.h"
+#include "server/tls_session.h"
 #include "server/txn.h"
 #include "sys/clock.h"
 #include "sys/log.h"
@@ -30,15 +31,17 @@
 #define CONN_HELD_INPUT_BYTES ((size_t)1024 * 1024)
 
 static const char *const state_names[] = {
-	[CONN_OPEN] = "open",	    [CONN_HELD] = "held", [CONN_CLOSING] = "closing",
-	[CONN_LEAVING] = "leaving", [CONN_DEAD] = "dead",
+	[CONN_HANDSHAKE] = "handshake", [CONN_OPEN] = "open",	    [CONN_HELD] = "held",
+	[CONN_CLOSING] = "closing",	[CONN_LEAVING] = "leaving", [CONN_DEAD] = "dead",
 };
 
 static bool state_may_follow(enum conn_state from, enum conn_state to)
 {
 	switch (to) {
+	case CONN_HANDSHAKE:
+		return false;
 	case CONN_OPEN:
-		return from == CONN_HELD;
+		return from == CONN_HELD || from == CONN_HANDSHAKE;
 	case CONN_HELD:
 		return from == CONN_OPEN;
 	case CONN_CLOSING:
@@ -157,6 +160,9 @@ void conn_kill(struct conn *c, const char *reason)
 
 void conn_finish(struct conn *c)
 {
+	/* It has not been told anything that could have to arrive. */
+	if (c->state == CONN_HANDSHAKE)
+		conn_kill(c, NULL);
 	if (c->state != CONN_OPEN && c->state != CONN_HELD)
 		return;
 	set_state(c, CONN_CLOSING);
@@ -224,11 +230,12 @@ static void enforce_output_limits(struct conn *c)
 {
 	if (c->over_limit || !over_limits(c))
 		return;
-	log_write(LOG_LEVEL_WARNING,
-		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
-			     LOG_TEXT("class", conn_class_name(conn_class(c))),
-			     LOG_INT("pending_bytes", c->out.len)),
-		  "client closed for reaching client-output-buffer-limit");
+	if (c->session.user != NULL || server_may_complain(c->server))
+		log_write(LOG_LEVEL_WARNING,
+			  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
+				     LOG_TEXT("class", conn_class_name(conn_class(c))),
+				     LOG_INT("pending_bytes", c->out.len)),
+			  "client closed for reaching client-output-buffer-limit");
 	c->server->stats.output_limit_disconnects++;
 	c->over_limit = true;
 	TAILQ_INSERT_TAIL(&c->server->over_limit, c, over_limit_link);
@@ -261,6 +268,17 @@ void conn_exec_end(struct conn *c)
 	chain_move(&c->out, &c->messages);
 }
 
+static void watch_writable(struct conn *c, bool on)
+{
+	if (c->awaits_writable == on)
+		return;
+	c->awaits_writable = on;
+	if (on)
+		event_add(&c->write_event, NULL);
+	else
+		event_del(&c->write_event);
+}
+
 /* Pass over what the peer still sends. Returns false at the end of that. */
 static bool discard_input(struct conn *c, bool *ret_any)
 {
@@ -290,6 +308,16 @@ static void take_leave(struct conn *c)
 	event_add(&c->read_event, NULL);
 }
 
+/* All that was said is written; the transport may have a last word of its own. */
+static void close_down(struct conn *c)
+{
+	if (c->transport.ops->end != NULL &&
+	    c->transport.ops->end(&c->transport) == TRANSPORT_WANT_WRITE)
+		watch_writable(c, true);
+	else
+		take_leave(c);
+}
+
 void conn_flush(struct conn *c)
 {
 	struct server *s = c->server;
@@ -303,7 +331,7 @@ void conn_flush(struct conn *c)
 		ssize_t n = c->transport.ops->write(&c->transport, iov, pieces);
 
 		if (n == TRANSPORT_FAILED) {
-			conn_kill(c, strerror(errno));
+			conn_kill(c, transport_error(&c->transport));
 			return;
 		}
 		if (n < 0)
@@ -317,40 +345,42 @@ void conn_flush(struct conn *c)
 		c->closing_us = s->mono_us;
 	c->bytes_out += written;
 	s->stats.bytes_out += written;
-	if (c->cleared == 0 && c->awaits_writable) {
-		c->awaits_writable = false;
-		event_del(&c->write_event);
-	}
+	watch_writable(c, c->cleared != 0 || c->reading_waits);
 	if (c->out.len == 0) {
 		c->over_soft_us = 0;
 		if (c->state == CONN_CLOSING)
-			take_leave(c);
-	} else if (c->cleared != 0 && !c->awaits_writable) {
-		c->awaits_writable = true;
-		event_add(&c->write_event, NULL);
+			close_down(c);
 	}
-}
-
-static void on_writable(evutil_socket_t fd, short what, void *arg)
-{
-	struct conn *c = arg;
-
-	(void)fd;
-	(void)what;
-	server_read_clock(c->server);
-	conn_flush(c);
 }
 
 /*
  * Input
  */
 
+/*
+ * A peer that cannot be understood. Whoever scans ports, or has set up a client the wrong way, does
+ * so again and again; one line a second says as much as a thousand.
+ */
+static void log_misfit(struct conn *c, const char *what, const char *reason)
+{
+	struct server *s = c->server;
+
+	if (s->misfit_logged_us != 0 && s->mono_us - s->misfit_logged_us < SERVER_MISFIT_LOG_US) {
+		s->misfits_not_logged++;
+		return;
+	}
+	log_write(LOG_LEVEL_NOTICE,
+		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
+			     LOG_TEXT("error", reason),
+			     LOG_INT("others_not_logged", s->misfits_not_logged)),
+		  "%s", what);
+	s->misfit_logged_us = s->mono_us;
+	s->misfits_not_logged = 0;
+}
+
 static void refuse_protocol(struct conn *c, const char *text)
 {
-	log_write(LOG_LEVEL_VERBOSE,
-		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
-			     LOG_TEXT("error", text)),
-		  "client closed for breaking the protocol");
+	log_misfit(c, "client closed for breaking the protocol", text);
 	resp_write_error(&c->writer, "ERR", str_from(text));
 	conn_output_grew(c);
 	conn_finish(c);
@@ -455,34 +485,23 @@ static ssize_t read_some(struct conn *c, char **ret_base)
 	return n;
 }
 
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+/* Take in what there is, and run it. */
+static void receive(struct conn *c)
 {
-	struct conn *c = arg;
 	struct server *s = c->server;
-	bool still_sends;
 	size_t used;
 	char *base;
-	ssize_t n;
+	ssize_t n = read_some(c, &base);
 
-	(void)fd;
-	(void)what;
-	server_read_clock(s);
-	if (c->state == CONN_LEAVING) {
-		if (!discard_input(c, &still_sends))
-			conn_kill(c, NULL);
-		return;
-	}
-	/* Its share of this turn waits already; reading more would only fill memory. */
-	if (c->is_ready)
-		return;
-	if (c->state == CONN_HELD && c->in.len >= CONN_HELD_INPUT_BYTES) {
-		event_del(&c->read_event);
-		return;
-	}
-	n = read_some(c, &base);
 	if (n == TRANSPORT_FAILED) {
-		conn_kill(c, strerror(errno));
+		conn_kill(c, transport_error(&c->transport));
 		return;
+	}
+	if (n == TRANSPORT_WANT_WRITE) {
+		/* The socket may well be readable meanwhile, and would be tried in vain. */
+		c->reading_waits = true;
+		event_del(&c->read_event);
+		watch_writable(c, true);
 	}
 	if (n < 0)
 		return;
@@ -503,14 +522,130 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		if (used < (size_t)n && (c->state == CONN_OPEN || c->state == CONN_HELD))
 			buf_append(&c->in, base + used, (size_t)n - used);
 	}
-	if (c->state == CONN_OPEN)
-		input_is_too_long(c);
+	if (c->state == CONN_OPEN && !input_is_too_long(c) && c->transport.has_more)
+		mark_ready(c);
+}
+
+/*
+ * The handshake of a transport
+ */
+
+/*
+ * What it has sent is passed over, and it is given the time to take what it is told, be that an
+ * alert of TLS, which is written already, or a text for who does not speak TLS: a close at once
+ * would reset the connection and take that away.
+ */
+static void fail_handshake(struct conn *c, bool is_foreign)
+{
+	const char *reason = transport_error(&c->transport);
+	bool has_begun = tls_session_has_begun(&c->transport);
+
+	c->server->stats.tls_failures++;
+	if (!is_foreign && !has_begun) {
+		/* As those do that look if the port is open. */
+		conn_kill(c, reason);
+		return;
+	}
+	log_misfit(c, "TLS handshake failed", reason);
+	c->transport.ops->done(&c->transport);
+	transport_init_plain(&c->transport, c->transport.fd);
+	set_state(c, CONN_OPEN);
+	watch_writable(c, false);
+	if (is_foreign) {
+		resp_write_error(&c->writer, "ERR", STR("this port is for TLS only"));
+		conn_output_grew(c);
+	}
+	conn_finish(c);
+}
+
+static void run_handshake(struct conn *c)
+{
+	struct server *s = c->server;
+	int rc;
+
+	/* The event comes again in the next turn; it is level-triggered. */
+	if (s->handshakes_left == 0)
+		return;
+	s->handshakes_left--;
+	rc = c->transport.ops->handshake(&c->transport);
+	if (rc == TRANSPORT_FAILED || rc == TRANSPORT_FOREIGN) {
+		fail_handshake(c, rc == TRANSPORT_FOREIGN);
+		return;
+	}
+	watch_writable(c, rc == TRANSPORT_WANT_WRITE);
+	if (rc == TRANSPORT_WANT_WRITE)
+		event_del(&c->read_event);
+	else
+		event_add(&c->read_event, NULL);
+	if (rc != 0)
+		return;
+	s->stats.tls_handshakes++;
+	s->stats.tls_resumed += tls_session_is_resumed(&c->transport);
+	c->active_us = s->mono_us;
+	set_state(c, CONN_OPEN);
+	receive(c);
+}
+
+/*
+ * Events
+ */
+
+static void on_writable(evutil_socket_t fd, short what, void *arg)
+{
+	struct conn *c = arg;
+
+	(void)fd;
+	(void)what;
+	server_read_clock(c->server);
+	if (c->state == CONN_HANDSHAKE) {
+		run_handshake(c);
+		return;
+	}
+	if (c->reading_waits) {
+		c->reading_waits = false;
+		c->transport.has_more = true;
+		if (c->state == CONN_OPEN || c->state == CONN_HELD)
+			event_add(&c->read_event, NULL);
+		if (c->state == CONN_OPEN)
+			mark_ready(c);
+	}
+	conn_flush(c);
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct conn *c = arg;
+	bool still_sends;
+
+	(void)fd;
+	(void)what;
+	server_read_clock(c->server);
+	if (c->state == CONN_HANDSHAKE) {
+		run_handshake(c);
+		return;
+	}
+	if (c->state == CONN_LEAVING) {
+		if (!discard_input(c, &still_sends))
+			conn_kill(c, NULL);
+		return;
+	}
+	/* Its share of this turn waits already; reading more would only fill memory. */
+	if (c->is_ready)
+		return;
+	if (c->state == CONN_HELD && c->in.len >= CONN_HELD_INPUT_BYTES) {
+		event_del(&c->read_event);
+		return;
+	}
+	receive(c);
 }
 
 void conn_run_ready(struct conn *c)
 {
 	unmark_ready(c);
-	run_buffered(c);
+	if (c->in.len != 0 || !c->transport.has_more)
+		run_buffered(c);
+	if (c->transport.has_more && c->state == CONN_OPEN && !c->is_ready)
+		receive(c);
 }
 
 void conn_release(struct conn *c)
@@ -586,11 +721,38 @@ struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *
 	return c;
 }
 
+bool conn_begin_tls(struct conn *c)
+{
+	assert(c->state == CONN_OPEN && c->bytes_in == 0);
+	if (tls_session_init(&c->transport, c->transport.fd, c->server->tls) < 0) {
+		conn_kill(c, "no memory for a TLS session");
+		return false;
+	}
+	c->state = CONN_HANDSHAKE;
+	return true;
+}
+
+/* Whoever does not get on with it is not given a turn for ever. */
+static void check_handshake(struct conn *c)
+{
+	int64_t limit_us = c->server->config->tls_handshake_timeout_s * 1000000;
+
+	if (c->server->mono_us - c->created_us <= limit_us)
+		return;
+	c->server->stats.tls_failures++;
+	log_misfit(c, "TLS handshake failed", "it took longer than tls-handshake-timeout");
+	conn_kill(c, NULL);
+}
+
 void conn_check(struct conn *c)
 {
 	struct server *s = c->server;
 	int64_t idle_us = s->mono_us - c->active_us;
 
+	if (c->state == CONN_HANDSHAKE) {
+		check_handshake(c);
+		return;
+	}
 	if (c->state == CONN_LEAVING && c->transport.ops->is_delivered(&c->transport)) {
 		conn_kill(c, NULL);
 		return;

@@ -9,6 +9,9 @@
 /* Serve a connected socket from now on; takes `peer` and `local`, both from malloc(). */
 struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *local);
 
+/* It is to be encrypted, and begins with a handshake. False if that cannot be; it is dead then. */
+bool conn_begin_tls(struct conn *c);
+
 /* Connections by their ids: the table of a server, and the one of that id or NULL. The dead are not
  * found. */
 void conn_init_ids(struct server *s);

@@ -51,10 +51,12 @@ static void refuse_request(struct conn *c, const struct qless_str *argv, int arg
 	int name_args;
 
 	if (is_cross_protocol(argv[0])) {
-		log_write(LOG_LEVEL_WARNING,
-			  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer)),
-			  "client closed for sending an HTTP request; possibly an attack through a "
-			  "browser");
+		if (server_may_complain(c->server))
+			log_write(
+				LOG_LEVEL_WARNING,
+				LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer)),
+				"client closed for sending an HTTP request; possibly an attack "
+				"through a browser");
 		conn_kill(c, NULL);
 		return;
 	}

@@ -11,6 +11,8 @@
 #include "server/queues.h"
 #include "server/server_int.h"
 #include "server/slowlog.h"
+#include "server/tls.h"
+#include "server/tls_session.h"
 #include "sys/log.h"
 #include "sys/memory.h"
 #include "sys/process.h"
@@ -54,6 +56,7 @@ struct figures_input {
 		size_t normal, pubsub, monitors, held;
 		size_t max_input, max_output;
 	} clients;
+	size_t tls_clients;
 	struct memory_figures memory;
 	struct persist_info persist;
 	struct process_usage usage;
@@ -81,11 +84,22 @@ static void read_clients(struct server *s, struct figures_input *in)
 	}
 }
 
+static void read_tls(struct server *s, struct figures_input *in)
+{
+	struct conn *c;
+
+	TAILQ_FOREACH(c, &s->conns, all)
+		in->tls_clients += tls_session_version(&c->transport) != NULL;
+}
+
 static void read_group(struct server *s, enum figures_group group, struct figures_input *in)
 {
 	switch (group) {
 	case FIGURES_CLIENTS:
 		read_clients(s, in);
+		break;
+	case FIGURES_TLS:
+		read_tls(s, in);
 		break;
 	case FIGURES_MEMORY:
 		memory_read(&in->memory);

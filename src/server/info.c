@@ -144,6 +144,7 @@ static const struct info_section {
 #define GROUPS(n, ...) { __VA_ARGS__ }, n
 	{ "server", "Server", GROUPS(1, FIGURES_SERVER), section_server, true },
 	{ "clients", "Clients", GROUPS(1, FIGURES_CLIENTS), section_clients, true },
+	{ "tls", "TLS", GROUPS(1, FIGURES_TLS), NULL, true },
 	{ "memory", "Memory", GROUPS(1, FIGURES_MEMORY), section_memory, true },
 	{ "persistence", "Persistence",
 	  GROUPS(3, FIGURES_PERSISTENCE, FIGURES_LOADING, FIGURES_LOG), section_persistence, true },

@@ -24,7 +24,7 @@
 #define LISTEN_NAME_MAX	 (INET6_ADDRSTRLEN + 16)
 #define KEEPALIVE_PROBES 3
 
-static char *format_address(const struct sockaddr *address)
+static char *format_address(const struct sockaddr *address, const char *suffix)
 {
 	char host[INET6_ADDRSTRLEN] = "?";
 	char name[LISTEN_NAME_MAX];
@@ -34,12 +34,12 @@ static char *format_address(const struct sockaddr *address)
 		const struct sockaddr_in6 *in6 = (const void *)address;
 
 		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof host);
-		len = snprintf(name, sizeof name, "[%s]:%u", host, ntohs(in6->sin6_port));
+		len = snprintf(name, sizeof name, "[%s]:%u%s", host, ntohs(in6->sin6_port), suffix);
 	} else {
 		const struct sockaddr_in *in = (const void *)address;
 
 		inet_ntop(AF_INET, &in->sin_addr, host, sizeof host);
-		len = snprintf(name, sizeof name, "%s:%u", host, ntohs(in->sin_port));
+		len = snprintf(name, sizeof name, "%s:%u%s", host, ntohs(in->sin_port), suffix);
 	}
 	return mem_dup(name, (size_t)len);
 }
@@ -97,12 +97,13 @@ void listen_resume(struct server *s)
 }
 
 /* Say why and hang up. The socket is new and its buffer empty, so that the text goes out or the
- * peer is gone. */
-static void turn_away(struct server *s, int fd, const char *text)
+ * peer is gone. By TLS nothing can be said without a handshake, which is not worth it. */
+static void turn_away(struct listener *l, int fd, const char *text)
 {
-	(void)!send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (!l->is_tls)
+		(void)!send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
 	close(fd);
-	s->stats.rejected_connections++;
+	l->server->stats.rejected_connections++;
 }
 
 static const char protected_text[] =
@@ -140,7 +141,7 @@ static void greet(struct listener *l, int fd, const struct sockaddr_storage *add
 	struct conn *c;
 
 	if (s->conn_count >= s->client_limit) {
-		turn_away(s, fd, "-ERR max number of clients reached\r\n");
+		turn_away(l, fd, "-ERR max number of clients reached\r\n");
 		return;
 	}
 	if (l->is_unix) {
@@ -154,7 +155,7 @@ static void greet(struct listener *l, int fd, const struct sockaddr_storage *add
 		socklen_t own_len = sizeof own;
 
 		if (s->config->protected_mode && is_open && !is_loopback((const void *)address)) {
-			turn_away(s, fd, protected_text);
+			turn_away(l, fd, protected_text);
 			return;
 		}
 		if (getsockname(fd, (void *)&own, &own_len) < 0) {
@@ -162,12 +163,14 @@ static void greet(struct listener *l, int fd, const struct sockaddr_storage *add
 			return;
 		}
 		tune_tcp(s, fd);
-		peer = format_address((const void *)address);
-		local = format_address((const void *)&own);
+		peer = format_address((const void *)address, "");
+		local = format_address((const void *)&own, "");
 	}
 	c = conn_new(s, fd, l->is_unix, peer, local);
 	if (is_open)
 		c->session.user = user;
+	if (l->is_tls && !conn_begin_tls(c))
+		return;
 	log_write(LOG_LEVEL_VERBOSE,
 		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer)),
 		  "client connected");
@@ -205,19 +208,25 @@ static void on_connection(evutil_socket_t fd, short what, void *arg)
  * Opening
  */
 
-static int add_listener(struct server *s, int fd, bool is_unix, char *name)
+static struct listener *add_listener(struct server *s, int fd, char *name)
 {
 	struct listener *l;
 
 	s->listeners = mem_realloc_array(s->listeners, (size_t)s->listener_count + 1,
 					 sizeof *s->listeners);
 	l = &s->listeners[s->listener_count++];
-	*l = (struct listener){ .server = s, .fd = fd, .is_unix = is_unix, .name = name };
-	return 0;
+	*l = (struct listener){ .server = s, .fd = fd, .name = name };
+	return l;
 }
 
-static int open_tcp(struct server *s, const struct addrinfo *ai, const char *host, bool is_optional,
-		    struct buf *ret_error)
+/* One of the TCP ports. */
+struct door {
+	int port;
+	bool is_tls;
+};
+
+static int open_tcp(struct server *s, const struct addrinfo *ai, struct door door, const char *host,
+		    bool is_optional, struct buf *ret_error)
 {
 	struct sockaddr_storage own;
 	socklen_t own_len = sizeof own;
@@ -232,7 +241,9 @@ static int open_tcp(struct server *s, const struct addrinfo *ai, const char *hos
 	if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, s->config->tcp_backlog) < 0 ||
 	    getsockname(fd, (void *)&own, &own_len) < 0)
 		goto fail;
-	return add_listener(s, fd, false, format_address((const void *)&own));
+	add_listener(s, fd, format_address((const void *)&own, door.is_tls ? "/tls" : ""))->is_tls =
+		door.is_tls;
+	return 0;
 
 fail:
 	if (fd >= 0)
@@ -242,12 +253,11 @@ fail:
 		log_verbose("not listening on %s: %s", host, strerror(errno));
 		return 0;
 	}
-	buf_printf(ret_error, "cannot listen on %s port %d: %s", host, s->config->port,
-		   strerror(errno));
+	buf_printf(ret_error, "cannot listen on %s port %d: %s", host, door.port, strerror(errno));
 	return -1;
 }
 
-static int open_address(struct server *s, const char *host, struct buf *ret_error)
+static int open_address(struct server *s, struct door door, const char *host, struct buf *ret_error)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 				  .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
@@ -258,7 +268,7 @@ static int open_address(struct server *s, const char *host, struct buf *ret_erro
 
 	if (is_optional)
 		host++;
-	snprintf(port, sizeof port, "%d", s->config->port);
+	snprintf(port, sizeof port, "%d", door.port);
 	if (strcmp(host, "*") == 0)
 		hints.ai_family = AF_INET;
 	else if (strcmp(host, "::*") == 0)
@@ -271,7 +281,7 @@ static int open_address(struct server *s, const char *host, struct buf *ret_erro
 		return -1;
 	}
 	for (ai = found; ai != NULL; ai = ai->ai_next) {
-		rc = open_tcp(s, ai, host, is_optional, ret_error);
+		rc = open_tcp(s, ai, door, host, is_optional, ret_error);
 		if (rc < 0)
 			break;
 	}
@@ -313,6 +323,7 @@ static int open_unix(struct server *s, struct buf *ret_error)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const char *path = s->config->unixsocket;
+	struct listener *l;
 	struct stat st;
 	mode_t mask;
 	int fd, rc;
@@ -334,9 +345,10 @@ static int open_unix(struct server *s, struct buf *ret_error)
 	umask(mask);
 	if (rc < 0 || listen(fd, s->config->tcp_backlog) < 0 || lstat(path, &st) < 0)
 		goto fail;
-	add_listener(s, fd, true, mem_dup(path, strlen(path)));
-	s->listeners[s->listener_count - 1].unix_dev = st.st_dev;
-	s->listeners[s->listener_count - 1].unix_ino = st.st_ino;
+	l = add_listener(s, fd, mem_dup(path, strlen(path)));
+	l->is_unix = true;
+	l->unix_dev = st.st_dev;
+	l->unix_ino = st.st_ino;
 	return 0;
 
 fail:
@@ -349,9 +361,13 @@ fail:
 int listen_open_all(struct server *s, struct buf *ret_error)
 {
 	const struct config *config = s->config;
+	const struct door plain = { config->port, false }, tls = { config->tls_port, true };
 
-	for (size_t i = 0; config->port != 0 && i < config->bind.count; i++) {
-		if (open_address(s, config->bind.words[i], ret_error) < 0)
+	for (size_t i = 0; i < config->bind.count; i++) {
+		const char *host = config->bind.words[i];
+
+		if ((plain.port != 0 && open_address(s, plain, host, ret_error) < 0) ||
+		    (tls.port != 0 && open_address(s, tls, host, ret_error) < 0))
 			goto fail;
 	}
 	if (config->unixsocket[0] != '\0' && open_unix(s, ret_error) < 0)

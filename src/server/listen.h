@@ -11,7 +11,8 @@ struct listener {
 	struct event *event;
 	int fd;
 	bool is_unix;
-	char *name;	/* "127.0.0.1:7537" or the path of a Unix socket */
+	bool is_tls;
+	char *name;	/* "127.0.0.1:7537", with "/tls" behind it, or the path of a Unix socket */
 	dev_t unix_dev; /* which file the path was, so that no other is removed at the end */
 	ino_t unix_ino;
 };

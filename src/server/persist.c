@@ -652,6 +652,15 @@ static void watch_rewrite(struct server *s)
 	event_add(p->rewrite, NULL);
 }
 
+/* One client waits for what it asked for in this turn, and nobody else for anything. */
+static bool is_one_alone(const struct server *s)
+{
+	const struct conn *c = TAILQ_FIRST(&s->writable);
+
+	return c != NULL && TAILQ_NEXT(c, writable) == NULL && TAILQ_EMPTY(&s->gated) &&
+	       TAILQ_EMPTY(&s->ready);
+}
+
 /* What the helper thread and the process that writes a base took. */
 static void note_latencies(struct server *s)
 {
@@ -676,6 +685,8 @@ void persist_end_turn(struct server *s)
 	s->gate = 0;
 	if (p == NULL || !p->is_loaded)
 		return;
+	if (is_one_alone(s))
+		journal_hurry(p->journal);
 	journal_flush(p->journal, s->mono_us, s->wall_us);
 	server_end_latency(s, "aof-write", begin_us);
 	if (begin_us != 0)

@@ -35,6 +35,7 @@
 #include "server/pubsub.h"
 #include "server/queues.h"
 #include "server/slowlog.h"
+#include "server/tls.h"
 #include "server/users.h"
 #include "server/users_log.h"
 #include "sys/clock.h"
@@ -52,6 +53,8 @@
 #define STOP_CHECK_MS 10
 /* How often statistics that are too old are dropped: they are kept by the day. */
 #define MAINTAIN_SECONDS 3600
+/* How often the log says that the certificate is about to expire. */
+#define TLS_WARN_SECONDS 86400
 
 void server_read_clock(struct server *s)
 {
@@ -146,6 +149,27 @@ bool server_make_room(struct server *s, size_t clients)
  * Signals and time
  */
 
+bool server_may_complain(struct server *s)
+{
+	if (s->complaints == SERVER_COMPLAINTS) {
+		s->complaints_left_out++;
+		return false;
+	}
+	s->complaints++;
+	return true;
+}
+
+/* Once a second. */
+static void count_complaints(struct server *s)
+{
+	if (s->complaints_left_out != 0)
+		log_warning("%llu more lines about clients that were refused within a second are "
+			    "left out",
+			    (unsigned long long)s->complaints_left_out);
+	s->complaints = 0;
+	s->complaints_left_out = 0;
+}
+
 static void on_stop_signal(evutil_socket_t number, short what, void *arg)
 {
 	struct server *s = arg;
@@ -161,7 +185,20 @@ static void on_stop_signal(evutil_socket_t number, short what, void *arg)
 	server_begin_stop(s);
 }
 
-static void on_reopen_signal(evutil_socket_t number, short what, void *arg)
+int server_reload_tls(struct server *s, const struct config *config, struct buf *ret_error)
+{
+	struct tls *tls = tls_new(config, ret_error);
+
+	if (tls == NULL)
+		return -1;
+	tls_free(s->tls);
+	s->tls = tls;
+	s->tls_warned_us = s->mono_us;
+	return 0;
+}
+
+/* Both may have been replaced by something that renews or rotates files. */
+static void on_reload_signal(evutil_socket_t number, short what, void *arg)
 {
 	struct buf error = BUF_INIT(4096);
 	struct server *s = arg;
@@ -174,6 +211,11 @@ static void on_reopen_signal(evutil_socket_t number, short what, void *arg)
 		log_notice("SIGHUP received, log file reopened");
 	else
 		log_warning("SIGHUP received, but %s", buf_cstr(&error));
+	buf_clear(&error);
+	if (s->tls != NULL && server_reload_tls(s, s->config, &error) == 0)
+		log_notice("certificate and key loaded again");
+	else if (s->tls != NULL)
+		log_warning("the certificate loaded before stays in use: %s", buf_cstr(&error));
 	buf_done(&error);
 	if (!s->loading)
 		notify_ready(&s->notify, NULL);
@@ -307,6 +349,7 @@ static void on_cron(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	server_read_clock(s);
+	count_complaints(s);
 	check_all(s);
 	resp_request_trim(&s->request);
 	memory_gauge_sync(&s->memory);
@@ -318,6 +361,11 @@ static void on_cron(evutil_socket_t fd, short what, void *arg)
 		s->maintained_us = s->mono_us;
 		maintain(s);
 		server_end_latency(s, "expire-cycle", begin_us);
+	}
+	if (s->tls != NULL &&
+	    s->mono_us - s->tls_warned_us >= TLS_WARN_SECONDS * INT64_C(1000000)) {
+		s->tls_warned_us = s->mono_us;
+		tls_warn_of_expiry(s->tls, s->wall_us / 1000000);
 	}
 	persist_cron(s);
 	queues_tick(s);
@@ -399,7 +447,7 @@ static void make_timers(struct server *s)
 	}
 	add_signal(s, SIGTERM, on_stop_signal);
 	add_signal(s, SIGINT, on_stop_signal);
-	add_signal(s, SIGHUP, on_reopen_signal);
+	add_signal(s, SIGHUP, on_reload_signal);
 	add_signal(s, SIGUSR1, on_report_signal);
 }
 
@@ -615,6 +663,8 @@ struct server *server_new(struct config *config, const char *config_file, struct
 		buf_printf(ret_error, "cannot make an event loop: %s", strerror(errno));
 		goto fail;
 	}
+	if (config->tls_port != 0 && server_reload_tls(s, config, ret_error) < 0)
+		goto fail;
 	s->env.acl = users_load(config, s->table, ret_error);
 	if (s->env.acl == NULL)
 		goto fail;
@@ -667,6 +717,7 @@ void server_free(struct server *s)
 	free_the_dead(s);
 	hash_done(&s->conns_by_id);
 	listen_close_all(s);
+	tls_free(s->tls);
 	persist_close(s, /* save= */ false);
 	http_close(s->http);
 	free_event(s->cron);
@@ -786,6 +837,7 @@ void server_turn(struct server *s, bool wait)
 	int flags = EVLOOP_ONCE | (wait && is_idle ? 0 : EVLOOP_NONBLOCK);
 
 	s->clock_is_read = false;
+	s->handshakes_left = SERVER_HANDSHAKES_PER_TURN;
 	if (event_base_loop(s->base, flags) < 0) {
 		log_warning("the event loop failed: %s", strerror(errno));
 		s->loop_failed = true;

@@ -29,6 +29,7 @@ struct listener;
 struct persist;
 struct pubsub;
 struct slowlog;
+struct tls;
 struct txn;
 
 /* Bytes read from a connection in one go. */
@@ -37,6 +38,8 @@ struct txn;
 #define SERVER_WRITE_BYTES ((size_t)1024 * 1024)
 /* Unsent output at which a connection that has not authenticated is closed. */
 #define SERVER_STRANGER_BYTES ((size_t)64 * 1024)
+/* Lines in the log about clients that misbehave, each second. */
+#define SERVER_COMPLAINTS 10
 /* Chunks of output kept for reuse. */
 #define SERVER_SPARE_CHUNKS 256
 /* A connection that is to be closed may stay this long without taking any of its output. */
@@ -46,20 +49,28 @@ struct txn;
 /* Descriptors that are needed besides those of clients. */
 #define SERVER_OWN_FDS 32
 
+/* Steps of handshakes in one turn: each can take a millisecond, and others wait. */
+#define SERVER_HANDSHAKES_PER_TURN 8
+/* The log has no more than one line in this time about peers that cannot be understood. */
+#define SERVER_MISFIT_LOG_US 1000000
+
 /*
  *             +---------------------------> CLOSING --> LEAVING --+
  *             |  the last reply is on its way                     v
  *  (new) --> OPEN ---------------------------------------------> DEAD --> (freed at the end of
- *             |  ^                                                ^        the turn)
- *             v  |  CLIENT PAUSE                                  |
- *            HELD ------------------------------------------------+
+ *    |        ^  ^  |                                             ^        the turn)
+ *    |        |  |  v  CLIENT PAUSE                               |
+ *    |        | HELD ---------------------------------------------+
+ *    | TLS    |                                                   |
+ *    +--> HANDSHAKE ----------------------------------------------+
  */
 enum conn_state {
-	CONN_OPEN,    /* requests are read and run */
-	CONN_HELD,    /* its next request waits until the pause is over */
-	CONN_CLOSING, /* runs no more requests; closed when its output has left */
-	CONN_LEAVING, /* all is written; waits until the peer has taken it */
-	CONN_DEAD,    /* on the list of the dead */
+	CONN_HANDSHAKE, /* the transport is not ready; nothing is read or written */
+	CONN_OPEN,	/* requests are read and run */
+	CONN_HELD,	/* its next request waits until the pause is over */
+	CONN_CLOSING,	/* runs no more requests; closed when its output has left */
+	CONN_LEAVING,	/* all is written; waits until the peer has taken it */
+	CONN_DEAD,	/* on the list of the dead */
 };
 
 enum conn_class {
@@ -89,6 +100,7 @@ struct conn {
 	bool is_ready;	      /* on server->ready: bytes of requests wait in `in` */
 	bool has_output;      /* on server->writable: to be written at the end of the turn */
 	bool awaits_writable; /* the write event is armed: the socket was full */
+	bool reading_waits;   /* the transport has to write before it can read on */
 	bool end_of_input;    /* the peer sends no more */
 	bool over_limit;      /* on server->over_limit: has more output than it may */
 	bool in_exec;	      /* EXEC is writing its reply */
@@ -169,6 +181,9 @@ struct server_stats {
 	uint64_t query_limit_disconnects;
 	uint64_t auth_failures;
 	uint64_t denied_commands;
+	uint64_t tls_handshakes; /* that succeeded; and of these, those of an earlier session */
+	uint64_t tls_resumed;
+	uint64_t tls_failures;
 	size_t peak_clients;
 	uint64_t turns;
 	int64_t turn_us_sum;
@@ -230,6 +245,12 @@ struct server {
 	bool accept_warned; /* the log says so; once for each time that there are too few */
 	struct event *accept_timer;
 
+	struct tls *tls;	  /* NULL: tls-port is 0 */
+	unsigned handshakes_left; /* in this turn */
+	int64_t tls_warned_us;	  /* when a look was last taken at the time the certificate has */
+	int64_t misfit_logged_us;
+	uint64_t misfits_not_logged; /* since then */
+
 	struct conn_list conns;
 	struct hash conns_by_id;
 	struct conn_list ready;
@@ -266,6 +287,9 @@ struct server {
 	bool save_at_stop;
 	uint64_t gate; /* what output of this turn waits for; 0: nothing */
 
+	unsigned complaints; /* about clients, in the log, within this second */
+	uint64_t complaints_left_out;
+
 	enum pause_mode pause_mode;
 	int64_t pause_until_us;
 	struct event *pause_timer;
@@ -299,6 +323,11 @@ void server_read_clock(struct server *s);
 /* One turn of the loop. */
 void server_turn(struct server *s, bool wait);
 
+/* Whether there is to be a line in the log about what a client did that anybody can do who reaches
+ * the port. There are a few each second, and then one that counts the rest: nobody is to fill the
+ * disk with them. */
+bool server_may_complain(struct server *s);
+
 /* Stop serving: no new connections or requests, replies still leave, then server_run() comes back.
  */
 void server_begin_stop(struct server *s);
@@ -309,6 +338,10 @@ bool server_make_room(struct server *s, size_t clients);
 
 /* Make what depends on the configuration follow it: after start and after CONFIG SET. */
 void server_apply_config(struct server *s);
+
+/* Load certificate, key and CAs as the configuration says, for connections from then on. Returns
+ * -1 with a reason if they are no good; then those that were loaded before stay. */
+int server_reload_tls(struct server *s, const struct config *config, struct buf *ret_error);
 
 /* Hold back commands; server_end_pause() is called by itself when the time is over. */
 void server_begin_pause(struct server *s, enum pause_mode mode, int64_t duration_us);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/sockios.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -46,12 +47,12 @@ static ssize_t plain_write(struct transport *t, const struct iovec *iov, int cou
 	}
 }
 
-static void plain_shutdown(struct transport *t)
+void transport_shutdown_socket(struct transport *t)
 {
 	shutdown(t->fd, SHUT_WR);
 }
 
-static bool plain_is_delivered(const struct transport *t)
+bool transport_socket_is_delivered(const struct transport *t)
 {
 	int waiting;
 
@@ -69,10 +70,15 @@ void transport_init_plain(struct transport *t, int fd)
 		.name = "plain",
 		.read = plain_read,
 		.write = plain_write,
-		.shutdown = plain_shutdown,
-		.is_delivered = plain_is_delivered,
+		.shutdown = transport_shutdown_socket,
+		.is_delivered = transport_socket_is_delivered,
 		.done = plain_done,
 	};
 
 	*t = (struct transport){ .ops = &ops, .fd = fd };
+}
+
+const char *transport_error(const struct transport *t)
+{
+	return t->error != NULL ? t->error : strerror(errno);
 }

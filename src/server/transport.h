@@ -16,15 +16,23 @@ struct transport;
 enum transport_result {
 	TRANSPORT_WANT_READ = -1,
 	TRANSPORT_WANT_WRITE = -2,
-	TRANSPORT_FAILED = -3, /* the connection is gone; errno says why */
+	TRANSPORT_FAILED = -3,	/* the connection is gone; transport_error() says why */
+	TRANSPORT_FOREIGN = -4, /* of a handshake: the peer does not speak this at all */
 };
 
 struct transport_ops {
 	const char *name;
+	/* What has to be agreed upon before anything can be read or written: 0 when it is, or an
+	 * enum transport_result. NULL if there is no such thing. */
+	int (*handshake)(struct transport *t);
 	/* Bytes read, 0 at the end of the stream, or an enum transport_result. */
 	ssize_t (*read)(struct transport *t, char *to, size_t size);
-	/* Bytes written, or an enum transport_result. */
+	/* Bytes written, or an enum transport_result other than TRANSPORT_WANT_READ. What waits to
+	 * be written may only grow from one call to the next. */
 	ssize_t (*write)(struct transport *t, const struct iovec *iov, int count);
+	/* Tell the peer that all has been written: 0, or an enum transport_result. NULL if
+	 * shutdown() tells it. */
+	int (*end)(struct transport *t);
 	/* Nothing more will be written; the peer reads the end of the stream behind the rest. */
 	void (*shutdown)(struct transport *t);
 	/* The peer's side has all that was written. */
@@ -36,9 +44,20 @@ struct transport_ops {
 struct transport {
 	const struct transport_ops *ops;
 	int fd;
-	void *state; /* the transport's own */
+	/* The last read stopped at its size, and what is left may be here already: no event of the
+	 * descriptor is going to tell of it. */
+	bool has_more;
+	const char *error; /* see transport_error() */
+	void *state;	   /* the transport's own */
 };
 
 void transport_init_plain(struct transport *t, int fd);
+
+/* Why the last call failed. */
+const char *transport_error(const struct transport *t);
+
+/* What every transport over a socket does to shut down, and to see what was delivered. */
+void transport_shutdown_socket(struct transport *t);
+bool transport_socket_is_delivered(const struct transport *t);
 
 #endif

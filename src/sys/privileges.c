@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "util/num.h"
@@ -203,6 +204,18 @@ static bool has_none(const struct capabilities *c)
 	for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
 		any |= c->words[i].effective | c->words[i].permitted | c->words[i].inheritable;
 	return any == 0;
+}
+
+int privileges_become_owner(const char *dir, struct buf *ret_error)
+{
+	struct privileges_user owner = { .name = "" };
+	struct stat st;
+
+	if (geteuid() != 0 || stat(dir, &st) < 0 || st.st_uid == 0)
+		return 0;
+	owner.uid = st.st_uid;
+	owner.gid = st.st_gid;
+	return privileges_become(&owner, ret_error);
 }
 
 int privileges_seal(struct buf *ret_error)

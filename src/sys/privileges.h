@@ -36,6 +36,11 @@ int privileges_find(const char *text, struct privileges_user *ret_user, struct b
  */
 int privileges_become(const struct privileges_user *user, struct buf *ret_error);
 
+/* If we are root and the directory is another user's, become that user, so that what we write there
+ * is its own. A directory that cannot be looked at is left to whoever opens it. Returns 0, or -1
+ * with a reason. */
+int privileges_become_owner(const char *dir, struct buf *ret_error);
+
 /* Give up every capability, now and for programs we might run. Root stays root: whoever wants to
  * run as root wants its rights. Returns 0, or -1 with a reason. */
 int privileges_seal(struct buf *ret_error);

@@ -14,6 +14,8 @@ import traceback
 import redis
 
 PORT = int(os.environ["QLESSD_PORT"])
+TLS_PORT = int(os.environ["QLESSD_TLS_PORT"])
+CERTIFICATES = pathlib.Path(os.environ["QLESSD_TLS_DIR"])
 SCRIPT = pathlib.Path(__file__).with_name("qless.lua").read_text(encoding="utf-8")
 REDIS_PY = tuple(int(part) for part in redis.__version__.split(".")[:2])
 
@@ -28,6 +30,16 @@ def check(function):
 
 def connect(**options):
     return redis.Redis(port=PORT, decode_responses=True, **options)
+
+
+def connect_tls(**options):
+    return redis.Redis(port=TLS_PORT, host="127.0.0.1", decode_responses=True, ssl=True,
+                       ssl_ca_certs=str(CERTIFICATES / "ca.crt"), **options)
+
+
+def connect_tls_as_client(**options):
+    return connect_tls(ssl_certfile=str(CERTIFICATES / "client.crt"),
+                       ssl_keyfile=str(CERTIFICATES / "client.key"), **options)
 
 
 class QlessException(Exception):
@@ -393,6 +405,36 @@ def a_subscriber_goes_on_after_a_restart_of_the_server(client):
         assert heard == ("subscribe", "ql:log", 1)
         client.publish("ql:log", "text")
         assert next_message(listener) == ("message", "ql:log", "text")
+
+
+@check
+def jobs_are_worked_on_by_tls(client):
+    with connect_tls_as_client() as secure:
+        qless = Qless(secure)
+        for number in range(20):
+            qless.put(f"j{number}")
+        assert len(qless.pop(count=30)) == 20
+        with secure.pipeline(transaction=False) as pipe:
+            for _ in range(5000):
+                pipe.echo("x" * 100)
+            assert pipe.execute() == ["x" * 100] * 5000
+        payload = "y" * (3 << 20)
+        assert secure.echo(payload) == payload
+        with secure.pubsub() as listener:
+            listener.subscribe("ql:log")
+            assert next_message(listener) == ("subscribe", "ql:log", 1)
+            client.publish("ql:log", "text")
+            assert next_message(listener) == ("message", "ql:log", "text")
+
+
+@check
+def who_has_no_certificate_is_refused(client):
+    with connect_tls() as stranger:
+        try:
+            stranger.ping()
+        except redis.ConnectionError:
+            return
+    assert False, "it was let in"
 
 
 @check

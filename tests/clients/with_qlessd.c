@@ -2,7 +2,8 @@
  * usage: with_qlessd COMMAND [ARGUMENT]...
  *
  * Run a client of Redis with a qlessd of its own, whose port on 127.0.0.1 the environment variable
- * QLESSD_PORT says. The client may end that qlessd with SIGTERM: it is then started again on the
+ * QLESSD_PORT says, QLESSD_TLS_PORT the one for TLS. QLESSD_TLS_DIR is where ca.crt, client.crt and
+ * client.key are. The client may end that qlessd with SIGTERM: it is then started again on the
  * same port. Fails if the client does, or if qlessd does not end well whenever it ends.
  *
  * Standard output is the client's alone.
@@ -13,21 +14,37 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "certs.h"
 #include "qlessd.h"
 #include "unit.h"
 
 #define EXIT_NOT_STARTED 127
 
-static const char *const no_arguments[] = { NULL };
-
 static struct qlessd q;
+static struct tempdir certs;
+static char tls_port[8], cert[80], key[80], ca[80];
+static const char *const arguments[] = { "--tls-port",
+					 tls_port,
+					 "--tls-cert-file",
+					 cert,
+					 "--tls-key-file",
+					 key,
+					 "--tls-ca-cert-file",
+					 ca,
+					 NULL };
 static char **client_argv;
 static int client_output;
 static pid_t client;
 
 void setUp(void)
 {
-	qlessd_start_with(&q, no_arguments);
+	tempdir_init(&certs);
+	certs_make(&certs);
+	snprintf(tls_port, sizeof tls_port, "%d", qlessd_free_port());
+	snprintf(cert, sizeof cert, "%s/server.crt", certs.path);
+	snprintf(key, sizeof key, "%s/server.key", certs.path);
+	snprintf(ca, sizeof ca, "%s/ca.crt", certs.path);
+	qlessd_start_with(&q, arguments);
 }
 
 void tearDown(void)
@@ -35,6 +52,7 @@ void tearDown(void)
 	if (client > 0)
 		kill(client, SIGKILL);
 	qlessd_stop(&q);
+	tempdir_done(&certs);
 }
 
 static void start_client(void)
@@ -43,6 +61,8 @@ static void start_client(void)
 
 	snprintf(port, sizeof port, "%d", q.port);
 	setenv("QLESSD_PORT", port, 1);
+	setenv("QLESSD_TLS_PORT", tls_port, 1);
+	setenv("QLESSD_TLS_DIR", certs.path, 1);
 	fflush(NULL);
 	client = fork();
 	if (client == 0) {
@@ -64,7 +84,7 @@ static void the_client_is_content(void)
 		TEST_ASSERT_EQUAL_INT(q.pid, ended);
 		q.pid = 0;
 		TEST_ASSERT_EQUAL_INT_MESSAGE(0, status, "qlessd did not end well");
-		qlessd_start_again(&q, no_arguments);
+		qlessd_start_again(&q, arguments);
 	}
 	client = 0;
 	TEST_ASSERT_EQUAL_INT_MESSAGE(0, status, "the client failed");

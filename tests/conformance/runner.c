@@ -4,7 +4,8 @@
  *	runner [--scenario <id>] <file.jsonl>...
  *
  * Each scenario is run against two engines with different hash seeds, whose state must come out
- * byte for byte the same. A scenario is stopped at its first difference, which is shown.
+ * byte for byte the same; and so must that of a third, into which the keys of the first are moved
+ *as from a Redis. A scenario is stopped at its first difference, which is shown.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 #include "command/classic.h"
 #include "keyspace/keyspace.h"
+#include "moved.h"
 #include "qless.h"
 #include "resp/writer.h"
 #include "state.h"
@@ -200,6 +202,17 @@ static void check_twins(struct replay *replay)
 		buf_done(&dumps[i]);
 }
 
+static void check_move(struct replay *replay)
+{
+	struct buf difference = BUF_INIT(BUF_NO_MAX);
+
+	if (!moved_is_same(replay->subjects[0].engine, &difference)) {
+		scenario_differ(&replay->scenario, "it is not the same after a move");
+		show_text("moved", buf_str(&difference));
+	}
+	buf_done(&difference);
+}
+
 /* ---- scenarios ---- */
 
 static void scenario_begin(void *arg)
@@ -217,6 +230,7 @@ static void scenario_end(void *arg)
 	if (!replay->scenario.failed) {
 		qless_check(replay->subjects[0].engine, report_finding, &replay->scenario);
 		check_twins(replay);
+		check_move(replay);
 	}
 	subject_done(&replay->subjects[0]);
 	subject_done(&replay->subjects[1]);

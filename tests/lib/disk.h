@@ -48,6 +48,7 @@ enum disk_crash {
 struct disk_file {
 	struct buf now;
 	struct buf synced;
+	size_t dirty_from, dirty_to; /* written since the last sync */
 	/* A sync failed, and these bytes count as written nevertheless: later ones pass over them.
 	 */
 	size_t forgotten_from, forgotten_to;
@@ -210,13 +211,26 @@ static inline int disk_close(void *arg, int fd)
 	return 0;
 }
 
-/* Files are only written to at their end. */
-static inline ssize_t disk_write(void *arg, int fd, const void *bytes, size_t len)
+/* Grow a range by another one. */
+static inline void disk_widen(size_t *from, size_t *to, size_t more_from, size_t more_to)
+{
+	if (*from == *to)
+		*from = more_from;
+	if (more_from < *from)
+		*from = more_from;
+	if (more_to > *to)
+		*to = more_to;
+}
+
+static inline ssize_t disk_write(void *arg, int fd, const void *bytes, size_t len, uint64_t offset)
 {
 	struct disk *d = arg;
 	struct disk_file *f = disk_of(d, fd);
 	int rc = disk_fails(d, DISK_WRITE);
 	uint64_t used = disk_used(d);
+	size_t fresh;
+
+	TEST_ASSERT_TRUE_MESSAGE(offset <= f->now.len, "a hole is written");
 
 	if (rc < 0 && d->fail_written == 0)
 		return rc;
@@ -224,11 +238,15 @@ static inline ssize_t disk_write(void *arg, int fd, const void *bytes, size_t le
 		len = d->fail_written;
 	if (rc < 0)
 		d->fail_written = 0;
-	if (used + len > d->room)
-		len = d->room > used ? (size_t)(d->room - used) : 0;
+	fresh = offset + len > f->now.len ? (size_t)offset + len - f->now.len : 0;
+	if (used + fresh > d->room)
+		len -= used + fresh - d->room < fresh ? (size_t)(used + fresh - d->room) : fresh;
 	if (len == 0)
 		return -ENOSPC;
-	buf_append(&f->now, bytes, len);
+	fresh = offset + len > f->now.len ? (size_t)offset + len - f->now.len : 0;
+	memcpy(buf_reserve(&f->now, fresh) + offset - f->now.len, bytes, len);
+	buf_commit(&f->now, fresh);
+	disk_widen(&f->dirty_from, &f->dirty_to, (size_t)offset, (size_t)offset + len);
 	/* A short write: the rest fails the next time. */
 	if (rc < 0)
 		d->fail_count++;
@@ -264,7 +282,12 @@ static inline int disk_truncate(void *arg, int fd, uint64_t size)
 
 	if (rc < 0)
 		return rc;
-	TEST_ASSERT_TRUE(size <= f->now.len);
+	if (size > f->now.len) {
+		size_t more = (size_t)size - f->now.len;
+
+		memset(buf_reserve(&f->now, more), 0, more);
+		buf_commit(&f->now, more);
+	}
 	buf_truncate(&f->now, (size_t)size);
 	return 0;
 }
@@ -285,17 +308,19 @@ static inline int disk_sync(void *arg, int fd)
 	struct disk_file *f = disk_of(arg, fd);
 	struct disk *d = arg;
 	int rc = disk_fails(d, DISK_SYNC);
+	struct buf old;
 
-	if (rc < 0 && !d->dead && f->forgotten_from == f->forgotten_to)
-		f->forgotten_from = f->synced.len;
-	if (rc < 0 && !d->dead)
-		f->forgotten_to = f->now.len;
+	if (rc < 0 && !d->dead && f->dirty_from < f->dirty_to)
+		disk_widen(&f->forgotten_from, &f->forgotten_to, f->dirty_from, f->dirty_to);
 	if (rc < 0)
 		return rc;
-	buf_clear(&f->synced);
+	old = f->synced;
+	f->synced = (struct buf)BUF_INIT(BUF_NO_MAX);
 	buf_append_str(&f->synced, buf_str(&f->now));
 	for (size_t i = f->forgotten_from; i < f->forgotten_to && i < f->synced.len; i++)
-		buf_data(&f->synced)[i] = 0;
+		buf_data(&f->synced)[i] = i < old.len ? buf_data(&old)[i] : 0;
+	buf_done(&old);
+	f->dirty_from = f->dirty_to = 0;
 	return 0;
 }
 
@@ -432,11 +457,12 @@ static inline void disk_stop(struct disk *d, unsigned kinds, unsigned after)
 	d->stop = true;
 }
 
-/* Unsynced bytes of a file: each sector arrived or did not, and so did the size. */
+/* Unsynced bytes of a file: each sector arrived or did not, whatever was there before, and so did
+ * the size. */
 static inline void disk_keep_some(struct disk_file *f, unsigned long long *rng)
 {
 	size_t size = f->synced.len;
-	size_t from = size < f->now.len ? size : f->now.len;
+	size_t from = f->dirty_from < size ? f->dirty_from : size;
 	char *bytes;
 
 	if (f->now.len > size)

@@ -2,9 +2,13 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -70,12 +74,102 @@ struct peer *peer_connect_unix(const struct qlessd *q)
 	return connect_socket((const void *)&un, sizeof un);
 }
 
+/* By TLS a record is readable when all of it is there, so that the socket alone says little. */
+static ssize_t take(struct peer *p, void *to, size_t size, int flags)
+{
+	size_t n = 0;
+
+	for (;;) {
+		struct pollfd pfd = { .fd = p->fd };
+
+		ERR_clear_error();
+		if (SSL_read_ex(p->ssl, to, size, &n) == 1)
+			return (ssize_t)n;
+		switch (SSL_get_error(p->ssl, 0)) {
+		case SSL_ERROR_WANT_READ:
+			pfd.events = POLLIN;
+			break;
+		case SSL_ERROR_WANT_WRITE:
+			pfd.events = POLLOUT;
+			break;
+		default:
+			return 0;
+		}
+		if ((flags & MSG_DONTWAIT) != 0)
+			return -1;
+		if (poll(&pfd, 1, WAIT_MAX_MS) != 1)
+			TEST_FAIL_MESSAGE("the server says nothing");
+	}
+}
+
+static char tls_error[256];
+
+const char *peer_tls_error(void)
+{
+	return tls_error;
+}
+
+static SSL_CTX *make_context(const struct peer_tls *tls)
+{
+	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+
+	SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	if (tls->max_version != 0)
+		SSL_CTX_set_max_proto_version(ctx, tls->max_version);
+	if (tls->ca != NULL) {
+		TEST_ASSERT_EQUAL_INT(1, SSL_CTX_load_verify_file(ctx, tls->ca));
+		SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+	}
+	if (tls->cert != NULL) {
+		TEST_ASSERT_EQUAL_INT(
+			1, SSL_CTX_use_certificate_file(ctx, tls->cert, SSL_FILETYPE_PEM));
+		TEST_ASSERT_EQUAL_INT(1,
+				      SSL_CTX_use_PrivateKey_file(ctx, tls->key, SSL_FILETYPE_PEM));
+	}
+	return ctx;
+}
+
+struct peer *peer_connect_tls(int port, const struct peer_tls *tls)
+{
+	struct peer *p = peer_connect_to("127.0.0.1", port);
+	SSL_CTX *ctx = make_context(tls);
+	SSL *ssl = SSL_new(ctx);
+
+	signal(SIGPIPE, SIG_IGN); /* OpenSSL cannot be told not to raise it */
+	SSL_CTX_free(ctx);
+	SSL_set_fd(ssl, p->fd);
+	if (tls->session != NULL)
+		SSL_set_session(ssl, tls->session);
+	ERR_clear_error();
+	if (SSL_connect(ssl) != 1) {
+		snprintf(tls_error, sizeof tls_error, "%s",
+			 ERR_error_string(ERR_get_error(), NULL));
+		SSL_free(ssl);
+		peer_close(p);
+		return NULL;
+	}
+	fcntl(p->fd, F_SETFL, O_NONBLOCK);
+	p->ssl = ssl;
+	return p;
+}
+
+void peer_close_notify(struct peer *p)
+{
+	TEST_ASSERT_EQUAL_INT(0, SSL_shutdown(p->ssl));
+}
+
+bool peer_was_notified(const struct peer *p)
+{
+	return (SSL_get_shutdown(p->ssl) & SSL_RECEIVED_SHUTDOWN) != 0;
+}
+
 void peer_close(struct peer *p)
 {
 	for (int i = 0; i < MAX_PEERS; i++) {
 		if (peers[i] == p)
 			peers[i] = NULL;
 	}
+	SSL_free(p->ssl);
 	close(p->fd);
 	free(p->buf);
 	free(p->reply);
@@ -108,6 +202,8 @@ static void wait_for(struct peer *p, short events)
 {
 	struct pollfd pfd = { .fd = p->fd, .events = events };
 
+	if (events == POLLIN && p->ssl != NULL && SSL_pending(p->ssl) != 0)
+		return;
 	if (poll(&pfd, 1, WAIT_MAX_MS) != 1)
 		TEST_FAIL_MESSAGE(events == POLLIN ? "the server says nothing"
 						   : "the server reads nothing");
@@ -117,13 +213,22 @@ bool peer_has_input(struct peer *p, int timeout_ms)
 {
 	struct pollfd pfd = { .fd = p->fd, .events = POLLIN };
 
-	return p->start != p->end || poll(&pfd, 1, timeout_ms) == 1;
+	return p->start != p->end || (p->ssl != NULL && SSL_pending(p->ssl) != 0) ||
+	       poll(&pfd, 1, timeout_ms) == 1;
 }
 
 size_t peer_try_send(struct peer *p, const void *bytes, size_t len)
 {
-	ssize_t n = send(p->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	size_t by_tls = 0;
+	ssize_t n;
 
+	if (p->ssl != NULL) {
+		if (SSL_write_ex(p->ssl, bytes, len, &by_tls) != 1 &&
+		    SSL_get_error(p->ssl, 0) != SSL_ERROR_WANT_WRITE)
+			TEST_FAIL_MESSAGE("cannot write");
+		return by_tls;
+	}
+	n = send(p->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (n < 0 && errno != EAGAIN)
 		TEST_FAIL_MESSAGE(strerror(errno));
 	return n < 0 ? 0 : (size_t)n;
@@ -164,7 +269,10 @@ static bool fill(struct peer *p, int flags)
 			p->buf = realloc(p->buf, p->cap);
 		}
 	}
-	n = recv(p->fd, p->buf + p->end, p->cap - p->end, flags);
+	if (p->ssl != NULL)
+		n = take(p, p->buf + p->end, p->cap - p->end, flags);
+	else
+		n = recv(p->fd, p->buf + p->end, p->cap - p->end, flags);
 	if (n > 0)
 		p->end += (size_t)n;
 	return n > 0;
@@ -257,15 +365,20 @@ void peer_expect(struct peer *p, const char *bytes)
 	p->start += len;
 }
 
+bool peer_gets_more(struct peer *p)
+{
+	if (p->start != p->end)
+		return true;
+	wait_for(p, POLLIN);
+	return fill(p, 0);
+}
+
 void peer_expect_end(struct peer *p)
 {
 	char text[SHOWN_BYTES + 64];
 
-	if (p->start == p->end) {
-		wait_for(p, POLLIN);
-		if (!fill(p, 0))
-			return;
-	}
+	if (!peer_gets_more(p))
+		return;
 	snprintf(text, sizeof text, "expected the end of the connection but got %.*s",
 		 (int)(p->end - p->start < SHOWN_BYTES ? p->end - p->start : SHOWN_BYTES),
 		 p->buf + p->start);

@@ -11,9 +11,14 @@
 
 #include "qlessd.h"
 
+struct ssl_ctx_st;
+struct ssl_session_st;
+struct ssl_st;
+
 struct peer {
 	int fd;
-	char *buf; /* read and not yet looked at: buf[start] .. buf[end - 1] */
+	struct ssl_st *ssl; /* NULL: the bytes go as they are */
+	char *buf;	    /* read and not yet looked at: buf[start] .. buf[end - 1] */
 	size_t start, end, cap;
 	char *reply; /* the last one from peer_reply() */
 	size_t reply_len;
@@ -23,6 +28,22 @@ struct peer {
 struct peer *peer_connect(const struct qlessd *q);
 struct peer *peer_connect_unix(const struct qlessd *q);
 struct peer *peer_connect_to(const char *host, int port);
+
+/* How to connect by TLS; all may be NULL or 0. */
+struct peer_tls {
+	const char *ca; /* the CA that has to vouch for the server; not checked without */
+	const char *cert, *key;
+	int max_version;		/* TLS1_2_VERSION, for example */
+	struct ssl_session_st *session; /* to be resumed */
+};
+/* NULL if the handshake fails; peer_tls_error() has the reason then. */
+struct peer *peer_connect_tls(int port, const struct peer_tls *tls);
+const char *peer_tls_error(void);
+/* Say that nothing more will be sent, and leave the socket open. */
+void peer_close_notify(struct peer *p);
+/* The server ended the session by close_notify, and not by just closing the connection. */
+bool peer_was_notified(const struct peer *p);
+
 /* All peers of a test are closed by this at the latest, for tearDown(). */
 void peer_close_all(void);
 void peer_close(struct peer *p);
@@ -46,6 +67,8 @@ void peer_send_words(struct peer *p, const char *words);
 void peer_expect(struct peer *p, const char *bytes);
 /* The connection is at its end, or has been reset. */
 void peer_expect_end(struct peer *p);
+/* Wait for something to read; false if it is the end, or a reset. */
+bool peer_gets_more(struct peer *p);
 /* The next `len` bytes, passed over. */
 void peer_skip(struct peer *p, size_t len);
 /* Whole replies, passed over. */

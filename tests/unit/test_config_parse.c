@@ -340,8 +340,9 @@ static void rules_between_directives_are_checked(void)
 {
 	TEST_ASSERT_EQUAL_STRING("", parse(STR("port 0\n")));
 	TEST_ASSERT_EQUAL_INT(-1, config_check(&cfg, &error));
-	TEST_ASSERT_EQUAL_STRING("port: nothing to listen on: there is no unixsocket either",
-				 buf_cstr(&error));
+	TEST_ASSERT_EQUAL_STRING(
+		"port: nothing to listen on: there is no tls-port and no unixsocket either",
+		buf_cstr(&error));
 	TEST_ASSERT_EQUAL_STRING("", parse(STR("port 1\nbind ''\n")));
 	TEST_ASSERT_EQUAL_INT(-1, config_check(&cfg, &error));
 	TEST_ASSERT_EQUAL_STRING("bind: nothing to listen on: there is no unixsocket either",
@@ -352,6 +353,42 @@ static void rules_between_directives_are_checked(void)
 	TEST_ASSERT_EQUAL_INT(-1, config_check(&cfg, &error));
 	TEST_ASSERT_EQUAL_STRING("daemonize: expected no, because supervised is systemd, got yes",
 				 buf_cstr(&error));
+}
+
+static void rules_of_tls_are_checked(void)
+{
+	static const struct {
+		const char *text, *error;
+	} cases[] = {
+		{ "tls-port 1\n", "tls-cert-file: tls-port needs a certificate and its key: "
+				  "tls-cert-file and tls-key-file" },
+		{ "tls-port 1\ntls-cert-file c\n",
+		  "tls-key-file: tls-port needs a certificate and its key: tls-cert-file and "
+		  "tls-key-file" },
+		{ "tls-port 1\ntls-cert-file c\ntls-key-file k\n",
+		  "tls-auth-clients: certificates of clients can only be checked with a "
+		  "tls-ca-cert-file or tls-ca-cert-dir; no asks for none" },
+		{ "tls-port 7537\n",
+		  "tls-port: 7537 is port already; the two need ports of their own" },
+		{ "tls-protocols 'TLSv1.3 SSLv3'\n", "tls-protocols: expected TLSv1.2, TLSv1.3 or "
+						     "both, got \"TLSv1.3 SSLv3\"" },
+		{ "port 0\nbind ''\ntls-port 1\n",
+		  "bind: nothing to listen on: there is no unixsocket either" },
+		{ "port 0\ntls-port 1\ntls-cert-file c\ntls-key-file k\ntls-auth-clients no\n",
+		  "" },
+		{ "tls-port 1\ntls-cert-file c\ntls-key-file k\ntls-ca-cert-dir d\n"
+		  "tls-protocols tlsv1.3\n",
+		  "" },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		config_done(&cfg);
+		config_init(&cfg);
+		buf_clear(&error);
+		TEST_ASSERT_EQUAL_STRING("", parse(str_from(cases[i].text)));
+		config_check(&cfg, &error);
+		TEST_ASSERT_EQUAL_STRING(cases[i].error, buf_cstr(&error));
+	}
 }
 
 /* Lines made of pieces that mean something, and of any bytes. */
@@ -435,6 +472,7 @@ int main(int argc, char **argv)
 	RUN(errors_in_arguments_say_so_and_change_nothing);
 	RUN(flags_and_the_file_are_taken_out_wherever_flags_stand);
 	RUN(rules_between_directives_are_checked);
+	RUN(rules_of_tls_are_checked);
 	RUN(random_lines_are_taken_or_refused_in_one_line);
 	return UNIT_RESULT();
 }

@@ -552,21 +552,29 @@ static void check_that_nothing_is_lost(void)
 	free(dump);
 }
 
+static void check_that_nothing_is_lost_after(int seconds)
+{
+	pass_seconds(seconds);
+	check_that_nothing_is_lost();
+}
+
 static void a_rewrite_that_is_asked_for_while_the_disk_is_full_waits_for_room(void)
 {
 	struct random_calls calls;
 	struct journal_info info;
 
 	random_calls_init(&calls, 71);
+	f.options.segment_bytes = 8 * 1024;
 	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
 	for (int i = 0; i < 50; i++) {
 		fixture_step(&f, &calls);
 		fixture_flush(&f);
 	}
-	/* In the middle of a batch. */
+	/* In the middle of a batch, which is more than there are zeros for. */
 	f.disk.room = disk_used(&f.disk) + 300;
-	for (int i = 0; i < 50; i++)
+	for (int i = 0; i < 300; i++)
 		fixture_step(&f, &calls);
+	fixture_flush(&f);
 	fixture_flush(&f);
 	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
 	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
@@ -621,14 +629,16 @@ static void a_full_disk_that_then_fails_gets_well_by_a_base(void)
 	struct random_calls calls;
 
 	random_calls_init(&calls, 73);
+	f.options.segment_bytes = 8 * 1024;
 	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
 	for (int i = 0; i < 50; i++) {
 		fixture_step(&f, &calls);
 		fixture_flush(&f);
 	}
 	f.disk.room = disk_used(&f.disk) + 100;
-	for (int i = 0; i < 20; i++)
+	for (int i = 0; i < 300; i++)
 		fixture_step(&f, &calls);
+	fixture_flush(&f);
 	fixture_flush(&f);
 	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
 	f.disk.room = UINT64_MAX;
@@ -692,6 +702,105 @@ static void one_sync_covers_all_turns_that_came_meanwhile(void)
 	TEST_ASSERT_EQUAL_UINT64(last, journal_durable(f.journal));
 }
 
+/* Start with zeros that are on the disk, ahead of the records. */
+static void start_with_zeros(struct random_calls *calls)
+{
+	random_calls_init(calls, 74);
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	note_state();
+	while (!fixture_step(&f, calls))
+		;
+	note_state();
+	for (int i = 0; i < 3; i++)
+		end_turn();
+	TEST_ASSERT_EQUAL_UINT64(journal_last(f.journal), acknowledged);
+}
+
+static void of_a_batch_that_was_not_synced_any_sectors_may_be_there_among_zeros(void)
+{
+	unsigned with_holes = 0, whole = 0, none = 0;
+
+	for (unsigned at = 0; at < 300; at++) {
+		struct random_calls calls;
+		uint64_t before;
+
+		acknowledged = 0;
+		start_with_zeros(&calls);
+		before = journal_last(f.journal);
+		/* Written in place of zeros, some of it, when the machine stops. */
+		for (int made = 0; made < 40;) {
+			if (!fixture_step(&f, &calls))
+				continue;
+			note_state();
+			made++;
+		}
+		fixture_flush(&f);
+		disk_stop(&f.disk, DISK_SYNC, 0);
+		fixture_flush(&f);
+		fixture_kill(&f, at == 0 ? DISK_KEEP_SYNCED : DISK_KEEP_SOME, &rng);
+		check_recovery("among zeros", at);
+		with_holes += f.recovery.cut_bytes > 0;
+		none += journal_last(f.journal) == before;
+		whole += journal_last(f.journal) == states[state_count - 1].sequence;
+		fixture_done(&f);
+		fixture_init(&f);
+		forget_states();
+	}
+	TEST_ASSERT_TRUE(with_holes > 100 && none > 0 && whole > 0);
+}
+
+static void who_hurries_need_not_wait_for_the_helper(void)
+{
+	struct random_calls calls;
+
+	start_with_zeros(&calls);
+	while (!fixture_step(&f, &calls))
+		;
+	journal_hurry(f.journal);
+	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_UINT64(journal_last(f.journal), journal_durable(f.journal));
+	/* Once. */
+	while (!fixture_step(&f, &calls))
+		;
+	fixture_flush(&f);
+	TEST_ASSERT_TRUE(journal_durable(f.journal) < journal_last(f.journal));
+	check_that_nothing_is_lost_after(2);
+}
+
+static void a_sync_that_fails_for_who_hurries_is_as_any_other(void)
+{
+	struct random_calls calls;
+
+	start_with_zeros(&calls);
+	while (!fixture_step(&f, &calls))
+		;
+	disk_fail(&f.disk, DISK_SYNC, 0, -EIO);
+	journal_hurry(f.journal);
+	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_FAILED, journal_state(f.journal));
+	TEST_ASSERT_TRUE(journal_durable(f.journal) < journal_last(f.journal));
+	check_that_nothing_is_lost_after(3);
+}
+
+static void the_policy_can_be_changed_while_the_helper_writes(void)
+{
+	static const enum journal_sync policies[] = { JOURNAL_SYNC_EVERYSEC, JOURNAL_SYNC_ALWAYS,
+						      JOURNAL_SYNC_NO };
+	struct random_calls calls;
+
+	f.options.segment_bytes = 3000;
+	start_with_zeros(&calls);
+	for (int i = 0; i < 200; i++) {
+		while (!fixture_step(&f, &calls))
+			;
+		if (random_pick(&calls, 3) == 0)
+			journal_set_sync(f.journal, policies[random_pick(&calls, 3)]);
+		fixture_flush(&f);
+	}
+	journal_set_sync(f.journal, JOURNAL_SYNC_ALWAYS);
+	check_that_nothing_is_lost_after(1);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -714,6 +823,10 @@ int main(int argc, char **argv)
 	RUN(what_a_failed_sync_has_forgotten_is_written_again_at_the_next_start);
 	RUN(no_room_is_found_out_before_anything_is_changed);
 	RUN(what_readers_change_while_the_log_has_failed_is_kept);
+	RUN(of_a_batch_that_was_not_synced_any_sectors_may_be_there_among_zeros);
+	RUN(who_hurries_need_not_wait_for_the_helper);
+	RUN(a_sync_that_fails_for_who_hurries_is_as_any_other);
+	RUN(the_policy_can_be_changed_while_the_helper_writes);
 	RUN(one_sync_covers_all_turns_that_came_meanwhile);
 	return UNIT_RESULT();
 }

@@ -157,21 +157,27 @@ struct step {
 #define STEPS 200
 static struct step steps[STEPS + 1];
 
-static void make_steps(struct random_calls *calls)
+/* Whether there are zeros behind the records is up to the policy. */
+static void make_steps(struct random_calls *calls, enum journal_sync sync)
 {
+	struct journal_info info;
 	int count = 0;
 
+	f.options.sync = sync;
+	f.options.segment_bytes = 64 * 1024;
 	start();
 	steps[0] = (struct step){ RECORD_FILE_HEADER_BYTES, fixture_dump(&f) };
 	while (count < STEPS) {
 		if (!fixture_step(&f, calls))
 			continue;
 		fixture_flush(&f);
+		fixture_flush(&f);
 		count++;
-		steps[count].end = disk_file(&f.disk, "log-00000001")->len;
+		journal_get_info(f.journal, &info);
+		steps[count].end = info.log_bytes;
 		steps[count].dump = fixture_dump(&f);
 	}
-	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_UINT64(1, info.segments);
 }
 
 static void free_steps(void)
@@ -198,7 +204,7 @@ static void a_log_cut_anywhere_gives_the_state_after_its_last_whole_record(void)
 	char *dump;
 
 	random_calls_init(&calls, 14);
-	make_steps(&calls);
+	make_steps(&calls, JOURNAL_SYNC_EVERYSEC);
 	fixture_kill(&f, DISK_KEEP_ALL, &rng);
 	for (len = disk_file(&f.disk, "log-00000001")->len; len >= RECORD_FILE_HEADER_BYTES;
 	     len--) {
@@ -214,6 +220,81 @@ static void a_log_cut_anywhere_gives_the_state_after_its_last_whole_record(void)
 	free_steps();
 }
 
+static void a_log_that_is_zeros_from_anywhere_on_gives_the_state_after_its_last_whole_record(void)
+{
+	struct random_calls calls;
+	struct fixture copy;
+	struct buf *log;
+	size_t len;
+	int at = STEPS;
+	char *dump;
+
+	random_calls_init(&calls, 14);
+	make_steps(&calls, JOURNAL_SYNC_ALWAYS);
+	fixture_kill(&f, DISK_KEEP_ALL, &rng);
+	log = disk_file(&f.disk, "log-00000001");
+	TEST_ASSERT_EQUAL_size_t(64 * 1024, log->len);
+	for (len = steps[STEPS].end; len >= RECORD_FILE_HEADER_BYTES; len--) {
+		buf_data(log)[len] = 0;
+		while (at > 0 && steps[at].end > len)
+			at--;
+		TEST_ASSERT_EQUAL_INT(0, try_start(&copy, &f.disk));
+		TEST_ASSERT_TRUE(copy.recovery.tail_size >= steps[at].end);
+		/* The last byte of a record may have been a zero. */
+		if (copy.recovery.tail_size == steps[at].end) {
+			dump = fixture_dump(&copy);
+			TEST_ASSERT_EQUAL_STRING(steps[at].dump, dump);
+			free(dump);
+		}
+		fixture_done(&copy);
+	}
+	free_steps();
+}
+
+static void zeros_that_were_written_in_advance_are_no_torn_end(void)
+{
+	struct random_calls calls;
+	char *before, *after;
+
+	random_calls_init(&calls, 32);
+	start();
+	make_changes(&calls, 50);
+	before = fixture_dump(&f);
+	fixture_kill(&f, DISK_KEEP_SYNCED, &rng);
+	start();
+	after = fixture_dump(&f);
+	TEST_ASSERT_EQUAL_STRING(before, after);
+	TEST_ASSERT_EQUAL_UINT64(0, f.recovery.cut_bytes);
+	TEST_ASSERT_EQUAL_UINT64(f.options.segment_bytes - f.recovery.tail_size,
+				 f.recovery.spare_bytes);
+	TEST_ASSERT_EQUAL_UINT64(0, f.recovery.damaged_file);
+	free(before);
+	free(after);
+	/* At the end of the log they are gone. */
+	finish();
+	TEST_ASSERT_TRUE(disk_file(&f.disk, "log-00000001")->len < 20000);
+	fixture_forget(&f);
+	start();
+	TEST_ASSERT_EQUAL_UINT64(0, f.recovery.spare_bytes);
+	TEST_ASSERT_TRUE(f.recovery.sealed);
+}
+
+static void zeros_before_later_files_are_damage(void)
+{
+	static const char zeros[100];
+	struct random_calls calls;
+
+	random_calls_init(&calls, 33);
+	f.options.segment_bytes = 2000;
+	start();
+	make_changes(&calls, 100);
+	finish();
+	buf_append(disk_file(&f.disk, "log-00000001"), zeros, sizeof zeros);
+	fixture_forget(&f);
+	TEST_ASSERT_EQUAL_INT(-EBADMSG, fixture_start(&f));
+	TEST_ASSERT_TRUE(f.recovery.damaged);
+}
+
 static void of_a_group_all_comes_back_or_nothing(void)
 {
 	struct random_calls calls;
@@ -223,6 +304,7 @@ static void of_a_group_all_comes_back_or_nothing(void)
 	int at = 0;
 
 	random_calls_init(&calls, 27);
+	f.options.sync = JOURNAL_SYNC_EVERYSEC;
 	start();
 	steps[0] = (struct step){ RECORD_FILE_HEADER_BYTES, fixture_dump(&f) };
 	while (at < 20) {
@@ -365,10 +447,10 @@ static void no_flipped_byte_of_a_log_that_was_killed_gives_a_wrong_state(void)
 	unsigned cut = 0, refused = 0;
 
 	random_calls_init(&calls, 16);
-	make_steps(&calls);
+	make_steps(&calls, JOURNAL_SYNC_ALWAYS);
 	fixture_kill(&f, DISK_KEEP_ALL, &rng);
 	log = disk_file(&f.disk, "log-00000001");
-	for (size_t i = 0; i < log->len; i += 3) {
+	for (size_t i = 0; i < steps[STEPS].end; i += 3) {
 		char *dump;
 		int at;
 
@@ -482,8 +564,9 @@ static void writes_that_a_crash_lost_in_the_middle_are_cut(void)
 	disk_fail(&f.disk, DISK_SYNC, 0, -EIO);
 	f.disk.stop = true;
 	fixture_flush(&f);
+	fixture_flush(&f);
 	log = disk_file(&f.disk, "log-00000001");
-	TEST_ASSERT_TRUE(log->len > 4096);
+	TEST_ASSERT_TRUE(log->len > 4096 && buf_data(log)[4096] != 0);
 	memset(buf_data(log) + 1024, 0, 512);
 	fixture_kill(&f, DISK_KEEP_ALL, &rng);
 	start();
@@ -560,7 +643,7 @@ static void the_state_as_of_a_sequence_is_found(void)
 	struct recovery_target target;
 
 	random_calls_init(&calls, 22);
-	make_steps(&calls);
+	make_steps(&calls, JOURNAL_SYNC_ALWAYS);
 	finish();
 	for (int i = 0; i <= STEPS; i += 25) {
 		struct recovery_limit limit = RECOVERY_NO_LIMIT;
@@ -735,6 +818,9 @@ int main(int argc, char **argv)
 	RUN(the_log_goes_on_over_many_files_and_bases);
 	RUN(old_files_are_gone_after_a_rewrite);
 	RUN(a_log_cut_anywhere_gives_the_state_after_its_last_whole_record);
+	RUN(a_log_that_is_zeros_from_anywhere_on_gives_the_state_after_its_last_whole_record);
+	RUN(zeros_that_were_written_in_advance_are_no_torn_end);
+	RUN(zeros_before_later_files_are_damage);
 	RUN(of_a_group_all_comes_back_or_nothing);
 	RUN(a_group_without_changes_is_no_record);
 	RUN(a_record_may_be_larger_than_a_log_file_should_be);

@@ -269,6 +269,14 @@ static void unbalanced_quotes_are_refused(void)
 
 /* ---- errors ---- */
 
+static void a_handshake_of_tls_is_refused_at_its_first_byte(void)
+{
+	READS("\x16", "!Protocol error: this is TLS, for which there is the tls-port");
+	READS("PING\r\n\x16\x03\x01",
+	      "[4:PING]!Protocol error: this is TLS, for which there is the "
+	      "tls-port");
+}
+
 static void a_count_is_a_number_written_in_the_one_way(void)
 {
 	static const char *const headers[] = {
@@ -706,6 +714,7 @@ int main(int argc, char **argv)
 	RUN(single_quotes_escape_only_themselves);
 	RUN(http_is_just_words);
 	RUN(unbalanced_quotes_are_refused);
+	RUN(a_handshake_of_tls_is_refused_at_its_first_byte);
 	RUN(a_count_is_a_number_written_in_the_one_way);
 	RUN(a_length_is_a_number_written_in_the_one_way);
 	RUN(only_bulk_strings_are_arguments);

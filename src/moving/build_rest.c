@@ -1,0 +1,429 @@
+/*
+ * Building what jobs hang on: each key is looked at by what its name says it is.
+ */
+#include "moving/build_int.h"
+
+#include <stdlib.h>
+
+#include "util/mem.h"
+#include "util/num.h"
+
+static const struct qless_str job_prefix = STR_INIT("ql:j:");
+static const struct qless_str needed_suffix = STR_INIT("-dependents");
+
+void build_options(struct build *b)
+{
+	const struct key *key = keys_find(b->keys, STR("ql:config"));
+	struct qless_str name, value;
+	size_t at = 0;
+
+	if (key == NULL || key->type != KEY_HASH)
+		return;
+	while (key_next_pair(key, &at, &name, &value)) {
+		if (qless_config_set(b->engine, 0, name, value) < 0)
+			findings_add(b->findings, FINDING_OPTION, key->name, name);
+	}
+}
+
+void build_tracked(struct build *b)
+{
+	const struct key *key = keys_find(b->keys, STR("ql:tracked"));
+	struct qless_str jid, time;
+	size_t at = 0;
+
+	if (key == NULL || key->type != KEY_ZSET)
+		return;
+	while (key_next_pair(key, &at, &jid, &time)) {
+		if (build_is_name(b, key->name, jid))
+			import_tracked(&b->import, jid, build_score(time));
+	}
+}
+
+/* ---- by kind of key ---- */
+
+static void build_queues(struct build *b, const struct key *key)
+{
+	struct qless_str name, time;
+	size_t at = 0;
+
+	while (key_next_pair(key, &at, &name, &time)) {
+		if (build_is_name(b, key->name, name))
+			import_queue(&b->import, name, build_score(time));
+	}
+}
+
+static void build_workers(struct build *b, const struct key *key)
+{
+	struct qless_str name, time;
+	size_t at = 0;
+
+	while (key_next_pair(key, &at, &name, &time)) {
+		if (build_is_name(b, key->name, name))
+			import_worker(&b->import, name, build_score(time));
+	}
+}
+
+static void build_paused(struct build *b, const struct key *key)
+{
+	struct qless_str name;
+	size_t at = 0;
+
+	while (key_next(key, &at, &name)) {
+		if (build_is_name(b, key->name, name))
+			import_paused(&b->import, name);
+	}
+}
+
+static void build_holdings(struct build *b, const struct key *key, struct qless_str worker)
+{
+	struct qless_str jid, expires;
+	size_t at = 0;
+
+	if (!build_is_name(b, key->name, worker))
+		return;
+	while (key_next_pair(key, &at, &jid, &expires)) {
+		if (!build_is_name(b, key->name, jid))
+			continue;
+		if (!import_holding(&b->import, worker, jid, build_score(expires)))
+			findings_add(b->findings, FINDING_LOCK, key->name, jid);
+	}
+}
+
+static void build_tag(struct build *b, const struct key *key, struct qless_str tag)
+{
+	struct qless_str jid, time;
+	size_t at = 0;
+
+	while (key_next_pair(key, &at, &jid, &time)) {
+		if (!import_tag_time(&b->import, tag, jid, build_score(time)))
+			findings_add(b->findings, FINDING_TAG, key->name, jid);
+	}
+}
+
+static void build_dependencies(struct build *b, const struct key *key, struct qless_str jid)
+{
+	struct qless_str on;
+	size_t at = 0;
+
+	while (key_next(key, &at, &on)) {
+		if (!import_dependency(&b->import, jid, on))
+			findings_add(b->findings, FINDING_DEPENDENCY, key->name, on);
+	}
+}
+
+/* A job that has the state and no dependency is going to leave its list. */
+static void note_settled(struct build *b)
+{
+	for (size_t i = 0; i < b->found_count; i++) {
+		const struct qless_job *job = qless_get(b->engine, b->found[i].jid);
+		struct qless_job_info info;
+
+		if (job == NULL)
+			continue;
+		qless_job_read(job, &info);
+		if (info.state != QLESS_DEPENDS || view_dependencies(job) != NULL)
+			continue;
+		findings_add(b->findings, FINDING_NOT_WAITING, b->found[i].key->name, STR(""));
+		findings_touch(b->findings,
+			       build_name(b, STR("ql:q:"), info.queue, STR("-depends")));
+		findings_touch(b->findings, build_name(b, STR("ql:q:"), info.queue, STR("-work")));
+		findings_touch(b->findings,
+			       build_name(b, STR("ql:q:"), info.queue, STR("-scheduled")));
+	}
+}
+
+/* ---- recurring jobs ---- */
+
+static bool read_recur(struct build *b, const struct key *key, struct qless_str queue,
+		       struct qless_str jid, struct qless_recur_put *put)
+{
+	put->queue = queue;
+	put->jid = jid;
+	put->klass = key_field(key, STR("klass"));
+	put->data = key_field(key, STR("data"));
+	put->interval = build_number(b, key, STR("interval"), 0);
+	put->priority = build_number(b, key, STR("priority"), 0);
+	put->retries = build_number(b, key, STR("retries"), 5);
+	put->backlog = build_number_if(b, key, STR("backlog"), 0);
+	return put->klass.ptr != NULL && put->data.ptr != NULL &&
+	       str_equal(key_field(key, STR("queue")), queue);
+}
+
+static void build_recur(struct build *b, const struct key *list, struct qless_str queue,
+			struct qless_str jid, double next)
+{
+	const struct key *key = keys_find(b->keys, build_name(b, STR("ql:r:"), jid, STR("")));
+	struct qless_recur_put put = { .offset = 0 };
+	double made;
+	void *tags;
+
+	if (key == NULL || key->type != KEY_HASH || !isfinite(next) ||
+	    !read_recur(b, key, queue, jid, &put)) {
+		findings_add(b->findings, FINDING_RECURRING, list->name, jid);
+		return;
+	}
+	tags = build_tags(b, key);
+	put.tags = b->tags;
+	put.tag_count = b->tag_count;
+	made = build_number_if(b, key, STR("count"), 0);
+	if (!(made >= 0 && made < 9007199254740992.0))
+		made = 0;
+	if (!import_recur(&b->import, &put, (uint64_t)made, next))
+		findings_add(b->findings, FINDING_RECURRING, list->name, jid);
+	build_tags_done(tags);
+}
+
+static void build_recurs(struct build *b, const struct key *key, struct qless_str queue)
+{
+	struct qless_str jid, next;
+	size_t at = 0;
+
+	while (key_next_pair(key, &at, &jid, &next))
+		build_recur(b, key, queue, jid, build_score(next));
+}
+
+static void check_recur(struct build *b, const struct key *key, struct qless_str jid)
+{
+	if (qless_recur_get(b->engine, jid) == NULL)
+		findings_add(b->findings, FINDING_RECURRING, key->name, STR(""));
+}
+
+/* ---- statistics ---- */
+
+static bool split_day(struct qless_str text, double *ret_day, struct qless_str *ret_queue)
+{
+	const char *colon = text.len > 0 ? memchr(text.ptr, ':', text.len) : NULL;
+
+	if (colon == NULL)
+		return false;
+	*ret_queue = str_make(colon + 1, text.len - (size_t)(colon + 1 - text.ptr));
+	return num_parse_lua(str_make(text.ptr, (size_t)(colon - text.ptr)), ret_day) &&
+	       isfinite(*ret_day);
+}
+
+static bool read_bucket(struct qless_str field, struct qless_str text, struct view_bucket *bucket)
+{
+	uint64_t count;
+
+	if (field.len < 2 || strchr("smhd", field.ptr[0]) == NULL ||
+	    !num_parse_u64(text, 0, UINT64_MAX, &count) ||
+	    !num_parse_lua(str_make(field.ptr + 1, field.len - 1), &bucket->value))
+		return false;
+	bucket->unit = field.ptr[0];
+	bucket->count = count;
+	return true;
+}
+
+static void build_series(struct build *b, const struct key *key, struct qless_str rest,
+			 bool is_wait)
+{
+	struct import_series series = { .buckets = mem_alloc(key->count *
+							     sizeof(struct view_bucket)) };
+	struct qless_str queue, field, value;
+	bool good = true;
+	double day = 0;
+	size_t at = 0;
+
+	while (good && key_next_pair(key, &at, &field, &value)) {
+		if (str_equal(field, STR("total")))
+			good = num_parse_lua(value, &series.count);
+		else if (str_equal(field, STR("mean")))
+			good = num_parse_lua(value, &series.mean);
+		else if (str_equal(field, STR("vk")))
+			good = num_parse_lua(value, &series.vk);
+		else
+			good = read_bucket(field, value, &series.buckets[series.bucket_count++]);
+	}
+	if (!good || !split_day(rest, &day, &queue) || !build_is_name(b, key->name, queue) ||
+	    !import_series(&b->import, queue, day, is_wait, &series))
+		findings_add(b->findings, FINDING_STATISTICS, key->name, STR(""));
+	free(series.buckets);
+}
+
+static void build_counters(struct build *b, const struct key *key, struct qless_str rest)
+{
+	static const struct qless_str names[VIEW_COUNTERS] = {
+		[VIEW_RETRIES] = STR_INIT("retries"),
+		[VIEW_FAILURES] = STR_INIT("failures"),
+		[VIEW_FAILED] = STR_INIT("failed"),
+	};
+	struct qless_str queue, text;
+	size_t known = 0;
+	int64_t value;
+	double day;
+
+	if (!split_day(rest, &day, &queue) || !build_is_name(b, key->name, queue)) {
+		findings_add(b->findings, FINDING_STATISTICS, key->name, STR(""));
+		return;
+	}
+	for (int i = 0; i < VIEW_COUNTERS; i++) {
+		text = key_field(key, names[i]);
+		if (text.ptr == NULL)
+			continue;
+		known++;
+		if (!num_parse_i64(text, &value) ||
+		    !import_counter(&b->import, queue, day, (enum view_counter)i, value))
+			findings_add(b->findings, FINDING_STATISTICS, key->name, names[i]);
+	}
+	if (known != key->count)
+		findings_add(b->findings, FINDING_FOREIGN_FIELD, key->name, STR(""));
+}
+
+/* ---- which is which ---- */
+
+struct key_form {
+	const char *prefix;
+	const char *suffix;
+	enum key_type type;
+	void (*build)(struct build *b, const struct key *key, struct qless_str middle);
+};
+
+static void build_wait(struct build *b, const struct key *key, struct qless_str rest)
+{
+	build_series(b, key, rest, true);
+}
+
+static void build_run(struct build *b, const struct key *key, struct qless_str rest)
+{
+	build_series(b, key, rest, false);
+}
+
+/* The more special comes first. Those without a function have been dealt with, or follow from
+ * others. */
+static const struct key_form forms[] = {
+	{ "ql:j:", "-history", KEY_LIST, NULL },
+	{ "ql:j:", "-dependencies", KEY_SET, build_dependencies },
+	{ "ql:j:", "-dependents", KEY_SET, NULL },
+	{ "ql:j:", "", KEY_HASH, NULL },
+	{ "ql:r:", "", KEY_HASH, check_recur },
+	{ "ql:q:", "-work", KEY_ZSET, NULL },
+	{ "ql:q:", "-locks", KEY_ZSET, NULL },
+	{ "ql:q:", "-scheduled", KEY_ZSET, NULL },
+	{ "ql:q:", "-depends", KEY_ZSET, NULL },
+	{ "ql:q:", "-recur", KEY_ZSET, build_recurs },
+	{ "ql:w:", ":jobs", KEY_ZSET, build_holdings },
+	{ "ql:f:", "", KEY_LIST, NULL },
+	{ "ql:t:", "", KEY_ZSET, build_tag },
+	{ "ql:s:wait:", "", KEY_HASH, build_wait },
+	{ "ql:s:run:", "", KEY_HASH, build_run },
+	{ "ql:s:stats:", "", KEY_HASH, build_counters },
+};
+
+struct single_form {
+	const char *name;
+	enum key_type type;
+	void (*build)(struct build *b, const struct key *key);
+};
+
+static const struct single_form singles[] = {
+	{ "ql:queues", KEY_ZSET, build_queues },
+	{ "ql:workers", KEY_ZSET, build_workers },
+	{ "ql:paused_queues", KEY_SET, build_paused },
+	{ "ql:completed", KEY_ZSET, NULL },
+	{ "ql:tracked", KEY_ZSET, NULL },
+	{ "ql:tags", KEY_ZSET, NULL },
+	{ "ql:failures", KEY_SET, NULL },
+	{ "ql:config", KEY_HASH, NULL },
+};
+
+static bool build_single(struct build *b, const struct key *key)
+{
+	for (size_t i = 0; i < sizeof singles / sizeof *singles; i++) {
+		if (!str_equal(key->name, str_from(singles[i].name)))
+			continue;
+		if (key->type != singles[i].type)
+			findings_add(b->findings, FINDING_WRONG_TYPE, key->name,
+				     str_from(key_type_text(key->type)));
+		else if (singles[i].build != NULL)
+			singles[i].build(b, key);
+		return true;
+	}
+	return false;
+}
+
+static void build_key(struct build *b, const struct key *key)
+{
+	struct qless_str middle;
+	bool is_known = false;
+
+	if (build_single(b, key))
+		return;
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		if (!build_between(key->name, str_from(forms[i].prefix), str_from(forms[i].suffix),
+				   &middle))
+			continue;
+		is_known = true;
+		if (key->type != forms[i].type)
+			continue;
+		if (forms[i].build != NULL)
+			forms[i].build(b, key, middle);
+		return;
+	}
+	findings_add(b->findings, is_known ? FINDING_WRONG_TYPE : FINDING_FOREIGN_KEY, key->name,
+		     str_from(key_type_text(key->type)));
+}
+
+/* The times of what is not in a tag's list are those of the job. */
+static void check_tags(struct build *b, const struct found_job *from)
+{
+	const struct qless_job *job = qless_get(b->engine, from->jid);
+	struct qless_str tag;
+	size_t cursor = 0;
+
+	while (job != NULL && qless_job_next_tag(job, &cursor, &tag)) {
+		struct qless_str name = build_name(b, STR("ql:t:"), tag, STR(""));
+
+		if (keys_find(b->keys, name) == NULL)
+			findings_add(b->findings, FINDING_TAG, name, from->jid);
+	}
+}
+
+/* A history, or dependencies, of what is no job. */
+static void check_companion(struct build *b, const struct key *key)
+{
+	static const struct qless_str suffixes[] = { STR_INIT("-history"),
+						     STR_INIT("-dependents") };
+	struct qless_str jid;
+
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+		if (key->type != KEY_HASH &&
+		    build_between(key->name, job_prefix, suffixes[i], &jid) &&
+		    qless_get(b->engine, jid) == NULL)
+			findings_add(b->findings, FINDING_PARTIAL_JOB, key->name, STR(""));
+	}
+}
+
+static void check_dependents(struct build *b, const struct key *key)
+{
+	struct qless_str on, jid;
+	size_t at = 0;
+
+	if (key->type != KEY_SET || !build_between(key->name, job_prefix, needed_suffix, &on))
+		return;
+	while (key_next(key, &at, &jid)) {
+		const struct qless_job *job = qless_get(b->engine, jid);
+		const struct skiplist *list = job != NULL ? view_dependencies(job) : NULL;
+
+		if (list == NULL || skiplist_find(list, 0, on) == NULL)
+			findings_add(b->findings, FINDING_DEPENDENCY, key->name, jid);
+	}
+}
+
+void build_rest(struct build *b)
+{
+	/* Recurring jobs are in the lists of queues, which come before their hashes in the order of
+	 * names only by luck. */
+	for (size_t i = 0; i < b->count; i++) {
+		if (!str_starts_with(b->sorted[i]->name, STR("ql:r:")))
+			build_key(b, b->sorted[i]);
+	}
+	for (size_t i = 0; i < b->count; i++) {
+		if (str_starts_with(b->sorted[i]->name, STR("ql:r:")))
+			build_key(b, b->sorted[i]);
+		check_companion(b, b->sorted[i]);
+		check_dependents(b, b->sorted[i]);
+	}
+	for (size_t i = 0; i < b->found_count; i++)
+		check_tags(b, &b->found[i]);
+	note_settled(b);
+}

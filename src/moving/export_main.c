@@ -1,0 +1,299 @@
+/*
+ * qlessd-export: from a qlessd to an empty Redis, as the keys that qless would have there.
+ *
+ * The daemon answers for these keys itself, so they are read from it like from a Redis and written
+ * to the other as they are; then the other is read and compared.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "build_config.h"
+#include "moving/program.h"
+#include "sys/clock.h"
+#include "sys/entropy.h"
+
+#define DATABASES_MAX 16384
+
+static const char usage[] =
+	"Usage: qlessd-export [options] --to host[:port]\n"
+	"       qlessd-export [options] --dry-run\n"
+	"\n"
+	"Writes the queues of a qlessd to an empty Redis, for qless to go on there.\n"
+	"\n"
+	"  --from host[:port], --from path\n"
+	"                     the qlessd, or its Unix socket; 127.0.0.1:7537\n"
+	"  --from-user name, --from-password text\n"
+	"                     to authenticate; else QLESSD_FROM_PASSWORD in the environment\n"
+	"  --from-db number   which of its databases; 0\n"
+	"  --to host[:port], --to path\n"
+	"                     the Redis, or its Unix socket\n"
+	"  --to-user name, --to-password text\n"
+	"                     to authenticate; else QLESSD_TO_PASSWORD in the environment\n"
+	"  --to-db number     which of its databases, which must be empty; 0\n"
+	"  --dry-run          write nothing\n"
+	"  --quick            do not read the qlessd a second time to see that it kept still\n"
+	"  --batch n          so many keys at a time; 1000\n"
+	"  --timeout seconds  for each answer; 60\n"
+	"  --progress         show it even if standard error is no terminal\n"
+	"  --version, --help\n";
+
+struct export_run {
+	struct program program;
+	struct peer_options from;
+	struct peer_options to;
+	char *from_address;
+	char *to_address;
+	bool dry_run;
+	bool quick;
+
+	struct peer *source;
+	struct peer *target;
+	struct keys keys;
+};
+
+static bool complain(const struct export_run *run, const struct peer *peer)
+{
+	program_complain(&run->program, "%s", peer_error(peer));
+	return false;
+}
+
+static enum program_result open_target(struct export_run *run)
+{
+	uint64_t count;
+
+	run->target = peer_open(&run->to);
+	if (peer_error(run->target) != NULL || !peer_count_keys(run->target, &count)) {
+		complain(run, run->target);
+		return PROGRAM_TROUBLE;
+	}
+	if (count == 0)
+		return PROGRAM_DONE;
+	program_complain(&run->program,
+			 "refused: the database %u has %" PRIu64
+			 " keys already: nothing is written over them",
+			 run->to.db, count);
+	return PROGRAM_REFUSED;
+}
+
+static bool write_all(struct export_run *run)
+{
+	size_t count, i;
+	struct key **sorted = keys_sorted(&run->keys, &count);
+
+	for (i = 0; i < count; i++) {
+		if (!peer_write(run->target, sorted[i]))
+			break;
+	}
+	free(sorted);
+	if (peer_flush(run->target) && i == count)
+		return true;
+	complain(run, run->target);
+	program_complain(&run->program,
+			 "what has been written so far is not complete: empty that database");
+	return false;
+}
+
+/* Read one of the two once more; *ret_result says if it does not hold what was read. */
+static bool compare_with(struct export_run *run, struct peer *peer, const char *what,
+			 const char *complaint, enum program_result *ret_result)
+{
+	uint64_t changed;
+
+	if (!program_read_again(&run->program, peer, what, &run->keys, &changed)) {
+		*ret_result = PROGRAM_TROUBLE;
+		return false;
+	}
+	if (changed == 0)
+		return true;
+	program_complain(&run->program, "%" PRIu64 " %s", changed, complaint);
+	*ret_result = PROGRAM_REFUSED;
+	return false;
+}
+
+static enum program_result move(struct export_run *run)
+{
+	enum program_result result = PROGRAM_DONE;
+
+	if (!program_read(&run->program, run->source, "reading", &run->keys))
+		return PROGRAM_TROUBLE;
+	printf("read: %zu keys, %.1f MB\n", keys_count(&run->keys), (double)run->keys.bytes / 1e6);
+	if (!run->quick) {
+		if (!compare_with(run, run->source, "reading again",
+				  "keys changed while they were read, nothing was written. Stop "
+				  "whoever uses the qlessd",
+				  &result))
+			return result;
+		puts("read again: nothing has changed meanwhile");
+	}
+	if (!run->dry_run) {
+		if (!write_all(run))
+			return PROGRAM_TROUBLE;
+		if (!compare_with(run, run->target, "comparing",
+				  "keys are not what was written: empty that database", &result))
+			return result;
+		puts("compared: the Redis has every key as it was read");
+	}
+	printf("%s, in %.1f seconds\n", run->dry_run ? "nothing was written, as asked" : "written",
+	       program_seconds(&run->program));
+	return PROGRAM_DONE;
+}
+
+static enum program_result export_run(struct export_run *run)
+{
+	enum program_result result;
+
+	run->source = peer_open(&run->from);
+	if (peer_error(run->source) != NULL) {
+		complain(run, run->source);
+		return PROGRAM_TROUBLE;
+	}
+	result = run->dry_run ? PROGRAM_DONE : open_target(run);
+	return result == PROGRAM_DONE ? move(run) : result;
+}
+
+static bool set_address(char **text, const char *value, struct peer_options *options)
+{
+	free(*text);
+	*text = strdup(value);
+	return *text != NULL && peer_parse_address(*text, options);
+}
+
+static bool set_peer_option(struct peer_options *options, int option, const char *value)
+{
+	switch (option) {
+	case 'u':
+		options->user = value;
+		return true;
+	case 'p':
+		options->password = value;
+		return true;
+	default:
+		return program_parse(value, 0, DATABASES_MAX - 1, &options->db);
+	}
+}
+
+static bool set_option(struct export_run *run, int option, const char *value)
+{
+	switch (option) {
+	case 'f':
+		return set_address(&run->from_address, value, &run->from);
+	case 't':
+		return set_address(&run->to_address, value, &run->to);
+	case 'u':
+	case 'p':
+	case 'd':
+		return set_peer_option(&run->from, option, value);
+	case 'U':
+		return set_peer_option(&run->to, 'u', value);
+	case 'A':
+		return set_peer_option(&run->to, 'p', value);
+	case 'D':
+		return set_peer_option(&run->to, 'd', value);
+	case 'n':
+		run->dry_run = true;
+		return true;
+	case 'q':
+		run->quick = true;
+		return true;
+	case 'b':
+		if (!program_parse(value, 1, PEER_BATCH_MAX, &run->from.batch))
+			return false;
+		run->to.batch = run->from.batch;
+		return true;
+	case 'T':
+		if (!program_parse(value, 1, 86400, &run->from.timeout_seconds))
+			return false;
+		run->to.timeout_seconds = run->from.timeout_seconds;
+		return true;
+	case 'P':
+		run->program.progress = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static const struct option options[] = {
+	{ "from", required_argument, NULL, 'f' },
+	{ "from-user", required_argument, NULL, 'u' },
+	{ "from-password", required_argument, NULL, 'p' },
+	{ "from-db", required_argument, NULL, 'd' },
+	{ "to", required_argument, NULL, 't' },
+	{ "to-user", required_argument, NULL, 'U' },
+	{ "to-password", required_argument, NULL, 'A' },
+	{ "to-db", required_argument, NULL, 'D' },
+	{ "dry-run", no_argument, NULL, 'n' },
+	{ "quick", no_argument, NULL, 'q' },
+	{ "batch", required_argument, NULL, 'b' },
+	{ "timeout", required_argument, NULL, 'T' },
+	{ "progress", no_argument, NULL, 'P' },
+	{ "version", no_argument, NULL, 'v' },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* True if there is something to do; otherwise *ret_result says how it ends. */
+static bool parse_args(struct export_run *run, int argc, char **argv,
+		       enum program_result *ret_result)
+{
+	int option, index = 0;
+
+	*ret_result = PROGRAM_TROUBLE;
+	while ((option = getopt_long(argc, argv, "", options, &index)) != -1) {
+		if (option == 'v' || option == 'h') {
+			if (option == 'v')
+				printf("qlessd-export %s\n", QLESSD_VERSION);
+			else
+				fputs(usage, stdout);
+			*ret_result = PROGRAM_DONE;
+			return false;
+		}
+		if (option == '?')
+			goto wrong;
+		if (!set_option(run, option, optarg)) {
+			program_complain(&run->program, "--%s: '%s' is not possible",
+					 options[index].name, optarg);
+			return false;
+		}
+	}
+	if (optind < argc || (run->to_address == NULL) != run->dry_run)
+		goto wrong;
+	return true;
+
+wrong:
+	fputs(usage, stderr);
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	struct export_run run = {
+		.program = { .name = "qlessd-export", .progress = isatty(STDERR_FILENO) },
+		.from = { .host = "127.0.0.1",
+			  .port = 7537,
+			  .batch = PEER_BATCH_DEFAULT,
+			  .timeout_seconds = PEER_TIMEOUT_DEFAULT },
+		.to = { .port = 6379,
+			.batch = PEER_BATCH_DEFAULT,
+			.timeout_seconds = PEER_TIMEOUT_DEFAULT },
+	};
+	enum program_result result;
+
+	run.program.started_us = clock_mono_us();
+	keys_init(&run.keys, entropy_u64());
+	if (parse_args(&run, argc, argv, &result)) {
+		run.from.password = program_password(run.from.password, "QLESSD_FROM_PASSWORD");
+		run.to.password = program_password(run.to.password, "QLESSD_TO_PASSWORD");
+		result = export_run(&run);
+	}
+	peer_close(run.source);
+	peer_close(run.target);
+	keys_done(&run.keys);
+	free(run.from_address);
+	free(run.to_address);
+	return (int)result;
+}

@@ -1,0 +1,386 @@
+/*
+ * qlessd-import: from a Redis with qless in it to the directory of a qlessd.
+ *
+ * All of it is read, built in memory as an engine of its own, and compared key by key with what was
+ * read, before a byte is written. So whatever goes wrong, the directory is as it was; and what a
+ * qlessd loads from it has been checked.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "build_config.h"
+#include "engine/view.h"
+#include "journal/journal.h"
+#include "moving/build.h"
+#include "moving/program.h"
+#include "moving/view.h"
+#include "sys/clock.h"
+#include "sys/entropy.h"
+#include "sys/privileges.h"
+#include "util/json.h"
+
+#define DATABASES_MAX 16384
+#define STATES	      (QLESS_COMPLETE + 1)
+#define CHECK_LINES   10
+
+static const char usage[] =
+	"Usage: qlessd-import [options] --dir directory\n"
+	"       qlessd-import [options] --dry-run\n"
+	"\n"
+	"Reads the queues of qless from a Redis, and writes them for a qlessd to start with.\n"
+	"\n"
+	"  --from host[:port], --from path\n"
+	"                     the Redis, or its Unix socket; 127.0.0.1:6379\n"
+	"  --from-user name   to authenticate as\n"
+	"  --from-password text\n"
+	"                     else that in the environment as QLESSD_FROM_PASSWORD\n"
+	"  --from-db number   which of its databases; 0\n"
+	"  --dir directory    of the qlessd, which does not run; it must not hold a log\n"
+	"  --to-db number     which of its databases; 0\n"
+	"  --dry-run          write nothing\n"
+	"  --strict           refuse if anything is not as qless leaves it\n"
+	"  --quick            do not read the Redis a second time to see that it kept still\n"
+	"  --batch n          ask for so many keys at a time; 1000\n"
+	"  --timeout seconds  for each answer; 60\n"
+	"  --progress         show it even if standard error is no terminal\n"
+	"  --version, --help\n";
+
+struct import_run {
+	struct program program;
+	struct peer_options from;
+	char *address;
+	const char *dir;
+	unsigned db;
+	bool dry_run;
+	bool strict;
+	bool quick;
+
+	struct journal *journal;
+	struct peer *peer;
+	struct keys keys;
+	struct qless *engine;
+	struct findings findings;
+	struct comparison comparison;
+	unsigned check_lines;
+};
+
+/* ---- the target ---- */
+
+static void save_engine(void *arg, struct base_writer *w)
+{
+	const struct import_run *run = arg;
+
+	base_add_database(w, run->db, run->engine);
+}
+
+/* With the lock of the directory until the end, so that no qlessd starts on it meanwhile. */
+static enum program_result open_target(struct import_run *run)
+{
+	struct journal_options options = { .dir = run->dir, .save = save_engine, .arg = run };
+	struct manifest manifest = { .base = 0 };
+	struct buf error = BUF_INIT(8192);
+	enum program_result result = PROGRAM_TROUBLE;
+	int rc;
+
+	if (privileges_become_owner(run->dir, &error) < 0)
+		goto done;
+	run->journal = journal_open(&options, &error);
+	if (run->journal == NULL)
+		goto done;
+	rc = manifest_read(&manifest, &journal_io_system, run->dir, &error);
+	if (rc == -ENOENT) {
+		buf_clear(&error);
+		result = PROGRAM_DONE;
+	} else {
+		buf_clear(&error);
+		buf_printf(&error,
+			   "%s holds a log already: nothing is written over it. Give an empty "
+			   "directory, or move the files away",
+			   run->dir);
+		result = PROGRAM_REFUSED;
+	}
+	manifest_done(&manifest);
+done:
+	if (error.len > 0)
+		program_complain(&run->program, "%s", buf_cstr(&error));
+	buf_done(&error);
+	return result;
+}
+
+static enum program_result write_target(struct import_run *run)
+{
+	struct buf error = BUF_INIT(8192);
+	int rc = journal_create(run->journal, 0, &error);
+
+	if (rc == 0) {
+		journal_close(run->journal, &error);
+		run->journal = NULL;
+	}
+	if (error.len > 0)
+		program_complain(&run->program, "%s", buf_cstr(&error));
+	rc = error.len > 0 ? -1 : 0;
+	buf_done(&error);
+	return rc == 0 ? PROGRAM_DONE : PROGRAM_TROUBLE;
+}
+
+/* ---- looking at what was built ---- */
+
+static void print_defect(void *arg, struct qless_str finding)
+{
+	struct import_run *run = arg;
+
+	if (run->check_lines++ < CHECK_LINES)
+		program_complain(&run->program, "%.*s", (int)finding.len, finding.ptr);
+}
+
+struct state_counts {
+	const struct qless *engine;
+	uint64_t counts[STATES];
+};
+
+static void count_job(void *arg, struct qless_str jid)
+{
+	struct state_counts *counts = arg;
+	struct qless_job_info info;
+
+	qless_job_read(qless_get(counts->engine, jid), &info);
+	counts->counts[info.state]++;
+}
+
+static void print_summary(struct import_run *run)
+{
+	struct state_counts states = { .engine = run->engine };
+	struct view_counts all;
+
+	view_counts(run->engine, &all);
+	view_each(run->engine, VIEW_JOBS, count_job, &states);
+	printf("read: %zu keys, %.1f MB\n", keys_count(&run->keys), (double)run->keys.bytes / 1e6);
+	printf("jobs: %" PRIu64, all.jobs);
+	for (int state = 0; state < STATES; state++)
+		printf(", %" PRIu64 " %s", states.counts[state],
+		       qless_state_text((enum qless_state)state).ptr);
+	printf("\nbeside them: %" PRIu64 " recurring jobs, %u queues (%" PRIu64
+	       " paused), %u workers, %" PRIu64 " tags, %" PRIu64 " groups of failures, %u "
+	       "tracked\n",
+	       all.recurs, skiplist_count(view_queues(run->engine)), all.paused_queues,
+	       skiplist_count(view_workers(run->engine)), all.tags, all.groups,
+	       skiplist_count(view_tracked(run->engine)));
+	printf("findings: %" PRIu64 "\n", findings_total(&run->findings));
+	findings_print(&run->findings, stdout);
+	printf("compared: %" PRIu64 " keys are the same, of these %" PRIu64 " jobs; %" PRIu64
+	       " differ as the findings say, %" PRIu64 " for no reason known\n",
+	       run->comparison.equal, run->comparison.jobs, run->comparison.explained,
+	       run->comparison.different);
+	fwrite(buf_data(&run->comparison.examples), 1, run->comparison.examples.len, stdout);
+}
+
+/* True if all is as it should be. */
+static bool check_state(struct import_run *run)
+{
+	if (qless_check(run->engine, print_defect, run) > 0 || run->comparison.different > 0) {
+		program_complain(&run->program,
+				 "what was built is not what was read; this is a defect");
+		return false;
+	}
+	if (run->strict && findings_total(&run->findings) > 0) {
+		program_complain(&run->program, "refused: there are findings, and --strict");
+		return false;
+	}
+	return true;
+}
+
+static enum program_result check_stillness(struct import_run *run)
+{
+	uint64_t changed;
+
+	if (run->quick)
+		return PROGRAM_DONE;
+	if (!program_read_again(&run->program, run->peer, "reading again", &run->keys, &changed))
+		return PROGRAM_TROUBLE;
+	if (changed == 0) {
+		puts("read again: nothing has changed meanwhile");
+		return PROGRAM_DONE;
+	}
+	program_complain(&run->program,
+			 "refused: %" PRIu64
+			 " keys changed while they were read. Stop whoever uses the Redis",
+			 changed);
+	return PROGRAM_REFUSED;
+}
+
+static enum program_result move(struct import_run *run)
+{
+	struct qless_hooks hooks = { .hash_seed = entropy_u64() };
+	double now = (double)clock_wall_us() / 1e6;
+	enum program_result result;
+
+	if (!program_read(&run->program, run->peer, "reading", &run->keys))
+		return PROGRAM_TROUBLE;
+	run->engine = qless_new(&hooks);
+	build_engine(run->engine, &run->keys, now, &run->findings);
+	compare_keys(run->engine, &run->keys, &run->findings, &run->comparison);
+	print_summary(run);
+	if (!check_state(run))
+		return PROGRAM_REFUSED;
+	result = check_stillness(run);
+	if (result == PROGRAM_DONE && !run->dry_run)
+		result = write_target(run);
+	if (result == PROGRAM_DONE)
+		printf("%s, in %.1f seconds\n",
+		       run->dry_run ? "nothing was written, as asked" : "written",
+		       program_seconds(&run->program));
+	return result;
+}
+
+/* ---- the program ---- */
+
+static enum program_result import_run(struct import_run *run)
+{
+	enum program_result result = PROGRAM_DONE;
+
+	if (!run->dry_run)
+		result = open_target(run);
+	if (result != PROGRAM_DONE)
+		return result;
+	run->peer = peer_open(&run->from);
+	if (peer_error(run->peer) != NULL) {
+		program_complain(&run->program, "%s", peer_error(run->peer));
+		return PROGRAM_TROUBLE;
+	}
+	return move(run);
+}
+
+static void import_done(struct import_run *run)
+{
+	peer_close(run->peer);
+	keys_done(&run->keys);
+	qless_free(run->engine);
+	findings_done(&run->findings);
+	comparison_done(&run->comparison);
+	journal_close(run->journal, NULL);
+	free(run->address);
+}
+
+static bool set_address(struct import_run *run, const char *text)
+{
+	free(run->address);
+	run->address = strdup(text);
+	return run->address != NULL && peer_parse_address(run->address, &run->from);
+}
+
+static bool set_option(struct import_run *run, int option, const char *value)
+{
+	switch (option) {
+	case 'f':
+		return set_address(run, value);
+	case 'u':
+		run->from.user = value;
+		return true;
+	case 'p':
+		run->from.password = value;
+		return true;
+	case 'd':
+		return program_parse(value, 0, DATABASES_MAX - 1, &run->from.db);
+	case 'D':
+		run->dir = value;
+		return true;
+	case 't':
+		return program_parse(value, 0, DATABASES_MAX - 1, &run->db);
+	case 'n':
+		run->dry_run = true;
+		return true;
+	case 's':
+		run->strict = true;
+		return true;
+	case 'q':
+		run->quick = true;
+		return true;
+	case 'b':
+		return program_parse(value, 1, PEER_BATCH_MAX, &run->from.batch);
+	case 'T':
+		return program_parse(value, 1, 86400, &run->from.timeout_seconds);
+	case 'P':
+		run->program.progress = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static const struct option options[] = {
+	{ "from", required_argument, NULL, 'f' },
+	{ "from-user", required_argument, NULL, 'u' },
+	{ "from-password", required_argument, NULL, 'p' },
+	{ "from-db", required_argument, NULL, 'd' },
+	{ "dir", required_argument, NULL, 'D' },
+	{ "to-db", required_argument, NULL, 't' },
+	{ "dry-run", no_argument, NULL, 'n' },
+	{ "strict", no_argument, NULL, 's' },
+	{ "quick", no_argument, NULL, 'q' },
+	{ "batch", required_argument, NULL, 'b' },
+	{ "timeout", required_argument, NULL, 'T' },
+	{ "progress", no_argument, NULL, 'P' },
+	{ "version", no_argument, NULL, 'v' },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* True if there is something to do; otherwise *ret_result says how it ends. */
+static bool parse_args(struct import_run *run, int argc, char **argv,
+		       enum program_result *ret_result)
+{
+	int option, index = 0;
+
+	*ret_result = PROGRAM_TROUBLE;
+	while ((option = getopt_long(argc, argv, "", options, &index)) != -1) {
+		if (option == 'v' || option == 'h') {
+			if (option == 'v')
+				printf("qlessd-import %s\n", QLESSD_VERSION);
+			else
+				fputs(usage, stdout);
+			*ret_result = PROGRAM_DONE;
+			return false;
+		}
+		if (option == '?')
+			goto wrong;
+		if (!set_option(run, option, optarg)) {
+			program_complain(&run->program, "--%s: '%s' is not possible",
+					 options[index].name, optarg);
+			return false;
+		}
+	}
+	if (optind < argc || (run->dir == NULL) != run->dry_run)
+		goto wrong;
+	return true;
+
+wrong:
+	fputs(usage, stderr);
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	struct import_run run = {
+		.program = { .name = "qlessd-import", .progress = isatty(STDERR_FILENO) },
+		.from = { .host = "127.0.0.1",
+			  .port = 6379,
+			  .batch = PEER_BATCH_DEFAULT,
+			  .timeout_seconds = PEER_TIMEOUT_DEFAULT },
+	};
+	enum program_result result;
+
+	run.program.started_us = clock_mono_us();
+	keys_init(&run.keys, entropy_u64());
+	findings_init(&run.findings, entropy_u64());
+	if (parse_args(&run, argc, argv, &result)) {
+		run.from.password = program_password(run.from.password, "QLESSD_FROM_PASSWORD");
+		result = import_run(&run);
+	}
+	import_done(&run);
+	return (int)result;
+}

@@ -1,0 +1,238 @@
+#include "server/tls.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config/config.h"
+#include "sys/clock.h"
+#include "sys/log.h"
+#include "util/buf.h"
+#include "util/mem.h"
+
+#define DAY_S INT64_C(86400)
+
+struct tls {
+	SSL_CTX *ctx;
+	int64_t begins_s;
+	int64_t expires_s;
+};
+
+/* The reason of OpenSSL for what has just failed, or that of the system. The first error is the
+ * cause, those behind it say who was called. */
+static int fail(struct buf *ret_error, const char *directive, const char *value)
+{
+	unsigned long code = ERR_peek_error();
+	const char *reason = ERR_reason_error_string(code);
+
+	if (ERR_SYSTEM_ERROR(code))
+		reason = strerror(ERR_GET_REASON(code));
+	buf_printf(ret_error, "%s %s: %s", directive, value,
+		   reason != NULL ? reason : "OpenSSL does not say what is wrong");
+	ERR_clear_error();
+	return -1;
+}
+
+/* What OpenSSL says of a file that it cannot open is less than the system says. */
+static int check_readable(const char *directive, const char *path, struct buf *ret_error)
+{
+	if (access(path, R_OK) == 0)
+		return 0;
+	buf_printf(ret_error, "%s %s: %s", directive, path, strerror(errno));
+	return -1;
+}
+
+/* Without this OpenSSL would ask at the terminal. */
+static int give_passphrase(char *to, int size, int is_writing, void *arg)
+{
+	const struct config *config = arg;
+	size_t len = strlen(config->tls_key_file_pass);
+
+	(void)is_writing;
+	if (len > (size_t)size)
+		return -1;
+	memcpy(to, config->tls_key_file_pass, len);
+	return (int)len;
+}
+
+static int64_t seconds_of(const ASN1_TIME *time)
+{
+	struct tm tm;
+
+	return ASN1_TIME_to_tm(time, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
+}
+
+static int load_certificate(struct tls *tls, const struct config *config, struct buf *ret_error)
+{
+	const char *cert = config->tls_cert_file, *key = config->tls_key_file;
+	const X509 *own;
+	struct stat st;
+	int rc;
+
+	if (check_readable("tls-cert-file", cert, ret_error) < 0 ||
+	    check_readable("tls-key-file", key, ret_error) < 0)
+		return -1;
+	if (SSL_CTX_use_certificate_chain_file(tls->ctx, cert) != 1)
+		return fail(ret_error, "tls-cert-file", cert);
+	SSL_CTX_set_default_passwd_cb(tls->ctx, give_passphrase);
+	SSL_CTX_set_default_passwd_cb_userdata(tls->ctx, (void *)(uintptr_t)config);
+	rc = SSL_CTX_use_PrivateKey_file(tls->ctx, key, SSL_FILETYPE_PEM);
+	SSL_CTX_set_default_passwd_cb_userdata(tls->ctx, NULL);
+	SSL_CTX_set_default_passwd_cb(tls->ctx, NULL);
+	if (rc != 1 && ERR_GET_REASON(ERR_peek_last_error()) != X509_R_KEY_VALUES_MISMATCH)
+		return fail(ret_error, "tls-key-file", key);
+	if (rc != 1 || SSL_CTX_check_private_key(tls->ctx) != 1) {
+		ERR_clear_error();
+		buf_printf(ret_error, "tls-key-file %s: it is not the key of the certificate in %s",
+			   key, cert);
+		return -1;
+	}
+	if (stat(key, &st) == 0 && (st.st_mode & S_IROTH) != 0)
+		log_warning("everybody on this machine can read the private key %s: chmod o-r it",
+			    key);
+	own = SSL_CTX_get0_certificate(tls->ctx);
+	tls->begins_s = seconds_of(X509_get0_notBefore(own));
+	tls->expires_s = seconds_of(X509_get0_notAfter(own));
+	return 0;
+}
+
+/* Who vouches for clients, and whether they have to have somebody who does. */
+static int set_verification(struct tls *tls, const struct config *config, struct buf *ret_error)
+{
+	const char *file = config->tls_ca_cert_file, *dir = config->tls_ca_cert_dir;
+	int mode = SSL_VERIFY_PEER;
+
+	if (config->tls_auth_clients == CONFIG_AUTH_CLIENTS_NO)
+		return 0;
+	if (file[0] != '\0') {
+		if (check_readable("tls-ca-cert-file", file, ret_error) < 0)
+			return -1;
+		if (SSL_CTX_load_verify_file(tls->ctx, file) != 1)
+			return fail(ret_error, "tls-ca-cert-file", file);
+		/* Clients with many certificates choose by these names. */
+		SSL_CTX_set_client_CA_list(tls->ctx, SSL_load_client_CA_file(file));
+	}
+	if (dir[0] != '\0') {
+		if (check_readable("tls-ca-cert-dir", dir, ret_error) < 0)
+			return -1;
+		if (SSL_CTX_load_verify_dir(tls->ctx, dir) != 1)
+			return fail(ret_error, "tls-ca-cert-dir", dir);
+	}
+	if (config->tls_auth_clients == CONFIG_AUTH_CLIENTS_YES)
+		mode |= SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
+	SSL_CTX_set_verify(tls->ctx, mode, NULL);
+	return 0;
+}
+
+static int set_protocols(struct tls *tls, const struct config *config, struct buf *ret_error)
+{
+	bool has_12 = config->tls_protocols.count == 0, has_13 = has_12;
+
+	for (size_t i = 0; i < config->tls_protocols.count; i++) {
+		bool is_12 = strcasecmp(config->tls_protocols.words[i], "TLSv1.2") == 0;
+
+		has_12 |= is_12;
+		has_13 |= !is_12;
+	}
+	SSL_CTX_set_min_proto_version(tls->ctx, has_12 ? TLS1_2_VERSION : TLS1_3_VERSION);
+	SSL_CTX_set_max_proto_version(tls->ctx, has_13 ? TLS1_3_VERSION : TLS1_2_VERSION);
+	if (config->tls_ciphers[0] != '\0' &&
+	    SSL_CTX_set_cipher_list(tls->ctx, config->tls_ciphers) != 1)
+		return fail(ret_error, "tls-ciphers", config->tls_ciphers);
+	if (config->tls_ciphersuites[0] != '\0' &&
+	    SSL_CTX_set_ciphersuites(tls->ctx, config->tls_ciphersuites) != 1)
+		return fail(ret_error, "tls-ciphersuites", config->tls_ciphersuites);
+	return 0;
+}
+
+/*
+ * Sessions are resumed by tickets that the client keeps; we keep nothing but their key, which goes
+ * with this context: what was allowed before a reload has to be shown again after it.
+ *
+ * An end of the stream without close_notify is taken for an end: a request that was cut off is
+ * never run, and clients of Redis just close.
+ */
+static void set_modes(struct tls *tls)
+{
+	static const unsigned char id[] = "qlessd";
+
+	SSL_CTX_set_options(tls->ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+					      SSL_OP_CIPHER_SERVER_PREFERENCE |
+					      SSL_OP_IGNORE_UNEXPECTED_EOF);
+	SSL_CTX_set_mode(tls->ctx, SSL_MODE_ENABLE_PARTIAL_WRITE |
+					   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+					   SSL_MODE_RELEASE_BUFFERS);
+	SSL_CTX_set_session_cache_mode(tls->ctx, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_session_id_context(tls->ctx, id, sizeof id - 1);
+	/* One read of the socket for a record and what follows it, not one each for its header and
+	 * its body. */
+	SSL_CTX_set_read_ahead(tls->ctx, 1);
+}
+
+struct tls *tls_new(const struct config *config, struct buf *ret_error)
+{
+	struct tls *tls = mem_zalloc(sizeof *tls);
+
+	ERR_clear_error();
+	tls->ctx = SSL_CTX_new(TLS_server_method());
+	if (tls->ctx == NULL) {
+		fail(ret_error, "tls-port", "cannot be used");
+		goto fail;
+	}
+	set_modes(tls);
+	if (set_protocols(tls, config, ret_error) < 0 ||
+	    load_certificate(tls, config, ret_error) < 0 ||
+	    set_verification(tls, config, ret_error) < 0)
+		goto fail;
+	tls_warn_of_expiry(tls, clock_wall_us() / 1000000);
+	return tls;
+
+fail:
+	tls_free(tls);
+	return NULL;
+}
+
+void tls_free(struct tls *tls)
+{
+	if (tls == NULL)
+		return;
+	SSL_CTX_free(tls->ctx);
+	free(tls);
+}
+
+struct ssl_st *tls_new_session(const struct tls *tls)
+{
+	SSL *ssl = SSL_new(tls->ctx);
+
+	if (ssl != NULL)
+		SSL_set_accept_state(ssl);
+	return ssl;
+}
+
+int64_t tls_expires_s(const struct tls *tls)
+{
+	return tls->expires_s;
+}
+
+void tls_warn_of_expiry(const struct tls *tls, int64_t now_s)
+{
+	int64_t left_s = tls->expires_s - now_s;
+	time_t expires = (time_t)tls->expires_s;
+	char when[32];
+	struct tm tm;
+
+	strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&expires, &tm));
+	if (left_s <= 0)
+		log_warning("the certificate of tls-cert-file has expired at %s: clients that look "
+			    "at it do not connect",
+			    when);
+	else if (left_s < TLS_WARN_DAYS * DAY_S)
+		log_warning("the certificate of tls-cert-file expires in less than %d days, at %s",
+			    TLS_WARN_DAYS, when);
+	if (tls->begins_s > now_s)
+		log_warning("the certificate of tls-cert-file is not valid yet");
+}

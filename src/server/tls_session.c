@@ -1,0 +1,242 @@
+#include "server/tls_session.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "server/tls.h"
+
+/* What a record holds at most. */
+#define RECORD_BYTES ((size_t)SSL3_RT_MAX_PLAIN_LENGTH)
+/* From here on a piece is worth a record of its own; smaller ones are gathered. */
+#define WHOLE_BYTES (RECORD_BYTES / 2)
+/* The first byte of a peer that begins a handshake. */
+#define FIRST_BYTE SSL3_RT_HANDSHAKE
+
+static SSL *ssl_of(const struct transport *t)
+{
+	return t->state;
+}
+
+/* What a call that returned `rc` is waiting for. */
+static int result_of(struct transport *t, int rc)
+{
+	unsigned long code;
+
+	switch (SSL_get_error(ssl_of(t), rc)) {
+	case SSL_ERROR_WANT_READ:
+		return TRANSPORT_WANT_READ;
+	case SSL_ERROR_WANT_WRITE:
+		return TRANSPORT_WANT_WRITE;
+	case SSL_ERROR_ZERO_RETURN:
+		return 0;
+	case SSL_ERROR_SYSCALL:
+		t->error = errno == 0 ? "the peer has gone" : NULL;
+		return TRANSPORT_FAILED;
+	default:
+		/* The first one is the cause, what follows is where it was noticed. */
+		code = ERR_peek_error();
+		t->error = ERR_reason_error_string(code);
+		if (t->error == NULL)
+			t->error = "TLS failed";
+		ERR_clear_error();
+		return TRANSPORT_FAILED;
+	}
+}
+
+/* Errors that nobody took from the queue of the thread would be taken for those of the next call.
+ */
+static void begin_call(struct transport *t)
+{
+	t->error = NULL;
+	errno = 0;
+	ERR_clear_error();
+}
+
+/* Looked at, and left for whoever reads it. */
+static int look_at_first_byte(struct transport *t)
+{
+	unsigned char first;
+	ssize_t n = recv(t->fd, &first, 1, MSG_PEEK);
+
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+		return TRANSPORT_WANT_READ;
+	if (n == 0)
+		t->error = "the peer has gone";
+	if (n <= 0)
+		return TRANSPORT_FAILED;
+	if (first == FIRST_BYTE)
+		return 0;
+	t->error = "the peer does not speak TLS";
+	return TRANSPORT_FOREIGN;
+}
+
+static int session_handshake(struct transport *t)
+{
+	int rc;
+
+	begin_call(t);
+	if (!tls_session_has_begun(t)) {
+		rc = look_at_first_byte(t);
+		if (rc != 0)
+			return rc;
+	}
+	rc = SSL_do_handshake(ssl_of(t));
+	if (rc == 1) {
+		/* The end of the handshake and the first request may have come together. */
+		t->has_more = true;
+		return 0;
+	}
+	rc = result_of(t, rc);
+	if (rc != 0)
+		return rc;
+	t->error = "the peer has gone";
+	return TRANSPORT_FAILED;
+}
+
+/*
+ * A call of OpenSSL gives one record at most; many small ones may have come together, and all of
+ * them are to be here before requests are run. When nothing is left inside the session the socket
+ * is not tried again: it is level-triggered and says so if there is more.
+ */
+static ssize_t session_read(struct transport *t, char *to, size_t size)
+{
+	SSL *ssl = ssl_of(t);
+	size_t got = 0;
+	int rc = 1;
+
+	begin_call(t);
+	t->has_more = false;
+	while (got < size) {
+		size_t n;
+
+		rc = SSL_read_ex(ssl, to + got, size - got, &n);
+		if (rc != 1)
+			break;
+		got += n;
+		if (SSL_has_pending(ssl) == 0)
+			return (ssize_t)got;
+	}
+	if (rc == 1) {
+		t->has_more = true;
+		return (ssize_t)got;
+	}
+	rc = result_of(t, rc);
+	if (got == 0)
+		return rc;
+	/* An end or a failure comes again with the next call, but nothing tells of it by itself. */
+	t->has_more = rc != TRANSPORT_WANT_READ;
+	return (ssize_t)got;
+}
+
+/* The front of all pieces in one, no longer than a record: a record of its own for each would cost
+ * more than the copy. */
+static size_t gather(char *to, const struct iovec *iov, int count, size_t skip)
+{
+	size_t len = 0;
+
+	for (int i = 0; i < count && len < RECORD_BYTES; i++) {
+		size_t part = iov[i].iov_len - skip;
+
+		if (part > RECORD_BYTES - len)
+			part = RECORD_BYTES - len;
+		memcpy(to + len, (const char *)iov[i].iov_base + skip, part);
+		len += part;
+		skip = 0;
+	}
+	return len;
+}
+
+/*
+ * A record that the socket did not take as a whole is kept by the session, and has to be given
+ * again, or more behind the same bytes. So which bytes a call is given depends on nothing but what
+ * is at the front; that may only grow.
+ */
+static ssize_t session_write(struct transport *t, const struct iovec *iov, int count)
+{
+	char record[SSL3_RT_MAX_PLAIN_LENGTH];
+	size_t written = 0, skip = 0;
+	int rc;
+
+	begin_call(t);
+	while (count > 0) {
+		const char *from = (const char *)iov->iov_base + skip;
+		size_t len = iov->iov_len - skip, n;
+
+		if (len < WHOLE_BYTES && count > 1) {
+			len = gather(record, iov, count, skip);
+			from = record;
+		}
+		rc = SSL_write_ex(ssl_of(t), from, len, &n);
+		if (rc != 1) {
+			rc = result_of(t, rc);
+			if (rc == TRANSPORT_WANT_WRITE)
+				return written != 0 ? (ssize_t)written : rc;
+			/* Only who renegotiates has to read before it can write, and nobody can. */
+			if (rc != TRANSPORT_FAILED)
+				t->error = "the session takes no more";
+			return TRANSPORT_FAILED;
+		}
+		written += n;
+		for (n += skip; count > 0 && n >= iov->iov_len; iov++, count--)
+			n -= iov->iov_len;
+		skip = n;
+	}
+	return (ssize_t)written;
+}
+
+static int session_end(struct transport *t)
+{
+	int rc;
+
+	begin_call(t);
+	rc = SSL_shutdown(ssl_of(t));
+	/* 0: the peer has not answered yet, and need not. */
+	return rc >= 0 ? 0 : result_of(t, rc);
+}
+
+static void session_done(struct transport *t)
+{
+	SSL_free(ssl_of(t));
+	t->state = NULL;
+}
+
+static const struct transport_ops session_ops = {
+	.name = "tls",
+	.handshake = session_handshake,
+	.read = session_read,
+	.write = session_write,
+	.end = session_end,
+	.shutdown = transport_shutdown_socket,
+	.is_delivered = transport_socket_is_delivered,
+	.done = session_done,
+};
+
+int tls_session_init(struct transport *t, int fd, const struct tls *tls)
+{
+	SSL *ssl = tls_new_session(tls);
+
+	if (ssl == NULL || SSL_set_fd(ssl, fd) != 1) {
+		SSL_free(ssl);
+		return -1;
+	}
+	*t = (struct transport){ .ops = &session_ops, .fd = fd, .state = ssl };
+	return 0;
+}
+
+const char *tls_session_version(const struct transport *t)
+{
+	return t->ops == &session_ops ? SSL_get_version(ssl_of(t)) : NULL;
+}
+
+bool tls_session_is_resumed(const struct transport *t)
+{
+	return SSL_session_reused(ssl_of(t)) != 0;
+}
+
+bool tls_session_has_begun(const struct transport *t)
+{
+	return SSL_in_before(ssl_of(t)) == 0;
+}

@@ -1,0 +1,334 @@
+/*
+ * Any bytes as a log directory: reading it ends in a state or in a sentence, whatever is in the
+ * files, and what was read is the same when it is read again.
+ *
+ * An input is a list of pieces: a byte that says what it is, one for its size, and the bytes. With
+ * the top bit of the first byte of an input the checksums are made to be right (of manifest, heads
+ * and records), so that what lies behind them is reached; without it the files are just what the
+ * input says.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/databases.h"
+#include "engine/state.h"
+#include "journal/manifest.h"
+#include "journal/reader.h"
+#include "journal/record.h"
+#include "journal/recover.h"
+#include "qless.h"
+#include "util/buf.h"
+#include "util/mem.h"
+#include "util/wire.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+#define DATABASES	2
+#define SALT		UINT64_C(0x0123456789abcdef)
+/* Of a base that came after the one that is there. */
+#define NEXT_SEQUENCE 200
+#define CREATED_US    INT64_C(1700000000000000)
+
+/* ---- a directory in memory, for reading ---- */
+
+enum { FILE_MANIFEST, FILE_KEPT, FILE_BASE, FILE_LOG_1, FILE_LOG_2, FILE_COUNT };
+
+static const char *const file_names[FILE_COUNT] = {
+	"manifest", "manifest-00000004", "base-00000002", "log-00000002", "log-00000003",
+};
+
+struct directory {
+	struct journal_io io;
+	struct buf files[FILE_COUNT];
+	int open;
+};
+
+static int dir_open(void *arg, const char *path, int flags)
+{
+	const char *name = strrchr(path, '/');
+	struct directory *d = arg;
+
+	(void)flags;
+	for (int i = 0; i < FILE_COUNT; i++) {
+		if (strcmp(name + 1, file_names[i]) != 0 || d->files[i].len == 0)
+			continue;
+		d->open++;
+		return i;
+	}
+	return -ENOENT;
+}
+
+static int dir_close(void *arg, int fd)
+{
+	struct directory *d = arg;
+
+	(void)fd;
+	d->open--;
+	return 0;
+}
+
+static ssize_t dir_read(void *arg, int fd, void *to, size_t len, uint64_t offset)
+{
+	const struct directory *d = arg;
+	const struct buf *file = &d->files[fd];
+
+	if (offset >= file->len)
+		return 0;
+	if (len > file->len - offset)
+		len = file->len - (size_t)offset;
+	memcpy(to, buf_data(file) + offset, len);
+	return (ssize_t)len;
+}
+
+static int dir_size(void *arg, int fd, uint64_t *ret_size)
+{
+	const struct directory *d = arg;
+
+	*ret_size = d->files[fd].len;
+	return 0;
+}
+
+static int dir_list(void *arg, const char *path, journal_name_fn *each, void *each_arg)
+{
+	const struct directory *d = arg;
+
+	(void)path;
+	for (int i = 0; i < FILE_COUNT; i++) {
+		if (d->files[i].len > 0)
+			each(each_arg, file_names[i]);
+	}
+	return 0;
+}
+
+static void dir_init(struct directory *d)
+{
+	*d = (struct directory){ .io = { .arg = d,
+					 .open = dir_open,
+					 .close = dir_close,
+					 .read = dir_read,
+					 .size = dir_size,
+					 .list = dir_list } };
+	for (int i = 0; i < FILE_COUNT; i++)
+		buf_init(&d->files[i], BUF_NO_MAX);
+}
+
+static void dir_done(struct directory *d)
+{
+	assert(d->open == 0);
+	for (int i = 0; i < FILE_COUNT; i++)
+		buf_done(&d->files[i]);
+}
+
+/* ---- from the input to the files ---- */
+
+struct input {
+	const uint8_t *at;
+	const uint8_t *end;
+};
+
+static uint8_t take(struct input *in)
+{
+	return in->at < in->end ? *in->at++ : 0;
+}
+
+static struct qless_str take_bytes(struct input *in, size_t len)
+{
+	struct qless_str s;
+
+	if (len > (size_t)(in->end - in->at))
+		len = (size_t)(in->end - in->at);
+	s = str_make((const char *)in->at, len);
+	in->at += len;
+	return s;
+}
+
+static void append_head(struct buf *file, int which, uint64_t sequence)
+{
+	struct record_file_header header = {
+		.kind = which == FILE_BASE ? RECORD_FILE_BASE : RECORD_FILE_LOG,
+		.format = RECORD_FORMAT_VERSION,
+		.engine = STATE_VERSION,
+		.number = which == FILE_LOG_2 ? 3 : 2,
+		.sequence = sequence,
+		.salt = SALT,
+		.created_us = CREATED_US,
+	};
+	unsigned char head[RECORD_FILE_HEADER_BYTES];
+
+	record_encode_header(&header, head);
+	buf_append(file, head, sizeof head);
+}
+
+/* Files that are cut as the input says, and nothing put right. */
+static void fill_raw(struct directory *d, struct input *in)
+{
+	for (int i = 0; i < FILE_COUNT; i++) {
+		size_t size = take(in);
+
+		size += (size_t)take(in) << 8;
+		buf_append_str(&d->files[i], take_bytes(in, i + 1 < FILE_COUNT ? size : SIZE_MAX));
+	}
+}
+
+/* A record with a sequence number that fits, unless the input wants another one. */
+static void append_piece(struct buf *file, struct input *in, uint64_t *sequence)
+{
+	uint8_t kind = take(in);
+	size_t size = take(in);
+	struct qless_str bytes;
+
+	if (kind & 0x40)
+		size += (size_t)take(in) << 8;
+	bytes = take_bytes(in, size);
+	if (kind & 0x20)
+		*sequence += take(in);
+	if (kind & 0x10) /* not a record */
+		buf_append_str(file, bytes);
+	else
+		record_append(file, SALT, (enum record_type)(kind & 0x0f), (*sequence)++, bytes);
+}
+
+/* Good heads, and good checksums around what the input says. */
+static void fill_framed(struct directory *d, struct input *in, bool has_base, bool is_kept)
+{
+	uint64_t base_sequence = has_base ? take(in) : 0;
+	uint64_t sequence;
+	struct manifest m = { .base = has_base ? 2 : 0, .base_sequence = base_sequence };
+	uint8_t count;
+
+	if (has_base) {
+		append_head(&d->files[FILE_BASE], FILE_BASE, base_sequence);
+		sequence = 1;
+		for (count = take(in); count > 0 && in->at < in->end; count--)
+			append_piece(&d->files[FILE_BASE], in, &sequence);
+	}
+	sequence = base_sequence + 1;
+	for (int i = FILE_LOG_1; i <= FILE_LOG_2; i++) {
+		manifest_add_log(&m, i == FILE_LOG_1 ? 2 : 3);
+		append_head(&d->files[i], i, sequence);
+		for (count = i == FILE_LOG_1 ? take(in) : UINT8_MAX; count > 0 && in->at < in->end;
+		     count--)
+			append_piece(&d->files[i], in, &sequence);
+	}
+	manifest_format(&m, &d->files[is_kept ? FILE_KEPT : FILE_MANIFEST]);
+	manifest_done(&m);
+	if (is_kept) {
+		m = (struct manifest){ .base = 4, .base_sequence = NEXT_SEQUENCE };
+		manifest_add_log(&m, 5);
+		manifest_format(&m, &d->files[FILE_MANIFEST]);
+		manifest_done(&m);
+	}
+}
+
+/* ---- recovery ---- */
+
+struct subject {
+	struct databases *databases;
+	struct recovery recovery;
+	struct buf error;
+	int rc;
+};
+
+static struct qless *engine_of(void *arg, unsigned db)
+{
+	struct subject *s = arg;
+
+	/* Each is loaded into once: what stands in a base is a new engine each time. */
+	if (db >= DATABASES || databases_peek(s->databases, db) != NULL)
+		return NULL;
+	return databases_get(s->databases, db)->engine;
+}
+
+static int apply(void *arg, const struct record_command *command, struct buf *ret_error)
+{
+	struct subject *s = arg;
+
+	if (command->db >= DATABASES || !(command->now > -1e12 && command->now < 1e12)) {
+		buf_append_str(ret_error, STR("out of range"));
+		return -1;
+	}
+	return databases_apply(s->databases, command->db, command->now, command->name,
+			       command->args, command->count, ret_error);
+}
+
+static void run(struct subject *s, const struct directory *d, const struct recovery_limit *limit,
+		uint64_t seed)
+{
+	struct qless_hooks hooks = { .hash_seed = seed };
+	struct recovery_target target = { .arg = s, .engine = engine_of, .apply = apply };
+
+	s->databases = databases_new(DATABASES, &hooks);
+	buf_init(&s->error, 64 * 1024);
+	s->rc = recovery_run(&s->recovery, &d->io, "dir", limit, &target, &s->error);
+	/* Whoever cannot start has to learn why. That there is no log is no failure. */
+	assert(s->rc == 0 || s->rc == -ENOENT || s->error.len > 0);
+}
+
+static void subject_done(struct subject *s)
+{
+	databases_free(s->databases);
+	recovery_done(&s->recovery);
+	buf_done(&s->error);
+}
+
+static void fail_finding(void *arg, struct qless_str finding)
+{
+	(void)arg;
+	fprintf(stderr, "%.*s\n", (int)finding.len, finding.ptr);
+	abort();
+}
+
+static void append_dump(void *arg, struct qless_str piece)
+{
+	buf_append_str(arg, piece);
+}
+
+static void compare(struct subject *a, struct subject *b)
+{
+	assert(a->rc == b->rc);
+	assert(str_equal(buf_str(&a->error), buf_str(&b->error)));
+	for (unsigned db = 0; db < DATABASES && a->rc == 0; db++) {
+		struct qless *one = databases_peek(a->databases, db);
+		struct qless *two = databases_peek(b->databases, db);
+		struct buf x = BUF_INIT(BUF_NO_MAX), y = BUF_INIT(BUF_NO_MAX);
+
+		assert((one == NULL) == (two == NULL));
+		if (one == NULL)
+			continue;
+		qless_check(one, fail_finding, NULL);
+		qless_dump(one, append_dump, &x);
+		qless_dump(two, append_dump, &y);
+		assert(str_equal(buf_str(&x), buf_str(&y)));
+		buf_done(&x);
+		buf_done(&y);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = { data, data + size };
+	struct recovery_limit limit = RECOVERY_NO_LIMIT;
+	struct directory d;
+	struct subject a, b;
+	uint8_t how = take(&in);
+
+	if (how & 0x20)
+		limit.sequence = take(&in);
+	dir_init(&d);
+	if (how & 0x80)
+		fill_framed(&d, &in, how & 0x40, how & 0x10);
+	else
+		fill_raw(&d, &in);
+	run(&a, &d, &limit, 1);
+	run(&b, &d, &limit, 0x9e3779b97f4a7c15);
+	compare(&a, &b);
+	subject_done(&a);
+	subject_done(&b);
+	dir_done(&d);
+	return 0;
+}

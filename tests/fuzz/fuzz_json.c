@@ -1,0 +1,213 @@
+/*
+ * Any text as JSON from a client: what is good is taken and given back byte for byte, what is not
+ * is refused with a reason, and neither harms the other. The same text then goes to each place
+ * where commands take JSON, and what they answer is JSON again.
+ */
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "command/classic.h"
+#include "command/json.h"
+#include "qless.h"
+#include "resp/writer.h"
+#include "util/buf.h"
+#include "util/chain.h"
+#include "util/json.h"
+#include "util/mem.h"
+
+#define NOW 1700000000.0
+
+static void check_strings(struct qless_str text, bool objects)
+{
+	struct json_strings strings = { 0 };
+	size_t bytes = 0;
+
+	if (!json_read_strings(text, objects, &strings))
+		return;
+	for (size_t i = 0; i < strings.count; i++)
+		bytes += strings.items[i].len;
+	assert(bytes <= text.len);
+	json_strings_done(&strings);
+}
+
+/* Any bytes make a string, if they are UTF-8. */
+static void check_written(struct qless_str text, bool is_utf8)
+{
+	struct buf out = BUF_INIT(BUF_NO_MAX), error = BUF_INIT(256);
+	struct json_strings strings;
+	enum json_kind kind;
+
+	buf_append_char(&out, '[');
+	json_append_string(&out, text);
+	buf_append_char(&out, ']');
+	if (is_utf8) {
+		assert(json_check(buf_str(&out), &kind, &error) && kind == JSON_ARRAY);
+		assert(json_read_strings(buf_str(&out), false, &strings));
+		assert(strings.count == 1 && str_equal(strings.items[0], text));
+		json_strings_done(&strings);
+	}
+	buf_done(&out);
+	buf_done(&error);
+}
+
+/* ---- by way of commands ---- */
+
+struct subject {
+	struct classic classic;
+	struct chunk_pool pool;
+	struct chain out;
+	struct resp_writer writer;
+	struct buf reply;
+};
+
+static int run(struct subject *s, const char *name, const struct qless_str *args, size_t count)
+{
+	uint64_t changes = qless_changes(s->classic.engine);
+	struct iovec piece;
+	int rc = classic_run(&s->classic, classic_find(str_from(name)), CLASSIC_EXPLICIT, NOW, args,
+			     count, &s->writer);
+
+	buf_clear(&s->reply);
+	while (chain_peek(&s->out, &piece, 1, SIZE_MAX) > 0) {
+		buf_append(&s->reply, piece.iov_base, piece.iov_len);
+		chain_consume(&s->out, piece.iov_len);
+	}
+	assert(s->reply.len > 0 && (buf_data(&s->reply)[0] == '-') == (rc < 0));
+	if (rc < 0)
+		assert(qless_changes(s->classic.engine) == changes);
+	return rc;
+}
+
+#define RUN(s, name, ...)                                       \
+	run(s, name, (const struct qless_str[]){ __VA_ARGS__ }, \
+	    sizeof((const struct qless_str[]){ __VA_ARGS__ }) / sizeof(struct qless_str))
+
+/* The reply is a bulk string of JSON. */
+static void check_reply(const struct subject *s)
+{
+	struct buf error = BUF_INIT(256);
+	const char *begin = memchr(buf_data(&s->reply), '\n', s->reply.len);
+	struct qless_str json;
+	enum json_kind kind;
+
+	assert(buf_data(&s->reply)[0] == '$' && begin != NULL);
+	json = str_make(begin + 1, s->reply.len - (size_t)(begin + 1 - buf_data(&s->reply)) - 2);
+	assert(json_check(json, &kind, &error));
+	buf_done(&error);
+}
+
+static void check_commands(struct subject *s, struct qless_str text, bool is_good, bool is_utf8)
+{
+	const struct qless_job *job;
+	struct qless_job_info info;
+	int rc = RUN(s, "put", STR("w"), STR("q"), STR("j"), STR("K"), text, STR("0"));
+
+	assert(is_good || rc < 0);
+	if (rc == 0) {
+		job = qless_get(s->classic.engine, STR("j"));
+		qless_job_read(job, &info);
+		assert(str_equal(info.data, text));
+	}
+	RUN(s, "put", STR("w"), STR("q"), STR("k"), STR("K"), STR("{}"), STR("0"), STR("tags"),
+	    text);
+	RUN(s, "put", STR("w"), STR("q"), STR("l"), STR("K"), STR("{}"), STR("0"), STR("depends"),
+	    text);
+	RUN(s, "recur", STR("q"), STR("r"), STR("K"), text, STR("interval"), STR("60"), STR("0"),
+	    STR("tags"), text);
+	RUN(s, "recur.update", STR("r"), STR("data"), text);
+	RUN(s, "log", STR("k"), STR("said"), text);
+	RUN(s, "log", STR("j"), text);
+	RUN(s, "pop", STR("q"), STR("w"), STR("5"));
+	RUN(s, "heartbeat", STR("k"), STR("w"), text);
+	RUN(s, "fail", STR("j"), STR("w"), STR("g"), text, text);
+	RUN(s, "complete", STR("k"), STR("w"), STR("q"), text, STR("next"), STR("q2"),
+	    STR("depends"), text);
+	RUN(s, "multiput", STR("w"), STR("q"), STR("0"), STR("jobs"), STR("m"), STR("K"), text);
+	RUN(s, "config.set", STR("application"), text);
+	if (!is_utf8)
+		return;
+	RUN(s, "config.get", STR("application"));
+	run(s, "config.get", NULL, 0);
+	if (qless_get(s->classic.engine, STR("j")) != NULL) {
+		RUN(s, "get", STR("j"));
+		check_reply(s);
+	}
+	if (qless_get(s->classic.engine, STR("k")) != NULL) {
+		RUN(s, "get", STR("k"));
+		check_reply(s);
+	}
+	if (qless_recur_get(s->classic.engine, STR("r")) != NULL) {
+		RUN(s, "recur.get", STR("r"));
+		check_reply(s);
+	}
+}
+
+static void fail_finding(void *arg, struct qless_str finding)
+{
+	(void)arg;
+	fprintf(stderr, "%.*s\n", (int)finding.len, finding.ptr);
+	abort();
+}
+
+/* Whether the text is UTF-8: yyjson says so of a string of it, once what needs escapes has them. */
+static bool text_is_utf8(struct qless_str text)
+{
+	struct buf out = BUF_INIT(BUF_NO_MAX), error = BUF_INIT(256);
+	enum json_kind kind;
+	bool result;
+
+	json_append_string(&out, text);
+	result = json_check(buf_str(&out), &kind, &error);
+	buf_done(&out);
+	buf_done(&error);
+	return result;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* Exactly as long as the text, so that a sanitizer sees the byte behind it being read. */
+	char *copy = mem_alloc(size + (size == 0));
+	struct qless_str text = str_make(copy, size);
+	struct qless_hooks hooks = { .hash_seed = 1 };
+	struct buf error = BUF_INIT(256);
+	struct subject s;
+	enum json_kind kind;
+	bool is_good, is_utf8;
+
+	if (size != 0)
+		memcpy(copy, data, size);
+	is_good = json_check(text, &kind, &error);
+	assert(is_good || error.len > 0);
+	is_utf8 = text_is_utf8(text);
+	assert(!is_good || is_utf8);
+	(void)json_is_deeper(text, 3);
+	if (is_good) {
+		assert(!json_is_deeper(text, size + 1));
+		check_strings(text, false);
+		check_strings(text, true);
+	}
+	check_written(text, is_utf8);
+
+	s.classic.engine = qless_new(&hooks);
+	classic_init(&s.classic, s.classic.engine);
+	s.classic.max_json_depth = 100;
+	chunk_pool_init(&s.pool, 1);
+	chain_init(&s.out, &s.pool);
+	resp_writer_init(&s.writer, &s.out, 2);
+	buf_init(&s.reply, BUF_NO_MAX);
+	check_commands(&s, text, is_good, is_utf8);
+	qless_check(s.classic.engine, fail_finding, NULL);
+
+	qless_free(s.classic.engine);
+	classic_done(&s.classic);
+	chain_done(&s.out);
+	chunk_pool_done(&s.pool);
+	buf_done(&s.reply);
+	buf_done(&error);
+	free(copy);
+	return 0;
+}

@@ -1,0 +1,287 @@
+/*
+ * What a client can do that has not authenticated and means no good: it gets no further, takes a
+ * bounded amount of memory, and keeps nobody from being served.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "peer.h"
+#include "textfile.h"
+#include "unit.h"
+#include "wait.h"
+
+#define STRANGERS 1000
+#define STUFFED	  200
+#define NESTED	  1000000
+#define ATTEMPTS  150000
+
+/* What a stranger can make the server keep: ten arguments of 16 KiB that are never complete, in a
+ * buffer that has doubled for the last of them, and the connection itself. */
+#define STRANGER_BYTES ((int64_t)256 * 1024)
+/* A connection that has sent some bytes, with what the allocator rounds up. */
+#define SLOW_BYTES ((int64_t)4 * 1024)
+/* What it may differ by in any case: reading and replying take buffers that all share. */
+#define SHARED_BYTES ((int64_t)8 * 1024 * 1024)
+/* Sanitizers put room around each allocation, and keep what was freed for a while. */
+#define SANITIZER_FACTOR 8
+
+static struct qlessd q;
+static struct peer *p; /* who has authenticated, and has to be served all along */
+static int64_t bytes_before;
+
+void setUp(void)
+{
+	struct rlimit files;
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	QLESSD_START(&q, "--requirepass", "secret");
+	p = peer_connect(&q);
+	ASK(p, "AUTH secret", "+OK\r\n");
+	ASK(p, "PUT w q j klass {} 0", "$1\r\nj\r\n");
+	bytes_before = (int64_t)qlessd_proc_status(&q, "VmRSS:") * 1024;
+}
+
+static void expect_service(void)
+{
+	ASK(p, "PING", "+PONG\r\n");
+}
+
+/* The server has what it had, and no more than that much besides. */
+static void expect_memory(int64_t more)
+{
+	int64_t bytes = (int64_t)qlessd_proc_status(&q, "VmRSS:") * 1024;
+
+	if (qlessd_is_sanitized())
+		more *= SANITIZER_FACTOR;
+	TEST_ASSERT_LESS_THAN_INT64(bytes_before + more, bytes);
+}
+
+/* All strangers are gone, and did nothing. */
+static void expect_peace(void)
+{
+	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "connected_clients:") == 1);
+	ASK(p, "LENGTH q", ":1\r\n");
+	expect_memory(SHARED_BYTES);
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+}
+
+/* ---- what comes to a port that is open to the world ---- */
+
+/* The first bytes of clients of other protocols, and of those who look for holes. */
+static const struct probe {
+	const char *bytes;
+	size_t len;
+	bool is_cut; /* hung up on by the server, whether we close or not */
+} probes[] = {
+#define PROBE(text, is_cut)                    \
+	{                                      \
+		text, sizeof(text) - 1, is_cut \
+	}
+	PROBE("", false),
+	PROBE("\r\n\r\n", false),
+	PROBE("\n", false),
+	PROBE("\0\0\0\0\0\0\0\0", false),
+	PROBE("\r\n\r\nPOST / HTTP/1.1\r\n", true),
+	PROBE("GET / HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n", true),
+	PROBE("OPTIONS * HTTP/1.1\r\nUser-Agent: x\r\nhOsT: a\r\nFLUSHALL\r\n", true),
+	PROBE("post /\r\nCONFIG SET requirepass x\r\n", true),
+	PROBE("*1\r\n$4\r\nPOST\r\n*1\r\n$8\r\nFLUSHALL\r\n", true),
+	/* TLS 1.2 and 1.3. */
+	PROBE("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\x0a\x0a", false),
+	PROBE("SSH-2.0-OpenSSH_9.2p1\r\n", false),
+	PROBE("EHLO example.org\r\n", false),
+	PROBE("\x03\x00\x00\x13\x0e\xe0\x00\x00\x00\x00\x00\x01\x00\x08\x00\x03\x00\x00\x00",
+	      false), /* RDP */
+	PROBE("*0\r\n*-1\r\n*1\r\n$0\r\n\r\n", false),
+	PROBE("*1\r\n$-1\r\n", true),
+	PROBE("*2\r\n$4\r\nAUTH\r\n$536870912\r\nx", true),
+	PROBE("*1048576\r\n", true),
+	PROBE("*9223372036854775808\r\n", true),
+	PROBE("*11\r\n$1\r\n", true),
+	PROBE("*1\r\n*1\r\n", true),
+	PROBE("*3\r\n$4\r\nEVAL\r\n$8\r\nreturn 1\r\n$1\r\n0\r\n", false),
+	PROBE("FLUSHALL\r\nCANCEL j\r\nSHUTDOWN NOSAVE\r\nDEBUG SEGFAULT\r\n", false),
+	PROBE("CONFIG SET dir /tmp\r\nCONFIG REWRITE\r\nMONITOR\r\nSUBSCRIBE ql:s\r\n", false),
+	PROBE("HELLO 3 SETNAME x\r\nCLIENT LIST\r\nACL SETUSER x on nopass +@all\r\n", false),
+};
+
+/* There may be an error, and then the end. */
+static void expect_cut(struct peer *stranger)
+{
+	while (peer_gets_more(stranger))
+		peer_skip_replies(stranger, 1);
+}
+
+static void whoever_knocks_is_refused_or_ignored(void)
+{
+	for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
+		for (int how = 0; how < 3; how++) {
+			struct peer *stranger = peer_connect(&q);
+
+			peer_send_blindly(stranger, probes[i].bytes, probes[i].len);
+			expect_service();
+			if (how == 0 && probes[i].is_cut)
+				expect_cut(stranger);
+			if (how == 1)
+				peer_reset(stranger);
+			else
+				peer_close(stranger);
+			expect_service();
+		}
+	}
+	expect_peace();
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "HTTP"));
+}
+
+static void small_pieces_are_put_together_and_cost_nobody_anything(void)
+{
+	static const char bytes[] = "*3\r\n$4\r\nAUTH\r\n$7\r\ndefault\r\n$5\r\nwrong\r\n";
+	struct peer *stranger = peer_connect(&q);
+
+	for (int round = 0; round < 20; round++) {
+		for (size_t i = 0; i + 1 < sizeof bytes; i++) {
+			peer_send(stranger, bytes + i, 1);
+			if (i % 10 == 0)
+				expect_service();
+		}
+		TEST_ASSERT_EQUAL_INT(0, strncmp(peer_reply(stranger), "-WRONGPASS", 10));
+	}
+	expect_memory(SHARED_BYTES);
+}
+
+/* ---- much of it ---- */
+
+static void a_thousand_who_send_slowly_cost_little(void)
+{
+	static const char bytes[] = "*2\r\n$4\r\nAUTH\r\n$16384\r\nsesame";
+	static struct peer *strangers[STRANGERS];
+
+	for (int i = 0; i < STRANGERS; i++)
+		strangers[i] = peer_connect(&q);
+	for (size_t at = 0; at + 1 < sizeof bytes; at++) {
+		for (int i = 0; i < STRANGERS; i += i % 10 == 0 || at < 4 ? 1 : 9)
+			peer_send(strangers[i], bytes + at, 1);
+		expect_service();
+	}
+	expect_memory(SHARED_BYTES + STRANGERS * SLOW_BYTES);
+	for (int i = 0; i < STRANGERS; i++)
+		peer_close(strangers[i]);
+	expect_peace();
+}
+
+/* As much as the parser takes of a stranger before it has a whole request. */
+static void the_most_a_stranger_can_have_kept_is_bounded(void)
+{
+	static char argument[16 * 1024];
+	static struct peer *strangers[STUFFED];
+
+	memset(argument, 'x', sizeof argument);
+	for (int i = 0; i < STUFFED; i++) {
+		strangers[i] = peer_connect(&q);
+		peer_send_text(strangers[i], "*10\r\n");
+		for (int k = 0; k < 10; k++) {
+			peer_send_text(strangers[i], "$16384\r\n");
+			peer_send(strangers[i], argument, sizeof argument);
+			peer_send_text(strangers[i], k < 9 ? "\r\n" : "");
+		}
+		expect_service();
+	}
+	expect_memory(SHARED_BYTES + STUFFED * STRANGER_BYTES);
+	/* It is all there: with its end it is a request, and refused as such. */
+	peer_send_text(strangers[0], "\r\n");
+	TEST_ASSERT_EQUAL_INT('-', peer_reply(strangers[0])[0]);
+}
+
+static void a_million_arrays_in_one_another_are_refused_at_the_second(void)
+{
+	char *bytes = malloc(4 * (size_t)NESTED);
+	struct peer *stranger = peer_connect(&q);
+
+	for (size_t i = 0; i < NESTED; i++)
+		memcpy(bytes + 4 * i, "*1\r\n", 4);
+	peer_send_blindly(stranger, bytes, 4 * (size_t)NESTED);
+	expect_service();
+	peer_expect(stranger, "-ERR Protocol error: expected '$', got '*'\r\n");
+	peer_close(stranger);
+	free(bytes);
+	expect_peace();
+}
+
+static void a_line_without_an_end_is_cut(void)
+{
+	static char bytes[1024 * 1024];
+	struct peer *stranger = peer_connect(&q);
+
+	memset(bytes, 'a', sizeof bytes);
+	for (int i = 0; i < 32; i++) {
+		peer_send_blindly(stranger, bytes, sizeof bytes);
+		expect_service();
+	}
+	peer_expect(stranger, "-ERR Protocol error: too big inline request\r\n");
+	peer_close(stranger);
+	expect_peace();
+}
+
+static int count_lines(const char *text)
+{
+	int count = 0;
+
+	for (; *text != '\0'; text++)
+		count += *text == '\n';
+	return count;
+}
+
+static int64_t cut_for_not_reading(void)
+{
+	return peer_ask_number(p, "INFO stats", "client_output_buffer_limit_disconnections:");
+}
+
+/* Passwords are tried as fast as can be, and replies are not looked at. */
+static void who_tries_passwords_gets_neither_in_nor_the_log_full(void)
+{
+	static const char attempt[] = "AUTH default open-sesame\r\n";
+	const size_t len = sizeof attempt - 1;
+	char *bytes = malloc(ATTEMPTS * len), *log;
+	int64_t started_ms = wait_now_ms(), seconds;
+	struct peer *stranger;
+	int lines;
+
+	for (size_t i = 0; i < ATTEMPTS; i++)
+		memcpy(bytes + i * len, attempt, len);
+	peer_connect_small_buffers(true);
+	stranger = peer_connect(&q);
+	peer_send_blindly(stranger, bytes, ATTEMPTS * len);
+	expect_service();
+	WAIT_UNTIL(cut_for_not_reading() == 1);
+	free(bytes);
+	expect_peace();
+	TEST_ASSERT_GREATER_THAN(1000, peer_ask_number(p, "INFO stats", "acl_access_denied_auth:"));
+	WAIT_UNTIL(qlessd_has_logged(&q, "are left out"));
+	seconds = (wait_now_ms() - started_ms) / 1000 + 2;
+	log = textfile_read(q.log_path);
+	lines = count_lines(log);
+	free(log);
+	/* Ten each second, what counts the rest, and what every start says. */
+	TEST_ASSERT_LESS_THAN(20 + 11 * (int)seconds, lines);
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(whoever_knocks_is_refused_or_ignored);
+	RUN(small_pieces_are_put_together_and_cost_nobody_anything);
+	RUN(a_thousand_who_send_slowly_cost_little);
+	RUN(the_most_a_stranger_can_have_kept_is_bounded);
+	RUN(a_million_arrays_in_one_another_are_refused_at_the_second);
+	RUN(a_line_without_an_end_is_cut);
+	RUN(who_tries_passwords_gets_neither_in_nor_the_log_full);
+	return UNIT_RESULT();
+}
