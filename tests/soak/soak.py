@@ -44,6 +44,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SCRIPT = HERE.parent / "clients" / "qless.lua"
 
 START_SECONDS = 60
+START_ATTEMPTS = 5
 DRAIN_SECONDS = 60
 HISTORY_COUNT = 2000  # completed jobs that are kept
 MIB = 1 << 20
@@ -93,31 +94,45 @@ class Server:
         self.fsync = None
 
     def start(self, fsync):
-        self.port, self.http_port = free_ports(2)
+        """The first connection to a new process."""
         self.fsync = fsync
+        for _ in range(START_ATTEMPTS):
+            self.launch()
+            peer = self.wait_until_ready()
+            if peer:
+                return peer
+            if b"ddress already in use" not in self.log.read_bytes()[-1000:]:
+                break  # nobody was quicker to take the ports
+        raise RuntimeError(f"qlessd ended at its start with {self.process.returncode}")
+
+    def launch(self):
+        self.port, self.http_port = free_ports(2)
         self.process = subprocess.Popen([
             self.program, "--port", str(self.port), "--bind", "127.0.0.1",
             "--http-port", str(self.http_port), "--dir", str(self.directory),
-            "--logfile", str(self.log), "--log-format", "logfmt", "--appendfsync", fsync,
+            "--logfile", str(self.log), "--log-format", "logfmt", "--appendfsync", self.fsync,
             "--log-segment-size", str(SEGMENT_BYTES),
             "--auto-rewrite-min-size", str(REWRITE_MIN_BYTES),
             "--client-output-buffer-limit", "normal", "4mb", "1mb", "5",
             "--client-output-buffer-limit", "pubsub", "1mb", "256kb", "5",
         ], stdin=subprocess.DEVNULL)
+
+    def wait_until_ready(self):
+        """A connection to the process when it has loaded its state, or None if it has ended."""
         deadline = time.monotonic() + START_SECONDS
-        while True:
-            if self.process.poll() is not None:
-                raise RuntimeError(f"qlessd ended at its start with {self.process.returncode}")
+        while self.process.poll() is None:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"qlessd did not start within {START_SECONDS} seconds")
             try:
                 peer = Peer(self.port)
-                if not isinstance(peer.ask("get", "none"), ServerError):  # it is loaded
+                is_loaded = not isinstance(peer.ask("get", "none"), ServerError)
+                if is_loaded and f"process_id:{self.process.pid}\r" in peer.call("info", "server"):
                     return peer
                 peer.close()
             except ConnectionError:
                 pass
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"qlessd did not start within {START_SECONDS} seconds")
             time.sleep(0.01)
+        return None
 
     def end(self, number):
         """The exit status, or None if it had to be killed because it did not end."""
