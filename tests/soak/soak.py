@@ -124,12 +124,13 @@ class Server:
             if time.monotonic() > deadline:
                 raise RuntimeError(f"qlessd did not start within {START_SECONDS} seconds")
             try:
-                peer = Peer(self.port)
+                peer = Peer(self.port, timeout=2)  # somebody else might listen there
                 is_loaded = not isinstance(peer.ask("get", "none"), ServerError)
                 if is_loaded and f"process_id:{self.process.pid}\r" in peer.call("info", "server"):
-                    return peer
+                    peer.close()
+                    return Peer(self.port)
                 peer.close()
-            except ConnectionError:
+            except (OSError, ServerError):
                 pass
             time.sleep(0.01)
         return None
