@@ -36,7 +36,7 @@ class Session:
         self.ledger = soak.ledger
         self.dialect = dialect
         self.rng = random_numbers
-        self.peer = Peer(soak.server.port)
+        self.peer = soak.server.connect(is_encrypted=random_numbers.random() < 0.25)
 
     def request(self, name, *arguments):
         if self.dialect == "native":
@@ -416,11 +416,30 @@ def scraper(soak, rng):
             time.sleep(0.1)
 
 
+def passer_by(soak, rng):
+    """Comes to the TLS port and leaves: after the handshake, in its middle, or with bad manners."""
+    hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
+    while True:
+        chance = rng.random()
+        if chance < 0.5:
+            soak.server.connect(is_encrypted=True).close()
+        else:
+            peer = Peer(soak.server.tls_port)
+            peer.send_raw(hello if chance < 0.75 else b"PING\r\n")
+            yield
+            time.sleep(0.1)
+            peer.close()
+        soak.operations["tls passer-by"] += 1
+        for _ in range(3):
+            yield
+            time.sleep(0.1)
+
+
 # Each kind, and how many of it.
 CLIENTS = (
     (producer, 3), (batch_producer, 1), (worker, 6), (janitor, 1), (recurrer, 1), (reader, 2),
     (tracker, 1), (listener, 1), (deaf_listener, 1), (deaf_reader, 1), (dawdler, 1), (vandal, 1),
-    (rewriter, 1), (scraper, 1),
+    (rewriter, 1), (scraper, 1), (passer_by, 1),
 )
 
 

@@ -12,9 +12,12 @@ class ServerError(Exception):
 class Peer:
     """One connection."""
 
-    def __init__(self, port, timeout=30):
+    def __init__(self, port, timeout=30, tls=None):
+        """With `tls`, a context of ssl, the connection is encrypted."""
         self.socket = socket.create_connection(("127.0.0.1", port), timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls:
+            self.socket = tls.wrap_socket(self.socket)
         self.input = self.socket.makefile("rb", READ_BYTES)
 
     def close(self):

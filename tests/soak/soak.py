@@ -28,6 +28,7 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -88,9 +89,15 @@ class Server:
         self.checker = build / "src" / "qlessd-check"
         self.directory = directory
         self.log = directory.parent / "qlessd.log"
+        self.certificate = directory.parent / "tls.crt"
+        self.key = directory.parent / "tls.key"
+        self.tls = ssl.create_default_context()
+        self.tls.check_hostname = False
+        self.tls.verify_mode = ssl.CERT_NONE
         self.process = None
         self.port = None
         self.http_port = None
+        self.tls_port = None
         self.fsync = None
 
     def start(self, fsync):
@@ -105,14 +112,26 @@ class Server:
                 break  # nobody was quicker to take the ports
         raise RuntimeError(f"qlessd ended at its start with {self.process.returncode}")
 
+    def connect(self, is_encrypted):
+        return Peer(self.tls_port, tls=self.tls) if is_encrypted else Peer(self.port)
+
+    def make_certificate(self):
+        subprocess.run([
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+            "-nodes", "-days", "30", "-subj", "/CN=localhost", "-keyout", str(self.key),
+            "-out", str(self.certificate),
+        ], check=True, capture_output=True)
+
     def launch(self):
-        self.port, self.http_port = free_ports(2)
+        self.port, self.http_port, self.tls_port = free_ports(3)
         self.process = subprocess.Popen([
             self.program, "--port", str(self.port), "--bind", "127.0.0.1",
             "--http-port", str(self.http_port), "--dir", str(self.directory),
             "--logfile", str(self.log), "--log-format", "logfmt", "--appendfsync", self.fsync,
             "--log-segment-size", str(SEGMENT_BYTES),
             "--auto-rewrite-min-size", str(REWRITE_MIN_BYTES),
+            "--tls-port", str(self.tls_port), "--tls-auth-clients", "no",
+            "--tls-cert-file", str(self.certificate), "--tls-key-file", str(self.key),
             "--client-output-buffer-limit", "normal", "4mb", "1mb", "5",
             "--client-output-buffer-limit", "pubsub", "1mb", "256kb", "5",
         ], stdin=subprocess.DEVNULL)
@@ -519,6 +538,7 @@ class Soak:
     def run(self):
         total = self.options.minutes * 60
         began = time.monotonic()
+        self.server.make_certificate()
         self.start(None)
         watcher = threading.Thread(target=self.watch, daemon=True)
         watcher.start()
