@@ -60,6 +60,7 @@ EXPLAINED = (
     (re.compile(r"running as root, which it has no need for"), None),
     (re.compile(r"client closed for reaching client-output-buffer-limit"), None),
     (re.compile(r"client closed for sending an HTTP request"), None),
+    (re.compile(r"more lines about clients that were refused within a second"), None),
 )
 
 
