@@ -33,9 +33,9 @@ import time
 
 sys.dont_write_bytecode = True
 
-import load  # noqa: E402
-from ledger import COMPLETE, FAILED, Ledger  # noqa: E402
-from server import MIB, REWRITE_MIN_BYTES, SEGMENT_BYTES, Server  # noqa: E402
+import load
+from ledger import COMPLETE, FAILED, Ledger
+from server import MIB, REWRITE_MIN_BYTES, SEGMENT_BYTES, Server
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCRIPT = HERE.parent / "clients" / "qless.lua"
@@ -219,7 +219,7 @@ class Soak:
         except (OSError, ConnectionError) as error:
             if not self.is_ending:
                 self.found(f"{name} lost its connection: {error!r}")
-        except Exception as error:  # pylint: disable=broad-except
+        except Exception as error:
             if not self.is_ending:
                 self.found(f"{name} failed: {error!r}")
 
@@ -433,6 +433,7 @@ class Soak:
             self.stop(STOP)
             self.read_log(STOP)
         finally:
+            self.is_ending = True
             self.is_over = True
             watcher.join()
             if self.server.process.poll() is None:
@@ -504,9 +505,12 @@ def main():
     top = pathlib.Path(tempfile.mkdtemp(prefix="qlessd-soak-"))
     (top / "data").mkdir()
     soak = Soak(options, top / "data")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # and the server ends as well
     try:
         soak.run()
-    except Exception as error:  # pylint: disable=broad-except
+    except KeyboardInterrupt:
+        soak.found("the run was interrupted")
+    except Exception as error:
         soak.found(f"the run ended early: {error!r}")
     report = soak.report()
     print_report(report)

@@ -6,8 +6,8 @@ import traceback
 
 sys.dont_write_bytecode = True
 
-from ledger import CANCELLED, COMPLETE, FAILED, KEEP_GROUP, Ledger  # noqa: E402
-from soak import slope  # noqa: E402
+from ledger import CANCELLED, COMPLETE, FAILED, KEEP_GROUP, Ledger
+from soak import slope
 
 NOTHING_IS_LOST = float("inf")
 ALL_MAY_BE_LOST = 0
@@ -116,7 +116,7 @@ def main():
         try:
             function()
             print(f"ok {number} - {name}")
-        except Exception:  # pylint: disable=broad-except
+        except Exception:
             failures += 1
             print(f"not ok {number} - {name}")
             print("# " + traceback.format_exc().rstrip().replace("\n", "\n# "))
