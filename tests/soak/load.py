@@ -17,6 +17,7 @@ QUEUES = [f"q{n}" for n in range(6)]
 TAGS = [f"tag{n}" for n in range(20)]
 CLASSES = [f"Class{n}" for n in range(5)]
 DIALECTS = ("native", "qless", "evalsha")
+FLUSHED_DATABASE = 3
 AGAIN_GROUP = "again"
 LIVE_MAX = 3000  # jobs there may be before producers wait
 SLOW_SECONDS = 20  # after so long a client that does not read has to be disconnected
@@ -417,6 +418,30 @@ def scraper(soak, rng):
             time.sleep(0.1)
 
 
+def flusher(soak, rng):
+    """Fills a database of its own and deletes it."""
+    session = Session(soak, rng.choice(DIALECTS), rng)
+    session.peer.call("select", FLUSHED_DATABASE)
+    while True:
+        for number in range(rng.randrange(300)):
+            words = ["depends", json.dumps([f"f{number - 1}"])] if rng.random() < 0.3 else []
+            session("put", "flusher", "flushed", f"f{number}", "Class0", payload(rng),
+                    rng.choice((0, 0, 1000)), *options(session), *words)
+            if number % 20 == 0:
+                yield
+        session("pop", "flushed", "flusher", 10)
+        session("recur", "flushed", "again", "Nightly", "{}", "interval", 1, 0)
+        session("track", "track", "f0")
+        session.peer.call("flushdb")
+        soak.operations["flushdb"] += 1
+        left = session.peer.call("dbsize")
+        if left:
+            soak.found(f"there are {left} keys behind FLUSHDB")
+        for _ in range(5):
+            yield
+            time.sleep(0.1)
+
+
 def passer_by(soak, rng):
     """Comes to the TLS port and leaves: after the handshake, in its middle, or with bad manners."""
     hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
@@ -440,7 +465,7 @@ def passer_by(soak, rng):
 CLIENTS = (
     (producer, 3), (batch_producer, 1), (worker, 6), (janitor, 1), (recurrer, 1), (reader, 2),
     (tracker, 1), (listener, 1), (deaf_listener, 1), (deaf_reader, 1), (dawdler, 1), (vandal, 1),
-    (rewriter, 1), (scraper, 1), (passer_by, 1),
+    (rewriter, 1), (scraper, 1), (passer_by, 1), (flusher, 1),
 )
 
 

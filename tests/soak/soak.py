@@ -304,6 +304,7 @@ class Soak:
         for jid in list(self.recurring):
             session("unrecur", jid)
         self.recurring.clear()
+        session.peer.pipeline([("select", load.FLUSHED_DATABASE), ("flushdb",), ("select", 0)])
         session("unpause", *load.QUEUES)
         deadline = time.monotonic() + DRAIN_SECONDS
         while time.monotonic() < deadline:
