@@ -235,8 +235,7 @@ def recurrer(soak, rng):
             time.sleep(0.1)
         session("recur.tag", jid, rng.choice(TAGS))
         session("recur.update", jid, "priority", 3)
-        session("unrecur", jid)
-        soak.recurring.discard(jid)
+        session("unrecur", jid)  # a loss of power can undo that, so it stays on our list
 
 
 def reader(soak, rng):

@@ -54,6 +54,9 @@ POWER_LOSS_SECONDS = 0.5
 STOP, KILL, CUT, REST = "stop", "kill", "cut", "rest"
 ENDS = (STOP, KILL, KILL, CUT, REST)
 
+# Of a queue that has work.
+BUSY_STATES = ("waiting", "running", "scheduled", "depends", "stalled")
+
 # Warnings that what is done here explains, and after which end of the one before.
 EXPLAINED = (
     (re.compile(r"bytes behind its last intact record"), (KILL, CUT)),
@@ -216,7 +219,7 @@ class Soak:
             for _ in generator:
                 if over.is_set():
                     return
-        except (OSError, ConnectionError) as error:
+        except OSError as error:
             if not self.is_ending:
                 self.found(f"{name} lost its connection: {error!r}")
         except Exception as error:
@@ -318,9 +321,8 @@ class Soak:
             load.clear_failed(session)
             if idle:
                 counts = json.loads(session("queues"))
-                if not any(queue[state] for queue in counts for state in
-                           ("waiting", "running", "scheduled", "depends", "stalled")) \
-                        and not json.loads(session("failed")):
+                busy = any(queue[state] for queue in counts for state in BUSY_STATES)
+                if not busy and not json.loads(session("failed")):
                     break
                 time.sleep(0.05)
         session.peer.close()
@@ -331,6 +333,9 @@ class Soak:
         self.settle(float("inf"), REST)
         if self.ledger.entries:
             self.found(f"{len(self.ledger.entries)} jobs are left at rest")
+        for queue in json.loads(self.control.call("queues")):
+            if any(queue[state] for state in BUSY_STATES) or queue["recurring"]:
+                self.found(f"at rest there is the queue {queue}")
 
     def wait_until_alone(self):
         """Until the server has seen that its clients have gone."""
