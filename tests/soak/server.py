@@ -134,5 +134,10 @@ class Server:
         with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as f:
             return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
+    def cpu_seconds(self):
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as f:
+            fields = f.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")  # user and system
+
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))

@@ -46,6 +46,8 @@ HISTORY_COUNT = 2000  # completed jobs that are kept
 SETTLE_BATCH = 100
 FINDINGS_MAX = 200
 SLOW_REPLY_SECONDS = 10
+SLOWER_MAX = 1.5  # times the processor time of an operation, in the second half of the samples
+SLOWER_SAMPLES = 12
 
 # A loss of power takes away some of what was written in so many seconds before it. With everysec it
 # may be that of a second or two; less is taken, so that nothing was surely on the disk.
@@ -360,6 +362,7 @@ class Soak:
             "seconds": time.monotonic(),
             "rss": self.server.rss_bytes(),
             "used": int(info["used_memory"]),
+            "cpu": self.server.cpu_seconds(),
             "descriptors": self.server.descriptors(),
             "keys": self.control.call("dbsize"),
             "operations": sum(self.operations.values()),
@@ -391,6 +394,12 @@ class Soak:
         descriptors = [s["descriptors"] for s in samples]
         if descriptors[-1] > descriptors[0] + 2:
             self.found(f"descriptors at rest: {descriptors}")
+        half = len(samples) // 2
+        trend["cpu_us_an_operation"] = before, after = [
+            1e6 * slope([(s["operations"], s["cpu"]) for s in part])
+            for part in (samples[:half + 1], samples[half:])]
+        if len(samples) >= SLOWER_SAMPLES and after > SLOWER_MAX * before:
+            self.found(f"an operation takes {after:.0f} us of processor time, and took {before:.0f}")
         trend["descriptors"] = (descriptors[0], descriptors[-1])
         self.trends.append(trend)
 
@@ -478,12 +487,14 @@ def print_report(report):
     print(f"at most {report['log_bytes_max'] / MIB:.1f} MiB of log with a base of "
           f"{report['base_bytes_max'] / MIB:.1f}, {report['rss_bytes_max'] / MIB:.1f} MiB resident")
     for trend in report["at_rest"]:
+        before, after = trend["cpu_us_an_operation"]
         print(f"at rest, {trend['samples']} samples in {trend['minutes']:.1f} minutes: "
               f"RSS {trend['rss_first'] / MIB:.1f} to {trend['rss_last'] / MIB:.1f} MiB, "
               f"{trend['rss_bytes_a_minute']:+.0f} bytes a minute, "
               f"{trend['rss_bytes_an_operation']:+.3f} an operation; "
               f"allocated {trend['used_bytes_a_minute']:+.0f} and "
-              f"{trend['used_bytes_an_operation']:+.3f}; descriptors {trend['descriptors']}")
+              f"{trend['used_bytes_an_operation']:+.3f}; descriptors {trend['descriptors']}; "
+              f"processor time of an operation {before:.0f} us, later {after:.0f}")
     for what, count in report["explained_warnings"].items():
         print(f"logged and explained, {count} times: {what}")
     for finding in report["findings"]:
