@@ -176,7 +176,9 @@ static void print_summary(struct import_run *run)
 	       " differ as the findings say, %" PRIu64 " for no reason known\n",
 	       run->comparison.equal, run->comparison.jobs, run->comparison.explained,
 	       run->comparison.different);
-	fwrite(buf_data(&run->comparison.examples), 1, run->comparison.examples.len, stdout);
+	if (run->comparison.examples.len > 0)
+		fwrite(buf_data(&run->comparison.examples), 1, run->comparison.examples.len,
+		       stdout);
 }
 
 /* True if all is as it should be. */
