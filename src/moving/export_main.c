@@ -4,14 +4,12 @@
  * The daemon answers for these keys itself, so they are read from it like from a Redis and written
  * to the other as they are; then the other is read and compared.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "build_config.h"
 #include "moving/program.h"
 #include "sys/clock.h"
 #include "sys/entropy.h"
@@ -176,8 +174,10 @@ static bool set_peer_option(struct peer_options *options, int option, const char
 	}
 }
 
-static bool set_option(struct export_run *run, int option, const char *value)
+static bool set_option(void *arg, int option, const char *value)
 {
+	struct export_run *run = arg;
+
 	switch (option) {
 	case 'f':
 		return set_address(&run->from_address, value, &run->from);
@@ -236,36 +236,16 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* True if there is something to do; otherwise *ret_result says how it ends. */
 static bool parse_args(struct export_run *run, int argc, char **argv,
 		       enum program_result *ret_result)
 {
-	int option, index = 0;
-
-	*ret_result = PROGRAM_TROUBLE;
-	while ((option = getopt_long(argc, argv, "", options, &index)) != -1) {
-		if (option == 'v' || option == 'h') {
-			if (option == 'v')
-				printf("qlessd-export %s\n", QLESSD_VERSION);
-			else
-				fputs(usage, stdout);
-			*ret_result = PROGRAM_DONE;
-			return false;
-		}
-		if (option == '?')
-			goto wrong;
-		if (!set_option(run, option, optarg)) {
-			program_complain(&run->program, "--%s: '%s' is not possible",
-					 options[index].name, optarg);
-			return false;
-		}
-	}
-	if (optind < argc || (run->to_address == NULL) != run->dry_run)
-		goto wrong;
-	return true;
-
-wrong:
+	if (!program_parse_args(&run->program, options, usage, set_option, run, argc, argv,
+				ret_result))
+		return false;
+	if ((run->to_address == NULL) == run->dry_run)
+		return true;
 	fputs(usage, stderr);
+	*ret_result = PROGRAM_TROUBLE;
 	return false;
 }
 

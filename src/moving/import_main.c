@@ -6,14 +6,12 @@
  * qlessd loads from it has been checked.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "build_config.h"
 #include "engine/view.h"
 #include "journal/journal.h"
 #include "moving/build.h"
@@ -275,8 +273,10 @@ static bool set_address(struct import_run *run, const char *text)
 	return run->address != NULL && peer_parse_address(run->address, &run->from);
 }
 
-static bool set_option(struct import_run *run, int option, const char *value)
+static bool set_option(void *arg, int option, const char *value)
 {
+	struct import_run *run = arg;
+
 	switch (option) {
 	case 'f':
 		return set_address(run, value);
@@ -332,36 +332,16 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* True if there is something to do; otherwise *ret_result says how it ends. */
 static bool parse_args(struct import_run *run, int argc, char **argv,
 		       enum program_result *ret_result)
 {
-	int option, index = 0;
-
-	*ret_result = PROGRAM_TROUBLE;
-	while ((option = getopt_long(argc, argv, "", options, &index)) != -1) {
-		if (option == 'v' || option == 'h') {
-			if (option == 'v')
-				printf("qlessd-import %s\n", QLESSD_VERSION);
-			else
-				fputs(usage, stdout);
-			*ret_result = PROGRAM_DONE;
-			return false;
-		}
-		if (option == '?')
-			goto wrong;
-		if (!set_option(run, option, optarg)) {
-			program_complain(&run->program, "--%s: '%s' is not possible",
-					 options[index].name, optarg);
-			return false;
-		}
-	}
-	if (optind < argc || (run->dir == NULL) != run->dry_run)
-		goto wrong;
-	return true;
-
-wrong:
+	if (!program_parse_args(&run->program, options, usage, set_option, run, argc, argv,
+				ret_result))
+		return false;
+	if ((run->dir == NULL) == run->dry_run)
+		return true;
 	fputs(usage, stderr);
+	*ret_result = PROGRAM_TROUBLE;
 	return false;
 }
 

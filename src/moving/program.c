@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "build_config.h"
 #include "moving/view.h"
 #include "sys/clock.h"
 #include "util/num.h"
@@ -126,5 +127,41 @@ bool program_read_again(const struct program *p, struct peer *peer, const char *
 	if (!read_all(&r, peer, compare))
 		return false;
 	*ret_changed = r.changed + (keys_count(keys) - r.found);
+	return true;
+}
+
+bool program_parse_args(const struct program *p, const struct option *options, const char *usage,
+			program_set_option *set, void *arg, int argc, char **argv,
+			enum program_result *ret_result)
+{
+	int option, index = 0;
+
+	*ret_result = PROGRAM_TROUBLE;
+	while ((option = getopt_long(argc, argv, "", options, &index)) != -1) {
+		switch (option) {
+		case 'v':
+			printf("%s %s\n", p->name, QLESSD_VERSION);
+			*ret_result = PROGRAM_DONE;
+			return false;
+		case 'h':
+			fputs(usage, stdout);
+			*ret_result = PROGRAM_DONE;
+			return false;
+		case '?':
+			fputs(usage, stderr);
+			return false;
+		default:
+			break;
+		}
+		if (!set(arg, option, optarg)) {
+			program_complain(p, "--%s: '%s' is not possible", options[index].name,
+					 optarg);
+			return false;
+		}
+	}
+	if (optind < argc) {
+		fputs(usage, stderr);
+		return false;
+	}
 	return true;
 }

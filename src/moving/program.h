@@ -5,6 +5,7 @@
 #ifndef MOVING_PROGRAM_H
 #define MOVING_PROGRAM_H
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -38,6 +39,15 @@ bool program_read(const struct program *p, struct peer *peer, const char *what, 
  * others, new or gone. False, having said why, if reading fails. */
 bool program_read_again(const struct program *p, struct peer *peer, const char *what,
 			const struct keys *keys, uint64_t *ret_changed);
+
+/* Take the value of an option, whose letter is in the table; false if it is not possible. */
+typedef bool program_set_option(void *arg, int option, const char *value);
+
+/* Go through the options, of which 'v' is the version and 'h' the usage. True if there is something
+ * to do; otherwise *ret_result says how it ends, and what was wrong has been said. */
+bool program_parse_args(const struct program *p, const struct option *options, const char *usage,
+			program_set_option *set, void *arg, int argc, char **argv,
+			enum program_result *ret_result);
 
 /* A number of the command line. */
 bool program_parse(const char *text, uint64_t min, uint64_t max, unsigned *ret_value);
