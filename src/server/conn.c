@@ -346,11 +346,10 @@ void conn_flush(struct conn *c)
 	c->bytes_out += written;
 	s->stats.bytes_out += written;
 	watch_writable(c, c->cleared != 0 || c->reading_waits);
-	if (c->out.len == 0) {
+	if (c->over_soft_us != 0 && c->out.len <= output_limit_of(c)->soft_bytes)
 		c->over_soft_us = 0;
-		if (c->state == CONN_CLOSING)
-			close_down(c);
-	}
+	if (c->out.len == 0 && c->state == CONN_CLOSING)
+		close_down(c);
 }
 
 /*

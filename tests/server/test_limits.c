@@ -129,6 +129,22 @@ static int64_t pending_of(const char *name)
 	return line != NULL ? strtoll(line + 5, NULL, 10) : -1;
 }
 
+/* How much the system takes for a socket before the server has to keep it is the system's affair;
+ * only what is still there at a second look has been refused by it. */
+static bool is_behind(void)
+{
+	const int64_t limit = 1024 * 1024;
+
+	return pending_of("slow") > limit && pending_of("slow") > limit;
+}
+
+static void fall_behind(struct peer *slow)
+{
+	for (int i = 0; i < 64 && !is_behind(); i++)
+		ask_for_bytes(slow, (size_t)1024 * 1024);
+	TEST_ASSERT_TRUE(is_behind());
+}
+
 static void a_soft_limit_counts_from_when_it_was_last_passed(void)
 {
 	struct peer *slow;
@@ -140,8 +156,7 @@ static void a_soft_limit_counts_from_when_it_was_last_passed(void)
 	peer_connect_small_buffers(true);
 	slow = peer_connect(&q);
 	peer_ask(slow, "CLIENT SETNAME slow");
-	ask_for_bytes(slow, (size_t)8 * 1024 * 1024);
-	WAIT_UNTIL(pending_of("slow") > 1024 * 1024);
+	fall_behind(slow);
 	first = wait_now_ms();
 	while (pending_of("slow") > 1024 * 1024)
 		peer_skip(slow, 65536);
@@ -149,8 +164,7 @@ static void a_soft_limit_counts_from_when_it_was_last_passed(void)
 	/* Under the limit for a while. */
 	while (wait_now_ms() - first < 2500)
 		wait_ms(10);
-	ask_for_bytes(slow, (size_t)2 * 1024 * 1024);
-	WAIT_UNTIL(pending_of("slow") > 1024 * 1024);
+	fall_behind(slow);
 	TEST_ASSERT_EQUAL_INT64(0, disconnects());
 	WAIT_UNTIL(disconnects() == 1);
 }
