@@ -222,6 +222,22 @@ int qlessd_wait(struct qlessd *q)
 	return status;
 }
 
+void qlessd_halt(const struct qlessd *q)
+{
+	int status;
+
+	TEST_ASSERT_GREATER_THAN(0, q->pid);
+	TEST_ASSERT_EQUAL_INT(0, kill(q->pid, SIGSTOP));
+	TEST_ASSERT_EQUAL_INT(q->pid, waitpid(q->pid, &status, WUNTRACED));
+	TEST_ASSERT_TRUE(WIFSTOPPED(status));
+}
+
+void qlessd_go_on(const struct qlessd *q)
+{
+	TEST_ASSERT_GREATER_THAN(0, q->pid);
+	TEST_ASSERT_EQUAL_INT(0, kill(q->pid, SIGCONT));
+}
+
 static bool has_sanitizer_report(const struct qlessd *q)
 {
 	return qlessd_has_logged(q, "Sanitizer") || qlessd_has_logged(q, "runtime error:");
