@@ -5,6 +5,7 @@
 #include <jemalloc/jemalloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "qless.h"
@@ -38,6 +39,8 @@ int main(void)
 	struct qless *q = qless_new(NULL);
 	size_t before, each;
 
+	/* Those would be resident as a whole, on systems where every process has them. */
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	mallctl("version", &version, &len, NULL, 0);
 	memset(data, '1', sizeof data);
 	before = resident_bytes();

@@ -70,6 +70,8 @@ static _Noreturn void become_qlessd(char *const *argv, int output, unsigned long
 	int null = open("/dev/null", O_RDONLY);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Where every process has huge pages, what is resident says little of what is in use. */
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	if (max_files != 0) {
 		struct rlimit limit = { .rlim_cur = max_files, .rlim_max = max_files };
 
