@@ -11,6 +11,7 @@
 
 #include "peer.h"
 
+#include "textfile.h"
 #include "unit.h"
 #include "wait.h"
 
@@ -267,10 +268,7 @@ static int check(const char *options, char **ret_output)
 
 static void start_with_users(const char *user_line)
 {
-	FILE *file = fopen(tempdir_file(&dir, "qlessd.conf"), "w");
-
-	fprintf(file, "%s\n", user_line);
-	fclose(file);
+	textfile_write(tempdir_file(&dir, "qlessd.conf"), user_line);
 	QLESSD_START(&q, tempdir_file(&dir, "qlessd.conf"), "--dir", dir.path);
 	p = peer_connect(&q);
 }
