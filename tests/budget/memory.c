@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "qless.h"
 
@@ -15,15 +14,19 @@
 #define JID_BYTES  32
 #define BUDGET	   350
 
+/* Counted page by page: other figures of the kernel are off by some pages for each processor. */
 static size_t resident_bytes(void)
 {
-	unsigned long total, resident;
-	FILE *file = fopen("/proc/self/statm", "r");
-	int got = file != NULL ? fscanf(file, "%lu %lu", &total, &resident) : 0;
+	FILE *file = fopen("/proc/self/smaps_rollup", "r");
+	unsigned long kilobytes = 0;
+	char line[200];
 
-	if (file != NULL)
-		fclose(file);
-	return got == 2 ? resident * (size_t)sysconf(_SC_PAGESIZE) : 0;
+	if (file == NULL)
+		return 0;
+	while (fgets(line, sizeof line, file) != NULL && sscanf(line, "Rss: %lu", &kilobytes) != 1)
+		;
+	fclose(file);
+	return kilobytes * 1024;
 }
 
 int main(void)
