@@ -254,18 +254,15 @@ void conn_output_grew(struct conn *c)
 
 void conn_message_begin(struct conn *c, struct resp_writer *ret_writer)
 {
-	resp_writer_init(ret_writer, c->in_exec ? &c->messages : &c->out, c->session.proto);
+	bool in_reply = c->server->running == c;
+
+	resp_writer_init(ret_writer, in_reply ? &c->messages : &c->out, c->session.proto);
 }
 
-void conn_exec_begin(struct conn *c)
+void conn_reply_end(struct conn *c)
 {
-	c->in_exec = true;
-}
-
-void conn_exec_end(struct conn *c)
-{
-	c->in_exec = false;
-	chain_move(&c->out, &c->messages);
+	if (c->messages.len != 0)
+		chain_move(&c->out, &c->messages);
 }
 
 static void watch_writable(struct conn *c, bool on)
