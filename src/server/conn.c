@@ -208,10 +208,15 @@ static const struct config_output_limit *output_limit_of(const struct conn *c)
 	return &limits->of[CONFIG_CLIENT_NORMAL];
 }
 
+static size_t pending_output(const struct conn *c)
+{
+	return c->out.len + c->messages.len;
+}
+
 static bool over_limits(struct conn *c)
 {
 	const struct config_output_limit *limit = output_limit_of(c);
-	size_t pending = c->out.len;
+	size_t pending = pending_output(c);
 
 	if (limit->hard_bytes != 0 && pending > limit->hard_bytes)
 		return true;
@@ -234,11 +239,21 @@ static void enforce_output_limits(struct conn *c)
 		log_write(LOG_LEVEL_WARNING,
 			  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
 				     LOG_TEXT("class", conn_class_name(conn_class(c))),
-				     LOG_INT("pending_bytes", c->out.len)),
+				     LOG_INT("pending_bytes", pending_output(c))),
 			  "client closed for reaching client-output-buffer-limit");
 	c->server->stats.output_limit_disconnects++;
 	c->over_limit = true;
 	TAILQ_INSERT_TAIL(&c->server->over_limit, c, over_limit_link);
+}
+
+/* Of who is closed for it, nothing is kept until then, and nothing of it may leave: its socket can
+ * become writable before the end of the turn. */
+static void drop_output(struct conn *c)
+{
+	chain_done(&c->out);
+	chain_done(&c->messages);
+	c->cleared = 0;
+	c->waiting = c->later = (struct gated_output){ 0 };
 }
 
 void conn_output_grew(struct conn *c)
@@ -246,10 +261,10 @@ void conn_output_grew(struct conn *c)
 	if (c->state == CONN_DEAD)
 		return;
 	mark_writable(c);
-	if (c->out.len > c->server->output_check_bytes)
+	if (pending_output(c) > c->server->output_check_bytes)
 		enforce_output_limits(c);
 	if (c->over_limit)
-		chain_done(&c->out);
+		drop_output(c);
 }
 
 void conn_message_begin(struct conn *c, struct resp_writer *ret_writer)

@@ -258,8 +258,10 @@ void cmd_exec(struct call *call)
 	c->txn = NULL;
 	persist_begin_group(c->server);
 	resp_write_array(call->reply, (size_t)txn->count);
-	for (int i = 0; i < txn->count; i++)
+	for (int i = 0; i < txn->count; i++) {
 		run_queued(c, &txn->commands[i]);
+		conn_output_grew(c);
+	}
 	persist_end_group(c->server);
 	txn_free(txn);
 }
