@@ -354,7 +354,7 @@ void conn_flush(struct conn *c)
 		written += (size_t)n;
 	}
 	if (written != 0)
-		c->closing_us = s->mono_us;
+		c->closing_us = c->active_us = s->mono_us;
 	c->bytes_out += written;
 	s->stats.bytes_out += written;
 	watch_writable(c, c->cleared != 0 || c->reading_waits);

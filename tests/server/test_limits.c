@@ -377,6 +377,30 @@ static void the_idle_are_hung_up_on_but_listeners_are_not(void)
 	TEST_ASSERT_TRUE(peer_has_input(monitor, 0));
 }
 
+/* Its reply is under way all the time, but it asks for nothing else meanwhile. */
+static void who_takes_long_to_read_a_reply_is_not_idle(void)
+{
+	const size_t len = (size_t)48 * 1024 * 1024, part = (size_t)256 * 1024;
+	int64_t start_ms;
+	struct peer *slow;
+	size_t taken = 0;
+
+	start();
+	peer_connect_small_buffers(true);
+	slow = peer_connect(&q);
+	ASK(p, "CONFIG SET timeout 2", "+OK\r\n");
+	ask_for_bytes(slow, len);
+	start_ms = wait_now_ms();
+	while (wait_now_ms() - start_ms < 5000 && taken + part < len) {
+		ASK(p, "PING", "+PONG\r\n");
+		peer_skip(slow, part);
+		taken += part;
+		wait_ms(40);
+	}
+	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "idle"));
+	peer_skip(slow, len - taken);
+}
+
 static void a_request_is_limited_as_a_whole(void)
 {
 	struct peer *big;
@@ -488,6 +512,7 @@ int main(int argc, char **argv)
 	RUN(maxclients_is_lowered_to_what_the_system_allows);
 	RUN(out_of_descriptors_accepting_waits_until_one_is_free);
 	RUN(the_idle_are_hung_up_on_but_listeners_are_not);
+	RUN(who_takes_long_to_read_a_reply_is_not_idle);
 	RUN(a_request_is_limited_as_a_whole);
 	RUN(what_is_announced_takes_no_memory);
 	RUN(a_thousand_idle_connections_cost_little);
