@@ -423,19 +423,25 @@ static void who_comes_while_the_log_is_replayed_is_told_so(void)
 
 static void who_comes_while_loading_may_no_more_than_the_log_says(void)
 {
-	struct peer *early;
+	struct peer *early, *listener, *monitor;
 
 	/* Last in the log, so it is not known for a long time. */
 	words_at_end = "ACL SETUSER default resetpass >pw";
 	start_loading();
 	words_at_end = NULL;
 	early = peer_connect_unix(&q);
+	listener = peer_connect_unix(&q);
+	monitor = peer_connect_unix(&q);
 	ASK(early, "ECHO 1", "$1\r\n1\r\n");
+	ASK(listener, "SUBSCRIBE x", "*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n");
+	ASK(monitor, "MONITOR", "+OK\r\n");
 	WAIT_UNTIL(strncmp(peer_ask(p, "PING"), "-LOADING", 8) != 0);
 	ASK_HAS(p, "GET j", "-NOAUTH");
 	ASK_HAS(early, "GET j", "-NOAUTH");
 	ASK(early, "AUTH pw", "+OK\r\n");
 	ASK_HAS(early, "GET j", "\"waiting\"");
+	peer_expect_end(listener);
+	peer_expect_end(monitor);
 }
 
 static void it_can_be_stopped_while_the_log_is_replayed(void)
