@@ -103,7 +103,6 @@ struct conn {
 	bool reading_waits;   /* the transport has to write before it can read on */
 	bool end_of_input;    /* the peer sends no more */
 	bool over_limit;      /* on server->over_limit: has more output than it may */
-	bool in_exec;	      /* EXEC is writing its reply */
 	bool is_monitor;
 	bool skew_is_logged; /* that its clock differs from ours */
 	bool no_evict;
@@ -117,8 +116,8 @@ struct conn {
 	struct resp_parser parser;
 	struct buf in;	       /* what was read and not yet run; empty most of the time */
 	struct chain out;      /* what was said and not yet sent */
-	struct chain messages; /* while EXEC runs: those that came meanwhile, to stand behind its
-				* reply */
+	struct chain messages; /* while its command runs: those that came meanwhile, to stand behind
+				* the reply, of which a part may be there */
 	struct resp_writer writer;
 	/* `out` is, in this order: what may leave, what waits, what waits longer, and what was said
 	 * in this turn. See persist.h. */
