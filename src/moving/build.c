@@ -81,9 +81,10 @@ void *build_tags(struct build *b, const struct key *key)
 	size_t i, max;
 
 	b->tag_count = 0;
-	if (text.len == 0 || str_equal(text, STR("{}")))
+	if (str_equal(text, STR("{}")))
 		return NULL;
-	doc = yyjson_read(text.ptr, text.len, YYJSON_READ_ALLOW_INVALID_UNICODE);
+	doc = text.len > 0 ? yyjson_read(text.ptr, text.len, YYJSON_READ_ALLOW_INVALID_UNICODE)
+			   : NULL;
 	if (doc == NULL || !yyjson_is_arr(yyjson_doc_get_root(doc))) {
 		findings_add(b->findings, FINDING_FIELD, key->name, STR("tags"));
 		yyjson_doc_free(doc);
