@@ -489,7 +489,7 @@ static void fit_place(struct build *b, struct found_job *from, struct import_job
 	to->info.state = place->state;
 	to->score = place->score;
 	if (place->state == QLESS_FAILED) {
-		if (to->info.has_failure && !str_equal(failure->group, place->owner))
+		if (!to->info.has_failure || !str_equal(failure->group, place->owner))
 			findings_add(b->findings, FINDING_FIELD, from->key->name, STR("failure"));
 		if (!to->info.has_failure)
 			*failure = (struct qless_failure){ .message = STR(""),

@@ -367,6 +367,26 @@ static void a_failed_job_has_no_lock(void)
 	ASSERT_FOUND(FINDING_LEFTOVER, 1);
 }
 
+static void a_failed_job_without_a_failure_gets_one(void)
+{
+	static const char *const failures[] = { "{}", "[]" };
+
+	for (size_t i = 0; i < 3; i++) {
+		tearDown();
+		setUp();
+		set_usual();
+		SET("ql:j:a", KEY_HASH, "jid", "a", "klass", "k", "data", "{}", "priority", "0",
+		    "tags", "{}", "state", "failed", "worker", "", "expires", "", "queue", "q",
+		    "retries", "5", "remaining", "5", "time", "10", i < 2 ? "failure" : NULL,
+		    failures[i % 2]);
+		delete_key("ql:q:q-work");
+		SET("ql:f:g", KEY_LIST, "a");
+		build();
+		TEST_ASSERT_TRUE(findings.counts[FINDING_FIELD] > 0);
+		TEST_ASSERT_EQUAL_INT(QLESS_FAILED, state_of("a"));
+	}
+}
+
 static void a_failure_of_other_members_is_made_to_fit(void)
 {
 	static const char *const failures[] = {
@@ -517,6 +537,7 @@ int main(int argc, char **argv)
 	RUN(a_job_that_timed_out_is_first_or_waits);
 	RUN(empty_fields_get_their_defaults);
 	RUN(a_failed_job_has_no_lock);
+	RUN(a_failed_job_without_a_failure_gets_one);
 	RUN(a_failure_of_other_members_is_made_to_fit);
 	RUN(times_of_more_digits_than_are_kept_may_differ);
 	RUN(lists_of_what_has_too_long_a_name_are_left_out);
