@@ -312,8 +312,9 @@ bool import_counter(struct import *import, struct qless_str queue, double day,
 	};
 	struct stats_day *to;
 
-	/* There is always room to count on. */
-	if (day != stats_day_start(day) || fabs((double)value) >= STATE_INTEGER_MAX)
+	/* There is always room to count on, and what is only counted up is never below 0. */
+	if (day != stats_day_start(day) || fabs((double)value) >= STATE_INTEGER_MAX ||
+	    (value < 0 && counter != VIEW_FAILED))
 		return false;
 	to = stats_need_day(queue_need(import->engine, queue), day);
 	to->counters[counters[counter]] = value;

@@ -59,7 +59,7 @@ double build_score(struct qless_str text)
 {
 	double score;
 
-	return num_parse_lua(text, &score) && !isnan(score) ? score : 0;
+	return num_parse_lua(text, &score) && !isnan(score) && score != 0 ? score : 0;
 }
 
 /* ---- tags ---- */

@@ -56,7 +56,7 @@ double build_number(struct build *b, const struct key *key, struct qless_str fie
 /* The same where the reference may leave the field away or empty. */
 double build_number_if(struct build *b, const struct key *key, struct qless_str field,
 		       double other);
-/* A score that an engine can have: not NAN. */
+/* A score that an engine can have: not NAN, and no zero below zero. */
 double build_score(struct qless_str text);
 /* The words of a list in JSON, into b->tags; to be given to build_tags_done(). */
 void *build_tags(struct build *b, const struct key *key);

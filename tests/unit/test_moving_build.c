@@ -84,7 +84,7 @@ static struct qless_str next_piece(void *arg)
 /* The log that is written begins with it. */
 static void check_snapshot(void)
 {
-	struct buf saved = BUF_INIT(BUF_NO_MAX);
+	struct buf saved = BUF_INIT(BUF_NO_MAX), again = BUF_INIT(BUF_NO_MAX);
 	struct qless *loaded = qless_new(NULL);
 	struct qless_str rest;
 
@@ -92,8 +92,11 @@ static void check_snapshot(void)
 	rest = buf_str(&saved);
 	if (state_load(loaded, next_piece, &rest) < 0)
 		TEST_FAIL_MESSAGE(qless_error(loaded).ptr);
+	state_save(loaded, append_saved, &again);
+	TEST_ASSERT_TRUE(str_equal(buf_str(&saved), buf_str(&again)));
 	qless_free(loaded);
 	buf_done(&saved);
+	buf_done(&again);
 }
 
 /* It is built, holds together, can be loaded, and what differs is explained. */
@@ -329,6 +332,19 @@ static void times_without_an_end_are_none(void)
 	TEST_ASSERT_TRUE(findings.counts[FINDING_TAG] > 0);
 }
 
+static void a_zero_has_no_sign(void)
+{
+	set_usual();
+	SET("ql:j:a", KEY_HASH, "jid", "a", "klass", "k", "data", "{}", "priority", "0", "tags",
+	    "[\"x\",\"y\"]", "state", "waiting", "worker", "", "expires", "0", "queue", "q",
+	    "retries", "5", "remaining", "5", "time", "0");
+	SET("ql:t:x", KEY_ZSET, "a", "-0");
+	SET("ql:t:y", KEY_ZSET, "a", "0");
+	SET("ql:tags", KEY_ZSET, "x", "1", "y", "1");
+	build();
+	TEST_ASSERT_EQUAL_UINT64(0, findings_total(&findings));
+}
+
 static void a_job_that_timed_out_is_first_or_waits(void)
 {
 	set_usual();
@@ -448,8 +464,9 @@ static void statistics_that_are_told_otherwise_are_left_out(void)
 	    "9223372036854775808");
 	SET("ql:s:stats: 86400:g", KEY_HASH, "failures", "1");
 	SET("ql:s:stats:86400:h", KEY_HASH, "retries", "9007199254740992");
+	SET("ql:s:stats:86400:i", KEY_HASH, "failures", "-1");
 	build();
-	ASSERT_FOUND(FINDING_STATISTICS, 8);
+	ASSERT_FOUND(FINDING_STATISTICS, 9);
 }
 
 static void options_and_statistics_that_cannot_be_are_left_out(void)
@@ -534,6 +551,7 @@ int main(int argc, char **argv)
 	RUN(tags_that_one_side_does_not_know_follow_the_job);
 	RUN(a_tag_that_its_list_does_not_know_of_follows_the_job);
 	RUN(times_without_an_end_are_none);
+	RUN(a_zero_has_no_sign);
 	RUN(a_job_that_timed_out_is_first_or_waits);
 	RUN(empty_fields_get_their_defaults);
 	RUN(a_failed_job_has_no_lock);
