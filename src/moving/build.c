@@ -43,7 +43,7 @@ double build_number_if(struct build *b, const struct key *key, struct qless_str 
 	if (text.len == 0)
 		return other;
 	if (num_parse_lua(text, &value) && isfinite(value))
-		return value;
+		return value != 0 ? value : 0;
 	findings_add(b->findings, FINDING_FIELD, key->name, field);
 	return other;
 }

@@ -51,7 +51,8 @@ bool build_between(struct qless_str s, struct qless_str prefix, struct qless_str
 		   struct qless_str *ret_middle);
 /* Whether it may be a name; otherwise that is a finding. */
 bool build_is_name(struct build *b, struct qless_str key, struct qless_str name);
-/* A finite number from text. Otherwise that is a finding, and the number is `other`. */
+/* A finite number from text, a zero without its sign. Otherwise that is a finding, and the number
+ * is `other`. */
 double build_number(struct build *b, const struct key *key, struct qless_str field, double other);
 /* The same where the reference may leave the field away or empty. */
 double build_number_if(struct build *b, const struct key *key, struct qless_str field,

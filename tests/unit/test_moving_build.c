@@ -338,11 +338,16 @@ static void a_zero_has_no_sign(void)
 	SET("ql:j:a", KEY_HASH, "jid", "a", "klass", "k", "data", "{}", "priority", "0", "tags",
 	    "[\"x\",\"y\"]", "state", "waiting", "worker", "", "expires", "0", "queue", "q",
 	    "retries", "5", "remaining", "5", "time", "0");
-	SET("ql:t:x", KEY_ZSET, "a", "-0");
-	SET("ql:t:y", KEY_ZSET, "a", "0");
-	SET("ql:tags", KEY_ZSET, "x", "1", "y", "1");
+	SET("ql:j:b", KEY_HASH, "jid", "b", "klass", "k", "data", "{}", "priority", "-0", "tags",
+	    "[\"y\",\"x\",\"x\"]", "state", "waiting", "worker", "", "expires", "0", "queue", "q",
+	    "retries", "5", "remaining", "5", "time", "-0");
+	SET("ql:j:b-history", KEY_LIST, "[10,\"put\",{\"q\":\"q\"}]");
+	SET("ql:q:q-work", KEY_ZSET, "a", "0", "b", "0");
+	SET("ql:t:x", KEY_ZSET, "a", "-0", "b", "0");
+	SET("ql:t:y", KEY_ZSET, "a", "0", "b", "-0");
+	SET("ql:tags", KEY_ZSET, "y", "2", "x", "3");
 	build();
-	TEST_ASSERT_EQUAL_UINT64(0, findings_total(&findings));
+	TEST_ASSERT_EQUAL_UINT64(findings.counts[FINDING_TAG_COUNT], findings_total(&findings));
 }
 
 static void a_job_that_timed_out_is_first_or_waits(void)
