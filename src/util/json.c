@@ -88,23 +88,24 @@ static char *put_escaped(char *to, const char *text, size_t len)
 
 void json_append_string(struct buf *b, struct qless_str s)
 {
-	const char *text = s.ptr, *end = s.ptr + s.len;
+	size_t at = 0;
 	bool is_first = true;
 
 	do {
-		size_t left = (size_t)(end - text);
+		size_t left = s.len - at;
 		size_t len = left < PIECE_BYTES ? left : PIECE_BYTES;
 		char *start = buf_reserve(b, len * ESCAPED_MAX + BLOCK_BYTES + 2), *to = start;
 
 		if (is_first)
 			*to++ = '"';
 		is_first = false;
-		to = put_escaped(to, text, len);
-		text += len;
-		if (text == end)
+		if (len != 0) /* an empty slice may point nowhere */
+			to = put_escaped(to, s.ptr + at, len);
+		at += len;
+		if (at == s.len)
 			*to++ = '"';
 		buf_commit(b, (size_t)(to - start));
-	} while (text != end);
+	} while (at != s.len);
 }
 
 void json_append_number(struct buf *b, double value)
