@@ -176,15 +176,6 @@ static inline __attribute__((always_inline)) void add_string(struct buf *b, stru
 	json_append_string(b, value);
 }
 
-/* One of our own words, in which nothing has to be escaped. */
-static void add_word(struct buf *b, struct qless_str before, struct qless_str word)
-{
-	put(b, before);
-	put(b, STR("\""));
-	buf_append_str(b, word);
-	put(b, STR("\""));
-}
-
 static inline __attribute__((always_inline)) void add_number(struct buf *b, struct qless_str before,
 							     double value)
 {
@@ -291,28 +282,28 @@ static void append_event(struct buf *b, const struct qless_event *event)
 	case QLESS_EVENT_PUT:
 		add_number(b, STR("{\"when\":"), event->when);
 		add_string(b, STR(",\"q\":"), event->queue);
-		add_word(b, STR(",\"what\":"), event->what);
+		add_string(b, STR(",\"what\":"), event->what);
 		break;
 	case QLESS_EVENT_POPPED:
 		add_number(b, STR("{\"when\":"), event->when);
-		add_word(b, STR(",\"what\":"), event->what);
+		add_string(b, STR(",\"what\":"), event->what);
 		add_string(b, STR(",\"worker\":"), event->worker);
 		break;
 	case QLESS_EVENT_DONE:
 	case QLESS_EVENT_TIMED_OUT:
 		add_number(b, STR("{\"when\":"), event->when);
-		add_word(b, STR(",\"what\":"), event->what);
+		add_string(b, STR(",\"what\":"), event->what);
 		break;
 	case QLESS_EVENT_FAILED:
 		add_string(b, STR("{\"group\":"), event->group);
-		add_word(b, STR(",\"what\":"), event->what);
+		add_string(b, STR(",\"what\":"), event->what);
 		add_number(b, STR(",\"when\":"), event->when);
 		add_string(b, STR(",\"worker\":"), event->worker);
 		break;
 	case QLESS_EVENT_EXHAUSTED:
 		add_number(b, STR("{\"when\":"), event->when);
 		add_string(b, STR(",\"group\":"), event->group);
-		add_word(b, STR(",\"what\":"), event->what);
+		add_string(b, STR(",\"what\":"), event->what);
 		break;
 	case QLESS_EVENT_LOG:
 		buf_append_char(b, '{');
@@ -409,7 +400,7 @@ void json_append_job(struct buf *b, const struct qless_job *job, enum json_empty
 	put(b, STR(",\"tags\":"));
 	json_append_job_tags(b, job, empty);
 	add_string(b, STR(",\"queue\":"), info.queue);
-	add_word(b, STR(",\"state\":"), qless_state_text(info.state));
+	add_string(b, STR(",\"state\":"), qless_state_text(info.state));
 	put(b, STR(",\"history\":"));
 	append_history(b, job, empty);
 	put(b, STR(",\"dependents\":"));
