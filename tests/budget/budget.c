@@ -1,9 +1,10 @@
 /*
  * A fixed amount of work, so that its instructions can be counted: see check.py.
  *
- * Each step is done for so many jobs, most of them by a call for each. One that has a name is measured: budget_measure() is called
- * once for it, and once it is over its name is printed. The others prepare for what follows. Steps
- * are lines of the table below, in their order, on one state; so a new operation is a new line.
+ * Each step is done for so many jobs, most of them by a call for each. One that has a name is
+ * measured: budget_measure() is called once for it, and once it is over its name is printed. The
+ * others prepare for what follows. Steps are lines of the table below, in their order, on one
+ * state; so a new operation is a new line.
  *
  * Nothing here may depend on the machine, the time or chance.
  */
@@ -15,9 +16,9 @@
 #include "native.h"
 
 #include "command/scripts.h"
+#include "util/num.h"
 
 #define JOBS	   512
-#define ALL_JOBS   "512"
 #define JID_BYTES  32
 #define NOW_BYTES  20
 #define ARGS_MAX   16
@@ -26,12 +27,13 @@
 #define TIME_ARG   "%"
 #define JID_ARG	   "@"
 #define SCRIPT_ARG "$"
+#define COUNT_ARG  "#"
 
 struct step {
 	const char *name;    /* NULL if it only prepares */
-	const char *command; /* words; JID_ARG, TIME_ARG, SCRIPT_ARG are jid, time, SHA-1 */
+	const char *command; /* words; JID_ARG, TIME_ARG, SCRIPT_ARG are jid, time, SHA-1,
+			      * and COUNT_ARG is JOBS, for a single call about all of them */
 	double wait;	     /* seconds before it */
-	bool is_one;	     /* a single call that is about all jobs */
 };
 
 static const struct step steps[] = {
@@ -62,7 +64,7 @@ static const struct step steps[] = {
 	{ NULL, "CANCEL @", 0 },
 
 	{ NULL, "PUT client queue @ Klass " DATA " 0", 0 },
-	{ "pop of many", "POP queue worker " ALL_JOBS, 0, .is_one = true },
+	{ "pop of many", "POP queue worker #", 0 },
 	{ NULL, "CANCEL @", 0 },
 
 	{ "put by QLESS", "QLESS put % client queue @ Klass " DATA " 0", 0 },
@@ -87,6 +89,7 @@ struct request {
 static struct native_fixture fixture;
 static struct request requests[JOBS];
 static char sha[SCRIPT_SHA_BYTES + 1];
+static char count[NUM_MAX];
 
 /* Unity wants them. */
 void setUp(void)
@@ -125,6 +128,8 @@ static void prepare(struct request *r, const char *command, unsigned i, double n
 			arg = str_from(r->now_text);
 		else if (str_equal(arg, STR(SCRIPT_ARG)))
 			arg = str_from(sha);
+		else if (str_equal(arg, STR(COUNT_ARG)))
+			arg = str_from(count);
 		r->argv[r->argc++] = arg;
 	}
 }
@@ -147,6 +152,7 @@ int main(void)
 {
 	double now = 1700000000;
 
+	snprintf(count, sizeof count, "%d", JOBS);
 	native_setup(&fixture);
 	fixture.call.env.scripts = scripts_new(1, NULL);
 	scripts_compute_sha(STR(LUATEXT_CLASSIC), sha);
@@ -156,7 +162,7 @@ int main(void)
 		for (unsigned i = 0; i < JOBS; i++)
 			prepare(&requests[i], steps[s].command, i, now += CALL_STEP);
 		if (steps[s].name != NULL) {
-			budget_measure(steps[s].is_one ? 1 : JOBS);
+			budget_measure(strstr(steps[s].command, COUNT_ARG) != NULL ? 1 : JOBS);
 			check_reply(&steps[s]);
 			printf("%s\n", steps[s].name);
 		} else {
