@@ -9,8 +9,9 @@
 #define NO_QUEUE "Queue(): no queue name provided"
 
 /* A reply of jobs leaves the buffer in pieces of about this size, so that of many jobs there is not
- * everything twice. */
-#define PIECE_BYTES ((size_t)16 * 1024)
+ * everything twice. With one more job it has to fit into a chunk of the output: those are used
+ * again and again, and memory that is new costs more than what is written there. */
+#define PIECE_BYTES (CHAIN_CHUNK_BYTES / 2)
 
 struct job_reply {
 	struct classic_call *call;
