@@ -191,14 +191,16 @@ static inline __attribute__((always_inline)) void add_name(struct buf *b, struct
 							   struct qless_str name,
 							   struct json_text_memo *memo)
 {
+	char *to = buf_reserve(b, before.len + sizeof memo->written);
 	size_t begin;
 
-	put(b, before);
+	memcpy(to, before.ptr, before.len);
 	if (name.ptr == memo->text.ptr && name.len == memo->text.len) {
-		memcpy(buf_reserve(b, sizeof memo->written), memo->written, sizeof memo->written);
-		buf_commit(b, memo->len);
+		memcpy(to + before.len, memo->written, sizeof memo->written);
+		buf_commit(b, before.len + memo->len);
 		return;
 	}
+	buf_commit(b, before.len);
 	begin = b->len;
 	json_append_string(b, name);
 	if (b->len - begin > sizeof memo->written)
@@ -213,15 +215,17 @@ static inline __attribute__((always_inline)) void add_same_number(struct buf *b,
 								  double value,
 								  struct json_number_memo *memo)
 {
+	char *to = buf_reserve(b, before.len + sizeof memo->written);
 	size_t begin;
 
-	put(b, before);
+	memcpy(to, before.ptr, before.len);
 	/* Zeros are equal, but can have different signs. */
 	if (value == memo->value && value != 0) {
-		memcpy(buf_reserve(b, sizeof memo->written), memo->written, sizeof memo->written);
-		buf_commit(b, memo->len);
+		memcpy(to + before.len, memo->written, sizeof memo->written);
+		buf_commit(b, before.len + memo->len);
 		return;
 	}
+	buf_commit(b, before.len);
 	begin = b->len;
 	json_append_number(b, value);
 	memo->value = value;
@@ -229,9 +233,16 @@ static inline __attribute__((always_inline)) void add_same_number(struct buf *b,
 	memcpy(memo->written, buf_data(b) + begin, memo->len);
 }
 
+/* Most lists of a job are empty. */
+static inline __attribute__((always_inline)) void put_empty(struct buf *b, enum json_empty empty)
+{
+	put(b, empty == JSON_EMPTY_OBJECT ? STR("{}") : STR("[]"));
+}
+
 static void init_memo(struct json_job_memo *memo)
 {
-	memo->queue.text = memo->worker.text = memo->klass.text = str_make(NULL, SIZE_MAX);
+	memo->queue.text = memo->worker.text = str_make(NULL, SIZE_MAX);
+	memo->klass.text = memo->state.text = str_make(NULL, SIZE_MAX);
 	memo->put.value = memo->popped.value = memo->expires.value = NAN;
 }
 
@@ -369,43 +380,52 @@ static void append_event(struct buf *b, const struct qless_event *event, struct 
 static void append_history(struct buf *b, const struct qless_job *job, enum json_empty empty,
 			   struct json_job_memo *memo)
 {
-	size_t begin = json_begin_list(b);
 	struct qless_event event;
 	size_t cursor = 0;
 
+	if (!qless_job_next_event(job, &cursor, &event)) {
+		put_empty(b, empty);
+		return;
+	}
+	put(b, STR("["));
+	append_event(b, &event, memo);
 	while (qless_job_next_event(job, &cursor, &event)) {
-		json_next_item(b, begin);
+		put(b, STR(","));
 		append_event(b, &event, memo);
 	}
-	json_end_list(b, begin, empty);
+	put(b, STR("]"));
 }
 
 void json_append_job_tags(struct buf *b, const struct qless_job *job, enum json_empty empty)
 {
-	size_t begin = json_begin_list(b);
 	struct qless_str tag;
 	size_t cursor = 0;
 
-	while (qless_job_next_tag(job, &cursor, &tag)) {
-		json_next_item(b, begin);
-		json_append_string(b, tag);
+	if (!qless_job_next_tag(job, &cursor, &tag)) {
+		put_empty(b, empty);
+		return;
 	}
-	json_end_list(b, begin, empty);
+	add_string(b, STR("["), tag);
+	while (qless_job_next_tag(job, &cursor, &tag))
+		add_string(b, STR(","), tag);
+	put(b, STR("]"));
 }
 
 static void append_related(struct buf *b, const struct qless_job *job, enum json_empty empty,
 			   bool (*next)(const struct qless_job *, const void **,
 					struct qless_str *))
 {
-	size_t begin = json_begin_list(b);
 	const void *cursor = NULL;
 	struct qless_str jid;
 
-	while (next(job, &cursor, &jid)) {
-		json_next_item(b, begin);
-		json_append_string(b, jid);
+	if (!next(job, &cursor, &jid)) {
+		put_empty(b, empty);
+		return;
 	}
-	json_end_list(b, begin, empty);
+	add_string(b, STR("["), jid);
+	while (next(job, &cursor, &jid))
+		add_string(b, STR(","), jid);
+	put(b, STR("]"));
 }
 
 static void append_failure(struct buf *b, const struct qless_job_info *info)
@@ -426,7 +446,7 @@ static void append_spawned_from(struct buf *b, const struct qless_job_info *info
 	if (info->spawned_from.ptr != NULL)
 		json_append_string(b, info->spawned_from);
 	else
-		json_append_bool(b, false);
+		put(b, STR("false"));
 }
 
 static void append_job(struct buf *b, const struct qless_job *job, enum json_empty empty,
@@ -447,12 +467,11 @@ static void append_job(struct buf *b, const struct qless_job *job, enum json_emp
 	put(b, STR(",\"dependencies\":"));
 	append_related(b, job, empty, qless_job_next_dependency);
 	add_name(b, STR(",\"klass\":"), info.klass, &memo->klass);
-	put(b, STR(",\"tracked\":"));
-	json_append_bool(b, info.tracked);
+	put(b, info.tracked ? STR(",\"tracked\":true") : STR(",\"tracked\":false"));
 	put(b, STR(",\"tags\":"));
 	json_append_job_tags(b, job, empty);
 	add_name(b, STR(",\"queue\":"), info.queue, &memo->queue);
-	add_string(b, STR(",\"state\":"), qless_state_text(info.state));
+	add_name(b, STR(",\"state\":"), qless_state_text(info.state), &memo->state);
 	put(b, STR(",\"history\":"));
 	append_history(b, job, empty, memo);
 	put(b, STR(",\"dependents\":"));

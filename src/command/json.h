@@ -85,7 +85,7 @@ struct json_number_memo {
 
 /* What the jobs of a reply, and the parts of one job, often have in common. */
 struct json_job_memo {
-	struct json_text_memo queue, worker, klass;
+	struct json_text_memo queue, worker, klass, state;
 	struct json_number_memo put, popped, expires;
 };
 
