@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* A turn should take no longer. */
-#define SHARE_TURN_US 5000
+#define SHARE_TURN_US 4000
 /* What anybody may run, unless the configuration says less. */
 #define SHARE_MIN 8
 
