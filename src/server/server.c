@@ -305,8 +305,12 @@ void server_reset_stats(struct server *s)
 
 static void note_memory(struct server *s)
 {
-	bool is_full = server_is_out_of_memory(s);
+	bool is_full;
 
+	/* What replies were made in is not worth refusing a job for. */
+	if (server_is_out_of_memory(s))
+		chunk_pool_done(&s->chunks);
+	is_full = server_is_out_of_memory(s);
 	if (is_full == s->memory_is_full)
 		return;
 	s->memory_is_full = is_full;
