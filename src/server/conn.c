@@ -17,6 +17,7 @@
 #include "server/dispatch.h"
 #include "server/persist.h"
 #include "server/pubsub.h"
+#include "server/share.h"
 #include "server/tls_session.h"
 #include "server/txn.h"
 #include "sys/clock.h"
@@ -406,10 +407,11 @@ static size_t run_requests(struct conn *c, const char *base, size_t len)
 {
 	struct server *s = c->server;
 	struct resp_request *request = &s->request;
-	size_t left = s->config->commands_per_turn;
 	size_t used = 0;
+	size_t left;
 
 	s->lap_ns = clock_mono_ns();
+	left = share_now(s->share, s->lap_ns / 1000 - s->mono_us);
 	while (used < len && c->state == CONN_OPEN) {
 		switch (resp_parse(&c->parser, conn_limits(c), base + used, len - used, request)) {
 		case RESP_NEED_MORE:

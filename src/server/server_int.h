@@ -250,6 +250,7 @@ struct server {
 	int64_t misfit_logged_us;
 	uint64_t misfits_not_logged; /* since then */
 
+	size_t share; /* commands of a connection in a turn, see share.h */
 	struct conn_list conns;
 	struct hash conns_by_id;
 	struct conn_list ready;
