@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """Load for drills, and what has to be there afterwards; see DRILLS in qlessd-operations(7).
 
-    drill.py load BOOK SECONDS          put, pop and complete jobs, and enter in BOOK what is sent and
-                                        what was acknowledged; goes on through restarts and full disks
-    drill.py check BOOK                 look whether all of that is in the server
-    drill.py check BOOK BEGIN END       the same of a backup that was made between these times, in
-                                        seconds since 1970 (date +%s)
+    drill.py load BOOK SECONDS       put, pop and complete jobs, and enter in BOOK what is sent and
+                                     what was acknowledged; go on through restarts and full disks
+    drill.py check BOOK              look whether all of that is in the server
+    drill.py check BOOK BEGIN END    the same of a backup that was made between these times, in
+                                     seconds since 1970 (date +%s)
 
 The server is on 127.0.0.1, at the port QLESSD_PORT or 7537. Completed jobs are gone when there are
 more than jobs-history-count: `load` raises that, and leaves it so.
@@ -124,6 +124,6 @@ def check(path, begin=NEVER, end=NEVER):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (4, 3, 5) or sys.argv[1] not in ("load", "check"):
-        sys.exit(__doc__)
-    sys.exit({"load": load, "check": check}[sys.argv[1]](*sys.argv[2:]))
+    programs = {("load", 4): load, ("check", 3): check, ("check", 5): check}
+    program = programs.get((sys.argv[1] if sys.argv[1:] else "", len(sys.argv)))
+    sys.exit(program(*sys.argv[2:]) if program else __doc__)
