@@ -745,12 +745,16 @@ static bool rotation_is_due(const struct journal *j)
 	return j->size >= j->options.segment_bytes || j->rewrite.phase == REWRITE_WANTED;
 }
 
+/* What is left of the room made before does not count: it was too little for somebody, who would
+ * find the disk full again at once, and so each second. */
 static void retry_if_full(struct journal *j)
 {
+	uint64_t end = j->size + j->pending.len + ADMIT_EXTRA_BYTES;
+
 	if (j->mono_us < j->retry_after_us)
 		return;
 	j->retry_after_us = j->mono_us + SECOND_US;
-	if (make_room(j, j->size + j->pending.len + ADMIT_EXTRA_BYTES) < 0)
+	if (make_room(j, max(end, max(j->allocated, j->zeroed) + 1)) < 0)
 		return;
 	journal_set_well(j);
 	journal_write_pending(j);

@@ -869,7 +869,7 @@ enum server_exit server_run(struct server *s, const struct persist_origin *origi
 	server_describe_listeners(s, &where);
 	log_notice("ready to accept connections on %s", buf_cstr(&where));
 	buf_done(&where);
-	notify_ready(&s->notify, "Ready to accept connections");
+	notify_ready(&s->notify, SERVER_STATUS_READY);
 
 	while (!is_finished(s) && !s->loop_failed)
 		server_turn(s, /* wait= */ true);

@@ -48,6 +48,8 @@ struct txn;
 #define SERVER_FREE_JOBS 4096
 /* Descriptors that are needed besides those of clients. */
 #define SERVER_OWN_FDS 32
+/* What the service manager shows while nothing is wrong. */
+#define SERVER_STATUS_READY "Ready to accept connections"
 
 /* Steps of handshakes in one turn: each can take a millisecond, and others wait. */
 #define SERVER_HANDSHAKES_PER_TURN 8

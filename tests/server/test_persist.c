@@ -647,7 +647,7 @@ static void two_cannot_use_one_directory(void)
 
 static void damage_is_reported_and_nothing_is_touched(void)
 {
-	char *output;
+	char *output, where[256];
 	FILE *file;
 
 	start("everysec");
@@ -662,6 +662,9 @@ static void damage_is_reported_and_nothing_is_touched(void)
 					    "--unixsocket", tempdir_file(&dir, "other")));
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "log-00000001 is damaged at offset"), output);
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "qlessd-check"), output);
+	/* Which directory that is. */
+	snprintf(where, sizeof where, " dir=%s\n", dir.path);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, where), output);
 	free(output);
 }
 
