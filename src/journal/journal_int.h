@@ -99,6 +99,13 @@ struct journal {
 	struct journal_info info;
 };
 
+/* ---- open.c ---- */
+
+void journal_read_clocks(struct journal *j);
+/* The head of a log file that begins with the record `sequence`. */
+void journal_describe_log(const struct journal *j, struct record_file_header *header,
+			  uint64_t number, uint64_t sequence);
+
 /* ---- append.c ---- */
 
 void journal_fail(struct journal *j, enum journal_state state, int rc, const char *doing);
