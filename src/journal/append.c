@@ -34,12 +34,20 @@
 /* Zeros are made so many at a time, when fewer than that are left. */
 #define ZEROS_BYTES ((uint64_t)4 * 1024 * 1024)
 #define ZEROS_LEAST ((uint64_t)512 * 1024)
+/* Where we write by ourselves they are made in shorter steps, as we may have to wait for one, and
+ * there are as many ahead as is written in a second, but no more than so many; and none if that is
+ * less than a step. */
+#define ZEROS_STEP_BYTES  ((uint64_t)1024 * 1024)
+#define ZEROS_AHEAD_BYTES ((uint64_t)8 * 1024 * 1024)
+/* If more than that has to be synced before a file can be ended, it is synced while we write on. */
+#define END_SYNC_BYTES ((uint64_t)1024 * 1024)
 /* Who waits alone is not handed over to the helper, which takes as long as a fast sync; unless
  * writing and syncing took longer than this. */
 #define HURRY_US 1000
 #define WAIT_MS	 100
 
 static void finish_work(struct journal *j, struct job *job);
+static void wait_for_helper(struct journal *j);
 
 static uint64_t min(uint64_t a, uint64_t b)
 {
@@ -226,21 +234,32 @@ static void handle_write_failure(struct journal *j, int rc)
 	j->allocated = j->zeroed = 0;
 }
 
+/* Zeros must not get on top of records, nor behind the end that a failure gives the file. */
+static void wait_for_zeros(struct journal *j)
+{
+	if (j->work == WORK_ZEROS)
+		wait_for_helper(j);
+}
+
 void journal_write_pending(struct journal *j)
 {
 	size_t written;
 	int rc;
 
 	assert(j->writing.len == 0);
+	if (j->pending.len > 0 && j->size + j->pending.len > j->job.zero_from)
+		wait_for_zeros(j);
 	if (j->pending.len == 0 || j->state != JOURNAL_WELL)
 		return;
 	rc = journal_write_all(j->io, j->fd, buf_data(&j->pending), j->pending.len, j->size,
 			       &written);
 	if (rc < 0) {
+		wait_for_zeros(j);
 		handle_write_failure(j, rc);
 		return;
 	}
 	j->size += j->pending.len;
+	j->second_bytes += j->pending.len;
 	j->written = j->last;
 	buf_clear(&j->pending);
 	buf_shrink(&j->pending, PENDING_KEEP);
@@ -272,11 +291,13 @@ static void start_sync(struct journal *j)
 {
 	j->job = (struct job){ .fd = j->fd };
 	j->syncing = j->written;
+	j->sync_size = j->size;
 	j->sync_started_us = j->mono_us;
 	if (j->options.sync == JOURNAL_SYNC_ALWAYS && j->state == JOURNAL_WELL)
 		give_pending(j, &j->job);
 	j->work = WORK_SYNC;
-	if (!j->is_hurried || j->job_us > HURRY_US || j->job.zero_to > 0) {
+	if (!j->is_hurried || j->options.sync != JOURNAL_SYNC_ALWAYS || j->job_us > HURRY_US ||
+	    j->job.zero_to > 0) {
 		helper_start(j->helper, &j->job);
 		return;
 	}
@@ -284,8 +305,62 @@ static void start_sync(struct journal *j)
 	finish_work(j, &j->job);
 }
 
+/* How far they should go, of which some may be there. */
+static uint64_t want_zeros(const struct journal *j)
+{
+	uint64_t ahead = min(max(j->second_bytes, j->last_second_bytes), ZEROS_AHEAD_BYTES);
+
+	if (j->options.sync == JOURNAL_SYNC_ALWAYS || j->state != JOURNAL_WELL ||
+	    ahead < ZEROS_STEP_BYTES)
+		return 0;
+	return min(j->size + ahead, j->options.segment_bytes);
+}
+
+static bool zeros_are_due(const struct journal *j)
+{
+	return max(j->size, j->zeroed) + ZEROS_STEP_BYTES <= want_zeros(j);
+}
+
+static void start_zeros(struct journal *j)
+{
+	j->job = (struct job){ .fd = j->fd, .no_sync = true };
+	j->job.zero_from = max(j->size, j->zeroed);
+	j->job.zero_to = j->job.zero_from + ZEROS_STEP_BYTES;
+	j->work = WORK_ZEROS;
+	helper_start(j->helper, &j->job);
+}
+
+/* Without room on the disk there are fewer of them, and the next try is a second later. */
+static void finish_zeros(struct journal *j, const struct job *job)
+{
+	if (job->rc < 0)
+		handle_write_failure(j, job->rc);
+	else
+		j->zeroed = job->zeroed;
+	if (j->zeroed < job->zero_to)
+		j->second_bytes = j->last_second_bytes = 0;
+}
+
+static void count_seconds(struct journal *j)
+{
+	if (j->mono_us - j->second_us < SECOND_US)
+		return;
+	j->second_us = j->mono_us;
+	j->last_second_bytes = j->second_bytes;
+	j->second_bytes = 0;
+}
+
+/* Whether to sync once more before the file is ended, as nothing is written then, and replies wait.
+ */
+static bool should_sync_first(const struct journal *j)
+{
+	return !j->is_ending && j->options.sync != JOURNAL_SYNC_ALWAYS &&
+	       j->size - j->sync_size > END_SYNC_BYTES;
+}
+
 static void start_rotation(struct journal *j)
 {
+	j->is_ending = false;
 	j->syncing = j->written;
 	j->sync_started_us = j->mono_us;
 	j->job = (struct job){ .fd = j->fd, .create = true, .replace = true };
@@ -361,7 +436,7 @@ static void finish_rotation(struct journal *j, struct job *job)
 		j->fd = job->created_fd;
 		j->ended_bytes += j->size;
 		j->number = job->header.number;
-		j->size = RECORD_FILE_HEADER_BYTES;
+		j->size = j->sync_size = RECORD_FILE_HEADER_BYTES;
 		j->allocated = 0;
 		j->zeroed = job->zeroed;
 		manifest_done(&j->manifest);
@@ -391,6 +466,9 @@ static void finish_work(struct journal *j, struct job *job)
 	switch (work) {
 	case WORK_SYNC:
 		finish_sync(j, job);
+		break;
+	case WORK_ZEROS:
+		finish_zeros(j, job);
 		break;
 	case WORK_ROTATE:
 		finish_rotation(j, job);
@@ -474,10 +552,16 @@ static void start_work(struct journal *j)
 		return;
 	if (rotation_is_due(j))
 		journal_write_pending(j);
-	if (j->state == JOURNAL_WELL && rotation_is_due(j))
+	if (j->state == JOURNAL_WELL && rotation_is_due(j) && !should_sync_first(j)) {
 		start_rotation(j);
-	else if (sync_is_due(j))
+	} else if (j->state == JOURNAL_WELL && rotation_is_due(j)) {
+		j->is_ending = true;
 		start_sync(j);
+	} else if (sync_is_due(j)) {
+		start_sync(j);
+	} else if (zeros_are_due(j)) {
+		start_zeros(j);
+	}
 }
 
 void journal_hurry(struct journal *j)
@@ -490,6 +574,7 @@ void journal_flush(struct journal *j, int64_t mono_us, int64_t wall_us)
 	assert(j->group_depth == 0);
 	j->mono_us = mono_us;
 	j->wall_us = wall_us;
+	count_seconds(j);
 	poll_helper(j);
 	if (j->state == JOURNAL_WELL && j->pending.len > WAITING_MAX)
 		wait_for_helper(j);

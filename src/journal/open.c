@@ -135,7 +135,7 @@ static int begin_log(struct journal *j, uint64_t sequence, struct buf *ret_error
 	}
 	j->fd = j->job.created_fd;
 	j->number = number;
-	j->size = RECORD_FILE_HEADER_BYTES;
+	j->size = j->sync_size = RECORD_FILE_HEADER_BYTES;
 	j->allocated = j->zeroed = 0;
 	j->last = j->written = j->synced = sequence;
 	return 0;
@@ -226,7 +226,7 @@ static int continue_log(struct journal *j, const struct recovery *r, struct buf 
 	manifest_copy(&j->manifest, &r->manifest);
 	j->number = r->tail.number;
 	j->salt = r->tail.salt;
-	j->size = r->tail_size;
+	j->size = j->sync_size = r->tail_size;
 	j->ended_bytes = r->log_bytes - r->tail_size;
 	j->base_bytes = r->base_bytes;
 	j->base_wall_us = r->base_us;

@@ -295,7 +295,7 @@ static void begin_again(struct journal *j, const struct job *job)
 	j->io->close(j->io->arg, j->fd);
 	j->fd = job->created_fd;
 	j->number = job->header.number;
-	j->size = RECORD_FILE_HEADER_BYTES;
+	j->size = j->sync_size = RECORD_FILE_HEADER_BYTES;
 	j->allocated = j->zeroed = 0;
 	j->written = j->synced = j->marked = j->rewrite.sequence;
 	buf_consume(&j->pending, j->rewrite.buffered);
