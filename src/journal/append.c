@@ -139,14 +139,16 @@ static bool is_no_room(int rc)
 
 /* ---- appending ---- */
 
-/* A mark goes in front of what is about to be written, when there is something new to say. */
+/* A mark goes in front of what is about to be written, when there is something new to say. With a
+ * sync for each few records these say it by themselves: see give_pending(). */
 static void append_mark(struct journal *j)
 {
 	struct record_mark mark = { .durable = j->synced, .wall_us = j->wall_us };
+	bool is_said = j->synced == j->marked || j->options.sync == JOURNAL_SYNC_ALWAYS;
 	int64_t since_us = j->wall_us - j->mark_wall_us;
 
 	/* A clock that was set back is news, too. */
-	if (j->synced == j->marked && since_us >= 0 && since_us < SECOND_US)
+	if (is_said && since_us >= 0 && since_us < SECOND_US)
 		return;
 	record_append_mark(&j->pending, j->salt, ++j->last, &mark);
 	j->marked = mark.durable;
@@ -273,6 +275,8 @@ static void give_pending(struct journal *j, struct job *job)
 	uint64_t end, zeros_end;
 
 	assert(empty.len == 0);
+	if (j->pending.len > 0 && j->synced == j->written)
+		record_set_after_sync(buf_data(&j->pending), j->salt);
 	j->writing = j->pending;
 	j->pending = empty;
 	job->bytes = buf_str(&j->writing);

@@ -1,5 +1,5 @@
 /*
- * The format, version 1. Numbers are little-endian; a varint has seven bits a byte, the low ones
+ * The format, version 2. Numbers are little-endian; a varint has seven bits a byte, the low ones
  * first, and the top bit set in every byte but the last.
  *
  * A log directory holds a manifest (see manifest.c), at most one base and one or more log files;
@@ -25,7 +25,8 @@
  *	 0   8	checksum of everything behind it: XXH3-64 with the salt as seed
  *	 8   8	sequence number
  *	16   4	length of the payload
- *	20   1	type
+ *	20   1	type; the top bit is set if all before this record had been synced to the disk
+ *		when it was written
  *	21   .	payload
  *
  * Sequence numbers of the log begin with 1 and go on by one from record to record and from file to
@@ -45,9 +46,10 @@
  *	5 state end	varint how many bytes the snapshot has
  *	6 base end	varint how many records the file has before this one
  *
- * Marks are there for two reasons. What a mark says was durable and is damaged nevertheless was
- *lost by the disk and not by a crash, and nobody may pass over it in silence. And they tell when
- *records were written, since the time in a command is whatever the client said.
+ * What a mark or that bit says was durable and is damaged nevertheless was lost by the disk and not
+ * by a crash, and nobody may pass over it in silence. Who syncs often sets the bit, which takes no
+ * room. Marks also tell when records were written, since the time in a command is whatever the
+ * client said.
  *
  * To change the format: add a record type or give the files a new version, decode both in this
  * file, and write only the new one. Readers refuse what they do not know.
@@ -65,6 +67,8 @@
 #define FRAME_SEQUENCE 8
 #define FRAME_LENGTH   16
 #define FRAME_TYPE     20
+
+#define TYPE_AFTER_SYNC 0x80
 
 /* What a disk writes at once. */
 #define SECTOR_BYTES ((size_t)512)
@@ -147,13 +151,30 @@ static unsigned char *begin_record(struct buf *out, enum record_type type, uint6
 	return to + RECORD_FRAME_BYTES;
 }
 
+/* Of a record with a payload of `size` bytes. */
+static uint64_t checksum(const unsigned char *frame, size_t size, uint64_t salt)
+{
+	return XXH3_64bits_withSeed(frame + FRAME_SEQUENCE,
+				    RECORD_FRAME_BYTES - FRAME_SEQUENCE + size, salt);
+}
+
 static void end_record(struct buf *out, unsigned char *payload, size_t size, uint64_t salt)
 {
 	unsigned char *frame = payload - RECORD_FRAME_BYTES;
-	size_t hashed = RECORD_FRAME_BYTES - FRAME_SEQUENCE + size;
 
-	wire_put_u64(frame, XXH3_64bits_withSeed(frame + FRAME_SEQUENCE, hashed, salt));
+	wire_put_u64(frame, checksum(frame, size, salt));
 	buf_commit(out, RECORD_FRAME_BYTES + size);
+}
+
+void record_set_after_sync(char *record, uint64_t salt)
+{
+	unsigned char *frame = (unsigned char *)record;
+	size_t size = wire_get_u32(frame + FRAME_LENGTH);
+
+	if ((frame[FRAME_TYPE] & TYPE_AFTER_SYNC) != 0)
+		return;
+	frame[FRAME_TYPE] |= TYPE_AFTER_SYNC;
+	wire_put_u64(frame, checksum(frame, size, salt));
 }
 
 void record_append(struct buf *out, uint64_t salt, enum record_type type, uint64_t sequence,
@@ -170,6 +191,7 @@ enum record_status record_decode(const unsigned char *from, size_t len, uint64_t
 				 struct record *ret_record, size_t *ret_size)
 {
 	size_t size;
+	int type;
 
 	if (len < RECORD_FRAME_BYTES) {
 		*ret_size = RECORD_FRAME_BYTES;
@@ -182,19 +204,17 @@ enum record_status record_decode(const unsigned char *from, size_t len, uint64_t
 		*ret_size = RECORD_FRAME_BYTES + size;
 		return RECORD_SHORT;
 	}
-	if (wire_get_u64(from) != XXH3_64bits_withSeed(from + FRAME_SEQUENCE,
-						       RECORD_FRAME_BYTES - FRAME_SEQUENCE + size,
-						       salt))
+	if (wire_get_u64(from) != checksum(from, size, salt))
 		return RECORD_BAD;
+	type = from[FRAME_TYPE] & ~TYPE_AFTER_SYNC;
 	*ret_size = RECORD_FRAME_BYTES + size;
 	*ret_record = (struct record){
-		.type = (enum record_type)from[FRAME_TYPE],
+		.type = (enum record_type)type,
+		.after_sync = (from[FRAME_TYPE] & TYPE_AFTER_SYNC) != 0,
 		.sequence = wire_get_u64(from + FRAME_SEQUENCE),
 		.payload = str_make((const char *)from + RECORD_FRAME_BYTES, size),
 	};
-	return from[FRAME_TYPE] >= RECORD_COMMAND && from[FRAME_TYPE] <= RECORD_BASE_END
-		       ? RECORD_OK
-		       : RECORD_ALIEN;
+	return type >= RECORD_COMMAND && type <= RECORD_BASE_END ? RECORD_OK : RECORD_ALIEN;
 }
 
 /* ---- payloads ---- */
@@ -405,10 +425,21 @@ static bool is_record(const unsigned char *from, size_t at, size_t len, uint64_t
 	return record_decode(from + at, len - at, salt, ret_record, ret_size) == RECORD_OK;
 }
 
+/* Up to where all had been synced before this one was written, as far as it says. */
+static uint64_t durable_before(const struct record *record)
+{
+	struct record_mark mark;
+
+	if (record->after_sync)
+		return record->sequence - 1;
+	if (record->type == RECORD_MARK && record_decode_mark(record->payload, &mark))
+		return mark.durable;
+	return 0;
+}
+
 void record_examine_damage(const unsigned char *from, size_t len, uint64_t offset, uint64_t salt,
 			   uint64_t sequence, struct record_damage *ret_damage)
 {
-	struct record_mark mark;
 	struct record record;
 	size_t at, size;
 
@@ -425,8 +456,7 @@ void record_examine_damage(const unsigned char *from, size_t len, uint64_t offse
 		if (at == len)
 			break;
 		ret_damage->followed = true;
-		if (record.type == RECORD_MARK && record_decode_mark(record.payload, &mark) &&
-		    mark.durable > ret_damage->durable)
-			ret_damage->durable = mark.durable;
+		if (durable_before(&record) > ret_damage->durable)
+			ret_damage->durable = durable_before(&record);
 	}
 }
