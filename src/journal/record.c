@@ -57,6 +57,9 @@
 #include "journal/record.h"
 
 #include <assert.h>
+
+/* A call for each record is saved. */
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "util/mem.h"
@@ -138,17 +141,10 @@ const char *record_type_name(enum record_type type)
 	return "unknown";
 }
 
-/* Room for a record with a payload of `size` bytes; returns where the payload goes. */
-static unsigned char *begin_record(struct buf *out, enum record_type type, uint64_t sequence,
-				   size_t size)
+/* Room for a record with a payload of up to `max` bytes; returns where the payload goes. */
+static unsigned char *begin_record(struct buf *out, size_t max)
 {
-	unsigned char *to = (unsigned char *)buf_reserve(out, RECORD_FRAME_BYTES + size);
-
-	assert(size <= RECORD_PAYLOAD_MAX);
-	wire_put_u64(to + FRAME_SEQUENCE, sequence);
-	wire_put_u32(to + FRAME_LENGTH, (uint32_t)size);
-	to[FRAME_TYPE] = (unsigned char)type;
-	return to + RECORD_FRAME_BYTES;
+	return (unsigned char *)buf_reserve(out, RECORD_FRAME_BYTES + max) + RECORD_FRAME_BYTES;
 }
 
 /* Of a record with a payload of `size` bytes. */
@@ -158,10 +154,15 @@ static uint64_t checksum(const unsigned char *frame, size_t size, uint64_t salt)
 				    RECORD_FRAME_BYTES - FRAME_SEQUENCE + size, salt);
 }
 
-static void end_record(struct buf *out, unsigned char *payload, size_t size, uint64_t salt)
+static void end_record(struct buf *out, unsigned char *payload, size_t size, uint64_t salt,
+		       enum record_type type, uint64_t sequence)
 {
 	unsigned char *frame = payload - RECORD_FRAME_BYTES;
 
+	assert(size <= RECORD_PAYLOAD_MAX);
+	wire_put_u64(frame + FRAME_SEQUENCE, sequence);
+	wire_put_u32(frame + FRAME_LENGTH, (uint32_t)size);
+	frame[FRAME_TYPE] = (unsigned char)type;
 	wire_put_u64(frame, checksum(frame, size, salt));
 	buf_commit(out, RECORD_FRAME_BYTES + size);
 }
@@ -180,11 +181,11 @@ void record_set_after_sync(char *record, uint64_t salt)
 void record_append(struct buf *out, uint64_t salt, enum record_type type, uint64_t sequence,
 		   struct qless_str payload)
 {
-	unsigned char *to = begin_record(out, type, sequence, payload.len);
+	unsigned char *to = begin_record(out, payload.len);
 
 	if (payload.len > 0)
 		memcpy(to, payload.ptr, payload.len);
-	end_record(out, to, payload.len, salt);
+	end_record(out, to, payload.len, salt, type, sequence);
 }
 
 enum record_status record_decode(const unsigned char *from, size_t len, uint64_t salt,
@@ -253,8 +254,21 @@ size_t record_command_size(const struct record_command *command)
 	return RECORD_FRAME_BYTES + command_payload_size(command);
 }
 
-static void put_command(unsigned char *to, const struct record_command *command)
+/* No less than the payload takes, found with less effort. */
+static size_t command_payload_max(const struct record_command *command)
 {
+	size_t max = 3 * WIRE_VARINT_MAX + 8 + command->name.len;
+
+	for (size_t i = 0; i < command->count; i++)
+		max += WIRE_VARINT_MAX + command->args[i].len;
+	return max;
+}
+
+/* Returns how many bytes it took. */
+static size_t put_command(unsigned char *payload, const struct record_command *command)
+{
+	unsigned char *to = payload;
+
 	to += wire_put_varint(to, command->db);
 	wire_put_double(to, command->now);
 	to += 8;
@@ -262,24 +276,23 @@ static void put_command(unsigned char *to, const struct record_command *command)
 	to = put_text(to, command->name);
 	for (size_t i = 0; i < command->count; i++)
 		to = put_text(to, command->args[i]);
+	return (size_t)(to - payload);
 }
 
 void record_append_command(struct buf *out, uint64_t salt, uint64_t sequence,
 			   const struct record_command *command)
 {
-	size_t size = command_payload_size(command);
-	unsigned char *payload = begin_record(out, RECORD_COMMAND, sequence, size);
+	unsigned char *payload = begin_record(out, command_payload_max(command));
+	size_t size = put_command(payload, command);
 
-	put_command(payload, command);
-	end_record(out, payload, size, salt);
+	end_record(out, payload, size, salt, RECORD_COMMAND, sequence);
 }
 
 void record_add_command(struct buf *payload, const struct record_command *command)
 {
-	size_t size = command_payload_size(command);
+	char *to = buf_reserve(payload, command_payload_max(command));
 
-	put_command((unsigned char *)buf_reserve(payload, size), command);
-	buf_commit(payload, size);
+	buf_commit(payload, put_command((unsigned char *)to, command));
 }
 
 struct cursor {
@@ -344,11 +357,11 @@ bool record_take_command(struct qless_str *payload, struct record_args *args,
 void record_append_mark(struct buf *out, uint64_t salt, uint64_t sequence,
 			const struct record_mark *mark)
 {
-	unsigned char *to = begin_record(out, RECORD_MARK, sequence, RECORD_MARK_BYTES);
+	unsigned char *to = begin_record(out, RECORD_MARK_BYTES);
 
 	wire_put_u64(to, mark->durable);
 	wire_put_u64(to + 8, (uint64_t)mark->wall_us);
-	end_record(out, to, RECORD_MARK_BYTES, salt);
+	end_record(out, to, RECORD_MARK_BYTES, salt, RECORD_MARK, sequence);
 }
 
 bool record_decode_mark(struct qless_str payload, struct record_mark *ret_mark)
