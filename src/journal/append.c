@@ -3,7 +3,9 @@
  *
  * Records are encoded into `pending` and written at the end of the turn by the thread that runs the
  * commands; the helper syncs. While it does, more is written, and the next sync covers all of that:
- * however many commands arrive, there is one sync at a time and one for all of them.
+ * however many commands arrive, there is one sync at a time and one for all of them. With `always`
+ * the helper writes as well, because nobody is told anything before the sync in any case. Otherwise
+ * it makes zeros to write on, which is where most of the time of a write goes.
  *
  * A log file that is long enough is ended by one job of the helper: sync it, make the next one with
  * its head, put both into the manifest. Meanwhile nothing is written, so the next file begins right
