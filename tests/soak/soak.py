@@ -304,7 +304,7 @@ class Soak:
     # ---- rest ----
 
     def drain(self):
-        """Work until nothing is left. What is left after some time is stuck."""
+        """Work until nothing is left. What is left when nothing moved for some time is stuck."""
         session = load.Session(self, "native", self.rng)
         for jid in list(self.recurring):
             session("unrecur", jid)
@@ -317,6 +317,7 @@ class Soak:
             for queue in load.QUEUES:
                 for job in json.loads(session("pop", queue, "drainer", 100)) or ():
                     idle = False
+                    deadline = time.monotonic() + DRAIN_SECONDS
                     self.ledger.saw(job["jid"])
                     session.end(COMPLETE, job["jid"], "complete", job["jid"], "drainer", queue,
                                 "{}")
