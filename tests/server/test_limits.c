@@ -10,6 +10,9 @@
 #include "unit.h"
 #include "wait.h"
 
+/* More than any system takes into the buffers of a socket before the server has to keep it. */
+#define BACKLOG_MAX ((size_t)256 * 1024 * 1024)
+
 static struct qlessd q;
 static struct peer *p;
 
@@ -59,7 +62,7 @@ static void who_does_not_read_its_replies_is_hung_up_on(void)
 	peer_expect(p, "+OK\r\n");
 	peer_connect_small_buffers(true);
 	slow = peer_connect(&q);
-	for (int i = 0; i < 20 && disconnects() == 0; i++)
+	for (size_t asked = 0; asked < BACKLOG_MAX && disconnects() == 0; asked += 512 * 1024)
 		ask_for_bytes(slow, (size_t)512 * 1024);
 	TEST_ASSERT_EQUAL_INT64(1, disconnects());
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "client-output-buffer-limit"));
@@ -78,7 +81,7 @@ static void who_does_not_read_its_messages_is_hung_up_on(void)
 	slow = peer_connect(&q);
 	peer_ask(slow, "SUBSCRIBE x");
 	peer_ask(good, "SUBSCRIBE y");
-	for (int i = 0; i < 200 && disconnects() == 0; i++) {
+	for (size_t sent = 0; sent < BACKLOG_MAX && disconnects() == 0; sent += 100000) {
 		char *bytes = malloc(100000);
 
 		memset(bytes, 'm', 100000);
@@ -109,8 +112,8 @@ static void who_does_not_read_its_events_is_hung_up_on(void)
 	slow = peer_connect(&q);
 	peer_ask(slow, "PSUBSCRIBE ql:*");
 	peer_ask(good, "SUBSCRIBE ql:w:w1");
-	for (int i = 0; i < 20000 && disconnects() == 0; i++) {
-		snprintf(put, sizeof put, "PUT w %s j%d k {} 0", queue, i);
+	for (size_t i = 0; i * sizeof queue < BACKLOG_MAX && disconnects() == 0; i++) {
+		snprintf(put, sizeof put, "PUT w %s j%zu k {} 0", queue, i);
 		TEST_ASSERT_EQUAL_STRING_LEN("$", peer_ask(p, put), 1);
 	}
 	TEST_ASSERT_EQUAL_INT64(1, disconnects());
@@ -129,18 +132,21 @@ static int64_t pending_of(const char *name)
 	return line != NULL ? strtoll(line + 5, NULL, 10) : -1;
 }
 
+/* Far more than the system takes at once when it takes something again. */
+#define SOFT_BYTES ((int64_t)16 * 1024 * 1024)
+/* Longer than what has to happen within it takes on a busy machine. */
+#define SOFT_MS 4000
+
 /* How much the system takes for a socket before the server has to keep it is the system's affair;
  * only what is still there at a second look has been refused by it. */
 static bool is_behind(void)
 {
-	const int64_t limit = 1024 * 1024;
-
-	return pending_of("slow") > limit && pending_of("slow") > limit;
+	return pending_of("slow") > SOFT_BYTES && pending_of("slow") > SOFT_BYTES;
 }
 
 static void fall_behind(struct peer *slow)
 {
-	for (int i = 0; i < 64 && !is_behind(); i++)
+	for (size_t asked = 0; asked < BACKLOG_MAX && !is_behind(); asked += 1024 * 1024)
 		ask_for_bytes(slow, (size_t)1024 * 1024);
 	TEST_ASSERT_TRUE(is_behind());
 }
@@ -151,18 +157,18 @@ static void a_soft_limit_counts_from_when_it_was_last_passed(void)
 	int64_t first;
 
 	start();
-	peer_send_text(p, "CONFIG SET client-output-buffer-limit \"normal 0 1mb 2\"\r\n");
+	peer_send_text(p, "CONFIG SET client-output-buffer-limit \"normal 0 16mb 4\"\r\n");
 	peer_expect(p, "+OK\r\n");
 	peer_connect_small_buffers(true);
 	slow = peer_connect(&q);
 	peer_ask(slow, "CLIENT SETNAME slow");
 	fall_behind(slow);
 	first = wait_now_ms();
-	while (pending_of("slow") > 1024 * 1024)
+	while (pending_of("slow") > SOFT_BYTES)
 		peer_skip(slow, 65536);
 	TEST_ASSERT_GREATER_THAN(0, pending_of("slow"));
 	/* Under the limit for a while. */
-	while (wait_now_ms() - first < 2500)
+	while (wait_now_ms() - first < SOFT_MS + 500)
 		wait_ms(10);
 	fall_behind(slow);
 	TEST_ASSERT_EQUAL_INT64(0, disconnects());
@@ -227,11 +233,20 @@ static size_t count_in_log(const char *text)
 	return count;
 }
 
+/* How often in a second the server wakes up when nobody wants anything from it. */
+static int64_t wakeups_per_second(int64_t for_ms)
+{
+	int64_t start_ms = wait_now_ms(), passed_ms;
+	long before = qlessd_proc_status(&q, "voluntary_ctxt_switches:");
+
+	while ((passed_ms = wait_now_ms() - start_ms) < for_ms)
+		wait_ms(10);
+	return (qlessd_proc_status(&q, "voluntary_ctxt_switches:") - before) * 1000 / passed_ms;
+}
+
 static void out_of_descriptors_accepting_waits_until_one_is_free(void)
 {
 	struct peer *waiting[5], *open[40];
-	int64_t start_ms;
-	long switches;
 	int count = 0;
 
 	start();
@@ -247,11 +262,7 @@ static void out_of_descriptors_accepting_waits_until_one_is_free(void)
 	}
 	WAIT_UNTIL(qlessd_has_logged(&q, "out of file descriptors"));
 	ASK(p, "PING", "+PONG\r\n");
-	switches = qlessd_proc_status(&q, "voluntary_ctxt_switches:");
-	start_ms = wait_now_ms();
-	while (wait_now_ms() - start_ms < 1000)
-		wait_ms(10);
-	TEST_ASSERT_LESS_THAN(40, qlessd_proc_status(&q, "voluntary_ctxt_switches:") - switches);
+	TEST_ASSERT_LESS_THAN_INT64(40, wakeups_per_second(1000));
 	/* Said once, not ten times a second. */
 	TEST_ASSERT_EQUAL_size_t(1, count_in_log("out of file descriptors"));
 	TEST_ASSERT_FALSE(peer_has_input(waiting[0], 0));
@@ -273,7 +284,8 @@ static void the_idle_are_hung_up_on_but_listeners_are_not(void)
 	peer_ask(idle, "PING");
 	peer_ask(listener, "SUBSCRIBE x");
 	peer_ask(monitor, "MONITOR");
-	ASK(p, "CONFIG SET timeout 1", "+OK\r\n");
+	/* Long enough for the busy one not to be late when the machine is busy, too. */
+	ASK(p, "CONFIG SET timeout 3", "+OK\r\n");
 	while (!peer_has_input(idle, 100))
 		ASK(busy, "PING", "+PONG\r\n");
 	peer_expect_end(idle);
@@ -317,12 +329,11 @@ static void what_is_announced_takes_no_memory(void)
 	TEST_ASSERT_LESS_THAN(before + 8 * 1024, qlessd_proc_status(&q, "VmRSS:"));
 }
 
-static void a_thousand_idle_connections_cost_little(void)
+static void many_idle_connections_cost_little(void)
 {
-	const int count = 1000;
+	const int count = 900; /* where 1024 files may be open */
 	struct rlimit files;
 	int64_t start_ms;
-	long switches;
 
 	getrlimit(RLIMIT_NOFILE, &files);
 	files.rlim_cur = files.rlim_max;
@@ -336,32 +347,38 @@ static void a_thousand_idle_connections_cost_little(void)
 	start_ms = wait_now_ms();
 	while (wait_now_ms() - start_ms < 1200)
 		wait_ms(10);
-	switches = qlessd_proc_status(&q, "voluntary_ctxt_switches:");
-	start_ms = wait_now_ms();
-	while (wait_now_ms() - start_ms < 2000)
-		wait_ms(10);
-	TEST_ASSERT_LESS_THAN(20, qlessd_proc_status(&q, "voluntary_ctxt_switches:") - switches);
+	TEST_ASSERT_LESS_THAN_INT64(10, wakeups_per_second(2000));
 	if (!qlessd_is_sanitized())
 		TEST_ASSERT_LESS_THAN(30 * 1024, qlessd_proc_status(&q, "VmRSS:"));
 }
 
 static void a_long_pipeline_does_not_keep_others_waiting(void)
 {
-	const int count = 400000;
+	const int count = 10000;
 	struct peer *busy;
-	char *bytes = malloc((size_t)count * 6);
+	size_t len = (size_t)count * 6, taken;
+	char *bytes = malloc(len);
+	const char *info;
 
-	start();
+	QLESSD_START(&q, "--commands-per-turn", "10");
+	p = peer_connect(&q);
 	busy = peer_connect(&q);
 	peer_ask(p, "PING");
+	peer_ask(busy, "PING");
 	for (int i = 0; i < count; i++)
 		memcpy(bytes + i * 6, "PING\r\n", 6);
-	peer_send(busy, bytes, (size_t)count * 6);
-	free(bytes);
-	/* What the busy one sent was read in portions; most of it is still to come. */
-	ASK(p, "PING", "+PONG\r\n");
-	TEST_ASSERT_LESS_THAN(count, peer_ask_number(p, "INFO stats", "total_commands_processed:"));
+	/* However much the system takes of it, all of that is there when the server looks. */
+	qlessd_halt(&q);
+	taken = peer_try_send(busy, bytes, len);
+	peer_send_text(p, "INFO stats\r\n");
+	qlessd_go_on(&q);
+	info = strstr(peer_reply(p), "total_commands_processed:");
+	TEST_ASSERT_NOT_NULL(info);
+	TEST_ASSERT_GREATER_THAN_size_t((size_t)100 * 6, taken);
+	TEST_ASSERT_LESS_THAN(100, strtol(strchr(info, ':') + 1, NULL, 10));
+	peer_send(busy, bytes + taken, len - taken);
 	peer_skip_replies(busy, count);
+	free(bytes);
 }
 
 static void a_flood_of_large_replies_does_not_keep_others_waiting(void)
@@ -393,7 +410,7 @@ int main(int argc, char **argv)
 	RUN(the_idle_are_hung_up_on_but_listeners_are_not);
 	RUN(a_request_is_limited_as_a_whole);
 	RUN(what_is_announced_takes_no_memory);
-	RUN(a_thousand_idle_connections_cost_little);
+	RUN(many_idle_connections_cost_little);
 	RUN(a_long_pipeline_does_not_keep_others_waiting);
 	RUN(a_flood_of_large_replies_does_not_keep_others_waiting);
 	return UNIT_RESULT();
