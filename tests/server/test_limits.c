@@ -45,6 +45,19 @@ static void ask_for_bytes(struct peer *peer, size_t len)
 	free(bytes);
 }
 
+/* On the channel x. */
+static void publish_bytes(size_t len)
+{
+	char *bytes = malloc(len), head[64];
+
+	memset(bytes, 'm', len);
+	snprintf(head, sizeof head, "*3\r\n$7\r\nPUBLISH\r\n$1\r\nx\r\n$%zu\r\n", len);
+	peer_send_text(p, head);
+	peer_send(p, bytes, len);
+	peer_send_text(p, "\r\n");
+	free(bytes);
+}
+
 static int64_t disconnects(void)
 {
 	return peer_ask_number(p, "INFO stats", "client_output_buffer_limit_disconnections:");
@@ -82,14 +95,8 @@ static void who_does_not_read_its_messages_is_hung_up_on(void)
 	peer_ask(slow, "SUBSCRIBE x");
 	peer_ask(good, "SUBSCRIBE y");
 	for (size_t sent = 0; sent < BACKLOG_MAX && disconnects() == 0; sent += 100000) {
-		char *bytes = malloc(100000);
-
-		memset(bytes, 'm', 100000);
-		peer_send_text(p, "*3\r\n$7\r\nPUBLISH\r\n$1\r\nx\r\n$100000\r\n");
-		peer_send(p, bytes, 100000);
-		peer_send_text(p, "\r\n");
+		publish_bytes(100000);
 		peer_reply(p);
-		free(bytes);
 	}
 	TEST_ASSERT_EQUAL_INT64(1, disconnects());
 	ASK(p, "PUBLISH x 1", ":0\r\n");
@@ -173,6 +180,92 @@ static void a_soft_limit_counts_from_when_it_was_last_passed(void)
 	fall_behind(slow);
 	TEST_ASSERT_EQUAL_INT64(0, disconnects());
 	WAIT_UNTIL(disconnects() == 1);
+}
+
+/* Who listens, and has read nothing of many messages. */
+static struct peer *listen_slowly(int number)
+{
+	char words[64];
+	struct peer *slow = peer_connect(&q);
+
+	snprintf(words, sizeof words, "CLIENT SETNAME slow%d", number);
+	peer_ask(slow, words);
+	peer_ask(slow, "SUBSCRIBE x");
+	return slow;
+}
+
+/* The most that is pending for one of them, as soon as the system takes no more. */
+static int64_t most_pending(int count)
+{
+	int64_t most = 0, before;
+	char name[64];
+
+	do {
+		before = most;
+		most = 0;
+		wait_ms(20);
+		for (int i = 0; i < count; i++) {
+			snprintf(name, sizeof name, "name=slow%d ", i);
+			if (pending_of(name) > most)
+				most = pending_of(name);
+		}
+	} while (most != before);
+	return most;
+}
+
+/* One more message is too much for them, and in the same turn their sockets can take more. Which of
+ * the two comes first is different for each. */
+static void who_is_too_far_behind_may_begin_to_read_in_the_same_turn(void)
+{
+	const size_t message = (size_t)1024 * 1024;
+	struct peer *slow[8];
+	char limit[128];
+	int64_t pending = 0;
+	size_t sent = 0;
+
+	start();
+	peer_connect_small_buffers(true);
+	for (int i = 0; i < 8; i++)
+		slow[i] = listen_slowly(i);
+	for (; sent < BACKLOG_MAX && pending <= 1024 * 1024; sent += message) {
+		publish_bytes(message);
+		peer_expect(p, ":8\r\n");
+		pending = most_pending(8);
+	}
+	TEST_ASSERT_GREATER_THAN_INT64(1024 * 1024, pending);
+	snprintf(limit, sizeof limit,
+		 "CONFIG SET client-output-buffer-limit \"pubsub %lld 0 0\"\r\n",
+		 (long long)pending + 10000);
+	peer_send_text(p, limit);
+	peer_expect(p, "+OK\r\n");
+	qlessd_halt(&q);
+	publish_bytes(60000);
+	for (int i = 0; i < 8; i++)
+		peer_skip(slow[i], sent - (size_t)pending);
+	qlessd_go_on(&q);
+	peer_expect(p, ":8\r\n");
+	TEST_ASSERT_GREATER_THAN_INT64(0, disconnects());
+}
+
+static void the_reply_of_exec_is_limited_as_others_are(void)
+{
+	struct peer *big;
+	long before;
+
+	start();
+	peer_send_text(p, "CONFIG SET client-output-buffer-limit \"normal 1mb 0 0\"\r\n");
+	peer_expect(p, "+OK\r\n");
+	before = qlessd_proc_status(&q, "VmHWM:");
+	big = peer_connect(&q);
+	peer_send_text(big, "MULTI\r\n");
+	for (int i = 0; i < 1000; i++)
+		peer_send_text(big, "COMMAND DOCS\r\n");
+	peer_skip_replies(big, 1001);
+	peer_send_text(big, "EXEC\r\n");
+	peer_expect_end(big);
+	TEST_ASSERT_EQUAL_INT64(1, disconnects());
+	if (!qlessd_is_sanitized())
+		TEST_ASSERT_LESS_THAN(before + 16 * 1024, qlessd_proc_status(&q, "VmHWM:"));
 }
 
 static void one_client_too_many_is_told_so(void)
@@ -294,6 +387,30 @@ static void the_idle_are_hung_up_on_but_listeners_are_not(void)
 	TEST_ASSERT_TRUE(peer_has_input(monitor, 0));
 }
 
+/* Its reply is under way all the time, but it asks for nothing else meanwhile. */
+static void who_takes_long_to_read_a_reply_is_not_idle(void)
+{
+	const size_t len = (size_t)48 * 1024 * 1024, part = (size_t)256 * 1024;
+	int64_t start_ms;
+	struct peer *slow;
+	size_t taken = 0;
+
+	start();
+	peer_connect_small_buffers(true);
+	slow = peer_connect(&q);
+	ASK(p, "CONFIG SET timeout 2", "+OK\r\n");
+	ask_for_bytes(slow, len);
+	start_ms = wait_now_ms();
+	while (wait_now_ms() - start_ms < 5000 && taken + part < len) {
+		ASK(p, "PING", "+PONG\r\n");
+		peer_skip(slow, part);
+		taken += part;
+		wait_ms(40);
+	}
+	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "idle"));
+	peer_skip(slow, len - taken);
+}
+
 static void a_request_is_limited_as_a_whole(void)
 {
 	struct peer *big;
@@ -404,10 +521,13 @@ int main(int argc, char **argv)
 	RUN(who_does_not_read_its_messages_is_hung_up_on);
 	RUN(who_does_not_read_its_events_is_hung_up_on);
 	RUN(a_soft_limit_counts_from_when_it_was_last_passed);
+	RUN(who_is_too_far_behind_may_begin_to_read_in_the_same_turn);
+	RUN(the_reply_of_exec_is_limited_as_others_are);
 	RUN(one_client_too_many_is_told_so);
 	RUN(maxclients_is_lowered_to_what_the_system_allows);
 	RUN(out_of_descriptors_accepting_waits_until_one_is_free);
 	RUN(the_idle_are_hung_up_on_but_listeners_are_not);
+	RUN(who_takes_long_to_read_a_reply_is_not_idle);
 	RUN(a_request_is_limited_as_a_whole);
 	RUN(what_is_announced_takes_no_memory);
 	RUN(many_idle_connections_cost_little);

@@ -437,6 +437,19 @@ static void who_comes_while_loading_may_no_more_than_the_log_says(void)
 	ASK_HAS(p, "GET j", "\"waiting\"");
 }
 
+static void who_listens_while_loading_is_no_exception(void)
+{
+	struct peer *other;
+
+	words_at_end = "ACL SETUSER default resetpass >pw";
+	start_loading("SUBSCRIBE x\r\n");
+	words_at_end = NULL;
+	peer_expect(p, "*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n");
+	other = peer_connect_unix(&q);
+	WAIT_UNTIL(strncmp(peer_ask(other, "PING"), "-LOADING", 8) != 0);
+	peer_expect_end(p);
+}
+
 static void it_can_be_stopped_while_the_log_is_replayed(void)
 {
 	start_loading("");
@@ -634,7 +647,7 @@ static void two_cannot_use_one_directory(void)
 
 static void damage_is_reported_and_nothing_is_touched(void)
 {
-	char *output;
+	char *output, where[256];
 	FILE *file;
 
 	start("everysec");
@@ -649,6 +662,9 @@ static void damage_is_reported_and_nothing_is_touched(void)
 					    "--unixsocket", tempdir_file(&dir, "other")));
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "log-00000001 is damaged at offset"), output);
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "qlessd-check"), output);
+	/* Which directory that is. */
+	snprintf(where, sizeof where, " dir=%s\n", dir.path);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, where), output);
 	free(output);
 }
 
@@ -889,6 +905,7 @@ int main(int argc, char **argv)
 	RUN(a_change_of_a_user_that_changes_nothing_is_not_recorded);
 	RUN(who_comes_while_the_log_is_replayed_is_told_so);
 	RUN(who_comes_while_loading_may_no_more_than_the_log_says);
+	RUN(who_listens_while_loading_is_no_exception);
 	RUN(it_can_be_stopped_while_the_log_is_replayed);
 	RUN(writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble);
 	RUN(a_log_file_that_is_removed_meanwhile_is_noticed);

@@ -303,6 +303,23 @@ static void the_service_manager_hears_that_the_loop_turns(void)
 	TEST_ASSERT_GREATER_OR_EQUAL(1000, wait_now_ms() - begin);
 }
 
+static void the_service_manager_hears_of_a_log_that_cannot_be_written(void)
+{
+	struct rlimit limit = { 64, RLIM_INFINITY };
+	struct peer *p;
+
+	start_with_manager(NULL);
+	while (strstr(next_message(), "READY=1") == NULL)
+		;
+	p = peer_connect(&q);
+	TEST_ASSERT_EQUAL_INT(0, prlimit(q.pid, RLIMIT_FSIZE, &limit, NULL));
+	peer_send_text(p, "PUT w q j k {} 0\r\n");
+	expect_message("STATUS=The log cannot be written, changes are refused\n");
+	limit.rlim_cur = RLIM_INFINITY;
+	TEST_ASSERT_EQUAL_INT(0, prlimit(q.pid, RLIMIT_FSIZE, &limit, NULL));
+	expect_message("STATUS=Ready to accept connections\n");
+}
+
 static void the_service_manager_hears_of_a_reload(void)
 {
 	start_with_manager(NULL);
@@ -343,6 +360,7 @@ int main(int argc, char **argv)
 	RUN(a_core_dump_is_left_only_if_wanted);
 	RUN(the_service_manager_waits_while_loading_and_hears_when_it_is_done);
 	RUN(the_service_manager_hears_that_the_loop_turns);
+	RUN(the_service_manager_hears_of_a_log_that_cannot_be_written);
 	RUN(the_service_manager_hears_of_a_reload);
 	RUN(the_service_manager_waits_for_the_last_base);
 	return UNIT_RESULT();
