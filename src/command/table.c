@@ -7,6 +7,7 @@
 #include "command/classic.h"
 #include "util/buf.h"
 #include "util/mem.h"
+#include "util/wire.h"
 
 #define WORD_BYTES    8
 #define NAME_WORDS    (COMMAND_NAME_MAX / WORD_BYTES)
@@ -56,6 +57,21 @@ static uint64_t lower(uint64_t word)
 	uint64_t is_upper = from_a & ~above_z & ~word & EACH_BYTE(0x80);
 
 	return word | is_upper >> 2;
+}
+
+/* The name as it is sent. False if it is too long to be in the table. */
+static inline bool name_read(struct name *n, struct qless_str text)
+{
+	size_t i = 0;
+
+	if (text.len > COMMAND_NAME_MAX)
+		return false;
+	n->len = text.len;
+	for (; text.len - i * WORD_BYTES > WORD_BYTES; i++)
+		n->words[i] = wire_get_u64((const unsigned char *)text.ptr + i * WORD_BYTES);
+	n->words[i] = wire_get_word((const unsigned char *)text.ptr + i * WORD_BYTES,
+				    text.len - i * WORD_BYTES);
+	return true;
 }
 
 /* False if the name is too long to be in the table. */
@@ -199,11 +215,13 @@ int command_table_index(const struct command_table *t, const struct command *cmd
 
 const struct command *command_table_find(const struct command_table *t, struct qless_str name)
 {
-	struct name folded = { .len = 0 };
+	struct name folded;
 	int row;
 
-	if (!name_append(&folded, name))
+	if (!name_read(&folded, name))
 		return NULL;
+	for (size_t i = 0; i * WORD_BYTES < folded.len; i++)
+		folded.words[i] = lower(folded.words[i]);
 	row = find_row(t, &folded);
 	return row >= 0 ? &t->rows[row] : NULL;
 }
@@ -218,13 +236,17 @@ const struct classic_command *command_table_find_classic(const struct command_ta
 							 struct qless_str name,
 							 const struct command **ret_row)
 {
-	const struct command *row = command_table_find(t, name);
-	const struct classic_command *command = row != NULL ? command_table_classic(t, row) : NULL;
+	struct name exact;
+	int row;
 
-	if (command == NULL || !str_equal(command->name, name))
+	if (!name_read(&exact, name))
 		return NULL;
-	*ret_row = row;
-	return command;
+	/* All names are in lower case, so one that is found as it was sent is equal. */
+	row = find_row(t, &exact);
+	if (row < 0)
+		return NULL;
+	*ret_row = &t->rows[row];
+	return t->entries[row].classic;
 }
 
 const struct command *command_table_parent(const struct command_table *t, const struct command *cmd)

@@ -186,6 +186,30 @@ static const char *find_line_end(struct resp_parser *p, char end, size_t max, co
 	return found;
 }
 
+static inline bool is_line_end(const char *at)
+{
+	return memcmp(at, "\r\n", LINE_END_LEN) == 0;
+}
+
+/* A header with one digit or two, as nearly all are. Returns how long it is, or 0. */
+static inline size_t read_tiny_header(const char *at, const char *end, uint32_t *ret_value)
+{
+	uint32_t first, second;
+
+	if (end - at < 3 + LINE_END_LEN)
+		return 0;
+	first = (uint32_t)(unsigned char)at[1] - '0';
+	second = (uint32_t)(unsigned char)at[2] - '0';
+	if (first <= 9 && is_line_end(at + 2)) {
+		*ret_value = first;
+		return 2 + LINE_END_LEN;
+	}
+	if (first == 0 || first > 9 || second > 9 || !is_line_end(at + 3))
+		return 0;
+	*ret_value = 10 * first + second;
+	return 3 + LINE_END_LEN;
+}
+
 /* The usual header: a type, a number without sign, CR LF, all of it there. Returns how long it is,
  * or 0 if it is anything else, which is for read_any_header() to look into. */
 static inline size_t read_short_header(const char *at, const char *end, uint32_t *ret_value)
@@ -332,14 +356,17 @@ static __attribute__((noinline)) void take_usual_args(struct resp_parser *p,
 		max_bulk = RESP_UNAUTH_MAX_BULK;
 	for (; left != 0 && at < end && *at == '$'; left--) {
 		uint32_t bulk_len;
-		size_t line_len = read_short_header(at, end, &bulk_len);
-		const char *bulk = at + line_len, *bulk_end;
+		size_t line_len = read_tiny_header(at, end, &bulk_len);
+		const char *bulk, *bulk_end;
 
+		if (line_len == 0)
+			line_len = read_short_header(at, end, &bulk_len);
+		bulk = at + line_len;
 		if (line_len == 0 || bulk_len > max_bulk ||
 		    end - bulk < (ptrdiff_t)bulk_len + LINE_END_LEN)
 			break;
 		bulk_end = bulk + bulk_len;
-		if (bulk_end[0] != '\r' || bulk_end[1] != '\n')
+		if (!is_line_end(bulk_end))
 			break;
 		add_arg(r, bulk, bulk_len);
 		at = bulk_end + LINE_END_LEN;

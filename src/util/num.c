@@ -364,10 +364,13 @@ static bool parse_any(struct qless_str text, double *ret_value, bool *ret_range)
 
 bool num_parse_lua(struct qless_str text, double *ret_value)
 {
-	const char *nul = text.len != 0 ? memchr(text.ptr, '\0', text.len) : NULL;
+	const char *nul;
 	bool range;
 	double value;
 
+	if (parse_simple(text, ret_value))
+		return true;
+	nul = text.len != 0 ? memchr(text.ptr, '\0', text.len) : NULL;
 	if (nul != NULL)
 		text.len = (size_t)(nul - text.ptr);
 	while (text.len != 0 && is_blank(text.ptr[0])) {
@@ -417,6 +420,10 @@ bool num_parse_i64(struct qless_str text, int64_t *ret_value)
 {
 	uint64_t value;
 
+	if (text.len == 1 && is_digit(text.ptr[0])) {
+		*ret_value = text.ptr[0] - '0';
+		return true;
+	}
 	if (text.len != 0 && text.ptr[0] == '-') {
 		text = str_make(text.ptr + 1, text.len - 1);
 		if (!parse_digits(text, (uint64_t)INT64_MAX + 1, &value) || value == 0)

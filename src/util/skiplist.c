@@ -23,6 +23,9 @@
 /* Room for more nodes than that is given back when they are in their list. */
 #define BATCH_KEEP 4096
 
+/* How many levels are tried from the ends: about as far in as 4 to that power nodes. */
+#define NEAR_LEVELS 4
+
 struct skiplist_ends {
 	struct skipnode *first;
 	struct skipnode *last;
@@ -130,13 +133,19 @@ static bool lies_before(const struct skiplist *list, const struct skipnode *node
 }
 
 /* Go on to a place from where the path ends, which is not behind it. A path of zeros ends before
- * the first node. */
-static void extend_path(const struct skiplist *list, const struct place *place, struct path *path)
+ * the first node. Of the levels from `top` on it is known that the path stays as it is. */
+static void extend_path_below(const struct skiplist *list, const struct place *place, unsigned top,
+			      struct path *path)
 {
 	struct skipnode *at = NULL, *next, *behind = NULL;
 	uint32_t count = 0;
 
-	for (unsigned level = list->up_count + 1u; level-- > 0;) {
+	if (top <= list->up_count) {
+		at = path->node[top];
+		behind = next_on_level(list, at, top);
+		count = path->count[top];
+	}
+	for (unsigned level = top; level-- > 0;) {
 		if (path->count[level] > count) {
 			count = path->count[level];
 			at = path->node[level];
@@ -153,11 +162,54 @@ static void extend_path(const struct skiplist *list, const struct place *place, 
 	}
 }
 
+static void extend_path(const struct skiplist *list, const struct place *place, struct path *path)
+{
+	extend_path_below(list, place, list->up_count + 1u, path);
+}
+
 /* Find the way to a place. Of the path, what is below level `up_count` + 1 is set. */
 static void find_path(const struct skiplist *list, const struct place *place, struct path *ret_path)
 {
 	memset(ret_path->count, 0, (list->up_count + 1u) * sizeof ret_path->count[0]);
 	extend_path(list, place, ret_path);
+}
+
+/* The lowest level on which a place is not between two nodes, or one above `up_count`, as it may
+ * also be if that is far up. */
+static unsigned find_level_outside(const struct skiplist *list, const struct place *place,
+				   bool *ret_at_end)
+{
+	*ret_at_end = false;
+	for (unsigned level = 1; level <= list->up_count && level <= NEAR_LEVELS; level++) {
+		const struct skiplist_ends *ends = list_ends(list, level);
+
+		*ret_at_end = ends->last != NULL && lies_before(list, ends->last, place);
+		if (*ret_at_end || ends->first == NULL || !lies_before(list, ends->first, place))
+			return level;
+	}
+	return list->up_count + 1u;
+}
+
+/*
+ * The same for a place that is probably near the first node or near the last: new nodes have times
+ * from now on as their scores, and what comes late, or from many at the same time, is not far from
+ * the end. The levels on which the place is at an end need no search.
+ */
+static void find_path_near_ends(const struct skiplist *list, const struct place *place,
+				struct path *ret_path)
+{
+	bool at_end;
+	unsigned outside = find_level_outside(list, place, &at_end);
+
+	memset(ret_path->count, 0, (list->up_count + 1u) * sizeof ret_path->count[0]);
+	for (unsigned level = outside; level <= list->up_count; level++) {
+		const struct skiplist_ends *ends = list_ends(list, level);
+
+		ret_path->node[level] = at_end ? ends->last : NULL;
+		if (ret_path->node[level] != NULL)
+			ret_path->count[level] = ends->last_number - list->origin + 1;
+	}
+	extend_path_below(list, place, outside, ret_path);
 }
 
 static void grow_levels(struct skiplist *list, unsigned height)
@@ -283,6 +335,8 @@ static void insert_between(struct skiplist *list, struct skipnode *node, const s
 		if (level < node->height)
 			link_on_level(list, node, level, path->node[level], path->count[level],
 				      rank);
+		else if (path->node[level] == list_ends(list, level)->last)
+			break; /* nothing is behind it, here and further up */
 		else
 			shift_on_level(list, level, path->node[level], 1);
 	}
@@ -322,7 +376,7 @@ void skiplist_insert(struct skiplist *list, struct skipnode *node, double score)
 	} else {
 		struct path path;
 
-		find_path(list, &place, &path);
+		find_path_near_ends(list, &place, &path);
 		insert_between(list, node, &path);
 	}
 	list->count++;
@@ -579,13 +633,9 @@ static void unlink_on_level(struct skiplist *list, struct skipnode *node, unsign
 	}
 }
 
-/* The node is neither the first nor the last. The path ends before it, then and now. */
-static void remove_between(struct skiplist *list, struct skipnode *node, struct path *path)
+/* The node is neither the first nor the last, and the path ends before it. */
+static void remove_between(struct skiplist *list, struct skipnode *node, const struct path *path)
 {
-	struct qless_str member = list->member(node);
-	struct place place = before_member(node->score, &member);
-
-	extend_path(list, &place, path);
 	assert(path->node[0] == node->prev);
 	node->prev->next = node->next;
 	node->next->prev = node->prev;
@@ -597,8 +647,41 @@ static void remove_between(struct skiplist *list, struct skipnode *node, struct 
 	}
 }
 
-/* Remove a node behind the end of the path, which then ends where it has been at the furthest. */
-static void remove_further(struct skiplist *list, struct skipnode *node, struct path *path)
+/* The way to a node. It is known by its rank, so that nothing has to be compared. */
+static void find_path_to_node(const struct skiplist *list, const struct skipnode *node,
+			      struct path *ret_path)
+{
+	uint32_t rank = skiplist_rank(list, node), count = 0;
+	struct skipnode *at = NULL;
+
+	for (unsigned level = list->up_count; level > 0; level--) {
+		const struct skiplist_ends *ends = list_ends(list, level);
+
+		if (ends->last_number - list->origin < rank) {
+			at = ends->last;
+			count = ends->last_number - list->origin + 1;
+		} else {
+			uint32_t span = span_on_level(list, at, level);
+
+			for (; count + span <= rank; span = node_level(at, level)->span) {
+				count += span;
+				at = next_on_level(list, at, level);
+			}
+		}
+		ret_path->node[level] = at;
+		ret_path->count[level] = count;
+	}
+	ret_path->node[0] = node->prev;
+	ret_path->count[0] = rank;
+}
+
+static bool is_at_end(const struct skipnode *node)
+{
+	return node->prev == NULL || node->next == NULL;
+}
+
+/* Take a node out. The path ends before it, or is not looked at if it is at an end of the list. */
+static void remove_node(struct skiplist *list, struct skipnode *node, const struct path *path)
 {
 	assert(node->linked);
 	assert(list->count != 0);
@@ -619,8 +702,9 @@ void skiplist_remove(struct skiplist *list, struct skipnode *node)
 {
 	struct path path;
 
-	memset(path.count, 0, (list->up_count + 1u) * sizeof path.count[0]);
-	remove_further(list, node, &path);
+	if (!is_at_end(node))
+		find_path_to_node(list, node, &path);
+	remove_node(list, node, &path);
 }
 
 static void remove_sorted(struct skiplist *list, struct skiplist_batch *batch)
@@ -631,8 +715,15 @@ static void remove_sorted(struct skiplist *list, struct skiplist_batch *batch)
 	for (i = 0; i < batch->count; i++)
 		batch->items[i].score = batch->items[i].node->score;
 	sort_items(list, batch);
-	for (i = 0; i < batch->count; i++)
-		remove_further(list, batch->items[i].node, &path);
+	for (i = 0; i < batch->count; i++) {
+		struct skipnode *node = batch->items[i].node;
+		struct qless_str member = list->member(node);
+		struct place place = before_member(node->score, &member);
+
+		if (!is_at_end(node))
+			extend_path(list, &place, &path);
+		remove_node(list, node, &path);
+	}
 }
 
 void skiplist_remove_batch(struct skiplist *list, struct skiplist_batch *batch)

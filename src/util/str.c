@@ -1,6 +1,18 @@
 #include "util/str.h"
 
-int str_compare(struct qless_str a, struct qless_str b)
+#include <stdint.h>
+
+/* Eight bytes as a number that is greater if they come later. */
+static uint64_t first_word(struct qless_str s)
+{
+	const unsigned char *at = (const unsigned char *)s.ptr;
+
+	return (uint64_t)at[0] << 56 | (uint64_t)at[1] << 48 | (uint64_t)at[2] << 40 |
+	       (uint64_t)at[3] << 32 | (uint64_t)at[4] << 24 | (uint64_t)at[5] << 16 |
+	       (uint64_t)at[6] << 8 | (uint64_t)at[7];
+}
+
+static __attribute__((noinline)) int compare_all(struct qless_str a, struct qless_str b)
 {
 	size_t shared = a.len < b.len ? a.len : b.len;
 	int order = shared != 0 ? memcmp(a.ptr, b.ptr, shared) : 0;
@@ -8,6 +20,20 @@ int str_compare(struct qless_str a, struct qless_str b)
 	if (order != 0)
 		return order;
 	return (a.len > b.len) - (a.len < b.len);
+}
+
+/* Ids differ in their first bytes as a rule, and then nothing has to be called. */
+int str_compare(struct qless_str a, struct qless_str b)
+{
+	uint64_t first, second;
+
+	if (a.len < sizeof first || b.len < sizeof second)
+		return compare_all(a, b);
+	first = first_word(a);
+	second = first_word(b);
+	if (first == second)
+		return compare_all(a, b);
+	return first < second ? -1 : 1;
 }
 
 static unsigned char lower(char c)

@@ -42,6 +42,21 @@ static inline uint64_t wire_get_u64(const unsigned char *from)
 	return value;
 }
 
+/* The same of up to eight bytes, as if zeros were behind them. They are read as two halves that
+ * overlap, which is quicker than one by one. */
+static inline uint64_t wire_get_word(const unsigned char *from, size_t len)
+{
+	if (len >= 8)
+		return wire_get_u64(from);
+	if (len >= 4)
+		return wire_get_u32(from) | (uint64_t)wire_get_u32(from + len - 4)
+						    << (8 * (len - 4));
+	if (len == 0)
+		return 0;
+	return from[0] | (uint64_t)from[len / 2] << (8 * (len / 2)) |
+	       (uint64_t)from[len - 1] << (8 * (len - 1));
+}
+
 static inline void wire_put_double(unsigned char *to, double value)
 {
 	uint64_t bits;

@@ -22,6 +22,13 @@ static void slices_compare_by_bytes_and_then_by_length(void)
 	TEST_ASSERT_TRUE(str_compare(STR("a"), STR("ab")) < 0);
 	TEST_ASSERT_TRUE(str_compare(STR("\xff"), STR("a")) > 0);
 	TEST_ASSERT_EQUAL_INT(0, str_compare(STR(""), str_make(NULL, 0)));
+	TEST_ASSERT_TRUE(str_compare(STR("12345678"), STR("12345679")) < 0);
+	TEST_ASSERT_TRUE(str_compare(STR("1234567\x80"), STR("1234567\x7f")) > 0);
+	TEST_ASSERT_TRUE(str_compare(STR("21345678"), STR("12345687")) > 0);
+	TEST_ASSERT_TRUE(str_compare(STR("12345678a"), STR("12345678b")) < 0);
+	TEST_ASSERT_TRUE(str_compare(STR("12345678"), STR("12345678\0")) < 0);
+	TEST_ASSERT_TRUE(str_compare(STR("1234567"), STR("12345678")) < 0);
+	TEST_ASSERT_EQUAL_INT(0, str_compare(STR("123456789"), STR("123456789")));
 	TEST_ASSERT_TRUE(str_equal(STR("a\0b"), STR("a\0b")));
 	TEST_ASSERT_FALSE(str_equal(STR("a\0b"), STR("a\0c")));
 }
