@@ -195,8 +195,10 @@ static int put_with(struct classic_call *call,
 
 	if (rc < 0)
 		return rc;
-	read_put_options(call, 6, &options);
-	rc = put_options_decode(call, &options, &put, &tags, &depends);
+	if (call_has(call, 6)) {
+		read_put_options(call, 6, &options);
+		rc = put_options_decode(call, &options, &put, &tags, &depends);
+	}
 	if (rc == 0)
 		rc = engine_put(call->engine, call->now, &put);
 	json_strings_done(&tags);
