@@ -8,10 +8,62 @@
 #define NO_JID	 "Job(): no jid provided"
 #define NO_QUEUE "Queue(): no queue name provided"
 
+/* A reply of jobs leaves the buffer in pieces of about this size, so that of many jobs there is not
+ * everything twice. With one more job it has to fit into a chunk of the output: those are used
+ * again and again, and memory that is new costs more than what is written there. */
+#define PIECE_BYTES (CHAIN_CHUNK_BYTES / 2)
+
+struct job_reply {
+	struct classic_call *call;
+	struct json_job_list list;
+	struct resp_deferred pieces;
+	bool has_pieces;
+};
+
+static void begin_jobs(struct job_reply *reply, struct classic_call *call)
+{
+	reply->call = call;
+	reply->has_pieces = false;
+	json_job_list_begin(&reply->list, call_json_buf(call), call->empty);
+}
+
+static void flush_piece(struct job_reply *reply)
+{
+	struct resp_writer *w = reply->call->reply;
+
+	if (!reply->has_pieces)
+		resp_deferred_begin(w, &reply->pieces);
+	reply->has_pieces = true;
+	resp_write_raw(w, buf_str(reply->list.buf));
+	buf_clear(reply->list.buf);
+}
+
+static void add_job(struct job_reply *reply, const struct qless_job *job)
+{
+	json_job_list_add(&reply->list, job);
+	if (reply->list.buf->len >= PIECE_BYTES)
+		flush_piece(reply);
+}
+
+static int end_jobs(struct job_reply *reply)
+{
+	json_job_list_end(&reply->list);
+	if (!reply->has_pieces)
+		return reply_json(reply->call);
+	flush_piece(reply);
+	resp_deferred_end_bulk(reply->call->reply, &reply->pieces);
+	return 0;
+}
+
 static int reply_jobs(struct classic_call *call, const struct qless_jobs *jobs)
 {
-	json_append_jobs(call_json_buf(call), jobs, call->empty);
-	return reply_json(call);
+	struct job_reply reply;
+	size_t i;
+
+	begin_jobs(&reply, call);
+	for (i = 0; i < jobs->count; i++)
+		add_job(&reply, jobs->items[i]);
+	return end_jobs(&reply);
 }
 
 int classic_get(struct classic_call *call)
@@ -31,20 +83,17 @@ int classic_get(struct classic_call *call)
 
 int classic_multiget(struct classic_call *call)
 {
-	struct buf *json = call_json_buf(call);
-	size_t begin = json_begin_list(json);
+	struct job_reply reply;
 	size_t i;
 
+	begin_jobs(&reply, call);
 	for (i = 0; i < call->count; i++) {
 		const struct qless_job *job = qless_get(call->engine, call->args[i]);
 
-		if (job == NULL)
-			continue;
-		json_next_item(json, begin);
-		json_append_job(json, job, call->empty);
+		if (job != NULL)
+			add_job(&reply, job);
 	}
-	json_end_list(json, begin, call->empty);
-	return reply_json(call);
+	return end_jobs(&reply);
 }
 
 /* ---- put ---- */

@@ -178,20 +178,74 @@ static inline __attribute__((always_inline)) void add_string(struct buf *b, stru
 	json_append_string(b, value);
 }
 
-/* One of our own words, in which nothing has to be escaped. */
-static void add_word(struct buf *b, struct qless_str before, struct qless_str word)
-{
-	put(b, before);
-	put(b, STR("\""));
-	buf_append_str(b, word);
-	put(b, STR("\""));
-}
-
 static inline __attribute__((always_inline)) void add_number(struct buf *b, struct qless_str before,
 							     double value)
 {
 	put(b, before);
 	json_append_number(b, value);
+}
+
+/*
+ * The same, if it may well be what was written the last time. Texts are compared by where they are:
+ * the engine has each name only once, and does not change while a reply is written.
+ */
+static inline __attribute__((always_inline)) void add_name(struct buf *b, struct qless_str before,
+							   struct qless_str name,
+							   struct json_text_memo *memo)
+{
+	char *to = buf_reserve(b, before.len + sizeof memo->written);
+	size_t begin;
+
+	memcpy(to, before.ptr, before.len);
+	if (name.ptr == memo->text.ptr && name.len == memo->text.len) {
+		memcpy(to + before.len, memo->written, sizeof memo->written);
+		buf_commit(b, before.len + memo->len);
+		return;
+	}
+	buf_commit(b, before.len);
+	begin = b->len;
+	json_append_string(b, name);
+	if (b->len - begin > sizeof memo->written)
+		return;
+	memo->text = name;
+	memo->len = b->len - begin;
+	memcpy(memo->written, buf_data(b) + begin, memo->len);
+}
+
+static inline __attribute__((always_inline)) void add_same_number(struct buf *b,
+								  struct qless_str before,
+								  double value,
+								  struct json_number_memo *memo)
+{
+	char *to = buf_reserve(b, before.len + sizeof memo->written);
+	size_t begin;
+
+	memcpy(to, before.ptr, before.len);
+	/* Zeros are equal, but can have different signs. */
+	if (value == memo->value && value != 0) {
+		memcpy(to + before.len, memo->written, sizeof memo->written);
+		buf_commit(b, before.len + memo->len);
+		return;
+	}
+	buf_commit(b, before.len);
+	begin = b->len;
+	json_append_number(b, value);
+	memo->value = value;
+	memo->len = b->len - begin;
+	memcpy(memo->written, buf_data(b) + begin, memo->len);
+}
+
+/* Most lists of a job are empty. */
+static inline __attribute__((always_inline)) void put_empty(struct buf *b, enum json_empty empty)
+{
+	put(b, empty == JSON_EMPTY_OBJECT ? STR("{}") : STR("[]"));
+}
+
+static void init_memo(struct json_job_memo *memo)
+{
+	memo->queue.text = memo->worker.text = str_make(NULL, SIZE_MAX);
+	memo->klass.text = memo->state.text = str_make(NULL, SIZE_MAX);
+	memo->put.value = memo->popped.value = memo->expires.value = NAN;
 }
 
 static void append_text_value(struct buf *b, yyjson_val *value)
@@ -287,34 +341,32 @@ static void append_item_members(struct buf *b, struct qless_str item)
 }
 
 /* The members stand in the order in which the reference writes them. */
-static void append_event(struct buf *b, const struct qless_event *event)
+static void append_event(struct buf *b, const struct qless_event *event, struct json_job_memo *memo)
 {
 	switch (event->kind) {
 	case QLESS_EVENT_PUT:
-		add_number(b, STR("{\"when\":"), event->when);
-		add_string(b, STR(",\"q\":"), event->queue);
-		add_word(b, STR(",\"what\":"), event->what);
+		add_same_number(b, STR("{\"when\":"), event->when, &memo->put);
+		add_name(b, STR(",\"q\":"), event->queue, &memo->queue);
+		put(b, STR(",\"what\":\"put\""));
 		break;
 	case QLESS_EVENT_POPPED:
-		add_number(b, STR("{\"when\":"), event->when);
-		add_word(b, STR(",\"what\":"), event->what);
-		add_string(b, STR(",\"worker\":"), event->worker);
+		add_same_number(b, STR("{\"when\":"), event->when, &memo->popped);
+		add_name(b, STR(",\"what\":\"popped\",\"worker\":"), event->worker, &memo->worker);
 		break;
 	case QLESS_EVENT_DONE:
 	case QLESS_EVENT_TIMED_OUT:
 		add_number(b, STR("{\"when\":"), event->when);
-		add_word(b, STR(",\"what\":"), event->what);
+		add_string(b, STR(",\"what\":"), event->what);
 		break;
 	case QLESS_EVENT_FAILED:
 		add_string(b, STR("{\"group\":"), event->group);
-		add_word(b, STR(",\"what\":"), event->what);
-		add_number(b, STR(",\"when\":"), event->when);
+		add_number(b, STR(",\"what\":\"failed\",\"when\":"), event->when);
 		add_string(b, STR(",\"worker\":"), event->worker);
 		break;
 	case QLESS_EVENT_EXHAUSTED:
 		add_number(b, STR("{\"when\":"), event->when);
 		add_string(b, STR(",\"group\":"), event->group);
-		add_word(b, STR(",\"what\":"), event->what);
+		put(b, STR(",\"what\":\"failed\""));
 		break;
 	case QLESS_EVENT_LOG:
 		buf_append_char(b, '{');
@@ -327,45 +379,55 @@ static void append_event(struct buf *b, const struct qless_event *event)
 	buf_append_char(b, '}');
 }
 
-static void append_history(struct buf *b, const struct qless_job *job, enum json_empty empty)
+static void append_history(struct buf *b, const struct qless_job *job, enum json_empty empty,
+			   struct json_job_memo *memo)
 {
-	size_t begin = json_begin_list(b);
 	struct qless_event event;
 	size_t cursor = 0;
 
-	while (qless_job_next_event(job, &cursor, &event)) {
-		json_next_item(b, begin);
-		append_event(b, &event);
+	if (!qless_job_next_event(job, &cursor, &event)) {
+		put_empty(b, empty);
+		return;
 	}
-	json_end_list(b, begin, empty);
+	put(b, STR("["));
+	append_event(b, &event, memo);
+	while (qless_job_next_event(job, &cursor, &event)) {
+		put(b, STR(","));
+		append_event(b, &event, memo);
+	}
+	put(b, STR("]"));
 }
 
 void json_append_job_tags(struct buf *b, const struct qless_job *job, enum json_empty empty)
 {
-	size_t begin = json_begin_list(b);
 	struct qless_str tag;
 	size_t cursor = 0;
 
-	while (qless_job_next_tag(job, &cursor, &tag)) {
-		json_next_item(b, begin);
-		json_append_string(b, tag);
+	if (!qless_job_next_tag(job, &cursor, &tag)) {
+		put_empty(b, empty);
+		return;
 	}
-	json_end_list(b, begin, empty);
+	add_string(b, STR("["), tag);
+	while (qless_job_next_tag(job, &cursor, &tag))
+		add_string(b, STR(","), tag);
+	put(b, STR("]"));
 }
 
 static void append_related(struct buf *b, const struct qless_job *job, enum json_empty empty,
 			   bool (*next)(const struct qless_job *, const void **,
 					struct qless_str *))
 {
-	size_t begin = json_begin_list(b);
 	const void *cursor = NULL;
 	struct qless_str jid;
 
-	while (next(job, &cursor, &jid)) {
-		json_next_item(b, begin);
-		json_append_string(b, jid);
+	if (!next(job, &cursor, &jid)) {
+		put_empty(b, empty);
+		return;
 	}
-	json_end_list(b, begin, empty);
+	add_string(b, STR("["), jid);
+	while (next(job, &cursor, &jid))
+		add_string(b, STR(","), jid);
+	put(b, STR("]"));
 }
 
 static void append_failure(struct buf *b, const struct qless_job_info *info)
@@ -386,10 +448,11 @@ static void append_spawned_from(struct buf *b, const struct qless_job_info *info
 	if (info->spawned_from.ptr != NULL)
 		json_append_string(b, info->spawned_from);
 	else
-		json_append_bool(b, false);
+		put(b, STR("false"));
 }
 
-void json_append_job(struct buf *b, const struct qless_job *job, enum json_empty empty)
+static void append_job(struct buf *b, const struct qless_job *job, enum json_empty empty,
+		       struct json_job_memo *memo)
 {
 	struct qless_job_info info;
 
@@ -399,38 +462,57 @@ void json_append_job(struct buf *b, const struct qless_job *job, enum json_empty
 	add_string(b, STR(",\"data\":"), info.data);
 	put(b, STR(",\"failure\":"));
 	append_failure(b, &info);
-	add_number(b, STR(",\"expires\":"), info.expires);
+	add_same_number(b, STR(",\"expires\":"), info.expires, &memo->expires);
 	add_number(b, STR(",\"remaining\":"), floor(info.remaining));
 	put(b, STR(",\"spawned_from_jid\":"));
 	append_spawned_from(b, &info);
 	put(b, STR(",\"dependencies\":"));
 	append_related(b, job, empty, qless_job_next_dependency);
-	add_string(b, STR(",\"klass\":"), info.klass);
-	put(b, STR(",\"tracked\":"));
-	json_append_bool(b, info.tracked);
+	add_name(b, STR(",\"klass\":"), info.klass, &memo->klass);
+	put(b, info.tracked ? STR(",\"tracked\":true") : STR(",\"tracked\":false"));
 	put(b, STR(",\"tags\":"));
 	json_append_job_tags(b, job, empty);
-	add_string(b, STR(",\"queue\":"), info.queue);
-	add_word(b, STR(",\"state\":"), qless_state_text(info.state));
+	add_name(b, STR(",\"queue\":"), info.queue, &memo->queue);
+	add_name(b, STR(",\"state\":"), qless_state_text(info.state), &memo->state);
 	put(b, STR(",\"history\":"));
-	append_history(b, job, empty);
+	append_history(b, job, empty, memo);
 	put(b, STR(",\"dependents\":"));
 	append_related(b, job, empty, qless_job_next_dependent);
 	add_number(b, STR(",\"priority\":"), info.priority);
-	add_string(b, STR(",\"worker\":"), info.worker);
+	add_name(b, STR(",\"worker\":"), info.worker, &memo->worker);
 	buf_append_char(b, '}');
 }
 
-void json_append_jobs(struct buf *b, const struct qless_jobs *jobs, enum json_empty empty)
+void json_append_job(struct buf *b, const struct qless_job *job, enum json_empty empty)
 {
-	size_t begin = json_begin_list(b);
-	size_t i;
+	struct json_job_memo memo;
 
-	for (i = 0; i < jobs->count; i++) {
-		json_next_item(b, begin);
-		json_append_job(b, jobs->items[i], empty);
-	}
-	json_end_list(b, begin, empty);
+	init_memo(&memo);
+	append_job(b, job, empty, &memo);
+}
+
+void json_job_list_begin(struct json_job_list *list, struct buf *b, enum json_empty empty)
+{
+	list->buf = b;
+	list->count = 0;
+	list->empty = empty;
+	init_memo(&list->memo);
+	buf_append_char(b, '[');
+}
+
+void json_job_list_add(struct json_job_list *list, const struct qless_job *job)
+{
+	if (list->count++ != 0)
+		buf_append_char(list->buf, ',');
+	append_job(list->buf, job, list->empty, &list->memo);
+}
+
+void json_job_list_end(struct json_job_list *list)
+{
+	if (list->count != 0)
+		buf_append_char(list->buf, ']');
+	else
+		json_end_list(list->buf, list->buf->len, list->empty);
 }
 
 void json_append_recur_tags(struct buf *b, const struct qless_recur *recur, enum json_empty empty)

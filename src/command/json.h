@@ -11,6 +11,7 @@
 
 #include "qless.h"
 #include "util/buf.h"
+#include "util/num.h"
 #include "util/str.h"
 
 /* How deep arrays and objects may be nested at most. */
@@ -67,8 +68,42 @@ void json_next_item(struct buf *b, size_t begin);
 
 void json_append_list(struct buf *b, const struct qless_list *list, enum json_empty empty);
 void json_append_job(struct buf *b, const struct qless_job *job, enum json_empty empty);
-void json_append_jobs(struct buf *b, const struct qless_jobs *jobs, enum json_empty empty);
 void json_append_job_tags(struct buf *b, const struct qless_job *job, enum json_empty empty);
+
+/* How something was written the last time, and what it was. */
+struct json_text_memo {
+	struct qless_str text; /* the same bytes at the same place */
+	size_t len;
+	char written[64];
+};
+
+struct json_number_memo {
+	double value; /* NaN if there was none */
+	size_t len;
+	char written[NUM_MAX];
+};
+
+/* What the jobs of a reply, and the parts of one job, often have in common. */
+struct json_job_memo {
+	struct json_text_memo queue, worker, klass, state;
+	struct json_number_memo put, popped, expires;
+};
+
+/*
+ * A list of jobs, written one after the other. The buffer may be emptied in between, so that a long
+ * list need not be in it as a whole; the engine must not change meanwhile.
+ */
+struct json_job_list {
+	struct buf *buf;
+	size_t count;
+	enum json_empty empty;
+	struct json_job_memo memo;
+};
+
+void json_job_list_begin(struct json_job_list *list, struct buf *b, enum json_empty empty);
+void json_job_list_add(struct json_job_list *list, const struct qless_job *job);
+void json_job_list_end(struct json_job_list *list);
+
 void json_append_recur(struct buf *b, const struct qless_recur *recur, enum json_empty empty);
 void json_append_recur_tags(struct buf *b, const struct qless_recur *recur, enum json_empty empty);
 

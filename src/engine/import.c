@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "engine/engine_int.h"
+#include "engine/state_int.h"
 #include "util/mem.h"
 
 void import_begin(struct import *import, struct qless *engine)
@@ -274,7 +275,7 @@ bool import_series(struct import *import, struct qless_str queue, double day, bo
 {
 	struct series series = { .count = from->count, .mean = from->mean, .vk = from->vk };
 	struct stats_day *to;
-	bool good = day == stats_day_start(day) && from->count > 0;
+	bool good = day == stats_day_start(day) && from->count > 0 && stats_is_series(&series);
 
 	if (from->bucket_count > 0)
 		qsort(from->buckets, from->bucket_count, sizeof(*from->buckets), compare_buckets);
@@ -311,7 +312,9 @@ bool import_counter(struct import *import, struct qless_str queue, double day,
 	};
 	struct stats_day *to;
 
-	if (day != stats_day_start(day))
+	/* There is always room to count on, and what is only counted up is never below 0. */
+	if (day != stats_day_start(day) || fabs((double)value) >= STATE_INTEGER_MAX ||
+	    (value < 0 && counter != VIEW_FAILED))
 		return false;
 	to = stats_need_day(queue_need(import->engine, queue), day);
 	to->counters[counters[counter]] = value;

@@ -111,6 +111,29 @@ static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job
 	hash_prefetch(&q->jobs, job->hash.hash);
 }
 
+/*
+ * What has been handed out goes into two lists, the queue's and the worker's, that have it in the
+ * same order: it is put in order once.
+ */
+static void enter_locks(struct qless *q, struct queue *queue, double now, struct intern *worker,
+			double expires)
+{
+	struct skiplist_batch *batch = &q->batch;
+	size_t count = q->jobs_out.count, i;
+
+	if (count == 0)
+		return;
+	for (i = 0; i < count; i++)
+		skiplist_batch_add(batch, &q->jobs_out.items[i]->node, expires);
+	skiplist_sort_batch(&queue->locks, batch);
+	job_vec_clear(&q->picked);
+	for (i = 0; i < count; i++)
+		job_vec_push(&q->picked, job_from_node(skiplist_batch_node(batch, i)));
+	skiplist_insert_batch(&queue->locks, batch);
+	worker_hold_jobs(q, worker, &q->picked, expires);
+	worker_count(q, worker, now, DEED_POPPED, count);
+}
+
 static void push_waiting(struct queue *queue, int64_t max, struct job_vec *ret_jobs)
 {
 	struct skipnode *node = skiplist_last(&queue->work);
@@ -170,13 +193,7 @@ static int pop_from(struct qless *q, struct queue *queue, double now, struct int
 	push_waiting(queue, count, &q->jobs_out);
 	for (i = 0; i < q->jobs_out.count; i++)
 		hand_out(q, queue, q->jobs_out.items[i], now, worker, expires);
-	for (i = 0; i < q->jobs_out.count; i++)
-		skiplist_batch_add(&q->batch, &q->jobs_out.items[i]->node, expires);
-	skiplist_insert_batch(&queue->locks, &q->batch);
-	if (q->jobs_out.count > 0) {
-		worker_hold_jobs(q, worker, &q->jobs_out, expires);
-		worker_count(q, worker, now, DEED_POPPED, q->jobs_out.count);
-	}
+	enter_locks(q, queue, now, worker, expires);
 	job_prefetch(skiplist_last(&queue->work));
 	return 0;
 }

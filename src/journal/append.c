@@ -1,9 +1,11 @@
 /*
- * The log as an object: opening, appending, writing, syncing, and going on to the next file.
+ * The log in use: appending, writing, syncing, and going on to the next file.
  *
  * Records are encoded into `pending` and written at the end of the turn by the thread that runs the
  * commands; the helper syncs. While it does, more is written, and the next sync covers all of that:
- * however many commands arrive, there is one sync at a time and one for all of them.
+ * however many commands arrive, there is one sync at a time and one for all of them. With `always`
+ * the helper writes as well, because nobody is told anything before the sync in any case. Otherwise
+ * it makes zeros to write on, which is where most of the time of a write goes.
  *
  * A log file that is long enough is ended by one job of the helper: sync it, make the next one with
  * its head, put both into the manifest. Meanwhile nothing is written, so the next file begins right
@@ -13,16 +15,12 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/state.h"
-#include "journal/kept.h"
 #include "sys/clock.h"
-#include "sys/entropy.h"
 #include "util/mem.h"
 
 #define SECOND_US INT64_C(1000000)
@@ -38,12 +36,20 @@
 /* Zeros are made so many at a time, when fewer than that are left. */
 #define ZEROS_BYTES ((uint64_t)4 * 1024 * 1024)
 #define ZEROS_LEAST ((uint64_t)512 * 1024)
+/* Where we write by ourselves they are made in shorter steps, as we may have to wait for one, and
+ * there are as many ahead as is written in a second, but no more than so many; and none if that is
+ * less than a step. */
+#define ZEROS_STEP_BYTES  ((uint64_t)1024 * 1024)
+#define ZEROS_AHEAD_BYTES ((uint64_t)8 * 1024 * 1024)
+/* If more than that has to be synced before a file can be ended, it is synced while we write on. */
+#define END_SYNC_BYTES ((uint64_t)1024 * 1024)
 /* Who waits alone is not handed over to the helper, which takes as long as a fast sync; unless
  * writing and syncing took longer than this. */
 #define HURRY_US 1000
 #define WAIT_MS	 100
 
 static void finish_work(struct journal *j, struct job *job);
+static void wait_for_helper(struct journal *j);
 
 static uint64_t min(uint64_t a, uint64_t b)
 {
@@ -133,311 +139,18 @@ static bool is_no_room(int rc)
 	return rc == -ENOSPC || rc == -EDQUOT;
 }
 
-/* ---- opening ---- */
-
-static int take_lock(struct journal *j, struct buf *ret_error)
-{
-	char path[JOURNAL_PATH_MAX];
-	int rc;
-
-	journal_path(path, j->options.dir, MANIFEST_LOCK);
-	j->lock_fd = j->io->open(j->io->arg, path, O_RDWR | O_CREAT);
-	if (j->lock_fd < 0) {
-		buf_printf(ret_error, "cannot use the directory %s: %s: %s", j->options.dir, path,
-			   strerror(-j->lock_fd));
-		return j->lock_fd;
-	}
-	rc = j->io->lock(j->io->arg, j->lock_fd);
-	if (rc == -EWOULDBLOCK)
-		buf_printf(ret_error, "another process uses the directory %s", j->options.dir);
-	else if (rc < 0)
-		buf_printf(ret_error, "cannot lock %s: %s", path, strerror(-rc));
-	return rc;
-}
-
-struct journal *journal_open(const struct journal_options *options, struct buf *ret_error)
-{
-	struct journal *j = mem_zalloc(sizeof *j);
-	int rc;
-
-	j->options = *options;
-	j->io = options->io != NULL ? options->io : &journal_io_system;
-	j->lock_fd = j->fd = j->rewrite.fd = -1;
-	buf_init(&j->pending, BUF_NO_MAX);
-	buf_init(&j->writing, BUF_NO_MAX);
-	buf_init(&j->group, BUF_NO_MAX);
-	rc = journal_check_dir(options->dir);
-	if (rc < 0)
-		buf_printf(ret_error, "cannot use the directory %s: %s", options->dir,
-			   strerror(-rc));
-	else
-		rc = take_lock(j, ret_error);
-	if (rc < 0) {
-		journal_close(j, NULL);
-		return NULL;
-	}
-	j->helper =
-		helper_new(j->io, j->options.dir, options->threads, options->wake, options->arg);
-	return j;
-}
-
-/* ---- the directory at the start ---- */
-
-struct stray {
-	struct journal *j;
-	bool found;
-};
-
-/* A log file without records may be left of a first start that was cut short. */
-static bool has_records(const struct journal *j, const char *path)
-{
-	uint64_t size = UINT64_MAX;
-	int fd = j->io->open(j->io->arg, path, O_RDONLY);
-
-	if (fd < 0)
-		return true;
-	if (j->io->size(j->io->arg, fd, &size) < 0)
-		size = UINT64_MAX;
-	j->io->close(j->io->arg, fd);
-	return size > RECORD_FILE_HEADER_BYTES;
-}
-
-static void note_stray(void *arg, const char *name)
-{
-	struct stray *stray = arg;
-	char path[JOURNAL_PATH_MAX];
-	uint64_t number;
-	bool is_base;
-
-	journal_path(path, stray->j->options.dir, name);
-	if (journal_parse_name(name, &is_base, &number) && (is_base || has_records(stray->j, path)))
-		stray->found = true;
-}
-
-static void describe_log(const struct journal *j, struct record_file_header *header,
-			 uint64_t number, uint64_t sequence)
-{
-	*header = (struct record_file_header){
-		.kind = RECORD_FILE_LOG,
-		.format = RECORD_FORMAT_VERSION,
-		.engine = STATE_VERSION,
-		.number = number,
-		.sequence = sequence,
-		.salt = j->salt,
-		.created_us = j->wall_us,
-	};
-}
-
-static int run_job(struct journal *j)
-{
-	helper_start(j->helper, &j->job);
-	helper_wait(j->helper);
-	helper_take(j->helper);
-	return j->job.rc;
-}
-
-/* Make a log file that begins behind `sequence`, and put it in force, behind a base if there is
- * one. */
-static int begin_log(struct journal *j, uint64_t sequence, struct buf *ret_error)
-{
-	uint64_t number = j->next_number++;
-
-	manifest_add_log(&j->manifest, number);
-	j->job = (struct job){ .fd = -1, .create = true, .replace = true };
-	describe_log(j, &j->job.header, number, sequence + 1);
-	manifest_copy(&j->job.manifest, &j->manifest);
-	run_job(j);
-	manifest_done(&j->job.manifest);
-	if (j->job.rc < 0) {
-		if (j->job.created_fd >= 0)
-			j->io->close(j->io->arg, j->job.created_fd);
-		buf_printf(ret_error, "cannot begin a log in the directory %s: %s", j->options.dir,
-			   strerror(-j->job.rc));
-		return j->job.rc;
-	}
-	j->fd = j->job.created_fd;
-	j->number = number;
-	j->size = RECORD_FILE_HEADER_BYTES;
-	j->allocated = j->zeroed = 0;
-	j->last = j->written = j->synced = sequence;
-	return 0;
-}
-
-/* A directory without a manifest has to be without files of a log, too. */
-static int check_empty(struct journal *j, struct buf *ret_error)
-{
-	struct stray stray = { .j = j };
-	int rc = j->io->list(j->io->arg, j->options.dir, note_stray, &stray);
-
-	if (rc < 0)
-		buf_printf(ret_error, "cannot read the directory %s: %s", j->options.dir,
-			   strerror(-rc));
-	if (rc == 0 && stray.found) {
-		buf_printf(ret_error,
-			   "the directory %s has files of a log but no manifest that says which of "
-			   "them are in force; put it back from a copy, or move the files away",
-			   j->options.dir);
-		rc = -EBADMSG;
-	}
-	return rc;
-}
-
-static bool exists(const struct journal *j, const char *name)
-{
-	char path[JOURNAL_PATH_MAX];
-	int fd;
-
-	journal_path(path, j->options.dir, name);
-	fd = j->io->open(j->io->arg, path, O_RDONLY);
-	if (fd >= 0)
-		j->io->close(j->io->arg, fd);
-	return fd != -ENOENT;
-}
-
-static bool is_unfinished(const struct journal *j)
-{
-	return exists(j, MANIFEST_UNFINISHED) && !exists(j, MANIFEST_NAME);
-}
-
-/* From here on, until there is a manifest, what is in the directory counts for nothing. */
-static int mark_unfinished(struct journal *j)
-{
-	char path[JOURNAL_PATH_MAX];
-	int fd;
-
-	journal_path(path, j->options.dir, MANIFEST_UNFINISHED);
-	fd = j->io->open(j->io->arg, path, O_WRONLY | O_CREAT);
-	if (fd < 0)
-		return fd;
-	j->io->close(j->io->arg, fd);
-	return j->io->sync_dir(j->io->arg, j->options.dir);
-}
-
-static void read_clocks(struct journal *j)
-{
-	j->mono_us = clock_mono_us();
-	j->wall_us = clock_wall_us();
-}
-
-static int begin_empty(struct journal *j, struct buf *ret_error)
-{
-	int rc;
-
-	if (is_unfinished(j)) {
-		buf_printf(
-			ret_error,
-			"the directory %s holds pieces of a state that was to be recovered to it "
-			"and was not: repeat that, or remove the file %s to begin without it",
-			j->options.dir, MANIFEST_UNFINISHED);
-		return -EBADMSG;
-	}
-	rc = check_empty(j, ret_error);
-	if (rc < 0)
-		return rc;
-	j->salt = entropy_u64();
-	j->next_number = 1;
-	return begin_log(j, 0, ret_error);
-}
-
-/* Go on where the last file ends, without what is torn. */
-static int continue_log(struct journal *j, const struct recovery *r, struct buf *ret_error)
-{
-	char path[JOURNAL_PATH_MAX];
-	int rc;
-
-	manifest_copy(&j->manifest, &r->manifest);
-	j->number = r->tail.number;
-	j->salt = r->tail.salt;
-	j->size = r->tail_size;
-	j->ended_bytes = r->log_bytes - r->tail_size;
-	j->base_bytes = r->base_bytes;
-	j->base_wall_us = r->base_us;
-	j->next_number = manifest_highest(&j->manifest) + 1;
-	j->last = j->written = j->synced = r->last_sequence;
-	journal_log_path(path, j->options.dir, j->number);
-	j->fd = j->io->open(j->io->arg, path, O_WRONLY);
-	rc = j->fd < 0 ? j->fd : j->io->truncate(j->io->arg, j->fd, j->size);
-	/* What was read may have been in the memory of the system only; and if a sync had failed
-	 * before the end, no other would write it. */
-	if (rc == 0 && !r->sealed)
-		rc = j->io->rewrite(j->io->arg, path, j->size);
-	if (rc == 0)
-		rc = j->io->sync(j->io->arg, j->fd);
-	if (rc < 0)
-		buf_printf(ret_error, "cannot write to %s: %s", path, strerror(-rc));
-	return rc;
-}
-
-int journal_recover(struct journal *j, const struct recovery_target *target,
-		    struct recovery *ret_recovery, struct buf *ret_error)
-{
-	static const struct recovery_limit all = { UINT64_MAX, INT64_MAX };
-	int rc;
-
-	read_clocks(j);
-	rc = recovery_run(ret_recovery, j->io, j->options.dir, &all, target, ret_error);
-	if (rc == -ENOENT && ret_error->len == 0)
-		return begin_empty(j, ret_error);
-	if (rc == 0)
-		rc = continue_log(j, ret_recovery, ret_error);
-	if (rc < 0)
-		return rc;
-	kept_sweep(&j->manifest, j->options.keep_bases, j->io, j->options.dir);
-	return 0;
-}
-
-int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error)
-{
-	struct base_writer w;
-	int rc;
-
-	/* Pieces of an attempt that was cut short belong to no manifest, not even to this one. */
-	if (is_unfinished(j))
-		kept_sweep(&j->manifest, 0, j->io, j->options.dir);
-	rc = check_empty(j, ret_error);
-	if (rc < 0)
-		return rc;
-	rc = mark_unfinished(j);
-	if (rc < 0) {
-		buf_printf(ret_error, "cannot write to the directory %s: %s", j->options.dir,
-			   strerror(-rc));
-		return rc;
-	}
-	read_clocks(j);
-	j->salt = entropy_u64();
-	j->manifest.base = 1;
-	j->manifest.base_sequence = sequence;
-	j->next_number = 2;
-	base_begin(&w, &(struct base_options){ .io = j->io,
-					       .dir = j->options.dir,
-					       .number = 1,
-					       .sequence = sequence,
-					       .salt = j->salt,
-					       .wall_us = j->wall_us });
-	j->options.save(j->options.arg, &w);
-	rc = base_finish(&w, &j->base_bytes);
-	if (rc < 0) {
-		buf_printf(ret_error, "cannot write the state to the directory %s: %s",
-			   j->options.dir, strerror(-rc));
-		return rc;
-	}
-	j->base_wall_us = j->wall_us;
-	rc = begin_log(j, sequence, ret_error);
-	if (rc == 0)
-		kept_sweep(&j->manifest, 0, j->io, j->options.dir);
-	return rc;
-}
-
 /* ---- appending ---- */
 
-/* A mark goes in front of what is about to be written, when there is something new to say. */
+/* A mark goes in front of what is about to be written, when there is something new to say. With a
+ * sync for each few records these say it by themselves: see give_pending(). */
 static void append_mark(struct journal *j)
 {
 	struct record_mark mark = { .durable = j->synced, .wall_us = j->wall_us };
+	bool is_said = j->synced == j->marked || j->options.sync == JOURNAL_SYNC_ALWAYS;
 	int64_t since_us = j->wall_us - j->mark_wall_us;
 
 	/* A clock that was set back is news, too. */
-	if (j->synced == j->marked && since_us >= 0 && since_us < SECOND_US)
+	if (is_said && since_us >= 0 && since_us < SECOND_US)
 		return;
 	record_append_mark(&j->pending, j->salt, ++j->last, &mark);
 	j->marked = mark.durable;
@@ -525,21 +238,32 @@ static void handle_write_failure(struct journal *j, int rc)
 	j->allocated = j->zeroed = 0;
 }
 
+/* Zeros must not get on top of records, nor behind the end that a failure gives the file. */
+static void wait_for_zeros(struct journal *j)
+{
+	if (j->work == WORK_ZEROS)
+		wait_for_helper(j);
+}
+
 void journal_write_pending(struct journal *j)
 {
 	size_t written;
 	int rc;
 
 	assert(j->writing.len == 0);
+	if (j->pending.len > 0 && j->size + j->pending.len > j->job.zero_from)
+		wait_for_zeros(j);
 	if (j->pending.len == 0 || j->state != JOURNAL_WELL)
 		return;
 	rc = journal_write_all(j->io, j->fd, buf_data(&j->pending), j->pending.len, j->size,
 			       &written);
 	if (rc < 0) {
+		wait_for_zeros(j);
 		handle_write_failure(j, rc);
 		return;
 	}
 	j->size += j->pending.len;
+	j->second_bytes += j->pending.len;
 	j->written = j->last;
 	buf_clear(&j->pending);
 	buf_shrink(&j->pending, PENDING_KEEP);
@@ -553,6 +277,8 @@ static void give_pending(struct journal *j, struct job *job)
 	uint64_t end, zeros_end;
 
 	assert(empty.len == 0);
+	if (j->pending.len > 0 && j->synced == j->written)
+		record_set_after_sync(buf_data(&j->pending), j->salt);
 	j->writing = j->pending;
 	j->pending = empty;
 	job->bytes = buf_str(&j->writing);
@@ -571,11 +297,13 @@ static void start_sync(struct journal *j)
 {
 	j->job = (struct job){ .fd = j->fd };
 	j->syncing = j->written;
+	j->sync_size = j->size;
 	j->sync_started_us = j->mono_us;
 	if (j->options.sync == JOURNAL_SYNC_ALWAYS && j->state == JOURNAL_WELL)
 		give_pending(j, &j->job);
 	j->work = WORK_SYNC;
-	if (!j->is_hurried || j->job_us > HURRY_US || j->job.zero_to > 0) {
+	if (!j->is_hurried || j->options.sync != JOURNAL_SYNC_ALWAYS || j->job_us > HURRY_US ||
+	    j->job.zero_to > 0) {
 		helper_start(j->helper, &j->job);
 		return;
 	}
@@ -583,14 +311,68 @@ static void start_sync(struct journal *j)
 	finish_work(j, &j->job);
 }
 
+/* How far they should go, of which some may be there. */
+static uint64_t want_zeros(const struct journal *j)
+{
+	uint64_t ahead = min(max(j->second_bytes, j->last_second_bytes), ZEROS_AHEAD_BYTES);
+
+	if (j->options.sync == JOURNAL_SYNC_ALWAYS || j->state != JOURNAL_WELL ||
+	    ahead < ZEROS_STEP_BYTES)
+		return 0;
+	return min(j->size + ahead, j->options.segment_bytes);
+}
+
+static bool zeros_are_due(const struct journal *j)
+{
+	return max(j->size, j->zeroed) + ZEROS_STEP_BYTES <= want_zeros(j);
+}
+
+static void start_zeros(struct journal *j)
+{
+	j->job = (struct job){ .fd = j->fd, .no_sync = true };
+	j->job.zero_from = max(j->size, j->zeroed);
+	j->job.zero_to = j->job.zero_from + ZEROS_STEP_BYTES;
+	j->work = WORK_ZEROS;
+	helper_start(j->helper, &j->job);
+}
+
+/* Without room on the disk there are fewer of them, and the next try is a second later. */
+static void finish_zeros(struct journal *j, const struct job *job)
+{
+	if (job->rc < 0)
+		handle_write_failure(j, job->rc);
+	else
+		j->zeroed = job->zeroed;
+	if (j->zeroed < job->zero_to)
+		j->second_bytes = j->last_second_bytes = 0;
+}
+
+static void count_seconds(struct journal *j)
+{
+	if (j->mono_us - j->second_us < SECOND_US)
+		return;
+	j->second_us = j->mono_us;
+	j->last_second_bytes = j->second_bytes;
+	j->second_bytes = 0;
+}
+
+/* Whether to sync once more before the file is ended, as nothing is written then, and replies wait.
+ */
+static bool should_sync_first(const struct journal *j)
+{
+	return !j->is_ending && j->options.sync != JOURNAL_SYNC_ALWAYS &&
+	       j->size - j->sync_size > END_SYNC_BYTES;
+}
+
 static void start_rotation(struct journal *j)
 {
+	j->is_ending = false;
 	j->syncing = j->written;
 	j->sync_started_us = j->mono_us;
 	j->job = (struct job){ .fd = j->fd, .create = true, .replace = true };
 	if (j->options.sync == JOURNAL_SYNC_ALWAYS)
 		j->job.create_bytes = min(ZEROS_BYTES, j->options.segment_bytes);
-	describe_log(j, &j->job.header, j->next_number++, j->written + 1);
+	journal_describe_log(j, &j->job.header, j->next_number++, j->written + 1);
 	manifest_copy(&j->job.manifest, &j->manifest);
 	manifest_add_log(&j->job.manifest, j->job.header.number);
 	/* Give back the room that was made and not needed. Zeros are in the last file only. */
@@ -660,7 +442,7 @@ static void finish_rotation(struct journal *j, struct job *job)
 		j->fd = job->created_fd;
 		j->ended_bytes += j->size;
 		j->number = job->header.number;
-		j->size = RECORD_FILE_HEADER_BYTES;
+		j->size = j->sync_size = RECORD_FILE_HEADER_BYTES;
 		j->allocated = 0;
 		j->zeroed = job->zeroed;
 		manifest_done(&j->manifest);
@@ -690,6 +472,9 @@ static void finish_work(struct journal *j, struct job *job)
 	switch (work) {
 	case WORK_SYNC:
 		finish_sync(j, job);
+		break;
+	case WORK_ZEROS:
+		finish_zeros(j, job);
 		break;
 	case WORK_ROTATE:
 		finish_rotation(j, job);
@@ -745,12 +530,16 @@ static bool rotation_is_due(const struct journal *j)
 	return j->size >= j->options.segment_bytes || j->rewrite.phase == REWRITE_WANTED;
 }
 
+/* What is left of the room made before does not count: it was too little for somebody, who would
+ * find the disk full again at once, and so each second. */
 static void retry_if_full(struct journal *j)
 {
+	uint64_t end = j->size + j->pending.len + ADMIT_EXTRA_BYTES;
+
 	if (j->mono_us < j->retry_after_us)
 		return;
 	j->retry_after_us = j->mono_us + SECOND_US;
-	if (make_room(j, j->size + j->pending.len + ADMIT_EXTRA_BYTES) < 0)
+	if (make_room(j, max(end, max(j->allocated, j->zeroed) + 1)) < 0)
 		return;
 	journal_set_well(j);
 	journal_write_pending(j);
@@ -773,10 +562,16 @@ static void start_work(struct journal *j)
 		return;
 	if (rotation_is_due(j))
 		journal_write_pending(j);
-	if (j->state == JOURNAL_WELL && rotation_is_due(j))
+	if (j->state == JOURNAL_WELL && rotation_is_due(j) && !should_sync_first(j)) {
 		start_rotation(j);
-	else if (sync_is_due(j))
+	} else if (j->state == JOURNAL_WELL && rotation_is_due(j)) {
+		j->is_ending = true;
 		start_sync(j);
+	} else if (sync_is_due(j)) {
+		start_sync(j);
+	} else if (zeros_are_due(j)) {
+		start_zeros(j);
+	}
 }
 
 void journal_hurry(struct journal *j)
@@ -789,6 +584,7 @@ void journal_flush(struct journal *j, int64_t mono_us, int64_t wall_us)
 	assert(j->group_depth == 0);
 	j->mono_us = mono_us;
 	j->wall_us = wall_us;
+	count_seconds(j);
 	poll_helper(j);
 	if (j->state == JOURNAL_WELL && j->pending.len > WAITING_MAX)
 		wait_for_helper(j);
@@ -844,7 +640,7 @@ static void close_log(struct journal *j, struct buf *ret_error)
 
 	rewrite_give_up(j, -ECANCELED);
 	wait_for_helper(j);
-	read_clocks(j);
+	journal_read_clocks(j);
 	if (j->state != JOURNAL_FAILED) {
 		rc = seal(j);
 		if (rc < 0)

@@ -11,7 +11,8 @@
 #include "sys/clock.h"
 #include "util/mem.h"
 
-#define ZERO_BYTES ((size_t)256 * 1024)
+/* Who writes to the file meanwhile waits for one such piece. */
+#define ZERO_BYTES ((size_t)64 * 1024)
 
 struct helper {
 	const struct journal_io *io;
@@ -96,7 +97,7 @@ static void do_job(const struct helper *h, struct job *job)
 	if (job->rc < 0)
 		return;
 	job->reached = JOB_SYNC;
-	if (job->fd >= 0)
+	if (job->fd >= 0 && !job->no_sync)
 		job->rc = h->io->sync(h->io->arg, job->fd);
 	job->sync_us = clock_mono_us() - written_us;
 	if (job->rc < 0)

@@ -16,6 +16,7 @@
 enum journal_work {
 	WORK_NONE,
 	WORK_SYNC,   /* what has been written */
+	WORK_ZEROS,  /* make more of them behind the records */
 	WORK_ROTATE, /* end this log file and make the next one */
 	WORK_SWITCH, /* put a new base in force */
 };
@@ -66,6 +67,7 @@ struct journal {
 	uint64_t salt;
 	uint64_t size;	      /* of whole records in the file */
 	uint64_t zeroed;      /* what is between size and here is there, and is zeros */
+	uint64_t sync_size;   /* how long the file was when the last sync of it began */
 	uint64_t allocated;   /* room that the file has at least */
 	bool no_allocate;     /* the file system cannot make room ahead */
 	uint64_t ended_bytes; /* of the log files before it */
@@ -87,7 +89,11 @@ struct journal {
 	int64_t mono_us; /* of the last flush */
 	int64_t wall_us;
 	int64_t sync_started_us;
-	int64_t job_us;		 /* how long writing and syncing took last, but for zeros */
+	int64_t job_us;	       /* how long writing and syncing took last, but for zeros */
+	int64_t second_us;     /* when this second began, and what was written by ourselves */
+	uint64_t second_bytes; /* in it */
+	uint64_t last_second_bytes;
+	bool is_ending;		 /* the file is long enough, and was synced once for that */
 	bool is_hurried;	 /* see journal_hurry() */
 	int64_t rotate_after_us; /* when rotation may be tried again */
 	int64_t retry_after_us;	 /* when FULL may be found over */
@@ -98,6 +104,13 @@ struct journal {
 	struct rewrite rewrite;
 	struct journal_info info;
 };
+
+/* ---- open.c ---- */
+
+void journal_read_clocks(struct journal *j);
+/* The head of a log file that begins with the record `sequence`. */
+void journal_describe_log(const struct journal *j, struct record_file_header *header,
+			  uint64_t number, uint64_t sequence);
 
 /* ---- append.c ---- */
 

@@ -1,5 +1,5 @@
 /*
- * The format, version 1. Numbers are little-endian; a varint has seven bits a byte, the low ones
+ * The format, version 2. Numbers are little-endian; a varint has seven bits a byte, the low ones
  * first, and the top bit set in every byte but the last.
  *
  * A log directory holds a manifest (see manifest.c), at most one base and one or more log files;
@@ -25,7 +25,8 @@
  *	 0   8	checksum of everything behind it: XXH3-64 with the salt as seed
  *	 8   8	sequence number
  *	16   4	length of the payload
- *	20   1	type
+ *	20   1	type; the top bit is set if all before this record had been synced to the disk
+ *		when it was written
  *	21   .	payload
  *
  * Sequence numbers of the log begin with 1 and go on by one from record to record and from file to
@@ -45,9 +46,10 @@
  *	5 state end	varint how many bytes the snapshot has
  *	6 base end	varint how many records the file has before this one
  *
- * Marks are there for two reasons. What a mark says was durable and is damaged nevertheless was
- *lost by the disk and not by a crash, and nobody may pass over it in silence. And they tell when
- *records were written, since the time in a command is whatever the client said.
+ * What a mark or that bit says was durable and is damaged nevertheless was lost by the disk and not
+ * by a crash, and nobody may pass over it in silence. Who syncs often sets the bit, which takes no
+ * room. Marks also tell when records were written, since the time in a command is whatever the
+ * client said.
  *
  * To change the format: add a record type or give the files a new version, decode both in this
  * file, and write only the new one. Readers refuse what they do not know.
@@ -55,6 +57,9 @@
 #include "journal/record.h"
 
 #include <assert.h>
+
+/* A call for each record is saved. */
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "util/mem.h"
@@ -65,6 +70,8 @@
 #define FRAME_SEQUENCE 8
 #define FRAME_LENGTH   16
 #define FRAME_TYPE     20
+
+#define TYPE_AFTER_SYNC 0x80
 
 /* What a disk writes at once. */
 #define SECTOR_BYTES ((size_t)512)
@@ -134,42 +141,58 @@ const char *record_type_name(enum record_type type)
 	return "unknown";
 }
 
-/* Room for a record with a payload of `size` bytes; returns where the payload goes. */
-static unsigned char *begin_record(struct buf *out, enum record_type type, uint64_t sequence,
-				   size_t size)
+/* Room for a record with a payload of up to `max` bytes; returns where the payload goes. */
+static unsigned char *begin_record(struct buf *out, size_t max)
 {
-	unsigned char *to = (unsigned char *)buf_reserve(out, RECORD_FRAME_BYTES + size);
-
-	assert(size <= RECORD_PAYLOAD_MAX);
-	wire_put_u64(to + FRAME_SEQUENCE, sequence);
-	wire_put_u32(to + FRAME_LENGTH, (uint32_t)size);
-	to[FRAME_TYPE] = (unsigned char)type;
-	return to + RECORD_FRAME_BYTES;
+	return (unsigned char *)buf_reserve(out, RECORD_FRAME_BYTES + max) + RECORD_FRAME_BYTES;
 }
 
-static void end_record(struct buf *out, unsigned char *payload, size_t size, uint64_t salt)
+/* Of a record with a payload of `size` bytes. */
+static uint64_t checksum(const unsigned char *frame, size_t size, uint64_t salt)
+{
+	return XXH3_64bits_withSeed(frame + FRAME_SEQUENCE,
+				    RECORD_FRAME_BYTES - FRAME_SEQUENCE + size, salt);
+}
+
+static void end_record(struct buf *out, unsigned char *payload, size_t size, uint64_t salt,
+		       enum record_type type, uint64_t sequence)
 {
 	unsigned char *frame = payload - RECORD_FRAME_BYTES;
-	size_t hashed = RECORD_FRAME_BYTES - FRAME_SEQUENCE + size;
 
-	wire_put_u64(frame, XXH3_64bits_withSeed(frame + FRAME_SEQUENCE, hashed, salt));
+	assert(size <= RECORD_PAYLOAD_MAX);
+	wire_put_u64(frame + FRAME_SEQUENCE, sequence);
+	wire_put_u32(frame + FRAME_LENGTH, (uint32_t)size);
+	frame[FRAME_TYPE] = (unsigned char)type;
+	wire_put_u64(frame, checksum(frame, size, salt));
 	buf_commit(out, RECORD_FRAME_BYTES + size);
+}
+
+void record_set_after_sync(char *record, uint64_t salt)
+{
+	unsigned char *frame = (unsigned char *)record;
+	size_t size = wire_get_u32(frame + FRAME_LENGTH);
+
+	if ((frame[FRAME_TYPE] & TYPE_AFTER_SYNC) != 0)
+		return;
+	frame[FRAME_TYPE] |= TYPE_AFTER_SYNC;
+	wire_put_u64(frame, checksum(frame, size, salt));
 }
 
 void record_append(struct buf *out, uint64_t salt, enum record_type type, uint64_t sequence,
 		   struct qless_str payload)
 {
-	unsigned char *to = begin_record(out, type, sequence, payload.len);
+	unsigned char *to = begin_record(out, payload.len);
 
 	if (payload.len > 0)
 		memcpy(to, payload.ptr, payload.len);
-	end_record(out, to, payload.len, salt);
+	end_record(out, to, payload.len, salt, type, sequence);
 }
 
 enum record_status record_decode(const unsigned char *from, size_t len, uint64_t salt,
 				 struct record *ret_record, size_t *ret_size)
 {
 	size_t size;
+	int type;
 
 	if (len < RECORD_FRAME_BYTES) {
 		*ret_size = RECORD_FRAME_BYTES;
@@ -182,19 +205,17 @@ enum record_status record_decode(const unsigned char *from, size_t len, uint64_t
 		*ret_size = RECORD_FRAME_BYTES + size;
 		return RECORD_SHORT;
 	}
-	if (wire_get_u64(from) != XXH3_64bits_withSeed(from + FRAME_SEQUENCE,
-						       RECORD_FRAME_BYTES - FRAME_SEQUENCE + size,
-						       salt))
+	if (wire_get_u64(from) != checksum(from, size, salt))
 		return RECORD_BAD;
+	type = from[FRAME_TYPE] & ~TYPE_AFTER_SYNC;
 	*ret_size = RECORD_FRAME_BYTES + size;
 	*ret_record = (struct record){
-		.type = (enum record_type)from[FRAME_TYPE],
+		.type = (enum record_type)type,
+		.after_sync = (from[FRAME_TYPE] & TYPE_AFTER_SYNC) != 0,
 		.sequence = wire_get_u64(from + FRAME_SEQUENCE),
 		.payload = str_make((const char *)from + RECORD_FRAME_BYTES, size),
 	};
-	return from[FRAME_TYPE] >= RECORD_COMMAND && from[FRAME_TYPE] <= RECORD_BASE_END
-		       ? RECORD_OK
-		       : RECORD_ALIEN;
+	return type >= RECORD_COMMAND && type <= RECORD_BASE_END ? RECORD_OK : RECORD_ALIEN;
 }
 
 /* ---- payloads ---- */
@@ -233,8 +254,21 @@ size_t record_command_size(const struct record_command *command)
 	return RECORD_FRAME_BYTES + command_payload_size(command);
 }
 
-static void put_command(unsigned char *to, const struct record_command *command)
+/* No less than the payload takes, found with less effort. */
+static size_t command_payload_max(const struct record_command *command)
 {
+	size_t max = 3 * WIRE_VARINT_MAX + 8 + command->name.len;
+
+	for (size_t i = 0; i < command->count; i++)
+		max += WIRE_VARINT_MAX + command->args[i].len;
+	return max;
+}
+
+/* Returns how many bytes it took. */
+static size_t put_command(unsigned char *payload, const struct record_command *command)
+{
+	unsigned char *to = payload;
+
 	to += wire_put_varint(to, command->db);
 	wire_put_double(to, command->now);
 	to += 8;
@@ -242,24 +276,23 @@ static void put_command(unsigned char *to, const struct record_command *command)
 	to = put_text(to, command->name);
 	for (size_t i = 0; i < command->count; i++)
 		to = put_text(to, command->args[i]);
+	return (size_t)(to - payload);
 }
 
 void record_append_command(struct buf *out, uint64_t salt, uint64_t sequence,
 			   const struct record_command *command)
 {
-	size_t size = command_payload_size(command);
-	unsigned char *payload = begin_record(out, RECORD_COMMAND, sequence, size);
+	unsigned char *payload = begin_record(out, command_payload_max(command));
+	size_t size = put_command(payload, command);
 
-	put_command(payload, command);
-	end_record(out, payload, size, salt);
+	end_record(out, payload, size, salt, RECORD_COMMAND, sequence);
 }
 
 void record_add_command(struct buf *payload, const struct record_command *command)
 {
-	size_t size = command_payload_size(command);
+	char *to = buf_reserve(payload, command_payload_max(command));
 
-	put_command((unsigned char *)buf_reserve(payload, size), command);
-	buf_commit(payload, size);
+	buf_commit(payload, put_command((unsigned char *)to, command));
 }
 
 struct cursor {
@@ -324,11 +357,11 @@ bool record_take_command(struct qless_str *payload, struct record_args *args,
 void record_append_mark(struct buf *out, uint64_t salt, uint64_t sequence,
 			const struct record_mark *mark)
 {
-	unsigned char *to = begin_record(out, RECORD_MARK, sequence, RECORD_MARK_BYTES);
+	unsigned char *to = begin_record(out, RECORD_MARK_BYTES);
 
 	wire_put_u64(to, mark->durable);
 	wire_put_u64(to + 8, (uint64_t)mark->wall_us);
-	end_record(out, to, RECORD_MARK_BYTES, salt);
+	end_record(out, to, RECORD_MARK_BYTES, salt, RECORD_MARK, sequence);
 }
 
 bool record_decode_mark(struct qless_str payload, struct record_mark *ret_mark)
@@ -405,10 +438,21 @@ static bool is_record(const unsigned char *from, size_t at, size_t len, uint64_t
 	return record_decode(from + at, len - at, salt, ret_record, ret_size) == RECORD_OK;
 }
 
+/* Up to where all had been synced before this one was written, as far as it says. */
+static uint64_t durable_before(const struct record *record)
+{
+	struct record_mark mark;
+
+	if (record->after_sync)
+		return record->sequence - 1;
+	if (record->type == RECORD_MARK && record_decode_mark(record->payload, &mark))
+		return mark.durable;
+	return 0;
+}
+
 void record_examine_damage(const unsigned char *from, size_t len, uint64_t offset, uint64_t salt,
 			   uint64_t sequence, struct record_damage *ret_damage)
 {
-	struct record_mark mark;
 	struct record record;
 	size_t at, size;
 
@@ -425,8 +469,7 @@ void record_examine_damage(const unsigned char *from, size_t len, uint64_t offse
 		if (at == len)
 			break;
 		ret_damage->followed = true;
-		if (record.type == RECORD_MARK && record_decode_mark(record.payload, &mark) &&
-		    mark.durable > ret_damage->durable)
-			ret_damage->durable = mark.durable;
+		if (durable_before(&record) > ret_damage->durable)
+			ret_damage->durable = durable_before(&record);
 	}
 }

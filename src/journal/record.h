@@ -13,7 +13,7 @@
 #include "util/buf.h"
 #include "util/str.h"
 
-#define RECORD_FORMAT_VERSION	 1
+#define RECORD_FORMAT_VERSION	 2
 #define RECORD_FILE_HEADER_BYTES ((size_t)64)
 #define RECORD_FRAME_BYTES	 ((size_t)21)
 /* No record is longer, so a damaged length is not taken for a long record. */
@@ -65,6 +65,7 @@ enum record_type {
 
 struct record {
 	enum record_type type;
+	bool after_sync; /* all before it had been synced when it was written */
 	uint64_t sequence;
 	struct qless_str payload; /* borrows from what was decoded */
 };
@@ -75,6 +76,9 @@ const char *record_type_name(enum record_type type);
 /* Append a record to the buffer. */
 void record_append(struct buf *out, uint64_t salt, enum record_type type, uint64_t sequence,
 		   struct qless_str payload);
+
+/* Have the record that begins at `record` say that all before it has been synced. */
+void record_set_after_sync(char *record, uint64_t salt);
 
 /* Decode the record at `from`. With RECORD_OK *ret_size is the size of the whole record; with
  * RECORD_SHORT how many bytes are needed to tell more. */

@@ -27,7 +27,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/state.h"
 #include "sys/clock.h"
 
 #define SECOND_US INT64_C(1000000)
@@ -259,15 +258,7 @@ static void start_switch(struct journal *j)
 	}
 	if (r->to_recover) {
 		j->job.create = true;
-		j->job.header = (struct record_file_header){
-			.kind = RECORD_FILE_LOG,
-			.format = RECORD_FORMAT_VERSION,
-			.engine = STATE_VERSION,
-			.number = j->next_number++,
-			.sequence = r->sequence + 1,
-			.salt = j->salt,
-			.created_us = j->wall_us,
-		};
+		journal_describe_log(j, &j->job.header, j->next_number++, r->sequence + 1);
 		manifest_add_log(m, j->job.header.number);
 	}
 	r->phase = REWRITE_SWITCHING;
@@ -304,7 +295,7 @@ static void begin_again(struct journal *j, const struct job *job)
 	j->io->close(j->io->arg, j->fd);
 	j->fd = job->created_fd;
 	j->number = job->header.number;
-	j->size = RECORD_FILE_HEADER_BYTES;
+	j->size = j->sync_size = RECORD_FILE_HEADER_BYTES;
 	j->allocated = j->zeroed = 0;
 	j->written = j->synced = j->marked = j->rewrite.sequence;
 	buf_consume(&j->pending, j->rewrite.buffered);

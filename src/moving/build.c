@@ -43,7 +43,7 @@ double build_number_if(struct build *b, const struct key *key, struct qless_str 
 	if (text.len == 0)
 		return other;
 	if (num_parse_lua(text, &value) && isfinite(value))
-		return value;
+		return value != 0 ? value : 0;
 	findings_add(b->findings, FINDING_FIELD, key->name, field);
 	return other;
 }
@@ -59,7 +59,7 @@ double build_score(struct qless_str text)
 {
 	double score;
 
-	return num_parse_lua(text, &score) && !isnan(score) ? score : 0;
+	return num_parse_lua(text, &score) && !isnan(score) && score != 0 ? score : 0;
 }
 
 /* ---- tags ---- */
@@ -81,9 +81,10 @@ void *build_tags(struct build *b, const struct key *key)
 	size_t i, max;
 
 	b->tag_count = 0;
-	if (text.len == 0 || str_equal(text, STR("{}")))
+	if (str_equal(text, STR("{}")))
 		return NULL;
-	doc = yyjson_read(text.ptr, text.len, YYJSON_READ_ALLOW_INVALID_UNICODE);
+	doc = text.len > 0 ? yyjson_read(text.ptr, text.len, YYJSON_READ_ALLOW_INVALID_UNICODE)
+			   : NULL;
 	if (doc == NULL || !yyjson_is_arr(yyjson_doc_get_root(doc))) {
 		findings_add(b->findings, FINDING_FIELD, key->name, STR("tags"));
 		yyjson_doc_free(doc);

@@ -51,12 +51,13 @@ bool build_between(struct qless_str s, struct qless_str prefix, struct qless_str
 		   struct qless_str *ret_middle);
 /* Whether it may be a name; otherwise that is a finding. */
 bool build_is_name(struct build *b, struct qless_str key, struct qless_str name);
-/* A finite number from text. Otherwise that is a finding, and the number is `other`. */
+/* A finite number from text, a zero without its sign. Otherwise that is a finding, and the number
+ * is `other`. */
 double build_number(struct build *b, const struct key *key, struct qless_str field, double other);
 /* The same where the reference may leave the field away or empty. */
 double build_number_if(struct build *b, const struct key *key, struct qless_str field,
 		       double other);
-/* A score that an engine can have: not NAN. */
+/* A score that an engine can have: not NAN, and no zero below zero. */
 double build_score(struct qless_str text);
 /* The words of a list in JSON, into b->tags; to be given to build_tags_done(). */
 void *build_tags(struct build *b, const struct key *key);

@@ -11,7 +11,10 @@
 #include "util/mem.h"
 #include "util/num.h"
 
-#define STATES (QLESS_COMPLETE + 1)
+#define STATES		(QLESS_COMPLETE + 1)
+#define FAILURE_MEMBERS 4
+/* Numbers in JSON have 14 digits. */
+#define EXACT_MAX UINT64_C(99999999999999)
 
 static const struct qless_str prefix = STR_INIT("ql:j:");
 
@@ -152,11 +155,13 @@ static void read_lists(struct build *b)
 		if (key->type == KEY_ZSET && str_equal(key->name, STR("ql:completed")))
 			read_zset(b, key, QLESS_COMPLETE, STR(""));
 		if (key->type == KEY_LIST &&
-		    build_between(key->name, STR("ql:f:"), STR(""), &owner))
+		    build_between(key->name, STR("ql:f:"), STR(""), &owner) &&
+		    build_is_name(b, key->name, owner))
 			read_group(b, key, owner);
 		for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
 			if (key->type == KEY_ZSET &&
-			    build_between(key->name, STR("ql:q:"), lists[k].suffix, &owner))
+			    build_between(key->name, STR("ql:q:"), lists[k].suffix, &owner) &&
+			    build_is_name(b, key->name, owner))
 				read_zset(b, key, lists[k].state, owner);
 		}
 	}
@@ -237,6 +242,21 @@ static bool read_event(struct qless_str text, yyjson_val *root, struct qless_eve
 	return true;
 }
 
+/* Whether the number is told again as it was when it is kept as `value`. */
+static bool is_kept_as(yyjson_val *number, double value)
+{
+	char text[NUM_MAX];
+	yyjson_doc *doc;
+	bool same;
+
+	if (yyjson_is_uint(number) && yyjson_get_uint(number) <= EXACT_MAX)
+		return true;
+	doc = yyjson_read(text, num_format_g14(text, value), 0);
+	same = yyjson_equals(yyjson_doc_get_root(doc), number);
+	yyjson_doc_free(doc);
+	return same;
+}
+
 static void read_entry(struct build *b, struct qless_job *job, const struct key *key,
 		       struct qless_str text)
 {
@@ -246,7 +266,7 @@ static void read_entry(struct build *b, struct qless_job *job, const struct key 
 	if (doc != NULL && read_event(text, yyjson_doc_get_root(doc), &event)) {
 		import_event(&b->import, job, &event);
 		/* A time within a second is not kept. */
-		if (event.when != yyjson_get_num(yyjson_arr_get(yyjson_doc_get_root(doc), 0)))
+		if (!is_kept_as(yyjson_arr_get(yyjson_doc_get_root(doc), 0), event.when))
 			findings_touch(b->findings, key->name);
 	} else {
 		findings_add(b->findings, FINDING_HISTORY, key->name, text);
@@ -384,7 +404,7 @@ static yyjson_doc *read_failure(struct build *b, const struct key *key, struct i
 	struct qless_str text = key_field(key, STR("failure"));
 	struct qless_failure *failure = &job->info.failure;
 	yyjson_doc *doc;
-	yyjson_val *root;
+	yyjson_val *root, *when;
 
 	job->failure_cleared = str_equal(text, STR("{}"));
 	if (text.ptr == NULL || job->failure_cleared)
@@ -394,9 +414,14 @@ static yyjson_doc *read_failure(struct build *b, const struct key *key, struct i
 	failure->group = member_text(root, "group");
 	failure->message = member_text(root, "message");
 	failure->worker = member_text(root, "worker");
-	failure->when = yyjson_get_num(yyjson_obj_get(root, "when"));
+	when = yyjson_obj_get(root, "when");
+	failure->when = yyjson_get_num(when);
 	if (is_name(failure->group) && failure->message.ptr != NULL && is_name(failure->worker)) {
 		job->info.has_failure = true;
+		if (yyjson_obj_size(root) != FAILURE_MEMBERS || !yyjson_is_num(when))
+			findings_add(b->findings, FINDING_FIELD, key->name, STR("failure"));
+		else if (!is_kept_as(when, failure->when))
+			findings_touch(b->findings, key->name);
 		return doc;
 	}
 	findings_add(b->findings, FINDING_FIELD, key->name, STR("failure"));
@@ -464,7 +489,7 @@ static void fit_place(struct build *b, struct found_job *from, struct import_job
 	to->info.state = place->state;
 	to->score = place->score;
 	if (place->state == QLESS_FAILED) {
-		if (to->info.has_failure && !str_equal(failure->group, place->owner))
+		if (!to->info.has_failure || !str_equal(failure->group, place->owner))
 			findings_add(b->findings, FINDING_FIELD, from->key->name, STR("failure"));
 		if (!to->info.has_failure)
 			*failure = (struct qless_failure){ .message = STR(""),
@@ -481,6 +506,11 @@ static void fit_place(struct build *b, struct found_job *from, struct import_job
 		findings_touch(b->findings, place->list);
 		to->score = to->info.time;
 	}
+	/* What timed out was put before all others. */
+	if (place->state == QLESS_STALLED && to->score == -INFINITY) {
+		findings_add(b->findings, FINDING_WRONG_STATE, from->key->name, place->list);
+		to->info.state = place->state = QLESS_WAITING;
+	}
 	if (place->state == QLESS_RUNNING && !to->is_warned && to->info.expires != to->score)
 		findings_add(b->findings, FINDING_LOCK, from->key->name, STR(""));
 	if (place->state == QLESS_COMPLETE && to->info.time != to->score)
@@ -493,11 +523,12 @@ static void check_leftovers(struct build *b, const struct key *key, const struct
 	enum qless_state state = job->info.state;
 	bool is_over = state == QLESS_FAILED || state == QLESS_COMPLETE;
 	struct qless_str grace = key_field(key, STR("grace"));
+	struct qless_str expires = key_field(key, STR("expires"));
 	bool left[] = {
 		grace.ptr != NULL && (state != QLESS_RUNNING || !job->is_warned),
 		key_field(key, STR("scheduled")).ptr != NULL && state != QLESS_DEPENDS,
 		is_over && job->info.worker.len > 0,
-		is_over && job->info.expires != 0,
+		state == QLESS_FAILED ? expires.len > 0 : is_over && job->info.expires != 0,
 		state == QLESS_COMPLETE && job->info.queue.len > 0,
 		state == QLESS_RUNNING && job->info.worker.len == 0,
 	};
@@ -510,6 +541,9 @@ static void check_leftovers(struct build *b, const struct key *key, const struct
 		if (left[i])
 			findings_add(b->findings, FINDING_LEFTOVER, key->name, fields[i]);
 	}
+	/* Empty is what it is in a job that has failed. */
+	if (expires.ptr == NULL || (expires.len == 0 && state != QLESS_FAILED))
+		findings_add(b->findings, FINDING_FIELD, key->name, STR("expires"));
 }
 
 static void build_job(struct build *b, struct found_job *from)
@@ -529,9 +563,11 @@ static void build_job(struct build *b, struct found_job *from)
 	job.info.priority = build_number(b, key, STR("priority"), 0);
 	job.info.retries = build_number(b, key, STR("retries"), 5);
 	job.info.remaining = build_number(b, key, STR("remaining"), job.info.retries);
-	job.info.time = build_number_if(b, key, STR("time"), 0);
+	job.info.time = build_number(b, key, STR("time"), 0);
 	job.info.expires = build_number_if(b, key, STR("expires"), 0);
-	job.due = build_number_if(b, key, STR("scheduled"), NAN);
+	job.due = key_field(key, STR("scheduled")).ptr != NULL
+			  ? build_number(b, key, STR("scheduled"), NAN)
+			  : NAN;
 	job.is_warned = str_equal(key_field(key, STR("grace")), STR("1"));
 	if (key_field(key, STR("spawned_from_jid")).ptr != NULL)
 		job.info.spawned_from = name_field(b, key, STR("spawned_from_jid"));

@@ -8,6 +8,9 @@
 #include "util/mem.h"
 #include "util/num.h"
 
+/* What a double counts up to. */
+#define COUNT_MAX (UINT64_C(1) << 53)
+
 static const struct qless_str job_prefix = STR_INIT("ql:j:");
 static const struct qless_str needed_suffix = STR_INIT("-dependents");
 
@@ -34,8 +37,14 @@ void build_tracked(struct build *b)
 	if (key == NULL || key->type != KEY_ZSET)
 		return;
 	while (key_next_pair(key, &at, &jid, &time)) {
+		double score = build_score(time);
+
+		if (!isfinite(score)) {
+			findings_add(b->findings, FINDING_FIELD, key->name, jid);
+			score = 0;
+		}
 		if (build_is_name(b, key->name, jid))
-			import_tracked(&b->import, jid, build_score(time));
+			import_tracked(&b->import, jid, score);
 	}
 }
 
@@ -92,12 +101,20 @@ static void build_holdings(struct build *b, const struct key *key, struct qless_
 static void build_tag(struct build *b, const struct key *key, struct qless_str tag)
 {
 	struct qless_str jid, time;
-	size_t at = 0;
+	const struct skiplist *jobs;
+	size_t at = 0, known = 0;
 
 	while (key_next_pair(key, &at, &jid, &time)) {
-		if (!import_tag_time(&b->import, tag, jid, build_score(time)))
+		double score = build_score(time);
+
+		if (isfinite(score) && import_tag_time(&b->import, tag, jid, score))
+			known++;
+		else
 			findings_add(b->findings, FINDING_TAG, key->name, jid);
 	}
+	jobs = view_tag_jobs(b->engine, tag);
+	if (jobs != NULL && skiplist_count(jobs) != known)
+		findings_add(b->findings, FINDING_TAG, key->name, STR(""));
 }
 
 static void build_dependencies(struct build *b, const struct key *key, struct qless_str jid)
@@ -190,6 +207,15 @@ static void check_recur(struct build *b, const struct key *key, struct qless_str
 
 /* ---- statistics ---- */
 
+/* A number that is spelled as qless spells it: in a name any other spelling is another name. */
+static bool read_spelled(struct qless_str text, double *ret_value)
+{
+	char spelled[NUM_MAX];
+
+	return num_parse_lua(text, ret_value) && isfinite(*ret_value) &&
+	       str_equal(text, str_make(spelled, num_format_g14(spelled, *ret_value)));
+}
+
 static bool split_day(struct qless_str text, double *ret_day, struct qless_str *ret_queue)
 {
 	const char *colon = text.len > 0 ? memchr(text.ptr, ':', text.len) : NULL;
@@ -197,8 +223,7 @@ static bool split_day(struct qless_str text, double *ret_day, struct qless_str *
 	if (colon == NULL)
 		return false;
 	*ret_queue = str_make(colon + 1, text.len - (size_t)(colon + 1 - text.ptr));
-	return num_parse_lua(str_make(text.ptr, (size_t)(colon - text.ptr)), ret_day) &&
-	       isfinite(*ret_day);
+	return read_spelled(str_make(text.ptr, (size_t)(colon - text.ptr)), ret_day);
 }
 
 static bool read_bucket(struct qless_str field, struct qless_str text, struct view_bucket *bucket)
@@ -206,12 +231,19 @@ static bool read_bucket(struct qless_str field, struct qless_str text, struct vi
 	uint64_t count;
 
 	if (field.len < 2 || strchr("smhd", field.ptr[0]) == NULL ||
-	    !num_parse_u64(text, 0, UINT64_MAX, &count) ||
-	    !num_parse_lua(str_make(field.ptr + 1, field.len - 1), &bucket->value))
+	    !num_parse_u64(text, 0, COUNT_MAX, &count) ||
+	    !read_spelled(str_make(field.ptr + 1, field.len - 1), &bucket->value))
 		return false;
 	bucket->unit = field.ptr[0];
 	bucket->count = count;
 	return true;
+}
+
+static bool read_field(const struct key *key, struct qless_str field, double *ret_value)
+{
+	struct qless_str text = key_field(key, field);
+
+	return text.ptr != NULL && num_parse_lua(text, ret_value);
 }
 
 static void build_series(struct build *b, const struct key *key, struct qless_str rest,
@@ -220,18 +252,15 @@ static void build_series(struct build *b, const struct key *key, struct qless_st
 	struct import_series series = { .buckets = mem_alloc(key->count *
 							     sizeof(struct view_bucket)) };
 	struct qless_str queue, field, value;
-	bool good = true;
+	bool good = read_field(key, STR("total"), &series.count) &&
+		    read_field(key, STR("mean"), &series.mean) &&
+		    read_field(key, STR("vk"), &series.vk);
 	double day = 0;
 	size_t at = 0;
 
 	while (good && key_next_pair(key, &at, &field, &value)) {
-		if (str_equal(field, STR("total")))
-			good = num_parse_lua(value, &series.count);
-		else if (str_equal(field, STR("mean")))
-			good = num_parse_lua(value, &series.mean);
-		else if (str_equal(field, STR("vk")))
-			good = num_parse_lua(value, &series.vk);
-		else
+		if (!str_equal(field, STR("total")) && !str_equal(field, STR("mean")) &&
+		    !str_equal(field, STR("vk")))
 			good = read_bucket(field, value, &series.buckets[series.bucket_count++]);
 	}
 	if (!good || !split_day(rest, &day, &queue) || !build_is_name(b, key->name, queue) ||

@@ -18,6 +18,7 @@
 
 void memory_cmd_purge(struct call *call)
 {
+	chunk_pool_done(&server_of(call)->chunks);
 	memory_purge();
 	resp_write_ok(call->reply);
 }

@@ -17,6 +17,7 @@
 #include "server/dispatch.h"
 #include "server/persist.h"
 #include "server/pubsub.h"
+#include "server/share.h"
 #include "server/tls_session.h"
 #include "server/txn.h"
 #include "sys/clock.h"
@@ -208,10 +209,15 @@ static const struct config_output_limit *output_limit_of(const struct conn *c)
 	return &limits->of[CONFIG_CLIENT_NORMAL];
 }
 
+static size_t pending_output(const struct conn *c)
+{
+	return c->out.len + c->messages.len;
+}
+
 static bool over_limits(struct conn *c)
 {
 	const struct config_output_limit *limit = output_limit_of(c);
-	size_t pending = c->out.len;
+	size_t pending = pending_output(c);
 
 	if (limit->hard_bytes != 0 && pending > limit->hard_bytes)
 		return true;
@@ -234,11 +240,21 @@ static void enforce_output_limits(struct conn *c)
 		log_write(LOG_LEVEL_WARNING,
 			  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
 				     LOG_TEXT("class", conn_class_name(conn_class(c))),
-				     LOG_INT("pending_bytes", c->out.len)),
+				     LOG_INT("pending_bytes", pending_output(c))),
 			  "client closed for reaching client-output-buffer-limit");
 	c->server->stats.output_limit_disconnects++;
 	c->over_limit = true;
 	TAILQ_INSERT_TAIL(&c->server->over_limit, c, over_limit_link);
+}
+
+/* Of who is closed for it, nothing is kept until then, and nothing of it may leave: its socket can
+ * become writable before the end of the turn. */
+static void drop_output(struct conn *c)
+{
+	chain_done(&c->out);
+	chain_done(&c->messages);
+	c->cleared = 0;
+	c->waiting = c->later = (struct gated_output){ 0 };
 }
 
 void conn_output_grew(struct conn *c)
@@ -246,26 +262,23 @@ void conn_output_grew(struct conn *c)
 	if (c->state == CONN_DEAD)
 		return;
 	mark_writable(c);
-	if (c->out.len > c->server->output_check_bytes)
+	if (pending_output(c) > c->server->output_check_bytes)
 		enforce_output_limits(c);
 	if (c->over_limit)
-		chain_done(&c->out);
+		drop_output(c);
 }
 
 void conn_message_begin(struct conn *c, struct resp_writer *ret_writer)
 {
-	resp_writer_init(ret_writer, c->in_exec ? &c->messages : &c->out, c->session.proto);
+	bool in_reply = c->server->running == c;
+
+	resp_writer_init(ret_writer, in_reply ? &c->messages : &c->out, c->session.proto);
 }
 
-void conn_exec_begin(struct conn *c)
+void conn_reply_end(struct conn *c)
 {
-	c->in_exec = true;
-}
-
-void conn_exec_end(struct conn *c)
-{
-	c->in_exec = false;
-	chain_move(&c->out, &c->messages);
+	if (c->messages.len != 0)
+		chain_move(&c->out, &c->messages);
 }
 
 static void watch_writable(struct conn *c, bool on)
@@ -342,7 +355,7 @@ void conn_flush(struct conn *c)
 		written += (size_t)n;
 	}
 	if (written != 0)
-		c->closing_us = s->mono_us;
+		c->closing_us = c->active_us = s->mono_us;
 	c->bytes_out += written;
 	s->stats.bytes_out += written;
 	watch_writable(c, c->cleared != 0 || c->reading_waits);
@@ -394,10 +407,11 @@ static size_t run_requests(struct conn *c, const char *base, size_t len)
 {
 	struct server *s = c->server;
 	struct resp_request *request = &s->request;
-	size_t left = s->config->commands_per_turn;
 	size_t used = 0;
+	size_t left;
 
 	s->lap_ns = clock_mono_ns();
+	left = share_now(s->share, s->lap_ns / 1000 - s->mono_us);
 	while (used < len && c->state == CONN_OPEN) {
 		switch (resp_parse(&c->parser, conn_limits(c), base + used, len - used, request)) {
 		case RESP_NEED_MORE:
@@ -747,6 +761,7 @@ void conn_check(struct conn *c)
 {
 	struct server *s = c->server;
 	int64_t idle_us = s->mono_us - c->active_us;
+	int64_t closing_us = s->mono_us - c->closing_us;
 
 	if (c->state == CONN_HANDSHAKE) {
 		check_handshake(c);
@@ -756,8 +771,11 @@ void conn_check(struct conn *c)
 		conn_kill(c, NULL);
 		return;
 	}
+	/* It is our disk that it waits for. */
+	if (c->is_gated)
+		idle_us = closing_us = 0;
 	if (c->state == CONN_CLOSING || c->state == CONN_LEAVING) {
-		if (s->mono_us - c->closing_us > SERVER_CLOSE_SECONDS * INT64_C(1000000))
+		if (closing_us > SERVER_CLOSE_SECONDS * INT64_C(1000000))
 			conn_kill(c, "did not take its last replies");
 		return;
 	}

@@ -28,11 +28,10 @@ void conn_finish(struct conn *c);
 void conn_output_grew(struct conn *c);
 
 /* A writer for something that is no reply, such as a message of a channel: it is sent whatever
- * CLIENT REPLY says, and never within the reply of EXEC. conn_output_grew() has to follow. */
+ * CLIENT REPLY says, and never within a reply. conn_output_grew() has to follow. */
 void conn_message_begin(struct conn *c, struct resp_writer *ret_writer);
-/* EXEC begins to write its reply, and has written all of it. */
-void conn_exec_begin(struct conn *c);
-void conn_exec_end(struct conn *c);
+/* The command that was run has written all of its reply: what came meanwhile stands behind it. */
+void conn_reply_end(struct conn *c);
 
 /* Run what waits in the buffer of a connection on the list of the ready. */
 void conn_run_ready(struct conn *c);

@@ -161,6 +161,7 @@ enum dispatch_result dispatch_request(struct conn *c, struct qless_str *argv, in
 	else
 		dispatch_run(c, cmd, argv, argc, name_args);
 	c->writer.muted = false;
+	conn_reply_end(c);
 	conn_output_grew(c);
 	return DISPATCH_DONE;
 }

@@ -407,14 +407,15 @@ static void append_queues(struct metrics *m, struct buf *out, size_t about_bytes
 	while (m->family < QUEUE_FAMILIES && out->len < about_bytes) {
 		const struct queue_family *family = &queue_families[m->family];
 
+		/* Goes with the first row into one portion, or the next would begin with it again.
+		 */
 		if (m->queue == 0)
 			append_head(out, family->name, family->type, family->help);
-		while (m->queue < m->queues.count && out->len < about_bytes) {
+		for (; m->queue < m->queues.count; m->queue++) {
+			if (m->queue != 0 && out->len >= about_bytes)
+				return;
 			family->append(family, &m->queues.rows[m->queue], out);
-			m->queue++;
 		}
-		if (m->queue < m->queues.count)
-			break;
 		m->queue = 0;
 		m->family++;
 	}

@@ -242,16 +242,19 @@ static void ask_for_patience(struct server *s)
 	notify_extend_timeout(&s->notify, PATIENCE_US);
 }
 
+/* The first moments say nothing about those to come. */
 static void report_loading(struct server *s)
 {
-	const struct recovery_progress *progress = &s->persist->progress;
-	char text[160];
+	const struct persist *p = s->persist;
+	const struct recovery_progress *progress = &p->progress;
+	int64_t now_us = clock_mono_us();
+	char text[160], left[64] = "";
 
-	snprintf(text, sizeof text,
-		 "loading: %" PRIu64 " of %" PRIu64 " MB, %" PRIu64
-		 " records, done in about %.0f seconds",
-		 progress->bytes_done >> 20, progress->bytes_total >> 20, progress->records,
-		 seconds_to_go(s->persist, clock_mono_us()));
+	if (now_us - p->load_us >= SECOND_US)
+		snprintf(left, sizeof left, ", done in about %.0f seconds",
+			 seconds_to_go(p, now_us));
+	snprintf(text, sizeof text, "loading: %" PRIu64 " of %" PRIu64 " MB, %" PRIu64 " records%s",
+		 progress->bytes_done >> 20, progress->bytes_total >> 20, progress->records, left);
 	log_notice("%s", text);
 	notify_status(&s->notify, text);
 }
@@ -353,7 +356,9 @@ int persist_load(struct server *s, const struct persist_origin *origin)
 		begin_recording(s,
 				recovery.last_us > p->newest_us ? recovery.last_us : p->newest_us);
 	} else {
-		log_warning("%s", buf_cstr(&error));
+		/* It speaks of the directory as "." */
+		log_write(LOG_LEVEL_WARNING, LOG_FIELDS(LOG_TEXT("dir", s->config->dir)), "%s",
+			  buf_cstr(&error));
 	}
 	recovery_done(&recovery);
 	buf_done(&error);
@@ -599,12 +604,15 @@ static void note_state(struct server *s)
 
 	if (state == p->state)
 		return;
-	if (state == JOURNAL_WELL)
+	if (state == JOURNAL_WELL) {
 		log_notice("the log can be written again");
-	else
+		notify_status(&s->notify, SERVER_STATUS_READY);
+	} else {
 		log_warning("the log cannot be written: %s. Commands that change something are "
 			    "refused until it can",
 			    journal_complaint(p->journal));
+		notify_status(&s->notify, "The log cannot be written, changes are refused");
+	}
 	if (p->state == JOURNAL_WELL)
 		drop_gated(s, journal_last(p->journal) > journal_durable(p->journal));
 	p->state = state;

@@ -34,6 +34,7 @@
 #include "server/persist.h"
 #include "server/pubsub.h"
 #include "server/queues.h"
+#include "server/share.h"
 #include "server/slowlog.h"
 #include "server/tls.h"
 #include "server/users.h"
@@ -111,6 +112,7 @@ void server_apply_config(struct server *s)
 		if (limit->soft_bytes != 0 && limit->soft_bytes < s->output_check_bytes)
 			s->output_check_bytes = limit->soft_bytes;
 	}
+	s->share = config->commands_per_turn;
 	slowlog_trim(s->slowlog, config->slowlog_max_len);
 	persist_apply_config(s);
 	/* While loading they stay as wide as they can be. */
@@ -303,8 +305,12 @@ void server_reset_stats(struct server *s)
 
 static void note_memory(struct server *s)
 {
-	bool is_full = server_is_out_of_memory(s);
+	bool is_full;
 
+	/* What replies were made in is not worth refusing a job for. */
+	if (server_is_out_of_memory(s))
+		chunk_pool_done(&s->chunks);
+	is_full = server_is_out_of_memory(s);
 	if (is_full == s->memory_is_full)
 		return;
 	s->memory_is_full = is_full;
@@ -828,6 +834,7 @@ static void note_turn(struct server *s)
 	s->stats.turn_us_sum += elapsed_us;
 	if (elapsed_us > s->stats.turn_us_max)
 		s->stats.turn_us_max = elapsed_us;
+	s->share = share_next(s->share, elapsed_us, s->config->commands_per_turn);
 	server_note_latency(s, "eventloop", elapsed_us);
 }
 
@@ -862,7 +869,7 @@ enum server_exit server_run(struct server *s, const struct persist_origin *origi
 	server_describe_listeners(s, &where);
 	log_notice("ready to accept connections on %s", buf_cstr(&where));
 	buf_done(&where);
-	notify_ready(&s->notify, "Ready to accept connections");
+	notify_ready(&s->notify, SERVER_STATUS_READY);
 
 	while (!is_finished(s) && !s->loop_failed)
 		server_turn(s, /* wait= */ true);

@@ -48,6 +48,8 @@ struct txn;
 #define SERVER_FREE_JOBS 4096
 /* Descriptors that are needed besides those of clients. */
 #define SERVER_OWN_FDS 32
+/* What the service manager shows while nothing is wrong. */
+#define SERVER_STATUS_READY "Ready to accept connections"
 
 /* Steps of handshakes in one turn: each can take a millisecond, and others wait. */
 #define SERVER_HANDSHAKES_PER_TURN 8
@@ -103,7 +105,6 @@ struct conn {
 	bool reading_waits;   /* the transport has to write before it can read on */
 	bool end_of_input;    /* the peer sends no more */
 	bool over_limit;      /* on server->over_limit: has more output than it may */
-	bool in_exec;	      /* EXEC is writing its reply */
 	bool is_monitor;
 	bool skew_is_logged; /* that its clock differs from ours */
 	bool no_evict;
@@ -117,8 +118,8 @@ struct conn {
 	struct resp_parser parser;
 	struct buf in;	       /* what was read and not yet run; empty most of the time */
 	struct chain out;      /* what was said and not yet sent */
-	struct chain messages; /* while EXEC runs: those that came meanwhile, to stand behind its
-				* reply */
+	struct chain messages; /* while its command runs: those that came meanwhile, to stand behind
+				* the reply, of which a part may be there */
 	struct resp_writer writer;
 	/* `out` is, in this order: what may leave, what waits, what waits longer, and what was said
 	 * in this turn. See persist.h. */
@@ -251,6 +252,7 @@ struct server {
 	int64_t misfit_logged_us;
 	uint64_t misfits_not_logged; /* since then */
 
+	size_t share; /* commands of a connection in a turn, see share.h */
 	struct conn_list conns;
 	struct hash conns_by_id;
 	struct conn_list ready;

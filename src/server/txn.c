@@ -256,13 +256,13 @@ void cmd_exec(struct call *call)
 	}
 	/* Detached, so that the commands find themselves outside of a transaction. */
 	c->txn = NULL;
-	conn_exec_begin(c);
 	persist_begin_group(c->server);
 	resp_write_array(call->reply, (size_t)txn->count);
-	for (int i = 0; i < txn->count; i++)
+	for (int i = 0; i < txn->count; i++) {
 		run_queued(c, &txn->commands[i]);
+		conn_output_grew(c);
+	}
 	persist_end_group(c->server);
-	conn_exec_end(c);
 	txn_free(txn);
 }
 

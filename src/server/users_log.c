@@ -1,6 +1,7 @@
 #include "server/users_log.h"
 
 #include "command/acl.h"
+#include "server/conn.h"
 #include "server/persist.h"
 #include "server/server_int.h"
 #include "sys/log.h"
@@ -249,17 +250,22 @@ int users_log_apply(struct server *s, const struct record_command *command, stru
 	return 0;
 }
 
-/* Who came while the log was read was let in by the configuration alone. */
+/* Who came while the log was read was let in by the configuration alone. Who has listened since
+ * would go on to hear everything. */
 static void check_sessions(struct server *s)
 {
-	struct conn *c;
+	struct conn *c, *next;
 
-	TAILQ_FOREACH(c, &s->conns, all) {
+	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {
 		const struct user *user = c->session.user;
 
-		if (user != NULL && !acl_user_needs_no_password(user) &&
-		    !is_as_configured(s, acl_user_name(user)))
-			c->session.user = NULL;
+		next = TAILQ_NEXT(c, all);
+		if (user == NULL || acl_user_needs_no_password(user) ||
+		    is_as_configured(s, acl_user_name(user)))
+			continue;
+		c->session.user = NULL;
+		if (c->session.subscribed || c->is_monitor)
+			conn_kill(c, "it has to authenticate anew");
 	}
 }
 

@@ -40,6 +40,7 @@ struct chain {
 };
 
 void chunk_pool_init(struct chunk_pool *pool, size_t keep);
+/* Frees what is kept. The pool can go on being used. */
 void chunk_pool_done(struct chunk_pool *pool);
 
 /* Borrows the pool until chain_done(). */

@@ -22,12 +22,11 @@ static const char escapes[256] = {
 /* Room is made for so much of a string at once, as if all of it had to be escaped. */
 #define PIECE_BYTES ((size_t)4096)
 
-static inline bool is_plain(const char *text)
+/* Up to the first byte that has to be escaped; BLOCK_BYTES if there is none. */
+static inline unsigned count_plain(block b)
 {
-	block b = block_load(text);
-
 	return block_first((block)(b < ' ') | (block)(b == '"') | (block)(b == '/') |
-			   (block)(b == '\\') | (block)(b == 0x7f)) == BLOCK_BYTES;
+			   (block)(b == '\\') | (block)(b == 0x7f));
 }
 
 static char *put_escape(char *to, unsigned char c)
@@ -58,59 +57,97 @@ static inline char *put_each(char *to, const char *text, size_t len)
 	return to;
 }
 
-/* What is shorter than a block is looked at as one, with blanks behind it. As many bytes as a block
- * has may be written. */
-static char *put_rest(char *to, const char *text, size_t len)
+/*
+ * What is shorter than a block is looked at as one that has its first and its last bytes, which
+ * overlap. Copying those takes no call, as copying just any number of bytes does.
+ */
+static inline char *put_rest(char *to, const char *text, size_t len)
 {
-	char padded[BLOCK_BYTES];
+	uint64_t first, last;
+	uint32_t begin, end;
+	block b;
 
-	memset(padded, ' ', sizeof padded);
-	memcpy(padded, text, len);
-	if (!is_plain(padded))
+	if (len >= 8) {
+		memcpy(&first, text, 8);
+		memcpy(&last, text + len - 8, 8);
+	} else if (len >= 4) {
+		memcpy(&begin, text, 4);
+		memcpy(&end, text + len - 4, 4);
+		first = last = begin | (uint64_t)end << 32;
+	} else {
 		return put_each(to, text, len);
-	memcpy(to, padded, sizeof padded);
+	}
+	memcpy(&b, (uint64_t[]){ first, last }, sizeof b);
+	if (count_plain(b) != BLOCK_BYTES)
+		return put_each(to, text, len);
+	if (len >= 8) {
+		memcpy(to, &first, 8);
+		memcpy(to + len - 8, &last, 8);
+	} else {
+		memcpy(to, &begin, 4);
+		memcpy(to + len - 4, &end, 4);
+	}
 	return to + len;
 }
 
 /* Writes up to ESCAPED_MAX bytes for each of these, and BLOCK_BYTES more which do not count. */
-static char *put_escaped(char *to, const char *text, size_t len)
+static inline char *put_escaped(char *to, const char *text, size_t len)
 {
-	for (; len >= BLOCK_BYTES; text += BLOCK_BYTES, len -= BLOCK_BYTES) {
-		if (is_plain(text)) {
-			memcpy(to, text, BLOCK_BYTES);
-			to += BLOCK_BYTES;
-		} else {
-			to = put_each(to, text, BLOCK_BYTES);
+	while (len >= BLOCK_BYTES) {
+		unsigned plain = count_plain(block_load(text));
+
+		memcpy(to, text, BLOCK_BYTES);
+		to += plain;
+		text += plain;
+		len -= plain;
+		if (plain != BLOCK_BYTES) {
+			to = put_escape(to, (unsigned char)*text++);
+			len--;
 		}
 	}
-	return len != 0 ? put_rest(to, text, len) : to;
+	return put_rest(to, text, len);
 }
 
 void json_append_string(struct buf *b, struct qless_str s)
 {
-	const char *text = s.ptr, *end = s.ptr + s.len;
+	size_t at = 0;
 	bool is_first = true;
 
 	do {
-		size_t left = (size_t)(end - text);
+		size_t left = s.len - at;
 		size_t len = left < PIECE_BYTES ? left : PIECE_BYTES;
 		char *start = buf_reserve(b, len * ESCAPED_MAX + BLOCK_BYTES + 2), *to = start;
 
 		if (is_first)
 			*to++ = '"';
 		is_first = false;
-		to = put_escaped(to, text, len);
-		text += len;
-		if (text == end)
+		if (len != 0) /* an empty slice may point nowhere */
+			to = put_escaped(to, s.ptr + at, len);
+		at += len;
+		if (at == s.len)
 			*to++ = '"';
 		buf_commit(b, (size_t)(to - start));
-	} while (text != end);
+	} while (at != s.len);
+}
+
+/* Priorities and counts of retries nearly always are. */
+static bool is_digit(double value)
+{
+	return value >= 0 && value <= 9 && value == (double)(int)value && !signbit(value);
 }
 
 void json_append_number(struct buf *b, double value)
 {
+	char *to;
+
 	assert(!isnan(value));
 	if (isinf(value))
 		value = value > 0 ? DBL_MAX : -DBL_MAX;
-	buf_commit(b, num_format_g14(buf_reserve(b, NUM_MAX), value));
+	to = buf_reserve(b, NUM_MAX);
+	if (is_digit(value)) {
+		*to = (char)('0' + (int)value);
+		buf_commit(b, 1);
+		return;
+	}
+	buf_commit(b, num_format_g14(to, value));
 }

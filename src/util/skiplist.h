@@ -111,6 +111,12 @@ struct skiplist_batch {
 /* The node is in no list, or in the one it is to be removed from. */
 void skiplist_batch_add(struct skiplist_batch *batch, struct skipnode *node, double score);
 
+/* Put them in the order in which they are going to stand in the list. To insert them does so as
+ * well, and takes no time for it if they are in order already. */
+void skiplist_sort_batch(const struct skiplist *list, struct skiplist_batch *batch);
+
+struct skipnode *skiplist_batch_node(const struct skiplist_batch *batch, size_t i);
+
 /* Insert them all, as skiplist_insert() does; the batch is empty then. */
 void skiplist_insert_batch(struct skiplist *list, struct skiplist_batch *batch);
 

@@ -1,9 +1,10 @@
 /*
  * A fixed amount of work, so that its instructions can be counted: see check.py.
  *
- * Each step is done for so many jobs. One that has a name is measured: budget_measure() is called
- * once for it, and once it is over its name is printed. The others prepare for what follows. Steps
- * are lines of the table below, in their order, on one state; so a new operation is a new line.
+ * Each step is done for so many jobs, most of them by a call for each. One that has a name is
+ * measured: budget_measure() is called once for it, and once it is over its name is printed. The
+ * others prepare for what follows. Steps are lines of the table below, in their order, on one
+ * state; so a new operation is a new line.
  *
  * Nothing here may depend on the machine, the time or chance.
  */
@@ -15,6 +16,7 @@
 #include "native.h"
 
 #include "command/scripts.h"
+#include "util/num.h"
 
 #define JOBS	   512
 #define JID_BYTES  32
@@ -25,10 +27,12 @@
 #define TIME_ARG   "%"
 #define JID_ARG	   "@"
 #define SCRIPT_ARG "$"
+#define COUNT_ARG  "#"
 
 struct step {
 	const char *name;    /* NULL if it only prepares */
-	const char *command; /* words; JID_ARG, TIME_ARG, SCRIPT_ARG are jid, time, SHA-1 */
+	const char *command; /* words; JID_ARG, TIME_ARG, SCRIPT_ARG are jid, time, SHA-1,
+			      * and COUNT_ARG is JOBS, for a single call about all of them */
 	double wait;	     /* seconds before it */
 };
 
@@ -59,6 +63,10 @@ static const struct step steps[] = {
 	{ "pop what was locked", "POP queue worker 1", 20 },
 	{ NULL, "CANCEL @", 0 },
 
+	{ NULL, "PUT client queue @ Klass " DATA " 0", 0 },
+	{ "pop of many", "POP queue worker #", 0 },
+	{ NULL, "CANCEL @", 0 },
+
 	{ "put by QLESS", "QLESS put % client queue @ Klass " DATA " 0", 0 },
 	{ NULL, "CANCEL @", 0 },
 	{ "put by EVALSHA", "EVALSHA $ 0 put % client queue @ Klass " DATA " 0", 0 },
@@ -81,6 +89,7 @@ struct request {
 static struct native_fixture fixture;
 static struct request requests[JOBS];
 static char sha[SCRIPT_SHA_BYTES + 1];
+static char count[NUM_MAX];
 
 /* Unity wants them. */
 void setUp(void)
@@ -92,11 +101,11 @@ void tearDown(void)
 }
 
 /* Instructions are counted in here, and in what it calls. */
-void budget_measure(void);
+void budget_measure(unsigned calls);
 
-__attribute__((noinline)) void budget_measure(void)
+__attribute__((noinline)) void budget_measure(unsigned calls)
 {
-	for (unsigned i = 0; i < JOBS; i++) {
+	for (unsigned i = 0; i < calls; i++) {
 		fixture.now = requests[i].now;
 		call_run_argv(&fixture.call, requests[i].argv, requests[i].argc);
 		buf_clear(&fixture.events);
@@ -119,6 +128,8 @@ static void prepare(struct request *r, const char *command, unsigned i, double n
 			arg = str_from(r->now_text);
 		else if (str_equal(arg, STR(SCRIPT_ARG)))
 			arg = str_from(sha);
+		else if (str_equal(arg, STR(COUNT_ARG)))
+			arg = str_from(count);
 		r->argv[r->argc++] = arg;
 	}
 }
@@ -141,6 +152,7 @@ int main(void)
 {
 	double now = 1700000000;
 
+	snprintf(count, sizeof count, "%d", JOBS);
 	native_setup(&fixture);
 	fixture.call.env.scripts = scripts_new(1, NULL);
 	scripts_compute_sha(STR(LUATEXT_CLASSIC), sha);
@@ -150,7 +162,7 @@ int main(void)
 		for (unsigned i = 0; i < JOBS; i++)
 			prepare(&requests[i], steps[s].command, i, now += CALL_STEP);
 		if (steps[s].name != NULL) {
-			budget_measure();
+			budget_measure(strstr(steps[s].command, COUNT_ARG) != NULL ? 1 : JOBS);
 			check_reply(&steps[s]);
 			printf("%s\n", steps[s].name);
 		} else {

@@ -1,7 +1,7 @@
 /*
  * Requests to a whole server, not by way of sockets: every command there is meets whatever those
- * before it left. Nothing may crash, the engines' invariants hold after each request, and all that
- * comes back is well-formed RESP.
+ * before it left. Nothing may crash, the engines' invariants hold after each request, all that
+ * comes back is well-formed RESP, and so are the metrics at the end in their way.
  *
  * An input is text. Its first byte chooses the configuration. Of each line the first byte chooses
  * one of a few connections, and the rest is sent there, with a line end: mostly an inline command,
@@ -22,6 +22,7 @@
 #include "config/config.h"
 #include "qless.h"
 #include "server/conn.h"
+#include "server/metrics.h"
 #include "server/server.h"
 #include "sys/log.h"
 #include "util/buf.h"
@@ -203,6 +204,49 @@ static void check_engines(struct server *s)
 	}
 }
 
+/* Names from outside stay inside of their quotes, and each line that is no comment ends with a
+ * number. */
+static void check_sample(struct qless_str line)
+{
+	bool is_quoted = false;
+	size_t blank = 0;
+	double value;
+
+	for (size_t i = 0; i < line.len; i++) {
+		assert((unsigned char)line.ptr[i] >= ' ');
+		if (line.ptr[i] == '\\' && is_quoted)
+			i++;
+		else if (line.ptr[i] == '"')
+			is_quoted = !is_quoted;
+		else if (line.ptr[i] == ' ' && !is_quoted)
+			blank = i;
+	}
+	assert(!is_quoted && blank > 0);
+	assert(num_parse_lua(str_make(line.ptr + blank, line.len - blank), &value));
+}
+
+static void check_metrics(struct server *s)
+{
+	struct metrics *metrics = metrics_new(s);
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+	struct qless_str rest;
+
+	while (metrics_append(metrics, &text, 1000))
+		;
+	metrics_free(metrics);
+	rest = buf_str(&text);
+	while (rest.len > 0) {
+		const char *end = memchr(rest.ptr, '\n', rest.len);
+
+		assert(end != NULL && end > rest.ptr);
+		if (rest.ptr[0] != '#')
+			check_sample(str_make(rest.ptr, (size_t)(end - rest.ptr)));
+		rest.len -= (size_t)(end - rest.ptr) + 1;
+		rest.ptr = end + 1;
+	}
+	buf_done(&text);
+}
+
 /* ---- the server ---- */
 
 static void configure(struct config *config, uint8_t choice)
@@ -306,6 +350,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			deliver(s, peers, &peers[(uint8_t)line.ptr[0] % PEERS],
 				str_make(line.ptr + 1, line.len - 1));
 	}
+	check_metrics(s);
 	server_free(s);
 	for (int i = 0; i < PEERS; i++)
 		buf_done(&peers[i].written);

@@ -2,6 +2,7 @@
 
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
+#include <sys/stat.h>
 
 #define YEAR_S (365 * CERTS_DAY_S)
 
@@ -19,6 +20,7 @@ static FILE *create(struct tempdir *dir, const char *name, const char *extension
 	snprintf(file, sizeof file, "%s.%s", name, extension);
 	unlink(tempdir_file(dir, file));
 	fd = open(tempdir_file(dir, file), O_WRONLY | O_CREAT | O_CLOEXEC, mode);
+	fchmod(fd, mode); /* whatever the umask is */
 	f = fdopen(fd, "w");
 	TEST_ASSERT_NOT_NULL(f);
 	return f;

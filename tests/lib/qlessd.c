@@ -70,6 +70,8 @@ static _Noreturn void become_qlessd(char *const *argv, int output, unsigned long
 	int null = open("/dev/null", O_RDONLY);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Where every process has huge pages, what is resident says little of what is in use. */
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	if (max_files != 0) {
 		struct rlimit limit = { .rlim_cur = max_files, .rlim_max = max_files };
 
@@ -220,6 +222,22 @@ int qlessd_wait(struct qlessd *q)
 	waitpid(pid, &status, 0);
 	q->pid = 0;
 	return status;
+}
+
+void qlessd_halt(const struct qlessd *q)
+{
+	int status;
+
+	TEST_ASSERT_GREATER_THAN(0, q->pid);
+	TEST_ASSERT_EQUAL_INT(0, kill(q->pid, SIGSTOP));
+	TEST_ASSERT_EQUAL_INT(q->pid, waitpid(q->pid, &status, WUNTRACED));
+	TEST_ASSERT_TRUE(WIFSTOPPED(status));
+}
+
+void qlessd_go_on(const struct qlessd *q)
+{
+	TEST_ASSERT_GREATER_THAN(0, q->pid);
+	TEST_ASSERT_EQUAL_INT(0, kill(q->pid, SIGCONT));
 }
 
 static bool has_sanitizer_report(const struct qlessd *q)

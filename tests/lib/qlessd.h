@@ -43,6 +43,10 @@ void qlessd_stop(struct qlessd *q);
  * qlessd_stop(). */
 int qlessd_wait(struct qlessd *q);
 
+/* Let it do nothing for a while, so that what is sent meanwhile is there when it goes on. */
+void qlessd_halt(const struct qlessd *q);
+void qlessd_go_on(const struct qlessd *q);
+
 /* What it has logged so far has this text. */
 bool qlessd_has_logged(const struct qlessd *q, const char *text);
 

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "unit.h"
 
@@ -29,6 +30,7 @@ void textfile_write(const char *path, const char *text)
 	FILE *f = fopen(path, "we");
 
 	TEST_ASSERT_NOT_NULL_MESSAGE(f, path);
+	fchmod(fileno(f), 0600); /* whatever the umask is */
 	fputs(text, f);
 	TEST_ASSERT_EQUAL_INT(0, fclose(f));
 }

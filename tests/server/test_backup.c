@@ -64,6 +64,11 @@ static void begin_again(void)
 	put_some();
 }
 
+static int64_t count_rewrites(void)
+{
+	return peer_ask_number(p, "INFO persistence", "aof_rewrites:");
+}
+
 /* Run a command of the shell while jobs are put; *ret_output is what it says. Returns its exit
  * status. */
 static int run_meanwhile(const char *command, char ret_output[OUTPUT_MAX])
@@ -112,27 +117,28 @@ static void a_copy_made_while_bases_are_written_is_whole(void)
 {
 	char command[COMMAND_MAX], output[OUTPUT_MAX];
 	int copies = qlessd_is_sanitized() ? 5 : 20;
-	int64_t rewrites;
 
 	for (int i = 0; i < copies; i++) {
+		int64_t rewrites = count_rewrites();
 		struct tempdir copy;
 		unsigned least;
 
 		begin_again();
 		least = put;
 		tempdir_init(&copy);
-		snprintf(command, sizeof command, "%s-check --copy-to %s %s 2>&1", getenv("QLESSD"),
-			 copy.path, dir.path);
+		snprintf(command, sizeof command, "'%s-check' --copy-to %s %s 2>&1",
+			 getenv("QLESSD"), copy.path, dir.path);
 		TEST_ASSERT_EQUAL_INT_MESSAGE(0, run_meanwhile(command, output), output);
 		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "copied up to sequence "), output);
-		snprintf(command, sizeof command, "%s-check %s 2>&1", getenv("QLESSD"), copy.path);
+		snprintf(command, sizeof command, "'%s-check' %s 2>&1", getenv("QLESSD"),
+			 copy.path);
 		TEST_ASSERT_EQUAL_INT_MESSAGE(0, run_meanwhile(command, output), output);
 		check_copy(&copy, least, put);
 		tempdir_done(&copy);
+		/* Where the disk is slow, there may not have been time for one. */
+		WAIT_UNTIL(count_rewrites() > rewrites);
 	}
-	rewrites = peer_ask_number(p, "INFO persistence", "aof_rewrites:");
-	printf("%d copies, %lld bases written meanwhile\n", copies, (long long)rewrites);
-	TEST_ASSERT_TRUE(rewrites > copies / 2);
+	printf("%d copies, %lld bases written meanwhile\n", copies, (long long)count_rewrites());
 }
 
 /* Any other copy is whole, or qlessd-check says that it is not. */
@@ -152,7 +158,8 @@ static void a_copy_made_by_other_means_is_whole_or_found_out(void)
 			 "cd %s && cp manifest %s/ 2>&1 && cp [bl]*-* %s/ 2>&1", dir.path,
 			 copy.path, copy.path);
 		run_meanwhile(command, output);
-		snprintf(command, sizeof command, "%s-check %s 2>&1", getenv("QLESSD"), copy.path);
+		snprintf(command, sizeof command, "'%s-check' %s 2>&1", getenv("QLESSD"),
+			 copy.path);
 		run_meanwhile(command, output);
 		if (strstr(output, "the log is whole") != NULL) {
 			check_copy(&copy, least, put);
@@ -167,12 +174,12 @@ static void a_copy_does_not_go_over_another_log(void)
 {
 	char command[COMMAND_MAX], output[OUTPUT_MAX];
 
-	snprintf(command, sizeof command, "%s-check --copy-to %s %s 2>&1", getenv("QLESSD"),
+	snprintf(command, sizeof command, "'%s-check' --copy-to %s %s 2>&1", getenv("QLESSD"),
 		 dir.path, dir.path);
 	TEST_ASSERT_EQUAL_INT(2, run_meanwhile(command, output));
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "there is a log in "), output);
-	snprintf(command, sizeof command, "%s-check --copy-to %s/no/such %s 2>&1", getenv("QLESSD"),
-		 dir.path, dir.path);
+	snprintf(command, sizeof command, "'%s-check' --copy-to %s/no/such %s 2>&1",
+		 getenv("QLESSD"), dir.path, dir.path);
 	TEST_ASSERT_EQUAL_INT(2, run_meanwhile(command, output));
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "cannot make "), output);
 }

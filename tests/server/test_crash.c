@@ -5,7 +5,8 @@
  * Each client runs a script of its own on a queue of its own: puts, a transaction, pops, completes.
  * What its jobs look like after a kill has to be what the first L steps of its script make, where L
  * is not less than the steps it got an answer to, and not more than those it had sent. How many
- * rounds there are says the environment variable QLESSD_CRASH_ROUNDS.
+ * rounds there are says the environment variable QLESSD_CRASH_ROUNDS, and QLESSD_CRASH_SECONDS when
+ * to end before that, for disks on which each sync takes long.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 
 #include "peer.h"
 #include "unit.h"
+#include "wait.h"
 
 #define CLIENTS	       4
 #define BATCH_MAX      20
@@ -285,13 +287,16 @@ static void run_until_killed(void)
 
 static void no_kill_loses_what_was_acknowledged(const char *fsync)
 {
-	const char *text = getenv("QLESSD_CRASH_ROUNDS");
-	long rounds = strtol(text != NULL ? text : ROUNDS_DEFAULT, NULL, 10);
+	const char *text = getenv("QLESSD_CRASH_ROUNDS"), *seconds = getenv("QLESSD_CRASH_SECONDS");
+	long rounds = strtol(text != NULL ? text : ROUNDS_DEFAULT, NULL, 10), round;
+	int64_t until_ms = INT64_MAX;
 	unsigned long long answered = 0;
 
 	memset(clients, 0, sizeof clients);
 	kills_while_rewriting = 0;
-	for (long round = 0; round < rounds; round++) {
+	if (seconds != NULL)
+		until_ms = wait_now_ms() + strtol(seconds, NULL, 10) * 1000;
+	for (round = 0; round < rounds && wait_now_ms() < until_ms; round++) {
 		start(fsync);
 		check_all();
 		begin_scripts();
@@ -301,8 +306,8 @@ static void no_kill_loses_what_was_acknowledged(const char *fsync)
 	}
 	start(fsync);
 	check_all();
-	printf("%ld kills, %u of them in the middle of a rewrite, %llu steps acknowledged\n",
-	       rounds, kills_while_rewriting, answered);
+	printf("%ld kills, %u of them in the middle of a rewrite, %llu steps acknowledged\n", round,
+	       kills_while_rewriting, answered);
 }
 
 static void no_kill_loses_what_was_acknowledged_with_always(void)

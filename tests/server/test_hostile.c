@@ -11,7 +11,7 @@
 #include "unit.h"
 #include "wait.h"
 
-#define STRANGERS 1000
+#define STRANGERS 900 /* where 1024 files may be open */
 #define STUFFED	  200
 #define NESTED	  1000000
 #define ATTEMPTS  150000
@@ -159,7 +159,7 @@ static void small_pieces_are_put_together_and_cost_nobody_anything(void)
 
 /* ---- much of it ---- */
 
-static void a_thousand_who_send_slowly_cost_little(void)
+static void many_who_send_slowly_cost_little(void)
 {
 	static const char bytes[] = "*2\r\n$4\r\nAUTH\r\n$16384\r\nsesame";
 	static struct peer *strangers[STRANGERS];
@@ -278,7 +278,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(whoever_knocks_is_refused_or_ignored);
 	RUN(small_pieces_are_put_together_and_cost_nobody_anything);
-	RUN(a_thousand_who_send_slowly_cost_little);
+	RUN(many_who_send_slowly_cost_little);
 	RUN(the_most_a_stranger_can_have_kept_is_bounded);
 	RUN(a_million_arrays_in_one_another_are_refused_at_the_second);
 	RUN(a_line_without_an_end_is_cut);

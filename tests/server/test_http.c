@@ -59,7 +59,8 @@ static const char *request(const char *text)
 	ssize_t n;
 
 	buf_clear(&page);
-	peer_send_text(http, text);
+	/* Who asks for too much may be hung up on before all of it is sent. */
+	peer_send_blindly(http, text, strlen(text));
 	while ((n = recv(http->fd, bytes, sizeof bytes, 0)) != 0) {
 		if (n < 0) {
 			TEST_ASSERT_TRUE(peer_has_input(http, 10000));
@@ -336,7 +337,7 @@ static int compare_lines(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Each family has a help and a type, each series is there once. */
+/* Each family has a help and a type, these and each series are there once. */
 static void check_page(char *text)
 {
 	struct family f = { 0 };
@@ -354,9 +355,9 @@ static void check_page(char *text)
 		} else {
 			check_sample(&f, line);
 			*strrchr(line, ' ') = '\0';
-			series = realloc(series, (count + 1) * sizeof *series);
-			series[count++] = line;
 		}
+		series = realloc(series, (count + 1) * sizeof *series);
+		series[count++] = line;
 	}
 	TEST_ASSERT_TRUE(count > 100);
 	qsort(series, count, sizeof *series, compare_lines);
@@ -372,6 +373,55 @@ static void metrics_are_in_the_format_of_prometheus(void)
 	start();
 	make_state();
 	get("/metrics");
+	text = strdup(body_of(buf_cstr(&page)));
+	check_page(text);
+	free(text);
+}
+
+#define PORTION_BYTES ((size_t)64 * 1024)
+
+/* A job into a queue with a name of that length. */
+static void put_into_queue(int number, size_t name_len)
+{
+	char name[512], put[1024];
+
+	TEST_ASSERT_TRUE(name_len < sizeof name);
+	memset(name, 'q', name_len);
+	name[name_len] = '\0';
+	snprintf(put, sizeof put, "PUT w %d%s %d k {} 0", number, name + 4, number);
+	TEST_ASSERT_EQUAL_INT('$', peer_ask(p, put)[0]);
+}
+
+/* Of what stands on the page about the waiting jobs of queues. */
+static size_t waiting_bytes(void)
+{
+	const char *from, *to;
+
+	get("/metrics");
+	from = strstr(buf_cstr(&page), "# HELP qlessd_queue_waiting_jobs ");
+	to = strstr(buf_cstr(&page), "# HELP qlessd_queue_running_jobs ");
+	TEST_ASSERT_NOT_NULL(from);
+	TEST_ASSERT_NOT_NULL(to);
+	return (size_t)(to - from);
+}
+
+/* What stands above the next family does not fit behind it. */
+static void a_family_may_end_just_before_a_portion_does(void)
+{
+	const size_t wanted = PORTION_BYTES - 10, name_len = 400;
+	int number = 1000;
+	size_t bytes, line;
+	char *text;
+
+	start();
+	put_into_queue(number++, name_len);
+	bytes = waiting_bytes();
+	put_into_queue(number++, name_len);
+	line = waiting_bytes() - bytes;
+	for (bytes += line; bytes + line + line / 2 < wanted; bytes += line)
+		put_into_queue(number++, name_len);
+	put_into_queue(number, name_len + wanted - line - bytes);
+	TEST_ASSERT_EQUAL_size_t(wanted, waiting_bytes());
 	text = strdup(body_of(buf_cstr(&page)));
 	check_page(text);
 	free(text);
@@ -535,6 +585,7 @@ int main(int argc, char **argv)
 	RUN(connections_are_limited);
 	RUN(who_hangs_up_in_the_middle_is_forgotten);
 	RUN(metrics_are_in_the_format_of_prometheus);
+	RUN(a_family_may_end_just_before_a_portion_does);
 	RUN(metrics_tell_of_queues);
 	RUN(any_name_of_a_queue_is_a_label);
 	RUN(every_figure_of_info_has_a_metric);

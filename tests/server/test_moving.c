@@ -74,7 +74,7 @@ __attribute__((format(printf, 2, 3))) static int run(const char *program, const 
 	va_start(args, format);
 	vsnprintf(arguments, sizeof arguments, format, args);
 	va_end(args);
-	snprintf(command, sizeof command, "%s-%s %s </dev/null 2>&1", getenv("QLESSD"), program,
+	snprintf(command, sizeof command, "'%s-%s' %s </dev/null 2>&1", getenv("QLESSD"), program,
 		 arguments);
 	pipe = popen(command, "r"); /* NOLINT(cert-env33-c): the words are ours */
 	TEST_ASSERT_NOT_NULL(pipe);

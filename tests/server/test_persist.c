@@ -11,6 +11,7 @@
 
 #include "peer.h"
 
+#include "textfile.h"
 #include "unit.h"
 #include "wait.h"
 
@@ -24,7 +25,8 @@
 #define BATCH_PUTS  500
 #define BATCHES_MAX 10000
 /* Until then there is time left for what a case wants to see. */
-#define EARLY_PERCENT 30
+#define EARLY_PERCENT  30
+#define LOADED_PERCENT "\nloading_loaded_perc:"
 
 /* Nobody can be nicer. */
 #define NICEST 19
@@ -235,7 +237,7 @@ static int check(const char *options, char **ret_output)
 	FILE *pipe;
 	int status;
 
-	snprintf(command, sizeof command, "%s-check %s %s 2>&1 </dev/null", getenv("QLESSD"),
+	snprintf(command, sizeof command, "'%s-check' %s %s 2>&1 </dev/null", getenv("QLESSD"),
 		 options, dir.path);
 	pipe = popen(command, "r");
 	*ret_output = calloc(1, OUTPUT_MAX);
@@ -266,10 +268,7 @@ static int check(const char *options, char **ret_output)
 
 static void start_with_users(const char *user_line)
 {
-	FILE *file = fopen(tempdir_file(&dir, "qlessd.conf"), "w");
-
-	fprintf(file, "%s\n", user_line);
-	fclose(file);
+	textfile_write(tempdir_file(&dir, "qlessd.conf"), user_line);
 	QLESSD_START(&q, tempdir_file(&dir, "qlessd.conf"), "--dir", dir.path);
 	p = peer_connect(&q);
 }
@@ -366,10 +365,12 @@ static void put_often(int batches)
 static const char *words_at_end; /* of such a log, or NULL */
 
 /* Start with a log that takes so long to be replayed that we come in the middle of it: on a fast
- * machine it has to be a longer one. */
-static void start_loading(void)
+ * machine it has to be a longer one. The requests are there in one piece when the server looks,
+ * however slow we are, so that they are answered in the same turn as INFO. Returns what that says;
+ * the other replies are still to come. */
+static const char *start_loading(const char *requests)
 {
-	int64_t done;
+	const char *info, *done;
 
 	for (int batches = qlessd_is_sanitized() ? 60 : 300;; batches *= 2) {
 		TEST_ASSERT_TRUE(batches < BATCHES_MAX);
@@ -385,10 +386,15 @@ static void start_loading(void)
 		q.may_load = true;
 		qlessd_start_again(&q,
 				   (const char *const[]){ "--dir", dir.path, "--port", "0", NULL });
+		qlessd_halt(&q);
 		p = peer_connect_unix(&q);
-		done = peer_ask_number(p, "INFO persistence", "\nloading_loaded_perc:");
-		if (done >= 0 && done < EARLY_PERCENT)
-			return;
+		peer_send_text(p, "INFO persistence\r\n");
+		peer_send_text(p, requests);
+		qlessd_go_on(&q);
+		info = peer_reply(p);
+		done = strstr(info, LOADED_PERCENT);
+		if (done != NULL && strtol(done + strlen(LOADED_PERCENT), NULL, 10) < EARLY_PERCENT)
+			return info;
 		stop();
 		tempdir_done(&dir);
 		tempdir_init(&dir);
@@ -399,12 +405,9 @@ static void who_comes_while_the_log_is_replayed_is_told_so(void)
 {
 	const char *info;
 
-	start_loading();
-	/* In one turn, lest it be done before the last of them. */
-	peer_send_text(p, "INFO persistence\r\nPING\r\nGET j\r\nPUT w q k klass {} 0\r\n"
-			  "EXISTS ql:j:j\r\nBGREWRITEAOF\r\nFLUSHALL\r\nACL SETUSER joe\r\n"
-			  "SCRIPT FLUSH\r\nECHO 1\r\nSELECT 0\r\n");
-	info = peer_reply(p);
+	info = start_loading("PING\r\nGET j\r\nPUT w q k klass {} 0\r\nEXISTS ql:j:j\r\n"
+			     "BGREWRITEAOF\r\nFLUSHALL\r\nACL SETUSER joe\r\nSCRIPT FLUSH\r\n"
+			     "ECHO 1\r\nSELECT 0\r\n");
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(info, "\nloading:1\r\n"), info);
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(info, "\nloading_eta_seconds:"), info);
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(info, "\nloading_loaded_perc:"), info);
@@ -423,24 +426,33 @@ static void who_comes_while_the_log_is_replayed_is_told_so(void)
 
 static void who_comes_while_loading_may_no_more_than_the_log_says(void)
 {
-	struct peer *early;
-
 	/* Last in the log, so it is not known for a long time. */
 	words_at_end = "ACL SETUSER default resetpass >pw";
-	start_loading();
+	start_loading("ECHO 1\r\n");
 	words_at_end = NULL;
-	early = peer_connect_unix(&q);
-	ASK(early, "ECHO 1", "$1\r\n1\r\n");
+	peer_expect(p, "$1\r\n1\r\n");
 	WAIT_UNTIL(strncmp(peer_ask(p, "PING"), "-LOADING", 8) != 0);
 	ASK_HAS(p, "GET j", "-NOAUTH");
-	ASK_HAS(early, "GET j", "-NOAUTH");
-	ASK(early, "AUTH pw", "+OK\r\n");
-	ASK_HAS(early, "GET j", "\"waiting\"");
+	ASK(p, "AUTH pw", "+OK\r\n");
+	ASK_HAS(p, "GET j", "\"waiting\"");
+}
+
+static void who_listens_while_loading_is_no_exception(void)
+{
+	struct peer *other;
+
+	words_at_end = "ACL SETUSER default resetpass >pw";
+	start_loading("SUBSCRIBE x\r\n");
+	words_at_end = NULL;
+	peer_expect(p, "*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n");
+	other = peer_connect_unix(&q);
+	WAIT_UNTIL(strncmp(peer_ask(other, "PING"), "-LOADING", 8) != 0);
+	peer_expect_end(p);
 }
 
 static void it_can_be_stopped_while_the_log_is_replayed(void)
 {
-	start_loading();
+	start_loading("");
 	stop();
 	start("no");
 	ASK_HAS(p, "GET j", "\"waiting\"");
@@ -551,13 +563,14 @@ static void a_directory_that_cannot_be_written_to_is_named_at_the_start(void)
 	free(output);
 }
 
-static void a_rewrite_keeps_to_its_rate_and_is_accounted_for(void)
+/* Begin to write a base of 0.8 MB. */
+static void begin_rewrite(const char *rate)
 {
 	static char words[8000];
-	int64_t start_ms;
 
 	start("everysec");
-	ASK(p, "CONFIG SET rewrite-rate-limit 1mb", "+OK\r\n");
+	snprintf(words, sizeof words, "CONFIG SET rewrite-rate-limit %s", rate);
+	ASK(p, words, "+OK\r\n");
 	for (int i = 0; i < 120; i++) {
 		int len = snprintf(words, sizeof words, "PUT w q j%d klass \"", i);
 
@@ -566,13 +579,24 @@ static void a_rewrite_keeps_to_its_rate_and_is_accounted_for(void)
 		peer_send_words(p, words);
 		peer_skip_replies(p, 1);
 	}
-	start_ms = wait_now_ms();
 	ASK_HAS(p, "BGREWRITEAOF", "+Background");
-	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrite_bytes:") > 500000);
+}
+
+static void a_rewrite_under_way_is_told_of_and_is_the_only_one(void)
+{
+	begin_rewrite("20kb");
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrite_bytes:") > 20000);
 	ASK_HAS(p, "INFO persistence", "aof_rewrite_in_progress:1");
 	ASK_HAS(p, "BGREWRITEAOF", "-ERR Background append only file rewriting already");
+}
+
+static void a_rewrite_keeps_to_its_rate_and_is_accounted_for(void)
+{
+	int64_t start_ms = wait_now_ms();
+
+	begin_rewrite("1mb");
 	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrites:") == 1);
-	/* 0.8 MB at 1 MB a second. */
+	/* At 1 MB a second. */
 	TEST_ASSERT_TRUE(wait_now_ms() - start_ms >= 750);
 	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO persistence", "latest_fork_usec:") > 0);
 	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO persistence", "aof_base_size:") > 800000);
@@ -623,7 +647,7 @@ static void two_cannot_use_one_directory(void)
 
 static void damage_is_reported_and_nothing_is_touched(void)
 {
-	char *output;
+	char *output, where[256];
 	FILE *file;
 
 	start("everysec");
@@ -638,6 +662,9 @@ static void damage_is_reported_and_nothing_is_touched(void)
 					    "--unixsocket", tempdir_file(&dir, "other")));
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "log-00000001 is damaged at offset"), output);
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "qlessd-check"), output);
+	/* Which directory that is. */
+	snprintf(where, sizeof where, " dir=%s\n", dir.path);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, where), output);
 	free(output);
 }
 
@@ -878,11 +905,13 @@ int main(int argc, char **argv)
 	RUN(a_change_of_a_user_that_changes_nothing_is_not_recorded);
 	RUN(who_comes_while_the_log_is_replayed_is_told_so);
 	RUN(who_comes_while_loading_may_no_more_than_the_log_says);
+	RUN(who_listens_while_loading_is_no_exception);
 	RUN(it_can_be_stopped_while_the_log_is_replayed);
 	RUN(writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble);
 	RUN(a_log_file_that_is_removed_meanwhile_is_noticed);
 	RUN(a_directory_that_is_removed_meanwhile_is_noticed);
 	RUN(a_directory_that_cannot_be_written_to_is_named_at_the_start);
+	RUN(a_rewrite_under_way_is_told_of_and_is_the_only_one);
 	RUN(a_rewrite_keeps_to_its_rate_and_is_accounted_for);
 	RUN(rewrites_that_fail_are_not_begun_again_at_once);
 	RUN(two_cannot_use_one_directory);

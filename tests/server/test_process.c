@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -153,7 +154,8 @@ static void a_second_signal_does_not_wait_for_those_who_do_not_read(void)
 	WAIT_UNTIL(qlessd_has_logged(&q, "SIGTERM received"));
 	kill(q.pid, SIGTERM);
 	assert_exit(0, qlessd_wait(&q));
-	TEST_ASSERT_LESS_THAN(4000, wait_now_ms() - before);
+	/* For which it has ten seconds. */
+	TEST_ASSERT_LESS_THAN(9000, wait_now_ms() - before);
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "SIGTERM again"));
 }
 
@@ -258,9 +260,11 @@ static void a_unix_socket_has_its_permissions_and_a_stale_one_is_replaced(void)
 static void a_daemon_is_ready_when_its_parent_ends(void)
 {
 	char pidfile[300], log[300], port[8], *text, *output;
-	int number = qlessd_free_port();
+	int number = qlessd_free_port(), status;
 	pid_t pid;
 
+	/* Its end is ours to wait for: not every container has an init that does. */
+	TEST_ASSERT_EQUAL_INT(0, prctl(PR_SET_CHILD_SUBREAPER, 1));
 	snprintf(pidfile, sizeof pidfile, "%s", tempdir_file(&dir, "pid"));
 	snprintf(log, sizeof log, "%s", tempdir_file(&dir, "log"));
 	snprintf(port, sizeof port, "%d", number);
@@ -286,7 +290,8 @@ static void a_daemon_is_ready_when_its_parent_ends(void)
 	peer_send_text(p, "SHUTDOWN\r\n");
 	peer_expect_end(p);
 	WAIT_UNTIL(access(pidfile, F_OK) != 0);
-	WAIT_UNTIL(kill(pid, 0) != 0);
+	WAIT_UNTIL(waitpid(pid, &status, WNOHANG) == pid);
+	assert_exit(0, status);
 }
 
 static void a_crash_tells_where_it_was(void)
@@ -320,8 +325,6 @@ static void it_speaks_ipv6(void)
 {
 	char address[32];
 
-	if (!has_ipv6())
-		TEST_IGNORE_MESSAGE("this machine has no IPv6");
 	QLESSD_START(&q, "--bind", "::1", "--enable-debug-command", "local");
 	p = peer_connect_to("::1", q.port);
 	snprintf(address, sizeof address, " laddr=[::1]:%d ", q.port);
@@ -351,6 +354,8 @@ int main(int argc, char **argv)
 	RUN(a_unix_socket_has_its_permissions_and_a_stale_one_is_replaced);
 	RUN(a_daemon_is_ready_when_its_parent_ends);
 	RUN(a_crash_tells_where_it_was);
-	RUN(it_speaks_ipv6);
+	/* Containers may be without. */
+	if (has_ipv6())
+		RUN(it_speaks_ipv6);
 	return UNIT_RESULT();
 }

@@ -103,7 +103,21 @@ static void who_publishes_to_itself_hears_itself(void)
 
 	peer_ask(a, "HELLO 3");
 	peer_ask(a, "SUBSCRIBE x");
-	ASK(a, "PUBLISH x 1", ">3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$1\r\n1\r\n:1\r\n");
+	ASK(a, "PUBLISH x 1", ":1\r\n>3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$1\r\n1\r\n");
+}
+
+/* It is an array that grows while jobs are completed, and each of them is an event. */
+static void an_event_never_stands_within_the_reply_of_a_command(void)
+{
+	struct peer *a = peer_connect(&q);
+
+	peer_ask(a, "HELLO 3");
+	ASK(a, "PUT w q j1 k {} 0", "$2\r\nj1\r\n");
+	ASK(a, "PUT w q j2 k {} 0", "$2\r\nj2\r\n");
+	peer_ask(a, "POP q w 2");
+	peer_ask(a, "SUBSCRIBE ql:log");
+	ASK(a, "MULTICOMPLETE w q j1 {} j2 {}",
+	    "*2\r\n$8\r\ncomplete\r\n$8\r\ncomplete\r\n>3\r\n$7\r\nmessage\r\n");
 }
 
 static void a_message_never_stands_within_the_reply_of_exec(void)
@@ -243,6 +257,7 @@ int main(int argc, char **argv)
 	RUN(in_resp2_a_subscriber_may_do_little_else);
 	RUN(in_resp3_messages_are_pushed_between_replies);
 	RUN(who_publishes_to_itself_hears_itself);
+	RUN(an_event_never_stands_within_the_reply_of_a_command);
 	RUN(a_message_never_stands_within_the_reply_of_exec);
 	RUN(unsubscribing_from_nothing_says_so);
 	RUN(pubsub_tells_about_channels);

@@ -78,6 +78,8 @@ class Server:
             "--auto-rewrite-min-size", str(REWRITE_MIN_BYTES),
             "--tls-port", str(self.tls_port), "--tls-auth-clients", "no",
             "--tls-cert-file", str(self.certificate), "--tls-key-file", str(self.key),
+            # What a machine that is busy or has few descriptors would be warned of.
+            "--maxclients", "500", "--clock-skew-warning", "0",
             "--client-output-buffer-limit", "normal", "4mb", "1mb", "5",
             "--client-output-buffer-limit", "pubsub", "1mb", "256kb", "5",
         ], stdin=subprocess.DEVNULL)

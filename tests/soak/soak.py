@@ -520,7 +520,7 @@ def main():
         return 2
     options.build = options.build.resolve()
     top = pathlib.Path(tempfile.mkdtemp(prefix="qlessd-soak-"))
-    (top / "data").mkdir()
+    (top / "data").mkdir(mode=0o700)
     soak = Soak(options, top / "data")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # and the server ends as well
     try:

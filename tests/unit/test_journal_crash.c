@@ -518,12 +518,14 @@ static void no_room_is_found_out_before_anything_is_changed(void)
 	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
 	TEST_ASSERT_EQUAL_STRING("No space left on device (making room for the log)",
 				 journal_complaint(f.journal));
-	/* Smaller ones find room in what was set aside. */
-	f.us += 2000000;
-	fixture_flush(&f);
-	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
-	TEST_ASSERT_TRUE(journal_admit(f.journal, 500));
-	TEST_ASSERT_FALSE(journal_admit(f.journal, 8 << 20));
+	/* Smaller ones would find room in what was set aside, and the next large one none: it does
+	 * not get well and full again each second. */
+	for (int i = 0; i < 3; i++) {
+		f.us += 2000000;
+		fixture_flush(&f);
+		TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
+		TEST_ASSERT_FALSE(journal_admit(f.journal, 500));
+	}
 	f.disk.room = UINT64_MAX;
 	f.us += 2000000;
 	fixture_flush(&f);

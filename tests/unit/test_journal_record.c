@@ -219,6 +219,28 @@ static void behind_damage_intact_records_and_marks_are_found(void)
 	TEST_ASSERT_FALSE(examine(1, 1).followed);
 }
 
+static void a_record_can_say_that_all_before_it_was_synced(void)
+{
+	size_t second, len;
+
+	record_append_command(&out, SALT, 7, &pop);
+	TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(0, out.len));
+	TEST_ASSERT_FALSE(record.after_sync);
+	second = len = out.len;
+	record_append_command(&out, SALT, 8, &pop);
+	TEST_ASSERT_EQUAL_UINT64(0, examine(1, 7).durable);
+	/* Once is as good as twice. */
+	for (int i = 0; i < 2; i++) {
+		record_set_after_sync(buf_data(&out) + second, SALT);
+		TEST_ASSERT_EQUAL_size_t(2 * len, out.len);
+		TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(second, out.len - second));
+		TEST_ASSERT_TRUE(record.after_sync);
+		TEST_ASSERT_EQUAL_INT(RECORD_COMMAND, record.type);
+		TEST_ASSERT_EQUAL_UINT64(8, record.sequence);
+	}
+	TEST_ASSERT_EQUAL_UINT64(7, examine(1, 7).durable);
+}
+
 static void sectors_of_zeros_are_a_hole(void)
 {
 	static const char zeros[600];
@@ -252,6 +274,7 @@ int main(int argc, char **argv)
 	RUN(marks_and_numbers_come_back);
 	RUN(a_head_comes_back_and_no_damage_of_it_goes_unnoticed);
 	RUN(behind_damage_intact_records_and_marks_are_found);
+	RUN(a_record_can_say_that_all_before_it_was_synced);
 	RUN(sectors_of_zeros_are_a_hole);
 	return UNIT_RESULT();
 }

@@ -551,6 +551,7 @@ static void log_files_without_a_manifest_are_not_taken_for_an_empty_directory(vo
 
 static void writes_that_a_crash_lost_in_the_middle_are_cut(void)
 {
+	static const char zeros[32];
 	struct random_calls calls;
 	struct buf *log;
 
@@ -566,12 +567,122 @@ static void writes_that_a_crash_lost_in_the_middle_are_cut(void)
 	fixture_flush(&f);
 	fixture_flush(&f);
 	log = disk_file(&f.disk, "log-00000001");
-	TEST_ASSERT_TRUE(log->len > 4096 && buf_data(log)[4096] != 0);
+	TEST_ASSERT_TRUE(log->len > 4096 + sizeof zeros &&
+			 memcmp(buf_data(log) + 4096, zeros, sizeof zeros) != 0);
 	memset(buf_data(log) + 1024, 0, 512);
 	fixture_kill(&f, DISK_KEEP_ALL, &rng);
 	start();
 	TEST_ASSERT_TRUE(f.recovery.cut_bytes > 3000);
 	TEST_ASSERT_TRUE(f.recovery.tail_size > 500 && f.recovery.tail_size <= 1024);
+}
+
+static void a_hole_in_what_a_sync_for_each_record_made_durable_is_refused(void)
+{
+	struct random_calls calls;
+	struct journal_info info;
+
+	random_calls_init(&calls, 22);
+	start();
+	make_changes(&calls, 60);
+	journal_get_info(f.journal, &info);
+	TEST_ASSERT_TRUE(info.log_bytes > 2048);
+	fixture_kill(&f, DISK_KEEP_ALL, &rng);
+	memset(buf_data(disk_file(&f.disk, "log-00000001")) + 1024, 0, 512);
+	TEST_ASSERT_EQUAL_INT(-EBADMSG, fixture_start(&f));
+	TEST_ASSERT_TRUE(f.recovery.damaged);
+}
+
+/* ---- what is beside the records ---- */
+
+static void a_sync_for_each_record_takes_no_room(void)
+{
+	struct journal_info before, after;
+	struct random_calls calls;
+	int64_t begin_us;
+
+	random_calls_init(&calls, 23);
+	start();
+	make_changes(&calls, 1);
+	journal_get_info(f.journal, &before);
+	begin_us = f.us;
+	make_changes(&calls, 500);
+	journal_get_info(f.journal, &after);
+	TEST_ASSERT_TRUE(after.syncs - before.syncs >= 500);
+	/* One mark a second. */
+	TEST_ASSERT_TRUE(after.last_sequence - before.last_sequence - 500 <=
+			 (uint64_t)(f.us - begin_us) / 1000000 + 1);
+}
+
+/* A job with much data, in a turn of its own. */
+static void put_large(const char *jid, size_t size)
+{
+	struct qless_str argv[] = { STR("put"), STR("w"),	STR("q"), str_from(jid),
+				    STR("k"),	{ NULL, size }, STR("0") };
+	struct record_command command = {
+		.now = (double)f.us / 1e6, .name = argv[0], .args = argv + 1, .count = 6
+	};
+	char *data = malloc(size);
+
+	memset(data, '1', size);
+	argv[5].ptr = data;
+	TEST_ASSERT_EQUAL_INT(0, engines_run(&f.engines, 0, command.now, argv, 7));
+	journal_append(f.journal, &command);
+	fixture_flush(&f);
+	free(data);
+}
+
+/* How much is in the last log file behind its records. */
+static size_t count_spare_bytes(const char *name)
+{
+	struct journal_info info;
+	uint64_t file_bytes = 0;
+	char path[32];
+
+	journal_get_info(f.journal, &info);
+	for (unsigned number = 1; number <= info.segments; number++) {
+		snprintf(path, sizeof path, "log-%08u", number);
+		file_bytes += disk_file(&f.disk, path)->len;
+	}
+	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, name));
+	return (size_t)(file_bytes - info.log_bytes);
+}
+
+static void who_writes_much_without_syncs_finds_zeros_there(void)
+{
+	static const enum journal_sync policies[] = { JOURNAL_SYNC_EVERYSEC, JOURNAL_SYNC_NO };
+	char jid[32], *before, *after;
+	size_t spare_max;
+
+	for (int policy = 0; policy < 2; policy++) {
+		spare_max = 0;
+		f.options.sync = policies[policy];
+		f.options.segment_bytes = 4 << 20;
+		start();
+		put_large("first", 100000);
+		fixture_flush(&f);
+		TEST_ASSERT_EQUAL_size_t(0, count_spare_bytes("log-00000001"));
+		for (int i = 0; i < 70; i++) {
+			size_t spare;
+
+			snprintf(jid, sizeof jid, "%d", i);
+			put_large(jid, 100000);
+			spare = count_spare_bytes("log-00000001");
+			spare_max = spare > spare_max ? spare : spare_max;
+		}
+		TEST_ASSERT_TRUE(spare_max >= 1 << 20);
+		before = fixture_dump(&f);
+		TEST_ASSERT_TRUE(count_spare_bytes("log-00000002") > 0);
+		fixture_kill(&f, DISK_KEEP_ALL, &rng);
+		start();
+		after = fixture_dump(&f);
+		TEST_ASSERT_EQUAL_STRING(before, after);
+		TEST_ASSERT_EQUAL_UINT64(0, f.recovery.cut_bytes);
+		TEST_ASSERT_TRUE(f.recovery.spare_bytes > 0);
+		free(before);
+		free(after);
+		tearDown();
+		setUp();
+	}
 }
 
 /* ---- cutting ---- */
@@ -832,6 +943,9 @@ int main(int argc, char **argv)
 	RUN(a_missing_file_is_named);
 	RUN(log_files_without_a_manifest_are_not_taken_for_an_empty_directory);
 	RUN(writes_that_a_crash_lost_in_the_middle_are_cut);
+	RUN(a_hole_in_what_a_sync_for_each_record_made_durable_is_refused);
+	RUN(a_sync_for_each_record_takes_no_room);
+	RUN(who_writes_much_without_syncs_finds_zeros_there);
 	RUN(cutting_mends_a_log_and_keeps_what_is_cut);
 	RUN(what_cutting_does_not_mend_is_not_cut);
 	RUN(the_state_as_of_a_sequence_is_found);

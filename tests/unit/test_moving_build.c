@@ -1,5 +1,6 @@
 #include "unit.h"
 
+#include "engine/state.h"
 #include "moving/build.h"
 #include "moving/view.h"
 
@@ -66,11 +67,44 @@ static void set_usual(void)
 	SET("ql:queues", KEY_ZSET, "q", "10");
 }
 
-/* It is built, holds together, and what differs is explained. */
+static bool append_saved(void *arg, struct qless_str piece)
+{
+	buf_append_str(arg, piece);
+	return true;
+}
+
+static struct qless_str next_piece(void *arg)
+{
+	struct qless_str *rest = arg, piece = *rest;
+
+	rest->len = 0;
+	return piece;
+}
+
+/* The log that is written begins with it. */
+static void check_snapshot(void)
+{
+	struct buf saved = BUF_INIT(BUF_NO_MAX), again = BUF_INIT(BUF_NO_MAX);
+	struct qless *loaded = qless_new(NULL);
+	struct qless_str rest;
+
+	state_save(q, append_saved, &saved);
+	rest = buf_str(&saved);
+	if (state_load(loaded, next_piece, &rest) < 0)
+		TEST_FAIL_MESSAGE(qless_error(loaded).ptr);
+	state_save(loaded, append_saved, &again);
+	TEST_ASSERT_TRUE(str_equal(buf_str(&saved), buf_str(&again)));
+	qless_free(loaded);
+	buf_done(&saved);
+	buf_done(&again);
+}
+
+/* It is built, holds together, can be loaded, and what differs is explained. */
 static void build(void)
 {
 	build_engine(q, &keys, 100, &findings);
 	TEST_ASSERT_EQUAL_size_t(0, qless_check(q, NULL, NULL));
+	check_snapshot();
 	compare_keys(q, &keys, &findings, &comparison);
 	if (comparison.different > 0)
 		TEST_FAIL_MESSAGE(buf_cstr(&comparison.examples));
@@ -272,6 +306,174 @@ static void tags_that_one_side_does_not_know_follow_the_job(void)
 	TEST_ASSERT_EQUAL_UINT64(1, findings.counts[FINDING_TAG_COUNT]);
 }
 
+static void a_tag_that_its_list_does_not_know_of_follows_the_job(void)
+{
+	set_usual();
+	SET("ql:j:a", KEY_HASH, "jid", "a", "klass", "k", "data", "{}", "priority", "0", "tags",
+	    "[\"x\"]", "state", "waiting", "worker", "", "expires", "0", "queue", "q", "retries",
+	    "5", "remaining", "5", "time", "10");
+	SET("ql:t:x", KEY_ZSET, "gone", "10");
+	SET("ql:tags", KEY_ZSET, "x", "1");
+	build();
+	ASSERT_FOUND(FINDING_TAG, 2);
+}
+
+static void times_without_an_end_are_none(void)
+{
+	set_usual();
+	SET("ql:j:a", KEY_HASH, "jid", "a", "klass", "k", "data", "{}", "priority", "0", "tags",
+	    "[\"x\"]", "state", "waiting", "worker", "", "expires", "0", "queue", "q", "retries",
+	    "5", "remaining", "5", "time", "10");
+	SET("ql:t:x", KEY_ZSET, "a", "inf");
+	SET("ql:tags", KEY_ZSET, "x", "1");
+	SET("ql:tracked", KEY_ZSET, "a", "-inf");
+	build();
+	TEST_ASSERT_EQUAL_UINT64(1, findings.counts[FINDING_FIELD]);
+	TEST_ASSERT_TRUE(findings.counts[FINDING_TAG] > 0);
+}
+
+static void a_zero_has_no_sign(void)
+{
+	set_usual();
+	SET("ql:j:a", KEY_HASH, "jid", "a", "klass", "k", "data", "{}", "priority", "0", "tags",
+	    "[\"x\",\"y\"]", "state", "waiting", "worker", "", "expires", "0", "queue", "q",
+	    "retries", "5", "remaining", "5", "time", "0");
+	SET("ql:j:b", KEY_HASH, "jid", "b", "klass", "k", "data", "{}", "priority", "-0", "tags",
+	    "[\"y\",\"x\",\"x\"]", "state", "waiting", "worker", "", "expires", "0", "queue", "q",
+	    "retries", "5", "remaining", "5", "time", "-0");
+	SET("ql:j:b-history", KEY_LIST, "[10,\"put\",{\"q\":\"q\"}]");
+	SET("ql:q:q-work", KEY_ZSET, "a", "0", "b", "0");
+	SET("ql:t:x", KEY_ZSET, "a", "-0", "b", "0");
+	SET("ql:t:y", KEY_ZSET, "a", "0", "b", "-0");
+	SET("ql:tags", KEY_ZSET, "y", "2", "x", "3");
+	build();
+	TEST_ASSERT_EQUAL_UINT64(findings.counts[FINDING_TAG_COUNT], findings_total(&findings));
+}
+
+static void a_job_that_timed_out_is_first_or_waits(void)
+{
+	set_usual();
+	SET("ql:j:a", KEY_HASH, "jid", "a", "klass", "k", "data", "{}", "priority", "0", "tags",
+	    "{}", "state", "stalled", "worker", "", "expires", "0", "queue", "q", "retries", "5",
+	    "remaining", "5", "time", "10");
+	SET("ql:q:q-work", KEY_ZSET, "a", "-inf");
+	build();
+	ASSERT_FOUND(FINDING_WRONG_STATE, 1);
+	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, state_of("a"));
+}
+
+static void empty_fields_get_their_defaults(void)
+{
+	set_usual();
+	SET("ql:j:a", KEY_HASH, "jid", "a", "klass", "k", "data", "{}", "priority", "0", "tags", "",
+	    "state", "depends", "worker", "", "expires", "", "queue", "q", "retries", "5",
+	    "remaining", "5", "time", "", "scheduled", "");
+	delete_key("ql:q:q-work");
+	SET("ql:q:q-depends", KEY_ZSET, "a", "10");
+	build();
+	TEST_ASSERT_EQUAL_UINT64(4, findings.counts[FINDING_FIELD]);
+}
+
+static void a_failed_job_has_no_lock(void)
+{
+	set_usual();
+	SET("ql:j:a", KEY_HASH, "jid", "a", "klass", "k", "data", "{}", "priority", "0", "tags",
+	    "{}", "state", "failed", "worker", "", "expires", "0", "queue", "q", "retries", "5",
+	    "remaining", "5", "time", "10", "failure",
+	    "{\"group\":\"g\",\"message\":\"m\",\"when\":10,\"worker\":\"w\"}");
+	delete_key("ql:q:q-work");
+	SET("ql:f:g", KEY_LIST, "a");
+	SET("ql:failures", KEY_SET, "g");
+	build();
+	ASSERT_FOUND(FINDING_LEFTOVER, 1);
+}
+
+static void a_failed_job_without_a_failure_gets_one(void)
+{
+	static const char *const failures[] = { "{}", "[]" };
+
+	for (size_t i = 0; i < 3; i++) {
+		tearDown();
+		setUp();
+		set_usual();
+		SET("ql:j:a", KEY_HASH, "jid", "a", "klass", "k", "data", "{}", "priority", "0",
+		    "tags", "{}", "state", "failed", "worker", "", "expires", "", "queue", "q",
+		    "retries", "5", "remaining", "5", "time", "10", i < 2 ? "failure" : NULL,
+		    failures[i % 2]);
+		delete_key("ql:q:q-work");
+		SET("ql:f:g", KEY_LIST, "a");
+		build();
+		TEST_ASSERT_TRUE(findings.counts[FINDING_FIELD] > 0);
+		TEST_ASSERT_EQUAL_INT(QLESS_FAILED, state_of("a"));
+	}
+}
+
+static void a_failure_of_other_members_is_made_to_fit(void)
+{
+	static const char *const failures[] = {
+		"{\"group\":\"g\",\"message\":\"m\",\"worker\":\"w\"}",
+		"{\"group\":\"g\",\"message\":\"m\",\"worker\":\"w\",\"when\":\"now\"}",
+		"{\"group\":\"g\",\"message\":\"m\",\"worker\":\"w\",\"when\":1,\"x\":1}",
+	};
+
+	for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+		tearDown();
+		setUp();
+		set_usual();
+		SET("ql:j:a", KEY_HASH, "jid", "a", "klass", "k", "data", "{}", "priority", "0",
+		    "tags", "{}", "state", "waiting", "worker", "", "expires", "0", "queue", "q",
+		    "retries", "5", "remaining", "5", "time", "10", "failure", failures[i]);
+		build();
+		ASSERT_FOUND(FINDING_FIELD, 1);
+	}
+}
+
+static void times_of_more_digits_than_are_kept_may_differ(void)
+{
+	set_usual();
+	SET("ql:j:a", KEY_HASH, "jid", "a", "klass", "k", "data", "{}", "priority", "0", "tags",
+	    "{}", "state", "waiting", "worker", "", "expires", "0", "queue", "q", "retries", "5",
+	    "remaining", "5", "time", "10", "failure",
+	    "{\"group\":\"g\",\"message\":\"m\",\"when\":0.1234567890123456,\"worker\":\"w\"}");
+	SET("ql:j:a-history", KEY_LIST, "[10,\"put\",{\"q\":\"q\"}]", "[9007199254740993,\"x\"]",
+	    "[-0.0,\"x\"]");
+	build();
+	TEST_ASSERT_EQUAL_UINT64(0, findings_total(&findings));
+	TEST_ASSERT_EQUAL_UINT64(2, comparison.explained);
+}
+
+static void lists_of_what_has_too_long_a_name_are_left_out(void)
+{
+	static char name[QLESS_MAX_NAME_BYTES + 16];
+
+	set_usual();
+	delete_key("ql:q:q-work");
+	memset(name, 'x', sizeof name - 1);
+	memcpy(name, "ql:q:", 5);
+	memcpy(name + sizeof name - 1 - 5, "-work", 5);
+	SET(name, KEY_ZSET, "a", "10");
+	build();
+	TEST_ASSERT_EQUAL_UINT64(1, findings.counts[FINDING_TOO_LONG]);
+	TEST_ASSERT_EQUAL_UINT64(1, findings.counts[FINDING_STRAY_JOB]);
+}
+
+static void statistics_that_are_told_otherwise_are_left_out(void)
+{
+	set_usual();
+	SET("ql:s:wait:86400:a", KEY_HASH, "total", "inf", "mean", "5", "vk", "0");
+	SET("ql:s:wait:86400:b", KEY_HASH, "total", "1", "mean", "nan", "vk", "0");
+	SET("ql:s:wait:86400:c", KEY_HASH, "total", "1", "vk", "0");
+	SET("ql:s:wait:86400:d", KEY_HASH, "total", "1", "mean", "5", "vk", "0", "s05", "1");
+	SET("ql:s:run:86400.0:e", KEY_HASH, "total", "1", "mean", "5", "vk", "0", "s5", "1");
+	SET("ql:s:run:86400:f", KEY_HASH, "total", "1e300", "mean", "5", "vk", "0", "s5",
+	    "9223372036854775808");
+	SET("ql:s:stats: 86400:g", KEY_HASH, "failures", "1");
+	SET("ql:s:stats:86400:h", KEY_HASH, "retries", "9007199254740992");
+	SET("ql:s:stats:86400:i", KEY_HASH, "failures", "-1");
+	build();
+	ASSERT_FOUND(FINDING_STATISTICS, 9);
+}
+
 static void options_and_statistics_that_cannot_be_are_left_out(void)
 {
 	set_usual();
@@ -352,6 +554,17 @@ int main(int argc, char **argv)
 	RUN(a_history_of_old_becomes_entries);
 	RUN(a_job_that_waits_for_nothing_goes_on);
 	RUN(tags_that_one_side_does_not_know_follow_the_job);
+	RUN(a_tag_that_its_list_does_not_know_of_follows_the_job);
+	RUN(times_without_an_end_are_none);
+	RUN(a_zero_has_no_sign);
+	RUN(a_job_that_timed_out_is_first_or_waits);
+	RUN(empty_fields_get_their_defaults);
+	RUN(a_failed_job_has_no_lock);
+	RUN(a_failed_job_without_a_failure_gets_one);
+	RUN(a_failure_of_other_members_is_made_to_fit);
+	RUN(times_of_more_digits_than_are_kept_may_differ);
+	RUN(lists_of_what_has_too_long_a_name_are_left_out);
+	RUN(statistics_that_are_told_otherwise_are_left_out);
 	RUN(options_and_statistics_that_cannot_be_are_left_out);
 	RUN(a_recurring_job_without_its_place_is_left_out);
 	RUN(a_lock_expires_when_the_list_says);

@@ -8,6 +8,8 @@
 #include "tempdir.h"
 #include "unit.h"
 
+#define STACK_BYTES ((rlim_t)8 * 1024 * 1024)
+
 static struct tempdir dir;
 
 void setUp(void)
@@ -78,7 +80,13 @@ static int crash_by(void (*body)(void))
 	int status;
 
 	if (pid == 0) {
+		struct rlimit stack;
+
 		setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+		/* It may be unlimited, and so would be what a stack without end takes. */
+		getrlimit(RLIMIT_STACK, &stack);
+		stack.rlim_cur = STACK_BYTES < stack.rlim_max ? STACK_BYTES : stack.rlim_max;
+		setrlimit(RLIMIT_STACK, &stack);
 		if (log_open(&options, &error) != 0)
 			_exit(1);
 		crash_install("1.2.3");

@@ -35,6 +35,16 @@ static void plain_text_is_quoted(void)
 	ASSERT_STRING_AS("\"abc\"", "abc");
 }
 
+static void nothing_is_an_empty_string_wherever_it_points(void)
+{
+	struct buf b = BUF_INIT(64);
+
+	json_append_string(&b, str_make(NULL, 0));
+	json_append_string(&b, STR(""));
+	TEST_ASSERT_EQUAL_STRING("\"\"\"\"", buf_cstr(&b));
+	buf_done(&b);
+}
+
 static void what_json_or_the_reference_escapes_is_escaped(void)
 {
 	ASSERT_STRING_AS("\"a\\\"b\\\\c\\/d\"", "a\"b\\c/d");
@@ -98,6 +108,7 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(plain_text_is_quoted);
+	RUN(nothing_is_an_empty_string_wherever_it_points);
 	RUN(what_json_or_the_reference_escapes_is_escaped);
 	RUN(other_bytes_stay_as_they_are);
 	RUN(a_byte_is_escaped_wherever_it_stands);

@@ -1,0 +1,307 @@
+/*
+ * Opening a log: the directory as it is found, and the first file of an empty one.
+ */
+#include "journal/journal_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "engine/state.h"
+#include "journal/kept.h"
+#include "sys/clock.h"
+#include "sys/entropy.h"
+#include "util/mem.h"
+
+static int take_lock(struct journal *j, struct buf *ret_error)
+{
+	char path[JOURNAL_PATH_MAX];
+	int rc;
+
+	journal_path(path, j->options.dir, MANIFEST_LOCK);
+	j->lock_fd = j->io->open(j->io->arg, path, O_RDWR | O_CREAT);
+	if (j->lock_fd < 0) {
+		buf_printf(ret_error, "cannot use the directory %s: %s: %s", j->options.dir, path,
+			   strerror(-j->lock_fd));
+		return j->lock_fd;
+	}
+	rc = j->io->lock(j->io->arg, j->lock_fd);
+	if (rc == -EWOULDBLOCK)
+		buf_printf(ret_error, "another process uses the directory %s", j->options.dir);
+	else if (rc < 0)
+		buf_printf(ret_error, "cannot lock %s: %s", path, strerror(-rc));
+	return rc;
+}
+
+struct journal *journal_open(const struct journal_options *options, struct buf *ret_error)
+{
+	struct journal *j = mem_zalloc(sizeof *j);
+	int rc;
+
+	j->options = *options;
+	j->io = options->io != NULL ? options->io : &journal_io_system;
+	j->lock_fd = j->fd = j->rewrite.fd = -1;
+	buf_init(&j->pending, BUF_NO_MAX);
+	buf_init(&j->writing, BUF_NO_MAX);
+	buf_init(&j->group, BUF_NO_MAX);
+	rc = journal_check_dir(options->dir);
+	if (rc < 0)
+		buf_printf(ret_error, "cannot use the directory %s: %s", options->dir,
+			   strerror(-rc));
+	else
+		rc = take_lock(j, ret_error);
+	if (rc < 0) {
+		journal_close(j, NULL);
+		return NULL;
+	}
+	j->helper =
+		helper_new(j->io, j->options.dir, options->threads, options->wake, options->arg);
+	return j;
+}
+
+/* ---- the directory at the start ---- */
+
+struct stray {
+	struct journal *j;
+	bool found;
+};
+
+/* A log file without records may be left of a first start that was cut short. */
+static bool has_records(const struct journal *j, const char *path)
+{
+	uint64_t size = UINT64_MAX;
+	int fd = j->io->open(j->io->arg, path, O_RDONLY);
+
+	if (fd < 0)
+		return true;
+	if (j->io->size(j->io->arg, fd, &size) < 0)
+		size = UINT64_MAX;
+	j->io->close(j->io->arg, fd);
+	return size > RECORD_FILE_HEADER_BYTES;
+}
+
+static void note_stray(void *arg, const char *name)
+{
+	struct stray *stray = arg;
+	char path[JOURNAL_PATH_MAX];
+	uint64_t number;
+	bool is_base;
+
+	journal_path(path, stray->j->options.dir, name);
+	if (journal_parse_name(name, &is_base, &number) && (is_base || has_records(stray->j, path)))
+		stray->found = true;
+}
+
+void journal_describe_log(const struct journal *j, struct record_file_header *header,
+			  uint64_t number, uint64_t sequence)
+{
+	*header = (struct record_file_header){
+		.kind = RECORD_FILE_LOG,
+		.format = RECORD_FORMAT_VERSION,
+		.engine = STATE_VERSION,
+		.number = number,
+		.sequence = sequence,
+		.salt = j->salt,
+		.created_us = j->wall_us,
+	};
+}
+
+static int run_job(struct journal *j)
+{
+	helper_start(j->helper, &j->job);
+	helper_wait(j->helper);
+	helper_take(j->helper);
+	return j->job.rc;
+}
+
+/* Make a log file that begins behind `sequence`, and put it in force, behind a base if there is
+ * one. */
+static int begin_log(struct journal *j, uint64_t sequence, struct buf *ret_error)
+{
+	uint64_t number = j->next_number++;
+
+	manifest_add_log(&j->manifest, number);
+	j->job = (struct job){ .fd = -1, .create = true, .replace = true };
+	journal_describe_log(j, &j->job.header, number, sequence + 1);
+	manifest_copy(&j->job.manifest, &j->manifest);
+	run_job(j);
+	manifest_done(&j->job.manifest);
+	if (j->job.rc < 0) {
+		if (j->job.created_fd >= 0)
+			j->io->close(j->io->arg, j->job.created_fd);
+		buf_printf(ret_error, "cannot begin a log in the directory %s: %s", j->options.dir,
+			   strerror(-j->job.rc));
+		return j->job.rc;
+	}
+	j->fd = j->job.created_fd;
+	j->number = number;
+	j->size = j->sync_size = RECORD_FILE_HEADER_BYTES;
+	j->allocated = j->zeroed = 0;
+	j->last = j->written = j->synced = sequence;
+	return 0;
+}
+
+/* A directory without a manifest has to be without files of a log, too. */
+static int check_empty(struct journal *j, struct buf *ret_error)
+{
+	struct stray stray = { .j = j };
+	int rc = j->io->list(j->io->arg, j->options.dir, note_stray, &stray);
+
+	if (rc < 0)
+		buf_printf(ret_error, "cannot read the directory %s: %s", j->options.dir,
+			   strerror(-rc));
+	if (rc == 0 && stray.found) {
+		buf_printf(ret_error,
+			   "the directory %s has files of a log but no manifest that says which of "
+			   "them are in force; put it back from a copy, or move the files away",
+			   j->options.dir);
+		rc = -EBADMSG;
+	}
+	return rc;
+}
+
+static bool exists(const struct journal *j, const char *name)
+{
+	char path[JOURNAL_PATH_MAX];
+	int fd;
+
+	journal_path(path, j->options.dir, name);
+	fd = j->io->open(j->io->arg, path, O_RDONLY);
+	if (fd >= 0)
+		j->io->close(j->io->arg, fd);
+	return fd != -ENOENT;
+}
+
+static bool is_unfinished(const struct journal *j)
+{
+	return exists(j, MANIFEST_UNFINISHED) && !exists(j, MANIFEST_NAME);
+}
+
+/* From here on, until there is a manifest, what is in the directory counts for nothing. */
+static int mark_unfinished(struct journal *j)
+{
+	char path[JOURNAL_PATH_MAX];
+	int fd;
+
+	journal_path(path, j->options.dir, MANIFEST_UNFINISHED);
+	fd = j->io->open(j->io->arg, path, O_WRONLY | O_CREAT);
+	if (fd < 0)
+		return fd;
+	j->io->close(j->io->arg, fd);
+	return j->io->sync_dir(j->io->arg, j->options.dir);
+}
+
+void journal_read_clocks(struct journal *j)
+{
+	j->mono_us = clock_mono_us();
+	j->wall_us = clock_wall_us();
+}
+
+static int begin_empty(struct journal *j, struct buf *ret_error)
+{
+	int rc;
+
+	if (is_unfinished(j)) {
+		buf_printf(
+			ret_error,
+			"the directory %s holds pieces of a state that was to be recovered to it "
+			"and was not: repeat that, or remove the file %s to begin without it",
+			j->options.dir, MANIFEST_UNFINISHED);
+		return -EBADMSG;
+	}
+	rc = check_empty(j, ret_error);
+	if (rc < 0)
+		return rc;
+	j->salt = entropy_u64();
+	j->next_number = 1;
+	return begin_log(j, 0, ret_error);
+}
+
+/* Go on where the last file ends, without what is torn. */
+static int continue_log(struct journal *j, const struct recovery *r, struct buf *ret_error)
+{
+	char path[JOURNAL_PATH_MAX];
+	int rc;
+
+	manifest_copy(&j->manifest, &r->manifest);
+	j->number = r->tail.number;
+	j->salt = r->tail.salt;
+	j->size = j->sync_size = r->tail_size;
+	j->ended_bytes = r->log_bytes - r->tail_size;
+	j->base_bytes = r->base_bytes;
+	j->base_wall_us = r->base_us;
+	j->next_number = manifest_highest(&j->manifest) + 1;
+	j->last = j->written = j->synced = r->last_sequence;
+	journal_log_path(path, j->options.dir, j->number);
+	j->fd = j->io->open(j->io->arg, path, O_WRONLY);
+	rc = j->fd < 0 ? j->fd : j->io->truncate(j->io->arg, j->fd, j->size);
+	/* What was read may have been in the memory of the system only; and if a sync had failed
+	 * before the end, no other would write it. */
+	if (rc == 0 && !r->sealed)
+		rc = j->io->rewrite(j->io->arg, path, j->size);
+	if (rc == 0)
+		rc = j->io->sync(j->io->arg, j->fd);
+	if (rc < 0)
+		buf_printf(ret_error, "cannot write to %s: %s", path, strerror(-rc));
+	return rc;
+}
+
+int journal_recover(struct journal *j, const struct recovery_target *target,
+		    struct recovery *ret_recovery, struct buf *ret_error)
+{
+	static const struct recovery_limit all = { UINT64_MAX, INT64_MAX };
+	int rc;
+
+	journal_read_clocks(j);
+	rc = recovery_run(ret_recovery, j->io, j->options.dir, &all, target, ret_error);
+	if (rc == -ENOENT && ret_error->len == 0)
+		return begin_empty(j, ret_error);
+	if (rc == 0)
+		rc = continue_log(j, ret_recovery, ret_error);
+	if (rc < 0)
+		return rc;
+	kept_sweep(&j->manifest, j->options.keep_bases, j->io, j->options.dir);
+	return 0;
+}
+
+int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error)
+{
+	struct base_writer w;
+	int rc;
+
+	/* Pieces of an attempt that was cut short belong to no manifest, not even to this one. */
+	if (is_unfinished(j))
+		kept_sweep(&j->manifest, 0, j->io, j->options.dir);
+	rc = check_empty(j, ret_error);
+	if (rc < 0)
+		return rc;
+	rc = mark_unfinished(j);
+	if (rc < 0) {
+		buf_printf(ret_error, "cannot write to the directory %s: %s", j->options.dir,
+			   strerror(-rc));
+		return rc;
+	}
+	journal_read_clocks(j);
+	j->salt = entropy_u64();
+	j->manifest.base = 1;
+	j->manifest.base_sequence = sequence;
+	j->next_number = 2;
+	base_begin(&w, &(struct base_options){ .io = j->io,
+					       .dir = j->options.dir,
+					       .number = 1,
+					       .sequence = sequence,
+					       .salt = j->salt,
+					       .wall_us = j->wall_us });
+	j->options.save(j->options.arg, &w);
+	rc = base_finish(&w, &j->base_bytes);
+	if (rc < 0) {
+		buf_printf(ret_error, "cannot write the state to the directory %s: %s",
+			   j->options.dir, strerror(-rc));
+		return rc;
+	}
+	j->base_wall_us = j->wall_us;
+	rc = begin_log(j, sequence, ret_error);
+	if (rc == 0)
+		kept_sweep(&j->manifest, 0, j->io, j->options.dir);
+	return rc;
+}

@@ -1,0 +1,19 @@
+#include "server/share.h"
+
+size_t share_now(size_t share, int64_t elapsed_us)
+{
+	/* Too much for this turn is there already. Who comes late gets little this once; from the
+	 * next turn on all get less. */
+	return elapsed_us > SHARE_TURN_US && share > SHARE_MIN ? SHARE_MIN : share;
+}
+
+size_t share_next(size_t share, int64_t turn_us, size_t max)
+{
+	if (turn_us > SHARE_TURN_US)
+		share /= 2;
+	else if (turn_us < SHARE_TURN_US / 2 && share < max)
+		share *= 2;
+	if (share < SHARE_MIN)
+		share = SHARE_MIN;
+	return share < max ? share : max;
+}
