@@ -215,6 +215,10 @@ struct qless_event {
 	struct qless_str item; /* a JSON object; ptr is NULL if none was given */
 };
 
+/* A call that follows soon is going to look for that jid: have memory get ready what it looks at.
+ * Worth it where there is something else to do meanwhile, like checking the other arguments. */
+void qless_prefetch(const struct qless *q, struct qless_str jid);
+
 /* NULL if there is no such job. Good until the next call that may change something. */
 const struct qless_job *qless_get(const struct qless *q, struct qless_str jid);
 void qless_job_read(const struct qless_job *job, struct qless_job_info *ret_info);

@@ -10,7 +10,7 @@ set -eu
 # To be listed, a function may depend on its arguments alone and touch nothing outside of them.
 # Memory is the exception, and errno, which strtod and its like cannot do without.
 export allowed='
-  malloc calloc realloc free
+  malloc calloc realloc aligned_alloc free madvise
   memcpy memmove memset memcmp memchr memrchr memmem bcmp
   strlen strnlen strcmp strncmp strchr strrchr strstr strspn strcspn
   strtod strtol strtoll strtoul strtoull snprintf vsnprintf __errno_location

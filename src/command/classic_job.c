@@ -214,6 +214,7 @@ static int decode_put_args(struct classic_call *call, struct qless_put *put)
 	rc = call_need(call, 2, "Put(): Arg \"jid\" missing", &put->jid);
 	if (rc < 0)
 		return rc;
+	qless_prefetch(call->engine, put->jid);
 	rc = call_need(call, 3, "Put(): Arg \"klass\" missing", &put->klass);
 	if (rc < 0)
 		return rc;
@@ -243,8 +244,10 @@ static int put_with(struct classic_call *call,
 
 	if (rc < 0)
 		return rc;
-	read_put_options(call, 6, &options);
-	rc = put_options_decode(call, &options, &put, &tags, &depends);
+	if (call_has(call, 6)) {
+		read_put_options(call, 6, &options);
+		rc = put_options_decode(call, &options, &put, &tags, &depends);
+	}
 	if (rc == 0)
 		rc = engine_put(call->engine, call->now, &put);
 	json_strings_done(&tags);
@@ -386,8 +389,10 @@ static int decode_complete_args(struct classic_call *call, struct qless_complete
 	enum json_kind kind;
 	int rc = call_need(call, 0, NO_JID, &complete->jid);
 
-	if (rc == 0)
-		rc = call_need(call, 1, "Complete(): Arg \"worker\" missing", &complete->worker);
+	if (rc < 0)
+		return rc;
+	qless_prefetch(call->engine, complete->jid);
+	rc = call_need(call, 1, "Complete(): Arg \"worker\" missing", &complete->worker);
 	if (rc == 0)
 		rc = call_need(call, 2, "Complete(): Arg \"queue\" missing", &complete->queue);
 	if (rc == 0)

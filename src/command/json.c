@@ -120,6 +120,8 @@ fail:
 
 void json_strings_done(struct json_strings *strings)
 {
+	if (strings->doc == NULL && strings->items == NULL)
+		return;
 	yyjson_doc_free(strings->doc);
 	free(strings->items);
 	memset(strings, 0, sizeof(*strings));

@@ -51,6 +51,18 @@ static enum qless_state advance(struct qless *q, struct qless_job *job, double n
 	return job->state;
 }
 
+/* Once as many are kept as may be, each completion purges one: the first of them is the next to go,
+ * and the one behind it has a call more to come from memory. */
+static void prefetch_purge(const struct qless *q)
+{
+	const struct skipnode *node = skiplist_first(&q->completed);
+
+	if (node == NULL)
+		return;
+	hash_prefetch(&q->jobs, job_from_node(node)->hash.hash);
+	job_prefetch(skiplist_next(node));
+}
+
 /* Purge the oldest completed jobs: those older than the option jobs-history says, then those in
  * excess of jobs-history-count; a negative count of -n purges the n oldest. */
 static void purge(struct qless *q, double now)
@@ -58,6 +70,7 @@ static void purge(struct qless *q, double now)
 	double oldest = now - q->settings.jobs_history;
 	double keep = q->settings.jobs_history_count;
 	struct skipnode *node = skiplist_first_ge(&q->completed, 0);
+	uint32_t before = skiplist_count(&q->completed);
 	int left = ENGINE_PURGE_MAX;
 	double count, excess;
 
@@ -79,6 +92,8 @@ static void purge(struct qless *q, double now)
 		node = skiplist_next(node);
 		job_delete(q, job);
 	}
+	if (skiplist_count(&q->completed) != before)
+		prefetch_purge(q);
 }
 
 /* For good. The job may be gone afterwards. */

@@ -11,6 +11,10 @@
 /* The score of a waiting job is its priority less its time in these units: older ones first. */
 #define TIME_PER_PRIORITY 10000000000.0
 
+/* A line of the processor's cache; and a job with its jid and as much data as most have. */
+#define CACHE_LINE_BYTES 64
+#define PREFETCH_BYTES	 320
+
 struct qless_str job_member(const struct skipnode *node)
 {
 	return job_jid(container_of(node, const struct qless_job, node));
@@ -73,14 +77,13 @@ struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_st
 
 void job_prefetch(const struct skipnode *node)
 {
-	const struct qless_job *job;
+	const char *job;
 
 	if (node == NULL)
 		return;
-	job = container_of(node, const struct qless_job, node);
-	__builtin_prefetch(&job->hash);
-	__builtin_prefetch(&job->time);
-	__builtin_prefetch(&job->node);
+	job = (const char *)job_from_node(node);
+	for (size_t at = 0; at < PREFETCH_BYTES; at += CACHE_LINE_BYTES)
+		__builtin_prefetch(job + at);
 }
 
 void job_release_extra(struct qless_job *job)
@@ -293,6 +296,11 @@ void job_drop_holding(struct qless *q, struct qless_job *job)
 {
 	if (job->worker != NULL)
 		worker_drop_job(q, job);
+}
+
+void qless_prefetch(const struct qless *q, struct qless_str jid)
+{
+	hash_prefetch(&q->jobs, engine_hash(q, jid));
 }
 
 const struct qless_job *qless_get(const struct qless *q, struct qless_str jid)

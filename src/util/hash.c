@@ -15,7 +15,10 @@
  * bucket but the last are full.
  *
  * Buckets are addressed through segments of a fixed size. While one segment is enough, it is
- * smaller where it can be, and there is no list of segments.
+ * smaller where it can be, and there is no list of segments. In a large table each call looks at a
+ * place where nobody has looked for long, and to find out where the page of that place is takes the
+ * processor as long as to read from it. So segments beyond the first few come in blocks, each on a
+ * page large enough that the processor remembers where all of them are.
  */
 #include "util/hash.h"
 
@@ -32,6 +35,7 @@
 #define BUCKETS_MAX	(1u << 29)
 #define SEGMENT_BUCKETS 512u
 #define SEGMENTS_MIN	4u
+#define BLOCK_SEGMENTS	64u /* as many as a huge page takes */
 /* Entries that are inserted together: enough to fill the time that memory takes. */
 #define BATCH ((size_t)64)
 
@@ -143,13 +147,36 @@ static void free_lines(struct hash_line *line)
 	}
 }
 
+/* The first segments are allocated one by one, the others a block at a time. */
+static bool is_allocated(uint32_t segment)
+{
+	return segment < BLOCK_SEGMENTS || segment % BLOCK_SEGMENTS == 0;
+}
+
+static struct hash_line *make_segment(const struct hash *h, uint32_t segment)
+{
+	size_t size = SEGMENT_BUCKETS * sizeof(struct hash_line);
+
+	static_assert(BLOCK_SEGMENTS * SEGMENT_BUCKETS * sizeof(struct hash_line) == MEM_HUGE_BYTES,
+		      "a block fills a huge page");
+	if (!is_allocated(segment))
+		return h->u.segments[segment - 1] + SEGMENT_BUCKETS;
+	return segment < BLOCK_SEGMENTS ? mem_alloc(size) : mem_alloc_huge(MEM_HUGE_BYTES);
+}
+
+static void free_segment(const struct hash *h, uint32_t segment)
+{
+	if (is_allocated(segment))
+		free(h->u.segments[segment]);
+}
+
 void hash_done(struct hash *h)
 {
 	for (uint32_t i = 0; i < h->buckets; i++)
 		free_lines(line_next(bucket_line(h, i)));
 	if (is_segmented(h)) {
 		for (uint32_t i = 0; i < segment_count(h); i++)
-			free(h->u.segments[i]);
+			free_segment(h, i);
 		free(h->u.segments);
 	} else {
 		free(h->u.first);
@@ -160,10 +187,13 @@ void hash_done(struct hash *h)
 size_t hash_memory(const struct hash *h)
 {
 	size_t lines = h->more;
+	size_t segments = segment_count(h);
 
 	if (!is_segmented(h))
 		return (lines + h->cap) * sizeof(struct hash_line);
-	lines += (size_t)segment_count(h) * SEGMENT_BUCKETS;
+	if (segments > BLOCK_SEGMENTS)
+		segments = (segments + BLOCK_SEGMENTS - 1) / BLOCK_SEGMENTS * BLOCK_SEGMENTS;
+	lines += segments * SEGMENT_BUCKETS;
 	return lines * sizeof(struct hash_line) + h->cap * sizeof(void *);
 }
 
@@ -322,8 +352,7 @@ static void add_bucket(struct hash *h)
 			h->u.segments =
 				mem_realloc_array(h->u.segments, h->cap, sizeof *h->u.segments);
 		}
-		h->u.segments[segment] =
-			mem_realloc_array(NULL, SEGMENT_BUCKETS, sizeof *h->u.segments[segment]);
+		h->u.segments[segment] = make_segment(h, segment);
 	}
 	if (h->buckets > h->mask)
 		h->mask = h->mask * 2 + 1;
@@ -344,7 +373,7 @@ static void drop_bucket(struct hash *h)
 			h->u.first = mem_realloc_array(h->u.first, h->cap, sizeof *h->u.first);
 		}
 	} else if (h->buckets % SEGMENT_BUCKETS == 0) {
-		free(h->u.segments[segment]);
+		free_segment(h, segment);
 		if (segment == 1) {
 			struct hash_line *first = h->u.segments[0];
 
@@ -361,12 +390,14 @@ static void drop_bucket(struct hash *h)
 		h->mask >>= 1;
 }
 
-/* The next split is going to look at these: have memory get them ready. */
+/* The next split is going to look at these: have memory get them ready. So that the line is there
+ * by then, it is fetched one split before. */
 static void prefetch_split(const struct hash *h)
 {
 	const struct hash_line *line = bucket_line(h, bucket_origin(h, h->buckets));
 	uint32_t i;
 
+	__builtin_prefetch(bucket_line(h, bucket_origin(h, h->buckets + 1)));
 	for (i = 0; i < line_count(line); i++)
 		__builtin_prefetch(line->at[i].node);
 }

@@ -4,9 +4,11 @@
 
 #include "unit.h"
 #include "util/container.h"
+#include "util/mem.h"
 
+/* Enough for segments that come in blocks. */
 #ifdef __SANITIZE_ADDRESS__
-#define LARGE 150000u
+#define LARGE 350000u
 #else
 #define LARGE 1000000u
 #endif
@@ -331,7 +333,7 @@ static void count_one(struct hash_node *node, void *arg)
  * as a whole, by the change in memory. */
 static void no_operation_does_much_at_any_size(void)
 {
-	const size_t most_bytes = (size_t)64 * 1024;
+	const size_t most_bytes = MEM_HUGE_BYTES + (size_t)64 * 1024;
 	uint32_t buckets = 0, cursor = 0;
 	size_t memory = 0;
 	unsigned longest = 0;
@@ -379,6 +381,22 @@ static void coming_and_going_does_not_split_and_merge(void)
 	}
 }
 
+static void a_large_table_that_shrinks_and_grows_again_takes_the_same_memory(void)
+{
+	size_t most;
+
+	insert_all(LARGE);
+	most = hash_memory(&table);
+	for (uint32_t id = 0; id < LARGE - SMALL; id++)
+		hash_remove(&table, &entries[id].node);
+	for (uint32_t id = LARGE - SMALL; id < LARGE; id++)
+		TEST_ASSERT_EQUAL_PTR(&entries[id], find(id));
+	insert_all(LARGE - SMALL);
+	TEST_ASSERT_EQUAL_size_t(most, hash_memory(&table));
+	for (uint32_t id = 0; id < LARGE; id++)
+		TEST_ASSERT_EQUAL_PTR(&entries[id], find(id));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -395,6 +413,7 @@ int main(int argc, char **argv)
 	RUN(a_scan_meets_every_entry_once_whatever_happens_between_the_steps);
 	RUN(taking_empties_the_table_and_leaves_it_good_meanwhile);
 	RUN(no_operation_does_much_at_any_size);
+	RUN(a_large_table_that_shrinks_and_grows_again_takes_the_same_memory);
 	RUN(coming_and_going_does_not_split_and_merge);
 	return UNIT_RESULT();
 }
