@@ -37,24 +37,30 @@ struct qless_job *job_find(const struct qless *q, struct qless_str jid)
 	return job_find_hashed(q, jid, engine_hash(q, jid));
 }
 
+/* Where the jid lies, behind the node and what belongs to it. */
+static size_t text_offset(unsigned height)
+{
+	return offsetof(struct qless_job, node) + skipnode_size(height);
+}
+
 /* The data that came with the first put lies behind the jid. */
 static char *inline_data(struct qless_job *job)
 {
-	return (char *)&job->node + skipnode_size(job->node.height) + job->hash.aux;
+	return (char *)job + text_offset(job->node.height) + job->hash.aux;
 }
 
 struct qless_job *job_make(struct qless *q, struct qless_str jid, struct qless_str data)
 {
 	unsigned height = engine_draw_height(q);
-	struct qless_job *job = mem_alloc(offsetof(struct qless_job, node) + skipnode_size(height) +
-					  jid.len + data.len);
+	struct qless_job *job = mem_alloc(text_offset(height) + jid.len + data.len);
+	char *text = (char *)job + text_offset(height);
 
 	memset(job, 0, offsetof(struct qless_job, node));
 	skipnode_init(&job->node, height);
 	job->hash.aux = (uint32_t)jid.len;
 	job->node.aux = (uint32_t)data.len;
-	engine_copy((char *)&job->node + skipnode_size(height), jid);
-	job->data = inline_data(job);
+	job->data = text + jid.len;
+	engine_copy(text, jid);
 	engine_copy(job->data, data);
 	if (hash_count(&q->tracked) > 0 && tracked_find(q, jid) != NULL)
 		job->flags |= JOB_TRACKED;
