@@ -560,25 +560,31 @@ static void check_that_nothing_is_lost_after(int seconds)
 	check_that_nothing_is_lost();
 }
 
+/* The disk has room for so many bytes more, and is full in the middle of a batch, which is more
+ * than there are zeros for. */
+static void run_into_a_full_disk(struct random_calls *calls, uint64_t room)
+{
+	f.options.segment_bytes = 8 * 1024;
+	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
+	for (int i = 0; i < 50; i++) {
+		fixture_step(&f, calls);
+		fixture_flush(&f);
+	}
+	f.disk.room = disk_used(&f.disk) + room;
+	for (int i = 0; i < 300; i++)
+		fixture_step(&f, calls);
+	fixture_flush(&f);
+	fixture_flush(&f);
+	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
+}
+
 static void a_rewrite_that_is_asked_for_while_the_disk_is_full_waits_for_room(void)
 {
 	struct random_calls calls;
 	struct journal_info info;
 
 	random_calls_init(&calls, 71);
-	f.options.segment_bytes = 8 * 1024;
-	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
-	for (int i = 0; i < 50; i++) {
-		fixture_step(&f, &calls);
-		fixture_flush(&f);
-	}
-	/* In the middle of a batch, which is more than there are zeros for. */
-	f.disk.room = disk_used(&f.disk) + 300;
-	for (int i = 0; i < 300; i++)
-		fixture_step(&f, &calls);
-	fixture_flush(&f);
-	fixture_flush(&f);
-	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
+	run_into_a_full_disk(&calls, 300);
 	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
 	pass_seconds(3);
 	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
@@ -631,18 +637,7 @@ static void a_full_disk_that_then_fails_gets_well_by_a_base(void)
 	struct random_calls calls;
 
 	random_calls_init(&calls, 73);
-	f.options.segment_bytes = 8 * 1024;
-	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
-	for (int i = 0; i < 50; i++) {
-		fixture_step(&f, &calls);
-		fixture_flush(&f);
-	}
-	f.disk.room = disk_used(&f.disk) + 100;
-	for (int i = 0; i < 300; i++)
-		fixture_step(&f, &calls);
-	fixture_flush(&f);
-	fixture_flush(&f);
-	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
+	run_into_a_full_disk(&calls, 100);
 	f.disk.room = UINT64_MAX;
 	disk_fail(&f.disk, DISK_WRITE, 0, -EIO);
 	pass_seconds(1);
