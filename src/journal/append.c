@@ -43,6 +43,8 @@
 #define ZEROS_AHEAD_BYTES ((uint64_t)8 * 1024 * 1024)
 /* If more than that has to be synced before a file can be ended, it is synced while we write on. */
 #define END_SYNC_BYTES ((uint64_t)1024 * 1024)
+/* A sync is worth it, even while there are more commands to be run. */
+#define FLUSH_BYTES ((size_t)32 * 1024)
 /* Who waits alone is not handed over to the helper, which takes as long as a fast sync; unless
  * writing and syncing took longer than this. */
 #define HURRY_US 1000
@@ -572,6 +574,12 @@ static void start_work(struct journal *j)
 	} else if (zeros_are_due(j)) {
 		start_zeros(j);
 	}
+}
+
+bool journal_wants_flush(const struct journal *j)
+{
+	return j->options.sync == JOURNAL_SYNC_ALWAYS && j->pending.len >= FLUSH_BYTES &&
+	       j->state == JOURNAL_WELL && helper_is_idle(j->helper);
 }
 
 void journal_hurry(struct journal *j)

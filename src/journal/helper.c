@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "journal/kept.h"
@@ -26,7 +27,7 @@ struct helper {
 	pthread_mutex_t mutex; /* guards what follows */
 	pthread_cond_t changed;
 	struct job *todo;
-	bool done;
+	atomic_bool done; /* as well read without it */
 	bool ending;
 };
 
@@ -149,9 +150,14 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Signals are for the main thread. */
+/*
+ * Signals are for the main thread. The other one waits for a processor that is free rather than
+ * interrupt the one that the main thread runs on: that would win nothing, as the loop is what the
+ * clients wait for. Where the system does not let it, that is no harm.
+ */
 static bool start_thread(struct helper *h)
 {
+	const struct sched_param no_priority = { 0 };
 	sigset_t all, old;
 	int rc;
 
@@ -159,6 +165,8 @@ static bool start_thread(struct helper *h)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = pthread_create(&h->thread, NULL, run, h);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc == 0)
+		pthread_setschedparam(h->thread, SCHED_BATCH, &no_priority);
 	return rc == 0;
 }
 
@@ -196,7 +204,8 @@ void helper_free(struct helper *h)
 
 bool helper_is_idle(const struct helper *h)
 {
-	return h->job == NULL;
+	return h->job == NULL || !h->threaded ||
+	       atomic_load_explicit(&h->done, memory_order_relaxed);
 }
 
 void helper_start(struct helper *h, struct job *job)

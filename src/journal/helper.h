@@ -71,7 +71,7 @@ struct helper *helper_new(const struct journal_io *io, const char *dir, bool thr
 /* Waits for the job. */
 void helper_free(struct helper *h);
 
-/* Nothing is being done. */
+/* Nothing is being done, though a job that is done may wait to be taken. Cheap. */
 bool helper_is_idle(const struct helper *h);
 void helper_start(struct helper *h, struct job *job);
 /* Do it in the thread of the caller, instead. The helper has to be idle. */

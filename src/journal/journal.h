@@ -109,6 +109,10 @@ void journal_end_group(struct journal *j);
  * and go on with whatever is under way. To be called at least every second. */
 void journal_flush(struct journal *j, int64_t mono_us, int64_t wall_us);
 
+/* So much waits for a sync that the next one should not wait for anything: journal_flush() would
+ * begin it now. Cheap enough to be asked often. */
+bool journal_wants_flush(const struct journal *j);
+
 /* Before journal_flush(): a single client waits for what was appended, and there is nothing else to
  * do meanwhile. If the disk is quick the flush syncs by itself then, which spares it the way to the
  * helper and back. */

@@ -537,6 +537,9 @@ static void receive(struct conn *c)
 	}
 	if (c->state == CONN_OPEN && !input_is_too_long(c) && c->transport.has_more)
 		mark_ready(c);
+	/* The other sockets come first in the next turn. */
+	if (persist_wants_end_of_turn(s))
+		event_base_loopbreak(s->base);
 }
 
 /*

@@ -684,6 +684,11 @@ static void note_latencies(struct server *s)
 	p->noted_forks = info.forks;
 }
 
+bool persist_wants_end_of_turn(const struct server *s)
+{
+	return persist_is_loaded(s) && journal_wants_flush(s->persist->journal);
+}
+
 void persist_end_turn(struct server *s)
 {
 	struct persist *p = s->persist;

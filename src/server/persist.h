@@ -46,6 +46,10 @@ void persist_close(struct server *s, bool save);
 /* Make the log follow the configuration. */
 void persist_apply_config(struct server *s);
 
+/* The turn should end now, though there is more to do: what it has recorded could become durable
+ * meanwhile. */
+bool persist_wants_end_of_turn(const struct server *s);
+
 /* Write what this turn has recorded, and let go of output that has become durable. */
 void persist_end_turn(struct server *s);
 

@@ -790,7 +790,7 @@ static void run_ready(struct server *s)
 	/* Each once: one that has even more goes to the end of the list. */
 	TAILQ_FOREACH(c, &s->ready, ready)
 		count++;
-	for (; count != 0 && !TAILQ_EMPTY(&s->ready); count--)
+	for (; count != 0 && !TAILQ_EMPTY(&s->ready) && !persist_wants_end_of_turn(s); count--)
 		conn_run_ready(TAILQ_FIRST(&s->ready));
 }
 

@@ -613,8 +613,8 @@ static void a_sync_for_each_record_takes_no_room(void)
 			 (uint64_t)(f.us - begin_us) / 1000000 + 1);
 }
 
-/* A job with much data, in a turn of its own. */
-static void put_large(const char *jid, size_t size)
+/* A job with much data. */
+static void record_large(const char *jid, size_t size)
 {
 	struct qless_str argv[] = { STR("put"), STR("w"),	STR("q"), str_from(jid),
 				    STR("k"),	{ NULL, size }, STR("0") };
@@ -627,8 +627,40 @@ static void put_large(const char *jid, size_t size)
 	argv[5].ptr = data;
 	TEST_ASSERT_EQUAL_INT(0, engines_run(&f.engines, 0, command.now, argv, 7));
 	journal_append(f.journal, &command);
-	fixture_flush(&f);
 	free(data);
+}
+
+/* The same in a turn of its own. */
+static void put_large(const char *jid, size_t size)
+{
+	record_large(jid, size);
+	fixture_flush(&f);
+}
+
+static void much_that_waits_for_a_sync_is_not_to_wait_for_the_end_of_the_turn(void)
+{
+	start();
+	TEST_ASSERT_FALSE(journal_wants_flush(f.journal));
+	record_large("little", 1000);
+	TEST_ASSERT_FALSE(journal_wants_flush(f.journal));
+	record_large("much", 100000);
+	TEST_ASSERT_TRUE(journal_wants_flush(f.journal));
+	fixture_flush(&f);
+	TEST_ASSERT_FALSE(journal_wants_flush(f.journal));
+	disk_fail(&f.disk, DISK_SYNC, 0, -EIO);
+	record_large("while it is broken", 100000);
+	fixture_flush(&f);
+	fixture_flush(&f);
+	TEST_ASSERT_NOT_EQUAL(JOURNAL_WELL, journal_state(f.journal));
+	TEST_ASSERT_FALSE(journal_wants_flush(f.journal));
+}
+
+static void who_does_not_wait_for_syncs_needs_no_flush_before_the_end_of_the_turn(void)
+{
+	f.options.sync = JOURNAL_SYNC_EVERYSEC;
+	start();
+	record_large("much", 100000);
+	TEST_ASSERT_FALSE(journal_wants_flush(f.journal));
 }
 
 /* How much is in the last log file behind its records. */
@@ -945,6 +977,8 @@ int main(int argc, char **argv)
 	RUN(writes_that_a_crash_lost_in_the_middle_are_cut);
 	RUN(a_hole_in_what_a_sync_for_each_record_made_durable_is_refused);
 	RUN(a_sync_for_each_record_takes_no_room);
+	RUN(much_that_waits_for_a_sync_is_not_to_wait_for_the_end_of_the_turn);
+	RUN(who_does_not_wait_for_syncs_needs_no_flush_before_the_end_of_the_turn);
 	RUN(who_writes_much_without_syncs_finds_zeros_there);
 	RUN(cutting_mends_a_log_and_keeps_what_is_cut);
 	RUN(what_cutting_does_not_mend_is_not_cut);
