@@ -30,7 +30,7 @@
 
 #define LINE_ENTRIES	7u
 #define LINK_AT		(LINE_ENTRIES - 1)
-#define LOAD		5u /* entries a bucket, on average, when it is time for more buckets */
+#define LOAD		4u /* entries a bucket, on average, when it is time for more buckets */
 #define BUCKETS_MIN	1u
 #define BUCKETS_MAX	(1u << 29)
 #define SEGMENT_BUCKETS 512u

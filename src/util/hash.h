@@ -7,7 +7,7 @@
  * segments that never move. What is copied as a whole now and then is the list of the segments,
  * 32 KiB at ten million entries, and the only segment of a small table, which is no larger. A table
  * that was never used owns no memory, and one that shrinks gives it back. One of more than about
- * 160,000 entries takes memory a huge page at a time, where the kernel has such pages.
+ * 130,000 entries takes memory a huge page at a time, where the kernel has such pages.
  *
  * The table does not notice two entries with one key: look before you insert.
  */
