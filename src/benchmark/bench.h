@@ -22,6 +22,7 @@
 #include "benchmark/options.h"
 #include "benchmark/reply.h"
 #include "benchmark/request.h"
+#include "benchmark/stamp.h"
 #include "benchmark/workload.h"
 #include "util/buf.h"
 
@@ -95,7 +96,7 @@ struct bench {
 	size_t under_way;   /* requests without a reply, of all connections */
 	int64_t heard_ns;   /* when there was a reply last, or nothing under way */
 	int64_t now_ns;	    /* of the turn */
-	char time[REQUEST_TIME_BYTES + 1];
+	struct stamp stamp; /* for the dialects whose requests have a time */
 
 	const struct workload_phase *phase;
 	uint64_t round_jobs; /* new jobs each time a worker goes through it */

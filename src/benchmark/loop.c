@@ -226,21 +226,11 @@ static int flush_dirty(struct loop *l)
 	return rc;
 }
 
-/* Time of the client for the forms that take one: seconds with six decimals. */
-static void write_time(struct bench *b)
+/* For the forms that take the time of the client. */
+static void read_stamp(struct bench *b)
 {
-	int64_t us = clock_wall_us();
-
-	if (b->options->dialect == OPTIONS_NATIVE)
-		return;
-	for (size_t i = REQUEST_TIME_BYTES; i-- != 0;) {
-		if (i == REQUEST_TIME_BYTES - 7) {
-			b->time[i] = '.';
-			continue;
-		}
-		b->time[i] = (char)('0' + us % 10);
-		us /= 10;
-	}
+	if (b->options->dialect != OPTIONS_NATIVE)
+		stamp_read(&b->stamp, clock_wall_us());
 }
 
 static void measure(struct bench *b, const struct pending *p)
@@ -315,7 +305,7 @@ static int receive(struct loop *l, struct connection *c)
 	}
 	buf_commit(&b->scratch, n > 0 ? (size_t)n : 0);
 	b->now_ns = clock_mono_ns();
-	write_time(b);
+	read_stamp(b);
 	return take_replies(l, c);
 }
 
@@ -475,7 +465,7 @@ static int turn(struct loop *l)
 			return -1;
 	}
 	b->now_ns = clock_mono_ns();
-	write_time(b);
+	read_stamp(b);
 	if (b->errors >= BENCH_ERRORS_MAX)
 		b->is_stopping = true;
 	if (check_silence(b) < 0)
@@ -525,7 +515,7 @@ int loop_run(struct bench *b, const struct loop_plan *plan)
 	b->now_ns = l.began_ns = clock_mono_ns();
 	rc = look_at_time(&l);
 	b->now_ns = b->heard_ns = l.began_ns = l.next_due_ns = clock_mono_ns();
-	write_time(b);
+	read_stamp(b);
 	if (rc == 0 && plan->rate == 0) {
 		drain(&l);
 		rc = flush_dirty(&l);

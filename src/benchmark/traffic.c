@@ -59,13 +59,14 @@ bool traffic_send(struct bench *b, struct worker *w, struct buf *out)
 	struct request_values values = {
 		.jids = jid_at(w, step->jid),
 		.worker = w->connection->name,
-		.time = b->time,
 		.number = number,
 	};
 
 	if (w->step == 0 && !begin_round(b, w))
 		return false;
 	values.queue = requests_queue_name(b, w->queue);
+	if (b->options->dialect != OPTIONS_NATIVE)
+		values.time = stamp_next(&b->stamp);
 	if (makes_jobs(step->command)) {
 		for (size_t i = 0; i < b->jids_of[step->command]; i++)
 			ledger_write_jid(&b->ledger, b->ledger.next++, jid_at(w, step->jid + i));
@@ -268,10 +269,11 @@ int traffic_check_queues(struct bench *b)
 
 	requests_make_queues(b, &r);
 	for (uint64_t i = 0; i < b->queue_count && rc == 0; i++) {
-		struct request_values values = { .queue = requests_queue_name(b, i),
-						 .time = b->time };
+		struct request_values values = { .queue = requests_queue_name(b, i) };
 		struct reply reply;
 
+		if (b->options->dialect != OPTIONS_NATIVE)
+			values.time = stamp_next(&b->stamp);
 		buf_clear(&bytes);
 		request_write(&r, &values, &bytes);
 		rc = control_send(&b->control, buf_str(&bytes), &reply, &b->error);

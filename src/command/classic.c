@@ -301,27 +301,35 @@ int classic_run(struct classic *c, const struct classic_command *command, enum c
 	return rc;
 }
 
-int classic_parse_script(struct classic *c, enum classic_form form,
-			 const struct classic_command *command, const struct qless_str *argv,
-			 size_t argc, struct resp_writer *reply, double *ret_now)
+/* Whether a form knows the command. */
+static bool is_known(enum classic_form form, const struct classic_command *command)
 {
+	return command != NULL &&
+	       (form != CLASSIC_SCRIPT || (command->flags & CLASSIC_EXTENSION) == 0);
+}
+
+bool classic_parse_script(enum classic_form form, const struct classic_command *command,
+			  const struct qless_str *argv, size_t argc, double *ret_now)
+{
+	return is_known(form, command) && argc > 1 && text_is_number(argv[1], ret_now);
+}
+
+int classic_refuse_script(struct classic *c, enum classic_form form,
+			  const struct classic_command *command, const struct qless_str *argv,
+			  size_t argc, struct resp_writer *reply)
+{
+	struct qless_str message = STR("Arg \"now\" missing or not a number: nil");
+
 	if (argc == 0) {
-		classic_write_error(c, form, STR("Must provide a command"), reply);
-		return QLESS_EBADARG;
-	}
-	if (command == NULL || (form == CLASSIC_SCRIPT && command->flags & CLASSIC_EXTENSION)) {
+		message = STR("Must provide a command");
+	} else if (!is_known(form, command)) {
 		buf_clear(&c->error);
 		buf_append_str(&c->error, STR("Unknown command "));
 		append_quoted(&c->error, argv[0]);
-		classic_write_error(c, form, buf_str(&c->error), reply);
-		return QLESS_EBADARG;
+		message = buf_str(&c->error);
 	}
-	if (argc == 1 || !text_is_number(argv[1], ret_now)) {
-		classic_write_error(c, form, STR("Arg \"now\" missing or not a number: nil"),
-				    reply);
-		return QLESS_EBADARG;
-	}
-	return 0;
+	classic_write_error(c, form, message, reply);
+	return QLESS_EBADARG;
 }
 
 int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
@@ -329,10 +337,9 @@ int classic_run_script(struct classic *c, enum classic_form form, const struct q
 {
 	const struct classic_command *command = argc > 0 ? classic_find(argv[0]) : NULL;
 	double now;
-	int rc = classic_parse_script(c, form, command, argv, argc, reply, &now);
 
-	if (rc < 0)
-		return rc;
+	if (!classic_parse_script(form, command, argv, argc, &now))
+		return classic_refuse_script(c, form, command, argv, argc, reply);
 	return classic_run(c, command, form, now, argv + 2, argc - 2, reply);
 }
 

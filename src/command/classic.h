@@ -90,12 +90,14 @@ const struct classic_command *classic_find(struct qless_str name);
 int classic_run(struct classic *c, const struct classic_command *command, enum classic_form form,
 		double now, const struct qless_str *args, size_t count, struct resp_writer *reply);
 
-/* Check what stands behind QLESS or EVALSHA <sha> 0: command, now, arguments, of which the
- * arguments are left to the caller. `command` is the one of that name, NULL if there is none.
- * Returns 0, or an engine error that has been written as the reply. */
-int classic_parse_script(struct classic *c, enum classic_form form,
-			 const struct classic_command *command, const struct qless_str *argv,
-			 size_t argc, struct resp_writer *reply, double *ret_now);
+/* Look at what stands behind QLESS or EVALSHA <sha> 0: command, now, arguments, of which the
+ * arguments are left to the caller. `command` is the one of that name, NULL if there is none. */
+bool classic_parse_script(enum classic_form form, const struct classic_command *command,
+			  const struct qless_str *argv, size_t argc, double *ret_now);
+/* Write what is wrong with it. Returns the error of the engine that it is like. */
+int classic_refuse_script(struct classic *c, enum classic_form form,
+			  const struct classic_command *command, const struct qless_str *argv,
+			  size_t argc, struct resp_writer *reply);
 
 /* Find the command, check, and run it. */
 int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,

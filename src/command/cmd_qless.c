@@ -20,20 +20,21 @@ static struct classic *classic_of(struct call *call)
 	return databases_get(call->env->databases, call->session->db);
 }
 
-static const char *refusal(const struct call *call)
+/* Why nothing may be changed at the moment by a command with these arguments, or NULL. */
+static const char *refusal(const struct call *call, const struct qless_str *args, size_t count)
 {
-	size_t bytes = 0;
+	size_t bytes = count;
 
 	if (call->env->refusal == NULL)
 		return NULL;
-	for (int i = 0; i < call->nargs; i++)
-		bytes += call->args[i].len + 1;
+	for (const struct qless_str *arg = args; arg != args + count; arg++)
+		bytes += arg->len;
 	return call->env->refusal(call->env->arg, bytes);
 }
 
 bool command_may_change(struct call *call)
 {
-	const char *error = refusal(call);
+	const char *error = refusal(call, call->args, (size_t)call->nargs);
 
 	if (error != NULL)
 		resp_write_error_line(call->reply, str_from(error));
@@ -64,8 +65,8 @@ static bool has_memory(const struct call *call, const struct command *row,
 {
 	const struct command_env *env = call->env;
 
-	return env->is_out_of_memory == NULL || !env->is_out_of_memory(env->arg) ||
-	       !command_grows(row, args, count);
+	return (row->flags & CMD_DENYOOM) == 0 || env->is_out_of_memory == NULL ||
+	       !env->is_out_of_memory(env->arg) || !command_grows(row, args, count);
 }
 
 /* A command that reads is always run. */
@@ -77,7 +78,7 @@ static bool may_change(struct call *call, struct classic *c, enum classic_form f
 
 	if ((command->flags & CLASSIC_WRITE) == 0)
 		return true;
-	error = has_memory(call, row, args, count) ? refusal(call) : COMMAND_OOM_ERROR;
+	error = has_memory(call, row, args, count) ? refusal(call, args, count) : COMMAND_OOM_ERROR;
 	if (error == NULL)
 		return true;
 	classic_write_refusal(c, form, str_from(error), call->reply);
@@ -117,8 +118,10 @@ void qless_run(struct call *call, struct classic *c, enum classic_form form, uns
 
 	if (argc > 0)
 		command = command_table_find_classic(call->env->table, argv[0], &row);
-	if (classic_parse_script(c, form, command, argv, argc, call->reply, &now) < 0)
+	if (!classic_parse_script(form, command, argv, argc, &now)) {
+		classic_refuse_script(c, form, command, argv, argc, call->reply);
 		return;
+	}
 	if ((command->flags & CLASSIC_WRITE & ~allowed) != 0) {
 		classic_write_store_error(
 			c, form, STR("Write commands are not allowed from read-only scripts."),

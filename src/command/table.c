@@ -10,22 +10,22 @@
 #include "util/wire.h"
 
 #define WORD_BYTES    8
-#define NAME_WORDS    (COMMAND_NAME_MAX / WORD_BYTES)
+#define KEY_BYTES     (2 * WORD_BYTES)
 #define SLOTS_PER_ROW 4
 
 /*
- * A name in lower case, packed into words and padded with zeros. Every request is looked up, most
- * of them by a name that fits into one word: such a name is folded, hashed and compared without
- * leaving the registers.
+ * What a name is found by: how long it is, and what it begins with, in words padded with zeros. Of
+ * nearly all names that is all. Every request is looked up: such a name is folded, hashed and
+ * compared without leaving the registers.
  */
-struct name {
-	uint64_t words[NAME_WORDS + 1]; /* in lower case; the last stays zero */
+struct key {
+	uint64_t first, second;
 	size_t len;
 };
 
 /* What a row leaves to be computed. */
 struct entry {
-	struct name name;
+	struct qless_str name;
 	int parent; /* the row of its container, or -1 */
 	int subcommands;
 	const struct classic_command *classic; /* that it stands for, or NULL */
@@ -33,7 +33,8 @@ struct entry {
 
 /* Open addressing; most slots are free, so that a probe nearly always ends at once. */
 struct slot {
-	uint32_t hash;
+	uint64_t first, second;
+	uint32_t len;
 	int32_t row; /* -1: free */
 };
 
@@ -49,7 +50,7 @@ struct command_table {
 
 /* Eight characters in lower case. Without their highest bits nothing is carried from one to the
  * next, and that bit of the sums says which are not below 'A', and which are above 'Z'. */
-static uint64_t lower(uint64_t word)
+static inline uint64_t lower(uint64_t word)
 {
 	uint64_t low_bits = word & EACH_BYTE(0x7f);
 	uint64_t from_a = low_bits + EACH_BYTE(0x80 - 'A');
@@ -59,74 +60,91 @@ static uint64_t lower(uint64_t word)
 	return word | is_upper >> 2;
 }
 
-/* The name as it is sent. False if it is too long to be in the table. */
-static inline bool name_read(struct name *n, struct qless_str text)
+/* The key of a name as it is sent. */
+static inline struct key key_of(struct qless_str name)
 {
-	size_t i = 0;
+	const unsigned char *at = (const unsigned char *)name.ptr;
+	struct key key = { .len = name.len };
 
-	if (text.len > COMMAND_NAME_MAX)
-		return false;
-	n->len = text.len;
-	for (; text.len - i * WORD_BYTES > WORD_BYTES; i++)
-		n->words[i] = wire_get_u64((const unsigned char *)text.ptr + i * WORD_BYTES);
-	n->words[i] = wire_get_word((const unsigned char *)text.ptr + i * WORD_BYTES,
-				    text.len - i * WORD_BYTES);
-	return true;
+	if (name.len <= WORD_BYTES) {
+		key.first = wire_get_word(at, name.len);
+		return key;
+	}
+	key.first = wire_get_u64(at);
+	if (name.len >= KEY_BYTES)
+		key.second = wire_get_u64(at + WORD_BYTES);
+	else
+		/* Read from its end, and what the first word has is moved out. */
+		key.second = wire_get_u64(at + name.len - WORD_BYTES) >> 8 * (KEY_BYTES - name.len);
+	return key;
 }
 
-/* False if the name is too long to be in the table. */
-static bool name_append(struct name *n, struct qless_str text)
+static inline struct key key_folded(struct qless_str name)
 {
-	size_t first = n->len / WORD_BYTES;
+	struct key key = key_of(name);
 
-	if (text.len > COMMAND_NAME_MAX - n->len)
-		return false;
-	if (text.len != 0)
-		memcpy((char *)n->words + n->len, text.ptr, text.len);
-	n->len += text.len;
-	for (size_t i = first; i * WORD_BYTES < n->len; i++)
-		n->words[i] = lower(n->words[i]);
-	return true;
-}
-
-static bool name_equal(const struct name *a, const struct name *b)
-{
-	uint64_t differences = a->len ^ b->len;
-
-	for (size_t i = 0; i * WORD_BYTES < a->len; i++)
-		differences |= a->words[i] ^ b->words[i];
-	return differences == 0;
+	key.first = lower(key.first);
+	if (name.len > WORD_BYTES)
+		key.second = lower(key.second);
+	return key;
 }
 
 /* The names are our own, so the hash only has to be quick and not to cluster. */
-static uint32_t name_hash(const struct name *n)
+static inline uint32_t key_hash(const struct key *key)
 {
-	uint64_t hash = n->len;
+	uint64_t hash = (key->first ^ key->len) * 0x9e3779b97f4a7c15ULL;
 
-	for (size_t i = 0; i * WORD_BYTES < n->len; i++) {
-		hash = (hash ^ n->words[i]) * 0x9e3779b97f4a7c15ULL;
-		hash ^= hash >> 32;
-	}
-	return (uint32_t)hash;
+	hash = (hash ^ hash >> 33 ^ key->second) * 0x9e3779b97f4a7c15ULL;
+	return (uint32_t)(hash >> 32);
 }
 
-/* The slot that holds the name, or the free one where it would go. */
-static struct slot *find_slot(const struct command_table *t, const struct name *n, uint32_t hash)
+/* What is behind the part of a name that a key has. */
+static struct qless_str rest_of(struct qless_str name)
 {
-	for (uint32_t at = hash;; at++) {
+	return str_make(name.ptr + KEY_BYTES, name.len - KEY_BYTES);
+}
+
+typedef bool equal_fn(struct qless_str a, struct qless_str b);
+
+/* The slot that holds the name, or the free one where it would go. The key is folded if case does
+ * not matter to `equal`: all names in the table are in lower case. Kept apart from find_row(),
+ * which calls nothing for most names and then needs no room on the stack. */
+static __attribute__((noinline)) struct slot *find_slot(const struct command_table *t,
+							struct key key, struct qless_str name,
+							equal_fn *equal)
+{
+	for (uint32_t at = key_hash(&key);; at++) {
 		struct slot *slot = &t->slots[at & t->slot_mask];
 
 		if (slot->row < 0)
 			return slot;
-		if (slot->hash == hash && name_equal(&t->entries[slot->row].name, n))
+		if (slot->first == key.first && slot->second == key.second &&
+		    slot->len == key.len &&
+		    (key.len <= KEY_BYTES ||
+		     equal(rest_of(t->entries[slot->row].name), rest_of(name))))
 			return slot;
 	}
 }
 
 /* The row of a name, or -1. */
-static int find_row(const struct command_table *t, const struct name *n)
+static inline int find_row(const struct command_table *t, struct key key, struct qless_str name,
+			   equal_fn *equal)
 {
-	return find_slot(t, n, name_hash(n))->row;
+	if (key.len > KEY_BYTES)
+		return find_slot(t, key, name, equal)->row;
+	for (uint32_t at = key_hash(&key);; at++) {
+		const struct slot *slot = &t->slots[at & t->slot_mask];
+
+		if (slot->row < 0 || (slot->first == key.first && slot->second == key.second &&
+				      slot->len == key.len))
+			return slot->row;
+	}
+}
+
+/* The same in any case. */
+static inline int find_folded_row(const struct command_table *t, struct qless_str name)
+{
+	return find_row(t, key_folded(name), name, str_equal_nocase);
 }
 
 /* A name that may be that of a subcommand belongs to the container in front of it. */
@@ -151,17 +169,15 @@ static void add_row(struct command_table *t, int row)
 {
 	struct entry *entry = &t->entries[row];
 	struct qless_str name = str_from(t->rows[row].name);
-	bool fits = name_append(&entry->name, name);
-	struct slot *slot;
-	uint32_t hash;
+	struct key key = key_of(name);
+	struct slot *slot = find_slot(t, key, name, str_equal_nocase);
 
-	assert(fits && name.len > 0);
-	assert(memcmp(entry->name.words, name.ptr, name.len) == 0 && "names are in lower case");
-	hash = name_hash(&entry->name);
-	slot = find_slot(t, &entry->name, hash);
+	assert(name.len > 0 && name.len <= COMMAND_NAME_MAX);
+	assert(strpbrk(name.ptr, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == NULL && "in lower case");
 	assert(slot->row < 0 && "a name stands only once");
-	*slot = (struct slot){ .hash = hash, .row = row };
+	*slot = (struct slot){ key.first, key.second, (uint32_t)name.len, row };
 
+	entry->name = name;
 	entry->classic = classic_find(name);
 	entry->parent = container_before(t, row);
 	if (entry->parent >= 0)
@@ -215,14 +231,8 @@ int command_table_index(const struct command_table *t, const struct command *cmd
 
 const struct command *command_table_find(const struct command_table *t, struct qless_str name)
 {
-	struct name folded;
-	int row;
+	int row = find_folded_row(t, name);
 
-	if (!name_read(&folded, name))
-		return NULL;
-	for (size_t i = 0; i * WORD_BYTES < folded.len; i++)
-		folded.words[i] = lower(folded.words[i]);
-	row = find_row(t, &folded);
 	return row >= 0 ? &t->rows[row] : NULL;
 }
 
@@ -236,13 +246,8 @@ const struct classic_command *command_table_find_classic(const struct command_ta
 							 struct qless_str name,
 							 const struct command **ret_row)
 {
-	struct name exact;
-	int row;
+	int row = find_row(t, key_of(name), name, str_equal);
 
-	if (!name_read(&exact, name))
-		return NULL;
-	/* All names are in lower case, so one that is found as it was sent is equal. */
-	row = find_row(t, &exact);
 	if (row < 0)
 		return NULL;
 	*ret_row = &t->rows[row];
@@ -265,24 +270,27 @@ int command_table_subcommands(const struct command_table *t, const struct comman
 	return t->entries[row].subcommands;
 }
 
-/* The command without its subcommand: "parent|sub" as one word is not a request. */
-static const struct command *find_top(const struct command_table *t, struct qless_str name)
-{
-	const struct command *cmd = command_table_find(t, name);
-
-	return cmd != NULL && command_table_parent(t, cmd) == NULL ? cmd : NULL;
-}
-
 static const struct command *find_subcommand(const struct command_table *t,
 					     const struct command *container, struct qless_str sub)
 {
-	struct name name = t->entries[command_table_index(t, container)].name;
-	int row;
+	struct qless_str parent = t->entries[command_table_index(t, container)].name;
+	char text[COMMAND_NAME_MAX];
 
-	if (!name_append(&name, STR("|")) || !name_append(&name, sub))
+	if (sub.len >= sizeof text - parent.len)
 		return NULL;
-	row = find_row(t, &name);
-	return row >= 0 ? &t->rows[row] : NULL;
+	memcpy(text, parent.ptr, parent.len);
+	text[parent.len] = '|';
+	if (sub.len != 0)
+		memcpy(text + parent.len + 1, sub.ptr, sub.len);
+	return command_table_find(t, str_make(text, parent.len + 1 + sub.len));
+}
+
+/* The command without its subcommand: "parent|sub" as one word is not a request. */
+static inline const struct command *find_top(const struct command_table *t, struct qless_str name)
+{
+	int row = find_folded_row(t, name);
+
+	return row >= 0 && t->entries[row].parent < 0 ? &t->rows[row] : NULL;
 }
 
 const struct command *command_table_lookup(const struct command_table *t,

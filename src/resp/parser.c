@@ -15,6 +15,7 @@
 
 #include "util/mem.h"
 #include "util/num.h"
+#include "util/wire.h"
 
 /* What resp_request_trim() leaves: more than any ordinary request has. */
 #define KEEP_ARGS 256
@@ -30,6 +31,10 @@
 
 /* CR LF */
 #define LINE_END_LEN 2
+
+/* "$99" and the end of the line. No bulk string is shorter with its header and its end. */
+#define TINY_HEADER_MAX (3 + LINE_END_LEN)
+#define TINY_BULK_MAX	99
 
 enum state {
 	AT_START, /* no byte seen; zero, so that a zeroed parser is ready */
@@ -191,22 +196,34 @@ static inline bool is_line_end(const char *at)
 	return memcmp(at, "\r\n", LINE_END_LEN) == 0;
 }
 
-/* A header with one digit or two, as nearly all are. Returns how long it is, or 0. */
-static inline size_t read_tiny_header(const char *at, const char *end, uint32_t *ret_value)
-{
-	uint32_t first, second;
+/* Four bytes of text as a number, the first of them the lowest. */
+#define FOUR_BYTES(a, b, c, d) \
+	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 
-	if (end - at < 3 + LINE_END_LEN)
-		return 0;
-	first = (uint32_t)(unsigned char)at[1] - '0';
-	second = (uint32_t)(unsigned char)at[2] - '0';
-	if (first <= 9 && is_line_end(at + 2)) {
-		*ret_value = first;
+/*
+ * The header of a bulk string of one digit or two, as nearly all are. Returns how long it is, or 0.
+ * There are TINY_HEADER_MAX bytes to be read.
+ *
+ * What is left of four bytes by exclusive or with "$0\r\n" is the digit, and zeros; by that with
+ * "$00\r" it is both digits. These are looked at together: the sums have the highest bit of each
+ * byte that is greater than it may be. One less than the first digit is at most 8.
+ */
+static inline size_t read_tiny_header(const char *at, uint32_t *ret_value)
+{
+	uint32_t bytes = wire_get_u32((const unsigned char *)at);
+	uint32_t one = bytes ^ FOUR_BYTES('$', '0', '\r', '\n');
+	uint32_t two = bytes ^ FOUR_BYTES('$', '0', '0', '\r');
+	uint32_t less = two - FOUR_BYTES(0, 1, 0, 0);
+	uint32_t sums = less + FOUR_BYTES(0x7f, 0x7f - 8, 0x7f - 9, 0x7f);
+
+	one = one >> 8 | one << 24;
+	if (one <= 9) {
+		*ret_value = one;
 		return 2 + LINE_END_LEN;
 	}
-	if (first == 0 || first > 9 || second > 9 || !is_line_end(at + 3))
+	if (((less | sums) & FOUR_BYTES(0x80, 0x80, 0x80, 0x80)) != 0 || at[4] != '\n')
 		return 0;
-	*ret_value = 10 * first + second;
+	*ret_value = 10 * (two >> 8 & 0xff) + (two >> 16);
 	return 3 + LINE_END_LEN;
 }
 
@@ -337,42 +354,44 @@ static void collect_args(struct resp_request *r, const char *base, uint32_t coun
 	r->argc = count;
 }
 
-/* Take arguments as long as they are all there, within the limits, and have a usual header. The
- * first that is not is left to read_args(), which tells what is missing or wrong. Kept apart, so
- * that all of its variables are in registers. */
+/* Take arguments as long as they are all there, within the limits, have a usual header, and there
+ * is room for them in the request. The first that is not is left to read_args(), which tells what
+ * is missing or wrong. Kept apart, so that all of its variables are in registers. */
 static __attribute__((noinline)) void take_usual_args(struct resp_parser *p,
 						      const struct resp_limits *limits,
 						      const char *base, size_t len,
 						      struct resp_request *r)
 {
-	const char *at = base + p->pos;
-	const char *end = base + (len < limits->max_request ? len : limits->max_request);
+	/* Offsets, since what a length points to may be anywhere. */
+	size_t at = p->pos, end = len < limits->max_request ? len : limits->max_request;
 	size_t max_bulk = limits->max_bulk;
-	uint32_t left = p->args_left;
+	size_t room = r->argv_cap - r->argc;
+	struct qless_str *arg = r->argv + r->argc;
+	struct qless_str *last = arg + (p->args_left < room ? p->args_left : room);
 
-	if (limits->max_inline <= SHORT_DIGITS)
-		return;
 	if (limits->unauthenticated && max_bulk > RESP_UNAUTH_MAX_BULK)
 		max_bulk = RESP_UNAUTH_MAX_BULK;
-	for (; left != 0 && at < end && *at == '$'; left--) {
+	if (limits->max_inline <= SHORT_DIGITS || max_bulk < TINY_BULK_MAX || end < TINY_HEADER_MAX)
+		return;
+	for (; arg != last && at <= end - TINY_HEADER_MAX; arg++) {
 		uint32_t bulk_len;
-		size_t line_len = read_tiny_header(at, end, &bulk_len);
-		const char *bulk, *bulk_end;
+		size_t line_len = read_tiny_header(base + at, &bulk_len), bulk_end;
 
-		if (line_len == 0)
-			line_len = read_short_header(at, end, &bulk_len);
-		bulk = at + line_len;
-		if (line_len == 0 || bulk_len > max_bulk ||
-		    end - bulk < (ptrdiff_t)bulk_len + LINE_END_LEN)
+		if (line_len == 0) {
+			if (base[at] == '$')
+				line_len = read_short_header(base + at, base + end, &bulk_len);
+			if (line_len == 0 || bulk_len > max_bulk)
+				break;
+		}
+		bulk_end = at + line_len + bulk_len;
+		if (bulk_end > end - LINE_END_LEN || !is_line_end(base + bulk_end))
 			break;
-		bulk_end = bulk + bulk_len;
-		if (!is_line_end(bulk_end))
-			break;
-		add_arg(r, bulk, bulk_len);
+		*arg = str_make(base + at + line_len, bulk_len);
 		at = bulk_end + LINE_END_LEN;
 	}
-	p->args_left = left;
-	enter(p, IN_LENGTH, (size_t)(at - base));
+	p->args_left -= (uint32_t)(arg - r->argv) - (uint32_t)r->argc;
+	r->argc = (size_t)(arg - r->argv);
+	enter(p, IN_LENGTH, at);
 }
 
 static enum resp_status read_args(struct resp_parser *p, const struct resp_limits *limits,
@@ -381,8 +400,12 @@ static enum resp_status read_args(struct resp_parser *p, const struct resp_limit
 	/* Arguments that an earlier call went past can only be collected afterwards. */
 	bool taking = p->args_left == p->args_total;
 
-	if (taking && p->state == IN_LENGTH)
+	if (taking && p->state == IN_LENGTH && r->argv_cap != 0)
 		take_usual_args(p, limits, base, len, r);
+	while (taking && p->args_left != 0 && r->argc != 0 && r->argc == r->argv_cap) {
+		reserve_args(r, 2 * r->argv_cap);
+		take_usual_args(p, limits, base, len, r);
+	}
 	while (p->args_left != 0) {
 		const char *bulk, *end;
 

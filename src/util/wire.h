@@ -5,6 +5,7 @@
 #ifndef UTIL_WIRE_H
 #define UTIL_WIRE_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,34 +13,33 @@
 
 #define WIRE_VARINT_MAX 10
 
+/* In one move each: of a loop over the bytes compilers do not always make one. */
 static inline void wire_put_u32(unsigned char *to, uint32_t value)
 {
-	for (int i = 0; i < 4; i++)
-		to[i] = (unsigned char)(value >> (8 * i));
+	value = htole32(value);
+	memcpy(to, &value, sizeof value);
 }
 
 static inline void wire_put_u64(unsigned char *to, uint64_t value)
 {
-	for (int i = 0; i < 8; i++)
-		to[i] = (unsigned char)(value >> (8 * i));
+	value = htole64(value);
+	memcpy(to, &value, sizeof value);
 }
 
 static inline uint32_t wire_get_u32(const unsigned char *from)
 {
-	uint32_t value = 0;
+	uint32_t value;
 
-	for (int i = 0; i < 4; i++)
-		value |= (uint32_t)from[i] << (8 * i);
-	return value;
+	memcpy(&value, from, sizeof value);
+	return le32toh(value);
 }
 
 static inline uint64_t wire_get_u64(const unsigned char *from)
 {
-	uint64_t value = 0;
+	uint64_t value;
 
-	for (int i = 0; i < 8; i++)
-		value |= (uint64_t)from[i] << (8 * i);
-	return value;
+	memcpy(&value, from, sizeof value);
+	return le64toh(value);
 }
 
 /* The same of up to eight bytes, as if zeros were behind them. They are read as two halves that

@@ -333,6 +333,55 @@ static void random_decimals_are_read_as_strtod_does(void)
 	}
 }
 
+/* Digits with a point at any place, or none; some with one byte that is something else. */
+static void random_digits_are_read_as_strtod_does(void)
+{
+	static const char others[] = "..-+eE \0/:x\xb0\xff";
+	unsigned long long state = 5;
+
+	for (int i = 0; i < ROUNDS * 40; i++) {
+		unsigned long long r = unit_random(&state), digits = unit_random(&state);
+		size_t len = 1 + (size_t)(r % 22), point = (size_t)(r >> 8) % 32;
+		char text[32];
+
+		for (size_t k = 0; k < len; k++) {
+			text[k] = (char)('0' + digits % 10);
+			digits /= 10;
+		}
+		if (point < len)
+			text[point] = '.';
+		if ((r >> 16) % 4 == 0)
+			text[(r >> 24) % len] = others[(r >> 32) % sizeof others];
+		check_parsers(text, len);
+	}
+}
+
+/* The form that has a way of its own, and what is nearly of that form. */
+static void times_of_clients_are_read_as_strtod_does(void)
+{
+	static const unsigned long long limits[] = {
+		999999999,  1000000000, 1073741823, 1073741824,
+		4294967295, 4294967296, 8589934591, 9999999999
+	};
+	unsigned long long state = 6;
+
+	for (int i = 0; i < ROUNDS * 30; i++) {
+		unsigned long long r = unit_random(&state), fraction = unit_random(&state);
+		unsigned long long seconds = i % 4 == 0 ? limits[r % 8] : r % 10000000000;
+		int decimals = 1 + (int)((r >> 40) % 9), len;
+		unsigned long long unit = 1;
+		char text[64];
+
+		for (int k = 0; k < decimals; k++)
+			unit *= 10;
+		len = snprintf(text, sizeof text, "%llu.%0*llu", seconds, decimals,
+			       fraction % unit);
+		if (i % 16 == 3)
+			text[(r >> 48) % (unsigned)len] = (char)(r >> 56);
+		check_parsers(text, (size_t)len);
+	}
+}
+
 static void a_float_argument_is_stricter(void)
 {
 	static const struct qless_str refused[] = {
@@ -450,6 +499,8 @@ int main(int argc, char **argv)
 	RUN(long_text_is_a_number_up_to_a_limit);
 	RUN(random_text_is_read_as_lua_does);
 	RUN(random_decimals_are_read_as_strtod_does);
+	RUN(random_digits_are_read_as_strtod_does);
+	RUN(times_of_clients_are_read_as_strtod_does);
 	RUN(a_float_argument_is_stricter);
 	RUN(an_integer_argument_has_one_spelling);
 	RUN(an_unsigned_argument_is_held_to_its_range);
