@@ -191,8 +191,13 @@ int control_call(struct control *c, const char *const *words, struct reply *ret_
 	while (words[count] != NULL)
 		count++;
 	buf_printf(&request, "*%zu\r\n", count);
-	for (size_t i = 0; i < count; i++)
-		buf_printf(&request, "$%zu\r\n%s\r\n", strlen(words[i]), words[i]);
+	for (size_t i = 0; i < count; i++) {
+		struct qless_str word = str_from(words[i]);
+
+		buf_printf(&request, "$%zu\r\n", word.len);
+		buf_append_str(&request, word);
+		buf_append_str(&request, STR("\r\n"));
+	}
 	rc = control_send(c, buf_str(&request), ret_reply, error);
 	buf_done(&request);
 	return rc;

@@ -5,7 +5,7 @@
  *
  *	1. wait until something happens, unless there is work left over from the turn before;
  *	2. for each socket that has something: read it, run the requests, no more of one
- *	   connection than its share;
+ *	   connection than its share; the rest of them in the next turn if much waits for a sync;
  *	3. go on with the connections that had more than their share;
  *	4. write to the log what was changed;
  *	5. send the replies, those that promise what is as durable as configured;
@@ -787,11 +787,16 @@ static void run_ready(struct server *s)
 	struct conn *c;
 	size_t count = 0;
 
-	/* Each once: one that has even more goes to the end of the list. */
+	/* Each once: one that has even more goes to the end of the list. At least the first,
+	 * however much the others want to be synced, or these would have to wait for them for ever.
+	 */
 	TAILQ_FOREACH(c, &s->ready, ready)
 		count++;
-	for (; count != 0 && !TAILQ_EMPTY(&s->ready) && !persist_wants_end_of_turn(s); count--)
+	for (; count != 0 && !TAILQ_EMPTY(&s->ready); count--) {
 		conn_run_ready(TAILQ_FIRST(&s->ready));
+		if (persist_wants_end_of_turn(s))
+			break;
+	}
 }
 
 static void send_replies(struct server *s)

@@ -233,7 +233,7 @@ static struct skipnode *model_at(const struct model *m, uint32_t rank)
 
 static void check_bounds(const struct model *m, double score, uint32_t id)
 {
-	unsigned char bytes[4];
+	unsigned char bytes[4] = { 0 };
 	struct qless_str member = str_make((const char *)bytes, 4);
 	uint32_t lt = 0, le = 0, lt_member = 0, le_member = 0;
 
