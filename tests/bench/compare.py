@@ -146,16 +146,23 @@ def run(args, kind, options):
     return result
 
 
-def measure(args, kinds, options):
-    """The results of all rounds, by contender, in turns."""
-    results = {kind: [] for kind in kinds}
+def measure_all(args, plans):
+    """The results of all rounds of some plans, which are contenders and options, in turns: for each
+    plan, by contender."""
+    results = [{kind: [] for kind in kinds} for kinds, _ in plans]
     for _ in range(args.rounds):
-        for kind in kinds:
-            results[kind].append(run(args, kind, options))
-    args.raw += [
-        {"contender": kind, "options": options, "results": results[kind]} for kind in kinds
-    ]
+        for (kinds, options), got in zip(plans, results):
+            for kind in kinds:
+                got[kind].append(run(args, kind, options))
+    for (kinds, options), got in zip(plans, results):
+        args.raw += [
+            {"contender": kind, "options": options, "results": got[kind]} for kind in kinds
+        ]
     return results
+
+
+def measure(args, kinds, options):
+    return measure_all(args, [(kinds, options)])[0]
 
 
 def median(results, *path):
@@ -198,35 +205,63 @@ def settings(workload, connections, pipeline, more):
     return options + ["--pipeline", str(pipeline), *more]
 
 
+def groups_of(rows):
+    """The rows that are compared with each other, those with a backlog, are measured in turns."""
+    with_backlog = [line for line in rows if line[3]]
+    done = False
+    for line in rows:
+        if not line[3]:
+            yield [line]
+        elif not done:
+            yield with_backlog
+            done = True
+
+
+def plan(args, workload, connections, pipeline, more, for_reference):
+    """Who does a row of the table, and how."""
+    kinds = [NATIVE, EVALSHA]
+    if args.redis:
+        kinds.append(SET)
+    if args.script and for_reference:
+        kinds.append(REFERENCE)
+    options = settings(workload, connections, pipeline, more)
+    return kinds, [*options, "--duration", str(args.duration), "--warmup", str(args.duration / 10)]
+
+
+def of_backlogs(lines):
+    """What is left of the speed with the first backlog: medians of the ratios in a round."""
+    if len(lines) < 2:
+        return
+    print(f"\nOf the speed with {lines[0][0]}, in the same round, qlessd had", end=" ")
+    parts = []
+    for name, _, got in lines[1:]:
+        pairs = [b["commands_per_second"] / a["commands_per_second"]
+                 for a, b in zip(lines[0][2][NATIVE], got[NATIVE])]
+        parts.append(f"{statistics.median(pairs):.2f} with {name}")
+    print(", ".join(parts) + ".")
+
+
 def throughput(args, rows):
-    """Returns the commands a second of the first row, by native commands."""
-    first = None
     print("### Throughput\n")
     print("Jobs a second, or commands where a workload finishes no jobs.\n")
     head("workload", "clients", "qlessd", "EVALSHA", "qless.lua on Redis", "times",
          "commands/s of qlessd", "SET of Redis", "ratio")
     cpu = []
-    for workload, connections, pipeline, more, for_reference in rows:
-        name = " ".join([workload, *more[1:2]])
-        clients = f"{connections} × {pipeline}"
-        say(f"{name}, {clients}")
-        kinds = [NATIVE, EVALSHA]
-        if args.redis:
-            kinds.append(SET)
-        if args.script and for_reference:
-            kinds.append(REFERENCE)
-        options = settings(workload, connections, pipeline, more)
-        options += ["--duration", str(args.duration), "--warmup", str(args.duration / 10)]
-        got = measure(args, kinds, options)
-        native, other = got[NATIVE], got.get(REFERENCE, [])
-        commands = median(native, "commands_per_second")
-        yardstick = median(got.get(SET, []), "commands_per_second")
-        first = first or commands
-        row([name, clients, number(speed(native)), number(speed(got[EVALSHA])),
-             number(speed(other)) if other else "-",
-             ratio(speed(native), speed(other)) if other else "-",
-             number(commands), number(yardstick), ratio(commands, yardstick)])
-        cpu.append((name, clients, got))
+    for group in groups_of(rows):
+        names = [" ".join([workload, *more[1:2]]) for workload, _, _, more, _ in group]
+        say(", ".join(names))
+        results = measure_all(args, [plan(args, *line) for line in group])
+        for name, line, got in zip(names, group, results):
+            clients = f"{line[1]} × {line[2]}"
+            native, other = got[NATIVE], got.get(REFERENCE, [])
+            commands = median(native, "commands_per_second")
+            yardstick = median(got.get(SET, []), "commands_per_second")
+            row([name, clients, number(speed(native)), number(speed(got[EVALSHA])),
+                 number(speed(other)) if other else "-",
+                 ratio(speed(native), speed(other)) if other else "-",
+                 number(commands), number(yardstick), ratio(commands, yardstick)])
+            cpu.append((name, clients, got))
+    of_backlogs([line for line in cpu if len(line[0].split()) > 1])
     print("\n### Processor time\n")
     print("Microseconds of the server for each command; unlike throughput, hardly touched by what")
     print("else runs on the machine.\n")
@@ -235,7 +270,6 @@ def throughput(args, rows):
         each = {kind: median(results, "server_us_per_command") for kind, results in got.items()}
         row([name, clients, *(number(each.get(kind)) for kind in (NATIVE, EVALSHA, REFERENCE, SET)),
              ratio(each.get(SET), each[NATIVE])])
-    return first
 
 
 def memory(args):
@@ -256,7 +290,15 @@ def latency_row(title, results):
     row([title, *(number(median(results, "latency", "all", key)) for key in keys)])
 
 
-def latency(args, rate):
+def half_of_maximum(args):
+    """Commands a second, of those that as many connections reach that wait for each reply."""
+    say("the rate for latencies")
+    options = settings("lifecycle", 64, 1, ["--duration", str(args.duration)])
+    return int(median(measure(args, [NATIVE], options)[NATIVE], "commands_per_second") / 2)
+
+
+def latency(args):
+    rate = args.rate or half_of_maximum(args)
     print("\n### Latency\n")
     print(f"Microseconds at {rate:,} requests a second on 64 connections, from when each should")
     print("have been sent.\n")
@@ -352,7 +394,8 @@ def parse():
                         help="some, with commas between them; or memory, latency, stalls")
     parser.add_argument("--large", action="store_true", help="also a backlog of ten million jobs")
     parser.add_argument("--rate", type=int,
-                        help="of the latencies; half of what the first line reaches")
+                        help="of the latencies; half of what 64 connections without pipelining "
+                             "reach")
     parser.add_argument("--memory-jobs", type=int, default=1000000, metavar="N")
     parser.add_argument("--pin", action="store_true",
                         help="the servers on processor 0, the client on processor 1")
@@ -379,11 +422,12 @@ def main():
     if args.only:
         rows = [r for r in rows if r[0] in args.only.split(",")]
     print_how(args)
-    first = throughput(args, rows) if rows else None
+    if rows:
+        throughput(args, rows)
     if not args.only or "memory" in args.only.split(","):
         memory(args)
     if not args.only or "latency" in args.only.split(","):
-        latency(args, args.rate or int((first or 20000) / 2))
+        latency(args)
     if not args.only or "stalls" in args.only.split(","):
         stalls(args)
     if args.raw_file:
