@@ -3,7 +3,7 @@
  * first, and the top bit set in every byte but the last.
  *
  * A log directory holds a manifest (see manifest.c), at most one base and one or more log files;
- *and those of earlier bases that are kept (see kept.h). Both kinds begin with a head of 64 bytes:
+ * and those of earlier bases that are kept (see kept.h). Both kinds begin with a head of 64 bytes:
  *
  *	 0   8	magic: "QLESSLOG" or "QLESSBAS"
  *	 8   4	version of this format
@@ -397,15 +397,17 @@ static bool is_zero(const unsigned char *from, size_t len)
 	return from[0] == 0 && memcmp(from, from + 1, len - 1) == 0;
 }
 
-/* Whether the bytes look like writes that never arrived: zeros up to the end of the sector, where
- * the file ended when it was synced last, or a whole sector of them further on. */
-static bool has_hole(const unsigned char *from, size_t len, uint64_t offset)
+/* Whether the damage looks like writes that never arrived: zeros up to the end of the sector, where
+ * the file ended when it was synced last, or a whole sector of them further on. What is lost may
+ * have been zeros: the record behind the damage is intact without its first bytes then, and begins
+ * before the sector ends. */
+static bool has_hole(const unsigned char *from, size_t damaged, size_t len, uint64_t offset)
 {
 	size_t at = SECTOR_BYTES - (size_t)(offset % SECTOR_BYTES);
 
 	if (at <= len && is_zero(from, at))
 		return true;
-	for (; at + SECTOR_BYTES <= len; at += SECTOR_BYTES) {
+	for (; at < damaged && at + SECTOR_BYTES <= len; at += SECTOR_BYTES) {
 		if (is_zero(from + at, SECTOR_BYTES))
 			return true;
 	}
@@ -463,7 +465,7 @@ void record_examine_damage(const unsigned char *from, size_t len, uint64_t offse
 		/* What a crash leaves begins with a hole; what is behind intact records may have
 		 * more of them, and says nothing about the first damage. */
 		if (!ret_damage->followed) {
-			ret_damage->has_hole = has_hole(from, at, offset);
+			ret_damage->has_hole = has_hole(from, at, len, offset);
 			ret_damage->skip = at;
 		}
 		if (at == len)

@@ -261,6 +261,40 @@ static void sectors_of_zeros_are_a_hole(void)
 	TEST_ASSERT_FALSE(examine(0, 1).has_hole);
 }
 
+/* Make the record at the end of the buffer, with a checksum whose first byte is zero. */
+static uint64_t append_with_a_zero_in_front(size_t at)
+{
+	uint64_t salt = 0;
+
+	do {
+		buf_truncate(&out, at);
+		record_append_command(&out, ++salt, 9, &pop);
+	} while (buf_data(&out)[at] != 0);
+	return salt;
+}
+
+static void a_lost_sector_may_end_with_a_record_that_begins_with_zeros(void)
+{
+	static const char zeros[511];
+
+	for (size_t skip = 0; skip <= 100; skip += 100) {
+		struct record_damage damage;
+		uint64_t salt;
+
+		buf_clear(&out);
+		for (size_t i = 0; i < skip; i++)
+			buf_append_char(&out, 'x');
+		/* The sector begins behind what is skipped. */
+		buf_append(&out, zeros, sizeof zeros);
+		salt = append_with_a_zero_in_front(out.len);
+		record_examine_damage((const unsigned char *)buf_data(&out), out.len, 512 - skip,
+				      salt, 1, &damage);
+		TEST_ASSERT_TRUE(damage.followed);
+		TEST_ASSERT_EQUAL_size_t(skip + sizeof zeros, damage.skip);
+		TEST_ASSERT_TRUE(damage.has_hole);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -276,5 +310,6 @@ int main(int argc, char **argv)
 	RUN(behind_damage_intact_records_and_marks_are_found);
 	RUN(a_record_can_say_that_all_before_it_was_synced);
 	RUN(sectors_of_zeros_are_a_hole);
+	RUN(a_lost_sector_may_end_with_a_record_that_begins_with_zeros);
 	return UNIT_RESULT();
 }
