@@ -26,11 +26,15 @@
 /* How many levels are tried from the ends: about as far in as 4 to that power nodes. */
 #define NEAR_LEVELS 4
 
+/* Of a level, beside its ends, the node at which the way to the last insertion between two others
+ * stepped down, or NULL for before the first: see find_path_near(). */
 struct skiplist_ends {
 	struct skipnode *first;
 	struct skipnode *last;
+	struct skipnode *recent;
 	uint32_t first_number;
 	uint32_t last_number;
+	uint32_t recent_number; /* means nothing if that is NULL */
 };
 
 /*
@@ -174,42 +178,73 @@ static void find_path(const struct skiplist *list, const struct place *place, st
 	extend_path(list, place, ret_path);
 }
 
-/* The lowest level on which a place is not between two nodes, or one above `up_count`, as it may
- * also be if that is far up. */
-static unsigned find_level_outside(const struct skiplist *list, const struct place *place,
-				   bool *ret_at_end)
+/* From where the levels from `level` on need no search. */
+struct shortcut {
+	enum { SHORTCUT_NONE, SHORTCUT_RECENT, SHORTCUT_FIRST, SHORTCUT_LAST } from;
+	unsigned level;
+};
+
+static struct shortcut find_shortcut(const struct skiplist *list, const struct place *place)
 {
-	*ret_at_end = false;
+	bool is_behind_recent = false;
+
 	for (unsigned level = 1; level <= list->up_count && level <= NEAR_LEVELS; level++) {
 		const struct skiplist_ends *ends = list_ends(list, level);
 
-		*ret_at_end = ends->last != NULL && lies_before(list, ends->last, place);
-		if (*ret_at_end || ends->first == NULL || !lies_before(list, ends->first, place))
-			return level;
+		/* Recent nodes further up are not behind those below. */
+		if (!is_behind_recent)
+			is_behind_recent =
+				ends->recent == NULL || lies_before(list, ends->recent, place);
+		if (is_behind_recent) {
+			const struct skipnode *next = next_on_level(list, ends->recent, level);
+
+			if (next == NULL || !lies_before(list, next, place))
+				return (struct shortcut){ SHORTCUT_RECENT, level };
+		}
+		if (ends->last != NULL && lies_before(list, ends->last, place))
+			return (struct shortcut){ SHORTCUT_LAST, level };
+		if (ends->first == NULL || !lies_before(list, ends->first, place))
+			return (struct shortcut){ SHORTCUT_FIRST, level };
 	}
-	return list->up_count + 1u;
+	return (struct shortcut){ SHORTCUT_NONE, list->up_count + 1u };
 }
 
 /*
- * The same for a place that is probably near the first node or near the last: new nodes have times
- * from now on as their scores, and what comes late, or from many at the same time, is not far from
- * the end. The levels on which the place is at an end need no search.
+ * The same for a place that is probably near the first node, near the last, or near that of the
+ * last insertion. New nodes have times from now on as their scores, and what comes late, or from
+ * many at the same time, is not far from the end; and what one of them sends at once belongs
+ * together. The levels on which the place is at an end need no search, nor do those on which it is
+ * in the same gap as the last insertion.
  */
-static void find_path_near_ends(const struct skiplist *list, const struct place *place,
-				struct path *ret_path)
+static void find_path_near(const struct skiplist *list, const struct place *place,
+			   struct path *ret_path)
 {
-	bool at_end;
-	unsigned outside = find_level_outside(list, place, &at_end);
+	struct shortcut shortcut = find_shortcut(list, place);
 
 	memset(ret_path->count, 0, (list->up_count + 1u) * sizeof ret_path->count[0]);
-	for (unsigned level = outside; level <= list->up_count; level++) {
+	for (unsigned level = shortcut.level; level <= list->up_count; level++) {
 		const struct skiplist_ends *ends = list_ends(list, level);
+		bool is_recent = shortcut.from == SHORTCUT_RECENT;
+		uint32_t number = is_recent ? ends->recent_number : ends->last_number;
 
-		ret_path->node[level] = at_end ? ends->last : NULL;
+		ret_path->node[level] = is_recent ? ends->recent : ends->last;
+		if (shortcut.from == SHORTCUT_FIRST)
+			ret_path->node[level] = NULL;
 		if (ret_path->node[level] != NULL)
-			ret_path->count[level] = ends->last_number - list->origin + 1;
+			ret_path->count[level] = number - list->origin + 1;
 	}
-	extend_path_below(list, place, outside, ret_path);
+	extend_path_below(list, place, shortcut.level, ret_path);
+}
+
+/*
+ * The places of recent nodes on a level and the next ones are gaps that lie within each other, from
+ * level to level. So they have to follow where a node goes away, and where one comes in front of
+ * all others into a gap that begins there; a node behind all others leaves gaps that end with it.
+ */
+static void set_recent(struct skiplist_ends *ends, struct skipnode *node, uint32_t number)
+{
+	ends->recent = node;
+	ends->recent_number = number;
 }
 
 static void grow_levels(struct skiplist *list, unsigned height)
@@ -252,6 +287,8 @@ static void insert_first(struct skiplist *list, struct skipnode *node)
 			ends->last = node;
 			ends->last_number = number;
 		}
+		if (ends->recent == NULL)
+			set_recent(ends, node, number);
 	}
 }
 
@@ -332,13 +369,14 @@ static void insert_between(struct skiplist *list, struct skipnode *node, const s
 	node->prev->next = node;
 	node->next->prev = node;
 	for (unsigned level = 1; level <= list->up_count; level++) {
+		struct skipnode *before = path->node[level];
+		uint32_t count = path->count[level];
+
 		if (level < node->height)
-			link_on_level(list, node, level, path->node[level], path->count[level],
-				      rank);
-		else if (path->node[level] == list_ends(list, level)->last)
-			break; /* nothing is behind it, here and further up */
-		else
-			shift_on_level(list, level, path->node[level], 1);
+			link_on_level(list, node, level, before, count, rank);
+		else if (before != list_ends(list, level)->last)
+			shift_on_level(list, level, before, 1);
+		set_recent(list_ends(list, level), before, list->origin + count - 1);
 	}
 }
 
@@ -376,7 +414,7 @@ void skiplist_insert(struct skiplist *list, struct skipnode *node, double score)
 	} else {
 		struct path path;
 
-		find_path_near_ends(list, &place, &path);
+		find_path_near(list, &place, &path);
 		insert_between(list, node, &path);
 	}
 	list->count++;
@@ -578,6 +616,8 @@ static void remove_first(struct skiplist *list)
 		ends->first_number += node_level(node, level)->span;
 		if (ends->first == NULL)
 			ends->last = NULL;
+		if (ends->recent == node)
+			ends->recent = NULL;
 	}
 }
 
@@ -605,6 +645,8 @@ static void remove_last(struct skiplist *list)
 			ends->first = NULL;
 		ends->last = at;
 		ends->last_number = number;
+		if (ends->recent == node)
+			set_recent(ends, at, number);
 	}
 	list->last = node->prev;
 	list->last->next = NULL;
@@ -640,10 +682,18 @@ static void remove_between(struct skiplist *list, struct skipnode *node, const s
 	node->prev->next = node->next;
 	node->next->prev = node->prev;
 	for (unsigned level = 1; level <= list->up_count; level++) {
+		struct skiplist_ends *ends = list_ends(list, level);
+		struct skipnode *before = path->node[level];
+		uint32_t count = path->count[level];
+
 		if (level < node->height)
-			unlink_on_level(list, node, level, path->node[level], path->count[level]);
+			unlink_on_level(list, node, level, before, count);
 		else
-			shift_on_level(list, level, path->node[level], (uint32_t)-1);
+			shift_on_level(list, level, before, (uint32_t)-1);
+		if (ends->recent == node)
+			set_recent(ends, before, list->origin + count - 1);
+		else if (ends->recent_number - list->origin > path->count[0])
+			ends->recent_number--;
 	}
 }
 

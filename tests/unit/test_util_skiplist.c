@@ -194,6 +194,7 @@ static void changing_a_score_moves_the_node_if_it_must(void)
 struct model {
 	struct thing *sorted[MODEL_MAX];
 	uint32_t count;
+	double recent_score; /* of the last insertion */
 };
 
 static int compare_place(const struct thing *t, double score, const unsigned char *member)
@@ -322,11 +323,14 @@ static void random_step(struct model *m, unsigned long long *state, bool growing
 		model_remove(m, t);
 		skiplist_remove(&list, &t->node);
 	} else if (growing || what > 90) {
-		/* At an end as often as anywhere. */
-		if (what % 3 == 0 && m->count != 0)
+		/* At an end, or near the one before, as often as anywhere. */
+		if (what % 4 == 0 && m->count != 0)
 			score = m->sorted[0]->node.score - 1;
-		else if (what % 3 == 1 && m->count != 0)
+		else if (what % 4 == 1 && m->count != 0)
 			score = m->sorted[m->count - 1]->node.score + 1;
+		else if (what % 4 == 2)
+			score = m->recent_score + (double)(r >> 16 & 3) - 1.5;
+		m->recent_score = score;
 		skiplist_insert(&list, &t->node, score);
 		model_insert(m, t);
 	}
@@ -531,6 +535,27 @@ static void an_insertion_near_an_end_compares_with_what_is_near(void)
 	check_ranks(LARGE);
 }
 
+/* What many send in turns, each several at once with times of its own. */
+static void insertions_next_to_each_other_compare_with_what_is_near(void)
+{
+	const uint32_t run = 16, runs = LARGE / 2 / run;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < LARGE; i += 2)
+		insert(i, 0);
+	member_calls = 0;
+	for (uint32_t i = 0; i < runs; i++) {
+		at = (at + 7919) % runs;
+		for (uint32_t j = 0; j < run; j++) {
+			uint32_t number = i % 2 == 0 ? j : run - 1 - j;
+
+			insert(2 * (at * run + number) + 1, 0);
+		}
+	}
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64((uint64_t)runs * run * 20, member_calls);
+	check_ranks(runs * run + LARGE / 2);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -550,5 +575,6 @@ int main(int argc, char **argv)
 	RUN(a_large_list_of_equal_scores_is_searched_in_few_steps);
 	RUN(removal_compares_nothing);
 	RUN(an_insertion_near_an_end_compares_with_what_is_near);
+	RUN(insertions_next_to_each_other_compare_with_what_is_near);
 	return UNIT_RESULT();
 }
