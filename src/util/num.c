@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/mem.h"
 #include "util/wire.h"
@@ -167,6 +168,16 @@ static uint64_t double_bits(double value)
 static int binary_exponent(double value)
 {
 	return (int)(double_bits(value) >> MANTISSA_BITS) - EXPONENT_BIAS;
+}
+
+/* A power of two, whose exponent is in the range of normal numbers. */
+static inline double power_of_two(int exponent)
+{
+	uint64_t bits = (uint64_t)(EXPONENT_BIAS + exponent) << MANTISSA_BITS;
+	double value;
+
+	memcpy(&value, &bits, sizeof value);
+	return value;
 }
 
 /* value * 10^decimals rounded to an integer. The value is positive and not subnormal, and the
@@ -366,23 +377,24 @@ static inline uint64_t mark_others(uint64_t digits)
  * one to eight decimals. False if it is anything else.
  *
  * The seconds have 30 to 34 bits, so that what is left of 53 for the fraction is up to 23 of them.
- * The fraction is a number below 2^27 divided by a power of ten: shifted by those bits, of which
- * there are at least 19, that can be done in integers. No rest is half of the power of ten, which
- * has fewer factors of two than that.
+ * The fraction is taken as eight digits, a number below 2^27 of which 10^8 are a second: shifted by
+ * those bits, of which there are at least 19, that can be done in integers. No rest is half of
+ * 10^8, which has fewer factors of two than that.
  */
 static inline bool parse_seconds(struct qless_str text, double *ret_value)
 {
 	const unsigned char *at = (const unsigned char *)text.ptr;
 	size_t decimals = text.len - (SECONDS_DIGITS + 1);
-	uint64_t head, tail, fraction, seconds, unit, mantissa;
+	uint64_t head, tail, fraction, seconds, mantissa;
 	unsigned shift;
 
 	if (decimals - 1 >= WORD_BYTES || at[SECONDS_DIGITS] != '.')
 		return false;
 	head = wire_get_u64(at) ^ EACH_BYTE('0');
 	tail = wire_get_u64(at + SECONDS_DIGITS - WORD_BYTES) ^ EACH_BYTE('0');
+	/* Read from its end; what is in front of it is moved out, and zeros come behind it. */
 	fraction = wire_get_u64(at + text.len - WORD_BYTES) ^ EACH_BYTE('0');
-	fraction &= UINT64_MAX << 8 * (WORD_BYTES - decimals);
+	fraction >>= 8 * (WORD_BYTES - decimals);
 	if (((mark_others(head) | mark_others(tail) | mark_others(fraction)) & EACH_BYTE(0x80)) !=
 		    0 ||
 	    (head & 0xff) == 0)
@@ -390,10 +402,9 @@ static inline bool parse_seconds(struct qless_str text, double *ret_value)
 	seconds = ((head & 0xff) * 10 + (head >> 8 & 0xff)) * 100000000 + join_digits(tail);
 	shift = (unsigned)__builtin_clzll(seconds) - (64 - DBL_MANT_DIG);
 	fraction = join_digits(fraction) << shift;
-	unit = pow10_integer[decimals];
-	mantissa = (seconds << shift) + fraction / unit;
-	mantissa += 2 * (fraction % unit) > unit;
-	*ret_value = (double)(int64_t)mantissa / (double)((int64_t)1 << shift);
+	mantissa = (seconds << shift) + fraction / 100000000;
+	mantissa += 2 * (fraction % 100000000) > 100000000;
+	*ret_value = (double)(int64_t)mantissa * power_of_two(-(int)shift);
 	return true;
 }
 
