@@ -143,11 +143,13 @@ static const struct workload workloads[] = {
 	  .flags = WORKLOAD_BATCHES,
 	  .counted = COMMAND_COMPLETE,
 	  .queues = 10000 },
+	/* So many retries that nobody uses them up: with few, some job is given back by each who
+	 * gets it until it has failed, and somebody else finds nothing to pop. */
 	{ .name = "mixed",
 	  .summary = "jobs that go well, are retried, or fail; and looks at them",
 	  .phase = PHASE(mixed, 3),
 	  .counted = COMMAND_PUT,
-	  .put_options = { "tags", "[\"mixed\"]", NULL } },
+	  .put_options = { "tags", "[\"mixed\"]", "retries", "1000", NULL } },
 	{ .name = "latency",
 	  .summary = "lifecycle at a fixed rate, 10k requests a second",
 	  .phase = PHASE(lifecycle, 1),

@@ -206,6 +206,17 @@ static void a_run_ends_when_its_time_is_over(void)
 	TEST_ASSERT_EQUAL_INT64(0, count_jobs("running"));
 }
 
+/* Workers that go in step give the same jobs back again and again. */
+static void many_workers_with_mixed_luck_use_up_no_retries(void)
+{
+	yyjson_doc *doc = run_json("--json --workload mixed --connections 200 --pipeline 1 "
+				   "--jobs 20000");
+
+	TEST_ASSERT_TRUE(number(doc, "errors") == 0);
+	yyjson_doc_free(doc);
+	TEST_ASSERT_EQUAL_INT64(0, count_jobs("waiting"));
+}
+
 static void a_local_server_is_measured(void)
 {
 	yyjson_doc *doc = run_json("--json --workload put --jobs 2000");
@@ -322,6 +333,7 @@ int main(int argc, char **argv)
 	RUN(batches_are_of_many_jobs);
 	RUN(any_workload_can_have_a_backlog);
 	RUN(a_run_ends_when_its_time_is_over);
+	RUN(many_workers_with_mixed_luck_use_up_no_retries);
 	RUN(a_local_server_is_measured);
 	RUN(the_same_seed_puts_the_same_jobs);
 	RUN(a_script_of_ones_own_is_loaded);
