@@ -407,11 +407,14 @@ static size_t run_requests(struct conn *c, const char *base, size_t len)
 {
 	struct server *s = c->server;
 	struct resp_request *request = &s->request;
+	int64_t elapsed_us, until_ns;
 	size_t used = 0;
 	size_t left;
 
 	s->lap_ns = clock_mono_ns();
-	left = share_now(s->share, s->lap_ns / 1000 - s->mono_us);
+	elapsed_us = s->lap_ns / 1000 - s->mono_us;
+	left = share_now(s->share, elapsed_us);
+	until_ns = s->lap_ns + 1000 * share_time_us(elapsed_us);
 	while (used < len && c->state == CONN_OPEN) {
 		switch (resp_parse(&c->parser, conn_limits(c), base + used, len - used, request)) {
 		case RESP_NEED_MORE:
@@ -422,7 +425,7 @@ static size_t run_requests(struct conn *c, const char *base, size_t len)
 		case RESP_REQUEST:
 			break;
 		}
-		if (left-- == 0) {
+		if (left-- == 0 || (used != 0 && s->lap_ns > until_ns)) {
 			/* Others first. The parser has not moved on, and will find this request
 			 * again. */
 			resp_parser_init(&c->parser);

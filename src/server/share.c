@@ -7,6 +7,11 @@ size_t share_now(size_t share, int64_t elapsed_us)
 	return elapsed_us > SHARE_TURN_US && share > SHARE_MIN ? SHARE_MIN : share;
 }
 
+int64_t share_time_us(int64_t elapsed_us)
+{
+	return elapsed_us > SHARE_TURN_US ? SHARE_LATE_TIME_US : SHARE_TIME_US;
+}
+
 size_t share_next(size_t share, int64_t turn_us, size_t max)
 {
 	if (turn_us > SHARE_TURN_US)

@@ -498,6 +498,31 @@ static void a_long_pipeline_does_not_keep_others_waiting(void)
 	free(bytes);
 }
 
+/* Each of them looks at all jobs, and that is as much work as many others: they take many turns,
+ * and others have theirs in between. */
+static void few_commands_that_take_long_do_not_keep_others_waiting(void)
+{
+	const int jobs = 5000, count = 100;
+	struct peer *busy;
+	int64_t before;
+
+	start();
+	busy = peer_connect(&q);
+	peer_ask(busy, "PING");
+	for (int i = 0; i < jobs; i++)
+		peer_send_text(p, "PUT me q * k {} 0\r\n");
+	peer_skip_replies(p, jobs);
+	before = peer_ask_number(p, "INFO stats", "eventloop_cycles:");
+	TEST_ASSERT_GREATER_THAN_INT64(0, before);
+	qlessd_halt(&q);
+	for (int i = 0; i < count; i++)
+		peer_send_text(busy, "KEYS ql:j:x*\r\n");
+	qlessd_go_on(&q);
+	peer_skip_replies(busy, count);
+	TEST_ASSERT_GREATER_THAN_INT64(before + count / 10,
+				       peer_ask_number(p, "INFO stats", "eventloop_cycles:"));
+}
+
 static void a_flood_of_large_replies_does_not_keep_others_waiting(void)
 {
 	struct peer *busy;
@@ -532,6 +557,7 @@ int main(int argc, char **argv)
 	RUN(what_is_announced_takes_no_memory);
 	RUN(many_idle_connections_cost_little);
 	RUN(a_long_pipeline_does_not_keep_others_waiting);
+	RUN(few_commands_that_take_long_do_not_keep_others_waiting);
 	RUN(a_flood_of_large_replies_does_not_keep_others_waiting);
 	return UNIT_RESULT();
 }

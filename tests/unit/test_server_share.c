@@ -49,6 +49,12 @@ static void who_is_served_late_in_a_long_turn_gets_little(void)
 	TEST_ASSERT_EQUAL_size_t(SHARE_MIN, share_now(MAX, SHARE_TURN_US + 1));
 }
 
+static void who_is_served_late_in_a_long_turn_has_little_time(void)
+{
+	TEST_ASSERT_EQUAL_INT64(SHARE_TIME_US, share_time_us(SHARE_TURN_US));
+	TEST_ASSERT_EQUAL_INT64(SHARE_LATE_TIME_US, share_time_us(SHARE_TURN_US + 1));
+}
+
 static void nobody_gets_nothing(void)
 {
 	int64_t turn_us;
@@ -69,6 +75,7 @@ int main(int argc, char **argv)
 	RUN(few_connections_have_all_that_the_configuration_allows);
 	RUN(many_connections_share_a_turn);
 	RUN(who_is_served_late_in_a_long_turn_gets_little);
+	RUN(who_is_served_late_in_a_long_turn_has_little_time);
 	RUN(nobody_gets_nothing);
 	RUN(the_configuration_may_allow_even_less);
 	return UNIT_RESULT();
