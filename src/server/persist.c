@@ -665,8 +665,9 @@ static bool is_one_alone(const struct server *s)
 {
 	const struct conn *c = TAILQ_FIRST(&s->writable);
 
+	/* Whoever has sent something, and whose turn it was not yet, is on no list. */
 	return c != NULL && TAILQ_NEXT(c, writable) == NULL && TAILQ_EMPTY(&s->gated) &&
-	       TAILQ_EMPTY(&s->ready);
+	       TAILQ_EMPTY(&s->ready) && !event_base_got_break(s->base);
 }
 
 /* What the helper thread and the process that writes a base took. */
