@@ -151,22 +151,24 @@ static void *run(void *arg)
 }
 
 /*
- * Signals are for the main thread. The other one waits for a processor that is free rather than
- * interrupt the one that the main thread runs on: that would win nothing, as the loop is what the
- * clients wait for. Where the system does not let it, that is no harm.
+ * Signals are for the main thread. The other one does not interrupt whoever runs when it has
+ * something to do: on the processor of the main thread that would win nothing, as the loop is what
+ * the clients wait for. Where the system does not let it, that is no harm; and a policy that we
+ * were started with is left alone.
  */
 static bool start_thread(struct helper *h)
 {
-	const struct sched_param no_priority = { 0 };
+	struct sched_param param;
 	sigset_t all, old;
-	int rc;
+	int rc, policy;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = pthread_create(&h->thread, NULL, run, h);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc == 0)
-		pthread_setschedparam(h->thread, SCHED_BATCH, &no_priority);
+	if (rc == 0 && pthread_getschedparam(h->thread, &policy, &param) == 0 &&
+	    policy == SCHED_OTHER)
+		pthread_setschedparam(h->thread, SCHED_BATCH, &param);
 	return rc == 0;
 }
 

@@ -74,7 +74,8 @@ void helper_free(struct helper *h);
 /* Nothing is being done, though a job that is done may wait to be taken. Cheap. */
 bool helper_is_idle(const struct helper *h);
 void helper_start(struct helper *h, struct job *job);
-/* Do it in the thread of the caller, instead. The helper has to be idle. */
+/* Do it in the thread of the caller, instead. No job is under way, nor waits to be
+ * taken. */
 void helper_run(struct helper *h, struct job *job);
 /* The job if it is done, or NULL. */
 struct job *helper_take(struct helper *h);
