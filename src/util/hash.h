@@ -5,7 +5,7 @@
  * them. No call but hash_done() and a whole iteration does work in proportion to the table: an
  * insertion splits at most one bucket, a removal merges at most one, and the buckets are in
  * segments that never move. What is copied as a whole now and then is the list of the segments,
- * 32 KiB at ten million entries, and the only segment of a small table, which is no larger. A table
+ * 64 KiB at ten million entries, and the only segment of a small table, which is no larger. A table
  * that was never used owns no memory, and one that shrinks gives it back. One of more than about
  * 130,000 entries takes memory a huge page at a time, where the kernel has such pages.
  *

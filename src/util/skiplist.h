@@ -60,7 +60,7 @@ struct skiplist {
 	skiplist_member_fn *member;
 	struct skipnode *first;
 	struct skipnode *last;
-	struct skiplist_ends *up; /* first and last node of each level above the lowest */
+	struct skiplist_ends *up; /* of each level above the lowest, where it ends */
 	uint32_t count;
 	uint32_t origin; /* the number of the first node, see skiplist.c */
 	uint8_t up_count;
