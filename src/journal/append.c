@@ -44,7 +44,7 @@
 /* If more than that has to be synced before a file can be ended, it is synced while we write on. */
 #define END_SYNC_BYTES ((uint64_t)1024 * 1024)
 /* A sync is worth it, even while there are more commands to be run. */
-#define FLUSH_BYTES ((size_t)32 * 1024)
+#define FLUSH_BYTES ((size_t)64 * 1024)
 /* Who waits alone is not handed over to the helper, which takes as long as a fast sync; unless
  * writing and syncing took longer than this. */
 #define HURRY_US 1000
