@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <openssl/err.h>
@@ -11,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -296,6 +298,14 @@ void peer_send(struct peer *p, const void *bytes, size_t len)
 		if ((pfd.revents & POLLIN) != 0)
 			fill(p, MSG_DONTWAIT);
 	}
+}
+
+bool peer_is_delivered(struct peer *p)
+{
+	int waiting;
+
+	TEST_ASSERT_EQUAL_INT(0, ioctl(p->fd, SIOCOUTQ, &waiting));
+	return waiting == 0;
 }
 
 void peer_send_text(struct peer *p, const char *text)

@@ -57,6 +57,9 @@ void peer_connect_small_buffers(bool small);
 void peer_send(struct peer *p, const void *bytes, size_t len);
 /* The same without reading meanwhile; and it is no failure if the server hangs up. */
 void peer_send_blindly(struct peer *p, const void *bytes, size_t len);
+/* Whether all that was sent is where the server can read it: the last few bytes of what is sent in
+ * parts may wait on this side until the others are acknowledged. */
+bool peer_is_delivered(struct peer *p);
 void peer_send_text(struct peer *p, const char *text);
 /* As much as the kernel takes without waiting; returns how much. */
 size_t peer_try_send(struct peer *p, const void *bytes, size_t len);

@@ -239,7 +239,8 @@ static void who_is_too_far_behind_may_begin_to_read_in_the_same_turn(void)
 	peer_send_text(p, limit);
 	peer_expect(p, "+OK\r\n");
 	qlessd_halt(&q);
-	publish_bytes(60000);
+	publish_bytes(20000);
+	WAIT_UNTIL(peer_is_delivered(p));
 	for (int i = 0; i < 8; i++)
 		peer_skip(slow[i], sent - (size_t)pending);
 	qlessd_go_on(&q);
