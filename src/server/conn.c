@@ -281,6 +281,13 @@ void conn_reply_end(struct conn *c)
 		chain_move(&c->out, &c->messages);
 }
 
+/* Have it told again of what it was told of already, and has not dealt with. */
+static void tell_again(struct event *event)
+{
+	event_del(event);
+	event_add(event, NULL);
+}
+
 static void watch_writable(struct conn *c, bool on)
 {
 	if (c->awaits_writable == on)
@@ -335,6 +342,7 @@ void conn_flush(struct conn *c)
 {
 	struct server *s = c->server;
 	size_t written = 0;
+	bool is_full = false;
 
 	while (c->cleared != 0 && written < SERVER_WRITE_BYTES) {
 		struct iovec iov[CONN_WRITE_PIECES];
@@ -347,7 +355,8 @@ void conn_flush(struct conn *c)
 			conn_kill(c, transport_error(&c->transport));
 			return;
 		}
-		if (n < 0)
+		is_full = n < 0;
+		if (is_full)
 			break;
 		s->stats.writes++;
 		chain_consume(&c->out, (size_t)n);
@@ -358,6 +367,8 @@ void conn_flush(struct conn *c)
 		c->closing_us = c->active_us = s->mono_us;
 	c->bytes_out += written;
 	s->stats.bytes_out += written;
+	if (c->awaits_writable && c->cleared != 0 && !is_full)
+		tell_again(&c->write_event);
 	watch_writable(c, c->cleared != 0 || c->reading_waits);
 	if (c->over_soft_us != 0 && c->out.len <= output_limit_of(c)->soft_bytes)
 		c->over_soft_us = 0;
@@ -501,6 +512,15 @@ static ssize_t read_some(struct conn *c, char **ret_base)
 	return n;
 }
 
+/*
+ * An edge that tells of bytes may have told of the end behind them, too. An orderly one is told of
+ * by name. A reset is not, but whoever has something to be told is found to be gone by writing it.
+ */
+static bool may_have_ended(const struct conn *c)
+{
+	return c->end_is_near || c->in.len != 0 || c->out.len == 0;
+}
+
 /* Take in what there is, and run it. */
 static void receive(struct conn *c)
 {
@@ -538,6 +558,8 @@ static void receive(struct conn *c)
 		if (used < (size_t)n && (c->state == CONN_OPEN || c->state == CONN_HELD))
 			buf_append(&c->in, base + used, (size_t)n - used);
 	}
+	if (c->on_edges && may_have_ended(c))
+		c->transport.has_more = true;
 	if (c->state == CONN_OPEN && !input_is_too_long(c) && c->transport.has_more)
 		mark_ready(c);
 	/* The other sockets come first in the next turn. */
@@ -582,7 +604,7 @@ static void run_handshake(struct conn *c)
 	struct server *s = c->server;
 	int rc;
 
-	/* The event comes again in the next turn; it is level-triggered. */
+	/* The event comes again in the next turn: only plain sockets trigger on edges. */
 	if (s->handshakes_left == 0)
 		return;
 	s->handshakes_left--;
@@ -637,8 +659,9 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	bool still_sends;
 
 	(void)fd;
-	(void)what;
 	server_read_clock(c->server);
+	if ((what & EV_CLOSED) != 0)
+		c->end_is_near = true;
 	if (c->state == CONN_HANDSHAKE) {
 		run_handshake(c);
 		return;
@@ -646,11 +669,15 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	if (c->state == CONN_LEAVING) {
 		if (!discard_input(c, &still_sends))
 			conn_kill(c, NULL);
+		else if (still_sends)
+			tell_again(&c->read_event);
 		return;
 	}
 	/* Its share of this turn waits already; reading more would only fill memory. */
-	if (c->is_ready)
+	if (c->is_ready) {
+		c->transport.has_more = true;
 		return;
+	}
 	if (c->state == CONN_HELD && c->in.len >= CONN_HELD_INPUT_BYTES) {
 		event_del(&c->read_event);
 		return;
@@ -705,6 +732,27 @@ struct conn *conn_find(const struct server *s, uint64_t id)
 	return node != NULL ? container_of(node, struct conn, by_id) : NULL;
 }
 
+/*
+ * Edges, where they can be had, come in the order in which the bytes came; with levels the order is
+ * that of the turn before. So what a turn runs is nearly sorted by the times that its clients give,
+ * and the sorted lists that these go into are searched at their ends. And a socket on which nothing
+ * has happened is not looked at.
+ */
+static void watch_socket(struct conn *c, bool edges)
+{
+	short read = EV_READ | EV_PERSIST, write = EV_WRITE | EV_PERSIST;
+	int fd = c->transport.fd;
+
+	c->on_edges = edges;
+	if (edges) {
+		read |= EV_ET | EV_CLOSED;
+		write |= EV_ET;
+	}
+	event_assign(&c->read_event, c->server->base, fd, read, on_readable, c);
+	event_assign(&c->write_event, c->server->base, fd, write, on_writable, c);
+	event_add(&c->read_event, NULL);
+}
+
 struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *local)
 {
 	struct conn *c = mem_zalloc(sizeof *c);
@@ -727,9 +775,7 @@ struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *
 	TAILQ_INIT(&c->patterns);
 	c->created_us = s->mono_us;
 	c->active_us = s->mono_us;
-	event_assign(&c->read_event, s->base, fd, EV_READ | EV_PERSIST, on_readable, c);
-	event_assign(&c->write_event, s->base, fd, EV_WRITE | EV_PERSIST, on_writable, c);
-	event_add(&c->read_event, NULL);
+	watch_socket(c, s->has_edges);
 
 	TAILQ_INSERT_TAIL(&s->conns, c, all);
 	hash_insert(&s->conns_by_id, &c->by_id);
@@ -747,6 +793,8 @@ bool conn_begin_tls(struct conn *c)
 		conn_kill(c, "no memory for a TLS session");
 		return false;
 	}
+	event_del(&c->read_event);
+	watch_socket(c, false);
 	c->state = CONN_HANDSHAKE;
 	return true;
 }

@@ -603,6 +603,15 @@ static struct event_base *make_base(void)
 	return base;
 }
 
+/* Without the news that a peer has closed its side an edge may stand for bytes and the end alike,
+ * and who stops reading at the last byte would never learn of the end. */
+static bool can_trigger_on_edges(const struct event_base *base)
+{
+	int wanted = EV_FEATURE_ET | EV_FEATURE_EARLY_CLOSE;
+
+	return (event_base_get_features(base) & wanted) == wanted;
+}
+
 /* A user is about to be deleted: its sessions end. */
 static void on_user_gone(void *arg, const struct user *user)
 {
@@ -669,6 +678,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 		buf_printf(ret_error, "cannot make an event loop: %s", strerror(errno));
 		goto fail;
 	}
+	s->has_edges = can_trigger_on_edges(s->base);
 	if (config->tls_port != 0 && server_reload_tls(s, config, ret_error) < 0)
 		goto fail;
 	s->env.acl = users_load(config, s->table, ret_error);

@@ -103,7 +103,9 @@ struct conn {
 	bool has_output;      /* on server->writable: to be written at the end of the turn */
 	bool awaits_writable; /* the write event is armed: the socket was full */
 	bool reading_waits;   /* the transport has to write before it can read on */
+	bool on_edges;	      /* its events come when something happens, and only then */
 	bool end_of_input;    /* the peer sends no more */
+	bool end_is_near;     /* nor will it, but what it has sent may not all be read yet */
 	bool over_limit;      /* on server->over_limit: has more output than it may */
 	bool is_monitor;
 	bool skew_is_logged; /* that its clock differs from ours */
@@ -220,6 +222,7 @@ struct server {
 	struct config *config;
 	const char *config_file;
 	struct event_base *base;
+	bool has_edges; /* events come when something happens, not as long as it is so */
 	struct command_table *table;
 	struct command_env env;
 	struct command_stats *command_stats;

@@ -13,6 +13,7 @@ static ssize_t plain_read(struct transport *t, char *to, size_t size)
 	for (;;) {
 		ssize_t n = recv(t->fd, to, size, 0);
 
+		t->has_more = n == (ssize_t)size;
 		if (n >= 0)
 			return n;
 		if (errno == EINTR)

@@ -58,6 +58,7 @@ static ssize_t peer_read(struct transport *t, char *to, size_t size)
 {
 	struct peer *p = t->state;
 
+	t->has_more = false;
 	if (p->to_read.len == 0)
 		return TRANSPORT_WANT_READ;
 	if (size > p->to_read.len)
@@ -65,6 +66,7 @@ static ssize_t peer_read(struct transport *t, char *to, size_t size)
 	memcpy(to, p->to_read.ptr, size);
 	p->to_read.ptr += size;
 	p->to_read.len -= size;
+	t->has_more = p->to_read.len > 0;
 	return (ssize_t)size;
 }
 
@@ -107,7 +109,8 @@ static void peer_connect(struct peer *p, struct server *s)
 		.is_delivered = peer_is_delivered,
 		.done = peer_done,
 	};
-	/* A descriptor that can be read and written at any time, as far as the loop can see. */
+	/* A descriptor that can be read and written at any time, as far as the loop can see, and
+	 * tells of it again when something is written to it. */
 	int fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
 	const struct user *user = acl_default_user(s->env.acl);
 
@@ -295,6 +298,7 @@ static void deliver(struct server *s, struct peer *peers, struct peer *to, struc
 	buf_append_str(&bytes, line);
 	buf_append_str(&bytes, STR("\r\n"));
 	to->to_read = buf_str(&bytes);
+	eventfd_write(to->conn->transport.fd, 1);
 	for (int turn = 0; turn == 0 || is_busy(s, to); turn++) {
 		assert(turn < MAX_TURNS);
 		server_turn(s, /* wait= */ false);
