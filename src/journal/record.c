@@ -234,8 +234,7 @@ static size_t text_size(struct qless_str text)
 static unsigned char *put_text(unsigned char *to, struct qless_str text)
 {
 	to += wire_put_varint(to, text.len);
-	if (text.len > 0)
-		memcpy(to, text.ptr, text.len);
+	wire_put_bytes(to, (const unsigned char *)text.ptr, text.len);
 	return to + text.len;
 }
 

@@ -57,6 +57,27 @@ static inline uint64_t wire_get_word(const unsigned char *from, size_t len)
 	       (uint64_t)from[len - 1] << (8 * (len - 1));
 }
 
+/*
+ * Needs room for eight bytes, however few they are. Most texts are short, and a call for each would
+ * take longer than to move it: what is not longer than two moves is moved in two that overlap.
+ */
+static inline void wire_put_bytes(unsigned char *to, const unsigned char *from, size_t len)
+{
+	if (len < 8) {
+		wire_put_u64(to, wire_get_word(from, len));
+	} else if (len <= 16) {
+		uint64_t last = wire_get_u64(from + len - 8);
+
+		wire_put_u64(to, wire_get_u64(from));
+		wire_put_u64(to + len - 8, last);
+	} else if (len <= 32) {
+		memcpy(to, from, 16);
+		memcpy(to + len - 16, from + len - 16, 16);
+	} else {
+		memcpy(to, from, len);
+	}
+}
+
 static inline void wire_put_double(unsigned char *to, double value)
 {
 	uint64_t bits;
