@@ -26,6 +26,8 @@
 #define SECOND_US INT64_C(1000000)
 /* Room on the disk is made in such steps. */
 #define ALLOCATE_BYTES ((uint64_t)4 * 1024 * 1024)
+/* What a client sent together goes into one record, as long as that is no longer than this. */
+#define BATCH_BYTES ((size_t)4096)
 /* A record is not much larger than the request it comes from. */
 #define ADMIT_EXTRA_BYTES ((uint64_t)4096)
 /* What readers have changed while the log was not well is kept up to here. */
@@ -159,10 +161,29 @@ static void append_mark(struct journal *j)
 	j->mark_wall_us = mark.wall_us;
 }
 
+static void append_group(struct journal *j)
+{
+	if (j->group.len == 0)
+		return;
+	if (j->pending.len == 0)
+		append_mark(j);
+	record_append(&j->pending, j->salt, RECORD_COMMAND, ++j->last, buf_str(&j->group));
+	buf_clear(&j->group);
+	buf_shrink(&j->group, PENDING_KEEP);
+}
+
+/* The group is whole for now: it is over, unless more may be added to it. */
+static void end_step(struct journal *j)
+{
+	if (j->group_depth == 0 && (!j->in_batch || j->group.len >= BATCH_BYTES))
+		append_group(j);
+}
+
 uint64_t journal_append(struct journal *j, const struct record_command *command)
 {
-	if (j->group_depth > 0) {
+	if (j->group_depth > 0 || j->in_batch) {
 		record_add_command(&j->group, command);
+		end_step(j);
 		return 0;
 	}
 	if (j->pending.len == 0)
@@ -179,13 +200,21 @@ void journal_begin_group(struct journal *j)
 void journal_end_group(struct journal *j)
 {
 	assert(j->group_depth > 0);
-	if (--j->group_depth > 0 || j->group.len == 0)
-		return;
-	if (j->pending.len == 0)
-		append_mark(j);
-	record_append(&j->pending, j->salt, RECORD_COMMAND, ++j->last, buf_str(&j->group));
-	buf_clear(&j->group);
-	buf_shrink(&j->group, PENDING_KEEP);
+	j->group_depth--;
+	end_step(j);
+}
+
+void journal_begin_batch(struct journal *j)
+{
+	assert(!j->in_batch && j->group_depth == 0);
+	j->in_batch = true;
+}
+
+void journal_end_batch(struct journal *j)
+{
+	assert(j->in_batch);
+	j->in_batch = false;
+	end_step(j);
 }
 
 /* Have room on the disk up to there. */
@@ -213,7 +242,8 @@ bool journal_admit(struct journal *j, size_t bytes)
 	/* A file that is being ended is left alone. */
 	if (j->work == WORK_ROTATE)
 		return true;
-	rc = make_room(j, j->size + j->writing.len + j->pending.len + bytes + ADMIT_EXTRA_BYTES);
+	rc = make_room(j, j->size + j->writing.len + j->pending.len + j->group.len + bytes +
+				  ADMIT_EXTRA_BYTES);
 	if (rc == 0)
 		return true;
 	journal_fail(j, JOURNAL_FULL, rc, "making room for the log");
@@ -589,7 +619,7 @@ void journal_hurry(struct journal *j)
 
 void journal_flush(struct journal *j, int64_t mono_us, int64_t wall_us)
 {
-	assert(j->group_depth == 0);
+	assert(j->group_depth == 0 && !j->in_batch);
 	j->mono_us = mono_us;
 	j->wall_us = wall_us;
 	count_seconds(j);

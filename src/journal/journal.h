@@ -97,13 +97,18 @@ void journal_close(struct journal *j, struct buf *ret_error);
 bool journal_admit(struct journal *j, size_t bytes);
 
 /* Append the record of a command that has changed something. Returns its sequence number; 0 in a
- * group, whose record has none before its end. */
+ * group or a batch, whose record has none before its end. */
 uint64_t journal_append(struct journal *j, const struct record_command *command);
 
 /* What is appended from here to the end of the group is one record with one number: after a crash
  * all of it has happened or none. Groups may be in groups, and end before the next flush. */
 void journal_begin_group(struct journal *j);
 void journal_end_group(struct journal *j);
+
+/* What is appended in a batch is put into as few records as can be, of some kilobytes: each record
+ * has a head and a checksum of its own. Batches are not in batches, and not in groups. */
+void journal_begin_batch(struct journal *j);
+void journal_end_batch(struct journal *j);
 
 /* The end of a turn, or news from the helper thread: write, have synced what the policy says,
  * and go on with whatever is under way. To be called at least every second. */

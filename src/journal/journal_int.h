@@ -79,6 +79,7 @@ struct journal {
 	struct buf writing; /* being written by the helper, together with the next sync */
 	struct buf group;   /* commands of the record that is being put together */
 	unsigned group_depth;
+	bool in_batch;
 	bool gap;      /* records were dropped: only a newer base can follow */
 	uint64_t last; /* sequence numbers */
 	uint64_t written;

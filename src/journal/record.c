@@ -37,8 +37,8 @@
  *	1 command	varint database, 8 bytes time (IEEE 754 double, seconds since 1970), varint
  *			number of arguments, then for each: varint length, bytes. The first is the
  *			name. What starts with "@" is no command of a client. More of the same may
- *			follow up to the end of the payload: commands of a transaction, of which
- *			all count or none
+ *			follow up to the end of the payload: commands of a transaction, or such
+ *			as a client sent together. All of them count or none
  *	2 mark		8 bytes sequence number: up to here all had been synced to the disk when
  *			this was written; 8 bytes microseconds since 1970
  *	3 state begin	varint database

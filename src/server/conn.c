@@ -414,7 +414,7 @@ static void refuse_protocol(struct conn *c, const char *text)
  * have been used; what is behind them is to be kept. Marks the connection ready if there may be
  * whole requests among that.
  */
-static size_t run_requests(struct conn *c, const char *base, size_t len)
+static size_t run_share(struct conn *c, const char *base, size_t len)
 {
 	struct server *s = c->server;
 	struct resp_request *request = &s->request;
@@ -452,6 +452,16 @@ static size_t run_requests(struct conn *c, const char *base, size_t len)
 		used += request->consumed;
 	}
 	return c->state == CONN_OPEN ? used : len;
+}
+
+static size_t run_requests(struct conn *c, const char *base, size_t len)
+{
+	size_t used;
+
+	persist_begin_batch(c->server);
+	used = run_share(c, base, len);
+	persist_end_batch(c->server);
+	return used;
 }
 
 static bool input_is_too_long(struct conn *c)

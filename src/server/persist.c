@@ -104,6 +104,18 @@ void persist_end_group(struct server *s)
 		journal_end_group(s->persist->journal);
 }
 
+void persist_begin_batch(struct server *s)
+{
+	if (s->persist != NULL && s->persist->is_loaded)
+		journal_begin_batch(s->persist->journal);
+}
+
+void persist_end_batch(struct server *s)
+{
+	if (s->persist != NULL && s->persist->is_loaded)
+		journal_end_batch(s->persist->journal);
+}
+
 /* Dialects by name: their numbers may change from one version of the program to the next. */
 static struct qless_str dialect_name(enum dialect dialect)
 {

@@ -68,6 +68,10 @@ void persist_record(struct server *s, const struct record_command *command);
 void persist_begin_group(struct server *s);
 void persist_end_group(struct server *s);
 
+/* What is changed in between may be recorded together, which takes less room and time. */
+void persist_begin_batch(struct server *s);
+void persist_end_batch(struct server *s);
+
 /* Why a command that changes something cannot be run now, or NULL. `bytes` is the size of its
  * arguments. For struct command_env; `arg` is the server. */
 const char *persist_refusal(void *arg, size_t bytes);
