@@ -17,18 +17,21 @@
 /* What a large reply needed beyond this is given back. */
 #define KEEP_BYTES ((size_t)64 * 1024)
 
-#define COMMAND(text, handler, flags, args, summary)             \
-	{                                                        \
-		STR_INIT(text), handler, (flags), args, summary, \
+#define COMMAND(text, handler, flags, args, summary) \
+	COMMAND_WITH_DATA(text, handler, flags, args, 0, summary)
+
+#define COMMAND_WITH_DATA(text, handler, flags, args, data_at, summary)     \
+	{                                                                   \
+		STR_INIT(text), handler, (flags), args, summary, (data_at), \
 	}
 
 /* By name. */
 static const struct classic_command commands[] = {
 	COMMAND("cancel", classic_cancel, CLASSIC_WRITE, "[jid ...]",
 		"Delete jobs, with all that depend on them"),
-	COMMAND("complete", classic_complete, CLASSIC_WRITE,
-		"jid worker queue data [next queue] [delay seconds] [depends jids]",
-		"Finish a job, or move it on to the next queue"),
+	COMMAND_WITH_DATA("complete", classic_complete, CLASSIC_WRITE,
+			  "jid worker queue data [next queue] [delay seconds] [depends jids]", 3,
+			  "Finish a job, or move it on to the next queue"),
 	COMMAND("config.get", classic_config_get, CLASSIC_READ, "[option]", "Read options"),
 	COMMAND("config.set", classic_config_set, CLASSIC_WRITE, "option value", "Set an option"),
 	COMMAND("config.unset", classic_config_unset, CLASSIC_WRITE, "option",
@@ -37,13 +40,13 @@ static const struct classic_command commands[] = {
 		"[resolve]", "Verify everything, and repair what can be"),
 	COMMAND("depends", classic_depends, CLASSIC_WRITE, "jid on|off jid ... | jid off all",
 		"Add or remove dependencies of a job that waits for some"),
-	COMMAND("fail", classic_fail, CLASSIC_WRITE, "jid worker group message [data]",
-		"Report that a job failed"),
+	COMMAND_WITH_DATA("fail", classic_fail, CLASSIC_WRITE, "jid worker group message [data]", 4,
+			  "Report that a job failed"),
 	COMMAND("failed", classic_failed, CLASSIC_READ, "[group [start [limit]]]",
 		"Count the failed jobs, or list those of a group"),
 	COMMAND("get", classic_get, CLASSIC_READ, "jid", "Read a job"),
-	COMMAND("heartbeat", classic_heartbeat, CLASSIC_WRITE, "jid worker [data]",
-		"Renew the lock on a job"),
+	COMMAND_WITH_DATA("heartbeat", classic_heartbeat, CLASSIC_WRITE, "jid worker [data]", 2,
+			  "Renew the lock on a job"),
 	COMMAND("jobs", classic_jobs, CLASSIC_MOVES_DUE,
 		"complete [offset [count]] | state queue [offset [count]]", "List jobs by state"),
 	COMMAND("length", classic_length, CLASSIC_READ, "queue",
@@ -272,6 +275,53 @@ void reply_error(struct classic_call *call, int code)
 	call->is_store = false;
 }
 
+/* ---- recording ---- */
+
+/* In a record in place of the data of a job that had it already. No JSON text is like this. */
+static const struct qless_str same_data = STR_INIT("=");
+
+/* What has more arguments is recorded, and run again, as it is. */
+#define DATA_ARGS_MAX 16
+
+static bool has_data(const struct classic_command *command, size_t count)
+{
+	return command->data_at != 0 && command->data_at < count && count <= DATA_ARGS_MAX;
+}
+
+/* Clients send the data of a job with each of its commands, and rarely change it. */
+static void record(const struct classic *c, const struct classic_command *command, double now,
+		   const struct qless_str *args, size_t count)
+{
+	struct qless_str shorter[DATA_ARGS_MAX];
+
+	if (has_data(command, count) && qless_kept_data(c->engine)) {
+		memcpy(shorter, args, count * sizeof *args);
+		shorter[command->data_at] = same_data;
+		args = shorter;
+	}
+	c->recorder->record(c->recorder->arg, c->db, now, command->name, args, count);
+}
+
+int classic_run_again(struct classic *c, const struct classic_command *command, double now,
+		      const struct qless_str *args, size_t count, struct resp_writer *reply)
+{
+	struct qless_str whole[DATA_ARGS_MAX];
+	const struct qless_job *job;
+	struct qless_job_info info;
+
+	if (has_data(command, count) && str_equal(args[command->data_at], same_data)) {
+		job = qless_get(c->engine, args[0]);
+		/* If there is none, the command says so. */
+		if (job != NULL) {
+			qless_job_read(job, &info);
+			memcpy(whole, args, count * sizeof *args);
+			whole[command->data_at] = info.data;
+			args = whole;
+		}
+	}
+	return classic_run(c, command, CLASSIC_EXPLICIT, now, args, count, reply);
+}
+
 /* ---- running ---- */
 
 int classic_run(struct classic *c, const struct classic_command *command, enum classic_form form,
@@ -293,7 +343,7 @@ int classic_run(struct classic *c, const struct classic_command *command, enum c
 	c->until = now;
 	rc = command->run(&call);
 	if (c->recorder != NULL && qless_changes(c->engine) != changes)
-		c->recorder->record(c->recorder->arg, c->db, now, command->name, args, count);
+		record(c, command, now, args, count);
 	if (rc < 0)
 		reply_error(&call, rc);
 	buf_clear(&c->json);

@@ -52,9 +52,12 @@ struct classic_command {
 	unsigned flags;
 	const char *args; /* for people, without `now` */
 	const char *summary;
+	size_t data_at; /* the argument with the data of the job that the first one names; 0: none
+			 */
 };
 
-/* Told of each command that has changed something, with all it takes to do the same again. */
+/* Told of each command that has changed something, with all it takes to do the same again by
+ * classic_run_again(): data that a job had already is not repeated. */
 struct classic_recorder {
 	void (*record)(void *arg, unsigned db, double now, struct qless_str name,
 		       const struct qless_str *args, size_t count);
@@ -89,6 +92,10 @@ const struct classic_command *classic_find(struct qless_str name);
  * error, which has been written as the reply. */
 int classic_run(struct classic *c, const struct classic_command *command, enum classic_form form,
 		double now, const struct qless_str *args, size_t count, struct resp_writer *reply);
+
+/* The same with what a recorder was told. */
+int classic_run_again(struct classic *c, const struct classic_command *command, double now,
+		      const struct qless_str *args, size_t count, struct resp_writer *reply);
 
 /* Look at what stands behind QLESS or EVALSHA <sha> 0: command, now, arguments, of which the
  * arguments are left to the caller. `command` is the one of that name, NULL if there is none. */

@@ -108,7 +108,7 @@ static int apply_command(struct databases *d, unsigned index, double now, struct
 		buf_printf(ret_error, "there is no command %.*s", (int)name.len, name.ptr);
 		return QLESS_EBADARG;
 	}
-	rc = classic_run(c, command, CLASSIC_EXPLICIT, now, args, count, &d->writer);
+	rc = classic_run_again(c, command, now, args, count, &d->writer);
 	chain_consume(&d->answer, d->answer.len);
 	if (rc < 0) {
 		said = qless_error(c->engine);

@@ -97,6 +97,11 @@ uint64_t qless_changes(const struct qless *q)
 	return q->changes;
 }
 
+bool qless_kept_data(const struct qless *q)
+{
+	return q->kept_data;
+}
+
 double qless_latest(const struct qless *q)
 {
 	return q->latest;
@@ -114,6 +119,7 @@ bool engine_begin(struct qless *q, double now)
 		return false;
 	}
 	q->now = now;
+	q->kept_data = false;
 	job_vec_clear(&q->jobs_out);
 	job_vec_clear(&q->picked);
 	str_vec_clear(&q->list);

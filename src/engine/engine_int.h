@@ -275,8 +275,9 @@ struct qless {
 	struct qless_hooks hooks;
 	uint64_t heights; /* the generator of node heights */
 	uint64_t changes;
-	bool is_still; /* listings and counts leave what has come due where it is */
-	double now;    /* of the call being served */
+	bool kept_data; /* by the call under way */
+	bool is_still;	/* listings and counts leave what has come due where it is */
+	double now;	/* of the call being served */
 	double latest;
 	double failure_number; /* of the last failure */
 	struct qless_limits limits;

@@ -139,7 +139,8 @@ void job_set_data(struct qless *q, struct qless_job *job, struct qless_str data)
 {
 	char *old = job->data;
 
-	if (str_equal(job_data(job), data))
+	q->kept_data = str_equal(job_data(job), data);
+	if (q->kept_data)
 		return;
 	if (data.len <= job->node.aux) {
 		/* It fits where the old one is, but must not pin much more than it needs. */
@@ -154,7 +155,6 @@ void job_set_data(struct qless *q, struct qless_job *job, struct qless_str data)
 	job->node.aux = (uint32_t)data.len;
 	if (old != inline_data(job))
 		free(old);
-	(void)q;
 }
 
 void job_set_klass(struct qless *q, struct qless_job *job, struct qless_str klass)

@@ -42,10 +42,9 @@ static inline int fixture_apply(void *arg, const struct record_command *command,
 {
 	struct fixture *f = arg;
 
-	(void)ret_error;
 	TEST_ASSERT_TRUE(command->db < FIXTURE_DBS);
-	return engines_apply(&f->engines, command->db, command->now, command->name, command->args,
-			     command->count);
+	return databases_apply(f->engines.databases, command->db, command->now, command->name,
+			       command->args, command->count, ret_error);
 }
 
 static inline struct recovery_target fixture_target(struct fixture *f)

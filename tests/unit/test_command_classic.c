@@ -163,6 +163,101 @@ static void a_job_is_written_with_its_members_in_order(void)
 		   run_native(7, "get j"));
 }
 
+static void note(void *arg, unsigned db, double now, struct qless_str name,
+		 const struct qless_str *args, size_t count)
+{
+	struct buf *lines = arg;
+
+	(void)db;
+	buf_printf(lines, "%g %.*s", now, (int)name.len, name.ptr);
+	for (size_t i = 0; i < count; i++)
+		buf_printf(lines, " %.*s", (int)args[i].len, args[i].ptr);
+	buf_append_char(lines, '\n');
+}
+
+/* What was noted, on an engine that has seen nothing yet. */
+static void run_again(struct classic *c, char *lines)
+{
+	struct qless_str words[32];
+	char *line, *next;
+
+	for (line = lines; *line != '\0'; line = next + 1) {
+		size_t count;
+
+		next = strchr(line, '\n');
+		*next = '\0';
+		count = split(line, words);
+		TEST_ASSERT_EQUAL_INT(0, classic_run_again(c, classic_find(words[1]),
+							   strtod(words[0].ptr, NULL), words + 2,
+							   count - 2, &writer));
+		take_reply();
+	}
+}
+
+static void data_that_a_job_had_is_not_recorded_again(void)
+{
+	struct buf lines = BUF_INIT(BUF_NO_MAX), before = BUF_INIT(BUF_NO_MAX);
+	struct classic_recorder recorder = { .record = note, .arg = &lines };
+	struct qless *engine2 = qless_new(NULL);
+	struct classic again;
+
+	classic_init(&again, engine2);
+	classic.recorder = &recorder;
+	run_native(1, "put w q j k {\"a\":1} 0");
+	run_native(2, "put w q j2 k {} 0");
+	run_native(3, "pop q w 2");
+	run_native(4, "heartbeat j w {\"a\":1}");
+	run_native(5, "heartbeat j w {\"a\":2}");
+	run_native(6, "heartbeat j w");
+	run_native(7, "fail j w g m {\"a\":2}");
+	run_native(8, "fail j2 w g m {\"b\":1}");
+	run_native(9, "put w q j k {\"a\":2} 0");
+	run_native(10, "pop q w 1");
+	run_native(11, "complete j w q {\"a\":2} next q2");
+	run_native(12, "pop q2 w 1");
+	run_native(13, "complete j w q2 {\"a\":3}");
+	TEST_ASSERT_EQUAL_STRING("1 put w q j k {\"a\":1} 0\n"
+				 "2 put w q j2 k {} 0\n"
+				 "3 pop q w 2\n"
+				 "4 heartbeat j w =\n"
+				 "5 heartbeat j w {\"a\":2}\n"
+				 "6 heartbeat j w\n"
+				 "7 fail j w g m =\n"
+				 "8 fail j2 w g m {\"b\":1}\n"
+				 "9 put w q j k {\"a\":2} 0\n"
+				 "10 pop q w 1\n"
+				 "11 complete j w q = next q2\n"
+				 "12 pop q2 w 1\n"
+				 "13 complete j w q2 {\"a\":3}\n",
+				 buf_cstr(&lines));
+	buf_append_str(&before, run_native(14, "multiget j j2"));
+	run_again(&again, buf_data(&lines));
+	classic_run_script(
+		&again, CLASSIC_EXPLICIT,
+		(const struct qless_str[]){ STR("multiget"), STR("14"), STR("j"), STR("j2") }, 4,
+		&writer);
+	TEST_ASSERT_EQUAL_STRING(buf_cstr(&before), (take_reply(), buf_cstr(&reply)));
+	classic_done(&again);
+	qless_free(engine2);
+	buf_done(&lines);
+	buf_done(&before);
+}
+
+/* The sign that stands for it is none for clients. */
+static void nobody_can_say_that_data_is_the_same(void)
+{
+	run_native(1, "put w q j k {} 0");
+	run_native(2, "pop q w 1");
+	TEST_ASSERT_TRUE(str_starts_with(run_native(3, "heartbeat j w ="), STR("-BADJSON ")));
+	TEST_ASSERT_TRUE(str_starts_with(run_native(3, "complete j w q ="), STR("-BADJSON ")));
+	TEST_ASSERT_TRUE(str_starts_with(run_native(3, "fail j w g m ="), STR("-BADJSON ")));
+	/* Nor is there any data of a job that is not there. */
+	TEST_ASSERT_LESS_THAN(
+		0, classic_run_again(&classic, classic_find(STR("heartbeat")), 4,
+				     (const struct qless_str[]){ STR("x"), STR("w"), STR("=") }, 3,
+				     &writer));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -173,5 +268,7 @@ int main(int argc, char **argv)
 	RUN(an_empty_list_is_an_object_only_for_scripts);
 	RUN(an_error_ends_at_a_nul_and_has_one_line);
 	RUN(a_job_is_written_with_its_members_in_order);
+	RUN(data_that_a_job_had_is_not_recorded_again);
+	RUN(nobody_can_say_that_data_is_the_same);
 	return UNIT_RESULT();
 }

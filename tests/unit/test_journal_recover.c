@@ -46,6 +46,23 @@ static void make_changes(struct random_calls *calls, int count)
 	fixture_flush(&f);
 }
 
+/* So many recorded changes in one turn. */
+static void make_changes_at_once(struct random_calls *calls, int count)
+{
+	while (count > 0)
+		count -= fixture_step(&f, calls);
+}
+
+/* The state is that of the dump, which is freed. */
+static void check_dump(char *dump)
+{
+	char *now = fixture_dump(&f);
+
+	TEST_ASSERT_EQUAL_STRING(dump, now);
+	free(now);
+	free(dump);
+}
+
 static void an_empty_directory_gets_a_log(void)
 {
 	start();
@@ -339,11 +356,79 @@ static void of_a_group_all_comes_back_or_nothing(void)
 	free(steps[0].dump);
 }
 
+static void a_batch_is_few_records(void)
+{
+	struct random_calls calls;
+	uint64_t before;
+	size_t from, size;
+	char *dump;
+
+	random_calls_init(&calls, 29);
+	start();
+	make_changes(&calls, 10); /* a mark is in front of these */
+	before = journal_last(f.journal);
+	from = disk_file(&f.disk, "log-00000001")->len;
+	journal_begin_batch(f.journal);
+	make_changes_at_once(&calls, 5);
+	TEST_ASSERT_EQUAL_UINT64(before, journal_last(f.journal));
+	journal_end_batch(f.journal);
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(before + 2, journal_last(f.journal));
+	fixture_flush(&f);
+	fixture_flush(&f);
+
+	before = journal_last(f.journal);
+	journal_begin_batch(f.journal);
+	make_changes_at_once(&calls, 400);
+	journal_end_batch(f.journal);
+	fixture_flush(&f);
+	fixture_flush(&f);
+	size = disk_file(&f.disk, "log-00000001")->len - from;
+	TEST_ASSERT_GREATER_THAN_UINT64(before + size / 8192, journal_last(f.journal));
+	TEST_ASSERT_LESS_THAN_UINT64(before + 200, journal_last(f.journal));
+
+	dump = fixture_dump(&f);
+	fixture_kill(&f, DISK_KEEP_ALL, &rng);
+	start();
+	check_dump(dump);
+}
+
+/* Though it is in a batch, and longer than its records are. */
+static void a_group_in_a_batch_is_in_one_record(void)
+{
+	struct random_calls calls;
+	uint64_t before;
+	char *dump;
+
+	random_calls_init(&calls, 30);
+	start();
+	make_changes(&calls, 10);
+	before = journal_last(f.journal);
+	journal_begin_batch(f.journal);
+	make_changes_at_once(&calls, 1);
+	journal_begin_group(f.journal);
+	make_changes_at_once(&calls, 400);
+	TEST_ASSERT_EQUAL_UINT64(before, journal_last(f.journal));
+	journal_end_group(f.journal);
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(before + 2, journal_last(f.journal));
+	before = journal_last(f.journal);
+	make_changes_at_once(&calls, 1);
+	TEST_ASSERT_EQUAL_UINT64(before, journal_last(f.journal));
+	journal_end_batch(f.journal);
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(before + 2, journal_last(f.journal));
+	dump = fixture_dump(&f);
+	finish();
+	fixture_forget(&f);
+	start();
+	check_dump(dump);
+}
+
 static void a_group_without_changes_is_no_record(void)
 {
 	start();
 	journal_begin_group(f.journal);
 	journal_end_group(f.journal);
+	journal_begin_batch(f.journal);
+	journal_end_batch(f.journal);
 	fixture_flush(&f);
 	/* Not even a mark, that would have to be synced. */
 	TEST_ASSERT_EQUAL_UINT64(0, journal_last(f.journal));
@@ -965,6 +1050,8 @@ int main(int argc, char **argv)
 	RUN(zeros_that_were_written_in_advance_are_no_torn_end);
 	RUN(zeros_before_later_files_are_damage);
 	RUN(of_a_group_all_comes_back_or_nothing);
+	RUN(a_batch_is_few_records);
+	RUN(a_group_in_a_batch_is_in_one_record);
 	RUN(a_group_without_changes_is_no_record);
 	RUN(a_record_may_be_larger_than_a_log_file_should_be);
 	RUN(a_clock_that_is_set_back_does_no_harm);
