@@ -241,9 +241,17 @@ static int continue_log(struct journal *j, const struct recovery *r, struct buf 
 		rc = j->io->rewrite(j->io->arg, path, j->size);
 	if (rc == 0)
 		rc = j->io->sync(j->io->arg, j->fd);
-	if (rc < 0)
+	if (rc < 0) {
 		buf_printf(ret_error, "cannot write to %s: %s", path, strerror(-rc));
-	return rc;
+		return rc;
+	}
+	if (r->tail.format == RECORD_FORMAT_VERSION)
+		return 0;
+	/* What is written from now on is not to be read by who knows only that version. */
+	j->io->close(j->io->arg, j->fd);
+	j->fd = -1;
+	j->ended_bytes += j->size;
+	return begin_log(j, r->last_sequence, ret_error);
 }
 
 int journal_recover(struct journal *j, const struct recovery_target *target,

@@ -1,5 +1,5 @@
 /*
- * The format, version 2. Numbers are little-endian; a varint has seven bits a byte, the low ones
+ * The format, version 3. Numbers are little-endian; a varint has seven bits a byte, the low ones
  * first, and the top bit set in every byte but the last.
  *
  * A log directory holds a manifest (see manifest.c), at most one base and one or more log files;
@@ -52,7 +52,11 @@
  * client said.
  *
  * To change the format: add a record type or give the files a new version, decode both in this
- * file, and write only the new one. Readers refuse what they do not know.
+ * file, and write only the new one. Readers refuse what they do not know. A log that ends with a
+ * file of an earlier version goes on in a new one.
+ *
+ * Version 2 was the same, but its commands had no "=" in place of data, and only those of a
+ * transaction shared a record.
  */
 #include "journal/record.h"
 
@@ -119,7 +123,10 @@ enum record_status record_decode_header(const unsigned char *from, size_t len,
 		.salt = wire_get_u64(from + 32),
 		.created_us = (int64_t)wire_get_u64(from + 40),
 	};
-	return ret_header->format == RECORD_FORMAT_VERSION ? RECORD_OK : RECORD_ALIEN;
+	return ret_header->format >= RECORD_FORMAT_OLDEST &&
+			       ret_header->format <= RECORD_FORMAT_VERSION
+		       ? RECORD_OK
+		       : RECORD_ALIEN;
 }
 
 const char *record_type_name(enum record_type type)

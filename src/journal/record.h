@@ -13,7 +13,8 @@
 #include "util/buf.h"
 #include "util/str.h"
 
-#define RECORD_FORMAT_VERSION	 2
+#define RECORD_FORMAT_VERSION	 3
+#define RECORD_FORMAT_OLDEST	 2 /* that can be read */
 #define RECORD_FILE_HEADER_BYTES ((size_t)64)
 #define RECORD_FRAME_BYTES	 ((size_t)21)
 /* No record is longer, so a damaged length is not taken for a long record. */

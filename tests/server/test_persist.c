@@ -721,6 +721,79 @@ static void qlessd_check_leaves_files_to_the_owner_of_the_directory(void)
 	TEST_ASSERT_EQUAL_UINT(owner, st.st_uid);
 }
 
+/* What is in a file that version 2 wrote, with a NUL behind it. */
+static char *read_old(const char *name, size_t *ret_len)
+{
+	char path[4096], *bytes;
+	FILE *file;
+	long len;
+
+	snprintf(path, sizeof path, "%s/log-version-2/%s", getenv("FIXTURES"), name);
+	file = fopen(path, "r");
+	TEST_ASSERT_NOT_NULL_MESSAGE(file, path);
+	fseek(file, 0, SEEK_END);
+	len = ftell(file);
+	rewind(file);
+	bytes = calloc(1, (size_t)len + 1);
+	TEST_ASSERT_EQUAL_size_t((size_t)len, fread(bytes, 1, (size_t)len, file));
+	fclose(file);
+	*ret_len = (size_t)len;
+	return bytes;
+}
+
+static void check_old_jobs(const char *jobs)
+{
+	char reply[16384];
+
+	snprintf(reply, sizeof reply, "$%zu\r\n%s\r\n", strlen(jobs), jobs);
+	ASK(p, "QLESS multiget 1700000018 done moved broken waits running later one two", reply);
+	ASK_HAS(p, "ACL LIST", "user joe on ");
+	ASK_HAS(p, "RECUR.GET again", "\"interval\":60");
+	ASK_HAS(p, "CONFIG.GET heartbeat", "600");
+	ASK(p, "SELECT 1", "+OK\r\n");
+	ASK_HAS(p, "GET elsewhere", "\"waiting\"");
+	ASK(p, "SELECT 0", "+OK\r\n");
+}
+
+static void a_log_of_the_version_before_is_read_and_goes_on_in_a_new_file(void)
+{
+	static const char *const files[] = { "base-00000003", "log-00000002", "manifest" };
+	const size_t version_at = 8;
+	char *old, *now, *jobs;
+	size_t len, jobs_len;
+
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		old = read_old(files[i], &len);
+		tempdir_write(&dir, files[i], str_make(old, len));
+		free(old);
+	}
+	jobs = read_old("jobs.json", &jobs_len);
+	CHECK_HAS(0, "", "the log is whole");
+	start("always");
+	check_old_jobs(jobs);
+	stop();
+	start("always");
+	check_old_jobs(jobs);
+	/* This is recorded in a way that version 2 does not know. */
+	ASK(p, "QLESS heartbeat 1700000100 running w2 {\"n\":1}", ":1700000700\r\n");
+	stop();
+	CHECK_HAS(0, "--dump", "heartbeat \"running\" \"w2\" \"=\"");
+	CHECK_HAS(0, "", "log: 2 files");
+	old = read_old("log-00000002", &len);
+	now = textfile_read(tempdir_file(&dir, "log-00000002"));
+	TEST_ASSERT_EQUAL_MEMORY(old, now, len);
+	TEST_ASSERT_EQUAL_INT(2, old[version_at]);
+	free(now);
+	now = textfile_read(tempdir_file(&dir, "log-00000004"));
+	TEST_ASSERT_EQUAL_INT(3, now[version_at]);
+	free(old);
+	free(now);
+	free(jobs);
+	start("always");
+	ASK_HAS(p, "GET running", "\"data\":\"{\\\"n\\\":1}\"");
+	ASK_HAS(p, "GET running", "\"expires\":1700000700");
+}
+
 static void an_earlier_state_is_recovered_into_another_directory(void)
 {
 	struct tempdir fresh;
@@ -918,6 +991,7 @@ int main(int argc, char **argv)
 	RUN(damage_is_reported_and_nothing_is_touched);
 	RUN(qlessd_check_tells_dumps_and_cuts);
 	RUN(qlessd_check_leaves_files_to_the_owner_of_the_directory);
+	RUN(a_log_of_the_version_before_is_read_and_goes_on_in_a_new_file);
 	RUN(an_earlier_state_is_recovered_into_another_directory);
 	RUN(with_bases_that_are_kept_an_earlier_state_is_recovered);
 	RUN(shutdown_save_writes_a_base);
