@@ -572,6 +572,8 @@ static void receive(struct conn *c)
 		c->transport.has_more = true;
 	if (c->state == CONN_OPEN && !input_is_too_long(c) && c->transport.has_more)
 		mark_ready(c);
+	else if (c->state == CONN_HELD && c->on_edges && c->transport.has_more)
+		tell_again(&c->read_event);
 	/* The other sockets come first in the next turn. */
 	if (persist_wants_end_of_turn(s))
 		event_base_loopbreak(s->base);

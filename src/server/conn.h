@@ -33,7 +33,8 @@ void conn_message_begin(struct conn *c, struct resp_writer *ret_writer);
 /* The command that was run has written all of its reply: what came meanwhile stands behind it. */
 void conn_reply_end(struct conn *c);
 
-/* Run what waits in the buffer of a connection on the list of the ready. */
+/* Run what waits in the buffer of a connection on the list of the ready, and read on if there may
+ * be more. */
 void conn_run_ready(struct conn *c);
 /* Let a held connection go on. */
 void conn_release(struct conn *c);

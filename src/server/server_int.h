@@ -99,7 +99,7 @@ struct conn {
 	enum conn_state state;
 
 	bool is_unix;
-	bool is_ready;	      /* on server->ready: bytes of requests wait in `in` */
+	bool is_ready;	      /* on server->ready: requests wait in `in`, or more is to be read */
 	bool has_output;      /* on server->writable: to be written at the end of the turn */
 	bool awaits_writable; /* the write event is armed: the socket was full */
 	bool reading_waits;   /* the transport has to write before it can read on */

@@ -44,8 +44,8 @@ struct transport_ops {
 struct transport {
 	const struct transport_ops *ops;
 	int fd;
-	/* The last read stopped at its size, and what is left may be here already: no event of the
-	 * descriptor is going to tell of it. */
+	/* There may be something left to read, bytes or the end, of which no event of the
+	 * descriptor is going to tell: as after a read that stopped at its size. */
 	bool has_more;
 	const char *error; /* see transport_error() */
 	void *state;	   /* the transport's own */

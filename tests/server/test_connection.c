@@ -426,6 +426,23 @@ static void a_pause_holds_commands_and_lets_them_run_in_order(void)
 	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "connected_clients:") == 1);
 }
 
+/* The system tells of both at once. */
+static void who_is_gone_with_its_request_is_seen_to_be_gone_during_a_pause(void)
+{
+	struct peer *reset;
+
+	start();
+	reset = peer_connect(&q);
+	peer_ask(reset, "PING");
+	ASK(p, "CLIENT PAUSE 1000000", "+OK\r\n");
+	qlessd_halt(&q);
+	peer_send_text(reset, "PING\r\n");
+	peer_reset(reset);
+	qlessd_go_on(&q);
+	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "connected_clients:") == 1);
+	ASK(p, "CLIENT UNPAUSE", "+OK\r\n");
+}
+
 static struct peer *send_held(const char *text, int64_t held)
 {
 	struct peer *client = peer_connect(&q);
@@ -573,6 +590,7 @@ int main(int argc, char **argv)
 	RUN(clients_can_be_killed_by_what_they_are);
 	RUN(replies_can_be_switched_off);
 	RUN(a_pause_holds_commands_and_lets_them_run_in_order);
+	RUN(who_is_gone_with_its_request_is_seen_to_be_gone_during_a_pause);
 	RUN(a_pause_of_writes_holds_all_that_changes_and_lets_reads_go_on);
 	RUN(a_pause_ends_by_itself);
 	RUN(the_held_can_be_killed_and_do_not_keep_the_server_from_stopping);

@@ -195,7 +195,7 @@ static struct peer *listen_slowly(int number)
 }
 
 /* The most that is pending for one of them, as soon as the system takes no more. */
-static int64_t most_pending(int count)
+static int64_t most_pending(int from, int count)
 {
 	int64_t most = 0, before;
 	char name[64];
@@ -204,7 +204,7 @@ static int64_t most_pending(int count)
 		before = most;
 		most = 0;
 		wait_ms(20);
-		for (int i = 0; i < count; i++) {
+		for (int i = from; i < count; i++) {
 			snprintf(name, sizeof name, "name=slow%d ", i);
 			if (pending_of(name) > most)
 				most = pending_of(name);
@@ -213,8 +213,8 @@ static int64_t most_pending(int count)
 	return most;
 }
 
-/* One more message is too much for them, and in the same turn their sockets can take more. Which of
- * the two comes first is different for each. */
+/* One more message is too much for them, and in the same turn their sockets can take more: for half
+ * of them before the message comes, and for the others behind it. */
 static void who_is_too_far_behind_may_begin_to_read_in_the_same_turn(void)
 {
 	const size_t message = (size_t)1024 * 1024;
@@ -230,7 +230,7 @@ static void who_is_too_far_behind_may_begin_to_read_in_the_same_turn(void)
 	for (; sent < BACKLOG_MAX && pending <= 1024 * 1024; sent += message) {
 		publish_bytes(message);
 		peer_expect(p, ":8\r\n");
-		pending = most_pending(8);
+		pending = most_pending(4, 8);
 	}
 	TEST_ASSERT_GREATER_THAN_INT64(1024 * 1024, pending);
 	snprintf(limit, sizeof limit,
@@ -239,9 +239,11 @@ static void who_is_too_far_behind_may_begin_to_read_in_the_same_turn(void)
 	peer_send_text(p, limit);
 	peer_expect(p, "+OK\r\n");
 	qlessd_halt(&q);
+	for (int i = 0; i < 4; i++)
+		peer_skip(slow[i], sent - (size_t)pending);
 	publish_bytes(20000);
 	WAIT_UNTIL(peer_is_delivered(p));
-	for (int i = 0; i < 8; i++)
+	for (int i = 4; i < 8; i++)
 		peer_skip(slow[i], sent - (size_t)pending);
 	qlessd_go_on(&q);
 	peer_expect(p, ":8\r\n");
