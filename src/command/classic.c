@@ -311,13 +311,12 @@ int classic_run_again(struct classic *c, const struct classic_command *command, 
 
 	if (has_data(command, count) && str_equal(args[command->data_at], same_data)) {
 		job = qless_get(c->engine, args[0]);
-		/* If there is none, the command says so. */
-		if (job != NULL) {
-			qless_job_read(job, &info);
-			memcpy(whole, args, count * sizeof *args);
-			whole[command->data_at] = info.data;
-			args = whole;
-		}
+		if (job == NULL)
+			return QLESS_ENOJOB;
+		qless_job_read(job, &info);
+		memcpy(whole, args, count * sizeof *args);
+		whole[command->data_at] = info.data;
+		args = whole;
 	}
 	return classic_run(c, command, CLASSIC_EXPLICIT, now, args, count, reply);
 }

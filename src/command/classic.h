@@ -93,7 +93,8 @@ const struct classic_command *classic_find(struct qless_str name);
 int classic_run(struct classic *c, const struct classic_command *command, enum classic_form form,
 		double now, const struct qless_str *args, size_t count, struct resp_writer *reply);
 
-/* The same with what a recorder was told. */
+/* The same with what a recorder was told. QLESS_ENOJOB, without a reply, if it leaves out the data
+ * of a job that is not there. */
 int classic_run_again(struct classic *c, const struct classic_command *command, double now,
 		      const struct qless_str *args, size_t count, struct resp_writer *reply);
 

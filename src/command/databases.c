@@ -109,6 +109,11 @@ static int apply_command(struct databases *d, unsigned index, double now, struct
 		return QLESS_EBADARG;
 	}
 	rc = classic_run_again(c, command, now, args, count, &d->writer);
+	if (rc < 0 && d->answer.len == 0) {
+		buf_printf(ret_error, "%.*s means the data of a job that is not there",
+			   (int)name.len, name.ptr);
+		return rc;
+	}
 	chain_consume(&d->answer, d->answer.len);
 	if (rc < 0) {
 		said = qless_error(c->engine);

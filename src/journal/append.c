@@ -179,9 +179,19 @@ static void end_step(struct journal *j)
 		append_group(j);
 }
 
+/* What fills a record by itself is not worth being moved there by way of the group. */
+static bool is_long_alone(const struct journal *j, const struct record_command *command)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < command->count; i++)
+		bytes += command->args[i].len;
+	return j->group.len == 0 && bytes >= BATCH_BYTES;
+}
+
 uint64_t journal_append(struct journal *j, const struct record_command *command)
 {
-	if (j->group_depth > 0 || j->in_batch) {
+	if (j->group_depth > 0 || (j->in_batch && !is_long_alone(j, command))) {
 		record_add_command(&j->group, command);
 		end_step(j);
 		return 0;
@@ -208,6 +218,12 @@ void journal_begin_batch(struct journal *j)
 {
 	assert(!j->in_batch && j->group_depth == 0);
 	j->in_batch = true;
+}
+
+void journal_split_batch(struct journal *j)
+{
+	if (j->group_depth == 0)
+		append_group(j);
 }
 
 void journal_end_batch(struct journal *j)

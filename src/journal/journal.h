@@ -109,6 +109,8 @@ void journal_end_group(struct journal *j);
  * has a head and a checksum of its own. Batches are not in batches, and not in groups. */
 void journal_begin_batch(struct journal *j);
 void journal_end_batch(struct journal *j);
+/* What was appended has its number, and what follows gets another, in a batch or outside. */
+void journal_split_batch(struct journal *j);
 
 /* The end of a turn, or news from the helper thread: write, have synced what the policy says,
  * and go on with whatever is under way. To be called at least every second. */

@@ -260,7 +260,8 @@ size_t record_command_size(const struct record_command *command)
 	return RECORD_FRAME_BYTES + command_payload_size(command);
 }
 
-/* No less than the payload takes, found with less effort. */
+/* No less than the payload takes, found with less effort; and there are eight bytes behind where
+ * the last text begins, as wire_put_bytes() needs. */
 static size_t command_payload_max(const struct record_command *command)
 {
 	size_t max = 3 * WIRE_VARINT_MAX + 8 + command->name.len;

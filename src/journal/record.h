@@ -48,8 +48,8 @@ enum record_status {
 
 void record_encode_header(const struct record_file_header *header,
 			  unsigned char to[RECORD_FILE_HEADER_BYTES]);
-/* `len` may be anything. RECORD_ALIEN if the format version is not ours; *ret_header is then
- * filled in too. */
+/* `len` may be anything. RECORD_ALIEN if the format version is none that can be read; *ret_header
+ * is then filled in too. */
 enum record_status record_decode_header(const unsigned char *from, size_t len,
 					struct record_file_header *ret_header);
 

@@ -810,6 +810,8 @@ void persist_get_info(const struct server *s, struct persist_info *ret)
 	ret->load_left_s = seconds_to_go(p, s->mono_us);
 	if (!p->is_loaded)
 		return;
+	/* Who asks for the last number means that of what it has sent before. */
+	journal_split_batch(p->journal);
 	journal_get_info(p->journal, &ret->log);
 	ret->state = journal_state(p->journal);
 }

@@ -96,6 +96,26 @@ static void everything_is_there_after_a_restart(void)
 	TEST_ASSERT_EQUAL_INT64(1, peer_ask_number(p, "INFO persistence", "aof_enabled:"));
 }
 
+/* Though what it sends together is recorded together. */
+static void who_asks_for_the_last_number_gets_that_of_what_it_sent_before(void)
+{
+	static const char last[] = "log_last_sequence:";
+	int64_t before, told;
+	const char *info;
+
+	start("everysec");
+	before = peer_ask_number(p, "INFO persistence", last);
+	peer_send_text(p, "PUT w q j1 k {} 0\r\nPUT w q j2 k {} 0\r\nINFO persistence\r\n"
+			  "PUT w q j3 k {} 0\r\n");
+	peer_skip_replies(p, 2);
+	info = strstr(peer_reply(p), last);
+	TEST_ASSERT_NOT_NULL(info);
+	told = strtoll(info + strlen(last), NULL, 10);
+	TEST_ASSERT_GREATER_THAN_INT64(before, told);
+	peer_skip_replies(p, 1);
+	TEST_ASSERT_EQUAL_INT64(told + 1, peer_ask_number(p, "INFO persistence", last));
+}
+
 static void other_databases_are_there_as_well(void)
 {
 	start("always");
@@ -969,6 +989,7 @@ int main(int argc, char **argv)
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
 	RUN(everything_is_there_after_a_restart);
+	RUN(who_asks_for_the_last_number_gets_that_of_what_it_sent_before);
 	RUN(other_databases_are_there_as_well);
 	RUN(the_log_is_at_most_half_more_than_what_it_records);
 	RUN(no_kill_loses_what_was_acknowledged_with_always);
