@@ -14,11 +14,13 @@ int64_t share_time_us(int64_t elapsed_us)
 
 size_t share_next(size_t share, int64_t turn_us, size_t max)
 {
-	if (turn_us > SHARE_TURN_US)
-		share /= 2;
+	if (turn_us > SHARE_STALL_US && share == max)
+		share = SHARE_BEHIND;
+	else if (share < SHARE_MIN)
+		share *= 2;
+	else if (turn_us > SHARE_TURN_US)
+		share = share / 2 > SHARE_MIN ? share / 2 : SHARE_MIN;
 	else if (turn_us < SHARE_TURN_US / 2 && share < max)
 		share *= 2;
-	if (share < SHARE_MIN)
-		share = SHARE_MIN;
 	return share < max ? share : max;
 }

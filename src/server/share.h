@@ -14,8 +14,13 @@
 
 /* A turn should take no longer. */
 #define SHARE_TURN_US 4000
-/* What anybody may run, unless the configuration says less. */
+/* What anybody may run when all have much to run, unless the configuration says less. */
 #define SHARE_MIN 8
+/* If turns were short, and one took so long, all have waited for something else, as for a fork, and
+ * much has come meanwhile. Then each gets only so much for a start, so that who has waited longest
+ * is served and told first. */
+#define SHARE_STALL_US 6000
+#define SHARE_BEHIND   2
 
 /* Nobody begins another command after so long; late in a turn that is long already it is less. */
 #define SHARE_TIME_US	   1000
@@ -26,8 +31,7 @@ size_t share_now(size_t share, int64_t elapsed_us);
 /* For how long it may begin commands. Each may run one, however long that takes. */
 int64_t share_time_us(int64_t elapsed_us);
 
-/* The share for the next turn after one that took so long. It is never more than `max`, nor less
- * than SHARE_MIN unless that is. */
+/* The share for the next turn after one that took so long, never more than `max`. */
 size_t share_next(size_t share, int64_t turn_us, size_t max);
 
 #endif

@@ -55,6 +55,28 @@ static void who_is_served_late_in_a_long_turn_has_little_time(void)
 	TEST_ASSERT_EQUAL_INT64(SHARE_LATE_TIME_US, share_time_us(SHARE_TURN_US + 1));
 }
 
+/* What has come while all waited is run in the order in which it came, more or less. */
+static void after_a_stall_all_get_little_and_then_more_again(void)
+{
+	size_t share = share_next(MAX, SHARE_STALL_US + 1, MAX), turns = 0;
+
+	TEST_ASSERT_EQUAL_size_t(SHARE_BEHIND, share);
+	TEST_ASSERT_EQUAL_size_t(SHARE_BEHIND, share_now(share, SHARE_TURN_US + 1));
+	for (; share < SHARE_MIN && turns < 20; turns++)
+		share = share_next(share, SHARE_STALL_US + 1, MAX);
+	TEST_ASSERT_EQUAL_size_t(2, turns);
+	TEST_ASSERT_EQUAL_size_t(SHARE_MIN, share);
+	for (; share < MAX && turns < 20; turns++)
+		share = share_next(share, SHARE_TURN_US / 2 - 1, MAX);
+	TEST_ASSERT_EQUAL_size_t(7, turns);
+	TEST_ASSERT_EQUAL_size_t(MAX, share);
+	/* A turn that is merely long is no stall, nor is one when turns are long anyway. */
+	TEST_ASSERT_EQUAL_size_t(MAX / 2, share_next(MAX, SHARE_STALL_US, MAX));
+	TEST_ASSERT_EQUAL_size_t(MAX / 4, share_next(MAX / 2, SHARE_STALL_US + 1, MAX));
+	TEST_ASSERT_EQUAL_size_t(SHARE_MIN, share_next(SHARE_MIN + 1, SHARE_STALL_US, MAX));
+	TEST_ASSERT_EQUAL_size_t(1, share_next(1, SHARE_STALL_US + 1, 1));
+}
+
 static void nobody_gets_nothing(void)
 {
 	int64_t turn_us;
@@ -76,6 +98,7 @@ int main(int argc, char **argv)
 	RUN(many_connections_share_a_turn);
 	RUN(who_is_served_late_in_a_long_turn_gets_little);
 	RUN(who_is_served_late_in_a_long_turn_has_little_time);
+	RUN(after_a_stall_all_get_little_and_then_more_again);
 	RUN(nobody_gets_nothing);
 	RUN(the_configuration_may_allow_even_less);
 	return UNIT_RESULT();
