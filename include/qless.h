@@ -140,8 +140,7 @@ const struct qless_limits *qless_get_limits(const struct qless *q);
 /* How many changes there have been so far. A call that leaves it as it was has changed nothing and
  * need not be recorded anywhere. */
 uint64_t qless_changes(const struct qless *q);
-/* Whether the last call gave a job the very data that it had: who records calls need not repeat it.
- */
+/* Whether the last call gave a job the very data that it had, which then need not be recorded. */
 bool qless_kept_data(const struct qless *q);
 /* The largest `now` of all calls that changed something; -INFINITY before the first. */
 double qless_latest(const struct qless *q);

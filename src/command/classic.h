@@ -52,8 +52,8 @@ struct classic_command {
 	unsigned flags;
 	const char *args; /* for people, without `now` */
 	const char *summary;
-	size_t data_at; /* the argument with the data of the job that the first one names; 0: none
-			 */
+	/* The argument with the data of the job that the first one names; 0: none. */
+	size_t data_at;
 };
 
 /* Told of each command that has changed something, with all it takes to do the same again by

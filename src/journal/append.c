@@ -172,7 +172,7 @@ static void append_group(struct journal *j)
 	buf_shrink(&j->group, PENDING_KEEP);
 }
 
-/* The group is whole for now: it is over, unless more may be added to it. */
+/* A command, or a group of them, has been added: its record is made unless a batch goes on. */
 static void end_step(struct journal *j)
 {
 	if (j->group_depth == 0 && (!j->in_batch || j->group.len >= BATCH_BYTES))

@@ -10,6 +10,8 @@ void cmd_info(struct call *call)
 {
 	struct buf text = BUF_INIT(BUF_NO_MAX);
 
+	/* Who asks for the last number means that of what it has sent before. */
+	persist_split_batch(server_of(call));
 	info_append_sections(server_of(call), call->args, call->nargs, &text);
 	resp_write_verbatim(call->reply, "txt", buf_str(&text));
 	buf_done(&text);

@@ -116,6 +116,12 @@ void persist_end_batch(struct server *s)
 		journal_end_batch(s->persist->journal);
 }
 
+void persist_split_batch(struct server *s)
+{
+	if (s->persist != NULL && s->persist->is_loaded)
+		journal_split_batch(s->persist->journal);
+}
+
 /* Dialects by name: their numbers may change from one version of the program to the next. */
 static struct qless_str dialect_name(enum dialect dialect)
 {
@@ -810,8 +816,6 @@ void persist_get_info(const struct server *s, struct persist_info *ret)
 	ret->load_left_s = seconds_to_go(p, s->mono_us);
 	if (!p->is_loaded)
 		return;
-	/* Who asks for the last number means that of what it has sent before. */
-	journal_split_batch(p->journal);
 	journal_get_info(p->journal, &ret->log);
 	ret->state = journal_state(p->journal);
 }

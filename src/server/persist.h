@@ -71,6 +71,8 @@ void persist_end_group(struct server *s);
 /* What is changed in between may be recorded together, which takes less room and time. */
 void persist_begin_batch(struct server *s);
 void persist_end_batch(struct server *s);
+/* What was changed so far has its number, and what follows gets another. */
+void persist_split_batch(struct server *s);
 
 /* Why a command that changes something cannot be run now, or NULL. `bytes` is the size of its
  * arguments. For struct command_env; `arg` is the server. */

@@ -66,10 +66,8 @@ static inline void wire_put_bytes(unsigned char *to, const unsigned char *from, 
 	if (len < 8) {
 		wire_put_u64(to, wire_get_word(from, len));
 	} else if (len <= 16) {
-		uint64_t last = wire_get_u64(from + len - 8);
-
 		wire_put_u64(to, wire_get_u64(from));
-		wire_put_u64(to + len - 8, last);
+		wire_put_u64(to + len - 8, wire_get_u64(from + len - 8));
 	} else if (len <= 32) {
 		memcpy(to, from, 16);
 		memcpy(to + len - 16, from + len - 16, 16);
