@@ -20,22 +20,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sys/child.h"
 #include "sys/clock.h"
 
 #define SECOND_US INT64_C(1000000)
 /* After a rewrite that was to make the log well has failed. */
 #define RECOVER_RETRY_US (2 * SECOND_US)
-
-/* The child is in no hurry, and those who wait for replies are: it is so much nicer than the
- * server, and where processors are few it gets a tenth of one, and what nobody else needs. */
-#define CHILD_NICE 10
 
 /* What the child tells through the pipe: its progress, and at the end the result. */
 struct report {
@@ -103,38 +96,16 @@ static int write_base(struct journal *j, int *pipe_fd)
 	return base_finish(&w, &j->rewrite.bytes);
 }
 
-/* The handlers are the parent's, and write to descriptors that are soon others. */
-static void reset_signals(void)
-{
-	sigset_t none;
-
-	for (int number = 1; number < NSIG; number++)
-		signal(number, SIG_DFL);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGUSR1, SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* Nothing of the parent's may stay open: its sockets, the lock of the directory. */
 static void run_child(struct journal *j, int pipe_fd, pid_t parent)
 {
 	struct report report = { .bytes = 0 };
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
+	if (!child_begin("qlessd-rewrite", parent))
 		_exit(1);
-	prctl(PR_SET_NAME, "qlessd-rewrite");
-	/* Whether it works shows in its effect alone, and nothing would be done about it. */
-	(void)!nice(CHILD_NICE);
-	reset_signals();
-	if (pipe_fd != 3) {
-		dup2(pipe_fd, 3);
-		pipe_fd = 3;
-	}
-	close_range(4, ~0u, 0);
+	child_keep_fd(pipe_fd);
+	pipe_fd = CHILD_FD;
+	child_step_back();
 	report.result = write_base(j, &pipe_fd);
 	report.bytes = j->rewrite.bytes;
 	if (write(pipe_fd, &report, sizeof report) != (ssize_t)sizeof report)

@@ -1,0 +1,63 @@
+#include "sys/child.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* So much nicer than the parent: where processors are few we get a tenth of one, and what nobody
+ * else needs. */
+#define CHILD_NICE 10
+/* The most there is. */
+#define OOM_SCORE "1000"
+
+/* The handlers are the parent's, and write to descriptors that are soon others. What is sent to the
+ * whole group, from a terminal or a service manager, is for the parent to act on. */
+static void reset_signals(void)
+{
+	static const int ignored[] = {
+		SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGXFSZ,
+	};
+	sigset_t none;
+
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
+		signal(ignored[i], SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+bool child_begin(const char *name, pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		return false;
+	prctl(PR_SET_NAME, name);
+	reset_signals();
+	return true;
+}
+
+void child_keep_fd(int fd)
+{
+	if (fd != CHILD_FD)
+		dup2(fd, CHILD_FD);
+	close_range(CHILD_FD + 1, ~0u, 0);
+}
+
+static void be_killed_first(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)!write(fd, OOM_SCORE, sizeof OOM_SCORE - 1);
+	close(fd);
+}
+
+/* Whether any of this works shows in its effect alone, and nothing would be done about it. */
+void child_step_back(void)
+{
+	(void)!nice(CHILD_NICE);
+	be_killed_first();
+}
