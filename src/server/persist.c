@@ -16,6 +16,7 @@
 #include "server/conn.h"
 #include "server/queues.h"
 #include "server/server_int.h"
+#include "server/stored.h"
 #include "server/users_log.h"
 #include "sys/clock.h"
 #include "sys/log.h"
@@ -39,10 +40,6 @@
 #define AUTO_DELAY_MAX_US (3600 * SECOND_US)
 /* Lengths and numbers that are recorded beside the arguments take less than they do. */
 #define ADMIT_MAX (RECORD_PAYLOAD_MAX / 2)
-
-/* Records that are not of a database. */
-static const struct qless_str script_name = STR_INIT("@script");
-static const struct qless_str scripts_clear_name = STR_INIT("@script-flush");
 
 struct persist {
 	struct journal *journal;
@@ -122,27 +119,19 @@ void persist_split_batch(struct server *s)
 		journal_split_batch(s->persist->journal);
 }
 
-/* Dialects by name: their numbers may change from one version of the program to the next. */
-static struct qless_str dialect_name(enum dialect dialect)
-{
-	return dialect == DIALECT_REQLESS ? STR("reqless") : STR("classic");
-}
-
 static void record_script(void *arg, const struct script *script)
 {
-	struct server *s = arg;
-	struct qless_str args[2] = { script_sha(script), dialect_name(script->dialect) };
+	struct qless_str args[STORED_SCRIPT_ARGS];
+	struct record_command command = stored_describe_script(script, args);
 
-	if (s->persist != NULL && s->persist->is_loaded)
-		record_change(s, 0, 0, script_name, args, 2);
+	persist_record(arg, &command);
 }
 
 static void record_scripts_clear(void *arg)
 {
-	struct server *s = arg;
+	struct record_command command = stored_describe_scripts_clear();
 
-	if (s->persist != NULL && s->persist->is_loaded)
-		record_change(s, 0, 0, scripts_clear_name, NULL, 0);
+	persist_record(arg, &command);
 }
 
 const struct scripts_hooks persist_scripts_hooks = {
@@ -150,26 +139,24 @@ const struct scripts_hooks persist_scripts_hooks = {
 	.cleared = record_scripts_clear,
 };
 
-/* In the process that writes a base. */
-static void save_script(void *arg, const struct script *script)
+static struct stored stored_of(const struct server *s)
 {
-	struct qless_str args[2] = { script_sha(script), dialect_name(script->dialect) };
-	struct record_command command = { .name = script_name, .args = args, .count = 2 };
-
-	base_add_command(arg, &command);
+	return (struct stored){ s->env.databases, s->env.scripts };
 }
 
+static void add_to_base(void *arg, const struct record_command *command)
+{
+	base_add_command(arg, command);
+}
+
+/* In the process that writes a base. */
 static void save_state(void *arg, struct base_writer *w)
 {
 	struct server *s = arg;
-	struct databases *databases = s->env.databases;
+	struct stored stored = stored_of(s);
 
-	for (unsigned db = 0; db < databases_count(databases); db++) {
-		if (databases_peek(databases, db) != NULL)
-			base_add_database(w, db, databases_peek(databases, db));
-	}
-	scripts_each(s->env.scripts, save_script, w);
-	users_log_save(s, w);
+	stored_save(&stored, w);
+	users_log_save(s, add_to_base, w);
 }
 
 /*
@@ -178,25 +165,9 @@ static void save_state(void *arg, struct base_writer *w)
 
 static struct qless *engine_to_load(void *arg, unsigned db)
 {
-	struct server *s = arg;
+	struct stored stored = stored_of(arg);
 
-	if (db >= databases_count(s->env.databases))
-		return NULL;
-	return databases_get(s->env.databases, db)->engine;
-}
-
-static int apply_script(struct server *s, const struct record_command *command,
-			struct buf *ret_error)
-{
-	if (command->count == 2) {
-		bool reqless = str_equal(command->args[1], dialect_name(DIALECT_REQLESS));
-
-		if (scripts_add(s->env.scripts, command->args[0],
-				reqless ? DIALECT_REQLESS : DIALECT_CLASSIC) != NULL)
-			return 0;
-	}
-	buf_printf(ret_error, "it names a script that is not known");
-	return -1;
+	return stored_engine(&stored, db);
 }
 
 /* The server's clock must not give times again that it gave before. What clients say is no guide.
@@ -212,18 +183,12 @@ static void note_time(struct persist *p, double now)
 static int apply_record(void *arg, const struct record_command *command, struct buf *ret_error)
 {
 	struct server *s = arg;
+	struct stored stored = stored_of(s);
 
-	if (str_equal(command->name, script_name))
-		return apply_script(s, command, ret_error);
-	if (str_equal(command->name, scripts_clear_name)) {
-		scripts_clear(s->env.scripts);
-		return 0;
-	}
 	if (users_log_is_record(command->name))
 		return users_log_apply(s, command, ret_error);
 	note_time(s->persist, command->now);
-	return databases_apply(s->env.databases, command->db, command->now, command->name,
-			       command->args, command->count, ret_error);
+	return stored_apply(&stored, command, ret_error);
 }
 
 static void visit_record(void *arg, const char *path, uint64_t offset, const struct record *record)

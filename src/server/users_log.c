@@ -93,11 +93,6 @@ static void record_in_log(void *arg, const struct record_command *command)
 	persist_record(arg, command);
 }
 
-static void record_in_base(void *arg, const struct record_command *command)
-{
-	base_add_command(arg, command);
-}
-
 void users_log_note_change(void *arg, struct qless_str name)
 {
 	describe(arg, name, record_in_log, arg);
@@ -148,14 +143,24 @@ void users_log_note_rewrite(struct server *s, struct acl *configured)
 	s->users_log->configured = configured;
 }
 
+struct saving {
+	void (*record)(void *arg, const struct record_command *command);
+	void *arg;
+};
+
 static void save_user(struct server *s, struct qless_str name, void *arg)
 {
-	describe(s, name, record_in_base, arg);
+	const struct saving *saving = arg;
+
+	describe(s, name, saving->record, saving->arg);
 }
 
-void users_log_save(struct server *s, struct base_writer *w)
+void users_log_save(struct server *s,
+		    void (*record)(void *arg, const struct record_command *command), void *arg)
 {
-	each_changed(s, save_user, w);
+	struct saving saving = { record, arg };
+
+	each_changed(s, save_user, &saving);
 }
 
 /*

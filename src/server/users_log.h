@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "journal/base.h"
+#include "journal/record.h"
 #include "util/str.h"
 
 struct acl;
@@ -30,8 +30,9 @@ void users_log_note_password(struct server *s, struct qless_str password);
 /* The configuration says now what users there are. Takes what it makes. */
 void users_log_note_rewrite(struct server *s, struct acl *configured);
 
-/* Into a base: whoever is not as the configuration makes it. */
-void users_log_save(struct server *s, struct base_writer *w);
+/* For a base: call `record` for whoever is not as the configuration makes it. */
+void users_log_save(struct server *s,
+		    void (*record)(void *arg, const struct record_command *command), void *arg);
 
 /* While loading. Whether a record is about a user; apply it, negative with a sentence in
  * `ret_error` if that cannot be done. */

@@ -1,0 +1,81 @@
+#include "server/stored.h"
+
+#include "command/dialect.h"
+
+/* Records that are not of a database. */
+static const struct qless_str script_name = STR_INIT("@script");
+static const struct qless_str scripts_clear_name = STR_INIT("@script-flush");
+
+/* Dialects by name: their numbers may change from one version of the program to the next. */
+static struct qless_str dialect_name(enum dialect dialect)
+{
+	return dialect == DIALECT_REQLESS ? STR("reqless") : STR("classic");
+}
+
+struct record_command stored_describe_script(const struct script *script,
+					     struct qless_str args[STORED_SCRIPT_ARGS])
+{
+	args[0] = script_sha(script);
+	args[1] = dialect_name(script->dialect);
+	return (struct record_command){ .name = script_name,
+					.args = args,
+					.count = STORED_SCRIPT_ARGS };
+}
+
+struct record_command stored_describe_scripts_clear(void)
+{
+	return (struct record_command){ .name = scripts_clear_name };
+}
+
+struct qless *stored_engine(const struct stored *stored, unsigned db)
+{
+	if (db >= databases_count(stored->databases))
+		return NULL;
+	return databases_get(stored->databases, db)->engine;
+}
+
+static int apply_script(struct scripts *scripts, const struct record_command *command,
+			struct buf *ret_error)
+{
+	if (command->count == STORED_SCRIPT_ARGS) {
+		bool reqless = str_equal(command->args[1], dialect_name(DIALECT_REQLESS));
+
+		if (scripts_add(scripts, command->args[0],
+				reqless ? DIALECT_REQLESS : DIALECT_CLASSIC) != NULL)
+			return 0;
+	}
+	buf_printf(ret_error, "it names a script that is not known");
+	return -1;
+}
+
+int stored_apply(const struct stored *stored, const struct record_command *command,
+		 struct buf *ret_error)
+{
+	if (str_equal(command->name, script_name))
+		return apply_script(stored->scripts, command, ret_error);
+	if (str_equal(command->name, scripts_clear_name)) {
+		scripts_clear(stored->scripts);
+		return 0;
+	}
+	return databases_apply(stored->databases, command->db, command->now, command->name,
+			       command->args, command->count, ret_error);
+}
+
+static void save_script(void *arg, const struct script *script)
+{
+	struct qless_str args[STORED_SCRIPT_ARGS];
+	struct record_command command = stored_describe_script(script, args);
+
+	base_add_command(arg, &command);
+}
+
+void stored_save(const struct stored *stored, struct base_writer *w)
+{
+	const struct databases *databases = stored->databases;
+
+	for (unsigned db = 0; db < databases_count(databases); db++) {
+		if (databases_peek(databases, db) != NULL)
+			base_add_database(w, db, databases_peek(databases, db));
+	}
+	scripts_each(stored->scripts, save_script, w);
+}
