@@ -119,6 +119,11 @@ void journal_set_rewrite_rate(struct journal *j, uint64_t bytes_per_second)
 	j->options.rewrite_bytes_per_second = bytes_per_second;
 }
 
+void journal_set_fork_max(struct journal *j, uint64_t bytes)
+{
+	j->options.fork_max_bytes = bytes;
+}
+
 void journal_set_keep_bases(struct journal *j, unsigned count)
 {
 	j->options.keep_bases = count;
@@ -490,6 +495,7 @@ static void finish_rotation(struct journal *j, struct job *job)
 		j->fd = job->created_fd;
 		j->ended_bytes += j->size;
 		j->number = job->header.number;
+		j->first = job->header.sequence;
 		j->size = j->sync_size = RECORD_FILE_HEADER_BYTES;
 		j->allocated = 0;
 		j->zeroed = job->zeroed;
@@ -666,7 +672,7 @@ void journal_wait(struct journal *j)
 			break;
 		if (j->state == JOURNAL_FULL)
 			break;
-		if (r->pid != 0)
+		if (r->fd >= 0)
 			poll(&(struct pollfd){ .fd = r->fd, .events = POLLIN }, 1, WAIT_MS);
 	}
 }
@@ -712,6 +718,7 @@ void journal_close(struct journal *j, struct buf *ret_error)
 		return;
 	if (j->fd >= 0)
 		close_log(j, ret_error);
+	rewriter_free(j->rewriter);
 	helper_free(j->helper);
 	if (j->lock_fd >= 0)
 		j->io->close(j->io->arg, j->lock_fd);

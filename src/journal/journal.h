@@ -36,6 +36,7 @@
 
 #include "journal/base.h"
 #include "journal/io.h"
+#include "journal/rebuild.h"
 #include "journal/record.h"
 #include "journal/recover.h"
 #include "util/buf.h"
@@ -68,11 +69,20 @@ struct journal_options {
 	/* Write all databases, and commands for what else there is, with the calls of base.h. In a
 	 * process of its own; the state is as it was at the end of the turn. */
 	void (*save)(void *arg, struct base_writer *w);
-	void *arg; /* of both */
+	/* How a base is made from the files; NULL: always by a fork. With it come the next three:
+	 * how much memory the state takes, and up to how much the process forks, and commands for
+	 * what the server knows better than its files, put with record_add_command(), which may be
+	 * NULL. */
+	const struct rebuild_options *rebuild;
+	uint64_t (*state_bytes)(void *arg);
+	uint64_t fork_max_bytes;
+	void (*save_extra)(void *arg, struct buf *out);
+	void *arg; /* of all of them */
 };
 
-/* Copies the options; `dir` and `io` are borrowed. Takes the lock of the directory, which must
- * exist. NULL with a line in `ret_error` if that fails. */
+/* Copies the options; `dir`, `io` and `rebuild` are borrowed. Takes the lock of the directory,
+ * which must exist. With threads and `rebuild` a process is forked off, so there should be no
+ * thread and little memory yet. NULL with a line in `ret_error` if it fails. */
 struct journal *journal_open(const struct journal_options *options, struct buf *ret_error);
 
 /* Load the state, cut off a torn end, and be ready to append. An empty directory gets a first log
@@ -137,12 +147,15 @@ void journal_set_sync(struct journal *j, enum journal_sync sync);
 void journal_set_segment_bytes(struct journal *j, uint64_t bytes);
 void journal_set_keep_bases(struct journal *j, unsigned count);
 void journal_set_rewrite_rate(struct journal *j, uint64_t bytes_per_second);
+void journal_set_fork_max(struct journal *j, uint64_t bytes);
 
 /* ---- rewriting ---- */
 
 /* Ask for a new base. False if one is being made. It begins with one of the next flushes. */
 bool journal_rewrite(struct journal *j);
 bool journal_is_rewriting(const struct journal *j);
+/* Why the last base that was to be made from the files was not. */
+const char *journal_rebuild_error(const struct journal *j);
 /* Readable when the process that writes the base has something to tell; -1 while there is none.
  * Then journal_flush() is to be called. */
 int journal_rewrite_fd(const struct journal *j);
@@ -165,6 +178,9 @@ struct journal_info {
 	uint64_t rewrite_bytes; /* what the process has written so far */
 	uint64_t rewrites;	/* successful ones */
 	uint64_t rewrite_failures;
+	uint64_t rebuilds;	   /* of the successful ones, those from the files */
+	uint64_t rebuild_failures; /* after which the process has forked */
+	bool last_is_rebuilt;	   /* the last rewrite was from the files */
 	int last_rewrite_rc;	   /* 0 or a negative errno; -ECHILD: its process was killed */
 	int64_t last_rewrite_us;   /* how long it took */
 	int64_t last_base_wall_us; /* when the base in force was made; 0: there is none */

@@ -9,6 +9,7 @@
 #include "journal/journal.h"
 #include "journal/manifest.h"
 #include "journal/helper.h"
+#include "journal/rewriter.h"
 
 #define JOURNAL_COMPLAINT_MAX 256
 
@@ -23,9 +24,10 @@ enum journal_work {
 
 /*
  *	NONE --> WANTED --> READY --> RUNNING --> SWITCHING --> NONE
- *	            next log file   fork     base written
+ *	            next log file  begun     base written
  *
- * A log that has failed goes from WANTED to READY at once.
+ * A log that has failed goes from WANTED to READY at once. If the base could not be made from the
+ * files it goes from RUNNING back to READY.
  */
 enum rewrite_phase {
 	REWRITE_NONE,
@@ -38,7 +40,10 @@ enum rewrite_phase {
 struct rewrite {
 	enum rewrite_phase phase;
 	pid_t pid;	   /* 0: there is no process */
-	int fd;		   /* reading end of its pipe, or -1 */
+	int fd;		   /* to hear how far the base is: the pipe, or the rewriter's; or -1 */
+	bool from_log;	   /* the base is made from the files */
+	bool is_behind;	   /* that was given up, as it would take too long */
+	bool must_fork;	   /* that has failed */
 	uint64_t number;   /* of the base */
 	uint64_t sequence; /* of the last record in it */
 	uint64_t bytes;
@@ -58,12 +63,14 @@ struct journal {
 	const struct journal_io *io;
 	int lock_fd;
 	struct helper *helper;
+	struct rewriter *rewriter; /* NULL: there is none */
 	enum journal_work work;
 	struct job job;
 
 	struct manifest manifest; /* in force */
 	int fd;			  /* of the last log file */
 	uint64_t number;
+	uint64_t first; /* sequence number of the first record that it has or will have */
 	uint64_t salt;
 	uint64_t size;	      /* of whole records in the file */
 	uint64_t zeroed;      /* what is between size and here is there, and is zeros */
@@ -103,6 +110,7 @@ struct journal {
 	char complaint[JOURNAL_COMPLAINT_MAX];
 
 	struct rewrite rewrite;
+	char rebuild_error[JOURNAL_COMPLAINT_MAX];
 	struct journal_info info;
 };
 

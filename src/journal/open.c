@@ -54,6 +54,9 @@ struct journal *journal_open(const struct journal_options *options, struct buf *
 		journal_close(j, NULL);
 		return NULL;
 	}
+	/* Before there is a thread. Without it there are forks. */
+	if (options->threads && options->rebuild != NULL)
+		j->rewriter = rewriter_new(options->rebuild, j->options.dir);
 	j->helper =
 		helper_new(j->io, j->options.dir, options->threads, options->wake, options->arg);
 	return j;
@@ -135,6 +138,7 @@ static int begin_log(struct journal *j, uint64_t sequence, struct buf *ret_error
 	}
 	j->fd = j->job.created_fd;
 	j->number = number;
+	j->first = sequence + 1;
 	j->size = j->sync_size = RECORD_FILE_HEADER_BYTES;
 	j->allocated = j->zeroed = 0;
 	j->last = j->written = j->synced = sequence;
@@ -225,6 +229,7 @@ static int continue_log(struct journal *j, const struct recovery *r, struct buf 
 
 	manifest_copy(&j->manifest, &r->manifest);
 	j->number = r->tail.number;
+	j->first = r->tail.sequence;
 	j->salt = r->tail.salt;
 	j->size = j->sync_size = r->tail_size;
 	j->ended_bytes = r->log_bytes - r->tail_size;

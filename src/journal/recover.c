@@ -479,7 +479,9 @@ static int replay_file(struct run *run, size_t index, uint64_t *expected)
 			      "%s begins with sequence %" PRIu64 ", where %" PRIu64 " should be",
 			      reader.path, reader.header.sequence,
 			      index == 0 ? r->last_sequence + 1 : *expected);
-	if (rc == 0 && index > 0 && reader.header.created_us > run->limit->wall_us)
+	if (rc == 0 && index > 0 &&
+	    (reader.header.created_us > run->limit->wall_us ||
+	     reader.header.sequence > run->limit->sequence))
 		r->limited = true;
 	if (rc == 0 && !r->limited) {
 		*expected = reader.header.sequence;

@@ -1,25 +1,30 @@
 /*
  * Rewriting: a new base in place of the old one and the log that followed it.
  *
- * First the log goes on to a new file. Then, at the end of a turn, the process forks: the child has
- * the state as it is and writes it to the base; the parent goes on. When the base is on the disk
+ * First the log goes on to a new file. Then the base is written, in one of two ways. Either the
+ * process forks at the end of a turn, and the child has the state as it is. Or, as that holds up
+ * everybody the longer the more memory there is, another process makes the state again from the
+ * files that are ended: see rewriter.h. The parent goes on meanwhile. When the base is on the disk
  * the manifest is replaced by one that names the base and the log files from the new one on. Only
  * then the old files are removed. Whenever a crash happens, the manifest in force names files that
  * are whole: what it does not name is swept away at the next start.
  *
- * The base may hold records that were written to the new log file before the fork, and recovery
- * passes over these. They are synced before the base comes into force, so the log never ends before
- * its base does.
+ * The base of a child may hold records that were written to the new log file before the fork, and
+ * recovery passes over these. They are synced before the base comes into force, so the log never
+ * ends before its base does.
  *
  * A log that has failed is made well in the same way, but does not go on to a new file first:
  * nobody knows what of it is on the disk, so it is dropped with the old base, and a new log file
- * comes into force together with the new one.
+ * comes into force together with the new one. Its base is always written by a child.
  */
 #include "journal/journal_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +34,14 @@
 #define SECOND_US INT64_C(1000000)
 /* After a rewrite that was to make the log well has failed. */
 #define RECOVER_RETRY_US (2 * SECOND_US)
+
+/* To run records again takes longer than to write the state. A log may be so many times as large as
+ * the state, and a bit. */
+#define REBUILD_LOG_MOST  2
+#define REBUILD_LOG_EXTRA ((uint64_t)64 * 1024 * 1024)
+
+/* How long the end of a process that was killed is waited for before we end ourselves. */
+#define GIVE_UP_MS 1000
 
 /* What the child tells through the pipe: its progress, and at the end the result. */
 struct report {
@@ -47,6 +60,11 @@ int journal_rewrite_fd(const struct journal *j)
 	return j->rewrite.fd;
 }
 
+const char *journal_rebuild_error(const struct journal *j)
+{
+	return j->rebuild_error;
+}
+
 bool journal_is_overgrown(const struct journal *j, unsigned percentage, uint64_t min_bytes)
 {
 	uint64_t bytes = j->ended_bytes + j->size;
@@ -61,6 +79,7 @@ bool journal_rewrite(struct journal *j)
 	if (j->rewrite.phase != REWRITE_NONE)
 		return false;
 	j->rewrite.phase = REWRITE_WANTED;
+	j->rewrite.must_fork = false;
 	j->rotate_after_us = 0;
 	return true;
 }
@@ -76,9 +95,9 @@ static void send_progress(void *arg, uint64_t bytes)
 		return;
 }
 
-static int write_base(struct journal *j, int *pipe_fd)
+static struct base_options describe_base(const struct journal *j)
 {
-	struct base_options options = {
+	return (struct base_options){
 		.io = j->io,
 		.dir = j->options.dir,
 		.number = j->rewrite.number,
@@ -86,11 +105,16 @@ static int write_base(struct journal *j, int *pipe_fd)
 		.salt = j->salt,
 		.wall_us = j->rewrite.wall_us,
 		.bytes_per_second = j->options.rewrite_bytes_per_second,
-		.progress = pipe_fd != NULL ? send_progress : NULL,
-		.progress_arg = pipe_fd,
 	};
+}
+
+static int write_base(struct journal *j, int *pipe_fd)
+{
+	struct base_options options = describe_base(j);
 	struct base_writer w;
 
+	options.progress = pipe_fd != NULL ? send_progress : NULL;
+	options.progress_arg = pipe_fd;
 	base_begin(&w, &options);
 	j->options.save(j->options.arg, &w);
 	return base_finish(&w, &j->rewrite.bytes);
@@ -146,15 +170,83 @@ static int start_child(struct journal *j)
 	return 0;
 }
 
+static bool can_rebuild(const struct journal *j)
+{
+	const struct rewrite *r = &j->rewrite;
+	uint64_t state;
+
+	if (r->to_recover || r->must_fork || j->options.rebuild == NULL ||
+	    (j->options.threads && j->rewriter == NULL))
+		return false;
+	state = j->options.state_bytes(j->options.arg);
+	return state > j->options.fork_max_bytes &&
+	       j->ended_bytes <= REBUILD_LOG_MOST * state + REBUILD_LOG_EXTRA;
+}
+
+static void note_rebuild_error(struct journal *j, const char *error)
+{
+	snprintf(j->rebuild_error, sizeof j->rebuild_error, "%s", error);
+}
+
+static int start_rebuild(struct journal *j)
+{
+	struct rewrite *r = &j->rewrite;
+	struct base_options base = describe_base(j);
+	struct buf extra = BUF_INIT(BUF_NO_MAX), error = BUF_INIT(sizeof j->rebuild_error);
+	int rc = 0;
+
+	if (j->options.save_extra != NULL)
+		j->options.save_extra(j->options.arg, &extra);
+	if (j->options.threads) {
+		rc = rewriter_begin(j->rewriter, &base, buf_str(&extra));
+		r->fd = rc == 0 ? rewriter_fd(j->rewriter) : -1;
+	} else {
+		r->result =
+			rebuild_base(j->options.rebuild, &base, buf_str(&extra), &r->bytes, &error);
+		r->over = true;
+		note_rebuild_error(j, buf_cstr(&error));
+	}
+	if (rc < 0)
+		note_rebuild_error(j, strerror(-rc));
+	buf_done(&extra);
+	buf_done(&error);
+	return rc;
+}
+
+static void remove_base(const struct journal *j)
+{
+	char path[JOURNAL_PATH_MAX];
+
+	journal_base_path(path, j->options.dir, j->rewrite.number);
+	j->io->remove(j->io->arg, path);
+}
+
+/* What cannot be made from the files can be made from memory. */
+static void fail_base(struct journal *j, int rc)
+{
+	struct rewrite *r = &j->rewrite;
+
+	if (!r->from_log) {
+		rewrite_give_up(j, rc);
+		return;
+	}
+	remove_base(j);
+	j->info.rebuild_failures++;
+	r->must_fork = true;
+	r->phase = REWRITE_READY;
+}
+
 static void begin_base(struct journal *j)
 {
 	struct rewrite *r = &j->rewrite;
 	int rc = 0;
 
 	r->to_recover = j->state == JOURNAL_FAILED;
+	r->from_log = can_rebuild(j);
+	r->is_behind = false;
 	r->buffered = r->to_recover ? j->pending.len : 0;
 	r->number = j->next_number++;
-	r->sequence = j->last;
+	r->sequence = r->from_log ? j->first - 1 : j->last;
 	r->first_log = j->number;
 	r->ended_bytes = j->ended_bytes;
 	r->bytes = 0;
@@ -167,14 +259,16 @@ static void begin_base(struct journal *j)
 	if (r->to_recover)
 		j->gap = false;
 	r->phase = REWRITE_RUNNING;
-	if (j->options.threads) {
+	if (r->from_log) {
+		rc = start_rebuild(j);
+	} else if (j->options.threads) {
 		rc = start_child(j);
 	} else {
 		r->result = write_base(j, NULL);
 		r->over = true;
 	}
 	if (rc < 0)
-		rewrite_give_up(j, rc);
+		fail_base(j, rc);
 }
 
 static void read_reports(struct rewrite *r)
@@ -196,12 +290,56 @@ static void forget_child(struct rewrite *r)
 	r->pid = 0;
 }
 
+static void watch_rewriter(struct journal *j)
+{
+	struct rewrite *r = &j->rewrite;
+	struct rewriter_report report;
+
+	while (rewriter_poll(j->rewriter, &report)) {
+		r->bytes = report.bytes;
+		if (!report.is_over)
+			continue;
+		r->result = report.result;
+		r->over = true;
+		r->fd = -1;
+		if (r->is_behind)
+			note_rebuild_error(j, "the log grows faster than it can be read");
+		else if (report.result == -ECHILD)
+			note_rebuild_error(j, "its process was killed");
+		else
+			note_rebuild_error(j, report.error);
+	}
+}
+
+/* Who makes a base from the files gets what nobody else wants of the processors. If more has come
+ * since than there was to be read, it may never catch up. */
+static void check_progress(struct journal *j)
+{
+	struct rewrite *r = &j->rewrite;
+	uint64_t since = j->ended_bytes - r->ended_bytes + j->size;
+
+	if (!r->from_log || since <= r->ended_bytes + j->base_bytes + REBUILD_LOG_EXTRA)
+		return;
+	r->is_behind = true;
+	rewriter_cancel(j->rewriter);
+}
+
+static void give_up_rebuild(struct journal *j)
+{
+	struct rewriter_report report = { 0 };
+
+	rewriter_cancel(j->rewriter);
+	while (!report.is_over &&
+	       (rewriter_poll(j->rewriter, &report) ||
+		poll(&(struct pollfd){ .fd = j->rewrite.fd, .events = POLLIN }, 1, GIVE_UP_MS) > 0))
+		;
+	j->rewrite.fd = -1;
+}
+
 static void watch_child(struct rewrite *r)
 {
 	int status;
 
-	if (r->pid == 0)
-		return;
 	read_reports(r);
 	if (waitpid(r->pid, &status, WNOHANG) == 0)
 		return;
@@ -240,20 +378,19 @@ static void start_switch(struct journal *j)
 void rewrite_give_up(struct journal *j, int rc)
 {
 	struct rewrite *r = &j->rewrite;
-	char path[JOURNAL_PATH_MAX];
 	int status;
 
 	if (r->phase == REWRITE_NONE || r->phase == REWRITE_SWITCHING)
 		return;
+	if (r->from_log && r->fd >= 0)
+		give_up_rebuild(j);
 	if (r->pid != 0) {
 		kill(r->pid, SIGKILL);
 		waitpid(r->pid, &status, 0);
 		forget_child(r);
 	}
-	if (r->phase == REWRITE_RUNNING && !r->keep_base) {
-		journal_base_path(path, j->options.dir, r->number);
-		j->io->remove(j->io->arg, path);
-	}
+	if (r->phase == REWRITE_RUNNING && !r->keep_base)
+		remove_base(j);
 	r->phase = REWRITE_NONE;
 	j->info.rewrite_failures++;
 	j->info.last_rewrite_rc = rc;
@@ -266,6 +403,7 @@ static void begin_again(struct journal *j, const struct job *job)
 	j->io->close(j->io->arg, j->fd);
 	j->fd = job->created_fd;
 	j->number = job->header.number;
+	j->first = job->header.sequence;
 	j->size = j->sync_size = RECORD_FILE_HEADER_BYTES;
 	j->allocated = j->zeroed = 0;
 	j->written = j->synced = j->marked = j->rewrite.sequence;
@@ -303,6 +441,8 @@ void rewrite_switched(struct journal *j, const struct job *job)
 	}
 	r->phase = REWRITE_NONE;
 	j->info.rewrites++;
+	j->info.rebuilds += r->from_log;
+	j->info.last_is_rebuilt = r->from_log;
 	j->info.last_rewrite_rc = 0;
 	j->info.last_rewrite_us = j->mono_us - r->started_us;
 }
@@ -317,7 +457,8 @@ void rewrite_step(struct journal *j)
 		journal_rewrite(j);
 	if (r->phase == REWRITE_WANTED && j->state == JOURNAL_FAILED && j->work == WORK_NONE)
 		r->phase = REWRITE_READY;
-	/* What is in the base has to be in the log before it, unless the log has failed. */
+	/* What is in the base has to be in the log before it, unless the log has failed; what is
+	 * not written yet is of the files that are not ended. */
 	if (r->phase == REWRITE_READY && j->work == WORK_NONE) {
 		journal_write_pending(j);
 		if (j->pending.len == 0 || j->state == JOURNAL_FAILED)
@@ -325,14 +466,19 @@ void rewrite_step(struct journal *j)
 	}
 	if (r->phase != REWRITE_RUNNING)
 		return;
-	watch_child(r);
-	if (!r->over)
+	if (r->pid != 0)
+		watch_child(r);
+	else if (r->fd >= 0)
+		watch_rewriter(j);
+	if (!r->over) {
+		check_progress(j);
 		return;
+	}
 	/* A base from before the log failed does not make it well. */
 	if (r->result == 0 && j->state == JOURNAL_FAILED && !r->to_recover)
 		r->result = -ECANCELED;
 	if (r->result < 0)
-		rewrite_give_up(j, r->result);
+		fail_base(j, r->result);
 	else if (j->work == WORK_NONE)
 		start_switch(j);
 }

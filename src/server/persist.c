@@ -43,6 +43,7 @@
 
 struct persist {
 	struct journal *journal;
+	struct rebuild_options rebuild;
 	struct event *wake; /* the helper thread has news */
 	int wake_fd;
 	struct event *rewrite; /* the process that writes a base has news */
@@ -50,6 +51,7 @@ struct persist {
 	enum journal_state state; /* as it was said last */
 	uint64_t rewrites;
 	uint64_t rewrite_failures;
+	uint64_t rebuild_failures;
 	uint64_t noted_syncs;
 	uint64_t noted_forks;
 	int64_t auto_delay_us; /* after failures, longer each time; 0: the last one was good */
@@ -157,6 +159,23 @@ static void save_state(void *arg, struct base_writer *w)
 
 	stored_save(&stored, w);
 	users_log_save(s, add_to_base, w);
+}
+
+static void add_to_extra(void *arg, const struct record_command *command)
+{
+	record_add_command(arg, command);
+}
+
+static void save_users(void *arg, struct buf *out)
+{
+	users_log_save(arg, add_to_extra, out);
+}
+
+static uint64_t state_bytes(void *arg)
+{
+	const struct server *s = arg;
+
+	return memory_gauge_read(&s->memory);
 }
 
 /*
@@ -425,6 +444,9 @@ int persist_open(struct server *s, struct buf *ret_error)
 		.threads = true,
 		.wake = wake_up,
 		.save = save_state,
+		.state_bytes = state_bytes,
+		.fork_max_bytes = s->config->fork_max_bytes,
+		.save_extra = save_users,
 		.arg = s,
 	};
 	struct persist *p;
@@ -440,6 +462,8 @@ int persist_open(struct server *s, struct buf *ret_error)
 	}
 	p->wake = event_new(s->base, p->wake_fd, EV_READ | EV_PERSIST, on_wake, s);
 	event_add(p->wake, NULL);
+	p->rebuild = stored_rebuild(s->config);
+	options.rebuild = &p->rebuild;
 	p->journal = journal_open(&options, ret_error);
 	return p->journal != NULL ? 0 : -1;
 }
@@ -461,6 +485,7 @@ static void write_last_base(struct server *s)
 	log_notice("writing a new base before the end");
 	p->patience_us = 0; /* what was granted for loading is over */
 	journal_set_rewrite_rate(p->journal, 0);
+	journal_set_fork_max(p->journal, UINT64_MAX); /* nobody is held up any more */
 	journal_rewrite(p->journal);
 	do {
 		struct pollfd news[] = { { .fd = p->wake_fd, .events = POLLIN },
@@ -505,6 +530,7 @@ void persist_apply_config(struct server *s)
 	journal_set_segment_bytes(s->persist->journal, s->config->log_segment_bytes);
 	journal_set_rewrite_rate(s->persist->journal, s->config->rewrite_rate_bytes);
 	journal_set_keep_bases(s->persist->journal, (unsigned)s->config->log_keep_bases);
+	journal_set_fork_max(s->persist->journal, s->config->fork_max_bytes);
 }
 
 /*
@@ -601,18 +627,29 @@ static void note_state(struct server *s)
 	p->state = state;
 }
 
+static void describe_rewrite(const struct journal_info *info)
+{
+	char how[64] = "from the log";
+
+	if (!info->last_is_rebuilt)
+		snprintf(how, sizeof how, "fork took %.3f ms", (double)info->fork_us / 1e3);
+	log_notice("new base written: %" PRIu64 " MB in %.3f seconds, %s", info->base_bytes >> 20,
+		   (double)info->last_rewrite_us / 1e6, how);
+}
+
 static void note_rewrites(struct server *s)
 {
 	struct persist *p = s->persist;
 	struct journal_info info;
 
 	journal_get_info(p->journal, &info);
-	if (info.rewrites != p->rewrites)
-		log_notice("new base written: %" PRIu64 " MB in %.3f seconds, fork took %.3f ms",
-			   info.base_bytes >> 20, (double)info.last_rewrite_us / 1e6,
-			   (double)info.fork_us / 1e3);
-	if (info.rewrites != p->rewrites)
+	if (info.rebuild_failures != p->rebuild_failures)
+		log_warning("no base could be made from the log: %s. It is made by a fork",
+			    journal_rebuild_error(p->journal));
+	if (info.rewrites != p->rewrites) {
+		describe_rewrite(&info);
 		p->auto_delay_us = 0;
+	}
 	if (info.rewrite_failures != p->rewrite_failures) {
 		p->auto_delay_us = p->auto_delay_us == 0 ? AUTO_DELAY_US : 2 * p->auto_delay_us;
 		if (p->auto_delay_us > AUTO_DELAY_MAX_US)
@@ -626,6 +663,7 @@ static void note_rewrites(struct server *s)
 	}
 	p->rewrites = info.rewrites;
 	p->rewrite_failures = info.rewrite_failures;
+	p->rebuild_failures = info.rebuild_failures;
 }
 
 static void watch_rewrite(struct server *s)

@@ -1,6 +1,13 @@
 #include "server/stored.h"
 
 #include "command/dialect.h"
+#include "config/config.h"
+#include "server/users_log.h"
+#include "sys/entropy.h"
+#include "util/mem.h"
+
+/* What was flushed is freed as fast as that, whenever there is progress to tell. */
+#define FREE_JOBS 10000
 
 /* Records that are not of a database. */
 static const struct qless_str script_name = STR_INIT("@script");
@@ -78,4 +85,68 @@ void stored_save(const struct stored *stored, struct base_writer *w)
 			base_add_database(w, db, databases_peek(databases, db));
 	}
 	scripts_each(stored->scripts, save_script, w);
+}
+
+/*
+ * A second state
+ */
+
+static struct qless *engine_of_second(void *arg, unsigned db)
+{
+	return stored_engine(arg, db);
+}
+
+static int apply_to_second(void *arg, const struct record_command *command, struct buf *ret_error)
+{
+	if (users_log_is_record(command->name))
+		return 0;
+	return stored_apply(arg, command, ret_error);
+}
+
+static bool go_on(void *arg, const struct recovery_progress *progress)
+{
+	struct stored *stored = arg;
+
+	(void)progress;
+	databases_free_some(stored->databases, FREE_JOBS);
+	return true;
+}
+
+static struct recovery_target begin_second(void *arg)
+{
+	const struct config *config = arg;
+	struct stored *stored = mem_zalloc(sizeof *stored);
+	struct qless_hooks hooks = { .hash_seed = entropy_u64() };
+
+	stored->databases = databases_new((unsigned)config->databases, &hooks);
+	stored->scripts = scripts_new(hooks.hash_seed, NULL);
+	databases_set_limits(stored->databases, NULL);
+	return (struct recovery_target){
+		.arg = stored,
+		.engine = engine_of_second,
+		.apply = apply_to_second,
+		.progress = go_on,
+	};
+}
+
+static void save_second(void *state, struct base_writer *w)
+{
+	stored_save(state, w);
+}
+
+/* The process ends next, and with it goes all that is left: to free it piece by piece would be as
+ * much work as to load it was. */
+static void end_second(void *state)
+{
+	free(state);
+}
+
+struct rebuild_options stored_rebuild(struct config *config)
+{
+	return (struct rebuild_options){
+		.begin = begin_second,
+		.arg = config,
+		.save = save_second,
+		.end = end_second,
+	};
 }

@@ -1,5 +1,7 @@
 /*
  * What the log keeps of the server, but for its users: the databases and the scripts.
+ *
+ * The server has one such state, and a process that makes a base from the log has another.
  */
 #ifndef SERVER_STORED_H
 #define SERVER_STORED_H
@@ -7,7 +9,10 @@
 #include "command/databases.h"
 #include "command/scripts.h"
 #include "journal/base.h"
+#include "journal/rebuild.h"
 #include "journal/record.h"
+
+struct config;
 
 struct stored {
 	struct databases *databases;
@@ -30,5 +35,10 @@ int stored_apply(const struct stored *stored, const struct record_command *comma
 
 /* Add all of it to a base. */
 void stored_save(const struct stored *stored, struct base_writer *w);
+
+/* How a base is made from the log, with as many databases as the configuration says, which is
+ * borrowed. What is recorded of users is passed over: it depends on the configuration as it is when
+ * the base is read, and to tell that is up to the server. */
+struct rebuild_options stored_rebuild(struct config *config);
 
 #endif

@@ -1,6 +1,7 @@
 #include "sys/child.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -59,5 +60,13 @@ static void be_killed_first(void)
 void child_step_back(void)
 {
 	(void)!nice(CHILD_NICE);
+	be_killed_first();
+}
+
+void child_take_leftovers(void)
+{
+	struct sched_param none = { 0 };
+
+	sched_setscheduler(0, SCHED_IDLE, &none);
 	be_killed_first();
 }

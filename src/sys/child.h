@@ -19,4 +19,8 @@ void child_keep_fd(int fd);
  * short it is us that the system kills. */
 void child_step_back(void);
 
+/* The same, but what nobody else needs is all, and may be nothing for long. Who wakes up does not
+ * have to wait until we have had our time, as even with the lowest priority. */
+void child_take_leftovers(void);
+
 #endif

@@ -17,6 +17,7 @@ struct fixture {
 	struct engines engines;
 	struct journal *journal;
 	struct journal_options options;
+	struct rebuild_options rebuild;
 	struct recovery recovery;
 	struct buf error;
 	int64_t us; /* the clocks of the journal */
@@ -52,6 +53,61 @@ static inline struct recovery_target fixture_target(struct fixture *f)
 	return (struct recovery_target){ .arg = f,
 					 .engine = fixture_engine,
 					 .apply = fixture_apply };
+}
+
+/* ---- a second state, for bases that are made from the files ---- */
+
+static inline struct qless *fixture_second_engine(void *arg, unsigned db)
+{
+	return db < FIXTURE_DBS ? engines_get(arg, db) : NULL;
+}
+
+static inline int fixture_apply_to_second(void *arg, const struct record_command *command,
+					  struct buf *ret_error)
+{
+	struct engines *second = arg;
+
+	return databases_apply(second->databases, command->db, command->now, command->name,
+			       command->args, command->count, ret_error);
+}
+
+static inline struct recovery_target fixture_begin_second(void *arg)
+{
+	struct engines *second = mem_zalloc(sizeof *second);
+
+	(void)arg;
+	engines_init(second, FIXTURE_DBS, 2);
+	return (struct recovery_target){ .arg = second,
+					 .engine = fixture_second_engine,
+					 .apply = fixture_apply_to_second };
+}
+
+static inline void fixture_save_second(void *state, struct base_writer *w)
+{
+	for (unsigned db = 0; db < FIXTURE_DBS; db++)
+		base_add_database(w, db, engines_get(state, db));
+}
+
+static inline void fixture_end_second(void *state)
+{
+	engines_done(state);
+	free(state);
+}
+
+static inline uint64_t fixture_state_bytes(void *arg)
+{
+	(void)arg;
+	return 1;
+}
+
+/* From the next start on bases are made from the files. */
+static inline void fixture_rebuild(struct fixture *f)
+{
+	f->rebuild = (struct rebuild_options){ .begin = fixture_begin_second,
+					       .save = fixture_save_second,
+					       .end = fixture_end_second };
+	f->options.rebuild = &f->rebuild;
+	f->options.state_bytes = fixture_state_bytes;
 }
 
 static inline void fixture_init(struct fixture *f)

@@ -137,7 +137,7 @@ static void report(const struct qlessd *q, const char *what)
 /* Start it on q->port. False if it ended, as it does when somebody else has taken the port. */
 static bool try_start(struct qlessd *q, const char *const *more)
 {
-	const char *args[MAX_ARGS];
+	const char *args[MAX_ARGS], *fork_max = getenv("QLESSD_FORK_MAX");
 	char port[8];
 	int argc = 0, status;
 
@@ -149,6 +149,10 @@ static bool try_start(struct qlessd *q, const char *const *more)
 							     "--unixsocket", q->socket_path, NULL };
 	     *own != NULL; own++)
 		args[argc++] = *own;
+	if (fork_max != NULL) {
+		args[argc++] = "--fork-max-memory";
+		args[argc++] = fork_max;
+	}
 	while (*more != NULL && argc < MAX_ARGS - 1)
 		args[argc++] = *more++;
 	args[argc] = NULL;

@@ -20,11 +20,21 @@ static struct state states[STATES_MAX];
 static int state_count;
 static uint64_t acknowledged;
 static unsigned keep_bases;
+static bool from_log; /* bases are made from the files, and not from memory */
+static unsigned rebuilds;
 static unsigned long long rng = 77;
+
+static void begin(void)
+{
+	fixture_init(&f);
+	if (from_log)
+		fixture_rebuild(&f);
+}
 
 void setUp(void)
 {
-	fixture_init(&f);
+	from_log = false;
+	begin();
 }
 
 void tearDown(void)
@@ -61,6 +71,7 @@ static void end_turn(void)
 static bool run_script(unsigned long long seed, enum journal_sync sync)
 {
 	struct random_calls calls;
+	struct journal_info info;
 	int made = 0;
 
 	random_calls_init(&calls, seed);
@@ -82,6 +93,8 @@ static bool run_script(unsigned long long seed, enum journal_sync sync)
 			end_turn();
 	}
 	end_turn();
+	journal_get_info(f.journal, &info);
+	rebuilds += (unsigned)info.rebuilds;
 	return true;
 }
 
@@ -136,31 +149,61 @@ static void check_recovery(const char *how, unsigned at)
 	check_kept(message);
 }
 
-static void crash_everywhere(const char *how, enum disk_crash crash, enum journal_sync sync)
+/* Call it once for each way to make a base. */
+static void either_way(void (*run)(const void *arg), const void *arg)
 {
+	rebuilds = 0;
+	run(arg);
+	TEST_ASSERT_EQUAL_UINT(0, rebuilds);
+	from_log = true;
+	fixture_done(&f);
+	begin();
+	run(arg);
+	TEST_ASSERT_TRUE(rebuilds > 0);
+	from_log = false;
+	fixture_done(&f);
+	begin();
+}
+
+struct crash_run {
+	const char *how;
+	enum disk_crash crash;
+	enum journal_sync sync;
+};
+
+static void crash_at_each_call(const void *arg)
+{
+	const struct crash_run *run = arg;
 	unsigned stops = 0;
 
 	for (unsigned at = 0;; at++) {
 		bool stopped;
 
 		disk_stop(&f.disk, DISK_CHANGES, at);
-		run_script(31 + at % 3, sync);
+		run_script(31 + at % 3, run->sync);
 		stopped = f.disk.dead;
 		if (f.journal != NULL)
-			fixture_kill(&f, crash, &rng);
+			fixture_kill(&f, run->crash, &rng);
 		else
-			disk_crash(&f.disk, crash, &rng);
+			disk_crash(&f.disk, run->crash, &rng);
 		fixture_forget(&f);
-		check_recovery(how, at);
+		check_recovery(run->how, at);
 		/* And the log goes on from there. */
 		fixture_done(&f);
-		fixture_init(&f);
+		begin();
 		forget_states();
 		if (!stopped)
 			break;
 		stops++;
 	}
 	TEST_ASSERT_TRUE(stops > 80);
+}
+
+static void crash_everywhere(const char *how, enum disk_crash crash, enum journal_sync sync)
+{
+	struct crash_run run = { how, crash, sync };
+
+	either_way(crash_at_each_call, &run);
 }
 
 static void whenever_the_machine_stops_what_was_acknowledged_is_there(void)
@@ -210,7 +253,7 @@ static void a_recovery_to_an_empty_directory_can_be_repeated(void)
 			/* It was not begun at all. */
 			fixture_kill(&f, DISK_KEEP_ALL, &rng);
 			fixture_done(&f);
-			fixture_init(&f);
+			begin();
 			free(wanted);
 			continue;
 		}
@@ -238,7 +281,7 @@ static void a_recovery_to_an_empty_directory_can_be_repeated(void)
 		f.journal = journal_open(&f.options, &f.error);
 		TEST_ASSERT_TRUE(journal_create(f.journal, 500, &f.error) < 0);
 		fixture_done(&f);
-		fixture_init(&f);
+		begin();
 		if (!stopped)
 			break;
 	}
@@ -265,7 +308,7 @@ static void a_crash_without_syncs_leaves_a_state_that_was(void)
 		acknowledged = 0;
 		check_recovery("everysec", at);
 		fixture_done(&f);
-		fixture_init(&f);
+		begin();
 		forget_states();
 	}
 }
@@ -290,7 +333,7 @@ static void a_crash_while_the_log_gets_well_again_loses_nothing_that_was_acknowl
 		fixture_forget(&f);
 		check_recovery("failure, then", at);
 		fixture_done(&f);
-		fixture_init(&f);
+		begin();
 		forget_states();
 		if (!stopped && at % 2 == 1)
 			break;
@@ -347,7 +390,7 @@ static void everysec_loses_what_was_written_last_and_no_more_than_a_second_of_it
 		if (turns[count - 1].sequence - journal_last(f.journal) > lost_most)
 			lost_most = turns[count - 1].sequence - journal_last(f.journal);
 		fixture_done(&f);
-		fixture_init(&f);
+		begin();
 		forget_states();
 	}
 	/* Something is lost, or nothing is tested here. */
@@ -358,8 +401,15 @@ static void everysec_loses_what_was_written_last_and_no_more_than_a_second_of_it
 
 /* Make a call of those kinds fail once, at each place; the log must become well by itself, and hold
  * everything that was not refused. */
-static void fail_everywhere(unsigned kinds, int error, size_t written)
+struct failing_run {
+	unsigned kinds;
+	int error;
+	size_t written;
+};
+
+static void fail_at_each_call(const void *arg)
 {
+	const struct failing_run *run = arg;
 	unsigned failures = 0;
 
 	for (unsigned at = 0;; at++) {
@@ -367,8 +417,8 @@ static void fail_everywhere(unsigned kinds, int error, size_t written)
 		bool began;
 		int rc;
 
-		disk_fail(&f.disk, kinds, at, error);
-		f.disk.fail_written = written;
+		disk_fail(&f.disk, run->kinds, at, run->error);
+		f.disk.fail_written = run->written;
 		began = run_script(51, JOURNAL_SYNC_ALWAYS);
 		if (f.disk.calls <= at)
 			break;
@@ -396,11 +446,18 @@ static void fail_everywhere(unsigned kinds, int error, size_t written)
 		free(live);
 		free(dump);
 		fixture_done(&f);
-		fixture_init(&f);
+		begin();
 		forget_states();
 	}
 	forget_states();
 	TEST_ASSERT_TRUE(failures > 3);
+}
+
+static void fail_everywhere(unsigned kinds, int error, size_t written)
+{
+	struct failing_run run = { kinds, error, written };
+
+	either_way(fail_at_each_call, &run);
 }
 
 static void after_a_failed_write_the_log_becomes_well_by_itself(void)
@@ -412,10 +469,10 @@ static void after_a_full_disk_the_log_becomes_well_by_itself(void)
 {
 	fail_everywhere(DISK_WRITE, -ENOSPC, 0);
 	fixture_done(&f);
-	fixture_init(&f);
+	begin();
 	fail_everywhere(DISK_WRITE, -ENOSPC, 7);
 	fixture_done(&f);
-	fixture_init(&f);
+	begin();
 	fail_everywhere(DISK_WRITE | DISK_TRUNCATE, -ENOSPC, 0);
 }
 
@@ -428,10 +485,10 @@ static void after_a_failed_rename_or_removal_the_log_becomes_well_by_itself(void
 {
 	fail_everywhere(DISK_RENAME, -EIO, 0);
 	fixture_done(&f);
-	fixture_init(&f);
+	begin();
 	fail_everywhere(DISK_SYNC_DIR, -EIO, 0);
 	fixture_done(&f);
-	fixture_init(&f);
+	begin();
 	fail_everywhere(DISK_OPEN, -EMFILE, 0);
 }
 
@@ -740,7 +797,7 @@ static void of_a_batch_that_was_not_synced_any_sectors_may_be_there_among_zeros(
 		none += journal_last(f.journal) == before;
 		whole += journal_last(f.journal) == states[state_count - 1].sequence;
 		fixture_done(&f);
-		fixture_init(&f);
+		begin();
 		forget_states();
 	}
 	TEST_ASSERT_TRUE(with_holes > 100 && none > 0 && whole > 0);

@@ -141,6 +141,123 @@ static void the_log_goes_on_over_many_files_and_bases(void)
 	}
 }
 
+static void bases_can_be_made_from_the_files(void)
+{
+	for (unsigned long long seed = 100; seed < 112; seed++) {
+		fixture_rebuild(&f);
+		live_through(seed);
+		fixture_done(&f);
+		fixture_init(&f);
+	}
+}
+
+/* Live on, have a base made from the files, in vain, and see it made from memory instead. */
+static void rebuild_in_vain(struct random_calls *calls, const char *error)
+{
+	struct journal_info info;
+
+	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
+	journal_wait(f.journal);
+	journal_get_info(f.journal, &info);
+	TEST_ASSERT_EQUAL_UINT64(1, info.rewrites);
+	TEST_ASSERT_EQUAL_UINT64(0, info.rebuilds);
+	TEST_ASSERT_EQUAL_UINT64(1, info.rebuild_failures);
+	TEST_ASSERT_EQUAL_UINT64(0, info.rewrite_failures);
+	TEST_ASSERT_FALSE(info.last_is_rebuilt);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(journal_rebuild_error(f.journal), error),
+				     journal_rebuild_error(f.journal));
+	/* Nothing is left of what was begun. */
+	TEST_ASSERT_NULL(disk_file(&f.disk, "base-00000003"));
+	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "base-00000004"));
+	make_changes(calls, 50);
+	restart();
+	/* That was once. */
+	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
+	journal_wait(f.journal);
+	journal_get_info(f.journal, &info);
+	TEST_ASSERT_EQUAL_UINT64(1, info.rebuilds);
+	TEST_ASSERT_TRUE(info.last_is_rebuilt);
+	restart();
+}
+
+static void what_cannot_be_read_is_written_from_memory(void)
+{
+	struct random_calls calls;
+
+	random_calls_init(&calls, 14);
+	fixture_rebuild(&f);
+	start();
+	make_changes(&calls, 200);
+	disk_fail(&f.disk, DISK_READ, 2, -EIO);
+	rebuild_in_vain(&calls, "Input/output error");
+}
+
+static void a_damaged_log_is_written_anew_from_memory(void)
+{
+	struct random_calls calls;
+	struct buf *log;
+
+	random_calls_init(&calls, 15);
+	fixture_rebuild(&f);
+	start();
+	make_changes(&calls, 200);
+	log = disk_file(&f.disk, "log-00000001");
+	buf_data(log)[RECORD_FILE_HEADER_BYTES + 200] ^= 1;
+	rebuild_in_vain(&calls, "log-00000001 is damaged at offset");
+}
+
+static void a_state_that_is_small_is_written_from_memory(void)
+{
+	struct random_calls calls;
+	struct journal_info info;
+
+	random_calls_init(&calls, 16);
+	fixture_rebuild(&f);
+	f.options.fork_max_bytes = 1;
+	start();
+	for (int i = 0; i < 2; i++) {
+		make_changes(&calls, 50);
+		TEST_ASSERT_TRUE(journal_rewrite(f.journal));
+		journal_wait(f.journal);
+		journal_get_info(f.journal, &info);
+		TEST_ASSERT_EQUAL_UINT64((unsigned)i + 1, info.rewrites);
+		TEST_ASSERT_EQUAL_UINT64((unsigned)i, info.rebuilds);
+		journal_set_fork_max(f.journal, 0);
+	}
+	restart();
+}
+
+static void add_extra(void *arg, struct buf *out)
+{
+	struct qless_str args[] = { STR("by-hand"), STR("7") };
+	struct record_command command = {
+		.now = 1, .name = STR("config.set"), .args = args, .count = 2
+	};
+
+	(void)arg;
+	record_add_command(out, &command);
+}
+
+static void what_only_the_owner_knows_is_in_the_base_as_well(void)
+{
+	struct random_calls calls;
+	char *dump;
+
+	random_calls_init(&calls, 17);
+	fixture_rebuild(&f);
+	f.options.save_extra = add_extra;
+	start();
+	make_changes(&calls, 50);
+	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
+	journal_wait(f.journal);
+	finish();
+	fixture_forget(&f);
+	start();
+	dump = fixture_dump(&f);
+	TEST_ASSERT_NOT_NULL(strstr(dump, "by-hand"));
+	free(dump);
+}
+
 static void old_files_are_gone_after_a_rewrite(void)
 {
 	struct random_calls calls;
@@ -1044,6 +1161,11 @@ int main(int argc, char **argv)
 	RUN(a_second_process_is_kept_out);
 	RUN(what_was_recorded_is_there_again);
 	RUN(the_log_goes_on_over_many_files_and_bases);
+	RUN(bases_can_be_made_from_the_files);
+	RUN(what_cannot_be_read_is_written_from_memory);
+	RUN(a_damaged_log_is_written_anew_from_memory);
+	RUN(a_state_that_is_small_is_written_from_memory);
+	RUN(what_only_the_owner_knows_is_in_the_base_as_well);
 	RUN(old_files_are_gone_after_a_rewrite);
 	RUN(a_log_cut_anywhere_gives_the_state_after_its_last_whole_record);
 	RUN(a_log_that_is_zeros_from_anywhere_on_gives_the_state_after_its_last_whole_record);

@@ -1,6 +1,7 @@
 #include "sys/child.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -142,6 +143,19 @@ static void a_child_lets_others_go_first_and_be_killed_last(void)
 	expect_in_child(steps_back);
 }
 
+static bool takes_leftovers(pid_t parent)
+{
+	(void)parent;
+	child_take_leftovers();
+	return sched_getscheduler(0) == SCHED_IDLE &&
+	       is_in_file("/proc/self/oom_score_adj", "1000\n");
+}
+
+static void a_child_can_do_with_what_nobody_else_needs(void)
+{
+	expect_in_child(takes_leftovers);
+}
+
 /* The one that is to be killed tells us its number and waits. */
 static void a_child_does_not_outlive_its_parent(void)
 {
@@ -182,6 +196,7 @@ int main(int argc, char **argv)
 	RUN(a_child_minds_no_signal_for_its_parent);
 	RUN(a_child_keeps_one_descriptor);
 	RUN(a_child_lets_others_go_first_and_be_killed_last);
+	RUN(a_child_can_do_with_what_nobody_else_needs);
 	RUN(a_child_does_not_outlive_its_parent);
 	return UNIT_RESULT();
 }

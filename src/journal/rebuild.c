@@ -1,0 +1,61 @@
+#include "journal/rebuild.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+static int load(const struct base_options *base, const struct recovery_target *target,
+		struct buf *ret_error)
+{
+	struct recovery_limit limit = { base->sequence, INT64_MAX };
+	struct recovery r;
+	int rc = recovery_run(&r, base->io, base->dir, &limit, target, ret_error);
+
+	if (rc == 0 && r.last_sequence != base->sequence) {
+		buf_printf(ret_error,
+			   "the log goes up to sequence %" PRIu64 ", and not to %" PRIu64,
+			   r.last_sequence, base->sequence);
+		rc = -EBADMSG;
+	}
+	recovery_done(&r);
+	return rc;
+}
+
+static bool add_commands(struct base_writer *w, struct qless_str commands)
+{
+	struct record_args args = { 0 };
+	struct record_command command;
+	bool ok = true;
+
+	while (ok && commands.len > 0) {
+		ok = record_take_command(&commands, &args, &command);
+		if (ok)
+			base_add_command(w, &command);
+	}
+	record_args_done(&args);
+	return ok;
+}
+
+int rebuild_base(const struct rebuild_options *options, const struct base_options *base,
+		 struct qless_str extra, uint64_t *ret_bytes, struct buf *ret_error)
+{
+	struct recovery_target target = options->begin(options->arg);
+	struct base_writer w;
+	bool is_whole;
+	int rc;
+
+	*ret_bytes = 0;
+	rc = load(base, &target, ret_error);
+	if (rc == 0) {
+		base_begin(&w, base);
+		options->save(target.arg, &w);
+		is_whole = add_commands(&w, extra);
+		rc = base_finish(&w, ret_bytes);
+		if (rc == 0 && !is_whole)
+			rc = -EINVAL;
+		if (rc < 0)
+			buf_printf(ret_error, "it cannot be written: %s", strerror(-rc));
+	}
+	options->end(target.arg);
+	return rc;
+}

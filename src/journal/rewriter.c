@@ -1,0 +1,276 @@
+#include "journal/rewriter.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sys/child.h"
+#include "util/mem.h"
+
+struct order {
+	bool is_cancelled; /* no order, but the one before is not to be gone on with */
+	uint64_t number;
+	uint64_t sequence;
+	uint64_t salt;
+	int64_t wall_us;
+	uint64_t bytes_per_second;
+	size_t extra_bytes;
+	char extra[REWRITER_EXTRA_MAX];
+};
+
+enum message_kind {
+	MESSAGE_PROGRESS,
+	MESSAGE_RESULT,
+	MESSAGE_OVER, /* from the rewriter; what came before it is from the worker */
+};
+
+struct message {
+	enum message_kind kind;
+	int result;
+	uint64_t bytes;
+	char error[sizeof((struct rewriter_report *)0)->error];
+};
+
+struct rewriter {
+	const struct rebuild_options *options;
+	const char *dir;
+	pid_t pid;
+	int fd;	      /* the owner's end; a message is sent and received as a whole */
+	bool is_busy; /* there will be word that it is over */
+	struct rewriter_report report;
+	struct order order;
+};
+
+/* ---- the worker ---- */
+
+static void send_message(const struct message *message)
+{
+	/* Where nobody listens any more there is nothing to be done either. */
+	(void)!send(CHILD_FD, message, sizeof *message, MSG_NOSIGNAL);
+}
+
+static void send_progress(void *arg, uint64_t bytes)
+{
+	struct message message = { .kind = MESSAGE_PROGRESS, .bytes = bytes };
+
+	(void)arg;
+	send_message(&message);
+}
+
+static void work(const struct rewriter *r)
+{
+	const struct order *order = &r->order;
+	struct base_options base = {
+		.io = &journal_io_system,
+		.dir = r->dir,
+		.number = order->number,
+		.sequence = order->sequence,
+		.salt = order->salt,
+		.wall_us = order->wall_us,
+		.bytes_per_second = order->bytes_per_second,
+		.progress = send_progress,
+	};
+	struct message message = { .kind = MESSAGE_RESULT };
+	struct buf error = BUF_INIT(sizeof message.error);
+
+	child_take_leftovers();
+	message.result = rebuild_base(r->options, &base, str_make(order->extra, order->extra_bytes),
+				      &message.bytes, &error);
+	snprintf(message.error, sizeof message.error, "%s", buf_cstr(&error));
+	send_message(&message);
+}
+
+/* ---- the rewriter ---- */
+
+/* Wait for the next order. There is none any more when the owner is gone. */
+static void take_order(struct rewriter *r, pid_t worker)
+{
+	if (recv(CHILD_FD, &r->order, sizeof r->order, 0) > 0)
+		return;
+	if (worker > 0)
+		kill(worker, SIGKILL);
+	_exit(0);
+}
+
+/* The other end of `alive` is the worker's alone, and closed when it ends. */
+static void watch(struct rewriter *r, pid_t worker, int alive)
+{
+	struct pollfd fds[] = { { .fd = alive, .events = POLLIN },
+				{ .fd = CHILD_FD, .events = POLLIN } };
+
+	for (;;) {
+		if (poll(fds, 2, -1) < 0)
+			continue;
+		if (fds[0].revents != 0)
+			break;
+		take_order(r, worker);
+		if (r->order.is_cancelled)
+			kill(worker, SIGKILL);
+	}
+	waitpid(worker, NULL, 0);
+}
+
+static int employ(struct rewriter *r)
+{
+	pid_t self = getpid(), worker;
+	int alive[2];
+
+	if (pipe(alive) < 0)
+		return -errno;
+	worker = fork();
+	if (worker == 0) {
+		close(alive[0]);
+		if (child_begin("qlessd-rewrite", self))
+			work(r);
+		_exit(0);
+	}
+	close(alive[1]);
+	if (worker > 0)
+		watch(r, worker, alive[0]);
+	close(alive[0]);
+	return worker < 0 ? -errno : 0;
+}
+
+static void serve(struct rewriter *r)
+{
+	struct message over = { .kind = MESSAGE_OVER };
+
+	for (;;) {
+		take_order(r, 0);
+		/* Who cancels may not have heard yet that it is over. */
+		if (r->order.is_cancelled)
+			continue;
+		over.result = employ(r);
+		send_message(&over);
+	}
+}
+
+/* ---- the owner ---- */
+
+struct rewriter *rewriter_new(const struct rebuild_options *options, const char *dir)
+{
+	struct rewriter *r = mem_zalloc(sizeof *r);
+	pid_t self = getpid();
+	int ends[2];
+
+	r->options = options;
+	r->dir = dir;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+		free(r);
+		return NULL;
+	}
+	r->pid = fork();
+	if (r->pid == 0) {
+		if (!child_begin("qlessd-rewriter", self))
+			_exit(1);
+		child_keep_fd(ends[1]);
+		serve(r);
+	}
+	close(ends[1]);
+	r->fd = ends[0];
+	if (r->pid < 0) {
+		close(r->fd);
+		free(r);
+		return NULL;
+	}
+	return r;
+}
+
+void rewriter_free(struct rewriter *r)
+{
+	if (r == NULL)
+		return;
+	close(r->fd);
+	waitpid(r->pid, NULL, 0);
+	free(r);
+}
+
+static int send_order(const struct rewriter *r)
+{
+	size_t size = offsetof(struct order, extra) + r->order.extra_bytes;
+
+	if (send(r->fd, &r->order, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size)
+		return 0;
+	return errno == ECONNRESET ? -EPIPE : -errno;
+}
+
+int rewriter_begin(struct rewriter *r, const struct base_options *base, struct qless_str extra)
+{
+	int rc;
+
+	if (extra.len > sizeof r->order.extra)
+		return -E2BIG;
+	r->order.is_cancelled = false;
+	r->order.number = base->number;
+	r->order.sequence = base->sequence;
+	r->order.salt = base->salt;
+	r->order.wall_us = base->wall_us;
+	r->order.bytes_per_second = base->bytes_per_second;
+	r->order.extra_bytes = extra.len;
+	if (extra.len > 0)
+		memcpy(r->order.extra, extra.ptr, extra.len);
+	rc = send_order(r);
+	r->is_busy = rc == 0;
+	r->report = (struct rewriter_report){ .result = -ECHILD };
+	return rc;
+}
+
+static void take_message(struct rewriter *r, const struct message *message)
+{
+	switch (message->kind) {
+	case MESSAGE_PROGRESS:
+		r->report.bytes = message->bytes;
+		break;
+	case MESSAGE_RESULT:
+		r->report.bytes = message->bytes;
+		r->report.result = message->result;
+		memcpy(r->report.error, message->error, sizeof r->report.error);
+		break;
+	case MESSAGE_OVER:
+		r->report.is_over = true;
+		if (message->result < 0)
+			r->report.result = message->result;
+		break;
+	}
+}
+
+/* If the rewriter and the worker are both gone there will be no message. */
+bool rewriter_poll(struct rewriter *r, struct rewriter_report *ret_report)
+{
+	struct message message;
+	ssize_t received;
+
+	if (!r->is_busy)
+		return false;
+	received = recv(r->fd, &message, sizeof message, MSG_DONTWAIT);
+	if (received < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (received == (ssize_t)sizeof message)
+		take_message(r, &message);
+	else
+		r->report.is_over = true;
+	r->is_busy = !r->report.is_over;
+	*ret_report = r->report;
+	return true;
+}
+
+int rewriter_fd(const struct rewriter *r)
+{
+	return r->fd;
+}
+
+void rewriter_cancel(struct rewriter *r)
+{
+	if (!r->is_busy || r->order.is_cancelled)
+		return;
+	r->order.is_cancelled = true;
+	r->order.extra_bytes = 0;
+	send_order(r);
+}

@@ -1,0 +1,370 @@
+/*
+ * Who writes the bases of the log: a fork of the server, or a process that makes them from the log.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "luatext.h"
+#include "peer.h"
+#include "textfile.h"
+#include "unit.h"
+#include "wait.h"
+
+/* Nobody can be nicer. */
+#define NICEST 19
+
+static struct qlessd q;
+static struct tempdir dir;
+static struct peer *p;
+
+void setUp(void)
+{
+	tempdir_init(&dir);
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+	tempdir_done(&dir);
+}
+
+/* With a server that is large if it has no more than so much memory. */
+static void start(const char *fork_max)
+{
+	QLESSD_START(&q, "--dir", dir.path, "--rewrite-rate-limit", "0", "--fork-max-memory",
+		     fork_max);
+	p = peer_connect(&q);
+}
+
+static void stop(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+}
+
+static void kill_it(void)
+{
+	kill(q.pid, SIGKILL);
+	qlessd_wait(&q);
+	stop();
+}
+
+static void put(const char *jid)
+{
+	char words[100];
+
+	snprintf(words, sizeof words, "PUT w q %s klass {} 0", jid);
+	ASK_HAS(p, words, jid);
+}
+
+static int64_t persistence_figure(const char *name)
+{
+	return peer_ask_number(p, "INFO persistence", name);
+}
+
+static void rewrite(void)
+{
+	int64_t before = persistence_figure("aof_rewrites:");
+
+	ASK_HAS(p, "BGREWRITEAOF", "+Background");
+	WAIT_UNTIL(persistence_figure("aof_rewrites:") > before);
+}
+
+/* The children of a process, and theirs, with that name; 0 if there is none. */
+static pid_t find_child(pid_t pid, const char *name)
+{
+	char path[64], comm[32];
+	pid_t found = 0;
+	int child;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	file = fopen(path, "r");
+	while (found == 0 && file != NULL && fscanf(file, "%d", &child) == 1) {
+		FILE *comm_file;
+
+		snprintf(path, sizeof path, "/proc/%d/comm", child);
+		comm_file = fopen(path, "r");
+		if (comm_file != NULL && fscanf(comm_file, "%31s", comm) == 1 &&
+		    strcmp(comm, name) == 0)
+			found = child;
+		if (comm_file != NULL)
+			fclose(comm_file);
+		if (found == 0)
+			found = find_child(child, name);
+	}
+	if (file != NULL)
+		fclose(file);
+	return found;
+}
+
+static pid_t find_rewriter(void)
+{
+	return find_child(q.pid, "qlessd-rewriter");
+}
+
+/* Have a base written that takes for ever. */
+static pid_t begin_endless_rewrite(void)
+{
+	pid_t worker;
+
+	ASK(p, "CONFIG SET rewrite-rate-limit 1", "+OK\r\n");
+	ASK_HAS(p, "BGREWRITEAOF", "+Background");
+	WAIT_UNTIL((worker = find_child(q.pid, "qlessd-rewrite")) != 0);
+	return worker;
+}
+
+static void a_small_server_forks_and_says_how_long_that_took(void)
+{
+	start("1gb");
+	put("j1");
+	rewrite();
+	TEST_ASSERT_EQUAL_INT64(0, persistence_figure("aof_rewrites_from_log:"));
+	TEST_ASSERT_TRUE(persistence_figure("latest_fork_usec:") > 0);
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "fork took"));
+}
+
+static void a_large_server_has_bases_made_from_the_log(void)
+{
+	start("0");
+	for (int i = 1; i <= 3; i++) {
+		char jid[16];
+
+		snprintf(jid, sizeof jid, "j%d", i);
+		put(jid);
+		rewrite();
+		TEST_ASSERT_EQUAL_INT64(i, persistence_figure("aof_rewrites_from_log:"));
+	}
+	TEST_ASSERT_EQUAL_INT64(0, persistence_figure("latest_fork_usec:"));
+	TEST_ASSERT_EQUAL_INT64(0, persistence_figure("aof_rewrite_from_log_failures:"));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "seconds, from the log"));
+	put("j4");
+	kill_it();
+	start("0");
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "loaded up to sequence"));
+	ASK_HAS(p, "KEYS ql:j:*", "*8\r\n");
+	ASK(p, "CONSISTENCYCHECK", "*0\r\n");
+}
+
+/* What is recorded of users means what the configuration was when the server read it, or wrote it
+ * last: who makes bases from the log knows only what it was at the start. */
+static void users_are_in_such_a_base_as_the_server_knows_them(void)
+{
+	textfile_write(tempdir_file(&dir, "qlessd.conf"),
+		       "user carol on >c +ping\nfork-max-memory 0\n");
+	QLESSD_START(&q, tempdir_file(&dir, "qlessd.conf"), "--dir", dir.path);
+	p = peer_connect(&q);
+	ASK(p, "ACL SETUSER alice on >first +ping", "+OK\r\n");
+	ASK(p, "CONFIG REWRITE", "+OK\r\n");
+	ASK(p, "ACL SETUSER alice +get", "+OK\r\n");
+	ASK(p, "ACL DELUSER carol", ":1\r\n");
+	rewrite();
+	TEST_ASSERT_EQUAL_INT64(1, persistence_figure("aof_rewrites_from_log:"));
+	kill_it();
+	QLESSD_START(&q, tempdir_file(&dir, "qlessd.conf"), "--dir", dir.path);
+	p = peer_connect(&q);
+	ASK(p, "ACL USERS", "*2\r\n$5\r\nalice\r\n$7\r\ndefault\r\n");
+	ASK_HAS(p, "ACL LIST", "-@all +ping +get\r\n");
+}
+
+static void scripts_are_in_such_a_base(void)
+{
+	char head[64];
+	char *load;
+
+	start("0");
+	snprintf(head, sizeof head, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$%zu\r\n",
+		 strlen(LUATEXT_CLASSIC));
+	peer_send_text(p, head);
+	peer_send_text(p, LUATEXT_CLASSIC "\r\n");
+	load = strdup(peer_reply(p) + strlen("$40\r\n"));
+	load[40] = '\0';
+	rewrite();
+	TEST_ASSERT_EQUAL_INT64(1, persistence_figure("aof_rewrites_from_log:"));
+	kill_it();
+	start("0");
+	snprintf(head, sizeof head, "SCRIPT EXISTS %.40s", load);
+	ASK(p, head, "*1\r\n:1\r\n");
+	free(load);
+}
+
+static void a_base_is_made_by_a_fork_where_it_cannot_be_from_the_log(void)
+{
+	pid_t worker;
+
+	start("0");
+	put("j1");
+	worker = begin_endless_rewrite();
+	ASK(p, "CONFIG SET rewrite-rate-limit 0", "+OK\r\n");
+	kill(worker, SIGKILL);
+	WAIT_UNTIL(persistence_figure("aof_rewrite_from_log_failures:") == 1);
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "no base could be made from the log: its process "
+					       "was killed. It is made by a fork"));
+	WAIT_UNTIL(persistence_figure("aof_rewrites:") == 1);
+	TEST_ASSERT_EQUAL_INT64(0, persistence_figure("aof_rewrite_failures:"));
+	TEST_ASSERT_TRUE(persistence_figure("latest_fork_usec:") > 0);
+	/* That was once. */
+	rewrite();
+	TEST_ASSERT_EQUAL_INT64(1, persistence_figure("aof_rewrites_from_log:"));
+}
+
+static void without_the_process_that_makes_bases_there_are_forks(void)
+{
+	start("0");
+	put("j1");
+	kill(find_rewriter(), SIGKILL);
+	rewrite();
+	TEST_ASSERT_EQUAL_INT64(0, persistence_figure("aof_rewrites_from_log:"));
+	TEST_ASSERT_EQUAL_INT64(1, persistence_figure("aof_rewrite_from_log_failures:"));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "from the log: Broken pipe"));
+	rewrite();
+	kill_it();
+	start("0");
+	ASK_HAS(p, "KEYS ql:j:*", "*2\r\n");
+}
+
+/* Puts of the same job, of a megabyte each. */
+static void put_megabytes(int count)
+{
+	static char data[1000000];
+	char head[200];
+
+	memset(data, 'x', sizeof data);
+	data[0] = data[sizeof data - 1] = '"';
+	snprintf(head, sizeof head,
+		 "*7\r\n$3\r\nPUT\r\n$1\r\nw\r\n$1\r\nq\r\n$3\r\nbig\r\n$5\r\nklass\r\n$%zu\r\n",
+		 sizeof data);
+	for (int i = 0; i < count; i++) {
+		peer_send_text(p, head);
+		peer_send(p, data, sizeof data);
+		peer_send_text(p, "\r\n$1\r\n0\r\n");
+		peer_expect(p, "$3\r\nbig\r\n");
+	}
+}
+
+static void whoever_cannot_keep_up_with_the_log_is_given_up(void)
+{
+	pid_t worker;
+
+	start("0");
+	put("j1");
+	worker = begin_endless_rewrite();
+	kill(worker, SIGSTOP);
+	ASK(p, "CONFIG SET rewrite-rate-limit 0", "+OK\r\n");
+	put_megabytes(60);
+	ASK_HAS(p, "INFO persistence", "aof_rewrite_from_log_failures:0");
+	put_megabytes(10);
+	WAIT_UNTIL(persistence_figure("aof_rewrites:") == 1);
+	TEST_ASSERT_EQUAL_INT64(1, persistence_figure("aof_rewrite_from_log_failures:"));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "the log grows faster than it can be read"));
+}
+
+static void a_log_much_larger_than_the_state_is_not_read_for_a_base(void)
+{
+	start("0");
+	put_megabytes(100);
+	rewrite();
+	TEST_ASSERT_EQUAL_INT64(0, persistence_figure("aof_rewrites_from_log:"));
+	TEST_ASSERT_EQUAL_INT64(0, persistence_figure("aof_rewrite_from_log_failures:"));
+	put_megabytes(2);
+	rewrite();
+	TEST_ASSERT_EQUAL_INT64(1, persistence_figure("aof_rewrites_from_log:"));
+}
+
+/* It may wait for somebody to ask how it ended. */
+static bool is_gone(pid_t pid)
+{
+	char path[64], state = 'Z';
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	file = fopen(path, "r");
+	if (file == NULL)
+		return true;
+	if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+		state = 'Z';
+	fclose(file);
+	return state == 'Z';
+}
+
+/* All its processes end with it, and nothing is left of the base. */
+static void a_stop_does_not_wait_for_a_base(void)
+{
+	pid_t rewriter, worker;
+
+	for (int by_kill = 0; by_kill < 2; by_kill++) {
+		start("0");
+		put("j1");
+		rewriter = find_rewriter();
+		worker = begin_endless_rewrite();
+		if (by_kill)
+			kill_it();
+		else
+			stop();
+		WAIT_UNTIL(is_gone(rewriter) && is_gone(worker));
+	}
+	start("0");
+	/* The lock, the manifest, and three log files. */
+	TEST_ASSERT_EQUAL_INT(5, tempdir_count(&dir));
+}
+
+static void the_process_that_makes_bases_minds_no_signal_for_the_server(void)
+{
+	start("0");
+	put("j1");
+	kill(find_rewriter(), SIGTERM);
+	kill(find_rewriter(), SIGINT);
+	rewrite();
+	TEST_ASSERT_EQUAL_INT64(1, persistence_figure("aof_rewrites_from_log:"));
+}
+
+static void whoever_writes_a_base_lets_others_go_first(void)
+{
+	pid_t child;
+	int expected;
+
+	start("1gb");
+	put("j1");
+	child = begin_endless_rewrite();
+	/* By as much as there is room for: whoever starts the tests may be nice already. */
+	expected = getpriority(PRIO_PROCESS, (id_t)q.pid) + 10;
+	if (expected > NICEST)
+		expected = NICEST;
+	WAIT_UNTIL(getpriority(PRIO_PROCESS, (id_t)child) == expected);
+}
+
+static void whoever_makes_a_base_from_the_log_takes_what_is_left(void)
+{
+	pid_t worker;
+
+	start("0");
+	put("j1");
+	worker = begin_endless_rewrite();
+	WAIT_UNTIL(sched_getscheduler(worker) == SCHED_IDLE);
+	TEST_ASSERT_EQUAL_INT(SCHED_OTHER, sched_getscheduler(q.pid));
+}
+
+int main(int argc, char **argv)
+{
+	qlessd_take_args(&argc, argv);
+	UNITY_BEGIN();
+	RUN(a_small_server_forks_and_says_how_long_that_took);
+	RUN(a_large_server_has_bases_made_from_the_log);
+	RUN(users_are_in_such_a_base_as_the_server_knows_them);
+	RUN(scripts_are_in_such_a_base);
+	RUN(a_base_is_made_by_a_fork_where_it_cannot_be_from_the_log);
+	RUN(without_the_process_that_makes_bases_there_are_forks);
+	RUN(whoever_cannot_keep_up_with_the_log_is_given_up);
+	RUN(a_log_much_larger_than_the_state_is_not_read_for_a_base);
+	RUN(a_stop_does_not_wait_for_a_base);
+	RUN(the_process_that_makes_bases_minds_no_signal_for_the_server);
+	RUN(whoever_writes_a_base_lets_others_go_first);
+	RUN(whoever_makes_a_base_from_the_log_takes_what_is_left);
+	return UNIT_RESULT();
+}

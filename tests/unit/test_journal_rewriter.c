@@ -1,0 +1,284 @@
+/*
+ * The process that makes bases from the files: with real files, and with states that misbehave.
+ */
+#include "journal/rewriter.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "journal_fixture.h"
+#include "tempdir.h"
+#include "wait.h"
+
+#define CHANGES 300
+
+static struct tempdir dir;
+static struct rewriter *rewriter;
+static struct rebuild_options odd;
+static struct fixture f;
+
+void setUp(void)
+{
+	tempdir_init(&dir);
+	fixture_init(&f);
+	odd = (struct rebuild_options){ 0 };
+}
+
+void tearDown(void)
+{
+	rewriter_free(rewriter);
+	rewriter = NULL;
+	fixture_done(&f);
+	tempdir_done(&dir);
+}
+
+static struct rewriter_report wait_for_report(void)
+{
+	struct pollfd news = { .fd = rewriter_fd(rewriter), .events = POLLIN };
+	struct rewriter_report report = { 0 };
+
+	while (!rewriter_poll(rewriter, &report))
+		TEST_ASSERT_EQUAL_INT(1, poll(&news, 1, WAIT_MAX_MS));
+	return report;
+}
+
+static struct rewriter_report wait_for_end(void)
+{
+	struct rewriter_report report;
+
+	do {
+		report = wait_for_report();
+	} while (!report.is_over);
+	return report;
+}
+
+static void start_rewriter(const struct rebuild_options *options)
+{
+	rewriter = rewriter_new(options, dir.path);
+	TEST_ASSERT_NOT_NULL(rewriter);
+}
+
+static int order(uint64_t number, uint64_t sequence)
+{
+	struct base_options base = { .number = number, .sequence = sequence, .wall_us = 1 };
+
+	return rewriter_begin(rewriter, &base, STR(""));
+}
+
+/* ---- with real files ---- */
+
+static void start_journal(void)
+{
+	fixture_rebuild(&f);
+	f.options.dir = dir.path;
+	f.options.io = NULL;
+	f.options.threads = true;
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, fixture_start(&f), buf_cstr(&f.error));
+}
+
+static void make_changes(struct random_calls *calls)
+{
+	for (int i = 0; i < CHANGES; i++) {
+		if (fixture_step(&f, calls))
+			fixture_flush(&f);
+	}
+}
+
+static void a_journal_has_its_bases_made_by_it(void)
+{
+	struct random_calls calls;
+	struct journal_info info;
+	char *live, *dump;
+
+	random_calls_init(&calls, 3);
+	start_journal();
+	for (unsigned i = 1; i <= 3; i++) {
+		make_changes(&calls);
+		TEST_ASSERT_TRUE(journal_rewrite(f.journal));
+		make_changes(&calls);
+		journal_wait(f.journal);
+		journal_get_info(f.journal, &info);
+		TEST_ASSERT_EQUAL_STRING("", journal_rebuild_error(f.journal));
+		TEST_ASSERT_EQUAL_UINT64(i, info.rewrites);
+		TEST_ASSERT_EQUAL_UINT64(i, info.rebuilds);
+		TEST_ASSERT_EQUAL_UINT64(0, info.forks);
+	}
+	live = fixture_dump(&f);
+	journal_close(f.journal, &f.error);
+	fixture_forget(&f);
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, fixture_start(&f), buf_cstr(&f.error));
+	TEST_ASSERT_TRUE(f.recovery.manifest.base != 0);
+	dump = fixture_dump(&f);
+	TEST_ASSERT_EQUAL_STRING(live, dump);
+	free(live);
+	free(dump);
+}
+
+static void an_order_that_makes_no_sense_is_answered_with_why(void)
+{
+	struct rewriter_report report;
+	struct random_calls calls;
+
+	random_calls_init(&calls, 4);
+	start_journal();
+	make_changes(&calls);
+	journal_wait(f.journal);
+	start_rewriter(&f.rebuild);
+	TEST_ASSERT_EQUAL_INT(0, order(9, journal_last(f.journal) + 1000));
+	report = wait_for_end();
+	TEST_ASSERT_EQUAL_INT(-EBADMSG, report.result);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(report.error, "and not to"), report.error);
+	/* It lives on. */
+	TEST_ASSERT_EQUAL_INT(0, order(9, journal_last(f.journal)));
+	report = wait_for_end();
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, report.result, report.error);
+	TEST_ASSERT_EQUAL_INT(0, access(tempdir_file(&dir, "base-00000009"), F_OK));
+	TEST_ASSERT_TRUE(report.bytes > RECORD_FILE_HEADER_BYTES);
+}
+
+/* ---- with states that misbehave ---- */
+
+static struct recovery_target die(void *arg)
+{
+	(void)arg;
+	raise(SIGKILL);
+	return (struct recovery_target){ 0 };
+}
+
+static void a_worker_that_is_killed_is_told_of(void)
+{
+	odd.begin = die;
+	start_rewriter(&odd);
+	for (int i = 0; i < 3; i++) {
+		struct rewriter_report report;
+
+		TEST_ASSERT_EQUAL_INT(0, order(1, 1));
+		report = wait_for_end();
+		TEST_ASSERT_EQUAL_INT(-ECHILD, report.result);
+		TEST_ASSERT_FALSE(rewriter_poll(rewriter, &report));
+	}
+}
+
+/* Say that we are there, and go on for ever. */
+static struct recovery_target hang(void *arg)
+{
+	int *ends = arg;
+
+	(void)!write(ends[1], "x", 1);
+	while (pause() < 0)
+		; /* what is ignored does not end it */
+	return (struct recovery_target){ 0 };
+}
+
+static void start_hanging(int ends[2])
+{
+	char byte;
+
+	TEST_ASSERT_EQUAL_INT(0, pipe(ends));
+	/* Only the standard ones stay open. */
+	dup2(ends[1], STDIN_FILENO);
+	close(ends[1]);
+	ends[1] = STDIN_FILENO;
+	odd.begin = hang;
+	odd.arg = ends;
+	start_rewriter(&odd);
+	TEST_ASSERT_EQUAL_INT(0, order(1, 1));
+	TEST_ASSERT_EQUAL_INT64(1, read(ends[0], &byte, 1));
+	TEST_ASSERT_NOT_NULL(freopen("/dev/null", "r", stdin));
+}
+
+/* All who have had the other end are gone. */
+static void expect_gone(int end)
+{
+	char byte;
+
+	TEST_ASSERT_EQUAL_INT64(0, read(end, &byte, 1));
+	close(end);
+}
+
+static void what_hangs_can_be_given_up(void)
+{
+	struct rewriter_report report;
+	int ends[2];
+
+	start_hanging(ends);
+	TEST_ASSERT_FALSE(rewriter_poll(rewriter, &report));
+	rewriter_cancel(rewriter);
+	rewriter_cancel(rewriter);
+	report = wait_for_end();
+	TEST_ASSERT_EQUAL_INT(-ECHILD, report.result);
+	/* Too late, and nothing to give up. */
+	rewriter_cancel(rewriter);
+	odd.begin = die;
+	TEST_ASSERT_EQUAL_INT(0, order(1, 1));
+	rewriter_free(rewriter);
+	rewriter = NULL;
+	expect_gone(ends[0]);
+}
+
+static void what_hangs_ends_with_its_owner(void)
+{
+	int ends[2];
+
+	start_hanging(ends);
+	rewriter_free(rewriter);
+	rewriter = NULL;
+	expect_gone(ends[0]);
+}
+
+/* The only child that we have. */
+static pid_t find_child(void)
+{
+	char path[64];
+	int child = 0;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)getpid(), (int)getpid());
+	file = fopen(path, "r");
+	TEST_ASSERT_NOT_NULL(file);
+	TEST_ASSERT_EQUAL_INT(1, fscanf(file, "%d", &child));
+	fclose(file);
+	return child;
+}
+
+static void without_its_process_nothing_is_made(void)
+{
+	struct rewriter_report report;
+	int ends[2];
+
+	start_hanging(ends);
+	kill(find_child(), SIGKILL);
+	report = wait_for_end();
+	TEST_ASSERT_EQUAL_INT(-ECHILD, report.result);
+	expect_gone(ends[0]);
+	TEST_ASSERT_EQUAL_INT(-EPIPE, order(1, 1));
+	TEST_ASSERT_FALSE(rewriter_poll(rewriter, &report));
+}
+
+static void an_order_has_a_limit(void)
+{
+	static char extra[REWRITER_EXTRA_MAX + 1];
+	struct base_options base = { .number = 1 };
+
+	odd.begin = die;
+	start_rewriter(&odd);
+	TEST_ASSERT_EQUAL_INT(
+		-E2BIG, rewriter_begin(rewriter, &base, str_make(extra, REWRITER_EXTRA_MAX + 1)));
+	TEST_ASSERT_EQUAL_INT(0,
+			      rewriter_begin(rewriter, &base, str_make(extra, REWRITER_EXTRA_MAX)));
+	TEST_ASSERT_EQUAL_INT(-ECHILD, wait_for_end().result);
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(a_journal_has_its_bases_made_by_it);
+	RUN(an_order_that_makes_no_sense_is_answered_with_why);
+	RUN(a_worker_that_is_killed_is_told_of);
+	RUN(what_hangs_can_be_given_up);
+	RUN(what_hangs_ends_with_its_owner);
+	RUN(without_its_process_nothing_is_made);
+	RUN(an_order_has_a_limit);
+	return UNIT_RESULT();
+}
