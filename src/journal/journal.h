@@ -70,7 +70,7 @@ struct journal_options {
 	 * process of its own; the state is as it was at the end of the turn. */
 	void (*save)(void *arg, struct base_writer *w);
 	/* How a base is made from the files; NULL: always by a fork. With it come the next three:
-	 * how much memory the state takes, and up to how much the process forks, and commands for
+	 * how much memory the state takes, from how much on it is not forked, and commands for
 	 * what the server knows better than its files, put with record_add_command(), which may be
 	 * NULL. */
 	const struct rebuild_options *rebuild;
@@ -154,6 +154,8 @@ void journal_set_fork_max(struct journal *j, uint64_t bytes);
 /* Ask for a new base. False if one is being made. It begins with one of the next flushes. */
 bool journal_rewrite(struct journal *j);
 bool journal_is_rewriting(const struct journal *j);
+/* Give up the base that is being made, unless it is being put in force. */
+void journal_give_up_rewrite(struct journal *j);
 /* Why the last base that was to be made from the files was not. */
 const char *journal_rebuild_error(const struct journal *j);
 /* Readable when the process that writes the base has something to tell; -1 while there is none.

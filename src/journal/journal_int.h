@@ -42,7 +42,7 @@ struct rewrite {
 	pid_t pid;	   /* 0: there is no process */
 	int fd;		   /* to hear how far the base is: the pipe, or the rewriter's; or -1 */
 	bool from_log;	   /* the base is made from the files */
-	bool is_behind;	   /* that was given up, as it would take too long */
+	bool is_cancelled; /* that is not waited for any more */
 	bool must_fork;	   /* that has failed */
 	uint64_t number;   /* of the base */
 	uint64_t sequence; /* of the last record in it */

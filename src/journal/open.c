@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/state.h"
@@ -33,6 +34,14 @@ static int take_lock(struct journal *j, struct buf *ret_error)
 	return rc;
 }
 
+static void start_rewriter(struct journal *j)
+{
+	j->rewriter = rewriter_new(j->options.rebuild, j->options.dir);
+	if (j->rewriter == NULL)
+		snprintf(j->rebuild_error, sizeof j->rebuild_error,
+			 "there is no process for it: %s", strerror(errno));
+}
+
 struct journal *journal_open(const struct journal_options *options, struct buf *ret_error)
 {
 	struct journal *j = mem_zalloc(sizeof *j);
@@ -56,7 +65,7 @@ struct journal *journal_open(const struct journal_options *options, struct buf *
 	}
 	/* Before there is a thread. Without it there are forks. */
 	if (options->threads && options->rebuild != NULL)
-		j->rewriter = rewriter_new(options->rebuild, j->options.dir);
+		start_rewriter(j);
 	j->helper =
 		helper_new(j->io, j->options.dir, options->threads, options->wake, options->arg);
 	return j;

@@ -9,8 +9,18 @@ static int load(const struct base_options *base, const struct recovery_target *t
 {
 	struct recovery_limit limit = { base->sequence, INT64_MAX };
 	struct recovery r;
-	int rc = recovery_run(&r, base->io, base->dir, &limit, target, ret_error);
+	struct buf error = BUF_INIT(ret_error->max);
+	int rc = recovery_run(&r, base->io, base->dir, &limit, target, &error);
 
+	/* What is to be done about it is another matter than at a start. */
+	if (r.damaged)
+		buf_printf(ret_error,
+			   "log-%08" PRIu64 " is damaged at offset %" PRIu64
+			   ", where sequence %" PRIu64 " should be",
+			   r.damaged_file, r.damaged_offset, r.damaged_sequence);
+	else
+		buf_append_str(ret_error, buf_str(&error));
+	buf_done(&error);
 	if (rc == 0 && r.last_sequence != base->sequence) {
 		buf_printf(ret_error,
 			   "the log goes up to sequence %" PRIu64 ", and not to %" PRIu64,

@@ -179,7 +179,7 @@ static bool can_rebuild(const struct journal *j)
 	    (j->options.threads && j->rewriter == NULL))
 		return false;
 	state = j->options.state_bytes(j->options.arg);
-	return state > j->options.fork_max_bytes &&
+	return state >= j->options.fork_max_bytes &&
 	       j->ended_bytes <= REBUILD_LOG_MOST * state + REBUILD_LOG_EXTRA;
 }
 
@@ -192,7 +192,7 @@ static int start_rebuild(struct journal *j)
 {
 	struct rewrite *r = &j->rewrite;
 	struct base_options base = describe_base(j);
-	struct buf extra = BUF_INIT(BUF_NO_MAX), error = BUF_INIT(sizeof j->rebuild_error);
+	struct buf extra = BUF_INIT(BUF_NO_MAX), error = BUF_INIT(BUF_NO_MAX);
 	int rc = 0;
 
 	if (j->options.save_extra != NULL)
@@ -206,8 +206,15 @@ static int start_rebuild(struct journal *j)
 		r->over = true;
 		note_rebuild_error(j, buf_cstr(&error));
 	}
-	if (rc < 0)
+	if (rc == -EPIPE) {
+		note_rebuild_error(j, "the process for it is gone, until the next start");
+		rewriter_free(j->rewriter);
+		j->rewriter = NULL;
+	} else if (rc == -E2BIG) {
+		note_rebuild_error(j, "there is too much to tell besides");
+	} else if (rc < 0) {
 		note_rebuild_error(j, strerror(-rc));
+	}
 	buf_done(&extra);
 	buf_done(&error);
 	return rc;
@@ -221,12 +228,17 @@ static void remove_base(const struct journal *j)
 	j->io->remove(j->io->arg, path);
 }
 
-/* What cannot be made from the files can be made from memory. */
+static bool is_for_want_of_room(int rc)
+{
+	return rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG;
+}
+
+/* What cannot be made from the files can be made from memory, if there is room for it. */
 static void fail_base(struct journal *j, int rc)
 {
 	struct rewrite *r = &j->rewrite;
 
-	if (!r->from_log) {
+	if (!r->from_log || is_for_want_of_room(rc)) {
 		rewrite_give_up(j, rc);
 		return;
 	}
@@ -243,7 +255,7 @@ static void begin_base(struct journal *j)
 
 	r->to_recover = j->state == JOURNAL_FAILED;
 	r->from_log = can_rebuild(j);
-	r->is_behind = false;
+	r->is_cancelled = false;
 	r->buffered = r->to_recover ? j->pending.len : 0;
 	r->number = j->next_number++;
 	r->sequence = r->from_log ? j->first - 1 : j->last;
@@ -290,6 +302,20 @@ static void forget_child(struct rewrite *r)
 	r->pid = 0;
 }
 
+static void note_end_of_rebuild(struct journal *j, const struct rewriter_report *report)
+{
+	if (report->result == 0)
+		return;
+	if (j->rewrite.is_cancelled)
+		note_rebuild_error(j, "the log grows faster than it can be read");
+	else if (report->result == -ECHILD)
+		note_rebuild_error(j, "its process was killed");
+	else if (report->error[0] != '\0')
+		note_rebuild_error(j, report->error);
+	else
+		note_rebuild_error(j, strerror(-report->result));
+}
+
 static void watch_rewriter(struct journal *j)
 {
 	struct rewrite *r = &j->rewrite;
@@ -302,26 +328,36 @@ static void watch_rewriter(struct journal *j)
 		r->result = report.result;
 		r->over = true;
 		r->fd = -1;
-		if (r->is_behind)
-			note_rebuild_error(j, "the log grows faster than it can be read");
-		else if (report.result == -ECHILD)
-			note_rebuild_error(j, "its process was killed");
-		else
-			note_rebuild_error(j, report.error);
+		note_end_of_rebuild(j, &report);
 	}
 }
 
 /* Who makes a base from the files gets what nobody else wants of the processors. If more has come
  * since than there was to be read, it may never catch up. */
-static void check_progress(struct journal *j)
+static bool is_behind(const struct journal *j)
 {
-	struct rewrite *r = &j->rewrite;
+	const struct rewrite *r = &j->rewrite;
 	uint64_t since = j->ended_bytes - r->ended_bytes + j->size;
 
-	if (!r->from_log || since <= r->ended_bytes + j->base_bytes + REBUILD_LOG_EXTRA)
-		return;
-	r->is_behind = true;
-	rewriter_cancel(j->rewriter);
+	return r->from_log && since > r->ended_bytes + j->base_bytes + REBUILD_LOG_EXTRA;
+}
+
+/* A base from before the log failed does not make it well: another one is needed, soon. */
+static bool is_useless(const struct journal *j)
+{
+	return j->state == JOURNAL_FAILED && !j->rewrite.to_recover;
+}
+
+/* Have it end. */
+static void cancel_base(struct journal *j)
+{
+	struct rewrite *r = &j->rewrite;
+
+	r->is_cancelled = true;
+	if (r->from_log)
+		rewriter_cancel(j->rewriter);
+	else
+		kill(r->pid, SIGKILL);
 }
 
 static void give_up_rebuild(struct journal *j)
@@ -413,6 +449,11 @@ static void begin_again(struct journal *j, const struct job *job)
 		journal_set_well(j);
 }
 
+void journal_give_up_rewrite(struct journal *j)
+{
+	rewrite_give_up(j, -ECANCELED);
+}
+
 void rewrite_switched(struct journal *j, const struct job *job)
 {
 	struct rewrite *r = &j->rewrite;
@@ -470,13 +511,14 @@ void rewrite_step(struct journal *j)
 		watch_child(r);
 	else if (r->fd >= 0)
 		watch_rewriter(j);
-	if (!r->over) {
-		check_progress(j);
+	if (!r->over && (is_behind(j) || is_useless(j)))
+		cancel_base(j);
+	if (!r->over)
 		return;
-	}
-	/* A base from before the log failed does not make it well. */
-	if (r->result == 0 && j->state == JOURNAL_FAILED && !r->to_recover)
+	if (is_useless(j)) {
 		r->result = -ECANCELED;
+		note_rebuild_error(j, "the log has failed");
+	}
 	if (r->result < 0)
 		fail_base(j, r->result);
 	else if (j->work == WORK_NONE)

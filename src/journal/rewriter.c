@@ -3,16 +3,19 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "sys/child.h"
 #include "util/mem.h"
+
+/* Of a sentence, of which the beginning is sent. */
+#define ERROR_MAX 65536
 
 struct order {
 	bool is_cancelled; /* no order, but the one before is not to be gone on with */
@@ -22,7 +25,6 @@ struct order {
 	int64_t wall_us;
 	uint64_t bytes_per_second;
 	size_t extra_bytes;
-	char extra[REWRITER_EXTRA_MAX];
 };
 
 enum message_kind {
@@ -46,6 +48,7 @@ struct rewriter {
 	bool is_busy; /* there will be word that it is over */
 	struct rewriter_report report;
 	struct order order;
+	char *extra; /* of the order, in memory that all three share */
 };
 
 /* ---- the worker ---- */
@@ -78,12 +81,13 @@ static void work(const struct rewriter *r)
 		.progress = send_progress,
 	};
 	struct message message = { .kind = MESSAGE_RESULT };
-	struct buf error = BUF_INIT(sizeof message.error);
+	struct buf error = BUF_INIT(ERROR_MAX);
 
 	child_take_leftovers();
-	message.result = rebuild_base(r->options, &base, str_make(order->extra, order->extra_bytes),
+	message.result = rebuild_base(r->options, &base, str_make(r->extra, order->extra_bytes),
 				      &message.bytes, &error);
-	snprintf(message.error, sizeof message.error, "%s", buf_cstr(&error));
+	if (message.result < 0)
+		snprintf(message.error, sizeof message.error, "%s", buf_cstr(&error));
 	send_message(&message);
 }
 
@@ -162,22 +166,26 @@ struct rewriter *rewriter_new(const struct rebuild_options *options, const char 
 
 	r->options = options;
 	r->dir = dir;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
-		free(r);
+	r->fd = -1;
+	r->extra = mmap(NULL, REWRITER_EXTRA_MAX, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (r->extra == MAP_FAILED ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+		rewriter_free(r);
 		return NULL;
 	}
 	r->pid = fork();
 	if (r->pid == 0) {
 		if (!child_begin("qlessd-rewriter", self))
 			_exit(1);
+		close(ends[0]);
 		child_keep_fd(ends[1]);
 		serve(r);
 	}
 	close(ends[1]);
 	r->fd = ends[0];
 	if (r->pid < 0) {
-		close(r->fd);
-		free(r);
+		rewriter_free(r);
 		return NULL;
 	}
 	return r;
@@ -185,18 +193,25 @@ struct rewriter *rewriter_new(const struct rebuild_options *options, const char 
 
 void rewriter_free(struct rewriter *r)
 {
+	int error = errno;
+
 	if (r == NULL)
 		return;
-	close(r->fd);
-	waitpid(r->pid, NULL, 0);
+	if (r->fd >= 0)
+		close(r->fd);
+	if (r->pid > 0) {
+		kill(r->pid, SIGKILL);
+		waitpid(r->pid, NULL, 0);
+	}
+	if (r->extra != MAP_FAILED)
+		munmap(r->extra, REWRITER_EXTRA_MAX);
 	free(r);
+	errno = error;
 }
 
 static int send_order(const struct rewriter *r)
 {
-	size_t size = offsetof(struct order, extra) + r->order.extra_bytes;
-
-	if (send(r->fd, &r->order, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size)
+	if (send(r->fd, &r->order, sizeof r->order, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
 		return 0;
 	return errno == ECONNRESET ? -EPIPE : -errno;
 }
@@ -205,17 +220,18 @@ int rewriter_begin(struct rewriter *r, const struct base_options *base, struct q
 {
 	int rc;
 
-	if (extra.len > sizeof r->order.extra)
+	if (extra.len > REWRITER_EXTRA_MAX)
 		return -E2BIG;
-	r->order.is_cancelled = false;
-	r->order.number = base->number;
-	r->order.sequence = base->sequence;
-	r->order.salt = base->salt;
-	r->order.wall_us = base->wall_us;
-	r->order.bytes_per_second = base->bytes_per_second;
-	r->order.extra_bytes = extra.len;
+	r->order = (struct order){
+		.number = base->number,
+		.sequence = base->sequence,
+		.salt = base->salt,
+		.wall_us = base->wall_us,
+		.bytes_per_second = base->bytes_per_second,
+		.extra_bytes = extra.len,
+	};
 	if (extra.len > 0)
-		memcpy(r->order.extra, extra.ptr, extra.len);
+		memcpy(r->extra, extra.ptr, extra.len);
 	rc = send_order(r);
 	r->is_busy = rc == 0;
 	r->report = (struct rewriter_report){ .result = -ECHILD };
@@ -271,6 +287,5 @@ void rewriter_cancel(struct rewriter *r)
 	if (!r->is_busy || r->order.is_cancelled)
 		return;
 	r->order.is_cancelled = true;
-	r->order.extra_bytes = 0;
 	send_order(r);
 }

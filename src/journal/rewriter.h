@@ -22,7 +22,7 @@
 struct rewriter;
 
 /* The commands that go with an order take no more. */
-#define REWRITER_EXTRA_MAX 65536
+#define REWRITER_EXTRA_MAX ((size_t)16 * 1024 * 1024)
 
 struct rewriter_report {
 	uint64_t bytes; /* that were written so far */

@@ -465,7 +465,12 @@ int persist_open(struct server *s, struct buf *ret_error)
 	p->rebuild = stored_rebuild(s->config);
 	options.rebuild = &p->rebuild;
 	p->journal = journal_open(&options, ret_error);
-	return p->journal != NULL ? 0 : -1;
+	if (p->journal == NULL)
+		return -1;
+	if (journal_rebuild_error(p->journal)[0] != '\0')
+		log_warning("bases cannot be made from the log: %s",
+			    journal_rebuild_error(p->journal));
+	return 0;
 }
 
 static void forget_rewrite_event(struct persist *p)
@@ -481,22 +486,26 @@ static void forget_rewrite_event(struct persist *p)
 static void write_last_base(struct server *s)
 {
 	struct persist *p = s->persist;
+	bool is_asked_for = false;
 
 	log_notice("writing a new base before the end");
 	p->patience_us = 0; /* what was granted for loading is over */
 	journal_set_rewrite_rate(p->journal, 0);
 	journal_set_fork_max(p->journal, UINT64_MAX); /* nobody is held up any more */
-	journal_rewrite(p->journal);
+	journal_give_up_rewrite(p->journal);
 	do {
 		struct pollfd news[] = { { .fd = p->wake_fd, .events = POLLIN },
 					 { .fd = journal_rewrite_fd(p->journal),
 					   .events = POLLIN } };
 
+		if (!is_asked_for)
+			is_asked_for = journal_rewrite(p->journal);
 		ask_for_patience(s);
 		poll(news, sizeof news / sizeof news[0], SAVE_CHECK_MS);
 		on_wake(p->wake_fd, EV_READ, s);
 		journal_flush(p->journal, clock_mono_us(), clock_wall_us());
-	} while (journal_is_rewriting(p->journal) && journal_state(p->journal) == JOURNAL_WELL);
+	} while (!is_asked_for ||
+		 (journal_is_rewriting(p->journal) && journal_state(p->journal) == JOURNAL_WELL));
 	journal_wait(p->journal);
 }
 

@@ -43,20 +43,28 @@ void child_keep_fd(int fd)
 {
 	if (fd != CHILD_FD)
 		dup2(fd, CHILD_FD);
-	close_range(CHILD_FD + 1, ~0u, 0);
+	if (close_range(CHILD_FD + 1, ~0u, 0) == 0)
+		return;
+	/* An old kernel, or a filter of system calls. */
+	for (int other = CHILD_FD + 1; other < sysconf(_SC_OPEN_MAX); other++)
+		close(other);
 }
 
+/* The file is root's if we are somebody whom root has become, unless we may be dumped. Whether any
+ * of this works shows in its effect alone, and nothing would be done about it. */
 static void be_killed_first(void)
 {
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	int dumpable = prctl(PR_GET_DUMPABLE), fd;
 
-	if (fd < 0)
-		return;
-	(void)!write(fd, OOM_SCORE, sizeof OOM_SCORE - 1);
-	close(fd);
+	prctl(PR_SET_DUMPABLE, 1);
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		(void)!write(fd, OOM_SCORE, sizeof OOM_SCORE - 1);
+		close(fd);
+	}
+	prctl(PR_SET_DUMPABLE, dumpable);
 }
 
-/* Whether any of this works shows in its effect alone, and nothing would be done about it. */
 void child_step_back(void)
 {
 	(void)!nice(CHILD_NICE);
@@ -67,6 +75,7 @@ void child_take_leftovers(void)
 {
 	struct sched_param none = { 0 };
 
-	sched_setscheduler(0, SCHED_IDLE, &none);
+	if (sched_setscheduler(0, SCHED_IDLE, &none) < 0)
+		(void)!nice(CHILD_NICE);
 	be_killed_first();
 }

@@ -1,6 +1,7 @@
 /*
  * Who writes the bases of the log: a fork of the server, or a process that makes them from the log.
  */
+#include <dirent.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,8 @@
 
 /* Nobody can be nicer. */
 #define NICEST 19
+/* Of a base of two jobs, of which the beginning is looked at. */
+#define BASE_BYTES 1024
 
 static struct qlessd q;
 static struct tempdir dir;
@@ -117,6 +120,7 @@ static pid_t begin_endless_rewrite(void)
 	ASK(p, "CONFIG SET rewrite-rate-limit 1", "+OK\r\n");
 	ASK_HAS(p, "BGREWRITEAOF", "+Background");
 	WAIT_UNTIL((worker = find_child(q.pid, "qlessd-rewrite")) != 0);
+	WAIT_UNTIL(persistence_figure("aof_rewrite_bytes:") > 0);
 	return worker;
 }
 
@@ -222,7 +226,7 @@ static void without_the_process_that_makes_bases_there_are_forks(void)
 	rewrite();
 	TEST_ASSERT_EQUAL_INT64(0, persistence_figure("aof_rewrites_from_log:"));
 	TEST_ASSERT_EQUAL_INT64(1, persistence_figure("aof_rewrite_from_log_failures:"));
-	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "from the log: Broken pipe"));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "from the log: the process for it is gone"));
 	rewrite();
 	kill_it();
 	start("0");
@@ -263,6 +267,83 @@ static void whoever_cannot_keep_up_with_the_log_is_given_up(void)
 	WAIT_UNTIL(persistence_figure("aof_rewrites:") == 1);
 	TEST_ASSERT_EQUAL_INT64(1, persistence_figure("aof_rewrite_from_log_failures:"));
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "the log grows faster than it can be read"));
+}
+
+/* It needs another one, of what is in memory by then. */
+static void check_log_that_fails(const char *fork_max)
+{
+	start(fork_max);
+	put("j1");
+	begin_endless_rewrite();
+	ASK(p, "CONFIG SET rewrite-rate-limit 0", "+OK\r\n");
+	TEST_ASSERT_EQUAL_INT(0, unlink(tempdir_file(&dir, "log-00000002")));
+	put("j2");
+	WAIT_UNTIL(persistence_figure("aof_rewrites:") == 1);
+	ASK_HAS(p, "INFO persistence", "log_state:ok");
+	put("j3");
+}
+
+static void a_log_that_fails_does_not_wait_for_a_base_from_it(void)
+{
+	check_log_that_fails("0");
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "from the log: the log has failed"));
+	kill_it();
+	start("0");
+	ASK_HAS(p, "KEYS ql:j:*", "*6\r\n");
+}
+
+static void a_log_that_fails_does_not_wait_for_a_fork(void)
+{
+	check_log_that_fails("1gb");
+	TEST_ASSERT_EQUAL_INT64(1, persistence_figure("aof_rewrite_failures:"));
+	kill_it();
+	start("1gb");
+	ASK_HAS(p, "KEYS ql:j:*", "*6\r\n");
+}
+
+/* The only base that there is. */
+static bool base_holds(const char *text)
+{
+	DIR *d = opendir(dir.path);
+	int bases = 0;
+	bool found = false;
+
+	TEST_ASSERT_NOT_NULL(d);
+	for (struct dirent *entry = readdir(d); entry != NULL; entry = readdir(d)) {
+		char name[32];
+		const char *bytes;
+
+		if (strncmp(entry->d_name, "base-", 5) != 0)
+			continue;
+		bases++;
+		snprintf(name, sizeof name, "%.31s", entry->d_name);
+		bytes = tempdir_read(&dir, name);
+		for (size_t i = 0; i < BASE_BYTES && !found; i++)
+			found = memcmp(bytes + i, text, strlen(text)) == 0;
+	}
+	closedir(d);
+	TEST_ASSERT_EQUAL_INT(1, bases);
+	return found;
+}
+
+/* Whoever asks for a base at the end gets one of then, and not an earlier one, later. */
+static void check_shutdown_save(const char *fork_max)
+{
+	start(fork_max);
+	put("first-job");
+	begin_endless_rewrite();
+	put("second-job");
+	peer_send_words(p, "SHUTDOWN SAVE");
+	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
+	stop();
+	TEST_ASSERT_TRUE(base_holds("first-job"));
+	TEST_ASSERT_TRUE(base_holds("second-job"));
+}
+
+static void shutdown_save_does_not_wait_for_an_earlier_base(void)
+{
+	check_shutdown_save("0");
+	check_shutdown_save("1gb");
 }
 
 static void a_log_much_larger_than_the_state_is_not_read_for_a_base(void)
@@ -361,6 +442,9 @@ int main(int argc, char **argv)
 	RUN(a_base_is_made_by_a_fork_where_it_cannot_be_from_the_log);
 	RUN(without_the_process_that_makes_bases_there_are_forks);
 	RUN(whoever_cannot_keep_up_with_the_log_is_given_up);
+	RUN(a_log_that_fails_does_not_wait_for_a_base_from_it);
+	RUN(a_log_that_fails_does_not_wait_for_a_fork);
+	RUN(shutdown_save_does_not_wait_for_an_earlier_base);
 	RUN(a_log_much_larger_than_the_state_is_not_read_for_a_base);
 	RUN(a_stop_does_not_wait_for_a_base);
 	RUN(the_process_that_makes_bases_minds_no_signal_for_the_server);

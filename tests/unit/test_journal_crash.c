@@ -656,7 +656,7 @@ static void a_rewrite_that_is_asked_for_while_the_disk_is_full_waits_for_room(vo
 	check_that_nothing_is_lost();
 }
 
-static void a_base_that_finds_no_room_leaves_the_log_as_it_is(void)
+static void find_no_room_for_a_base(void)
 {
 	struct random_calls calls;
 	struct journal_info info;
@@ -675,6 +675,7 @@ static void a_base_that_finds_no_room_leaves_the_log_as_it_is(void)
 	journal_get_info(f.journal, &info);
 	TEST_ASSERT_EQUAL_INT(-ENOSPC, info.last_rewrite_rc);
 	TEST_ASSERT_EQUAL_UINT64(1, info.rewrite_failures);
+	TEST_ASSERT_EQUAL_UINT64(0, info.rebuild_failures);
 	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
 	TEST_ASSERT_NULL(disk_file(&f.disk, "base-00000003"));
 	while (!fixture_step(&f, &calls))
@@ -687,6 +688,18 @@ static void a_base_that_finds_no_room_leaves_the_log_as_it_is(void)
 	journal_get_info(f.journal, &info);
 	TEST_ASSERT_EQUAL_UINT64(1, info.rewrites);
 	check_that_nothing_is_lost();
+}
+
+static void a_base_that_finds_no_room_leaves_the_log_as_it_is(void)
+{
+	find_no_room_for_a_base();
+}
+
+/* It would find none from memory either. */
+static void a_base_from_the_files_that_finds_no_room_is_left_at_that(void)
+{
+	fixture_rebuild(&f);
+	find_no_room_for_a_base();
 }
 
 static void a_full_disk_that_then_fails_gets_well_by_a_base(void)
@@ -868,6 +881,7 @@ int main(int argc, char **argv)
 	RUN(everysec_loses_what_was_written_last_and_no_more_than_a_second_of_it);
 	RUN(a_rewrite_that_is_asked_for_while_the_disk_is_full_waits_for_room);
 	RUN(a_base_that_finds_no_room_leaves_the_log_as_it_is);
+	RUN(a_base_from_the_files_that_finds_no_room_is_left_at_that);
 	RUN(a_full_disk_that_then_fails_gets_well_by_a_base);
 	RUN(after_a_failed_write_the_log_becomes_well_by_itself);
 	RUN(after_a_full_disk_the_log_becomes_well_by_itself);

@@ -213,7 +213,7 @@ static void a_state_that_is_small_is_written_from_memory(void)
 
 	random_calls_init(&calls, 16);
 	fixture_rebuild(&f);
-	f.options.fork_max_bytes = 1;
+	f.options.fork_max_bytes = 2;
 	start();
 	for (int i = 0; i < 2; i++) {
 		make_changes(&calls, 50);

@@ -191,9 +191,13 @@ static void start_hanging(int ends[2])
 /* All who have had the other end are gone. */
 static void expect_gone(int end)
 {
+	ssize_t got;
 	char byte;
 
-	TEST_ASSERT_EQUAL_INT64(0, read(end, &byte, 1));
+	do {
+		got = read(end, &byte, 1);
+	} while (got == 1);
+	TEST_ASSERT_EQUAL_INT64(0, got);
 	close(end);
 }
 
@@ -210,7 +214,6 @@ static void what_hangs_can_be_given_up(void)
 	TEST_ASSERT_EQUAL_INT(-ECHILD, report.result);
 	/* Too late, and nothing to give up. */
 	rewriter_cancel(rewriter);
-	odd.begin = die;
 	TEST_ASSERT_EQUAL_INT(0, order(1, 1));
 	rewriter_free(rewriter);
 	rewriter = NULL;
@@ -242,6 +245,17 @@ static pid_t find_child(void)
 	return child;
 }
 
+static void who_owns_it_does_not_wait_for_what_is_stopped(void)
+{
+	int ends[2];
+
+	start_hanging(ends);
+	kill(find_child(), SIGSTOP);
+	rewriter_free(rewriter);
+	rewriter = NULL;
+	expect_gone(ends[0]);
+}
+
 static void without_its_process_nothing_is_made(void)
 {
 	struct rewriter_report report;
@@ -258,9 +272,10 @@ static void without_its_process_nothing_is_made(void)
 
 static void an_order_has_a_limit(void)
 {
-	static char extra[REWRITER_EXTRA_MAX + 1];
 	struct base_options base = { .number = 1 };
+	char *extra = calloc(1, REWRITER_EXTRA_MAX + 1);
 
+	TEST_ASSERT_NOT_NULL(extra);
 	odd.begin = die;
 	start_rewriter(&odd);
 	TEST_ASSERT_EQUAL_INT(
@@ -268,6 +283,7 @@ static void an_order_has_a_limit(void)
 	TEST_ASSERT_EQUAL_INT(0,
 			      rewriter_begin(rewriter, &base, str_make(extra, REWRITER_EXTRA_MAX)));
 	TEST_ASSERT_EQUAL_INT(-ECHILD, wait_for_end().result);
+	free(extra);
 }
 
 int main(int argc, char **argv)
@@ -278,6 +294,7 @@ int main(int argc, char **argv)
 	RUN(a_worker_that_is_killed_is_told_of);
 	RUN(what_hangs_can_be_given_up);
 	RUN(what_hangs_ends_with_its_owner);
+	RUN(who_owns_it_does_not_wait_for_what_is_stopped);
 	RUN(without_its_process_nothing_is_made);
 	RUN(an_order_has_a_limit);
 	return UNIT_RESULT();

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -143,6 +144,22 @@ static void a_child_lets_others_go_first_and_be_killed_last(void)
 	expect_in_child(steps_back);
 }
 
+/* Who was root at the start may not be dumped, and has files in /proc that are root's. */
+static bool steps_back_as_another(pid_t parent)
+{
+	int rc = geteuid() == 0 ? setresuid(65534, 65534, 65534) : prctl(PR_SET_DUMPABLE, 0);
+
+	(void)parent;
+	child_step_back();
+	return rc == 0 && prctl(PR_GET_DUMPABLE) == 0 &&
+	       is_in_file("/proc/self/oom_score_adj", "1000\n");
+}
+
+static void a_child_that_has_become_another_is_killed_first_as_well(void)
+{
+	expect_in_child(steps_back_as_another);
+}
+
 static bool takes_leftovers(pid_t parent)
 {
 	(void)parent;
@@ -196,6 +213,7 @@ int main(int argc, char **argv)
 	RUN(a_child_minds_no_signal_for_its_parent);
 	RUN(a_child_keeps_one_descriptor);
 	RUN(a_child_lets_others_go_first_and_be_killed_last);
+	RUN(a_child_that_has_become_another_is_killed_first_as_well);
 	RUN(a_child_can_do_with_what_nobody_else_needs);
 	RUN(a_child_does_not_outlive_its_parent);
 	return UNIT_RESULT();
