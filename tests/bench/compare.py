@@ -121,7 +121,8 @@ class Server:
 
 
 def run(args, kind, options):
-    """One run of one contender; the result is that of qlessd-benchmark --json."""
+    """One run of one contender; the result is that of qlessd-benchmark --json. None if it failed:
+    those of others are not lost with it."""
     options = list(options)
     if kind == EVALSHA:
         options += ["--dialect", "evalsha"]
@@ -139,7 +140,9 @@ def run(args, kind, options):
             check=False,
         )
     if done.returncode != 0:
-        sys.exit(f"qlessd-benchmark {' '.join(options)} failed for {TITLES[kind]}")
+        say(f"  {TITLES[kind]}: qlessd-benchmark {' '.join(options)} failed")
+        args.failed += 1
+        return None
     result = json.loads(done.stdout)
     if result["warning"]:
         say(f"  {TITLES[kind]}: {result['warning']}")
@@ -236,8 +239,8 @@ def of_backlogs(lines):
     parts = []
     for name, _, got in lines[1:]:
         pairs = [b["commands_per_second"] / a["commands_per_second"]
-                 for a, b in zip(lines[0][2][NATIVE], got[NATIVE])]
-        parts.append(f"{statistics.median(pairs):.2f} with {name}")
+                 for a, b in zip(lines[0][2][NATIVE], got[NATIVE]) if a and b]
+        parts.append(f"{number(statistics.median(pairs) if pairs else None)} with {name}")
     print(", ".join(parts) + ".")
 
 
@@ -281,8 +284,8 @@ def memory(args):
         say(f"memory, {TITLES[kind]}")
         options = settings("put", 64, 16, ["--jobs", str(jobs[kind])])
         got = measure(args, [kind], options)[kind]
-        grown = statistics.median((r["rss_after"] - r["rss_before"]) / r["jobs"] for r in got)
-        row([TITLES[kind], f"{jobs[kind]:,}", number(grown)])
+        grown = [(r["rss_after"] - r["rss_before"]) / r["jobs"] for r in got if r]
+        row([TITLES[kind], f"{jobs[kind]:,}", number(statistics.median(grown) if grown else None)])
 
 
 def latency_row(title, results):
@@ -294,7 +297,7 @@ def half_of_maximum(args):
     """Commands a second, of those that as many connections reach that wait for each reply."""
     say("the rate for latencies")
     options = settings("lifecycle", 64, 1, ["--duration", str(args.duration)])
-    return int(median(measure(args, [NATIVE], options)[NATIVE], "commands_per_second") / 2)
+    return int((median(measure(args, [NATIVE], options)[NATIVE], "commands_per_second") or 0) / 2)
 
 
 def latency(args):
@@ -408,6 +411,7 @@ def parse():
     args.pin_server = ["taskset", "-c", "0"] if args.pin else []
     args.pin_client = ["taskset", "-c", "1"] if args.pin else []
     args.raw = []
+    args.failed = 0
     if args.script and not args.redis:
         parser.error("--script needs a redis-server")
     for file in (args.qlessd, args.benchmark):
@@ -433,6 +437,8 @@ def main():
     if args.raw_file:
         with open(args.raw_file, "w", encoding="utf-8") as file:
             json.dump(args.raw, file, indent=1)
+    if args.failed:
+        sys.exit(f"{args.failed} runs failed, and count for nothing")
 
 
 main()
