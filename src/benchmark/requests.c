@@ -162,8 +162,7 @@ static const struct {
 	{ COMMAND_PRIORITY, NULL, { "priority", "%j", "%n" } },
 	{ COMMAND_TAG_ADD, "tag add", { "tag", "add", "%j", "added" } },
 	{ COMMAND_TAG_GET, "tag get", { "tag", "get", "tag-%n", "0", "10" } },
-	/* Due for a second: who pops may carry an earlier time, and be served later all the same.
-	 */
+	/* Due for a second: who pops next may do so with an earlier time than ours. */
 	{ COMMAND_RECUR, NULL, { "recur", "%q", "%j", KLASS, PAYLOAD, "interval", "86400", "-1" } },
 	{ COMMAND_RECUR_LATER,
 	  NULL,

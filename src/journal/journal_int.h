@@ -42,8 +42,8 @@ struct rewrite {
 	pid_t pid;	   /* 0: there is no process */
 	int fd;		   /* to hear how far the base is: the pipe, or the rewriter's; or -1 */
 	bool from_log;	   /* the base is made from the files */
-	bool is_cancelled; /* that is not waited for any more */
-	bool must_fork;	   /* that has failed */
+	bool must_fork;	   /* that has failed once */
+	bool is_cancelled; /* its process is to end before it is done */
 	uint64_t number;   /* of the base */
 	uint64_t sequence; /* of the last record in it */
 	uint64_t bytes;

@@ -18,12 +18,8 @@
 #define ERROR_MAX 65536
 
 struct order {
-	bool is_cancelled; /* no order, but the one before is not to be gone on with */
-	uint64_t number;
-	uint64_t sequence;
-	uint64_t salt;
-	int64_t wall_us;
-	uint64_t bytes_per_second;
+	bool is_cancelled;	  /* no order, but the one before is not to be gone on with */
+	struct base_options base; /* what points somewhere is filled in by the worker */
 	size_t extra_bytes;
 };
 
@@ -69,22 +65,16 @@ static void send_progress(void *arg, uint64_t bytes)
 
 static void work(const struct rewriter *r)
 {
-	const struct order *order = &r->order;
-	struct base_options base = {
-		.io = &journal_io_system,
-		.dir = r->dir,
-		.number = order->number,
-		.sequence = order->sequence,
-		.salt = order->salt,
-		.wall_us = order->wall_us,
-		.bytes_per_second = order->bytes_per_second,
-		.progress = send_progress,
-	};
+	struct base_options base = r->order.base;
 	struct message message = { .kind = MESSAGE_RESULT };
 	struct buf error = BUF_INIT(ERROR_MAX);
 
+	base.io = &journal_io_system;
+	base.dir = r->dir;
+	base.progress = send_progress;
+	base.progress_arg = NULL;
 	child_take_leftovers();
-	message.result = rebuild_base(r->options, &base, str_make(r->extra, order->extra_bytes),
+	message.result = rebuild_base(r->options, &base, str_make(r->extra, r->order.extra_bytes),
 				      &message.bytes, &error);
 	if (message.result < 0)
 		snprintf(message.error, sizeof message.error, "%s", buf_cstr(&error));
@@ -222,14 +212,7 @@ int rewriter_begin(struct rewriter *r, const struct base_options *base, struct q
 
 	if (extra.len > REWRITER_EXTRA_MAX)
 		return -E2BIG;
-	r->order = (struct order){
-		.number = base->number,
-		.sequence = base->sequence,
-		.salt = base->salt,
-		.wall_us = base->wall_us,
-		.bytes_per_second = base->bytes_per_second,
-		.extra_bytes = extra.len,
-	};
+	r->order = (struct order){ .base = *base, .extra_bytes = extra.len };
 	if (extra.len > 0)
 		memcpy(r->extra, extra.ptr, extra.len);
 	rc = send_order(r);

@@ -399,14 +399,14 @@ static void everysec_loses_what_was_written_last_and_no_more_than_a_second_of_it
 
 /* ---- failures that the process survives ---- */
 
-/* Make a call of those kinds fail once, at each place; the log must become well by itself, and hold
- * everything that was not refused. */
 struct failing_run {
 	unsigned kinds;
 	int error;
 	size_t written;
 };
 
+/* Make a call of those kinds fail once, at each place; the log must become well by itself, and hold
+ * everything that was not refused. */
 static void fail_at_each_call(const void *arg)
 {
 	const struct failing_run *run = arg;

@@ -89,6 +89,7 @@ static bool minds_no_signal(pid_t parent)
 	raise(SIGINT);
 	raise(SIGHUP);
 	raise(SIGUSR1);
+	raise(SIGUSR2);
 	sigpending(&pending);
 	return handled == 0 && !sigismember(&pending, SIGUSR2);
 }
