@@ -60,9 +60,8 @@ size_t memory_of_machine(void)
 
 /*
  * What jemalloc reads when it starts; MALLOC_CONF in the environment takes precedence. One arena is
- * enough for one thread that allocates. Huge pages (thp:always) would make forks and commands
- * quicker, but take more memory, and the kernel may stop us to make them: that is the operator's
- * choice.
+ * enough for one thread that allocates. Huge pages (thp:always) would make forks quicker, but take
+ * more memory, and the kernel may stop us to make them: that is the operator's choice.
  */
 const char *malloc_conf = "narenas:1";
 

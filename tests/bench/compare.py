@@ -14,21 +14,15 @@ The table goes to standard output, and says how it was made; what is going on to
 
 import argparse
 import json
-import os
-import platform
-import shutil
-import signal
 import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-START_SECONDS = 30
+from servers import (EVALSHA, NATIVE, PING, REFERENCE, SET, START_SECONDS, Server, add_arguments,
+                     check_arguments, client_options, head, number, print_how, row, say)
 
-NATIVE, EVALSHA, SET, REFERENCE, PING = "native", "evalsha", "set", "reference", "ping"
 TITLES = {
     NATIVE: "qlessd",
     EVALSHA: "qlessd, EVALSHA",
@@ -73,66 +67,10 @@ STALLS = [
 LARGE = [("deep", 64, 16, ["--backlog", "10M"], False)]
 
 
-def say(text):
-    print(text, file=sys.stderr, flush=True)
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-class Server:
-    """A new server of a kind, in a directory that goes away with it."""
-
-    def __init__(self, args, kind):
-        self.dir = tempfile.mkdtemp(prefix="compare-", dir=args.dir)
-        self.port = free_port()
-        common = ["--port", str(self.port), "--dir", self.dir, "--appendfsync", "everysec"]
-        if kind in (NATIVE, EVALSHA):
-            command = [args.qlessd, *common, "--auto-rewrite-percentage", "0"]
-        else:
-            command = [args.redis, *common, "--bind", "127.0.0.1", "--appendonly", "yes"]
-            command += ["--save", "", "--auto-aof-rewrite-percentage", "0"]
-        self.log = open(os.path.join(self.dir, "output"), "w+b")
-        self.process = subprocess.Popen(
-            args.pin_server + command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log
-        )
-
-    def __enter__(self):
-        until = time.monotonic() + START_SECONDS
-        while time.monotonic() < until and self.process.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return self
-            except OSError:
-                time.sleep(0.02)
-        self.log.seek(0)
-        text = self.log.read().decode(errors="replace")
-        self.__exit__()
-        sys.exit(f"the server does not start:\n{text}")
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-        self.log.close()
-        shutil.rmtree(self.dir)
-
-
 def run(args, kind, options):
     """One run of one contender; the result is that of qlessd-benchmark --json. None if it failed:
     those of others are not lost with it."""
-    options = list(options)
-    if kind == EVALSHA:
-        options += ["--dialect", "evalsha"]
-    elif kind == REFERENCE:
-        options += ["--dialect", "evalsha", "--script", args.script]
-    elif kind in (SET, PING):
-        options[options.index("--workload") + 1] = kind
-        while "--backlog" in options:
-            at = options.index("--backlog")
-            del options[at : at + 2]
+    options = client_options(args, kind, options)
     with Server(args, kind) as server:
         done = subprocess.run(
             [*args.pin_client, args.benchmark, "--port", str(server.port), "--json", *options],
@@ -177,21 +115,6 @@ def median(results, *path):
         if value is not None:
             values.append(value)
     return statistics.median(values) if values else None
-
-
-def row(cells):
-    print("| " + " | ".join(cells) + " |", flush=True)
-
-
-def head(*titles):
-    row(titles)
-    row(["---"] + ["---:"] * (len(titles) - 1))
-
-
-def number(value):
-    if value is None:
-        return "-"
-    return f"{value:,.0f}" if value >= 100 else f"{value:,.2f}"
 
 
 def ratio(above, below):
@@ -266,8 +189,8 @@ def throughput(args, rows):
             cpu.append((name, clients, got))
     of_backlogs([line for line in cpu if len(line[0].split()) > 1])
     print("\n### Processor time\n")
-    print("Microseconds of the server for each command; unlike throughput, hardly touched by what")
-    print("else runs on the machine.\n")
+    print("Microseconds of the server for each command: time that others had is not in it, but it")
+    print("takes longer when others share the cores and caches.\n")
     head("workload", "clients", "qlessd", "EVALSHA", "qless.lua on Redis", "SET of Redis", "ratio")
     for name, clients, got in cpu:
         each = {kind: median(results, "server_us_per_command") for kind, results in got.items()}
@@ -354,42 +277,10 @@ def stalls(args):
                                             for _ in range(args.rounds)))])
 
 
-def output_of(*command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    return done.stdout.strip()
-
-
-def processor():
-    with open("/proc/cpuinfo", encoding="utf-8") as lines:
-        for line in lines:
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.machine()
-
-
-def print_how(args):
-    words = ["tests/bench/compare.py", "--rounds", str(args.rounds), "--duration",
-             f"{args.duration:g}"]
-    words += ["--script", "qless.lua"] if args.script else []
-    words += ["--pin"] if args.pin else []
-    print(f"Made on {time.strftime('%Y-%m-%d', time.gmtime())} by `{' '.join(words)}`:")
-    print(f"{output_of(args.qlessd, '--version')};", end=" ")
-    if args.redis:
-        print(f"{output_of(args.redis, '--version').split(' sha=')[0]};", end=" ")
-    print(f"{os.cpu_count()} × {processor()}, Linux {platform.release()}.")
-    print(f"Medians of {args.rounds}, contenders in turns, client and server on one machine,")
-    print("`appendfsync everysec`, payload 100 bytes.\n")
-
-
 def parse():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--build", default=os.path.join(ROOT, "build"), metavar="DIR",
-                        help="where qlessd is built; build/, which scripts/run makes")
-    parser.add_argument("--redis", default=shutil.which("redis-server"), metavar="FILE",
-                        help="redis-server; '' for none")
-    parser.add_argument("--script", metavar="FILE", help="qless.lua for the redis-server")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--duration", type=float, default=3, metavar="SECONDS",
                         help="of each run; a tenth more to warm up")
@@ -400,23 +291,9 @@ def parse():
                         help="of the latencies; half of what 64 connections without pipelining "
                              "reach")
     parser.add_argument("--memory-jobs", type=int, default=1000000, metavar="N")
-    parser.add_argument("--pin", action="store_true",
-                        help="the servers on processor 0, the client on processor 1")
-    parser.add_argument("--dir", help="for the logs of the servers; else that for temporary files")
-    parser.add_argument("--raw", metavar="FILE", dest="raw_file",
-                        help="write the results of all runs there, as JSON")
-    args = parser.parse_args()
-    args.qlessd = os.path.join(args.build, "src", "qlessd")
-    args.benchmark = args.qlessd + "-benchmark"
-    args.pin_server = ["taskset", "-c", "0"] if args.pin else []
-    args.pin_client = ["taskset", "-c", "1"] if args.pin else []
-    args.raw = []
+    add_arguments(parser)
+    args = check_arguments(parser)
     args.failed = 0
-    if args.script and not args.redis:
-        parser.error("--script needs a redis-server")
-    for file in (args.qlessd, args.benchmark):
-        if not os.access(file, os.X_OK):
-            parser.error(f"there is no {file}")
     return args
 
 
@@ -425,7 +302,10 @@ def main():
     rows = THROUGHPUT + (LARGE if args.large else [])
     if args.only:
         rows = [r for r in rows if r[0] in args.only.split(",")]
-    print_how(args)
+    print_how(args, ["tests/bench/compare.py", "--rounds", str(args.rounds), "--duration",
+                     f"{args.duration:g}"])
+    print(f"Medians of {args.rounds}, contenders in turns, client and server on one machine,")
+    print("`appendfsync everysec`, payload 100 bytes.\n")
     if rows:
         throughput(args, rows)
     if not args.only or "memory" in args.only.split(","):

@@ -1,0 +1,152 @@
+"""What the measurements of whole servers share: starting them, and writing Markdown."""
+
+import os
+import platform
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+START_SECONDS = 30
+
+NATIVE, EVALSHA, SET, REFERENCE, PING = "native", "evalsha", "set", "reference", "ping"
+BEFORE = "before"  # NATIVE, by another build
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Server:
+    """A new server of a kind, in a directory that goes away with it."""
+
+    def __init__(self, args, kind, directives=()):
+        self.dir = tempfile.mkdtemp(prefix="bench-", dir=args.dir)
+        self.port = free_port()
+        common = ["--port", str(self.port), "--dir", self.dir, "--appendfsync", "everysec"]
+        if kind in (SET, REFERENCE, PING):
+            command = [args.redis, *common, "--bind", "127.0.0.1", "--appendonly", "yes"]
+            command += ["--save", "", "--auto-aof-rewrite-percentage", "0"]
+        else:
+            program = args.before if kind == BEFORE else args.qlessd
+            command = [program, *common, "--auto-rewrite-percentage", "0"]
+        self.log = open(os.path.join(self.dir, "output"), "w+b")
+        self.process = subprocess.Popen(
+            [*args.pin_server, *command, *directives],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log
+        )
+
+    def __enter__(self):
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until and self.process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return self
+            except OSError:
+                time.sleep(0.02)
+        self.log.seek(0)
+        text = self.log.read().decode(errors="replace")
+        self.__exit__()
+        sys.exit(f"the server does not start:\n{text}")
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.log.close()
+        shutil.rmtree(self.dir)
+
+
+def client_options(args, kind, options):
+    """How a contender of a kind does what the options of qlessd-benchmark ask of qlessd."""
+    options = list(options)
+    if kind == EVALSHA:
+        options += ["--dialect", "evalsha"]
+    elif kind == REFERENCE:
+        options += ["--dialect", "evalsha", "--script", args.script]
+    elif kind in (SET, PING):
+        options[options.index("--workload") + 1] = kind
+        while "--backlog" in options:
+            at = options.index("--backlog")
+            del options[at : at + 2]
+    return options
+
+
+def row(cells):
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def head(*titles):
+    row(titles)
+    row(["---"] + ["---:"] * (len(titles) - 1))
+
+
+def number(value):
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 100 else f"{value:,.2f}"
+
+
+def output_of(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    return done.stdout.strip()
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def print_how(args, words):
+    """What was called, and where."""
+    words += ["--script", "qless.lua"] if args.script else []
+    words += ["--pin"] if args.pin else []
+    print(f"Made on {time.strftime('%Y-%m-%d', time.gmtime())} by `{' '.join(words)}`:")
+    print(f"{output_of(args.qlessd, '--version')};", end=" ")
+    if args.redis:
+        print(f"{output_of(args.redis, '--version').split(' sha=')[0]};", end=" ")
+    print(f"{os.cpu_count()} × {processor()}, Linux {platform.release()}.")
+
+
+def add_arguments(parser):
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"), metavar="DIR",
+                        help="where qlessd is built; build/, which scripts/run makes")
+    parser.add_argument("--redis", default=shutil.which("redis-server"), metavar="FILE",
+                        help="redis-server; '' for none")
+    parser.add_argument("--script", metavar="FILE", help="qless.lua for the redis-server")
+    parser.add_argument("--pin", action="store_true",
+                        help="the servers on processor 0, the client on processor 1")
+    parser.add_argument("--dir", help="for the logs of the servers; else that for temporary files")
+    parser.add_argument("--raw", metavar="FILE", dest="raw_file",
+                        help="write every single result there, as JSON")
+
+
+def program_in(build):
+    return os.path.join(build, "src", "qlessd")
+
+
+def check_arguments(parser):
+    args = parser.parse_args()
+    args.qlessd = program_in(args.build)
+    args.benchmark = args.qlessd + "-benchmark"
+    args.pin_server = ["taskset", "-c", "0"] if args.pin else []
+    args.pin_client = ["taskset", "-c", "1"] if args.pin else []
+    args.raw = []
+    if args.script and not args.redis:
+        parser.error("--script needs a redis-server")
+    for file in (args.qlessd, args.benchmark):
+        if not os.access(file, os.X_OK):
+            parser.error(f"there is no {file}")
+    return args
