@@ -387,11 +387,13 @@ def vandal(soak, rng):
 
 
 def rewriter(soak, rng):
+    """Bases from the log and by forks; also for those rewrites that begin by themselves."""
     session = Session(soak, "native", rng)
     while True:
         for _ in range(rng.choice((3, 10, 30, 100))):
             yield
             time.sleep(0.1)
+        session.send(("config", "set", "fork-max-memory", rng.choice(("0", "1gb"))))
         reply = session.send(("bgrewriteaof",))
         soak.operations["bgrewriteaof"] += 1
         if isinstance(reply, ServerError) and "in progress" not in str(reply):

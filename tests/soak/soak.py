@@ -104,6 +104,8 @@ class Soak:
         self.size_history = collections.deque(maxlen=1000)  # (when, files and sizes)
         self.rewrites = 0
         self.rewrites_before = 0
+        self.from_log = 0
+        self.from_log_before = 0
         self.settled = 0
         self.planned = []  # ends of the next bursts, the last first
         self.is_ending = False
@@ -138,6 +140,7 @@ class Soak:
         self.sample_sizes()
         self.rest_samples = []
         self.rewrites_before = self.rewrites
+        self.from_log_before = self.from_log
         if self.script_sha is None:
             self.script_sha = self.control.call("script", "load", SCRIPT.read_text())
             # Numbers such that memory stays level and locks expire while we wait.
@@ -297,6 +300,7 @@ class Soak:
     def note_rewrites(self):
         info = self.info()
         self.rewrites = self.rewrites_before + int(info.get("aof_rewrites", 0))
+        self.from_log = self.from_log_before + int(info.get("aof_rewrites_from_log", 0))
         if info.get("log_state") != "ok" or info.get("aof_last_bgrewrite_status") != "ok":
             self.found(f"the log is in the state {info.get('log_state')}: {info.get('log_error')}, "
                        f"rewrite {info.get('aof_last_bgrewrite_status')}")
@@ -470,6 +474,7 @@ class Soak:
             "jobs_compared": self.settled,
             "ends_of_bursts": dict(self.ends),
             "rewrites": self.rewrites,
+            "rewrites_from_log": self.from_log,
             "slowest_reply": self.slowest_reply,
             "log_bytes_max": self.directory_max,
             "base_bytes_max": self.base_max,
@@ -483,7 +488,8 @@ class Soak:
 def print_report(report):
     print(f"{report['operations']} operations, jobs: {report['jobs']}, "
           f"{report['jobs_compared']} compared with the ledger")
-    print(f"bursts ended by: {report['ends_of_bursts']}; {report['rewrites']} rewrites; "
+    print(f"bursts ended by: {report['ends_of_bursts']}; {report['rewrites']} rewrites, "
+          f"{report['rewrites_from_log']} of them from the log; "
           f"slowest reply {report['slowest_reply'][0]:.2f} s ({report['slowest_reply'][1]})")
     print(f"at most {report['log_bytes_max'] / MIB:.1f} MiB of log with a base of "
           f"{report['base_bytes_max'] / MIB:.1f}, {report['rss_bytes_max'] / MIB:.1f} MiB resident")
