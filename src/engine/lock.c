@@ -6,6 +6,9 @@
  */
 #include "engine/engine_int.h"
 
+/* What is fetched for so many jobs is still in the cache when they come back. */
+#define FEW_JOBS 64u
+
 static bool is_expired(const struct skipnode *node, double now)
 {
 	return node != NULL && node->score <= now;
@@ -107,8 +110,9 @@ static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job
 	job->state = QLESS_RUNNING;
 	event_tracked(q, job, "ql:popped");
 	engine_changed(q);
-	/* Who pops a job is going to complete it. */
-	hash_prefetch(&q->jobs, job->hash.hash);
+	/* Who pops a job is going to complete it; of many, not before this is forgotten again. */
+	if (q->jobs_out.count <= FEW_JOBS)
+		hash_prefetch(&q->jobs, job->hash.hash);
 }
 
 /*
