@@ -491,6 +491,75 @@ static void a_large_batch_is_inserted_in_few_steps(void)
 	check_ranks(LARGE);
 }
 
+struct named {
+	char text[14];
+	size_t len;
+	struct skipnode node;
+};
+
+static struct qless_str name_of(const struct skipnode *node)
+{
+	const struct named *named = container_of(node, struct named, node);
+
+	return str_make(named->text, named->len);
+}
+
+/* Bytes that are ends, signs and letters elsewhere, behind a beginning that all share, and before
+ * two that nobody else has. */
+static struct named *named_new(unsigned long long *state, size_t shared, unsigned id)
+{
+	static const char bytes[] = { 0, 1, 'a', 'b', 0x7f, (char)0x80, (char)0xff };
+	unsigned height = skiplist_draw_height(&heights);
+	struct named *named = calloc(1, offsetof(struct named, node) + skipnode_size(height));
+
+	named->len = shared + unit_random(state) % (sizeof named->text - 1 - shared);
+	for (size_t i = 0; i < named->len; i++)
+		named->text[i] = i < shared ? 'j' : bytes[unit_random(state) % sizeof bytes];
+	named->text[named->len++] = (char)(id / 256);
+	named->text[named->len++] = (char)(id % 256);
+	skipnode_init(&named->node, height);
+	return named;
+}
+
+static void check_names(const struct skiplist *names)
+{
+	const struct skipnode *node = skiplist_first(names), *next;
+
+	for (; node != NULL && (next = skiplist_next(node)) != NULL; node = next) {
+		TEST_ASSERT_TRUE(node->score <= next->score);
+		if (node->score == next->score)
+			TEST_ASSERT_TRUE(str_compare(name_of(node), name_of(next)) < 0);
+	}
+}
+
+static void a_large_batch_is_put_in_order_whatever_its_members_begin_with(void)
+{
+	enum { COUNT = 1000 };
+	unsigned long long state = 11;
+
+	for (unsigned round = 0; round < 60; round++) {
+		struct skiplist_batch batch = { 0 };
+		size_t shared = unit_random(&state) % 11;
+		bool has_one_score = unit_random(&state) % 4 != 0;
+		struct named *names[COUNT];
+		struct skiplist in_order;
+
+		skiplist_init(&in_order, name_of);
+		for (size_t i = 0; i < COUNT; i++) {
+			names[i] = named_new(&state, shared, (unsigned)i);
+			skiplist_batch_add(&batch, &names[i]->node,
+					   has_one_score ? 5 : (double)(unit_random(&state) % 3));
+		}
+		skiplist_insert_batch(&in_order, &batch);
+		TEST_ASSERT_EQUAL_UINT32(COUNT, skiplist_count(&in_order));
+		check_names(&in_order);
+		skiplist_batch_done(&batch);
+		skiplist_done(&in_order);
+		for (size_t i = 0; i < COUNT; i++)
+			free(names[i]);
+	}
+}
+
 static void a_large_list_of_equal_scores_is_searched_in_few_steps(void)
 {
 	/* A stride that shares no factor with LARGE puts them in at scattered places. */
@@ -572,6 +641,7 @@ int main(int argc, char **argv)
 	RUN(a_batch_goes_in_as_its_nodes_would_one_by_one);
 	RUN(a_batch_goes_out_as_its_nodes_would_one_by_one);
 	RUN(a_large_batch_is_inserted_in_few_steps);
+	RUN(a_large_batch_is_put_in_order_whatever_its_members_begin_with);
 	RUN(a_large_list_of_equal_scores_is_searched_in_few_steps);
 	RUN(removal_compares_nothing);
 	RUN(an_insertion_near_an_end_compares_with_what_is_near);
