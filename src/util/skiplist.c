@@ -24,7 +24,7 @@
 #define BATCH_KEEP 4096
 /* A batch of at least as many nodes as there are digits is worth being sorted by them. */
 #define DIGIT_BITS 8u
-#define DIGITS	   256u
+#define DIGITS	   (1u << DIGIT_BITS)
 
 /* How many levels are tried from the ends: about as far in as 4 to that power nodes. */
 #define NEAR_LEVELS 4
@@ -569,16 +569,16 @@ static void sort_items(const struct skiplist *list, struct skiplist_batch *batch
 {
 	struct skiplist_batch_item *items = batch->items, *spare, *sorted;
 	size_t count = batch->count, i;
+	bool by_digits;
 
 	for (i = 0; i < count; i++)
 		items[i].begin = begin_of(list->member(items[i].node));
 	if (are_sorted(list, items, count))
 		return;
 	spare = mem_realloc_array(NULL, batch->cap, sizeof *spare);
-	sorted = items;
-	if (count >= DIGITS && have_one_score(items, count))
-		sorted = sort_by_begin(items, spare, count);
-	if (!are_sorted(list, sorted, count))
+	by_digits = count >= DIGITS && have_one_score(items, count);
+	sorted = by_digits ? sort_by_begin(items, spare, count) : items;
+	if (!by_digits || !are_sorted(list, sorted, count))
 		sorted = sort_by_merging(list, sorted, sorted == items ? spare : items, count);
 	batch->items = sorted;
 	free(sorted == items ? spare : items);

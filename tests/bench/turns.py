@@ -166,8 +166,6 @@ def compare(args, name):
         for i in range(args.rounds):
             for contender in contenders if i % 2 == 0 else reversed(contenders):
                 contender.take_turn(args.turn)
-        for contender in contenders:
-            contender.send(signal.SIGCONT)
     first, *others = contenders
     row([first.title, number(statistics.median(first.speeds)), "", "", ""])
     for other in others:
@@ -216,6 +214,8 @@ def parse():
         parser.error("--rounds must be 6 or more")
     if args.before:
         args.before = program_in(args.before)
+        if not os.access(args.before, os.X_OK):
+            parser.error(f"there is no {args.before}")
     args.names = names_of(args)
     for name in args.names:
         if name not in COMPARISONS:
