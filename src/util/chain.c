@@ -4,6 +4,8 @@
 
 #include "util/mem.h"
 
+#define LARGE_CHUNK_BYTES (CHAIN_LARGE_BYTES - sizeof(struct chunk))
+
 void chunk_pool_init(struct chunk_pool *pool, size_t keep)
 {
 	*pool = (struct chunk_pool){ .keep = keep };
@@ -20,18 +22,19 @@ void chunk_pool_done(struct chunk_pool *pool)
 	pool->count = 0;
 }
 
+/* With room for so many bytes, which are no fewer than a chunk of the common size has. */
 static struct chunk *chunk_new(struct chunk_pool *pool, size_t size)
 {
 	struct chunk *chunk;
 
-	if (size <= CHAIN_CHUNK_BYTES && pool->free != NULL) {
+	if (size == CHAIN_CHUNK_BYTES && pool->free != NULL) {
 		chunk = pool->free;
 		pool->free = chunk->next;
 		pool->count--;
 	} else {
-		if (size < CHAIN_CHUNK_BYTES)
-			size = CHAIN_CHUNK_BYTES;
-		chunk = mem_alloc(sizeof *chunk + size);
+		size_t whole = sizeof *chunk + size;
+
+		chunk = whole < CHAIN_LARGE_BYTES ? mem_alloc(whole) : mem_alloc_resident(whole);
 		chunk->cap = size;
 	}
 	chunk->next = NULL;
@@ -76,7 +79,8 @@ void chain_done(struct chain *c)
 
 char *chain_grow(struct chain *c, size_t size)
 {
-	struct chunk *chunk = chunk_new(c->pool, size);
+	size_t least = c->len < CHAIN_LARGE_BYTES ? CHAIN_CHUNK_BYTES : LARGE_CHUNK_BYTES;
+	struct chunk *chunk = chunk_new(c->pool, size > least ? size : least);
 
 	if (c->tail != NULL)
 		c->tail->next = chunk;

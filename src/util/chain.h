@@ -4,7 +4,7 @@
  * Bytes go in at the tail and leave at the head, and neither end ever moves what lies between, so a
  * reply of many megabytes costs one copy and is given back piece by piece as the peer takes it.
  * Chunks of the common size are kept in a pool that many chains share; an idle chain holds no
- * memory.
+ * memory. A chain that has many bytes already gets larger chunks for more.
  */
 #ifndef UTIL_CHAIN_H
 #define UTIL_CHAIN_H
@@ -16,6 +16,10 @@
 
 /* Chosen so that a chunk with its header fills a 16 KiB size class of the allocator. */
 #define CHAIN_CHUNK_BYTES ((size_t)16 * 1024 - sizeof(struct chunk))
+
+/* A larger chunk with its header. As many bytes are in a chain before it gets one, so that at most
+ * half of what it holds is unused then. */
+#define CHAIN_LARGE_BYTES ((size_t)128 * 1024)
 
 struct chunk {
 	struct chunk *next;

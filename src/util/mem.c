@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define PAGE_BYTES ((size_t)4096)
+
 static void *check(void *ptr)
 {
 	if (ptr == NULL)
@@ -28,6 +30,18 @@ void *mem_alloc_huge(size_t size)
 	/* Advice: without huge pages it is slower, and all else is the same. */
 #ifdef MADV_HUGEPAGE
 	(void)madvise(ptr, size, MADV_HUGEPAGE);
+#endif
+	return ptr;
+}
+
+void *mem_alloc_resident(size_t size)
+{
+	size_t whole = (size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+	void *ptr = check(aligned_alloc(PAGE_BYTES, whole));
+
+	/* Kernels that are old or have larger pages refuse; then the pages come one by one. */
+#ifdef MADV_POPULATE_WRITE
+	(void)madvise(ptr, whole, MADV_POPULATE_WRITE);
 #endif
 	return ptr;
 }

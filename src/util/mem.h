@@ -21,6 +21,10 @@ void *mem_realloc(void *ptr, size_t size) __attribute__((alloc_size(2), returns_
  * used, at random: of a huge page, all is resident. */
 void *mem_alloc_huge(size_t size) __attribute__((malloc, alloc_size(1), returns_nonnull));
 
+/* For memory that is written to from end to end as soon as it is there: the kernel is asked for all
+ * of its pages at once, which takes half as long as a fault for each. */
+void *mem_alloc_resident(size_t size) __attribute__((malloc, alloc_size(1), returns_nonnull));
+
 /* `count` times `size` bytes; ends the process if the product overflows. */
 void *mem_realloc_array(void *ptr, size_t count, size_t size)
 	__attribute__((alloc_size(2, 3), returns_nonnull));

@@ -70,6 +70,25 @@ static void a_large_append_fills_the_tail_first(void)
 	free(bytes);
 }
 
+static void a_long_chain_takes_larger_chunks_and_uses_at_least_half_of_them(void)
+{
+	size_t chunks = 0;
+
+	for (size_t i = 0; i < 4 * CHAIN_LARGE_BYTES / 100; i++) {
+		static const char bytes[100];
+
+		chain_append(&c, bytes, sizeof bytes);
+		if (c.len > CHAIN_CHUNK_BYTES)
+			TEST_ASSERT_LESS_OR_EQUAL_size_t(2 * c.len + CHAIN_CHUNK_BYTES,
+							 c.allocated);
+	}
+	for (struct chunk *chunk = c.head; chunk != NULL; chunk = chunk->next)
+		chunks++;
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(CHAIN_LARGE_BYTES / CHAIN_CHUNK_BYTES + 4, chunks);
+	chain_consume(&c, c.len);
+	TEST_ASSERT_EQUAL_size_t(0, c.allocated);
+}
+
 static void reserved_room_is_in_one_piece(void)
 {
 	chain_append(&c, "x", 1);
@@ -133,6 +152,7 @@ int main(int argc, char **argv)
 	RUN(an_empty_chain_holds_no_memory);
 	RUN(the_pool_keeps_no_more_than_it_was_told);
 	RUN(a_large_append_fills_the_tail_first);
+	RUN(a_long_chain_takes_larger_chunks_and_uses_at_least_half_of_them);
 	RUN(reserved_room_is_in_one_piece);
 	RUN(moving_a_chain_keeps_the_order);
 	RUN(random_operations_agree_with_a_plain_array);
