@@ -163,91 +163,6 @@ void json_append_list(struct buf *b, const struct qless_list *list, enum json_em
 	json_end_list(b, begin, empty);
 }
 
-/* Text that is known when this is compiled: inline, as copying it is an instruction or two then. */
-static inline __attribute__((always_inline)) void put(struct buf *b, struct qless_str text)
-{
-	memcpy(buf_reserve(b, text.len), text.ptr, text.len);
-	buf_commit(b, text.len);
-}
-
-/* `before` is what goes before the value: brace or comma, name, colon. */
-static inline __attribute__((always_inline)) void add_string(struct buf *b, struct qless_str before,
-							     struct qless_str value)
-{
-	put(b, before);
-	json_append_string(b, value);
-}
-
-static inline __attribute__((always_inline)) void add_number(struct buf *b, struct qless_str before,
-							     double value)
-{
-	put(b, before);
-	json_append_number(b, value);
-}
-
-/*
- * The same, if it may well be what was written the last time. Texts are compared by where they are:
- * the engine has each name only once, and does not change while a reply is written.
- */
-static inline __attribute__((always_inline)) void add_name(struct buf *b, struct qless_str before,
-							   struct qless_str name,
-							   struct json_text_memo *memo)
-{
-	char *to = buf_reserve(b, before.len + sizeof memo->written);
-	size_t begin;
-
-	memcpy(to, before.ptr, before.len);
-	if (name.ptr == memo->text.ptr && name.len == memo->text.len) {
-		memcpy(to + before.len, memo->written, sizeof memo->written);
-		buf_commit(b, before.len + memo->len);
-		return;
-	}
-	buf_commit(b, before.len);
-	begin = b->len;
-	json_append_string(b, name);
-	if (b->len - begin > sizeof memo->written)
-		return;
-	memo->text = name;
-	memo->len = b->len - begin;
-	memcpy(memo->written, buf_data(b) + begin, memo->len);
-}
-
-static inline __attribute__((always_inline)) void add_same_number(struct buf *b,
-								  struct qless_str before,
-								  double value,
-								  struct json_number_memo *memo)
-{
-	char *to = buf_reserve(b, before.len + sizeof memo->written);
-	size_t begin;
-
-	memcpy(to, before.ptr, before.len);
-	/* Zeros are equal, but can have different signs. */
-	if (value == memo->value && value != 0) {
-		memcpy(to + before.len, memo->written, sizeof memo->written);
-		buf_commit(b, before.len + memo->len);
-		return;
-	}
-	buf_commit(b, before.len);
-	begin = b->len;
-	json_append_number(b, value);
-	memo->value = value;
-	memo->len = b->len - begin;
-	memcpy(memo->written, buf_data(b) + begin, memo->len);
-}
-
-/* Most lists of a job are empty. */
-static inline __attribute__((always_inline)) void put_empty(struct buf *b, enum json_empty empty)
-{
-	put(b, empty == JSON_EMPTY_OBJECT ? STR("{}") : STR("[]"));
-}
-
-static void init_memo(struct json_job_memo *memo)
-{
-	memo->queue.text = memo->worker.text = str_make(NULL, SIZE_MAX);
-	memo->klass.text = memo->state.text = str_make(NULL, SIZE_MAX);
-	memo->put.value = memo->popped.value = memo->expires.value = NAN;
-}
-
 static void append_text_value(struct buf *b, yyjson_val *value)
 {
 	json_append_string(b, str_make(yyjson_get_str(value), yyjson_get_len(value)));
@@ -258,7 +173,7 @@ static void append_leaf(struct buf *b, yyjson_val *value)
 {
 	switch (yyjson_get_type(value)) {
 	case YYJSON_TYPE_NULL:
-		put(b, STR("null"));
+		buf_append_str(b, STR("null"));
 		break;
 	case YYJSON_TYPE_BOOL:
 		json_append_bool(b, yyjson_is_true(value));
@@ -267,10 +182,10 @@ static void append_leaf(struct buf *b, yyjson_val *value)
 		append_text_value(b, value);
 		break;
 	case YYJSON_TYPE_ARR:
-		put(b, STR("[]"));
+		buf_append_str(b, STR("[]"));
 		break;
 	case YYJSON_TYPE_OBJ:
-		put(b, STR("{}"));
+		buf_append_str(b, STR("{}"));
 		break;
 	default:
 		buf_append(b, yyjson_get_raw(value), yyjson_get_len(value));
@@ -320,8 +235,7 @@ static void append_value(struct buf *b, yyjson_val *value)
 	free(open);
 }
 
-/* The members of a log item, but those that every entry has of its own. */
-static void append_item_members(struct buf *b, struct qless_str item)
+void json_append_item_members(struct buf *b, struct qless_str item)
 {
 	yyjson_read_err err;
 	yyjson_doc *doc = read_doc(item, &err);
@@ -338,212 +252,4 @@ static void append_item_members(struct buf *b, struct qless_str item)
 		buf_append_char(b, ',');
 	}
 	yyjson_doc_free(doc);
-}
-
-/* The members stand in the order in which the reference writes them. */
-static void append_event(struct buf *b, const struct qless_event *event, struct json_job_memo *memo)
-{
-	switch (event->kind) {
-	case QLESS_EVENT_PUT:
-		add_same_number(b, STR("{\"when\":"), event->when, &memo->put);
-		add_name(b, STR(",\"q\":"), event->queue, &memo->queue);
-		put(b, STR(",\"what\":\"put\""));
-		break;
-	case QLESS_EVENT_POPPED:
-		add_same_number(b, STR("{\"when\":"), event->when, &memo->popped);
-		add_name(b, STR(",\"what\":\"popped\",\"worker\":"), event->worker, &memo->worker);
-		break;
-	case QLESS_EVENT_DONE:
-	case QLESS_EVENT_TIMED_OUT:
-		add_number(b, STR("{\"when\":"), event->when);
-		add_string(b, STR(",\"what\":"), event->what);
-		break;
-	case QLESS_EVENT_FAILED:
-		add_string(b, STR("{\"group\":"), event->group);
-		add_number(b, STR(",\"what\":\"failed\",\"when\":"), event->when);
-		add_string(b, STR(",\"worker\":"), event->worker);
-		break;
-	case QLESS_EVENT_EXHAUSTED:
-		add_number(b, STR("{\"when\":"), event->when);
-		add_string(b, STR(",\"group\":"), event->group);
-		put(b, STR(",\"what\":\"failed\""));
-		break;
-	case QLESS_EVENT_LOG:
-		buf_append_char(b, '{');
-		if (event->item.ptr != NULL)
-			append_item_members(b, event->item);
-		add_number(b, STR("\"when\":"), event->when);
-		add_string(b, STR(",\"what\":"), event->what);
-		break;
-	}
-	buf_append_char(b, '}');
-}
-
-static void append_history(struct buf *b, const struct qless_job *job, enum json_empty empty,
-			   struct json_job_memo *memo)
-{
-	struct qless_event event;
-	size_t cursor = 0;
-
-	if (!qless_job_next_event(job, &cursor, &event)) {
-		put_empty(b, empty);
-		return;
-	}
-	put(b, STR("["));
-	append_event(b, &event, memo);
-	while (qless_job_next_event(job, &cursor, &event)) {
-		put(b, STR(","));
-		append_event(b, &event, memo);
-	}
-	put(b, STR("]"));
-}
-
-void json_append_job_tags(struct buf *b, const struct qless_job *job, enum json_empty empty)
-{
-	struct qless_str tag;
-	size_t cursor = 0;
-
-	if (!qless_job_next_tag(job, &cursor, &tag)) {
-		put_empty(b, empty);
-		return;
-	}
-	add_string(b, STR("["), tag);
-	while (qless_job_next_tag(job, &cursor, &tag))
-		add_string(b, STR(","), tag);
-	put(b, STR("]"));
-}
-
-static void append_related(struct buf *b, const struct qless_job *job, enum json_empty empty,
-			   bool (*next)(const struct qless_job *, const void **,
-					struct qless_str *))
-{
-	const void *cursor = NULL;
-	struct qless_str jid;
-
-	if (!next(job, &cursor, &jid)) {
-		put_empty(b, empty);
-		return;
-	}
-	add_string(b, STR("["), jid);
-	while (next(job, &cursor, &jid))
-		add_string(b, STR(","), jid);
-	put(b, STR("]"));
-}
-
-static void append_failure(struct buf *b, const struct qless_job_info *info)
-{
-	if (!info->has_failure) {
-		put(b, STR("{}"));
-		return;
-	}
-	add_string(b, STR("{\"message\":"), info->failure.message);
-	add_string(b, STR(",\"group\":"), info->failure.group);
-	add_number(b, STR(",\"when\":"), info->failure.when);
-	add_string(b, STR(",\"worker\":"), info->failure.worker);
-	buf_append_char(b, '}');
-}
-
-static void append_spawned_from(struct buf *b, const struct qless_job_info *info)
-{
-	if (info->spawned_from.ptr != NULL)
-		json_append_string(b, info->spawned_from);
-	else
-		put(b, STR("false"));
-}
-
-static void append_job(struct buf *b, const struct qless_job *job, enum json_empty empty,
-		       struct json_job_memo *memo)
-{
-	struct qless_job_info info;
-
-	qless_job_read(job, &info);
-	add_string(b, STR("{\"jid\":"), info.jid);
-	add_number(b, STR(",\"retries\":"), info.retries);
-	add_string(b, STR(",\"data\":"), info.data);
-	put(b, STR(",\"failure\":"));
-	append_failure(b, &info);
-	add_same_number(b, STR(",\"expires\":"), info.expires, &memo->expires);
-	add_number(b, STR(",\"remaining\":"), floor(info.remaining));
-	put(b, STR(",\"spawned_from_jid\":"));
-	append_spawned_from(b, &info);
-	put(b, STR(",\"dependencies\":"));
-	append_related(b, job, empty, qless_job_next_dependency);
-	add_name(b, STR(",\"klass\":"), info.klass, &memo->klass);
-	put(b, info.tracked ? STR(",\"tracked\":true") : STR(",\"tracked\":false"));
-	put(b, STR(",\"tags\":"));
-	json_append_job_tags(b, job, empty);
-	add_name(b, STR(",\"queue\":"), info.queue, &memo->queue);
-	add_name(b, STR(",\"state\":"), qless_state_text(info.state), &memo->state);
-	put(b, STR(",\"history\":"));
-	append_history(b, job, empty, memo);
-	put(b, STR(",\"dependents\":"));
-	append_related(b, job, empty, qless_job_next_dependent);
-	add_number(b, STR(",\"priority\":"), info.priority);
-	add_name(b, STR(",\"worker\":"), info.worker, &memo->worker);
-	buf_append_char(b, '}');
-}
-
-void json_append_job(struct buf *b, const struct qless_job *job, enum json_empty empty)
-{
-	struct json_job_memo memo;
-
-	init_memo(&memo);
-	append_job(b, job, empty, &memo);
-}
-
-void json_job_list_begin(struct json_job_list *list, struct buf *b, enum json_empty empty)
-{
-	list->buf = b;
-	list->count = 0;
-	list->empty = empty;
-	init_memo(&list->memo);
-	buf_append_char(b, '[');
-}
-
-void json_job_list_add(struct json_job_list *list, const struct qless_job *job)
-{
-	if (list->count++ != 0)
-		buf_append_char(list->buf, ',');
-	append_job(list->buf, job, list->empty, &list->memo);
-}
-
-void json_job_list_end(struct json_job_list *list)
-{
-	if (list->count != 0)
-		buf_append_char(list->buf, ']');
-	else
-		json_end_list(list->buf, list->buf->len, list->empty);
-}
-
-void json_append_recur_tags(struct buf *b, const struct qless_recur *recur, enum json_empty empty)
-{
-	size_t begin = json_begin_list(b);
-	struct qless_str tag;
-	size_t cursor = 0;
-
-	while (qless_recur_next_tag(recur, &cursor, &tag)) {
-		json_next_item(b, begin);
-		json_append_string(b, tag);
-	}
-	json_end_list(b, begin, empty);
-}
-
-void json_append_recur(struct buf *b, const struct qless_recur *recur, enum json_empty empty)
-{
-	struct qless_recur_info info;
-
-	qless_recur_read(recur, &info);
-	put(b, STR("{\"tags\":"));
-	json_append_recur_tags(b, recur, empty);
-	add_string(b, STR(",\"jid\":"), info.jid);
-	add_number(b, STR(",\"retries\":"), info.retries);
-	add_string(b, STR(",\"data\":"), info.data);
-	add_string(b, STR(",\"queue\":"), info.queue);
-	put(b, STR(",\"state\":\"recur\""));
-	add_number(b, STR(",\"count\":"), (double)info.count);
-	add_number(b, STR(",\"interval\":"), info.interval);
-	add_string(b, STR(",\"klass\":"), info.klass);
-	add_number(b, STR(",\"backlog\":"), info.backlog);
-	add_number(b, STR(",\"priority\":"), info.priority);
-	buf_append_char(b, '}');
 }

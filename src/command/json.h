@@ -67,6 +67,11 @@ void json_end_list(struct buf *b, size_t begin, enum json_empty empty);
 void json_next_item(struct buf *b, size_t begin);
 
 void json_append_list(struct buf *b, const struct qless_list *list, enum json_empty empty);
+
+/* The members of a log item, each with a comma behind it, but `when` and `what`, which every entry
+ * of a history has of its own. */
+void json_append_item_members(struct buf *b, struct qless_str item);
+
 void json_append_job(struct buf *b, const struct qless_job *job, enum json_empty empty);
 void json_append_job_tags(struct buf *b, const struct qless_job *job, enum json_empty empty);
 

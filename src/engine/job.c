@@ -342,6 +342,8 @@ void qless_job_read(const struct qless_job *job, struct qless_job_info *ret_info
 	};
 	if (extra == NULL)
 		return;
+	ret_info->has_lists =
+		extra->tags != NULL || extra->dependencies != NULL || extra->dependents != NULL;
 	if (extra->spawned_from != NULL)
 		ret_info->spawned_from = intern_str(extra->spawned_from);
 	if (extra->failure != NULL) {

@@ -57,6 +57,12 @@ char *buf_grow(struct buf *b, size_t extra)
 	return b->mem + b->len;
 }
 
+char *buf_make_room(struct buf *b, const char *to, size_t extra)
+{
+	buf_close(b, to);
+	return buf_reserve(b, extra);
+}
+
 bool buf_vprintf(struct buf *b, const char *format, va_list args)
 {
 	va_list again;

@@ -63,6 +63,30 @@ static inline void buf_commit(struct buf *b, size_t written)
 	b->len += written;
 }
 
+/*
+ * Many small pieces in a row are put at a place that is kept in hand. buf_open() returns it,
+ * buf_room() makes sure of room for `extra` bytes there and says where it is then, and with
+ * buf_close() what is before it counts. For buffers without a maximum.
+ */
+static inline char *buf_open(struct buf *b)
+{
+	return buf_reserve(b, 1);
+}
+
+static inline void buf_close(struct buf *b, const char *to)
+{
+	assert(to >= buf_data(b) && to <= b->mem + b->cap);
+	b->len = (size_t)(to - buf_data(b));
+}
+
+/* What buf_room() does when there is none yet. */
+char *buf_make_room(struct buf *b, const char *to, size_t extra);
+
+static inline __attribute__((always_inline)) char *buf_room(struct buf *b, char *to, size_t extra)
+{
+	return extra <= (size_t)(b->mem + b->cap - to) ? to : buf_make_room(b, to, extra);
+}
+
 static inline bool buf_append(struct buf *b, const void *src, size_t len)
 {
 	char *to = buf_reserve(b, len);

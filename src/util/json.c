@@ -108,46 +108,40 @@ static inline char *put_escaped(char *to, const char *text, size_t len)
 	return put_rest(to, text, len);
 }
 
-void json_append_string(struct buf *b, struct qless_str s)
+char *json_put_string(struct buf *b, char *to, struct qless_str s)
 {
 	size_t at = 0;
-	bool is_first = true;
 
+	to = buf_room(b, to, 1);
+	*to++ = '"';
 	do {
 		size_t left = s.len - at;
 		size_t len = left < PIECE_BYTES ? left : PIECE_BYTES;
-		char *start = buf_reserve(b, len * ESCAPED_MAX + BLOCK_BYTES + 2), *to = start;
 
-		if (is_first)
-			*to++ = '"';
-		is_first = false;
+		to = buf_room(b, to, len * ESCAPED_MAX + BLOCK_BYTES + 1);
 		if (len != 0) /* an empty slice may point nowhere */
 			to = put_escaped(to, s.ptr + at, len);
 		at += len;
-		if (at == s.len)
-			*to++ = '"';
-		buf_commit(b, (size_t)(to - start));
 	} while (at != s.len);
+	*to++ = '"';
+	return to;
 }
 
-/* Priorities and counts of retries nearly always are. */
-static bool is_digit(double value)
+char *json_put_long_number(struct buf *b, char *to, double value)
 {
-	return value >= 0 && value <= 9 && value == (double)(int)value && !signbit(value);
+	assert(!isnan(value));
+	if (isinf(value))
+		value = value > 0 ? DBL_MAX : -DBL_MAX;
+	to = buf_room(b, to, NUM_MAX);
+	return to + num_format_g14(to, value);
+}
+
+void json_append_string(struct buf *b, struct qless_str s)
+{
+	buf_close(b, json_put_string(b, buf_open(b), s));
 }
 
 void json_append_number(struct buf *b, double value)
 {
-	char *to;
-
-	assert(!isnan(value));
-	if (isinf(value))
-		value = value > 0 ? DBL_MAX : -DBL_MAX;
-	to = buf_reserve(b, NUM_MAX);
-	if (is_digit(value)) {
-		*to = (char)('0' + (int)value);
-		buf_commit(b, 1);
-		return;
-	}
-	buf_commit(b, num_format_g14(to, value));
+	buf_close(b, json_put_number(b, buf_open(b), value));
 }

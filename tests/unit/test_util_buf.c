@@ -61,6 +61,30 @@ static void the_maximum_counts_what_is_there_and_not_what_was_consumed(void)
 	TEST_ASSERT_LESS_OR_EQUAL_size_t(128, b.cap);
 }
 
+static void pieces_put_at_an_open_place_count_when_it_is_closed(void)
+{
+	struct buf open;
+	char expected[3000];
+	char *to;
+
+	buf_init(&open, BUF_NO_MAX);
+	buf_append_str(&open, STR("gone"));
+	buf_append_str(&open, STR("kept"));
+	buf_consume(&open, 4);
+	to = buf_open(&open);
+	for (size_t i = 0; i < sizeof expected; i += 3) {
+		memcpy(expected + i, "abc", 3);
+		to = buf_room(&open, to, 3);
+		memcpy(to, "abc", 3);
+		to += 3;
+	}
+	buf_close(&open, to);
+	TEST_ASSERT_EQUAL_size_t(4 + sizeof expected, open.len);
+	TEST_ASSERT_EQUAL_MEMORY("kept", buf_data(&open), 4);
+	TEST_ASSERT_EQUAL_MEMORY(expected, buf_data(&open) + 4, sizeof expected);
+	buf_done(&open);
+}
+
 static void printf_fits_exactly_under_the_maximum(void)
 {
 	char text[101];
@@ -143,6 +167,7 @@ int main(int argc, char **argv)
 	RUN(an_empty_buffer_is_an_empty_slice);
 	RUN(nothing_is_appended_past_the_maximum);
 	RUN(the_maximum_counts_what_is_there_and_not_what_was_consumed);
+	RUN(pieces_put_at_an_open_place_count_when_it_is_closed);
 	RUN(printf_fits_exactly_under_the_maximum);
 	RUN(cstr_puts_a_nul_behind_the_bytes);
 	RUN(shrink_keeps_the_bytes);

@@ -1,0 +1,316 @@
+/*
+ * Jobs as clients get to read them.
+ *
+ * A job is some thirty small pieces, so they are put at a place that is kept in hand: each function
+ * takes it, `to`, and returns where the next piece goes. The buffer learns of them at the end.
+ */
+#include "command/json.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "util/json.h"
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* Text that is known when this is compiled: inline, as copying it is an instruction or two then. */
+ALWAYS_INLINE char *put(struct buf *b, char *to, struct qless_str text)
+{
+	to = buf_room(b, to, text.len);
+	memcpy(to, text.ptr, text.len);
+	return to + text.len;
+}
+
+/* `before` is what goes before the value: brace or comma, name, colon. */
+ALWAYS_INLINE char *put_string(struct buf *b, char *to, struct qless_str before,
+			       struct qless_str value)
+{
+	return json_put_string(b, put(b, to, before), value);
+}
+
+ALWAYS_INLINE char *put_number(struct buf *b, char *to, struct qless_str before, double value)
+{
+	return json_put_number(b, put(b, to, before), value);
+}
+
+/* Most lists of a job are empty. */
+ALWAYS_INLINE char *put_empty(struct buf *b, char *to, enum json_empty empty)
+{
+	return put(b, to, empty == JSON_EMPTY_OBJECT ? STR("{}") : STR("[]"));
+}
+
+/* ---- what was written the last time ---- */
+
+static void init_memo(struct json_job_memo *memo)
+{
+	memo->queue.text = memo->worker.text = str_make(NULL, SIZE_MAX);
+	memo->klass.text = memo->state.text = str_make(NULL, SIZE_MAX);
+	memo->put.value = memo->popped.value = memo->expires.value = NAN;
+}
+
+static char *put_other_name(struct buf *b, char *to, struct qless_str name,
+			    struct json_text_memo *memo)
+{
+	size_t begin = (size_t)(to - buf_data(b)), len;
+
+	to = json_put_string(b, to, name);
+	len = (size_t)(to - buf_data(b)) - begin;
+	if (len <= sizeof memo->written) {
+		memo->text = name;
+		memo->len = len;
+		memcpy(memo->written, to - len, len);
+	}
+	return to;
+}
+
+/* Texts are compared by where they are: the engine has each name only once, and does not change
+ * while a reply is written. */
+ALWAYS_INLINE char *put_name(struct buf *b, char *to, struct qless_str before,
+			     struct qless_str name, struct json_text_memo *memo)
+{
+	to = put(b, buf_room(b, to, before.len + sizeof memo->written), before);
+	if (name.ptr != memo->text.ptr || name.len != memo->text.len)
+		return put_other_name(b, to, name, memo);
+	memcpy(to, memo->written, sizeof memo->written);
+	return to + memo->len;
+}
+
+static char *put_other_number(struct buf *b, char *to, double value, struct json_number_memo *memo)
+{
+	size_t begin = (size_t)(to - buf_data(b));
+
+	to = json_put_number(b, to, value);
+	memo->value = value;
+	memo->len = (size_t)(to - buf_data(b)) - begin;
+	memcpy(memo->written, to - memo->len, memo->len);
+	return to;
+}
+
+ALWAYS_INLINE char *put_same_number(struct buf *b, char *to, struct qless_str before, double value,
+				    struct json_number_memo *memo)
+{
+	to = put(b, buf_room(b, to, before.len + sizeof memo->written), before);
+	/* Zeros are equal, but can have different signs. */
+	if (value != memo->value || value == 0)
+		return put_other_number(b, to, value, memo);
+	memcpy(to, memo->written, sizeof memo->written);
+	return to + memo->len;
+}
+
+/* ---- the parts of a job ---- */
+
+static char *put_item_members(struct buf *b, char *to, struct qless_str item)
+{
+	buf_close(b, to);
+	json_append_item_members(b, item);
+	return buf_open(b);
+}
+
+/* The members stand in the order in which the reference writes them. */
+static char *put_event(struct buf *b, char *to, const struct qless_event *event,
+		       struct json_job_memo *memo)
+{
+	switch (event->kind) {
+	case QLESS_EVENT_PUT:
+		to = put_same_number(b, to, STR("{\"when\":"), event->when, &memo->put);
+		to = put_name(b, to, STR(",\"q\":"), event->queue, &memo->queue);
+		return put(b, to, STR(",\"what\":\"put\"}"));
+	case QLESS_EVENT_POPPED:
+		to = put_same_number(b, to, STR("{\"when\":"), event->when, &memo->popped);
+		to = put_name(b, to, STR(",\"what\":\"popped\",\"worker\":"), event->worker,
+			      &memo->worker);
+		break;
+	case QLESS_EVENT_DONE:
+	case QLESS_EVENT_TIMED_OUT:
+		to = put_number(b, to, STR("{\"when\":"), event->when);
+		to = put_string(b, to, STR(",\"what\":"), event->what);
+		break;
+	case QLESS_EVENT_FAILED:
+		to = put_string(b, to, STR("{\"group\":"), event->group);
+		to = put_number(b, to, STR(",\"what\":\"failed\",\"when\":"), event->when);
+		to = put_string(b, to, STR(",\"worker\":"), event->worker);
+		break;
+	case QLESS_EVENT_EXHAUSTED:
+		to = put_number(b, to, STR("{\"when\":"), event->when);
+		to = put_string(b, to, STR(",\"group\":"), event->group);
+		return put(b, to, STR(",\"what\":\"failed\"}"));
+	case QLESS_EVENT_LOG:
+		to = put(b, to, STR("{"));
+		if (event->item.ptr != NULL)
+			to = put_item_members(b, to, event->item);
+		to = put_number(b, to, STR("\"when\":"), event->when);
+		to = put_string(b, to, STR(",\"what\":"), event->what);
+		break;
+	}
+	return put(b, to, STR("}"));
+}
+
+static char *put_history(struct buf *b, char *to, const struct qless_job *job,
+			 enum json_empty empty, struct json_job_memo *memo)
+{
+	struct qless_event event;
+	size_t cursor = 0;
+
+	if (!qless_job_next_event(job, &cursor, &event))
+		return put_empty(b, to, empty);
+	to = put(b, to, STR("["));
+	to = put_event(b, to, &event, memo);
+	while (qless_job_next_event(job, &cursor, &event))
+		to = put_event(b, put(b, to, STR(",")), &event, memo);
+	return put(b, to, STR("]"));
+}
+
+static char *put_tags(struct buf *b, char *to, const struct qless_job *job, enum json_empty empty)
+{
+	struct qless_str tag;
+	size_t cursor = 0;
+
+	if (!qless_job_next_tag(job, &cursor, &tag))
+		return put_empty(b, to, empty);
+	to = put_string(b, to, STR("["), tag);
+	while (qless_job_next_tag(job, &cursor, &tag))
+		to = put_string(b, to, STR(","), tag);
+	return put(b, to, STR("]"));
+}
+
+static char *put_related(struct buf *b, char *to, const struct qless_job *job,
+			 enum json_empty empty,
+			 bool (*next)(const struct qless_job *, const void **, struct qless_str *))
+{
+	const void *cursor = NULL;
+	struct qless_str jid;
+
+	if (!next(job, &cursor, &jid))
+		return put_empty(b, to, empty);
+	to = put_string(b, to, STR("["), jid);
+	while (next(job, &cursor, &jid))
+		to = put_string(b, to, STR(","), jid);
+	return put(b, to, STR("]"));
+}
+
+static char *put_failure(struct buf *b, char *to, const struct qless_failure *failure)
+{
+	to = put_string(b, to, STR("{\"message\":"), failure->message);
+	to = put_string(b, to, STR(",\"group\":"), failure->group);
+	to = put_number(b, to, STR(",\"when\":"), failure->when);
+	to = put_string(b, to, STR(",\"worker\":"), failure->worker);
+	return put(b, to, STR("}"));
+}
+
+static char *put_job(struct buf *b, char *to, const struct qless_job *job, enum json_empty empty,
+		     struct json_job_memo *memo)
+{
+	struct qless_job_info info;
+
+	qless_job_read(job, &info);
+	to = put_string(b, to, STR("{\"jid\":"), info.jid);
+	to = put_number(b, to, STR(",\"retries\":"), info.retries);
+	to = put_string(b, to, STR(",\"data\":"), info.data);
+	to = put(b, to, STR(",\"failure\":"));
+	to = info.has_failure ? put_failure(b, to, &info.failure) : put(b, to, STR("{}"));
+	to = put_same_number(b, to, STR(",\"expires\":"), info.expires, &memo->expires);
+	to = put_number(b, to, STR(",\"remaining\":"), floor(info.remaining));
+	to = put(b, to, STR(",\"spawned_from_jid\":"));
+	to = info.spawned_from.ptr != NULL ? json_put_string(b, to, info.spawned_from)
+					   : put(b, to, STR("false"));
+	to = put(b, to, STR(",\"dependencies\":"));
+	to = info.has_lists ? put_related(b, to, job, empty, qless_job_next_dependency)
+			    : put_empty(b, to, empty);
+	to = put_name(b, to, STR(",\"klass\":"), info.klass, &memo->klass);
+	to = put(b, to,
+		 info.tracked ? STR(",\"tracked\":true,\"tags\":")
+			      : STR(",\"tracked\":false,\"tags\":"));
+	to = info.has_lists ? put_tags(b, to, job, empty) : put_empty(b, to, empty);
+	to = put_name(b, to, STR(",\"queue\":"), info.queue, &memo->queue);
+	to = put_name(b, to, STR(",\"state\":"), qless_state_text(info.state), &memo->state);
+	to = put(b, to, STR(",\"history\":"));
+	to = put_history(b, to, job, empty, memo);
+	to = put(b, to, STR(",\"dependents\":"));
+	to = info.has_lists ? put_related(b, to, job, empty, qless_job_next_dependent)
+			    : put_empty(b, to, empty);
+	to = put_number(b, to, STR(",\"priority\":"), info.priority);
+	to = put_name(b, to, STR(",\"worker\":"), info.worker, &memo->worker);
+	return put(b, to, STR("}"));
+}
+
+void json_append_job(struct buf *b, const struct qless_job *job, enum json_empty empty)
+{
+	struct json_job_memo memo;
+
+	init_memo(&memo);
+	buf_close(b, put_job(b, buf_open(b), job, empty, &memo));
+}
+
+void json_append_job_tags(struct buf *b, const struct qless_job *job, enum json_empty empty)
+{
+	buf_close(b, put_tags(b, buf_open(b), job, empty));
+}
+
+/* ---- many jobs ---- */
+
+void json_job_list_begin(struct json_job_list *list, struct buf *b, enum json_empty empty)
+{
+	list->buf = b;
+	list->count = 0;
+	list->empty = empty;
+	init_memo(&list->memo);
+	buf_append_char(b, '[');
+}
+
+void json_job_list_add(struct json_job_list *list, const struct qless_job *job)
+{
+	char *to = buf_open(list->buf);
+
+	if (list->count++ != 0)
+		to = put(list->buf, to, STR(","));
+	buf_close(list->buf, put_job(list->buf, to, job, list->empty, &list->memo));
+}
+
+void json_job_list_end(struct json_job_list *list)
+{
+	if (list->count != 0)
+		buf_append_char(list->buf, ']');
+	else
+		json_end_list(list->buf, list->buf->len, list->empty);
+}
+
+/* ---- recurring jobs ---- */
+
+static char *put_recur_tags(struct buf *b, char *to, const struct qless_recur *recur,
+			    enum json_empty empty)
+{
+	struct qless_str tag;
+	size_t cursor = 0;
+
+	if (!qless_recur_next_tag(recur, &cursor, &tag))
+		return put_empty(b, to, empty);
+	to = put_string(b, to, STR("["), tag);
+	while (qless_recur_next_tag(recur, &cursor, &tag))
+		to = put_string(b, to, STR(","), tag);
+	return put(b, to, STR("]"));
+}
+
+void json_append_recur_tags(struct buf *b, const struct qless_recur *recur, enum json_empty empty)
+{
+	buf_close(b, put_recur_tags(b, buf_open(b), recur, empty));
+}
+
+void json_append_recur(struct buf *b, const struct qless_recur *recur, enum json_empty empty)
+{
+	struct qless_recur_info info;
+	char *to = buf_open(b);
+
+	qless_recur_read(recur, &info);
+	to = put_recur_tags(b, put(b, to, STR("{\"tags\":")), recur, empty);
+	to = put_string(b, to, STR(",\"jid\":"), info.jid);
+	to = put_number(b, to, STR(",\"retries\":"), info.retries);
+	to = put_string(b, to, STR(",\"data\":"), info.data);
+	to = put_string(b, to, STR(",\"queue\":"), info.queue);
+	to = put(b, to, STR(",\"state\":\"recur\""));
+	to = put_number(b, to, STR(",\"count\":"), (double)info.count);
+	to = put_number(b, to, STR(",\"interval\":"), info.interval);
+	to = put_string(b, to, STR(",\"klass\":"), info.klass);
+	to = put_number(b, to, STR(",\"backlog\":"), info.backlog);
+	to = put_number(b, to, STR(",\"priority\":"), info.priority);
+	buf_close(b, put(b, to, STR("}")));
+}
