@@ -267,6 +267,10 @@ static void check_queue(struct check *c, const struct queue *queue)
 	expect(c, !queue->node.linked || check_is_in(&c->q->queues, &queue->node), "queue", name,
 	       "is not in the list of queues");
 	expect(c,
+	       queue->index < c->q->all_queues.count &&
+		       c->q->all_queues.items[queue->index] == queue,
+	       "queue", name, "is not among all queues");
+	expect(c,
 	       queue->job_count > 0 || skiplist_count(&queue->recurring) > 0 || queue->paused ||
 		       queue->node.linked || queue->day_count > 0,
 	       "queue", name, "should be gone");
@@ -413,6 +417,7 @@ static void check_tallies(struct check *c)
 	       "is wrong");
 	expect(c, q->busy_count == t.busy, "number of", STR("workers with jobs"), "is wrong");
 	expect(c, q->group_count == t.groups, "number of", STR("groups"), "is wrong");
+	expect(c, q->all_queues.count == t.queues, "number of", STR("queues"), "is wrong");
 	expect(c, q->paused_count == t.paused, "number of", STR("paused queues"), "is wrong");
 }
 

@@ -154,6 +154,8 @@ static void discard_rest(struct qless *q)
 	skiplist_batch_done(&q->batch);
 	free(q->list.items);
 	free(q->list2.items);
+	free(q->all_queues.items);
+	free(q->queues_out.items);
 	free(q->queue_counts);
 	free(q->worker_counts);
 	free(q->group_counts);

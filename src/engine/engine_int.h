@@ -125,6 +125,8 @@ struct qless_job {
 	struct skipnode node; /* aux: length of the data */
 };
 
+#define CACHE_LINE_BYTES 64
+
 /* ---- what jobs hang on ---- */
 
 struct bucket {
@@ -163,8 +165,9 @@ struct queue {
 	uint64_t job_count; /* jobs that name this queue */
 	double heartbeat;   /* its own options; NAN if not set */
 	double max_concurrency;
-	struct meter meter;
+	uint32_t index; /* in qless.all_queues */
 	bool paused;
+	struct meter meter;
 	struct skipnode node; /* in qless.queues while known */
 };
 
@@ -265,6 +268,12 @@ struct job_vec {
 	size_t cap;
 };
 
+struct queue_vec {
+	struct queue **items;
+	size_t count;
+	size_t cap;
+};
+
 struct str_vec {
 	struct qless_str *items;
 	size_t count;
@@ -291,6 +300,7 @@ struct qless {
 	struct intern_table tag_names;
 	struct intern_table names; /* classes, and jids of recurring jobs in what they made */
 
+	struct queue_vec all_queues; /* also those that are not known; in no order */
 	struct skiplist queues;
 	struct skiplist workers;
 	struct skiplist completed;
@@ -314,6 +324,7 @@ struct qless {
 	struct skiplist_batch batch;
 	struct str_vec list;
 	struct str_vec list2;
+	struct queue_vec queues_out;
 	struct qless_queue_counts *queue_counts;
 	struct qless_worker_counts *worker_counts;
 	uint64_t *group_counts;
@@ -476,6 +487,9 @@ struct queue *queue_need(struct qless *q, struct qless_str name);
 /* Free the queue if nothing is left that would make it visible. */
 void queue_release(struct qless *q, struct queue *queue);
 void queue_free(struct qless *q, struct queue *queue);
+/* Visit all queues; each may go away by that, and no other. */
+typedef void queue_visit_fn(struct queue *queue, void *arg);
+void queue_each(const struct qless *q, queue_visit_fn *visit, void *arg);
 /* Into the list of known queues, unless it is there. */
 void queue_know(struct qless *q, struct queue *queue, double now);
 /* When a lock taken now expires. */
@@ -631,6 +645,7 @@ struct tallies {
 	uint64_t depended;
 	uint64_t busy;
 	uint64_t groups;
+	uint64_t queues;
 	uint64_t paused;
 };
 

@@ -12,8 +12,7 @@
 #define TIME_PER_PRIORITY 10000000000.0
 
 /* A line of the processor's cache; and a job with its jid and as much data as most have. */
-#define CACHE_LINE_BYTES 64
-#define PREFETCH_BYTES	 320
+#define PREFETCH_BYTES 320
 
 struct qless_str job_member(const struct skipnode *node)
 {

@@ -29,7 +29,6 @@ struct tick {
 	double now;
 	double elapsed; /* that `keep` is for */
 	double keep[METER_SPANS];
-	size_t seen;
 };
 
 /* What is left of a mean after so long. Queues mostly were ticked at the same time as the one
@@ -72,35 +71,23 @@ static void tick_meter(struct meter *meter, struct tick *tick)
 	}
 }
 
-static void tick_queue(struct hash_node *node, void *arg)
+size_t meter_tick(struct qless *q, size_t cursor, size_t max, double seconds)
 {
-	struct queue *queue = intern_from_node(node)->user;
-	struct tick *tick = arg;
-
-	tick->seen++;
-	if (queue != NULL)
-		tick_meter(&queue->meter, tick);
-}
-
-uint32_t meter_tick(struct qless *q, uint32_t cursor, size_t max, double seconds)
-{
+	const struct queue_vec *all = &q->all_queues;
 	struct tick tick = { .now = seconds, .elapsed = -1 };
 
-	do {
-		cursor = hash_scan(&q->queue_names.hash, cursor, tick_queue, &tick);
-	} while (cursor != 0 && tick.seen < max);
-	return cursor;
+	for (; cursor < all->count && max > 0; cursor++, max--)
+		tick_meter(&all->items[cursor]->meter, &tick);
+	return cursor < all->count ? cursor : 0;
+}
+
+static void reset_meter(struct queue *queue, void *arg)
+{
+	memset(&queue->meter, 0, sizeof queue->meter);
+	(void)arg;
 }
 
 void meter_reset_all(struct qless *q)
 {
-	struct hash_iter it;
-	struct hash_node *node;
-
-	HASH_FOREACH(node, &it, &q->queue_names.hash) {
-		struct queue *queue = intern_from_node(node)->user;
-
-		if (queue != NULL)
-			memset(&queue->meter, 0, sizeof queue->meter);
-	}
+	queue_each(q, reset_meter, NULL);
 }

@@ -56,10 +56,11 @@ struct meter {
 /* The upper end of bucket `i`; INFINITY for the last. */
 double meter_bound(size_t i);
 
-/* Bring the rates of some queues up to date: at least `max` of them, or all there are, from
- * `cursor`, which is 0 first and then what was returned. `seconds` is of a clock that never goes
- * back. 0 is returned at the end of the queues. */
-uint32_t meter_tick(struct qless *q, uint32_t cursor, size_t max, double seconds);
+/* Bring the rates of some queues up to date: `max` of them, or all there are, from `cursor`, which
+ * is 0 first and then what was returned. `seconds` is of a clock that never goes back. 0 is
+ * returned at the end of the queues. While queues come and go one may be left out until the next
+ * round. */
+size_t meter_tick(struct qless *q, size_t cursor, size_t max, double seconds);
 
 /* Forget everything: what was done again while a log was replayed did not happen now. */
 void meter_reset_all(struct qless *q);

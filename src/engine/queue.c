@@ -8,6 +8,18 @@
 
 #include "util/mem.h"
 
+/* Far enough for memory to answer in time. */
+#define AHEAD 8
+
+static void vec_push(struct queue_vec *v, struct queue *queue)
+{
+	if (v->count == v->cap) {
+		v->cap = v->cap == 0 ? 16 : 2 * v->cap;
+		v->items = mem_realloc_array(v->items, v->cap, sizeof(*v->items));
+	}
+	v->items[v->count++] = queue;
+}
+
 struct qless_str queue_name(const struct queue *queue)
 {
 	return intern_str(queue->name);
@@ -35,7 +47,18 @@ static struct queue *queue_new(struct qless *q, struct qless_str name)
 	skiplist_init(&queue->recurring, recur_member);
 	queue->heartbeat = settings_queue_number(q, name, STR("-heartbeat"));
 	queue->max_concurrency = settings_queue_number(q, name, STR("-max-concurrency"));
+	queue->index = (uint32_t)q->all_queues.count;
+	vec_push(&q->all_queues, queue);
 	return queue;
+}
+
+/* The last one takes its place. */
+static void leave_all(struct queue_vec *all, const struct queue *queue)
+{
+	struct queue *last = all->items[--all->count];
+
+	last->index = queue->index;
+	all->items[last->index] = last;
 }
 
 struct queue *queue_need(struct qless *q, struct qless_str name)
@@ -63,9 +86,48 @@ void queue_free(struct qless *q, struct queue *queue)
 	skiplist_done(&queue->depends);
 	skiplist_done(&queue->recurring);
 	stats_free_days(queue);
+	leave_all(&q->all_queues, queue);
 	queue->name->user = NULL;
 	intern_unref(&q->queue_names, queue->name);
 	free(queue);
+}
+
+static void prefetch_queue(const struct queue *queue)
+{
+	size_t at;
+
+	for (at = 0; at < offsetof(struct queue, meter); at += CACHE_LINE_BYTES)
+		__builtin_prefetch((const char *)queue + at);
+}
+
+/* What most want to know leads to these. */
+static void prefetch_beyond(const struct queue *queue)
+{
+	__builtin_prefetch(queue->name);
+	__builtin_prefetch(queue->days);
+	__builtin_prefetch(skiplist_first(&queue->locks));
+}
+
+/* Thousands of queues do not stay in the cache, so memory is told which are next: the queue at
+ * `far`, and of the one at `near`, which should be there by now, what it points to. */
+static void look_ahead(const struct queue_vec *v, size_t near, size_t far)
+{
+	if (far < v->count)
+		prefetch_queue(v->items[far]);
+	if (near < v->count)
+		prefetch_beyond(v->items[near]);
+}
+
+void queue_each(const struct qless *q, queue_visit_fn *visit, void *arg)
+{
+	const struct queue_vec *all = &q->all_queues;
+	size_t i;
+
+	/* From the end: what takes the place of one that goes has been visited. */
+	for (i = all->count; i-- > 0;) {
+		look_ahead(all, i - AHEAD, i - (size_t)2 * AHEAD);
+		visit(all->items[i], arg);
+	}
 }
 
 void queue_know(struct qless *q, struct queue *queue, double now)
@@ -142,18 +204,18 @@ double qless_queue_next_due(const struct qless *q, struct qless_str name)
 	return queue != NULL ? queue_next_due(queue) : INFINITY;
 }
 
+static void find_next_due(struct queue *queue, void *arg)
+{
+	double *due = arg;
+
+	*due = fmin(*due, queue_next_due(queue));
+}
+
 double qless_next_due(const struct qless *q)
 {
 	double due = INFINITY;
-	struct hash_iter it;
-	struct hash_node *node;
 
-	HASH_FOREACH(node, &it, &q->queue_names.hash) {
-		struct intern *name = intern_from_node(node);
-
-		if (name->user != NULL)
-			due = fmin(due, queue_next_due(name->user));
-	}
+	queue_each(q, find_next_due, &due);
 	return due;
 }
 
@@ -206,19 +268,24 @@ int qless_queue_counts(struct qless *q, double now, struct qless_str name,
 int qless_all_queue_counts(struct qless *q, double now, const struct qless_queue_counts **ret_items,
 			   size_t *ret_count)
 {
+	struct queue_vec *queues = &q->queues_out;
 	int64_t max = ENGINE_PROMOTE_MAX;
 	struct skipnode *node;
-	size_t count = 0;
+	size_t i;
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	q->queue_counts = mem_realloc_array(q->queue_counts, skiplist_count(&q->queues) + 1,
-					    sizeof(*q->queue_counts));
+	queues->count = 0;
 	for (node = skiplist_first(&q->queues); node != NULL; node = skiplist_next(node))
-		max -= count_queue(q, container_of(node, struct queue, node), now, max,
-				   &q->queue_counts[count++]);
+		vec_push(queues, container_of(node, struct queue, node));
+	q->queue_counts =
+		mem_realloc_array(q->queue_counts, queues->count + 1, sizeof(*q->queue_counts));
+	for (i = 0; i < queues->count; i++) {
+		look_ahead(queues, i + AHEAD, i + (size_t)2 * AHEAD);
+		max -= count_queue(q, queues->items[i], now, max, &q->queue_counts[i]);
+	}
 	*ret_items = q->queue_counts;
-	*ret_count = count;
+	*ret_count = queues->count;
 	return 0;
 }
 

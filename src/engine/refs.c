@@ -139,6 +139,7 @@ void refs_tally(const struct qless *q, struct tallies *ret_tallies)
 	HASH_FOREACH(node, &it, &q->queue_names.hash) {
 		const struct queue *queue = intern_from_node(node)->user;
 
+		t.queues += queue != NULL;
 		t.paused += queue != NULL && queue->paused;
 	}
 	*ret_tallies = t;

@@ -263,6 +263,15 @@ static double first_kept(const struct qless *q, double days)
 	return stats_day_start(q->latest) - floor(fmax(days, 0)) * DAY_SECONDS;
 }
 
+static void maintain(struct queue *queue, void *arg)
+{
+	struct qless *q = arg;
+
+	maintain_queue(q, queue, first_kept(q, q->settings.stats_history),
+		       first_kept(q, q->settings.histogram_history));
+	queue_release(q, queue);
+}
+
 void qless_maintain(struct qless *q)
 {
 	struct hash_iter it;
@@ -270,15 +279,7 @@ void qless_maintain(struct qless *q)
 
 	if (!isfinite(q->latest) || !engine_begin(q, q->latest))
 		return;
-	HASH_FOREACH(node, &it, &q->queue_names.hash) {
-		struct queue *queue = intern_from_node(node)->user;
-
-		if (queue == NULL)
-			continue;
-		maintain_queue(q, queue, first_kept(q, q->settings.stats_history),
-			       first_kept(q, q->settings.histogram_history));
-		queue_release(q, queue);
-	}
+	queue_each(q, maintain, q);
 	HASH_FOREACH(node, &it, &q->worker_names.hash) {
 		struct worker *worker = intern_from_node(node)->user;
 

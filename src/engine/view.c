@@ -340,18 +340,48 @@ static void read_queue(const struct queue *queue, double now, struct view_queue_
 	ret->failed = queue->job_count - ret->waiting - locks - ret->scheduled - ret->depends;
 }
 
+struct figures_visit {
+	double now;
+	view_queue_fn *visit;
+	void *arg;
+};
+
+static void visit_figures(struct queue *queue, void *arg)
+{
+	const struct figures_visit *v = arg;
+	struct view_queue_figures figures;
+
+	read_queue(queue, v->now, &figures);
+	v->visit(v->arg, &figures);
+}
+
 void view_each_queue(const struct qless *q, double now, view_queue_fn *visit, void *arg)
 {
-	struct hash_iter it;
-	struct hash_node *node;
+	struct figures_visit v = { now, visit, arg };
 
-	HASH_FOREACH(node, &it, &q->queue_names.hash) {
-		const struct queue *queue = intern_from_node(node)->user;
-		struct view_queue_figures figures;
+	queue_each(q, visit_figures, &v);
+}
 
-		if (queue == NULL)
-			continue;
-		read_queue(queue, now, &figures);
-		visit(arg, &figures);
+static void add_parts(struct queue *queue, void *arg)
+{
+	const struct skiplist *lists[] = { &queue->work, &queue->locks, &queue->scheduled,
+					   &queue->depends, &queue->recurring };
+	struct view_queue_parts *parts = arg;
+	struct view_day day;
+	uint32_t i;
+
+	for (i = 0; i < sizeof lists / sizeof lists[0]; i++)
+		parts->lists += skiplist_count(lists[i]) > 0;
+	for (i = 0; i < queue->day_count; i++) {
+		view_of_day(&queue->days[i], &day);
+		parts->waits += day.wait.count > 0;
+		parts->runs += day.run.count > 0;
+		parts->counters += day.any_counted;
 	}
+}
+
+void view_count_parts(const struct qless *q, struct view_queue_parts *ret_parts)
+{
+	*ret_parts = (struct view_queue_parts){ 0 };
+	queue_each(q, add_parts, ret_parts);
 }

@@ -166,8 +166,18 @@ typedef void view_queue_fn(void *arg, const struct view_queue_figures *queue);
 
 size_t view_queue_count(const struct qless *q);
 
-/* All queues, in an order that depends on the hash seed. */
+/* All queues, in no order. */
 void view_each_queue(const struct qless *q, double now, view_queue_fn *visit, void *arg);
+
+/* What all queues have together that is not empty. */
+struct view_queue_parts {
+	uint64_t lists;
+	uint64_t waits; /* days with waiting times, with running times, with counters */
+	uint64_t runs;
+	uint64_t counters;
+};
+
+void view_count_parts(const struct qless *q, struct view_queue_parts *ret_parts);
 
 /* About how many bytes jobs take. */
 struct view_memory {

@@ -220,19 +220,13 @@ static void ignore_key(void *arg, struct qless_str key, enum keyspace_type type)
 	++*(size_t *)arg;
 }
 
-static void count_queue(void *arg, struct qless_str queue)
+/* A key for each list and each kind of statistics of a day. */
+static size_t count_queue_keys(const struct qless *q)
 {
-	struct walk *w = arg;
-	size_t *count = w->arg;
-	struct view_day day;
-	size_t i;
+	struct view_queue_parts parts;
 
-	for (i = 0; i < KEYSPACE_QUEUE_LISTS; i++)
-		*count += skiplist_count(view_queue(w->engine, queue, (enum view_queue_list)i)) > 0;
-	for (i = 0; view_stats_day(w->engine, queue, i, &day); i++)
-		*count += (size_t)keyspace_has_counts(&day, KEYSPACE_STATS_WAIT) +
-			  keyspace_has_counts(&day, KEYSPACE_STATS_RUN) +
-			  keyspace_has_counts(&day, KEYSPACE_STATS_COUNTERS);
+	view_count_parts(q, &parts);
+	return parts.lists + parts.waits + parts.runs + parts.counters;
 }
 
 /* The keys that come from a table, or of those there is one of each. */
@@ -249,8 +243,7 @@ static size_t count_keys(const struct qless *q, int table)
 	case VIEW_RECURS:
 		return counts.recurs;
 	case VIEW_QUEUES:
-		view_each(q, VIEW_QUEUES, count_queue, &walk);
-		return count;
+		return count_queue_keys(q);
 	case VIEW_WORKERS:
 		return counts.busy_workers;
 	case VIEW_GROUPS:

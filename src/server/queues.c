@@ -93,13 +93,18 @@ void queues_begin(struct server *s)
 }
 
 /*
- * INFO
+ * The largest
  */
 
+/* Rows of no more than `max` queues: when there are more, a heap with the one on top that goes
+ * next.
+ */
 struct top {
 	unsigned db;
-	size_t count;
-	struct queue_row of[QUEUES_INFO_MAX];
+	size_t max;
+	struct queue_row *rows;
+	size_t count, cap;
+	uint64_t left_out;
 };
 
 static bool comes_before(const struct queue_row *a, const struct queue_row *b)
@@ -111,22 +116,65 @@ static bool comes_before(const struct queue_row *a, const struct queue_row *b)
 	return str_compare(a->figures.name, b->figures.name) < 0;
 }
 
-static void insert_top(void *arg, const struct view_queue_figures *figures)
+static int compare_rows(const void *a, const void *b)
+{
+	return comes_before(a, b) ? -1 : comes_before(b, a);
+}
+
+/* What is below the place is a heap already. */
+static void sift_down(struct top *top, size_t place)
+{
+	struct queue_row row = top->rows[place];
+
+	for (;;) {
+		size_t next = 2 * place + 1;
+
+		if (next + 1 < top->count && comes_before(&top->rows[next], &top->rows[next + 1]))
+			next++;
+		if (next >= top->count || !comes_before(&row, &top->rows[next]))
+			break;
+		top->rows[place] = top->rows[next];
+		place = next;
+	}
+	top->rows[place] = row;
+}
+
+static void add_row(struct top *top, const struct queue_row *row)
+{
+	if (top->count == top->cap) {
+		top->cap = top->cap != 0 ? 2 * top->cap : 64;
+		top->rows = mem_realloc_array(top->rows, top->cap, sizeof *top->rows);
+	}
+	top->rows[top->count++] = *row;
+	for (size_t i = top->count / 2; top->count == top->max && i-- > 0;)
+		sift_down(top, i);
+}
+
+static void consider_queue(void *arg, const struct view_queue_figures *figures)
 {
 	struct top *top = arg;
-	struct queue_row entry = { top->db, count_jobs(figures), *figures };
-	size_t i = top->count;
+	struct queue_row row = { top->db, count_jobs(figures), *figures };
 
-	if (i == QUEUES_INFO_MAX && !comes_before(&entry, &top->of[i - 1]))
+	if (top->count < top->max) {
+		add_row(top, &row);
 		return;
-	if (i == QUEUES_INFO_MAX)
-		i--;
-	else
-		top->count++;
-	for (; i > 0 && comes_before(&entry, &top->of[i - 1]); i--)
-		top->of[i] = top->of[i - 1];
-	top->of[i] = entry;
+	}
+	top->left_out++;
+	if (top->max != 0 && comes_before(&row, &top->rows[0])) {
+		top->rows[0] = row;
+		sift_down(top, 0);
+	}
 }
+
+static void find_top(struct server *s, size_t max, struct top *ret)
+{
+	*ret = (struct top){ .max = max };
+	each_queue(s, &ret->db, consider_queue, ret);
+}
+
+/*
+ * INFO
+ */
 
 /* What would end the value or the line, and all that is no text, is written as \xHH. */
 static void append_name(struct buf *out, struct qless_str name)
@@ -171,45 +219,21 @@ static void append_line(struct buf *out, size_t number, const struct queue_row *
 
 void queues_append_info(struct server *s, struct buf *out)
 {
-	struct top *top = mem_alloc(sizeof *top);
+	struct top top;
 
-	top->count = 0;
-	each_queue(s, &top->db, insert_top, top);
-	for (size_t i = 0; i < top->count; i++)
-		append_line(out, i, &top->of[i]);
-	free(top);
+	find_top(s, QUEUES_INFO_MAX, &top);
+	if (top.count != 0)
+		qsort(top.rows, top.count, sizeof *top.rows, compare_rows);
+	for (size_t i = 0; i < top.count; i++)
+		append_line(out, i, &top.rows[i]);
+	free(top.rows);
 }
 
 /*
  * Snapshots
  */
 
-struct taking {
-	unsigned db;
-	struct queue_row *rows;
-	size_t count, cap;
-};
-
-static void take_queue(void *arg, const struct view_queue_figures *figures)
-{
-	struct taking *t = arg;
-
-	if (t->count == t->cap) {
-		t->cap = t->cap != 0 ? 2 * t->cap : 64;
-		t->rows = mem_realloc_array(t->rows, t->cap, sizeof *t->rows);
-	}
-	t->rows[t->count++] = (struct queue_row){ t->db, count_jobs(figures), *figures };
-}
-
-static int compare_sizes(const void *a, const void *b)
-{
-	uint64_t left = ((const struct queue_row *)a)->jobs;
-	uint64_t right = ((const struct queue_row *)b)->jobs;
-
-	return left > right ? -1 : left < right;
-}
-
-/* Names and meters of the rows that stay belong to the engine so far. */
+/* Names and meters belong to the engine so far. */
 static void copy_rows(struct queues_snapshot *snapshot)
 {
 	size_t bytes = 0;
@@ -233,15 +257,14 @@ static void copy_rows(struct queues_snapshot *snapshot)
 
 void queues_take(struct server *s, size_t max, struct queues_snapshot *ret)
 {
-	struct taking t = { 0 };
+	struct top top;
 
-	each_queue(s, &t.db, take_queue, &t);
-	*ret = (struct queues_snapshot){ .rows = t.rows, .count = t.count };
-	if (t.count > max) {
-		qsort(t.rows, t.count, sizeof *t.rows, compare_sizes);
-		ret->count = max;
-		ret->left_out = t.count - max;
-	}
+	find_top(s, max, &top);
+	*ret = (struct queues_snapshot){
+		.rows = top.rows,
+		.count = top.count,
+		.left_out = top.left_out,
+	};
 	copy_rows(ret);
 }
 

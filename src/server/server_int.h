@@ -282,7 +282,7 @@ struct server {
 
 	/* How far the rates of queues have been brought up to date. */
 	unsigned ticked_db;
-	uint32_t tick_cursor;
+	size_t tick_cursor;
 
 	struct http *http;	 /* NULL: http-port is 0 */
 	struct persist *persist; /* NULL: appendonly is no */

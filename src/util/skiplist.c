@@ -931,10 +931,13 @@ static struct skipnode *first_behind(const struct skiplist *list, const struct p
 	return next_on_level(list, last_before(list, place), 0);
 }
 
+/* Often that is none: of locks, those that have expired. */
 static uint32_t count_before(const struct skiplist *list, const struct place *place)
 {
 	struct path path;
 
+	if (list->first == NULL || !lies_before(list, list->first, place))
+		return 0;
 	find_path(list, place, &path);
 	return path.count[0];
 }

@@ -324,6 +324,33 @@ static void info_tells_of_queues(void)
 	WAIT_UNTIL(strstr(peer_ask(p, "INFO queues"), "puts=2,put_rate_1m=0.03,put_rate_5m=0.01,"));
 }
 
+static void info_has_the_hundred_largest_queues(void)
+{
+	char line[64];
+
+	start();
+	/* Numbers that have nothing to do with the order in which they come; some have one more
+	 * in common. */
+	for (int i = 0; i < 150; i++) {
+		for (int job = 0; job <= i * 77 % 150 / 2; job++) {
+			snprintf(line, sizeof line, "PUT w queue-%03d j%d-%d K {} 0", i * 77 % 150,
+				 i, job);
+			peer_send_words(p, line);
+			peer_skip_replies(p, 1);
+		}
+	}
+	for (int i = 0; i < 100; i++) {
+		/* Of two with as many jobs, the one whose name comes first. */
+		int queue = 148 - i + i % 2 * 2;
+
+		snprintf(line, sizeof line, "\nqueue%d:name=queue-%03d,db=0,waiting=%d,", i, queue,
+			 queue / 2 + 1);
+		ASK_HAS(p, "INFO queues", line);
+	}
+	TEST_ASSERT_NULL(strstr(peer_ask(p, "INFO queues"), "queue100:"));
+	ASK_HAS(p, "INFO queues", "queues:150\r\n");
+}
+
 static void counts_of_queues_begin_with_the_start(void)
 {
 	/* With an argument it is never a server that is not ours. */
@@ -478,6 +505,7 @@ int main(int argc, char **argv)
 	RUN(latency_remembers_events);
 	RUN(latency_remembers_fork_and_sync);
 	RUN(info_tells_of_queues);
+	RUN(info_has_the_hundred_largest_queues);
 	RUN(counts_of_queues_begin_with_the_start);
 	RUN(info_tells_of_kinds_of_clients);
 	RUN(debug_is_off_unless_allowed);

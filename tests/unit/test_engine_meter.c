@@ -75,6 +75,48 @@ static void jobs_are_counted_by_what_they_do(void)
 	TEST_ASSERT_TRUE(f.paused);
 }
 
+static void visit(void *arg, const struct view_queue_figures *figures)
+{
+	int *visits = arg;
+	int number;
+
+	TEST_ASSERT_EQUAL_INT(1, sscanf(figures->name.ptr, "q%d", &number));
+	visits[number]++;
+}
+
+static void report(void *arg, struct qless_str finding)
+{
+	(void)arg;
+	TEST_FAIL_MESSAGE(finding.ptr);
+}
+
+static void every_queue_is_visited_once_however_they_come_and_go(void)
+{
+	enum { QUEUES = 200 };
+	unsigned long long seed = 5;
+	bool is_there[QUEUES] = { false };
+
+	for (int turn = 0; turn < 3000; turn++) {
+		size_t i = unit_random(&seed) % QUEUES;
+		struct qless_str name;
+		char text[16];
+
+		snprintf(text, sizeof text, "q%zu", i);
+		name = str_from(text);
+		/* Nothing but its being paused keeps the queue. */
+		OK(is_there[i] ? qless_unpause(q, turn, &name, 1) : qless_pause(q, turn, &name, 1));
+		is_there[i] = !is_there[i];
+		if (turn % 100 == 0) {
+			int visits[QUEUES] = { 0 };
+
+			view_each_queue(q, turn, visit, visits);
+			for (i = 0; i < QUEUES; i++)
+				TEST_ASSERT_EQUAL_INT(is_there[i], visits[i]);
+			TEST_ASSERT_EQUAL_size_t(0, qless_check(q, report, NULL));
+		}
+	}
+}
+
 static void a_meter_counts_what_goes_through_a_queue(void)
 {
 	const struct meter *m;
@@ -122,7 +164,7 @@ static void rates_approach_what_goes_on_and_fade(void)
 	int jobs = 0;
 
 	put(0, "q", "first");
-	TEST_ASSERT_EQUAL_UINT32(0, meter_tick(q, 0, 100, 1000));
+	TEST_ASSERT_EQUAL_size_t(0, meter_tick(q, 0, 100, 1000));
 	for (int second = 1; second <= 600; second++) {
 		for (int i = 0; i < 10; i++) {
 			snprintf(jid, sizeof jid, "j%d", jobs++);
@@ -144,7 +186,7 @@ static void rates_approach_what_goes_on_and_fade(void)
 static void many_queues_are_ticked_some_at_a_time(void)
 {
 	char name[32];
-	uint32_t cursor = 0;
+	size_t cursor = 0;
 	int calls = 0, ticked = 0;
 
 	for (int i = 0; i < 1000; i++) {
@@ -207,6 +249,7 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(jobs_are_counted_by_what_they_do);
+	RUN(every_queue_is_visited_once_however_they_come_and_go);
 	RUN(a_meter_counts_what_goes_through_a_queue);
 	RUN(durations_fall_into_the_first_bucket_that_holds_them);
 	RUN(rates_approach_what_goes_on_and_fade);
