@@ -107,10 +107,11 @@ struct qless_hooks {
 /* `hooks` is copied; NULL means no events and seed 0. */
 struct qless *qless_new(const struct qless_hooks *hooks);
 void qless_free(struct qless *q);
-/* Free a part of the engine, up to so many jobs: for those who cannot wait until all of it is. True
- * if there is more to free. After the first time nothing else may be done with the engine; once it
- * was false the engine is gone. */
-bool qless_free_some(struct qless *q, size_t jobs);
+/* Free a part of the engine, up to so many things, of which a job is one, and so is each of its
+ * dependencies, a queue, a lock, a name: for those who cannot wait until all of it is freed. True
+ * if there is more. After the first time nothing else may be done with the engine; once it was
+ * false the engine is gone. */
+bool qless_free_some(struct qless *q, size_t things);
 
 /* The sentence about the last call that failed. */
 struct qless_str qless_error(const struct qless *q);

@@ -142,11 +142,11 @@ int databases_apply(struct databases *d, unsigned index, double now, struct qles
 	return apply_command(d, index, now, name, args, count, ret_error);
 }
 
-bool databases_free_some(struct databases *d, size_t jobs)
+bool databases_free_some(struct databases *d, size_t things)
 {
 	if (d->flushed_count == 0)
 		return false;
-	if (!qless_free_some(d->flushed[d->flushed_count - 1], jobs))
+	if (!qless_free_some(d->flushed[d->flushed_count - 1], things))
 		d->flushed_count--;
 	if (d->flushed_count != 0)
 		return true;

@@ -46,9 +46,9 @@ void databases_set_envelope(struct databases *d, enum classic_envelope envelope)
  * no longer good. Its memory is left to databases_free_some(). */
 void databases_flush(struct databases *d, unsigned index);
 
-/* Free some of what has been flushed, up to so many jobs. True if there is more: to be called until
- * it is not, with other things done in between. */
-bool databases_free_some(struct databases *d, size_t jobs);
+/* Free some of what has been flushed, up to so many things. True if there is more: to be called
+ * until it is not, with other things done in between. */
+bool databases_free_some(struct databases *d, size_t things);
 
 /* Two versions of a database that are equal mean that nothing in it has changed meanwhile. */
 struct database_version {

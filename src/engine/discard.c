@@ -22,58 +22,85 @@ static void discard_tags(struct tag_list *list)
 	free(list);
 }
 
-static void discard_edges(struct skiplist *list)
+/* One edge. False, and the list is gone, if there was none left. */
+static bool discard_edge(struct skiplist **list)
 {
 	struct skipnode *node;
 
-	if (list == NULL)
-		return;
-	while ((node = skiplist_pop_first(list)) != NULL)
+	if (*list == NULL)
+		return false;
+	node = skiplist_pop_first(*list);
+	if (node != NULL) {
 		free(container_of(node, struct edge, node));
-	skiplist_done(list);
-	free(list);
+		return true;
+	}
+	skiplist_done(*list);
+	free(*list);
+	*list = NULL;
+	return false;
 }
 
-static void discard_job(struct qless_job *job)
+/* A job, or one thing of a job that has many. Like all that follow: false if there was nothing
+ * left.
+ */
+static bool discard_job(struct qless *q)
 {
-	struct job_extra *extra = job->extra;
+	struct qless_job *job = q->going_job;
+	struct job_extra *extra;
 
+	if (job == NULL) {
+		struct hash_node *node = hash_take(&q->jobs);
+
+		if (node == NULL)
+			return false;
+		job = container_of(node, struct qless_job, hash);
+	}
+	extra = job->extra;
 	if (extra != NULL) {
+		q->going_job = job;
+		if (discard_edge(&extra->dependencies) || discard_edge(&extra->dependents))
+			return true;
 		discard_tags(extra->tags);
-		discard_edges(extra->dependencies);
-		discard_edges(extra->dependents);
 		free(extra->failure);
 		free(extra);
+		q->going_job = NULL;
 	}
 	history_discard(&job->history);
 	job_free_memory(job);
+	return true;
 }
 
-static void discard_recurs(struct qless *q)
+static bool discard_recur(struct qless *q)
 {
-	struct hash_node *node;
+	struct hash_node *node = hash_take(&q->recurs);
+	struct qless_recur *recur;
 
-	while ((node = hash_take(&q->recurs)) != NULL) {
-		struct qless_recur *recur = container_of(node, struct qless_recur, hash);
-
-		free(recur->tags);
-		free(recur->data);
-		free(recur);
-	}
+	if (node == NULL)
+		return false;
+	recur = container_of(node, struct qless_recur, hash);
+	free(recur->tags);
+	free(recur->data);
+	free(recur);
+	return true;
 }
 
-static void discard_tracked(struct qless *q)
+static bool discard_tracked(struct qless *q)
 {
-	struct hash_node *node;
+	struct hash_node *node = hash_take(&q->tracked);
 
-	while ((node = hash_take(&q->tracked)) != NULL)
-		free(container_of(node, struct tracked, hash));
+	if (node == NULL)
+		return false;
+	free(container_of(node, struct tracked, hash));
+	return true;
 }
 
-static void discard_queue(void *object)
+static bool discard_queue(struct qless *q)
 {
-	struct queue *queue = object;
+	struct queue *queue;
 
+	if (q->all_queues.count == 0)
+		return false;
+	queue = q->all_queues.items[--q->all_queues.count];
 	skiplist_done(&queue->work);
 	skiplist_done(&queue->locks);
 	skiplist_done(&queue->scheduled);
@@ -81,19 +108,35 @@ static void discard_queue(void *object)
 	skiplist_done(&queue->recurring);
 	stats_free_days(queue);
 	free(queue);
+	return true;
 }
 
-static void discard_worker(void *object)
+/* A worker, or one thing that it holds. */
+static bool discard_worker(struct qless *q)
 {
-	struct worker *worker = object;
+	struct worker *worker = q->going_worker;
 	struct hash_node *node;
 
-	while ((node = hash_take(&worker->held)) != NULL)
+	if (worker == NULL) {
+		struct intern *name = intern_take(&q->worker_names);
+
+		if (name == NULL)
+			return false;
+		q->going_worker = name->user;
+		free(name);
+		return true;
+	}
+	node = hash_take(&worker->held);
+	if (node != NULL) {
 		free(container_of(node, struct holding, hash));
+		return true;
+	}
 	hash_done(&worker->held);
 	skiplist_done(&worker->by_expiry);
 	free(worker->days);
 	free(worker);
+	q->going_worker = NULL;
+	return true;
 }
 
 static void discard_group(void *object)
@@ -112,30 +155,34 @@ static void discard_tag(void *object)
 	free(tag);
 }
 
-/* The names, and what goes by them. */
-static void discard_names(struct intern_table *table, void (*discard)(void *object))
+/* A name, and what goes by it if that is not gone yet. */
+static bool discard_name(struct intern_table *table, void (*discard)(void *object))
 {
-	struct hash_iter it;
-	struct hash_node *node;
+	struct intern *name = intern_take(table);
 
-	HASH_FOREACH(node, &it, &table->hash) {
-		struct intern *name = intern_from_node(node);
-
-		if (name->user != NULL)
-			discard(name->user);
-	}
-	intern_done(table);
+	if (name == NULL)
+		return false;
+	if (discard != NULL && name->user != NULL)
+		discard(name->user);
+	free(name);
+	return true;
 }
 
-/* All but the jobs. */
+static bool discard_one(struct qless *q)
+{
+	return discard_job(q) || discard_recur(q) || discard_tracked(q) || discard_queue(q) ||
+	       discard_worker(q) || discard_name(&q->queue_names, NULL) ||
+	       discard_name(&q->group_names, discard_group) ||
+	       discard_name(&q->tag_names, discard_tag) || discard_name(&q->names, NULL);
+}
+
+/* What there is one of each, or none by now. */
 static void discard_rest(struct qless *q)
 {
-	discard_recurs(q);
-	discard_tracked(q);
-	discard_names(&q->queue_names, discard_queue);
-	discard_names(&q->worker_names, discard_worker);
-	discard_names(&q->group_names, discard_group);
-	discard_names(&q->tag_names, discard_tag);
+	intern_done(&q->queue_names);
+	intern_done(&q->worker_names);
+	intern_done(&q->group_names);
+	intern_done(&q->tag_names);
 	intern_done(&q->names);
 	hash_done(&q->jobs);
 	hash_done(&q->recurs);
@@ -162,16 +209,15 @@ static void discard_rest(struct qless *q)
 	free(q);
 }
 
-bool qless_free_some(struct qless *q, size_t jobs)
+bool qless_free_some(struct qless *q, size_t things)
 {
-	struct hash_node *node;
-
-	for (; jobs > 0 && (node = hash_take(&q->jobs)) != NULL; jobs--)
-		discard_job(container_of(node, struct qless_job, hash));
-	if (hash_count(&q->jobs) > 0)
-		return true;
-	discard_rest(q);
-	return false;
+	for (; things > 0; things--) {
+		if (!discard_one(q)) {
+			discard_rest(q);
+			return false;
+		}
+	}
+	return true;
 }
 
 void qless_free(struct qless *q)

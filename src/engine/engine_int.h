@@ -328,6 +328,9 @@ struct qless {
 	struct qless_queue_counts *queue_counts;
 	struct qless_worker_counts *worker_counts;
 	uint64_t *group_counts;
+	/* Of an engine that is being freed, what has been begun. */
+	struct qless_job *going_job;
+	struct worker *going_worker;
 };
 
 /* ---- engine.c ---- */

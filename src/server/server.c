@@ -835,8 +835,11 @@ static bool is_finished(struct server *s)
 static void free_the_flushed(struct server *s)
 {
 	int64_t begin_us = server_begin_latency(s);
+	int64_t end_us = clock_mono_us() + SERVER_FREE_US;
 
-	s->has_flushed = databases_free_some(s->env.databases, SERVER_FREE_JOBS);
+	do
+		s->has_flushed = databases_free_some(s->env.databases, SERVER_FREE_THINGS);
+	while (s->has_flushed && clock_mono_us() < end_us);
 	server_end_latency(s, "lazyfree", begin_us);
 }
 

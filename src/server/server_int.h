@@ -44,8 +44,9 @@ struct txn;
 #define SERVER_SPARE_CHUNKS 256
 /* A connection that is to be closed may stay this long without taking any of its output. */
 #define SERVER_CLOSE_SECONDS 10
-/* Jobs of a database that was flushed are freed so many a turn: less than a millisecond. */
-#define SERVER_FREE_JOBS 4096
+/* What was flushed is freed for so long in each turn, so many things at a time. */
+#define SERVER_FREE_US	   1000
+#define SERVER_FREE_THINGS 128
 /* Descriptors that are needed besides those of clients. */
 #define SERVER_OWN_FDS 32
 /* What the service manager shows while nothing is wrong. */

@@ -7,7 +7,7 @@
 #include "util/mem.h"
 
 /* What was flushed is freed as fast as that, whenever there is progress to tell. */
-#define FREE_JOBS 10000
+#define FREE_THINGS 10000
 
 /* Records that are not of a database. */
 static const struct qless_str script_name = STR_INIT("@script");
@@ -108,7 +108,7 @@ static bool go_on(void *arg, const struct recovery_progress *progress)
 	struct stored *stored = arg;
 
 	(void)progress;
-	databases_free_some(stored->databases, FREE_JOBS);
+	databases_free_some(stored->databases, FREE_THINGS);
 	return true;
 }
 

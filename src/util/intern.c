@@ -23,12 +23,11 @@ void intern_init(struct intern_table *table, uint64_t seed)
 
 void intern_done(struct intern_table *table)
 {
-	struct hash_node *node;
+	struct intern *s;
 
-	while ((node = hash_take(&table->hash)) != NULL)
-		free(intern_from_node(node));
+	while ((s = intern_take(table)) != NULL)
+		free(s);
 	hash_done(&table->hash);
-	table->bytes = 0;
 }
 
 size_t intern_memory(const struct intern_table *table)
@@ -67,6 +66,18 @@ struct intern *intern_find(const struct intern_table *table, struct qless_str s)
 	struct hash_node *node = hash_find(&table->hash, s);
 
 	return node != NULL ? intern_from_node(node) : NULL;
+}
+
+struct intern *intern_take(struct intern_table *table)
+{
+	struct hash_node *node = hash_take(&table->hash);
+	struct intern *s;
+
+	if (node == NULL)
+		return NULL;
+	s = intern_from_node(node);
+	table->bytes -= size_of(s->len);
+	return s;
 }
 
 struct intern *intern_ref(struct intern *s)

@@ -61,6 +61,10 @@ static inline struct qless_str intern_str(const struct intern *s)
 	return str_make(s->text, s->len);
 }
 
+/* Take out a string, whoever has references to it and whichever is the cheapest; the caller frees
+ * it. NULL when the table is empty. */
+struct intern *intern_take(struct intern_table *table);
+
 /* The string of a node of the table's hash, for walking through it with HASH_FOREACH. */
 struct intern *intern_from_node(struct hash_node *node);
 

@@ -154,14 +154,48 @@ static void fill(struct qless *engine)
 }
 
 /* Whatever is left over or freed twice is for the sanitizers to find. */
-static void an_engine_can_be_freed_a_few_jobs_at_a_time(void)
+static void an_engine_can_be_freed_a_few_things_at_a_time(void)
+{
+	for (size_t step = 1; step <= 3; step++) {
+		struct qless *engine = qless_new(NULL);
+		size_t steps = 1;
+
+		fill(engine);
+		while (qless_free_some(engine, step))
+			steps++;
+		TEST_ASSERT_TRUE(steps * step >= 20 && steps * step <= 60);
+	}
+}
+
+/* One job, one worker and one queue, and each of them with more than is freed at once. */
+static void what_has_many_things_is_freed_in_parts(void)
 {
 	struct qless *engine = qless_new(NULL);
+	struct qless_str jid = STR("all wait for this");
+	struct qless_put first = a_put("q", jid.ptr);
+	struct qless_jobs jobs;
+	char text[16];
+	size_t steps = 1;
 
-	fill(engine);
-	TEST_ASSERT_TRUE(qless_free_some(engine, 1));
-	TEST_ASSERT_TRUE(qless_free_some(engine, 2));
-	TEST_ASSERT_FALSE(qless_free_some(engine, 2));
+	OK(qless_put(engine, 1, &first));
+	for (int i = 0; i < 500; i++) {
+		struct qless_put put = a_put("q", text);
+
+		snprintf(text, sizeof text, "j%d", i);
+		put.jid = str_from(text);
+		OK(qless_put(engine, 1, &put));
+		snprintf(text, sizeof text, "waits%d", i);
+		put.jid = str_from(text);
+		put.depends = &jid;
+		put.depend_count = 1;
+		OK(qless_put(engine, 2, &put));
+	}
+	OK(qless_pop(engine, 3, STR("q"), STR("w"), 500, &jobs));
+	TEST_ASSERT_EQUAL_size_t(500, jobs.count);
+	while (qless_free_some(engine, 10))
+		steps++;
+	/* 1,001 jobs, two ends of 500 dependencies, 500 locks, and a few names. */
+	TEST_ASSERT_TRUE(steps >= 250 && steps <= 255);
 }
 
 static void an_engine_that_is_empty_is_freed_in_one_go(void)
@@ -179,7 +213,8 @@ int main(int argc, char **argv)
 	RUN(nothing_happens_at_a_time_that_is_no_number);
 	RUN(names_have_a_largest_length);
 	RUN(the_dump_depends_on_nothing_but_the_state);
-	RUN(an_engine_can_be_freed_a_few_jobs_at_a_time);
+	RUN(an_engine_can_be_freed_a_few_things_at_a_time);
+	RUN(what_has_many_things_is_freed_in_parts);
 	RUN(an_engine_that_is_empty_is_freed_in_one_go);
 	return UNIT_RESULT();
 }

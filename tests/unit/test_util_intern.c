@@ -1,6 +1,7 @@
 #include "util/intern.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "unit.h"
 
@@ -76,6 +77,23 @@ static void memory_is_counted_and_given_back(void)
 	TEST_ASSERT_LESS_OR_EQUAL_size_t(64, intern_memory(&table));
 }
 
+static void strings_can_be_taken_out_whoever_refers_to_them(void)
+{
+	size_t empty = intern_memory(&table);
+	struct intern *taken;
+
+	intern_ref(intern_get(&table, STR("a")));
+	intern_get(&table, STR("b"));
+	for (int i = 0; i < 2; i++) {
+		taken = intern_take(&table);
+		TEST_ASSERT_NOT_NULL(taken);
+		TEST_ASSERT_NULL(intern_find(&table, intern_str(taken)));
+		free(taken);
+	}
+	TEST_ASSERT_NULL(intern_take(&table));
+	TEST_ASSERT_EQUAL_size_t(empty, table.bytes);
+}
+
 static void random_operations_agree_with_counters(void)
 {
 	static struct intern *names[500];
@@ -115,6 +133,7 @@ int main(int argc, char **argv)
 	RUN(the_empty_string_is_a_string);
 	RUN(the_slot_of_the_user_starts_empty_and_stays);
 	RUN(memory_is_counted_and_given_back);
+	RUN(strings_can_be_taken_out_whoever_refers_to_them);
 	RUN(random_operations_agree_with_counters);
 	return UNIT_RESULT();
 }
