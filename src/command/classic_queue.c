@@ -7,6 +7,9 @@
 
 #define NO_QUEUE "Queue(): no queue name provided"
 
+/* Far enough for memory to answer in time, where there are thousands. */
+#define AHEAD 8
+
 static void add_number(struct buf *json, struct qless_str before, double number)
 {
 	buf_append_str(json, before);
@@ -50,6 +53,8 @@ int classic_queues(struct classic_call *call)
 		return rc;
 	begin = json_begin_list(json);
 	for (i = 0; i < count; i++) {
+		if (i + AHEAD < count)
+			__builtin_prefetch(all[i + AHEAD].name.ptr);
 		json_next_item(json, begin);
 		append_counts(json, &all[i]);
 	}

@@ -165,7 +165,8 @@ struct queue {
 	uint64_t job_count; /* jobs that name this queue */
 	double heartbeat;   /* its own options; NAN if not set */
 	double max_concurrency;
-	uint32_t index; /* in qless.all_queues */
+	uint32_t name_len; /* so that a name need not be looked at to be passed on */
+	uint32_t index;	   /* in qless.all_queues */
 	bool paused;
 	struct meter meter;
 	struct skipnode node; /* in qless.queues while known */

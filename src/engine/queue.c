@@ -22,7 +22,7 @@ static void vec_push(struct queue_vec *v, struct queue *queue)
 
 struct qless_str queue_name(const struct queue *queue)
 {
-	return intern_str(queue->name);
+	return str_make(queue->name->text, queue->name_len);
 }
 
 struct queue *queue_find(const struct qless *q, struct qless_str name)
@@ -40,6 +40,7 @@ static struct queue *queue_new(struct qless *q, struct qless_str name)
 	skipnode_init(&queue->node, height);
 	queue->name = intern_get(&q->queue_names, name);
 	queue->name->user = queue;
+	queue->name_len = queue->name->len;
 	skiplist_init(&queue->work, job_member);
 	skiplist_init(&queue->locks, job_member);
 	skiplist_init(&queue->scheduled, job_member);
@@ -103,8 +104,6 @@ static void prefetch_queue(const struct queue *queue)
 /* What most want to know leads to these. */
 static void prefetch_beyond(const struct queue *queue)
 {
-	__builtin_prefetch(queue->name);
-	__builtin_prefetch(queue->days);
 	__builtin_prefetch(skiplist_first(&queue->locks));
 }
 

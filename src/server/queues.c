@@ -96,9 +96,9 @@ void queues_begin(struct server *s)
  * The largest
  */
 
-/* Rows of no more than `max` queues: when there are more, a heap with the one on top that goes
- * next.
- */
+/* Rows of no more than `max` queues: when there are more, a heap with the smallest on top. Of those
+ * that are as large as the smallest, any are left out: to look at the names of all would take
+ * longer than all the rest. */
 struct top {
 	unsigned db;
 	size_t max;
@@ -106,20 +106,6 @@ struct top {
 	size_t count, cap;
 	uint64_t left_out;
 };
-
-static bool comes_before(const struct queue_row *a, const struct queue_row *b)
-{
-	if (a->jobs != b->jobs)
-		return a->jobs > b->jobs;
-	if (a->db != b->db)
-		return a->db < b->db;
-	return str_compare(a->figures.name, b->figures.name) < 0;
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-	return comes_before(a, b) ? -1 : comes_before(b, a);
-}
 
 /* What is below the place is a heap already. */
 static void sift_down(struct top *top, size_t place)
@@ -129,9 +115,9 @@ static void sift_down(struct top *top, size_t place)
 	for (;;) {
 		size_t next = 2 * place + 1;
 
-		if (next + 1 < top->count && comes_before(&top->rows[next], &top->rows[next + 1]))
+		if (next + 1 < top->count && top->rows[next + 1].jobs < top->rows[next].jobs)
 			next++;
-		if (next >= top->count || !comes_before(&row, &top->rows[next]))
+		if (next >= top->count || top->rows[next].jobs >= row.jobs)
 			break;
 		top->rows[place] = top->rows[next];
 		place = next;
@@ -160,7 +146,7 @@ static void consider_queue(void *arg, const struct view_queue_figures *figures)
 		return;
 	}
 	top->left_out++;
-	if (top->max != 0 && comes_before(&row, &top->rows[0])) {
+	if (top->max != 0 && row.jobs > top->rows[0].jobs) {
 		top->rows[0] = row;
 		sift_down(top, 0);
 	}
@@ -215,6 +201,17 @@ static void append_line(struct buf *out, size_t number, const struct queue_row *
 	append_events(out, "completes", "complete", f->meter, METER_COMPLETE);
 	append_events(out, "fails", "fail", f->meter, METER_FAIL);
 	buf_printf(out, "\r\n");
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+	const struct queue_row *a = left, *b = right;
+
+	if (a->jobs != b->jobs)
+		return a->jobs > b->jobs ? -1 : 1;
+	if (a->db != b->db)
+		return a->db < b->db ? -1 : 1;
+	return str_compare(a->figures.name, b->figures.name);
 }
 
 void queues_append_info(struct server *s, struct buf *out)
