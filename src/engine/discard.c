@@ -40,9 +40,7 @@ static bool discard_edge(struct skiplist **list)
 	return false;
 }
 
-/* A job, or one thing of a job that has many. Like all that follow: false if there was nothing
- * left.
- */
+/* A job, or one edge of a job that has any. Like all that follow: false if nothing was left. */
 static bool discard_job(struct qless *q)
 {
 	struct qless_job *job = q->going_job;

@@ -101,20 +101,15 @@ static void prefetch_queue(const struct queue *queue)
 		__builtin_prefetch((const char *)queue + at);
 }
 
-/* What most want to know leads to these. */
-static void prefetch_beyond(const struct queue *queue)
-{
-	__builtin_prefetch(skiplist_first(&queue->locks));
-}
-
 /* Thousands of queues do not stay in the cache, so memory is told which are next: the queue at
- * `far`, and of the one at `near`, which should be there by now, what it points to. */
+ * `far`, and of the one at `near`, which should be there by now, the first lock, which tells
+ * whether any have expired. */
 static void look_ahead(const struct queue_vec *v, size_t near, size_t far)
 {
 	if (far < v->count)
 		prefetch_queue(v->items[far]);
 	if (near < v->count)
-		prefetch_beyond(v->items[near]);
+		__builtin_prefetch(skiplist_first(&v->items[near]->locks));
 }
 
 void queue_each(const struct qless *q, queue_visit_fn *visit, void *arg)
