@@ -193,9 +193,9 @@ struct qless_job_info {
 	double expires; /* of the lock; 0 while idle */
 	double time;	/* last put, pop or complete */
 	bool tracked;
-	bool has_lists; /* tags, dependencies or dependents; to be stepped through */
 	bool has_failure;
 	struct qless_failure failure; /* the last one, also after the job went on */
+	bool has_lists;		      /* tags, dependencies or dependents: to be stepped through */
 };
 
 enum qless_event_kind {

@@ -835,11 +835,14 @@ static bool is_finished(struct server *s)
 static void free_the_flushed(struct server *s)
 {
 	int64_t begin_us = server_begin_latency(s);
-	int64_t end_us = clock_mono_us() + SERVER_FREE_US;
 
-	do
-		s->has_flushed = databases_free_some(s->env.databases, SERVER_FREE_THINGS);
-	while (s->has_flushed && clock_mono_us() < end_us);
+	s->has_flushed = databases_free_some(s->env.databases, SERVER_FREE_THINGS);
+	if (s->has_flushed) {
+		int64_t end_us = clock_mono_us() + SERVER_FREE_US;
+
+		while (s->has_flushed && clock_mono_us() < end_us)
+			s->has_flushed = databases_free_some(s->env.databases, SERVER_FREE_THINGS);
+	}
 	server_end_latency(s, "lazyfree", begin_us);
 }
 

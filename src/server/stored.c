@@ -6,8 +6,9 @@
 #include "sys/entropy.h"
 #include "util/mem.h"
 
-/* What was flushed is freed as fast as that, whenever there is progress to tell. */
-#define FREE_THINGS 10000
+/* What was flushed is freed as fast as that, whenever there is progress to tell: faster than what
+ * was read meanwhile can have made more of it. */
+#define FREE_THINGS 65536
 
 /* Records that are not of a database. */
 static const struct qless_str script_name = STR_INIT("@script");

@@ -5,6 +5,7 @@
 #include "util/mem.h"
 
 #define LARGE_CHUNK_BYTES (CHAIN_LARGE_BYTES - sizeof(struct chunk))
+#define ROUND_BYTES	  ((size_t)4096)
 
 void chunk_pool_init(struct chunk_pool *pool, size_t keep)
 {
@@ -22,6 +23,20 @@ void chunk_pool_done(struct chunk_pool *pool)
 	pool->count = 0;
 }
 
+/* One of any other size is for what has to be in one piece, or is longer than all of a chain before
+ * it; what ends that, two bytes often, should still find room. */
+static struct chunk *alloc_chunk(size_t size)
+{
+	size_t whole = sizeof(struct chunk) + size;
+	struct chunk *chunk;
+
+	if (size > CHAIN_CHUNK_BYTES)
+		whole = (whole + ROUND_BYTES - 1) / ROUND_BYTES * ROUND_BYTES;
+	chunk = size == LARGE_CHUNK_BYTES ? mem_alloc_resident(whole) : mem_alloc(whole);
+	chunk->cap = whole - sizeof *chunk;
+	return chunk;
+}
+
 /* With room for so many bytes, which are no fewer than a chunk of the common size has. */
 static struct chunk *chunk_new(struct chunk_pool *pool, size_t size)
 {
@@ -32,10 +47,7 @@ static struct chunk *chunk_new(struct chunk_pool *pool, size_t size)
 		pool->free = chunk->next;
 		pool->count--;
 	} else {
-		size_t whole = sizeof *chunk + size;
-
-		chunk = whole < CHAIN_LARGE_BYTES ? mem_alloc(whole) : mem_alloc_resident(whole);
-		chunk->cap = size;
+		chunk = alloc_chunk(size);
 	}
 	chunk->next = NULL;
 	chunk->start = 0;

@@ -89,6 +89,17 @@ static void a_long_chain_takes_larger_chunks_and_uses_at_least_half_of_them(void
 	TEST_ASSERT_EQUAL_size_t(0, c.allocated);
 }
 
+static void what_ends_a_large_piece_goes_behind_it(void)
+{
+	char *bytes = calloc(1, 150000);
+
+	chain_append(&c, bytes, 150000);
+	chain_append(&c, "\r\n", 2);
+	TEST_ASSERT_EQUAL_PTR(c.head, c.tail);
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(150000 + 5000, c.allocated);
+	free(bytes);
+}
+
 static void reserved_room_is_in_one_piece(void)
 {
 	chain_append(&c, "x", 1);
@@ -153,6 +164,7 @@ int main(int argc, char **argv)
 	RUN(the_pool_keeps_no_more_than_it_was_told);
 	RUN(a_large_append_fills_the_tail_first);
 	RUN(a_long_chain_takes_larger_chunks_and_uses_at_least_half_of_them);
+	RUN(what_ends_a_large_piece_goes_behind_it);
 	RUN(reserved_room_is_in_one_piece);
 	RUN(moving_a_chain_keeps_the_order);
 	RUN(random_operations_agree_with_a_plain_array);
