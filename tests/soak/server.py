@@ -15,6 +15,7 @@ CHECK_SECONDS = 300
 MIB = 1 << 20
 SEGMENT_BYTES = 2 * MIB
 REWRITE_MIN_BYTES = 6 * MIB
+BEHIND_BYTES = 64 * MIB  # how far who makes a base from the log may fall behind it
 
 
 def free_ports(count):
