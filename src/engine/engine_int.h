@@ -125,6 +125,7 @@ struct qless_job {
 	struct skipnode node; /* aux: length of the data */
 };
 
+/* A line of the processor's cache. */
 #define CACHE_LINE_BYTES 64
 
 /* ---- what jobs hang on ---- */

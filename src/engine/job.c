@@ -11,7 +11,7 @@
 /* The score of a waiting job is its priority less its time in these units: older ones first. */
 #define TIME_PER_PRIORITY 10000000000.0
 
-/* A line of the processor's cache; and a job with its jid and as much data as most have. */
+/* A job with its jid and as much data as most have. */
 #define PREFETCH_BYTES 320
 
 struct qless_str job_member(const struct skipnode *node)

@@ -23,8 +23,8 @@ void chunk_pool_done(struct chunk_pool *pool)
 	pool->count = 0;
 }
 
-/* One of any other size is for what has to be in one piece, or is longer than all of a chain before
- * it; what ends that, two bytes often, should still find room. */
+/* One that is neither common nor large is made to measure for what would not fit; what ends that, a
+ * line end often, should still find room. */
 static struct chunk *alloc_chunk(size_t size)
 {
 	size_t whole = sizeof(struct chunk) + size;

@@ -19,8 +19,7 @@ void json_append_string(struct buf *b, struct qless_str s);
 /* An infinite number, which JSON cannot say, becomes the largest one of its sign. */
 void json_append_number(struct buf *b, double value);
 
-/* The same at a place of an open buffer, see buf_open(); they return the one behind what they put.
- */
+/* The same at a place of an open buffer, see buf_open(). They return the place behind. */
 char *json_put_string(struct buf *b, char *to, struct qless_str s);
 char *json_put_long_number(struct buf *b, char *to, double value);
 

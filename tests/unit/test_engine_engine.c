@@ -179,13 +179,13 @@ static void what_has_many_things_is_freed_in_parts(void)
 
 	OK(qless_put(engine, 1, &first));
 	for (int i = 0; i < 500; i++) {
-		struct qless_put put = a_put("q", text);
+		struct qless_put put;
 
 		snprintf(text, sizeof text, "j%d", i);
-		put.jid = str_from(text);
+		put = a_put("q", text);
 		OK(qless_put(engine, 1, &put));
 		snprintf(text, sizeof text, "waits%d", i);
-		put.jid = str_from(text);
+		put = a_put("q", text);
 		put.depends = &jid;
 		put.depend_count = 1;
 		OK(qless_put(engine, 2, &put));
