@@ -1,7 +1,7 @@
 /*
  * EVAL and SCRIPT, for clients that bring qless as a script. Nothing is ever run in Lua: a script
- * that is recognised (dialect.h) stands for the commands that it would define, and its replies are
- * those it would give.
+ * that is recognised (recognise.h) stands for the commands that it would define, and its replies
+ * are those it would give.
  */
 #include "command/cmd_qless.h"
 #include "command/databases.h"
@@ -13,9 +13,9 @@
 #define NUMKEYS_AT 1
 #define KEYS_AT	   2
 
-static void refuse_script(struct call *call, enum dialect dialect)
+static void refuse_script(struct call *call, enum script_kind kind)
 {
-	resp_write_error(call->reply, "ERR", str_from(dialect_refusal(dialect)));
+	resp_write_error(call->reply, "ERR", str_from(recognise_refusal(kind)));
 }
 
 /* The script of a text, which becomes known by it. NULL if it is not run here, or no more are
@@ -26,19 +26,19 @@ static const struct script *learn_script(struct call *call, struct qless_str tex
 	char hex[SCRIPT_SHA_BYTES];
 	const struct script *script;
 	struct qless_str sha;
-	enum dialect dialect;
+	enum script_kind kind;
 
 	scripts_compute_sha(text, hex);
 	sha = str_make(hex, sizeof hex);
 	script = scripts_find(scripts, sha);
 	if (script != NULL)
 		return script;
-	dialect = dialect_recognise(text);
-	if (dialect_refusal(dialect) != NULL) {
-		refuse_script(call, dialect);
+	kind = recognise_script(text);
+	if (recognise_refusal(kind) != NULL) {
+		refuse_script(call, kind);
 		return NULL;
 	}
-	script = scripts_add(scripts, sha, dialect);
+	script = scripts_add(scripts, sha, kind);
 	if (script == NULL)
 		resp_write_errorf(call->reply, "ERR",
 				  "%d scripts are loaded, and no more are taken; SCRIPT FLUSH "

@@ -97,7 +97,7 @@ const struct script *scripts_find(struct scripts *s, struct qless_str sha)
 	return s->last;
 }
 
-const struct script *scripts_add(struct scripts *s, struct qless_str sha, enum dialect dialect)
+const struct script *scripts_add(struct scripts *s, struct qless_str sha, enum script_kind kind)
 {
 	const struct script *found = scripts_find(s, sha);
 	struct script *script;
@@ -107,7 +107,7 @@ const struct script *scripts_add(struct scripts *s, struct qless_str sha, enum d
 	if (hash_count(&s->by_sha) >= SCRIPTS_MAX)
 		return NULL;
 	script = mem_zalloc(sizeof *script);
-	script->dialect = dialect;
+	script->kind = kind;
 	if (!fold_sha(sha, script->sha)) {
 		free(script);
 		return NULL;

@@ -1,15 +1,15 @@
 /*
- * The scripts that clients have loaded: which SHA-1 stands for which dialect.
+ * The scripts that clients have loaded: which SHA-1 stands for which kind.
  *
  * The text of a script is not kept. Once it has been recognised, all that matters is that a call by
- * its SHA-1 is one of that dialect.
+ * its SHA-1 is one of that kind.
  */
 #ifndef COMMAND_SCRIPTS_H
 #define COMMAND_SCRIPTS_H
 
 #include <stdint.h>
 
-#include "command/dialect.h"
+#include "command/recognise.h"
 #include "util/hash.h"
 #include "util/str.h"
 
@@ -20,7 +20,7 @@
 
 struct script {
 	struct hash_node node;
-	enum dialect dialect;
+	enum script_kind kind;
 	char sha[SCRIPT_SHA_BYTES]; /* lower case */
 };
 
@@ -51,7 +51,7 @@ const struct script *scripts_find(struct scripts *s, struct qless_str sha);
 
 /* Remember one. It is there already, or has been added; NULL if there are SCRIPTS_MAX of them, or
  * if `sha` is no SHA-1. */
-const struct script *scripts_add(struct scripts *s, struct qless_str sha, enum dialect dialect);
+const struct script *scripts_add(struct scripts *s, struct qless_str sha, enum script_kind kind);
 
 /* Forget all. */
 void scripts_clear(struct scripts *s);

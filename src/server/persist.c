@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "command/databases.h"
-#include "command/dialect.h"
 #include "journal/journal.h"
 #include "server/commands.h"
 #include "server/conn.h"

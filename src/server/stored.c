@@ -1,6 +1,6 @@
 #include "server/stored.h"
 
-#include "command/dialect.h"
+#include "command/recognise.h"
 #include "config/config.h"
 #include "server/users_log.h"
 #include "sys/entropy.h"
@@ -15,16 +15,16 @@ static const struct qless_str script_name = STR_INIT("@script");
 static const struct qless_str scripts_clear_name = STR_INIT("@script-flush");
 
 /* Dialects by name: their numbers may change from one version of the program to the next. */
-static struct qless_str dialect_name(enum dialect dialect)
+static struct qless_str kind_name(enum script_kind kind)
 {
-	return dialect == DIALECT_REQLESS ? STR("reqless") : STR("classic");
+	return kind == SCRIPT_REQLESS ? STR("reqless") : STR("classic");
 }
 
 struct record_command stored_describe_script(const struct script *script,
 					     struct qless_str args[STORED_SCRIPT_ARGS])
 {
 	args[0] = script_sha(script);
-	args[1] = dialect_name(script->dialect);
+	args[1] = kind_name(script->kind);
 	return (struct record_command){ .name = script_name,
 					.args = args,
 					.count = STORED_SCRIPT_ARGS };
@@ -46,10 +46,10 @@ static int apply_script(struct scripts *scripts, const struct record_command *co
 			struct buf *ret_error)
 {
 	if (command->count == STORED_SCRIPT_ARGS) {
-		bool reqless = str_equal(command->args[1], dialect_name(DIALECT_REQLESS));
+		bool reqless = str_equal(command->args[1], kind_name(SCRIPT_REQLESS));
 
 		if (scripts_add(scripts, command->args[0],
-				reqless ? DIALECT_REQLESS : DIALECT_CLASSIC) != NULL)
+				reqless ? SCRIPT_REQLESS : SCRIPT_CLASSIC) != NULL)
 			return 0;
 	}
 	buf_printf(ret_error, "it names a script that is not known");

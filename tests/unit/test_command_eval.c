@@ -258,7 +258,7 @@ static void too_many_scripts_are_refused_by_name(void)
 
 	for (int i = 0; i < SCRIPTS_MAX; i++) {
 		snprintf(other, sizeof other, "%040x", (unsigned)i);
-		scripts_add(f.env.scripts, str_from(other), DIALECT_CLASSIC);
+		scripts_add(f.env.scripts, str_from(other), SCRIPT_CLASSIC);
 	}
 	ASSERT_REPLY("-ERR 1024 scripts are loaded, and no more are taken; SCRIPT FLUSH forgets "
 		     "them\r\n",

@@ -1,11 +1,11 @@
 #include "unit.h"
 
-#include "command/dialect.h"
+#include "command/recognise.h"
 #include "luatext.h"
 #include "util/buf.h"
 
-#define CLASSIC(text)	  expect(DIALECT_CLASSIC, text)
-#define NOT_CLASSIC(text) expect(DIALECT_NONE, text)
+#define CLASSIC(text)	  expect(SCRIPT_CLASSIC, text)
+#define NOT_CLASSIC(text) expect(SCRIPT_UNKNOWN, text)
 
 /* The put of old, which had no worker. */
 #define ANCIENT_PUT(api) api ".put = function(now, queue, jid, klass, data, delay, ...) end\n"
@@ -29,9 +29,9 @@ void tearDown(void)
 {
 }
 
-static void expect(enum dialect dialect, const char *text)
+static void expect(enum script_kind kind, const char *text)
 {
-	TEST_ASSERT_EQUAL_INT(dialect, dialect_recognise(str_from(text)));
+	TEST_ASSERT_EQUAL_INT(kind, recognise_script(str_from(text)));
 }
 
 static void a_script_is_known_by_the_commands_it_defines(void)
@@ -68,18 +68,18 @@ static void where_the_prefix_stands_does_not_matter(void)
 
 static void a_script_from_when_put_took_no_worker_is_ancient(void)
 {
-	expect(DIALECT_ANCIENT,
+	expect(SCRIPT_ANCIENT,
 	       LUATEXT_PREFIX ANCIENT_PUT("Api") LUATEXT_REST("Api") LUATEXT_CHOICE("Api"));
-	expect(DIALECT_ANCIENT, LUATEXT_PREFIX
+	expect(SCRIPT_ANCIENT, LUATEXT_PREFIX
 	       "function Api.put(now,queue,jid,klass,data,delay,...)end\n" LUATEXT_REST("Api")
 		       LUATEXT_CHOICE("Api"));
 }
 
 static void the_successor_is_known_though_not_run(void)
 {
-	expect(DIALECT_REQLESS, LUATEXT_PREFIX REQLESS_API("Api") LUATEXT_CHOICE("Api"));
-	expect(DIALECT_REQLESS, LUATEXT_PREFIX REQLESS_API("Api") LUATEXT_PUT("Api")
-					LUATEXT_REST("Api") LUATEXT_CHOICE("Api"));
+	expect(SCRIPT_REQLESS, LUATEXT_PREFIX REQLESS_API("Api") LUATEXT_CHOICE("Api"));
+	expect(SCRIPT_REQLESS, LUATEXT_PREFIX REQLESS_API("Api") LUATEXT_PUT("Api")
+				       LUATEXT_REST("Api") LUATEXT_CHOICE("Api"));
 }
 
 static void a_script_that_lacks_a_part_is_another(void)
@@ -127,16 +127,16 @@ static void more_tables_than_can_be_followed_do_no_harm(void)
 	for (int i = 0; i < 10000; i++)
 		buf_printf(&text, "t%d.put = function(now) end ", i);
 	buf_append_str(&text, STR(LUATEXT_CLASSIC));
-	TEST_ASSERT_EQUAL_INT(DIALECT_NONE, dialect_recognise(buf_str(&text)));
+	TEST_ASSERT_EQUAL_INT(SCRIPT_UNKNOWN, recognise_script(buf_str(&text)));
 	buf_done(&text);
 }
 
 static void every_refusal_says_why(void)
 {
-	TEST_ASSERT_NULL(dialect_refusal(DIALECT_CLASSIC));
-	TEST_ASSERT_NOT_NULL(strstr(dialect_refusal(DIALECT_NONE), "qless scripts only"));
-	TEST_ASSERT_NOT_NULL(strstr(dialect_refusal(DIALECT_ANCIENT), "before 0.10"));
-	TEST_ASSERT_NOT_NULL(strstr(dialect_refusal(DIALECT_REQLESS), "reqless"));
+	TEST_ASSERT_NULL(recognise_refusal(SCRIPT_CLASSIC));
+	TEST_ASSERT_NOT_NULL(strstr(recognise_refusal(SCRIPT_UNKNOWN), "qless scripts only"));
+	TEST_ASSERT_NOT_NULL(strstr(recognise_refusal(SCRIPT_ANCIENT), "before 0.10"));
+	TEST_ASSERT_NOT_NULL(strstr(recognise_refusal(SCRIPT_REQLESS), "reqless"));
 }
 
 int main(int argc, char **argv)

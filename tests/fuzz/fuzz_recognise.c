@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "command/dialect.h"
+#include "command/recognise.h"
 #include "command/lua.h"
 #include "util/buf.h"
 #include "util/mem.h"
@@ -34,16 +34,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *copy = mem_alloc(size + (size == 0));
 	struct qless_str script = str_make(copy, size);
 	struct buf wrapped = BUF_INIT(BUF_NO_MAX);
-	enum dialect dialect;
+	enum script_kind kind;
 
 	if (size != 0)
 		memcpy(copy, data, size);
 	check_tokens(script);
-	dialect = dialect_recognise(script);
-	if (dialect != DIALECT_NONE) {
+	kind = recognise_script(script);
+	if (kind != SCRIPT_UNKNOWN) {
 		buf_append_str(&wrapped, STR("\t--[==[ \n]]--]==]\n"));
 		buf_append_str(&wrapped, script);
-		assert(dialect_recognise(buf_str(&wrapped)) == dialect);
+		assert(recognise_script(buf_str(&wrapped)) == kind);
 		buf_done(&wrapped);
 	}
 	free(copy);

@@ -14,22 +14,22 @@
  * a table, whatever its name, to which the commands of a job's life are assigned and from which one
  * is taken by a variable; and the prefix `ql:` somewhere in a string.
  */
-#ifndef COMMAND_DIALECT_H
-#define COMMAND_DIALECT_H
+#ifndef COMMAND_RECOGNISE_H
+#define COMMAND_RECOGNISE_H
 
 #include "util/str.h"
 
-enum dialect {
-	DIALECT_NONE,	 /* not a script of a queue system we know */
-	DIALECT_ANCIENT, /* qless when `put` did not take a worker: same names, other arguments */
-	DIALECT_CLASSIC, /* qless: put, pop, complete ... */
-	DIALECT_REQLESS, /* its successor: queue.put, queue.pop, job.complete ... */
+enum script_kind {
+	SCRIPT_UNKNOWN, /* not a script of a queue system we know */
+	SCRIPT_ANCIENT, /* qless when `put` did not take a worker: same names, other arguments */
+	SCRIPT_CLASSIC, /* qless: put, pop, complete ... */
+	SCRIPT_REQLESS, /* its successor: queue.put, queue.pop, job.complete ... */
 };
 
 /* Takes time in proportion to the text. */
-enum dialect dialect_recognise(struct qless_str script);
+enum script_kind recognise_script(struct qless_str script);
 
-/* What to tell a client whose script is not run; NULL for a dialect that is. */
-const char *dialect_refusal(enum dialect dialect);
+/* What to tell a client whose script is not run; NULL for one that is. */
+const char *recognise_refusal(enum script_kind kind);
 
 #endif

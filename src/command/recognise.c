@@ -1,4 +1,4 @@
-#include "command/dialect.h"
+#include "command/recognise.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -147,9 +147,9 @@ static void look_at_window(struct look *l)
 	}
 }
 
-static enum dialect judge(const struct look *l)
+static enum script_kind judge(const struct look *l)
 {
-	enum dialect dialect = DIALECT_NONE;
+	enum script_kind kind = SCRIPT_UNKNOWN;
 
 	for (size_t i = 0; l->has_prefix && i < l->table_count; i++) {
 		const struct table *table = &l->tables[i];
@@ -158,15 +158,15 @@ static enum dialect judge(const struct look *l)
 			continue;
 		/* Early versions of the successor had the old names as well. */
 		if (table->reqless == (1U << REQLESS_MARKS) - 1)
-			return DIALECT_REQLESS;
+			return SCRIPT_REQLESS;
 		if (table->classic == (1U << CLASSIC_MARKS) - 1)
-			dialect = table->put_parameters == ANCIENT_PUT_PARAMETERS ? DIALECT_ANCIENT
-										  : DIALECT_CLASSIC;
+			kind = table->put_parameters == ANCIENT_PUT_PARAMETERS ? SCRIPT_ANCIENT
+									       : SCRIPT_CLASSIC;
 	}
-	return dialect;
+	return kind;
 }
 
-enum dialect dialect_recognise(struct qless_str script)
+enum script_kind recognise_script(struct qless_str script)
 {
 	struct look l = { .rest = script };
 
@@ -180,18 +180,18 @@ enum dialect dialect_recognise(struct qless_str script)
 	return judge(&l);
 }
 
-const char *dialect_refusal(enum dialect dialect)
+const char *recognise_refusal(enum script_kind kind)
 {
-	switch (dialect) {
-	case DIALECT_CLASSIC:
+	switch (kind) {
+	case SCRIPT_CLASSIC:
 		return NULL;
-	case DIALECT_REQLESS:
+	case SCRIPT_REQLESS:
 		return "This is a script of reqless, whose commands qlessd does not know yet; it "
 		       "runs the scripts of qless";
-	case DIALECT_ANCIENT:
+	case SCRIPT_ANCIENT:
 		return "This script is of a qless before 0.10, whose put does not take a worker; "
 		       "qlessd runs those since";
-	case DIALECT_NONE:
+	case SCRIPT_UNKNOWN:
 		break;
 	}
 	return "qlessd runs qless scripts only: this one does not define the commands of qless";
