@@ -1,10 +1,14 @@
 #include "util/mem.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define PAGE_BYTES ((size_t)4096)
+/* Bytes that a growing array takes first, unless it needs more: one cache line, because many arrays
+ * stay short. */
+#define GROW_FIRST_BYTES ((size_t)64)
 
 static void *check(void *ptr)
 {
@@ -56,6 +60,32 @@ void *mem_realloc_array(void *ptr, size_t count, size_t size)
 	if (size != 0 && count > SIZE_MAX / size)
 		abort();
 	return mem_realloc(ptr, count * size);
+}
+
+/* The capacity after `cap` when `need` items of `size` bytes must fit, and at most `max` may. */
+static size_t next_cap(size_t cap, size_t need, size_t size, size_t max)
+{
+	size_t next = GROW_FIRST_BYTES / size;
+
+	if (need > max)
+		abort();
+	if (cap != 0)
+		next = cap <= max / 2 ? 2 * cap : max;
+	return next >= need ? next : need;
+}
+
+void *mem_grow_array(void *items, size_t *cap, size_t need, size_t size)
+{
+	assert(size != 0 && need > *cap);
+	*cap = next_cap(*cap, need, size, SIZE_MAX / size);
+	return mem_realloc_array(items, *cap, size);
+}
+
+void *mem_grow_array32(void *items, uint32_t *cap, size_t need, size_t size)
+{
+	assert(size != 0 && need > *cap);
+	*cap = (uint32_t)next_cap(*cap, need, size, UINT32_MAX);
+	return mem_realloc_array(items, *cap, size);
 }
 
 char *mem_dup(const void *src, size_t size)
