@@ -550,6 +550,8 @@ void job_forgive(struct qless *q, struct qless_job *job);
 void group_release(struct qless *q, struct group *group);
 /* ---- lock.c ---- */
 
+/* Whether that is the lock of a job and has expired. */
+bool lock_is_expired(const struct skipnode *node, double now);
 /* Fails if a job whose lock is about to be taken away has a fractional number of retries. */
 int lock_check_expired(struct qless *q, struct queue *queue, double now, int64_t max);
 /* Warn of expired locks and take away those that were warned of before. Jobs to hand out again are

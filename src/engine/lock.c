@@ -1,15 +1,12 @@
 /*
- * Locks: handing jobs out, renewing, and what happens when a lock expires.
+ * Locks: renewing, and what happens when a lock expires.
  *
  * The first pop that finds an expired lock only warns its owner and gives a grace period; the first
  * one after that takes the job away. Nothing but a pop does either.
  */
 #include "engine/engine_int.h"
 
-/* What is fetched for so many jobs is still in the cache when they come back. */
-#define FEW_JOBS 64u
-
-static bool is_expired(const struct skipnode *node, double now)
+bool lock_is_expired(const struct skipnode *node, double now)
 {
 	return node != NULL && node->score <= now;
 }
@@ -30,7 +27,7 @@ int lock_check_expired(struct qless *q, struct queue *queue, double now, int64_t
 {
 	struct skipnode *node = skiplist_first(&queue->locks);
 
-	for (; max > 0 && is_expired(node, now); max--, node = skiplist_next(node)) {
+	for (; max > 0 && lock_is_expired(node, now); max--, node = skiplist_next(node)) {
 		struct qless_job *job = job_from_node(node);
 
 		if (will_be_taken(q, job) && !retries_are_whole(job))
@@ -75,7 +72,7 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 	size_t i;
 
 	job_vec_clear(&q->picked);
-	for (; max > 0 && is_expired(node, now); max--, node = skiplist_next(node))
+	for (; max > 0 && lock_is_expired(node, now); max--, node = skiplist_next(node))
 		job_vec_push(&q->picked, job_from_node(node));
 	if (q->picked.count == 0)
 		return;
@@ -95,165 +92,6 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 		engine_changed(q);
 	}
 	skiplist_insert_batch(&queue->locks, &q->batch);
-}
-
-/* All but the lists it goes into: those are for all jobs of a pop together. */
-static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job, double now,
-		     struct intern *worker, double expires)
-{
-	history_append_popped(q, &job->history, now, worker);
-	stats_record_wait(q, queue, now, now - job->time);
-	job->time = now;
-	job_set_worker(q, job, worker);
-	job->expires = expires;
-	job_leave_list(q, job);
-	job->state = QLESS_RUNNING;
-	event_tracked(q, job, "ql:popped");
-	engine_changed(q);
-	/* Who pops a job is going to complete it; of many, not before this is forgotten again. */
-	if (q->jobs_out.count <= FEW_JOBS)
-		hash_prefetch(&q->jobs, job->hash.hash);
-}
-
-/*
- * What has been handed out goes into two lists, the queue's and the worker's, that have it in the
- * same order: it is put in order once.
- */
-static void enter_locks(struct qless *q, struct queue *queue, double now, struct intern *worker,
-			double expires)
-{
-	struct skiplist_batch *batch = &q->batch;
-	size_t count = q->jobs_out.count, i;
-
-	if (count == 0)
-		return;
-	for (i = 0; i < count; i++)
-		skiplist_batch_add(batch, &q->jobs_out.items[i]->node, expires);
-	skiplist_sort_batch(&queue->locks, batch);
-	job_vec_clear(&q->picked);
-	for (i = 0; i < count; i++)
-		job_vec_push(&q->picked, job_from_node(skiplist_batch_node(batch, i)));
-	skiplist_insert_batch(&queue->locks, batch);
-	worker_hold_jobs(q, worker, &q->picked, expires);
-	worker_count(q, worker, now, DEED_POPPED, count);
-}
-
-static void push_waiting(struct queue *queue, int64_t max, struct job_vec *ret_jobs)
-{
-	struct skipnode *node = skiplist_last(&queue->work);
-
-	for (; max > 0 && node != NULL; max--, node = skiplist_prev(node))
-		job_vec_push(ret_jobs, job_from_node(node));
-}
-
-/* `count` less what the option <queue>-max-concurrency leaves no room for. */
-static int64_t limit_concurrency(const struct queue *queue, double now, int64_t count)
-{
-	double running;
-	double room;
-
-	if (isnan(queue->max_concurrency) || queue->max_concurrency <= 0)
-		return count;
-	running = skiplist_count(&queue->locks) - skiplist_count_lt(&queue->locks, now);
-	room = fmax(0, queue->max_concurrency - running);
-	return room < (double)count ? (int64_t)room : count;
-}
-
-static int check_count(struct qless *q, const char *command, int64_t count)
-{
-	if (count >= 0)
-		return limit_check_jobs(q, count);
-	return engine_fail(q, QLESS_EBADARG, "%s(): Arg \"count\" must not be negative: %g",
-			   command, (double)count);
-}
-
-static void set_result(struct qless *q, struct qless_jobs *ret_jobs)
-{
-	*ret_jobs = (struct qless_jobs){
-		(const struct qless_job *const *)q->jobs_out.items,
-		q->jobs_out.count,
-	};
-}
-
-/* The queue exists. Pops into jobs_out. */
-static int pop_from(struct qless *q, struct queue *queue, double now, struct intern *worker,
-		    int64_t count)
-{
-	double expires = queue_lock_expiry(q, queue, now);
-	size_t i;
-	int rc;
-
-	count = limit_concurrency(queue, now, count);
-	rc = lock_check_expired(q, queue, now, count);
-	if (rc < 0)
-		return rc;
-	worker_seen(q, worker, now);
-	if (count == 0)
-		return 0;
-	lock_expire(q, queue, now, count, &q->jobs_out);
-	count -= (int64_t)q->jobs_out.count;
-	recur_spawn(q, queue, now, count);
-	queue_promote(q, queue, now, count);
-	push_waiting(queue, count, &q->jobs_out);
-	for (i = 0; i < q->jobs_out.count; i++)
-		hand_out(q, queue, q->jobs_out.items[i], now, worker, expires);
-	enter_locks(q, queue, now, worker, expires);
-	job_prefetch(skiplist_last(&queue->work));
-	return 0;
-}
-
-int qless_pop(struct qless *q, double now, struct qless_str queue_text,
-	      struct qless_str worker_text, int64_t count, struct qless_jobs *ret_jobs)
-{
-	struct queue *queue;
-	struct intern *worker;
-	int rc;
-
-	if (!engine_begin(q, now))
-		return QLESS_EBADARG;
-	if (limit_check_name(q, "The worker", worker_text) < 0)
-		return QLESS_ELIMIT;
-	rc = check_count(q, "Pop", count);
-	if (rc < 0)
-		return rc;
-	queue = queue_find(q, queue_text);
-	if (queue == NULL || !queue->paused) {
-		worker = intern_get(&q->worker_names, worker_text);
-		if (queue != NULL)
-			rc = pop_from(q, queue, now, worker, count);
-		else
-			worker_seen(q, worker, now);
-		intern_unref(&q->worker_names, worker);
-		if (rc < 0)
-			return rc;
-	}
-	set_result(q, ret_jobs);
-	return 0;
-}
-
-int qless_peek(struct qless *q, double now, struct qless_str queue_text, int64_t count,
-	       struct qless_jobs *ret_jobs)
-{
-	struct queue *queue;
-	struct skipnode *node;
-	int rc;
-
-	if (!engine_begin(q, now))
-		return QLESS_EBADARG;
-	rc = check_count(q, "Peek", count);
-	if (rc < 0)
-		return rc;
-	queue = queue_find(q, queue_text);
-	if (queue != NULL) {
-		node = skiplist_first(&queue->locks);
-		for (; count > 0 && is_expired(node, now); count--, node = skiplist_next(node))
-			job_vec_push(&q->jobs_out, job_from_node(node));
-		recur_spawn(q, queue, now, count);
-		queue_promote(q, queue, now, count);
-		push_waiting(queue, count, &q->jobs_out);
-	}
-	set_result(q, ret_jobs);
-	return 0;
 }
 
 int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct qless_str worker,

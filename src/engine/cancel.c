@@ -1,0 +1,86 @@
+/*
+ * Cancelling: jobs that go before they are complete.
+ */
+#include "engine/engine_int.h"
+
+/* Everything that depends on one of the jobs is among them. Jobs are marked meanwhile. */
+static int check_cancel(struct qless *q, const struct qless_str *jids, size_t count)
+{
+	struct qless_str dependent;
+	const void *cursor;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct qless_job *job = job_find(q, jids[i]);
+
+		cursor = NULL;
+		while (job != NULL && qless_job_next_dependent(job, &cursor, &dependent)) {
+			if (!(job_find(q, dependent)->flags & JOB_CHOSEN))
+				return engine_fail(q, QLESS_EDEPENDENTS,
+						   "Cancel(): %S is a dependency of %S but is not "
+						   "mentioned to be canceled",
+						   jids[i], dependent);
+		}
+	}
+	return 0;
+}
+
+static void choose(struct qless *q, const struct qless_str *jids, size_t count, bool chosen)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		struct qless_job *job = job_find(q, jids[i]);
+
+		if (job == NULL)
+			continue;
+		if (chosen)
+			job->flags |= JOB_CHOSEN;
+		else
+			job->flags &= (uint8_t)~JOB_CHOSEN;
+	}
+}
+
+static void cancel(struct qless *q, struct qless_job *job)
+{
+	struct qless_str queue = queue_name(job->queue);
+	struct qless_str worker = job->worker != NULL ? intern_str(job->worker) : STR("");
+
+	event_canceled(q, job_jid(job), &queue, &worker);
+	if (worker.len > 0)
+		job_drop_holding(q, job);
+	if (job->state == QLESS_FAILED)
+		job_forgive(q, job);
+	event_tracked(q, job, "ql:canceled");
+	job_delete(q, job);
+	engine_changed(q);
+}
+
+int qless_cancel(struct qless *q, double now, const struct qless_str *jids, size_t count)
+{
+	size_t i;
+	int rc;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (limit_check_published(q, "A jid", jids, count) < 0)
+		return QLESS_ELIMIT;
+	choose(q, jids, count, true);
+	rc = check_cancel(q, jids, count);
+	choose(q, jids, count, false);
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < count; i++) {
+		struct qless_job *job = job_find(q, jids[i]);
+
+		if (job != NULL) {
+			if (job->state != QLESS_COMPLETE)
+				cancel(q, job);
+			continue;
+		}
+		event_canceled(q, jids[i], NULL, NULL);
+		if (tracked_find(q, jids[i]) != NULL)
+			event_jid(q, "ql:canceled", jids[i]);
+	}
+	return 0;
+}
