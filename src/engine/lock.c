@@ -81,7 +81,8 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 		bool taken = will_be_taken(q, job);
 
 		job_drop_holding(q, job);
-		if (!(job->flags & JOB_GRACE))
+		/* What was warned under a grace period and is taken without one is warned again. */
+		if (!(job->flags & JOB_GRACE) || q->settings.grace_period <= 0)
 			warn(q, queue, job, now);
 		if (!taken) {
 			skiplist_remove(&queue->locks, &job->node);

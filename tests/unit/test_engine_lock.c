@@ -65,6 +65,28 @@ static void without_a_grace_period_the_job_is_taken_at_once(void)
 	TEST_ASSERT_EQUAL_STRING("put@1 popped@10 timed-out@70 popped@70 ", history_of("j"));
 }
 
+static void a_grace_period_that_is_abolished_ends_with_a_second_warning(void)
+{
+	static const char *const abolished[] = { "0", "-1" };
+	struct qless_str jid = STR("j");
+
+	for (size_t i = 0; i < 2; i++) {
+		set_option("grace-period", "10");
+		put(1, "q", "j");
+		pop(10, "q", "w", 1);
+		TEST_ASSERT_EQUAL_STRING("", pop(70, "q", "v", 1));
+		set_option("grace-period", abolished[i]);
+		forget_events();
+		TEST_ASSERT_EQUAL_STRING("j ", pop(80, "q", "v", 1));
+		ASSERT_EVENTS("ql:w:w {\"jid\":\"j\",\"event\":\"lock_lost\",\"worker\":\"w\"}\n"
+			      "ql:log {\"jid\":\"j\",\"event\":\"lock_lost\",\"worker\":\"w\"}\n");
+		TEST_ASSERT_EQUAL_STRING("put@1 popped@10 timed-out@70 timed-out@80 popped@80 ",
+					 history_of("j"));
+		TEST_ASSERT_TRUE(info_of("j").remaining == 4);
+		OK(qless_cancel(q, 81, &jid, 1));
+	}
+}
+
 static void a_heartbeat_in_the_grace_period_saves_the_job(void)
 {
 	double expires;
@@ -262,6 +284,7 @@ int main(int argc, char **argv)
 	RUN(a_popped_job_belongs_to_the_worker_until_its_lock_expires);
 	RUN(the_first_pop_after_expiry_only_warns);
 	RUN(without_a_grace_period_the_job_is_taken_at_once);
+	RUN(a_grace_period_that_is_abolished_ends_with_a_second_warning);
 	RUN(a_heartbeat_in_the_grace_period_saves_the_job);
 	RUN(a_job_that_loses_its_last_retry_fails);
 	RUN(a_fraction_of_a_retry_makes_pop_fail_before_it_changes_anything);
