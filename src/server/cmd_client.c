@@ -55,21 +55,21 @@ static void append_flags(struct buf *out, const struct conn *c)
 {
 	size_t before = out->len;
 
-	if (c->is_monitor)
+	if (c->client.is_monitor)
 		buf_append_char(out, 'O');
-	if (c->session.subscribed)
+	if (c->client.session.subscribed)
 		buf_append_char(out, 'P');
-	if (txn_is_open(c))
+	if (txn_is_open(&c->client))
 		buf_append_char(out, 'x');
 	if (c->state == CONN_HELD)
 		buf_append_char(out, 'b');
 	if (c->state == CONN_CLOSING || c->state == CONN_LEAVING)
 		buf_append_char(out, 'c');
-	if (c->is_unix)
+	if (c->client.kind == CLIENT_UNIX)
 		buf_append_char(out, 'U');
-	if (c->no_evict)
+	if (c->client.no_evict)
 		buf_append_char(out, 'e');
-	if (c->no_touch)
+	if (c->client.no_touch)
 		buf_append_char(out, 'T');
 	if (out->len == before)
 		buf_append_char(out, 'N');
@@ -86,26 +86,30 @@ static const char *tls_state(const struct conn *c)
 
 static void describe(struct buf *out, const struct conn *c)
 {
-	const struct server *s = c->server;
-	struct qless_str user =
-		c->session.user != NULL ? acl_user_name(c->session.user) : STR("(none)");
+	const struct server *s = c->client.server;
+	struct qless_str user = c->client.session.user != NULL
+					? acl_user_name(c->client.session.user)
+					: STR("(none)");
 
 	buf_printf(out, "id=%llu addr=%s laddr=%s fd=%d name=%s age=%lld idle=%lld flags=",
-		   (unsigned long long)c->session.id, c->peer, c->local, c->transport.fd,
-		   text_or_empty(c->name), (long long)((s->mono_us - c->created_us) / 1000000),
+		   (unsigned long long)c->client.session.id, c->client.peer, c->local,
+		   c->transport.fd, text_or_empty(c->client.name),
+		   (long long)((s->mono_us - c->created_us) / 1000000),
 		   (long long)((s->mono_us - c->active_us) / 1000000));
 	append_flags(out, c);
 	buf_printf(out,
 		   " db=%u sub=%u psub=%u ssub=0 multi=%d watch=%u qbuf=%zu qbuf-free=%zu "
 		   "argv-mem=0 multi-mem=%zu rbs=0 rbp=0 obl=%zu oll=0 omem=%zu tot-mem=%zu "
 		   "events=%s%s cmd=%s user=%.*s redir=-1 resp=%d lib-name=%s lib-ver=%s tls=%s\n",
-		   c->session.db, c->channel_count, c->pattern_count, txn_length(c), txn_watched(c),
-		   c->in.len, c->in.cap - c->in.len, txn_memory(c), c->out.len, c->out.allocated,
-		   conn_memory(c) + txn_memory(c), c->end_of_input ? "" : "r",
-		   c->awaits_writable ? "w" : "",
-		   c->last_command != NULL ? c->last_command->name : "NULL", (int)user.len,
-		   user.ptr, c->session.proto, text_or_empty(c->lib_name),
-		   text_or_empty(c->lib_version), tls_state(c));
+		   c->client.session.db, c->client.channel_count, c->client.pattern_count,
+		   txn_length(&c->client), txn_watched(&c->client), c->in.len,
+		   c->in.cap - c->in.len, txn_memory(&c->client), c->client.out.len,
+		   c->client.out.allocated, conn_memory(c) + txn_memory(&c->client),
+		   c->end_of_input ? "" : "r", c->awaits_writable ? "w" : "",
+		   c->client.last_command != NULL ? c->client.last_command->name : "NULL",
+		   (int)user.len, user.ptr, c->client.session.proto,
+		   text_or_empty(c->client.lib_name), text_or_empty(c->client.lib_version),
+		   tls_state(c));
 }
 
 void client_id(struct call *call)
@@ -115,7 +119,7 @@ void client_id(struct call *call)
 
 void client_getname(struct call *call)
 {
-	const struct conn *c = conn_of(call);
+	const struct client *c = client_of(call);
 
 	if (c->name != NULL)
 		resp_write_bulk(call->reply, str_from(c->name));
@@ -127,13 +131,13 @@ void client_setname(struct call *call)
 {
 	if (!client_name_is_valid(call->reply, call->args[0]))
 		return;
-	client_set_text(&conn_of(call)->name, call->args[0]);
+	client_set_text(&client_of(call)->name, call->args[0]);
 	resp_write_ok(call->reply);
 }
 
 void client_setinfo(struct call *call)
 {
-	struct conn *c = conn_of(call);
+	struct client *c = client_of(call);
 	struct qless_str value = call->args[1];
 	const char *option;
 	char **field;
@@ -165,7 +169,7 @@ void client_info(struct call *call)
 {
 	struct buf out = BUF_INIT(BUF_NO_MAX);
 
-	describe(&out, conn_of(call));
+	describe(&out, conn_of(client_of(call)));
 	resp_write_verbatim(call->reply, "txt", buf_str(&out));
 	buf_done(&out);
 }
@@ -290,24 +294,26 @@ static bool parse_kill_option(struct call *call, struct qless_str name, struct q
 	return false;
 }
 
-static bool kill_matches(const struct kill_filter *f, const struct conn *c, const struct conn *me)
+static bool kill_matches(const struct kill_filter *f, const struct conn *c, const struct client *me)
 {
-	int64_t age_s = (c->server->mono_us - c->created_us) / 1000000;
+	int64_t age_s = (c->client.server->mono_us - c->created_us) / 1000000;
 
-	return !(f->skip_me && c == me) && (f->id == 0 || (uint64_t)f->id == c->session.id) &&
+	return !(f->skip_me && &c->client == me) &&
+	       (f->id == 0 || (uint64_t)f->id == c->client.session.id) &&
 	       (f->max_age_s == 0 || age_s >= f->max_age_s) &&
 	       (f->class < 0 || f->class == (int)conn_class(c)) &&
-	       (f->user == NULL || f->user == c->session.user) &&
-	       (f->addr.ptr == NULL || str_equal(f->addr, str_from(c->peer))) &&
+	       (f->user == NULL || f->user == c->client.session.user) &&
+	       (f->addr.ptr == NULL || str_equal(f->addr, str_from(c->client.peer))) &&
 	       (f->laddr.ptr == NULL || str_equal(f->laddr, str_from(c->local)));
 }
 
 /* Returns how many that were: 0 or 1. */
-static int kill_if_matches(const struct kill_filter *filter, struct conn *c, struct conn *me)
+static int kill_if_matches(const struct kill_filter *filter, struct conn *c,
+			   const struct client *me)
 {
 	if (!kill_matches(filter, c, me))
 		return 0;
-	if (c == me)
+	if (&c->client == me)
 		conn_finish(c);
 	else
 		conn_kill(c, "CLIENT KILL");
@@ -317,7 +323,8 @@ static int kill_if_matches(const struct kill_filter *filter, struct conn *c, str
 static int64_t kill_all(struct call *call, const struct kill_filter *filter)
 {
 	struct server *s = server_of(call);
-	struct conn *me = conn_of(call), *c, *next;
+	const struct client *me = client_of(call);
+	struct conn *c, *next;
 	int64_t count = 0;
 
 	if (filter->id != 0) {
@@ -375,19 +382,19 @@ static bool parse_switch(struct call *call, bool *ret_on)
 
 void client_no_evict(struct call *call)
 {
-	if (parse_switch(call, &conn_of(call)->no_evict))
+	if (parse_switch(call, &client_of(call)->no_evict))
 		resp_write_ok(call->reply);
 }
 
 void client_no_touch(struct call *call)
 {
-	if (parse_switch(call, &conn_of(call)->no_touch))
+	if (parse_switch(call, &client_of(call)->no_touch))
 		resp_write_ok(call->reply);
 }
 
 void client_reply(struct call *call)
 {
-	struct conn *c = conn_of(call);
+	struct client *c = client_of(call);
 
 	if (str_equal_nocase(call->args[0], STR("ON"))) {
 		c->reply_off = false;

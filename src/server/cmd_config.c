@@ -3,7 +3,7 @@
  */
 #include "command/acl.h"
 #include "server/commands.h"
-#include "server/conn.h"
+#include "server/server_int.h"
 #include "server/users.h"
 #include "server/users_log.h"
 #include "sys/log.h"

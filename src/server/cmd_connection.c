@@ -4,7 +4,7 @@
  */
 #include "command/acl.h"
 #include "server/commands.h"
-#include "server/conn.h"
+#include "server/server_int.h"
 #include "server/names.h"
 #include "server/pubsub.h"
 #include "server/txn.h"
@@ -12,7 +12,7 @@
 #include "util/mem.h"
 #include "util/num.h"
 
-static bool authenticate(struct conn *c, struct qless_str name, struct qless_str password)
+static bool authenticate(struct client *c, struct qless_str name, struct qless_str password)
 {
 	const struct user *user = acl_authenticate(c->server->env.acl, name, password);
 
@@ -33,7 +33,7 @@ static bool authenticate(struct conn *c, struct qless_str name, struct qless_str
 
 void cmd_auth(struct call *call)
 {
-	struct conn *c = conn_of(call);
+	struct client *c = client_of(call);
 
 	if (call->nargs == 1 && acl_user_needs_no_password(acl_default_user(call->env->acl))) {
 		resp_write_error(call->reply, "ERR",
@@ -47,7 +47,7 @@ void cmd_auth(struct call *call)
 		resp_write_ok(call->reply);
 }
 
-static void set_proto(struct conn *c, int proto)
+static void set_proto(struct client *c, int proto)
 {
 	c->session.proto = proto;
 	c->writer.proto = proto;
@@ -80,7 +80,7 @@ static void write_hello(struct call *call)
  * changes. */
 void cmd_hello(struct call *call)
 {
-	struct conn *c = conn_of(call);
+	struct client *c = client_of(call);
 	struct qless_str user = { NULL, 0 }, password = { NULL, 0 }, name = { NULL, 0 };
 	int64_t proto = call->session->proto;
 	int i = 1;
@@ -145,17 +145,17 @@ void cmd_select(struct call *call)
 void cmd_quit(struct call *call)
 {
 	resp_write_ok(call->reply);
-	conn_finish(conn_of(call));
+	client_finish(client_of(call));
 }
 
 void cmd_reset(struct call *call)
 {
-	struct conn *c = conn_of(call);
+	struct client *c = client_of(call);
 	const struct user *user = acl_default_user(call->env->acl);
 
 	txn_discard(c);
 	pubsub_forget(c);
-	conn_set_monitor(c, false);
+	client_set_monitor(c, false);
 	client_set_text(&c->name, STR(""));
 	c->reply_off = false;
 	c->skip_next_reply = false;

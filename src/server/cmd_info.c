@@ -2,7 +2,7 @@
  * INFO, and the few figures that have a command of their own.
  */
 #include "server/commands.h"
-#include "server/conn.h"
+#include "server/server_int.h"
 #include "server/info.h"
 #include "server/persist.h"
 

@@ -29,7 +29,7 @@ static size_t clients_memory(const struct server *s)
 	struct conn *c;
 
 	TAILQ_FOREACH(c, &s->conns, all)
-		bytes += conn_memory(c) + txn_memory(c);
+		bytes += conn_memory(c) + txn_memory(&c->client);
 	return bytes;
 }
 

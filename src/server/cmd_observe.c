@@ -3,7 +3,7 @@
  */
 #include "command/table.h"
 #include "server/commands.h"
-#include "server/conn.h"
+#include "server/server_int.h"
 #include "server/histogram.h"
 #include "server/latency.h"
 #include "server/slowlog.h"

@@ -2,7 +2,7 @@
  * SUBSCRIBE and its family, PUBLISH, PUBSUB.
  */
 #include "server/commands.h"
-#include "server/conn.h"
+#include "server/server_int.h"
 #include "server/pubsub.h"
 
 struct pubsub_verb {
@@ -12,7 +12,7 @@ struct pubsub_verb {
 
 /* The confirmation of each change is a message, which is sent whatever CLIENT REPLY says. A null
  * name says that there was nothing to end. */
-static void confirm(struct conn *c, const struct pubsub_verb *verb, const struct qless_str *name)
+static void confirm(struct client *c, const struct pubsub_verb *verb, const struct qless_str *name)
 {
 	struct resp_writer *w = &c->writer;
 	bool muted = w->muted;
@@ -30,7 +30,7 @@ static void confirm(struct conn *c, const struct pubsub_verb *verb, const struct
 
 static void subscribe(struct call *call, const struct pubsub_verb *verb)
 {
-	struct conn *c = conn_of(call);
+	struct client *c = client_of(call);
 
 	for (int i = 0; i < call->nargs; i++) {
 		pubsub_subscribe(c, verb->kind, call->args[i]);
@@ -40,7 +40,7 @@ static void subscribe(struct call *call, const struct pubsub_verb *verb)
 
 static void unsubscribe(struct call *call, const struct pubsub_verb *verb)
 {
-	struct conn *c = conn_of(call);
+	struct client *c = client_of(call);
 	struct subscription_list *all = verb->kind == PUBSUB_PATTERN ? &c->patterns : &c->channels;
 
 	for (int i = 0; i < call->nargs; i++) {

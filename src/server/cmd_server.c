@@ -8,7 +8,7 @@
 #include "command/databases.h"
 #include "command/handlers.h"
 #include "server/commands.h"
-#include "server/conn.h"
+#include "server/server_int.h"
 #include "server/persist.h"
 #include "sys/clock.h"
 #include "sys/log.h"
@@ -25,7 +25,7 @@ void cmd_time(struct call *call)
 
 void cmd_monitor(struct call *call)
 {
-	conn_set_monitor(conn_of(call), true);
+	client_set_monitor(client_of(call), true);
 	resp_write_ok(call->reply);
 }
 
@@ -71,7 +71,7 @@ void cmd_flushall(struct call *call)
 /* SHUTDOWN [NOSAVE|SAVE] [NOW] [FORCE] [ABORT] */
 void cmd_shutdown(struct call *call)
 {
-	struct conn *c = conn_of(call);
+	struct client *c = client_of(call);
 	bool save = false, nosave = false, abort = false;
 
 	for (int i = 0; i < call->nargs; i++) {
@@ -109,8 +109,8 @@ void cmd_shutdown(struct call *call)
 
 static bool debug_is_allowed(struct call *call)
 {
-	const struct conn *c = conn_of(call);
-	bool is_local = c->is_unix || str_starts_with(str_from(c->peer), STR("127.")) ||
+	const struct client *c = client_of(call);
+	bool is_local = c->kind == CLIENT_UNIX || str_starts_with(str_from(c->peer), STR("127.")) ||
 			str_starts_with(str_from(c->peer), STR("[::1]"));
 
 	switch ((enum config_access)c->server->config->enable_debug_command) {

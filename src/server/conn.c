@@ -16,10 +16,8 @@
 
 #include "server/dispatch.h"
 #include "server/persist.h"
-#include "server/pubsub.h"
 #include "server/share.h"
 #include "server/tls_session.h"
-#include "server/txn.h"
 #include "sys/clock.h"
 #include "sys/log.h"
 #include "util/container.h"
@@ -58,14 +56,14 @@ static bool state_may_follow(enum conn_state from, enum conn_state to)
 static void set_state(struct conn *c, enum conn_state state)
 {
 	assert(state_may_follow(c->state, state));
-	log_debug("client %llu: %s -> %s", (unsigned long long)c->session.id, state_names[c->state],
-		  state_names[state]);
+	log_debug("client %llu: %s -> %s", (unsigned long long)c->client.session.id,
+		  state_names[c->state], state_names[state]);
 	c->state = state;
 }
 
 enum conn_class conn_class(const struct conn *c)
 {
-	return c->channel_count + c->pattern_count != 0 ? CONN_CLASS_PUBSUB : CONN_CLASS_NORMAL;
+	return client_is_subscribed(&c->client) ? CONN_CLASS_PUBSUB : CONN_CLASS_NORMAL;
 }
 
 const char *conn_class_name(enum conn_class class)
@@ -75,12 +73,13 @@ const char *conn_class_name(enum conn_class class)
 
 size_t conn_memory(const struct conn *c)
 {
-	return sizeof *c + c->in.cap + c->out.allocated;
+	return sizeof *c + c->in.cap + c->client.out.allocated;
 }
 
 const struct resp_limits *conn_limits(const struct conn *c)
 {
-	return c->session.user != NULL ? &c->server->limits : &c->server->unauth_limits;
+	return c->client.session.user != NULL ? &c->client.server->limits
+					      : &c->client.server->unauth_limits;
 }
 
 static void mark_ready(struct conn *c)
@@ -88,7 +87,7 @@ static void mark_ready(struct conn *c)
 	if (c->is_ready)
 		return;
 	c->is_ready = true;
-	TAILQ_INSERT_TAIL(&c->server->ready, c, ready);
+	TAILQ_INSERT_TAIL(&c->client.server->ready, c, ready);
 }
 
 static void unmark_ready(struct conn *c)
@@ -96,7 +95,7 @@ static void unmark_ready(struct conn *c)
 	if (!c->is_ready)
 		return;
 	c->is_ready = false;
-	TAILQ_REMOVE(&c->server->ready, c, ready);
+	TAILQ_REMOVE(&c->client.server->ready, c, ready);
 }
 
 static void mark_writable(struct conn *c)
@@ -104,7 +103,7 @@ static void mark_writable(struct conn *c)
 	if (c->has_output)
 		return;
 	c->has_output = true;
-	TAILQ_INSERT_TAIL(&c->server->writable, c, writable);
+	TAILQ_INSERT_TAIL(&c->client.server->writable, c, writable);
 }
 
 void conn_mark_writable(struct conn *c)
@@ -112,34 +111,16 @@ void conn_mark_writable(struct conn *c)
 	mark_writable(c);
 }
 
-/* From now on it is sent nothing but replies to its own requests. */
-static void stop_listening(struct conn *c)
-{
-	pubsub_forget(c);
-	conn_set_monitor(c, false);
-}
-
-void conn_set_monitor(struct conn *c, bool on)
-{
-	if (c->is_monitor == on)
-		return;
-	c->is_monitor = on;
-	if (on)
-		TAILQ_INSERT_TAIL(&c->server->monitors, c, monitor);
-	else
-		TAILQ_REMOVE(&c->server->monitors, c, monitor);
-}
-
 void conn_kill(struct conn *c, const char *reason)
 {
-	struct server *s = c->server;
+	struct server *s = c->client.server;
 
 	if (c->state == CONN_DEAD)
 		return;
 	if (reason != NULL)
 		log_write(LOG_LEVEL_VERBOSE,
-			  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
-				     LOG_TEXT("reason", reason)),
+			  LOG_FIELDS(LOG_INT("id", c->client.session.id),
+				     LOG_TEXT("addr", c->client.peer), LOG_TEXT("reason", reason)),
 			  "client closed");
 	set_state(c, CONN_DEAD);
 	event_del(&c->read_event);
@@ -149,7 +130,7 @@ void conn_kill(struct conn *c, const char *reason)
 		c->has_output = false;
 		TAILQ_REMOVE(&s->writable, c, writable);
 	}
-	stop_listening(c);
+	client_stop_listening(&c->client);
 	persist_forget_conn(c);
 	if (c->over_limit)
 		TAILQ_REMOVE(&s->over_limit, c, over_limit_link);
@@ -167,9 +148,9 @@ void conn_finish(struct conn *c)
 	if (c->state != CONN_OPEN && c->state != CONN_HELD)
 		return;
 	set_state(c, CONN_CLOSING);
-	c->closing_us = c->server->mono_us;
+	c->closing_us = c->client.server->mono_us;
 	unmark_ready(c);
-	stop_listening(c);
+	client_stop_listening(&c->client);
 	event_del(&c->read_event);
 	/* The end of the turn writes what there is, and closes. */
 	mark_writable(c);
@@ -178,17 +159,11 @@ void conn_finish(struct conn *c)
 void conn_free(struct conn *c)
 {
 	assert(c->state == CONN_DEAD);
-	txn_free(c->txn);
 	c->transport.ops->done(&c->transport);
 	close(c->transport.fd);
 	buf_done(&c->in);
-	chain_done(&c->out);
-	chain_done(&c->messages);
-	free(c->name);
-	free(c->lib_name);
-	free(c->lib_version);
-	free(c->peer);
 	free(c->local);
+	client_done(&c->client);
 	free(c);
 }
 
@@ -200,9 +175,9 @@ static const struct config_output_limit *output_limit_of(const struct conn *c)
 {
 	/* What strangers are told is short. */
 	static const struct config_output_limit stranger = { .hard_bytes = SERVER_STRANGER_BYTES };
-	const struct config_output_limits *limits = &c->server->config->output_limits;
+	const struct config_output_limits *limits = &c->client.server->config->output_limits;
 
-	if (c->session.user == NULL)
+	if (c->client.session.user == NULL)
 		return &stranger;
 	if (conn_class(c) == CONN_CLASS_PUBSUB)
 		return &limits->of[CONFIG_CLIENT_PUBSUB];
@@ -211,7 +186,7 @@ static const struct config_output_limit *output_limit_of(const struct conn *c)
 
 static size_t pending_output(const struct conn *c)
 {
-	return c->out.len + c->messages.len;
+	return c->client.out.len + c->client.messages.len;
 }
 
 static bool over_limits(struct conn *c)
@@ -226,8 +201,8 @@ static bool over_limits(struct conn *c)
 		return false;
 	}
 	if (c->over_soft_us == 0)
-		c->over_soft_us = c->server->mono_us;
-	return c->server->mono_us - c->over_soft_us >= limit->soft_s * 1000000;
+		c->over_soft_us = c->client.server->mono_us;
+	return c->client.server->mono_us - c->over_soft_us >= limit->soft_s * 1000000;
 }
 
 /* It is not closed at once, because whoever wrote to it may be walking through a list that it is
@@ -236,49 +211,39 @@ static void enforce_output_limits(struct conn *c)
 {
 	if (c->over_limit || !over_limits(c))
 		return;
-	if (c->session.user != NULL || server_may_complain(c->server))
+	if (c->client.session.user != NULL || server_may_complain(c->client.server))
 		log_write(LOG_LEVEL_WARNING,
-			  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
+			  LOG_FIELDS(LOG_INT("id", c->client.session.id),
+				     LOG_TEXT("addr", c->client.peer),
 				     LOG_TEXT("class", conn_class_name(conn_class(c))),
 				     LOG_INT("pending_bytes", pending_output(c))),
 			  "client closed for reaching client-output-buffer-limit");
-	c->server->stats.output_limit_disconnects++;
+	c->client.server->stats.output_limit_disconnects++;
 	c->over_limit = true;
-	TAILQ_INSERT_TAIL(&c->server->over_limit, c, over_limit_link);
+	TAILQ_INSERT_TAIL(&c->client.server->over_limit, c, over_limit_link);
 }
 
 /* Of who is closed for it, nothing is kept until then, and nothing of it may leave: its socket can
  * become writable before the end of the turn. */
 static void drop_output(struct conn *c)
 {
-	chain_done(&c->out);
-	chain_done(&c->messages);
+	chain_done(&c->client.out);
+	chain_done(&c->client.messages);
 	c->cleared = 0;
 	c->waiting = c->later = (struct gated_output){ 0 };
 }
 
-void conn_output_grew(struct conn *c)
+static void on_output(struct client *client)
 {
+	struct conn *c = conn_of(client);
+
 	if (c->state == CONN_DEAD)
 		return;
 	mark_writable(c);
-	if (pending_output(c) > c->server->output_check_bytes)
+	if (pending_output(c) > client->server->output_check_bytes)
 		enforce_output_limits(c);
 	if (c->over_limit)
 		drop_output(c);
-}
-
-void conn_message_begin(struct conn *c, struct resp_writer *ret_writer)
-{
-	bool in_reply = c->server->running == c;
-
-	resp_writer_init(ret_writer, in_reply ? &c->messages : &c->out, c->session.proto);
-}
-
-void conn_reply_end(struct conn *c)
-{
-	if (c->messages.len != 0)
-		chain_move(&c->out, &c->messages);
 }
 
 /* Have it told again of what it was told of already, and has not dealt with. */
@@ -302,7 +267,7 @@ static void watch_writable(struct conn *c, bool on)
 /* Pass over what the peer still sends. Returns false at the end of that. */
 static bool discard_input(struct conn *c, bool *ret_any)
 {
-	struct server *s = c->server;
+	struct server *s = c->client.server;
 	ssize_t n = c->transport.ops->read(&c->transport, s->scratch, SERVER_READ_BYTES);
 
 	*ret_any = n > 0;
@@ -340,14 +305,14 @@ static void close_down(struct conn *c)
 
 void conn_flush(struct conn *c)
 {
-	struct server *s = c->server;
+	struct server *s = c->client.server;
 	size_t written = 0;
 	bool is_full = false;
 
 	while (c->cleared != 0 && written < SERVER_WRITE_BYTES) {
 		struct iovec iov[CONN_WRITE_PIECES];
 		size_t left = SERVER_WRITE_BYTES - written;
-		int pieces = chain_peek(&c->out, iov, CONN_WRITE_PIECES,
+		int pieces = chain_peek(&c->client.out, iov, CONN_WRITE_PIECES,
 					c->cleared < left ? c->cleared : left);
 		ssize_t n = c->transport.ops->write(&c->transport, iov, pieces);
 
@@ -359,20 +324,19 @@ void conn_flush(struct conn *c)
 		if (is_full)
 			break;
 		s->stats.writes++;
-		chain_consume(&c->out, (size_t)n);
+		chain_consume(&c->client.out, (size_t)n);
 		c->cleared -= (size_t)n;
 		written += (size_t)n;
 	}
 	if (written != 0)
 		c->closing_us = c->active_us = s->mono_us;
-	c->bytes_out += written;
 	s->stats.bytes_out += written;
 	if (c->awaits_writable && c->cleared != 0 && !is_full)
 		tell_again(&c->write_event);
 	watch_writable(c, c->cleared != 0 || c->reading_waits);
-	if (c->over_soft_us != 0 && c->out.len <= output_limit_of(c)->soft_bytes)
+	if (c->over_soft_us != 0 && c->client.out.len <= output_limit_of(c)->soft_bytes)
 		c->over_soft_us = 0;
-	if (c->out.len == 0 && c->state == CONN_CLOSING)
+	if (c->client.out.len == 0 && c->state == CONN_CLOSING)
 		close_down(c);
 }
 
@@ -386,14 +350,14 @@ void conn_flush(struct conn *c)
  */
 static void log_misfit(struct conn *c, const char *what, const char *reason)
 {
-	struct server *s = c->server;
+	struct server *s = c->client.server;
 
 	if (s->misfit_logged_us != 0 && s->mono_us - s->misfit_logged_us < SERVER_MISFIT_LOG_US) {
 		s->misfits_not_logged++;
 		return;
 	}
 	log_write(LOG_LEVEL_NOTICE,
-		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
+		  LOG_FIELDS(LOG_INT("id", c->client.session.id), LOG_TEXT("addr", c->client.peer),
 			     LOG_TEXT("error", reason),
 			     LOG_INT("others_not_logged", s->misfits_not_logged)),
 		  "%s", what);
@@ -404,8 +368,8 @@ static void log_misfit(struct conn *c, const char *what, const char *reason)
 static void refuse_protocol(struct conn *c, const char *text)
 {
 	log_misfit(c, "client closed for breaking the protocol", text);
-	resp_write_error(&c->writer, "ERR", str_from(text));
-	conn_output_grew(c);
+	resp_write_error(&c->client.writer, "ERR", str_from(text));
+	client_output_grew(&c->client);
 	conn_finish(c);
 }
 
@@ -416,7 +380,7 @@ static void refuse_protocol(struct conn *c, const char *text)
  */
 static size_t run_share(struct conn *c, const char *base, size_t len)
 {
-	struct server *s = c->server;
+	struct server *s = c->client.server;
 	struct resp_request *request = &s->request;
 	int64_t elapsed_us, until_ns;
 	size_t used = 0;
@@ -443,8 +407,8 @@ static size_t run_share(struct conn *c, const char *base, size_t len)
 			mark_ready(c);
 			return used;
 		}
-		if (request->argc != 0 &&
-		    dispatch_request(c, request->argv, (int)request->argc) == DISPATCH_HOLD) {
+		if (request->argc != 0 && dispatch_request(&c->client, request->argv,
+							   (int)request->argc) == DISPATCH_HOLD) {
 			resp_parser_init(&c->parser);
 			set_state(c, CONN_HELD);
 			return used;
@@ -458,21 +422,21 @@ static size_t run_requests(struct conn *c, const char *base, size_t len)
 {
 	size_t used;
 
-	persist_begin_batch(c->server);
+	persist_begin_batch(c->client.server);
 	used = run_share(c, base, len);
-	persist_end_batch(c->server);
+	persist_end_batch(c->client.server);
 	return used;
 }
 
 static bool input_is_too_long(struct conn *c)
 {
-	if (c->in.len <= c->server->config->client_query_buffer_bytes)
+	if (c->in.len <= c->client.server->config->client_query_buffer_bytes)
 		return false;
 	log_write(LOG_LEVEL_WARNING,
-		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
+		  LOG_FIELDS(LOG_INT("id", c->client.session.id), LOG_TEXT("addr", c->client.peer),
 			     LOG_INT("bytes", c->in.len)),
 		  "client closed for reaching client-query-buffer-limit");
-	c->server->stats.query_limit_disconnects++;
+	c->client.server->stats.query_limit_disconnects++;
 	conn_kill(c, NULL);
 	return true;
 }
@@ -503,7 +467,7 @@ static void run_buffered(struct conn *c)
 /* Read to where it can be run from: the scratch buffer, or behind what the connection still has. */
 static ssize_t read_some(struct conn *c, char **ret_base)
 {
-	struct server *s = c->server;
+	struct server *s = c->client.server;
 	size_t room = SERVER_READ_BYTES;
 	ssize_t n;
 	char *to;
@@ -528,13 +492,13 @@ static ssize_t read_some(struct conn *c, char **ret_base)
  */
 static bool may_have_ended(const struct conn *c)
 {
-	return c->end_is_near || c->in.len != 0 || c->out.len == 0;
+	return c->end_is_near || c->in.len != 0 || c->client.out.len == 0;
 }
 
 /* Take in what there is, and run it. */
 static void receive(struct conn *c)
 {
-	struct server *s = c->server;
+	struct server *s = c->client.server;
 	size_t used;
 	char *base;
 	ssize_t n = read_some(c, &base);
@@ -557,7 +521,6 @@ static void receive(struct conn *c)
 	}
 	s->stats.reads++;
 	s->stats.bytes_in += (uint64_t)n;
-	c->bytes_in += (uint64_t)n;
 	c->active_us = s->mono_us;
 
 	if (base == NULL) {
@@ -593,7 +556,7 @@ static void fail_handshake(struct conn *c, bool is_foreign)
 	const char *reason = transport_error(&c->transport);
 	bool has_begun = tls_session_has_begun(&c->transport);
 
-	c->server->stats.tls_failures++;
+	c->client.server->stats.tls_failures++;
 	if (!is_foreign && !has_begun) {
 		/* As those do that look if the port is open. */
 		conn_kill(c, reason);
@@ -605,15 +568,15 @@ static void fail_handshake(struct conn *c, bool is_foreign)
 	set_state(c, CONN_OPEN);
 	watch_writable(c, false);
 	if (is_foreign) {
-		resp_write_error(&c->writer, "ERR", STR("this port is for TLS only"));
-		conn_output_grew(c);
+		resp_write_error(&c->client.writer, "ERR", STR("this port is for TLS only"));
+		client_output_grew(&c->client);
 	}
 	conn_finish(c);
 }
 
 static void run_handshake(struct conn *c)
 {
-	struct server *s = c->server;
+	struct server *s = c->client.server;
 	int rc;
 
 	/* The event comes again in the next turn: only plain sockets trigger on edges. */
@@ -649,7 +612,7 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	server_read_clock(c->server);
+	server_read_clock(c->client.server);
 	if (c->state == CONN_HANDSHAKE) {
 		run_handshake(c);
 		return;
@@ -671,7 +634,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	bool still_sends;
 
 	(void)fd;
-	server_read_clock(c->server);
+	server_read_clock(c->client.server);
 	if ((what & EV_CLOSED) != 0)
 		c->end_is_near = true;
 	if (c->state == CONN_HANDSHAKE) {
@@ -712,7 +675,7 @@ void conn_release(struct conn *c)
 		return;
 	set_state(c, CONN_OPEN);
 	/* Having to wait was no idleness. */
-	c->active_us = c->server->mono_us;
+	c->active_us = c->client.server->mono_us;
 	if (!c->end_of_input)
 		event_add(&c->read_event, NULL);
 	mark_ready(c);
@@ -729,7 +692,7 @@ static struct qless_str id_key(const uint64_t *id)
 
 static struct qless_str conn_key(const struct hash_node *node)
 {
-	return id_key(&container_of(node, const struct conn, by_id)->session.id);
+	return id_key(&container_of(node, const struct conn, by_id)->client.session.id);
 }
 
 void conn_init_ids(struct server *s)
@@ -760,31 +723,36 @@ static void watch_socket(struct conn *c, bool edges)
 		read |= EV_ET | EV_CLOSED;
 		write |= EV_ET;
 	}
-	event_assign(&c->read_event, c->server->base, fd, read, on_readable, c);
-	event_assign(&c->write_event, c->server->base, fd, write, on_writable, c);
+	event_assign(&c->read_event, c->client.server->base, fd, read, on_readable, c);
+	event_assign(&c->write_event, c->client.server->base, fd, write, on_writable, c);
 	event_add(&c->read_event, NULL);
+}
+
+static void finish_client(struct client *client)
+{
+	conn_finish(conn_of(client));
+}
+
+static void drop_client(struct client *client, const char *reason)
+{
+	conn_kill(conn_of(client), reason);
 }
 
 struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *local)
 {
+	static const struct client_ops ops = {
+		.output_grew = on_output,
+		.finish = finish_client,
+		.drop = drop_client,
+	};
 	struct conn *c = mem_zalloc(sizeof *c);
 
-	c->server = s;
+	client_init(&c->client, s, is_unix ? CLIENT_UNIX : CLIENT_TCP, &ops, peer);
 	c->state = CONN_OPEN;
-	c->is_unix = is_unix;
-	c->peer = peer;
 	c->local = local;
-	c->session.id = ++s->next_conn_id;
-	c->session.proto = RESP_PROTO_MIN;
-	c->session.peer = str_from(peer);
 	transport_init_plain(&c->transport, fd);
 	resp_parser_init(&c->parser);
 	buf_init(&c->in, BUF_NO_MAX);
-	chain_init(&c->out, &s->chunks);
-	chain_init(&c->messages, &s->chunks);
-	resp_writer_init(&c->writer, &c->out, RESP_PROTO_MIN);
-	TAILQ_INIT(&c->channels);
-	TAILQ_INIT(&c->patterns);
 	c->created_us = s->mono_us;
 	c->active_us = s->mono_us;
 	watch_socket(c, s->has_edges);
@@ -800,8 +768,8 @@ struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *
 
 bool conn_begin_tls(struct conn *c)
 {
-	assert(c->state == CONN_OPEN && c->bytes_in == 0);
-	if (tls_session_init(&c->transport, c->transport.fd, c->server->tls) < 0) {
+	assert(c->state == CONN_OPEN && c->in.len == 0);
+	if (tls_session_init(&c->transport, c->transport.fd, c->client.server->tls) < 0) {
 		conn_kill(c, "no memory for a TLS session");
 		return false;
 	}
@@ -814,18 +782,18 @@ bool conn_begin_tls(struct conn *c)
 /* Whoever does not get on with it is not given a turn for ever. */
 static void check_handshake(struct conn *c)
 {
-	int64_t limit_us = c->server->config->tls_handshake_timeout_s * 1000000;
+	int64_t limit_us = c->client.server->config->tls_handshake_timeout_s * 1000000;
 
-	if (c->server->mono_us - c->created_us <= limit_us)
+	if (c->client.server->mono_us - c->created_us <= limit_us)
 		return;
-	c->server->stats.tls_failures++;
+	c->client.server->stats.tls_failures++;
 	log_misfit(c, "TLS handshake failed", "it took longer than tls-handshake-timeout");
 	conn_kill(c, NULL);
 }
 
 void conn_check(struct conn *c)
 {
-	struct server *s = c->server;
+	struct server *s = c->client.server;
 	int64_t idle_us = s->mono_us - c->active_us;
 	int64_t closing_us = s->mono_us - c->closing_us;
 
@@ -846,12 +814,12 @@ void conn_check(struct conn *c)
 		return;
 	}
 	if (s->config->timeout_s != 0 && idle_us > s->config->timeout_s * 1000000 &&
-	    conn_class(c) == CONN_CLASS_NORMAL && !c->is_monitor && c->state == CONN_OPEN) {
+	    conn_class(c) == CONN_CLASS_NORMAL && !c->client.is_monitor && c->state == CONN_OPEN) {
 		conn_kill(c, "idle for longer than timeout");
 		return;
 	}
 	if (c->in.len == 0)
 		buf_done(&c->in);
-	if (c->out.len > s->output_check_bytes)
+	if (c->client.out.len > s->output_check_bytes)
 		enforce_output_limits(c);
 }

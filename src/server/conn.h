@@ -23,16 +23,6 @@ void conn_kill(struct conn *c, const char *reason);
 /* Run no more requests; close when what has been said so far has left. */
 void conn_finish(struct conn *c);
 
-/* Whatever writes to c->writer calls this afterwards: it has the output sent at the end of the turn
- * and enforces the limits. A connection over its limits is closed at the end of the turn, too. */
-void conn_output_grew(struct conn *c);
-
-/* A writer for something that is no reply, such as a message of a channel: it is sent whatever
- * CLIENT REPLY says, and never within a reply. conn_output_grew() has to follow. */
-void conn_message_begin(struct conn *c, struct resp_writer *ret_writer);
-/* The command that was run has written all of its reply: what came meanwhile stands behind it. */
-void conn_reply_end(struct conn *c);
-
 /* Run what waits in the buffer of a connection on the list of the ready, and read on if there may
  * be more. */
 void conn_run_ready(struct conn *c);
@@ -47,9 +37,6 @@ void conn_free(struct conn *c);
 /* Once a second: idle time, output over the soft limit, memory that is no longer needed. */
 void conn_check(struct conn *c);
 
-/* Show it, or no longer, every command that is run. */
-void conn_set_monitor(struct conn *c, bool on);
-
 enum conn_class conn_class(const struct conn *c);
 const char *conn_class_name(enum conn_class class);
 size_t conn_memory(const struct conn *c);
@@ -57,14 +44,10 @@ size_t conn_memory(const struct conn *c);
 /* The limits of requests for this connection, as it is authenticated or not. */
 const struct resp_limits *conn_limits(const struct conn *c);
 
-static inline struct conn *conn_of(const struct call *call)
+/* The connection of a client that is one. */
+static inline struct conn *conn_of(const struct client *client)
 {
-	return (struct conn *)((char *)call->session - offsetof(struct conn, session));
-}
-
-static inline struct server *server_of(const struct call *call)
-{
-	return conn_of(call)->server;
+	return (struct conn *)((char *)(uintptr_t)client - offsetof(struct conn, client));
 }
 
 #endif

@@ -7,7 +7,7 @@
 #include "command/acl.h"
 #include "command/table.h"
 #include "server/commands.h"
-#include "server/conn.h"
+#include "server/server_int.h"
 #include "server/histogram.h"
 #include "server/latency.h"
 #include "server/monitor.h"
@@ -18,7 +18,7 @@
 
 #define DISPATCH_ERROR_MAX 1024
 
-static void refuse(struct conn *c, const struct command *cmd, struct qless_str error)
+static void refuse(struct client *c, const struct command *cmd, struct qless_str error)
 {
 	struct server *s = c->server;
 
@@ -45,7 +45,7 @@ static bool is_cross_protocol(struct qless_str name)
 }
 
 /* What is not a command, or has too few or too many arguments for the one it is. */
-static void refuse_request(struct conn *c, const struct qless_str *argv, int argc,
+static void refuse_request(struct client *c, const struct qless_str *argv, int argc,
 			   struct buf *error)
 {
 	int name_args;
@@ -57,7 +57,7 @@ static void refuse_request(struct conn *c, const struct qless_str *argv, int arg
 				LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer)),
 				"client closed for sending an HTTP request; possibly an attack "
 				"through a browser");
-		conn_kill(c, NULL);
+		client_drop(c, NULL);
 		return;
 	}
 	refuse(c, command_table_lookup(c->server->table, argv, argc, &name_args), buf_str(error));
@@ -65,7 +65,7 @@ static void refuse_request(struct conn *c, const struct qless_str *argv, int arg
 
 /* Whether the command has to wait until the pause is over. To queue one in a transaction changes
  * nothing yet. */
-static bool is_paused(const struct conn *c, const struct command *cmd)
+static bool is_paused(const struct client *c, const struct command *cmd)
 {
 	switch (c->server->pause_mode) {
 	case PAUSE_NONE:
@@ -82,7 +82,7 @@ static bool is_paused(const struct conn *c, const struct command *cmd)
 
 /* Beyond maxmemory nothing is queued in a transaction either, which could hold any amount; and one
  * that was queued before is not run if it makes the state grow. */
-static bool needs_memory(const struct conn *c, const struct command *cmd,
+static bool needs_memory(const struct client *c, const struct command *cmd,
 			 const struct qless_str *args, int nargs)
 {
 	if (!txn_is_open(c))
@@ -91,7 +91,7 @@ static bool needs_memory(const struct conn *c, const struct command *cmd,
 }
 
 /* Whether it may run at all; if not, it has been refused. */
-static bool is_permitted(struct conn *c, const struct command *cmd, const struct qless_str *args,
+static bool is_permitted(struct client *c, const struct command *cmd, const struct qless_str *args,
 			 int nargs)
 {
 	struct server *s = c->server;
@@ -135,7 +135,7 @@ static bool is_permitted(struct conn *c, const struct command *cmd, const struct
 	return true;
 }
 
-enum dispatch_result dispatch_request(struct conn *c, struct qless_str *argv, int argc)
+enum dispatch_result dispatch_request(struct client *c, struct qless_str *argv, int argc)
 {
 	struct server *s = c->server;
 	char space[DISPATCH_ERROR_MAX];
@@ -148,7 +148,6 @@ enum dispatch_result dispatch_request(struct conn *c, struct qless_str *argv, in
 	if (cmd != NULL && is_paused(c, cmd))
 		return DISPATCH_HOLD;
 
-	c->commands++;
 	skip = c->skip_next_reply;
 	c->skip_next_reply = false;
 	c->writer.muted = c->reply_off || skip;
@@ -161,12 +160,12 @@ enum dispatch_result dispatch_request(struct conn *c, struct qless_str *argv, in
 	else
 		dispatch_run(c, cmd, argv, argc, name_args);
 	c->writer.muted = false;
-	conn_reply_end(c);
-	conn_output_grew(c);
+	client_end_reply(c);
+	client_output_grew(c);
 	return DISPATCH_DONE;
 }
 
-static void account(struct conn *c, const struct command *cmd, const struct qless_str *argv,
+static void account(struct client *c, const struct command *cmd, const struct qless_str *argv,
 		    int argc, int64_t elapsed_ns, uint64_t errors)
 {
 	struct server *s = c->server;
@@ -187,12 +186,12 @@ static void account(struct conn *c, const struct command *cmd, const struct qles
 				    elapsed_ns / 1000);
 }
 
-void dispatch_run(struct conn *c, const struct command *cmd, const struct qless_str *argv, int argc,
-		  int name_args)
+void dispatch_run(struct client *c, const struct command *cmd, const struct qless_str *argv,
+		  int argc, int name_args)
 {
 	struct server *s = c->server;
 	uint64_t errors = c->writer.errors;
-	struct conn *outer = s->running;
+	struct client *outer = s->running;
 	struct call call = {
 		.cmd = cmd,
 		.argv = argv,

@@ -4,7 +4,7 @@
 #ifndef SERVER_DISPATCH_H
 #define SERVER_DISPATCH_H
 
-#include "server/server_int.h"
+#include "server/client.h"
 
 enum dispatch_result {
 	DISPATCH_DONE, /* answered, one way or another */
@@ -12,10 +12,10 @@ enum dispatch_result {
 };
 
 /* Take a request of at least one argument. */
-enum dispatch_result dispatch_request(struct conn *c, struct qless_str *argv, int argc);
+enum dispatch_result dispatch_request(struct client *c, struct qless_str *argv, int argc);
 
 /* Run a command that has passed all checks, and account for it. */
-void dispatch_run(struct conn *c, const struct command *cmd, const struct qless_str *argv, int argc,
-		  int name_args);
+void dispatch_run(struct client *c, const struct command *cmd, const struct qless_str *argv,
+		  int argc, int name_args);
 
 #endif

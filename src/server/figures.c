@@ -73,14 +73,14 @@ static void read_clients(struct server *s, struct figures_input *in)
 	struct conn *c;
 
 	TAILQ_FOREACH(c, &s->conns, all) {
-		in->clients.pubsub += c->session.subscribed;
-		in->clients.monitors += c->is_monitor;
-		in->clients.normal += !c->session.subscribed && !c->is_monitor;
+		in->clients.pubsub += c->client.session.subscribed;
+		in->clients.monitors += c->client.is_monitor;
+		in->clients.normal += !c->client.session.subscribed && !c->client.is_monitor;
 		in->clients.held += c->state == CONN_HELD;
 		if (c->in.len > in->clients.max_input)
 			in->clients.max_input = c->in.len;
-		if (c->out.len > in->clients.max_output)
-			in->clients.max_output = c->out.len;
+		if (c->client.out.len > in->clients.max_output)
+			in->clients.max_output = c->client.out.len;
 	}
 }
 

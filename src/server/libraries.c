@@ -26,7 +26,7 @@ void libraries_count(const struct server *s, struct libraries *ret)
 
 	ret->count = 0;
 	TAILQ_FOREACH(c, &s->conns, all) {
-		if (c->lib_name != NULL)
-			count_one(ret, c->lib_name);
+		if (c->client.lib_name != NULL)
+			count_one(ret, c->client.lib_name);
 	}
 }

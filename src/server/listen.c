@@ -168,11 +168,11 @@ static void greet(struct listener *l, int fd, const struct sockaddr_storage *add
 	}
 	c = conn_new(s, fd, l->is_unix, peer, local);
 	if (is_open)
-		c->session.user = user;
+		c->client.session.user = user;
 	if (l->is_tls && !conn_begin_tls(c))
 		return;
 	log_write(LOG_LEVEL_VERBOSE,
-		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer)),
+		  LOG_FIELDS(LOG_INT("id", c->client.session.id), LOG_TEXT("addr", c->client.peer)),
 		  "client connected");
 }
 

@@ -1,6 +1,6 @@
 #include "server/monitor.h"
 
-#include "server/conn.h"
+#include "server/server_int.h"
 
 void monitor_quote(struct buf *out, struct qless_str s)
 {
@@ -42,17 +42,17 @@ void monitor_quote(struct buf *out, struct qless_str s)
 	buf_append_char(out, '"');
 }
 
-void monitor_feed(const struct conn *c, const struct qless_str *argv, int argc)
+void monitor_feed(const struct client *c, const struct qless_str *argv, int argc)
 {
 	struct server *s = c->server;
 	struct buf line = BUF_INIT(BUF_NO_MAX);
 	struct resp_writer w;
-	struct conn *m, *next;
+	struct client *m, *next;
 
 	buf_printf(&line, "%lld.%06lld [%u ", (long long)(s->wall_us / 1000000),
 		   (long long)(s->wall_us % 1000000), c->session.db);
 	/* A Unix socket is shown as "unix:" and its path, without the ":0" of the address. */
-	if (c->is_unix)
+	if (c->kind == CLIENT_UNIX)
 		buf_printf(&line, "unix:%.*s]", (int)strlen(c->peer) - 2, c->peer);
 	else
 		buf_printf(&line, "%s]", c->peer);
@@ -62,9 +62,9 @@ void monitor_feed(const struct conn *c, const struct qless_str *argv, int argc)
 	}
 	for (m = TAILQ_FIRST(&s->monitors); m != NULL; m = next) {
 		next = TAILQ_NEXT(m, monitor);
-		conn_message_begin(m, &w);
+		client_begin_message(m, &w);
 		resp_write_status(&w, buf_str(&line));
-		conn_output_grew(m);
+		client_output_grew(m);
 	}
 	buf_done(&line);
 }

@@ -550,18 +550,18 @@ void persist_forget_conn(struct conn *c)
 	if (!c->is_gated)
 		return;
 	c->is_gated = false;
-	TAILQ_REMOVE(&c->server->gated, c, gated);
+	TAILQ_REMOVE(&c->client.server->gated, c, gated);
 }
 
 /* Two runs of bytes wait, for two sequence numbers. More are not needed: what comes while a sync is
  * under way waits for the next one, whichever turn it is of. */
 void persist_hold_output(struct conn *c)
 {
-	struct server *s = c->server;
-	size_t fresh = c->out.len - c->cleared - c->waiting.bytes - c->later.bytes;
+	struct server *s = c->client.server;
+	size_t fresh = c->client.out.len - c->cleared - c->waiting.bytes - c->later.bytes;
 
 	if (s->gate == 0) {
-		c->cleared = c->out.len;
+		c->cleared = c->client.out.len;
 		c->waiting = c->later = (struct gated_output){ 0 };
 		persist_forget_conn(c);
 	} else if (fresh > 0 && c->waiting.bytes == 0) {

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "server/conn.h"
+#include "server/server_int.h"
 #include "util/container.h"
 #include "util/mem.h"
 
@@ -80,7 +80,7 @@ static void channel_drop(struct pubsub *p, struct channel *ch)
 	free(ch);
 }
 
-static struct subscription *subscription_new(const struct conn *c, enum pubsub_kind kind,
+static struct subscription *subscription_new(const struct client *c, enum pubsub_kind kind,
 					     struct qless_str name)
 {
 	size_t id_len = sizeof c->session.id;
@@ -94,7 +94,7 @@ static struct subscription *subscription_new(const struct conn *c, enum pubsub_k
 	return sub;
 }
 
-static void count_subscriptions(struct conn *c, enum pubsub_kind kind, int change)
+static void count_subscriptions(struct client *c, enum pubsub_kind kind, int change)
 {
 	if (kind == PUBSUB_PATTERN)
 		c->pattern_count += (unsigned)change;
@@ -103,7 +103,7 @@ static void count_subscriptions(struct conn *c, enum pubsub_kind kind, int chang
 	c->session.subscribed = c->channel_count + c->pattern_count != 0;
 }
 
-bool pubsub_subscribe(struct conn *c, enum pubsub_kind kind, struct qless_str name)
+bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct qless_str name)
 {
 	struct pubsub *p = c->server->pubsub;
 	struct subscription *sub = subscription_new(c, kind, name);
@@ -112,32 +112,32 @@ bool pubsub_subscribe(struct conn *c, enum pubsub_kind kind, struct qless_str na
 		free(sub);
 		return false;
 	}
-	sub->conn = c;
+	sub->client = c;
 	sub->channel = channel_get(p, kind, name);
 	sub->channel->count++;
 	hash_insert(&p->subscriptions, &sub->node);
 	TAILQ_INSERT_TAIL(&sub->channel->subscriptions, sub, by_channel);
-	TAILQ_INSERT_TAIL(kind == PUBSUB_PATTERN ? &c->patterns : &c->channels, sub, by_conn);
+	TAILQ_INSERT_TAIL(kind == PUBSUB_PATTERN ? &c->patterns : &c->channels, sub, by_client);
 	count_subscriptions(c, kind, 1);
 	return true;
 }
 
 static void subscription_end(struct subscription *sub)
 {
-	struct conn *c = sub->conn;
+	struct client *c = sub->client;
 	struct pubsub *p = c->server->pubsub;
 	struct channel *ch = sub->channel;
 
 	hash_remove(&p->subscriptions, &sub->node);
 	TAILQ_REMOVE(&ch->subscriptions, sub, by_channel);
-	TAILQ_REMOVE(ch->kind == PUBSUB_PATTERN ? &c->patterns : &c->channels, sub, by_conn);
+	TAILQ_REMOVE(ch->kind == PUBSUB_PATTERN ? &c->patterns : &c->channels, sub, by_client);
 	count_subscriptions(c, ch->kind, -1);
 	if (--ch->count == 0)
 		channel_drop(p, ch);
 	free(sub);
 }
 
-bool pubsub_unsubscribe(struct conn *c, enum pubsub_kind kind, struct qless_str name)
+bool pubsub_unsubscribe(struct client *c, enum pubsub_kind kind, struct qless_str name)
 {
 	struct subscription *key = subscription_new(c, kind, name);
 	struct hash_node *node =
@@ -150,7 +150,7 @@ bool pubsub_unsubscribe(struct conn *c, enum pubsub_kind kind, struct qless_str 
 	return true;
 }
 
-void pubsub_forget(struct conn *c)
+void pubsub_forget(struct client *c)
 {
 	while (!TAILQ_EMPTY(&c->channels))
 		subscription_end(TAILQ_FIRST(&c->channels));
@@ -158,12 +158,12 @@ void pubsub_forget(struct conn *c)
 		subscription_end(TAILQ_FIRST(&c->patterns));
 }
 
-static void deliver(struct conn *c, const struct channel *pattern, struct qless_str channel,
+static void deliver(struct client *c, const struct channel *pattern, struct qless_str channel,
 		    struct qless_str payload)
 {
 	struct resp_writer w;
 
-	conn_message_begin(c, &w);
+	client_begin_message(c, &w);
 	resp_write_push(&w, pattern != NULL ? 4 : 3);
 	if (pattern != NULL) {
 		resp_write_bulk(&w, STR("pmessage"));
@@ -173,7 +173,7 @@ static void deliver(struct conn *c, const struct channel *pattern, struct qless_
 	}
 	resp_write_bulk(&w, channel);
 	resp_write_bulk(&w, payload);
-	conn_output_grew(c);
+	client_output_grew(c);
 }
 
 /* Nobody comes or goes meanwhile: a connection over its limits is closed at the end of the turn. */
@@ -184,7 +184,7 @@ static unsigned deliver_to_all(const struct channel *ch, struct qless_str channe
 	struct subscription *sub;
 
 	TAILQ_FOREACH(sub, &ch->subscriptions, by_channel)
-		deliver(sub->conn, pattern, channel, payload);
+		deliver(sub->client, pattern, channel, payload);
 	return ch->count;
 }
 

@@ -4,7 +4,8 @@
 #ifndef SERVER_PUBSUB_H
 #define SERVER_PUBSUB_H
 
-#include "server/server_int.h"
+#include "server/client.h"
+#include "util/hash.h"
 
 enum pubsub_kind {
 	PUBSUB_CHANNEL,
@@ -24,24 +25,24 @@ struct channel {
 
 struct subscription {
 	struct hash_node node;
-	struct conn *conn;
+	struct client *client;
 	struct channel *channel;
 	TAILQ_ENTRY(subscription) by_channel;
-	TAILQ_ENTRY(subscription) by_conn;
+	TAILQ_ENTRY(subscription) by_client;
 	size_t key_len;
-	char key[]; /* the connection's id, the kind, the name: found without a walk */
+	char key[]; /* the client's id, the kind, the name: found without a walk */
 };
 
 struct pubsub *pubsub_new(uint64_t hash_seed);
-/* All connections have been forgotten by then. */
+/* All clients have been forgotten by then. */
 void pubsub_free(struct pubsub *p);
 
-/* False if the connection listens to it already. */
-bool pubsub_subscribe(struct conn *c, enum pubsub_kind kind, struct qless_str name);
-/* False if the connection does not listen to it. */
-bool pubsub_unsubscribe(struct conn *c, enum pubsub_kind kind, struct qless_str name);
-/* End all subscriptions of a connection. */
-void pubsub_forget(struct conn *c);
+/* False if the client listens to it already. */
+bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct qless_str name);
+/* False if the client does not listen to it. */
+bool pubsub_unsubscribe(struct client *c, enum pubsub_kind kind, struct qless_str name);
+/* End all subscriptions of a client. */
+void pubsub_forget(struct client *c);
 
 /* Send to everybody who listens; returns to how many subscriptions. */
 unsigned pubsub_publish(struct server *s, struct qless_str channel, struct qless_str payload);

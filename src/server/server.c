@@ -269,7 +269,7 @@ size_t server_peak_memory(struct server *s)
 	return s->peak_allocated;
 }
 
-void server_count_error(struct conn *c)
+void server_count_error(struct client *c)
 {
 	const struct resp_writer *w = &c->writer;
 	struct server *s = c->server;
@@ -484,7 +484,7 @@ static double native_now(void *arg)
 	return clock_seconds(steady_clock_read_us(&s->native_clock));
 }
 
-static void warn_of_skew(struct conn *c, double skew_s)
+static void warn_of_skew(struct client *c, double skew_s)
 {
 	c->skew_is_logged = true;
 	log_write(
@@ -501,13 +501,13 @@ static void note_now(void *arg, struct session *session, double now)
 	struct server *s = arg;
 	double skew_s = fabs(now - clock_seconds(s->wall_us));
 	int64_t limit_s = s->config->clock_skew_warning_s;
-	struct conn *c;
+	struct client *c;
 
 	if (skew_s > s->stats.max_clock_skew_s)
 		s->stats.max_clock_skew_s = skew_s;
 	if (limit_s == 0 || skew_s <= (double)limit_s)
 		return;
-	c = container_of(session, struct conn, session);
+	c = container_of(session, struct client, session);
 	if (!c->skew_is_logged)
 		warn_of_skew(c, skew_s);
 }
@@ -620,10 +620,10 @@ static void on_user_gone(void *arg, const struct user *user)
 
 	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, all);
-		if (c->session.user != user)
+		if (c->client.session.user != user)
 			continue;
-		c->session.user = NULL;
-		if (c == s->running)
+		c->client.session.user = NULL;
+		if (&c->client == s->running)
 			conn_finish(c);
 		else
 			conn_kill(c, "its user was deleted");

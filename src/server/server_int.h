@@ -13,14 +13,13 @@
 #include "command/command.h"
 #include "config/config.h"
 #include "resp/parser.h"
-#include "resp/writer.h"
+#include "server/client.h"
 #include "server/server.h"
 #include "server/transport.h"
 #include "sys/clock.h"
 #include "sys/memory.h"
 #include "sys/notify.h"
 #include "util/buf.h"
-#include "util/chain.h"
 #include "util/hash.h"
 
 struct http;
@@ -30,7 +29,6 @@ struct persist;
 struct pubsub;
 struct slowlog;
 struct tls;
-struct txn;
 
 /* Bytes read from a connection in one go. */
 #define SERVER_READ_BYTES ((size_t)64 * 1024)
@@ -84,9 +82,6 @@ enum conn_class {
 
 TAILQ_HEAD(conn_list, conn);
 
-struct subscription;
-TAILQ_HEAD(subscription_list, subscription);
-
 /* Bytes of output that wait until the log is durable up to a record. */
 struct gated_output {
 	size_t bytes;
@@ -94,12 +89,10 @@ struct gated_output {
 };
 
 struct conn {
-	struct session session;
-	struct server *server;
+	struct client client;
 	struct transport transport;
 	enum conn_state state;
 
-	bool is_unix;
 	bool is_ready;	      /* on server->ready: requests wait in `in`, or more is to be read */
 	bool has_output;      /* on server->writable: to be written at the end of the turn */
 	bool awaits_writable; /* the write event is armed: the socket was full */
@@ -108,50 +101,25 @@ struct conn {
 	bool end_of_input;    /* the peer sends no more */
 	bool end_is_near;     /* nor will it, but what it has sent may not all be read yet */
 	bool over_limit;      /* on server->over_limit: has more output than it may */
-	bool is_monitor;
-	bool skew_is_logged; /* that its clock differs from ours */
-	bool no_evict;
-	bool no_touch;
-	bool reply_off;	      /* CLIENT REPLY OFF */
-	bool skip_next_reply; /* CLIENT REPLY SKIP, for the command after it */
 
 	struct event read_event;
 	struct event write_event;
 
 	struct resp_parser parser;
-	struct buf in;	       /* what was read and not yet run; empty most of the time */
-	struct chain out;      /* what was said and not yet sent */
-	struct chain messages; /* while its command runs: those that came meanwhile, to stand behind
-				* the reply, of which a part may be there */
-	struct resp_writer writer;
-	/* `out` is, in this order: what may leave, what waits, what waits longer, and what was said
-	 * in this turn. See persist.h. */
+	struct buf in; /* what was read and not yet run; empty most of the time */
+	/* client.out is, in this order: what may leave, what waits, what waits longer, and what was
+	 * said in this turn. See persist.h. */
 	size_t cleared;
 	struct gated_output waiting;
 	struct gated_output later;
 	bool is_gated; /* on server->gated: something waits */
 
-	struct txn *txn; /* between MULTI and EXEC, or while keys are watched; else NULL */
-	struct subscription_list channels;
-	struct subscription_list patterns;
-	unsigned channel_count;
-	unsigned pattern_count;
-
-	char *name; /* CLIENT SETNAME and SETINFO; NULL or text */
-	char *lib_name;
-	char *lib_version;
-	char *peer; /* "127.0.0.1:4711", "[::1]:4711", "/run/qlessd.sock:0" */
-	char *local;
-	const struct command *last_command;
+	char *local; /* as client.peer */
 
 	int64_t created_us; /* monotonic, as all that follow */
 	int64_t active_us;
 	int64_t over_soft_us; /* since when the output is over the soft limit; 0 if it is not */
 	int64_t closing_us;
-	uint64_t bytes_in;
-	uint64_t bytes_out;
-	uint64_t commands;
-	uint64_t errors_counted; /* of writer.errors */
 
 	TAILQ_ENTRY(conn) all; /* in the order of their ids */
 	struct hash_node by_id;
@@ -160,7 +128,6 @@ struct conn {
 	TAILQ_ENTRY(conn) over_limit_link;
 	TAILQ_ENTRY(conn) gated;
 	TAILQ_ENTRY(conn) dead;
-	TAILQ_ENTRY(conn) monitor;
 };
 
 /* Counters of one command, by the row of the table. */
@@ -264,11 +231,11 @@ struct server {
 	struct conn_list over_limit;
 	struct conn_list gated;
 	struct conn_list dead;
-	struct conn_list monitors;
+	struct client_list monitors;
 	size_t conn_count;
 	size_t client_limit; /* maxclients, or what the system allows if that is less */
-	uint64_t next_conn_id;
-	struct conn *running; /* whose command is being run; NULL between commands */
+	uint64_t next_client_id;
+	struct client *running; /* whose command is being run; NULL between commands */
 
 	struct resp_limits limits;
 	struct resp_limits unauth_limits;
@@ -364,8 +331,8 @@ static inline bool server_is_out_of_memory(const struct server *s)
 	return s->config->maxmemory_bytes != 0 &&
 	       memory_gauge_read(&s->memory) > s->config->maxmemory_bytes;
 }
-/* Count the error reply that the connection was written last, unless it has been counted. */
-void server_count_error(struct conn *c);
+/* Count the error reply that the client was written last, unless it has been counted. */
+void server_count_error(struct client *c);
 
 /* The mean of the last samples. */
 uint64_t rate_per_second(const struct rate *r);

@@ -1,7 +1,9 @@
 #include "server/slowlog.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "server/server_int.h"
 #include "util/mem.h"
 
 struct slowlog *slowlog_new(void)
@@ -56,7 +58,7 @@ static void keep_arguments(struct slowlog_entry *e, const struct command *cmd,
 	}
 }
 
-void slowlog_note(struct slowlog *log, const struct config *config, const struct conn *c,
+void slowlog_note(struct slowlog *log, const struct config *config, const struct client *c,
 		  const struct command *cmd, const struct qless_str *argv, int argc,
 		  int64_t elapsed_us)
 {

@@ -4,11 +4,13 @@
 #ifndef SERVER_SLOWLOG_H
 #define SERVER_SLOWLOG_H
 
-#include "server/server_int.h"
+#include "server/client.h"
 
 /* Of a request no more than this is kept. */
 #define SLOWLOG_MAX_ARGS      32
 #define SLOWLOG_MAX_ARG_BYTES 128
+
+struct config;
 
 struct slowlog_entry {
 	uint64_t id;
@@ -32,7 +34,7 @@ struct slowlog *slowlog_new(void);
 void slowlog_free(struct slowlog *log);
 
 /* Keep the command if it took long enough. The arguments of secret commands are left out. */
-void slowlog_note(struct slowlog *log, const struct config *config, const struct conn *c,
+void slowlog_note(struct slowlog *log, const struct config *config, const struct client *c,
 		  const struct command *cmd, const struct qless_str *argv, int argc,
 		  int64_t elapsed_us);
 /* Drop the oldest until no more than `count` are left. */

@@ -4,7 +4,7 @@
 #include "command/databases.h"
 #include "command/table.h"
 #include "server/commands.h"
-#include "server/conn.h"
+#include "server/server_int.h"
 #include "server/dispatch.h"
 #include "server/persist.h"
 #include "util/mem.h"
@@ -39,7 +39,7 @@ struct txn {
 	size_t bytes;
 };
 
-static struct txn *txn_get(struct conn *c)
+static struct txn *txn_get(struct client *c)
 {
 	if (c->txn == NULL)
 		c->txn = mem_zalloc(sizeof *c->txn);
@@ -69,43 +69,43 @@ void txn_free(struct txn *txn)
 	free(txn);
 }
 
-void txn_discard(struct conn *c)
+void txn_discard(struct client *c)
 {
 	txn_free(c->txn);
 	c->txn = NULL;
 }
 
-bool txn_is_open(const struct conn *c)
+bool txn_is_open(const struct client *c)
 {
 	return c->txn != NULL && c->txn->is_open;
 }
 
-int txn_length(const struct conn *c)
+int txn_length(const struct client *c)
 {
 	return txn_is_open(c) ? c->txn->count : -1;
 }
 
-unsigned txn_watched(const struct conn *c)
+unsigned txn_watched(const struct client *c)
 {
 	return c->txn != NULL ? c->txn->watched_count : 0;
 }
 
-size_t txn_memory(const struct conn *c)
+size_t txn_memory(const struct client *c)
 {
 	return c->txn != NULL ? c->txn->bytes : 0;
 }
 
-bool txn_writes(const struct conn *c)
+bool txn_writes(const struct client *c)
 {
 	return txn_is_open(c) && c->txn->writes;
 }
 
-bool txn_grows(const struct conn *c)
+bool txn_grows(const struct client *c)
 {
 	return txn_is_open(c) && c->txn->grows;
 }
 
-void txn_fail(struct conn *c)
+void txn_fail(struct client *c)
 {
 	if (txn_is_open(c))
 		c->txn->failed = true;
@@ -131,7 +131,7 @@ static struct qless_str *copy_arguments(const struct qless_str *argv, int argc, 
 	return copy;
 }
 
-void txn_queue(struct conn *c, const struct command *cmd, const struct qless_str *argv, int argc,
+void txn_queue(struct client *c, const struct command *cmd, const struct qless_str *argv, int argc,
 	       int name_args)
 {
 	struct txn *txn = c->txn;
@@ -161,7 +161,7 @@ void txn_queue(struct conn *c, const struct command *cmd, const struct qless_str
 
 void cmd_multi(struct call *call)
 {
-	struct conn *c = conn_of(call);
+	struct client *c = client_of(call);
 
 	if (txn_is_open(c)) {
 		resp_write_error(call->reply, "ERR", STR("MULTI calls can not be nested"));
@@ -173,7 +173,7 @@ void cmd_multi(struct call *call)
 
 void cmd_discard(struct call *call)
 {
-	struct conn *c = conn_of(call);
+	struct client *c = client_of(call);
 
 	if (!txn_is_open(c)) {
 		resp_write_error(call->reply, "ERR", STR("DISCARD without MULTI"));
@@ -184,7 +184,7 @@ void cmd_discard(struct call *call)
 }
 
 /* Permissions may have changed since a command was queued. */
-static void run_queued(struct conn *c, struct queued_command *q)
+static void run_queued(struct client *c, struct queued_command *q)
 {
 	if (c->session.user == NULL || !acl_may_run(c->session.user, c->server->table, q->cmd)) {
 		resp_write_errorf(&c->writer, "NOPERM",
@@ -219,7 +219,7 @@ static bool any_watched_changed(const struct txn *txn, const struct databases *d
 }
 
 /* Nothing of it is begun that could not be recorded to its end. */
-static bool is_refused(struct conn *c, const struct txn *txn)
+static bool is_refused(struct client *c, const struct txn *txn)
 {
 	const char *error = txn->writes ? persist_refusal(c->server, txn->bytes) : NULL;
 
@@ -232,7 +232,7 @@ static bool is_refused(struct conn *c, const struct txn *txn)
 
 void cmd_exec(struct call *call)
 {
-	struct conn *c = conn_of(call);
+	struct client *c = client_of(call);
 	struct txn *txn = c->txn;
 
 	if (!txn_is_open(c)) {
@@ -260,7 +260,7 @@ void cmd_exec(struct call *call)
 	resp_write_array(call->reply, (size_t)txn->count);
 	for (int i = 0; i < txn->count; i++) {
 		run_queued(c, &txn->commands[i]);
-		conn_output_grew(c);
+		client_output_grew(c);
 	}
 	persist_end_group(c->server);
 	txn_free(txn);
@@ -302,7 +302,7 @@ static void watch(struct txn *txn, const struct call *call, struct qless_str key
 }
 
 /* What is watched counts against the same limit as what waits. */
-static bool may_watch(struct conn *c, const struct txn *txn, const struct call *call)
+static bool may_watch(struct client *c, const struct txn *txn, const struct call *call)
 {
 	size_t bytes = txn->bytes;
 
@@ -321,7 +321,7 @@ static bool may_watch(struct conn *c, const struct txn *txn, const struct call *
 
 void cmd_watch(struct call *call)
 {
-	struct conn *c = conn_of(call);
+	struct client *c = client_of(call);
 	struct txn *txn;
 
 	if (txn_is_open(c)) {
@@ -338,7 +338,7 @@ void cmd_watch(struct call *call)
 
 void cmd_unwatch(struct call *call)
 {
-	struct conn *c = conn_of(call);
+	struct client *c = client_of(call);
 
 	if (c->txn != NULL)
 		forget_watched(c->txn);

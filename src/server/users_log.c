@@ -262,14 +262,14 @@ static void check_sessions(struct server *s)
 	struct conn *c, *next;
 
 	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {
-		const struct user *user = c->session.user;
+		const struct user *user = c->client.session.user;
 
 		next = TAILQ_NEXT(c, all);
 		if (user == NULL || acl_user_needs_no_password(user) ||
 		    is_as_configured(s, acl_user_name(user)))
 			continue;
-		c->session.user = NULL;
-		if (c->session.subscribed || c->is_monitor)
+		c->client.session.user = NULL;
+		if (c->client.session.subscribed || c->client.is_monitor)
 			conn_kill(c, "it has to authenticate anew");
 	}
 }

@@ -119,7 +119,7 @@ static void peer_connect(struct peer *p, struct server *s)
 	p->conn->transport.ops = &ops;
 	p->conn->transport.state = p;
 	if (acl_user_needs_no_password(user))
-		p->conn->session.user = user;
+		p->conn->client.session.user = user;
 }
 
 /* ---- what comes back ---- */

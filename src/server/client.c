@@ -1,0 +1,58 @@
+#include "server/client.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "server/pubsub.h"
+#include "server/server_int.h"
+#include "server/txn.h"
+
+void client_init(struct client *c, struct server *s, enum client_kind kind,
+		 const struct client_ops *ops, char *peer)
+{
+	*c = (struct client){ .server = s, .ops = ops, .kind = kind, .peer = peer };
+	c->session.id = ++s->next_client_id;
+	c->session.proto = RESP_PROTO_MIN;
+	c->session.peer = str_from(peer);
+	chain_init(&c->out, &s->chunks);
+	chain_init(&c->messages, &s->chunks);
+	resp_writer_init(&c->writer, &c->out, RESP_PROTO_MIN);
+	TAILQ_INIT(&c->channels);
+	TAILQ_INIT(&c->patterns);
+}
+
+void client_done(struct client *c)
+{
+	assert(!c->is_monitor && !client_is_subscribed(c));
+	txn_free(c->txn);
+	chain_done(&c->out);
+	chain_done(&c->messages);
+	free(c->name);
+	free(c->lib_name);
+	free(c->lib_version);
+	free(c->peer);
+}
+
+void client_begin_message(struct client *c, struct resp_writer *ret_writer)
+{
+	bool in_reply = c->server->running == c;
+
+	resp_writer_init(ret_writer, in_reply ? &c->messages : &c->out, c->session.proto);
+}
+
+void client_set_monitor(struct client *c, bool on)
+{
+	if (c->is_monitor == on)
+		return;
+	c->is_monitor = on;
+	if (on)
+		TAILQ_INSERT_TAIL(&c->server->monitors, c, monitor);
+	else
+		TAILQ_REMOVE(&c->server->monitors, c, monitor);
+}
+
+void client_stop_listening(struct client *c)
+{
+	pubsub_forget(c);
+	client_set_monitor(c, false);
+}

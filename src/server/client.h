@@ -1,0 +1,133 @@
+/*
+ * A client: somebody for whom the server runs commands.
+ *
+ * This is everything that running a command needs to know about who asks for it: the session, the
+ * place for the reply, the transaction, the subscriptions. A connection embeds a client and adds
+ * its socket; an internal client (submit.h) has no socket. Code that runs, counts, or shows
+ * commands deals with clients, and only code about sockets deals with connections.
+ */
+#ifndef SERVER_CLIENT_H
+#define SERVER_CLIENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "command/command.h"
+#include "resp/writer.h"
+#include "util/chain.h"
+
+struct client;
+struct server;
+struct subscription;
+struct txn;
+
+TAILQ_HEAD(client_list, client);
+TAILQ_HEAD(subscription_list, subscription);
+
+enum client_kind {
+	CLIENT_TCP,	 /* a connection from an address */
+	CLIENT_UNIX,	 /* a connection from a Unix socket */
+	CLIENT_INTERNAL, /* a part of the server */
+};
+
+/* What depends on the kind of client. */
+struct client_ops {
+	/* Bytes were added to `out` or `messages`: have them sent, and enforce limits. */
+	void (*output_grew)(struct client *c);
+	/* Run no more requests. The client ends when its output has left. */
+	void (*finish)(struct client *c);
+	/* End the client at the end of this turn, and drop its output. `reason` goes to the log
+	 * unless it is NULL. */
+	void (*drop)(struct client *c, const char *reason);
+};
+
+struct client {
+	struct session session;
+	struct server *server;
+	const struct client_ops *ops;
+	enum client_kind kind;
+
+	bool is_monitor;     /* on server->monitors */
+	bool skew_is_logged; /* the log says that its clock differs from ours */
+	bool no_evict;
+	bool no_touch;
+	bool reply_off;	      /* CLIENT REPLY OFF */
+	bool skip_next_reply; /* CLIENT REPLY SKIP, for the command after it */
+
+	struct resp_writer writer; /* writes replies to `out` */
+	struct chain out;	   /* replies and messages that have not left */
+	struct chain messages;	   /* messages that arrived while its command runs; they follow the
+				    * reply, which may be half written */
+
+	struct txn *txn; /* between MULTI and EXEC, or while keys are watched; otherwise NULL */
+	struct subscription_list channels;
+	struct subscription_list patterns;
+	unsigned channel_count;
+	unsigned pattern_count;
+
+	char *name; /* CLIENT SETNAME and SETINFO; NULL or text */
+	char *lib_name;
+	char *lib_version;
+	char *peer; /* "127.0.0.1:4711", "[::1]:4711", "/run/qlessd.sock:0" */
+	const struct command *last_command;
+	uint64_t errors_counted; /* of writer.errors */
+
+	TAILQ_ENTRY(client) monitor;
+};
+
+/* Begin a client without rights, in database 0. Takes `peer`, which is from malloc(). */
+void client_init(struct client *c, struct server *s, enum client_kind kind,
+		 const struct client_ops *ops, char *peer);
+/* Free what the client holds. It is neither a monitor nor subscribed any more. */
+void client_done(struct client *c);
+
+/* The client was written something. Everything that writes to a client calls this afterwards. */
+static inline void client_output_grew(struct client *c)
+{
+	c->ops->output_grew(c);
+}
+
+static inline void client_finish(struct client *c)
+{
+	c->ops->finish(c);
+}
+
+static inline void client_drop(struct client *c, const char *reason)
+{
+	c->ops->drop(c, reason);
+}
+
+/* A writer for a message, such as one of a channel: it is sent whatever CLIENT REPLY says, and
+ * never within a reply. client_output_grew() has to follow. */
+void client_begin_message(struct client *c, struct resp_writer *ret_writer);
+
+/* The command that ran has written all of its reply: append the messages that arrived meanwhile. */
+static inline void client_end_reply(struct client *c)
+{
+	if (c->messages.len != 0)
+		chain_move(&c->out, &c->messages);
+}
+
+/* Start or stop showing the client every command that is run. */
+void client_set_monitor(struct client *c, bool on);
+
+/* End all subscriptions, and monitoring: from now on only replies are sent to the client. */
+void client_stop_listening(struct client *c);
+
+static inline bool client_is_subscribed(const struct client *c)
+{
+	return c->channel_count + c->pattern_count != 0;
+}
+
+static inline struct client *client_of(const struct call *call)
+{
+	return (struct client *)((char *)call->session - offsetof(struct client, session));
+}
+
+static inline struct server *server_of(const struct call *call)
+{
+	return client_of(call)->server;
+}
+
+#endif
