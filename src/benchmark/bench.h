@@ -55,7 +55,7 @@ struct connection {
 	struct pending *pending; /* a ring */
 	size_t first, count, cap;
 	struct worker **workers;
-	size_t worker_count;
+	size_t worker_count, worker_cap;
 	STAILQ_HEAD(, worker) idle;
 	char name[REQUEST_WORKER_BYTES + 1];
 };
@@ -85,7 +85,7 @@ struct bench {
 	size_t jids_of[COMMAND_COUNT]; /* how many jobs a request is about */
 	const char *names[COMMAND_COUNT];
 	char *queue_names;
-	uint64_t queue_count, queue_cap;
+	size_t queue_count, queue_cap;
 	char *payload;
 	uint64_t random;
 

@@ -1,12 +1,13 @@
 #include "benchmark/ledger.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/hex.h"
 #include "util/mem.h"
 
 #define WORD_BITS  64
-#define WORDS_MIN  ((size_t)1024)
 #define HALF_BYTES (LEDGER_JID_BYTES / 2)
 
 void ledger_init(struct ledger *l, uint64_t seed)
@@ -28,44 +29,35 @@ uint64_t ledger_mix(uint64_t number)
 	return number ^ (number >> 31);
 }
 
-static void write_hex(uint64_t value, char *to)
+static void write_number(uint64_t number, char to[HALF_BYTES])
 {
-	static const char digits[] = "0123456789abcdef";
+	uint64_t bytes = htobe64(number);
 
-	for (size_t i = HALF_BYTES; i-- != 0; value >>= 4)
-		to[i] = digits[value & 15];
+	hex_write(to, &bytes, sizeof bytes);
 }
 
-static bool read_hex(const char *from, uint64_t *ret_value)
+static bool read_number(const char from[HALF_BYTES], uint64_t *ret_number)
 {
-	uint64_t value = 0;
+	uint64_t bytes;
 
-	for (size_t i = 0; i < HALF_BYTES; i++) {
-		unsigned c = (unsigned char)from[i];
-
-		if (c - '0' <= 9)
-			value = value << 4 | (c - '0');
-		else if (c - 'a' <= 5)
-			value = value << 4 | (c - 'a' + 10);
-		else
-			return false;
-	}
-	*ret_value = value;
+	if (!hex_read(&bytes, from, sizeof bytes))
+		return false;
+	*ret_number = be64toh(bytes);
 	return true;
 }
 
 void ledger_write_jid(const struct ledger *l, uint64_t number, char to[LEDGER_JID_BYTES])
 {
-	write_hex(ledger_mix(l->seed ^ number), to);
-	write_hex(number, to + HALF_BYTES);
+	write_number(ledger_mix(l->seed ^ number), to);
+	write_number(number, to + HALF_BYTES);
 }
 
 bool ledger_find(const struct ledger *l, struct qless_str jid, uint64_t *ret_number)
 {
 	uint64_t hash, number;
 
-	if (jid.len != LEDGER_JID_BYTES || !read_hex(jid.ptr, &hash) ||
-	    !read_hex(jid.ptr + HALF_BYTES, &number) || number >= l->next ||
+	if (jid.len != LEDGER_JID_BYTES || !read_number(jid.ptr, &hash) ||
+	    !read_number(jid.ptr + HALF_BYTES, &number) || number >= l->next ||
 	    hash != ledger_mix(l->seed ^ number))
 		return false;
 	*ret_number = number;
@@ -77,13 +69,10 @@ static uint64_t *word_of(struct ledger *l, uint64_t number)
 	size_t word = (size_t)(number / WORD_BITS);
 
 	if (word >= l->words) {
-		size_t words = l->words != 0 ? l->words : WORDS_MIN;
+		size_t words = l->words;
 
-		while (words <= word)
-			words *= 2;
-		l->popped = mem_realloc_array(l->popped, words, sizeof(*l->popped));
-		memset(l->popped + l->words, 0, (words - l->words) * sizeof(*l->popped));
-		l->words = words;
+		l->popped = mem_grow(l->popped, &l->words, word + 1, sizeof(*l->popped));
+		memset(l->popped + words, 0, (l->words - words) * sizeof(*l->popped));
 	}
 	return &l->popped[word];
 }

@@ -130,11 +130,8 @@ static struct worker *add_worker(struct bench *b, struct connection *c)
 	}
 	if ((b->workload->flags & WORKLOAD_OWN_QUEUES) != 0)
 		w->queue = requests_add_queue(b);
-	/* Grows to the next power of two. */
-	if ((c->worker_count & (c->worker_count - 1)) == 0)
-		c->workers = mem_realloc_array(c->workers,
-					       c->worker_count != 0 ? 2 * c->worker_count : 1,
-					       sizeof(struct worker *));
+	c->workers =
+		mem_grow(c->workers, &c->worker_cap, c->worker_count + 1, sizeof(struct worker *));
 	c->workers[c->worker_count++] = w;
 	return w;
 }

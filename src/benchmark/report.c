@@ -157,7 +157,7 @@ static void print_head(const struct bench *b)
 		printf(", pipeline %" PRIu64, o->pipeline);
 	printf(", payload %" PRIu64 " bytes", o->payload);
 	if (b->queue_count > 1)
-		printf(", %" PRIu64 " queues", b->queue_count);
+		printf(", %zu queues", b->queue_count);
 	if (b->batch > 1)
 		printf(", batches of %" PRIu64, b->batch);
 	if (b->backlog != 0)

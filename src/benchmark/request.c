@@ -70,10 +70,7 @@ static size_t find_place(const char *text)
 
 static void add_patch(struct request *r, enum place place)
 {
-	if (r->patch_count == r->patch_cap) {
-		r->patch_cap = r->patch_cap != 0 ? 2 * r->patch_cap : 8;
-		r->patches = mem_realloc_array(r->patches, r->patch_cap, sizeof(*r->patches));
-	}
+	r->patches = mem_grow(r->patches, &r->patch_cap, r->patch_count + 1, sizeof(*r->patches));
 	r->patches[r->patch_count++] = (struct request_patch){ r->bytes.len, place };
 }
 

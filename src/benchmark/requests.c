@@ -205,11 +205,8 @@ uint64_t requests_add_queue(struct bench *b)
 {
 	char name[REQUEST_QUEUE_BYTES + 1];
 
-	if (b->queue_count == b->queue_cap) {
-		b->queue_cap = b->queue_cap != 0 ? 2 * b->queue_cap : 16;
-		b->queue_names =
-			mem_realloc_array(b->queue_names, b->queue_cap, REQUEST_QUEUE_BYTES);
-	}
+	b->queue_names =
+		mem_grow(b->queue_names, &b->queue_cap, b->queue_count + 1, REQUEST_QUEUE_BYTES);
 	snprintf(name, sizeof name, "bench-%08x-%06u", (unsigned)(b->seed & 0xffffffff),
 		 (unsigned)b->queue_count % 1000000);
 	memcpy(b->queue_names + b->queue_count * REQUEST_QUEUE_BYTES, name, REQUEST_QUEUE_BYTES);

@@ -2,6 +2,7 @@
  * Lines and the words they are made of.
  */
 #include "config/config_int.h"
+#include "util/escape.h"
 #include "util/mem.h"
 
 /* How much of a word a message shows. */
@@ -44,47 +45,6 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';
 }
 
-/* The value of a hexadecimal digit, or -1. */
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
-/* What the escape behind a backslash means; *at is its first byte and moves to its last. */
-static char unescape(struct qless_str line, size_t *at)
-{
-	char c = line.ptr[*at];
-
-	if (c == 'x' && *at + 2 < line.len) {
-		int high = hex_digit(line.ptr[*at + 1]), low = hex_digit(line.ptr[*at + 2]);
-
-		if (high >= 0 && low >= 0) {
-			*at += 2;
-			return (char)(high * 16 + low);
-		}
-	}
-	switch (c) {
-	case 'n':
-		return '\n';
-	case 'r':
-		return '\r';
-	case 't':
-		return '\t';
-	case 'b':
-		return '\b';
-	case 'a':
-		return '\a';
-	default:
-		return c;
-	}
-}
-
 /* Read a quoted part from its first quote on; *at moves behind its last. */
 static const char *split_quoted(struct qless_str line, size_t *at, struct buf *word)
 {
@@ -100,8 +60,10 @@ static const char *split_quoted(struct qless_str line, size_t *at, struct buf *w
 			return NULL;
 		}
 		if (c == '\\' && i + 1 < line.len && (quote == '"' || line.ptr[i + 1] == '\'')) {
-			i++;
-			c = unescape(line, &i);
+			const char *next;
+
+			c = escape_read(line.ptr + i + 1, line.ptr + line.len, &next);
+			i = (size_t)(next - line.ptr) - 1;
 		}
 		if (c == '\0')
 			return "a NUL byte cannot be in a word";
@@ -150,28 +112,12 @@ static bool is_plain(char c)
 
 static void append_escaped(char c, struct buf *out)
 {
-	switch (c) {
-	case '\n':
-		buf_append_str(out, STR("\\n"));
-		break;
-	case '\r':
-		buf_append_str(out, STR("\\r"));
-		break;
-	case '\t':
-		buf_append_str(out, STR("\\t"));
-		break;
-	case '"':
-	case '\\':
-		buf_append_char(out, '\\');
+	char escape[ESCAPE_MAX];
+
+	if (c == ' ' || c == '\'' || is_plain(c))
 		buf_append_char(out, c);
-		break;
-	default:
-		if (c == ' ' || c == '\'' || is_plain(c))
-			buf_append_char(out, c);
-		else
-			buf_printf(out, "\\x%02x", (unsigned char)c);
-		break;
-	}
+	else
+		buf_append(out, escape, (size_t)(escape_write(escape, c) - escape));
 }
 
 void config_escape(struct qless_str word, struct buf *out)

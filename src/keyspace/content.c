@@ -383,10 +383,7 @@ static void add_name(void *arg, struct qless_str name)
 {
 	struct names *names = arg;
 
-	if (names->count == names->cap) {
-		names->cap = names->cap == 0 ? 16 : 2 * names->cap;
-		names->items = mem_realloc_array(names->items, names->cap, sizeof(*names->items));
-	}
+	names->items = mem_grow(names->items, &names->cap, names->count + 1, sizeof(*names->items));
 	names->items[names->count++] = name;
 }
 

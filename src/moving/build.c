@@ -66,10 +66,7 @@ double build_score(struct qless_str text)
 
 static void add_tag(struct build *b, struct qless_str tag)
 {
-	if (b->tag_count == b->tag_cap) {
-		b->tag_cap = b->tag_cap == 0 ? 16 : 2 * b->tag_cap;
-		b->tags = mem_realloc_array(b->tags, b->tag_cap, sizeof *b->tags);
-	}
+	b->tags = mem_grow(b->tags, &b->tag_cap, b->tag_count + 1, sizeof *b->tags);
 	b->tags[b->tag_count++] = tag;
 }
 

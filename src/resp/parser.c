@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "util/escape.h"
 #include "util/mem.h"
 #include "util/num.h"
 #include "util/wire.h"
@@ -20,8 +21,6 @@
 /* What resp_request_trim() leaves: more than any ordinary request has. */
 #define KEEP_ARGS 256
 #define KEEP_TEXT 1024
-
-#define MIN_ARGS 16
 
 /* A header of the usual form has no more digits than always fit in 32 bits. */
 #define SHORT_DIGITS 9
@@ -113,7 +112,7 @@ static void reserve_args(struct resp_request *r, size_t count)
 static inline void add_arg(struct resp_request *r, const char *ptr, size_t len)
 {
 	if (r->argc == r->argv_cap)
-		reserve_args(r, r->argv_cap != 0 ? 2 * r->argv_cap : MIN_ARGS);
+		r->argv = mem_grow(r->argv, &r->argv_cap, r->argc + 1, sizeof *r->argv);
 	r->argv[r->argc++] = str_make(ptr, len);
 }
 
@@ -445,50 +444,15 @@ static bool ends_word(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
-static char unescape(char c)
-{
-	switch (c) {
-	case 'n':
-		return '\n';
-	case 'r':
-		return '\r';
-	case 't':
-		return '\t';
-	case 'b':
-		return '\b';
-	case 'a':
-		return '\a';
-	default:
-		return c;
-	}
-}
-
 /* Both copy what is inside quotes, from behind the opening one on. They return where the closing
  * one is, or `end` if there is none. */
 static const char *copy_double_quoted(const char *at, const char *end, char **to)
 {
 	while (at < end && *at != '"') {
-		if (*at != '\\' || end - at < 2) {
+		if (*at == '\\' && end - at >= 2)
+			*(*to)++ = escape_read(at + 1, end, &at);
+		else
 			*(*to)++ = *at++;
-		} else if (at[1] == 'x' && end - at >= 4 && hex_value(at[2]) >= 0 &&
-			   hex_value(at[3]) >= 0) {
-			*(*to)++ = (char)(16 * hex_value(at[2]) + hex_value(at[3]));
-			at += 4;
-		} else {
-			*(*to)++ = unescape(at[1]);
-			at += 2;
-		}
 	}
 	return at;
 }

@@ -5,6 +5,8 @@
 #include <sys/random.h>
 #include <sys/types.h>
 
+#include "util/hex.h"
+
 void entropy_bytes(void *to, size_t len)
 {
 	unsigned char *at = to;
@@ -31,15 +33,7 @@ uint64_t entropy_u64(void)
 
 void entropy_hex(char *to, size_t len)
 {
-	static const char digits[] = "0123456789abcdef";
-
-	/* The bytes go into the back half, where no digit overwrites one that is still needed. */
 	entropy_bytes(to + len, len);
-	for (size_t i = 0; i < len; i++) {
-		unsigned char byte = (unsigned char)to[len + i];
-
-		to[2 * i] = digits[byte >> 4];
-		to[2 * i + 1] = digits[byte & 15];
-	}
+	hex_write(to, to + len, len);
 	to[2 * len] = '\0';
 }

@@ -13,6 +13,7 @@
 
 #include "sys/clock.h"
 #include "sys/files.h"
+#include "util/escape.h"
 #include "util/mem.h"
 
 /* A message is cut to this, so that the fields behind it still have room. */
@@ -166,23 +167,9 @@ static bool is_control(char c)
 
 static void put_control(struct line *line, char c)
 {
-	char hex[5];
+	char escape[ESCAPE_MAX];
 
-	switch (c) {
-	case '\n':
-		put_text(line, "\\n");
-		break;
-	case '\r':
-		put_text(line, "\\r");
-		break;
-	case '\t':
-		put_text(line, "\\t");
-		break;
-	default:
-		snprintf(hex, sizeof hex, "\\x%02x", (unsigned char)c);
-		put(line, hex, 4);
-		break;
-	}
+	put(line, escape, (size_t)(escape_write(escape, c) - escape));
 }
 
 static void put_escaped(struct line *line, struct qless_str s)

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "util/block.h"
+#include "util/hex.h"
 #include "util/num.h"
 
 /* What stands behind the backslash for each byte: 0 if it needs none, 'u' if it is spelled as a
@@ -31,17 +32,14 @@ static inline unsigned count_plain(block b)
 
 static char *put_escape(char *to, unsigned char c)
 {
-	static const char digits[] = "0123456789abcdef";
-
 	*to++ = '\\';
 	*to++ = escapes[c];
 	if (escapes[c] != 'u')
 		return to;
 	*to++ = '0';
 	*to++ = '0';
-	*to++ = digits[c >> 4];
-	*to++ = digits[c & 15];
-	return to;
+	hex_write(to, &c, 1);
+	return to + 2;
 }
 
 static inline char *put_each(char *to, const char *text, size_t len)

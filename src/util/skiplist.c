@@ -431,10 +431,7 @@ struct skiplist_batch_item {
 
 void skiplist_batch_add(struct skiplist_batch *batch, struct skipnode *node, double score)
 {
-	if (batch->count == batch->cap) {
-		batch->cap = batch->cap == 0 ? 16 : 2 * batch->cap;
-		batch->items = mem_realloc_array(batch->items, batch->cap, sizeof *batch->items);
-	}
+	batch->items = mem_grow(batch->items, &batch->cap, batch->count + 1, sizeof *batch->items);
 	batch->items[batch->count++] = (struct skiplist_batch_item){ .score = score, .node = node };
 }
 
