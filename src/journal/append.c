@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "sys/clock.h"
+#include "util/container.h"
 #include "util/mem.h"
 
 #define SECOND_US INT64_C(1000000)
@@ -67,46 +68,47 @@ static uint64_t max(uint64_t a, uint64_t b)
 
 /* ---- state ---- */
 
-void journal_fail(struct journal *j, enum journal_state state, int rc, const char *doing)
+void journal_fail(struct journal *j, enum commit_log_state state, int rc, const char *doing)
 {
-	if (j->state == JOURNAL_WELL)
+	if (j->log.state == COMMIT_LOG_HEALTHY)
 		j->info.failures++;
 	/* From bad to worse, but not back. */
-	if (j->state != JOURNAL_FAILED)
-		j->state = state;
+	if (j->log.state != COMMIT_LOG_FAILED)
+		j->log.state = state;
 	snprintf(j->complaint, sizeof j->complaint, "%s (%s)", strerror(-rc), doing);
 	j->retry_after_us = j->mono_us + SECOND_US;
 }
 
 void journal_set_well(struct journal *j)
 {
-	j->state = JOURNAL_WELL;
+	j->log.state = COMMIT_LOG_HEALTHY;
 	j->complaint[0] = '\0';
 }
 
-enum journal_state journal_state(const struct journal *j)
+struct commit_log *journal_log(struct journal *j)
 {
-	return j->state;
+	return &j->log;
 }
 
-const char *journal_complaint(const struct journal *j)
+static struct journal *journal_of(struct commit_log *log)
 {
-	return j->complaint;
+	return container_of(log, struct journal, log);
 }
 
-uint64_t journal_last(const struct journal *j)
+static const char *complaint(const struct commit_log *log)
 {
-	return j->last;
+	return container_of(log, const struct journal, log)->complaint;
 }
 
-uint64_t journal_durable(const struct journal *j)
+void journal_publish(struct journal *j)
 {
-	return j->options.sync == JOURNAL_SYNC_ALWAYS ? j->synced : j->written;
+	j->log.committed = j->options.sync == JOURNAL_SYNC_ALWAYS ? j->synced : j->written;
 }
 
 void journal_set_sync(struct journal *j, enum journal_sync sync)
 {
 	j->options.sync = sync;
+	journal_publish(j);
 }
 
 void journal_set_segment_bytes(struct journal *j, uint64_t bytes)
@@ -132,8 +134,8 @@ void journal_set_keep_bases(struct journal *j, unsigned count)
 void journal_get_info(const struct journal *j, struct journal_info *ret_info)
 {
 	*ret_info = j->info;
-	ret_info->last_sequence = j->last;
-	ret_info->durable_sequence = journal_durable(j);
+	ret_info->last_sequence = j->log.last;
+	ret_info->durable_sequence = j->log.committed;
 	ret_info->base_bytes = j->base_bytes;
 	ret_info->log_bytes = j->ended_bytes + j->size;
 	ret_info->pending_bytes = j->pending.len + j->writing.len;
@@ -161,81 +163,27 @@ static void append_mark(struct journal *j)
 	/* A clock that was set back is news, too. */
 	if (is_said && since_us >= 0 && since_us < SECOND_US)
 		return;
-	record_append_mark(&j->pending, j->salt, ++j->last, &mark);
+	record_append_mark(&j->pending, j->salt, ++j->log.last, &mark);
 	j->marked = mark.durable;
 	j->mark_wall_us = mark.wall_us;
 }
 
-static void append_group(struct journal *j)
+static void append(struct commit_log *log, const struct record_command *command)
 {
-	if (j->group.len == 0)
-		return;
+	struct journal *j = journal_of(log);
+
 	if (j->pending.len == 0)
 		append_mark(j);
-	record_append(&j->pending, j->salt, RECORD_COMMAND, ++j->last, buf_str(&j->group));
-	buf_clear(&j->group);
-	buf_shrink(&j->group, PENDING_KEEP);
+	record_append_command(&j->pending, j->salt, ++log->last, command);
 }
 
-/* A command, or a group of them, has been added: its record is made unless a batch goes on. */
-static void end_step(struct journal *j)
+static void append_group(struct commit_log *log, struct qless_str commands)
 {
-	if (j->group_depth == 0 && (!j->in_batch || j->group.len >= BATCH_BYTES))
-		append_group(j);
-}
+	struct journal *j = journal_of(log);
 
-/* What fills a record by itself is not worth being moved there by way of the group. */
-static bool is_long_alone(const struct journal *j, const struct record_command *command)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < command->count; i++)
-		bytes += command->args[i].len;
-	return j->group.len == 0 && bytes >= BATCH_BYTES;
-}
-
-uint64_t journal_append(struct journal *j, const struct record_command *command)
-{
-	if (j->group_depth > 0 || (j->in_batch && !is_long_alone(j, command))) {
-		record_add_command(&j->group, command);
-		end_step(j);
-		return 0;
-	}
 	if (j->pending.len == 0)
 		append_mark(j);
-	record_append_command(&j->pending, j->salt, ++j->last, command);
-	return j->last;
-}
-
-void journal_begin_group(struct journal *j)
-{
-	j->group_depth++;
-}
-
-void journal_end_group(struct journal *j)
-{
-	assert(j->group_depth > 0);
-	j->group_depth--;
-	end_step(j);
-}
-
-void journal_begin_batch(struct journal *j)
-{
-	assert(!j->in_batch && j->group_depth == 0);
-	j->in_batch = true;
-}
-
-void journal_split_batch(struct journal *j)
-{
-	if (j->group_depth == 0)
-		append_group(j);
-}
-
-void journal_end_batch(struct journal *j)
-{
-	assert(j->in_batch);
-	j->in_batch = false;
-	end_step(j);
+	record_append(&j->pending, j->salt, RECORD_COMMAND, ++log->last, commands);
 }
 
 /* Have room on the disk up to there. */
@@ -254,20 +202,21 @@ static int make_room(struct journal *j, uint64_t end)
 	return is_no_room(rc) ? rc : 0;
 }
 
-bool journal_admit(struct journal *j, size_t bytes)
+static bool admit(struct commit_log *log, size_t bytes)
 {
+	struct journal *j = journal_of(log);
 	int rc;
 
-	if (j->state != JOURNAL_WELL)
+	if (j->log.state != COMMIT_LOG_HEALTHY)
 		return false;
 	/* A file that is being ended is left alone. */
 	if (j->work == WORK_ROTATE)
 		return true;
-	rc = make_room(j, j->size + j->writing.len + j->pending.len + j->group.len + bytes +
-				  ADMIT_EXTRA_BYTES);
+	rc = make_room(j, j->size + j->writing.len + j->pending.len + log->group.commands.len +
+				  bytes + ADMIT_EXTRA_BYTES);
 	if (rc == 0)
 		return true;
-	journal_fail(j, JOURNAL_FULL, rc, "making room for the log");
+	journal_fail(j, COMMIT_LOG_FULL, rc, "making room for the log");
 	return false;
 }
 
@@ -285,9 +234,9 @@ static void handle_write_failure(struct journal *j, int rc)
 
 	describe_file(j, "writing", doing);
 	if (is_no_room(rc) && j->io->truncate(j->io->arg, j->fd, j->size) == 0)
-		journal_fail(j, JOURNAL_FULL, rc, doing);
+		journal_fail(j, COMMIT_LOG_FULL, rc, doing);
 	else
-		journal_fail(j, JOURNAL_FAILED, rc, doing);
+		journal_fail(j, COMMIT_LOG_FAILED, rc, doing);
 	j->allocated = j->zeroed = 0;
 }
 
@@ -306,7 +255,7 @@ void journal_write_pending(struct journal *j)
 	assert(j->writing.len == 0);
 	if (j->pending.len > 0 && j->size + j->pending.len > j->job.zero_from)
 		wait_for_zeros(j);
-	if (j->pending.len == 0 || j->state != JOURNAL_WELL)
+	if (j->pending.len == 0 || j->log.state != COMMIT_LOG_HEALTHY)
 		return;
 	rc = journal_write_all(j->io, j->fd, buf_data(&j->pending), j->pending.len, j->size,
 			       &written);
@@ -317,7 +266,7 @@ void journal_write_pending(struct journal *j)
 	}
 	j->size += j->pending.len;
 	j->second_bytes += j->pending.len;
-	j->written = j->last;
+	j->written = j->log.last;
 	buf_clear(&j->pending);
 	buf_shrink(&j->pending, PENDING_KEEP);
 }
@@ -336,7 +285,7 @@ static void give_pending(struct journal *j, struct job *job)
 	j->pending = empty;
 	job->bytes = buf_str(&j->writing);
 	job->offset = j->size;
-	j->syncing = j->last;
+	j->syncing = j->log.last;
 	/* Nothing is written behind the size that a file should have, mostly. */
 	end = j->size + j->writing.len;
 	zeros_end = max(j->options.segment_bytes, end);
@@ -352,10 +301,10 @@ static void start_sync(struct journal *j)
 	j->syncing = j->written;
 	j->sync_size = j->size;
 	j->sync_started_us = j->mono_us;
-	if (j->options.sync == JOURNAL_SYNC_ALWAYS && j->state == JOURNAL_WELL)
+	if (j->options.sync == JOURNAL_SYNC_ALWAYS && j->log.state == COMMIT_LOG_HEALTHY)
 		give_pending(j, &j->job);
 	j->work = WORK_SYNC;
-	if (!j->is_hurried || j->options.sync != JOURNAL_SYNC_ALWAYS || j->job_us > HURRY_US ||
+	if (!j->is_urgent || j->options.sync != JOURNAL_SYNC_ALWAYS || j->job_us > HURRY_US ||
 	    j->job.zero_to > 0) {
 		helper_start(j->helper, &j->job);
 		return;
@@ -369,7 +318,7 @@ static uint64_t want_zeros(const struct journal *j)
 {
 	uint64_t ahead = min(max(j->second_bytes, j->last_second_bytes), ZEROS_AHEAD_BYTES);
 
-	if (j->options.sync == JOURNAL_SYNC_ALWAYS || j->state != JOURNAL_WELL ||
+	if (j->options.sync == JOURNAL_SYNC_ALWAYS || j->log.state != COMMIT_LOG_HEALTHY ||
 	    ahead < ZEROS_STEP_BYTES)
 		return 0;
 	return min(j->size + ahead, j->options.segment_bytes);
@@ -451,7 +400,7 @@ static void finish_write(struct journal *j, const struct job *job)
 {
 	if (job->reached == JOB_WRITE) {
 		handle_write_failure(j, job->rc);
-		if (j->state == JOURNAL_FULL)
+		if (j->log.state == COMMIT_LOG_FULL)
 			take_back(j);
 	} else {
 		j->size += j->writing.len;
@@ -472,7 +421,7 @@ static void finish_sync(struct journal *j, const struct job *job)
 		return;
 	if (job->reached == JOB_SYNC && job->rc < 0) {
 		describe_file(j, "syncing", doing);
-		journal_fail(j, JOURNAL_FAILED, job->rc, doing);
+		journal_fail(j, COMMIT_LOG_FAILED, job->rc, doing);
 		return;
 	}
 	if (j->syncing > j->synced)
@@ -507,7 +456,7 @@ static void finish_rotation(struct journal *j, struct job *job)
 	if (job->created_fd >= 0)
 		j->io->close(j->io->arg, job->created_fd);
 	if (job->unclear) {
-		journal_fail(j, JOURNAL_FAILED, job->rc, "replacing the manifest");
+		journal_fail(j, COMMIT_LOG_FAILED, job->rc, "replacing the manifest");
 	} else if (job->reached != JOB_SYNC) {
 		/* No harm is done: this file goes on, and gets longer than it should. */
 		journal_log_path(path, j->options.dir, job->header.number);
@@ -564,7 +513,7 @@ static bool sync_is_due(const struct journal *j)
 {
 	if (j->written == j->synced &&
 	    (j->pending.len == 0 || j->options.sync != JOURNAL_SYNC_ALWAYS ||
-	     j->state != JOURNAL_WELL))
+	     j->log.state != COMMIT_LOG_HEALTHY))
 		return false;
 	switch (j->options.sync) {
 	case JOURNAL_SYNC_ALWAYS:
@@ -607,18 +556,18 @@ static void limit_pending(struct journal *j)
 	buf_done(&j->pending);
 	j->rewrite.buffered = 0;
 	j->gap = true;
-	journal_fail(j, JOURNAL_FAILED, -ENOBUFS, "keeping what could not be written");
+	journal_fail(j, COMMIT_LOG_FAILED, -ENOBUFS, "keeping what could not be written");
 }
 
 static void start_work(struct journal *j)
 {
-	if (j->work != WORK_NONE || j->state == JOURNAL_FAILED)
+	if (j->work != WORK_NONE || j->log.state == COMMIT_LOG_FAILED)
 		return;
 	if (rotation_is_due(j))
 		journal_write_pending(j);
-	if (j->state == JOURNAL_WELL && rotation_is_due(j) && !should_sync_first(j)) {
+	if (j->log.state == COMMIT_LOG_HEALTHY && rotation_is_due(j) && !should_sync_first(j)) {
 		start_rotation(j);
-	} else if (j->state == JOURNAL_WELL && rotation_is_due(j)) {
+	} else if (j->log.state == COMMIT_LOG_HEALTHY && rotation_is_due(j)) {
 		j->is_ending = true;
 		start_sync(j);
 	} else if (sync_is_due(j)) {
@@ -628,36 +577,50 @@ static void start_work(struct journal *j)
 	}
 }
 
-bool journal_wants_flush(const struct journal *j)
+static bool wants_flush(const struct commit_log *log)
 {
+	const struct journal *j = container_of(log, const struct journal, log);
+
 	return j->options.sync == JOURNAL_SYNC_ALWAYS && j->pending.len >= FLUSH_BYTES &&
-	       j->state == JOURNAL_WELL && helper_is_idle(j->helper);
+	       log->state == COMMIT_LOG_HEALTHY && helper_is_idle(j->helper);
 }
 
-void journal_hurry(struct journal *j)
+static void flush(struct commit_log *log, const struct commit_log_turn *turn)
 {
-	j->is_hurried = true;
-}
+	struct journal *j = journal_of(log);
 
-void journal_flush(struct journal *j, int64_t mono_us, int64_t wall_us)
-{
-	assert(j->group_depth == 0 && !j->in_batch);
-	j->mono_us = mono_us;
-	j->wall_us = wall_us;
+	j->mono_us = turn->mono_us;
+	j->wall_us = turn->wall_us;
+	j->is_urgent = turn->is_urgent;
 	count_seconds(j);
 	poll_helper(j);
-	if (j->state == JOURNAL_WELL && j->pending.len > WAITING_MAX)
+	if (j->log.state == COMMIT_LOG_HEALTHY && j->pending.len > WAITING_MAX)
 		wait_for_helper(j);
 	if (j->options.sync != JOURNAL_SYNC_ALWAYS && j->work != WORK_ROTATE && j->writing.len == 0)
 		journal_write_pending(j);
-	if (j->state == JOURNAL_FULL && j->work == WORK_NONE)
+	if (j->log.state == COMMIT_LOG_FULL && j->work == WORK_NONE)
 		retry_if_full(j);
-	if (j->state != JOURNAL_WELL)
+	if (j->log.state != COMMIT_LOG_HEALTHY)
 		limit_pending(j);
 	rewrite_step(j);
 	start_work(j);
-	j->is_hurried = false;
+	journal_publish(j);
 }
+
+static bool snapshot(struct commit_log *log)
+{
+	return journal_rewrite(journal_of(log));
+}
+
+const struct commit_log_ops journal_log_ops = {
+	.admit = admit,
+	.append = append,
+	.append_group = append_group,
+	.flush = flush,
+	.wants_flush = wants_flush,
+	.snapshot = snapshot,
+	.complaint = complaint,
+};
 
 /* ---- the end ---- */
 
@@ -665,12 +628,13 @@ void journal_wait(struct journal *j)
 {
 	struct rewrite *r = &j->rewrite;
 
-	while (j->state == JOURNAL_WELL || r->phase != REWRITE_NONE) {
+	while (j->log.state == COMMIT_LOG_HEALTHY || r->phase != REWRITE_NONE) {
 		wait_for_helper(j);
-		journal_flush(j, clock_mono_us(), clock_wall_us());
+		commit_log_flush(&j->log, &(struct commit_log_turn){ .mono_us = clock_mono_us(),
+								     .wall_us = clock_wall_us() });
 		if (r->phase == REWRITE_NONE && j->work == WORK_NONE && j->pending.len == 0)
 			break;
-		if (j->state == JOURNAL_FULL)
+		if (j->log.state == COMMIT_LOG_FULL)
 			break;
 		if (r->fd >= 0)
 			poll(&(struct pollfd){ .fd = r->fd, .events = POLLIN }, 1, WAIT_MS);
@@ -685,13 +649,13 @@ static int seal(struct journal *j)
 
 	journal_write_pending(j);
 	rc = j->io->sync(j->io->arg, j->fd);
-	if (rc < 0 || j->state != JOURNAL_WELL)
+	if (rc < 0 || j->log.state != COMMIT_LOG_HEALTHY)
 		return rc;
-	mark.durable = j->last;
-	record_append_mark(&j->pending, j->salt, ++j->last, &mark);
+	mark.durable = j->log.last;
+	record_append_mark(&j->pending, j->salt, ++j->log.last, &mark);
 	journal_write_pending(j);
 	j->io->truncate(j->io->arg, j->fd, j->size);
-	return j->state == JOURNAL_WELL ? j->io->sync(j->io->arg, j->fd) : 0;
+	return j->log.state == COMMIT_LOG_HEALTHY ? j->io->sync(j->io->arg, j->fd) : 0;
 }
 
 static void close_log(struct journal *j, struct buf *ret_error)
@@ -701,12 +665,12 @@ static void close_log(struct journal *j, struct buf *ret_error)
 	rewrite_give_up(j, -ECANCELED);
 	wait_for_helper(j);
 	journal_read_clocks(j);
-	if (j->state != JOURNAL_FAILED) {
+	if (j->log.state != COMMIT_LOG_FAILED) {
 		rc = seal(j);
 		if (rc < 0)
-			journal_fail(j, JOURNAL_FAILED, rc, "syncing at the end");
+			journal_fail(j, COMMIT_LOG_FAILED, rc, "syncing at the end");
 	}
-	if (j->state != JOURNAL_WELL && ret_error != NULL)
+	if (j->log.state != COMMIT_LOG_HEALTHY && ret_error != NULL)
 		buf_printf(ret_error, "the log could not be brought to a good end: %s",
 			   j->complaint);
 	j->io->close(j->io->arg, j->fd);
@@ -725,6 +689,6 @@ void journal_close(struct journal *j, struct buf *ret_error)
 	manifest_done(&j->manifest);
 	buf_done(&j->pending);
 	buf_done(&j->writing);
-	buf_done(&j->group);
+	commit_log_done(&j->log);
 	free(j);
 }

@@ -1,31 +1,27 @@
 /*
- * The append-only log: what makes acknowledged changes survive.
+ * The journal: an append-only log in files, which makes acknowledged changes survive. It implements
+ * the interface of commit_log.h.
  *
- * The owner runs commands on the engines, appends a record of each that changed something, flushes
- * once a turn, and sends a reply only when journal_durable() has reached the record that was the
- * last one when the reply was made. A helper thread syncs; nobody waits for it but replies.
+ * A record is committed when it is as durable as the sync policy demands: synced for
+ * JOURNAL_SYNC_ALWAYS, written otherwise. A helper thread syncs, so only replies wait for the disk.
  *
- *	journal_append(j, &command);			... any number of commands
- *	journal_flush(j, mono_us, wall_us);		at the end of the turn
- *	if (journal_durable(j) >= seq) ...		send what was made up to seq
+ *	             a write or a sync fails
+ *	 HEALTHY -----------------------------> FAILED
+ *	 |  ^     a new snapshot is in force      |  ^
+ *	 |  +-------------------------------------+  |
+ *	 |  ^         there is room again            | a write or a sync fails
+ *	 |  +-------------------------------------+  |
+ *	 |            the disk is full            |  |
+ *	 +--------------------------------------> FULL
  *
- *	          a write or sync fails
- *	 WELL -----------------------------> FAILED
- *	 |  ^       a new base is in force     |  ^
- *	 |  +----------------------------------+  |
- *	 |  ^       there is room again           | a write or sync fails
- *	 |  +----------------------------------+  |
- *	 |          no room on the disk        |  |
- *	 +-----------------------------------> FULL
+ * FAILED: it is unknown which part of the log is on the disk, so only a new snapshot makes the log
+ * healthy again. FULL: nothing is lost, and what could not be written waits.
  *
- * FAILED: nobody knows what of the log is on the disk, so only a new base can make it well. FULL:
- * nothing is lost, and what could not be written waits.
+ * In both states commit_log_admit() refuses commands that change something, and reads go on. A read
+ * may change something because time has passed. Its record is appended as usual and written when
+ * the log is healthy again.
  *
- * In both states commands that would change something are to be refused (journal_admit()); reading
- * goes on. What reading commands change nevertheless, by noticing that time has passed, is appended
- * as ever and written when the log is well again.
- *
- * One thread calls everything here. Times are passed in: monotonic and of the day, in microseconds.
+ * One thread calls everything here. Times are passed in: monotonic and wall-clock, in microseconds.
  */
 #ifndef JOURNAL_JOURNAL_H
 #define JOURNAL_JOURNAL_H
@@ -35,6 +31,7 @@
 #include <stdint.h>
 
 #include "journal/base.h"
+#include "journal/commit_log.h"
 #include "journal/io.h"
 #include "journal/rebuild.h"
 #include "journal/record.h"
@@ -49,12 +46,6 @@ enum journal_sync {
 	JOURNAL_SYNC_NO,       /* when the system likes */
 };
 
-enum journal_state {
-	JOURNAL_WELL,
-	JOURNAL_FULL,
-	JOURNAL_FAILED,
-};
-
 struct journal_options {
 	const char *dir;
 	const struct journal_io *io; /* NULL: the system's */
@@ -64,7 +55,7 @@ struct journal_options {
 	unsigned keep_bases; /* how many are kept after they were replaced: see kept.h */
 	/* Without them everything is done by the calls themselves, and tests can stop anywhere. */
 	bool threads;
-	/* Called from the helper thread when journal_flush() has something to notice. */
+	/* Called from the helper thread when commit_log_flush() has something to notice. */
 	void (*wake)(void *arg);
 	/* Write all databases, and commands for what else there is, with the calls of base.h. In a
 	 * process of its own; the state is as it was at the end of the turn. */
@@ -100,48 +91,10 @@ int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error);
  * no-op. */
 void journal_close(struct journal *j, struct buf *ret_error);
 
-/* ---- appending ---- */
+/* The log that the server appends to. It belongs to the journal. */
+struct commit_log *journal_log(struct journal *j);
 
-/* May a command that changes something be run? `bytes` is about how much its record takes. Makes
- * sure that the disk has room. If not, journal_complaint() says why. */
-bool journal_admit(struct journal *j, size_t bytes);
-
-/* Append the record of a command that has changed something. Returns its sequence number; 0 in a
- * group or a batch, whose record has none before its end. */
-uint64_t journal_append(struct journal *j, const struct record_command *command);
-
-/* What is appended from here to the end of the group is one record with one number: after a crash
- * all of it has happened or none. Groups may be in groups, and end before the next flush. */
-void journal_begin_group(struct journal *j);
-void journal_end_group(struct journal *j);
-
-/* What is appended in a batch is put into as few records as can be, of some kilobytes: each record
- * has a head and a checksum of its own. Batches are not in batches, and not in groups. */
-void journal_begin_batch(struct journal *j);
-void journal_end_batch(struct journal *j);
-/* What was appended has its number, and what follows gets another, in a batch or outside. */
-void journal_split_batch(struct journal *j);
-
-/* The end of a turn, or news from the helper thread: write, have synced what the policy says,
- * and go on with whatever is under way. To be called at least every second. */
-void journal_flush(struct journal *j, int64_t mono_us, int64_t wall_us);
-
-/* So much waits for a sync that the next one should not wait for anything: journal_flush() would
- * begin it now. Cheap enough to be asked often. */
-bool journal_wants_flush(const struct journal *j);
-
-/* Before journal_flush(): a single client waits for what was appended, and there is nothing else to
- * do meanwhile. If the disk is quick the flush syncs by itself then, which spares it the way to the
- * helper and back. */
-void journal_hurry(struct journal *j);
-
-/* The last record that was appended, and the last that is as durable as the policy asks for. */
-uint64_t journal_last(const struct journal *j);
-uint64_t journal_durable(const struct journal *j);
-
-enum journal_state journal_state(const struct journal *j);
-/* Why it is not well: "No space left on device (writing log-00000004)". Empty if it is well. */
-const char *journal_complaint(const struct journal *j);
+/* ---- settings ---- */
 
 void journal_set_sync(struct journal *j, enum journal_sync sync);
 void journal_set_segment_bytes(struct journal *j, uint64_t bytes);
@@ -159,7 +112,7 @@ void journal_give_up_rewrite(struct journal *j);
 /* Why the last base that was to be made from the files was not. */
 const char *journal_rebuild_error(const struct journal *j);
 /* Readable when the process that writes the base has something to tell; -1 while there is none.
- * Then journal_flush() is to be called. */
+ * Then commit_log_flush() is to be called. */
 int journal_rewrite_fd(const struct journal *j);
 /* Whether the log has grown so much that a rewrite is worth it. */
 bool journal_is_overgrown(const struct journal *j, unsigned percentage, uint64_t min_bytes);

@@ -59,6 +59,7 @@ struct rewrite {
 };
 
 struct journal {
+	struct commit_log log;
 	struct journal_options options;
 	const struct journal_io *io;
 	int lock_fd;
@@ -84,12 +85,8 @@ struct journal {
 
 	struct buf pending; /* appended and not written */
 	struct buf writing; /* being written by the helper, together with the next sync */
-	struct buf group;   /* commands of the record that is being put together */
-	unsigned group_depth;
-	bool in_batch;
-	bool gap;      /* records were dropped: only a newer base can follow */
-	uint64_t last; /* sequence numbers */
-	uint64_t written;
+	bool gap;	    /* records were dropped: only a newer base can follow */
+	uint64_t written;   /* sequence numbers */
 	uint64_t syncing;
 	uint64_t synced;
 	uint64_t marked; /* what the last mark says was durable */
@@ -102,11 +99,10 @@ struct journal {
 	uint64_t second_bytes; /* in it */
 	uint64_t last_second_bytes;
 	bool is_ending;		 /* the file is long enough, and was synced once for that */
-	bool is_hurried;	 /* see journal_hurry() */
+	bool is_urgent;		 /* see struct commit_log_turn */
 	int64_t rotate_after_us; /* when rotation may be tried again */
 	int64_t retry_after_us;	 /* when FULL may be found over */
 
-	enum journal_state state;
 	char complaint[JOURNAL_COMPLAINT_MAX];
 
 	struct rewrite rewrite;
@@ -123,7 +119,12 @@ void journal_describe_log(const struct journal *j, struct record_file_header *he
 
 /* ---- append.c ---- */
 
-void journal_fail(struct journal *j, enum journal_state state, int rc, const char *doing);
+extern const struct commit_log_ops journal_log_ops;
+
+/* Tell the owner how far the log is committed. */
+void journal_publish(struct journal *j);
+
+void journal_fail(struct journal *j, enum commit_log_state state, int rc, const char *doing);
 void journal_set_well(struct journal *j);
 /* Write what is pending, unless the log is not well. Not while the helper writes. */
 void journal_write_pending(struct journal *j);

@@ -52,7 +52,7 @@ struct journal *journal_open(const struct journal_options *options, struct buf *
 	j->lock_fd = j->fd = j->rewrite.fd = -1;
 	buf_init(&j->pending, BUF_NO_MAX);
 	buf_init(&j->writing, BUF_NO_MAX);
-	buf_init(&j->group, BUF_NO_MAX);
+	commit_log_init(&j->log, &journal_log_ops);
 	rc = journal_check_dir(options->dir);
 	if (rc < 0)
 		buf_printf(ret_error, "cannot use the directory %s: %s", options->dir,
@@ -150,7 +150,8 @@ static int begin_log(struct journal *j, uint64_t sequence, struct buf *ret_error
 	j->first = sequence + 1;
 	j->size = j->sync_size = RECORD_FILE_HEADER_BYTES;
 	j->allocated = j->zeroed = 0;
-	j->last = j->written = j->synced = sequence;
+	j->log.last = j->written = j->synced = sequence;
+	journal_publish(j);
 	return 0;
 }
 
@@ -245,7 +246,8 @@ static int continue_log(struct journal *j, const struct recovery *r, struct buf 
 	j->base_bytes = r->base_bytes;
 	j->base_wall_us = r->base_us;
 	j->next_number = manifest_highest(&j->manifest) + 1;
-	j->last = j->written = j->synced = r->last_sequence;
+	j->log.last = j->written = j->synced = r->last_sequence;
+	journal_publish(j);
 	journal_log_path(path, j->options.dir, j->number);
 	j->fd = j->io->open(j->io->arg, path, O_WRONLY);
 	rc = j->fd < 0 ? j->fd : j->io->truncate(j->io->arg, j->fd, j->size);

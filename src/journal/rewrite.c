@@ -253,12 +253,12 @@ static void begin_base(struct journal *j)
 	struct rewrite *r = &j->rewrite;
 	int rc = 0;
 
-	r->to_recover = j->state == JOURNAL_FAILED;
+	r->to_recover = j->log.state == COMMIT_LOG_FAILED;
 	r->from_log = can_rebuild(j);
 	r->is_cancelled = false;
 	r->buffered = r->to_recover ? j->pending.len : 0;
 	r->number = j->next_number++;
-	r->sequence = r->from_log ? j->first - 1 : j->last;
+	r->sequence = r->from_log ? j->first - 1 : j->log.last;
 	r->first_log = j->number;
 	r->ended_bytes = j->ended_bytes;
 	r->bytes = 0;
@@ -345,7 +345,7 @@ static bool is_behind(const struct journal *j)
 /* A base from before the log failed does not make it well: another one is needed, soon. */
 static bool is_useless(const struct journal *j)
 {
-	return j->state == JOURNAL_FAILED && !j->rewrite.to_recover;
+	return j->log.state == COMMIT_LOG_FAILED && !j->rewrite.to_recover;
 }
 
 /* Have it end. */
@@ -464,7 +464,7 @@ void rewrite_switched(struct journal *j, const struct job *job)
 			j->io->close(j->io->arg, job->created_fd);
 		manifest_done(&j->job.manifest);
 		if (job->reached == JOB_SYNC || job->unclear)
-			journal_fail(j, JOURNAL_FAILED, job->rc, "putting a new base in force");
+			journal_fail(j, COMMIT_LOG_FAILED, job->rc, "putting a new base in force");
 		r->keep_base = job->unclear;
 		rewrite_give_up(j, job->rc);
 		return;
@@ -493,16 +493,16 @@ void rewrite_step(struct journal *j)
 	struct rewrite *r = &j->rewrite;
 
 	/* A log that has failed asks for it by itself. */
-	if (r->phase == REWRITE_NONE && j->state == JOURNAL_FAILED &&
+	if (r->phase == REWRITE_NONE && j->log.state == COMMIT_LOG_FAILED &&
 	    j->mono_us >= j->retry_after_us)
 		journal_rewrite(j);
-	if (r->phase == REWRITE_WANTED && j->state == JOURNAL_FAILED && j->work == WORK_NONE)
+	if (r->phase == REWRITE_WANTED && j->log.state == COMMIT_LOG_FAILED && j->work == WORK_NONE)
 		r->phase = REWRITE_READY;
 	/* What is in the base has to be in the log before it, unless the log has failed; what is
 	 * not written yet is of the files that are not ended. */
 	if (r->phase == REWRITE_READY && j->work == WORK_NONE) {
 		journal_write_pending(j);
-		if (j->pending.len == 0 || j->state == JOURNAL_FAILED)
+		if (j->pending.len == 0 || j->log.state == COMMIT_LOG_FAILED)
 			begin_base(j);
 	}
 	if (r->phase != REWRITE_RUNNING)

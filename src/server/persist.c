@@ -42,12 +42,13 @@
 
 struct persist {
 	struct journal *journal;
+	struct commit_log *log; /* the journal's */
 	struct rebuild_options rebuild;
 	struct event *wake; /* the helper thread has news */
 	int wake_fd;
 	struct event *rewrite; /* the process that writes a base has news */
 	int rewrite_fd;
-	enum journal_state state; /* as it was said last */
+	enum commit_log_state state; /* as it was said last */
 	uint64_t rewrites;
 	uint64_t rewrite_failures;
 	uint64_t rebuild_failures;
@@ -81,43 +82,43 @@ static void record_change(void *arg, unsigned db, double now, struct qless_str n
 		.db = db, .now = now, .name = name, .args = args, .count = count
 	};
 
-	journal_append(s->persist->journal, &command);
+	commit_log_append(s->persist->log, &command);
 }
 
 void persist_record(struct server *s, const struct record_command *command)
 {
 	if (s->persist != NULL && s->persist->is_loaded)
-		journal_append(s->persist->journal, command);
+		commit_log_append(s->persist->log, command);
 }
 
 void persist_begin_group(struct server *s)
 {
 	if (s->persist != NULL && s->persist->is_loaded)
-		journal_begin_group(s->persist->journal);
+		commit_log_begin_group(s->persist->log);
 }
 
 void persist_end_group(struct server *s)
 {
 	if (s->persist != NULL && s->persist->is_loaded)
-		journal_end_group(s->persist->journal);
+		commit_log_end_group(s->persist->log);
 }
 
 void persist_begin_batch(struct server *s)
 {
 	if (s->persist != NULL && s->persist->is_loaded)
-		journal_begin_batch(s->persist->journal);
+		commit_log_begin_batch(s->persist->log);
 }
 
 void persist_end_batch(struct server *s)
 {
 	if (s->persist != NULL && s->persist->is_loaded)
-		journal_end_batch(s->persist->journal);
+		commit_log_end_batch(s->persist->log);
 }
 
 void persist_split_batch(struct server *s)
 {
 	if (s->persist != NULL && s->persist->is_loaded)
-		journal_split_batch(s->persist->journal);
+		commit_log_split_batch(s->persist->log);
 }
 
 static void record_script(void *arg, const struct script *script)
@@ -466,6 +467,7 @@ int persist_open(struct server *s, struct buf *ret_error)
 	p->journal = journal_open(&options, ret_error);
 	if (p->journal == NULL)
 		return -1;
+	p->log = journal_log(p->journal);
 	if (journal_rebuild_error(p->journal)[0] != '\0')
 		log_warning("bases cannot be made from the log: %s",
 			    journal_rebuild_error(p->journal));
@@ -498,13 +500,14 @@ static void write_last_base(struct server *s)
 					   .events = POLLIN } };
 
 		if (!is_asked_for)
-			is_asked_for = journal_rewrite(p->journal);
+			is_asked_for = commit_log_snapshot(p->log);
 		ask_for_patience(s);
 		poll(news, sizeof news / sizeof news[0], SAVE_CHECK_MS);
 		on_wake(p->wake_fd, EV_READ, s);
-		journal_flush(p->journal, clock_mono_us(), clock_wall_us());
+		commit_log_flush(p->log, &(struct commit_log_turn){ .mono_us = clock_mono_us(),
+								    .wall_us = clock_wall_us() });
 	} while (!is_asked_for ||
-		 (journal_is_rewriting(p->journal) && journal_state(p->journal) == JOURNAL_WELL));
+		 (journal_is_rewriting(p->journal) && p->log->state == COMMIT_LOG_HEALTHY));
 	journal_wait(p->journal);
 }
 
@@ -617,21 +620,21 @@ static void drop_gated(struct server *s, bool turn_is_lost)
 static void note_state(struct server *s)
 {
 	struct persist *p = s->persist;
-	enum journal_state state = journal_state(p->journal);
+	enum commit_log_state state = p->log->state;
 
 	if (state == p->state)
 		return;
-	if (state == JOURNAL_WELL) {
+	if (state == COMMIT_LOG_HEALTHY) {
 		log_notice("the log can be written again");
 		notify_status(&s->notify, SERVER_STATUS_READY);
 	} else {
 		log_warning("the log cannot be written: %s. Commands that change something are "
 			    "refused until it can",
-			    journal_complaint(p->journal));
+			    commit_log_complaint(p->log));
 		notify_status(&s->notify, "The log cannot be written, changes are refused");
 	}
-	if (p->state == JOURNAL_WELL)
-		drop_gated(s, journal_last(p->journal) > journal_durable(p->journal));
+	if (p->state == COMMIT_LOG_HEALTHY)
+		drop_gated(s, p->log->last > p->log->committed);
 	p->state = state;
 }
 
@@ -716,7 +719,7 @@ static void note_latencies(struct server *s)
 
 bool persist_wants_end_of_turn(const struct server *s)
 {
-	return persist_is_loaded(s) && journal_wants_flush(s->persist->journal);
+	return persist_is_loaded(s) && commit_log_wants_flush(s->persist->log);
 }
 
 void persist_end_turn(struct server *s)
@@ -728,9 +731,9 @@ void persist_end_turn(struct server *s)
 	s->gate = 0;
 	if (p == NULL || !p->is_loaded)
 		return;
-	if (is_one_alone(s))
-		journal_hurry(p->journal);
-	journal_flush(p->journal, s->mono_us, s->wall_us);
+	commit_log_flush(p->log, &(struct commit_log_turn){ .mono_us = s->mono_us,
+							    .wall_us = s->wall_us,
+							    .is_urgent = is_one_alone(s) });
 	server_end_latency(s, "aof-write", begin_us);
 	if (begin_us != 0)
 		note_latencies(s);
@@ -740,11 +743,11 @@ void persist_end_turn(struct server *s)
 		note_rewrites(s);
 	}
 	p->was_rewriting = journal_is_rewriting(p->journal);
-	if (p->state != JOURNAL_WELL)
+	if (p->state != COMMIT_LOG_HEALTHY)
 		return;
-	durable = journal_durable(p->journal);
-	if (journal_last(p->journal) > durable)
-		s->gate = journal_last(p->journal);
+	durable = p->log->committed;
+	if (p->log->last > durable)
+		s->gate = p->log->last;
 	release_gated(s, durable);
 }
 
@@ -758,13 +761,14 @@ void persist_cron(struct server *s)
 	struct persist *p = s->persist;
 
 	if (p == NULL || !p->is_loaded || journal_is_rewriting(p->journal) ||
-	    p->state != JOURNAL_WELL || (p->auto_delay_us != 0 && s->mono_us < p->auto_after_us) ||
+	    p->state != COMMIT_LOG_HEALTHY ||
+	    (p->auto_delay_us != 0 && s->mono_us < p->auto_after_us) ||
 	    !journal_is_overgrown(p->journal, (unsigned)config->auto_rewrite_percentage,
 				  config->auto_rewrite_min_bytes))
 		return;
 	log_notice("the log has grown by %d percent, writing a new base",
 		   config->auto_rewrite_percentage);
-	journal_rewrite(p->journal);
+	commit_log_snapshot(p->log);
 }
 
 const char *persist_refusal(void *arg, size_t bytes)
@@ -776,13 +780,13 @@ const char *persist_refusal(void *arg, size_t bytes)
 		return NULL;
 	if (bytes > ADMIT_MAX)
 		return "ERR the command is larger than a record of the log may be, 1 GB";
-	if (journal_admit(p->journal, bytes))
+	if (commit_log_admit(p->log, bytes))
 		return NULL;
 	snprintf(
 		p->refusal, sizeof p->refusal,
 		"MISCONF Errors writing to the log: %s. Commands that change something are refused "
 		"until it can be written again.",
-		journal_complaint(p->journal));
+		commit_log_complaint(p->log));
 	return p->refusal;
 }
 
@@ -792,7 +796,7 @@ void cmd_bgrewriteaof(struct call *call)
 
 	if (p == NULL)
 		resp_write_error(call->reply, "ERR", STR("there is no log: appendonly is no"));
-	else if (!journal_rewrite(p->journal))
+	else if (!commit_log_snapshot(p->log))
 		resp_write_error(call->reply, "ERR",
 				 STR("Background append only file rewriting already in progress"));
 	else
@@ -819,7 +823,7 @@ void persist_get_info(const struct server *s, struct persist_info *ret)
 {
 	const struct persist *p = s->persist;
 
-	*ret = (struct persist_info){ .state = JOURNAL_WELL };
+	*ret = (struct persist_info){ .state = COMMIT_LOG_HEALTHY };
 	if (p == NULL)
 		return;
 	ret->progress = p->progress;
@@ -828,22 +832,22 @@ void persist_get_info(const struct server *s, struct persist_info *ret)
 	if (!p->is_loaded)
 		return;
 	journal_get_info(p->journal, &ret->log);
-	ret->state = journal_state(p->journal);
+	ret->state = p->log->state;
 }
 
 const char *persist_complaint(const struct server *s)
 {
-	if (!persist_is_loaded(s) || journal_state(s->persist->journal) == JOURNAL_WELL)
+	if (!persist_is_loaded(s) || s->persist->log->state == COMMIT_LOG_HEALTHY)
 		return NULL;
-	return journal_complaint(s->persist->journal);
+	return commit_log_complaint(s->persist->log);
 }
 
 void persist_append_words(const struct server *s, struct buf *out)
 {
 	static const char *const states[] = {
-		[JOURNAL_WELL] = "ok",
-		[JOURNAL_FULL] = "full",
-		[JOURNAL_FAILED] = "failed",
+		[COMMIT_LOG_HEALTHY] = "ok",
+		[COMMIT_LOG_FULL] = "full",
+		[COMMIT_LOG_FAILED] = "failed",
 	};
 	struct persist_info info;
 
@@ -852,7 +856,8 @@ void persist_append_words(const struct server *s, struct buf *out)
 	persist_get_info(s, &info);
 	buf_printf(out, "aof_last_bgrewrite_status:%s\r\n",
 		   info.log.last_rewrite_rc == 0 ? "ok" : "err");
-	buf_printf(out, "aof_last_write_status:%s\r\n", info.state == JOURNAL_WELL ? "ok" : "err");
+	buf_printf(out, "aof_last_write_status:%s\r\n",
+		   info.state == COMMIT_LOG_HEALTHY ? "ok" : "err");
 	buf_printf(out, "log_state:%s\r\n", states[info.state]);
-	buf_printf(out, "log_error:%s\r\n", journal_complaint(s->persist->journal));
+	buf_printf(out, "log_error:%s\r\n", commit_log_complaint(s->persist->log));
 }

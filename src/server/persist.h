@@ -85,7 +85,7 @@ extern const struct scripts_hooks persist_scripts_hooks;
 struct persist_info {
 	struct journal_info log;
 	struct recovery_progress progress;
-	enum journal_state state;
+	enum commit_log_state state;
 	/* While it is being loaded: since when, and how much longer if it goes on like this. */
 	int64_t load_start_s;
 	double load_left_s;

@@ -49,7 +49,7 @@ static void record(void *arg, unsigned db, double now, struct qless_str name,
 		.db = db, .now = now, .name = name, .args = args, .count = count
 	};
 
-	journal_append(f->journal, &command);
+	commit_log_append(journal_log(f->journal), &command);
 }
 
 static void start(struct replay *r)

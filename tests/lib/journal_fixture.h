@@ -157,7 +157,17 @@ static inline int fixture_start(struct fixture *f)
 static inline void fixture_flush(struct fixture *f)
 {
 	f->us += 10000;
-	journal_flush(f->journal, f->us, f->us);
+	commit_log_flush(journal_log(f->journal),
+			 &(struct commit_log_turn){ .mono_us = f->us, .wall_us = f->us });
+}
+
+/* The end of a turn in which a single client waits. */
+static inline void fixture_flush_urgently(struct fixture *f)
+{
+	f->us += 10000;
+	commit_log_flush(
+		journal_log(f->journal),
+		&(struct commit_log_turn){ .mono_us = f->us, .wall_us = f->us, .is_urgent = true });
 }
 
 /* Run a made-up command, and record it if it has changed something. */
@@ -175,7 +185,7 @@ static inline bool fixture_step(struct fixture *f, struct random_calls *calls)
 					   .name = calls->argv[0],
 					   .args = calls->argv + 1,
 					   .count = calls->argc - 1 };
-	journal_append(f->journal, &command);
+	commit_log_append(journal_log(f->journal), &command);
 	return true;
 }
 

@@ -45,7 +45,7 @@ void tearDown(void)
 static void note_state(void)
 {
 	TEST_ASSERT_TRUE(state_count < STATES_MAX);
-	states[state_count].sequence = journal_last(f.journal);
+	states[state_count].sequence = journal_log(f.journal)->last;
 	states[state_count].dump = fixture_dump(&f);
 	state_count++;
 }
@@ -60,11 +60,12 @@ static void forget_states(void)
 static void end_turn(void)
 {
 	/* After a failure there is time to get well again. */
-	if (journal_state(f.journal) != JOURNAL_WELL)
+	if (journal_log(f.journal)->state != COMMIT_LOG_HEALTHY)
 		f.us += 300000;
 	fixture_flush(&f);
-	if (journal_state(f.journal) == JOURNAL_WELL && journal_durable(f.journal) > acknowledged)
-		acknowledged = journal_durable(f.journal);
+	if (journal_log(f.journal)->state == COMMIT_LOG_HEALTHY &&
+	    journal_log(f.journal)->committed > acknowledged)
+		acknowledged = journal_log(f.journal)->committed;
 }
 
 /* Run until the end or until the machine stops. True if the log could be begun. */
@@ -249,7 +250,7 @@ static void a_recovery_to_an_empty_directory_can_be_repeated(void)
 		TEST_ASSERT_TRUE(stopped || rc == 0);
 		fixture_kill(&f, (enum disk_crash)(at % 3), &rng);
 		rc = fixture_start(&f);
-		if (rc == 0 && journal_last(f.journal) == 0) {
+		if (rc == 0 && journal_log(f.journal)->last == 0) {
 			/* It was not begun at all. */
 			fixture_kill(&f, DISK_KEEP_ALL, &rng);
 			fixture_done(&f);
@@ -369,7 +370,7 @@ static void live_with_everysec(unsigned long long seed, struct written *turns, i
 			journal_rewrite(f.journal);
 		f.us += random_pick(&calls, 60000);
 		fixture_flush(&f);
-		turns[i] = (struct written){ f.us, journal_durable(f.journal) };
+		turns[i] = (struct written){ f.us, journal_log(f.journal)->committed };
 	}
 }
 
@@ -387,8 +388,8 @@ static void everysec_loses_what_was_written_last_and_no_more_than_a_second_of_it
 		acknowledged = safe > 0 ? turns[safe].sequence : 0;
 		fixture_kill(&f, seed % 2 == 0 ? DISK_KEEP_SYNCED : DISK_KEEP_SOME, &rng);
 		check_recovery("everysec", (unsigned)seed);
-		if (turns[count - 1].sequence - journal_last(f.journal) > lost_most)
-			lost_most = turns[count - 1].sequence - journal_last(f.journal);
+		if (turns[count - 1].sequence - journal_log(f.journal)->last > lost_most)
+			lost_most = turns[count - 1].sequence - journal_log(f.journal)->last;
 		fixture_done(&f);
 		begin();
 		forget_states();
@@ -433,10 +434,11 @@ static void fail_at_each_call(const void *arg)
 			f.us += 1000000;
 			fixture_flush(&f);
 		}
-		TEST_ASSERT_EQUAL_INT_MESSAGE(JOURNAL_WELL, journal_state(f.journal),
-					      journal_complaint(f.journal));
-		TEST_ASSERT_TRUE(journal_admit(f.journal, 100));
-		TEST_ASSERT_EQUAL_UINT64(journal_last(f.journal), journal_durable(f.journal));
+		TEST_ASSERT_EQUAL_INT_MESSAGE(COMMIT_LOG_HEALTHY, journal_log(f.journal)->state,
+					      commit_log_complaint(journal_log(f.journal)));
+		TEST_ASSERT_TRUE(commit_log_admit(journal_log(f.journal), 100));
+		TEST_ASSERT_EQUAL_UINT64(journal_log(f.journal)->last,
+					 journal_log(f.journal)->committed);
 		live = fixture_dump(&f);
 		fixture_kill(&f, DISK_KEEP_SYNCED, &rng);
 		rc = fixture_start(&f);
@@ -504,19 +506,19 @@ static void a_failed_sync_is_not_tried_again_on_the_same_file(void)
 	disk_fail(&f.disk, DISK_SYNC, 0, -EIO);
 	fixture_flush(&f);
 	fixture_flush(&f);
-	TEST_ASSERT_EQUAL_INT(JOURNAL_FAILED, journal_state(f.journal));
+	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_FAILED, journal_log(f.journal)->state);
 	TEST_ASSERT_EQUAL_STRING("Input/output error (syncing log-00000001)",
-				 journal_complaint(f.journal));
-	TEST_ASSERT_FALSE(journal_admit(f.journal, 1));
-	TEST_ASSERT_TRUE(journal_durable(f.journal) < journal_last(f.journal));
+				 commit_log_complaint(journal_log(f.journal)));
+	TEST_ASSERT_FALSE(commit_log_admit(journal_log(f.journal), 1));
+	TEST_ASSERT_TRUE(journal_log(f.journal)->committed < journal_log(f.journal)->last);
 	for (int i = 0; i < 5; i++)
 		fixture_flush(&f);
 	TEST_ASSERT_EQUAL_UINT(1, f.disk.calls);
 	f.us += 2000000;
 	for (int i = 0; i < 5; i++)
 		fixture_flush(&f);
-	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
-	TEST_ASSERT_EQUAL_STRING("", journal_complaint(f.journal));
+	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_HEALTHY, journal_log(f.journal)->state);
+	TEST_ASSERT_EQUAL_STRING("", commit_log_complaint(journal_log(f.journal)));
 	journal_get_info(f.journal, &info);
 	TEST_ASSERT_EQUAL_UINT64(1, info.failures);
 	TEST_ASSERT_EQUAL_UINT64(1, info.rewrites);
@@ -538,7 +540,7 @@ static void what_a_failed_sync_has_forgotten_is_written_again_at_the_next_start(
 	disk_fail(&f.disk, DISK_SYNC, 0, -EIO);
 	fixture_flush(&f);
 	fixture_flush(&f);
-	TEST_ASSERT_EQUAL_INT(JOURNAL_FAILED, journal_state(f.journal));
+	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_FAILED, journal_log(f.journal)->state);
 	/* Nobody waits for it to get well, and the next process reads what was never written. */
 	fixture_kill(&f, DISK_KEEP_MEMORY, &rng);
 	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
@@ -548,7 +550,7 @@ static void what_a_failed_sync_has_forgotten_is_written_again_at_the_next_start(
 		fixture_flush(&f);
 	}
 	fixture_flush(&f);
-	TEST_ASSERT_EQUAL_UINT64(journal_last(f.journal), journal_durable(f.journal));
+	TEST_ASSERT_EQUAL_UINT64(journal_log(f.journal)->last, journal_log(f.journal)->committed);
 	live = fixture_dump(&f);
 	fixture_kill(&f, DISK_KEEP_SYNCED, &rng);
 	TEST_ASSERT_EQUAL_INT_MESSAGE(0, fixture_start(&f), buf_cstr(&f.error));
@@ -565,29 +567,29 @@ static void no_room_is_found_out_before_anything_is_changed(void)
 	random_calls_init(&calls, 62);
 	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
 	for (int i = 0; i < 30; i++) {
-		TEST_ASSERT_TRUE(journal_admit(f.journal, 500));
-		TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
+		TEST_ASSERT_TRUE(commit_log_admit(journal_log(f.journal), 500));
+		TEST_ASSERT_EQUAL_INT(COMMIT_LOG_HEALTHY, journal_log(f.journal)->state);
 		fixture_step(&f, &calls);
 		fixture_flush(&f);
 	}
 	f.disk.room = disk_used(&f.disk);
-	TEST_ASSERT_FALSE(journal_admit(f.journal, 8 << 20));
-	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
+	TEST_ASSERT_FALSE(commit_log_admit(journal_log(f.journal), 8 << 20));
+	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_FULL, journal_log(f.journal)->state);
 	TEST_ASSERT_EQUAL_STRING("No space left on device (making room for the log)",
-				 journal_complaint(f.journal));
+				 commit_log_complaint(journal_log(f.journal)));
 	/* Smaller ones would find room in what was set aside, and the next large one none: it does
 	 * not get well and full again each second. */
 	for (int i = 0; i < 3; i++) {
 		f.us += 2000000;
 		fixture_flush(&f);
-		TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
-		TEST_ASSERT_FALSE(journal_admit(f.journal, 500));
+		TEST_ASSERT_EQUAL_INT(COMMIT_LOG_FULL, journal_log(f.journal)->state);
+		TEST_ASSERT_FALSE(commit_log_admit(journal_log(f.journal), 500));
 	}
 	f.disk.room = UINT64_MAX;
 	f.us += 2000000;
 	fixture_flush(&f);
-	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
-	TEST_ASSERT_TRUE(journal_admit(f.journal, 8 << 20));
+	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_HEALTHY, journal_log(f.journal)->state);
+	TEST_ASSERT_TRUE(commit_log_admit(journal_log(f.journal), 8 << 20));
 }
 
 static void pass_seconds(int seconds)
@@ -602,7 +604,7 @@ static void check_that_nothing_is_lost(void)
 {
 	char *live = fixture_dump(&f), *dump;
 
-	TEST_ASSERT_EQUAL_UINT64(journal_last(f.journal), journal_durable(f.journal));
+	TEST_ASSERT_EQUAL_UINT64(journal_log(f.journal)->last, journal_log(f.journal)->committed);
 	fixture_kill(&f, DISK_KEEP_SYNCED, &rng);
 	TEST_ASSERT_EQUAL_INT_MESSAGE(0, fixture_start(&f), buf_cstr(&f.error));
 	dump = fixture_dump(&f);
@@ -632,7 +634,7 @@ static void run_into_a_full_disk(struct random_calls *calls, uint64_t room)
 		fixture_step(&f, calls);
 	fixture_flush(&f);
 	fixture_flush(&f);
-	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
+	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_FULL, journal_log(f.journal)->state);
 }
 
 static void a_rewrite_that_is_asked_for_while_the_disk_is_full_waits_for_room(void)
@@ -644,11 +646,11 @@ static void a_rewrite_that_is_asked_for_while_the_disk_is_full_waits_for_room(vo
 	run_into_a_full_disk(&calls, 300);
 	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
 	pass_seconds(3);
-	TEST_ASSERT_EQUAL_INT(JOURNAL_FULL, journal_state(f.journal));
+	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_FULL, journal_log(f.journal)->state);
 	TEST_ASSERT_TRUE(journal_is_rewriting(f.journal));
 	f.disk.room = UINT64_MAX;
 	pass_seconds(3);
-	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
+	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_HEALTHY, journal_log(f.journal)->state);
 	TEST_ASSERT_FALSE(journal_is_rewriting(f.journal));
 	journal_get_info(f.journal, &info);
 	TEST_ASSERT_EQUAL_UINT64(1, info.rewrites);
@@ -676,7 +678,7 @@ static void find_no_room_for_a_base(void)
 	TEST_ASSERT_EQUAL_INT(-ENOSPC, info.last_rewrite_rc);
 	TEST_ASSERT_EQUAL_UINT64(1, info.rewrite_failures);
 	TEST_ASSERT_EQUAL_UINT64(0, info.rebuild_failures);
-	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
+	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_HEALTHY, journal_log(f.journal)->state);
 	TEST_ASSERT_NULL(disk_file(&f.disk, "base-00000003"));
 	while (!fixture_step(&f, &calls))
 		;
@@ -711,9 +713,9 @@ static void a_full_disk_that_then_fails_gets_well_by_a_base(void)
 	f.disk.room = UINT64_MAX;
 	disk_fail(&f.disk, DISK_WRITE, 0, -EIO);
 	pass_seconds(1);
-	TEST_ASSERT_EQUAL_INT(JOURNAL_FAILED, journal_state(f.journal));
+	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_FAILED, journal_log(f.journal)->state);
 	pass_seconds(5);
-	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
+	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_HEALTHY, journal_log(f.journal)->state);
 	check_that_nothing_is_lost();
 }
 
@@ -729,14 +731,14 @@ static void what_readers_change_while_the_log_has_failed_is_kept(void)
 	disk_fail(&f.disk, DISK_SYNC, 0, -EIO);
 	fixture_flush(&f);
 	fixture_flush(&f);
-	TEST_ASSERT_EQUAL_INT(JOURNAL_FAILED, journal_state(f.journal));
+	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_FAILED, journal_log(f.journal)->state);
 	f.us += 2000000;
 	for (int i = 0; i < 4; i++) {
 		while (!fixture_step(&f, &calls))
 			;
 		fixture_flush(&f);
 	}
-	TEST_ASSERT_EQUAL_INT(JOURNAL_WELL, journal_state(f.journal));
+	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_HEALTHY, journal_log(f.journal)->state);
 	fixture_flush(&f);
 	fixture_flush(&f);
 	live = fixture_dump(&f);
@@ -758,15 +760,15 @@ static void one_sync_covers_all_turns_that_came_meanwhile(void)
 	while (!fixture_step(&f, &calls))
 		;
 	fixture_flush(&f); /* written, and the sync is under way */
-	first = journal_last(f.journal);
-	TEST_ASSERT_TRUE(journal_durable(f.journal) < first);
+	first = journal_log(f.journal)->last;
+	TEST_ASSERT_TRUE(journal_log(f.journal)->committed < first);
 	while (!fixture_step(&f, &calls))
 		;
-	last = journal_last(f.journal);
+	last = journal_log(f.journal)->last;
 	fixture_flush(&f); /* the first sync is over, the second under way */
-	TEST_ASSERT_EQUAL_UINT64(first, journal_durable(f.journal));
+	TEST_ASSERT_EQUAL_UINT64(first, journal_log(f.journal)->committed);
 	fixture_flush(&f);
-	TEST_ASSERT_EQUAL_UINT64(last, journal_durable(f.journal));
+	TEST_ASSERT_EQUAL_UINT64(last, journal_log(f.journal)->committed);
 }
 
 /* Start with zeros that are on the disk, ahead of the records. */
@@ -780,7 +782,7 @@ static void start_with_zeros(struct random_calls *calls)
 	note_state();
 	for (int i = 0; i < 3; i++)
 		end_turn();
-	TEST_ASSERT_EQUAL_UINT64(journal_last(f.journal), acknowledged);
+	TEST_ASSERT_EQUAL_UINT64(journal_log(f.journal)->last, acknowledged);
 }
 
 static void of_a_batch_that_was_not_synced_any_sectors_may_be_there_among_zeros(void)
@@ -793,7 +795,7 @@ static void of_a_batch_that_was_not_synced_any_sectors_may_be_there_among_zeros(
 
 		acknowledged = 0;
 		start_with_zeros(&calls);
-		before = journal_last(f.journal);
+		before = journal_log(f.journal)->last;
 		/* Written in place of zeros, some of it, when the machine stops. */
 		for (int made = 0; made < 40;) {
 			if (!fixture_step(&f, &calls))
@@ -807,8 +809,8 @@ static void of_a_batch_that_was_not_synced_any_sectors_may_be_there_among_zeros(
 		fixture_kill(&f, at == 0 ? DISK_KEEP_SYNCED : DISK_KEEP_SOME, &rng);
 		check_recovery("among zeros", at);
 		with_holes += f.recovery.cut_bytes > 0;
-		none += journal_last(f.journal) == before;
-		whole += journal_last(f.journal) == states[state_count - 1].sequence;
+		none += journal_log(f.journal)->last == before;
+		whole += journal_log(f.journal)->last == states[state_count - 1].sequence;
 		fixture_done(&f);
 		begin();
 		forget_states();
@@ -823,14 +825,13 @@ static void who_hurries_need_not_wait_for_the_helper(void)
 	start_with_zeros(&calls);
 	while (!fixture_step(&f, &calls))
 		;
-	journal_hurry(f.journal);
-	fixture_flush(&f);
-	TEST_ASSERT_EQUAL_UINT64(journal_last(f.journal), journal_durable(f.journal));
+	fixture_flush_urgently(&f);
+	TEST_ASSERT_EQUAL_UINT64(journal_log(f.journal)->last, journal_log(f.journal)->committed);
 	/* Once. */
 	while (!fixture_step(&f, &calls))
 		;
 	fixture_flush(&f);
-	TEST_ASSERT_TRUE(journal_durable(f.journal) < journal_last(f.journal));
+	TEST_ASSERT_TRUE(journal_log(f.journal)->committed < journal_log(f.journal)->last);
 	check_that_nothing_is_lost_after(2);
 }
 
@@ -842,10 +843,9 @@ static void a_sync_that_fails_for_who_hurries_is_as_any_other(void)
 	while (!fixture_step(&f, &calls))
 		;
 	disk_fail(&f.disk, DISK_SYNC, 0, -EIO);
-	journal_hurry(f.journal);
-	fixture_flush(&f);
-	TEST_ASSERT_EQUAL_INT(JOURNAL_FAILED, journal_state(f.journal));
-	TEST_ASSERT_TRUE(journal_durable(f.journal) < journal_last(f.journal));
+	fixture_flush_urgently(&f);
+	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_FAILED, journal_log(f.journal)->state);
+	TEST_ASSERT_TRUE(journal_log(f.journal)->committed < journal_log(f.journal)->last);
 	check_that_nothing_is_lost_after(3);
 }
 

@@ -66,7 +66,7 @@ static void check_dump(char *dump)
 static void an_empty_directory_gets_a_log(void)
 {
 	start();
-	TEST_ASSERT_EQUAL_UINT64(0, journal_last(f.journal));
+	TEST_ASSERT_EQUAL_UINT64(0, journal_log(f.journal)->last);
 	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "manifest"));
 	TEST_ASSERT_EQUAL_size_t(RECORD_FILE_HEADER_BYTES, disk_file(&f.disk, "log-00000001")->len);
 	restart();
@@ -442,17 +442,17 @@ static void of_a_group_all_comes_back_or_nothing(void)
 	start();
 	steps[0] = (struct step){ RECORD_FILE_HEADER_BYTES, fixture_dump(&f) };
 	while (at < 20) {
-		uint64_t last = journal_last(f.journal);
+		uint64_t last = journal_log(f.journal)->last;
 
-		journal_begin_group(f.journal);
+		commit_log_begin_group(journal_log(f.journal));
 		for (int i = 0; i < 3; i++) {
-			journal_begin_group(f.journal);
+			commit_log_begin_group(journal_log(f.journal));
 			while (!fixture_step(&f, &calls))
 				;
-			journal_end_group(f.journal);
+			commit_log_end_group(journal_log(f.journal));
 		}
-		journal_end_group(f.journal);
-		TEST_ASSERT_TRUE(journal_last(f.journal) <= last + 2); /* one may be a mark */
+		commit_log_end_group(journal_log(f.journal));
+		TEST_ASSERT_TRUE(journal_log(f.journal)->last <= last + 2); /* one may be a mark */
 		fixture_flush(&f);
 		at++;
 		steps[at].end = disk_file(&f.disk, "log-00000001")->len;
@@ -483,25 +483,25 @@ static void a_batch_is_few_records(void)
 	random_calls_init(&calls, 29);
 	start();
 	make_changes(&calls, 10); /* a mark is in front of these */
-	before = journal_last(f.journal);
+	before = journal_log(f.journal)->last;
 	from = disk_file(&f.disk, "log-00000001")->len;
-	journal_begin_batch(f.journal);
+	commit_log_begin_batch(journal_log(f.journal));
 	make_changes_at_once(&calls, 5);
-	TEST_ASSERT_EQUAL_UINT64(before, journal_last(f.journal));
-	journal_end_batch(f.journal);
-	TEST_ASSERT_LESS_OR_EQUAL_UINT64(before + 2, journal_last(f.journal));
+	TEST_ASSERT_EQUAL_UINT64(before, journal_log(f.journal)->last);
+	commit_log_end_batch(journal_log(f.journal));
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(before + 2, journal_log(f.journal)->last);
 	fixture_flush(&f);
 	fixture_flush(&f);
 
-	before = journal_last(f.journal);
-	journal_begin_batch(f.journal);
+	before = journal_log(f.journal)->last;
+	commit_log_begin_batch(journal_log(f.journal));
 	make_changes_at_once(&calls, 400);
-	journal_end_batch(f.journal);
+	commit_log_end_batch(journal_log(f.journal));
 	fixture_flush(&f);
 	fixture_flush(&f);
 	size = disk_file(&f.disk, "log-00000001")->len - from;
-	TEST_ASSERT_GREATER_THAN_UINT64(before + size / 8192, journal_last(f.journal));
-	TEST_ASSERT_LESS_THAN_UINT64(before + 200, journal_last(f.journal));
+	TEST_ASSERT_GREATER_THAN_UINT64(before + size / 8192, journal_log(f.journal)->last);
+	TEST_ASSERT_LESS_THAN_UINT64(before + 200, journal_log(f.journal)->last);
 
 	dump = fixture_dump(&f);
 	fixture_kill(&f, DISK_KEEP_ALL, &rng);
@@ -519,19 +519,19 @@ static void a_group_in_a_batch_is_in_one_record(void)
 	random_calls_init(&calls, 30);
 	start();
 	make_changes(&calls, 10);
-	before = journal_last(f.journal);
-	journal_begin_batch(f.journal);
+	before = journal_log(f.journal)->last;
+	commit_log_begin_batch(journal_log(f.journal));
 	make_changes_at_once(&calls, 1);
-	journal_begin_group(f.journal);
+	commit_log_begin_group(journal_log(f.journal));
 	make_changes_at_once(&calls, 400);
-	TEST_ASSERT_EQUAL_UINT64(before, journal_last(f.journal));
-	journal_end_group(f.journal);
-	TEST_ASSERT_LESS_OR_EQUAL_UINT64(before + 2, journal_last(f.journal));
-	before = journal_last(f.journal);
+	TEST_ASSERT_EQUAL_UINT64(before, journal_log(f.journal)->last);
+	commit_log_end_group(journal_log(f.journal));
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(before + 2, journal_log(f.journal)->last);
+	before = journal_log(f.journal)->last;
 	make_changes_at_once(&calls, 1);
-	TEST_ASSERT_EQUAL_UINT64(before, journal_last(f.journal));
-	journal_end_batch(f.journal);
-	TEST_ASSERT_LESS_OR_EQUAL_UINT64(before + 2, journal_last(f.journal));
+	TEST_ASSERT_EQUAL_UINT64(before, journal_log(f.journal)->last);
+	commit_log_end_batch(journal_log(f.journal));
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(before + 2, journal_log(f.journal)->last);
 	dump = fixture_dump(&f);
 	finish();
 	fixture_forget(&f);
@@ -542,13 +542,13 @@ static void a_group_in_a_batch_is_in_one_record(void)
 static void a_group_without_changes_is_no_record(void)
 {
 	start();
-	journal_begin_group(f.journal);
-	journal_end_group(f.journal);
-	journal_begin_batch(f.journal);
-	journal_end_batch(f.journal);
+	commit_log_begin_group(journal_log(f.journal));
+	commit_log_end_group(journal_log(f.journal));
+	commit_log_begin_batch(journal_log(f.journal));
+	commit_log_end_batch(journal_log(f.journal));
 	fixture_flush(&f);
 	/* Not even a mark, that would have to be synced. */
-	TEST_ASSERT_EQUAL_UINT64(0, journal_last(f.journal));
+	TEST_ASSERT_EQUAL_UINT64(0, journal_log(f.journal)->last);
 }
 
 static void a_record_may_be_larger_than_a_log_file_should_be(void)
@@ -571,7 +571,7 @@ static void a_record_may_be_larger_than_a_log_file_should_be(void)
 	argv[5] = buf_str(&data);
 	command.now = calls.now;
 	TEST_ASSERT_EQUAL_INT(0, engines_run(&f.engines, 0, calls.now, argv, 7));
-	journal_append(f.journal, &command);
+	commit_log_append(journal_log(f.journal), &command);
 	fixture_flush(&f);
 	make_changes(&calls, 30);
 	before = fixture_dump(&f);
@@ -762,7 +762,7 @@ static void writes_that_a_crash_lost_in_the_middle_are_cut(void)
 	make_changes(&calls, 3);
 	/* One turn of many records, more than a few sectors, not synced yet. */
 	f.disk.stop = true;
-	while (journal_last(f.journal) < 80)
+	while (journal_log(f.journal)->last < 80)
 		fixture_step(&f, &calls);
 	disk_fail(&f.disk, DISK_SYNC, 0, -EIO);
 	f.disk.stop = true;
@@ -828,7 +828,7 @@ static void record_large(const char *jid, size_t size)
 	memset(data, '1', size);
 	argv[5].ptr = data;
 	TEST_ASSERT_EQUAL_INT(0, engines_run(&f.engines, 0, command.now, argv, 7));
-	journal_append(f.journal, &command);
+	commit_log_append(journal_log(f.journal), &command);
 	free(data);
 }
 
@@ -842,19 +842,19 @@ static void put_large(const char *jid, size_t size)
 static void much_that_waits_for_a_sync_is_not_to_wait_for_the_end_of_the_turn(void)
 {
 	start();
-	TEST_ASSERT_FALSE(journal_wants_flush(f.journal));
+	TEST_ASSERT_FALSE(commit_log_wants_flush(journal_log(f.journal)));
 	record_large("little", 1000);
-	TEST_ASSERT_FALSE(journal_wants_flush(f.journal));
+	TEST_ASSERT_FALSE(commit_log_wants_flush(journal_log(f.journal)));
 	record_large("much", 100000);
-	TEST_ASSERT_TRUE(journal_wants_flush(f.journal));
+	TEST_ASSERT_TRUE(commit_log_wants_flush(journal_log(f.journal)));
 	fixture_flush(&f);
-	TEST_ASSERT_FALSE(journal_wants_flush(f.journal));
+	TEST_ASSERT_FALSE(commit_log_wants_flush(journal_log(f.journal)));
 	disk_fail(&f.disk, DISK_SYNC, 0, -EIO);
 	record_large("while it is broken", 100000);
 	fixture_flush(&f);
 	fixture_flush(&f);
-	TEST_ASSERT_NOT_EQUAL(JOURNAL_WELL, journal_state(f.journal));
-	TEST_ASSERT_FALSE(journal_wants_flush(f.journal));
+	TEST_ASSERT_NOT_EQUAL(COMMIT_LOG_HEALTHY, journal_log(f.journal)->state);
+	TEST_ASSERT_FALSE(commit_log_wants_flush(journal_log(f.journal)));
 }
 
 static void who_does_not_wait_for_syncs_needs_no_flush_before_the_end_of_the_turn(void)
@@ -862,7 +862,7 @@ static void who_does_not_wait_for_syncs_needs_no_flush_before_the_end_of_the_tur
 	f.options.sync = JOURNAL_SYNC_EVERYSEC;
 	start();
 	record_large("much", 100000);
-	TEST_ASSERT_FALSE(journal_wants_flush(f.journal));
+	TEST_ASSERT_FALSE(commit_log_wants_flush(journal_log(f.journal)));
 }
 
 /* How much is in the last log file behind its records. */
@@ -1040,7 +1040,7 @@ static void with_bases_that_are_kept_one_can_go_back_further(void)
 	start();
 	for (int i = 0; i < STEPS; i++) {
 		make_changes(&calls, 1);
-		moments[i].sequence = journal_last(f.journal);
+		moments[i].sequence = journal_log(f.journal)->last;
 		moments[i].dump = fixture_dump(&f);
 		if (i % 25 == 24) {
 			journal_rewrite(f.journal);
@@ -1143,13 +1143,13 @@ static void a_state_from_elsewhere_begins_a_log(void)
 		random_step(&calls, &f.engines, 0);
 	f.journal = journal_open(&f.options, &f.error);
 	TEST_ASSERT_EQUAL_INT(0, journal_create(f.journal, 4711, &f.error));
-	TEST_ASSERT_EQUAL_UINT64(4711, journal_last(f.journal));
+	TEST_ASSERT_EQUAL_UINT64(4711, journal_log(f.journal)->last);
 	make_changes(&calls, 20);
 	before = fixture_dump(&f);
 	restart();
 	after = fixture_dump(&f);
 	TEST_ASSERT_EQUAL_STRING(before, after);
-	TEST_ASSERT_TRUE(journal_last(f.journal) > 4730);
+	TEST_ASSERT_TRUE(journal_log(f.journal)->last > 4730);
 	free(before);
 	free(after);
 }

@@ -125,12 +125,12 @@ static void an_order_that_makes_no_sense_is_answered_with_why(void)
 	make_changes(&calls);
 	journal_wait(f.journal);
 	start_rewriter(&f.rebuild);
-	TEST_ASSERT_EQUAL_INT(0, order(9, journal_last(f.journal) + 1000));
+	TEST_ASSERT_EQUAL_INT(0, order(9, journal_log(f.journal)->last + 1000));
 	report = wait_for_end();
 	TEST_ASSERT_EQUAL_INT(-EBADMSG, report.result);
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(report.error, "and not to"), report.error);
 	/* It lives on. */
-	TEST_ASSERT_EQUAL_INT(0, order(9, journal_last(f.journal)));
+	TEST_ASSERT_EQUAL_INT(0, order(9, journal_log(f.journal)->last));
 	report = wait_for_end();
 	TEST_ASSERT_EQUAL_INT_MESSAGE(0, report.result, report.error);
 	TEST_ASSERT_EQUAL_INT(0, access(tempdir_file(&dir, "base-00000009"), F_OK));

@@ -1,0 +1,104 @@
+/*
+ * Groups and batches: which commands share a record.
+ */
+#include "journal/commit_log.h"
+
+#include <assert.h>
+
+/* The record of a batch ends when its commands take this many bytes. It spreads the cost of a
+ * record's header and checksum over some dozens of commands. */
+#define BATCH_BYTES ((size_t)4096)
+/* How much memory the buffer of a group keeps after a large one. */
+#define GROUP_KEEP_BYTES ((size_t)1024 * 1024)
+
+void commit_log_init(struct commit_log *log, const struct commit_log_ops *ops)
+{
+	*log = (struct commit_log){ .ops = ops };
+	buf_init(&log->group.commands, BUF_NO_MAX);
+}
+
+void commit_log_done(struct commit_log *log)
+{
+	buf_done(&log->group.commands);
+}
+
+static void append_group(struct commit_log *log)
+{
+	struct buf *commands = &log->group.commands;
+
+	if (commands->len == 0)
+		return;
+	log->ops->append_group(log, buf_str(commands));
+	buf_clear(commands);
+	buf_shrink(commands, GROUP_KEEP_BYTES);
+}
+
+/* A command or a group is complete. Its record is complete, too, unless the batch goes on. */
+static void end_step(struct commit_log *log)
+{
+	const struct commit_log_group *group = &log->group;
+
+	if (group->depth == 0 && (!group->in_batch || group->commands.len >= BATCH_BYTES))
+		append_group(log);
+}
+
+/* Whether a command fills a record of its own: the detour through the buffer of the group would
+ * only copy it once more. */
+static bool is_long_alone(const struct commit_log *log, const struct record_command *command)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < command->count; i++)
+		bytes += command->args[i].len;
+	return log->group.commands.len == 0 && bytes >= BATCH_BYTES;
+}
+
+void commit_log_append(struct commit_log *log, const struct record_command *command)
+{
+	const struct commit_log_group *group = &log->group;
+
+	if (group->depth > 0 || (group->in_batch && !is_long_alone(log, command))) {
+		record_add_command(&log->group.commands, command);
+		end_step(log);
+	} else {
+		log->ops->append(log, command);
+	}
+}
+
+void commit_log_begin_group(struct commit_log *log)
+{
+	log->group.depth++;
+}
+
+void commit_log_end_group(struct commit_log *log)
+{
+	assert(log->group.depth > 0);
+	log->group.depth--;
+	end_step(log);
+}
+
+void commit_log_begin_batch(struct commit_log *log)
+{
+	assert(!log->group.in_batch && log->group.depth == 0);
+	log->group.in_batch = true;
+}
+
+void commit_log_split_batch(struct commit_log *log)
+{
+	if (log->group.depth == 0)
+		append_group(log);
+}
+
+void commit_log_end_batch(struct commit_log *log)
+{
+	assert(log->group.in_batch && log->group.depth == 0);
+	log->group.in_batch = false;
+	end_step(log);
+}
+
+void commit_log_flush(struct commit_log *log, const struct commit_log_turn *turn)
+{
+	assert(log->group.depth == 0 && !log->group.in_batch && log->group.commands.len == 0);
+	log->ops->flush(log, turn);
+	assert(log->committed <= log->last);
+}
