@@ -1,0 +1,61 @@
+/*
+ * What the parts of recovery share: one run through the files of a directory. For recover*.c only.
+ *
+ *	recover.c		runs the parts in order, and has what they share
+ *	recover_choose.c	which manifest leads to the limit
+ *	recover_base.c		the base
+ *	recover_log.c		the log files
+ *
+ * Functions return 0 or a negative errno with a line in the owner's `ret_error`.
+ */
+#ifndef JOURNAL_RECOVER_INT_H
+#define JOURNAL_RECOVER_INT_H
+
+#include "journal/reader.h"
+#include "journal/recover.h"
+
+struct recovery_job {
+	struct recovery *r; /* the result */
+	const struct journal_io *io;
+	const char *dir;
+	const struct recovery_limit *limit;
+	const struct recovery_target *target;
+	struct buf *error;
+	struct recovery_progress progress;
+	struct record_args args;
+	struct buf said; /* what the target has to say about a command */
+};
+
+/* ---- recover.c ---- */
+
+/* Returns `rc`. */
+int recovery_complain(struct recovery_job *job, int rc, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The file could not be read, for one of the reasons that reader_next() has. */
+int recovery_fail_reading(struct recovery_job *job, const struct reader *reader, int rc);
+int recovery_check_engine(struct recovery_job *job, const struct reader *reader);
+/* -ECANCELED if the owner wants to stop. */
+int recovery_tell_progress(struct recovery_job *job, const struct reader *reader,
+			   uint64_t done_before);
+void recovery_visit(struct recovery_job *job, const struct reader *reader,
+		    const struct record *record);
+/* Run the commands of a record. */
+int recovery_apply(struct recovery_job *job, const struct reader *reader,
+		   const struct record *record);
+void recovery_note_time(struct recovery *r, int64_t us);
+
+/* ---- recover_choose.c ---- */
+
+/* Have the manifest in the result that leads to the limit: the one in force, or else the latest of
+ * those that are kept. */
+int recovery_choose_manifest(struct recovery_job *job);
+
+/* ---- recover_base.c ---- */
+
+int recovery_load_base(struct recovery_job *job);
+
+/* ---- recover_log.c ---- */
+
+int recovery_replay_logs(struct recovery_job *job);
+
+#endif

@@ -1,0 +1,178 @@
+/*
+ * Replaying the log files, and telling what a crash leaves from other damage.
+ */
+#include "journal/recover_int.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+/* Progress is told after so many records, or so many bytes of them: one record may put a thousand
+ * jobs. */
+#define PROGRESS_RECORDS 1024
+#define PROGRESS_BYTES	 ((uint64_t)64 * 1024)
+
+/* No intact record is where `expected` should be. True if a crash can have done that. */
+static bool is_torn(const struct record_damage *damage, uint64_t expected)
+{
+	if (!damage->followed)
+		return true;
+	/* A crash loses what was not synced yet, sectors of it and not bits. */
+	return damage->durable < expected && damage->has_hole;
+}
+
+static int handle_damage(struct recovery_job *job, struct reader *reader, uint64_t expected,
+			 bool is_last)
+{
+	struct recovery *r = job->r;
+	struct record_damage damage;
+	int rc = reader_examine(reader, expected, &damage);
+	uint64_t left = reader->size - reader->offset;
+
+	if (rc < 0)
+		return recovery_fail_reading(job, reader, rc);
+	/* Not what it is when the log was brought to its end. */
+	r->sealed = false;
+	if (is_last)
+		r->spare_bytes = damage.zeros;
+	if (is_last && damage.zeros == left)
+		return 0;
+	r->damaged_file = reader->header.number;
+	r->damaged_offset = reader->offset;
+	r->damaged_sequence = expected;
+	if (is_last && is_torn(&damage, expected)) {
+		r->cut_bytes = left - damage.zeros;
+		return 0;
+	}
+	r->damaged = true;
+	return recovery_complain(
+		job, -EBADMSG,
+		"%s is damaged at offset %" PRIu64 ", where sequence %" PRIu64
+		" should be%s. Nothing was changed. To see what is left run: qlessd-check %s",
+		reader->path, reader->offset, expected,
+		damage.followed ? ", and intact records follow" : ", and later files follow",
+		job->dir);
+}
+
+static bool is_beyond(const struct recovery_limit *limit, const struct record *record)
+{
+	struct record_mark mark;
+
+	return record->sequence > limit->sequence ||
+	       (record->type == RECORD_MARK && record_decode_mark(record->payload, &mark) &&
+		mark.wall_us > limit->wall_us);
+}
+
+static int take_record(struct recovery_job *job, const struct reader *reader,
+		       const struct record *record)
+{
+	struct recovery *r = job->r;
+	struct record_mark mark;
+
+	/* What the base holds already is only read. */
+	if (record->sequence <= r->last_sequence)
+		return 0;
+	recovery_visit(job, reader, record);
+	r->last_sequence = record->sequence;
+	r->sealed = false;
+	if (record->type == RECORD_COMMAND)
+		return recovery_apply(job, reader, record);
+	if (record->type != RECORD_MARK || !record_decode_mark(record->payload, &mark))
+		return recovery_complain(
+			job, -EBADMSG,
+			"%s has a %s at offset %" PRIu64 ", which has no place in a log",
+			reader->path, record_type_name(record->type), reader->offset);
+	recovery_note_time(r, mark.wall_us);
+	r->sealed = mark.durable + 1 == record->sequence;
+	return 0;
+}
+
+/* Records of one log file from the one with sequence *expected on. */
+static int replay_records(struct recovery_job *job, struct reader *reader, uint64_t *expected,
+			  bool is_last)
+{
+	uint64_t told_offset = reader->offset;
+	struct record record;
+	int rc;
+
+	while ((rc = reader_next(reader, &record)) == 1) {
+		/* Written by a failing machine, or put together from two logs. */
+		if (record.sequence != *expected)
+			return recovery_complain(job, -EBADMSG,
+						 "%s has sequence %" PRIu64 " at offset %" PRIu64
+						 ", where %" PRIu64 " should be",
+						 reader->path, record.sequence, reader->offset,
+						 *expected);
+		if (is_beyond(job->limit, &record)) {
+			job->r->limited = true;
+			return 0;
+		}
+		rc = take_record(job, reader, &record);
+		if (rc == 0 && (record.sequence % PROGRESS_RECORDS == 0 ||
+				reader->offset - told_offset >= PROGRESS_BYTES)) {
+			told_offset = reader->offset;
+			rc = recovery_tell_progress(job, reader,
+						    job->r->base_bytes + job->r->log_bytes);
+		}
+		if (rc < 0)
+			return rc;
+		++*expected;
+	}
+	if (rc == -EBADMSG)
+		return handle_damage(job, reader, *expected, is_last);
+	return rc < 0 ? recovery_fail_reading(job, reader, rc) : 0;
+}
+
+static int replay_file(struct recovery_job *job, size_t index, uint64_t *expected)
+{
+	struct recovery *r = job->r;
+	bool is_last = index + 1 == r->manifest.log_count;
+	struct reader reader;
+	int rc = reader_open(&reader, job->io, job->dir, RECORD_FILE_LOG, r->manifest.logs[index],
+			     job->error);
+
+	if (rc < 0)
+		return rc;
+	rc = recovery_check_engine(job, &reader);
+	/* The first file may begin before the base ends, but must not begin behind it. */
+	if (rc == 0 && (index == 0 ? reader.header.sequence > r->last_sequence + 1
+				   : reader.header.sequence != *expected))
+		rc = recovery_complain(job, -EBADMSG,
+				       "%s begins with sequence %" PRIu64 ", where %" PRIu64
+				       " should be",
+				       reader.path, reader.header.sequence,
+				       index == 0 ? r->last_sequence + 1 : *expected);
+	if (rc == 0 && index > 0 &&
+	    (reader.header.created_us > job->limit->wall_us ||
+	     reader.header.sequence > job->limit->sequence))
+		r->limited = true;
+	if (rc == 0 && !r->limited) {
+		*expected = reader.header.sequence;
+		recovery_note_time(r, reader.header.created_us);
+		rc = replay_records(job, &reader, expected, is_last);
+	}
+	r->tail = reader.header;
+	r->tail_size = reader.offset;
+	r->log_bytes += reader.offset;
+	reader_close(&reader);
+	return rc;
+}
+
+int recovery_replay_logs(struct recovery_job *job)
+{
+	struct recovery *r = job->r;
+	uint64_t expected = 0;
+	int rc;
+
+	for (size_t i = 0; i < r->manifest.log_count && !r->limited; i++) {
+		rc = replay_file(job, i, &expected);
+		if (rc < 0)
+			return rc;
+	}
+	/* A base is made from what had been recorded, so the log goes at least as far. */
+	if (expected <= r->last_sequence && !r->limited)
+		return recovery_complain(job, -EBADMSG,
+					 "the log in %s ends with sequence %" PRIu64
+					 ", before the base, which goes up to %" PRIu64,
+					 job->dir, expected - 1, r->last_sequence);
+	return 0;
+}
