@@ -106,9 +106,17 @@ static void mark_writable(struct conn *c)
 	TAILQ_INSERT_TAIL(&c->client.server->writable, c, writable);
 }
 
-void conn_mark_writable(struct conn *c)
+static bool has_held_output(const struct conn *c)
 {
-	mark_writable(c);
+	return c->held[0].bytes + c->held[1].bytes != 0;
+}
+
+static void release_held(struct conn *c)
+{
+	for (int i = 0; i < 2; i++) {
+		gate_cancel(&c->client.server->gate, &c->held[i].wait);
+		c->held[i].bytes = 0;
+	}
 }
 
 void conn_kill(struct conn *c, const char *reason)
@@ -131,7 +139,7 @@ void conn_kill(struct conn *c, const char *reason)
 		TAILQ_REMOVE(&s->writable, c, writable);
 	}
 	client_stop_listening(&c->client);
-	persist_forget_conn(c);
+	release_held(c);
 	if (c->over_limit)
 		TAILQ_REMOVE(&s->over_limit, c, over_limit_link);
 	TAILQ_REMOVE(&s->conns, c, all);
@@ -230,7 +238,7 @@ static void drop_output(struct conn *c)
 	chain_done(&c->client.out);
 	chain_done(&c->client.messages);
 	c->cleared = 0;
-	c->waiting = c->later = (struct gated_output){ 0 };
+	release_held(c);
 }
 
 static void on_output(struct client *client)
@@ -338,6 +346,63 @@ void conn_flush(struct conn *c)
 		c->over_soft_us = 0;
 	if (c->client.out.len == 0 && c->state == CONN_CLOSING)
 		close_down(c);
+}
+
+/*
+ * Output that waits for the log. Two runs of bytes wait, for two sequence numbers. More are not
+ * needed: what comes while a sync is under way waits for the next one, whichever turn it is of.
+ */
+
+/* The older run may leave. */
+static void on_durable(void *arg, enum gate_outcome outcome)
+{
+	struct conn *c = arg;
+	struct held_output *oldest = &c->held[!c->newest_held];
+
+	if (outcome == GATE_LOST) {
+		conn_kill(c, CONN_OUTPUT_LOST);
+		return;
+	}
+	if (oldest->bytes == 0)
+		oldest = &c->held[c->newest_held];
+	assert(oldest->bytes != 0 && !gate_is_waiting(&oldest->wait));
+	c->cleared += oldest->bytes;
+	oldest->bytes = 0;
+	mark_writable(c);
+}
+
+static void hold(struct conn *c, size_t bytes, uint64_t sequence)
+{
+	struct gate *gate = &c->client.server->gate;
+	struct held_output *newest = &c->held[c->newest_held];
+	struct held_output *other = &c->held[!c->newest_held];
+
+	if (newest->bytes != 0 && newest->wait.sequence == sequence) {
+		newest->bytes += bytes;
+		return;
+	}
+	if (other->bytes == 0) {
+		c->newest_held = !c->newest_held;
+		newest = other;
+	} else {
+		gate_cancel(gate, &newest->wait);
+	}
+	newest->bytes += bytes;
+	gate_when(gate, &newest->wait, sequence, on_durable, c);
+}
+
+void conn_hold_output(struct conn *c)
+{
+	uint64_t sequence = gate_pending(&c->client.server->gate);
+	size_t told = c->cleared + c->held[0].bytes + c->held[1].bytes;
+
+	assert(told <= c->client.out.len);
+	if (sequence == 0) {
+		c->cleared = c->client.out.len;
+		release_held(c);
+	} else if (told < c->client.out.len) {
+		hold(c, c->client.out.len - told, sequence);
+	}
 }
 
 /*
@@ -806,7 +871,7 @@ void conn_check(struct conn *c)
 		return;
 	}
 	/* It is our disk that it waits for. */
-	if (c->is_gated)
+	if (has_held_output(c))
 		idle_us = closing_us = 0;
 	if (c->state == CONN_CLOSING || c->state == CONN_LEAVING) {
 		if (closing_us > SERVER_CLOSE_SECONDS * INT64_C(1000000))

@@ -6,6 +6,9 @@
 
 #include "server/server_int.h"
 
+/* Why a connection is closed whose output was held when the log failed. */
+#define CONN_OUTPUT_LOST "what it was to be told could not be made durable"
+
 /* Serve a connected socket from now on; takes `peer` and `local`, both from malloc(). */
 struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *local);
 
@@ -30,8 +33,12 @@ void conn_run_ready(struct conn *c);
 void conn_release(struct conn *c);
 /* Write what can be written. */
 void conn_flush(struct conn *c);
-/* It has output that may leave; the end of the turn writes it. */
-void conn_mark_writable(struct conn *c);
+/*
+ * At the end of a turn: what the connection was told in it leaves as soon as all that was recorded
+ * by then is durable. So no client learns of a state that a crash can undo, whoever has brought it
+ * about.
+ */
+void conn_hold_output(struct conn *c);
 void conn_free(struct conn *c);
 
 /* Once a second: idle time, output over the soft limit, memory that is no longer needed. */

@@ -544,76 +544,15 @@ void persist_apply_config(struct server *s)
 	journal_set_fork_max(s->persist->journal, s->config->fork_max_bytes);
 }
 
-/*
- * Output that waits
- */
-
-void persist_forget_conn(struct conn *c)
-{
-	if (!c->is_gated)
-		return;
-	c->is_gated = false;
-	TAILQ_REMOVE(&c->client.server->gated, c, gated);
-}
-
-/* Two runs of bytes wait, for two sequence numbers. More are not needed: what comes while a sync is
- * under way waits for the next one, whichever turn it is of. */
-void persist_hold_output(struct conn *c)
-{
-	struct server *s = c->client.server;
-	size_t fresh = c->client.out.len - c->cleared - c->waiting.bytes - c->later.bytes;
-
-	if (s->gate == 0) {
-		c->cleared = c->client.out.len;
-		c->waiting = c->later = (struct gated_output){ 0 };
-		persist_forget_conn(c);
-	} else if (fresh > 0 && c->waiting.bytes == 0) {
-		c->waiting = (struct gated_output){ fresh, s->gate };
-		c->is_gated = true;
-		TAILQ_INSERT_TAIL(&s->gated, c, gated);
-	} else if (fresh > 0) {
-		c->later.bytes += fresh;
-		c->later.sequence = s->gate;
-	}
-}
-
-/* True if something may leave that could not before. */
-static bool release_output(struct conn *c, uint64_t durable)
-{
-	size_t cleared = c->cleared;
-
-	while (c->waiting.bytes > 0 && c->waiting.sequence <= durable) {
-		c->cleared += c->waiting.bytes;
-		c->waiting = c->later;
-		c->later = (struct gated_output){ 0 };
-	}
-	if (c->waiting.bytes == 0)
-		persist_forget_conn(c);
-	return c->cleared > cleared;
-}
-
-static void release_gated(struct server *s, uint64_t durable)
+/* Output of this turn that tells of records that failed. Its clients have to find out what has
+ * become of them, as after any connection that is lost. */
+static void drop_turn(struct server *s)
 {
 	struct conn *c, *next;
 
-	for (c = TAILQ_FIRST(&s->gated); c != NULL; c = next) {
-		next = TAILQ_NEXT(c, gated);
-		if (release_output(c, durable))
-			conn_mark_writable(c);
-	}
-}
-
-/* What waits will not become durable soon, if ever. Their clients have to find out what has become
- * of it, as after any connection that is lost; reading goes on for everybody else. */
-static void drop_gated(struct server *s, bool turn_is_lost)
-{
-	struct conn *c, *next;
-
-	while ((c = TAILQ_FIRST(&s->gated)) != NULL)
-		conn_kill(c, "what it was to be told could not be made durable");
-	for (c = TAILQ_FIRST(&s->writable); turn_is_lost && c != NULL; c = next) {
+	for (c = TAILQ_FIRST(&s->writable); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, writable);
-		conn_kill(c, "what it was to be told could not be made durable");
+		conn_kill(c, CONN_OUTPUT_LOST);
 	}
 }
 
@@ -633,8 +572,11 @@ static void note_state(struct server *s)
 			    commit_log_complaint(p->log));
 		notify_status(&s->notify, "The log cannot be written, changes are refused");
 	}
-	if (p->state == COMMIT_LOG_HEALTHY)
-		drop_gated(s, p->log->last > p->log->committed);
+	if (p->state == COMMIT_LOG_HEALTHY) {
+		gate_fail(&s->gate);
+		if (p->log->last > p->log->committed)
+			drop_turn(s);
+	}
 	p->state = state;
 }
 
@@ -698,7 +640,7 @@ static bool is_one_alone(const struct server *s)
 	const struct conn *c = TAILQ_FIRST(&s->writable);
 
 	/* Whoever has sent something, and whose turn it was not yet, is on no list. */
-	return c != NULL && TAILQ_NEXT(c, writable) == NULL && TAILQ_EMPTY(&s->gated) &&
+	return c != NULL && TAILQ_NEXT(c, writable) == NULL && gate_is_empty(&s->gate) &&
 	       TAILQ_EMPTY(&s->ready) && !event_base_got_break(s->base);
 }
 
@@ -726,9 +668,8 @@ void persist_end_turn(struct server *s)
 {
 	struct persist *p = s->persist;
 	int64_t begin_us = server_begin_latency(s);
-	uint64_t durable;
 
-	s->gate = 0;
+	gate_open(&s->gate);
 	if (p == NULL || !p->is_loaded)
 		return;
 	commit_log_flush(p->log, &(struct commit_log_turn){ .mono_us = s->mono_us,
@@ -743,12 +684,8 @@ void persist_end_turn(struct server *s)
 		note_rewrites(s);
 	}
 	p->was_rewriting = journal_is_rewriting(p->journal);
-	if (p->state != COMMIT_LOG_HEALTHY)
-		return;
-	durable = p->log->committed;
-	if (p->log->last > durable)
-		s->gate = p->log->last;
-	release_gated(s, durable);
+	if (p->state == COMMIT_LOG_HEALTHY)
+		gate_advance(&s->gate, p->log->committed, p->log->last);
 }
 
 /*

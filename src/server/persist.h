@@ -19,7 +19,6 @@
 #include "journal/recover.h"
 #include "util/buf.h"
 
-struct conn;
 struct server;
 
 /* Where the state comes from, if not from the server's own directory. */
@@ -50,13 +49,8 @@ void persist_apply_config(struct server *s);
  * meanwhile. */
 bool persist_wants_end_of_turn(const struct server *s);
 
-/* Write what this turn has recorded, and let go of output that has become durable. */
+/* Write what this turn has recorded, and tell the gate how far the log has come. */
 void persist_end_turn(struct server *s);
-
-/* Output of this turn goes behind what waits, or is free to leave. */
-void persist_hold_output(struct conn *c);
-/* The connection is dead. */
-void persist_forget_conn(struct conn *c);
 
 /* Once a second. */
 void persist_cron(struct server *s);

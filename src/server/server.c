@@ -646,7 +646,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	TAILQ_INIT(&s->ready);
 	TAILQ_INIT(&s->writable);
 	TAILQ_INIT(&s->over_limit);
-	TAILQ_INIT(&s->gated);
+	gate_init(&s->gate);
 	TAILQ_INIT(&s->dead);
 	TAILQ_INIT(&s->monitors);
 	entropy_hex(s->run_id, 20);
@@ -818,7 +818,7 @@ static void send_replies(struct server *s)
 	while ((c = TAILQ_FIRST(&s->writable)) != NULL) {
 		TAILQ_REMOVE(&s->writable, c, writable);
 		c->has_output = false;
-		persist_hold_output(c);
+		conn_hold_output(c);
 		if (!c->awaits_writable)
 			conn_flush(c);
 	}
@@ -874,6 +874,7 @@ void server_turn(struct server *s, bool wait)
 	server_read_clock(s);
 	run_ready(s);
 	persist_end_turn(s);
+	gate_release(&s->gate);
 	send_replies(s);
 	free_the_dead(s);
 	free_the_flushed(s);

@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "resp/parser.h"
 #include "server/client.h"
+#include "server/gate.h"
 #include "server/server.h"
 #include "server/transport.h"
 #include "sys/clock.h"
@@ -83,9 +84,9 @@ enum conn_class {
 TAILQ_HEAD(conn_list, conn);
 
 /* Bytes of output that wait until the log is durable up to a record. */
-struct gated_output {
+struct held_output {
 	size_t bytes;
-	uint64_t sequence;
+	struct gate_wait wait; /* waits as long as there are bytes */
 };
 
 struct conn {
@@ -108,11 +109,10 @@ struct conn {
 	struct resp_parser parser;
 	struct buf in; /* what was read and not yet run; empty most of the time */
 	/* client.out is, in this order: what may leave, what waits, what waits longer, and what was
-	 * said in this turn. See persist.h. */
+	 * said in this turn. See conn_hold_output(). */
 	size_t cleared;
-	struct gated_output waiting;
-	struct gated_output later;
-	bool is_gated; /* on server->gated: something waits */
+	struct held_output held[2];
+	unsigned newest_held; /* which of the two was held last */
 
 	char *local; /* as client.peer */
 
@@ -126,7 +126,6 @@ struct conn {
 	TAILQ_ENTRY(conn) ready;
 	TAILQ_ENTRY(conn) writable;
 	TAILQ_ENTRY(conn) over_limit_link;
-	TAILQ_ENTRY(conn) gated;
 	TAILQ_ENTRY(conn) dead;
 };
 
@@ -229,7 +228,6 @@ struct server {
 	struct conn_list ready;
 	struct conn_list writable;
 	struct conn_list over_limit;
-	struct conn_list gated;
 	struct conn_list dead;
 	struct client_list monitors;
 	size_t conn_count;
@@ -258,7 +256,7 @@ struct server {
 	bool loading; /* the state is not all there yet */
 	bool loop_failed;
 	bool save_at_stop;
-	uint64_t gate; /* what output of this turn waits for; 0: nothing */
+	struct gate gate;
 
 	unsigned complaints; /* about clients, in the log, within this second */
 	uint64_t complaints_left_out;
