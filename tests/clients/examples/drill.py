@@ -1,14 +1,14 @@
 #!/usr/bin/python3
-"""Load for drills, and what has to be there afterwards; see DRILLS in qlessd-operations(7).
+"""Put a server under load, and check that it lost nothing; see DRILLS in qlessd-operations(7).
 
-    drill.py load BOOK SECONDS       put, pop and complete jobs, and enter in BOOK what is sent and
-                                     what was acknowledged; go on through restarts and full disks
-    drill.py check BOOK              look whether all of that is in the server
-    drill.py check BOOK BEGIN END    the same of a backup that was made between these times, in
-                                     seconds since 1970 (date +%s)
+    drill.py load BOOK SECONDS       put, pop and complete jobs, and enter in BOOK which requests were
+                                     sent and acknowledged; go on through restarts and full disks
+    drill.py check BOOK              check that the server has everything that was acknowledged
+    drill.py check BOOK BEGIN END    check a backup that was made between these times, in seconds
+                                     since 1970 (date +%s)
 
-The server is on 127.0.0.1, at the port QLESSD_PORT or 7537. Completed jobs are gone when there are
-more than jobs-history-count: `load` raises that, and leaves it so.
+The server is on 127.0.0.1, at the port QLESSD_PORT or 7537. A server purges completed jobs above
+jobs-history-count: `load` raises this option and does not reset it.
 """
 import json
 import os
@@ -43,11 +43,11 @@ class Book:
 
 
 def send(book, client, operation, jid, *command):
-    """The reply, or None if there is none, or it is that it cannot be done now."""
+    """The reply, or None if the connection broke or the server refused."""
     book.enter("sent", operation, jid)
     try:
         reply = client.execute_command(*command)
-    except redis.ConnectionError:  # LOADING is one as well
+    except redis.ConnectionError:  # so is LOADING
         book.count("lost connections")
         time.sleep(0.05)
         return None
@@ -69,7 +69,7 @@ def work(book, number, end):
         n += 1
         send(book, client, "put", jid, "PUT", name, queue, jid, "Drill", "{}", 0)
         if n % 4 == 0:
-            continue  # some are to stay
+            continue  # leave some jobs waiting
         jobs = send(book, client, "pop", "-", "POP", queue, name, 1)
         for job in json.loads(jobs or "[]"):
             send(book, client, "complete", job["jid"],

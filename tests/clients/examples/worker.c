@@ -1,6 +1,5 @@
 /*
- * A worker for qlessd with hiredis and yyjson. It puts two jobs first, so that there is something
- * to do.
+ * A worker for qlessd with hiredis and yyjson. It first puts two jobs to work on.
  */
 #include <hiredis/hiredis.h>
 #include <stdbool.h>
@@ -19,7 +18,7 @@ static bool is_lost(const char *error)
 	       strncmp(error, "WRONGQUEUE ", 11) == 0 || strncmp(error, "NOJOB ", 6) == 0;
 }
 
-/* Send words, which end with NULL. Returns the reply, to be freed; NULL if the job is lost. */
+/* Send words, up to a NULL. The caller frees the reply, which is NULL if the job is lost. */
 static redisReply *call(const char **words)
 {
 	redisReply *reply;
@@ -44,7 +43,7 @@ static redisReply *call(const char **words)
 }
 #define CALL(...) call((const char *[]){ __VA_ARGS__, NULL })
 
-/* Returns false if the job is bad. */
+/* Returns false if the data of the job is invalid. */
 static bool do_work(const char *jid, const char *text)
 {
 	yyjson_doc *data = yyjson_read(text, strlen(text), 0);
@@ -77,7 +76,7 @@ static void do_job(yyjson_val *job)
 	freeReplyObject(reply);
 }
 
-/* Take a job, and do it. Returns false if there is none; a real worker waits then. */
+/* Pop a job and work on it. Returns false if there is none; a real worker would wait. */
 static bool do_next_job(void)
 {
 	redisReply *reply = CALL("POP", "greetings", name, "1");

@@ -1,4 +1,4 @@
-// A worker for qlessd with ioredis. It puts two jobs first, so that there is something to do.
+// A worker for qlessd with ioredis. It first puts two jobs to work on.
 
 const { Redis } = require('ioredis');
 
@@ -35,7 +35,7 @@ async function main() {
   await call('PUT', NAME, 'greetings', 'j1', 'Greet', JSON.stringify({ name: 'ann' }), 0);
   await call('PUT', NAME, 'greetings', 'j2', 'Greet', '{}', 0);
 
-  let jobs; // if there is none, real workers wait
+  let jobs; // a real worker would wait if there is none
   while ((jobs = JSON.parse(await call('POP', 'greetings', NAME, 1))).length > 0) {
     for (const job of jobs) {
       await report(job).catch((error) => {

@@ -1,6 +1,6 @@
 <?php
 
-/* A worker for qlessd with phpredis. It puts two jobs first, so that there is something to do. */
+/* A worker for qlessd with phpredis. It first puts two jobs to work on. */
 
 declare(strict_types=1);
 
@@ -10,7 +10,7 @@ $name = 'worker-' . getmypid();
 $qlessd = new Redis();
 $qlessd->connect('127.0.0.1', (int) (getenv('QLESSD_PORT') ?: 7537));
 
-/* phpredis does not throw what the server says: it is asked for. */
+/* phpredis does not throw the errors of the server: ask for them. */
 function call(string ...$words): mixed
 {
     global $qlessd;
@@ -35,7 +35,7 @@ function work(array $job, string $name): void
 call('PUT', $name, 'greetings', 'j1', 'Greet', json_encode(['name' => 'ann']), '0');
 call('PUT', $name, 'greetings', 'j2', 'Greet', '{}', '0');
 
-// If there is no job, real workers wait.
+// A real worker would wait if there is no job.
 while ($jobs = json_decode(call('POP', 'greetings', $name, '1'), true)) {
     foreach ($jobs as $job) {
         try {

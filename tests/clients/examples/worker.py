@@ -1,4 +1,4 @@
-"""A worker for qlessd with redis-py. It puts two jobs first, so that there is something to do."""
+"""A worker for qlessd with redis-py. It first puts two jobs to work on."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def work(job):
 call("PUT", NAME, "greetings", "j1", "Greet", json.dumps({"name": "ann"}), 0)
 call("PUT", NAME, "greetings", "j2", "Greet", "{}", 0)
 
-while jobs := json.loads(call("POP", "greetings", NAME, 1)):  # if there is none, real ones wait
+while jobs := json.loads(call("POP", "greetings", NAME, 1)):  # a real worker would wait for more
     for job in jobs:
         try:
             try:

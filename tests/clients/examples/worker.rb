@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A worker for qlessd with redis-rb. It puts two jobs first, so that there is something to do.
+# A worker for qlessd with redis-rb. It first puts two jobs to work on.
 
 require 'json'
 require 'redis'
@@ -26,7 +26,7 @@ end
 QLESSD.call('PUT', NAME, 'greetings', 'j1', 'Greet', JSON.generate(name: 'ann'), 0)
 QLESSD.call('PUT', NAME, 'greetings', 'j2', 'Greet', '{}', 0)
 
-# If there is no job, real workers wait.
+# A real worker would wait if there is no job.
 until (jobs = JSON.parse(QLESSD.call('POP', 'greetings', NAME, 1))).empty?
   jobs.each do |job|
     report(job)
