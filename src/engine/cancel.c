@@ -47,10 +47,15 @@ static void cancel(struct qless *q, struct qless_job *job)
 	struct qless_str worker = job->worker != NULL ? intern_str(job->worker) : STR("");
 
 	event_canceled(q, job_jid(job), &queue, &worker);
-	if (worker.len > 0)
-		job_drop_holding(q, job);
 	if (job->state == QLESS_FAILED)
 		job_forgive(q, job);
+	if (job->state == QLESS_RUNNING) {
+		job_end_run(q, job, RUN_CANCELED);
+	} else {
+		job_leave(q, job);
+		if (worker.len > 0)
+			worker_drop_job(q, job);
+	}
 	event_tracked(q, job, "ql:canceled");
 	job_delete(q, job);
 	engine_changed(q);

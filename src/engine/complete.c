@@ -31,23 +31,10 @@ static enum qless_state advance(struct qless *q, struct qless_job *job, double n
 	struct queue *next = queue_need(q, *complete->next);
 
 	event_advanced(q, job_jid(job), complete->queue, *complete->next);
-	history_append_put(q, &job->history, now, next);
-	next->meter.counts[METER_PUT]++;
+	job_join(q, job, next, now);
 	queue_know(q, next, now);
-	job_set_queue(q, job, next);
-	/* A job that depends on itself must look like one that is not complete. */
-	job->state = QLESS_WAITING;
 	depends_add(q, job, complete->depends, complete->depend_count);
-	if (depends_is_open(job)) {
-		job_enter_depends(q, job, now);
-		if (complete->delay > 0)
-			job_set_due(job, finite_add(now, complete->delay));
-	} else if (complete->delay > 0) {
-		job_enter_scheduled(q, job, finite_add(now, complete->delay));
-	} else {
-		job_enter_work(q, job, now);
-	}
-	return job->state;
+	return job_place(q, job, now, complete->delay);
 }
 
 /* Once as many are kept as may be, each completion purges one: the first of them is the next to go,
@@ -77,6 +64,7 @@ static void purge(struct qless *q, double now)
 		struct qless_job *job = job_from_node(node);
 
 		node = skiplist_next(node);
+		job_leave(q, job);
 		job_delete(q, job);
 		left--;
 	}
@@ -89,6 +77,7 @@ static void purge(struct qless *q, double now)
 		struct qless_job *job = job_from_node(node);
 
 		node = skiplist_next(node);
+		job_leave(q, job);
 		job_delete(q, job);
 	}
 	if (skiplist_count(&q->completed) != before)
@@ -100,8 +89,7 @@ static enum qless_state finish(struct qless *q, struct qless_job *job, double no
 {
 	event_completed(q, job_jid(job), queue_name(job->queue));
 	job_set_queue(q, job, NULL);
-	job->state = QLESS_COMPLETE;
-	skiplist_insert(&q->completed, &job->node, now);
+	job_place_as(q, job, QLESS_COMPLETE, now);
 	depends_satisfy(q, job, now);
 	purge(q, now);
 	return QLESS_COMPLETE;
@@ -130,16 +118,13 @@ int qless_complete(struct qless *q, double now, const struct qless_complete *com
 
 	history_append_plain(q, &job->history, now, QLESS_EVENT_DONE);
 	job_set_data(q, job, complete->data);
-	job_leave_list(q, job);
 	stats_record_run(q, job->queue, now, now - job->time);
 	job->time = now;
-	job_drop_holding(q, job);
-	worker_count(q, job->worker, now, DEED_COMPLETED, 1);
+	job_end_run(q, job, RUN_COMPLETED);
 	event_tracked(q, job, "ql:completed");
 	job_set_worker(q, job, NULL);
 	job_clear_failure(q, job);
 	job->flags |= JOB_FAILURE_CLEARED;
-	job->flags &= (uint8_t)~JOB_GRACE;
 	job_set_due(job, NAN);
 	job->expires = 0;
 	job->remaining = job->retries;

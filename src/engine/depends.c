@@ -152,23 +152,23 @@ void depends_keep_only(struct qless *q, struct qless_job *job, const struct qles
 }
 
 /* A job that remembers when it is due, and is in no list. */
-static void enter_scheduled_when_due(struct qless *q, struct qless_job *job)
+static void schedule_when_due(struct qless *q, struct qless_job *job)
 {
 	double due = job_due(job);
 
 	job_set_due(job, NAN);
-	job_enter_scheduled(q, job, due);
+	job_place_as(q, job, QLESS_SCHEDULED, due);
 }
 
 /* Nothing holds the job back any more. A time it was to wait for is honoured. */
 static void go_on(struct qless *q, struct qless_job *job, double now)
 {
 	assert(job->state == QLESS_DEPENDS);
-	job_leave_list(q, job);
+	job_leave(q, job);
 	if (isnan(job_due(job)))
-		job_enter_work(q, job, now);
+		job_place(q, job, now, 0);
 	else
-		enter_scheduled_when_due(q, job);
+		schedule_when_due(q, job);
 	engine_changed(q);
 }
 
@@ -194,16 +194,16 @@ static void go_on_picked(struct qless *q, double now)
 		struct qless_job *job = q->picked.items[i];
 
 		if (job->queue != queue)
-			skiplist_insert_batch(&queue->work, &q->batch);
+			job_place_batch(q, queue, QLESS_WAITING);
 		queue = job->queue;
 		if (isnan(job_due(job)))
-			job_batch_work(q, job, now);
+			job_batch_as(q, job, QLESS_WAITING, job_work_score(job, now));
 		else
-			enter_scheduled_when_due(q, job);
+			schedule_when_due(q, job);
 		engine_changed(q);
 	}
 	if (queue != NULL)
-		skiplist_insert_batch(&queue->work, &q->batch);
+		job_place_batch(q, queue, QLESS_WAITING);
 	job_vec_clear(&q->picked);
 }
 

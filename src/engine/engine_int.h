@@ -29,6 +29,7 @@
 #include "qless.h"
 
 #include "engine/meter.h"
+#include "engine/run.h"
 #include "util/buf.h"
 #include "util/container.h"
 #include "util/hash.h"
@@ -455,7 +456,7 @@ struct qless_job *job_make(struct qless *q, struct qless_str jid, struct qless_s
 void job_prefetch(const struct skipnode *node);
 /* What is allocated for the job itself and its data, and nothing else. */
 void job_free_memory(struct qless_job *job);
-/* Out of everything it is in, then the job itself. */
+/* Free a job that is in no list, with all that hangs on it. */
 void job_delete(struct qless *q, struct qless_job *job);
 void job_set_data(struct qless *q, struct qless_job *job, struct qless_str data);
 void job_set_klass(struct qless *q, struct qless_job *job, struct qless_str klass);
@@ -470,19 +471,6 @@ double job_due(const struct qless_job *job);
 struct job_extra *job_need_extra(struct qless_job *job);
 /* Free the extra part if nothing is in it. */
 void job_release_extra(struct qless_job *job);
-
-/* The list it is in. */
-struct skiplist *job_list(const struct qless *q, const struct qless_job *job);
-void job_leave_list(struct qless *q, struct qless_job *job);
-/* Into a list, in the state that goes with it. The job is in none. */
-void job_enter_work(struct qless *q, struct qless_job *job, double time);
-/* The same for many jobs that are given to the batch first and then go into a queue together. */
-void job_batch_work(struct qless *q, struct qless_job *job, double time);
-void queue_enter_batch(struct qless *q, struct queue *queue);
-void job_enter_scheduled(struct qless *q, struct qless_job *job, double due);
-void job_enter_depends(struct qless *q, struct qless_job *job, double time);
-/* No longer held by its worker: out of the worker's list. The field `worker` stays. */
-void job_drop_holding(struct qless *q, struct qless_job *job);
 
 /* ---- queue.c ---- */
 
@@ -534,14 +522,14 @@ const struct skipnode *worker_find_job(const struct worker *worker, struct qless
 /* ---- fail.c ---- */
 
 struct group *group_find(const struct qless *q, struct qless_str name);
-/* Into the list of failed jobs of the group its failure names, as the newest. */
-void job_enter_failed(struct qless *q, struct qless_job *job);
+/* Makes the group if there is none. */
+struct group *group_need(struct qless *q, struct intern *name);
 static inline struct qless_str failure_message(const struct failure *failure)
 {
 	return str_make(failure->message, failure->message_len);
 }
 
-/* A running job used up its retries: it fails in its queue. `group` and `message` may be NULL, for
+/* A job whose run has ended used up its retries: it fails in its queue. `group` and `message` may be NULL, for
  * failed-retries-<queue> and what is said of it. */
 void job_exhaust(struct qless *q, struct qless_job *job, const struct qless_str *group,
 		 const struct qless_str *message);

@@ -27,21 +27,18 @@ void group_release(struct qless *q, struct group *group)
 	q->group_count--;
 }
 
-void job_enter_failed(struct qless *q, struct qless_job *job)
+struct group *group_need(struct qless *q, struct intern *name)
 {
-	struct intern *name = job->extra->failure->group;
 	struct group *group = name->user;
 
-	if (group == NULL) {
-		group = mem_alloc(sizeof(*group));
-		group->name = intern_ref(name);
-		skiplist_init(&group->jobs, job_member);
-		name->user = group;
-		q->group_count++;
-	}
-	job->state = QLESS_FAILED;
-	q->failure_number += 1;
-	skiplist_insert(&group->jobs, &job->node, q->failure_number);
+	if (group != NULL)
+		return group;
+	group = mem_alloc(sizeof(*group));
+	group->name = intern_ref(name);
+	skiplist_init(&group->jobs, job_member);
+	name->user = group;
+	q->group_count++;
+	return group;
 }
 
 void job_forgive(struct qless *q, struct qless_job *job)
@@ -49,14 +46,14 @@ void job_forgive(struct qless *q, struct qless_job *job)
 	stats_uncount(q, job->queue, job->extra->failure->when, COUNTER_FAILED);
 }
 
-/* From running to failed, with the failure noted already. */
+/* The run has ended and the failure is noted: the job is the newest of its group. */
 static void settle(struct qless *q, struct qless_job *job)
 {
-	job_leave_list(q, job);
 	job_set_worker(q, job, NULL);
 	job->expires = 0;
-	job->flags &= (uint8_t)~JOB_GRACE;
-	job_enter_failed(q, job);
+	group_need(q, job->extra->failure->group);
+	q->failure_number += 1;
+	job_place_as(q, job, QLESS_FAILED, q->failure_number);
 	stats_count(q, job->queue, q->now, COUNTER_FAILURES);
 	stats_count(q, job->queue, q->now, COUNTER_FAILED);
 	engine_changed(q);
@@ -118,8 +115,7 @@ int qless_fail(struct qless *q, double now, struct qless_str jid, struct qless_s
 
 	event_failed(q, jid, group_text, message, worker);
 	event_tracked(q, job, "ql:failed");
-	job_drop_holding(q, job);
-	worker_count(q, job->worker, now, DEED_FAILED, 1);
+	job_end_run(q, job, RUN_FAILED);
 	group = intern_get(&q->group_names, group_text);
 	history_append_failed(q, &job->history, now, group, job->worker);
 	if (data != NULL)
@@ -147,17 +143,13 @@ static void give_back(struct qless *q, struct qless_job *job, double now,
 {
 	struct intern *group;
 
-	job_leave_list(q, job);
 	if (!str_equal(queue_name(job->queue), retry->queue)) {
 		struct queue *queue = queue_need(q, retry->queue);
 
 		job_set_queue(q, job, queue);
 		queue_know(q, queue, now);
 	}
-	if (retry->delay > 0)
-		job_enter_scheduled(q, job, finite_add(now, retry->delay));
-	else
-		job_enter_work(q, job, now);
+	job_place(q, job, now, retry->delay);
 	if (retry->group != NULL && retry->message != NULL) {
 		group = intern_get(&q->group_names, *retry->group);
 		job_set_failure(q, job, group, *retry->message, floor(now), job->worker);
@@ -195,12 +187,11 @@ int qless_retry(struct qless *q, double now, const struct qless_retry *retry, do
 		return engine_fail(q, QLESS_ERETRIES, "hash value is not an integer");
 
 	job->remaining -= 1;
-	job->flags &= (uint8_t)~JOB_GRACE;
-	job_drop_holding(q, job);
 	if (job->remaining < 0) {
-		worker_count(q, job->worker, now, DEED_FAILED, 1);
+		job_end_run(q, job, RUN_GIVEN_UP);
 		job_exhaust(q, job, retry->group, retry->message);
 	} else {
+		job_end_run(q, job, RUN_RETURNED);
 		give_back(q, job, now, retry);
 	}
 	*ret_remaining = job->remaining;
@@ -283,16 +274,14 @@ int qless_unfail(struct qless *q, double now, struct qless_str queue_text,
 	for (i = 0; i < q->picked.count; i++) {
 		struct qless_job *job = q->picked.items[i];
 
-		job_leave_list(q, job);
-		job_set_queue(q, job, queue);
-		history_append_put(q, &job->history, now, queue);
-		queue->meter.counts[METER_PUT]++;
+		job_leave(q, job);
+		job_join(q, job, queue, now);
 		job->remaining = job->retries;
 		job->expires = 0;
-		job_batch_work(q, job, now);
+		job_batch_as(q, job, QLESS_WAITING, job_work_score(job, now));
 		engine_changed(q);
 	}
-	queue_enter_batch(q, queue);
+	job_place_batch(q, queue, QLESS_WAITING);
 	*ret_count = q->picked.count;
 	return 0;
 }

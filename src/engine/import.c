@@ -70,14 +70,11 @@ static void set_failure(struct qless *q, struct qless_job *job, const struct qle
 
 static void place(struct qless *q, struct qless_job *job, double score)
 {
-	if (job->state != QLESS_FAILED) {
-		skiplist_insert(job_list(q, job), &job->node, score);
-		return;
+	if (job->state == QLESS_FAILED) {
+		score = fmax(score, 1);
+		q->failure_number = fmax(q->failure_number, score);
 	}
-	score = fmax(score, 1);
-	job_enter_failed(q, job);
-	q->failure_number = fmax(q->failure_number - 1, score);
-	skiplist_rescore(job_list(q, job), &job->node, score);
+	job_restore(q, job, score);
 }
 
 struct qless_job *import_job(struct import *import, const struct import_job *from)

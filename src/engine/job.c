@@ -1,5 +1,5 @@
 /*
- * Jobs: their memory, their fields, and the one list each of them is in.
+ * Jobs: their memory and their fields.
  */
 #include "engine/engine_int.h"
 
@@ -7,9 +7,6 @@
 #include <stdlib.h>
 
 #include "util/mem.h"
-
-/* The score of a waiting job is its priority less its time in these units: older ones first. */
-#define TIME_PER_PRIORITY 10000000000.0
 
 /* A job with its jid and as much data as most have. */
 #define PREFETCH_BYTES 320
@@ -127,8 +124,8 @@ static void job_free(struct qless *q, struct qless_job *job)
 
 void job_delete(struct qless *q, struct qless_job *job)
 {
+	assert(!job->node.linked);
 	hash_remove(&q->jobs, &job->hash);
-	job_leave_list(q, job);
 	depends_drop_all(q, job);
 	depends_forget_dependents(q, job);
 	job_free(q, job);
@@ -235,72 +232,6 @@ void job_set_due(struct qless_job *job, double due)
 double job_due(const struct qless_job *job)
 {
 	return job->extra != NULL ? job->extra->due : NAN;
-}
-
-struct skiplist *job_list(const struct qless *q, const struct qless_job *job)
-{
-	switch ((enum qless_state)job->state) {
-	case QLESS_WAITING:
-	case QLESS_STALLED:
-		return &job->queue->work;
-	case QLESS_RUNNING:
-		return &job->queue->locks;
-	case QLESS_SCHEDULED:
-		return &job->queue->scheduled;
-	case QLESS_DEPENDS:
-		return &job->queue->depends;
-	case QLESS_FAILED:
-		return &((struct group *)job->extra->failure->group->user)->jobs;
-	case QLESS_COMPLETE:
-		return (struct skiplist *)(uintptr_t)&q->completed;
-	}
-	assert(0);
-	return NULL;
-}
-
-void job_leave_list(struct qless *q, struct qless_job *job)
-{
-	skiplist_remove(job_list(q, job), &job->node);
-	if (job->state == QLESS_FAILED)
-		group_release(q, job->extra->failure->group->user);
-}
-
-static double work_score(const struct qless_job *job, double time)
-{
-	return job->priority - time / TIME_PER_PRIORITY;
-}
-
-void job_enter_work(struct qless *q, struct qless_job *job, double time)
-{
-	job->state = QLESS_WAITING;
-	skiplist_insert(&job->queue->work, &job->node, work_score(job, time));
-	(void)q;
-}
-
-void job_batch_work(struct qless *q, struct qless_job *job, double time)
-{
-	job->state = QLESS_WAITING;
-	skiplist_batch_add(&q->batch, &job->node, work_score(job, time));
-}
-
-void job_enter_scheduled(struct qless *q, struct qless_job *job, double due)
-{
-	job->state = QLESS_SCHEDULED;
-	skiplist_insert(&job->queue->scheduled, &job->node, due);
-	(void)q;
-}
-
-void job_enter_depends(struct qless *q, struct qless_job *job, double time)
-{
-	job->state = QLESS_DEPENDS;
-	skiplist_insert(&job->queue->depends, &job->node, time);
-	(void)q;
-}
-
-void job_drop_holding(struct qless *q, struct qless_job *job)
-{
-	if (job->worker != NULL)
-		worker_drop_job(q, job);
 }
 
 void qless_prefetch(const struct qless *q, struct qless_str jid)

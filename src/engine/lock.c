@@ -51,8 +51,7 @@ static bool take_away(struct qless *q, struct qless_job *job)
 {
 	struct intern *worker;
 
-	worker_count(q, job->worker, q->now, DEED_LOST, 1);
-	job->flags &= (uint8_t)~JOB_GRACE;
+	job_end_run(q, job, RUN_LOST);
 	job->remaining -= 1;
 	if (job->remaining >= 0)
 		return true;
@@ -80,7 +79,7 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 		struct qless_job *job = q->picked.items[i];
 		bool taken = will_be_taken(q, job);
 
-		job_drop_holding(q, job);
+		worker_drop_job(q, job);
 		/* What was warned under a grace period and is taken without one is warned again. */
 		if (!(job->flags & JOB_GRACE) || q->settings.grace_period <= 0)
 			warn(q, queue, job, now);
@@ -165,13 +164,10 @@ int qless_timeout(struct qless *q, double now, const struct qless_str *jids, siz
 		if (job->state != QLESS_RUNNING)
 			continue; /* given twice */
 		history_append_plain(q, &job->history, now, QLESS_EVENT_TIMED_OUT);
-		job_leave_list(q, job);
-		job->state = QLESS_STALLED;
+		job_end_run(q, job, RUN_TIMED_OUT);
 		job->expires = 0;
-		job->flags &= (uint8_t)~JOB_GRACE;
-		skiplist_insert(&job->queue->work, &job->node, INFINITY);
+		job_place_as(q, job, QLESS_STALLED, INFINITY);
 		event_lock_lost(q, jids[i], intern_str(job->worker));
-		worker_count(q, job->worker, now, DEED_LOST, 1);
 		engine_changed(q);
 	}
 	return 0;

@@ -6,17 +6,19 @@
 /* What is fetched for so many jobs is still in the cache when they come back. */
 #define FEW_JOBS 64u
 
-/* All but the lists it goes into: those are for all jobs of a pop together. */
+/* Give the job to the worker. All jobs of a pop enter the lists together, from the batch. */
 static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job, double now,
 		     struct intern *worker, double expires)
 {
+	/* The run of a job that was taken from another worker has ended. */
+	if (job->node.linked)
+		job_leave(q, job);
 	history_append_popped(q, &job->history, now, worker);
 	stats_record_wait(q, queue, now, now - job->time);
 	job->time = now;
 	job_set_worker(q, job, worker);
 	job->expires = expires;
-	job_leave_list(q, job);
-	job->state = QLESS_RUNNING;
+	job_batch_as(q, job, QLESS_RUNNING, expires);
 	event_tracked(q, job, "ql:popped");
 	engine_changed(q);
 	/* Who pops a job is going to complete it; of many, not before this is forgotten again. */
@@ -36,13 +38,11 @@ static void enter_locks(struct qless *q, struct queue *queue, double now, struct
 
 	if (count == 0)
 		return;
-	for (i = 0; i < count; i++)
-		skiplist_batch_add(batch, &q->jobs_out.items[i]->node, expires);
 	skiplist_sort_batch(&queue->locks, batch);
 	job_vec_clear(&q->picked);
 	for (i = 0; i < count; i++)
 		job_vec_push(&q->picked, job_from_node(skiplist_batch_node(batch, i)));
-	skiplist_insert_batch(&queue->locks, batch);
+	job_place_batch(q, queue, QLESS_RUNNING);
 	worker_hold_jobs(q, worker, &q->picked, expires);
 	worker_count(q, worker, now, DEED_POPPED, count);
 }

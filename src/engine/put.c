@@ -31,46 +31,27 @@ static int check_put(struct qless *q, const struct qless_put *put)
 	return 0;
 }
 
-/* Take an existing job from where it is and from whom it is. */
+/* Take an existing job out of its list and away from its worker: it is then like a new one. */
 static void withdraw(struct qless *q, struct qless_job *job, struct qless_str new_worker)
 {
-	bool was_running = job->state == QLESS_RUNNING;
+	struct qless_str owner = job->worker != NULL ? intern_str(job->worker) : STR("");
+	bool is_lost = owner.len > 0 && !str_equal(owner, new_worker);
 
 	if (job->state == QLESS_FAILED)
 		job_forgive(q, job);
-	job_leave_list(q, job);
-	if (job->worker != NULL) {
-		struct qless_str owner = intern_str(job->worker);
-
-		/* A worker without a name is nobody to tell. */
-		if (owner.len > 0) {
-			job_drop_holding(q, job);
-			if (!str_equal(owner, new_worker)) {
-				event_lock_lost(q, job_jid(job), owner);
-				if (was_running)
-					worker_count(q, job->worker, q->now, DEED_LOST, 1);
-			}
-		}
-		job_set_worker(q, job, NULL);
-	}
-	job->flags &= (uint8_t)~JOB_GRACE;
-	job_set_due(job, NAN);
-}
-
-/* Into the list of its queue that fits. */
-static void place(struct qless *q, struct qless_job *job, double now, double delay)
-{
-	double due = finite_add(now, delay);
-
-	if (depends_is_open(job)) {
-		if (delay > 0)
-			job_set_due(job, due);
-		job_enter_depends(q, job, now);
-	} else if (delay > 0) {
-		job_enter_scheduled(q, job, due);
+	if (job->state == QLESS_RUNNING) {
+		job_end_run(q, job, is_lost ? RUN_PUT : RUN_REPUT);
 	} else {
-		job_enter_work(q, job, now);
+		job_leave(q, job);
+		if (owner.len > 0)
+			worker_drop_job(q, job);
 	}
+	if (is_lost)
+		event_lock_lost(q, job_jid(job), owner);
+	job_set_worker(q, job, NULL);
+	job_set_due(job, NAN);
+	/* A job that depends on itself must look like one that is not complete. */
+	job->state = QLESS_WAITING;
 }
 
 static void apply_put(struct qless *q, double now, const struct qless_put *put)
@@ -90,10 +71,8 @@ static void apply_put(struct qless *q, double now, const struct qless_put *put)
 		withdraw(q, job, put->worker);
 		job_set_data(q, job, put->data);
 	}
-	job_set_queue(q, job, queue);
+	job_join(q, job, queue, now);
 	job_set_klass(q, job, put->klass);
-	history_append_put(q, &job->history, now, queue);
-	queue->meter.counts[METER_PUT]++;
 	if (put->has_tags)
 		job_set_tags(q, job, put->tags, put->tag_count, now);
 	else
@@ -105,10 +84,8 @@ static void apply_put(struct qless *q, double now, const struct qless_put *put)
 	job->remaining = job->retries;
 	job->expires = 0;
 	job->time = now;
-	/* A job that depends on itself must look like one that is not complete. */
-	job->state = QLESS_WAITING;
 	depends_add(q, job, put->depends, put->depend_count);
-	place(q, job, now, put->delay);
+	job_place(q, job, now, put->delay);
 	queue_know(q, queue, now);
 	event_tracked(q, job, "ql:put");
 	engine_changed(q);

@@ -139,11 +139,6 @@ double queue_lock_expiry(const struct qless *q, const struct queue *queue, doubl
 	return finite_add(now, isnan(own) ? q->settings.heartbeat : own);
 }
 
-void queue_enter_batch(struct qless *q, struct queue *queue)
-{
-	skiplist_insert_batch(&queue->work, &q->batch);
-}
-
 int64_t queue_promote(struct qless *q, struct queue *queue, double now, int64_t max)
 {
 	struct skipnode *node = skiplist_first_ge(&queue->scheduled, 0);
@@ -155,12 +150,12 @@ int64_t queue_promote(struct qless *q, struct queue *queue, double now, int64_t 
 		struct qless_job *job = job_from_node(node);
 
 		node = skiplist_next(node);
-		skiplist_remove(&queue->scheduled, &job->node);
-		job_batch_work(q, job, now);
+		job_leave(q, job);
+		job_batch_as(q, job, QLESS_WAITING, job_work_score(job, now));
 		engine_changed(q);
 	}
 	if (moved > 0)
-		queue_enter_batch(q, queue);
+		job_place_batch(q, queue, QLESS_WAITING);
 	return moved;
 }
 

@@ -439,7 +439,6 @@ static void make_job(struct qless *q, struct qless_recur *recur, double now, dou
 	size_t cursor = 0;
 
 	job_set_klass(q, job, intern_str(recur->klass));
-	job_set_queue(q, job, recur->queue);
 	job_need_extra(job)->spawned_from = intern_get(&q->names, recur_jid(recur));
 	str_vec_clear(&q->list);
 	while (qless_recur_next_tag(recur, &cursor, &tag))
@@ -449,9 +448,8 @@ static void make_job(struct qless *q, struct qless_recur *recur, double now, dou
 	job->retries = recur->retries;
 	job->remaining = recur->retries;
 	job->time = when;
-	history_append_put(q, &job->history, when, recur->queue);
-	recur->queue->meter.counts[METER_PUT]++;
-	job_enter_work(q, job, when);
+	job_join(q, job, recur->queue, when);
+	job_place(q, job, when, 0);
 	engine_changed(q);
 }
 

@@ -153,33 +153,17 @@ static size_t clean_group(struct qless *q, struct group *group)
 	return clean_list(q, &group->jobs);
 }
 
-/* The job is in no list and knows which it belongs to. */
+/* The job is in no list and knows which it belongs to. When a scheduled job was due is lost with
+ * its place; a failed one becomes the newest of its group. */
 static void enter_list(struct qless *q, struct qless_job *job)
 {
-	switch ((enum qless_state)job->state) {
-	case QLESS_WAITING:
-		job_enter_work(q, job, job->time);
-		break;
-	case QLESS_STALLED:
-		skiplist_insert(&job->queue->work, &job->node, INFINITY);
-		break;
-	case QLESS_RUNNING:
-		skiplist_insert(&job->queue->locks, &job->node, job->expires);
-		break;
-	case QLESS_SCHEDULED:
-		/* When it was due is lost with its place. */
-		job_enter_scheduled(q, job, job->time);
-		break;
-	case QLESS_DEPENDS:
-		job_enter_depends(q, job, job->time);
-		break;
-	case QLESS_FAILED:
-		job_enter_failed(q, job);
-		break;
-	case QLESS_COMPLETE:
-		skiplist_insert(&q->completed, &job->node, job->time);
-		break;
+	double score = job_usual_score(job);
+
+	if (job->state == QLESS_FAILED) {
+		q->failure_number += 1;
+		score = q->failure_number;
 	}
+	job_restore(q, job, score);
 }
 
 /* Where its place follows from its fields. */

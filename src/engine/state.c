@@ -292,7 +292,7 @@ static unsigned job_flags(const struct qless_job *job)
 		flags |= STATE_JOB_REMAINING;
 	if (job->expires != 0 || signbit(job->expires))
 		flags |= STATE_JOB_EXPIRES;
-	if (job->node.score != state_usual_score(job))
+	if (job->node.score != job_usual_score(job))
 		flags |= STATE_JOB_SCORE;
 	if (extra == NULL)
 		return flags;

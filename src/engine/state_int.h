@@ -44,24 +44,4 @@ enum state_job_flag {
 	STATE_JOB_FLAGS = (1 << 12) - 1,
 };
 
-/* The score most jobs have in their list. That it follows from the job saves nine bytes, and
- * nothing depends on it: any other score is saved as it is. */
-static inline double state_usual_score(const struct qless_job *job)
-{
-	switch ((enum qless_state)job->state) {
-	case QLESS_WAITING:
-		return job->priority - job->time / 10000000000.0;
-	case QLESS_STALLED:
-		return INFINITY;
-	case QLESS_RUNNING:
-		return job->expires;
-	case QLESS_SCHEDULED:
-	case QLESS_DEPENDS:
-	case QLESS_FAILED:
-	case QLESS_COMPLETE:
-		break;
-	}
-	return job->time;
-}
-
 #endif

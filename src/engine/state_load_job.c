@@ -146,14 +146,10 @@ static void load_extra(struct state_loader *l, struct qless_job *job, uint64_t f
 static void place_job(struct state_loader *l, struct qless_job *job, uint64_t flags, double score)
 {
 	if (!(flags & STATE_JOB_SCORE))
-		score = state_usual_score(job);
-	if (job->state != QLESS_FAILED) {
-		skiplist_insert(job_list(l->q, job), &job->node, score);
-		return;
-	}
-	job_enter_failed(l->q, job);
-	skiplist_rescore(job_list(l->q, job), &job->node, score);
-	l->failure_number = fmax(l->failure_number, score);
+		score = job_usual_score(job);
+	if (job->state == QLESS_FAILED)
+		l->failure_number = fmax(l->failure_number, score);
+	job_restore(l->q, job, score);
 }
 
 /* A place that is not the usual one. */
@@ -230,7 +226,7 @@ static void abandon_job(struct qless *q, struct qless_job *job)
 {
 	job->state = QLESS_COMPLETE;
 	job_set_queue(q, job, NULL);
-	skiplist_insert(&q->completed, &job->node, 0);
+	job_restore(q, job, 0);
 }
 
 void state_find_jobs(struct state_loader *l)

@@ -266,7 +266,7 @@ static void nothing_waits_for_a_completed_job(void)
 {
 	struct qless_job *done = job("waiting");
 
-	job_leave_list(q, done);
+	job_leave(q, done);
 	job_set_queue(q, done, NULL);
 	done->state = QLESS_COMPLETE;
 	skiplist_insert(&q->completed, &done->node, done->time);
@@ -278,8 +278,8 @@ static void a_job_that_waits_for_another_but_not_by_its_state_is_left(void)
 {
 	struct qless_job *depends = job("depends");
 
-	job_leave_list(q, depends);
-	job_enter_work(q, depends, 1000);
+	job_leave(q, depends);
+	job_place_as(q, depends, QLESS_WAITING, job_work_score(depends, 1000));
 	assert_left("job \"depends\" waits for nothing, or has dependencies and does not wait");
 }
 

@@ -1,0 +1,186 @@
+#include "engine/run.h"
+
+#include <assert.h>
+
+#include "engine/engine_int.h"
+
+/* The score of a waiting job is its priority less its time in these units: older jobs first. */
+#define TIME_PER_PRIORITY 10000000000.0
+
+#define STATE(name) (1u << QLESS_##name)
+
+/* A put takes a job from any state to one of these. */
+#define PUT_STATES (STATE(WAITING) | STATE(SCHEDULED) | STATE(DEPENDS))
+
+/* The states that may follow each state. A new job counts as waiting. */
+static const uint8_t next_states[] = {
+	[QLESS_WAITING] = PUT_STATES | STATE(RUNNING),
+	[QLESS_RUNNING] =
+		PUT_STATES | STATE(RUNNING) | STATE(STALLED) | STATE(FAILED) | STATE(COMPLETE),
+	[QLESS_STALLED] = PUT_STATES | STATE(RUNNING),
+	[QLESS_SCHEDULED] = PUT_STATES,
+	[QLESS_DEPENDS] = PUT_STATES,
+	[QLESS_FAILED] = PUT_STATES,
+	[QLESS_COMPLETE] = PUT_STATES,
+};
+
+/* What an end of a run means for the worker. */
+struct end_rule {
+	enum deed deed; /* DEED_TOTAL: none */
+	bool keeps_holding;
+	bool keeps_nameless; /* a worker without a name goes on to hold the job, as the reference
+			      * has it */
+};
+
+static const struct end_rule end_rules[RUN_ENDS] = {
+	[RUN_COMPLETED] = { DEED_COMPLETED, false, false },
+	[RUN_FAILED] = { DEED_FAILED, false, false },
+	[RUN_GIVEN_UP] = { DEED_FAILED, false, false },
+	[RUN_RETURNED] = { DEED_TOTAL, false, false },
+	[RUN_TIMED_OUT] = { DEED_LOST, true, false },
+	[RUN_LOST] = { DEED_LOST, false, false },
+	[RUN_PUT] = { DEED_LOST, false, true },
+	[RUN_REPUT] = { DEED_TOTAL, false, true },
+	[RUN_CANCELED] = { DEED_TOTAL, false, true },
+};
+
+/* Everything here is called for each job, so what is shared is inlined. */
+static inline struct skiplist *list_of(const struct qless *q, const struct qless_job *job,
+				       enum qless_state state)
+{
+	switch (state) {
+	case QLESS_WAITING:
+	case QLESS_STALLED:
+		return &job->queue->work;
+	case QLESS_RUNNING:
+		return &job->queue->locks;
+	case QLESS_SCHEDULED:
+		return &job->queue->scheduled;
+	case QLESS_DEPENDS:
+		return &job->queue->depends;
+	case QLESS_FAILED:
+		return &((struct group *)job->extra->failure->group->user)->jobs;
+	case QLESS_COMPLETE:
+		break;
+	}
+	return (struct skiplist *)(uintptr_t)&q->completed;
+}
+
+struct skiplist *job_list(const struct qless *q, const struct qless_job *job)
+{
+	return list_of(q, job, job->state);
+}
+
+static inline double work_score(const struct qless_job *job, double time)
+{
+	return job->priority - time / TIME_PER_PRIORITY;
+}
+
+double job_work_score(const struct qless_job *job, double time)
+{
+	return work_score(job, time);
+}
+
+double job_usual_score(const struct qless_job *job)
+{
+	switch ((enum qless_state)job->state) {
+	case QLESS_WAITING:
+		return work_score(job, job->time);
+	case QLESS_STALLED:
+		return INFINITY;
+	case QLESS_RUNNING:
+		return job->expires;
+	case QLESS_SCHEDULED:
+	case QLESS_DEPENDS:
+	case QLESS_FAILED:
+	case QLESS_COMPLETE:
+		break;
+	}
+	return job->time;
+}
+
+void job_leave(struct qless *q, struct qless_job *job)
+{
+	assert(job->node.linked && job->state != QLESS_RUNNING);
+	skiplist_remove(job_list(q, job), &job->node);
+	if (job->state == QLESS_FAILED)
+		group_release(q, job->extra->failure->group->user);
+}
+
+void job_end_run(struct qless *q, struct qless_job *job, enum run_end end)
+{
+	const struct end_rule *rule = &end_rules[end];
+
+	assert(job->state == QLESS_RUNNING && job->node.linked && job->worker != NULL);
+	skiplist_remove(&job->queue->locks, &job->node);
+	if (rule->deed != DEED_TOTAL)
+		worker_count(q, job->worker, q->now, rule->deed, 1);
+	if (!rule->keeps_holding && (job->worker->len > 0 || !rule->keeps_nameless))
+		worker_drop_job(q, job);
+	job->flags &= (uint8_t)~JOB_GRACE;
+}
+
+/* Give a job that is in no list its next state. */
+static inline void set_state(struct qless_job *job, enum qless_state state)
+{
+	assert(!job->node.linked);
+	assert(next_states[job->state] & 1u << state);
+	assert((job->queue == NULL) == (state == QLESS_COMPLETE));
+	assert(state != QLESS_RUNNING || job->worker != NULL);
+	if (state == QLESS_FAILED || state == QLESS_COMPLETE)
+		assert(job->worker == NULL && job->expires == 0);
+	job->state = (uint8_t)state;
+}
+
+static inline void place_as(struct qless *q, struct qless_job *job, enum qless_state state,
+			    double score)
+{
+	set_state(job, state);
+	skiplist_insert(list_of(q, job, state), &job->node, score);
+}
+
+void job_place_as(struct qless *q, struct qless_job *job, enum qless_state state, double score)
+{
+	place_as(q, job, state, score);
+}
+
+void job_batch_as(struct qless *q, struct qless_job *job, enum qless_state state, double score)
+{
+	set_state(job, state);
+	skiplist_batch_add(&q->batch, &job->node, score);
+}
+
+void job_place_batch(struct qless *q, struct queue *queue, enum qless_state state)
+{
+	assert(state == QLESS_WAITING || state == QLESS_RUNNING);
+	skiplist_insert_batch(state == QLESS_WAITING ? &queue->work : &queue->locks, &q->batch);
+}
+
+enum qless_state job_place(struct qless *q, struct qless_job *job, double now, double delay)
+{
+	if (job->extra != NULL && job->extra->dependencies != NULL) {
+		if (delay > 0)
+			job_set_due(job, finite_add(now, delay));
+		place_as(q, job, QLESS_DEPENDS, now);
+	} else if (delay > 0) {
+		place_as(q, job, QLESS_SCHEDULED, finite_add(now, delay));
+	} else {
+		place_as(q, job, QLESS_WAITING, work_score(job, now));
+	}
+	return job->state;
+}
+
+void job_restore(struct qless *q, struct qless_job *job, double score)
+{
+	assert(!job->node.linked);
+	if (job->state == QLESS_FAILED)
+		group_need(q, job->extra->failure->group);
+	skiplist_insert(job_list(q, job), &job->node, score);
+}
+
+void job_join(struct qless *q, struct qless_job *job, struct queue *queue, double when)
+{
+	job_set_queue(q, job, queue);
+	history_append_put(q, &job->history, when, queue);
+	queue->meter.counts[METER_PUT]++;
+}
