@@ -7,8 +7,8 @@
  * results and publish the same events.
  *
  * Calls return 0 or one of the negative codes below. A call that fails has changed nothing and
- * published nothing, and leaves its outputs alone; qless_error() then holds a sentence that names
- * what was wrong. Memory that runs out ends the process.
+ * published nothing, and leaves its outputs alone; qless_last_error() then says what was wrong, as
+ * data, and qless_error_text() in English. Memory that runs out ends the process.
  *
  * Strings are slices of bytes: any byte may occur, nothing follows the end. Arguments are copied
  * where the engine keeps them. Results borrow from the engine until its next call, unless said
@@ -62,10 +62,89 @@ struct qless_str {
 	X(QLESS_ERETRIES, -9, "RETRIES")       \
 	X(QLESS_ELIMIT, -10, "LIMIT")
 
-enum qless_error {
+enum qless_code {
 #define QLESS_ERROR_ENUM(name, value, word) name = (value),
 	QLESS_ERRORS(QLESS_ERROR_ENUM)
 #undef QLESS_ERROR_ENUM
+};
+
+/* Why a call fails: name, code, the sentence of qless_error_text(), in which %j is the jid of the
+ * error, %d its detail, %a its argument, %n its number, and %v its detail or, without one, its
+ * number. A code can have several reasons. */
+#define QLESS_REASONS(X)                                                                        \
+	X(QLESS_WHY_NO_JOB, QLESS_ENOJOB, "job %j does not exist")                              \
+	X(QLESS_WHY_NO_RECUR, QLESS_ENOJOB, "recurring job %j does not exist")                  \
+	/* detail: the state of the job */                                                      \
+	X(QLESS_WHY_STATE, QLESS_ENOTRUNNING, "job %j is not running, its state is %d")         \
+	/* detail: the worker that holds the job */                                             \
+	X(QLESS_WHY_WORKER, QLESS_ENOTOWNER, "job %j is held by another worker, %d")            \
+	/* detail: the queue of the job */                                                      \
+	X(QLESS_WHY_QUEUE, QLESS_EWRONGQUEUE, "job %j is in another queue, %d")                 \
+	X(QLESS_WHY_NO_WAITING_JOB, QLESS_ENOTDEPENDS, "job %j does not exist")                 \
+	/* detail: the state of the job */                                                      \
+	X(QLESS_WHY_NOT_DEPENDS, QLESS_ENOTDEPENDS,                                             \
+	  "job %j does not wait for other jobs, its state is %d")                               \
+	/* detail: a job that depends on it */                                                  \
+	X(QLESS_WHY_DEPENDENT, QLESS_EDEPENDENTS, "job %d depends on job %j and is not listed") \
+	X(QLESS_WHY_RETRIES, QLESS_ERETRIES, "job %j has retries left that are no integer")     \
+	/* argument; detail: its text if it is one, otherwise number */                         \
+	X(QLESS_WHY_NO_NUMBER, QLESS_EBADARG, "%a is not a finite number: %v")                  \
+	X(QLESS_WHY_NO_INTEGER, QLESS_EBADARG, "%a is not an integer: %v")                      \
+	X(QLESS_WHY_NEGATIVE, QLESS_EBADARG, "%a must not be negative: %n")                     \
+	X(QLESS_WHY_NOT_POSITIVE, QLESS_EBADARG, "%a must be greater than 0: %n")               \
+	X(QLESS_WHY_NO_FIELD, QLESS_EBADARG, "%a is not a member of a recurring job")           \
+	/* detail: what is wrong */                                                             \
+	X(QLESS_WHY_SNAPSHOT, QLESS_EBADARG, "the snapshot is invalid: %d")                     \
+	/* number: the limit */                                                                 \
+	X(QLESS_WHY_NAME_BYTES, QLESS_ELIMIT, "%a is longer than max-name-length (%n bytes)")   \
+	X(QLESS_WHY_DATA_BYTES, QLESS_ELIMIT, "%a is longer than max-data-size (%n bytes)")     \
+	X(QLESS_WHY_TAGS, QLESS_ELIMIT, "the job would have more tags than max-tags (%n)")      \
+	X(QLESS_WHY_DEPENDENCIES, QLESS_ELIMIT,                                                 \
+	  "the job would have more dependencies than max-dependencies (%n)")                    \
+	X(QLESS_WHY_JOBS, QLESS_ELIMIT, "more jobs in one call than max-jobs-per-call (%n)")    \
+	X(QLESS_WHY_HISTORY, QLESS_ELIMIT, "the history of job %j is full (%n bytes)")
+
+enum qless_reason {
+#define QLESS_REASON_ENUM(name, code, text) name,
+	QLESS_REASONS(QLESS_REASON_ENUM)
+#undef QLESS_REASON_ENUM
+};
+
+/* The calls that can fail: name, and the word that qless_error_text() begins with. */
+#define QLESS_OPERATIONS(X)                      \
+	/* any call, when `now` is not finite */ \
+	X(QLESS_OP_ANY, "")                      \
+	X(QLESS_OP_LOAD, "load")                 \
+	X(QLESS_OP_PUT, "put")                   \
+	X(QLESS_OP_REQUEUE, "requeue")           \
+	X(QLESS_OP_POP, "pop")                   \
+	X(QLESS_OP_PEEK, "peek")                 \
+	X(QLESS_OP_HEARTBEAT, "heartbeat")       \
+	X(QLESS_OP_COMPLETE, "complete")         \
+	X(QLESS_OP_FAIL, "fail")                 \
+	X(QLESS_OP_RETRY, "retry")               \
+	X(QLESS_OP_TIMEOUT, "timeout")           \
+	X(QLESS_OP_CANCEL, "cancel")             \
+	X(QLESS_OP_DEPENDS, "depends")           \
+	X(QLESS_OP_PRIORITY, "priority")         \
+	X(QLESS_OP_LOG, "log")                   \
+	X(QLESS_OP_UNFAIL, "unfail")             \
+	X(QLESS_OP_PAUSE, "pause")               \
+	X(QLESS_OP_TAG, "tag")                   \
+	X(QLESS_OP_UNTAG, "untag")               \
+	X(QLESS_OP_TRACK, "track")               \
+	X(QLESS_OP_UNTRACK, "untrack")           \
+	X(QLESS_OP_RECUR, "recur")               \
+	X(QLESS_OP_RECUR_UPDATE, "recur_update") \
+	X(QLESS_OP_RECUR_TAG, "recur_tag")       \
+	X(QLESS_OP_RECUR_UNTAG, "recur_untag")   \
+	X(QLESS_OP_CONFIG_SET, "config_set")     \
+	X(QLESS_OP_CONFIG_UNSET, "config_unset")
+
+enum qless_operation {
+#define QLESS_OPERATION_ENUM(name, word) name,
+	QLESS_OPERATIONS(QLESS_OPERATION_ENUM)
+#undef QLESS_OPERATION_ENUM
 };
 
 enum qless_state {
@@ -113,8 +192,22 @@ void qless_free(struct qless *q);
  * false the engine is gone. */
 bool qless_free_some(struct qless *q, size_t things);
 
-/* The sentence about the last call that failed. */
-struct qless_str qless_error(const struct qless *q);
+/* What was wrong with a call, for programs that have words of their own for it. Slices longer than
+ * QLESS_MAX_NAME_BYTES are cut. */
+struct qless_error {
+	int code; /* what the call returned; 0 before the first failure */
+	enum qless_reason reason;
+	enum qless_operation operation;
+	struct qless_str jid;	 /* the job, if the error is about one */
+	struct qless_str detail; /* QLESS_REASONS says what */
+	const char *argument;	 /* the argument or member that is wrong; NULL if none is */
+	double number;
+};
+
+/* The error of the last call that failed. Good until the next one fails. */
+const struct qless_error *qless_last_error(const struct qless *q);
+/* The same as a sentence in English, with no full stop. Good until the next call of this. */
+struct qless_str qless_error_text(struct qless *q);
 /* The code word of an error, such as "NOJOB". */
 const char *qless_error_word(int code);
 /* The text of a state, such as "waiting". */

@@ -268,8 +268,13 @@ int call_fail_store(struct classic_call *call, const char *message)
 
 void reply_error(struct classic_call *call, int code)
 {
-	write_error(call->c, call->form, code,
-		    call->is_said ? buf_str(&call->c->error) : qless_error(call->engine),
+	struct buf *error = &call->c->error;
+
+	if (!call->is_said) {
+		buf_clear(error);
+		dialect_append_error(call->dialect, qless_last_error(call->engine), error);
+	}
+	write_error(call->c, call->form, code, buf_str(error),
 		    call->is_store || code == QLESS_ERETRIES, call->reply);
 	call->is_said = false;
 	call->is_store = false;
@@ -330,6 +335,7 @@ int classic_run(struct classic *c, const struct classic_command *command, enum c
 		.c = c,
 		.engine = c->engine,
 		.form = form,
+		.dialect = &dialect_classic,
 		.empty = form == CLASSIC_SCRIPT ? JSON_EMPTY_OBJECT : JSON_EMPTY_ARRAY,
 		.now = now,
 		.args = args,

@@ -7,14 +7,16 @@
 #include <stdint.h>
 
 #include "command/classic.h"
+#include "command/dialect.h"
 #include "command/json.h"
 
 /* A command being run. Handlers return 0 after one reply has been written, or a negative code with
- * none written: from call_fail(), or from the engine, whose sentence is then used. */
+ * none written: from call_fail(), or from the engine, whose error the dialect then words. */
 struct classic_call {
 	struct classic *c;
 	struct qless *engine;
 	enum classic_form form;
+	const struct dialect *dialect;
 	enum json_empty empty; /* how this form spells empty lists */
 	double now;
 	const struct qless_str *args;

@@ -116,7 +116,7 @@ static int apply_command(struct databases *d, unsigned index, double now, struct
 	}
 	chain_consume(&d->answer, d->answer.len);
 	if (rc < 0) {
-		said = qless_error(c->engine);
+		said = qless_error_text(c->engine);
 		buf_printf(ret_error, "%.*s failed: %.*s", (int)name.len, name.ptr, (int)said.len,
 			   said.ptr);
 	}

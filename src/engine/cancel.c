@@ -16,10 +16,8 @@ static int check_cancel(struct qless *q, const struct qless_str *jids, size_t co
 		cursor = NULL;
 		while (job != NULL && qless_job_next_dependent(job, &cursor, &dependent)) {
 			if (!(job_find(q, dependent)->flags & JOB_CHOSEN))
-				return engine_fail(q, QLESS_EDEPENDENTS,
-						   "Cancel(): %S is a dependency of %S but is not "
-						   "mentioned to be canceled",
-						   jids[i], dependent);
+				return engine_fail_job(q, QLESS_OP_CANCEL, QLESS_WHY_DEPENDENT,
+						       jids[i], dependent);
 		}
 	}
 	return 0;
@@ -68,8 +66,8 @@ int qless_cancel(struct qless *q, double now, const struct qless_str *jids, size
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (limit_check_published(q, "A jid", jids, count) < 0)
-		return QLESS_ELIMIT;
+	if (limit_check_published(q, "jids", jids, count) < 0)
+		return engine_fail_during(q, QLESS_OP_CANCEL);
 	choose(q, jids, count, true);
 	rc = check_cancel(q, jids, count);
 	choose(q, jids, count, false);

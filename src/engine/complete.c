@@ -7,20 +7,17 @@ static int check_owner(struct qless *q, const struct qless_complete *complete,
 		       const struct qless_job *job)
 {
 	if (job == NULL)
-		return engine_fail(q, QLESS_ENOJOB, "Complete(): Job %S does not exist",
-				   complete->jid);
+		return engine_fail_job(q, QLESS_OP_COMPLETE, QLESS_WHY_NO_JOB, complete->jid,
+				       STR(""));
 	if (job->state != QLESS_RUNNING)
-		return engine_fail(q, QLESS_ENOTRUNNING,
-				   "Complete(): Job %S is not currently running: %S", complete->jid,
-				   qless_state_text(job->state));
+		return engine_fail_job(q, QLESS_OP_COMPLETE, QLESS_WHY_STATE, complete->jid,
+				       qless_state_text(job->state));
 	if (!str_equal(intern_str(job->worker), complete->worker))
-		return engine_fail(q, QLESS_ENOTOWNER,
-				   "Complete(): Job %S has been handed out to another worker: %S",
-				   complete->jid, intern_str(job->worker));
+		return engine_fail_job(q, QLESS_OP_COMPLETE, QLESS_WHY_WORKER, complete->jid,
+				       intern_str(job->worker));
 	if (!str_equal(queue_name(job->queue), complete->queue))
-		return engine_fail(q, QLESS_EWRONGQUEUE,
-				   "Complete(): Job %S running in another queue: %S", complete->jid,
-				   queue_name(job->queue));
+		return engine_fail_job(q, QLESS_OP_COMPLETE, QLESS_WHY_QUEUE, complete->jid,
+				       queue_name(job->queue));
 	return 0;
 }
 
@@ -103,14 +100,13 @@ int qless_complete(struct qless *q, double now, const struct qless_complete *com
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (limit_check_data(q, "The data", complete->data) < 0 ||
-	    (complete->next != NULL &&
-	     limit_check_name(q, "The next queue", *complete->next) < 0) ||
+	if (limit_check_data(q, "data", complete->data) < 0 ||
+	    (complete->next != NULL && limit_check_name(q, "next", *complete->next) < 0) ||
 	    limit_check_dependencies(q, complete->depend_count) < 0)
-		return QLESS_ELIMIT;
+		return engine_fail_during(q, QLESS_OP_COMPLETE);
 	if (!isfinite(complete->delay))
-		return engine_fail(q, QLESS_EBADARG, "Complete(): Arg \"delay\" not a number: %g",
-				   complete->delay);
+		return engine_fail_number(q, QLESS_OP_COMPLETE, QLESS_WHY_NO_NUMBER, "delay",
+					  complete->delay);
 	job = job_find(q, complete->jid);
 	rc = check_owner(q, complete, job);
 	if (rc < 0)

@@ -244,12 +244,10 @@ static int find_depending(struct qless *q, double now, struct qless_str jid,
 		return QLESS_EBADARG;
 	job = job_find(q, jid);
 	if (job == NULL)
-		return engine_fail(q, QLESS_ENOTDEPENDS,
-				   "Depends(): Job %S not in the depends state: false", jid);
+		return engine_fail_job(q, QLESS_OP_DEPENDS, QLESS_WHY_NO_WAITING_JOB, jid, STR(""));
 	if (job->state != QLESS_DEPENDS)
-		return engine_fail(q, QLESS_ENOTDEPENDS,
-				   "Depends(): Job %S not in the depends state: %S", jid,
-				   qless_state_text(job->state));
+		return engine_fail_job(q, QLESS_OP_DEPENDS, QLESS_WHY_NOT_DEPENDS, jid,
+				       qless_state_text(job->state));
 	*ret_job = job;
 	return 0;
 }
@@ -281,9 +279,8 @@ int qless_depends_on(struct qless *q, double now, struct qless_str jid,
 
 	if (rc < 0)
 		return rc;
-	rc = check_more(q, job, jids, count);
-	if (rc < 0)
-		return rc;
+	if (check_more(q, job, jids, count) < 0)
+		return engine_fail_during(q, QLESS_OP_DEPENDS);
 	depends_add(q, job, jids, count);
 	return 0;
 }

@@ -191,7 +191,7 @@ static void discard_rest(struct qless *q)
 	skiplist_done(&q->tracks);
 	skiplist_done(&q->tags);
 	settings_done(&q->settings);
-	buf_done(&q->error);
+	engine_error_done(&q->error);
 	buf_done(&q->event);
 	buf_done(&q->channel);
 	free(q->jobs_out.items);

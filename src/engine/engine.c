@@ -1,11 +1,10 @@
 /*
- * The engine as a whole: its creation, its errors, the helpers all calls share.
+ * The engine as a whole: its creation, the helpers all calls share.
  */
 #include "engine/engine_int.h"
 
 #include <assert.h>
 #include <float.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
 #include "util/mem.h"
@@ -56,28 +55,10 @@ struct qless *qless_new(const struct qless_hooks *hooks)
 	skiplist_init(&q->tags, tag_member);
 	settings_init(&q->settings);
 	qless_set_limits(q, NULL);
-	buf_init(&q->error, BUF_NO_MAX);
+	engine_error_init(&q->error);
 	buf_init(&q->event, BUF_NO_MAX);
 	buf_init(&q->channel, BUF_NO_MAX);
 	return q;
-}
-
-struct qless_str qless_error(const struct qless *q)
-{
-	return buf_str(&q->error);
-}
-
-const char *qless_error_word(int code)
-{
-	switch (code) {
-#define ERROR_WORD(name, value, word) \
-	case name:                    \
-		return word;
-		QLESS_ERRORS(ERROR_WORD)
-#undef ERROR_WORD
-	default:
-		return "ERR";
-	}
 }
 
 struct qless_str qless_state_text(enum qless_state state)
@@ -115,7 +96,7 @@ void qless_hold_still(struct qless *q, bool still)
 bool engine_begin(struct qless *q, double now)
 {
 	if (!isfinite(now)) {
-		engine_fail(q, QLESS_EBADARG, "Arg \"now\" missing or not a number: nil");
+		engine_fail_number(q, QLESS_OP_ANY, QLESS_WHY_NO_NUMBER, "now", now);
 		return false;
 	}
 	q->now = now;
@@ -127,37 +108,6 @@ bool engine_begin(struct qless *q, double now)
 	buf_clear(&q->event);
 	buf_shrink(&q->event, KEEP_BYTES);
 	return true;
-}
-
-/* What cannot be a name is not repeated in full. */
-static void append_quoted(struct buf *error, struct qless_str s)
-{
-	buf_append(error, s.ptr, s.len < QLESS_MAX_NAME_BYTES ? s.len : QLESS_MAX_NAME_BYTES);
-}
-
-int engine_fail(struct qless *q, int code, const char *format, ...)
-{
-	char number[NUM_MAX];
-	va_list args;
-	const char *p;
-
-	buf_clear(&q->error);
-	va_start(args, format);
-	for (p = format; *p != '\0'; p++) {
-		if (*p != '%') {
-			buf_append_char(&q->error, *p);
-			continue;
-		}
-		p++;
-		if (*p == 'S')
-			append_quoted(&q->error, va_arg(args, struct qless_str));
-		else if (*p == 'g')
-			buf_append(&q->error, number, num_format_g14(number, va_arg(args, double)));
-		else
-			buf_append_str(&q->error, str_from(va_arg(args, const char *)));
-	}
-	va_end(args);
-	return code;
 }
 
 void engine_changed(struct qless *q)

@@ -28,6 +28,7 @@
 
 #include "qless.h"
 
+#include "engine/error.h"
 #include "engine/meter.h"
 #include "engine/run.h"
 #include "util/buf.h"
@@ -318,7 +319,7 @@ struct qless {
 	uint64_t group_count;
 	uint64_t paused_count;
 
-	struct buf error;
+	struct engine_error error;
 	struct buf event;   /* payload being built */
 	struct buf channel; /* its channel */
 	/* Results of the last call, and room for the call being served. */
@@ -338,10 +339,8 @@ struct qless {
 
 /* ---- engine.c ---- */
 
-/* Begin a call: remember the time. False, with the error said, if `now` is not finite. */
+/* Begin a call: remember the time. False, with the error recorded, if `now` is not finite. */
 bool engine_begin(struct qless *q, double now);
-/* Say what is wrong; returns `code`. `format` is printf's, with %S for a struct qless_str. */
-int engine_fail(struct qless *q, int code, const char *format, ...);
 /* Count a change. */
 void engine_changed(struct qless *q);
 
@@ -386,18 +385,19 @@ double finite_add(double a, double b);
 
 /* ---- limit.c ---- */
 
-/* Each returns 0, or QLESS_ELIMIT with the error said. `what` begins the sentence: "The queue". */
-int limit_check_name(struct qless *q, const char *what, struct qless_str name);
-int limit_check_names(struct qless *q, const char *what, const struct qless_str *names,
+/* Each returns 0, or QLESS_ELIMIT with an error recorded, whose operation engine_fail_during()
+ * adds. The argument of a list is its plural. */
+int limit_check_name(struct qless *q, const char *argument, struct qless_str name);
+int limit_check_names(struct qless *q, const char *argument, const struct qless_str *names,
 		      size_t count);
-int limit_check_data(struct qless *q, const char *what, struct qless_str data);
+int limit_check_data(struct qless *q, const char *argument, struct qless_str data);
 /* So many of one job. */
 int limit_check_tags(struct qless *q, uint64_t count);
 int limit_check_dependencies(struct qless *q, uint64_t count);
 /* So many in one call. */
 int limit_check_jobs(struct qless *q, int64_t count);
 /* For names that are not stored but published. */
-int limit_check_published(struct qless *q, const char *what, const struct qless_str *names,
+int limit_check_published(struct qless *q, const char *argument, const struct qless_str *names,
 			  size_t count);
 
 /* ---- history.c ---- */

@@ -97,21 +97,19 @@ int qless_fail(struct qless *q, double now, struct qless_str jid, struct qless_s
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (limit_check_name(q, "The group", group_text) < 0 ||
-	    limit_check_data(q, "The message", message) < 0 ||
-	    (data != NULL && limit_check_data(q, "The data", *data) < 0))
-		return QLESS_ELIMIT;
+	if (limit_check_name(q, "group", group_text) < 0 ||
+	    limit_check_data(q, "message", message) < 0 ||
+	    (data != NULL && limit_check_data(q, "data", *data) < 0))
+		return engine_fail_during(q, QLESS_OP_FAIL);
 	job = job_find(q, jid);
-	/* The missing blanks are the reference's. */
 	if (job == NULL)
-		return engine_fail(q, QLESS_ENOJOB, "Fail(): Job %Sdoes not exist", jid);
+		return engine_fail_job(q, QLESS_OP_FAIL, QLESS_WHY_NO_JOB, jid, STR(""));
 	if (job->state != QLESS_RUNNING)
-		return engine_fail(q, QLESS_ENOTRUNNING, "Fail(): Job %Snot currently running: %S",
-				   jid, qless_state_text(job->state));
+		return engine_fail_job(q, QLESS_OP_FAIL, QLESS_WHY_STATE, jid,
+				       qless_state_text(job->state));
 	if (!str_equal(intern_str(job->worker), worker))
-		return engine_fail(q, QLESS_ENOTOWNER,
-				   "Fail(): Job %S running with another worker: %S", jid,
-				   intern_str(job->worker));
+		return engine_fail_job(q, QLESS_OP_FAIL, QLESS_WHY_WORKER, jid,
+				       intern_str(job->worker));
 
 	event_failed(q, jid, group_text, message, worker);
 	event_tracked(q, job, "ql:failed");
@@ -128,12 +126,12 @@ int qless_fail(struct qless *q, double now, struct qless_str jid, struct qless_s
 
 static int check_retry(struct qless *q, const struct qless_retry *retry)
 {
-	if ((retry->group != NULL && limit_check_name(q, "The group", *retry->group) < 0) ||
-	    (retry->message != NULL && limit_check_data(q, "The message", *retry->message) < 0))
-		return QLESS_ELIMIT;
+	if ((retry->group != NULL && limit_check_name(q, "group", *retry->group) < 0) ||
+	    (retry->message != NULL && limit_check_data(q, "message", *retry->message) < 0))
+		return engine_fail_during(q, QLESS_OP_RETRY);
 	if (!isfinite(retry->delay))
-		return engine_fail(q, QLESS_EBADARG, "Retry(): Arg \"delay\" not a number: %g",
-				   retry->delay);
+		return engine_fail_number(q, QLESS_OP_RETRY, QLESS_WHY_NO_NUMBER, "delay",
+					  retry->delay);
 	return 0;
 }
 
@@ -170,21 +168,19 @@ int qless_retry(struct qless *q, double now, const struct qless_retry *retry, do
 		return rc;
 	job = job_find(q, retry->jid);
 	if (job == NULL)
-		return engine_fail(q, QLESS_ENOJOB, "Retry(): Job %S does not exist", retry->jid);
+		return engine_fail_job(q, QLESS_OP_RETRY, QLESS_WHY_NO_JOB, retry->jid, STR(""));
 	if (job->state != QLESS_RUNNING)
-		return engine_fail(q, QLESS_ENOTRUNNING,
-				   "Retry(): Job %S is not currently running: %S", retry->jid,
-				   qless_state_text(job->state));
+		return engine_fail_job(q, QLESS_OP_RETRY, QLESS_WHY_STATE, retry->jid,
+				       qless_state_text(job->state));
 	if (!str_equal(intern_str(job->worker), retry->worker))
-		return engine_fail(q, QLESS_ENOTOWNER,
-				   "Retry(): Job %S has been given to another worker: %S",
-				   retry->jid, intern_str(job->worker));
+		return engine_fail_job(q, QLESS_OP_RETRY, QLESS_WHY_WORKER, retry->jid,
+				       intern_str(job->worker));
 	/* Its own queue has a name that was good once. */
 	if (!str_equal(queue_name(job->queue), retry->queue) &&
-	    limit_check_name(q, "The queue", retry->queue) < 0)
-		return QLESS_ELIMIT;
+	    limit_check_name(q, "queue", retry->queue) < 0)
+		return engine_fail_during(q, QLESS_OP_RETRY);
 	if (!retries_are_whole(job))
-		return engine_fail(q, QLESS_ERETRIES, "hash value is not an integer");
+		return engine_fail_job(q, QLESS_OP_RETRY, QLESS_WHY_RETRIES, retry->jid, STR(""));
 
 	job->remaining -= 1;
 	if (job->remaining < 0) {
@@ -254,14 +250,13 @@ int qless_unfail(struct qless *q, double now, struct qless_str queue_text,
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (limit_check_name(q, "The queue", queue_text) < 0)
-		return QLESS_ELIMIT;
+	if (limit_check_name(q, "queue", queue_text) < 0)
+		return engine_fail_during(q, QLESS_OP_UNFAIL);
 	if (count < 0)
-		return engine_fail(q, QLESS_EBADARG,
-				   "Unfail(): Arg \"count\" must not be negative: %g",
-				   (double)count);
+		return engine_fail_number(q, QLESS_OP_UNFAIL, QLESS_WHY_NEGATIVE, "count",
+					  (double)count);
 	if (limit_check_jobs(q, count) < 0)
-		return QLESS_ELIMIT;
+		return engine_fail_during(q, QLESS_OP_UNFAIL);
 	group = group_find(q, group_text);
 	*ret_count = 0;
 	if (group == NULL || count == 0)

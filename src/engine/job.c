@@ -295,12 +295,11 @@ int qless_priority(struct qless *q, double now, struct qless_str jid, double pri
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
 	if (!isfinite(priority))
-		return engine_fail(q, QLESS_EBADARG,
-				   "Priority(): Arg \"priority\" missing or not a number: %g",
-				   priority);
+		return engine_fail_number(q, QLESS_OP_PRIORITY, QLESS_WHY_NO_NUMBER, "priority",
+					  priority);
 	job = job_find(q, jid);
 	if (job == NULL)
-		return engine_fail(q, QLESS_ENOJOB, "Priority(): Job %S does not exist", jid);
+		return engine_fail_job(q, QLESS_OP_PRIORITY, QLESS_WHY_NO_JOB, jid, STR(""));
 
 	/* The new score has no time in it: first of its priority. As the reference has it, jobs of
 	 * a queue without a name stay where they are. */
@@ -319,16 +318,18 @@ int qless_log(struct qless *q, double now, struct qless_str jid, struct qless_st
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (limit_check_data(q, "The message", message) < 0 ||
-	    (item != NULL && limit_check_data(q, "The data", *item) < 0))
-		return QLESS_ELIMIT;
+	if (limit_check_data(q, "message", message) < 0 ||
+	    (item != NULL && limit_check_data(q, "data", *item) < 0))
+		return engine_fail_during(q, QLESS_OP_LOG);
 	job = job_find(q, jid);
 	if (job == NULL)
-		return engine_fail(q, QLESS_ENOJOB, "Log(): Job %S does not exist", jid);
+		return engine_fail_job(q, QLESS_OP_LOG, QLESS_WHY_NO_JOB, jid, STR(""));
 	if (!history_has_room(&job->history, message, item))
-		return engine_fail(q, QLESS_ELIMIT,
-				   "Log(): The history of job %S is full (%g bytes)", jid,
-				   (double)HISTORY_LOG_BYTES_MAX);
+		return engine_fail(q,
+				   (struct qless_error){ .operation = QLESS_OP_LOG,
+							 .reason = QLESS_WHY_HISTORY,
+							 .jid = jid,
+							 .number = (double)HISTORY_LOG_BYTES_MAX });
 
 	history_append_log(q, &job->history, now, message, item);
 	engine_changed(q);

@@ -31,69 +31,64 @@ const struct qless_limits *qless_get_limits(const struct qless *q)
 	return &q->limits;
 }
 
-static int check_bytes(struct qless *q, const char *what, struct qless_str s, const char *limit,
-		       size_t max)
+static int check_bytes(struct qless *q, enum qless_reason why, const char *argument,
+		       struct qless_str s, size_t max)
 {
 	if (s.len <= max)
 		return 0;
-	return engine_fail(q, QLESS_ELIMIT, "%s is longer than %s (%g bytes)", what, limit,
-			   (double)max);
+	return engine_fail_number(q, QLESS_OP_ANY, why, argument, (double)max);
 }
 
-int limit_check_name(struct qless *q, const char *what, struct qless_str name)
+int limit_check_name(struct qless *q, const char *argument, struct qless_str name)
 {
-	return check_bytes(q, what, name, "max-name-length", q->limits.max_name_bytes);
+	return check_bytes(q, QLESS_WHY_NAME_BYTES, argument, name, q->limits.max_name_bytes);
 }
 
-int limit_check_names(struct qless *q, const char *what, const struct qless_str *names,
+int limit_check_names(struct qless *q, const char *argument, const struct qless_str *names,
 		      size_t count)
 {
 	size_t i;
 	int rc = 0;
 
 	for (i = 0; rc == 0 && i < count; i++)
-		rc = limit_check_name(q, what, names[i]);
+		rc = limit_check_name(q, argument, names[i]);
 	return rc;
 }
 
-int limit_check_data(struct qless *q, const char *what, struct qless_str data)
+int limit_check_data(struct qless *q, const char *argument, struct qless_str data)
 {
-	return check_bytes(q, what, data, "max-data-size", q->limits.max_data_bytes);
+	return check_bytes(q, QLESS_WHY_DATA_BYTES, argument, data, q->limits.max_data_bytes);
 }
 
-static int check_count(struct qless *q, const char *what, double count, const char *limit,
-		       size_t max)
+static int check_count(struct qless *q, enum qless_reason why, double count, size_t max)
 {
 	if (count <= (double)max)
 		return 0;
-	return engine_fail(q, QLESS_ELIMIT, "%s than %s (%g)", what, limit, (double)max);
+	return engine_fail_number(q, QLESS_OP_ANY, why, NULL, (double)max);
 }
 
 int limit_check_tags(struct qless *q, uint64_t count)
 {
-	return check_count(q, "A job would have more tags", (double)count, "max-tags",
-			   q->limits.max_tags);
+	return check_count(q, QLESS_WHY_TAGS, (double)count, q->limits.max_tags);
 }
 
 int limit_check_dependencies(struct qless *q, uint64_t count)
 {
-	return check_count(q, "A job would have more dependencies", (double)count,
-			   "max-dependencies", q->limits.max_dependencies);
+	return check_count(q, QLESS_WHY_DEPENDENCIES, (double)count, q->limits.max_dependencies);
 }
 
 int limit_check_jobs(struct qless *q, int64_t count)
 {
-	return check_count(q, "More jobs in one call", (double)count, "max-jobs-per-call",
-			   q->limits.max_jobs);
+	return check_count(q, QLESS_WHY_JOBS, (double)count, q->limits.max_jobs);
 }
 
-int limit_check_published(struct qless *q, const char *what, const struct qless_str *names,
+int limit_check_published(struct qless *q, const char *argument, const struct qless_str *names,
 			  size_t count)
 {
 	size_t i;
 	int rc = 0;
 
 	for (i = 0; rc == 0 && i < count; i++)
-		rc = check_bytes(q, what, names[i], "max-name-length", QLESS_MAX_NAME_BYTES);
+		rc = check_bytes(q, QLESS_WHY_NAME_BYTES, argument, names[i], QLESS_MAX_NAME_BYTES);
 	return rc;
 }

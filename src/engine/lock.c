@@ -31,7 +31,8 @@ int lock_check_expired(struct qless *q, struct queue *queue, double now, int64_t
 		struct qless_job *job = job_from_node(node);
 
 		if (will_be_taken(q, job) && !retries_are_whole(job))
-			return engine_fail(q, QLESS_ERETRIES, "hash value is not an integer");
+			return engine_fail_job(q, QLESS_OP_POP, QLESS_WHY_RETRIES, job_jid(job),
+					       STR(""));
 	}
 	return 0;
 }
@@ -102,20 +103,18 @@ int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct ql
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (data != NULL && limit_check_data(q, "The data", *data) < 0)
-		return QLESS_ELIMIT;
+	if (data != NULL && limit_check_data(q, "data", *data) < 0)
+		return engine_fail_during(q, QLESS_OP_HEARTBEAT);
 	job = job_find(q, jid);
 	if (job == NULL)
-		return engine_fail(q, QLESS_ENOJOB, "Heartbeat(): Job %S does not exist", jid);
+		return engine_fail_job(q, QLESS_OP_HEARTBEAT, QLESS_WHY_NO_JOB, jid, STR(""));
 	if (job->state != QLESS_RUNNING)
-		return engine_fail(q, QLESS_ENOTRUNNING,
-				   "Heartbeat(): Job %S not currently running: %S", jid,
-				   qless_state_text(job->state));
+		return engine_fail_job(q, QLESS_OP_HEARTBEAT, QLESS_WHY_STATE, jid,
+				       qless_state_text(job->state));
 	/* A worker without a name can hold jobs, but not renew them. */
 	if (worker.len == 0 || !str_equal(intern_str(job->worker), worker))
-		return engine_fail(q, QLESS_ENOTOWNER,
-				   "Heartbeat(): Job %S given out to another worker: %S", jid,
-				   intern_str(job->worker));
+		return engine_fail_job(q, QLESS_OP_HEARTBEAT, QLESS_WHY_WORKER, jid,
+				       intern_str(job->worker));
 
 	expires = queue_lock_expiry(q, job->queue, now);
 	job->expires = expires;
@@ -139,11 +138,11 @@ static int check_running(struct qless *q, const struct qless_str *jids, size_t c
 		const struct qless_job *job = job_find(q, jids[i]);
 
 		if (job == NULL)
-			return engine_fail(q, QLESS_ENOJOB, "Timeout(): Job %S does not exist",
-					   jids[i]);
+			return engine_fail_job(q, QLESS_OP_TIMEOUT, QLESS_WHY_NO_JOB, jids[i],
+					       STR(""));
 		if (job->state != QLESS_RUNNING)
-			return engine_fail(q, QLESS_ENOTRUNNING, "Timeout(): Job %S not running",
-					   jids[i]);
+			return engine_fail_job(q, QLESS_OP_TIMEOUT, QLESS_WHY_STATE, jids[i],
+					       qless_state_text(job->state));
 	}
 	return 0;
 }

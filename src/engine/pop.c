@@ -68,12 +68,13 @@ static int64_t limit_concurrency(const struct queue *queue, double now, int64_t 
 	return room < (double)count ? (int64_t)room : count;
 }
 
-static int check_count(struct qless *q, const char *command, int64_t count)
+static int check_count(struct qless *q, enum qless_operation operation, int64_t count)
 {
-	if (count >= 0)
-		return limit_check_jobs(q, count);
-	return engine_fail(q, QLESS_EBADARG, "%s(): Arg \"count\" must not be negative: %g",
-			   command, (double)count);
+	if (count < 0)
+		return engine_fail_number(q, operation, QLESS_WHY_NEGATIVE, "count", (double)count);
+	if (limit_check_jobs(q, count) < 0)
+		return engine_fail_during(q, operation);
+	return 0;
 }
 
 static void set_result(struct qless *q, struct qless_jobs *ret_jobs)
@@ -120,9 +121,9 @@ int qless_pop(struct qless *q, double now, struct qless_str queue_text,
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (limit_check_name(q, "The worker", worker_text) < 0)
-		return QLESS_ELIMIT;
-	rc = check_count(q, "Pop", count);
+	if (limit_check_name(q, "worker", worker_text) < 0)
+		return engine_fail_during(q, QLESS_OP_POP);
+	rc = check_count(q, QLESS_OP_POP, count);
 	if (rc < 0)
 		return rc;
 	queue = queue_find(q, queue_text);
@@ -149,7 +150,7 @@ int qless_peek(struct qless *q, double now, struct qless_str queue_text, int64_t
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	rc = check_count(q, "Peek", count);
+	rc = check_count(q, QLESS_OP_PEEK, count);
 	if (rc < 0)
 		return rc;
 	queue = queue_find(q, queue_text);

@@ -6,28 +6,27 @@
 #define DEFAULT_RETRIES 5
 #define MICROSECONDS	1e6
 
-static int check_put(struct qless *q, const struct qless_put *put)
+static int check_put(struct qless *q, enum qless_operation operation, const struct qless_put *put)
 {
 	size_t tag_count = put->has_tags ? put->tag_count : 0;
 
-	if (limit_check_name(q, "The worker", put->worker) < 0 ||
-	    limit_check_name(q, "The queue", put->queue) < 0 ||
-	    limit_check_name(q, "The jid", put->jid) < 0 ||
-	    limit_check_name(q, "The class", put->klass) < 0 ||
-	    limit_check_data(q, "The data", put->data) < 0 ||
-	    limit_check_names(q, "A tag", put->tags, tag_count) < 0 ||
+	if (limit_check_name(q, "worker", put->worker) < 0 ||
+	    limit_check_name(q, "queue", put->queue) < 0 ||
+	    limit_check_name(q, "jid", put->jid) < 0 ||
+	    limit_check_name(q, "klass", put->klass) < 0 ||
+	    limit_check_data(q, "data", put->data) < 0 ||
+	    limit_check_names(q, "tags", put->tags, tag_count) < 0 ||
 	    limit_check_tags(q, tag_count) < 0 ||
 	    limit_check_dependencies(q, put->depend_count) < 0)
-		return QLESS_ELIMIT;
+		return engine_fail_during(q, operation);
 	if (!isfinite(put->delay))
-		return engine_fail(q, QLESS_EBADARG, "Put(): Arg \"delay\" not a number: %g",
-				   put->delay);
+		return engine_fail_number(q, operation, QLESS_WHY_NO_NUMBER, "delay", put->delay);
 	if (put->has_retries && !isfinite(put->retries))
-		return engine_fail(q, QLESS_EBADARG, "Put(): Arg \"retries\" not a number: %g",
-				   put->retries);
+		return engine_fail_number(q, operation, QLESS_WHY_NO_NUMBER, "retries",
+					  put->retries);
 	if (put->has_priority && !isfinite(put->priority))
-		return engine_fail(q, QLESS_EBADARG, "Put(): Arg \"priority\" not a number%g",
-				   put->priority);
+		return engine_fail_number(q, operation, QLESS_WHY_NO_NUMBER, "priority",
+					  put->priority);
 	return 0;
 }
 
@@ -97,7 +96,7 @@ int qless_put(struct qless *q, double now, const struct qless_put *put)
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	rc = check_put(q, put);
+	rc = check_put(q, QLESS_OP_PUT, put);
 	if (rc < 0)
 		return rc;
 	apply_put(q, now, put);
@@ -113,9 +112,9 @@ int qless_put_many(struct qless *q, double now, const struct qless_put *puts, si
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
 	if (limit_check_jobs(q, (int64_t)count) < 0)
-		return QLESS_ELIMIT;
+		return engine_fail_during(q, QLESS_OP_PUT);
 	for (i = 0; i < count; i++) {
-		rc = check_put(q, &puts[i]);
+		rc = check_put(q, QLESS_OP_PUT, &puts[i]);
 		if (rc < 0)
 			return rc;
 	}
@@ -135,8 +134,8 @@ int qless_requeue(struct qless *q, double now, const struct qless_put *put)
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
 	if (job_find(q, put->jid) == NULL)
-		return engine_fail(q, QLESS_ENOJOB, "Requeue(): Job %S does not exist", put->jid);
-	rc = check_put(q, put);
+		return engine_fail_job(q, QLESS_OP_REQUEUE, QLESS_WHY_NO_JOB, put->jid, STR(""));
+	rc = check_put(q, QLESS_OP_REQUEUE, put);
 	if (rc < 0)
 		return rc;
 	apply_put(q, now, put);

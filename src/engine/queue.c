@@ -294,8 +294,8 @@ int qless_pause(struct qless *q, double now, const struct qless_str *names, size
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (limit_check_names(q, "A queue", names, count) < 0)
-		return QLESS_ELIMIT;
+	if (limit_check_names(q, "queues", names, count) < 0)
+		return engine_fail_during(q, QLESS_OP_PAUSE);
 	for (i = 0; i < count; i++) {
 		struct queue *queue = queue_need(q, names[i]);
 

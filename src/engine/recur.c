@@ -116,22 +116,34 @@ static void add_tags(struct qless *q, struct qless_recur *recur, const struct ql
 		recur->tags[recur->tag_count++] = tag_name_get(q, tags[i]);
 }
 
+static int check_finite(struct qless *q, enum qless_operation operation, const char *argument,
+			double number)
+{
+	if (isfinite(number))
+		return 0;
+	return engine_fail_number(q, operation, QLESS_WHY_NO_NUMBER, argument, number);
+}
+
 static int check_recur(struct qless *q, const struct qless_recur_put *put)
 {
-	if (limit_check_name(q, "The queue", put->queue) < 0 ||
-	    limit_check_name(q, "The jid", put->jid) < 0 ||
-	    limit_check_name(q, "The class", put->klass) < 0 ||
-	    limit_check_data(q, "The data", put->data) < 0 ||
-	    limit_check_names(q, "A tag", put->tags, put->tag_count) < 0 ||
+	int rc;
+
+	if (limit_check_name(q, "queue", put->queue) < 0 ||
+	    limit_check_name(q, "jid", put->jid) < 0 ||
+	    limit_check_name(q, "klass", put->klass) < 0 ||
+	    limit_check_data(q, "data", put->data) < 0 ||
+	    limit_check_names(q, "tags", put->tags, put->tag_count) < 0 ||
 	    limit_check_tags(q, put->tag_count) < 0)
-		return QLESS_ELIMIT;
-	if (!isfinite(put->interval) || !isfinite(put->offset) || !isfinite(put->priority) ||
-	    !isfinite(put->retries) || !isfinite(put->backlog))
-		return engine_fail(q, QLESS_EBADARG, "Recur(): not a number");
-	if (put->interval <= 0)
-		return engine_fail(q, QLESS_EBADARG,
-				   "Recur(): Arg \"interval\" must be greater than 0");
-	return 0;
+		return engine_fail_during(q, QLESS_OP_RECUR);
+	rc = check_finite(q, QLESS_OP_RECUR, "interval", put->interval);
+	rc = rc < 0 ? rc : check_finite(q, QLESS_OP_RECUR, "offset", put->offset);
+	rc = rc < 0 ? rc : check_finite(q, QLESS_OP_RECUR, "priority", put->priority);
+	rc = rc < 0 ? rc : check_finite(q, QLESS_OP_RECUR, "retries", put->retries);
+	rc = rc < 0 ? rc : check_finite(q, QLESS_OP_RECUR, "backlog", put->backlog);
+	if (rc == 0 && put->interval <= 0)
+		rc = engine_fail_number(q, QLESS_OP_RECUR, QLESS_WHY_NOT_POSITIVE, "interval",
+					put->interval);
+	return rc;
 }
 
 int qless_recur(struct qless *q, double now, const struct qless_recur_put *put)
@@ -212,24 +224,25 @@ static int check_change(struct qless *q, const struct qless_recur_change *change
 {
 	switch (change->field) {
 	case QLESS_RECUR_PRIORITY:
+		return check_finite(q, QLESS_OP_RECUR_UPDATE, "priority", change->number);
 	case QLESS_RECUR_RETRIES:
+		return check_finite(q, QLESS_OP_RECUR_UPDATE, "retries", change->number);
 	case QLESS_RECUR_BACKLOG:
-		if (!isfinite(change->number))
-			return engine_fail(q, QLESS_EBADARG, "Recur(): not a number");
-		return 0;
+		return check_finite(q, QLESS_OP_RECUR_UPDATE, "backlog", change->number);
 	case QLESS_RECUR_INTERVAL:
 		if (!isfinite(change->number) || change->number <= 0)
-			return engine_fail(q, QLESS_EBADARG,
-					   "Recur(): Arg \"interval\" must be greater than 0");
+			return engine_fail_number(q, QLESS_OP_RECUR_UPDATE, QLESS_WHY_NOT_POSITIVE,
+						  "interval", change->number);
 		return 0;
 	case QLESS_RECUR_DATA:
-		return limit_check_data(q, "The data", change->text);
+		return limit_check_data(q, "data", change->text);
 	case QLESS_RECUR_KLASS:
-		return limit_check_name(q, "The class", change->text);
+		return limit_check_name(q, "klass", change->text);
 	case QLESS_RECUR_QUEUE:
-		return limit_check_name(q, "The queue", change->text);
+		return limit_check_name(q, "queue", change->text);
 	}
-	return engine_fail(q, QLESS_EBADARG, "Recur(): no such field");
+	return engine_fail_number(q, QLESS_OP_RECUR_UPDATE, QLESS_WHY_NO_FIELD, "field",
+				  change->field);
 }
 
 static void move_to(struct qless *q, struct qless_recur *recur, struct qless_str name, double now)
@@ -287,7 +300,7 @@ int qless_recur_update(struct qless *q, double now, struct qless_str jid,
 		return QLESS_EBADARG;
 	recur = recur_find(q, jid);
 	if (recur == NULL)
-		return engine_fail(q, QLESS_ENOJOB, "Recur(): No recurring job %S", jid);
+		return engine_fail_job(q, QLESS_OP_RECUR_UPDATE, QLESS_WHY_NO_RECUR, jid, STR(""));
 	for (i = 0; i < count; i++) {
 		rc = check_change(q, &changes[i]);
 		if (rc < 0)
@@ -366,18 +379,18 @@ int qless_recur_tag(struct qless *q, double now, struct qless_str jid, const str
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (limit_check_names(q, "A tag", tags, count) < 0)
-		return QLESS_ELIMIT;
+	if (limit_check_names(q, "tags", tags, count) < 0)
+		return engine_fail_during(q, QLESS_OP_RECUR_TAG);
 	recur = recur_find(q, jid);
 	if (recur == NULL)
-		return engine_fail(q, QLESS_ENOJOB, "Tag(): Job %S does not exist", jid);
+		return engine_fail_job(q, QLESS_OP_RECUR_TAG, QLESS_WHY_NO_RECUR, jid, STR(""));
 
 	/* Only what it had before counts: a tag given twice is added twice. */
 	had = name_set_of_recur(recur);
 	for (i = 0; i < count; i++)
 		added += !name_set_has(&had, intern_find(&q->tag_names, tags[i]));
-	if (added > 0)
-		rc = limit_check_tags(q, had.count + added);
+	if (added > 0 && limit_check_tags(q, had.count + added) < 0)
+		rc = engine_fail_during(q, QLESS_OP_RECUR_TAG);
 	for (i = 0; rc == 0 && i < count; i++) {
 		if (name_set_has(&had, intern_find(&q->tag_names, tags[i])))
 			continue;
@@ -400,7 +413,7 @@ int qless_recur_untag(struct qless *q, double now, struct qless_str jid,
 		return QLESS_EBADARG;
 	recur = recur_find(q, jid);
 	if (recur == NULL)
-		return engine_fail(q, QLESS_ENOJOB, "Untag(): Job %S does not exist", jid);
+		return engine_fail_job(q, QLESS_OP_RECUR_UNTAG, QLESS_WHY_NO_RECUR, jid, STR(""));
 
 	gone = name_set_of_tags(q, tags, count);
 	for (i = 0; i < recur->tag_count; i++) {

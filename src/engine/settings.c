@@ -175,11 +175,10 @@ static int check_value(struct qless *q, struct qless_str name, struct qless_str 
 	if (!is_number)
 		return 0;
 	if (!num_parse_lua(text, &value) || !isfinite(value))
-		return engine_fail(q, QLESS_EBADARG, "config.set(): Arg \"value\" not a number: %S",
-				   text);
+		return engine_fail_text(q, QLESS_OP_CONFIG_SET, QLESS_WHY_NO_NUMBER, "value", text);
 	if ((is_count || (setting != NULL && setting->is_integer)) && value != floor(value))
-		return engine_fail(q, QLESS_EBADARG,
-				   "config.set(): Arg \"value\" not an integer: %S", text);
+		return engine_fail_text(q, QLESS_OP_CONFIG_SET, QLESS_WHY_NO_INTEGER, "value",
+					text);
 	*ret_value = value;
 	return 0;
 }
@@ -212,9 +211,8 @@ int qless_config_set(struct qless *q, double now, struct qless_str name, struct 
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (limit_check_name(q, "The option", name) < 0 ||
-	    limit_check_data(q, "The value", value) < 0)
-		return QLESS_ELIMIT;
+	if (limit_check_name(q, "name", name) < 0 || limit_check_data(q, "value", value) < 0)
+		return engine_fail_during(q, QLESS_OP_CONFIG_SET);
 	rc = check_value(q, name, value, &number);
 	if (rc < 0)
 		return rc;
@@ -235,8 +233,8 @@ int qless_config_unset(struct qless *q, double now, struct qless_str name)
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (limit_check_published(q, "The option", &name, 1) < 0)
-		return QLESS_ELIMIT;
+	if (limit_check_published(q, "name", &name, 1) < 0)
+		return engine_fail_during(q, QLESS_OP_CONFIG_UNSET);
 	event_config_unset(q, name);
 	if (settings_find(s, name) == NULL)
 		return 0;

@@ -30,7 +30,7 @@ bool state_save(const struct qless *q, state_write_fn *write, void *arg);
 typedef struct qless_str state_read_fn(void *arg);
 
 /* Load what was saved into an engine that is new. Returns 0, or QLESS_EBADARG if the bytes are not
- * what state_save() writes; qless_error() then says what is wrong, and the engine is good for
+ * what state_save() writes; qless_last_error() then says what is wrong, and the engine is good for
  * nothing but qless_free(). Publishes no events. */
 QLESS_CHECK int state_load(struct qless *q, state_read_fn *read, void *arg);
 

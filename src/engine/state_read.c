@@ -11,7 +11,7 @@
 bool state_read_fail(struct state_loader *l, const char *what)
 {
 	if (!l->failed)
-		engine_fail(l->q, QLESS_EBADARG, "The snapshot is not valid: %s", what);
+		engine_fail_text(l->q, QLESS_OP_LOAD, QLESS_WHY_SNAPSHOT, NULL, str_from(what));
 	l->failed = true;
 	l->left = 0;
 	return false;

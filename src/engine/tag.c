@@ -218,13 +218,13 @@ int qless_tag(struct qless *q, double now, struct qless_str jid, const struct ql
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (limit_check_names(q, "A tag", tags, count) < 0)
-		return QLESS_ELIMIT;
+	if (limit_check_names(q, "tags", tags, count) < 0)
+		return engine_fail_during(q, QLESS_OP_TAG);
 	job = job_find(q, jid);
 	if (job == NULL)
-		return engine_fail(q, QLESS_ENOJOB, "Tag(): Job %S does not exist", jid);
+		return engine_fail_job(q, QLESS_OP_TAG, QLESS_WHY_NO_JOB, jid, STR(""));
 	if (check_more_tags(q, job, tags, count) < 0)
-		return QLESS_ELIMIT;
+		return engine_fail_during(q, QLESS_OP_TAG);
 
 	*ret_job = job;
 	if (count == 0)
@@ -256,7 +256,7 @@ int qless_untag(struct qless *q, double now, struct qless_str jid, const struct 
 		return QLESS_EBADARG;
 	job = job_find(q, jid);
 	if (job == NULL)
-		return engine_fail(q, QLESS_ENOJOB, "Tag(): Job %S does not exist", jid);
+		return engine_fail_job(q, QLESS_OP_UNTAG, QLESS_WHY_NO_JOB, jid, STR(""));
 
 	*ret_job = job;
 	list = tags_of(job);

@@ -67,7 +67,7 @@ int qless_track(struct qless *q, double now, struct qless_str jid, bool *ret_new
 		return QLESS_EBADARG;
 	job = job_find(q, jid);
 	if (job == NULL)
-		return engine_fail(q, QLESS_ENOJOB, "Track(): Job does not exist");
+		return engine_fail_job(q, QLESS_OP_TRACK, QLESS_WHY_NO_JOB, jid, STR(""));
 
 	event_jid(q, "ql:track", jid);
 	tracked = tracked_find(q, jid);
@@ -90,8 +90,8 @@ int qless_untrack(struct qless *q, double now, struct qless_str jid, bool *ret_w
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (limit_check_published(q, "The jid", &jid, 1) < 0)
-		return QLESS_ELIMIT;
+	if (limit_check_published(q, "jid", &jid, 1) < 0)
+		return engine_fail_during(q, QLESS_OP_UNTRACK);
 	job = job_find(q, jid);
 	tracked = tracked_find(q, jid);
 

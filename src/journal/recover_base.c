@@ -92,7 +92,7 @@ static int load_database(struct base_source *s, struct qless_str payload)
 		return s->rc;
 	}
 	if (state_load(engine, next_piece, s) < 0 && s->rc == 0) {
-		struct qless_str why = qless_error(engine);
+		struct qless_str why = qless_error_text(engine);
 
 		return recovery_complain(s->job, -EBADMSG,
 					 "%s cannot be loaded, offset %" PRIu64 ": %.*s",

@@ -65,7 +65,7 @@ static size_t resident_bytes(void)
 
 static void check(int rc, const struct qless *q)
 {
-	struct qless_str error = qless_error(q);
+	struct qless_str error = qless_error_text(q);
 
 	if (rc == 0)
 		return;

@@ -49,7 +49,7 @@ static double seconds(void)
 
 static void check(int rc)
 {
-	struct qless_str error = qless_error(q);
+	struct qless_str error = qless_error_text(q);
 
 	if (rc == 0)
 		return;

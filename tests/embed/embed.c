@@ -67,7 +67,7 @@ int main(void)
 	if (qless_heartbeat(q, now + 20, QLESS_STR("first"), QLESS_STR("worker-1"), NULL,
 			    &expires) != QLESS_ENOTRUNNING)
 		return 1;
-	error = qless_error(q);
+	error = qless_error_text(q);
 	printf("error %s %.*s\n", qless_error_word(QLESS_ENOTRUNNING), (int)error.len, error.ptr);
 	qless_free(q);
 	return done == 2 && events == 4 ? 0 : 1;

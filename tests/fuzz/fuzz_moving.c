@@ -170,7 +170,8 @@ static void check_snapshot(const struct qless *engine)
 	rest = buf_str(&saved);
 	rc = state_load(again, next_piece, &rest);
 	if (rc < 0)
-		fprintf(stderr, "%.*s\n", (int)qless_error(again).len, qless_error(again).ptr);
+		fprintf(stderr, "%.*s\n", (int)qless_error_text(again).len,
+			qless_error_text(again).ptr);
 	assert(rc == 0);
 	qless_check(again, fail_finding, NULL);
 	state_save(again, append_saved, &second);

@@ -56,7 +56,7 @@ static struct qless *load(struct qless_str bytes, size_t piece_bytes, uint64_t s
 	*ret_rc = state_load(q, next_piece, &source);
 	free(source.piece);
 	if (*ret_rc < 0)
-		assert(qless_error(q).len > 0);
+		assert(qless_error_text(q).len > 0);
 	return q;
 }
 

@@ -74,7 +74,7 @@ UNUSED_OK static void forget_events(void)
 #define ASSERT_ERROR(code, text, call)                 \
 	do {                                           \
 		TEST_ASSERT_EQUAL_INT((code), (call)); \
-		ASSERT_STR(text, qless_error(q));      \
+		ASSERT_STR(text, qless_error_text(q)); \
 	} while (0)
 
 #define OK(call) TEST_ASSERT_EQUAL_INT(0, (call))

@@ -40,17 +40,17 @@ static void only_the_owner_completes_a_running_job_in_its_queue(void)
 	struct qless_complete c = a_complete("j");
 	enum qless_state state = QLESS_FAILED;
 
-	ASSERT_ERROR(QLESS_ENOJOB, "Complete(): Job j does not exist",
+	ASSERT_ERROR(QLESS_ENOJOB, "complete: job j does not exist",
 		     qless_complete(q, 1, &c, &state));
 	put(1, "q", "j");
-	ASSERT_ERROR(QLESS_ENOTRUNNING, "Complete(): Job j is not currently running: waiting",
+	ASSERT_ERROR(QLESS_ENOTRUNNING, "complete: job j is not running, its state is waiting",
 		     qless_complete(q, 1, &c, &state));
 	pop(2, "q", "v", 1);
-	ASSERT_ERROR(QLESS_ENOTOWNER, "Complete(): Job j has been handed out to another worker: v",
+	ASSERT_ERROR(QLESS_ENOTOWNER, "complete: job j is held by another worker, v",
 		     qless_complete(q, 3, &c, &state));
 	c.worker = STR("v");
 	c.queue = STR("r");
-	ASSERT_ERROR(QLESS_EWRONGQUEUE, "Complete(): Job j running in another queue: q",
+	ASSERT_ERROR(QLESS_EWRONGQUEUE, "complete: job j is in another queue, q",
 		     qless_complete(q, 3, &c, &state));
 	TEST_ASSERT_EQUAL_INT(QLESS_FAILED, state);
 }
@@ -228,8 +228,7 @@ static void what_others_depend_on_is_cancelled_with_them_or_not_at_all(void)
 
 	put(1, "q", "a");
 	put_depending(1, "q", "b", "a");
-	ASSERT_ERROR(QLESS_EDEPENDENTS,
-		     "Cancel(): a is a dependency of b but is not mentioned to be canceled",
+	ASSERT_ERROR(QLESS_EDEPENDENTS, "cancel: job b depends on job a and is not listed",
 		     qless_cancel(q, 2, jids, 1));
 	TEST_ASSERT_TRUE(exists("a"));
 	OK(qless_cancel(q, 3, jids, 2));

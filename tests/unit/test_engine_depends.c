@@ -130,10 +130,11 @@ static void dependencies_belong_to_jobs_that_wait_for_some(void)
 {
 	struct qless_str a = STR("a");
 
-	ASSERT_ERROR(QLESS_ENOTDEPENDS, "Depends(): Job j not in the depends state: false",
+	ASSERT_ERROR(QLESS_ENOTDEPENDS, "depends: job j does not exist",
 		     qless_depends_on(q, 1, STR("j"), &a, 1));
 	put(1, "q", "j");
-	ASSERT_ERROR(QLESS_ENOTDEPENDS, "Depends(): Job j not in the depends state: waiting",
+	ASSERT_ERROR(QLESS_ENOTDEPENDS,
+		     "depends: job j does not wait for other jobs, its state is waiting",
 		     qless_depends_off_all(q, 1, STR("j")));
 }
 

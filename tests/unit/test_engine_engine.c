@@ -70,7 +70,7 @@ static void nothing_happens_at_a_time_that_is_no_number(void)
 	TEST_ASSERT_EQUAL_INT(QLESS_EBADARG, qless_put(q, NAN, &p));
 	TEST_ASSERT_EQUAL_INT(QLESS_EBADARG, qless_pop(q, INFINITY, STR("q"), STR("w"), 1, &jobs));
 	TEST_ASSERT_EQUAL_INT(QLESS_EBADARG, qless_queue_counts(q, NAN, STR("q"), &counts));
-	ASSERT_STR("Arg \"now\" missing or not a number: nil", qless_error(q));
+	ASSERT_STR("now is not a finite number: nan", qless_error_text(q));
 	TEST_ASSERT_EQUAL_UINT64(0, qless_changes(q));
 }
 

@@ -44,13 +44,13 @@ static void a_failed_job_tells_why(void)
 
 static void only_the_owner_fails_a_running_job(void)
 {
-	ASSERT_ERROR(QLESS_ENOJOB, "Fail(): Job jdoes not exist",
+	ASSERT_ERROR(QLESS_ENOJOB, "fail: job j does not exist",
 		     qless_fail(q, 1, STR("j"), STR("w"), STR("g"), STR("m"), NULL));
 	put(1, "q", "j");
-	ASSERT_ERROR(QLESS_ENOTRUNNING, "Fail(): Job jnot currently running: waiting",
+	ASSERT_ERROR(QLESS_ENOTRUNNING, "fail: job j is not running, its state is waiting",
 		     qless_fail(q, 1, STR("j"), STR("w"), STR("g"), STR("m"), NULL));
 	pop(1, "q", "v", 1);
-	ASSERT_ERROR(QLESS_ENOTOWNER, "Fail(): Job j running with another worker: v",
+	ASSERT_ERROR(QLESS_ENOTOWNER, "fail: job j is held by another worker, v",
 		     qless_fail(q, 1, STR("j"), STR("w"), STR("g"), STR("m"), NULL));
 }
 
@@ -98,7 +98,7 @@ static void unfail_takes_the_oldest_failures(void)
 	TEST_ASSERT_TRUE(info_of("a").has_failure);
 	OK(qless_unfail(q, 7, STR("r"), STR("g"), 0, &count));
 	TEST_ASSERT_EQUAL_UINT64(0, count);
-	ASSERT_ERROR(QLESS_EBADARG, "Unfail(): Arg \"count\" must not be negative: -1",
+	ASSERT_ERROR(QLESS_EBADARG, "unfail: count must not be negative: -1",
 		     qless_unfail(q, 7, STR("r"), STR("g"), -1, &count));
 }
 
@@ -199,16 +199,16 @@ static void only_the_owner_retries_a_running_job(void)
 	struct qless_retry retry = a_retry("j");
 	double remaining;
 
-	ASSERT_ERROR(QLESS_ENOJOB, "Retry(): Job j does not exist",
+	ASSERT_ERROR(QLESS_ENOJOB, "retry: job j does not exist",
 		     qless_retry(q, 1, &retry, &remaining));
 	put_retries(1, "q", "j", 1.5);
-	ASSERT_ERROR(QLESS_ENOTRUNNING, "Retry(): Job j is not currently running: waiting",
+	ASSERT_ERROR(QLESS_ENOTRUNNING, "retry: job j is not running, its state is waiting",
 		     qless_retry(q, 1, &retry, &remaining));
 	pop(1, "q", "v", 1);
-	ASSERT_ERROR(QLESS_ENOTOWNER, "Retry(): Job j has been given to another worker: v",
+	ASSERT_ERROR(QLESS_ENOTOWNER, "retry: job j is held by another worker, v",
 		     qless_retry(q, 1, &retry, &remaining));
 	retry.worker = STR("v");
-	ASSERT_ERROR(QLESS_ERETRIES, "hash value is not an integer",
+	ASSERT_ERROR(QLESS_ERETRIES, "retry: job j has retries left that are no integer",
 		     qless_retry(q, 1, &retry, &remaining));
 	TEST_ASSERT_EQUAL_INT(QLESS_RUNNING, info_of("j").state);
 }

@@ -112,7 +112,7 @@ static void the_default_is_a_hundred_entries(void)
 
 static void a_log_entry_needs_a_job(void)
 {
-	ASSERT_ERROR(QLESS_ENOJOB, "Log(): Job j does not exist",
+	ASSERT_ERROR(QLESS_ENOJOB, "log: job j does not exist",
 		     qless_log(q, 1, STR("j"), STR("x"), NULL));
 }
 

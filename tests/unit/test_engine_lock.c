@@ -139,13 +139,13 @@ static void heartbeats_are_for_the_owner_of_a_running_job(void)
 {
 	double expires = 7;
 
-	ASSERT_ERROR(QLESS_ENOJOB, "Heartbeat(): Job j does not exist",
+	ASSERT_ERROR(QLESS_ENOJOB, "heartbeat: job j does not exist",
 		     qless_heartbeat(q, 1, STR("j"), STR("w"), NULL, &expires));
 	put(1, "q", "j");
-	ASSERT_ERROR(QLESS_ENOTRUNNING, "Heartbeat(): Job j not currently running: waiting",
+	ASSERT_ERROR(QLESS_ENOTRUNNING, "heartbeat: job j is not running, its state is waiting",
 		     qless_heartbeat(q, 1, STR("j"), STR("w"), NULL, &expires));
 	pop(2, "q", "w", 1);
-	ASSERT_ERROR(QLESS_ENOTOWNER, "Heartbeat(): Job j given out to another worker: w",
+	ASSERT_ERROR(QLESS_ENOTOWNER, "heartbeat: job j is held by another worker, w",
 		     qless_heartbeat(q, 3, STR("j"), STR("v"), NULL, &expires));
 	TEST_ASSERT_TRUE(expires == 7);
 }
@@ -213,9 +213,9 @@ static void pop_and_peek_refuse_negative_counts(void)
 {
 	struct qless_jobs jobs;
 
-	ASSERT_ERROR(QLESS_EBADARG, "Pop(): Arg \"count\" must not be negative: -1",
+	ASSERT_ERROR(QLESS_EBADARG, "pop: count must not be negative: -1",
 		     qless_pop(q, 1, STR("q"), STR("w"), -1, &jobs));
-	ASSERT_ERROR(QLESS_EBADARG, "Peek(): Arg \"count\" must not be negative: -2",
+	ASSERT_ERROR(QLESS_EBADARG, "peek: count must not be negative: -2",
 		     qless_peek(q, 1, STR("q"), -2, &jobs));
 }
 
@@ -258,11 +258,11 @@ static void timeout_checks_all_jobs_first(void)
 
 	put(1, "q", "j");
 	pop(2, "q", "w", 1);
-	ASSERT_ERROR(QLESS_ENOJOB, "Timeout(): Job nope does not exist",
+	ASSERT_ERROR(QLESS_ENOJOB, "timeout: job nope does not exist",
 		     qless_timeout(q, 3, jids, 2));
 	TEST_ASSERT_EQUAL_INT(QLESS_RUNNING, info_of("j").state);
 	put(4, "q", "nope");
-	ASSERT_ERROR(QLESS_ENOTRUNNING, "Timeout(): Job nope not running",
+	ASSERT_ERROR(QLESS_ENOTRUNNING, "timeout: job nope is not running, its state is waiting",
 		     qless_timeout(q, 5, jids, 2));
 }
 

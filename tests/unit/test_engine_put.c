@@ -105,7 +105,7 @@ static void putting_a_running_job_takes_it_away(void)
 	ASSERT_EVENTS("ql:log {\"jid\":\"j\",\"event\":\"put\",\"queue\":\"q\"}\n"
 		      "ql:w:w {\"jid\":\"j\",\"event\":\"lock_lost\",\"worker\":\"w\"}\n"
 		      "ql:log {\"jid\":\"j\",\"event\":\"lock_lost\",\"worker\":\"w\"}\n");
-	ASSERT_ERROR(QLESS_ENOTRUNNING, "Heartbeat(): Job j not currently running: waiting",
+	ASSERT_ERROR(QLESS_ENOTRUNNING, "heartbeat: job j is not running, its state is waiting",
 		     qless_heartbeat(q, 4, STR("j"), STR("w"), NULL, &expires));
 }
 
@@ -174,7 +174,7 @@ static void requeue_needs_a_job(void)
 {
 	struct qless_put p = a_put("q", "j");
 
-	ASSERT_ERROR(QLESS_ENOJOB, "Requeue(): Job j does not exist", qless_requeue(q, 1, &p));
+	ASSERT_ERROR(QLESS_ENOJOB, "requeue: job j does not exist", qless_requeue(q, 1, &p));
 	put(1, "q", "j");
 	OK(qless_requeue(q, 2, &p));
 	TEST_ASSERT_EQUAL_STRING("put@1 put@2 ", history_of("j"));

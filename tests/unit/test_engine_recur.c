@@ -105,14 +105,14 @@ static void an_update_is_made_as_a_whole_or_not_at_all(void)
 	};
 
 	recur(0, 10, 0);
-	ASSERT_ERROR(QLESS_EBADARG, "Recur(): Arg \"interval\" must be greater than 0",
+	ASSERT_ERROR(QLESS_EBADARG, "recur_update: interval must be greater than 0: 0",
 		     qless_recur_update(q, 1, STR("r"), changes, 2));
 	ASSERT_STR("Klass", recur_info().klass);
 	changes[1].number = 7;
 	OK(qless_recur_update(q, 1, STR("r"), changes, 2));
 	ASSERT_STR("Other", recur_info().klass);
 	TEST_ASSERT_TRUE(recur_info().interval == 7);
-	ASSERT_ERROR(QLESS_ENOJOB, "Recur(): No recurring job nope",
+	ASSERT_ERROR(QLESS_ENOJOB, "recur_update: recurring job nope does not exist",
 		     qless_recur_update(q, 1, STR("nope"), changes, 2));
 }
 
@@ -155,9 +155,9 @@ static void its_tags_are_those_of_the_jobs_it_makes(void)
 	pop(0, "q", "w", 1);
 	qless_tagged(q, STR("b"), 0, 25, &jids);
 	TEST_ASSERT_EQUAL_STRING("r-1 ", words(&jids));
-	ASSERT_ERROR(QLESS_ENOJOB, "Tag(): Job nope does not exist",
+	ASSERT_ERROR(QLESS_ENOJOB, "recur_tag: recurring job nope does not exist",
 		     qless_recur_tag(q, 0, STR("nope"), tags, 1));
-	ASSERT_ERROR(QLESS_ENOJOB, "Untag(): Job nope does not exist",
+	ASSERT_ERROR(QLESS_ENOJOB, "recur_untag: recurring job nope does not exist",
 		     qless_recur_untag(q, 0, STR("nope"), tags, 1));
 }
 
@@ -165,7 +165,7 @@ static void its_interval_is_positive_and_finite(void)
 {
 	struct qless_recur_put put_recur = a_recur(0, 0);
 
-	ASSERT_ERROR(QLESS_EBADARG, "Recur(): Arg \"interval\" must be greater than 0",
+	ASSERT_ERROR(QLESS_EBADARG, "recur: interval must be greater than 0: 0",
 		     qless_recur(q, 0, &put_recur));
 	put_recur.interval = 1.0 / 0.0;
 	TEST_ASSERT_EQUAL_INT(QLESS_EBADARG, qless_recur(q, 0, &put_recur));

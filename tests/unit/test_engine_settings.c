@@ -43,13 +43,13 @@ static void options_the_engine_uses_are_checked(void)
 {
 	struct qless_option option;
 
-	ASSERT_ERROR(QLESS_EBADARG, "config.set(): Arg \"value\" not a number: x",
+	ASSERT_ERROR(QLESS_EBADARG, "config_set: value is not a finite number: x",
 		     qless_config_set(q, 0, STR("heartbeat"), STR("x")));
-	ASSERT_ERROR(QLESS_EBADARG, "config.set(): Arg \"value\" not a number: inf",
+	ASSERT_ERROR(QLESS_EBADARG, "config_set: value is not a finite number: inf",
 		     qless_config_set(q, 0, STR("q-heartbeat"), STR("inf")));
-	ASSERT_ERROR(QLESS_EBADARG, "config.set(): Arg \"value\" not an integer: 1.5",
+	ASSERT_ERROR(QLESS_EBADARG, "config_set: value is not an integer: 1.5",
 		     qless_config_set(q, 0, STR("q-max-concurrency"), STR("1.5")));
-	ASSERT_ERROR(QLESS_EBADARG, "config.set(): Arg \"value\" not an integer: 1.5",
+	ASSERT_ERROR(QLESS_EBADARG, "config_set: value is not an integer: 1.5",
 		     qless_config_set(q, 0, STR("max-job-history"), STR("1.5")));
 	ASSERT_EVENTS("");
 	TEST_ASSERT_FALSE(qless_config_get(q, STR("q-heartbeat"), &option));

@@ -115,7 +115,7 @@ static void whatever_happened_the_loaded_engine_is_the_same_and_goes_on_alike(vo
 			fresh_target();
 			TEST_ASSERT_EQUAL_INT_MESSAGE(
 				0, load(&to, buf_str(&bytes), 1 + random_pick(&calls, 3000)),
-				buf_cstr(&bytes) ? qless_error(engines_get(&to, 0)).ptr : "");
+				buf_cstr(&bytes) ? qless_error_text(engines_get(&to, 0)).ptr : "");
 			assert_same_engines();
 			/* The bytes follow from the state alone. */
 			save(&to, &again);

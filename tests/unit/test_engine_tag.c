@@ -119,9 +119,9 @@ static void tags_belong_to_jobs(void)
 {
 	const struct qless_job *job;
 
-	ASSERT_ERROR(QLESS_ENOJOB, "Tag(): Job j does not exist",
+	ASSERT_ERROR(QLESS_ENOJOB, "tag: job j does not exist",
 		     qless_tag(q, 1, STR("j"), ab, 2, &job));
-	ASSERT_ERROR(QLESS_ENOJOB, "Tag(): Job j does not exist",
+	ASSERT_ERROR(QLESS_ENOJOB, "untag: job j does not exist",
 		     qless_untag(q, 1, STR("j"), ab, 2, &job));
 }
 

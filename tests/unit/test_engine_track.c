@@ -22,7 +22,7 @@ static void tracking_is_announced(void)
 {
 	bool changed;
 
-	ASSERT_ERROR(QLESS_ENOJOB, "Track(): Job does not exist",
+	ASSERT_ERROR(QLESS_ENOJOB, "track: job j does not exist",
 		     qless_track(q, 1, STR("j"), &changed));
 	put(1, "q", "j");
 	forget_events();

@@ -91,7 +91,7 @@ static void check_snapshot(void)
 	state_save(q, append_saved, &saved);
 	rest = buf_str(&saved);
 	if (state_load(loaded, next_piece, &rest) < 0)
-		TEST_FAIL_MESSAGE(qless_error(loaded).ptr);
+		TEST_FAIL_MESSAGE(qless_error_text(loaded).ptr);
 	state_save(loaded, append_saved, &again);
 	TEST_ASSERT_TRUE(str_equal(buf_str(&saved), buf_str(&again)));
 	qless_free(loaded);

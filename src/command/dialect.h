@@ -1,0 +1,41 @@
+/*
+ * What differs between the dialects of the queue commands.
+ *
+ * The engine has one set of rules and reports its errors as data. A dialect says how a client of
+ * one family reads them: it is data, and a second one is a second instance.
+ */
+#ifndef COMMAND_DIALECT_H
+#define COMMAND_DIALECT_H
+
+#include <stddef.h>
+
+#include "qless.h"
+#include "util/buf.h"
+#include "util/str.h"
+
+/* The text of an error. The first row that fits an error is its text. */
+struct dialect_message {
+	enum qless_operation operation; /* QLESS_OP_ANY: of each */
+	enum qless_reason reason;
+	const char *argument; /* NULL: whichever it is */
+	const char *text;     /* with %j, %d, %a, %n and %v as in QLESS_REASONS */
+};
+
+struct dialect {
+	struct qless_str name; /* in the log; never changes */
+	/* What is in none of the rows has the text that all dialects share. */
+	const struct dialect_message *messages;
+	size_t message_count;
+};
+
+/* qless: put, pop, complete ... */
+extern const struct dialect dialect_classic;
+
+/* NULL if no dialect has that name. */
+const struct dialect *dialect_find(struct qless_str name);
+
+/* Append an error of the engine in the words of a dialect. */
+void dialect_append_error(const struct dialect *dialect, const struct qless_error *error,
+			  struct buf *out);
+
+#endif
