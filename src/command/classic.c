@@ -162,7 +162,7 @@ static struct qless_str cut_at_nul(struct qless_str text)
 /* As a script's error looks: clients find the message behind `user_script:<line>: `. What the store
  * says is not the script's. */
 static void write_script_error(struct classic *c, struct qless_str message, bool is_store,
-			       struct resp_writer *reply)
+			       struct reply *reply)
 {
 	buf_clear(&c->line);
 	if (c->envelope == CLASSIC_ENVELOPE_REDIS6) {
@@ -179,23 +179,23 @@ static void write_script_error(struct classic *c, struct qless_str message, bool
 		buf_append_str(&c->line, c->sha);
 		buf_append_str(&c->line, STR(", on @user_script:1."));
 	}
-	resp_write_error(reply, "ERR", buf_str(&c->line));
+	reply_error(reply, "ERR", buf_str(&c->line));
 }
 
 static void write_error(struct classic *c, enum classic_form form, int code,
-			struct qless_str message, bool is_store, struct resp_writer *reply)
+			struct qless_str message, bool is_store, struct reply *reply)
 {
 	message = cut_at_nul(message);
 	if (form == CLASSIC_SCRIPT)
 		write_script_error(c, message, is_store, reply);
 	else if (form == CLASSIC_EXPLICIT)
-		resp_write_error(reply, "ERR", message);
+		reply_error(reply, "ERR", message);
 	else
-		resp_write_error(reply, qless_error_word(code), message);
+		reply_error(reply, qless_error_word(code), message);
 }
 
 void classic_write_error(struct classic *c, enum classic_form form, struct qless_str message,
-			 struct resp_writer *reply)
+			 struct reply *reply)
 {
 	write_error(c, form, QLESS_EBADARG, message, false, reply);
 }
@@ -207,16 +207,16 @@ static void append_quoted(struct buf *error, struct qless_str s)
 }
 
 void classic_write_store_error(struct classic *c, enum classic_form form, struct qless_str message,
-			       struct resp_writer *reply)
+			       struct reply *reply)
 {
 	write_error(c, form, QLESS_EBADARG, message, true, reply);
 }
 
 void classic_write_refusal(struct classic *c, enum classic_form form, struct qless_str line,
-			   struct resp_writer *reply)
+			   struct reply *reply)
 {
 	if (form != CLASSIC_SCRIPT) {
-		resp_write_error_line(reply, line);
+		reply_error_line(reply, line);
 		return;
 	}
 	buf_clear(&c->line);
@@ -231,7 +231,7 @@ void classic_write_refusal(struct classic *c, enum classic_form form, struct qle
 		buf_append_str(&c->line, c->sha);
 		buf_append_str(&c->line, STR(", on @user_script:1."));
 	}
-	resp_write_error_line(reply, buf_str(&c->line));
+	reply_error_line(reply, buf_str(&c->line));
 }
 
 int call_fail(struct classic_call *call, int code, const char *format, ...)
@@ -266,7 +266,7 @@ int call_fail_store(struct classic_call *call, const char *message)
 	return call_fail(call, QLESS_EBADARG, "%s", message);
 }
 
-void reply_error(struct classic_call *call, int code)
+void answer_error(struct classic_call *call, int code)
 {
 	struct buf *error = &call->c->error;
 
@@ -308,7 +308,7 @@ static void record(const struct classic *c, const struct classic_command *comman
 }
 
 int classic_run_again(struct classic *c, const struct classic_command *command, double now,
-		      const struct qless_str *args, size_t count, struct resp_writer *reply)
+		      const struct qless_str *args, size_t count, struct reply *reply)
 {
 	struct qless_str whole[DATA_ARGS_MAX];
 	const struct qless_job *job;
@@ -329,7 +329,7 @@ int classic_run_again(struct classic *c, const struct classic_command *command, 
 /* ---- running ---- */
 
 int classic_run(struct classic *c, const struct classic_command *command, enum classic_form form,
-		double now, const struct qless_str *args, size_t count, struct resp_writer *reply)
+		double now, const struct qless_str *args, size_t count, struct reply *reply)
 {
 	struct classic_call call = {
 		.c = c,
@@ -350,7 +350,7 @@ int classic_run(struct classic *c, const struct classic_command *command, enum c
 	if (c->recorder != NULL && qless_changes(c->engine) != changes)
 		record(c, command, now, args, count);
 	if (rc < 0)
-		reply_error(&call, rc);
+		answer_error(&call, rc);
 	buf_clear(&c->json);
 	buf_shrink(&c->json, KEEP_BYTES);
 	return rc;
@@ -371,7 +371,7 @@ bool classic_parse_script(enum classic_form form, const struct classic_command *
 
 int classic_refuse_script(struct classic *c, enum classic_form form,
 			  const struct classic_command *command, const struct qless_str *argv,
-			  size_t argc, struct resp_writer *reply)
+			  size_t argc, struct reply *reply)
 {
 	struct qless_str message = STR("Arg \"now\" missing or not a number: nil");
 
@@ -388,7 +388,7 @@ int classic_refuse_script(struct classic *c, enum classic_form form,
 }
 
 int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
-		       size_t argc, struct resp_writer *reply)
+		       size_t argc, struct reply *reply)
 {
 	const struct classic_command *command = argc > 0 ? classic_find(argv[0]) : NULL;
 	double now;
@@ -531,39 +531,39 @@ int call_json(struct classic_call *call, size_t i, enum json_kind *ret_kind)
 
 /* ---- replies ---- */
 
-int reply_integer(struct classic_call *call, double number)
+int answer_integer(struct classic_call *call, double number)
 {
 	/* As a script's number becomes an integer: towards zero, and this if it does not fit. */
 	bool fits = number > -9223372036854775808.0 && number < 9223372036854775808.0;
 
-	resp_write_integer(call->reply, fits ? (int64_t)number : INT64_MIN);
+	reply_integer(call->reply, fits ? (int64_t)number : INT64_MIN);
 	return 0;
 }
 
-int reply_null(struct classic_call *call)
+int answer_null(struct classic_call *call)
 {
-	resp_write_null(call->reply);
+	reply_null(call->reply);
 	return 0;
 }
 
-int reply_bulk(struct classic_call *call, struct qless_str text)
+int answer_bulk(struct classic_call *call, struct qless_str text)
 {
-	resp_write_bulk(call->reply, text);
+	reply_bulk(call->reply, text);
 	return 0;
 }
 
-int reply_json(struct classic_call *call)
+int answer_json(struct classic_call *call)
 {
-	return reply_bulk(call, buf_str(&call->c->json));
+	return answer_bulk(call, buf_str(&call->c->json));
 }
 
-int reply_array(struct classic_call *call, const struct qless_str *items, size_t count)
+int answer_array(struct classic_call *call, const struct qless_str *items, size_t count)
 {
 	size_t i;
 
-	resp_write_array(call->reply, count);
+	reply_array(call->reply, count);
 	for (i = 0; i < count; i++)
-		resp_write_bulk(call->reply, items[i]);
+		reply_bulk(call->reply, items[i]);
 	return 0;
 }
 

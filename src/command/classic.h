@@ -20,7 +20,7 @@
 #include <stddef.h>
 
 #include "qless.h"
-#include "resp/writer.h"
+#include "resp/reply.h"
 #include "util/buf.h"
 #include "util/str.h"
 
@@ -91,12 +91,12 @@ const struct classic_command *classic_find(struct qless_str name);
 /* Run a command with arguments that do not include `now`, which is finite. Returns 0 or an engine
  * error, which has been written as the reply. */
 int classic_run(struct classic *c, const struct classic_command *command, enum classic_form form,
-		double now, const struct qless_str *args, size_t count, struct resp_writer *reply);
+		double now, const struct qless_str *args, size_t count, struct reply *reply);
 
 /* The same with what a recorder was told. QLESS_ENOJOB, without a reply, if it leaves out the data
  * of a job that is not there. */
 int classic_run_again(struct classic *c, const struct classic_command *command, double now,
-		      const struct qless_str *args, size_t count, struct resp_writer *reply);
+		      const struct qless_str *args, size_t count, struct reply *reply);
 
 /* Look at what stands behind QLESS or EVALSHA <sha> 0: command, now, arguments, of which the
  * arguments are left to the caller. `command` is the one of that name, NULL if there is none. */
@@ -105,11 +105,11 @@ bool classic_parse_script(enum classic_form form, const struct classic_command *
 /* Write what is wrong with it. Returns the error of the engine that it is like. */
 int classic_refuse_script(struct classic *c, enum classic_form form,
 			  const struct classic_command *command, const struct qless_str *argv,
-			  size_t argc, struct resp_writer *reply);
+			  size_t argc, struct reply *reply);
 
 /* Find the command, check, and run it. */
 int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
-		       size_t argc, struct resp_writer *reply);
+		       size_t argc, struct reply *reply);
 
 /* The jobs among the arguments of multiput: so many arguments each, jid, class and data. Returns
  * where they begin; `count` if they do not. */
@@ -119,13 +119,13 @@ size_t classic_multiput_jobs(const struct qless_str *args, size_t count);
 /* Write an error of the script form or the explicit one that does not come from a command: one that
  * the script would raise, or one that the store would. */
 void classic_write_error(struct classic *c, enum classic_form form, struct qless_str message,
-			 struct resp_writer *reply);
+			 struct reply *reply);
 void classic_write_store_error(struct classic *c, enum classic_form form, struct qless_str message,
-			       struct resp_writer *reply);
+			       struct reply *reply);
 
 /* The same in any form for an error that has a code of its own, which is the first word of the
  * line, and stays the first of the reply where the envelope allows it. */
 void classic_write_refusal(struct classic *c, enum classic_form form, struct qless_str line,
-			   struct resp_writer *reply);
+			   struct reply *reply);
 
 #endif

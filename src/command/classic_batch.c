@@ -85,9 +85,9 @@ static void reply_jids(struct classic_call *call, const struct qless_put *puts, 
 {
 	size_t i;
 
-	resp_write_array(call->reply, count);
+	reply_array(call->reply, count);
 	for (i = 0; i < count; i++)
-		resp_write_bulk(call->reply, puts[i].jid);
+		reply_bulk(call->reply, puts[i].jid);
 }
 
 /* The jobs begin at `first`. */
@@ -146,7 +146,7 @@ static int complete_one(struct classic_call *call, struct qless_str jid, struct 
 			       "Complete(): Arg \"data\" missing or not JSON: false");
 	if (rc == 0)
 		rc = qless_complete(call->engine, call->now, &complete, &state);
-	return rc < 0 ? rc : reply_bulk(call, qless_state_text(state));
+	return rc < 0 ? rc : answer_bulk(call, qless_state_text(state));
 }
 
 int classic_multicomplete(struct classic_call *call)
@@ -161,11 +161,11 @@ int classic_multicomplete(struct classic_call *call)
 	if (call->count == 2 || call->count % 2 != 0)
 		return call_fail(call, QLESS_EBADARG,
 				 "Multicomplete(): Each job needs a jid and data");
-	resp_write_array(call->reply, (call->count - 2) / 2);
+	reply_array(call->reply, (call->count - 2) / 2);
 	for (i = 2; i < call->count; i += 2) {
 		rc = complete_one(call, call->args[i], call->args[i + 1]);
 		if (rc < 0)
-			reply_error(call, rc);
+			answer_error(call, rc);
 	}
 	return 0;
 }
@@ -182,14 +182,14 @@ int classic_multiheartbeat(struct classic_call *call)
 		return call_fail(call, QLESS_EBADARG, "Multiheartbeat(): Arg \"worker\" missing");
 	if (!call_has(call, 1))
 		return call_fail(call, QLESS_EBADARG, "Multiheartbeat(): Arg \"jid\" missing");
-	resp_write_array(call->reply, call->count - 1);
+	reply_array(call->reply, call->count - 1);
 	for (i = 1; i < call->count; i++) {
 		rc = qless_heartbeat(call->engine, call->now, call->args[i], call->args[0], NULL,
 				     &expires);
 		if (rc == 0)
-			reply_integer(call, expires);
+			answer_integer(call, expires);
 		else
-			reply_error(call, rc);
+			answer_error(call, rc);
 	}
 	return 0;
 }

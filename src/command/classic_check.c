@@ -61,16 +61,16 @@ static void reply_finding(struct classic_call *call, const char *prefix, struct 
 
 	buf_append_str(text, str_from(prefix));
 	buf_append_str(text, finding);
-	reply_bulk(call, buf_str(text));
+	answer_bulk(call, buf_str(text));
 }
 
 static int reply_findings(struct classic_call *call, const struct findings *f)
 {
 	size_t i;
 
-	resp_write_array(call->reply, findings_count(f));
+	reply_array(call->reply, findings_count(f));
 	for (i = 0; i < findings_count(f); i++)
-		resp_write_bulk(call->reply, findings_at(f, i));
+		reply_bulk(call->reply, findings_at(f, i));
 	return 0;
 }
 
@@ -83,7 +83,7 @@ static int reply_repairs(struct classic_call *call, const struct findings *found
 
 	for (i = 0; i < findings_count(left); i++)
 		count += !findings_have(found, findings_at(left, i));
-	resp_write_array(call->reply, count);
+	reply_array(call->reply, count);
 	for (i = 0; i < findings_count(found); i++) {
 		struct qless_str finding = findings_at(found, i);
 

@@ -31,7 +31,7 @@ static int reply_all(struct classic_call *call)
 		before = ',';
 	}
 	buf_append_char(json, '}');
-	return reply_json(call);
+	return answer_json(call);
 }
 
 int classic_config_get(struct classic_call *call)
@@ -42,10 +42,10 @@ int classic_config_get(struct classic_call *call)
 	if (!call_has(call, 0))
 		return reply_all(call);
 	if (!qless_config_get(call->engine, call->args[0], &option))
-		return reply_null(call);
+		return answer_null(call);
 	if (is_number(&option, &number))
-		return reply_integer(call, number);
-	return reply_bulk(call, option.value);
+		return answer_integer(call, number);
+	return answer_bulk(call, option.value);
 }
 
 int classic_config_set(struct classic_call *call)
@@ -58,7 +58,7 @@ int classic_config_set(struct classic_call *call)
 		rc = call_need(call, 1, "config.set(): Arg \"value\" missing", &value);
 	if (rc == 0)
 		rc = qless_config_set(call->engine, call->now, name, value);
-	return rc < 0 ? rc : reply_null(call);
+	return rc < 0 ? rc : answer_null(call);
 }
 
 int classic_config_unset(struct classic_call *call)
@@ -68,5 +68,5 @@ int classic_config_unset(struct classic_call *call)
 
 	if (rc == 0)
 		rc = qless_config_unset(call->engine, call->now, name);
-	return rc < 0 ? rc : reply_null(call);
+	return rc < 0 ? rc : answer_null(call);
 }

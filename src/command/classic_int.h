@@ -21,7 +21,7 @@ struct classic_call {
 	double now;
 	const struct qless_str *args;
 	size_t count;
-	struct resp_writer *reply;
+	struct reply *reply;
 	bool is_said;  /* the error is in c->error, not the engine's */
 	bool is_store; /* it is one the store raised under the script, not the script itself */
 };
@@ -71,15 +71,15 @@ int call_json(struct classic_call *call, size_t i, enum json_kind *ret_kind);
 int call_json_text(struct classic_call *call, struct qless_str text, enum json_kind *ret_kind);
 int call_fail_no_json(struct classic_call *call);
 
-int reply_integer(struct classic_call *call, double number);
-int reply_null(struct classic_call *call);
-int reply_bulk(struct classic_call *call, struct qless_str text);
+int answer_integer(struct classic_call *call, double number);
+int answer_null(struct classic_call *call);
+int answer_bulk(struct classic_call *call, struct qless_str text);
 /* What is in c->json. */
-int reply_json(struct classic_call *call);
-int reply_array(struct classic_call *call, const struct qless_str *items, size_t count);
+int answer_json(struct classic_call *call);
+int answer_array(struct classic_call *call, const struct qless_str *items, size_t count);
 
 /* What call_fail() or the engine has said last, as a reply. */
-void reply_error(struct classic_call *call, int code);
+void answer_error(struct classic_call *call, int code);
 
 /* The room for JSON, emptied. */
 struct buf *call_json_buf(struct classic_call *call);

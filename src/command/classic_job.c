@@ -16,7 +16,7 @@
 struct job_reply {
 	struct classic_call *call;
 	struct json_job_list list;
-	struct resp_deferred pieces;
+	struct reply_deferred pieces;
 	bool has_pieces;
 };
 
@@ -29,12 +29,12 @@ static void begin_jobs(struct job_reply *reply, struct classic_call *call)
 
 static void flush_piece(struct job_reply *reply)
 {
-	struct resp_writer *w = reply->call->reply;
+	struct reply *w = reply->call->reply;
 
 	if (!reply->has_pieces)
-		resp_deferred_begin(w, &reply->pieces);
+		reply_deferred_begin(w, &reply->pieces, REPLY_TEXT);
 	reply->has_pieces = true;
-	resp_write_raw(w, buf_str(reply->list.buf));
+	reply_deferred_append(w, &reply->pieces, buf_str(reply->list.buf));
 	buf_clear(reply->list.buf);
 }
 
@@ -49,9 +49,9 @@ static int end_jobs(struct job_reply *reply)
 {
 	json_job_list_end(&reply->list);
 	if (!reply->has_pieces)
-		return reply_json(reply->call);
+		return answer_json(reply->call);
 	flush_piece(reply);
-	resp_deferred_end_bulk(reply->call->reply, &reply->pieces);
+	reply_deferred_end(reply->call->reply, &reply->pieces, 0);
 	return 0;
 }
 
@@ -76,9 +76,9 @@ int classic_get(struct classic_call *call)
 		return rc;
 	job = qless_get(call->engine, jid);
 	if (job == NULL)
-		return reply_null(call);
+		return answer_null(call);
 	json_append_job(call_json_buf(call), job, call->empty);
-	return reply_json(call);
+	return answer_json(call);
 }
 
 int classic_multiget(struct classic_call *call)
@@ -252,7 +252,7 @@ static int put_with(struct classic_call *call,
 		rc = engine_put(call->engine, call->now, &put);
 	json_strings_done(&tags);
 	json_strings_done(&depends);
-	return rc < 0 ? rc : reply_bulk(call, put.jid);
+	return rc < 0 ? rc : answer_bulk(call, put.jid);
 }
 
 int classic_put(struct classic_call *call)
@@ -333,7 +333,7 @@ int classic_heartbeat(struct classic_call *call)
 	}
 	if (rc == 0)
 		rc = qless_heartbeat(call->engine, call->now, jid, worker, data, &expires);
-	return rc < 0 ? rc : reply_integer(call, expires);
+	return rc < 0 ? rc : answer_integer(call, expires);
 }
 
 /* The options of complete; NULL if one was not given. */
@@ -424,7 +424,7 @@ int classic_complete(struct classic_call *call)
 		rc = qless_complete(call->engine, call->now, &complete, &state);
 	}
 	json_strings_done(&depends);
-	return rc < 0 ? rc : reply_bulk(call, qless_state_text(state));
+	return rc < 0 ? rc : answer_bulk(call, qless_state_text(state));
 }
 
 int classic_fail(struct classic_call *call)
@@ -449,7 +449,7 @@ int classic_fail(struct classic_call *call)
 	}
 	if (rc == 0)
 		rc = qless_fail(call->engine, call->now, jid, worker, group, message, data);
-	return rc < 0 ? rc : reply_bulk(call, jid);
+	return rc < 0 ? rc : answer_bulk(call, jid);
 }
 
 int classic_retry(struct classic_call *call)
@@ -470,21 +470,21 @@ int classic_retry(struct classic_call *call)
 	retry.group = call_has(call, 4) ? &call->args[4] : NULL;
 	retry.message = call_has(call, 5) ? &call->args[5] : NULL;
 	rc = qless_retry(call->engine, call->now, &retry, &remaining);
-	return rc < 0 ? rc : reply_integer(call, remaining);
+	return rc < 0 ? rc : answer_integer(call, remaining);
 }
 
 int classic_timeout(struct classic_call *call)
 {
 	int rc = qless_timeout(call->engine, call->now, call->args, call->count);
 
-	return rc < 0 ? rc : reply_null(call);
+	return rc < 0 ? rc : answer_null(call);
 }
 
 int classic_cancel(struct classic_call *call)
 {
 	int rc = qless_cancel(call->engine, call->now, call->args, call->count);
 
-	return rc < 0 ? rc : reply_array(call, call->args, call->count);
+	return rc < 0 ? rc : answer_array(call, call->args, call->count);
 }
 
 int classic_depends(struct classic_call *call)
@@ -514,7 +514,7 @@ int classic_depends(struct classic_call *call)
 	} else {
 		rc = qless_depends_off(call->engine, call->now, jid, jids, count);
 	}
-	return rc < 0 ? rc : reply_integer(call, 1);
+	return rc < 0 ? rc : answer_integer(call, 1);
 }
 
 int classic_priority(struct classic_call *call)
@@ -528,7 +528,7 @@ int classic_priority(struct classic_call *call)
 				 &priority);
 	if (rc == 0)
 		rc = qless_priority(call->engine, call->now, jid, priority);
-	return rc < 0 ? rc : reply_integer(call, priority);
+	return rc < 0 ? rc : answer_integer(call, priority);
 }
 
 int classic_log(struct classic_call *call)
@@ -550,5 +550,5 @@ int classic_log(struct classic_call *call)
 	}
 	if (rc == 0)
 		rc = qless_log(call->engine, call->now, jid, message, item);
-	return rc < 0 ? rc : reply_null(call);
+	return rc < 0 ? rc : answer_null(call);
 }

@@ -46,7 +46,7 @@ int classic_queues(struct classic_call *call)
 		if (rc < 0)
 			return rc;
 		append_counts(json, &counts);
-		return reply_json(call);
+		return answer_json(call);
 	}
 	rc = qless_all_queue_counts(call->engine, call->now, &all, &count);
 	if (rc < 0)
@@ -59,7 +59,7 @@ int classic_queues(struct classic_call *call)
 		append_counts(json, &all[i]);
 	}
 	json_end_list(json, begin, call->empty);
-	return reply_json(call);
+	return answer_json(call);
 }
 
 int classic_length(struct classic_call *call)
@@ -69,7 +69,7 @@ int classic_length(struct classic_call *call)
 
 	if (rc < 0)
 		return rc;
-	return reply_integer(call, (double)qless_queue_length(call->engine, queue));
+	return answer_integer(call, (double)qless_queue_length(call->engine, queue));
 }
 
 static void append_series(struct buf *json, const struct qless_series *series)
@@ -111,7 +111,7 @@ int classic_stats(struct classic_call *call)
 	buf_append_str(json, STR(",\"wait\":"));
 	append_series(json, &stats.wait);
 	buf_append_char(json, '}');
-	return reply_json(call);
+	return answer_json(call);
 }
 
 /* ---- jobs ---- */
@@ -171,7 +171,7 @@ int classic_jobs(struct classic_call *call)
 	if (rc == 0)
 		rc = qless_jobs(call->engine, call->now, listing->listing, queue, page.offset,
 				page.count, &jids);
-	return rc < 0 ? rc : reply_array(call, jids.items, jids.count);
+	return rc < 0 ? rc : answer_array(call, jids.items, jids.count);
 }
 
 /* ---- failures ---- */
@@ -192,7 +192,7 @@ static int reply_failure_counts(struct classic_call *call)
 		add_number(json, STR(":"), (double)counts[i]);
 	}
 	buf_append_char(json, '}');
-	return reply_json(call);
+	return answer_json(call);
 }
 
 int classic_failed(struct classic_call *call)
@@ -218,7 +218,7 @@ int classic_failed(struct classic_call *call)
 	json_append_list(json, &jids, call->empty);
 	add_number(json, STR(",\"total\":"), (double)jids.total);
 	buf_append_char(json, '}');
-	return reply_json(call);
+	return answer_json(call);
 }
 
 int classic_unfail(struct classic_call *call)
@@ -239,7 +239,7 @@ int classic_unfail(struct classic_call *call)
 		rc = call_count(call, number, "Unfail", &count);
 	if (rc == 0)
 		rc = qless_unfail(call->engine, call->now, queue, group, count, &unfailed);
-	return rc < 0 ? rc : reply_integer(call, (double)unfailed);
+	return rc < 0 ? rc : answer_integer(call, (double)unfailed);
 }
 
 /* ---- lists of names ---- */
@@ -253,7 +253,7 @@ static int run_on_names(struct classic_call *call,
 		return call_fail_store(call,
 				       "Wrong number of args calling Redis command from script");
 	rc = run(call->engine, call->now, call->args, call->count);
-	return rc < 0 ? rc : reply_null(call);
+	return rc < 0 ? rc : answer_null(call);
 }
 
 int classic_pause(struct classic_call *call)
@@ -315,7 +315,7 @@ static int reply_worker(struct classic_call *call)
 	if (call->form == CLASSIC_NATIVE)
 		append_days(call, json, call->args[0]);
 	buf_append_char(json, '}');
-	return reply_json(call);
+	return answer_json(call);
 }
 
 int classic_workers(struct classic_call *call)
@@ -341,5 +341,5 @@ int classic_workers(struct classic_call *call)
 		buf_append_char(json, '}');
 	}
 	json_end_list(json, begin, call->empty);
-	return reply_json(call);
+	return answer_json(call);
 }

@@ -146,7 +146,7 @@ int classic_recur(struct classic_call *call)
 		rc = qless_recur(call->engine, call->now, &put);
 	}
 	json_strings_done(&tags);
-	return rc < 0 ? rc : reply_bulk(call, put.jid);
+	return rc < 0 ? rc : answer_bulk(call, put.jid);
 }
 
 /* ---- the others ---- */
@@ -158,7 +158,7 @@ int classic_unrecur(struct classic_call *call)
 
 	if (rc == 0)
 		rc = qless_unrecur(call->engine, call->now, jid);
-	return rc < 0 ? rc : reply_integer(call, 1);
+	return rc < 0 ? rc : answer_integer(call, 1);
 }
 
 int classic_recur_get(struct classic_call *call)
@@ -171,9 +171,9 @@ int classic_recur_get(struct classic_call *call)
 		return rc;
 	recur = qless_recur_get(call->engine, jid);
 	if (recur == NULL)
-		return reply_null(call);
+		return answer_null(call);
 	json_append_recur(call_json_buf(call), recur, call->empty);
-	return reply_json(call);
+	return answer_json(call);
 }
 
 static int decode_change_number(struct classic_call *call, struct qless_str name,
@@ -259,7 +259,7 @@ int classic_recur_update(struct classic_call *call)
 	if (rc == 0)
 		rc = qless_recur_update(call->engine, call->now, jid, changes, count);
 	free(changes);
-	return rc < 0 ? rc : reply_integer(call, 1);
+	return rc < 0 ? rc : answer_integer(call, 1);
 }
 
 static int change_tags(struct classic_call *call,
@@ -275,7 +275,7 @@ static int change_tags(struct classic_call *call,
 		return rc;
 	json_append_recur_tags(call_json_buf(call), qless_recur_get(call->engine, jid),
 			       call->empty);
-	return reply_json(call);
+	return answer_json(call);
 }
 
 int classic_recur_tag(struct classic_call *call)

@@ -20,7 +20,7 @@ static int change_tags(struct classic_call *call,
 	if (rc < 0)
 		return rc;
 	json_append_job_tags(call_json_buf(call), job, call->empty);
-	return reply_json(call);
+	return answer_json(call);
 }
 
 static int tag_page_numbers(struct classic_call *call, size_t i, double *ret_offset,
@@ -52,7 +52,7 @@ static int list_tagged(struct classic_call *call)
 	buf_append_str(json, STR(",\"total\":"));
 	json_append_number(json, (double)jids.total);
 	buf_append_char(json, '}');
-	return reply_json(call);
+	return answer_json(call);
 }
 
 static int list_top(struct classic_call *call)
@@ -69,7 +69,7 @@ static int list_top(struct classic_call *call)
 		return rc;
 	qless_top_tags(call->engine, page.offset, page.count, &tags);
 	json_append_list(call_json_buf(call), &tags, call->empty);
-	return reply_json(call);
+	return answer_json(call);
 }
 
 int classic_tag(struct classic_call *call)
@@ -124,7 +124,7 @@ static int list_tracked(struct classic_call *call)
 	}
 	json_end_list(json, begin, call->empty);
 	buf_append_char(json, '}');
-	return reply_json(call);
+	return answer_json(call);
 }
 
 int classic_track(struct classic_call *call)
@@ -148,5 +148,5 @@ int classic_track(struct classic_call *call)
 		rc = call_fail(call, QLESS_ENOJOB, "Track(): Job does not exist");
 	else
 		rc = call_fail(call, QLESS_EBADARG, "Track(): Unknown action \"%S\"", command);
-	return rc < 0 ? rc : reply_bulk(call, changed ? STR("1") : STR("0"));
+	return rc < 0 ? rc : answer_bulk(call, changed ? STR("1") : STR("0"));
 }

@@ -5,7 +5,7 @@
 
 #include "command/acl.h"
 #include "command/table.h"
-#include "resp/writer.h"
+#include "resp/reply.h"
 #include "util/buf.h"
 
 /* Enough for every text that is put together for an error. */
@@ -13,16 +13,16 @@
 
 void cmd_acl_whoami(struct call *call)
 {
-	resp_write_bulk(call->reply, acl_user_name(call->session->user));
+	reply_bulk(call->reply, acl_user_name(call->session->user));
 }
 
 void cmd_acl_users(struct call *call)
 {
 	const struct acl *acl = call->env->acl;
 
-	resp_write_array(call->reply, (size_t)acl_count(acl));
+	reply_array(call->reply, (size_t)acl_count(acl));
 	for (int i = 0; i < acl_count(acl); i++)
-		resp_write_bulk(call->reply, acl_user_name(acl_user_at(acl, i)));
+		reply_bulk(call->reply, acl_user_name(acl_user_at(acl, i)));
 }
 
 void cmd_acl_list(struct call *call)
@@ -30,7 +30,7 @@ void cmd_acl_list(struct call *call)
 	const struct acl *acl = call->env->acl;
 	struct buf line = BUF_INIT(BUF_NO_MAX);
 
-	resp_write_array(call->reply, (size_t)acl_count(acl));
+	reply_array(call->reply, (size_t)acl_count(acl));
 	for (int i = 0; i < acl_count(acl); i++) {
 		const struct user *user = acl_user_at(acl, i);
 
@@ -39,28 +39,28 @@ void cmd_acl_list(struct call *call)
 		buf_append_str(&line, acl_user_name(user));
 		buf_append_char(&line, ' ');
 		acl_describe(user, &line);
-		resp_write_bulk(call->reply, buf_str(&line));
+		reply_bulk(call->reply, buf_str(&line));
 	}
 	buf_done(&line);
 }
 
-static void write_user_flags(struct resp_writer *w, const struct user *user)
+static void write_user_flags(struct reply *w, const struct user *user)
 {
-	resp_write_set(w, acl_user_has_nopass(user) ? 2 : 1);
-	resp_write_bulk(w, acl_user_is_enabled(user) ? STR("on") : STR("off"));
+	reply_set(w, acl_user_has_nopass(user) ? 2 : 1);
+	reply_bulk(w, acl_user_is_enabled(user) ? STR("on") : STR("off"));
 	if (acl_user_has_nopass(user))
-		resp_write_bulk(w, STR("nopass"));
+		reply_bulk(w, STR("nopass"));
 }
 
-static void write_user_passwords(struct resp_writer *w, const struct user *user)
+static void write_user_passwords(struct reply *w, const struct user *user)
 {
 	struct buf hex = BUF_INIT(BUF_NO_MAX);
 
-	resp_write_array(w, (size_t)acl_user_password_count(user));
+	reply_array(w, (size_t)acl_user_password_count(user));
 	for (int i = 0; i < acl_user_password_count(user); i++) {
 		buf_clear(&hex);
 		acl_describe_password(user, i, &hex);
-		resp_write_bulk(w, buf_str(&hex));
+		reply_bulk(w, buf_str(&hex));
 	}
 	buf_done(&hex);
 }
@@ -68,27 +68,27 @@ static void write_user_passwords(struct resp_writer *w, const struct user *user)
 void cmd_acl_getuser(struct call *call)
 {
 	const struct user *user = acl_find(call->env->acl, call->args[0]);
-	struct resp_writer *w = call->reply;
+	struct reply *w = call->reply;
 	struct buf commands = BUF_INIT(BUF_NO_MAX);
 
 	if (user == NULL) {
-		resp_write_null(w);
+		reply_null(w);
 		return;
 	}
 	acl_describe_commands(user, &commands);
-	resp_write_map(w, 6);
-	resp_write_bulk(w, STR("flags"));
+	reply_map(w, 6);
+	reply_bulk(w, STR("flags"));
 	write_user_flags(w, user);
-	resp_write_bulk(w, STR("passwords"));
+	reply_bulk(w, STR("passwords"));
 	write_user_passwords(w, user);
-	resp_write_bulk(w, STR("commands"));
-	resp_write_bulk(w, buf_str(&commands));
-	resp_write_bulk(w, STR("keys"));
-	resp_write_bulk(w, STR("~*"));
-	resp_write_bulk(w, STR("channels"));
-	resp_write_bulk(w, STR("&*"));
-	resp_write_bulk(w, STR("selectors"));
-	resp_write_array(w, 0);
+	reply_bulk(w, STR("commands"));
+	reply_bulk(w, buf_str(&commands));
+	reply_bulk(w, STR("keys"));
+	reply_bulk(w, STR("~*"));
+	reply_bulk(w, STR("channels"));
+	reply_bulk(w, STR("&*"));
+	reply_bulk(w, STR("selectors"));
+	reply_array(w, 0);
 	buf_done(&commands);
 }
 
@@ -103,9 +103,9 @@ void cmd_acl_setuser(struct call *call)
 		return;
 	acl_fingerprint(acl_find(env->acl, name), was);
 	if (acl_set_user(env->acl, name, call->args + 1, call->nargs - 1, &error))
-		resp_write_ok(call->reply);
+		reply_ok(call->reply);
 	else
-		resp_write_error(call->reply, "ERR", buf_str(&error));
+		reply_error(call->reply, "ERR", buf_str(&error));
 	acl_fingerprint(acl_find(env->acl, name), is);
 	if (env->user_changed != NULL && strcmp(was, is) != 0)
 		env->user_changed(env->user_gone_arg, name);
@@ -122,7 +122,7 @@ void cmd_acl_deluser(struct call *call)
 	for (int i = 0; i < call->nargs; i++) {
 		if (acl_find(env->acl, call->args[i]) != acl_default_user(env->acl))
 			continue;
-		resp_write_error(call->reply, "ERR", STR("The 'default' user cannot be removed"));
+		reply_error(call->reply, "ERR", STR("The 'default' user cannot be removed"));
 		return;
 	}
 	for (int i = 0; i < call->nargs; i++) {
@@ -137,24 +137,24 @@ void cmd_acl_deluser(struct call *call)
 			env->user_changed(env->user_gone_arg, call->args[i]);
 		deleted++;
 	}
-	resp_write_integer(call->reply, deleted);
+	reply_integer(call->reply, deleted);
 }
 
-static void write_commands_in(struct resp_writer *w, const struct command_table *t, int category)
+static void write_commands_in(struct reply *w, const struct command_table *t, int category)
 {
-	struct resp_deferred list;
+	struct reply_deferred list;
 	size_t count = 0;
 
-	resp_deferred_begin(w, &list);
+	reply_deferred_begin(w, &list, REPLY_ARRAY);
 	for (int i = 0; i < command_table_count(t); i++) {
 		const struct command *cmd = command_table_row(t, i);
 
 		if ((command_categories(cmd) & 1U << category) == 0)
 			continue;
-		resp_write_bulk(w, str_from(cmd->name));
+		reply_bulk(w, str_from(cmd->name));
 		count++;
 	}
-	resp_deferred_end(w, &list, RESP_ARRAY, count);
+	reply_deferred_end(w, &list, count);
 }
 
 void cmd_acl_cat(struct call *call)
@@ -163,9 +163,9 @@ void cmd_acl_cat(struct call *call)
 	int category;
 
 	if (call->nargs == 0) {
-		resp_write_array(call->reply, COMMAND_CATEGORY_COUNT);
+		reply_array(call->reply, COMMAND_CATEGORY_COUNT);
 		for (int bit = 0; bit < COMMAND_CATEGORY_COUNT; bit++)
-			resp_write_bulk(call->reply, str_from(command_category_name(bit)));
+			reply_bulk(call->reply, str_from(command_category_name(bit)));
 		return;
 	}
 	category = command_category_find(call->args[0]);
@@ -174,15 +174,14 @@ void cmd_acl_cat(struct call *call)
 		return;
 	}
 	quoted = command_quote(call->args[0]);
-	resp_write_errorf(call->reply, "ERR", "Unknown category '%.*s'", (int)quoted.len,
-			  quoted.ptr);
+	reply_errorf(call->reply, "ERR", "Unknown category '%.*s'", (int)quoted.len, quoted.ptr);
 }
 
-static void write_not_found(struct resp_writer *w, const char *what, struct qless_str name)
+static void write_not_found(struct reply *w, const char *what, struct qless_str name)
 {
 	struct qless_str quoted = command_quote(name);
 
-	resp_write_errorf(w, "ERR", "%s '%.*s' not found", what, (int)quoted.len, quoted.ptr);
+	reply_errorf(w, "ERR", "%s '%.*s' not found", what, (int)quoted.len, quoted.ptr);
 }
 
 void cmd_acl_dryrun(struct call *call)
@@ -201,19 +200,19 @@ void cmd_acl_dryrun(struct call *call)
 	if (cmd == NULL)
 		write_not_found(call->reply, "Command", argv[0]);
 	else if (!command_takes(cmd, argc - name_args))
-		resp_write_errorf(call->reply, "ERR", "wrong number of arguments for '%s' command",
-				  cmd->name);
+		reply_errorf(call->reply, "ERR", "wrong number of arguments for '%s' command",
+			     cmd->name);
 	else if (acl_may_run(user, t, cmd))
-		resp_write_ok(call->reply);
+		reply_ok(call->reply);
 	else
-		resp_write_bulkf(call->reply,
-				 "This user has no permissions to run the '%s' command", cmd->name);
+		reply_bulkf(call->reply, "This user has no permissions to run the '%s' command",
+			    cmd->name);
 }
 
 /* ACL LOAD and ACL SAVE. */
 void cmd_acl_file(struct call *call)
 {
-	resp_write_error(call->reply, "ERR",
-			 STR("There is no ACL file: users are lines of qlessd.conf. CONFIG REWRITE "
-			     "saves them there"));
+	reply_error(call->reply, "ERR",
+		    STR("There is no ACL file: users are lines of qlessd.conf. CONFIG REWRITE "
+			"saves them there"));
 }

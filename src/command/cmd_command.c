@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "command/table.h"
-#include "resp/writer.h"
+#include "resp/reply.h"
 
 /* The flags that Redis has a name for, in its order. */
 static const struct {
@@ -34,30 +34,30 @@ static const struct {
 /* Elements of one command in the reply to COMMAND and COMMAND INFO. */
 #define INFO_FIELDS 10
 
-static void write_flags(struct resp_writer *w, const struct command *cmd)
+static void write_flags(struct reply *w, const struct command *cmd)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < FLAG_NAMES; i++)
 		count += (cmd->flags & flag_names[i].flag) != 0;
-	resp_write_set(w, count);
+	reply_set(w, count);
 	for (size_t i = 0; i < FLAG_NAMES; i++) {
 		if (cmd->flags & flag_names[i].flag)
-			resp_write_status(w, str_from(flag_names[i].name));
+			reply_status(w, str_from(flag_names[i].name));
 	}
 }
 
-static void write_categories(struct resp_writer *w, const struct command *cmd)
+static void write_categories(struct reply *w, const struct command *cmd)
 {
 	unsigned categories = command_categories(cmd);
 	char name[32];
 
-	resp_write_set(w, (size_t)__builtin_popcount(categories));
+	reply_set(w, (size_t)__builtin_popcount(categories));
 	for (int bit = 0; bit < COMMAND_CATEGORY_COUNT; bit++) {
 		if ((categories & 1U << bit) == 0)
 			continue;
 		snprintf(name, sizeof(name), "@%s", command_category_name(bit));
-		resp_write_status(w, str_from(name));
+		reply_status(w, str_from(name));
 	}
 }
 
@@ -70,7 +70,7 @@ static int arity(const struct command_table *t, const struct command *cmd)
 }
 
 /* The first key, the last (negative: from the end), the step between them; the name is 0. */
-static void write_key_positions(struct resp_writer *w, const struct command_table *t,
+static void write_key_positions(struct reply *w, const struct command_table *t,
 				const struct command *cmd)
 {
 	int first = 0, last = 0;
@@ -81,25 +81,24 @@ static void write_key_positions(struct resp_writer *w, const struct command_tabl
 	}
 	if (cmd->flags & CMD_KEYS_ALL)
 		last = cmd->max_args == COMMAND_ANY_ARGS ? -1 : first + cmd->max_args - 1;
-	resp_write_integer(w, first);
-	resp_write_integer(w, last);
-	resp_write_integer(w, first != 0);
+	reply_integer(w, first);
+	reply_integer(w, last);
+	reply_integer(w, first != 0);
 }
 
-static void write_info(struct resp_writer *w, const struct command_table *t,
-		       const struct command *cmd)
+static void write_info(struct reply *w, const struct command_table *t, const struct command *cmd)
 {
 	int first, subcommands = command_table_subcommands(t, cmd, &first);
 
-	resp_write_array(w, INFO_FIELDS);
-	resp_write_bulk(w, str_from(cmd->name));
-	resp_write_integer(w, arity(t, cmd));
+	reply_array(w, INFO_FIELDS);
+	reply_bulk(w, str_from(cmd->name));
+	reply_integer(w, arity(t, cmd));
 	write_flags(w, cmd);
 	write_key_positions(w, t, cmd);
 	write_categories(w, cmd);
-	resp_write_set(w, 0); /* tips */
-	resp_write_set(w, 0); /* key specifications */
-	resp_write_header(w, subcommands > 0 ? RESP_ARRAY : RESP_SET, (size_t)subcommands);
+	reply_set(w, 0); /* tips */
+	reply_set(w, 0); /* key specifications */
+	reply_header(w, subcommands > 0 ? REPLY_ARRAY : REPLY_SET, (size_t)subcommands);
 	/* Subcommands have none of their own, so this goes one level deep. */
 	for (int i = 0; i < subcommands; i++)
 		write_info(w, t, command_table_row(t, first + i));
@@ -118,7 +117,7 @@ void cmd_command(struct call *call)
 {
 	const struct command_table *t = call->env->table;
 
-	resp_write_array(call->reply, count_top(t));
+	reply_array(call->reply, count_top(t));
 	for (int i = 0; i < command_table_count(t); i++) {
 		const struct command *cmd = command_table_row(t, i);
 
@@ -129,7 +128,7 @@ void cmd_command(struct call *call)
 
 void cmd_command_count(struct call *call)
 {
-	resp_write_integer(call->reply, (int64_t)count_top(call->env->table));
+	reply_integer(call->reply, (int64_t)count_top(call->env->table));
 }
 
 void cmd_command_info(struct call *call)
@@ -140,14 +139,14 @@ void cmd_command_info(struct call *call)
 		cmd_command(call);
 		return;
 	}
-	resp_write_array(call->reply, (size_t)call->nargs);
+	reply_array(call->reply, (size_t)call->nargs);
 	for (int i = 0; i < call->nargs; i++) {
 		const struct command *cmd = command_table_find(t, call->args[i]);
 
 		if (cmd != NULL)
 			write_info(call->reply, t, cmd);
 		else
-			resp_write_null(call->reply);
+			reply_null(call->reply);
 	}
 }
 
@@ -209,24 +208,24 @@ static bool filter_matches(const struct filter *f, const struct command *cmd)
 void cmd_command_list(struct call *call)
 {
 	const struct command_table *t = call->env->table;
-	struct resp_deferred list;
+	struct reply_deferred list;
 	struct filter filter;
 	size_t count = 0;
 
 	if (!filter_parse(call, &filter)) {
-		resp_write_error(call->reply, "ERR", STR("syntax error"));
+		reply_error(call->reply, "ERR", STR("syntax error"));
 		return;
 	}
-	resp_deferred_begin(call->reply, &list);
+	reply_deferred_begin(call->reply, &list, REPLY_ARRAY);
 	for (int i = 0; i < command_table_count(t); i++) {
 		const struct command *cmd = command_table_row(t, i);
 
 		if (filter_matches(&filter, cmd)) {
-			resp_write_bulk(call->reply, str_from(cmd->name));
+			reply_bulk(call->reply, str_from(cmd->name));
 			count++;
 		}
 	}
-	resp_deferred_end(call->reply, &list, RESP_ARRAY, count);
+	reply_deferred_end(call->reply, &list, count);
 }
 
 /* The request behind GETKEYS. NULL if it has no keys: then the reply has been written. */
@@ -244,18 +243,18 @@ static const struct command *find_request(struct call *call, int *ret_name_args)
 		error = "Invalid number of arguments specified for command";
 	if (error == NULL)
 		return cmd;
-	resp_write_error(call->reply, "ERR", str_from(error));
+	reply_error(call->reply, "ERR", str_from(error));
 	return NULL;
 }
 
 /* What is done to a key, in the words of Redis. */
-static void write_key_flags(struct resp_writer *w, const struct command *cmd)
+static void write_key_flags(struct reply *w, const struct command *cmd)
 {
 	bool writes = (cmd->flags & CMD_WRITE) != 0;
 
-	resp_write_set(w, 2);
-	resp_write_status(w, writes ? STR("RW") : STR("RO"));
-	resp_write_status(w, writes ? STR("update") : STR("access"));
+	reply_set(w, 2);
+	reply_status(w, writes ? STR("RW") : STR("RO"));
+	reply_status(w, writes ? STR("update") : STR("access"));
 }
 
 static void write_keys(struct call *call, bool with_flags)
@@ -266,11 +265,11 @@ static void write_keys(struct call *call, bool with_flags)
 	if (cmd == NULL)
 		return;
 	count = (cmd->flags & CMD_KEYS_ALL) != 0 ? call->nargs - name_args : 1;
-	resp_write_array(call->reply, (size_t)count);
+	reply_array(call->reply, (size_t)count);
 	for (int i = 0; i < count; i++) {
 		if (with_flags)
-			resp_write_array(call->reply, 2);
-		resp_write_bulk(call->reply, call->args[name_args + i]);
+			reply_array(call->reply, 2);
+		reply_bulk(call->reply, call->args[name_args + i]);
 		if (with_flags)
 			write_key_flags(call->reply, cmd);
 	}

@@ -8,7 +8,7 @@
 
 #include "command/synopsis.h"
 #include "command/table.h"
-#include "resp/writer.h"
+#include "resp/reply.h"
 #include "util/buf.h"
 
 /* Names of groups are made of those of their members, as far as they fit. */
@@ -21,7 +21,7 @@ static const char *const type_names[] = {
 	[SYNOPSIS_BLOCK] = "block",
 };
 
-static void write_run(struct resp_writer *w, const struct synopsis *s, int first);
+static void write_run(struct reply *w, const struct synopsis *s, int first);
 
 static void append_lower(struct buf *out, struct qless_str text)
 {
@@ -45,25 +45,25 @@ static void append_name(struct buf *out, const struct synopsis *s, int arg)
 	}
 }
 
-static void write_pair(struct resp_writer *w, struct qless_str key, struct qless_str value)
+static void write_pair(struct reply *w, struct qless_str key, struct qless_str value)
 {
-	resp_write_bulk(w, key);
-	resp_write_bulk(w, value);
+	reply_bulk(w, key);
+	reply_bulk(w, value);
 }
 
-static void write_arg_flags(struct resp_writer *w, const struct synopsis_arg *arg)
+static void write_arg_flags(struct reply *w, const struct synopsis_arg *arg)
 {
-	resp_write_bulk(w, STR("flags"));
-	resp_write_set(w, (size_t)arg->optional + arg->multiple + arg->multiple_token);
+	reply_bulk(w, STR("flags"));
+	reply_set(w, (size_t)arg->optional + arg->multiple + arg->multiple_token);
 	if (arg->optional)
-		resp_write_status(w, STR("optional"));
+		reply_status(w, STR("optional"));
 	if (arg->multiple)
-		resp_write_status(w, STR("multiple"));
+		reply_status(w, STR("multiple"));
 	if (arg->multiple_token)
-		resp_write_status(w, STR("multiple_token"));
+		reply_status(w, STR("multiple_token"));
 }
 
-static void write_arg(struct resp_writer *w, const struct synopsis *s, int index)
+static void write_arg(struct reply *w, const struct synopsis *s, int index)
 {
 	const struct synopsis_arg *arg = &s->args[index];
 	bool flagged = arg->optional || arg->multiple;
@@ -71,7 +71,7 @@ static void write_arg(struct resp_writer *w, const struct synopsis *s, int index
 	struct buf name = BUF_INIT(GROUP_NAME_MAX);
 
 	append_name(&name, s, index);
-	resp_write_map(w, (size_t)3 + (arg->token.len != 0) + flagged);
+	reply_map(w, (size_t)3 + (arg->token.len != 0) + flagged);
 	write_pair(w, STR("name"), buf_str(&name));
 	write_pair(w, STR("type"), str_from(type_names[arg->type]));
 	if (leaf)
@@ -81,40 +81,39 @@ static void write_arg(struct resp_writer *w, const struct synopsis *s, int index
 	if (flagged)
 		write_arg_flags(w, arg);
 	if (!leaf) {
-		resp_write_bulk(w, STR("arguments"));
+		reply_bulk(w, STR("arguments"));
 		write_run(w, s, arg->child);
 	}
 	buf_done(&name);
 }
 
-static void write_run(struct resp_writer *w, const struct synopsis *s, int first)
+static void write_run(struct reply *w, const struct synopsis *s, int first)
 {
-	resp_write_array(w, (size_t)synopsis_run_length(s, first));
+	reply_array(w, (size_t)synopsis_run_length(s, first));
 	for (int arg = first; arg >= 0; arg = s->args[arg].next)
 		write_arg(w, s, arg);
 }
 
-static void write_docs(struct resp_writer *w, const struct command_table *t,
-		       const struct command *cmd)
+static void write_docs(struct reply *w, const struct command_table *t, const struct command *cmd)
 {
 	int first, subcommands = command_table_subcommands(t, cmd, &first);
 	struct synopsis synopsis;
 	bool parsed = synopsis_parse(cmd->arguments, &synopsis);
 
 	assert(parsed && "the synopsis of a row can be parsed");
-	resp_write_bulk(w, str_from(cmd->name));
-	resp_write_map(w, (size_t)4 + (synopsis.count > 0) + (subcommands > 0));
+	reply_bulk(w, str_from(cmd->name));
+	reply_map(w, (size_t)4 + (synopsis.count > 0) + (subcommands > 0));
 	write_pair(w, STR("summary"), str_from(cmd->summary));
 	write_pair(w, STR("since"), str_from(cmd->since));
 	write_pair(w, STR("group"), str_from(cmd->group));
 	write_pair(w, STR("complexity"), str_from(cmd->complexity));
 	if (synopsis.count > 0) {
-		resp_write_bulk(w, STR("arguments"));
+		reply_bulk(w, STR("arguments"));
 		write_run(w, &synopsis, synopsis.first);
 	}
 	if (subcommands > 0) {
-		resp_write_bulk(w, STR("subcommands"));
-		resp_write_map(w, (size_t)subcommands);
+		reply_bulk(w, STR("subcommands"));
+		reply_map(w, (size_t)subcommands);
 		for (int i = 0; i < subcommands; i++)
 			write_docs(w, t, command_table_row(t, first + i));
 	}
@@ -123,11 +122,11 @@ static void write_docs(struct resp_writer *w, const struct command_table *t,
 void cmd_command_docs(struct call *call)
 {
 	const struct command_table *t = call->env->table;
-	struct resp_deferred docs;
+	struct reply_deferred docs;
 	const struct command *cmd;
 	size_t count = 0;
 
-	resp_deferred_begin(call->reply, &docs);
+	reply_deferred_begin(call->reply, &docs, REPLY_MAP);
 	for (int i = 0; call->nargs == 0 && i < command_table_count(t); i++) {
 		cmd = command_table_row(t, i);
 		if (command_table_parent(t, cmd) != NULL)
@@ -142,7 +141,7 @@ void cmd_command_docs(struct call *call)
 		write_docs(call->reply, t, cmd);
 		count++;
 	}
-	resp_deferred_end(call->reply, &docs, RESP_MAP, count);
+	reply_deferred_end(call->reply, &docs, count);
 }
 
 static void append_upper(struct buf *out, const char *text)
@@ -155,9 +154,9 @@ static void append_upper(struct buf *out, const char *text)
 }
 
 /* One line; the buffer is used again for the next. */
-static void write_line(struct resp_writer *w, struct buf *line)
+static void write_line(struct reply *w, struct buf *line)
 {
-	resp_write_status(w, buf_str(line));
+	reply_status(w, buf_str(line));
 	buf_clear(line);
 }
 
@@ -169,12 +168,12 @@ void command_help(struct call *call)
 	bool alone = container->handler != NULL;
 	struct buf line = BUF_INIT(BUF_NO_MAX);
 
-	resp_write_array(call->reply, 1 + 2 * ((size_t)subcommands + alone));
+	reply_array(call->reply, 1 + 2 * ((size_t)subcommands + alone));
 	append_upper(&line, container->name);
 	buf_printf(&line, " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
 	write_line(call->reply, &line);
 	if (alone) {
-		resp_write_status(call->reply, STR("(no subcommand)"));
+		reply_status(call->reply, STR("(no subcommand)"));
 		buf_printf(&line, "    %s", container->summary);
 		write_line(call->reply, &line);
 	}
@@ -190,7 +189,7 @@ void command_help(struct call *call)
 		buf_printf(&line, "    %s", cmd->summary);
 		write_line(call->reply, &line);
 	}
-	resp_write_status(call->reply, STR("HELP"));
-	resp_write_status(call->reply, STR("    Prints this help."));
+	reply_status(call->reply, STR("HELP"));
+	reply_status(call->reply, STR("    Prints this help."));
 	buf_done(&line);
 }

@@ -8,8 +8,8 @@
 /* One field that is looked for. */
 struct lookup {
 	bool found;
-	size_t len;		   /* of its value */
-	struct resp_writer *reply; /* gets the value; may be NULL */
+	size_t len;	     /* of its value */
+	struct reply *reply; /* gets the value; may be NULL */
 };
 
 static void found(void *arg, struct qless_str field, struct qless_str value)
@@ -20,7 +20,7 @@ static void found(void *arg, struct qless_str field, struct qless_str value)
 	lookup->found = true;
 	lookup->len = value.len;
 	if (lookup->reply != NULL)
-		resp_write_bulk(lookup->reply, value);
+		reply_bulk(lookup->reply, value);
 }
 
 static void write_field(struct call *call, const struct keyspace_key *key, struct qless_str field)
@@ -29,7 +29,7 @@ static void write_field(struct call *call, const struct keyspace_key *key, struc
 
 	keyspace_find_field(key, field, found, &lookup);
 	if (!lookup.found)
-		resp_write_null(call->reply);
+		reply_null(call->reply);
 }
 
 void cmd_hget(struct call *call)
@@ -48,7 +48,7 @@ void cmd_hexists(struct call *call)
 	if (!key_open(call, KEYSPACE_HASH, KEY_MISSING_ZERO, &key))
 		return;
 	keyspace_find_field(&key, call->args[1], found, &lookup);
-	resp_write_integer(call->reply, lookup.found);
+	reply_integer(call->reply, lookup.found);
 }
 
 void cmd_hstrlen(struct call *call)
@@ -59,7 +59,7 @@ void cmd_hstrlen(struct call *call)
 	if (!key_open(call, KEYSPACE_HASH, KEY_MISSING_ZERO, &key))
 		return;
 	keyspace_find_field(&key, call->args[1], found, &lookup);
-	resp_write_integer(call->reply, (int64_t)lookup.len);
+	reply_integer(call->reply, (int64_t)lookup.len);
 }
 
 void cmd_hmget(struct call *call)
@@ -69,18 +69,18 @@ void cmd_hmget(struct call *call)
 
 	if (!key_open_any(call, KEYSPACE_HASH, &key, &exists))
 		return;
-	resp_write_array(call->reply, (size_t)call->nargs - 1);
+	reply_array(call->reply, (size_t)call->nargs - 1);
 	for (int i = 1; i < call->nargs; i++) {
 		if (exists)
 			write_field(call, &key, call->args[i]);
 		else
-			resp_write_null(call->reply);
+			reply_null(call->reply);
 	}
 }
 
 /* What is shown of the fields. */
 struct listing {
-	struct resp_writer *reply;
+	struct reply *reply;
 	bool fields;
 	bool values;
 	const struct key_scan *scan; /* NULL for all */
@@ -95,26 +95,26 @@ static void list_field(void *arg, struct qless_str field, struct qless_str value
 		return;
 	listing->count++;
 	if (listing->fields)
-		resp_write_bulk(listing->reply, field);
+		reply_bulk(listing->reply, field);
 	if (listing->values)
-		resp_write_bulk(listing->reply, value);
+		reply_bulk(listing->reply, value);
 }
 
 static void write_listing(struct call *call, bool fields, bool values)
 {
 	bool is_map = fields && values;
 	struct listing listing = { .reply = call->reply, .fields = fields, .values = values };
-	struct resp_deferred list;
+	struct reply_deferred list;
 	struct keyspace_key key;
 
 	if (!key_open(call, KEYSPACE_HASH, is_map ? KEY_MISSING_MAP : KEY_MISSING_ARRAY, &key))
 		return;
-	resp_deferred_begin(call->reply, &list);
+	reply_deferred_begin(call->reply, &list, is_map ? REPLY_MAP : REPLY_ARRAY);
 	if (values)
 		keyspace_each_field(&key, list_field, &listing);
 	else
 		keyspace_each_field_name(&key, list_field, &listing);
-	resp_deferred_end(call->reply, &list, is_map ? RESP_MAP : RESP_ARRAY, listing.count);
+	reply_deferred_end(call->reply, &list, listing.count);
 }
 
 void cmd_hgetall(struct call *call)
@@ -140,7 +140,7 @@ void cmd_hlen(struct call *call)
 	if (!key_open(call, KEYSPACE_HASH, KEY_MISSING_ZERO, &key))
 		return;
 	keyspace_each_field_name(&key, list_field, &listing);
-	resp_write_integer(call->reply, (int64_t)listing.count);
+	reply_integer(call->reply, (int64_t)listing.count);
 }
 
 void cmd_hscan(struct call *call)
@@ -152,7 +152,7 @@ void cmd_hscan(struct call *call)
 		.values = true,
 		.scan = &scan,
 	};
-	struct resp_deferred list;
+	struct reply_deferred list;
 	struct keyspace_key key;
 
 	if (!key_parse_cursor(call, call->args[1], &scan) ||
@@ -160,7 +160,7 @@ void cmd_hscan(struct call *call)
 	    !key_parse_scan_options(call, 2, false, &scan))
 		return;
 	key_write_cursor(call->reply, 0);
-	resp_deferred_begin(call->reply, &list);
+	reply_deferred_begin(call->reply, &list, REPLY_ARRAY);
 	keyspace_each_field(&key, list_field, &listing);
-	resp_deferred_end(call->reply, &list, RESP_ARRAY, 2 * listing.count);
+	reply_deferred_end(call->reply, &list, 2 * listing.count);
 }

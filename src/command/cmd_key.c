@@ -13,7 +13,7 @@ void cmd_type(struct call *call)
 
 	if (keyspace_find(key_engine(call), call->args[0], &key))
 		type = keyspace_type_name(key.type);
-	resp_write_status(call->reply, str_from(type));
+	reply_status(call->reply, str_from(type));
 }
 
 void cmd_exists(struct call *call)
@@ -23,7 +23,7 @@ void cmd_exists(struct call *call)
 
 	for (int i = 0; i < call->nargs; i++)
 		count += keyspace_find(key_engine(call), call->args[i], &key);
-	resp_write_integer(call->reply, count);
+	reply_integer(call->reply, count);
 }
 
 /* TTL, PTTL, EXPIRETIME, PEXPIRETIME: no key ever expires. */
@@ -31,15 +31,14 @@ void cmd_ttl(struct call *call)
 {
 	struct keyspace_key key;
 
-	resp_write_integer(call->reply,
-			   keyspace_find(key_engine(call), call->args[0], &key) ? -1 : -2);
+	reply_integer(call->reply, keyspace_find(key_engine(call), call->args[0], &key) ? -1 : -2);
 }
 
 void cmd_dbsize(struct call *call)
 {
 	size_t count = databases_count_keys(call->env->databases, call->session->db);
 
-	resp_write_integer(call->reply, (int64_t)count);
+	reply_integer(call->reply, (int64_t)count);
 }
 
 void cmd_randomkey(struct call *call)
@@ -47,9 +46,9 @@ void cmd_randomkey(struct call *call)
 	struct buf key = BUF_INIT(BUF_NO_MAX);
 
 	if (keyspace_pick(key_engine(call), call->env->random(call->env->arg), &key))
-		resp_write_bulk(call->reply, buf_str(&key));
+		reply_bulk(call->reply, buf_str(&key));
 	else
-		resp_write_null(call->reply);
+		reply_null(call->reply);
 	buf_done(&key);
 }
 
@@ -59,7 +58,7 @@ void cmd_randomkey(struct call *call)
 
 /* The keys that are being listed. */
 struct key_list {
-	struct resp_writer *reply;
+	struct reply *reply;
 	const struct key_scan *scan;
 	size_t seen;
 	size_t listed;
@@ -75,7 +74,7 @@ static void list_key(void *arg, struct qless_str key, enum keyspace_type type)
 	     !str_equal_nocase(list->scan->type, str_from(keyspace_type_name(type)))))
 		return;
 	list->listed++;
-	resp_write_bulk(list->reply, key);
+	reply_bulk(list->reply, key);
 }
 
 void cmd_keys(struct call *call)
@@ -83,16 +82,16 @@ void cmd_keys(struct call *call)
 	struct key_scan scan = { .has_pattern = true, .pattern = call->args[0] };
 	struct key_list list = { .reply = call->reply, .scan = &scan };
 	struct qless_str prefix = key_pattern_prefix(scan.pattern);
-	struct resp_deferred keys;
+	struct reply_deferred keys;
 	struct keyspace_key key;
 
-	resp_deferred_begin(call->reply, &keys);
+	reply_deferred_begin(call->reply, &keys, REPLY_ARRAY);
 	/* A pattern without any magic is the name of a key. */
 	if (prefix.len < scan.pattern.len)
 		keyspace_each_key(key_engine(call), prefix, list_key, &list);
 	else if (keyspace_find(key_engine(call), prefix, &key))
 		list_key(&list, prefix, key.type);
-	resp_deferred_end(call->reply, &keys, RESP_ARRAY, list.listed);
+	reply_deferred_end(call->reply, &keys, list.listed);
 }
 
 /* So many steps at most for each key that is asked for: where the tables are nearly empty, a call
@@ -104,7 +103,7 @@ void cmd_scan(struct call *call)
 	struct key_scan scan;
 	struct key_list list = { .reply = call->reply, .scan = &scan };
 	struct qless_str prefix = STR("");
-	struct resp_deferred keys;
+	struct reply_deferred keys;
 	uint64_t steps = 0, max_steps;
 
 	if (!key_parse_cursor(call, call->args[0], &scan) ||
@@ -115,13 +114,13 @@ void cmd_scan(struct call *call)
 	max_steps = (uint64_t)scan.count > UINT64_MAX / SCAN_STEPS_PER_KEY
 			    ? UINT64_MAX
 			    : (uint64_t)scan.count * SCAN_STEPS_PER_KEY;
-	resp_deferred_begin(call->reply, &keys);
+	reply_deferred_begin(call->reply, &keys, REPLY_ARRAY);
 	do {
 		scan.cursor = keyspace_scan(key_engine(call), scan.cursor, prefix, list_key, &list);
 	} while (scan.cursor != 0 && list.seen < (uint64_t)scan.count && ++steps < max_steps);
-	resp_deferred_leave(call->reply, &keys);
+	reply_deferred_leave(call->reply, &keys);
 	key_write_cursor(call->reply, scan.cursor);
-	resp_deferred_end(call->reply, &keys, RESP_ARRAY, list.listed);
+	reply_deferred_end(call->reply, &keys, list.listed);
 }
 
 /*
@@ -133,7 +132,7 @@ static bool find_object(struct call *call, struct keyspace_key *ret_key)
 {
 	if (keyspace_find(key_engine(call), call->args[0], ret_key))
 		return true;
-	resp_write_null(call->reply);
+	reply_null(call->reply);
 	return false;
 }
 
@@ -149,7 +148,7 @@ void object_cmd_encoding(struct call *call)
 	struct keyspace_key key;
 
 	if (find_object(call, &key))
-		resp_write_bulk(call->reply, str_from(encodings[key.type]));
+		reply_bulk(call->reply, str_from(encodings[key.type]));
 }
 
 void object_cmd_freq(struct call *call)
@@ -157,11 +156,11 @@ void object_cmd_freq(struct call *call)
 	struct keyspace_key key;
 
 	if (find_object(call, &key))
-		resp_write_error(call->reply, "ERR",
-				 STR("An LFU maxmemory policy is not selected, access frequency "
-				     "not tracked. Please note that when switching between "
-				     "policies at runtime LRU and LFU data will take some time to "
-				     "adjust."));
+		reply_error(call->reply, "ERR",
+			    STR("An LFU maxmemory policy is not selected, access frequency "
+				"not tracked. Please note that when switching between "
+				"policies at runtime LRU and LFU data will take some time to "
+				"adjust."));
 }
 
 void object_cmd_idletime(struct call *call)
@@ -169,7 +168,7 @@ void object_cmd_idletime(struct call *call)
 	struct keyspace_key key;
 
 	if (find_object(call, &key))
-		resp_write_integer(call->reply, 0);
+		reply_integer(call->reply, 0);
 }
 
 void object_cmd_refcount(struct call *call)
@@ -177,7 +176,7 @@ void object_cmd_refcount(struct call *call)
 	struct keyspace_key key;
 
 	if (find_object(call, &key))
-		resp_write_integer(call->reply, 1);
+		reply_integer(call->reply, 1);
 }
 
 /* An estimate needs no more than a guess at what the engine spends on a key and on an element. */
@@ -255,6 +254,5 @@ void memory_cmd_usage(struct call *call)
 	count = take_samples(&key, max == MEMORY_SAMPLES_IS_ALL ? SIZE_MAX : (size_t)max, &samples);
 	if (samples.count != 0)
 		each += samples.bytes / samples.count;
-	resp_write_integer(call->reply,
-			   (int64_t)(MEMORY_PER_KEY + call->args[0].len + count * each));
+	reply_integer(call->reply, (int64_t)(MEMORY_PER_KEY + call->args[0].len + count * each));
 }

@@ -9,7 +9,7 @@ void cmd_llen(struct call *call)
 	struct keyspace_key key;
 
 	if (key_open(call, KEYSPACE_LIST, KEY_MISSING_ZERO, &key))
-		resp_write_integer(call->reply, (int64_t)keyspace_list_length(&key));
+		reply_integer(call->reply, (int64_t)keyspace_list_length(&key));
 }
 
 void cmd_lindex(struct call *call)
@@ -24,7 +24,7 @@ void cmd_lindex(struct call *call)
 	/* A range that begins before the list is cut, an index is not. */
 	if (index < -(int64_t)keyspace_list_length(&key) ||
 	    !key_index_range(keyspace_list_length(&key), index, index, &first, &count))
-		resp_write_null(call->reply);
+		reply_null(call->reply);
 	else
 		keyspace_each_element(&key, first, count, key_write_value, call->reply);
 }
@@ -40,9 +40,9 @@ void cmd_lrange(struct call *call)
 	    !key_open(call, KEYSPACE_LIST, KEY_MISSING_ARRAY, &key))
 		return;
 	if (!key_index_range(keyspace_list_length(&key), start, stop, &first, &count)) {
-		resp_write_raw(call->reply, RESP_EMPTY_ARRAY);
+		reply_array(call->reply, 0);
 		return;
 	}
-	resp_write_array(call->reply, count);
+	reply_array(call->reply, count);
 	keyspace_each_element(&key, first, count, key_write_value, call->reply);
 }

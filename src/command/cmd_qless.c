@@ -37,7 +37,7 @@ bool command_may_change(struct call *call)
 	const char *error = refusal(call, call->args, (size_t)call->nargs);
 
 	if (error != NULL)
-		resp_write_error_line(call->reply, str_from(error));
+		reply_error_line(call->reply, str_from(error));
 	return error == NULL;
 }
 
@@ -53,9 +53,8 @@ static bool is_permitted(struct call *call, struct classic *c, enum classic_form
 					      "command or subcommand"),
 					  call->reply);
 	else
-		resp_write_errorf(call->reply, "NOPERM",
-				  "this user has no permissions to run the '%s' command",
-				  row->name);
+		reply_errorf(call->reply, "NOPERM",
+			     "this user has no permissions to run the '%s' command", row->name);
 	return false;
 }
 

@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "command/handlers.h"
-#include "resp/writer.h"
+#include "resp/reply.h"
 
 /* In the order in which they are tried. */
 static const struct hint {
@@ -45,10 +45,10 @@ static void refuse(struct call *call, const char *instead)
 {
 	struct qless_str key = command_quote(call->args[0]);
 
-	resp_write_errorf(call->reply, "ERR",
-			  "'%s' cannot write to '%.*s': keys are a read-only view of queues and "
-			  "jobs; use %s",
-			  call->cmd->name, (int)key.len, key.ptr, instead);
+	reply_errorf(call->reply, "ERR",
+		     "'%s' cannot write to '%.*s': keys are a read-only view of queues and "
+		     "jobs; use %s",
+		     call->cmd->name, (int)key.len, key.ptr, instead);
 }
 
 void cmd_refuse_delete(struct call *call)

@@ -15,7 +15,7 @@
 
 static void refuse_script(struct call *call, enum script_kind kind)
 {
-	resp_write_error(call->reply, "ERR", str_from(recognise_refusal(kind)));
+	reply_error(call->reply, "ERR", str_from(recognise_refusal(kind)));
 }
 
 /* The script of a text, which becomes known by it. NULL if it is not run here, or no more are
@@ -40,10 +40,10 @@ static const struct script *learn_script(struct call *call, struct qless_str tex
 	}
 	script = scripts_add(scripts, sha, kind);
 	if (script == NULL)
-		resp_write_errorf(call->reply, "ERR",
-				  "%d scripts are loaded, and no more are taken; SCRIPT FLUSH "
-				  "forgets them",
-				  SCRIPTS_MAX);
+		reply_errorf(call->reply, "ERR",
+			     "%d scripts are loaded, and no more are taken; SCRIPT FLUSH "
+			     "forgets them",
+			     SCRIPTS_MAX);
 	return script;
 }
 
@@ -60,7 +60,7 @@ static bool parse_numkeys(struct call *call, int64_t *ret_numkeys)
 	else if (numkeys < 0)
 		error = "Number of keys can't be negative";
 	if (error != NULL) {
-		resp_write_error(call->reply, "ERR", str_from(error));
+		reply_error(call->reply, "ERR", str_from(error));
 		return false;
 	}
 	*ret_numkeys = numkeys;
@@ -103,8 +103,7 @@ static void eval_sha(struct call *call, unsigned allowed)
 	if (call->args[0].len == SCRIPT_SHA_BYTES && !parse_numkeys(call, &numkeys))
 		return;
 	if (script == NULL) {
-		resp_write_error(call->reply, "NOSCRIPT",
-				 STR("No matching script. Please use EVAL."));
+		reply_error(call->reply, "NOSCRIPT", STR("No matching script. Please use EVAL."));
 		return;
 	}
 	run_script(call, script, allowed, numkeys);
@@ -135,31 +134,29 @@ void cmd_script_load(struct call *call)
 	const struct script *script = learn_script(call, call->args[0]);
 
 	if (script != NULL)
-		resp_write_bulk(call->reply, script_sha(script));
+		reply_bulk(call->reply, script_sha(script));
 }
 
 void cmd_script_exists(struct call *call)
 {
-	resp_write_array(call->reply, (size_t)call->nargs);
+	reply_array(call->reply, (size_t)call->nargs);
 	for (int i = 0; i < call->nargs; i++)
-		resp_write_integer(call->reply,
-				   scripts_find(call->env->scripts, call->args[i]) != NULL);
+		reply_integer(call->reply, scripts_find(call->env->scripts, call->args[i]) != NULL);
 }
 
 void cmd_script_flush(struct call *call)
 {
 	if (call->nargs > 1 || (call->nargs == 1 && !str_equal_nocase(call->args[0], STR("SYNC")) &&
 				!str_equal_nocase(call->args[0], STR("ASYNC")))) {
-		resp_write_error(call->reply, "ERR",
-				 STR("SCRIPT FLUSH only support SYNC|ASYNC option"));
+		reply_error(call->reply, "ERR", STR("SCRIPT FLUSH only support SYNC|ASYNC option"));
 		return;
 	}
 	scripts_clear(call->env->scripts);
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }
 
 /* No script runs while another command is read. */
 void cmd_script_kill(struct call *call)
 {
-	resp_write_error(call->reply, "NOTBUSY", STR("No scripts in execution right now."));
+	reply_error(call->reply, "NOTBUSY", STR("No scripts in execution right now."));
 }

@@ -10,7 +10,7 @@ void cmd_scard(struct call *call)
 	struct keyspace_key key;
 
 	if (key_open(call, KEYSPACE_SET, KEY_MISSING_ZERO, &key))
-		resp_write_integer(call->reply, (int64_t)keyspace_set_size(&key));
+		reply_integer(call->reply, (int64_t)keyspace_set_size(&key));
 }
 
 void cmd_sismember(struct call *call)
@@ -18,7 +18,7 @@ void cmd_sismember(struct call *call)
 	struct keyspace_key key;
 
 	if (key_open(call, KEYSPACE_SET, KEY_MISSING_ZERO, &key))
-		resp_write_integer(call->reply, keyspace_set_has(&key, call->args[1]));
+		reply_integer(call->reply, keyspace_set_has(&key, call->args[1]));
 }
 
 void cmd_smismember(struct call *call)
@@ -28,9 +28,9 @@ void cmd_smismember(struct call *call)
 
 	if (!key_open_any(call, KEYSPACE_SET, &key, &exists))
 		return;
-	resp_write_array(call->reply, (size_t)call->nargs - 1);
+	reply_array(call->reply, (size_t)call->nargs - 1);
 	for (int i = 1; i < call->nargs; i++)
-		resp_write_integer(call->reply, exists && keyspace_set_has(&key, call->args[i]));
+		reply_integer(call->reply, exists && keyspace_set_has(&key, call->args[i]));
 }
 
 void cmd_smembers(struct call *call)
@@ -39,13 +39,13 @@ void cmd_smembers(struct call *call)
 
 	if (!key_open(call, KEYSPACE_SET, KEY_MISSING_SET, &key))
 		return;
-	resp_write_set(call->reply, keyspace_set_size(&key));
+	reply_set(call->reply, keyspace_set_size(&key));
 	keyspace_each_member(&key, SIZE_MAX, key_write_value, call->reply);
 }
 
 struct member_scan {
 	struct key_scan scan;
-	struct resp_writer *reply;
+	struct reply *reply;
 	size_t count;
 };
 
@@ -56,13 +56,13 @@ static void scan_member(void *arg, struct qless_str member)
 	if (!key_scan_matches(&s->scan, member))
 		return;
 	s->count++;
-	resp_write_bulk(s->reply, member);
+	reply_bulk(s->reply, member);
 }
 
 void cmd_sscan(struct call *call)
 {
 	struct member_scan s = { .reply = call->reply };
-	struct resp_deferred list;
+	struct reply_deferred list;
 	struct keyspace_key key;
 
 	if (!key_parse_cursor(call, call->args[1], &s.scan) ||
@@ -70,7 +70,7 @@ void cmd_sscan(struct call *call)
 	    !key_parse_scan_options(call, 2, false, &s.scan))
 		return;
 	key_write_cursor(call->reply, 0);
-	resp_deferred_begin(call->reply, &list);
+	reply_deferred_begin(call->reply, &list, REPLY_ARRAY);
 	keyspace_each_member(&key, SIZE_MAX, scan_member, &s);
-	resp_deferred_end(call->reply, &list, RESP_ARRAY, s.count);
+	reply_deferred_end(call->reply, &list, s.count);
 }

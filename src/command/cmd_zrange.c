@@ -68,7 +68,7 @@ static bool parse_score_bounds(struct call *call, struct qless_str min, struct q
 {
 	if (parse_score_bound(min, &range->min_score) && parse_score_bound(max, &range->max_score))
 		return true;
-	resp_write_error(call->reply, "ERR", STR("min or max is not a float"));
+	reply_error(call->reply, "ERR", STR("min or max is not a float"));
 	return false;
 }
 
@@ -95,7 +95,7 @@ static bool parse_lex_bounds(struct call *call, struct qless_str min, struct qle
 {
 	if (parse_lex_bound(min, &range->min_lex) && parse_lex_bound(max, &range->max_lex))
 		return true;
-	resp_write_error(call->reply, "ERR", STR("min or max not valid string range item"));
+	reply_error(call->reply, "ERR", STR("min or max not valid string range item"));
 	return false;
 }
 
@@ -159,18 +159,18 @@ static bool parse_options(struct call *call, unsigned may, struct range *range)
 			return false;
 	}
 	if (range->limit != -1 && range->by == BY_RANK) {
-		resp_write_error(call->reply, "ERR",
-				 STR("syntax error, LIMIT is only supported in combination with "
-				     "either BYSCORE or BYLEX"));
+		reply_error(call->reply, "ERR",
+			    STR("syntax error, LIMIT is only supported in combination with "
+				"either BYSCORE or BYLEX"));
 		return false;
 	}
 	/* A limit of -1 is as good as none there, and the offset with it. */
 	if (range->by == BY_RANK)
 		range->offset = 0;
 	if (range->with_scores && range->by == BY_LEX) {
-		resp_write_error(call->reply, "ERR",
-				 STR("syntax error, WITHSCORES not supported in combination with "
-				     "BYLEX"));
+		reply_error(call->reply, "ERR",
+			    STR("syntax error, WITHSCORES not supported in combination with "
+				"BYLEX"));
 		return false;
 	}
 	return true;
@@ -259,18 +259,18 @@ static size_t limited(const struct range *range, size_t total)
 	return range->limit < 0 || (uint64_t)range->limit > left ? left : (size_t)range->limit;
 }
 
-static void write_nodes(struct resp_writer *w, const struct skiplist *list,
-			const struct skipnode *node, size_t count, const struct range *range)
+static void write_nodes(struct reply *w, const struct skiplist *list, const struct skipnode *node,
+			size_t count, const struct range *range)
 {
-	bool in_pairs = range->with_scores && w->proto > 2;
+	bool in_pairs = range->with_scores && w->ops->nests_pairs;
 
-	resp_write_array(w, range->with_scores && !in_pairs ? 2 * count : count);
+	reply_array(w, range->with_scores && !in_pairs ? 2 * count : count);
 	for (; count != 0; count--) {
 		if (in_pairs)
-			resp_write_array(w, 2);
-		resp_write_bulk(w, list->member(node));
+			reply_array(w, 2);
+		reply_bulk(w, list->member(node));
 		if (range->with_scores)
-			resp_write_double(w, node->score);
+			reply_double(w, node->score);
 		node = range->reverse ? skiplist_prev(node) : skiplist_next(node);
 	}
 }
@@ -335,7 +335,7 @@ static void write_count(struct call *call, enum range_by by)
 	if (!parse_bounds(call, &range) || !key_open(call, KEYSPACE_ZSET, KEY_MISSING_ZERO, &key))
 		return;
 	find_range(key.list, &range, &begin, &end);
-	resp_write_integer(call->reply, begin < end ? (int64_t)(end - begin) : 0);
+	reply_integer(call->reply, begin < end ? (int64_t)(end - begin) : 0);
 }
 
 void cmd_zcount(struct call *call)

@@ -11,15 +11,15 @@ void cmd_zcard(struct call *call)
 	struct keyspace_key key;
 
 	if (key_open(call, KEYSPACE_ZSET, KEY_MISSING_ZERO, &key))
-		resp_write_integer(call->reply, skiplist_count(key.list));
+		reply_integer(call->reply, skiplist_count(key.list));
 }
 
-static void write_score(struct resp_writer *w, const struct skipnode *node)
+static void write_score(struct reply *w, const struct skipnode *node)
 {
 	if (node != NULL)
-		resp_write_double(w, node->score);
+		reply_double(w, node->score);
 	else
-		resp_write_null(w);
+		reply_null(w);
 }
 
 void cmd_zscore(struct call *call)
@@ -37,7 +37,7 @@ void cmd_zmscore(struct call *call)
 
 	if (!key_open_any(call, KEYSPACE_ZSET, &key, &exists))
 		return;
-	resp_write_array(call->reply, (size_t)call->nargs - 1);
+	reply_array(call->reply, (size_t)call->nargs - 1);
 	for (int i = 1; i < call->nargs; i++)
 		write_score(call->reply, exists ? keyspace_zset_find(&key, call->args[i]) : NULL);
 }
@@ -52,11 +52,11 @@ static void write_rank(struct call *call, bool reverse)
 		return;
 	node = keyspace_zset_find(&key, call->args[1]);
 	if (node == NULL) {
-		resp_write_null(call->reply);
+		reply_null(call->reply);
 		return;
 	}
 	rank = skiplist_rank(key.list, node);
-	resp_write_integer(call->reply, reverse ? skiplist_count(key.list) - 1 - rank : rank);
+	reply_integer(call->reply, reverse ? skiplist_count(key.list) - 1 - rank : rank);
 }
 
 void cmd_zrank(struct call *call)
@@ -107,7 +107,7 @@ static double score_of_cursor(uint64_t cursor)
 
 /* Write what is to be returned in this call; returns where to go on, or NULL. */
 static const struct skipnode *scan_nodes(const struct keyspace_key *key,
-					 const struct key_scan *scan, struct resp_writer *w,
+					 const struct key_scan *scan, struct reply *w,
 					 size_t *ret_count)
 {
 	bool whole = skiplist_count(key->list) <= ZSCAN_WHOLE_MAX;
@@ -129,8 +129,8 @@ static const struct skipnode *scan_nodes(const struct keyspace_key *key,
 		if (!key_scan_matches(scan, member))
 			continue;
 		++*ret_count;
-		resp_write_bulk(w, member);
-		resp_write_bulkf(w, "%.17g", node->score);
+		reply_bulk(w, member);
+		reply_bulkf(w, "%.17g", node->score);
 	}
 	return node;
 }
@@ -138,7 +138,7 @@ static const struct skipnode *scan_nodes(const struct keyspace_key *key,
 void cmd_zscan(struct call *call)
 {
 	const struct skipnode *next;
-	struct resp_deferred list;
+	struct reply_deferred list;
 	struct keyspace_key key;
 	struct key_scan scan;
 	size_t count;
@@ -147,9 +147,9 @@ void cmd_zscan(struct call *call)
 	    !key_open(call, KEYSPACE_ZSET, KEY_MISSING_SCAN, &key) ||
 	    !key_parse_scan_options(call, 2, false, &scan))
 		return;
-	resp_deferred_begin(call->reply, &list);
+	reply_deferred_begin(call->reply, &list, REPLY_ARRAY);
 	next = scan_nodes(&key, &scan, call->reply, &count);
-	resp_deferred_leave(call->reply, &list);
+	reply_deferred_leave(call->reply, &list);
 	key_write_cursor(call->reply, next != NULL ? cursor_of_score(next->score) : 0);
-	resp_deferred_end(call->reply, &list, RESP_ARRAY, 2 * count);
+	reply_deferred_end(call->reply, &list, 2 * count);
 }

@@ -23,7 +23,7 @@ struct acl;
 struct call;
 struct databases;
 struct command_table;
-struct resp_writer;
+struct reply;
 struct scripts;
 struct session;
 struct user;
@@ -155,7 +155,7 @@ struct call {
 	int argc;
 	const struct qless_str *args; /* behind the name and the subcommand */
 	int nargs;
-	struct resp_writer *reply;
+	struct reply *reply;
 	struct session *session;
 	const struct command_env *env;
 };

@@ -4,6 +4,7 @@
 
 #include "command/json.h"
 #include "keyspace/keyspace.h"
+#include "resp/writer.h"
 #include "util/mem.h"
 
 struct database {
@@ -21,7 +22,7 @@ struct databases {
 	/* What commands that are done again answer goes here, and nowhere else. */
 	struct chunk_pool chunks;
 	struct chain answer;
-	struct resp_writer writer;
+	struct reply writer;
 	struct qless_hooks hooks;
 	struct databases_limits limits;
 	enum classic_envelope envelope;

@@ -10,27 +10,27 @@ const struct qless *key_engine(const struct call *call)
 	return databases_peek(call->env->databases, call->session->db);
 }
 
-static void write_missing(struct resp_writer *w, enum key_missing missing)
+static void write_missing(struct reply *w, enum key_missing missing)
 {
 	switch (missing) {
 	case KEY_MISSING_NULL:
-		resp_write_null(w);
+		reply_null(w);
 		break;
 	case KEY_MISSING_ZERO:
-		resp_write_raw(w, RESP_ZERO);
+		reply_integer(w, 0);
 		break;
 	case KEY_MISSING_ARRAY:
-		resp_write_raw(w, RESP_EMPTY_ARRAY);
+		reply_array(w, 0);
 		break;
 	case KEY_MISSING_MAP:
-		resp_write_map(w, 0);
+		reply_map(w, 0);
 		break;
 	case KEY_MISSING_SET:
-		resp_write_set(w, 0);
+		reply_set(w, 0);
 		break;
 	case KEY_MISSING_SCAN:
 		key_write_cursor(w, 0);
-		resp_write_raw(w, RESP_EMPTY_ARRAY);
+		reply_array(w, 0);
 		break;
 	}
 }
@@ -41,8 +41,8 @@ bool key_open_any(struct call *call, enum keyspace_type type, struct keyspace_ke
 	*ret_exists = keyspace_find(key_engine(call), call->args[0], ret_key);
 	if (!*ret_exists || ret_key->type == type)
 		return true;
-	resp_write_error(call->reply, "WRONGTYPE",
-			 STR("Operation against a key holding the wrong kind of value"));
+	reply_error(call->reply, "WRONGTYPE",
+		    STR("Operation against a key holding the wrong kind of value"));
 	return false;
 }
 
@@ -62,13 +62,13 @@ bool key_parse_integer(struct call *call, struct qless_str text, int64_t *ret_va
 {
 	if (num_parse_i64(text, ret_value))
 		return true;
-	resp_write_error(call->reply, "ERR", STR("value is not an integer or out of range"));
+	reply_error(call->reply, "ERR", STR("value is not an integer or out of range"));
 	return false;
 }
 
 void key_write_syntax_error(struct call *call)
 {
-	resp_write_error(call->reply, "ERR", STR("syntax error"));
+	reply_error(call->reply, "ERR", STR("syntax error"));
 }
 
 /* An index from the start; one that lies before it becomes -1. */
@@ -98,7 +98,7 @@ bool key_index_range(size_t total, int64_t start, int64_t stop, size_t *ret_firs
 
 void key_write_value(void *arg, struct qless_str value)
 {
-	resp_write_bulk(arg, value);
+	reply_bulk(arg, value);
 }
 
 /* ---- SCAN and its like ---- */
@@ -108,7 +108,7 @@ bool key_parse_cursor(struct call *call, struct qless_str text, struct key_scan 
 	*ret_scan = (struct key_scan){ .count = SCAN_DEFAULT_COUNT };
 	if (num_parse_u64(text, 0, UINT64_MAX, &ret_scan->cursor))
 		return true;
-	resp_write_error(call->reply, "ERR", STR("invalid cursor"));
+	reply_error(call->reply, "ERR", STR("invalid cursor"));
 	return false;
 }
 
@@ -155,13 +155,13 @@ bool key_scan_matches(const struct key_scan *scan, struct qless_str text)
 	return !scan->has_pattern || str_glob_match(scan->pattern, text, false);
 }
 
-void key_write_cursor(struct resp_writer *w, uint64_t cursor)
+void key_write_cursor(struct reply *w, uint64_t cursor)
 {
 	char text[NUM_MAX];
 	size_t len = num_format_u64(text, cursor);
 
-	resp_write_array(w, 2);
-	resp_write_bulk(w, str_make(text, len));
+	reply_array(w, 2);
+	reply_bulk(w, str_make(text, len));
 }
 
 struct qless_str key_pattern_prefix(struct qless_str pattern)

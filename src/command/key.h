@@ -13,7 +13,7 @@
 
 #include "command/command.h"
 #include "keyspace/keyspace.h"
-#include "resp/writer.h"
+#include "resp/reply.h"
 
 /* The engine of the session's database; NULL if that is empty. */
 const struct qless *key_engine(const struct call *call);
@@ -70,7 +70,7 @@ bool key_parse_scan_options(struct call *call, int first, bool takes_type, struc
 bool key_scan_matches(const struct key_scan *scan, struct qless_str text);
 
 /* Begin the reply to a scan whose cursor is known already; its elements follow as an array. */
-void key_write_cursor(struct resp_writer *w, uint64_t cursor);
+void key_write_cursor(struct reply *w, uint64_t cursor);
 
 /* The bytes that a pattern begins with and that stand for themselves. */
 struct qless_str key_pattern_prefix(struct qless_str pattern);

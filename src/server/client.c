@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "resp/writer.h"
 #include "server/pubsub.h"
 #include "server/server_int.h"
 #include "server/txn.h"
@@ -33,7 +34,7 @@ void client_done(struct client *c)
 	free(c->peer);
 }
 
-void client_begin_message(struct client *c, struct resp_writer *ret_writer)
+void client_begin_message(struct client *c, struct reply *ret_writer)
 {
 	bool in_reply = c->server->running == c;
 

@@ -14,7 +14,7 @@
 #include <sys/queue.h>
 
 #include "command/command.h"
-#include "resp/writer.h"
+#include "resp/reply.h"
 #include "util/chain.h"
 
 struct client;
@@ -55,10 +55,10 @@ struct client {
 	bool reply_off;	      /* CLIENT REPLY OFF */
 	bool skip_next_reply; /* CLIENT REPLY SKIP, for the command after it */
 
-	struct resp_writer writer; /* writes replies to `out` */
-	struct chain out;	   /* replies and messages that have not left */
-	struct chain messages;	   /* messages that arrived while its command runs; they follow the
-				    * reply, which may be half written */
+	struct reply writer;   /* writes replies to `out` */
+	struct chain out;      /* replies and messages that have not left */
+	struct chain messages; /* messages that arrived while its command runs; they follow the
+				* reply, which may be half written */
 
 	struct txn *txn; /* between MULTI and EXEC, or while keys are watched; otherwise NULL */
 	struct subscription_list channels;
@@ -100,7 +100,7 @@ static inline void client_drop(struct client *c, const char *reason)
 
 /* A writer for a message, such as one of a channel: it is sent whatever CLIENT REPLY says, and
  * never within a reply. client_output_grew() has to follow. */
-void client_begin_message(struct client *c, struct resp_writer *ret_writer);
+void client_begin_message(struct client *c, struct reply *ret_writer);
 
 /* The command that ran has written all of its reply: append the messages that arrived meanwhile. */
 static inline void client_end_reply(struct client *c)

@@ -20,17 +20,17 @@ static bool is_plain_word(struct qless_str s)
 	return true;
 }
 
-bool client_name_is_valid(struct resp_writer *reply, struct qless_str name)
+bool client_name_is_valid(struct reply *reply, struct qless_str name)
 {
 	if (name.len > CLIENT_NAME_MAX_BYTES) {
-		resp_write_errorf(reply, "ERR", "Client names cannot be longer than %d bytes.",
-				  CLIENT_NAME_MAX_BYTES);
+		reply_errorf(reply, "ERR", "Client names cannot be longer than %d bytes.",
+			     CLIENT_NAME_MAX_BYTES);
 		return false;
 	}
 	if (!is_plain_word(name)) {
-		resp_write_error(reply, "ERR",
-				 STR("Client names cannot contain spaces, newlines or special "
-				     "characters."));
+		reply_error(reply, "ERR",
+			    STR("Client names cannot contain spaces, newlines or special "
+				"characters."));
 		return false;
 	}
 	return true;
@@ -114,7 +114,7 @@ static void describe(struct buf *out, const struct conn *c)
 
 void client_id(struct call *call)
 {
-	resp_write_integer(call->reply, (int64_t)call->session->id);
+	reply_integer(call->reply, (int64_t)call->session->id);
 }
 
 void client_getname(struct call *call)
@@ -122,9 +122,9 @@ void client_getname(struct call *call)
 	const struct client *c = client_of(call);
 
 	if (c->name != NULL)
-		resp_write_bulk(call->reply, str_from(c->name));
+		reply_bulk(call->reply, str_from(c->name));
 	else
-		resp_write_null(call->reply);
+		reply_null(call->reply);
 }
 
 void client_setname(struct call *call)
@@ -132,7 +132,7 @@ void client_setname(struct call *call)
 	if (!client_name_is_valid(call->reply, call->args[0]))
 		return;
 	client_set_text(&client_of(call)->name, call->args[0]);
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }
 
 void client_setinfo(struct call *call)
@@ -149,20 +149,20 @@ void client_setinfo(struct call *call)
 		option = "lib-ver";
 		field = &c->lib_version;
 	} else {
-		resp_write_errorf(call->reply, "ERR", "Unrecognized option '%.*s'",
-				  (int)(call->args[0].len < 64 ? call->args[0].len : 64),
-				  call->args[0].ptr);
+		reply_errorf(call->reply, "ERR", "Unrecognized option '%.*s'",
+			     (int)(call->args[0].len < 64 ? call->args[0].len : 64),
+			     call->args[0].ptr);
 		return;
 	}
 	if (value.len > CLIENT_NAME_MAX_BYTES || !is_plain_word(value)) {
-		resp_write_errorf(call->reply, "ERR",
-				  "%s cannot contain spaces, newlines or special characters, or "
-				  "be longer than %d bytes.",
-				  option, CLIENT_NAME_MAX_BYTES);
+		reply_errorf(call->reply, "ERR",
+			     "%s cannot contain spaces, newlines or special characters, or "
+			     "be longer than %d bytes.",
+			     option, CLIENT_NAME_MAX_BYTES);
 		return;
 	}
 	client_set_text(field, value);
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }
 
 void client_info(struct call *call)
@@ -170,7 +170,7 @@ void client_info(struct call *call)
 	struct buf out = BUF_INIT(BUF_NO_MAX);
 
 	describe(&out, conn_of(client_of(call)));
-	resp_write_verbatim(call->reply, "txt", buf_str(&out));
+	reply_verbatim(call->reply, "txt", buf_str(&out));
 	buf_done(&out);
 }
 
@@ -185,8 +185,8 @@ static bool parse_type(struct call *call, struct qless_str s, int *ret_class)
 		   str_equal_nocase(s, STR("slave"))) {
 		*ret_class = CONN_CLASS_COUNT;
 	} else {
-		resp_write_errorf(call->reply, "ERR", "Unknown client type '%.*s'",
-				  (int)(s.len < 64 ? s.len : 64), s.ptr);
+		reply_errorf(call->reply, "ERR", "Unknown client type '%.*s'",
+			     (int)(s.len < 64 ? s.len : 64), s.ptr);
 		return false;
 	}
 	return true;
@@ -201,14 +201,14 @@ static void describe_ids(struct call *call)
 		int64_t id;
 
 		if (!num_parse_i64(call->args[i], &id) || id <= 0) {
-			resp_write_error(call->reply, "ERR", STR("Invalid client ID"));
+			reply_error(call->reply, "ERR", STR("Invalid client ID"));
 			goto done;
 		}
 		c = conn_find(server_of(call), (uint64_t)id);
 		if (c != NULL)
 			describe(&out, c);
 	}
-	resp_write_verbatim(call->reply, "txt", buf_str(&out));
+	reply_verbatim(call->reply, "txt", buf_str(&out));
 done:
 	buf_done(&out);
 }
@@ -227,14 +227,14 @@ void client_list(struct call *call)
 		if (!parse_type(call, call->args[1], &class))
 			return;
 	} else if (call->nargs != 0) {
-		resp_write_error(call->reply, "ERR", STR("syntax error"));
+		reply_error(call->reply, "ERR", STR("syntax error"));
 		return;
 	}
 	TAILQ_FOREACH(c, &server_of(call)->conns, all) {
 		if (class < 0 || (int)conn_class(c) == class)
 			describe(&out, c);
 	}
-	resp_write_verbatim(call->reply, "txt", buf_str(&out));
+	reply_verbatim(call->reply, "txt", buf_str(&out));
 	buf_done(&out);
 }
 
@@ -258,13 +258,13 @@ static bool parse_kill_option(struct call *call, struct qless_str name, struct q
 	if (str_equal_nocase(name, STR("ID"))) {
 		if (num_parse_i64(value, &filter->id) && filter->id > 0)
 			return true;
-		resp_write_error(call->reply, "ERR", STR("client-id should be greater than 0"));
+		reply_error(call->reply, "ERR", STR("client-id should be greater than 0"));
 		return false;
 	}
 	if (str_equal_nocase(name, STR("MAXAGE"))) {
 		if (num_parse_i64(value, &filter->max_age_s) && filter->max_age_s > 0)
 			return true;
-		resp_write_error(call->reply, "ERR", STR("maxage should be greater than 0"));
+		reply_error(call->reply, "ERR", STR("maxage should be greater than 0"));
 		return false;
 	}
 	if (str_equal_nocase(name, STR("TYPE")))
@@ -273,8 +273,8 @@ static bool parse_kill_option(struct call *call, struct qless_str name, struct q
 		filter->user = acl_find(call->env->acl, value);
 		if (filter->user != NULL)
 			return true;
-		resp_write_errorf(call->reply, "ERR", "No such user '%.*s'",
-				  (int)(value.len < 64 ? value.len : 64), value.ptr);
+		reply_errorf(call->reply, "ERR", "No such user '%.*s'",
+			     (int)(value.len < 64 ? value.len : 64), value.ptr);
 		return false;
 	}
 	if (str_equal_nocase(name, STR("ADDR"))) {
@@ -290,7 +290,7 @@ static bool parse_kill_option(struct call *call, struct qless_str name, struct q
 		if (filter->skip_me || str_equal_nocase(value, STR("NO")))
 			return true;
 	}
-	resp_write_error(call->reply, "ERR", STR("syntax error"));
+	reply_error(call->reply, "ERR", STR("syntax error"));
 	return false;
 }
 
@@ -345,20 +345,20 @@ void client_kill(struct call *call)
 	if (call->nargs == 1) {
 		filter.addr = call->args[0];
 		if (kill_all(call, &filter) != 0)
-			resp_write_ok(call->reply);
+			reply_ok(call->reply);
 		else
-			resp_write_error(call->reply, "ERR", STR("No such client"));
+			reply_error(call->reply, "ERR", STR("No such client"));
 		return;
 	}
 	if (call->nargs % 2 != 0) {
-		resp_write_error(call->reply, "ERR", STR("syntax error"));
+		reply_error(call->reply, "ERR", STR("syntax error"));
 		return;
 	}
 	for (int i = 0; i < call->nargs; i += 2) {
 		if (!parse_kill_option(call, call->args[i], call->args[i + 1], &filter))
 			return;
 	}
-	resp_write_integer(call->reply, kill_all(call, &filter));
+	reply_integer(call->reply, kill_all(call, &filter));
 }
 
 /*
@@ -376,20 +376,20 @@ static bool parse_switch(struct call *call, bool *ret_on)
 		*ret_on = false;
 		return true;
 	}
-	resp_write_error(call->reply, "ERR", STR("syntax error"));
+	reply_error(call->reply, "ERR", STR("syntax error"));
 	return false;
 }
 
 void client_no_evict(struct call *call)
 {
 	if (parse_switch(call, &client_of(call)->no_evict))
-		resp_write_ok(call->reply);
+		reply_ok(call->reply);
 }
 
 void client_no_touch(struct call *call)
 {
 	if (parse_switch(call, &client_of(call)->no_touch))
-		resp_write_ok(call->reply);
+		reply_ok(call->reply);
 }
 
 void client_reply(struct call *call)
@@ -399,14 +399,14 @@ void client_reply(struct call *call)
 	if (str_equal_nocase(call->args[0], STR("ON"))) {
 		c->reply_off = false;
 		c->writer.muted = false;
-		resp_write_ok(call->reply);
+		reply_ok(call->reply);
 	} else if (str_equal_nocase(call->args[0], STR("OFF"))) {
 		c->reply_off = true;
 	} else if (str_equal_nocase(call->args[0], STR("SKIP"))) {
 		/* With replies off there is nothing to skip. */
 		c->skip_next_reply = !c->reply_off;
 	} else {
-		resp_write_error(call->reply, "ERR", STR("syntax error"));
+		reply_error(call->reply, "ERR", STR("syntax error"));
 	}
 }
 
@@ -415,18 +415,17 @@ void client_unblock(struct call *call)
 	int64_t id;
 
 	if (!num_parse_i64(call->args[0], &id)) {
-		resp_write_error(call->reply, "ERR",
-				 STR("value is not an integer or out of range"));
+		reply_error(call->reply, "ERR", STR("value is not an integer or out of range"));
 		return;
 	}
 	if (call->nargs == 2 && !str_equal_nocase(call->args[1], STR("TIMEOUT")) &&
 	    !str_equal_nocase(call->args[1], STR("ERROR"))) {
-		resp_write_error(call->reply, "ERR",
-				 STR("CLIENT UNBLOCK reason should be TIMEOUT or ERROR"));
+		reply_error(call->reply, "ERR",
+			    STR("CLIENT UNBLOCK reason should be TIMEOUT or ERROR"));
 		return;
 	}
 	/* No command blocks its connection, so there is never one to set free. */
-	resp_write_integer(call->reply, 0);
+	reply_integer(call->reply, 0);
 }
 
 /* Long enough for any maintenance, and far from where times overflow. */
@@ -441,26 +440,25 @@ void client_pause(struct call *call)
 		if (str_equal_nocase(call->args[1], STR("WRITE"))) {
 			mode = PAUSE_WRITE;
 		} else if (!str_equal_nocase(call->args[1], STR("ALL"))) {
-			resp_write_error(call->reply, "ERR",
-					 STR("CLIENT PAUSE mode must be WRITE or ALL"));
+			reply_error(call->reply, "ERR",
+				    STR("CLIENT PAUSE mode must be WRITE or ALL"));
 			return;
 		}
 	}
 	if (!num_parse_i64(call->args[0], &ms) || ms > PAUSE_MAX_MS) {
-		resp_write_error(call->reply, "ERR",
-				 STR("timeout is not an integer or out of range"));
+		reply_error(call->reply, "ERR", STR("timeout is not an integer or out of range"));
 		return;
 	}
 	if (ms < 0) {
-		resp_write_error(call->reply, "ERR", STR("timeout is negative"));
+		reply_error(call->reply, "ERR", STR("timeout is negative"));
 		return;
 	}
 	server_begin_pause(server_of(call), mode, ms * 1000);
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }
 
 void client_unpause(struct call *call)
 {
 	server_end_pause(server_of(call));
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }

@@ -10,11 +10,11 @@
 
 static void write_pair(const char *name, struct qless_str value, void *arg)
 {
-	struct resp_writer *w = ((void **)arg)[0];
+	struct reply *w = ((void **)arg)[0];
 	size_t *count = ((void **)arg)[1];
 
-	resp_write_bulk(w, str_from(name));
-	resp_write_bulk(w, value);
+	reply_bulk(w, str_from(name));
+	reply_bulk(w, value);
 	(*count)++;
 }
 
@@ -38,17 +38,17 @@ static bool matches_any(const struct call *call, const char *name)
 
 void config_cmd_get(struct call *call)
 {
-	struct resp_deferred pairs;
+	struct reply_deferred pairs;
 	size_t count = 0;
 	void *arg[] = { call->reply, &count };
 
-	resp_deferred_begin(call->reply, &pairs);
+	reply_deferred_begin(call->reply, &pairs, REPLY_MAP);
 	for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
 		if (matches_any(call, facts[i].name))
 			write_pair(facts[i].name, str_from(facts[i].value), arg);
 	}
 	config_get(server_of(call)->config, call->args, (size_t)call->nargs, write_pair, arg);
-	resp_deferred_end(call->reply, &pairs, RESP_MAP, count);
+	reply_deferred_end(call->reply, &pairs, count);
 }
 
 static bool has_tls_changes(const struct config_changes *changes)
@@ -104,15 +104,15 @@ void config_cmd_set(struct call *call)
 	struct buf error = BUF_INIT(4096);
 
 	if (call->nargs % 2 != 0) {
-		resp_write_error(call->reply, "ERR",
-				 STR("wrong number of arguments for 'config|set' command"));
+		reply_error(call->reply, "ERR",
+			    STR("wrong number of arguments for 'config|set' command"));
 		return;
 	}
 	if (config_set_many(s->config, call->args, (size_t)call->nargs, apply, s, &error) < 0) {
-		resp_write_error(call->reply, "ERR", buf_str(&error));
+		reply_error(call->reply, "ERR", buf_str(&error));
 	} else {
 		server_apply_config(s);
-		resp_write_ok(call->reply);
+		reply_ok(call->reply);
 	}
 	buf_done(&error);
 }
@@ -123,19 +123,17 @@ void config_cmd_rewrite(struct call *call)
 	struct buf error = BUF_INIT(4096);
 
 	if (s->config_file == NULL) {
-		resp_write_error(call->reply, "ERR",
-				 STR("The server is running without a config file"));
+		reply_error(call->reply, "ERR", STR("The server is running without a config file"));
 		return;
 	}
 	users_store(s->config, s->env.acl, s->table);
 	if (config_rewrite(s->config, s->config_file, &error) < 0) {
 		log_warning("CONFIG REWRITE: %s", buf_cstr(&error));
-		resp_write_errorf(call->reply, "ERR", "Rewriting config file: %s",
-				  buf_cstr(&error));
+		reply_errorf(call->reply, "ERR", "Rewriting config file: %s", buf_cstr(&error));
 	} else {
 		log_notice("CONFIG REWRITE: wrote %s", s->config_file);
 		users_log_note_rewrite(s, users_load(s->config, s->table, &error));
-		resp_write_ok(call->reply);
+		reply_ok(call->reply);
 	}
 	buf_done(&error);
 }
@@ -143,5 +141,5 @@ void config_cmd_rewrite(struct call *call)
 void config_cmd_resetstat(struct call *call)
 {
 	server_reset_stats(server_of(call));
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }

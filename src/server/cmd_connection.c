@@ -3,6 +3,7 @@
  * sees.
  */
 #include "command/acl.h"
+#include "resp/writer.h"
 #include "server/commands.h"
 #include "server/server_int.h"
 #include "server/names.h"
@@ -26,8 +27,8 @@ static bool authenticate(struct client *c, struct qless_str name, struct qless_s
 			  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
 				     LOG_STR("user", name)),
 			  "authentication failed");
-	resp_write_error(&c->writer, "WRONGPASS",
-			 STR("invalid username-password pair or user is disabled."));
+	reply_error(&c->writer, "WRONGPASS",
+		    STR("invalid username-password pair or user is disabled."));
 	return false;
 }
 
@@ -36,44 +37,44 @@ void cmd_auth(struct call *call)
 	struct client *c = client_of(call);
 
 	if (call->nargs == 1 && acl_user_needs_no_password(acl_default_user(call->env->acl))) {
-		resp_write_error(call->reply, "ERR",
-				 STR("AUTH <password> called without any password configured for "
-				     "the default user. Are you sure your configuration is "
-				     "correct?"));
+		reply_error(call->reply, "ERR",
+			    STR("AUTH <password> called without any password configured for "
+				"the default user. Are you sure your configuration is "
+				"correct?"));
 		return;
 	}
 	if (authenticate(c, call->nargs == 2 ? call->args[0] : STR("default"),
 			 call->args[call->nargs - 1]))
-		resp_write_ok(call->reply);
+		reply_ok(call->reply);
 }
 
 static void set_proto(struct client *c, int proto)
 {
 	c->session.proto = proto;
-	c->writer.proto = proto;
+	resp_writer_set_proto(&c->writer, proto);
 }
 
 static void write_hello(struct call *call)
 {
-	struct resp_writer *w = call->reply;
+	struct reply *w = call->reply;
 
-	resp_write_map(w, 8);
-	resp_write_bulk(w, STR("server"));
-	resp_write_bulk(w, STR("redis"));
-	resp_write_bulk(w, STR("version"));
-	resp_write_bulk(w, STR(REDIS_COMPATIBLE_VERSION));
-	resp_write_bulk(w, STR("qlessd_version"));
-	resp_write_bulk(w, STR(QLESSD_VERSION));
-	resp_write_bulk(w, STR("proto"));
-	resp_write_integer(w, call->session->proto);
-	resp_write_bulk(w, STR("id"));
-	resp_write_integer(w, (int64_t)call->session->id);
-	resp_write_bulk(w, STR("mode"));
-	resp_write_bulk(w, STR("standalone"));
-	resp_write_bulk(w, STR("role"));
-	resp_write_bulk(w, STR("master"));
-	resp_write_bulk(w, STR("modules"));
-	resp_write_array(w, 0);
+	reply_map(w, 8);
+	reply_bulk(w, STR("server"));
+	reply_bulk(w, STR("redis"));
+	reply_bulk(w, STR("version"));
+	reply_bulk(w, STR(REDIS_COMPATIBLE_VERSION));
+	reply_bulk(w, STR("qlessd_version"));
+	reply_bulk(w, STR(QLESSD_VERSION));
+	reply_bulk(w, STR("proto"));
+	reply_integer(w, call->session->proto);
+	reply_bulk(w, STR("id"));
+	reply_integer(w, (int64_t)call->session->id);
+	reply_bulk(w, STR("mode"));
+	reply_bulk(w, STR("standalone"));
+	reply_bulk(w, STR("role"));
+	reply_bulk(w, STR("master"));
+	reply_bulk(w, STR("modules"));
+	reply_array(w, 0);
 }
 
 /* HELLO [version [AUTH user password] [SETNAME name]]. Everything is checked before anything
@@ -86,12 +87,12 @@ void cmd_hello(struct call *call)
 	int i = 1;
 
 	if (call->nargs >= 1 && !num_parse_i64(call->args[0], &proto)) {
-		resp_write_error(call->reply, "ERR",
-				 STR("Protocol version is not an integer or out of range"));
+		reply_error(call->reply, "ERR",
+			    STR("Protocol version is not an integer or out of range"));
 		return;
 	}
 	if (proto < RESP_PROTO_MIN || proto > RESP_PROTO_MAX) {
-		resp_write_error(call->reply, "NOPROTO", STR("unsupported protocol version"));
+		reply_error(call->reply, "NOPROTO", STR("unsupported protocol version"));
 		return;
 	}
 	while (i < call->nargs) {
@@ -105,20 +106,20 @@ void cmd_hello(struct call *call)
 				return;
 			i += 2;
 		} else {
-			resp_write_errorf(call->reply, "ERR", "Syntax error in HELLO option '%.*s'",
-					  (int)(call->args[i].len < 64 ? call->args[i].len : 64),
-					  call->args[i].ptr);
+			reply_errorf(call->reply, "ERR", "Syntax error in HELLO option '%.*s'",
+				     (int)(call->args[i].len < 64 ? call->args[i].len : 64),
+				     call->args[i].ptr);
 			return;
 		}
 	}
 	if (user.ptr != NULL && !authenticate(c, user, password))
 		return;
 	if (call->session->user == NULL) {
-		resp_write_error(call->reply, "NOAUTH",
-				 STR("HELLO must be called with the client already authenticated, "
-				     "otherwise the HELLO <proto> AUTH <user> <pass> option can be "
-				     "used to authenticate the client and select the RESP protocol "
-				     "version at the same time"));
+		reply_error(call->reply, "NOAUTH",
+			    STR("HELLO must be called with the client already authenticated, "
+				"otherwise the HELLO <proto> AUTH <user> <pass> option can be "
+				"used to authenticate the client and select the RESP protocol "
+				"version at the same time"));
 		return;
 	}
 	if (name.ptr != NULL)
@@ -132,19 +133,18 @@ void cmd_select(struct call *call)
 	int64_t db;
 
 	if (!num_parse_i64(call->args[0], &db)) {
-		resp_write_error(call->reply, "ERR",
-				 STR("value is not an integer or out of range"));
+		reply_error(call->reply, "ERR", STR("value is not an integer or out of range"));
 	} else if (db < 0 || db >= server_of(call)->config->databases) {
-		resp_write_error(call->reply, "ERR", STR("DB index is out of range"));
+		reply_error(call->reply, "ERR", STR("DB index is out of range"));
 	} else {
 		call->session->db = (unsigned)db;
-		resp_write_ok(call->reply);
+		reply_ok(call->reply);
 	}
 }
 
 void cmd_quit(struct call *call)
 {
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 	client_finish(client_of(call));
 }
 
@@ -165,5 +165,5 @@ void cmd_reset(struct call *call)
 	c->session.db = 0;
 	set_proto(c, RESP_PROTO_MIN);
 	c->session.user = acl_user_needs_no_password(user) ? user : NULL;
-	resp_write_status(call->reply, STR("RESET"));
+	reply_status(call->reply, STR("RESET"));
 }

@@ -13,11 +13,11 @@ void cmd_info(struct call *call)
 	/* Who asks for the last number means that of what it has sent before. */
 	persist_split_batch(server_of(call));
 	info_append_sections(server_of(call), call->args, call->nargs, &text);
-	resp_write_verbatim(call->reply, "txt", buf_str(&text));
+	reply_verbatim(call->reply, "txt", buf_str(&text));
 	buf_done(&text);
 }
 
 void cmd_lastsave(struct call *call)
 {
-	resp_write_integer(call->reply, persist_last_save_s(server_of(call)));
+	reply_integer(call->reply, persist_last_save_s(server_of(call)));
 }

@@ -20,7 +20,7 @@ void memory_cmd_purge(struct call *call)
 {
 	chunk_pool_done(&server_of(call)->chunks);
 	memory_purge();
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }
 
 static size_t clients_memory(const struct server *s)
@@ -33,10 +33,10 @@ static size_t clients_memory(const struct server *s)
 	return bytes;
 }
 
-static void write_figure(struct resp_writer *w, const char *name, size_t value)
+static void write_figure(struct reply *w, const char *name, size_t value)
 {
-	resp_write_bulk(w, str_from(name));
-	resp_write_integer(w, (int64_t)value);
+	reply_bulk(w, str_from(name));
+	reply_integer(w, (int64_t)value);
 }
 
 static double ratio(size_t above, size_t below)
@@ -44,10 +44,10 @@ static double ratio(size_t above, size_t below)
 	return below != 0 ? (double)above / (double)below : 0;
 }
 
-static void write_double(struct resp_writer *w, const char *name, double value)
+static void write_double(struct reply *w, const char *name, double value)
 {
-	resp_write_bulk(w, str_from(name));
-	resp_write_double(w, value);
+	reply_bulk(w, str_from(name));
+	reply_double(w, value);
 }
 
 static size_t log_memory(const struct server *s)
@@ -75,7 +75,7 @@ static size_t above(size_t a, size_t b)
 void memory_cmd_stats(struct call *call)
 {
 	struct server *s = server_of(call);
-	struct resp_writer *w = call->reply;
+	struct reply *w = call->reply;
 	size_t clients = clients_memory(s), log = log_memory(s);
 	size_t used = memory_gauge_read(&s->memory), peak = server_peak_memory(s);
 	size_t keys = count_keys(s), overhead, dataset;
@@ -84,7 +84,7 @@ void memory_cmd_stats(struct call *call)
 	memory_read(&m);
 	overhead = s->startup_allocated + clients + log;
 	dataset = above(used, overhead);
-	resp_write_map(w, 23);
+	reply_map(w, 23);
 	write_figure(w, "peak.allocated", peak);
 	write_figure(w, "total.allocated", used);
 	write_figure(w, "startup.allocated", s->startup_allocated);
@@ -116,9 +116,9 @@ void memory_cmd_stats(struct call *call)
  * Queues
  */
 
-static void write_memory(struct resp_writer *w, const struct view_memory *m)
+static void write_memory(struct reply *w, const struct view_memory *m)
 {
-	resp_write_map(w, 6);
+	reply_map(w, 6);
 	write_figure(w, "jobs", m->jobs);
 	write_figure(w, "sampled.jobs", m->sampled);
 	write_figure(w, "payload.bytes", m->payload);
@@ -129,7 +129,7 @@ static void write_memory(struct resp_writer *w, const struct view_memory *m)
 
 struct queues {
 	const struct qless *engine;
-	struct resp_writer *reply;
+	struct reply *reply;
 	size_t samples; /* of each list */
 	size_t count;
 };
@@ -140,7 +140,7 @@ static void write_queue(void *arg, struct qless_str name)
 	struct view_memory memory = { 0 };
 
 	view_queue_memory(q->engine, name, q->samples, &memory);
-	resp_write_bulk(q->reply, name);
+	reply_bulk(q->reply, name);
 	write_memory(q->reply, &memory);
 	q->count++;
 }
@@ -163,9 +163,9 @@ static void write_ended(struct queues *q)
 		view_each(q->engine, VIEW_GROUPS, add_group, args);
 		view_jobs_memory(view_completed(q->engine), q->samples, &complete);
 	}
-	resp_write_bulk(q->reply, STR("failed"));
+	reply_bulk(q->reply, STR("failed"));
 	write_memory(q->reply, &failed);
-	resp_write_bulk(q->reply, STR("complete"));
+	reply_bulk(q->reply, STR("complete"));
 	write_memory(q->reply, &complete);
 }
 
@@ -180,8 +180,8 @@ static bool parse_samples(struct call *call, int64_t *ret_samples, int *ret_firs
 	if (call->nargs >= 2 && num_parse_i64(call->args[1], ret_samples) && *ret_samples >= 1 &&
 	    *ret_samples <= QUEUES_SAMPLES_MAX)
 		return true;
-	resp_write_errorf(call->reply, "ERR", "SAMPLES must be a number from 1 to %d",
-			  QUEUES_SAMPLES_MAX);
+	reply_errorf(call->reply, "ERR", "SAMPLES must be a number from 1 to %d",
+		     QUEUES_SAMPLES_MAX);
 	return false;
 }
 
@@ -189,7 +189,7 @@ void memory_cmd_queues(struct call *call)
 {
 	struct server *s = server_of(call);
 	struct queues q = { .reply = call->reply };
-	struct resp_deferred deferred;
+	struct reply_deferred deferred;
 	int64_t samples;
 	size_t lists;
 	int first;
@@ -207,16 +207,16 @@ void memory_cmd_queues(struct call *call)
 	if (q.samples == 0)
 		q.samples = 1;
 
-	resp_write_map(call->reply, 3);
-	resp_write_bulk(call->reply, STR("queues"));
-	resp_deferred_begin(call->reply, &deferred);
+	reply_map(call->reply, 3);
+	reply_bulk(call->reply, STR("queues"));
+	reply_deferred_begin(call->reply, &deferred, REPLY_MAP);
 	for (int i = first; q.engine != NULL && i < call->nargs; i++) {
 		if (view_queue(q.engine, call->args[i], VIEW_WORK) != NULL)
 			write_queue(&q, call->args[i]);
 	}
 	if (q.engine != NULL && first >= call->nargs)
 		view_each(q.engine, VIEW_QUEUES, write_queue, &q);
-	resp_deferred_end(call->reply, &deferred, RESP_MAP, q.count);
+	reply_deferred_end(call->reply, &deferred, q.count);
 	write_ended(&q);
 }
 
@@ -234,7 +234,7 @@ void memory_cmd_malloc_stats(struct call *call)
 	struct buf text = BUF_INIT(BUF_NO_MAX);
 
 	memory_report(append_text, &text);
-	resp_write_verbatim(call->reply, "txt", buf_str(&text));
+	reply_verbatim(call->reply, "txt", buf_str(&text));
 	buf_done(&text);
 }
 
@@ -291,6 +291,6 @@ void memory_cmd_doctor(struct call *call)
 	if (text.len == 0)
 		buf_printf(&text, "Nothing to complain about: %zu bytes in use, %zu resident.\n",
 			   memory_gauge_read(&s->memory), m.rss);
-	resp_write_verbatim(call->reply, "txt", buf_str(&text));
+	reply_verbatim(call->reply, "txt", buf_str(&text));
 	buf_done(&text);
 }

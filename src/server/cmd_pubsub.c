@@ -14,17 +14,17 @@ struct pubsub_verb {
  * name says that there was nothing to end. */
 static void confirm(struct client *c, const struct pubsub_verb *verb, const struct qless_str *name)
 {
-	struct resp_writer *w = &c->writer;
+	struct reply *w = &c->writer;
 	bool muted = w->muted;
 
 	w->muted = false;
-	resp_write_push(w, 3);
-	resp_write_bulk(w, verb->name);
+	reply_push(w, 3);
+	reply_bulk(w, verb->name);
 	if (name != NULL)
-		resp_write_bulk(w, *name);
+		reply_bulk(w, *name);
 	else
-		resp_write_null(w);
-	resp_write_integer(w, (int64_t)c->channel_count + c->pattern_count);
+		reply_null(w);
+	reply_integer(w, (int64_t)c->channel_count + c->pattern_count);
 	w->muted = muted;
 }
 
@@ -88,42 +88,42 @@ void cmd_publish(struct call *call)
 {
 	unsigned count = pubsub_publish(server_of(call), call->args[0], call->args[1]);
 
-	resp_write_integer(call->reply, count);
+	reply_integer(call->reply, count);
 }
 
 static void write_channel(const struct channel *channel, void *arg)
 {
-	struct resp_writer *w = ((void **)arg)[0];
+	struct reply *w = ((void **)arg)[0];
 	size_t *count = ((void **)arg)[1];
 
-	resp_write_bulk(w, channel->name);
+	reply_bulk(w, channel->name);
 	(*count)++;
 }
 
 void pubsub_cmd_channels(struct call *call)
 {
-	struct resp_deferred names;
+	struct reply_deferred names;
 	size_t count = 0;
 	void *arg[] = { call->reply, &count };
 
-	resp_deferred_begin(call->reply, &names);
+	reply_deferred_begin(call->reply, &names, REPLY_ARRAY);
 	pubsub_visit_channels(server_of(call)->pubsub, call->nargs != 0 ? &call->args[0] : NULL,
 			      write_channel, arg);
-	resp_deferred_end(call->reply, &names, RESP_ARRAY, count);
+	reply_deferred_end(call->reply, &names, count);
 }
 
 void pubsub_cmd_numsub(struct call *call)
 {
-	resp_write_array(call->reply, (size_t)call->nargs * 2);
+	reply_array(call->reply, (size_t)call->nargs * 2);
 	for (int i = 0; i < call->nargs; i++) {
 		const struct channel *ch = pubsub_find(server_of(call)->pubsub, call->args[i]);
 
-		resp_write_bulk(call->reply, call->args[i]);
-		resp_write_integer(call->reply, ch != NULL ? ch->count : 0);
+		reply_bulk(call->reply, call->args[i]);
+		reply_integer(call->reply, ch != NULL ? ch->count : 0);
 	}
 }
 
 void pubsub_cmd_numpat(struct call *call)
 {
-	resp_write_integer(call->reply, pubsub_pattern_count(server_of(call)->pubsub));
+	reply_integer(call->reply, pubsub_pattern_count(server_of(call)->pubsub));
 }

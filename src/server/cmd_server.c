@@ -18,22 +18,22 @@ void cmd_time(struct call *call)
 {
 	int64_t now_us = clock_wall_us();
 
-	resp_write_array(call->reply, 2);
-	resp_write_bulk_integer(call->reply, now_us / 1000000);
-	resp_write_bulk_integer(call->reply, now_us % 1000000);
+	reply_array(call->reply, 2);
+	reply_bulk_integer(call->reply, now_us / 1000000);
+	reply_bulk_integer(call->reply, now_us % 1000000);
 }
 
 void cmd_monitor(struct call *call)
 {
 	client_set_monitor(client_of(call), true);
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }
 
 void cmd_swapdb(struct call *call)
 {
-	resp_write_error(call->reply, "ERR",
-			 STR("SWAPDB is not supported: the queues of two databases cannot change "
-			     "places while workers hold their jobs"));
+	reply_error(call->reply, "ERR",
+		    STR("SWAPDB is not supported: the queues of two databases cannot change "
+			"places while workers hold their jobs"));
 }
 
 /* Both ways are one: what is deleted is gone when the reply comes. */
@@ -43,7 +43,7 @@ static bool parse_flush(struct call *call)
 	    (call->nargs == 1 && (str_equal_nocase(call->args[0], STR("SYNC")) ||
 				  str_equal_nocase(call->args[0], STR("ASYNC")))))
 		return true;
-	resp_write_error(call->reply, "ERR", STR("syntax error"));
+	reply_error(call->reply, "ERR", STR("syntax error"));
 	return false;
 }
 
@@ -52,7 +52,7 @@ void cmd_flushdb(struct call *call)
 	if (!parse_flush(call) || !command_may_change(call))
 		return;
 	databases_flush(call->env->databases, call->session->db);
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }
 
 void cmd_flushall(struct call *call)
@@ -65,7 +65,7 @@ void cmd_flushall(struct call *call)
 	for (unsigned i = 0; i < databases_count(databases); i++)
 		databases_flush(databases, i);
 	persist_end_group(server_of(call));
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }
 
 /* SHUTDOWN [NOSAVE|SAVE] [NOW] [FORCE] [ABORT] */
@@ -85,12 +85,12 @@ void cmd_shutdown(struct call *call)
 			abort = true;
 		} else if (!str_equal_nocase(word, STR("NOW")) &&
 			   !str_equal_nocase(word, STR("FORCE"))) {
-			resp_write_error(call->reply, "ERR", STR("syntax error"));
+			reply_error(call->reply, "ERR", STR("syntax error"));
 			return;
 		}
 	}
 	if (abort) {
-		resp_write_error(call->reply, "ERR", STR("No shutdown in progress."));
+		reply_error(call->reply, "ERR", STR("No shutdown in progress."));
 		return;
 	}
 	log_write(LOG_LEVEL_NOTICE,
@@ -123,11 +123,11 @@ static bool debug_is_allowed(struct call *call)
 	case CONFIG_ACCESS_NO:
 		break;
 	}
-	resp_write_error(call->reply, "ERR",
-			 STR("DEBUG command not allowed. If the enable-debug-command option is set "
-			     "to \"local\", you can run it from a local connection, otherwise you "
-			     "need to set this option in the configuration file, and then restart "
-			     "the server."));
+	reply_error(call->reply, "ERR",
+		    STR("DEBUG command not allowed. If the enable-debug-command option is set "
+			"to \"local\", you can run it from a local connection, otherwise you "
+			"need to set this option in the configuration file, and then restart "
+			"the server."));
 	return false;
 }
 
@@ -140,13 +140,13 @@ void debug_cmd_sleep(struct call *call)
 		return;
 	if (!num_parse_double(call->args[0], &seconds) || !(seconds >= 0) ||
 	    seconds > DEBUG_SLEEP_MAX_SECONDS) {
-		resp_write_error(call->reply, "ERR", STR("value is not a valid float"));
+		reply_error(call->reply, "ERR", STR("value is not a valid float"));
 		return;
 	}
 	delay.tv_sec = (time_t)seconds;
 	delay.tv_nsec = (long)((seconds - floor(seconds)) * 1e9);
 	nanosleep(&delay, NULL);
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }
 
 void debug_cmd_segfault(struct call *call)

@@ -433,7 +433,7 @@ static void log_misfit(struct conn *c, const char *what, const char *reason)
 static void refuse_protocol(struct conn *c, const char *text)
 {
 	log_misfit(c, "client closed for breaking the protocol", text);
-	resp_write_error(&c->client.writer, "ERR", str_from(text));
+	reply_error(&c->client.writer, "ERR", str_from(text));
 	client_output_grew(&c->client);
 	conn_finish(c);
 }
@@ -633,7 +633,7 @@ static void fail_handshake(struct conn *c, bool is_foreign)
 	set_state(c, CONN_OPEN);
 	watch_writable(c, false);
 	if (is_foreign) {
-		resp_write_error(&c->client.writer, "ERR", STR("this port is for TLS only"));
+		reply_error(&c->client.writer, "ERR", STR("this port is for TLS only"));
 		client_output_grew(&c->client);
 	}
 	conn_finish(c);

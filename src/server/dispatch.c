@@ -29,11 +29,11 @@ static void refuse(struct client *c, const struct command *cmd, struct qless_str
 		txn_discard(c);
 		if (str_starts_with(error, STR("ERR ")))
 			error = str_make(error.ptr + 4, error.len - 4);
-		resp_write_errorf(&c->writer, "EXECABORT", "Transaction discarded because of: %.*s",
-				  (int)error.len, error.ptr);
+		reply_errorf(&c->writer, "EXECABORT", "Transaction discarded because of: %.*s",
+			     (int)error.len, error.ptr);
 	} else {
 		txn_fail(c);
-		resp_write_error_line(&c->writer, error);
+		reply_error_line(&c->writer, error);
 	}
 	server_count_error(c);
 }

@@ -46,7 +46,7 @@ void monitor_feed(const struct client *c, const struct qless_str *argv, int argc
 {
 	struct server *s = c->server;
 	struct buf line = BUF_INIT(BUF_NO_MAX);
-	struct resp_writer w;
+	struct reply w;
 	struct client *m, *next;
 
 	buf_printf(&line, "%lld.%06lld [%u ", (long long)(s->wall_us / 1000000),
@@ -63,7 +63,7 @@ void monitor_feed(const struct client *c, const struct qless_str *argv, int argc
 	for (m = TAILQ_FIRST(&s->monitors); m != NULL; m = next) {
 		next = TAILQ_NEXT(m, monitor);
 		client_begin_message(m, &w);
-		resp_write_status(&w, buf_str(&line));
+		reply_status(&w, buf_str(&line));
 		client_output_grew(m);
 	}
 	buf_done(&line);

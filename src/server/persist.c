@@ -732,13 +732,12 @@ void cmd_bgrewriteaof(struct call *call)
 	struct persist *p = server_of(call)->persist;
 
 	if (p == NULL)
-		resp_write_error(call->reply, "ERR", STR("there is no log: appendonly is no"));
+		reply_error(call->reply, "ERR", STR("there is no log: appendonly is no"));
 	else if (!commit_log_snapshot(p->log))
-		resp_write_error(call->reply, "ERR",
-				 STR("Background append only file rewriting already in progress"));
+		reply_error(call->reply, "ERR",
+			    STR("Background append only file rewriting already in progress"));
 	else
-		resp_write_status(call->reply,
-				  STR("Background append only file rewriting started"));
+		reply_status(call->reply, STR("Background append only file rewriting started"));
 }
 
 int64_t persist_last_save_s(const struct server *s)

@@ -161,18 +161,18 @@ void pubsub_forget(struct client *c)
 static void deliver(struct client *c, const struct channel *pattern, struct qless_str channel,
 		    struct qless_str payload)
 {
-	struct resp_writer w;
+	struct reply w;
 
 	client_begin_message(c, &w);
-	resp_write_push(&w, pattern != NULL ? 4 : 3);
+	reply_push(&w, pattern != NULL ? 4 : 3);
 	if (pattern != NULL) {
-		resp_write_bulk(&w, STR("pmessage"));
-		resp_write_bulk(&w, pattern->name);
+		reply_bulk(&w, STR("pmessage"));
+		reply_bulk(&w, pattern->name);
 	} else {
-		resp_write_bulk(&w, STR("message"));
+		reply_bulk(&w, STR("message"));
 	}
-	resp_write_bulk(&w, channel);
-	resp_write_bulk(&w, payload);
+	reply_bulk(&w, channel);
+	reply_bulk(&w, payload);
 	client_output_grew(c);
 }
 

@@ -271,7 +271,7 @@ size_t server_peak_memory(struct server *s)
 
 void server_count_error(struct client *c)
 {
-	const struct resp_writer *w = &c->writer;
+	const struct reply *w = &c->writer;
 	struct server *s = c->server;
 	unsigned i = 0;
 

@@ -166,7 +166,7 @@ struct server_stats {
  * not told apart. */
 #define SERVER_ERROR_KINDS 64
 struct error_count {
-	char code[RESP_ERROR_CODE_MAX + 1];
+	char code[REPLY_ERROR_CODE_MAX + 1];
 	uint64_t count;
 };
 

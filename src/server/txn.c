@@ -141,8 +141,8 @@ void txn_queue(struct client *c, const struct command *cmd, const struct qless_s
 	/* What waits counts like a request that is still arriving. */
 	if (txn->bytes > c->server->config->client_query_buffer_bytes) {
 		txn->failed = true;
-		resp_write_error(&c->writer, "ERR",
-				 STR("transaction is larger than client-query-buffer-limit"));
+		reply_error(&c->writer, "ERR",
+			    STR("transaction is larger than client-query-buffer-limit"));
 		return;
 	}
 	if (txn->count == txn->cap) {
@@ -156,7 +156,7 @@ void txn_queue(struct client *c, const struct command *cmd, const struct qless_s
 	txn->bytes += bytes + sizeof *q;
 	txn->writes |= (cmd->flags & CMD_WRITE) != 0;
 	txn->grows |= command_grows(cmd, argv + name_args, (size_t)(argc - name_args));
-	resp_write_raw(&c->writer, RESP_QUEUED);
+	reply_status(&c->writer, STR("QUEUED"));
 }
 
 void cmd_multi(struct call *call)
@@ -164,11 +164,11 @@ void cmd_multi(struct call *call)
 	struct client *c = client_of(call);
 
 	if (txn_is_open(c)) {
-		resp_write_error(call->reply, "ERR", STR("MULTI calls can not be nested"));
+		reply_error(call->reply, "ERR", STR("MULTI calls can not be nested"));
 		return;
 	}
 	txn_get(c)->is_open = true;
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }
 
 void cmd_discard(struct call *call)
@@ -176,21 +176,21 @@ void cmd_discard(struct call *call)
 	struct client *c = client_of(call);
 
 	if (!txn_is_open(c)) {
-		resp_write_error(call->reply, "ERR", STR("DISCARD without MULTI"));
+		reply_error(call->reply, "ERR", STR("DISCARD without MULTI"));
 		return;
 	}
 	txn_discard(c);
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }
 
 /* Permissions may have changed since a command was queued. */
 static void run_queued(struct client *c, struct queued_command *q)
 {
 	if (c->session.user == NULL || !acl_may_run(c->session.user, c->server->table, q->cmd)) {
-		resp_write_errorf(&c->writer, "NOPERM",
-				  "ACLs rules changed between the moment the transaction was "
-				  "accumulated and the EXEC call. No permission to run '%s'",
-				  q->cmd->name);
+		reply_errorf(&c->writer, "NOPERM",
+			     "ACLs rules changed between the moment the transaction was "
+			     "accumulated and the EXEC call. No permission to run '%s'",
+			     q->cmd->name);
 		return;
 	}
 	dispatch_run(c, q->cmd, q->argv, q->argc, q->name_args);
@@ -224,9 +224,8 @@ static bool is_refused(struct client *c, const struct txn *txn)
 	const char *error = txn->writes ? persist_refusal(c->server, txn->bytes) : NULL;
 
 	if (error != NULL)
-		resp_write_errorf(&c->writer, "EXECABORT", "Transaction discarded because of: %s",
-				  str_starts_with(str_from(error), STR("ERR ")) ? error + 4
-										: error);
+		reply_errorf(&c->writer, "EXECABORT", "Transaction discarded because of: %s",
+			     str_starts_with(str_from(error), STR("ERR ")) ? error + 4 : error);
 	return error != NULL;
 }
 
@@ -236,18 +235,18 @@ void cmd_exec(struct call *call)
 	struct txn *txn = c->txn;
 
 	if (!txn_is_open(c)) {
-		resp_write_error(call->reply, "ERR", STR("EXEC without MULTI"));
+		reply_error(call->reply, "ERR", STR("EXEC without MULTI"));
 		return;
 	}
 	if (txn->failed) {
 		txn_discard(c);
-		resp_write_error(call->reply, "EXECABORT",
-				 STR("Transaction discarded because of previous errors."));
+		reply_error(call->reply, "EXECABORT",
+			    STR("Transaction discarded because of previous errors."));
 		return;
 	}
 	if (any_watched_changed(txn, call->env->databases)) {
 		txn_discard(c);
-		resp_write_null_array(call->reply);
+		reply_null_array(call->reply);
 		return;
 	}
 	if (is_refused(c, txn)) {
@@ -257,7 +256,7 @@ void cmd_exec(struct call *call)
 	/* Detached, so that the commands find themselves outside of a transaction. */
 	c->txn = NULL;
 	persist_begin_group(c->server);
-	resp_write_array(call->reply, (size_t)txn->count);
+	reply_array(call->reply, (size_t)txn->count);
 	for (int i = 0; i < txn->count; i++) {
 		run_queued(c, &txn->commands[i]);
 		client_output_grew(c);
@@ -307,15 +306,15 @@ static bool may_watch(struct client *c, const struct txn *txn, const struct call
 	size_t bytes = txn->bytes;
 
 	if (call->nargs > TXN_WATCH_MAX - (int)txn->watched_count) {
-		resp_write_errorf(call->reply, "ERR", "more than %d watched keys", TXN_WATCH_MAX);
+		reply_errorf(call->reply, "ERR", "more than %d watched keys", TXN_WATCH_MAX);
 		return false;
 	}
 	for (int i = 0; i < call->nargs; i++)
 		bytes += call->args[i].len;
 	if (bytes <= c->server->config->client_query_buffer_bytes)
 		return true;
-	resp_write_error(call->reply, "ERR",
-			 STR("watched keys are larger than client-query-buffer-limit"));
+	reply_error(call->reply, "ERR",
+		    STR("watched keys are larger than client-query-buffer-limit"));
 	return false;
 }
 
@@ -325,7 +324,7 @@ void cmd_watch(struct call *call)
 	struct txn *txn;
 
 	if (txn_is_open(c)) {
-		resp_write_error(call->reply, "ERR", STR("WATCH inside MULTI is not allowed"));
+		reply_error(call->reply, "ERR", STR("WATCH inside MULTI is not allowed"));
 		return;
 	}
 	txn = txn_get(c);
@@ -333,7 +332,7 @@ void cmd_watch(struct call *call)
 		return;
 	for (int i = 0; i < call->nargs; i++)
 		watch(txn, call, call->args[i]);
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }
 
 void cmd_unwatch(struct call *call)
@@ -342,5 +341,5 @@ void cmd_unwatch(struct call *call)
 
 	if (c->txn != NULL)
 		forget_watched(c->txn);
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }

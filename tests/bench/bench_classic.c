@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "command/classic.h"
+#include "resp/writer.h"
 #include "util/chain.h"
 
 #define DEFAULT_JOBS 200000
@@ -24,7 +25,7 @@ static struct qless *engine;
 static struct classic classic;
 static struct chunk_pool pool;
 static struct chain out;
-static struct resp_writer writer;
+static struct reply writer;
 
 static double seconds(void)
 {

@@ -75,32 +75,32 @@ static void bench_halves(const char *what, struct qless_str request)
 	resp_request_done(&r);
 }
 
-static void write_ok(struct resp_writer *w)
+static void write_ok(struct reply *w)
 {
-	resp_write_ok(w);
+	reply_ok(w);
 }
 
-static void write_integer(struct resp_writer *w)
+static void write_integer(struct reply *w)
 {
-	resp_write_integer(w, 1234567);
+	reply_integer(w, 1234567);
 }
 
-static void write_bulk(struct resp_writer *w)
+static void write_bulk(struct reply *w)
 {
 	char bytes[100] = "";
 
-	resp_write_bulk(w, str_make(bytes, sizeof bytes));
+	reply_bulk(w, str_make(bytes, sizeof bytes));
 }
 
-static void write_double(struct resp_writer *w)
+static void write_double(struct reply *w)
 {
-	resp_write_double(w, 1700000000.25);
+	reply_double(w, 1700000000.25);
 }
 
-static void bench_write(const char *what, void (*write)(struct resp_writer *))
+static void bench_write(const char *what, void (*write)(struct reply *))
 {
 	struct chunk_pool pool;
-	struct resp_writer w;
+	struct reply w;
 	struct chain out;
 	double start_ns;
 

@@ -30,7 +30,7 @@ struct subject {
 	struct classic classic;
 	struct chunk_pool pool;
 	struct chain out;
-	struct resp_writer writer;
+	struct reply writer;
 	struct buf reply; /* of the last command, as RESP */
 	struct events events;
 };

@@ -58,7 +58,7 @@ struct subject {
 	struct classic classic;
 	struct chunk_pool pool;
 	struct chain out;
-	struct resp_writer writer;
+	struct reply writer;
 	struct buf reply;
 };
 

@@ -36,16 +36,16 @@ static void check_round_trip(const struct resp_request *r, struct chunk_pool *po
 	struct buf bytes = BUF_INIT(BUF_NO_MAX);
 	struct resp_parser parser;
 	struct resp_request again;
-	struct resp_writer w;
+	struct reply w;
 	struct iovec piece;
 	struct chain out;
 	enum resp_status status;
 
 	chain_init(&out, pool);
 	resp_writer_init(&w, &out, 2);
-	resp_write_array(&w, r->argc);
+	reply_array(&w, r->argc);
 	for (size_t i = 0; i < r->argc; i++)
-		resp_write_bulk(&w, r->argv[i]);
+		reply_bulk(&w, r->argv[i]);
 	while (chain_peek(&out, &piece, 1, SIZE_MAX) != 0) {
 		buf_append(&bytes, piece.iov_base, piece.iov_len);
 		chain_consume(&out, piece.iov_len);
@@ -67,13 +67,13 @@ static void check_round_trip(const struct resp_request *r, struct chunk_pool *po
 /* Text from outside in a simple string or an error leaves it one line. */
 static void check_line(struct qless_str text, struct chunk_pool *pool)
 {
-	struct resp_writer w;
+	struct reply w;
 	struct iovec piece;
 	struct chain out;
 
 	chain_init(&out, pool);
 	resp_writer_init(&w, &out, 3);
-	resp_write_status(&w, text);
+	reply_status(&w, text);
 	chain_peek(&out, &piece, 1, SIZE_MAX);
 	assert(piece.iov_len == text.len + 3);
 	assert(memchr(piece.iov_base, '\r', piece.iov_len) ==

@@ -154,7 +154,7 @@ static void go_on(struct qless *q)
 {
 	struct classic classic;
 	struct chunk_pool pool;
-	struct resp_writer writer;
+	struct reply writer;
 	struct chain out;
 
 	classic_init(&classic, q);

@@ -24,7 +24,7 @@ struct call_fixture {
 	struct command_table *table;
 	struct chunk_pool pool;
 	struct chain out;
-	struct resp_writer writer;
+	struct reply writer;
 	struct command_env env;
 	struct session session;
 	struct buf reply;
@@ -55,7 +55,7 @@ static inline void call_teardown(struct call_fixture *f)
 static inline void call_use_proto(struct call_fixture *f, int proto)
 {
 	f->session.proto = proto;
-	f->writer.proto = proto;
+	resp_writer_set_proto(&f->writer, proto);
 }
 
 /* Borrowed until the next call. */
@@ -79,7 +79,7 @@ static inline const char *call_run_argv(struct call_fixture *f, const struct qle
 
 		cmd->handler(&call);
 	} else {
-		resp_write_error_line(&f->writer, buf_str(&error));
+		reply_error_line(&f->writer, buf_str(&error));
 	}
 	buf_done(&error);
 

@@ -35,7 +35,7 @@ struct engines {
 	struct databases *databases;
 	struct chunk_pool pool;
 	struct chain out;
-	struct resp_writer writer;
+	struct reply writer;
 };
 
 static inline void engines_init(struct engines *e, unsigned count, uint64_t hash_seed)

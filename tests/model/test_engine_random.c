@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "command/classic.h"
+#include "resp/writer.h"
 #include "qless.h"
 #include "util/buf.h"
 #include "util/chain.h"
@@ -25,7 +26,7 @@ struct subject {
 	struct classic classic;
 	struct chunk_pool pool;
 	struct chain out;
-	struct resp_writer writer;
+	struct reply writer;
 	size_t events;
 };
 

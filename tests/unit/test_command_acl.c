@@ -12,7 +12,7 @@
 
 static void handle(struct call *call)
 {
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }
 
 static const struct command rows[] = {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "command/classic.h"
+#include "resp/writer.h"
 #include "unit.h"
 #include "util/chain.h"
 
@@ -12,7 +13,7 @@ static struct qless *engine;
 static struct classic classic;
 static struct chunk_pool pool;
 static struct chain out;
-static struct resp_writer writer;
+static struct reply writer;
 static struct buf reply;
 
 void setUp(void)

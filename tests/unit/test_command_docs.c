@@ -11,7 +11,7 @@
 
 static void handle(struct call *call)
 {
-	resp_write_ok(call->reply);
+	reply_ok(call->reply);
 }
 
 /* What the daemon is built from, but for the handlers. */

@@ -10,7 +10,7 @@
 
 static struct chunk_pool pool;
 static struct chain out;
-static struct resp_writer w;
+static struct reply w;
 
 void setUp(void)
 {
@@ -49,14 +49,14 @@ static void assert_written(struct qless_str expected)
 }
 
 /* What a call writes in RESP2 and in RESP3. */
-#define WRITES(call, resp2, resp3)          \
-	do {                                \
-		w.proto = 2;                \
-		call;                       \
-		assert_written(STR(resp2)); \
-		w.proto = 3;                \
-		call;                       \
-		assert_written(STR(resp3)); \
+#define WRITES(call, resp2, resp3)            \
+	do {                                  \
+		resp_writer_set_proto(&w, 2); \
+		call;                         \
+		assert_written(STR(resp2));   \
+		resp_writer_set_proto(&w, 3); \
+		call;                         \
+		assert_written(STR(resp3));   \
 	} while (0)
 
 #define WRITES_SAME(call, both) WRITES(call, both, both)
@@ -65,42 +65,41 @@ static void assert_written(struct qless_str expected)
 
 static void statuses_are_simple_strings(void)
 {
-	WRITES_SAME(resp_write_ok(&w), "+OK\r\n");
-	WRITES_SAME(resp_write_status(&w, STR("Background saving started")),
+	WRITES_SAME(reply_ok(&w), "+OK\r\n");
+	WRITES_SAME(reply_status(&w, STR("Background saving started")),
 		    "+Background saving started\r\n");
-	WRITES_SAME(resp_write_status(&w, STR("")), "+\r\n");
+	WRITES_SAME(reply_status(&w, STR("")), "+\r\n");
 }
 
 static void errors_begin_with_their_code(void)
 {
-	WRITES_SAME(resp_write_error(&w, "ERR", STR("unknown command")),
-		    "-ERR unknown command\r\n");
-	WRITES_SAME(resp_write_errorf(&w, "NOJOB", "no job %.*s in %d", 2, "abc", 7),
+	WRITES_SAME(reply_error(&w, "ERR", STR("unknown command")), "-ERR unknown command\r\n");
+	WRITES_SAME(reply_errorf(&w, "NOJOB", "no job %.*s in %d", 2, "abc", 7),
 		    "-NOJOB no job ab in 7\r\n");
-	WRITES_SAME(resp_write_error_line(&w, STR("NOAUTH Authentication required.")),
+	WRITES_SAME(reply_error_line(&w, STR("NOAUTH Authentication required.")),
 		    "-NOAUTH Authentication required.\r\n");
 }
 
 static void a_line_cannot_be_broken_from_inside(void)
 {
-	WRITES_SAME(resp_write_status(&w, STR("a\r\n+b")), "+a  +b\r\n");
-	WRITES_SAME(resp_write_error(&w, "ERR", STR("\na\rb\n")), "-ERR  a b \r\n");
-	WRITES_SAME(resp_write_errorf(&w, "ERR", "%s", "x\r\n:1"), "-ERR x  :1\r\n");
-	WRITES_SAME(resp_write_error_line(&w, STR("ERR\n\n")), "-ERR  \r\n");
-	w.proto = 3;
-	resp_write_big_number(&w, STR("1\r\n2"));
+	WRITES_SAME(reply_status(&w, STR("a\r\n+b")), "+a  +b\r\n");
+	WRITES_SAME(reply_error(&w, "ERR", STR("\na\rb\n")), "-ERR  a b \r\n");
+	WRITES_SAME(reply_errorf(&w, "ERR", "%s", "x\r\n:1"), "-ERR x  :1\r\n");
+	WRITES_SAME(reply_error_line(&w, STR("ERR\n\n")), "-ERR  \r\n");
+	resp_writer_set_proto(&w, 3);
+	reply_big_number(&w, STR("1\r\n2"));
 	assert_written(STR("(1  2\r\n"));
 }
 
 static void a_printed_error_is_cut_at_its_maximum(void)
 {
-	char *text = mem_alloc(RESP_ERROR_TEXT_MAX + 2);
+	char *text = mem_alloc(REPLY_ERROR_TEXT_MAX + 2);
 	struct buf expected = BUF_INIT(BUF_NO_MAX);
 
-	memset(text, 'x', RESP_ERROR_TEXT_MAX + 1);
-	text[RESP_ERROR_TEXT_MAX + 1] = '\0';
-	resp_write_errorf(&w, "ERR", "%s", text);
-	buf_printf(&expected, "-ERR %.*s\r\n", RESP_ERROR_TEXT_MAX, text);
+	memset(text, 'x', REPLY_ERROR_TEXT_MAX + 1);
+	text[REPLY_ERROR_TEXT_MAX + 1] = '\0';
+	reply_errorf(&w, "ERR", "%s", text);
+	buf_printf(&expected, "-ERR %.*s\r\n", REPLY_ERROR_TEXT_MAX, text);
 	assert_written(buf_str(&expected));
 	buf_done(&expected);
 	free(text);
@@ -108,11 +107,11 @@ static void a_printed_error_is_cut_at_its_maximum(void)
 
 static void errors_are_counted(void)
 {
-	resp_write_ok(&w);
+	reply_ok(&w);
 	TEST_ASSERT_EQUAL_UINT64(0, w.errors);
-	resp_write_error(&w, "ERR", STR("a"));
-	resp_write_errorf(&w, "ERR", "b");
-	resp_write_error_line(&w, STR("ERR c"));
+	reply_error(&w, "ERR", STR("a"));
+	reply_errorf(&w, "ERR", "b");
+	reply_error_line(&w, STR("ERR c"));
 	TEST_ASSERT_EQUAL_UINT64(3, w.errors);
 }
 
@@ -131,47 +130,46 @@ static void integers_are_written_as_printf_would(void)
 		if (!edge)
 			value >>= unit_random(&state) % 64;
 		snprintf(expected, sizeof expected, ":%" PRId64 "\r\n", value);
-		resp_write_integer(&w, value);
+		reply_integer(&w, value);
 		assert_written(str_from(expected));
 	}
 }
 
 static void booleans_are_integers_in_resp2(void)
 {
-	WRITES(resp_write_boolean(&w, true), ":1\r\n", "#t\r\n");
-	WRITES(resp_write_boolean(&w, false), ":0\r\n", "#f\r\n");
+	WRITES(reply_boolean(&w, true), ":1\r\n", "#t\r\n");
+	WRITES(reply_boolean(&w, false), ":0\r\n", "#f\r\n");
 }
 
 static void nulls_are_of_two_kinds_in_resp2(void)
 {
-	WRITES(resp_write_null(&w), "$-1\r\n", "_\r\n");
-	WRITES(resp_write_null_array(&w), "*-1\r\n", "_\r\n");
+	WRITES(reply_null(&w), "$-1\r\n", "_\r\n");
+	WRITES(reply_null_array(&w), "*-1\r\n", "_\r\n");
 }
 
 static void doubles_are_bulk_strings_in_resp2(void)
 {
-	WRITES(resp_write_double(&w, 0), "$1\r\n0\r\n", ",0\r\n");
-	WRITES(resp_write_double(&w, -0.0), "$2\r\n-0\r\n", ",-0\r\n");
-	WRITES(resp_write_double(&w, 3), "$1\r\n3\r\n", ",3\r\n");
-	WRITES(resp_write_double(&w, -1.5), "$4\r\n-1.5\r\n", ",-1.5\r\n");
-	WRITES(resp_write_double(&w, 0.1), "$19\r\n0.10000000000000001\r\n",
-	       ",0.10000000000000001\r\n");
-	WRITES(resp_write_double(&w, 1e100), "$6\r\n1e+100\r\n", ",1e+100\r\n");
+	WRITES(reply_double(&w, 0), "$1\r\n0\r\n", ",0\r\n");
+	WRITES(reply_double(&w, -0.0), "$2\r\n-0\r\n", ",-0\r\n");
+	WRITES(reply_double(&w, 3), "$1\r\n3\r\n", ",3\r\n");
+	WRITES(reply_double(&w, -1.5), "$4\r\n-1.5\r\n", ",-1.5\r\n");
+	WRITES(reply_double(&w, 0.1), "$19\r\n0.10000000000000001\r\n", ",0.10000000000000001\r\n");
+	WRITES(reply_double(&w, 1e100), "$6\r\n1e+100\r\n", ",1e+100\r\n");
 }
 
 static void doubles_that_are_no_numbers_have_names(void)
 {
-	WRITES(resp_write_double(&w, (double)INFINITY), "$3\r\ninf\r\n", ",inf\r\n");
-	WRITES(resp_write_double(&w, (double)-INFINITY), "$4\r\n-inf\r\n", ",-inf\r\n");
-	WRITES(resp_write_double(&w, (double)NAN), "$3\r\nnan\r\n", ",nan\r\n");
-	WRITES(resp_write_double(&w, -(double)NAN), "$3\r\nnan\r\n", ",nan\r\n");
+	WRITES(reply_double(&w, (double)INFINITY), "$3\r\ninf\r\n", ",inf\r\n");
+	WRITES(reply_double(&w, (double)-INFINITY), "$4\r\n-inf\r\n", ",-inf\r\n");
+	WRITES(reply_double(&w, (double)NAN), "$3\r\nnan\r\n", ",nan\r\n");
+	WRITES(reply_double(&w, -(double)NAN), "$3\r\nnan\r\n", ",nan\r\n");
 }
 
 static void doubles_are_written_as_printf_would(void)
 {
 	unsigned long long state = 5;
 
-	w.proto = 3;
+	resp_writer_set_proto(&w, 3);
 	for (int i = 0; i < 20000; i++) {
 		unsigned long long bits = unit_random(&state);
 		char expected[64];
@@ -183,14 +181,14 @@ static void doubles_are_written_as_printf_would(void)
 		if (isnan(value))
 			continue;
 		snprintf(expected, sizeof expected, ",%.17g\r\n", value);
-		resp_write_double(&w, value);
+		reply_double(&w, value);
 		assert_written(str_from(expected));
 	}
 }
 
 static void big_numbers_are_bulk_strings_in_resp2(void)
 {
-	WRITES(resp_write_big_number(&w, STR("-123456789012345678901234567890")),
+	WRITES(reply_big_number(&w, STR("-123456789012345678901234567890")),
 	       "$31\r\n-123456789012345678901234567890\r\n",
 	       "(-123456789012345678901234567890\r\n");
 }
@@ -199,10 +197,10 @@ static void big_numbers_are_bulk_strings_in_resp2(void)
 
 static void bulk_strings_hold_any_byte(void)
 {
-	WRITES_SAME(resp_write_bulk(&w, STR("")), "$0\r\n\r\n");
-	WRITES_SAME(resp_write_bulk(&w, str_make(NULL, 0)), "$0\r\n\r\n");
-	WRITES_SAME(resp_write_bulk(&w, STR("a\r\n\0b")), "$5\r\na\r\n\0b\r\n");
-	WRITES_SAME(resp_write_bulk(&w, STR("hello, world")), "$12\r\nhello, world\r\n");
+	WRITES_SAME(reply_bulk(&w, STR("")), "$0\r\n\r\n");
+	WRITES_SAME(reply_bulk(&w, str_make(NULL, 0)), "$0\r\n\r\n");
+	WRITES_SAME(reply_bulk(&w, STR("a\r\n\0b")), "$5\r\na\r\n\0b\r\n");
+	WRITES_SAME(reply_bulk(&w, STR("hello, world")), "$12\r\nhello, world\r\n");
 }
 
 static void bulk_strings_of_all_lengths_come_out_whole(void)
@@ -215,7 +213,7 @@ static void bulk_strings_of_all_lengths_come_out_whole(void)
 	for (size_t i = 0; i < max; i++)
 		bytes[i] = (char)unit_random(&state);
 	for (size_t len = 0; len < max; len = len < 1100 ? len + 1 : len + len / 7) {
-		resp_write_bulk(&w, str_make(bytes, len));
+		reply_bulk(&w, str_make(bytes, len));
 		buf_printf(&expected, "$%zu\r\n", len);
 		buf_append(&expected, bytes, len);
 		buf_append_str(&expected, STR("\r\n"));
@@ -227,19 +225,19 @@ static void bulk_strings_of_all_lengths_come_out_whole(void)
 
 static void numbers_may_be_bulk_strings(void)
 {
-	WRITES_SAME(resp_write_bulk_integer(&w, 0), "$1\r\n0\r\n");
-	WRITES_SAME(resp_write_bulk_integer(&w, INT64_MIN), "$20\r\n-9223372036854775808\r\n");
+	WRITES_SAME(reply_bulk_integer(&w, 0), "$1\r\n0\r\n");
+	WRITES_SAME(reply_bulk_integer(&w, INT64_MIN), "$20\r\n-9223372036854775808\r\n");
 }
 
 static void bulk_strings_may_be_printed_at_any_length(void)
 {
-	WRITES_SAME(resp_write_bulkf(&w, "%s", ""), "$0\r\n\r\n");
-	WRITES_SAME(resp_write_bulkf(&w, "ql:q:%s-%d", "main", 7), "$11\r\nql:q:main-7\r\n");
+	WRITES_SAME(reply_bulkf(&w, "%s", ""), "$0\r\n\r\n");
+	WRITES_SAME(reply_bulkf(&w, "ql:q:%s-%d", "main", 7), "$11\r\nql:q:main-7\r\n");
 	for (int len = 500; len < 40000; len = len < 520 ? len + 1 : 2 * len) {
 		struct buf expected = BUF_INIT(BUF_NO_MAX);
 
 		buf_printf(&expected, "$%d\r\n%*d\r\n", len, len, 5);
-		resp_write_bulkf(&w, "%*d", len, 5);
+		reply_bulkf(&w, "%*d", len, 5);
 		assert_written(buf_str(&expected));
 		buf_done(&expected);
 	}
@@ -247,33 +245,33 @@ static void bulk_strings_may_be_printed_at_any_length(void)
 
 static void verbatim_strings_say_their_type_in_resp3(void)
 {
-	WRITES(resp_write_verbatim(&w, "txt", STR("Some\r\nstring")), "$12\r\nSome\r\nstring\r\n",
+	WRITES(reply_verbatim(&w, "txt", STR("Some\r\nstring")), "$12\r\nSome\r\nstring\r\n",
 	       "=16\r\ntxt:Some\r\nstring\r\n");
-	WRITES(resp_write_verbatim(&w, "mkd", STR("")), "$0\r\n\r\n", "=4\r\nmkd:\r\n");
+	WRITES(reply_verbatim(&w, "mkd", STR("")), "$0\r\n\r\n", "=4\r\nmkd:\r\n");
 }
 
 /* ---- aggregates ---- */
 
 static void resp2_has_one_aggregate_only(void)
 {
-	WRITES(resp_write_array(&w, 3), "*3\r\n", "*3\r\n");
-	WRITES(resp_write_map(&w, 3), "*6\r\n", "%3\r\n");
-	WRITES(resp_write_set(&w, 0), "*0\r\n", "~0\r\n");
-	WRITES(resp_write_push(&w, 123456), "*123456\r\n", ">123456\r\n");
+	WRITES(reply_array(&w, 3), "*3\r\n", "*3\r\n");
+	WRITES(reply_map(&w, 3), "*6\r\n", "%3\r\n");
+	WRITES(reply_set(&w, 0), "*0\r\n", "~0\r\n");
+	WRITES(reply_push(&w, 123456), "*123456\r\n", ">123456\r\n");
 }
 
 static void write_deferred_map(void)
 {
-	struct resp_deferred map, list;
+	struct reply_deferred map, list;
 
-	resp_deferred_begin(&w, &map);
-	resp_write_bulk(&w, STR("a"));
-	resp_deferred_begin(&w, &list);
-	resp_write_integer(&w, 1);
-	resp_write_null(&w);
-	resp_deferred_end(&w, &list, RESP_ARRAY, 2);
-	resp_deferred_end(&w, &map, RESP_MAP, 1);
-	resp_write_ok(&w);
+	reply_deferred_begin(&w, &map, REPLY_MAP);
+	reply_bulk(&w, STR("a"));
+	reply_deferred_begin(&w, &list, REPLY_ARRAY);
+	reply_integer(&w, 1);
+	reply_null(&w);
+	reply_deferred_end(&w, &list, 2);
+	reply_deferred_end(&w, &map, 1);
+	reply_ok(&w);
 }
 
 static void lengths_may_be_known_last(void)
@@ -285,58 +283,58 @@ static void lengths_may_be_known_last(void)
 
 static void a_bulk_string_may_be_written_straight_to_the_chain(void)
 {
-	struct resp_deferred bulk;
+	struct reply_deferred bulk;
 
-	resp_write_ok(&w);
-	resp_deferred_begin(&w, &bulk);
-	chain_append_str(w.out, STR("{\"jid\":"));
-	chain_append_str(w.out, STR("1}"));
-	resp_deferred_end_bulk(&w, &bulk);
+	reply_ok(&w);
+	reply_deferred_begin(&w, &bulk, REPLY_TEXT);
+	reply_deferred_append(&w, &bulk, STR("{\"jid\":"));
+	reply_deferred_append(&w, &bulk, STR("1}"));
+	reply_deferred_end(&w, &bulk, 0);
 	assert_written(STR("+OK\r\n$9\r\n{\"jid\":1}\r\n"));
 
-	resp_deferred_begin(&w, &bulk);
-	resp_deferred_end_bulk(&w, &bulk);
+	reply_deferred_begin(&w, &bulk, REPLY_TEXT);
+	reply_deferred_end(&w, &bulk, 0);
 	assert_written(STR("$0\r\n\r\n"));
 }
 
 static void large_deferred_replies_come_out_whole(void)
 {
 	struct buf expected = BUF_INIT(BUF_NO_MAX);
-	struct resp_deferred list;
+	struct reply_deferred list;
 
-	resp_deferred_begin(&w, &list);
+	reply_deferred_begin(&w, &list, REPLY_ARRAY);
 	buf_append_str(&expected, STR("*20000\r\n"));
 	for (int i = 0; i < 20000; i++) {
-		resp_write_integer(&w, i);
+		reply_integer(&w, i);
 		buf_printf(&expected, ":%d\r\n", i);
 	}
-	resp_deferred_end(&w, &list, RESP_ARRAY, 20000);
+	reply_deferred_end(&w, &list, 20000);
 	assert_written(buf_str(&expected));
 	buf_done(&expected);
 }
 
 static void small_deferred_replies_share_chunks(void)
 {
-	struct resp_deferred list;
+	struct reply_deferred list;
 
 	for (int i = 0; i < 1000; i++) {
-		resp_deferred_begin(&w, &list);
-		resp_write_integer(&w, i);
-		resp_deferred_end(&w, &list, RESP_ARRAY, 1);
+		reply_deferred_begin(&w, &list, REPLY_ARRAY);
+		reply_integer(&w, i);
+		reply_deferred_end(&w, &list, 1);
 	}
 	TEST_ASSERT_TRUE(out.allocated <= 2 * (CHAIN_CHUNK_BYTES + sizeof(struct chunk)));
 }
 
 static void deferred_replies_can_be_dropped(void)
 {
-	struct resp_deferred list;
+	struct reply_deferred list;
 
-	resp_write_ok(&w);
-	resp_deferred_begin(&w, &list);
-	resp_write_integer(&w, 1);
-	resp_write_error(&w, "ERR", STR("x"));
-	resp_deferred_drop(&w, &list);
-	resp_write_null(&w);
+	reply_ok(&w);
+	reply_deferred_begin(&w, &list, REPLY_ARRAY);
+	reply_integer(&w, 1);
+	reply_error(&w, "ERR", STR("x"));
+	reply_deferred_drop(&w, &list);
+	reply_null(&w);
 	assert_written(STR("+OK\r\n$-1\r\n"));
 	TEST_ASSERT_EQUAL_UINT64(1, w.errors);
 }
@@ -345,59 +343,59 @@ static void deferred_replies_can_be_dropped(void)
 
 static void write_one_of_each(void)
 {
-	struct resp_deferred d;
+	struct reply_deferred d;
 	char large[2000] = "";
 
-	resp_write_ok(&w);
-	resp_write_status(&w, STR("x"));
-	resp_write_error(&w, "ERR", STR("x"));
-	resp_write_errorf(&w, "ERR", "x");
-	resp_write_error_line(&w, STR("ERR x"));
-	resp_write_integer(&w, 12);
-	resp_write_boolean(&w, true);
-	resp_write_null(&w);
-	resp_write_null_array(&w);
-	resp_write_double(&w, 1.5);
-	resp_write_big_number(&w, STR("1"));
-	resp_write_bulk(&w, STR("x"));
-	resp_write_bulk(&w, str_make(large, sizeof large));
-	resp_write_bulk_integer(&w, 12);
-	resp_write_bulkf(&w, "%d", 1);
-	resp_write_bulkf(&w, "%2000d", 1);
-	resp_write_verbatim(&w, "txt", STR("x"));
-	resp_write_map(&w, 1);
-	resp_write_raw(&w, RESP_PONG);
-	resp_deferred_begin(&w, &d);
-	resp_write_ok(&w);
-	resp_deferred_end(&w, &d, RESP_SET, 1);
-	resp_deferred_begin(&w, &d);
-	chain_append_str(w.out, STR("x"));
-	resp_deferred_end_bulk(&w, &d);
+	reply_ok(&w);
+	reply_status(&w, STR("x"));
+	reply_error(&w, "ERR", STR("x"));
+	reply_errorf(&w, "ERR", "x");
+	reply_error_line(&w, STR("ERR x"));
+	reply_integer(&w, 12);
+	reply_boolean(&w, true);
+	reply_null(&w);
+	reply_null_array(&w);
+	reply_double(&w, 1.5);
+	reply_big_number(&w, STR("1"));
+	reply_bulk(&w, STR("x"));
+	reply_bulk(&w, str_make(large, sizeof large));
+	reply_bulk_integer(&w, 12);
+	reply_bulkf(&w, "%d", 1);
+	reply_bulkf(&w, "%2000d", 1);
+	reply_verbatim(&w, "txt", STR("x"));
+	reply_map(&w, 1);
+	reply_status(&w, STR("PONG"));
+	reply_deferred_begin(&w, &d, REPLY_SET);
+	reply_ok(&w);
+	reply_deferred_end(&w, &d, 1);
+	reply_deferred_begin(&w, &d, REPLY_TEXT);
+	reply_deferred_append(&w, &d, STR("x"));
+	reply_deferred_end(&w, &d, 0);
 }
 
 static void a_muted_writer_writes_nothing_but_counts_errors(void)
 {
 	w.muted = true;
 	write_one_of_each();
-	w.proto = 3;
+	resp_writer_set_proto(&w, 3);
 	write_one_of_each();
 	TEST_ASSERT_EQUAL_size_t(0, out.len);
 	TEST_ASSERT_EQUAL_size_t(0, out.allocated);
 	TEST_ASSERT_EQUAL_UINT64(6, w.errors);
 	w.muted = false;
-	resp_write_ok(&w);
+	reply_ok(&w);
 	assert_written(STR("+OK\r\n"));
 }
 
 static void prepared_replies_are_complete(void)
 {
-	resp_write_raw(&w, RESP_OK);
-	resp_write_raw(&w, RESP_PONG);
-	resp_write_raw(&w, RESP_QUEUED);
-	resp_write_raw(&w, RESP_ZERO);
-	resp_write_raw(&w, RESP_ONE);
-	resp_write_raw(&w, RESP_EMPTY_BULK);
-	resp_write_raw(&w, RESP_EMPTY_ARRAY);
+	reply_ok(&w);
+	reply_status(&w, STR("PONG"));
+	reply_status(&w, STR("QUEUED"));
+	reply_integer(&w, 0);
+	reply_integer(&w, 1);
+	reply_bulk(&w, STR(""));
+	reply_array(&w, 0);
 	assert_written(STR("+OK\r\n+PONG\r\n+QUEUED\r\n:0\r\n:1\r\n$0\r\n\r\n*0\r\n"));
 }
 

@@ -1,0 +1,209 @@
+/*
+ * Replies: a handler says what it means (a map, a null, a double), and the protocol of the client
+ * spells it.
+ *
+ * A protocol is a table of operations. RESP2 and RESP3 are two of them (writer.h); one more is a
+ * new file and touches no handler. All of them append to a chain that the caller owns and sends.
+ *
+ * An aggregate is its header followed by as many values as the header says. If the number of values
+ * is not known beforehand, use reply_deferred_begin().
+ *
+ * Pure: no I/O, no clock, no globals.
+ */
+#ifndef RESP_REPLY_H
+#define RESP_REPLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/chain.h"
+#include "util/str.h"
+
+/* Longest code word of an error that is remembered, in bytes. */
+#define REPLY_ERROR_CODE_MAX 31
+/* Longest text that reply_errorf() sends, in bytes. */
+#define REPLY_ERROR_TEXT_MAX 4096
+
+struct reply;
+struct reply_deferred;
+
+enum reply_type {
+	REPLY_ARRAY,
+	REPLY_MAP, /* counts pairs: a key and a value each */
+	REPLY_SET,
+	REPLY_PUSH, /* out of band: not the reply to a command */
+	REPLY_TEXT, /* one string, written in pieces; for reply_deferred_begin() alone */
+};
+
+/* How a protocol spells a value. No operation is called for a muted reply. */
+struct reply_ops {
+	void (*status)(struct reply *r, struct qless_str text);
+	/* `text` may be empty: then the error is the code word alone. */
+	void (*error)(struct reply *r, struct qless_str code, struct qless_str text);
+	void (*integer)(struct reply *r, int64_t value);
+	void (*boolean)(struct reply *r, bool value);
+	void (*null)(struct reply *r);
+	void (*null_array)(struct reply *r);
+	void (*number)(struct reply *r, double value);
+	void (*big_number)(struct reply *r, struct qless_str digits);
+	void (*bulk)(struct reply *r, struct qless_str s);
+	void (*verbatim)(struct reply *r, const char *type, struct qless_str s);
+	void (*header)(struct reply *r, enum reply_type type, size_t count);
+	/* The values of a deferred aggregate are in its body: write them as one to r->out, with
+	 * reply_deferred_move(). */
+	void (*finish)(struct reply *r, struct reply_deferred *d, size_t count);
+	/* Pairs in a list are lists of two; otherwise their halves follow each other. */
+	bool nests_pairs;
+};
+
+struct reply {
+	const struct reply_ops *ops; /* may change between two replies (HELLO) */
+	struct chain *out;	     /* borrowed */
+	bool muted;		     /* nothing is written, but errors count (CLIENT REPLY OFF) */
+	uint64_t errors;	     /* error replies so far: compare before and after a command */
+	char last_error[REPLY_ERROR_CODE_MAX + 1]; /* code word of the last of them */
+};
+
+void reply_init(struct reply *r, const struct reply_ops *ops, struct chain *out);
+
+/* ---- simple replies ---- */
+
+/* A simple string. CR and LF in it become blanks. */
+static inline void reply_status(struct reply *r, struct qless_str text)
+{
+	if (!r->muted)
+		r->ops->status(r, text);
+}
+
+static inline void reply_ok(struct reply *r)
+{
+	reply_status(r, STR("OK"));
+}
+
+/* An error. `code` is one word, such as "ERR". CR and LF in the text become blanks. */
+void reply_error(struct reply *r, const char *code, struct qless_str text);
+
+/* Formats the text like printf; cuts it at REPLY_ERROR_TEXT_MAX bytes. */
+void reply_errorf(struct reply *r, const char *code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* An error whose text begins with the code: "NOJOB no job with that id". */
+void reply_error_line(struct reply *r, struct qless_str line);
+
+static inline void reply_integer(struct reply *r, int64_t value)
+{
+	if (!r->muted)
+		r->ops->integer(r, value);
+}
+
+static inline void reply_boolean(struct reply *r, bool value)
+{
+	if (!r->muted)
+		r->ops->boolean(r, value);
+}
+
+static inline void reply_null(struct reply *r)
+{
+	if (!r->muted)
+		r->ops->null(r);
+}
+
+static inline void reply_null_array(struct reply *r)
+{
+	if (!r->muted)
+		r->ops->null_array(r);
+}
+
+static inline void reply_double(struct reply *r, double value)
+{
+	if (!r->muted)
+		r->ops->number(r, value);
+}
+
+/* `digits` is an integer of any length in decimal. */
+static inline void reply_big_number(struct reply *r, struct qless_str digits)
+{
+	if (!r->muted)
+		r->ops->big_number(r, digits);
+}
+
+/* ---- strings ---- */
+
+static inline void reply_bulk(struct reply *r, struct qless_str s)
+{
+	if (!r->muted)
+		r->ops->bulk(r, s);
+}
+
+void reply_bulk_integer(struct reply *r, int64_t value);
+void reply_bulkf(struct reply *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Text for people. `type` is exactly three bytes: "txt" or "mkd". */
+static inline void reply_verbatim(struct reply *r, const char *type, struct qless_str s)
+{
+	if (!r->muted)
+		r->ops->verbatim(r, type, s);
+}
+
+/* ---- aggregates ---- */
+
+static inline void reply_header(struct reply *r, enum reply_type type, size_t count)
+{
+	if (!r->muted)
+		r->ops->header(r, type, count);
+}
+
+static inline void reply_array(struct reply *r, size_t count)
+{
+	reply_header(r, REPLY_ARRAY, count);
+}
+
+static inline void reply_map(struct reply *r, size_t count)
+{
+	reply_header(r, REPLY_MAP, count);
+}
+
+static inline void reply_set(struct reply *r, size_t count)
+{
+	reply_header(r, REPLY_SET, count);
+}
+
+static inline void reply_push(struct reply *r, size_t count)
+{
+	reply_header(r, REPLY_PUSH, count);
+}
+
+/*
+ * A value whose length is known only once it has been written. Between begin and end, values go to
+ * a chain of their own (r->out points to it); the end writes the header, then the chain. Deferred
+ * values nest.
+ *
+ *	struct reply_deferred keys;
+ *
+ *	reply_deferred_begin(r, &keys, REPLY_ARRAY);
+ *	... reply_bulk(r, key) for each key; count++ ...
+ *	reply_deferred_end(r, &keys, count);
+ *
+ * Values written between reply_deferred_leave() and the end stand before the aggregate.
+ *
+ * A REPLY_TEXT is written by reply_deferred_append() alone, and the count does not matter.
+ */
+struct reply_deferred {
+	enum reply_type type;
+	struct chain body;
+	struct chain *out;
+};
+
+void reply_deferred_begin(struct reply *r, struct reply_deferred *d, enum reply_type type);
+void reply_deferred_append(struct reply *r, struct reply_deferred *d, struct qless_str piece);
+void reply_deferred_leave(struct reply *r, struct reply_deferred *d);
+void reply_deferred_end(struct reply *r, struct reply_deferred *d, size_t count);
+
+/* Forget what was written since begin; errors stay counted. */
+void reply_deferred_drop(struct reply *r, struct reply_deferred *d);
+
+/* For the operation `finish`: moves the body to r->out. */
+void reply_deferred_move(struct reply *r, struct reply_deferred *d);
+
+#endif
