@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Measure qlessd, and redis-server where it is installed, and write Markdown.
 
-Each line of the tables is measured in rounds: in each round one contender runs after the other,
-each on a new server, with the same settings and an append-only log that is synced every second. A
-figure is the median of the rounds. Contenders are
+A row is measured in rounds. In each round every contender runs once, on a new server, with the same
+settings and an append-only log that is synced every second. A figure is the median of the rounds.
+The contenders are:
 
-    qlessd by native commands, and by EVALSHA as client libraries call it;
-    redis-server by SET of the same payload, as a yardstick of what its loop and log can do;
-    redis-server with qless.lua, if --script names one that this redis-server accepts.
+    qlessd with native commands, and with EVALSHA as client libraries call it;
+    redis-server with SET of the same payload, as a yardstick for its loop and log;
+    redis-server with qless.lua, if --script names a copy that this redis-server accepts.
 
-The table goes to standard output, and says how it was made; what is going on to standard error.
+The tables go to standard output, with lines that say how they were made. Progress goes to standard
+error.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import time
 
+from results import section
 from servers import (EVALSHA, NATIVE, PING, REFERENCE, SET, START_SECONDS, Server, add_arguments,
                      check_arguments, client_options, head, number, print_how, row, say)
 
@@ -31,8 +33,8 @@ TITLES = {
     PING: "Redis, PING",
 }
 
-# Workload, connections, pipeline, further options, whether the reference can do it in a time one
-# waits for.
+# Workload, connections, pipeline, further options, and whether the reference is fast enough to run
+# it.
 THROUGHPUT = [
     ("lifecycle", 64, 16, [], True),
     ("lifecycle", 16, 1, [], True),
@@ -52,7 +54,7 @@ THROUGHPUT = [
     ("many-queues", 64, 16, [], True),
     ("mixed", 64, 16, [], True),
 ]
-# What is done while another client sends PING: what is there before, and the commands.
+# Commands that run while another client sends PING: a name, how to prepare the server, the commands.
 STALL_AFTER_SECONDS = 0.7
 QUEUE = "bench-00000001-000000"
 STALLS = [
@@ -68,8 +70,7 @@ LARGE = [("deep", 64, 16, ["--backlog", "10M"], False)]
 
 
 def run(args, kind, options):
-    """One run of one contender; the result is that of qlessd-benchmark --json. None if it failed:
-    those of others are not lost with it."""
+    """Run one contender once. Returns the result of qlessd-benchmark --json, or None if it failed."""
     options = client_options(args, kind, options)
     with Server(args, kind) as server:
         done = subprocess.run(
@@ -88,8 +89,8 @@ def run(args, kind, options):
 
 
 def measure_all(args, plans):
-    """The results of all rounds of some plans, which are contenders and options, in turns: for each
-    plan, by contender."""
+    """Run all rounds of several plans in turns. A plan is the contenders and their options. Returns
+    the results by contender, for each plan."""
     results = [{kind: [] for kind in kinds} for kinds, _ in plans]
     for _ in range(args.rounds):
         for (kinds, options), got in zip(plans, results):
@@ -107,7 +108,7 @@ def measure(args, kinds, options):
 
 
 def median(results, *path):
-    """Of a figure, which is some keys deep in the result; None if nobody has it."""
+    """The median of the figure at a path of keys, or None if no result has it."""
     values = []
     for value in results:
         for key in path:
@@ -122,7 +123,7 @@ def ratio(above, below):
 
 
 def speed(results):
-    """Jobs a second, or commands where there are no jobs."""
+    """Jobs a second, or commands if there are no jobs."""
     return median(results, "jobs_per_second") or median(results, "commands_per_second")
 
 
@@ -132,7 +133,7 @@ def settings(workload, connections, pipeline, more):
 
 
 def groups_of(rows):
-    """The rows that are compared with each other, those with a backlog, are measured in turns."""
+    """Groups of rows. Those with a backlog are one group, because they are compared with each other."""
     with_backlog = [line for line in rows if line[3]]
     done = False
     for line in rows:
@@ -144,7 +145,7 @@ def groups_of(rows):
 
 
 def plan(args, workload, connections, pipeline, more, for_reference):
-    """Who does a row of the table, and how."""
+    """The contenders of a row, and their options."""
     kinds = [NATIVE, EVALSHA]
     if args.redis:
         kinds.append(SET)
@@ -155,10 +156,10 @@ def plan(args, workload, connections, pipeline, more, for_reference):
 
 
 def of_backlogs(lines):
-    """What is left of the speed with the first backlog: medians of the ratios in a round."""
+    """Print the speed relative to that with the first backlog: medians of the ratios of a round."""
     if len(lines) < 2:
         return
-    print(f"\nOf the speed with {lines[0][0]}, in the same round, qlessd had", end=" ")
+    print(f"\nRelative to {lines[0][0]} in the same round, qlessd had", end=" ")
     parts = []
     for name, _, got in lines[1:]:
         pairs = [b["commands_per_second"] / a["commands_per_second"]
@@ -167,12 +168,38 @@ def of_backlogs(lines):
     print(", ".join(parts) + ".")
 
 
+def explain(args):
+    """How the figures of a section were made."""
+    words = ["tests/bench/compare.py", "--rounds", str(args.rounds)]
+    words += ["--duration", f"{args.duration:g}", *(["--only", args.only] if args.only else [])]
+    print_how(args, words)
+    print(f"Medians of {args.rounds} runs; contenders take turns. Client and server share one")
+    print("machine. The log is synced every second, and the payload has 100 bytes.\n")
+
+
 def throughput(args, rows):
-    print("### Throughput\n")
-    print("Jobs a second, or commands where a workload finishes no jobs.\n")
+    with section("Throughput", args.results):
+        explain(args)
+        print("Jobs a second, or commands if a workload finishes no jobs.\n")
+        measured = measure_throughput(args, rows)
+    with section("Processor time", args.results):
+        explain(args)
+        print("Microseconds of the server's processor time for each command. The time of other")
+        print("processes is not included, but a shared core or cache makes every command slower.\n")
+        head("workload", "clients", "qlessd", "EVALSHA", "qless.lua on Redis", "SET of Redis",
+             "ratio")
+        for name, clients, got in measured:
+            each = {kind: median(of, "server_us_per_command") for kind, of in got.items()}
+            row([name, clients,
+                 *(number(each.get(kind)) for kind in (NATIVE, EVALSHA, REFERENCE, SET)),
+                 ratio(each.get(SET), each[NATIVE])])
+
+
+def measure_throughput(args, rows):
+    """Print a row for each workload. Returns a name, the clients and the results for each."""
     head("workload", "clients", "qlessd", "EVALSHA", "qless.lua on Redis", "times",
          "commands/s of qlessd", "SET of Redis", "ratio")
-    cpu = []
+    measured = []
     for group in groups_of(rows):
         names = [" ".join([workload, *more[1:2]]) for workload, _, _, more, _ in group]
         say(", ".join(names))
@@ -186,22 +213,14 @@ def throughput(args, rows):
                  number(speed(other)) if other else "-",
                  ratio(speed(native), speed(other)) if other else "-",
                  number(commands), number(yardstick), ratio(commands, yardstick)])
-            cpu.append((name, clients, got))
-    of_backlogs([line for line in cpu if len(line[0].split()) > 1])
-    print("\n### Processor time\n")
-    print("Microseconds of the server for each command: time that others had is not in it, but it")
-    print("takes longer when others share the cores and caches.\n")
-    head("workload", "clients", "qlessd", "EVALSHA", "qless.lua on Redis", "SET of Redis", "ratio")
-    for name, clients, got in cpu:
-        each = {kind: median(results, "server_us_per_command") for kind, results in got.items()}
-        row([name, clients, *(number(each.get(kind)) for kind in (NATIVE, EVALSHA, REFERENCE, SET)),
-             ratio(each.get(SET), each[NATIVE])])
+            measured.append((name, clients, got))
+    of_backlogs([line for line in measured if len(line[0].split()) > 1])
+    return measured
 
 
 def memory(args):
     jobs = {NATIVE: args.memory_jobs, REFERENCE: args.memory_jobs // 10}
-    print("\n### Memory\n")
-    print("Resident memory that a waiting job takes: 100 bytes of data, a jid of 32.\n")
+    print("Resident memory for each waiting job, with 100 bytes of data and a jid of 32.\n")
     head("server", "jobs", "bytes a job")
     for kind in [NATIVE] + ([REFERENCE] if args.script else []):
         say(f"memory, {TITLES[kind]}")
@@ -217,7 +236,7 @@ def latency_row(title, results):
 
 
 def half_of_maximum(args):
-    """Commands a second, of those that as many connections reach that wait for each reply."""
+    """Half of the commands a second that 64 connections reach if each waits for every reply."""
     say("the rate for latencies")
     options = settings("lifecycle", 64, 1, ["--duration", str(args.duration)])
     return int((median(measure(args, [NATIVE], options)[NATIVE], "commands_per_second") or 0) / 2)
@@ -225,9 +244,8 @@ def half_of_maximum(args):
 
 def latency(args):
     rate = args.rate or half_of_maximum(args)
-    print("\n### Latency\n")
-    print(f"Microseconds at {rate:,} requests a second on 64 connections, from when each should")
-    print("have been sent.\n")
+    print(f"Microseconds at {rate:,} requests a second on 64 connections.")
+    print("The clock of a request starts at its scheduled time, even if it is sent later.\n")
     head("server", "p50", "p90", "p99", "p99.9", "p99.99", "max")
     kinds = [NATIVE, EVALSHA] + ([PING] if args.redis else [])
     options = ["--workload", "lifecycle", "--connections", "64", "--rate", str(rate)]
@@ -242,7 +260,7 @@ def latency(args):
 
 
 def send(port, lines):
-    """Commands as they are typed; returns when the last of them has its reply."""
+    """Send inline commands, and return when the last of them has its reply."""
     with socket.create_connection(("127.0.0.1", port), START_SECONDS) as s:
         replies = s.makefile("rb")
         for line in lines:
@@ -253,7 +271,7 @@ def send(port, lines):
 
 
 def stall(args, prepare, lines):
-    """The longest that a PING took, in microseconds, while these commands ran."""
+    """The longest time of a PING in microseconds while the commands run."""
     with Server(args, NATIVE) as server:
         command = [*args.pin_client, args.benchmark, "--port", str(server.port), "--json"]
         if prepare:
@@ -267,9 +285,8 @@ def stall(args, prepare, lines):
 
 
 def stalls(args):
-    print("\n### Stalls\n")
-    print("The longest that another client waits for the reply to a PING while something large is")
-    print("done, in microseconds.\n")
+    print("The longest time that another client waits for the reply to a PING, in microseconds,")
+    print("while the server does something large.\n")
     head("what", "qlessd")
     for name, prepare, lines in STALLS:
         say(name)
@@ -283,13 +300,13 @@ def parse():
     )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--duration", type=float, default=3, metavar="SECONDS",
-                        help="of each run; a tenth more to warm up")
+                        help="of each run, after a warm-up of a tenth")
     parser.add_argument("--only", metavar="WORKLOADS",
-                        help="some, with commas between them; or memory, latency, stalls")
+                        help="comma-separated workloads, or memory, latency, stalls")
     parser.add_argument("--large", action="store_true", help="also a backlog of ten million jobs")
     parser.add_argument("--rate", type=int,
-                        help="of the latencies; half of what 64 connections without pipelining "
-                             "reach")
+                        help="for the latencies; half of the maximum of 64 connections "
+                             "unless given")
     parser.add_argument("--memory-jobs", type=int, default=1000000, metavar="N")
     add_arguments(parser)
     args = check_arguments(parser)
@@ -302,23 +319,19 @@ def main():
     rows = THROUGHPUT + (LARGE if args.large else [])
     if args.only:
         rows = [r for r in rows if r[0] in args.only.split(",")]
-    print_how(args, ["tests/bench/compare.py", "--rounds", str(args.rounds), "--duration",
-                     f"{args.duration:g}"])
-    print(f"Medians of {args.rounds}, contenders in turns, client and server on one machine,")
-    print("`appendfsync everysec`, payload 100 bytes.\n")
     if rows:
         throughput(args, rows)
-    if not args.only or "memory" in args.only.split(","):
-        memory(args)
-    if not args.only or "latency" in args.only.split(","):
-        latency(args)
-    if not args.only or "stalls" in args.only.split(","):
-        stalls(args)
+    for title, name, measure_it in [("Memory", "memory", memory), ("Latency", "latency", latency),
+                                    ("Stalls", "stalls", stalls)]:
+        if not args.only or name in args.only.split(","):
+            with section(title, args.results):
+                explain(args)
+                measure_it(args)
     if args.raw_file:
         with open(args.raw_file, "w", encoding="utf-8") as file:
             json.dump(args.raw, file, indent=1)
     if args.failed:
-        sys.exit(f"{args.failed} runs failed, and count for nothing")
+        sys.exit(f"{args.failed} runs failed and were left out")
 
 
 main()

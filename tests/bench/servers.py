@@ -1,7 +1,6 @@
-"""What the measurements of whole servers share: starting them, and writing Markdown."""
+"""Shared by the benchmarks of whole servers: starting servers, and writing Markdown."""
 
 import os
-import platform
 import shutil
 import signal
 import socket
@@ -10,11 +9,12 @@ import sys
 import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from results import ROOT, origin, output_of
+
 START_SECONDS = 30
 
 NATIVE, EVALSHA, SET, REFERENCE, PING = "native", "evalsha", "set", "reference", "ping"
-BEFORE = "before"  # NATIVE, by another build
+BEFORE = "before"  # NATIVE, from another build
 
 
 def say(text):
@@ -28,7 +28,7 @@ def free_port():
 
 
 class Server:
-    """A new server of a kind, in a directory that goes away with it."""
+    """A new server of a kind, in a directory that is removed with it."""
 
     def __init__(self, args, kind, directives=()):
         self.dir = tempfile.mkdtemp(prefix="bench-", dir=args.dir)
@@ -67,7 +67,7 @@ class Server:
 
 
 def client_options(args, kind, options):
-    """How a contender of a kind does what the options of qlessd-benchmark ask of qlessd."""
+    """Options of qlessd-benchmark for qlessd, translated for a contender of a kind."""
     options = list(options)
     if kind == EVALSHA:
         options += ["--dialect", "evalsha"]
@@ -96,41 +96,29 @@ def number(value):
     return f"{value:,.0f}" if value >= 100 else f"{value:,.2f}"
 
 
-def output_of(*command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    return done.stdout.strip()
-
-
-def processor():
-    with open("/proc/cpuinfo", encoding="utf-8") as lines:
-        for line in lines:
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.machine()
-
-
 def print_how(args, words):
-    """What was called, and where."""
-    words += ["--script", "qless.lua"] if args.script else []
+    """The command, the versions and the machine that the figures come from."""
+    words = [*words, *(["--script", "qless.lua"] if args.script else [])]
     words += ["--pin"] if args.pin else []
-    print(f"Made on {time.strftime('%Y-%m-%d', time.gmtime())} by `{' '.join(words)}`:")
-    print(f"{output_of(args.qlessd, '--version')};", end=" ")
+    versions = [output_of(args.qlessd, "--version")]
     if args.redis:
-        print(f"{output_of(args.redis, '--version').split(' sha=')[0]};", end=" ")
-    print(f"{os.cpu_count()} × {processor()}, Linux {platform.release()}.")
+        versions.append(output_of(args.redis, "--version").split(" sha=")[0])
+    print(origin(words, *versions))
 
 
 def add_arguments(parser):
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), metavar="DIR",
-                        help="where qlessd is built; build/, which scripts/run makes")
+                        help="directory of the build; build/ unless given, which scripts/run makes")
     parser.add_argument("--redis", default=shutil.which("redis-server"), metavar="FILE",
-                        help="redis-server; '' for none")
-    parser.add_argument("--script", metavar="FILE", help="qless.lua for the redis-server")
+                        help="the redis-server to compare with; '' for none")
+    parser.add_argument("--script", metavar="FILE", help="qless.lua to load into redis-server")
     parser.add_argument("--pin", action="store_true",
-                        help="the servers on processor 0, the client on processor 1")
-    parser.add_argument("--dir", help="for the logs of the servers; else that for temporary files")
+                        help="servers run on processor 0, clients on processor 1")
+    parser.add_argument("--dir", help="directory for the logs of the servers; the temporary directory unless given")
+    parser.add_argument("--results", action="store_true",
+                        help="also write the sections of tests/bench/RESULTS.md")
     parser.add_argument("--raw", metavar="FILE", dest="raw_file",
-                        help="write every single result there, as JSON")
+                        help="write every single result to FILE as JSON")
 
 
 def program_in(build):
@@ -148,5 +136,5 @@ def check_arguments(parser):
         parser.error("--script needs a redis-server")
     for file in (args.qlessd, args.benchmark):
         if not os.access(file, os.X_OK):
-            parser.error(f"there is no {file}")
+            parser.error(f"{file} does not exist")
     return args

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Compare speeds by short turns, and write Markdown.
 
-A processor that is shared with others may be twice as fast in one second as in the next, and then
-runs of seconds, one after the other, say more about that than about what was to be measured. So
-here all contenders are up with what they need, each with a qlessd-benchmark of its own, and all are
-stopped (SIGSTOP) but the one whose turn it is, for a tenth of a second. A ratio is the median of
-those of turns in the same round, in which each contender is as often first as last. It is also given
-for those rounds alone in which the machine was slowest, and quickest: a third of them each.
+A shared processor may be twice as fast in one second as in the next. Runs of several seconds, one
+after the other, then measure the machine rather than the contenders. So all contenders are started
+and prepared, each with a qlessd-benchmark of its own. All of them are stopped (SIGSTOP) except the
+one whose turn it is, for a tenth of a second.
 
-The table goes to standard output, and says how it was made; what is going on to standard error.
+A ratio is the median of the ratios of all rounds. In a round each contender has one turn, and the
+order is reversed from round to round. Two more columns have the ratio in the third of the rounds in
+which the machine was slowest, and in the third in which it was quickest.
+
+The table goes to standard output, with a line that says how it was made. Progress goes to standard
+error.
 """
 
 import argparse
@@ -24,16 +27,25 @@ import sys
 import tempfile
 import time
 
+from results import section
 from servers import (BEFORE, EVALSHA, NATIVE, REFERENCE, SET, Server, add_arguments,
                      check_arguments, client_options, head, number, print_how, program_in, row,
                      say)
 
-# A turn counts from when the clients are under way again.
+# Seconds at the start of a turn that do not count, until the clients are running again.
 LEAD_SECONDS = 0.03
 CLIENT_SECONDS = 86400
 PREPARE_SECONDS = 300
-# What the preparations have left to the disk is not to be anybody's turn.
+# Seconds for the disk to finish what the preparations wrote, so that no turn pays for it.
 SETTLE_SECONDS = 2
+
+
+INTRODUCTION = """\
+Contenders take turns of {turn:g} s. A ratio is the median over all rounds; the last two columns are
+the third of the rounds in which the machine was slowest, and quickest. There are 64 connections
+with 16 requests under way, unless the name says otherwise. Client and server share one machine, and
+the payload has 100 bytes.
+"""
 
 
 def load(workload, connections=64, pipeline=16, backlog=None):
@@ -48,7 +60,7 @@ def by_evalsha(workload):
 
 
 def by_builds(workload, backlog=None):
-    return [("before", BEFORE, [], load(workload, backlog=backlog)),
+    return [(f"{workload} before", BEFORE, [], load(workload, backlog=backlog)),
             (workload, NATIVE, [], load(workload, backlog=backlog))]
 
 
@@ -59,16 +71,16 @@ def beside_set(connections, pipeline, *workloads):
               for name in workloads)]
 
 
-NO_LOG = ("no log", NATIVE, ["--appendonly", "no"], load("lifecycle"))
-EVERYSEC = ("everysec", NATIVE, [], load("lifecycle"))
-ALWAYS = ("always", NATIVE, ["--appendfsync", "always"], load("lifecycle"))
-DEEP_1K = ("1k waiting", NATIVE, [], load("deep", backlog="1k"))
-DEEP_1M = ("1M waiting", NATIVE, [], load("deep", backlog="1M"))
-DEEP_10M = ("10M waiting", NATIVE, [], load("deep", backlog="10M"))
-SCHEDULED_1M = ("1M scheduled", NATIVE, [], load("scheduled", backlog="1M"))
+NO_LOG = ("lifecycle, no log", NATIVE, ["--appendonly", "no"], load("lifecycle"))
+EVERYSEC = ("lifecycle, everysec", NATIVE, [], load("lifecycle"))
+ALWAYS = ("lifecycle, always", NATIVE, ["--appendfsync", "always"], load("lifecycle"))
+DEEP_1K = ("lifecycle on 1k waiting", NATIVE, [], load("deep", backlog="1k"))
+DEEP_1M = ("lifecycle on 1M waiting", NATIVE, [], load("deep", backlog="1M"))
+DEEP_10M = ("lifecycle on 10M waiting", NATIVE, [], load("deep", backlog="10M"))
+SCHEDULED_1M = ("lifecycle on 1M scheduled", NATIVE, [], load("scheduled", backlog="1M"))
 
-# By name; what is compared is a title, who does it, directives of the server and options of
-# qlessd-benchmark. The others are compared with the first.
+# Comparisons by name. A contender is a title, a kind of server, directives for it, and options of
+# qlessd-benchmark. The first contender is the one that the others are compared with.
 COMPARISONS = {
     "log": [NO_LOG, EVERYSEC],
     "always": [EVERYSEC, ALWAYS],
@@ -93,7 +105,7 @@ COMPARISONS = {
 
 
 class Contender:
-    """A server and its client, which stand still between their turns."""
+    """A server and its client, which are stopped between their turns."""
 
     def __init__(self, stack, args, title, kind, directives, options):
         self.title = title
@@ -115,7 +127,7 @@ class Contender:
         text = ""
         while "commands/s" not in text:
             if self.client.poll() is not None or time.monotonic() > until:
-                sys.exit(f"{self.title}: the client does not begin: {text}")
+                sys.exit(f"{self.title}: the client does not start: {text}")
             time.sleep(0.1)
             text = os.pread(self.progress.fileno(), 1 << 20, 0).decode(errors="replace")
         self.send(signal.SIGSTOP)
@@ -125,7 +137,7 @@ class Contender:
             os.kill(pid, signal_number)
 
     def count(self):
-        """How many commands there were, and when. A script's own do not count."""
+        """The commands so far, and the time. Commands inside a script do not count."""
         name = "total_commands_processed:"
         section = "stats"
         if self.kind in (EVALSHA, REFERENCE):
@@ -134,7 +146,7 @@ class Contender:
         text = self.replies.read(int(self.replies.readline()[1:]) + 2).decode()
         now = time.monotonic()
         if self.client.poll() is not None or name not in text:
-            sys.exit(f"{self.title}: the client has ended")
+            sys.exit(f"{self.title}: the client has exited")
         digits = text.partition(name)[2]
         return int(digits.partition("\r")[0].partition(",")[0]), now
 
@@ -154,7 +166,7 @@ def quartiles(ratios):
 
 
 def compare(args, name):
-    """Turns of all, and a line for each."""
+    """Run the turns, and print a row for each contender but the first."""
     say(name)
     with contextlib.ExitStack() as stack:
         contenders = []
@@ -167,19 +179,18 @@ def compare(args, name):
             for contender in contenders if i % 2 == 0 else reversed(contenders):
                 contender.take_turn(args.turn)
     first, *others = contenders
-    row([first.title, number(statistics.median(first.speeds)), "", "", ""])
     for other in others:
-        # In the order of how fast the machine was.
+        # Sorted by the speed of the machine.
         pairs = sorted(zip(first.speeds, other.speeds), key=math.prod)
         ratios = [b / a for a, b in pairs]
         third = len(ratios) // 3
-        row([other.title, number(statistics.median(other.speeds)), quartiles(ratios),
+        row([other.title, number(statistics.median(other.speeds)), first.title, quartiles(ratios),
              number(statistics.median(ratios[:third])), number(statistics.median(ratios[-third:]))])
     args.raw.append({"comparison": name, "speeds": {c.title: c.speeds for c in contenders}})
 
 
 def what_is_missing(args, name):
-    """The option that a comparison needs and has not got."""
+    """The option that a comparison needs and that is missing, or None."""
     kinds = [kind for _, kind, _, _ in COMPARISONS[name]]
     for kind, option in (SET, "redis"), (REFERENCE, "script"), (BEFORE, "before"):
         if kind in kinds and not getattr(args, option):
@@ -188,7 +199,7 @@ def what_is_missing(args, name):
 
 
 def names_of(args):
-    """Of what is to be compared: what can be, or with --before what is about that, or --only."""
+    """The comparisons to run: those of --only, those with --before, or all that are possible."""
     if args.only:
         return args.only.split(",")
     names = [name for name in COMPARISONS if not what_is_missing(args, name)]
@@ -203,9 +214,9 @@ def parse():
     )
     parser.add_argument("--rounds", type=int, default=100, help="at least 6")
     parser.add_argument("--turn", type=float, default=0.08, metavar="SECONDS",
-                        help="of it that count; 0.03 come before")
+                        help="of each turn that count; 0.03 come before")
     parser.add_argument("--only", metavar="NAMES",
-                        help=f"some, with commas between them: {', '.join(COMPARISONS)}")
+                        help=f"comma-separated comparisons: {', '.join(COMPARISONS)}")
     parser.add_argument("--before", metavar="DIR",
                         help="another build, to compare this one with")
     add_arguments(parser)
@@ -215,11 +226,11 @@ def parse():
     if args.before:
         args.before = program_in(args.before)
         if not os.access(args.before, os.X_OK):
-            parser.error(f"there is no {args.before}")
+            parser.error(f"{args.before} does not exist")
     args.names = names_of(args)
     for name in args.names:
         if name not in COMPARISONS:
-            parser.error(f"there is no {name}; there are {', '.join(COMPARISONS)}")
+            parser.error(f"unknown comparison {name}; known are {', '.join(COMPARISONS)}")
         missing = what_is_missing(args, name)
         if missing:
             parser.error(f"{name} needs {missing}")
@@ -228,18 +239,19 @@ def parse():
 
 def main():
     args = parse()
-    # What is stopped must not be left behind.
+    # Stopped processes must end with this one.
     for ending in signal.SIGTERM, signal.SIGHUP:
         signal.signal(ending, lambda *_: sys.exit("ended by a signal"))
     words = ["tests/bench/turns.py", "--rounds", str(args.rounds)]
     words += ["--only", args.only] if args.only else []
     words += ["--before", "build-before"] if args.before else []
-    print_how(args, words)
-    print(f"Turns of {args.turn:g} s, 64 connections with 16 requests under way unless it says")
-    print("otherwise, client and server on one machine, payload 100 bytes.\n")
-    head("", "commands/s", "of the first (quartiles)", "machine slow", "machine quick")
-    for name in args.names:
-        compare(args, name)
+    with section("Ratios", args.results):
+        print_how(args, words)
+        print(INTRODUCTION.format(turn=args.turn))
+        head("contender", "commands/s", "compared with", "ratio (quartiles)", "machine slow",
+             "machine quick")
+        for name in args.names:
+            compare(args, name)
     if args.raw_file:
         with open(args.raw_file, "w", encoding="utf-8") as file:
             json.dump(args.raw, file, indent=1)
