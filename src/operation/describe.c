@@ -1,0 +1,152 @@
+#include <inttypes.h>
+
+#include "operation/layout.h"
+#include "util/json.h"
+
+static const char *const listing_names[] = {
+	[QLESS_LIST_COMPLETE] = "complete", [QLESS_LIST_RUNNING] = "running",
+	[QLESS_LIST_STALLED] = "stalled",   [QLESS_LIST_SCHEDULED] = "scheduled",
+	[QLESS_LIST_DEPENDS] = "depends",   [QLESS_LIST_RECURRING] = "recurring",
+};
+
+static const char *const change_names[] = {
+	[QLESS_RECUR_PRIORITY] = "priority", [QLESS_RECUR_INTERVAL] = "interval",
+	[QLESS_RECUR_RETRIES] = "retries",   [QLESS_RECUR_BACKLOG] = "backlog",
+	[QLESS_RECUR_DATA] = "data",	     [QLESS_RECUR_KLASS] = "klass",
+	[QLESS_RECUR_QUEUE] = "queue",
+};
+
+static void describe_texts(const struct operation *op, struct operation_names texts,
+			   struct buf *out)
+{
+	buf_append_char(out, '[');
+	for (size_t i = 0; i < texts.count; i++) {
+		/* The rule of a user that holds the hash of a password is nobody's business. */
+		bool is_secret =
+			op->kind == OPERATION_USER_SET && str_starts_with(texts.items[i], STR("#"));
+
+		if (i != 0)
+			buf_append_char(out, ',');
+		json_append_string(out, is_secret ? STR("#...") : texts.items[i]);
+	}
+	buf_append_char(out, ']');
+}
+
+static void describe_changes(const struct qless_recur_change *changes, size_t count,
+			     struct buf *out)
+{
+	for (size_t i = 0; i < count; i++) {
+		buf_printf(out, " %s=", change_names[changes[i].field]);
+		if (change_is_number(&changes[i]))
+			json_append_number(out, changes[i].number);
+		else
+			json_append_string(out, changes[i].text);
+	}
+}
+
+static void describe_value(const struct operation *op, const struct field *field, struct buf *out)
+{
+	switch ((enum field_type)field->type) {
+	case FIELD_TEXT:
+		json_append_string(out, field_text(op, field));
+		break;
+	case FIELD_TEXT_REF:
+		json_append_string(out, *field_ref(op, field));
+		break;
+	case FIELD_TEXTS:
+		describe_texts(op, field_texts(op, field), out);
+		break;
+	case FIELD_NUMBER:
+		json_append_number(out, field_number(op, field));
+		break;
+	case FIELD_COUNT:
+		buf_printf(out, "%" PRId64, field_count(op, field));
+		break;
+	case FIELD_LISTING:
+		buf_append_str(out, str_from(listing_names[field_listing(op, field)]));
+		break;
+	case FIELD_CHANGES:
+	case FIELD_FLAG:
+		break;
+	}
+}
+
+static void describe_field(const struct operation *op, const struct field *field, struct buf *out)
+{
+	const struct qless_recur_change *changes;
+	size_t count;
+
+	if (field->type == FIELD_CHANGES) {
+		changes = field_changes(op, field, &count);
+		describe_changes(changes, count, out);
+		return;
+	}
+	buf_printf(out, field->type == FIELD_FLAG ? " %s" : " %s=", field->name);
+	describe_value(op, field, out);
+}
+
+void operation_describe(const struct operation *op, struct buf *out)
+{
+	const struct layout *layout = layout_find(op->kind);
+
+	buf_printf(out, "db%u %s", op->db, layout->name);
+	for (const struct field *field = layout->fields; field->name != NULL; field++) {
+		if (field_is_present(op, field))
+			describe_field(op, field, out);
+	}
+}
+
+static bool is_in_texts(struct operation_names texts, struct qless_str text)
+{
+	for (size_t i = 0; i < texts.count; i++) {
+		if (str_equal(texts.items[i], text))
+			return true;
+	}
+	return false;
+}
+
+static bool is_in_changes(const struct qless_recur_change *changes, size_t count,
+			  struct qless_str text)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!change_is_number(&changes[i]) && str_equal(changes[i].text, text))
+			return true;
+	}
+	return false;
+}
+
+static bool field_mentions(const struct operation *op, const struct field *field,
+			   struct qless_str text)
+{
+	const struct qless_recur_change *changes;
+	size_t count;
+
+	switch ((enum field_type)field->type) {
+	case FIELD_TEXT:
+		return str_equal(field_text(op, field), text);
+	case FIELD_TEXT_REF:
+		return str_equal(*field_ref(op, field), text);
+	case FIELD_TEXTS:
+		return is_in_texts(field_texts(op, field), text);
+	case FIELD_CHANGES:
+		changes = field_changes(op, field, &count);
+		return is_in_changes(changes, count, text);
+	case FIELD_NUMBER:
+	case FIELD_COUNT:
+	case FIELD_LISTING:
+	case FIELD_FLAG:
+		break;
+	}
+	return false;
+}
+
+bool operation_mentions(const struct operation *op, struct qless_str text)
+{
+	const struct layout *layout = layout_find(op->kind);
+
+	for (const struct field *field = layout->fields; field->name != NULL; field++) {
+		if (field_is_present(op, field) && field_mentions(op, field, text))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,126 @@
+#include <assert.h>
+#include <math.h>
+
+#include "operation/layout.h"
+#include "util/wire.h"
+
+/* Whole numbers below this take a varint, and come back as the same double. */
+#define WHOLE_MAX  4503599627370496.0 /* 2^52 */
+#define DB_FOLLOWS 0x80
+
+/* wire_put_bytes() writes eight bytes at least. */
+#define SPARE_BYTES 8
+
+static char *put_varint(struct buf *out, char *to, uint64_t value)
+{
+	to = buf_room(out, to, WIRE_VARINT_MAX);
+	return to + wire_put_varint((unsigned char *)to, value);
+}
+
+static char *put_text(struct buf *out, char *to, struct qless_str text)
+{
+	to = buf_room(out, to, WIRE_VARINT_MAX + text.len + SPARE_BYTES);
+	to += wire_put_varint((unsigned char *)to, text.len);
+	wire_put_bytes((unsigned char *)to, (const unsigned char *)text.ptr, text.len);
+	return to + text.len;
+}
+
+static bool is_whole(double number)
+{
+	return fabs(number) < WHOLE_MAX && number == (double)(int64_t)number &&
+	       !(number == 0 && signbit(number));
+}
+
+static char *put_number(struct buf *out, char *to, double number)
+{
+	if (is_whole(number))
+		return put_varint(out, to, wire_zigzag((int64_t)number) << 1);
+	to = buf_room(out, to, 1 + 8);
+	*to = 1;
+	wire_put_double((unsigned char *)to + 1, number);
+	return to + 1 + 8;
+}
+
+static char *put_texts(struct buf *out, char *to, struct operation_names texts, size_t step)
+{
+	assert(texts.count % step == 0);
+	to = put_varint(out, to, texts.count / step);
+	for (size_t i = 0; i < texts.count; i++)
+		to = put_text(out, to, texts.items[i]);
+	return to;
+}
+
+static char *put_changes(struct buf *out, char *to, const struct qless_recur_change *changes,
+			 size_t count)
+{
+	to = put_varint(out, to, count);
+	for (size_t i = 0; i < count; i++) {
+		to = put_varint(out, to, changes[i].field);
+		if (change_is_number(&changes[i]))
+			to = put_number(out, to, changes[i].number);
+		else
+			to = put_text(out, to, changes[i].text);
+	}
+	return to;
+}
+
+static char *put_field(struct buf *out, char *to, const struct operation *op,
+		       const struct field *field)
+{
+	const struct qless_recur_change *changes;
+	size_t count;
+
+	switch ((enum field_type)field->type) {
+	case FIELD_TEXT:
+		return put_text(out, to, field_text(op, field));
+	case FIELD_TEXT_REF:
+		return put_text(out, to, *field_ref(op, field));
+	case FIELD_TEXTS:
+		return put_texts(out, to, field_texts(op, field), field->step);
+	case FIELD_NUMBER:
+		return put_number(out, to, field_number(op, field));
+	case FIELD_COUNT:
+		return put_varint(out, to, wire_zigzag(field_count(op, field)));
+	case FIELD_LISTING:
+		return put_varint(out, to, field_listing(op, field));
+	case FIELD_CHANGES:
+		changes = field_changes(op, field, &count);
+		return put_changes(out, to, changes, count);
+	case FIELD_FLAG:
+		break;
+	}
+	return to;
+}
+
+void operation_encode(const struct operation *op, struct buf *out)
+{
+	const struct layout *layout = layout_find(op->kind);
+	const struct field *field;
+	char *to = buf_room(out, buf_open(out), 1 + WIRE_VARINT_MAX + 1 + 8);
+	size_t bits_at;
+	unsigned bits = 0, bit = 1;
+
+	assert(layout != NULL);
+	*to++ = (char)(op->kind | (op->db != 0 ? DB_FOLLOWS : 0));
+	if (op->db != 0)
+		to += wire_put_varint((unsigned char *)to, op->db);
+	bits_at = (size_t)(to - buf_data(out));
+	to++;
+	if (layout->has_time) {
+		wire_put_double((unsigned char *)to, op->now);
+		to += 8;
+	}
+	for (field = layout->fields; field->name != NULL; field++) {
+		if (field->presence != PRESENT_ALWAYS) {
+			bool is_there = field_is_present(op, field);
+
+			bits |= is_there ? bit : 0;
+			bit <<= 1;
+			if (!is_there)
+				continue;
+		}
+		to = put_field(out, to, op, field);
+	}
+	buf_data(out)[bits_at] = (char)bits;
+	buf_close(out, to);
+}

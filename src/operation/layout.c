@@ -1,0 +1,222 @@
+/*
+ * The bytes of an operation:
+ *
+ *	1 byte	the kind; the top bit is set if a database other than 0 follows
+ *	varint	number of the database, if it follows
+ *	1 byte	a bit for each optional field, the lowest for the first: whether it is there
+ *	8 bytes	time (IEEE 754 double, seconds since 1970); MAINTAIN and the kinds that change no
+ *		engine have none
+ *	.	the fields that are there, in the order of the table below
+ *
+ *	field		bytes
+ *	text, ref	varint length, bytes
+ *	texts		varint count of tuples (of `step` texts), then each text
+ *	number		a varint: twice the zigzag of a whole number below 2^52; or 1, and then a
+ *			double of 8 bytes. It is finite
+ *	count		varint, zigzag
+ *	listing		varint, the enum qless_listing
+ *	changes		varint count, then for each: varint field (the order of struct
+ *			qless_recur_change), a number or a text
+ *	flag		none: its bit is its value
+ *
+ * Little-endian; a varint has seven bits a byte, the low ones first, and the top bit set in all
+ * bytes but the last. Bits of optional fields that do not exist are 0.
+ *
+ * To add a kind: give it a number in operation.h that was never used, a row here, and a case in
+ * run.c. To add an optional field: put it at the end of its row; what was written before has a 0 as
+ * its bit. Any other change of a row makes another kind with a number of its own: keep the row of
+ * the old number under another name (OPERATION_PUT_1), and turn it into the new kind at the end of
+ * operation_decode(). Programs refuse kinds and bits that they do not know, and test_operation.c
+ * pins the bytes of every kind.
+ */
+#include "operation/layout.h"
+
+#include <assert.h>
+#include <math.h>
+
+#define AT(member) offsetof(struct operation, member)
+
+#define ROW(type_, presence_, name_, member)                                                    \
+	{                                                                                       \
+		.name = (name_), .type = (type_), .presence = (presence_), .offset = AT(member) \
+	}
+#define LIST(type_, presence_, name_, member, count_, step_)                                \
+	{                                                                                   \
+		.name = (name_), .type = (type_), .presence = (presence_), .step = (step_), \
+		.offset = AT(member), .counted = AT(count_)                                 \
+	}
+
+#define TEXT(name, member)	    ROW(FIELD_TEXT, PRESENT_ALWAYS, name, member)
+#define TEXT_IF_SET(name, member)   ROW(FIELD_TEXT_REF, PRESENT_IF_SET, name, member)
+#define NUMBER(name, member)	    ROW(FIELD_NUMBER, PRESENT_ALWAYS, name, member)
+#define NUMBER_IF_SET(name, member) ROW(FIELD_NUMBER, PRESENT_IF_SET, name, member)
+#define COUNT(name, member)	    ROW(FIELD_COUNT, PRESENT_ALWAYS, name, member)
+#define NUMBER_IF_HAS(name_, member, has_)                                         \
+	{                                                                          \
+		.name = (name_), .type = FIELD_NUMBER, .presence = PRESENT_IF_HAS, \
+		.offset = AT(member), .has = AT(has_)                              \
+	}
+
+#define TEXTS_IF_HAS(name_, member, count_, has_)                                            \
+	{                                                                                    \
+		.name = (name_), .type = FIELD_TEXTS, .presence = PRESENT_IF_HAS, .step = 1, \
+		.offset = AT(member), .counted = AT(count_), .has = AT(has_)                 \
+	}
+
+/* Lists of which there is always a count: names, or tuples of `step` texts. */
+#define NAMES(name, list) LIST(FIELD_TEXTS, PRESENT_ALWAYS, name, list.items, list.count, 1)
+#define TUPLES(name, list, step) \
+	LIST(FIELD_TEXTS, PRESENT_ALWAYS, name, list.items, list.count, step)
+#define TEXTS_IF_SET(name, member, count) LIST(FIELD_TEXTS, PRESENT_IF_SET, name, member, count, 1)
+
+/* The job keeps its data, or gets that which follows. */
+#define KEPT		 ROW(FIELD_FLAG, PRESENT_IF_SET, "keeps_data", keeps_data)
+#define DATA(member)	 ROW(FIELD_TEXT, PRESENT_IF_NEW, "data", member)
+#define DATA_REF(member) ROW(FIELD_TEXT_REF, PRESENT_IF_NEW, "data", member)
+
+/* All of struct qless_put after its data. */
+#define PUT_OPTIONS                                                          \
+	NUMBER_IF_SET("delay", put.delay),                                   \
+		NUMBER_IF_HAS("priority", put.priority, put.has_priority),   \
+		NUMBER_IF_HAS("retries", put.retries, put.has_retries),      \
+		TEXTS_IF_HAS("tags", put.tags, put.tag_count, put.has_tags), \
+		TEXTS_IF_SET("depends", put.depends, put.depend_count)
+
+#define PUT_FIELDS                                                                  \
+	TEXT("worker", put.worker), TEXT("queue", put.queue), TEXT("jid", put.jid), \
+		TEXT("klass", put.klass), TEXT("data", put.data), PUT_OPTIONS
+
+/* PUT_OPTIONS reads what PUT_MANY has in common. */
+static_assert(AT(put) == AT(put_many.common), "they begin at the same place");
+
+#define JID TEXT("jid", job.jid)
+#define NOTHING              \
+	{                    \
+		.name = NULL \
+	}
+
+#define LAYOUT(kind, name_, timed, ...) \
+	[kind] = { .name = (name_), .has_time = (timed), .fields = { __VA_ARGS__ } }
+#define TIMED(kind, name, ...)	  LAYOUT(kind, name, true, __VA_ARGS__)
+#define TIMELESS(kind, name, ...) LAYOUT(kind, name, false, __VA_ARGS__)
+
+static const struct layout layouts[] = {
+	TIMED(OPERATION_PUT, "put", PUT_FIELDS),
+	TIMED(OPERATION_PUT_MANY, "put-many", TEXT("worker", put.worker), TEXT("queue", put.queue),
+	      PUT_OPTIONS, TUPLES("jobs", put_many.jobs, 3)),
+	TIMED(OPERATION_REQUEUE, "requeue", PUT_FIELDS),
+	TIMED(OPERATION_POP, "pop", TEXT("queue", pop.queue), TEXT("worker", pop.worker),
+	      COUNT("count", pop.count)),
+	TIMED(OPERATION_PEEK, "peek", TEXT("queue", peek.queue), COUNT("count", peek.count)),
+	TIMED(OPERATION_HEARTBEAT, "heartbeat", TEXT("jid", heartbeat.jid),
+	      TEXT("worker", heartbeat.worker), KEPT, DATA_REF(heartbeat.data)),
+	TIMED(OPERATION_HEARTBEAT_MANY, "heartbeat-many", TEXT("worker", heartbeat_many.worker),
+	      NAMES("jids", heartbeat_many.jids)),
+	TIMED(OPERATION_COMPLETE, "complete", TEXT("jid", complete.jid),
+	      TEXT("worker", complete.worker), TEXT("queue", complete.queue), KEPT,
+	      DATA(complete.data), TEXT_IF_SET("next", complete.next),
+	      NUMBER_IF_SET("delay", complete.delay),
+	      TEXTS_IF_SET("depends", complete.depends, complete.depend_count)),
+	TIMED(OPERATION_COMPLETE_MANY, "complete-many", TEXT("worker", complete_many.worker),
+	      TEXT("queue", complete_many.queue), TUPLES("jobs", complete_many.jobs, 2)),
+	TIMED(OPERATION_FAIL, "fail", TEXT("jid", fail.jid), TEXT("worker", fail.worker),
+	      TEXT("group", fail.group), TEXT("message", fail.message), KEPT, DATA_REF(fail.data)),
+	TIMED(OPERATION_RETRY, "retry", TEXT("jid", retry.jid), TEXT("queue", retry.queue),
+	      TEXT("worker", retry.worker), NUMBER_IF_SET("delay", retry.delay),
+	      TEXT_IF_SET("group", retry.group), TEXT_IF_SET("message", retry.message)),
+	TIMED(OPERATION_TIMEOUT, "timeout", NAMES("jids", names)),
+	TIMED(OPERATION_CANCEL, "cancel", NAMES("jids", names)),
+	TIMED(OPERATION_DEPENDS_ON, "depends-on", JID, NAMES("jids", job.names)),
+	TIMED(OPERATION_DEPENDS_OFF, "depends-off", JID, NAMES("jids", job.names)),
+	TIMED(OPERATION_DEPENDS_OFF_ALL, "depends-off-all", JID),
+	TIMED(OPERATION_PRIORITY, "priority", TEXT("jid", priority.jid),
+	      NUMBER("priority", priority.priority)),
+	TIMED(OPERATION_LOG, "log", TEXT("jid", log.jid), TEXT("message", log.message),
+	      TEXT_IF_SET("item", log.item)),
+	TIMED(OPERATION_UNFAIL, "unfail", TEXT("queue", unfail.queue), TEXT("group", unfail.group),
+	      COUNT("count", unfail.count)),
+	TIMED(OPERATION_PAUSE, "pause", NAMES("queues", names)),
+	TIMED(OPERATION_UNPAUSE, "unpause", NAMES("queues", names)),
+	TIMED(OPERATION_QUEUE_FORGET, "queue-forget", NAMES("queues", names)),
+	TIMED(OPERATION_WORKER_DEREGISTER, "worker-deregister", NAMES("workers", names)),
+	TIMED(OPERATION_TAG, "tag", JID, NAMES("tags", job.names)),
+	TIMED(OPERATION_UNTAG, "untag", JID, NAMES("tags", job.names)),
+	TIMED(OPERATION_TRACK, "track", JID),
+	TIMED(OPERATION_UNTRACK, "untrack", JID),
+	TIMED(OPERATION_RECUR, "recur", TEXT("queue", recur.queue), TEXT("jid", recur.jid),
+	      TEXT("klass", recur.klass), TEXT("data", recur.data),
+	      NUMBER("interval", recur.interval), NUMBER("offset", recur.offset),
+	      NUMBER_IF_SET("priority", recur.priority), NUMBER_IF_SET("retries", recur.retries),
+	      NUMBER_IF_SET("backlog", recur.backlog),
+	      TEXTS_IF_SET("tags", recur.tags, recur.tag_count)),
+	TIMED(OPERATION_UNRECUR, "unrecur", JID),
+	TIMED(OPERATION_RECUR_UPDATE, "recur-update", TEXT("jid", recur_update.jid),
+	      LIST(FIELD_CHANGES, PRESENT_ALWAYS, "changes", recur_update.changes,
+		   recur_update.count, 1)),
+	TIMED(OPERATION_RECUR_TAG, "recur-tag", JID, NAMES("tags", job.names)),
+	TIMED(OPERATION_RECUR_UNTAG, "recur-untag", JID, NAMES("tags", job.names)),
+	TIMED(OPERATION_CONFIG_SET, "config-set", TEXT("option", config.name),
+	      TEXT("value", config.value)),
+	TIMED(OPERATION_CONFIG_UNSET, "config-unset", TEXT("option", config.name)),
+	TIMED(OPERATION_JOBS, "jobs", ROW(FIELD_LISTING, PRESENT_ALWAYS, "listing", jobs.listing),
+	      TEXT("queue", jobs.queue), COUNT("offset", jobs.offset), COUNT("count", jobs.count)),
+	TIMED(OPERATION_QUEUE_COUNTS, "queue-counts", TEXT("queue", queue)),
+	TIMED(OPERATION_ALL_QUEUE_COUNTS, "all-queue-counts", NOTHING),
+	TIMED(OPERATION_WORKERS, "workers", NOTHING),
+	TIMED(OPERATION_WORKER_JOBS, "worker-jobs", TEXT("worker", worker)),
+	TIMED(OPERATION_RESOLVE, "resolve", NOTHING),
+	TIMELESS(OPERATION_MAINTAIN, "maintain", NOTHING),
+	TIMELESS(OPERATION_FLUSH, "flush", NOTHING),
+	TIMELESS(OPERATION_SCRIPT_ADDED, "script-added", TEXT("sha", script.sha),
+		 TEXT("dialect", script.dialect)),
+	TIMELESS(OPERATION_SCRIPTS_CLEARED, "scripts-cleared", NOTHING),
+	TIMELESS(OPERATION_USER_SET, "user-set", TEXT("name", user.name),
+		 TEXT("configured", user.configured), NAMES("rules", user.rules)),
+	TIMELESS(OPERATION_USER_DELETED, "user-deleted", TEXT("name", user.name),
+		 TEXT("configured", user.configured)),
+	TIMELESS(OPERATION_USER_AS_CONFIGURED, "user-as-configured", TEXT("name", user.name)),
+};
+
+const struct layout *layout_find(unsigned kind)
+{
+	if (kind >= sizeof layouts / sizeof *layouts || layouts[kind].name == NULL)
+		return NULL;
+	return &layouts[kind];
+}
+
+static bool is_set(const struct operation *op, const struct field *field)
+{
+	switch ((enum field_type)field->type) {
+	case FIELD_TEXT_REF:
+		return field_ref(op, field) != NULL;
+	case FIELD_TEXTS:
+		return field_texts(op, field).count != 0;
+	case FIELD_NUMBER:
+		/* A zero with a sign has to come back with it. */
+		return field_number(op, field) != 0 || signbit(field_number(op, field));
+	case FIELD_FLAG:
+		return *CONST_FIELD_AT(bool, op, field->offset);
+	case FIELD_TEXT:
+	case FIELD_COUNT:
+	case FIELD_LISTING:
+	case FIELD_CHANGES:
+		break;
+	}
+	return true;
+}
+
+bool field_is_present(const struct operation *op, const struct field *field)
+{
+	if (field->presence == PRESENT_IF_HAS)
+		return *CONST_FIELD_AT(bool, op, field->has);
+	if (field->presence == PRESENT_IF_NEW && op->keeps_data)
+		return false;
+	return field->presence == PRESENT_ALWAYS || is_set(op, field);
+}
+
+const char *operation_name(unsigned kind)
+{
+	const struct layout *layout = layout_find(kind);
+
+	return layout != NULL ? layout->name : NULL;
+}

@@ -1,0 +1,273 @@
+/*
+ * Operations: every change that the state can be asked for, as data.
+ *
+ * A command becomes an operation, the operation runs on the engine, and the log keeps the bytes of
+ * the operations that changed something. Loading a log runs the same operations again, so no
+ * client's syntax has any part in it. This layer alone knows what a log can say: queue operations,
+ * and what changes besides the queues (databases emptied, scripts, users).
+ *
+ * Pure: the same operations in the same order leave the same state.
+ *
+ *	struct operation op = { .kind = OPERATION_PAUSE, .now = now };
+ *	struct operation_outcome outcome;
+ *
+ *	op.names.items = queues;
+ *	op.names.count = 2;
+ *	if (operation_run(q, &op, &outcome) == 0 && outcome.changed)
+ *		operation_encode(&op, &bytes);
+ */
+#ifndef OPERATION_OPERATION_H
+#define OPERATION_OPERATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "qless.h"
+#include "util/buf.h"
+#include "util/str.h"
+
+/*
+ * The numbers are written to disk: a number is never changed and never used again. layout.c says
+ * how to add a kind, and how to change what is written of one.
+ */
+enum operation_kind {
+	OPERATION_PUT = 1,
+	OPERATION_PUT_MANY = 2,
+	OPERATION_REQUEUE = 3,
+	OPERATION_POP = 4,
+	OPERATION_PEEK = 5,
+	OPERATION_HEARTBEAT = 6,
+	OPERATION_HEARTBEAT_MANY = 7,
+	OPERATION_COMPLETE = 8,
+	OPERATION_COMPLETE_MANY = 9,
+	OPERATION_FAIL = 10,
+	OPERATION_RETRY = 11,
+	OPERATION_TIMEOUT = 12,
+	OPERATION_CANCEL = 13,
+	OPERATION_DEPENDS_ON = 14,
+	OPERATION_DEPENDS_OFF = 15,
+	OPERATION_DEPENDS_OFF_ALL = 16,
+	OPERATION_PRIORITY = 17,
+	OPERATION_LOG = 18,
+	OPERATION_UNFAIL = 19,
+	OPERATION_PAUSE = 20,
+	OPERATION_UNPAUSE = 21,
+	OPERATION_QUEUE_FORGET = 22,
+	OPERATION_WORKER_DEREGISTER = 23,
+	OPERATION_TAG = 24,
+	OPERATION_UNTAG = 25,
+	OPERATION_TRACK = 26,
+	OPERATION_UNTRACK = 27,
+	OPERATION_RECUR = 28,
+	OPERATION_UNRECUR = 29,
+	OPERATION_RECUR_UPDATE = 30,
+	OPERATION_RECUR_TAG = 31,
+	OPERATION_RECUR_UNTAG = 32,
+	OPERATION_CONFIG_SET = 33,
+	OPERATION_CONFIG_UNSET = 34,
+	/* Listings: they change the state when they move what has come due. */
+	OPERATION_JOBS = 35,
+	OPERATION_QUEUE_COUNTS = 36,
+	OPERATION_ALL_QUEUE_COUNTS = 37,
+	OPERATION_WORKERS = 38,
+	OPERATION_WORKER_JOBS = 39,
+	OPERATION_RESOLVE = 40,
+	OPERATION_MAINTAIN = 41,
+	/* The kinds below change something else than an engine. */
+	OPERATION_FLUSH = 64, /* the database is emptied */
+	OPERATION_SCRIPT_ADDED = 65,
+	OPERATION_SCRIPTS_CLEARED = 66,
+	OPERATION_USER_SET = 67,
+	OPERATION_USER_DELETED = 68,
+	OPERATION_USER_AS_CONFIGURED = 69,
+};
+
+struct operation_names {
+	const struct qless_str *items;
+	size_t count;
+};
+
+struct operation {
+	enum operation_kind kind;
+	unsigned db; /* 0 where the operation is not about a database */
+	double now;  /* unused by MAINTAIN and by the kinds that change no engine */
+	/* COMPLETE, HEARTBEAT and FAIL: the job keeps the data that it has, and `data` is ignored.
+	 * For records: clients send the data with each call and rarely change it. */
+	bool keeps_data;
+	union {
+		struct qless_put put; /* PUT, REQUEUE */
+		struct {
+			/* What the jobs have in common: all but jid, class and data. */
+			struct qless_put common;
+			/* jid, class and data of each job, one after the other. */
+			struct operation_names jobs;
+		} put_many;
+		struct {
+			struct qless_str queue;
+			struct qless_str worker;
+			int64_t count;
+		} pop;
+		struct {
+			struct qless_str queue;
+			int64_t count;
+		} peek;
+		struct {
+			struct qless_str jid;
+			struct qless_str worker;
+			const struct qless_str *data; /* NULL: none was given */
+		} heartbeat;
+		struct {
+			struct qless_str worker;
+			struct operation_names jids;
+		} heartbeat_many;
+		struct qless_complete complete;
+		struct {
+			struct qless_str worker;
+			struct qless_str queue;
+			/* jid and data of each job, one after the other. */
+			struct operation_names jobs;
+		} complete_many;
+		struct {
+			struct qless_str jid;
+			struct qless_str worker;
+			struct qless_str group;
+			struct qless_str message;
+			const struct qless_str *data; /* NULL: none was given */
+		} fail;
+		struct qless_retry retry;
+		/* TIMEOUT, CANCEL: jids. PAUSE, UNPAUSE, QUEUE_FORGET: queues.
+		 * WORKER_DEREGISTER: workers. */
+		struct operation_names names;
+		/* DEPENDS_ON, DEPENDS_OFF: other jids. TAG, UNTAG, RECUR_TAG, RECUR_UNTAG: tags.
+		 * DEPENDS_OFF_ALL, TRACK, UNTRACK, UNRECUR: only the jid. */
+		struct {
+			struct qless_str jid;
+			struct operation_names names;
+		} job;
+		struct {
+			struct qless_str jid;
+			double priority;
+		} priority;
+		struct {
+			struct qless_str jid;
+			struct qless_str message;
+			const struct qless_str *item; /* NULL: none was given */
+		} log;
+		struct {
+			struct qless_str queue;
+			struct qless_str group;
+			int64_t count;
+		} unfail;
+		struct qless_recur_put recur;
+		struct {
+			struct qless_str jid;
+			const struct qless_recur_change *changes;
+			size_t count;
+		} recur_update;
+		struct {
+			struct qless_str name;
+			struct qless_str value; /* CONFIG_SET only */
+		} config;
+		struct {
+			enum qless_listing listing;
+			struct qless_str queue;
+			int64_t offset;
+			int64_t count;
+		} jobs;
+		struct qless_str queue;	 /* QUEUE_COUNTS */
+		struct qless_str worker; /* WORKER_JOBS */
+		struct {
+			struct qless_str sha;
+			struct qless_str dialect; /* its name: numbers of dialects may change */
+		} script;
+		struct {
+			struct qless_str name;
+			/* A fingerprint of what the configuration made of the user, not in
+			 * USER_AS_CONFIGURED. */
+			struct qless_str configured;
+			struct operation_names rules; /* USER_SET only */
+		} user;
+	};
+};
+
+/* What came of an operation. Results borrow from the engine until its next call. */
+struct operation_outcome {
+	bool changed;	/* the state is another one: the operation belongs in the log */
+	bool kept_data; /* the data given was what the job had already; see keeps_data */
+	double until;	/* the latest time that was used: `now`, or later */
+	/* Set only after success. */
+	union {
+		struct qless_jobs jobs;		  /* POP, PEEK */
+		struct qless_list jids;		  /* JOBS */
+		enum qless_state state;		  /* COMPLETE */
+		double expires;			  /* HEARTBEAT */
+		double remaining;		  /* RETRY */
+		const struct qless_job *job;	  /* TAG, UNTAG */
+		bool flag;			  /* TRACK: it is new. UNTRACK: it was tracked */
+		uint64_t count;			  /* UNFAIL: jobs. RESOLVE: repairs */
+		struct qless_queue_counts counts; /* QUEUE_COUNTS */
+		struct {
+			const struct qless_queue_counts *items;
+			size_t count;
+		} all_counts;
+		struct qless_workers workers;
+		struct {
+			struct qless_list jobs;
+			struct qless_list stalled;
+		} worker_jobs;
+	};
+};
+
+/* The name of a kind, such as "put"; NULL if there is none of that number. */
+const char *operation_name(unsigned kind);
+
+/* Whether the operation changes an engine, and so can be run by operation_run(). */
+static inline bool operation_is_for_engine(const struct operation *op)
+{
+	return op->kind < OPERATION_FLUSH;
+}
+
+/* ---- running ---- */
+
+/* Make the engine's call of this operation. Returns what the engine returns; its error is that of
+ * the engine. The operations on many jobs succeed even if some of the jobs were refused. */
+int operation_run(struct qless *q, const struct operation *op,
+		  struct operation_outcome *ret_outcome);
+
+/* HEARTBEAT_MANY and COMPLETE_MANY: run the part of job number `i` alone, for a caller that needs
+ * the outcome of each. operation_run() runs the parts one after the other. */
+size_t operation_count_parts(const struct operation *op);
+int operation_run_part(struct qless *q, const struct operation *op, size_t i,
+		       struct operation_outcome *ret_outcome);
+
+/* ---- bytes ---- */
+
+/* Append the operation to a buffer without a maximum. Operations can follow each other there. */
+void operation_encode(const struct operation *op, struct buf *out);
+
+/* Room for the lists of decoded operations. Starts zeroed. */
+struct operation_room {
+	struct operation_room_block *blocks;
+};
+
+void operation_room_done(struct operation_room *room);
+
+/*
+ * Take the first operation off the bytes, of which there is at least one. Any bytes give an
+ * operation or an error: negative, with a sentence in `ret_error`. The result borrows from the
+ * bytes, and from `room` until the next operation is decoded there.
+ */
+int operation_decode(struct qless_str *bytes, struct operation_room *room, struct operation *ret_op,
+		     struct buf *ret_error);
+
+/* ---- for people ---- */
+
+/* Append one line, without time and newline: `db0 pop queue="mail" worker="w1" count=1`. Hashes of
+ * passwords are left out. */
+void operation_describe(const struct operation *op, struct buf *out);
+
+/* Whether the text is among the arguments. */
+bool operation_mentions(const struct operation *op, struct qless_str text);
+
+#endif

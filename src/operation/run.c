@@ -1,0 +1,247 @@
+/*
+ * From an operation to the call of the engine that it stands for.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "operation/operation.h"
+#include "util/mem.h"
+
+/* The data that a job has; no job has none. */
+static struct qless_str data_of(const struct qless *q, struct qless_str jid)
+{
+	const struct qless_job *job = qless_get(q, jid);
+	struct qless_job_info info;
+
+	if (job == NULL)
+		return STR("");
+	qless_job_read(job, &info);
+	return info.data;
+}
+
+static int run_heartbeat(struct qless *q, const struct operation *op, struct operation_outcome *ret)
+{
+	const struct qless_str *data = op->heartbeat.data;
+	struct qless_str kept;
+
+	if (op->keeps_data) {
+		kept = data_of(q, op->heartbeat.jid);
+		data = &kept;
+	}
+	return qless_heartbeat(q, op->now, op->heartbeat.jid, op->heartbeat.worker, data,
+			       &ret->expires);
+}
+
+static int run_complete(struct qless *q, const struct operation *op, struct operation_outcome *ret)
+{
+	struct qless_complete complete;
+
+	if (!op->keeps_data)
+		return qless_complete(q, op->now, &op->complete, &ret->state);
+	complete = op->complete;
+	complete.data = data_of(q, complete.jid);
+	return qless_complete(q, op->now, &complete, &ret->state);
+}
+
+static int run_fail(struct qless *q, const struct operation *op)
+{
+	const struct qless_str *data = op->fail.data;
+	struct qless_str kept;
+
+	if (op->keeps_data) {
+		kept = data_of(q, op->fail.jid);
+		data = &kept;
+	}
+	return qless_fail(q, op->now, op->fail.jid, op->fail.worker, op->fail.group,
+			  op->fail.message, data);
+}
+
+static int run_put_many(struct qless *q, const struct operation *op, struct operation_outcome *ret)
+{
+	const struct qless_str *item = op->put_many.jobs.items;
+	size_t count = op->put_many.jobs.count / 3;
+	struct qless_put *puts = mem_realloc_array(NULL, count, sizeof *puts);
+	int rc;
+
+	for (size_t i = 0; i < count; i++, item += 3) {
+		puts[i] = op->put_many.common;
+		puts[i].jid = item[0];
+		puts[i].klass = item[1];
+		puts[i].data = item[2];
+	}
+	rc = qless_put_many(q, op->now, puts, count, &ret->until);
+	free(puts);
+	return rc;
+}
+
+size_t operation_count_parts(const struct operation *op)
+{
+	if (op->kind == OPERATION_HEARTBEAT_MANY)
+		return op->heartbeat_many.jids.count;
+	assert(op->kind == OPERATION_COMPLETE_MANY);
+	return op->complete_many.jobs.count / 2;
+}
+
+static int run_part(struct qless *q, const struct operation *op, size_t i,
+		    struct operation_outcome *ret)
+{
+	const struct qless_str *job;
+
+	if (op->kind == OPERATION_HEARTBEAT_MANY)
+		return qless_heartbeat(q, op->now, op->heartbeat_many.jids.items[i],
+				       op->heartbeat_many.worker, NULL, &ret->expires);
+	job = op->complete_many.jobs.items + 2 * i;
+	return qless_complete(q, op->now,
+			      &(struct qless_complete){ .jid = job[0],
+							.worker = op->complete_many.worker,
+							.queue = op->complete_many.queue,
+							.data = job[1] },
+			      &ret->state);
+}
+
+static int run_parts(struct qless *q, const struct operation *op, struct operation_outcome *ret)
+{
+	int rc;
+
+	for (size_t i = 0; i < operation_count_parts(op); i++) {
+		/* One that is refused does not keep the others from being run. */
+		rc = run_part(q, op, i, ret);
+		(void)rc;
+	}
+	return 0;
+}
+
+static int run(struct qless *q, const struct operation *op, struct operation_outcome *ret)
+{
+	const struct operation_names *names = &op->names;
+	const struct qless_str jid = op->job.jid;
+	double now = op->now;
+
+	switch (op->kind) {
+	case OPERATION_PUT:
+		return qless_put(q, now, &op->put);
+	case OPERATION_PUT_MANY:
+		return run_put_many(q, op, ret);
+	case OPERATION_REQUEUE:
+		return qless_requeue(q, now, &op->put);
+	case OPERATION_POP:
+		return qless_pop(q, now, op->pop.queue, op->pop.worker, op->pop.count, &ret->jobs);
+	case OPERATION_PEEK:
+		return qless_peek(q, now, op->peek.queue, op->peek.count, &ret->jobs);
+	case OPERATION_HEARTBEAT:
+		return run_heartbeat(q, op, ret);
+	case OPERATION_HEARTBEAT_MANY:
+	case OPERATION_COMPLETE_MANY:
+		return run_parts(q, op, ret);
+	case OPERATION_COMPLETE:
+		return run_complete(q, op, ret);
+	case OPERATION_FAIL:
+		return run_fail(q, op);
+	case OPERATION_RETRY:
+		return qless_retry(q, now, &op->retry, &ret->remaining);
+	case OPERATION_TIMEOUT:
+		return qless_timeout(q, now, names->items, names->count);
+	case OPERATION_CANCEL:
+		return qless_cancel(q, now, names->items, names->count);
+	case OPERATION_DEPENDS_ON:
+		return qless_depends_on(q, now, jid, op->job.names.items, op->job.names.count);
+	case OPERATION_DEPENDS_OFF:
+		return qless_depends_off(q, now, jid, op->job.names.items, op->job.names.count);
+	case OPERATION_DEPENDS_OFF_ALL:
+		return qless_depends_off_all(q, now, jid);
+	case OPERATION_PRIORITY:
+		return qless_priority(q, now, op->priority.jid, op->priority.priority);
+	case OPERATION_LOG:
+		return qless_log(q, now, op->log.jid, op->log.message, op->log.item);
+	case OPERATION_UNFAIL:
+		return qless_unfail(q, now, op->unfail.queue, op->unfail.group, op->unfail.count,
+				    &ret->count);
+	case OPERATION_PAUSE:
+		return qless_pause(q, now, names->items, names->count);
+	case OPERATION_UNPAUSE:
+		return qless_unpause(q, now, names->items, names->count);
+	case OPERATION_QUEUE_FORGET:
+		return qless_queue_forget(q, now, names->items, names->count);
+	case OPERATION_WORKER_DEREGISTER:
+		return qless_worker_deregister(q, now, names->items, names->count);
+	case OPERATION_TAG:
+		return qless_tag(q, now, jid, op->job.names.items, op->job.names.count, &ret->job);
+	case OPERATION_UNTAG:
+		return qless_untag(q, now, jid, op->job.names.items, op->job.names.count,
+				   &ret->job);
+	case OPERATION_TRACK:
+		return qless_track(q, now, jid, &ret->flag);
+	case OPERATION_UNTRACK:
+		return qless_untrack(q, now, jid, &ret->flag);
+	case OPERATION_RECUR:
+		return qless_recur(q, now, &op->recur);
+	case OPERATION_UNRECUR:
+		return qless_unrecur(q, now, jid);
+	case OPERATION_RECUR_UPDATE:
+		return qless_recur_update(q, now, op->recur_update.jid, op->recur_update.changes,
+					  op->recur_update.count);
+	case OPERATION_RECUR_TAG:
+		return qless_recur_tag(q, now, jid, op->job.names.items, op->job.names.count);
+	case OPERATION_RECUR_UNTAG:
+		return qless_recur_untag(q, now, jid, op->job.names.items, op->job.names.count);
+	case OPERATION_CONFIG_SET:
+		return qless_config_set(q, now, op->config.name, op->config.value);
+	case OPERATION_CONFIG_UNSET:
+		return qless_config_unset(q, now, op->config.name);
+	case OPERATION_JOBS:
+		return qless_jobs(q, now, op->jobs.listing, op->jobs.queue, op->jobs.offset,
+				  op->jobs.count, &ret->jids);
+	case OPERATION_QUEUE_COUNTS:
+		return qless_queue_counts(q, now, op->queue, &ret->counts);
+	case OPERATION_ALL_QUEUE_COUNTS:
+		return qless_all_queue_counts(q, now, &ret->all_counts.items,
+					      &ret->all_counts.count);
+	case OPERATION_WORKERS:
+		return qless_workers(q, now, &ret->workers);
+	case OPERATION_WORKER_JOBS:
+		return qless_worker_jobs(q, now, op->worker, &ret->worker_jobs.jobs,
+					 &ret->worker_jobs.stalled);
+	case OPERATION_RESOLVE:
+		ret->count = qless_resolve(q, now);
+		return 0;
+	case OPERATION_MAINTAIN:
+		qless_maintain(q);
+		return 0;
+	case OPERATION_FLUSH:
+	case OPERATION_SCRIPT_ADDED:
+	case OPERATION_SCRIPTS_CLEARED:
+	case OPERATION_USER_SET:
+	case OPERATION_USER_DELETED:
+	case OPERATION_USER_AS_CONFIGURED:
+		break;
+	}
+	assert(!"an operation that is not the engine's");
+	return QLESS_EBADARG;
+}
+
+int operation_run(struct qless *q, const struct operation *op,
+		  struct operation_outcome *ret_outcome)
+{
+	uint64_t changes = qless_changes(q);
+	int rc;
+
+	ret_outcome->until = op->now;
+	rc = run(q, op, ret_outcome);
+	ret_outcome->changed = qless_changes(q) != changes;
+	ret_outcome->kept_data = qless_kept_data(q);
+	return rc;
+}
+
+int operation_run_part(struct qless *q, const struct operation *op, size_t i,
+		       struct operation_outcome *ret_outcome)
+{
+	uint64_t changes = qless_changes(q);
+	int rc;
+
+	assert(i < operation_count_parts(op));
+	ret_outcome->until = op->now;
+	rc = run_part(q, op, i, ret_outcome);
+	ret_outcome->changed = qless_changes(q) != changes;
+	ret_outcome->kept_data = qless_kept_data(q);
+	return rc;
+}

@@ -1,0 +1,633 @@
+#include "operation/operation.h"
+
+#include <stdlib.h>
+
+#include "unit.h"
+
+#include "util/hex.h"
+#include "util/mem.h"
+
+#define S(literal) STR(literal)
+
+static struct buf bytes, again, text, error;
+static struct operation_room room;
+
+void setUp(void)
+{
+	buf_init(&bytes, BUF_NO_MAX);
+	buf_init(&again, BUF_NO_MAX);
+	buf_init(&text, BUF_NO_MAX);
+	buf_init(&error, 4096);
+}
+
+void tearDown(void)
+{
+	buf_done(&bytes);
+	buf_done(&again);
+	buf_done(&text);
+	buf_done(&error);
+	operation_room_done(&room);
+}
+
+/* ---- an operation of each kind ---- */
+
+static const struct qless_str names[] = { STR_INIT("a"), STR_INIT(""), STR_INIT("c\0d") };
+static const struct qless_str rules[] = { STR_INIT("on"), STR_INIT("#5e88"), STR_INIT("+get") };
+static const struct qless_str one = STR_INIT("one"), two = STR_INIT("2");
+static const struct qless_recur_change changes[] = {
+	{ QLESS_RECUR_PRIORITY, .number = -0.0 },     { QLESS_RECUR_INTERVAL, .number = 0.5 },
+	{ QLESS_RECUR_RETRIES, .number = 7 },	      { QLESS_RECUR_BACKLOG, .number = 0 },
+	{ QLESS_RECUR_DATA, .text = STR_INIT("{}") }, { QLESS_RECUR_KLASS, .text = STR_INIT("k") },
+	{ QLESS_RECUR_QUEUE, .text = STR_INIT("q") },
+};
+
+#define T   STR_INIT
+#define NOW .now = 1.5
+#define NAMES            \
+	{                \
+		names, 3 \
+	}
+
+/*
+ * What is written never changes: a program has to read what an earlier one wrote. If one of these
+ * fails, see layout.c.
+ */
+static const struct sample {
+	struct operation op;
+	const char *hex;
+	const char *described;
+} samples[] = {
+	{ { .kind = OPERATION_PUT,
+	    NOW,
+	    .put = { .worker = T("w"),
+		     .queue = T("q"),
+		     .jid = T("j"),
+		     .klass = T("k"),
+		     .data = T("{}") } },
+	  "0100000000000000f83f01770171016a016b027b7d",
+	  "db0 put worker=\"w\" queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\"" },
+	{ { .kind = OPERATION_PUT,
+	    NOW,
+	    .db = 3,
+	    .put = { .worker = T("w"),
+		     .queue = T("q"),
+		     .jid = T("j"),
+		     .klass = T("k"),
+		     .data = T("{}"),
+		     .delay = 60,
+		     .has_priority = true,
+		     .priority = -1.5,
+		     .has_retries = true,
+		     .has_tags = true,
+		     .tags = names,
+		     .tag_count = 3,
+		     .depends = names,
+		     .depend_count = 1 } },
+	  "81031f000000000000f83f01770171016a016b027b7df00101000000000000f8bf0003016100036300640101"
+	  "61",
+	  "db3 put worker=\"w\" queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" delay=60 "
+	  "priority=-1.5 retries=0 tags=[\"a\",\"\",\"c\\u0000d\"] depends=[\"a\"]" },
+	{ { .kind = OPERATION_PUT_MANY,
+	    NOW,
+	    .put_many = { .common = { .worker = T("w"),
+				      .queue = T("q"),
+				      .delay = 0.5,
+				      .has_tags = true },
+			  .jobs = NAMES } },
+	  "0209000000000000f83f0177017101000000000000e03f000101610003630064",
+	  "db0 put-many worker=\"w\" queue=\"q\" delay=0.5 tags=[] "
+	  "jobs=[\"a\",\"\",\"c\\u0000d\"]" },
+	{ { .kind = OPERATION_REQUEUE,
+	    NOW,
+	    .put = { .worker = T("w"),
+		     .queue = T("q"),
+		     .jid = T("j"),
+		     .klass = T("k"),
+		     .data = T("{}") } },
+	  "0300000000000000f83f01770171016a016b027b7d",
+	  "db0 requeue worker=\"w\" queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\"" },
+	{ { .kind = OPERATION_POP, NOW, .pop = { T("q"), T("w"), 5 } },
+	  "0400000000000000f83f017101770a",
+	  "db0 pop queue=\"q\" worker=\"w\" count=5" },
+	{ { .kind = OPERATION_PEEK, NOW, .peek = { T("q"), 200 } },
+	  "0500000000000000f83f01719003",
+	  "db0 peek queue=\"q\" count=200" },
+	{ { .kind = OPERATION_HEARTBEAT, NOW, .heartbeat = { T("j"), T("w"), NULL } },
+	  "0600000000000000f83f016a0177",
+	  "db0 heartbeat jid=\"j\" worker=\"w\"" },
+	{ { .kind = OPERATION_HEARTBEAT, NOW, .heartbeat = { T("j"), T("w"), &two } },
+	  "0602000000000000f83f016a01770132",
+	  "db0 heartbeat jid=\"j\" worker=\"w\" data=\"2\"" },
+	{ { .kind = OPERATION_HEARTBEAT,
+	    NOW,
+	    .keeps_data = true,
+	    .heartbeat = { T("j"), T("w"), &two } },
+	  "0601000000000000f83f016a0177",
+	  "db0 heartbeat jid=\"j\" worker=\"w\" keeps_data" },
+	{ { .kind = OPERATION_HEARTBEAT_MANY, NOW, .heartbeat_many = { T("w"), NAMES } },
+	  "0700000000000000f83f01770301610003630064",
+	  "db0 heartbeat-many worker=\"w\" jids=[\"a\",\"\",\"c\\u0000d\"]" },
+	{ { .kind = OPERATION_COMPLETE,
+	    NOW,
+	    .complete = { .jid = T("j"), .worker = T("w"), .queue = T("q"), .data = T("{}") } },
+	  "0802000000000000f83f016a01770171027b7d",
+	  "db0 complete jid=\"j\" worker=\"w\" queue=\"q\" data=\"{}\"" },
+	{ { .kind = OPERATION_COMPLETE,
+	    NOW,
+	    .keeps_data = true,
+	    .complete = { .jid = T("j"),
+			  .worker = T("w"),
+			  .queue = T("q"),
+			  .data = T("{}"),
+			  .next = &one,
+			  .delay = 3600,
+			  .depends = names,
+			  .depend_count = 1 } },
+	  "081d000000000000f83f016a01770171036f6e65c070010161",
+	  "db0 complete jid=\"j\" worker=\"w\" queue=\"q\" keeps_data next=\"one\" delay=3600 "
+	  "depends=[\"a\"]" },
+	{ { .kind = OPERATION_COMPLETE_MANY,
+	    NOW,
+	    .complete_many = { T("w"), T("q"), { names, 2 } } },
+	  "0900000000000000f83f0177017101016100",
+	  "db0 complete-many worker=\"w\" queue=\"q\" jobs=[\"a\",\"\"]" },
+	{ { .kind = OPERATION_FAIL, NOW, .fail = { T("j"), T("w"), T("g"), T("m"), &two } },
+	  "0a02000000000000f83f016a01770167016d0132",
+	  "db0 fail jid=\"j\" worker=\"w\" group=\"g\" message=\"m\" data=\"2\"" },
+	{ { .kind = OPERATION_FAIL,
+	    NOW,
+	    .keeps_data = true,
+	    .fail = { T("j"), T("w"), T("g"), T("m"), NULL } },
+	  "0a01000000000000f83f016a01770167016d",
+	  "db0 fail jid=\"j\" worker=\"w\" group=\"g\" message=\"m\" keeps_data" },
+	{ { .kind = OPERATION_RETRY, NOW, .retry = { T("j"), T("q"), T("w"), 0, NULL, NULL } },
+	  "0b00000000000000f83f016a01710177",
+	  "db0 retry jid=\"j\" queue=\"q\" worker=\"w\"" },
+	{ { .kind = OPERATION_RETRY, NOW, .retry = { T("j"), T("q"), T("w"), -5, &one, &two } },
+	  "0b07000000000000f83f016a0171017712036f6e650132",
+	  "db0 retry jid=\"j\" queue=\"q\" worker=\"w\" delay=-5 group=\"one\" message=\"2\"" },
+	{ { .kind = OPERATION_TIMEOUT, NOW, .names = NAMES },
+	  "0c00000000000000f83f0301610003630064",
+	  "db0 timeout jids=[\"a\",\"\",\"c\\u0000d\"]" },
+	{ { .kind = OPERATION_CANCEL, NOW, .names = { NULL, 0 } },
+	  "0d00000000000000f83f00",
+	  "db0 cancel jids=[]" },
+	{ { .kind = OPERATION_DEPENDS_ON, NOW, .job = { T("j"), NAMES } },
+	  "0e00000000000000f83f016a0301610003630064",
+	  "db0 depends-on jid=\"j\" jids=[\"a\",\"\",\"c\\u0000d\"]" },
+	{ { .kind = OPERATION_DEPENDS_OFF, NOW, .job = { T("j"), NAMES } },
+	  "0f00000000000000f83f016a0301610003630064",
+	  "db0 depends-off jid=\"j\" jids=[\"a\",\"\",\"c\\u0000d\"]" },
+	{ { .kind = OPERATION_DEPENDS_OFF_ALL, NOW, .job.jid = T("j") },
+	  "1000000000000000f83f016a",
+	  "db0 depends-off-all jid=\"j\"" },
+	{ { .kind = OPERATION_PRIORITY, NOW, .priority = { T("j"), 12.5 } },
+	  "1100000000000000f83f016a010000000000002940",
+	  "db0 priority jid=\"j\" priority=12.5" },
+	{ { .kind = OPERATION_LOG, NOW, .log = { T("j"), T("m"), NULL } },
+	  "1200000000000000f83f016a016d",
+	  "db0 log jid=\"j\" message=\"m\"" },
+	{ { .kind = OPERATION_LOG, NOW, .log = { T("j"), T("m"), &two } },
+	  "1201000000000000f83f016a016d0132",
+	  "db0 log jid=\"j\" message=\"m\" item=\"2\"" },
+	{ { .kind = OPERATION_UNFAIL, NOW, .unfail = { T("q"), T("g"), 25 } },
+	  "1300000000000000f83f0171016732",
+	  "db0 unfail queue=\"q\" group=\"g\" count=25" },
+	{ { .kind = OPERATION_PAUSE, NOW, .names = NAMES },
+	  "1400000000000000f83f0301610003630064",
+	  "db0 pause queues=[\"a\",\"\",\"c\\u0000d\"]" },
+	{ { .kind = OPERATION_UNPAUSE, NOW, .names = { names, 1 } },
+	  "1500000000000000f83f010161",
+	  "db0 unpause queues=[\"a\"]" },
+	{ { .kind = OPERATION_QUEUE_FORGET, NOW, .names = { names, 1 } },
+	  "1600000000000000f83f010161",
+	  "db0 queue-forget queues=[\"a\"]" },
+	{ { .kind = OPERATION_WORKER_DEREGISTER, NOW, .names = { names, 1 } },
+	  "1700000000000000f83f010161",
+	  "db0 worker-deregister workers=[\"a\"]" },
+	{ { .kind = OPERATION_TAG, NOW, .job = { T("j"), NAMES } },
+	  "1800000000000000f83f016a0301610003630064",
+	  "db0 tag jid=\"j\" tags=[\"a\",\"\",\"c\\u0000d\"]" },
+	{ { .kind = OPERATION_UNTAG, NOW, .job = { T("j"), { names, 1 } } },
+	  "1900000000000000f83f016a010161",
+	  "db0 untag jid=\"j\" tags=[\"a\"]" },
+	{ { .kind = OPERATION_TRACK, NOW, .job.jid = T("j") },
+	  "1a00000000000000f83f016a",
+	  "db0 track jid=\"j\"" },
+	{ { .kind = OPERATION_UNTRACK, NOW, .job.jid = T("j") },
+	  "1b00000000000000f83f016a",
+	  "db0 untrack jid=\"j\"" },
+	{ { .kind = OPERATION_RECUR,
+	    NOW,
+	    .recur = { .queue = T("q"),
+		       .jid = T("j"),
+		       .klass = T("k"),
+		       .data = T("{}"),
+		       .interval = 60 } },
+	  "1c00000000000000f83f0171016a016b027b7df00100",
+	  "db0 recur queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" interval=60 offset=0" },
+	{ { .kind = OPERATION_RECUR,
+	    NOW,
+	    .recur = { T("q"), T("j"), T("k"), T("{}"), 0.25, -1, 1, 2, 3, names, 3 } },
+	  "1c0f000000000000f83f0171016a016b027b7d01000000000000d03f0204080c0301610003630064",
+	  "db0 recur queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" interval=0.25 offset=-1 "
+	  "priority=1 retries=2 backlog=3 tags=[\"a\",\"\",\"c\\u0000d\"]" },
+	{ { .kind = OPERATION_UNRECUR, NOW, .job.jid = T("j") },
+	  "1d00000000000000f83f016a",
+	  "db0 unrecur jid=\"j\"" },
+	{ { .kind = OPERATION_RECUR_UPDATE, NOW, .recur_update = { T("j"), changes, 7 } },
+	  "1e00000000000000f83f016a07000100000000000000800101000000000000e03f021c030004027b7d05016b"
+	  "060171",
+	  "db0 recur-update jid=\"j\" priority=-0 interval=0.5 retries=7 backlog=0 data=\"{}\" "
+	  "klass=\"k\" queue=\"q\"" },
+	{ { .kind = OPERATION_RECUR_TAG, NOW, .job = { T("j"), { names, 1 } } },
+	  "1f00000000000000f83f016a010161",
+	  "db0 recur-tag jid=\"j\" tags=[\"a\"]" },
+	{ { .kind = OPERATION_RECUR_UNTAG, NOW, .job = { T("j"), { names, 1 } } },
+	  "2000000000000000f83f016a010161",
+	  "db0 recur-untag jid=\"j\" tags=[\"a\"]" },
+	{ { .kind = OPERATION_CONFIG_SET, NOW, .config = { T("heartbeat"), T("60") } },
+	  "2100000000000000f83f09686561727462656174023630",
+	  "db0 config-set option=\"heartbeat\" value=\"60\"" },
+	{ { .kind = OPERATION_CONFIG_UNSET, NOW, .config.name = T("heartbeat") },
+	  "2200000000000000f83f09686561727462656174",
+	  "db0 config-unset option=\"heartbeat\"" },
+	{ { .kind = OPERATION_JOBS, NOW, .jobs = { QLESS_LIST_SCHEDULED, T("q"), -1, 25 } },
+	  "2300000000000000f83f0301710132",
+	  "db0 jobs listing=scheduled queue=\"q\" offset=-1 count=25" },
+	{ { .kind = OPERATION_QUEUE_COUNTS, NOW, .queue = T("q") },
+	  "2400000000000000f83f0171",
+	  "db0 queue-counts queue=\"q\"" },
+	{ { .kind = OPERATION_ALL_QUEUE_COUNTS, NOW },
+	  "2500000000000000f83f",
+	  "db0 all-queue-counts" },
+	{ { .kind = OPERATION_WORKERS, NOW }, "2600000000000000f83f", "db0 workers" },
+	{ { .kind = OPERATION_WORKER_JOBS, NOW, .worker = T("w") },
+	  "2700000000000000f83f0177",
+	  "db0 worker-jobs worker=\"w\"" },
+	{ { .kind = OPERATION_RESOLVE, NOW }, "2800000000000000f83f", "db0 resolve" },
+	{ { .kind = OPERATION_MAINTAIN, .db = 300 }, "a9ac0200", "db300 maintain" },
+	{ { .kind = OPERATION_FLUSH, .db = 300 }, "c0ac0200", "db300 flush" },
+	{ { .kind = OPERATION_SCRIPT_ADDED, .script = { T("5c6b"), T("classic") } },
+	  "4100043563366207636c6173736963",
+	  "db0 script-added sha=\"5c6b\" dialect=\"classic\"" },
+	{ { .kind = OPERATION_SCRIPTS_CLEARED }, "4200", "db0 scripts-cleared" },
+	{ { .kind = OPERATION_USER_SET, .user = { T("joe"), T("e3b0"), { rules, 3 } } },
+	  "4300036a6f65046533623003026f6e052335653838042b676574",
+	  "db0 user-set name=\"joe\" configured=\"e3b0\" rules=[\"on\",\"#...\",\"+get\"]" },
+	{ { .kind = OPERATION_USER_DELETED, .user = { .name = T("joe"), .configured = T("e3b0") } },
+	  "4400036a6f650465336230",
+	  "db0 user-deleted name=\"joe\" configured=\"e3b0\"" },
+	{ { .kind = OPERATION_USER_AS_CONFIGURED, .user.name = T("joe") },
+	  "4500036a6f65",
+	  "db0 user-as-configured name=\"joe\"" },
+};
+
+#define SAMPLES (sizeof samples / sizeof samples[0])
+
+static void append_hex(struct buf *out, struct qless_str from)
+{
+	hex_write(buf_reserve(out, 2 * from.len), from.ptr, from.len);
+	buf_commit(out, 2 * from.len);
+}
+
+static void the_bytes_of_each_kind_are_what_they_have_always_been(void)
+{
+	for (size_t i = 0; i < SAMPLES; i++) {
+		buf_clear(&bytes);
+		buf_clear(&text);
+		operation_encode(&samples[i].op, &bytes);
+		append_hex(&text, buf_str(&bytes));
+		TEST_ASSERT_EQUAL_STRING_MESSAGE(samples[i].hex, buf_cstr(&text),
+						 operation_name(samples[i].op.kind));
+	}
+}
+
+static void each_kind_has_a_sample(void)
+{
+	size_t kinds = 0;
+
+	for (unsigned kind = 0; kind < 256; kind++) {
+		bool found = false;
+
+		for (size_t i = 0; i < SAMPLES; i++)
+			found |= samples[i].op.kind == kind;
+		if (operation_name(kind) != NULL)
+			TEST_ASSERT_TRUE_MESSAGE(found, operation_name(kind));
+		kinds += operation_name(kind) != NULL;
+	}
+	TEST_ASSERT_EQUAL_size_t(47, kinds);
+}
+
+static void each_kind_comes_back_from_its_bytes(void)
+{
+	struct operation op;
+	struct qless_str rest;
+
+	for (size_t i = 0; i < SAMPLES; i++)
+		operation_encode(&samples[i].op, &bytes);
+	rest = buf_str(&bytes);
+	for (size_t i = 0; i < SAMPLES; i++) {
+		TEST_ASSERT_EQUAL_INT_MESSAGE(0, operation_decode(&rest, &room, &op, &error),
+					      buf_cstr(&error));
+		TEST_ASSERT_EQUAL_INT(samples[i].op.kind, op.kind);
+		TEST_ASSERT_EQUAL_UINT(samples[i].op.db, op.db);
+		buf_clear(&text);
+		operation_describe(&op, &text);
+		TEST_ASSERT_EQUAL_STRING(samples[i].described, buf_cstr(&text));
+		operation_encode(&op, &again);
+	}
+	TEST_ASSERT_EQUAL_size_t(0, rest.len);
+	TEST_ASSERT_EQUAL_size_t(bytes.len, again.len);
+	TEST_ASSERT_EQUAL_MEMORY(buf_data(&bytes), buf_data(&again), bytes.len);
+}
+
+/* ---- damage ---- */
+
+/* Decode bytes from a block of their own size, so that a sanitizer sees reading beyond them. What
+ * is taken for an operation can be written again. */
+static int decode_copy(struct qless_str from)
+{
+	char *copy = mem_realloc_array(NULL, from.len, 1);
+	struct qless_str rest = str_make(copy, from.len);
+	struct operation op;
+	int rc;
+
+	memcpy(copy, from.ptr, from.len);
+	buf_clear(&error);
+	rc = operation_decode(&rest, &room, &op, &error);
+	if (rc == 0) {
+		buf_clear(&again);
+		operation_encode(&op, &again);
+		buf_clear(&text);
+		operation_describe(&op, &text);
+	} else {
+		TEST_ASSERT_GREATER_THAN(0, error.len);
+	}
+	free(copy);
+	return rc;
+}
+
+static void what_is_cut_short_is_an_error(void)
+{
+	for (size_t i = 0; i < SAMPLES; i++) {
+		buf_clear(&bytes);
+		operation_encode(&samples[i].op, &bytes);
+		for (size_t len = 1; len < bytes.len; len++)
+			TEST_ASSERT_LESS_THAN_INT(0, decode_copy(str_make(buf_data(&bytes), len)));
+	}
+}
+
+static void damaged_bytes_are_an_operation_or_an_error(void)
+{
+	for (size_t i = 0; i < SAMPLES; i++) {
+		buf_clear(&bytes);
+		operation_encode(&samples[i].op, &bytes);
+		for (size_t at = 0; at < bytes.len; at++) {
+			char whole = buf_data(&bytes)[at];
+
+			for (int value = 0; value < 256; value++) {
+				buf_data(&bytes)[at] = (char)value;
+				decode_copy(buf_str(&bytes));
+			}
+			buf_data(&bytes)[at] = whole;
+		}
+	}
+}
+
+static void expect_error(const char *hex, const char *expected)
+{
+	unsigned char raw[64];
+	size_t len = strlen(hex) / 2;
+
+	TEST_ASSERT_TRUE(hex_read(raw, hex, len));
+	TEST_ASSERT_LESS_THAN_INT(0, decode_copy(str_make((const char *)raw, len)));
+	TEST_ASSERT_EQUAL_STRING(expected, buf_cstr(&error));
+}
+
+static void errors_name_the_operation_and_what_is_wrong_with_it(void)
+{
+	expect_error("00", "an operation of kind 0 is unknown to this program");
+	expect_error("7f", "an operation of kind 127 is unknown to this program");
+	expect_error("c0", "an operation flush cannot be read: its database is damaged");
+	expect_error("40", "an operation flush cannot be read: its byte of bits is damaged");
+	expect_error("4001", "an operation flush cannot be read: its byte of bits is damaged");
+	expect_error("1a00", "an operation track cannot be read: its time is damaged");
+	expect_error("1a00000000000000f87f00",
+		     "an operation track cannot be read: its time is damaged");
+	expect_error("1a00000000000000f83f02",
+		     "an operation track cannot be read: its jid is damaged");
+	/* Data that is both kept and given, and neither. */
+	expect_error("0803000000000000f83f016a01770171027b7d",
+		     "an operation complete cannot be read: its data is damaged");
+	expect_error("0800000000000000f83f016a01770171",
+		     "an operation complete cannot be read: its data is damaged");
+	/* A list with more items than there are bytes. */
+	expect_error("0c00000000000000f83fffffffff0f00",
+		     "an operation timeout cannot be read: its jids is damaged");
+}
+
+/* ---- numbers ---- */
+
+static void numbers_come_back_whatever_they_are(void)
+{
+	const double numbers[] = { 0,
+				   -0.0,
+				   1,
+				   -1,
+				   63,
+				   0.5,
+				   1e300,
+				   -1e-300,
+				   4503599627370495.0,
+				   -4503599627370495.0,
+				   4503599627370496.0,
+				   9e15,
+				   5e-324,
+				   1.7976931348623157e308 };
+	struct operation op = { .kind = OPERATION_PRIORITY, .priority.jid = STR_INIT("j") };
+	struct operation read;
+	struct qless_str rest;
+
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		op.priority.priority = numbers[i];
+		buf_clear(&bytes);
+		operation_encode(&op, &bytes);
+		rest = buf_str(&bytes);
+		TEST_ASSERT_EQUAL_INT(0, operation_decode(&rest, &room, &read, &error));
+		TEST_ASSERT_EQUAL_MEMORY(&numbers[i], &read.priority.priority, sizeof(double));
+	}
+}
+
+/* ---- running ---- */
+
+static struct qless *q;
+static struct operation_outcome outcome;
+
+static int run_at(double now, struct operation op)
+{
+	op.now = now;
+	return operation_run(q, &op, &outcome);
+}
+
+static void put(const char *jid)
+{
+	struct operation op = { .kind = OPERATION_PUT,
+				.put = { .queue = S("q"),
+					 .jid = str_from(jid),
+					 .klass = S("k"),
+					 .data = S("{\"n\":1}") } };
+
+	TEST_ASSERT_EQUAL_INT(0, run_at(1, op));
+}
+
+static void pop(int64_t count)
+{
+	struct operation op = { .kind = OPERATION_POP,
+				.pop = { .queue = S("q"), .worker = S("w"), .count = count } };
+
+	TEST_ASSERT_EQUAL_INT(0, run_at(2, op));
+}
+
+static void an_outcome_says_whether_the_state_has_changed(void)
+{
+	q = qless_new(NULL);
+	put("j");
+	TEST_ASSERT_TRUE(outcome.changed);
+	pop(1);
+	TEST_ASSERT_TRUE(outcome.changed);
+	TEST_ASSERT_EQUAL_size_t(1, outcome.jobs.count);
+	pop(1);
+	TEST_ASSERT_FALSE(outcome.changed);
+	TEST_ASSERT_EQUAL_size_t(0, outcome.jobs.count);
+	qless_free(q);
+}
+
+static void an_operation_that_is_refused_has_the_error_of_the_engine(void)
+{
+	struct operation op = { .kind = OPERATION_TIMEOUT, .names = { &one, 1 } };
+
+	q = qless_new(NULL);
+	TEST_ASSERT_EQUAL_INT(QLESS_ENOJOB, run_at(1, op));
+	TEST_ASSERT_FALSE(outcome.changed);
+	buf_append_str(&text, qless_error_text(q));
+	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&text), "one"));
+	qless_free(q);
+}
+
+static void data_that_a_job_keeps_need_not_be_given(void)
+{
+	struct operation op = { .kind = OPERATION_COMPLETE,
+				.complete = { .jid = S("j"),
+					      .worker = S("w"),
+					      .queue = S("q"),
+					      .data = S("{\"n\":1}") } };
+	struct qless_job_info info;
+
+	q = qless_new(NULL);
+	put("j");
+	pop(1);
+	TEST_ASSERT_EQUAL_INT(0, run_at(3, op));
+	TEST_ASSERT_TRUE(outcome.kept_data);
+	put("j");
+	pop(1);
+	op.complete.data = S("");
+	op.keeps_data = true;
+	TEST_ASSERT_EQUAL_INT(0, run_at(3, op));
+	TEST_ASSERT_EQUAL_INT(QLESS_COMPLETE, outcome.state);
+	TEST_ASSERT_TRUE(outcome.kept_data);
+	qless_job_read(qless_get(q, S("j")), &info);
+	ASSERT_STR("{\"n\":1}", info.data);
+	op.complete.jid = S("another");
+	TEST_ASSERT_EQUAL_INT(QLESS_ENOJOB, run_at(3, op));
+	qless_free(q);
+}
+
+static void jobs_put_together_are_put_one_after_the_other(void)
+{
+	static const struct qless_str jobs[] = { STR_INIT("j1"), STR_INIT("k1"), STR_INIT("1"),
+						 STR_INIT("j2"), STR_INIT("k2"), STR_INIT("2") };
+	struct operation op = { .kind = OPERATION_PUT_MANY,
+				.put_many = { .common = { .queue = S("q") },
+					      .jobs = { jobs, 6 } } };
+	struct qless_job_info info;
+
+	q = qless_new(NULL);
+	TEST_ASSERT_EQUAL_INT(0, run_at(1, op));
+	TEST_ASSERT_TRUE(outcome.until > 1);
+	qless_job_read(qless_get(q, S("j2")), &info);
+	ASSERT_STR("k2", info.klass);
+	ASSERT_STR("2", info.data);
+	put("j3");
+	TEST_ASSERT_TRUE(outcome.until == 1);
+	qless_free(q);
+}
+
+static void a_part_that_is_refused_does_not_stop_the_others(void)
+{
+	static const struct qless_str jobs[] = { STR_INIT("nobody"), STR_INIT("{}"), STR_INIT("j1"),
+						 STR_INIT("{}") };
+	static const struct qless_str jids[] = { STR_INIT("nobody"), STR_INIT("j2") };
+	struct operation complete = {
+		.kind = OPERATION_COMPLETE_MANY,
+		.now = 3,
+		.complete_many = { .worker = S("w"), .queue = S("q"), .jobs = { jobs, 4 } }
+	};
+	struct operation heartbeat = { .kind = OPERATION_HEARTBEAT_MANY,
+				       .now = 3,
+				       .heartbeat_many = { .worker = S("w"),
+							   .jids = { jids, 2 } } };
+
+	q = qless_new(NULL);
+	put("j1");
+	put("j2");
+	pop(2);
+	TEST_ASSERT_EQUAL_INT(0, run_at(3, complete));
+	TEST_ASSERT_TRUE(outcome.changed);
+	TEST_ASSERT_EQUAL_INT(QLESS_COMPLETE, outcome.state);
+	TEST_ASSERT_EQUAL_size_t(2, operation_count_parts(&heartbeat));
+	TEST_ASSERT_EQUAL_INT(QLESS_ENOJOB, operation_run_part(q, &heartbeat, 0, &outcome));
+	TEST_ASSERT_FALSE(outcome.changed);
+	TEST_ASSERT_EQUAL_INT(0, operation_run_part(q, &heartbeat, 1, &outcome));
+	TEST_ASSERT_TRUE(outcome.changed);
+	TEST_ASSERT_TRUE(outcome.expires == 63);
+	qless_free(q);
+}
+
+/* ---- for people ---- */
+
+static void arguments_are_found_wherever_they_are(void)
+{
+	const struct operation change = { .kind = OPERATION_RECUR_UPDATE,
+					  .recur_update = { S("jid"), changes, 7 } };
+	const struct operation retry = { .kind = OPERATION_RETRY,
+					 .retry = { .jid = S("j"), .group = &one } };
+	const struct operation cancel = { .kind = OPERATION_CANCEL, .names = NAMES };
+
+	TEST_ASSERT_TRUE(operation_mentions(&change, S("jid")));
+	TEST_ASSERT_TRUE(operation_mentions(&change, S("q")));
+	TEST_ASSERT_FALSE(operation_mentions(&change, S("another")));
+	TEST_ASSERT_TRUE(operation_mentions(&retry, S("one")));
+	TEST_ASSERT_FALSE(operation_mentions(&retry, S("2")));
+	TEST_ASSERT_TRUE(operation_mentions(&cancel, S("c\0d")));
+	TEST_ASSERT_FALSE(operation_mentions(&cancel, S("c")));
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(the_bytes_of_each_kind_are_what_they_have_always_been);
+	RUN(each_kind_has_a_sample);
+	RUN(each_kind_comes_back_from_its_bytes);
+	RUN(what_is_cut_short_is_an_error);
+	RUN(damaged_bytes_are_an_operation_or_an_error);
+	RUN(errors_name_the_operation_and_what_is_wrong_with_it);
+	RUN(numbers_come_back_whatever_they_are);
+	RUN(an_outcome_says_whether_the_state_has_changed);
+	RUN(an_operation_that_is_refused_has_the_error_of_the_engine);
+	RUN(data_that_a_job_keeps_need_not_be_given);
+	RUN(jobs_put_together_are_put_one_after_the_other);
+	RUN(a_part_that_is_refused_does_not_stop_the_others);
+	RUN(arguments_are_found_wherever_they_are);
+	return UNIT_RESULT();
+}
