@@ -152,20 +152,29 @@ static bool is_no_room(int rc)
 
 /* ---- appending ---- */
 
-/* A mark goes in front of what is about to be written, when there is something new to say. With a
- * sync for each few records these say it by themselves: see give_pending(). */
+/* The mark is the first record of the next write. It has the number of the record after it. */
 static void append_mark(struct journal *j)
 {
 	struct record_mark mark = { .durable = j->synced, .wall_us = j->wall_us };
+
+	assert(j->pending.len == 0);
+	record_append_mark(&j->pending, j->salt, j->log.last + 1, &mark);
+	if (j->synced == j->written && j->writing.len == 0)
+		record_set_after_sync(buf_data(&j->pending), j->salt);
+	j->marked = mark.durable;
+	j->mark_wall_us = mark.wall_us;
+}
+
+/* A mark goes in front of what is about to be written, when there is something new to say. With a
+ * sync for each few records these say it by themselves: see give_pending(). */
+static void begin_pending(struct journal *j)
+{
 	bool is_said = j->synced == j->marked || j->options.sync == JOURNAL_SYNC_ALWAYS;
 	int64_t since_us = j->wall_us - j->mark_wall_us;
 
 	/* A clock that was set back is news, too. */
-	if (is_said && since_us >= 0 && since_us < SECOND_US)
-		return;
-	record_append_mark(&j->pending, j->salt, ++j->log.last, &mark);
-	j->marked = mark.durable;
-	j->mark_wall_us = mark.wall_us;
+	if (!is_said || since_us < 0 || since_us >= SECOND_US)
+		append_mark(j);
 }
 
 static void append(struct commit_log *log, const struct record_command *command)
@@ -173,7 +182,7 @@ static void append(struct commit_log *log, const struct record_command *command)
 	struct journal *j = journal_of(log);
 
 	if (j->pending.len == 0)
-		append_mark(j);
+		begin_pending(j);
 	record_append_command(&j->pending, j->salt, ++log->last, command);
 }
 
@@ -182,7 +191,7 @@ static void append_group(struct commit_log *log, struct qless_str commands)
 	struct journal *j = journal_of(log);
 
 	if (j->pending.len == 0)
-		append_mark(j);
+		begin_pending(j);
 	record_append(&j->pending, j->salt, RECORD_COMMAND, ++log->last, commands);
 }
 
@@ -644,15 +653,14 @@ void journal_wait(struct journal *j)
 /* Sync, and say in a last mark that everything was: what is damaged from now on is no torn end. */
 static int seal(struct journal *j)
 {
-	struct record_mark mark = { .wall_us = j->wall_us };
 	int rc;
 
 	journal_write_pending(j);
 	rc = j->io->sync(j->io->arg, j->fd);
 	if (rc < 0 || j->log.state != COMMIT_LOG_HEALTHY)
 		return rc;
-	mark.durable = j->log.last;
-	record_append_mark(&j->pending, j->salt, ++j->log.last, &mark);
+	j->synced = j->written;
+	append_mark(j);
 	journal_write_pending(j);
 	j->io->truncate(j->io->arg, j->fd, j->size);
 	return j->log.state == COMMIT_LOG_HEALTHY ? j->io->sync(j->io->arg, j->fd) : 0;

@@ -137,6 +137,6 @@ int reader_examine(struct reader *r, uint64_t sequence, struct record_damage *re
 	if (rc < 0)
 		return rc;
 	record_examine_damage((const unsigned char *)buf_data(&r->window), r->window.len, r->offset,
-			      r->header.salt, sequence, ret_damage);
+			      &r->header, sequence, ret_damage);
 	return 0;
 }

@@ -1,9 +1,10 @@
 /*
- * The format, version 3. Numbers are little-endian; a varint has seven bits a byte, the low ones
+ * The format, version 4. Numbers are little-endian; a varint has seven bits a byte, the low ones
  * first, and the top bit set in every byte but the last.
  *
  * A log directory holds a manifest (see manifest.c), at most one base and one or more log files;
- * and those of earlier bases that are kept (see kept.h). Both kinds begin with a head of 64 bytes:
+ * and those of earlier bases that are kept (see kept.h). Both kinds begin with a header of 64
+ *bytes:
  *
  *	 0   8	magic: "QLESSLOG" or "QLESSBAS"
  *	 8   4	version of this format
@@ -16,22 +17,22 @@
  *	48   8	0
  *	56   8	checksum of the 56 bytes before: XXH3-64 with seed 0
  *
- * Behind it are records, one after the other, up to the end of the file or, in the last log file,
- * up to zeros that go on to the end of it: room that is there before it is needed, because syncing
- * is faster then. 21 zeros are no record, whose sequence number is not 0. A file that another one
- * follows has been cut to its records.
+ * Records follow the header, one after the other, up to the end of the file. The last log file may
+ * end with zeros: space that is written ahead of the records, because a sync is faster then. 21
+ * zeros are no record, because no sequence number is 0. A file that another one follows has no such
+ * zeros.
  *
- *
- *	 0   8	checksum of everything behind it: XXH3-64 with the salt as seed
+ *	 0   8	checksum of everything after it: XXH3-64 with the salt as seed
  *	 8   8	sequence number
  *	16   4	length of the payload
- *	20   1	type; the top bit is set if all before this record had been synced to the disk
- *		when it was written
+ *	20   1	type; the top bit is set if everything before this record in the file had been
+ *		synced to the disk when it was written
  *	21   .	payload
  *
- * Sequence numbers of the log begin with 1 and go on by one from record to record and from file to
- * file; those of a base begin with 1 in each file. The salt is random, so nobody who does not have
- * the file can place bytes in a job's data that read as a record.
+ * Sequence numbers of the log begin with 1 and increase by one from record to record and from file
+ * to file. A mark has no number of its own: it carries that of the record that follows it. The
+ * numbers of a base begin with 1 in each file. The salt is random, so nobody who does not have the
+ * file can place bytes in a job's data that read as a record.
  *
  *	type		payload
  *	1 command	varint database, 8 bytes time (IEEE 754 double, seconds since 1970), varint
@@ -39,24 +40,48 @@
  *			name. What starts with "@" is no command of a client. More of the same may
  *			follow up to the end of the payload: commands of a transaction, or such
  *			as a client sent together. All of them count or none
- *	2 mark		8 bytes sequence number: up to here all had been synced to the disk when
- *			this was written; 8 bytes microseconds since 1970
+ *	2 mark		8 bytes sequence number: all records up to this one had been synced to the
+ *			disk when the mark was written; 8 bytes microseconds since 1970
  *	3 state begin	varint database
  *	4 state data	the next bytes of the snapshot of that database: see engine/state.c
  *	5 state end	varint how many bytes the snapshot has
  *	6 base end	varint how many records the file has before this one
  *
- * What a mark or that bit says was durable and is damaged nevertheless was lost by the disk and not
- * by a crash, and nobody may pass over it in silence. Who syncs often sets the bit, which takes no
- * room. Marks also tell when records were written, since the time in a command is whatever the
- * client said.
+ * Marks also tell when records were written, since the time in a command is whatever the client
+ * said.
+ *
+ *
+ * Torn ends
+ *
+ * A crash of the machine loses any of the sectors that were not synced yet. So the last log file
+ *may have a torn end, and recovery cuts it off. Damage of bytes that had been synced is not the
+ *work of a crash, and recovery must not pass over it. Records tell the two apart in two ways:
+ *
+ * - The top bit of the type vouches for bytes: everything before this record in its file. The first
+ *   record of a write has it if a sync has covered everything before. It takes no space.
+ * - A mark vouches for records, by number: up to the one in its payload.
+ *
+ * Let there be damage at the place where record N should begin. It is a torn end if no intact
+ *record follows. It is also one if it has a hole, which is at least one sector of zeros, and no
+ *intact record after it has the bit, or is a mark that vouches for N. Otherwise it is damage.
+ *
+ * The damaged bytes may be those of a mark that carries N. A later mark that vouches for N - 1 does
+ * not tell whether they had been synced. That hides nothing: a mark and the record that follows it
+ * are written together, so a sync that covers the mark covers N, too, and later marks vouch for N.
+ * The only mark without a record after it is the last one of a log that was closed. The next
+ *process syncs the file before it writes, and its first record has the bit, which vouches for that
+ *mark.
+ *
+ *
+ * Versions
  *
  * To change the format: add a record type or give the files a new version, decode both in this
  * file, and write only the new one. Readers refuse what they do not know. A log that ends with a
  * file of an earlier version goes on in a new one.
  *
- * Version 2 was the same, but its commands had no "=" in place of data, and only those of a
- * transaction shared a record.
+ * In versions 2 and 3 marks had sequence numbers of their own, and the bit vouched for the records
+ * with lower numbers. Version 2 was the same as version 3, but its commands had no "=" in place of
+ * data, and only those of a transaction shared a record.
  */
 #include "journal/record.h"
 
@@ -76,6 +101,9 @@
 #define FRAME_TYPE     20
 
 #define TYPE_AFTER_SYNC 0x80
+
+/* Since this version of the format a mark has the number of the record that follows it. */
+#define FORMAT_MARKS_UNNUMBERED 4
 
 /* What a disk writes at once. */
 #define SECTOR_BYTES ((size_t)512)
@@ -127,6 +155,13 @@ enum record_status record_decode_header(const unsigned char *from, size_t len,
 			       ret_header->format <= RECORD_FORMAT_VERSION
 		       ? RECORD_OK
 		       : RECORD_ALIEN;
+}
+
+uint64_t record_next_sequence(const struct record *record, uint32_t format)
+{
+	bool is_numbered = record->type != RECORD_MARK || format < FORMAT_MARKS_UNNUMBERED;
+
+	return record->sequence + is_numbered;
 }
 
 const char *record_type_name(enum record_type type)
@@ -366,6 +401,7 @@ void record_append_mark(struct buf *out, uint64_t salt, uint64_t sequence,
 {
 	unsigned char *to = begin_record(out, RECORD_MARK_BYTES);
 
+	assert(mark->durable < sequence);
 	wire_put_u64(to, mark->durable);
 	wire_put_u64(to + 8, (uint64_t)mark->wall_us);
 	end_record(out, to, RECORD_MARK_BYTES, salt, RECORD_MARK, sequence);
@@ -447,27 +483,29 @@ static bool is_record(const unsigned char *from, size_t at, size_t len, uint64_t
 	return record_decode(from + at, len - at, salt, ret_record, ret_size) == RECORD_OK;
 }
 
-/* Up to where all had been synced before this one was written, as far as it says. */
-static uint64_t durable_before(const struct record *record)
+/* Whether a record says that the damage before it had been synced, which begins where `expected`
+ * was expected. The header of this file has the reasoning. */
+static bool vouches(const struct record *record, uint32_t format, uint64_t expected)
 {
 	struct record_mark mark;
 
 	if (record->after_sync)
-		return record->sequence - 1;
-	if (record->type == RECORD_MARK && record_decode_mark(record->payload, &mark))
-		return mark.durable;
-	return 0;
+		return format >= FORMAT_MARKS_UNNUMBERED || record->sequence > expected;
+	return record->type == RECORD_MARK && record_decode_mark(record->payload, &mark) &&
+	       mark.durable >= expected;
 }
 
-void record_examine_damage(const unsigned char *from, size_t len, uint64_t offset, uint64_t salt,
-			   uint64_t sequence, struct record_damage *ret_damage)
+void record_examine_damage(const unsigned char *from, size_t len, uint64_t offset,
+			   const struct record_file_header *header, uint64_t sequence,
+			   struct record_damage *ret_damage)
 {
 	struct record record;
 	size_t at, size;
 
 	*ret_damage = (struct record_damage){ .skip = len, .zeros = count_last_zeros(from, len) };
 	for (at = 0; at < len; at += size) {
-		while (at < len && !is_record(from, at, len, salt, sequence, &record, &size))
+		while (at < len &&
+		       !is_record(from, at, len, header->salt, sequence, &record, &size))
 			at++;
 		/* What a crash leaves begins with a hole; what is behind intact records may have
 		 * more of them, and says nothing about the first damage. */
@@ -478,7 +516,6 @@ void record_examine_damage(const unsigned char *from, size_t len, uint64_t offse
 		if (at == len)
 			break;
 		ret_damage->followed = true;
-		if (durable_before(&record) > ret_damage->durable)
-			ret_damage->durable = durable_before(&record);
+		ret_damage->was_synced |= vouches(&record, header->format, sequence);
 	}
 }

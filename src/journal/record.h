@@ -13,7 +13,7 @@
 #include "util/buf.h"
 #include "util/str.h"
 
-#define RECORD_FORMAT_VERSION	 3
+#define RECORD_FORMAT_VERSION	 4
 #define RECORD_FORMAT_OLDEST	 2 /* that can be read */
 #define RECORD_FILE_HEADER_BYTES ((size_t)64)
 #define RECORD_FRAME_BYTES	 ((size_t)21)
@@ -66,10 +66,14 @@ enum record_type {
 
 struct record {
 	enum record_type type;
-	bool after_sync; /* all before it had been synced when it was written */
-	uint64_t sequence;
+	bool after_sync; /* everything before it in the file had been synced when it was written */
+	uint64_t sequence;	  /* mark: of the record that follows it */
 	struct qless_str payload; /* borrows from what was decoded */
 };
+
+/* The sequence number that the record after this one has, in a file of that format. Records of
+ * every type have a number of their own, except marks from version 4 on. */
+uint64_t record_next_sequence(const struct record *record, uint32_t format);
 
 /* The name of a type, such as "command". */
 const char *record_type_name(enum record_type type);
@@ -120,7 +124,8 @@ bool record_take_command(struct qless_str *payload, struct record_args *args,
 			 struct record_command *ret_command);
 
 struct record_mark {
-	uint64_t durable; /* every record up to this one had been synced */
+	uint64_t
+		durable; /* every record up to this one had been synced; less than the mark's own */
 	int64_t wall_us;
 };
 
@@ -137,18 +142,18 @@ bool record_decode_number(struct qless_str payload, uint64_t *ret_number);
 /* ---- damage ---- */
 
 struct record_damage {
-	bool followed; /* there are intact records behind the damage */
-	size_t skip;   /* bytes up to the first of them */
-	/* The highest sequence that records behind it say was durable. */
-	uint64_t durable;
+	bool followed;	 /* there are intact records behind the damage */
+	size_t skip;	 /* bytes up to the first of them */
+	bool was_synced; /* one of them says that the damaged bytes had been synced */
 	/* Sectors of zeros begin the damage or lie in it: writes that never reached the disk. */
 	bool has_hole;
 	size_t zeros; /* of which the bytes are that come last */
 };
 
-/* Look at what is behind the place where a record with at least that sequence was expected, and
- * none was. `offset` is where `from` is in its file. */
-void record_examine_damage(const unsigned char *from, size_t len, uint64_t offset, uint64_t salt,
-			   uint64_t sequence, struct record_damage *ret_damage);
+/* Examine the bytes from the place on where a record with that sequence number was expected and
+ * none was found. `offset` is where `from` is in the file with that header. */
+void record_examine_damage(const unsigned char *from, size_t len, uint64_t offset,
+			   const struct record_file_header *header, uint64_t sequence,
+			   struct record_damage *ret_damage);
 
 #endif

@@ -11,13 +11,11 @@
 #define PROGRESS_RECORDS 1024
 #define PROGRESS_BYTES	 ((uint64_t)64 * 1024)
 
-/* No intact record is where `expected` should be. True if a crash can have done that. */
-static bool is_torn(const struct record_damage *damage, uint64_t expected)
+/* Whether a crash can have done this. A crash loses what was not synced yet, and it loses sectors
+ * and not bits. record.c has the reasoning. */
+static bool is_torn(const struct record_damage *damage)
 {
-	if (!damage->followed)
-		return true;
-	/* A crash loses what was not synced yet, sectors of it and not bits. */
-	return damage->durable < expected && damage->has_hole;
+	return !damage->followed || (damage->has_hole && !damage->was_synced);
 }
 
 static int handle_damage(struct recovery_job *job, struct reader *reader, uint64_t expected,
@@ -39,7 +37,7 @@ static int handle_damage(struct recovery_job *job, struct reader *reader, uint64
 	r->damaged_file = reader->header.number;
 	r->damaged_offset = reader->offset;
 	r->damaged_sequence = expected;
-	if (is_last && is_torn(&damage, expected)) {
+	if (is_last && is_torn(&damage)) {
 		r->cut_bytes = left - damage.zeros;
 		return 0;
 	}
@@ -72,7 +70,7 @@ static int take_record(struct recovery_job *job, const struct reader *reader,
 	if (record->sequence <= r->last_sequence)
 		return 0;
 	recovery_visit(job, reader, record);
-	r->last_sequence = record->sequence;
+	r->last_sequence = record_next_sequence(record, reader->header.format) - 1;
 	r->sealed = false;
 	if (record->type == RECORD_COMMAND)
 		return recovery_apply(job, reader, record);
@@ -115,7 +113,7 @@ static int replay_records(struct recovery_job *job, struct reader *reader, uint6
 		}
 		if (rc < 0)
 			return rc;
-		++*expected;
+		*expected = record_next_sequence(&record, reader->header.format);
 	}
 	if (rc == -EBADMSG)
 		return handle_damage(job, reader, *expected, is_last);

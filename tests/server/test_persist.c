@@ -801,7 +801,7 @@ static void a_log_of_the_version_before_is_read_and_goes_on_in_a_new_file(void)
 	TEST_ASSERT_EQUAL_INT(2, old[version_at]);
 	free(now);
 	now = textfile_read(tempdir_file(&dir, "log-00000004"));
-	TEST_ASSERT_EQUAL_INT(3, now[version_at]);
+	TEST_ASSERT_EQUAL_INT(4, now[version_at]);
 	free(old);
 	free(now);
 	free(jobs);
@@ -845,6 +845,7 @@ static void with_bases_that_are_kept_an_earlier_state_is_recovered(void)
 	QLESSD_START(&q, "--dir", dir.path, "--log-keep-bases", "1");
 	p = peer_connect(&q);
 	put("j0");
+	put("another");
 	rewrite();
 	put("j1");
 	snprintf(sequence, sizeof sequence, "%lld",

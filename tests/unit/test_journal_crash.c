@@ -143,7 +143,6 @@ static void check_recovery(const char *how, unsigned at)
 	for (i = state_count - 1; i >= 0 && strcmp(states[i].dump, dump) != 0; i--)
 		;
 	TEST_ASSERT_TRUE_MESSAGE(i >= 0 || state_count == 0, message);
-	/* A mark may have been acknowledged behind the last change. */
 	if (state_count > 0 && i + 1 < state_count)
 		TEST_ASSERT_TRUE_MESSAGE(states[i + 1].sequence > acknowledged, message);
 	free(dump);

@@ -194,42 +194,68 @@ static void a_head_comes_back_and_no_damage_of_it_goes_unnoticed(void)
 	TEST_ASSERT_EQUAL_INT(RECORD_ALIEN, record_decode_header(bytes, sizeof bytes, &read));
 }
 
+static uint32_t format;
+
 static struct record_damage examine(size_t from, uint64_t sequence)
 {
+	struct record_file_header header = { .format = format, .salt = SALT };
 	struct record_damage damage;
 
 	record_examine_damage((const unsigned char *)buf_data(&out) + from, out.len - from, from,
-			      SALT, sequence, &damage);
+			      &header, sequence, &damage);
 	return damage;
 }
 
-static void behind_damage_intact_records_and_marks_are_found(void)
+static void intact_records_after_damage_are_found(void)
 {
 	size_t second;
 
 	record_append_command(&out, SALT, 1, &pop);
 	second = out.len;
 	record_append_command(&out, SALT, 2, &pop);
-	record_append_mark(&out, SALT, 3, &(struct record_mark){ .durable = 1 });
 	TEST_ASSERT_TRUE(examine(1, 1).followed);
 	TEST_ASSERT_EQUAL_size_t(second - 1, examine(1, 1).skip);
-	TEST_ASSERT_EQUAL_UINT64(1, examine(1, 1).durable);
 	TEST_ASSERT_FALSE(examine(1, 1).has_hole);
 	buf_truncate(&out, second + 10);
 	TEST_ASSERT_FALSE(examine(1, 1).followed);
 }
 
-static void a_record_can_say_that_all_before_it_was_synced(void)
+static void a_mark_has_the_number_of_the_record_that_follows_it(void)
+{
+	record_append_mark(&out, SALT, 3, &(struct record_mark){ .durable = 1 });
+	TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(0, out.len));
+	TEST_ASSERT_EQUAL_UINT64(3, record_next_sequence(&record, 4));
+	/* It had one of its own in earlier versions. */
+	TEST_ASSERT_EQUAL_UINT64(4, record_next_sequence(&record, 3));
+	TEST_ASSERT_EQUAL_UINT64(4, record_next_sequence(&record, 2));
+	record.type = RECORD_COMMAND;
+	TEST_ASSERT_EQUAL_UINT64(4, record_next_sequence(&record, 4));
+}
+
+static void a_mark_vouches_for_the_records_up_to_its_number(void)
+{
+	for (format = RECORD_FORMAT_OLDEST; format <= RECORD_FORMAT_VERSION; format++) {
+		buf_clear(&out);
+		record_append_command(&out, SALT, 7, &pop);
+		record_append_mark(&out, SALT, 8, &(struct record_mark){ .durable = 6 });
+		TEST_ASSERT_FALSE(examine(1, 7).was_synced);
+		record_append_mark(&out, SALT, 9, &(struct record_mark){ .durable = 7 });
+		TEST_ASSERT_TRUE(examine(1, 7).was_synced);
+	}
+}
+
+static void a_record_can_vouch_for_everything_before_it(void)
 {
 	size_t second, len;
 
+	format = RECORD_FORMAT_VERSION;
 	record_append_command(&out, SALT, 7, &pop);
 	TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(0, out.len));
 	TEST_ASSERT_FALSE(record.after_sync);
 	second = len = out.len;
 	record_append_command(&out, SALT, 8, &pop);
-	TEST_ASSERT_EQUAL_UINT64(0, examine(1, 7).durable);
-	/* Once is as good as twice. */
+	TEST_ASSERT_FALSE(examine(1, 7).was_synced);
+	/* Setting it twice changes nothing. */
 	for (int i = 0; i < 2; i++) {
 		record_set_after_sync(buf_data(&out) + second, SALT);
 		TEST_ASSERT_EQUAL_size_t(2 * len, out.len);
@@ -238,13 +264,29 @@ static void a_record_can_say_that_all_before_it_was_synced(void)
 		TEST_ASSERT_EQUAL_INT(RECORD_COMMAND, record.type);
 		TEST_ASSERT_EQUAL_UINT64(8, record.sequence);
 	}
-	TEST_ASSERT_EQUAL_UINT64(7, examine(1, 7).durable);
+	TEST_ASSERT_TRUE(examine(1, 7).was_synced);
+}
+
+/* What is damaged is the mark in front of a record that has the same number. */
+static void a_record_vouches_for_the_mark_before_it_since_version_4(void)
+{
+	size_t second;
+
+	record_append_mark(&out, SALT, 7, &(struct record_mark){ .durable = 6 });
+	second = out.len;
+	record_append_command(&out, SALT, 7, &pop);
+	record_set_after_sync(buf_data(&out) + second, SALT);
+	format = 4;
+	TEST_ASSERT_TRUE(examine(1, 7).was_synced);
+	format = 3;
+	TEST_ASSERT_FALSE(examine(1, 7).was_synced);
 }
 
 static void sectors_of_zeros_are_a_hole(void)
 {
 	static const char zeros[600];
 
+	format = RECORD_FORMAT_VERSION;
 	buf_append(&out, zeros, 512);
 	record_append_command(&out, SALT, 9, &pop);
 	TEST_ASSERT_TRUE(examine(0, 1).has_hole);
@@ -278,17 +320,17 @@ static void a_lost_sector_may_end_with_a_record_that_begins_with_zeros(void)
 	static const char zeros[511];
 
 	for (size_t skip = 0; skip <= 100; skip += 100) {
+		struct record_file_header header = { .format = RECORD_FORMAT_VERSION };
 		struct record_damage damage;
-		uint64_t salt;
 
 		buf_clear(&out);
 		for (size_t i = 0; i < skip; i++)
 			buf_append_char(&out, 'x');
 		/* The sector begins behind what is skipped. */
 		buf_append(&out, zeros, sizeof zeros);
-		salt = append_with_a_zero_in_front(out.len);
+		header.salt = append_with_a_zero_in_front(out.len);
 		record_examine_damage((const unsigned char *)buf_data(&out), out.len, 512 - skip,
-				      salt, 1, &damage);
+				      &header, 1, &damage);
 		TEST_ASSERT_TRUE(damage.followed);
 		TEST_ASSERT_EQUAL_size_t(skip + sizeof zeros, damage.skip);
 		TEST_ASSERT_TRUE(damage.has_hole);
@@ -307,8 +349,11 @@ int main(int argc, char **argv)
 	RUN(a_record_may_hold_several_commands);
 	RUN(marks_and_numbers_come_back);
 	RUN(a_head_comes_back_and_no_damage_of_it_goes_unnoticed);
-	RUN(behind_damage_intact_records_and_marks_are_found);
-	RUN(a_record_can_say_that_all_before_it_was_synced);
+	RUN(intact_records_after_damage_are_found);
+	RUN(a_mark_has_the_number_of_the_record_that_follows_it);
+	RUN(a_mark_vouches_for_the_records_up_to_its_number);
+	RUN(a_record_can_vouch_for_everything_before_it);
+	RUN(a_record_vouches_for_the_mark_before_it_since_version_4);
 	RUN(sectors_of_zeros_are_a_hole);
 	RUN(a_lost_sector_may_end_with_a_record_that_begins_with_zeros);
 	return UNIT_RESULT();

@@ -1,5 +1,6 @@
 #include "journal_fixture.h"
 
+#include "engine/state.h"
 #include "journal/repair.h"
 
 static struct fixture f;
@@ -482,14 +483,14 @@ static void a_batch_is_few_records(void)
 
 	random_calls_init(&calls, 29);
 	start();
-	make_changes(&calls, 10); /* a mark is in front of these */
+	make_changes(&calls, 10);
 	before = journal_log(f.journal)->last;
 	from = disk_file(&f.disk, "log-00000001")->len;
 	commit_log_begin_batch(journal_log(f.journal));
 	make_changes_at_once(&calls, 5);
 	TEST_ASSERT_EQUAL_UINT64(before, journal_log(f.journal)->last);
 	commit_log_end_batch(journal_log(f.journal));
-	TEST_ASSERT_LESS_OR_EQUAL_UINT64(before + 2, journal_log(f.journal)->last);
+	TEST_ASSERT_EQUAL_UINT64(before + 1, journal_log(f.journal)->last);
 	fixture_flush(&f);
 	fixture_flush(&f);
 
@@ -526,12 +527,12 @@ static void a_group_in_a_batch_is_in_one_record(void)
 	make_changes_at_once(&calls, 400);
 	TEST_ASSERT_EQUAL_UINT64(before, journal_log(f.journal)->last);
 	commit_log_end_group(journal_log(f.journal));
-	TEST_ASSERT_LESS_OR_EQUAL_UINT64(before + 2, journal_log(f.journal)->last);
+	TEST_ASSERT_EQUAL_UINT64(before + 1, journal_log(f.journal)->last);
 	before = journal_log(f.journal)->last;
 	make_changes_at_once(&calls, 1);
 	TEST_ASSERT_EQUAL_UINT64(before, journal_log(f.journal)->last);
 	commit_log_end_batch(journal_log(f.journal));
-	TEST_ASSERT_LESS_OR_EQUAL_UINT64(before + 2, journal_log(f.journal)->last);
+	TEST_ASSERT_EQUAL_UINT64(before + 1, journal_log(f.journal)->last);
 	dump = fixture_dump(&f);
 	finish();
 	fixture_forget(&f);
@@ -794,7 +795,118 @@ static void a_hole_in_what_a_sync_for_each_record_made_durable_is_refused(void)
 	TEST_ASSERT_TRUE(f.recovery.damaged);
 }
 
+/* ---- earlier formats ---- */
+
+static void append_to_version_3(struct buf *log, uint64_t sequence)
+{
+	static const char set[] = "\0" /* database */
+				  "12345678"
+				  "\3"
+				  "\12config.set"
+				  "\5by-v3"
+				  "\1"
+				  "7";
+
+	record_append(log, 1, RECORD_COMMAND, sequence, str_make(set, sizeof set - 1));
+}
+
+/* Marks of version 3 have sequence numbers: mark 1, command 2, mark 3, command 4. */
+static void make_log_of_version_3(void)
+{
+	struct record_file_header header = { .kind = RECORD_FILE_LOG,
+					     .format = 3,
+					     .engine = STATE_VERSION,
+					     .number = 1,
+					     .sequence = 1,
+					     .salt = 1,
+					     .created_us = f.us };
+	struct record_mark mark = { .wall_us = f.us };
+	unsigned char bytes[RECORD_FILE_HEADER_BYTES];
+	struct buf *log;
+
+	start();
+	finish();
+	fixture_forget(&f);
+	log = disk_file(&f.disk, "log-00000001");
+	record_encode_header(&header, bytes);
+	buf_clear(log);
+	buf_append(log, bytes, sizeof bytes);
+	record_append_mark(log, 1, 1, &mark);
+	append_to_version_3(log, 2);
+	mark.durable = 2;
+	record_append_mark(log, 1, 3, &mark);
+	append_to_version_3(log, 4);
+}
+
+static void a_log_of_version_3_goes_on_in_a_file_of_the_current_version(void)
+{
+	struct random_calls calls;
+	char *dump;
+
+	make_log_of_version_3();
+	start();
+	TEST_ASSERT_EQUAL_UINT64(2, f.recovery.commands);
+	TEST_ASSERT_EQUAL_UINT64(4, journal_log(f.journal)->last);
+	random_calls_init(&calls, 34);
+	make_changes(&calls, 10);
+	dump = fixture_dump(&f);
+	TEST_ASSERT_NOT_NULL(strstr(dump, "by-v3"));
+	restart();
+	TEST_ASSERT_EQUAL_UINT64(14, journal_log(f.journal)->last);
+	TEST_ASSERT_EQUAL_UINT32(RECORD_FORMAT_VERSION, f.recovery.tail.format);
+	check_dump(dump);
+}
+
+/* Zeros up to the end of the sector and one more sector of them, in front of what is there. */
+static void put_hole(struct buf *log, size_t at)
+{
+	size_t zeros = 512 - at % 512 + 512, rest = log->len - at;
+
+	buf_reserve(log, zeros);
+	buf_commit(log, zeros);
+	memmove(buf_data(log) + at + zeros, buf_data(log) + at, rest);
+	memset(buf_data(log) + at, 0, zeros);
+}
+
+static void a_log_of_version_3_is_cut_as_before(void)
+{
+	struct buf *log;
+
+	/* The last command is torn: its mark is the last record that counts. */
+	make_log_of_version_3();
+	log = disk_file(&f.disk, "log-00000001");
+	buf_truncate(log, log->len - 1);
+	start();
+	TEST_ASSERT_TRUE(f.recovery.cut_bytes > 0);
+	TEST_ASSERT_EQUAL_UINT64(3, journal_log(f.journal)->last);
+	finish();
+	fixture_forget(&f);
+
+	/* A hole where command 2 was is damage, because mark 3 vouches for it. */
+	make_log_of_version_3();
+	log = disk_file(&f.disk, "log-00000001");
+	put_hole(log, RECORD_FILE_HEADER_BYTES + RECORD_FRAME_BYTES + RECORD_MARK_BYTES);
+	TEST_ASSERT_EQUAL_INT(-EBADMSG, fixture_start(&f));
+	TEST_ASSERT_EQUAL_UINT64(2, f.recovery.damaged_sequence);
+}
+
 /* ---- what is beside the records ---- */
+
+static void sequence_numbers_count_records_but_no_marks(void)
+{
+	struct random_calls calls;
+
+	random_calls_init(&calls, 35);
+	start();
+	for (int round = 1; round <= 3; round++) {
+		make_changes(&calls, 200);
+		f.us += 2000000;
+		TEST_ASSERT_EQUAL_UINT64(200 * (unsigned)round, journal_log(f.journal)->last);
+		restart();
+		TEST_ASSERT_EQUAL_UINT64(200 * (unsigned)round, journal_log(f.journal)->last);
+		TEST_ASSERT_TRUE(f.recovery.records > f.recovery.commands);
+	}
+}
 
 static void a_sync_for_each_record_takes_no_room(void)
 {
@@ -810,9 +922,13 @@ static void a_sync_for_each_record_takes_no_room(void)
 	make_changes(&calls, 500);
 	journal_get_info(f.journal, &after);
 	TEST_ASSERT_TRUE(after.syncs - before.syncs >= 500);
-	/* One mark a second. */
-	TEST_ASSERT_TRUE(after.last_sequence - before.last_sequence - 500 <=
-			 (uint64_t)(f.us - begin_us) / 1000000 + 1);
+	finish();
+	fixture_forget(&f);
+	start();
+	/* The rest are marks: one a second, and one at the end. */
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(f.recovery.commands + 2 +
+						 (uint64_t)(f.us - begin_us) / 1000000 + 1,
+					 f.recovery.records);
 }
 
 /* A job with much data. */
@@ -1185,6 +1301,9 @@ int main(int argc, char **argv)
 	RUN(log_files_without_a_manifest_are_not_taken_for_an_empty_directory);
 	RUN(writes_that_a_crash_lost_in_the_middle_are_cut);
 	RUN(a_hole_in_what_a_sync_for_each_record_made_durable_is_refused);
+	RUN(a_log_of_version_3_goes_on_in_a_file_of_the_current_version);
+	RUN(a_log_of_version_3_is_cut_as_before);
+	RUN(sequence_numbers_count_records_but_no_marks);
 	RUN(a_sync_for_each_record_takes_no_room);
 	RUN(much_that_waits_for_a_sync_is_not_to_wait_for_the_end_of_the_turn);
 	RUN(who_does_not_wait_for_syncs_needs_no_flush_before_the_end_of_the_turn);
