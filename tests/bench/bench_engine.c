@@ -63,7 +63,7 @@ static size_t resident_bytes(void)
 	return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static void check(int rc, const struct qless *q)
+static void check(int rc, struct qless *q)
 {
 	struct qless_str error = qless_error_text(q);
 
