@@ -737,14 +737,14 @@ static void qlessd_check_leaves_files_to_the_owner_of_the_directory(void)
 	TEST_ASSERT_EQUAL_UINT(owner, st.st_uid);
 }
 
-/* What is in a file that version 2 wrote, with a NUL behind it. */
-static char *read_old(const char *name, size_t *ret_len)
+/* A file of tests/fixtures, with a NUL after its end. */
+static char *read_fixture(const char *log, const char *name, size_t *ret_len)
 {
 	char path[4096], *bytes;
 	FILE *file;
 	long len;
 
-	snprintf(path, sizeof path, "%s/log-version-2/%s", getenv("FIXTURES"), name);
+	snprintf(path, sizeof path, "%s/%s/%s", getenv("FIXTURES"), log, name);
 	file = fopen(path, "r");
 	TEST_ASSERT_NOT_NULL_MESSAGE(file, path);
 	fseek(file, 0, SEEK_END);
@@ -757,45 +757,105 @@ static char *read_old(const char *name, size_t *ret_len)
 	return bytes;
 }
 
-static void check_old_jobs(const char *jobs)
+static void copy_fixture(const char *log, const char *name)
 {
-	char reply[16384];
+	size_t len;
+	char *bytes = read_fixture(log, name, &len);
 
-	snprintf(reply, sizeof reply, "$%zu\r\n%s\r\n", strlen(jobs), jobs);
-	ASK(p, "QLESS multiget 1700000018 done moved broken waits running later one two", reply);
-	ASK_HAS(p, "ACL LIST", "user joe on ");
-	ASK_HAS(p, "RECUR.GET again", "\"interval\":60");
-	ASK_HAS(p, "CONFIG.GET heartbeat", "600");
-	ASK(p, "SELECT 1", "+OK\r\n");
-	ASK_HAS(p, "GET elsewhere", "\"waiting\"");
-	ASK(p, "SELECT 0", "+OK\r\n");
+	tempdir_write(&dir, name, str_make(bytes, len));
+	free(bytes);
 }
 
-static void a_log_of_the_version_before_is_read_and_goes_on_in_a_new_file(void)
+/* As state.txt spells a reply. */
+static void escape(const char *bytes, size_t len, struct buf *out)
 {
-	static const char *const files[] = { "base-00000003", "log-00000002", "manifest" };
-	const size_t version_at = 8;
-	char *old, *now, *jobs;
-	size_t len, jobs_len;
+	buf_clear(out);
+	for (size_t i = 0; i < len; i++) {
+		unsigned char byte = (unsigned char)bytes[i];
 
-	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-		old = read_old(files[i], &len);
-		tempdir_write(&dir, files[i], str_make(old, len));
-		free(old);
+		if (byte == '\r' || byte == '\n')
+			buf_append_str(out, byte == '\r' ? STR("\\r") : STR("\\n"));
+		else if (byte == '\\')
+			buf_append_str(out, STR("\\\\"));
+		else if (byte >= ' ' && byte < 0x7f)
+			buf_append_char(out, (char)byte);
+		else
+			buf_printf(out, "\\x%02x", byte);
 	}
-	jobs = read_old("jobs.json", &jobs_len);
+}
+
+/* Send each command of state.txt, and compare its reply with the line after it. */
+static void check_state(const char *log)
+{
+	struct buf reply = BUF_INIT(BUF_NO_MAX);
+	size_t len;
+	char *text = read_fixture(log, "state.txt", &len), *rest = text;
+
+	while (*rest != '\0') {
+		char *end = strchr(rest, '\n') + 1;
+		const char *command = rest, *expected;
+
+		peer_send(p, command, (size_t)(end - command));
+		end[-1] = '\0';
+		expected = strsep(&end, "\n");
+		rest = end;
+		peer_reply(p);
+		escape(p->reply, p->reply_len, &reply);
+		TEST_ASSERT_EQUAL_STRING_MESSAGE(expected, buf_cstr(&reply), command);
+	}
+	buf_done(&reply);
+	free(text);
+}
+
+/* An old log leads to the state that the program that wrote it had; so do the old log with what was
+ * recorded since, and the base that is made of both. */
+static void check_old_log(const char *log)
+{
 	CHECK_HAS(0, "", "the log is whole");
 	start("always");
-	check_old_jobs(jobs);
+	check_state(log);
 	stop();
 	start("always");
-	check_old_jobs(jobs);
-	/* This is recorded in a way that version 2 does not know. */
+	check_state(log);
+	rewrite();
+	stop();
+	start("always");
+	check_state(log);
+}
+
+static void a_log_of_version_2_leads_to_the_state_it_had(void)
+{
+	copy_fixture("log-version-2", "manifest");
+	copy_fixture("log-version-2", "base-00000003");
+	copy_fixture("log-version-2", "log-00000002");
+	check_old_log("log-version-2");
+}
+
+static void a_log_of_version_3_leads_to_the_state_it_had(void)
+{
+	copy_fixture("log-version-3", "manifest");
+	copy_fixture("log-version-3", "base-00000003");
+	copy_fixture("log-version-3", "log-00000002");
+	copy_fixture("log-version-3", "log-00000004");
+	check_old_log("log-version-3");
+}
+
+static void a_log_of_the_version_before_goes_on_in_a_new_file(void)
+{
+	const size_t version_at = 8;
+	char *old, *now;
+	size_t len;
+
+	copy_fixture("log-version-2", "manifest");
+	copy_fixture("log-version-2", "base-00000003");
+	copy_fixture("log-version-2", "log-00000002");
+	start("always");
 	ASK(p, "QLESS heartbeat 1700000100 running w2 {\"n\":1}", ":1700000700\r\n");
 	stop();
+	/* This is recorded in a way that version 2 does not know. */
 	CHECK_HAS(0, "--dump", "heartbeat \"running\" \"w2\" \"=\"");
 	CHECK_HAS(0, "", "log: 2 files");
-	old = read_old("log-00000002", &len);
+	old = read_fixture("log-version-2", "log-00000002", &len);
 	now = textfile_read(tempdir_file(&dir, "log-00000002"));
 	TEST_ASSERT_EQUAL_MEMORY(old, now, len);
 	TEST_ASSERT_EQUAL_INT(2, old[version_at]);
@@ -804,7 +864,6 @@ static void a_log_of_the_version_before_is_read_and_goes_on_in_a_new_file(void)
 	TEST_ASSERT_EQUAL_INT(4, now[version_at]);
 	free(old);
 	free(now);
-	free(jobs);
 	start("always");
 	ASK_HAS(p, "GET running", "\"data\":\"{\\\"n\\\":1}\"");
 	ASK_HAS(p, "GET running", "\"expires\":1700000700");
@@ -976,7 +1035,9 @@ int main(int argc, char **argv)
 	RUN(damage_is_reported_and_nothing_is_touched);
 	RUN(qlessd_check_tells_dumps_and_cuts);
 	RUN(qlessd_check_leaves_files_to_the_owner_of_the_directory);
-	RUN(a_log_of_the_version_before_is_read_and_goes_on_in_a_new_file);
+	RUN(a_log_of_version_2_leads_to_the_state_it_had);
+	RUN(a_log_of_version_3_leads_to_the_state_it_had);
+	RUN(a_log_of_the_version_before_goes_on_in_a_new_file);
 	RUN(an_earlier_state_is_recovered_into_another_directory);
 	RUN(with_bases_that_are_kept_an_earlier_state_is_recovered);
 	RUN(shutdown_save_writes_a_base);
