@@ -336,7 +336,7 @@ int classic_run(struct classic *c, const struct classic_command *command, enum c
 		.engine = c->engine,
 		.form = form,
 		.dialect = &dialect_classic,
-		.empty = form == CLASSIC_SCRIPT ? JSON_EMPTY_OBJECT : JSON_EMPTY_ARRAY,
+		.style = dialect_style(&dialect_classic, form == CLASSIC_SCRIPT),
 		.now = now,
 		.args = args,
 		.count = count,

@@ -17,7 +17,7 @@ struct classic_call {
 	struct qless *engine;
 	enum classic_form form;
 	const struct dialect *dialect;
-	enum json_empty empty; /* how this form spells empty lists */
+	const struct json_style *style; /* how this form spells JSON */
 	double now;
 	const struct qless_str *args;
 	size_t count;

@@ -24,7 +24,7 @@ static void begin_jobs(struct job_reply *reply, struct classic_call *call)
 {
 	reply->call = call;
 	reply->has_pieces = false;
-	json_job_list_begin(&reply->list, call_json_buf(call), call->empty);
+	json_job_list_begin(&reply->list, call_json_buf(call), call->style);
 }
 
 static void flush_piece(struct job_reply *reply)
@@ -77,7 +77,7 @@ int classic_get(struct classic_call *call)
 	job = qless_get(call->engine, jid);
 	if (job == NULL)
 		return answer_null(call);
-	json_append_job(call_json_buf(call), job, call->empty);
+	json_append_job(call_json_buf(call), job, call->style);
 	return answer_json(call);
 }
 

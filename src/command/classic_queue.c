@@ -58,7 +58,7 @@ int classic_queues(struct classic_call *call)
 		json_next_item(json, begin);
 		append_counts(json, &all[i]);
 	}
-	json_end_list(json, begin, call->empty);
+	json_end_list(json, begin, call->style->whole);
 	return answer_json(call);
 }
 
@@ -215,7 +215,7 @@ int classic_failed(struct classic_call *call)
 		return rc;
 	qless_failed(call->engine, call->args[0], page.offset, page.count, &jids);
 	buf_append_str(json, STR("{\"jobs\":"));
-	json_append_list(json, &jids, call->empty);
+	json_append_list(json, &jids, call->style->inner);
 	add_number(json, STR(",\"total\":"), (double)jids.total);
 	buf_append_char(json, '}');
 	return answer_json(call);
@@ -296,7 +296,7 @@ static void append_days(struct classic_call *call, struct buf *json, struct qles
 		add_number(json, STR(",\"lost\":"), (double)day.lost);
 		buf_append_char(json, '}');
 	}
-	json_end_list(json, begin, call->empty);
+	json_end_list(json, begin, call->style->inner);
 }
 
 static int reply_worker(struct classic_call *call)
@@ -309,9 +309,9 @@ static int reply_worker(struct classic_call *call)
 	if (rc < 0)
 		return rc;
 	buf_append_str(json, STR("{\"stalled\":"));
-	json_append_list(json, &stalled, call->empty);
+	json_append_list(json, &stalled, call->style->inner);
 	buf_append_str(json, STR(",\"jobs\":"));
-	json_append_list(json, &jobs, call->empty);
+	json_append_list(json, &jobs, call->style->inner);
 	if (call->form == CLASSIC_NATIVE)
 		append_days(call, json, call->args[0]);
 	buf_append_char(json, '}');
@@ -340,6 +340,6 @@ int classic_workers(struct classic_call *call)
 		add_number(json, STR(",\"jobs\":"), (double)workers.items[i].jobs);
 		buf_append_char(json, '}');
 	}
-	json_end_list(json, begin, call->empty);
+	json_end_list(json, begin, call->style->whole);
 	return answer_json(call);
 }

@@ -172,7 +172,7 @@ int classic_recur_get(struct classic_call *call)
 	recur = qless_recur_get(call->engine, jid);
 	if (recur == NULL)
 		return answer_null(call);
-	json_append_recur(call_json_buf(call), recur, call->empty);
+	json_append_recur(call_json_buf(call), recur, call->style);
 	return answer_json(call);
 }
 
@@ -274,7 +274,7 @@ static int change_tags(struct classic_call *call,
 	if (rc < 0)
 		return rc;
 	json_append_recur_tags(call_json_buf(call), qless_recur_get(call->engine, jid),
-			       call->empty);
+			       call->style->whole);
 	return answer_json(call);
 }
 

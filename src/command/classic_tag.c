@@ -19,7 +19,7 @@ static int change_tags(struct classic_call *call,
 		rc = change(call->engine, call->now, jid, call->args + 2, call->count - 2, &job);
 	if (rc < 0)
 		return rc;
-	json_append_job_tags(call_json_buf(call), job, call->empty);
+	json_append_job_tags(call_json_buf(call), job, call->style->whole);
 	return answer_json(call);
 }
 
@@ -48,7 +48,7 @@ static int list_tagged(struct classic_call *call)
 		return rc;
 	qless_tagged(call->engine, tag, page.offset, page.count, &jids);
 	buf_append_str(json, STR("{\"jobs\":"));
-	json_append_list(json, &jids, call->empty);
+	json_append_list(json, &jids, call->style->inner);
 	buf_append_str(json, STR(",\"total\":"));
 	json_append_number(json, (double)jids.total);
 	buf_append_char(json, '}');
@@ -68,7 +68,7 @@ static int list_top(struct classic_call *call)
 	if (rc < 0)
 		return rc;
 	qless_top_tags(call->engine, page.offset, page.count, &tags);
-	json_append_list(call_json_buf(call), &tags, call->empty);
+	json_append_list(call_json_buf(call), &tags, call->style->whole);
 	return answer_json(call);
 }
 
@@ -111,7 +111,7 @@ static int list_tracked(struct classic_call *call)
 		json_next_item(json, begin);
 		json_append_string(json, jids.items[i]);
 	}
-	json_end_list(json, begin, call->empty);
+	json_end_list(json, begin, call->style->inner);
 	buf_append_str(json, STR(",\"jobs\":"));
 	begin = json_begin_list(json);
 	for (i = 0; i < jids.count; i++) {
@@ -120,9 +120,9 @@ static int list_tracked(struct classic_call *call)
 		if (job == NULL)
 			continue;
 		json_next_item(json, begin);
-		json_append_job(json, job, call->empty);
+		json_append_job(json, job, call->style);
 	}
-	json_end_list(json, begin, call->empty);
+	json_end_list(json, begin, call->style->inner);
 	buf_append_char(json, '}');
 	return answer_json(call);
 }

@@ -104,6 +104,8 @@ const struct dialect dialect_classic = {
 	.name = STR_INIT("classic"),
 	.messages = classic_messages,
 	.message_count = COUNT_OF(classic_messages),
+	.in_scripts = { JSON_EMPTY_OBJECT, JSON_EMPTY_OBJECT, JSON_PUT_Q },
+	.elsewhere = { JSON_EMPTY_ARRAY, JSON_EMPTY_ARRAY, JSON_PUT_Q },
 };
 
 /* ---- */

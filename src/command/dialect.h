@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "command/json.h"
 #include "qless.h"
 #include "util/buf.h"
 #include "util/str.h"
@@ -26,10 +27,17 @@ struct dialect {
 	/* What is in none of the rows has the text that all dialects share. */
 	const struct dialect_message *messages;
 	size_t message_count;
+	struct json_style in_scripts; /* as the script of the reference answers */
+	struct json_style elsewhere;  /* native, and QLESS */
 };
 
 /* qless: put, pop, complete ... */
 extern const struct dialect dialect_classic;
+
+static inline const struct json_style *dialect_style(const struct dialect *dialect, bool in_script)
+{
+	return in_script ? &dialect->in_scripts : &dialect->elsewhere;
+}
 
 /* NULL if no dialect has that name. */
 const struct dialect *dialect_find(struct qless_str name);

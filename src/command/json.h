@@ -53,10 +53,23 @@ bool json_read_strings(struct qless_str text, bool objects, struct json_strings 
 /* Fine with a zeroed struct. */
 void json_strings_done(struct json_strings *strings);
 
-/* How an empty list is written: [] is right, {} is what the reference says. */
+/* How an empty list is written: [] is right, {} is what a script of Lua makes of it. */
 enum json_empty {
 	JSON_EMPTY_ARRAY,
 	JSON_EMPTY_OBJECT,
+};
+
+/* The name of the queue in a history's entry of a put. */
+enum json_put_key {
+	JSON_PUT_Q,
+	JSON_PUT_QUEUE,
+};
+
+/* How a reply spells what dialects and forms spell in different ways. */
+struct json_style {
+	enum json_empty whole; /* an empty list that is the whole reply */
+	enum json_empty inner; /* an empty list inside an object */
+	enum json_put_key put_key;
 };
 
 /* Elements are written between the brackets by the caller; json_end_list() puts what an empty list
@@ -72,7 +85,7 @@ void json_append_list(struct buf *b, const struct qless_list *list, enum json_em
  * of a history has of its own. */
 void json_append_item_members(struct buf *b, struct qless_str item);
 
-void json_append_job(struct buf *b, const struct qless_job *job, enum json_empty empty);
+void json_append_job(struct buf *b, const struct qless_job *job, const struct json_style *style);
 void json_append_job_tags(struct buf *b, const struct qless_job *job, enum json_empty empty);
 
 /* How something was written the last time, and what it was. */
@@ -101,15 +114,17 @@ struct json_job_memo {
 struct json_job_list {
 	struct buf *buf;
 	size_t count;
-	enum json_empty empty;
+	const struct json_style *style;
 	struct json_job_memo memo;
 };
 
-void json_job_list_begin(struct json_job_list *list, struct buf *b, enum json_empty empty);
+/* `style` is not copied. */
+void json_job_list_begin(struct json_job_list *list, struct buf *b, const struct json_style *style);
 void json_job_list_add(struct json_job_list *list, const struct qless_job *job);
 void json_job_list_end(struct json_job_list *list);
 
-void json_append_recur(struct buf *b, const struct qless_recur *recur, enum json_empty empty);
+void json_append_recur(struct buf *b, const struct qless_recur *recur,
+		       const struct json_style *style);
 void json_append_recur_tags(struct buf *b, const struct qless_recur *recur, enum json_empty empty);
 
 #endif

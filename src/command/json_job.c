@@ -108,12 +108,14 @@ static char *put_item_members(struct buf *b, char *to, struct qless_str item)
 
 /* The members stand in the order in which the reference writes them. */
 static char *put_event(struct buf *b, char *to, const struct qless_event *event,
-		       struct json_job_memo *memo)
+		       enum json_put_key put_key, struct json_job_memo *memo)
 {
 	switch (event->kind) {
 	case QLESS_EVENT_PUT:
 		to = put_same_number(b, to, STR("{\"when\":"), event->when, &memo->put);
-		to = put_name(b, to, STR(",\"q\":"), event->queue, &memo->queue);
+		to = put_key == JSON_PUT_Q
+			     ? put_name(b, to, STR(",\"q\":"), event->queue, &memo->queue)
+			     : put_name(b, to, STR(",\"queue\":"), event->queue, &memo->queue);
 		return put(b, to, STR(",\"what\":\"put\"}"));
 	case QLESS_EVENT_POPPED:
 		to = put_same_number(b, to, STR("{\"when\":"), event->when, &memo->popped);
@@ -146,17 +148,17 @@ static char *put_event(struct buf *b, char *to, const struct qless_event *event,
 }
 
 static char *put_history(struct buf *b, char *to, const struct qless_job *job,
-			 enum json_empty empty, struct json_job_memo *memo)
+			 const struct json_style *style, struct json_job_memo *memo)
 {
 	struct qless_event event;
 	size_t cursor = 0;
 
 	if (!qless_job_next_event(job, &cursor, &event))
-		return put_empty(b, to, empty);
+		return put_empty(b, to, style->inner);
 	to = put(b, to, STR("["));
-	to = put_event(b, to, &event, memo);
+	to = put_event(b, to, &event, style->put_key, memo);
 	while (qless_job_next_event(job, &cursor, &event))
-		to = put_event(b, put(b, to, STR(",")), &event, memo);
+		to = put_event(b, put(b, to, STR(",")), &event, style->put_key, memo);
 	return put(b, to, STR("]"));
 }
 
@@ -197,9 +199,10 @@ static char *put_failure(struct buf *b, char *to, const struct qless_failure *fa
 	return put(b, to, STR("}"));
 }
 
-static char *put_job(struct buf *b, char *to, const struct qless_job *job, enum json_empty empty,
-		     struct json_job_memo *memo)
+static char *put_job(struct buf *b, char *to, const struct qless_job *job,
+		     const struct json_style *style, struct json_job_memo *memo)
 {
+	enum json_empty empty = style->inner;
 	struct qless_job_info info;
 
 	qless_job_read(job, &info);
@@ -224,7 +227,7 @@ static char *put_job(struct buf *b, char *to, const struct qless_job *job, enum 
 	to = put_name(b, to, STR(",\"queue\":"), info.queue, &memo->queue);
 	to = put_name(b, to, STR(",\"state\":"), qless_state_text(info.state), &memo->state);
 	to = put(b, to, STR(",\"history\":"));
-	to = put_history(b, to, job, empty, memo);
+	to = put_history(b, to, job, style, memo);
 	to = put(b, to, STR(",\"dependents\":"));
 	to = info.has_lists ? put_related(b, to, job, empty, qless_job_next_dependent)
 			    : put_empty(b, to, empty);
@@ -233,12 +236,12 @@ static char *put_job(struct buf *b, char *to, const struct qless_job *job, enum 
 	return put(b, to, STR("}"));
 }
 
-void json_append_job(struct buf *b, const struct qless_job *job, enum json_empty empty)
+void json_append_job(struct buf *b, const struct qless_job *job, const struct json_style *style)
 {
 	struct json_job_memo memo;
 
 	init_memo(&memo);
-	buf_close(b, put_job(b, buf_open(b), job, empty, &memo));
+	buf_close(b, put_job(b, buf_open(b), job, style, &memo));
 }
 
 void json_append_job_tags(struct buf *b, const struct qless_job *job, enum json_empty empty)
@@ -248,11 +251,11 @@ void json_append_job_tags(struct buf *b, const struct qless_job *job, enum json_
 
 /* ---- many jobs ---- */
 
-void json_job_list_begin(struct json_job_list *list, struct buf *b, enum json_empty empty)
+void json_job_list_begin(struct json_job_list *list, struct buf *b, const struct json_style *style)
 {
 	list->buf = b;
 	list->count = 0;
-	list->empty = empty;
+	list->style = style;
 	init_memo(&list->memo);
 	buf_append_char(b, '[');
 }
@@ -263,7 +266,7 @@ void json_job_list_add(struct json_job_list *list, const struct qless_job *job)
 
 	if (list->count++ != 0)
 		to = put(list->buf, to, STR(","));
-	buf_close(list->buf, put_job(list->buf, to, job, list->empty, &list->memo));
+	buf_close(list->buf, put_job(list->buf, to, job, list->style, &list->memo));
 }
 
 void json_job_list_end(struct json_job_list *list)
@@ -271,7 +274,7 @@ void json_job_list_end(struct json_job_list *list)
 	if (list->count != 0)
 		buf_append_char(list->buf, ']');
 	else
-		json_end_list(list->buf, list->buf->len, list->empty);
+		json_end_list(list->buf, list->buf->len, list->style->whole);
 }
 
 /* ---- recurring jobs ---- */
@@ -295,13 +298,14 @@ void json_append_recur_tags(struct buf *b, const struct qless_recur *recur, enum
 	buf_close(b, put_recur_tags(b, buf_open(b), recur, empty));
 }
 
-void json_append_recur(struct buf *b, const struct qless_recur *recur, enum json_empty empty)
+void json_append_recur(struct buf *b, const struct qless_recur *recur,
+		       const struct json_style *style)
 {
 	struct qless_recur_info info;
 	char *to = buf_open(b);
 
 	qless_recur_read(recur, &info);
-	to = put_recur_tags(b, put(b, to, STR("{\"tags\":")), recur, empty);
+	to = put_recur_tags(b, put(b, to, STR("{\"tags\":")), recur, style->inner);
 	to = put_string(b, to, STR(",\"jid\":"), info.jid);
 	to = put_number(b, to, STR(",\"retries\":"), info.retries);
 	to = put_string(b, to, STR(",\"data\":"), info.data);

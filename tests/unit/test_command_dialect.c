@@ -3,6 +3,8 @@
  */
 #include "command/dialect.h"
 
+#include <string.h>
+
 #include "unit.h"
 
 static struct buf words;
@@ -79,6 +81,54 @@ static void a_dialect_is_found_by_its_name(void)
 	TEST_ASSERT_NULL(dialect_find(STR("")));
 }
 
+static struct qless_str history_of(const struct qless *q, const struct json_style *style)
+{
+	const char *begin, *end;
+
+	buf_clear(&words);
+	json_append_job(&words, qless_get(q, STR("j")), style);
+	begin = strstr(buf_cstr(&words), "\"history\":");
+	end = strchr(begin, ']');
+	return str_make(begin, (size_t)(end - begin) + 1);
+}
+
+static void the_style_names_the_queue_of_a_put(void)
+{
+	static const struct json_style longer = { JSON_EMPTY_ARRAY, JSON_EMPTY_OBJECT,
+						  JSON_PUT_QUEUE };
+	struct qless *q = qless_new(NULL);
+	struct qless_put put = {
+		.queue = STR("mail"), .jid = STR("j"), .klass = STR("Send"), .data = STR("{}")
+	};
+
+	TEST_ASSERT_EQUAL_INT(0, qless_put(q, 7, &put));
+	ASSERT_STR("\"history\":[{\"when\":7,\"q\":\"mail\",\"what\":\"put\"}]",
+		   history_of(q, dialect_style(&dialect_classic, true)));
+	ASSERT_STR("\"history\":[{\"when\":7,\"queue\":\"mail\",\"what\":\"put\"}]",
+		   history_of(q, &longer));
+	qless_free(q);
+}
+
+/* The whole reply can be spelled in another way than what is inside one. */
+static void the_style_spells_empty_lists(void)
+{
+	static const struct json_style mixed = { JSON_EMPTY_ARRAY, JSON_EMPTY_OBJECT, JSON_PUT_Q };
+	struct json_job_list list;
+	struct qless *q = qless_new(NULL);
+	struct qless_put put = {
+		.queue = STR("mail"), .jid = STR("j"), .klass = STR("Send"), .data = STR("{}")
+	};
+
+	json_job_list_begin(&list, &words, &mixed);
+	json_job_list_end(&list);
+	ASSERT_STR("[]", buf_str(&words));
+	TEST_ASSERT_EQUAL_INT(0, qless_put(q, 7, &put));
+	buf_clear(&words);
+	json_append_job(&words, qless_get(q, STR("j")), &mixed);
+	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&words), "\"tags\":{}"));
+	qless_free(q);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -86,5 +136,7 @@ int main(int argc, char **argv)
 	RUN(operation_and_reason_choose_the_words);
 	RUN(an_argument_can_have_words_of_its_own);
 	RUN(a_dialect_is_found_by_its_name);
+	RUN(the_style_names_the_queue_of_a_put);
+	RUN(the_style_spells_empty_lists);
 	return UNIT_RESULT();
 }
