@@ -8,15 +8,30 @@
 #include "server/server_int.h"
 #include "server/txn.h"
 
+/* Number of chunks of output that are kept for reuse. */
+#define SPARE_CHUNKS 256
+
+void clients_init(struct server *s)
+{
+	TAILQ_INIT(&s->clients.monitors);
+	chunk_pool_init(&s->clients.chunks, SPARE_CHUNKS);
+}
+
+void clients_done(struct server *s)
+{
+	assert(TAILQ_EMPTY(&s->clients.monitors) && s->clients.running == NULL);
+	chunk_pool_done(&s->clients.chunks);
+}
+
 void client_init(struct client *c, struct server *s, enum client_kind kind,
 		 const struct client_ops *ops, char *peer)
 {
 	*c = (struct client){ .server = s, .ops = ops, .kind = kind, .peer = peer };
-	c->session.id = ++s->next_client_id;
+	c->session.id = ++s->clients.last_id;
 	c->session.proto = RESP_PROTO_MIN;
 	c->session.peer = str_from(peer);
-	chain_init(&c->out, &s->chunks);
-	chain_init(&c->messages, &s->chunks);
+	chain_init(&c->out, &s->clients.chunks);
+	chain_init(&c->messages, &s->clients.chunks);
 	resp_writer_init(&c->writer, &c->out, RESP_PROTO_MIN);
 	TAILQ_INIT(&c->channels);
 	TAILQ_INIT(&c->patterns);
@@ -36,7 +51,7 @@ void client_done(struct client *c)
 
 void client_begin_message(struct client *c, struct reply *ret_writer)
 {
-	bool in_reply = c->server->running == c;
+	bool in_reply = c->server->clients.running == c;
 
 	resp_writer_init(ret_writer, in_reply ? &c->messages : &c->out, c->session.proto);
 }
@@ -47,9 +62,9 @@ void client_set_monitor(struct client *c, bool on)
 		return;
 	c->is_monitor = on;
 	if (on)
-		TAILQ_INSERT_TAIL(&c->server->monitors, c, monitor);
+		TAILQ_INSERT_TAIL(&c->server->clients.monitors, c, monitor);
 	else
-		TAILQ_REMOVE(&c->server->monitors, c, monitor);
+		TAILQ_REMOVE(&c->server->clients.monitors, c, monitor);
 }
 
 void client_stop_listening(struct client *c)

@@ -48,7 +48,7 @@ struct client {
 	const struct client_ops *ops;
 	enum client_kind kind;
 
-	bool is_monitor;     /* on server->monitors */
+	bool is_monitor;     /* on server->clients.monitors */
 	bool skew_is_logged; /* the log says that its clock differs from ours */
 	bool no_evict;
 	bool no_touch;
@@ -75,6 +75,17 @@ struct client {
 
 	TAILQ_ENTRY(client) monitor;
 };
+
+/* What clients share. */
+struct clients {
+	struct client_list monitors;
+	struct client *running; /* whose command is being run; NULL between commands */
+	uint64_t last_id;
+	struct chunk_pool chunks; /* of output, for reuse */
+};
+
+void clients_init(struct server *s);
+void clients_done(struct server *s);
 
 /* Begin a client without rights, in database 0. Takes `peer`, which is from malloc(). */
 void client_init(struct client *c, struct server *s, enum client_kind kind,

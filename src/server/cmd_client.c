@@ -3,7 +3,7 @@
  */
 #include "command/acl.h"
 #include "server/commands.h"
-#include "server/conn.h"
+#include "server/server_int.h"
 #include "server/names.h"
 #include "server/tls_session.h"
 #include "server/txn.h"
@@ -94,8 +94,8 @@ static void describe(struct buf *out, const struct conn *c)
 	buf_printf(out, "id=%llu addr=%s laddr=%s fd=%d name=%s age=%lld idle=%lld flags=",
 		   (unsigned long long)c->client.session.id, c->client.peer, c->local,
 		   c->transport.fd, text_or_empty(c->client.name),
-		   (long long)((s->mono_us - c->created_us) / 1000000),
-		   (long long)((s->mono_us - c->active_us) / 1000000));
+		   (long long)((s->clocks.mono_us - c->created_us) / 1000000),
+		   (long long)((s->clocks.mono_us - c->active_us) / 1000000));
 	append_flags(out, c);
 	buf_printf(out,
 		   " db=%u sub=%u psub=%u ssub=0 multi=%d watch=%u qbuf=%zu qbuf-free=%zu "
@@ -230,7 +230,7 @@ void client_list(struct call *call)
 		reply_error(call->reply, "ERR", STR("syntax error"));
 		return;
 	}
-	TAILQ_FOREACH(c, &server_of(call)->conns, all) {
+	TAILQ_FOREACH(c, &server_of(call)->conns.all, all) {
 		if (class < 0 || (int)conn_class(c) == class)
 			describe(&out, c);
 	}
@@ -296,7 +296,7 @@ static bool parse_kill_option(struct call *call, struct qless_str name, struct q
 
 static bool kill_matches(const struct kill_filter *f, const struct conn *c, const struct client *me)
 {
-	int64_t age_s = (c->client.server->mono_us - c->created_us) / 1000000;
+	int64_t age_s = (c->client.server->clocks.mono_us - c->created_us) / 1000000;
 
 	return !(f->skip_me && &c->client == me) &&
 	       (f->id == 0 || (uint64_t)f->id == c->client.session.id) &&
@@ -331,7 +331,7 @@ static int64_t kill_all(struct call *call, const struct kill_filter *filter)
 		c = conn_find(s, (uint64_t)filter->id);
 		return c != NULL ? kill_if_matches(filter, c, me) : 0;
 	}
-	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {
+	for (c = TAILQ_FIRST(&s->conns.all); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, all);
 		count += kill_if_matches(filter, c, me);
 	}
@@ -453,12 +453,12 @@ void client_pause(struct call *call)
 		reply_error(call->reply, "ERR", STR("timeout is negative"));
 		return;
 	}
-	server_begin_pause(server_of(call), mode, ms * 1000);
+	pause_begin(server_of(call), mode, ms * 1000);
 	reply_ok(call->reply);
 }
 
 void client_unpause(struct call *call)
 {
-	server_end_pause(server_of(call));
+	pause_end(server_of(call));
 	reply_ok(call->reply);
 }

@@ -74,17 +74,17 @@ static int apply(const struct config *was, const struct config *now,
 	struct server *s = arg;
 
 	if (changes->of[CONFIG_OPT_maxclients]) {
-		if (!server_make_room(s, now->maxclients)) {
+		if (!conns_make_room(s, now->maxclients)) {
 			buf_printf(ret_error,
 				   "the system allows too few open files: enough for %zu clients",
-				   s->client_limit);
-			server_make_room(s, was->maxclients);
+				   s->conns.limit);
+			conns_make_room(s, was->maxclients);
 			return -1;
 		}
 	}
-	if (s->tls != NULL && has_tls_changes(changes) &&
-	    server_reload_tls(s, now, ret_error) < 0) {
-		server_make_room(s, was->maxclients);
+	if (s->certificates.tls != NULL && has_tls_changes(changes) &&
+	    certificates_load(s, now, ret_error) < 0) {
+		conns_make_room(s, was->maxclients);
 		return -1;
 	}
 	if (changes->of[CONFIG_OPT_requirepass]) {
@@ -140,6 +140,6 @@ void config_cmd_rewrite(struct call *call)
 
 void config_cmd_resetstat(struct call *call)
 {
-	server_reset_stats(server_of(call));
+	stats_reset(server_of(call));
 	reply_ok(call->reply);
 }

@@ -22,7 +22,7 @@ static bool authenticate(struct client *c, struct qless_str name, struct qless_s
 		return true;
 	}
 	c->server->stats.auth_failures++;
-	if (server_may_complain(c->server))
+	if (complaints_take(&c->server->complaints))
 		log_write(LOG_LEVEL_NOTICE,
 			  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),
 				     LOG_STR("user", name)),

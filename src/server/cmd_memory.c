@@ -4,7 +4,7 @@
 #include "command/databases.h"
 #include "engine/view.h"
 #include "server/commands.h"
-#include "server/conn.h"
+#include "server/server_int.h"
 #include "server/persist.h"
 #include "server/txn.h"
 #include "sys/memory.h"
@@ -18,7 +18,7 @@
 
 void memory_cmd_purge(struct call *call)
 {
-	chunk_pool_done(&server_of(call)->chunks);
+	chunk_pool_done(&server_of(call)->clients.chunks);
 	memory_purge();
 	reply_ok(call->reply);
 }
@@ -28,7 +28,7 @@ static size_t clients_memory(const struct server *s)
 	size_t bytes = 0;
 	struct conn *c;
 
-	TAILQ_FOREACH(c, &s->conns, all)
+	TAILQ_FOREACH(c, &s->conns.all, all)
 		bytes += conn_memory(c) + txn_memory(&c->client);
 	return bytes;
 }
@@ -77,26 +77,26 @@ void memory_cmd_stats(struct call *call)
 	struct server *s = server_of(call);
 	struct reply *w = call->reply;
 	size_t clients = clients_memory(s), log = log_memory(s);
-	size_t used = memory_gauge_read(&s->memory), peak = server_peak_memory(s);
+	size_t used = memory_gauge_read(&s->memory.gauge), peak = memory_watch_peak(s);
 	size_t keys = count_keys(s), overhead, dataset;
 	struct memory_figures m;
 
 	memory_read(&m);
-	overhead = s->startup_allocated + clients + log;
+	overhead = s->memory.startup_bytes + clients + log;
 	dataset = above(used, overhead);
 	reply_map(w, 23);
 	write_figure(w, "peak.allocated", peak);
 	write_figure(w, "total.allocated", used);
-	write_figure(w, "startup.allocated", s->startup_allocated);
+	write_figure(w, "startup.allocated", s->memory.startup_bytes);
 	write_figure(w, "clients.normal", clients);
 	write_figure(w, "aof.buffer", log);
 	write_figure(w, "overhead.total", overhead);
 	write_figure(w, "keys.count", keys);
 	write_figure(w, "keys.bytes-per-key",
-		     keys != 0 ? above(used, s->startup_allocated) / keys : 0);
+		     keys != 0 ? above(used, s->memory.startup_bytes) / keys : 0);
 	write_figure(w, "dataset.bytes", dataset);
 	write_double(w, "dataset.percentage",
-		     100 * ratio(dataset, above(used, s->startup_allocated)));
+		     100 * ratio(dataset, above(used, s->memory.startup_bytes)));
 	write_double(w, "peak.percentage", 100 * ratio(used, peak));
 	write_figure(w, "maxmemory", s->config->maxmemory_bytes);
 	write_figure(w, "allocator.allocated", m.allocated);
@@ -246,8 +246,8 @@ void memory_cmd_malloc_stats(struct call *call)
 
 static void append_advice(struct server *s, const struct memory_figures *m, struct buf *out)
 {
-	size_t limit = s->config->maxmemory_bytes, peak = server_peak_memory(s);
-	size_t used = memory_gauge_read(&s->memory);
+	size_t limit = s->config->maxmemory_bytes, peak = memory_watch_peak(s);
+	size_t used = memory_gauge_read(&s->memory.gauge);
 
 	if (limit != 0 && ratio(used, limit) >= DOCTOR_NEAR_LIMIT)
 		buf_printf(out,
@@ -266,11 +266,11 @@ static void append_advice(struct server *s, const struct memory_figures *m, stru
 			   "fragmented. New jobs will fill the holes; a restart does away with "
 			   "them.\n",
 			   ratio(m->active, m->allocated));
-	if (s->conn_count != 0 && clients_memory(s) / s->conn_count > DOCTOR_CLIENT_BYTES)
+	if (s->conns.count != 0 && clients_memory(s) / s->conns.count > DOCTOR_CLIENT_BYTES)
 		buf_printf(out,
 			   " * Clients take %zu bytes each on average: some do not read what they "
 			   "are sent, or send large requests slowly. See CLIENT LIST.\n",
-			   clients_memory(s) / s->conn_count);
+			   clients_memory(s) / s->conns.count);
 	if (s->persist != NULL && memory_overcommit() != 1 && m->rss > memory_of_machine() / 2)
 		buf_printf(out,
 			   " * vm.overcommit_memory is %d, and more than half of the machine's "
@@ -290,7 +290,7 @@ void memory_cmd_doctor(struct call *call)
 		append_advice(s, &m, &text);
 	if (text.len == 0)
 		buf_printf(&text, "Nothing to complain about: %zu bytes in use, %zu resident.\n",
-			   memory_gauge_read(&s->memory), m.rss);
+			   memory_gauge_read(&s->memory.gauge), m.rss);
 	reply_verbatim(call->reply, "txt", buf_str(&text));
 	buf_done(&text);
 }

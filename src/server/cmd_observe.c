@@ -149,7 +149,7 @@ void latency_cmd_doctor(struct call *call)
 	struct buf text = BUF_INIT(BUF_NO_MAX);
 
 	for (unsigned i = 0; i < s->latency->count; i++)
-		append_diagnosis(&text, s->latency->events[i], s->wall_us / 1000000);
+		append_diagnosis(&text, s->latency->events[i], s->clocks.wall_us / 1000000);
 	if (text.len == 0 && s->config->latency_monitor_threshold_ms == 0)
 		buf_printf(&text,
 			   "Nobody watches: latency-monitor-threshold is 0. With CONFIG SET "
@@ -206,16 +206,17 @@ void latency_cmd_histogram(struct call *call)
 
 		if (cmd == NULL)
 			continue;
-		stats = &s->command_stats[command_table_index(s->table, cmd)];
+		stats = &s->stats.by_command[command_table_index(s->table, cmd)];
 		if (stats->histogram == NULL)
 			continue;
 		write_histogram(call->reply, cmd, stats);
 		count++;
 	}
 	for (int i = 0; call->nargs == 0 && i < command_table_count(s->table); i++) {
-		if (s->command_stats[i].histogram == NULL)
+		if (s->stats.by_command[i].histogram == NULL)
 			continue;
-		write_histogram(call->reply, command_table_row(s->table, i), &s->command_stats[i]);
+		write_histogram(call->reply, command_table_row(s->table, i),
+				&s->stats.by_command[i]);
 		count++;
 	}
 	reply_deferred_end(call->reply, &all, count);

@@ -96,8 +96,8 @@ void cmd_shutdown(struct call *call)
 	log_write(LOG_LEVEL_NOTICE,
 		  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer)),
 		  "SHUTDOWN received, stopping");
-	c->server->save_at_stop = save;
-	server_begin_stop(c->server);
+	c->server->stop.saves_log = save;
+	stop_begin(c->server);
 }
 
 /*

@@ -1,55 +1,173 @@
 /*
- * Connections: their states, what they read and what they still have to write.
+ * Connections: clients with a socket. Their states, what they read and what they still have to
+ * write.
+ *
+ * conn.c has the states, birth and death; conn_input.c reads requests and has them run;
+ * conn_output.c holds replies back until the log is durable, writes them, and enforces limits.
  */
 #ifndef SERVER_CONN_H
 #define SERVER_CONN_H
 
-#include "server/server_int.h"
+#include <event2/event_struct.h>
+#include <stdint.h>
+
+#include "resp/parser.h"
+#include "server/client.h"
+#include "server/gate.h"
+#include "server/transport.h"
+#include "util/buf.h"
+#include "util/hash.h"
+
+/* Bytes read from a connection in one go. */
+#define CONN_READ_BYTES ((size_t)64 * 1024)
 
 /* Why a connection is closed whose output was held when the log failed. */
 #define CONN_OUTPUT_LOST "what it was to be told could not be made durable"
 
-/* Serve a connected socket from now on; takes `peer` and `local`, both from malloc(). */
+/*
+ *             +---------------------------> CLOSING --> LEAVING --+
+ *             |  the last reply is on its way                     v
+ *   NEW ---> OPEN ---------------------------------------------> DEAD --> (freed at the end of
+ *    |        ^  ^  |                                             ^        the turn)
+ *    |        |  |  v  CLIENT PAUSE                               |
+ *    |        | HELD ---------------------------------------------+
+ *    | TLS    |                                                   |
+ *    +--> HANDSHAKE ----------------------------------------------+
+ */
+enum conn_state {
+	CONN_NEW,	/* has a socket; nobody listens to it yet */
+	CONN_OPEN,	/* requests are read and run */
+	CONN_HANDSHAKE, /* the transport is not ready; nothing is read or written */
+	CONN_HELD,	/* its next request waits until the pause is over */
+	CONN_CLOSING,	/* runs no more requests; closed when its output has left */
+	CONN_LEAVING,	/* all is written; waits until the peer has taken it */
+	CONN_DEAD,	/* on the list of the dead */
+};
+
+enum conn_class {
+	CONN_CLASS_NORMAL,
+	CONN_CLASS_PUBSUB,
+	CONN_CLASS_COUNT,
+};
+
+/* Bytes of output that wait until the log is durable up to a record. */
+struct held_output {
+	size_t bytes;
+	struct gate_wait wait; /* waits as long as there are bytes */
+};
+
+struct conn {
+	struct client client;
+	struct transport transport;
+	enum conn_state state;
+
+	bool is_ready;	      /* on conns.ready: requests wait in `in`, or more is to be read */
+	bool has_output;      /* on conns.writable: to be written at the end of the turn */
+	bool awaits_writable; /* the write event is armed: the socket was full */
+	bool reading_waits;   /* the transport has to write before it can read on */
+	bool on_edges;	      /* its events come when something happens, and only then */
+	bool end_of_input;    /* the peer sends no more, and all it has sent is read */
+	bool end_is_near;     /* the peer sends no more, but what it has sent may not all be read */
+	bool over_limit;      /* on conns.over_limit: has more output than it may */
+
+	struct event read_event;
+	struct event write_event;
+
+	struct resp_parser parser;
+	struct buf in; /* what was read and not yet run; empty most of the time */
+	/* client.out is, in this order: what may leave, what the older run of held output has, what
+	 * the newer one has, and what was said in this turn. */
+	size_t cleared;
+	struct held_output held[2];
+	unsigned newest_held; /* which of the two was held last */
+
+	char *local; /* as client.peer */
+
+	int64_t created_us; /* monotonic, as all that follow */
+	int64_t active_us;
+	int64_t over_soft_us; /* since when the output is over the soft limit; 0 if it is not */
+	int64_t closing_us;
+
+	TAILQ_ENTRY(conn) all; /* in the order of their ids */
+	struct hash_node by_id;
+	TAILQ_ENTRY(conn) ready;
+	TAILQ_ENTRY(conn) writable;
+	TAILQ_ENTRY(conn) over_limit_link;
+	TAILQ_ENTRY(conn) dead;
+};
+
+TAILQ_HEAD(conn_list, conn);
+
+/* All connections. */
+struct conns {
+	struct conn_list all;
+	struct hash by_id;
+	struct conn_list ready;
+	struct conn_list writable;
+	struct conn_list over_limit;
+	struct conn_list dead;
+	size_t count;
+	size_t limit;		   /* maxclients, or what the system allows if that is less */
+	size_t output_check_bytes; /* no output smaller than this is over any limit */
+};
+
+/* What connections share to read requests. */
+struct intake {
+	struct resp_limits limits;
+	struct resp_limits stranger_limits; /* before a connection has authenticated */
+	struct resp_request request;
+	char *scratch; /* what has just been read, CONN_READ_BYTES */
+};
+
+void conns_init(struct server *s);
+/* Close and free all connections. */
+void conns_done(struct server *s);
+void conns_apply_config(struct server *s);
+
+/* Get descriptors for as many clients. Returns false if the system allows fewer; the limit is lower
+ * then. */
+bool conns_make_room(struct server *s, size_t clients);
+
+/* Call this once a second: looks for idle connections, output over the soft limit, and memory that
+ * is no longer needed. */
+void conns_check(struct server *s);
+/* Free those that died in this turn. Returns whether there were any. */
+bool conns_free_dead(struct server *s);
+
+/* A connection for a connected socket. Takes `peer` and `local`, both from malloc(). Nothing is
+ * read before one of the functions that follow begins it. */
 struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *local);
 
-/* It is to be encrypted, and begins with a handshake. False if that cannot be; it is dead then. */
+/* Read requests from now on. */
+void conn_begin(struct conn *c);
+/* Encrypt the connection, beginning with a handshake. Returns false if that is not possible; the
+ * connection is dead then. */
 bool conn_begin_tls(struct conn *c);
 
-/* Connections by their ids: the table of a server, and the one of that id or NULL. The dead are not
- * found. */
-void conn_init_ids(struct server *s);
+/* The connection of that id, or NULL. The dead are not found. */
 struct conn *conn_find(const struct server *s, uint64_t id);
 
-/* Close at once, at the end of this turn. `reason` goes to the log unless it is NULL. Does nothing
- * to the dead. */
+/* Close at the end of this turn, and drop the output. `reason` goes to the log unless it is NULL.
+ * Does nothing to the dead. */
 void conn_kill(struct conn *c, const char *reason);
 /* Run no more requests; close when what has been said so far has left. */
 void conn_finish(struct conn *c);
 
-/* Run what waits in the buffer of a connection on the list of the ready, and read on if there may
- * be more. */
+/* Run what waits in the buffer of a connection on conns.ready, and read on if there may be more. */
 void conn_run_ready(struct conn *c);
 /* Let a held connection go on. */
 void conn_release(struct conn *c);
-/* Write what can be written. */
-void conn_flush(struct conn *c);
-/*
- * At the end of a turn: what the connection was told in it leaves as soon as all that was recorded
- * by then is durable. So no client learns of a state that a crash can undo, whoever has brought it
- * about.
- */
-void conn_hold_output(struct conn *c);
-void conn_free(struct conn *c);
 
-/* Once a second: idle time, output over the soft limit, memory that is no longer needed. */
-void conn_check(struct conn *c);
+/*
+ * End the turn of a connection on conns.writable: hold what it was told in this turn until all that
+ * was recorded by now is durable, and write what may leave. So no client learns of a state that a
+ * crash can undo, whoever has brought it about.
+ */
+void conn_send(struct conn *c);
 
 enum conn_class conn_class(const struct conn *c);
 const char *conn_class_name(enum conn_class class);
 size_t conn_memory(const struct conn *c);
-
-/* The limits of requests for this connection, as it is authenticated or not. */
-const struct resp_limits *conn_limits(const struct conn *c);
 
 /* The connection of a client that is one. */
 static inline struct conn *conn_of(const struct client *client)

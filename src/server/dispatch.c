@@ -23,7 +23,7 @@ static void refuse(struct client *c, const struct command *cmd, struct qless_str
 	struct server *s = c->server;
 
 	if (cmd != NULL)
-		s->command_stats[command_table_index(s->table, cmd)].rejected++;
+		s->stats.by_command[command_table_index(s->table, cmd)].rejected++;
 	if (cmd != NULL && cmd->handler == cmd_exec && txn_is_open(c)) {
 		/* Nobody can end the transaction any more, so it ends now. */
 		txn_discard(c);
@@ -35,7 +35,7 @@ static void refuse(struct client *c, const struct command *cmd, struct qless_str
 		txn_fail(c);
 		reply_error_line(&c->writer, error);
 	}
-	server_count_error(c);
+	stats_count_error(c);
 }
 
 /* A browser can be made to send us a request of its own. Nothing good comes of answering. */
@@ -51,7 +51,7 @@ static void refuse_request(struct client *c, const struct qless_str *argv, int a
 	int name_args;
 
 	if (is_cross_protocol(argv[0])) {
-		if (server_may_complain(c->server))
+		if (complaints_take(&c->server->complaints))
 			log_write(
 				LOG_LEVEL_WARNING,
 				LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer)),
@@ -67,7 +67,7 @@ static void refuse_request(struct client *c, const struct qless_str *argv, int a
  * nothing yet. */
 static bool is_paused(const struct client *c, const struct command *cmd)
 {
-	switch (c->server->pause_mode) {
+	switch (c->server->pause.mode) {
 	case PAUSE_NONE:
 		return false;
 	case PAUSE_WRITE:
@@ -169,21 +169,21 @@ static void account(struct client *c, const struct command *cmd, const struct ql
 		    int argc, int64_t elapsed_ns, uint64_t errors)
 {
 	struct server *s = c->server;
-	struct command_stats *stats = &s->command_stats[command_table_index(s->table, cmd)];
+	struct command_stats *stats = &s->stats.by_command[command_table_index(s->table, cmd)];
 
 	s->stats.commands++;
 	stats->calls++;
 	stats->total_ns += (uint64_t)elapsed_ns;
 	if (errors != 0) {
 		stats->failed++;
-		server_count_error(c);
+		stats_count_error(c);
 	}
 	if (s->config->latency_tracking)
 		histogram_add(&stats->histogram, (uint64_t)elapsed_ns);
 	slowlog_note(s->slowlog, s->config, c, cmd, argv, argc, elapsed_ns / 1000);
 	if ((cmd->flags & CMD_BLOCKING) == 0)
-		server_note_latency(s, (cmd->flags & CMD_FAST) != 0 ? "fast-command" : "command",
-				    elapsed_ns / 1000);
+		stats_note_latency(s, (cmd->flags & CMD_FAST) != 0 ? "fast-command" : "command",
+				   elapsed_ns / 1000);
 }
 
 void dispatch_run(struct client *c, const struct command *cmd, const struct qless_str *argv,
@@ -191,7 +191,7 @@ void dispatch_run(struct client *c, const struct command *cmd, const struct qles
 {
 	struct server *s = c->server;
 	uint64_t errors = c->writer.errors;
-	struct client *outer = s->running;
+	struct client *outer = s->clients.running;
 	struct call call = {
 		.cmd = cmd,
 		.argv = argv,
@@ -202,14 +202,14 @@ void dispatch_run(struct client *c, const struct command *cmd, const struct qles
 		.session = &c->session,
 		.env = &s->env,
 	};
-	int64_t start_ns = s->lap_ns;
+	int64_t start_ns = s->clocks.lap_ns;
 
-	if (!TAILQ_EMPTY(&s->monitors) && (cmd->flags & (CMD_NO_MONITOR | CMD_SECRET)) == 0)
+	if (!TAILQ_EMPTY(&s->clients.monitors) && (cmd->flags & (CMD_NO_MONITOR | CMD_SECRET)) == 0)
 		monitor_feed(c, argv, argc);
 	c->last_command = cmd;
-	s->running = c;
+	s->clients.running = c;
 	cmd->handler(&call);
-	s->running = outer;
-	s->lap_ns = clock_mono_ns();
-	account(c, cmd, argv, argc, s->lap_ns - start_ns, c->writer.errors - errors);
+	s->clients.running = outer;
+	s->clocks.lap_ns = clock_mono_ns();
+	account(c, cmd, argv, argc, s->clocks.lap_ns - start_ns, c->writer.errors - errors);
 }

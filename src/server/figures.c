@@ -72,7 +72,7 @@ static void read_clients(struct server *s, struct figures_input *in)
 {
 	struct conn *c;
 
-	TAILQ_FOREACH(c, &s->conns, all) {
+	TAILQ_FOREACH(c, &s->conns.all, all) {
 		in->clients.pubsub += c->client.session.subscribed;
 		in->clients.monitors += c->client.is_monitor;
 		in->clients.normal += !c->client.session.subscribed && !c->client.is_monitor;
@@ -88,7 +88,7 @@ static void read_tls(struct server *s, struct figures_input *in)
 {
 	struct conn *c;
 
-	TAILQ_FOREACH(c, &s->conns, all)
+	TAILQ_FOREACH(c, &s->conns.all, all)
 		in->tls_clients += tls_session_version(&c->transport) != NULL;
 }
 

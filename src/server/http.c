@@ -89,7 +89,7 @@ static void recount(struct http *h, size_t being_made)
 	if (h->is_full == is_full)
 		return;
 	h->is_full = is_full;
-	h->full_since_us = h->server->mono_us;
+	h->full_since_us = h->server->clocks.mono_us;
 	for (size_t i = 0; i < h->listener_count; i++) {
 		if (is_full)
 			evconnlistener_disable(h->listeners[i]);
@@ -115,12 +115,12 @@ void http_cron(struct http *h)
 		return;
 	recount(h, 0);
 	if (!h->is_full ||
-	    h->server->mono_us - h->full_since_us < HTTP_FULL_SECONDS * INT64_C(1000000))
+	    h->server->clocks.mono_us - h->full_since_us < HTTP_FULL_SECONDS * INT64_C(1000000))
 		return;
 	log_warning("%zu connections to http-port for %d seconds: all are closed", h->connections,
 		    HTTP_FULL_SECONDS);
 	event_base_foreach_event(h->server->base, hang_up, h);
-	h->full_since_us = h->server->mono_us;
+	h->full_since_us = h->server->clocks.mono_us;
 }
 
 /* Each that was made counts until somebody looks which have ended. */
@@ -173,7 +173,7 @@ static void reply_ready(struct server *s, struct evhttp_request *request)
 	const char *reason = NULL;
 	char text[512];
 
-	if (s->stopping)
+	if (s->stop.is_begun)
 		reason = "stopping";
 	else if (s->loading)
 		reason = "loading";
@@ -227,11 +227,11 @@ static void send_portion(struct evhttp_connection *connection, void *arg)
 	bool more;
 
 	server_read_clock(s);
-	begin_us = server_begin_latency(s);
+	begin_us = stats_begin_latency(s);
 	more = metrics_append(scrape->metrics, &text, HTTP_PORTION_BYTES);
 	evbuffer_add(body, buf_data(&text), text.len);
 	buf_done(&text);
-	server_end_latency(s, "http-metrics", begin_us);
+	stats_end_latency(s, "http-metrics", begin_us);
 	if (more) {
 		evhttp_send_reply_chunk_with_cb(scrape->request, body, send_portion, scrape);
 	} else {
@@ -262,12 +262,12 @@ static void reply_metrics(struct http *h, struct evhttp_request *request)
 		      "too many pages of metrics are being sent");
 		return;
 	}
-	begin_us = server_begin_latency(h->server);
+	begin_us = stats_begin_latency(h->server);
 	scrape = mem_zalloc(sizeof *scrape);
 	scrape->http = h;
 	scrape->request = request;
 	scrape->metrics = metrics_new(h->server);
-	server_end_latency(h->server, "http-metrics", begin_us);
+	stats_end_latency(h->server, "http-metrics", begin_us);
 	TAILQ_INSERT_TAIL(&h->scrapes, scrape, link);
 	h->scrape_count++;
 	evhttp_connection_set_closecb(connection, on_scraper_gone, scrape);

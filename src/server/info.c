@@ -23,7 +23,7 @@ typedef void info_section_fn(struct server *s, struct buf *out);
 
 static void section_server(struct server *s, struct buf *out)
 {
-	int64_t uptime_s = (s->mono_us - s->started_mono_us) / 1000000;
+	int64_t uptime_s = (s->clocks.mono_us - s->clocks.started_mono_us) / 1000000;
 	static const char *const supervised[] = {
 		[CONFIG_SUPERVISED_NO] = "no",
 		[CONFIG_SUPERVISED_SYSTEMD] = "systemd",
@@ -84,7 +84,7 @@ static void section_replication(struct server *s, struct buf *out)
 static void section_commandstats(struct server *s, struct buf *out)
 {
 	for (int i = 0; i < command_table_count(s->table); i++) {
-		const struct command_stats *stats = &s->command_stats[i];
+		const struct command_stats *stats = &s->stats.by_command[i];
 		double us = (double)stats->total_ns / 1000;
 
 		if (stats->calls == 0 && stats->rejected == 0)
@@ -100,15 +100,15 @@ static void section_commandstats(struct server *s, struct buf *out)
 
 static void section_errorstats(struct server *s, struct buf *out)
 {
-	for (unsigned i = 0; i < s->error_kinds; i++)
-		buf_printf(out, "errorstat_%s:count=%llu\r\n", s->errors[i].code,
-			   (unsigned long long)s->errors[i].count);
+	for (unsigned i = 0; i < s->stats.error_kinds; i++)
+		buf_printf(out, "errorstat_%s:count=%llu\r\n", s->stats.errors[i].code,
+			   (unsigned long long)s->stats.errors[i].count);
 }
 
 static void section_latencystats(struct server *s, struct buf *out)
 {
 	for (int i = 0; i < command_table_count(s->table); i++) {
-		const struct histogram *h = s->command_stats[i].histogram;
+		const struct histogram *h = s->stats.by_command[i].histogram;
 
 		if (h == NULL)
 			continue;

@@ -25,7 +25,7 @@ void libraries_count(const struct server *s, struct libraries *ret)
 	const struct conn *c;
 
 	ret->count = 0;
-	TAILQ_FOREACH(c, &s->conns, all) {
+	TAILQ_FOREACH(c, &s->conns.all, all) {
 		if (c->client.lib_name != NULL)
 			count_one(ret, c->client.lib_name);
 	}

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "command/acl.h"
-#include "server/conn.h"
+#include "server/server_int.h"
 #include "sys/log.h"
 #include "util/mem.h"
 
@@ -73,27 +73,27 @@ static void pause_accepting(struct server *s)
 {
 	struct timeval delay = { .tv_usec = LISTEN_RETRY_MS * 1000 };
 
-	if (s->accept_paused)
+	if (s->listening.is_paused)
 		return;
-	if (!s->accept_warned)
+	if (!s->listening.is_warned)
 		log_warning("out of file descriptors with %zu clients: no more are accepted until "
 			    "one is free",
-			    s->conn_count);
-	s->accept_warned = true;
-	s->accept_paused = true;
-	for (int i = 0; i < s->listener_count; i++)
-		event_del(s->listeners[i].event);
-	event_add(s->accept_timer, &delay);
+			    s->conns.count);
+	s->listening.is_warned = true;
+	s->listening.is_paused = true;
+	for (int i = 0; i < s->listening.count; i++)
+		event_del(s->listening.listeners[i].event);
+	event_add(s->listening.timer, &delay);
 }
 
 void listen_resume(struct server *s)
 {
-	if (!s->accept_paused || s->stopping)
+	if (!s->listening.is_paused || s->stop.is_begun)
 		return;
-	s->accept_paused = false;
-	event_del(s->accept_timer);
-	for (int i = 0; i < s->listener_count; i++)
-		event_add(s->listeners[i].event, NULL);
+	s->listening.is_paused = false;
+	event_del(s->listening.timer);
+	for (int i = 0; i < s->listening.count; i++)
+		event_add(s->listening.listeners[i].event, NULL);
 }
 
 /* Say why and hang up. The socket is new and its buffer empty, so that the text goes out or the
@@ -140,7 +140,7 @@ static void greet(struct listener *l, int fd, const struct sockaddr_storage *add
 	char *peer, *local;
 	struct conn *c;
 
-	if (s->conn_count >= s->client_limit) {
+	if (s->conns.count >= s->conns.limit) {
 		turn_away(l, fd, "-ERR max number of clients reached\r\n");
 		return;
 	}
@@ -169,7 +169,9 @@ static void greet(struct listener *l, int fd, const struct sockaddr_storage *add
 	c = conn_new(s, fd, l->is_unix, peer, local);
 	if (is_open)
 		c->client.session.user = user;
-	if (l->is_tls && !conn_begin_tls(c))
+	if (!l->is_tls)
+		conn_begin(c);
+	else if (!conn_begin_tls(c))
 		return;
 	log_write(LOG_LEVEL_VERBOSE,
 		  LOG_FIELDS(LOG_INT("id", c->client.session.id), LOG_TEXT("addr", c->client.peer)),
@@ -199,7 +201,7 @@ static void on_connection(evutil_socket_t fd, short what, void *arg)
 			log_warning("cannot accept a connection on %s: %s", l->name,
 				    strerror(errno));
 		else
-			l->server->accept_warned = false;
+			l->server->listening.is_warned = false;
 		return;
 	}
 }
@@ -212,9 +214,10 @@ static struct listener *add_listener(struct server *s, int fd, char *name)
 {
 	struct listener *l;
 
-	s->listeners = mem_realloc_array(s->listeners, (size_t)s->listener_count + 1,
-					 sizeof *s->listeners);
-	l = &s->listeners[s->listener_count++];
+	s->listening.listeners =
+		mem_realloc_array(s->listening.listeners, (size_t)s->listening.count + 1,
+				  sizeof *s->listening.listeners);
+	l = &s->listening.listeners[s->listening.count++];
 	*l = (struct listener){ .server = s, .fd = fd, .name = name };
 	return l;
 }
@@ -372,15 +375,15 @@ int listen_open_all(struct server *s, struct buf *ret_error)
 	}
 	if (config->unixsocket[0] != '\0' && open_unix(s, ret_error) < 0)
 		goto fail;
-	if (s->listener_count == 0) {
+	if (s->listening.count == 0) {
 		buf_printf(ret_error,
 			   "nothing to listen on: none of the addresses of bind is there");
 		goto fail;
 	}
-	s->accept_timer = evtimer_new(s->base, on_retry, s);
+	s->listening.timer = evtimer_new(s->base, on_retry, s);
 	/* The array has its final size: its elements have addresses now. */
-	for (int i = 0; i < s->listener_count; i++) {
-		struct listener *l = &s->listeners[i];
+	for (int i = 0; i < s->listening.count; i++) {
+		struct listener *l = &s->listening.listeners[i];
 
 		l->event = event_new(s->base, l->fd, EV_READ | EV_PERSIST, on_connection, l);
 		event_add(l->event, NULL);
@@ -394,8 +397,8 @@ fail:
 
 void listen_close_all(struct server *s)
 {
-	for (int i = 0; i < s->listener_count; i++) {
-		struct listener *l = &s->listeners[i];
+	for (int i = 0; i < s->listening.count; i++) {
+		struct listener *l = &s->listening.listeners[i];
 		struct stat st;
 
 		if (l->event != NULL)
@@ -406,10 +409,10 @@ void listen_close_all(struct server *s)
 			unlink(l->name);
 		free(l->name);
 	}
-	free(s->listeners);
-	s->listeners = NULL;
-	s->listener_count = 0;
-	if (s->accept_timer != NULL)
-		event_free(s->accept_timer);
-	s->accept_timer = NULL;
+	free(s->listening.listeners);
+	s->listening.listeners = NULL;
+	s->listening.count = 0;
+	if (s->listening.timer != NULL)
+		event_free(s->listening.timer);
+	s->listening.timer = NULL;
 }

@@ -4,7 +4,12 @@
 #ifndef SERVER_LISTEN_H
 #define SERVER_LISTEN_H
 
-#include "server/server_int.h"
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct buf;
+struct event;
+struct server;
 
 struct listener {
 	struct server *server;
@@ -15,6 +20,14 @@ struct listener {
 	char *name;	/* "127.0.0.1:7537", with "/tls" behind it, or the path of a Unix socket */
 	dev_t unix_dev; /* which file the path was, so that no other is removed at the end */
 	ino_t unix_ino;
+};
+
+struct listening {
+	struct listener *listeners;
+	int count;
+	bool is_paused; /* out of descriptors */
+	bool is_warned; /* the log says so; once for each time that there are too few */
+	struct event *timer;
 };
 
 /* Open everything the configuration asks for; on failure nothing stays open. */

@@ -151,9 +151,9 @@ static void append_errors(struct server *s, struct buf *out)
 {
 	append_head(out, "errors_total", "counter",
 		    "Replies that were errors, by their first word (errorstat in INFO)");
-	for (unsigned i = 0; i < s->error_kinds; i++)
-		append_sample(out, "errors_total", "code", s->errors[i].code,
-			      (double)s->errors[i].count);
+	for (unsigned i = 0; i < s->stats.error_kinds; i++)
+		append_sample(out, "errors_total", "code", s->stats.errors[i].code,
+			      (double)s->stats.errors[i].count);
 }
 
 /*
@@ -171,7 +171,7 @@ static void append_commands(struct server *s, const char *name, const char *help
 {
 	append_head(out, name, "counter", help);
 	for (int i = 0; i < command_table_count(s->table); i++) {
-		const struct command_stats *stats = &s->command_stats[i];
+		const struct command_stats *stats = &s->stats.by_command[i];
 		const uint64_t values[] = {
 			[COMMAND_CALLS] = stats->calls,
 			[COMMAND_REJECTED] = stats->rejected,
@@ -217,7 +217,7 @@ static void append_durations(struct server *s, struct buf *out)
 		"How long commands took, where latency-tracking is on (latency_percentiles_usec "
 		"in INFO)");
 	for (int i = 0; i < command_table_count(s->table); i++) {
-		const struct command_stats *stats = &s->command_stats[i];
+		const struct command_stats *stats = &s->stats.by_command[i];
 
 		if (stats->histogram != NULL)
 			append_duration(command_table_row(s->table, i)->name, stats, out);

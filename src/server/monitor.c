@@ -49,8 +49,8 @@ void monitor_feed(const struct client *c, const struct qless_str *argv, int argc
 	struct reply w;
 	struct client *m, *next;
 
-	buf_printf(&line, "%lld.%06lld [%u ", (long long)(s->wall_us / 1000000),
-		   (long long)(s->wall_us % 1000000), c->session.db);
+	buf_printf(&line, "%lld.%06lld [%u ", (long long)(s->clocks.wall_us / 1000000),
+		   (long long)(s->clocks.wall_us % 1000000), c->session.db);
 	/* A Unix socket is shown as "unix:" and its path, without the ":0" of the address. */
 	if (c->kind == CLIENT_UNIX)
 		buf_printf(&line, "unix:%.*s]", (int)strlen(c->peer) - 2, c->peer);
@@ -60,7 +60,7 @@ void monitor_feed(const struct client *c, const struct qless_str *argv, int argc
 		buf_append_char(&line, ' ');
 		monitor_quote(&line, argv[i]);
 	}
-	for (m = TAILQ_FIRST(&s->monitors); m != NULL; m = next) {
+	for (m = TAILQ_FIRST(&s->clients.monitors); m != NULL; m = next) {
 		next = TAILQ_NEXT(m, monitor);
 		client_begin_message(m, &w);
 		reply_status(&w, buf_str(&line));

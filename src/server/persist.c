@@ -12,7 +12,7 @@
 #include "command/databases.h"
 #include "journal/journal.h"
 #include "server/commands.h"
-#include "server/conn.h"
+#include "server/server_int.h"
 #include "server/queues.h"
 #include "server/server_int.h"
 #include "server/stored.h"
@@ -175,7 +175,7 @@ static uint64_t state_bytes(void *arg)
 {
 	const struct server *s = arg;
 
-	return memory_gauge_read(&s->memory);
+	return memory_gauge_read(&s->memory.gauge);
 }
 
 /*
@@ -271,14 +271,14 @@ static bool on_progress(void *arg, const struct recovery_progress *progress)
 	p->progress = *progress;
 	ask_for_patience(s);
 	if (now_us - p->turn_us < LOAD_TURN_US)
-		return !s->stopping;
+		return !s->stop.is_begun;
 	if (now_us >= p->report_us) {
 		p->report_us = now_us + LOAD_REPORT_US;
 		report_loading(s);
 	}
-	server_turn(s, /* wait= */ false);
+	turn_run(s, /* wait= */ false);
 	p->turn_us = clock_mono_us();
-	return !s->stopping;
+	return !s->stop.is_begun;
 }
 
 static struct recovery_target make_target(struct server *s)
@@ -326,7 +326,7 @@ static void begin_recording(struct server *s, int64_t newest_us)
 	struct classic_recorder recorder = { .record = record_change, .arg = s };
 
 	databases_set_recorder(s->env.databases, &recorder);
-	steady_clock_pass(&s->native_clock, newest_us);
+	steady_clock_pass(&s->clocks.native, newest_us);
 	s->persist->is_loaded = true;
 	users_log_loaded(s);
 }
@@ -550,7 +550,7 @@ static void drop_turn(struct server *s)
 {
 	struct conn *c, *next;
 
-	for (c = TAILQ_FIRST(&s->writable); c != NULL; c = next) {
+	for (c = TAILQ_FIRST(&s->conns.writable); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, writable);
 		conn_kill(c, CONN_OUTPUT_LOST);
 	}
@@ -607,7 +607,7 @@ static void note_rewrites(struct server *s)
 		p->auto_delay_us = p->auto_delay_us == 0 ? AUTO_DELAY_US : 2 * p->auto_delay_us;
 		if (p->auto_delay_us > AUTO_DELAY_MAX_US)
 			p->auto_delay_us = AUTO_DELAY_MAX_US;
-		p->auto_after_us = s->mono_us + p->auto_delay_us;
+		p->auto_after_us = s->clocks.mono_us + p->auto_delay_us;
 		log_warning("no new base could be written: %s. None is begun because of the size "
 			    "of the log for %" PRId64 " seconds",
 			    info.last_rewrite_rc == -ECHILD ? "its process was killed"
@@ -637,11 +637,11 @@ static void watch_rewrite(struct server *s)
 /* One client waits for what it asked for in this turn, and nobody else for anything. */
 static bool is_one_alone(const struct server *s)
 {
-	const struct conn *c = TAILQ_FIRST(&s->writable);
+	const struct conn *c = TAILQ_FIRST(&s->conns.writable);
 
 	/* Whoever has sent something, and whose turn it was not yet, is on no list. */
 	return c != NULL && TAILQ_NEXT(c, writable) == NULL && gate_is_empty(&s->gate) &&
-	       TAILQ_EMPTY(&s->ready) && !event_base_got_break(s->base);
+	       TAILQ_EMPTY(&s->conns.ready) && !event_base_got_break(s->base);
 }
 
 /* What the helper thread and the process that writes a base took. */
@@ -652,9 +652,9 @@ static void note_latencies(struct server *s)
 
 	journal_get_info(p->journal, &info);
 	if (info.syncs != p->noted_syncs)
-		server_note_latency(s, "aof-fsync", (int64_t)info.sync_us_last);
+		stats_note_latency(s, "aof-fsync", (int64_t)info.sync_us_last);
 	if (info.forks != p->noted_forks)
-		server_note_latency(s, "fork", info.fork_us);
+		stats_note_latency(s, "fork", info.fork_us);
 	p->noted_syncs = info.syncs;
 	p->noted_forks = info.forks;
 }
@@ -667,15 +667,15 @@ bool persist_wants_end_of_turn(const struct server *s)
 void persist_end_turn(struct server *s)
 {
 	struct persist *p = s->persist;
-	int64_t begin_us = server_begin_latency(s);
+	int64_t begin_us = stats_begin_latency(s);
 
 	gate_open(&s->gate);
 	if (p == NULL || !p->is_loaded)
 		return;
-	commit_log_flush(p->log, &(struct commit_log_turn){ .mono_us = s->mono_us,
-							    .wall_us = s->wall_us,
+	commit_log_flush(p->log, &(struct commit_log_turn){ .mono_us = s->clocks.mono_us,
+							    .wall_us = s->clocks.wall_us,
 							    .is_urgent = is_one_alone(s) });
-	server_end_latency(s, "aof-write", begin_us);
+	stats_end_latency(s, "aof-write", begin_us);
 	if (begin_us != 0)
 		note_latencies(s);
 	note_state(s);
@@ -699,7 +699,7 @@ void persist_cron(struct server *s)
 
 	if (p == NULL || !p->is_loaded || journal_is_rewriting(p->journal) ||
 	    p->state != COMMIT_LOG_HEALTHY ||
-	    (p->auto_delay_us != 0 && s->mono_us < p->auto_after_us) ||
+	    (p->auto_delay_us != 0 && s->clocks.mono_us < p->auto_after_us) ||
 	    !journal_is_overgrown(p->journal, (unsigned)config->auto_rewrite_percentage,
 				  config->auto_rewrite_min_bytes))
 		return;
@@ -746,7 +746,7 @@ int64_t persist_last_save_s(const struct server *s)
 
 	if (s->persist != NULL && s->persist->is_loaded)
 		journal_get_info(s->persist->journal, &info);
-	return (info.last_base_wall_us != 0 ? info.last_base_wall_us : s->started_wall_us) /
+	return (info.last_base_wall_us != 0 ? info.last_base_wall_us : s->clocks.started_wall_us) /
 	       SECOND_US;
 }
 
@@ -763,8 +763,8 @@ void persist_get_info(const struct server *s, struct persist_info *ret)
 	if (p == NULL)
 		return;
 	ret->progress = p->progress;
-	ret->load_start_s = (s->wall_us - (s->mono_us - p->load_us)) / SECOND_US;
-	ret->load_left_s = seconds_to_go(p, s->mono_us);
+	ret->load_start_s = (s->clocks.wall_us - (s->clocks.mono_us - p->load_us)) / SECOND_US;
+	ret->load_left_s = seconds_to_go(p, s->clocks.mono_us);
 	if (!p->is_loaded)
 		return;
 	journal_get_info(p->journal, &ret->log);

@@ -27,7 +27,7 @@ static void each_queue(struct server *s, unsigned *db, view_queue_fn *visit, voi
 		const struct qless *engine = engine_of(s, *db);
 
 		if (engine != NULL)
-			view_each_queue(engine, clock_seconds(s->wall_us), visit, arg);
+			view_each_queue(engine, clock_seconds(s->clocks.wall_us), visit, arg);
 	}
 }
 
@@ -68,17 +68,17 @@ void queues_sum(struct server *s, struct queues_totals *ret)
 void queues_tick(struct server *s)
 {
 	unsigned count = databases_count(s->env.databases);
-	double now = (double)s->mono_us / 1e6;
+	double now = (double)s->clocks.mono_us / 1e6;
 
 	for (unsigned i = 0; i < count && !s->loading; i++) {
-		struct qless *engine = databases_peek(s->env.databases, s->ticked_db);
+		struct qless *engine = databases_peek(s->env.databases, s->ticker.db);
 
-		s->tick_cursor = engine != NULL ? meter_tick(engine, s->tick_cursor,
-							     QUEUES_TICKED_A_SECOND, now)
-						: 0;
-		if (s->tick_cursor != 0)
+		s->ticker.cursor = engine != NULL ? meter_tick(engine, s->ticker.cursor,
+							       QUEUES_TICKED_A_SECOND, now)
+						  : 0;
+		if (s->ticker.cursor != 0)
 			return;
-		s->ticked_db = (s->ticked_db + 1) % count;
+		s->ticker.db = (s->ticker.db + 1) % count;
 	}
 }
 

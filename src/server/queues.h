@@ -23,6 +23,12 @@ struct queues_totals {
 	struct view_queue_figures sum; /* of numbers */
 };
 
+/* How far the rates of queues have been brought up to date. */
+struct queue_ticker {
+	unsigned db;
+	size_t cursor;
+};
+
 void queues_sum(struct server *s, struct queues_totals *ret_totals);
 
 /* Once a second: go on with the rates. */

@@ -69,7 +69,7 @@ void slowlog_note(struct slowlog *log, const struct config *config, const struct
 		return;
 	e = mem_zalloc(sizeof *e);
 	e->id = log->next_id++;
-	e->when_s = c->server->wall_us / 1000000;
+	e->when_s = c->server->clocks.wall_us / 1000000;
 	e->elapsed_us = elapsed_us;
 	e->peer = mem_dup(c->peer, strlen(c->peer));
 	e->client_name = mem_dup(c->name, c->name != NULL ? strlen(c->name) : 0);

@@ -1,7 +1,7 @@
 #include "server/users_log.h"
 
 #include "command/acl.h"
-#include "server/conn.h"
+#include "server/server_int.h"
 #include "server/persist.h"
 #include "server/server_int.h"
 #include "sys/log.h"
@@ -261,7 +261,7 @@ static void check_sessions(struct server *s)
 {
 	struct conn *c, *next;
 
-	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {
+	for (c = TAILQ_FIRST(&s->conns.all); c != NULL; c = next) {
 		const struct user *user = c->client.session.user;
 
 		next = TAILQ_NEXT(c, all);

@@ -21,9 +21,8 @@
 #include "command/scripts.h"
 #include "config/config.h"
 #include "qless.h"
-#include "server/conn.h"
 #include "server/metrics.h"
-#include "server/server.h"
+#include "server/server_int.h"
 #include "sys/log.h"
 #include "util/buf.h"
 #include "util/mem.h"
@@ -118,6 +117,7 @@ static void peer_connect(struct peer *p, struct server *s)
 	p->conn = conn_new(s, fd, true, mem_dup("memory:0", 8), mem_dup("memory:1", 8));
 	p->conn->transport.ops = &ops;
 	p->conn->transport.state = p;
+	conn_begin(p->conn);
 	if (acl_user_needs_no_password(user))
 		p->conn->client.session.user = user;
 }
@@ -285,7 +285,7 @@ static void quiet_log(void)
 
 static bool is_busy(const struct server *s, const struct peer *p)
 {
-	return p->to_read.len > 0 || !TAILQ_EMPTY(&s->ready);
+	return p->to_read.len > 0 || !TAILQ_EMPTY(&s->conns.ready);
 }
 
 /* One line of the input, and all that follows from it. */
@@ -301,10 +301,10 @@ static void deliver(struct server *s, struct peer *peers, struct peer *to, struc
 	eventfd_write(to->conn->transport.fd, 1);
 	for (int turn = 0; turn == 0 || is_busy(s, to); turn++) {
 		assert(turn < MAX_TURNS);
-		server_turn(s, /* wait= */ false);
+		turn_run(s, /* wait= */ false);
 		/* Nobody waits for the time to pass. */
-		if (s->pause_mode != PAUSE_NONE && to->conn != NULL && to->conn->state == CONN_HELD)
-			server_end_pause(s);
+		if (s->pause.mode != PAUSE_NONE && to->conn != NULL && to->conn->state == CONN_HELD)
+			pause_end(s);
 		if (to->conn == NULL)
 			break;
 	}
@@ -339,7 +339,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	rest.ptr++;
 	rest.len--;
-	for (int lines = 0; rest.len > 1 && lines < MAX_LINES && !s->stopping; lines++) {
+	for (int lines = 0; rest.len > 1 && lines < MAX_LINES && !s->stop.is_begun; lines++) {
 		const char *end = memchr(rest.ptr, '\n', rest.len);
 		struct qless_str line =
 			str_make(rest.ptr, end != NULL ? (size_t)(end - rest.ptr) : rest.len);

@@ -1,0 +1,40 @@
+#include "server/complaints.h"
+
+#include "sys/log.h"
+
+/* Lines in a second, of all clients together. */
+#define COMPLAINTS_PER_SECOND 10
+/* Microseconds between two lines about peers that do not speak the protocol. */
+#define MISFIT_DISTANCE_US 1000000
+
+bool complaints_take(struct complaints *c)
+{
+	if (c->count == COMPLAINTS_PER_SECOND) {
+		c->left_out++;
+		return false;
+	}
+	c->count++;
+	return true;
+}
+
+bool complaints_take_misfit(struct complaints *c, int64_t mono_us, uint64_t *ret_left_out)
+{
+	if (c->misfit_us != 0 && mono_us - c->misfit_us < MISFIT_DISTANCE_US) {
+		c->misfits_left_out++;
+		return false;
+	}
+	*ret_left_out = c->misfits_left_out;
+	c->misfit_us = mono_us;
+	c->misfits_left_out = 0;
+	return true;
+}
+
+void complaints_tick(struct complaints *c)
+{
+	if (c->left_out != 0)
+		log_warning("%llu more lines about clients that were refused within a second are "
+			    "left out",
+			    (unsigned long long)c->left_out);
+	c->count = 0;
+	c->left_out = 0;
+}

@@ -1,0 +1,389 @@
+/*
+ * What connections read.
+ *
+ * Reading goes into one scratch buffer that all connections share, and requests are run right
+ * there, without copying. Only what is left over, a request of which the rest is still on its way
+ * or requests beyond this turn's share, is kept in a buffer of the connection. A connection at rest
+ * holds neither input nor output buffers.
+ */
+#include <assert.h>
+
+#include "server/conn_int.h"
+#include "server/dispatch.h"
+#include "server/persist.h"
+#include "server/server_int.h"
+#include "server/share.h"
+#include "server/tls_session.h"
+#include "sys/clock.h"
+#include "sys/log.h"
+
+/* An input buffer larger than this is given back once it is empty. */
+#define KEEP_INPUT_BYTES ((size_t)4 * 1024)
+/* A held connection is not read further than this. */
+#define HELD_INPUT_BYTES ((size_t)1024 * 1024)
+
+/* A connection that has not authenticated may not send much. */
+static const struct resp_limits *limits_of(const struct conn *c)
+{
+	return c->client.session.user != NULL ? &c->client.server->intake.limits
+					      : &c->client.server->intake.stranger_limits;
+}
+
+void conn_log_misfit(struct conn *c, const char *what, const char *reason)
+{
+	struct server *s = c->client.server;
+	uint64_t left_out;
+
+	if (!complaints_take_misfit(&s->complaints, s->clocks.mono_us, &left_out))
+		return;
+	log_write(LOG_LEVEL_NOTICE,
+		  LOG_FIELDS(LOG_INT("id", c->client.session.id), LOG_TEXT("addr", c->client.peer),
+			     LOG_TEXT("error", reason), LOG_INT("others_not_logged", left_out)),
+		  "%s", what);
+}
+
+static void refuse_protocol(struct conn *c, const char *text)
+{
+	conn_log_misfit(c, "client closed for breaking the protocol", text);
+	reply_error(&c->client.writer, "ERR", str_from(text));
+	client_output_grew(&c->client);
+	conn_finish(c);
+}
+
+/*
+ * Run requests from the front of the bytes, no more than this turn's share. Returns how many bytes
+ * have been used; what is behind them is to be kept. Marks the connection ready if there may be
+ * whole requests among that.
+ */
+static size_t run_share(struct conn *c, const char *base, size_t len)
+{
+	struct server *s = c->client.server;
+	struct resp_request *request = &s->intake.request;
+	int64_t elapsed_us, until_ns;
+	size_t used = 0;
+	size_t left;
+
+	s->clocks.lap_ns = clock_mono_ns();
+	elapsed_us = s->clocks.lap_ns / 1000 - s->clocks.mono_us;
+	left = share_now(s->turn.share, elapsed_us);
+	until_ns = s->clocks.lap_ns + 1000 * share_time_us(elapsed_us);
+	while (used < len && c->state == CONN_OPEN) {
+		switch (resp_parse(&c->parser, limits_of(c), base + used, len - used, request)) {
+		case RESP_NEED_MORE:
+			return used;
+		case RESP_ERROR:
+			refuse_protocol(c, request->error);
+			return len;
+		case RESP_REQUEST:
+			break;
+		}
+		if (left-- == 0 || (used != 0 && s->clocks.lap_ns > until_ns)) {
+			/* Others first. The parser has not moved on, and will find this request
+			 * again. */
+			resp_parser_init(&c->parser);
+			conn_mark_ready(c);
+			return used;
+		}
+		if (request->argc != 0 && dispatch_request(&c->client, request->argv,
+							   (int)request->argc) == DISPATCH_HOLD) {
+			resp_parser_init(&c->parser);
+			conn_set_state(c, CONN_HELD);
+			return used;
+		}
+		used += request->consumed;
+	}
+	return c->state == CONN_OPEN ? used : len;
+}
+
+static size_t run_requests(struct conn *c, const char *base, size_t len)
+{
+	size_t used;
+
+	persist_begin_batch(c->client.server);
+	used = run_share(c, base, len);
+	persist_end_batch(c->client.server);
+	return used;
+}
+
+static bool input_is_too_long(struct conn *c)
+{
+	if (c->in.len <= c->client.server->config->client_query_buffer_bytes)
+		return false;
+	log_write(LOG_LEVEL_WARNING,
+		  LOG_FIELDS(LOG_INT("id", c->client.session.id), LOG_TEXT("addr", c->client.peer),
+			     LOG_INT("bytes", c->in.len)),
+		  "client closed for reaching client-query-buffer-limit");
+	c->client.server->stats.query_limit_disconnects++;
+	conn_kill(c, NULL);
+	return true;
+}
+
+/* The peer sends no more. What it has sent is still run and answered, though it may be gone
+ * already. */
+static void on_end_of_input(struct conn *c)
+{
+	c->end_of_input = true;
+	event_del(&c->read_event);
+	if (!c->is_ready && c->state != CONN_HELD)
+		conn_finish(c);
+}
+
+static void run_buffered(struct conn *c)
+{
+	size_t used = run_requests(c, buf_data(&c->in), c->in.len);
+
+	if (c->state == CONN_DEAD || c->state == CONN_CLOSING)
+		return;
+	buf_consume(&c->in, used);
+	if (c->in.len == 0 && c->in.cap > KEEP_INPUT_BYTES)
+		buf_done(&c->in);
+	if (c->end_of_input && !c->is_ready && c->state == CONN_OPEN)
+		conn_finish(c);
+}
+
+/* Read to where it can be run from: the scratch buffer, or behind what the connection still has. */
+static ssize_t read_some(struct conn *c, char **ret_base)
+{
+	struct server *s = c->client.server;
+	size_t room = CONN_READ_BYTES;
+	ssize_t n;
+	char *to;
+
+	if (c->in.len == 0) {
+		*ret_base = s->intake.scratch;
+		return c->transport.ops->read(&c->transport, s->intake.scratch, CONN_READ_BYTES);
+	}
+	if (resp_parser_wanted(&c->parser, c->in.len) > room)
+		room = resp_parser_wanted(&c->parser, c->in.len);
+	to = buf_reserve(&c->in, room);
+	n = c->transport.ops->read(&c->transport, to, room);
+	if (n > 0)
+		buf_commit(&c->in, (size_t)n);
+	*ret_base = NULL;
+	return n;
+}
+
+/*
+ * An edge that tells of bytes may have told of the end behind them, too. An orderly one is told of
+ * by name. A reset is not, but whoever has something to be told is found to be gone by writing it.
+ */
+static bool may_have_ended(const struct conn *c)
+{
+	return c->end_is_near || c->in.len != 0 || c->client.out.len == 0;
+}
+
+bool conn_discard_input(struct conn *c, bool *ret_any)
+{
+	struct server *s = c->client.server;
+	ssize_t n = c->transport.ops->read(&c->transport, s->intake.scratch, CONN_READ_BYTES);
+
+	*ret_any = n > 0;
+	return n > 0 || n == TRANSPORT_WANT_READ || n == TRANSPORT_WANT_WRITE;
+}
+
+/* Take in what there is, and run it. */
+static void receive(struct conn *c)
+{
+	struct server *s = c->client.server;
+	size_t used;
+	char *base;
+	ssize_t n = read_some(c, &base);
+
+	if (n == TRANSPORT_FAILED) {
+		conn_kill(c, transport_error(&c->transport));
+		return;
+	}
+	if (n == TRANSPORT_WANT_WRITE) {
+		/* The socket may well be readable meanwhile, and would be tried in vain. */
+		c->reading_waits = true;
+		event_del(&c->read_event);
+		conn_watch_writable(c, true);
+	}
+	if (n < 0)
+		return;
+	if (n == 0) {
+		on_end_of_input(c);
+		return;
+	}
+	s->stats.reads++;
+	s->stats.bytes_in += (uint64_t)n;
+	c->active_us = s->clocks.mono_us;
+
+	if (base == NULL) {
+		if (c->state == CONN_OPEN)
+			run_buffered(c);
+	} else {
+		used = c->state == CONN_OPEN ? run_requests(c, base, (size_t)n) : 0;
+		if (used < (size_t)n && (c->state == CONN_OPEN || c->state == CONN_HELD))
+			buf_append(&c->in, base + used, (size_t)n - used);
+	}
+	if (c->on_edges && may_have_ended(c))
+		c->transport.has_more = true;
+	if (c->state == CONN_OPEN && !input_is_too_long(c) && c->transport.has_more)
+		conn_mark_ready(c);
+	else if (c->state == CONN_HELD && c->on_edges && c->transport.has_more)
+		conn_tell_again(&c->read_event);
+	/* The other sockets come first in the next turn. */
+	if (persist_wants_end_of_turn(s))
+		event_base_loopbreak(s->base);
+}
+
+/*
+ * The handshake of a transport
+ */
+
+/*
+ * What it has sent is passed over, and it is given the time to take what it is told, be that an
+ * alert of TLS, which is written already, or a text for who does not speak TLS: a close at once
+ * would reset the connection and take that away.
+ */
+static void fail_handshake(struct conn *c, bool is_foreign)
+{
+	const char *reason = transport_error(&c->transport);
+	bool has_begun = tls_session_has_begun(&c->transport);
+
+	c->client.server->stats.tls_failures++;
+	if (!is_foreign && !has_begun) {
+		/* As those do that look if the port is open. */
+		conn_kill(c, reason);
+		return;
+	}
+	conn_log_misfit(c, "TLS handshake failed", reason);
+	c->transport.ops->done(&c->transport);
+	transport_init_plain(&c->transport, c->transport.fd);
+	conn_set_state(c, CONN_OPEN);
+	conn_watch_writable(c, false);
+	if (is_foreign) {
+		reply_error(&c->client.writer, "ERR", STR("this port is for TLS only"));
+		client_output_grew(&c->client);
+	}
+	conn_finish(c);
+}
+
+static void run_handshake(struct conn *c)
+{
+	struct server *s = c->client.server;
+	int rc;
+
+	/* The event comes again in the next turn: only plain sockets trigger on edges. */
+	if (s->turn.handshakes_left == 0)
+		return;
+	s->turn.handshakes_left--;
+	rc = c->transport.ops->handshake(&c->transport);
+	if (rc == TRANSPORT_FAILED || rc == TRANSPORT_FOREIGN) {
+		fail_handshake(c, rc == TRANSPORT_FOREIGN);
+		return;
+	}
+	conn_watch_writable(c, rc == TRANSPORT_WANT_WRITE);
+	if (rc == TRANSPORT_WANT_WRITE)
+		event_del(&c->read_event);
+	else
+		event_add(&c->read_event, NULL);
+	if (rc != 0)
+		return;
+	s->stats.tls_handshakes++;
+	s->stats.tls_resumed += tls_session_is_resumed(&c->transport);
+	c->active_us = s->clocks.mono_us;
+	conn_set_state(c, CONN_OPEN);
+	receive(c);
+}
+
+/*
+ * Events
+ */
+
+static void on_writable(evutil_socket_t fd, short what, void *arg)
+{
+	struct conn *c = arg;
+
+	(void)fd;
+	(void)what;
+	server_read_clock(c->client.server);
+	if (c->state == CONN_HANDSHAKE) {
+		run_handshake(c);
+		return;
+	}
+	if (c->reading_waits) {
+		c->reading_waits = false;
+		c->transport.has_more = true;
+		if (c->state == CONN_OPEN || c->state == CONN_HELD)
+			event_add(&c->read_event, NULL);
+		if (c->state == CONN_OPEN)
+			conn_mark_ready(c);
+	}
+	conn_write(c);
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct conn *c = arg;
+	bool still_sends;
+
+	(void)fd;
+	server_read_clock(c->client.server);
+	if ((what & EV_CLOSED) != 0)
+		c->end_is_near = true;
+	if (c->state == CONN_HANDSHAKE) {
+		run_handshake(c);
+		return;
+	}
+	if (c->state == CONN_LEAVING) {
+		if (!conn_discard_input(c, &still_sends))
+			conn_kill(c, NULL);
+		else if (still_sends)
+			conn_tell_again(&c->read_event);
+		return;
+	}
+	/* Its share of this turn waits already; reading more would only fill memory. */
+	if (c->is_ready) {
+		c->transport.has_more = true;
+		return;
+	}
+	if (c->state == CONN_HELD && c->in.len >= HELD_INPUT_BYTES) {
+		event_del(&c->read_event);
+		return;
+	}
+	receive(c);
+}
+
+/*
+ * Edges, where they can be had, come in the order in which the bytes came; with levels the order is
+ * that of the turn before. So what a turn runs is nearly sorted by the times that its clients give,
+ * and the sorted lists that these go into are searched at their ends. And a socket on which nothing
+ * has happened is not looked at.
+ */
+void conn_watch_socket(struct conn *c, bool edges)
+{
+	short read = EV_READ | EV_PERSIST, write = EV_WRITE | EV_PERSIST;
+	int fd = c->transport.fd;
+
+	c->on_edges = edges;
+	if (edges) {
+		read |= EV_ET | EV_CLOSED;
+		write |= EV_ET;
+	}
+	event_assign(&c->read_event, c->client.server->base, fd, read, on_readable, c);
+	event_assign(&c->write_event, c->client.server->base, fd, write, on_writable, c);
+	event_add(&c->read_event, NULL);
+}
+
+void conn_run_ready(struct conn *c)
+{
+	conn_unmark_ready(c);
+	if (c->in.len != 0 || !c->transport.has_more)
+		run_buffered(c);
+	if (c->transport.has_more && c->state == CONN_OPEN && !c->is_ready)
+		receive(c);
+}
+
+void conn_release(struct conn *c)
+{
+	if (c->state != CONN_HELD)
+		return;
+	conn_set_state(c, CONN_OPEN);
+	/* Having to wait was no idleness. */
+	c->active_us = c->client.server->clocks.mono_us;
+	if (!c->end_of_input)
+		event_add(&c->read_event, NULL);
+	conn_mark_ready(c);
+}

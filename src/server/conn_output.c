@@ -1,0 +1,264 @@
+/*
+ * What connections write.
+ *
+ * What a connection is told goes to client.out. The end of each turn holds it back until the log is
+ * durable, and writes what may leave.
+ */
+#include <assert.h>
+
+#include "server/conn_int.h"
+#include "server/server_int.h"
+#include "sys/log.h"
+
+/* Pieces of output that one call of the kernel takes. */
+#define WRITE_PIECES 64
+/* Bytes written to a connection in one go, so that a long reply leaves room for others. */
+#define WRITE_BYTES ((size_t)1024 * 1024)
+
+/*
+ * Limits
+ */
+
+static const struct config_output_limit *output_limit_of(const struct conn *c)
+{
+	/* What strangers are told is short. */
+	static const struct config_output_limit stranger = { .hard_bytes = CONN_STRANGER_BYTES };
+	const struct config_output_limits *limits = &c->client.server->config->output_limits;
+
+	if (c->client.session.user == NULL)
+		return &stranger;
+	if (conn_class(c) == CONN_CLASS_PUBSUB)
+		return &limits->of[CONFIG_CLIENT_PUBSUB];
+	return &limits->of[CONFIG_CLIENT_NORMAL];
+}
+
+static size_t pending_output(const struct conn *c)
+{
+	return c->client.out.len + c->client.messages.len;
+}
+
+static bool over_limits(struct conn *c)
+{
+	const struct config_output_limit *limit = output_limit_of(c);
+	size_t pending = pending_output(c);
+
+	if (limit->hard_bytes != 0 && pending > limit->hard_bytes)
+		return true;
+	if (limit->soft_bytes == 0 || pending <= limit->soft_bytes) {
+		c->over_soft_us = 0;
+		return false;
+	}
+	if (c->over_soft_us == 0)
+		c->over_soft_us = c->client.server->clocks.mono_us;
+	return c->client.server->clocks.mono_us - c->over_soft_us >= limit->soft_s * 1000000;
+}
+
+/* It is not closed at once, because whoever wrote to it may be walking through a list that it is
+ * on. */
+void conn_enforce_output_limits(struct conn *c)
+{
+	if (c->over_limit || !over_limits(c))
+		return;
+	if (c->client.session.user != NULL || complaints_take(&c->client.server->complaints))
+		log_write(LOG_LEVEL_WARNING,
+			  LOG_FIELDS(LOG_INT("id", c->client.session.id),
+				     LOG_TEXT("addr", c->client.peer),
+				     LOG_TEXT("class", conn_class_name(conn_class(c))),
+				     LOG_INT("pending_bytes", pending_output(c))),
+			  "client closed for reaching client-output-buffer-limit");
+	c->client.server->stats.output_limit_disconnects++;
+	c->over_limit = true;
+	TAILQ_INSERT_TAIL(&c->client.server->conns.over_limit, c, over_limit_link);
+}
+
+/* Of who is closed for it, nothing is kept until then, and nothing of it may leave: its socket can
+ * become writable before the end of the turn. */
+static void drop_output(struct conn *c)
+{
+	chain_done(&c->client.out);
+	chain_done(&c->client.messages);
+	c->cleared = 0;
+	conn_forget_held(c);
+}
+
+void conn_on_output(struct client *client)
+{
+	struct conn *c = conn_of(client);
+
+	if (c->state == CONN_DEAD)
+		return;
+	conn_mark_writable(c);
+	if (pending_output(c) > client->server->conns.output_check_bytes)
+		conn_enforce_output_limits(c);
+	if (c->over_limit)
+		drop_output(c);
+}
+
+/*
+ * Writing, and taking leave
+ */
+
+void conn_tell_again(struct event *event)
+{
+	event_del(event);
+	event_add(event, NULL);
+}
+
+void conn_watch_writable(struct conn *c, bool on)
+{
+	if (c->awaits_writable == on)
+		return;
+	c->awaits_writable = on;
+	if (on)
+		event_add(&c->write_event, NULL);
+	else
+		event_del(&c->write_event);
+}
+
+/*
+ * Everything is written. If the socket were closed while bytes of the peer come in, the kernel
+ * would reset the connection and drop whatever the peer has not taken yet, replies among it. So
+ * what comes in is read until the peer has closed its side, too, unless it has everything already.
+ */
+static void take_leave(struct conn *c)
+{
+	bool still_sends;
+
+	if (c->end_of_input || !conn_discard_input(c, &still_sends) ||
+	    (!still_sends && c->transport.ops->is_delivered(&c->transport))) {
+		conn_kill(c, NULL);
+		return;
+	}
+	assert(c->client.out.len == 0);
+	c->transport.ops->shutdown(&c->transport);
+	conn_set_state(c, CONN_LEAVING);
+	event_add(&c->read_event, NULL);
+}
+
+/* All that was said is written; the transport may have a last word of its own. */
+static void close_down(struct conn *c)
+{
+	if (c->transport.ops->end != NULL &&
+	    c->transport.ops->end(&c->transport) == TRANSPORT_WANT_WRITE)
+		conn_watch_writable(c, true);
+	else
+		take_leave(c);
+}
+
+void conn_write(struct conn *c)
+{
+	struct server *s = c->client.server;
+	size_t written = 0;
+	bool is_full = false;
+
+	while (c->cleared != 0 && written < WRITE_BYTES) {
+		struct iovec iov[WRITE_PIECES];
+		size_t left = WRITE_BYTES - written;
+		int pieces = chain_peek(&c->client.out, iov, WRITE_PIECES,
+					c->cleared < left ? c->cleared : left);
+		ssize_t n = c->transport.ops->write(&c->transport, iov, pieces);
+
+		if (n == TRANSPORT_FAILED) {
+			conn_kill(c, transport_error(&c->transport));
+			return;
+		}
+		is_full = n < 0;
+		if (is_full)
+			break;
+		s->stats.writes++;
+		chain_consume(&c->client.out, (size_t)n);
+		c->cleared -= (size_t)n;
+		written += (size_t)n;
+	}
+	if (written != 0)
+		c->closing_us = c->active_us = s->clocks.mono_us;
+	s->stats.bytes_out += written;
+	if (c->awaits_writable && c->cleared != 0 && !is_full)
+		conn_tell_again(&c->write_event);
+	conn_watch_writable(c, c->cleared != 0 || c->reading_waits);
+	if (c->over_soft_us != 0 && c->client.out.len <= output_limit_of(c)->soft_bytes)
+		c->over_soft_us = 0;
+	if (c->client.out.len == 0 && c->state == CONN_CLOSING)
+		close_down(c);
+}
+
+/*
+ * Output that waits for the log
+ *
+ * Two runs of bytes wait, for two sequence numbers. More are not
+ * needed: what comes while a sync is under way waits for the next one, whichever turn it is of.
+ */
+
+bool conn_has_held_output(const struct conn *c)
+{
+	return c->held[0].bytes + c->held[1].bytes != 0;
+}
+
+void conn_forget_held(struct conn *c)
+{
+	for (int i = 0; i < 2; i++) {
+		gate_cancel(&c->client.server->gate, &c->held[i].wait);
+		c->held[i].bytes = 0;
+	}
+}
+
+/* The older run may leave. */
+static void on_durable(void *arg, enum gate_outcome outcome)
+{
+	struct conn *c = arg;
+	struct held_output *oldest = &c->held[!c->newest_held];
+
+	if (outcome == GATE_LOST) {
+		conn_kill(c, CONN_OUTPUT_LOST);
+		return;
+	}
+	if (oldest->bytes == 0)
+		oldest = &c->held[c->newest_held];
+	assert(oldest->bytes != 0 && !gate_is_waiting(&oldest->wait));
+	c->cleared += oldest->bytes;
+	oldest->bytes = 0;
+	conn_mark_writable(c);
+}
+
+static void hold(struct conn *c, size_t bytes, uint64_t sequence)
+{
+	struct gate *gate = &c->client.server->gate;
+	struct held_output *newest = &c->held[c->newest_held];
+	struct held_output *other = &c->held[!c->newest_held];
+
+	if (newest->bytes != 0 && newest->wait.sequence == sequence) {
+		newest->bytes += bytes;
+		return;
+	}
+	if (other->bytes == 0) {
+		c->newest_held = !c->newest_held;
+		newest = other;
+	} else {
+		gate_cancel(gate, &newest->wait);
+	}
+	newest->bytes += bytes;
+	gate_when(gate, &newest->wait, sequence, on_durable, c);
+}
+
+/* Hold back what the connection was told in this turn, if that has to wait. */
+static void hold_output(struct conn *c)
+{
+	uint64_t sequence = gate_pending(&c->client.server->gate);
+	size_t told = c->cleared + c->held[0].bytes + c->held[1].bytes;
+
+	assert(told <= c->client.out.len);
+	if (sequence == 0) {
+		c->cleared = c->client.out.len;
+		conn_forget_held(c);
+	} else if (told < c->client.out.len) {
+		hold(c, c->client.out.len - told, sequence);
+	}
+}
+
+void conn_send(struct conn *c)
+{
+	conn_unmark_writable(c);
+	hold_output(c);
+	if (!c->awaits_writable)
+		conn_write(c);
+}

@@ -1,0 +1,215 @@
+#include "server/environment.h"
+
+#include <math.h>
+
+#include "command/acl.h"
+#include "command/databases.h"
+#include "command/scripts.h"
+#include "command/table.h"
+#include "server/commands.h"
+#include "server/persist.h"
+#include "server/pubsub.h"
+#include "server/server_int.h"
+#include "server/users_log.h"
+#include "sys/entropy.h"
+#include "sys/log.h"
+#include "util/container.h"
+
+/*
+ * Time
+ */
+
+static double native_now(void *arg)
+{
+	struct server *s = arg;
+
+	return clock_seconds(steady_clock_read_us(&s->clocks.native));
+}
+
+static void native_pass(void *arg, double now)
+{
+	struct server *s = arg;
+
+	steady_clock_pass(&s->clocks.native, clock_from_seconds(now));
+}
+
+static void warn_of_skew(struct client *c, double skew_s)
+{
+	c->skew_is_logged = true;
+	log_write(
+		LOG_LEVEL_WARNING,
+		LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer)),
+		"the clock of a client and ours are %.6g seconds apart: its jobs fall due, and its "
+		"locks expire, by its clock",
+		skew_s);
+}
+
+/* The clock of the turn is near enough: who is late by less has no problem. */
+static void note_now(void *arg, struct session *session, double now)
+{
+	struct server *s = arg;
+	double skew_s = fabs(now - clock_seconds(s->clocks.wall_us));
+	int64_t limit_s = s->config->clock_skew_warning_s;
+	struct client *c;
+
+	if (skew_s > s->stats.max_clock_skew_s)
+		s->stats.max_clock_skew_s = skew_s;
+	if (limit_s == 0 || skew_s <= (double)limit_s)
+		return;
+	c = container_of(session, struct client, session);
+	if (!c->skew_is_logged)
+		warn_of_skew(c, skew_s);
+}
+
+/*
+ * What may run
+ */
+
+/* Nothing may change, not even by time, while the log cannot be written, because the state must not
+ * get ahead of it, and during CLIENT PAUSE. */
+static bool is_still(void *arg)
+{
+	struct server *s = arg;
+
+	return s->pause.mode != PAUSE_NONE || persist_refusal(s, 0) != NULL;
+}
+
+static bool is_out_of_memory(void *arg)
+{
+	return server_is_out_of_memory(arg);
+}
+
+void environment_maintain(struct server *s)
+{
+	if (!s->loading && !is_still(s))
+		databases_maintain(s->env.databases);
+}
+
+/*
+ * Ids and random numbers
+ */
+
+static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
+{
+	static const char digits[] = "0123456789abcdef";
+	struct server *s = arg;
+	const unsigned char *from;
+
+	if (s->jids.left == 0) {
+		entropy_bytes(s->jids.entropy, sizeof s->jids.entropy);
+		s->jids.left = sizeof s->jids.entropy;
+	}
+	s->jids.left -= COMMAND_JID_BYTES / 2;
+	from = s->jids.entropy + s->jids.left;
+	for (int i = 0; i < COMMAND_JID_BYTES / 2; i++) {
+		to[2 * i] = digits[from[i] >> 4];
+		to[2 * i + 1] = digits[from[i] & 15];
+	}
+}
+
+static uint64_t random_number(void *arg)
+{
+	(void)arg;
+	return entropy_u64();
+}
+
+/*
+ * Events and users
+ */
+
+static void publish_event(void *arg, struct qless_str channel, struct qless_str payload)
+{
+	pubsub_publish(arg, channel, payload);
+}
+
+/* What is done again while loading was published when it was done first. */
+static bool has_listeners(void *arg)
+{
+	const struct server *s = arg;
+
+	return !s->loading && !pubsub_is_empty(s->pubsub);
+}
+
+/* A user is about to be deleted: its sessions end. */
+static void on_user_gone(void *arg, const struct user *user)
+{
+	struct server *s = arg;
+	struct conn *c, *next;
+
+	for (c = TAILQ_FIRST(&s->conns.all); c != NULL; c = next) {
+		next = TAILQ_NEXT(c, all);
+		if (c->client.session.user != user)
+			continue;
+		c->client.session.user = NULL;
+		if (&c->client == s->clients.running)
+			conn_finish(c);
+		else
+			conn_kill(c, "its user was deleted");
+	}
+}
+
+/*
+ * Making it
+ */
+
+void environment_init(struct server *s)
+{
+	struct qless_hooks hooks = {
+		.publish = publish_event,
+		.listens = has_listeners,
+		.arg = s,
+		.hash_seed = s->hash_seed,
+	};
+	struct scripts_hooks hooks_of_scripts = persist_scripts_hooks;
+
+	hooks_of_scripts.arg = s;
+	s->table = command_table_new(server_commands, server_command_count);
+	s->env = (struct command_env){
+		.table = s->table,
+		.user_gone = on_user_gone,
+		.user_changed = users_log_note_change,
+		.user_gone_arg = s,
+		.databases = databases_new((unsigned)s->config->databases, &hooks),
+		.scripts = scripts_new(s->hash_seed, &hooks_of_scripts),
+		.now = native_now,
+		.pass = native_pass,
+		.note_now = note_now,
+		.refusal = persist_refusal,
+		.is_still = is_still,
+		.is_out_of_memory = is_out_of_memory,
+		.make_jid = make_jid,
+		.random = random_number,
+		.arg = s,
+	};
+}
+
+void environment_done(struct server *s)
+{
+	databases_free(s->env.databases);
+	scripts_free(s->env.scripts);
+	acl_free(s->env.acl);
+	command_table_free(s->table);
+}
+
+void environment_apply_config(struct server *s)
+{
+	const struct config *config = s->config;
+
+	/* While the state is loaded the limits stay as wide as they can be. */
+	if (!s->loading)
+		databases_set_limits(s->env.databases,
+				     &(struct databases_limits){
+				     .engine = {
+					     .max_name_bytes = config->max_name_bytes,
+					     .max_data_bytes = config->max_data_bytes,
+					     .max_tags = config->max_tags,
+					     .max_dependencies = config->max_dependencies,
+					     .max_jobs = config->max_jobs_per_call,
+				     },
+				     .max_json_depth = config->max_json_depth,
+			     });
+	databases_set_envelope(s->env.databases,
+			       config->script_error_format == CONFIG_SCRIPT_ERRORS_REDIS6
+				       ? CLASSIC_ENVELOPE_REDIS6
+				       : CLASSIC_ENVELOPE_REDIS7);
+}

@@ -1,0 +1,33 @@
+/*
+ * CLIENT PAUSE: holding commands back for a while.
+ */
+#ifndef SERVER_PAUSE_H
+#define SERVER_PAUSE_H
+
+#include <stdint.h>
+
+struct event;
+struct server;
+
+/* A later mode holds back more. */
+enum pause_mode {
+	PAUSE_NONE,
+	PAUSE_WRITE,
+	PAUSE_ALL,
+};
+
+struct pause {
+	enum pause_mode mode;
+	int64_t until_us; /* monotonic */
+	struct event *timer;
+};
+
+void pause_init(struct server *s);
+void pause_done(struct server *s);
+
+/* Hold back commands from now on. A pause never makes an earlier one shorter or weaker. It ends
+ * automatically when the time is over. */
+void pause_begin(struct server *s, enum pause_mode mode, int64_t duration_us);
+void pause_end(struct server *s);
+
+#endif

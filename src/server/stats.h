@@ -1,0 +1,97 @@
+/*
+ * What the server counts about itself: commands, errors, bytes, rates, and turns that took long.
+ */
+#ifndef SERVER_STATS_H
+#define SERVER_STATS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "resp/reply.h"
+
+struct client;
+struct histogram;
+struct server;
+
+/* Counters of one command. */
+struct command_stats {
+	uint64_t calls;
+	uint64_t total_ns;
+	uint64_t rejected;
+	uint64_t failed;
+	struct histogram *histogram; /* of times in ns; NULL until the first call */
+};
+
+/* Number of first words of error replies that are told apart. There are fewer of them; if there
+ * ever were more, the rest would only be counted together. */
+#define STATS_ERROR_KINDS 64
+struct error_count {
+	char code[REPLY_ERROR_CODE_MAX + 1];
+	uint64_t count;
+};
+
+/* Rates are the mean of samples a second apart. */
+#define STATS_RATE_SAMPLES 16
+struct rate {
+	uint64_t last;
+	int64_t last_us;
+	uint64_t samples[STATS_RATE_SAMPLES];
+	unsigned next;
+};
+
+/* Counters since the start or the last CONFIG RESETSTAT. */
+struct server_stats {
+	uint64_t connections;
+	uint64_t rejected_connections;
+	uint64_t commands;
+	uint64_t bytes_in;
+	uint64_t bytes_out;
+	uint64_t error_replies;
+	uint64_t reads;
+	uint64_t writes;
+	uint64_t output_limit_disconnects;
+	uint64_t query_limit_disconnects;
+	uint64_t auth_failures;
+	uint64_t denied_commands;
+	uint64_t tls_handshakes; /* that succeeded; and of these, those of an earlier session */
+	uint64_t tls_resumed;
+	uint64_t tls_failures;
+	size_t peak_clients;
+	uint64_t turns;
+	int64_t turn_us_sum;
+	int64_t turn_us_max;
+	uint64_t http_requests;
+	double max_clock_skew_s; /* between now in a command and our clock */
+
+	struct command_stats *by_command; /* by the row of the table */
+	struct error_count errors[STATS_ERROR_KINDS];
+	unsigned error_kinds;
+	struct rate rate_commands;
+	struct rate rate_in;
+	struct rate rate_out;
+};
+
+void stats_init(struct server *s);
+void stats_done(struct server *s);
+
+/* CONFIG RESETSTAT. */
+void stats_reset(struct server *s);
+
+/* Count the error reply that the client was written last, unless it has been counted. */
+void stats_count_error(struct client *c);
+
+/* Count a turn, and what it took. */
+void stats_count_turn(struct server *s, int64_t elapsed_us);
+
+/* Call this once a second. */
+void stats_sample_rates(struct server *s);
+/* The mean of the last samples. */
+uint64_t rate_per_second(const struct rate *r);
+
+/* Remember an event of at least `latency-monitor-threshold` under a name, for LATENCY. */
+void stats_note_latency(struct server *s, const char *event, int64_t elapsed_us);
+/* The same around what is to be measured, with no clock read while nobody wants to know. */
+int64_t stats_begin_latency(const struct server *s);
+void stats_end_latency(struct server *s, const char *event, int64_t begin_us);
+
+#endif

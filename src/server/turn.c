@@ -1,0 +1,96 @@
+#include "server/turn.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "command/databases.h"
+#include "server/listen.h"
+#include "server/persist.h"
+#include "server/server_int.h"
+#include "server/share.h"
+#include "sys/log.h"
+
+/* Microseconds of a turn that freeing flushed databases may take. */
+#define FREE_US 1000
+/* Objects that are freed between two looks at the clock. */
+#define FREE_OBJECTS 128
+/* Steps of TLS handshakes in one turn: each can take a millisecond, and others wait. */
+#define HANDSHAKES_PER_TURN 8
+
+/* Serve each connection that has more requests once: one that has even more goes to the end of the
+ * list. At least the first is served, however much the others want to be synced, or these would
+ * have to wait for them for ever. */
+static void run_ready(struct server *s)
+{
+	struct conn *c;
+	size_t count = 0;
+
+	TAILQ_FOREACH(c, &s->conns.ready, ready)
+		count++;
+	for (; count != 0 && !TAILQ_EMPTY(&s->conns.ready); count--) {
+		conn_run_ready(TAILQ_FIRST(&s->conns.ready));
+		if (persist_wants_end_of_turn(s))
+			break;
+	}
+}
+
+static void send_replies(struct server *s)
+{
+	struct conn *c;
+
+	while ((c = TAILQ_FIRST(&s->conns.over_limit)) != NULL)
+		conn_kill(c, NULL);
+	while ((c = TAILQ_FIRST(&s->conns.writable)) != NULL)
+		conn_send(c);
+}
+
+static void free_the_dead(struct server *s)
+{
+	if (conns_free_dead(s))
+		listen_resume(s);
+}
+
+static void free_the_flushed(struct server *s)
+{
+	int64_t begin_us = stats_begin_latency(s);
+
+	s->turn.has_flushed = databases_free_some(s->env.databases, FREE_OBJECTS);
+	if (s->turn.has_flushed) {
+		int64_t end_us = clock_mono_us() + FREE_US;
+
+		while (s->turn.has_flushed && clock_mono_us() < end_us)
+			s->turn.has_flushed = databases_free_some(s->env.databases, FREE_OBJECTS);
+	}
+	stats_end_latency(s, "lazyfree", begin_us);
+}
+
+/* The clock was read when the first event of the turn came. */
+static void end_turn(struct server *s)
+{
+	int64_t elapsed_us = clock_mono_us() - s->clocks.mono_us;
+
+	stats_count_turn(s, elapsed_us);
+	s->turn.share = share_next(s->turn.share, elapsed_us, s->config->commands_per_turn);
+}
+
+void turn_run(struct server *s, bool wait)
+{
+	bool is_idle = TAILQ_EMPTY(&s->conns.ready) && !s->turn.has_flushed;
+	int flags = EVLOOP_ONCE | (wait && is_idle ? 0 : EVLOOP_NONBLOCK);
+
+	clocks_begin_turn(&s->clocks);
+	s->turn.handshakes_left = HANDSHAKES_PER_TURN;
+	if (event_base_loop(s->base, flags) < 0) {
+		log_warning("the event loop failed: %s", strerror(errno));
+		s->turn.loop_failed = true;
+		return;
+	}
+	server_read_clock(s);
+	run_ready(s);
+	persist_end_turn(s);
+	gate_release(&s->gate);
+	send_replies(s);
+	free_the_dead(s);
+	free_the_flushed(s);
+	end_turn(s);
+}
