@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "engine/view.h"
+#include "keyspace/names.h"
 #include "util/buf.h"
 #include "util/hash.h"
 #include "util/json.h"
@@ -82,12 +83,12 @@ static void field_job_tags(struct fields *f, const struct qless_job *job)
 	struct qless_str tag;
 	size_t cursor = 0;
 
-	if (!wants(f, STR("tags")))
+	if (!wants(f, NAMES_FIELD(TAGS)))
 		return;
 	while (qless_job_next_tag(job, &cursor, &tag))
 		add_list_item(&f->text, tag);
 	end_list(&f->text);
-	f->visit(f->arg, STR("tags"), buf_str(&f->text));
+	f->visit(f->arg, NAMES_FIELD(TAGS), buf_str(&f->text));
 }
 
 static void field_recur_tags(struct fields *f, const struct qless_recur *recur)
@@ -95,19 +96,19 @@ static void field_recur_tags(struct fields *f, const struct qless_recur *recur)
 	struct qless_str tag;
 	size_t cursor = 0;
 
-	if (!wants(f, STR("tags")))
+	if (!wants(f, NAMES_FIELD(TAGS)))
 		return;
 	while (qless_recur_next_tag(recur, &cursor, &tag))
 		add_list_item(&f->text, tag);
 	end_list(&f->text);
-	f->visit(f->arg, STR("tags"), buf_str(&f->text));
+	f->visit(f->arg, NAMES_FIELD(TAGS), buf_str(&f->text));
 }
 
 static void field_failure(struct fields *f, const struct qless_failure *failure)
 {
 	struct buf *b = &f->text;
 
-	if (!wants(f, STR("failure")))
+	if (!wants(f, NAMES_FIELD(FAILURE)))
 		return;
 	buf_clear(b);
 	buf_append_str(b, STR("{\"group\":"));
@@ -119,7 +120,7 @@ static void field_failure(struct fields *f, const struct qless_failure *failure)
 	buf_append_str(b, STR(",\"worker\":"));
 	json_append_string(b, failure->worker);
 	buf_append_char(b, '}');
-	f->visit(f->arg, STR("failure"), buf_str(b));
+	f->visit(f->arg, NAMES_FIELD(FAILURE), buf_str(b));
 }
 
 static void each_job_field(struct fields *f, const struct qless_job *job)
@@ -129,31 +130,31 @@ static void each_job_field(struct fields *f, const struct qless_job *job)
 
 	qless_job_read(job, &info);
 	view_job(job, &view);
-	field(f, STR("jid"), info.jid);
-	field(f, STR("klass"), info.klass);
-	field(f, STR("data"), info.data);
-	field_number(f, STR("priority"), info.priority);
+	field(f, NAMES_FIELD(JID), info.jid);
+	field(f, NAMES_FIELD(KLASS), info.klass);
+	field(f, NAMES_FIELD(DATA), info.data);
+	field_number(f, NAMES_FIELD(PRIORITY), info.priority);
 	field_job_tags(f, job);
-	field(f, STR("state"), qless_state_text(info.state));
-	field(f, STR("worker"), info.worker);
+	field(f, NAMES_FIELD(STATE), qless_state_text(info.state));
+	field(f, NAMES_FIELD(WORKER), info.worker);
 	if (info.state == QLESS_FAILED)
-		field(f, STR("expires"), STR(""));
+		field(f, NAMES_FIELD(EXPIRES), STR(""));
 	else
-		field_number(f, STR("expires"), info.expires);
-	field(f, STR("queue"), info.queue);
-	field_number(f, STR("retries"), info.retries);
-	field_number(f, STR("remaining"), info.remaining);
-	field_f20(f, STR("time"), info.time);
+		field_number(f, NAMES_FIELD(EXPIRES), info.expires);
+	field(f, NAMES_FIELD(QUEUE), info.queue);
+	field_number(f, NAMES_FIELD(RETRIES), info.retries);
+	field_number(f, NAMES_FIELD(REMAINING), info.remaining);
+	field_f20(f, NAMES_FIELD(TIME), info.time);
 	if (info.has_failure)
 		field_failure(f, &info.failure);
 	else if (view.failure_cleared)
-		field(f, STR("failure"), STR("{}"));
+		field(f, NAMES_FIELD(FAILURE), STR("{}"));
 	if (info.spawned_from.ptr != NULL)
-		field(f, STR("spawned_from_jid"), info.spawned_from);
+		field(f, NAMES_FIELD(SPAWNED_FROM), info.spawned_from);
 	if (view.is_warned)
-		field(f, STR("grace"), STR("1"));
+		field(f, NAMES_FIELD(GRACE), STR("1"));
 	if (!isnan(view.due))
-		field_number(f, STR("scheduled"), view.due);
+		field_number(f, NAMES_FIELD(SCHEDULED), view.due);
 }
 
 static void each_recur_field(struct fields *f, const struct qless_recur *recur)
@@ -161,18 +162,18 @@ static void each_recur_field(struct fields *f, const struct qless_recur *recur)
 	struct qless_recur_info info;
 
 	qless_recur_read(recur, &info);
-	field(f, STR("jid"), info.jid);
-	field(f, STR("klass"), info.klass);
-	field(f, STR("data"), info.data);
-	field_number(f, STR("priority"), info.priority);
+	field(f, NAMES_FIELD(JID), info.jid);
+	field(f, NAMES_FIELD(KLASS), info.klass);
+	field(f, NAMES_FIELD(DATA), info.data);
+	field_number(f, NAMES_FIELD(PRIORITY), info.priority);
 	field_recur_tags(f, recur);
-	field(f, STR("state"), STR("recur"));
-	field(f, STR("queue"), info.queue);
-	field(f, STR("type"), STR("interval"));
-	field_integer(f, STR("count"), (int64_t)info.count);
-	field_number(f, STR("interval"), info.interval);
-	field_number(f, STR("retries"), info.retries);
-	field_number(f, STR("backlog"), info.backlog);
+	field(f, NAMES_FIELD(STATE), STR("recur"));
+	field(f, NAMES_FIELD(QUEUE), info.queue);
+	field(f, NAMES_FIELD(TYPE), STR("interval"));
+	field_integer(f, NAMES_FIELD(COUNT), (int64_t)info.count);
+	field_number(f, NAMES_FIELD(INTERVAL), info.interval);
+	field_number(f, NAMES_FIELD(RETRIES), info.retries);
+	field_number(f, NAMES_FIELD(BACKLOG), info.backlog);
 }
 
 static void each_option(struct fields *f, const struct qless *q)
@@ -195,9 +196,9 @@ static void each_series_field(struct fields *f, const struct view_series *series
 {
 	size_t i;
 
-	field_number(f, STR("total"), series->count);
-	field_number(f, STR("mean"), series->mean);
-	field_number(f, STR("vk"), series->vk);
+	field_number(f, STR(NAMES_SERIES_TOTAL), series->count);
+	field_number(f, STR(NAMES_SERIES_MEAN), series->mean);
+	field_number(f, STR(NAMES_SERIES_VK), series->vk);
 	for (i = 0; i < series->bucket_count; i++) {
 		struct view_bucket bucket = view_bucket(series, i);
 		char name[1 + NUM_MAX];
@@ -214,9 +215,9 @@ static void each_series_field(struct fields *f, const struct view_series *series
 static void each_counter(struct fields *f, const struct view_day *day)
 {
 	static const struct qless_str names[VIEW_COUNTERS] = {
-		[VIEW_RETRIES] = STR_INIT("retries"),
-		[VIEW_FAILURES] = STR_INIT("failures"),
-		[VIEW_FAILED] = STR_INIT("failed"),
+		[VIEW_RETRIES] = STR_INIT(NAMES_COUNTER_RETRIES),
+		[VIEW_FAILURES] = STR_INIT(NAMES_COUNTER_FAILURES),
+		[VIEW_FAILED] = STR_INIT(NAMES_COUNTER_FAILED),
 	};
 	int i;
 

@@ -6,15 +6,17 @@
 #include "util/num.h"
 
 const struct qless_str keyspace_queue_suffixes[KEYSPACE_QUEUE_LISTS] = {
-	[VIEW_WORK] = STR_INIT("-work"),	   [VIEW_LOCKS] = STR_INIT("-locks"),
-	[VIEW_SCHEDULED] = STR_INIT("-scheduled"), [VIEW_DEPENDS] = STR_INIT("-depends"),
-	[VIEW_RECUR] = STR_INIT("-recur"),
+	[VIEW_WORK] = STR_INIT(NAMES_QUEUE_WORK),
+	[VIEW_LOCKS] = STR_INIT(NAMES_QUEUE_LOCKS),
+	[VIEW_SCHEDULED] = STR_INIT(NAMES_QUEUE_SCHEDULED),
+	[VIEW_DEPENDS] = STR_INIT(NAMES_QUEUE_DEPENDS),
+	[VIEW_RECUR] = STR_INIT(NAMES_QUEUE_RECUR),
 };
 
 const struct qless_str keyspace_singles[KEYSPACE_SINGLES] = {
-	STR_INIT("ql:queues"),	STR_INIT("ql:workers"),	      STR_INIT("ql:completed"),
-	STR_INIT("ql:tracked"), STR_INIT("ql:tags"),	      STR_INIT("ql:failures"),
-	STR_INIT("ql:config"),	STR_INIT("ql:paused_queues"),
+	STR_INIT(NAMES_QUEUES),	 STR_INIT(NAMES_WORKERS), STR_INIT(NAMES_COMPLETED),
+	STR_INIT(NAMES_TRACKED), STR_INIT(NAMES_TAGS),	  STR_INIT(NAMES_FAILURES),
+	STR_INIT(NAMES_CONFIG),	 STR_INIT(NAMES_PAUSED),
 };
 
 const char *keyspace_type_name(enum keyspace_type type)
@@ -87,16 +89,16 @@ static bool find_job_key(const struct qless *q, struct qless_str rest, struct ke
 	ret_key->job = qless_get(q, rest);
 	if (ret_key->job != NULL)
 		return found(KEYSPACE_HASH, KEYSPACE_JOB, ret_key);
-	if (strip_suffix(rest, SUFFIX_HISTORY, &jid)) {
+	if (strip_suffix(rest, STR(NAMES_JOB_HISTORY), &jid)) {
 		ret_key->job = qless_get(q, jid);
 		return ret_key->job != NULL && found(KEYSPACE_LIST, KEYSPACE_HISTORY, ret_key);
 	}
-	if (strip_suffix(rest, SUFFIX_NEEDS, &jid)) {
+	if (strip_suffix(rest, STR(NAMES_JOB_DEPENDENCIES), &jid)) {
 		ret_key->job = qless_get(q, jid);
 		return ret_key->job != NULL &&
 		       found_related(view_dependencies(ret_key->job), ret_key);
 	}
-	if (strip_suffix(rest, SUFFIX_NEEDED_BY, &jid)) {
+	if (strip_suffix(rest, STR(NAMES_JOB_DEPENDENTS), &jid)) {
 		ret_key->job = qless_get(q, jid);
 		return ret_key->job != NULL &&
 		       found_related(view_dependents(ret_key->job), ret_key);
@@ -173,22 +175,22 @@ static bool find_single_key(const struct qless *q, struct qless_str key,
 {
 	struct view_counts counts;
 
-	if (str_equal(key, STR("ql:queues")))
+	if (str_equal(key, STR(NAMES_QUEUES)))
 		return found_zset(view_queues(q), KEYSPACE_QUEUES, ret_key);
-	if (str_equal(key, STR("ql:workers")))
+	if (str_equal(key, STR(NAMES_WORKERS)))
 		return found_zset(view_workers(q), KEYSPACE_WORKERS, ret_key);
-	if (str_equal(key, STR("ql:completed")))
+	if (str_equal(key, STR(NAMES_COMPLETED)))
 		return found_zset(view_completed(q), KEYSPACE_JOBS, ret_key);
-	if (str_equal(key, STR("ql:tracked")))
+	if (str_equal(key, STR(NAMES_TRACKED)))
 		return found_zset(view_tracked(q), KEYSPACE_TRACKED, ret_key);
-	if (str_equal(key, STR("ql:tags")))
+	if (str_equal(key, STR(NAMES_TAGS)))
 		return found_zset(view_tags(q), KEYSPACE_TAGS, ret_key);
-	if (str_equal(key, STR("ql:config")))
+	if (str_equal(key, STR(NAMES_CONFIG)))
 		return has_options(q) && found(KEYSPACE_HASH, KEYSPACE_CONFIG, ret_key);
 	view_counts(q, &counts);
-	if (str_equal(key, STR("ql:failures")))
+	if (str_equal(key, STR(NAMES_FAILURES)))
 		return counts.groups > 0 && found(KEYSPACE_SET, KEYSPACE_FAILURES, ret_key);
-	if (str_equal(key, STR("ql:paused_queues")))
+	if (str_equal(key, STR(NAMES_PAUSED)))
 		return counts.paused_queues > 0 && found(KEYSPACE_SET, KEYSPACE_PAUSED, ret_key);
 	return false;
 }
@@ -196,7 +198,7 @@ static bool find_single_key(const struct qless *q, struct qless_str key,
 static bool find_worker_key(const struct qless *q, struct qless_str rest,
 			    struct keyspace_key *ret_key)
 {
-	if (!strip_suffix(rest, SUFFIX_WORKER_JOBS, &ret_key->name))
+	if (!strip_suffix(rest, STR(NAMES_WORKER_JOBS), &ret_key->name))
 		return false;
 	return found_zset(view_worker_jobs(q, ret_key->name), KEYSPACE_WORKER_JOBS, ret_key);
 }
@@ -217,25 +219,25 @@ static bool find_key(const struct qless *q, struct qless_str key, struct keyspac
 {
 	struct qless_str rest;
 
-	if (strip_prefix(key, PREFIX_JOB, &rest))
+	if (strip_prefix(key, STR(NAMES_JOB), &rest))
 		return find_job_key(q, rest, ret_key);
-	if (strip_prefix(key, PREFIX_QUEUE, &rest))
+	if (strip_prefix(key, STR(NAMES_QUEUE), &rest))
 		return find_queue_key(q, rest, ret_key);
-	if (strip_prefix(key, PREFIX_RECUR, &rest)) {
+	if (strip_prefix(key, STR(NAMES_RECUR), &rest)) {
 		ret_key->recur = qless_recur_get(q, rest);
 		return ret_key->recur != NULL && found(KEYSPACE_HASH, KEYSPACE_RECUR, ret_key);
 	}
-	if (strip_prefix(key, PREFIX_WORKER, &rest))
+	if (strip_prefix(key, STR(NAMES_WORKER), &rest))
 		return find_worker_key(q, rest, ret_key);
-	if (strip_prefix(key, PREFIX_GROUP, &rest))
+	if (strip_prefix(key, STR(NAMES_GROUP), &rest))
 		return find_group_key(q, rest, ret_key);
-	if (strip_prefix(key, PREFIX_TAG, &rest))
+	if (strip_prefix(key, STR(NAMES_TAG), &rest))
 		return find_tag_key(q, rest, ret_key);
-	if (strip_prefix(key, PREFIX_STATS_WAIT, &rest))
+	if (strip_prefix(key, STR(NAMES_STATS_WAIT), &rest))
 		return find_stats_key(q, rest, KEYSPACE_STATS_WAIT, ret_key);
-	if (strip_prefix(key, PREFIX_STATS_RUN, &rest))
+	if (strip_prefix(key, STR(NAMES_STATS_RUN), &rest))
 		return find_stats_key(q, rest, KEYSPACE_STATS_RUN, ret_key);
-	if (strip_prefix(key, PREFIX_STATS, &rest))
+	if (strip_prefix(key, STR(NAMES_STATS_COUNTERS), &rest))
 		return find_stats_key(q, rest, KEYSPACE_STATS_COUNTERS, ret_key);
 	return find_single_key(q, key, ret_key);
 }

@@ -51,11 +51,11 @@ static void show_companion(struct walk *w, struct qless_str jid, struct qless_st
 {
 	struct qless_str other;
 
-	begin_key(w, PREFIX_JOB);
+	begin_key(w, STR(NAMES_JOB));
 	buf_append_str(&w->key, jid);
 	buf_append_str(&w->key, suffix);
 	other = buf_str(&w->key);
-	other = str_make(other.ptr + PREFIX_JOB.len, other.len - PREFIX_JOB.len);
+	other = str_make(other.ptr + STR(NAMES_JOB).len, other.len - STR(NAMES_JOB).len);
 	if (qless_get(w->engine, other) == NULL)
 		show_key(w, type);
 	else if (!w->once)
@@ -67,17 +67,17 @@ static void show_job(void *arg, struct qless_str jid)
 	struct walk *w = arg;
 	const struct qless_job *job = qless_get(w->engine, jid);
 
-	show(w, PREFIX_JOB, jid, STR(""), KEYSPACE_HASH);
-	show_companion(w, jid, SUFFIX_HISTORY, KEYSPACE_LIST);
+	show(w, STR(NAMES_JOB), jid, STR(""), KEYSPACE_HASH);
+	show_companion(w, jid, STR(NAMES_JOB_HISTORY), KEYSPACE_LIST);
 	if (view_dependencies(job) != NULL)
-		show_companion(w, jid, SUFFIX_NEEDS, KEYSPACE_SET);
+		show_companion(w, jid, STR(NAMES_JOB_DEPENDENCIES), KEYSPACE_SET);
 	if (view_dependents(job) != NULL)
-		show_companion(w, jid, SUFFIX_NEEDED_BY, KEYSPACE_SET);
+		show_companion(w, jid, STR(NAMES_JOB_DEPENDENTS), KEYSPACE_SET);
 }
 
 static void show_recur(void *arg, struct qless_str jid)
 {
-	show(arg, PREFIX_RECUR, jid, STR(""), KEYSPACE_HASH);
+	show(arg, STR(NAMES_RECUR), jid, STR(""), KEYSPACE_HASH);
 }
 
 static void show_stats(struct walk *w, struct qless_str prefix, double day, struct qless_str queue)
@@ -100,15 +100,15 @@ static void show_queue(void *arg, struct qless_str queue)
 
 	for (i = 0; i < KEYSPACE_QUEUE_LISTS; i++) {
 		if (skiplist_count(view_queue(w->engine, queue, (enum view_queue_list)i)) > 0)
-			show(w, PREFIX_QUEUE, queue, keyspace_queue_suffixes[i], KEYSPACE_ZSET);
+			show(w, STR(NAMES_QUEUE), queue, keyspace_queue_suffixes[i], KEYSPACE_ZSET);
 	}
 	for (i = 0; view_stats_day(w->engine, queue, i, &day); i++) {
 		if (keyspace_has_counts(&day, KEYSPACE_STATS_WAIT))
-			show_stats(w, PREFIX_STATS_WAIT, day.day, queue);
+			show_stats(w, STR(NAMES_STATS_WAIT), day.day, queue);
 		if (keyspace_has_counts(&day, KEYSPACE_STATS_RUN))
-			show_stats(w, PREFIX_STATS_RUN, day.day, queue);
+			show_stats(w, STR(NAMES_STATS_RUN), day.day, queue);
 		if (keyspace_has_counts(&day, KEYSPACE_STATS_COUNTERS))
-			show_stats(w, PREFIX_STATS, day.day, queue);
+			show_stats(w, STR(NAMES_STATS_COUNTERS), day.day, queue);
 	}
 }
 
@@ -117,17 +117,17 @@ static void show_worker(void *arg, struct qless_str worker)
 	struct walk *w = arg;
 
 	if (skiplist_count(view_worker_jobs(w->engine, worker)) > 0)
-		show(w, PREFIX_WORKER, worker, SUFFIX_WORKER_JOBS, KEYSPACE_ZSET);
+		show(w, STR(NAMES_WORKER), worker, STR(NAMES_WORKER_JOBS), KEYSPACE_ZSET);
 }
 
 static void show_group(void *arg, struct qless_str group)
 {
-	show(arg, PREFIX_GROUP, group, STR(""), KEYSPACE_LIST);
+	show(arg, STR(NAMES_GROUP), group, STR(""), KEYSPACE_LIST);
 }
 
 static void show_tag(void *arg, struct qless_str tag)
 {
-	show(arg, PREFIX_TAG, tag, STR(""), KEYSPACE_ZSET);
+	show(arg, STR(NAMES_TAG), tag, STR(""), KEYSPACE_ZSET);
 }
 
 static void show_singles(struct walk *w)
@@ -147,12 +147,12 @@ static const struct table {
 	view_name_fn *show;
 	struct qless_str prefixes[2]; /* of all keys that come from the table */
 } tables[VIEW_TABLES] = {
-	[VIEW_JOBS] = { show_job, { STR_INIT("ql:j:"), STR_INIT("ql:j:") } },
-	[VIEW_RECURS] = { show_recur, { STR_INIT("ql:r:"), STR_INIT("ql:r:") } },
-	[VIEW_QUEUES] = { show_queue, { STR_INIT("ql:q:"), STR_INIT("ql:s:") } },
-	[VIEW_WORKERS] = { show_worker, { STR_INIT("ql:w:"), STR_INIT("ql:w:") } },
-	[VIEW_GROUPS] = { show_group, { STR_INIT("ql:f:"), STR_INIT("ql:f:") } },
-	[VIEW_TAGS] = { show_tag, { STR_INIT("ql:t:"), STR_INIT("ql:t:") } },
+	[VIEW_JOBS] = { show_job, { STR_INIT(NAMES_JOB), STR_INIT(NAMES_JOB) } },
+	[VIEW_RECURS] = { show_recur, { STR_INIT(NAMES_RECUR), STR_INIT(NAMES_RECUR) } },
+	[VIEW_QUEUES] = { show_queue, { STR_INIT(NAMES_QUEUE), STR_INIT(NAMES_STATS) } },
+	[VIEW_WORKERS] = { show_worker, { STR_INIT(NAMES_WORKER), STR_INIT(NAMES_WORKER) } },
+	[VIEW_GROUPS] = { show_group, { STR_INIT(NAMES_GROUP), STR_INIT(NAMES_GROUP) } },
+	[VIEW_TAGS] = { show_tag, { STR_INIT(NAMES_TAG), STR_INIT(NAMES_TAG) } },
 };
 
 /* Whether a key from the table may begin so. */

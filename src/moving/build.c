@@ -72,7 +72,7 @@ static void add_tag(struct build *b, struct qless_str tag)
 
 void *build_tags(struct build *b, const struct key *key)
 {
-	struct qless_str text = key_field(key, STR("tags"));
+	struct qless_str text = key_field(key, NAMES_FIELD(TAGS));
 	yyjson_doc *doc;
 	yyjson_val *value;
 	size_t i, max;
@@ -83,7 +83,7 @@ void *build_tags(struct build *b, const struct key *key)
 	doc = text.len > 0 ? yyjson_read(text.ptr, text.len, YYJSON_READ_ALLOW_INVALID_UNICODE)
 			   : NULL;
 	if (doc == NULL || !yyjson_is_arr(yyjson_doc_get_root(doc))) {
-		findings_add(b->findings, FINDING_FIELD, key->name, STR("tags"));
+		findings_add(b->findings, FINDING_FIELD, key->name, NAMES_FIELD(TAGS));
 		yyjson_doc_free(doc);
 		return NULL;
 	}
@@ -92,7 +92,7 @@ void *build_tags(struct build *b, const struct key *key)
 		struct qless_str tag = str_make(yyjson_get_str(value), yyjson_get_len(value));
 
 		if (!yyjson_is_str(value) || tag.len > QLESS_MAX_NAME_BYTES)
-			findings_add(b->findings, FINDING_FIELD, key->name, STR("tags"));
+			findings_add(b->findings, FINDING_FIELD, key->name, NAMES_FIELD(TAGS));
 		else
 			add_tag(b, tag);
 	}

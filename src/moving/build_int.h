@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "engine/import.h"
+#include "keyspace/names.h"
 #include "moving/build.h"
 
 /* Where a job is, by the lists. */

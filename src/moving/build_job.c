@@ -16,8 +16,6 @@
 /* Numbers in JSON have 14 digits. */
 #define EXACT_MAX UINT64_C(99999999999999)
 
-static const struct qless_str prefix = STR_INIT("ql:j:");
-
 /* ---- finding them ---- */
 
 static struct qless_str found_key(const struct hash_node *node)
@@ -34,9 +32,9 @@ static struct found_job *find_job(const struct build *b, struct qless_str jid)
 
 static bool is_job(struct build *b, const struct key *key, struct qless_str *ret_jid)
 {
-	if (key->type != KEY_HASH || !build_between(key->name, prefix, STR(""), ret_jid))
+	if (key->type != KEY_HASH || !build_between(key->name, STR(NAMES_JOB), STR(""), ret_jid))
 		return false;
-	if (!str_equal(key_field(key, STR("jid")), *ret_jid)) {
+	if (!str_equal(key_field(key, NAMES_FIELD(JID)), *ret_jid)) {
 		findings_add(b->findings, FINDING_PARTIAL_JOB, key->name, STR(""));
 		return false;
 	}
@@ -79,14 +77,14 @@ static bool goes_with(const struct found_job *job, struct place *place)
 {
 	enum qless_state state;
 
-	if (!state_from(key_field(job->key, STR("state")), &state))
+	if (!state_from(key_field(job->key, NAMES_FIELD(STATE)), &state))
 		return false;
 	if (state == QLESS_STALLED && place->state == QLESS_WAITING)
 		place->state = QLESS_STALLED;
 	if (state != place->state)
 		return false;
 	return state == QLESS_FAILED || state == QLESS_COMPLETE ||
-	       str_equal(key_field(job->key, STR("queue")), place->owner);
+	       str_equal(key_field(job->key, NAMES_FIELD(QUEUE)), place->owner);
 }
 
 static void add_place(struct build *b, struct qless_str jid, struct place place)
@@ -142,25 +140,25 @@ static void read_lists(struct build *b)
 		struct qless_str suffix;
 		enum qless_state state;
 	} lists[] = {
-		{ STR_INIT("-locks"), QLESS_RUNNING },
-		{ STR_INIT("-work"), QLESS_WAITING },
-		{ STR_INIT("-scheduled"), QLESS_SCHEDULED },
-		{ STR_INIT("-depends"), QLESS_DEPENDS },
+		{ STR_INIT(NAMES_QUEUE_LOCKS), QLESS_RUNNING },
+		{ STR_INIT(NAMES_QUEUE_WORK), QLESS_WAITING },
+		{ STR_INIT(NAMES_QUEUE_SCHEDULED), QLESS_SCHEDULED },
+		{ STR_INIT(NAMES_QUEUE_DEPENDS), QLESS_DEPENDS },
 	};
 	struct qless_str owner;
 
 	for (size_t i = 0; i < b->count; i++) {
 		const struct key *key = b->sorted[i];
 
-		if (key->type == KEY_ZSET && str_equal(key->name, STR("ql:completed")))
+		if (key->type == KEY_ZSET && str_equal(key->name, STR(NAMES_COMPLETED)))
 			read_zset(b, key, QLESS_COMPLETE, STR(""));
 		if (key->type == KEY_LIST &&
-		    build_between(key->name, STR("ql:f:"), STR(""), &owner) &&
+		    build_between(key->name, STR(NAMES_GROUP), STR(""), &owner) &&
 		    build_is_name(b, key->name, owner))
 			read_group(b, key, owner);
 		for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
 			if (key->type == KEY_ZSET &&
-			    build_between(key->name, STR("ql:q:"), lists[k].suffix, &owner) &&
+			    build_between(key->name, STR(NAMES_QUEUE), lists[k].suffix, &owner) &&
 			    build_is_name(b, key->name, owner))
 				read_zset(b, key, lists[k].state, owner);
 		}
@@ -316,9 +314,9 @@ static void read_old_history(struct build *b, struct qless_job *job, const struc
 
 static void build_history(struct build *b, struct qless_job *job, const struct found_job *from)
 {
-	struct qless_str name = build_name(b, prefix, from->jid, STR("-history"));
+	struct qless_str name = build_name(b, STR(NAMES_JOB), from->jid, STR(NAMES_JOB_HISTORY));
 	const struct key *key = keys_find(b->keys, name);
-	struct qless_str text = key_field(from->key, STR("history"));
+	struct qless_str text = key_field(from->key, NAMES_FIELD(HISTORY));
 	struct qless_event event = { .kind = QLESS_EVENT_PUT };
 	struct qless_job_info info;
 	size_t cursor = 0, at = 0;
@@ -336,7 +334,7 @@ static void build_history(struct build *b, struct qless_job *job, const struct f
 	if (qless_job_next_event(job, &cursor, &event))
 		return;
 	findings_add(b->findings, FINDING_NO_HISTORY,
-		     build_name(b, prefix, from->jid, STR("-history")), STR(""));
+		     build_name(b, STR(NAMES_JOB), from->jid, STR(NAMES_JOB_HISTORY)), STR(""));
 	qless_job_read(job, &info);
 	event = (struct qless_event){ .kind = QLESS_EVENT_PUT,
 				      .when = floor(info.time),
@@ -348,23 +346,13 @@ static void build_history(struct build *b, struct qless_job *job, const struct f
 
 static void check_fields(struct build *b, const struct key *key)
 {
-	static const struct qless_str known[] = {
-		STR_INIT("jid"),      STR_INIT("klass"),     STR_INIT("data"),
-		STR_INIT("priority"), STR_INIT("tags"),	     STR_INIT("state"),
-		STR_INIT("worker"),   STR_INIT("expires"),   STR_INIT("queue"),
-		STR_INIT("retries"),  STR_INIT("remaining"), STR_INIT("time"),
-		STR_INIT("failure"),  STR_INIT("grace"),     STR_INIT("spawned_from_jid"),
-		STR_INIT("history"),  STR_INIT("scheduled"),
-	};
 	struct qless_str field, value;
-	size_t at = 0, i;
+	size_t at = 0;
 
 	while (key_next_pair(key, &at, &field, &value)) {
-		for (i = 0; i < sizeof known / sizeof *known; i++) {
-			if (str_equal(field, known[i]))
-				break;
-		}
-		if (i == sizeof known / sizeof *known)
+		const struct names_field_row *row = names_find_field(field);
+
+		if (row == NULL || !row->is_of_job)
 			findings_add(b->findings, FINDING_FOREIGN_FIELD, key->name, field);
 	}
 }
@@ -382,11 +370,11 @@ static struct qless_str name_field(struct build *b, const struct key *key, struc
 
 static struct qless_str data_field(struct build *b, const struct key *key, struct buf *quoted)
 {
-	struct qless_str data = key_field(key, STR("data"));
+	struct qless_str data = key_field(key, NAMES_FIELD(DATA));
 	yyjson_doc *doc;
 
 	if (data.ptr == NULL) {
-		findings_add(b->findings, FINDING_FIELD, key->name, STR("data"));
+		findings_add(b->findings, FINDING_FIELD, key->name, NAMES_FIELD(DATA));
 		return STR("{}");
 	}
 	doc = yyjson_read(data.ptr, data.len, YYJSON_READ_ALLOW_INVALID_UNICODE);
@@ -401,7 +389,7 @@ static struct qless_str data_field(struct build *b, const struct key *key, struc
 /* The document that the failure's texts are in, to be freed. */
 static yyjson_doc *read_failure(struct build *b, const struct key *key, struct import_job *job)
 {
-	struct qless_str text = key_field(key, STR("failure"));
+	struct qless_str text = key_field(key, NAMES_FIELD(FAILURE));
 	struct qless_failure *failure = &job->info.failure;
 	yyjson_doc *doc;
 	yyjson_val *root, *when;
@@ -419,12 +407,12 @@ static yyjson_doc *read_failure(struct build *b, const struct key *key, struct i
 	if (is_name(failure->group) && failure->message.ptr != NULL && is_name(failure->worker)) {
 		job->info.has_failure = true;
 		if (yyjson_obj_size(root) != FAILURE_MEMBERS || !yyjson_is_num(when))
-			findings_add(b->findings, FINDING_FIELD, key->name, STR("failure"));
+			findings_add(b->findings, FINDING_FIELD, key->name, NAMES_FIELD(FAILURE));
 		else if (!is_kept_as(when, failure->when))
 			findings_touch(b->findings, key->name);
 		return doc;
 	}
-	findings_add(b->findings, FINDING_FIELD, key->name, STR("failure"));
+	findings_add(b->findings, FINDING_FIELD, key->name, NAMES_FIELD(FAILURE));
 	yyjson_doc_free(doc);
 	*failure = (struct qless_failure){ .group = STR("") };
 	return NULL;
@@ -437,7 +425,7 @@ static struct place stray_place(struct build *b, const struct found_job *job,
 	struct place place = { .state = QLESS_WAITING, .owner = to->info.queue };
 
 	findings_add(b->findings, FINDING_STRAY_JOB, job->key->name, STR(""));
-	if (!state_from(key_field(job->key, STR("state")), &place.state) ||
+	if (!state_from(key_field(job->key, NAMES_FIELD(STATE)), &place.state) ||
 	    (place.state == QLESS_FAILED && !to->info.has_failure))
 		place.state = QLESS_WAITING;
 	place.score = to->info.time;
@@ -459,19 +447,22 @@ static struct place stray_place(struct build *b, const struct found_job *job,
 static void touch_list(struct build *b, const struct place *place)
 {
 	static const struct qless_str suffixes[STATES] = {
-		[QLESS_WAITING] = STR_INIT("-work"),	[QLESS_RUNNING] = STR_INIT("-locks"),
-		[QLESS_STALLED] = STR_INIT("-work"),	[QLESS_SCHEDULED] = STR_INIT("-scheduled"),
-		[QLESS_DEPENDS] = STR_INIT("-depends"), [QLESS_FAILED] = STR_INIT(""),
+		[QLESS_WAITING] = STR_INIT(NAMES_QUEUE_WORK),
+		[QLESS_RUNNING] = STR_INIT(NAMES_QUEUE_LOCKS),
+		[QLESS_STALLED] = STR_INIT(NAMES_QUEUE_WORK),
+		[QLESS_SCHEDULED] = STR_INIT(NAMES_QUEUE_SCHEDULED),
+		[QLESS_DEPENDS] = STR_INIT(NAMES_QUEUE_DEPENDS),
+		[QLESS_FAILED] = STR_INIT(""),
 		[QLESS_COMPLETE] = STR_INIT(""),
 	};
 
 	if (place->state == QLESS_COMPLETE)
-		findings_touch(b->findings, STR("ql:completed"));
+		findings_touch(b->findings, STR(NAMES_COMPLETED));
 	else if (place->state == QLESS_FAILED)
-		findings_touch(b->findings, build_name(b, STR("ql:f:"), place->owner, STR("")));
+		findings_touch(b->findings, build_name(b, STR(NAMES_GROUP), place->owner, STR("")));
 	else
-		findings_touch(b->findings,
-			       build_name(b, STR("ql:q:"), place->owner, suffixes[place->state]));
+		findings_touch(b->findings, build_name(b, STR(NAMES_QUEUE), place->owner,
+						       suffixes[place->state]));
 }
 
 /* The list decides; what the job says is made to fit. */
@@ -490,7 +481,8 @@ static void fit_place(struct build *b, struct found_job *from, struct import_job
 	to->score = place->score;
 	if (place->state == QLESS_FAILED) {
 		if (!to->info.has_failure || !str_equal(failure->group, place->owner))
-			findings_add(b->findings, FINDING_FIELD, from->key->name, STR("failure"));
+			findings_add(b->findings, FINDING_FIELD, from->key->name,
+				     NAMES_FIELD(FAILURE));
 		if (!to->info.has_failure)
 			*failure = (struct qless_failure){ .message = STR(""),
 							   .worker = STR(""),
@@ -502,7 +494,7 @@ static void fit_place(struct build *b, struct found_job *from, struct import_job
 	}
 	if (!isfinite(to->score) &&
 	    (place->state == QLESS_RUNNING || place->state == QLESS_COMPLETE)) {
-		findings_add(b->findings, FINDING_FIELD, from->key->name, STR("expires"));
+		findings_add(b->findings, FINDING_FIELD, from->key->name, NAMES_FIELD(EXPIRES));
 		findings_touch(b->findings, place->list);
 		to->score = to->info.time;
 	}
@@ -514,7 +506,7 @@ static void fit_place(struct build *b, struct found_job *from, struct import_job
 	if (place->state == QLESS_RUNNING && !to->is_warned && to->info.expires != to->score)
 		findings_add(b->findings, FINDING_LOCK, from->key->name, STR(""));
 	if (place->state == QLESS_COMPLETE && to->info.time != to->score)
-		findings_add(b->findings, FINDING_FIELD, from->key->name, STR("time"));
+		findings_add(b->findings, FINDING_FIELD, from->key->name, NAMES_FIELD(TIME));
 }
 
 /* What is of no meaning in the state the job is in, and qlessd does not remember. */
@@ -522,28 +514,29 @@ static void check_leftovers(struct build *b, const struct key *key, const struct
 {
 	enum qless_state state = job->info.state;
 	bool is_over = state == QLESS_FAILED || state == QLESS_COMPLETE;
-	struct qless_str grace = key_field(key, STR("grace"));
-	struct qless_str expires = key_field(key, STR("expires"));
+	struct qless_str grace = key_field(key, NAMES_FIELD(GRACE));
+	struct qless_str expires = key_field(key, NAMES_FIELD(EXPIRES));
 	bool left[] = {
 		grace.ptr != NULL && (state != QLESS_RUNNING || !job->is_warned),
-		key_field(key, STR("scheduled")).ptr != NULL && state != QLESS_DEPENDS,
+		key_field(key, NAMES_FIELD(SCHEDULED)).ptr != NULL && state != QLESS_DEPENDS,
 		is_over && job->info.worker.len > 0,
 		state == QLESS_FAILED ? expires.len > 0 : is_over && job->info.expires != 0,
 		state == QLESS_COMPLETE && job->info.queue.len > 0,
 		state == QLESS_RUNNING && job->info.worker.len == 0,
 	};
-	static const struct qless_str fields[] = {
-		STR_INIT("grace"),   STR_INIT("scheduled"), STR_INIT("worker"),
-		STR_INIT("expires"), STR_INIT("queue"),	    STR_INIT("worker"),
+	static const enum names_field fields[] = {
+		NAMES_FIELD_GRACE,   NAMES_FIELD_SCHEDULED, NAMES_FIELD_WORKER,
+		NAMES_FIELD_EXPIRES, NAMES_FIELD_QUEUE,	    NAMES_FIELD_WORKER,
 	};
 
 	for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
 		if (left[i])
-			findings_add(b->findings, FINDING_LEFTOVER, key->name, fields[i]);
+			findings_add(b->findings, FINDING_LEFTOVER, key->name,
+				     names_fields[fields[i]].name);
 	}
 	/* Empty is what it is in a job that has failed. */
 	if (expires.ptr == NULL || (expires.len == 0 && state != QLESS_FAILED))
-		findings_add(b->findings, FINDING_FIELD, key->name, STR("expires"));
+		findings_add(b->findings, FINDING_FIELD, key->name, NAMES_FIELD(EXPIRES));
 }
 
 static void build_job(struct build *b, struct found_job *from)
@@ -556,21 +549,21 @@ static void build_job(struct build *b, struct found_job *from)
 	void *tags;
 
 	check_fields(b, key);
-	job.info.klass = name_field(b, key, STR("klass"));
+	job.info.klass = name_field(b, key, NAMES_FIELD(KLASS));
 	job.info.data = data_field(b, key, &quoted);
-	job.info.queue = name_field(b, key, STR("queue"));
-	job.info.worker = name_field(b, key, STR("worker"));
-	job.info.priority = build_number(b, key, STR("priority"), 0);
-	job.info.retries = build_number(b, key, STR("retries"), 5);
-	job.info.remaining = build_number(b, key, STR("remaining"), job.info.retries);
-	job.info.time = build_number(b, key, STR("time"), 0);
-	job.info.expires = build_number_if(b, key, STR("expires"), 0);
-	job.due = key_field(key, STR("scheduled")).ptr != NULL
-			  ? build_number(b, key, STR("scheduled"), NAN)
+	job.info.queue = name_field(b, key, NAMES_FIELD(QUEUE));
+	job.info.worker = name_field(b, key, NAMES_FIELD(WORKER));
+	job.info.priority = build_number(b, key, NAMES_FIELD(PRIORITY), 0);
+	job.info.retries = build_number(b, key, NAMES_FIELD(RETRIES), 5);
+	job.info.remaining = build_number(b, key, NAMES_FIELD(REMAINING), job.info.retries);
+	job.info.time = build_number(b, key, NAMES_FIELD(TIME), 0);
+	job.info.expires = build_number_if(b, key, NAMES_FIELD(EXPIRES), 0);
+	job.due = key_field(key, NAMES_FIELD(SCHEDULED)).ptr != NULL
+			  ? build_number(b, key, NAMES_FIELD(SCHEDULED), NAN)
 			  : NAN;
-	job.is_warned = str_equal(key_field(key, STR("grace")), STR("1"));
-	if (key_field(key, STR("spawned_from_jid")).ptr != NULL)
-		job.info.spawned_from = name_field(b, key, STR("spawned_from_jid"));
+	job.is_warned = str_equal(key_field(key, NAMES_FIELD(GRACE)), STR("1"));
+	if (key_field(key, NAMES_FIELD(SPAWNED_FROM)).ptr != NULL)
+		job.info.spawned_from = name_field(b, key, NAMES_FIELD(SPAWNED_FROM));
 	failure = read_failure(b, key, &job);
 	tags = build_tags(b, key);
 	job.tags = b->tags;

@@ -11,12 +11,9 @@
 /* What a double counts up to. */
 #define COUNT_MAX (UINT64_C(1) << 53)
 
-static const struct qless_str job_prefix = STR_INIT("ql:j:");
-static const struct qless_str needed_suffix = STR_INIT("-dependents");
-
 void build_options(struct build *b)
 {
-	const struct key *key = keys_find(b->keys, STR("ql:config"));
+	const struct key *key = keys_find(b->keys, STR(NAMES_CONFIG));
 	struct qless_str name, value;
 	size_t at = 0;
 
@@ -30,7 +27,7 @@ void build_options(struct build *b)
 
 void build_tracked(struct build *b)
 {
-	const struct key *key = keys_find(b->keys, STR("ql:tracked"));
+	const struct key *key = keys_find(b->keys, STR(NAMES_TRACKED));
 	struct qless_str jid, time;
 	size_t at = 0;
 
@@ -141,11 +138,12 @@ static void note_settled(struct build *b)
 		if (info.state != QLESS_DEPENDS || view_dependencies(job) != NULL)
 			continue;
 		findings_add(b->findings, FINDING_NOT_WAITING, b->found[i].key->name, STR(""));
+		findings_touch(b->findings, build_name(b, STR(NAMES_QUEUE), info.queue,
+						       STR(NAMES_QUEUE_DEPENDS)));
 		findings_touch(b->findings,
-			       build_name(b, STR("ql:q:"), info.queue, STR("-depends")));
-		findings_touch(b->findings, build_name(b, STR("ql:q:"), info.queue, STR("-work")));
-		findings_touch(b->findings,
-			       build_name(b, STR("ql:q:"), info.queue, STR("-scheduled")));
+			       build_name(b, STR(NAMES_QUEUE), info.queue, STR(NAMES_QUEUE_WORK)));
+		findings_touch(b->findings, build_name(b, STR(NAMES_QUEUE), info.queue,
+						       STR(NAMES_QUEUE_SCHEDULED)));
 	}
 }
 
@@ -156,20 +154,20 @@ static bool read_recur(struct build *b, const struct key *key, struct qless_str 
 {
 	put->queue = queue;
 	put->jid = jid;
-	put->klass = key_field(key, STR("klass"));
-	put->data = key_field(key, STR("data"));
-	put->interval = build_number(b, key, STR("interval"), 0);
-	put->priority = build_number(b, key, STR("priority"), 0);
-	put->retries = build_number(b, key, STR("retries"), 5);
-	put->backlog = build_number_if(b, key, STR("backlog"), 0);
+	put->klass = key_field(key, NAMES_FIELD(KLASS));
+	put->data = key_field(key, NAMES_FIELD(DATA));
+	put->interval = build_number(b, key, NAMES_FIELD(INTERVAL), 0);
+	put->priority = build_number(b, key, NAMES_FIELD(PRIORITY), 0);
+	put->retries = build_number(b, key, NAMES_FIELD(RETRIES), 5);
+	put->backlog = build_number_if(b, key, NAMES_FIELD(BACKLOG), 0);
 	return put->klass.ptr != NULL && put->data.ptr != NULL &&
-	       str_equal(key_field(key, STR("queue")), queue);
+	       str_equal(key_field(key, NAMES_FIELD(QUEUE)), queue);
 }
 
 static void build_recur(struct build *b, const struct key *list, struct qless_str queue,
 			struct qless_str jid, double next)
 {
-	const struct key *key = keys_find(b->keys, build_name(b, STR("ql:r:"), jid, STR("")));
+	const struct key *key = keys_find(b->keys, build_name(b, STR(NAMES_RECUR), jid, STR("")));
 	struct qless_recur_put put = { .offset = 0 };
 	double made;
 	void *tags;
@@ -182,7 +180,7 @@ static void build_recur(struct build *b, const struct key *list, struct qless_st
 	tags = build_tags(b, key);
 	put.tags = b->tags;
 	put.tag_count = b->tag_count;
-	made = build_number_if(b, key, STR("count"), 0);
+	made = build_number_if(b, key, NAMES_FIELD(COUNT), 0);
 	if (!(made >= 0 && made < 9007199254740992.0))
 		made = 0;
 	if (!import_recur(&b->import, &put, (uint64_t)made, next))
@@ -252,15 +250,16 @@ static void build_series(struct build *b, const struct key *key, struct qless_st
 	struct import_series series = { .buckets = mem_alloc(key->count *
 							     sizeof(struct view_bucket)) };
 	struct qless_str queue, field, value;
-	bool good = read_field(key, STR("total"), &series.count) &&
-		    read_field(key, STR("mean"), &series.mean) &&
-		    read_field(key, STR("vk"), &series.vk);
+	bool good = read_field(key, STR(NAMES_SERIES_TOTAL), &series.count) &&
+		    read_field(key, STR(NAMES_SERIES_MEAN), &series.mean) &&
+		    read_field(key, STR(NAMES_SERIES_VK), &series.vk);
 	double day = 0;
 	size_t at = 0;
 
 	while (good && key_next_pair(key, &at, &field, &value)) {
-		if (!str_equal(field, STR("total")) && !str_equal(field, STR("mean")) &&
-		    !str_equal(field, STR("vk")))
+		if (!str_equal(field, STR(NAMES_SERIES_TOTAL)) &&
+		    !str_equal(field, STR(NAMES_SERIES_MEAN)) &&
+		    !str_equal(field, STR(NAMES_SERIES_VK)))
 			good = read_bucket(field, value, &series.buckets[series.bucket_count++]);
 	}
 	if (!good || !split_day(rest, &day, &queue) || !build_is_name(b, key->name, queue) ||
@@ -272,9 +271,9 @@ static void build_series(struct build *b, const struct key *key, struct qless_st
 static void build_counters(struct build *b, const struct key *key, struct qless_str rest)
 {
 	static const struct qless_str names[VIEW_COUNTERS] = {
-		[VIEW_RETRIES] = STR_INIT("retries"),
-		[VIEW_FAILURES] = STR_INIT("failures"),
-		[VIEW_FAILED] = STR_INIT("failed"),
+		[VIEW_RETRIES] = STR_INIT(NAMES_COUNTER_RETRIES),
+		[VIEW_FAILURES] = STR_INIT(NAMES_COUNTER_FAILURES),
+		[VIEW_FAILED] = STR_INIT(NAMES_COUNTER_FAILED),
 	};
 	struct qless_str queue, text;
 	size_t known = 0;
@@ -320,22 +319,22 @@ static void build_run(struct build *b, const struct key *key, struct qless_str r
 /* The more special comes first. Those without a function have been dealt with, or follow from
  * others. */
 static const struct key_form forms[] = {
-	{ "ql:j:", "-history", KEY_LIST, NULL },
-	{ "ql:j:", "-dependencies", KEY_SET, build_dependencies },
-	{ "ql:j:", "-dependents", KEY_SET, NULL },
-	{ "ql:j:", "", KEY_HASH, NULL },
-	{ "ql:r:", "", KEY_HASH, check_recur },
-	{ "ql:q:", "-work", KEY_ZSET, NULL },
-	{ "ql:q:", "-locks", KEY_ZSET, NULL },
-	{ "ql:q:", "-scheduled", KEY_ZSET, NULL },
-	{ "ql:q:", "-depends", KEY_ZSET, NULL },
-	{ "ql:q:", "-recur", KEY_ZSET, build_recurs },
-	{ "ql:w:", ":jobs", KEY_ZSET, build_holdings },
-	{ "ql:f:", "", KEY_LIST, NULL },
-	{ "ql:t:", "", KEY_ZSET, build_tag },
-	{ "ql:s:wait:", "", KEY_HASH, build_wait },
-	{ "ql:s:run:", "", KEY_HASH, build_run },
-	{ "ql:s:stats:", "", KEY_HASH, build_counters },
+	{ NAMES_JOB, NAMES_JOB_HISTORY, KEY_LIST, NULL },
+	{ NAMES_JOB, NAMES_JOB_DEPENDENCIES, KEY_SET, build_dependencies },
+	{ NAMES_JOB, NAMES_JOB_DEPENDENTS, KEY_SET, NULL },
+	{ NAMES_JOB, "", KEY_HASH, NULL },
+	{ NAMES_RECUR, "", KEY_HASH, check_recur },
+	{ NAMES_QUEUE, NAMES_QUEUE_WORK, KEY_ZSET, NULL },
+	{ NAMES_QUEUE, NAMES_QUEUE_LOCKS, KEY_ZSET, NULL },
+	{ NAMES_QUEUE, NAMES_QUEUE_SCHEDULED, KEY_ZSET, NULL },
+	{ NAMES_QUEUE, NAMES_QUEUE_DEPENDS, KEY_ZSET, NULL },
+	{ NAMES_QUEUE, NAMES_QUEUE_RECUR, KEY_ZSET, build_recurs },
+	{ NAMES_WORKER, NAMES_WORKER_JOBS, KEY_ZSET, build_holdings },
+	{ NAMES_GROUP, "", KEY_LIST, NULL },
+	{ NAMES_TAG, "", KEY_ZSET, build_tag },
+	{ NAMES_STATS_WAIT, "", KEY_HASH, build_wait },
+	{ NAMES_STATS_RUN, "", KEY_HASH, build_run },
+	{ NAMES_STATS_COUNTERS, "", KEY_HASH, build_counters },
 };
 
 struct single_form {
@@ -345,14 +344,10 @@ struct single_form {
 };
 
 static const struct single_form singles[] = {
-	{ "ql:queues", KEY_ZSET, build_queues },
-	{ "ql:workers", KEY_ZSET, build_workers },
-	{ "ql:paused_queues", KEY_SET, build_paused },
-	{ "ql:completed", KEY_ZSET, NULL },
-	{ "ql:tracked", KEY_ZSET, NULL },
-	{ "ql:tags", KEY_ZSET, NULL },
-	{ "ql:failures", KEY_SET, NULL },
-	{ "ql:config", KEY_HASH, NULL },
+	{ NAMES_QUEUES, KEY_ZSET, build_queues }, { NAMES_WORKERS, KEY_ZSET, build_workers },
+	{ NAMES_PAUSED, KEY_SET, build_paused },  { NAMES_COMPLETED, KEY_ZSET, NULL },
+	{ NAMES_TRACKED, KEY_ZSET, NULL },	  { NAMES_TAGS, KEY_ZSET, NULL },
+	{ NAMES_FAILURES, KEY_SET, NULL },	  { NAMES_CONFIG, KEY_HASH, NULL },
 };
 
 static bool build_single(struct build *b, const struct key *key)
@@ -400,7 +395,7 @@ static void check_tags(struct build *b, const struct found_job *from)
 	size_t cursor = 0;
 
 	while (job != NULL && qless_job_next_tag(job, &cursor, &tag)) {
-		struct qless_str name = build_name(b, STR("ql:t:"), tag, STR(""));
+		struct qless_str name = build_name(b, STR(NAMES_TAG), tag, STR(""));
 
 		if (keys_find(b->keys, name) == NULL)
 			findings_add(b->findings, FINDING_TAG, name, from->jid);
@@ -410,13 +405,13 @@ static void check_tags(struct build *b, const struct found_job *from)
 /* A history, or dependencies, of what is no job. */
 static void check_companion(struct build *b, const struct key *key)
 {
-	static const struct qless_str suffixes[] = { STR_INIT("-history"),
-						     STR_INIT("-dependents") };
+	static const struct qless_str suffixes[] = { STR_INIT(NAMES_JOB_HISTORY),
+						     STR_INIT(NAMES_JOB_DEPENDENTS) };
 	struct qless_str jid;
 
 	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
 		if (key->type != KEY_HASH &&
-		    build_between(key->name, job_prefix, suffixes[i], &jid) &&
+		    build_between(key->name, STR(NAMES_JOB), suffixes[i], &jid) &&
 		    qless_get(b->engine, jid) == NULL)
 			findings_add(b->findings, FINDING_PARTIAL_JOB, key->name, STR(""));
 	}
@@ -427,7 +422,8 @@ static void check_dependents(struct build *b, const struct key *key)
 	struct qless_str on, jid;
 	size_t at = 0;
 
-	if (key->type != KEY_SET || !build_between(key->name, job_prefix, needed_suffix, &on))
+	if (key->type != KEY_SET ||
+	    !build_between(key->name, STR(NAMES_JOB), STR(NAMES_JOB_DEPENDENTS), &on))
 		return;
 	while (key_next(key, &at, &jid)) {
 		const struct qless_job *job = qless_get(b->engine, jid);
@@ -443,11 +439,11 @@ void build_rest(struct build *b)
 	/* Recurring jobs are in the lists of queues, which come before their hashes in the order of
 	 * names only by luck. */
 	for (size_t i = 0; i < b->count; i++) {
-		if (!str_starts_with(b->sorted[i]->name, STR("ql:r:")))
+		if (!str_starts_with(b->sorted[i]->name, STR(NAMES_RECUR)))
 			build_key(b, b->sorted[i]);
 	}
 	for (size_t i = 0; i < b->count; i++) {
-		if (str_starts_with(b->sorted[i]->name, STR("ql:r:")))
+		if (str_starts_with(b->sorted[i]->name, STR(NAMES_RECUR)))
 			build_key(b, b->sorted[i]);
 		check_companion(b, b->sorted[i]);
 		check_dependents(b, b->sorted[i]);

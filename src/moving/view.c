@@ -4,6 +4,7 @@
 #include <yyjson.h>
 
 #include "keyspace/keyspace.h"
+#include "keyspace/names.h"
 #include "util/json.h"
 #include "util/num.h"
 
@@ -81,19 +82,14 @@ static bool is_empty_list(struct qless_str text)
 bool view_same(const struct key *key, struct qless_str field, struct qless_str a,
 	       struct qless_str b)
 {
-	static const struct qless_str literal[] = {
-		STR_INIT("jid"),   STR_INIT("klass"),  STR_INIT("data"),
-		STR_INIT("queue"), STR_INIT("worker"), STR_INIT("spawned_from_jid"),
-	};
+	const struct names_field_row *row = names_find_field(field);
 	double x, y;
 
 	if (key->type == KEY_LIST)
 		return same_json(a, b);
-	for (size_t i = 0; i < sizeof literal / sizeof *literal; i++) {
-		if (str_equal(field, literal[i]))
-			return false;
-	}
-	if (str_equal(key->name, STR("ql:config")))
+	if (row != NULL && row->is_exact)
+		return false;
+	if (str_equal(key->name, STR(NAMES_CONFIG)))
 		return false;
 	if (num_parse_lua(a, &x) && num_parse_lua(b, &y))
 		return x == y;
@@ -116,13 +112,13 @@ static bool ends_with(struct qless_str s, struct qless_str suffix)
 /* What qlessd derives from the jobs, and the reference keeps count of, rightly or not. */
 static bool is_derived(const struct comparing *c, struct qless_str name)
 {
-	if (str_equal(name, STR("ql:tags")))
+	if (str_equal(name, STR(NAMES_TAGS)))
 		findings_add(c->findings, FINDING_TAG_COUNT, name, STR(""));
-	else if (str_equal(name, STR("ql:failures")))
+	else if (str_equal(name, STR(NAMES_FAILURES)))
 		findings_add(c->findings, FINDING_GROUP, name, STR(""));
-	else if (ends_with(name, STR("-dependents")))
+	else if (ends_with(name, STR(NAMES_JOB_DEPENDENTS)))
 		findings_add(c->findings, FINDING_DEPENDENCY, name, STR(""));
-	else if (str_starts_with(name, STR("ql:r:")))
+	else if (str_starts_with(name, STR(NAMES_RECUR)))
 		findings_add(c->findings, FINDING_FIELD, name, STR(""));
 	else
 		return false;
@@ -154,7 +150,7 @@ static void compare_read(const struct comparing *c, const struct key *key)
 		differ(c, key->name, "holds something else");
 	} else {
 		c->result->equal++;
-		if (key->type == KEY_HASH && str_starts_with(key->name, STR("ql:j:")))
+		if (key->type == KEY_HASH && str_starts_with(key->name, STR(NAMES_JOB)))
 			c->result->jobs++;
 	}
 	key_free(made);
@@ -180,7 +176,7 @@ void compare_keys(const struct qless *engine, const struct keys *keys, struct fi
 	for (size_t i = 0; i < count; i++)
 		compare_read(&c, sorted[i]);
 	free(sorted);
-	keyspace_each_key(engine, STR("ql:"), compare_made, &c);
+	keyspace_each_key(engine, STR(NAMES_ALL), compare_made, &c);
 }
 
 void comparison_done(struct comparison *comparison)

@@ -1,0 +1,17 @@
+#include "keyspace/names.h"
+
+const struct names_field_row names_fields[NAMES_FIELD_TOTAL] = {
+#define NAMES_FIELD_ROW(suffix, name, of_job, exact) \
+	[NAMES_FIELD_##suffix] = { STR_INIT(name), of_job, exact },
+	NAMES_FIELDS(NAMES_FIELD_ROW)
+#undef NAMES_FIELD_ROW
+};
+
+const struct names_field_row *names_find_field(struct qless_str name)
+{
+	for (int i = 0; i < NAMES_FIELD_TOTAL; i++) {
+		if (str_equal(names_fields[i].name, name))
+			return &names_fields[i];
+	}
+	return NULL;
+}
