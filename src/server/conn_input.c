@@ -5,6 +5,22 @@
  * there, without copying. Only what is left over, a request of which the rest is still on its way
  * or requests beyond this turn's share, is kept in a buffer of the connection. A connection at rest
  * holds neither input nor output buffers.
+ *
+ * Events of plain sockets are edge-triggered: the kernel reports a change once. It then reports
+ * sockets in the order in which their bytes arrived, and need not look at a socket again to find
+ * that nothing has arrived. In return, code that stops before it has read or written everything must
+ * come back without an event:
+ *
+ * - After a read that filled its room (transport.has_more), and after an event for a connection on
+ *   the ready list, the connection stays on that list.
+ * - If the peer's end was announced together with bytes (EV_CLOSED), the connection is read until
+ *   the end.
+ * - A reset has no event of its own. It shows when a reply is written. If the bytes before it had no
+ *   reply, the connection is read once more.
+ * - If a turn has written its share and the socket would take more, the write event is added again.
+ *
+ * Handshakes and TLS sessions use level-triggered events. So does everything if libevent has no
+ * edges or cannot announce the end of a peer (EVENT_NOEPOLL).
  */
 #include <assert.h>
 

@@ -1,5 +1,23 @@
 /*
- * The transport of a connection by TLS: a session of OpenSSL that reads and writes the socket.
+ * The transport of a TLS connection: a session of OpenSSL that reads and writes the socket.
+ *
+ * It uses the same raw events and buffers as a plain connection. libevent has bufferevents over
+ * OpenSSL, but they would be a second path for connections, and a slow one. TLS differs from a plain
+ * socket in these points:
+ *
+ * - The handshake is a state of the connection, with a time limit. A turn runs only a few steps of
+ *   handshakes, because each may take a millisecond. A peer that sends plain text gets a line of
+ *   plain text, and so does a peer that starts a handshake on the plain port.
+ * - Decrypted bytes may stay inside the session, and no event announces them. `has_more` keeps the
+ *   connection on the ready list until they are read.
+ * - Reading may have to wait until the session can write. The read event is off until then. The
+ *   reverse needs renegotiation, which is off.
+ * - A record that the socket took in part must be offered again with the same bytes. They are the
+ *   front of the output chain, which only grows at its end. Small pieces share a record of up to
+ *   16 KiB, and large ones are not copied.
+ * - The session announces its end (close_notify) after the last reply.
+ * - One read takes a whole record and what follows it, so a batch of requests costs one recv(), as
+ *   without TLS. A session at rest releases its buffers.
  */
 #ifndef SERVER_TLS_SESSION_H
 #define SERVER_TLS_SESSION_H
