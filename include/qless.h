@@ -119,6 +119,7 @@ enum qless_reason {
 	X(QLESS_OP_REQUEUE, "requeue")           \
 	X(QLESS_OP_POP, "pop")                   \
 	X(QLESS_OP_PEEK, "peek")                 \
+	X(QLESS_OP_ADVANCE, "advance")           \
 	X(QLESS_OP_HEARTBEAT, "heartbeat")       \
 	X(QLESS_OP_COMPLETE, "complete")         \
 	X(QLESS_OP_FAIL, "fail")                 \
@@ -238,17 +239,54 @@ uint64_t qless_changes(const struct qless *q);
 bool qless_kept_data(const struct qless *q);
 /* The largest `now` of all calls that changed something; -INFINITY before the first. */
 double qless_latest(const struct qless *q);
-/* While it is held still, listings and counts change nothing: they leave what has come due where it
- * is, as if it had not, where otherwise they would move it first. Calls that change something must
- * not be made. For a caller that has to answer but may not change anything, as when its log cannot
- * be written. */
-void qless_hold_still(struct qless *q, bool still);
+
+/* ---- what comes due, and what wakes ---- */
 
 /* When the next scheduled job, recurring job or lock falls due in a queue that is not paused;
- * INFINITY if none does. What is overdue counts with the time it was due. */
-double qless_next_due(const struct qless *q);
-/* When that happens in one queue. */
+ * INFINITY if none does. What is overdue counts with the time it was due, until qless_take_due()
+ * has reported its queue. Takes O(1), amortized. */
+double qless_next_due(struct qless *q);
+/* When the next one falls due in one queue, reported or not. */
 double qless_queue_next_due(const struct qless *q, struct qless_str queue);
+/* Report a queue in which something has come due by `now`, once for each time; false if there is
+ * none. The queue counts as woken: expired locks wait for a pop, and what else came due is moved by
+ * qless_advance(). Changes nothing of the state. */
+bool qless_take_due(struct qless *q, double now, struct qless_str *ret_queue);
+
+/* What qless_advance() moves. */
+enum qless_advance_kind {
+	/* What a pop of `max` jobs from `queue` would move: its recurring jobs make jobs, and its
+	 * scheduled jobs that are due go to the waiting ones. Jobs whose lock expired count towards
+	 * `max`, because a pop would hand them out first. */
+	QLESS_ADVANCE_POP,
+	/* Up to `max` scheduled jobs of `queue` that are due. */
+	QLESS_ADVANCE_QUEUE,
+	/* Up to `max` of them of all known queues, in the order of qless_queues(). */
+	QLESS_ADVANCE_KNOWN,
+	/* Up to `max` workers not seen for as long as the option max-worker-age says: they are
+	 * forgotten. */
+	QLESS_ADVANCE_WORKERS,
+};
+
+struct qless_advance {
+	enum qless_advance_kind kind;
+	struct qless_str queue; /* QLESS_ADVANCE_POP, QLESS_ADVANCE_QUEUE */
+	int64_t max;
+};
+
+/* Enough to keep up, and not so many that others notice: a good `max`. */
+#define QLESS_ADVANCE_MAX 1000
+
+/* Move what has come due by `now`. Calls that read leave it where it is: a caller that wants them
+ * to see it moved calls this first. *ret_moved counts jobs moved and made, or workers. */
+QLESS_CHECK int qless_advance(struct qless *q, double now, const struct qless_advance *advance,
+			      uint64_t *ret_moved);
+
+/* Take the name of a queue that may have something new to hand out since it was taken the last
+ * time; false if there is none. A queue wakes when a job becomes ready in it (however it came),
+ * when it is unpaused, when its limit on running jobs changes or a run ends under it, and when
+ * qless_take_due() reports it. By the time it is taken, others may have popped what woke it. */
+bool qless_take_woken(struct qless *q, struct qless_str *ret_queue);
 
 /* ---- results ---- */
 
@@ -364,7 +402,8 @@ QLESS_CHECK int qless_requeue(struct qless *q, double now, const struct qless_pu
  * retries would lose its lock. */
 QLESS_CHECK int qless_pop(struct qless *q, double now, struct qless_str queue,
 			  struct qless_str worker, int64_t count, struct qless_jobs *ret_jobs);
-/* The jobs that pop would consider next; expired locks are left alone. */
+/* The jobs that a pop would consider next. Expired locks are left alone, and so is what has come
+ * due: see qless_advance(). */
 QLESS_CHECK int qless_peek(struct qless *q, double now, struct qless_str queue, int64_t count,
 			   struct qless_jobs *ret_jobs);
 
@@ -437,9 +476,10 @@ enum qless_listing {
 	QLESS_LIST_COMPLETE, /* newest first; the queue is ignored */
 	QLESS_LIST_RUNNING,
 	QLESS_LIST_STALLED,
-	QLESS_LIST_SCHEDULED, /* those not due; a thousand others are moved to the waiting jobs */
+	QLESS_LIST_SCHEDULED, /* all of them, also those that are due */
 	QLESS_LIST_DEPENDS,
 	QLESS_LIST_RECURRING,
+	QLESS_LIST_NOT_DUE, /* scheduled jobs that are not due */
 };
 
 /* The running, stalled and recurring listings take `offset` and `count` as a limit does: a negative
@@ -469,6 +509,7 @@ struct qless_queue_counts {
 	uint64_t running;
 	uint64_t stalled;
 	uint64_t scheduled;
+	uint64_t due; /* of the scheduled jobs, those that are due */
 	uint64_t depends;
 	uint64_t recurring;
 	bool paused;
@@ -476,8 +517,7 @@ struct qless_queue_counts {
 
 /* The known queues in the order they were first seen. */
 void qless_queues(struct qless *q, struct qless_list *ret_names);
-/* Counts of a queue, or of all known queues in the order they were first seen. Scheduled jobs that
- * are due count as waiting, and some of them, up to a thousand in a call, are moved there first. */
+/* Counts of a queue, or of all known queues in the order they were first seen. */
 QLESS_CHECK int qless_queue_counts(struct qless *q, double now, struct qless_str queue,
 				   struct qless_queue_counts *ret_counts);
 QLESS_CHECK int qless_all_queue_counts(struct qless *q, double now,
@@ -533,8 +573,7 @@ struct qless_workers {
 	size_t count;
 };
 
-/* The known workers, last seen first. Both calls first forget workers not seen for as long as the
- * option max-worker-age says. */
+/* The known workers, last seen first. */
 QLESS_CHECK int qless_workers(struct qless *q, double now, struct qless_workers *ret_workers);
 /* The jobs of one worker: locks still good, and expired. */
 QLESS_CHECK int qless_worker_jobs(struct qless *q, double now, struct qless_str worker,

@@ -398,6 +398,17 @@ int classic_run_script(struct classic *c, enum classic_form form, const struct q
 	return classic_run(c, command, form, now, argv + 2, argc - 2, reply);
 }
 
+int call_advance(struct classic_call *call, enum qless_advance_kind kind, struct qless_str queue,
+		 int64_t max)
+{
+	struct qless_advance advance = { .kind = kind, .queue = queue, .max = max };
+	uint64_t moved;
+
+	if (call->c->is_still)
+		return 0;
+	return qless_advance(call->engine, call->now, &advance, &moved);
+}
+
 /* ---- arguments ---- */
 
 struct qless_str call_text(const struct classic_call *call, size_t i)

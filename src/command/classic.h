@@ -72,7 +72,8 @@ struct classic {
 	size_t max_json_depth; /* JSON_DEPTH_MAX unless somebody sets it lower [max-json-depth] */
 	struct qless_str sha;  /* of the script, for the errors of CLASSIC_SCRIPT */
 	enum classic_envelope envelope;
-	double until; /* the latest time the last call used: its `now`, or later */
+	bool is_still; /* nothing may change: listings leave what has come due */
+	double until;  /* the latest time the last call used: its `now`, or later */
 	struct buf json;
 	struct buf error;
 	struct buf line;

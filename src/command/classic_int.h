@@ -81,6 +81,11 @@ int answer_array(struct classic_call *call, const struct qless_str *items, size_
 /* What call_fail() or the engine has said last, as a reply. */
 void answer_error(struct classic_call *call, int code);
 
+/* Move what has come due, for a command that reads next; unless nothing may change: then what is
+ * due reads as if it were not. */
+int call_advance(struct classic_call *call, enum qless_advance_kind kind, struct qless_str queue,
+		 int64_t max);
+
 /* The room for JSON, emptied. */
 struct buf *call_json_buf(struct classic_call *call);
 

@@ -310,6 +310,8 @@ int classic_peek(struct classic_call *call)
 	if (rc == 0)
 		rc = call_count(call, number, "Peek", &count);
 	if (rc == 0)
+		rc = call_advance(call, QLESS_ADVANCE_POP, queue, count);
+	if (rc == 0)
 		rc = qless_peek(call->engine, call->now, queue, count, &jobs);
 	return rc < 0 ? rc : reply_jobs(call, &jobs);
 }

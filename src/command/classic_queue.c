@@ -31,6 +31,32 @@ static void append_counts(struct buf *json, const struct qless_queue_counts *cou
 	buf_append_char(json, '}');
 }
 
+/* Of the jobs that have come due, some may be left to be moved: they count as moved. */
+static struct qless_queue_counts settle(const struct classic_call *call,
+					struct qless_queue_counts counts)
+{
+	if (!call->c->is_still) {
+		counts.waiting += counts.due;
+		counts.scheduled -= counts.due;
+	}
+	return counts;
+}
+
+static int reply_queue(struct classic_call *call)
+{
+	struct buf *json = call_json_buf(call);
+	struct qless_queue_counts counts;
+	int rc = call_advance(call, QLESS_ADVANCE_QUEUE, call->args[0], QLESS_ADVANCE_MAX);
+
+	if (rc == 0)
+		rc = qless_queue_counts(call->engine, call->now, call->args[0], &counts);
+	if (rc < 0)
+		return rc;
+	counts = settle(call, counts);
+	append_counts(json, &counts);
+	return answer_json(call);
+}
+
 int classic_queues(struct classic_call *call)
 {
 	struct buf *json = call_json_buf(call);
@@ -41,14 +67,11 @@ int classic_queues(struct classic_call *call)
 	size_t i;
 	int rc;
 
-	if (call_has(call, 0)) {
-		rc = qless_queue_counts(call->engine, call->now, call->args[0], &counts);
-		if (rc < 0)
-			return rc;
-		append_counts(json, &counts);
-		return answer_json(call);
-	}
-	rc = qless_all_queue_counts(call->engine, call->now, &all, &count);
+	if (call_has(call, 0))
+		return reply_queue(call);
+	rc = call_advance(call, QLESS_ADVANCE_KNOWN, STR(""), QLESS_ADVANCE_MAX);
+	if (rc == 0)
+		rc = qless_all_queue_counts(call->engine, call->now, &all, &count);
 	if (rc < 0)
 		return rc;
 	begin = json_begin_list(json);
@@ -56,7 +79,8 @@ int classic_queues(struct classic_call *call)
 		if (i + AHEAD < count)
 			__builtin_prefetch(all[i + AHEAD].name.ptr);
 		json_next_item(json, begin);
-		append_counts(json, &all[i]);
+		counts = settle(call, all[i]);
+		append_counts(json, &counts);
 	}
 	json_end_list(json, begin, call->style->whole);
 	return answer_json(call);
@@ -126,7 +150,7 @@ static const struct listing listings[] = {
 	{ STR_INIT("complete"), QLESS_LIST_COMPLETE, false },
 	{ STR_INIT("running"), QLESS_LIST_RUNNING, true },
 	{ STR_INIT("stalled"), QLESS_LIST_STALLED, true },
-	{ STR_INIT("scheduled"), QLESS_LIST_SCHEDULED, false },
+	{ STR_INIT("scheduled"), QLESS_LIST_NOT_DUE, false },
 	{ STR_INIT("depends"), QLESS_LIST_DEPENDS, false },
 	{ STR_INIT("recurring"), QLESS_LIST_RECURRING, true },
 };
@@ -140,6 +164,12 @@ static const struct listing *find_listing(struct qless_str state)
 			return &listings[i];
 	}
 	return NULL;
+}
+
+/* Nothing counts as moved while nothing may be. */
+static enum qless_listing choose_list(const struct classic_call *call, enum qless_listing listing)
+{
+	return listing == QLESS_LIST_NOT_DUE && call->c->is_still ? QLESS_LIST_SCHEDULED : listing;
 }
 
 int classic_jobs(struct classic_call *call)
@@ -168,9 +198,11 @@ int classic_jobs(struct classic_call *call)
 		rc = call_limit_page(call, offset, count, &page);
 	else
 		rc = call_index_page(call, offset, count, &page);
+	if (rc == 0 && listing->listing == QLESS_LIST_NOT_DUE)
+		rc = call_advance(call, QLESS_ADVANCE_QUEUE, queue, QLESS_ADVANCE_MAX);
 	if (rc == 0)
-		rc = qless_jobs(call->engine, call->now, listing->listing, queue, page.offset,
-				page.count, &jids);
+		rc = qless_jobs(call->engine, call->now, choose_list(call, listing->listing), queue,
+				page.offset, page.count, &jids);
 	return rc < 0 ? rc : answer_array(call, jids.items, jids.count);
 }
 
@@ -304,8 +336,10 @@ static int reply_worker(struct classic_call *call)
 	struct buf *json = call_json_buf(call);
 	struct qless_list jobs;
 	struct qless_list stalled;
-	int rc = qless_worker_jobs(call->engine, call->now, call->args[0], &jobs, &stalled);
+	int rc = call_advance(call, QLESS_ADVANCE_WORKERS, STR(""), INT64_MAX);
 
+	if (rc == 0)
+		rc = qless_worker_jobs(call->engine, call->now, call->args[0], &jobs, &stalled);
 	if (rc < 0)
 		return rc;
 	buf_append_str(json, STR("{\"stalled\":"));
@@ -328,7 +362,9 @@ int classic_workers(struct classic_call *call)
 
 	if (call_has(call, 0))
 		return reply_worker(call);
-	rc = qless_workers(call->engine, call->now, &workers);
+	rc = call_advance(call, QLESS_ADVANCE_WORKERS, STR(""), INT64_MAX);
+	if (rc == 0)
+		rc = qless_workers(call->engine, call->now, &workers);
 	if (rc < 0)
 		return rc;
 	begin = json_begin_list(json);

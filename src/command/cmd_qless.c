@@ -84,8 +84,8 @@ static bool may_change(struct call *call, struct classic *c, enum classic_form f
 	return false;
 }
 
-/* Whether the engine has to be held still for a command that would otherwise move what has come
- * due: it was sent as one that only reads, or nothing may change at the moment. */
+/* Whether a command that moves what has come due before it reads has to leave it: it was sent as
+ * one that only reads, or nothing may change at the moment. */
 static bool has_to_hold_still(const struct call *call, const struct classic_command *command,
 			      unsigned allowed)
 {
@@ -99,13 +99,9 @@ static void run(struct call *call, struct classic *c, const struct classic_comma
 		enum classic_form form, unsigned allowed, double now, const struct qless_str *args,
 		size_t count)
 {
-	bool still = has_to_hold_still(call, command, allowed);
-
-	if (still)
-		qless_hold_still(c->engine, true);
+	c->is_still = has_to_hold_still(call, command, allowed);
 	classic_run(c, command, form, now, args, count, call->reply);
-	if (still)
-		qless_hold_still(c->engine, false);
+	c->is_still = false;
 }
 
 void qless_run(struct call *call, struct classic *c, enum classic_form form, unsigned allowed,

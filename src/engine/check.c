@@ -249,6 +249,24 @@ static void check_days(struct check *c, const struct queue *queue)
 	}
 }
 
+/* What wakes the queue. A key that is too low is brought up to date when it is looked at; what
+ * qless_take_due() has reported may lie before it. */
+static void check_due(struct check *c, const struct queue *queue)
+{
+	const struct qless *q = c->q;
+	double due = queue_next_due_after(queue, q->due_taken);
+	bool is_listed = queue->prev_woken != NULL || q->first_woken == queue;
+
+	expect(c, !heap_has(&queue->due) || q->due.nodes[queue->due.place] == &queue->due, "queue",
+	       queue_name(queue), "is not where it says among those in which something falls due");
+	expect(c, queue->paused || queue->due.key <= due, "queue", queue_name(queue),
+	       "has something that falls due earlier than it knows");
+	expect(c,
+	       queue->is_woken == is_listed &&
+		       (!is_listed || queue->next_woken != NULL || q->last_woken == queue),
+	       "queue", queue_name(queue), "woke and is not listed, or the other way round");
+}
+
 static void check_queue(struct check *c, const struct queue *queue)
 {
 	struct qless_str name = queue_name(queue);
@@ -261,6 +279,7 @@ static void check_queue(struct check *c, const struct queue *queue)
 	check_list(c, &queue->depends, "depending jobs of queue", name);
 	check_list(c, &queue->recurring, "recurring jobs of queue", name);
 	check_days(c, queue);
+	check_due(c, queue);
 	c->listed += listed;
 	expect(c, refs_count(&c->refs, queue) == queue->job_count && listed <= queue->job_count,
 	       "queue", name, "has another number of jobs");
@@ -444,6 +463,8 @@ size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless
 	check_recurs(&c);
 	check_tracked(&c);
 	check_tallies(&c);
+	expect(&c, heap_is_ordered(&q->due), "heap of", STR("queues by due time"),
+	       "is out of order");
 	refs_done(&c.refs);
 	buf_done(&c.text);
 	return c.findings;

@@ -200,6 +200,7 @@ static void discard_rest(struct qless *q)
 	free(q->list.items);
 	free(q->list2.items);
 	free(q->all_queues.items);
+	heap_done(&q->due);
 	free(q->queues_out.items);
 	free(q->queue_counts);
 	free(q->worker_counts);

@@ -39,6 +39,7 @@ struct qless *qless_new(const struct qless_hooks *hooks)
 	seed = q->hooks.hash_seed;
 	q->heights = seed;
 	q->latest = -INFINITY;
+	q->due_taken = -INFINITY;
 
 	hash_init(&q->jobs, job_key, seed);
 	hash_init(&q->recurs, recur_key, seed);
@@ -88,11 +89,6 @@ double qless_latest(const struct qless *q)
 	return q->latest;
 }
 
-void qless_hold_still(struct qless *q, bool still)
-{
-	q->is_still = still;
-}
-
 bool engine_begin(struct qless *q, double now)
 {
 	if (!isfinite(now)) {
@@ -112,7 +108,6 @@ bool engine_begin(struct qless *q, double now)
 
 void engine_changed(struct qless *q)
 {
-	assert(!q->is_still);
 	q->changes++;
 	if (q->now > q->latest)
 		q->latest = q->now;

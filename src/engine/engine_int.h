@@ -34,16 +34,13 @@
 #include "util/buf.h"
 #include "util/container.h"
 #include "util/hash.h"
+#include "util/heap.h"
 #include "util/intern.h"
 #include "util/skiplist.h"
 #include "util/str.h"
 
 /* Completed jobs that are purged in one call; the rest is left to the next ones. */
 #define ENGINE_PURGE_MAX 1000
-
-/* Jobs that have come due and are moved by a call that moves all of them: beyond that they only
- * count as moved, until a later call does so. */
-#define ENGINE_PROMOTE_MAX 1000
 
 enum counter {
 	COUNTER_RETRIES,
@@ -171,6 +168,10 @@ struct queue {
 	uint32_t name_len; /* so that a name need not be looked at to be passed on */
 	uint32_t index;	   /* in qless.all_queues */
 	bool paused;
+	bool is_woken;	      /* in the list of woken queues */
+	struct heap_node due; /* in qless.due, see due.c */
+	struct queue *prev_woken;
+	struct queue *next_woken;
 	struct meter meter;
 	struct skipnode node; /* in qless.queues while known */
 };
@@ -289,7 +290,6 @@ struct qless {
 	uint64_t heights; /* the generator of node heights */
 	uint64_t changes;
 	bool kept_data; /* by the call under way */
-	bool is_still;	/* listings and counts leave what has come due where it is */
 	double now;	/* of the call being served */
 	double latest;
 	double failure_number; /* of the last failure */
@@ -305,6 +305,10 @@ struct qless {
 	struct intern_table names; /* classes, and jids of recurring jobs in what they made */
 
 	struct queue_vec all_queues; /* also those that are not known; in no order */
+	struct heap due;	     /* queues by when something next falls due in them */
+	double due_taken;	     /* the latest time of a qless_take_due() */
+	struct queue *first_woken;   /* queues nobody has taken since they woke, oldest first */
+	struct queue *last_woken;
 	struct skiplist queues;
 	struct skiplist workers;
 	struct skiplist completed;
@@ -487,14 +491,43 @@ void queue_each(const struct qless *q, queue_visit_fn *visit, void *arg);
 void queue_know(struct qless *q, struct queue *queue, double now);
 /* When a lock taken now expires. */
 double queue_lock_expiry(const struct qless *q, const struct queue *queue, double now);
-/* Move up to `max` scheduled jobs that are due to the waiting ones; returns how many. */
-int64_t queue_promote(struct qless *q, struct queue *queue, double now, int64_t max);
-/* The ranks of the scheduled jobs that are due: `*ret_first` up to, but not including, `*ret_end`.
- * None are while the engine is held still. */
-void queue_due_range(const struct qless *q, const struct queue *queue, double now,
-		     uint32_t *ret_first, uint32_t *ret_end);
+/* The ranks of the scheduled jobs that are due: `*ret_first` up to, but not including,
+ * `*ret_end`. */
+void queue_due_range(const struct queue *queue, double now, uint32_t *ret_first, uint32_t *ret_end);
 struct qless_str queue_name(const struct queue *queue);
+
+/* ---- due.c ---- */
+
+/* The queue goes to the list of those that woke, unless it is there or paused. */
+void queue_enter_woken(struct qless *q, struct queue *queue);
+void queue_forget_woken(struct qless *q, struct queue *queue);
+/* Something falls due in the queue earlier than what did so far. */
+void queue_falls_due_earlier(struct qless *q, struct queue *queue, double when);
+/* The queue is no longer paused, or has been changed in many places: it wakes, and what falls due
+ * in it is looked for. */
+void queue_resume(struct qless *q, struct queue *queue);
 double queue_next_due(const struct queue *queue);
+/* The first time after `time` at which something falls due in the queue. */
+double queue_next_due_after(const struct queue *queue, double time);
+
+/* The queue may have something new to hand out. */
+static inline void queue_wake(struct qless *q, struct queue *queue)
+{
+	if (!queue->is_woken)
+		queue_enter_woken(q, queue);
+}
+
+/* Something in the queue falls due then. */
+static inline void queue_falls_due(struct qless *q, struct queue *queue, double when)
+{
+	if (when < queue->due.key)
+		queue_falls_due_earlier(q, queue, when);
+}
+
+/* ---- advance.c ---- */
+
+/* Move what has come due in a queue, as a pop of `max` jobs does. */
+int64_t advance_for_pop(struct qless *q, struct queue *queue, double now, int64_t max);
 
 /* ---- worker.c ---- */
 
@@ -513,6 +546,9 @@ void worker_drop_job(struct qless *q, const struct qless_job *job);
 void worker_free(struct qless *q, struct worker *worker);
 /* Count what a worker did, or what became of its lock. */
 void worker_count(struct qless *q, struct intern *name, double now, enum deed deed, uint64_t count);
+/* Forget up to `max` workers that have not been seen for too long, with what they hold; returns how
+ * many. */
+int64_t worker_forget_old(struct qless *q, double now, int64_t max);
 /* Forget the days before that one. */
 void worker_drop_days(struct qless *q, struct worker *worker, double first_day);
 struct qless_str holding_jid(const struct holding *holding);
@@ -529,8 +565,8 @@ static inline struct qless_str failure_message(const struct failure *failure)
 	return str_make(failure->message, failure->message_len);
 }
 
-/* A job whose run has ended used up its retries: it fails in its queue. `group` and `message` may be NULL, for
- * failed-retries-<queue> and what is said of it. */
+/* A job whose run has ended used up its retries: it fails in its queue. `group` and `message` may
+ * be NULL, for failed-retries-<queue> and what is said of it. */
 void job_exhaust(struct qless *q, struct qless_job *job, const struct qless_str *group,
 		 const struct qless_str *message);
 /* Before a failed job goes elsewhere: one failed job less in the statistics. */
@@ -579,8 +615,16 @@ struct intern *tag_name_get(struct qless *q, struct qless_str name);
 
 /* ---- recur.c ---- */
 
-/* Make the jobs that have come due, up to `max`. */
-void recur_spawn(struct qless *q, struct queue *queue, double now, int64_t max);
+/* Make the jobs that have come due, up to `max`; returns how many. */
+int64_t recur_spawn(struct qless *q, struct queue *queue, double now, int64_t max);
+/* When it next makes a job, as of `now`: a backlog may have it pass over runs. */
+double recur_next_run(const struct qless_recur *recur, double now);
+/* As the reference has it, a run that was due before 1970 never is. */
+static inline void recur_falls_due(struct qless *q, const struct qless_recur *recur)
+{
+	if (recur->node.score >= 0)
+		queue_falls_due(q, recur->queue, recur->node.score);
+}
 struct qless_str recur_jid(const struct qless_recur *recur);
 struct qless_recur *recur_from_node(const struct skipnode *node);
 void recur_free(struct qless *q, struct qless_recur *recur);

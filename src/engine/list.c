@@ -32,15 +32,14 @@ static void push_page(struct qless *q, const struct skiplist *list, int64_t offs
 		push_range(q, list, first, left, job_member);
 }
 
-/* As if all that is due had been promoted. */
-static void push_scheduled(struct qless *q, struct queue *queue, double now, int64_t offset,
-			   int64_t count)
+/* The scheduled jobs before those that are due, and the ones after them. */
+static void push_not_due(struct qless *q, const struct queue *queue, double now, int64_t offset,
+			 int64_t count)
 {
 	uint32_t first_due, due_end, before;
 	uint64_t first, left;
 
-	queue_promote(q, queue, now, ENGINE_PROMOTE_MAX);
-	queue_due_range(q, queue, now, &first_due, &due_end);
+	queue_due_range(queue, now, &first_due, &due_end);
 	if (!page_range(skiplist_count(&queue->scheduled) - (due_end - first_due), offset, count,
 			&first, &left))
 		return;
@@ -67,7 +66,7 @@ static void push_completed(struct qless *q, int64_t offset, int64_t count)
 }
 
 static void push_of_queue(struct qless *q, double now, enum qless_listing listing,
-			  struct queue *queue, int64_t offset, int64_t count)
+			  const struct queue *queue, int64_t offset, int64_t count)
 {
 	const struct skiplist *locks = &queue->locks;
 	const struct skiplist *recurring = &queue->recurring;
@@ -83,7 +82,10 @@ static void push_of_queue(struct qless *q, double now, enum qless_listing listin
 		push_limited(q, locks, 0, skiplist_count_le(locks, now), offset, count, job_member);
 		break;
 	case QLESS_LIST_SCHEDULED:
-		push_scheduled(q, queue, now, offset, count);
+		push_page(q, &queue->scheduled, offset, count);
+		break;
+	case QLESS_LIST_NOT_DUE:
+		push_not_due(q, queue, now, offset, count);
 		break;
 	case QLESS_LIST_DEPENDS:
 		push_page(q, &queue->depends, offset, count);
@@ -98,7 +100,7 @@ static void push_of_queue(struct qless *q, double now, enum qless_listing listin
 int qless_jobs(struct qless *q, double now, enum qless_listing listing, struct qless_str queue_text,
 	       int64_t offset, int64_t count, struct qless_list *ret_jids)
 {
-	struct queue *queue;
+	const struct queue *queue;
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;

@@ -92,6 +92,8 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 		}
 		engine_changed(q);
 	}
+	if (q->batch.count > 0)
+		queue_falls_due(q, queue, grace_ends);
 	skiplist_insert_batch(&queue->locks, &q->batch);
 }
 
@@ -124,6 +126,7 @@ int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct ql
 	worker_hold_job(q, job->worker, job, expires);
 	worker_seen(q, job->worker, now);
 	skiplist_rescore(&job->queue->locks, &job->node, expires);
+	queue_falls_due(q, job->queue, expires);
 	engine_changed(q);
 	*ret_expires = expires;
 	return 0;

@@ -47,7 +47,7 @@ static void enter_locks(struct qless *q, struct queue *queue, double now, struct
 	worker_count(q, worker, now, DEED_POPPED, count);
 }
 
-static void push_waiting(struct queue *queue, int64_t max, struct job_vec *ret_jobs)
+static void push_waiting(const struct queue *queue, int64_t max, struct job_vec *ret_jobs)
 {
 	struct skipnode *node = skiplist_last(&queue->work);
 
@@ -102,8 +102,7 @@ static int pop_from(struct qless *q, struct queue *queue, double now, struct int
 		return 0;
 	lock_expire(q, queue, now, count, &q->jobs_out);
 	count -= (int64_t)q->jobs_out.count;
-	recur_spawn(q, queue, now, count);
-	queue_promote(q, queue, now, count);
+	advance_for_pop(q, queue, now, count);
 	push_waiting(queue, count, &q->jobs_out);
 	for (i = 0; i < q->jobs_out.count; i++)
 		hand_out(q, queue, q->jobs_out.items[i], now, worker, expires);
@@ -144,7 +143,7 @@ int qless_pop(struct qless *q, double now, struct qless_str queue_text,
 int qless_peek(struct qless *q, double now, struct qless_str queue_text, int64_t count,
 	       struct qless_jobs *ret_jobs)
 {
-	struct queue *queue;
+	const struct queue *queue;
 	struct skipnode *node;
 	int rc;
 
@@ -158,8 +157,6 @@ int qless_peek(struct qless *q, double now, struct qless_str queue_text, int64_t
 		node = skiplist_first(&queue->locks);
 		for (; count > 0 && lock_is_expired(node, now); count--, node = skiplist_next(node))
 			job_vec_push(&q->jobs_out, job_from_node(node));
-		recur_spawn(q, queue, now, count);
-		queue_promote(q, queue, now, count);
 		push_waiting(queue, count, &q->jobs_out);
 	}
 	set_result(q, ret_jobs);

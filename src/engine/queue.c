@@ -48,6 +48,7 @@ static struct queue *queue_new(struct qless *q, struct qless_str name)
 	skiplist_init(&queue->recurring, recur_member);
 	queue->heartbeat = settings_queue_number(q, name, STR("-heartbeat"));
 	queue->max_concurrency = settings_queue_number(q, name, STR("-max-concurrency"));
+	heap_node_init(&queue->due);
 	queue->index = (uint32_t)q->all_queues.count;
 	vec_push(&q->all_queues, queue);
 	return queue;
@@ -81,6 +82,9 @@ void queue_free(struct qless *q, struct queue *queue)
 {
 	if (queue->node.linked)
 		skiplist_remove(&q->queues, &queue->node);
+	if (heap_has(&queue->due))
+		heap_remove(&q->due, &queue->due);
+	queue_forget_woken(q, queue);
 	skiplist_done(&queue->work);
 	skiplist_done(&queue->locks);
 	skiplist_done(&queue->scheduled);
@@ -139,73 +143,10 @@ double queue_lock_expiry(const struct qless *q, const struct queue *queue, doubl
 	return finite_add(now, isnan(own) ? q->settings.heartbeat : own);
 }
 
-int64_t queue_promote(struct qless *q, struct queue *queue, double now, int64_t max)
-{
-	struct skipnode *node = skiplist_first_ge(&queue->scheduled, 0);
-	int64_t moved = 0;
-
-	if (q->is_still)
-		return 0;
-	for (; moved < max && node != NULL && node->score <= now; moved++) {
-		struct qless_job *job = job_from_node(node);
-
-		node = skiplist_next(node);
-		job_leave(q, job);
-		job_batch_as(q, job, QLESS_WAITING, job_work_score(job, now));
-		engine_changed(q);
-	}
-	if (moved > 0)
-		job_place_batch(q, queue, QLESS_WAITING);
-	return moved;
-}
-
-void queue_due_range(const struct qless *q, const struct queue *queue, double now,
-		     uint32_t *ret_first, uint32_t *ret_end)
+void queue_due_range(const struct queue *queue, double now, uint32_t *ret_first, uint32_t *ret_end)
 {
 	*ret_first = skiplist_count_lt(&queue->scheduled, 0);
-	*ret_end = *ret_first;
-	if (now >= 0 && !q->is_still)
-		*ret_end = skiplist_count_le(&queue->scheduled, now);
-}
-
-double queue_next_due(const struct queue *queue)
-{
-	const struct skipnode *lock = skiplist_first(&queue->locks);
-	const struct skipnode *scheduled = skiplist_first_ge(&queue->scheduled, 0);
-	const struct skipnode *recurring = skiplist_first_ge(&queue->recurring, 0);
-	double due = INFINITY;
-
-	if (queue->paused)
-		return due;
-	if (lock != NULL)
-		due = lock->score;
-	if (scheduled != NULL && scheduled->score < due)
-		due = scheduled->score;
-	if (recurring != NULL && recurring->score < due)
-		due = recurring->score;
-	return due;
-}
-
-double qless_queue_next_due(const struct qless *q, struct qless_str name)
-{
-	const struct queue *queue = queue_find(q, name);
-
-	return queue != NULL ? queue_next_due(queue) : INFINITY;
-}
-
-static void find_next_due(struct queue *queue, void *arg)
-{
-	double *due = arg;
-
-	*due = fmin(*due, queue_next_due(queue));
-}
-
-double qless_next_due(const struct qless *q)
-{
-	double due = INFINITY;
-
-	queue_each(q, find_next_due, &due);
-	return due;
+	*ret_end = now >= 0 ? skiplist_count_le(&queue->scheduled, now) : *ret_first;
 }
 
 void qless_queues(struct qless *q, struct qless_list *ret_names)
@@ -218,37 +159,35 @@ void qless_queues(struct qless *q, struct qless_list *ret_names)
 	*ret_names = (struct qless_list){ q->list.items, q->list.count, q->list.count };
 }
 
-/* Promotes up to `max` of what is due, and returns how many. What is left counts as waiting. */
-static int64_t count_queue(struct qless *q, struct queue *queue, double now, int64_t max,
-			   struct qless_queue_counts *ret_counts)
+static void count_queue(const struct queue *queue, double now,
+			struct qless_queue_counts *ret_counts)
 {
-	int64_t moved = queue_promote(q, queue, now, max);
 	uint64_t stalled = skiplist_count_range(&queue->locks, 0, now);
 	uint32_t first_due, due_end;
 
-	queue_due_range(q, queue, now, &first_due, &due_end);
+	queue_due_range(queue, now, &first_due, &due_end);
 	*ret_counts = (struct qless_queue_counts){
 		.name = queue_name(queue),
-		.waiting = skiplist_count(&queue->work) + (due_end - first_due),
+		.waiting = skiplist_count(&queue->work),
 		.running = skiplist_count(&queue->locks) - stalled,
 		.stalled = stalled,
-		.scheduled = skiplist_count(&queue->scheduled) - (due_end - first_due),
+		.scheduled = skiplist_count(&queue->scheduled),
+		.due = due_end - first_due,
 		.depends = skiplist_count(&queue->depends),
 		.recurring = skiplist_count(&queue->recurring),
 		.paused = queue->paused,
 	};
-	return moved;
 }
 
 int qless_queue_counts(struct qless *q, double now, struct qless_str name,
 		       struct qless_queue_counts *ret_counts)
 {
-	struct queue *queue = queue_find(q, name);
+	const struct queue *queue = queue_find(q, name);
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
 	if (queue != NULL)
-		count_queue(q, queue, now, ENGINE_PROMOTE_MAX, ret_counts);
+		count_queue(queue, now, ret_counts);
 	else
 		*ret_counts = (struct qless_queue_counts){ .name = name };
 	return 0;
@@ -258,7 +197,6 @@ int qless_all_queue_counts(struct qless *q, double now, const struct qless_queue
 			   size_t *ret_count)
 {
 	struct queue_vec *queues = &q->queues_out;
-	int64_t max = ENGINE_PROMOTE_MAX;
 	struct skipnode *node;
 	size_t i;
 
@@ -271,7 +209,7 @@ int qless_all_queue_counts(struct qless *q, double now, const struct qless_queue
 		mem_realloc_array(q->queue_counts, queues->count + 1, sizeof(*q->queue_counts));
 	for (i = 0; i < queues->count; i++) {
 		look_ahead(queues, i + AHEAD, i + (size_t)2 * AHEAD);
-		max -= count_queue(q, queues->items[i], now, max, &q->queue_counts[i]);
+		count_queue(queues->items[i], now, &q->queue_counts[i]);
 	}
 	*ret_items = q->queue_counts;
 	*ret_count = queues->count;
@@ -321,6 +259,7 @@ int qless_unpause(struct qless *q, double now, const struct qless_str *names, si
 			continue;
 		queue->paused = false;
 		q->paused_count--;
+		queue_resume(q, queue);
 		engine_changed(q);
 		queue_release(q, queue);
 	}

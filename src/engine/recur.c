@@ -75,6 +75,7 @@ static void enter_queue(struct qless *q, struct qless_recur *recur, struct queue
 {
 	recur->queue = queue;
 	skiplist_insert(&queue->recurring, &recur->node, next);
+	recur_falls_due(q, recur);
 	queue_know(q, queue, now);
 }
 
@@ -275,6 +276,7 @@ static void apply_change(struct qless *q, struct qless_recur *recur,
 		skiplist_rescore(&recur->queue->recurring, &recur->node,
 				 finite_add(recur->node.score, change->number - recur->interval));
 		recur->interval = change->number;
+		recur_falls_due(q, recur);
 		break;
 	case QLESS_RECUR_DATA:
 		set_data(recur, change->text);
@@ -466,39 +468,45 @@ static void make_job(struct qless *q, struct qless_recur *recur, double now, dou
 	engine_changed(q);
 }
 
+double recur_next_run(const struct qless_recur *recur, double now)
+{
+	double when = floor(recur->node.score);
+	double missed = (now - when) / recur->interval;
+
+	if (recur->backlog != 0 && missed > recur->backlog)
+		when += ceil(missed - recur->backlog) * recur->interval;
+	return when;
+}
+
 /* Make the jobs of one recurring job that are due; returns how many. */
 static int64_t make_due_jobs(struct qless *q, struct qless_recur *recur, double now, int64_t max)
 {
-	double when = floor(recur->node.score);
+	double when = recur_next_run(recur, now);
 	int64_t made = 0;
 
-	if (recur->backlog != 0) {
-		double missed = (now - when) / recur->interval;
-
-		if (missed > recur->backlog)
-			when += ceil(missed - recur->backlog) * recur->interval;
-	}
 	while (when <= now && made < max) {
 		make_job(q, recur, now, when);
 		when = finite_add(when, recur->interval);
 		made++;
 	}
-	if (made > 0)
+	if (made > 0) {
 		skiplist_rescore(&recur->queue->recurring, &recur->node, when);
+		recur_falls_due(q, recur);
+	}
 	return made;
 }
 
-void recur_spawn(struct qless *q, struct queue *queue, double now, int64_t max)
+int64_t recur_spawn(struct qless *q, struct queue *queue, double now, int64_t max)
 {
 	struct skipnode *node = skiplist_first_ge(&queue->recurring, 0);
+	int64_t made = 0;
 
-	if (q->is_still)
-		return;
 	/* One that has made jobs moves behind all that are due, so the next one stays in place. */
-	while (max > 0 && node != NULL && node->score <= now) {
+	while (made < max && node != NULL && node->score <= now) {
 		struct qless_recur *recur = recur_from_node(node);
 
 		node = skiplist_next(node);
-		max -= make_due_jobs(q, recur, now, max);
+		made += make_due_jobs(q, recur, now, max - made);
 	}
+	return made;
 }

@@ -319,6 +319,7 @@ static size_t resolve_queue(struct qless *q, struct queue *queue)
 		queue->max_concurrency = max;
 		repairs++;
 	}
+	queue_resume(q, queue);
 	return repairs;
 }
 

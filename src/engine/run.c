@@ -118,6 +118,9 @@ void job_end_run(struct qless *q, struct qless_job *job, enum run_end end)
 	if (!rule->keeps_holding && (job->worker->len > 0 || !rule->keeps_nameless))
 		worker_drop_job(q, job);
 	job->flags &= (uint8_t)~JOB_GRACE;
+	/* Another job may run in its place. */
+	if (!isnan(job->queue->max_concurrency))
+		queue_wake(q, job->queue);
 }
 
 /* Give a job that is in no list its next state. */
@@ -132,11 +135,36 @@ static inline void set_state(struct qless_job *job, enum qless_state state)
 	job->state = (uint8_t)state;
 }
 
+/* Have the queue know of a job that enters one of its lists. */
+static inline void tell_queue(struct qless *q, const struct qless_job *job, enum qless_state state,
+			      double score)
+{
+	switch (state) {
+	case QLESS_WAITING:
+	case QLESS_STALLED:
+		queue_wake(q, job->queue);
+		break;
+	case QLESS_SCHEDULED:
+		/* As the reference has it, what was due before 1970 never is. */
+		if (score >= 0)
+			queue_falls_due(q, job->queue, score);
+		break;
+	case QLESS_RUNNING:
+		queue_falls_due(q, job->queue, score);
+		break;
+	case QLESS_DEPENDS:
+	case QLESS_FAILED:
+	case QLESS_COMPLETE:
+		break;
+	}
+}
+
 static inline void place_as(struct qless *q, struct qless_job *job, enum qless_state state,
 			    double score)
 {
 	set_state(job, state);
 	skiplist_insert(list_of(q, job, state), &job->node, score);
+	tell_queue(q, job, state, score);
 }
 
 void job_place_as(struct qless *q, struct qless_job *job, enum qless_state state, double score)
@@ -148,6 +176,7 @@ void job_batch_as(struct qless *q, struct qless_job *job, enum qless_state state
 {
 	set_state(job, state);
 	skiplist_batch_add(&q->batch, &job->node, score);
+	tell_queue(q, job, state, score);
 }
 
 void job_place_batch(struct qless *q, struct queue *queue, enum qless_state state)
@@ -176,6 +205,7 @@ void job_restore(struct qless *q, struct qless_job *job, double score)
 	if (job->state == QLESS_FAILED)
 		group_need(q, job->extra->failure->group);
 	skiplist_insert(job_list(q, job), &job->node, score);
+	tell_queue(q, job, job->state, score);
 }
 
 void job_join(struct qless *q, struct qless_job *job, struct queue *queue, double when)

@@ -156,8 +156,10 @@ static void apply(struct qless *q, struct qless_str name, double value)
 	}
 	if (strip_suffix(name, concurrency_suffix, &queue_text)) {
 		queue = queue_find(q, queue_text);
-		if (queue != NULL)
+		if (queue != NULL) {
 			queue->max_concurrency = value;
+			queue_wake(q, queue);
+		}
 	}
 }
 

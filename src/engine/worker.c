@@ -200,15 +200,13 @@ void worker_drop_job(struct qless *q, const struct qless_job *job)
 	worker_release(q, worker);
 }
 
-/* Workers that have not been seen for too long are forgotten, with what they hold. */
-static void forget_old(struct qless *q, double now)
+int64_t worker_forget_old(struct qless *q, double now, int64_t max)
 {
 	double oldest = now - q->settings.max_worker_age;
 	struct skipnode *node = skiplist_first_ge(&q->workers, 0);
+	int64_t forgotten = 0;
 
-	if (q->is_still)
-		return;
-	while (node != NULL && node->score <= oldest) {
+	for (; forgotten < max && node != NULL && node->score <= oldest; forgotten++) {
 		struct worker *worker = container_of(node, struct worker, node);
 
 		node = skiplist_next(node);
@@ -217,6 +215,7 @@ static void forget_old(struct qless *q, double now)
 		worker_release(q, worker);
 		engine_changed(q);
 	}
+	return forgotten;
 }
 
 /* ---- what workers did ---- */
@@ -297,7 +296,6 @@ int qless_workers(struct qless *q, double now, struct qless_workers *ret_workers
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	forget_old(q, now);
 	q->worker_counts = mem_realloc_array(q->worker_counts, skiplist_count(&q->workers) + 1,
 					     sizeof(*q->worker_counts));
 	for (node = skiplist_last(&q->workers); node != NULL; node = skiplist_prev(node)) {
@@ -325,11 +323,10 @@ static void list_held(const struct worker *worker, double min, double max, struc
 int qless_worker_jobs(struct qless *q, double now, struct qless_str name,
 		      struct qless_list *ret_jobs, struct qless_list *ret_stalled)
 {
-	struct worker *worker;
+	const struct worker *worker;
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	forget_old(q, now);
 	worker = worker_find(q, name);
 	if (worker != NULL) {
 		list_held(worker, now, now + WORKER_HORIZON, &q->list);

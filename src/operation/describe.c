@@ -7,6 +7,7 @@ static const char *const listing_names[] = {
 	[QLESS_LIST_COMPLETE] = "complete", [QLESS_LIST_RUNNING] = "running",
 	[QLESS_LIST_STALLED] = "stalled",   [QLESS_LIST_SCHEDULED] = "scheduled",
 	[QLESS_LIST_DEPENDS] = "depends",   [QLESS_LIST_RECURRING] = "recurring",
+	[QLESS_LIST_NOT_DUE] = "not-due",
 };
 
 static const char *const change_names[] = {

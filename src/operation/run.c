@@ -111,11 +111,40 @@ static int run_parts(struct qless *q, const struct operation *op, struct operati
 	return 0;
 }
 
+static int advance(struct qless *q, double now, enum qless_advance_kind kind,
+		   struct qless_str queue, int64_t max)
+{
+	struct qless_advance advance = { .kind = kind, .queue = queue, .max = max };
+	uint64_t moved;
+
+	return qless_advance(q, now, &advance, &moved);
+}
+
+/* Listings move what has come due, and tell what is then so. */
+static int advance_for(struct qless *q, const struct operation *op)
+{
+	switch (op->kind) {
+	case OPERATION_PEEK:
+		return advance(q, op->now, QLESS_ADVANCE_POP, op->peek.queue, op->peek.count);
+	case OPERATION_JOBS:
+		if (op->jobs.listing != QLESS_LIST_NOT_DUE)
+			return 0;
+		return advance(q, op->now, QLESS_ADVANCE_QUEUE, op->jobs.queue, QLESS_ADVANCE_MAX);
+	case OPERATION_QUEUE_COUNTS:
+		return advance(q, op->now, QLESS_ADVANCE_QUEUE, op->queue, QLESS_ADVANCE_MAX);
+	case OPERATION_ALL_QUEUE_COUNTS:
+		return advance(q, op->now, QLESS_ADVANCE_KNOWN, STR(""), QLESS_ADVANCE_MAX);
+	default:
+		return advance(q, op->now, QLESS_ADVANCE_WORKERS, STR(""), INT64_MAX);
+	}
+}
+
 static int run(struct qless *q, const struct operation *op, struct operation_outcome *ret)
 {
 	const struct operation_names *names = &op->names;
 	const struct qless_str jid = op->job.jid;
 	double now = op->now;
+	int rc;
 
 	switch (op->kind) {
 	case OPERATION_PUT:
@@ -127,7 +156,8 @@ static int run(struct qless *q, const struct operation *op, struct operation_out
 	case OPERATION_POP:
 		return qless_pop(q, now, op->pop.queue, op->pop.worker, op->pop.count, &ret->jobs);
 	case OPERATION_PEEK:
-		return qless_peek(q, now, op->peek.queue, op->peek.count, &ret->jobs);
+		rc = advance_for(q, op);
+		return rc < 0 ? rc : qless_peek(q, now, op->peek.queue, op->peek.count, &ret->jobs);
 	case OPERATION_HEARTBEAT:
 		return run_heartbeat(q, op, ret);
 	case OPERATION_HEARTBEAT_MANY:
@@ -189,16 +219,27 @@ static int run(struct qless *q, const struct operation *op, struct operation_out
 	case OPERATION_CONFIG_UNSET:
 		return qless_config_unset(q, now, op->config.name);
 	case OPERATION_JOBS:
+		rc = advance_for(q, op);
+		if (rc < 0)
+			return rc;
 		return qless_jobs(q, now, op->jobs.listing, op->jobs.queue, op->jobs.offset,
 				  op->jobs.count, &ret->jids);
 	case OPERATION_QUEUE_COUNTS:
-		return qless_queue_counts(q, now, op->queue, &ret->counts);
+		rc = advance_for(q, op);
+		return rc < 0 ? rc : qless_queue_counts(q, now, op->queue, &ret->counts);
 	case OPERATION_ALL_QUEUE_COUNTS:
+		rc = advance_for(q, op);
+		if (rc < 0)
+			return rc;
 		return qless_all_queue_counts(q, now, &ret->all_counts.items,
 					      &ret->all_counts.count);
 	case OPERATION_WORKERS:
-		return qless_workers(q, now, &ret->workers);
+		rc = advance_for(q, op);
+		return rc < 0 ? rc : qless_workers(q, now, &ret->workers);
 	case OPERATION_WORKER_JOBS:
+		rc = advance_for(q, op);
+		if (rc < 0)
+			return rc;
 		return qless_worker_jobs(q, now, op->worker, &ret->worker_jobs.jobs,
 					 &ret->worker_jobs.stalled);
 	case OPERATION_RESOLVE:

@@ -172,6 +172,17 @@ UNUSED_OK static const char *jobs_in(double now, enum qless_listing listing, con
 	return words(&jids);
 }
 
+/* How many were moved. */
+UNUSED_OK static uint64_t advance(double now, enum qless_advance_kind kind, const char *queue,
+				  int64_t max)
+{
+	struct qless_advance call = { .kind = kind, .queue = str_from(queue), .max = max };
+	uint64_t moved = 0;
+
+	OK(qless_advance(q, now, &call, &moved));
+	return moved;
+}
+
 UNUSED_OK static struct qless_job_info info_of(const char *jid)
 {
 	const struct qless_job *job = qless_get(q, str_from(jid));

@@ -5,6 +5,7 @@
  */
 #include "unit.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -518,6 +519,116 @@ static void every_call_leaves_a_consistent_state(void)
 	}
 }
 
+/* All the queues that calls name. */
+static const struct qless_str queue_names[] = { STR_INIT("q"), STR_INIT("p"), STR_INIT(""),
+						STR_INIT("x-history") };
+
+#define QUEUES (sizeof queue_names / sizeof queue_names[0])
+
+static void count_waiting(const struct subject *s, uint64_t waiting[QUEUES])
+{
+	struct qless_queue_counts counts;
+
+	for (size_t i = 0; i < QUEUES; i++) {
+		TEST_ASSERT_EQUAL_INT(0,
+				      qless_queue_counts(s->engine, now, queue_names[i], &counts));
+		waiting[i] = counts.paused ? UINT64_MAX : counts.waiting;
+	}
+}
+
+static void take_woken(const struct subject *s, bool woken[QUEUES])
+{
+	struct qless_str name;
+
+	memset(woken, 0, QUEUES * sizeof *woken);
+	while (qless_take_woken(s->engine, &name)) {
+		for (size_t i = 0; i < QUEUES; i++)
+			woken[i] |= str_equal(name, queue_names[i]);
+	}
+}
+
+static void a_queue_that_has_more_jobs_waiting_has_woken(void)
+{
+	uint64_t before[QUEUES], after[QUEUES];
+	bool woken[QUEUES];
+	struct subject s;
+	struct call call;
+
+	for (unsigned seed = 400; seed < 400 + SEEDS / 3; seed++) {
+		rng = seed;
+		subject_init(&s, seed);
+		for (int step = 0; step < STEPS; step++) {
+			count_waiting(&s, before);
+			make_call(&call);
+			subject_run(&s, &call);
+			count_waiting(&s, after);
+			take_woken(&s, woken);
+			for (size_t i = 0; i < QUEUES; i++) {
+				if (after[i] == UINT64_MAX || after[i] <= before[i] || woken[i])
+					continue;
+				show_call(&call);
+				TEST_FAIL_MESSAGE("a queue that has more jobs did not wake");
+			}
+		}
+		subject_done(&s);
+	}
+}
+
+static double next_due_of_all(const struct subject *s)
+{
+	double due = INFINITY;
+
+	for (size_t i = 0; i < QUEUES; i++)
+		due = fmin(due, qless_queue_next_due(s->engine, queue_names[i]));
+	return due;
+}
+
+static void the_next_due_time_is_the_earliest_of_all_queues(void)
+{
+	struct subject s;
+	struct call call;
+
+	for (unsigned seed = 500; seed < 500 + SEEDS / 3; seed++) {
+		rng = seed;
+		subject_init(&s, seed);
+		for (int step = 0; step < STEPS; step++) {
+			make_call(&call);
+			subject_run(&s, &call);
+			if (qless_next_due(s.engine) == next_due_of_all(&s))
+				continue;
+			show_call(&call);
+			TEST_FAIL_MESSAGE("another time is the next one");
+		}
+		subject_done(&s);
+	}
+}
+
+static void what_has_come_due_is_reported_and_leaves_a_consistent_state(void)
+{
+	struct qless_str name;
+	struct subject s;
+	struct call call;
+
+	for (unsigned seed = 600; seed < 600 + SEEDS / 3; seed++) {
+		rng = seed;
+		subject_init(&s, seed);
+		for (int step = 0; step < STEPS; step++) {
+			make_call(&call);
+			subject_run(&s, &call);
+			if (pick(3) > 0)
+				continue;
+			while (qless_take_due(s.engine, now, &name))
+				TEST_ASSERT_TRUE(qless_queue_next_due(s.engine, name) <= now);
+			TEST_ASSERT_TRUE(qless_next_due(s.engine) > now);
+			if (qless_check(s.engine, report_finding, NULL) == 0)
+				continue;
+			show_call(&call);
+			TEST_FAIL_MESSAGE("the state is inconsistent");
+		}
+		subject_done(&s);
+	}
+}
+
 static void a_call_that_fails_or_counts_no_change_has_no_effect(void)
 {
 	struct buf before = BUF_INIT(BUF_NO_MAX);
@@ -639,6 +750,9 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(every_call_leaves_a_consistent_state);
+	RUN(a_queue_that_has_more_jobs_waiting_has_woken);
+	RUN(the_next_due_time_is_the_earliest_of_all_queues);
+	RUN(what_has_come_due_is_reported_and_leaves_a_consistent_state);
 	RUN(a_call_that_fails_or_counts_no_change_has_no_effect);
 	RUN(extreme_numbers_do_no_harm);
 	RUN(the_calls_that_changed_something_rebuild_the_state);

@@ -63,6 +63,7 @@ static void jobs_are_counted_by_state(void)
 	put_delayed(60, "q", "soon", 1);
 	put_depending(60, "q", "depends", "waits");
 	OK(qless_recur(q, 60, &recur));
+	TEST_ASSERT_EQUAL_UINT64(1, advance(61, QLESS_ADVANCE_QUEUE, "q", 1000));
 	counts = counts_of(61, "q");
 	ASSERT_STR("q", counts.name);
 	TEST_ASSERT_EQUAL_UINT64(2, counts.waiting);
@@ -75,7 +76,7 @@ static void jobs_are_counted_by_state(void)
 	TEST_ASSERT_EQUAL_UINT64(5, qless_queue_length(q, STR("q")));
 }
 
-#define MANY 2500 /* more than are promoted in a call */
+#define MANY 2500 /* more than is moved in a call */
 
 static void put_many_scheduled(double due)
 {
@@ -97,39 +98,35 @@ static void counting_does_not_promote_all_at_once(void)
 	put_many_scheduled(100);
 	put_delayed(1, "q", "later", 1000);
 	for (calls = 0; calls < 4; calls++) {
-		uint64_t changes = qless_changes(q);
+		uint64_t moved = advance(200 + calls, QLESS_ADVANCE_QUEUE, "q", 1000);
 
 		counts = counts_of(200 + calls, "q");
-		TEST_ASSERT_EQUAL_UINT64(MANY, counts.waiting);
-		TEST_ASSERT_EQUAL_UINT64(1, counts.scheduled);
-		TEST_ASSERT_EQUAL_UINT64(calls < 2    ? 1000
-					 : calls == 2 ? 500
-						      : 0,
-					 qless_changes(q) - changes);
+		TEST_ASSERT_EQUAL_UINT64(calls < 2 ? 1000 : calls == 2 ? 500 : 0, moved);
+		TEST_ASSERT_EQUAL_UINT64(MANY, counts.waiting + counts.due);
+		TEST_ASSERT_EQUAL_UINT64(1, counts.scheduled - counts.due);
 	}
 }
 
 /* The bound is for all queues together. */
-static void counting_all_queues_counts_each_and_promotes_no_more_than_for_one(void)
+static void advancing_all_queues_moves_no_more_jobs_than_advancing_one(void)
 {
 	const struct qless_queue_counts *all;
 	size_t count;
-	uint64_t changes;
 
 	put_delayed(0, "first", "early", 50);
 	put_many_scheduled(100);
 	put_delayed(2, "last", "other", 50);
-	changes = qless_changes(q);
+	TEST_ASSERT_EQUAL_UINT64(1000, advance(200, QLESS_ADVANCE_KNOWN, "", 1000));
 	OK(qless_all_queue_counts(q, 200, &all, &count));
 	TEST_ASSERT_EQUAL_size_t(3, count);
 	ASSERT_STR("first", all[0].name);
 	ASSERT_STR("q", all[1].name);
 	ASSERT_STR("last", all[2].name);
 	TEST_ASSERT_EQUAL_UINT64(1, all[0].waiting);
-	TEST_ASSERT_EQUAL_UINT64(MANY, all[1].waiting);
-	TEST_ASSERT_EQUAL_UINT64(1, all[2].waiting);
-	TEST_ASSERT_EQUAL_UINT64(0, all[2].scheduled);
-	TEST_ASSERT_EQUAL_UINT64(1000, qless_changes(q) - changes);
+	TEST_ASSERT_EQUAL_UINT64(999, all[1].waiting);
+	TEST_ASSERT_EQUAL_UINT64(MANY - 999, all[1].due);
+	TEST_ASSERT_EQUAL_UINT64(0, all[2].waiting);
+	TEST_ASSERT_EQUAL_UINT64(1, all[2].due);
 	TEST_ASSERT_EQUAL_INT(QLESS_EBADARG, qless_all_queue_counts(q, NAN, &all, &count));
 }
 
@@ -143,15 +140,15 @@ static void a_listing_of_the_scheduled_jobs_leaves_out_what_is_due(void)
 	put_many_scheduled(100);
 	put_delayed(1, "q", "later-1", 1000);
 	put_delayed(1, "q", "later-2", 2000);
-	OK(qless_jobs(q, 200, QLESS_LIST_SCHEDULED, STR("q"), 0, 25, &jids));
+	OK(qless_jobs(q, 200, QLESS_LIST_NOT_DUE, STR("q"), 0, 25, &jids));
 	TEST_ASSERT_EQUAL_STRING("before-1 before-2 later-1 later-2 ", words(&jids));
-	OK(qless_jobs(q, 200, QLESS_LIST_SCHEDULED, STR("q"), 1, 2, &jids));
+	OK(qless_jobs(q, 200, QLESS_LIST_NOT_DUE, STR("q"), 1, 2, &jids));
 	TEST_ASSERT_EQUAL_STRING("before-2 later-1 ", words(&jids));
-	OK(qless_jobs(q, 200, QLESS_LIST_SCHEDULED, STR("q"), 3, 25, &jids));
+	OK(qless_jobs(q, 200, QLESS_LIST_NOT_DUE, STR("q"), 3, 25, &jids));
 	TEST_ASSERT_EQUAL_STRING("later-2 ", words(&jids));
-	OK(qless_jobs(q, 200, QLESS_LIST_SCHEDULED, STR("q"), 4, 25, &jids));
+	OK(qless_jobs(q, 200, QLESS_LIST_NOT_DUE, STR("q"), 4, 25, &jids));
 	TEST_ASSERT_EQUAL_STRING("", words(&jids));
-	TEST_ASSERT_EQUAL_UINT64(MANY, counts_of(200, "q").waiting);
+	TEST_ASSERT_EQUAL_UINT64(MANY, counts_of(200, "q").due);
 }
 
 static void asking_does_not_make_a_queue_known(void)
@@ -170,31 +167,6 @@ static void pausing_needs_no_jobs(void)
 	TEST_ASSERT_EQUAL_STRING("", queue_names());
 	OK(qless_unpause(q, 1, &name, 1));
 	TEST_ASSERT_FALSE(counts_of(1, "q").paused);
-}
-
-static void the_next_due_time_is_that_of_the_first_thing_to_happen(void)
-{
-	struct qless_str name = STR("q");
-	struct qless_recur_put recur = { .queue = STR("p"),
-					 .jid = STR("r"),
-					 .klass = STR("k"),
-					 .data = STR("{}"),
-					 .interval = 10,
-					 .offset = 50 };
-
-	TEST_ASSERT_TRUE(isinf(qless_next_due(q)));
-	put(1, "q", "j");
-	TEST_ASSERT_TRUE(isinf(qless_next_due(q)));
-	OK(qless_recur(q, 100, &recur));
-	TEST_ASSERT_TRUE(qless_next_due(q) == 150);
-	pop(20, "q", "w", 1);
-	TEST_ASSERT_TRUE(qless_next_due(q) == 80);
-	put_delayed(20, "q", "k", 30);
-	TEST_ASSERT_TRUE(qless_next_due(q) == 50);
-	TEST_ASSERT_TRUE(qless_queue_next_due(q, STR("p")) == 150);
-	TEST_ASSERT_TRUE(isinf(qless_queue_next_due(q, STR("nope"))));
-	OK(qless_pause(q, 21, &name, 1));
-	TEST_ASSERT_TRUE(qless_next_due(q) == 150);
 }
 
 static void listings_page_as_ranges_or_as_limits(void)
@@ -232,7 +204,7 @@ static void listings_page_as_ranges_or_as_limits(void)
 	TEST_ASSERT_EQUAL_STRING("", words(&jids));
 }
 
-static void held_still_what_has_come_due_stays_where_it_is(void)
+static void reading_leaves_what_has_come_due_where_it_is(void)
 {
 	struct qless_recur_put recur = { .queue = STR("q"),
 					 .jid = STR("r"),
@@ -251,12 +223,14 @@ static void held_still_what_has_come_due_stays_where_it_is(void)
 	pop(1, "p", "w", 1);
 	OK(qless_recur(q, 1, &recur));
 	changes = qless_changes(q);
-	qless_hold_still(q, true);
 	counts = counts_of(later, "q");
 	TEST_ASSERT_EQUAL_UINT64(0, counts.waiting);
 	TEST_ASSERT_EQUAL_UINT64(1, counts.scheduled);
+	TEST_ASSERT_EQUAL_UINT64(1, counts.due);
 	OK(qless_jobs(q, later, QLESS_LIST_SCHEDULED, STR("q"), 0, 10, &jids));
 	TEST_ASSERT_EQUAL_STRING("due ", words(&jids));
+	OK(qless_jobs(q, later, QLESS_LIST_NOT_DUE, STR("q"), 0, 10, &jids));
+	TEST_ASSERT_EQUAL_STRING("", words(&jids));
 	OK(qless_peek(q, later, STR("q"), 10, &jobs));
 	TEST_ASSERT_EQUAL_size_t(0, jobs.count);
 	OK(qless_workers(q, later, &workers));
@@ -264,11 +238,6 @@ static void held_still_what_has_come_due_stays_where_it_is(void)
 	OK(qless_worker_jobs(q, later, STR("w"), &jids, &stalled));
 	TEST_ASSERT_EQUAL_STRING("held ", words(&stalled));
 	TEST_ASSERT_EQUAL_UINT64(changes, qless_changes(q));
-	qless_hold_still(q, false);
-	OK(qless_peek(q, later, STR("q"), 10, &jobs));
-	TEST_ASSERT_EQUAL_size_t(10, jobs.count);
-	OK(qless_workers(q, later, &workers));
-	TEST_ASSERT_EQUAL_size_t(0, workers.count);
 }
 
 int main(int argc, char **argv)
@@ -277,12 +246,11 @@ int main(int argc, char **argv)
 	RUN(queues_are_listed_by_when_they_were_first_seen);
 	RUN(jobs_are_counted_by_state);
 	RUN(counting_does_not_promote_all_at_once);
-	RUN(counting_all_queues_counts_each_and_promotes_no_more_than_for_one);
+	RUN(advancing_all_queues_moves_no_more_jobs_than_advancing_one);
 	RUN(a_listing_of_the_scheduled_jobs_leaves_out_what_is_due);
 	RUN(asking_does_not_make_a_queue_known);
 	RUN(pausing_needs_no_jobs);
-	RUN(the_next_due_time_is_that_of_the_first_thing_to_happen);
 	RUN(listings_page_as_ranges_or_as_limits);
-	RUN(held_still_what_has_come_due_stays_where_it_is);
+	RUN(reading_leaves_what_has_come_due_where_it_is);
 	return UNIT_RESULT();
 }

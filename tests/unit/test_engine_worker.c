@@ -18,6 +18,7 @@ static const char *workers(double now)
 	size_t len = 0;
 	size_t i;
 
+	advance(now, QLESS_ADVANCE_WORKERS, "", INT64_MAX);
 	OK(qless_workers(q, now, &list));
 	text[0] = '\0';
 	for (i = 0; i < list.count; i++)

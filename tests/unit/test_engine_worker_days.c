@@ -49,6 +49,14 @@ static void pop(double now, const char *worker, int64_t count, size_t expected)
 	TEST_ASSERT_EQUAL_size_t(expected, jobs.count);
 }
 
+static void forget_workers(double now)
+{
+	struct qless_advance advance = { .kind = QLESS_ADVANCE_WORKERS, .max = INT64_MAX };
+	uint64_t count;
+
+	TEST_ASSERT_EQUAL_INT(0, qless_advance(q, now, &advance, &count));
+}
+
 static void complete(double now, const char *jid, const char *worker)
 {
 	struct qless_complete complete = { .jid = str_from(jid),
@@ -173,6 +181,7 @@ static void days_outlive_the_worker(void)
 
 	put(T0, "a");
 	pop(T0, "v", 1, 1);
+	forget_workers(T0 + 2 * DAY);
 	TEST_ASSERT_EQUAL_INT(0, qless_workers(q, T0 + 2 * DAY, &workers));
 	TEST_ASSERT_EQUAL_size_t(0, workers.count);
 	TEST_ASSERT_EQUAL_INT(0, qless_worker_jobs(q, T0, STR("v"), &jobs, &stalled));

@@ -1,0 +1,172 @@
+/*
+ * What wakes a queue: something new to hand out, or the time at which something falls due.
+ *
+ * Queues that woke are in a list, each once, until somebody takes them; if nobody does, a queue
+ * stays in the list and a put costs one test. A heap has the queues by when something next falls
+ * due in them. The key of a queue goes down at once, whenever something with an earlier time
+ * enters. It does not go up when the earliest thing leaves, which happens with nearly every
+ * complete: it is a lower bound, and whoever asks for the next time first brings the key on top up
+ * to date. What qless_take_due() has reported is above no key any more, due as it may be.
+ */
+#include <assert.h>
+
+#include "engine/engine_int.h"
+
+/* ---- queues that woke ---- */
+
+void queue_enter_woken(struct qless *q, struct queue *queue)
+{
+	assert(!queue->is_woken && queue->prev_woken == NULL && queue->next_woken == NULL);
+	if (queue->paused)
+		return;
+	queue->is_woken = true;
+	queue->prev_woken = q->last_woken;
+	if (q->last_woken != NULL)
+		q->last_woken->next_woken = queue;
+	else
+		q->first_woken = queue;
+	q->last_woken = queue;
+}
+
+void queue_forget_woken(struct qless *q, struct queue *queue)
+{
+	if (!queue->is_woken)
+		return;
+	if (queue->prev_woken != NULL)
+		queue->prev_woken->next_woken = queue->next_woken;
+	else
+		q->first_woken = queue->next_woken;
+	if (queue->next_woken != NULL)
+		queue->next_woken->prev_woken = queue->prev_woken;
+	else
+		q->last_woken = queue->prev_woken;
+	queue->is_woken = false;
+	queue->prev_woken = queue->next_woken = NULL;
+}
+
+bool qless_take_woken(struct qless *q, struct qless_str *ret_queue)
+{
+	struct queue *queue = q->first_woken;
+
+	if (queue == NULL)
+		return false;
+	assert(queue->is_woken && queue->prev_woken == NULL);
+	queue_forget_woken(q, queue);
+	*ret_queue = queue_name(queue);
+	return true;
+}
+
+/* ---- when something falls due ---- */
+
+static double score_of(const struct skipnode *node)
+{
+	return node != NULL ? node->score : INFINITY;
+}
+
+/* Scheduled and recurring jobs that were due before 1970 never are, as the reference has it. */
+double queue_next_due(const struct queue *queue)
+{
+	double due = score_of(skiplist_first(&queue->locks));
+
+	due = fmin(due, score_of(skiplist_first_ge(&queue->scheduled, 0)));
+	return fmin(due, score_of(skiplist_first_ge(&queue->recurring, 0)));
+}
+
+static const struct skipnode *first_after(const struct skiplist *list, double time)
+{
+	return time < 0 ? skiplist_first_ge(list, 0) : skiplist_first_gt(list, time);
+}
+
+/* When the first recurring job makes a job after `time`, of those that were due by then: a backlog
+ * may have it pass over the run that is overdue. */
+static double next_late_run(const struct queue *queue, double time)
+{
+	const struct skipnode *node = skiplist_first_ge(&queue->recurring, 0);
+	double due = INFINITY;
+
+	for (; node != NULL && node->score <= time; node = skiplist_next(node)) {
+		double run = recur_next_run(recur_from_node(node), time);
+
+		if (run > time)
+			due = fmin(due, run);
+	}
+	return due;
+}
+
+double queue_next_due_after(const struct queue *queue, double time)
+{
+	double due = score_of(skiplist_first_gt(&queue->locks, time));
+
+	due = fmin(due, score_of(first_after(&queue->scheduled, time)));
+	due = fmin(due, score_of(first_after(&queue->recurring, time)));
+	return fmin(due, next_late_run(queue, time));
+}
+
+static void set_due(struct qless *q, struct queue *queue, double due)
+{
+	if (due == INFINITY) {
+		if (heap_has(&queue->due))
+			heap_remove(&q->due, &queue->due);
+	} else if (heap_has(&queue->due)) {
+		heap_rekey(&q->due, &queue->due, due);
+	} else {
+		heap_insert(&q->due, &queue->due, due);
+	}
+}
+
+void queue_falls_due_earlier(struct qless *q, struct queue *queue, double when)
+{
+	assert(when < queue->due.key);
+	set_due(q, queue, when);
+}
+
+void queue_resume(struct qless *q, struct queue *queue)
+{
+	queue_wake(q, queue);
+	queue_falls_due(q, queue, queue_next_due(queue));
+}
+
+/* The queue on top of the heap, with a key that is no longer too low; NULL if nothing falls due. */
+static struct queue *first_due(struct qless *q)
+{
+	struct heap_node *node;
+
+	while ((node = heap_first(&q->due)) != NULL) {
+		struct queue *queue = container_of(node, struct queue, due);
+		double due = queue->paused ? INFINITY : queue_next_due(queue);
+
+		/* A key that is higher than the time has been reported before. */
+		if (due <= node->key)
+			return queue;
+		set_due(q, queue, due);
+	}
+	return NULL;
+}
+
+double qless_next_due(struct qless *q)
+{
+	const struct queue *queue = first_due(q);
+
+	return queue != NULL ? queue->due.key : INFINITY;
+}
+
+double qless_queue_next_due(const struct qless *q, struct qless_str name)
+{
+	const struct queue *queue = queue_find(q, name);
+
+	return queue != NULL && !queue->paused ? queue_next_due(queue) : INFINITY;
+}
+
+bool qless_take_due(struct qless *q, double now, struct qless_str *ret_queue)
+{
+	struct queue *queue = first_due(q);
+
+	if (queue == NULL || !(queue->due.key <= now))
+		return false;
+	set_due(q, queue, queue_next_due_after(queue, now));
+	assert(queue->due.key > now || queue->due.key == INFINITY);
+	q->due_taken = fmax(q->due_taken, now);
+	queue_wake(q, queue);
+	*ret_queue = queue_name(queue);
+	return true;
+}
