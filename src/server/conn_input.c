@@ -8,15 +8,15 @@
  *
  * Events of plain sockets are edge-triggered: the kernel reports a change once. It then reports
  * sockets in the order in which their bytes arrived, and need not look at a socket again to find
- * that nothing has arrived. In return, code that stops before it has read or written everything must
- * come back without an event:
+ * that nothing has arrived. In return, code that stops before it has read or written everything
+ * must come back without an event:
  *
  * - After a read that filled its room (transport.has_more), and after an event for a connection on
  *   the ready list, the connection stays on that list.
  * - If the peer's end was announced together with bytes (EV_CLOSED), the connection is read until
  *   the end.
- * - A reset has no event of its own. It shows when a reply is written. If the bytes before it had no
- *   reply, the connection is read once more.
+ * - A reset has no event of its own. It shows when a reply is written. If the bytes before it had
+ * no reply, the connection is read once more.
  * - If a turn has written its share and the socket would take more, the write event is added again.
  *
  * Handshakes and TLS sessions use level-triggered events. So does everything if libevent has no

@@ -2,8 +2,8 @@
  * The transport of a TLS connection: a session of OpenSSL that reads and writes the socket.
  *
  * It uses the same raw events and buffers as a plain connection. libevent has bufferevents over
- * OpenSSL, but they would be a second path for connections, and a slow one. TLS differs from a plain
- * socket in these points:
+ * OpenSSL, but they would be a second path for connections, and a slow one. TLS differs from a
+ * plain socket in these points:
  *
  * - The handshake is a state of the connection, with a time limit. A turn runs only a few steps of
  *   handshakes, because each may take a millisecond. A peer that sends plain text gets a line of
