@@ -11,7 +11,7 @@
 
 #include "build_config.h"
 #include "config/config.h"
-#include "server/persist.h"
+#include "server/loading.h"
 #include "server/server.h"
 #include "sys/crash.h"
 #include "sys/daemon.h"
@@ -56,7 +56,7 @@ static const char *take_value(int *argc, char **argv, const char *flag)
 }
 
 /* Where to recover from, if that is asked for. Returns 0, or -1 with the reason printed. */
-static int read_origin(struct persist_origin *origin, int *argc, char **argv)
+static int read_origin(struct loading_origin *origin, int *argc, char **argv)
 {
 	const char *from = take_value(argc, argv, "--recover-from");
 	const char *to = take_value(argc, argv, "--recover-to");
@@ -67,7 +67,7 @@ static int read_origin(struct persist_origin *origin, int *argc, char **argv)
 		      stderr);
 		return -1;
 	}
-	if (to != NULL && !persist_parse_limit(to, origin)) {
+	if (to != NULL && !loading_parse_limit(to, origin)) {
 		fprintf(stderr, "qlessd: --recover-to %s is neither a sequence number nor a time\n",
 			to);
 		return -1;
@@ -163,7 +163,7 @@ static void warn_of_root(const struct config *config)
  * file, which holds the number of the process that stays; the sockets last, because from then on
  * there are clients.
  */
-static int run(struct config *config, const char *file, const struct persist_origin *origin)
+static int run(struct config *config, const char *file, const struct loading_origin *origin)
 {
 	struct buf error = BUF_INIT(ERROR_MAX);
 	struct pidfile pidfile = PIDFILE_INIT;
@@ -214,7 +214,7 @@ done:
 
 int main(int argc, char **argv)
 {
-	struct persist_origin origin = { .sequence = UINT64_MAX, .wall_us = INT64_MAX };
+	struct loading_origin origin = { .sequence = UINT64_MAX, .wall_us = INT64_MAX };
 	struct config config;
 	bool check_only;
 	const char *file;

@@ -5,13 +5,14 @@
 #include "server/server_int.h"
 #include "server/info.h"
 #include "server/persist.h"
+#include "server/recording.h"
 
 void cmd_info(struct call *call)
 {
 	struct buf text = BUF_INIT(BUF_NO_MAX);
 
 	/* Who asks for the last number means that of what it has sent before. */
-	persist_split_batch(server_of(call));
+	recording_number(server_of(call));
 	info_append_sections(server_of(call), call->args, call->nargs, &text);
 	reply_verbatim(call->reply, "txt", buf_str(&text));
 	buf_done(&text);

@@ -9,7 +9,7 @@
 #include "command/handlers.h"
 #include "server/commands.h"
 #include "server/server_int.h"
-#include "server/persist.h"
+#include "server/recording.h"
 #include "sys/clock.h"
 #include "sys/log.h"
 #include "util/num.h"
@@ -61,10 +61,10 @@ void cmd_flushall(struct call *call)
 
 	if (!parse_flush(call) || !command_may_change(call))
 		return;
-	persist_begin_group(server_of(call));
+	recording_begin_group(server_of(call));
 	for (unsigned i = 0; i < databases_count(databases); i++)
 		databases_flush(databases, i);
-	persist_end_group(server_of(call));
+	recording_end_group(server_of(call));
 	reply_ok(call->reply);
 }
 

@@ -26,7 +26,7 @@
 
 #include "server/conn_int.h"
 #include "server/dispatch.h"
-#include "server/persist.h"
+#include "server/recording.h"
 #include "server/server_int.h"
 #include "server/share.h"
 #include "server/tls_session.h"
@@ -71,7 +71,7 @@ static void refuse_protocol(struct conn *c, const char *text)
  * have been used; what is behind them is to be kept. Marks the connection ready if there may be
  * whole requests among that.
  */
-static size_t run_share(struct conn *c, const char *base, size_t len)
+static size_t run_requests(struct conn *c, const char *base, size_t len)
 {
 	struct server *s = c->client.server;
 	struct resp_request *request = &s->intake.request;
@@ -109,16 +109,6 @@ static size_t run_share(struct conn *c, const char *base, size_t len)
 		used += request->consumed;
 	}
 	return c->state == CONN_OPEN ? used : len;
-}
-
-static size_t run_requests(struct conn *c, const char *base, size_t len)
-{
-	size_t used;
-
-	persist_begin_batch(c->client.server);
-	used = run_share(c, base, len);
-	persist_end_batch(c->client.server);
-	return used;
 }
 
 static bool input_is_too_long(struct conn *c)
@@ -240,7 +230,7 @@ static void receive(struct conn *c)
 	else if (c->state == CONN_HELD && c->on_edges && c->transport.has_more)
 		conn_tell_again(&c->read_event);
 	/* The other sockets come first in the next turn. */
-	if (persist_wants_end_of_turn(s))
+	if (recording_wants_end_of_turn(s))
 		event_base_loopbreak(s->base);
 }
 

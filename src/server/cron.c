@@ -5,7 +5,7 @@
 
 #include "server/environment.h"
 #include "server/http.h"
-#include "server/persist.h"
+#include "server/rewrite_watch.h"
 #include "server/queues.h"
 #include "server/server_int.h"
 
@@ -37,7 +37,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 	memory_watch_tick(s);
 	maintain(s);
 	certificates_tick(s);
-	persist_cron(s);
+	rewrite_watch_tick(s);
 	queues_tick(s);
 	http_cron(s->http);
 	stats_sample_rates(s);

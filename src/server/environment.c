@@ -8,6 +8,7 @@
 #include "command/table.h"
 #include "server/commands.h"
 #include "server/persist.h"
+#include "server/recording.h"
 #include "server/pubsub.h"
 #include "server/server_int.h"
 #include "server/users_log.h"
@@ -160,7 +161,7 @@ void environment_init(struct server *s)
 		.arg = s,
 		.hash_seed = s->hash_seed,
 	};
-	struct scripts_hooks hooks_of_scripts = persist_scripts_hooks;
+	struct scripts_hooks hooks_of_scripts = recording_scripts_hooks;
 
 	hooks_of_scripts.arg = s;
 	s->table = command_table_new(server_commands, server_command_count);

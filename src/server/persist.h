@@ -1,11 +1,8 @@
 /*
- * The log of the server: what is recorded, when replies may leave, and what is said about it.
+ * The log of the server: opening and closing it, what it refuses, and what is told about it.
  *
- * With `appendonly no` there is none, and everything here does nothing.
- *
- * The rule for output: what a connection was told in a turn, replies and events alike, leaves when
- * everything that had been recorded by the end of that turn is as durable as appendfsync asks for.
- * So no client ever learns of a state that a crash can undo, whoever has brought it about.
+ * recording.h writes to it, loading.h reads it at the start, rewrite_watch.h has it rewritten. With
+ * `appendonly no` there is none, and all of them do nothing.
  */
 #ifndef SERVER_PERSIST_H
 #define SERVER_PERSIST_H
@@ -13,31 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "command/scripts.h"
 #include "journal/journal.h"
-#include "journal/record.h"
 #include "journal/recover.h"
 #include "util/buf.h"
 
 struct server;
 
-/* Where the state comes from, if not from the server's own directory. */
-struct persist_origin {
-	char *dir;	   /* of the log to be read, which is left as it is; NULL: our own */
-	uint64_t sequence; /* how far to go in it */
-	int64_t wall_us;
-};
-
-/* Understand the argument of --recover-to: a sequence number, @seconds since 1970, or a time such
- * as 2026-11-18T14:00:00 (UTC). */
-bool persist_parse_limit(const char *text, struct persist_origin *origin);
-
-/* Before the server runs: take the directory. -1 with a line in `ret_error`. */
+/* Before the server runs: take the directory. Returns -1 with a line in `ret_error`. */
 int persist_open(struct server *s, struct buf *ret_error);
-
-/* Load the state. Clients are served meanwhile, but not with it. -1 if that failed, and it is in
- * the log why. */
-int persist_load(struct server *s, const struct persist_origin *origin);
 
 /* Bring the log to its end, with a new base first if `save`. */
 void persist_close(struct server *s, bool save);
@@ -45,35 +25,9 @@ void persist_close(struct server *s, bool save);
 /* Make the log follow the configuration. */
 void persist_apply_config(struct server *s);
 
-/* The turn should end now, though there is more to do: what it has recorded could become durable
- * meanwhile. */
-bool persist_wants_end_of_turn(const struct server *s);
-
-/* Write what this turn has recorded, and tell the gate how far the log has come. */
-void persist_end_turn(struct server *s);
-
-/* Once a second. */
-void persist_cron(struct server *s);
-
-/* Record something that is not a change of a database. Nothing is done while loading. */
-void persist_record(struct server *s, const struct record_command *command);
-
-/* What is changed in between is recorded as one: after a crash it is all there or not at all. */
-void persist_begin_group(struct server *s);
-void persist_end_group(struct server *s);
-
-/* What is changed in between may be recorded together, which takes less room and time. */
-void persist_begin_batch(struct server *s);
-void persist_end_batch(struct server *s);
-/* What was changed so far has its number, and what follows gets another. */
-void persist_split_batch(struct server *s);
-
 /* Why a command that changes something cannot be run now, or NULL. `bytes` is the size of its
  * arguments. For struct command_env; `arg` is the server. */
 const char *persist_refusal(void *arg, size_t bytes);
-
-/* To be told of scripts; `arg` is the server. */
-extern const struct scripts_hooks persist_scripts_hooks;
 
 /* What there is to tell about the log and its loading; all 0 where it does not apply. */
 struct persist_info {

@@ -9,6 +9,7 @@
 
 #include "server/http.h"
 #include "server/latency.h"
+#include "server/loading.h"
 #include "server/persist.h"
 #include "server/pubsub.h"
 #include "server/server_int.h"
@@ -146,11 +147,11 @@ void server_describe_listeners(const struct server *s, struct buf *out)
 		buf_printf(out, "%s%s", i != 0 ? " " : "", s->listening.listeners[i].name);
 }
 
-enum server_exit server_run(struct server *s, const struct persist_origin *origin)
+enum server_exit server_run(struct server *s, const struct loading_origin *origin)
 {
 	struct buf where = BUF_INIT(4096);
 
-	if (persist_load(s, origin) < 0)
+	if (loading_run(s, origin) < 0)
 		return s->stop.is_begun ? SERVER_EXIT_STOPPED : SERVER_EXIT_FAILED;
 
 	server_describe_listeners(s, &where);

@@ -12,7 +12,7 @@
 
 struct buf;
 struct config;
-struct persist_origin;
+struct loading_origin;
 struct server;
 
 /* Why server_run() came back. */
@@ -29,7 +29,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 void server_free(struct server *s);
 
 /* Load the state, serve until told to stop, and bring the log to its end. */
-enum server_exit server_run(struct server *s, const struct persist_origin *origin);
+enum server_exit server_run(struct server *s, const struct loading_origin *origin);
 
 /* One line that says where the server listens, for the log. */
 void server_describe_listeners(const struct server *s, struct buf *out);

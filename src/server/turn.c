@@ -1,11 +1,12 @@
 #include "server/turn.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
 #include "command/databases.h"
 #include "server/listen.h"
-#include "server/persist.h"
+#include "server/recording.h"
 #include "server/server_int.h"
 #include "server/share.h"
 #include "sys/log.h"
@@ -29,7 +30,7 @@ static void run_ready(struct server *s)
 		count++;
 	for (; count != 0 && !TAILQ_EMPTY(&s->conns.ready); count--) {
 		conn_run_ready(TAILQ_FIRST(&s->conns.ready));
-		if (persist_wants_end_of_turn(s))
+		if (recording_wants_end_of_turn(s))
 			break;
 	}
 }
@@ -70,6 +71,7 @@ static void end_turn(struct server *s)
 	int64_t elapsed_us = clock_mono_us() - s->clocks.mono_us;
 
 	stats_count_turn(s, elapsed_us);
+	s->turn.is_running = false;
 	s->turn.share = share_next(s->turn.share, elapsed_us, s->config->commands_per_turn);
 }
 
@@ -78,16 +80,19 @@ void turn_run(struct server *s, bool wait)
 	bool is_idle = TAILQ_EMPTY(&s->conns.ready) && !s->turn.has_flushed;
 	int flags = EVLOOP_ONCE | (wait && is_idle ? 0 : EVLOOP_NONBLOCK);
 
+	assert(!s->turn.is_running);
+	s->turn.is_running = true;
 	clocks_begin_turn(&s->clocks);
 	s->turn.handshakes_left = HANDSHAKES_PER_TURN;
 	if (event_base_loop(s->base, flags) < 0) {
 		log_warning("the event loop failed: %s", strerror(errno));
 		s->turn.loop_failed = true;
+		s->turn.is_running = false;
 		return;
 	}
 	server_read_clock(s);
 	run_ready(s);
-	persist_end_turn(s);
+	recording_end_turn(s);
 	gate_release(&s->gate);
 	send_replies(s);
 	free_the_dead(s);

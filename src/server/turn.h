@@ -21,6 +21,7 @@ struct turn {
 	size_t share;		  /* commands of a connection in a turn, see share.h */
 	unsigned handshakes_left; /* steps of TLS handshakes that this turn still takes */
 	bool has_flushed;	  /* a part of flushed databases is not freed yet */
+	bool is_running;	  /* turns do not nest */
 	bool loop_failed;
 };
 

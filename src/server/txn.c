@@ -7,6 +7,7 @@
 #include "server/server_int.h"
 #include "server/dispatch.h"
 #include "server/persist.h"
+#include "server/recording.h"
 #include "util/mem.h"
 
 struct queued_command {
@@ -255,13 +256,13 @@ void cmd_exec(struct call *call)
 	}
 	/* Detached, so that the commands find themselves outside of a transaction. */
 	c->txn = NULL;
-	persist_begin_group(c->server);
+	recording_begin_group(c->server);
 	reply_array(call->reply, (size_t)txn->count);
 	for (int i = 0; i < txn->count; i++) {
 		run_queued(c, &txn->commands[i]);
 		client_output_grew(c);
 	}
-	persist_end_group(c->server);
+	recording_end_group(c->server);
 	txn_free(txn);
 }
 

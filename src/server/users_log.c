@@ -2,7 +2,7 @@
 
 #include "command/acl.h"
 #include "server/server_int.h"
-#include "server/persist.h"
+#include "server/recording.h"
 #include "server/server_int.h"
 #include "sys/log.h"
 #include "util/mem.h"
@@ -90,7 +90,7 @@ static void describe(struct server *s, struct qless_str name,
 
 static void record_in_log(void *arg, const struct record_command *command)
 {
-	persist_record(arg, command);
+	recording_append(arg, command);
 }
 
 void users_log_note_change(void *arg, struct qless_str name)
@@ -107,7 +107,7 @@ static void record_as_configured(struct server *s, struct qless_str name)
 {
 	struct record_command command = { .name = configured_name, .args = &name, .count = 1 };
 
-	persist_record(s, &command);
+	recording_append(s, &command);
 }
 
 /* Whoever is not as configured, those that are gone included. */

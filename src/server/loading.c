@@ -1,0 +1,226 @@
+/*
+ * Loading the state from the log, before anything is recorded.
+ *
+ * Clients are served meanwhile, now and then, so that they can ask how far it is: between two
+ * records on_progress() runs a turn of the loop. That is safe for these reasons:
+ *
+ * - No turn is under way: server_run() loads before its first turn, and turn_run() asserts that
+ *   turns do not nest.
+ * - While `loading` is set, only commands with CMD_LOADING run. None of them reads or changes a
+ *   database, of which a part may be there.
+ * - Nothing is recorded before recording_begin(), so no output waits and no batch is open.
+ * - A turn may begin to stop the server. Then on_progress() ends the loading.
+ */
+#include "server/loading.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "command/databases.h"
+#include "server/persist_int.h"
+#include "server/users_log.h"
+#include "sys/log.h"
+#include "util/num.h"
+
+/* Microseconds between two lines in the log about how far it is. */
+#define REPORT_US INT64_C(5000000)
+/* Microseconds between two turns for clients. */
+#define TURN_US INT64_C(20000)
+/* A mark is written once a second, so commands of the server's own time are hardly later than one
+ * by more than this. */
+#define MARK_DISTANCE_US (2 * PERSIST_SECOND_US)
+
+static struct qless *engine_to_load(void *arg, unsigned db)
+{
+	struct stored stored = persist_stored(arg);
+
+	return stored_engine(&stored, db);
+}
+
+/* The server's clock must not give times again that it gave before. What clients say is no guide.
+ */
+static void note_time(struct loading *l, double now)
+{
+	double us = now * 1e6;
+
+	if (us > (double)l->newest_us && us <= (double)(l->mark_us + MARK_DISTANCE_US))
+		l->newest_us = (int64_t)us;
+}
+
+static int apply_record(void *arg, const struct record_command *command, struct buf *ret_error)
+{
+	struct server *s = arg;
+	struct stored stored = persist_stored(s);
+
+	if (users_log_is_record(command->name))
+		return users_log_apply(s, command, ret_error);
+	note_time(&s->persist->loading, command->now);
+	return stored_apply(&stored, command, ret_error);
+}
+
+static void visit_record(void *arg, const char *path, uint64_t offset, const struct record *record)
+{
+	struct server *s = arg;
+	struct record_mark mark;
+
+	(void)path;
+	(void)offset;
+	if (record->type == RECORD_MARK && record_decode_mark(record->payload, &mark))
+		s->persist->loading.mark_us = mark.wall_us;
+}
+
+double loading_seconds_left(const struct loading *l, int64_t mono_us)
+{
+	const struct recovery_progress *progress = &l->progress;
+	uint64_t left = progress->bytes_total - progress->bytes_done;
+
+	if (progress->bytes_done == 0 || progress->bytes_done > progress->bytes_total)
+		return 0;
+	return (double)(mono_us - l->begin_us) / 1e6 * (double)left / (double)progress->bytes_done;
+}
+
+/* The first moments say nothing about those to come. */
+static void report_loading(struct server *s)
+{
+	const struct loading *l = &s->persist->loading;
+	const struct recovery_progress *progress = &l->progress;
+	int64_t now_us = clock_mono_us();
+	char text[160], left[64] = "";
+
+	if (now_us - l->begin_us >= PERSIST_SECOND_US)
+		snprintf(left, sizeof left, ", done in about %.0f seconds",
+			 loading_seconds_left(l, now_us));
+	snprintf(text, sizeof text, "loading: %" PRIu64 " of %" PRIu64 " MB, %" PRIu64 " records%s",
+		 progress->bytes_done >> 20, progress->bytes_total >> 20, progress->records, left);
+	log_notice("%s", text);
+	notify_status(&s->notify, text);
+}
+
+/* Serve those who ask how far it is, now and then. */
+static bool on_progress(void *arg, const struct recovery_progress *progress)
+{
+	struct server *s = arg;
+	struct loading *l = &s->persist->loading;
+	int64_t now_us = clock_mono_us();
+
+	l->progress = *progress;
+	persist_ask_for_patience(s);
+	if (now_us - l->turn_us < TURN_US)
+		return !s->stop.is_begun;
+	if (now_us >= l->report_us) {
+		l->report_us = now_us + REPORT_US;
+		report_loading(s);
+	}
+	turn_run(s, /* wait= */ false);
+	l->turn_us = clock_mono_us();
+	return !s->stop.is_begun;
+}
+
+static struct recovery_target make_target(struct server *s)
+{
+	return (struct recovery_target){
+		.arg = s,
+		.engine = engine_to_load,
+		.apply = apply_record,
+		.visit = visit_record,
+		.progress = on_progress,
+	};
+}
+
+static void describe_recovery(const struct recovery *r, int64_t took_us)
+{
+	if (r->cut_bytes > 0)
+		log_warning("log-%08" PRIu64 " had %" PRIu64
+			    " bytes behind its last intact record, "
+			    "sequence %" PRIu64 ", at offset %" PRIu64
+			    ": what a crash leaves. They were cut off",
+			    r->tail.number, r->cut_bytes, r->last_sequence, r->tail_size);
+	log_notice("loaded up to sequence %" PRIu64 ": %" PRIu64 " records, %" PRIu64
+		   " MB, in %.3f seconds",
+		   r->last_sequence, r->records, (r->base_bytes + r->log_bytes) >> 20,
+		   (double)took_us / 1e6);
+}
+
+static int load_from(struct server *s, const struct loading_origin *origin,
+		     struct recovery *ret_recovery, struct buf *error)
+{
+	struct recovery_limit limit = { origin->sequence, origin->wall_us };
+	struct recovery_target target = make_target(s);
+	int rc =
+		recovery_run(ret_recovery, &journal_io_system, origin->dir, &limit, &target, error);
+
+	if (rc == -ENOENT && error->len == 0)
+		buf_printf(error, "there is no log in %s", origin->dir);
+	if (rc == 0)
+		rc = journal_create(s->persist->journal, ret_recovery->last_sequence, error);
+	return rc;
+}
+
+static void finish_loading(struct server *s, const struct recovery *recovery)
+{
+	struct loading *l = &s->persist->loading;
+	int64_t newest_us = recovery->last_us > l->newest_us ? recovery->last_us : l->newest_us;
+
+	describe_recovery(recovery, clock_mono_us() - l->begin_us);
+	queues_begin(s);
+	steady_clock_pass(&s->clocks.native, newest_us);
+	recording_begin(s);
+	users_log_loaded(s);
+}
+
+int loading_run(struct server *s, const struct loading_origin *origin)
+{
+	struct recovery_target target = make_target(s);
+	struct buf error = BUF_INIT(8192);
+	struct persist *p = s->persist;
+	struct recovery recovery;
+	int rc;
+
+	if (p == NULL)
+		return 0;
+	assert(!p->is_loaded && !s->loading);
+	p->loading.begin_us = p->loading.turn_us = clock_mono_us();
+	s->loading = true;
+	persist_ask_for_patience(s);
+	databases_set_limits(s->env.databases, NULL);
+	if (origin->dir != NULL)
+		rc = load_from(s, origin, &recovery, &error);
+	else
+		rc = journal_recover(p->journal, &target, &recovery, &error);
+	s->loading = false;
+	server_apply_config(s);
+	if (rc == 0) {
+		finish_loading(s, &recovery);
+	} else {
+		/* It speaks of the directory as "." */
+		log_write(LOG_LEVEL_WARNING, LOG_FIELDS(LOG_TEXT("dir", s->config->dir)), "%s",
+			  buf_cstr(&error));
+	}
+	recovery_done(&recovery);
+	buf_done(&error);
+	return rc == 0 ? 0 : -1;
+}
+
+bool loading_parse_limit(const char *text, struct loading_origin *origin)
+{
+	struct qless_str all = str_from(text);
+	struct tm tm = { 0 };
+	const char *end;
+	double seconds;
+
+	if (num_parse_u64(all, 1, UINT64_MAX, &origin->sequence))
+		return true;
+	if (text[0] == '@' && num_parse_double(str_from(text + 1), &seconds) && seconds > 0 &&
+	    seconds < 1e12) {
+		origin->wall_us = (int64_t)(seconds * 1e6);
+		return true;
+	}
+	end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	if (end == NULL || (*end != '\0' && strcmp(end, "Z") != 0))
+		return false;
+	origin->wall_us = (int64_t)timegm(&tm) * PERSIST_SECOND_US;
+	return true;
+}

@@ -1,0 +1,187 @@
+/*
+ * Recording: what is changed goes to the log, and at the end of the turn it is written.
+ *
+ * The changes of a turn are batched: they share records of some kilobytes, which takes less room
+ * and time. A batch begins with the first change of a turn, whoever has made it, and ends with the
+ * turn.
+ */
+#include "server/recording.h"
+
+#include "command/databases.h"
+#include "server/persist_int.h"
+#include "server/users_log.h"
+#include "sys/log.h"
+
+static bool is_recording(const struct server *s)
+{
+	return s->persist != NULL && s->persist->is_loaded;
+}
+
+/* The log, with a batch that has begun. */
+static struct commit_log *log_of(struct server *s)
+{
+	struct commit_log *log = s->persist->log;
+
+	if (!log->group.in_batch)
+		commit_log_begin_batch(log);
+	return log;
+}
+
+static void record_change(void *arg, unsigned db, double now, struct qless_str name,
+			  const struct qless_str *args, size_t count)
+{
+	struct record_command command = {
+		.db = db, .now = now, .name = name, .args = args, .count = count
+	};
+
+	commit_log_append(log_of(arg), &command);
+}
+
+void recording_append(struct server *s, const struct record_command *command)
+{
+	if (is_recording(s))
+		commit_log_append(log_of(s), command);
+}
+
+void recording_begin_group(struct server *s)
+{
+	if (is_recording(s))
+		commit_log_begin_group(log_of(s));
+}
+
+void recording_end_group(struct server *s)
+{
+	if (is_recording(s))
+		commit_log_end_group(s->persist->log);
+}
+
+void recording_number(struct server *s)
+{
+	if (is_recording(s))
+		commit_log_split_batch(s->persist->log);
+}
+
+static void record_script(void *arg, const struct script *script)
+{
+	struct qless_str args[STORED_SCRIPT_ARGS];
+	struct record_command command = stored_describe_script(script, args);
+
+	recording_append(arg, &command);
+}
+
+static void record_scripts_clear(void *arg)
+{
+	struct record_command command = stored_describe_scripts_clear();
+
+	recording_append(arg, &command);
+}
+
+const struct scripts_hooks recording_scripts_hooks = {
+	.added = record_script,
+	.cleared = record_scripts_clear,
+};
+
+void recording_begin(struct server *s)
+{
+	struct classic_recorder recorder = { .record = record_change, .arg = s };
+
+	databases_set_recorder(s->env.databases, &recorder);
+	s->persist->is_loaded = true;
+}
+
+void recording_end_batch(struct server *s)
+{
+	if (is_recording(s) && s->persist->log->group.in_batch)
+		commit_log_end_batch(s->persist->log);
+}
+
+/*
+ * The end of a turn
+ */
+
+/* Output of this turn that tells of records that failed. Its clients have to find out what has
+ * become of them, as after any connection that is lost. */
+static void drop_turn(struct server *s)
+{
+	struct conn *c, *next;
+
+	for (c = TAILQ_FIRST(&s->conns.writable); c != NULL; c = next) {
+		next = TAILQ_NEXT(c, writable);
+		conn_kill(c, CONN_OUTPUT_LOST);
+	}
+}
+
+static void note_state(struct server *s)
+{
+	struct persist *p = s->persist;
+	enum commit_log_state state = p->log->state;
+
+	if (state == p->state)
+		return;
+	if (state == COMMIT_LOG_HEALTHY) {
+		log_notice("the log can be written again");
+		notify_status(&s->notify, SERVER_STATUS_READY);
+	} else {
+		log_warning("the log cannot be written: %s. Commands that change something are "
+			    "refused until it can",
+			    commit_log_complaint(p->log));
+		notify_status(&s->notify, "The log cannot be written, changes are refused");
+	}
+	if (p->state == COMMIT_LOG_HEALTHY) {
+		gate_fail(&s->gate);
+		if (p->log->last > p->log->committed)
+			drop_turn(s);
+	}
+	p->state = state;
+}
+
+/* One client waits for what it asked for in this turn, and nobody else for anything. */
+static bool is_one_alone(const struct server *s)
+{
+	const struct conn *c = TAILQ_FIRST(&s->conns.writable);
+
+	/* Whoever has sent something, and whose turn it was not yet, is on no list. */
+	return c != NULL && TAILQ_NEXT(c, writable) == NULL && gate_is_empty(&s->gate) &&
+	       TAILQ_EMPTY(&s->conns.ready) && !event_base_got_break(s->base);
+}
+
+/* What the helper thread and the process that writes a base took. */
+static void note_latencies(struct server *s)
+{
+	struct persist *p = s->persist;
+	struct journal_info info;
+
+	journal_get_info(p->journal, &info);
+	if (info.syncs != p->noted_syncs)
+		stats_note_latency(s, "aof-fsync", (int64_t)info.sync_us_last);
+	if (info.forks != p->noted_forks)
+		stats_note_latency(s, "fork", info.fork_us);
+	p->noted_syncs = info.syncs;
+	p->noted_forks = info.forks;
+}
+
+bool recording_wants_end_of_turn(const struct server *s)
+{
+	return is_recording(s) && commit_log_wants_flush(s->persist->log);
+}
+
+void recording_end_turn(struct server *s)
+{
+	struct persist *p = s->persist;
+	int64_t begin_us = stats_begin_latency(s);
+
+	gate_open(&s->gate);
+	if (!is_recording(s))
+		return;
+	recording_end_batch(s);
+	commit_log_flush(p->log, &(struct commit_log_turn){ .mono_us = s->clocks.mono_us,
+							    .wall_us = s->clocks.wall_us,
+							    .is_urgent = is_one_alone(s) });
+	stats_end_latency(s, "aof-write", begin_us);
+	if (begin_us != 0)
+		note_latencies(s);
+	note_state(s);
+	rewrite_watch_end_turn(s);
+	if (p->state == COMMIT_LOG_HEALTHY)
+		gate_advance(&s->gate, p->log->committed, p->log->last);
+}
