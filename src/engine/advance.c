@@ -61,7 +61,7 @@ int qless_advance(struct qless *q, double now, const struct qless_advance *advan
 	if (advance->kind == QLESS_ADVANCE_POP && limit_check_jobs(q, advance->max) < 0)
 		return engine_fail_during(q, QLESS_OP_ADVANCE);
 	if (advance->kind == QLESS_ADVANCE_POP || advance->kind == QLESS_ADVANCE_QUEUE)
-		queue = queue_find(q, advance->queue);
+		queue = queue_recall(q, advance->queue);
 	switch (advance->kind) {
 	case QLESS_ADVANCE_POP:
 		if (queue != NULL)

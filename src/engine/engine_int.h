@@ -479,6 +479,8 @@ void job_release_extra(struct qless_job *job);
 /* ---- queue.c ---- */
 
 struct queue *queue_find(const struct qless *q, struct qless_str name);
+/* The same, quicker for the queue of the last call. */
+struct queue *queue_recall(struct qless *q, struct qless_str name);
 /* Makes the queue if there is none. */
 struct queue *queue_need(struct qless *q, struct qless_str name);
 /* Free the queue if nothing is left that would make it visible. */

@@ -125,7 +125,7 @@ int qless_pop(struct qless *q, double now, struct qless_str queue_text,
 	rc = check_count(q, QLESS_OP_POP, count);
 	if (rc < 0)
 		return rc;
-	queue = queue_find(q, queue_text);
+	queue = queue_recall(q, queue_text);
 	if (queue == NULL || !queue->paused) {
 		worker = intern_get(&q->worker_names, worker_text);
 		if (queue != NULL)
@@ -152,7 +152,7 @@ int qless_peek(struct qless *q, double now, struct qless_str queue_text, int64_t
 	rc = check_count(q, QLESS_OP_PEEK, count);
 	if (rc < 0)
 		return rc;
-	queue = queue_find(q, queue_text);
+	queue = queue_recall(q, queue_text);
 	if (queue != NULL) {
 		node = skiplist_first(&queue->locks);
 		for (; count > 0 && lock_is_expired(node, now); count--, node = skiplist_next(node))

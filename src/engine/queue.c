@@ -32,6 +32,13 @@ struct queue *queue_find(const struct qless *q, struct qless_str name)
 	return found != NULL ? found->user : NULL;
 }
 
+struct queue *queue_recall(struct qless *q, struct qless_str name)
+{
+	struct intern *found = intern_recall(&q->queue_names, name);
+
+	return found != NULL ? found->user : NULL;
+}
+
 static struct queue *queue_new(struct qless *q, struct qless_str name)
 {
 	unsigned height = engine_draw_height(q);
@@ -65,7 +72,7 @@ static void leave_all(struct queue_vec *all, const struct queue *queue)
 
 struct queue *queue_need(struct qless *q, struct qless_str name)
 {
-	struct queue *queue = queue_find(q, name);
+	struct queue *queue = queue_recall(q, name);
 
 	return queue != NULL ? queue : queue_new(q, name);
 }

@@ -40,14 +40,25 @@ struct intern *intern_from_node(struct hash_node *node)
 	return container_of(node, struct intern, node);
 }
 
+static bool is_recent(const struct intern_table *table, struct qless_str s)
+{
+	return table->recent != NULL && str_equal(intern_str(table->recent), s);
+}
+
 struct intern *intern_get(struct intern_table *table, struct qless_str s)
 {
-	uint32_t hash = hash_compute(table->hash.seed, s);
-	struct hash_node *node = hash_find_hashed(&table->hash, s, hash);
+	struct hash_node *node;
 	struct intern *added;
+	uint32_t hash;
 
-	if (node != NULL)
-		return intern_ref(intern_from_node(node));
+	if (is_recent(table, s))
+		return intern_ref(table->recent);
+	hash = hash_compute(table->hash.seed, s);
+	node = hash_find_hashed(&table->hash, s, hash);
+	if (node != NULL) {
+		table->recent = intern_from_node(node);
+		return intern_ref(table->recent);
+	}
 	assert(s.len <= INTERN_LEN_MAX);
 	added = mem_alloc(size_of(s.len));
 	added->node.aux = 1;
@@ -58,6 +69,7 @@ struct intern *intern_get(struct intern_table *table, struct qless_str s)
 	added->text[s.len] = '\0';
 	hash_insert_hashed(&table->hash, &added->node, hash);
 	table->bytes += size_of(s.len);
+	table->recent = added;
 	return added;
 }
 
@@ -68,6 +80,26 @@ struct intern *intern_find(const struct intern_table *table, struct qless_str s)
 	return node != NULL ? intern_from_node(node) : NULL;
 }
 
+struct intern *intern_recall(struct intern_table *table, struct qless_str s)
+{
+	struct intern *found;
+
+	if (is_recent(table, s))
+		return table->recent;
+	found = intern_find(table, s);
+	if (found != NULL)
+		table->recent = found;
+	return found;
+}
+
+/* The string leaves the table. */
+static void forget(struct intern_table *table, const struct intern *s)
+{
+	table->bytes -= size_of(s->len);
+	if (table->recent == s)
+		table->recent = NULL;
+}
+
 struct intern *intern_take(struct intern_table *table)
 {
 	struct hash_node *node = hash_take(&table->hash);
@@ -76,7 +108,7 @@ struct intern *intern_take(struct intern_table *table)
 	if (node == NULL)
 		return NULL;
 	s = intern_from_node(node);
-	table->bytes -= size_of(s->len);
+	forget(table, s);
 	return s;
 }
 
@@ -96,6 +128,6 @@ void intern_unref(struct intern_table *table, struct intern *s)
 		return;
 	assert(s->user == NULL);
 	hash_remove(&table->hash, &s->node);
-	table->bytes -= size_of(s->len);
+	forget(table, s);
 	free(s);
 }

@@ -25,7 +25,8 @@ struct intern {
 
 struct intern_table {
 	struct hash hash;
-	size_t bytes; /* of all strings, their headers included */
+	size_t bytes;	       /* of all strings, their headers included */
+	struct intern *recent; /* the last one that was asked for; NULL if it is gone */
 };
 
 void intern_init(struct intern_table *table, uint64_t seed);
@@ -48,6 +49,10 @@ struct intern *intern_get(struct intern_table *table, struct qless_str s);
 /* The string if it is in the table, or NULL. Takes no reference: good while somebody else has one.
  */
 struct intern *intern_find(const struct intern_table *table, struct qless_str s);
+
+/* The same, for names that are often asked for several times in a row: the table remembers the last
+ * one, and it is found without hashing. */
+struct intern *intern_recall(struct intern_table *table, struct qless_str s);
 
 /* One more reference; returns `s`. */
 struct intern *intern_ref(struct intern *s);

@@ -45,6 +45,26 @@ static void a_string_goes_with_its_last_reference(void)
 	intern_unref(&table, NULL);
 }
 
+static void the_string_that_is_recalled_is_the_one_in_the_table(void)
+{
+	struct intern *a = intern_get(&table, STR("a"));
+	struct intern *b = intern_get(&table, STR("b"));
+
+	for (int i = 0; i < 2; i++) {
+		TEST_ASSERT_EQUAL_PTR(a, intern_recall(&table, STR("a")));
+		TEST_ASSERT_EQUAL_PTR(a, intern_recall(&table, STR("a")));
+		TEST_ASSERT_EQUAL_PTR(b, intern_recall(&table, STR("b")));
+		TEST_ASSERT_NULL(intern_recall(&table, STR("c")));
+	}
+	intern_unref(&table, b);
+	TEST_ASSERT_NULL(intern_recall(&table, STR("b")));
+	TEST_ASSERT_TRUE(intern_get(&table, STR("b")) != a);
+	TEST_ASSERT_EQUAL_PTR(a, intern_get(&table, STR("a")));
+	free(intern_take(&table));
+	free(intern_take(&table));
+	TEST_ASSERT_NULL(intern_recall(&table, STR("a")));
+}
+
 static void the_empty_string_is_a_string(void)
 {
 	struct intern *a = intern_get(&table, str_make(NULL, 0));
@@ -129,6 +149,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(equal_strings_are_one_object);
 	RUN(a_string_goes_with_its_last_reference);
+	RUN(the_string_that_is_recalled_is_the_one_in_the_table);
 	RUN(the_empty_string_is_a_string);
 	RUN(the_slot_of_the_user_starts_empty_and_stays);
 	RUN(memory_is_counted_and_given_back);
