@@ -1,19 +1,15 @@
+/*
+ * One thread, and one task that goes there and back.
+ */
 #include "journal/helper.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "journal/kept.h"
-#include "sys/clock.h"
 #include "util/mem.h"
-
-/* Who writes to the file meanwhile waits for one such piece. */
-#define ZERO_BYTES ((size_t)64 * 1024)
 
 struct helper {
 	const struct journal_io *io;
@@ -21,108 +17,15 @@ struct helper {
 	bool threaded;
 	void (*wake)(void *arg);
 	void *wake_arg;
-	struct job *job; /* the owner's alone: started and not taken */
+	struct disk_task *task; /* the owner's alone: started and not taken */
 
 	pthread_t thread;
 	pthread_mutex_t mutex; /* guards what follows */
 	pthread_cond_t changed;
-	struct job *todo;
+	struct disk_task *todo;
 	atomic_bool done; /* as well read without it */
 	bool ending;
 };
-
-/* Where the disk has no room for them there will be no zeros, and that is all. */
-static int write_zeros(const struct journal_io *io, struct job *job, int fd, uint64_t from,
-		       uint64_t to)
-{
-	char *zeros;
-	size_t written;
-	int rc = 0;
-
-	if (from >= to)
-		return 0;
-	zeros = mem_zalloc(ZERO_BYTES);
-	for (job->zeroed = from; rc == 0 && job->zeroed < to; job->zeroed += written) {
-		uint64_t left = to - job->zeroed;
-
-		rc = journal_write_all(io, fd, zeros, left < ZERO_BYTES ? (size_t)left : ZERO_BYTES,
-				       job->zeroed, &written);
-	}
-	free(zeros);
-	return rc == -ENOSPC || rc == -EDQUOT ? 0 : rc;
-}
-
-static int write_bytes(const struct journal_io *io, struct job *job)
-{
-	size_t written;
-	int rc = 0;
-
-	if (job->bytes.len > 0)
-		rc = journal_write_all(io, job->fd, job->bytes.ptr, job->bytes.len, job->offset,
-				       &written);
-	if (rc == 0)
-		rc = write_zeros(io, job, job->fd, job->zero_from, job->zero_to);
-	return rc == 0 && job->cut ? io->truncate(io->arg, job->fd, job->offset) : rc;
-}
-
-static int create_log(const struct helper *h, struct job *job)
-{
-	const struct journal_io *io = h->io;
-	unsigned char head[RECORD_FILE_HEADER_BYTES];
-	char path[JOURNAL_PATH_MAX];
-	size_t written;
-	int rc;
-
-	journal_log_path(path, h->dir, job->header.number);
-	job->created_fd = io->open(io->arg, path, O_WRONLY | O_CREAT | O_TRUNC);
-	if (job->created_fd < 0)
-		return job->created_fd;
-	record_encode_header(&job->header, head);
-	rc = journal_write_all(io, job->created_fd, head, sizeof head, 0, &written);
-	if (rc == 0)
-		rc = write_zeros(io, job, job->created_fd, sizeof head, job->create_bytes);
-	return rc == 0 ? io->sync(io->arg, job->created_fd) : rc;
-}
-
-static void do_job(const struct helper *h, struct job *job)
-{
-	int64_t start_us = clock_mono_us(), written_us;
-
-	job->created_fd = -1;
-	job->unclear = false;
-	job->zeroed = 0;
-	job->reached = JOB_WRITE;
-	job->rc = write_bytes(h->io, job);
-	written_us = clock_mono_us();
-	job->write_us = written_us - start_us;
-	if (job->rc < 0)
-		return;
-	job->reached = JOB_SYNC;
-	if (job->fd >= 0 && !job->no_sync)
-		job->rc = h->io->sync(h->io->arg, job->fd);
-	job->sync_us = clock_mono_us() - written_us;
-	if (job->rc < 0)
-		return;
-	job->reached = JOB_CREATE;
-	if (job->create)
-		job->rc = create_log(h, job);
-	if (job->rc < 0)
-		return;
-	job->reached = JOB_KEEP;
-	if (job->obsolete != NULL && job->keep_bases > 0)
-		job->rc = kept_write(job->obsolete, job->manifest.base, h->io, h->dir);
-	if (job->rc < 0)
-		return;
-	job->reached = JOB_REPLACE;
-	if (job->replace)
-		job->rc = manifest_replace(&job->manifest, h->io, h->dir, &job->unclear);
-	if (job->rc < 0)
-		return;
-	job->reached = JOB_REMOVE;
-	if (job->obsolete != NULL)
-		kept_sweep(&job->manifest, job->keep_bases, h->io, h->dir);
-	job->reached = JOB_DONE;
-}
 
 static void *run(void *arg)
 {
@@ -135,7 +38,7 @@ static void *run(void *arg)
 		if (h->todo == NULL)
 			break;
 		pthread_mutex_unlock(&h->mutex);
-		do_job(h, h->todo);
+		disk_task_run(h->todo, h->io, h->dir);
 		pthread_mutex_lock(&h->mutex);
 		h->todo = NULL;
 		h->done = true;
@@ -206,52 +109,52 @@ void helper_free(struct helper *h)
 
 bool helper_is_idle(const struct helper *h)
 {
-	return h->job == NULL || !h->threaded ||
+	return h->task == NULL || !h->threaded ||
 	       atomic_load_explicit(&h->done, memory_order_relaxed);
 }
 
-void helper_start(struct helper *h, struct job *job)
+void helper_start(struct helper *h, struct disk_task *task)
 {
-	assert(h->job == NULL);
-	h->job = job;
+	assert(h->task == NULL);
+	h->task = task;
 	if (!h->threaded)
 		return;
 	pthread_mutex_lock(&h->mutex);
-	h->todo = job;
+	h->todo = task;
 	h->done = false;
 	pthread_cond_broadcast(&h->changed);
 	pthread_mutex_unlock(&h->mutex);
 }
 
-void helper_run(struct helper *h, struct job *job)
+void helper_run(struct helper *h, struct disk_task *task)
 {
-	assert(h->job == NULL);
-	do_job(h, job);
+	assert(h->task == NULL);
+	disk_task_run(task, h->io, h->dir);
 }
 
-struct job *helper_take(struct helper *h)
+struct disk_task *helper_take(struct helper *h)
 {
-	struct job *job = h->job;
+	struct disk_task *task = h->task;
 	bool done = true;
 
-	if (job == NULL)
+	if (task == NULL)
 		return NULL;
 	if (h->threaded) {
 		pthread_mutex_lock(&h->mutex);
 		done = h->done;
 		pthread_mutex_unlock(&h->mutex);
 	} else {
-		do_job(h, job);
+		disk_task_run(task, h->io, h->dir);
 	}
 	if (!done)
 		return NULL;
-	h->job = NULL;
-	return job;
+	h->task = NULL;
+	return task;
 }
 
 void helper_wait(struct helper *h)
 {
-	if (!h->threaded || h->job == NULL)
+	if (!h->threaded || h->task == NULL)
 		return;
 	pthread_mutex_lock(&h->mutex);
 	while (!h->done)

@@ -212,6 +212,11 @@ const struct journal_io journal_io_system = {
 	.lock = system_lock,
 };
 
+bool journal_is_disk_full(int rc)
+{
+	return rc == -ENOSPC || rc == -EDQUOT;
+}
+
 int journal_write_all(const struct journal_io *io, int fd, const void *bytes, size_t len,
 		      uint64_t offset, size_t *ret_written)
 {

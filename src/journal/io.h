@@ -8,6 +8,7 @@
 #ifndef JOURNAL_IO_H
 #define JOURNAL_IO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -45,6 +46,9 @@ struct journal_io {
 
 /* The system's. */
 extern const struct journal_io journal_io_system;
+
+/* Whether a call failed because the disk is full. */
+bool journal_is_disk_full(int rc);
 
 /* Write everything; short writes are gone on with. *ret_written is how much made it. */
 int journal_write_all(const struct journal_io *io, int fd, const void *bytes, size_t len,

@@ -1,61 +1,67 @@
 /*
- * What the files of the log share; for this folder alone.
+ * What the files of the journal share. For this folder only.
+ *
+ *	append.c	records into the backlog
+ *	write.c		the backlog into the segment, by the loop or by the helper; syncs
+ *	zeros.c		zeros ahead of the records
+ *	rotate.c	from one segment to the next
+ *	task.c		starting the helper, and what follows when it is done
+ *	turn.c		what happens at the end of a turn, in which order
+ *	health.c	healthy, full, failed
+ *	rewrite.c	a new base: phases;  base_process.c  what writes it
+ *	open.c close.c	the beginning and the end
+ *	journal.c	settings, figures, and the interface of commit_log.h
  */
 #ifndef JOURNAL_JOURNAL_INT_H
 #define JOURNAL_JOURNAL_INT_H
 
-#include <sys/types.h>
-
+#include "journal/backlog.h"
+#include "journal/disk_task.h"
+#include "journal/helper.h"
 #include "journal/journal.h"
 #include "journal/manifest.h"
-#include "journal/helper.h"
+#include "journal/pace.h"
+#include "journal/rewrite.h"
 #include "journal/rewriter.h"
+#include "journal/segment.h"
 
 #define JOURNAL_COMPLAINT_MAX 256
+#define SECOND_US	      PACE_SECOND_US
 
-/* What the helper is doing for us. */
-enum journal_work {
-	WORK_NONE,
-	WORK_SYNC,   /* what has been written */
-	WORK_ZEROS,  /* make more of them behind the records */
-	WORK_ROTATE, /* end this log file and make the next one */
-	WORK_SWITCH, /* put a new base in force */
+/* A record is larger than the request it comes from by less than this. */
+#define JOURNAL_ADMIT_EXTRA_BYTES ((uint64_t)4096)
+
+/* Sequence numbers: synced <= written <= last of the commit log. */
+struct positions {
+	uint64_t written;
+	uint64_t syncing; /* what the task under way makes durable */
+	uint64_t synced;
 };
 
-/*
- *	NONE --> WANTED --> READY --> RUNNING --> SWITCHING --> NONE
- *	            next log file  begun     base written
- *
- * A log that has failed goes from WANTED to READY at once. If the base could not be made from the
- * files it goes from RUNNING back to READY.
- */
-enum rewrite_phase {
-	REWRITE_NONE,
-	REWRITE_WANTED,
-	REWRITE_READY,
-	REWRITE_RUNNING,
-	REWRITE_SWITCHING,
-};
-
-struct rewrite {
-	enum rewrite_phase phase;
-	pid_t pid;	   /* 0: there is no process */
-	int fd;		   /* to hear how far the base is: the pipe, or the rewriter's; or -1 */
-	bool from_log;	   /* the base is made from the files */
-	bool must_fork;	   /* that has failed once */
-	bool is_cancelled; /* its process is to end before it is done */
-	uint64_t number;   /* of the base */
-	uint64_t sequence; /* of the last record in it */
-	uint64_t bytes;
-	uint64_t first_log;   /* the files before this one are no longer needed */
-	uint64_t ended_bytes; /* of those */
-	bool to_recover;      /* the log had failed: a new log file goes with the base */
-	size_t buffered;      /* bytes of pending records that are in the base, in that case */
-	int64_t started_us;
+/* What the last mark said. */
+struct mark_state {
+	uint64_t durable;
 	int64_t wall_us;
-	int result; /* of the process, once it is over */
-	bool over;
-	bool keep_base; /* the manifest that names it may be in force */
+};
+
+/* The files besides the current segment. */
+struct files {
+	struct manifest manifest;
+	uint64_t next_number; /* of a new segment or base */
+	uint64_t ended_bytes; /* of the segments since the base, without the current one */
+	uint64_t base_bytes;
+	int64_t base_wall_us; /* when it was made */
+};
+
+struct schedule {
+	int64_t mono_us; /* the clocks, at the last flush */
+	int64_t wall_us;
+	int64_t sync_began_us;
+	int64_t sync_took_us;	 /* the last write and sync, if no zeros were written with them */
+	int64_t rotate_after_us; /* when rotation may be tried again */
+	int64_t retry_after_us;	 /* when it may be tried again to become healthy */
+	bool is_urgent;		 /* this turn: see struct commit_log_turn */
+	bool is_ending;		 /* the segment was synced because it is to be ended */
 };
 
 struct journal {
@@ -63,78 +69,118 @@ struct journal {
 	struct journal_options options;
 	const struct journal_io *io;
 	int lock_fd;
+	uint64_t salt; /* of all files */
+	struct files files;
+	struct segment segment;
+	struct backlog backlog;
+	struct positions positions;
+	struct mark_state mark;
+	struct pace pace;
+	struct schedule schedule;
 	struct helper *helper;
-	struct rewriter *rewriter; /* NULL: there is none */
-	enum journal_work work;
-	struct job job;
-
-	struct manifest manifest; /* in force */
-	int fd;			  /* of the last log file */
-	uint64_t number;
-	uint64_t first; /* sequence number of the first record that it has or will have */
-	uint64_t salt;
-	uint64_t size;	      /* of whole records in the file */
-	uint64_t zeroed;      /* what is between size and here is there, and is zeros */
-	uint64_t sync_size;   /* how long the file was when the last sync of it began */
-	uint64_t allocated;   /* room that the file has at least */
-	bool no_allocate;     /* the file system cannot make room ahead */
-	uint64_t ended_bytes; /* of the log files before it */
-	uint64_t base_bytes;
-	int64_t base_wall_us;
-	uint64_t next_number;
-
-	struct buf pending; /* appended and not written */
-	struct buf writing; /* being written by the helper, together with the next sync */
-	bool gap;	    /* records were dropped: only a newer base can follow */
-	uint64_t written;   /* sequence numbers */
-	uint64_t syncing;
-	uint64_t synced;
-	uint64_t marked; /* what the last mark says was durable */
-	int64_t mark_wall_us;
-	int64_t mono_us; /* of the last flush */
-	int64_t wall_us;
-	int64_t sync_started_us;
-	int64_t job_us;	       /* how long writing and syncing took last, but for zeros */
-	int64_t second_us;     /* when this second began, and what was written by ourselves */
-	uint64_t second_bytes; /* in it */
-	uint64_t last_second_bytes;
-	bool is_ending;		 /* the file is long enough, and was synced once for that */
-	bool is_urgent;		 /* see struct commit_log_turn */
-	int64_t rotate_after_us; /* when rotation may be tried again */
-	int64_t retry_after_us;	 /* when FULL may be found over */
-
-	char complaint[JOURNAL_COMPLAINT_MAX];
-
+	struct disk_task task; /* the helper has it, unless it is of kind DISK_TASK_NONE */
 	struct rewrite rewrite;
-	char rebuild_error[JOURNAL_COMPLAINT_MAX];
+	struct rewriter *rewriter; /* NULL: there is none */
+	char complaint[JOURNAL_COMPLAINT_MAX];
 	struct journal_info info;
 };
+
+static inline bool journal_is_healthy(const struct journal *j)
+{
+	return j->log.state == COMMIT_LOG_HEALTHY;
+}
+
+static inline bool journal_has_failed(const struct journal *j)
+{
+	return j->log.state == COMMIT_LOG_FAILED;
+}
+
+/* The helper has nothing to do, and nothing of it waits to be taken in. */
+static inline bool journal_is_idle(const struct journal *j)
+{
+	return j->task.kind == DISK_TASK_NONE;
+}
+
+/* The size that the current segment will have when all of the backlog is written. */
+static inline uint64_t journal_end(const struct journal *j)
+{
+	return j->segment.size + backlog_bytes(&j->backlog);
+}
+
+/* ---- journal.c ---- */
+
+extern const struct commit_log_ops journal_log_ops;
+
+struct journal *journal_of(struct commit_log *log);
+/* Tell the owner how far the log is committed. */
+void journal_publish(struct journal *j);
+
+/* ---- append.c ---- */
+
+bool journal_admit(struct commit_log *log, size_t bytes);
+void journal_append(struct commit_log *log, const struct record_command *command);
+void journal_append_group(struct commit_log *log, struct qless_str commands);
+/* Append a mark, to an empty backlog. */
+void journal_append_mark(struct journal *j);
+
+/* ---- health.c ---- */
+
+/* A file call has failed with `rc`. A log that has failed stays so. */
+void health_fail(struct journal *j, enum commit_log_state state, int rc, const char *doing);
+/* `doing` names the current segment: "writing log-00000004". */
+void health_fail_segment(struct journal *j, enum commit_log_state state, int rc, const char *doing);
+void health_recover(struct journal *j);
+/* See whether a full disk has space again. */
+void health_retry(struct journal *j);
+
+/* ---- write.c ---- */
+
+/* Write what is pending, unless the log is not healthy. Not while the helper writes. */
+void write_pending(struct journal *j);
+/* A write to the current segment has failed. */
+void write_handle_failure(struct journal *j, int rc);
+void write_start_sync(struct journal *j);
+/* Returns whether the task got as far as syncing, and that was a success. */
+bool write_finish_sync(struct journal *j, const struct disk_task *task);
+
+/* ---- zeros.c ---- */
+
+bool zeros_are_due(const struct journal *j);
+void zeros_start(struct journal *j);
+void zeros_finish(struct journal *j, const struct disk_task *task);
+/* Which zeros a sync should write after records that end at `end`; from == to: none. */
+void zeros_plan(const struct journal *j, uint64_t end, uint64_t *ret_from, uint64_t *ret_to);
+/* How far a new segment should be filled with them. */
+uint64_t zeros_of_new_segment(const struct journal *j);
+
+/* ---- rotate.c ---- */
+
+bool rotate_is_due(const struct journal *j);
+/* Begin the next segment, or sync this one first if that takes longer. */
+void rotate_start(struct journal *j);
+void rotate_finish(struct journal *j, struct disk_task *task);
+/* The header of a new segment whose first record has that sequence number. */
+struct disk_create rotate_describe(struct journal *j, uint64_t sequence);
+
+/* ---- task.c ---- */
+
+/* Have the helper run j->task. */
+void task_start(struct journal *j);
+/* Run it now, and do what follows. */
+void task_run(struct journal *j);
+/* Do what follows if it is done. */
+void task_poll(struct journal *j);
+void task_wait(struct journal *j);
+/* What j->task has made is in force: its manifest, and its segment if it has one. */
+void task_put_in_force(struct journal *j);
+
+/* ---- turn.c ---- */
+
+void turn_flush(struct commit_log *log, const struct commit_log_turn *turn);
+bool turn_wants_flush(const struct commit_log *log);
 
 /* ---- open.c ---- */
 
 void journal_read_clocks(struct journal *j);
-/* The head of a log file that begins with the record `sequence`. */
-void journal_describe_log(const struct journal *j, struct record_file_header *header,
-			  uint64_t number, uint64_t sequence);
-
-/* ---- append.c ---- */
-
-extern const struct commit_log_ops journal_log_ops;
-
-/* Tell the owner how far the log is committed. */
-void journal_publish(struct journal *j);
-
-void journal_fail(struct journal *j, enum commit_log_state state, int rc, const char *doing);
-void journal_set_well(struct journal *j);
-/* Write what is pending, unless the log is not well. Not while the helper writes. */
-void journal_write_pending(struct journal *j);
-
-/* ---- rewrite.c ---- */
-
-/* Go on with a rewrite, if there is one, as far as that goes now. */
-void rewrite_step(struct journal *j);
-/* The helper is done with putting the base in force. */
-void rewrite_switched(struct journal *j, const struct job *job);
-void rewrite_give_up(struct journal *j, int rc);
 
 #endif

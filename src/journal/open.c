@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/state.h"
 #include "journal/kept.h"
 #include "sys/clock.h"
 #include "sys/entropy.h"
@@ -36,10 +35,13 @@ static int take_lock(struct journal *j, struct buf *ret_error)
 
 static void start_rewriter(struct journal *j)
 {
+	char error[REWRITE_ERROR_MAX];
+
 	j->rewriter = rewriter_new(j->options.rebuild, j->options.dir);
-	if (j->rewriter == NULL)
-		snprintf(j->rebuild_error, sizeof j->rebuild_error,
-			 "there is no process for it: %s", strerror(errno));
+	if (j->rewriter != NULL)
+		return;
+	snprintf(error, sizeof error, "there is no process for it: %s", strerror(errno));
+	base_process_note_error(j, error);
 }
 
 struct journal *journal_open(const struct journal_options *options, struct buf *ret_error)
@@ -49,9 +51,9 @@ struct journal *journal_open(const struct journal_options *options, struct buf *
 
 	j->options = *options;
 	j->io = options->io != NULL ? options->io : &journal_io_system;
-	j->lock_fd = j->fd = j->rewrite.fd = -1;
-	buf_init(&j->pending, BUF_NO_MAX);
-	buf_init(&j->writing, BUF_NO_MAX);
+	j->lock_fd = j->rewrite.process.fd = -1;
+	segment_init(&j->segment);
+	backlog_init(&j->backlog);
 	commit_log_init(&j->log, &journal_log_ops);
 	rc = journal_check_dir(options->dir);
 	if (rc < 0)
@@ -104,55 +106,36 @@ static void note_stray(void *arg, const char *name)
 		stray->found = true;
 }
 
-void journal_describe_log(const struct journal *j, struct record_file_header *header,
-			  uint64_t number, uint64_t sequence)
+/* The log holds records up to there, and all of them are on the disk. */
+static void set_positions(struct journal *j, uint64_t sequence)
 {
-	*header = (struct record_file_header){
-		.kind = RECORD_FILE_LOG,
-		.format = RECORD_FORMAT_VERSION,
-		.engine = STATE_VERSION,
-		.number = number,
-		.sequence = sequence,
-		.salt = j->salt,
-		.created_us = j->wall_us,
-	};
+	j->log.last = sequence;
+	j->positions = (struct positions){ .written = sequence, .synced = sequence };
+	journal_publish(j);
 }
 
-static int run_job(struct journal *j)
-{
-	helper_start(j->helper, &j->job);
-	helper_wait(j->helper);
-	helper_take(j->helper);
-	return j->job.rc;
-}
-
-/* Make a log file that begins behind `sequence`, and put it in force, behind a base if there is
- * one. */
+/* Make a segment that begins after `sequence`, and put it in force, after a base if there is one.
+ */
 static int begin_log(struct journal *j, uint64_t sequence, struct buf *ret_error)
 {
-	uint64_t number = j->next_number++;
+	struct disk_create create = rotate_describe(j, sequence + 1);
+	struct disk_task *task = &j->task;
+	int rc;
 
-	manifest_add_log(&j->manifest, number);
-	j->job = (struct job){ .fd = -1, .create = true, .replace = true };
-	journal_describe_log(j, &j->job.header, number, sequence + 1);
-	manifest_copy(&j->job.manifest, &j->manifest);
-	run_job(j);
-	manifest_done(&j->job.manifest);
-	if (j->job.rc < 0) {
-		if (j->job.created_fd >= 0)
-			j->io->close(j->io->arg, j->job.created_fd);
+	disk_task_init_begin(task, &create, &j->files.manifest);
+	helper_start(j->helper, task);
+	helper_wait(j->helper);
+	helper_take(j->helper);
+	rc = task->result.rc;
+	if (rc < 0)
 		buf_printf(ret_error, "cannot begin a log in the directory %s: %s", j->options.dir,
-			   strerror(-j->job.rc));
-		return j->job.rc;
-	}
-	j->fd = j->job.created_fd;
-	j->number = number;
-	j->first = sequence + 1;
-	j->size = j->sync_size = RECORD_FILE_HEADER_BYTES;
-	j->allocated = j->zeroed = 0;
-	j->log.last = j->written = j->synced = sequence;
-	journal_publish(j);
-	return 0;
+			   strerror(-rc));
+	else
+		task_put_in_force(j);
+	disk_task_done(task, j->io);
+	if (rc == 0)
+		set_positions(j, sequence);
+	return rc;
 }
 
 /* A directory without a manifest has to be without files of a log, too. */
@@ -207,8 +190,8 @@ static int mark_unfinished(struct journal *j)
 
 void journal_read_clocks(struct journal *j)
 {
-	j->mono_us = clock_mono_us();
-	j->wall_us = clock_wall_us();
+	j->schedule.mono_us = clock_mono_us();
+	j->schedule.wall_us = clock_wall_us();
 }
 
 static int begin_empty(struct journal *j, struct buf *ret_error)
@@ -227,46 +210,56 @@ static int begin_empty(struct journal *j, struct buf *ret_error)
 	if (rc < 0)
 		return rc;
 	j->salt = entropy_u64();
-	j->next_number = 1;
+	j->files.next_number = 1;
 	return begin_log(j, 0, ret_error);
 }
 
-/* Go on where the last file ends, without what is torn. */
-static int continue_log(struct journal *j, const struct recovery *r, struct buf *ret_error)
+/* Open the last segment without what is torn. */
+static int open_tail(struct journal *j, const struct recovery *r, const char *path)
 {
-	char path[JOURNAL_PATH_MAX];
-	int rc;
+	const struct journal_io *io = j->io;
+	int fd = io->open(io->arg, path, O_WRONLY);
+	int rc = fd < 0 ? fd : io->truncate(io->arg, fd, r->tail_size);
 
-	manifest_copy(&j->manifest, &r->manifest);
-	j->number = r->tail.number;
-	j->first = r->tail.sequence;
-	j->salt = r->tail.salt;
-	j->size = j->sync_size = r->tail_size;
-	j->ended_bytes = r->log_bytes - r->tail_size;
-	j->base_bytes = r->base_bytes;
-	j->base_wall_us = r->base_us;
-	j->next_number = manifest_highest(&j->manifest) + 1;
-	j->log.last = j->written = j->synced = r->last_sequence;
-	journal_publish(j);
-	journal_log_path(path, j->options.dir, j->number);
-	j->fd = j->io->open(j->io->arg, path, O_WRONLY);
-	rc = j->fd < 0 ? j->fd : j->io->truncate(j->io->arg, j->fd, j->size);
 	/* What was read may have been in the memory of the system only; and if a sync had failed
 	 * before the end, no other would write it. */
 	if (rc == 0 && !r->sealed)
-		rc = j->io->rewrite(j->io->arg, path, j->size);
+		rc = io->rewrite(io->arg, path, r->tail_size);
 	if (rc == 0)
-		rc = j->io->sync(j->io->arg, j->fd);
-	if (rc < 0) {
-		buf_printf(ret_error, "cannot write to %s: %s", path, strerror(-rc));
-		return rc;
+		rc = io->sync(io->arg, fd);
+	if (rc == 0)
+		return fd;
+	if (fd >= 0)
+		io->close(io->arg, fd);
+	return rc;
+}
+
+/* Continue where the last segment ends. */
+static int continue_log(struct journal *j, const struct recovery *r, struct buf *ret_error)
+{
+	char path[JOURNAL_PATH_MAX];
+	int fd;
+
+	manifest_copy(&j->files.manifest, &r->manifest);
+	j->files.ended_bytes = r->log_bytes - r->tail_size;
+	j->files.base_bytes = r->base_bytes;
+	j->files.base_wall_us = r->base_us;
+	j->files.next_number = manifest_highest(&r->manifest) + 1;
+	j->salt = r->tail.salt;
+	journal_log_path(path, j->options.dir, r->tail.number);
+	fd = open_tail(j, r, path);
+	if (fd < 0) {
+		buf_printf(ret_error, "cannot write to %s: %s", path, strerror(-fd));
+		return fd;
 	}
-	if (r->tail.format == RECORD_FORMAT_VERSION)
+	if (r->tail.format == RECORD_FORMAT_VERSION) {
+		segment_enter(&j->segment, j->io, fd, &r->tail, r->tail_size, /* zeroed= */ 0);
+		set_positions(j, r->last_sequence);
 		return 0;
-	/* What is written from now on is not to be read by who knows only that version. */
-	j->io->close(j->io->arg, j->fd);
-	j->fd = -1;
-	j->ended_bytes += j->size;
+	}
+	/* A program that knows only that version must not read what is written from now on. */
+	j->io->close(j->io->arg, fd);
+	j->files.ended_bytes += r->tail_size;
 	return begin_log(j, r->last_sequence, ret_error);
 }
 
@@ -284,7 +277,7 @@ int journal_recover(struct journal *j, const struct recovery_target *target,
 		rc = continue_log(j, ret_recovery, ret_error);
 	if (rc < 0)
 		return rc;
-	kept_sweep(&j->manifest, j->options.keep_bases, j->io, j->options.dir);
+	kept_sweep(&j->files.manifest, j->options.keep_bases, j->io, j->options.dir);
 	return 0;
 }
 
@@ -295,7 +288,7 @@ int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error)
 
 	/* Pieces of an attempt that was cut short belong to no manifest, not even to this one. */
 	if (is_unfinished(j))
-		kept_sweep(&j->manifest, 0, j->io, j->options.dir);
+		kept_sweep(&j->files.manifest, 0, j->io, j->options.dir);
 	rc = check_empty(j, ret_error);
 	if (rc < 0)
 		return rc;
@@ -307,25 +300,25 @@ int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error)
 	}
 	journal_read_clocks(j);
 	j->salt = entropy_u64();
-	j->manifest.base = 1;
-	j->manifest.base_sequence = sequence;
-	j->next_number = 2;
+	j->files.manifest.base = 1;
+	j->files.manifest.base_sequence = sequence;
+	j->files.next_number = 2;
 	base_begin(&w, &(struct base_options){ .io = j->io,
 					       .dir = j->options.dir,
 					       .number = 1,
 					       .sequence = sequence,
 					       .salt = j->salt,
-					       .wall_us = j->wall_us });
+					       .wall_us = j->schedule.wall_us });
 	j->options.save(j->options.arg, &w);
-	rc = base_finish(&w, &j->base_bytes);
+	rc = base_finish(&w, &j->files.base_bytes);
 	if (rc < 0) {
 		buf_printf(ret_error, "cannot write the state to the directory %s: %s",
 			   j->options.dir, strerror(-rc));
 		return rc;
 	}
-	j->base_wall_us = j->wall_us;
+	j->files.base_wall_us = j->schedule.wall_us;
 	rc = begin_log(j, sequence, ret_error);
 	if (rc == 0)
-		kept_sweep(&j->manifest, 0, j->io, j->options.dir);
+		kept_sweep(&j->files.manifest, 0, j->io, j->options.dir);
 	return rc;
 }

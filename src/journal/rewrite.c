@@ -1,54 +1,59 @@
 /*
- * Rewriting: a new base in place of the old one and the log that followed it.
+ * Rewriting: a new base in place of the old one and of the log that followed it.
  *
- * First the log goes on to a new file. Then the base is written, in one of two ways. Either the
- * process forks at the end of a turn, and the child has the state as it is. Or, as that holds up
- * everybody the longer the more memory there is, another process makes the state again from the
- * files that are ended: see rewriter.h. The parent goes on meanwhile. When the base is on the disk
- * the manifest is replaced by one that names the base and the log files from the new one on. Only
- * then the old files are removed. Whenever a crash happens, the manifest in force names files that
- * are whole: what it does not name is swept away at the next start.
+ * First the log goes on in a new segment. Then the base is written in one of two ways. In a small
+ * server, a child is forked at the end of a turn and has the state in memory. A fork holds up all
+ * clients, the longer the more memory there is. So with more memory the rewriter makes the state
+ * again from the files that are ended: see rewriter.h. When the base is on the disk, the manifest
+ * is replaced by one that names the base and the segments from the new one on. Only then the old
+ * files are removed. Whenever a crash happens, the manifest in force names files that are whole.
+ * The next start sweeps away all others.
  *
- * The base of a child may hold records that were written to the new log file before the fork, and
- * recovery passes over these. They are synced before the base comes into force, so the log never
- * ends before its base does.
+ * The base of a child may hold records that were written to the new segment before the fork, and
+ * recovery skips these. They are synced before the base comes into force, so the log never ends
+ * before its base does.
  *
- * A log that has failed is made well in the same way, but does not go on to a new file first:
- * nobody knows what of it is on the disk, so it is dropped with the old base, and a new log file
- * comes into force together with the new one. Its base is always written by a child.
+ * A log that has failed becomes healthy in the same way, but does not go on in a new segment first.
+ * It is unknown which part of the log is on the disk, so it is dropped together with the old base,
+ * and a new segment comes into force with the new base. A child always writes that base.
  */
 #include "journal/journal_int.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "sys/child.h"
-#include "sys/clock.h"
-
-#define SECOND_US INT64_C(1000000)
-/* After a rewrite that was to make the log well has failed. */
+/* How soon a rewrite that was to make the log healthy is tried again. */
 #define RECOVER_RETRY_US (2 * SECOND_US)
 
-/* To run records again takes longer than to write the state. A log may be so many times as large as
- * the state, and a bit. */
-#define REBUILD_LOG_MOST  2
+/* Running records again takes longer than writing the state. So a base is made from the files only
+ * if the log is at most this many times as large as the state, and some bytes. */
+#define REBUILD_LOG_RATIO 2
 #define REBUILD_LOG_EXTRA ((uint64_t)64 * 1024 * 1024)
 
-/* How long the end of a process that was killed is waited for before we end ourselves. */
-#define GIVE_UP_MS 1000
+#define BIT(phase) (1U << (phase))
 
-/* What the child tells through the pipe: its progress, and at the end the result. */
-struct report {
-	uint64_t bytes;
-	int32_t result; /* 1: not over yet */
-	int32_t unused;
-};
+static bool is_switch(const struct disk_task *task)
+{
+	return task->kind == DISK_TASK_SWITCH || task->kind == DISK_TASK_RESTART;
+}
+
+static void set_phase(struct journal *j, enum rewrite_phase phase)
+{
+	static const unsigned allowed[] = {
+		[REWRITE_NONE] = BIT(REWRITE_WANTED),
+		[REWRITE_WANTED] = BIT(REWRITE_READY) | BIT(REWRITE_NONE),
+		[REWRITE_READY] = BIT(REWRITE_RUNNING) | BIT(REWRITE_NONE),
+		[REWRITE_RUNNING] = BIT(REWRITE_READY) | BIT(REWRITE_SWITCHING) | BIT(REWRITE_NONE),
+		[REWRITE_SWITCHING] = BIT(REWRITE_NONE),
+	};
+	struct rewrite *r = &j->rewrite;
+
+	assert((allowed[r->phase] & BIT(phase)) != 0);
+	assert(r->process.kind == BASE_PROCESS_NONE);
+	assert((phase == REWRITE_SWITCHING) == is_switch(&j->task));
+	r->phase = phase;
+}
 
 bool journal_is_rewriting(const struct journal *j)
 {
@@ -57,168 +62,35 @@ bool journal_is_rewriting(const struct journal *j)
 
 int journal_rewrite_fd(const struct journal *j)
 {
-	return j->rewrite.fd;
-}
-
-const char *journal_rebuild_error(const struct journal *j)
-{
-	return j->rebuild_error;
+	return j->rewrite.process.fd;
 }
 
 bool journal_is_overgrown(const struct journal *j, unsigned percentage, uint64_t min_bytes)
 {
-	uint64_t bytes = j->ended_bytes + j->size;
+	uint64_t bytes = j->files.ended_bytes + j->segment.size;
 
 	if (percentage == 0 || bytes < min_bytes)
 		return false;
-	return (double)bytes * 100 >= (double)j->base_bytes * percentage;
+	return (double)bytes * 100 >= (double)j->files.base_bytes * percentage;
 }
 
 bool journal_rewrite(struct journal *j)
 {
 	if (j->rewrite.phase != REWRITE_NONE)
 		return false;
-	j->rewrite.phase = REWRITE_WANTED;
+	set_phase(j, REWRITE_WANTED);
 	j->rewrite.must_fork = false;
-	j->rotate_after_us = 0;
+	j->schedule.rotate_after_us = 0;
 	return true;
 }
 
-/* ---- the child ---- */
-
-static void send_progress(void *arg, uint64_t bytes)
+void rewrite_note_rotation(struct journal *j)
 {
-	struct report report = { .bytes = bytes, .result = 1 };
-
-	/* Nobody may be listening any more; then there will be a signal, too. */
-	if (write(*(int *)arg, &report, sizeof report) < 0)
-		return;
+	if (j->rewrite.phase == REWRITE_WANTED)
+		set_phase(j, REWRITE_READY);
 }
 
-static struct base_options describe_base(const struct journal *j)
-{
-	return (struct base_options){
-		.io = j->io,
-		.dir = j->options.dir,
-		.number = j->rewrite.number,
-		.sequence = j->rewrite.sequence,
-		.salt = j->salt,
-		.wall_us = j->rewrite.wall_us,
-		.bytes_per_second = j->options.rewrite_bytes_per_second,
-	};
-}
-
-static int write_base(struct journal *j, int *pipe_fd)
-{
-	struct base_options options = describe_base(j);
-	struct base_writer w;
-
-	options.progress = pipe_fd != NULL ? send_progress : NULL;
-	options.progress_arg = pipe_fd;
-	base_begin(&w, &options);
-	j->options.save(j->options.arg, &w);
-	return base_finish(&w, &j->rewrite.bytes);
-}
-
-/* Nothing of the parent's may stay open: its sockets, the lock of the directory. */
-static void run_child(struct journal *j, int pipe_fd, pid_t parent)
-{
-	struct report report = { .bytes = 0 };
-
-	if (!child_begin("qlessd-rewrite", parent))
-		_exit(1);
-	child_keep_fd(pipe_fd);
-	pipe_fd = CHILD_FD;
-	child_step_back();
-	report.result = write_base(j, &pipe_fd);
-	report.bytes = j->rewrite.bytes;
-	if (write(pipe_fd, &report, sizeof report) != (ssize_t)sizeof report)
-		_exit(1);
-	_exit(report.result == 0 ? 0 : 1);
-}
-
-/* ---- the parent ---- */
-
-static int start_child(struct journal *j)
-{
-	struct rewrite *r = &j->rewrite;
-	pid_t parent = getpid();
-	sigset_t all, old;
-	int64_t start_us;
-	int ends[2], rc;
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
-	fcntl(ends[0], F_SETFL, O_NONBLOCK);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	start_us = clock_mono_us();
-	r->pid = fork();
-	if (r->pid == 0)
-		run_child(j, ends[1], parent);
-	rc = -errno;
-	j->info.fork_us = clock_mono_us() - start_us;
-	j->info.forks++;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	close(ends[1]);
-	if (r->pid < 0) {
-		r->pid = 0;
-		close(ends[0]);
-		return rc;
-	}
-	r->fd = ends[0];
-	return 0;
-}
-
-static bool can_rebuild(const struct journal *j)
-{
-	const struct rewrite *r = &j->rewrite;
-	uint64_t state;
-
-	if (r->to_recover || r->must_fork || j->options.rebuild == NULL ||
-	    (j->options.threads && j->rewriter == NULL))
-		return false;
-	state = j->options.state_bytes(j->options.arg);
-	return state >= j->options.fork_max_bytes &&
-	       j->ended_bytes <= REBUILD_LOG_MOST * state + REBUILD_LOG_EXTRA;
-}
-
-static void note_rebuild_error(struct journal *j, const char *error)
-{
-	snprintf(j->rebuild_error, sizeof j->rebuild_error, "%s", error);
-}
-
-static int start_rebuild(struct journal *j)
-{
-	struct rewrite *r = &j->rewrite;
-	struct base_options base = describe_base(j);
-	struct buf extra = BUF_INIT(BUF_NO_MAX), error = BUF_INIT(BUF_NO_MAX);
-	int rc = 0;
-
-	if (j->options.save_extra != NULL)
-		j->options.save_extra(j->options.arg, &extra);
-	if (j->options.threads) {
-		rc = rewriter_begin(j->rewriter, &base, buf_str(&extra));
-		r->fd = rc == 0 ? rewriter_fd(j->rewriter) : -1;
-	} else {
-		r->result =
-			rebuild_base(j->options.rebuild, &base, buf_str(&extra), &r->bytes, &error);
-		r->over = true;
-		note_rebuild_error(j, buf_cstr(&error));
-	}
-	if (rc == -EPIPE) {
-		note_rebuild_error(j, "the process for it is gone, until the next start");
-		rewriter_free(j->rewriter);
-		j->rewriter = NULL;
-	} else if (rc == -E2BIG) {
-		note_rebuild_error(j, "there is too much to tell besides");
-	} else if (rc < 0) {
-		note_rebuild_error(j, strerror(-rc));
-	}
-	buf_done(&extra);
-	buf_done(&error);
-	return rc;
-}
+/* ---- ends that are none ---- */
 
 static void remove_base(const struct journal *j)
 {
@@ -228,225 +100,24 @@ static void remove_base(const struct journal *j)
 	j->io->remove(j->io->arg, path);
 }
 
-static bool is_for_want_of_room(int rc)
+static void end_in_failure(struct journal *j, int rc)
 {
-	return rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG;
-}
-
-/* What cannot be made from the files can be made from memory, if there is room for it. */
-static void fail_base(struct journal *j, int rc)
-{
-	struct rewrite *r = &j->rewrite;
-
-	if (!r->from_log || is_for_want_of_room(rc)) {
-		rewrite_give_up(j, rc);
-		return;
-	}
-	remove_base(j);
-	j->info.rebuild_failures++;
-	r->must_fork = true;
-	r->phase = REWRITE_READY;
-}
-
-static void begin_base(struct journal *j)
-{
-	struct rewrite *r = &j->rewrite;
-	int rc = 0;
-
-	r->to_recover = j->log.state == COMMIT_LOG_FAILED;
-	r->from_log = can_rebuild(j);
-	r->is_cancelled = false;
-	r->buffered = r->to_recover ? j->pending.len : 0;
-	r->number = j->next_number++;
-	r->sequence = r->from_log ? j->first - 1 : j->log.last;
-	r->first_log = j->number;
-	r->ended_bytes = j->ended_bytes;
-	r->bytes = 0;
-	r->wall_us = j->wall_us;
-	r->started_us = j->mono_us;
-	r->over = false;
-	r->keep_base = false;
-	r->result = -ECHILD; /* unless it says otherwise before it goes */
-	/* What is in the base need not be in the log behind it. */
-	if (r->to_recover)
-		j->gap = false;
-	r->phase = REWRITE_RUNNING;
-	if (r->from_log) {
-		rc = start_rebuild(j);
-	} else if (j->options.threads) {
-		rc = start_child(j);
-	} else {
-		r->result = write_base(j, NULL);
-		r->over = true;
-	}
-	if (rc < 0)
-		fail_base(j, rc);
-}
-
-static void read_reports(struct rewrite *r)
-{
-	struct report report;
-
-	while (read(r->fd, &report, sizeof report) == (ssize_t)sizeof report) {
-		r->bytes = report.bytes;
-		if (report.result != 1)
-			r->result = report.result;
-	}
-}
-
-static void forget_child(struct rewrite *r)
-{
-	if (r->fd >= 0)
-		close(r->fd);
-	r->fd = -1;
-	r->pid = 0;
-}
-
-static void note_end_of_rebuild(struct journal *j, const struct rewriter_report *report)
-{
-	if (report->result == 0)
-		return;
-	if (j->rewrite.is_cancelled)
-		note_rebuild_error(j, "the log grows faster than it can be read");
-	else if (report->result == -ECHILD)
-		note_rebuild_error(j, "its process was killed");
-	else if (report->error[0] != '\0')
-		note_rebuild_error(j, report->error);
-	else
-		note_rebuild_error(j, strerror(-report->result));
-}
-
-static void watch_rewriter(struct journal *j)
-{
-	struct rewrite *r = &j->rewrite;
-	struct rewriter_report report;
-
-	while (rewriter_poll(j->rewriter, &report)) {
-		r->bytes = report.bytes;
-		if (!report.is_over)
-			continue;
-		r->result = report.result;
-		r->over = true;
-		r->fd = -1;
-		note_end_of_rebuild(j, &report);
-	}
-}
-
-/* Who makes a base from the files gets what nobody else wants of the processors. If more has come
- * since than there was to be read, it may never catch up. */
-static bool is_behind(const struct journal *j)
-{
-	const struct rewrite *r = &j->rewrite;
-	uint64_t since = j->ended_bytes - r->ended_bytes + j->size;
-
-	return r->from_log && since > r->ended_bytes + j->base_bytes + REBUILD_LOG_EXTRA;
-}
-
-/* A base from before the log failed does not make it well: another one is needed, soon. */
-static bool is_useless(const struct journal *j)
-{
-	return j->log.state == COMMIT_LOG_FAILED && !j->rewrite.to_recover;
-}
-
-/* Have it end. */
-static void cancel_base(struct journal *j)
-{
-	struct rewrite *r = &j->rewrite;
-
-	r->is_cancelled = true;
-	if (r->from_log)
-		rewriter_cancel(j->rewriter);
-	else
-		kill(r->pid, SIGKILL);
-}
-
-static void give_up_rebuild(struct journal *j)
-{
-	struct rewriter_report report = { 0 };
-
-	rewriter_cancel(j->rewriter);
-	while (!report.is_over &&
-	       (rewriter_poll(j->rewriter, &report) ||
-		poll(&(struct pollfd){ .fd = j->rewrite.fd, .events = POLLIN }, 1, GIVE_UP_MS) > 0))
-		;
-	j->rewrite.fd = -1;
-}
-
-static void watch_child(struct rewrite *r)
-{
-	int status;
-
-	read_reports(r);
-	if (waitpid(r->pid, &status, WNOHANG) == 0)
-		return;
-	/* It has reported before it went, if it went by itself. */
-	read_reports(r);
-	forget_child(r);
-	r->over = true;
-}
-
-static void start_switch(struct journal *j)
-{
-	struct rewrite *r = &j->rewrite;
-	struct manifest *m = &j->job.manifest;
-
-	j->job = (struct job){ .fd = r->to_recover ? -1 : j->fd,
-			       .replace = true,
-			       .obsolete = &j->manifest,
-			       .keep_bases = j->options.keep_bases };
-	j->syncing = j->written;
-	m->base = r->number;
-	m->base_sequence = r->sequence;
-	for (size_t i = 0; i < j->manifest.log_count && !r->to_recover; i++) {
-		if (j->manifest.logs[i] >= r->first_log)
-			manifest_add_log(m, j->manifest.logs[i]);
-	}
-	if (r->to_recover) {
-		j->job.create = true;
-		journal_describe_log(j, &j->job.header, j->next_number++, r->sequence + 1);
-		manifest_add_log(m, j->job.header.number);
-	}
-	r->phase = REWRITE_SWITCHING;
-	j->work = WORK_SWITCH;
-	helper_start(j->helper, &j->job);
+	set_phase(j, REWRITE_NONE);
+	j->info.rewrite_failures++;
+	j->info.last_rewrite_rc = rc;
+	j->schedule.retry_after_us = j->schedule.mono_us + RECOVER_RETRY_US;
 }
 
 void rewrite_give_up(struct journal *j, int rc)
 {
 	struct rewrite *r = &j->rewrite;
-	int status;
 
 	if (r->phase == REWRITE_NONE || r->phase == REWRITE_SWITCHING)
 		return;
-	if (r->from_log && r->fd >= 0)
-		give_up_rebuild(j);
-	if (r->pid != 0) {
-		kill(r->pid, SIGKILL);
-		waitpid(r->pid, &status, 0);
-		forget_child(r);
-	}
-	if (r->phase == REWRITE_RUNNING && !r->keep_base)
+	base_process_kill(j);
+	if (r->phase == REWRITE_RUNNING)
 		remove_base(j);
-	r->phase = REWRITE_NONE;
-	j->info.rewrite_failures++;
-	j->info.last_rewrite_rc = rc;
-	j->retry_after_us = j->mono_us + RECOVER_RETRY_US;
-}
-
-/* The log begins again behind the base. */
-static void begin_again(struct journal *j, const struct job *job)
-{
-	j->io->close(j->io->arg, j->fd);
-	j->fd = job->created_fd;
-	j->number = job->header.number;
-	j->first = job->header.sequence;
-	j->size = j->sync_size = RECORD_FILE_HEADER_BYTES;
-	j->allocated = j->zeroed = 0;
-	j->written = j->synced = j->marked = j->rewrite.sequence;
-	buf_consume(&j->pending, j->rewrite.buffered);
-	/* Records were dropped since: one more base is needed. */
-	if (!j->gap)
-		journal_set_well(j);
+	end_in_failure(j, rc);
 }
 
 void journal_give_up_rewrite(struct journal *j)
@@ -454,73 +125,215 @@ void journal_give_up_rewrite(struct journal *j)
 	rewrite_give_up(j, -ECANCELED);
 }
 
-void rewrite_switched(struct journal *j, const struct job *job)
+/* A base that cannot be made from the files can be made from memory, if the disk has space for it.
+ */
+static void fail_base(struct journal *j, int rc)
 {
 	struct rewrite *r = &j->rewrite;
 
-	r->phase = REWRITE_RUNNING;
-	if (job->rc < 0) {
-		if (job->created_fd >= 0)
-			j->io->close(j->io->arg, job->created_fd);
-		manifest_done(&j->job.manifest);
-		if (job->reached == JOB_SYNC || job->unclear)
-			journal_fail(j, COMMIT_LOG_FAILED, job->rc, "putting a new base in force");
-		r->keep_base = job->unclear;
-		rewrite_give_up(j, job->rc);
+	if (!r->from_log || journal_is_disk_full(rc) || rc == -EFBIG) {
+		rewrite_give_up(j, rc);
 		return;
 	}
-	if (!r->to_recover && j->syncing > j->synced)
-		j->synced = j->syncing;
-	manifest_done(&j->manifest);
-	j->manifest = j->job.manifest;
-	j->base_bytes = r->bytes;
-	j->base_wall_us = r->wall_us;
-	j->ended_bytes -= r->ended_bytes;
-	if (r->to_recover) {
-		j->ended_bytes = 0;
-		begin_again(j, job);
+	remove_base(j);
+	j->info.rebuild_failures++;
+	r->must_fork = true;
+	set_phase(j, REWRITE_READY);
+}
+
+/* ---- READY: begin ---- */
+
+static bool can_rebuild(const struct journal *j)
+{
+	uint64_t state;
+
+	if (journal_has_failed(j) || j->rewrite.must_fork || j->options.rebuild == NULL ||
+	    (j->options.threads && j->rewriter == NULL))
+		return false;
+	state = j->options.state_bytes(j->options.arg);
+	return state >= j->options.fork_max_bytes &&
+	       j->files.ended_bytes <= REBUILD_LOG_RATIO * state + REBUILD_LOG_EXTRA;
+}
+
+static void describe_rewrite(struct journal *j)
+{
+	struct rewrite *r = &j->rewrite;
+
+	r->restarts = journal_has_failed(j);
+	r->from_log = can_rebuild(j);
+	r->covered_bytes = r->restarts ? j->backlog.pending.len : 0;
+	r->number = j->files.next_number++;
+	r->sequence = r->from_log ? j->segment.first - 1 : j->log.last;
+	r->first_log = j->segment.number;
+	r->ended_bytes = j->files.ended_bytes;
+	r->wall_us = j->schedule.wall_us;
+	r->started_us = j->schedule.mono_us;
+}
+
+static void begin_base(struct journal *j)
+{
+	int rc;
+
+	assert(j->backlog.writing.len == 0);
+	assert(j->backlog.pending.len == 0 || journal_has_failed(j));
+	describe_rewrite(j);
+	/* Records that are in the base need not be in the log after it. */
+	if (j->rewrite.restarts)
+		j->backlog.has_gap = false;
+	set_phase(j, REWRITE_RUNNING);
+	rc = base_process_start(j);
+	if (rc < 0)
+		fail_base(j, rc);
+}
+
+/* Everything in the base must be in the log before it, unless the log has failed. What is not
+ * written yet belongs to the segment that goes on. */
+static void try_to_begin(struct journal *j)
+{
+	if (!journal_is_idle(j))
+		return;
+	write_pending(j);
+	if (j->backlog.pending.len == 0 || journal_has_failed(j))
+		begin_base(j);
+}
+
+/* ---- RUNNING: watch ---- */
+
+/* The worker of the rewriter gets the processor time that nobody else wants. If more records have
+ * come since it began than it had to read, it may never catch up. */
+static bool is_overtaken(const struct journal *j)
+{
+	const struct rewrite *r = &j->rewrite;
+	uint64_t since = j->files.ended_bytes - r->ended_bytes + j->segment.size;
+
+	return r->from_log && since > r->ended_bytes + j->files.base_bytes + REBUILD_LOG_EXTRA;
+}
+
+/* A base that was begun before the log failed does not make it healthy. Another one is needed. */
+static bool is_useless(const struct journal *j)
+{
+	return journal_has_failed(j) && !j->rewrite.restarts;
+}
+
+static void add_segments(const struct journal *j, struct manifest *to)
+{
+	const struct manifest *m = &j->files.manifest;
+
+	for (size_t i = 0; i < m->log_count; i++) {
+		if (m->logs[i] >= j->rewrite.first_log)
+			manifest_add_log(to, m->logs[i]);
 	}
-	r->phase = REWRITE_NONE;
+}
+
+static void start_switch(struct journal *j)
+{
+	struct rewrite *r = &j->rewrite;
+	struct disk_replace replace = {
+		.manifest = { .base = r->number, .base_sequence = r->sequence },
+		.obsolete = &j->files.manifest,
+		.keep_bases = j->options.keep_bases,
+	};
+	struct disk_create create;
+
+	assert(r->process.is_over && r->process.result == 0 && r->sequence <= j->log.last);
+	j->positions.syncing = j->positions.written;
+	if (r->restarts) {
+		create = rotate_describe(j, r->sequence + 1);
+		disk_task_init_restart(&j->task, &create, &replace);
+	} else {
+		add_segments(j, &replace.manifest);
+		disk_task_init_switch(&j->task, j->segment.fd, &replace);
+		manifest_done(&replace.manifest);
+	}
+	set_phase(j, REWRITE_SWITCHING);
+	task_start(j);
+}
+
+static void watch_base(struct journal *j)
+{
+	struct base_process *p = &j->rewrite.process;
+
+	base_process_watch(j);
+	if (!p->is_over && !p->is_cancelled && (is_overtaken(j) || is_useless(j)))
+		base_process_cancel(j);
+	if (!p->is_over)
+		return;
+	if (is_useless(j)) {
+		p->result = -ECANCELED;
+		base_process_note_error(j, "the log has failed");
+	}
+	if (p->result < 0)
+		fail_base(j, p->result);
+	else if (journal_is_idle(j))
+		start_switch(j);
+}
+
+/* ---- SWITCHING: in force, or not ---- */
+
+static void fail_switch(struct journal *j, const struct disk_task *task)
+{
+	if (task->result.reached == DISK_STEP_SYNC || task->result.is_unclear)
+		health_fail(j, COMMIT_LOG_FAILED, task->result.rc, "putting a new base in force");
+	/* The manifest that names the base may be in force. */
+	if (!task->result.is_unclear)
+		remove_base(j);
+	end_in_failure(j, task->result.rc);
+}
+
+/* The log begins again after the base. */
+static void restart_log(struct journal *j)
+{
+	uint64_t sequence = j->rewrite.sequence;
+
+	assert(j->segment.first == sequence + 1);
+	j->files.ended_bytes = 0;
+	j->positions = (struct positions){ .written = sequence, .synced = sequence };
+	j->mark.durable = sequence;
+	buf_consume(&j->backlog.pending, j->rewrite.covered_bytes);
+	/* If records were dropped since, one more base is needed. */
+	if (!j->backlog.has_gap)
+		health_recover(j);
+}
+
+void rewrite_finish_switch(struct journal *j, struct disk_task *task)
+{
+	struct rewrite *r = &j->rewrite;
+
+	assert(r->phase == REWRITE_SWITCHING);
+	if (disk_task_has_failed(task)) {
+		fail_switch(j, task);
+		return;
+	}
+	task_put_in_force(j);
+	j->files.base_bytes = r->process.bytes;
+	j->files.base_wall_us = r->wall_us;
+	j->files.ended_bytes -= r->ended_bytes;
+	if (r->restarts)
+		restart_log(j);
+	else
+		j->positions.synced = j->positions.syncing;
+	set_phase(j, REWRITE_NONE);
 	j->info.rewrites++;
 	j->info.rebuilds += r->from_log;
 	j->info.last_is_rebuilt = r->from_log;
 	j->info.last_rewrite_rc = 0;
-	j->info.last_rewrite_us = j->mono_us - r->started_us;
+	j->info.last_rewrite_us = j->schedule.mono_us - r->started_us;
 }
+
+/* ---- each turn ---- */
 
 void rewrite_step(struct journal *j)
 {
-	struct rewrite *r = &j->rewrite;
+	const struct rewrite *r = &j->rewrite;
 
-	/* A log that has failed asks for it by itself. */
-	if (r->phase == REWRITE_NONE && j->log.state == COMMIT_LOG_FAILED &&
-	    j->mono_us >= j->retry_after_us)
+	if (r->phase == REWRITE_NONE && journal_has_failed(j) &&
+	    j->schedule.mono_us >= j->schedule.retry_after_us)
 		journal_rewrite(j);
-	if (r->phase == REWRITE_WANTED && j->log.state == COMMIT_LOG_FAILED && j->work == WORK_NONE)
-		r->phase = REWRITE_READY;
-	/* What is in the base has to be in the log before it, unless the log has failed; what is
-	 * not written yet is of the files that are not ended. */
-	if (r->phase == REWRITE_READY && j->work == WORK_NONE) {
-		journal_write_pending(j);
-		if (j->pending.len == 0 || j->log.state == COMMIT_LOG_FAILED)
-			begin_base(j);
-	}
-	if (r->phase != REWRITE_RUNNING)
-		return;
-	if (r->pid != 0)
-		watch_child(r);
-	else if (r->fd >= 0)
-		watch_rewriter(j);
-	if (!r->over && (is_behind(j) || is_useless(j)))
-		cancel_base(j);
-	if (!r->over)
-		return;
-	if (is_useless(j)) {
-		r->result = -ECANCELED;
-		note_rebuild_error(j, "the log has failed");
-	}
-	if (r->result < 0)
-		fail_base(j, r->result);
-	else if (j->work == WORK_NONE)
-		start_switch(j);
+	/* A log that has failed does not go on in a new segment first. */
+	if (r->phase == REWRITE_WANTED && journal_has_failed(j) && journal_is_idle(j))
+		set_phase(j, REWRITE_READY);
+	if (r->phase == REWRITE_READY)
+		try_to_begin(j);
+	if (r->phase == REWRITE_RUNNING)
+		watch_base(j);
 }

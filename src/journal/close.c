@@ -1,0 +1,93 @@
+/*
+ * The end of a journal: everything is written, synced, and sealed.
+ */
+#include "journal/journal_int.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+
+#include "sys/clock.h"
+
+/* How long to wait for news of a rewrite before looking again. */
+#define WAIT_MS 100
+
+static void flush_now(struct journal *j)
+{
+	commit_log_flush(&j->log, &(struct commit_log_turn){ .mono_us = clock_mono_us(),
+							     .wall_us = clock_wall_us() });
+}
+
+static bool has_work(const struct journal *j)
+{
+	return j->rewrite.phase != REWRITE_NONE || !journal_is_idle(j) ||
+	       j->backlog.pending.len > 0;
+}
+
+void journal_wait(struct journal *j)
+{
+	while (journal_is_healthy(j) || j->rewrite.phase != REWRITE_NONE) {
+		int fd;
+
+		task_wait(j);
+		flush_now(j);
+		if (!has_work(j) || j->log.state == COMMIT_LOG_FULL)
+			break;
+		fd = journal_rewrite_fd(j);
+		if (fd >= 0)
+			poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, WAIT_MS);
+	}
+}
+
+/* Sync, and say in a last mark that everything was synced. Damage from now on is no torn end. */
+static int seal(struct journal *j)
+{
+	struct segment *s = &j->segment;
+	int rc;
+
+	write_pending(j);
+	rc = j->io->sync(j->io->arg, s->fd);
+	if (rc < 0 || !journal_is_healthy(j))
+		return rc;
+	assert(j->positions.written == j->log.last);
+	j->positions.synced = j->positions.written;
+	journal_append_mark(j);
+	write_pending(j);
+	j->io->truncate(j->io->arg, s->fd, s->size);
+	return journal_is_healthy(j) ? j->io->sync(j->io->arg, s->fd) : 0;
+}
+
+static void close_log(struct journal *j, struct buf *ret_error)
+{
+	int rc;
+
+	rewrite_give_up(j, -ECANCELED);
+	task_wait(j);
+	journal_read_clocks(j);
+	if (!journal_has_failed(j)) {
+		rc = seal(j);
+		if (rc < 0)
+			health_fail(j, COMMIT_LOG_FAILED, rc, "syncing at the end");
+	}
+	if (!journal_is_healthy(j) && ret_error != NULL)
+		buf_printf(ret_error, "the log could not be brought to a good end: %s",
+			   j->complaint);
+}
+
+void journal_close(struct journal *j, struct buf *ret_error)
+{
+	if (j == NULL)
+		return;
+	if (j->segment.fd >= 0)
+		close_log(j, ret_error);
+	segment_leave(&j->segment, j->io);
+	rewriter_free(j->rewriter);
+	helper_free(j->helper);
+	if (j->lock_fd >= 0)
+		j->io->close(j->io->arg, j->lock_fd);
+	manifest_done(&j->files.manifest);
+	backlog_done(&j->backlog);
+	commit_log_done(&j->log);
+	free(j);
+}

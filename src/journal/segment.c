@@ -1,0 +1,85 @@
+/*
+ * The life of a segment: entered once, growing until it is left.
+ */
+#include "journal/segment.h"
+
+#include <assert.h>
+
+#include "util/minmax.h"
+
+/* Disk space is reserved in steps of this many bytes, so that few commands pay for it. */
+#define ALLOCATE_BYTES ((uint64_t)4 * 1024 * 1024)
+
+void segment_init(struct segment *s)
+{
+	*s = (struct segment){ .fd = -1 };
+}
+
+void segment_enter(struct segment *s, const struct journal_io *io, int fd,
+		   const struct record_file_header *header, uint64_t size, uint64_t zeroed)
+{
+	assert(fd >= 0 && header->kind == RECORD_FILE_LOG);
+	assert(header->number > s->number && header->sequence >= s->first);
+	assert(size >= RECORD_FILE_HEADER_BYTES && (zeroed == 0 || zeroed >= size));
+	segment_leave(s, io);
+	*s = (struct segment){
+		.fd = fd,
+		.number = header->number,
+		.first = header->sequence,
+		.size = size,
+		.synced_size = size,
+		.zeroed = zeroed,
+		.cannot_allocate = s->cannot_allocate,
+	};
+}
+
+void segment_leave(struct segment *s, const struct journal_io *io)
+{
+	if (s->fd >= 0)
+		io->close(io->arg, s->fd);
+	s->fd = -1;
+}
+
+uint64_t segment_room(const struct segment *s)
+{
+	return max_u64(max_u64(s->allocated, s->zeroed), s->size);
+}
+
+int segment_reserve(struct segment *s, const struct journal_io *io, uint64_t end)
+{
+	uint64_t from = segment_room(s);
+	int rc;
+
+	assert(s->fd >= 0);
+	if (s->cannot_allocate || end <= from)
+		return 0;
+	rc = io->allocate(io->arg, s->fd, from, end - from + ALLOCATE_BYTES);
+	if (rc == 0)
+		s->allocated = end + ALLOCATE_BYTES;
+	else if (!journal_is_disk_full(rc))
+		s->cannot_allocate = true;
+	return journal_is_disk_full(rc) ? rc : 0;
+}
+
+void segment_note_records(struct segment *s, uint64_t bytes)
+{
+	assert(s->fd >= 0);
+	s->size += bytes;
+}
+
+void segment_note_zeros(struct segment *s, uint64_t zeroed)
+{
+	assert(s->fd >= 0);
+	s->zeroed = max_u64(s->zeroed, zeroed);
+}
+
+void segment_note_sync(struct segment *s)
+{
+	assert(s->fd >= 0 && s->synced_size <= s->size);
+	s->synced_size = s->size;
+}
+
+void segment_forget_room(struct segment *s)
+{
+	s->allocated = s->zeroed = 0;
+}

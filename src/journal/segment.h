@@ -1,0 +1,57 @@
+/*
+ * The current segment: the log file that records are written to.
+ *
+ *	0       header        size                  zeroed       allocated
+ *	+---------+-------------+---------------------+--------------+
+ *	| header  | records     | zeros written ahead | reserved     |
+ *	+---------+-------------+---------------------+--------------+
+ *
+ * A sync of bytes that replace others costs half as much as a sync that also changes the length of
+ * the file, and a write costs less where memory and disk space are there already. So zeros are
+ * written ahead. Beyond them, disk space is reserved without changing the length of the file.
+ */
+#ifndef JOURNAL_SEGMENT_H
+#define JOURNAL_SEGMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "journal/io.h"
+#include "journal/record.h"
+
+struct segment {
+	int fd;		      /* -1: there is no current segment */
+	uint64_t number;      /* as in the file's name */
+	uint64_t first;	      /* sequence number of the first record that it has or will have */
+	uint64_t size;	      /* bytes of the header and of whole records */
+	uint64_t synced_size; /* `size` when the last sync began */
+	uint64_t zeroed;      /* the zeros end here; less than `size` if there are none */
+	uint64_t allocated;   /* reserved up to here; less than `size` if nothing is */
+	bool cannot_allocate; /* the file system does not support reserving space */
+};
+
+void segment_init(struct segment *s);
+
+/* Make a file the current segment, and close the one before. It has that header and is `size` bytes
+ * long, followed by zeros up to `zeroed`. This is the only way in. Takes `fd`. */
+void segment_enter(struct segment *s, const struct journal_io *io, int fd,
+		   const struct record_file_header *header, uint64_t size, uint64_t zeroed);
+/* Close the current segment, if there is one. */
+void segment_leave(struct segment *s, const struct journal_io *io);
+
+/* Where the space ends that is there already: zeros or reserved. */
+uint64_t segment_room(const struct segment *s);
+/* Reserve disk space up to `end` and some more. Fails only if there is none: -ENOSPC or -EDQUOT. */
+int segment_reserve(struct segment *s, const struct journal_io *io, uint64_t end);
+
+/* Whole records of that many bytes were written at the end. */
+void segment_note_records(struct segment *s, uint64_t bytes);
+/* Zeros were written ahead, up to there. */
+void segment_note_zeros(struct segment *s, uint64_t zeroed);
+/* A sync begins that covers all records. */
+void segment_note_sync(struct segment *s);
+/* A write failed, or the file is being cut to its records: nothing is known of what follows them.
+ */
+void segment_forget_room(struct segment *s);
+
+#endif
