@@ -56,6 +56,14 @@ void client_begin_message(struct client *c, struct reply *ret_writer)
 	resp_writer_init(ret_writer, in_reply ? &c->messages : &c->out, c->session.proto);
 }
 
+bool client_check_connection(struct client *c)
+{
+	if (c->kind != CLIENT_INTERNAL)
+		return true;
+	reply_error(&c->writer, "ERR", STR("this command is only available to connections"));
+	return false;
+}
+
 void client_set_monitor(struct client *c, bool on)
 {
 	if (c->is_monitor == on)

@@ -120,6 +120,10 @@ static inline void client_end_reply(struct client *c)
 		chain_move(&c->out, &c->messages);
 }
 
+/* Returns whether the client is a connection. If not, it gets an error: a command that sends
+ * messages later, or is about the socket, means nothing to an internal client. */
+bool client_check_connection(struct client *c);
+
 /* Start or stop showing the client every command that is run. */
 void client_set_monitor(struct client *c, bool on);
 

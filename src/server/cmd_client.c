@@ -169,6 +169,8 @@ void client_info(struct call *call)
 {
 	struct buf out = BUF_INIT(BUF_NO_MAX);
 
+	if (!client_check_connection(client_of(call)))
+		return;
 	describe(&out, conn_of(client_of(call)));
 	reply_verbatim(call->reply, "txt", buf_str(&out));
 	buf_done(&out);

@@ -32,6 +32,8 @@ static void subscribe(struct call *call, const struct pubsub_verb *verb)
 {
 	struct client *c = client_of(call);
 
+	if (!client_check_connection(c))
+		return;
 	for (int i = 0; i < call->nargs; i++) {
 		pubsub_subscribe(c, verb->kind, call->args[i]);
 		confirm(c, verb, &call->args[i]);

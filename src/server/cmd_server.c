@@ -25,6 +25,8 @@ void cmd_time(struct call *call)
 
 void cmd_monitor(struct call *call)
 {
+	if (!client_check_connection(client_of(call)))
+		return;
 	client_set_monitor(client_of(call), true);
 	reply_ok(call->reply);
 }

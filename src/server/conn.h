@@ -8,6 +8,7 @@
 #ifndef SERVER_CONN_H
 #define SERVER_CONN_H
 
+#include <assert.h>
 #include <event2/event_struct.h>
 #include <stdint.h>
 
@@ -172,6 +173,7 @@ size_t conn_memory(const struct conn *c);
 /* The connection of a client that is one. */
 static inline struct conn *conn_of(const struct client *client)
 {
+	assert(client->kind != CLIENT_INTERNAL);
 	return (struct conn *)((char *)(uintptr_t)client - offsetof(struct conn, client));
 }
 

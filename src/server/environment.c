@@ -147,6 +147,7 @@ static void on_user_gone(void *arg, const struct user *user)
 		else
 			conn_kill(c, "its user was deleted");
 	}
+	submissions_forget_user(s, user);
 }
 
 /*

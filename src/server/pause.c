@@ -49,4 +49,5 @@ void pause_end(struct server *s)
 	event_del(s->pause.timer);
 	TAILQ_FOREACH(c, &s->conns.all, all)
 		conn_release(c);
+	submissions_release(s);
 }

@@ -109,6 +109,7 @@ static void drop_turn(struct server *s)
 		next = TAILQ_NEXT(c, writable);
 		conn_kill(c, CONN_OUTPUT_LOST);
 	}
+	submissions_lose_turn(s);
 }
 
 static void note_state(struct server *s)

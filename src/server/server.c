@@ -59,6 +59,7 @@ static void init_parts(struct server *s)
 	clocks_init(&s->clocks);
 	gate_init(&s->gate);
 	clients_init(s);
+	submissions_init(s);
 	conns_init(s);
 	stats_init(s);
 	s->pubsub = pubsub_new(s->hash_seed);
@@ -119,6 +120,7 @@ void server_free(struct server *s)
 	if (s == NULL)
 		return;
 	conns_done(s);
+	submissions_done(s);
 	listen_close_all(s);
 	certificates_done(s);
 	persist_close(s, /* save= */ false);

@@ -26,6 +26,7 @@
 #include "server/signals.h"
 #include "server/stats.h"
 #include "server/stop.h"
+#include "server/submit.h"
 #include "server/turn.h"
 #include "sys/notify.h"
 
@@ -52,6 +53,7 @@ struct server {
 	struct clients clients;
 	struct intake intake;
 	struct gate gate;
+	struct submissions submissions;
 
 	struct command_table *table;
 	struct command_env env;

@@ -48,6 +48,7 @@ void stop_begin(struct server *s)
 		next = TAILQ_NEXT(c, all);
 		conn_finish(c);
 	}
+	submissions_stop(s);
 }
 
 void stop_at_once(struct server *s)
@@ -60,5 +61,6 @@ bool stop_is_over(struct server *s)
 	if (!s->stop.is_begun)
 		return false;
 	server_read_clock(s);
-	return TAILQ_EMPTY(&s->conns.all) || s->clocks.mono_us >= s->stop.deadline_us;
+	return (TAILQ_EMPTY(&s->conns.all) && s->submissions.count == 0) ||
+	       s->clocks.mono_us >= s->stop.deadline_us;
 }

@@ -77,7 +77,8 @@ static void end_turn(struct server *s)
 
 void turn_run(struct server *s, bool wait)
 {
-	bool is_idle = TAILQ_EMPTY(&s->conns.ready) && !s->turn.has_flushed;
+	bool is_idle =
+		TAILQ_EMPTY(&s->conns.ready) && !s->submissions.can_run && !s->turn.has_flushed;
 	int flags = EVLOOP_ONCE | (wait && is_idle ? 0 : EVLOOP_NONBLOCK);
 
 	assert(!s->turn.is_running);
@@ -92,9 +93,11 @@ void turn_run(struct server *s, bool wait)
 	}
 	server_read_clock(s);
 	run_ready(s);
+	submissions_run(s);
 	recording_end_turn(s);
 	gate_release(&s->gate);
 	send_replies(s);
+	submissions_end_turn(s);
 	free_the_dead(s);
 	free_the_flushed(s);
 	end_turn(s);

@@ -1,0 +1,380 @@
+/*
+ * Commands of internal clients, on a whole server in this process that nobody connects to.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "command/acl.h"
+#include "command/databases.h"
+#include "config/config.h"
+#include "server/loading.h"
+#include "server/server_int.h"
+#include "server/slowlog.h"
+#include "sys/log.h"
+#include "tempdir.h"
+#include "unit.h"
+#include "util/buf.h"
+
+#define WORDS_MAX   16
+#define ANSWERS_MAX 16
+#define MANY_TURNS  10000
+
+static struct tempdir dir;
+static struct config config;
+static struct server *server;
+static struct submitter by;
+/* What callbacks were told, in their order: the argument, the outcome, and the reply. */
+static struct {
+	const char *arg;
+	enum submit_outcome outcome;
+	struct buf reply;
+} answers[ANSWERS_MAX];
+static int answer_count;
+
+static void note(void *arg, enum submit_outcome outcome, const struct chain *reply)
+{
+	struct iovec iov[64];
+	int pieces = chain_peek(reply, iov, 64, reply->len);
+
+	TEST_ASSERT_TRUE(answer_count < ANSWERS_MAX);
+	answers[answer_count].arg = arg;
+	answers[answer_count].outcome = outcome;
+	for (int i = 0; i < pieces; i++)
+		buf_append(&answers[answer_count].reply, iov[i].iov_base, iov[i].iov_len);
+	answer_count++;
+}
+
+/* Words between blanks. */
+static void submit_with(struct submitter *from, const char *line, submit_fn *fn, const char *arg)
+{
+	struct qless_str argv[WORDS_MAX];
+	int argc = 0;
+
+	for (const char *at = line; *at != '\0'; at += strspn(at, " ")) {
+		size_t len = strcspn(at, " ");
+
+		TEST_ASSERT_TRUE(argc < WORDS_MAX);
+		argv[argc++] = str_make(at, len);
+		at += len;
+	}
+	server_submit(server, from, argv, argc, fn, (void *)(uintptr_t)arg);
+}
+
+static void submit(const char *line)
+{
+	submit_with(&by, line, note, line);
+}
+
+static void turns_until(int answered)
+{
+	for (int i = 0; i < MANY_TURNS && answer_count < answered; i++) {
+		turn_run(server, /* wait= */ false);
+		if (answer_count < answered)
+			usleep(100);
+	}
+	TEST_ASSERT_EQUAL_INT(answered, answer_count);
+}
+
+static void start(const char *directives)
+{
+	struct loading_origin origin = { .sequence = UINT64_MAX, .wall_us = INT64_MAX };
+	struct buf text = BUF_INIT(BUF_NO_MAX), error = BUF_INIT(4096);
+	int rc;
+
+	buf_printf(&text, "port 0\nunixsocket %s/socket\n%s", dir.path, directives);
+	config_init(&config);
+	rc = config_parse_text(&config, "test.conf", buf_str(&text), &error);
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, rc, buf_cstr(&error));
+	server = server_new(&config, NULL, &error);
+	TEST_ASSERT_NOT_NULL_MESSAGE(server, buf_cstr(&error));
+	TEST_ASSERT_EQUAL_INT(0, loading_run(server, &origin));
+	submitter_init(&by, server, "internal:test", acl_default_user(server->env.acl));
+	buf_done(&text);
+	buf_done(&error);
+}
+
+static void stop(void)
+{
+	submitter_done(&by);
+	server_free(server);
+	config_done(&config);
+	server = NULL;
+}
+
+void setUp(void)
+{
+	tempdir_init(&dir);
+	TEST_ASSERT_EQUAL_INT(0, chdir(dir.path));
+	for (int i = 0; i < ANSWERS_MAX; i++)
+		buf_init(&answers[i].reply, BUF_NO_MAX);
+	answer_count = 0;
+}
+
+void tearDown(void)
+{
+	if (server != NULL)
+		stop();
+	for (int i = 0; i < ANSWERS_MAX; i++)
+		buf_done(&answers[i].reply);
+	TEST_ASSERT_EQUAL_INT(0, chdir("/"));
+	tempdir_done(&dir);
+}
+
+static void assert_answer(int i, const char *line, const char *reply)
+{
+	TEST_ASSERT_EQUAL_STRING(line, answers[i].arg);
+	TEST_ASSERT_EQUAL_INT(SUBMIT_ANSWERED, answers[i].outcome);
+	TEST_ASSERT_EQUAL_STRING(reply, buf_cstr(&answers[i].reply));
+}
+
+static void a_command_is_answered_at_the_end_of_the_turn(void)
+{
+	start("appendonly no\n");
+	submit("ping");
+	TEST_ASSERT_EQUAL_INT(0, answer_count);
+	turn_run(server, /* wait= */ true);
+	TEST_ASSERT_EQUAL_INT(1, answer_count);
+	assert_answer(0, "ping", "+PONG\r\n");
+}
+
+static void commands_are_answered_in_their_order_and_counted(void)
+{
+	uint64_t before;
+
+	start("appendonly no\n");
+	before = server->stats.commands;
+	submit("put w1 mail j1 Send {} 0");
+	submit("length mail");
+	submit("nonsense");
+	turn_run(server, /* wait= */ true);
+	TEST_ASSERT_EQUAL_INT(3, answer_count);
+	assert_answer(0, "put w1 mail j1 Send {} 0", "$2\r\nj1\r\n");
+	assert_answer(1, "length mail", ":1\r\n");
+	TEST_ASSERT_EQUAL_STRING_LEN("-ERR unknown command", buf_cstr(&answers[2].reply), 20);
+	TEST_ASSERT_EQUAL_UINT64(2, server->stats.commands - before);
+	TEST_ASSERT_EQUAL_UINT64(1, server->stats.error_replies);
+}
+
+static void an_answer_waits_until_the_log_is_durable(void)
+{
+	start("appendonly yes\nappendfsync always\n");
+	submit("put w1 mail j1 Send {} 0");
+	turns_until(1);
+	assert_answer(0, "put w1 mail j1 Send {} 0", "$2\r\nj1\r\n");
+	TEST_ASSERT_TRUE(server->gate.durable > 0);
+	TEST_ASSERT_TRUE(gate_is_empty(&server->gate));
+	stop();
+	answer_count = 0;
+	buf_clear(&answers[0].reply);
+	start("appendonly yes\nappendfsync always\n");
+	submit("length mail");
+	turns_until(1);
+	assert_answer(0, "length mail", ":1\r\n");
+}
+
+static void submit_more(void *arg, enum submit_outcome outcome, const struct chain *reply)
+{
+	note(arg, outcome, reply);
+	submit("put w1 mail j2 Send {} 0");
+}
+
+static void a_callback_may_submit_more_which_waits_for_the_log_like_the_first(void)
+{
+	start("appendonly yes\nappendfsync always\n");
+	submit_with(&by, "put w1 mail j1 Send {} 0", submit_more, "first");
+	turns_until(2);
+	assert_answer(1, "put w1 mail j2 Send {} 0", "$2\r\nj2\r\n");
+	TEST_ASSERT_TRUE(server->gate.durable >= 2);
+}
+
+static void a_log_that_fails_loses_what_has_not_become_durable(void)
+{
+	struct rlimit limit, small = { .rlim_cur = 1 };
+
+	start("appendonly yes\nappendfsync always\n");
+	signal(SIGXFSZ, SIG_IGN);
+	TEST_ASSERT_EQUAL_INT(0, getrlimit(RLIMIT_FSIZE, &limit));
+	small.rlim_max = limit.rlim_max;
+	TEST_ASSERT_EQUAL_INT(0, setrlimit(RLIMIT_FSIZE, &small));
+	submit("put w1 mail j1 Send {} 0");
+	turns_until(1);
+	setrlimit(RLIMIT_FSIZE, &limit);
+	TEST_ASSERT_EQUAL_INT(SUBMIT_LOST, answers[0].outcome);
+	TEST_ASSERT_EQUAL_size_t(0, answers[0].reply.len);
+}
+
+static void the_rights_are_those_of_the_user(void)
+{
+	start("appendonly no\nuser reader on nopass ~* +length\n");
+	by.client.session.user = acl_find(server->env.acl, STR("reader"));
+	submit("length mail");
+	submit("put w1 mail j1 Send {} 0");
+	turn_run(server, /* wait= */ true);
+	assert_answer(0, "length mail", ":0\r\n");
+	TEST_ASSERT_EQUAL_STRING_LEN("-NOPERM", buf_cstr(&answers[1].reply), 7);
+
+	submit("acl deluser reader");
+	by.client.session.user = acl_default_user(server->env.acl);
+	turn_run(server, /* wait= */ true);
+	assert_answer(2, "acl deluser reader", ":1\r\n");
+}
+
+static void a_client_whose_user_is_deleted_has_no_rights(void)
+{
+	struct submitter reader;
+
+	start("appendonly no\nuser reader on nopass ~* +length\n");
+	submitter_init(&reader, server, "internal:reader",
+		       acl_find(server->env.acl, STR("reader")));
+	submit("acl deluser reader");
+	submit_with(&reader, "length mail", note, "length");
+	turn_run(server, /* wait= */ true);
+	assert_answer(0, "acl deluser reader", ":1\r\n");
+	assert_answer(1, "length", "-NOAUTH Authentication required.\r\n");
+	submitter_done(&reader);
+}
+
+static void a_pause_holds_commands_back_in_their_order(void)
+{
+	start("appendonly no\n");
+	submit("client pause 100000 write");
+	turn_run(server, /* wait= */ true);
+	submit("put w1 mail j1 Send {} 0");
+	submit("length mail");
+	for (int i = 0; i < 3; i++)
+		turn_run(server, /* wait= */ false);
+	TEST_ASSERT_EQUAL_INT(1, answer_count);
+	TEST_ASSERT_FALSE(server->submissions.can_run);
+	pause_end(server);
+	turn_run(server, /* wait= */ true);
+	TEST_ASSERT_EQUAL_INT(3, answer_count);
+	assert_answer(1, "put w1 mail j1 Send {} 0", "$2\r\nj1\r\n");
+	assert_answer(2, "length mail", ":1\r\n");
+}
+
+static void a_transaction_works_as_on_a_connection(void)
+{
+	start("appendonly no\n");
+	submit("multi");
+	submit("put w1 mail j1 Send {} 0");
+	submit("length mail");
+	submit("exec");
+	turn_run(server, /* wait= */ true);
+	assert_answer(0, "multi", "+OK\r\n");
+	assert_answer(1, "put w1 mail j1 Send {} 0", "+QUEUED\r\n");
+	assert_answer(3, "exec", "*2\r\n$2\r\nj1\r\n:1\r\n");
+}
+
+static void commands_about_a_connection_are_refused(void)
+{
+	static const char *const lines[] = { "subscribe news", "psubscribe n*", "monitor",
+					     "client info" };
+
+	start("appendonly no\n");
+	for (int i = 0; i < 4; i++)
+		submit(lines[i]);
+	turn_run(server, /* wait= */ true);
+	for (int i = 0; i < 4; i++)
+		assert_answer(i, lines[i],
+			      "-ERR this command is only available to connections\r\n");
+}
+
+static void nothing_runs_after_quit(void)
+{
+	start("appendonly no\n");
+	submit("quit");
+	submit("ping");
+	turn_run(server, /* wait= */ true);
+	assert_answer(0, "quit", "+OK\r\n");
+	TEST_ASSERT_EQUAL_INT(SUBMIT_CLOSED, answers[1].outcome);
+}
+
+static void nothing_runs_once_the_server_stops(void)
+{
+	start("appendonly no\n");
+	submit("ping");
+	stop_begin(server);
+	TEST_ASSERT_FALSE(stop_is_over(server));
+	turn_run(server, /* wait= */ true);
+	TEST_ASSERT_EQUAL_INT(SUBMIT_CLOSED, answers[0].outcome);
+	TEST_ASSERT_TRUE(stop_is_over(server));
+}
+
+static void a_client_that_ends_forgets_what_it_submitted(void)
+{
+	struct submitter other;
+
+	start("appendonly yes\nappendfsync always\n");
+	submitter_init(&other, server, "internal:other", acl_default_user(server->env.acl));
+	submit_with(&other, "put w1 mail j1 Send {} 0", note, "other");
+	turn_run(server, /* wait= */ false);
+	submit_with(&other, "put w1 mail j2 Send {} 0", note, "other");
+	submitter_done(&other);
+	answer_count = 0;
+	submit("length mail");
+	turns_until(1);
+	assert_answer(0, "length mail", ":1\r\n");
+	TEST_ASSERT_EQUAL_size_t(0, server->submissions.count);
+}
+
+static void free_submitter(void *arg, enum submit_outcome outcome, const struct chain *reply)
+{
+	static char name[] = "freed";
+
+	note(name, outcome, reply);
+	submitter_done(arg);
+}
+
+static void a_callback_may_end_its_client(void)
+{
+	struct submitter other;
+	struct qless_str ping = STR("ping");
+
+	start("appendonly no\n");
+	submitter_init(&other, server, "internal:other", acl_default_user(server->env.acl));
+	server_submit(server, &other, &ping, 1, free_submitter, &other);
+	submit_with(&other, "ping", note, "never");
+	submit("ping");
+	turn_run(server, /* wait= */ true);
+	TEST_ASSERT_EQUAL_INT(2, answer_count);
+	TEST_ASSERT_EQUAL_STRING("freed", answers[0].arg);
+	TEST_ASSERT_EQUAL_STRING("ping", answers[1].arg);
+}
+
+static void the_slow_log_names_the_client(void)
+{
+	start("appendonly no\nslowlog-log-slower-than 0\n");
+	submit("ping");
+	turn_run(server, /* wait= */ true);
+	TEST_ASSERT_EQUAL_STRING("internal:test", TAILQ_FIRST(&server->slowlog->entries)->peer);
+}
+
+int main(int argc, char **argv)
+{
+	const struct log_options quiet = { .level = LOG_LEVEL_NOTICE, .file = "/dev/null" };
+	struct buf error = BUF_INIT(4096);
+
+	if (log_open(&quiet, &error) < 0)
+		return 1;
+	UNITY_BEGIN();
+	RUN(a_command_is_answered_at_the_end_of_the_turn);
+	RUN(commands_are_answered_in_their_order_and_counted);
+	RUN(an_answer_waits_until_the_log_is_durable);
+	RUN(a_callback_may_submit_more_which_waits_for_the_log_like_the_first);
+	RUN(a_log_that_fails_loses_what_has_not_become_durable);
+	RUN(the_rights_are_those_of_the_user);
+	RUN(a_client_whose_user_is_deleted_has_no_rights);
+	RUN(a_pause_holds_commands_back_in_their_order);
+	RUN(a_transaction_works_as_on_a_connection);
+	RUN(commands_about_a_connection_are_refused);
+	RUN(nothing_runs_after_quit);
+	RUN(nothing_runs_once_the_server_stops);
+	RUN(a_client_that_ends_forgets_what_it_submitted);
+	RUN(a_callback_may_end_its_client);
+	RUN(the_slow_log_names_the_client);
+	return UNIT_RESULT();
+}
