@@ -328,6 +328,36 @@ int classic_run_again(struct classic *c, const struct classic_command *command, 
 
 /* ---- running ---- */
 
+int call_run(struct classic_call *call, struct operation *op, struct operation_outcome *ret_outcome)
+{
+	int rc;
+
+	op->db = call->c->db;
+	op->now = call->now;
+	op->keeps_data = false;
+	rc = operation_run(call->engine, op, ret_outcome);
+	call->c->until = ret_outcome->until;
+	return rc;
+}
+
+int call_part(struct classic_call *call, struct operation *op, size_t i,
+	      struct operation_outcome *ret_outcome)
+{
+	op->db = call->c->db;
+	op->now = call->now;
+	op->keeps_data = false;
+	return operation_run_part(call->engine, op, i, ret_outcome);
+}
+
+static void forget_decoded(struct classic_decoded *decoded)
+{
+	json_strings_done(&decoded->tags);
+	json_strings_done(&decoded->depends);
+	free(decoded->changes);
+	free(decoded->texts);
+	*decoded = (struct classic_decoded){ 0 };
+}
+
 int classic_run(struct classic *c, const struct classic_command *command, enum classic_form form,
 		double now, const struct qless_str *args, size_t count, struct reply *reply)
 {
@@ -351,6 +381,8 @@ int classic_run(struct classic *c, const struct classic_command *command, enum c
 		record(c, command, now, args, count);
 	if (rc < 0)
 		answer_error(&call, rc);
+	if (c->decoded.is_used)
+		forget_decoded(&c->decoded);
 	buf_clear(&c->json);
 	buf_shrink(&c->json, KEEP_BYTES);
 	return rc;
@@ -401,12 +433,10 @@ int classic_run_script(struct classic *c, enum classic_form form, const struct q
 int call_advance(struct classic_call *call, enum qless_advance_kind kind, struct qless_str queue,
 		 int64_t max)
 {
-	struct qless_advance advance = { .kind = kind, .queue = queue, .max = max };
-	uint64_t moved;
+	struct operation op = { .kind = OPERATION_ADVANCE, .advance = { kind, queue, max } };
+	struct operation_outcome outcome;
 
-	if (call->c->is_still)
-		return 0;
-	return qless_advance(call->engine, call->now, &advance, &moved);
+	return call->c->is_still ? 0 : call_run(call, &op, &outcome);
 }
 
 /* ---- arguments ---- */
@@ -414,6 +444,19 @@ int call_advance(struct classic_call *call, enum qless_advance_kind kind, struct
 struct qless_str call_text(const struct classic_call *call, size_t i)
 {
 	return call_has(call, i) ? call->args[i] : STR("nil");
+}
+
+struct classic_decoded *call_lists(struct classic_call *call)
+{
+	call->c->decoded.is_used = true;
+	return &call->c->decoded;
+}
+
+struct operation_names call_rest(const struct classic_call *call, size_t i)
+{
+	size_t count = call_has(call, i) ? call->count - i : 0;
+
+	return (struct operation_names){ count != 0 ? call->args + i : NULL, count };
 }
 
 int call_need(struct classic_call *call, size_t i, const char *message, struct qless_str *ret_arg)
@@ -541,6 +584,22 @@ int call_json(struct classic_call *call, size_t i, enum json_kind *ret_kind)
 }
 
 /* ---- replies ---- */
+
+int answer_nothing(struct classic_call *call, const struct operation *op,
+		   const struct operation_outcome *outcome)
+{
+	(void)op;
+	(void)outcome;
+	return answer_null(call);
+}
+
+int answer_one(struct classic_call *call, const struct operation *op,
+	       const struct operation_outcome *outcome)
+{
+	(void)op;
+	(void)outcome;
+	return answer_integer(call, 1);
+}
 
 int answer_integer(struct classic_call *call, double number)
 {

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "command/json.h"
 #include "qless.h"
 #include "resp/reply.h"
 #include "util/buf.h"
@@ -64,6 +65,15 @@ struct classic_recorder {
 	void *arg;
 };
 
+/* Lists that a decoded operation borrows, up to the end of the call. */
+struct classic_decoded {
+	bool is_used;
+	struct json_strings tags;
+	struct json_strings depends;
+	struct qless_recur_change *changes;
+	struct qless_str *texts;
+};
+
 /* What calls share: the engine and room to work in. */
 struct classic {
 	struct qless *engine;
@@ -74,6 +84,7 @@ struct classic {
 	enum classic_envelope envelope;
 	bool is_still; /* nothing may change: listings leave what has come due */
 	double until;  /* the latest time the last call used: its `now`, or later */
+	struct classic_decoded decoded;
 	struct buf json;
 	struct buf error;
 	struct buf line;

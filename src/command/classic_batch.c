@@ -3,8 +3,6 @@
  */
 #include "command/classic_int.h"
 
-#include <stdlib.h>
-
 #include "util/mem.h"
 
 /* ---- multiput ---- */
@@ -59,112 +57,150 @@ static int read_options(struct classic_call *call, struct put_options *ret, size
 	return call_fail(call, QLESS_EBADARG, "Multiput(): Word \"jobs\" missing");
 }
 
-static int decode_jobs(struct classic_call *call, const struct qless_put *common,
-		       const struct qless_str *args, size_t count, struct qless_put *ret_puts)
+static int check_data(struct classic_call *call, const struct qless_str *job)
 {
 	enum json_kind kind;
-	size_t i;
-	int rc;
+	int rc = call_json_text(call, job[2], &kind);
 
-	for (i = 0; i < count; i++, args += CLASSIC_MULTIPUT_JOB_ARGS) {
-		rc = call_json_text(call, args[2], &kind);
-		if (rc < 0)
-			return rc;
-		if (kind == JSON_FALSE)
-			return call_fail(call, QLESS_EBADARG,
-					 "Multiput(): Data of job %S not JSON: false", args[0]);
-		ret_puts[i] = *common;
-		ret_puts[i].jid = args[0];
-		ret_puts[i].klass = args[1];
-		ret_puts[i].data = args[2];
-	}
-	return 0;
-}
-
-static void reply_jids(struct classic_call *call, const struct qless_put *puts, size_t count)
-{
-	size_t i;
-
-	reply_array(call->reply, count);
-	for (i = 0; i < count; i++)
-		reply_bulk(call->reply, puts[i].jid);
+	if (rc == 0 && kind == JSON_FALSE)
+		rc = call_fail(call, QLESS_EBADARG, "Multiput(): Data of job %S not JSON: false",
+			       job[0]);
+	return rc;
 }
 
 /* The jobs begin at `first`. */
-static int put_jobs(struct classic_call *call, const struct qless_put *common, size_t first)
+static int decode_puts(struct classic_call *call, size_t first, struct operation_names *ret_jobs)
 {
-	size_t count = (call->count - first) / CLASSIC_MULTIPUT_JOB_ARGS;
-	struct qless_put *puts;
-	int rc;
+	struct operation_names jobs = call_rest(call, first);
+	size_t i;
+	int rc = 0;
 
-	if (count == 0 || (call->count - first) % CLASSIC_MULTIPUT_JOB_ARGS != 0)
+	if (jobs.count == 0 || jobs.count % CLASSIC_MULTIPUT_JOB_ARGS != 0)
 		return call_fail(call, QLESS_EBADARG,
 				 "Multiput(): Each job needs a jid, a klass and data");
-	puts = mem_realloc_array(NULL, count, sizeof(*puts));
-	rc = decode_jobs(call, common, call->args + first, count, puts);
-	if (rc == 0)
-		rc = qless_put_many(call->engine, call->now, puts, count, &call->c->until);
-	if (rc == 0)
-		reply_jids(call, puts, count);
-	free(puts);
+	for (i = 0; rc == 0 && i < jobs.count; i += CLASSIC_MULTIPUT_JOB_ARGS)
+		rc = check_data(call, jobs.items + i);
+	*ret_jobs = jobs;
 	return rc;
+}
+
+int decode_multiput(struct classic_call *call, struct operation *op)
+{
+	struct qless_put *common = &op->put_many.common;
+	struct put_options options;
+	size_t first = 0;
+	int rc;
+
+	op->kind = OPERATION_PUT_MANY;
+	*common = (struct qless_put){ 0 };
+	rc = decode_common(call, common);
+	if (rc == 0)
+		rc = read_options(call, &options, &first);
+	if (rc == 0)
+		rc = put_options_decode(call, &options, common);
+	if (rc == 0)
+		rc = decode_puts(call, first, &op->put_many.jobs);
+	return rc;
+}
+
+static int answer_multiput(struct classic_call *call, const struct operation *op,
+			   const struct operation_outcome *outcome)
+{
+	const struct operation_names *jobs = &op->put_many.jobs;
+	size_t i;
+
+	(void)outcome;
+	reply_array(call->reply, jobs->count / CLASSIC_MULTIPUT_JOB_ARGS);
+	for (i = 0; i < jobs->count; i += CLASSIC_MULTIPUT_JOB_ARGS)
+		reply_bulk(call->reply, jobs->items[i]);
+	return 0;
 }
 
 int classic_multiput(struct classic_call *call)
 {
-	struct qless_put common = { 0 };
-	struct put_options options;
-	struct json_strings tags = { 0 };
-	struct json_strings depends = { 0 };
-	size_t first = 0;
-	int rc = decode_common(call, &common);
-
-	if (rc == 0)
-		rc = read_options(call, &options, &first);
-	if (rc == 0)
-		rc = put_options_decode(call, &options, &common, &tags, &depends);
-	if (rc == 0)
-		rc = put_jobs(call, &common, first);
-	json_strings_done(&tags);
-	json_strings_done(&depends);
-	return rc;
+	return call_operation(call, decode_multiput, answer_multiput);
 }
 
 /* ---- multicomplete ---- */
 
-static int complete_one(struct classic_call *call, struct qless_str jid, struct qless_str data)
+/* Take one of the jobs of the command into the operation, unless its data is no JSON: then the job
+ * is refused before anything is run. */
+static int add_completion(struct classic_call *call, const struct qless_str *job,
+			  struct operation *op)
 {
-	struct qless_complete complete = {
-		.jid = jid, .worker = call->args[0], .queue = call->args[1], .data = data
-	};
-	enum qless_state state;
+	struct qless_str *texts = call->c->decoded.texts;
 	enum json_kind kind;
-	int rc = call_json_text(call, data, &kind);
+	int rc = call_json_text(call, job[1], &kind);
 
 	if (rc == 0 && kind == JSON_FALSE)
 		rc = call_fail(call, QLESS_EBADARG,
 			       "Complete(): Arg \"data\" missing or not JSON: false");
+	if (rc < 0)
+		return rc;
+	texts[op->complete_many.jobs.count++] = job[0];
+	texts[op->complete_many.jobs.count++] = job[1];
+	return 0;
+}
+
+/* The operation, so far without jobs, and the jobs of the command. */
+static int decode_completions(struct classic_call *call, struct operation *op,
+			      struct operation_names *ret_jobs)
+{
+	struct qless_str *texts;
+	int rc;
+
+	op->kind = OPERATION_COMPLETE_MANY;
+	rc = call_need(call, 0, "Multicomplete(): Arg \"worker\" missing",
+		       &op->complete_many.worker);
 	if (rc == 0)
-		rc = qless_complete(call->engine, call->now, &complete, &state);
-	return rc < 0 ? rc : answer_bulk(call, qless_state_text(state));
+		rc = call_need(call, 1, "Multicomplete(): Arg \"queue\" missing",
+			       &op->complete_many.queue);
+	if (rc < 0)
+		return rc;
+	if (call->count == 2 || call->count % 2 != 0)
+		return call_fail(call, QLESS_EBADARG,
+				 "Multicomplete(): Each job needs a jid and data");
+	*ret_jobs = call_rest(call, 2);
+	texts = mem_realloc_array(NULL, ret_jobs->count, sizeof(*texts));
+	call_lists(call)->texts = texts;
+	op->complete_many.jobs = (struct operation_names){ texts, 0 };
+	return 0;
+}
+
+int decode_multicomplete(struct classic_call *call, struct operation *op)
+{
+	struct operation_names jobs;
+	size_t i;
+	int rc = decode_completions(call, op, &jobs);
+
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < jobs.count; i += 2) {
+		if (add_completion(call, jobs.items + i, op) < 0)
+			call->is_said = false;
+	}
+	return 0;
 }
 
 int classic_multicomplete(struct classic_call *call)
 {
+	struct operation_outcome outcome;
+	struct operation_names jobs;
+	struct operation op;
+	size_t part = 0;
 	size_t i;
-	int rc;
+	int rc = decode_completions(call, &op, &jobs);
 
-	if (!call_has(call, 0))
-		return call_fail(call, QLESS_EBADARG, "Multicomplete(): Arg \"worker\" missing");
-	if (!call_has(call, 1))
-		return call_fail(call, QLESS_EBADARG, "Multicomplete(): Arg \"queue\" missing");
-	if (call->count == 2 || call->count % 2 != 0)
-		return call_fail(call, QLESS_EBADARG,
-				 "Multicomplete(): Each job needs a jid and data");
-	reply_array(call->reply, (call->count - 2) / 2);
-	for (i = 2; i < call->count; i += 2) {
-		rc = complete_one(call, call->args[i], call->args[i + 1]);
-		if (rc < 0)
+	if (rc < 0)
+		return rc;
+	reply_array(call->reply, jobs.count / 2);
+	for (i = 0; i < jobs.count; i += 2) {
+		rc = add_completion(call, jobs.items + i, &op);
+		if (rc == 0)
+			rc = call_part(call, &op, part++, &outcome);
+		if (rc == 0)
+			answer_bulk(call, qless_state_text(outcome.state));
+		else
 			answer_error(call, rc);
 	}
 	return 0;
@@ -172,22 +208,34 @@ int classic_multicomplete(struct classic_call *call)
 
 /* ---- multiheartbeat ---- */
 
-int classic_multiheartbeat(struct classic_call *call)
+int decode_multiheartbeat(struct classic_call *call, struct operation *op)
 {
-	double expires;
-	size_t i;
 	int rc;
 
-	if (!call_has(call, 0))
-		return call_fail(call, QLESS_EBADARG, "Multiheartbeat(): Arg \"worker\" missing");
-	if (!call_has(call, 1))
-		return call_fail(call, QLESS_EBADARG, "Multiheartbeat(): Arg \"jid\" missing");
+	op->kind = OPERATION_HEARTBEAT_MANY;
+	rc = call_need(call, 0, "Multiheartbeat(): Arg \"worker\" missing",
+		       &op->heartbeat_many.worker);
+	if (rc == 0 && !call_has(call, 1))
+		rc = call_fail(call, QLESS_EBADARG, "Multiheartbeat(): Arg \"jid\" missing");
+	if (rc == 0)
+		op->heartbeat_many.jids = call_rest(call, 1);
+	return rc;
+}
+
+int classic_multiheartbeat(struct classic_call *call)
+{
+	struct operation_outcome outcome;
+	struct operation op;
+	size_t i;
+	int rc = decode_multiheartbeat(call, &op);
+
+	if (rc < 0)
+		return rc;
 	reply_array(call->reply, call->count - 1);
-	for (i = 1; i < call->count; i++) {
-		rc = qless_heartbeat(call->engine, call->now, call->args[i], call->args[0], NULL,
-				     &expires);
+	for (i = 0; i < call->count - 1; i++) {
+		rc = call_part(call, &op, i, &outcome);
 		if (rc == 0)
-			answer_integer(call, expires);
+			answer_integer(call, outcome.expires);
 		else
 			answer_error(call, rc);
 	}

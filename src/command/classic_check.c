@@ -97,26 +97,42 @@ static int reply_repairs(struct classic_call *call, const struct findings *found
 	return 0;
 }
 
+/* Of the form that changes something. */
+int decode_consistencycheck(struct classic_call *call, struct operation *op)
+{
+	op->kind = OPERATION_RESOLVE;
+	if (str_equal_nocase(call_text(call, 0), STR("resolve")))
+		return 0;
+	return call_fail(call, QLESS_EBADARG, "ConsistencyCheck(): Unknown argument \"%S\"",
+			 call_text(call, 0));
+}
+
+static int resolve(struct classic_call *call, struct operation *op, const struct findings *found)
+{
+	struct operation_outcome outcome;
+	struct findings left;
+	int rc = call_run(call, op, &outcome);
+
+	if (rc < 0)
+		return rc;
+	findings_init(&left);
+	qless_check(call->engine, add_finding, &left);
+	reply_repairs(call, found, &left);
+	findings_done(&left);
+	return 0;
+}
+
 int classic_consistencycheck(struct classic_call *call)
 {
 	struct findings found;
-	struct findings left;
-	bool is_resolve = call_has(call, 0);
+	struct operation op;
+	int rc = call_has(call, 0) ? decode_consistencycheck(call, &op) : 0;
 
-	if (is_resolve && !str_equal_nocase(call->args[0], STR("resolve")))
-		return call_fail(call, QLESS_EBADARG, "ConsistencyCheck(): Unknown argument \"%S\"",
-				 call->args[0]);
+	if (rc < 0)
+		return rc;
 	findings_init(&found);
-	findings_init(&left);
 	qless_check(call->engine, add_finding, &found);
-	if (is_resolve) {
-		qless_resolve(call->engine, call->now);
-		qless_check(call->engine, add_finding, &left);
-		reply_repairs(call, &found, &left);
-	} else {
-		reply_findings(call, &found);
-	}
+	rc = call_has(call, 0) ? resolve(call, &op, &found) : reply_findings(call, &found);
 	findings_done(&found);
-	findings_done(&left);
-	return 0;
+	return rc;
 }

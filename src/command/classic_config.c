@@ -48,25 +48,29 @@ int classic_config_get(struct classic_call *call)
 	return answer_bulk(call, option.value);
 }
 
+int decode_config_set(struct classic_call *call, struct operation *op)
+{
+	int rc;
+
+	op->kind = OPERATION_CONFIG_SET;
+	rc = call_need(call, 0, "config.set(): Arg \"option\" missing", &op->config.name);
+	if (rc == 0)
+		rc = call_need(call, 1, "config.set(): Arg \"value\" missing", &op->config.value);
+	return rc;
+}
+
 int classic_config_set(struct classic_call *call)
 {
-	struct qless_str name;
-	struct qless_str value;
-	int rc = call_need(call, 0, "config.set(): Arg \"option\" missing", &name);
+	return call_operation(call, decode_config_set, answer_nothing);
+}
 
-	if (rc == 0)
-		rc = call_need(call, 1, "config.set(): Arg \"value\" missing", &value);
-	if (rc == 0)
-		rc = qless_config_set(call->engine, call->now, name, value);
-	return rc < 0 ? rc : answer_null(call);
+int decode_config_unset(struct classic_call *call, struct operation *op)
+{
+	op->kind = OPERATION_CONFIG_UNSET;
+	return call_need(call, 0, "config.unset(): Arg \"option\" missing", &op->config.name);
 }
 
 int classic_config_unset(struct classic_call *call)
 {
-	struct qless_str name;
-	int rc = call_need(call, 0, "config.unset(): Arg \"option\" missing", &name);
-
-	if (rc == 0)
-		rc = qless_config_unset(call->engine, call->now, name);
-	return rc < 0 ? rc : answer_null(call);
+	return call_operation(call, decode_config_unset, answer_nothing);
 }

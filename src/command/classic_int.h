@@ -9,6 +9,7 @@
 #include "command/classic.h"
 #include "command/dialect.h"
 #include "command/json.h"
+#include "operation/operation.h"
 
 /* A command being run. Handlers return 0 after one reply has been written, or a negative code with
  * none written: from call_fail(), or from the engine, whose error the dialect then words. */
@@ -71,6 +72,41 @@ int call_json(struct classic_call *call, size_t i, enum json_kind *ret_kind);
 int call_json_text(struct classic_call *call, struct qless_str text, enum json_kind *ret_kind);
 int call_fail_no_json(struct classic_call *call);
 
+/* Room for lists of what is being decoded. */
+struct classic_decoded *call_lists(struct classic_call *call);
+
+/* The arguments from number i on. */
+struct operation_names call_rest(const struct classic_call *call, size_t i);
+
+/* Make an operation of the arguments; 0, or a negative code as of a handler. It may look at the
+ * state, and changes nothing. Writes no reply: what old logs recorded is decoded, too. */
+typedef int decode_fn(struct classic_call *call, struct operation *op);
+/* Reply with what came of the operation. */
+typedef int answer_fn(struct classic_call *call, const struct operation *op,
+		      const struct operation_outcome *outcome);
+
+/* Run what was decoded, or one part of it. */
+int call_run(struct classic_call *call, struct operation *op,
+	     struct operation_outcome *ret_outcome);
+int call_part(struct classic_call *call, struct operation *op, size_t i,
+	      struct operation_outcome *ret_outcome);
+
+/* Decode, run and answer. Inline, so that the compiler sees which functions these are. */
+static inline int call_operation(struct classic_call *call, decode_fn *decode, answer_fn *answer)
+{
+	struct operation_outcome outcome;
+	struct operation op;
+	int rc = decode(call, &op);
+
+	if (rc == 0)
+		rc = call_run(call, &op, &outcome);
+	return rc < 0 ? rc : answer(call, &op, &outcome);
+}
+
+/* Null, and the integer 1. */
+answer_fn answer_nothing;
+answer_fn answer_one;
+
 int answer_integer(struct classic_call *call, double number);
 int answer_null(struct classic_call *call);
 int answer_bulk(struct classic_call *call, struct qless_str text);
@@ -105,6 +141,18 @@ int classic_cancel(struct classic_call *call);
 int classic_depends(struct classic_call *call);
 int classic_priority(struct classic_call *call);
 int classic_log(struct classic_call *call);
+decode_fn decode_put;
+decode_fn decode_requeue;
+decode_fn decode_pop;
+decode_fn decode_heartbeat;
+decode_fn decode_complete;
+decode_fn decode_fail;
+decode_fn decode_retry;
+decode_fn decode_timeout;
+decode_fn decode_cancel;
+decode_fn decode_depends;
+decode_fn decode_priority;
+decode_fn decode_log;
 
 /* The options of put as they were sent; NULL if one was not. */
 struct put_options {
@@ -117,15 +165,17 @@ struct put_options {
 /* Take an option by its name; false if there is none of that name. */
 bool put_option_set(struct put_options *options, struct qless_str name,
 		    const struct qless_str *value);
-/* Into `put`, which borrows the lists: json_strings_done() frees them, even after a failure. */
+/* Into `put`, which borrows the lists that c->decoded keeps. */
 int put_options_decode(struct classic_call *call, const struct put_options *options,
-		       struct qless_put *put, struct json_strings *tags,
-		       struct json_strings *depends);
+		       struct qless_put *put);
 
 /* classic_batch.c */
 int classic_multicomplete(struct classic_call *call);
 int classic_multiheartbeat(struct classic_call *call);
 int classic_multiput(struct classic_call *call);
+decode_fn decode_multicomplete;
+decode_fn decode_multiheartbeat;
+decode_fn decode_multiput;
 
 /* classic_queue.c */
 int classic_queues(struct classic_call *call);
@@ -139,6 +189,11 @@ int classic_unpause(struct classic_call *call);
 int classic_queue_forget(struct classic_call *call);
 int classic_workers(struct classic_call *call);
 int classic_worker_deregister(struct classic_call *call);
+decode_fn decode_unfail;
+decode_fn decode_pause;
+decode_fn decode_unpause;
+decode_fn decode_queue_forget;
+decode_fn decode_worker_deregister;
 
 /* classic_recur.c */
 int classic_recur(struct classic_call *call);
@@ -147,17 +202,27 @@ int classic_recur_get(struct classic_call *call);
 int classic_recur_update(struct classic_call *call);
 int classic_recur_tag(struct classic_call *call);
 int classic_recur_untag(struct classic_call *call);
+decode_fn decode_recur;
+decode_fn decode_unrecur;
+decode_fn decode_recur_update;
+decode_fn decode_recur_tag;
+decode_fn decode_recur_untag;
 
 /* classic_tag.c */
 int classic_tag(struct classic_call *call);
 int classic_track(struct classic_call *call);
+decode_fn decode_tag;
+decode_fn decode_track;
 
 /* classic_check.c */
 int classic_consistencycheck(struct classic_call *call);
+decode_fn decode_consistencycheck;
 
 /* classic_config.c */
 int classic_config_get(struct classic_call *call);
 int classic_config_set(struct classic_call *call);
 int classic_config_unset(struct classic_call *call);
+decode_fn decode_config_set;
+decode_fn decode_config_unset;
 
 #endif

@@ -164,9 +164,9 @@ static int read_option_strings(struct classic_call *call, const struct qless_str
 
 /* The options in the order in which the reference checks them, then the shape of the lists. */
 static int check_put_options(struct classic_call *call, const struct put_options *options,
-			     struct qless_put *put, struct json_strings *tags,
-			     struct json_strings *depends)
+			     struct qless_put *put)
 {
+	struct classic_decoded *lists = call_lists(call);
 	int rc = check_option_number(call, options->retries,
 				     "Put(): Arg \"retries\" not a number: ", &put->has_retries,
 				     &put->retries);
@@ -180,25 +180,25 @@ static int check_put_options(struct classic_call *call, const struct put_options
 	if (rc == 0)
 		rc = check_option_json(call, options->depends, "Put(): Arg \"depends\" not JSON: ");
 	if (rc == 0)
-		rc = read_option_strings(call, options->tags, "Put", "tags", tags);
+		rc = read_option_strings(call, options->tags, "Put", "tags", &lists->tags);
 	if (rc == 0)
-		rc = read_option_strings(call, options->depends, "Put", "depends", depends);
+		rc = read_option_strings(call, options->depends, "Put", "depends", &lists->depends);
 	return rc;
 }
 
 int put_options_decode(struct classic_call *call, const struct put_options *options,
-		       struct qless_put *put, struct json_strings *tags,
-		       struct json_strings *depends)
+		       struct qless_put *put)
 {
-	int rc = check_put_options(call, options, put, tags, depends);
+	const struct classic_decoded *lists = &call->c->decoded;
+	int rc = check_put_options(call, options, put);
 
 	if (rc < 0)
 		return rc;
 	put->has_tags = options->tags != NULL;
-	put->tags = tags->items;
-	put->tag_count = tags->count;
-	put->depends = depends->items;
-	put->depend_count = depends->count;
+	put->tags = lists->tags.items;
+	put->tag_count = lists->tags.count;
+	put->depends = lists->depends.items;
+	put->depend_count = lists->depends.count;
 	return 0;
 }
 
@@ -233,34 +233,33 @@ static int decode_put_args(struct classic_call *call, struct qless_put *put)
 	return 0;
 }
 
-static int put_with(struct classic_call *call,
-		    int (*engine_put)(struct qless *, double, const struct qless_put *))
+int decode_put(struct classic_call *call, struct operation *op)
 {
-	struct qless_put put = { 0 };
 	struct put_options options;
-	struct json_strings tags = { 0 };
-	struct json_strings depends = { 0 };
-	int rc = decode_put_args(call, &put);
+	int rc;
 
-	if (rc < 0)
+	op->kind = OPERATION_PUT;
+	op->put = (struct qless_put){ 0 };
+	rc = decode_put_args(call, &op->put);
+	if (rc < 0 || !call_has(call, 6))
 		return rc;
-	if (call_has(call, 6)) {
-		read_put_options(call, 6, &options);
-		rc = put_options_decode(call, &options, &put, &tags, &depends);
-	}
-	if (rc == 0)
-		rc = engine_put(call->engine, call->now, &put);
-	json_strings_done(&tags);
-	json_strings_done(&depends);
-	return rc < 0 ? rc : answer_bulk(call, put.jid);
+	read_put_options(call, 6, &options);
+	return put_options_decode(call, &options, &op->put);
+}
+
+static int answer_put(struct classic_call *call, const struct operation *op,
+		      const struct operation_outcome *outcome)
+{
+	(void)outcome;
+	return answer_bulk(call, op->put.jid);
 }
 
 int classic_put(struct classic_call *call)
 {
-	return put_with(call, qless_put);
+	return call_operation(call, decode_put, answer_put);
 }
 
-int classic_requeue(struct classic_call *call)
+int decode_requeue(struct classic_call *call, struct operation *op)
 {
 	struct qless_str jid;
 	int rc = call_need(call, 2, NO_JID, &jid);
@@ -270,30 +269,45 @@ int classic_requeue(struct classic_call *call)
 	/* Before anything else is said about the arguments. */
 	if (qless_get(call->engine, jid) == NULL)
 		return call_fail(call, QLESS_ENOJOB, "Requeue(): Job %S does not exist", jid);
-	return put_with(call, qless_requeue);
+	rc = decode_put(call, op);
+	op->kind = OPERATION_REQUEUE;
+	return rc;
+}
+
+int classic_requeue(struct classic_call *call)
+{
+	return call_operation(call, decode_requeue, answer_put);
 }
 
 /* ---- pop and peek ---- */
 
-int classic_pop(struct classic_call *call)
+int decode_pop(struct classic_call *call, struct operation *op)
 {
-	struct qless_str queue;
-	struct qless_str worker;
-	struct qless_jobs jobs;
 	double number;
-	int64_t count;
-	int rc = call_need(call, 0, NO_QUEUE, &queue);
+	int rc;
 
+	op->kind = OPERATION_POP;
+	rc = call_need(call, 0, NO_QUEUE, &op->pop.queue);
 	if (rc == 0)
-		rc = call_need(call, 1, "Pop(): Arg \"worker\" missing", &worker);
+		rc = call_need(call, 1, "Pop(): Arg \"worker\" missing", &op->pop.worker);
 	if (rc == 0)
 		rc = call_number(call, 2,
 				 "Pop(): Arg \"count\" missing or not a number: ", &number);
 	if (rc == 0)
-		rc = call_count(call, number, "Pop", &count);
-	if (rc == 0)
-		rc = qless_pop(call->engine, call->now, queue, worker, count, &jobs);
-	return rc < 0 ? rc : reply_jobs(call, &jobs);
+		rc = call_count(call, number, "Pop", &op->pop.count);
+	return rc;
+}
+
+static int answer_pop(struct classic_call *call, const struct operation *op,
+		      const struct operation_outcome *outcome)
+{
+	(void)op;
+	return reply_jobs(call, &outcome->jobs);
+}
+
+int classic_pop(struct classic_call *call)
+{
+	return call_operation(call, decode_pop, answer_pop);
 }
 
 int classic_peek(struct classic_call *call)
@@ -318,24 +332,32 @@ int classic_peek(struct classic_call *call)
 
 /* ---- what workers report ---- */
 
+int decode_heartbeat(struct classic_call *call, struct operation *op)
+{
+	enum json_kind kind;
+	int rc;
+
+	op->kind = OPERATION_HEARTBEAT;
+	op->heartbeat.data = call_has(call, 2) ? &call->args[2] : NULL;
+	rc = call_need(call, 0, NO_JID, &op->heartbeat.jid);
+	if (rc == 0)
+		rc = call_need(call, 1, "Heatbeat(): Arg \"worker\" missing",
+			       &op->heartbeat.worker);
+	if (rc == 0 && call_has(call, 2))
+		rc = call_json(call, 2, &kind);
+	return rc;
+}
+
+static int answer_heartbeat(struct classic_call *call, const struct operation *op,
+			    const struct operation_outcome *outcome)
+{
+	(void)op;
+	return answer_integer(call, outcome->expires);
+}
+
 int classic_heartbeat(struct classic_call *call)
 {
-	const struct qless_str *data = NULL;
-	struct qless_str jid;
-	struct qless_str worker;
-	enum json_kind kind;
-	double expires;
-	int rc = call_need(call, 0, NO_JID, &jid);
-
-	if (rc == 0)
-		rc = call_need(call, 1, "Heatbeat(): Arg \"worker\" missing", &worker);
-	if (rc == 0 && call_has(call, 2)) {
-		data = &call->args[2];
-		rc = call_json(call, 2, &kind);
-	}
-	if (rc == 0)
-		rc = qless_heartbeat(call->engine, call->now, jid, worker, data, &expires);
-	return rc < 0 ? rc : answer_integer(call, expires);
+	return call_operation(call, decode_heartbeat, answer_heartbeat);
 }
 
 /* The options of complete; NULL if one was not given. */
@@ -367,8 +389,9 @@ static void read_complete_options(struct classic_call *call, size_t from,
 
 static int decode_complete_options(struct classic_call *call,
 				   const struct complete_options *options,
-				   struct qless_complete *complete, struct json_strings *depends)
+				   struct qless_complete *complete)
 {
+	struct classic_decoded *lists;
 	int rc;
 
 	complete->next = options->next;
@@ -383,7 +406,13 @@ static int decode_complete_options(struct classic_call *call,
 	if (options->depends != NULL && complete->next == NULL)
 		return call_fail(call, QLESS_EBADARG,
 				 "Complete(): \"depends\" cannot be used without a \"next\".");
-	return read_option_strings(call, options->depends, "Complete", "depends", depends);
+	if (options->depends == NULL)
+		return 0;
+	lists = call_lists(call);
+	rc = read_option_strings(call, options->depends, "Complete", "depends", &lists->depends);
+	complete->depends = lists->depends.items;
+	complete->depend_count = lists->depends.count;
+	return rc;
 }
 
 static int decode_complete_args(struct classic_call *call, struct qless_complete *complete)
@@ -408,149 +437,208 @@ static int decode_complete_args(struct classic_call *call, struct qless_complete
 	return 0;
 }
 
-int classic_complete(struct classic_call *call)
+int decode_complete(struct classic_call *call, struct operation *op)
 {
-	struct qless_complete complete = { 0 };
 	struct complete_options options;
-	struct json_strings depends = { 0 };
-	enum qless_state state;
-	int rc = decode_complete_args(call, &complete);
+	int rc;
 
+	op->kind = OPERATION_COMPLETE;
+	op->complete = (struct qless_complete){ 0 };
+	rc = decode_complete_args(call, &op->complete);
 	if (rc < 0)
 		return rc;
 	read_complete_options(call, 4, &options);
-	rc = decode_complete_options(call, &options, &complete, &depends);
-	if (rc == 0) {
-		complete.depends = depends.items;
-		complete.depend_count = depends.count;
-		rc = qless_complete(call->engine, call->now, &complete, &state);
-	}
-	json_strings_done(&depends);
-	return rc < 0 ? rc : answer_bulk(call, qless_state_text(state));
+	return decode_complete_options(call, &options, &op->complete);
+}
+
+static int answer_complete(struct classic_call *call, const struct operation *op,
+			   const struct operation_outcome *outcome)
+{
+	(void)op;
+	return answer_bulk(call, qless_state_text(outcome->state));
+}
+
+int classic_complete(struct classic_call *call)
+{
+	return call_operation(call, decode_complete, answer_complete);
+}
+
+int decode_fail(struct classic_call *call, struct operation *op)
+{
+	enum json_kind kind;
+	int rc;
+
+	op->kind = OPERATION_FAIL;
+	op->fail.data = call_has(call, 4) ? &call->args[4] : NULL;
+	rc = call_need(call, 0, NO_JID, &op->fail.jid);
+	if (rc == 0)
+		rc = call_need(call, 1, "Fail(): Arg \"worker\" missing", &op->fail.worker);
+	if (rc == 0)
+		rc = call_need(call, 2, "Fail(): Arg \"group\" missing", &op->fail.group);
+	if (rc == 0)
+		rc = call_need(call, 3, "Fail(): Arg \"message\" missing", &op->fail.message);
+	if (rc == 0 && call_has(call, 4))
+		rc = call_json(call, 4, &kind);
+	return rc;
+}
+
+static int answer_fail(struct classic_call *call, const struct operation *op,
+		       const struct operation_outcome *outcome)
+{
+	(void)outcome;
+	return answer_bulk(call, op->fail.jid);
 }
 
 int classic_fail(struct classic_call *call)
 {
-	const struct qless_str *data = NULL;
-	struct qless_str jid;
-	struct qless_str worker;
-	struct qless_str group;
-	struct qless_str message;
-	enum json_kind kind;
-	int rc = call_need(call, 0, NO_JID, &jid);
+	return call_operation(call, decode_fail, answer_fail);
+}
 
+int decode_retry(struct classic_call *call, struct operation *op)
+{
+	struct qless_retry *retry = &op->retry;
+	int rc;
+
+	op->kind = OPERATION_RETRY;
+	*retry = (struct qless_retry){ .group = call_has(call, 4) ? &call->args[4] : NULL,
+				       .message = call_has(call, 5) ? &call->args[5] : NULL };
+	rc = call_need(call, 0, NO_JID, &retry->jid);
 	if (rc == 0)
-		rc = call_need(call, 1, "Fail(): Arg \"worker\" missing", &worker);
+		rc = call_need(call, 1, "Retry(): Arg \"queue\" missing", &retry->queue);
 	if (rc == 0)
-		rc = call_need(call, 2, "Fail(): Arg \"group\" missing", &group);
+		rc = call_need(call, 2, "Retry(): Arg \"worker\" missing", &retry->worker);
 	if (rc == 0)
-		rc = call_need(call, 3, "Fail(): Arg \"message\" missing", &message);
-	if (rc == 0 && call_has(call, 4)) {
-		data = &call->args[4];
-		rc = call_json(call, 4, &kind);
-	}
-	if (rc == 0)
-		rc = qless_fail(call->engine, call->now, jid, worker, group, message, data);
-	return rc < 0 ? rc : answer_bulk(call, jid);
+		rc = call_optional_number(call, 3, "Retry(): Arg \"delay\" not a number: ", 0,
+					  &retry->delay);
+	return rc;
+}
+
+static int answer_retry(struct classic_call *call, const struct operation *op,
+			const struct operation_outcome *outcome)
+{
+	(void)op;
+	return answer_integer(call, outcome->remaining);
 }
 
 int classic_retry(struct classic_call *call)
 {
-	struct qless_retry retry = { 0 };
-	double remaining;
-	int rc = call_need(call, 0, NO_JID, &retry.jid);
+	return call_operation(call, decode_retry, answer_retry);
+}
 
-	if (rc == 0)
-		rc = call_need(call, 1, "Retry(): Arg \"queue\" missing", &retry.queue);
-	if (rc == 0)
-		rc = call_need(call, 2, "Retry(): Arg \"worker\" missing", &retry.worker);
-	if (rc == 0)
-		rc = call_optional_number(call, 3, "Retry(): Arg \"delay\" not a number: ", 0,
-					  &retry.delay);
-	if (rc < 0)
-		return rc;
-	retry.group = call_has(call, 4) ? &call->args[4] : NULL;
-	retry.message = call_has(call, 5) ? &call->args[5] : NULL;
-	rc = qless_retry(call->engine, call->now, &retry, &remaining);
-	return rc < 0 ? rc : answer_integer(call, remaining);
+/* ---- what is done to jobs from outside ---- */
+
+int decode_timeout(struct classic_call *call, struct operation *op)
+{
+	op->kind = OPERATION_TIMEOUT;
+	op->names = call_rest(call, 0);
+	return 0;
 }
 
 int classic_timeout(struct classic_call *call)
 {
-	int rc = qless_timeout(call->engine, call->now, call->args, call->count);
+	return call_operation(call, decode_timeout, answer_nothing);
+}
 
-	return rc < 0 ? rc : answer_null(call);
+int decode_cancel(struct classic_call *call, struct operation *op)
+{
+	op->kind = OPERATION_CANCEL;
+	op->names = call_rest(call, 0);
+	return 0;
+}
+
+static int answer_cancel(struct classic_call *call, const struct operation *op,
+			 const struct operation_outcome *outcome)
+{
+	(void)outcome;
+	return answer_array(call, op->names.items, op->names.count);
 }
 
 int classic_cancel(struct classic_call *call)
 {
-	int rc = qless_cancel(call->engine, call->now, call->args, call->count);
-
-	return rc < 0 ? rc : answer_array(call, call->args, call->count);
+	return call_operation(call, decode_cancel, answer_cancel);
 }
 
-int classic_depends(struct classic_call *call)
+/* What is wrong with the job comes before what is wrong with the word. */
+static int fail_depends_command(struct classic_call *call, struct qless_str jid)
 {
-	struct qless_str jid;
+	int rc = qless_depends_on(call->engine, call->now, jid, NULL, 0);
+
+	if (rc < 0)
+		return rc;
+	return call_fail(call, QLESS_EBADARG,
+			 "Depends(): Argument \"command\" must be \"on\" or \"off\"");
+}
+
+int decode_depends(struct classic_call *call, struct operation *op)
+{
 	struct qless_str command;
-	const struct qless_str *jids;
-	size_t count;
-	int rc = call_need(call, 0, NO_JID, &jid);
+	int rc = call_need(call, 0, NO_JID, &op->job.jid);
 
 	if (rc == 0)
 		rc = call_need(call, 1, "Depends(): Arg \"command\" missing", &command);
 	if (rc < 0)
 		return rc;
-	jids = call->args + 2;
-	count = call->count - 2;
-	if (str_equal(command, STR("on"))) {
-		rc = qless_depends_on(call->engine, call->now, jid, jids, count);
-	} else if (!str_equal(command, STR("off"))) {
-		/* What is wrong with the job comes first. */
-		rc = qless_depends_on(call->engine, call->now, jid, NULL, 0);
-		if (rc == 0)
-			rc = call_fail(call, QLESS_EBADARG,
-				       "Depends(): Argument \"command\" must be \"on\" or \"off\"");
-	} else if (count > 0 && str_equal(jids[0], STR("all"))) {
-		rc = qless_depends_off_all(call->engine, call->now, jid);
-	} else {
-		rc = qless_depends_off(call->engine, call->now, jid, jids, count);
-	}
-	return rc < 0 ? rc : answer_integer(call, 1);
+	op->job.names = call_rest(call, 2);
+	if (str_equal(command, STR("on")))
+		op->kind = OPERATION_DEPENDS_ON;
+	else if (!str_equal(command, STR("off")))
+		return fail_depends_command(call, op->job.jid);
+	else if (call_has(call, 2) && str_equal(call->args[2], STR("all")))
+		op->kind = OPERATION_DEPENDS_OFF_ALL;
+	else
+		op->kind = OPERATION_DEPENDS_OFF;
+	return 0;
+}
+
+int classic_depends(struct classic_call *call)
+{
+	return call_operation(call, decode_depends, answer_one);
+}
+
+int decode_priority(struct classic_call *call, struct operation *op)
+{
+	int rc;
+
+	op->kind = OPERATION_PRIORITY;
+	rc = call_need(call, 0, NO_JID, &op->priority.jid);
+	if (rc == 0)
+		rc = call_number(call, 1, "Priority(): Arg \"priority\" missing or not a number: ",
+				 &op->priority.priority);
+	return rc;
+}
+
+static int answer_priority(struct classic_call *call, const struct operation *op,
+			   const struct operation_outcome *outcome)
+{
+	(void)outcome;
+	return answer_integer(call, op->priority.priority);
 }
 
 int classic_priority(struct classic_call *call)
 {
-	struct qless_str jid;
-	double priority;
-	int rc = call_need(call, 0, NO_JID, &jid);
+	return call_operation(call, decode_priority, answer_priority);
+}
 
+int decode_log(struct classic_call *call, struct operation *op)
+{
+	enum json_kind kind;
+	int rc;
+
+	op->kind = OPERATION_LOG;
+	op->log.item = call_has(call, 2) ? &call->args[2] : NULL;
+	rc = call_need(call, 0, "Log(): Argument 'jid' missing", &op->log.jid);
 	if (rc == 0)
-		rc = call_number(call, 1, "Priority(): Arg \"priority\" missing or not a number: ",
-				 &priority);
-	if (rc == 0)
-		rc = qless_priority(call->engine, call->now, jid, priority);
-	return rc < 0 ? rc : answer_integer(call, priority);
+		rc = call_need(call, 1, "Log(): Argument 'message' missing", &op->log.message);
+	if (rc < 0 || !call_has(call, 2))
+		return rc;
+	rc = call_json(call, 2, &kind);
+	if (rc == 0 && kind != JSON_OBJECT)
+		rc = call_fail(call, QLESS_EBADARG, "Log(): Argument 'data' not a JSON object: %S",
+			       *op->log.item);
+	return rc;
 }
 
 int classic_log(struct classic_call *call)
 {
-	const struct qless_str *item = NULL;
-	struct qless_str jid;
-	struct qless_str message;
-	enum json_kind kind;
-	int rc = call_need(call, 0, "Log(): Argument 'jid' missing", &jid);
-
-	if (rc == 0)
-		rc = call_need(call, 1, "Log(): Argument 'message' missing", &message);
-	if (rc == 0 && call_has(call, 2)) {
-		item = &call->args[2];
-		rc = call_json(call, 2, &kind);
-		if (rc == 0 && kind != JSON_OBJECT)
-			rc = call_fail(call, QLESS_EBADARG,
-				       "Log(): Argument 'data' not a JSON object: %S", *item);
-	}
-	if (rc == 0)
-		rc = qless_log(call->engine, call->now, jid, message, item);
-	return rc < 0 ? rc : answer_null(call);
+	return call_operation(call, decode_log, answer_nothing);
 }

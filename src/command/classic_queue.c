@@ -253,59 +253,85 @@ int classic_failed(struct classic_call *call)
 	return answer_json(call);
 }
 
-int classic_unfail(struct classic_call *call)
+int decode_unfail(struct classic_call *call, struct operation *op)
 {
-	struct qless_str queue;
-	struct qless_str group;
-	uint64_t unfailed;
 	double number;
-	int64_t count;
-	int rc = call_need(call, 0, NO_QUEUE, &queue);
+	int rc;
 
+	op->kind = OPERATION_UNFAIL;
+	rc = call_need(call, 0, NO_QUEUE, &op->unfail.queue);
 	if (rc == 0)
-		rc = call_need(call, 1, "Unfail(): Arg \"group\" missing", &group);
+		rc = call_need(call, 1, "Unfail(): Arg \"group\" missing", &op->unfail.group);
 	if (rc == 0)
 		rc = call_optional_number(call, 2, "Unfail(): Arg \"count\" not a number: ", 25,
 					  &number);
 	if (rc == 0)
-		rc = call_count(call, number, "Unfail", &count);
-	if (rc == 0)
-		rc = qless_unfail(call->engine, call->now, queue, group, count, &unfailed);
-	return rc < 0 ? rc : answer_integer(call, (double)unfailed);
+		rc = call_count(call, number, "Unfail", &op->unfail.count);
+	return rc;
+}
+
+static int answer_unfail(struct classic_call *call, const struct operation *op,
+			 const struct operation_outcome *outcome)
+{
+	(void)op;
+	return answer_integer(call, (double)outcome->count);
+}
+
+int classic_unfail(struct classic_call *call)
+{
+	return call_operation(call, decode_unfail, answer_unfail);
 }
 
 /* ---- lists of names ---- */
 
-static int run_on_names(struct classic_call *call,
-			int (*run)(struct qless *, double, const struct qless_str *, size_t))
+static int decode_names(struct classic_call *call, struct operation *op, enum operation_kind kind)
 {
-	int rc;
-
 	if (call->count == 0)
 		return call_fail_store(call,
 				       "Wrong number of args calling Redis command from script");
-	rc = run(call->engine, call->now, call->args, call->count);
-	return rc < 0 ? rc : answer_null(call);
+	op->kind = kind;
+	op->names = call_rest(call, 0);
+	return 0;
+}
+
+int decode_pause(struct classic_call *call, struct operation *op)
+{
+	return decode_names(call, op, OPERATION_PAUSE);
+}
+
+int decode_unpause(struct classic_call *call, struct operation *op)
+{
+	return decode_names(call, op, OPERATION_UNPAUSE);
+}
+
+int decode_queue_forget(struct classic_call *call, struct operation *op)
+{
+	return decode_names(call, op, OPERATION_QUEUE_FORGET);
+}
+
+int decode_worker_deregister(struct classic_call *call, struct operation *op)
+{
+	return decode_names(call, op, OPERATION_WORKER_DEREGISTER);
 }
 
 int classic_pause(struct classic_call *call)
 {
-	return run_on_names(call, qless_pause);
+	return call_operation(call, decode_pause, answer_nothing);
 }
 
 int classic_unpause(struct classic_call *call)
 {
-	return run_on_names(call, qless_unpause);
+	return call_operation(call, decode_unpause, answer_nothing);
 }
 
 int classic_queue_forget(struct classic_call *call)
 {
-	return run_on_names(call, qless_queue_forget);
+	return call_operation(call, decode_queue_forget, answer_nothing);
 }
 
 int classic_worker_deregister(struct classic_call *call)
 {
-	return run_on_names(call, qless_worker_deregister);
+	return call_operation(call, decode_worker_deregister, answer_nothing);
 }
 
 /* ---- workers ---- */

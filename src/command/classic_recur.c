@@ -3,7 +3,6 @@
  */
 #include "command/classic_int.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "util/mem.h"
@@ -92,13 +91,13 @@ static int decode_tags(struct classic_call *call, const struct qless_str *text)
 	return rc;
 }
 
-static int decode_options(struct classic_call *call, struct qless_recur_put *put,
-			  struct json_strings *ret_tags)
+static int decode_options(struct classic_call *call, struct qless_recur_put *put)
 {
 	const struct qless_str *priority = NULL;
 	const struct qless_str *tags = NULL;
 	const struct qless_str *retries = NULL;
 	const struct qless_str *backlog = NULL;
+	struct classic_decoded *lists;
 	size_t i;
 	int rc;
 
@@ -124,41 +123,54 @@ static int decode_options(struct classic_call *call, struct qless_recur_put *put
 	if (rc == 0)
 		rc = decode_number(call, backlog,
 				   "Recur(): Arg \"backlog\" not a number: ", &put->backlog);
-	if (rc < 0 || tags == NULL || json_read_strings(*tags, false, ret_tags))
+	if (rc < 0 || tags == NULL)
 		return rc;
-	return call_fail(call, QLESS_EBADARG,
-			 "Recur(): Arg \"tags\" not a JSON array of strings: %S", *tags);
+	lists = call_lists(call);
+	if (!json_read_strings(*tags, false, &lists->tags))
+		return call_fail(call, QLESS_EBADARG,
+				 "Recur(): Arg \"tags\" not a JSON array of strings: %S", *tags);
+	put->tags = lists->tags.items;
+	put->tag_count = lists->tags.count;
+	return 0;
+}
+
+int decode_recur(struct classic_call *call, struct operation *op)
+{
+	int rc;
+
+	op->kind = OPERATION_RECUR;
+	op->recur = (struct qless_recur_put){ 0 };
+	rc = decode_names(call, &op->recur);
+	if (rc == 0)
+		rc = decode_times(call, &op->recur);
+	if (rc == 0)
+		rc = decode_options(call, &op->recur);
+	return rc;
+}
+
+static int answer_recur(struct classic_call *call, const struct operation *op,
+			const struct operation_outcome *outcome)
+{
+	(void)outcome;
+	return answer_bulk(call, op->recur.jid);
 }
 
 int classic_recur(struct classic_call *call)
 {
-	struct qless_recur_put put = { 0 };
-	struct json_strings tags = { 0 };
-	int rc = decode_names(call, &put);
-
-	if (rc == 0)
-		rc = decode_times(call, &put);
-	if (rc == 0)
-		rc = decode_options(call, &put, &tags);
-	if (rc == 0) {
-		put.tags = tags.items;
-		put.tag_count = tags.count;
-		rc = qless_recur(call->engine, call->now, &put);
-	}
-	json_strings_done(&tags);
-	return rc < 0 ? rc : answer_bulk(call, put.jid);
+	return call_operation(call, decode_recur, answer_recur);
 }
 
 /* ---- the others ---- */
 
+int decode_unrecur(struct classic_call *call, struct operation *op)
+{
+	op->kind = OPERATION_UNRECUR;
+	return call_need(call, 0, NO_JID, &op->job.jid);
+}
+
 int classic_unrecur(struct classic_call *call)
 {
-	struct qless_str jid;
-	int rc = call_need(call, 0, NO_JID, &jid);
-
-	if (rc == 0)
-		rc = qless_unrecur(call->engine, call->now, jid);
-	return rc < 0 ? rc : answer_integer(call, 1);
+	return call_operation(call, decode_unrecur, answer_one);
 }
 
 int classic_recur_get(struct classic_call *call)
@@ -240,50 +252,70 @@ static int decode_change(struct classic_call *call, size_t i, struct qless_recur
 	return call_fail(call, QLESS_EBADARG, "Recur(): Unrecognized option \"%S\"", name);
 }
 
-int classic_recur_update(struct classic_call *call)
+int decode_recur_update(struct classic_call *call, struct operation *op)
 {
 	struct qless_recur_change *changes;
-	struct qless_str jid;
 	size_t count = 0;
 	size_t i;
-	int rc = call_need(call, 0, NO_JID, &jid);
+	int rc;
 
+	op->kind = OPERATION_RECUR_UPDATE;
+	rc = call_need(call, 0, NO_JID, &op->recur_update.jid);
 	/* What is wrong with the job comes first. */
 	if (rc == 0)
-		rc = qless_recur_update(call->engine, call->now, jid, NULL, 0);
+		rc = qless_recur_update(call->engine, call->now, op->recur_update.jid, NULL, 0);
 	if (rc < 0)
 		return rc;
 	changes = mem_realloc_array(NULL, call->count / 2 + 1, sizeof(*changes));
+	call_lists(call)->changes = changes;
 	for (i = 1; rc == 0 && i < call->count; i += 2)
 		rc = decode_change(call, i, &changes[count++]);
-	if (rc == 0)
-		rc = qless_recur_update(call->engine, call->now, jid, changes, count);
-	free(changes);
-	return rc < 0 ? rc : answer_integer(call, 1);
+	op->recur_update.changes = changes;
+	op->recur_update.count = count;
+	return rc;
 }
 
-static int change_tags(struct classic_call *call,
-		       int (*change)(struct qless *, double, struct qless_str,
-				     const struct qless_str *, size_t))
+int classic_recur_update(struct classic_call *call)
 {
-	struct qless_str jid;
-	int rc = call_need(call, 0, NO_JID, &jid);
+	return call_operation(call, decode_recur_update, answer_one);
+}
+
+static int decode_tagging(struct classic_call *call, struct operation *op)
+{
+	int rc = call_need(call, 0, NO_JID, &op->job.jid);
 
 	if (rc == 0)
-		rc = change(call->engine, call->now, jid, call->args + 1, call->count - 1);
-	if (rc < 0)
-		return rc;
-	json_append_recur_tags(call_json_buf(call), qless_recur_get(call->engine, jid),
+		op->job.names = call_rest(call, 1);
+	return rc;
+}
+
+int decode_recur_tag(struct classic_call *call, struct operation *op)
+{
+	op->kind = OPERATION_RECUR_TAG;
+	return decode_tagging(call, op);
+}
+
+int decode_recur_untag(struct classic_call *call, struct operation *op)
+{
+	op->kind = OPERATION_RECUR_UNTAG;
+	return decode_tagging(call, op);
+}
+
+static int answer_tags(struct classic_call *call, const struct operation *op,
+		       const struct operation_outcome *outcome)
+{
+	(void)outcome;
+	json_append_recur_tags(call_json_buf(call), qless_recur_get(call->engine, op->job.jid),
 			       call->style->whole);
 	return answer_json(call);
 }
 
 int classic_recur_tag(struct classic_call *call)
 {
-	return change_tags(call, qless_recur_tag);
+	return call_operation(call, decode_recur_tag, answer_tags);
 }
 
 int classic_recur_untag(struct classic_call *call)
 {
-	return change_tags(call, qless_recur_untag);
+	return call_operation(call, decode_recur_untag, answer_tags);
 }

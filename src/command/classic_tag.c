@@ -7,19 +7,21 @@
 
 /* ---- tag ---- */
 
-static int change_tags(struct classic_call *call,
-		       int (*change)(struct qless *, double, struct qless_str,
-				     const struct qless_str *, size_t, const struct qless_job **))
+static int decode_tagging(struct classic_call *call, struct operation *op, enum operation_kind kind)
 {
-	const struct qless_job *job;
-	struct qless_str jid;
-	int rc = call_need(call, 1, "Tag(): Arg \"jid\" missing", &jid);
+	int rc = call_need(call, 1, "Tag(): Arg \"jid\" missing", &op->job.jid);
 
+	op->kind = kind;
 	if (rc == 0)
-		rc = change(call->engine, call->now, jid, call->args + 2, call->count - 2, &job);
-	if (rc < 0)
-		return rc;
-	json_append_job_tags(call_json_buf(call), job, call->style->whole);
+		op->job.names = call_rest(call, 2);
+	return rc;
+}
+
+static int answer_tags(struct classic_call *call, const struct operation *op,
+		       const struct operation_outcome *outcome)
+{
+	(void)op;
+	json_append_job_tags(call_json_buf(call), outcome->job, call->style->whole);
 	return answer_json(call);
 }
 
@@ -72,7 +74,8 @@ static int list_top(struct classic_call *call)
 	return answer_json(call);
 }
 
-int classic_tag(struct classic_call *call)
+/* Of the forms that change something; the others are answered before. */
+int decode_tag(struct classic_call *call, struct operation *op)
 {
 	struct qless_str command;
 	int rc = call_need(call, 0,
@@ -82,15 +85,20 @@ int classic_tag(struct classic_call *call)
 	if (rc < 0)
 		return rc;
 	if (str_equal(command, STR("add")))
-		return change_tags(call, qless_tag);
+		return decode_tagging(call, op, OPERATION_TAG);
 	if (str_equal(command, STR("remove")))
-		return change_tags(call, qless_untag);
-	if (str_equal(command, STR("get")))
-		return list_tagged(call);
-	if (str_equal(command, STR("top")))
-		return list_top(call);
+		return decode_tagging(call, op, OPERATION_UNTAG);
 	return call_fail(call, QLESS_EBADARG,
 			 "Tag(): First argument must be \"add\", \"remove\" or \"get\"");
+}
+
+int classic_tag(struct classic_call *call)
+{
+	if (call_has(call, 0) && str_equal(call->args[0], STR("get")))
+		return list_tagged(call);
+	if (call_has(call, 0) && str_equal(call->args[0], STR("top")))
+		return list_top(call);
+	return call_operation(call, decode_tag, answer_tags);
 }
 
 /* ---- track ---- */
@@ -127,26 +135,35 @@ static int list_tracked(struct classic_call *call)
 	return answer_json(call);
 }
 
-int classic_track(struct classic_call *call)
+/* Of the forms that change something. */
+int decode_track(struct classic_call *call, struct operation *op)
 {
-	struct qless_str command;
-	struct qless_str jid;
-	bool changed;
-	int rc;
+	struct qless_str command = call_text(call, 0);
+	int rc = call_need(call, 1, "Track(): Arg \"jid\" missing", &op->job.jid);
 
-	if (!call_has(call, 0))
-		return list_tracked(call);
-	command = call->args[0];
-	rc = call_need(call, 1, "Track(): Arg \"jid\" missing", &jid);
 	if (rc < 0)
 		return rc;
 	if (str_equal_nocase(command, STR("track")))
-		rc = qless_track(call->engine, call->now, jid, &changed);
+		op->kind = OPERATION_TRACK;
 	else if (str_equal_nocase(command, STR("untrack")))
-		rc = qless_untrack(call->engine, call->now, jid, &changed);
-	else if (qless_get(call->engine, jid) == NULL)
+		op->kind = OPERATION_UNTRACK;
+	else if (qless_get(call->engine, op->job.jid) == NULL)
 		rc = call_fail(call, QLESS_ENOJOB, "Track(): Job does not exist");
 	else
 		rc = call_fail(call, QLESS_EBADARG, "Track(): Unknown action \"%S\"", command);
-	return rc < 0 ? rc : answer_bulk(call, changed ? STR("1") : STR("0"));
+	return rc;
+}
+
+static int answer_track(struct classic_call *call, const struct operation *op,
+			const struct operation_outcome *outcome)
+{
+	(void)op;
+	return answer_bulk(call, outcome->flag ? STR("1") : STR("0"));
+}
+
+int classic_track(struct classic_call *call)
+{
+	if (!call_has(call, 0))
+		return list_tracked(call);
+	return call_operation(call, decode_track, answer_track);
 }

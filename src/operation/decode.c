@@ -219,10 +219,11 @@ static bool take_field(struct cursor *c, const struct field *field, struct opera
 			return false;
 		*FIELD_AT(int64_t, op, field->offset) = wire_unzigzag(value);
 		return true;
-	case FIELD_LISTING:
-		if (!take_varint(c, QLESS_LIST_RECURRING, &value))
+	case FIELD_ADVANCE:
+		if (!take_varint(c, QLESS_ADVANCE_WORKERS, &value))
 			return false;
-		*FIELD_AT(enum qless_listing, op, field->offset) = (enum qless_listing)value;
+		*FIELD_AT(enum qless_advance_kind, op, field->offset) =
+			(enum qless_advance_kind)value;
 		return true;
 	case FIELD_CHANGES:
 		return take_changes(c,

@@ -3,11 +3,11 @@
 #include "operation/layout.h"
 #include "util/json.h"
 
-static const char *const listing_names[] = {
-	[QLESS_LIST_COMPLETE] = "complete", [QLESS_LIST_RUNNING] = "running",
-	[QLESS_LIST_STALLED] = "stalled",   [QLESS_LIST_SCHEDULED] = "scheduled",
-	[QLESS_LIST_DEPENDS] = "depends",   [QLESS_LIST_RECURRING] = "recurring",
-	[QLESS_LIST_NOT_DUE] = "not-due",
+static const char *const advance_names[] = {
+	[QLESS_ADVANCE_POP] = "pop",
+	[QLESS_ADVANCE_QUEUE] = "queue",
+	[QLESS_ADVANCE_KNOWN] = "known",
+	[QLESS_ADVANCE_WORKERS] = "workers",
 };
 
 static const char *const change_names[] = {
@@ -63,8 +63,8 @@ static void describe_value(const struct operation *op, const struct field *field
 	case FIELD_COUNT:
 		buf_printf(out, "%" PRId64, field_count(op, field));
 		break;
-	case FIELD_LISTING:
-		buf_append_str(out, str_from(listing_names[field_listing(op, field)]));
+	case FIELD_ADVANCE:
+		buf_append_str(out, str_from(advance_names[field_advance(op, field)]));
 		break;
 	case FIELD_CHANGES:
 	case FIELD_FLAG:
@@ -134,7 +134,7 @@ static bool field_mentions(const struct operation *op, const struct field *field
 		return is_in_changes(changes, count, text);
 	case FIELD_NUMBER:
 	case FIELD_COUNT:
-	case FIELD_LISTING:
+	case FIELD_ADVANCE:
 	case FIELD_FLAG:
 		break;
 	}

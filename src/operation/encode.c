@@ -81,8 +81,8 @@ static char *put_field(struct buf *out, char *to, const struct operation *op,
 		return put_number(out, to, field_number(op, field));
 	case FIELD_COUNT:
 		return put_varint(out, to, wire_zigzag(field_count(op, field)));
-	case FIELD_LISTING:
-		return put_varint(out, to, field_listing(op, field));
+	case FIELD_ADVANCE:
+		return put_varint(out, to, field_advance(op, field));
 	case FIELD_CHANGES:
 		changes = field_changes(op, field, &count);
 		return put_changes(out, to, changes, count);

@@ -14,7 +14,7 @@
  *	number		a varint: twice the zigzag of a whole number below 2^52; or 1, and then a
  *			double of 8 bytes. It is finite
  *	count		varint, zigzag
- *	listing		varint, the enum qless_listing
+ *	advance		varint, the enum qless_advance_kind
  *	changes		varint count, then for each: varint field (the order of struct
  *			qless_recur_change), a number or a text
  *	flag		none: its bit is its value
@@ -107,7 +107,9 @@ static const struct layout layouts[] = {
 	TIMED(OPERATION_REQUEUE, "requeue", PUT_FIELDS),
 	TIMED(OPERATION_POP, "pop", TEXT("queue", pop.queue), TEXT("worker", pop.worker),
 	      COUNT("count", pop.count)),
-	TIMED(OPERATION_PEEK, "peek", TEXT("queue", peek.queue), COUNT("count", peek.count)),
+	TIMED(OPERATION_ADVANCE, "advance",
+	      ROW(FIELD_ADVANCE, PRESENT_ALWAYS, "kind", advance.kind),
+	      TEXT("queue", advance.queue), COUNT("max", advance.max)),
 	TIMED(OPERATION_HEARTBEAT, "heartbeat", TEXT("jid", heartbeat.jid),
 	      TEXT("worker", heartbeat.worker), KEPT, DATA_REF(heartbeat.data)),
 	TIMED(OPERATION_HEARTBEAT_MANY, "heartbeat-many", TEXT("worker", heartbeat_many.worker),
@@ -158,12 +160,6 @@ static const struct layout layouts[] = {
 	TIMED(OPERATION_CONFIG_SET, "config-set", TEXT("option", config.name),
 	      TEXT("value", config.value)),
 	TIMED(OPERATION_CONFIG_UNSET, "config-unset", TEXT("option", config.name)),
-	TIMED(OPERATION_JOBS, "jobs", ROW(FIELD_LISTING, PRESENT_ALWAYS, "listing", jobs.listing),
-	      TEXT("queue", jobs.queue), COUNT("offset", jobs.offset), COUNT("count", jobs.count)),
-	TIMED(OPERATION_QUEUE_COUNTS, "queue-counts", TEXT("queue", queue)),
-	TIMED(OPERATION_ALL_QUEUE_COUNTS, "all-queue-counts", NOTHING),
-	TIMED(OPERATION_WORKERS, "workers", NOTHING),
-	TIMED(OPERATION_WORKER_JOBS, "worker-jobs", TEXT("worker", worker)),
 	TIMED(OPERATION_RESOLVE, "resolve", NOTHING),
 	TIMELESS(OPERATION_MAINTAIN, "maintain", NOTHING),
 	TIMELESS(OPERATION_FLUSH, "flush", NOTHING),
@@ -198,7 +194,7 @@ static bool is_set(const struct operation *op, const struct field *field)
 		return *CONST_FIELD_AT(bool, op, field->offset);
 	case FIELD_TEXT:
 	case FIELD_COUNT:
-	case FIELD_LISTING:
+	case FIELD_ADVANCE:
 	case FIELD_CHANGES:
 		break;
 	}

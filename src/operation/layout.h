@@ -13,7 +13,7 @@ enum field_type {
 	FIELD_TEXTS,	/* const struct qless_str *, and a count */
 	FIELD_NUMBER,	/* double */
 	FIELD_COUNT,	/* int64_t */
-	FIELD_LISTING,	/* enum qless_listing */
+	FIELD_ADVANCE,	/* enum qless_advance_kind */
 	FIELD_CHANGES,	/* const struct qless_recur_change *, and a count */
 	FIELD_FLAG,	/* bool; nothing but the bit that says so */
 };
@@ -90,10 +90,10 @@ static inline int64_t field_count(const struct operation *op, const struct field
 	return *CONST_FIELD_AT(int64_t, op, field->offset);
 }
 
-static inline enum qless_listing field_listing(const struct operation *op,
-					       const struct field *field)
+static inline enum qless_advance_kind field_advance(const struct operation *op,
+						    const struct field *field)
 {
-	return *CONST_FIELD_AT(enum qless_listing, op, field->offset);
+	return *CONST_FIELD_AT(enum qless_advance_kind, op, field->offset);
 }
 
 static inline const struct qless_recur_change *field_changes(const struct operation *op,

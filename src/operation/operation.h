@@ -36,7 +36,7 @@ enum operation_kind {
 	OPERATION_PUT_MANY = 2,
 	OPERATION_REQUEUE = 3,
 	OPERATION_POP = 4,
-	OPERATION_PEEK = 5,
+	OPERATION_ADVANCE = 5,
 	OPERATION_HEARTBEAT = 6,
 	OPERATION_HEARTBEAT_MANY = 7,
 	OPERATION_COMPLETE = 8,
@@ -66,14 +66,8 @@ enum operation_kind {
 	OPERATION_RECUR_UNTAG = 32,
 	OPERATION_CONFIG_SET = 33,
 	OPERATION_CONFIG_UNSET = 34,
-	/* Listings: they change the state when they move what has come due. */
-	OPERATION_JOBS = 35,
-	OPERATION_QUEUE_COUNTS = 36,
-	OPERATION_ALL_QUEUE_COUNTS = 37,
-	OPERATION_WORKERS = 38,
-	OPERATION_WORKER_JOBS = 39,
-	OPERATION_RESOLVE = 40,
-	OPERATION_MAINTAIN = 41,
+	OPERATION_RESOLVE = 35,
+	OPERATION_MAINTAIN = 36,
 	/* The kinds below change something else than an engine. */
 	OPERATION_FLUSH = 64, /* the database is emptied */
 	OPERATION_SCRIPT_ADDED = 65,
@@ -108,10 +102,7 @@ struct operation {
 			struct qless_str worker;
 			int64_t count;
 		} pop;
-		struct {
-			struct qless_str queue;
-			int64_t count;
-		} peek;
+		struct qless_advance advance;
 		struct {
 			struct qless_str jid;
 			struct qless_str worker;
@@ -170,14 +161,6 @@ struct operation {
 			struct qless_str value; /* CONFIG_SET only */
 		} config;
 		struct {
-			enum qless_listing listing;
-			struct qless_str queue;
-			int64_t offset;
-			int64_t count;
-		} jobs;
-		struct qless_str queue;	 /* QUEUE_COUNTS */
-		struct qless_str worker; /* WORKER_JOBS */
-		struct {
 			struct qless_str sha;
 			struct qless_str dialect; /* its name: numbers of dialects may change */
 		} script;
@@ -198,24 +181,14 @@ struct operation_outcome {
 	double until;	/* the latest time that was used: `now`, or later */
 	/* Set only after success. */
 	union {
-		struct qless_jobs jobs;		  /* POP, PEEK */
-		struct qless_list jids;		  /* JOBS */
-		enum qless_state state;		  /* COMPLETE */
-		double expires;			  /* HEARTBEAT */
-		double remaining;		  /* RETRY */
-		const struct qless_job *job;	  /* TAG, UNTAG */
-		bool flag;			  /* TRACK: it is new. UNTRACK: it was tracked */
-		uint64_t count;			  /* UNFAIL: jobs. RESOLVE: repairs */
-		struct qless_queue_counts counts; /* QUEUE_COUNTS */
-		struct {
-			const struct qless_queue_counts *items;
-			size_t count;
-		} all_counts;
-		struct qless_workers workers;
-		struct {
-			struct qless_list jobs;
-			struct qless_list stalled;
-		} worker_jobs;
+		struct qless_jobs jobs;	     /* POP, PEEK */
+		struct qless_list jids;	     /* JOBS */
+		enum qless_state state;	     /* COMPLETE */
+		double expires;		     /* HEARTBEAT */
+		double remaining;	     /* RETRY */
+		const struct qless_job *job; /* TAG, UNTAG */
+		bool flag;		     /* TRACK: it is new. UNTRACK: it was tracked */
+		uint64_t count;		     /* ADVANCE: moved. UNFAIL: jobs. RESOLVE: repairs */
 	};
 };
 

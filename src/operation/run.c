@@ -23,37 +23,48 @@ static int run_heartbeat(struct qless *q, const struct operation *op, struct ope
 {
 	const struct qless_str *data = op->heartbeat.data;
 	struct qless_str kept;
+	int rc;
 
 	if (op->keeps_data) {
 		kept = data_of(q, op->heartbeat.jid);
 		data = &kept;
 	}
-	return qless_heartbeat(q, op->now, op->heartbeat.jid, op->heartbeat.worker, data,
-			       &ret->expires);
+	rc = qless_heartbeat(q, op->now, op->heartbeat.jid, op->heartbeat.worker, data,
+			     &ret->expires);
+	ret->kept_data = qless_kept_data(q);
+	return rc;
 }
 
 static int run_complete(struct qless *q, const struct operation *op, struct operation_outcome *ret)
 {
 	struct qless_complete complete;
+	int rc;
 
-	if (!op->keeps_data)
-		return qless_complete(q, op->now, &op->complete, &ret->state);
-	complete = op->complete;
-	complete.data = data_of(q, complete.jid);
-	return qless_complete(q, op->now, &complete, &ret->state);
+	if (!op->keeps_data) {
+		rc = qless_complete(q, op->now, &op->complete, &ret->state);
+	} else {
+		complete = op->complete;
+		complete.data = data_of(q, complete.jid);
+		rc = qless_complete(q, op->now, &complete, &ret->state);
+	}
+	ret->kept_data = qless_kept_data(q);
+	return rc;
 }
 
-static int run_fail(struct qless *q, const struct operation *op)
+static int run_fail(struct qless *q, const struct operation *op, struct operation_outcome *ret)
 {
 	const struct qless_str *data = op->fail.data;
 	struct qless_str kept;
+	int rc;
 
 	if (op->keeps_data) {
 		kept = data_of(q, op->fail.jid);
 		data = &kept;
 	}
-	return qless_fail(q, op->now, op->fail.jid, op->fail.worker, op->fail.group,
-			  op->fail.message, data);
+	rc = qless_fail(q, op->now, op->fail.jid, op->fail.worker, op->fail.group, op->fail.message,
+			data);
+	ret->kept_data = qless_kept_data(q);
+	return rc;
 }
 
 static int run_put_many(struct qless *q, const struct operation *op, struct operation_outcome *ret)
@@ -111,40 +122,11 @@ static int run_parts(struct qless *q, const struct operation *op, struct operati
 	return 0;
 }
 
-static int advance(struct qless *q, double now, enum qless_advance_kind kind,
-		   struct qless_str queue, int64_t max)
-{
-	struct qless_advance advance = { .kind = kind, .queue = queue, .max = max };
-	uint64_t moved;
-
-	return qless_advance(q, now, &advance, &moved);
-}
-
-/* Listings move what has come due, and tell what is then so. */
-static int advance_for(struct qless *q, const struct operation *op)
-{
-	switch (op->kind) {
-	case OPERATION_PEEK:
-		return advance(q, op->now, QLESS_ADVANCE_POP, op->peek.queue, op->peek.count);
-	case OPERATION_JOBS:
-		if (op->jobs.listing != QLESS_LIST_NOT_DUE)
-			return 0;
-		return advance(q, op->now, QLESS_ADVANCE_QUEUE, op->jobs.queue, QLESS_ADVANCE_MAX);
-	case OPERATION_QUEUE_COUNTS:
-		return advance(q, op->now, QLESS_ADVANCE_QUEUE, op->queue, QLESS_ADVANCE_MAX);
-	case OPERATION_ALL_QUEUE_COUNTS:
-		return advance(q, op->now, QLESS_ADVANCE_KNOWN, STR(""), QLESS_ADVANCE_MAX);
-	default:
-		return advance(q, op->now, QLESS_ADVANCE_WORKERS, STR(""), INT64_MAX);
-	}
-}
-
 static int run(struct qless *q, const struct operation *op, struct operation_outcome *ret)
 {
 	const struct operation_names *names = &op->names;
 	const struct qless_str jid = op->job.jid;
 	double now = op->now;
-	int rc;
 
 	switch (op->kind) {
 	case OPERATION_PUT:
@@ -155,9 +137,8 @@ static int run(struct qless *q, const struct operation *op, struct operation_out
 		return qless_requeue(q, now, &op->put);
 	case OPERATION_POP:
 		return qless_pop(q, now, op->pop.queue, op->pop.worker, op->pop.count, &ret->jobs);
-	case OPERATION_PEEK:
-		rc = advance_for(q, op);
-		return rc < 0 ? rc : qless_peek(q, now, op->peek.queue, op->peek.count, &ret->jobs);
+	case OPERATION_ADVANCE:
+		return qless_advance(q, now, &op->advance, &ret->count);
 	case OPERATION_HEARTBEAT:
 		return run_heartbeat(q, op, ret);
 	case OPERATION_HEARTBEAT_MANY:
@@ -166,7 +147,7 @@ static int run(struct qless *q, const struct operation *op, struct operation_out
 	case OPERATION_COMPLETE:
 		return run_complete(q, op, ret);
 	case OPERATION_FAIL:
-		return run_fail(q, op);
+		return run_fail(q, op, ret);
 	case OPERATION_RETRY:
 		return qless_retry(q, now, &op->retry, &ret->remaining);
 	case OPERATION_TIMEOUT:
@@ -218,30 +199,6 @@ static int run(struct qless *q, const struct operation *op, struct operation_out
 		return qless_config_set(q, now, op->config.name, op->config.value);
 	case OPERATION_CONFIG_UNSET:
 		return qless_config_unset(q, now, op->config.name);
-	case OPERATION_JOBS:
-		rc = advance_for(q, op);
-		if (rc < 0)
-			return rc;
-		return qless_jobs(q, now, op->jobs.listing, op->jobs.queue, op->jobs.offset,
-				  op->jobs.count, &ret->jids);
-	case OPERATION_QUEUE_COUNTS:
-		rc = advance_for(q, op);
-		return rc < 0 ? rc : qless_queue_counts(q, now, op->queue, &ret->counts);
-	case OPERATION_ALL_QUEUE_COUNTS:
-		rc = advance_for(q, op);
-		if (rc < 0)
-			return rc;
-		return qless_all_queue_counts(q, now, &ret->all_counts.items,
-					      &ret->all_counts.count);
-	case OPERATION_WORKERS:
-		rc = advance_for(q, op);
-		return rc < 0 ? rc : qless_workers(q, now, &ret->workers);
-	case OPERATION_WORKER_JOBS:
-		rc = advance_for(q, op);
-		if (rc < 0)
-			return rc;
-		return qless_worker_jobs(q, now, op->worker, &ret->worker_jobs.jobs,
-					 &ret->worker_jobs.stalled);
 	case OPERATION_RESOLVE:
 		ret->count = qless_resolve(q, now);
 		return 0;
@@ -267,9 +224,9 @@ int operation_run(struct qless *q, const struct operation *op,
 	int rc;
 
 	ret_outcome->until = op->now;
+	ret_outcome->kept_data = false;
 	rc = run(q, op, ret_outcome);
 	ret_outcome->changed = qless_changes(q) != changes;
-	ret_outcome->kept_data = qless_kept_data(q);
 	return rc;
 }
 
@@ -281,8 +238,8 @@ int operation_run_part(struct qless *q, const struct operation *op, size_t i,
 
 	assert(i < operation_count_parts(op));
 	ret_outcome->until = op->now;
+	ret_outcome->kept_data = false;
 	rc = run_part(q, op, i, ret_outcome);
 	ret_outcome->changed = qless_changes(q) != changes;
-	ret_outcome->kept_data = qless_kept_data(q);
 	return rc;
 }
