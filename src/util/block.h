@@ -1,7 +1,9 @@
 /*
- * Sixteen bytes looked at together: most texts are long runs of bytes that mean nothing special.
+ * Vector comparisons of sixteen bytes at once. Most texts are long runs of bytes without a special
+ * meaning, and a block shows whether it holds one that has.
  *
- * Comparing a block yields 0xff for each byte of which the comparison is true, and 0 for others.
+ * Comparing a block yields 0xff for each byte for which the comparison is true, and 0 for the
+ * others.
  */
 #ifndef UTIL_BLOCK_H
 #define UTIL_BLOCK_H
@@ -21,7 +23,8 @@ static inline block block_load(const char *from)
 	return b;
 }
 
-/* The position of the first byte of what a comparison found; BLOCK_BYTES if it found none. */
+/* Returns the position of the first byte that a comparison found, or BLOCK_BYTES if it found none.
+ * */
 static inline unsigned block_first(block found)
 {
 	uint64_t halves[2];

@@ -73,7 +73,7 @@ bool buf_vprintf(struct buf *b, const char *format, va_list args)
 	len = vsnprintf(NULL, 0, format, again);
 	va_end(again);
 	assert(len >= 0);
-	/* vsnprintf writes a NUL as well, for which the maximum must not be in the way. */
+	/* vsnprintf also writes a NUL, which does not count towards the maximum. */
 	if ((size_t)len > b->max || b->len > b->max - (size_t)len)
 		return false;
 	b->max++;

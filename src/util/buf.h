@@ -1,9 +1,8 @@
 /*
  * A growable run of bytes with a maximum.
  *
- * Appending never goes past the maximum: the call returns false and leaves the buffer as it was.
- * Bytes can be taken off the front; the room they leave is used again by the next append that needs
- * it.
+ * Appending never exceeds the maximum: the call returns false and leaves the buffer unchanged.
+ * Bytes can be removed from the front. The next append that needs their room reuses it.
  */
 #ifndef UTIL_BUF_H
 #define UTIL_BUF_H
@@ -18,10 +17,10 @@
 #define BUF_NO_MAX ((size_t)-1 / 4)
 
 struct buf {
-	char *mem;    /* what is allocated; NULL while nothing is */
+	char *mem;    /* allocated memory, or NULL */
 	size_t start; /* the bytes are mem[start] .. mem[start + len - 1] */
 	size_t len;
-	size_t cap; /* no more than max */
+	size_t cap; /* at most max */
 	size_t max;
 };
 
@@ -43,13 +42,13 @@ static inline struct qless_str buf_str(const struct buf *b)
 	return str_make(b->mem != NULL ? b->mem + b->start : "", b->len);
 }
 
-/* What buf_reserve() does when there is no room for it yet. */
+/* The slow path of buf_reserve(). */
 char *buf_grow(struct buf *b, size_t extra);
 
-/* Make room for `extra` more bytes and return where they go, or NULL if they would not fit under
- * the maximum. What is written there counts after buf_commit(). Pointers into the buffer are no
- * longer good afterwards. Always inline, for replies are made of a great many small pieces, and
- * with that many uses the compiler would rather not. */
+/* Make room for `extra` more bytes. Returns where they go, or NULL if they would exceed the
+ * maximum. Bytes written there count after buf_commit(). The call invalidates pointers into the
+ * buffer. It is always inline, because replies consist of many small pieces and the compiler would
+ * not inline that many uses. */
 static inline __attribute__((always_inline)) char *buf_reserve(struct buf *b, size_t extra)
 {
 	if (extra > b->cap - b->start - b->len || b->mem == NULL)
@@ -64,9 +63,9 @@ static inline void buf_commit(struct buf *b, size_t written)
 }
 
 /*
- * Many small pieces in a row are put at a place that is kept in hand. buf_open() returns it,
- * buf_room() makes sure of room for `extra` bytes there and says where it is then, and with
- * buf_close() what is before it counts. For buffers without a maximum.
+ * Write many small pieces at a pointer that the caller keeps in a register. buf_open() returns the
+ * pointer. buf_room() makes room for `extra` bytes there and returns the pointer, which may have
+ * moved. buf_close() counts the bytes before it. Only for buffers without a maximum.
  */
 static inline char *buf_open(struct buf *b)
 {
@@ -79,7 +78,7 @@ static inline void buf_close(struct buf *b, const char *to)
 	b->len = (size_t)(to - buf_data(b));
 }
 
-/* What buf_room() does when there is none yet. */
+/* The slow path of buf_room(). */
 char *buf_make_room(struct buf *b, const char *to, size_t extra);
 
 static inline __attribute__((always_inline)) char *buf_room(struct buf *b, char *to, size_t extra)
@@ -113,17 +112,17 @@ bool buf_printf(struct buf *b, const char *format, ...) __attribute__((format(pr
 bool buf_vprintf(struct buf *b, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
 
-/* Drop `len` bytes from the front. */
+/* Remove `len` bytes from the front. */
 void buf_consume(struct buf *b, size_t len);
-/* Drop what is behind the first `len` bytes. */
+/* Keep only the first `len` bytes. */
 void buf_truncate(struct buf *b, size_t len);
 /* Empty the buffer but keep its memory. */
 void buf_clear(struct buf *b);
-/* Give back memory in excess of `keep` bytes; what is in the buffer stays. */
+/* Free memory in excess of `keep` bytes. The content stays. */
 void buf_shrink(struct buf *b, size_t keep);
 
-/* A NUL behind the bytes, not counted in len; returns the bytes. They must not take the last byte
- * under the maximum. */
+/* Write a NUL after the bytes, not counted in `len`, and return the bytes. The buffer must be at
+ * least one byte below its maximum. */
 char *buf_cstr(struct buf *b);
 
 #endif

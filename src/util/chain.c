@@ -23,8 +23,8 @@ void chunk_pool_done(struct chunk_pool *pool)
 	pool->count = 0;
 }
 
-/* One that is neither common nor large is made to measure for what would not fit; what ends that, a
- * line end often, should still find room. */
+/* A chunk of an uncommon size fits the bytes that need it. It has spare room for what ends them,
+ * usually a line end. */
 static struct chunk *alloc_chunk(size_t size)
 {
 	size_t whole = sizeof(struct chunk) + size;
@@ -37,7 +37,7 @@ static struct chunk *alloc_chunk(size_t size)
 	return chunk;
 }
 
-/* With room for so many bytes, which are no fewer than a chunk of the common size has. */
+/* Returns a chunk with room for `size` bytes, at least CHAIN_CHUNK_BYTES. */
 static struct chunk *chunk_new(struct chunk_pool *pool, size_t size)
 {
 	struct chunk *chunk;
@@ -107,8 +107,7 @@ void chain_append(struct chain *c, const void *src, size_t len)
 {
 	const char *from = src;
 
-	/* Fill the tail first, so that a large reply does not leave most of a chunk unused before
-	 * it. */
+	/* Fill the tail first, so that a large reply leaves no chunk mostly empty before it. */
 	if (c->tail != NULL) {
 		size_t room = c->tail->cap - c->tail->end;
 		size_t part = len < room ? len : room;

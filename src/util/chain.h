@@ -1,10 +1,10 @@
 /*
- * A chain of chunks: bytes on their way out.
+ * A chain of chunks for output: bytes go in at the tail and leave at the head.
  *
- * Bytes go in at the tail and leave at the head, and neither end ever moves what lies between, so a
- * reply of many megabytes costs one copy and is given back piece by piece as the peer takes it.
- * Chunks of the common size are kept in a pool that many chains share; an idle chain holds no
- * memory. A chain that has many bytes already gets larger chunks for more.
+ * No byte between the two ends ever moves. So a reply of many megabytes is copied once, and freed
+ * piece by piece as the peer reads it. Chunks of the common size come from a pool that many chains
+ * share, and an idle chain holds no memory. A chain that holds many bytes gets larger chunks for
+ * more.
  */
 #ifndef UTIL_CHAIN_H
 #define UTIL_CHAIN_H
@@ -14,11 +14,12 @@
 
 #include "util/str.h"
 
-/* Chosen so that a chunk with its header fills a 16 KiB size class of the allocator. */
+/* Bytes of data in a common chunk. With its header a chunk fills a 16 KiB size class of the
+ * allocator. */
 #define CHAIN_CHUNK_BYTES ((size_t)16 * 1024 - sizeof(struct chunk))
 
-/* A larger chunk with its header. As many bytes are in a chain before it gets one, so that at most
- * half of what it holds is unused then. */
+/* Bytes of a large chunk with its header. A chain gets one when it already holds this many bytes,
+ * so at most half of its memory is unused. */
 #define CHAIN_LARGE_BYTES ((size_t)128 * 1024)
 
 struct chunk {
@@ -32,29 +33,29 @@ struct chunk {
 struct chunk_pool {
 	struct chunk *free;
 	size_t count;
-	size_t keep; /* no more than this many are kept */
+	size_t keep; /* chunks that the pool keeps at most */
 };
 
 struct chain {
 	struct chunk *head;
 	struct chunk *tail;
 	size_t len;
-	size_t allocated; /* bytes of all chunks, headers included */
+	size_t allocated; /* bytes of all chunks, with headers */
 	struct chunk_pool *pool;
 };
 
 void chunk_pool_init(struct chunk_pool *pool, size_t keep);
-/* Frees what is kept. The pool can go on being used. */
+/* Frees the chunks that the pool keeps. The pool stays usable. */
 void chunk_pool_done(struct chunk_pool *pool);
 
 /* Borrows the pool until chain_done(). */
 void chain_init(struct chain *c, struct chunk_pool *pool);
 void chain_done(struct chain *c);
 
-/* A new tail with room for `size` bytes; chain_reserve() is the way to call it. */
+/* Adds a tail with room for `size` bytes: the slow path of chain_reserve(). */
 char *chain_grow(struct chain *c, size_t size);
 
-/* Room for `size` bytes in one piece; what is written there counts after chain_commit(). */
+/* Room for `size` bytes in one piece. Bytes written there count after chain_commit(). */
 static inline char *chain_reserve(struct chain *c, size_t size)
 {
 	struct chunk *tail = c->tail;
@@ -73,15 +74,15 @@ static inline void chain_commit(struct chain *c, size_t written)
 void chain_append(struct chain *c, const void *src, size_t len);
 void chain_append_str(struct chain *c, struct qless_str s);
 
-/* All of `from` behind what is in `to`, without copying; `from` is left empty. Both use the same
+/* Appends all bytes of `from` to `to` without copying, and leaves `from` empty. Both use the same
  * pool. */
 void chain_move(struct chain *to, struct chain *from);
 
-/* Describe the bytes from the front in up to `max` pieces, none longer in all than `limit`; returns
- * how many pieces. */
+/* Describes the bytes from the front in up to `max` pieces of at most `limit` bytes together.
+ * Returns the number of pieces. */
 int chain_peek(const struct chain *c, struct iovec *iov, int max, size_t limit);
 
-/* Drop `len` bytes from the front. */
+/* Removes `len` bytes from the front. */
 void chain_consume(struct chain *c, size_t len);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The bytes that have a letter, and in the same order their letters. */
+/* The bytes that have a letter, and their letters in the same order. */
 static const char bytes[] = "\a\b\n\r\t";
 static const char letters[] = "abnrt";
 

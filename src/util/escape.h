@@ -1,8 +1,8 @@
 /*
- * Backslash escapes: how a byte is written inside double quotes, by Redis and in the configuration.
+ * Backslash escapes inside double quotes, as in Redis and in the configuration.
  *
- * The escapes are `\a`, `\b`, `\n`, `\r`, `\t`, `\xHH` with two hexadecimal digits, and a
- * backslash before any other byte, which stands for that byte.
+ * The escapes are `\a`, `\b`, `\n`, `\r`, `\t`, and `\xHH` with two hexadecimal digits. A backslash
+ * before any other byte stands for that byte.
  */
 #ifndef UTIL_ESCAPE_H
 #define UTIL_ESCAPE_H
@@ -14,7 +14,7 @@
 /* Bytes that one escape takes at most: `\xHH`. */
 #define ESCAPE_MAX ((size_t)4)
 
-/* Write `c` as `\xHH`, whatever it is. Returns the end of what was written, ESCAPE_MAX bytes. */
+/* Write `c` as `\xHH`. Returns the end of the ESCAPE_MAX bytes written. */
 static inline char *escape_hex(char to[ESCAPE_MAX], char c)
 {
 	to[0] = '\\';
@@ -23,12 +23,12 @@ static inline char *escape_hex(char to[ESCAPE_MAX], char c)
 	return to + ESCAPE_MAX;
 }
 
-/* Write the shortest escape of `c`: for a quote or a backslash that byte after a backslash, for any
- * other byte its letter, or `\xHH`. Returns the end of what was written. */
+/* Write the shortest escape of `c`: a backslash before a quote or a backslash, otherwise its
+ * letter, or `\xHH` if it has none. Returns the end of the bytes written. */
 char *escape_write(char to[ESCAPE_MAX], char c);
 
-/* The byte that an escape stands for. `at` is after the backslash and before `end`. *ret_next is
- * set to the end of the escape. */
+/* Returns the byte that an escape stands for. `at` is after the backslash and before `end`.
+ * *ret_next is set to the end of the escape. */
 char escape_read(const char *at, const char *end, const char **ret_next);
 
 #endif

@@ -1,24 +1,24 @@
 /*
- * Linear hashing. With 2^k buckets, an entry is in the bucket that the low k bits of its hash name.
- * Bucket number 2^k is added by splitting bucket 0 by bit k of the hashes, the next by splitting
- * bucket 1, and so on: in between, the buckets that are split and those that came from them go by
- * k + 1 bits, the rest by k.
+ * Linear hashing. With 2^k buckets, the low k bits of the hash of an entry are the number of its
+ * bucket. Bucket 2^k is added by splitting bucket 0 by bit k of the hashes, the next one by
+ * splitting bucket 1, and so on. In between, the buckets that were split and those that came from
+ * them use k + 1 bits, and the others use k.
  *
  *	mask + 1 = 8          0   1   2   3   4   5
- *	buckets  = 6        split split         new new        2 and 3 still go by 2 bits
+ *	buckets  = 6        split split         new new        2 and 3 still use 2 bits
  *
- * A bucket is a line of the processor's cache: seven entries, with eight more bits of the hash of
- * each, its tag. To look for what is not there, to insert and to remove waits for memory once, to
- * find something twice, for the bucket and the entry. In a table of millions that waiting is most
- * of what a call takes, and a list of linked entries waits for each of them. A bucket with more
- * than seven goes on in another line, to which the place of the seventh then leads. All lines of a
- * bucket but the last are full.
+ * A bucket is one cache line with seven entries and their tags: eight more bits of the hash of
+ * each. A search without a match, an insertion and a removal wait for memory once. A successful
+ * search waits twice, for the bucket and for the entry. In a table of millions that waiting takes
+ * most of the time of a call, and a linked list would wait for each of its entries. A bucket with
+ * more than seven entries continues in another line, and the place of the seventh entry links to
+ * it. All lines of a bucket except the last are full.
  *
- * Buckets are addressed through segments of a fixed size. While one segment is enough, it is
- * smaller where it can be, and there is no list of segments. In a large table each call looks at a
- * place where nobody has looked for long, and to find out where the page of that place is takes the
- * processor as long as to read from it. So segments beyond the first few come in blocks, each on a
- * page large enough that the processor remembers where all of them are.
+ * Segments of a fixed size hold the buckets. A table with a single segment may have a smaller one,
+ * and has no list of segments. In a large table each call touches a page that no recent call has
+ * touched, and its address translation takes as long as reading from it. So all segments except the
+ * first few come in blocks on huge pages, whose translations fit into the processor's cache for
+ * them.
  */
 #include "util/hash.h"
 
@@ -30,18 +30,18 @@
 
 #define LINE_ENTRIES	7u
 #define LINK_AT		(LINE_ENTRIES - 1)
-#define LOAD		4u /* entries a bucket, on average, when it is time for more buckets */
+#define LOAD		4u /* average number of entries of a bucket at which the table grows */
 #define BUCKETS_MIN	1u
 #define BUCKETS_MAX	(1u << 29)
 #define SEGMENT_BUCKETS 512u
 #define SEGMENTS_MIN	4u
-#define BLOCK_SEGMENTS	64u /* as many as a huge page takes */
-/* Entries that are inserted together: enough to fill the time that memory takes. */
+#define BLOCK_SEGMENTS	64u /* segments on one huge page */
+/* Entries that are inserted together: enough work to hide the latency of memory. */
 #define BATCH ((size_t)64)
 
 struct hash_line {
-	/* The tag of each entry, the first in the lowest byte. In the highest byte is how many
-	 * entries there are, and whether the last place is a link. */
+	/* The tag of each entry, the first in the lowest byte. The highest byte holds the number of
+	 * entries, and whether the last place is a link. */
 	uint64_t tags;
 	union {
 		struct hash_node *node;
@@ -64,7 +64,7 @@ static bool line_is_linked(const struct hash_line *line)
 	return (line->tags & LINE_LINKED) != 0;
 }
 
-/* The line behind it, or NULL. */
+/* The next line of the bucket, or NULL. */
 static struct hash_line *line_next(const struct hash_line *line)
 {
 	return line_is_linked(line) ? line->at[LINK_AT].line : NULL;
@@ -86,8 +86,8 @@ static uint64_t line_tag(const struct hash_line *line, uint32_t i)
 	return line->tags >> 8 * i & 0xff;
 }
 
-/* The entries of a line whose tag may be that, as the highest bits of their bytes. Now and then one
- * is among them that has another tag. */
+/* The entries of a line whose tag may be `tag`, as the highest bits of their bytes. It rarely
+ * contains an entry with another tag. */
 static uint64_t line_match(const struct hash_line *line, uint64_t tag)
 {
 	uint64_t differs = line->tags ^ tag * 0x0101010101010101;
@@ -123,7 +123,7 @@ static struct hash_line *bucket_line(const struct hash *h, uint32_t bucket)
 	return &h->u.segments[bucket / SEGMENT_BUCKETS][bucket % SEGMENT_BUCKETS];
 }
 
-/* The table has buckets. */
+/* The bucket of a hash. The table is not empty. */
 static uint32_t bucket_of(const struct hash *h, uint32_t hash)
 {
 	uint32_t bucket = hash & h->mask;
@@ -131,7 +131,7 @@ static uint32_t bucket_of(const struct hash *h, uint32_t hash)
 	return bucket < h->buckets ? bucket : bucket & h->mask >> 1;
 }
 
-/* The bucket that was split to make this one, or will take it in. */
+/* The bucket that was split to make this one, and that it will be merged into. */
 static uint32_t bucket_origin(const struct hash *h, uint32_t bucket)
 {
 	return bucket & h->mask >> 1;
@@ -147,7 +147,8 @@ static void free_lines(struct hash_line *line)
 	}
 }
 
-/* The first segments are allocated one by one, the others a block at a time. */
+/* Whether an allocation begins with this segment. The first segments are allocated one by one, the
+ * others in blocks. */
 static bool is_allocated(uint32_t segment)
 {
 	return segment < BLOCK_SEGMENTS || segment % BLOCK_SEGMENTS == 0;
@@ -280,7 +281,7 @@ static void bucket_append(struct hash *h, uint32_t bucket, struct hash_node *nod
 	line->tags += LINE_ONE;
 }
 
-/* Take out the last entry of the bucket, which is not empty. */
+/* Remove the last entry of the bucket, which is not empty. */
 static struct hash_node *bucket_take_last(struct hash *h, uint32_t bucket, uint64_t *ret_tag)
 {
 	struct hash_line *line = bucket_line(h, bucket), *before = NULL;
@@ -303,7 +304,7 @@ static struct hash_node *bucket_take_last(struct hash *h, uint32_t bucket, uint6
 	return node;
 }
 
-/* The last entry of the bucket takes the place of the one that goes, which is in it. */
+/* Remove an entry of the bucket. The last entry takes its place. */
 static void bucket_remove(struct hash *h, uint32_t bucket, const struct hash_node *node)
 {
 	struct hash_line *line = bucket_line(h, bucket);
@@ -330,7 +331,7 @@ static void bucket_remove(struct hash *h, uint32_t bucket, const struct hash_nod
 
 /* ---- growing and shrinking ---- */
 
-/* Count one more bucket and make an empty one of it. */
+/* Add an empty bucket. */
 static void add_bucket(struct hash *h)
 {
 	uint32_t segment = h->buckets / SEGMENT_BUCKETS;
@@ -360,7 +361,7 @@ static void add_bucket(struct hash *h)
 	bucket_line(h, h->buckets - 1)->tags = 0;
 }
 
-/* Count one bucket less, the last, which is empty, and give back memory. */
+/* Remove the last bucket, which is empty, and free memory. */
 static void drop_bucket(struct hash *h)
 {
 	uint32_t segment;
@@ -390,8 +391,8 @@ static void drop_bucket(struct hash *h)
 		h->mask >>= 1;
 }
 
-/* The next split is going to look at these: have memory get them ready. So that the line is there
- * by then, it is fetched one split before. */
+/* Prefetch the bucket that the next split will touch. Its line is prefetched one split earlier, so
+ * that it has arrived by then. */
 static void prefetch_split(const struct hash *h)
 {
 	const struct hash_line *line = bucket_line(h, bucket_origin(h, h->buckets));
@@ -426,7 +427,7 @@ static void split_bucket(struct hash *h)
 	prefetch_split(h);
 }
 
-/* The entries of the last bucket go behind those of its origin, in their order. */
+/* Append the entries of the last bucket to those of its origin, in their order. */
 static void merge_bucket(struct hash *h)
 {
 	uint32_t last = h->buckets - 1;
@@ -489,8 +490,8 @@ bool hash_insert_many(struct hash *h, struct hash_node *const *nodes, size_t cou
 	return is_new;
 }
 
-/* One merge for each removal keeps up, with room to come and go between one load and half a load
- * without splitting and merging. */
+/* One merge for each removal keeps up. A table whose load is between half and full neither splits
+ * nor merges. */
 static void shrink(struct hash *h)
 {
 	if (h->count < h->buckets * LOAD / 2 && h->buckets > BUCKETS_MIN)
@@ -505,7 +506,7 @@ void hash_remove(struct hash *h, struct hash_node *node)
 	shrink(h);
 }
 
-/* From the last bucket, as it then goes without a merge. */
+/* Takes from the last bucket, which can then be dropped without a merge. */
 struct hash_node *hash_take(struct hash *h)
 {
 	uint32_t bucket = h->buckets - 1;
@@ -523,13 +524,13 @@ struct hash_node *hash_take(struct hash *h)
 }
 
 /*
- * Walking goes by position, which is the hash with its bits in reverse. Seen so, a bucket is a
- * range of positions, and a split or merge halves a range or joins two that are neighbours: it
- * never moves an entry from where the walk has been to where it is still to come, or back.
+ * A walk goes by position: the hash with its bits in reverse order. A bucket is then a range of
+ * positions. A split halves a range, and a merge joins two neighbours. So neither moves an entry
+ * between positions that the walk has passed and positions that are left.
  *
- * Within a bucket the walk goes from the last entry to the first. So if the one it stands at is
- * removed, what takes its place has been seen; and what a merge puts behind the others is left
- * for its own range.
+ * Within a bucket the walk goes from the last entry to the first. If the current entry is removed,
+ * the entry that takes its place has been visited already. Entries that a merge appends wait for
+ * their own range.
  */
 static uint32_t position_of(uint32_t hash)
 {
@@ -539,7 +540,7 @@ static uint32_t position_of(uint32_t hash)
 	return __builtin_bswap32(hash);
 }
 
-/* The last position in a bucket. */
+/* The last position of a bucket. */
 static uint32_t bucket_last_position(const struct hash *h, uint32_t bucket)
 {
 	bool is_split = (bucket | ((h->mask >> 1) + 1)) < h->buckets;
@@ -548,7 +549,7 @@ static uint32_t bucket_last_position(const struct hash *h, uint32_t bucket)
 	return position_of(bucket | ~mask);
 }
 
-/* Stand behind the last entry of the bucket that has the position. */
+/* Move to the end of the bucket that contains the position. */
 static void iter_seek(struct hash_iter *it, uint32_t position)
 {
 	it->bucket = bucket_of(it->table, position_of(position));
@@ -557,8 +558,8 @@ static void iter_seek(struct hash_iter *it, uint32_t position)
 	it->count = it->left = bucket_count(it->table, it->bucket);
 }
 
-/* If a removal has had the bucket merged into its origin, its entries, one less, are the last of
- * that one. */
+/* Follow a removal that merged the bucket into its origin. The entries of the bucket, minus the
+ * removed one, are the last ones of the origin. */
 static void iter_follow(struct hash_iter *it)
 {
 	uint32_t bucket = bucket_of(it->table, position_of(it->first));
@@ -592,7 +593,7 @@ struct hash_node *hash_next(struct hash_iter *it)
 		}
 		it->count = bucket_count(it->table, it->bucket);
 		node = bucket_entry(it->table, it->bucket, --it->left);
-		/* A merge may have put entries of another range into this bucket. */
+		/* Skip entries of another range that a merge put into this bucket. */
 		if (position_of(node->hash) >= it->first && position_of(node->hash) <= it->last)
 			return node;
 	}

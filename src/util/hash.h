@@ -1,15 +1,15 @@
 /*
  * A hash table that grows and shrinks one bucket at a time (linear hashing).
  *
- * The entries belong to the caller, who embeds a struct hash_node in them; the table only points to
- * them. No call but hash_done() and a whole iteration does work in proportion to the table: an
- * insertion splits at most one bucket, a removal merges at most one, and the buckets are in
- * segments that never move. What is copied as a whole now and then is the list of the segments,
- * 64 KiB at ten million entries, and the only segment of a small table, which is no larger. A table
- * that was never used owns no memory, and one that shrinks gives it back. One of more than about
- * 130,000 entries takes memory a huge page at a time, where the kernel has such pages.
+ * The caller owns the entries and embeds a struct hash_node in each. The table only points to them.
+ * An insertion splits at most one bucket and a removal merges at most one, so only hash_done() and
+ * a whole iteration take time proportional to the table. Buckets are in segments that never move.
+ * Two things are sometimes copied as a whole: the list of segments, 64 KiB with ten million
+ * entries, and the single segment of a small table, which is no larger. An empty table that was
+ * never used owns no memory, and a table that shrinks frees memory. A table with more than about
+ * 130,000 entries allocates huge pages if the kernel has them.
  *
- * The table does not notice two entries with one key: look before you insert.
+ * The table does not detect two entries with the same key: search before inserting.
  */
 #ifndef UTIL_HASH_H
 #define UTIL_HASH_H
@@ -20,36 +20,36 @@
 
 #include "util/str.h"
 
-/* How many entries a table takes; asserted. */
+/* Entries that a table holds at most; asserted. */
 #define HASH_COUNT_MAX (UINT32_MAX - 1)
 
 struct hash_node {
 	uint32_t hash;
-	uint32_t aux; /* the owner's, never looked at here */
+	uint32_t aux; /* for the owner; the table ignores it */
 };
 
-/* The key of an entry. It must not change while the entry is in a table. */
+/* Returns the key of an entry. It must not change while the entry is in a table. */
 typedef struct qless_str hash_key_fn(const struct hash_node *node);
 
-/* The fields are for hash.c alone. */
+/* The fields belong to hash.c. */
 struct hash {
 	hash_key_fn *key;
 	uint64_t seed;
 	union {
-		struct hash_line *first;     /* the only segment, while it suffices */
-		struct hash_line **segments; /* otherwise all of them */
+		struct hash_line *first;     /* the only segment, if there is just one */
+		struct hash_line **segments; /* otherwise all segments */
 	} u;
 	uint32_t count;
-	uint32_t buckets; /* in use */
-	uint32_t more;	  /* lines of buckets that have more entries than a line takes */
-	uint32_t mask;	  /* one less than the power of two that is not below `buckets` */
-	uint32_t cap;	  /* buckets in the only segment, or room for so many segments */
+	uint32_t buckets; /* buckets in use */
+	uint32_t more;	  /* lines that continue a bucket */
+	uint32_t mask;	  /* the smallest power of two that is at least `buckets`, minus one */
+	uint32_t cap;	  /* room for buckets in the only segment, or for segments in the list */
 };
 
 /* The same seed gives the same hashes and the same order of iteration. */
 void hash_init(struct hash *h, hash_key_fn *key, uint64_t seed);
 
-/* Frees the table; the entries are the owner's and are not touched. */
+/* Frees the table. The entries belong to their owner and are not touched. */
 void hash_done(struct hash *h);
 
 static inline uint32_t hash_count(const struct hash *h)
@@ -57,43 +57,44 @@ static inline uint32_t hash_count(const struct hash *h)
 	return h->count;
 }
 
-/* Bytes the table itself has allocated, without the entries. */
+/* Bytes that the table has allocated, without the entries. */
 size_t hash_memory(const struct hash *h);
 
 /* The hash of a key, the same for all tables with the same seed. */
 uint32_t hash_compute(uint64_t seed, struct qless_str key);
 
-/* All the bits of such a hash: strings that differ have different ones, for all practical purposes.
- * To hash several strings, let the hash of one be the seed of the next. */
+/* A 64-bit hash. In practice, different strings have different hashes. To hash several strings,
+ * pass the hash of one as the seed of the next. */
 uint64_t hash_bytes(uint64_t seed, struct qless_str bytes);
 
-/* The entry with that key, or NULL. */
+/* Returns the entry with that key, or NULL. */
 struct hash_node *hash_find(const struct hash *h, struct qless_str key);
 
-/* The same for a caller who knows hash_compute(h->seed, key). */
+/* hash_find() for a caller that knows hash_compute(h->seed, key). */
 struct hash_node *hash_find_hashed(const struct hash *h, struct qless_str key, uint32_t hash);
 
-/* Somebody is going to look for that hash soon: have memory get its bucket ready. */
+/* Prefetch the bucket of a hash that will be searched for soon. */
 void hash_prefetch(const struct hash *h, uint32_t hash);
 
-/* Borrows the entry until it is removed. No entry of its key is in the table. */
+/* Borrows the entry until it is removed. The table has no entry with the same key. */
 void hash_insert(struct hash *h, struct hash_node *node);
 void hash_insert_hashed(struct hash *h, struct hash_node *node, uint32_t hash);
 
-/* Insert many entries, all of them even if there are others of their keys: false then. Quicker than
- * one after the other, as memory gets the buckets of many of them ready at a time. */
+/* Insert many entries. Returns false if some have keys that were in the table or occur twice; they
+ * are inserted all the same. Faster than single insertions, because memory delivers many buckets at
+ * a time. */
 bool hash_insert_many(struct hash *h, struct hash_node *const *nodes, size_t count);
 
-/* Takes out an entry, which is in the table; the owner may then free it. */
+/* Remove an entry, which is in the table. Its owner may then free it. */
 void hash_remove(struct hash *h, struct hash_node *node);
 
-/* Take out an entry, whichever is the cheapest; NULL when the table is empty. For freeing all there
- * are. */
+/* Remove and return the entry that is cheapest to remove, or NULL if the table is empty. For
+ * freeing all entries. */
 struct hash_node *hash_take(struct hash *h);
 
 /*
- * Walk through all entries, in no order anybody should rely on. During the walk the entry it stands
- * at may be removed and freed; nothing else may be removed, and nothing inserted.
+ * Walk through all entries, in an order that callers must not rely on. During the walk the current
+ * entry may be removed and freed. No other entry may be removed, and none inserted.
  *
  *	struct hash_iter it;
  *	struct hash_node *node;
@@ -103,11 +104,11 @@ struct hash_node *hash_take(struct hash *h);
  */
 struct hash_iter {
 	const struct hash *table;
-	uint32_t bucket; /* the one being walked, with the positions `first` to `last` */
+	uint32_t bucket; /* the current bucket, with the positions `first` to `last` */
 	uint32_t first;
 	uint32_t last;
-	uint32_t left;	/* of its entries, the first `left` are still to be visited */
-	uint32_t count; /* so many it had at the last step */
+	uint32_t left;	/* its first `left` entries are not visited yet */
+	uint32_t count; /* its entries at the last step */
 };
 
 struct hash_node *hash_first(struct hash_iter *it, const struct hash *h);
@@ -117,10 +118,10 @@ struct hash_node *hash_next(struct hash_iter *it);
 	for ((node) = hash_first((it), (h)); (node) != NULL; (node) = hash_next(it))
 
 /*
- * Walk through the table a little at a time, with anything happening to it between the calls: visit
- * the next few entries and return the cursor for the next call, 0 at the end. Start with 0. An
- * entry that is in the table during the whole walk is visited exactly once, however the table grows
- * and shrinks; one that comes or goes meanwhile is visited once or not at all. `visit` must not
+ * Walk through the table in steps; it may change between the calls. The call visits the next few
+ * entries and returns the cursor for the next call. The first cursor is 0, and so is the one after
+ * the last step. An entry that stays in the table during the whole walk is visited exactly once. An
+ * entry that is inserted or removed in that time is visited once or not at all. `visit` must not
  * change the table.
  */
 typedef void hash_visit_fn(struct hash_node *node, void *arg);

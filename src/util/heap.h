@@ -1,9 +1,9 @@
 /*
- * A heap of nodes that belong to the caller, the one with the lowest key on top.
+ * A heap of nodes that belong to the caller. The node with the lowest key is on top.
  *
- * The top is found in O(1); a node is inserted, removed and given another key in O(log n). A node
- * knows its place, so it can be removed from anywhere in the heap. Nodes with equal keys come in
- * no particular order.
+ * Finding the top takes O(1). Inserting, removing and changing a key takes O(log n). A node knows
+ * its place, so it can be removed from anywhere in the heap. Nodes with equal keys are in no
+ * particular order.
  *
  *	struct thing {
  *		...
@@ -35,7 +35,7 @@ struct heap {
 	size_t cap;
 };
 
-/* A node in no heap. */
+/* Initialises a node that is in no heap. */
 void heap_node_init(struct heap_node *node);
 
 static inline bool heap_has(const struct heap_node *node)
@@ -43,7 +43,7 @@ static inline bool heap_has(const struct heap_node *node)
 	return node->place != HEAP_NOWHERE;
 }
 
-/* The node with the lowest key; NULL if the heap is empty. */
+/* Returns the node with the lowest key, or NULL if the heap is empty. */
 static inline struct heap_node *heap_first(const struct heap *heap)
 {
 	return heap->count > 0 ? heap->nodes[0] : NULL;
@@ -56,8 +56,8 @@ void heap_insert(struct heap *heap, struct heap_node *node, double key);
 void heap_remove(struct heap *heap, struct heap_node *node);
 void heap_rekey(struct heap *heap, struct heap_node *node, double key);
 
-/* Every node is where it says, and none comes before its parent. Takes time proportional to the
- * size of the heap. */
+/* Whether every node knows its place and none comes before its parent. Takes time proportional to
+ * the size of the heap. */
 bool heap_is_ordered(const struct heap *heap);
 
 /* Frees what the heap allocated. Nodes that are still in it are not touched. */

@@ -1,7 +1,7 @@
 /*
  * Interned strings: one object for all equal strings, counted by reference.
  *
- * For names that many objects share. Two strings from one table are equal if and only if their
+ * For names that many objects share. Two strings of one table are equal if and only if their
  * pointers are.
  */
 #ifndef UTIL_INTERN_H
@@ -13,25 +13,25 @@
 #include "util/hash.h"
 #include "util/str.h"
 
-/* How long a string may be; asserted, so a caller has a lower limit of its own. */
+/* Bytes of a string at most; asserted, so callers need a lower limit of their own. */
 #define INTERN_LEN_MAX ((size_t)1024 * 1024 * 1024)
 
 struct intern {
-	struct hash_node node; /* its aux counts the references */
-	void *user;	       /* for the caller: what goes by that name */
+	struct hash_node node; /* `aux` counts the references */
+	void *user;	       /* for the caller: the object with this name */
 	uint32_t len;
-	char text[]; /* with a NUL behind it, not counted */
+	char text[]; /* followed by a NUL */
 };
 
 struct intern_table {
 	struct hash hash;
-	size_t bytes;	       /* of all strings, their headers included */
-	struct intern *recent; /* the last one that was asked for; NULL if it is gone */
+	size_t bytes;	       /* of all strings, with headers */
+	struct intern *recent; /* the last result of intern_recall(); NULL if it was freed */
 };
 
 void intern_init(struct intern_table *table, uint64_t seed);
 
-/* Frees the table and what strings are still in it. */
+/* Frees the table and the strings that are still in it. */
 void intern_done(struct intern_table *table);
 
 /* Bytes of the table and its strings. */
@@ -42,22 +42,22 @@ static inline uint32_t intern_count(const struct intern_table *table)
 	return hash_count(&table->hash);
 }
 
-/* The string, copied into the table if it is new, with a reference for the caller. A new one has
- * NULL for `user`. */
+/* Returns the string with a new reference. A string that is not in the table is copied into it,
+ * with NULL as `user`. */
 struct intern *intern_get(struct intern_table *table, struct qless_str s);
 
-/* The string if it is in the table, or NULL. Takes no reference: good while somebody else has one.
- */
+/* Returns the string, or NULL if it is not in the table. Takes no reference: the string stays valid
+ * as long as another reference exists. */
 struct intern *intern_find(const struct intern_table *table, struct qless_str s);
 
-/* The same, for names that are often asked for several times in a row: the table remembers the last
- * one, and it is found without hashing. */
+/* intern_find() for a name that is often asked for several times in a row: the table remembers the
+ * last one, which is then found without hashing. */
 struct intern *intern_recall(struct intern_table *table, struct qless_str s);
 
-/* One more reference; returns `s`. */
+/* Takes one more reference and returns `s`. */
 struct intern *intern_ref(struct intern *s);
 
-/* One reference less; NULL is a no-op. The last one frees the string, whose `user` must then be
+/* Drops a reference; NULL is a no-op. The last one frees the string, whose `user` must then be
  * NULL. */
 void intern_unref(struct intern_table *table, struct intern *s);
 
@@ -66,11 +66,11 @@ static inline struct qless_str intern_str(const struct intern *s)
 	return str_make(s->text, s->len);
 }
 
-/* Take out a string, whoever has references to it and whichever is the cheapest; the caller frees
- * it. NULL when the table is empty. */
+/* Removes a string regardless of its references, the one that is cheapest to remove. The caller
+ * frees it. Returns NULL if the table is empty. */
 struct intern *intern_take(struct intern_table *table);
 
-/* The string of a node of the table's hash, for walking through it with HASH_FOREACH. */
+/* The string of a hash node of the table, for HASH_FOREACH. */
 struct intern *intern_from_node(struct hash_node *node);
 
 #endif

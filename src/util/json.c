@@ -8,8 +8,8 @@
 #include "util/hex.h"
 #include "util/num.h"
 
-/* What stands behind the backslash for each byte: 0 if it needs none, 'u' if it is spelled as a
- * number. */
+/* The byte after the backslash in the escape of each byte: 0 if it needs none, 'u' if it is written
+ * as a number. */
 static const char escapes[256] = {
 	'u',	     'u',	  'u',		 'u',	       'u', 'u', 'u', 'u',
 	'b',	     't',	  'n',		 'u',	       'f', 'r', 'u', 'u', /* 0x00 */
@@ -18,12 +18,13 @@ static const char escapes[256] = {
 	['"'] = '"', ['/'] = '/', ['\\'] = '\\', [0x7f] = 'u',
 };
 
-/* No byte becomes more than this many. */
+/* Bytes of the longest escape. */
 #define ESCAPED_MAX 6
-/* Room is made for so much of a string at once, as if all of it had to be escaped. */
+/* Bytes of a string that are escaped at a time. Room is made as if each needed the longest escape.
+ * */
 #define PIECE_BYTES ((size_t)4096)
 
-/* Up to the first byte that has to be escaped; BLOCK_BYTES if there is none. */
+/* The number of bytes before the first that needs an escape; BLOCK_BYTES if none does. */
 static inline unsigned count_plain(block b)
 {
 	return block_first((block)(b < ' ') | (block)(b == '"') | (block)(b == '/') |
@@ -56,8 +57,8 @@ static inline char *put_each(char *to, const char *text, size_t len)
 }
 
 /*
- * What is shorter than a block is looked at as one that has its first and its last bytes, which
- * overlap. Copying those takes no call, as copying just any number of bytes does.
+ * Read fewer bytes than a block has as one block of two overlapping parts: their first and their
+ * last bytes. Copies of these fixed sizes need no call of memcpy().
  */
 static inline char *put_rest(char *to, const char *text, size_t len)
 {
@@ -88,7 +89,7 @@ static inline char *put_rest(char *to, const char *text, size_t len)
 	return to + len;
 }
 
-/* Writes up to ESCAPED_MAX bytes for each of these, and BLOCK_BYTES more which do not count. */
+/* Writes up to ESCAPED_MAX bytes for each byte, and up to BLOCK_BYTES more that do not count. */
 static inline char *put_escaped(char *to, const char *text, size_t len)
 {
 	while (len >= BLOCK_BYTES) {
@@ -117,7 +118,7 @@ char *json_put_string(struct buf *b, char *to, struct qless_str s)
 		size_t len = left < PIECE_BYTES ? left : PIECE_BYTES;
 
 		to = buf_room(b, to, len * ESCAPED_MAX + BLOCK_BYTES + 1);
-		if (len != 0) /* an empty slice may point nowhere */
+		if (len != 0) /* an empty slice may have a NULL pointer */
 			to = put_escaped(to, s.ptr + at, len);
 		at += len;
 	} while (at != s.len);

@@ -1,9 +1,8 @@
 /*
- * Writing JSON, spelled as clients of qless know it.
+ * Writing JSON in the spelling that clients of qless know.
  *
- * No blanks, numbers with 14 significant digits, `/` escaped, bytes from 0x80 up as they are.
- * Values are appended to a buffer, which has no maximum; putting commas and brackets between them
- * is the caller's.
+ * No blanks, numbers with 14 significant digits, an escaped `/`, and bytes from 0x80 unchanged. The
+ * functions append values to a buffer without a maximum. The caller adds commas and brackets.
  */
 #ifndef UTIL_JSON_H
 #define UTIL_JSON_H
@@ -13,17 +12,18 @@
 #include "util/buf.h"
 #include "util/str.h"
 
-/* With the quotes. */
+/* Appends a string in quotes. */
 void json_append_string(struct buf *b, struct qless_str s);
 
-/* An infinite number, which JSON cannot say, becomes the largest one of its sign. */
+/* Appends a number. JSON has no infinity: it becomes the largest number of its sign. */
 void json_append_number(struct buf *b, double value);
 
-/* The same at a place of an open buffer, see buf_open(). They return the place behind. */
+/* json_append_string() and json_append_number() at a pointer into an open buffer, see buf_open().
+ * They return the pointer after what they wrote. */
 char *json_put_string(struct buf *b, char *to, struct qless_str s);
 char *json_put_long_number(struct buf *b, char *to, double value);
 
-/* Priorities and counts of retries nearly always have one digit. */
+/* Priorities and numbers of retries nearly always have one digit. */
 static inline char *json_put_number(struct buf *b, char *to, double value)
 {
 	if (!(value >= 0 && value <= 9 && value == (double)(int)value) || signbit(value))

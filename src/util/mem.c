@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 
 #define PAGE_BYTES ((size_t)4096)
-/* Bytes that a growing array takes first, unless it needs more: one cache line, because many arrays
- * stay short. */
+/* Bytes that a growing array allocates first, unless it needs more. One cache line, because many
+ * arrays stay short. */
 #define GROW_FIRST_BYTES ((size_t)64)
 
 static void *check(void *ptr)
@@ -31,7 +31,7 @@ void *mem_alloc_huge(size_t size)
 {
 	void *ptr = check(aligned_alloc(MEM_HUGE_BYTES, size));
 
-	/* Advice: without huge pages it is slower, and all else is the same. */
+	/* Advice only: without huge pages the memory is slower. */
 #ifdef MADV_HUGEPAGE
 	(void)madvise(ptr, size, MADV_HUGEPAGE);
 #endif
@@ -43,7 +43,8 @@ void *mem_alloc_resident(size_t size)
 	size_t whole = (size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 	void *ptr = check(aligned_alloc(PAGE_BYTES, whole));
 
-	/* Kernels that are old or have larger pages refuse; then the pages come one by one. */
+	/* Advice only: old kernels and those with larger pages refuse it. Then each page is faulted
+	 * in when it is first used. */
 #ifdef MADV_POPULATE_WRITE
 	(void)madvise(ptr, whole, MADV_POPULATE_WRITE);
 #endif
@@ -62,7 +63,8 @@ void *mem_realloc_array(void *ptr, size_t count, size_t size)
 	return mem_realloc(ptr, count * size);
 }
 
-/* The capacity after `cap` when `need` items of `size` bytes must fit, and at most `max` may. */
+/* The capacity to grow to from `cap`, for `need` items of `size` bytes. Aborts above `max` items.
+ * */
 static size_t next_cap(size_t cap, size_t need, size_t size, size_t max)
 {
 	size_t next = GROW_FIRST_BYTES / size;

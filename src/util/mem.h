@@ -1,8 +1,8 @@
 /*
- * Memory that is always there: an allocation that fails ends the process.
+ * Allocations that never return NULL: running out of memory ends the process.
  *
- * Sizes that come from outside are checked against a named limit first, so that what fails here is
- * the machine and not a request. Free with free().
+ * Sizes from outside are checked against a named limit first, so only a machine without memory gets
+ * this far. Free with free().
  */
 #ifndef UTIL_MEM_H
 #define UTIL_MEM_H
@@ -15,15 +15,15 @@ void *mem_alloc(size_t size) __attribute__((malloc, alloc_size(1), returns_nonnu
 void *mem_zalloc(size_t size) __attribute__((malloc, alloc_size(1), returns_nonnull));
 void *mem_realloc(void *ptr, size_t size) __attribute__((alloc_size(2), returns_nonnull));
 
-/* What the processor's table of pages can hold as one entry where the kernel provides for it. */
+/* Bytes of a huge page: the size that one entry of a page table covers if the kernel allows it. */
 #define MEM_HUGE_BYTES ((size_t)2 * 1024 * 1024)
 
-/* A multiple of MEM_HUGE_BYTES, on huge pages if there are any to be had. For memory that is all
- * used, at random: of a huge page, all is resident. */
+/* Allocates a multiple of MEM_HUGE_BYTES on huge pages, if the kernel has any. For memory that is
+ * used entirely and in random order: all of a huge page is resident. */
 void *mem_alloc_huge(size_t size) __attribute__((malloc, alloc_size(1), returns_nonnull));
 
-/* For memory that is written to from end to end as soon as it is there: the kernel is asked for all
- * of its pages at once, which takes half as long as a fault for each. */
+/* Allocates memory that is written from end to end at once. The kernel provides all its pages in
+ * one call, which takes half as long as a page fault for each. */
 void *mem_alloc_resident(size_t size) __attribute__((malloc, alloc_size(1), returns_nonnull));
 
 /* `count` times `size` bytes; ends the process if the product overflows. */
@@ -51,14 +51,14 @@ static inline void *mem_grow(void *items, size_t *cap, size_t need, size_t size)
 	return need <= *cap ? items : mem_grow_array(items, cap, need, size);
 }
 
-/* mem_grow() for a capacity of 32 bits; the process also ends if more than UINT32_MAX are needed.
- */
+/* mem_grow() for a 32-bit capacity. The process also ends if more than UINT32_MAX items are needed.
+ * */
 static inline void *mem_grow32(void *items, uint32_t *cap, size_t need, size_t size)
 {
 	return need <= *cap ? items : mem_grow_array32(items, cap, need, size);
 }
 
-/* A copy of `size` bytes with a NUL after them. */
+/* A copy of `size` bytes, followed by a NUL. */
 char *mem_dup(const void *src, size_t size) __attribute__((malloc, returns_nonnull));
 
 #endif

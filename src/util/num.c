@@ -1,10 +1,10 @@
 /*
- * Most numbers are integers or have few digits, and for these the work is done here; the C library
- * does the rest and is the reference for all.
+ * Fast conversions for integers and numbers with few digits, the usual ones. The C library converts
+ * the others, and the fast paths give the same results.
  *
- * A double is m * 2^e with m below 2^53. To print p digits of it means to round m * 2^e * 10^k to
- * an integer, which is m * 5^k shifted by e + k bits. In the range done here, m * 5^k fits in 128
- * bits, so that the result is exact, ties included, which go to the even digit as in the C library.
+ * A double is m * 2^e with m below 2^53. Printing p digits of it rounds m * 2^e * 10^k to an
+ * integer: m * 5^k shifted by e + k bits. In the range of the fast path, m * 5^k fits into 128
+ * bits. So the result is exact, and ties go to the even digit as in the C library.
  */
 #include "util/num.h"
 
@@ -23,19 +23,19 @@ __extension__ typedef unsigned __int128 uint128_t;
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof *(a))
 
-/* Copied to the stack for strtod() up to this size, to the heap above it. */
+/* Bytes of text that are copied to the stack for strtod(); longer text goes to the heap. */
 #define STACK_TEXT 128
 
-#define MANTISSA_BITS (DBL_MANT_DIG - 1) /* as stored, without the leading one */
+#define MANTISSA_BITS (DBL_MANT_DIG - 1) /* stored bits, without the leading one */
 #define EXPONENT_BIAS (DBL_MAX_EXP - 1)
 
-/* Of the time in seconds, from 2001 to 2286. */
+/* Digits of a time in seconds from 2001 to 2286. */
 #define SECONDS_DIGITS 10
 
 #define WORD_BYTES	 8
 #define EACH_BYTE(value) (0x0101010101010101ULL * (value))
 
-/* All powers of ten that a double has exactly, and the powers of five used to scale. */
+/* All powers of ten that a double represents exactly, and the powers of five for scaling. */
 static const double pow10_exact[] = {
 	1e0,  1e1,  1e2,  1e3,	1e4,  1e5,  1e6,  1e7,	1e8,  1e9,  1e10, 1e11,
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
@@ -100,7 +100,7 @@ static const char digit_pairs[] = "00010203040506070809"
 				  "80818283848586878889"
 				  "90919293949596979899";
 
-/* Write the digits so that they end before `end`; returns where they begin. */
+/* Write the digits so that they end before `end`. Returns where they begin. */
 static char *put_digits(char *end, uint64_t value)
 {
 	while (value >= 100) {
@@ -117,7 +117,7 @@ static char *put_digits(char *end, uint64_t value)
 	return end;
 }
 
-/* The same with zeros in front to make it `width` digits. */
+/* Write the digits with leading zeros, `width` characters in all, so that they end before `end`. */
 static void put_padded(char *end, uint64_t value, size_t width)
 {
 	char *begin = put_digits(end, value);
@@ -126,7 +126,8 @@ static void put_padded(char *end, uint64_t value, size_t width)
 		*--begin = '0';
 }
 
-/* By the number of bits, 1233 / 4096 being close enough to log10(2): that many, or one less. */
+/* 1233 / 4096 approximates log10(2), so the number of bits gives the number of digits, or one less.
+ * */
 static size_t count_digits(uint64_t value)
 {
 	size_t bits = 64 - (size_t)__builtin_clzll(value | 1);
@@ -164,13 +165,13 @@ static uint64_t double_bits(double value)
 	return bits;
 }
 
-/* The power of two not above a value, which is positive and not subnormal. */
+/* The exponent of the largest power of two that is not above a positive, normal value. */
 static int binary_exponent(double value)
 {
 	return (int)(double_bits(value) >> MANTISSA_BITS) - EXPONENT_BIAS;
 }
 
-/* A power of two, whose exponent is in the range of normal numbers. */
+/* A power of two. The exponent is that of a normal number. */
 static inline double power_of_two(int exponent)
 {
 	uint64_t bits = (uint64_t)(EXPONENT_BIAS + exponent) << MANTISSA_BITS;
@@ -180,8 +181,8 @@ static inline double power_of_two(int exponent)
 	return value;
 }
 
-/* value * 10^decimals rounded to an integer. The value is positive and not subnormal, and the
- * result is below 10^38. */
+/* value * 10^decimals rounded to an integer. The value is positive and normal, and the result is
+ * below 10^38. */
 static uint128_t scale_and_round(double value, unsigned decimals)
 {
 	uint64_t one = (uint64_t)1 << MANTISSA_BITS;
@@ -217,12 +218,12 @@ static size_t format_scaled(char *out, bool negative, uint64_t whole, uint64_t f
 }
 
 /*
- * Write a value from 1e-4 to 10^digits, which is not an integer, with so many significant digits
- * and no zeros at the end. Returns 0 if rounding takes it to 10^digits.
+ * Write a value from 1e-4 to 10^digits that is not an integer, with `digits` significant digits and
+ * without trailing zeros. Returns 0 if rounding gives 10^digits.
  */
 static size_t format_significant(char *out, bool negative, double value, int digits)
 {
-	/* A lower bound for log10: 1233 / 4096 is just below log10(2), and the offset makes the
+	/* A lower bound of log10: 1233 / 4096 is just below log10(2), and the offset makes the
 	 * division round down. It is at most one too low, and rounding up may add one more. */
 	int exponent = (binary_exponent(value) * 1233 + 32 * 4096) / 4096 - 32;
 	uint64_t limit = (uint64_t)pow10_exact[digits];
@@ -305,7 +306,7 @@ static bool is_blank(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Put digits behind those of a number that does not overflow. Returns where they end. */
+/* Append digits to a number that does not overflow. Returns where they end. */
 static inline const char *read_digits(const char *at, const char *end, uint64_t *number)
 {
 	uint64_t value = *number;
@@ -322,9 +323,9 @@ static inline const char *read_digits(const char *at, const char *end, uint64_t 
 }
 
 /*
- * Read a decimal number without exponent that has an exact result: digits up to 2^53 as an integer,
- * divided by a power of ten that a double has exactly, give what strtod() gives, as the division
- * is the only step that rounds. False if it is anything else, which may still be a number.
+ * Read a decimal number without an exponent whose result is exact: up to 2^53 as an integer,
+ * divided by an exact power of ten. The division is the only step that rounds, so strtod() gives
+ * the same result. Returns false for other texts, which may still be numbers.
  */
 static bool parse_simple(struct qless_str text, double *ret_value)
 {
@@ -335,7 +336,7 @@ static bool parse_simple(struct qless_str text, double *ret_value)
 	size_t digits, decimals = 0;
 	double value;
 
-	/* With 19 digits and a point there is no overflow. */
+	/* 19 digits and a point cannot overflow. */
 	if (end - at > 20)
 		return false;
 	at = read_digits(at, end, &number);
@@ -348,7 +349,7 @@ static bool parse_simple(struct qless_str text, double *ret_value)
 	}
 	if (at != end || digits == 0 || digits > 19 || number > (uint64_t)1 << DBL_MANT_DIG)
 		return false;
-	/* From a signed integer, for which there is an instruction. */
+	/* Signed, because processors have an instruction to convert signed integers. */
 	value = (double)(int64_t)number;
 	if (decimals != 0)
 		value /= pow10_exact[decimals];
@@ -356,8 +357,8 @@ static bool parse_simple(struct qless_str text, double *ret_value)
 	return true;
 }
 
-/* The number that eight digits make, each a byte from 0 to 9 and the first of them the lowest: they
- * become four numbers of two digits, two of four, and one. */
+/* The number of eight digits. Each byte has a value from 0 to 9, and the lowest byte is the first
+ * digit. Digits are joined to four numbers of two digits, then two of four, then one. */
 static inline uint64_t join_digits(uint64_t digits)
 {
 	uint64_t pairs = (digits * 10 + (digits >> 8)) & 0x00ff00ff00ff00ff;
@@ -366,20 +367,21 @@ static inline uint64_t join_digits(uint64_t digits)
 	return (uint32_t)(fours * 10000 + (fours >> 32));
 }
 
-/* Eight bytes of which none has its highest bit if all are digits. */
+/* Marks the bytes that are not digits: the highest bit of each of the eight bytes is 0 for a digit.
+ * */
 static inline uint64_t mark_others(uint64_t digits)
 {
 	return digits | (digits + EACH_BYTE(0x7f - 9));
 }
 
 /*
- * Read the time of a client, which each call of a script has: ten digits of seconds, a point, and
- * one to eight decimals. False if it is anything else.
+ * Read the time of a client, which every call of a script has: ten digits of seconds, a point, and
+ * one to eight decimals. Returns false for any other text.
  *
- * The seconds have 30 to 34 bits, so that what is left of 53 for the fraction is up to 23 of them.
- * The fraction is taken as eight digits, a number below 2^27 of which 10^8 are a second: shifted by
- * those bits, of which there are at least 19, that can be done in integers. No rest is half of
- * 10^8, which has fewer factors of two than that.
+ * The seconds have 30 to 34 bits, which leave 19 to 23 of the 53 bits for the fraction. The
+ * fraction is read as eight digits: a number below 2^27, in units of 10^-8 seconds. Shifted by the
+ * bits that are left it still fits into 64 bits, so it is rounded in integers. There are no ties:
+ * half of 10^8 has fewer factors of two than the shifted number.
  */
 static inline bool parse_seconds(struct qless_str text, double *ret_value)
 {
@@ -392,7 +394,8 @@ static inline bool parse_seconds(struct qless_str text, double *ret_value)
 		return false;
 	head = wire_get_u64(at) ^ EACH_BYTE('0');
 	tail = wire_get_u64(at + SECONDS_DIGITS - WORD_BYTES) ^ EACH_BYTE('0');
-	/* Read from its end; what is in front of it is moved out, and zeros come behind it. */
+	/* Load the last eight bytes, shift out those before the fraction, and fill up with zeros.
+	 * */
 	fraction = wire_get_u64(at + text.len - WORD_BYTES) ^ EACH_BYTE('0');
 	fraction >>= 8 * (WORD_BYTES - decimals);
 	if (((mark_others(head) | mark_others(tail) | mark_others(fraction)) & EACH_BYTE(0x80)) !=
@@ -408,7 +411,8 @@ static inline bool parse_seconds(struct qless_str text, double *ret_value)
 	return true;
 }
 
-/* Read what strtod() reads, to the last byte. *ret_range is set if the result was out of range. */
+/* Read all that strtod() reads, if it ends with the text. *ret_range is set if the result was out
+ * of range. */
 static bool parse_any(struct qless_str text, double *ret_value, bool *ret_range)
 {
 	char small[STACK_TEXT], *copy = small, *end;
@@ -435,7 +439,7 @@ static bool parse_any(struct qless_str text, double *ret_value, bool *ret_range)
 	return whole;
 }
 
-/* All that are not the time. */
+/* Read any number that is not the time of a client. */
 static __attribute__((noinline)) bool parse_lua(struct qless_str text, double *ret_value)
 {
 	const char *nul;
@@ -477,7 +481,7 @@ bool num_parse_double(struct qless_str text, double *ret_value)
 	return true;
 }
 
-/* Read digits, with no zero before others, up to `max`. */
+/* Read digits without leading zeros, up to `max`. */
 static bool parse_digits(struct qless_str text, uint64_t max, uint64_t *ret_value)
 {
 	uint64_t value = 0;

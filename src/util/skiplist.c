@@ -1,12 +1,12 @@
 /*
- * Every level is a list of its own, from its first node to its last, of the nodes that reach that
- * high; a step in it goes `span` ranks further. The list knows both ends of each level, so there is
- * no node for a head, and an insertion at an end has its neighbours at hand.
+ * Every level is a linked list of the nodes that reach it. A step on a level covers `span` ranks.
+ * The list knows both ends of each level, so it has no head node, and an insertion at an end knows
+ * its neighbours.
  *
- * The ends of a level are kept with their numbers. Nodes are numbered in order, and the first one's
- * number is list->origin, so rank = number - origin. An insertion before the first node lowers the
- * origin and leaves all other numbers alone; that is what makes it as cheap as one behind the last.
- * Numbers wrap around, which does no harm as only their differences count.
+ * The ends of a level are stored with their numbers. Nodes are numbered in order and the first one
+ * has the number list->origin, so rank = number - origin. An insertion before the first node lowers
+ * the origin and changes no other number: it is as cheap as one after the last node. Numbers may
+ * wrap around, because only their differences count.
  *
  *	level 2                   c ----------------------- g
  *	level 1       a --------- c ----------- e --------- g
@@ -20,29 +20,30 @@
 
 #include "util/mem.h"
 
-/* Room for more nodes than that is given back when they are in their list. */
+/* Nodes of a batch that keeps its memory when it becomes empty; a larger one frees it. */
 #define BATCH_KEEP 4096
-/* A batch of at least as many nodes as there are digits is worth being sorted by them. */
+/* Bits of a digit of the radix sort. A batch is sorted by digits if it has at least as many nodes
+ * as there are digits. */
 #define DIGIT_BITS 8u
 #define DIGITS	   (1u << DIGIT_BITS)
 
-/* How many levels are tried from the ends: about as far in as 4 to that power nodes. */
+/* Levels that a search tries from the ends. With 4, it reaches about 4^4 nodes into the list. */
 #define NEAR_LEVELS 4
 
-/* Of a level, beside its ends, the node at which the way to the last insertion between two others
- * stepped down, or NULL for before the first: see find_path_near(). */
+/* The ends of a level. `recent` is the node at which the path of the last insertion in the middle
+ * left the level, or NULL if that was before the first node: see find_path_near(). */
 struct skiplist_ends {
 	struct skipnode *first;
 	struct skipnode *last;
 	struct skipnode *recent;
 	uint32_t first_number;
 	uint32_t last_number;
-	uint32_t recent_number; /* means nothing if that is NULL */
+	uint32_t recent_number; /* undefined if `recent` is NULL */
 };
 
 /*
- * A place between two nodes: behind all that are smaller, and behind those that are equal too if
- * `behind_equal` is set. Without a member all nodes of that score are equal.
+ * A place between two nodes. It is after all smaller nodes, and after the equal ones if
+ * `behind_equal` is set. Without a member, all nodes of the same score are equal.
  */
 struct place {
 	double score;
@@ -50,8 +51,8 @@ struct place {
 	bool behind_equal;
 };
 
-/* The way to a place: for each level the last node before it, or NULL, and how many nodes there are
- * up to that one. */
+/* The path to a place: for each level the last node before the place, or NULL, and the number of
+ * nodes up to and including it. */
 struct path {
 	struct skipnode *node[SKIPLIST_HEIGHT_MAX];
 	uint32_t count[SKIPLIST_HEIGHT_MAX];
@@ -62,7 +63,7 @@ unsigned skiplist_draw_height(uint64_t *state)
 	uint64_t z = (*state += 0x9e3779b97f4a7c15);
 	unsigned height;
 
-	/* splitmix64; two zero bits at the end are one chance in four. */
+	/* splitmix64; the chance that the two lowest bits are zero is one in four. */
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
 	z = (z ^ z >> 27) * 0x94d049bb133111eb;
 	z ^= z >> 31;
@@ -105,7 +106,7 @@ static struct skiplist_ends *list_ends(const struct skiplist *list, unsigned lev
 	return &list->up[level - 1];
 }
 
-/* The next node on a level, or its first one for NULL. */
+/* The next node on a level, or the first one for NULL. */
 static struct skipnode *next_on_level(const struct skiplist *list, const struct skipnode *node,
 				      unsigned level)
 {
@@ -114,7 +115,7 @@ static struct skipnode *next_on_level(const struct skiplist *list, const struct 
 	return node != NULL ? node_level(node, level)->next : list_ends(list, level)->first;
 }
 
-/* How many ranks that step goes; from NULL, it goes from one before the first rank. */
+/* The ranks that this step covers. From NULL it starts one before the first rank. */
 static uint32_t span_on_level(const struct skiplist *list, const struct skipnode *node,
 			      unsigned level)
 {
@@ -139,8 +140,8 @@ static bool lies_before(const struct skiplist *list, const struct skipnode *node
 	return place->behind_equal;
 }
 
-/* Go on to a place from where the path ends, which is not behind it. A path of zeros ends before
- * the first node. Of the levels from `top` on it is known that the path stays as it is. */
+/* Continue a path to a place that is not before its end. A path of zeros ends before the first
+ * node. The path is known to be correct on the levels from `top`. */
 static void extend_path_below(const struct skiplist *list, const struct place *place, unsigned top,
 			      struct path *path)
 {
@@ -157,7 +158,7 @@ static void extend_path_below(const struct skiplist *list, const struct place *p
 			count = path->count[level];
 			at = path->node[level];
 		}
-		/* The node that ended the level above ends this one too, if nothing else does. */
+		/* The node that ended the search on the level above also ends it here. */
 		while ((next = next_on_level(list, at, level)) != behind &&
 		       lies_before(list, next, place)) {
 			count += span_on_level(list, at, level);
@@ -174,14 +175,14 @@ static void extend_path(const struct skiplist *list, const struct place *place, 
 	extend_path_below(list, place, list->up_count + 1u, path);
 }
 
-/* Find the way to a place. Of the path, what is below level `up_count` + 1 is set. */
+/* Find the path to a place. It is set for the levels up to `up_count`. */
 static void find_path(const struct skiplist *list, const struct place *place, struct path *ret_path)
 {
 	memset(ret_path->count, 0, (list->up_count + 1u) * sizeof ret_path->count[0]);
 	extend_path(list, place, ret_path);
 }
 
-/* From where the levels from `level` on need no search. */
+/* The node from which no search is needed on `level` and the levels above. */
 struct shortcut {
 	enum { SHORTCUT_NONE, SHORTCUT_RECENT, SHORTCUT_FIRST, SHORTCUT_LAST } from;
 	unsigned level;
@@ -194,7 +195,8 @@ static struct shortcut find_shortcut(const struct skiplist *list, const struct p
 	for (unsigned level = 1; level <= list->up_count && level <= NEAR_LEVELS; level++) {
 		const struct skiplist_ends *ends = list_ends(list, level);
 
-		/* Recent nodes further up are not behind those below. */
+		/* If the recent node of a level is before the place, so are those of the levels
+		 * above. */
 		if (!is_behind_recent)
 			is_behind_recent =
 				ends->recent == NULL || lies_before(list, ends->recent, place);
@@ -213,11 +215,10 @@ static struct shortcut find_shortcut(const struct skiplist *list, const struct p
 }
 
 /*
- * The same for a place that is probably near the first node, near the last, or near that of the
- * last insertion. New nodes have times from now on as their scores, and what comes late, or from
- * many at the same time, is not far from the end; and what one of them sends at once belongs
- * together. The levels on which the place is at an end need no search, nor do those on which it is
- * in the same gap as the last insertion.
+ * find_path() for a place that is probably near the first node, the last node, or the last
+ * insertion. Scores are mostly times: new ones are near the end, even if they are late or come from
+ * many clients, and those that one client sends at once are near each other. Levels on which the
+ * place is at an end, or in the same gap as the last insertion, need no search.
  */
 static void find_path_near(const struct skiplist *list, const struct place *place,
 			   struct path *ret_path)
@@ -240,9 +241,10 @@ static void find_path_near(const struct skiplist *list, const struct place *plac
 }
 
 /*
- * The places of recent nodes on a level and the next ones are gaps that lie within each other, from
- * level to level. So they have to follow where a node goes away, and where one comes in front of
- * all others into a gap that begins there; a node behind all others leaves gaps that end with it.
+ * Each level has a gap between its recent node and the next one, and the gap of a level contains
+ * that of the level below. So `recent` changes when its node is removed, and when an insertion
+ * before the first node falls into a gap that begins there. An insertion after the last node only
+ * ends a gap.
  */
 static void set_recent(struct skiplist_ends *ends, struct skipnode *node, uint32_t number)
 {
@@ -295,7 +297,7 @@ static void insert_first(struct skiplist *list, struct skipnode *node)
 	}
 }
 
-/* The list is not empty. */
+/* Insert after the last node. The list is not empty. */
 static void insert_last(struct skiplist *list, struct skipnode *node)
 {
 	uint32_t number = list->origin + list->count;
@@ -322,7 +324,7 @@ static void insert_last(struct skiplist *list, struct skipnode *node)
 	}
 }
 
-/* Put a node on a level, behind `before`, which is the count'th node of the list. */
+/* Link a node on a level after `before`, which is the count'th node of the list. */
 static void link_on_level(struct skiplist *list, struct skipnode *node, unsigned level,
 			  struct skipnode *before, uint32_t count, uint32_t rank)
 {
@@ -348,7 +350,7 @@ static void link_on_level(struct skiplist *list, struct skipnode *node, unsigned
 	}
 }
 
-/* What is behind `before` on a level has gone up by `shift` ranks: 1, or -1 for down. */
+/* The ranks of the nodes after `before` on a level have changed by `shift`: 1 or -1. */
 static void shift_on_level(struct skiplist *list, unsigned level, struct skipnode *before,
 			   uint32_t shift)
 {
@@ -362,7 +364,7 @@ static void shift_on_level(struct skiplist *list, unsigned level, struct skipnod
 		ends->last_number += shift;
 }
 
-/* The list has nodes before and behind the path's end. */
+/* Insert in the middle: the end of the path has nodes on both sides. */
 static void insert_between(struct skiplist *list, struct skipnode *node, const struct path *path)
 {
 	uint32_t rank = path->count[0];
@@ -425,7 +427,7 @@ void skiplist_insert(struct skiplist *list, struct skipnode *node, double score)
 
 struct skiplist_batch_item {
 	double score;
-	uint64_t begin; /* of the member, such that it sorts as the member does */
+	uint64_t begin; /* the first bytes of the member, as a number that sorts as they do */
 	struct skipnode *node;
 };
 
@@ -441,7 +443,7 @@ void skiplist_batch_done(struct skiplist_batch *batch)
 	*batch = (struct skiplist_batch){ 0 };
 }
 
-/* The first bytes as a number, the first of them as its highest digit. */
+/* The first bytes as a number, the first byte as the highest digit. */
 static uint64_t begin_of(struct qless_str member)
 {
 	unsigned char bytes[8] = { 0 };
@@ -456,7 +458,7 @@ static uint64_t begin_of(struct qless_str member)
 	return begin;
 }
 
-/* Most members differ in their first bytes, and then their nodes need not be looked at. */
+/* Most members differ in their first bytes, so their nodes need not be read. */
 static inline bool item_precedes(const struct skiplist *list, const struct skiplist_batch_item *a,
 				 const struct skiplist_batch_item *b)
 {
@@ -474,7 +476,7 @@ static void copy_items(struct skiplist_batch_item *to, const struct skiplist_bat
 		memcpy(to, from, (size_t)(end - from) * sizeof *from);
 }
 
-/* Two sorted runs, of which the second begins at `middle`, become one. */
+/* Merge two sorted runs, the second of which begins at `middle`. */
 static void merge_runs(const struct skiplist *list, const struct skiplist_batch_item *from,
 		       const struct skiplist_batch_item *middle,
 		       const struct skiplist_batch_item *end, struct skiplist_batch_item *to)
@@ -513,8 +515,9 @@ static bool have_one_score(const struct skiplist_batch_item *items, size_t count
 	return i == count;
 }
 
-/* By the first bytes of the members alone, digit by digit from the last one, which compares nothing
- * and so guesses nothing wrong. Returns which of the two arrays has them then. */
+/* Radix sort by the first bytes of the members, from the last digit to the first. It has no
+ * comparisons for the processor to mispredict. Returns the one of the two arrays that holds the
+ * result. */
 static struct skiplist_batch_item *sort_by_begin(struct skiplist_batch_item *from,
 						 struct skiplist_batch_item *to, size_t count)
 {
@@ -525,7 +528,7 @@ static struct skiplist_batch_item *sort_by_begin(struct skiplist_batch_item *fro
 		for (i = 0; i < count; i++)
 			places[from[i].begin >> shift & (DIGITS - 1)]++;
 		if (places[from[0].begin >> shift & (DIGITS - 1)] == count)
-			continue; /* what all have in common */
+			continue; /* all items have the same digit */
 		for (i = 0; i < DIGITS; i++) {
 			size_t digit_count = places[i];
 
@@ -540,7 +543,7 @@ static struct skiplist_batch_item *sort_by_begin(struct skiplist_batch_item *fro
 	return from;
 }
 
-/* Returns which of the two arrays has them then. */
+/* Merge sort. Returns the one of the two arrays that holds the result. */
 static struct skiplist_batch_item *sort_by_merging(const struct skiplist *list,
 						   struct skiplist_batch_item *from,
 						   struct skiplist_batch_item *to, size_t count)
@@ -560,8 +563,8 @@ static struct skiplist_batch_item *sort_by_merging(const struct skiplist *list,
 	return from;
 }
 
-/* The library's qsort() calls a function for each comparison, which takes five times as long as
- * merging; and of jids at random merging guesses every other comparison wrong. */
+/* qsort() calls a function for each comparison, which takes five times as long as merging. Merging
+ * mispredicts every other comparison of random jids, so those are sorted by digits. */
 static void sort_items(const struct skiplist *list, struct skiplist_batch *batch)
 {
 	struct skiplist_batch_item *items = batch->items, *spare, *sorted;
@@ -581,7 +584,7 @@ static void sort_items(const struct skiplist *list, struct skiplist_batch *batch
 	free(sorted == items ? spare : items);
 }
 
-/* Insert a node behind the end of the path, which ends with it then. */
+/* Insert a node after the end of the path. The path then ends with it. */
 static void insert_further(struct skiplist *list, struct skipnode *node, double score,
 			   struct path *path)
 {
@@ -671,8 +674,8 @@ static void remove_first(struct skiplist *list)
 	}
 }
 
-/* The list has more than one node. The way to the last one starts at the last of those that reach
- * higher, so it takes a few steps for each of its levels and compares nothing. */
+/* Remove the last of several nodes. The path to it starts at the last node that reaches higher, so
+ * it takes a few steps on each level and compares nothing. */
 static void remove_last(struct skiplist *list)
 {
 	struct skipnode *node = list->last, *at = NULL, *next;
@@ -702,7 +705,7 @@ static void remove_last(struct skiplist *list)
 	list->last->next = NULL;
 }
 
-/* Take a node off a level, where it comes behind `before`. */
+/* Unlink a node from a level, where it follows `before`. */
 static void unlink_on_level(struct skiplist *list, struct skipnode *node, unsigned level,
 			    struct skipnode *before, uint32_t count)
 {
@@ -725,7 +728,7 @@ static void unlink_on_level(struct skiplist *list, struct skipnode *node, unsign
 	}
 }
 
-/* The node is neither the first nor the last, and the path ends before it. */
+/* Remove a node that is neither first nor last. The path ends before it. */
 static void remove_between(struct skiplist *list, struct skipnode *node, const struct path *path)
 {
 	assert(path->node[0] == node->prev);
@@ -747,7 +750,7 @@ static void remove_between(struct skiplist *list, struct skipnode *node, const s
 	}
 }
 
-/* The way to a node. It is known by its rank, so that nothing has to be compared. */
+/* Find the path to a node by its rank, which compares nothing. */
 static void find_path_to_node(const struct skiplist *list, const struct skipnode *node,
 			      struct path *ret_path)
 {
@@ -780,7 +783,7 @@ static bool is_at_end(const struct skipnode *node)
 	return node->prev == NULL || node->next == NULL;
 }
 
-/* Take a node out. The path ends before it, or is not looked at if it is at an end of the list. */
+/* Remove a node. The path ends before it; it is not used if the node is at an end of the list. */
 static void remove_node(struct skiplist *list, struct skipnode *node, const struct path *path)
 {
 	assert(node->linked);
@@ -868,8 +871,8 @@ struct skipnode *skiplist_pop_last(struct skiplist *list)
 	return node;
 }
 
-/* From the node on, take the highest level there is until a level's last node is reached, whose
- * number is known. This compares nothing and does not ask for members. */
+/* From the node on, step on the highest level of each node until the last node of a level is
+ * reached, whose number is known. This compares nothing and does not read members. */
 uint32_t skiplist_rank(const struct skiplist *list, const struct skipnode *node)
 {
 	uint32_t steps = 0;
@@ -894,7 +897,7 @@ uint32_t skiplist_rank(const struct skiplist *list, const struct skipnode *node)
 struct skipnode *skiplist_at(const struct skiplist *list, uint32_t rank)
 {
 	struct skipnode *at = NULL;
-	uint32_t count = 0; /* of the nodes up to `at` */
+	uint32_t count = 0; /* nodes up to `at` */
 
 	if (rank >= list->count)
 		return NULL;
@@ -920,7 +923,7 @@ static struct skipnode *last_before(const struct skiplist *list, const struct pl
 	return path.node[0];
 }
 
-/* Often that is the first of all. */
+/* The first node of the list is the result so often that it is tried first. */
 static struct skipnode *first_behind(const struct skiplist *list, const struct place *place)
 {
 	if (list->first == NULL || !lies_before(list, list->first, place))
@@ -928,7 +931,7 @@ static struct skipnode *first_behind(const struct skiplist *list, const struct p
 	return next_on_level(list, last_before(list, place), 0);
 }
 
-/* Often that is none: of locks, those that have expired. */
+/* Often none: of the locks, only a few have expired. */
 static uint32_t count_before(const struct skiplist *list, const struct place *place)
 {
 	struct path path;
@@ -939,7 +942,7 @@ static uint32_t count_before(const struct skiplist *list, const struct place *pl
 	return path.count[0];
 }
 
-/* The places of a score: before all nodes that have it, and behind them. */
+/* The places before and after all nodes of a score. */
 static struct place before_score(double score)
 {
 	return before_member(score, NULL);

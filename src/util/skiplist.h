@@ -1,15 +1,14 @@
 /*
  * A sorted list in which every node knows its rank: an indexable skiplist.
  *
- * Nodes are ordered by score, and by the bytes of their member where scores are equal: the order of
- * a sorted set of Redis. Searching, ranks and changes in the middle take O(log n). Inserting and
- * removing at either end takes O(1) on average and compares with no more than the node at that end.
+ * Nodes are ordered by score, then by the bytes of their member: the order of a sorted set of
+ * Redis. Searching, ranks and changes in the middle take O(log n). Inserting and removing at either
+ * end takes O(1) on average, and compares only with the node at that end.
  *
- * Nodes belong to the caller. A node has a height, drawn once when it is created, and
- * skipnode_size(height) bytes: struct skipnode with its upper levels right behind it. So it is the
- * last member of the object it is in, or the room behind it is kept free otherwise. Three nodes of
- * four have height 1 and no upper level. A node is in one list at a time and can move between
- * lists.
+ * Nodes belong to the caller. The height of a node is drawn once, when the node is created. The
+ * node takes skipnode_size(height) bytes: struct skipnode, followed by its upper levels. So it is
+ * the last member of its object, or the room after it is kept free. Three of four nodes have height
+ * 1 and no upper level. A node is in one list at a time and can move between lists.
  *
  *	struct thing {
  *		...
@@ -30,63 +29,64 @@
 
 #include "util/str.h"
 
-/* With one node of four going up at each level, this is enough for all that can be counted. */
+/* Levels of the highest node. One node of four reaches the next level, so 16 suffice for 2^32
+ * nodes. */
 #define SKIPLIST_HEIGHT_MAX 16
 
-/* How many nodes a list takes; asserted. */
+/* Nodes that a list holds at most; asserted. */
 #define SKIPLIST_COUNT_MAX (UINT32_MAX - 1)
 
 struct skipnode {
 	double score;
 	struct skipnode *prev;
 	struct skipnode *next;
-	uint32_t aux; /* the owner's, never looked at here */
+	uint32_t aux; /* for the owner; the list ignores it */
 	uint8_t height;
-	bool linked; /* is in a list */
+	bool linked; /* whether it is in a list */
 };
 
-/* What a node has for each level above the lowest; only skiplist.c looks at them. */
+/* A level of a node above the lowest; only skiplist.c uses it. */
 struct skipnode_level {
 	struct skipnode *next;
-	uint32_t span; /* how many ranks further `next` is; means nothing if that is NULL */
+	uint32_t span; /* ranks from this node to `next`; undefined if that is NULL */
 };
 
-/* What orders nodes of equal score. No two nodes of a list have the same score and member, and the
- * member does not change while the node is in a list. */
+/* Returns the member, which orders nodes of equal score. No two nodes of a list have the same score
+ * and member. The member must not change while the node is in a list. */
 typedef struct qless_str skiplist_member_fn(const struct skipnode *node);
 
-/* The fields are for skiplist.c and the inline functions here. */
+/* The fields belong to skiplist.c and the inline functions here. */
 struct skiplist {
 	skiplist_member_fn *member;
 	struct skipnode *first;
 	struct skipnode *last;
-	struct skiplist_ends *up; /* of each level above the lowest, where it ends */
+	struct skiplist_ends *up; /* the ends of each level above the lowest */
 	uint32_t count;
-	uint32_t origin; /* the number of the first node, see skiplist.c */
+	uint32_t origin; /* number of the first node, see skiplist.c */
 	uint8_t up_count;
 	uint8_t up_cap;
 };
 
-/* Draw the height of a node, 1 to SKIPLIST_HEIGHT_MAX, from a generator the caller owns. The state
- * may start with any value; the same state gives the same heights. */
+/* Draws the height of a node, 1 to SKIPLIST_HEIGHT_MAX, from a generator that the caller owns. The
+ * state may start with any value. The same state gives the same heights. */
 unsigned skiplist_draw_height(uint64_t *state);
 
-/* Bytes of a node, struct skipnode included. */
+/* Bytes of a node, with struct skipnode. */
 static inline size_t skipnode_size(unsigned height)
 {
 	return sizeof(struct skipnode) + (height - 1) * sizeof(struct skipnode_level);
 }
 
-/* A node in no list. `aux` is set to 0. */
+/* Initialises a node that is in no list, with 0 as `aux`. */
 void skipnode_init(struct skipnode *node, unsigned height);
 
 void skiplist_init(struct skiplist *list, skiplist_member_fn *member);
 
-/* Frees what the list allocated. Nodes that are still in it are not touched, so they may be freed
- * before or after, but cannot go into a list again without skipnode_init(). */
+/* Frees the memory of the list. It does not touch the nodes, which may be freed before or after. A
+ * node that was in the list needs skipnode_init() before it goes into a list again. */
 void skiplist_done(struct skiplist *list);
 
-/* Bytes the list itself has allocated, without the nodes. */
+/* Bytes that the list has allocated, without the nodes. */
 size_t skiplist_memory(const struct skiplist *list);
 
 static inline uint32_t skiplist_count(const struct skiplist *list)
@@ -94,13 +94,13 @@ static inline uint32_t skiplist_count(const struct skiplist *list)
 	return list->count;
 }
 
-/* Borrows the node, which is in no list, until it is removed. A score may be infinite but is never
+/* Borrows the node, which is in no list, until it is removed. The score may be infinite but not
  * NaN. */
 void skiplist_insert(struct skiplist *list, struct skipnode *node, double score);
 
 /*
- * Nodes that go into a list together. They are put in order first, so that the way to the place of
- * each is a short one from the place of the one before. A zeroed struct is an empty batch.
+ * Nodes to insert or remove together. They are sorted first, so that the path to each is a short
+ * one from the place of the one before. A zeroed struct is an empty batch.
  */
 struct skiplist_batch {
 	struct skiplist_batch_item *items;
@@ -108,35 +108,35 @@ struct skiplist_batch {
 	size_t cap;
 };
 
-/* The node is in no list, or in the one it is to be removed from. */
+/* The node is in no list, or in the list that it will be removed from. */
 void skiplist_batch_add(struct skiplist_batch *batch, struct skipnode *node, double score);
 
-/* Put them in the order in which they are going to stand in the list. To insert them does so as
- * well, and takes no time for it if they are in order already. */
+/* Sorts the nodes of a batch as the list will. The insertion also does that, and takes no time for
+ * nodes that are in order already. */
 void skiplist_sort_batch(const struct skiplist *list, struct skiplist_batch *batch);
 
 struct skipnode *skiplist_batch_node(const struct skiplist_batch *batch, size_t i);
 
-/* Insert them all, as skiplist_insert() does; the batch is empty then. */
+/* Inserts all nodes as skiplist_insert() does, and empties the batch. */
 void skiplist_insert_batch(struct skiplist *list, struct skiplist_batch *batch);
 
-/* Remove them all, which are in this list; their scores in the batch do not matter. The batch is
- * empty then. */
+/* Removes all nodes, which are in this list, and empties the batch. Their scores in the batch do
+ * not matter. */
 void skiplist_remove_batch(struct skiplist *list, struct skiplist_batch *batch);
 
 void skiplist_batch_done(struct skiplist_batch *batch);
 
-/* The node is in this list. */
+/* Removes a node of this list. */
 void skiplist_remove(struct skiplist *list, struct skipnode *node);
 
-/* Give a node of this list another score; cheap if that does not change its rank. */
+/* Gives a node of this list another score. Cheap if its rank does not change. */
 void skiplist_rescore(struct skiplist *list, struct skipnode *node, double score);
 
-/* Take out the first or the last node; NULL if there is none. */
+/* Removes and returns the first or the last node, or NULL if the list is empty. */
 struct skipnode *skiplist_pop_first(struct skiplist *list);
 struct skipnode *skiplist_pop_last(struct skiplist *list);
 
-/* Neighbours; NULL at the ends. To remove nodes on the way, ask for the next one before. */
+/* Neighbours, or NULL at the ends. To remove nodes on the way, ask for the next one first. */
 static inline struct skipnode *skiplist_first(const struct skiplist *list)
 {
 	return list->first;
@@ -157,32 +157,32 @@ static inline struct skipnode *skiplist_prev(const struct skipnode *node)
 	return node->prev;
 }
 
-/* The rank of a node of this list; the first has rank 0. */
+/* The rank of a node of this list. The first one has rank 0. */
 uint32_t skiplist_rank(const struct skiplist *list, const struct skipnode *node);
 
-/* The node of that rank; NULL if the list is not that long. */
+/* The node of a rank, or NULL if the list is too short. */
 struct skipnode *skiplist_at(const struct skiplist *list, uint32_t rank);
 
-/* The first node with a score of at least, or above; the last with a score of at most, or below.
- * NULL if there is none. */
+/* The first node with a score of at least, or above `score`; the last node with a score of at most,
+ * or below it. NULL if there is none. */
 struct skipnode *skiplist_first_ge(const struct skiplist *list, double score);
 struct skipnode *skiplist_first_gt(const struct skiplist *list, double score);
 struct skipnode *skiplist_last_le(const struct skiplist *list, double score);
 struct skipnode *skiplist_last_lt(const struct skiplist *list, double score);
 
-/* How many nodes have a score below, or of at most; the second is also the rank of
- * skiplist_first_gt(), and the first that of skiplist_first_ge(). */
+/* The number of nodes with a score below, or of at most `score`. They are the ranks of
+ * skiplist_first_ge() and skiplist_first_gt(). */
 uint32_t skiplist_count_lt(const struct skiplist *list, double score);
 uint32_t skiplist_count_le(const struct skiplist *list, double score);
 
-/* How many nodes have min <= score <= max; 0 if min > max. */
+/* The number of nodes with min <= score <= max; 0 if min > max. */
 uint32_t skiplist_count_range(const struct skiplist *list, double min, double max);
 
-/* The node with that score and member, or NULL. */
+/* The node with this score and member, or NULL. */
 struct skipnode *skiplist_find(const struct skiplist *list, double score, struct qless_str member);
 
-/* The same bounds in the order of the list, by score and member: the first node at or behind, or
- * behind, that place; the last at or before, or before it. */
+/* Bounds in the order of the list, by score and member: the first node at or after a place, or
+ * after it; the last node at or before a place, or before it. */
 struct skipnode *skiplist_first_ge_member(const struct skiplist *list, double score,
 					  struct qless_str member);
 struct skipnode *skiplist_first_gt_member(const struct skiplist *list, double score,

@@ -2,7 +2,7 @@
 
 #include <stdint.h>
 
-/* Eight bytes as a number that is greater if they come later. */
+/* The first eight bytes as a number that sorts as they do. */
 static uint64_t first_word(struct qless_str s)
 {
 	const unsigned char *at = (const unsigned char *)s.ptr;
@@ -22,7 +22,7 @@ static __attribute__((noinline)) int compare_all(struct qless_str a, struct qles
 	return (a.len > b.len) - (a.len < b.len);
 }
 
-/* Ids differ in their first bytes as a rule, and then nothing has to be called. */
+/* Ids usually differ in their first bytes, and then no function needs to be called. */
 int str_compare(struct qless_str a, struct qless_str b)
 {
 	uint64_t first, second;
@@ -63,8 +63,8 @@ static unsigned char fold(char c, bool ignore_case)
 }
 
 /*
- * Match one byte against the class that begins at pattern[at], just behind its `[`. *ret_next is
- * set to the index behind the class. A class that is not closed ends with the pattern.
+ * Match one byte against the class that begins at pattern[at], after its `[`. *ret_next is set to
+ * the index after the class. A class without a `]` ends with the pattern.
  */
 static bool match_class(struct qless_str pattern, size_t at, char c, bool ignore_case,
 			size_t *ret_next)
@@ -122,11 +122,11 @@ static bool match_one(struct qless_str pattern, size_t at, char c, bool ignore_c
 bool str_glob_match(struct qless_str pattern, struct qless_str s, bool ignore_case)
 {
 	size_t p = 0, i = 0, next;
-	size_t star = 0, star_i = 0; /* behind the last star, and where in s it stopped */
+	size_t star = 0, star_i = 0; /* after the last star, and where in s it stopped */
 	bool seen_star = false;
 
-	/* Going back to the last star alone is enough: an earlier star could only have taken what
-	 * this one can take. */
+	/* Backtracking to the last star is enough: an earlier star could only match bytes that this
+	 * one can match too. */
 	while (i < s.len) {
 		if (p < pattern.len && pattern.ptr[p] == '*') {
 			seen_star = true;

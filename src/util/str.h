@@ -1,8 +1,8 @@
 /*
- * Slices: bytes that somebody else owns.
+ * Slices: bytes that another object owns.
  *
- * Everything that comes from the network is a slice. It may hold any byte, NUL included, and
- * nothing follows its end.
+ * Everything from the network is a slice. It may contain any byte, also NUL, and no terminator
+ * follows it.
  */
 #ifndef UTIL_STR_H
 #define UTIL_STR_H
@@ -20,7 +20,7 @@ struct qless_str {
 };
 #endif
 
-/* A slice of a string literal, usable in initialisers. */
+/* A slice of a string literal, for initialisers. */
 #define STR_INIT(literal)                       \
 	{                                       \
 		"" literal, sizeof(literal) - 1 \
@@ -42,16 +42,16 @@ static inline bool str_equal(struct qless_str a, struct qless_str b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
-/* Order by bytes, the shorter first where one begins the other: <0, 0, >0. */
+/* Compares bytes; a prefix comes first. Returns < 0, 0 or > 0. */
 int str_compare(struct qless_str a, struct qless_str b);
 
-/* ASCII case is ignored, whatever the locale. */
+/* Ignores the case of ASCII letters, independent of the locale. */
 bool str_equal_nocase(struct qless_str a, struct qless_str b);
 
 bool str_starts_with(struct qless_str s, struct qless_str prefix);
 
-/* Redis's glob: `*`, `?`, `[a-c]`, `[^x]`, and `\` before a byte meant literally. Takes time
- * proportional to the product of the lengths at worst, whatever the pattern. */
+/* Redis's glob: `*`, `?`, `[a-c]`, `[^x]`, and `\` before a literal byte. Takes time proportional
+ * to at most the product of the lengths, for any pattern. */
 bool str_glob_match(struct qless_str pattern, struct qless_str s, bool ignore_case);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Numbers as bytes, the same on every machine: little-endian of fixed size, or a varint of seven
- * bits a byte, the low ones first, with the top bit set in all bytes but the last.
+ * Numbers as bytes, the same on every machine: little-endian of a fixed size, or a varint. A varint
+ * has seven bits in each byte, the low ones first, and the top bit is set in all bytes but the
+ * last.
  */
 #ifndef UTIL_WIRE_H
 #define UTIL_WIRE_H
@@ -13,7 +14,7 @@
 
 #define WIRE_VARINT_MAX 10
 
-/* In one move each: of a loop over the bytes compilers do not always make one. */
+/* Written as single moves, because compilers do not always turn a loop over bytes into one. */
 static inline void wire_put_u32(unsigned char *to, uint32_t value)
 {
 	value = htole32(value);
@@ -42,8 +43,8 @@ static inline uint64_t wire_get_u64(const unsigned char *from)
 	return le64toh(value);
 }
 
-/* The same of up to eight bytes, as if zeros were behind them. They are read as two halves that
- * overlap, which is quicker than one by one. */
+/* Read up to eight bytes as if zeros followed them. Two overlapping halves are faster than single
+ * bytes. */
 static inline uint64_t wire_get_word(const unsigned char *from, size_t len)
 {
 	if (len >= 8)
@@ -58,8 +59,8 @@ static inline uint64_t wire_get_word(const unsigned char *from, size_t len)
 }
 
 /*
- * Needs room for eight bytes, however few they are. Most texts are short, and a call for each would
- * take longer than to move it: what is not longer than two moves is moved in two that overlap.
+ * The destination needs room for eight bytes, even if there are fewer. Most texts are short, and a
+ * call of memcpy() takes longer than the move: up to two words are moved as two overlapping words.
  */
 static inline void wire_put_bytes(unsigned char *to, const unsigned char *from, size_t len)
 {
@@ -93,7 +94,7 @@ static inline double wire_get_double(const unsigned char *from)
 	return value;
 }
 
-/* Needs room for WIRE_VARINT_MAX bytes; returns how many were written. */
+/* The destination needs room for WIRE_VARINT_MAX bytes. Returns the bytes written. */
 static inline size_t wire_put_varint(unsigned char *to, uint64_t value)
 {
 	size_t len = 0;
@@ -117,8 +118,8 @@ static inline size_t wire_varint_size(uint64_t value)
 	return len;
 }
 
-/* Read the varint at `from`, of which no more than `len` bytes may be used. Returns how many it
- * took, 0 if it does not end in time or is larger than 64 bits. */
+/* Read the varint at `from`, which has `len` bytes. Returns the bytes read, or 0 if the varint does
+ * not end there or has more than 64 bits. */
 static inline size_t wire_get_varint(const unsigned char *from, size_t len, uint64_t *ret_value)
 {
 	uint64_t value = 0;
@@ -136,7 +137,7 @@ static inline size_t wire_get_varint(const unsigned char *from, size_t len, uint
 	return 0;
 }
 
-/* Small numbers of either sign become small ones. */
+/* Maps small numbers of either sign to small unsigned numbers. */
 static inline uint64_t wire_zigzag(int64_t value)
 {
 	return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
