@@ -9,7 +9,7 @@ names the file and its line. The rules are:
 - A row names no layer that its files do not include.
 - A header *_int.h is included in its own folder only.
 - Only a layer whose row names an external library includes the headers of that library.
-- x.c includes x.h (or x_int.h) first, and belongs to a layer or a program.
+- x.c includes x.h or an internal header of its folder first, and belongs to a layer or a program.
 
 With a compiler, each header is also compiled alone. ROOT/include and ROOT/src are on its path.
 """
@@ -134,13 +134,15 @@ class Checker:
         self.check_own_header(path, includes)
 
     def check_own_header(self, path, includes):
-        """x.c includes x.h first, or x_int.h, which includes x.h."""
-        stem = path[:-2]
-        if not path.endswith(".c") or not (self.src / f"{stem}.h").is_file():
+        """x.c includes x.h first, or an internal header of its folder, which may include x.h."""
+        header = re.sub(r"\.c$", ".h", path)
+        if header == path or not (self.src / header).is_file():
             return
-        if not includes or includes[0].name not in (f"{stem}.h", f"{stem}_int.h"):
+        first = includes[0].name if includes else ""
+        is_internal = first.endswith("_int.h") and os.path.dirname(first) == os.path.dirname(path)
+        if first != header and not is_internal:
             line = includes[0].line if includes else 1
-            self.complain(f"src/{path}:{line}", f"{stem}.h must be included first")
+            self.complain(f"src/{path}:{line}", f"{header} must be included first")
 
     def check_rows(self):
         for unit in self.layers:

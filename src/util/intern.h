@@ -26,7 +26,7 @@ struct intern {
 struct intern_table {
 	struct hash hash;
 	size_t bytes;	       /* of all strings, with headers */
-	struct intern *recent; /* the last result of intern_recall(); NULL if it was freed */
+	struct intern *recent; /* the last string found or added; NULL if it was freed */
 };
 
 void intern_init(struct intern_table *table, uint64_t seed);

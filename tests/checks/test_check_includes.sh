@@ -25,7 +25,7 @@ make_good_tree() {
     "layers = [ # lowest first" \
     "  ['low', files('low/low.c')," \
     "    [], []]," \
-    "  ['middle', files('middle/middle.c', 'middle/part.c')," \
+    "  ['middle', files('middle/middle.c', 'middle/part.c', 'middle/other.c')," \
     "    ['low'], [dep_threads]]," \
     "]" \
     "executable('program', 'main.c'," \
@@ -36,6 +36,8 @@ make_good_tree() {
   write "$good/src/middle/middle.c" '#include "middle/middle.h"' '#include "middle/middle_int.h"'
   write "$good/src/middle/middle_int.h" "#include <pthread.h>"
   write "$good/src/middle/part.c" '#include "middle/middle_int.h"'
+  write "$good/src/middle/part.h" "int part(void);"
+  write "$good/src/middle/other.c" '#include "low/low.h"'
   write "$good/src/main.c" '#include "middle/middle.h"' '#include "low/low.h"'
 }
 
@@ -75,8 +77,8 @@ expect_complaint "src/low/low.c:2: low does not name the library of <pthread.h>"
 expect_complaint 'src/low/low.c:2: "low.h" is no path below src' low/low.c '#include "low.h"'
 expect_complaint "src/low/new.c: is in no layer and no program" low/new.c "int new_one;"
 expect_complaint "low/low.h: does not compile alone" low/low.h "unknown_type low_two(void);"
-expect_complaint "src/middle/part.c:1: middle/part.h must be included first" \
-  middle/part.h "int part(void);"
+expect_complaint "src/middle/other.c:1: middle/other.h must be included first" \
+  middle/other.h "int other(void);"
 expect_complaint "low names middle, but includes none of its headers" meson.build \
   "  ['low', files(), ['middle'], []],"
 exit "$status"
