@@ -267,17 +267,30 @@ static void check_due(struct check *c, const struct queue *queue)
 	       "queue", queue_name(queue), "woke and is not listed, or the other way round");
 }
 
+/* Returns how many jobs are in the lists. */
+static uint64_t check_queue_lists(struct check *c, const struct queue *queue)
+{
+	struct buf what = BUF_INIT(BUF_NO_MAX);
+	uint64_t listed = 0;
+
+	for (int i = 0; i < QUEUE_LISTS; i++) {
+		buf_clear(&what);
+		buf_append_str(&what, str_from(queue_lists[i].what));
+		buf_append_str(&what, STR(" of queue"));
+		buf_append_char(&what, '\0');
+		check_list(c, &queue->lists[i], buf_data(&what), queue_name(queue));
+		if (queue_list_has_jobs((enum queue_list)i))
+			listed += skiplist_count(&queue->lists[i]);
+	}
+	buf_done(&what);
+	return listed;
+}
+
 static void check_queue(struct check *c, const struct queue *queue)
 {
 	struct qless_str name = queue_name(queue);
-	uint64_t listed = (uint64_t)skiplist_count(&queue->work) + skiplist_count(&queue->locks) +
-			  skiplist_count(&queue->scheduled) + skiplist_count(&queue->depends);
+	uint64_t listed = check_queue_lists(c, queue);
 
-	check_list(c, &queue->work, "waiting jobs of queue", name);
-	check_list(c, &queue->locks, "locks of queue", name);
-	check_list(c, &queue->scheduled, "scheduled jobs of queue", name);
-	check_list(c, &queue->depends, "depending jobs of queue", name);
-	check_list(c, &queue->recurring, "recurring jobs of queue", name);
 	check_days(c, queue);
 	check_due(c, queue);
 	c->listed += listed;

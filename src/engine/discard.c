@@ -99,11 +99,8 @@ static bool discard_queue(struct qless *q)
 	if (q->all_queues.count == 0)
 		return false;
 	queue = q->all_queues.items[--q->all_queues.count];
-	skiplist_done(&queue->work);
-	skiplist_done(&queue->locks);
-	skiplist_done(&queue->scheduled);
-	skiplist_done(&queue->depends);
-	skiplist_done(&queue->recurring);
+	for (int i = 0; i < QUEUE_LISTS; i++)
+		skiplist_done(&queue->lists[i]);
 	stats_free_days(queue);
 	free(queue);
 	return true;

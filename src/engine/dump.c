@@ -55,17 +55,30 @@ static void add_integer(struct dump *d, int64_t number)
 	buf_append(&d->line, text, num_format_i64(text, number));
 }
 
-/* A list as it is: member and score of each node. */
-static void dump_list(struct dump *d, const char *what, const struct skiplist *list)
+static void dump_nodes(struct dump *d, const char *indent, const char *what,
+		       const struct skiplist *list)
 {
 	const struct skipnode *node;
 
 	for (node = skiplist_first(list); node != NULL; node = skiplist_next(node)) {
-		begin_line(d, what);
+		begin_line(d, indent);
+		buf_append_str(&d->line, str_from(what));
 		add_string(d, list->member(node));
 		add_number(d, node->score);
 		end_line(d);
 	}
+}
+
+/* A list as it is: member and score of each node. */
+static void dump_list(struct dump *d, const char *what, const struct skiplist *list)
+{
+	dump_nodes(d, "", what, list);
+}
+
+/* A list of an object that has a line of its own. */
+static void dump_part(struct dump *d, const char *what, const struct skiplist *list)
+{
+	dump_nodes(d, "  ", what, list);
 }
 
 /* A list whose scores mean nothing but its order. */
@@ -166,11 +179,8 @@ static void dump_queue(struct dump *d, const struct queue *queue)
 	if (queue->paused)
 		buf_append_str(&d->line, STR(" paused"));
 	end_line(d);
-	dump_list(d, "  work", &queue->work);
-	dump_list(d, "  lock", &queue->locks);
-	dump_list(d, "  scheduled", &queue->scheduled);
-	dump_list(d, "  depends", &queue->depends);
-	dump_list(d, "  recur", &queue->recurring);
+	for (int list = 0; list < QUEUE_LISTS; list++)
+		dump_part(d, queue_lists[list].word, &queue->lists[list]);
 	for (i = 0; i < queue->day_count; i++)
 		dump_day(d, &queue->days[i]);
 }
@@ -213,7 +223,7 @@ static void dump_workers(struct dump *d)
 		begin_line(d, "worker");
 		add_string(d, d->names.items[i]);
 		end_line(d);
-		dump_list(d, "  holds", &worker->by_expiry);
+		dump_part(d, "holds", &worker->by_expiry);
 		dump_deeds(d, worker);
 	}
 }
@@ -241,7 +251,7 @@ static void dump_tags(struct dump *d)
 		begin_line(d, "tag");
 		add_string(d, d->names.items[i]);
 		end_line(d);
-		dump_list(d, "  tagged", &tag_find(d->q, d->names.items[i])->jobs);
+		dump_part(d, "tagged", &tag_find(d->q, d->names.items[i])->jobs);
 	}
 }
 

@@ -29,6 +29,7 @@
 #include "qless.h"
 
 #include "engine/error.h"
+#include "engine/lists.h"
 #include "engine/meter.h"
 #include "engine/run.h"
 #include "util/buf.h"
@@ -154,12 +155,15 @@ struct stats_day {
 
 struct queue {
 	struct intern *name;
-	struct skiplist work; /* of jobs, as are the next three */
-	struct skiplist locks;
-	struct skiplist scheduled;
-	struct skiplist depends;
-	struct skiplist recurring; /* of recurring jobs */
-	struct stats_day *days;	   /* oldest first */
+	union {
+		struct skiplist lists[QUEUE_LISTS];
+		struct {
+#define QUEUE_LIST_FIELD(NAME, field, ...) struct skiplist field;
+			QUEUE_LIST_ROWS(QUEUE_LIST_FIELD)
+#undef QUEUE_LIST_FIELD
+		};
+	};
+	struct stats_day *days; /* oldest first */
 	uint32_t day_count;
 	uint32_t day_cap;
 	uint64_t job_count; /* jobs that name this queue */

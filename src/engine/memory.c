@@ -77,9 +77,9 @@ void view_queue_memory(const struct qless *q, struct qless_str name, size_t samp
 
 	if (queue == NULL)
 		return;
-	view_jobs_memory(&queue->work, samples, memory);
-	view_jobs_memory(&queue->locks, samples, memory);
-	view_jobs_memory(&queue->scheduled, samples, memory);
-	view_jobs_memory(&queue->depends, samples, memory);
+	for (int i = 0; i < QUEUE_LISTS; i++) {
+		if (queue_list_has_jobs((enum queue_list)i))
+			view_jobs_memory(&queue->lists[i], samples, memory);
+	}
 	memory->index += sizeof *queue + queue->day_cap * sizeof *queue->days;
 }

@@ -11,6 +11,13 @@
 /* Far enough for memory to answer in time. */
 #define AHEAD 8
 
+const struct queue_list_row queue_lists[QUEUE_LISTS] = {
+#define QUEUE_LIST_ROW(NAME, field, figure, state, since, word, what, help) \
+	[QUEUE_##NAME] = { #figure, (state), (since), (word), (what) },
+	QUEUE_LIST_ROWS(QUEUE_LIST_ROW)
+#undef QUEUE_LIST_ROW
+};
+
 static void vec_push(struct queue_vec *v, struct queue *queue)
 {
 	if (v->count == v->cap) {
@@ -48,11 +55,9 @@ static struct queue *queue_new(struct qless *q, struct qless_str name)
 	queue->name = intern_get(&q->queue_names, name);
 	queue->name->user = queue;
 	queue->name_len = queue->name->len;
-	skiplist_init(&queue->work, job_member);
-	skiplist_init(&queue->locks, job_member);
-	skiplist_init(&queue->scheduled, job_member);
-	skiplist_init(&queue->depends, job_member);
-	skiplist_init(&queue->recurring, recur_member);
+	for (int i = 0; i < QUEUE_LISTS; i++)
+		skiplist_init(&queue->lists[i],
+			      queue_list_has_jobs((enum queue_list)i) ? job_member : recur_member);
 	queue->heartbeat = settings_queue_number(q, name, STR("-heartbeat"));
 	queue->max_concurrency = settings_queue_number(q, name, STR("-max-concurrency"));
 	heap_node_init(&queue->due);
@@ -92,11 +97,8 @@ void queue_free(struct qless *q, struct queue *queue)
 	if (heap_has(&queue->due))
 		heap_remove(&q->due, &queue->due);
 	queue_forget_woken(q, queue);
-	skiplist_done(&queue->work);
-	skiplist_done(&queue->locks);
-	skiplist_done(&queue->scheduled);
-	skiplist_done(&queue->depends);
-	skiplist_done(&queue->recurring);
+	for (int i = 0; i < QUEUE_LISTS; i++)
+		skiplist_done(&queue->lists[i]);
 	stats_free_days(queue);
 	leave_all(&q->all_queues, queue);
 	queue->name->user = NULL;

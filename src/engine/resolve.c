@@ -66,9 +66,12 @@ static size_t sort_list(struct skiplist *list)
 
 static size_t sort_queue(struct qless *q, struct queue *queue)
 {
+	size_t repairs = 0;
+
 	(void)q;
-	return sort_list(&queue->work) + sort_list(&queue->locks) + sort_list(&queue->scheduled) +
-	       sort_list(&queue->depends) + sort_list(&queue->recurring);
+	for (int i = 0; i < QUEUE_LISTS; i++)
+		repairs += sort_list(&queue->lists[i]);
+	return repairs;
 }
 
 static size_t sort_group(struct qless *q, struct group *group)
@@ -144,8 +147,13 @@ static size_t clean_list(struct qless *q, struct skiplist *list)
 
 static size_t clean_queue(struct qless *q, struct queue *queue)
 {
-	return clean_list(q, &queue->work) + clean_list(q, &queue->locks) +
-	       clean_list(q, &queue->scheduled) + clean_list(q, &queue->depends);
+	size_t repairs = 0;
+
+	for (int i = 0; i < QUEUE_LISTS; i++) {
+		if (queue_list_has_jobs((enum queue_list)i))
+			repairs += clean_list(q, &queue->lists[i]);
+	}
+	return repairs;
 }
 
 static size_t clean_group(struct qless *q, struct group *group)

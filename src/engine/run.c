@@ -24,6 +24,13 @@ static const uint8_t next_states[] = {
 	[QLESS_COMPLETE] = PUT_STATES,
 };
 
+/* The list of a queue that has the jobs of a state. */
+static const uint8_t state_lists[] = { [QLESS_STALLED] = QUEUE_WORK,
+#define STATE_LIST(NAME, field, figure, state, ...) [(state)] = QUEUE_##NAME,
+				       QUEUE_LIST_ROWS(STATE_LIST)
+#undef STATE_LIST
+};
+
 /* What an end of a run means for the worker. */
 struct end_rule {
 	enum deed deed; /* DEED_TOTAL: none */
@@ -48,22 +55,11 @@ static const struct end_rule end_rules[RUN_ENDS] = {
 static inline struct skiplist *list_of(const struct qless *q, const struct qless_job *job,
 				       enum qless_state state)
 {
-	switch (state) {
-	case QLESS_WAITING:
-	case QLESS_STALLED:
-		return &job->queue->work;
-	case QLESS_RUNNING:
-		return &job->queue->locks;
-	case QLESS_SCHEDULED:
-		return &job->queue->scheduled;
-	case QLESS_DEPENDS:
-		return &job->queue->depends;
-	case QLESS_FAILED:
+	if (state == QLESS_FAILED)
 		return &((struct group *)job->extra->failure->group->user)->jobs;
-	case QLESS_COMPLETE:
-		break;
-	}
-	return (struct skiplist *)(uintptr_t)&q->completed;
+	if (state == QLESS_COMPLETE)
+		return (struct skiplist *)(uintptr_t)&q->completed;
+	return &job->queue->lists[state_lists[state]];
 }
 
 struct skiplist *job_list(const struct qless *q, const struct qless_job *job)
@@ -181,8 +177,8 @@ void job_batch_as(struct qless *q, struct qless_job *job, enum qless_state state
 
 void job_place_batch(struct qless *q, struct queue *queue, enum qless_state state)
 {
-	assert(state == QLESS_WAITING || state == QLESS_RUNNING);
-	skiplist_insert_batch(state == QLESS_WAITING ? &queue->work : &queue->locks, &q->batch);
+	assert(state != QLESS_FAILED && state != QLESS_COMPLETE);
+	skiplist_insert_batch(&queue->lists[state_lists[state]], &q->batch);
 }
 
 enum qless_state job_place(struct qless *q, struct qless_job *job, double now, double delay)

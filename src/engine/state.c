@@ -431,10 +431,10 @@ static void save_queue(struct saver *s, const struct queue *queue)
 	save_varint(s, queue->day_count);
 	for (uint32_t i = 0; i < queue->day_count; i++)
 		save_day(s, &queue->days[i]);
-	save_jobs(s, &queue->work);
-	save_jobs(s, &queue->locks);
-	save_jobs(s, &queue->scheduled);
-	save_jobs(s, &queue->depends);
+	for (int i = 0; i < QUEUE_LISTS; i++) {
+		if (queue_list_has_jobs((enum queue_list)i))
+			save_jobs(s, &queue->lists[i]);
+	}
 }
 
 static void save_worker(struct saver *s, const struct worker *worker)

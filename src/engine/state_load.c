@@ -181,14 +181,12 @@ static void load_queue(struct state_loader *l, struct intern *name)
 	l->q->paused_count += queue->paused;
 	for (uint64_t i = 0; i < days && !l->failed; i++)
 		load_day(l, queue);
-	place.state = QLESS_WAITING;
-	state_load_jobs(l, &place);
-	place.state = QLESS_RUNNING;
-	state_load_jobs(l, &place);
-	place.state = QLESS_SCHEDULED;
-	state_load_jobs(l, &place);
-	place.state = QLESS_DEPENDS;
-	state_load_jobs(l, &place);
+	for (int i = 0; i < QUEUE_LISTS; i++) {
+		if (!queue_list_has_jobs((enum queue_list)i) || queue_lists[i].since > l->version)
+			continue;
+		place.state = (enum qless_state)queue_lists[i].state;
+		state_load_jobs(l, &place);
+	}
 }
 
 static void load_worker_days(struct state_loader *l, struct intern *name)
@@ -303,7 +301,8 @@ static void load_all(struct state_loader *l)
 	struct intern *name;
 	double max_history;
 
-	if (state_read_varint(l) != STATE_VERSION) {
+	l->version = state_read_varint(l);
+	if (l->version != STATE_VERSION) {
 		state_read_fail(l, "its version is not known");
 		return;
 	}

@@ -15,6 +15,7 @@ struct state_loader {
 	state_read_fn *read;
 	void *arg;
 	bool failed;
+	uint64_t version;
 	/* What is being read: a piece, or what was put together from the ends of pieces; and how
 	 * the last piece goes on behind that. */
 	const unsigned char *at;

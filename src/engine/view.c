@@ -5,25 +5,11 @@
 #include "engine/engine_int.h"
 
 const struct skiplist *view_queue(const struct qless *q, struct qless_str name,
-				  enum view_queue_list list)
+				  enum queue_list list)
 {
 	const struct queue *queue = queue_find(q, name);
 
-	if (queue == NULL)
-		return NULL;
-	switch (list) {
-	case VIEW_WORK:
-		return &queue->work;
-	case VIEW_LOCKS:
-		return &queue->locks;
-	case VIEW_SCHEDULED:
-		return &queue->scheduled;
-	case VIEW_DEPENDS:
-		return &queue->depends;
-	case VIEW_RECUR:
-		return &queue->recurring;
-	}
-	return NULL;
+	return queue != NULL ? &queue->lists[list] : NULL;
 }
 
 const struct skiplist *view_worker_jobs(const struct qless *q, struct qless_str name)
@@ -323,21 +309,21 @@ static uint64_t count_stalled(const struct queue *queue, double now)
 
 static void read_queue(const struct queue *queue, double now, struct view_queue_figures *ret)
 {
-	uint64_t locks = skiplist_count(&queue->locks);
-
 	*ret = (struct view_queue_figures){
 		.name = queue_name(queue),
-		.waiting = skiplist_count(&queue->work),
 		.stalled = count_stalled(queue, now),
-		.scheduled = skiplist_count(&queue->scheduled),
-		.depends = skiplist_count(&queue->depends),
-		.recurring = skiplist_count(&queue->recurring),
+		/* A job names its queue until it is complete, and is in one of its lists or failed.
+		 */
+		.failed = queue->job_count,
 		.paused = queue->paused,
 		.meter = &queue->meter,
 	};
-	ret->running = locks - ret->stalled;
-	/* A job names its queue until it is complete, and is in one of these lists or failed. */
-	ret->failed = queue->job_count - ret->waiting - locks - ret->scheduled - ret->depends;
+	for (int i = 0; i < QUEUE_LISTS; i++) {
+		ret->listed[i] = skiplist_count(&queue->lists[i]);
+		if (queue_list_has_jobs((enum queue_list)i))
+			ret->failed -= ret->listed[i];
+	}
+	ret->running -= ret->stalled;
 }
 
 struct figures_visit {
@@ -364,14 +350,12 @@ void view_each_queue(const struct qless *q, double now, view_queue_fn *visit, vo
 
 static void add_parts(struct queue *queue, void *arg)
 {
-	const struct skiplist *lists[] = { &queue->work, &queue->locks, &queue->scheduled,
-					   &queue->depends, &queue->recurring };
 	struct view_queue_parts *parts = arg;
 	struct view_day day;
 	uint32_t i;
 
-	for (i = 0; i < sizeof lists / sizeof lists[0]; i++)
-		parts->lists += skiplist_count(lists[i]) > 0;
+	for (i = 0; i < QUEUE_LISTS; i++)
+		parts->lists += skiplist_count(&queue->lists[i]) > 0;
 	for (i = 0; i < queue->day_count; i++) {
 		view_of_day(&queue->days[i], &day);
 		parts->waits += day.wait.count > 0;

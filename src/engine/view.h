@@ -12,22 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/lists.h"
 #include "engine/meter.h"
 #include "qless.h"
 #include "util/skiplist.h"
 #include "util/str.h"
 
-enum view_queue_list {
-	VIEW_WORK,
-	VIEW_LOCKS,
-	VIEW_SCHEDULED,
-	VIEW_DEPENDS,
-	VIEW_RECUR,
-};
-
 /* Each NULL if there is no such queue, worker, tag or group. */
 const struct skiplist *view_queue(const struct qless *q, struct qless_str queue,
-				  enum view_queue_list list);
+				  enum queue_list list);
 const struct skiplist *view_worker_jobs(const struct qless *q, struct qless_str worker);
 const struct skiplist *view_tag_jobs(const struct qless *q, struct qless_str tag);
 /* The failed jobs of a group; the newest is the last. */
@@ -151,12 +144,16 @@ struct view_bucket view_bucket(const struct view_series *series, size_t i);
 
 struct view_queue_figures {
 	struct qless_str name;
-	uint64_t waiting; /* those that are scheduled and due are not among them until they move */
-	uint64_t running;
+	/* How many each list has; but locks that have expired are `stalled`, not `running`. */
+	union {
+		uint64_t listed[QUEUE_LISTS];
+		struct {
+#define QUEUE_LIST_FIGURE(NAME, field, figure, ...) uint64_t figure;
+			QUEUE_LIST_ROWS(QUEUE_LIST_FIGURE)
+#undef QUEUE_LIST_FIGURE
+		};
+	};
 	uint64_t stalled;
-	uint64_t scheduled;
-	uint64_t depends;
-	uint64_t recurring;
 	uint64_t failed; /* by the queue in which they failed */
 	bool paused;
 	const struct meter *meter;

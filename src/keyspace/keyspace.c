@@ -5,12 +5,10 @@
 #include "keyspace/keyspace_int.h"
 #include "util/num.h"
 
-const struct qless_str keyspace_queue_suffixes[KEYSPACE_QUEUE_LISTS] = {
-	[VIEW_WORK] = STR_INIT(NAMES_QUEUE_WORK),
-	[VIEW_LOCKS] = STR_INIT(NAMES_QUEUE_LOCKS),
-	[VIEW_SCHEDULED] = STR_INIT(NAMES_QUEUE_SCHEDULED),
-	[VIEW_DEPENDS] = STR_INIT(NAMES_QUEUE_DEPENDS),
-	[VIEW_RECUR] = STR_INIT(NAMES_QUEUE_RECUR),
+const struct qless_str keyspace_queue_suffixes[QUEUE_LISTS] = {
+#define QUEUE_LIST_SUFFIX(NAME, ...) [QUEUE_##NAME] = STR_INIT(NAMES_QUEUE_##NAME),
+	QUEUE_LIST_ROWS(QUEUE_LIST_SUFFIX)
+#undef QUEUE_LIST_SUFFIX
 };
 
 const struct qless_str keyspace_singles[KEYSPACE_SINGLES] = {
@@ -112,10 +110,12 @@ static bool find_queue_key(const struct qless *q, struct qless_str rest,
 	struct qless_str queue;
 	int i;
 
-	for (i = 0; i < KEYSPACE_QUEUE_LISTS; i++) {
+	for (i = 0; i < QUEUE_LISTS; i++) {
 		if (strip_suffix(rest, keyspace_queue_suffixes[i], &queue))
-			return found_zset(view_queue(q, queue, (enum view_queue_list)i),
-					  i == VIEW_RECUR ? KEYSPACE_QUEUE_RECURS : KEYSPACE_JOBS,
+			return found_zset(view_queue(q, queue, (enum queue_list)i),
+					  queue_list_has_jobs((enum queue_list)i)
+						  ? KEYSPACE_JOBS
+						  : KEYSPACE_QUEUE_RECURS,
 					  ret_key);
 	}
 	return false;

@@ -8,9 +8,7 @@
 #include "keyspace/keyspace.h"
 #include "keyspace/names.h"
 
-/* By enum view_queue_list. */
-#define KEYSPACE_QUEUE_LISTS (VIEW_RECUR + 1)
-extern const struct qless_str keyspace_queue_suffixes[KEYSPACE_QUEUE_LISTS];
+extern const struct qless_str keyspace_queue_suffixes[QUEUE_LISTS];
 
 /* The keys there is one of each. */
 #define KEYSPACE_SINGLES 8

@@ -98,8 +98,8 @@ static void show_queue(void *arg, struct qless_str queue)
 	struct view_day day;
 	size_t i;
 
-	for (i = 0; i < KEYSPACE_QUEUE_LISTS; i++) {
-		if (skiplist_count(view_queue(w->engine, queue, (enum view_queue_list)i)) > 0)
+	for (i = 0; i < QUEUE_LISTS; i++) {
+		if (skiplist_count(view_queue(w->engine, queue, (enum queue_list)i)) > 0)
 			show(w, STR(NAMES_QUEUE), queue, keyspace_queue_suffixes[i], KEYSPACE_ZSET);
 	}
 	for (i = 0; view_stats_day(w->engine, queue, i, &day); i++) {

@@ -14,7 +14,6 @@
  * so many in one call, which takes some milliseconds. */
 #define QUEUES_SAMPLES	   16
 #define QUEUES_SAMPLES_MAX 50000
-#define LISTS_OF_QUEUE	   4
 
 void memory_cmd_purge(struct call *call)
 {
@@ -200,7 +199,7 @@ void memory_cmd_queues(struct call *call)
 	lists = q.engine != NULL ? view_queue_count(q.engine) : 0;
 	if (first < call->nargs)
 		lists = (size_t)(call->nargs - first);
-	lists = lists * LISTS_OF_QUEUE + 1;
+	lists = lists * QUEUE_LISTS + 1;
 	q.samples = (size_t)samples;
 	if (q.samples > QUEUES_SAMPLES_MAX / lists)
 		q.samples = QUEUES_SAMPLES_MAX / lists;
@@ -211,7 +210,7 @@ void memory_cmd_queues(struct call *call)
 	reply_bulk(call->reply, STR("queues"));
 	reply_deferred_begin(call->reply, &deferred, REPLY_MAP);
 	for (int i = first; q.engine != NULL && i < call->nargs; i++) {
-		if (view_queue(q.engine, call->args[i], VIEW_WORK) != NULL)
+		if (view_queue(q.engine, call->args[i], QUEUE_WORK) != NULL)
 			write_queue(&q, call->args[i]);
 	}
 	if (q.engine != NULL && first >= call->nargs)

@@ -361,16 +361,12 @@ static void append_queue_run(const struct queue_family *family, const struct que
 #define NUMBER(field) append_queue_number, offsetof(struct view_queue_figures, field)
 
 static const struct queue_family queue_families[] = {
-	{ "queue_waiting_jobs", "gauge", "Jobs of the queue that wait for a worker (queue in INFO)",
-	  NUMBER(waiting) },
-	{ "queue_running_jobs", "gauge", "Jobs of the queue that a worker has", NUMBER(running) },
-	{ "queue_stalled_jobs", "gauge", "Jobs of the queue whose lock has expired",
-	  NUMBER(stalled) },
-	{ "queue_scheduled_jobs", "gauge", "Jobs of the queue that are to be run later",
-	  NUMBER(scheduled) },
-	{ "queue_depends_jobs", "gauge", "Jobs of the queue that wait for other jobs",
-	  NUMBER(depends) },
-	{ "queue_recurring_jobs", "gauge", "Recurring jobs of the queue", NUMBER(recurring) },
+#define QUEUE_LIST_FAMILY(NAME, field, figure, state, since, word, what, help) \
+	{ "queue_" #figure "_jobs", "gauge", help, NUMBER(figure) },
+	QUEUE_LIST_ROWS(QUEUE_LIST_FAMILY)
+#undef QUEUE_LIST_FAMILY
+		{ "queue_stalled_jobs", "gauge", "Jobs of the queue whose lock has expired",
+		  NUMBER(stalled) },
 	{ "queue_failed_jobs", "gauge", "Jobs that have failed in the queue", NUMBER(failed) },
 	{ "queue_paused", "gauge", "Whether the queue is paused", append_queue_paused, 0 },
 	{ "queue_puts_total", "counter", "Jobs that came into the queue", append_queue_events,

@@ -11,7 +11,13 @@
 /* Those that name the queue. */
 static uint64_t count_jobs(const struct view_queue_figures *f)
 {
-	return f->waiting + f->running + f->stalled + f->scheduled + f->depends + f->failed;
+	uint64_t count = f->stalled + f->failed;
+
+	for (int i = 0; i < QUEUE_LISTS; i++) {
+		if (queue_list_has_jobs((enum queue_list)i))
+			count += f->listed[i];
+	}
+	return count;
 }
 
 /* What is loaded by parts is not to be looked at in between. */
@@ -37,12 +43,9 @@ static void add_queue(void *arg, const struct view_queue_figures *f)
 
 	totals->queues++;
 	totals->paused += f->paused;
-	totals->sum.waiting += f->waiting;
-	totals->sum.running += f->running;
+	for (int i = 0; i < QUEUE_LISTS; i++)
+		totals->sum.listed[i] += f->listed[i];
 	totals->sum.stalled += f->stalled;
-	totals->sum.scheduled += f->scheduled;
-	totals->sum.depends += f->depends;
-	totals->sum.recurring += f->recurring;
 	totals->sum.failed += f->failed;
 }
 
@@ -183,19 +186,25 @@ static void append_events(struct buf *out, const char *plural, const char *event
 		   (double)m->rates[i][METER_5M], event, (double)m->rates[i][METER_15M]);
 }
 
+static void append_count(struct buf *out, const char *name, uint64_t count)
+{
+	buf_printf(out, ",%s=%llu", name, (unsigned long long)count);
+}
+
 static void append_line(struct buf *out, size_t number, const struct queue_row *e)
 {
 	const struct view_queue_figures *f = &e->figures;
 
 	buf_printf(out, "queue%zu:name=", number);
 	append_name(out, f->name);
-	buf_printf(out,
-		   ",db=%u,waiting=%llu,running=%llu,stalled=%llu,scheduled=%llu,depends=%llu,"
-		   "recurring=%llu,failed=%llu,paused=%d",
-		   e->db, (unsigned long long)f->waiting, (unsigned long long)f->running,
-		   (unsigned long long)f->stalled, (unsigned long long)f->scheduled,
-		   (unsigned long long)f->depends, (unsigned long long)f->recurring,
-		   (unsigned long long)f->failed, f->paused);
+	buf_printf(out, ",db=%u", e->db);
+	for (int i = 0; i < QUEUE_LISTS; i++) {
+		append_count(out, queue_lists[i].figure, f->listed[i]);
+		if (i == QUEUE_LOCKS)
+			append_count(out, "stalled", f->stalled);
+	}
+	append_count(out, "failed", f->failed);
+	buf_printf(out, ",paused=%d", f->paused);
 	append_events(out, "puts", "put", f->meter, METER_PUT);
 	append_events(out, "pops", "pop", f->meter, METER_POP);
 	append_events(out, "completes", "complete", f->meter, METER_COMPLETE);
