@@ -94,7 +94,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	s->env.acl = users_load(config, s->table, ret_error);
 	if (s->env.acl == NULL)
 		goto fail;
-	s->users_log = users_log_new(users_load(config, s->table, ret_error));
+	s->users_log = users_log_new(users_load(config, s->table, ret_error), s->hash_seed);
 	/* The last rights go when the listeners are there: each thread has its own, so this is done
 	 * before the log starts one. */
 	if (listen_open_all(s, ret_error) < 0 || http_open(s, ret_error) < 0 ||

@@ -1,41 +1,92 @@
 #include "server/users_log.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "command/acl.h"
-#include "server/server_int.h"
 #include "server/recording.h"
 #include "server/server_int.h"
 #include "sys/log.h"
+#include "util/container.h"
+#include "util/hash.h"
 #include "util/mem.h"
 
-/* Records: name, what the configuration made of it, and the rules that make it what it is now. */
+/* Name, basis, and the rules that make the user what it is. */
 static const struct qless_str set_name = STR_INIT("@user");
-/* Name, and what the configuration made of it. */
+/* Name, basis: the user was deleted. */
 static const struct qless_str gone_name = STR_INIT("@user-gone");
-/* Name: it is what the configuration makes of it, whatever was recorded before. */
+/* Name: the user is what the configuration makes of it. */
 static const struct qless_str configured_name = STR_INIT("@user-configured");
 
-struct users_log {
-	struct acl *configured;
-	/* Names of whom the log says something that the configuration has gone over. */
-	struct buf *outdated;
-	size_t outdated_count;
+/* The basis of a record that always counts. In logs before format 4 it is a fingerprint of what
+ * the configuration made of the user: such a record counts as long as that is the same. */
+#define NO_BASIS STR("-")
+
+/* A user that was set or deleted at run time. */
+struct changed_user {
+	struct hash_node node;
+	size_t len;
+	char name[];
 };
 
-struct users_log *users_log_new(struct acl *configured)
+struct users_log {
+	struct acl *configured; /* the users that the configuration makes */
+	struct hash changed;
+};
+
+static struct qless_str changed_key(const struct hash_node *node)
+{
+	const struct changed_user *user = container_of(node, const struct changed_user, node);
+
+	return str_make(user->name, user->len);
+}
+
+struct users_log *users_log_new(struct acl *configured, uint64_t hash_seed)
 {
 	struct users_log *u = mem_zalloc(sizeof *u);
 
 	u->configured = configured;
+	hash_init(&u->changed, changed_key, hash_seed);
 	return u;
+}
+
+static void note_changed(struct users_log *u, struct qless_str name)
+{
+	struct changed_user *user;
+
+	if (hash_find(&u->changed, name) != NULL)
+		return;
+	user = mem_zalloc(sizeof *user + name.len);
+	user->len = name.len;
+	memcpy(user->name, name.ptr, name.len);
+	hash_insert(&u->changed, &user->node);
+}
+
+static void forget_changed(struct users_log *u, struct qless_str name)
+{
+	struct hash_node *node = hash_find(&u->changed, name);
+
+	if (node == NULL)
+		return;
+	hash_remove(&u->changed, node);
+	free(container_of(node, struct changed_user, node));
+}
+
+static void forget_all(struct users_log *u)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	while ((node = hash_first(&it, &u->changed)) != NULL)
+		forget_changed(u, changed_key(node));
 }
 
 void users_log_free(struct users_log *u)
 {
 	if (u == NULL)
 		return;
-	for (size_t i = 0; i < u->outdated_count; i++)
-		buf_done(&u->outdated[i]);
-	free(u->outdated);
+	forget_all(u);
+	hash_done(&u->changed);
 	acl_free(u->configured);
 	free(u);
 }
@@ -61,19 +112,17 @@ static void describe(struct server *s, struct qless_str name,
 {
 	const struct user *user = acl_find(s->env.acl, name);
 	struct buf rules = BUF_INIT(BUF_NO_MAX);
-	char fingerprint[ACL_FINGERPRINT_BYTES + 1];
 	struct record_command command = { .name = user != NULL ? set_name : gone_name };
 	struct qless_str *args;
 	size_t words = 0;
 
-	acl_fingerprint(acl_find(s->users_log->configured, name), fingerprint);
 	if (user != NULL)
 		acl_describe(user, &rules);
 	for (size_t i = 0; i < rules.len; i++)
 		words += buf_data(&rules)[i] == ' ';
 	args = mem_realloc_array(NULL, words + 3, sizeof *args);
 	args[command.count++] = name;
-	args[command.count++] = str_from(fingerprint);
+	args[command.count++] = NO_BASIS;
 	for (size_t at = 0; at < rules.len;) {
 		const char *word = buf_data(&rules) + at;
 		const char *end = memchr(word, ' ', rules.len - at);
@@ -93,16 +142,6 @@ static void record_in_log(void *arg, const struct record_command *command)
 	recording_append(arg, command);
 }
 
-void users_log_note_change(void *arg, struct qless_str name)
-{
-	describe(arg, name, record_in_log, arg);
-}
-
-void users_log_note_password(struct server *s, struct qless_str password)
-{
-	acl_set_default_password(s->users_log->configured, password);
-}
-
 static void record_as_configured(struct server *s, struct qless_str name)
 {
 	struct record_command command = { .name = configured_name, .args = &name, .count = 1 };
@@ -110,57 +149,54 @@ static void record_as_configured(struct server *s, struct qless_str name)
 	recording_append(s, &command);
 }
 
-/* Whoever is not as configured, those that are gone included. */
-static void each_changed(struct server *s,
-			 void (*call)(struct server *s, struct qless_str name, void *arg),
-			 void *arg)
+void users_log_note_change(void *arg, struct qless_str name)
 {
-	const struct acl *lists[] = { s->env.acl, s->users_log->configured };
+	struct server *s = arg;
+	struct users_log *u = s->users_log;
 
-	for (size_t k = 0; k < 2; k++) {
-		for (int i = 0; i < acl_count(lists[k]); i++) {
-			struct qless_str name = acl_user_name(acl_user_at(lists[k], i));
-
-			if ((k == 0 || acl_find(lists[0], name) == NULL) &&
-			    !is_as_configured(s, name))
-				call(s, name, arg);
-		}
+	if (acl_find(s->env.acl, name) == NULL && acl_find(u->configured, name) == NULL) {
+		/* Nobody would bring the user back, so there is nothing to remember. */
+		forget_changed(u, name);
+		record_as_configured(s, name);
+		return;
 	}
+	note_changed(u, name);
+	describe(s, name, record_in_log, s);
 }
 
-static void forget_record(struct server *s, struct qless_str name, void *arg)
+void users_log_note_password(struct server *s, struct qless_str password)
 {
-	(void)arg;
-	record_as_configured(s, name);
+	struct qless_str name = acl_user_name(acl_default_user(s->env.acl));
+
+	acl_set_default_password(s->users_log->configured, password);
+	/* Only a user that is in the state already keeps the password without CONFIG REWRITE. */
+	if (hash_find(&s->users_log->changed, name) != NULL)
+		users_log_note_change(s, name);
 }
 
 void users_log_note_rewrite(struct server *s, struct acl *configured)
 {
+	struct users_log *u = s->users_log;
+	struct hash_iter it;
+	struct hash_node *node;
+
 	if (configured == NULL)
 		return;
-	each_changed(s, forget_record, NULL);
-	acl_free(s->users_log->configured);
-	s->users_log->configured = configured;
-}
-
-struct saving {
-	void (*record)(void *arg, const struct record_command *command);
-	void *arg;
-};
-
-static void save_user(struct server *s, struct qless_str name, void *arg)
-{
-	const struct saving *saving = arg;
-
-	describe(s, name, saving->record, saving->arg);
+	HASH_FOREACH(node, &it, &u->changed)
+		record_as_configured(s, changed_key(node));
+	forget_all(u);
+	acl_free(u->configured);
+	u->configured = configured;
 }
 
 void users_log_save(struct server *s,
 		    void (*record)(void *arg, const struct record_command *command), void *arg)
 {
-	struct saving saving = { record, arg };
+	struct hash_iter it;
+	struct hash_node *node;
 
-	each_changed(s, save_user, &saving);
+	HASH_FOREACH(node, &it, &s->users_log->changed)
+		describe(s, changed_key(node), record, arg);
 }
 
 /*
@@ -171,28 +207,6 @@ bool users_log_is_record(struct qless_str name)
 {
 	return str_equal(name, set_name) || str_equal(name, gone_name) ||
 	       str_equal(name, configured_name);
-}
-
-static void forget_outdated(struct users_log *u, struct qless_str name)
-{
-	for (size_t i = 0; i < u->outdated_count; i++) {
-		if (!str_equal(buf_str(&u->outdated[i]), name))
-			continue;
-		buf_done(&u->outdated[i]);
-		u->outdated[i] = u->outdated[--u->outdated_count];
-		return;
-	}
-}
-
-static void note_outdated(struct users_log *u, struct qless_str name)
-{
-	struct buf *copy;
-
-	forget_outdated(u, name);
-	u->outdated = mem_realloc_array(u->outdated, u->outdated_count + 1, sizeof *u->outdated);
-	copy = &u->outdated[u->outdated_count++];
-	buf_init(copy, BUF_NO_MAX);
-	buf_append_str(copy, name);
 }
 
 static void delete_user(struct server *s, struct qless_str name)
@@ -229,26 +243,29 @@ static void set_as_configured(struct server *s, struct qless_str name)
 		delete_user(s, name);
 }
 
+static bool counts(const struct server *s, struct qless_str name, struct qless_str basis)
+{
+	char fingerprint[ACL_FINGERPRINT_BYTES + 1];
+
+	acl_fingerprint(acl_find(s->users_log->configured, name), fingerprint);
+	return str_equal(basis, NO_BASIS) || str_equal(basis, str_from(fingerprint));
+}
+
 int users_log_apply(struct server *s, const struct record_command *command, struct buf *ret_error)
 {
 	struct qless_str name = command->count > 0 ? command->args[0] : STR("");
-	char fingerprint[ACL_FINGERPRINT_BYTES + 1];
 
 	if (command->count < 1 ||
 	    (command->count < 2 && !str_equal(command->name, configured_name))) {
 		buf_printf(ret_error, "it does not say what the user is");
 		return -1;
 	}
-	forget_outdated(s->users_log, name);
-	if (str_equal(command->name, configured_name)) {
+	if (str_equal(command->name, configured_name) || !counts(s, name, command->args[1])) {
+		forget_changed(s->users_log, name);
 		set_as_configured(s, name);
 		return 0;
 	}
-	acl_fingerprint(acl_find(s->users_log->configured, name), fingerprint);
-	if (!str_equal(command->args[1], str_from(fingerprint))) {
-		note_outdated(s->users_log, name);
-		return 0;
-	}
+	note_changed(s->users_log, name);
 	if (str_equal(command->name, set_name))
 		return set_user(s, name, command->args + 2, command->count - 2, ret_error);
 	delete_user(s, name);
@@ -274,19 +291,32 @@ static void check_sessions(struct server *s)
 	}
 }
 
+static bool is_in_configuration(const struct server *s, struct qless_str name)
+{
+	const struct config_lines *lines = &s->config->users;
+
+	for (size_t i = 0; i < lines->count; i++) {
+		if (str_equal(str_from(lines->of[i].words[0]), name))
+			return true;
+	}
+	return s->config->requirepass[0] != '\0' &&
+	       str_equal(name, acl_user_name(acl_default_user(s->env.acl)));
+}
+
 void users_log_loaded(struct server *s)
 {
-	struct users_log *u = s->users_log;
+	struct hash_iter it;
+	struct hash_node *node;
 
 	check_sessions(s);
-	/* The next start has to come to the same end, however the configuration changes again. */
-	while (u->outdated_count > 0) {
-		struct qless_str name = buf_str(&u->outdated[u->outdated_count - 1]);
+	HASH_FOREACH(node, &it, &s->users_log->changed) {
+		struct qless_str name = changed_key(node);
 
-		log_notice("user %.*s is as the configuration says, which has changed since the "
-			   "user was set at run time",
-			   (int)name.len, name.ptr);
-		record_as_configured(s, name);
-		forget_outdated(u, name);
+		if (!is_in_configuration(s, name) || is_as_configured(s, name))
+			continue;
+		log_notice("user %.*s is not as the configuration says: it was %s at run time, and "
+			   "that takes precedence. CONFIG REWRITE writes it to the configuration",
+			   (int)name.len, name.ptr,
+			   acl_find(s->env.acl, name) != NULL ? "set" : "deleted");
 	}
 }

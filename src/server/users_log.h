@@ -1,15 +1,18 @@
 /*
- * Users that are set at run time: in the log, and back from there.
+ * Users that are set at run time: they are a part of the state, and so in the log.
  *
- * There are two places that say what a user is, the configuration and the log, and the later change
- * counts. So what is recorded of a user says also what the configuration had made of it: if that is
- * the same at the next start, the log goes over the configuration; if somebody has edited it since,
- * the configuration goes over the log. CONFIG REWRITE makes both say the same.
+ * The configuration makes users at the start. A user that ACL SETUSER or ACL DELUSER has changed
+ * since is what they made of it, also after a restart, and whatever the configuration says then.
+ * CONFIG REWRITE writes all users to the configuration. From then on they are what the
+ * configuration says, until they are changed at run time again.
+ *
+ * Who can no longer log in adds a user with a new name to the configuration and restarts.
  */
 #ifndef SERVER_USERS_LOG_H
 #define SERVER_USERS_LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "journal/record.h"
 #include "util/str.h"
@@ -20,17 +23,17 @@ struct server;
 struct users_log;
 
 /* Takes the users that the configuration makes. */
-struct users_log *users_log_new(struct acl *configured);
+struct users_log *users_log_new(struct acl *configured, uint64_t hash_seed);
 void users_log_free(struct users_log *u);
 
-/* A user was set or deleted. For struct command_env; `arg` is the server. */
+/* A user was set or deleted at run time. For struct command_env; `arg` is the server. */
 void users_log_note_change(void *arg, struct qless_str name);
-/* CONFIG SET requirepass. */
+/* CONFIG SET requirepass has set the password of the default user. */
 void users_log_note_password(struct server *s, struct qless_str password);
-/* The configuration says now what users there are. Takes what it makes. */
+/* CONFIG REWRITE: the configuration says now what users there are. Takes what it makes, or NULL. */
 void users_log_note_rewrite(struct server *s, struct acl *configured);
 
-/* For a base: call `record` for whoever is not as the configuration makes it. */
+/* For a base: call `record` for each user that was changed at run time. */
 void users_log_save(struct server *s,
 		    void (*record)(void *arg, const struct record_command *command), void *arg);
 

@@ -323,31 +323,75 @@ static void users_set_at_run_time_are_there_after_a_restart(void)
 	}
 }
 
-static void the_later_change_of_a_user_counts(void)
+static void users_set_at_run_time_take_precedence_over_the_configuration(void)
 {
-	start_with_users("user carol on >c +ping");
+	start_with_users("user carol on >c +ping\nuser dave on >d +ping");
 	ASK(p, "ACL SETUSER carol +get", "+OK\r\n");
-	stop();
-	start_with_users("user carol on >c +ping");
-	ASK_HAS(p, "ACL LIST", "-@all +ping +get\r\n");
+	ASK(p, "ACL DELUSER dave", ":1\r\n");
 	stop();
 	/* Somebody has edited the file since. */
-	start_with_users("user carol on >c +ping +put");
-	ASK_HAS(p, "ACL LIST", "-@all +ping +put\r\n");
-	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "user carol is as the configuration says"));
-	stop();
-	/* And edits it back: what had been set before does not come up again. */
-	start_with_users("user carol on >c +ping");
-	ASK_HAS(p, "ACL LIST", "-@all +ping\r\n");
-	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "user carol is as the configuration says"));
+	for (int with_base = 0; with_base < 2; with_base++) {
+		start_with_users("user carol on >c +ping +put\nuser dave on >d +get\n"
+				 "user erin on >e +get");
+		ASK_HAS(p, "ACL LIST", "-@all +ping +get\r\n");
+		ASK(p, "ACL USERS", "*3\r\n$5\r\ncarol\r\n$7\r\ndefault\r\n$4\r\nerin\r\n");
+		TEST_ASSERT_TRUE(qlessd_has_logged(
+			&q, "user carol is not as the configuration says: it was set"));
+		TEST_ASSERT_TRUE(qlessd_has_logged(
+			&q, "user dave is not as the configuration says: it was deleted"));
+		TEST_ASSERT_FALSE(qlessd_has_logged(&q, "user erin is"));
+		TEST_ASSERT_FALSE(qlessd_has_logged(&q, "user default is"));
+		rewrite();
+		stop();
+	}
+}
+
+static void config_rewrite_gives_users_back_to_the_configuration(void)
+{
+	start_with_users("user carol on >c +ping\nuser dave on >d +ping");
 	ASK(p, "ACL SETUSER carol +get", "+OK\r\n");
+	ASK(p, "ACL DELUSER dave", ":1\r\n");
 	ASK(p, "CONFIG REWRITE", "+OK\r\n");
-	ASK(p, "ACL DELUSER carol", ":1\r\n");
-	rewrite();
 	stop();
 	QLESSD_START(&q, tempdir_file(&dir, "qlessd.conf"), "--dir", dir.path);
 	p = peer_connect(&q);
+	ASK(p, "ACL USERS", "*2\r\n$5\r\ncarol\r\n$7\r\ndefault\r\n");
+	ASK_HAS(p, "ACL LIST", "-@all +ping +get\r\n");
+	stop();
+	start_with_users("user carol on >c +put");
+	ASK_HAS(p, "ACL LIST", "-@all +put\r\n");
+	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "user carol is not"));
+	ASK(p, "ACL DELUSER carol", ":1\r\n");
+	rewrite();
+	stop();
+	start_with_users("user carol on >c +put");
 	ASK(p, "ACL USERS", "*1\r\n$7\r\ndefault\r\n");
+}
+
+static void a_deleted_user_that_no_file_names_may_be_added_to_one(void)
+{
+	start_with_users("");
+	ASK(p, "ACL SETUSER carol on >c +get", "+OK\r\n");
+	ASK(p, "ACL DELUSER carol", ":1\r\n");
+	stop();
+	start_with_users("user carol on >c +put");
+	ASK_HAS(p, "ACL LIST", "-@all +put\r\n");
+}
+
+static void a_password_of_config_set_is_kept_for_a_user_set_at_run_time(void)
+{
+	start_with_users("");
+	ASK(p, "CONFIG SET requirepass first", "+OK\r\n");
+	stop();
+	start_with_users("");
+	ASK(p, "PING", "+PONG\r\n");
+	ASK(p, "ACL SETUSER default -debug", "+OK\r\n");
+	ASK(p, "CONFIG SET requirepass second", "+OK\r\n");
+	stop();
+	start_with_users("");
+	ASK_HAS(p, "PING", "-NOAUTH");
+	ASK(p, "AUTH second", "+OK\r\n");
+	ASK_HAS(p, "ACL LIST", "+@all -debug\r\n");
 }
 
 static void a_change_of_a_user_that_changes_nothing_is_not_recorded(void)
@@ -1018,7 +1062,10 @@ int main(int argc, char **argv)
 	RUN(no_kill_loses_what_was_acknowledged_with_always);
 	RUN(no_kill_loses_what_was_acknowledged_with_everysec);
 	RUN(users_set_at_run_time_are_there_after_a_restart);
-	RUN(the_later_change_of_a_user_counts);
+	RUN(users_set_at_run_time_take_precedence_over_the_configuration);
+	RUN(config_rewrite_gives_users_back_to_the_configuration);
+	RUN(a_deleted_user_that_no_file_names_may_be_added_to_one);
+	RUN(a_password_of_config_set_is_kept_for_a_user_set_at_run_time);
 	RUN(a_change_of_a_user_that_changes_nothing_is_not_recorded);
 	RUN(who_comes_while_the_log_is_replayed_is_told_so);
 	RUN(who_comes_while_loading_may_no_more_than_the_log_says);

@@ -156,8 +156,7 @@ static void a_large_server_has_bases_made_from_the_log(void)
 	ASK(p, "CONSISTENCYCHECK", "*0\r\n");
 }
 
-/* What is recorded of users means what the configuration was when the server read it, or wrote it
- * last: who makes bases from the log knows only what it was at the start. */
+/* The process that makes bases from the log knows nothing about users. */
 static void users_are_in_such_a_base_as_the_server_knows_them(void)
 {
 	textfile_write(tempdir_file(&dir, "qlessd.conf"),
