@@ -55,16 +55,15 @@ void journal_append_group(struct commit_log *log, struct qless_str commands)
 bool journal_admit(struct commit_log *log, size_t bytes)
 {
 	struct journal *j = journal_of(log);
+	uint64_t end = journal_end(j) + log->group.commands.len + bytes + JOURNAL_ADMIT_EXTRA_BYTES;
 	int rc;
 
 	if (!journal_is_healthy(j))
 		return false;
 	/* A segment that is being ended is left alone. */
-	if (j->task.kind == DISK_TASK_ROTATE)
+	if (end <= segment_room(&j->segment) || j->task.kind == DISK_TASK_ROTATE)
 		return true;
-	rc = segment_reserve(&j->segment, j->io,
-			     journal_end(j) + log->group.commands.len + bytes +
-				     JOURNAL_ADMIT_EXTRA_BYTES);
+	rc = segment_reserve(&j->segment, j->io, end);
 	if (rc < 0)
 		health_fail(j, COMMIT_LOG_FULL, rc, "making room for the log");
 	return rc == 0;

@@ -53,16 +53,15 @@ static bool is_long_alone(const struct commit_log *log, const struct record_comm
 	return log->group.commands.len == 0 && bytes >= BATCH_BYTES;
 }
 
-void commit_log_append(struct commit_log *log, const struct record_command *command)
+void commit_log_append_to_group(struct commit_log *log, const struct record_command *command)
 {
-	const struct commit_log_group *group = &log->group;
-
-	if (group->depth > 0 || (group->in_batch && !is_long_alone(log, command))) {
-		record_add_command(&log->group.commands, command);
-		end_step(log);
-	} else {
+	assert(log->group.depth > 0 || log->group.in_batch);
+	if (log->group.depth == 0 && is_long_alone(log, command)) {
 		log->ops->append(log, command);
+		return;
 	}
+	record_add_command(&log->group.commands, command);
+	end_step(log);
 }
 
 void commit_log_begin_group(struct commit_log *log)

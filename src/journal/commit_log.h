@@ -83,6 +83,9 @@ struct commit_log {
 	struct commit_log_group group;
 };
 
+/* What commit_log_append() does in a group or a batch. */
+void commit_log_append_to_group(struct commit_log *log, const struct record_command *command);
+
 /* For implementations. */
 void commit_log_init(struct commit_log *log, const struct commit_log_ops *ops);
 void commit_log_done(struct commit_log *log);
@@ -98,7 +101,13 @@ static inline bool commit_log_admit(struct commit_log *log, size_t bytes)
 /* Append the record of a command that changed something. In a group or a batch the command gets
  * its sequence number when its record is complete. Works in every state: a command that reads may
  * change something because time has passed, and its record waits until the log is healthy. */
-void commit_log_append(struct commit_log *log, const struct record_command *command);
+static inline void commit_log_append(struct commit_log *log, const struct record_command *command)
+{
+	if (log->group.depth > 0 || log->group.in_batch)
+		commit_log_append_to_group(log, command);
+	else
+		log->ops->append(log, command);
+}
 
 /* The commands appended between these two calls share one record. Groups nest. They end before the
  * next flush. */

@@ -108,7 +108,8 @@ void disk_task_done(struct disk_task *task, const struct journal_io *io)
 {
 	if (task->result.created_fd >= 0)
 		io->close(io->arg, task->result.created_fd);
-	manifest_done(&task->replace.manifest);
+	if (task->replace.manifest.logs != NULL)
+		manifest_done(&task->replace.manifest);
 	task->result.created_fd = -1;
 	task->kind = DISK_TASK_NONE;
 }
@@ -118,6 +119,7 @@ void disk_task_done(struct disk_task *task, const struct journal_io *io)
 struct disk {
 	const struct journal_io *io;
 	const char *dir;
+	int64_t began_us;
 };
 
 /* A disk without space gets fewer zeros, or none. That is no failure. */
@@ -145,7 +147,6 @@ static int write_zeros(const struct disk *disk, struct disk_result *result, int 
 static int do_write(struct disk_task *task, const struct disk *disk)
 {
 	const struct disk_write *write = &task->write;
-	int64_t start_us = clock_mono_us();
 	size_t written;
 	int rc = 0;
 
@@ -154,21 +155,23 @@ static int do_write(struct disk_task *task, const struct disk *disk)
 				       write->offset, &written);
 	if (rc == 0)
 		rc = write_zeros(disk, &task->result, task->fd, write->zero_from, write->zero_to);
-	task->result.write_us = clock_mono_us() - start_us;
+	task->result.write_us = clock_mono_us() - disk->began_us;
 	return rc;
 }
 
 static int do_cut(struct disk_task *task, const struct disk *disk)
 {
-	return disk->io->truncate(disk->io->arg, task->fd, task->write.offset);
+	int rc = disk->io->truncate(disk->io->arg, task->fd, task->write.offset);
+
+	task->result.write_us = clock_mono_us() - disk->began_us;
+	return rc;
 }
 
 static int do_sync(struct disk_task *task, const struct disk *disk)
 {
-	int64_t start_us = clock_mono_us();
 	int rc = disk->io->sync(disk->io->arg, task->fd);
 
-	task->result.sync_us = clock_mono_us() - start_us;
+	task->result.sync_us = clock_mono_us() - disk->began_us - task->result.write_us;
 	return rc;
 }
 
@@ -237,14 +240,16 @@ static const unsigned steps_of[] = {
 
 void disk_task_run(struct disk_task *task, const struct journal_io *io, const char *dir)
 {
-	struct disk disk = { io, dir };
+	struct disk disk = { io, dir, clock_mono_us() };
 	struct disk_result *result = &task->result;
 
-	assert(task->kind != DISK_TASK_NONE && result->reached == DISK_STEP_WRITE);
-	for (; result->reached != DISK_STEP_DONE; result->reached++) {
-		if ((steps_of[task->kind] & BIT(result->reached)) != 0)
-			result->rc = steps[result->reached](task, &disk);
+	assert(task->kind != DISK_TASK_NONE && result->rc == 0);
+	/* The lowest bit that is left is the next step. */
+	for (unsigned left = steps_of[task->kind]; left != 0; left &= left - 1) {
+		result->reached = (enum disk_step)__builtin_ctz(left);
+		result->rc = steps[result->reached](task, &disk);
 		if (result->rc < 0)
 			return;
 	}
+	result->reached = DISK_STEP_DONE;
 }

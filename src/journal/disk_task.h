@@ -69,7 +69,7 @@ struct disk_result {
 	bool is_unclear;  /* it is unknown which manifest is in force */
 	int created_fd;	  /* -1: none; belongs to the task until the owner takes it */
 	uint64_t zeroed;  /* the zeros go up to here; 0: there are none */
-	int64_t write_us; /* how long writing took */
+	int64_t write_us; /* how long writing or cutting took */
 	int64_t sync_us;
 };
 

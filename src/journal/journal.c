@@ -12,11 +12,6 @@ struct commit_log *journal_log(struct journal *j)
 	return &j->log;
 }
 
-struct journal *journal_of(struct commit_log *log)
-{
-	return container_of(log, struct journal, log);
-}
-
 void journal_publish(struct journal *j)
 {
 	const struct positions *p = &j->positions;

@@ -24,6 +24,7 @@
 #include "journal/rewrite.h"
 #include "journal/rewriter.h"
 #include "journal/segment.h"
+#include "util/container.h"
 
 #define JOURNAL_COMPLAINT_MAX 256
 #define SECOND_US	      PACE_SECOND_US
@@ -85,6 +86,11 @@ struct journal {
 	struct journal_info info;
 };
 
+static inline struct journal *journal_of(struct commit_log *log)
+{
+	return container_of(log, struct journal, log);
+}
+
 static inline bool journal_is_healthy(const struct journal *j)
 {
 	return j->log.state == COMMIT_LOG_HEALTHY;
@@ -111,7 +117,6 @@ static inline uint64_t journal_end(const struct journal *j)
 
 extern const struct commit_log_ops journal_log_ops;
 
-struct journal *journal_of(struct commit_log *log);
 /* Tell the owner how far the log is committed. */
 void journal_publish(struct journal *j);
 

@@ -5,8 +5,6 @@
 
 #include <assert.h>
 
-#include "util/minmax.h"
-
 /* Disk space is reserved in steps of this many bytes, so that few commands pay for it. */
 #define ALLOCATE_BYTES ((uint64_t)4 * 1024 * 1024)
 
@@ -38,11 +36,6 @@ void segment_leave(struct segment *s, const struct journal_io *io)
 	if (s->fd >= 0)
 		io->close(io->arg, s->fd);
 	s->fd = -1;
-}
-
-uint64_t segment_room(const struct segment *s)
-{
-	return max_u64(max_u64(s->allocated, s->zeroed), s->size);
 }
 
 int segment_reserve(struct segment *s, const struct journal_io *io, uint64_t end)

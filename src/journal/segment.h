@@ -18,6 +18,7 @@
 
 #include "journal/io.h"
 #include "journal/record.h"
+#include "util/minmax.h"
 
 struct segment {
 	int fd;		      /* -1: there is no current segment */
@@ -40,7 +41,11 @@ void segment_enter(struct segment *s, const struct journal_io *io, int fd,
 void segment_leave(struct segment *s, const struct journal_io *io);
 
 /* Where the space ends that is there already: zeros or reserved. */
-uint64_t segment_room(const struct segment *s);
+static inline uint64_t segment_room(const struct segment *s)
+{
+	return max_u64(max_u64(s->allocated, s->zeroed), s->size);
+}
+
 /* Reserve disk space up to `end` and some more. Fails only if there is none: -ENOSPC or -EDQUOT. */
 int segment_reserve(struct segment *s, const struct journal_io *io, uint64_t end);
 

@@ -56,11 +56,14 @@ static bool sync_is_due(const struct journal *j)
  * leaves pages in memory that later syncs take for written. */
 static void start_task(struct journal *j)
 {
+	bool ends_segment;
+
 	if (!journal_is_idle(j) || journal_has_failed(j))
 		return;
-	if (rotate_is_due(j))
+	ends_segment = rotate_is_due(j);
+	if (ends_segment)
 		write_pending(j);
-	if (rotate_is_due(j) && journal_is_healthy(j))
+	if (ends_segment && journal_is_healthy(j))
 		rotate_start(j);
 	else if (sync_is_due(j))
 		write_start_sync(j);
