@@ -168,8 +168,9 @@ static void reply(struct evhttp_request *request, int status, const char *reason
 	evbuffer_free(body);
 }
 
-static void reply_ready(struct server *s, struct evhttp_request *request)
+static void reply_ready(struct http *h, struct evhttp_request *request)
 {
+	const struct server *s = h->server;
 	const char *reason = NULL;
 	char text[512];
 
@@ -276,27 +277,90 @@ static void reply_metrics(struct http *h, struct evhttp_request *request)
 	send_portion(connection, scrape);
 }
 
-static void on_request(struct evhttp_request *request, void *arg)
+/*
+ * Routes
+ */
+
+static void reply_health(struct http *h, struct evhttp_request *request)
 {
-	struct http *h = arg;
-	struct server *s = h->server;
+	(void)h;
+	reply(request, HTTP_OK, "OK", "ok");
+}
+
+struct route {
+	const char *path;
+	unsigned methods; /* bits of enum evhttp_cmd_type */
+	void (*handler)(struct http *h, struct evhttp_request *request);
+};
+
+#define READS (EVHTTP_REQ_GET | EVHTTP_REQ_HEAD)
+
+static const struct route routes[] = {
+	{ "/metrics", READS, reply_metrics },
+	{ "/healthz", READS, reply_health },
+	{ "/readyz", READS, reply_ready },
+};
+
+static const struct {
+	unsigned bit;
+	const char *name;
+} methods[] = {
+	{ EVHTTP_REQ_GET, "GET" },
+	{ EVHTTP_REQ_HEAD, "HEAD" },
+};
+
+static const struct route *find_route(const struct evhttp_request *request)
+{
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
 	const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
 
-	server_read_clock(s);
-	s->stats.http_requests++;
-	if (evhttp_request_get_command(request) != EVHTTP_REQ_GET && !is_head(request)) {
-		evhttp_add_header(evhttp_request_get_output_headers(request), "Allow", "GET, HEAD");
-		reply(request, HTTP_BADMETHOD, "Method Not Allowed", "only GET and HEAD");
-	} else if (path != NULL && strcmp(path, "/metrics") == 0) {
-		reply_metrics(h, request);
-	} else if (path != NULL && strcmp(path, "/healthz") == 0) {
-		reply(request, HTTP_OK, "OK", "ok");
-	} else if (path != NULL && strcmp(path, "/readyz") == 0) {
-		reply_ready(s, request);
-	} else {
-		reply(request, HTTP_NOTFOUND, "Not Found", "there are /metrics, /healthz, /readyz");
+	for (size_t i = 0; path != NULL && i < sizeof routes / sizeof routes[0]; i++) {
+		if (strcmp(routes[i].path, path) == 0)
+			return &routes[i];
 	}
+	return NULL;
+}
+
+static void refuse_path(struct evhttp_request *request)
+{
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+
+	for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++)
+		buf_printf(&text, "%s%s", i == 0 ? "there are " : ", ", routes[i].path);
+	reply(request, HTTP_NOTFOUND, "Not Found", buf_cstr(&text));
+	buf_done(&text);
+}
+
+static void refuse_method(struct evhttp_request *request, unsigned allowed)
+{
+	struct buf header = BUF_INIT(BUF_NO_MAX), text = BUF_INIT(BUF_NO_MAX);
+
+	for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+		if ((allowed & methods[i].bit) == 0)
+			continue;
+		buf_printf(&header, "%s%s", header.len == 0 ? "" : ", ", methods[i].name);
+		buf_printf(&text, "%s%s", text.len == 0 ? "only " : " and ", methods[i].name);
+	}
+	evhttp_add_header(evhttp_request_get_output_headers(request), "Allow", buf_cstr(&header));
+	reply(request, HTTP_BADMETHOD, "Method Not Allowed", buf_cstr(&text));
+	buf_done(&header);
+	buf_done(&text);
+}
+
+static void on_request(struct evhttp_request *request, void *arg)
+{
+	const struct route *route = find_route(request);
+	unsigned allowed = route != NULL ? route->methods : READS;
+	struct http *h = arg;
+
+	server_read_clock(h->server);
+	h->server->stats.http_requests++;
+	if ((allowed & (unsigned)evhttp_request_get_command(request)) == 0)
+		refuse_method(request, allowed);
+	else if (route == NULL)
+		refuse_path(request);
+	else
+		route->handler(h, request);
 }
 
 /*
