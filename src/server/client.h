@@ -48,8 +48,7 @@ struct client {
 	const struct client_ops *ops;
 	enum client_kind kind;
 
-	bool is_monitor;     /* on server->clients.monitors */
-	bool skew_is_logged; /* the log says that its clock differs from ours */
+	bool is_monitor; /* on server->clients.monitors */
 	bool no_evict;
 	bool no_touch;
 	bool reply_off;	      /* CLIENT REPLY OFF */
@@ -71,6 +70,7 @@ struct client {
 	char *lib_version;
 	char *peer; /* "127.0.0.1:4711", "[::1]:4711", "/run/qlessd.sock:0" */
 	const struct command *last_command;
+	int64_t skew_us;	 /* monotonic: when its clock was seen to be wrong; 0 for never */
 	uint64_t errors_counted; /* of writer.errors */
 
 	TAILQ_ENTRY(client) monitor;

@@ -34,9 +34,14 @@ static void native_pass(void *arg, double now)
 	steady_clock_pass(&s->clocks.native, clock_from_seconds(now));
 }
 
-static void warn_of_skew(struct client *c, double skew_s)
+static void warn_of_skew(struct server *s, struct client *c, double skew_s)
 {
-	c->skew_is_logged = true;
+	/* Most commands of such a client are over here. */
+	if (c->skew_us != 0 && s->clocks.mono_us - c->skew_us < COMPLAINTS_SKEW_DISTANCE_US)
+		return;
+	c->skew_us = s->clocks.mono_us;
+	if (!complaints_take_skew(&s->complaints, s->clocks.mono_us, c->peer))
+		return;
 	log_write(
 		LOG_LEVEL_WARNING,
 		LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer)),
@@ -51,15 +56,12 @@ static void note_now(void *arg, struct session *session, double now)
 	struct server *s = arg;
 	double skew_s = fabs(now - clock_seconds(s->clocks.wall_us));
 	int64_t limit_s = s->config->clock_skew_warning_s;
-	struct client *c;
 
 	if (skew_s > s->stats.max_clock_skew_s)
 		s->stats.max_clock_skew_s = skew_s;
 	if (limit_s == 0 || skew_s <= (double)limit_s)
 		return;
-	c = container_of(session, struct client, session);
-	if (!c->skew_is_logged)
-		warn_of_skew(c, skew_s);
+	warn_of_skew(s, container_of(session, struct client, session), skew_s);
 }
 
 /*
