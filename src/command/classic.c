@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "command/classic_int.h"
+#include "command/scripts.h"
 #include "util/num.h"
 
 /* Numbers in JSON and in messages have 14 digits, those in lists of the store 17. */
@@ -358,15 +359,21 @@ static void forget_decoded(struct classic_decoded *decoded)
 	*decoded = (struct classic_decoded){ 0 };
 }
 
+static const struct dialect *dialect_of(const struct classic *c, enum classic_form form)
+{
+	return form == CLASSIC_SCRIPT && c->script != NULL ? c->script->dialect : &dialect_classic;
+}
+
 int classic_run(struct classic *c, const struct classic_command *command, enum classic_form form,
 		double now, const struct qless_str *args, size_t count, struct reply *reply)
 {
+	const struct dialect *dialect = dialect_of(c, form);
 	struct classic_call call = {
 		.c = c,
 		.engine = c->engine,
 		.form = form,
-		.dialect = &dialect_classic,
-		.style = dialect_style(&dialect_classic, form == CLASSIC_SCRIPT),
+		.dialect = dialect,
+		.style = dialect_style(dialect, form == CLASSIC_SCRIPT),
 		.now = now,
 		.args = args,
 		.count = count,
@@ -393,6 +400,11 @@ static bool is_known(enum classic_form form, const struct classic_command *comma
 {
 	return command != NULL &&
 	       (form != CLASSIC_SCRIPT || (command->flags & CLASSIC_EXTENSION) == 0);
+}
+
+bool classic_is_command_of_scripts(struct qless_str name)
+{
+	return is_known(CLASSIC_SCRIPT, classic_find(name));
 }
 
 bool classic_parse_script(enum classic_form form, const struct classic_command *command,
@@ -491,6 +503,16 @@ int call_optional_number(struct classic_call *call, size_t i, const char *messag
 		return call_number(call, i, message, ret_number);
 	*ret_number = number;
 	return 0;
+}
+
+int call_check_option(struct classic_call *call, const char *command, struct qless_str name)
+{
+	const struct script *script = call->form == CLASSIC_SCRIPT ? call->c->script : NULL;
+
+	if (script == NULL || !script_has_option(script, name))
+		return 0;
+	return call_fail(call, QLESS_EBADARG, "%s(): qlessd lacks the option \"%S\" of this script",
+			 command, name);
 }
 
 /* What the store takes for an index when a script hands it a number. */

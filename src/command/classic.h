@@ -45,6 +45,7 @@ enum classic_flag {
 	CLASSIC_MOVES_DUE = 1 << 2, /* reads; first moves what has come due, if it may */
 };
 
+struct script;
 struct classic_call; /* see classic_int.h */
 
 struct classic_command {
@@ -81,6 +82,7 @@ struct classic {
 	const struct classic_recorder *recorder; /* NULL: nobody is told */
 	size_t max_json_depth; /* JSON_DEPTH_MAX unless somebody sets it lower [max-json-depth] */
 	struct qless_str sha;  /* of the script, for the errors of CLASSIC_SCRIPT */
+	const struct script *script; /* that CLASSIC_SCRIPT stands for; NULL: any classic one */
 	enum classic_envelope envelope;
 	bool is_still; /* nothing may change: listings leave what has come due */
 	double until;  /* the latest time the last call used: its `now`, or later */
@@ -96,6 +98,10 @@ void classic_done(struct classic *c);
 
 /* The table, by name, extensions included. */
 const struct classic_command *classic_commands(size_t *ret_count);
+
+/* Whether scripts know the command. */
+bool classic_is_command_of_scripts(struct qless_str name);
+bool classic_is_put_option(struct qless_str name);
 
 /* Names are case sensitive; NULL if there is no such command. */
 const struct classic_command *classic_find(struct qless_str name);

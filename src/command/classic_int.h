@@ -162,6 +162,10 @@ struct put_options {
 	const struct qless_str *depends;
 };
 
+/* Refuse an option that the client's script knows and qlessd lacks; any other unknown one is passed
+ * over, as the reference does. */
+int call_check_option(struct classic_call *call, const char *command, struct qless_str name);
+
 /* Take an option by its name; false if there is none of that name. */
 bool put_option_set(struct put_options *options, struct qless_str name,
 		    const struct qless_str *value);

@@ -114,14 +114,23 @@ bool put_option_set(struct put_options *options, struct qless_str name,
 	return true;
 }
 
-/* Options of other names are passed over, as the reference does. */
-static void read_put_options(struct classic_call *call, size_t from, struct put_options *ret)
+bool classic_is_put_option(struct qless_str name)
 {
-	size_t i;
+	struct put_options options;
+
+	return put_option_set(&options, name, NULL);
+}
+
+static int read_put_options(struct classic_call *call, size_t from, struct put_options *ret)
+{
+	int rc = 0;
 
 	*ret = (struct put_options){ NULL, NULL, NULL, NULL };
-	for (i = from; i + 1 < call->count; i += 2)
-		put_option_set(ret, call->args[i], &call->args[i + 1]);
+	for (size_t i = from; rc == 0 && i + 1 < call->count; i += 2) {
+		if (!put_option_set(ret, call->args[i], &call->args[i + 1]))
+			rc = call_check_option(call, "Put", call->args[i]);
+	}
+	return rc;
 }
 
 /* Well-formed JSON and not `false`, where the option was given. */
@@ -243,8 +252,8 @@ int decode_put(struct classic_call *call, struct operation *op)
 	rc = decode_put_args(call, &op->put);
 	if (rc < 0 || !call_has(call, 6))
 		return rc;
-	read_put_options(call, 6, &options);
-	return put_options_decode(call, &options, &op->put);
+	rc = read_put_options(call, 6, &options);
+	return rc < 0 ? rc : put_options_decode(call, &options, &op->put);
 }
 
 static int answer_put(struct classic_call *call, const struct operation *op,

@@ -99,9 +99,9 @@ static int decode_options(struct classic_call *call, struct qless_recur_put *put
 	const struct qless_str *backlog = NULL;
 	struct classic_decoded *lists;
 	size_t i;
-	int rc;
+	int rc = 0;
 
-	for (i = ARG_OPTIONS; i + 1 < call->count; i += 2) {
+	for (i = ARG_OPTIONS; rc == 0 && i + 1 < call->count; i += 2) {
 		const struct qless_str *value = &call->args[i + 1];
 
 		if (str_equal(call->args[i], STR("priority")))
@@ -112,8 +112,11 @@ static int decode_options(struct classic_call *call, struct qless_recur_put *put
 			retries = value;
 		else if (str_equal(call->args[i], STR("backlog")))
 			backlog = value;
+		else
+			rc = call_check_option(call, "Recur", call->args[i]);
 	}
-	rc = decode_tags(call, tags);
+	if (rc == 0)
+		rc = decode_tags(call, tags);
 	if (rc == 0)
 		rc = decode_number(call, priority,
 				   "Recur(): Arg \"priority\" not a number: ", &put->priority);

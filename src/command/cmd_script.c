@@ -6,6 +6,7 @@
 #include "command/cmd_qless.h"
 #include "command/databases.h"
 #include "command/handlers.h"
+#include "command/recognise.h"
 #include "command/scripts.h"
 #include "util/num.h"
 
@@ -13,9 +14,48 @@
 #define NUMKEYS_AT 1
 #define KEYS_AT	   2
 
-static void refuse_script(struct call *call, enum script_kind kind)
+/* What the warning about one script may take. */
+#define WARNING_BYTES_MAX 1024
+
+/* NULL if scripts of that kind are not run. */
+static const struct dialect *dialect_of(enum script_kind kind)
 {
-	reply_error(call->reply, "ERR", str_from(recognise_refusal(kind)));
+	return kind == SCRIPT_CLASSIC ? &dialect_classic : NULL;
+}
+
+/* Keep the names that qlessd does not know. */
+static void keep_unknown(struct script_names *names, bool (*is_known)(struct qless_str name))
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < names->count; i++) {
+		if (!is_known(names->items[i]))
+			names->items[kept++] = names->items[i];
+	}
+	names->count = kept;
+}
+
+static void append_names(struct buf *line, const char *what, const struct script_names *names)
+{
+	if (names->count == 0)
+		return;
+	buf_printf(line, "; %s:", what);
+	for (size_t i = 0; i < names->count && line->len < WARNING_BYTES_MAX; i++)
+		buf_printf(line, " %.*s", (int)names->items[i].len, names->items[i].ptr);
+}
+
+static void warn_of_lacks(struct call *call, struct qless_str sha, const struct script_parts *parts)
+{
+	struct buf line = BUF_INIT(BUF_NO_MAX);
+
+	if (call->env->warn == NULL || parts->commands.count + parts->put_options.count == 0)
+		return;
+	buf_printf(&line, "script %.*s was loaded; calls that use what qlessd lacks fail",
+		   (int)sha.len, sha.ptr);
+	append_names(&line, "commands", &parts->commands);
+	append_names(&line, "options of put", &parts->put_options);
+	call->env->warn(call->env->arg, buf_str(&line));
+	buf_done(&line);
 }
 
 /* The script of a text, which becomes known by it. NULL if it is not run here, or no more are
@@ -26,6 +66,8 @@ static const struct script *learn_script(struct call *call, struct qless_str tex
 	char hex[SCRIPT_SHA_BYTES];
 	const struct script *script;
 	struct qless_str sha;
+	const struct dialect *dialect;
+	struct script_parts parts;
 	enum script_kind kind;
 
 	scripts_compute_sha(text, hex);
@@ -34,16 +76,23 @@ static const struct script *learn_script(struct call *call, struct qless_str tex
 	if (script != NULL)
 		return script;
 	kind = recognise_script(text);
-	if (recognise_refusal(kind) != NULL) {
-		refuse_script(call, kind);
+	dialect = dialect_of(kind);
+	if (dialect == NULL) {
+		reply_error(call->reply, "ERR", str_from(recognise_refusal(kind)));
 		return NULL;
 	}
-	script = scripts_add(scripts, sha, kind);
+	recognise_parts(text, &parts);
+	keep_unknown(&parts.commands, classic_is_command_of_scripts);
+	keep_unknown(&parts.put_options, classic_is_put_option);
+	script = scripts_add(scripts, sha, dialect, parts.put_options.items,
+			     parts.put_options.count);
 	if (script == NULL)
 		reply_errorf(call->reply, "ERR",
 			     "%d scripts are loaded, and no more are taken; SCRIPT FLUSH "
 			     "forgets them",
 			     SCRIPTS_MAX);
+	else
+		warn_of_lacks(call, sha, &parts);
 	return script;
 }
 
@@ -73,6 +122,7 @@ static void run_script(struct call *call, const struct script *script, unsigned 
 	struct classic *c = databases_get(call->env->databases, call->session->db);
 
 	c->sha = script_sha(script);
+	c->script = script;
 	if (numkeys != 0)
 		classic_write_error(c, CLASSIC_SCRIPT, STR("No Keys should be provided"),
 				    call->reply);

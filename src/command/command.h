@@ -133,6 +133,8 @@ struct command_env {
 	void (*pass)(void *arg, double now);
 	/* Called with the time that a client gave with a command. May be NULL. */
 	void (*note_now)(void *arg, struct session *session, double now);
+	/* Called with a line that the operator of the server should read. May be NULL. */
+	void (*warn)(void *arg, struct qless_str line);
 	/* Why nothing may be changed at the moment, as the line of an error reply; NULL if it may.
 	 * `bytes` is the size of the arguments. May be NULL. */
 	const char *(*refusal)(void *arg, size_t bytes);

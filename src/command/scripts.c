@@ -97,21 +97,43 @@ const struct script *scripts_find(struct scripts *s, struct qless_str sha)
 	return s->last;
 }
 
-const struct script *scripts_add(struct scripts *s, struct qless_str sha, enum script_kind kind)
+static struct script *make_script(const struct dialect *dialect, const struct qless_str *options,
+				  size_t option_count)
+{
+	struct script *script;
+	size_t bytes = 0;
+	char *to;
+
+	for (size_t i = 0; i < option_count; i++)
+		bytes += options[i].len;
+	script = mem_zalloc(sizeof *script + bytes);
+	script->dialect = dialect;
+	script->option_count = option_count;
+	to = script->text;
+	for (size_t i = 0; i < option_count; i++) {
+		script->options[i] = str_make(to, options[i].len);
+		if (options[i].len > 0)
+			memcpy(to, options[i].ptr, options[i].len);
+		to += options[i].len;
+	}
+	return script;
+}
+
+const struct script *scripts_add(struct scripts *s, struct qless_str sha,
+				 const struct dialect *dialect, const struct qless_str *options,
+				 size_t option_count)
 {
 	const struct script *found = scripts_find(s, sha);
+	char folded[SCRIPT_SHA_BYTES];
 	struct script *script;
 
 	if (found != NULL)
 		return found;
-	if (hash_count(&s->by_sha) >= SCRIPTS_MAX)
+	if (hash_count(&s->by_sha) >= SCRIPTS_MAX || !fold_sha(sha, folded))
 		return NULL;
-	script = mem_zalloc(sizeof *script);
-	script->kind = kind;
-	if (!fold_sha(sha, script->sha)) {
-		free(script);
-		return NULL;
-	}
+	script = make_script(dialect, options,
+			     option_count < SCRIPT_OPTIONS_MAX ? option_count : SCRIPT_OPTIONS_MAX);
+	memcpy(script->sha, folded, sizeof folded);
 	hash_insert(&s->by_sha, &script->node);
 	if (s->hooks.added != NULL)
 		s->hooks.added(s->hooks.arg, script);

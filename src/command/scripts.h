@@ -1,15 +1,17 @@
 /*
- * The scripts that clients have loaded: which SHA-1 stands for which kind.
+ * The scripts that clients have loaded, by SHA-1.
  *
- * The text of a script is not kept. Once it has been recognised, all that matters is that a call by
- * its SHA-1 is one of that kind.
+ * The text of a script is not kept. A call by its SHA-1 needs the dialect that was recognised, and
+ * the options of `put` that the script knows and qlessd does not.
  */
 #ifndef COMMAND_SCRIPTS_H
 #define COMMAND_SCRIPTS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "command/recognise.h"
+#include "command/dialect.h"
 #include "util/hash.h"
 #include "util/str.h"
 
@@ -17,16 +19,31 @@
 #define SCRIPTS_MAX 1024
 /* A SHA-1 in hexadecimal. */
 #define SCRIPT_SHA_BYTES 40
+/* Options of one script that are remembered; forks have two. */
+#define SCRIPT_OPTIONS_MAX 16
 
 struct script {
 	struct hash_node node;
-	enum script_kind kind;
+	const struct dialect *dialect;
 	char sha[SCRIPT_SHA_BYTES]; /* lower case */
+	/* Of `put` in the script, which qlessd lacks. */
+	struct qless_str options[SCRIPT_OPTIONS_MAX];
+	size_t option_count;
+	char text[]; /* of the options */
 };
 
 static inline struct qless_str script_sha(const struct script *script)
 {
 	return str_make(script->sha, SCRIPT_SHA_BYTES);
+}
+
+static inline bool script_has_option(const struct script *script, struct qless_str name)
+{
+	for (size_t i = 0; i < script->option_count; i++) {
+		if (str_equal(script->options[i], name))
+			return true;
+	}
+	return false;
 }
 
 /* Told of every change, for a log to record; each may be NULL. */
@@ -49,9 +66,11 @@ void scripts_compute_sha(struct qless_str text, char ret_sha[SCRIPT_SHA_BYTES]);
  * that was found last. */
 const struct script *scripts_find(struct scripts *s, struct qless_str sha);
 
-/* Remember one. It is there already, or has been added; NULL if there are SCRIPTS_MAX of them, or
- * if `sha` is no SHA-1. */
-const struct script *scripts_add(struct scripts *s, struct qless_str sha, enum script_kind kind);
+/* Remember a script, or find it. Copies the options, the first SCRIPT_OPTIONS_MAX of them. NULL if
+ * there are SCRIPTS_MAX scripts, or if `sha` is no SHA-1. */
+const struct script *scripts_add(struct scripts *s, struct qless_str sha,
+				 const struct dialect *dialect, const struct qless_str *options,
+				 size_t option_count);
 
 /* Forget all. */
 void scripts_clear(struct scripts *s);

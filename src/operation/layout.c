@@ -164,7 +164,7 @@ static const struct layout layouts[] = {
 	TIMELESS(OPERATION_MAINTAIN, "maintain", NOTHING),
 	TIMELESS(OPERATION_FLUSH, "flush", NOTHING),
 	TIMELESS(OPERATION_SCRIPT_ADDED, "script-added", TEXT("sha", script.sha),
-		 TEXT("dialect", script.dialect)),
+		 TEXT("dialect", script.dialect), NAMES("options", script.options)),
 	TIMELESS(OPERATION_SCRIPTS_CLEARED, "scripts-cleared", NOTHING),
 	TIMELESS(OPERATION_USER_SET, "user-set", TEXT("name", user.name),
 		 TEXT("configured", user.configured), NAMES("rules", user.rules)),

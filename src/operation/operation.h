@@ -163,6 +163,7 @@ struct operation {
 		struct {
 			struct qless_str sha;
 			struct qless_str dialect; /* its name: numbers of dialects may change */
+			struct operation_names options; /* of its put, which qlessd lacks */
 		} script;
 		struct {
 			struct qless_str name;

@@ -65,6 +65,16 @@ static void note_now(void *arg, struct session *session, double now)
 }
 
 /*
+ * What the operator should know
+ */
+
+static void warn(void *arg, struct qless_str line)
+{
+	(void)arg;
+	log_warning("%.*s", (int)line.len, line.ptr);
+}
+
+/*
  * What may run
  */
 
@@ -178,6 +188,7 @@ void environment_init(struct server *s)
 		.now = native_now,
 		.pass = native_pass,
 		.note_now = note_now,
+		.warn = warn,
 		.refusal = persist_refusal,
 		.is_still = is_still,
 		.is_out_of_memory = is_out_of_memory,

@@ -63,7 +63,7 @@ void recording_number(struct server *s)
 
 static void record_script(void *arg, const struct script *script)
 {
-	struct qless_str args[STORED_SCRIPT_ARGS];
+	struct qless_str args[STORED_SCRIPT_ARGS_MAX];
 	struct record_command command = stored_describe_script(script, args);
 
 	recording_append(arg, &command);

@@ -1,6 +1,8 @@
 #include "server/stored.h"
 
-#include "command/recognise.h"
+#include <string.h>
+
+#include "command/dialect.h"
 #include "config/config.h"
 #include "server/users_log.h"
 #include "sys/entropy.h"
@@ -14,20 +16,16 @@
 static const struct qless_str script_name = STR_INIT("@script");
 static const struct qless_str scripts_clear_name = STR_INIT("@script-flush");
 
-/* Dialects by name: their numbers may change from one version of the program to the next. */
-static struct qless_str kind_name(enum script_kind kind)
-{
-	return kind == SCRIPT_REQLESS ? STR("reqless") : STR("classic");
-}
-
+/* SHA-1, name of the dialect, options of put that qlessd lacks. */
 struct record_command stored_describe_script(const struct script *script,
-					     struct qless_str args[STORED_SCRIPT_ARGS])
+					     struct qless_str args[STORED_SCRIPT_ARGS_MAX])
 {
 	args[0] = script_sha(script);
-	args[1] = kind_name(script->kind);
+	args[1] = script->dialect->name;
+	memcpy(args + 2, script->options, script->option_count * sizeof *args);
 	return (struct record_command){ .name = script_name,
 					.args = args,
-					.count = STORED_SCRIPT_ARGS };
+					.count = 2 + script->option_count };
 }
 
 struct record_command stored_describe_scripts_clear(void)
@@ -45,13 +43,13 @@ struct qless *stored_engine(const struct stored *stored, unsigned db)
 static int apply_script(struct scripts *scripts, const struct record_command *command,
 			struct buf *ret_error)
 {
-	if (command->count == STORED_SCRIPT_ARGS) {
-		bool reqless = str_equal(command->args[1], kind_name(SCRIPT_REQLESS));
+	const struct dialect *dialect = NULL;
 
-		if (scripts_add(scripts, command->args[0],
-				reqless ? SCRIPT_REQLESS : SCRIPT_CLASSIC) != NULL)
-			return 0;
-	}
+	if (command->count >= 2)
+		dialect = dialect_find(command->args[1]);
+	if (dialect != NULL && scripts_add(scripts, command->args[0], dialect, command->args + 2,
+					   command->count - 2) != NULL)
+		return 0;
 	buf_printf(ret_error, "it names a script that is not known");
 	return -1;
 }
@@ -71,7 +69,7 @@ int stored_apply(const struct stored *stored, const struct record_command *comma
 
 static void save_script(void *arg, const struct script *script)
 {
-	struct qless_str args[STORED_SCRIPT_ARGS];
+	struct qless_str args[STORED_SCRIPT_ARGS_MAX];
 	struct record_command command = stored_describe_script(script, args);
 
 	base_add_command(arg, &command);

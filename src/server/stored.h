@@ -21,9 +21,9 @@ struct stored {
 
 /* What is recorded when a script is loaded, and when all are forgotten. `args` is room for the
  * arguments; the result borrows it and the script. */
-#define STORED_SCRIPT_ARGS 2
+#define STORED_SCRIPT_ARGS_MAX (2 + SCRIPT_OPTIONS_MAX)
 struct record_command stored_describe_script(const struct script *script,
-					     struct qless_str args[STORED_SCRIPT_ARGS]);
+					     struct qless_str args[STORED_SCRIPT_ARGS_MAX]);
 struct record_command stored_describe_scripts_clear(void);
 
 /* The engine of a database; NULL if there are not so many. */

@@ -333,7 +333,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (s == NULL)
 		fprintf(stderr, "%s\n", buf_cstr(&error));
 	assert(s != NULL);
-	scripts_add(s->env.scripts, STR(SCRIPT_SHA), SCRIPT_CLASSIC);
+	scripts_add(s->env.scripts, STR(SCRIPT_SHA), &dialect_classic, NULL, 0);
 	for (int i = 0; i < PEERS; i++)
 		buf_init(&peers[i].written, BUF_NO_MAX);
 

@@ -29,4 +29,17 @@
 	"function b.fail()end b.retry=function()end b.heartbeat=function()end "                   \
 	"b.cancel=function()end return(b[table.remove(ARGV,1)]or b[n])(tonumber(ARGV[1]))"
 
+/* Of a fork: one more command, and a put with two more options. */
+#define LUATEXT_FORK                                                                      \
+	LUATEXT_PREFIX "local Api, Queue = {}, {}\n" LUATEXT_PUT("Api") LUATEXT_REST(     \
+		"Api") "Api['throttle.set'] = function(now, id, maximum) end\n"           \
+		       "function Queue:put(now, worker, jid, klass, data, delay, ...)\n"  \
+		       "  local options = {}\n"                                           \
+		       "  for i = 1, #arg, 2 do options[arg[i]] = arg[i + 1] end\n"       \
+		       "  local tags = cjson.decode(options['tags'] or '[]')\n"           \
+		       "  local retries = tonumber(options['retries'] or 5)\n"            \
+		       "  local throttles = cjson.decode(options['throttles'] or '[]')\n" \
+		       "  if options.resources then return nil end\n"                     \
+		       "end\n" LUATEXT_CHOICE("Api")
+
 #endif

@@ -176,25 +176,49 @@ static void users_are_in_such_a_base_as_the_server_knows_them(void)
 	ASK_HAS(p, "ACL LIST", "-@all +ping +get\r\n");
 }
 
+/* Load a script; its SHA-1 is good until the next call. */
+static const char *load_script(const char *text)
+{
+	static char sha[41];
+	char head[64];
+
+	snprintf(head, sizeof head, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$%zu\r\n", strlen(text));
+	peer_send_text(p, head);
+	peer_send_text(p, text);
+	peer_send_text(p, "\r\n");
+	snprintf(sha, sizeof sha, "%.40s", peer_reply(p) + strlen("$40\r\n"));
+	return sha;
+}
+
 static void scripts_are_in_such_a_base(void)
 {
-	char head[64];
-	char *load;
+	char line[200];
 
 	start("0");
-	snprintf(head, sizeof head, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$%zu\r\n",
-		 strlen(LUATEXT_CLASSIC));
-	peer_send_text(p, head);
-	peer_send_text(p, LUATEXT_CLASSIC "\r\n");
-	load = strdup(peer_reply(p) + strlen("$40\r\n"));
-	load[40] = '\0';
+	snprintf(line, sizeof line, "SCRIPT EXISTS %s", load_script(LUATEXT_CLASSIC));
 	rewrite();
 	TEST_ASSERT_EQUAL_INT64(1, persistence_figure("aof_rewrites_from_log:"));
 	kill_it();
 	start("0");
-	snprintf(head, sizeof head, "SCRIPT EXISTS %.40s", load);
-	ASK(p, head, "*1\r\n:1\r\n");
-	free(load);
+	ASK(p, line, "*1\r\n:1\r\n");
+}
+
+static void the_options_a_script_lacks_outlive_the_server(void)
+{
+	char line[200];
+
+	start("0");
+	snprintf(line, sizeof line, "EVALSHA %s 0 put 1 w q j k {} 0 throttles []",
+		 load_script(LUATEXT_FORK));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "commands: throttle.set; options of put: "
+					       "throttles resources"));
+	kill_it();
+	start("0");
+	ASK_HAS(p, line, "lacks the option \"throttles\"");
+	rewrite();
+	kill_it();
+	start("0");
+	ASK_HAS(p, line, "lacks the option \"throttles\"");
 }
 
 static void a_base_is_made_by_a_fork_where_it_cannot_be_from_the_log(void)
@@ -438,6 +462,7 @@ int main(int argc, char **argv)
 	RUN(a_large_server_has_bases_made_from_the_log);
 	RUN(users_are_in_such_a_base_as_the_server_knows_them);
 	RUN(scripts_are_in_such_a_base);
+	RUN(the_options_a_script_lacks_outlive_the_server);
 	RUN(a_base_is_made_by_a_fork_where_it_cannot_be_from_the_log);
 	RUN(without_the_process_that_makes_bases_there_are_forks);
 	RUN(whoever_cannot_keep_up_with_the_log_is_given_up);

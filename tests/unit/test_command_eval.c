@@ -16,12 +16,19 @@
 static struct call_fixture f;
 static char sha[SCRIPT_SHA_BYTES + 1]; /* of LUATEXT_CLASSIC */
 static double noted_now;
+static struct buf warning;
 
 static void note_now(void *arg, struct session *session, double now)
 {
 	(void)arg;
 	TEST_ASSERT_EQUAL_INT(1, session->id);
 	noted_now = now;
+}
+
+static void warn(void *arg, struct qless_str line)
+{
+	(void)arg;
+	buf_append_str(&warning, line);
 }
 
 void setUp(void)
@@ -32,12 +39,15 @@ void setUp(void)
 	f.env.databases = databases_new(2, &hooks);
 	f.env.scripts = scripts_new(1, NULL);
 	f.env.note_now = note_now;
+	f.env.warn = warn;
+	buf_init(&warning, BUF_NO_MAX);
 	noted_now = (double)NAN;
 	scripts_compute_sha(STR(LUATEXT_CLASSIC), sha);
 }
 
 void tearDown(void)
 {
+	buf_done(&warning);
 	databases_free(f.env.databases);
 	scripts_free(f.env.scripts);
 	call_teardown(&f);
@@ -228,6 +238,40 @@ static void other_scripts_are_refused(void)
 	TEST_ASSERT_EQUAL_INT(0, scripts_count(f.env.scripts));
 }
 
+static void options_that_only_the_script_knows_are_refused(void)
+{
+	ASSERT_REPLY("$1\r\nj\r\n", &f, "EVAL", LUATEXT_FORK, "0", "put", "1", "w", "q", "j", "k",
+		     "{}", "0", "tags", "[]", "color", "red");
+	scripts_compute_sha(STR(LUATEXT_FORK), sha);
+	ASSERT_SCRIPT_ERROR("Put(): qlessd lacks the option \"throttles\" of this script",
+			    "EVALSHA", sha, "0", "put", "1", "w", "q", "j", "k", "{}", "0", "tags",
+			    "[]", "throttles", "[\"t\"]");
+	ASSERT_SCRIPT_ERROR("Recur(): qlessd lacks the option \"resources\" of this script",
+			    "EVALSHA", sha, "0", "recur", "1", "q", "r", "k", "{}", "interval", "5",
+			    "0", "resources", "[]");
+	/* They are words like any other elsewhere. */
+	ASSERT_REPLY("$1\r\nj\r\n", &f, "QLESS", "put", "1", "w", "q", "j", "k", "{}", "0",
+		     "throttles", "[]");
+	ASSERT_REPLY("$1\r\nj\r\n", &f, "EVAL", LUATEXT_CLASSIC, "0", "put", "1", "w", "q", "j",
+		     "k", "{}", "0", "throttles", "[]");
+}
+
+static void what_a_script_has_and_qlessd_lacks_is_told_once(void)
+{
+	char line[200];
+
+	load();
+	ASSERT_STR("", buf_str(&warning));
+	scripts_compute_sha(STR(LUATEXT_FORK), sha);
+	snprintf(line, sizeof line,
+		 "script %s was loaded; calls that use what qlessd lacks fail; commands: "
+		 "throttle.set; options of put: throttles resources",
+		 sha);
+	CALL(&f, "SCRIPT", "LOAD", LUATEXT_FORK);
+	CALL(&f, "SCRIPT", "LOAD", LUATEXT_FORK);
+	TEST_ASSERT_EQUAL_STRING(line, buf_cstr(&warning));
+}
+
 static void exists_says_which_are_known(void)
 {
 	load();
@@ -258,7 +302,7 @@ static void too_many_scripts_are_refused_by_name(void)
 
 	for (int i = 0; i < SCRIPTS_MAX; i++) {
 		snprintf(other, sizeof other, "%040x", (unsigned)i);
-		scripts_add(f.env.scripts, str_from(other), SCRIPT_CLASSIC);
+		scripts_add(f.env.scripts, str_from(other), &dialect_classic, NULL, 0);
 	}
 	ASSERT_REPLY("-ERR 1024 scripts are loaded, and no more are taken; SCRIPT FLUSH forgets "
 		     "them\r\n",
@@ -308,6 +352,8 @@ int main(int argc, char **argv)
 	RUN(a_script_that_only_reads_may_not_change);
 	RUN(a_script_that_only_reads_lists_without_moving_what_is_due);
 	RUN(other_scripts_are_refused);
+	RUN(options_that_only_the_script_knows_are_refused);
+	RUN(what_a_script_has_and_qlessd_lacks_is_told_once);
 	RUN(exists_says_which_are_known);
 	RUN(flush_takes_one_word_of_two);
 	RUN(there_is_never_a_script_to_kill);

@@ -139,6 +139,90 @@ static void every_refusal_says_why(void)
 	TEST_ASSERT_NOT_NULL(strstr(recognise_refusal(SCRIPT_REQLESS), "reqless"));
 }
 
+/* ---- what a script has ---- */
+
+static const char *joined(const struct script_names *names)
+{
+	static struct buf text = BUF_INIT(BUF_NO_MAX);
+
+	buf_clear(&text);
+	for (size_t i = 0; i < names->count; i++)
+		buf_printf(&text, "%.*s ", (int)names->items[i].len, names->items[i].ptr);
+	return buf_cstr(&text);
+}
+
+static const char *commands_of(const char *text)
+{
+	struct script_parts parts;
+
+	recognise_parts(str_from(text), &parts);
+	return joined(&parts.commands);
+}
+
+static const char *put_options_of(const char *text)
+{
+	struct script_parts parts;
+
+	recognise_parts(str_from(text), &parts);
+	return joined(&parts.put_options);
+}
+
+static void the_functions_of_the_table_are_the_commands(void)
+{
+	TEST_ASSERT_EQUAL_STRING(
+		"put get pop peek complete fail retry heartbeat cancel throttle.set ",
+		commands_of(LUATEXT_FORK));
+	TEST_ASSERT_EQUAL_STRING(
+		"put get pop peek complete fail retry heartbeat cancel ",
+		commands_of(LUATEXT_CLASSIC "Api.version = '7'\nfunction Other.use() end"));
+	TEST_ASSERT_EQUAL_STRING("get pop peek put complete fail retry heartbeat cancel ",
+				 commands_of(LUATEXT_MINIFIED));
+}
+
+static void the_options_of_put_are_found_in_its_body(void)
+{
+	TEST_ASSERT_EQUAL_STRING("tags retries throttles resources ", put_options_of(LUATEXT_FORK));
+	TEST_ASSERT_EQUAL_STRING("", put_options_of(LUATEXT_CLASSIC));
+	TEST_ASSERT_EQUAL_STRING("tags depends rank ",
+				 put_options_of("Api.put = function(now, ...)\n"
+						"  for i = 1, #arg, 2 do\n"
+						"    if arg[i] then local name = arg[i] end\n"
+						"    if name == 'tags' then t = 1\n"
+						"    elseif 'depends' == name then t = 2\n"
+						"    elseif name == \"rank\" then t = 3 end\n"
+						"  end\n"
+						"  repeat local x = 1 until x\n"
+						"end\n"
+						"if name == 'outside' then end"));
+}
+
+static void other_variables_of_put_hold_no_options(void)
+{
+	TEST_ASSERT_EQUAL_STRING("", put_options_of("function Q:put(now, ...)\n"
+						    "  if state == 'depends' or state == 'failed' "
+						    "then redis.call('del', job.tags) end\n"
+						    "  old.priority = old.size\n"
+						    "end\n"));
+}
+
+static void a_put_that_is_not_closed_ends_with_the_script(void)
+{
+	TEST_ASSERT_EQUAL_STRING("tags retries ",
+				 put_options_of("function Q:put() if o.tags then o.retries"));
+}
+
+static void a_file_with_one_command_is_ancient(void)
+{
+	expect(SCRIPT_ANCIENT, "-- put(1, queue, jid, klass, data, now, delay)\n"
+			       "if #KEYS ~= 1 then\n"
+			       "  error('Put(): Expected 1 KEYS argument')\n"
+			       "end\n"
+			       "local jid = assert(ARGV[1], 'Put(): Arg \"jid\" missing')\n"
+			       "redis.call('hmset', 'ql:j:' .. jid, 'jid', jid)\n");
+	NOT_CLASSIC("return redis.call('get', 'ql:j:' .. ARGV[1])");
+	NOT_CLASSIC("error('Put(): no') redis.call('get', 'other:' .. ARGV[1])");
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -154,5 +238,10 @@ int main(int argc, char **argv)
 	RUN(a_script_that_breaks_off_counts_up_to_there);
 	RUN(more_tables_than_can_be_followed_do_no_harm);
 	RUN(every_refusal_says_why);
+	RUN(the_functions_of_the_table_are_the_commands);
+	RUN(the_options_of_put_are_found_in_its_body);
+	RUN(other_variables_of_put_hold_no_options);
+	RUN(a_put_that_is_not_closed_ends_with_the_script);
+	RUN(a_file_with_one_command_is_ancient);
 	return UNIT_RESULT();
 }

@@ -64,22 +64,38 @@ static void what_was_added_is_found(void)
 	const struct script *a, *b;
 
 	TEST_ASSERT_NULL(scripts_find(s, STR(SHA_A)));
-	a = scripts_add(s, STR(SHA_A), SCRIPT_CLASSIC);
-	b = scripts_add(s, STR(SHA_B), SCRIPT_REQLESS);
+	a = scripts_add(s, STR(SHA_A), &dialect_classic, NULL, 0);
+	b = scripts_add(s, STR(SHA_B), &dialect_classic, NULL, 0);
 	for (int i = 0; i < 3; i++) {
 		TEST_ASSERT_TRUE(scripts_find(s, STR(SHA_A)) == a);
 		TEST_ASSERT_TRUE(scripts_find(s, STR(SHA_A)) == a);
 		TEST_ASSERT_TRUE(scripts_find(s, STR(SHA_B)) == b);
 	}
-	TEST_ASSERT_EQUAL_INT(SCRIPT_CLASSIC, a->kind);
-	TEST_ASSERT_EQUAL_INT(SCRIPT_REQLESS, b->kind);
+	TEST_ASSERT_EQUAL_PTR(&dialect_classic, a->dialect);
 	TEST_ASSERT_EQUAL_INT(2, scripts_count(s));
+}
+
+static void a_script_keeps_the_options_that_are_lacking(void)
+{
+	struct qless_str options[SCRIPT_OPTIONS_MAX + 1] = { STR("throttles"), STR("resources") };
+	char name[] = "rank";
+	const struct script *a, *b;
+
+	options[2] = str_from(name);
+	a = scripts_add(s, STR(SHA_A), &dialect_classic, options, 3);
+	name[0] = 't';
+	TEST_ASSERT_TRUE(script_has_option(a, STR("resources")));
+	TEST_ASSERT_TRUE(script_has_option(a, STR("rank")));
+	TEST_ASSERT_FALSE(script_has_option(a, STR("tank")));
+	TEST_ASSERT_FALSE(script_has_option(a, STR("")));
+	b = scripts_add(s, STR(SHA_B), &dialect_classic, options, SCRIPT_OPTIONS_MAX + 1);
+	TEST_ASSERT_EQUAL_size_t(SCRIPT_OPTIONS_MAX, b->option_count);
 }
 
 static void case_of_the_sha_is_ignored(void)
 {
-	const struct script *a =
-		scripts_add(s, STR("A9993E364706816ABA3E25717850C26C9CD0D89D"), SCRIPT_CLASSIC);
+	const struct script *a = scripts_add(s, STR("A9993E364706816ABA3E25717850C26C9CD0D89D"),
+					     &dialect_classic, NULL, 0);
 
 	TEST_ASSERT_TRUE(str_equal(STR(SHA_A), script_sha(a)));
 	TEST_ASSERT_TRUE(scripts_find(s, STR(SHA_A)) == a);
@@ -88,14 +104,14 @@ static void case_of_the_sha_is_ignored(void)
 
 static void what_is_no_sha_is_never_found(void)
 {
-	TEST_ASSERT_NULL(scripts_add(s, STR(""), SCRIPT_CLASSIC));
-	TEST_ASSERT_NULL(scripts_add(s, STR("abc"), SCRIPT_CLASSIC));
-	TEST_ASSERT_NULL(scripts_add(s, STR("x999" SHA_A), SCRIPT_CLASSIC));
-	TEST_ASSERT_NULL(
-		scripts_add(s, STR("g9993e364706816aba3e25717850c26c9cd0d89d"), SCRIPT_CLASSIC));
+	TEST_ASSERT_NULL(scripts_add(s, STR(""), &dialect_classic, NULL, 0));
+	TEST_ASSERT_NULL(scripts_add(s, STR("abc"), &dialect_classic, NULL, 0));
+	TEST_ASSERT_NULL(scripts_add(s, STR("x999" SHA_A), &dialect_classic, NULL, 0));
+	TEST_ASSERT_NULL(scripts_add(s, STR("g9993e364706816aba3e25717850c26c9cd0d89d"),
+				     &dialect_classic, NULL, 0));
 	TEST_ASSERT_EQUAL_INT(0, scripts_count(s));
 	TEST_ASSERT_EQUAL_INT(0, told.added);
-	scripts_add(s, STR(SHA_A), SCRIPT_CLASSIC);
+	scripts_add(s, STR(SHA_A), &dialect_classic, NULL, 0);
 	TEST_ASSERT_NULL(scripts_find(s, STR("a9993e364706816aba3e25717850c26c9cd0d89")));
 	TEST_ASSERT_NULL(scripts_find(s, STR(SHA_A "0")));
 	TEST_ASSERT_NULL(scripts_find(s, STR("")));
@@ -103,21 +119,21 @@ static void what_is_no_sha_is_never_found(void)
 
 static void clearing_forgets_all(void)
 {
-	scripts_add(s, STR(SHA_A), SCRIPT_CLASSIC);
+	scripts_add(s, STR(SHA_A), &dialect_classic, NULL, 0);
 	TEST_ASSERT_NOT_NULL(scripts_find(s, STR(SHA_A)));
 	scripts_clear(s);
 	TEST_ASSERT_EQUAL_INT(0, scripts_count(s));
 	TEST_ASSERT_NULL(scripts_find(s, STR(SHA_A)));
-	TEST_ASSERT_NOT_NULL(scripts_add(s, STR(SHA_A), SCRIPT_CLASSIC));
+	TEST_ASSERT_NOT_NULL(scripts_add(s, STR(SHA_A), &dialect_classic, NULL, 0));
 }
 
 static void every_change_is_told_once(void)
 {
-	scripts_add(s, STR(SHA_A), SCRIPT_CLASSIC);
-	scripts_add(s, STR(SHA_A), SCRIPT_CLASSIC);
+	scripts_add(s, STR(SHA_A), &dialect_classic, NULL, 0);
+	scripts_add(s, STR(SHA_A), &dialect_classic, NULL, 0);
 	TEST_ASSERT_EQUAL_INT(1, told.added);
 	TEST_ASSERT_EQUAL_STRING(SHA_A, told.last);
-	scripts_add(s, STR(SHA_B), SCRIPT_CLASSIC);
+	scripts_add(s, STR(SHA_B), &dialect_classic, NULL, 0);
 	TEST_ASSERT_EQUAL_INT(2, told.added);
 	TEST_ASSERT_EQUAL_STRING(SHA_B, told.last);
 	scripts_clear(s);
@@ -139,16 +155,18 @@ static void no_more_are_taken_than_the_limit(void)
 	char sha[SCRIPT_SHA_BYTES + 1];
 
 	for (int i = 0; i < SCRIPTS_MAX; i++)
-		TEST_ASSERT_NOT_NULL(scripts_add(s, numbered_sha(sha, i), SCRIPT_CLASSIC));
-	TEST_ASSERT_NULL(scripts_add(s, numbered_sha(sha, SCRIPTS_MAX), SCRIPT_CLASSIC));
-	TEST_ASSERT_NOT_NULL(scripts_add(s, numbered_sha(sha, 3), SCRIPT_CLASSIC));
+		TEST_ASSERT_NOT_NULL(
+			scripts_add(s, numbered_sha(sha, i), &dialect_classic, NULL, 0));
+	TEST_ASSERT_NULL(scripts_add(s, numbered_sha(sha, SCRIPTS_MAX), &dialect_classic, NULL, 0));
+	TEST_ASSERT_NOT_NULL(scripts_add(s, numbered_sha(sha, 3), &dialect_classic, NULL, 0));
 	TEST_ASSERT_EQUAL_INT(SCRIPTS_MAX, scripts_count(s));
 	scripts_each(s, visit, seen);
 	for (int i = 0; i < SCRIPTS_MAX; i++)
 		TEST_ASSERT_TRUE(seen[i]);
 	TEST_ASSERT_FALSE(seen[SCRIPTS_MAX]);
 	scripts_clear(s);
-	TEST_ASSERT_NOT_NULL(scripts_add(s, numbered_sha(sha, SCRIPTS_MAX), SCRIPT_CLASSIC));
+	TEST_ASSERT_NOT_NULL(
+		scripts_add(s, numbered_sha(sha, SCRIPTS_MAX), &dialect_classic, NULL, 0));
 }
 
 int main(int argc, char **argv)
@@ -156,6 +174,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(the_sha_is_that_of_the_text);
 	RUN(what_was_added_is_found);
+	RUN(a_script_keeps_the_options_that_are_lacking);
 	RUN(case_of_the_sha_is_ignored);
 	RUN(what_is_no_sha_is_never_found);
 	RUN(clearing_forgets_all);
