@@ -3,8 +3,8 @@
  */
 #include "command/acl.h"
 #include "server/commands.h"
-#include "server/server_int.h"
 #include "server/names.h"
+#include "server/server_int.h"
 #include "server/tls_session.h"
 #include "server/txn.h"
 #include "util/mem.h"

@@ -2,10 +2,10 @@
  * INFO, and the few figures that have a command of their own.
  */
 #include "server/commands.h"
-#include "server/server_int.h"
 #include "server/info.h"
 #include "server/persist.h"
 #include "server/recording.h"
+#include "server/server_int.h"
 
 void cmd_info(struct call *call)
 {

@@ -3,9 +3,9 @@
  */
 #include "command/table.h"
 #include "server/commands.h"
-#include "server/server_int.h"
 #include "server/histogram.h"
 #include "server/latency.h"
+#include "server/server_int.h"
 #include "server/slowlog.h"
 #include "util/num.h"
 

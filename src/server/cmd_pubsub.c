@@ -2,8 +2,8 @@
  * SUBSCRIBE and its family, PUBLISH, PUBSUB.
  */
 #include "server/commands.h"
-#include "server/server_int.h"
 #include "server/pubsub.h"
+#include "server/server_int.h"
 
 struct pubsub_verb {
 	struct qless_str name;

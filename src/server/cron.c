@@ -5,8 +5,8 @@
 
 #include "server/environment.h"
 #include "server/http.h"
-#include "server/rewrite_watch.h"
 #include "server/queues.h"
+#include "server/rewrite_watch.h"
 #include "server/server_int.h"
 
 /* Seconds after which statistics that are too old are dropped: they are kept by the day. */

@@ -3,8 +3,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "command/scripts.h"
 #include "command/databases.h"
+#include "command/scripts.h"
 #include "command/table.h"
 #include "server/figures.h"
 #include "server/histogram.h"

@@ -4,10 +4,10 @@
 #include "command/databases.h"
 #include "command/table.h"
 #include "server/commands.h"
-#include "server/server_int.h"
 #include "server/dispatch.h"
 #include "server/persist.h"
 #include "server/recording.h"
+#include "server/server_int.h"
 #include "util/mem.h"
 
 struct queued_command {
