@@ -2,7 +2,17 @@
  * The only place that moves what has come due: scheduled jobs to the waiting ones, runs of
  * recurring jobs to jobs, workers that are gone out of the list. Expired locks are a pop's.
  */
+#include "engine/advance.h"
+
 #include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/job.h"
+#include "engine/limit.h"
+#include "engine/queue.h"
+#include "engine/recur.h"
+#include "engine/run.h"
+#include "engine/worker.h"
+#include "util/container.h"
 
 static int64_t promote(struct qless *q, struct queue *queue, double now, int64_t max)
 {

@@ -2,6 +2,15 @@
  * Cancelling: jobs that go before they are complete.
  */
 #include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/event.h"
+#include "engine/fail.h"
+#include "engine/job.h"
+#include "engine/limit.h"
+#include "engine/queue.h"
+#include "engine/run.h"
+#include "engine/track.h"
+#include "engine/worker.h"
 
 /* Everything that depends on one of the jobs is among them. Jobs are marked meanwhile. */
 static int check_cancel(struct qless *q, const struct qless_str *jids, size_t count)

@@ -1,10 +1,28 @@
 /*
  * Verifying the state: everything that must hold between two calls.
  */
-#include "engine/engine_int.h"
+#include "engine/check.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "engine/depends.h"
+#include "engine/due.h"
+#include "engine/engine_int.h"
+#include "engine/fail.h"
+#include "engine/history.h"
+#include "engine/job.h"
+#include "engine/lists.h"
+#include "engine/queue.h"
+#include "engine/recur.h"
+#include "engine/refs.h"
+#include "engine/run.h"
+#include "engine/settings.h"
+#include "engine/stats.h"
+#include "engine/tag.h"
+#include "engine/track.h"
+#include "engine/worker.h"
+#include "util/container.h"
 #include "util/json.h"
 #include "util/mem.h"
 

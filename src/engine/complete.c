@@ -1,7 +1,21 @@
 /*
  * Completion, for good or on to another queue, and purging of old completed jobs.
  */
+#include <math.h>
+
+#include "engine/depends.h"
 #include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/event.h"
+#include "engine/history.h"
+#include "engine/job.h"
+#include "engine/limit.h"
+#include "engine/queue.h"
+#include "engine/run.h"
+#include "engine/stats.h"
+
+/* Completed jobs that are purged in one call; the rest is left to the next ones. */
+#define ENGINE_PURGE_MAX 1000
 
 static int check_owner(struct qless *q, const struct qless_complete *complete,
 		       const struct qless_job *job)

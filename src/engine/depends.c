@@ -5,11 +5,20 @@
  * side in O(log n). A job has dependencies if and only if it is in the state depends; a completed
  * job has no edges at all.
  */
-#include "engine/engine_int.h"
+#include "engine/depends.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
+#include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/job.h"
+#include "engine/limit.h"
+#include "engine/queue.h"
+#include "engine/run.h"
+#include "engine/vec.h"
+#include "util/container.h"
 #include "util/mem.h"
 
 static struct edge *edge_from_node(const struct skipnode *node)

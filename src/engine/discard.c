@@ -6,9 +6,22 @@
  * them. For the same reason names are not let go of one by one. And it can be done in parts, so
  * that whoever serves others meanwhile does not keep them waiting.
  */
-#include "engine/engine_int.h"
-
 #include <stdlib.h>
+
+#include "engine/depends.h"
+#include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/fail.h"
+#include "engine/history.h"
+#include "engine/job.h"
+#include "engine/queue.h"
+#include "engine/recur.h"
+#include "engine/settings.h"
+#include "engine/stats.h"
+#include "engine/tag.h"
+#include "engine/track.h"
+#include "engine/worker.h"
+#include "util/container.h"
 
 /* Each tagging is in the list as often as it counts. */
 static void discard_tags(struct tag_list *list)

@@ -8,9 +8,15 @@
  * complete: it is a lower bound, and whoever asks for the next time first brings the key on top up
  * to date. What qless_take_due() has reported is above no key any more, due as it may be.
  */
+#include "engine/due.h"
+
 #include <assert.h>
+#include <math.h>
 
 #include "engine/engine_int.h"
+#include "engine/queue.h"
+#include "engine/recur.h"
+#include "util/container.h"
 
 /* ---- queues that woke ---- */
 

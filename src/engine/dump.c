@@ -6,10 +6,20 @@
  * digits. What only the engine's memory knows (heights of nodes, order of hash tables, the number
  * of changes) is not in it.
  */
-#include "engine/engine_int.h"
-
+#include <math.h>
 #include <stdlib.h>
 
+#include "engine/engine_int.h"
+#include "engine/fail.h"
+#include "engine/history.h"
+#include "engine/job.h"
+#include "engine/queue.h"
+#include "engine/recur.h"
+#include "engine/settings.h"
+#include "engine/stats.h"
+#include "engine/tag.h"
+#include "engine/vec.h"
+#include "engine/worker.h"
 #include "util/json.h"
 #include "util/num.h"
 

@@ -1,17 +1,26 @@
 /*
  * The engine as a whole: its creation, the helpers all calls share.
  */
-#include "engine/engine_int.h"
-
 #include <assert.h>
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 
+#include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/job.h"
+#include "engine/queue.h"
+#include "engine/recur.h"
+#include "engine/settings.h"
+#include "engine/tag.h"
+#include "engine/track.h"
+#include "engine/vec.h"
+#include "engine/worker.h"
+#include "util/container.h"
 #include "util/mem.h"
 #include "util/num.h"
 
 /* Room for results and events that a large call has left behind is given back by the next. */
-#define KEEP_ITEMS 4096
 #define KEEP_BYTES ((size_t)64 * 1024)
 
 static struct qless_str queue_member(const struct skipnode *node)
@@ -116,83 +125,6 @@ void engine_changed(struct qless *q)
 char *engine_dup(struct qless_str s)
 {
 	return mem_dup(s.len > 0 ? s.ptr : "", s.len);
-}
-
-void job_vec_clear(struct job_vec *v)
-{
-	v->count = 0;
-	if (v->cap <= KEEP_ITEMS)
-		return;
-	free(v->items);
-	*v = (struct job_vec){ 0 };
-}
-
-void job_vec_push(struct job_vec *v, struct qless_job *job)
-{
-	if (v->count == v->cap) {
-		v->cap = v->cap == 0 ? 16 : 2 * v->cap;
-		v->items = mem_realloc_array(v->items, v->cap, sizeof(*v->items));
-	}
-	v->items[v->count++] = job;
-}
-
-void str_vec_clear(struct str_vec *v)
-{
-	v->count = 0;
-	if (v->cap <= KEEP_ITEMS)
-		return;
-	free(v->items);
-	*v = (struct str_vec){ 0 };
-}
-
-void str_vec_push(struct str_vec *v, struct qless_str s)
-{
-	if (v->count == v->cap) {
-		v->cap = v->cap == 0 ? 16 : 2 * v->cap;
-		v->items = mem_realloc_array(v->items, v->cap, sizeof(*v->items));
-	}
-	v->items[v->count++] = s;
-}
-
-bool index_range(uint64_t count, int64_t start, int64_t stop, uint64_t *ret_first,
-		 uint64_t *ret_count)
-{
-	int64_t len = (int64_t)count;
-
-	if (start < 0)
-		start = start + len > 0 ? start + len : 0;
-	if (stop < 0)
-		stop += len;
-	if (stop >= len)
-		stop = len - 1;
-	if (start > stop)
-		return false;
-	*ret_first = (uint64_t)start;
-	*ret_count = (uint64_t)(stop - start) + 1;
-	return true;
-}
-
-bool page_range(uint64_t total, int64_t offset, int64_t count, uint64_t *ret_first,
-		uint64_t *ret_count)
-{
-	int64_t stop;
-
-	if (__builtin_add_overflow(offset, count, &stop) || __builtin_sub_overflow(stop, 1, &stop))
-		stop = count > 0 ? INT64_MAX : INT64_MIN;
-	return index_range(total, offset, stop, ret_first, ret_count);
-}
-
-bool limit_range(uint64_t total, int64_t offset, int64_t count, uint64_t *ret_first,
-		 uint64_t *ret_count)
-{
-	uint64_t left;
-
-	if (offset < 0 || (uint64_t)offset >= total || count == 0)
-		return false;
-	left = total - (uint64_t)offset;
-	*ret_first = (uint64_t)offset;
-	*ret_count = count < 0 || (uint64_t)count > left ? left : (uint64_t)count;
-	return true;
 }
 
 double finite_add(double a, double b)

@@ -3,8 +3,10 @@
  *
  * Their JSON has its members in the order in which clients know it.
  */
-#include "engine/engine_int.h"
+#include "engine/event.h"
 
+#include "engine/engine_int.h"
+#include "engine/job.h"
 #include "util/json.h"
 
 #define CHANNEL_LOG	      "ql:log"

@@ -1,10 +1,23 @@
 /*
  * Failures: jobs that failed, in groups, the newest first.
  */
-#include "engine/engine_int.h"
+#include "engine/fail.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/event.h"
+#include "engine/history.h"
+#include "engine/job.h"
+#include "engine/limit.h"
+#include "engine/lock.h"
+#include "engine/page.h"
+#include "engine/queue.h"
+#include "engine/run.h"
+#include "engine/stats.h"
+#include "engine/vec.h"
 #include "util/mem.h"
 
 #define EXHAUSTED_GROUP_PREFIX "failed-retries-"

@@ -13,12 +13,15 @@
  * A name is the pointer of an interned string, and counts as a reference to it. When the number of
  * entries is limited, the first one stays for good and those behind it make room.
  */
-#include "engine/engine_int.h"
+#include "engine/history.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/engine_int.h"
+#include "engine/queue.h"
 #include "util/mem.h"
 
 #define HISTORY_ODD_TIME   0x80

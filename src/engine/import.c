@@ -5,10 +5,22 @@
 #include "engine/import.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
+#include "engine/depends.h"
 #include "engine/engine_int.h"
+#include "engine/history.h"
+#include "engine/job.h"
+#include "engine/queue.h"
+#include "engine/recur.h"
+#include "engine/run.h"
 #include "engine/state_int.h"
+#include "engine/stats.h"
+#include "engine/tag.h"
+#include "engine/track.h"
+#include "engine/worker.h"
+#include "util/container.h"
 #include "util/mem.h"
 
 void import_begin(struct import *import, struct qless *engine)

@@ -1,11 +1,22 @@
 /*
  * Jobs: their memory and their fields.
  */
-#include "engine/engine_int.h"
+#include "engine/job.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "engine/depends.h"
+#include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/history.h"
+#include "engine/limit.h"
+#include "engine/queue.h"
+#include "engine/tag.h"
+#include "engine/track.h"
+#include "util/container.h"
 #include "util/mem.h"
 
 /* A job with its jid and as much data as most have. */

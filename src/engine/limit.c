@@ -4,7 +4,10 @@
  * They are checked where something would be stored, never where it is only looked for: a job that
  * came in under wider limits, or from the log, can be worked with to its end.
  */
+#include "engine/limit.h"
+
 #include "engine/engine_int.h"
+#include "engine/error.h"
 
 static size_t clamp(size_t value, size_t max)
 {

@@ -2,6 +2,11 @@
  * Listings of the jobs of a queue, a page at a time.
  */
 #include "engine/engine_int.h"
+#include "engine/job.h"
+#include "engine/page.h"
+#include "engine/queue.h"
+#include "engine/recur.h"
+#include "engine/vec.h"
 
 static void push_range(struct qless *q, const struct skiplist *list, uint64_t first, uint64_t count,
 		       skiplist_member_fn *member)

@@ -4,7 +4,23 @@
  * The first pop that finds an expired lock only warns its owner and gives a grace period; the first
  * one after that takes the job away. Nothing but a pop does either.
  */
+#include "engine/lock.h"
+
+#include <math.h>
+
+#include "engine/due.h"
 #include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/event.h"
+#include "engine/fail.h"
+#include "engine/history.h"
+#include "engine/job.h"
+#include "engine/limit.h"
+#include "engine/queue.h"
+#include "engine/run.h"
+#include "engine/stats.h"
+#include "engine/vec.h"
+#include "engine/worker.h"
 
 bool lock_is_expired(const struct skipnode *node, double now)
 {

@@ -3,7 +3,13 @@
  * that with each change would cost every command something; jobs of one list are mostly alike, so a
  * few of them tell about as much.
  */
+#include "engine/depends.h"
 #include "engine/engine_int.h"
+#include "engine/job.h"
+#include "engine/lists.h"
+#include "engine/queue.h"
+#include "engine/stats.h"
+#include "engine/tag.h"
 #include "engine/view.h"
 
 /* For a job, one pointer in the table. */

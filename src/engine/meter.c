@@ -1,8 +1,10 @@
 #include "engine/meter.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "engine/engine_int.h"
+#include "engine/queue.h"
 
 static const double bounds[METER_BOUND_COUNT] = METER_BOUNDS;
 

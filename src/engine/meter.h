@@ -56,6 +56,8 @@ struct meter {
 /* The upper end of bucket `i`; INFINITY for the last. */
 double meter_bound(size_t i);
 
+void meter_add_duration(struct meter_durations *durations, double seconds);
+
 /* Bring the rates of some queues up to date: `max` of them, or all there are, from `cursor`, which
  * is 0 first and then what was returned. `seconds` is of a clock that never goes back. 0 is
  * returned at the end of the queues. While queues come and go one may be left out until the next

@@ -1,7 +1,21 @@
 /*
  * Handing jobs out, and looking at those that would be next.
  */
+#include <math.h>
+
+#include "engine/advance.h"
 #include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/event.h"
+#include "engine/history.h"
+#include "engine/job.h"
+#include "engine/limit.h"
+#include "engine/lock.h"
+#include "engine/queue.h"
+#include "engine/run.h"
+#include "engine/stats.h"
+#include "engine/vec.h"
+#include "engine/worker.h"
 
 /* What is fetched for so many jobs is still in the cache when they come back. */
 #define FEW_JOBS 64u

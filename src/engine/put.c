@@ -1,7 +1,19 @@
 /*
  * Putting jobs: new ones, and existing ones somewhere else.
  */
+#include <math.h>
+
+#include "engine/depends.h"
 #include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/event.h"
+#include "engine/fail.h"
+#include "engine/job.h"
+#include "engine/limit.h"
+#include "engine/queue.h"
+#include "engine/run.h"
+#include "engine/tag.h"
+#include "engine/worker.h"
 
 #define DEFAULT_RETRIES 5
 #define MICROSECONDS	1e6

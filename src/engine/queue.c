@@ -1,11 +1,23 @@
 /*
  * Queues: they come into being when something names them and go when nothing does any more.
  */
-#include "engine/engine_int.h"
+#include "engine/queue.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
+#include "engine/due.h"
+#include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/job.h"
+#include "engine/limit.h"
+#include "engine/lists.h"
+#include "engine/recur.h"
+#include "engine/settings.h"
+#include "engine/stats.h"
+#include "engine/vec.h"
+#include "util/container.h"
 #include "util/mem.h"
 
 /* Far enough for memory to answer in time. */
@@ -17,15 +29,6 @@ const struct queue_list_row queue_lists[QUEUE_LISTS] = {
 	QUEUE_LIST_ROWS(QUEUE_LIST_ROW)
 #undef QUEUE_LIST_ROW
 };
-
-static void vec_push(struct queue_vec *v, struct queue *queue)
-{
-	if (v->count == v->cap) {
-		v->cap = v->cap == 0 ? 16 : 2 * v->cap;
-		v->items = mem_realloc_array(v->items, v->cap, sizeof(*v->items));
-	}
-	v->items[v->count++] = queue;
-}
 
 struct qless_str queue_name(const struct queue *queue)
 {
@@ -62,7 +65,7 @@ static struct queue *queue_new(struct qless *q, struct qless_str name)
 	queue->max_concurrency = settings_queue_number(q, name, STR("-max-concurrency"));
 	heap_node_init(&queue->due);
 	queue->index = (uint32_t)q->all_queues.count;
-	vec_push(&q->all_queues, queue);
+	queue_vec_push(&q->all_queues, queue);
 	return queue;
 }
 
@@ -213,7 +216,7 @@ int qless_all_queue_counts(struct qless *q, double now, const struct qless_queue
 		return QLESS_EBADARG;
 	queues->count = 0;
 	for (node = skiplist_first(&q->queues); node != NULL; node = skiplist_next(node))
-		vec_push(queues, container_of(node, struct queue, node));
+		queue_vec_push(queues, container_of(node, struct queue, node));
 	q->queue_counts =
 		mem_realloc_array(q->queue_counts, queues->count + 1, sizeof(*q->queue_counts));
 	for (i = 0; i < queues->count; i++) {

@@ -1,10 +1,20 @@
 /*
  * Recurring jobs: what makes jobs by itself, at fixed intervals.
  */
-#include "engine/engine_int.h"
+#include "engine/recur.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/job.h"
+#include "engine/limit.h"
+#include "engine/queue.h"
+#include "engine/run.h"
+#include "engine/tag.h"
+#include "engine/vec.h"
+#include "util/container.h"
 #include "util/mem.h"
 #include "util/num.h"
 

@@ -1,10 +1,19 @@
 /*
  * Who refers to interned names, queues and taggings, found by walking through the whole state.
  */
-#include "engine/engine_int.h"
+#include "engine/refs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "engine/engine_int.h"
+#include "engine/history.h"
+#include "engine/job.h"
+#include "engine/queue.h"
+#include "engine/recur.h"
+#include "engine/tag.h"
+#include "engine/worker.h"
+#include "util/container.h"
 #include "util/mem.h"
 
 static void add(void *arg, const struct intern *object)
@@ -13,10 +22,7 @@ static void add(void *arg, const struct intern *object)
 
 	if (object == NULL)
 		return;
-	if (refs->count == refs->cap) {
-		refs->cap = refs->cap == 0 ? 256 : 2 * refs->cap;
-		refs->items = mem_realloc_array(refs->items, refs->cap, sizeof(*refs->items));
-	}
+	refs->items = mem_grow(refs->items, &refs->cap, refs->count + 1, sizeof(*refs->items));
 	refs->items[refs->count++] = object;
 }
 

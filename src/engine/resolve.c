@@ -6,10 +6,26 @@
  * the steps matters: lists are put in order before anything is looked up in them, and names are
  * counted again before anything is released.
  */
-#include "engine/engine_int.h"
-
+#include <math.h>
 #include <stdlib.h>
 
+#include "engine/check.h"
+#include "engine/depends.h"
+#include "engine/due.h"
+#include "engine/engine_int.h"
+#include "engine/fail.h"
+#include "engine/job.h"
+#include "engine/lists.h"
+#include "engine/queue.h"
+#include "engine/recur.h"
+#include "engine/refs.h"
+#include "engine/run.h"
+#include "engine/settings.h"
+#include "engine/stats.h"
+#include "engine/tag.h"
+#include "engine/track.h"
+#include "engine/worker.h"
+#include "util/container.h"
 #include "util/mem.h"
 
 /* Call `visit` for what goes by each name; it may free that. Returns the sum. */

@@ -1,8 +1,17 @@
 #include "engine/run.h"
 
 #include <assert.h>
+#include <math.h>
 
+#include "engine/due.h"
 #include "engine/engine_int.h"
+#include "engine/fail.h"
+#include "engine/history.h"
+#include "engine/job.h"
+#include "engine/lists.h"
+#include "engine/meter.h"
+#include "engine/queue.h"
+#include "engine/worker.h"
 
 /* The score of a waiting job is its priority less its time in these units: older jobs first. */
 #define TIME_PER_PRIORITY 10000000000.0

@@ -2,10 +2,18 @@
  * Options. They are kept as the text that was set; those the engine looks at are numbers, checked
  * when they are set and kept as such beside it.
  */
-#include "engine/engine_int.h"
+#include "engine/settings.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "engine/due.h"
+#include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/event.h"
+#include "engine/limit.h"
+#include "engine/queue.h"
 #include "util/mem.h"
 #include "util/num.h"
 
@@ -191,10 +199,7 @@ static void store(struct settings *s, struct qless_str name, struct qless_str va
 	struct option *option;
 
 	if (settings_find(s, name) == NULL) {
-		if (s->count == s->cap) {
-			s->cap = s->cap == 0 ? 8 : 2 * s->cap;
-			s->options = mem_realloc_array(s->options, s->cap, sizeof(*s->options));
-		}
+		s->options = mem_grow(s->options, &s->cap, s->count + 1, sizeof(*s->options));
 		memmove(s->options + i + 1, s->options + i, (s->count - i) * sizeof(*s->options));
 		s->options[i] = (struct option){ .name = engine_dup(name), .name_len = name.len };
 		s->count++;

@@ -40,10 +40,28 @@
  *
  * A list has its jobs in its own order, so that each is appended at the end when it is loaded.
  */
-#include "engine/state_int.h"
+#include "engine/state.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "engine/depends.h"
+#include "engine/engine_int.h"
+#include "engine/fail.h"
+#include "engine/history.h"
+#include "engine/job.h"
+#include "engine/lists.h"
+#include "engine/queue.h"
+#include "engine/recur.h"
+#include "engine/run.h"
+#include "engine/settings.h"
+#include "engine/state_int.h"
+#include "engine/stats.h"
+#include "engine/tag.h"
+#include "engine/track.h"
+#include "engine/worker.h"
+#include "util/container.h"
 #include "util/mem.h"
 #include "util/wire.h"
 

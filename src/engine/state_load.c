@@ -7,8 +7,19 @@
  */
 #include "engine/state_load.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "engine/depends.h"
+#include "engine/engine_int.h"
+#include "engine/job.h"
+#include "engine/lists.h"
+#include "engine/queue.h"
+#include "engine/recur.h"
+#include "engine/state.h"
+#include "engine/stats.h"
+#include "engine/track.h"
+#include "engine/worker.h"
 #include "util/mem.h"
 #include "util/wire.h"
 
@@ -134,12 +145,7 @@ static void load_day(struct state_loader *l, struct queue *queue)
 		state_read_fail(l, "days are out of order");
 	if (l->failed)
 		return;
-	if (queue->day_count == queue->day_cap) {
-		queue->day_cap = queue->day_cap == 0 ? 1 : 2 * queue->day_cap;
-		queue->days = mem_realloc_array(queue->days, queue->day_cap, sizeof(*queue->days));
-	}
-	day = &queue->days[queue->day_count++];
-	*day = (struct stats_day){ .day = start };
+	day = stats_need_day(queue, start);
 	load_series(l, &day->wait);
 	load_series(l, &day->run);
 	for (int i = 0; i < COUNTER_TOTAL; i++) {

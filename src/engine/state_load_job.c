@@ -1,8 +1,16 @@
 /*
  * Loading snapshots: jobs, with their histories and what only some of them have.
  */
-#include "engine/state_load.h"
+#include <math.h>
 
+#include "engine/engine_int.h"
+#include "engine/history.h"
+#include "engine/job.h"
+#include "engine/queue.h"
+#include "engine/run.h"
+#include "engine/state_load.h"
+#include "engine/tag.h"
+#include "engine/vec.h"
 #include "util/mem.h"
 
 static void load_log_event(struct state_loader *l, struct history *h, double when)

@@ -1,10 +1,12 @@
 /*
  * Loading snapshots: the bytes, and the numbers, times, texts and names they stand for.
  */
-#include "engine/state_load.h"
-
+#include <math.h>
 #include <stdlib.h>
 
+#include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/state_load.h"
 #include "util/mem.h"
 #include "util/wire.h"
 
@@ -215,10 +217,7 @@ struct intern *state_read_name(struct state_loader *l, enum state_kind kind)
 	text = state_read_text(l, QLESS_MAX_NAME_BYTES);
 	if (l->failed)
 		return NULL;
-	if (list->count == list->cap) {
-		list->cap = list->cap == 0 ? 64 : 2 * list->cap;
-		list->items = mem_realloc_array(list->items, list->cap, sizeof(*list->items));
-	}
+	list->items = mem_grow(list->items, &list->cap, list->count + 1, sizeof(*list->items));
 	list->items[list->count++] = intern_get(table_of(l->q, kind), text);
 	return list->items[id];
 }

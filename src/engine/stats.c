@@ -2,11 +2,17 @@
  * Statistics: for each queue and day how long jobs waited and ran, and how many were retried and
  * failed.
  */
-#include "engine/engine_int.h"
+#include "engine/stats.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "engine/engine_int.h"
+#include "engine/meter.h"
+#include "engine/queue.h"
+#include "engine/worker.h"
 #include "util/mem.h"
 #include "util/num.h"
 
@@ -60,10 +66,8 @@ struct stats_day *stats_need_day(struct queue *queue, double now)
 
 	if (i < queue->day_count && queue->days[i].day == day)
 		return &queue->days[i];
-	if (queue->day_count == queue->day_cap) {
-		queue->day_cap = queue->day_cap == 0 ? 1 : 2 * queue->day_cap;
-		queue->days = mem_realloc_array(queue->days, queue->day_cap, sizeof(*queue->days));
-	}
+	queue->days = mem_grow32(queue->days, &queue->day_cap, (size_t)queue->day_count + 1,
+				 sizeof(*queue->days));
 	memmove(queue->days + i + 1, queue->days + i,
 		(queue->day_count - i) * sizeof(*queue->days));
 	memset(&queue->days[i], 0, sizeof(queue->days[i]));
@@ -98,6 +102,13 @@ static struct bucket bucket_of(double seconds)
 	return bucket;
 }
 
+/* Make room for one more. */
+static void reserve_bucket(struct series *series)
+{
+	series->buckets = mem_grow32(series->buckets, &series->bucket_cap,
+				     (size_t)series->bucket_count + 1, sizeof(*series->buckets));
+}
+
 static int compare_buckets(const struct bucket *a, const struct bucket *b)
 {
 	if (a->unit != b->unit)
@@ -123,11 +134,7 @@ static void count_bucket(struct series *series, double seconds)
 		series->buckets[low].count++;
 		return;
 	}
-	if (series->bucket_count == series->bucket_cap) {
-		series->bucket_cap = series->bucket_cap == 0 ? 4 : 2 * series->bucket_cap;
-		series->buckets = mem_realloc_array(series->buckets, series->bucket_cap,
-						    sizeof(*series->buckets));
-	}
+	reserve_bucket(series);
 	memmove(series->buckets + low + 1, series->buckets + low,
 		(series->bucket_count - low) * sizeof(*series->buckets));
 	bucket.count = 1;
@@ -362,10 +369,6 @@ bool stats_follows(const struct bucket *b, const struct bucket *a)
 
 void stats_add_bucket(struct series *series, const struct bucket *bucket)
 {
-	if (series->bucket_count == series->bucket_cap) {
-		series->bucket_cap = series->bucket_cap == 0 ? 4 : 2 * series->bucket_cap;
-		series->buckets = mem_realloc_array(series->buckets, series->bucket_cap,
-						    sizeof(*series->buckets));
-	}
+	reserve_bucket(series);
 	series->buckets[series->bucket_count++] = *bucket;
 }

@@ -5,10 +5,17 @@
  * tag however often it has it. To find out in O(1) whether a job has a tag, the tags of the job
  * being worked on point to its taggings meanwhile (tag.mine).
  */
-#include "engine/engine_int.h"
+#include "engine/tag.h"
 
 #include <stdlib.h>
 
+#include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/job.h"
+#include "engine/limit.h"
+#include "engine/page.h"
+#include "engine/vec.h"
+#include "util/container.h"
 #include "util/mem.h"
 
 static struct qless_str tagging_member(const struct skipnode *node)

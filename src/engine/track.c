@@ -1,10 +1,17 @@
 /*
  * Tracked jids. A jid stays tracked when its job is gone.
  */
-#include "engine/engine_int.h"
+#include "engine/track.h"
 
 #include <stdlib.h>
 
+#include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/event.h"
+#include "engine/job.h"
+#include "engine/limit.h"
+#include "engine/vec.h"
+#include "util/container.h"
 #include "util/mem.h"
 
 struct qless_str tracked_jid(const struct tracked *tracked)

@@ -3,6 +3,16 @@
 #include <assert.h>
 
 #include "engine/engine_int.h"
+#include "engine/fail.h"
+#include "engine/job.h"
+#include "engine/lists.h"
+#include "engine/queue.h"
+#include "engine/recur.h"
+#include "engine/run.h"
+#include "engine/stats.h"
+#include "engine/tag.h"
+#include "engine/track.h"
+#include "engine/worker.h"
 
 const struct skiplist *view_queue(const struct qless *q, struct qless_str name,
 				  enum queue_list list)

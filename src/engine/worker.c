@@ -4,10 +4,16 @@
  * A worker is an object while it is known, holds something, or has done something on a day that is
  * remembered; a mere name otherwise.
  */
-#include "engine/engine_int.h"
+#include "engine/worker.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "engine/engine_int.h"
+#include "engine/job.h"
+#include "engine/stats.h"
+#include "engine/vec.h"
+#include "util/container.h"
 #include "util/mem.h"
 
 /* Locks that expire later than this from now are in no listing of a worker's jobs. */
@@ -238,11 +244,8 @@ static struct worker_day *need_day(struct worker *worker, double now)
 
 	if (i < worker->day_count && worker->days[i].day == day)
 		return &worker->days[i];
-	if (worker->day_count == worker->day_cap) {
-		worker->day_cap = worker->day_cap == 0 ? 1 : 2 * worker->day_cap;
-		worker->days =
-			mem_realloc_array(worker->days, worker->day_cap, sizeof(*worker->days));
-	}
+	worker->days = mem_grow32(worker->days, &worker->day_cap, (size_t)worker->day_count + 1,
+				  sizeof(*worker->days));
 	memmove(worker->days + i + 1, worker->days + i,
 		(worker->day_count - i) * sizeof(*worker->days));
 	worker->days[i] = (struct worker_day){ .day = day };

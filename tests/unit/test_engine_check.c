@@ -6,7 +6,16 @@
 
 #include <stdlib.h>
 
+#include "engine/check.h"
 #include "engine/engine_int.h"
+#include "engine/job.h"
+#include "engine/queue.h"
+#include "engine/recur.h"
+#include "engine/run.h"
+#include "engine/stats.h"
+#include "engine/tag.h"
+#include "engine/track.h"
+#include "engine/worker.h"
 
 static struct qless *q;
 static struct buf findings;

@@ -1,0 +1,49 @@
+/*
+ * The history of a job, as compact bytes; history.c has their layout.
+ */
+#ifndef ENGINE_HISTORY_H
+#define ENGINE_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "qless.h"
+
+struct intern;
+struct queue;
+
+/* The first entries of most jobs fit into the struct itself. */
+#define HISTORY_INLINE_BYTES 16
+
+/* Bytes of a history beyond which no log entry is taken. */
+#define HISTORY_LOG_BYTES_MAX ((size_t)1 << 29)
+
+struct history {
+	uint32_t len;
+	uint32_t cap; /* 0: the bytes are in `room`, otherwise `room` holds a pointer to them */
+	uint32_t count;
+	unsigned char room[HISTORY_INLINE_BYTES];
+};
+
+void history_append_put(struct qless *q, struct history *h, double now, struct queue *queue);
+void history_append_popped(struct qless *q, struct history *h, double now, struct intern *worker);
+void history_append_plain(struct qless *q, struct history *h, double now,
+			  enum qless_event_kind kind);
+/* `worker` is NULL if the retries were exhausted. */
+void history_append_failed(struct qless *q, struct history *h, double now, struct intern *group,
+			   struct intern *worker);
+void history_append_log(struct qless *q, struct history *h, double now, struct qless_str what,
+			const struct qless_str *item);
+/* Whether a log entry of that size still fits. */
+bool history_has_room(const struct history *h, struct qless_str what, const struct qless_str *item);
+/* Each reference to a name that the history holds. */
+void history_each_name(const struct history *h, void (*visit)(void *arg, const struct intern *name),
+		       void *arg);
+/* Step through; `*cursor` starts as 0. */
+bool history_next(const struct history *h, size_t *cursor, struct qless_event *ret_event);
+void history_done(struct qless *q, struct history *h);
+/* The same where the names it refers to go as well. */
+void history_discard(struct history *h);
+
+#endif

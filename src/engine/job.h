@@ -1,0 +1,120 @@
+/*
+ * Jobs: their memory and their fields. run.h has their lists.
+ */
+#ifndef ENGINE_JOB_H
+#define ENGINE_JOB_H
+
+#include <stdint.h>
+
+#include "qless.h"
+#include "engine/history.h"
+#include "util/container.h"
+#include "util/hash.h"
+#include "util/intern.h"
+#include "util/skiplist.h"
+#include "util/str.h"
+
+struct queue;
+struct tag_list;
+
+struct failure {
+	struct intern *group;
+	struct intern *worker; /* NULL: exhausted retries, nobody reported it */
+	double when;
+	uint32_t message_len;
+	char message[];
+};
+
+/* What most jobs do without. */
+struct job_extra {
+	struct tag_list *tags;
+	struct failure *failure;
+	struct intern *spawned_from;
+	struct skiplist *dependencies; /* of struct edge */
+	struct skiplist *dependents;
+	double due; /* remembered while waiting for dependencies; NAN if none */
+};
+
+enum job_flag {
+	JOB_TRACKED = 1 << 0,
+	JOB_GRACE = 1 << 1,	      /* its worker has been warned that the lock expired */
+	JOB_FAILURE_CLEARED = 1 << 2, /* it was completed: the failure reads as an empty object */
+	JOB_CHOSEN = 1 << 3,	      /* scratch for calls that take lists of jids */
+};
+
+/* One allocation: the struct, the upper levels of its node, the jid, the data as first put. */
+struct qless_job {
+	struct hash_node hash; /* aux: length of the jid */
+	struct queue *queue;   /* NULL once complete */
+	struct intern *klass;
+	struct intern *worker; /* NULL if none; stays after a retry */
+	struct job_extra *extra;
+	char *data;
+	double priority;
+	double retries;
+	double remaining;
+	double time;
+	double expires;
+	struct history history;
+	uint8_t state; /* enum qless_state */
+	uint8_t flags;
+	struct skipnode node; /* aux: length of the data */
+};
+
+/* Bytes of a line of the processor's cache. */
+#define CACHE_LINE_BYTES 64
+
+static inline struct qless_job *job_from_node(const struct skipnode *node)
+{
+	return container_of((struct skipnode *)(uintptr_t)node, struct qless_job, node);
+}
+
+static inline struct qless_str job_jid(const struct qless_job *job)
+{
+	return str_make((const char *)&job->node + skipnode_size(job->node.height), job->hash.aux);
+}
+
+static inline struct qless_str job_data(const struct qless_job *job)
+{
+	return str_make(job->data, job->node.aux);
+}
+
+/* For skiplists of jobs. */
+struct qless_str job_member(const struct skipnode *node);
+struct qless_str job_key(const struct hash_node *node);
+
+struct qless_job *job_find(const struct qless *q, struct qless_str jid);
+struct qless_job *job_find_hashed(const struct qless *q, struct qless_str jid, uint32_t hash);
+/* A new job, found by its jid from now on, in no list, without class and queue. */
+struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data);
+struct qless_job *job_new_hashed(struct qless *q, struct qless_str jid, uint32_t hash,
+				 struct qless_str data);
+/* The same, but found only once the caller has put it into qless.jobs. */
+struct qless_job *job_make(struct qless *q, struct qless_str jid, struct qless_str data);
+/* A call that follows soon is going to read the job of that node, if there is one: have memory get
+ * it ready. With a large backlog, to wait for memory is most of what a call takes. */
+void job_prefetch(const struct skipnode *node);
+/* What is allocated for the job itself and its data, and nothing else. */
+void job_free_memory(struct qless_job *job);
+/* Free a job that is in no list, with all that hangs on it. */
+void job_delete(struct qless *q, struct qless_job *job);
+void job_set_data(struct qless *q, struct qless_job *job, struct qless_str data);
+void job_set_klass(struct qless *q, struct qless_job *job, struct qless_str klass);
+void job_set_worker(struct qless *q, struct qless_job *job, struct intern *worker);
+/* The queue must not be let go of by queue_release() while the job changes over. */
+void job_set_queue(struct qless *q, struct qless_job *job, struct queue *queue);
+void job_set_failure(struct qless *q, struct qless_job *job, struct intern *group,
+		     struct qless_str message, double when, struct intern *worker);
+void job_clear_failure(struct qless *q, struct qless_job *job);
+void job_set_due(struct qless_job *job, double due);
+double job_due(const struct qless_job *job);
+struct job_extra *job_need_extra(struct qless_job *job);
+/* Free the extra part if nothing is in it. */
+void job_release_extra(struct qless_job *job);
+
+static inline struct qless_str failure_message(const struct failure *failure)
+{
+	return str_make(failure->message, failure->message_len);
+}
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * Queues: they come into being when something names them and go when nothing does any more.
+ */
+#ifndef ENGINE_QUEUE_H
+#define ENGINE_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "qless.h"
+#include "engine/lists.h"
+#include "engine/meter.h"
+#include "util/heap.h"
+#include "util/intern.h"
+#include "util/skiplist.h"
+#include "util/str.h"
+
+struct stats_day;
+
+struct queue {
+	struct intern *name;
+	union {
+		struct skiplist lists[QUEUE_LISTS];
+		struct {
+#define QUEUE_LIST_FIELD(NAME, field, ...) struct skiplist field;
+			QUEUE_LIST_ROWS(QUEUE_LIST_FIELD)
+#undef QUEUE_LIST_FIELD
+		};
+	};
+	struct stats_day *days; /* oldest first */
+	uint32_t day_count;
+	uint32_t day_cap;
+	uint64_t job_count; /* jobs that name this queue */
+	double heartbeat;   /* its own options; NAN if not set */
+	double max_concurrency;
+	uint32_t name_len; /* so that a name need not be looked at to be passed on */
+	uint32_t index;	   /* in qless.all_queues */
+	bool paused;
+	bool is_woken;	      /* in the list of woken queues */
+	struct heap_node due; /* in qless.due, see due.c */
+	struct queue *prev_woken;
+	struct queue *next_woken;
+	struct meter meter;
+	struct skipnode node; /* in qless.queues while known */
+};
+
+struct queue *queue_find(const struct qless *q, struct qless_str name);
+/* The same, quicker for the queue of the last call. */
+struct queue *queue_recall(struct qless *q, struct qless_str name);
+/* Makes the queue if there is none. */
+struct queue *queue_need(struct qless *q, struct qless_str name);
+/* Free the queue if nothing is left that would make it visible. */
+void queue_release(struct qless *q, struct queue *queue);
+void queue_free(struct qless *q, struct queue *queue);
+/* Visit all queues; each may go away by that, and no other. */
+typedef void queue_visit_fn(struct queue *queue, void *arg);
+void queue_each(const struct qless *q, queue_visit_fn *visit, void *arg);
+/* Into the list of known queues, unless it is there. */
+void queue_know(struct qless *q, struct queue *queue, double now);
+/* When a lock taken now expires. */
+double queue_lock_expiry(const struct qless *q, const struct queue *queue, double now);
+/* The ranks of the scheduled jobs that are due: `*ret_first` up to, but not including,
+ * `*ret_end`. */
+void queue_due_range(const struct queue *queue, double now, uint32_t *ret_first, uint32_t *ret_end);
+struct qless_str queue_name(const struct queue *queue);
+
+#endif

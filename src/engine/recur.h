@@ -1,0 +1,48 @@
+/*
+ * Recurring jobs: they make jobs at fixed intervals.
+ */
+#ifndef ENGINE_RECUR_H
+#define ENGINE_RECUR_H
+
+#include <stdint.h>
+
+#include "qless.h"
+#include "engine/due.h"
+#include "util/hash.h"
+#include "util/intern.h"
+#include "util/skiplist.h"
+#include "util/str.h"
+
+struct qless_recur {
+	struct hash_node hash; /* aux: length of the jid */
+	struct queue *queue;
+	struct intern *klass;
+	struct intern **tags; /* in order, names of tags */
+	uint32_t tag_count;
+	uint32_t data_len;
+	char *data;
+	double priority;
+	double retries;
+	double interval;
+	double backlog;
+	uint64_t count;
+	struct skipnode node; /* score: next run. The jid follows the levels */
+};
+
+/* Make the jobs that have come due, up to `max`; returns how many. */
+int64_t recur_spawn(struct qless *q, struct queue *queue, double now, int64_t max);
+/* When it next makes a job, as of `now`: a backlog may have it pass over runs. */
+double recur_next_run(const struct qless_recur *recur, double now);
+/* As the reference has it, a run that was due before 1970 never is. */
+static inline void recur_falls_due(struct qless *q, const struct qless_recur *recur)
+{
+	if (recur->node.score >= 0)
+		queue_falls_due(q, recur->queue, recur->node.score);
+}
+struct qless_str recur_jid(const struct qless_recur *recur);
+struct qless_recur *recur_from_node(const struct skipnode *node);
+void recur_free(struct qless *q, struct qless_recur *recur);
+struct qless_str recur_member(const struct skipnode *node);
+struct qless_str recur_key(const struct hash_node *node);
+
+#endif

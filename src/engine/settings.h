@@ -1,0 +1,48 @@
+/*
+ * Options: as text, and those the engine looks at as numbers.
+ */
+#ifndef ENGINE_SETTINGS_H
+#define ENGINE_SETTINGS_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "qless.h"
+
+struct option {
+	char *name;
+	char *value;
+	size_t name_len;
+	size_t value_len;
+};
+
+struct settings {
+	struct option *options; /* by name */
+	size_t count;
+	size_t cap;
+	/* What the engine looks at, as numbers. */
+	double heartbeat;
+	double grace_period;
+	double stats_history;
+	double histogram_history;
+	double jobs_history;
+	double jobs_history_count;
+	double max_job_history;
+	double max_worker_age;
+};
+
+void settings_init(struct settings *s);
+void settings_done(struct settings *s);
+/* The value set for a name, or NULL. */
+const struct option *settings_find(const struct settings *s, struct qless_str name);
+/* The number of an option `<prefix><suffix>`, NAN if it is not set. */
+double settings_queue_number(const struct qless *q, struct qless_str queue,
+			     struct qless_str suffix);
+/* Whether two such numbers are the same: NAN is, to itself. */
+static inline bool same_option(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+#endif

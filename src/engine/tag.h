@@ -1,0 +1,47 @@
+/*
+ * Tags of jobs.
+ */
+#ifndef ENGINE_TAG_H
+#define ENGINE_TAG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "qless.h"
+#include "util/intern.h"
+#include "util/skiplist.h"
+
+/* The names one job has been given, in order; the same tag may be there more than once. */
+struct tag_list {
+	uint32_t count;
+	struct tagging *items[];
+};
+
+struct tag {
+	struct intern *name;
+	struct skiplist jobs; /* of taggings; score: time tagged */
+	struct tagging *mine; /* scratch: the tagging of the job being worked on */
+	struct skipnode node; /* in qless.tags; score: number of jobs */
+};
+
+struct tagging {
+	struct tag *tag;
+	struct qless_job *job;
+	struct skipnode node; /* aux: how often it is in the job's list */
+};
+
+struct tag *tag_find(const struct qless *q, struct qless_str name);
+/* Replace all tags of the job. */
+void job_set_tags(struct qless *q, struct qless_job *job, const struct qless_str *tags,
+		  size_t count, double now);
+void job_refresh_tags(struct qless *q, struct qless_job *job, double now);
+void job_drop_tags(struct qless *q, struct qless_job *job);
+/* Where the job is among those with the tag, or NULL. */
+const struct skipnode *job_find_tag(const struct qless_job *job, const struct tag *tag);
+/* For lists of names that do not hang on jobs. */
+struct intern *tag_name_get(struct qless *q, struct qless_str name);
+
+/* Repair the tags of all jobs; returns how many repairs were made. */
+size_t tags_resolve(struct qless *q);
+
+#endif

@@ -1,0 +1,44 @@
+#include "engine/vec.h"
+
+#include <stdlib.h>
+
+#include "util/mem.h"
+
+/* Items for which a vector keeps its room when it is emptied. */
+#define KEEP_ITEMS 4096
+
+void job_vec_clear(struct job_vec *v)
+{
+	v->count = 0;
+	if (v->cap <= KEEP_ITEMS)
+		return;
+	free(v->items);
+	*v = (struct job_vec){ 0 };
+}
+
+void str_vec_clear(struct str_vec *v)
+{
+	v->count = 0;
+	if (v->cap <= KEEP_ITEMS)
+		return;
+	free(v->items);
+	*v = (struct str_vec){ 0 };
+}
+
+void job_vec_push(struct job_vec *v, struct qless_job *job)
+{
+	v->items = mem_grow(v->items, &v->cap, v->count + 1, sizeof(*v->items));
+	v->items[v->count++] = job;
+}
+
+void queue_vec_push(struct queue_vec *v, struct queue *queue)
+{
+	v->items = mem_grow(v->items, &v->cap, v->count + 1, sizeof(*v->items));
+	v->items[v->count++] = queue;
+}
+
+void str_vec_push(struct str_vec *v, struct qless_str s)
+{
+	v->items = mem_grow(v->items, &v->cap, v->count + 1, sizeof(*v->items));
+	v->items[v->count++] = s;
+}
