@@ -1,5 +1,5 @@
 /*
- * The certificate that connections by TLS begin with, and when it has to be replaced.
+ * The TLS certificate: loading, reloading, and a warning before it expires.
  */
 #ifndef SERVER_CERTIFICATES_H
 #define SERVER_CERTIFICATES_H
@@ -13,13 +13,13 @@ struct tls;
 
 struct certificates {
 	struct tls *tls;   /* NULL: tls-port is 0 */
-	int64_t warned_us; /* when the expiry was looked at last */
+	int64_t warned_us; /* when the expiry was last checked; monotonic */
 };
 
-/* Load certificate, key and CAs as the configuration says, for connections from then on. Returns
- * -1 with a reason if they are invalid; then those that were loaded before stay. */
+/* Load certificate, key and CAs as configured, for new connections. Returns -1 with a reason if
+ * they are invalid. Then the files loaded before stay in use. */
 int certificates_load(struct server *s, const struct config *config, struct buf *ret_error);
-/* Call this once a second: warns once a day of a certificate that expires soon. */
+/* Call this once a second: logs a warning once a day if the certificate expires soon. */
 void certificates_tick(struct server *s);
 void certificates_done(struct server *s);
 

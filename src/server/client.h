@@ -1,10 +1,10 @@
 /*
- * A client: somebody for whom the server runs commands.
+ * A client: whatever asks the server to run commands.
  *
- * This is everything that running a command needs to know about who asks for it: the session, the
- * place for the reply, the transaction, the subscriptions. A connection embeds a client and adds
- * its socket; an internal client (submit.h) has no socket. Code that runs, counts, or shows
- * commands deals with clients, and only code about sockets deals with connections.
+ * A client holds everything that running a command needs: the session, the place for the reply, the
+ * transaction, the subscriptions. A connection embeds a client and adds its socket; an internal
+ * client (submit.h) has no socket. Code that runs, counts, or shows commands deals with clients.
+ * Only code about sockets deals with connections.
  */
 #ifndef SERVER_CLIENT_H
 #define SERVER_CLIENT_H
@@ -31,9 +31,9 @@ enum client_kind {
 	CLIENT_INTERNAL, /* a part of the server */
 };
 
-/* What depends on the kind of client. */
+/* Operations that depend on the kind of client. */
 struct client_ops {
-	/* Bytes were added to `out` or `messages`: have them sent, and enforce limits. */
+	/* Send the bytes that were added to `out` or `messages`, and enforce limits. */
 	void (*output_grew)(struct client *c);
 	/* Run no more requests. The client ends when its output has left. */
 	void (*finish)(struct client *c);
@@ -76,10 +76,10 @@ struct client {
 	TAILQ_ENTRY(client) monitor;
 };
 
-/* What clients share. */
+/* State that all clients share. */
 struct clients {
 	struct client_list monitors;
-	struct client *running; /* whose command is being run; NULL between commands */
+	struct client *running; /* the client whose command runs; NULL between commands */
 	uint64_t last_id;
 	struct chunk_pool chunks; /* of output, for reuse */
 };
@@ -93,7 +93,7 @@ void client_init(struct client *c, struct server *s, enum client_kind kind,
 /* Free what the client holds. It is neither a monitor nor subscribed any more. */
 void client_done(struct client *c);
 
-/* The client was written something. Everything that writes to a client calls this afterwards. */
+/* Everything that writes to a client calls this afterwards. */
 static inline void client_output_grew(struct client *c)
 {
 	c->ops->output_grew(c);
@@ -109,19 +109,20 @@ static inline void client_drop(struct client *c, const char *reason)
 	c->ops->drop(c, reason);
 }
 
-/* A writer for a message, such as one of a channel: it is sent whatever CLIENT REPLY says, and
- * never within a reply. client_output_grew() has to follow. */
+/* Begin a message, such as one of a channel. It is sent whatever CLIENT REPLY says, and never
+ * within a reply. The caller calls client_output_grew() afterwards. */
 void client_begin_message(struct client *c, struct reply *ret_writer);
 
-/* The command that ran has written all of its reply: append the messages that arrived meanwhile. */
+/* Call this after a command has written all of its reply: appends the messages that arrived
+ * while it ran. */
 static inline void client_end_reply(struct client *c)
 {
 	if (c->messages.len != 0)
 		chain_move(&c->out, &c->messages);
 }
 
-/* Returns whether the client is a connection. If not, it gets an error: a command that sends
- * messages later, or is about the socket, means nothing to an internal client. */
+/* Returns whether the client is a connection, and writes an error if it is not. For commands
+ * that send messages later, or are about the socket. */
 bool client_check_connection(struct client *c);
 
 /* Start or stop showing the client every command that is run. */

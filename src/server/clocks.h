@@ -1,9 +1,9 @@
 /*
  * The server's clocks.
  *
- * The time is read once a turn, and again after each command: the end of one is the beginning of
- * the next. Everything else uses these readings, because reading a clock costs more than finding a
- * command in the table.
+ * The server reads the time once a turn, and once after each command: the end of a command is the
+ * beginning of the next. Everything else uses these readings, because reading a clock costs more
+ * than looking up a command.
  */
 #ifndef SERVER_CLOCKS_H
 #define SERVER_CLOCKS_H
@@ -18,7 +18,7 @@ struct clocks {
 	int64_t mono_us; /* of this turn */
 	int64_t wall_us;
 	int64_t lap_ns;		    /* monotonic: when the running command began */
-	struct steady_clock native; /* of native queue commands; runs on from lap to lap */
+	struct steady_clock native; /* for native queue commands; advances with `lap_ns` */
 	int64_t started_mono_us;
 	int64_t started_wall_us;
 };

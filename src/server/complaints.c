@@ -43,7 +43,7 @@ bool complaints_take_skew(struct complaints *c, int64_t mono_us, const char *pee
 		struct skewed_address *a = &c->skewed[i];
 
 		if (a->logged_us == 0 || mono_us - a->logged_us >= COMPLAINTS_SKEW_DISTANCE_US)
-			entry = a; /* nothing to remember any more */
+			entry = a; /* free, or its hour is over */
 		else if (a->len == len && memcmp(a->text, peer, len) == 0)
 			return false;
 	}

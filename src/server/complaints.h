@@ -1,8 +1,8 @@
 /*
- * How much the log says about clients that misbehave.
+ * Limits for log lines about clients that misbehave.
  *
- * Anybody who reaches the port can cause these lines. They are limited, so that nobody fills the
- * disk with them, and what is left out is counted.
+ * Anybody who reaches the port can cause these lines. The limits keep the disk from filling up.
+ * Lines that are left out are counted.
  */
 #ifndef SERVER_COMPLAINTS_H
 #define SERVER_COMPLAINTS_H
@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Addresses whose clocks are remembered to be wrong. */
+/* Number of addresses whose clocks are remembered to be wrong. */
 #define COMPLAINTS_ADDRESSES 64
-/* Bytes of an address that are compared; longer ones are paths of Unix sockets. */
+/* Bytes of an address that are compared. Longer addresses are paths of Unix sockets. */
 #define COMPLAINTS_ADDRESS_BYTES 48
 
 struct skewed_address {
@@ -33,15 +33,15 @@ struct complaints {
 /* Returns whether the log has room for one more line about a client, and counts the line. */
 bool complaints_take(struct complaints *c);
 
-/* The same for a peer that does not speak the protocol. Port scanners and clients with a wrong
- * configuration come back again and again, and one line a second says as much as a thousand.
- * *ret_left_out is the number of peers that have got no line since the last one. */
+/* Returns whether the log has room for a line about a peer that does not speak the protocol: one
+ * line a second. Port scanners and misconfigured clients come back again and again.
+ * *ret_left_out is the number of such peers since the last line. */
 bool complaints_take_misfit(struct complaints *c, int64_t mono_us, uint64_t *ret_left_out);
 
-/* The same for a client whose clock is wrong, which does not change by itself: one line an hour for
- * each address. `peer` is the address with its port. */
+/* Returns whether the log has room for a line about a client whose clock is wrong: one line an
+ * hour for each address. `peer` is the address with its port. */
 bool complaints_take_skew(struct complaints *c, int64_t mono_us, const char *peer);
-/* Microseconds between two such lines. */
+/* Microseconds between two lines about the same address. */
 #define COMPLAINTS_SKEW_DISTANCE_US (INT64_C(3600) * 1000000)
 
 /* Call this once a second: logs how many lines were left out, and begins anew. */

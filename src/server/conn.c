@@ -12,9 +12,9 @@
 #include "util/container.h"
 #include "util/mem.h"
 
-/* Seconds that a connection which is to be closed may stay without taking any of its output. */
+/* A connection that closes may take this many seconds to accept some of its output. */
 #define CLOSE_SECONDS 10
-/* Descriptors that are needed besides those of clients. */
+/* Number of descriptors that the server needs besides those of clients. */
 #define OWN_FDS 32
 
 static const char *const state_names[] = {
@@ -97,7 +97,7 @@ void conn_kill(struct conn *c, const char *reason)
 
 void conn_finish(struct conn *c)
 {
-	/* It has not been told anything that could have to arrive. */
+	/* Nothing was sent yet that would have to arrive. */
 	if (c->state == CONN_HANDSHAKE)
 		conn_kill(c, NULL);
 	if (c->state != CONN_OPEN && c->state != CONN_HELD)
@@ -107,7 +107,7 @@ void conn_finish(struct conn *c)
 	conn_unmark_ready(c);
 	client_stop_listening(&c->client);
 	event_del(&c->read_event);
-	/* The end of the turn writes what there is, and closes. */
+	/* The end of the turn writes the output, and closes. */
 	conn_mark_writable(c);
 }
 
@@ -123,7 +123,7 @@ static void conn_free(struct conn *c)
 }
 
 /*
- * Birth, and growing old
+ * Birth, and checks once a second
  */
 
 static struct qless_str id_key(const uint64_t *id)
@@ -197,7 +197,7 @@ bool conn_begin_tls(struct conn *c)
 	return true;
 }
 
-/* Whoever does not get on with it is not given a turn for ever. */
+/* A handshake has a time limit. */
 static void check_handshake(struct conn *c)
 {
 	int64_t limit_us = c->client.server->config->tls_handshake_timeout_s * 1000000;
@@ -223,7 +223,7 @@ static void conn_check(struct conn *c)
 		conn_kill(c, NULL);
 		return;
 	}
-	/* It is our disk that it waits for. */
+	/* The connection waits for our disk, not for its peer. */
 	if (conn_has_held_output(c))
 		idle_us = closing_us = 0;
 	if (c->state == CONN_CLOSING || c->state == CONN_LEAVING) {
@@ -272,7 +272,7 @@ void conns_done(struct server *s)
 	free(s->intake.scratch);
 }
 
-/* The smallest limit of output there is. */
+/* Returns the smallest limit of output that is configured. */
 static size_t smallest_output_limit(const struct config_output_limits *limits)
 {
 	size_t smallest = CONN_STRANGER_BYTES;

@@ -1,8 +1,7 @@
 /*
- * Connections: clients with a socket. Their states, what they read and what they still have to
- * write.
+ * Connections: clients with a socket.
  *
- * conn.c has the states, birth and death; conn_input.c reads requests and has them run;
+ * conn.c has the states, birth and death. conn_input.c reads requests and has them run.
  * conn_output.c holds replies back until the log is durable, writes them, and enforces limits.
  */
 #ifndef SERVER_CONN_H
@@ -22,7 +21,7 @@
 /* Bytes read from a connection in one go. */
 #define CONN_READ_BYTES ((size_t)64 * 1024)
 
-/* Why a connection is closed whose output was held when the log failed. */
+/* The reason that is logged when the log fails and a connection has output that waits for it. */
 #define CONN_OUTPUT_LOST "what it was to be told could not be made durable"
 
 /*
@@ -36,7 +35,7 @@
  *    +--> HANDSHAKE ----------------------------------------------+
  */
 enum conn_state {
-	CONN_NEW,	/* has a socket; nobody listens to it yet */
+	CONN_NEW,	/* has a socket, and no events yet */
 	CONN_OPEN,	/* requests are read and run */
 	CONN_HANDSHAKE, /* the transport is not ready; nothing is read or written */
 	CONN_HELD,	/* its next request waits until the pause is over */
@@ -54,7 +53,7 @@ enum conn_class {
 /* Bytes of output that wait until the log is durable up to a record. */
 struct held_output {
 	size_t bytes;
-	struct gate_wait wait; /* waits as long as there are bytes */
+	struct gate_wait wait; /* waits while `bytes` is not 0 */
 };
 
 struct conn {
@@ -62,22 +61,22 @@ struct conn {
 	struct transport transport;
 	enum conn_state state;
 
-	bool is_ready;	      /* on conns.ready: requests wait in `in`, or more is to be read */
-	bool has_output;      /* on conns.writable: to be written at the end of the turn */
+	bool is_ready;	      /* on conns.ready: requests wait in `in`, or there is more to read */
+	bool has_output;      /* on conns.writable: the end of the turn writes its output */
 	bool awaits_writable; /* the write event is armed: the socket was full */
 	bool reading_waits;   /* the transport has to write before it can read on */
-	bool on_edges;	      /* its events come when something happens, and only then */
+	bool on_edges;	      /* edge-triggered: see conn_input.c */
 	bool end_of_input;    /* the peer sends no more, and all it has sent is read */
 	bool end_is_near;     /* the peer sends no more, but what it has sent may not all be read */
-	bool over_limit;      /* on conns.over_limit: has more output than it may */
+	bool over_limit;      /* on conns.over_limit: its output exceeds a limit */
 
 	struct event read_event;
 	struct event write_event;
 
 	struct resp_parser parser;
-	struct buf in; /* what was read and not yet run; empty most of the time */
-	/* client.out is, in this order: what may leave, what the older run of held output has, what
-	 * the newer one has, and what was said in this turn. */
+	struct buf in; /* input that was read and has not been run; empty most of the time */
+	/* client.out consists of these parts, in this order: output that may leave, the older
+	 * run of held output, the newer one, and the output of this turn. */
 	size_t cleared;
 	struct held_output held[2];
 	unsigned newest_held; /* which of the two was held last */
@@ -112,12 +111,12 @@ struct conns {
 	size_t output_check_bytes; /* no output smaller than this is over any limit */
 };
 
-/* What connections share to read requests. */
+/* State that connections share for reading requests. */
 struct intake {
 	struct resp_limits limits;
 	struct resp_limits stranger_limits; /* before a connection has authenticated */
 	struct resp_request request;
-	char *scratch; /* what has just been read, CONN_READ_BYTES */
+	char *scratch; /* CONN_READ_BYTES of input that was just read */
 };
 
 void conns_init(struct server *s);
@@ -125,18 +124,18 @@ void conns_init(struct server *s);
 void conns_done(struct server *s);
 void conns_apply_config(struct server *s);
 
-/* Get descriptors for as many clients. Returns false if the system allows fewer; the limit is lower
- * then. */
+/* Get descriptors for this many clients. Returns false if the system allows fewer; then the
+ * limit is lower. */
 bool conns_make_room(struct server *s, size_t clients);
 
-/* Call this once a second: looks for idle connections, output over the soft limit, and memory that
- * is no longer needed. */
+/* Call this once a second: closes idle connections, enforces the soft limits of output, and
+ * frees input buffers. */
 void conns_check(struct server *s);
-/* Free those that died in this turn. Returns whether there were any. */
+/* Free the connections that died in this turn. Returns whether there were any. */
 bool conns_free_dead(struct server *s);
 
-/* A connection for a connected socket. Takes `peer` and `local`, both from malloc(). Nothing is
- * read before one of the functions that follow begins it. */
+/* Make a connection for a connected socket. Takes `peer` and `local`, both from malloc(). It
+ * reads nothing before conn_begin() or conn_begin_tls(). */
 struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *local);
 
 /* Read requests from now on. */
@@ -145,24 +144,25 @@ void conn_begin(struct conn *c);
  * connection is dead then. */
 bool conn_begin_tls(struct conn *c);
 
-/* The connection of that id, or NULL. The dead are not found. */
+/* Returns the connection with that id, or NULL. Dead connections are not found. */
 struct conn *conn_find(const struct server *s, uint64_t id);
 
 /* Close at the end of this turn, and drop the output. `reason` goes to the log unless it is NULL.
  * Does nothing to the dead. */
 void conn_kill(struct conn *c, const char *reason);
-/* Run no more requests; close when what has been said so far has left. */
+/* Run no more requests, and close once all output has left. */
 void conn_finish(struct conn *c);
 
-/* Run what waits in the buffer of a connection on conns.ready, and read on if there may be more. */
+/* Run the requests in the buffer of a connection on conns.ready, and read on if there may be
+ * more. */
 void conn_run_ready(struct conn *c);
-/* Let a held connection go on. */
+/* The pause is over: run the request that was held back. */
 void conn_release(struct conn *c);
 
 /*
- * End the turn of a connection on conns.writable: hold what it was told in this turn until all that
- * was recorded by now is durable, and write what may leave. So no client learns of a state that a
- * crash can undo, whoever has brought it about.
+ * End the turn of a connection on conns.writable. Holds the output of this turn back until
+ * everything recorded by now is durable, and writes the output that may leave. So no client learns
+ * of a state that a crash can undo, whoever caused that state.
  */
 void conn_send(struct conn *c);
 
@@ -170,7 +170,7 @@ enum conn_class conn_class(const struct conn *c);
 const char *conn_class_name(enum conn_class class);
 size_t conn_memory(const struct conn *c);
 
-/* The connection of a client that is one. */
+/* Returns the connection that embeds the client. The client must not be an internal one. */
 static inline struct conn *conn_of(const struct client *client)
 {
 	assert(client->kind != CLIENT_INTERNAL);

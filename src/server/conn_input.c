@@ -1,10 +1,9 @@
 /*
- * What connections read.
+ * Input of connections.
  *
- * Reading goes into one scratch buffer that all connections share, and requests are run right
- * there, without copying. Only what is left over, a request of which the rest is still on its way
- * or requests beyond this turn's share, is kept in a buffer of the connection. A connection at rest
- * holds neither input nor output buffers.
+ * All connections share one scratch buffer. Requests run right there, without a copy. Only the rest
+ * goes to a buffer of the connection: a request that has not arrived completely, or requests beyond
+ * this turn's share. A connection at rest holds neither input nor output buffers.
  *
  * Events of plain sockets are edge-triggered: the kernel reports a change once. It then reports
  * sockets in the order in which their bytes arrived, and need not look at a socket again to find
@@ -33,12 +32,12 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 
-/* An input buffer larger than this is given back once it is empty. */
+/* Bytes: an empty input buffer that is larger is freed. */
 #define KEEP_INPUT_BYTES ((size_t)4 * 1024)
-/* A held connection is not read further than this. */
+/* Bytes of input that a held connection may have. Beyond that it is not read. */
 #define HELD_INPUT_BYTES ((size_t)1024 * 1024)
 
-/* A connection that has not authenticated may not send much. */
+/* A connection that has not authenticated may send little. */
 static const struct resp_limits *limits_of(const struct conn *c)
 {
 	return c->client.session.user != NULL ? &c->client.server->intake.limits
@@ -67,9 +66,9 @@ static void refuse_protocol(struct conn *c, const char *text)
 }
 
 /*
- * Run requests from the front of the bytes, no more than this turn's share. Returns how many bytes
- * have been used; what is behind them is to be kept. Marks the connection ready if there may be
- * whole requests among that.
+ * Run requests from the front of the bytes, at most this turn's share. Returns the number of bytes
+ * that were used; the caller keeps the rest. Marks the connection ready if the rest may hold whole
+ * requests.
  */
 static size_t run_requests(struct conn *c, const char *base, size_t len)
 {
@@ -94,8 +93,8 @@ static size_t run_requests(struct conn *c, const char *base, size_t len)
 			break;
 		}
 		if (left-- == 0 || (used != 0 && s->clocks.lap_ns > until_ns)) {
-			/* Others first. The parser has not moved on, and will find this request
-			 * again. */
+			/* Other connections come first. The parser has not moved on, and will
+			 * find this request again. */
 			resp_parser_init(&c->parser);
 			conn_mark_ready(c);
 			return used;
@@ -124,8 +123,8 @@ static bool input_is_too_long(struct conn *c)
 	return true;
 }
 
-/* The peer sends no more. What it has sent is still run and answered, though it may be gone
- * already. */
+/* The peer sends no more. The server still runs and answers the requests it has sent, though the
+ * peer may be gone. */
 static void on_end_of_input(struct conn *c)
 {
 	c->end_of_input = true;
@@ -147,7 +146,7 @@ static void run_buffered(struct conn *c)
 		conn_finish(c);
 }
 
-/* Read to where it can be run from: the scratch buffer, or behind what the connection still has. */
+/* Read into the scratch buffer, or append to the input that the connection still has. */
 static ssize_t read_some(struct conn *c, char **ret_base)
 {
 	struct server *s = c->client.server;
@@ -170,8 +169,8 @@ static ssize_t read_some(struct conn *c, char **ret_base)
 }
 
 /*
- * An edge that tells of bytes may have told of the end behind them, too. An orderly one is told of
- * by name. A reset is not, but whoever has something to be told is found to be gone by writing it.
+ * An event for bytes may stand for the end of the stream as well. An orderly end has its own flag
+ * (EV_CLOSED). A reset has none, but it shows when output is written.
  */
 static bool may_have_ended(const struct conn *c)
 {
@@ -187,7 +186,7 @@ bool conn_discard_input(struct conn *c, bool *ret_any)
 	return n > 0 || n == TRANSPORT_WANT_READ || n == TRANSPORT_WANT_WRITE;
 }
 
-/* Take in what there is, and run it. */
+/* Read once, and run the requests. */
 static void receive(struct conn *c)
 {
 	struct server *s = c->client.server;
@@ -200,7 +199,8 @@ static void receive(struct conn *c)
 		return;
 	}
 	if (n == TRANSPORT_WANT_WRITE) {
-		/* The socket may well be readable meanwhile, and would be tried in vain. */
+		/* The socket may be readable in the meantime, but reading would fail until it
+		 * can be written. */
 		c->reading_waits = true;
 		event_del(&c->read_event);
 		conn_watch_writable(c, true);
@@ -229,7 +229,7 @@ static void receive(struct conn *c)
 		conn_mark_ready(c);
 	else if (c->state == CONN_HELD && c->on_edges && c->transport.has_more)
 		conn_tell_again(&c->read_event);
-	/* The other sockets come first in the next turn. */
+	/* The turn ends early, and the other sockets come first in the next turn. */
 	if (recording_wants_end_of_turn(s))
 		event_base_loopbreak(s->base);
 }
@@ -239,9 +239,9 @@ static void receive(struct conn *c)
  */
 
 /*
- * What it has sent is passed over, and it is given the time to take what it is told, be that an
- * alert of TLS, which is written already, or a text for who does not speak TLS: a close at once
- * would reset the connection and take that away.
+ * Discard what the peer has sent, and give it time to read our last bytes: a TLS alert, which is
+ * written already, or an error in plain text. Closing at once would reset the connection, and those
+ * bytes would be lost.
  */
 static void fail_handshake(struct conn *c, bool is_foreign)
 {
@@ -250,7 +250,7 @@ static void fail_handshake(struct conn *c, bool is_foreign)
 
 	c->client.server->stats.tls_failures++;
 	if (!is_foreign && !has_begun) {
-		/* As those do that look if the port is open. */
+		/* Port scanners do this. */
 		conn_kill(c, reason);
 		return;
 	}
@@ -271,7 +271,7 @@ static void run_handshake(struct conn *c)
 	struct server *s = c->client.server;
 	int rc;
 
-	/* The event comes again in the next turn: only plain sockets trigger on edges. */
+	/* The event is told again in the next turn: only plain sockets are edge-triggered. */
 	if (s->turn.handshakes_left == 0)
 		return;
 	s->turn.handshakes_left--;
@@ -340,7 +340,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 			conn_tell_again(&c->read_event);
 		return;
 	}
-	/* Its share of this turn waits already; reading more would only fill memory. */
+	/* The connection waits for its share of a turn. Reading more would only fill memory. */
 	if (c->is_ready) {
 		c->transport.has_more = true;
 		return;
@@ -353,10 +353,8 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 }
 
 /*
- * Edges, where they can be had, come in the order in which the bytes came; with levels the order is
- * that of the turn before. So what a turn runs is nearly sorted by the times that its clients give,
- * and the sorted lists that these go into are searched at their ends. And a socket on which nothing
- * has happened is not looked at.
+ * With edges, events come in the order in which the bytes arrived. So a turn runs requests nearly
+ * sorted by the times that clients give, and searches of sorted lists end near their ends.
  */
 void conn_watch_socket(struct conn *c, bool edges)
 {
@@ -387,7 +385,7 @@ void conn_release(struct conn *c)
 	if (c->state != CONN_HELD)
 		return;
 	conn_set_state(c, CONN_OPEN);
-	/* Having to wait was no idleness. */
+	/* Waiting for the end of the pause does not count as idle time. */
 	c->active_us = c->client.server->clocks.mono_us;
 	if (!c->end_of_input)
 		event_add(&c->read_event, NULL);

@@ -1,5 +1,5 @@
 /*
- * What the three files of a connection share, and nobody else sees.
+ * The interface between conn.c, conn_input.c and conn_output.c.
  */
 #ifndef SERVER_CONN_INT_H
 #define SERVER_CONN_INT_H
@@ -9,10 +9,10 @@
 #include "server/conn.h"
 #include "server/server_int.h"
 
-/* Unsent output in bytes at which a connection that has not authenticated is closed. */
+/* Bytes of unsent output above which a connection that has not authenticated is closed. */
 #define CONN_STRANGER_BYTES ((size_t)64 * 1024)
 
-/* The only way in which the state of a connection changes. */
+/* Changes the state. Nothing else does. */
 void conn_set_state(struct conn *c, enum conn_state state);
 
 static inline void conn_mark_ready(struct conn *c)
@@ -55,21 +55,21 @@ static inline void conn_unmark_writable(struct conn *c)
 void conn_watch_socket(struct conn *c, bool edges);
 /* Log that the peer does not speak the protocol. */
 void conn_log_misfit(struct conn *c, const char *what, const char *reason);
-/* Pass over what the peer still sends. Returns false at the end of that. */
+/* Read and discard what the peer sends. Returns false at the end of the stream. */
 bool conn_discard_input(struct conn *c, bool *ret_any);
 
 /* conn_output.c */
 
-/* Output was added; of struct client_ops. */
+/* For struct client_ops: output was added. */
 void conn_on_output(struct client *client);
-/* Write what may leave, as far as the socket takes it. */
+/* Write the output that may leave, as far as the socket takes it. */
 void conn_write(struct conn *c);
 void conn_watch_writable(struct conn *c, bool on);
-/* Have an event told again that was told already, and has not been dealt with. */
+/* Have the loop report an event again that it has reported already. */
 void conn_tell_again(struct event *event);
 void conn_enforce_output_limits(struct conn *c);
 bool conn_has_held_output(const struct conn *c);
-/* Forget which output waits: it leaves at once, or never. */
+/* Forget which output waits for the log. */
 void conn_forget_held(struct conn *c);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * What connections write.
+ * Output of connections.
  *
- * What a connection is told goes to client.out. The end of each turn holds it back until the log is
+ * Replies and messages go to client.out. The end of each turn holds them back until the log is
  * durable, and writes what may leave.
  */
 #include <assert.h>
@@ -10,9 +10,10 @@
 #include "server/server_int.h"
 #include "sys/log.h"
 
-/* Pieces of output that one call of the kernel takes. */
+/* Number of pieces of output in one system call. */
 #define WRITE_PIECES 64
-/* Bytes written to a connection in one go, so that a long reply leaves room for others. */
+/* Bytes written to a connection in one go. The limit keeps a long reply from delaying other
+ * clients. */
 #define WRITE_BYTES ((size_t)1024 * 1024)
 
 /*
@@ -21,7 +22,7 @@
 
 static const struct config_output_limit *output_limit_of(const struct conn *c)
 {
-	/* What strangers are told is short. */
+	/* A client that has not authenticated gets short replies only. */
 	static const struct config_output_limit stranger = { .hard_bytes = CONN_STRANGER_BYTES };
 	const struct config_output_limits *limits = &c->client.server->config->output_limits;
 
@@ -53,8 +54,8 @@ static bool over_limits(struct conn *c)
 	return c->client.server->clocks.mono_us - c->over_soft_us >= limit->soft_s * 1000000;
 }
 
-/* It is not closed at once, because whoever wrote to it may be walking through a list that it is
- * on. */
+/* The connection is closed at the end of the turn, because the caller may be walking a list that
+ * holds it. */
 void conn_enforce_output_limits(struct conn *c)
 {
 	if (c->over_limit || !over_limits(c))
@@ -71,8 +72,8 @@ void conn_enforce_output_limits(struct conn *c)
 	TAILQ_INSERT_TAIL(&c->client.server->conns.over_limit, c, over_limit_link);
 }
 
-/* Of who is closed for it, nothing is kept until then, and nothing of it may leave: its socket can
- * become writable before the end of the turn. */
+/* Drop the output of a connection that exceeded its limit. It is closed at the end of the turn,
+ * and its socket may become writable before that. */
 static void drop_output(struct conn *c)
 {
 	chain_done(&c->client.out);
@@ -95,7 +96,7 @@ void conn_on_output(struct client *client)
 }
 
 /*
- * Writing, and taking leave
+ * Writing and closing
  */
 
 void conn_tell_again(struct event *event)
@@ -116,9 +117,9 @@ void conn_watch_writable(struct conn *c, bool on)
 }
 
 /*
- * Everything is written. If the socket were closed while bytes of the peer come in, the kernel
- * would reset the connection and drop whatever the peer has not taken yet, replies among it. So
- * what comes in is read until the peer has closed its side, too, unless it has everything already.
+ * Everything is written. If the socket were closed while bytes of the peer arrive, the kernel would
+ * reset the connection and drop the output that the peer has not read. So input is discarded until
+ * the peer closes its side, unless the peer has everything already.
  */
 static void take_leave(struct conn *c)
 {
@@ -135,7 +136,7 @@ static void take_leave(struct conn *c)
 	event_add(&c->read_event, NULL);
 }
 
-/* All that was said is written; the transport may have a last word of its own. */
+/* All output is written. The transport may still have to announce the end. */
 static void close_down(struct conn *c)
 {
 	if (c->transport.ops->end != NULL &&
@@ -185,8 +186,8 @@ void conn_write(struct conn *c)
 /*
  * Output that waits for the log
  *
- * Two runs of bytes wait, for two sequence numbers. More are not
- * needed: what comes while a sync is under way waits for the next one, whichever turn it is of.
+ * There are at most two runs of bytes, for two sequence numbers. No more are needed: output that
+ * arrives during a sync waits for the next sync, whichever turn it belongs to.
  */
 
 bool conn_has_held_output(const struct conn *c)
@@ -202,7 +203,7 @@ void conn_forget_held(struct conn *c)
 	}
 }
 
-/* The older run may leave. */
+/* The records of the older run are durable, or the log failed. */
 static void on_durable(void *arg, enum gate_outcome outcome)
 {
 	struct conn *c = arg;
@@ -240,7 +241,7 @@ static void hold(struct conn *c, size_t bytes, uint64_t sequence)
 	gate_when(gate, &newest->wait, sequence, on_durable, c);
 }
 
-/* Hold back what the connection was told in this turn, if that has to wait. */
+/* Hold back the output of this turn if it has to wait for the log. */
 static void hold_output(struct conn *c)
 {
 	uint64_t sequence = gate_pending(&c->client.server->gate);

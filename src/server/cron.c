@@ -9,7 +9,7 @@
 #include "server/rewrite_watch.h"
 #include "server/server_int.h"
 
-/* Seconds after which statistics that are too old are dropped: they are kept by the day. */
+/* Seconds between two removals of old statistics. They are kept by the day. */
 #define MAINTAIN_SECONDS 3600
 
 static void maintain(struct server *s)
@@ -69,7 +69,7 @@ void cron_init(struct server *s)
 
 	s->cron.maintained_us = s->clocks.mono_us;
 	s->cron.timer = repeat(s, 1000000, on_second);
-	/* Twice in the time after which the manager takes the process for hung. */
+	/* Twice as often as the manager expects it. */
 	if (watchdog_us != 0 && notify_is_active(&s->notify))
 		s->cron.watchdog = repeat(s, watchdog_us / 2, on_watchdog);
 }

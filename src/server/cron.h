@@ -1,5 +1,5 @@
 /*
- * What happens once a second, and telling the service manager's watchdog that the server is alive.
+ * Work that is done once a second, and the signs of life for the service manager's watchdog.
  */
 #ifndef SERVER_CRON_H
 #define SERVER_CRON_H
@@ -12,7 +12,7 @@ struct server;
 struct cron {
 	struct event *timer;
 	struct event *watchdog;
-	int64_t maintained_us; /* when old statistics were dropped last */
+	int64_t maintained_us; /* when old statistics were last dropped; monotonic */
 };
 
 void cron_init(struct server *s);

@@ -36,7 +36,7 @@ static void native_pass(void *arg, double now)
 
 static void warn_of_skew(struct server *s, struct client *c, double skew_s)
 {
-	/* Most commands of such a client are over here. */
+	/* This client was checked within the last hour. */
 	if (c->skew_us != 0 && s->clocks.mono_us - c->skew_us < COMPLAINTS_SKEW_DISTANCE_US)
 		return;
 	c->skew_us = s->clocks.mono_us;
@@ -50,7 +50,7 @@ static void warn_of_skew(struct server *s, struct client *c, double skew_s)
 		skew_s);
 }
 
-/* The clock of the turn is near enough: who is late by less has no problem. */
+/* The clock of the turn is precise enough for a warning. */
 static void note_now(void *arg, struct session *session, double now)
 {
 	struct server *s = arg;
@@ -65,7 +65,7 @@ static void note_now(void *arg, struct session *session, double now)
 }
 
 /*
- * What the operator should know
+ * Log lines for the operator
  */
 
 static void warn(void *arg, struct qless_str line)
@@ -75,11 +75,11 @@ static void warn(void *arg, struct qless_str line)
 }
 
 /*
- * What may run
+ * Whether commands may run
  */
 
-/* Nothing may change, not even by time, while the log cannot be written, because the state must not
- * get ahead of it, and during CLIENT PAUSE. */
+/* Nothing may change, not even because time passes, during CLIENT PAUSE and while the log cannot
+ * be written. The state must not get ahead of the log. */
 static bool is_still(void *arg)
 {
 	struct server *s = arg;
@@ -135,7 +135,7 @@ static void publish_event(void *arg, struct qless_str channel, struct qless_str 
 	pubsub_publish(arg, channel, payload);
 }
 
-/* What is done again while loading was published when it was done first. */
+/* Loading repeats commands whose events were published when they ran first. */
 static bool has_listeners(void *arg)
 {
 	const struct server *s = arg;
@@ -143,7 +143,7 @@ static bool has_listeners(void *arg)
 	return !s->loading && !pubsub_is_empty(s->pubsub);
 }
 
-/* A user is about to be deleted: its sessions end. */
+/* End the sessions of a user that is about to be deleted. */
 static void on_user_gone(void *arg, const struct user *user)
 {
 	struct server *s = arg;
@@ -163,7 +163,7 @@ static void on_user_gone(void *arg, const struct user *user)
 }
 
 /*
- * Making it
+ * Birth and death
  */
 
 void environment_init(struct server *s)
@@ -210,7 +210,8 @@ void environment_apply_config(struct server *s)
 {
 	const struct config *config = s->config;
 
-	/* While the state is loaded the limits stay as wide as they can be. */
+	/* The log may hold values that exceed the current limits, so there are none while it is
+	 * loaded. */
 	if (!s->loading)
 		databases_set_limits(s->env.databases,
 				     &(struct databases_limits){

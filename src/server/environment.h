@@ -1,6 +1,6 @@
 /*
- * What commands need of the server: the databases, clocks, ids for new jobs, and answers to what
- * may run (struct command_env).
+ * The server's side of struct command_env: databases, clocks, ids for new jobs, and whether
+ * commands may run.
  */
 #ifndef SERVER_ENVIRONMENT_H
 #define SERVER_ENVIRONMENT_H
@@ -12,21 +12,21 @@
 
 struct server;
 
-/* Random bytes for the ids of jobs, used from the end. Asking the kernel for each id alone would
- * cost more than the rest of a put. */
+/* Random bytes for job ids, used from the end. One system call for each id would cost more than
+ * the rest of a put. */
 struct jids {
 	size_t left;
 	unsigned char entropy[COMMAND_JID_BYTES / 2 * 256];
 };
 
-/* Everything but the users, who come from the configuration. */
+/* Make everything except the users, which come from the configuration. */
 void environment_init(struct server *s);
 void environment_done(struct server *s);
 
-/* Make the limits of databases follow the configuration. */
+/* Apply the configured limits to the databases. */
 void environment_apply_config(struct server *s);
 
-/* Drop statistics that are too old, unless nothing may change for now. */
+/* Drop old statistics, unless nothing may change at the moment. */
 void environment_maintain(struct server *s);
 
 #endif

@@ -39,7 +39,7 @@ void gate_open(struct gate *g)
 	g->pending = 0;
 }
 
-/* Call those that were there when this began, as long as their sequence number is no higher. */
+/* Call the waits that were there at the start, up to the sequence number. */
 static void call_up_to(struct gate *g, uint64_t sequence, enum gate_outcome outcome)
 {
 	uint64_t end = g->next_number;

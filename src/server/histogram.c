@@ -14,8 +14,8 @@ struct histogram {
 };
 
 /*
- * The first eight buckets hold one value each. From there on the highest bit and the three bits
- * behind it are the number of the bucket.
+ * The first eight buckets hold one value each. Above them, the highest bit of a value and the three
+ * bits after it select the bucket.
  */
 static unsigned bucket_of(uint64_t value)
 {
