@@ -23,13 +23,13 @@
 #include "engine/engine_int.h"
 #include "engine/queue.h"
 #include "util/mem.h"
+#include "util/wire.h"
 
 #define HISTORY_ODD_TIME   0x80
 #define HISTORY_MAX_BYTES  (2 * HISTORY_LOG_BYTES_MAX)
 #define HISTORY_RESERVE	   4096
 #define HISTORY_LIFE_BYTES 48
-#define VARINT_MAX_BYTES   10
-#define ENTRY_HEAD_MAX	   (1 + VARINT_MAX_BYTES)
+#define ENTRY_HEAD_MAX	   (1 + WIRE_VARINT_MAX)
 #define SMALL_TIME_MAX	   4e18
 
 static unsigned char *bytes(const struct history *h)
@@ -40,31 +40,6 @@ static unsigned char *bytes(const struct history *h)
 		return (unsigned char *)(uintptr_t)h->room;
 	memcpy(&mem, h->room, sizeof(mem));
 	return mem;
-}
-
-static size_t put_varint(unsigned char *out, uint64_t value)
-{
-	size_t len = 0;
-
-	while (value >= 0x80) {
-		out[len++] = (unsigned char)(value | 0x80);
-		value >>= 7;
-	}
-	out[len++] = (unsigned char)value;
-	return len;
-}
-
-static uint64_t get_varint(const unsigned char **p)
-{
-	uint64_t value = 0;
-	unsigned shift = 0;
-
-	while (**p & 0x80) {
-		value |= (uint64_t)(*(*p)++ & 0x7f) << shift;
-		shift += 7;
-	}
-	value |= (uint64_t) * (*p)++ << shift;
-	return value;
 }
 
 static struct intern *get_name(const unsigned char **p)
@@ -79,20 +54,18 @@ static struct intern *get_name(const unsigned char **p)
 static double get_time(const unsigned char **p, unsigned char kind)
 {
 	double when;
-	uint64_t zigzag;
 
 	if (kind & HISTORY_ODD_TIME) {
 		memcpy(&when, *p, sizeof(when));
 		*p += sizeof(when);
 		return when;
 	}
-	zigzag = get_varint(p);
-	return (double)((int64_t)(zigzag >> 1) ^ -(int64_t)(zigzag & 1));
+	return (double)wire_unzigzag(wire_take_varint(p));
 }
 
 static struct qless_str get_text(const unsigned char **p)
 {
-	uint64_t len = get_varint(p);
+	uint64_t len = wire_take_varint(p);
 	const char *text = (const char *)*p;
 
 	if (len == 0)
@@ -273,9 +246,7 @@ static unsigned char *begin_entry(struct qless *q, struct history *h, double now
 	head[0] = (unsigned char)kind;
 	/* A negative zero is odd as well: it reads as "-0". */
 	if (fabs(when) < SMALL_TIME_MAX && !(when == 0 && signbit(when))) {
-		int64_t whole = (int64_t)when;
-
-		len += put_varint(head + 1, ((uint64_t)whole << 1) ^ (uint64_t)(whole >> 63));
+		len += wire_put_varint(head + 1, wire_zigzag((int64_t)when));
 	} else {
 		head[0] |= HISTORY_ODD_TIME;
 		memcpy(head + 1, &when, sizeof(when));
@@ -326,7 +297,7 @@ void history_append_failed(struct qless *q, struct history *h, double now, struc
 static void add_text(struct history *h, struct qless_str text)
 {
 	unsigned char *out = bytes(h) + h->len;
-	size_t len = put_varint(out, (uint64_t)text.len + 1);
+	size_t len = wire_put_varint(out, (uint64_t)text.len + 1);
 
 	if (text.len > 0)
 		memcpy(out + len, text.ptr, text.len);
@@ -335,7 +306,7 @@ static void add_text(struct history *h, struct qless_str text)
 
 static size_t log_size(struct qless_str what, const struct qless_str *item)
 {
-	return 2 * VARINT_MAX_BYTES + what.len + (item != NULL ? item->len : 0);
+	return 2 * WIRE_VARINT_MAX + what.len + (item != NULL ? item->len : 0);
 }
 
 void history_append_log(struct qless *q, struct history *h, double now, struct qless_str what,

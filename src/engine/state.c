@@ -1,5 +1,5 @@
 /*
- * Snapshots: what is in them, and saving.
+ * Snapshots: their format, and saving.
  *
  * The format, version 1. A varint has seven bits a byte, the low ones first, and the top bit set in
  * every byte but the last; zigzag maps 0 -1 1 -2 to 0 1 2 3.
@@ -10,35 +10,54 @@
  *		microseconds to the time before it (0 at first)
  *	name	varint: how many different names of its kind came before the first use of this one;
  *		in its first use the text follows. Kinds: queue, worker, group, tag, and the rest
- *		(classes, and who spawned a job)
+ *		(classes, and the recurring jobs that made jobs)
+ *
+ * A snapshot is, in this order:
  *
  *	version		varint, 1
- *	options		count; name text, value text
- *	tracked		count; jid text, score time
- *	recurring jobs	count; jid text, queue name, class name, data text, priority, retries,
- *			interval, backlog numbers, made varint, next time, tags: count, tag names
- *	queues		by name, each 1 (0 ends): queue name, flags (1 known, 2 paused), score time
- *			if known; days: count, day number, two series, three counters; then the
- *			lists work, locks, scheduled, depends: count, jobs
- *	groups		by name, each 1 (0 ends): group name, count, jobs
- *	completed	count, jobs
- *	dependencies	of the jobs in the lists `depends`, in the order in which these came: count,
- *			then for each the number of a job with dependents, in the order these came
- *	workers		by name, each 1 (0 ends): worker name, flags (1 known), score time if known;
- *			holdings: count, jid text, expiry time; days: count, day number, four
- *			varints
- *	totals		changes varint, latest, last failure number numbers
- *	end		varint, 0x51
+ *	options		varint count; each: name text, value text
+ *	tracked		varint count; each: jid text, score time
+ *	recurring jobs	varint count; each: jid text, queue name, class name, data text, priority,
+ *			retries, interval, backlog numbers, made varint, next time, tags
+ *	queues		by name; each: byte 1, queue name, flags byte (1 known, 2 paused), score
+ *			time if known, days, and a list of jobs for each row of queue_lists[] that
+ *			has jobs; after the last queue a byte 0
+ *	groups		by name; each: byte 1, group name, list of jobs; then a byte 0
+ *	completed	list of jobs
+ *	dependencies	of each job in the lists `depends`, in the order in which these came: varint
+ *			count; each: varint, the number of a job with dependents, counted in the
+ *			order in which these came
+ *	workers		by name; each: byte 1, worker name, flags byte (1 known), score time if
+ *			known; holdings: varint count, each: jid text, expiry time; days: varint
+ *			count, each: day number and four varints; then a byte 0
+ *	totals		changes varint, latest number, number of the last failure
+ *	end		byte 0x51
  *
- *	series		count, mean, vk numbers; buckets: count, unit byte, value number, varint
+ *	days		varint count; each: day number, two series (wait, run), three counters
+ *	series		count, mean, vk numbers; varint count of buckets; each: unit byte, value
+ *			number, varint
  *	counter		varint: 0 if never counted, otherwise one more than the zigzag of it
- *	job		flags varint; jid text; class name; data text; priority number; time time;
- *			then what the flags say: retries, remaining, expires time, score, worker
- *name, queue name (failed jobs), tags: count, names, times; failure: group, message, when, worker;
- *spawned from; due; history: count, events event		kind byte; when time; its names or
- *texts
+ *	tags		varint count; each: tag name
+ *	list of jobs	varint count; the jobs in the order of the list, so that each is appended
+ *			when it is loaded
  *
- * A list has its jobs in its own order, so that each is appended at the end when it is loaded.
+ * A job is, in this order, where `if` names a flag of enum state_job_flag:
+ *
+ *	flags		varint
+ *	jid text, class name, data text
+ *	priority number, time time, retries number
+ *	remaining	number, if REMAINING; otherwise it equals retries
+ *	expires		time, if EXPIRES; otherwise 0
+ *	score		byte 0 and 8 bytes of a double, if SCORE; otherwise job_usual_score()
+ *	worker		name, if WORKER
+ *	queue		name, if the job is in a group; others are in the queue of their list
+ *	tags		if TAGS: varint count; each: tag name, time
+ *	failure		if FAILURE: group name, message text, time; worker: byte 1, name, or byte 0
+ *	spawned from	name, if SPAWNED
+ *	due		time, if DUE
+ *	history		varint count; each: kind byte, time, and by its kind:
+ *			put: queue name; popped: worker name; failed: group name, worker name;
+ *			exhausted: group name; log: text, byte 1 and item text, or byte 0
  */
 #include "engine/state.h"
 

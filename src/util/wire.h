@@ -137,6 +137,20 @@ static inline size_t wire_get_varint(const unsigned char *from, size_t len, uint
 	return 0;
 }
 
+/* Read a varint that wire_put_varint() wrote and move `*from` past it. For bytes that never left
+ * the process: nothing is checked. */
+static inline uint64_t wire_take_varint(const unsigned char **from)
+{
+	uint64_t value = 0;
+	unsigned shift = 0;
+
+	while (**from & 0x80) {
+		value |= (uint64_t)(*(*from)++ & 0x7f) << shift;
+		shift += 7;
+	}
+	return value | (uint64_t) * (*from)++ << shift;
+}
+
 /* Maps small numbers of either sign to small unsigned numbers. */
 static inline uint64_t wire_zigzag(int64_t value)
 {

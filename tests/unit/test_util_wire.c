@@ -58,6 +58,7 @@ static void varints_come_back_as_they_were_put(void)
 	const uint64_t values[] = { 0,	   1,	       127,	   128,
 				    16383, 16384,      UINT32_MAX, UINT64_MAX >> 1,
 				    300,   UINT64_MAX, 1ull << 63 };
+	const unsigned char *at;
 
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
 		unsigned char bytes[WIRE_VARINT_MAX];
@@ -68,6 +69,9 @@ static void varints_come_back_as_they_were_put(void)
 		TEST_ASSERT_EQUAL_size_t(len, wire_get_varint(bytes, len, &value));
 		TEST_ASSERT_EQUAL_UINT64(values[i], value);
 		TEST_ASSERT_EQUAL_size_t(0, wire_get_varint(bytes, len - 1, &value));
+		at = bytes;
+		TEST_ASSERT_EQUAL_UINT64(values[i], wire_take_varint(&at));
+		TEST_ASSERT_EQUAL_PTR(bytes + len, at);
 	}
 }
 
