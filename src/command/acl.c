@@ -19,8 +19,8 @@ struct acl {
 	int count;
 };
 
-/* The first user whose name is not before this one. Takes as many steps for a name that is there as
- * for one that is not. */
+/* Returns the first user whose name does not sort before this one. The number of steps does not
+ * depend on whether the name exists. */
 static int lower_bound(const struct acl *acl, struct qless_str name)
 {
 	int low = 0, high = acl->count;
@@ -78,7 +78,7 @@ void acl_free(struct acl *acl)
 	free(acl);
 }
 
-/* Names stand in the configuration file and in lists that are separated by blanks. */
+/* The configuration file and lists separate names by blanks. */
 static const char *check_name(struct qless_str name)
 {
 	if (name.len == 0 || name.len > ACL_MAX_NAME_BYTES)
@@ -195,8 +195,8 @@ void acl_set_default_password(struct acl *acl, struct qless_str password)
 	user->password_count = 1;
 }
 
-/* As many comparisons for every user, and of all bytes each, so that the time says nothing about
- * the passwords. */
+/* Compares all bytes of the same number of passwords for every user, so that the time reveals
+ * nothing about the passwords. */
 static bool has_password(const struct user *user, const struct acl_digest *digest)
 {
 	static const struct acl_digest none;
@@ -219,7 +219,7 @@ const struct user *acl_authenticate(const struct acl *acl, struct qless_str name
 	struct acl_digest digest;
 	bool matches;
 
-	/* No password is that long; that it takes less time tells callers only what they sent. */
+	/* No password is that long. The shorter time reveals only what the client itself sent. */
 	if (password.len > ACL_MAX_PASSWORD_BYTES)
 		return NULL;
 	acl_digest_password(password, &digest);

@@ -1,5 +1,5 @@
 /*
- * A user from the inside, for the files of the access list only.
+ * The inside of a user, for acl*.c only.
  */
 #ifndef COMMAND_ACL_INT_H
 #define COMMAND_ACL_INT_H
@@ -15,8 +15,8 @@ struct acl_digest {
 };
 
 /*
- * A rule about commands that is still in force: `category` is the bit of one, or -1 for the command
- * in `row`.
+ * A current rule about commands: `category` is the bit of a category, or -1 if the rule is about
+ * the command in `row`.
  */
 struct acl_choice {
 	bool allow;
@@ -25,9 +25,9 @@ struct acl_choice {
 };
 
 /*
- * What a user may run is known twice: as a bit for each row of the table, which is what is asked
- * before every command, and as the shortest list of rules that says the same, which is what
- * administrators read. The list is all or nothing (`base`) and the choices made since.
+ * A user has its permissions twice: as a bit for each row of the command table, which is tested
+ * before every command, and as the shortest list of rules with the same meaning, which
+ * administrators read. The list begins with everything or nothing (`base`); choices follow.
  */
 struct user {
 	const struct command_table *table; /* borrowed */
@@ -43,15 +43,16 @@ struct user {
 	int choice_count;
 };
 
-/* A user that is off, has no password and may do nothing. Copies the name, borrows the table. */
+/* Returns a user that is off, has no password and may run nothing. Copies the name, borrows the
+ * table. */
 struct user *acl_user_new(const struct command_table *table, struct qless_str name);
 void acl_user_free(struct user *user);
-/* Make `to` all that `from` is, but for the name. */
+/* Copies everything but the name. */
 void acl_user_copy(struct user *to, const struct user *from);
 
 void acl_digest_password(struct qless_str password, struct acl_digest *ret_digest);
 
-/* Apply one rule. NULL if that worked; else the user is as it was and the text says why. */
+/* Applies one rule. Returns NULL, or says what is wrong and leaves the user unchanged. */
 const char *acl_rule_apply(struct user *user, struct qless_str rule);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What rules do to a user, and the user as rules.
+ * Applying rules to a user, and describing a user as rules.
  */
 #include "command/acl_int.h"
 
@@ -42,7 +42,7 @@ static void allow_row(struct user *u, int row, bool allow)
 {
 	uint64_t bit = UINT64_C(1) << (row % WORD_BITS);
 
-	/* Those that come before authentication are for everybody. */
+	/* Everybody may run the commands that need no authentication. */
 	if (allow || (command_table_row(u->table, row)->flags & CMD_NO_AUTH))
 		u->allowed[row / WORD_BITS] |= bit;
 	else
@@ -110,7 +110,7 @@ bool acl_may_run(const struct user *user, const struct command_table *table,
 
 /* ---- commands ---- */
 
-/* True if what `later` says leaves nothing of what `earlier` said. */
+/* Whether the later choice overrides all of the earlier one. */
 static bool choice_covers(const struct user *u, const struct acl_choice *later,
 			  const struct acl_choice *earlier)
 {
@@ -125,9 +125,9 @@ static bool choice_covers(const struct user *u, const struct acl_choice *later,
 }
 
 /*
- * Keep a choice in the list, as the last. What it covers is dropped: every command has what the
- * last rule about it said, so there is never more than one choice for a category or a command. And
- * the list begins with one that differs from the base: what comes before that says nothing new.
+ * Appends a choice and drops the choices that it overrides. The last rule about a command decides,
+ * so a category or a command never has more than one choice. The list begins with a choice that
+ * differs from the base, because one that agrees with it would change nothing.
  */
 static void keep_choice(struct user *u, struct acl_choice choice)
 {
@@ -167,7 +167,7 @@ static const char *apply_category(struct user *u, struct qless_str name, bool al
 	return NULL;
 }
 
-/* A container stands for all of its subcommands. */
+/* A container command means all of its subcommands. */
 static const char *apply_command(struct user *u, struct qless_str name, bool allow)
 {
 	const struct command *cmd = command_table_find(u->table, name);
@@ -247,7 +247,7 @@ static const char *remove_password(struct user *u, const struct acl_digest *dige
 	return NULL;
 }
 
-/* >text and <text; #hash and !hash. */
+/* Handles >text and <text, #hash and !hash. */
 static const char *apply_password(struct user *u, char kind, struct qless_str text)
 {
 	bool add = kind == '>' || kind == '#';
@@ -305,7 +305,8 @@ static void rule_reset(struct user *u)
 	rule_nocommands(u);
 }
 
-/* Lists of rules made for Redis have these; what they speak of does not exist here. */
+/* Lists made for Redis contain these rules. They are about keys and channels, which have no
+ * permissions here. */
 static void rule_nothing(struct user *u)
 {
 	(void)u;

@@ -17,7 +17,7 @@ bool json_is_deeper(struct qless_str text, size_t max)
 	size_t depth = 0;
 	size_t i;
 
-	/* Most are shorter than they would have to be. */
+	/* Most texts are too short to be nested that deeply. */
 	if (text.len <= max)
 		return false;
 	for (i = 0; i < text.len; i++) {
@@ -42,7 +42,7 @@ bool json_is_deeper(struct qless_str text, size_t max)
 
 static yyjson_doc *read_doc(struct qless_str text, yyjson_read_err *ret_err)
 {
-	/* yyjson does not write to the text unless told to. */
+	/* yyjson writes to the text only with YYJSON_READ_INSITU. */
 	return yyjson_read_opts((char *)(uintptr_t)text.ptr, text.len, YYJSON_READ_NUMBER_AS_RAW,
 				NULL, ret_err);
 }
@@ -168,7 +168,7 @@ static void append_text_value(struct buf *b, yyjson_val *value)
 	json_append_string(b, str_make(yyjson_get_str(value), yyjson_get_len(value)));
 }
 
-/* Anything without members. */
+/* Appends a value that has no members. */
 static void append_leaf(struct buf *b, yyjson_val *value)
 {
 	switch (yyjson_get_type(value)) {
@@ -193,14 +193,13 @@ static void append_leaf(struct buf *b, yyjson_val *value)
 	}
 }
 
-/* An array or object that has been begun. */
+/* An array or object whose end has not been written yet. */
 struct open_value {
-	size_t left; /* values to come; a member of an object is two */
+	size_t left; /* values to come; a member of an object counts as two */
 	bool is_object;
 };
 
-/* Documents may be nested deeper than the stack of the process allows for, so this has one of its
- * own. */
+/* Documents can be nested more deeply than recursion allows, so this keeps a stack on the heap. */
 static void append_value(struct buf *b, yyjson_val *value)
 {
 	struct open_value *open = NULL;

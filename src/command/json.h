@@ -1,7 +1,7 @@
 /*
- * JSON between clients and the engine: arguments are read here, jobs written.
+ * JSON between clients and the engine: reads arguments and writes jobs.
  *
- * yyjson stays behind this file. What clients get is spelled by util/json.h.
+ * Only this module uses yyjson. util/json.h does the spelling of strings and numbers.
  */
 #ifndef COMMAND_JSON_H
 #define COMMAND_JSON_H
@@ -14,7 +14,7 @@
 #include "util/num.h"
 #include "util/str.h"
 
-/* How deep arrays and objects may be nested at most. */
+/* Levels of nested arrays and objects. */
 #define JSON_DEPTH_MAX 100000
 
 enum json_kind {
@@ -27,33 +27,33 @@ enum json_kind {
 	JSON_OBJECT,
 };
 
-/* Whether more than `max` arrays and objects are in one another. The text may be anything. */
+/* Whether arrays and objects are nested in more than `max` levels. The text need not be JSON. */
 bool json_is_deeper(struct qless_str text, size_t max);
 
-/* Whether the text is one JSON document (RFC 8259), and of what kind. If not, what is wrong and
- * where goes to `error`, which is cleared before. */
+/* Whether the text is one JSON document (RFC 8259), and its kind. If it is not, `error` is replaced
+ * by what is wrong and where. */
 bool json_check(struct qless_str text, enum json_kind *ret_kind, struct buf *error);
 
-/* True only if json_check() would be, for most texts without its cost: plain is JSON of the usual
- * kind, nested no deeper than JSON_PLAIN_DEPTH_MAX. The kind means nothing if it is not. */
+/* Returns true only if json_check() would, at a fraction of its cost. Plain JSON is the usual kind,
+ * nested in no more than JSON_PLAIN_DEPTH_MAX levels. The kind is set only if the text is plain. */
 #define JSON_PLAIN_DEPTH_MAX 64
 bool json_is_plain(struct qless_str text, enum json_kind *ret_kind);
 
-/* An array of strings, read from text. Numbers in it are taken as they are written, and an empty
- * object for an empty array, for that is how some clients spell it. */
+/* An array of strings, read from text. A number becomes a string as it is written, and an empty
+ * object counts as an empty array, because some clients spell it so. */
 struct json_strings {
 	void *doc; /* holds the strings */
 	struct qless_str *items;
 	size_t count;
 };
 
-/* The text is good JSON. False if it is something else than such an array. An object that is not
- * empty counts as one if `objects` says so: it names nothing. */
+/* The text must be valid JSON. Returns false if it is not such an array. With `objects`, an object
+ * with members counts as an empty array. */
 bool json_read_strings(struct qless_str text, bool objects, struct json_strings *ret_strings);
-/* Fine with a zeroed struct. */
+/* A zeroed struct is allowed. */
 void json_strings_done(struct json_strings *strings);
 
-/* How an empty list is written: [] is right, {} is what a script of Lua makes of it. */
+/* How an empty list is written: [] is correct, {} is the result of encoding it in Lua. */
 enum json_empty {
 	JSON_EMPTY_ARRAY,
 	JSON_EMPTY_OBJECT,
@@ -72,44 +72,44 @@ struct json_style {
 	enum json_put_key put_key;
 };
 
-/* Elements are written between the brackets by the caller; json_end_list() puts what an empty list
- * needs if nothing has been since json_begin_list(). */
+/* The caller writes the elements between these two calls. json_end_list() writes the spelling of an
+ * empty list if there were none. */
 size_t json_begin_list(struct buf *b);
 void json_end_list(struct buf *b, size_t begin, enum json_empty empty);
-/* Before each element. */
+/* Call this before each element. */
 void json_next_item(struct buf *b, size_t begin);
 
 void json_append_list(struct buf *b, const struct qless_list *list, enum json_empty empty);
 
-/* The members of a log item, each with a comma behind it, but `when` and `what`, which every entry
- * of a history has of its own. */
+/* Appends the members of a log item, with a comma after each, except `when` and `what`: every entry
+ * of a history has its own. */
 void json_append_item_members(struct buf *b, struct qless_str item);
 
 void json_append_job(struct buf *b, const struct qless_job *job, const struct json_style *style);
 void json_append_job_tags(struct buf *b, const struct qless_job *job, enum json_empty empty);
 
-/* How something was written the last time, and what it was. */
+/* A text and its spelling in JSON, as they were written last. */
 struct json_text_memo {
-	struct qless_str text; /* the same bytes at the same place */
+	struct qless_str text; /* compared by address, not by content */
 	size_t len;
 	char written[64];
 };
 
 struct json_number_memo {
-	double value; /* NaN if there was none */
+	double value; /* NaN before the first */
 	size_t len;
 	char written[NUM_MAX];
 };
 
-/* What the jobs of a reply, and the parts of one job, often have in common. */
+/* Values that the jobs of a reply, and the parts of one job, often share. */
 struct json_job_memo {
 	struct json_text_memo queue, worker, klass, state;
 	struct json_number_memo put, popped, expires;
 };
 
 /*
- * A list of jobs, written one after the other. The buffer may be emptied in between, so that a long
- * list need not be in it as a whole; the engine must not change meanwhile.
+ * A list of jobs, written one after the other. The caller may empty the buffer between two jobs, so
+ * that it never holds the whole of a long list. The engine must not change before the end.
  */
 struct json_job_list {
 	struct buf *buf;

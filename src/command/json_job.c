@@ -1,8 +1,9 @@
 /*
- * Jobs as clients get to read them.
+ * Jobs in JSON, as clients read them.
  *
- * A job is some thirty small pieces, so they are put at a place that is kept in hand: each function
- * takes it, `to`, and returns where the next piece goes. The buffer learns of them at the end.
+ * A job consists of about thirty small pieces. So that the buffer need not count each of them,
+ * every function takes the place of its piece, `to`, and returns the place of the next one.
+ * buf_close() counts them all at the end.
  */
 #include "command/json.h"
 
@@ -13,7 +14,7 @@
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* Text that is known when this is compiled: inline, as copying it is an instruction or two then. */
+/* Always inline: the compiler then copies a literal in one or two instructions. */
 ALWAYS_INLINE char *put(struct buf *b, char *to, struct qless_str text)
 {
 	to = buf_room(b, to, text.len);
@@ -21,7 +22,7 @@ ALWAYS_INLINE char *put(struct buf *b, char *to, struct qless_str text)
 	return to + text.len;
 }
 
-/* `before` is what goes before the value: brace or comma, name, colon. */
+/* `before` precedes the value: a brace or comma, the name, a colon. */
 ALWAYS_INLINE char *put_string(struct buf *b, char *to, struct qless_str before,
 			       struct qless_str value)
 {
@@ -39,7 +40,7 @@ ALWAYS_INLINE char *put_empty(struct buf *b, char *to, enum json_empty empty)
 	return put(b, to, empty == JSON_EMPTY_OBJECT ? STR("{}") : STR("[]"));
 }
 
-/* ---- what was written the last time ---- */
+/* ---- values repeated from the last time ---- */
 
 static void init_memo(struct json_job_memo *memo)
 {
@@ -63,8 +64,8 @@ static char *put_other_name(struct buf *b, char *to, struct qless_str name,
 	return to;
 }
 
-/* Texts are compared by where they are: the engine has each name only once, and does not change
- * while a reply is written. */
+/* Compares texts by address: the engine has each name only once, and does not change while a reply
+ * is written. */
 ALWAYS_INLINE char *put_name(struct buf *b, char *to, struct qless_str before,
 			     struct qless_str name, struct json_text_memo *memo)
 {
@@ -90,7 +91,7 @@ ALWAYS_INLINE char *put_same_number(struct buf *b, char *to, struct qless_str be
 				    struct json_number_memo *memo)
 {
 	to = put(b, buf_room(b, to, before.len + sizeof memo->written), before);
-	/* Zeros are equal, but can have different signs. */
+	/* 0 and -0 are equal, but are written differently. */
 	if (value != memo->value || value == 0)
 		return put_other_number(b, to, value, memo);
 	memcpy(to, memo->written, sizeof memo->written);
@@ -106,7 +107,7 @@ static char *put_item_members(struct buf *b, char *to, struct qless_str item)
 	return buf_open(b);
 }
 
-/* The members stand in the order in which the reference writes them. */
+/* The reference writes the members in this order. */
 static char *put_event(struct buf *b, char *to, const struct qless_event *event,
 		       enum json_put_key put_key, struct json_job_memo *memo)
 {

@@ -1,9 +1,9 @@
 /*
- * Telling that a text is JSON, quickly, if it is JSON of the usual kind.
+ * A quick check for JSON of the usual kind.
  *
- * All data of jobs is checked, which with yyjson means to build a document and throw it away. Here
- * the text is only walked through. What is rare, or has to be looked at closely, is none of this
- * file's business: it answers "not plain", and yyjson has the word.
+ * All data of jobs is checked. For that, yyjson builds a document, which is then thrown away; this
+ * file only walks through the text. It answers "not plain" for everything rare or difficult, and
+ * yyjson decides.
  */
 #include "command/json.h"
 
@@ -12,14 +12,14 @@
 
 #include "util/block.h"
 
-/* A bit for each array and object that is open. */
+/* One bit for each open array or object. */
 #define DEPTH_MAX JSON_PLAIN_DEPTH_MAX
 static_assert(DEPTH_MAX <= 64, "they are the bits of a word");
 
 struct walk {
 	const char *at;
 	const char *end;
-	uint64_t is_object; /* the innermost in the lowest bit */
+	uint64_t is_object; /* the lowest bit is the innermost */
 	size_t depth;
 };
 
@@ -58,7 +58,7 @@ static bool is_ordinary(char c)
 	return (unsigned char)(c - ' ') < 0x80 - ' ' && c != '"' && c != '\\';
 }
 
-/* Up to what ends the string, or has to be looked at, or to the end of the text. */
+/* Skips to the next byte that ends the string or needs a closer look, or to the end of the text. */
 static inline const char *skip_ordinary(const char *at, const char *end)
 {
 	while (end - at >= BLOCK_BYTES) {
@@ -75,8 +75,7 @@ static inline const char *skip_ordinary(const char *at, const char *end)
 	return at;
 }
 
-/* The quote that opens it has been taken. Text beyond ASCII is not plain, nor are escapes that are
- * numbers. */
+/* The opening quote has been taken. Bytes beyond ASCII and \u escapes are not plain. */
 static bool take_string(struct walk *w)
 {
 	for (;;) {
@@ -90,7 +89,7 @@ static bool take_string(struct walk *w)
 	}
 }
 
-/* Digits with a fraction or without; an exponent is not plain. */
+/* Digits with or without a fraction. An exponent is not plain. */
 static bool take_number(struct walk *w)
 {
 	const char *whole, *fraction;
@@ -118,7 +117,7 @@ static bool take_name(struct walk *w)
 	return take(w, ':');
 }
 
-/* Text, a number or a word. */
+/* A string, a number or a word. */
 static bool take_leaf(struct walk *w)
 {
 	if (take(w, '"'))
@@ -127,7 +126,7 @@ static bool take_leaf(struct walk *w)
 	       take_word(w, STR("null")) || take_number(w);
 }
 
-/* A leaf, an empty array or object, or the beginning of one that is not, up to its first value. */
+/* A leaf, an empty array or object, or the beginning of another one, up to its first value. */
 static bool take_value(struct walk *w, bool *ret_is_whole)
 {
 	bool is_object;
@@ -148,7 +147,7 @@ static bool take_value(struct walk *w, bool *ret_is_whole)
 	return !is_object || take_name(w);
 }
 
-/* What stands behind a value: what ends here, and then what separates it from the next one. */
+/* The text after a value: ends of arrays and objects, then the separator before the next value. */
 static bool take_ends(struct walk *w)
 {
 	for (;;) {

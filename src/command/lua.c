@@ -32,7 +32,7 @@ static char at(struct qless_str s, size_t i)
 	return i < s.len ? s.ptr[i] : '\0';
 }
 
-/* How many bytes the opening [[ or [==[ at the front takes; 0 if there is none. */
+/* Returns the length of the opening [[ or [==[ at the front; 0 if there is none. */
 static size_t long_bracket(struct qless_str s)
 {
 	size_t i = 1;
@@ -44,8 +44,7 @@ static size_t long_bracket(struct qless_str s)
 	return at(s, i) == '[' ? i + 1 : 0;
 }
 
-/* Take all from an opening long bracket of that length to the end of the closing one; false if
- * there is none. */
+/* Takes a long string whose opening bracket has that length. Returns false if it is not closed. */
 static bool take_long(struct qless_str *rest, size_t bracket, struct qless_str *ret_content)
 {
 	for (size_t i = bracket; i + bracket <= rest->len; i++) {
@@ -80,7 +79,7 @@ static bool take_quoted(struct qless_str *rest, struct qless_str *ret_content)
 	return false;
 }
 
-/* False if a comment has no end. */
+/* Returns false if a comment is not closed. */
 static bool skip_blanks(struct qless_str *rest)
 {
 	while (rest->len > 0) {
@@ -103,7 +102,8 @@ static bool skip_blanks(struct qless_str *rest)
 	return true;
 }
 
-/* In 0x1p-4 and 1e+5 a sign belongs to the number; whether there is one is all that matters. */
+/* The sign in 0x1p-4 or 1e+5 becomes a token of its own, which does no harm: only the presence of a
+ * number matters. */
 static size_t number_length(struct qless_str s)
 {
 	size_t len = 1;

@@ -1,8 +1,8 @@
 /*
- * The tokens of a Lua text: what is left when comments and blanks are gone.
+ * The tokens of a Lua text, without its comments and blanks.
  *
- * This is for looking at a script, not for running it: nothing is checked, numbers are not told
- * from one another, and what stands in a string is given as it was written, escapes and all.
+ * The tokens serve to look at a script, not to run it: nothing is checked, the value of a number is
+ * not computed, and a string keeps its escapes.
  */
 #ifndef COMMAND_LUA_H
 #define COMMAND_LUA_H
@@ -12,9 +12,9 @@
 #include "util/str.h"
 
 enum lua_token_type {
-	LUA_END,    /* of the text, or where it stops being Lua */
-	LUA_NAME,   /* a keyword, too */
-	LUA_STRING, /* what is between the quotes */
+	LUA_END,    /* the end of the text, or the point where it stops being Lua */
+	LUA_NAME,   /* a name or a keyword */
+	LUA_STRING, /* the text between the quotes */
 	LUA_NUMBER,
 	LUA_SYMBOL, /* one character, or == ~= <= >= .. ... */
 };
@@ -24,7 +24,8 @@ struct lua_token {
 	struct qless_str text; /* a slice of the script */
 };
 
-/* Take the next token off the front of `rest`. At the end of the text, again and again the end. */
+/* Takes the next token off the front of `rest`. At the end of the text, every call returns the
+ * end. */
 struct lua_token lua_next(struct qless_str *rest);
 
 bool lua_is_symbol(const struct lua_token *token, const char *symbol);

@@ -7,25 +7,25 @@
 
 #include "command/lua.h"
 
-/* Tables in one script to which anything of interest is assigned; all known ones have fewer than
- * ten. Should there be more, the rest goes unnoticed. */
+/* Tables of one script that get a command assigned; known scripts have fewer than ten. Further ones
+ * are ignored. */
 #define TABLES_MAX 64
 
-/* Parameters of `put` before the options, `now` included, when it did not take the worker. */
+/* Parameters of a `put` without worker: those before the options, `now` included. */
 #define ANCIENT_PUT_PARAMETERS 6
 #define UNKNOWN_PARAMETERS     (-1)
 
-/* As many tokens as the longest pattern has: name [ 'command' ] = . */
+/* Tokens of the longest pattern: name [ 'command' ] = . */
 #define WINDOW 5
 
-/* Variables of one put that are looked at as its options. All known versions have one. */
+/* Variables of one put that may hold its options. Known versions have one that does. */
 #define SUBJECTS_MAX 32
 
 /* Functions named put that are searched for options; known scripts have two. Each search can take
  * as long as the rest of the script. */
 #define PUTS_MAX 16
 
-/* The commands that make an API: every version of it has them. */
+/* The commands that identify an API: every version has them. */
 static const char *const classic_marks[] = {
 	"cancel", "complete", "fail", "get", "heartbeat", "peek", "pop", "put", "retry",
 };
@@ -37,16 +37,16 @@ static const char *const reqless_marks[] = {
 };
 #define REQLESS_MARKS (sizeof reqless_marks / sizeof reqless_marks[0])
 
-/* What has been seen of one table of the script. */
+/* What is known of one table of the script. */
 struct table {
 	struct qless_str name;
 	unsigned classic;   /* a bit for each mark */
-	unsigned reqless;   /* likewise */
+	unsigned reqless;   /* a bit for each mark */
 	int put_parameters; /* or UNKNOWN_PARAMETERS */
 	bool is_indexed;    /* by a variable: commands are chosen from it */
 };
 
-/* The tokens at hand, and the text after them. */
+/* A window of tokens, and the text after them. */
 struct tokens {
 	struct qless_str rest;
 	struct lua_token window[WINDOW];
@@ -79,7 +79,7 @@ static void next_token(struct tokens *tokens)
 	tokens->window[WINDOW - 1] = lua_next(&tokens->rest);
 }
 
-/* All of the script that follows a token of the window. */
+/* Returns the part of the script that follows a token of the window. */
 static struct qless_str text_after(const struct tokens *tokens, const struct lua_token *token)
 {
 	const char *end = tokens->rest.ptr + tokens->rest.len;
@@ -90,7 +90,7 @@ static struct qless_str text_after(const struct tokens *tokens, const struct lua
 
 /* ---- definitions of functions ---- */
 
-/* A function that is put into a table under a name. */
+/* A function that is assigned to a member of a table. */
 struct definition {
 	struct qless_str table;
 	struct qless_str name;
@@ -143,7 +143,7 @@ static bool read_function(const struct tokens *tokens, struct definition *ret)
 
 /* ---- what a script is ---- */
 
-/* The bit of a name among the marks; 0 if it is none. */
+/* Returns the bit of a name among the marks, or 0. */
 static unsigned mark_of(struct qless_str name, const char *const *marks, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -173,8 +173,7 @@ static struct table *get_table(struct look *l, struct qless_str name)
 	return table;
 }
 
-/* The names between the parentheses of a function that begins here, with or without the word in
- * front of them. */
+/* Counts the parameters of a function. The text begins with them, or with the word `function`. */
 static int count_parameters(struct qless_str text)
 {
 	struct lua_token token = lua_next(&text);
@@ -244,7 +243,7 @@ static void look_at_window(struct look *l)
 		table->is_indexed = true;
 }
 
-/* The kind, and the table with its commands, NULL if it has none. */
+/* Returns the kind, and the table of the commands, NULL if there is none. */
 static enum script_kind judge(const struct look *l, const struct table **ret_table)
 {
 	enum script_kind kind = SCRIPT_UNKNOWN;

@@ -9,7 +9,7 @@
 struct scripts {
 	struct scripts_hooks hooks;
 	struct hash by_sha;
-	const struct script *last; /* found; there is hardly ever more than one in use */
+	const struct script *last; /* found last; most servers use only one */
 };
 
 static struct script *script_of(const struct hash_node *node)
@@ -62,7 +62,7 @@ void scripts_compute_sha(struct qless_str text, char ret_sha[SCRIPT_SHA_BYTES])
 	}
 }
 
-/* To lower case; false if it is not a SHA-1 in hexadecimal. */
+/* Converts to lower case. Returns false if it is not a SHA-1 in hexadecimal. */
 static bool fold_sha(struct qless_str sha, char ret_sha[SCRIPT_SHA_BYTES])
 {
 	if (sha.len != SCRIPT_SHA_BYTES)
@@ -84,7 +84,7 @@ const struct script *scripts_find(struct scripts *s, struct qless_str sha)
 	char folded[SCRIPT_SHA_BYTES];
 	struct hash_node *node;
 
-	/* By its length, which is known here, it is compared without a call. */
+	/* With a constant length the compiler compares without a call. */
 	if (s->last != NULL && sha.len == SCRIPT_SHA_BYTES &&
 	    memcmp(sha.ptr, s->last->sha, SCRIPT_SHA_BYTES) == 0)
 		return s->last;

@@ -15,18 +15,18 @@
 #include "util/hash.h"
 #include "util/str.h"
 
-/* Known at once. Every version of every client there ever was would fit. */
+/* Loaded scripts. Every released version of every client would fit. */
 #define SCRIPTS_MAX 1024
 /* A SHA-1 in hexadecimal. */
 #define SCRIPT_SHA_BYTES 40
-/* Options of one script that are remembered; forks have two. */
+/* Options of one script that are kept; known forks have two. */
 #define SCRIPT_OPTIONS_MAX 16
 
 struct script {
 	struct hash_node node;
 	const struct dialect *dialect;
 	char sha[SCRIPT_SHA_BYTES]; /* lower case */
-	/* Of `put` in the script, which qlessd lacks. */
+	/* The options that the script's `put` knows and qlessd does not. */
 	struct qless_str options[SCRIPT_OPTIONS_MAX];
 	size_t option_count;
 	char text[]; /* of the options */
@@ -46,7 +46,7 @@ static inline bool script_has_option(const struct script *script, struct qless_s
 	return false;
 }
 
-/* Told of every change, for a log to record; each may be NULL. */
+/* Called after every change, so that the log can record it. Each may be NULL. */
 struct scripts_hooks {
 	void (*added)(void *arg, const struct script *script);
 	void (*cleared)(void *arg);
@@ -55,28 +55,28 @@ struct scripts_hooks {
 
 struct scripts;
 
-/* Copies the hooks, which may be NULL. */
+/* Copies the hooks. NULL means none. */
 struct scripts *scripts_new(uint64_t hash_seed, const struct scripts_hooks *hooks);
 void scripts_free(struct scripts *s);
 
-/* The SHA-1 of a text, without a NUL behind it. */
+/* Computes the SHA-1 of a text. Writes no NUL. */
 void scripts_compute_sha(struct qless_str text, char ret_sha[SCRIPT_SHA_BYTES]);
 
-/* The script with that SHA-1, in upper or lower case; NULL if there is none. Quickest for the one
- * that was found last. */
+/* Returns the script with that SHA-1, in upper or lower case, or NULL. Finds the script of the last
+ * call fastest. */
 const struct script *scripts_find(struct scripts *s, struct qless_str sha);
 
-/* Remember a script, or find it. Copies the options, the first SCRIPT_OPTIONS_MAX of them. NULL if
- * there are SCRIPTS_MAX scripts, or if `sha` is no SHA-1. */
+/* Adds a script, or finds it if it exists. Copies the first SCRIPT_OPTIONS_MAX options. Returns
+ * NULL if there are SCRIPTS_MAX scripts already, or if `sha` is not a SHA-1. */
 const struct script *scripts_add(struct scripts *s, struct qless_str sha,
 				 const struct dialect *dialect, const struct qless_str *options,
 				 size_t option_count);
 
-/* Forget all. */
+/* Forgets all scripts. */
 void scripts_clear(struct scripts *s);
 
 size_t scripts_count(const struct scripts *s);
-/* Visit all, in no order anybody should rely on. */
+/* Visits all scripts, in no particular order. */
 void scripts_each(const struct scripts *s, void (*visit)(void *arg, const struct script *script),
 		  void *arg);
 

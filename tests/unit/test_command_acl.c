@@ -428,7 +428,7 @@ static void a_description_recreates_the_user(void)
 
 /* ---- authentication ---- */
 
-static void any_of_the_passwords_authenticates(void)
+static void each_password_authenticates(void)
 {
 	set_user("bob", "on >secret >other #" SECRET_HASH);
 	TEST_ASSERT_TRUE(authenticates("bob", "secret"));
@@ -441,7 +441,7 @@ static void any_of_the_passwords_authenticates(void)
 	TEST_ASSERT_FALSE(acl_user_needs_no_password(acl_find(f.env.acl, STR("bob"))));
 }
 
-static void who_is_off_cannot_authenticate(void)
+static void a_user_that_is_off_cannot_authenticate(void)
 {
 	set_user("bob", "off >secret");
 	TEST_ASSERT_FALSE(authenticates("bob", "secret"));
@@ -462,7 +462,7 @@ static void a_user_without_any_password_cannot_authenticate(void)
 	TEST_ASSERT_FALSE(authenticates("bob", ""));
 }
 
-static void a_password_longer_than_any_does_not_authenticate(void)
+static void an_overlong_password_does_not_authenticate(void)
 {
 	static char password[ACL_MAX_PASSWORD_BYTES + 1];
 
@@ -473,7 +473,7 @@ static void a_password_longer_than_any_does_not_authenticate(void)
 					  str_make(password, ACL_MAX_PASSWORD_BYTES + 1)));
 }
 
-static void the_default_password_can_be_set_and_taken_away(void)
+static void the_default_password_can_be_set_and_removed(void)
 {
 	acl_set_default_password(f.env.acl, STR("other"));
 	acl_set_default_password(f.env.acl, STR("secret"));
@@ -505,7 +505,7 @@ static void users_are_listed(void)
 		     &f, "acl", "list");
 }
 
-static void setuser_tells_what_is_wrong(void)
+static void setuser_names_the_wrong_rule(void)
 {
 	ASSERT_REPLY("-ERR Error in ACL SETUSER modifier '+foo': Unknown command or category name "
 		     "in ACL\r\n",
@@ -542,7 +542,7 @@ static void count_gone(void *arg, const struct user *user)
 	gone++;
 }
 
-static void deluser_counts_and_tells_before_it_deletes(void)
+static void deluser_counts_users_and_calls_the_hook_first(void)
 {
 	gone = 0;
 	f.env.user_gone = count_gone;
@@ -555,7 +555,7 @@ static void deluser_counts_and_tells_before_it_deletes(void)
 	ASSERT_REPLY(":0\r\n", &f, "acl", "deluser", "bob");
 }
 
-static void deluser_refuses_default_and_then_deletes_nobody(void)
+static void deluser_with_default_deletes_nobody(void)
 {
 	set_user("bob", "on");
 	ASSERT_REPLY("-ERR The 'default' user cannot be removed\r\n", &f, "acl", "deluser", "bob",
@@ -576,7 +576,7 @@ static void cat_lists_categories_and_their_commands(void)
 	ASSERT_REPLY("-ERR Unknown category 'foo'\r\n", &f, "acl", "cat", "foo");
 }
 
-static void dryrun_tells_what_would_happen(void)
+static void dryrun_says_what_would_happen(void)
 {
 	set_user("bob", "+peek +client|id +stats");
 	ASSERT_REPLY("+OK\r\n", &f, "acl", "dryrun", "bob", "PEEK");
@@ -621,19 +621,19 @@ int main(int argc, char **argv)
 	RUN(a_user_stays_where_it_is_while_it_changes);
 	RUN(a_deleted_user_is_gone_and_default_stays);
 	RUN(a_description_recreates_the_user);
-	RUN(any_of_the_passwords_authenticates);
-	RUN(who_is_off_cannot_authenticate);
+	RUN(each_password_authenticates);
+	RUN(a_user_that_is_off_cannot_authenticate);
 	RUN(a_user_without_any_password_cannot_authenticate);
-	RUN(a_password_longer_than_any_does_not_authenticate);
-	RUN(the_default_password_can_be_set_and_taken_away);
+	RUN(an_overlong_password_does_not_authenticate);
+	RUN(the_default_password_can_be_set_and_removed);
 	RUN(whoami_names_the_user);
 	RUN(users_are_listed);
-	RUN(setuser_tells_what_is_wrong);
+	RUN(setuser_names_the_wrong_rule);
 	RUN(getuser_describes_a_user);
-	RUN(deluser_counts_and_tells_before_it_deletes);
-	RUN(deluser_refuses_default_and_then_deletes_nobody);
+	RUN(deluser_counts_users_and_calls_the_hook_first);
+	RUN(deluser_with_default_deletes_nobody);
 	RUN(cat_lists_categories_and_their_commands);
-	RUN(dryrun_tells_what_would_happen);
+	RUN(dryrun_says_what_would_happen);
 	RUN(there_is_no_acl_file);
 	return UNIT_RESULT();
 }

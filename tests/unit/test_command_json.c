@@ -1,5 +1,5 @@
 /*
- * What is called plain JSON has to be JSON: yyjson is asked whenever json_is_plain() says yes.
+ * json_is_plain() against yyjson: whenever it says yes, yyjson must agree.
  */
 #include "unit.h"
 
@@ -27,7 +27,7 @@ static unsigned draw(unsigned below)
 	return (unsigned)(state >> 33) % below;
 }
 
-/* Whether it is plain; if it is, it has to be JSON, too, and of the same kind. */
+/* Whether the text is plain. Fails if it is plain and not JSON of the same kind. */
 static bool is_plain(struct qless_str text)
 {
 	enum json_kind plain_kind, kind;
@@ -55,7 +55,7 @@ static void usual_documents_are_plain(void)
 	ASSERT_PLAIN("[{\"a\":{\"b\":[0,-0.25,null]}},\"\"]");
 }
 
-static void what_is_no_json_is_not_plain(void)
+static void invalid_json_is_not_plain(void)
 {
 	ASSERT_NOT_PLAIN("");
 	ASSERT_NOT_PLAIN("  ");
@@ -72,14 +72,14 @@ static void what_is_no_json_is_not_plain(void)
 	ASSERT_NOT_PLAIN("truer");
 }
 
-static void what_is_rare_is_left_to_the_full_check(void)
+static void rare_json_is_not_plain(void)
 {
 	ASSERT_NOT_PLAIN("\"\\u00e9\"");
 	ASSERT_NOT_PLAIN("\"\xc3\xa9\"");
 	ASSERT_NOT_PLAIN("1e3");
 }
 
-static void nesting_is_plain_up_to_a_depth(void)
+static void json_is_plain_up_to_a_depth(void)
 {
 	char text[2 * JSON_PLAIN_DEPTH_MAX + 4];
 	size_t depth = JSON_PLAIN_DEPTH_MAX;
@@ -91,7 +91,7 @@ static void nesting_is_plain_up_to_a_depth(void)
 	TEST_ASSERT_FALSE(is_plain(str_make(text, 2 * depth + 2)));
 }
 
-static void what_is_plain_is_json_whatever_it_is_made_of(void)
+static void random_plain_text_is_json(void)
 {
 	static const char *const pieces[] = {
 		"{",  "}",  "[", "]",	 ",",	 ":",	  "\"",	  "\"a\":", "\"bc\"",
@@ -111,7 +111,7 @@ static void what_is_plain_is_json_whatever_it_is_made_of(void)
 	TEST_ASSERT_GREATER_THAN(1000, plain);
 }
 
-static void a_byte_that_is_changed_makes_no_difference_to_that(void)
+static void changed_plain_text_is_json(void)
 {
 	static const char whole[] =
 		"{\"id\": 17, \"name\": \"a name that is quite long\", \"x\\n\": [1.5, [true], "
@@ -131,10 +131,10 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(usual_documents_are_plain);
-	RUN(what_is_no_json_is_not_plain);
-	RUN(what_is_rare_is_left_to_the_full_check);
-	RUN(nesting_is_plain_up_to_a_depth);
-	RUN(what_is_plain_is_json_whatever_it_is_made_of);
-	RUN(a_byte_that_is_changed_makes_no_difference_to_that);
+	RUN(invalid_json_is_not_plain);
+	RUN(rare_json_is_not_plain);
+	RUN(json_is_plain_up_to_a_depth);
+	RUN(random_plain_text_is_json);
+	RUN(changed_plain_text_is_json);
 	return UNIT_RESULT();
 }

@@ -32,7 +32,7 @@ static void expect_end(void)
 	TEST_ASSERT_EQUAL_INT(LUA_END, lua_next(&rest).type);
 }
 
-static void a_text_is_names_strings_numbers_and_symbols(void)
+static void a_text_consists_of_names_strings_numbers_and_symbols(void)
 {
 	begin("local _a1 = t.x[\"y\"](-12.5e3, 0xff) or 'z'");
 	expect(LUA_NAME, "local");
@@ -69,7 +69,7 @@ static void symbols_of_several_characters_stay_together(void)
 	expect_end();
 }
 
-static void comments_are_blanks(void)
+static void comments_are_skipped(void)
 {
 	begin("a -- b c\nd --[[ e\n f ]] g --[==[ ]] ]=] ]==] h--[=x\ni --[[]]j--");
 	expect(LUA_NAME, "a");
@@ -81,7 +81,7 @@ static void comments_are_blanks(void)
 	expect_end();
 }
 
-static void a_string_keeps_what_looks_like_code(void)
+static void a_string_may_contain_code(void)
 {
 	begin("'a -- b' \"c'd\" 'e\\'f\\\\' [[g\n--]=] h]] [=[ ]] ]=] ''");
 	expect(LUA_STRING, "a -- b");
@@ -109,7 +109,7 @@ static void brackets_around_an_index_are_not_a_string(void)
 	expect_end();
 }
 
-static void what_never_ends_is_the_end(void)
+static void an_unclosed_string_or_comment_ends_the_text(void)
 {
 	static const char *const texts[] = {
 		"a 'b",	    "a 'b\nc'",	  "a \"b\\\"", "a [[b]",   "a [==[b]=]",
@@ -125,7 +125,7 @@ static void what_never_ends_is_the_end(void)
 	expect_end();
 }
 
-static void any_bytes_will_do(void)
+static void any_bytes_are_accepted(void)
 {
 	static const char bytes[] = "a\0b\xff\x80@`\x7f";
 
@@ -141,12 +141,12 @@ static void any_bytes_will_do(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(a_text_is_names_strings_numbers_and_symbols);
+	RUN(a_text_consists_of_names_strings_numbers_and_symbols);
 	RUN(symbols_of_several_characters_stay_together);
-	RUN(comments_are_blanks);
-	RUN(a_string_keeps_what_looks_like_code);
+	RUN(comments_are_skipped);
+	RUN(a_string_may_contain_code);
 	RUN(brackets_around_an_index_are_not_a_string);
-	RUN(what_never_ends_is_the_end);
-	RUN(any_bytes_will_do);
+	RUN(an_unclosed_string_or_comment_ends_the_text);
+	RUN(any_bytes_are_accepted);
 	return UNIT_RESULT();
 }

@@ -7,7 +7,7 @@
 #define CLASSIC(text)	  expect(SCRIPT_CLASSIC, text)
 #define NOT_CLASSIC(text) expect(SCRIPT_UNKNOWN, text)
 
-/* The put of old, which had no worker. */
+/* A put before 0.10, without the worker. */
 #define ANCIENT_PUT(api) api ".put = function(now, queue, jid, klass, data, delay, ...) end\n"
 
 #define REQLESS_API(api)                                                                           \
@@ -50,7 +50,7 @@ static void layout_quotes_and_names_do_not_matter(void)
 		     " end " LUATEXT_CHOICE("T"));
 }
 
-static void forks_with_more_commands_are_what_they_extend(void)
+static void a_fork_with_more_commands_is_classic(void)
 {
 	CLASSIC(LUATEXT_PREFIX LUATEXT_PUT("Api") LUATEXT_REST(
 		"Api") "Api['resource.set'] = function(now, rid, max) end\n"
@@ -60,13 +60,13 @@ static void forks_with_more_commands_are_what_they_extend(void)
 			       "Api"));
 }
 
-static void where_the_prefix_stands_does_not_matter(void)
+static void the_prefix_counts_anywhere_in_the_script(void)
 {
 	CLASSIC(LUATEXT_PUT("Api") LUATEXT_REST("Api")
 			LUATEXT_CHOICE("Api") "redis.call('zadd', \"ql:queues\", now, queue)");
 }
 
-static void a_script_from_when_put_took_no_worker_is_ancient(void)
+static void a_script_whose_put_takes_no_worker_is_ancient(void)
 {
 	expect(SCRIPT_ANCIENT,
 	       LUATEXT_PREFIX ANCIENT_PUT("Api") LUATEXT_REST("Api") LUATEXT_CHOICE("Api"));
@@ -75,14 +75,14 @@ static void a_script_from_when_put_took_no_worker_is_ancient(void)
 		       LUATEXT_CHOICE("Api"));
 }
 
-static void the_successor_is_known_though_not_run(void)
+static void the_successor_is_recognised(void)
 {
 	expect(SCRIPT_REQLESS, LUATEXT_PREFIX REQLESS_API("Api") LUATEXT_CHOICE("Api"));
 	expect(SCRIPT_REQLESS, LUATEXT_PREFIX REQLESS_API("Api") LUATEXT_PUT("Api")
 				       LUATEXT_REST("Api") LUATEXT_CHOICE("Api"));
 }
 
-static void a_script_that_lacks_a_part_is_another(void)
+static void a_script_that_lacks_a_part_is_unknown(void)
 {
 	NOT_CLASSIC(LUATEXT_PREFIX LUATEXT_REST("Api") LUATEXT_CHOICE("Api"));
 	NOT_CLASSIC(LUATEXT_PREFIX LUATEXT_PUT("Api") LUATEXT_REST("Api"));
@@ -93,7 +93,7 @@ static void a_script_that_lacks_a_part_is_another(void)
 			    LUATEXT_CHOICE("Api"));
 }
 
-static void a_plugin_that_chooses_from_commands_of_its_own_is_another(void)
+static void a_plugin_with_its_own_commands_is_unknown(void)
 {
 	NOT_CLASSIC(LUATEXT_PREFIX
 		    "function Queue:pop(now, worker, n) end\n"
@@ -101,7 +101,7 @@ static void a_plugin_that_chooses_from_commands_of_its_own_is_another(void)
 		    "local Own = {}\nfunction Own.finish(now, jid) end\n" LUATEXT_CHOICE("Own"));
 }
 
-static void what_only_mentions_the_commands_is_another(void)
+static void a_script_that_only_mentions_the_commands_is_unknown(void)
 {
 	NOT_CLASSIC("");
 	NOT_CLASSIC("return redis.call('get', KEYS[1])");
@@ -113,14 +113,14 @@ static void what_only_mentions_the_commands_is_another(void)
 	NOT_CLASSIC(LUATEXT_PREFIX LUATEXT_PUT("Api") LUATEXT_REST("Api") "Api[name] = nil");
 }
 
-static void a_script_that_breaks_off_counts_up_to_there(void)
+static void a_script_that_breaks_off_counts_up_to_that_point(void)
 {
 	NOT_CLASSIC(LUATEXT_PREFIX LUATEXT_PUT("Api") "local x = 'open\n" LUATEXT_REST("Api")
 			    LUATEXT_CHOICE("Api"));
 	CLASSIC(LUATEXT_CLASSIC "--[[ open");
 }
 
-static void more_tables_than_can_be_followed_do_no_harm(void)
+static void too_many_tables_do_no_harm(void)
 {
 	struct buf text = BUF_INIT(BUF_NO_MAX);
 
@@ -139,7 +139,7 @@ static void every_refusal_says_why(void)
 	TEST_ASSERT_NOT_NULL(strstr(recognise_refusal(SCRIPT_REQLESS), "reqless"));
 }
 
-/* ---- what a script has ---- */
+/* ---- commands and options ---- */
 
 static const char *joined(const struct script_names *names)
 {
@@ -228,15 +228,15 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(a_script_is_known_by_the_commands_it_defines);
 	RUN(layout_quotes_and_names_do_not_matter);
-	RUN(forks_with_more_commands_are_what_they_extend);
-	RUN(where_the_prefix_stands_does_not_matter);
-	RUN(a_script_from_when_put_took_no_worker_is_ancient);
-	RUN(the_successor_is_known_though_not_run);
-	RUN(a_script_that_lacks_a_part_is_another);
-	RUN(a_plugin_that_chooses_from_commands_of_its_own_is_another);
-	RUN(what_only_mentions_the_commands_is_another);
-	RUN(a_script_that_breaks_off_counts_up_to_there);
-	RUN(more_tables_than_can_be_followed_do_no_harm);
+	RUN(a_fork_with_more_commands_is_classic);
+	RUN(the_prefix_counts_anywhere_in_the_script);
+	RUN(a_script_whose_put_takes_no_worker_is_ancient);
+	RUN(the_successor_is_recognised);
+	RUN(a_script_that_lacks_a_part_is_unknown);
+	RUN(a_plugin_with_its_own_commands_is_unknown);
+	RUN(a_script_that_only_mentions_the_commands_is_unknown);
+	RUN(a_script_that_breaks_off_counts_up_to_that_point);
+	RUN(too_many_tables_do_no_harm);
 	RUN(every_refusal_says_why);
 	RUN(the_functions_of_the_table_are_the_commands);
 	RUN(the_options_of_put_are_found_in_its_body);

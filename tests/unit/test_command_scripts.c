@@ -8,7 +8,7 @@
 #define SHA_A "a9993e364706816aba3e25717850c26c9cd0d89d" /* of "abc" */
 #define SHA_B "0123456789abcdef0123456789abcdef01234567"
 
-/* What the hooks were told. */
+/* The calls of the hooks. */
 static struct {
 	int added;
 	int cleared;
@@ -59,7 +59,7 @@ static void the_sha_is_that_of_the_text(void)
 	TEST_ASSERT_EQUAL_MEMORY("da39a3ee5e6b4b0d3255bfef95601890afd80709", sha, sizeof sha);
 }
 
-static void what_was_added_is_found(void)
+static void an_added_script_is_found(void)
 {
 	const struct script *a, *b;
 
@@ -75,7 +75,7 @@ static void what_was_added_is_found(void)
 	TEST_ASSERT_EQUAL_INT(2, scripts_count(s));
 }
 
-static void a_script_keeps_the_options_that_are_lacking(void)
+static void a_script_keeps_its_options(void)
 {
 	struct qless_str options[SCRIPT_OPTIONS_MAX + 1] = { STR("throttles"), STR("resources") };
 	char name[] = "rank";
@@ -92,7 +92,7 @@ static void a_script_keeps_the_options_that_are_lacking(void)
 	TEST_ASSERT_EQUAL_size_t(SCRIPT_OPTIONS_MAX, b->option_count);
 }
 
-static void case_of_the_sha_is_ignored(void)
+static void the_case_of_a_sha_is_ignored(void)
 {
 	const struct script *a = scripts_add(s, STR("A9993E364706816ABA3E25717850C26C9CD0D89D"),
 					     &dialect_classic, NULL, 0);
@@ -102,7 +102,7 @@ static void case_of_the_sha_is_ignored(void)
 	TEST_ASSERT_TRUE(scripts_find(s, STR("A9993e364706816aba3e25717850c26c9cd0d89D")) == a);
 }
 
-static void what_is_no_sha_is_never_found(void)
+static void an_invalid_sha_is_never_found(void)
 {
 	TEST_ASSERT_NULL(scripts_add(s, STR(""), &dialect_classic, NULL, 0));
 	TEST_ASSERT_NULL(scripts_add(s, STR("abc"), &dialect_classic, NULL, 0));
@@ -117,7 +117,7 @@ static void what_is_no_sha_is_never_found(void)
 	TEST_ASSERT_NULL(scripts_find(s, STR("")));
 }
 
-static void clearing_forgets_all(void)
+static void clearing_forgets_all_scripts(void)
 {
 	scripts_add(s, STR(SHA_A), &dialect_classic, NULL, 0);
 	TEST_ASSERT_NOT_NULL(scripts_find(s, STR(SHA_A)));
@@ -127,7 +127,7 @@ static void clearing_forgets_all(void)
 	TEST_ASSERT_NOT_NULL(scripts_add(s, STR(SHA_A), &dialect_classic, NULL, 0));
 }
 
-static void every_change_is_told_once(void)
+static void every_change_calls_a_hook_once(void)
 {
 	scripts_add(s, STR(SHA_A), &dialect_classic, NULL, 0);
 	scripts_add(s, STR(SHA_A), &dialect_classic, NULL, 0);
@@ -149,7 +149,7 @@ static void visit(void *arg, const struct script *script)
 	seen[strtoul(text, NULL, 16)] = true;
 }
 
-static void no_more_are_taken_than_the_limit(void)
+static void the_number_of_scripts_is_limited(void)
 {
 	bool seen[SCRIPTS_MAX + 1] = { false };
 	char sha[SCRIPT_SHA_BYTES + 1];
@@ -173,12 +173,12 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(the_sha_is_that_of_the_text);
-	RUN(what_was_added_is_found);
-	RUN(a_script_keeps_the_options_that_are_lacking);
-	RUN(case_of_the_sha_is_ignored);
-	RUN(what_is_no_sha_is_never_found);
-	RUN(clearing_forgets_all);
-	RUN(every_change_is_told_once);
-	RUN(no_more_are_taken_than_the_limit);
+	RUN(an_added_script_is_found);
+	RUN(a_script_keeps_its_options);
+	RUN(the_case_of_a_sha_is_ignored);
+	RUN(an_invalid_sha_is_never_found);
+	RUN(clearing_forgets_all_scripts);
+	RUN(every_change_calls_a_hook_once);
+	RUN(the_number_of_scripts_is_limited);
 	return UNIT_RESULT();
 }
