@@ -22,7 +22,7 @@ static void note_name(void *arg, const char *name)
 
 	if (!journal_parse_number(name, PREFIX, &number))
 		return;
-	kept->numbers = mem_realloc_array(kept->numbers, kept->count + 1, sizeof *kept->numbers);
+	kept->numbers = mem_grow(kept->numbers, &kept->cap, kept->count + 1, sizeof *kept->numbers);
 	kept->numbers[kept->count++] = number;
 }
 

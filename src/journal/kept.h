@@ -19,6 +19,7 @@
 struct kept {
 	uint64_t *numbers;
 	size_t count;
+	size_t cap;
 };
 
 /* 0 or a negative errno. kept_done() is to be called in any case. */

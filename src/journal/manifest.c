@@ -28,10 +28,7 @@ void manifest_copy(struct manifest *to, const struct manifest *from)
 
 void manifest_add_log(struct manifest *m, uint64_t number)
 {
-	if (m->log_count == m->log_cap) {
-		m->log_cap = m->log_cap == 0 ? 8 : 2 * m->log_cap;
-		m->logs = mem_realloc_array(m->logs, m->log_cap, sizeof *m->logs);
-	}
+	m->logs = mem_grow(m->logs, &m->log_cap, m->log_count + 1, sizeof *m->logs);
 	m->logs[m->log_count++] = number;
 }
 
