@@ -18,7 +18,7 @@
 struct backlog {
 	struct buf pending; /* appended, in the order of their numbers */
 	struct buf writing; /* the helper writes these; they come before those in `pending` */
-	bool has_gap;	    /* records were dropped, so only a newer base makes the log whole */
+	bool has_gap; /* records were dropped, so the log has to restart after a new snapshot */
 };
 
 void backlog_init(struct backlog *b);
@@ -29,11 +29,11 @@ static inline size_t backlog_bytes(const struct backlog *b)
 	return b->pending.len + b->writing.len;
 }
 
-/* The pending records now belong to the helper, which writes no others. Returns them. */
+/* Hand the pending records over to the helper, which has no others. Returns them. */
 struct qless_str backlog_hand_over(struct backlog *b);
-/* The helper's records are pending again. */
+/* Make the helper's records pending again. */
 void backlog_take_back(struct backlog *b);
-/* The records of the helper, or the pending ones, are in the file. */
+/* Forget the helper's records, or the pending ones, which are in the file now. */
 void backlog_end_writing(struct backlog *b);
 void backlog_end_pending(struct backlog *b);
 /* Drop the pending records. */

@@ -1,6 +1,6 @@
 /*
- * What writes a base: a child that has the state in memory, or the rewriter, which makes the state
- * again from the files.
+ * The process that writes a snapshot: a child, which has the state in memory, or the rewriter,
+ * which builds the state again from the files.
  */
 #include <assert.h>
 #include <errno.h>
@@ -16,10 +16,10 @@
 #include "sys/child.h"
 #include "sys/clock.h"
 
-/* When the rewriter's worker was told to end, its end is awaited for this long. */
+/* Milliseconds to wait for each report of the rewriter after its order was cancelled. */
 #define KILL_WAIT_MS 1000
 
-/* What the child tells through the pipe: its progress, and at the end the result. */
+/* The child reports its progress through a pipe, and at the end the result. */
 struct report {
 	uint64_t bytes;
 	int32_t result; /* REPORT_PROGRESS until it is over */
@@ -76,7 +76,7 @@ static void send_progress(void *arg, uint64_t bytes)
 {
 	struct report report = { .bytes = bytes, .result = REPORT_PROGRESS };
 
-	/* If the parent does not listen any more, a signal is on its way. */
+	/* If the parent closed the pipe, it has sent SIGKILL, too. */
 	if (write(*(int *)arg, &report, sizeof report) < 0)
 		return;
 }
@@ -191,11 +191,12 @@ static void kill_child(struct base_process *p)
 static void note_refusal(struct journal *j, int rc)
 {
 	if (rc == -EPIPE) {
-		base_process_note_error(j, "the process for it is gone, until the next start");
+		base_process_note_error(
+			j, "the rewriter process is gone until the next start of qlessd");
 		rewriter_free(j->rewriter);
 		j->rewriter = NULL;
 	} else if (rc == -E2BIG) {
-		base_process_note_error(j, "there is too much to tell besides");
+		base_process_note_error(j, "its order is larger than 16 MB");
 	} else {
 		base_process_note_error(j, strerror(-rc));
 	}

@@ -1,5 +1,5 @@
 /*
- * The end of a journal: everything is written, synced, and sealed.
+ * Closing a journal: write and sync everything, and append a last mark.
  */
 #include "journal/journal_int.h"
 
@@ -10,7 +10,7 @@
 
 #include "sys/clock.h"
 
-/* How long to wait for news of a rewrite before looking again. */
+/* Milliseconds between two looks at a rewrite that is not over. */
 #define WAIT_MS 100
 
 static void flush_now(struct journal *j)
@@ -40,7 +40,7 @@ void journal_wait(struct journal *j)
 	}
 }
 
-/* Sync, and say in a last mark that everything was synced. Damage from now on is no torn end. */
+/* Sync, and append a mark that says so. From then on, damage cannot be taken for a torn end. */
 static int seal(struct journal *j)
 {
 	struct segment *s = &j->segment;
@@ -71,8 +71,7 @@ static void close_log(struct journal *j, struct buf *ret_error)
 			health_fail(j, COMMIT_LOG_FAILED, rc, "syncing at the end");
 	}
 	if (!journal_is_healthy(j) && ret_error != NULL)
-		buf_printf(ret_error, "the log could not be brought to a good end: %s",
-			   j->complaint);
+		buf_printf(ret_error, "the log was not closed cleanly: %s", j->complaint);
 }
 
 void journal_close(struct journal *j, struct buf *ret_error)

@@ -1,11 +1,12 @@
 /*
- * Files of a log only grow at the last one's end, and a rewrite removes those it replaces. So all
- * files that the manifest names are opened first: from then on they stay, whatever names they lose.
- * If one is gone already the manifest has been replaced, and the new one is looked at.
+ * A log grows only at the end of its last segment, and a rewrite removes the files that it
+ * replaces. So all files that the manifest names are opened first. An open file stays even if it is
+ * removed. If a file is gone already, the manifest has been replaced, and the new one is read.
  *
- * The last file is copied up to where its zeros begin by then, which may be in the middle of a
- * record: what a crash may leave, too. What is written behind that place meanwhile must not be
- * copied, or there would be a hole before it. The manifest of the copy comes last.
+ * The last segment is copied up to the place where its zeros begin at that time. That may be in the
+ * middle of a record, as after a crash. Bytes that are written after that place in the meantime
+ * must not be copied, because there would be a hole before them. The manifest of the copy comes
+ * last.
  */
 #include "journal/copy.h"
 
@@ -16,16 +17,18 @@
 #include "journal/repair.h"
 #include "util/mem.h"
 
-/* A rewrite takes much longer than to open a few files, so the second attempt is mostly good. */
+/* Number of attempts to open all files. A rewrite takes much longer than that, so the second
+ * attempt nearly always succeeds. */
 #define ATTEMPTS_MAX 100
-#define LOOK_BYTES   ((size_t)64 * 1024)
+/* Bytes read at a time to find the end of the records. */
+#define LOOK_BYTES ((size_t)64 * 1024)
 
 struct copy {
 	const struct journal_io *io;
 	const char *from;
 	const char *to;
 	struct manifest manifest;
-	int *fds; /* of the base, if there is one, and of the log files */
+	int *fds; /* of the snapshot, if there is one, and of the log segments */
 	size_t count;
 	struct buf *error;
 };
@@ -57,7 +60,7 @@ static void file_path(const struct copy *c, size_t i, const char *dir, char to[J
 		journal_log_path(to, dir, c->manifest.logs[i - has_base]);
 }
 
-/* -ENOENT without a word if one of them is gone. */
+/* -ENOENT without an error text if one of them is gone. */
 static int open_files(struct copy *c)
 {
 	size_t count = c->manifest.log_count + (c->manifest.base != 0);
@@ -92,12 +95,12 @@ static int open_source(struct copy *c)
 		rc = open_files(c);
 	}
 	if (rc == -ENOENT)
-		buf_printf(c->error, "%s lacks files that its manifest names", c->from);
+		buf_printf(c->error, "files that the manifest of %s names are missing", c->from);
 	return rc;
 }
 
-/* Where the zeros at the end of a file begin. What is before that place does not change any more,
- * because bytes are written in order. */
+/* Find the place where the zeros at the end of a file begin. The bytes before it do not change any
+ * more, because bytes are written in order. */
 static int find_zeros(const struct journal_io *io, int fd, uint64_t size, uint64_t *ret_offset)
 {
 	char *bytes = mem_alloc(LOOK_BYTES);
@@ -122,7 +125,7 @@ static int find_zeros(const struct journal_io *io, int fd, uint64_t size, uint64
 	return rc;
 }
 
-/* The last bytes of a record may be zeros, so these come back behind what was copied. */
+/* The last bytes of a record may be zeros, so the copy gets zeros up to the same size. */
 static int copy_bytes(struct copy *c, int from, int to)
 {
 	uint64_t size, end;
@@ -165,7 +168,7 @@ static int check_target(struct copy *c)
 	return -EEXIST;
 }
 
-/* Read the copy under the manifest it will have, and cut off what is torn. */
+/* Read the copy with its new manifest, and cut off a torn end. */
 static int make_whole(struct copy *c, struct recovery *r)
 {
 	struct recovery_limit all = RECOVERY_NO_LIMIT;

@@ -1,6 +1,6 @@
 /*
- * Copying a log that is in use: the copy holds the state as of some sequence number, whatever is
- * appended, begun or replaced meanwhile.
+ * Copying a log that is in use. The copy holds the state as of some sequence number, whatever is
+ * appended, started or replaced in the meantime.
  */
 #ifndef JOURNAL_COPY_H
 #define JOURNAL_COPY_H
@@ -10,13 +10,13 @@
 #include "util/buf.h"
 
 /*
- * Copy the log in the directory `from`, with a qlessd at work in it or not, to the directory `to`,
- * which exists and holds no log. The copy is read to its end, and what was being written just then
- * is cut off, so it is whole.
+ * Copy the log in the directory `from` to the directory `to`, which exists and holds no log. A
+ * qlessd may be running in `from`. The copy is read to its end, and a record that was being written
+ * is cut off, so the copy is whole.
  *
- * Returns 0, or a negative errno with a line in `ret_error`; then `to` has no manifest, so nobody
- * takes what is in it for a log. `ret_recovery` tells what was copied; recovery_done() is to be
- * called in any case.
+ * Returns 0, or a negative errno with a line in `ret_error`. After a failure `to` has no manifest,
+ * so no program takes it for a log. `ret_recovery` describes the copied log. The caller calls
+ * recovery_done() in either case.
  */
 int copy_log(const struct journal_io *io, const char *from, const char *to,
 	     struct recovery *ret_recovery, struct buf *ret_error);

@@ -1,5 +1,5 @@
 /*
- * The steps of disk tasks, and which kind has which.
+ * The steps of disk tasks, and the table of which kind has which steps.
  */
 #include "journal/disk_task.h"
 

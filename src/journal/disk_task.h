@@ -1,8 +1,8 @@
 /*
  * Disk tasks: what the helper thread does for the journal.
  *
- * A task is a list of file calls. Its kind says which steps it has, and they run in the order of
- * enum disk_step until one fails. The owner makes a task with one of the constructors, has it run,
+ * A task is a list of file calls. Its kind says which steps it has. They run in the order of enum
+ * disk_step until one fails. The owner makes a task with one of the constructors, has it run,
  * and reads its result. While it runs, the owner must not touch the task or the file descriptor in
  * it.
  *
@@ -31,8 +31,8 @@ enum disk_task_kind {
 	DISK_TASK_ZEROS,   /* write zeros ahead of the records */
 	DISK_TASK_ROTATE,  /* end the segment, and begin the next one */
 	DISK_TASK_BEGIN,   /* begin the first segment, or the first of this format */
-	DISK_TASK_SWITCH,  /* put a new base in force */
-	DISK_TASK_RESTART, /* put a new base in force, and a new segment after it */
+	DISK_TASK_SWITCH,  /* make a new snapshot current */
+	DISK_TASK_RESTART, /* make a new snapshot current, and a new segment after it */
 };
 
 enum disk_step {
@@ -40,8 +40,8 @@ enum disk_step {
 	DISK_STEP_CUT,	   /* the file ends with its records */
 	DISK_STEP_SYNC,	   /* the file */
 	DISK_STEP_CREATE,  /* a segment with a header, and sync it */
-	DISK_STEP_KEEP,	   /* keep the manifest that is replaced, if bases are to be kept */
-	DISK_STEP_REPLACE, /* put a manifest in force */
+	DISK_STEP_KEEP,	   /* keep the manifest that is replaced, if `keep_bases` is not 0 */
+	DISK_STEP_REPLACE, /* make a manifest the current one */
 	DISK_STEP_REMOVE,  /* remove files that no manifest names any more */
 	DISK_STEP_DONE,
 };
@@ -60,13 +60,13 @@ struct disk_create {
 struct disk_replace {
 	struct manifest manifest;	 /* belongs to the task until the owner takes it */
 	const struct manifest *obsolete; /* the one that a switch or a restart replaces */
-	unsigned keep_bases;		 /* how many replaced bases to keep: see kept.h */
+	unsigned keep_bases;		 /* number of replaced snapshots to keep: see kept.h */
 };
 
 struct disk_result {
 	enum disk_step reached; /* the step that failed, or DISK_STEP_DONE */
 	int rc;
-	bool is_unclear;  /* it is unknown which manifest is in force */
+	bool is_unclear;  /* it is unknown which manifest is current */
 	int created_fd;	  /* -1: none; belongs to the task until the owner takes it */
 	uint64_t zeroed;  /* the zeros go up to here; 0: there are none */
 	int64_t write_us; /* how long writing or cutting took */
@@ -86,19 +86,20 @@ struct disk_task {
  * run. */
 void disk_task_init_sync(struct disk_task *task, int fd, const struct disk_write *write);
 void disk_task_init_zeros(struct disk_task *task, int fd, uint64_t from, uint64_t to);
-/* `size` is that of the segment to be ended. `current` is the manifest in force, to which the new
- * segment is added. */
+/* End the segment `fd`, which is `size` bytes long. The new segment is added to the current
+ * manifest.
+ */
 void disk_task_init_rotate(struct disk_task *task, int fd, uint64_t size,
 			   const struct disk_create *create, const struct manifest *current);
 void disk_task_init_begin(struct disk_task *task, const struct disk_create *create,
 			  const struct manifest *current);
-/* The replacement names the base and its segments. `fd` is synced first. The new segment of a
- * restart is added to the manifest. */
+/* The manifest in `replace` names the new snapshot and the segments after it. A switch syncs `fd`
+ * first. A restart adds its new segment to the manifest. */
 void disk_task_init_switch(struct disk_task *task, int fd, const struct disk_replace *replace);
 void disk_task_init_restart(struct disk_task *task, const struct disk_create *create,
 			    const struct disk_replace *replace);
 
-/* Run it, in whatever thread. */
+/* Run all steps. Any thread may do that. */
 void disk_task_run(struct disk_task *task, const struct journal_io *io, const char *dir);
 
 static inline bool disk_task_has_failed(const struct disk_task *task)
@@ -106,11 +107,12 @@ static inline bool disk_task_has_failed(const struct disk_task *task)
 	return task->result.rc < 0;
 }
 
-/* The new manifest and the new segment's descriptor now belong to the caller. */
+/* Take the new manifest, or the file descriptor of the new segment. It then belongs to the caller.
+ */
 struct manifest disk_task_take_manifest(struct disk_task *task);
 int disk_task_take_fd(struct disk_task *task);
 
-/* Free what was not taken. The task is then of kind DISK_TASK_NONE. */
+/* Free everything that was not taken. The kind of the task becomes DISK_TASK_NONE. */
 void disk_task_done(struct disk_task *task, const struct journal_io *io);
 
 #endif

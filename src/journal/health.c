@@ -1,5 +1,5 @@
 /*
- * Healthy, full or failed: journal.h has the drawing.
+ * The three states of a log: healthy, full and failed. journal.h has the drawing.
  */
 #include "journal/journal_int.h"
 

@@ -1,5 +1,5 @@
 /*
- * One thread, and one task that goes there and back.
+ * The helper thread, and the one task that goes to it and comes back.
  */
 #include "journal/helper.h"
 
@@ -17,13 +17,13 @@ struct helper {
 	bool threaded;
 	void (*wake)(void *arg);
 	void *wake_arg;
-	struct disk_task *task; /* the owner's alone: started and not taken */
+	struct disk_task *task; /* for the owner's thread only: started and not taken */
 
 	pthread_t thread;
-	pthread_mutex_t mutex; /* guards what follows */
+	pthread_mutex_t mutex; /* guards the fields below */
 	pthread_cond_t changed;
 	struct disk_task *todo;
-	atomic_bool done; /* as well read without it */
+	atomic_bool done; /* also read without the mutex */
 	bool ending;
 };
 
@@ -43,7 +43,7 @@ static void *run(void *arg)
 		h->todo = NULL;
 		h->done = true;
 		pthread_cond_broadcast(&h->changed);
-		/* Who is woken wants the mutex at once. */
+		/* The owner locks the mutex as soon as it is woken. */
 		pthread_mutex_unlock(&h->mutex);
 		if (h->wake != NULL)
 			h->wake(h->wake_arg);
@@ -54,10 +54,10 @@ static void *run(void *arg)
 }
 
 /*
- * Signals are for the main thread. The other one does not interrupt whoever runs when it has
- * something to do: on the processor of the main thread that would win nothing, as the loop is what
- * the clients wait for. Where the system does not let it, that is no harm; and a policy that we
- * were started with is left alone.
+ * The main thread handles signals. SCHED_BATCH keeps the helper from interrupting the main thread
+ * when it gets a task on the same processor, because clients wait for the loop. If the system
+ * refuses the policy, everything still works. A policy that the process was started with is left
+ * alone.
  */
 static bool start_thread(struct helper *h)
 {
@@ -86,7 +86,7 @@ struct helper *helper_new(const struct journal_io *io, const char *dir, bool thr
 	h->wake_arg = wake_arg;
 	pthread_mutex_init(&h->mutex, NULL);
 	pthread_cond_init(&h->changed, NULL);
-	/* Without the thread all goes on, only slower. */
+	/* Without the thread everything works, but slower. */
 	h->threaded = threaded && start_thread(h);
 	return h;
 }

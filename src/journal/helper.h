@@ -11,22 +11,21 @@
 
 struct helper;
 
-/* `wake` is called from the thread when a job is done; it may be NULL. Without a thread the job is
- * done by the helper_take() that asks for it. Borrows `io` and `dir`. */
+/* The thread calls `wake`, unless NULL, when a task is done. Without a thread, helper_take() runs
+ * the task. Borrows `io` and `dir`. */
 struct helper *helper_new(const struct journal_io *io, const char *dir, bool threaded,
 			  void (*wake)(void *arg), void *wake_arg);
-/* Waits for the job. */
+/* Waits for the task. NULL is a no-op. */
 void helper_free(struct helper *h);
 
-/* Nothing is being done, though a job that is done may wait to be taken. Cheap. */
+/* Returns whether no task is running. One that is done may wait for helper_take(). Cheap. */
 bool helper_is_idle(const struct helper *h);
 void helper_start(struct helper *h, struct disk_task *task);
-/* Do it in the thread of the caller, instead. No job is under way, nor waits to be
- * taken. */
+/* Run a task in the caller's thread instead. There is no other task, running or done. */
 void helper_run(struct helper *h, struct disk_task *task);
-/* The job if it is done, or NULL. */
+/* Returns the task if it is done, which then belongs to the caller, or NULL. */
 struct disk_task *helper_take(struct helper *h);
-/* Wait until it is done. */
+/* Wait until the task is done. */
 void helper_wait(struct helper *h);
 
 #endif

@@ -1,3 +1,6 @@
+/*
+ * The file calls of the system, and helpers for reading, writing and copying whole ranges.
+ */
 #include "journal/io.h"
 
 #include <dirent.h>
@@ -15,7 +18,7 @@
 
 #define FILE_MODE  0640
 #define COPY_BYTES ((size_t)1024 * 1024)
-/* A second in all. */
+/* Number of attempts to get a lock. With the pause between them they take one second. */
 #define LOCK_ATTEMPTS 50
 #define LOCK_PAUSE_NS 20000000L
 
@@ -180,7 +183,7 @@ static int system_list(void *arg, const char *path, journal_name_fn *each, void 
 	return rc;
 }
 
-/* When a daemon is killed while it forks, the child still holds the lock for a moment. */
+/* If a daemon is killed while it forks, its child holds the lock for another moment. */
 static int system_lock(void *arg, int fd)
 {
 	struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };

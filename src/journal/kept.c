@@ -1,3 +1,7 @@
+/*
+ * Kept manifests: listing, reading and writing them, and sweeping away files that none of them
+ * names.
+ */
 #include "journal/kept.h"
 
 #include <errno.h>
@@ -73,16 +77,16 @@ int kept_write(const struct manifest *m, uint64_t number, const struct journal_i
 struct sweep {
 	const struct journal_io *io;
 	const char *dir;
-	const struct manifest *in_force;
-	struct manifest *others; /* that are kept */
+	const struct manifest *current;
+	struct manifest *others; /* the kept ones */
 	size_t other_count;
-	bool uncertain;	  /* what is kept could not be found out */
-	struct buf names; /* of what is to be removed, each with a NUL behind it */
+	bool uncertain;	  /* a kept manifest could not be read, so nothing is removed */
+	struct buf names; /* of the files to remove, each followed by a NUL */
 };
 
 static bool is_needed(const struct sweep *s, bool is_base, uint64_t number)
 {
-	if (manifest_has(s->in_force, is_base, number))
+	if (manifest_has(s->current, is_base, number))
 		return true;
 	for (size_t i = 0; i < s->other_count; i++) {
 		if (manifest_has(&s->others[i], is_base, number))
@@ -97,9 +101,9 @@ static void note_stray(void *arg, const char *name)
 	uint64_t number;
 	bool is_base;
 
-	/* Without a manifest the mark is still needed. */
+	/* The file "unfinished" is needed until there is a manifest. */
 	if (strcmp(name, MANIFEST_NEW) == 0 ||
-	    (strcmp(name, MANIFEST_UNFINISHED) == 0 && s->in_force->log_count > 0) ||
+	    (strcmp(name, MANIFEST_UNFINISHED) == 0 && s->current->log_count > 0) ||
 	    (journal_parse_name(name, &is_base, &number) && !is_needed(s, is_base, number)))
 		buf_append(&s->names, name, strlen(name) + 1);
 }
@@ -112,8 +116,8 @@ static void remove_kept(const struct sweep *s, uint64_t number)
 	s->io->remove(s->io->arg, path);
 }
 
-/* The manifests to be kept; the others are removed. One that was made for a base that never came
- * into force is none. */
+/* Read the manifests to keep, and remove the others. A manifest that was made for a snapshot that
+ * never became current does not count. */
 static void choose_kept(struct sweep *s, const struct kept *kept, unsigned count)
 {
 	struct buf ignored = BUF_INIT(BUF_NO_MAX);
@@ -123,7 +127,7 @@ static void choose_kept(struct sweep *s, const struct kept *kept, unsigned count
 		uint64_t number = kept->numbers[i - 1];
 		int rc = -EBADMSG;
 
-		if (number <= s->in_force->base && s->other_count < count)
+		if (number <= s->current->base && s->other_count < count)
 			rc = kept_read(&s->others[s->other_count], number, s->io, s->dir, &ignored);
 		if (rc == 0)
 			s->other_count++;
@@ -135,11 +139,11 @@ static void choose_kept(struct sweep *s, const struct kept *kept, unsigned count
 	buf_done(&ignored);
 }
 
-void kept_sweep(const struct manifest *in_force, unsigned count, const struct journal_io *io,
+void kept_sweep(const struct manifest *current, unsigned count, const struct journal_io *io,
 		const char *dir)
 {
 	struct sweep s = {
-		.io = io, .dir = dir, .in_force = in_force, .names = BUF_INIT(BUF_NO_MAX)
+		.io = io, .dir = dir, .current = current, .names = BUF_INIT(BUF_NO_MAX)
 	};
 	char path[JOURNAL_PATH_MAX];
 	struct kept kept;

@@ -1,9 +1,9 @@
 /*
- * Bases that have been replaced and are kept for a while, to go back to an earlier time.
+ * Replaced snapshots that are kept for recovering an earlier state.
  *
- * Of each there is the manifest that was in force with it, under the name "manifest-<number>",
- * where the number is that of the base that came after it. The log files it names lead from its
- * base to the next one.
+ * For each there is the manifest that named it, as file "manifest-<number>". The number is that of
+ * the snapshot that replaced it. The log segments in that manifest lead from its snapshot to the
+ * next one.
  */
 #ifndef JOURNAL_KEPT_H
 #define JOURNAL_KEPT_H
@@ -15,29 +15,29 @@
 #include "journal/manifest.h"
 #include "util/buf.h"
 
-/* Numbers of the manifests that are kept, ascending. */
+/* Numbers of the kept manifests, ascending. */
 struct kept {
 	uint64_t *numbers;
 	size_t count;
 	size_t cap;
 };
 
-/* 0 or a negative errno. kept_done() is to be called in any case. */
+/* 0 or a negative errno. The caller calls kept_done() in either case. */
 int kept_list(struct kept *kept, const struct journal_io *io, const char *dir);
 void kept_done(struct kept *kept);
 
-/* Read one of them, as manifest_read() does. */
+/* Read a kept manifest, like manifest_read(). */
 int kept_read(struct manifest *m, uint64_t number, const struct journal_io *io, const char *dir,
 	      struct buf *ret_error);
 
-/* Keep a manifest that the base of that number will replace. 0 or a negative errno. */
+/* Keep a manifest that the snapshot with that number is about to replace. 0 or a negative errno. */
 int kept_write(const struct manifest *m, uint64_t number, const struct journal_io *io,
 	       const char *dir);
 
-/* Remove whatever belongs neither to the manifest in force nor to one of the last `count` that are
- * kept: files that a crash left behind before they came into force, or after they had been
- * replaced. What cannot be removed now is removed the next time. */
-void kept_sweep(const struct manifest *in_force, unsigned count, const struct journal_io *io,
+/* Remove all files of the log that belong neither to the current manifest nor to one of the last
+ * `count` kept manifests. A crash leaves such files before they become current, or after they were
+ * replaced. A file that cannot be removed now is removed by the next call. */
+void kept_sweep(const struct manifest *current, unsigned count, const struct journal_io *io,
 		const char *dir);
 
 #endif

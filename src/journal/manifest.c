@@ -1,3 +1,6 @@
+/*
+ * Manifests as text, in files, and the names of the files of a log.
+ */
 #include "journal/manifest.h"
 
 #include <errno.h>
@@ -10,7 +13,7 @@
 #include "util/num.h"
 
 #define FIRST_LINE "qlessd-manifest 1"
-/* What is put behind a directory never gets this long. */
+/* Bytes that a slash, the name of a file and a NUL never exceed. */
 #define NAME_ROOM 64
 
 void manifest_done(struct manifest *m)
@@ -84,7 +87,7 @@ static bool skip_word(struct qless_str *line, struct qless_str word)
 	return true;
 }
 
-/* Digits up to a blank or the end, leading zeros allowed. */
+/* Take digits up to a blank or the end. Leading zeros are allowed. */
 static bool take_number(struct qless_str *line, uint64_t *ret_number)
 {
 	size_t zeros = 0, digits;
@@ -144,7 +147,7 @@ int manifest_parse(struct manifest *m, struct qless_str text, struct buf *ret_er
 	if (parse(m, text))
 		return 0;
 	manifest_done(m);
-	buf_printf(ret_error, "it is damaged, or of a version this program does not know");
+	buf_printf(ret_error, "it is damaged, or its version is unknown to this program");
 	return -EBADMSG;
 }
 
@@ -221,7 +224,7 @@ int manifest_replace(const struct manifest *m, const struct journal_io *io, cons
 	journal_path(path, dir, MANIFEST_NAME);
 	journal_path(fresh, dir, MANIFEST_NEW);
 	rc = manifest_write_file(m, io, fresh);
-	/* The names of the files in it first: it must not be there without them. */
+	/* Sync the names of its files first: the manifest must not exist without them. */
 	if (rc == 0)
 		rc = io->sync_dir(io->arg, dir);
 	*ret_unclear = rc == 0;

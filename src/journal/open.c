@@ -1,5 +1,5 @@
 /*
- * Opening a log: the directory as it is found, and the first file of an empty one.
+ * Opening a log: from the files of a directory, or with a first segment in an empty one.
  */
 #include "journal/journal_int.h"
 
@@ -40,7 +40,8 @@ static void start_rewriter(struct journal *j)
 	j->rewriter = rewriter_new(j->options.rebuild, j->options.dir);
 	if (j->rewriter != NULL)
 		return;
-	snprintf(error, sizeof error, "there is no process for it: %s", strerror(errno));
+	snprintf(error, sizeof error, "the rewriter process cannot be started: %s",
+		 strerror(errno));
 	base_process_note_error(j, error);
 }
 
@@ -65,7 +66,8 @@ struct journal *journal_open(const struct journal_options *options, struct buf *
 		journal_close(j, NULL);
 		return NULL;
 	}
-	/* Before there is a thread. Without it there are forks. */
+	/* The rewriter is forked before there is a thread. Without a rewriter, children write all
+	 * snapshots. */
 	if (options->threads && options->rebuild != NULL)
 		start_rewriter(j);
 	j->helper =
@@ -80,7 +82,7 @@ struct stray {
 	bool found;
 };
 
-/* A log file without records may be left of a first start that was cut short. */
+/* A first start that was interrupted may leave a log segment without records. */
 static bool has_records(const struct journal *j, const char *path)
 {
 	uint64_t size = UINT64_MAX;
@@ -106,7 +108,7 @@ static void note_stray(void *arg, const char *name)
 		stray->found = true;
 }
 
-/* The log holds records up to there, and all of them are on the disk. */
+/* The log holds records up to `sequence`, and all of them are on the disk. */
 static void set_positions(struct journal *j, uint64_t sequence)
 {
 	j->log.last = sequence;
@@ -138,7 +140,7 @@ static int begin_log(struct journal *j, uint64_t sequence, struct buf *ret_error
 	return rc;
 }
 
-/* A directory without a manifest has to be without files of a log, too. */
+/* A directory without a manifest must not have other files of a log. */
 static int check_empty(struct journal *j, struct buf *ret_error)
 {
 	struct stray stray = { .j = j };
@@ -149,8 +151,8 @@ static int check_empty(struct journal *j, struct buf *ret_error)
 			   strerror(-rc));
 	if (rc == 0 && stray.found) {
 		buf_printf(ret_error,
-			   "the directory %s has files of a log but no manifest that says which of "
-			   "them are in force; put it back from a copy, or move the files away",
+			   "the directory %s has log files but no manifest that says which of them "
+			   "are current: restore it from a copy, or move the files away",
 			   j->options.dir);
 		rc = -EBADMSG;
 	}
@@ -174,7 +176,7 @@ static bool is_unfinished(const struct journal *j)
 	return exists(j, MANIFEST_UNFINISHED) && !exists(j, MANIFEST_NAME);
 }
 
-/* From here on, until there is a manifest, what is in the directory counts for nothing. */
+/* From now on, and until there is a manifest, the files in the directory do not count. */
 static int mark_unfinished(struct journal *j)
 {
 	char path[JOURNAL_PATH_MAX];
@@ -199,11 +201,10 @@ static int begin_empty(struct journal *j, struct buf *ret_error)
 	int rc;
 
 	if (is_unfinished(j)) {
-		buf_printf(
-			ret_error,
-			"the directory %s holds pieces of a state that was to be recovered to it "
-			"and was not: repeat that, or remove the file %s to begin without it",
-			j->options.dir, MANIFEST_UNFINISHED);
+		buf_printf(ret_error,
+			   "a recovery into the directory %s was interrupted: repeat it, or remove "
+			   "the file %s to begin with an empty state",
+			   j->options.dir, MANIFEST_UNFINISHED);
 		return -EBADMSG;
 	}
 	rc = check_empty(j, ret_error);
@@ -221,8 +222,8 @@ static int open_tail(struct journal *j, const struct recovery *r, const char *pa
 	int fd = io->open(io->arg, path, O_WRONLY);
 	int rc = fd < 0 ? fd : io->truncate(io->arg, fd, r->tail_size);
 
-	/* What was read may have been in the memory of the system only; and if a sync had failed
-	 * before the end, no other would write it. */
+	/* The bytes that were read may be only in the memory of the system. If a sync of them
+	 * failed before, another sync would not write them. */
 	if (rc == 0 && !r->sealed)
 		rc = io->rewrite(io->arg, path, r->tail_size);
 	if (rc == 0)
@@ -286,7 +287,7 @@ int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error)
 	struct base_writer w;
 	int rc;
 
-	/* Pieces of an attempt that was cut short belong to no manifest, not even to this one. */
+	/* Pieces of an interrupted attempt belong to no manifest, not even to the new one. */
 	if (is_unfinished(j))
 		kept_sweep(&j->files.manifest, 0, j->io, j->options.dir);
 	rc = check_empty(j, ret_error);

@@ -27,13 +27,13 @@ static inline void pace_tick(struct pace *p, int64_t now_us)
 		*p = (struct pace){ .begin_us = now_us, .last_bytes = p->bytes };
 }
 
-/* Bytes a second, as far as is known. */
+/* Returns the bytes of the last full second, or of this one if it has more already. */
 static inline uint64_t pace_rate(const struct pace *p)
 {
 	return max_u64(p->bytes, p->last_bytes);
 }
 
-/* The rate counts from 0 again. */
+/* Begin to count from 0. */
 static inline void pace_reset(struct pace *p)
 {
 	p->bytes = p->last_bytes = 0;

@@ -1,3 +1,6 @@
+/*
+ * A window that moves through the file, one record at a time.
+ */
 #include "journal/reader.h"
 
 #include <errno.h>
@@ -5,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Read ahead by so much. */
+/* Bytes that one call reads. */
 #define READ_BYTES ((size_t)1024 * 1024)
 
 static int check_header(struct reader *r, enum record_file_kind kind, uint64_t number,
@@ -23,18 +26,18 @@ static int check_header(struct reader *r, enum record_file_kind kind, uint64_t n
 		break;
 	case RECORD_ALIEN:
 		buf_printf(ret_error,
-			   "%s is of format version %" PRIu32 ", which this program does not know",
+			   "%s has format version %" PRIu32
+			   ", which is unknown to this program: use a newer one",
 			   r->path, r->header.format);
 		return -EBADMSG;
 	case RECORD_SHORT:
 	case RECORD_BAD:
-		buf_printf(ret_error, "the head of %s is damaged", r->path);
+		buf_printf(ret_error, "the header of %s is damaged", r->path);
 		return -EBADMSG;
 	}
 	if (r->header.kind != kind || r->header.number != number) {
-		buf_printf(ret_error, "%s has been renamed: it is number %" PRIu64 " of the %s",
-			   r->path, r->header.number,
-			   r->header.kind == RECORD_FILE_BASE ? "bases" : "log files");
+		buf_printf(ret_error, "%s has been renamed: its header says %s-%08" PRIu64, r->path,
+			   r->header.kind == RECORD_FILE_BASE ? "base" : "log", r->header.number);
 		return -EBADMSG;
 	}
 	return 0;
@@ -72,7 +75,7 @@ void reader_close(struct reader *r)
 	buf_done(&r->window);
 }
 
-/* Have so many bytes in the window, or all there are. */
+/* Have at least `want` bytes in the window, or all that the file has. */
 static int fill(struct reader *r, uint64_t want)
 {
 	uint64_t left = r->size - r->offset;
@@ -93,7 +96,7 @@ static int fill(struct reader *r, uint64_t want)
 	if (got < 0)
 		return (int)got;
 	buf_commit(&r->window, (size_t)got);
-	/* Somebody cut it while we were reading. */
+	/* Another process cut the file in the meantime. */
 	if ((size_t)got < more)
 		r->size = r->offset + r->window.len;
 	return 0;

@@ -1,3 +1,6 @@
+/*
+ * Cutting: copy first, then a manifest without the later segments, then the cut.
+ */
 #include "journal/repair.h"
 
 #include <errno.h>
@@ -17,7 +20,8 @@ int repair_lock(const struct journal_io *io, const char *dir, struct buf *ret_er
 	if (rc >= 0)
 		return fd;
 	if (rc == -EWOULDBLOCK)
-		buf_printf(ret_error, "a qlessd uses the directory %s", dir);
+		buf_printf(ret_error, "qlessd is running and uses the directory %s: stop it first",
+			   dir);
 	else
 		buf_printf(ret_error, "cannot lock %s: %s", path, strerror(-rc));
 	if (fd >= 0)
@@ -28,21 +32,21 @@ int repair_lock(const struct journal_io *io, const char *dir, struct buf *ret_er
 bool repair_is_possible(const struct recovery *r, struct buf *ret_error)
 {
 	if (r->damaged_file == 0) {
-		buf_printf(ret_error, "this is no damage that cutting the log would mend: put the "
-				      "directory back from a copy");
+		buf_printf(ret_error, "cutting the log does not repair this damage: restore the "
+				      "directory from a copy");
 		return false;
 	}
 	if (r->manifest.base != 0 && r->damaged_sequence <= r->manifest.base_sequence) {
 		buf_printf(ret_error,
-			   "the damage lies before the end of the base, sequence %" PRIu64
-			   ": put the directory back from a copy",
+			   "the damage is before the end of the snapshot, sequence %" PRIu64
+			   ": restore the directory from a copy",
 			   r->manifest.base_sequence);
 		return false;
 	}
 	return true;
 }
 
-/* Copy what is behind `offset` to a file that says so in its name. */
+/* Copy the bytes after `offset` to a file that has the offset in its name. */
 static int keep(const struct journal_io *io, const char *path, uint64_t offset,
 		struct buf *ret_kept)
 {

@@ -1,21 +1,21 @@
 /*
- * Rewriting: a new base in place of the old one and of the log that followed it.
+ * Rewriting: a new snapshot replaces the old one and the log that followed it.
  *
- * First the log goes on in a new segment. Then the base is written in one of two ways. In a small
- * server, a child is forked at the end of a turn and has the state in memory. A fork holds up all
- * clients, the longer the more memory there is. So with more memory the rewriter makes the state
- * again from the files that are ended: see rewriter.h. When the base is on the disk, the manifest
- * is replaced by one that names the base and the segments from the new one on. Only then the old
- * files are removed. Whenever a crash happens, the manifest in force names files that are whole.
- * The next start sweeps away all others.
+ * First the log continues in a new segment. Then the snapshot is written in one of two ways. In a
+ * small server, a child is forked at the end of a turn and has the state in memory. A fork stops
+ * all clients, for longer the more memory the server has. So with more memory the rewriter builds
+ * the state again from the files that are ended: see rewriter.h. When the snapshot is on the disk,
+ * a new manifest names it and the segments from the new one on. Only then are the old files
+ * removed. Whenever a crash happens, the current manifest names files that are whole. The next
+ * start sweeps away all others.
  *
- * The base of a child may hold records that were written to the new segment before the fork, and
- * recovery skips these. They are synced before the base comes into force, so the log never ends
- * before its base does.
+ * The snapshot of a child may hold records that were written to the new segment before the fork.
+ * Recovery skips these. They are synced before the snapshot becomes current, so the log never ends
+ * before its snapshot does.
  *
- * A log that has failed becomes healthy in the same way, but does not go on in a new segment first.
- * It is unknown which part of the log is on the disk, so it is dropped together with the old base,
- * and a new segment comes into force with the new base. A child always writes that base.
+ * A log that has failed becomes healthy in the same way, but does not continue in a new segment
+ * first. It is unknown which part of the log is on the disk, so the log is dropped together with
+ * the old snapshot, and a new segment comes with the new snapshot. A child always writes that one.
  */
 #include "journal/journal_int.h"
 
@@ -23,11 +23,12 @@
 #include <errno.h>
 #include <string.h>
 
-/* How soon a rewrite that was to make the log healthy is tried again. */
+/* Microseconds until the next attempt to make a failed log healthy, after one that failed. */
 #define RECOVER_RETRY_US (2 * SECOND_US)
 
-/* Running records again takes longer than writing the state. So a base is made from the files only
- * if the log is at most this many times as large as the state, and some bytes. */
+/* A snapshot is made from the files only if the log has at most REBUILD_LOG_RATIO times the bytes
+ * of the state, plus REBUILD_LOG_EXTRA. Running records again takes longer than writing the state.
+ */
 #define REBUILD_LOG_RATIO 2
 #define REBUILD_LOG_EXTRA ((uint64_t)64 * 1024 * 1024)
 
@@ -90,7 +91,7 @@ void rewrite_note_rotation(struct journal *j)
 		set_phase(j, REWRITE_READY);
 }
 
-/* ---- ends that are none ---- */
+/* ---- giving up ---- */
 
 static void remove_base(const struct journal *j)
 {
@@ -125,8 +126,7 @@ void journal_give_up_rewrite(struct journal *j)
 	rewrite_give_up(j, -ECANCELED);
 }
 
-/* A base that cannot be made from the files can be made from memory, if the disk has space for it.
- */
+/* If a snapshot cannot be made from the files, a child makes it, unless the disk is full. */
 static void fail_base(struct journal *j, int rc)
 {
 	struct rewrite *r = &j->rewrite;
@@ -177,7 +177,7 @@ static void begin_base(struct journal *j)
 	assert(j->backlog.writing.len == 0);
 	assert(j->backlog.pending.len == 0 || journal_has_failed(j));
 	describe_rewrite(j);
-	/* Records that are in the base need not be in the log after it. */
+	/* The snapshot has the records that were dropped. */
 	if (j->rewrite.restarts)
 		j->backlog.has_gap = false;
 	set_phase(j, REWRITE_RUNNING);
@@ -186,8 +186,8 @@ static void begin_base(struct journal *j)
 		fail_base(j, rc);
 }
 
-/* Everything in the base must be in the log before it, unless the log has failed. What is not
- * written yet belongs to the segment that goes on. */
+/* All records that the snapshot covers must be in the log first, unless the log has failed. So the
+ * snapshot waits until no records are pending. */
 static void try_to_begin(struct journal *j)
 {
 	if (!journal_is_idle(j))
@@ -199,8 +199,8 @@ static void try_to_begin(struct journal *j)
 
 /* ---- RUNNING: watch ---- */
 
-/* The worker of the rewriter gets the processor time that nobody else wants. If more records have
- * come since it began than it had to read, it may never catch up. */
+/* The worker of the rewriter gets only idle processor time. If the log has grown since by more
+ * bytes than the worker had to read, the worker may never catch up. */
 static bool is_overtaken(const struct journal *j)
 {
 	const struct rewrite *r = &j->rewrite;
@@ -209,7 +209,8 @@ static bool is_overtaken(const struct journal *j)
 	return r->from_log && since > r->ended_bytes + j->files.base_bytes + REBUILD_LOG_EXTRA;
 }
 
-/* A base that was begun before the log failed does not make it healthy. Another one is needed. */
+/* A snapshot that was begun before the log failed does not make it healthy. Another one is needed.
+ */
 static bool is_useless(const struct journal *j)
 {
 	return journal_has_failed(j) && !j->rewrite.restarts;
@@ -268,19 +269,19 @@ static void watch_base(struct journal *j)
 		start_switch(j);
 }
 
-/* ---- SWITCHING: in force, or not ---- */
+/* ---- SWITCHING: end ---- */
 
 static void fail_switch(struct journal *j, const struct disk_task *task)
 {
 	if (task->result.reached == DISK_STEP_SYNC || task->result.is_unclear)
-		health_fail(j, COMMIT_LOG_FAILED, task->result.rc, "putting a new base in force");
-	/* The manifest that names the base may be in force. */
+		health_fail(j, COMMIT_LOG_FAILED, task->result.rc, "making a new snapshot current");
+	/* The manifest that names the snapshot may be current. */
 	if (!task->result.is_unclear)
 		remove_base(j);
 	end_in_failure(j, task->result.rc);
 }
 
-/* The log begins again after the base. */
+/* The log starts again after the snapshot. */
 static void restart_log(struct journal *j)
 {
 	uint64_t sequence = j->rewrite.sequence;
@@ -290,7 +291,7 @@ static void restart_log(struct journal *j)
 	j->positions = (struct positions){ .written = sequence, .synced = sequence };
 	j->mark.durable = sequence;
 	buf_consume(&j->backlog.pending, j->rewrite.covered_bytes);
-	/* If records were dropped since, one more base is needed. */
+	/* If records were dropped in the meantime, one more snapshot is needed. */
 	if (!j->backlog.has_gap)
 		health_recover(j);
 }
@@ -329,7 +330,7 @@ void rewrite_step(struct journal *j)
 	if (r->phase == REWRITE_NONE && journal_has_failed(j) &&
 	    j->schedule.mono_us >= j->schedule.retry_after_us)
 		journal_rewrite(j);
-	/* A log that has failed does not go on in a new segment first. */
+	/* A log that has failed does not continue in a new segment first. */
 	if (r->phase == REWRITE_WANTED && journal_has_failed(j) && journal_is_idle(j))
 		set_phase(j, REWRITE_READY);
 	if (r->phase == REWRITE_READY)

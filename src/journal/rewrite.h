@@ -1,12 +1,12 @@
 /*
- * The state of a rewrite: a new base that takes the place of the one before and of the log after
- *it.
+ * The state of a rewrite: a new snapshot replaces the previous one and the log after it.
+ *Identifiers call a snapshot a base, as the name of its file does.
  *
- *	        the next segment     the base is        the base is
+ *	        the next segment     the snapshot is    the snapshot is
  *	        has begun            being written      on the disk
  *	NONE --> WANTED --> READY --> RUNNING --> SWITCHING --> NONE
  *	                      ^          |
- *	                      +----------+ it cannot be made from the files: a child makes it
+ *	                      +----------+ it cannot be made from the files, so a child makes it
  *
  * A rewrite that is given up goes to NONE from every phase but SWITCHING, which cannot be
  * interrupted. A log that has failed goes from WANTED to READY at once.
@@ -34,7 +34,7 @@ enum rewrite_phase {
 	REWRITE_SWITCHING,
 };
 
-/* What writes the base. */
+/* The process that writes the snapshot. */
 enum base_process_kind {
 	BASE_PROCESS_NONE,
 	BASE_PROCESS_CHILD,    /* a child, from the state in memory */
@@ -42,28 +42,28 @@ enum base_process_kind {
 };
 
 struct base_process {
-	enum base_process_kind kind; /* of the one that runs; NONE before and after */
+	enum base_process_kind kind; /* NONE before it starts and after it ends */
 	pid_t pid;		     /* of the child; 0: there is none */
-	int fd;			     /* readable when there is news of it; -1: there is none */
+	int fd;			     /* readable when it reports; -1: there is none */
 	bool is_cancelled;	     /* it was told to end early */
 	bool is_over;
 	int result;	/* then: 0 or a negative errno; -ECHILD if it was killed */
 	uint64_t bytes; /* that it has written so far */
-	/* Why the last base that was to be made from the files was not. */
+	/* Why the last attempt to make a snapshot from the files failed. */
 	char rebuild_error[REWRITE_ERROR_MAX];
 };
 
 struct rewrite {
 	enum rewrite_phase phase;
 	struct base_process process;
-	bool from_log;	      /* the base is made from the files */
-	bool must_fork;	      /* that has failed once */
-	bool restarts;	      /* the log had failed: a new segment comes with the base */
-	uint64_t number;      /* of the base */
+	bool from_log;	      /* the snapshot is made from the files */
+	bool must_fork;	      /* that failed once in this rewrite */
+	bool restarts;	      /* the log has failed: a new segment comes with the snapshot */
+	uint64_t number;      /* of the snapshot */
 	uint64_t sequence;    /* of the last record in it */
 	uint64_t first_log;   /* segments before this one are no longer needed */
 	uint64_t ended_bytes; /* of those */
-	size_t covered_bytes; /* of the pending records, those that a restart finds in the base */
+	size_t covered_bytes; /* a restart: bytes of pending records that the snapshot covers */
 	int64_t started_us;
 	int64_t wall_us;
 };
@@ -74,21 +74,21 @@ struct rewrite {
 void rewrite_step(struct journal *j);
 /* The log goes on in a new segment. */
 void rewrite_note_rotation(struct journal *j);
-/* A switch or a restart has been tried. */
+/* A switch or a restart is done, or has failed. */
 void rewrite_finish_switch(struct journal *j, struct disk_task *task);
-/* Without effect while there is none, and while SWITCHING. */
+/* Give up the rewrite. No-op if there is none, and in phase SWITCHING. */
 void rewrite_give_up(struct journal *j, int rc);
 
 /* ---- base_process.c ---- */
 
-/* Start what writes the base that `rewrite` describes. Negative if it cannot be started. Without
- * threads the base is written before this returns. */
+/* Start the process that writes the snapshot described by j->rewrite. Returns 0 or a negative
+ * errno. Without threads the snapshot is written before this returns. */
 int base_process_start(struct journal *j);
-/* Take in the news of it. */
+/* Read its reports. */
 void base_process_watch(struct journal *j);
-/* Tell it to end. It is over some time later. */
+/* Tell it to end. base_process_watch() notices when it is over. */
 void base_process_cancel(struct journal *j);
-/* End it, and wait until it is over. No-op if nothing runs. */
+/* End it, and wait until it is over. No-op if no process runs. */
 void base_process_kill(struct journal *j);
 void base_process_note_error(struct journal *j, const char *error);
 

@@ -1,3 +1,6 @@
+/*
+ * Three processes and their messages: the owner, the rewriter, and a worker for each order.
+ */
 #include "journal/rewriter.h"
 
 #include <errno.h>
@@ -14,19 +17,19 @@
 #include "sys/child.h"
 #include "util/mem.h"
 
-/* Of a sentence, of which the beginning is sent. */
+/* Largest size of an error text in the worker, in bytes. Only its beginning is sent. */
 #define ERROR_MAX 65536
 
 struct order {
-	bool is_cancelled;	  /* no order, but the one before is not to be gone on with */
-	struct base_options base; /* what points somewhere is filled in by the worker */
+	bool is_cancelled;	  /* not an order: it cancels the one before */
+	struct base_options base; /* the worker fills in the pointers */
 	size_t extra_bytes;
 };
 
 enum message_kind {
 	MESSAGE_PROGRESS,
 	MESSAGE_RESULT,
-	MESSAGE_OVER, /* from the rewriter; what came before it is from the worker */
+	MESSAGE_OVER, /* from the rewriter; all others are from the worker */
 };
 
 struct message {
@@ -40,18 +43,18 @@ struct rewriter {
 	const struct rebuild_options *options;
 	const char *dir;
 	pid_t pid;
-	int fd;	      /* the owner's end; a message is sent and received as a whole */
-	bool is_busy; /* there will be word that it is over */
+	int fd;	      /* the owner's end of a socket that keeps messages whole */
+	bool is_busy; /* MESSAGE_OVER is still to come */
 	struct rewriter_report report;
 	struct order order;
-	char *extra; /* of the order, in memory that all three share */
+	char *extra; /* of the order, in memory that all three processes share */
 };
 
 /* ---- the worker ---- */
 
 static void send_message(const struct message *message)
 {
-	/* Where nobody listens any more there is nothing to be done either. */
+	/* If the owner is gone, there is nothing left to do. */
 	(void)!send(CHILD_FD, message, sizeof *message, MSG_NOSIGNAL);
 }
 
@@ -83,7 +86,7 @@ static void work(const struct rewriter *r)
 
 /* ---- the rewriter ---- */
 
-/* Wait for the next order. There is none any more when the owner is gone. */
+/* Wait for the next order. Ends the process, and its worker, when the owner is gone. */
 static void take_order(struct rewriter *r, pid_t worker)
 {
 	if (recv(CHILD_FD, &r->order, sizeof r->order, 0) > 0)
@@ -93,7 +96,7 @@ static void take_order(struct rewriter *r, pid_t worker)
 	_exit(0);
 }
 
-/* The other end of `alive` is the worker's alone, and closed when it ends. */
+/* Only the worker has the other end of `alive`, which is closed when the worker ends. */
 static void watch(struct rewriter *r, pid_t worker, int alive)
 {
 	struct pollfd fds[] = { { .fd = alive, .events = POLLIN },
@@ -138,7 +141,7 @@ static void serve(struct rewriter *r)
 
 	for (;;) {
 		take_order(r, 0);
-		/* Who cancels may not have heard yet that it is over. */
+		/* The owner may cancel before it has heard that the order is over. */
 		if (r->order.is_cancelled)
 			continue;
 		over.result = employ(r);
@@ -240,7 +243,7 @@ static void take_message(struct rewriter *r, const struct message *message)
 	}
 }
 
-/* If the rewriter and the worker are both gone there will be no message. */
+/* If the rewriter and the worker are both gone, no message comes. */
 bool rewriter_poll(struct rewriter *r, struct rewriter_report *ret_report)
 {
 	struct message message;

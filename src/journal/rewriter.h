@@ -1,13 +1,13 @@
 /*
- * A process that makes bases from the files, so that a large one need not fork for them.
+ * The rewriter: a process that makes snapshots from the files, so that the server need not fork.
  *
- * To fork takes the longer the more memory there is, and everybody waits for it. This process is
- * forked off while there is hardly any. It sleeps, and forks a worker for each base that it is to
- * make. Both end when the owner does.
+ * A fork takes longer the more memory the process has, and all clients wait for it. The rewriter is
+ * forked before the state is loaded, so it is small. It sleeps, and forks a worker for each
+ *snapshot that it is ordered to make. Both end when the owner ends.
  *
  *	owner               rewriter            worker
  *	  | ---- order ------> | ----- fork ----> |
- *	  | <--- how far it is, and the result -- |
+ *	  | <------- progress and result -------- |
  *	  | <--- it is over -- | <---- exit ----- |
  */
 #ifndef JOURNAL_REWRITER_H
@@ -21,30 +21,34 @@
 
 struct rewriter;
 
-/* The commands that go with an order take no more. */
+/* Largest size of the commands that go with an order, in bytes. It bounds memory that the processes
+ * share. */
 #define REWRITER_EXTRA_MAX ((size_t)16 * 1024 * 1024)
 
 struct rewriter_report {
-	uint64_t bytes; /* that were written so far */
+	uint64_t bytes; /* written so far */
 	bool is_over;
-	int result;	 /* of rebuild_base(), then; -ECHILD: the worker was killed */
-	char error[256]; /* its sentence */
+	int result; /* when it is over: of rebuild_base(), or -ECHILD if the worker was killed */
+	char error[256]; /* the sentence of rebuild_base() */
 };
 
-/* To be called while the process has one thread and little memory. `options` and `dir` are
- * borrowed; the files are the system's. NULL, with the reason in errno, if that fails. */
+/* Fork the rewriter. The process has one thread and little memory at this time. Borrows `options`
+ * and `dir`. The rewriter uses the file calls of the system. Returns NULL and sets errno on
+ * failure.
+ */
 struct rewriter *rewriter_new(const struct rebuild_options *options, const char *dir);
-/* What is under way is given up. NULL is a no-op. */
+/* Ends the rewriter, and its worker with it. NULL is a no-op. */
 void rewriter_free(struct rewriter *r);
 
-/* Have a base made, one at a time. `io`, `dir` and the callback of `base` are of no interest.
- * Negative if it cannot be: -EPIPE if the process is gone, which does not come back; -E2BIG. */
+/* Order a snapshot. There is one order at a time. Ignores `io`, `dir` and the callback of `base`.
+ * Returns 0, -EPIPE if the rewriter is gone for good, -E2BIG if `extra` is too large, or another
+ * negative errno. */
 int rewriter_begin(struct rewriter *r, const struct base_options *base, struct qless_str extra);
-/* The next that there is to tell, if there is anything. */
+/* Get the next report. Returns false if there is none. */
 bool rewriter_poll(struct rewriter *r, struct rewriter_report *ret_report);
-/* Readable when there is. */
+/* Readable when there may be a report. */
 int rewriter_fd(const struct rewriter *r);
-/* What is under way is not wanted any more. When it is over it will be told. */
+/* Cancel the order. A report says when it is over. */
 void rewriter_cancel(struct rewriter *r);
 
 #endif

@@ -2,9 +2,9 @@
  * From one segment to the next.
  *
  * One task of the helper ends the segment: it cuts off the zeros, syncs, makes the next segment
- * with its header, and puts a manifest in force that names both. Nothing is written until then, so
- * the next segment begins right after the last durable record, and only the last segment can have a
- * torn end.
+ * with its header, and makes a manifest current that names both. No record is written until then.
+ * So the next segment begins right after the last durable record, and only the last segment can
+ * have a torn end.
  */
 #include "journal/journal_int.h"
 
@@ -12,8 +12,8 @@
 
 #include "engine/state.h"
 
-/* If more bytes than this are not synced yet, they are synced once more while the loop goes on
- * writing, because replies wait while the segment is being ended. */
+/* Largest number of unsynced bytes with which a segment is ended. Replies wait while that happens,
+ * so with more bytes there is one more sync first, during which the loop goes on writing. */
 #define END_SYNC_BYTES ((uint64_t)1024 * 1024)
 
 struct disk_create rotate_describe(struct journal *j, uint64_t sequence)
@@ -63,7 +63,7 @@ void rotate_start(struct journal *j)
 	task_start(j);
 }
 
-/* No harm is done: the segment goes on, and gets longer than it should. */
+/* No harm is done: the segment continues and exceeds its size limit. */
 static void try_again_later(struct journal *j, const struct disk_task *task)
 {
 	char path[JOURNAL_PATH_MAX];

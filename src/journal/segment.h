@@ -8,7 +8,7 @@
  *
  * A sync of bytes that replace others costs half as much as a sync that also changes the length of
  * the file, and a write costs less where memory and disk space are there already. So zeros are
- * written ahead. Beyond them, disk space is reserved without changing the length of the file.
+ * written ahead. After the zeros, disk space is reserved without changing the length of the file.
  */
 #ifndef JOURNAL_SEGMENT_H
 #define JOURNAL_SEGMENT_H
@@ -33,30 +33,31 @@ struct segment {
 
 void segment_init(struct segment *s);
 
-/* Make a file the current segment, and close the one before. It has that header and is `size` bytes
- * long, followed by zeros up to `zeroed`. This is the only way in. Takes `fd`. */
+/* Make a file the current segment, and close the previous one. The file has that header, `size`
+ * bytes of header and records, and zeros up to `zeroed`. No other function makes a file current.
+ * Takes `fd`. */
 void segment_enter(struct segment *s, const struct journal_io *io, int fd,
 		   const struct record_file_header *header, uint64_t size, uint64_t zeroed);
 /* Close the current segment, if there is one. */
 void segment_leave(struct segment *s, const struct journal_io *io);
 
-/* Where the space ends that is there already: zeros or reserved. */
+/* Returns the offset up to which the file has space: records, zeros or reserved. */
 static inline uint64_t segment_room(const struct segment *s)
 {
 	return max_u64(max_u64(s->allocated, s->zeroed), s->size);
 }
 
-/* Reserve disk space up to `end` and some more. Fails only if there is none: -ENOSPC or -EDQUOT. */
+/* Reserve disk space up to `end`, and more for later. Fails only if the disk is full: -ENOSPC or
+ * -EDQUOT. */
 int segment_reserve(struct segment *s, const struct journal_io *io, uint64_t end);
 
 /* Whole records of that many bytes were written at the end. */
 void segment_note_records(struct segment *s, uint64_t bytes);
-/* Zeros were written ahead, up to there. */
+/* Zeros were written ahead, up to the offset `zeroed`. */
 void segment_note_zeros(struct segment *s, uint64_t zeroed);
 /* A sync begins that covers all records. */
 void segment_note_sync(struct segment *s);
-/* A write failed, or the file is being cut to its records: nothing is known of what follows them.
- */
+/* A write failed, or the file is being cut: no space after the records counts any more. */
 void segment_forget_room(struct segment *s);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The helper's task: one at a time, and what follows when it is done.
+ * The helper's task: starting it, and dispatching its result.
  */
 #include "journal/journal_int.h"
 
@@ -21,13 +21,14 @@ void task_put_in_force(struct journal *j)
 			      RECORD_FILE_HEADER_BYTES, task->result.zeroed);
 }
 
-/* The functions that follow see the journal as idle, and may look at the task. */
+/* The functions called here find the journal idle. They read the result of the task, and start no
+ * other one. */
 static void finish(struct journal *j)
 {
 	struct disk_task *task = &j->task;
 	enum disk_task_kind kind = task->kind;
 
-	/* Nobody changes segments while the helper has the current one. */
+	/* The current segment stays the same while the helper uses it. */
 	assert(task->fd < 0 || task->fd == j->segment.fd);
 	task->kind = DISK_TASK_NONE;
 	switch (kind) {
@@ -44,7 +45,7 @@ static void finish(struct journal *j)
 	case DISK_TASK_RESTART:
 		rewrite_finish_switch(j, task);
 		break;
-	case DISK_TASK_BEGIN: /* open.c waits for it */
+	case DISK_TASK_BEGIN: /* open.c waits for its end */
 	case DISK_TASK_NONE:
 		assert(0);
 	}

@@ -1,5 +1,5 @@
 /*
- * The end of a turn: what happens then, in which order.
+ * The end of a turn: the steps, and their order.
  */
 #include "journal/journal_int.h"
 
@@ -7,13 +7,11 @@
 
 #include "util/container.h"
 
-/* If more bytes than this wait for the helper, the loop waits for it, too. */
+/* Largest number of pending bytes. Above it, the loop waits for the helper. */
 #define WAITING_MAX ((size_t)16 * 1024 * 1024)
-/* While the log is not healthy, records of what reads have changed are kept up to this many bytes.
- */
+/* Largest number of pending bytes while the log is not healthy. Only reads still append records. */
 #define PENDING_MAX ((size_t)64 * 1024 * 1024)
-/* With that many bytes pending a sync is worth its price, even if there are more commands to run.
- */
+/* With this many bytes pending, a sync is worth its cost even if more commands could run first. */
 #define FLUSH_BYTES ((size_t)64 * 1024)
 
 bool turn_wants_flush(const struct commit_log *log)
@@ -52,8 +50,8 @@ static bool sync_is_due(const struct journal *j)
 	return false;
 }
 
-/* Give the helper what is most urgent. A failed segment is never synced again: a sync that fails
- * leaves pages in memory that later syncs take for written. */
+/* Start the most urgent task. A failed segment is never synced again, because a failed sync leaves
+ * pages in memory that later syncs take for written. */
 static void start_task(struct journal *j)
 {
 	bool ends_segment;
@@ -79,7 +77,7 @@ static void begin(struct journal *j, const struct commit_log_turn *turn)
 	pace_tick(&j->pace, turn->mono_us);
 }
 
-/* The loop writes, unless the helper does or the segment is being ended. */
+/* Whether the loop writes the records: unless the helper does, or the segment is being ended. */
 static bool loop_writes(const struct journal *j)
 {
 	return j->options.sync != JOURNAL_SYNC_ALWAYS && j->task.kind != DISK_TASK_ROTATE &&

@@ -11,8 +11,8 @@
 
 #include <assert.h>
 
-/* If a single client is waiting, the loop syncs by itself: waking the helper costs as much as a
- * fast sync. If the last write and sync took longer than this, the helper does it. */
+/* Microseconds. If a single client is waiting, the loop syncs by itself: waking the helper costs as
+ * much as a fast sync. If the last write and sync took longer than this, the helper does it. */
 #define URGENT_SYNC_US 1000
 
 static void note_written(struct journal *j, uint64_t bytes, uint64_t sequence)
@@ -34,9 +34,8 @@ void write_handle_failure(struct journal *j, int rc)
 	segment_forget_room(s);
 }
 
-/* Zeros must not overwrite records that end there, nor follow the end that a failure gives the
- * file.
- */
+/* Zeros must not overwrite records that end at `end`. After a failed write they must not follow the
+ * records. */
 static void wait_for_zeros(struct journal *j, uint64_t end)
 {
 	if (j->task.kind == DISK_TASK_ZEROS && end > j->task.write.zero_from)
@@ -69,7 +68,7 @@ void write_pending(struct journal *j)
 
 /* ---- syncs ---- */
 
-/* Have the helper write what is pending. */
+/* Let the helper write the pending records. */
 static void hand_over(struct journal *j, struct disk_write *write)
 {
 	struct buf *pending = &j->backlog.pending;
@@ -100,7 +99,8 @@ void write_start_sync(struct journal *j)
 		task_start(j);
 }
 
-/* The records that the helper had are in the file, or are pending again, or are lost. */
+/* The helper's records are in the file now. Otherwise they become pending again if the disk is
+ * full, and are dropped if the log has failed. */
 static void finish_write(struct journal *j, const struct disk_task *task)
 {
 	struct backlog *backlog = &j->backlog;

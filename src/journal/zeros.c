@@ -1,5 +1,5 @@
 /*
- * Zeros ahead of the records: segment.h says what they are good for.
+ * Zeros ahead of the records: segment.h says why.
  *
  * With `always` the helper writes them together with records, before each sync that would run out
  * of them. Otherwise it writes them while the loop writes records, where the log grows fast: most
@@ -10,13 +10,14 @@
 
 #include "util/minmax.h"
 
-/* With `always`: if fewer zeros than ZEROS_LEAST are left, ZEROS_BYTES more are written. */
+/* With `always`: if fewer than ZEROS_LEAST bytes of zeros are left, a sync writes ZEROS_BYTES. */
 #define ZEROS_BYTES ((uint64_t)4 * 1024 * 1024)
 #define ZEROS_LEAST ((uint64_t)512 * 1024)
-/* Otherwise: bytes written at a time. Short steps, because the loop may have to wait for one. */
+/* Otherwise: bytes of zeros written at a time. The steps are short because the loop may have to
+ * wait for one. */
 #define ZEROS_STEP_BYTES ((uint64_t)1024 * 1024)
-/* There are as many ahead as a second needs, but no more than this, and none if that is less than a
- * step. */
+/* There are as many zeros ahead as the log grows in a second, up to this many bytes. If that is
+ * less than a step, there are none. */
 #define ZEROS_AHEAD_BYTES ((uint64_t)8 * 1024 * 1024)
 
 uint64_t zeros_of_new_segment(const struct journal *j)

@@ -249,7 +249,7 @@ static void without_the_process_that_makes_bases_there_are_forks(void)
 	rewrite();
 	TEST_ASSERT_EQUAL_INT64(0, persistence_figure("aof_rewrites_from_log:"));
 	TEST_ASSERT_EQUAL_INT64(1, persistence_figure("aof_rewrite_from_log_failures:"));
-	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "from the log: the process for it is gone"));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "from the log: the rewriter process is gone"));
 	rewrite();
 	kill_it();
 	start("0");
