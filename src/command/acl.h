@@ -16,6 +16,8 @@
 #include "command/command.h"
 
 struct buf;
+struct acl;
+struct command_table;
 struct user;
 
 #define ACL_MAX_USERS	       1024

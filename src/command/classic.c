@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "command/classic_int.h"
+#include "command/databases.h"
 #include "command/scripts.h"
 #include "util/num.h"
 
@@ -117,23 +118,6 @@ static const struct classic_command commands[] = {
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
-void classic_init(struct classic *c, struct qless *engine)
-{
-	memset(c, 0, sizeof(*c));
-	c->engine = engine;
-	c->max_json_depth = JSON_DEPTH_MAX;
-	buf_init(&c->json, BUF_NO_MAX);
-	buf_init(&c->error, BUF_NO_MAX);
-	buf_init(&c->line, BUF_NO_MAX);
-}
-
-void classic_done(struct classic *c)
-{
-	buf_done(&c->json);
-	buf_done(&c->error);
-	buf_done(&c->line);
-}
-
 const struct classic_command *classic_commands(size_t *ret_count)
 {
 	*ret_count = COMMAND_COUNT;
@@ -160,45 +144,68 @@ static struct qless_str cut_at_nul(struct qless_str text)
 	return nul != NULL ? str_make(text.ptr, (size_t)(nul - text.ptr)) : text;
 }
 
-/* As a script's error looks: clients find the message behind `user_script:<line>: `. What the store
- * says is not the script's. */
-static void write_script_error(struct classic *c, struct qless_str message, bool is_store,
-			       struct reply *reply)
+/* An error of a script, with what stands before and after it. */
+static struct qless_str wrap(struct request *req, const char *before, struct qless_str message)
 {
-	buf_clear(&c->line);
-	if (c->envelope == CLASSIC_ENVELOPE_REDIS6) {
-		buf_append_str(&c->line, STR("Error running script (call to f_"));
-		buf_append_str(&c->line, c->sha);
-		buf_append_str(&c->line, STR("): @user_script:1: "));
-		buf_append_str(&c->line, is_store ? STR("ERR ") : STR("user_script:1: "));
-		buf_append_str(&c->line, message);
+	struct buf *line = &req->scratch->line;
+
+	buf_clear(line);
+	if (req->env->envelope == SCRIPT_ENVELOPE_REDIS6) {
+		buf_append_str(line, STR("Error running script (call to f_"));
+		buf_append_str(line, req->sha);
+		buf_append_str(line, STR("): @user_script:1: "));
+		buf_append_str(line, str_from(before));
+		buf_append_str(line, message);
 	} else {
-		if (!is_store)
-			buf_append_str(&c->line, STR("user_script:1: "));
-		buf_append_str(&c->line, message);
-		buf_append_str(&c->line, STR(" script: "));
-		buf_append_str(&c->line, c->sha);
-		buf_append_str(&c->line, STR(", on @user_script:1."));
+		buf_append_str(line, str_from(before));
+		buf_append_str(line, message);
+		buf_append_str(line, STR(" script: "));
+		buf_append_str(line, req->sha);
+		buf_append_str(line, STR(", on @user_script:1."));
 	}
-	reply_error(reply, "ERR", buf_str(&c->line));
+	return buf_str(line);
 }
 
-static void write_error(struct classic *c, enum classic_form form, int code,
-			struct qless_str message, bool is_store, struct reply *reply)
+/* Clients find the message of a script after `user_script:<line>: `. What the store says is not the
+ * script's. */
+static void write_script_error(struct request *req, struct qless_str message, bool is_store)
+{
+	const char *before = "user_script:1: ";
+
+	if (is_store)
+		before = req->env->envelope == SCRIPT_ENVELOPE_REDIS6 ? "ERR " : "";
+	reply_error(req->reply, "ERR", wrap(req, before, message));
+}
+
+static void write_error(struct request *req, int code, struct qless_str message, bool is_store)
 {
 	message = cut_at_nul(message);
-	if (form == CLASSIC_SCRIPT)
-		write_script_error(c, message, is_store, reply);
-	else if (form == CLASSIC_EXPLICIT)
-		reply_error(reply, "ERR", message);
+	if (req->form == REQUEST_SCRIPT)
+		write_script_error(req, message, is_store);
+	else if (req->form == REQUEST_QLESS)
+		reply_error(req->reply, "ERR", message);
 	else
-		reply_error(reply, qless_error_word(code), message);
+		reply_error(req->reply, qless_error_word(code), message);
 }
 
-void classic_write_error(struct classic *c, enum classic_form form, struct qless_str message,
-			 struct reply *reply)
+void classic_write_error(struct request *req, struct qless_str message)
 {
-	write_error(c, form, QLESS_EBADARG, message, false, reply);
+	write_error(req, QLESS_EBADARG, message, false);
+}
+
+void classic_write_store_error(struct request *req, struct qless_str message)
+{
+	write_error(req, QLESS_EBADARG, message, true);
+}
+
+void classic_write_refusal(struct request *req, struct qless_str line)
+{
+	if (req->form != REQUEST_SCRIPT)
+		reply_error_line(req->reply, line);
+	else if (req->env->envelope == SCRIPT_ENVELOPE_REDIS6)
+		reply_error(req->reply, "ERR", wrap(req, "", line));
+	else
+		reply_error_line(req->reply, wrap(req, "", line));
 }
 
 /* What cannot be a name is not repeated in full. */
@@ -207,37 +214,9 @@ static void append_quoted(struct buf *error, struct qless_str s)
 	buf_append(error, s.ptr, s.len < QLESS_MAX_NAME_BYTES ? s.len : QLESS_MAX_NAME_BYTES);
 }
 
-void classic_write_store_error(struct classic *c, enum classic_form form, struct qless_str message,
-			       struct reply *reply)
+int request_fail(struct request *req, int code, const char *format, ...)
 {
-	write_error(c, form, QLESS_EBADARG, message, true, reply);
-}
-
-void classic_write_refusal(struct classic *c, enum classic_form form, struct qless_str line,
-			   struct reply *reply)
-{
-	if (form != CLASSIC_SCRIPT) {
-		reply_error_line(reply, line);
-		return;
-	}
-	buf_clear(&c->line);
-	if (c->envelope == CLASSIC_ENVELOPE_REDIS6) {
-		buf_append_str(&c->line, STR("ERR Error running script (call to f_"));
-		buf_append_str(&c->line, c->sha);
-		buf_append_str(&c->line, STR("): @user_script:1: "));
-		buf_append_str(&c->line, line);
-	} else {
-		buf_append_str(&c->line, line);
-		buf_append_str(&c->line, STR(" script: "));
-		buf_append_str(&c->line, c->sha);
-		buf_append_str(&c->line, STR(", on @user_script:1."));
-	}
-	reply_error_line(reply, buf_str(&c->line));
-}
-
-int call_fail(struct classic_call *call, int code, const char *format, ...)
-{
-	struct buf *error = &call->c->error;
+	struct buf *error = &req->scratch->error;
 	char number[NUM_MAX];
 	va_list args;
 
@@ -257,28 +236,27 @@ int call_fail(struct classic_call *call, int code, const char *format, ...)
 			buf_append_str(error, str_from(va_arg(args, const char *)));
 	}
 	va_end(args);
-	call->is_said = true;
+	req->is_said = true;
 	return code;
 }
 
-int call_fail_store(struct classic_call *call, const char *message)
+int request_fail_store(struct request *req, const char *message)
 {
-	call->is_store = true;
-	return call_fail(call, QLESS_EBADARG, "%s", message);
+	req->is_store = true;
+	return request_fail(req, QLESS_EBADARG, "%s", message);
 }
 
-void answer_error(struct classic_call *call, int code)
+void answer_error(struct request *req, int code)
 {
-	struct buf *error = &call->c->error;
+	struct buf *error = &req->scratch->error;
 
-	if (!call->is_said) {
+	if (!req->is_said) {
 		buf_clear(error);
-		dialect_append_error(call->dialect, qless_last_error(call->engine), error);
+		dialect_append_error(req->dialect, qless_last_error(req->engine), error);
 	}
-	write_error(call->c, call->form, code, buf_str(error),
-		    call->is_store || code == QLESS_ERETRIES, call->reply);
-	call->is_said = false;
-	call->is_store = false;
+	write_error(req, code, buf_str(error), req->is_store || code == QLESS_ERETRIES);
+	req->is_said = false;
+	req->is_store = false;
 }
 
 /* ---- recording ---- */
@@ -295,187 +273,173 @@ static bool has_data(const struct classic_command *command, size_t count)
 }
 
 /* Clients send the data of a job with each of its commands, and rarely change it. */
-static void record(const struct classic *c, const struct classic_command *command, double now,
-		   const struct qless_str *args, size_t count)
+static void record(const struct request *req, const struct classic_command *command)
 {
+	const struct database_recorder *recorder = req->database->recorder;
+	const struct qless_str *args = req->args;
+	size_t count = req->nargs;
 	struct qless_str shorter[DATA_ARGS_MAX];
 
-	if (has_data(command, count) && qless_kept_data(c->engine)) {
+	if (has_data(command, count) && qless_kept_data(req->engine)) {
 		memcpy(shorter, args, count * sizeof *args);
 		shorter[command->data_at] = same_data;
 		args = shorter;
 	}
-	c->recorder->record(c->recorder->arg, c->db, now, command->name, args, count);
+	recorder->record(recorder->arg, req->database->index, req->now, command->name, args, count);
 }
 
-int classic_run_again(struct classic *c, const struct classic_command *command, double now,
-		      const struct qless_str *args, size_t count, struct reply *reply)
+int classic_run_again(struct request *req, const struct classic_command *command)
 {
 	struct qless_str whole[DATA_ARGS_MAX];
+	size_t count = req->nargs;
 	const struct qless_job *job;
 	struct qless_job_info info;
 
-	if (has_data(command, count) && str_equal(args[command->data_at], same_data)) {
-		job = qless_get(c->engine, args[0]);
+	if (has_data(command, count) && str_equal(req->args[command->data_at], same_data)) {
+		job = qless_get(req->engine, req->args[0]);
 		if (job == NULL)
 			return QLESS_ENOJOB;
 		qless_job_read(job, &info);
-		memcpy(whole, args, count * sizeof *args);
+		memcpy(whole, req->args, count * sizeof *whole);
 		whole[command->data_at] = info.data;
-		args = whole;
+		req->args = whole;
 	}
-	return classic_run(c, command, CLASSIC_EXPLICIT, now, args, count, reply);
+	return classic_run(req, command);
 }
 
 /* ---- running ---- */
 
-int call_run(struct classic_call *call, struct operation *op, struct operation_outcome *ret_outcome)
+int request_run(struct request *req, struct operation *op, struct operation_outcome *ret_outcome)
 {
 	int rc;
 
-	op->db = call->c->db;
-	op->now = call->now;
+	op->db = req->database->index;
+	op->now = req->now;
 	op->keeps_data = false;
-	rc = operation_run(call->engine, op, ret_outcome);
-	call->c->until = ret_outcome->until;
+	rc = operation_run(req->engine, op, ret_outcome);
+	req->until = ret_outcome->until;
 	return rc;
 }
 
-int call_part(struct classic_call *call, struct operation *op, size_t i,
-	      struct operation_outcome *ret_outcome)
+int request_run_part(struct request *req, struct operation *op, size_t i,
+		     struct operation_outcome *ret_outcome)
 {
-	op->db = call->c->db;
-	op->now = call->now;
+	op->db = req->database->index;
+	op->now = req->now;
 	op->keeps_data = false;
-	return operation_run_part(call->engine, op, i, ret_outcome);
+	return operation_run_part(req->engine, op, i, ret_outcome);
 }
 
-static void forget_decoded(struct classic_decoded *decoded)
+static void forget_decoded(struct decoded *decoded)
 {
 	json_strings_done(&decoded->tags);
 	json_strings_done(&decoded->depends);
 	free(decoded->changes);
 	free(decoded->texts);
-	*decoded = (struct classic_decoded){ 0 };
+	*decoded = (struct decoded){ 0 };
 }
 
-static const struct dialect *dialect_of(const struct classic *c, enum classic_form form)
+int classic_run(struct request *req, const struct classic_command *command)
 {
-	return form == CLASSIC_SCRIPT && c->script != NULL ? c->script->dialect : &dialect_classic;
-}
-
-int classic_run(struct classic *c, const struct classic_command *command, enum classic_form form,
-		double now, const struct qless_str *args, size_t count, struct reply *reply)
-{
-	const struct dialect *dialect = dialect_of(c, form);
-	struct classic_call call = {
-		.c = c,
-		.engine = c->engine,
-		.form = form,
-		.dialect = dialect,
-		.style = dialect_style(dialect, form == CLASSIC_SCRIPT),
-		.now = now,
-		.args = args,
-		.count = count,
-		.reply = reply,
-	};
-	uint64_t changes = qless_changes(c->engine);
+	uint64_t changes = qless_changes(req->engine);
 	int rc;
 
-	c->until = now;
-	rc = command->run(&call);
-	if (c->recorder != NULL && qless_changes(c->engine) != changes)
-		record(c, command, now, args, count);
+	req->until = req->now;
+	rc = command->run(req);
+	if (req->database->recorder != NULL && qless_changes(req->engine) != changes)
+		record(req, command);
 	if (rc < 0)
-		answer_error(&call, rc);
-	if (c->decoded.is_used)
-		forget_decoded(&c->decoded);
-	buf_clear(&c->json);
-	buf_shrink(&c->json, KEEP_BYTES);
+		answer_error(req, rc);
+	if (req->scratch->decoded.is_used)
+		forget_decoded(&req->scratch->decoded);
+	buf_clear(&req->scratch->json);
+	buf_shrink(&req->scratch->json, KEEP_BYTES);
 	return rc;
 }
 
 /* Whether a form knows the command. */
-static bool is_known(enum classic_form form, const struct classic_command *command)
+static bool is_known(const struct request *req, const struct classic_command *command)
 {
 	return command != NULL &&
-	       (form != CLASSIC_SCRIPT || (command->flags & CLASSIC_EXTENSION) == 0);
+	       (req->form != REQUEST_SCRIPT || (command->flags & CLASSIC_EXTENSION) == 0);
 }
 
 bool classic_is_command_of_scripts(struct qless_str name)
 {
-	return is_known(CLASSIC_SCRIPT, classic_find(name));
+	const struct request script = { .form = REQUEST_SCRIPT };
+
+	return is_known(&script, classic_find(name));
 }
 
-bool classic_parse_script(enum classic_form form, const struct classic_command *command,
+bool classic_parse_script(const struct request *req, const struct classic_command *command,
 			  const struct qless_str *argv, size_t argc, double *ret_now)
 {
-	return is_known(form, command) && argc > 1 && text_is_number(argv[1], ret_now);
+	return is_known(req, command) && argc > 1 && text_is_number(argv[1], ret_now);
 }
 
-int classic_refuse_script(struct classic *c, enum classic_form form,
-			  const struct classic_command *command, const struct qless_str *argv,
-			  size_t argc, struct reply *reply)
+int classic_refuse_script(struct request *req, const struct classic_command *command,
+			  const struct qless_str *argv, size_t argc)
 {
 	struct qless_str message = STR("Arg \"now\" missing or not a number: nil");
+	struct buf *error = &req->scratch->error;
 
 	if (argc == 0) {
 		message = STR("Must provide a command");
-	} else if (!is_known(form, command)) {
-		buf_clear(&c->error);
-		buf_append_str(&c->error, STR("Unknown command "));
-		append_quoted(&c->error, argv[0]);
-		message = buf_str(&c->error);
+	} else if (!is_known(req, command)) {
+		buf_clear(error);
+		buf_append_str(error, STR("Unknown command "));
+		append_quoted(error, argv[0]);
+		message = buf_str(error);
 	}
-	classic_write_error(c, form, message, reply);
+	classic_write_error(req, message);
 	return QLESS_EBADARG;
 }
 
-int classic_run_script(struct classic *c, enum classic_form form, const struct qless_str *argv,
-		       size_t argc, struct reply *reply)
+int classic_run_script(struct request *req, const struct qless_str *argv, size_t argc)
 {
 	const struct classic_command *command = argc > 0 ? classic_find(argv[0]) : NULL;
-	double now;
 
-	if (!classic_parse_script(form, command, argv, argc, &now))
-		return classic_refuse_script(c, form, command, argv, argc, reply);
-	return classic_run(c, command, form, now, argv + 2, argc - 2, reply);
+	if (!classic_parse_script(req, command, argv, argc, &req->now))
+		return classic_refuse_script(req, command, argv, argc);
+	req->args = argv + 2;
+	req->nargs = argc - 2;
+	return classic_run(req, command);
 }
 
-int call_advance(struct classic_call *call, enum qless_advance_kind kind, struct qless_str queue,
-		 int64_t max)
+int request_advance(struct request *req, enum qless_advance_kind kind, struct qless_str queue,
+		    int64_t max)
 {
 	struct operation op = { .kind = OPERATION_ADVANCE, .advance = { kind, queue, max } };
 	struct operation_outcome outcome;
 
-	return call->c->is_still ? 0 : call_run(call, &op, &outcome);
+	return req->is_still ? 0 : request_run(req, &op, &outcome);
 }
 
 /* ---- arguments ---- */
 
-struct qless_str call_text(const struct classic_call *call, size_t i)
+struct qless_str request_text(const struct request *req, size_t i)
 {
-	return call_has(call, i) ? call->args[i] : STR("nil");
+	return request_has(req, i) ? req->args[i] : STR("nil");
 }
 
-struct classic_decoded *call_lists(struct classic_call *call)
+struct decoded *request_lists(struct request *req)
 {
-	call->c->decoded.is_used = true;
-	return &call->c->decoded;
+	req->scratch->decoded.is_used = true;
+	return &req->scratch->decoded;
 }
 
-struct operation_names call_rest(const struct classic_call *call, size_t i)
+struct operation_names request_rest(const struct request *req, size_t i)
 {
-	size_t count = call_has(call, i) ? call->count - i : 0;
+	size_t count = request_has(req, i) ? req->nargs - i : 0;
 
-	return (struct operation_names){ count != 0 ? call->args + i : NULL, count };
+	return (struct operation_names){ count != 0 ? req->args + i : NULL, count };
 }
 
-int call_need(struct classic_call *call, size_t i, const char *message, struct qless_str *ret_arg)
+int request_need(struct request *req, size_t i, const char *message, struct qless_str *ret_arg)
 {
-	if (!call_has(call, i))
-		return call_fail(call, QLESS_EBADARG, "%s", message);
-	*ret_arg = call->args[i];
+	if (!request_has(req, i))
+		return request_fail(req, QLESS_EBADARG, "%s", message);
+	*ret_arg = req->args[i];
 	return 0;
 }
 
@@ -489,30 +453,30 @@ bool text_is_number(struct qless_str text, double *ret_number)
 	return true;
 }
 
-int call_number(struct classic_call *call, size_t i, const char *message, double *ret_number)
+int request_number(struct request *req, size_t i, const char *message, double *ret_number)
 {
-	if (!call_has(call, i) || !text_is_number(call->args[i], ret_number))
-		return call_fail(call, QLESS_EBADARG, "%s%S", message, call_text(call, i));
+	if (!request_has(req, i) || !text_is_number(req->args[i], ret_number))
+		return request_fail(req, QLESS_EBADARG, "%s%S", message, request_text(req, i));
 	return 0;
 }
 
-int call_optional_number(struct classic_call *call, size_t i, const char *message, double number,
-			 double *ret_number)
+int request_optional_number(struct request *req, size_t i, const char *message, double number,
+			    double *ret_number)
 {
-	if (call_has(call, i))
-		return call_number(call, i, message, ret_number);
+	if (request_has(req, i))
+		return request_number(req, i, message, ret_number);
 	*ret_number = number;
 	return 0;
 }
 
-int call_check_option(struct classic_call *call, const char *command, struct qless_str name)
+int request_check_option(struct request *req, const char *command, struct qless_str name)
 {
-	const struct script *script = call->form == CLASSIC_SCRIPT ? call->c->script : NULL;
+	const struct script *script = req->form == REQUEST_SCRIPT ? req->script : NULL;
 
 	if (script == NULL || !script_has_option(script, name))
 		return 0;
-	return call_fail(call, QLESS_EBADARG, "%s(): qlessd lacks the option \"%S\" of this script",
-			 command, name);
+	return request_fail(req, QLESS_EBADARG,
+			    "%s(): qlessd lacks the option \"%S\" of this script", command, name);
 }
 
 /* What the store takes for an index when a script hands it a number. */
@@ -522,145 +486,146 @@ static bool is_index(double number)
 	       !(number == 0 && signbit(number));
 }
 
-static int fail_index(struct classic_call *call)
+static int fail_index(struct request *req)
 {
-	return call_fail_store(call, "value is not an integer or out of range");
+	return request_fail_store(req, "value is not an integer or out of range");
 }
 
-int call_page_numbers(struct classic_call *call, size_t i, const char *offset_message,
-		      const char *count_message, double *ret_offset, double *ret_count)
+int request_page_numbers(struct request *req, size_t i, const char *offset_message,
+			 const char *count_message, double *ret_offset, double *ret_count)
 {
-	int rc = call_optional_number(call, i, offset_message, 0, ret_offset);
+	int rc = request_optional_number(req, i, offset_message, 0, ret_offset);
 
 	if (rc < 0)
 		return rc;
-	return call_optional_number(call, i + 1, count_message, 25, ret_count);
+	return request_optional_number(req, i + 1, count_message, 25, ret_count);
 }
 
-int call_index_page(struct classic_call *call, double offset, double count,
-		    struct classic_page *ret_page)
+int request_index_page(struct request *req, double offset, double count,
+		       struct classic_page *ret_page)
 {
 	double stop = offset + count - 1;
 
 	if (!is_index(offset) || !is_index(stop))
-		return fail_index(call);
+		return fail_index(req);
 	ret_page->offset = (int64_t)offset;
 	ret_page->count = (int64_t)stop - ret_page->offset + 1;
 	return 0;
 }
 
-int call_limit_page(struct classic_call *call, double offset, double count,
-		    struct classic_page *ret_page)
+int request_limit_page(struct request *req, double offset, double count,
+		       struct classic_page *ret_page)
 {
 	if (!is_index(offset) || !is_index(count))
-		return fail_index(call);
+		return fail_index(req);
 	ret_page->offset = (int64_t)offset;
 	ret_page->count = (int64_t)count;
 	return 0;
 }
 
-int call_count(struct classic_call *call, double number, const char *command, int64_t *ret_count)
+int request_count(struct request *req, double number, const char *command, int64_t *ret_count)
 {
 	if (number < 0)
-		return call_fail(call, QLESS_EBADARG,
-				 "%s(): Arg \"count\" must not be negative: %g", command, number);
+		return request_fail(req, QLESS_EBADARG,
+				    "%s(): Arg \"count\" must not be negative: %g", command,
+				    number);
 	if (number != floor(number))
-		return call_fail(call, QLESS_EBADARG, "%s(): Arg \"count\" not an integer: %g",
-				 command, number);
+		return request_fail(req, QLESS_EBADARG, "%s(): Arg \"count\" not an integer: %g",
+				    command, number);
 	*ret_count = number < INDEX_MAX ? (int64_t)number : INT64_MAX;
 	return 0;
 }
 
-int call_json_text(struct classic_call *call, struct qless_str text, enum json_kind *ret_kind)
+int request_json_text(struct request *req, struct qless_str text, enum json_kind *ret_kind)
 {
-	size_t max_bytes = qless_get_limits(call->engine)->max_data_bytes;
-	size_t max_depth = call->c->max_json_depth;
+	size_t max_bytes = qless_get_limits(req->engine)->max_data_bytes;
+	size_t max_depth = req->database->max_json_depth;
 
 	if (text.len > max_bytes)
-		return call_fail(call, QLESS_ELIMIT,
-				 "A JSON text is longer than max-data-size (%g bytes)",
-				 (double)max_bytes);
+		return request_fail(req, QLESS_ELIMIT,
+				    "A JSON text is longer than max-data-size (%g bytes)",
+				    (double)max_bytes);
 	if (max_depth >= JSON_PLAIN_DEPTH_MAX && json_is_plain(text, ret_kind))
 		return 0;
 	if (json_is_deeper(text, max_depth))
-		return call_fail(call, QLESS_ELIMIT,
-				 "A JSON text is nested deeper than max-json-depth (%g levels)",
-				 (double)max_depth);
-	if (json_check(text, ret_kind, &call->c->error))
+		return request_fail(req, QLESS_ELIMIT,
+				    "A JSON text is nested deeper than max-json-depth (%g levels)",
+				    (double)max_depth);
+	if (json_check(text, ret_kind, &req->scratch->error))
 		return 0;
-	call->is_said = true;
+	req->is_said = true;
 	return QLESS_EBADJSON;
 }
 
-int call_fail_no_json(struct classic_call *call)
+int request_fail_no_json(struct request *req)
 {
-	return call_fail(call, QLESS_EBADARG,
-			 "bad argument #1 to 'decode' (string expected, got nil)");
+	return request_fail(req, QLESS_EBADARG,
+			    "bad argument #1 to 'decode' (string expected, got nil)");
 }
 
-int call_json(struct classic_call *call, size_t i, enum json_kind *ret_kind)
+int request_json(struct request *req, size_t i, enum json_kind *ret_kind)
 {
-	if (!call_has(call, i))
-		return call_fail_no_json(call);
-	return call_json_text(call, call->args[i], ret_kind);
+	if (!request_has(req, i))
+		return request_fail_no_json(req);
+	return request_json_text(req, req->args[i], ret_kind);
 }
 
 /* ---- replies ---- */
 
-int answer_nothing(struct classic_call *call, const struct operation *op,
+int answer_nothing(struct request *req, const struct operation *op,
 		   const struct operation_outcome *outcome)
 {
 	(void)op;
 	(void)outcome;
-	return answer_null(call);
+	return answer_null(req);
 }
 
-int answer_one(struct classic_call *call, const struct operation *op,
+int answer_one(struct request *req, const struct operation *op,
 	       const struct operation_outcome *outcome)
 {
 	(void)op;
 	(void)outcome;
-	return answer_integer(call, 1);
+	return answer_integer(req, 1);
 }
 
-int answer_integer(struct classic_call *call, double number)
+int answer_integer(struct request *req, double number)
 {
 	/* As a script's number becomes an integer: towards zero, and this if it does not fit. */
 	bool fits = number > -9223372036854775808.0 && number < 9223372036854775808.0;
 
-	reply_integer(call->reply, fits ? (int64_t)number : INT64_MIN);
+	reply_integer(req->reply, fits ? (int64_t)number : INT64_MIN);
 	return 0;
 }
 
-int answer_null(struct classic_call *call)
+int answer_null(struct request *req)
 {
-	reply_null(call->reply);
+	reply_null(req->reply);
 	return 0;
 }
 
-int answer_bulk(struct classic_call *call, struct qless_str text)
+int answer_bulk(struct request *req, struct qless_str text)
 {
-	reply_bulk(call->reply, text);
+	reply_bulk(req->reply, text);
 	return 0;
 }
 
-int answer_json(struct classic_call *call)
+int answer_json(struct request *req)
 {
-	return answer_bulk(call, buf_str(&call->c->json));
+	return answer_bulk(req, buf_str(&req->scratch->json));
 }
 
-int answer_array(struct classic_call *call, const struct qless_str *items, size_t count)
+int answer_array(struct request *req, const struct qless_str *items, size_t count)
 {
 	size_t i;
 
-	reply_array(call->reply, count);
+	reply_array(req->reply, count);
 	for (i = 0; i < count; i++)
-		reply_bulk(call->reply, items[i]);
+		reply_bulk(req->reply, items[i]);
 	return 0;
 }
 
-struct buf *call_json_buf(struct classic_call *call)
+struct buf *request_json_buf(struct request *req)
 {
-	buf_clear(&call->c->json);
-	return &call->c->json;
+	buf_clear(&req->scratch->json);
+	return &req->scratch->json;
 }

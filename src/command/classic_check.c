@@ -55,27 +55,27 @@ static void add_finding(void *arg, struct qless_str finding)
 	buf_append(&f->order, &text, sizeof(text));
 }
 
-static void reply_finding(struct classic_call *call, const char *prefix, struct qless_str finding)
+static void reply_finding(struct request *req, const char *prefix, struct qless_str finding)
 {
-	struct buf *text = call_json_buf(call);
+	struct buf *text = request_json_buf(req);
 
 	buf_append_str(text, str_from(prefix));
 	buf_append_str(text, finding);
-	answer_bulk(call, buf_str(text));
+	answer_bulk(req, buf_str(text));
 }
 
-static int reply_findings(struct classic_call *call, const struct findings *f)
+static int reply_findings(struct request *req, const struct findings *f)
 {
 	size_t i;
 
-	reply_array(call->reply, findings_count(f));
+	reply_array(req->reply, findings_count(f));
 	for (i = 0; i < findings_count(f); i++)
-		reply_bulk(call->reply, findings_at(f, i));
+		reply_bulk(req->reply, findings_at(f, i));
 	return 0;
 }
 
 /* What was found, with whether it is repaired; then what came to light only by the repairs. */
-static int reply_repairs(struct classic_call *call, const struct findings *found,
+static int reply_repairs(struct request *req, const struct findings *found,
 			 const struct findings *left)
 {
 	size_t count = findings_count(found);
@@ -83,56 +83,55 @@ static int reply_repairs(struct classic_call *call, const struct findings *found
 
 	for (i = 0; i < findings_count(left); i++)
 		count += !findings_have(found, findings_at(left, i));
-	reply_array(call->reply, count);
+	reply_array(req->reply, count);
 	for (i = 0; i < findings_count(found); i++) {
 		struct qless_str finding = findings_at(found, i);
 
-		reply_finding(call,
-			      findings_have(left, finding) ? "left: " : "repaired: ", finding);
+		reply_finding(req, findings_have(left, finding) ? "left: " : "repaired: ", finding);
 	}
 	for (i = 0; i < findings_count(left); i++) {
 		if (!findings_have(found, findings_at(left, i)))
-			reply_finding(call, "left: ", findings_at(left, i));
+			reply_finding(req, "left: ", findings_at(left, i));
 	}
 	return 0;
 }
 
 /* Of the form that changes something. */
-int decode_consistencycheck(struct classic_call *call, struct operation *op)
+int decode_consistencycheck(struct request *req, struct operation *op)
 {
 	op->kind = OPERATION_RESOLVE;
-	if (str_equal_nocase(call_text(call, 0), STR("resolve")))
+	if (str_equal_nocase(request_text(req, 0), STR("resolve")))
 		return 0;
-	return call_fail(call, QLESS_EBADARG, "ConsistencyCheck(): Unknown argument \"%S\"",
-			 call_text(call, 0));
+	return request_fail(req, QLESS_EBADARG, "ConsistencyCheck(): Unknown argument \"%S\"",
+			    request_text(req, 0));
 }
 
-static int resolve(struct classic_call *call, struct operation *op, const struct findings *found)
+static int resolve(struct request *req, struct operation *op, const struct findings *found)
 {
 	struct operation_outcome outcome;
 	struct findings left;
-	int rc = call_run(call, op, &outcome);
+	int rc = request_run(req, op, &outcome);
 
 	if (rc < 0)
 		return rc;
 	findings_init(&left);
-	qless_check(call->engine, add_finding, &left);
-	reply_repairs(call, found, &left);
+	qless_check(req->engine, add_finding, &left);
+	reply_repairs(req, found, &left);
 	findings_done(&left);
 	return 0;
 }
 
-int classic_consistencycheck(struct classic_call *call)
+int classic_consistencycheck(struct request *req)
 {
 	struct findings found;
 	struct operation op;
-	int rc = call_has(call, 0) ? decode_consistencycheck(call, &op) : 0;
+	int rc = request_has(req, 0) ? decode_consistencycheck(req, &op) : 0;
 
 	if (rc < 0)
 		return rc;
 	findings_init(&found);
-	qless_check(call->engine, add_finding, &found);
-	rc = call_has(call, 0) ? resolve(call, &op, &found) : reply_findings(call, &found);
+	qless_check(req->engine, add_finding, &found);
+	rc = request_has(req, 0) ? resolve(req, &op, &found) : reply_findings(req, &found);
 	findings_done(&found);
 	return rc;
 }

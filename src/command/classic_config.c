@@ -12,15 +12,15 @@ static bool is_number(const struct qless_option *option, double *ret_number)
 	return !option->is_set && num_parse_lua(option->value, ret_number);
 }
 
-static int reply_all(struct classic_call *call)
+static int reply_all(struct request *req)
 {
-	struct buf *json = call_json_buf(call);
+	struct buf *json = request_json_buf(req);
 	struct qless_option option;
 	size_t cursor = 0;
 	double number;
 	char before = '{';
 
-	while (qless_config_next(call->engine, &cursor, &option)) {
+	while (qless_config_next(req->engine, &cursor, &option)) {
 		buf_append_char(json, before);
 		json_append_string(json, option.name);
 		buf_append_char(json, ':');
@@ -31,46 +31,46 @@ static int reply_all(struct classic_call *call)
 		before = ',';
 	}
 	buf_append_char(json, '}');
-	return answer_json(call);
+	return answer_json(req);
 }
 
-int classic_config_get(struct classic_call *call)
+int classic_config_get(struct request *req)
 {
 	struct qless_option option;
 	double number;
 
-	if (!call_has(call, 0))
-		return reply_all(call);
-	if (!qless_config_get(call->engine, call->args[0], &option))
-		return answer_null(call);
+	if (!request_has(req, 0))
+		return reply_all(req);
+	if (!qless_config_get(req->engine, req->args[0], &option))
+		return answer_null(req);
 	if (is_number(&option, &number))
-		return answer_integer(call, number);
-	return answer_bulk(call, option.value);
+		return answer_integer(req, number);
+	return answer_bulk(req, option.value);
 }
 
-int decode_config_set(struct classic_call *call, struct operation *op)
+int decode_config_set(struct request *req, struct operation *op)
 {
 	int rc;
 
 	op->kind = OPERATION_CONFIG_SET;
-	rc = call_need(call, 0, "config.set(): Arg \"option\" missing", &op->config.name);
+	rc = request_need(req, 0, "config.set(): Arg \"option\" missing", &op->config.name);
 	if (rc == 0)
-		rc = call_need(call, 1, "config.set(): Arg \"value\" missing", &op->config.value);
+		rc = request_need(req, 1, "config.set(): Arg \"value\" missing", &op->config.value);
 	return rc;
 }
 
-int classic_config_set(struct classic_call *call)
+int classic_config_set(struct request *req)
 {
-	return call_operation(call, decode_config_set, answer_nothing);
+	return request_operation(req, decode_config_set, answer_nothing);
 }
 
-int decode_config_unset(struct classic_call *call, struct operation *op)
+int decode_config_unset(struct request *req, struct operation *op)
 {
 	op->kind = OPERATION_CONFIG_UNSET;
-	return call_need(call, 0, "config.unset(): Arg \"option\" missing", &op->config.name);
+	return request_need(req, 0, "config.unset(): Arg \"option\" missing", &op->config.name);
 }
 
-int classic_config_unset(struct classic_call *call)
+int classic_config_unset(struct request *req)
 {
-	return call_operation(call, decode_config_unset, answer_nothing);
+	return request_operation(req, decode_config_unset, answer_nothing);
 }

@@ -14,22 +14,22 @@
 #define PIECE_BYTES (CHAIN_CHUNK_BYTES / 2)
 
 struct job_reply {
-	struct classic_call *call;
+	struct request *req;
 	struct json_job_list list;
 	struct reply_deferred pieces;
 	bool has_pieces;
 };
 
-static void begin_jobs(struct job_reply *reply, struct classic_call *call)
+static void begin_jobs(struct job_reply *reply, struct request *req)
 {
-	reply->call = call;
+	reply->req = req;
 	reply->has_pieces = false;
-	json_job_list_begin(&reply->list, call_json_buf(call), call->style);
+	json_job_list_begin(&reply->list, request_json_buf(req), req->style);
 }
 
 static void flush_piece(struct job_reply *reply)
 {
-	struct reply *w = reply->call->reply;
+	struct reply *w = reply->req->reply;
 
 	if (!reply->has_pieces)
 		reply_deferred_begin(w, &reply->pieces, REPLY_TEXT);
@@ -49,46 +49,46 @@ static int end_jobs(struct job_reply *reply)
 {
 	json_job_list_end(&reply->list);
 	if (!reply->has_pieces)
-		return answer_json(reply->call);
+		return answer_json(reply->req);
 	flush_piece(reply);
-	reply_deferred_end(reply->call->reply, &reply->pieces, 0);
+	reply_deferred_end(reply->req->reply, &reply->pieces, 0);
 	return 0;
 }
 
-static int reply_jobs(struct classic_call *call, const struct qless_jobs *jobs)
+static int reply_jobs(struct request *req, const struct qless_jobs *jobs)
 {
 	struct job_reply reply;
 	size_t i;
 
-	begin_jobs(&reply, call);
+	begin_jobs(&reply, req);
 	for (i = 0; i < jobs->count; i++)
 		add_job(&reply, jobs->items[i]);
 	return end_jobs(&reply);
 }
 
-int classic_get(struct classic_call *call)
+int classic_get(struct request *req)
 {
 	const struct qless_job *job;
 	struct qless_str jid;
-	int rc = call_need(call, 0, NO_JID, &jid);
+	int rc = request_need(req, 0, NO_JID, &jid);
 
 	if (rc < 0)
 		return rc;
-	job = qless_get(call->engine, jid);
+	job = qless_get(req->engine, jid);
 	if (job == NULL)
-		return answer_null(call);
-	json_append_job(call_json_buf(call), job, call->style);
-	return answer_json(call);
+		return answer_null(req);
+	json_append_job(request_json_buf(req), job, req->style);
+	return answer_json(req);
 }
 
-int classic_multiget(struct classic_call *call)
+int classic_multiget(struct request *req)
 {
 	struct job_reply reply;
 	size_t i;
 
-	begin_jobs(&reply, call);
-	for (i = 0; i < call->count; i++) {
-		const struct qless_job *job = qless_get(call->engine, call->args[i]);
+	begin_jobs(&reply, req);
+	for (i = 0; i < req->nargs; i++) {
+		const struct qless_job *job = qless_get(req->engine, req->args[i]);
 
 		if (job != NULL)
 			add_job(&reply, job);
@@ -121,45 +121,44 @@ bool classic_is_put_option(struct qless_str name)
 	return put_option_set(&options, name, NULL);
 }
 
-static int read_put_options(struct classic_call *call, size_t from, struct put_options *ret)
+static int read_put_options(struct request *req, size_t from, struct put_options *ret)
 {
 	int rc = 0;
 
 	*ret = (struct put_options){ NULL, NULL, NULL, NULL };
-	for (size_t i = from; rc == 0 && i + 1 < call->count; i += 2) {
-		if (!put_option_set(ret, call->args[i], &call->args[i + 1]))
-			rc = call_check_option(call, "Put", call->args[i]);
+	for (size_t i = from; rc == 0 && i + 1 < req->nargs; i += 2) {
+		if (!put_option_set(ret, req->args[i], &req->args[i + 1]))
+			rc = request_check_option(req, "Put", req->args[i]);
 	}
 	return rc;
 }
 
 /* Well-formed JSON and not `false`, where the option was given. */
-static int check_option_json(struct classic_call *call, const struct qless_str *text,
-			     const char *message)
+static int check_option_json(struct request *req, const struct qless_str *text, const char *message)
 {
 	enum json_kind kind;
 	int rc;
 
 	if (text == NULL)
 		return 0;
-	rc = call_json_text(call, *text, &kind);
+	rc = request_json_text(req, *text, &kind);
 	if (rc < 0)
 		return rc;
 	if (kind == JSON_FALSE)
-		return call_fail(call, QLESS_EBADARG, "%s%S", message, *text);
+		return request_fail(req, QLESS_EBADARG, "%s%S", message, *text);
 	return 0;
 }
 
-static int check_option_number(struct classic_call *call, const struct qless_str *text,
+static int check_option_number(struct request *req, const struct qless_str *text,
 			       const char *message, bool *ret_has, double *ret_number)
 {
 	*ret_has = text != NULL;
 	if (text == NULL || text_is_number(*text, ret_number))
 		return 0;
-	return call_fail(call, QLESS_EBADARG, "%s%S", message, *text);
+	return request_fail(req, QLESS_EBADARG, "%s%S", message, *text);
 }
 
-static int read_option_strings(struct classic_call *call, const struct qless_str *text,
+static int read_option_strings(struct request *req, const struct qless_str *text,
 			       const char *command, const char *name, struct json_strings *ret)
 {
 	/* An object for `depends` is no dependency at all, as the reference has it. */
@@ -167,39 +166,39 @@ static int read_option_strings(struct classic_call *call, const struct qless_str
 
 	if (text == NULL || json_read_strings(*text, objects, ret))
 		return 0;
-	return call_fail(call, QLESS_EBADARG, "%s(): Arg \"%s\" not a JSON array of strings: %S",
-			 command, name, *text);
+	return request_fail(req, QLESS_EBADARG, "%s(): Arg \"%s\" not a JSON array of strings: %S",
+			    command, name, *text);
 }
 
 /* The options in the order in which the reference checks them, then the shape of the lists. */
-static int check_put_options(struct classic_call *call, const struct put_options *options,
+static int check_put_options(struct request *req, const struct put_options *options,
 			     struct qless_put *put)
 {
-	struct classic_decoded *lists = call_lists(call);
-	int rc = check_option_number(call, options->retries,
+	struct decoded *lists = request_lists(req);
+	int rc = check_option_number(req, options->retries,
 				     "Put(): Arg \"retries\" not a number: ", &put->has_retries,
 				     &put->retries);
 
 	if (rc == 0)
-		rc = check_option_json(call, options->tags, "Put(): Arg \"tags\" not JSON");
+		rc = check_option_json(req, options->tags, "Put(): Arg \"tags\" not JSON");
 	if (rc == 0)
-		rc = check_option_number(call, options->priority,
+		rc = check_option_number(req, options->priority,
 					 "Put(): Arg \"priority\" not a number", &put->has_priority,
 					 &put->priority);
 	if (rc == 0)
-		rc = check_option_json(call, options->depends, "Put(): Arg \"depends\" not JSON: ");
+		rc = check_option_json(req, options->depends, "Put(): Arg \"depends\" not JSON: ");
 	if (rc == 0)
-		rc = read_option_strings(call, options->tags, "Put", "tags", &lists->tags);
+		rc = read_option_strings(req, options->tags, "Put", "tags", &lists->tags);
 	if (rc == 0)
-		rc = read_option_strings(call, options->depends, "Put", "depends", &lists->depends);
+		rc = read_option_strings(req, options->depends, "Put", "depends", &lists->depends);
 	return rc;
 }
 
-int put_options_decode(struct classic_call *call, const struct put_options *options,
+int put_options_decode(struct request *req, const struct put_options *options,
 		       struct qless_put *put)
 {
-	const struct classic_decoded *lists = &call->c->decoded;
-	int rc = check_put_options(call, options, put);
+	const struct decoded *lists = &req->scratch->decoded;
+	int rc = check_put_options(req, options, put);
 
 	if (rc < 0)
 		return rc;
@@ -211,162 +210,163 @@ int put_options_decode(struct classic_call *call, const struct put_options *opti
 	return 0;
 }
 
-static int decode_put_args(struct classic_call *call, struct qless_put *put)
+static int decode_put_args(struct request *req, struct qless_put *put)
 {
 	enum json_kind kind;
 	int rc;
 
-	if (!call_has(call, 1))
-		return call_fail(call, QLESS_EBADARG, NO_QUEUE);
-	put->worker = call->args[0];
-	put->queue = call->args[1];
-	rc = call_need(call, 2, "Put(): Arg \"jid\" missing", &put->jid);
+	if (!request_has(req, 1))
+		return request_fail(req, QLESS_EBADARG, NO_QUEUE);
+	put->worker = req->args[0];
+	put->queue = req->args[1];
+	rc = request_need(req, 2, "Put(): Arg \"jid\" missing", &put->jid);
 	if (rc < 0)
 		return rc;
-	qless_prefetch(call->engine, put->jid);
-	rc = call_need(call, 3, "Put(): Arg \"klass\" missing", &put->klass);
+	qless_prefetch(req->engine, put->jid);
+	rc = request_need(req, 3, "Put(): Arg \"klass\" missing", &put->klass);
 	if (rc < 0)
 		return rc;
-	rc = call_json(call, 4, &kind);
+	rc = request_json(req, 4, &kind);
 	if (rc < 0)
 		return rc;
 	if (kind == JSON_FALSE)
-		return call_fail(call, QLESS_EBADARG,
-				 "Put(): Arg \"data\" missing or not JSON: false");
-	put->data = call->args[4];
-	rc = call_number(call, 5, "Put(): Arg \"delay\" not a number: ", &put->delay);
+		return request_fail(req, QLESS_EBADARG,
+				    "Put(): Arg \"data\" missing or not JSON: false");
+	put->data = req->args[4];
+	rc = request_number(req, 5, "Put(): Arg \"delay\" not a number: ", &put->delay);
 	if (rc < 0)
 		return rc;
-	if ((call->count - 6) % 2 != 0)
-		return call_fail(call, QLESS_EBADARG, "Odd number of additional args: table: 0x0");
+	if ((req->nargs - 6) % 2 != 0)
+		return request_fail(req, QLESS_EBADARG,
+				    "Odd number of additional args: table: 0x0");
 	return 0;
 }
 
-int decode_put(struct classic_call *call, struct operation *op)
+int decode_put(struct request *req, struct operation *op)
 {
 	struct put_options options;
 	int rc;
 
 	op->kind = OPERATION_PUT;
 	op->put = (struct qless_put){ 0 };
-	rc = decode_put_args(call, &op->put);
-	if (rc < 0 || !call_has(call, 6))
+	rc = decode_put_args(req, &op->put);
+	if (rc < 0 || !request_has(req, 6))
 		return rc;
-	rc = read_put_options(call, 6, &options);
-	return rc < 0 ? rc : put_options_decode(call, &options, &op->put);
+	rc = read_put_options(req, 6, &options);
+	return rc < 0 ? rc : put_options_decode(req, &options, &op->put);
 }
 
-static int answer_put(struct classic_call *call, const struct operation *op,
+static int answer_put(struct request *req, const struct operation *op,
 		      const struct operation_outcome *outcome)
 {
 	(void)outcome;
-	return answer_bulk(call, op->put.jid);
+	return answer_bulk(req, op->put.jid);
 }
 
-int classic_put(struct classic_call *call)
+int classic_put(struct request *req)
 {
-	return call_operation(call, decode_put, answer_put);
+	return request_operation(req, decode_put, answer_put);
 }
 
-int decode_requeue(struct classic_call *call, struct operation *op)
+int decode_requeue(struct request *req, struct operation *op)
 {
 	struct qless_str jid;
-	int rc = call_need(call, 2, NO_JID, &jid);
+	int rc = request_need(req, 2, NO_JID, &jid);
 
 	if (rc < 0)
 		return rc;
 	/* Before anything else is said about the arguments. */
-	if (qless_get(call->engine, jid) == NULL)
-		return call_fail(call, QLESS_ENOJOB, "Requeue(): Job %S does not exist", jid);
-	rc = decode_put(call, op);
+	if (qless_get(req->engine, jid) == NULL)
+		return request_fail(req, QLESS_ENOJOB, "Requeue(): Job %S does not exist", jid);
+	rc = decode_put(req, op);
 	op->kind = OPERATION_REQUEUE;
 	return rc;
 }
 
-int classic_requeue(struct classic_call *call)
+int classic_requeue(struct request *req)
 {
-	return call_operation(call, decode_requeue, answer_put);
+	return request_operation(req, decode_requeue, answer_put);
 }
 
 /* ---- pop and peek ---- */
 
-int decode_pop(struct classic_call *call, struct operation *op)
+int decode_pop(struct request *req, struct operation *op)
 {
 	double number;
 	int rc;
 
 	op->kind = OPERATION_POP;
-	rc = call_need(call, 0, NO_QUEUE, &op->pop.queue);
+	rc = request_need(req, 0, NO_QUEUE, &op->pop.queue);
 	if (rc == 0)
-		rc = call_need(call, 1, "Pop(): Arg \"worker\" missing", &op->pop.worker);
+		rc = request_need(req, 1, "Pop(): Arg \"worker\" missing", &op->pop.worker);
 	if (rc == 0)
-		rc = call_number(call, 2,
-				 "Pop(): Arg \"count\" missing or not a number: ", &number);
+		rc = request_number(req, 2,
+				    "Pop(): Arg \"count\" missing or not a number: ", &number);
 	if (rc == 0)
-		rc = call_count(call, number, "Pop", &op->pop.count);
+		rc = request_count(req, number, "Pop", &op->pop.count);
 	return rc;
 }
 
-static int answer_pop(struct classic_call *call, const struct operation *op,
+static int answer_pop(struct request *req, const struct operation *op,
 		      const struct operation_outcome *outcome)
 {
 	(void)op;
-	return reply_jobs(call, &outcome->jobs);
+	return reply_jobs(req, &outcome->jobs);
 }
 
-int classic_pop(struct classic_call *call)
+int classic_pop(struct request *req)
 {
-	return call_operation(call, decode_pop, answer_pop);
+	return request_operation(req, decode_pop, answer_pop);
 }
 
-int classic_peek(struct classic_call *call)
+int classic_peek(struct request *req)
 {
 	struct qless_str queue;
 	struct qless_jobs jobs;
 	double number;
 	int64_t count;
-	int rc = call_need(call, 0, NO_QUEUE, &queue);
+	int rc = request_need(req, 0, NO_QUEUE, &queue);
 
 	if (rc == 0)
-		rc = call_number(call, 1,
-				 "Peek(): Arg \"count\" missing or not a number: ", &number);
+		rc = request_number(req, 1,
+				    "Peek(): Arg \"count\" missing or not a number: ", &number);
 	if (rc == 0)
-		rc = call_count(call, number, "Peek", &count);
+		rc = request_count(req, number, "Peek", &count);
 	if (rc == 0)
-		rc = call_advance(call, QLESS_ADVANCE_POP, queue, count);
+		rc = request_advance(req, QLESS_ADVANCE_POP, queue, count);
 	if (rc == 0)
-		rc = qless_peek(call->engine, call->now, queue, count, &jobs);
-	return rc < 0 ? rc : reply_jobs(call, &jobs);
+		rc = qless_peek(req->engine, req->now, queue, count, &jobs);
+	return rc < 0 ? rc : reply_jobs(req, &jobs);
 }
 
 /* ---- what workers report ---- */
 
-int decode_heartbeat(struct classic_call *call, struct operation *op)
+int decode_heartbeat(struct request *req, struct operation *op)
 {
 	enum json_kind kind;
 	int rc;
 
 	op->kind = OPERATION_HEARTBEAT;
-	op->heartbeat.data = call_has(call, 2) ? &call->args[2] : NULL;
-	rc = call_need(call, 0, NO_JID, &op->heartbeat.jid);
+	op->heartbeat.data = request_has(req, 2) ? &req->args[2] : NULL;
+	rc = request_need(req, 0, NO_JID, &op->heartbeat.jid);
 	if (rc == 0)
-		rc = call_need(call, 1, "Heatbeat(): Arg \"worker\" missing",
-			       &op->heartbeat.worker);
-	if (rc == 0 && call_has(call, 2))
-		rc = call_json(call, 2, &kind);
+		rc = request_need(req, 1, "Heatbeat(): Arg \"worker\" missing",
+				  &op->heartbeat.worker);
+	if (rc == 0 && request_has(req, 2))
+		rc = request_json(req, 2, &kind);
 	return rc;
 }
 
-static int answer_heartbeat(struct classic_call *call, const struct operation *op,
+static int answer_heartbeat(struct request *req, const struct operation *op,
 			    const struct operation_outcome *outcome)
 {
 	(void)op;
-	return answer_integer(call, outcome->expires);
+	return answer_integer(req, outcome->expires);
 }
 
-int classic_heartbeat(struct classic_call *call)
+int classic_heartbeat(struct request *req)
 {
-	return call_operation(call, decode_heartbeat, answer_heartbeat);
+	return request_operation(req, decode_heartbeat, answer_heartbeat);
 }
 
 /* The options of complete; NULL if one was not given. */
@@ -377,15 +377,14 @@ struct complete_options {
 };
 
 /* A name at the end without a value takes back what was said before. */
-static void read_complete_options(struct classic_call *call, size_t from,
-				  struct complete_options *ret)
+static void read_complete_options(struct request *req, size_t from, struct complete_options *ret)
 {
 	size_t i;
 
 	*ret = (struct complete_options){ NULL, NULL, NULL };
-	for (i = from; i < call->count; i += 2) {
-		struct qless_str name = call->args[i];
-		const struct qless_str *value = call_has(call, i + 1) ? &call->args[i + 1] : NULL;
+	for (i = from; i < req->nargs; i += 2) {
+		struct qless_str name = req->args[i];
+		const struct qless_str *value = request_has(req, i + 1) ? &req->args[i + 1] : NULL;
 
 		if (str_equal(name, STR("next")))
 			ret->next = value;
@@ -396,258 +395,258 @@ static void read_complete_options(struct classic_call *call, size_t from,
 	}
 }
 
-static int decode_complete_options(struct classic_call *call,
-				   const struct complete_options *options,
+static int decode_complete_options(struct request *req, const struct complete_options *options,
 				   struct qless_complete *complete)
 {
-	struct classic_decoded *lists;
+	struct decoded *lists;
 	int rc;
 
 	complete->next = options->next;
 	if (options->delay != NULL && !text_is_number(*options->delay, &complete->delay))
-		return call_fail(call, QLESS_EBADARG, "assertion failed!");
-	rc = check_option_json(call, options->depends, "Complete(): Arg \"depends\" not JSON: ");
+		return request_fail(req, QLESS_EBADARG, "assertion failed!");
+	rc = check_option_json(req, options->depends, "Complete(): Arg \"depends\" not JSON: ");
 	if (rc < 0)
 		return rc;
 	if (options->delay != NULL && complete->next == NULL)
-		return call_fail(call, QLESS_EBADARG,
-				 "Complete(): \"delay\" cannot be used without a \"next\".");
+		return request_fail(req, QLESS_EBADARG,
+				    "Complete(): \"delay\" cannot be used without a \"next\".");
 	if (options->depends != NULL && complete->next == NULL)
-		return call_fail(call, QLESS_EBADARG,
-				 "Complete(): \"depends\" cannot be used without a \"next\".");
+		return request_fail(req, QLESS_EBADARG,
+				    "Complete(): \"depends\" cannot be used without a \"next\".");
 	if (options->depends == NULL)
 		return 0;
-	lists = call_lists(call);
-	rc = read_option_strings(call, options->depends, "Complete", "depends", &lists->depends);
+	lists = request_lists(req);
+	rc = read_option_strings(req, options->depends, "Complete", "depends", &lists->depends);
 	complete->depends = lists->depends.items;
 	complete->depend_count = lists->depends.count;
 	return rc;
 }
 
-static int decode_complete_args(struct classic_call *call, struct qless_complete *complete)
+static int decode_complete_args(struct request *req, struct qless_complete *complete)
 {
 	enum json_kind kind;
-	int rc = call_need(call, 0, NO_JID, &complete->jid);
+	int rc = request_need(req, 0, NO_JID, &complete->jid);
 
 	if (rc < 0)
 		return rc;
-	qless_prefetch(call->engine, complete->jid);
-	rc = call_need(call, 1, "Complete(): Arg \"worker\" missing", &complete->worker);
+	qless_prefetch(req->engine, complete->jid);
+	rc = request_need(req, 1, "Complete(): Arg \"worker\" missing", &complete->worker);
 	if (rc == 0)
-		rc = call_need(call, 2, "Complete(): Arg \"queue\" missing", &complete->queue);
+		rc = request_need(req, 2, "Complete(): Arg \"queue\" missing", &complete->queue);
 	if (rc == 0)
-		rc = call_json(call, 3, &kind);
+		rc = request_json(req, 3, &kind);
 	if (rc < 0)
 		return rc;
 	if (kind == JSON_FALSE)
-		return call_fail(call, QLESS_EBADARG,
-				 "Complete(): Arg \"data\" missing or not JSON: false");
-	complete->data = call->args[3];
+		return request_fail(req, QLESS_EBADARG,
+				    "Complete(): Arg \"data\" missing or not JSON: false");
+	complete->data = req->args[3];
 	return 0;
 }
 
-int decode_complete(struct classic_call *call, struct operation *op)
+int decode_complete(struct request *req, struct operation *op)
 {
 	struct complete_options options;
 	int rc;
 
 	op->kind = OPERATION_COMPLETE;
 	op->complete = (struct qless_complete){ 0 };
-	rc = decode_complete_args(call, &op->complete);
+	rc = decode_complete_args(req, &op->complete);
 	if (rc < 0)
 		return rc;
-	read_complete_options(call, 4, &options);
-	return decode_complete_options(call, &options, &op->complete);
+	read_complete_options(req, 4, &options);
+	return decode_complete_options(req, &options, &op->complete);
 }
 
-static int answer_complete(struct classic_call *call, const struct operation *op,
+static int answer_complete(struct request *req, const struct operation *op,
 			   const struct operation_outcome *outcome)
 {
 	(void)op;
-	return answer_bulk(call, qless_state_text(outcome->state));
+	return answer_bulk(req, qless_state_text(outcome->state));
 }
 
-int classic_complete(struct classic_call *call)
+int classic_complete(struct request *req)
 {
-	return call_operation(call, decode_complete, answer_complete);
+	return request_operation(req, decode_complete, answer_complete);
 }
 
-int decode_fail(struct classic_call *call, struct operation *op)
+int decode_fail(struct request *req, struct operation *op)
 {
 	enum json_kind kind;
 	int rc;
 
 	op->kind = OPERATION_FAIL;
-	op->fail.data = call_has(call, 4) ? &call->args[4] : NULL;
-	rc = call_need(call, 0, NO_JID, &op->fail.jid);
+	op->fail.data = request_has(req, 4) ? &req->args[4] : NULL;
+	rc = request_need(req, 0, NO_JID, &op->fail.jid);
 	if (rc == 0)
-		rc = call_need(call, 1, "Fail(): Arg \"worker\" missing", &op->fail.worker);
+		rc = request_need(req, 1, "Fail(): Arg \"worker\" missing", &op->fail.worker);
 	if (rc == 0)
-		rc = call_need(call, 2, "Fail(): Arg \"group\" missing", &op->fail.group);
+		rc = request_need(req, 2, "Fail(): Arg \"group\" missing", &op->fail.group);
 	if (rc == 0)
-		rc = call_need(call, 3, "Fail(): Arg \"message\" missing", &op->fail.message);
-	if (rc == 0 && call_has(call, 4))
-		rc = call_json(call, 4, &kind);
+		rc = request_need(req, 3, "Fail(): Arg \"message\" missing", &op->fail.message);
+	if (rc == 0 && request_has(req, 4))
+		rc = request_json(req, 4, &kind);
 	return rc;
 }
 
-static int answer_fail(struct classic_call *call, const struct operation *op,
+static int answer_fail(struct request *req, const struct operation *op,
 		       const struct operation_outcome *outcome)
 {
 	(void)outcome;
-	return answer_bulk(call, op->fail.jid);
+	return answer_bulk(req, op->fail.jid);
 }
 
-int classic_fail(struct classic_call *call)
+int classic_fail(struct request *req)
 {
-	return call_operation(call, decode_fail, answer_fail);
+	return request_operation(req, decode_fail, answer_fail);
 }
 
-int decode_retry(struct classic_call *call, struct operation *op)
+int decode_retry(struct request *req, struct operation *op)
 {
 	struct qless_retry *retry = &op->retry;
 	int rc;
 
 	op->kind = OPERATION_RETRY;
-	*retry = (struct qless_retry){ .group = call_has(call, 4) ? &call->args[4] : NULL,
-				       .message = call_has(call, 5) ? &call->args[5] : NULL };
-	rc = call_need(call, 0, NO_JID, &retry->jid);
+	*retry = (struct qless_retry){ .group = request_has(req, 4) ? &req->args[4] : NULL,
+				       .message = request_has(req, 5) ? &req->args[5] : NULL };
+	rc = request_need(req, 0, NO_JID, &retry->jid);
 	if (rc == 0)
-		rc = call_need(call, 1, "Retry(): Arg \"queue\" missing", &retry->queue);
+		rc = request_need(req, 1, "Retry(): Arg \"queue\" missing", &retry->queue);
 	if (rc == 0)
-		rc = call_need(call, 2, "Retry(): Arg \"worker\" missing", &retry->worker);
+		rc = request_need(req, 2, "Retry(): Arg \"worker\" missing", &retry->worker);
 	if (rc == 0)
-		rc = call_optional_number(call, 3, "Retry(): Arg \"delay\" not a number: ", 0,
-					  &retry->delay);
+		rc = request_optional_number(req, 3, "Retry(): Arg \"delay\" not a number: ", 0,
+					     &retry->delay);
 	return rc;
 }
 
-static int answer_retry(struct classic_call *call, const struct operation *op,
+static int answer_retry(struct request *req, const struct operation *op,
 			const struct operation_outcome *outcome)
 {
 	(void)op;
-	return answer_integer(call, outcome->remaining);
+	return answer_integer(req, outcome->remaining);
 }
 
-int classic_retry(struct classic_call *call)
+int classic_retry(struct request *req)
 {
-	return call_operation(call, decode_retry, answer_retry);
+	return request_operation(req, decode_retry, answer_retry);
 }
 
 /* ---- what is done to jobs from outside ---- */
 
-int decode_timeout(struct classic_call *call, struct operation *op)
+int decode_timeout(struct request *req, struct operation *op)
 {
 	op->kind = OPERATION_TIMEOUT;
-	op->names = call_rest(call, 0);
+	op->names = request_rest(req, 0);
 	return 0;
 }
 
-int classic_timeout(struct classic_call *call)
+int classic_timeout(struct request *req)
 {
-	return call_operation(call, decode_timeout, answer_nothing);
+	return request_operation(req, decode_timeout, answer_nothing);
 }
 
-int decode_cancel(struct classic_call *call, struct operation *op)
+int decode_cancel(struct request *req, struct operation *op)
 {
 	op->kind = OPERATION_CANCEL;
-	op->names = call_rest(call, 0);
+	op->names = request_rest(req, 0);
 	return 0;
 }
 
-static int answer_cancel(struct classic_call *call, const struct operation *op,
+static int answer_cancel(struct request *req, const struct operation *op,
 			 const struct operation_outcome *outcome)
 {
 	(void)outcome;
-	return answer_array(call, op->names.items, op->names.count);
+	return answer_array(req, op->names.items, op->names.count);
 }
 
-int classic_cancel(struct classic_call *call)
+int classic_cancel(struct request *req)
 {
-	return call_operation(call, decode_cancel, answer_cancel);
+	return request_operation(req, decode_cancel, answer_cancel);
 }
 
 /* What is wrong with the job comes before what is wrong with the word. */
-static int fail_depends_command(struct classic_call *call, struct qless_str jid)
+static int fail_depends_command(struct request *req, struct qless_str jid)
 {
-	int rc = qless_depends_on(call->engine, call->now, jid, NULL, 0);
+	int rc = qless_depends_on(req->engine, req->now, jid, NULL, 0);
 
 	if (rc < 0)
 		return rc;
-	return call_fail(call, QLESS_EBADARG,
-			 "Depends(): Argument \"command\" must be \"on\" or \"off\"");
+	return request_fail(req, QLESS_EBADARG,
+			    "Depends(): Argument \"command\" must be \"on\" or \"off\"");
 }
 
-int decode_depends(struct classic_call *call, struct operation *op)
+int decode_depends(struct request *req, struct operation *op)
 {
 	struct qless_str command;
-	int rc = call_need(call, 0, NO_JID, &op->job.jid);
+	int rc = request_need(req, 0, NO_JID, &op->job.jid);
 
 	if (rc == 0)
-		rc = call_need(call, 1, "Depends(): Arg \"command\" missing", &command);
+		rc = request_need(req, 1, "Depends(): Arg \"command\" missing", &command);
 	if (rc < 0)
 		return rc;
-	op->job.names = call_rest(call, 2);
+	op->job.names = request_rest(req, 2);
 	if (str_equal(command, STR("on")))
 		op->kind = OPERATION_DEPENDS_ON;
 	else if (!str_equal(command, STR("off")))
-		return fail_depends_command(call, op->job.jid);
-	else if (call_has(call, 2) && str_equal(call->args[2], STR("all")))
+		return fail_depends_command(req, op->job.jid);
+	else if (request_has(req, 2) && str_equal(req->args[2], STR("all")))
 		op->kind = OPERATION_DEPENDS_OFF_ALL;
 	else
 		op->kind = OPERATION_DEPENDS_OFF;
 	return 0;
 }
 
-int classic_depends(struct classic_call *call)
+int classic_depends(struct request *req)
 {
-	return call_operation(call, decode_depends, answer_one);
+	return request_operation(req, decode_depends, answer_one);
 }
 
-int decode_priority(struct classic_call *call, struct operation *op)
+int decode_priority(struct request *req, struct operation *op)
 {
 	int rc;
 
 	op->kind = OPERATION_PRIORITY;
-	rc = call_need(call, 0, NO_JID, &op->priority.jid);
+	rc = request_need(req, 0, NO_JID, &op->priority.jid);
 	if (rc == 0)
-		rc = call_number(call, 1, "Priority(): Arg \"priority\" missing or not a number: ",
-				 &op->priority.priority);
+		rc = request_number(req, 1,
+				    "Priority(): Arg \"priority\" missing or not a number: ",
+				    &op->priority.priority);
 	return rc;
 }
 
-static int answer_priority(struct classic_call *call, const struct operation *op,
+static int answer_priority(struct request *req, const struct operation *op,
 			   const struct operation_outcome *outcome)
 {
 	(void)outcome;
-	return answer_integer(call, op->priority.priority);
+	return answer_integer(req, op->priority.priority);
 }
 
-int classic_priority(struct classic_call *call)
+int classic_priority(struct request *req)
 {
-	return call_operation(call, decode_priority, answer_priority);
+	return request_operation(req, decode_priority, answer_priority);
 }
 
-int decode_log(struct classic_call *call, struct operation *op)
+int decode_log(struct request *req, struct operation *op)
 {
 	enum json_kind kind;
 	int rc;
 
 	op->kind = OPERATION_LOG;
-	op->log.item = call_has(call, 2) ? &call->args[2] : NULL;
-	rc = call_need(call, 0, "Log(): Argument 'jid' missing", &op->log.jid);
+	op->log.item = request_has(req, 2) ? &req->args[2] : NULL;
+	rc = request_need(req, 0, "Log(): Argument 'jid' missing", &op->log.jid);
 	if (rc == 0)
-		rc = call_need(call, 1, "Log(): Argument 'message' missing", &op->log.message);
-	if (rc < 0 || !call_has(call, 2))
+		rc = request_need(req, 1, "Log(): Argument 'message' missing", &op->log.message);
+	if (rc < 0 || !request_has(req, 2))
 		return rc;
-	rc = call_json(call, 2, &kind);
+	rc = request_json(req, 2, &kind);
 	if (rc == 0 && kind != JSON_OBJECT)
-		rc = call_fail(call, QLESS_EBADARG, "Log(): Argument 'data' not a JSON object: %S",
-			       *op->log.item);
+		rc = request_fail(req, QLESS_EBADARG,
+				  "Log(): Argument 'data' not a JSON object: %S", *op->log.item);
 	return rc;
 }
 
-int classic_log(struct classic_call *call)
+int classic_log(struct request *req)
 {
-	return call_operation(call, decode_log, answer_nothing);
+	return request_operation(req, decode_log, answer_nothing);
 }

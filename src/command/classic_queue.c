@@ -32,34 +32,33 @@ static void append_counts(struct buf *json, const struct qless_queue_counts *cou
 }
 
 /* Of the jobs that have come due, some may be left to be moved: they count as moved. */
-static struct qless_queue_counts settle(const struct classic_call *call,
-					struct qless_queue_counts counts)
+static struct qless_queue_counts settle(const struct request *req, struct qless_queue_counts counts)
 {
-	if (!call->c->is_still) {
+	if (!req->is_still) {
 		counts.waiting += counts.due;
 		counts.scheduled -= counts.due;
 	}
 	return counts;
 }
 
-static int reply_queue(struct classic_call *call)
+static int reply_queue(struct request *req)
 {
-	struct buf *json = call_json_buf(call);
+	struct buf *json = request_json_buf(req);
 	struct qless_queue_counts counts;
-	int rc = call_advance(call, QLESS_ADVANCE_QUEUE, call->args[0], QLESS_ADVANCE_MAX);
+	int rc = request_advance(req, QLESS_ADVANCE_QUEUE, req->args[0], QLESS_ADVANCE_MAX);
 
 	if (rc == 0)
-		rc = qless_queue_counts(call->engine, call->now, call->args[0], &counts);
+		rc = qless_queue_counts(req->engine, req->now, req->args[0], &counts);
 	if (rc < 0)
 		return rc;
-	counts = settle(call, counts);
+	counts = settle(req, counts);
 	append_counts(json, &counts);
-	return answer_json(call);
+	return answer_json(req);
 }
 
-int classic_queues(struct classic_call *call)
+int classic_queues(struct request *req)
 {
-	struct buf *json = call_json_buf(call);
+	struct buf *json = request_json_buf(req);
 	const struct qless_queue_counts *all;
 	struct qless_queue_counts counts;
 	size_t count;
@@ -67,11 +66,11 @@ int classic_queues(struct classic_call *call)
 	size_t i;
 	int rc;
 
-	if (call_has(call, 0))
-		return reply_queue(call);
-	rc = call_advance(call, QLESS_ADVANCE_KNOWN, STR(""), QLESS_ADVANCE_MAX);
+	if (request_has(req, 0))
+		return reply_queue(req);
+	rc = request_advance(req, QLESS_ADVANCE_KNOWN, STR(""), QLESS_ADVANCE_MAX);
 	if (rc == 0)
-		rc = qless_all_queue_counts(call->engine, call->now, &all, &count);
+		rc = qless_all_queue_counts(req->engine, req->now, &all, &count);
 	if (rc < 0)
 		return rc;
 	begin = json_begin_list(json);
@@ -79,21 +78,21 @@ int classic_queues(struct classic_call *call)
 		if (i + AHEAD < count)
 			__builtin_prefetch(all[i + AHEAD].name.ptr);
 		json_next_item(json, begin);
-		counts = settle(call, all[i]);
+		counts = settle(req, all[i]);
 		append_counts(json, &counts);
 	}
-	json_end_list(json, begin, call->style->whole);
-	return answer_json(call);
+	json_end_list(json, begin, req->style->whole);
+	return answer_json(req);
 }
 
-int classic_length(struct classic_call *call)
+int classic_length(struct request *req)
 {
 	struct qless_str queue;
-	int rc = call_need(call, 0, NO_QUEUE, &queue);
+	int rc = request_need(req, 0, NO_QUEUE, &queue);
 
 	if (rc < 0)
 		return rc;
-	return answer_integer(call, (double)qless_queue_length(call->engine, queue));
+	return answer_integer(req, (double)qless_queue_length(req->engine, queue));
 }
 
 static void append_series(struct buf *json, const struct qless_series *series)
@@ -114,19 +113,20 @@ static void append_series(struct buf *json, const struct qless_series *series)
 	buf_append_char(json, '}');
 }
 
-int classic_stats(struct classic_call *call)
+int classic_stats(struct request *req)
 {
-	struct buf *json = call_json_buf(call);
+	struct buf *json = request_json_buf(req);
 	struct qless_str queue;
 	struct qless_stats stats;
 	double date;
-	int rc = call_need(call, 0, NO_QUEUE, &queue);
+	int rc = request_need(req, 0, NO_QUEUE, &queue);
 
 	if (rc == 0)
-		rc = call_number(call, 1, "Stats(): Arg \"date\" missing or not a number: ", &date);
+		rc = request_number(req, 1,
+				    "Stats(): Arg \"date\" missing or not a number: ", &date);
 	if (rc < 0)
 		return rc;
-	qless_stats(call->engine, queue, date, &stats);
+	qless_stats(req->engine, queue, date, &stats);
 	buf_append_str(json, STR("{\"run\":"));
 	append_series(json, &stats.run);
 	add_number(json, STR(",\"failures\":"), (double)stats.failures);
@@ -135,7 +135,7 @@ int classic_stats(struct classic_call *call)
 	buf_append_str(json, STR(",\"wait\":"));
 	append_series(json, &stats.wait);
 	buf_append_char(json, '}');
-	return answer_json(call);
+	return answer_json(req);
 }
 
 /* ---- jobs ---- */
@@ -167,12 +167,12 @@ static const struct listing *find_listing(struct qless_str state)
 }
 
 /* Nothing counts as moved while nothing may be. */
-static enum qless_listing choose_list(const struct classic_call *call, enum qless_listing listing)
+static enum qless_listing choose_list(const struct request *req, enum qless_listing listing)
 {
-	return listing == QLESS_LIST_NOT_DUE && call->c->is_still ? QLESS_LIST_SCHEDULED : listing;
+	return listing == QLESS_LIST_NOT_DUE && req->is_still ? QLESS_LIST_SCHEDULED : listing;
 }
 
-int classic_jobs(struct classic_call *call)
+int classic_jobs(struct request *req)
 {
 	const struct listing *listing;
 	struct classic_page page;
@@ -182,40 +182,40 @@ int classic_jobs(struct classic_call *call)
 	size_t next = 1;
 	double offset;
 	double count;
-	int rc = call_need(call, 0, "Jobs(): Arg \"state\" missing", &state);
+	int rc = request_need(req, 0, "Jobs(): Arg \"state\" missing", &state);
 
 	if (rc == 0 && !str_equal(state, STR("complete")))
-		rc = call_need(call, next++, "Jobs(): Arg \"queue\" missing", &queue);
+		rc = request_need(req, next++, "Jobs(): Arg \"queue\" missing", &queue);
 	if (rc == 0)
-		rc = call_page_numbers(call, next, "Jobs(): Arg \"offset\" not a number: ",
-				       "Jobs(): Arg \"count\" not a number: ", &offset, &count);
+		rc = request_page_numbers(req, next, "Jobs(): Arg \"offset\" not a number: ",
+					  "Jobs(): Arg \"count\" not a number: ", &offset, &count);
 	if (rc < 0)
 		return rc;
 	listing = find_listing(state);
 	if (listing == NULL)
-		return call_fail(call, QLESS_EBADARG, "Jobs(): Unknown type \"%S\"", state);
+		return request_fail(req, QLESS_EBADARG, "Jobs(): Unknown type \"%S\"", state);
 	if (listing->is_limit)
-		rc = call_limit_page(call, offset, count, &page);
+		rc = request_limit_page(req, offset, count, &page);
 	else
-		rc = call_index_page(call, offset, count, &page);
+		rc = request_index_page(req, offset, count, &page);
 	if (rc == 0 && listing->listing == QLESS_LIST_NOT_DUE)
-		rc = call_advance(call, QLESS_ADVANCE_QUEUE, queue, QLESS_ADVANCE_MAX);
+		rc = request_advance(req, QLESS_ADVANCE_QUEUE, queue, QLESS_ADVANCE_MAX);
 	if (rc == 0)
-		rc = qless_jobs(call->engine, call->now, choose_list(call, listing->listing), queue,
+		rc = qless_jobs(req->engine, req->now, choose_list(req, listing->listing), queue,
 				page.offset, page.count, &jids);
-	return rc < 0 ? rc : answer_array(call, jids.items, jids.count);
+	return rc < 0 ? rc : answer_array(req, jids.items, jids.count);
 }
 
 /* ---- failures ---- */
 
-static int reply_failure_counts(struct classic_call *call)
+static int reply_failure_counts(struct request *req)
 {
-	struct buf *json = call_json_buf(call);
+	struct buf *json = request_json_buf(req);
 	struct qless_list groups;
 	const uint64_t *counts;
 	size_t i;
 
-	qless_failures(call->engine, &groups, &counts);
+	qless_failures(req->engine, &groups, &counts);
 	buf_append_char(json, '{');
 	for (i = 0; i < groups.count; i++) {
 		if (i > 0)
@@ -224,120 +224,120 @@ static int reply_failure_counts(struct classic_call *call)
 		add_number(json, STR(":"), (double)counts[i]);
 	}
 	buf_append_char(json, '}');
-	return answer_json(call);
+	return answer_json(req);
 }
 
-int classic_failed(struct classic_call *call)
+int classic_failed(struct request *req)
 {
-	struct buf *json = call_json_buf(call);
+	struct buf *json = request_json_buf(req);
 	struct classic_page page;
 	struct qless_list jids;
 	double start;
 	double limit;
 	int rc;
 
-	rc = call_page_numbers(call, 1, "Failed(): Arg \"start\" is not a number: ",
-			       "Failed(): Arg \"limit\" is not a number: ", &start, &limit);
+	rc = request_page_numbers(req, 1, "Failed(): Arg \"start\" is not a number: ",
+				  "Failed(): Arg \"limit\" is not a number: ", &start, &limit);
 	if (rc < 0)
 		return rc;
-	if (!call_has(call, 0))
-		return reply_failure_counts(call);
-	rc = call_index_page(call, start, limit, &page);
+	if (!request_has(req, 0))
+		return reply_failure_counts(req);
+	rc = request_index_page(req, start, limit, &page);
 	if (rc < 0)
 		return rc;
-	qless_failed(call->engine, call->args[0], page.offset, page.count, &jids);
+	qless_failed(req->engine, req->args[0], page.offset, page.count, &jids);
 	buf_append_str(json, STR("{\"jobs\":"));
-	json_append_list(json, &jids, call->style->inner);
+	json_append_list(json, &jids, req->style->inner);
 	add_number(json, STR(",\"total\":"), (double)jids.total);
 	buf_append_char(json, '}');
-	return answer_json(call);
+	return answer_json(req);
 }
 
-int decode_unfail(struct classic_call *call, struct operation *op)
+int decode_unfail(struct request *req, struct operation *op)
 {
 	double number;
 	int rc;
 
 	op->kind = OPERATION_UNFAIL;
-	rc = call_need(call, 0, NO_QUEUE, &op->unfail.queue);
+	rc = request_need(req, 0, NO_QUEUE, &op->unfail.queue);
 	if (rc == 0)
-		rc = call_need(call, 1, "Unfail(): Arg \"group\" missing", &op->unfail.group);
+		rc = request_need(req, 1, "Unfail(): Arg \"group\" missing", &op->unfail.group);
 	if (rc == 0)
-		rc = call_optional_number(call, 2, "Unfail(): Arg \"count\" not a number: ", 25,
-					  &number);
+		rc = request_optional_number(req, 2, "Unfail(): Arg \"count\" not a number: ", 25,
+					     &number);
 	if (rc == 0)
-		rc = call_count(call, number, "Unfail", &op->unfail.count);
+		rc = request_count(req, number, "Unfail", &op->unfail.count);
 	return rc;
 }
 
-static int answer_unfail(struct classic_call *call, const struct operation *op,
+static int answer_unfail(struct request *req, const struct operation *op,
 			 const struct operation_outcome *outcome)
 {
 	(void)op;
-	return answer_integer(call, (double)outcome->count);
+	return answer_integer(req, (double)outcome->count);
 }
 
-int classic_unfail(struct classic_call *call)
+int classic_unfail(struct request *req)
 {
-	return call_operation(call, decode_unfail, answer_unfail);
+	return request_operation(req, decode_unfail, answer_unfail);
 }
 
 /* ---- lists of names ---- */
 
-static int decode_names(struct classic_call *call, struct operation *op, enum operation_kind kind)
+static int decode_names(struct request *req, struct operation *op, enum operation_kind kind)
 {
-	if (call->count == 0)
-		return call_fail_store(call,
-				       "Wrong number of args calling Redis command from script");
+	if (req->nargs == 0)
+		return request_fail_store(req,
+					  "Wrong number of args calling Redis command from script");
 	op->kind = kind;
-	op->names = call_rest(call, 0);
+	op->names = request_rest(req, 0);
 	return 0;
 }
 
-int decode_pause(struct classic_call *call, struct operation *op)
+int decode_pause(struct request *req, struct operation *op)
 {
-	return decode_names(call, op, OPERATION_PAUSE);
+	return decode_names(req, op, OPERATION_PAUSE);
 }
 
-int decode_unpause(struct classic_call *call, struct operation *op)
+int decode_unpause(struct request *req, struct operation *op)
 {
-	return decode_names(call, op, OPERATION_UNPAUSE);
+	return decode_names(req, op, OPERATION_UNPAUSE);
 }
 
-int decode_queue_forget(struct classic_call *call, struct operation *op)
+int decode_queue_forget(struct request *req, struct operation *op)
 {
-	return decode_names(call, op, OPERATION_QUEUE_FORGET);
+	return decode_names(req, op, OPERATION_QUEUE_FORGET);
 }
 
-int decode_worker_deregister(struct classic_call *call, struct operation *op)
+int decode_worker_deregister(struct request *req, struct operation *op)
 {
-	return decode_names(call, op, OPERATION_WORKER_DEREGISTER);
+	return decode_names(req, op, OPERATION_WORKER_DEREGISTER);
 }
 
-int classic_pause(struct classic_call *call)
+int classic_pause(struct request *req)
 {
-	return call_operation(call, decode_pause, answer_nothing);
+	return request_operation(req, decode_pause, answer_nothing);
 }
 
-int classic_unpause(struct classic_call *call)
+int classic_unpause(struct request *req)
 {
-	return call_operation(call, decode_unpause, answer_nothing);
+	return request_operation(req, decode_unpause, answer_nothing);
 }
 
-int classic_queue_forget(struct classic_call *call)
+int classic_queue_forget(struct request *req)
 {
-	return call_operation(call, decode_queue_forget, answer_nothing);
+	return request_operation(req, decode_queue_forget, answer_nothing);
 }
 
-int classic_worker_deregister(struct classic_call *call)
+int classic_worker_deregister(struct request *req)
 {
-	return call_operation(call, decode_worker_deregister, answer_nothing);
+	return request_operation(req, decode_worker_deregister, answer_nothing);
 }
 
 /* ---- workers ---- */
 
 /* What the reference does not have, for those who need not have it as the reference does. */
-static void append_days(struct classic_call *call, struct buf *json, struct qless_str worker)
+static void append_days(struct request *req, struct buf *json, struct qless_str worker)
 {
 	struct qless_worker_day day;
 	size_t cursor = 0;
@@ -345,7 +345,7 @@ static void append_days(struct classic_call *call, struct buf *json, struct qles
 
 	buf_append_str(json, STR(",\"days\":"));
 	begin = json_begin_list(json);
-	while (qless_worker_next_day(call->engine, worker, &cursor, &day)) {
+	while (qless_worker_next_day(req->engine, worker, &cursor, &day)) {
 		json_next_item(json, begin);
 		add_number(json, STR("{\"day\":"), day.day);
 		add_number(json, STR(",\"popped\":"), (double)day.popped);
@@ -354,43 +354,43 @@ static void append_days(struct classic_call *call, struct buf *json, struct qles
 		add_number(json, STR(",\"lost\":"), (double)day.lost);
 		buf_append_char(json, '}');
 	}
-	json_end_list(json, begin, call->style->inner);
+	json_end_list(json, begin, req->style->inner);
 }
 
-static int reply_worker(struct classic_call *call)
+static int reply_worker(struct request *req)
 {
-	struct buf *json = call_json_buf(call);
+	struct buf *json = request_json_buf(req);
 	struct qless_list jobs;
 	struct qless_list stalled;
-	int rc = call_advance(call, QLESS_ADVANCE_WORKERS, STR(""), INT64_MAX);
+	int rc = request_advance(req, QLESS_ADVANCE_WORKERS, STR(""), INT64_MAX);
 
 	if (rc == 0)
-		rc = qless_worker_jobs(call->engine, call->now, call->args[0], &jobs, &stalled);
+		rc = qless_worker_jobs(req->engine, req->now, req->args[0], &jobs, &stalled);
 	if (rc < 0)
 		return rc;
 	buf_append_str(json, STR("{\"stalled\":"));
-	json_append_list(json, &stalled, call->style->inner);
+	json_append_list(json, &stalled, req->style->inner);
 	buf_append_str(json, STR(",\"jobs\":"));
-	json_append_list(json, &jobs, call->style->inner);
-	if (call->form == CLASSIC_NATIVE)
-		append_days(call, json, call->args[0]);
+	json_append_list(json, &jobs, req->style->inner);
+	if (req->form == REQUEST_NATIVE)
+		append_days(req, json, req->args[0]);
 	buf_append_char(json, '}');
-	return answer_json(call);
+	return answer_json(req);
 }
 
-int classic_workers(struct classic_call *call)
+int classic_workers(struct request *req)
 {
-	struct buf *json = call_json_buf(call);
+	struct buf *json = request_json_buf(req);
 	struct qless_workers workers;
 	size_t begin;
 	size_t i;
 	int rc;
 
-	if (call_has(call, 0))
-		return reply_worker(call);
-	rc = call_advance(call, QLESS_ADVANCE_WORKERS, STR(""), INT64_MAX);
+	if (request_has(req, 0))
+		return reply_worker(req);
+	rc = request_advance(req, QLESS_ADVANCE_WORKERS, STR(""), INT64_MAX);
 	if (rc == 0)
-		rc = qless_workers(call->engine, call->now, &workers);
+		rc = qless_workers(req->engine, req->now, &workers);
 	if (rc < 0)
 		return rc;
 	begin = json_begin_list(json);
@@ -402,6 +402,6 @@ int classic_workers(struct classic_call *call)
 		add_number(json, STR(",\"jobs\":"), (double)workers.items[i].jobs);
 		buf_append_char(json, '}');
 	}
-	json_end_list(json, begin, call->style->whole);
-	return answer_json(call);
+	json_end_list(json, begin, req->style->whole);
+	return answer_json(req);
 }

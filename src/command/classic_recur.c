@@ -24,220 +24,222 @@ enum {
 	ARG_OPTIONS,
 };
 
-static int decode_names(struct classic_call *call, struct qless_recur_put *put)
+static int decode_names(struct request *req, struct qless_recur_put *put)
 {
 	struct qless_str spec;
 	enum json_kind kind;
-	int rc = call_need(call, ARG_QUEUE, NO_QUEUE, &put->queue);
+	int rc = request_need(req, ARG_QUEUE, NO_QUEUE, &put->queue);
 
 	if (rc == 0)
-		rc = call_need(call, ARG_JID, "RecurringJob On(): Arg \"jid\" missing", &put->jid);
+		rc = request_need(req, ARG_JID, "RecurringJob On(): Arg \"jid\" missing",
+				  &put->jid);
 	if (rc == 0)
-		rc = call_need(call, ARG_KLASS, "RecurringJob On(): Arg \"klass\" missing",
-			       &put->klass);
+		rc = request_need(req, ARG_KLASS, "RecurringJob On(): Arg \"klass\" missing",
+				  &put->klass);
 	if (rc == 0)
-		rc = call_need(call, ARG_SPEC, "RecurringJob On(): Arg \"spec\" missing", &spec);
+		rc = request_need(req, ARG_SPEC, "RecurringJob On(): Arg \"spec\" missing", &spec);
 	if (rc == 0)
-		rc = call_json(call, ARG_DATA, &kind);
+		rc = request_json(req, ARG_DATA, &kind);
 	if (rc < 0)
 		return rc;
 	if (kind == JSON_FALSE)
-		return call_fail(call, QLESS_EBADARG,
-				 "RecurringJob On(): Arg \"data\" not JSON: false");
-	put->data = call->args[ARG_DATA];
+		return request_fail(req, QLESS_EBADARG,
+				    "RecurringJob On(): Arg \"data\" not JSON: false");
+	put->data = req->args[ARG_DATA];
 	if (!str_equal(spec, STR("interval")))
-		return call_fail(call, QLESS_EBADARG, "Recur(): schedule type \"%S\" unknown",
-				 spec);
+		return request_fail(req, QLESS_EBADARG, "Recur(): schedule type \"%S\" unknown",
+				    spec);
 	return 0;
 }
 
-static int decode_times(struct classic_call *call, struct qless_recur_put *put)
+static int decode_times(struct request *req, struct qless_recur_put *put)
 {
-	int rc = call_number(call, ARG_INTERVAL,
-			     "Recur(): Arg \"interval\" not a number: ", &put->interval);
+	int rc = request_number(req, ARG_INTERVAL,
+				"Recur(): Arg \"interval\" not a number: ", &put->interval);
 
 	if (rc == 0)
-		rc = call_number(call, ARG_OFFSET,
-				 "Recur(): Arg \"offset\" not a number: ", &put->offset);
+		rc = request_number(req, ARG_OFFSET,
+				    "Recur(): Arg \"offset\" not a number: ", &put->offset);
 	if (rc < 0)
 		return rc;
 	if (put->interval <= 0)
-		return call_fail(call, QLESS_EBADARG,
-				 "Recur(): Arg \"interval\" must be greater than 0");
-	if ((call->count - ARG_OPTIONS) % 2 != 0)
-		return call_fail(call, QLESS_EBADARG, "Odd number of additional args: table: 0x0");
+		return request_fail(req, QLESS_EBADARG,
+				    "Recur(): Arg \"interval\" must be greater than 0");
+	if ((req->nargs - ARG_OPTIONS) % 2 != 0)
+		return request_fail(req, QLESS_EBADARG,
+				    "Odd number of additional args: table: 0x0");
 	return 0;
 }
 
-static int decode_number(struct classic_call *call, const struct qless_str *text,
-			 const char *message, double *ret_number)
+static int decode_number(struct request *req, const struct qless_str *text, const char *message,
+			 double *ret_number)
 {
 	if (text == NULL || text_is_number(*text, ret_number))
 		return 0;
-	return call_fail(call, QLESS_EBADARG, "%s%S", message, *text);
+	return request_fail(req, QLESS_EBADARG, "%s%S", message, *text);
 }
 
-static int decode_tags(struct classic_call *call, const struct qless_str *text)
+static int decode_tags(struct request *req, const struct qless_str *text)
 {
 	enum json_kind kind;
 	int rc;
 
 	if (text == NULL)
 		return 0;
-	rc = call_json_text(call, *text, &kind);
+	rc = request_json_text(req, *text, &kind);
 	if (rc == 0 && kind == JSON_FALSE)
-		rc = call_fail(call, QLESS_EBADARG,
-			       "Recur(): Arg \"tags\" must be JSON string array: %S", *text);
+		rc = request_fail(req, QLESS_EBADARG,
+				  "Recur(): Arg \"tags\" must be JSON string array: %S", *text);
 	return rc;
 }
 
-static int decode_options(struct classic_call *call, struct qless_recur_put *put)
+static int decode_options(struct request *req, struct qless_recur_put *put)
 {
 	const struct qless_str *priority = NULL;
 	const struct qless_str *tags = NULL;
 	const struct qless_str *retries = NULL;
 	const struct qless_str *backlog = NULL;
-	struct classic_decoded *lists;
+	struct decoded *lists;
 	size_t i;
 	int rc = 0;
 
-	for (i = ARG_OPTIONS; rc == 0 && i + 1 < call->count; i += 2) {
-		const struct qless_str *value = &call->args[i + 1];
+	for (i = ARG_OPTIONS; rc == 0 && i + 1 < req->nargs; i += 2) {
+		const struct qless_str *value = &req->args[i + 1];
 
-		if (str_equal(call->args[i], STR("priority")))
+		if (str_equal(req->args[i], STR("priority")))
 			priority = value;
-		else if (str_equal(call->args[i], STR("tags")))
+		else if (str_equal(req->args[i], STR("tags")))
 			tags = value;
-		else if (str_equal(call->args[i], STR("retries")))
+		else if (str_equal(req->args[i], STR("retries")))
 			retries = value;
-		else if (str_equal(call->args[i], STR("backlog")))
+		else if (str_equal(req->args[i], STR("backlog")))
 			backlog = value;
 		else
-			rc = call_check_option(call, "Recur", call->args[i]);
+			rc = request_check_option(req, "Recur", req->args[i]);
 	}
 	if (rc == 0)
-		rc = decode_tags(call, tags);
+		rc = decode_tags(req, tags);
 	if (rc == 0)
-		rc = decode_number(call, priority,
+		rc = decode_number(req, priority,
 				   "Recur(): Arg \"priority\" not a number: ", &put->priority);
 	if (rc == 0)
-		rc = decode_number(call, retries,
+		rc = decode_number(req, retries,
 				   "Recur(): Arg \"retries\" not a number: ", &put->retries);
 	if (rc == 0)
-		rc = decode_number(call, backlog,
+		rc = decode_number(req, backlog,
 				   "Recur(): Arg \"backlog\" not a number: ", &put->backlog);
 	if (rc < 0 || tags == NULL)
 		return rc;
-	lists = call_lists(call);
+	lists = request_lists(req);
 	if (!json_read_strings(*tags, false, &lists->tags))
-		return call_fail(call, QLESS_EBADARG,
-				 "Recur(): Arg \"tags\" not a JSON array of strings: %S", *tags);
+		return request_fail(req, QLESS_EBADARG,
+				    "Recur(): Arg \"tags\" not a JSON array of strings: %S", *tags);
 	put->tags = lists->tags.items;
 	put->tag_count = lists->tags.count;
 	return 0;
 }
 
-int decode_recur(struct classic_call *call, struct operation *op)
+int decode_recur(struct request *req, struct operation *op)
 {
 	int rc;
 
 	op->kind = OPERATION_RECUR;
 	op->recur = (struct qless_recur_put){ 0 };
-	rc = decode_names(call, &op->recur);
+	rc = decode_names(req, &op->recur);
 	if (rc == 0)
-		rc = decode_times(call, &op->recur);
+		rc = decode_times(req, &op->recur);
 	if (rc == 0)
-		rc = decode_options(call, &op->recur);
+		rc = decode_options(req, &op->recur);
 	return rc;
 }
 
-static int answer_recur(struct classic_call *call, const struct operation *op,
+static int answer_recur(struct request *req, const struct operation *op,
 			const struct operation_outcome *outcome)
 {
 	(void)outcome;
-	return answer_bulk(call, op->recur.jid);
+	return answer_bulk(req, op->recur.jid);
 }
 
-int classic_recur(struct classic_call *call)
+int classic_recur(struct request *req)
 {
-	return call_operation(call, decode_recur, answer_recur);
+	return request_operation(req, decode_recur, answer_recur);
 }
 
 /* ---- the others ---- */
 
-int decode_unrecur(struct classic_call *call, struct operation *op)
+int decode_unrecur(struct request *req, struct operation *op)
 {
 	op->kind = OPERATION_UNRECUR;
-	return call_need(call, 0, NO_JID, &op->job.jid);
+	return request_need(req, 0, NO_JID, &op->job.jid);
 }
 
-int classic_unrecur(struct classic_call *call)
+int classic_unrecur(struct request *req)
 {
-	return call_operation(call, decode_unrecur, answer_one);
+	return request_operation(req, decode_unrecur, answer_one);
 }
 
-int classic_recur_get(struct classic_call *call)
+int classic_recur_get(struct request *req)
 {
 	const struct qless_recur *recur;
 	struct qless_str jid;
-	int rc = call_need(call, 0, NO_JID, &jid);
+	int rc = request_need(req, 0, NO_JID, &jid);
 
 	if (rc < 0)
 		return rc;
-	recur = qless_recur_get(call->engine, jid);
+	recur = qless_recur_get(req->engine, jid);
 	if (recur == NULL)
-		return answer_null(call);
-	json_append_recur(call_json_buf(call), recur, call->style);
-	return answer_json(call);
+		return answer_null(req);
+	json_append_recur(request_json_buf(req), recur, req->style);
+	return answer_json(req);
 }
 
-static int decode_change_number(struct classic_call *call, struct qless_str name,
-				struct qless_str value, struct qless_recur_change *change)
+static int decode_change_number(struct request *req, struct qless_str name, struct qless_str value,
+				struct qless_recur_change *change)
 {
 	if (!text_is_number(value, &change->number))
-		return call_fail(call, QLESS_EBADARG, "Recur(): Arg \"%S\" must be a number: %S",
-				 name, value);
+		return request_fail(req, QLESS_EBADARG, "Recur(): Arg \"%S\" must be a number: %S",
+				    name, value);
 	if (change->field == QLESS_RECUR_INTERVAL && change->number <= 0)
-		return call_fail(call, QLESS_EBADARG,
-				 "Recur(): Arg \"interval\" must be greater than 0");
+		return request_fail(req, QLESS_EBADARG,
+				    "Recur(): Arg \"interval\" must be greater than 0");
 	return 0;
 }
 
-static int decode_change_data(struct classic_call *call, struct qless_str value)
+static int decode_change_data(struct request *req, struct qless_str value)
 {
 	enum json_kind kind;
-	int rc = call_json_text(call, value, &kind);
+	int rc = request_json_text(req, value, &kind);
 
 	if (rc == 0 && kind == JSON_FALSE)
-		rc = call_fail(call, QLESS_EBADARG, "Recur(): Arg \"data\" is not JSON-encoded: %S",
-			       value);
+		rc = request_fail(req, QLESS_EBADARG,
+				  "Recur(): Arg \"data\" is not JSON-encoded: %S", value);
 	return rc;
 }
 
-static int decode_change(struct classic_call *call, size_t i, struct qless_recur_change *change)
+static int decode_change(struct request *req, size_t i, struct qless_recur_change *change)
 {
-	struct qless_str name = call->args[i];
+	struct qless_str name = req->args[i];
 	struct qless_str value;
 
-	if (!call_has(call, i + 1))
-		return call_fail(call, QLESS_EBADARG, "No value provided for %S", name);
-	value = call->args[i + 1];
+	if (!request_has(req, i + 1))
+		return request_fail(req, QLESS_EBADARG, "No value provided for %S", name);
+	value = req->args[i + 1];
 	change->text = value;
 	if (str_equal(name, STR("priority"))) {
 		change->field = QLESS_RECUR_PRIORITY;
-		return decode_change_number(call, name, value, change);
+		return decode_change_number(req, name, value, change);
 	}
 	if (str_equal(name, STR("interval"))) {
 		change->field = QLESS_RECUR_INTERVAL;
-		return decode_change_number(call, name, value, change);
+		return decode_change_number(req, name, value, change);
 	}
 	if (str_equal(name, STR("retries"))) {
 		change->field = QLESS_RECUR_RETRIES;
-		return decode_change_number(call, name, value, change);
+		return decode_change_number(req, name, value, change);
 	}
 	if (str_equal(name, STR("data"))) {
 		change->field = QLESS_RECUR_DATA;
-		return decode_change_data(call, value);
+		return decode_change_data(req, value);
 	}
 	if (str_equal(name, STR("klass"))) {
 		change->field = QLESS_RECUR_KLASS;
@@ -249,13 +251,13 @@ static int decode_change(struct classic_call *call, size_t i, struct qless_recur
 	}
 	if (str_equal(name, STR("backlog"))) {
 		change->field = QLESS_RECUR_BACKLOG;
-		return decode_number(call, &value,
+		return decode_number(req, &value,
 				     "Recur(): Arg \"backlog\" not a number: ", &change->number);
 	}
-	return call_fail(call, QLESS_EBADARG, "Recur(): Unrecognized option \"%S\"", name);
+	return request_fail(req, QLESS_EBADARG, "Recur(): Unrecognized option \"%S\"", name);
 }
 
-int decode_recur_update(struct classic_call *call, struct operation *op)
+int decode_recur_update(struct request *req, struct operation *op)
 {
 	struct qless_recur_change *changes;
 	size_t count = 0;
@@ -263,62 +265,62 @@ int decode_recur_update(struct classic_call *call, struct operation *op)
 	int rc;
 
 	op->kind = OPERATION_RECUR_UPDATE;
-	rc = call_need(call, 0, NO_JID, &op->recur_update.jid);
+	rc = request_need(req, 0, NO_JID, &op->recur_update.jid);
 	/* What is wrong with the job comes first. */
 	if (rc == 0)
-		rc = qless_recur_update(call->engine, call->now, op->recur_update.jid, NULL, 0);
+		rc = qless_recur_update(req->engine, req->now, op->recur_update.jid, NULL, 0);
 	if (rc < 0)
 		return rc;
-	changes = mem_realloc_array(NULL, call->count / 2 + 1, sizeof(*changes));
-	call_lists(call)->changes = changes;
-	for (i = 1; rc == 0 && i < call->count; i += 2)
-		rc = decode_change(call, i, &changes[count++]);
+	changes = mem_realloc_array(NULL, req->nargs / 2 + 1, sizeof(*changes));
+	request_lists(req)->changes = changes;
+	for (i = 1; rc == 0 && i < req->nargs; i += 2)
+		rc = decode_change(req, i, &changes[count++]);
 	op->recur_update.changes = changes;
 	op->recur_update.count = count;
 	return rc;
 }
 
-int classic_recur_update(struct classic_call *call)
+int classic_recur_update(struct request *req)
 {
-	return call_operation(call, decode_recur_update, answer_one);
+	return request_operation(req, decode_recur_update, answer_one);
 }
 
-static int decode_tagging(struct classic_call *call, struct operation *op)
+static int decode_tagging(struct request *req, struct operation *op)
 {
-	int rc = call_need(call, 0, NO_JID, &op->job.jid);
+	int rc = request_need(req, 0, NO_JID, &op->job.jid);
 
 	if (rc == 0)
-		op->job.names = call_rest(call, 1);
+		op->job.names = request_rest(req, 1);
 	return rc;
 }
 
-int decode_recur_tag(struct classic_call *call, struct operation *op)
+int decode_recur_tag(struct request *req, struct operation *op)
 {
 	op->kind = OPERATION_RECUR_TAG;
-	return decode_tagging(call, op);
+	return decode_tagging(req, op);
 }
 
-int decode_recur_untag(struct classic_call *call, struct operation *op)
+int decode_recur_untag(struct request *req, struct operation *op)
 {
 	op->kind = OPERATION_RECUR_UNTAG;
-	return decode_tagging(call, op);
+	return decode_tagging(req, op);
 }
 
-static int answer_tags(struct classic_call *call, const struct operation *op,
+static int answer_tags(struct request *req, const struct operation *op,
 		       const struct operation_outcome *outcome)
 {
 	(void)outcome;
-	json_append_recur_tags(call_json_buf(call), qless_recur_get(call->engine, op->job.jid),
-			       call->style->whole);
-	return answer_json(call);
+	json_append_recur_tags(request_json_buf(req), qless_recur_get(req->engine, op->job.jid),
+			       req->style->whole);
+	return answer_json(req);
 }
 
-int classic_recur_tag(struct classic_call *call)
+int classic_recur_tag(struct request *req)
 {
-	return call_operation(call, decode_recur_tag, answer_tags);
+	return request_operation(req, decode_recur_tag, answer_tags);
 }
 
-int classic_recur_untag(struct classic_call *call)
+int classic_recur_untag(struct request *req)
 {
-	return call_operation(call, decode_recur_untag, answer_tags);
+	return request_operation(req, decode_recur_untag, answer_tags);
 }

@@ -11,26 +11,26 @@
 /* Enough for every text that is put together for an error. */
 #define ERROR_TEXT_MAX 1024
 
-void cmd_acl_whoami(struct call *call)
+void cmd_acl_whoami(struct request *req)
 {
-	reply_bulk(call->reply, acl_user_name(call->session->user));
+	reply_bulk(req->reply, acl_user_name(req->session->user));
 }
 
-void cmd_acl_users(struct call *call)
+void cmd_acl_users(struct request *req)
 {
-	const struct acl *acl = call->env->acl;
+	const struct acl *acl = req->env->acl;
 
-	reply_array(call->reply, (size_t)acl_count(acl));
+	reply_array(req->reply, (size_t)acl_count(acl));
 	for (int i = 0; i < acl_count(acl); i++)
-		reply_bulk(call->reply, acl_user_name(acl_user_at(acl, i)));
+		reply_bulk(req->reply, acl_user_name(acl_user_at(acl, i)));
 }
 
-void cmd_acl_list(struct call *call)
+void cmd_acl_list(struct request *req)
 {
-	const struct acl *acl = call->env->acl;
+	const struct acl *acl = req->env->acl;
 	struct buf line = BUF_INIT(BUF_NO_MAX);
 
-	reply_array(call->reply, (size_t)acl_count(acl));
+	reply_array(req->reply, (size_t)acl_count(acl));
 	for (int i = 0; i < acl_count(acl); i++) {
 		const struct user *user = acl_user_at(acl, i);
 
@@ -39,7 +39,7 @@ void cmd_acl_list(struct call *call)
 		buf_append_str(&line, acl_user_name(user));
 		buf_append_char(&line, ' ');
 		acl_describe(user, &line);
-		reply_bulk(call->reply, buf_str(&line));
+		reply_bulk(req->reply, buf_str(&line));
 	}
 	buf_done(&line);
 }
@@ -65,10 +65,10 @@ static void write_user_passwords(struct reply *w, const struct user *user)
 	buf_done(&hex);
 }
 
-void cmd_acl_getuser(struct call *call)
+void cmd_acl_getuser(struct request *req)
 {
-	const struct user *user = acl_find(call->env->acl, call->args[0]);
-	struct reply *w = call->reply;
+	const struct user *user = acl_find(req->env->acl, req->args[0]);
+	struct reply *w = req->reply;
 	struct buf commands = BUF_INIT(BUF_NO_MAX);
 
 	if (user == NULL) {
@@ -92,52 +92,52 @@ void cmd_acl_getuser(struct call *call)
 	buf_done(&commands);
 }
 
-void cmd_acl_setuser(struct call *call)
+void cmd_acl_setuser(struct request *req)
 {
-	const struct command_env *env = call->env;
-	struct qless_str name = call->args[0];
+	const struct command_env *env = req->env;
+	struct qless_str name = req->args[0];
 	struct buf error = BUF_INIT(ERROR_TEXT_MAX);
 	char was[ACL_FINGERPRINT_BYTES + 1], is[ACL_FINGERPRINT_BYTES + 1];
 
-	if (!command_may_change(call))
+	if (!command_may_change(req))
 		return;
 	acl_fingerprint(acl_find(env->acl, name), was);
-	if (acl_set_user(env->acl, name, call->args + 1, call->nargs - 1, &error))
-		reply_ok(call->reply);
+	if (acl_set_user(env->acl, name, req->args + 1, (int)req->nargs - 1, &error))
+		reply_ok(req->reply);
 	else
-		reply_error(call->reply, "ERR", buf_str(&error));
+		reply_error(req->reply, "ERR", buf_str(&error));
 	acl_fingerprint(acl_find(env->acl, name), is);
 	if (env->user_changed != NULL && strcmp(was, is) != 0)
 		env->user_changed(env->user_gone_arg, name);
 	buf_done(&error);
 }
 
-void cmd_acl_deluser(struct call *call)
+void cmd_acl_deluser(struct request *req)
 {
-	const struct command_env *env = call->env;
+	const struct command_env *env = req->env;
 	int64_t deleted = 0;
 
-	if (!command_may_change(call))
+	if (!command_may_change(req))
 		return;
-	for (int i = 0; i < call->nargs; i++) {
-		if (acl_find(env->acl, call->args[i]) != acl_default_user(env->acl))
+	for (size_t i = 0; i < req->nargs; i++) {
+		if (acl_find(env->acl, req->args[i]) != acl_default_user(env->acl))
 			continue;
-		reply_error(call->reply, "ERR", STR("The 'default' user cannot be removed"));
+		reply_error(req->reply, "ERR", STR("The 'default' user cannot be removed"));
 		return;
 	}
-	for (int i = 0; i < call->nargs; i++) {
-		const struct user *user = acl_find(env->acl, call->args[i]);
+	for (size_t i = 0; i < req->nargs; i++) {
+		const struct user *user = acl_find(env->acl, req->args[i]);
 
 		if (user == NULL)
 			continue;
 		if (env->user_gone != NULL)
 			env->user_gone(env->user_gone_arg, user);
-		acl_delete_user(env->acl, call->args[i]);
+		acl_delete_user(env->acl, req->args[i]);
 		if (env->user_changed != NULL)
-			env->user_changed(env->user_gone_arg, call->args[i]);
+			env->user_changed(env->user_gone_arg, req->args[i]);
 		deleted++;
 	}
-	reply_integer(call->reply, deleted);
+	reply_integer(req->reply, deleted);
 }
 
 static void write_commands_in(struct reply *w, const struct command_table *t, int category)
@@ -157,24 +157,24 @@ static void write_commands_in(struct reply *w, const struct command_table *t, in
 	reply_deferred_end(w, &list, count);
 }
 
-void cmd_acl_cat(struct call *call)
+void cmd_acl_cat(struct request *req)
 {
 	struct qless_str quoted;
 	int category;
 
-	if (call->nargs == 0) {
-		reply_array(call->reply, COMMAND_CATEGORY_COUNT);
+	if (req->nargs == 0) {
+		reply_array(req->reply, COMMAND_CATEGORY_COUNT);
 		for (int bit = 0; bit < COMMAND_CATEGORY_COUNT; bit++)
-			reply_bulk(call->reply, str_from(command_category_name(bit)));
+			reply_bulk(req->reply, str_from(command_category_name(bit)));
 		return;
 	}
-	category = command_category_find(call->args[0]);
+	category = command_category_find(req->args[0]);
 	if (category >= 0) {
-		write_commands_in(call->reply, call->env->table, category);
+		write_commands_in(req->reply, req->env->table, category);
 		return;
 	}
-	quoted = command_quote(call->args[0]);
-	reply_errorf(call->reply, "ERR", "Unknown category '%.*s'", (int)quoted.len, quoted.ptr);
+	quoted = command_quote(req->args[0]);
+	reply_errorf(req->reply, "ERR", "Unknown category '%.*s'", (int)quoted.len, quoted.ptr);
 }
 
 static void write_not_found(struct reply *w, const char *what, struct qless_str name)
@@ -184,35 +184,35 @@ static void write_not_found(struct reply *w, const char *what, struct qless_str 
 	reply_errorf(w, "ERR", "%s '%.*s' not found", what, (int)quoted.len, quoted.ptr);
 }
 
-void cmd_acl_dryrun(struct call *call)
+void cmd_acl_dryrun(struct request *req)
 {
-	const struct command_table *t = call->env->table;
-	const struct user *user = acl_find(call->env->acl, call->args[0]);
-	const struct qless_str *argv = call->args + 1;
+	const struct command_table *t = req->env->table;
+	const struct user *user = acl_find(req->env->acl, req->args[0]);
+	const struct qless_str *argv = req->args + 1;
 	const struct command *cmd;
-	int argc = call->nargs - 1, name_args;
+	int argc = (int)req->nargs - 1, name_args;
 
 	if (user == NULL) {
-		write_not_found(call->reply, "User", call->args[0]);
+		write_not_found(req->reply, "User", req->args[0]);
 		return;
 	}
 	cmd = command_table_lookup(t, argv, argc, &name_args);
 	if (cmd == NULL)
-		write_not_found(call->reply, "Command", argv[0]);
+		write_not_found(req->reply, "Command", argv[0]);
 	else if (!command_takes(cmd, argc - name_args))
-		reply_errorf(call->reply, "ERR", "wrong number of arguments for '%s' command",
+		reply_errorf(req->reply, "ERR", "wrong number of arguments for '%s' command",
 			     cmd->name);
 	else if (acl_may_run(user, t, cmd))
-		reply_ok(call->reply);
+		reply_ok(req->reply);
 	else
-		reply_bulkf(call->reply, "This user has no permissions to run the '%s' command",
+		reply_bulkf(req->reply, "This user has no permissions to run the '%s' command",
 			    cmd->name);
 }
 
 /* ACL LOAD and ACL SAVE. */
-void cmd_acl_file(struct call *call)
+void cmd_acl_file(struct request *req)
 {
-	reply_error(call->reply, "ERR",
+	reply_error(req->reply, "ERR",
 		    STR("There is no ACL file: users are lines of qlessd.conf. CONFIG REWRITE "
 			"saves them there"));
 }

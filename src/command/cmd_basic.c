@@ -2,21 +2,21 @@
 
 #include "resp/reply.h"
 
-void cmd_ping(struct call *call)
+void cmd_ping(struct request *req)
 {
 	/* In RESP2 a subscribed connection reads arrays only. */
-	if (call->session->subscribed && call->session->proto == 2) {
-		reply_array(call->reply, 2);
-		reply_bulk(call->reply, STR("pong"));
-		reply_bulk(call->reply, call->nargs > 0 ? call->args[0] : STR(""));
-	} else if (call->nargs > 0) {
-		reply_bulk(call->reply, call->args[0]);
+	if (req->session->subscribed && req->session->proto == 2) {
+		reply_array(req->reply, 2);
+		reply_bulk(req->reply, STR("pong"));
+		reply_bulk(req->reply, req->nargs > 0 ? req->args[0] : STR(""));
+	} else if (req->nargs > 0) {
+		reply_bulk(req->reply, req->args[0]);
 	} else {
-		reply_status(call->reply, STR("PONG"));
+		reply_status(req->reply, STR("PONG"));
 	}
 }
 
-void cmd_echo(struct call *call)
+void cmd_echo(struct request *req)
 {
-	reply_bulk(call->reply, call->args[0]);
+	reply_bulk(req->reply, req->args[0]);
 }

@@ -113,40 +113,40 @@ static size_t count_top(const struct command_table *t)
 	return count;
 }
 
-void cmd_command(struct call *call)
+void cmd_command(struct request *req)
 {
-	const struct command_table *t = call->env->table;
+	const struct command_table *t = req->env->table;
 
-	reply_array(call->reply, count_top(t));
+	reply_array(req->reply, count_top(t));
 	for (int i = 0; i < command_table_count(t); i++) {
 		const struct command *cmd = command_table_row(t, i);
 
 		if (command_table_parent(t, cmd) == NULL)
-			write_info(call->reply, t, cmd);
+			write_info(req->reply, t, cmd);
 	}
 }
 
-void cmd_command_count(struct call *call)
+void cmd_command_count(struct request *req)
 {
-	reply_integer(call->reply, (int64_t)count_top(call->env->table));
+	reply_integer(req->reply, (int64_t)count_top(req->env->table));
 }
 
-void cmd_command_info(struct call *call)
+void cmd_command_info(struct request *req)
 {
-	const struct command_table *t = call->env->table;
+	const struct command_table *t = req->env->table;
 
-	if (call->nargs == 0) {
-		cmd_command(call);
+	if (req->nargs == 0) {
+		cmd_command(req);
 		return;
 	}
-	reply_array(call->reply, (size_t)call->nargs);
-	for (int i = 0; i < call->nargs; i++) {
-		const struct command *cmd = command_table_find(t, call->args[i]);
+	reply_array(req->reply, req->nargs);
+	for (size_t i = 0; i < req->nargs; i++) {
+		const struct command *cmd = command_table_find(t, req->args[i]);
 
 		if (cmd != NULL)
-			write_info(call->reply, t, cmd);
+			write_info(req->reply, t, cmd);
 		else
-			reply_null(call->reply);
+			reply_null(req->reply);
 	}
 }
 
@@ -162,7 +162,7 @@ struct filter {
 	struct qless_str value;
 };
 
-static bool filter_parse(const struct call *call, struct filter *ret_filter)
+static bool filter_parse(const struct request *req, struct filter *ret_filter)
 {
 	static const struct {
 		const char *word;
@@ -174,14 +174,14 @@ static bool filter_parse(const struct call *call, struct filter *ret_filter)
 	};
 
 	*ret_filter = (struct filter){ .type = FILTER_NONE };
-	if (call->nargs == 0)
+	if (req->nargs == 0)
 		return true;
-	if (call->nargs != 3 || !str_equal_nocase(call->args[0], STR("filterby")))
+	if (req->nargs != 3 || !str_equal_nocase(req->args[0], STR("filterby")))
 		return false;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		if (!str_equal_nocase(call->args[1], str_from(types[i].word)))
+		if (!str_equal_nocase(req->args[1], str_from(types[i].word)))
 			continue;
-		*ret_filter = (struct filter){ .type = types[i].type, .value = call->args[2] };
+		*ret_filter = (struct filter){ .type = types[i].type, .value = req->args[2] };
 		return true;
 	}
 	return false;
@@ -205,45 +205,45 @@ static bool filter_matches(const struct filter *f, const struct command *cmd)
 	return false;
 }
 
-void cmd_command_list(struct call *call)
+void cmd_command_list(struct request *req)
 {
-	const struct command_table *t = call->env->table;
+	const struct command_table *t = req->env->table;
 	struct reply_deferred list;
 	struct filter filter;
 	size_t count = 0;
 
-	if (!filter_parse(call, &filter)) {
-		reply_error(call->reply, "ERR", STR("syntax error"));
+	if (!filter_parse(req, &filter)) {
+		reply_error(req->reply, "ERR", STR("syntax error"));
 		return;
 	}
-	reply_deferred_begin(call->reply, &list, REPLY_ARRAY);
+	reply_deferred_begin(req->reply, &list, REPLY_ARRAY);
 	for (int i = 0; i < command_table_count(t); i++) {
 		const struct command *cmd = command_table_row(t, i);
 
 		if (filter_matches(&filter, cmd)) {
-			reply_bulk(call->reply, str_from(cmd->name));
+			reply_bulk(req->reply, str_from(cmd->name));
 			count++;
 		}
 	}
-	reply_deferred_end(call->reply, &list, count);
+	reply_deferred_end(req->reply, &list, count);
 }
 
 /* The request behind GETKEYS. NULL if it has no keys: then the reply has been written. */
-static const struct command *find_request(struct call *call, int *ret_name_args)
+static const struct command *find_request(struct request *req, int *ret_name_args)
 {
 	const struct command *cmd =
-		command_table_lookup(call->env->table, call->args, call->nargs, ret_name_args);
+		command_table_lookup(req->env->table, req->args, (int)req->nargs, ret_name_args);
 	const char *error = NULL;
 
 	if (cmd == NULL)
 		error = "Invalid command specified";
 	else if ((cmd->flags & (CMD_KEY_FIRST | CMD_KEYS_ALL)) == 0)
 		error = "The command has no key arguments";
-	else if (!command_takes(cmd, call->nargs - *ret_name_args))
+	else if (!command_takes(cmd, (int)req->nargs - *ret_name_args))
 		error = "Invalid number of arguments specified for command";
 	if (error == NULL)
 		return cmd;
-	reply_error(call->reply, "ERR", str_from(error));
+	reply_error(req->reply, "ERR", str_from(error));
 	return NULL;
 }
 
@@ -257,30 +257,30 @@ static void write_key_flags(struct reply *w, const struct command *cmd)
 	reply_status(w, writes ? STR("update") : STR("access"));
 }
 
-static void write_keys(struct call *call, bool with_flags)
+static void write_keys(struct request *req, bool with_flags)
 {
 	int name_args, count;
-	const struct command *cmd = find_request(call, &name_args);
+	const struct command *cmd = find_request(req, &name_args);
 
 	if (cmd == NULL)
 		return;
-	count = (cmd->flags & CMD_KEYS_ALL) != 0 ? call->nargs - name_args : 1;
-	reply_array(call->reply, (size_t)count);
+	count = (cmd->flags & CMD_KEYS_ALL) != 0 ? (int)req->nargs - name_args : 1;
+	reply_array(req->reply, (size_t)count);
 	for (int i = 0; i < count; i++) {
 		if (with_flags)
-			reply_array(call->reply, 2);
-		reply_bulk(call->reply, call->args[name_args + i]);
+			reply_array(req->reply, 2);
+		reply_bulk(req->reply, req->args[name_args + i]);
 		if (with_flags)
-			write_key_flags(call->reply, cmd);
+			write_key_flags(req->reply, cmd);
 	}
 }
 
-void cmd_command_getkeys(struct call *call)
+void cmd_command_getkeys(struct request *req)
 {
-	write_keys(call, false);
+	write_keys(req, false);
 }
 
-void cmd_command_getkeysandflags(struct call *call)
+void cmd_command_getkeysandflags(struct request *req)
 {
-	write_keys(call, true);
+	write_keys(req, true);
 }

@@ -119,29 +119,29 @@ static void write_docs(struct reply *w, const struct command_table *t, const str
 	}
 }
 
-void cmd_command_docs(struct call *call)
+void cmd_command_docs(struct request *req)
 {
-	const struct command_table *t = call->env->table;
+	const struct command_table *t = req->env->table;
 	struct reply_deferred docs;
 	const struct command *cmd;
 	size_t count = 0;
 
-	reply_deferred_begin(call->reply, &docs, REPLY_MAP);
-	for (int i = 0; call->nargs == 0 && i < command_table_count(t); i++) {
+	reply_deferred_begin(req->reply, &docs, REPLY_MAP);
+	for (int i = 0; req->nargs == 0 && i < command_table_count(t); i++) {
 		cmd = command_table_row(t, i);
 		if (command_table_parent(t, cmd) != NULL)
 			continue;
-		write_docs(call->reply, t, cmd);
+		write_docs(req->reply, t, cmd);
 		count++;
 	}
-	for (int i = 0; i < call->nargs; i++) {
-		cmd = command_table_find(t, call->args[i]);
+	for (size_t i = 0; i < req->nargs; i++) {
+		cmd = command_table_find(t, req->args[i]);
 		if (cmd == NULL)
 			continue;
-		write_docs(call->reply, t, cmd);
+		write_docs(req->reply, t, cmd);
 		count++;
 	}
-	reply_deferred_end(call->reply, &docs, count);
+	reply_deferred_end(req->reply, &docs, count);
 }
 
 static void append_upper(struct buf *out, const char *text)
@@ -160,36 +160,36 @@ static void write_line(struct reply *w, struct buf *line)
 	buf_clear(line);
 }
 
-void command_help(struct call *call)
+void command_help(struct request *req)
 {
-	const struct command_table *t = call->env->table;
-	const struct command *container = command_table_parent(t, call->cmd);
+	const struct command_table *t = req->env->table;
+	const struct command *container = command_table_parent(t, req->row);
 	int first, subcommands = command_table_subcommands(t, container, &first);
 	bool alone = container->handler != NULL;
 	struct buf line = BUF_INIT(BUF_NO_MAX);
 
-	reply_array(call->reply, 1 + 2 * ((size_t)subcommands + alone));
+	reply_array(req->reply, 1 + 2 * ((size_t)subcommands + alone));
 	append_upper(&line, container->name);
 	buf_printf(&line, " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
-	write_line(call->reply, &line);
+	write_line(req->reply, &line);
 	if (alone) {
-		reply_status(call->reply, STR("(no subcommand)"));
+		reply_status(req->reply, STR("(no subcommand)"));
 		buf_printf(&line, "    %s", container->summary);
-		write_line(call->reply, &line);
+		write_line(req->reply, &line);
 	}
 	for (int i = 0; i < subcommands; i++) {
 		const struct command *cmd = command_table_row(t, first + i);
 
-		if (cmd == call->cmd)
+		if (cmd == req->row)
 			continue;
 		append_upper(&line, strchr(cmd->name, '|') + 1);
 		if (cmd->arguments[0] != '\0')
 			buf_printf(&line, " %s", cmd->arguments);
-		write_line(call->reply, &line);
+		write_line(req->reply, &line);
 		buf_printf(&line, "    %s", cmd->summary);
-		write_line(call->reply, &line);
+		write_line(req->reply, &line);
 	}
-	reply_status(call->reply, STR("HELP"));
-	reply_status(call->reply, STR("    Prints this help."));
+	reply_status(req->reply, STR("HELP"));
+	reply_status(req->reply, STR("    Prints this help."));
 	buf_done(&line);
 }

@@ -23,58 +23,58 @@ static void found(void *arg, struct qless_str field, struct qless_str value)
 		reply_bulk(lookup->reply, value);
 }
 
-static void write_field(struct call *call, const struct keyspace_key *key, struct qless_str field)
+static void write_field(struct request *req, const struct keyspace_key *key, struct qless_str field)
 {
-	struct lookup lookup = { .reply = call->reply };
+	struct lookup lookup = { .reply = req->reply };
 
 	keyspace_find_field(key, field, found, &lookup);
 	if (!lookup.found)
-		reply_null(call->reply);
+		reply_null(req->reply);
 }
 
-void cmd_hget(struct call *call)
+void cmd_hget(struct request *req)
 {
 	struct keyspace_key key;
 
-	if (key_open(call, KEYSPACE_HASH, KEY_MISSING_NULL, &key))
-		write_field(call, &key, call->args[1]);
+	if (key_open(req, KEYSPACE_HASH, KEY_MISSING_NULL, &key))
+		write_field(req, &key, req->args[1]);
 }
 
-void cmd_hexists(struct call *call)
-{
-	struct lookup lookup = { 0 };
-	struct keyspace_key key;
-
-	if (!key_open(call, KEYSPACE_HASH, KEY_MISSING_ZERO, &key))
-		return;
-	keyspace_find_field(&key, call->args[1], found, &lookup);
-	reply_integer(call->reply, lookup.found);
-}
-
-void cmd_hstrlen(struct call *call)
+void cmd_hexists(struct request *req)
 {
 	struct lookup lookup = { 0 };
 	struct keyspace_key key;
 
-	if (!key_open(call, KEYSPACE_HASH, KEY_MISSING_ZERO, &key))
+	if (!key_open(req, KEYSPACE_HASH, KEY_MISSING_ZERO, &key))
 		return;
-	keyspace_find_field(&key, call->args[1], found, &lookup);
-	reply_integer(call->reply, (int64_t)lookup.len);
+	keyspace_find_field(&key, req->args[1], found, &lookup);
+	reply_integer(req->reply, lookup.found);
 }
 
-void cmd_hmget(struct call *call)
+void cmd_hstrlen(struct request *req)
+{
+	struct lookup lookup = { 0 };
+	struct keyspace_key key;
+
+	if (!key_open(req, KEYSPACE_HASH, KEY_MISSING_ZERO, &key))
+		return;
+	keyspace_find_field(&key, req->args[1], found, &lookup);
+	reply_integer(req->reply, (int64_t)lookup.len);
+}
+
+void cmd_hmget(struct request *req)
 {
 	struct keyspace_key key;
 	bool exists;
 
-	if (!key_open_any(call, KEYSPACE_HASH, &key, &exists))
+	if (!key_open_any(req, KEYSPACE_HASH, &key, &exists))
 		return;
-	reply_array(call->reply, (size_t)call->nargs - 1);
-	for (int i = 1; i < call->nargs; i++) {
+	reply_array(req->reply, req->nargs - 1);
+	for (size_t i = 1; i < req->nargs; i++) {
 		if (exists)
-			write_field(call, &key, call->args[i]);
+			write_field(req, &key, req->args[i]);
 		else
-			reply_null(call->reply);
+			reply_null(req->reply);
 	}
 }
 
@@ -100,54 +100,54 @@ static void list_field(void *arg, struct qless_str field, struct qless_str value
 		reply_bulk(listing->reply, value);
 }
 
-static void write_listing(struct call *call, bool fields, bool values)
+static void write_listing(struct request *req, bool fields, bool values)
 {
 	bool is_map = fields && values;
-	struct listing listing = { .reply = call->reply, .fields = fields, .values = values };
+	struct listing listing = { .reply = req->reply, .fields = fields, .values = values };
 	struct reply_deferred list;
 	struct keyspace_key key;
 
-	if (!key_open(call, KEYSPACE_HASH, is_map ? KEY_MISSING_MAP : KEY_MISSING_ARRAY, &key))
+	if (!key_open(req, KEYSPACE_HASH, is_map ? KEY_MISSING_MAP : KEY_MISSING_ARRAY, &key))
 		return;
-	reply_deferred_begin(call->reply, &list, is_map ? REPLY_MAP : REPLY_ARRAY);
+	reply_deferred_begin(req->reply, &list, is_map ? REPLY_MAP : REPLY_ARRAY);
 	if (values)
 		keyspace_each_field(&key, list_field, &listing);
 	else
 		keyspace_each_field_name(&key, list_field, &listing);
-	reply_deferred_end(call->reply, &list, listing.count);
+	reply_deferred_end(req->reply, &list, listing.count);
 }
 
-void cmd_hgetall(struct call *call)
+void cmd_hgetall(struct request *req)
 {
-	write_listing(call, true, true);
+	write_listing(req, true, true);
 }
 
-void cmd_hkeys(struct call *call)
+void cmd_hkeys(struct request *req)
 {
-	write_listing(call, true, false);
+	write_listing(req, true, false);
 }
 
-void cmd_hvals(struct call *call)
+void cmd_hvals(struct request *req)
 {
-	write_listing(call, false, true);
+	write_listing(req, false, true);
 }
 
-void cmd_hlen(struct call *call)
+void cmd_hlen(struct request *req)
 {
-	struct listing listing = { .reply = call->reply };
+	struct listing listing = { .reply = req->reply };
 	struct keyspace_key key;
 
-	if (!key_open(call, KEYSPACE_HASH, KEY_MISSING_ZERO, &key))
+	if (!key_open(req, KEYSPACE_HASH, KEY_MISSING_ZERO, &key))
 		return;
 	keyspace_each_field_name(&key, list_field, &listing);
-	reply_integer(call->reply, (int64_t)listing.count);
+	reply_integer(req->reply, (int64_t)listing.count);
 }
 
-void cmd_hscan(struct call *call)
+void cmd_hscan(struct request *req)
 {
 	struct key_scan scan;
 	struct listing listing = {
-		.reply = call->reply,
+		.reply = req->reply,
 		.fields = true,
 		.values = true,
 		.scan = &scan,
@@ -155,12 +155,12 @@ void cmd_hscan(struct call *call)
 	struct reply_deferred list;
 	struct keyspace_key key;
 
-	if (!key_parse_cursor(call, call->args[1], &scan) ||
-	    !key_open(call, KEYSPACE_HASH, KEY_MISSING_SCAN, &key) ||
-	    !key_parse_scan_options(call, 2, false, &scan))
+	if (!key_parse_cursor(req, req->args[1], &scan) ||
+	    !key_open(req, KEYSPACE_HASH, KEY_MISSING_SCAN, &key) ||
+	    !key_parse_scan_options(req, 2, false, &scan))
 		return;
-	key_write_cursor(call->reply, 0);
-	reply_deferred_begin(call->reply, &list, REPLY_ARRAY);
+	key_write_cursor(req->reply, 0);
+	reply_deferred_begin(req->reply, &list, REPLY_ARRAY);
 	keyspace_each_field(&key, list_field, &listing);
-	reply_deferred_end(call->reply, &list, 2 * listing.count);
+	reply_deferred_end(req->reply, &list, 2 * listing.count);
 }

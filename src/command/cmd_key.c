@@ -6,49 +6,49 @@
 #include "command/key.h"
 #include "util/buf.h"
 
-void cmd_type(struct call *call)
+void cmd_type(struct request *req)
 {
 	const char *type = "none";
 	struct keyspace_key key;
 
-	if (keyspace_find(key_engine(call), call->args[0], &key))
+	if (keyspace_find(key_engine(req), req->args[0], &key))
 		type = keyspace_type_name(key.type);
-	reply_status(call->reply, str_from(type));
+	reply_status(req->reply, str_from(type));
 }
 
-void cmd_exists(struct call *call)
+void cmd_exists(struct request *req)
 {
 	struct keyspace_key key;
 	int64_t count = 0;
 
-	for (int i = 0; i < call->nargs; i++)
-		count += keyspace_find(key_engine(call), call->args[i], &key);
-	reply_integer(call->reply, count);
+	for (size_t i = 0; i < req->nargs; i++)
+		count += keyspace_find(key_engine(req), req->args[i], &key);
+	reply_integer(req->reply, count);
 }
 
 /* TTL, PTTL, EXPIRETIME, PEXPIRETIME: no key ever expires. */
-void cmd_ttl(struct call *call)
+void cmd_ttl(struct request *req)
 {
 	struct keyspace_key key;
 
-	reply_integer(call->reply, keyspace_find(key_engine(call), call->args[0], &key) ? -1 : -2);
+	reply_integer(req->reply, keyspace_find(key_engine(req), req->args[0], &key) ? -1 : -2);
 }
 
-void cmd_dbsize(struct call *call)
+void cmd_dbsize(struct request *req)
 {
-	size_t count = databases_count_keys(call->env->databases, call->session->db);
+	size_t count = databases_count_keys(req->env->databases, req->session->db);
 
-	reply_integer(call->reply, (int64_t)count);
+	reply_integer(req->reply, (int64_t)count);
 }
 
-void cmd_randomkey(struct call *call)
+void cmd_randomkey(struct request *req)
 {
 	struct buf key = BUF_INIT(BUF_NO_MAX);
 
-	if (keyspace_pick(key_engine(call), call->env->random(call->env->arg), &key))
-		reply_bulk(call->reply, buf_str(&key));
+	if (keyspace_pick(key_engine(req), req->env->random(req->env->arg), &key))
+		reply_bulk(req->reply, buf_str(&key));
 	else
-		reply_null(call->reply);
+		reply_null(req->reply);
 	buf_done(&key);
 }
 
@@ -77,50 +77,50 @@ static void list_key(void *arg, struct qless_str key, enum keyspace_type type)
 	reply_bulk(list->reply, key);
 }
 
-void cmd_keys(struct call *call)
+void cmd_keys(struct request *req)
 {
-	struct key_scan scan = { .has_pattern = true, .pattern = call->args[0] };
-	struct key_list list = { .reply = call->reply, .scan = &scan };
+	struct key_scan scan = { .has_pattern = true, .pattern = req->args[0] };
+	struct key_list list = { .reply = req->reply, .scan = &scan };
 	struct qless_str prefix = key_pattern_prefix(scan.pattern);
 	struct reply_deferred keys;
 	struct keyspace_key key;
 
-	reply_deferred_begin(call->reply, &keys, REPLY_ARRAY);
+	reply_deferred_begin(req->reply, &keys, REPLY_ARRAY);
 	/* A pattern without any magic is the name of a key. */
 	if (prefix.len < scan.pattern.len)
-		keyspace_each_key(key_engine(call), prefix, list_key, &list);
-	else if (keyspace_find(key_engine(call), prefix, &key))
+		keyspace_each_key(key_engine(req), prefix, list_key, &list);
+	else if (keyspace_find(key_engine(req), prefix, &key))
 		list_key(&list, prefix, key.type);
-	reply_deferred_end(call->reply, &keys, list.listed);
+	reply_deferred_end(req->reply, &keys, list.listed);
 }
 
 /* So many steps at most for each key that is asked for: where the tables are nearly empty, a call
  * ends with fewer keys than that, or none. */
 #define SCAN_STEPS_PER_KEY 10
 
-void cmd_scan(struct call *call)
+void cmd_scan(struct request *req)
 {
 	struct key_scan scan;
-	struct key_list list = { .reply = call->reply, .scan = &scan };
+	struct key_list list = { .reply = req->reply, .scan = &scan };
 	struct qless_str prefix = STR("");
 	struct reply_deferred keys;
 	uint64_t steps = 0, max_steps;
 
-	if (!key_parse_cursor(call, call->args[0], &scan) ||
-	    !key_parse_scan_options(call, 1, true, &scan))
+	if (!key_parse_cursor(req, req->args[0], &scan) ||
+	    !key_parse_scan_options(req, 1, true, &scan))
 		return;
 	if (scan.has_pattern)
 		prefix = key_pattern_prefix(scan.pattern);
 	max_steps = (uint64_t)scan.count > UINT64_MAX / SCAN_STEPS_PER_KEY
 			    ? UINT64_MAX
 			    : (uint64_t)scan.count * SCAN_STEPS_PER_KEY;
-	reply_deferred_begin(call->reply, &keys, REPLY_ARRAY);
+	reply_deferred_begin(req->reply, &keys, REPLY_ARRAY);
 	do {
-		scan.cursor = keyspace_scan(key_engine(call), scan.cursor, prefix, list_key, &list);
+		scan.cursor = keyspace_scan(key_engine(req), scan.cursor, prefix, list_key, &list);
 	} while (scan.cursor != 0 && list.seen < (uint64_t)scan.count && ++steps < max_steps);
-	reply_deferred_leave(call->reply, &keys);
-	key_write_cursor(call->reply, scan.cursor);
-	reply_deferred_end(call->reply, &keys, list.listed);
+	reply_deferred_leave(req->reply, &keys);
+	key_write_cursor(req->reply, scan.cursor);
+	reply_deferred_end(req->reply, &keys, list.listed);
 }
 
 /*
@@ -128,16 +128,16 @@ void cmd_scan(struct call *call)
  */
 
 /* False if there is no such key: then the reply has been written. */
-static bool find_object(struct call *call, struct keyspace_key *ret_key)
+static bool find_object(struct request *req, struct keyspace_key *ret_key)
 {
-	if (keyspace_find(key_engine(call), call->args[0], ret_key))
+	if (keyspace_find(key_engine(req), req->args[0], ret_key))
 		return true;
-	reply_null(call->reply);
+	reply_null(req->reply);
 	return false;
 }
 
 /* The nearest that Redis has to what is there. */
-void object_cmd_encoding(struct call *call)
+void object_cmd_encoding(struct request *req)
 {
 	static const char *const encodings[] = {
 		[KEYSPACE_HASH] = "hashtable",
@@ -147,36 +147,36 @@ void object_cmd_encoding(struct call *call)
 	};
 	struct keyspace_key key;
 
-	if (find_object(call, &key))
-		reply_bulk(call->reply, str_from(encodings[key.type]));
+	if (find_object(req, &key))
+		reply_bulk(req->reply, str_from(encodings[key.type]));
 }
 
-void object_cmd_freq(struct call *call)
+void object_cmd_freq(struct request *req)
 {
 	struct keyspace_key key;
 
-	if (find_object(call, &key))
-		reply_error(call->reply, "ERR",
+	if (find_object(req, &key))
+		reply_error(req->reply, "ERR",
 			    STR("An LFU maxmemory policy is not selected, access frequency "
 				"not tracked. Please note that when switching between "
 				"policies at runtime LRU and LFU data will take some time to "
 				"adjust."));
 }
 
-void object_cmd_idletime(struct call *call)
+void object_cmd_idletime(struct request *req)
 {
 	struct keyspace_key key;
 
-	if (find_object(call, &key))
-		reply_integer(call->reply, 0);
+	if (find_object(req, &key))
+		reply_integer(req->reply, 0);
 }
 
-void object_cmd_refcount(struct call *call)
+void object_cmd_refcount(struct request *req)
 {
 	struct keyspace_key key;
 
-	if (find_object(call, &key))
-		reply_integer(call->reply, 1);
+	if (find_object(req, &key))
+		reply_integer(req->reply, 1);
 }
 
 /* An estimate needs no more than a guess at what the engine spends on a key and on an element. */
@@ -230,29 +230,29 @@ static size_t take_samples(const struct keyspace_key *key, size_t max, struct sa
 }
 
 /* MEMORY USAGE key [SAMPLES count] */
-void memory_cmd_usage(struct call *call)
+void memory_cmd_usage(struct request *req)
 {
 	int64_t max = MEMORY_SAMPLES;
 	struct samples samples = { 0 };
 	struct keyspace_key key;
 	size_t count, each = MEMORY_PER_ELEMENT;
 
-	if (call->nargs == 3) {
-		if (!str_equal_nocase(call->args[1], STR("SAMPLES"))) {
-			key_write_syntax_error(call);
+	if (req->nargs == 3) {
+		if (!str_equal_nocase(req->args[1], STR("SAMPLES"))) {
+			key_write_syntax_error(req);
 			return;
 		}
-		if (!key_parse_integer(call, call->args[2], &max))
+		if (!key_parse_integer(req, req->args[2], &max))
 			return;
 	}
-	if (call->nargs == 2 || max < 0) {
-		key_write_syntax_error(call);
+	if (req->nargs == 2 || max < 0) {
+		key_write_syntax_error(req);
 		return;
 	}
-	if (!find_object(call, &key))
+	if (!find_object(req, &key))
 		return;
 	count = take_samples(&key, max == MEMORY_SAMPLES_IS_ALL ? SIZE_MAX : (size_t)max, &samples);
 	if (samples.count != 0)
 		each += samples.bytes / samples.count;
-	reply_integer(call->reply, (int64_t)(MEMORY_PER_KEY + call->args[0].len + count * each));
+	reply_integer(req->reply, (int64_t)(MEMORY_PER_KEY + req->args[0].len + count * each));
 }

@@ -15,159 +15,152 @@
 /* A native call has few arguments as a rule; those of a long one are copied to the heap. */
 #define NATIVE_ARGS_ON_STACK 32
 
-static struct classic *classic_of(struct call *call)
+static void use_database(struct request *req)
 {
-	return databases_get(call->env->databases, call->session->db);
+	request_use_database(req, databases_get(req->env->databases, req->session->db));
 }
 
 /* Why nothing may be changed at the moment by a command with these arguments, or NULL. */
-static const char *refusal(const struct call *call, const struct qless_str *args, size_t count)
+static const char *refusal(const struct request *req, const struct qless_str *args, size_t count)
 {
 	size_t bytes = count;
 
-	if (call->env->refusal == NULL)
+	if (req->env->refusal == NULL)
 		return NULL;
 	for (const struct qless_str *arg = args; arg != args + count; arg++)
 		bytes += arg->len;
-	return call->env->refusal(call->env->arg, bytes);
+	return req->env->refusal(req->env->arg, bytes);
 }
 
-bool command_may_change(struct call *call)
+bool command_may_change(struct request *req)
 {
-	const char *error = refusal(call, call->args, (size_t)call->nargs);
+	const char *error = refusal(req, req->args, req->nargs);
 
 	if (error != NULL)
-		reply_error_line(call->reply, str_from(error));
+		reply_error_line(req->reply, str_from(error));
 	return error == NULL;
 }
 
 /* What a user may not run natively it may not run in another form either. */
-static bool is_permitted(struct call *call, struct classic *c, enum classic_form form,
-			 const struct command *row)
+static bool is_permitted(struct request *req, const struct command *row)
 {
-	if (acl_may_run(call->session->user, call->env->table, row))
+	if (acl_may_run(req->session->user, req->env->table, row))
 		return true;
-	if (form == CLASSIC_SCRIPT)
-		classic_write_store_error(c, form,
-					  STR("The user executing the script can't run this "
-					      "command or subcommand"),
-					  call->reply);
+	if (req->form == REQUEST_SCRIPT)
+		classic_write_store_error(req, STR("The user executing the script can't run this "
+						   "command or subcommand"));
 	else
-		reply_errorf(call->reply, "NOPERM",
+		reply_errorf(req->reply, "NOPERM",
 			     "this user has no permissions to run the '%s' command", row->name);
 	return false;
 }
 
 /* Whether the state may grow, if this is one of the commands by which it does. */
-static bool has_memory(const struct call *call, const struct command *row,
+static bool has_memory(const struct request *req, const struct command *row,
 		       const struct qless_str *args, size_t count)
 {
-	const struct command_env *env = call->env;
+	const struct command_env *env = req->env;
 
 	return (row->flags & CMD_DENYOOM) == 0 || env->is_out_of_memory == NULL ||
 	       !env->is_out_of_memory(env->arg) || !command_grows(row, args, count);
 }
 
 /* A command that reads is always run. */
-static bool may_change(struct call *call, struct classic *c, enum classic_form form,
-		       const struct command *row, const struct classic_command *command,
-		       const struct qless_str *args, size_t count)
+static bool may_change(struct request *req, const struct command *row,
+		       const struct classic_command *command, const struct qless_str *args,
+		       size_t count)
 {
 	const char *error;
 
 	if ((command->flags & CLASSIC_WRITE) == 0)
 		return true;
-	error = has_memory(call, row, args, count) ? refusal(call, args, count) : COMMAND_OOM_ERROR;
+	error = has_memory(req, row, args, count) ? refusal(req, args, count) : COMMAND_OOM_ERROR;
 	if (error == NULL)
 		return true;
-	classic_write_refusal(c, form, str_from(error), call->reply);
+	classic_write_refusal(req, str_from(error));
 	return false;
 }
 
 /* Whether a command that moves what has come due before it reads has to leave it: it was sent as
  * one that only reads, or nothing may change at the moment. */
-static bool has_to_hold_still(const struct call *call, const struct classic_command *command,
+static bool has_to_hold_still(const struct request *req, const struct classic_command *command,
 			      unsigned allowed)
 {
 	if ((command->flags & CLASSIC_MOVES_DUE) == 0)
 		return false;
 	return (allowed & CLASSIC_WRITE) == 0 ||
-	       (call->env->is_still != NULL && call->env->is_still(call->env->arg));
+	       (req->env->is_still != NULL && req->env->is_still(req->env->arg));
 }
 
-static void run(struct call *call, struct classic *c, const struct classic_command *command,
-		enum classic_form form, unsigned allowed, double now, const struct qless_str *args,
-		size_t count)
+static void run(struct request *req, const struct classic_command *command, unsigned allowed)
 {
-	c->is_still = has_to_hold_still(call, command, allowed);
-	classic_run(c, command, form, now, args, count, call->reply);
-	c->is_still = false;
+	req->is_still = has_to_hold_still(req, command, allowed);
+	classic_run(req, command);
 }
 
-void qless_run(struct call *call, struct classic *c, enum classic_form form, unsigned allowed,
-	       const struct qless_str *argv, size_t argc)
+void qless_run(struct request *req, unsigned allowed, const struct qless_str *argv, size_t argc)
 {
 	const struct classic_command *command = NULL;
 	const struct command *row;
-	double now;
 
 	if (argc > 0)
-		command = command_table_find_classic(call->env->table, argv[0], &row);
-	if (!classic_parse_script(form, command, argv, argc, &now)) {
-		classic_refuse_script(c, form, command, argv, argc, call->reply);
+		command = command_table_find_classic(req->env->table, argv[0], &row);
+	if (!classic_parse_script(req, command, argv, argc, &req->now)) {
+		classic_refuse_script(req, command, argv, argc);
 		return;
 	}
 	if ((command->flags & CLASSIC_WRITE & ~allowed) != 0) {
 		classic_write_store_error(
-			c, form, STR("Write commands are not allowed from read-only scripts."),
-			call->reply);
+			req, STR("Write commands are not allowed from read-only scripts."));
 		return;
 	}
-	if (!is_permitted(call, c, form, row) ||
-	    !may_change(call, c, form, row, command, argv + 2, argc - 2))
+	if (!is_permitted(req, row) || !may_change(req, row, command, argv + 2, argc - 2))
 		return;
-	if (call->env->note_now != NULL)
-		call->env->note_now(call->env->arg, call->session, now);
-	run(call, c, command, form, allowed, now, argv + 2, argc - 2);
+	if (req->env->note_now != NULL)
+		req->env->note_now(req->env->arg, req->session, req->now);
+	req->args = argv + 2;
+	req->nargs = argc - 2;
+	run(req, command, allowed);
 }
 
-void cmd_qless(struct call *call)
+void cmd_qless(struct request *req)
 {
-	qless_run(call, classic_of(call), CLASSIC_EXPLICIT, CLASSIC_WRITE, call->args,
-		  (size_t)call->nargs);
+	req->form = REQUEST_QLESS;
+	use_database(req);
+	qless_run(req, CLASSIC_WRITE, req->args, req->nargs);
 }
 
-static void run_native(struct call *call, const struct qless_str *args)
+static void run_native(struct request *req)
 {
-	const struct classic_command *command = command_table_classic(call->env->table, call->cmd);
-	struct classic *classic = classic_of(call);
-	double now = call->env->now(call->env->arg);
+	const struct classic_command *command = command_table_classic(req->env->table, req->row);
 
-	assert(command != NULL);
-	if ((call->cmd->flags & CMD_WRITE) != 0 && !command_may_change(call))
+	assert(command != NULL && req->form == REQUEST_NATIVE);
+	use_database(req);
+	req->now = req->env->now(req->env->arg);
+	if ((req->row->flags & CMD_WRITE) != 0 && !command_may_change(req))
 		return;
-	run(call, classic, command, CLASSIC_NATIVE, CLASSIC_WRITE, now, args, (size_t)call->nargs);
-	if (classic->until > now)
-		call->env->pass(call->env->arg, classic->until);
+	run(req, command, CLASSIC_WRITE);
+	if (req->until > req->now)
+		req->env->pass(req->env->arg, req->until);
 }
 
-void cmd_native(struct call *call)
+void cmd_native(struct request *req)
 {
-	run_native(call, call->args);
+	run_native(req);
 }
 
 /* Make a jid for each "*" among the arguments `first`, `first` + `step` and so on, and put it there
  * if `args` is not NULL. Returns how many there are. */
-static size_t make_jids(struct call *call, size_t first, size_t step, struct qless_str *args,
+static size_t make_jids(struct request *req, size_t first, size_t step, struct qless_str *args,
 			char (*jids)[COMMAND_JID_BYTES])
 {
 	size_t count = 0;
 
-	for (size_t i = first; i < (size_t)call->nargs; i += step) {
-		if (!str_equal(call->args[i], STR("*")))
+	for (size_t i = first; i < req->nargs; i += step) {
+		if (!str_equal(req->args[i], STR("*")))
 			continue;
 		if (args != NULL) {
-			call->env->make_jid(call->env->arg, jids[count]);
+			req->env->make_jid(req->env->arg, jids[count]);
 			args[i] = str_make(jids[count], COMMAND_JID_BYTES);
 		}
 		count++;
@@ -176,41 +169,42 @@ static size_t make_jids(struct call *call, size_t first, size_t step, struct qle
 }
 
 /* The same for a command that makes jobs: with "*" in place of a jid they get one from us. */
-static void run_native_making(struct call *call, size_t first, size_t step)
+static void run_native_making(struct request *req, size_t first, size_t step)
 {
 	struct qless_str args_on_stack[NATIVE_ARGS_ON_STACK], *args = args_on_stack;
 	char jid_on_stack[1][COMMAND_JID_BYTES], (*jids)[COMMAND_JID_BYTES] = jid_on_stack;
-	size_t wanted = make_jids(call, first, step, NULL, NULL);
+	size_t wanted = make_jids(req, first, step, NULL, NULL);
 
 	if (wanted == 0) {
-		run_native(call, call->args);
+		run_native(req);
 		return;
 	}
-	if (call->nargs > NATIVE_ARGS_ON_STACK)
-		args = mem_realloc_array(NULL, (size_t)call->nargs, sizeof *args);
+	if (req->nargs > NATIVE_ARGS_ON_STACK)
+		args = mem_realloc_array(NULL, req->nargs, sizeof *args);
 	if (wanted > 1)
 		jids = mem_realloc_array(NULL, wanted, sizeof *jids);
-	memcpy(args, call->args, (size_t)call->nargs * sizeof *args);
-	make_jids(call, first, step, args, jids);
-	run_native(call, args);
+	memcpy(args, req->args, req->nargs * sizeof *args);
+	make_jids(req, first, step, args, jids);
+	req->args = args;
+	run_native(req);
 	if (jids != jid_on_stack)
 		free(jids);
 	if (args != args_on_stack)
 		free(args);
 }
 
-void cmd_native_put(struct call *call)
+void cmd_native_put(struct request *req)
 {
-	run_native_making(call, 2, (size_t)call->nargs);
+	run_native_making(req, 2, req->nargs);
 }
 
-void cmd_native_recur(struct call *call)
+void cmd_native_recur(struct request *req)
 {
-	run_native_making(call, 1, (size_t)call->nargs);
+	run_native_making(req, 1, req->nargs);
 }
 
-void cmd_native_multiput(struct call *call)
+void cmd_native_multiput(struct request *req)
 {
-	run_native_making(call, classic_multiput_jobs(call->args, (size_t)call->nargs),
+	run_native_making(req, classic_multiput_jobs(req->args, req->nargs),
 			  CLASSIC_MULTIPUT_JOB_ARGS);
 }

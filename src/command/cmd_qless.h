@@ -7,11 +7,11 @@
 #include <stddef.h>
 
 #include "command/classic.h"
-#include "command/command.h"
+#include "command/request.h"
 
-/* Run what `argv` says, which is a command, now and arguments, and write the reply. `allowed` are
- * the enum classic_flag that the command may have. */
-void qless_run(struct call *call, struct classic *c, enum classic_form form, unsigned allowed,
-	       const struct qless_str *argv, size_t argc);
+/* Run the command that `argv` names, which is its name, now and arguments, and write the reply.
+ * `allowed` are the enum classic_flag that the command may have. The request has its form and its
+ * database. */
+void qless_run(struct request *req, unsigned allowed, const struct qless_str *argv, size_t argc);
 
 #endif

@@ -41,22 +41,22 @@ static const struct hint *find_hint(struct qless_str key)
 	return NULL;
 }
 
-static void refuse(struct call *call, const char *instead)
+static void refuse(struct request *req, const char *instead)
 {
-	struct qless_str key = command_quote(call->args[0]);
+	struct qless_str key = command_quote(req->args[0]);
 
-	reply_errorf(call->reply, "ERR",
+	reply_errorf(req->reply, "ERR",
 		     "'%s' cannot write to '%.*s': keys are a read-only view of queues and "
 		     "jobs; use %s",
-		     call->cmd->name, (int)key.len, key.ptr, instead);
+		     req->row->name, (int)key.len, key.ptr, instead);
 }
 
-void cmd_refuse_delete(struct call *call)
+void cmd_refuse_delete(struct request *req)
 {
-	refuse(call, find_hint(call->args[0])->to_delete);
+	refuse(req, find_hint(req->args[0])->to_delete);
 }
 
-void cmd_refuse_change(struct call *call)
+void cmd_refuse_change(struct request *req)
 {
-	refuse(call, find_hint(call->args[0])->to_change);
+	refuse(req, find_hint(req->args[0])->to_change);
 }

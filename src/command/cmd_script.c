@@ -44,25 +44,26 @@ static void append_names(struct buf *line, const char *what, const struct script
 		buf_printf(line, " %.*s", (int)names->items[i].len, names->items[i].ptr);
 }
 
-static void warn_of_lacks(struct call *call, struct qless_str sha, const struct script_parts *parts)
+static void warn_of_lacks(struct request *req, struct qless_str sha,
+			  const struct script_parts *parts)
 {
 	struct buf line = BUF_INIT(BUF_NO_MAX);
 
-	if (call->env->warn == NULL || parts->commands.count + parts->put_options.count == 0)
+	if (req->env->warn == NULL || parts->commands.count + parts->put_options.count == 0)
 		return;
 	buf_printf(&line, "script %.*s was loaded; calls that use what qlessd lacks fail",
 		   (int)sha.len, sha.ptr);
 	append_names(&line, "commands", &parts->commands);
 	append_names(&line, "options of put", &parts->put_options);
-	call->env->warn(call->env->arg, buf_str(&line));
+	req->env->warn(req->env->arg, buf_str(&line));
 	buf_done(&line);
 }
 
 /* The script of a text, which becomes known by it. NULL if it is not run here, or no more are
  * taken; then that has been replied. A text that is known is not looked at again. */
-static const struct script *learn_script(struct call *call, struct qless_str text)
+static const struct script *learn_script(struct request *req, struct qless_str text)
 {
-	struct scripts *scripts = call->env->scripts;
+	struct scripts *scripts = req->env->scripts;
 	char hex[SCRIPT_SHA_BYTES];
 	const struct script *script;
 	struct qless_str sha;
@@ -78,7 +79,7 @@ static const struct script *learn_script(struct call *call, struct qless_str tex
 	kind = recognise_script(text);
 	dialect = dialect_of(kind);
 	if (dialect == NULL) {
-		reply_error(call->reply, "ERR", str_from(recognise_refusal(kind)));
+		reply_error(req->reply, "ERR", str_from(recognise_refusal(kind)));
 		return NULL;
 	}
 	recognise_parts(text, &parts);
@@ -87,126 +88,124 @@ static const struct script *learn_script(struct call *call, struct qless_str tex
 	script = scripts_add(scripts, sha, dialect, parts.put_options.items,
 			     parts.put_options.count);
 	if (script == NULL)
-		reply_errorf(call->reply, "ERR",
+		reply_errorf(req->reply, "ERR",
 			     "%d scripts are loaded, and no more are taken; SCRIPT FLUSH "
 			     "forgets them",
 			     SCRIPTS_MAX);
 	else
-		warn_of_lacks(call, sha, &parts);
+		warn_of_lacks(req, sha, &parts);
 	return script;
 }
 
 /* The number of keys; false if it is wrong, and that has been replied. */
-static bool parse_numkeys(struct call *call, int64_t *ret_numkeys)
+static bool parse_numkeys(struct request *req, int64_t *ret_numkeys)
 {
 	int64_t numkeys;
 	const char *error = NULL;
 
-	if (!num_parse_i64(call->args[NUMKEYS_AT], &numkeys))
+	if (!num_parse_i64(req->args[NUMKEYS_AT], &numkeys))
 		error = "value is not an integer or out of range";
-	else if (numkeys > call->nargs - KEYS_AT)
+	else if (numkeys > (int64_t)req->nargs - KEYS_AT)
 		error = "Number of keys can't be greater than number of args";
 	else if (numkeys < 0)
 		error = "Number of keys can't be negative";
 	if (error != NULL) {
-		reply_error(call->reply, "ERR", str_from(error));
+		reply_error(req->reply, "ERR", str_from(error));
 		return false;
 	}
 	*ret_numkeys = numkeys;
 	return true;
 }
 
-static void run_script(struct call *call, const struct script *script, unsigned allowed,
+static void run_script(struct request *req, const struct script *script, unsigned allowed,
 		       int64_t numkeys)
 {
-	struct classic *c = databases_get(call->env->databases, call->session->db);
-
-	c->sha = script_sha(script);
-	c->script = script;
+	req->form = REQUEST_SCRIPT;
+	req->script = script;
+	req->sha = script_sha(script);
+	request_use_database(req, databases_get(req->env->databases, req->session->db));
 	if (numkeys != 0)
-		classic_write_error(c, CLASSIC_SCRIPT, STR("No Keys should be provided"),
-				    call->reply);
+		classic_write_error(req, STR("No Keys should be provided"));
 	else
-		qless_run(call, c, CLASSIC_SCRIPT, allowed, call->args + KEYS_AT,
-			  (size_t)(call->nargs - KEYS_AT));
+		qless_run(req, allowed, req->args + KEYS_AT, req->nargs - KEYS_AT);
 }
 
-static void eval_text(struct call *call, unsigned allowed)
+static void eval_text(struct request *req, unsigned allowed)
 {
 	const struct script *script;
 	int64_t numkeys;
 
-	if (!parse_numkeys(call, &numkeys))
+	if (!parse_numkeys(req, &numkeys))
 		return;
-	script = learn_script(call, call->args[0]);
+	script = learn_script(req, req->args[0]);
 	if (script != NULL)
-		run_script(call, script, allowed, numkeys);
+		run_script(req, script, allowed, numkeys);
 }
 
-static void eval_sha(struct call *call, unsigned allowed)
+static void eval_sha(struct request *req, unsigned allowed)
 {
-	const struct script *script = scripts_find(call->env->scripts, call->args[0]);
+	const struct script *script = scripts_find(req->env->scripts, req->args[0]);
 	int64_t numkeys = 0;
 
 	/* Clients send the text when they read this. Something that cannot be a SHA-1 gets it
 	 * before the rest is looked at. */
-	if (call->args[0].len == SCRIPT_SHA_BYTES && !parse_numkeys(call, &numkeys))
+	if (req->args[0].len == SCRIPT_SHA_BYTES && !parse_numkeys(req, &numkeys))
 		return;
 	if (script == NULL) {
-		reply_error(call->reply, "NOSCRIPT", STR("No matching script. Please use EVAL."));
+		reply_error(req->reply, "NOSCRIPT", STR("No matching script. Please use EVAL."));
 		return;
 	}
-	run_script(call, script, allowed, numkeys);
+	run_script(req, script, allowed, numkeys);
 }
 
-void cmd_eval(struct call *call)
+void cmd_eval(struct request *req)
 {
-	eval_text(call, CLASSIC_WRITE);
+	eval_text(req, CLASSIC_WRITE);
 }
 
-void cmd_eval_ro(struct call *call)
+void cmd_eval_ro(struct request *req)
 {
-	eval_text(call, CLASSIC_READ);
+	eval_text(req, CLASSIC_READ);
 }
 
-void cmd_evalsha(struct call *call)
+void cmd_evalsha(struct request *req)
 {
-	eval_sha(call, CLASSIC_WRITE);
+	eval_sha(req, CLASSIC_WRITE);
 }
 
-void cmd_evalsha_ro(struct call *call)
+void cmd_evalsha_ro(struct request *req)
 {
-	eval_sha(call, CLASSIC_READ);
+	eval_sha(req, CLASSIC_READ);
 }
 
-void cmd_script_load(struct call *call)
+void cmd_script_load(struct request *req)
 {
-	const struct script *script = learn_script(call, call->args[0]);
+	const struct script *script = learn_script(req, req->args[0]);
 
 	if (script != NULL)
-		reply_bulk(call->reply, script_sha(script));
+		reply_bulk(req->reply, script_sha(script));
 }
 
-void cmd_script_exists(struct call *call)
+void cmd_script_exists(struct request *req)
 {
-	reply_array(call->reply, (size_t)call->nargs);
-	for (int i = 0; i < call->nargs; i++)
-		reply_integer(call->reply, scripts_find(call->env->scripts, call->args[i]) != NULL);
+	reply_array(req->reply, req->nargs);
+	for (size_t i = 0; i < req->nargs; i++)
+		reply_integer(req->reply, scripts_find(req->env->scripts, req->args[i]) != NULL);
 }
 
-void cmd_script_flush(struct call *call)
+void cmd_script_flush(struct request *req)
 {
-	if (call->nargs > 1 || (call->nargs == 1 && !str_equal_nocase(call->args[0], STR("SYNC")) &&
-				!str_equal_nocase(call->args[0], STR("ASYNC")))) {
-		reply_error(call->reply, "ERR", STR("SCRIPT FLUSH only support SYNC|ASYNC option"));
+	if (req->nargs > 1 || (req->nargs == 1 && !str_equal_nocase(req->args[0], STR("SYNC")) &&
+			       !str_equal_nocase(req->args[0], STR("ASYNC")))) {
+		reply_error(req->reply, "ERR", STR("SCRIPT FLUSH only support SYNC|ASYNC option"));
 		return;
 	}
-	scripts_clear(call->env->scripts);
-	reply_ok(call->reply);
+	scripts_clear(req->env->scripts);
+	reply_ok(req->reply);
 }
 
 /* No script runs while another command is read. */
-void cmd_script_kill(struct call *call)
+void cmd_script_kill(struct request *req)
 {
-	reply_error(call->reply, "NOTBUSY", STR("No scripts in execution right now."));
+	reply_error(req->reply, "NOTBUSY", STR("No scripts in execution right now."));
 }

@@ -5,42 +5,42 @@
 #include "command/handlers.h"
 #include "command/key.h"
 
-void cmd_scard(struct call *call)
+void cmd_scard(struct request *req)
 {
 	struct keyspace_key key;
 
-	if (key_open(call, KEYSPACE_SET, KEY_MISSING_ZERO, &key))
-		reply_integer(call->reply, (int64_t)keyspace_set_size(&key));
+	if (key_open(req, KEYSPACE_SET, KEY_MISSING_ZERO, &key))
+		reply_integer(req->reply, (int64_t)keyspace_set_size(&key));
 }
 
-void cmd_sismember(struct call *call)
+void cmd_sismember(struct request *req)
 {
 	struct keyspace_key key;
 
-	if (key_open(call, KEYSPACE_SET, KEY_MISSING_ZERO, &key))
-		reply_integer(call->reply, keyspace_set_has(&key, call->args[1]));
+	if (key_open(req, KEYSPACE_SET, KEY_MISSING_ZERO, &key))
+		reply_integer(req->reply, keyspace_set_has(&key, req->args[1]));
 }
 
-void cmd_smismember(struct call *call)
+void cmd_smismember(struct request *req)
 {
 	struct keyspace_key key;
 	bool exists;
 
-	if (!key_open_any(call, KEYSPACE_SET, &key, &exists))
+	if (!key_open_any(req, KEYSPACE_SET, &key, &exists))
 		return;
-	reply_array(call->reply, (size_t)call->nargs - 1);
-	for (int i = 1; i < call->nargs; i++)
-		reply_integer(call->reply, exists && keyspace_set_has(&key, call->args[i]));
+	reply_array(req->reply, req->nargs - 1);
+	for (size_t i = 1; i < req->nargs; i++)
+		reply_integer(req->reply, exists && keyspace_set_has(&key, req->args[i]));
 }
 
-void cmd_smembers(struct call *call)
+void cmd_smembers(struct request *req)
 {
 	struct keyspace_key key;
 
-	if (!key_open(call, KEYSPACE_SET, KEY_MISSING_SET, &key))
+	if (!key_open(req, KEYSPACE_SET, KEY_MISSING_SET, &key))
 		return;
-	reply_set(call->reply, keyspace_set_size(&key));
-	keyspace_each_member(&key, SIZE_MAX, key_write_value, call->reply);
+	reply_set(req->reply, keyspace_set_size(&key));
+	keyspace_each_member(&key, SIZE_MAX, key_write_value, req->reply);
 }
 
 struct member_scan {
@@ -59,18 +59,18 @@ static void scan_member(void *arg, struct qless_str member)
 	reply_bulk(s->reply, member);
 }
 
-void cmd_sscan(struct call *call)
+void cmd_sscan(struct request *req)
 {
-	struct member_scan s = { .reply = call->reply };
+	struct member_scan s = { .reply = req->reply };
 	struct reply_deferred list;
 	struct keyspace_key key;
 
-	if (!key_parse_cursor(call, call->args[1], &s.scan) ||
-	    !key_open(call, KEYSPACE_SET, KEY_MISSING_SCAN, &key) ||
-	    !key_parse_scan_options(call, 2, false, &s.scan))
+	if (!key_parse_cursor(req, req->args[1], &s.scan) ||
+	    !key_open(req, KEYSPACE_SET, KEY_MISSING_SCAN, &key) ||
+	    !key_parse_scan_options(req, 2, false, &s.scan))
 		return;
-	key_write_cursor(call->reply, 0);
-	reply_deferred_begin(call->reply, &list, REPLY_ARRAY);
+	key_write_cursor(req->reply, 0);
+	reply_deferred_begin(req->reply, &list, REPLY_ARRAY);
 	keyspace_each_member(&key, SIZE_MAX, scan_member, &s);
-	reply_deferred_end(call->reply, &list, s.count);
+	reply_deferred_end(req->reply, &list, s.count);
 }

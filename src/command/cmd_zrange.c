@@ -63,12 +63,12 @@ static bool parse_score_bound(struct qless_str text, struct score_bound *ret_bou
 	return !isnan(bound.score);
 }
 
-static bool parse_score_bounds(struct call *call, struct qless_str min, struct qless_str max,
+static bool parse_score_bounds(struct request *req, struct qless_str min, struct qless_str max,
 			       struct range *range)
 {
 	if (parse_score_bound(min, &range->min_score) && parse_score_bound(max, &range->max_score))
 		return true;
-	reply_error(call->reply, "ERR", STR("min or max is not a float"));
+	reply_error(req->reply, "ERR", STR("min or max is not a float"));
 	return false;
 }
 
@@ -90,30 +90,30 @@ static bool parse_lex_bound(struct qless_str text, struct lex_bound *ret_bound)
 	return true;
 }
 
-static bool parse_lex_bounds(struct call *call, struct qless_str min, struct qless_str max,
+static bool parse_lex_bounds(struct request *req, struct qless_str min, struct qless_str max,
 			     struct range *range)
 {
 	if (parse_lex_bound(min, &range->min_lex) && parse_lex_bound(max, &range->max_lex))
 		return true;
-	reply_error(call->reply, "ERR", STR("min or max not valid string range item"));
+	reply_error(req->reply, "ERR", STR("min or max not valid string range item"));
 	return false;
 }
 
 /* The two arguments behind the key. By score and member, a reverse range begins with its maximum.
  */
-static bool parse_bounds(struct call *call, struct range *range)
+static bool parse_bounds(struct request *req, struct range *range)
 {
-	struct qless_str min = call->args[range->reverse ? 2 : 1];
-	struct qless_str max = call->args[range->reverse ? 1 : 2];
+	struct qless_str min = req->args[range->reverse ? 2 : 1];
+	struct qless_str max = req->args[range->reverse ? 1 : 2];
 
 	switch (range->by) {
 	case BY_RANK:
-		return key_parse_integer(call, call->args[1], &range->start) &&
-		       key_parse_integer(call, call->args[2], &range->stop);
+		return key_parse_integer(req, req->args[1], &range->start) &&
+		       key_parse_integer(req, req->args[2], &range->stop);
 	case BY_SCORE:
-		return parse_score_bounds(call, min, max, range);
+		return parse_score_bounds(req, min, max, range);
 	case BY_LEX:
-		return parse_lex_bounds(call, min, max, range);
+		return parse_lex_bounds(req, min, max, range);
 	}
 	return false;
 }
@@ -126,16 +126,16 @@ enum range_option {
 	MAY_CHOOSE = 1 << 1, /* by what */
 };
 
-static bool parse_option(struct call *call, int *at, unsigned *may, struct range *range)
+static bool parse_option(struct request *req, size_t *at, unsigned *may, struct range *range)
 {
-	struct qless_str word = call->args[*at];
+	struct qless_str word = req->args[*at];
 
 	if (str_equal_nocase(word, STR("WITHSCORES"))) {
 		range->with_scores = true;
-	} else if (str_equal_nocase(word, STR("LIMIT")) && *at + 2 < call->nargs) {
+	} else if (str_equal_nocase(word, STR("LIMIT")) && *at + 2 < req->nargs) {
 		*at += 2;
-		return key_parse_integer(call, call->args[*at - 1], &range->offset) &&
-		       key_parse_integer(call, call->args[*at], &range->limit);
+		return key_parse_integer(req, req->args[*at - 1], &range->offset) &&
+		       key_parse_integer(req, req->args[*at], &range->limit);
 	} else if ((*may & MAY_REVERSE) != 0 && str_equal_nocase(word, STR("REV"))) {
 		range->reverse = true;
 		*may &= ~(unsigned)MAY_REVERSE;
@@ -146,20 +146,20 @@ static bool parse_option(struct call *call, int *at, unsigned *may, struct range
 		range->by = BY_LEX;
 		*may &= ~(unsigned)MAY_CHOOSE;
 	} else {
-		key_write_syntax_error(call);
+		key_write_syntax_error(req);
 		return false;
 	}
 	return true;
 }
 
-static bool parse_options(struct call *call, unsigned may, struct range *range)
+static bool parse_options(struct request *req, unsigned may, struct range *range)
 {
-	for (int at = 3; at < call->nargs; at++) {
-		if (!parse_option(call, &at, &may, range))
+	for (size_t at = 3; at < req->nargs; at++) {
+		if (!parse_option(req, &at, &may, range))
 			return false;
 	}
 	if (range->limit != -1 && range->by == BY_RANK) {
-		reply_error(call->reply, "ERR",
+		reply_error(req->reply, "ERR",
 			    STR("syntax error, LIMIT is only supported in combination with "
 				"either BYSCORE or BYLEX"));
 		return false;
@@ -168,7 +168,7 @@ static bool parse_options(struct call *call, unsigned may, struct range *range)
 	if (range->by == BY_RANK)
 		range->offset = 0;
 	if (range->with_scores && range->by == BY_LEX) {
-		reply_error(call->reply, "ERR",
+		reply_error(req->reply, "ERR",
 			    STR("syntax error, WITHSCORES not supported in combination with "
 				"BYLEX"));
 		return false;
@@ -275,15 +275,15 @@ static void write_nodes(struct reply *w, const struct skiplist *list, const stru
 	}
 }
 
-static void write_range(struct call *call, enum range_by by, bool reverse, unsigned may)
+static void write_range(struct request *req, enum range_by by, bool reverse, unsigned may)
 {
 	struct range range = { .by = by, .reverse = reverse, .limit = -1 };
 	const struct skipnode *first = NULL;
 	struct keyspace_key key;
 	size_t begin, end, count;
 
-	if (!parse_options(call, may, &range) || !parse_bounds(call, &range) ||
-	    !key_open(call, KEYSPACE_ZSET, KEY_MISSING_ARRAY, &key))
+	if (!parse_options(req, may, &range) || !parse_bounds(req, &range) ||
+	    !key_open(req, KEYSPACE_ZSET, KEY_MISSING_ARRAY, &key))
 		return;
 	find_range(key.list, &range, &begin, &end);
 	count = begin < end ? limited(&range, end - begin) : 0;
@@ -293,57 +293,57 @@ static void write_range(struct call *call, enum range_by by, bool reverse, unsig
 		first = skiplist_at(key.list,
 				    (uint32_t)(range.reverse ? end - 1 - offset : begin + offset));
 	}
-	write_nodes(call->reply, key.list, first, count, &range);
+	write_nodes(req->reply, key.list, first, count, &range);
 }
 
-void cmd_zrange(struct call *call)
+void cmd_zrange(struct request *req)
 {
-	write_range(call, BY_RANK, false, MAY_REVERSE | MAY_CHOOSE);
+	write_range(req, BY_RANK, false, MAY_REVERSE | MAY_CHOOSE);
 }
 
-void cmd_zrevrange(struct call *call)
+void cmd_zrevrange(struct request *req)
 {
-	write_range(call, BY_RANK, true, 0);
+	write_range(req, BY_RANK, true, 0);
 }
 
-void cmd_zrangebyscore(struct call *call)
+void cmd_zrangebyscore(struct request *req)
 {
-	write_range(call, BY_SCORE, false, 0);
+	write_range(req, BY_SCORE, false, 0);
 }
 
-void cmd_zrevrangebyscore(struct call *call)
+void cmd_zrevrangebyscore(struct request *req)
 {
-	write_range(call, BY_SCORE, true, 0);
+	write_range(req, BY_SCORE, true, 0);
 }
 
-void cmd_zrangebylex(struct call *call)
+void cmd_zrangebylex(struct request *req)
 {
-	write_range(call, BY_LEX, false, 0);
+	write_range(req, BY_LEX, false, 0);
 }
 
-void cmd_zrevrangebylex(struct call *call)
+void cmd_zrevrangebylex(struct request *req)
 {
-	write_range(call, BY_LEX, true, 0);
+	write_range(req, BY_LEX, true, 0);
 }
 
-static void write_count(struct call *call, enum range_by by)
+static void write_count(struct request *req, enum range_by by)
 {
 	struct range range = { .by = by };
 	struct keyspace_key key;
 	size_t begin, end;
 
-	if (!parse_bounds(call, &range) || !key_open(call, KEYSPACE_ZSET, KEY_MISSING_ZERO, &key))
+	if (!parse_bounds(req, &range) || !key_open(req, KEYSPACE_ZSET, KEY_MISSING_ZERO, &key))
 		return;
 	find_range(key.list, &range, &begin, &end);
-	reply_integer(call->reply, begin < end ? (int64_t)(end - begin) : 0);
+	reply_integer(req->reply, begin < end ? (int64_t)(end - begin) : 0);
 }
 
-void cmd_zcount(struct call *call)
+void cmd_zcount(struct request *req)
 {
-	write_count(call, BY_SCORE);
+	write_count(req, BY_SCORE);
 }
 
-void cmd_zlexcount(struct call *call)
+void cmd_zlexcount(struct request *req)
 {
-	write_count(call, BY_LEX);
+	write_count(req, BY_LEX);
 }

@@ -6,12 +6,12 @@
 #include "command/handlers.h"
 #include "command/key.h"
 
-void cmd_zcard(struct call *call)
+void cmd_zcard(struct request *req)
 {
 	struct keyspace_key key;
 
-	if (key_open(call, KEYSPACE_ZSET, KEY_MISSING_ZERO, &key))
-		reply_integer(call->reply, skiplist_count(key.list));
+	if (key_open(req, KEYSPACE_ZSET, KEY_MISSING_ZERO, &key))
+		reply_integer(req->reply, skiplist_count(key.list));
 }
 
 static void write_score(struct reply *w, const struct skipnode *node)
@@ -22,51 +22,51 @@ static void write_score(struct reply *w, const struct skipnode *node)
 		reply_null(w);
 }
 
-void cmd_zscore(struct call *call)
+void cmd_zscore(struct request *req)
 {
 	struct keyspace_key key;
 
-	if (key_open(call, KEYSPACE_ZSET, KEY_MISSING_NULL, &key))
-		write_score(call->reply, keyspace_zset_find(&key, call->args[1]));
+	if (key_open(req, KEYSPACE_ZSET, KEY_MISSING_NULL, &key))
+		write_score(req->reply, keyspace_zset_find(&key, req->args[1]));
 }
 
-void cmd_zmscore(struct call *call)
+void cmd_zmscore(struct request *req)
 {
 	struct keyspace_key key;
 	bool exists;
 
-	if (!key_open_any(call, KEYSPACE_ZSET, &key, &exists))
+	if (!key_open_any(req, KEYSPACE_ZSET, &key, &exists))
 		return;
-	reply_array(call->reply, (size_t)call->nargs - 1);
-	for (int i = 1; i < call->nargs; i++)
-		write_score(call->reply, exists ? keyspace_zset_find(&key, call->args[i]) : NULL);
+	reply_array(req->reply, req->nargs - 1);
+	for (size_t i = 1; i < req->nargs; i++)
+		write_score(req->reply, exists ? keyspace_zset_find(&key, req->args[i]) : NULL);
 }
 
-static void write_rank(struct call *call, bool reverse)
+static void write_rank(struct request *req, bool reverse)
 {
 	const struct skipnode *node;
 	struct keyspace_key key;
 	uint32_t rank;
 
-	if (!key_open(call, KEYSPACE_ZSET, KEY_MISSING_NULL, &key))
+	if (!key_open(req, KEYSPACE_ZSET, KEY_MISSING_NULL, &key))
 		return;
-	node = keyspace_zset_find(&key, call->args[1]);
+	node = keyspace_zset_find(&key, req->args[1]);
 	if (node == NULL) {
-		reply_null(call->reply);
+		reply_null(req->reply);
 		return;
 	}
 	rank = skiplist_rank(key.list, node);
-	reply_integer(call->reply, reverse ? skiplist_count(key.list) - 1 - rank : rank);
+	reply_integer(req->reply, reverse ? skiplist_count(key.list) - 1 - rank : rank);
 }
 
-void cmd_zrank(struct call *call)
+void cmd_zrank(struct request *req)
 {
-	write_rank(call, false);
+	write_rank(req, false);
 }
 
-void cmd_zrevrank(struct call *call)
+void cmd_zrevrank(struct request *req)
 {
-	write_rank(call, true);
+	write_rank(req, true);
 }
 
 /*
@@ -135,7 +135,7 @@ static const struct skipnode *scan_nodes(const struct keyspace_key *key,
 	return node;
 }
 
-void cmd_zscan(struct call *call)
+void cmd_zscan(struct request *req)
 {
 	const struct skipnode *next;
 	struct reply_deferred list;
@@ -143,13 +143,13 @@ void cmd_zscan(struct call *call)
 	struct key_scan scan;
 	size_t count;
 
-	if (!key_parse_cursor(call, call->args[1], &scan) ||
-	    !key_open(call, KEYSPACE_ZSET, KEY_MISSING_SCAN, &key) ||
-	    !key_parse_scan_options(call, 2, false, &scan))
+	if (!key_parse_cursor(req, req->args[1], &scan) ||
+	    !key_open(req, KEYSPACE_ZSET, KEY_MISSING_SCAN, &key) ||
+	    !key_parse_scan_options(req, 2, false, &scan))
 		return;
-	reply_deferred_begin(call->reply, &list, REPLY_ARRAY);
-	next = scan_nodes(&key, &scan, call->reply, &count);
-	reply_deferred_leave(call->reply, &list);
-	key_write_cursor(call->reply, next != NULL ? cursor_of_score(next->score) : 0);
-	reply_deferred_end(call->reply, &list, 2 * count);
+	reply_deferred_begin(req->reply, &list, REPLY_ARRAY);
+	next = scan_nodes(&key, &scan, req->reply, &count);
+	reply_deferred_leave(req->reply, &list);
+	key_write_cursor(req->reply, next != NULL ? cursor_of_score(next->score) : 0);
+	reply_deferred_end(req->reply, &list, 2 * count);
 }

@@ -19,16 +19,9 @@
 
 #include "util/str.h"
 
-struct acl;
-struct call;
-struct databases;
-struct command_table;
-struct reply;
-struct scripts;
-struct session;
-struct user;
+struct request;
 
-typedef void command_handler(struct call *call);
+typedef void command_handler(struct request *req);
 
 /* What a command is and does, as far as the server has to know before or after running it. */
 enum command_flag {
@@ -113,63 +106,6 @@ struct command {
 	const char *arguments; /* a synopsis, "[X]" optional, "..." repeated, "a|b" one of */
 	const char *summary;
 	const char *complexity;
-};
-
-/* What handlers of this layer may reach besides the session. */
-struct command_env {
-	const struct command_table *table;
-	struct acl *acl;
-	/* Called before a user is deleted: no session may refer to the user any more when this
-	 * returns, and those that did are to be ended. May be NULL. */
-	void (*user_gone)(void *arg, const struct user *user);
-	/* Called when a user was set to something else, or deleted. May be NULL. */
-	void (*user_changed)(void *arg, struct qless_str name);
-	void *user_gone_arg; /* of both */
-	struct databases *databases;
-	struct scripts *scripts; /* that clients have loaded */
-	/* The time of a native command, in seconds: later than that of any before. */
-	double (*now)(void *arg);
-	/* A command has used times up to this one: be later from now on. */
-	void (*pass)(void *arg, double now);
-	/* Called with the time that a client gave with a command. May be NULL. */
-	void (*note_now)(void *arg, struct session *session, double now);
-	/* Called with a line that the operator of the server should read. May be NULL. */
-	void (*warn)(void *arg, struct qless_str line);
-	/* Why nothing may be changed at the moment, as the line of an error reply; NULL if it may.
-	 * `bytes` is the size of the arguments. May be NULL. */
-	const char *(*refusal)(void *arg, size_t bytes);
-	/* Whether nothing is to change for now, not even by time, and reads are to be answered from
-	 * what is there. May be NULL. */
-	bool (*is_still)(void *arg);
-	/* Whether there is no memory left for the state to grow. May be NULL. */
-	bool (*is_out_of_memory)(void *arg);
-	/* An id for a new job that nobody can guess and no job has had. */
-	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
-	/* Nothing anybody could foresee. */
-	uint64_t (*random)(void *arg);
-	void *arg; /* of these seven */
-};
-
-/* One command while it runs. */
-struct call {
-	const struct command *cmd;
-	const struct qless_str *argv; /* as sent, the name at 0 */
-	int argc;
-	const struct qless_str *args; /* behind the name and the subcommand */
-	int nargs;
-	struct reply *reply;
-	struct session *session;
-	const struct command_env *env;
-};
-
-/* Who asks: the part of a connection that commands see. */
-struct session {
-	uint64_t id;
-	const struct user *user; /* NULL until it has authenticated */
-	unsigned db;
-	int proto;	       /* 2 or 3 */
-	bool subscribed;       /* to any channel or pattern */
-	struct qless_str peer; /* its address, for messages */
 };
 
 #endif

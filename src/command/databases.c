@@ -2,30 +2,27 @@
 
 #include <assert.h>
 
+#include "command/classic.h"
 #include "command/json.h"
+#include "command/request.h"
 #include "keyspace/keyspace.h"
 #include "resp/writer.h"
 #include "util/mem.h"
-
-struct database {
-	struct qless *engine;
-	struct classic classic;
-	uint64_t flushes;
-};
 
 /* What is recorded besides the commands of the classic API. */
 static const struct qless_str flush_name = STR_INIT("@flush");
 static const struct qless_str maintain_name = STR_INIT("@maintain");
 
 struct databases {
-	struct classic_recorder recorder; /* its function is NULL: nobody is told */
+	struct database_recorder recorder; /* its function is NULL: nobody is told */
 	/* What commands that are done again answer goes here, and nowhere else. */
 	struct chunk_pool chunks;
 	struct chain answer;
 	struct reply writer;
+	struct scratch scratch;
+	struct command_env env;
 	struct qless_hooks hooks;
 	struct databases_limits limits;
-	enum classic_envelope envelope;
 	struct qless **flushed; /* engines to be freed, bit by bit */
 	size_t flushed_count;
 	unsigned count;
@@ -40,6 +37,8 @@ struct databases *databases_new(unsigned count, const struct qless_hooks *hooks)
 	d->count = count;
 	chunk_pool_init(&d->chunks, 1);
 	chain_init(&d->answer, &d->chunks);
+	scratch_init(&d->scratch);
+	d->env.scratch = &d->scratch;
 	resp_writer_init(&d->writer, &d->answer, RESP_PROTO_MIN);
 	d->limits.max_json_depth = JSON_DEPTH_MAX;
 	return d;
@@ -55,15 +54,9 @@ void databases_free(struct databases *d)
 	while (databases_free_some(d, SIZE_MAX))
 		;
 	chain_done(&d->answer);
+	scratch_done(&d->scratch);
 	chunk_pool_done(&d->chunks);
 	free(d);
-}
-
-void databases_set_envelope(struct databases *d, enum classic_envelope envelope)
-{
-	d->envelope = envelope;
-	for (unsigned i = 0; i < d->count; i++)
-		d->of[i].classic.envelope = envelope;
 }
 
 /* Of something that does not depend on the time. */
@@ -80,7 +73,6 @@ void databases_flush(struct databases *d, unsigned index)
 	assert(index < d->count);
 	if (db->engine == NULL)
 		return;
-	classic_done(&db->classic);
 	d->flushed = mem_realloc_array(d->flushed, d->flushed_count + 1, sizeof(struct qless *));
 	d->flushed[d->flushed_count++] = db->engine;
 	db->engine = NULL;
@@ -88,12 +80,12 @@ void databases_flush(struct databases *d, unsigned index)
 	record(d, index, flush_name);
 }
 
-void databases_set_recorder(struct databases *d, const struct classic_recorder *recorder)
+void databases_set_recorder(struct databases *d, const struct database_recorder *recorder)
 {
 	d->recorder = *recorder;
 	for (unsigned i = 0; i < d->count; i++) {
 		if (d->of[i].engine != NULL)
-			d->of[i].classic.recorder = &d->recorder;
+			d->of[i].recorder = &d->recorder;
 	}
 }
 
@@ -101,7 +93,14 @@ static int apply_command(struct databases *d, unsigned index, double now, struct
 			 const struct qless_str *args, size_t count, struct buf *ret_error)
 {
 	const struct classic_command *command = classic_find(name);
-	struct classic *c = databases_get(d, index);
+	struct request req = {
+		.form = REQUEST_QLESS,
+		.now = now,
+		.args = args,
+		.nargs = count,
+		.reply = &d->writer,
+		.env = &d->env,
+	};
 	struct qless_str said;
 	int rc;
 
@@ -109,7 +108,8 @@ static int apply_command(struct databases *d, unsigned index, double now, struct
 		buf_printf(ret_error, "there is no command %.*s", (int)name.len, name.ptr);
 		return QLESS_EBADARG;
 	}
-	rc = classic_run_again(c, command, now, args, count, &d->writer);
+	request_use_database(&req, databases_get(d, index));
+	rc = classic_run_again(&req, command);
 	if (rc < 0 && d->answer.len == 0) {
 		buf_printf(ret_error, "%.*s means the data of a job that is not there",
 			   (int)name.len, name.ptr);
@@ -117,7 +117,7 @@ static int apply_command(struct databases *d, unsigned index, double now, struct
 	}
 	chain_consume(&d->answer, d->answer.len);
 	if (rc < 0) {
-		said = qless_error_text(c->engine);
+		said = buf_str(&d->scratch.error);
 		buf_printf(ret_error, "%.*s failed: %.*s", (int)name.len, name.ptr, (int)said.len,
 			   said.ptr);
 	}
@@ -164,7 +164,7 @@ unsigned databases_count(const struct databases *d)
 static void apply_limits(struct database *db, const struct databases_limits *limits)
 {
 	qless_set_limits(db->engine, &limits->engine);
-	db->classic.max_json_depth = limits->max_json_depth;
+	db->max_json_depth = limits->max_json_depth;
 }
 
 void databases_set_limits(struct databases *d, const struct databases_limits *limits)
@@ -178,21 +178,19 @@ void databases_set_limits(struct databases *d, const struct databases_limits *li
 	}
 }
 
-struct classic *databases_get(struct databases *d, unsigned index)
+struct database *databases_get(struct databases *d, unsigned index)
 {
 	struct database *db = &d->of[index];
 
 	assert(index < d->count);
 	if (db->engine == NULL) {
 		db->engine = qless_new(&d->hooks);
-		classic_init(&db->classic, db->engine);
-		db->classic.db = index;
+		db->index = index;
 		if (d->recorder.record != NULL)
-			db->classic.recorder = &d->recorder;
+			db->recorder = &d->recorder;
 		apply_limits(db, &d->limits);
-		db->classic.envelope = d->envelope;
 	}
-	return &db->classic;
+	return db;
 }
 
 struct qless *databases_peek(const struct databases *d, unsigned index)

@@ -5,10 +5,32 @@
 #ifndef COMMAND_DATABASES_H
 #define COMMAND_DATABASES_H
 
-#include "command/classic.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "qless.h"
+#include "util/buf.h"
+#include "util/str.h"
 
 struct databases;
+
+/* Told of each command that has changed something, with all it takes to do the same again: data
+ * that a job had already is not repeated. */
+struct database_recorder {
+	void (*record)(void *arg, unsigned db, double now, struct qless_str name,
+		       const struct qless_str *args, size_t count);
+	void *arg;
+};
+
+/* One of them, and what is set for it. */
+struct database {
+	struct qless *engine;
+	unsigned index;
+	const struct database_recorder *recorder; /* NULL: nobody is told */
+	size_t max_json_depth; /* JSON_DEPTH_MAX unless max-json-depth sets it lower */
+	uint64_t flushes;
+};
 
 /* Copies the hooks; events of all databases go to the same place. */
 struct databases *databases_new(unsigned count, const struct qless_hooks *hooks);
@@ -16,14 +38,14 @@ void databases_free(struct databases *d);
 
 unsigned databases_count(const struct databases *d);
 
-/* The engine of a database with what calls of the classic API share. */
-struct classic *databases_get(struct databases *d, unsigned index);
+/* A database, which has an engine from now on. */
+struct database *databases_get(struct databases *d, unsigned index);
 
 /* NULL if no command has needed it so far: it is empty. */
 struct qless *databases_peek(const struct databases *d, unsigned index);
 
 /* Have somebody told from now on of all that changes a database, flushing included. Copies. */
-void databases_set_recorder(struct databases *d, const struct classic_recorder *recorder);
+void databases_set_recorder(struct databases *d, const struct database_recorder *recorder);
 
 /* Do again what a recorder was told of. Negative, with a sentence in `ret_error`, if that cannot be
  * done. Nobody is told. */
@@ -38,9 +60,6 @@ struct databases_limits {
 /* From now on, in all databases. NULL means the widest, as a log is to be replayed with: what is in
  * it was within the limits of its time. */
 void databases_set_limits(struct databases *d, const struct databases_limits *limits);
-
-/* How errors of scripts are wrapped from now on. */
-void databases_set_envelope(struct databases *d, enum classic_envelope envelope);
 
 /* Delete all there is in a database. What databases_get() and databases_peek() returned for it is
  * no longer good. Its memory is left to databases_free_some(). */

@@ -4,7 +4,7 @@
 #ifndef COMMAND_HANDLERS_H
 #define COMMAND_HANDLERS_H
 
-#include "command/command.h"
+#include "command/request.h"
 
 /* Of "help" under any container: the synopses and summaries of the rows next to it. */
 command_handler command_help;
@@ -32,7 +32,7 @@ command_handler cmd_acl_whoami;
 
 /* What a command that changes something has to ask first. False if it may not, and that has been
  * replied. */
-bool command_may_change(struct call *call);
+bool command_may_change(struct request *req);
 
 /* Of every native queue command whose arguments need no change; the row's name says which. */
 command_handler cmd_native;

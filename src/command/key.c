@@ -5,9 +5,9 @@
 
 #define SCAN_DEFAULT_COUNT 10
 
-const struct qless *key_engine(const struct call *call)
+const struct qless *key_engine(const struct request *req)
 {
-	return databases_peek(call->env->databases, call->session->db);
+	return databases_peek(req->env->databases, req->session->db);
 }
 
 static void write_missing(struct reply *w, enum key_missing missing)
@@ -35,40 +35,40 @@ static void write_missing(struct reply *w, enum key_missing missing)
 	}
 }
 
-bool key_open_any(struct call *call, enum keyspace_type type, struct keyspace_key *ret_key,
+bool key_open_any(struct request *req, enum keyspace_type type, struct keyspace_key *ret_key,
 		  bool *ret_exists)
 {
-	*ret_exists = keyspace_find(key_engine(call), call->args[0], ret_key);
+	*ret_exists = keyspace_find(key_engine(req), req->args[0], ret_key);
 	if (!*ret_exists || ret_key->type == type)
 		return true;
-	reply_error(call->reply, "WRONGTYPE",
+	reply_error(req->reply, "WRONGTYPE",
 		    STR("Operation against a key holding the wrong kind of value"));
 	return false;
 }
 
-bool key_open(struct call *call, enum keyspace_type type, enum key_missing missing,
+bool key_open(struct request *req, enum keyspace_type type, enum key_missing missing,
 	      struct keyspace_key *ret_key)
 {
 	bool exists;
 
-	if (!key_open_any(call, type, ret_key, &exists))
+	if (!key_open_any(req, type, ret_key, &exists))
 		return false;
 	if (!exists)
-		write_missing(call->reply, missing);
+		write_missing(req->reply, missing);
 	return exists;
 }
 
-bool key_parse_integer(struct call *call, struct qless_str text, int64_t *ret_value)
+bool key_parse_integer(struct request *req, struct qless_str text, int64_t *ret_value)
 {
 	if (num_parse_i64(text, ret_value))
 		return true;
-	reply_error(call->reply, "ERR", STR("value is not an integer or out of range"));
+	reply_error(req->reply, "ERR", STR("value is not an integer or out of range"));
 	return false;
 }
 
-void key_write_syntax_error(struct call *call)
+void key_write_syntax_error(struct request *req)
 {
-	reply_error(call->reply, "ERR", STR("syntax error"));
+	reply_error(req->reply, "ERR", STR("syntax error"));
 }
 
 /* An index from the start; one that lies before it becomes -1. */
@@ -103,38 +103,39 @@ void key_write_value(void *arg, struct qless_str value)
 
 /* ---- SCAN and its like ---- */
 
-bool key_parse_cursor(struct call *call, struct qless_str text, struct key_scan *ret_scan)
+bool key_parse_cursor(struct request *req, struct qless_str text, struct key_scan *ret_scan)
 {
 	*ret_scan = (struct key_scan){ .count = SCAN_DEFAULT_COUNT };
 	if (num_parse_u64(text, 0, UINT64_MAX, &ret_scan->cursor))
 		return true;
-	reply_error(call->reply, "ERR", STR("invalid cursor"));
+	reply_error(req->reply, "ERR", STR("invalid cursor"));
 	return false;
 }
 
-static bool parse_count(struct call *call, struct qless_str text, struct key_scan *scan)
+static bool parse_count(struct request *req, struct qless_str text, struct key_scan *scan)
 {
-	if (!key_parse_integer(call, text, &scan->count))
+	if (!key_parse_integer(req, text, &scan->count))
 		return false;
 	if (scan->count >= 1)
 		return true;
-	key_write_syntax_error(call);
+	key_write_syntax_error(req);
 	return false;
 }
 
-bool key_parse_scan_options(struct call *call, int first, bool takes_type, struct key_scan *scan)
+bool key_parse_scan_options(struct request *req, size_t first, bool takes_type,
+			    struct key_scan *scan)
 {
-	for (int i = first; i < call->nargs; i += 2) {
-		struct qless_str word = call->args[i];
+	for (size_t i = first; i < req->nargs; i += 2) {
+		struct qless_str word = req->args[i];
 		struct qless_str value;
 
-		if (i + 1 == call->nargs) {
-			key_write_syntax_error(call);
+		if (i + 1 == req->nargs) {
+			key_write_syntax_error(req);
 			return false;
 		}
-		value = call->args[i + 1];
+		value = req->args[i + 1];
 		if (str_equal_nocase(word, STR("COUNT"))) {
-			if (!parse_count(call, value, scan))
+			if (!parse_count(req, value, scan))
 				return false;
 		} else if (str_equal_nocase(word, STR("MATCH"))) {
 			scan->pattern = value;
@@ -143,7 +144,7 @@ bool key_parse_scan_options(struct call *call, int first, bool takes_type, struc
 			scan->type = value;
 			scan->has_type = true;
 		} else {
-			key_write_syntax_error(call);
+			key_write_syntax_error(req);
 			return false;
 		}
 	}

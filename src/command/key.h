@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "command/command.h"
+#include "command/request.h"
 #include "keyspace/keyspace.h"
 #include "resp/reply.h"
 
 /* The engine of the session's database; NULL if that is empty. */
-const struct qless *key_engine(const struct call *call);
+const struct qless *key_engine(const struct request *req);
 
 /* What is answered if there is no such key. */
 enum key_missing {
@@ -30,18 +30,18 @@ enum key_missing {
 
 /* The key that is the first argument. False if there is none, or it is of another type: then the
  * reply has been written. */
-bool key_open(struct call *call, enum keyspace_type type, enum key_missing missing,
+bool key_open(struct request *req, enum keyspace_type type, enum key_missing missing,
 	      struct keyspace_key *ret_key);
 
 /* The same for a command that answers something about each of its arguments even if there is no
  * such key. False only if the key is of another type. */
-bool key_open_any(struct call *call, enum keyspace_type type, struct keyspace_key *ret_key,
+bool key_open_any(struct request *req, enum keyspace_type type, struct keyspace_key *ret_key,
 		  bool *ret_exists);
 
 /* False if the text is not an integer: then the reply has been written. */
-bool key_parse_integer(struct call *call, struct qless_str text, int64_t *ret_value);
+bool key_parse_integer(struct request *req, struct qless_str text, int64_t *ret_value);
 
-void key_write_syntax_error(struct call *call);
+void key_write_syntax_error(struct request *req);
 
 /* Of `total` elements, those from index start to stop, where negative indices count from the end.
  * False if there are none. */
@@ -64,8 +64,9 @@ struct key_scan {
 
 /* The cursor, from an argument; then the options, from argument `first` on. Each returns false if
  * they are wrong: then the reply has been written. */
-bool key_parse_cursor(struct call *call, struct qless_str text, struct key_scan *ret_scan);
-bool key_parse_scan_options(struct call *call, int first, bool takes_type, struct key_scan *scan);
+bool key_parse_cursor(struct request *req, struct qless_str text, struct key_scan *ret_scan);
+bool key_parse_scan_options(struct request *req, size_t first, bool takes_type,
+			    struct key_scan *scan);
 
 bool key_scan_matches(const struct key_scan *scan, struct qless_str text);
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "command/command.h"
+#include "command/request.h"
 #include "resp/reply.h"
 #include "util/chain.h"
 
@@ -136,14 +136,14 @@ static inline bool client_is_subscribed(const struct client *c)
 	return c->channel_count + c->pattern_count != 0;
 }
 
-static inline struct client *client_of(const struct call *call)
+static inline struct client *client_of(const struct request *req)
 {
-	return (struct client *)((char *)call->session - offsetof(struct client, session));
+	return (struct client *)((char *)req->session - offsetof(struct client, session));
 }
 
-static inline struct server *server_of(const struct call *call)
+static inline struct server *server_of(const struct request *req)
 {
-	return client_of(call)->server;
+	return client_of(req)->server;
 }
 
 #endif

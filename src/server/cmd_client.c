@@ -112,72 +112,72 @@ static void describe(struct buf *out, const struct conn *c)
 		   tls_state(c));
 }
 
-void client_id(struct call *call)
+void client_id(struct request *req)
 {
-	reply_integer(call->reply, (int64_t)call->session->id);
+	reply_integer(req->reply, (int64_t)req->session->id);
 }
 
-void client_getname(struct call *call)
+void client_getname(struct request *req)
 {
-	const struct client *c = client_of(call);
+	const struct client *c = client_of(req);
 
 	if (c->name != NULL)
-		reply_bulk(call->reply, str_from(c->name));
+		reply_bulk(req->reply, str_from(c->name));
 	else
-		reply_null(call->reply);
+		reply_null(req->reply);
 }
 
-void client_setname(struct call *call)
+void client_setname(struct request *req)
 {
-	if (!client_name_is_valid(call->reply, call->args[0]))
+	if (!client_name_is_valid(req->reply, req->args[0]))
 		return;
-	client_set_text(&client_of(call)->name, call->args[0]);
-	reply_ok(call->reply);
+	client_set_text(&client_of(req)->name, req->args[0]);
+	reply_ok(req->reply);
 }
 
-void client_setinfo(struct call *call)
+void client_setinfo(struct request *req)
 {
-	struct client *c = client_of(call);
-	struct qless_str value = call->args[1];
+	struct client *c = client_of(req);
+	struct qless_str value = req->args[1];
 	const char *option;
 	char **field;
 
-	if (str_equal_nocase(call->args[0], STR("LIB-NAME"))) {
+	if (str_equal_nocase(req->args[0], STR("LIB-NAME"))) {
 		option = "lib-name";
 		field = &c->lib_name;
-	} else if (str_equal_nocase(call->args[0], STR("LIB-VER"))) {
+	} else if (str_equal_nocase(req->args[0], STR("LIB-VER"))) {
 		option = "lib-ver";
 		field = &c->lib_version;
 	} else {
-		reply_errorf(call->reply, "ERR", "Unrecognized option '%.*s'",
-			     (int)(call->args[0].len < 64 ? call->args[0].len : 64),
-			     call->args[0].ptr);
+		reply_errorf(req->reply, "ERR", "Unrecognized option '%.*s'",
+			     (int)(req->args[0].len < 64 ? req->args[0].len : 64),
+			     req->args[0].ptr);
 		return;
 	}
 	if (value.len > CLIENT_NAME_MAX_BYTES || !is_plain_word(value)) {
-		reply_errorf(call->reply, "ERR",
+		reply_errorf(req->reply, "ERR",
 			     "%s cannot contain spaces, newlines or special characters, or "
 			     "be longer than %d bytes.",
 			     option, CLIENT_NAME_MAX_BYTES);
 		return;
 	}
 	client_set_text(field, value);
-	reply_ok(call->reply);
+	reply_ok(req->reply);
 }
 
-void client_info(struct call *call)
+void client_info(struct request *req)
 {
 	struct buf out = BUF_INIT(BUF_NO_MAX);
 
-	if (!client_check_connection(client_of(call)))
+	if (!client_check_connection(client_of(req)))
 		return;
-	describe(&out, conn_of(client_of(call)));
-	reply_verbatim(call->reply, "txt", buf_str(&out));
+	describe(&out, conn_of(client_of(req)));
+	reply_verbatim(req->reply, "txt", buf_str(&out));
 	buf_done(&out);
 }
 
 /* "normal" or "pubsub"; the kinds of clients that there are in Redis but not here match nothing. */
-static bool parse_type(struct call *call, struct qless_str s, int *ret_class)
+static bool parse_type(struct request *req, struct qless_str s, int *ret_class)
 {
 	if (str_equal_nocase(s, STR("normal"))) {
 		*ret_class = CONN_CLASS_NORMAL;
@@ -187,56 +187,56 @@ static bool parse_type(struct call *call, struct qless_str s, int *ret_class)
 		   str_equal_nocase(s, STR("slave"))) {
 		*ret_class = CONN_CLASS_COUNT;
 	} else {
-		reply_errorf(call->reply, "ERR", "Unknown client type '%.*s'",
+		reply_errorf(req->reply, "ERR", "Unknown client type '%.*s'",
 			     (int)(s.len < 64 ? s.len : 64), s.ptr);
 		return false;
 	}
 	return true;
 }
 
-static void describe_ids(struct call *call)
+static void describe_ids(struct request *req)
 {
 	struct buf out = BUF_INIT(BUF_NO_MAX);
 
-	for (int i = 1; i < call->nargs; i++) {
+	for (size_t i = 1; i < req->nargs; i++) {
 		const struct conn *c;
 		int64_t id;
 
-		if (!num_parse_i64(call->args[i], &id) || id <= 0) {
-			reply_error(call->reply, "ERR", STR("Invalid client ID"));
+		if (!num_parse_i64(req->args[i], &id) || id <= 0) {
+			reply_error(req->reply, "ERR", STR("Invalid client ID"));
 			goto done;
 		}
-		c = conn_find(server_of(call), (uint64_t)id);
+		c = conn_find(server_of(req), (uint64_t)id);
 		if (c != NULL)
 			describe(&out, c);
 	}
-	reply_verbatim(call->reply, "txt", buf_str(&out));
+	reply_verbatim(req->reply, "txt", buf_str(&out));
 done:
 	buf_done(&out);
 }
 
-void client_list(struct call *call)
+void client_list(struct request *req)
 {
 	struct buf out = BUF_INIT(BUF_NO_MAX);
 	int class = -1;
 	struct conn *c;
 
-	if (call->nargs >= 2 && str_equal_nocase(call->args[0], STR("ID"))) {
-		describe_ids(call);
+	if (req->nargs >= 2 && str_equal_nocase(req->args[0], STR("ID"))) {
+		describe_ids(req);
 		return;
 	}
-	if (call->nargs == 2 && str_equal_nocase(call->args[0], STR("TYPE"))) {
-		if (!parse_type(call, call->args[1], &class))
+	if (req->nargs == 2 && str_equal_nocase(req->args[0], STR("TYPE"))) {
+		if (!parse_type(req, req->args[1], &class))
 			return;
-	} else if (call->nargs != 0) {
-		reply_error(call->reply, "ERR", STR("syntax error"));
+	} else if (req->nargs != 0) {
+		reply_error(req->reply, "ERR", STR("syntax error"));
 		return;
 	}
-	TAILQ_FOREACH(c, &server_of(call)->conns.all, all) {
+	TAILQ_FOREACH(c, &server_of(req)->conns.all, all) {
 		if (class < 0 || (int)conn_class(c) == class)
 			describe(&out, c);
 	}
-	reply_verbatim(call->reply, "txt", buf_str(&out));
+	reply_verbatim(req->reply, "txt", buf_str(&out));
 	buf_done(&out);
 }
 
@@ -254,28 +254,28 @@ struct kill_filter {
 	bool skip_me;
 };
 
-static bool parse_kill_option(struct call *call, struct qless_str name, struct qless_str value,
+static bool parse_kill_option(struct request *req, struct qless_str name, struct qless_str value,
 			      struct kill_filter *filter)
 {
 	if (str_equal_nocase(name, STR("ID"))) {
 		if (num_parse_i64(value, &filter->id) && filter->id > 0)
 			return true;
-		reply_error(call->reply, "ERR", STR("client-id should be greater than 0"));
+		reply_error(req->reply, "ERR", STR("client-id should be greater than 0"));
 		return false;
 	}
 	if (str_equal_nocase(name, STR("MAXAGE"))) {
 		if (num_parse_i64(value, &filter->max_age_s) && filter->max_age_s > 0)
 			return true;
-		reply_error(call->reply, "ERR", STR("maxage should be greater than 0"));
+		reply_error(req->reply, "ERR", STR("maxage should be greater than 0"));
 		return false;
 	}
 	if (str_equal_nocase(name, STR("TYPE")))
-		return parse_type(call, value, &filter->class);
+		return parse_type(req, value, &filter->class);
 	if (str_equal_nocase(name, STR("USER"))) {
-		filter->user = acl_find(call->env->acl, value);
+		filter->user = acl_find(req->env->acl, value);
 		if (filter->user != NULL)
 			return true;
-		reply_errorf(call->reply, "ERR", "No such user '%.*s'",
+		reply_errorf(req->reply, "ERR", "No such user '%.*s'",
 			     (int)(value.len < 64 ? value.len : 64), value.ptr);
 		return false;
 	}
@@ -292,7 +292,7 @@ static bool parse_kill_option(struct call *call, struct qless_str name, struct q
 		if (filter->skip_me || str_equal_nocase(value, STR("NO")))
 			return true;
 	}
-	reply_error(call->reply, "ERR", STR("syntax error"));
+	reply_error(req->reply, "ERR", STR("syntax error"));
 	return false;
 }
 
@@ -322,10 +322,10 @@ static int kill_if_matches(const struct kill_filter *filter, struct conn *c,
 	return 1;
 }
 
-static int64_t kill_all(struct call *call, const struct kill_filter *filter)
+static int64_t kill_all(struct request *req, const struct kill_filter *filter)
 {
-	struct server *s = server_of(call);
-	const struct client *me = client_of(call);
+	struct server *s = server_of(req);
+	const struct client *me = client_of(req);
 	struct conn *c, *next;
 	int64_t count = 0;
 
@@ -340,27 +340,27 @@ static int64_t kill_all(struct call *call, const struct kill_filter *filter)
 	return count;
 }
 
-void client_kill(struct call *call)
+void client_kill(struct request *req)
 {
-	struct kill_filter filter = { .class = -1, .skip_me = call->nargs > 1 };
+	struct kill_filter filter = { .class = -1, .skip_me = req->nargs > 1 };
 
-	if (call->nargs == 1) {
-		filter.addr = call->args[0];
-		if (kill_all(call, &filter) != 0)
-			reply_ok(call->reply);
+	if (req->nargs == 1) {
+		filter.addr = req->args[0];
+		if (kill_all(req, &filter) != 0)
+			reply_ok(req->reply);
 		else
-			reply_error(call->reply, "ERR", STR("No such client"));
+			reply_error(req->reply, "ERR", STR("No such client"));
 		return;
 	}
-	if (call->nargs % 2 != 0) {
-		reply_error(call->reply, "ERR", STR("syntax error"));
+	if (req->nargs % 2 != 0) {
+		reply_error(req->reply, "ERR", STR("syntax error"));
 		return;
 	}
-	for (int i = 0; i < call->nargs; i += 2) {
-		if (!parse_kill_option(call, call->args[i], call->args[i + 1], &filter))
+	for (size_t i = 0; i < req->nargs; i += 2) {
+		if (!parse_kill_option(req, req->args[i], req->args[i + 1], &filter))
 			return;
 	}
-	reply_integer(call->reply, kill_all(call, &filter));
+	reply_integer(req->reply, kill_all(req, &filter));
 }
 
 /*
@@ -368,99 +368,99 @@ void client_kill(struct call *call)
  */
 
 /* ON or OFF into *ret_on; anything else is answered with an error. */
-static bool parse_switch(struct call *call, bool *ret_on)
+static bool parse_switch(struct request *req, bool *ret_on)
 {
-	if (str_equal_nocase(call->args[0], STR("ON"))) {
+	if (str_equal_nocase(req->args[0], STR("ON"))) {
 		*ret_on = true;
 		return true;
 	}
-	if (str_equal_nocase(call->args[0], STR("OFF"))) {
+	if (str_equal_nocase(req->args[0], STR("OFF"))) {
 		*ret_on = false;
 		return true;
 	}
-	reply_error(call->reply, "ERR", STR("syntax error"));
+	reply_error(req->reply, "ERR", STR("syntax error"));
 	return false;
 }
 
-void client_no_evict(struct call *call)
+void client_no_evict(struct request *req)
 {
-	if (parse_switch(call, &client_of(call)->no_evict))
-		reply_ok(call->reply);
+	if (parse_switch(req, &client_of(req)->no_evict))
+		reply_ok(req->reply);
 }
 
-void client_no_touch(struct call *call)
+void client_no_touch(struct request *req)
 {
-	if (parse_switch(call, &client_of(call)->no_touch))
-		reply_ok(call->reply);
+	if (parse_switch(req, &client_of(req)->no_touch))
+		reply_ok(req->reply);
 }
 
-void client_reply(struct call *call)
+void client_reply(struct request *req)
 {
-	struct client *c = client_of(call);
+	struct client *c = client_of(req);
 
-	if (str_equal_nocase(call->args[0], STR("ON"))) {
+	if (str_equal_nocase(req->args[0], STR("ON"))) {
 		c->reply_off = false;
 		c->writer.muted = false;
-		reply_ok(call->reply);
-	} else if (str_equal_nocase(call->args[0], STR("OFF"))) {
+		reply_ok(req->reply);
+	} else if (str_equal_nocase(req->args[0], STR("OFF"))) {
 		c->reply_off = true;
-	} else if (str_equal_nocase(call->args[0], STR("SKIP"))) {
+	} else if (str_equal_nocase(req->args[0], STR("SKIP"))) {
 		/* With replies off there is nothing to skip. */
 		c->skip_next_reply = !c->reply_off;
 	} else {
-		reply_error(call->reply, "ERR", STR("syntax error"));
+		reply_error(req->reply, "ERR", STR("syntax error"));
 	}
 }
 
-void client_unblock(struct call *call)
+void client_unblock(struct request *req)
 {
 	int64_t id;
 
-	if (!num_parse_i64(call->args[0], &id)) {
-		reply_error(call->reply, "ERR", STR("value is not an integer or out of range"));
+	if (!num_parse_i64(req->args[0], &id)) {
+		reply_error(req->reply, "ERR", STR("value is not an integer or out of range"));
 		return;
 	}
-	if (call->nargs == 2 && !str_equal_nocase(call->args[1], STR("TIMEOUT")) &&
-	    !str_equal_nocase(call->args[1], STR("ERROR"))) {
-		reply_error(call->reply, "ERR",
+	if (req->nargs == 2 && !str_equal_nocase(req->args[1], STR("TIMEOUT")) &&
+	    !str_equal_nocase(req->args[1], STR("ERROR"))) {
+		reply_error(req->reply, "ERR",
 			    STR("CLIENT UNBLOCK reason should be TIMEOUT or ERROR"));
 		return;
 	}
 	/* No command blocks its connection, so there is never one to set free. */
-	reply_integer(call->reply, 0);
+	reply_integer(req->reply, 0);
 }
 
 /* Long enough for any maintenance, and far from where times overflow. */
 #define PAUSE_MAX_MS (INT64_C(1000) * 86400 * 365)
 
-void client_pause(struct call *call)
+void client_pause(struct request *req)
 {
 	enum pause_mode mode = PAUSE_ALL;
 	int64_t ms;
 
-	if (call->nargs == 2) {
-		if (str_equal_nocase(call->args[1], STR("WRITE"))) {
+	if (req->nargs == 2) {
+		if (str_equal_nocase(req->args[1], STR("WRITE"))) {
 			mode = PAUSE_WRITE;
-		} else if (!str_equal_nocase(call->args[1], STR("ALL"))) {
-			reply_error(call->reply, "ERR",
+		} else if (!str_equal_nocase(req->args[1], STR("ALL"))) {
+			reply_error(req->reply, "ERR",
 				    STR("CLIENT PAUSE mode must be WRITE or ALL"));
 			return;
 		}
 	}
-	if (!num_parse_i64(call->args[0], &ms) || ms > PAUSE_MAX_MS) {
-		reply_error(call->reply, "ERR", STR("timeout is not an integer or out of range"));
+	if (!num_parse_i64(req->args[0], &ms) || ms > PAUSE_MAX_MS) {
+		reply_error(req->reply, "ERR", STR("timeout is not an integer or out of range"));
 		return;
 	}
 	if (ms < 0) {
-		reply_error(call->reply, "ERR", STR("timeout is negative"));
+		reply_error(req->reply, "ERR", STR("timeout is negative"));
 		return;
 	}
-	pause_begin(server_of(call), mode, ms * 1000);
-	reply_ok(call->reply);
+	pause_begin(server_of(req), mode, ms * 1000);
+	reply_ok(req->reply);
 }
 
-void client_unpause(struct call *call)
+void client_unpause(struct request *req)
 {
-	pause_end(server_of(call));
-	reply_ok(call->reply);
+	pause_end(server_of(req));
+	reply_ok(req->reply);
 }

@@ -27,28 +27,28 @@ static const struct fact {
 	{ "save", "" },
 };
 
-static bool matches_any(const struct call *call, const char *name)
+static bool matches_any(const struct request *req, const char *name)
 {
-	for (int i = 0; i < call->nargs; i++) {
-		if (str_glob_match(call->args[i], str_from(name), true))
+	for (size_t i = 0; i < req->nargs; i++) {
+		if (str_glob_match(req->args[i], str_from(name), true))
 			return true;
 	}
 	return false;
 }
 
-void config_cmd_get(struct call *call)
+void config_cmd_get(struct request *req)
 {
 	struct reply_deferred pairs;
 	size_t count = 0;
-	void *arg[] = { call->reply, &count };
+	void *arg[] = { req->reply, &count };
 
-	reply_deferred_begin(call->reply, &pairs, REPLY_MAP);
+	reply_deferred_begin(req->reply, &pairs, REPLY_MAP);
 	for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
-		if (matches_any(call, facts[i].name))
+		if (matches_any(req, facts[i].name))
 			write_pair(facts[i].name, str_from(facts[i].value), arg);
 	}
-	config_get(server_of(call)->config, call->args, (size_t)call->nargs, write_pair, arg);
-	reply_deferred_end(call->reply, &pairs, count);
+	config_get(server_of(req)->config, req->args, req->nargs, write_pair, arg);
+	reply_deferred_end(req->reply, &pairs, count);
 }
 
 static bool has_tls_changes(const struct config_changes *changes)
@@ -98,48 +98,48 @@ static int apply(const struct config *was, const struct config *now,
 	return 0;
 }
 
-void config_cmd_set(struct call *call)
+void config_cmd_set(struct request *req)
 {
-	struct server *s = server_of(call);
+	struct server *s = server_of(req);
 	struct buf error = BUF_INIT(4096);
 
-	if (call->nargs % 2 != 0) {
-		reply_error(call->reply, "ERR",
+	if (req->nargs % 2 != 0) {
+		reply_error(req->reply, "ERR",
 			    STR("wrong number of arguments for 'config|set' command"));
 		return;
 	}
-	if (config_set_many(s->config, call->args, (size_t)call->nargs, apply, s, &error) < 0) {
-		reply_error(call->reply, "ERR", buf_str(&error));
+	if (config_set_many(s->config, req->args, req->nargs, apply, s, &error) < 0) {
+		reply_error(req->reply, "ERR", buf_str(&error));
 	} else {
 		server_apply_config(s);
-		reply_ok(call->reply);
+		reply_ok(req->reply);
 	}
 	buf_done(&error);
 }
 
-void config_cmd_rewrite(struct call *call)
+void config_cmd_rewrite(struct request *req)
 {
-	struct server *s = server_of(call);
+	struct server *s = server_of(req);
 	struct buf error = BUF_INIT(4096);
 
 	if (s->config_file == NULL) {
-		reply_error(call->reply, "ERR", STR("The server is running without a config file"));
+		reply_error(req->reply, "ERR", STR("The server is running without a config file"));
 		return;
 	}
 	users_store(s->config, s->env.acl, s->table);
 	if (config_rewrite(s->config, s->config_file, &error) < 0) {
 		log_warning("CONFIG REWRITE: %s", buf_cstr(&error));
-		reply_errorf(call->reply, "ERR", "Rewriting config file: %s", buf_cstr(&error));
+		reply_errorf(req->reply, "ERR", "Rewriting config file: %s", buf_cstr(&error));
 	} else {
 		log_notice("CONFIG REWRITE: wrote %s", s->config_file);
 		users_log_note_rewrite(s, users_load(s->config, s->table, &error));
-		reply_ok(call->reply);
+		reply_ok(req->reply);
 	}
 	buf_done(&error);
 }
 
-void config_cmd_resetstat(struct call *call)
+void config_cmd_resetstat(struct request *req)
 {
-	stats_reset(server_of(call));
-	reply_ok(call->reply);
+	stats_reset(server_of(req));
+	reply_ok(req->reply);
 }

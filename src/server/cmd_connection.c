@@ -32,20 +32,20 @@ static bool authenticate(struct client *c, struct qless_str name, struct qless_s
 	return false;
 }
 
-void cmd_auth(struct call *call)
+void cmd_auth(struct request *req)
 {
-	struct client *c = client_of(call);
+	struct client *c = client_of(req);
 
-	if (call->nargs == 1 && acl_user_needs_no_password(acl_default_user(call->env->acl))) {
-		reply_error(call->reply, "ERR",
+	if (req->nargs == 1 && acl_user_needs_no_password(acl_default_user(req->env->acl))) {
+		reply_error(req->reply, "ERR",
 			    STR("AUTH <password> called without any password configured for "
 				"the default user. Are you sure your configuration is "
 				"correct?"));
 		return;
 	}
-	if (authenticate(c, call->nargs == 2 ? call->args[0] : STR("default"),
-			 call->args[call->nargs - 1]))
-		reply_ok(call->reply);
+	if (authenticate(c, req->nargs == 2 ? req->args[0] : STR("default"),
+			 req->args[req->nargs - 1]))
+		reply_ok(req->reply);
 }
 
 static void set_proto(struct client *c, int proto)
@@ -54,9 +54,9 @@ static void set_proto(struct client *c, int proto)
 	resp_writer_set_proto(&c->writer, proto);
 }
 
-static void write_hello(struct call *call)
+static void write_hello(struct request *req)
 {
-	struct reply *w = call->reply;
+	struct reply *w = req->reply;
 
 	reply_map(w, 8);
 	reply_bulk(w, STR("server"));
@@ -66,9 +66,9 @@ static void write_hello(struct call *call)
 	reply_bulk(w, STR("qlessd_version"));
 	reply_bulk(w, STR(QLESSD_VERSION));
 	reply_bulk(w, STR("proto"));
-	reply_integer(w, call->session->proto);
+	reply_integer(w, req->session->proto);
 	reply_bulk(w, STR("id"));
-	reply_integer(w, (int64_t)call->session->id);
+	reply_integer(w, (int64_t)req->session->id);
 	reply_bulk(w, STR("mode"));
 	reply_bulk(w, STR("standalone"));
 	reply_bulk(w, STR("role"));
@@ -79,43 +79,43 @@ static void write_hello(struct call *call)
 
 /* HELLO [version [AUTH user password] [SETNAME name]]. Everything is checked before anything
  * changes. */
-void cmd_hello(struct call *call)
+void cmd_hello(struct request *req)
 {
-	struct client *c = client_of(call);
+	struct client *c = client_of(req);
 	struct qless_str user = { NULL, 0 }, password = { NULL, 0 }, name = { NULL, 0 };
-	int64_t proto = call->session->proto;
-	int i = 1;
+	int64_t proto = req->session->proto;
+	size_t i = 1;
 
-	if (call->nargs >= 1 && !num_parse_i64(call->args[0], &proto)) {
-		reply_error(call->reply, "ERR",
+	if (req->nargs >= 1 && !num_parse_i64(req->args[0], &proto)) {
+		reply_error(req->reply, "ERR",
 			    STR("Protocol version is not an integer or out of range"));
 		return;
 	}
 	if (proto < RESP_PROTO_MIN || proto > RESP_PROTO_MAX) {
-		reply_error(call->reply, "NOPROTO", STR("unsupported protocol version"));
+		reply_error(req->reply, "NOPROTO", STR("unsupported protocol version"));
 		return;
 	}
-	while (i < call->nargs) {
-		if (str_equal_nocase(call->args[i], STR("AUTH")) && i + 2 < call->nargs) {
-			user = call->args[i + 1];
-			password = call->args[i + 2];
+	while (i < req->nargs) {
+		if (str_equal_nocase(req->args[i], STR("AUTH")) && i + 2 < req->nargs) {
+			user = req->args[i + 1];
+			password = req->args[i + 2];
 			i += 3;
-		} else if (str_equal_nocase(call->args[i], STR("SETNAME")) && i + 1 < call->nargs) {
-			name = call->args[i + 1];
-			if (!client_name_is_valid(call->reply, name))
+		} else if (str_equal_nocase(req->args[i], STR("SETNAME")) && i + 1 < req->nargs) {
+			name = req->args[i + 1];
+			if (!client_name_is_valid(req->reply, name))
 				return;
 			i += 2;
 		} else {
-			reply_errorf(call->reply, "ERR", "Syntax error in HELLO option '%.*s'",
-				     (int)(call->args[i].len < 64 ? call->args[i].len : 64),
-				     call->args[i].ptr);
+			reply_errorf(req->reply, "ERR", "Syntax error in HELLO option '%.*s'",
+				     (int)(req->args[i].len < 64 ? req->args[i].len : 64),
+				     req->args[i].ptr);
 			return;
 		}
 	}
 	if (user.ptr != NULL && !authenticate(c, user, password))
 		return;
-	if (call->session->user == NULL) {
-		reply_error(call->reply, "NOAUTH",
+	if (req->session->user == NULL) {
+		reply_error(req->reply, "NOAUTH",
 			    STR("HELLO must be called with the client already authenticated, "
 				"otherwise the HELLO <proto> AUTH <user> <pass> option can be "
 				"used to authenticate the client and select the RESP protocol "
@@ -125,33 +125,33 @@ void cmd_hello(struct call *call)
 	if (name.ptr != NULL)
 		client_set_text(&c->name, name);
 	set_proto(c, (int)proto);
-	write_hello(call);
+	write_hello(req);
 }
 
-void cmd_select(struct call *call)
+void cmd_select(struct request *req)
 {
 	int64_t db;
 
-	if (!num_parse_i64(call->args[0], &db)) {
-		reply_error(call->reply, "ERR", STR("value is not an integer or out of range"));
-	} else if (db < 0 || db >= server_of(call)->config->databases) {
-		reply_error(call->reply, "ERR", STR("DB index is out of range"));
+	if (!num_parse_i64(req->args[0], &db)) {
+		reply_error(req->reply, "ERR", STR("value is not an integer or out of range"));
+	} else if (db < 0 || db >= server_of(req)->config->databases) {
+		reply_error(req->reply, "ERR", STR("DB index is out of range"));
 	} else {
-		call->session->db = (unsigned)db;
-		reply_ok(call->reply);
+		req->session->db = (unsigned)db;
+		reply_ok(req->reply);
 	}
 }
 
-void cmd_quit(struct call *call)
+void cmd_quit(struct request *req)
 {
-	reply_ok(call->reply);
-	client_finish(client_of(call));
+	reply_ok(req->reply);
+	client_finish(client_of(req));
 }
 
-void cmd_reset(struct call *call)
+void cmd_reset(struct request *req)
 {
-	struct client *c = client_of(call);
-	const struct user *user = acl_default_user(call->env->acl);
+	struct client *c = client_of(req);
+	const struct user *user = acl_default_user(req->env->acl);
 
 	txn_discard(c);
 	pubsub_forget(c);
@@ -165,5 +165,5 @@ void cmd_reset(struct call *call)
 	c->session.db = 0;
 	set_proto(c, RESP_PROTO_MIN);
 	c->session.user = acl_user_needs_no_password(user) ? user : NULL;
-	reply_status(call->reply, STR("RESET"));
+	reply_status(req->reply, STR("RESET"));
 }

@@ -7,18 +7,18 @@
 #include "server/recording.h"
 #include "server/server_int.h"
 
-void cmd_info(struct call *call)
+void cmd_info(struct request *req)
 {
 	struct buf text = BUF_INIT(BUF_NO_MAX);
 
 	/* Who asks for the last number means that of what it has sent before. */
-	recording_number(server_of(call));
-	info_append_sections(server_of(call), call->args, call->nargs, &text);
-	reply_verbatim(call->reply, "txt", buf_str(&text));
+	recording_number(server_of(req));
+	info_append_sections(server_of(req), req->args, (int)req->nargs, &text);
+	reply_verbatim(req->reply, "txt", buf_str(&text));
 	buf_done(&text);
 }
 
-void cmd_lastsave(struct call *call)
+void cmd_lastsave(struct request *req)
 {
-	reply_integer(call->reply, persist_last_save_s(server_of(call)));
+	reply_integer(req->reply, persist_last_save_s(server_of(req)));
 }

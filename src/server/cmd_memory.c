@@ -15,11 +15,11 @@
 #define QUEUES_SAMPLES	   16
 #define QUEUES_SAMPLES_MAX 50000
 
-void memory_cmd_purge(struct call *call)
+void memory_cmd_purge(struct request *req)
 {
-	chunk_pool_done(&server_of(call)->clients.chunks);
+	chunk_pool_done(&server_of(req)->clients.chunks);
 	memory_purge();
-	reply_ok(call->reply);
+	reply_ok(req->reply);
 }
 
 static size_t clients_memory(const struct server *s)
@@ -71,10 +71,10 @@ static size_t above(size_t a, size_t b)
 	return a > b ? a - b : 0;
 }
 
-void memory_cmd_stats(struct call *call)
+void memory_cmd_stats(struct request *req)
 {
-	struct server *s = server_of(call);
-	struct reply *w = call->reply;
+	struct server *s = server_of(req);
+	struct reply *w = req->reply;
 	size_t clients = clients_memory(s), log = log_memory(s);
 	size_t used = memory_gauge_read(&s->memory.gauge), peak = memory_watch_peak(s);
 	size_t keys = count_keys(s), overhead, dataset;
@@ -169,36 +169,36 @@ static void write_ended(struct queues *q)
 }
 
 /* [SAMPLES count]; the arguments behind it are the names of queues. */
-static bool parse_samples(struct call *call, int64_t *ret_samples, int *ret_first)
+static bool parse_samples(struct request *req, int64_t *ret_samples, size_t *ret_first)
 {
 	*ret_samples = QUEUES_SAMPLES;
 	*ret_first = 0;
-	if (call->nargs == 0 || !str_equal_nocase(call->args[0], STR("SAMPLES")))
+	if (req->nargs == 0 || !str_equal_nocase(req->args[0], STR("SAMPLES")))
 		return true;
 	*ret_first = 2;
-	if (call->nargs >= 2 && num_parse_i64(call->args[1], ret_samples) && *ret_samples >= 1 &&
+	if (req->nargs >= 2 && num_parse_i64(req->args[1], ret_samples) && *ret_samples >= 1 &&
 	    *ret_samples <= QUEUES_SAMPLES_MAX)
 		return true;
-	reply_errorf(call->reply, "ERR", "SAMPLES must be a number from 1 to %d",
+	reply_errorf(req->reply, "ERR", "SAMPLES must be a number from 1 to %d",
 		     QUEUES_SAMPLES_MAX);
 	return false;
 }
 
-void memory_cmd_queues(struct call *call)
+void memory_cmd_queues(struct request *req)
 {
-	struct server *s = server_of(call);
-	struct queues q = { .reply = call->reply };
+	struct server *s = server_of(req);
+	struct queues q = { .reply = req->reply };
 	struct reply_deferred deferred;
 	int64_t samples;
 	size_t lists;
-	int first;
+	size_t first;
 
-	if (!parse_samples(call, &samples, &first))
+	if (!parse_samples(req, &samples, &first))
 		return;
-	q.engine = databases_peek(s->env.databases, call->session->db);
+	q.engine = databases_peek(s->env.databases, req->session->db);
 	lists = q.engine != NULL ? view_queue_count(q.engine) : 0;
-	if (first < call->nargs)
-		lists = (size_t)(call->nargs - first);
+	if (first < req->nargs)
+		lists = req->nargs - first;
 	lists = lists * QUEUE_LISTS + 1;
 	q.samples = (size_t)samples;
 	if (q.samples > QUEUES_SAMPLES_MAX / lists)
@@ -206,16 +206,16 @@ void memory_cmd_queues(struct call *call)
 	if (q.samples == 0)
 		q.samples = 1;
 
-	reply_map(call->reply, 3);
-	reply_bulk(call->reply, STR("queues"));
-	reply_deferred_begin(call->reply, &deferred, REPLY_MAP);
-	for (int i = first; q.engine != NULL && i < call->nargs; i++) {
-		if (view_queue(q.engine, call->args[i], QUEUE_WORK) != NULL)
-			write_queue(&q, call->args[i]);
+	reply_map(req->reply, 3);
+	reply_bulk(req->reply, STR("queues"));
+	reply_deferred_begin(req->reply, &deferred, REPLY_MAP);
+	for (size_t i = first; q.engine != NULL && i < req->nargs; i++) {
+		if (view_queue(q.engine, req->args[i], QUEUE_WORK) != NULL)
+			write_queue(&q, req->args[i]);
 	}
-	if (q.engine != NULL && first >= call->nargs)
+	if (q.engine != NULL && first >= req->nargs)
 		view_each(q.engine, VIEW_QUEUES, write_queue, &q);
-	reply_deferred_end(call->reply, &deferred, q.count);
+	reply_deferred_end(req->reply, &deferred, q.count);
 	write_ended(&q);
 }
 
@@ -228,12 +228,12 @@ static void append_text(void *arg, const char *text)
 	buf_append_str(arg, str_from(text));
 }
 
-void memory_cmd_malloc_stats(struct call *call)
+void memory_cmd_malloc_stats(struct request *req)
 {
 	struct buf text = BUF_INIT(BUF_NO_MAX);
 
 	memory_report(append_text, &text);
-	reply_verbatim(call->reply, "txt", buf_str(&text));
+	reply_verbatim(req->reply, "txt", buf_str(&text));
 	buf_done(&text);
 }
 
@@ -278,9 +278,9 @@ static void append_advice(struct server *s, const struct memory_figures *m, stru
 			   memory_overcommit());
 }
 
-void memory_cmd_doctor(struct call *call)
+void memory_cmd_doctor(struct request *req)
 {
-	struct server *s = server_of(call);
+	struct server *s = server_of(req);
 	struct buf text = BUF_INIT(BUF_NO_MAX);
 	struct memory_figures m;
 
@@ -290,6 +290,6 @@ void memory_cmd_doctor(struct call *call)
 	if (text.len == 0)
 		buf_printf(&text, "Nothing to complain about: %zu bytes in use, %zu resident.\n",
 			   memory_gauge_read(&s->memory.gauge), m.rss);
-	reply_verbatim(call->reply, "txt", buf_str(&text));
+	reply_verbatim(req->reply, "txt", buf_str(&text));
 	buf_done(&text);
 }

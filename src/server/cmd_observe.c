@@ -24,78 +24,78 @@ static void write_entry(struct reply *w, const struct slowlog_entry *e)
 	reply_bulk(w, str_from(e->client_name));
 }
 
-void slowlog_cmd_get(struct call *call)
+void slowlog_cmd_get(struct request *req)
 {
-	const struct slowlog *log = server_of(call)->slowlog;
+	const struct slowlog *log = server_of(req)->slowlog;
 	int64_t count = SLOWLOG_GET_DEFAULT;
 	const struct slowlog_entry *e;
 
-	if (call->nargs == 1 && (!num_parse_i64(call->args[0], &count) || count < -1)) {
-		reply_error(call->reply, "ERR", STR("count should be greater than or equal to -1"));
+	if (req->nargs == 1 && (!num_parse_i64(req->args[0], &count) || count < -1)) {
+		reply_error(req->reply, "ERR", STR("count should be greater than or equal to -1"));
 		return;
 	}
 	if (count < 0 || (uint64_t)count > log->count)
 		count = (int64_t)log->count;
-	reply_array(call->reply, (size_t)count);
+	reply_array(req->reply, (size_t)count);
 	TAILQ_FOREACH(e, &log->entries, link) {
 		if (count-- == 0)
 			break;
-		write_entry(call->reply, e);
+		write_entry(req->reply, e);
 	}
 }
 
-void slowlog_cmd_len(struct call *call)
+void slowlog_cmd_len(struct request *req)
 {
-	reply_integer(call->reply, (int64_t)server_of(call)->slowlog->count);
+	reply_integer(req->reply, (int64_t)server_of(req)->slowlog->count);
 }
 
-void slowlog_cmd_reset(struct call *call)
+void slowlog_cmd_reset(struct request *req)
 {
-	slowlog_trim(server_of(call)->slowlog, 0);
-	reply_ok(call->reply);
+	slowlog_trim(server_of(req)->slowlog, 0);
+	reply_ok(req->reply);
 }
 
-void latency_cmd_latest(struct call *call)
+void latency_cmd_latest(struct request *req)
 {
-	const struct latency_monitor *m = server_of(call)->latency;
+	const struct latency_monitor *m = server_of(req)->latency;
 
-	reply_array(call->reply, m->count);
+	reply_array(req->reply, m->count);
 	for (unsigned i = 0; i < m->count; i++) {
 		const struct latency_event *e = m->events[i];
 		struct latency_sample last = latency_sample_at(e, e->count - 1);
 
-		reply_array(call->reply, 4);
-		reply_bulk(call->reply, str_from(e->name));
-		reply_integer(call->reply, last.when_s);
-		reply_integer(call->reply, last.elapsed_ms);
-		reply_integer(call->reply, e->max_ms);
+		reply_array(req->reply, 4);
+		reply_bulk(req->reply, str_from(e->name));
+		reply_integer(req->reply, last.when_s);
+		reply_integer(req->reply, last.elapsed_ms);
+		reply_integer(req->reply, e->max_ms);
 	}
 }
 
-void latency_cmd_history(struct call *call)
+void latency_cmd_history(struct request *req)
 {
-	const struct latency_event *e = latency_find(server_of(call)->latency, call->args[0]);
+	const struct latency_event *e = latency_find(server_of(req)->latency, req->args[0]);
 
-	reply_array(call->reply, e != NULL ? e->count : 0);
+	reply_array(req->reply, e != NULL ? e->count : 0);
 	for (unsigned i = 0; e != NULL && i < e->count; i++) {
 		struct latency_sample sample = latency_sample_at(e, i);
 
-		reply_array(call->reply, 2);
-		reply_integer(call->reply, sample.when_s);
-		reply_integer(call->reply, sample.elapsed_ms);
+		reply_array(req->reply, 2);
+		reply_integer(req->reply, sample.when_s);
+		reply_integer(req->reply, sample.elapsed_ms);
 	}
 }
 
-void latency_cmd_reset(struct call *call)
+void latency_cmd_reset(struct request *req)
 {
-	struct latency_monitor *m = server_of(call)->latency;
+	struct latency_monitor *m = server_of(req)->latency;
 	int64_t count = 0;
 
-	if (call->nargs == 0)
+	if (req->nargs == 0)
 		count = latency_reset_all(m);
-	for (int i = 0; i < call->nargs; i++)
-		count += latency_reset(m, call->args[i]);
-	reply_integer(call->reply, count);
+	for (size_t i = 0; i < req->nargs; i++)
+		count += latency_reset(m, req->args[i]);
+	reply_integer(req->reply, count);
 }
 
 /* What may be done about an event. */
@@ -143,9 +143,9 @@ static void append_diagnosis(struct buf *out, const struct latency_event *e, int
 		   remedy_for(e->name));
 }
 
-void latency_cmd_doctor(struct call *call)
+void latency_cmd_doctor(struct request *req)
 {
-	struct server *s = server_of(call);
+	struct server *s = server_of(req);
 	struct buf text = BUF_INIT(BUF_NO_MAX);
 
 	for (unsigned i = 0; i < s->latency->count; i++)
@@ -158,7 +158,7 @@ void latency_cmd_doctor(struct call *call)
 	else if (text.len == 0)
 		buf_printf(&text, "Nothing took %lld milliseconds.\n",
 			   (long long)s->config->latency_monitor_threshold_ms);
-	reply_verbatim(call->reply, "txt", buf_str(&text));
+	reply_verbatim(req->reply, "txt", buf_str(&text));
 	buf_done(&text);
 }
 
@@ -193,15 +193,15 @@ static void write_histogram(struct reply *w, const struct command *cmd,
 	reply_deferred_end(w, &buckets, count);
 }
 
-void latency_cmd_histogram(struct call *call)
+void latency_cmd_histogram(struct request *req)
 {
-	struct server *s = server_of(call);
+	struct server *s = server_of(req);
 	struct reply_deferred all;
 	size_t count = 0;
 
-	reply_deferred_begin(call->reply, &all, REPLY_MAP);
-	for (int i = 0; i < call->nargs; i++) {
-		const struct command *cmd = command_table_find(s->table, call->args[i]);
+	reply_deferred_begin(req->reply, &all, REPLY_MAP);
+	for (size_t i = 0; i < req->nargs; i++) {
+		const struct command *cmd = command_table_find(s->table, req->args[i]);
 		const struct command_stats *stats;
 
 		if (cmd == NULL)
@@ -209,15 +209,15 @@ void latency_cmd_histogram(struct call *call)
 		stats = &s->stats.by_command[command_table_index(s->table, cmd)];
 		if (stats->histogram == NULL)
 			continue;
-		write_histogram(call->reply, cmd, stats);
+		write_histogram(req->reply, cmd, stats);
 		count++;
 	}
-	for (int i = 0; call->nargs == 0 && i < command_table_count(s->table); i++) {
+	for (int i = 0; req->nargs == 0 && i < command_table_count(s->table); i++) {
 		if (s->stats.by_command[i].histogram == NULL)
 			continue;
-		write_histogram(call->reply, command_table_row(s->table, i),
+		write_histogram(req->reply, command_table_row(s->table, i),
 				&s->stats.by_command[i]);
 		count++;
 	}
-	reply_deferred_end(call->reply, &all, count);
+	reply_deferred_end(req->reply, &all, count);
 }

@@ -28,28 +28,28 @@ static void confirm(struct client *c, const struct pubsub_verb *verb, const stru
 	w->muted = muted;
 }
 
-static void subscribe(struct call *call, const struct pubsub_verb *verb)
+static void subscribe(struct request *req, const struct pubsub_verb *verb)
 {
-	struct client *c = client_of(call);
+	struct client *c = client_of(req);
 
 	if (!client_check_connection(c))
 		return;
-	for (int i = 0; i < call->nargs; i++) {
-		pubsub_subscribe(c, verb->kind, call->args[i]);
-		confirm(c, verb, &call->args[i]);
+	for (size_t i = 0; i < req->nargs; i++) {
+		pubsub_subscribe(c, verb->kind, req->args[i]);
+		confirm(c, verb, &req->args[i]);
 	}
 }
 
-static void unsubscribe(struct call *call, const struct pubsub_verb *verb)
+static void unsubscribe(struct request *req, const struct pubsub_verb *verb)
 {
-	struct client *c = client_of(call);
+	struct client *c = client_of(req);
 	struct subscription_list *all = verb->kind == PUBSUB_PATTERN ? &c->patterns : &c->channels;
 
-	for (int i = 0; i < call->nargs; i++) {
-		pubsub_unsubscribe(c, verb->kind, call->args[i]);
-		confirm(c, verb, &call->args[i]);
+	for (size_t i = 0; i < req->nargs; i++) {
+		pubsub_unsubscribe(c, verb->kind, req->args[i]);
+		confirm(c, verb, &req->args[i]);
 	}
-	if (call->nargs != 0)
+	if (req->nargs != 0)
 		return;
 	if (TAILQ_EMPTY(all))
 		confirm(c, verb, NULL);
@@ -66,31 +66,31 @@ static void unsubscribe(struct call *call, const struct pubsub_verb *verb)
 	}
 }
 
-void cmd_subscribe(struct call *call)
+void cmd_subscribe(struct request *req)
 {
-	subscribe(call, &(struct pubsub_verb){ STR_INIT("subscribe"), PUBSUB_CHANNEL });
+	subscribe(req, &(struct pubsub_verb){ STR_INIT("subscribe"), PUBSUB_CHANNEL });
 }
 
-void cmd_psubscribe(struct call *call)
+void cmd_psubscribe(struct request *req)
 {
-	subscribe(call, &(struct pubsub_verb){ STR_INIT("psubscribe"), PUBSUB_PATTERN });
+	subscribe(req, &(struct pubsub_verb){ STR_INIT("psubscribe"), PUBSUB_PATTERN });
 }
 
-void cmd_unsubscribe(struct call *call)
+void cmd_unsubscribe(struct request *req)
 {
-	unsubscribe(call, &(struct pubsub_verb){ STR_INIT("unsubscribe"), PUBSUB_CHANNEL });
+	unsubscribe(req, &(struct pubsub_verb){ STR_INIT("unsubscribe"), PUBSUB_CHANNEL });
 }
 
-void cmd_punsubscribe(struct call *call)
+void cmd_punsubscribe(struct request *req)
 {
-	unsubscribe(call, &(struct pubsub_verb){ STR_INIT("punsubscribe"), PUBSUB_PATTERN });
+	unsubscribe(req, &(struct pubsub_verb){ STR_INIT("punsubscribe"), PUBSUB_PATTERN });
 }
 
-void cmd_publish(struct call *call)
+void cmd_publish(struct request *req)
 {
-	unsigned count = pubsub_publish(server_of(call), call->args[0], call->args[1]);
+	unsigned count = pubsub_publish(server_of(req), req->args[0], req->args[1]);
 
-	reply_integer(call->reply, count);
+	reply_integer(req->reply, count);
 }
 
 static void write_channel(const struct channel *channel, void *arg)
@@ -102,30 +102,30 @@ static void write_channel(const struct channel *channel, void *arg)
 	(*count)++;
 }
 
-void pubsub_cmd_channels(struct call *call)
+void pubsub_cmd_channels(struct request *req)
 {
 	struct reply_deferred names;
 	size_t count = 0;
-	void *arg[] = { call->reply, &count };
+	void *arg[] = { req->reply, &count };
 
-	reply_deferred_begin(call->reply, &names, REPLY_ARRAY);
-	pubsub_visit_channels(server_of(call)->pubsub, call->nargs != 0 ? &call->args[0] : NULL,
+	reply_deferred_begin(req->reply, &names, REPLY_ARRAY);
+	pubsub_visit_channels(server_of(req)->pubsub, req->nargs != 0 ? &req->args[0] : NULL,
 			      write_channel, arg);
-	reply_deferred_end(call->reply, &names, count);
+	reply_deferred_end(req->reply, &names, count);
 }
 
-void pubsub_cmd_numsub(struct call *call)
+void pubsub_cmd_numsub(struct request *req)
 {
-	reply_array(call->reply, (size_t)call->nargs * 2);
-	for (int i = 0; i < call->nargs; i++) {
-		const struct channel *ch = pubsub_find(server_of(call)->pubsub, call->args[i]);
+	reply_array(req->reply, req->nargs * 2);
+	for (size_t i = 0; i < req->nargs; i++) {
+		const struct channel *ch = pubsub_find(server_of(req)->pubsub, req->args[i]);
 
-		reply_bulk(call->reply, call->args[i]);
-		reply_integer(call->reply, ch != NULL ? ch->count : 0);
+		reply_bulk(req->reply, req->args[i]);
+		reply_integer(req->reply, ch != NULL ? ch->count : 0);
 	}
 }
 
-void pubsub_cmd_numpat(struct call *call)
+void pubsub_cmd_numpat(struct request *req)
 {
-	reply_integer(call->reply, pubsub_pattern_count(server_of(call)->pubsub));
+	reply_integer(req->reply, pubsub_pattern_count(server_of(req)->pubsub));
 }

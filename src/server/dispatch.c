@@ -192,12 +192,12 @@ void dispatch_run(struct client *c, const struct command *cmd, const struct qles
 	struct server *s = c->server;
 	uint64_t errors = c->writer.errors;
 	struct client *outer = s->clients.running;
-	struct call call = {
-		.cmd = cmd,
+	struct request req = {
+		.row = cmd,
 		.argv = argv,
 		.argc = argc,
 		.args = argv + name_args,
-		.nargs = argc - name_args,
+		.nargs = (size_t)(argc - name_args),
 		.reply = &c->writer,
 		.session = &c->session,
 		.env = &s->env,
@@ -208,7 +208,7 @@ void dispatch_run(struct client *c, const struct command *cmd, const struct qles
 		monitor_feed(c, argv, argc);
 	c->last_command = cmd;
 	s->clients.running = c;
-	cmd->handler(&call);
+	cmd->handler(&req);
 	s->clients.running = outer;
 	s->clocks.lap_ns = clock_mono_ns();
 	account(c, cmd, argv, argc, s->clocks.lap_ns - start_ns, c->writer.errors - errors);

@@ -177,6 +177,7 @@ void environment_init(struct server *s)
 	struct scripts_hooks hooks_of_scripts = recording_scripts_hooks;
 
 	hooks_of_scripts.arg = s;
+	scratch_init(&s->command_scratch);
 	s->table = command_table_new(server_commands, server_command_count);
 	s->env = (struct command_env){
 		.table = s->table,
@@ -185,6 +186,7 @@ void environment_init(struct server *s)
 		.user_gone_arg = s,
 		.databases = databases_new((unsigned)s->config->databases, &hooks),
 		.scripts = scripts_new(s->hash_seed, &hooks_of_scripts),
+		.scratch = &s->command_scratch,
 		.now = native_now,
 		.pass = native_pass,
 		.note_now = note_now,
@@ -202,6 +204,7 @@ void environment_done(struct server *s)
 {
 	databases_free(s->env.databases);
 	scripts_free(s->env.scripts);
+	scratch_done(&s->command_scratch);
 	acl_free(s->env.acl);
 	command_table_free(s->table);
 }
@@ -224,8 +227,7 @@ void environment_apply_config(struct server *s)
 				     },
 				     .max_json_depth = config->max_json_depth,
 			     });
-	databases_set_envelope(s->env.databases,
-			       config->script_error_format == CONFIG_SCRIPT_ERRORS_REDIS6
-				       ? CLASSIC_ENVELOPE_REDIS6
-				       : CLASSIC_ENVELOPE_REDIS7);
+	s->env.envelope = config->script_error_format == CONFIG_SCRIPT_ERRORS_REDIS6
+				  ? SCRIPT_ENVELOPE_REDIS6
+				  : SCRIPT_ENVELOPE_REDIS7;
 }

@@ -83,7 +83,7 @@ const struct scripts_hooks recording_scripts_hooks = {
 
 void recording_begin(struct server *s)
 {
-	struct classic_recorder recorder = { .record = record_change, .arg = s };
+	struct database_recorder recorder = { .record = record_change, .arg = s };
 
 	databases_set_recorder(s->env.databases, &recorder);
 	s->persist->is_loaded = true;

@@ -152,15 +152,15 @@ void rewrite_watch_tick(struct server *s)
 	commit_log_snapshot(p->log);
 }
 
-void cmd_bgrewriteaof(struct call *call)
+void cmd_bgrewriteaof(struct request *req)
 {
-	struct persist *p = server_of(call)->persist;
+	struct persist *p = server_of(req)->persist;
 
 	if (p == NULL)
-		reply_error(call->reply, "ERR", STR("there is no log: appendonly is no"));
+		reply_error(req->reply, "ERR", STR("there is no log: appendonly is no"));
 	else if (!commit_log_snapshot(p->log))
-		reply_error(call->reply, "ERR",
+		reply_error(req->reply, "ERR",
 			    STR("Background append only file rewriting already in progress"));
 	else
-		reply_status(call->reply, STR("Background append only file rewriting started"));
+		reply_status(req->reply, STR("Background append only file rewriting started"));
 }

@@ -8,7 +8,7 @@
 #include <event2/event.h>
 #include <stdint.h>
 
-#include "command/command.h"
+#include "command/request.h"
 #include "config/config.h"
 #include "server/certificates.h"
 #include "server/client.h"
@@ -57,6 +57,7 @@ struct server {
 
 	struct command_table *table;
 	struct command_env env;
+	struct scratch command_scratch; /* of env */
 	struct jids jids;
 	struct pause pause;
 	struct stop stop;

@@ -160,28 +160,28 @@ void txn_queue(struct client *c, const struct command *cmd, const struct qless_s
 	reply_status(&c->writer, STR("QUEUED"));
 }
 
-void cmd_multi(struct call *call)
+void cmd_multi(struct request *req)
 {
-	struct client *c = client_of(call);
+	struct client *c = client_of(req);
 
 	if (txn_is_open(c)) {
-		reply_error(call->reply, "ERR", STR("MULTI calls can not be nested"));
+		reply_error(req->reply, "ERR", STR("MULTI calls can not be nested"));
 		return;
 	}
 	txn_get(c)->is_open = true;
-	reply_ok(call->reply);
+	reply_ok(req->reply);
 }
 
-void cmd_discard(struct call *call)
+void cmd_discard(struct request *req)
 {
-	struct client *c = client_of(call);
+	struct client *c = client_of(req);
 
 	if (!txn_is_open(c)) {
-		reply_error(call->reply, "ERR", STR("DISCARD without MULTI"));
+		reply_error(req->reply, "ERR", STR("DISCARD without MULTI"));
 		return;
 	}
 	txn_discard(c);
-	reply_ok(call->reply);
+	reply_ok(req->reply);
 }
 
 /* Permissions may have changed since a command was queued. */
@@ -230,24 +230,24 @@ static bool is_refused(struct client *c, const struct txn *txn)
 	return error != NULL;
 }
 
-void cmd_exec(struct call *call)
+void cmd_exec(struct request *req)
 {
-	struct client *c = client_of(call);
+	struct client *c = client_of(req);
 	struct txn *txn = c->txn;
 
 	if (!txn_is_open(c)) {
-		reply_error(call->reply, "ERR", STR("EXEC without MULTI"));
+		reply_error(req->reply, "ERR", STR("EXEC without MULTI"));
 		return;
 	}
 	if (txn->failed) {
 		txn_discard(c);
-		reply_error(call->reply, "EXECABORT",
+		reply_error(req->reply, "EXECABORT",
 			    STR("Transaction discarded because of previous errors."));
 		return;
 	}
-	if (any_watched_changed(txn, call->env->databases)) {
+	if (any_watched_changed(txn, req->env->databases)) {
 		txn_discard(c);
-		reply_null_array(call->reply);
+		reply_null_array(req->reply);
 		return;
 	}
 	if (is_refused(c, txn)) {
@@ -257,7 +257,7 @@ void cmd_exec(struct call *call)
 	/* Detached, so that the commands find themselves outside of a transaction. */
 	c->txn = NULL;
 	recording_begin_group(c->server);
-	reply_array(call->reply, (size_t)txn->count);
+	reply_array(req->reply, (size_t)txn->count);
 	for (int i = 0; i < txn->count; i++) {
 		run_queued(c, &txn->commands[i]);
 		client_output_grew(c);
@@ -277,10 +277,10 @@ static bool is_watched(const struct txn *txn, unsigned db, struct qless_str key)
 	return false;
 }
 
-static void watch(struct txn *txn, const struct call *call, struct qless_str key)
+static void watch(struct txn *txn, const struct request *req, struct qless_str key)
 {
-	const struct databases *databases = call->env->databases;
-	unsigned db = call->session->db;
+	const struct databases *databases = req->env->databases;
+	unsigned db = req->session->db;
 	struct watched_key *w;
 
 	if (is_watched(txn, db, key))
@@ -302,45 +302,45 @@ static void watch(struct txn *txn, const struct call *call, struct qless_str key
 }
 
 /* What is watched counts against the same limit as what waits. */
-static bool may_watch(struct client *c, const struct txn *txn, const struct call *call)
+static bool may_watch(struct client *c, const struct txn *txn, const struct request *req)
 {
 	size_t bytes = txn->bytes;
 
-	if (call->nargs > TXN_WATCH_MAX - (int)txn->watched_count) {
-		reply_errorf(call->reply, "ERR", "more than %d watched keys", TXN_WATCH_MAX);
+	if (req->nargs > TXN_WATCH_MAX - txn->watched_count) {
+		reply_errorf(req->reply, "ERR", "more than %d watched keys", TXN_WATCH_MAX);
 		return false;
 	}
-	for (int i = 0; i < call->nargs; i++)
-		bytes += call->args[i].len;
+	for (size_t i = 0; i < req->nargs; i++)
+		bytes += req->args[i].len;
 	if (bytes <= c->server->config->client_query_buffer_bytes)
 		return true;
-	reply_error(call->reply, "ERR",
+	reply_error(req->reply, "ERR",
 		    STR("watched keys are larger than client-query-buffer-limit"));
 	return false;
 }
 
-void cmd_watch(struct call *call)
+void cmd_watch(struct request *req)
 {
-	struct client *c = client_of(call);
+	struct client *c = client_of(req);
 	struct txn *txn;
 
 	if (txn_is_open(c)) {
-		reply_error(call->reply, "ERR", STR("WATCH inside MULTI is not allowed"));
+		reply_error(req->reply, "ERR", STR("WATCH inside MULTI is not allowed"));
 		return;
 	}
 	txn = txn_get(c);
-	if (!may_watch(c, txn, call))
+	if (!may_watch(c, txn, req))
 		return;
-	for (int i = 0; i < call->nargs; i++)
-		watch(txn, call, call->args[i]);
-	reply_ok(call->reply);
+	for (size_t i = 0; i < req->nargs; i++)
+		watch(txn, req, req->args[i]);
+	reply_ok(req->reply);
 }
 
-void cmd_unwatch(struct call *call)
+void cmd_unwatch(struct request *req)
 {
-	struct client *c = client_of(call);
+	struct client *c = client_of(req);
 
 	if (c->txn != NULL)
 		forget_watched(c->txn);
-	reply_ok(call->reply);
+	reply_ok(req->reply);
 }

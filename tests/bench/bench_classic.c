@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "command/classic.h"
+#include "queue.h"
 #include "resp/writer.h"
 #include "util/chain.h"
 
@@ -22,7 +22,7 @@ static const struct qless_str data =
 		 "\"list\":[1,2,3]}");
 
 static struct qless *engine;
-static struct classic classic;
+static struct queue_caller classic;
 static struct chunk_pool pool;
 static struct chain out;
 static struct reply writer;
@@ -43,8 +43,8 @@ static void ignore_event(void *arg, struct qless_str channel, struct qless_str p
 
 static void run(const char *name, double now, const struct qless_str *args, size_t count)
 {
-	if (classic_run(&classic, classic_find(str_from(name)), CLASSIC_NATIVE, now, args, count,
-			&writer) < 0)
+	if (queue_run(&classic, classic_find(str_from(name)), REQUEST_NATIVE, now, args, count,
+		      &writer) < 0)
 		abort();
 	chain_consume(&out, out.len);
 }
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 	if (jobs == 0)
 		return 2;
 	engine = qless_new(&hooks);
-	classic_init(&classic, engine);
+	queue_caller_init(&classic, engine);
 	chunk_pool_init(&pool, 4);
 	chain_init(&out, &pool);
 	resp_writer_init(&writer, &out, 2);
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 	run_each("heartbeat", jobs, START + 1020, beat, 2, 0);
 	run_each("get", jobs, START + 1030, get, 1, 0);
 	run_each("complete", jobs, START + 1040, complete, 4, 0);
-	classic_done(&classic);
+	queue_caller_done(&classic);
 	qless_free(engine);
 	chain_done(&out);
 	chunk_pool_done(&pool);

@@ -78,7 +78,7 @@ static const struct step steps[] = {
 #define STEPS (sizeof steps / sizeof steps[0])
 
 /* The arguments of all calls of a step, made before any of them is measured. */
-struct request {
+struct made_request {
 	struct qless_str argv[ARGS_MAX];
 	int argc;
 	double now;
@@ -87,7 +87,7 @@ struct request {
 };
 
 static struct native_fixture fixture;
-static struct request requests[JOBS];
+static struct made_request requests[JOBS];
 static char sha[SCRIPT_SHA_BYTES + 1];
 static char count[NUM_MAX];
 
@@ -112,7 +112,7 @@ __attribute__((noinline)) void budget_measure(unsigned calls)
 	}
 }
 
-static void prepare(struct request *r, const char *command, unsigned i, double now)
+static void prepare(struct made_request *r, const char *command, unsigned i, double now)
 {
 	snprintf(r->jid, sizeof r->jid, "%08x%024x", i * 2654435761u, i);
 	snprintf(r->now_text, sizeof r->now_text, "%.3f", now);

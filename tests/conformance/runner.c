@@ -13,7 +13,7 @@
 
 #include <yyjson.h>
 
-#include "command/classic.h"
+#include "queue.h"
 #include "keyspace/keyspace.h"
 #include "moved.h"
 #include "qless.h"
@@ -27,7 +27,7 @@
 /* An engine and what it takes to talk to it. */
 struct subject {
 	struct qless *engine;
-	struct classic classic;
+	struct queue_caller classic;
 	struct chunk_pool pool;
 	struct chain out;
 	struct reply writer;
@@ -56,7 +56,7 @@ static void subject_init(struct subject *subject, uint64_t seed)
 
 	memset(subject, 0, sizeof(*subject));
 	subject->engine = qless_new(&hooks);
-	classic_init(&subject->classic, subject->engine);
+	queue_caller_init(&subject->classic, subject->engine);
 	subject->classic.sha = STR("0123456789abcdef0123456789abcdef01234567");
 	chunk_pool_init(&subject->pool, 4);
 	chain_init(&subject->out, &subject->pool);
@@ -67,7 +67,7 @@ static void subject_init(struct subject *subject, uint64_t seed)
 
 static void subject_done(struct subject *subject)
 {
-	classic_done(&subject->classic);
+	queue_caller_done(&subject->classic);
 	qless_free(subject->engine);
 	chain_done(&subject->out);
 	chunk_pool_done(&subject->pool);
@@ -98,7 +98,7 @@ static void run_step(struct subject *subject, const struct scenario *s)
 
 	buf_clear(&subject->events.text);
 	subject->events.count = 0;
-	classic_run_script(&subject->classic, CLASSIC_SCRIPT, argv, argc, &subject->writer);
+	queue_run_script(&subject->classic, REQUEST_SCRIPT, argv, argc, &subject->writer);
 	take_reply(subject);
 	free(argv);
 }

@@ -54,7 +54,7 @@ static void record(void *arg, unsigned db, double now, struct qless_str name,
 
 static void start(struct replay *r)
 {
-	struct classic_recorder recorder = { .record = record, .arg = &r->logged };
+	struct database_recorder recorder = { .record = record, .arg = &r->logged };
 	int rc = fixture_start(&r->logged);
 
 	TEST_ASSERT_EQUAL_INT_MESSAGE(0, rc, buf_cstr(&r->logged.error));
@@ -106,13 +106,15 @@ static void go_on(struct replay *r)
 
 static void run_step(struct replay *r, struct engines *e, struct buf *reply)
 {
-	struct classic *c = databases_get(e->databases, 0);
+	struct queue_caller caller;
 	struct iovec iov[64];
 	size_t argc;
 	struct qless_str *argv = step_arguments(&r->scenario, &argc);
 
-	c->sha = STR("0123456789abcdef0123456789abcdef01234567");
-	classic_run_script(c, CLASSIC_SCRIPT, argv, argc, &e->writer);
+	queue_caller_init_in(&caller, databases_get(e->databases, 0));
+	caller.sha = STR("0123456789abcdef0123456789abcdef01234567");
+	queue_run_script(&caller, REQUEST_SCRIPT, argv, argc, &e->writer);
+	queue_caller_done(&caller);
 	free(argv);
 	buf_clear(reply);
 	while (e->out.len > 0) {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/classic.h"
+#include "queue.h"
 #include "qless.h"
 #include "resp/writer.h"
 #include "util/buf.h"
@@ -230,7 +230,7 @@ static double take_time(struct input *in)
 
 struct subject {
 	struct qless *engine;
-	struct classic classic;
+	struct queue_caller classic;
 	struct chunk_pool pool;
 	struct chain out;
 	struct reply writer;
@@ -259,7 +259,7 @@ static void subject_init(struct subject *s, uint64_t seed)
 
 	s->engine = qless_new(&hooks);
 	qless_set_limits(s->engine, &limits);
-	classic_init(&s->classic, s->engine);
+	queue_caller_init(&s->classic, s->engine);
 	s->classic.sha = STR("0123456789abcdef0123456789abcdef01234567");
 	chunk_pool_init(&s->pool, 1);
 	chain_init(&s->out, &s->pool);
@@ -270,7 +270,7 @@ static void subject_init(struct subject *s, uint64_t seed)
 
 static void subject_done(struct subject *s)
 {
-	classic_done(&s->classic);
+	queue_caller_done(&s->classic);
 	qless_free(s->engine);
 	chain_done(&s->out);
 	chunk_pool_done(&s->pool);
@@ -285,15 +285,15 @@ static void fail_finding(void *arg, struct qless_str finding)
 	abort();
 }
 
-struct request {
+struct made_call {
 	const struct classic_command *command;
-	enum classic_form form;
+	enum request_form form;
 	double now;
 	struct qless_str args[MAX_ARGS];
 	size_t count;
 };
 
-static void subject_run(struct subject *s, const struct request *r)
+static void subject_run(struct subject *s, const struct made_call *r)
 {
 	uint64_t changes = qless_changes(s->engine);
 	struct iovec piece;
@@ -301,7 +301,7 @@ static void subject_run(struct subject *s, const struct request *r)
 
 	buf_clear(&s->events);
 	buf_clear(&s->reply);
-	rc = classic_run(&s->classic, r->command, r->form, r->now, r->args, r->count, &s->writer);
+	rc = queue_run(&s->classic, r->command, r->form, r->now, r->args, r->count, &s->writer);
 	while (chain_peek(&s->out, &piece, 1, SIZE_MAX) > 0) {
 		buf_append(&s->reply, piece.iov_base, piece.iov_len);
 		chain_consume(&s->out, piece.iov_len);
@@ -333,7 +333,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = { data, data + size };
 	struct subject a, b;
-	struct request r = { .now = START };
+	struct made_call r = { .now = START };
 
 	subject_init(&a, 1);
 	subject_init(&b, 0x9e3779b97f4a7c15);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "command/classic.h"
+#include "queue.h"
 #include "command/json.h"
 #include "qless.h"
 #include "resp/writer.h"
@@ -55,7 +55,7 @@ static void check_written(struct qless_str text, bool is_utf8)
 /* ---- by way of commands ---- */
 
 struct subject {
-	struct classic classic;
+	struct queue_caller classic;
 	struct chunk_pool pool;
 	struct chain out;
 	struct reply writer;
@@ -64,10 +64,10 @@ struct subject {
 
 static int run(struct subject *s, const char *name, const struct qless_str *args, size_t count)
 {
-	uint64_t changes = qless_changes(s->classic.engine);
+	uint64_t changes = qless_changes(s->classic.own.engine);
 	struct iovec piece;
-	int rc = classic_run(&s->classic, classic_find(str_from(name)), CLASSIC_EXPLICIT, NOW, args,
-			     count, &s->writer);
+	int rc = queue_run(&s->classic, classic_find(str_from(name)), REQUEST_QLESS, NOW, args,
+			   count, &s->writer);
 
 	buf_clear(&s->reply);
 	while (chain_peek(&s->out, &piece, 1, SIZE_MAX) > 0) {
@@ -76,7 +76,7 @@ static int run(struct subject *s, const char *name, const struct qless_str *args
 	}
 	assert(s->reply.len > 0 && (buf_data(&s->reply)[0] == '-') == (rc < 0));
 	if (rc < 0)
-		assert(qless_changes(s->classic.engine) == changes);
+		assert(qless_changes(s->classic.own.engine) == changes);
 	return rc;
 }
 
@@ -106,7 +106,7 @@ static void check_commands(struct subject *s, struct qless_str text, bool is_goo
 
 	assert(is_good || rc < 0);
 	if (rc == 0) {
-		job = qless_get(s->classic.engine, STR("j"));
+		job = qless_get(s->classic.own.engine, STR("j"));
 		qless_job_read(job, &info);
 		assert(str_equal(info.data, text));
 	}
@@ -130,15 +130,15 @@ static void check_commands(struct subject *s, struct qless_str text, bool is_goo
 		return;
 	RUN(s, "config.get", STR("application"));
 	run(s, "config.get", NULL, 0);
-	if (qless_get(s->classic.engine, STR("j")) != NULL) {
+	if (qless_get(s->classic.own.engine, STR("j")) != NULL) {
 		RUN(s, "get", STR("j"));
 		check_reply(s);
 	}
-	if (qless_get(s->classic.engine, STR("k")) != NULL) {
+	if (qless_get(s->classic.own.engine, STR("k")) != NULL) {
 		RUN(s, "get", STR("k"));
 		check_reply(s);
 	}
-	if (qless_recur_get(s->classic.engine, STR("r")) != NULL) {
+	if (qless_recur_get(s->classic.own.engine, STR("r")) != NULL) {
 		RUN(s, "recur.get", STR("r"));
 		check_reply(s);
 	}
@@ -192,18 +192,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	check_written(text, is_utf8);
 
-	s.classic.engine = qless_new(&hooks);
-	classic_init(&s.classic, s.classic.engine);
-	s.classic.max_json_depth = 100;
+	queue_caller_init(&s.classic, qless_new(&hooks));
+	s.classic.own.max_json_depth = 100;
 	chunk_pool_init(&s.pool, 1);
 	chain_init(&s.out, &s.pool);
 	resp_writer_init(&s.writer, &s.out, 2);
 	buf_init(&s.reply, BUF_NO_MAX);
 	check_commands(&s, text, is_good, is_utf8);
-	qless_check(s.classic.engine, fail_finding, NULL);
+	qless_check(s.classic.own.engine, fail_finding, NULL);
 
-	qless_free(s.classic.engine);
-	classic_done(&s.classic);
+	qless_free(s.classic.own.engine);
+	queue_caller_done(&s.classic);
 	chain_done(&s.out);
 	chunk_pool_done(&s.pool);
 	buf_done(&s.reply);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "command/classic.h"
+#include "queue.h"
 #include "engine/state.h"
 #include "qless.h"
 #include "resp/writer.h"
@@ -152,12 +152,12 @@ static size_t split(const char *text, struct qless_str *words)
 
 static void go_on(struct qless *q)
 {
-	struct classic classic;
+	struct queue_caller classic;
 	struct chunk_pool pool;
 	struct reply writer;
 	struct chain out;
 
-	classic_init(&classic, q);
+	queue_caller_init(&classic, q);
 	chunk_pool_init(&pool, 2);
 	chain_init(&out, &pool);
 	resp_writer_init(&writer, &out, 2);
@@ -167,15 +167,15 @@ static void go_on(struct qless *q)
 		const struct classic_command *command = classic_find(words[0]);
 
 		assert(command != NULL);
-		classic_run(&classic, command, CLASSIC_EXPLICIT, LATER + (double)i, words + 1,
-			    count - 1, &writer);
+		queue_run(&classic, command, REQUEST_QLESS, LATER + (double)i, words + 1, count - 1,
+			  &writer);
 		chain_consume(&out, out.len);
 	}
 	qless_maintain(q);
 	qless_check(q, fail_finding, NULL);
 	chain_done(&out);
 	chunk_pool_done(&pool);
-	classic_done(&classic);
+	queue_caller_done(&classic);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

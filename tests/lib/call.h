@@ -11,7 +11,7 @@
 #include "unit.h"
 
 #include "command/acl.h"
-#include "command/command.h"
+#include "command/request.h"
 #include "command/table.h"
 #include "resp/writer.h"
 #include "util/buf.h"
@@ -26,6 +26,7 @@ struct call_fixture {
 	struct chain out;
 	struct reply writer;
 	struct command_env env;
+	struct scratch scratch;
 	struct session session;
 	struct buf reply;
 };
@@ -34,7 +35,9 @@ static inline void call_setup(struct call_fixture *f, const struct command *rows
 {
 	*f = (struct call_fixture){ .reply = BUF_INIT(BUF_NO_MAX) };
 	f->table = command_table_new(rows, count);
+	scratch_init(&f->scratch);
 	f->env.table = f->table;
+	f->env.scratch = &f->scratch;
 	f->env.acl = acl_new(f->table);
 	f->session = (struct session){ .id = 1, .proto = 2 };
 	f->session.user = acl_default_user(f->env.acl);
@@ -45,6 +48,7 @@ static inline void call_setup(struct call_fixture *f, const struct command *rows
 
 static inline void call_teardown(struct call_fixture *f)
 {
+	scratch_done(&f->scratch);
 	acl_free(f->env.acl);
 	command_table_free(f->table);
 	chain_done(&f->out);
@@ -68,16 +72,16 @@ static inline const char *call_run_argv(struct call_fixture *f, const struct qle
 	const struct command *cmd = command_table_resolve(f->table, argv, argc, &name_args, &error);
 
 	if (cmd != NULL) {
-		struct call call = { .cmd = cmd,
-				     .argv = argv,
-				     .argc = argc,
-				     .args = argv + name_args,
-				     .nargs = argc - name_args,
-				     .reply = &f->writer,
-				     .session = &f->session,
-				     .env = &f->env };
+		struct request req = { .row = cmd,
+				       .argv = argv,
+				       .argc = argc,
+				       .args = argv + name_args,
+				       .nargs = (size_t)(argc - name_args),
+				       .reply = &f->writer,
+				       .session = &f->session,
+				       .env = &f->env };
 
-		cmd->handler(&call);
+		cmd->handler(&req);
 	} else {
 		reply_error_line(&f->writer, buf_str(&error));
 	}

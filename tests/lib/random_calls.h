@@ -11,7 +11,7 @@
 
 #include "unit.h"
 
-#include "command/classic.h"
+#include "queue.h"
 #include "command/databases.h"
 #include "resp/writer.h"
 #include "util/buf.h"
@@ -65,11 +65,13 @@ static inline int engines_apply(struct engines *e, unsigned db, double now, stru
 				const struct qless_str *args, size_t count)
 {
 	const struct classic_command *command = classic_find(name);
+	struct queue_caller caller;
 	int rc;
 
 	TEST_ASSERT_NOT_NULL(command);
-	rc = classic_run(databases_get(e->databases, db), command, CLASSIC_EXPLICIT, now, args,
-			 count, &e->writer);
+	queue_caller_init_in(&caller, databases_get(e->databases, db));
+	rc = queue_run(&caller, command, REQUEST_QLESS, now, args, count, &e->writer);
+	queue_caller_done(&caller);
 	chain_consume(&e->out, e->out.len);
 	return rc;
 }

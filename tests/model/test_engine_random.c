@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "command/classic.h"
+#include "queue.h"
 #include "resp/writer.h"
 #include "qless.h"
 #include "util/buf.h"
@@ -24,7 +24,7 @@
 
 struct subject {
 	struct qless *engine;
-	struct classic classic;
+	struct queue_caller classic;
 	struct chunk_pool pool;
 	struct chain out;
 	struct reply writer;
@@ -63,7 +63,7 @@ static void subject_init(struct subject *s, uint64_t seed)
 
 	memset(s, 0, sizeof(*s));
 	s->engine = qless_new(&hooks);
-	classic_init(&s->classic, s->engine);
+	queue_caller_init(&s->classic, s->engine);
 	chunk_pool_init(&s->pool, 2);
 	chain_init(&s->out, &s->pool);
 	resp_writer_init(&s->writer, &s->out, 2);
@@ -71,7 +71,7 @@ static void subject_init(struct subject *s, uint64_t seed)
 
 static void subject_done(struct subject *s)
 {
-	classic_done(&s->classic);
+	queue_caller_done(&s->classic);
 	qless_free(s->engine);
 	chain_done(&s->out);
 	chunk_pool_done(&s->pool);
@@ -79,8 +79,7 @@ static void subject_done(struct subject *s)
 
 static int subject_run(struct subject *s, const struct call *call)
 {
-	int rc = classic_run_script(&s->classic, CLASSIC_EXPLICIT, call->args, call->count,
-				    &s->writer);
+	int rc = queue_run_script(&s->classic, REQUEST_QLESS, call->args, call->count, &s->writer);
 
 	chain_consume(&s->out, s->out.len);
 	return rc;

@@ -10,9 +10,9 @@
 #define SECRET_HASH "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"
 #define OTHER_HASH  "d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa"
 
-static void handle(struct call *call)
+static void handle(struct request *req)
 {
-	reply_ok(call->reply);
+	reply_ok(req->reply);
 }
 
 static const struct command rows[] = {

@@ -4,13 +4,13 @@
  */
 #include <stdlib.h>
 
-#include "command/classic.h"
+#include "queue.h"
 #include "resp/writer.h"
 #include "unit.h"
 #include "util/chain.h"
 
 static struct qless *engine;
-static struct classic classic;
+static struct queue_caller classic;
 static struct chunk_pool pool;
 static struct chain out;
 static struct reply writer;
@@ -19,7 +19,7 @@ static struct buf reply;
 void setUp(void)
 {
 	engine = qless_new(NULL);
-	classic_init(&classic, engine);
+	queue_caller_init(&classic, engine);
 	classic.sha = STR("abc");
 	chunk_pool_init(&pool, 2);
 	chain_init(&out, &pool);
@@ -29,7 +29,7 @@ void setUp(void)
 
 void tearDown(void)
 {
-	classic_done(&classic);
+	queue_caller_done(&classic);
 	qless_free(engine);
 	chain_done(&out);
 	chunk_pool_done(&pool);
@@ -60,7 +60,7 @@ static size_t split(char *text, struct qless_str *ret_words)
 	return count;
 }
 
-static struct qless_str run_form(enum classic_form form, const char *line)
+static struct qless_str run_form(enum request_form form, const char *line)
 {
 	struct qless_str words[32];
 	char text[256];
@@ -68,7 +68,7 @@ static struct qless_str run_form(enum classic_form form, const char *line)
 
 	strcpy(text, line);
 	count = split(text, words);
-	classic_run_script(&classic, form, words, count, &writer);
+	queue_run_script(&classic, form, words, count, &writer);
 	return take_reply();
 }
 
@@ -80,8 +80,8 @@ static struct qless_str run_native(double now, const char *line)
 
 	strcpy(text, line);
 	count = split(text, words);
-	classic_run(&classic, classic_find(words[0]), CLASSIC_NATIVE, now, words + 1, count - 1,
-		    &writer);
+	queue_run(&classic, classic_find(words[0]), REQUEST_NATIVE, now, words + 1, count - 1,
+		  &writer);
 	return take_reply();
 }
 
@@ -114,39 +114,39 @@ static void native_calls_have_code_words_in_errors(void)
 
 static void explicit_calls_take_the_time_and_say_err(void)
 {
-	ASSERT_STR("$1\r\nj\r\n", run_form(CLASSIC_EXPLICIT, "put 5 w q j k {} 0"));
+	ASSERT_STR("$1\r\nj\r\n", run_form(REQUEST_QLESS, "put 5 w q j k {} 0"));
 	ASSERT_STR("-ERR Heartbeat(): Job j not currently running: waiting\r\n",
-		   run_form(CLASSIC_EXPLICIT, "heartbeat 6 j w"));
+		   run_form(REQUEST_QLESS, "heartbeat 6 j w"));
 	ASSERT_STR("-ERR Arg \"now\" missing or not a number: nil\r\n",
-		   run_form(CLASSIC_EXPLICIT, "heartbeat x j w"));
-	ASSERT_STR("-ERR Unknown command nope\r\n", run_form(CLASSIC_EXPLICIT, "nope 1"));
-	ASSERT_STR("-ERR Must provide a command\r\n", run_form(CLASSIC_EXPLICIT, ""));
+		   run_form(REQUEST_QLESS, "heartbeat x j w"));
+	ASSERT_STR("-ERR Unknown command nope\r\n", run_form(REQUEST_QLESS, "nope 1"));
+	ASSERT_STR("-ERR Must provide a command\r\n", run_form(REQUEST_QLESS, ""));
 }
 
 static void script_calls_have_the_errors_of_scripts(void)
 {
 	ASSERT_STR("-ERR user_script:1: Queue(): no queue name provided script: abc, on "
 		   "@user_script:1.\r\n",
-		   run_form(CLASSIC_SCRIPT, "pop 1"));
+		   run_form(REQUEST_SCRIPT, "pop 1"));
 	ASSERT_STR("-ERR Wrong number of args calling Redis command from script script: abc, on "
 		   "@user_script:1.\r\n",
-		   run_form(CLASSIC_SCRIPT, "pause 1"));
+		   run_form(REQUEST_SCRIPT, "pause 1"));
 }
 
 static void an_empty_list_is_an_object_only_for_scripts(void)
 {
-	ASSERT_STR("$2\r\n{}\r\n", run_form(CLASSIC_SCRIPT, "pop 1 q w 1"));
-	ASSERT_STR("$2\r\n[]\r\n", run_form(CLASSIC_EXPLICIT, "pop 1 q w 1"));
+	ASSERT_STR("$2\r\n{}\r\n", run_form(REQUEST_SCRIPT, "pop 1 q w 1"));
+	ASSERT_STR("$2\r\n[]\r\n", run_form(REQUEST_QLESS, "pop 1 q w 1"));
 	ASSERT_STR("$2\r\n[]\r\n", run_native(1, "pop q w 1"));
 	ASSERT_STR("$24\r\n{\"stalled\":[],\"jobs\":[]}\r\n",
-		   run_form(CLASSIC_EXPLICIT, "workers 1 w"));
+		   run_form(REQUEST_QLESS, "workers 1 w"));
 }
 
 static void an_error_ends_at_a_nul_and_has_one_line(void)
 {
 	struct qless_str args[] = { STR_INIT("a\r\nb\0c") };
 
-	classic_run(&classic, classic_find(STR("timeout")), CLASSIC_NATIVE, 1, args, 1, &writer);
+	queue_run(&classic, classic_find(STR("timeout")), REQUEST_NATIVE, 1, args, 1, &writer);
 	ASSERT_STR("-NOJOB Timeout(): Job a  b\r\n", take_reply());
 }
 
@@ -177,7 +177,7 @@ static void note(void *arg, unsigned db, double now, struct qless_str name,
 }
 
 /* What was noted, on an engine that has seen nothing yet. */
-static void run_again(struct classic *c, char *lines)
+static void run_again(struct queue_caller *c, char *lines)
 {
 	struct qless_str words[32];
 	char *line, *next;
@@ -188,9 +188,9 @@ static void run_again(struct classic *c, char *lines)
 		next = strchr(line, '\n');
 		*next = '\0';
 		count = split(line, words);
-		TEST_ASSERT_EQUAL_INT(0, classic_run_again(c, classic_find(words[1]),
-							   strtod(words[0].ptr, NULL), words + 2,
-							   count - 2, &writer));
+		TEST_ASSERT_EQUAL_INT(0, queue_run_again(c, classic_find(words[1]),
+							 strtod(words[0].ptr, NULL), words + 2,
+							 count - 2, &writer));
 		take_reply();
 	}
 }
@@ -198,12 +198,12 @@ static void run_again(struct classic *c, char *lines)
 static void data_that_a_job_had_is_not_recorded_again(void)
 {
 	struct buf lines = BUF_INIT(BUF_NO_MAX), before = BUF_INIT(BUF_NO_MAX);
-	struct classic_recorder recorder = { .record = note, .arg = &lines };
+	struct database_recorder recorder = { .record = note, .arg = &lines };
 	struct qless *engine2 = qless_new(NULL);
-	struct classic again;
+	struct queue_caller again;
 
-	classic_init(&again, engine2);
-	classic.recorder = &recorder;
+	queue_caller_init(&again, engine2);
+	classic.own.recorder = &recorder;
 	run_native(1, "put w q j k {\"a\":1} 0");
 	run_native(2, "put w q j2 k {} 0");
 	run_native(3, "pop q w 2");
@@ -233,12 +233,12 @@ static void data_that_a_job_had_is_not_recorded_again(void)
 				 buf_cstr(&lines));
 	buf_append_str(&before, run_native(14, "multiget j j2"));
 	run_again(&again, buf_data(&lines));
-	classic_run_script(
-		&again, CLASSIC_EXPLICIT,
+	queue_run_script(
+		&again, REQUEST_QLESS,
 		(const struct qless_str[]){ STR("multiget"), STR("14"), STR("j"), STR("j2") }, 4,
 		&writer);
 	TEST_ASSERT_EQUAL_STRING(buf_cstr(&before), (take_reply(), buf_cstr(&reply)));
-	classic_done(&again);
+	queue_caller_done(&again);
 	qless_free(engine2);
 	buf_done(&lines);
 	buf_done(&before);
@@ -254,9 +254,9 @@ static void nobody_can_say_that_data_is_the_same(void)
 	TEST_ASSERT_TRUE(str_starts_with(run_native(3, "fail j w g m ="), STR("-BADJSON ")));
 	/* Nor is there any data of a job that is not there. */
 	TEST_ASSERT_LESS_THAN(
-		0, classic_run_again(&classic, classic_find(STR("heartbeat")), 4,
-				     (const struct qless_str[]){ STR("x"), STR("w"), STR("=") }, 3,
-				     &writer));
+		0, queue_run_again(&classic, classic_find(STR("heartbeat")), 4,
+				   (const struct qless_str[]){ STR("x"), STR("w"), STR("=") }, 3,
+				   &writer));
 }
 
 int main(int argc, char **argv)

@@ -9,9 +9,9 @@
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-static void handle(struct call *call)
+static void handle(struct request *req)
 {
-	reply_ok(call->reply);
+	reply_ok(req->reply);
 }
 
 /* What the daemon is built from, but for the handlers. */
@@ -407,16 +407,16 @@ static void docs_without_names_are_of_all_commands(void)
 	call_setup(&f, all_rows, COUNT(all_rows));
 	for (int proto = 2; proto <= 3; proto++) {
 		struct qless_str argv[] = { STR("command"), STR("docs") };
-		struct call call = { .cmd = command_table_find(f.table, STR("command|docs")),
-				     .argv = argv,
-				     .argc = 2,
-				     .args = argv + 2,
-				     .reply = &f.writer,
-				     .session = &f.session,
-				     .env = &f.env };
+		struct request req = { .row = command_table_find(f.table, STR("command|docs")),
+				       .argv = argv,
+				       .argc = 2,
+				       .args = argv + 2,
+				       .reply = &f.writer,
+				       .session = &f.session,
+				       .env = &f.env };
 
 		call_use_proto(&f, proto);
-		cmd_command_docs(&call);
+		cmd_command_docs(&req);
 		TEST_ASSERT_TRUE(f.out.len > 1000);
 		chain_consume(&f.out, f.out.len);
 	}

@@ -169,7 +169,7 @@ static void an_error_of_the_store_has_no_line(void)
 static void errors_may_look_as_before_redis_7(void)
 {
 	load();
-	databases_set_envelope(f.env.databases, CLASSIC_ENVELOPE_REDIS6);
+	f.env.envelope = SCRIPT_ENVELOPE_REDIS6;
 	assert_error("-ERR Error running script (call to f_@@): @user_script:1: "
 		     "user_script:1: Unknown command x\r\n",
 		     CALL(&f, "EVALSHA", sha, "0", "x"));
@@ -180,7 +180,7 @@ static void errors_may_look_as_before_redis_7(void)
 	assert_error("-ERR Error running script (call to f_@@): @user_script:1: "
 		     "user_script:1: Must provide a command\r\n",
 		     CALL(&f, "EVALSHA", sha, "0"));
-	databases_set_envelope(f.env.databases, CLASSIC_ENVELOPE_REDIS7);
+	f.env.envelope = SCRIPT_ENVELOPE_REDIS7;
 	ASSERT_SCRIPT_ERROR("Must provide a command", "EVALSHA", sha, "0");
 }
 

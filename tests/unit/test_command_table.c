@@ -8,9 +8,9 @@
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-static void handle(struct call *call)
+static void handle(struct request *req)
 {
-	(void)call;
+	(void)req;
 }
 
 static const struct command rows[] = {
