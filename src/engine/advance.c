@@ -4,6 +4,8 @@
  */
 #include "engine/advance.h"
 
+#include <assert.h>
+
 #include "engine/engine_int.h"
 #include "engine/error.h"
 #include "engine/job.h"
@@ -27,6 +29,7 @@ static int64_t promote(struct qless *q, struct queue *queue, double now, int64_t
 		job_batch_as(q, job, QLESS_WAITING, job_work_score(job, now));
 		engine_changed(q);
 	}
+	assert(q->batch.count == (size_t)moved);
 	if (moved > 0)
 		job_place_batch(q, queue, QLESS_WAITING);
 	return moved;
@@ -89,6 +92,7 @@ int qless_advance(struct qless *q, double now, const struct qless_advance *advan
 		moved = worker_forget_old(q, now, advance->max);
 		break;
 	}
+	assert(moved >= 0);
 	*ret_moved = (uint64_t)moved;
 	return 0;
 }

@@ -2,6 +2,9 @@
  * Cancelling: jobs that go before they are complete.
  */
 #include "engine/engine_int.h"
+
+#include <assert.h>
+
 #include "engine/error.h"
 #include "engine/event.h"
 #include "engine/fail.h"
@@ -53,6 +56,7 @@ static void cancel(struct qless *q, struct qless_job *job)
 	struct qless_str queue = queue_name(job->queue);
 	struct qless_str worker = job->worker != NULL ? intern_str(job->worker) : STR("");
 
+	assert(job->state != QLESS_COMPLETE && !(job->flags & JOB_CHOSEN));
 	event_canceled(q, job_jid(job), &queue, &worker);
 	if (job->state == QLESS_FAILED)
 		job_forgive(q, job);

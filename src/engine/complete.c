@@ -1,6 +1,7 @@
 /*
  * Completion, for good or on to another queue, and purging of old completed jobs.
  */
+#include <assert.h>
 #include <math.h>
 
 #include "engine/depends.h"
@@ -41,6 +42,7 @@ static enum qless_state advance(struct qless *q, struct qless_job *job, double n
 {
 	struct queue *next = queue_need(q, *complete->next);
 
+	assert(job->state == QLESS_RUNNING && !job->node.linked);
 	event_advanced(q, job_jid(job), complete->queue, *complete->next);
 	job_join(q, job, next, now);
 	queue_know(q, next, now);
@@ -91,6 +93,7 @@ static void purge(struct qless *q, double now)
 		job_leave(q, job);
 		job_delete(q, job);
 	}
+	assert(skiplist_count(&q->completed) <= before);
 	if (skiplist_count(&q->completed) != before)
 		prefetch_purge(q);
 }
@@ -102,6 +105,7 @@ static enum qless_state finish(struct qless *q, struct qless_job *job, double no
 	job_set_queue(q, job, NULL);
 	job_place_as(q, job, QLESS_COMPLETE, now);
 	depends_satisfy(q, job, now);
+	assert(job->extra == NULL || job->extra->dependents == NULL);
 	purge(q, now);
 	return QLESS_COMPLETE;
 }

@@ -79,6 +79,7 @@ static void link_jobs(struct qless *q, struct qless_job *job, struct qless_job *
 	struct edge *edge = edge_new(q, on);
 	struct edge *twin = edge_new(q, job);
 
+	assert(on->state != QLESS_COMPLETE);
 	edge->twin = twin;
 	twin->twin = edge;
 	edge_insert(&job_need_extra(job)->dependencies, edge, &q->depending_count);
@@ -91,6 +92,8 @@ static void unlink_jobs(struct qless *q, struct qless_job *job, struct edge *edg
 {
 	struct qless_job *on = edge->job;
 
+	assert(edge->twin->twin == edge && edge->twin->job == job);
+	assert(q->depending_count > 0 && q->depended_count > 0);
 	edge_remove(&on->extra->dependents, edge->twin, &q->depended_count);
 	edge_remove(&job->extra->dependencies, edge, &q->depending_count);
 	job_release_extra(on);
@@ -172,7 +175,7 @@ static void schedule_when_due(struct qless *q, struct qless_job *job)
 /* Nothing holds the job back any more. A time it was to wait for is honoured. */
 static void go_on(struct qless *q, struct qless_job *job, double now)
 {
-	assert(job->state == QLESS_DEPENDS);
+	assert(job->state == QLESS_DEPENDS && !depends_is_open(job));
 	job_leave(q, job);
 	if (isnan(job_due(job)))
 		job_place(q, job, now, 0);
@@ -191,7 +194,7 @@ static void go_on_picked(struct qless *q, double now)
 	for (i = 0; i < q->picked.count; i++) {
 		struct qless_job *job = q->picked.items[i];
 
-		assert(job->state == QLESS_DEPENDS);
+		assert(job->state == QLESS_DEPENDS && job->node.linked && !depends_is_open(job));
 		if (job->queue != queue && queue != NULL)
 			skiplist_remove_batch(&queue->depends, &q->batch);
 		queue = job->queue;

@@ -104,6 +104,8 @@ bool engine_begin(struct qless *q, double now)
 		engine_fail_number(q, QLESS_OP_ANY, QLESS_WHY_NO_NUMBER, "now", now);
 		return false;
 	}
+	/* No call leaves a batch half done. */
+	assert(q->batch.count == 0);
 	q->now = now;
 	q->kept_data = false;
 	job_vec_clear(&q->jobs_out);

@@ -5,6 +5,8 @@
  */
 #include "engine/event.h"
 
+#include <assert.h>
+
 #include "engine/engine_int.h"
 #include "engine/job.h"
 #include "util/json.h"
@@ -21,6 +23,7 @@ static bool is_heard(const struct qless *q)
 
 static void publish(struct qless *q, struct qless_str channel, struct qless_str payload)
 {
+	assert(q->hooks.publish != NULL);
 	q->hooks.publish(q->hooks.arg, channel, payload);
 }
 

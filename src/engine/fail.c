@@ -3,6 +3,7 @@
  */
 #include "engine/fail.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -31,8 +32,10 @@ struct group *group_find(const struct qless *q, struct qless_str name)
 
 void group_release(struct qless *q, struct group *group)
 {
+	assert(group->name->user == group);
 	if (skiplist_count(&group->jobs) > 0)
 		return;
+	assert(q->group_count > 0);
 	skiplist_done(&group->jobs);
 	group->name->user = NULL;
 	intern_unref(&q->group_names, group->name);
@@ -56,6 +59,7 @@ struct group *group_need(struct qless *q, struct intern *name)
 
 void job_forgive(struct qless *q, struct qless_job *job)
 {
+	assert(job->state == QLESS_FAILED);
 	stats_uncount(q, job->queue, job->extra->failure->when, COUNTER_FAILED);
 }
 
@@ -79,6 +83,7 @@ void job_exhaust(struct qless *q, struct qless_job *job, const struct qless_str 
 	struct buf text = BUF_INIT(BUF_NO_MAX);
 	struct intern *group;
 
+	assert(job->state == QLESS_RUNNING && !job->node.linked && job->remaining < 0);
 	if (group_text == NULL) {
 		buf_append_str(&text, STR(EXHAUSTED_GROUP_PREFIX));
 		buf_append_str(&text, queue);
@@ -154,6 +159,7 @@ static void give_back(struct qless *q, struct qless_job *job, double now,
 {
 	struct intern *group;
 
+	assert(job->state == QLESS_RUNNING && !job->node.linked && job->remaining >= 0);
 	if (!str_equal(queue_name(job->queue), retry->queue)) {
 		struct queue *queue = queue_need(q, retry->queue);
 

@@ -127,6 +127,7 @@ bool history_next(const struct history *h, size_t *cursor, struct qless_event *r
 	if (*cursor >= h->len)
 		return false;
 	*cursor = (size_t)(read_entry(start + *cursor, ret_event, names) - start);
+	assert(*cursor <= h->len);
 	return true;
 }
 
@@ -178,6 +179,8 @@ static void drop_entries(struct qless *q, struct history *h, uint64_t count)
 	size_t gap;
 	uint64_t i;
 
+	/* The first entry stays, whatever goes. */
+	assert(count < h->count);
 	from = p = read_entry(start, &event, names);
 	for (i = 0; i < count; i++) {
 		p = read_entry(p, &event, names);
@@ -185,6 +188,7 @@ static void drop_entries(struct qless *q, struct history *h, uint64_t count)
 	}
 	gap = (size_t)(p - from);
 	memmove(start + (from - start), p, h->len - (size_t)(p - start));
+	assert(gap < h->len);
 	h->len -= (uint32_t)gap;
 	h->count -= (uint32_t)count;
 }
@@ -262,6 +266,7 @@ static unsigned char *begin_entry(struct qless *q, struct history *h, double now
 static void add_name(struct history *h, struct intern *name)
 {
 	intern_ref(name);
+	assert(h->len + sizeof(name) <= (h->cap == 0 ? HISTORY_INLINE_BYTES : h->cap));
 	memcpy(bytes(h) + h->len, &name, sizeof(name));
 	h->len += (uint32_t)sizeof(name);
 }

@@ -121,6 +121,8 @@ void job_free_memory(struct qless_job *job)
 /* The job is in no list and has no dependencies either way. */
 static void job_free(struct qless *q, struct qless_job *job)
 {
+	assert(job->extra == NULL ||
+	       (job->extra->dependencies == NULL && job->extra->dependents == NULL));
 	job_drop_tags(q, job);
 	job_clear_failure(q, job);
 	job_set_worker(q, job, NULL);
@@ -186,10 +188,13 @@ void job_set_queue(struct qless *q, struct qless_job *job, struct queue *queue)
 
 	if (old == queue)
 		return;
+	/* A list of its old queue must not keep the job. */
+	assert(!job->node.linked);
 	job->queue = queue;
 	if (queue != NULL)
 		queue->job_count++;
 	if (old != NULL) {
+		assert(old->job_count > 0);
 		old->job_count--;
 		queue_release(q, old);
 	}
@@ -215,6 +220,7 @@ void job_set_failure(struct qless *q, struct qless_job *job, struct intern *grou
 	failure->message_len = (uint32_t)message.len;
 	engine_copy(failure->message, message);
 	job_clear_failure(q, job);
+	assert(job->state != QLESS_FAILED || !job->node.linked);
 	job_need_extra(job)->failure = failure;
 	job->flags &= (uint8_t)~JOB_FAILURE_CLEARED;
 }

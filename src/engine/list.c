@@ -2,6 +2,9 @@
  * Listings of the jobs of a queue, a page at a time.
  */
 #include "engine/engine_int.h"
+
+#include <assert.h>
+
 #include "engine/job.h"
 #include "engine/page.h"
 #include "engine/queue.h"
@@ -13,8 +16,10 @@ static void push_range(struct qless *q, const struct skiplist *list, uint64_t fi
 {
 	struct skipnode *node = skiplist_at(list, (uint32_t)first);
 
-	for (; count > 0; count--, node = skiplist_next(node))
+	for (; count > 0; count--, node = skiplist_next(node)) {
+		assert(node != NULL);
 		str_vec_push(&q->list, member(node));
+	}
 }
 
 /* The nodes of ranks `begin` to `end` - 1, taken as a limit. */

@@ -6,6 +6,7 @@
  */
 #include "engine/lock.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "engine/due.h"
@@ -68,6 +69,7 @@ static bool take_away(struct qless *q, struct qless_job *job)
 {
 	struct intern *worker;
 
+	assert(retries_are_whole(job));
 	job_end_run(q, job, RUN_LOST);
 	job->remaining -= 1;
 	if (job->remaining >= 0)
@@ -96,6 +98,7 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 		struct qless_job *job = q->picked.items[i];
 		bool taken = will_be_taken(q, job);
 
+		assert(job->state == QLESS_RUNNING && job->queue == queue && job->worker != NULL);
 		worker_drop_job(q, job);
 		/* What was warned under a grace period and is taken without one is warned again. */
 		if (!(job->flags & JOB_GRACE) || q->settings.grace_period <= 0)

@@ -4,6 +4,9 @@
  * few of them tell about as much.
  */
 #include "engine/depends.h"
+
+#include <assert.h>
+
 #include "engine/engine_int.h"
 #include "engine/job.h"
 #include "engine/lists.h"
@@ -65,6 +68,7 @@ void view_jobs_memory(const struct skiplist *jobs, size_t samples, struct view_m
 	uint64_t sampled = samples < count ? samples : count;
 	uint64_t i;
 
+	assert(sampled <= count);
 	if (sampled == 0)
 		return;
 	for (i = 0; i < sampled; i++)

@@ -1,5 +1,6 @@
 #include "engine/meter.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -62,6 +63,7 @@ static void tick_meter(struct meter *meter, struct tick *tick)
 		uint64_t came = meter->counts[event] - meter->ticked_counts[event];
 		double rate = (double)came / elapsed;
 
+		assert(meter->counts[event] >= meter->ticked_counts[event]);
 		meter->ticked_counts[event] = meter->counts[event];
 		for (span = 0; span < METER_SPANS; span++) {
 			double keep = tick->keep[span];

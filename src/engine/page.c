@@ -1,5 +1,7 @@
 #include "engine/page.h"
 
+#include <assert.h>
+
 bool index_range(uint64_t count, int64_t start, int64_t stop, uint64_t *ret_first,
 		 uint64_t *ret_count)
 {
@@ -15,6 +17,7 @@ bool index_range(uint64_t count, int64_t start, int64_t stop, uint64_t *ret_firs
 		return false;
 	*ret_first = (uint64_t)start;
 	*ret_count = (uint64_t)(stop - start) + 1;
+	assert(*ret_first < count && *ret_count <= count - *ret_first);
 	return true;
 }
 

@@ -1,6 +1,7 @@
 /*
  * Handing jobs out, and looking at those that would be next.
  */
+#include <assert.h>
 #include <math.h>
 
 #include "engine/advance.h"
@@ -24,9 +25,12 @@
 static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job, double now,
 		     struct intern *worker, double expires)
 {
+	assert(job->queue == queue);
 	/* The run of a job that was taken from another worker has ended. */
 	if (job->node.linked)
 		job_leave(q, job);
+	else
+		assert(job->state == QLESS_RUNNING);
 	history_append_popped(q, &job->history, now, worker);
 	stats_record_wait(q, queue, now, now - job->time);
 	job->time = now;
@@ -52,6 +56,7 @@ static void enter_locks(struct qless *q, struct queue *queue, double now, struct
 
 	if (count == 0)
 		return;
+	assert(batch->count == count);
 	skiplist_sort_batch(&queue->locks, batch);
 	job_vec_clear(&q->picked);
 	for (i = 0; i < count; i++)
@@ -78,6 +83,7 @@ static int64_t limit_concurrency(const struct queue *queue, double now, int64_t 
 	if (isnan(queue->max_concurrency) || queue->max_concurrency <= 0)
 		return count;
 	running = skiplist_count(&queue->locks) - skiplist_count_lt(&queue->locks, now);
+	assert(running >= 0);
 	room = fmax(0, queue->max_concurrency - running);
 	return room < (double)count ? (int64_t)room : count;
 }
@@ -118,6 +124,7 @@ static int pop_from(struct qless *q, struct queue *queue, double now, struct int
 	count -= (int64_t)q->jobs_out.count;
 	advance_for_pop(q, queue, now, count);
 	push_waiting(queue, count, &q->jobs_out);
+	assert(q->batch.count == 0);
 	for (i = 0; i < q->jobs_out.count; i++)
 		hand_out(q, queue, q->jobs_out.items[i], now, worker, expires);
 	enter_locks(q, queue, now, worker, expires);

@@ -1,6 +1,7 @@
 /*
  * Putting jobs: new ones, and existing ones somewhere else.
  */
+#include <assert.h>
 #include <math.h>
 
 #include "engine/depends.h"
@@ -73,6 +74,7 @@ static void apply_put(struct qless *q, double now, const struct qless_put *put)
 	struct queue *queue = queue_need(q, put->queue);
 
 	event_put(q, put->jid, put->queue);
+	assert(is_new || job->node.linked);
 	if (is_new) {
 		job = job_new_hashed(q, put->jid, hash, put->data);
 		job->retries = DEFAULT_RETRIES;

@@ -56,6 +56,7 @@ static struct queue *queue_new(struct qless *q, struct qless_str name)
 
 	skipnode_init(&queue->node, height);
 	queue->name = intern_get(&q->queue_names, name);
+	assert(queue->name->user == NULL);
 	queue->name->user = queue;
 	queue->name_len = queue->name->len;
 	for (int i = 0; i < QUEUE_LISTS; i++)
@@ -72,8 +73,10 @@ static struct queue *queue_new(struct qless *q, struct qless_str name)
 /* The last one takes its place. */
 static void leave_all(struct queue_vec *all, const struct queue *queue)
 {
-	struct queue *last = all->items[--all->count];
+	struct queue *last;
 
+	assert(queue->index < all->count && all->items[queue->index] == queue);
+	last = all->items[--all->count];
 	last->index = queue->index;
 	all->items[last->index] = last;
 }
@@ -95,6 +98,9 @@ void queue_release(struct qless *q, struct queue *queue)
 
 void queue_free(struct qless *q, struct queue *queue)
 {
+	assert(queue->name->user == queue && queue->job_count == 0 && !queue->paused);
+	for (int i = 0; i < QUEUE_LISTS; i++)
+		assert(skiplist_count(&queue->lists[i]) == 0);
 	if (queue->node.linked)
 		skiplist_remove(&q->queues, &queue->node);
 	if (heap_has(&queue->due))
@@ -159,6 +165,7 @@ void queue_due_range(const struct queue *queue, double now, uint32_t *ret_first,
 {
 	*ret_first = skiplist_count_lt(&queue->scheduled, 0);
 	*ret_end = now >= 0 ? skiplist_count_le(&queue->scheduled, now) : *ret_first;
+	assert(*ret_first <= *ret_end && *ret_end <= skiplist_count(&queue->scheduled));
 }
 
 void qless_queues(struct qless *q, struct qless_list *ret_names)
@@ -253,6 +260,7 @@ int qless_pause(struct qless *q, double now, const struct qless_str *names, size
 			continue;
 		queue->paused = true;
 		q->paused_count++;
+		assert(q->paused_count <= q->all_queues.count);
 		engine_changed(q);
 	}
 	return 0;
@@ -269,6 +277,7 @@ int qless_unpause(struct qless *q, double now, const struct qless_str *names, si
 
 		if (queue == NULL || !queue->paused)
 			continue;
+		assert(q->paused_count > 0);
 		queue->paused = false;
 		q->paused_count--;
 		queue_resume(q, queue);

@@ -3,6 +3,7 @@
  */
 #include "engine/recur.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -75,6 +76,7 @@ static void leave_queue(struct qless *q, struct qless_recur *recur)
 {
 	struct queue *queue = recur->queue;
 
+	assert(recur->node.linked);
 	skiplist_remove(&queue->recurring, &recur->node);
 	recur->queue = NULL;
 	queue_release(q, queue);
@@ -83,6 +85,7 @@ static void leave_queue(struct qless *q, struct qless_recur *recur)
 static void enter_queue(struct qless *q, struct qless_recur *recur, struct queue *queue,
 			double next, double now)
 {
+	assert(recur->interval > 0 && !recur->node.linked);
 	recur->queue = queue;
 	skiplist_insert(&queue->recurring, &recur->node, next);
 	recur_falls_due(q, recur);
@@ -494,6 +497,7 @@ static int64_t make_due_jobs(struct qless *q, struct qless_recur *recur, double 
 	double when = recur_next_run(recur, now);
 	int64_t made = 0;
 
+	assert(recur->node.linked && recur->node.score <= now);
 	while (when <= now && made < max) {
 		make_job(q, recur, now, when);
 		when = finite_add(when, recur->interval);
@@ -518,5 +522,6 @@ int64_t recur_spawn(struct qless *q, struct queue *queue, double now, int64_t ma
 		node = skiplist_next(node);
 		made += make_due_jobs(q, recur, now, max - made);
 	}
+	assert(made <= max);
 	return made;
 }

@@ -107,6 +107,7 @@ double job_usual_score(const struct qless_job *job)
 void job_leave(struct qless *q, struct qless_job *job)
 {
 	assert(job->node.linked && job->state != QLESS_RUNNING);
+	assert((job->queue == NULL) == (job->state == QLESS_COMPLETE));
 	skiplist_remove(job_list(q, job), &job->node);
 	if (job->state == QLESS_FAILED)
 		group_release(q, job->extra->failure->group->user);
@@ -116,6 +117,7 @@ void job_end_run(struct qless *q, struct qless_job *job, enum run_end end)
 {
 	const struct end_rule *rule = &end_rules[end];
 
+	assert(end < RUN_ENDS && job->queue != NULL);
 	assert(job->state == QLESS_RUNNING && job->node.linked && job->worker != NULL);
 	skiplist_remove(&job->queue->locks, &job->node);
 	if (rule->deed != DEED_TOTAL)
@@ -135,6 +137,7 @@ static inline void set_state(struct qless_job *job, enum qless_state state)
 	assert(next_states[job->state] & 1u << state);
 	assert((job->queue == NULL) == (state == QLESS_COMPLETE));
 	assert(state != QLESS_RUNNING || job->worker != NULL);
+	assert(!(job->flags & (JOB_GRACE | JOB_CHOSEN)));
 	if (state == QLESS_FAILED || state == QLESS_COMPLETE)
 		assert(job->worker == NULL && job->expires == 0);
 	job->state = (uint8_t)state;
@@ -192,6 +195,8 @@ void job_place_batch(struct qless *q, struct queue *queue, enum qless_state stat
 
 enum qless_state job_place(struct qless *q, struct qless_job *job, double now, double delay)
 {
+	/* Only a job that depends on others remembers when it is due. */
+	assert(job->extra == NULL || isnan(job->extra->due));
 	if (job->extra != NULL && job->extra->dependencies != NULL) {
 		if (delay > 0)
 			job_set_due(job, finite_add(now, delay));
@@ -215,6 +220,7 @@ void job_restore(struct qless *q, struct qless_job *job, double score)
 
 void job_join(struct qless *q, struct qless_job *job, struct queue *queue, double when)
 {
+	assert(!job->node.linked && queue->name->user == queue);
 	job_set_queue(q, job, queue);
 	history_append_put(q, &job->history, when, queue);
 	queue->meter.counts[METER_PUT]++;

@@ -4,6 +4,7 @@
  */
 #include "engine/settings.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,6 +205,7 @@ static void store(struct settings *s, struct qless_str name, struct qless_str va
 		s->options[i] = (struct option){ .name = engine_dup(name), .name_len = name.len };
 		s->count++;
 	}
+	assert(i < s->count);
 	option = &s->options[i];
 	free(option->value);
 	option->value = engine_dup(value);
@@ -247,6 +249,7 @@ int qless_config_unset(struct qless *q, double now, struct qless_str name)
 		return 0;
 	apply(q, name, NAN);
 	i = find_place(s, name);
+	assert(i < s->count && str_equal(option_name(&s->options[i]), name));
 	option_done(&s->options[i]);
 	s->count--;
 	memmove(s->options + i, s->options + i + 1, (s->count - i) * sizeof(*s->options));

@@ -61,6 +61,7 @@
  */
 #include "engine/state.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,7 @@ static void flush(struct saver *s)
 /* Room for a few bytes. */
 static unsigned char *room(struct saver *s, size_t size)
 {
+	assert(s->len <= STATE_PIECE_BYTES && size <= STATE_PIECE_BYTES);
 	if (STATE_PIECE_BYTES - s->len < size)
 		flush(s);
 	return s->piece + s->len;
@@ -351,6 +353,7 @@ static void number_job(struct saver *s, const struct qless_job *job)
 {
 	struct name_slot *slot = need_slot(&s->jobs, job_jid(job).ptr);
 
+	assert(slot->text == NULL);
 	slot->text = job_jid(job).ptr;
 	slot->id = s->job_count++;
 	s->jobs.count++;
@@ -562,8 +565,11 @@ static void save_dependencies(struct saver *s, const struct queue *queue)
 		save_varint(s, skiplist_count(list));
 		for (at = skiplist_first(list); at != NULL; at = skiplist_next(at)) {
 			const struct edge *edge = container_of(at, const struct edge, node);
+			const struct name_slot *slot;
 
-			save_varint(s, need_slot(&s->jobs, job_jid(edge->job).ptr)->id);
+			slot = need_slot(&s->jobs, job_jid(edge->job).ptr);
+			assert(slot->text != NULL);
+			save_varint(s, slot->id);
 		}
 	}
 }

@@ -1,6 +1,7 @@
 /*
  * Loading snapshots: jobs, with their histories and what only some of them have.
  */
+#include <assert.h>
 #include <math.h>
 
 #include "engine/engine_int.h"
@@ -258,6 +259,7 @@ static void load_job(struct state_loader *l, const struct state_place *place)
 	if (l->failed)
 		return;
 	job = job_make(l->q, jid, data);
+	assert(l->fresh_count < STATE_FRESH_MAX);
 	l->fresh[l->fresh_count++] = &job->hash;
 	if (l->fresh_count == STATE_FRESH_MAX)
 		state_find_jobs(l);

@@ -1,6 +1,7 @@
 /*
  * Loading snapshots: the bytes, and the numbers, times, texts and names they stand for.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -70,6 +71,7 @@ static inline bool have(struct state_loader *l, size_t size)
 
 static inline void used(struct state_loader *l, size_t size)
 {
+	assert(size <= l->left);
 	l->at += size;
 	l->left -= size;
 }

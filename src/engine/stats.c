@@ -73,6 +73,8 @@ struct stats_day *stats_need_day(struct queue *queue, double now)
 	memset(&queue->days[i], 0, sizeof(queue->days[i]));
 	queue->days[i].day = day;
 	queue->day_count++;
+	assert(i == 0 || queue->days[i - 1].day < day);
+	assert(i + 1 == queue->day_count || day < queue->days[i + 1].day);
 	return &queue->days[i];
 }
 
@@ -181,6 +183,7 @@ void stats_count(struct qless *q, struct queue *queue, double now, enum counter 
 
 	day->counters[counter]++;
 	day->counted[counter] = true;
+	assert(day->counters[COUNTER_FAILED] <= day->counters[COUNTER_FAILURES]);
 	if (counter == COUNTER_FAILURES)
 		queue->meter.counts[METER_FAIL]++;
 	engine_changed(q);
@@ -248,6 +251,7 @@ static void maintain_queue(struct qless *q, struct queue *queue, double first_da
 
 	while (gone < queue->day_count && queue->days[gone].day < first_day)
 		day_done(&queue->days[gone++]);
+	assert(gone <= queue->day_count);
 	if (gone > 0) {
 		queue->day_count -= gone;
 		memmove(queue->days, queue->days + gone, queue->day_count * sizeof(*queue->days));
@@ -322,6 +326,7 @@ static void read_series(const struct series *series, struct qless_series *ret_se
 	for (i = 0; i < series->bucket_count; i++) {
 		int index = histogram_index(&series->buckets[i]);
 
+		assert(index < QLESS_HISTOGRAM_BUCKETS);
 		if (index >= 0)
 			ret_series->histogram[index] = series->buckets[i].count;
 	}

@@ -7,6 +7,7 @@
  */
 #include "engine/tag.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "engine/engine_int.h"
@@ -60,6 +61,7 @@ static void tag_recount(struct qless *q, struct tag *tag)
 {
 	uint32_t count = skiplist_count(&tag->jobs);
 
+	assert(tag->name->user == tag && tag->node.linked);
 	if (count > 0) {
 		skiplist_rescore(&q->tags, &tag->node, count);
 		return;
@@ -127,6 +129,7 @@ static struct tagging *touch_tag(struct qless *q, struct qless_job *job, struct 
 	unsigned height;
 
 	if (tagging != NULL) {
+		assert(tagging->job == job && tagging->tag == tag);
 		skiplist_rescore(&tag->jobs, &tagging->node, now);
 		return tagging;
 	}
@@ -145,6 +148,7 @@ static void free_tagging(struct qless *q, struct tagging *tagging)
 {
 	struct tag *tag = tagging->tag;
 
+	assert(tagging->node.aux == 0 && tag->mine != tagging);
 	skiplist_remove(&tag->jobs, &tagging->node);
 	tag_recount(q, tag);
 	free(tagging);

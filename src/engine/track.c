@@ -3,6 +3,7 @@
  */
 #include "engine/track.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "engine/engine_int.h"
@@ -48,6 +49,7 @@ void tracked_add(struct qless *q, struct qless_str jid, double now)
 	engine_copy((char *)&tracked->node + skipnode_size(height), jid);
 	hash_insert(&q->tracked, &tracked->hash);
 	skiplist_insert(&q->tracks, &tracked->node, now);
+	assert(hash_count(&q->tracked) == skiplist_count(&q->tracks));
 }
 
 void tracked_free(struct tracked *tracked)
@@ -108,6 +110,7 @@ int qless_untrack(struct qless *q, double now, struct qless_str jid, bool *ret_w
 		return 0;
 	hash_remove(&q->tracked, &tracked->hash);
 	skiplist_remove(&q->tracks, &tracked->node);
+	assert(hash_count(&q->tracked) == skiplist_count(&q->tracks));
 	tracked_free(tracked);
 	if (job != NULL)
 		job->flags &= (uint8_t)~JOB_TRACKED;

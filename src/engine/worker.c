@@ -6,6 +6,7 @@
  */
 #include "engine/worker.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,9 +62,11 @@ static struct worker *worker_need(struct qless *q, struct intern *name)
 
 static void drop_holding(struct qless *q, struct worker *worker, struct holding *holding)
 {
+	assert(holding->node.linked && q->busy_count > 0);
 	hash_remove(&worker->held, &holding->hash);
 	skiplist_remove(&worker->by_expiry, &holding->node);
 	free(holding);
+	assert(hash_count(&worker->held) == skiplist_count(&worker->by_expiry));
 	if (skiplist_count(&worker->by_expiry) == 0)
 		q->busy_count--;
 }
@@ -73,8 +76,10 @@ static void drop_all(struct qless *q, struct worker *worker)
 {
 	struct hash_node *node;
 
-	if (skiplist_count(&worker->by_expiry) > 0)
+	if (skiplist_count(&worker->by_expiry) > 0) {
+		assert(q->busy_count > 0);
 		q->busy_count--;
+	}
 	skiplist_done(&worker->by_expiry);
 	while ((node = hash_take(&worker->held)) != NULL)
 		free(container_of(node, struct holding, hash));
@@ -82,6 +87,7 @@ static void drop_all(struct qless *q, struct worker *worker)
 
 void worker_free(struct qless *q, struct worker *worker)
 {
+	assert(worker->name->user == worker);
 	drop_all(q, worker);
 	if (worker->node.linked)
 		skiplist_remove(&q->workers, &worker->node);
@@ -157,6 +163,7 @@ static void hold(struct qless *q, struct intern *name, struct qless_str jid, uin
 		return;
 	}
 	skiplist_insert(&worker->by_expiry, &holding->node, expires);
+	assert(hash_count(&worker->held) == skiplist_count(&worker->by_expiry));
 	if (skiplist_count(&worker->by_expiry) == 1)
 		q->busy_count++;
 }
@@ -188,6 +195,7 @@ void worker_hold_jobs(struct qless *q, struct intern *name, const struct job_vec
 		skiplist_batch_add(&q->batch, &holding->node, expires);
 	}
 	skiplist_insert_batch(&worker->by_expiry, &q->batch);
+	assert(hash_count(&worker->held) == skiplist_count(&worker->by_expiry));
 	if (!was_busy && jobs->count > 0)
 		q->busy_count++;
 }
@@ -263,6 +271,7 @@ void worker_drop_days(struct qless *q, struct worker *worker, double first_day)
 {
 	uint32_t gone = find_day(worker, first_day);
 
+	assert(gone <= worker->day_count);
 	if (gone == 0)
 		return;
 	worker->day_count -= gone;
