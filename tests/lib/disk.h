@@ -1,10 +1,10 @@
 /*
- * A disk in memory, behind struct journal_io, that forgets what a real one forgets.
+ * A disk in memory that implements struct journal_io and forgets what a real disk forgets.
  *
- * It keeps apart what programs see and what would be there after a crash: bytes count once their
- * file was synced, names once their directory was. disk_crash() throws the rest away, all of it or,
- * as real ones do, some sectors and some names of it. A call can be made to fail, and the machine
- * to stop at it.
+ * It separates what programs see from what survives a crash. Bytes survive once their file was
+ * synced, names once their directory was synced. disk_crash() discards everything else, or some of
+ * its sectors and names, as a real disk does. A test can make a call fail, or stop the machine at a
+ * call.
  */
 #ifndef TESTS_DISK_H
 #define TESTS_DISK_H
@@ -39,9 +39,9 @@ enum disk_call {
 };
 
 enum disk_crash {
-	DISK_KEEP_SYNCED, /* nothing but what was synced */
-	DISK_KEEP_ALL,	  /* the process dies, the machine lives and writes all it has */
-	DISK_KEEP_MEMORY, /* the process dies, the machine lives and remembers */
+	DISK_KEEP_SYNCED, /* only what was synced */
+	DISK_KEEP_ALL,	  /* the process dies, and the machine writes everything */
+	DISK_KEEP_MEMORY, /* the process dies, and the machine still has it in memory */
 	DISK_KEEP_SOME,	  /* some sectors, and some changes of names */
 };
 
@@ -49,15 +49,14 @@ struct disk_file {
 	struct buf now;
 	struct buf synced;
 	size_t dirty_from, dirty_to; /* written since the last sync */
-	/* A sync failed, and these bytes count as written nevertheless: later ones pass over them.
-	 */
+	/* A sync of these bytes failed. They count as written, so later syncs skip them. */
 	size_t forgotten_from, forgotten_to;
 	bool used;
 };
 
 struct disk_name {
 	char name[DISK_NAME_BYTES];
-	int file; /* -1: there is none of that name */
+	int file; /* -1: no file has that name */
 };
 
 struct disk {
@@ -68,17 +67,17 @@ struct disk {
 	int fds[DISK_FDS_MAX]; /* file + 1, or 0 */
 	bool locked[DISK_FDS_MAX];
 
-	/* From the `after`-th call of those kinds on, `count` calls fail with `error`. */
-	unsigned calls; /* that counted */
+	/* From call number `after` of those kinds on, `count` calls fail with `error`. */
+	unsigned calls; /* of those kinds, made so far */
 	unsigned fail_kinds;
 	unsigned fail_after;
 	unsigned fail_count;
 	int fail_error;
-	size_t fail_written; /* of a write that fails so much is written first */
-	uint64_t room;	     /* bytes of all files together; more is -ENOSPC */
+	size_t fail_written; /* bytes that a failing write writes first */
+	uint64_t room;	     /* bytes for all files together; a write above it fails with -ENOSPC */
 	bool dead;	     /* the machine has stopped: every call fails and does nothing */
-	bool stop;	     /* the failure is such a stop */
-	/* Besides, the machine stops at the call of those kinds before which so many were made. */
+	bool stop;	     /* the machine stops instead of failing the call */
+	/* In addition, the machine stops at call number `stop_after` of those kinds. */
 	unsigned stop_kinds;
 	unsigned stop_after;
 };
@@ -143,13 +142,13 @@ static inline uint64_t disk_used(const struct disk *d)
 {
 	uint64_t used = 0;
 
-	/* Files that only the past leads to take no room. */
+	/* Files that only a name from before a sync leads to take no space. */
 	for (int i = 0; i < DISK_FILES_MAX; i++)
 		used += d->names[i].file >= 0 ? d->files[d->names[i].file].now.len : 0;
 	return used;
 }
 
-/* A file that nothing leads to is no more. */
+/* A file without a name and without a file descriptor is free. */
 static inline bool disk_is_free(const struct disk *d, int file)
 {
 	for (int i = 0; i < DISK_FILES_MAX; i++) {
@@ -211,7 +210,7 @@ static inline int disk_close(void *arg, int fd)
 	return 0;
 }
 
-/* Grow a range by another one. */
+/* Extend a range so that it includes another one. */
 static inline void disk_widen(size_t *from, size_t *to, size_t more_from, size_t more_to)
 {
 	if (*from == *to)
@@ -247,7 +246,7 @@ static inline ssize_t disk_write(void *arg, int fd, const void *bytes, size_t le
 	memcpy(buf_reserve(&f->now, fresh) + offset - f->now.len, bytes, len);
 	buf_commit(&f->now, fresh);
 	disk_widen(&f->dirty_from, &f->dirty_to, (size_t)offset, (size_t)offset + len);
-	/* A short write: the rest fails the next time. */
+	/* A short write: the next call fails. */
 	if (rc < 0)
 		d->fail_count++;
 	return (ssize_t)len;
@@ -438,7 +437,7 @@ static inline void disk_done(struct disk *d)
 	}
 }
 
-/* Let the k-th call of those kinds from now on fail, 0 being the next one. */
+/* Make call number `after` of those kinds fail, where 0 is the next one. */
 static inline void disk_fail(struct disk *d, unsigned kinds, unsigned after, int error)
 {
 	d->calls = 0;
@@ -450,15 +449,14 @@ static inline void disk_fail(struct disk *d, unsigned kinds, unsigned after, int
 	d->stop = false;
 }
 
-/* Let the machine stop there. */
+/* Stop the machine at that call. */
 static inline void disk_stop(struct disk *d, unsigned kinds, unsigned after)
 {
 	disk_fail(d, kinds, after, -EIO);
 	d->stop = true;
 }
 
-/* Unsynced bytes of a file: each sector arrived or did not, whatever was there before, and so did
- * the size. */
+/* Each unsynced sector of a file reached the disk or did not, and so did the size. */
 static inline void disk_keep_some(struct disk_file *f, unsigned long long *rng)
 {
 	size_t size = f->synced.len;
@@ -485,7 +483,8 @@ static inline void disk_keep_some(struct disk_file *f, unsigned long long *rng)
 	free(bytes);
 }
 
-/* Changes of names since the directory was synced: each arrived or did not, in whatever order. */
+/* Each change of a name since the last sync of the directory reached the disk or did not, in any *
+ * order. */
 static inline void disk_keep_some_names(struct disk *d, unsigned long long *rng)
 {
 	struct disk_name kept[DISK_FILES_MAX];
@@ -510,7 +509,7 @@ static inline void disk_keep_some_names(struct disk *d, unsigned long long *rng)
 	memcpy(d->names, kept, sizeof kept);
 }
 
-/* The machine goes down and comes up again. */
+/* The machine stops and starts again. */
 static inline void disk_crash(struct disk *d, enum disk_crash how, unsigned long long *rng)
 {
 	if (how == DISK_KEEP_SYNCED)
@@ -543,7 +542,7 @@ static inline void disk_crash(struct disk *d, enum disk_crash how, unsigned long
 	disk_sync_dir(d, "");
 }
 
-/* A copy of all files as they are seen, for trying several things on. */
+/* Copy all files as programs see them, so that a test can try several things. */
 static inline void disk_copy(struct disk *to, const struct disk *from)
 {
 	disk_init(to);
@@ -561,7 +560,7 @@ static inline void disk_copy(struct disk *to, const struct disk *from)
 	}
 }
 
-/* The bytes of a file as they are seen; NULL if there is none of that name. */
+/* Returns the bytes of a file as programs see them, or NULL if there is none with that name. */
 static inline struct buf *disk_file(struct disk *d, const char *name)
 {
 	struct disk_name *found = disk_find(d->names, name);

@@ -1,13 +1,13 @@
 /*
- * A scripted run, with several files and rewrites, that the machine stops at each of its file
- * calls; and a ledger of what was acknowledged by then.
+ * A scripted run with several segments and rewrites. The machine stops at each of its file calls in
+ * turn, and a ledger says which changes were acknowledged by then.
  */
 #include "journal_fixture.h"
 
 #include "journal/kept.h"
 
 #define CHANGES 120
-/* States seen: after each change of the run. */
+/* Number of states that a run may have: one after each change. */
 #define STATES_MAX 400
 
 struct state {
@@ -20,7 +20,7 @@ static struct state states[STATES_MAX];
 static int state_count;
 static uint64_t acknowledged;
 static unsigned keep_bases;
-static bool from_log; /* bases are made from the files, and not from memory */
+static bool from_log; /* snapshots are made from the files and not from memory */
 static unsigned rebuilds;
 static unsigned long long rng = 77;
 
@@ -56,10 +56,10 @@ static void forget_states(void)
 		free(states[--state_count].dump);
 }
 
-/* The end of a turn: clients are told what is durable. */
+/* The end of a turn: clients get the replies of durable changes. */
 static void end_turn(void)
 {
-	/* After a failure there is time to get well again. */
+	/* After a failure, give the log time to recover. */
 	if (journal_log(f.journal)->state != COMMIT_LOG_HEALTHY)
 		f.us += 300000;
 	fixture_flush(&f);
@@ -68,7 +68,7 @@ static void end_turn(void)
 		acknowledged = journal_log(f.journal)->committed;
 }
 
-/* Run until the end or until the machine stops. True if the log could be begun. */
+/* Run until the end or until the machine stops. Returns whether the log was opened. */
 static bool run_script(unsigned long long seed, enum journal_sync sync)
 {
 	struct random_calls calls;
@@ -99,7 +99,7 @@ static bool run_script(unsigned long long seed, enum journal_sync sync)
 	return true;
 }
 
-/* Every base that is kept, and what was recorded up to the one after it, is there. */
+/* Every kept snapshot is there, with all records up to the next one. */
 static void check_kept(const char *message)
 {
 	uint64_t next = f.recovery.manifest.base_sequence;
@@ -127,8 +127,7 @@ static void check_kept(const char *message)
 	kept_done(&kept);
 }
 
-/* What is there after the crash has to be a state the run has been in, no older than what was
- * acknowledged. */
+/* The state after the crash is one that the run has had, and has all acknowledged changes. */
 static void check_recovery(const char *how, unsigned at)
 {
 	char message[256];
@@ -149,7 +148,7 @@ static void check_recovery(const char *how, unsigned at)
 	check_kept(message);
 }
 
-/* Call it once for each way to make a base. */
+/* Call it once for each way to make a snapshot. */
 static void either_way(void (*run)(const void *arg), const void *arg)
 {
 	rebuilds = 0;
@@ -188,7 +187,7 @@ static void crash_at_each_call(const void *arg)
 			disk_crash(&f.disk, run->crash, &rng);
 		fixture_forget(&f);
 		check_recovery(run->how, at);
-		/* And the log goes on from there. */
+		/* Start anew. */
 		fixture_done(&f);
 		begin();
 		forget_states();
@@ -206,18 +205,18 @@ static void crash_everywhere(const char *how, enum disk_crash crash, enum journa
 	either_way(crash_at_each_call, &run);
 }
 
-static void whenever_the_machine_stops_what_was_acknowledged_is_there(void)
+static void acknowledged_changes_survive_a_crash_at_each_call(void)
 {
 	crash_everywhere("only what was synced", DISK_KEEP_SYNCED, JOURNAL_SYNC_ALWAYS);
 }
 
-static void whatever_sectors_arrived_what_was_acknowledged_is_there(void)
+static void acknowledged_changes_survive_any_loss_of_unsynced_sectors(void)
 {
 	for (int i = 0; i < 4; i++)
 		crash_everywhere("some of it", DISK_KEEP_SOME, JOURNAL_SYNC_ALWAYS);
 }
 
-static void bases_that_are_kept_outlive_crashes(void)
+static void kept_snapshots_survive_crashes(void)
 {
 	keep_bases = 2;
 	crash_everywhere("keeping bases", DISK_KEEP_SOME, JOURNAL_SYNC_ALWAYS);
@@ -227,8 +226,8 @@ static void bases_that_are_kept_outlive_crashes(void)
 	keep_bases = 0;
 }
 
-/* A state from elsewhere, and a crash while the log is begun with it. */
-static void a_recovery_to_an_empty_directory_can_be_repeated(void)
+/* The machine stops while a log is created from a state from elsewhere. */
+static void an_interrupted_recovery_into_an_empty_directory_can_be_repeated(void)
 {
 	struct random_calls calls;
 	char *wanted, *dump;
@@ -250,7 +249,7 @@ static void a_recovery_to_an_empty_directory_can_be_repeated(void)
 		fixture_kill(&f, (enum disk_crash)(at % 3), &rng);
 		rc = fixture_start(&f);
 		if (rc == 0 && journal_log(f.journal)->last == 0) {
-			/* It was not begun at all. */
+			/* The recovery had not begun. */
 			fixture_kill(&f, DISK_KEEP_ALL, &rng);
 			fixture_done(&f);
 			begin();
@@ -275,7 +274,7 @@ static void a_recovery_to_an_empty_directory_can_be_repeated(void)
 		TEST_ASSERT_NULL(disk_file(&f.disk, MANIFEST_UNFINISHED));
 		free(wanted);
 		free(dump);
-		/* Once it is there it is not gone over. */
+		/* A log that exists is not overwritten. */
 		buf_clear(&f.error);
 		fixture_kill(&f, DISK_KEEP_ALL, &rng);
 		f.journal = journal_open(&f.options, &f.error);
@@ -287,16 +286,16 @@ static void a_recovery_to_an_empty_directory_can_be_repeated(void)
 	}
 }
 
-static void whenever_the_process_dies_what_was_acknowledged_is_there(void)
+static void acknowledged_changes_survive_the_death_of_the_process(void)
 {
 	crash_everywhere("all of it", DISK_KEEP_ALL, JOURNAL_SYNC_ALWAYS);
 	crash_everywhere("all of it, everysec", DISK_KEEP_ALL, JOURNAL_SYNC_EVERYSEC);
 	crash_everywhere("all of it, no", DISK_KEEP_ALL, JOURNAL_SYNC_NO);
 }
 
-static void a_crash_without_syncs_leaves_a_state_that_was(void)
+static void a_crash_without_syncs_leaves_an_earlier_state(void)
 {
-	/* Nothing is promised, but it has to be one that was. */
+	/* No change is promised to survive, but the state must be one that the run has had. */
 	for (unsigned at = 0; at < 150; at++) {
 		disk_stop(&f.disk, DISK_CHANGES, at);
 		run_script(41, JOURNAL_SYNC_EVERYSEC);
@@ -313,14 +312,14 @@ static void a_crash_without_syncs_leaves_a_state_that_was(void)
 	}
 }
 
-static void a_crash_while_the_log_gets_well_again_loses_nothing_that_was_acknowledged(void)
+static void acknowledged_changes_survive_a_crash_while_a_failed_log_recovers(void)
 {
 	unsigned stops = 0;
 
 	for (unsigned at = 0;; at++) {
 		bool stopped;
 
-		/* A sync fails, or the directory's; later the machine stops. */
+		/* A sync of a file or of the directory fails. Later the machine stops. */
 		disk_fail(&f.disk, at % 2 == 0 ? DISK_SYNC : DISK_SYNC_DIR, 4, -EIO);
 		f.disk.stop_kinds = DISK_CHANGES;
 		f.disk.stop_after = at / 2;
@@ -342,14 +341,15 @@ static void a_crash_while_the_log_gets_well_again_loses_nothing_that_was_acknowl
 	TEST_ASSERT_TRUE(stops > 160);
 }
 
-/* What was written at that time, and up to which record. */
+/* The time of a turn, and the last record that was written by then. */
 struct written {
 	int64_t us;
 	uint64_t sequence;
 };
 
 #define TURNS 150
-/* The sync that is due after a second, the turn it begins at, and the one that sees it done. */
+/* Microseconds: a sync is due after a second. It begins at one turn, and another notices its end.
+ */
 #define EVERYSEC_LOSS_US (1000000 + 2 * 70000)
 
 static void live_with_everysec(unsigned long long seed, struct written *turns, int count)
@@ -373,7 +373,7 @@ static void live_with_everysec(unsigned long long seed, struct written *turns, i
 	}
 }
 
-static void everysec_loses_what_was_written_last_and_no_more_than_a_second_of_it(void)
+static void everysec_loses_at_most_the_last_second(void)
 {
 	static struct written turns[TURNS];
 	uint64_t lost_most = 0;
@@ -393,7 +393,7 @@ static void everysec_loses_what_was_written_last_and_no_more_than_a_second_of_it
 		begin();
 		forget_states();
 	}
-	/* Something is lost, or nothing is tested here. */
+	/* If nothing is lost, nothing is tested here. */
 	TEST_ASSERT_TRUE(lost_most > 10);
 }
 
@@ -405,8 +405,8 @@ struct failing_run {
 	size_t written;
 };
 
-/* Make a call of those kinds fail once, at each place; the log must become well by itself, and hold
- * everything that was not refused. */
+/* Make each call of those kinds fail once, in turn. The log must recover automatically and have all
+ * changes that were admitted. */
 static void fail_at_each_call(const void *arg)
 {
 	const struct failing_run *run = arg;
@@ -461,12 +461,12 @@ static void fail_everywhere(unsigned kinds, int error, size_t written)
 	either_way(fail_at_each_call, &run);
 }
 
-static void after_a_failed_write_the_log_becomes_well_by_itself(void)
+static void the_log_recovers_from_a_failed_write(void)
 {
 	fail_everywhere(DISK_WRITE, -EIO, 0);
 }
 
-static void after_a_full_disk_the_log_becomes_well_by_itself(void)
+static void the_log_recovers_from_a_full_disk(void)
 {
 	fail_everywhere(DISK_WRITE, -ENOSPC, 0);
 	fixture_done(&f);
@@ -477,12 +477,12 @@ static void after_a_full_disk_the_log_becomes_well_by_itself(void)
 	fail_everywhere(DISK_WRITE | DISK_TRUNCATE, -ENOSPC, 0);
 }
 
-static void after_a_failed_sync_the_log_becomes_well_by_itself(void)
+static void the_log_recovers_from_a_failed_sync(void)
 {
 	fail_everywhere(DISK_SYNC, -EIO, 0);
 }
 
-static void after_a_failed_rename_or_removal_the_log_becomes_well_by_itself(void)
+static void the_log_recovers_from_a_failed_rename_or_open(void)
 {
 	fail_everywhere(DISK_RENAME, -EIO, 0);
 	fixture_done(&f);
@@ -493,7 +493,7 @@ static void after_a_failed_rename_or_removal_the_log_becomes_well_by_itself(void
 	fail_everywhere(DISK_OPEN, -EMFILE, 0);
 }
 
-static void a_failed_sync_is_not_tried_again_on_the_same_file(void)
+static void a_failed_segment_is_never_synced_again(void)
 {
 	struct random_calls calls;
 	struct journal_info info;
@@ -524,7 +524,7 @@ static void a_failed_sync_is_not_tried_again_on_the_same_file(void)
 	TEST_ASSERT_NULL(disk_file(&f.disk, "log-00000001"));
 }
 
-static void what_a_failed_sync_has_forgotten_is_written_again_at_the_next_start(void)
+static void the_next_start_writes_again_what_a_failed_sync_lost(void)
 {
 	struct random_calls calls;
 	char *live, *dump;
@@ -540,7 +540,8 @@ static void what_a_failed_sync_has_forgotten_is_written_again_at_the_next_start(
 	fixture_flush(&f);
 	fixture_flush(&f);
 	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_FAILED, journal_log(f.journal)->state);
-	/* Nobody waits for it to get well, and the next process reads what was never written. */
+	/* The process ends before the log recovers. The next one reads bytes that never reached the
+	 * disk. */
 	fixture_kill(&f, DISK_KEEP_MEMORY, &rng);
 	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
 	for (int i = 0; i < 10; i++) {
@@ -559,7 +560,7 @@ static void what_a_failed_sync_has_forgotten_is_written_again_at_the_next_start(
 	free(dump);
 }
 
-static void no_room_is_found_out_before_anything_is_changed(void)
+static void a_full_disk_is_noticed_before_a_command_runs(void)
 {
 	struct random_calls calls;
 
@@ -576,8 +577,8 @@ static void no_room_is_found_out_before_anything_is_changed(void)
 	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_FULL, journal_log(f.journal)->state);
 	TEST_ASSERT_EQUAL_STRING("No space left on device (making room for the log)",
 				 commit_log_complaint(journal_log(f.journal)));
-	/* Smaller ones would find room in what was set aside, and the next large one none: it does
-	 * not get well and full again each second. */
+	/* Smaller commands would find space in what was reserved, and the next large one would not.
+	 * The log does not become healthy and full again every second. */
 	for (int i = 0; i < 3; i++) {
 		f.us += 2000000;
 		fixture_flush(&f);
@@ -618,8 +619,8 @@ static void check_that_nothing_is_lost_after(int seconds)
 	check_that_nothing_is_lost();
 }
 
-/* The disk has room for so many bytes more, and is full in the middle of a batch, which is more
- * than there are zeros for. */
+/* The disk has space for `room` more bytes. It gets full in the middle of a write that exceeds the
+ * zeros. */
 static void run_into_a_full_disk(struct random_calls *calls, uint64_t room)
 {
 	f.options.segment_bytes = 8 * 1024;
@@ -636,7 +637,7 @@ static void run_into_a_full_disk(struct random_calls *calls, uint64_t room)
 	TEST_ASSERT_EQUAL_INT(COMMIT_LOG_FULL, journal_log(f.journal)->state);
 }
 
-static void a_rewrite_that_is_asked_for_while_the_disk_is_full_waits_for_room(void)
+static void a_rewrite_waits_while_the_disk_is_full(void)
 {
 	struct random_calls calls;
 	struct journal_info info;
@@ -657,7 +658,7 @@ static void a_rewrite_that_is_asked_for_while_the_disk_is_full_waits_for_room(vo
 	check_that_nothing_is_lost();
 }
 
-static void find_no_room_for_a_base(void)
+static void run_out_of_space_for_a_snapshot(void)
 {
 	struct random_calls calls;
 	struct journal_info info;
@@ -669,7 +670,7 @@ static void find_no_room_for_a_base(void)
 		fixture_flush(&f);
 	}
 	pass_seconds(1);
-	/* Enough for log and manifest. */
+	/* Enough for the log and the manifest. */
 	f.disk.room = disk_used(&f.disk) + 1500;
 	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
 	pass_seconds(2);
@@ -691,19 +692,19 @@ static void find_no_room_for_a_base(void)
 	check_that_nothing_is_lost();
 }
 
-static void a_base_that_finds_no_room_leaves_the_log_as_it_is(void)
+static void a_snapshot_that_does_not_fit_leaves_the_log_unchanged(void)
 {
-	find_no_room_for_a_base();
+	run_out_of_space_for_a_snapshot();
 }
 
-/* It would find none from memory either. */
-static void a_base_from_the_files_that_finds_no_room_is_left_at_that(void)
+/* A snapshot from memory would not fit either. */
+static void a_snapshot_from_the_files_that_does_not_fit_is_not_tried_from_memory(void)
 {
 	fixture_rebuild(&f);
-	find_no_room_for_a_base();
+	run_out_of_space_for_a_snapshot();
 }
 
-static void a_full_disk_that_then_fails_gets_well_by_a_base(void)
+static void a_full_log_that_fails_recovers_with_a_snapshot(void)
 {
 	struct random_calls calls;
 
@@ -718,7 +719,7 @@ static void a_full_disk_that_then_fails_gets_well_by_a_base(void)
 	check_that_nothing_is_lost();
 }
 
-static void what_readers_change_while_the_log_has_failed_is_kept(void)
+static void changes_by_reads_are_kept_while_the_log_has_failed(void)
 {
 	struct random_calls calls;
 	char *live, *dump;
@@ -749,7 +750,7 @@ static void what_readers_change_while_the_log_has_failed_is_kept(void)
 	free(dump);
 }
 
-static void one_sync_covers_all_turns_that_came_meanwhile(void)
+static void one_sync_covers_all_turns_since_the_last_one(void)
 {
 	struct random_calls calls;
 	uint64_t first, last;
@@ -758,19 +759,19 @@ static void one_sync_covers_all_turns_that_came_meanwhile(void)
 	TEST_ASSERT_EQUAL_INT(0, fixture_start(&f));
 	while (!fixture_step(&f, &calls))
 		;
-	fixture_flush(&f); /* written, and the sync is under way */
+	fixture_flush(&f); /* written, and a sync has begun */
 	first = journal_log(f.journal)->last;
 	TEST_ASSERT_TRUE(journal_log(f.journal)->committed < first);
 	while (!fixture_step(&f, &calls))
 		;
 	last = journal_log(f.journal)->last;
-	fixture_flush(&f); /* the first sync is over, the second under way */
+	fixture_flush(&f); /* the first sync is done, and a second one has begun */
 	TEST_ASSERT_EQUAL_UINT64(first, journal_log(f.journal)->committed);
 	fixture_flush(&f);
 	TEST_ASSERT_EQUAL_UINT64(last, journal_log(f.journal)->committed);
 }
 
-/* Start with zeros that are on the disk, ahead of the records. */
+/* Start with zeros on the disk, ahead of the records. */
 static void start_with_zeros(struct random_calls *calls)
 {
 	random_calls_init(calls, 74);
@@ -784,7 +785,7 @@ static void start_with_zeros(struct random_calls *calls)
 	TEST_ASSERT_EQUAL_UINT64(journal_log(f.journal)->last, acknowledged);
 }
 
-static void of_a_batch_that_was_not_synced_any_sectors_may_be_there_among_zeros(void)
+static void an_unsynced_write_over_zeros_may_be_torn_anywhere(void)
 {
 	unsigned with_holes = 0, whole = 0, none = 0;
 
@@ -795,7 +796,7 @@ static void of_a_batch_that_was_not_synced_any_sectors_may_be_there_among_zeros(
 		acknowledged = 0;
 		start_with_zeros(&calls);
 		before = journal_log(f.journal)->last;
-		/* Written in place of zeros, some of it, when the machine stops. */
+		/* When the machine stops, some sectors of these replace zeros. */
 		for (int made = 0; made < 40;) {
 			if (!fixture_step(&f, &calls))
 				continue;
@@ -817,7 +818,7 @@ static void of_a_batch_that_was_not_synced_any_sectors_may_be_there_among_zeros(
 	TEST_ASSERT_TRUE(with_holes > 100 && none > 0 && whole > 0);
 }
 
-static void who_hurries_need_not_wait_for_the_helper(void)
+static void an_urgent_flush_syncs_at_once(void)
 {
 	struct random_calls calls;
 
@@ -826,7 +827,7 @@ static void who_hurries_need_not_wait_for_the_helper(void)
 		;
 	fixture_flush_urgently(&f);
 	TEST_ASSERT_EQUAL_UINT64(journal_log(f.journal)->last, journal_log(f.journal)->committed);
-	/* Once. */
+	/* That was for one flush only. */
 	while (!fixture_step(&f, &calls))
 		;
 	fixture_flush(&f);
@@ -834,7 +835,7 @@ static void who_hurries_need_not_wait_for_the_helper(void)
 	check_that_nothing_is_lost_after(2);
 }
 
-static void a_sync_that_fails_for_who_hurries_is_as_any_other(void)
+static void an_urgent_sync_that_fails_fails_the_log(void)
 {
 	struct random_calls calls;
 
@@ -848,7 +849,7 @@ static void a_sync_that_fails_for_who_hurries_is_as_any_other(void)
 	check_that_nothing_is_lost_after(3);
 }
 
-static void the_policy_can_be_changed_while_the_helper_writes(void)
+static void the_sync_policy_can_change_while_the_helper_writes(void)
 {
 	static const enum journal_sync policies[] = { JOURNAL_SYNC_EVERYSEC, JOURNAL_SYNC_ALWAYS,
 						      JOURNAL_SYNC_NO };
@@ -870,30 +871,30 @@ static void the_policy_can_be_changed_while_the_helper_writes(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(whenever_the_machine_stops_what_was_acknowledged_is_there);
-	RUN(whatever_sectors_arrived_what_was_acknowledged_is_there);
-	RUN(bases_that_are_kept_outlive_crashes);
-	RUN(a_recovery_to_an_empty_directory_can_be_repeated);
-	RUN(whenever_the_process_dies_what_was_acknowledged_is_there);
-	RUN(a_crash_without_syncs_leaves_a_state_that_was);
-	RUN(a_crash_while_the_log_gets_well_again_loses_nothing_that_was_acknowledged);
-	RUN(everysec_loses_what_was_written_last_and_no_more_than_a_second_of_it);
-	RUN(a_rewrite_that_is_asked_for_while_the_disk_is_full_waits_for_room);
-	RUN(a_base_that_finds_no_room_leaves_the_log_as_it_is);
-	RUN(a_base_from_the_files_that_finds_no_room_is_left_at_that);
-	RUN(a_full_disk_that_then_fails_gets_well_by_a_base);
-	RUN(after_a_failed_write_the_log_becomes_well_by_itself);
-	RUN(after_a_full_disk_the_log_becomes_well_by_itself);
-	RUN(after_a_failed_sync_the_log_becomes_well_by_itself);
-	RUN(after_a_failed_rename_or_removal_the_log_becomes_well_by_itself);
-	RUN(a_failed_sync_is_not_tried_again_on_the_same_file);
-	RUN(what_a_failed_sync_has_forgotten_is_written_again_at_the_next_start);
-	RUN(no_room_is_found_out_before_anything_is_changed);
-	RUN(what_readers_change_while_the_log_has_failed_is_kept);
-	RUN(of_a_batch_that_was_not_synced_any_sectors_may_be_there_among_zeros);
-	RUN(who_hurries_need_not_wait_for_the_helper);
-	RUN(a_sync_that_fails_for_who_hurries_is_as_any_other);
-	RUN(the_policy_can_be_changed_while_the_helper_writes);
-	RUN(one_sync_covers_all_turns_that_came_meanwhile);
+	RUN(acknowledged_changes_survive_a_crash_at_each_call);
+	RUN(acknowledged_changes_survive_any_loss_of_unsynced_sectors);
+	RUN(kept_snapshots_survive_crashes);
+	RUN(an_interrupted_recovery_into_an_empty_directory_can_be_repeated);
+	RUN(acknowledged_changes_survive_the_death_of_the_process);
+	RUN(a_crash_without_syncs_leaves_an_earlier_state);
+	RUN(acknowledged_changes_survive_a_crash_while_a_failed_log_recovers);
+	RUN(everysec_loses_at_most_the_last_second);
+	RUN(a_rewrite_waits_while_the_disk_is_full);
+	RUN(a_snapshot_that_does_not_fit_leaves_the_log_unchanged);
+	RUN(a_snapshot_from_the_files_that_does_not_fit_is_not_tried_from_memory);
+	RUN(a_full_log_that_fails_recovers_with_a_snapshot);
+	RUN(the_log_recovers_from_a_failed_write);
+	RUN(the_log_recovers_from_a_full_disk);
+	RUN(the_log_recovers_from_a_failed_sync);
+	RUN(the_log_recovers_from_a_failed_rename_or_open);
+	RUN(a_failed_segment_is_never_synced_again);
+	RUN(the_next_start_writes_again_what_a_failed_sync_lost);
+	RUN(a_full_disk_is_noticed_before_a_command_runs);
+	RUN(changes_by_reads_are_kept_while_the_log_has_failed);
+	RUN(an_unsynced_write_over_zeros_may_be_torn_anywhere);
+	RUN(an_urgent_flush_syncs_at_once);
+	RUN(an_urgent_sync_that_fails_fails_the_log);
+	RUN(the_sync_policy_can_change_while_the_helper_writes);
+	RUN(one_sync_covers_all_turns_since_the_last_one);
 	return UNIT_RESULT();
 }

@@ -1,5 +1,5 @@
 /*
- * The process that makes bases from the files: with real files, and with states that misbehave.
+ * The rewriter: with real files, and with states that misbehave.
  */
 #include "journal/rewriter.h"
 
@@ -85,7 +85,7 @@ static void make_changes(struct random_calls *calls)
 	}
 }
 
-static void a_journal_has_its_bases_made_by_it(void)
+static void it_makes_the_snapshots_of_a_journal(void)
 {
 	struct random_calls calls;
 	struct journal_info info;
@@ -115,7 +115,7 @@ static void a_journal_has_its_bases_made_by_it(void)
 	free(dump);
 }
 
-static void an_order_that_makes_no_sense_is_answered_with_why(void)
+static void an_impossible_order_is_answered_with_a_reason(void)
 {
 	struct rewriter_report report;
 	struct random_calls calls;
@@ -129,7 +129,7 @@ static void an_order_that_makes_no_sense_is_answered_with_why(void)
 	report = wait_for_end();
 	TEST_ASSERT_EQUAL_INT(-EBADMSG, report.result);
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(report.error, "and not to"), report.error);
-	/* It lives on. */
+	/* The rewriter keeps running. */
 	TEST_ASSERT_EQUAL_INT(0, order(9, journal_log(f.journal)->last));
 	report = wait_for_end();
 	TEST_ASSERT_EQUAL_INT_MESSAGE(0, report.result, report.error);
@@ -146,7 +146,7 @@ static struct recovery_target die(void *arg)
 	return (struct recovery_target){ 0 };
 }
 
-static void a_worker_that_is_killed_is_told_of(void)
+static void the_death_of_a_worker_is_reported(void)
 {
 	odd.begin = die;
 	start_rewriter(&odd);
@@ -160,14 +160,14 @@ static void a_worker_that_is_killed_is_told_of(void)
 	}
 }
 
-/* Say that we are there, and go on for ever. */
+/* Tell the test that the worker is running, and never end. */
 static struct recovery_target hang(void *arg)
 {
 	int *ends = arg;
 
 	(void)!write(ends[1], "x", 1);
 	while (pause() < 0)
-		; /* what is ignored does not end it */
+		; /* ignored signals do not end it */
 	return (struct recovery_target){ 0 };
 }
 
@@ -176,7 +176,7 @@ static void start_hanging(int ends[2])
 	char byte;
 
 	TEST_ASSERT_EQUAL_INT(0, pipe(ends));
-	/* Only the standard ones stay open. */
+	/* Only the standard file descriptors stay open. */
 	dup2(ends[1], STDIN_FILENO);
 	close(ends[1]);
 	ends[1] = STDIN_FILENO;
@@ -188,7 +188,7 @@ static void start_hanging(int ends[2])
 	TEST_ASSERT_NOT_NULL(freopen("/dev/null", "r", stdin));
 }
 
-/* All who have had the other end are gone. */
+/* Every process that had the other end is gone. */
 static void expect_gone(int end)
 {
 	ssize_t got;
@@ -201,7 +201,7 @@ static void expect_gone(int end)
 	close(end);
 }
 
-static void what_hangs_can_be_given_up(void)
+static void a_worker_that_hangs_can_be_cancelled(void)
 {
 	struct rewriter_report report;
 	int ends[2];
@@ -212,7 +212,7 @@ static void what_hangs_can_be_given_up(void)
 	rewriter_cancel(rewriter);
 	report = wait_for_end();
 	TEST_ASSERT_EQUAL_INT(-ECHILD, report.result);
-	/* Too late, and nothing to give up. */
+	/* There is nothing left to cancel. */
 	rewriter_cancel(rewriter);
 	TEST_ASSERT_EQUAL_INT(0, order(1, 1));
 	rewriter_free(rewriter);
@@ -220,7 +220,7 @@ static void what_hangs_can_be_given_up(void)
 	expect_gone(ends[0]);
 }
 
-static void what_hangs_ends_with_its_owner(void)
+static void a_worker_that_hangs_ends_with_its_owner(void)
 {
 	int ends[2];
 
@@ -230,7 +230,7 @@ static void what_hangs_ends_with_its_owner(void)
 	expect_gone(ends[0]);
 }
 
-/* The only child that we have. */
+/* The only child of this process. */
 static pid_t find_child(void)
 {
 	char path[64];
@@ -245,7 +245,7 @@ static pid_t find_child(void)
 	return child;
 }
 
-static void who_owns_it_does_not_wait_for_what_is_stopped(void)
+static void the_owner_does_not_wait_for_a_stopped_rewriter(void)
 {
 	int ends[2];
 
@@ -256,7 +256,7 @@ static void who_owns_it_does_not_wait_for_what_is_stopped(void)
 	expect_gone(ends[0]);
 }
 
-static void without_its_process_nothing_is_made(void)
+static void an_order_fails_if_the_rewriter_is_gone(void)
 {
 	struct rewriter_report report;
 	int ends[2];
@@ -270,7 +270,7 @@ static void without_its_process_nothing_is_made(void)
 	TEST_ASSERT_FALSE(rewriter_poll(rewriter, &report));
 }
 
-static void an_order_has_a_limit(void)
+static void an_order_has_a_size_limit(void)
 {
 	struct base_options base = { .number = 1 };
 	char *extra = calloc(1, REWRITER_EXTRA_MAX + 1);
@@ -289,13 +289,13 @@ static void an_order_has_a_limit(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(a_journal_has_its_bases_made_by_it);
-	RUN(an_order_that_makes_no_sense_is_answered_with_why);
-	RUN(a_worker_that_is_killed_is_told_of);
-	RUN(what_hangs_can_be_given_up);
-	RUN(what_hangs_ends_with_its_owner);
-	RUN(who_owns_it_does_not_wait_for_what_is_stopped);
-	RUN(without_its_process_nothing_is_made);
-	RUN(an_order_has_a_limit);
+	RUN(it_makes_the_snapshots_of_a_journal);
+	RUN(an_impossible_order_is_answered_with_a_reason);
+	RUN(the_death_of_a_worker_is_reported);
+	RUN(a_worker_that_hangs_can_be_cancelled);
+	RUN(a_worker_that_hangs_ends_with_its_owner);
+	RUN(the_owner_does_not_wait_for_a_stopped_rewriter);
+	RUN(an_order_fails_if_the_rewriter_is_gone);
+	RUN(an_order_has_a_size_limit);
 	return UNIT_RESULT();
 }
