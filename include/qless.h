@@ -688,7 +688,7 @@ struct qless_option {
 /* *ret_option: the value set, else the built-in default. False if there is neither. */
 bool qless_config_get(const struct qless *q, struct qless_str name,
 		      struct qless_option *ret_option);
-/* The options with a default and those that are set. `*cursor` starts as 0. */
+/* The options that every program shows, then the others that are set. `*cursor` starts as 0. */
 bool qless_config_next(const struct qless *q, size_t *cursor, struct qless_option *ret_option);
 /* Options the engine knows must be numbers (QLESS_EBADARG). */
 QLESS_CHECK int qless_config_set(struct qless *q, double now, struct qless_str name,

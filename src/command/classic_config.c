@@ -6,31 +6,43 @@
 #include "util/json.h"
 #include "util/num.h"
 
-/* A default is a number where it looks like one; what was set is text. */
-static bool is_number(const struct qless_option *option, double *ret_number)
+/* In some dialects a default that looks like a number is one. What was set is always text. */
+static bool is_number(const struct dialect *dialect, const struct qless_option *option,
+		      double *ret_number)
 {
-	return !option->is_set && num_parse_lua(option->value, ret_number);
+	return dialect->has_numbers && !option->is_set && num_parse_lua(option->value, ret_number);
+}
+
+static void append_option(struct buf *json, const struct dialect *dialect,
+			  const struct qless_option *option)
+{
+	double number;
+
+	buf_append_char(json, json->len == 0 ? '{' : ',');
+	json_append_string(json, option->name);
+	buf_append_char(json, ':');
+	if (is_number(dialect, option, &number))
+		json_append_number(json, number);
+	else
+		json_append_string(json, option->value);
 }
 
 static int reply_all(struct request *req)
 {
+	const struct dialect *dialect = req->dialect;
 	struct buf *json = request_json_buf(req);
 	struct qless_option option;
 	size_t cursor = 0;
-	double number;
-	char before = '{';
 
-	while (qless_config_next(req->engine, &cursor, &option)) {
-		buf_append_char(json, before);
-		json_append_string(json, option.name);
-		buf_append_char(json, ':');
-		if (is_number(&option, &number))
-			json_append_number(json, number);
-		else
-			json_append_string(json, option.value);
-		before = ',';
+	for (size_t i = 0; i < dialect->option_count; i++) {
+		if (dialect_find_option(dialect, req->engine, dialect->options[i].name, &option))
+			append_option(json, dialect, &option);
 	}
-	buf_append_char(json, '}');
+	while (qless_config_next(req->engine, &cursor, &option)) {
+		if (option.is_set && !dialect_lists_option(dialect, option.name))
+			append_option(json, dialect, &option);
+	}
+	buf_append_str(json, json->len == 0 ? STR("{}") : STR("}"));
 	return answer_json(req);
 }
 
@@ -41,9 +53,9 @@ int classic_config_get(struct request *req)
 
 	if (!request_has(req, 0))
 		return reply_all(req);
-	if (!qless_config_get(req->engine, req->args[0], &option))
+	if (!dialect_find_option(req->dialect, req->engine, req->args[0], &option))
 		return answer_null(req);
-	if (is_number(&option, &number))
+	if (is_number(req->dialect, &option, &number))
 		return answer_integer(req, number);
 	return answer_bulk(req, option.value);
 }

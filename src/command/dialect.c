@@ -100,10 +100,23 @@ static const struct dialect_message classic_messages[] = {
 	MESSAGE(CONFIG_SET, NO_INTEGER, NULL, "config.set(): Arg \"%a\" not an integer: %v"),
 };
 
+static const struct dialect_option classic_options[] = {
+	{ STR_INIT("application"), STR_INIT("qless") },
+	{ STR_INIT("grace-period"), { NULL, 0 } },
+	{ STR_INIT("stats-history"), { NULL, 0 } },
+	{ STR_INIT("jobs-history"), { NULL, 0 } },
+	{ STR_INIT("heartbeat"), { NULL, 0 } },
+	{ STR_INIT("jobs-history-count"), { NULL, 0 } },
+	{ STR_INIT("histogram-history"), { NULL, 0 } },
+};
+
 const struct dialect dialect_classic = {
 	.name = STR_INIT("classic"),
 	.messages = classic_messages,
 	.message_count = COUNT_OF(classic_messages),
+	.options = classic_options,
+	.option_count = COUNT_OF(classic_options),
+	.has_numbers = true,
 	.in_scripts = { JSON_EMPTY_OBJECT, JSON_EMPTY_OBJECT, JSON_PUT_Q },
 	.elsewhere = { JSON_EMPTY_ARRAY, JSON_EMPTY_ARRAY, JSON_PUT_Q },
 };
@@ -119,6 +132,36 @@ const struct dialect *dialect_find(struct qless_str name)
 			return dialects[i];
 	}
 	return NULL;
+}
+
+static const struct dialect_option *find_option(const struct dialect *dialect,
+						struct qless_str name)
+{
+	for (size_t i = 0; i < dialect->option_count; i++) {
+		if (str_equal(dialect->options[i].name, name))
+			return &dialect->options[i];
+	}
+	return NULL;
+}
+
+bool dialect_lists_option(const struct dialect *dialect, struct qless_str name)
+{
+	return find_option(dialect, name) != NULL;
+}
+
+bool dialect_find_option(const struct dialect *dialect, const struct qless *engine,
+			 struct qless_str name, struct qless_option *ret_option)
+{
+	const struct dialect_option *own = find_option(dialect, name);
+	struct qless_option option = { .is_set = false };
+	bool is_found = qless_config_get(engine, name, &option);
+
+	if (own != NULL && !option.is_set && own->text.ptr != NULL)
+		option = (struct qless_option){ own->name, own->text, false };
+	else if (!is_found || (own == NULL && !option.is_set))
+		return false;
+	*ret_option = option;
+	return true;
 }
 
 static bool fits(const struct dialect_message *row, const struct qless_error *error)

@@ -22,11 +22,21 @@ struct dialect_message {
 	const char *text;     /* with %j, %d, %a, %n and %v as in QLESS_REASONS */
 };
 
+/* An option that config.get shows while it is not set. */
+struct dialect_option {
+	struct qless_str name;
+	struct qless_str text; /* the default of this dialect; ptr is NULL: that of the engine */
+};
+
 struct dialect {
 	struct qless_str name; /* in the log; never changes */
 	/* What is in none of the rows has the text that all dialects share. */
 	const struct dialect_message *messages;
 	size_t message_count;
+	/* In the order in which they are listed. */
+	const struct dialect_option *options;
+	size_t option_count;
+	bool has_numbers;	      /* defaults that look like numbers are numbers in replies */
 	struct json_style in_scripts; /* as the script of the reference answers */
 	struct json_style elsewhere;  /* native, and QLESS */
 };
@@ -38,6 +48,13 @@ static inline const struct json_style *dialect_style(const struct dialect *diale
 {
 	return in_script ? &dialect->in_scripts : &dialect->elsewhere;
 }
+
+/* Find the value of an option: what is set, or the default of the dialect. False if there is
+ * neither. */
+bool dialect_find_option(const struct dialect *dialect, const struct qless *engine,
+			 struct qless_str name, struct qless_option *ret_option);
+/* Whether an option is one of those that are always listed. */
+bool dialect_lists_option(const struct dialect *dialect, struct qless_str name);
 
 /* NULL if no dialect has that name. */
 const struct dialect *dialect_find(struct qless_str name);

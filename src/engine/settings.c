@@ -20,7 +20,8 @@
 
 struct setting {
 	struct qless_str name;
-	struct qless_str text; /* the default as shown; ptr is NULL if it is not */
+	struct qless_str text; /* the default */
+	bool is_listed;	       /* also while it is not set */
 	double value;
 	size_t offset; /* in struct settings; SIZE_MAX if the engine does not look at it */
 	bool is_integer;
@@ -30,16 +31,17 @@ struct setting {
 
 /* In the order in which they are listed. */
 static const struct setting known[] = {
-	{ STR_INIT("application"), STR_INIT("qless"), 0, SIZE_MAX, false },
-	{ STR_INIT("grace-period"), STR_INIT("10"), 10, FIELD(grace_period), false },
-	{ STR_INIT("stats-history"), STR_INIT("30"), 30, FIELD(stats_history), false },
-	{ STR_INIT("jobs-history"), STR_INIT("604800"), 604800, FIELD(jobs_history), false },
-	{ STR_INIT("heartbeat"), STR_INIT("60"), 60, FIELD(heartbeat), false },
-	{ STR_INIT("jobs-history-count"), STR_INIT("50000"), 50000, FIELD(jobs_history_count),
+	{ STR_INIT("application"), STR_INIT("qless"), true, 0, SIZE_MAX, false },
+	{ STR_INIT("grace-period"), STR_INIT("10"), true, 10, FIELD(grace_period), false },
+	{ STR_INIT("stats-history"), STR_INIT("30"), true, 30, FIELD(stats_history), false },
+	{ STR_INIT("jobs-history"), STR_INIT("604800"), true, 604800, FIELD(jobs_history), false },
+	{ STR_INIT("heartbeat"), STR_INIT("60"), true, 60, FIELD(heartbeat), false },
+	{ STR_INIT("jobs-history-count"), STR_INIT("50000"), true, 50000, FIELD(jobs_history_count),
 	  true },
-	{ STR_INIT("histogram-history"), STR_INIT("7"), 7, FIELD(histogram_history), false },
-	{ STR_INIT("max-job-history"), { NULL, 0 }, 100, FIELD(max_job_history), true },
-	{ STR_INIT("max-worker-age"), { NULL, 0 }, 86400, FIELD(max_worker_age), false },
+	{ STR_INIT("histogram-history"), STR_INIT("7"), true, 7, FIELD(histogram_history), false },
+	{ STR_INIT("max-job-history"), STR_INIT("100"), false, 100, FIELD(max_job_history), true },
+	{ STR_INIT("max-worker-age"), STR_INIT("86400"), false, 86400, FIELD(max_worker_age),
+	  false },
 };
 
 #define KNOWN_COUNT (sizeof(known) / sizeof(known[0]))
@@ -267,19 +269,19 @@ bool qless_config_get(const struct qless *q, struct qless_str name, struct qless
 			(struct qless_option){ option_name(option), option_value(option), true };
 		return true;
 	}
-	if (setting == NULL || setting->text.ptr == NULL)
+	if (setting == NULL)
 		return false;
 	*ret_option = (struct qless_option){ setting->name, setting->text, false };
 	return true;
 }
 
-/* First those with a default that is shown, then the others that are set. */
+/* First the listed ones, then the others that are set, by name. */
 bool qless_config_next(const struct qless *q, size_t *cursor, struct qless_option *ret_option)
 {
 	const struct settings *s = &q->settings;
 
 	for (; *cursor < KNOWN_COUNT; (*cursor)++) {
-		if (known[*cursor].text.ptr != NULL) {
+		if (known[*cursor].is_listed) {
 			qless_config_get(q, known[(*cursor)++].name, ret_option);
 			return true;
 		}
@@ -288,7 +290,7 @@ bool qless_config_next(const struct qless *q, size_t *cursor, struct qless_optio
 		const struct option *option = &s->options[*cursor - KNOWN_COUNT];
 		const struct setting *setting = find_known(option_name(option));
 
-		if (setting != NULL && setting->text.ptr != NULL)
+		if (setting != NULL && setting->is_listed)
 			continue;
 		*ret_option =
 			(struct qless_option){ option_name(option), option_value(option), true };

@@ -129,6 +129,32 @@ static void the_style_spells_empty_lists(void)
 	qless_free(q);
 }
 
+static void a_dialect_has_defaults_of_its_own(void)
+{
+	static const struct dialect_option own[] = {
+		{ STR_INIT("application"), STR_INIT("other") },
+		{ STR_INIT("max-job-history"), { NULL, 0 } },
+	};
+	static const struct dialect other = { .options = own, .option_count = 2 };
+	struct qless *q = qless_new(NULL);
+	struct qless_option option;
+
+	TEST_ASSERT_TRUE(dialect_find_option(&dialect_classic, q, STR("application"), &option));
+	ASSERT_STR("qless", option.value);
+	TEST_ASSERT_TRUE(dialect_find_option(&other, q, STR("application"), &option));
+	ASSERT_STR("other", option.value);
+	TEST_ASSERT_FALSE(
+		dialect_find_option(&dialect_classic, q, STR("max-job-history"), &option));
+	TEST_ASSERT_TRUE(dialect_find_option(&other, q, STR("max-job-history"), &option));
+	ASSERT_STR("100", option.value);
+	TEST_ASSERT_FALSE(dialect_find_option(&other, q, STR("heartbeat"), &option));
+	TEST_ASSERT_EQUAL_INT(0, qless_config_set(q, 0, STR("heartbeat"), STR("7")));
+	TEST_ASSERT_TRUE(dialect_find_option(&other, q, STR("heartbeat"), &option));
+	ASSERT_STR("7", option.value);
+	TEST_ASSERT_FALSE(dialect_find_option(&other, q, STR("nope"), &option));
+	qless_free(q);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -137,6 +163,7 @@ int main(int argc, char **argv)
 	RUN(an_argument_can_have_words_of_its_own);
 	RUN(a_dialect_is_found_by_its_name);
 	RUN(the_style_names_the_queue_of_a_put);
+	RUN(a_dialect_has_defaults_of_its_own);
 	RUN(the_style_spells_empty_lists);
 	return UNIT_RESULT();
 }

@@ -17,7 +17,8 @@ static void options_have_defaults(void)
 	TEST_ASSERT_TRUE(qless_config_get(q, STR("heartbeat"), &option));
 	ASSERT_STR("60", option.value);
 	TEST_ASSERT_FALSE(option.is_set);
-	TEST_ASSERT_FALSE(qless_config_get(q, STR("max-job-history"), &option));
+	TEST_ASSERT_TRUE(qless_config_get(q, STR("max-job-history"), &option));
+	ASSERT_STR("100", option.value);
 	TEST_ASSERT_FALSE(qless_config_get(q, STR("nope"), &option));
 }
 
