@@ -1,6 +1,7 @@
 #include "random_calls.h"
 
 #include "engine/state.h"
+#include "util/hex.h"
 #include "util/mem.h"
 
 #define SEEDS 12
@@ -147,6 +148,91 @@ static void make_small_state(void)
 	save(&from, &bytes);
 }
 
+/* A job in each list there is, an option, a recurring job, a paused queue and a tracked job. */
+static void make_sample(struct qless *q)
+{
+	const struct qless_str tag = STR("t"), on = STR("waits"), slow = STR("slow"),
+			       paused = STR("p");
+	const struct qless_complete complete = {
+		.jid = STR("done"), .worker = STR("w"), .queue = STR("q"), .data = STR("{}")
+	};
+	const struct qless_recur_put recur = { .queue = STR("q"),
+					       .jid = STR("r"),
+					       .klass = STR("k"),
+					       .data = STR("[]"),
+					       .interval = 60,
+					       .offset = 30,
+					       .priority = 1,
+					       .retries = 2,
+					       .backlog = 3,
+					       .tags = &tag,
+					       .tag_count = 1 };
+	static const char *const jids[] = { "done", "failed", "slow", "running" };
+	struct qless_put put = { .queue = STR("q"), .klass = STR("k"), .data = STR("{}") };
+	struct qless_jobs jobs;
+	enum qless_state state;
+	bool is_new;
+	int failures = qless_config_set(q, 1, STR("heartbeat"), STR("30"));
+
+	for (size_t i = 0; i < 4; i++) {
+		put.jid = str_from(jids[i]);
+		failures += qless_put(q, 10, &put);
+	}
+	failures += qless_pop(q, 11, STR("q"), STR("w"), 4, &jobs);
+	failures += qless_complete(q, 12, &complete, &state);
+	failures += qless_fail(q, 13, STR("failed"), STR("w"), STR("g"), STR("message"), NULL);
+	failures += qless_timeout(q, 14, &slow, 1);
+	put.jid = on;
+	put.has_tags = true;
+	put.tags = &tag;
+	put.tag_count = 1;
+	put.has_priority = true;
+	put.priority = 5;
+	failures += qless_put(q, 10, &put);
+	put.has_tags = put.has_priority = false;
+	put.jid = STR("later");
+	put.delay = 100;
+	failures += qless_put(q, 10, &put);
+	put.delay = 0;
+	put.jid = STR("depends");
+	put.depends = &on;
+	put.depend_count = 1;
+	failures += qless_put(q, 10, &put);
+	failures += qless_recur(q, 20, &recur);
+	failures += qless_track(q, 21, on, &is_new);
+	failures += qless_log(q, 22, on, STR("note"), NULL);
+	failures += qless_pause(q, 23, &paused, 1);
+	TEST_ASSERT_EQUAL_INT(0, failures);
+}
+
+/* Of version 1. Another version gets another sample; this one must go on loading. */
+static const char sample[] =
+	"0101096865617274626561740233300105776169747381bd831401017200017100016b025b5d0305"
+	"7907008185d41b010001740101017002000000000001000180e89226010109030101730304030301"
+	"01730301000303025005776169747300027b7d0b010b010001020001000681ecb80b046e6f746500"
+	"811004736c6f7700027b7d0180e3be0a0b000177030080897a000181897a0003819bee0201050772"
+	"756e6e696e6700027b7d01809bee020b818ece1c0002008097c81d000181897a000108056c617465"
+	"7200027b7d0180897a0b000000000000805b4001000100010007646570656e647300027b7d01010b"
+	"0100010000010001670128066661696c656400027b7d0181897a0b00000000000000f03f0000076d"
+	"6573736167658192f40101000300809bee02000181897a00048192f40100000001800804646f6e65"
+	"00027b7d0180897a0b03008092f401000181897a000281897a010001000180897a020772756e6e69"
+	"6e67818ece1c04736c6f770101010401010100212f0351";
+
+static void snapshots_of_version_1_have_the_bytes_they_always_had(void)
+{
+	struct buf hex = BUF_INIT(BUF_NO_MAX);
+
+	make_sample(engines_get(&from, 0));
+	save(&from, &bytes);
+	hex_write(buf_reserve(&hex, 2 * bytes.len), buf_data(&bytes), bytes.len);
+	buf_commit(&hex, 2 * bytes.len);
+	TEST_ASSERT_EQUAL_size_t(sizeof sample - 1, hex.len);
+	TEST_ASSERT_EQUAL_MEMORY(sample, buf_data(&hex), hex.len);
+	buf_done(&hex);
+	TEST_ASSERT_EQUAL_INT(0, load(&to, buf_str(&bytes), 0));
+	assert_same_engines();
+}
+
 static void a_snapshot_loads_however_it_is_cut_into_pieces(void)
 {
 	make_small_state();
@@ -266,6 +352,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(an_empty_engine_is_saved_and_loaded);
 	RUN(whatever_happened_the_loaded_engine_is_the_same_and_goes_on_alike);
+	RUN(snapshots_of_version_1_have_the_bytes_they_always_had);
 	RUN(a_snapshot_loads_however_it_is_cut_into_pieces);
 	RUN(a_snapshot_that_ends_too_early_is_refused);
 	RUN(bytes_behind_the_end_are_refused);
