@@ -112,8 +112,10 @@ bool engine_begin(struct qless *q, double now)
 	job_vec_clear(&q->picked);
 	str_vec_clear(&q->list);
 	str_vec_clear(&q->list2);
-	buf_clear(&q->event);
-	buf_shrink(&q->event, KEEP_BYTES);
+	if (q->event.cap > KEEP_BYTES) {
+		buf_clear(&q->event);
+		buf_shrink(&q->event, KEEP_BYTES);
+	}
 	return true;
 }
 

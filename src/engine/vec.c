@@ -4,23 +4,14 @@
 
 #include "util/mem.h"
 
-/* Items for which a vector keeps its room when it is emptied. */
-#define KEEP_ITEMS 4096
-
-void job_vec_clear(struct job_vec *v)
+void job_vec_release(struct job_vec *v)
 {
-	v->count = 0;
-	if (v->cap <= KEEP_ITEMS)
-		return;
 	free(v->items);
 	*v = (struct job_vec){ 0 };
 }
 
-void str_vec_clear(struct str_vec *v)
+void str_vec_release(struct str_vec *v)
 {
-	v->count = 0;
-	if (v->cap <= KEEP_ITEMS)
-		return;
 	free(v->items);
 	*v = (struct str_vec){ 0 };
 }

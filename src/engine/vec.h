@@ -28,9 +28,27 @@ struct str_vec {
 	size_t cap;
 };
 
-/* Empty the vector. The room that a large call has left is given back. */
-void job_vec_clear(struct job_vec *v);
-void str_vec_clear(struct str_vec *v);
+/* Items for which a vector keeps its room when it is emptied. */
+#define VEC_KEEP_ITEMS 4096
+
+/* Give back the room of a vector that is emptied. */
+void job_vec_release(struct job_vec *v);
+void str_vec_release(struct str_vec *v);
+
+/* Empty the vector. Every call begins with several of them, most of which are empty already. */
+static inline void job_vec_clear(struct job_vec *v)
+{
+	v->count = 0;
+	if (v->cap > VEC_KEEP_ITEMS)
+		job_vec_release(v);
+}
+
+static inline void str_vec_clear(struct str_vec *v)
+{
+	v->count = 0;
+	if (v->cap > VEC_KEEP_ITEMS)
+		str_vec_release(v);
+}
 
 void job_vec_push(struct job_vec *v, struct qless_job *job);
 void queue_vec_push(struct queue_vec *v, struct queue *queue);
