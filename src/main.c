@@ -1,5 +1,5 @@
 /*
- * qlessd: read the configuration, become a daemon if asked to, serve, and say how it went.
+ * qlessd: reads the configuration, detaches if configured, serves, and reports the result.
  */
 #include <errno.h>
 #include <signal.h>
@@ -25,22 +25,23 @@
 static const char usage[] =
 	"Usage: qlessd [file] [--directive value ...] ...\n"
 	"\n"
-	"Runs the job-queue server qlessd. Every directive of qlessd.conf(5) can stand on the\n"
-	"command line, where it takes precedence over the file:\n"
+	"Runs the job-queue server qlessd. The command line may have every directive of\n"
+	"qlessd.conf(5), and takes precedence over the file:\n"
 	"\n"
 	"  qlessd /etc/qlessd/qlessd.conf --port 7538 --loglevel verbose\n"
 	"\n"
 	"  --recover-from directory\n"
-	"                  begin a new log with the state that the log in that directory holds,\n"
-	"                  which is left as it is\n"
+	"                  begin a new log with the state of the log in that directory, which\n"
+	"                  does not change\n"
 	"  --recover-to limit\n"
-	"                  go no further in it than a sequence number, or a time such as\n"
+	"                  load that log up to a sequence number, or a time such as\n"
 	"                  2026-11-18T14:00:00 (UTC) or @1795000000.5\n"
-	"  --check-config  read the configuration, say if it is good, and exit\n"
+	"  --check-config  check the configuration, and exit\n"
 	"  --version       print the version and exit\n"
 	"  --help          print this and exit\n";
 
-/* Take a flag and the word behind it out of the arguments; NULL if it is not there. */
+/* Remove a flag and the word after it from the arguments. Returns the word, or NULL if the flag
+ * is missing. */
 static const char *take_value(int *argc, char **argv, const char *flag)
 {
 	for (int i = 1; i + 1 < *argc; i++) {
@@ -55,15 +56,15 @@ static const char *take_value(int *argc, char **argv, const char *flag)
 	return NULL;
 }
 
-/* Where to recover from, if that is asked for. Returns 0, or -1 with the reason printed. */
+/* Read --recover-from and --recover-to. Returns 0, or -1 with the reason printed. */
 static int read_origin(struct loading_origin *origin, int *argc, char **argv)
 {
 	const char *from = take_value(argc, argv, "--recover-from");
 	const char *to = take_value(argc, argv, "--recover-to");
 
 	if (to != NULL && from == NULL) {
-		fputs("qlessd: --recover-to needs --recover-from: the log goes on in another "
-		      "directory, and the old one stays as it is\n",
+		fputs("qlessd: --recover-to needs --recover-from: the new log is in another "
+		      "directory, and the old log does not change\n",
 		      stderr);
 		return -1;
 	}
@@ -80,7 +81,8 @@ static int read_origin(struct loading_origin *origin, int *argc, char **argv)
 	return origin->dir != NULL ? 0 : -1;
 }
 
-/* Everything from the command line and the file. Returns 0, or -1 with the reason printed. */
+/* Read the file and the directives of the command line. Returns 0, or -1 with the reason
+ * printed. */
 static int read_config(struct config *config, int argc, char **argv, const char *file)
 {
 	struct buf error = BUF_INIT(ERROR_MAX);
@@ -112,14 +114,15 @@ static int open_log(const struct config *config, struct buf *error)
 	return log_open(&options, error);
 }
 
-/* Where the file will be found after going to the working directory. NULL if there is none. */
+/* Returns the absolute path of the file, because the working directory changes later. NULL if
+ * there is no file. */
 static char *absolute_path(const char *file)
 {
 	return file != NULL ? realpath(file, NULL) : NULL;
 }
 
-/* Become who we are to be, before anything is opened or made: what root would have opened, a link
- * in a directory of that user could have led astray. */
+/* Become the configured user before any file is opened. Root could otherwise open a file through
+ * a link that this user made. */
 static int become_user(const struct config *config, struct buf *error)
 {
 	struct privileges_user user;
@@ -132,7 +135,7 @@ static int become_user(const struct config *config, struct buf *error)
 	return privileges_become(&user, error);
 }
 
-/* Whoever can write to the directory can put a log there, and we would load it. */
+/* Anybody who can write to the directory could put a log there, which the server would load. */
 static int enter_dir(const struct config *config, struct buf *error)
 {
 	if (chdir(config->dir) < 0) {
@@ -142,8 +145,8 @@ static int enter_dir(const struct config *config, struct buf *error)
 	}
 	if (files_is_open_to_all(".")) {
 		buf_printf(error,
-			   "everybody may write to the directory %s, and so change the jobs: "
-			   "chmod o-w it, or name another one with the directive dir",
+			   "every user can write to the directory %s, and so change the jobs: take "
+			   "that permission away (chmod o-w), or set dir to another directory",
 			   config->dir);
 		return -1;
 	}
@@ -153,15 +156,15 @@ static int enter_dir(const struct config *config, struct buf *error)
 static void warn_of_root(const struct config *config)
 {
 	if (geteuid() == 0 && config->run_as[0] == '\0')
-		log_warning("running as root, which it has no need for: name a user with the "
-			    "directive run-as, or root if that is what you want");
+		log_warning("running as root without need: set run-as to a user, or to root to "
+			    "avoid this "
+			    "warning");
 }
 
 /*
- * From here on everything is in the log. The order matters: the user first, who opens all the
- * files; the directory next, because all paths are relative to it; the background before the pid
- * file, which holds the number of the process that stays; the sockets last, because from then on
- * there are clients.
+ * Run the server. From here on, problems are logged. The order matters: first the user, who opens
+ * all files; then the directory, because all paths are relative to it; then the background process,
+ * whose id the pid file holds; last the sockets, because then clients come.
  */
 static int run(struct config *config, const char *file, const struct loading_origin *origin)
 {
@@ -187,8 +190,7 @@ static int run(struct config *config, const char *file, const struct loading_ori
 	if (config->pidfile[0] != '\0' && pidfile_create(&pidfile, config->pidfile, &error) < 0)
 		goto fail;
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ,
-	       SIG_IGN); /* a write beyond the limit on file sizes fails, and is dealt with */
+	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit on file sizes fails with EFBIG */
 
 	log_notice("qlessd %s starting, process %d", QLESSD_VERSION, (int)getpid());
 	warn_of_root(config);
@@ -199,7 +201,7 @@ static int run(struct config *config, const char *file, const struct loading_ori
 		daemon_ready(ready_fd);
 	if (server_run(server, origin) == SERVER_EXIT_STOPPED)
 		status = EXIT_SUCCESS;
-	log_notice("qlessd %s", status == EXIT_SUCCESS ? "stopped" : "gives up");
+	log_notice("qlessd %s", status == EXIT_SUCCESS ? "stopped" : "failed");
 	goto done;
 
 fail:
@@ -239,7 +241,7 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	if (check_only) {
-		printf("%s: the configuration is good\n", file != NULL ? file : "qlessd");
+		printf("%s: the configuration is valid\n", file != NULL ? file : "qlessd");
 		config_done(&config);
 		return EXIT_SUCCESS;
 	}

@@ -1,5 +1,5 @@
 /*
- * CLIENT: looking at connections and handling them.
+ * CLIENT: shows connections and controls them.
  */
 #include "command/acl.h"
 #include "server/commands.h"
@@ -10,7 +10,7 @@
 #include "util/mem.h"
 #include "util/num.h"
 
-/* Printable and without blanks: it has to stand in a line of CLIENT LIST. */
+/* The text appears in a line of CLIENT LIST, so it must be printable and have no blanks. */
 static bool is_plain_word(struct qless_str s)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -176,7 +176,7 @@ void client_info(struct request *req)
 	buf_done(&out);
 }
 
-/* "normal" or "pubsub"; the kinds of clients that there are in Redis but not here match nothing. */
+/* Parses "normal" or "pubsub". Kinds of clients that only Redis has match nothing. */
 static bool parse_type(struct request *req, struct qless_str s, int *ret_class)
 {
 	if (str_equal_nocase(s, STR("normal"))) {
@@ -309,7 +309,7 @@ static bool kill_matches(const struct kill_filter *f, const struct conn *c, cons
 	       (f->laddr.ptr == NULL || str_equal(f->laddr, str_from(c->local)));
 }
 
-/* Returns how many that were: 0 or 1. */
+/* Returns the number of connections closed: 0 or 1. */
 static int kill_if_matches(const struct kill_filter *filter, struct conn *c,
 			   const struct client *me)
 {
@@ -367,7 +367,7 @@ void client_kill(struct request *req)
  * Switches
  */
 
-/* ON or OFF into *ret_on; anything else is answered with an error. */
+/* Parses ON or OFF into *ret_on. Writes an error for anything else. */
 static bool parse_switch(struct request *req, bool *ret_on)
 {
 	if (str_equal_nocase(req->args[0], STR("ON"))) {
@@ -405,7 +405,7 @@ void client_reply(struct request *req)
 	} else if (str_equal_nocase(req->args[0], STR("OFF"))) {
 		c->reply_off = true;
 	} else if (str_equal_nocase(req->args[0], STR("SKIP"))) {
-		/* With replies off there is nothing to skip. */
+		/* With CLIENT REPLY OFF there is nothing to skip. */
 		c->skip_next_reply = !c->reply_off;
 	} else {
 		reply_error(req->reply, "ERR", STR("syntax error"));
@@ -426,11 +426,11 @@ void client_unblock(struct request *req)
 			    STR("CLIENT UNBLOCK reason should be TIMEOUT or ERROR"));
 		return;
 	}
-	/* No command blocks its connection, so there is never one to set free. */
+	/* No command blocks its connection, so there is never one to unblock. */
 	reply_integer(req->reply, 0);
 }
 
-/* Long enough for any maintenance, and far from where times overflow. */
+/* One year: longer than any maintenance, and far below the overflow of times. */
 #define PAUSE_MAX_MS (INT64_C(1000) * 86400 * 365)
 
 void client_pause(struct request *req)

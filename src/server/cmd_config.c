@@ -1,5 +1,5 @@
 /*
- * CONFIG: the directives while the server runs.
+ * CONFIG: reads and changes directives while the server runs.
  */
 #include "command/acl.h"
 #include "server/commands.h"
@@ -18,8 +18,8 @@ static void write_pair(const char *name, struct qless_str value, void *arg)
 	(*count)++;
 }
 
-/* Directives of Redis that clients ask for, redis-benchmark among them, with what is the case here.
- */
+/* Directives of Redis that clients ask for, such as redis-benchmark, and the values that
+ * describe qlessd. */
 static const struct fact {
 	const char *name;
 	const char *value;
@@ -75,8 +75,7 @@ static int apply(const struct config *was, const struct config *now,
 
 	if (changes->of[CONFIG_OPT_maxclients]) {
 		if (!conns_make_room(s, now->maxclients)) {
-			buf_printf(ret_error,
-				   "the system allows too few open files: enough for %zu clients",
+			buf_printf(ret_error, "the system allows open files for %zu clients only",
 				   s->conns.limit);
 			conns_make_room(s, was->maxclients);
 			return -1;

@@ -1,6 +1,5 @@
 /*
- * Commands about the connection itself: who it is, which protocol it speaks, which database it
- * sees.
+ * Commands about the connection itself: user, protocol, database.
  */
 #include "command/acl.h"
 #include "resp/writer.h"
@@ -77,8 +76,8 @@ static void write_hello(struct request *req)
 	reply_array(w, 0);
 }
 
-/* HELLO [version [AUTH user password] [SETNAME name]]. Everything is checked before anything
- * changes. */
+/* HELLO [version [AUTH user password] [SETNAME name]]. Checks everything before it changes
+ * anything. */
 void cmd_hello(struct request *req)
 {
 	struct client *c = client_of(req);

@@ -1,5 +1,5 @@
 /*
- * INFO, and the few figures that have a command of their own.
+ * INFO, and LASTSAVE.
  */
 #include "server/commands.h"
 #include "server/info.h"
@@ -11,7 +11,8 @@ void cmd_info(struct request *req)
 {
 	struct buf text = BUF_INIT(BUF_NO_MAX);
 
-	/* Who asks for the last number means that of what it has sent before. */
+	/* A client that asks for the last number expects it to cover the commands it sent
+	 * before. */
 	recording_number(server_of(req));
 	info_append_sections(server_of(req), req->args, (int)req->nargs, &text);
 	reply_verbatim(req->reply, "txt", buf_str(&text));

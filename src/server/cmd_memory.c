@@ -1,5 +1,5 @@
 /*
- * MEMORY: where the memory is.
+ * MEMORY: what uses the memory.
  */
 #include "command/databases.h"
 #include "engine/view.h"
@@ -10,8 +10,8 @@
 #include "sys/memory.h"
 #include "util/num.h"
 
-/* Of each list of jobs MEMORY QUEUES looks at so many unless told otherwise, and never at more than
- * so many in one call, which takes some milliseconds. */
+/* MEMORY QUEUES looks at QUEUES_SAMPLES jobs of each list unless told otherwise, and at
+ * QUEUES_SAMPLES_MAX jobs in one call, which takes some milliseconds. */
 #define QUEUES_SAMPLES	   16
 #define QUEUES_SAMPLES_MAX 50000
 
@@ -129,7 +129,7 @@ static void write_memory(struct reply *w, const struct view_memory *m)
 struct queues {
 	const struct qless *engine;
 	struct reply *reply;
-	size_t samples; /* of each list */
+	size_t samples; /* jobs of each list */
 	size_t count;
 };
 
@@ -152,7 +152,7 @@ static void add_group(void *arg, struct qless_str name)
 	view_jobs_memory(view_group(q->engine, name), q->samples, args[1]);
 }
 
-/* Jobs that failed or are complete are in no queue, but in lists of their own. */
+/* Failed and complete jobs are in no queue, but in lists of their own. */
 static void write_ended(struct queues *q)
 {
 	struct view_memory failed = { 0 }, complete = { 0 };
@@ -168,7 +168,7 @@ static void write_ended(struct queues *q)
 	write_memory(q->reply, &complete);
 }
 
-/* [SAMPLES count]; the arguments behind it are the names of queues. */
+/* [SAMPLES count]. The arguments after it are names of queues. */
 static bool parse_samples(struct request *req, int64_t *ret_samples, size_t *ret_first)
 {
 	*ret_samples = QUEUES_SAMPLES;
@@ -220,7 +220,7 @@ void memory_cmd_queues(struct request *req)
 }
 
 /*
- * For people
+ * MEMORY DOCTOR
  */
 
 static void append_text(void *arg, const char *text)
@@ -237,7 +237,7 @@ void memory_cmd_malloc_stats(struct request *req)
 	buf_done(&text);
 }
 
-/* Below this nothing is worth a word. */
+/* Below this many bytes in use, no ratio is worth a finding. */
 #define DOCTOR_MIN_BYTES     ((size_t)5 * 1024 * 1024)
 #define DOCTOR_FRAGMENTATION 1.5
 #define DOCTOR_CLIENT_BYTES  ((size_t)256 * 1024)
@@ -250,31 +250,30 @@ static void append_advice(struct server *s, const struct memory_figures *m, stru
 
 	if (limit != 0 && ratio(used, limit) >= DOCTOR_NEAR_LIMIT)
 		buf_printf(out,
-			   " * %.0f%% of maxmemory is in use. When it is reached, commands that "
-			   "make the state grow are refused. Let workers catch up, lower "
+			   " * %.0f%% of maxmemory is in use. At the limit, commands that make the "
+			   "state grow are refused. Let workers catch up, lower "
 			   "jobs-history-count, or raise maxmemory.\n",
 			   100 * ratio(used, limit));
 	if (ratio(peak, used) > DOCTOR_FRAGMENTATION)
 		buf_printf(out,
-			   " * There was a peak of %zu bytes, %.1f times what is in use now. "
-			   "MEMORY PURGE gives back what the allocator keeps of it.\n",
+			   " * The peak was %zu bytes, %.1f times the memory in use now. MEMORY "
+			   "PURGE returns unused memory to the system.\n",
 			   peak, ratio(peak, used));
 	if (ratio(m->active, m->allocated) > DOCTOR_FRAGMENTATION)
 		buf_printf(out,
 			   " * Pages in use are %.1f times the bytes in use: memory is "
-			   "fragmented. New jobs will fill the holes; a restart does away with "
-			   "them.\n",
+			   "fragmented. New jobs will fill the gaps. A restart removes them.\n",
 			   ratio(m->active, m->allocated));
 	if (s->conns.count != 0 && clients_memory(s) / s->conns.count > DOCTOR_CLIENT_BYTES)
 		buf_printf(out,
-			   " * Clients take %zu bytes each on average: some do not read what they "
-			   "are sent, or send large requests slowly. See CLIENT LIST.\n",
+			   " * Clients take %zu bytes each on average: some do not read their "
+			   "replies, or send large requests slowly. See CLIENT LIST.\n",
 			   clients_memory(s) / s->conns.count);
 	if (s->persist != NULL && memory_overcommit() != 1 && m->rss > memory_of_machine() / 2)
 		buf_printf(out,
 			   " * vm.overcommit_memory is %d, and more than half of the machine's "
-			   "memory is in use: the fork for rewriting the log may be refused. Set "
-			   "it to 1.\n",
+			   "memory is in use: a fork for rewriting the log may fail. Set it to "
+			   "1.\n",
 			   memory_overcommit());
 }
 
@@ -288,7 +287,7 @@ void memory_cmd_doctor(struct request *req)
 	if (m.allocated >= DOCTOR_MIN_BYTES || s->config->maxmemory_bytes != 0)
 		append_advice(s, &m, &text);
 	if (text.len == 0)
-		buf_printf(&text, "Nothing to complain about: %zu bytes in use, %zu resident.\n",
+		buf_printf(&text, "No problems found: %zu bytes in use, %zu resident.\n",
 			   memory_gauge_read(&s->memory.gauge), m.rss);
 	reply_verbatim(req->reply, "txt", buf_str(&text));
 	buf_done(&text);

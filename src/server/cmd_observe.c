@@ -1,5 +1,5 @@
 /*
- * SLOWLOG and LATENCY: where the time went.
+ * SLOWLOG and LATENCY: what took long.
  */
 #include "command/table.h"
 #include "server/commands.h"
@@ -98,24 +98,26 @@ void latency_cmd_reset(struct request *req)
 	reply_integer(req->reply, count);
 }
 
-/* What may be done about an event. */
+/* Advice for each event. */
 static const struct {
 	const char *event;
 	const char *advice;
 } remedies[] = {
-	{ "command", "See SLOWLOG GET for which they were." },
-	{ "fast-command", "Such commands take microseconds: the machine was busy with something "
-			  "else, or they handled very many or very large jobs. See SLOWLOG GET." },
-	{ "eventloop", "All clients waited for so long. If no other event explains it, many "
-		       "commands came at once: lower commands-per-turn, or look at how many "
+	{ "command", "SLOWLOG GET lists them." },
+	{ "fast-command",
+	  "These commands usually take microseconds. The machine was busy with other "
+	  "work, or a command handled many or large jobs. SLOWLOG GET lists them." },
+	{ "eventloop", "All clients waited for the end of a turn. If no other event explains it, "
+		       "many commands arrived at once: lower commands-per-turn, or check how many "
 		       "processors the machine really has." },
-	{ "aof-write", "The disk, or the kernel on its behalf, held up a write to the log." },
-	{ "aof-fsync", "The disk is slow to sync. Clients wait for it with appendfsync always "
-		       "only; a disk of its own for the log helps." },
-	{ "fork", "To copy the tables of memory took long. Less memory in use, or huge pages "
-		  "switched off, make it shorter." },
-	{ "lazyfree", "Freeing what FLUSHALL deleted, a part with each turn." },
-	{ "expire-cycle", "Dropping statistics of days that are over, once an hour." },
+	{ "aof-write", "A write to the log waited for the disk." },
+	{ "aof-fsync",
+	  "The disk is slow to sync. Clients wait for it only with appendfsync always. "
+	  "A dedicated disk for the log helps." },
+	{ "fork", "Copying the page tables took long. It takes less time with less memory in "
+		  "use, or without huge pages." },
+	{ "lazyfree", "Freeing data that FLUSHALL deleted, a part in each turn." },
+	{ "expire-cycle", "Dropping old statistics, once an hour." },
 	{ "http-metrics", "Making a page of metrics: lower http-max-queues." },
 };
 
@@ -152,17 +154,18 @@ void latency_cmd_doctor(struct request *req)
 		append_diagnosis(&text, s->latency->events[i], s->clocks.wall_us / 1000000);
 	if (text.len == 0 && s->config->latency_monitor_threshold_ms == 0)
 		buf_printf(&text,
-			   "Nobody watches: latency-monitor-threshold is 0. With CONFIG SET "
-			   "latency-monitor-threshold 20 everything is remembered that takes "
+			   "The latency monitor is off: latency-monitor-threshold is 0. With "
+			   "CONFIG SET "
+			   "latency-monitor-threshold 20 it remembers every event of at least "
 			   "20 milliseconds.\n");
 	else if (text.len == 0)
-		buf_printf(&text, "Nothing took %lld milliseconds.\n",
+		buf_printf(&text, "No event took %lld milliseconds or more.\n",
 			   (long long)s->config->latency_monitor_threshold_ms);
 	reply_verbatim(req->reply, "txt", buf_str(&text));
 	buf_done(&text);
 }
 
-/* The buckets that LATENCY HISTOGRAM shows are powers of two of microseconds, from 1 up to a
+/* LATENCY HISTOGRAM shows buckets that end at powers of two of microseconds, from 1 up to a
  * second. */
 #define HISTOGRAM_STEPS 21
 

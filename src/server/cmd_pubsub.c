@@ -10,8 +10,8 @@ struct pubsub_verb {
 	enum pubsub_kind kind;
 };
 
-/* The confirmation of each change is a message, which is sent whatever CLIENT REPLY says. A null
- * name says that there was nothing to end. */
+/* Confirm a change. The confirmation is a message, so it is sent whatever CLIENT REPLY says. A
+ * null name says that there was no subscription to end. */
 static void confirm(struct client *c, const struct pubsub_verb *verb, const struct qless_str *name)
 {
 	struct reply *w = &c->writer;
@@ -57,7 +57,7 @@ static void unsubscribe(struct request *req, const struct pubsub_verb *verb)
 		struct qless_str name = TAILQ_FIRST(all)->channel->name;
 		struct buf copy = BUF_INIT(BUF_NO_MAX);
 
-		/* The channel goes with its last subscription, and its name with it. */
+		/* The channel is freed with its last subscription, and so is its name. */
 		buf_append_str(&copy, name);
 		name = buf_str(&copy);
 		pubsub_unsubscribe(c, verb->kind, name);

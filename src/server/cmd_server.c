@@ -1,5 +1,5 @@
 /*
- * The time, the state of the server, and its end.
+ * Commands about the whole server: TIME, MONITOR, FLUSHALL, SHUTDOWN, DEBUG.
  */
 #include <math.h>
 #include <signal.h>
@@ -38,7 +38,8 @@ void cmd_swapdb(struct request *req)
 			"places while workers hold their jobs"));
 }
 
-/* Both ways are one: what is deleted is gone when the reply comes. */
+/* SYNC and ASYNC mean the same: the data is gone when the reply comes, and the memory is freed
+ * later. */
 static bool parse_flush(struct request *req)
 {
 	if (req->nargs == 0 || (req->nargs == 1 && (str_equal_nocase(req->args[0], STR("SYNC")) ||
@@ -102,10 +103,10 @@ void cmd_shutdown(struct request *req)
 }
 
 /*
- * DEBUG: what tests need, and nobody else.
+ * DEBUG: commands for tests
  */
 
-/* A longer sleep is a mistake; and nothing stops it. */
+/* A longer sleep is a mistake, and nothing could end it. */
 #define DEBUG_SLEEP_MAX_SECONDS 3600
 
 static bool debug_is_allowed(struct request *req)

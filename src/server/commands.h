@@ -1,5 +1,5 @@
 /*
- * The handlers of this layer, and the table of all commands.
+ * The command handlers of this layer, and the table of all commands.
  */
 #ifndef SERVER_COMMANDS_H
 #define SERVER_COMMANDS_H

@@ -58,8 +58,7 @@ bool complaints_take_skew(struct complaints *c, int64_t mono_us, const char *pee
 void complaints_tick(struct complaints *c)
 {
 	if (c->left_out != 0)
-		log_warning("%llu more lines about clients that were refused within a second are "
-			    "left out",
+		log_warning("%llu more lines about refused clients in the last second are left out",
 			    (unsigned long long)c->left_out);
 	c->count = 0;
 	c->left_out = 0;

@@ -228,12 +228,12 @@ static void conn_check(struct conn *c)
 		idle_us = closing_us = 0;
 	if (c->state == CONN_CLOSING || c->state == CONN_LEAVING) {
 		if (closing_us > CLOSE_SECONDS * INT64_C(1000000))
-			conn_kill(c, "did not take its last replies");
+			conn_kill(c, "it did not read its last replies");
 		return;
 	}
 	if (s->config->timeout_s != 0 && idle_us > s->config->timeout_s * 1000000 &&
 	    conn_class(c) == CONN_CLASS_NORMAL && !c->client.is_monitor && c->state == CONN_OPEN) {
-		conn_kill(c, "idle for longer than timeout");
+		conn_kill(c, "it was idle for longer than timeout");
 		return;
 	}
 	if (c->in.len == 0)

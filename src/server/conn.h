@@ -22,7 +22,7 @@
 #define CONN_READ_BYTES ((size_t)64 * 1024)
 
 /* The reason that is logged when the log fails and a connection has output that waits for it. */
-#define CONN_OUTPUT_LOST "what it was to be told could not be made durable"
+#define CONN_OUTPUT_LOST "its replies could not be made durable"
 
 /*
  *             +---------------------------> CLOSING --> LEAVING --+

@@ -45,8 +45,8 @@ static void warn_of_skew(struct server *s, struct client *c, double skew_s)
 	log_write(
 		LOG_LEVEL_WARNING,
 		LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer)),
-		"the clock of a client and ours are %.6g seconds apart: its jobs fall due, and its "
-		"locks expire, by its clock",
+		"the clock of a client differs from ours by %.6g seconds: its jobs become due and "
+		"its locks expire by its own clock. Synchronize the clocks",
 		skew_s);
 }
 

@@ -20,7 +20,7 @@
 
 enum figure_form {
 	FORM_WHOLE,
-	FORM_BYTES,  /* a whole number, and again for people as <name>_human */
+	FORM_BYTES,  /* a whole number, and a second line <name>_human */
 	FORM_RATIO,  /* with two decimals */
 	FORM_MICROS, /* with six */
 	FORM_ANY,    /* with as many as there are */
@@ -49,8 +49,7 @@ static const struct figure figures[] = {
 };
 #define FIGURE_COUNT (sizeof figures / sizeof figures[0])
 
-/* What the figures are taken from besides the server itself; each part is read only for groups that
- * need it. */
+/* Sources of the figures besides the server itself. Each part is read only if a group needs it. */
 struct figures_input {
 	struct {
 		size_t normal, pubsub, monitors, held;

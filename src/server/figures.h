@@ -1,5 +1,5 @@
 /*
- * The figures that the server tells about itself: rows of figures.def, read all at once.
+ * Figures about the server: rows of figures.def, all read at once.
  */
 #ifndef SERVER_FIGURES_H
 #define SERVER_FIGURES_H
@@ -10,7 +10,7 @@
 
 struct server;
 
-/* In the order of figures.def. LOADING is there while the state is loaded, LOG when it is. */
+/* In the order of figures.def. LOADING is shown while the state is loaded, LOG afterwards. */
 enum figures_group {
 	FIGURES_SERVER,
 	FIGURES_CLIENTS,
@@ -32,9 +32,9 @@ void figures_append_info(struct server *s, enum figures_group group, struct buf 
 /* Append all groups for /metrics, each figure with its help and type. */
 void figures_append_metrics(struct server *s, struct buf *out);
 
-/* One line for INFO: a size for people, such as "1.50M". */
+/* Append a line for INFO with a size such as "1.50M". */
 void figures_append_human(struct buf *out, const char *name, double bytes);
-/* A number for /metrics, which ends its line. */
+/* Append a number for /metrics, and end its line. */
 void figures_append_value(struct buf *out, double value);
 
 #endif

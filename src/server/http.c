@@ -1,7 +1,8 @@
 /*
- * On evhttp of libevent, which parses requests and writes replies. It has no limit for connections
- * and tells nobody when one ends, so they are counted by their events: nothing else here is a
- * bufferevent.
+ * HTTP on evhttp of libevent, which parses requests and writes replies.
+ *
+ * evhttp has no limit for connections and does not report their end. So connections are counted by
+ * their events: nothing else here is a bufferevent.
  */
 #include "server/http.h"
 
@@ -23,20 +24,21 @@
 #include "sys/log.h"
 #include "util/mem.h"
 
-/* Of the line and the headers of a request together. */
+/* Bytes of the request line and the headers together. */
 #define HTTP_HEADERS_MAX 8192
-/* No request that we know has one. */
+/* Bytes of a body. No route takes one. */
 #define HTTP_BODY_MAX 1024
-/* Connections; more wait in the backlog of the socket until one of these ends. */
+/* Number of connections. More wait in the backlog of the socket until one ends. */
 #define HTTP_CONNECTIONS_MAX 32
-/* Pages of metrics that are being sent. Each holds figures of up to http-max-queues queues. */
+/* Number of pages of metrics that are sent at once. Each holds figures of up to http-max-queues
+ * queues. */
 #define HTTP_SCRAPES_MAX 4
-/* Without anything read or written. */
+/* Seconds without anything read or written after which a connection is closed. */
 #define HTTP_TIMEOUT_SECONDS 10
-/* When there have been that many for so long, all are closed: clients that send a byte now and then
- * could keep others out for hours. */
+/* If all connections are in use for this many seconds, all are closed. Clients that send a byte
+ * now and then could otherwise keep others out for hours. */
 #define HTTP_FULL_SECONDS 30
-/* A page of metrics is made in portions of this size: well below a millisecond each. */
+/* Bytes of a portion of a page of metrics. Making one takes well below a millisecond. */
 #define HTTP_PORTION_BYTES ((size_t)64 * 1024)
 
 struct scrape {
@@ -51,8 +53,8 @@ struct http {
 	struct evhttp *evhttp;
 	struct evconnlistener **listeners;
 	size_t listener_count;
-	event_callback_fn on_input; /* of the reading event of each connection */
-	size_t connections;	    /* those that have ended since the last count included */
+	event_callback_fn on_input; /* the callback of each connection's read event */
+	size_t connections;	    /* includes those that ended since the last count */
 	bool is_full;
 	int64_t full_since_us; /* monotonic */
 	TAILQ_HEAD(, scrape) scrapes;
@@ -77,8 +79,8 @@ static int count_event(const struct event_base *base, const struct event *ev, vo
 	return 0;
 }
 
-/* Walks through all events, those of clients included. Of connections that are just being made
- * there are none yet. */
+/* Count the connections by walking all events of the loop. `being_made` connections have no
+ * events yet. */
 static void recount(struct http *h, size_t being_made)
 {
 	bool is_full;
@@ -98,7 +100,7 @@ static void recount(struct http *h, size_t being_made)
 	}
 }
 
-/* evhttp finds them at their end, and closes them. */
+/* evhttp sees the end of the stream, and closes the connection. */
 static int hang_up(const struct event_base *base, const struct event *ev, void *arg)
 {
 	const struct http *h = arg;
@@ -117,13 +119,14 @@ void http_cron(struct http *h)
 	if (!h->is_full ||
 	    h->server->clocks.mono_us - h->full_since_us < HTTP_FULL_SECONDS * INT64_C(1000000))
 		return;
-	log_warning("%zu connections to http-port for %d seconds: all are closed", h->connections,
-		    HTTP_FULL_SECONDS);
+	log_warning(
+		"closed all %zu connections to http-port: no other could connect for %d seconds",
+		h->connections, HTTP_FULL_SECONDS);
 	event_base_foreach_event(h->server->base, hang_up, h);
 	h->full_since_us = h->server->clocks.mono_us;
 }
 
-/* Each that was made counts until somebody looks which have ended. */
+/* Connections are counted when they are made, and recounted when the limit is reached. */
 static struct bufferevent *make_connection(struct event_base *base, void *arg)
 {
 	struct http *h = arg;
@@ -156,7 +159,7 @@ static void set_headers(struct evhttp_request *request, const char *type)
 	evhttp_add_header(headers, "X-Content-Type-Options", "nosniff");
 }
 
-/* evhttp would send the body to HEAD as well. */
+/* evhttp would send the body in reply to HEAD as well. */
 static void reply(struct evhttp_request *request, int status, const char *reason, const char *text)
 {
 	struct evbuffer *body = evbuffer_new();
@@ -205,8 +208,8 @@ static void scrape_free(struct scrape *scrape)
 	free(scrape);
 }
 
-/* The client has gone. evhttp then leaves a request to whoever has not answered it yet, with no
- * connection; at the end of the server it frees it itself. */
+/* The client has gone. Then evhttp leaves an unanswered request to its handler, without a
+ * connection. When the server ends, evhttp frees the request itself. */
 static void on_scraper_gone(struct evhttp_connection *connection, void *arg)
 {
 	struct scrape *scrape = arg;
@@ -217,7 +220,7 @@ static void on_scraper_gone(struct evhttp_connection *connection, void *arg)
 	scrape_free(scrape);
 }
 
-/* The next portion, when the one before it has left. */
+/* Send the next portion. Called when the one before it has left. */
 static void send_portion(struct evhttp_connection *connection, void *arg)
 {
 	struct scrape *scrape = arg;
@@ -260,7 +263,7 @@ static void reply_metrics(struct http *h, struct evhttp_request *request)
 	}
 	if (h->scrape_count == HTTP_SCRAPES_MAX) {
 		reply(request, HTTP_SERVUNAVAIL, "Service Unavailable",
-		      "too many pages of metrics are being sent");
+		      "too many requests for metrics at once");
 		return;
 	}
 	begin_us = stats_begin_latency(h->server);
@@ -364,7 +367,7 @@ static void on_request(struct evhttp_request *request, void *arg)
 }
 
 /*
- * Beginning and end
+ * Opening and closing
  */
 
 static int listen_on(struct http *h, const char *address, struct buf *ret_error)

@@ -1,5 +1,5 @@
 /*
- * The HTTP port, for those who watch: /metrics, /healthz and /readyz. Everything else is refused.
+ * The HTTP port for monitoring: /metrics, /healthz and /readyz.
  */
 #ifndef SERVER_HTTP_H
 #define SERVER_HTTP_H
@@ -11,18 +11,18 @@
 struct http;
 struct server;
 
-/* Listen where the directives http-port and http-bind say; with port 0 there is nothing to do. -1
- * with a line in `ret_error`. */
+/* Listen as http-port and http-bind say. With port 0 there is nothing to do. Returns -1 with a
+ * line in `ret_error`. */
 int http_open(struct server *s, struct buf *ret_error);
-/* Ends all connections, of which libevent frees the rest with the event base. NULL is a no-op. */
+/* End all connections. libevent frees some of their memory with the event base. NULL is a no-op. */
 void http_close(struct http *h);
-/* After the event base is gone. */
+/* Call this after the event base has been freed. */
 void http_free(struct http *h);
 
-/* Once a second: accept again when there are fewer connections. */
+/* Call this once a second: accepts again when there are fewer connections. */
 void http_cron(struct http *h);
 
-/* As of about a second ago; 0 for NULL. */
+/* Returns the number of connections, as of the last count. 0 for NULL. */
 size_t http_connection_count(const struct http *h);
 
 #endif

@@ -132,13 +132,13 @@ static void section_keyspace(struct server *s, struct buf *out)
 	}
 }
 
-/* A section is the figures of its groups, and what cannot be told by a number. */
+/* A section has the figures of its groups, and lines that are not figures. */
 static const struct info_section {
 	const char *name;
 	const char *title;
 	enum figures_group groups[3];
 	int group_count;
-	info_section_fn *append; /* NULL if there is nothing else */
+	info_section_fn *append; /* writes the other lines; NULL: there are none */
 	bool in_default;
 } sections[] = {
 #define GROUPS(n, ...) { __VA_ARGS__ }, n

@@ -6,12 +6,12 @@
 
 #include "server/server_int.h"
 
-/* Append the sections of these names, each once: "default", "all" and "everything" are several.
- * Unknown names are passed over; no names are "default". */
+/* Append the sections with these names, each once. "default", "all" and "everything" stand for
+ * several. Unknown names are ignored. Without names, appends "default". */
 void info_append_sections(struct server *s, const struct qless_str *names, int count,
 			  struct buf *out);
 
-/* Write all there is to know to the log, line by line. */
+/* Write all sections to the log, line by line. */
 void info_report(struct server *s);
 
 #endif

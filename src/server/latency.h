@@ -1,5 +1,5 @@
 /*
- * Events that took long: the last samples of each kind, for LATENCY.
+ * Samples of events that took long, for LATENCY.
  */
 #ifndef SERVER_LATENCY_H
 #define SERVER_LATENCY_H
@@ -11,7 +11,7 @@
 #include "util/str.h"
 
 #define LATENCY_SAMPLES 160
-#define LATENCY_EVENTS	32 /* kinds of events; their names are literals of ours */
+#define LATENCY_EVENTS	32 /* number of kinds of events; their names are literals */
 
 struct latency_sample {
 	int64_t when_s;
@@ -22,7 +22,7 @@ struct latency_event {
 	const char *name;
 	int64_t max_ms;
 	struct latency_sample samples[LATENCY_SAMPLES];
-	unsigned next; /* where the next sample goes */
+	unsigned next; /* index of the next sample */
 	unsigned count;
 };
 
@@ -34,15 +34,16 @@ struct latency_monitor {
 struct latency_monitor *latency_new(void);
 void latency_free(struct latency_monitor *m);
 
-/* Borrows the name for ever. Of several samples within one second the longest is kept. */
+/* Add a sample. Borrows the name for ever. Of several samples in the same second, the longest is
+ * kept. */
 void latency_add(struct latency_monitor *m, const char *event, int64_t when_s, int64_t elapsed_ms);
-/* NULL if there is none. */
+/* Returns NULL if there are no samples of that name. */
 const struct latency_event *latency_find(const struct latency_monitor *m, struct qless_str name);
-/* The sample `index` from the oldest, 0 .. count - 1. */
+/* Returns the sample `index`, counted from the oldest: 0 .. count - 1. */
 struct latency_sample latency_sample_at(const struct latency_event *e, unsigned index);
-/* Forget the samples of one kind; false if there is no such kind. */
+/* Forget the samples of one kind. Returns false if there are none. */
 bool latency_reset(struct latency_monitor *m, struct qless_str name);
-/* Forget everything; returns how many kinds there were. */
+/* Forget all samples. Returns how many kinds there were. */
 unsigned latency_reset_all(struct latency_monitor *m);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * How many connections say by CLIENT SETINFO that they are of which client library.
+ * Counts connections by the client library that they name with CLIENT SETINFO.
  */
 #ifndef SERVER_LIBRARIES_H
 #define SERVER_LIBRARIES_H
@@ -8,13 +8,14 @@
 
 struct server;
 
-/* So many are told apart; the names come from clients, who may invent any number. */
+/* Number of libraries that are counted separately. Clients choose the names, and could invent
+ * any number. */
 #define LIBRARIES_MAX 32
 
 struct libraries {
 	unsigned count;
 	struct {
-		const char *name; /* of a connection: good until one is freed */
+		const char *name; /* belongs to a connection; valid until one is freed */
 		size_t clients;
 	} of[LIBRARIES_MAX];
 };

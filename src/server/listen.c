@@ -17,9 +17,9 @@
 #include "sys/log.h"
 #include "util/mem.h"
 
-/* So many connections are accepted in one go, then those that are there get their turn. */
+/* Number of connections that are accepted before the existing ones get their turn. */
 #define LISTEN_ACCEPTS_PER_TURN 64
-/* How long to wait before trying again when there are no descriptors left. */
+/* Milliseconds until the next attempt after descriptors ran out. */
 #define LISTEN_RETRY_MS	 100
 #define LISTEN_NAME_MAX	 (INET6_ADDRSTRLEN + 16)
 #define KEEPALIVE_PROBES 3
@@ -76,7 +76,7 @@ static void pause_accepting(struct server *s)
 	if (s->listening.is_paused)
 		return;
 	if (!s->listening.is_warned)
-		log_warning("out of file descriptors with %zu clients: no more are accepted until "
+		log_warning("no file descriptors left with %zu clients: new connections wait until "
 			    "one is free",
 			    s->conns.count);
 	s->listening.is_warned = true;
@@ -96,8 +96,9 @@ void listen_resume(struct server *s)
 		event_add(s->listening.listeners[i].event, NULL);
 }
 
-/* Say why and hang up. The socket is new and its buffer empty, so that the text goes out or the
- * peer is gone. By TLS nothing can be said without a handshake, which is not worth it. */
+/* Refuse a connection with a reason. The socket is new and its buffer is empty, so the text
+ * leaves unless the peer is gone. With TLS nothing can be said before a handshake, which a
+ * refusal is not worth. */
 static void turn_away(struct listener *l, int fd, const char *text)
 {
 	if (!l->is_tls)
@@ -222,7 +223,7 @@ static struct listener *add_listener(struct server *s, int fd, char *name)
 	return l;
 }
 
-/* One of the TCP ports. */
+/* A TCP port: the plain one, or that for TLS. */
 struct door {
 	int port;
 	bool is_tls;
@@ -292,8 +293,7 @@ static int open_address(struct server *s, struct door door, const char *host, st
 	return rc;
 }
 
-/* A socket file that a crash left behind is in the way; one with a server behind it is somebody
- * else's. */
+/* Remove a socket file that a crash left. If a server answers there, the file belongs to it. */
 static int clear_unix_path(const struct sockaddr_un *address, struct buf *ret_error)
 {
 	struct stat st;
@@ -342,7 +342,8 @@ static int open_unix(struct server *s, struct buf *ret_error)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		goto fail;
-	/* With the permissions from the start: nobody can slip in between bind and chmod. */
+	/* The socket has its permissions from the start, so nobody can connect between bind and
+	 * chmod. */
 	mask = umask(~s->config->unixsocketperm & 0777);
 	rc = bind(fd, (const void *)&address, sizeof address);
 	umask(mask);
@@ -376,12 +377,11 @@ int listen_open_all(struct server *s, struct buf *ret_error)
 	if (config->unixsocket[0] != '\0' && open_unix(s, ret_error) < 0)
 		goto fail;
 	if (s->listening.count == 0) {
-		buf_printf(ret_error,
-			   "nothing to listen on: none of the addresses of bind is there");
+		buf_printf(ret_error, "nothing to listen on: no address in bind is available");
 		goto fail;
 	}
 	s->listening.timer = evtimer_new(s->base, on_retry, s);
-	/* The array has its final size: its elements have addresses now. */
+	/* The array does not grow any more, so its elements may be pointed at. */
 	for (int i = 0; i < s->listening.count; i++) {
 		struct listener *l = &s->listening.listeners[i];
 

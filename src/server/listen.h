@@ -1,5 +1,5 @@
 /*
- * The sockets on which connections arrive.
+ * Listening sockets.
  */
 #ifndef SERVER_LISTEN_H
 #define SERVER_LISTEN_H
@@ -17,22 +17,23 @@ struct listener {
 	int fd;
 	bool is_unix;
 	bool is_tls;
-	char *name;	/* "127.0.0.1:7537", with "/tls" behind it, or the path of a Unix socket */
-	dev_t unix_dev; /* which file the path was, so that no other is removed at the end */
+	char *name; /* "127.0.0.1:7537", with "/tls" appended for TLS, or the path of a Unix socket
+		     */
+	dev_t unix_dev; /* identify the socket file, so that no other file is removed at the end */
 	ino_t unix_ino;
 };
 
 struct listening {
 	struct listener *listeners;
 	int count;
-	bool is_paused; /* out of descriptors */
-	bool is_warned; /* the log says so; once for each time that there are too few */
+	bool is_paused; /* no descriptors are left */
+	bool is_warned; /* the log says that none are left; once each time */
 	struct event *timer;
 };
 
-/* Open everything the configuration asks for; on failure nothing stays open. */
+/* Open all sockets that the configuration names. On failure, closes them all. */
 int listen_open_all(struct server *s, struct buf *ret_error);
-/* Accept no more, and remove the Unix socket. */
+/* Stop accepting, and remove the Unix socket. */
 void listen_close_all(struct server *s);
 
 /* A descriptor has become free: accept again if that had stopped. */

@@ -1,15 +1,15 @@
 /*
  * Loading the state from the log, before anything is recorded.
  *
- * Clients are served meanwhile, now and then, so that they can ask how far it is: between two
+ * Clients are served now and then during loading, so that they can ask how far it is: between two
  * records on_progress() runs a turn of the loop. That is safe for these reasons:
  *
- * - No turn is under way: server_run() loads before its first turn, and turn_run() asserts that
+ * - No turn runs already: server_run() loads before its first turn, and turn_run() asserts that
  *   turns do not nest.
  * - While `loading` is set, only commands with CMD_LOADING run. None of them reads or changes a
- *   database, of which a part may be there.
+ *   database, which may be loaded in part.
  * - Nothing is recorded before recording_begin(), so no output waits and no batch is open.
- * - A turn may begin to stop the server. Then on_progress() ends the loading.
+ * - If a turn begins to stop the server, on_progress() ends the loading.
  */
 #include "server/loading.h"
 
@@ -25,12 +25,12 @@
 #include "sys/log.h"
 #include "util/num.h"
 
-/* Microseconds between two lines in the log about how far it is. */
+/* Microseconds between two log lines about the progress. */
 #define REPORT_US INT64_C(5000000)
 /* Microseconds between two turns for clients. */
 #define TURN_US INT64_C(20000)
-/* A mark is written once a second, so commands of the server's own time are hardly later than one
- * by more than this. */
+/* Microseconds. The log has a mark about once a second, so native commands are hardly later than
+ * the mark before them by more than this. */
 #define MARK_DISTANCE_US (2 * PERSIST_SECOND_US)
 
 static struct qless *engine_to_load(void *arg, unsigned db)
@@ -40,8 +40,8 @@ static struct qless *engine_to_load(void *arg, unsigned db)
 	return stored_engine(&stored, db);
 }
 
-/* The server's clock must not give times again that it gave before. What clients say is no guide.
- */
+/* Find the newest time that came from a server's clock, which must not give that time again.
+ * Times of clients may be anything, so times far after the last mark do not count. */
 static void note_time(struct loading *l, double now)
 {
 	double us = now * 1e6;
@@ -82,7 +82,7 @@ double loading_seconds_left(const struct loading *l, int64_t mono_us)
 	return (double)(mono_us - l->begin_us) / 1e6 * (double)left / (double)progress->bytes_done;
 }
 
-/* The first moments say nothing about those to come. */
+/* An estimate from the first second would be wrong. */
 static void report_loading(struct server *s)
 {
 	const struct loading *l = &s->persist->loading;
@@ -99,7 +99,7 @@ static void report_loading(struct server *s)
 	notify_status(&s->notify, text);
 }
 
-/* Serve those who ask how far it is, now and then. */
+/* Serve clients now and then. Returns false to end the loading. */
 static bool on_progress(void *arg, const struct recovery_progress *progress)
 {
 	struct server *s = arg;
@@ -133,10 +133,9 @@ static struct recovery_target make_target(struct server *s)
 static void describe_recovery(const struct recovery *r, int64_t took_us)
 {
 	if (r->cut_bytes > 0)
-		log_warning("log-%08" PRIu64 " had %" PRIu64
-			    " bytes behind its last intact record, "
+		log_warning("log-%08" PRIu64 " had %" PRIu64 " bytes after its last intact record, "
 			    "sequence %" PRIu64 ", at offset %" PRIu64
-			    ": what a crash leaves. They were cut off",
+			    ", as a crash leaves them. They were cut off",
 			    r->tail.number, r->cut_bytes, r->last_sequence, r->tail_size);
 	log_notice("loaded up to sequence %" PRIu64 ": %" PRIu64 " records, %" PRIu64
 		   " MB, in %.3f seconds",
@@ -195,7 +194,7 @@ int loading_run(struct server *s, const struct loading_origin *origin)
 	if (rc == 0) {
 		finish_loading(s, &recovery);
 	} else {
-		/* It speaks of the directory as "." */
+		/* The error names the directory as ".". */
 		log_write(LOG_LEVEL_WARNING, LOG_FIELDS(LOG_TEXT("dir", s->config->dir)), "%s",
 			  buf_cstr(&error));
 	}

@@ -9,19 +9,19 @@
 
 struct server;
 
-/* Where the state comes from, if not from the server's own directory. */
+/* The source of the state, if it is not the server's own directory. */
 struct loading_origin {
-	char *dir;	   /* of the log to be read, which is left as it is; NULL: our own */
-	uint64_t sequence; /* how far to go in it */
+	char *dir;	   /* of the log to read, which does not change; NULL: the server's own */
+	uint64_t sequence; /* the last record to load */
 	int64_t wall_us;
 };
 
-/* Understand the argument of --recover-to: a sequence number, @seconds since 1970, or a time such
- * as 2026-11-18T14:00:00 (UTC). */
+/* Parse the argument of --recover-to: a sequence number, @seconds since 1970, or a time such as
+ * 2026-11-18T14:00:00 (UTC). Returns false if it is invalid. */
 bool loading_parse_limit(const char *text, struct loading_origin *origin);
 
-/* Load the state. Clients are served meanwhile, but not with it. Returns -1 if that failed; the
- * log of the server says why. */
+/* Load the state. Clients are served during that time, but not with the state. Returns -1 if
+ * loading failed, and logs the reason. */
 int loading_run(struct server *s, const struct loading_origin *origin);
 
 #endif

@@ -16,7 +16,7 @@ static void note_limit(struct server *s)
 {
 	bool is_full;
 
-	/* Spare chunks of replies are not worth refusing a job for. */
+	/* Spare chunks of output are not worth refusing a job. */
 	if (server_is_out_of_memory(s))
 		chunk_pool_done(&s->clients.chunks);
 	is_full = server_is_out_of_memory(s);

@@ -1,5 +1,5 @@
 /*
- * How much memory is allocated, how much it was at most, and whether that is beyond maxmemory.
+ * Memory in use, its peak, and the limit maxmemory.
  */
 #ifndef SERVER_MEMORY_WATCH_H
 #define SERVER_MEMORY_WATCH_H
@@ -21,11 +21,11 @@ struct memory_watch {
 /* Call this once a second: follows the peak, and logs when maxmemory is crossed. */
 void memory_watch_tick(struct server *s);
 
-/* The most memory that was ever seen allocated, including now. */
+/* Returns the most memory that was ever seen in use, including now. */
 size_t memory_watch_peak(struct server *s);
 
-/* Returns whether more is allocated than `max_bytes`, which is 0 for no limit. Everything counts,
- * also what waits to be sent: nothing is evicted, so a refused command never adds to the rest. */
+/* Returns whether more memory is in use than `max_bytes`, where 0 is no limit. Output that waits
+ * counts as well. Nothing is evicted: commands that need memory are refused. */
 static inline bool memory_watch_is_over(const struct memory_watch *m, size_t max_bytes)
 {
 	return max_bytes != 0 && memory_gauge_read(&m->gauge) > max_bytes;

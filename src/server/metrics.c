@@ -20,13 +20,13 @@
 struct metrics {
 	struct server *server;
 	struct queues_snapshot queues;
-	size_t step;   /* that comes next */
-	size_t family; /* of queues, when there are no more steps */
-	size_t queue;  /* in the family */
+	size_t step;   /* the next step */
+	size_t family; /* the next row of queues, after the last step */
+	size_t queue;  /* the next row of the family */
 };
 
-/* Not inline: what runs once in a while is not to have copies of buf_append() in it, for which
- * other code then does without. */
+/* Not inline: rarely run code should not use up the compiler's limit for copies of buf_append(),
+ * which hot code needs. */
 static void __attribute__((noinline)) append_text(struct buf *out, const char *text)
 {
 	buf_append_str(out, str_from(text));
@@ -36,7 +36,7 @@ static void __attribute__((noinline)) append_text(struct buf *out, const char *t
  * Labels
  */
 
-/* Bytes of the character of UTF-8 that begins here; 0 if none does. */
+/* Returns the length in bytes of the UTF-8 character that begins here, or 0 if none does. */
 static size_t utf8_length(const unsigned char *p, size_t left)
 {
 	size_t len = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
@@ -55,8 +55,8 @@ static size_t utf8_length(const unsigned char *p, size_t left)
 	return len;
 }
 
-/* A value is UTF-8. All else, control characters and backslashes are written as \xHH, so that no
- * two names look the same: that would be an error of the whole page. */
+/* Append a label value. Anything that is not UTF-8, control characters and backslashes become
+ * \xHH. So no two names look the same, which would make the whole page invalid. */
 static void append_label_text(struct buf *out, struct qless_str text)
 {
 	const unsigned char *p = (const unsigned char *)text.ptr;
@@ -88,7 +88,7 @@ static void append_head(struct buf *out, const char *name, const char *type, con
 	buf_printf(out, "# HELP qlessd_%s %s.\n# TYPE qlessd_%s %s\n", name, help, name, type);
 }
 
-/* One sample with one label. */
+/* Append a sample with one label. */
 static void append_sample(struct buf *out, const char *name, const char *label, const char *text,
 			  double value)
 {
@@ -150,7 +150,7 @@ static void append_databases(struct server *s, struct buf *out)
 static void append_errors(struct server *s, struct buf *out)
 {
 	append_head(out, "errors_total", "counter",
-		    "Replies that were errors, by their first word (errorstat in INFO)");
+		    "Error replies by their first word (errorstat in INFO)");
 	for (unsigned i = 0; i < s->stats.error_kinds; i++)
 		append_sample(out, "errors_total", "code", s->stats.errors[i].code,
 			      (double)s->stats.errors[i].count);
@@ -184,8 +184,8 @@ static void append_commands(struct server *s, const char *name, const char *help
 	}
 }
 
-/* Buckets end where those of the histogram do: at powers of 4 microseconds of 1024 ns, from one of
- * these to about 17 seconds. */
+/* Buckets end where buckets of the histogram end: at powers of 4, in units of 1024 ns, from one
+ * to about 17 seconds. */
 #define LATENCY_BUCKETS	 13
 #define LATENCY_FIRST_NS UINT64_C(1024)
 
@@ -212,10 +212,9 @@ static void append_duration(const char *command, const struct command_stats *sta
 
 static void append_durations(struct server *s, struct buf *out)
 {
-	append_head(
-		out, "command_duration_seconds", "histogram",
-		"How long commands took, where latency-tracking is on (latency_percentiles_usec "
-		"in INFO)");
+	append_head(out, "command_duration_seconds", "histogram",
+		    "Duration of commands, if latency-tracking is on (latency_percentiles_usec "
+		    "in INFO)");
 	for (int i = 0; i < command_table_count(s->table); i++) {
 		const struct command_stats *stats = &s->stats.by_command[i];
 
@@ -225,8 +224,8 @@ static void append_durations(struct server *s, struct buf *out)
 }
 
 /*
- * What is made at once is a step. With many queues some of them walk for milliseconds, so each is a
- * portion of its own.
+ * The page is made in steps. With many queues some steps take milliseconds, so each is a portion of
+ * its own.
  */
 
 static void step_commands(struct metrics *m, struct buf *out)
@@ -236,9 +235,9 @@ static void step_commands(struct metrics *m, struct buf *out)
 	append_info(s, out);
 	append_libraries(s, out);
 	append_errors(s, out);
-	append_commands(s, "command_calls_total", "Commands that were run (cmdstat in INFO)",
-			COMMAND_CALLS, out);
-	append_commands(s, "command_rejected_total", "Commands that were refused before they ran",
+	append_commands(s, "command_calls_total", "Commands run (cmdstat in INFO)", COMMAND_CALLS,
+			out);
+	append_commands(s, "command_rejected_total", "Commands refused before they ran",
 			COMMAND_REJECTED, out);
 	append_commands(s, "command_failed_total", "Commands that ran and failed", COMMAND_FAILED,
 			out);
@@ -259,7 +258,7 @@ static void step_take_queues(struct metrics *m, struct buf *out)
 {
 	queues_take(m->server, m->server->config->http_max_queues, &m->queues);
 	append_head(out, "queues_left_out", "gauge",
-		    "Queues that have no metrics of their own, beyond http-max-queues");
+		    "Queues without metrics of their own, beyond http-max-queues");
 	append_text(out, "qlessd_queues_left_out ");
 	figures_append_value(out, (double)m->queues.left_out);
 }
@@ -282,10 +281,10 @@ struct queue_family {
 	const char *help;
 	void (*append)(const struct queue_family *family, const struct queue_row *row,
 		       struct buf *out);
-	size_t at; /* of a number in struct view_queue_figures, or the index of an event */
+	size_t at; /* offset of a number in struct view_queue_figures, or index of an event */
 };
 
-/* {queue="name",db="0" without the end. */
+/* {queue="name",db="0" without the closing brace */
 static void append_queue(struct buf *out, const char *name, const char *suffix,
 			 const struct queue_row *row)
 {
@@ -367,18 +366,19 @@ static const struct queue_family queue_families[] = {
 #undef QUEUE_LIST_FAMILY
 		{ "queue_stalled_jobs", "gauge", "Jobs of the queue whose lock has expired",
 		  NUMBER(stalled) },
-	{ "queue_failed_jobs", "gauge", "Jobs that have failed in the queue", NUMBER(failed) },
+	{ "queue_failed_jobs", "gauge", "Jobs that failed in the queue", NUMBER(failed) },
 	{ "queue_paused", "gauge", "Whether the queue is paused", append_queue_paused, 0 },
-	{ "queue_puts_total", "counter", "Jobs that came into the queue", append_queue_events,
+	{ "queue_puts_total", "counter", "Jobs that entered the queue", append_queue_events,
 	  METER_PUT },
-	{ "queue_pops_total", "counter", "Jobs that were handed out", append_queue_events,
+	{ "queue_pops_total", "counter", "Jobs that workers popped", append_queue_events,
 	  METER_POP },
-	{ "queue_completes_total", "counter", "Jobs that were completed, also to go on elsewhere",
-	  append_queue_events, METER_COMPLETE },
+	{ "queue_completes_total", "counter",
+	  "Jobs completed, including those that went on to another queue", append_queue_events,
+	  METER_COMPLETE },
 	{ "queue_fails_total", "counter", "Jobs that failed", append_queue_events, METER_FAIL },
-	{ "queue_job_wait_seconds", "histogram", "How long jobs waited for a worker",
+	{ "queue_job_wait_seconds", "histogram", "Time that jobs waited for a worker",
 	  append_queue_wait, 0 },
-	{ "queue_job_run_seconds", "histogram", "How long jobs ran until they were completed",
+	{ "queue_job_run_seconds", "histogram", "Time that jobs ran until they completed",
 	  append_queue_run, 0 },
 };
 #define QUEUE_FAMILIES (sizeof queue_families / sizeof queue_families[0])
@@ -403,8 +403,8 @@ static void append_queues(struct metrics *m, struct buf *out, size_t about_bytes
 	while (m->family < QUEUE_FAMILIES && out->len < about_bytes) {
 		const struct queue_family *family = &queue_families[m->family];
 
-		/* Goes with the first row into one portion, or the next would begin with it again.
-		 */
+		/* The head goes into the same portion as the first row. Otherwise the next
+		 * portion would write it again. */
 		if (m->queue == 0)
 			append_head(out, family->name, family->type, family->help);
 		for (; m->queue < m->queues.count; m->queue++) {

@@ -1,6 +1,6 @@
 /*
- * Everything the server tells about itself in the text format of Prometheus, made in portions: with
- * thousands of queues it is megabytes.
+ * The metrics page in the text format of Prometheus. It is made in portions, because it has
+ * megabytes if there are thousands of queues.
  */
 #ifndef SERVER_METRICS_H
 #define SERVER_METRICS_H
@@ -13,12 +13,12 @@
 struct metrics;
 struct server;
 
-/* Each figure is told as it is when its portion is made, those of queues as they all are at one
- * moment. */
+/* Begin a page. Figures of the server are read when their portion is made. Figures of all queues
+ * are read now. */
 struct metrics *metrics_new(struct server *s);
 void metrics_free(struct metrics *m);
 
-/* Append something more, about so many bytes. False if that was the end. */
+/* Append about `about_bytes` more. Returns false at the end of the page. */
 bool metrics_append(struct metrics *m, struct buf *out, size_t about_bytes);
 
 #endif

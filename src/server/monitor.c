@@ -51,7 +51,7 @@ void monitor_feed(const struct client *c, const struct qless_str *argv, int argc
 
 	buf_printf(&line, "%lld.%06lld [%u ", (long long)(s->clocks.wall_us / 1000000),
 		   (long long)(s->clocks.wall_us % 1000000), c->session.db);
-	/* A Unix socket is shown as "unix:" and its path, without the ":0" of the address. */
+	/* Redis shows a Unix socket as "unix:" and its path, without the ":0" of the address. */
 	if (c->kind == CLIENT_UNIX)
 		buf_printf(&line, "unix:%.*s]", (int)strlen(c->peer) - 2, c->peer);
 	else

@@ -1,5 +1,5 @@
 /*
- * MONITOR: showing what runs to whoever wants to see it.
+ * MONITOR: shows the commands that run.
  */
 #ifndef SERVER_MONITOR_H
 #define SERVER_MONITOR_H
@@ -8,12 +8,11 @@
 
 struct buf;
 
-/* Tell all monitors that `c` is about to run this. The arguments of secret commands never come
- * here. */
+/* Show a command to all monitors before it runs. Callers leave out commands with secret
+ * arguments. */
 void monitor_feed(const struct client *c, const struct qless_str *argv, int argc);
 
-/* Text between double quotes, with what is not printable escaped: as monitors and logs show
- * arguments. */
+/* Append text in double quotes, with non-printable bytes escaped. For monitors and log lines. */
 void monitor_quote(struct buf *out, struct qless_str s);
 
 #endif

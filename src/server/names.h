@@ -1,5 +1,5 @@
 /*
- * Names: of ourselves, and those that clients give themselves.
+ * Names of this server, and names that clients give themselves.
  */
 #ifndef SERVER_NAMES_H
 #define SERVER_NAMES_H
@@ -10,15 +10,15 @@
 #include "resp/reply.h"
 #include "util/str.h"
 
-/* The version of Redis whose behaviour a client may expect of us. */
+/* The version of Redis that clients may take the server for. */
 #define REDIS_COMPATIBLE_VERSION "7.0.0"
 
 #define CLIENT_NAME_MAX_BYTES 1024
 
-/* Whether it may be the name of a client; if not, says so in an error. */
+/* Returns whether `name` is valid for a client. Writes an error if not. */
 bool client_name_is_valid(struct reply *reply, struct qless_str name);
 
-/* Replace a text that belongs to a connection. Empty becomes NULL. Copies. */
+/* Replace a text of a client by a copy of `value`. An empty value becomes NULL. */
 void client_set_text(char **text, struct qless_str value);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * CLIENT PAUSE: holding commands back for a while.
+ * CLIENT PAUSE: holds commands back for a while.
  */
 #ifndef SERVER_PAUSE_H
 #define SERVER_PAUSE_H
@@ -9,7 +9,7 @@
 struct event;
 struct server;
 
-/* A later mode holds back more. */
+/* Each mode holds back more than the one before it. */
 enum pause_mode {
 	PAUSE_NONE,
 	PAUSE_WRITE,
@@ -25,8 +25,8 @@ struct pause {
 void pause_init(struct server *s);
 void pause_done(struct server *s);
 
-/* Hold back commands from now on. A pause never makes an earlier one shorter or weaker. It ends
- * automatically when the time is over. */
+/* Hold back commands. A pause never makes an earlier one shorter or weaker, and ends
+ * automatically. */
 void pause_begin(struct server *s, enum pause_mode mode, int64_t duration_us);
 void pause_end(struct server *s);
 

@@ -11,14 +11,14 @@
 #include "sys/log.h"
 #include "util/mem.h"
 
-/* The service manager is told each second that it takes longer; if it hears nothing for this long,
- * the process hangs. */
+/* Microseconds. The server asks for more time every second. If the service manager hears nothing
+ * for this long, it takes the process for hung. */
 #define PATIENCE_US (30 * PERSIST_SECOND_US)
-/* Lengths and numbers that are recorded beside the arguments take less than they do. */
+/* Bytes of arguments. Lengths and numbers in a record take less than the arguments. */
 #define ADMIT_MAX (RECORD_PAYLOAD_MAX / 2)
 
 /*
- * What a new base holds
+ * Contents of a new snapshot
  */
 
 static void add_to_base(void *arg, const struct record_command *command)
@@ -26,7 +26,7 @@ static void add_to_base(void *arg, const struct record_command *command)
 	base_add_command(arg, command);
 }
 
-/* In the process that writes a base. */
+/* Runs in the process that writes a snapshot. */
 static void save_state(void *arg, struct base_writer *w)
 {
 	struct server *s = arg;
@@ -54,7 +54,7 @@ static uint64_t state_bytes(void *arg)
 }
 
 /*
- * Beginning and end
+ * Opening and closing
  */
 
 void persist_ask_for_patience(struct server *s)
@@ -80,26 +80,26 @@ static enum journal_sync sync_of(const struct config *config)
 	return JOURNAL_SYNC_EVERYSEC;
 }
 
-/* From the helper thread. */
+/* Called by the helper thread. */
 static void wake_up(void *arg)
 {
 	struct server *s = arg;
 	uint64_t one = 1;
 
 	if (write(s->persist->wake_fd, &one, sizeof one) < 0)
-		return; /* it is full of such news */
+		return; /* the counter is full: the loop has news already */
 }
 
 void persist_take_news(struct server *s)
 {
 	uint64_t count;
 
-	/* How many there are does not matter. */
+	/* The number of wake-ups does not matter. */
 	if (read(s->persist->wake_fd, &count, sizeof count) < 0)
 		return;
 }
 
-/* All else is done at the end of the turn. */
+/* The end of the turn deals with the news. */
 static void on_wake(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
@@ -111,7 +111,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 int persist_open(struct server *s, struct buf *ret_error)
 {
 	struct journal_options options = {
-		.dir = ".", /* the directive dir is where we are */
+		.dir = ".", /* the working directory is that of the directive dir */
 		.sync = sync_of(s->config),
 		.segment_bytes = s->config->log_segment_bytes,
 		.rewrite_bytes_per_second = s->config->rewrite_rate_bytes,
@@ -144,7 +144,7 @@ int persist_open(struct server *s, struct buf *ret_error)
 		return -1;
 	p->log = journal_log(p->journal);
 	if (journal_rebuild_error(p->journal)[0] != '\0')
-		log_warning("bases cannot be made from the log: %s",
+		log_warning("snapshots cannot be made from the log, so they are made by a fork: %s",
 			    journal_rebuild_error(p->journal));
 	return 0;
 }
@@ -184,7 +184,7 @@ void persist_apply_config(struct server *s)
 }
 
 /*
- * What others ask for
+ * Questions about the log
  */
 
 const char *persist_refusal(void *arg, size_t bytes)
@@ -195,7 +195,7 @@ const char *persist_refusal(void *arg, size_t bytes)
 	if (p == NULL || !p->is_loaded)
 		return NULL;
 	if (bytes > ADMIT_MAX)
-		return "ERR the command is larger than a record of the log may be, 1 GB";
+		return "ERR the command is too large for a record of the log, which holds 1 GB";
 	if (commit_log_admit(p->log, bytes))
 		return NULL;
 	snprintf(

@@ -176,7 +176,8 @@ static void deliver(struct client *c, const struct channel *pattern, struct qles
 	client_output_grew(c);
 }
 
-/* Nobody comes or goes meanwhile: a connection over its limits is closed at the end of the turn. */
+/* Subscriptions do not change while this runs: a connection over its limits is closed at the end
+ * of the turn. */
 static unsigned deliver_to_all(const struct channel *ch, struct qless_str channel,
 			       struct qless_str payload)
 {

@@ -1,5 +1,5 @@
 /*
- * Channels, patterns, and who listens to them. Shared by all databases.
+ * Channels, patterns and their subscribers. All databases share them.
  */
 #ifndef SERVER_PUBSUB_H
 #define SERVER_PUBSUB_H
@@ -12,13 +12,13 @@ enum pubsub_kind {
 	PUBSUB_PATTERN,
 };
 
-/* A channel or pattern that somebody listens to. */
+/* A channel or pattern with at least one subscriber. */
 struct channel {
 	struct hash_node node;
 	enum pubsub_kind kind;
-	unsigned count; /* of subscriptions */
+	unsigned count; /* number of subscriptions */
 	struct subscription_list subscriptions;
-	TAILQ_ENTRY(channel) link; /* patterns: all of them, in the order of their making */
+	TAILQ_ENTRY(channel) link; /* for patterns: in the order in which they were made */
 	struct qless_str name;
 	char text[];
 };
@@ -30,30 +30,31 @@ struct subscription {
 	TAILQ_ENTRY(subscription) by_channel;
 	TAILQ_ENTRY(subscription) by_client;
 	size_t key_len;
-	char key[]; /* the client's id, the kind, the name: found without a walk */
+	char key[]; /* the client's id, the kind and the name, for lookup by hash */
 };
 
 struct pubsub *pubsub_new(uint64_t hash_seed);
-/* All clients have been forgotten by then. */
+/* Call this after all clients have ended. */
 void pubsub_free(struct pubsub *p);
 
-/* False if the client listens to it already. */
+/* Returns false if the client is subscribed already. */
 bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct qless_str name);
-/* False if the client does not listen to it. */
+/* Returns false if the client is not subscribed. */
 bool pubsub_unsubscribe(struct client *c, enum pubsub_kind kind, struct qless_str name);
 /* End all subscriptions of a client. */
 void pubsub_forget(struct client *c);
 
-/* Send to everybody who listens; returns to how many subscriptions. */
+/* Send a message to all subscribers. Returns the number of subscriptions it matched. */
 unsigned pubsub_publish(struct server *s, struct qless_str channel, struct qless_str payload);
 
-/* The channel of that name, or NULL if nobody listens to it. */
+/* Returns the channel of that name, or NULL if it has no subscribers. */
 const struct channel *pubsub_find(const struct pubsub *p, struct qless_str name);
-/* All channels (not patterns) that match; NULL for all. */
+/* Visit all channels that match a glob pattern, or all channels for NULL. Patterns are not
+ * visited. */
 typedef void pubsub_visit_fn(const struct channel *channel, void *arg);
 void pubsub_visit_channels(const struct pubsub *p, const struct qless_str *pattern,
 			   pubsub_visit_fn *visit, void *arg);
-/* True while nobody is subscribed to anything. */
+/* Returns whether there are no subscriptions. */
 bool pubsub_is_empty(const struct pubsub *p);
 unsigned pubsub_channel_count(const struct pubsub *p);
 unsigned pubsub_pattern_count(const struct pubsub *p);

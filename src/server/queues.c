@@ -8,7 +8,7 @@
 #include "sys/clock.h"
 #include "util/mem.h"
 
-/* Those that name the queue. */
+/* Returns the number of jobs that belong to the queue. */
 static uint64_t count_jobs(const struct view_queue_figures *f)
 {
 	uint64_t count = f->stalled + f->failed;
@@ -20,13 +20,13 @@ static uint64_t count_jobs(const struct view_queue_figures *f)
 	return count;
 }
 
-/* What is loaded by parts is not to be looked at in between. */
+/* While a database is loaded in parts, it must not be read. */
 static const struct qless *engine_of(const struct server *s, unsigned db)
 {
 	return s->loading ? NULL : databases_peek(s->env.databases, db);
 }
 
-/* Call `visit` for all queues, with `*db` being set to the number of the database. */
+/* Call `visit` for all queues. Sets *db to the number of the current database. */
 static void each_queue(struct server *s, unsigned *db, view_queue_fn *visit, void *arg)
 {
 	for (*db = 0; *db < databases_count(s->env.databases); ++*db) {
@@ -96,12 +96,12 @@ void queues_begin(struct server *s)
 }
 
 /*
- * The largest
+ * The largest queues
  */
 
-/* Rows of no more than `max` queues: when there are more, a heap with the smallest on top. Of those
- * that are as large as the smallest, any are left out: to look at the names of all would take
- * longer than all the rest. */
+/* Rows of at most `max` queues. If there are more, the rows are a heap with the smallest queue
+ * on top. Among queues of equal size, any may be left out: comparing all names would take longer
+ * than everything else. */
 struct top {
 	unsigned db;
 	size_t max;
@@ -110,7 +110,7 @@ struct top {
 	uint64_t left_out;
 };
 
-/* What is below the place is a heap already. */
+/* Everything below this place is a heap already. */
 static void sift_down(struct top *top, size_t place)
 {
 	struct queue_row row = top->rows[place];
@@ -165,7 +165,8 @@ static void find_top(struct server *s, size_t max, struct top *ret)
  * INFO
  */
 
-/* What would end the value or the line, and all that is no text, is written as \xHH. */
+/* Append a name. Bytes that would end the value or the line, and bytes that are not text, become
+ * \xHH. */
 static void append_name(struct buf *out, struct qless_str name)
 {
 	for (size_t i = 0; i < name.len; i++) {
@@ -239,7 +240,7 @@ void queues_append_info(struct server *s, struct buf *out)
  * Snapshots
  */
 
-/* Names and meters belong to the engine so far. */
+/* So far, names and meters belong to the engine. */
 static void copy_rows(struct queues_snapshot *snapshot)
 {
 	size_t bytes = 0;

@@ -1,5 +1,6 @@
 /*
- * The queues of all databases, for INFO and /metrics. While the state is loaded there are none.
+ * Figures of the queues of all databases, for INFO and /metrics. There are none while the state is
+ * loaded.
  */
 #ifndef SERVER_QUEUES_H
 #define SERVER_QUEUES_H
@@ -9,10 +10,10 @@
 
 struct server;
 
-/* INFO has a line for no more queues than these, those with most jobs. */
+/* Number of queues that have a line in INFO: those with most jobs. */
 #define QUEUES_INFO_MAX 100
-/* Rates of so many queues of a database are brought up to date in a second, which takes less than a
- * millisecond; where there are more, each has its turn less often. */
+/* Number of queues whose rates are updated in a second, which takes less than a millisecond. If
+ * there are more, each is updated less often. */
 #define QUEUES_TICKED_A_SECOND 2000
 
 struct queues_totals {
@@ -20,10 +21,10 @@ struct queues_totals {
 	uint64_t paused;
 	uint64_t jobs;
 	uint64_t complete;
-	struct view_queue_figures sum; /* of numbers */
+	struct view_queue_figures sum; /* sums */
 };
 
-/* How far the rates of queues have been brought up to date. */
+/* How far the update of rates has come. */
 struct queue_ticker {
 	unsigned db;
 	size_t cursor;
@@ -31,15 +32,15 @@ struct queue_ticker {
 
 void queues_sum(struct server *s, struct queues_totals *ret_totals);
 
-/* Once a second: go on with the rates. */
+/* Call this once a second: updates rates. */
 void queues_tick(struct server *s);
-/* The state has been loaded: count from here. */
+/* The state has been loaded: start counting. */
 void queues_begin(struct server *s);
 
-/* A line for each queue, the largest first. */
+/* Append a line for each queue, the largest first. */
 void queues_append_info(struct server *s, struct buf *out);
 
-/* Figures of queues as they were at one moment. */
+/* The figures of a queue at one moment. */
 struct queue_row {
 	unsigned db;
 	uint64_t jobs;
@@ -49,7 +50,7 @@ struct queue_row {
 struct queues_snapshot {
 	struct queue_row *rows;
 	size_t count;
-	uint64_t left_out; /* beyond `max`: those with fewest jobs */
+	uint64_t left_out; /* queues beyond `max`, which have the fewest jobs */
 	struct meter *meters;
 	char *names;
 };

@@ -1,9 +1,9 @@
 /*
- * Recording: what is changed goes to the log, and at the end of the turn it is written.
+ * Recording: changes go to the log, and the end of the turn writes them.
  *
- * The changes of a turn are batched: they share records of some kilobytes, which takes less room
- * and time. A batch begins with the first change of a turn, whoever has made it, and ends with the
- * turn.
+ * The changes of a turn are a batch: they share records of a few kilobytes, which saves space and
+ * time. A batch begins with the first change of a turn, no matter which client made it, and ends
+ * with the turn.
  */
 #include "server/recording.h"
 
@@ -17,7 +17,7 @@ static bool is_recording(const struct server *s)
 	return s->persist != NULL && s->persist->is_loaded;
 }
 
-/* The log, with a batch that has begun. */
+/* Returns the log, in a batch. */
 static struct commit_log *log_of(struct server *s)
 {
 	struct commit_log *log = s->persist->log;
@@ -99,8 +99,8 @@ void recording_end_batch(struct server *s)
  * The end of a turn
  */
 
-/* Output of this turn that tells of records that failed. Its clients have to find out what has
- * become of them, as after any connection that is lost. */
+/* Close the connections that have output of this turn, because it tells of records that failed.
+ * Their clients have to find out what happened, as after any lost connection. */
 static void drop_turn(struct server *s)
 {
 	struct conn *c, *next;
@@ -136,17 +136,17 @@ static void note_state(struct server *s)
 	p->state = state;
 }
 
-/* One client waits for what it asked for in this turn, and nobody else for anything. */
+/* Returns whether exactly one client waits for this turn, and no other client for anything. */
 static bool is_one_alone(const struct server *s)
 {
 	const struct conn *c = TAILQ_FIRST(&s->conns.writable);
 
-	/* Whoever has sent something, and whose turn it was not yet, is on no list. */
+	/* A client whose request has not been read yet is on no list, but it breaks the loop. */
 	return c != NULL && TAILQ_NEXT(c, writable) == NULL && gate_is_empty(&s->gate) &&
 	       TAILQ_EMPTY(&s->conns.ready) && !event_base_got_break(s->base);
 }
 
-/* What the helper thread and the process that writes a base took. */
+/* Note how long the helper thread and the process that writes a snapshot took. */
 static void note_latencies(struct server *s)
 {
 	struct persist *p = s->persist;

@@ -11,11 +11,11 @@
 #include "server/persist_int.h"
 #include "sys/log.h"
 
-/* After a rewrite that failed, none begins automatically for this long, twice as long after each
- * further failure: it would mostly fail again, and fill a disk that is full already. */
+/* Microseconds without an automatic rewrite after one failed, doubled with each further failure.
+ * Another attempt would probably fail as well, and fill a full disk. */
 #define DELAY_US     (60 * PERSIST_SECOND_US)
 #define DELAY_MAX_US (3600 * PERSIST_SECOND_US)
-/* Milliseconds between two looks at the last base while the server waits for it. */
+/* Milliseconds between two checks of the last snapshot, while the server waits for it. */
 #define SAVE_CHECK_MS 100
 
 void rewrite_watch_init(struct rewrite_watch *w)
@@ -44,8 +44,8 @@ static void describe_rewrite(const struct journal_info *info)
 
 	if (!info->last_is_rebuilt)
 		snprintf(how, sizeof how, "fork took %.3f ms", (double)info->fork_us / 1e3);
-	log_notice("new base written: %" PRIu64 " MB in %.3f seconds, %s", info->base_bytes >> 20,
-		   (double)info->last_rewrite_us / 1e6, how);
+	log_notice("wrote a new snapshot: %" PRIu64 " MB in %.3f seconds, %s",
+		   info->base_bytes >> 20, (double)info->last_rewrite_us / 1e6, how);
 }
 
 static void note_rewrites(struct server *s)
@@ -56,7 +56,7 @@ static void note_rewrites(struct server *s)
 
 	journal_get_info(journal, &info);
 	if (info.rebuild_failures != w->rebuild_failures)
-		log_warning("no base could be made from the log: %s. It is made by a fork",
+		log_warning("cannot make a snapshot from the log: %s. It is made by a fork",
 			    journal_rebuild_error(journal));
 	if (info.rewrites != w->done) {
 		describe_rewrite(&info);
@@ -67,18 +67,19 @@ static void note_rewrites(struct server *s)
 		if (w->delay_us > DELAY_MAX_US)
 			w->delay_us = DELAY_MAX_US;
 		w->after_us = s->clocks.mono_us + w->delay_us;
-		log_warning("no new base could be written: %s. None is begun because of the size "
-			    "of the log for %" PRId64 " seconds",
-			    info.last_rewrite_rc == -ECHILD ? "its process was killed"
-							    : strerror(-info.last_rewrite_rc),
-			    w->delay_us / PERSIST_SECOND_US);
+		log_warning(
+			"cannot write a new snapshot: %s. The next automatic rewrite waits %" PRId64
+			" seconds",
+			info.last_rewrite_rc == -ECHILD ? "its process was killed"
+							: strerror(-info.last_rewrite_rc),
+			w->delay_us / PERSIST_SECOND_US);
 	}
 	w->done = info.rewrites;
 	w->failures = info.rewrite_failures;
 	w->rebuild_failures = info.rebuild_failures;
 }
 
-/* Listen to the process that writes a base, if there is one. */
+/* Listen to the process that writes a snapshot, if there is one. */
 static void watch_process(struct server *s)
 {
 	struct rewrite_watch *w = &s->persist->rewrites;
@@ -111,10 +112,10 @@ void rewrite_watch_save(struct server *s)
 	struct persist *p = s->persist;
 	bool is_asked_for = false;
 
-	log_notice("writing a new base before the end");
-	p->patience_us = 0; /* what was granted for loading is over */
+	log_notice("writing a new snapshot before the end");
+	p->patience_us = 0; /* the time granted for loading is over */
 	journal_set_rewrite_rate(p->journal, 0);
-	journal_set_fork_max(p->journal, UINT64_MAX); /* nobody is held up any more */
+	journal_set_fork_max(p->journal, UINT64_MAX); /* a fork delays no client any more */
 	journal_give_up_rewrite(p->journal);
 	do {
 		struct pollfd news[] = { { .fd = p->wake_fd, .events = POLLIN },
@@ -147,7 +148,7 @@ void rewrite_watch_tick(struct server *s)
 	    !journal_is_overgrown(p->journal, (unsigned)config->auto_rewrite_percentage,
 				  config->auto_rewrite_min_bytes))
 		return;
-	log_notice("the log has grown by %d percent, writing a new base",
+	log_notice("the log has grown by %d percent, writing a new snapshot",
 		   config->auto_rewrite_percentage);
 	commit_log_snapshot(p->log);
 }

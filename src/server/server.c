@@ -41,8 +41,9 @@ static struct event_base *make_base(void)
 	return base;
 }
 
-/* Without the news that a peer has closed its side an edge may stand for bytes and the end alike,
- * and who stops reading at the last byte would never learn of the end. */
+/* Returns whether sockets can be edge-triggered. Without a flag for the end of the peer, one
+ * edge could stand for bytes and the end. A reader that stops after the bytes would miss the
+ * end. */
 static bool can_trigger_on_edges(const struct event_base *base)
 {
 	int wanted = EV_FEATURE_ET | EV_FEATURE_EARLY_CLOSE;
@@ -50,7 +51,7 @@ static bool can_trigger_on_edges(const struct event_base *base)
 	return (event_base_get_features(base) & wanted) == wanted;
 }
 
-/* What needs no more than memory. Done by server_free() in any case. */
+/* Make the parts that need only memory and cannot fail. */
 static void init_parts(struct server *s)
 {
 	entropy_hex(s->run_id, 20);
@@ -78,9 +79,8 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	init_parts(s);
 	if (!conns_make_room(s, config->maxclients))
 		log_warning(
-			"no more than %zu clients instead of maxclients %zu, because the system "
-			"allows too few open files",
-			s->conns.limit, config->maxclients);
+			"maxclients is %zu, but the system allows open files for %zu clients only",
+			config->maxclients, s->conns.limit);
 	server_apply_config(s);
 
 	s->base = make_base();
@@ -95,14 +95,15 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	if (s->env.acl == NULL)
 		goto fail;
 	s->users_log = users_log_new(users_load(config, s->table, ret_error), s->hash_seed);
-	/* The last rights go when the listeners are there: each thread has its own, so this is done
-	 * before the log starts one. */
+	/* The process gives up its last rights after it has opened the listeners, and before the
+	 * log starts a thread: each thread has its own rights. */
 	if (listen_open_all(s, ret_error) < 0 || http_open(s, ret_error) < 0 ||
 	    privileges_seal(ret_error) < 0 || persist_open(s, ret_error) < 0)
 		goto fail;
 	if (config->supervised != CONFIG_SUPERVISED_NO &&
 	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) < 0)
-		log_warning("cannot speak to the service manager: %s", getenv("NOTIFY_SOCKET"));
+		log_warning("cannot send messages to the service manager at %s",
+			    getenv("NOTIFY_SOCKET"));
 	pause_init(s);
 	stop_init(s);
 	cron_init(s);

@@ -1,6 +1,6 @@
 /*
- * The server itself: what its modules share. Each module defines its own part in its own header.
- * Seen by this folder only.
+ * The server, shared by the modules of this folder. Each module defines its own part in its own
+ * header.
  */
 #ifndef SERVER_SERVER_INT_H
 #define SERVER_SERVER_INT_H
@@ -37,15 +37,15 @@ struct pubsub;
 struct slowlog;
 struct users_log;
 
-/* What the service manager shows while nothing is wrong. */
+/* The status that the service manager shows while the server is healthy. */
 #define SERVER_STATUS_READY "Ready to accept connections"
 
 struct server {
 	struct config *config;
 	const char *config_file;
 	struct event_base *base;
-	bool has_edges; /* events come when something happens, not as long as it is so */
-	bool loading;	/* the state is not all there yet */
+	bool has_edges; /* sockets are edge-triggered */
+	bool loading;	/* the state is being loaded */
 
 	struct clocks clocks;
 	struct turn turn;
@@ -84,16 +84,16 @@ struct server {
 	uint64_t hash_seed;
 };
 
-/* Read the clocks; once a turn is enough for everything but measuring. */
+/* Read the clocks, once a turn. */
 static inline void server_read_clock(struct server *s)
 {
 	clocks_read(&s->clocks);
 }
 
-/* Make what depends on the configuration follow it: after start and after CONFIG SET. */
+/* Apply the configuration: at the start, and after CONFIG SET. */
 void server_apply_config(struct server *s);
 
-/* Beyond maxmemory. */
+/* Returns whether more memory is in use than maxmemory. */
 static inline bool server_is_out_of_memory(const struct server *s)
 {
 	return memory_watch_is_over(&s->memory, s->config->maxmemory_bytes);

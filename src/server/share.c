@@ -2,8 +2,8 @@
 
 size_t share_now(size_t share, int64_t elapsed_us)
 {
-	/* Too much for this turn is there already. Who comes late gets little this once; from the
-	 * next turn on all get less. */
+	/* The turn is long already. A connection that is served this late gets little; from the
+	 * next turn on, all get less. */
 	return elapsed_us > SHARE_TURN_US && share > SHARE_MIN ? SHARE_MIN : share;
 }
 
@@ -15,7 +15,7 @@ int64_t share_time_us(int64_t elapsed_us)
 size_t share_next(size_t share, int64_t turn_us, size_t max)
 {
 	if (turn_us > SHARE_STALL_US && share == max)
-		share = SHARE_BEHIND;
+		share = SHARE_AFTER_STALL;
 	else if (share < SHARE_MIN)
 		share *= 2;
 	else if (turn_us > SHARE_TURN_US)

@@ -14,7 +14,7 @@ static void on_stop_signal(evutil_socket_t number, short what, void *arg)
 
 	(void)what;
 	if (s->stop.is_begun) {
-		log_notice("%s again: not waiting for replies to leave", name);
+		log_notice("%s received again, stopping without the last replies", name);
 		stop_at_once(s);
 		return;
 	}
@@ -22,7 +22,7 @@ static void on_stop_signal(evutil_socket_t number, short what, void *arg)
 	stop_begin(s);
 }
 
-/* Both may have been replaced by something that renews or rotates files. */
+/* A program that rotates logs or renews certificates may have replaced both. */
 static void on_reload_signal(evutil_socket_t number, short what, void *arg)
 {
 	struct buf error = BUF_INIT(4096);
@@ -38,9 +38,10 @@ static void on_reload_signal(evutil_socket_t number, short what, void *arg)
 		log_warning("SIGHUP received, but %s", buf_cstr(&error));
 	buf_clear(&error);
 	if (s->certificates.tls != NULL && certificates_load(s, s->config, &error) == 0)
-		log_notice("certificate and key loaded again");
+		log_notice("certificate and key reloaded");
 	else if (s->certificates.tls != NULL)
-		log_warning("the certificate loaded before stays in use: %s", buf_cstr(&error));
+		log_warning("cannot reload the certificate, the old one stays in use: %s",
+			    buf_cstr(&error));
 	buf_done(&error);
 	if (!s->loading)
 		notify_ready(&s->notify, NULL);

@@ -33,7 +33,7 @@ static struct qless_str keep_argument(struct qless_str s)
 
 	if (s.len <= SLOWLOG_MAX_ARG_BYTES)
 		return keep(s);
-	/* Not with %s: there may be a NUL in it. */
+	/* Copied, because the argument may contain NUL. */
 	memcpy(text, s.ptr, SLOWLOG_MAX_ARG_BYTES);
 	len = snprintf(text + SLOWLOG_MAX_ARG_BYTES, sizeof text - SLOWLOG_MAX_ARG_BYTES,
 		       "... (%zu more bytes)", s.len - SLOWLOG_MAX_ARG_BYTES);

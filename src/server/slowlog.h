@@ -1,12 +1,12 @@
 /*
- * The commands that took longest lately.
+ * SLOWLOG: recent commands that took long.
  */
 #ifndef SERVER_SLOWLOG_H
 #define SERVER_SLOWLOG_H
 
 #include "server/client.h"
 
-/* Of a request no more than this is kept. */
+/* Arguments of a command that are kept, and bytes of each. */
 #define SLOWLOG_MAX_ARGS      32
 #define SLOWLOG_MAX_ARG_BYTES 128
 
@@ -33,11 +33,11 @@ struct slowlog {
 struct slowlog *slowlog_new(void);
 void slowlog_free(struct slowlog *log);
 
-/* Keep the command if it took long enough. The arguments of secret commands are left out. */
+/* Keep the command if it took long enough. Arguments of secret commands are not kept. */
 void slowlog_note(struct slowlog *log, const struct config *config, const struct client *c,
 		  const struct command *cmd, const struct qless_str *argv, int argc,
 		  int64_t elapsed_us);
-/* Drop the oldest until no more than `count` are left. */
+/* Drop the oldest entries until at most `count` are left. */
 void slowlog_trim(struct slowlog *log, size_t count);
 
 #endif

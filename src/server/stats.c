@@ -31,7 +31,7 @@ void stats_done(struct server *s)
 	free(s->stats.by_command);
 }
 
-/* The samples stay: the rate is that of the last seconds. */
+/* Keeps the samples, because the rate is that of the last seconds. */
 static struct rate restart(const struct rate *r)
 {
 	struct rate restarted = *r;
@@ -62,7 +62,7 @@ void stats_count_error(struct client *c)
 	struct server_stats *stats = &c->server->stats;
 	unsigned i = 0;
 
-	/* The error of a command in a transaction is not counted again with EXEC. */
+	/* EXEC does not count again the errors of its commands. */
 	if (c->errors_counted == w->errors)
 		return;
 	c->errors_counted = w->errors;

@@ -1,5 +1,5 @@
 /*
- * What the server counts about itself: commands, errors, bytes, rates, and turns that took long.
+ * Counters of the server: commands, errors, bytes, rates, and long turns.
  */
 #ifndef SERVER_STATS_H
 #define SERVER_STATS_H
@@ -22,15 +22,15 @@ struct command_stats {
 	struct histogram *histogram; /* of times in ns; NULL until the first call */
 };
 
-/* Number of first words of error replies that are told apart. There are fewer of them; if there
- * ever were more, the rest would only be counted together. */
+/* Number of code words of errors that are counted separately. Fewer exist; errors with further
+ * words would only count in error_replies. */
 #define STATS_ERROR_KINDS 64
 struct error_count {
 	char code[REPLY_ERROR_CODE_MAX + 1];
 	uint64_t count;
 };
 
-/* Rates are the mean of samples a second apart. */
+/* Number of samples in a rate. They are taken once a second. */
 #define STATS_RATE_SAMPLES 16
 struct rate {
 	uint64_t last;
@@ -53,7 +53,7 @@ struct server_stats {
 	uint64_t query_limit_disconnects;
 	uint64_t auth_failures;
 	uint64_t denied_commands;
-	uint64_t tls_handshakes; /* that succeeded; and of these, those of an earlier session */
+	uint64_t tls_handshakes; /* successful ones; tls_resumed are among them */
 	uint64_t tls_resumed;
 	uint64_t tls_failures;
 	size_t peak_clients;
@@ -61,7 +61,7 @@ struct server_stats {
 	int64_t turn_us_sum;
 	int64_t turn_us_max;
 	uint64_t http_requests;
-	double max_clock_skew_s; /* between now in a command and our clock */
+	double max_clock_skew_s; /* between `now` in a command and our clock */
 
 	struct command_stats *by_command; /* by the row of the table */
 	struct error_count errors[STATS_ERROR_KINDS];
@@ -77,20 +77,21 @@ void stats_done(struct server *s);
 /* CONFIG RESETSTAT. */
 void stats_reset(struct server *s);
 
-/* Count the error reply that the client was written last, unless it has been counted. */
+/* Count the last error reply to the client, unless it has been counted. */
 void stats_count_error(struct client *c);
 
-/* Count a turn, and what it took. */
+/* Count a turn that took `elapsed_us`. */
 void stats_count_turn(struct server *s, int64_t elapsed_us);
 
 /* Call this once a second. */
 void stats_sample_rates(struct server *s);
-/* The mean of the last samples. */
+/* Returns the mean of the samples. */
 uint64_t rate_per_second(const struct rate *r);
 
-/* Remember an event of at least `latency-monitor-threshold` under a name, for LATENCY. */
+/* Note an event for LATENCY if it took at least `latency-monitor-threshold`. */
 void stats_note_latency(struct server *s, const char *event, int64_t elapsed_us);
-/* The same around what is to be measured, with no clock read while nobody wants to know. */
+/* Measure and note an event between these two calls. They read no clock while
+ * latency-monitor-threshold is 0. */
 int64_t stats_begin_latency(const struct server *s);
 void stats_end_latency(struct server *s, const char *event, int64_t begin_us);
 

@@ -6,9 +6,9 @@
 #include "server/listen.h"
 #include "server/server_int.h"
 
-/* Seconds that replies may take to leave. */
+/* Seconds that the last replies may take to leave. */
 #define STOP_SECONDS 5
-/* Milliseconds between two looks whether they have left: the last reply is mostly delivered long
+/* Milliseconds between two checks whether the last replies have left. Most are delivered long
  * before a second is over. */
 #define STOP_CHECK_MS 10
 

@@ -8,11 +8,11 @@
 #include "sys/entropy.h"
 #include "util/mem.h"
 
-/* What was flushed is freed as fast as that, whenever there is progress to tell: faster than what
- * was read meanwhile can have made more of it. */
+/* Number of objects of flushed databases that are freed at each report of progress. That is
+ * faster than loading can add more. */
 #define FREE_THINGS 65536
 
-/* Records that are not of a database. */
+/* Records that belong to no database. */
 static const struct qless_str script_name = STR_INIT("@script");
 static const struct qless_str scripts_clear_name = STR_INIT("@script-flush");
 
@@ -50,7 +50,7 @@ static int apply_script(struct scripts *scripts, const struct record_command *co
 	if (dialect != NULL && scripts_add(scripts, command->args[0], dialect, command->args + 2,
 					   command->count - 2) != NULL)
 		return 0;
-	buf_printf(ret_error, "it names a script that is not known");
+	buf_printf(ret_error, "it names an unknown script");
 	return -1;
 }
 
@@ -87,7 +87,7 @@ void stored_save(const struct stored *stored, struct base_writer *w)
 }
 
 /*
- * A second state
+ * A second state, in the process that makes a snapshot from the log
  */
 
 static struct qless *engine_of_second(void *arg, unsigned db)
@@ -133,8 +133,7 @@ static void save_second(void *state, struct base_writer *w)
 	stored_save(state, w);
 }
 
-/* The process ends next, and with it goes all that is left: to free it piece by piece would be as
- * much work as to load it was. */
+/* The process ends next, so freeing the rest piece by piece would only take time. */
 static void end_second(void *state)
 {
 	free(state);

@@ -1,7 +1,7 @@
 /*
- * What the log keeps of the server, but for its users: the databases and the scripts.
+ * The state that the log keeps, except users: the databases and the scripts.
  *
- * The server has one such state, and a process that makes a base from the log has another.
+ * The server has one such state. A process that makes a snapshot from the log has another.
  */
 #ifndef SERVER_STORED_H
 #define SERVER_STORED_H
@@ -19,26 +19,27 @@ struct stored {
 	struct scripts *scripts;
 };
 
-/* What is recorded when a script is loaded, and when all are forgotten. `args` is room for the
+/* Make the records for a script that was loaded, and for SCRIPT FLUSH. `args` is room for the
  * arguments; the result borrows it and the script. */
 #define STORED_SCRIPT_ARGS_MAX (2 + SCRIPT_OPTIONS_MAX)
 struct record_command stored_describe_script(const struct script *script,
 					     struct qless_str args[STORED_SCRIPT_ARGS_MAX]);
 struct record_command stored_describe_scripts_clear(void);
 
-/* The engine of a database; NULL if there are not so many. */
+/* Returns the engine of a database, or NULL if `db` is too large. */
 struct qless *stored_engine(const struct stored *stored, unsigned db);
 
-/* Run what was recorded. Negative, with a sentence in `ret_error`, if that cannot be done. */
+/* Apply a record. Returns a negative value, with a sentence in `ret_error`, if that is
+ * impossible. */
 int stored_apply(const struct stored *stored, const struct record_command *command,
 		 struct buf *ret_error);
 
-/* Add all of it to a base. */
+/* Add the whole state to a snapshot. */
 void stored_save(const struct stored *stored, struct base_writer *w);
 
-/* How a base is made from the log, with as many databases as the configuration says, which is
- * borrowed. What is recorded of users is passed over: it depends on the configuration as it is when
- * the base is read, and to tell that is up to the server. */
+/* How to make a snapshot from the log, with the configured number of databases. Borrows the
+ * configuration. Records of users are skipped: only the server knows the users of the
+ * configuration. */
 struct rebuild_options stored_rebuild(struct config *config);
 
 #endif

@@ -26,7 +26,7 @@ struct submission {
 	struct chain reply;
 	struct gate_wait wait;
 	TAILQ_ENTRY(submission) by_submitter;
-	TAILQ_ENTRY(submission) by_state; /* while it waits at the gate, on no list */
+	TAILQ_ENTRY(submission) by_state; /* not while it waits at the gate */
 	int argc;
 	struct qless_str argv[]; /* the bytes of the arguments follow */
 };
@@ -44,7 +44,7 @@ void submissions_done(struct server *s)
 	assert(TAILQ_EMPTY(&s->submissions.submitters) && s->submissions.count == 0);
 }
 
-/* The list of a state; NULL for that which has none. */
+/* Returns the list of a state, or NULL if it has none. */
 static struct submission_list *list_of(struct submissions *all, enum submission_state state)
 {
 	switch (state) {
@@ -118,7 +118,8 @@ static struct submission *submission_new(struct submitter *by, const struct qles
  * Submitters
  */
 
-/* The reply is taken when the command has run, and no messages come: submitters cannot listen. */
+/* The reply is taken after the command has run. Messages do not come, because submitters cannot
+ * subscribe. */
 static void ignore_output(struct client *client)
 {
 	(void)client;
@@ -217,8 +218,8 @@ void submissions_run(struct server *s)
 
 	if (!all->can_run)
 		return;
-	/* A command may submit another one, which is behind the last one and runs in the next turn:
-	 * server_submit() says so again. */
+	/* A command may submit another one. That comes after `last`, and runs in the next turn:
+	 * server_submit() sets can_run again. */
 	all->can_run = false;
 	s->clocks.lap_ns = clock_mono_ns();
 	for (sub = TAILQ_FIRST(&all->queued); sub != NULL; sub = next) {
@@ -249,7 +250,7 @@ void submissions_stop(struct server *s)
 }
 
 /*
- * Handing over
+ * Answers
  */
 
 static void on_durable(void *arg, enum gate_outcome outcome)
@@ -281,7 +282,7 @@ static void hand_over(struct server *s, struct submission *sub)
 	chain_init(&reply, &s->clients.chunks);
 	if (outcome == SUBMIT_ANSWERED)
 		chain_move(&reply, &sub->reply);
-	/* The callback may free the submitter, and all its submissions with it. */
+	/* The callback may end the submitter, which frees its submissions. */
 	submission_free(s, sub);
 	if (fn != NULL)
 		fn(arg, outcome, &reply);

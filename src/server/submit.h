@@ -31,22 +31,22 @@ TAILQ_HEAD(submission_list, submission);
 TAILQ_HEAD(submitter_list, submitter);
 
 enum submit_outcome {
-	SUBMIT_ANSWERED, /* it ran, and what the reply tells of is durable */
-	SUBMIT_LOST,	 /* it ran, but the log failed before its records were durable */
+	SUBMIT_ANSWERED, /* it ran, and its records are durable */
+	SUBMIT_LOST,	 /* it ran, but the log failed first; its records may be lost */
 	SUBMIT_CLOSED,	 /* it did not run: QUIT came before it, or the server stops */
 };
 
-/* Called once for each submission, in their order for each submitter. `reply` is in the protocol of
- * the client's writer, and empty unless the outcome is SUBMIT_ANSWERED; it is valid until the
- * callback returns. The callback may submit more, and may free its submitter. */
+/* Called once for each submission, in order for each submitter. `reply` is in the protocol of
+ * the client's writer, and valid until the callback returns. It is empty unless the outcome is
+ * SUBMIT_ANSWERED. The callback may submit more, and may end its submitter. */
 typedef void submit_fn(void *arg, enum submit_outcome outcome, const struct chain *reply);
 
 /* An internal client. Its owner may embed it. */
 struct submitter {
 	struct client client;
-	struct submission_list submissions; /* that have not been handed over, oldest first */
+	struct submission_list submissions; /* whose callbacks have not been called, oldest first */
 	bool is_closed;
-	bool is_held; /* the oldest one that is queued waits for the end of a pause */
+	bool is_held; /* a pause holds back the oldest queued command */
 	TAILQ_ENTRY(submitter) all;
 };
 
@@ -57,23 +57,22 @@ struct submissions {
 	struct submission_list answered; /* in this turn */
 	struct submission_list due;
 	size_t count;
-	bool can_run; /* one may be queued that no pause holds back: the loop must not wait */
+	bool can_run; /* a queued command may be able to run: the loop must not wait */
 };
 
 void submissions_init(struct server *s);
-/* There are no submitters any more. */
+/* Call this after all submitters have ended. */
 void submissions_done(struct server *s);
 
-/* Begin a client with the rights of `user`, which may be NULL. `name` is shown by MONITOR and the
- * slow log in place of an address. */
+/* Begin a client with the rights of `user`, which may be NULL. MONITOR and the slow log show
+ * `name` in place of an address. */
 void submitter_init(struct submitter *by, struct server *s, const char *name,
 		    const struct user *user);
-/* End the client. Submissions that have not been handed over are forgotten without a call; those
- * that have not run never do. */
+/* End the client. Queued commands do not run, and no callbacks are called. */
 void submitter_done(struct submitter *by);
 
-/* Run a command for a submitter. Copies the arguments, of which there is at least one. `fn` may be
- * NULL. Nothing is called from in here. */
+/* Queue a command, with at least one argument. Copies the arguments. `fn` may be NULL. Calls no
+ * callbacks. */
 void server_submit(struct server *s, struct submitter *by, const struct qless_str *argv, int argc,
 		   submit_fn *fn, void *arg);
 
@@ -81,17 +80,17 @@ void server_submit(struct server *s, struct submitter *by, const struct qless_st
  * For the loop
  */
 
-/* Run what is queued. */
+/* Run the queued commands. */
 void submissions_run(struct server *s);
 /* The pause is over. */
 void submissions_release(struct server *s);
 /* The server stops: run nothing more. */
 void submissions_stop(struct server *s);
-/* The log failed: what was answered in this turn is lost. */
+/* The log failed: the answers of this turn are lost. */
 void submissions_lose_turn(struct server *s);
-/* At the end of a turn, after the log was written: hand over what is due. */
+/* Call this at the end of a turn, after the log was written: calls the callbacks that are due. */
 void submissions_end_turn(struct server *s);
-/* A user is about to be deleted: submitters lose the rights. */
+/* A user is about to be deleted: take its rights from submitters. */
 void submissions_forget_user(struct server *s, const struct user *user);
 
 #endif

@@ -22,8 +22,8 @@ struct tls {
 	int64_t expires_s;
 };
 
-/* The reason of OpenSSL for what has just failed, or that of the system. The first error is the
- * cause, those behind it say who was called. */
+/* Append OpenSSL's reason for the last failure, or the system's. The first error in OpenSSL's
+ * queue is the cause; those after it name the callers. */
 static int fail(struct buf *ret_error, const char *directive, const char *value)
 {
 	unsigned long code = ERR_peek_error();
@@ -37,7 +37,7 @@ static int fail(struct buf *ret_error, const char *directive, const char *value)
 	return -1;
 }
 
-/* What OpenSSL says of a file that it cannot open is less than the system says. */
+/* If a file cannot be opened, the system's error says more than OpenSSL's. */
 static int check_readable(const char *directive, const char *path, struct buf *ret_error)
 {
 	if (access(path, R_OK) == 0)
@@ -46,7 +46,7 @@ static int check_readable(const char *directive, const char *path, struct buf *r
 	return -1;
 }
 
-/* Without this OpenSSL would ask at the terminal. */
+/* Without this callback, OpenSSL would ask for a passphrase at the terminal. */
 static int give_passphrase(char *to, int size, int is_writing, void *arg)
 {
 	const struct config *config = arg;
@@ -87,12 +87,14 @@ static int load_certificate(struct tls *tls, const struct config *config, struct
 		return fail(ret_error, "tls-key-file", key);
 	if (rc != 1 || SSL_CTX_check_private_key(tls->ctx) != 1) {
 		ERR_clear_error();
-		buf_printf(ret_error, "tls-key-file %s: it is not the key of the certificate in %s",
-			   key, cert);
+		buf_printf(ret_error,
+			   "tls-key-file %s: the key does not match the certificate in %s", key,
+			   cert);
 		return -1;
 	}
 	if (stat(key, &st) == 0 && (st.st_mode & S_IROTH) != 0)
-		log_warning("everybody on this machine can read the private key %s: chmod o-r it",
+		log_warning("every user can read the private key %s: take that permission away "
+			    "(chmod o-r)",
 			    key);
 	own = SSL_CTX_get0_certificate(tls->ctx);
 	tls->begins_s = seconds_of(X509_get0_notBefore(own));
@@ -100,7 +102,7 @@ static int load_certificate(struct tls *tls, const struct config *config, struct
 	return 0;
 }
 
-/* Who vouches for clients, and whether they have to have somebody who does. */
+/* Load the CAs that sign clients' certificates, and whether a certificate is required. */
 static int set_verification(struct tls *tls, const struct config *config, struct buf *ret_error)
 {
 	const char *file = config->tls_ca_cert_file, *dir = config->tls_ca_cert_dir;
@@ -113,7 +115,7 @@ static int set_verification(struct tls *tls, const struct config *config, struct
 			return -1;
 		if (SSL_CTX_load_verify_file(tls->ctx, file) != 1)
 			return fail(ret_error, "tls-ca-cert-file", file);
-		/* Clients with many certificates choose by these names. */
+		/* A client with several certificates chooses one by these names. */
 		SSL_CTX_set_client_CA_list(tls->ctx, SSL_load_client_CA_file(file));
 	}
 	if (dir[0] != '\0') {
@@ -150,11 +152,11 @@ static int set_protocols(struct tls *tls, const struct config *config, struct bu
 }
 
 /*
- * Sessions are resumed by tickets that the client keeps; we keep nothing but their key, which goes
- * with this context: what was allowed before a reload has to be shown again after it.
+ * Clients resume sessions by tickets. The server keeps only the key of the tickets, which ends with
+ * this context. After a reload, clients need a new handshake, which checks the new rules.
  *
- * An end of the stream without close_notify is taken for an end: a request that was cut off is
- * never run, and clients of Redis just close.
+ * The end of a stream without close_notify is an orderly end: a request that was cut off never
+ * runs, and clients of Redis just close.
  */
 static void set_modes(struct tls *tls)
 {
@@ -168,8 +170,8 @@ static void set_modes(struct tls *tls)
 					   SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_session_cache_mode(tls->ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_session_id_context(tls->ctx, id, sizeof id - 1);
-	/* One read of the socket for a record and what follows it, not one each for its header and
-	 * its body. */
+	/* One read takes a record and what follows it, instead of one read for the header and
+	 * one for the body. */
 	SSL_CTX_set_read_ahead(tls->ctx, 1);
 }
 
@@ -227,12 +229,13 @@ void tls_warn_of_expiry(const struct tls *tls, int64_t now_s)
 
 	strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&expires, &tm));
 	if (left_s <= 0)
-		log_warning("the certificate of tls-cert-file has expired at %s: clients that look "
-			    "at it do not connect",
-			    when);
+		log_warning(
+			"the certificate in tls-cert-file expired at %s: clients that verify it do "
+			"not connect",
+			when);
 	else if (left_s < TLS_WARN_DAYS * DAY_S)
-		log_warning("the certificate of tls-cert-file expires in less than %d days, at %s",
+		log_warning("the certificate in tls-cert-file expires in less than %d days, at %s",
 			    TLS_WARN_DAYS, when);
 	if (tls->begins_s > now_s)
-		log_warning("the certificate of tls-cert-file is not valid yet");
+		log_warning("the certificate in tls-cert-file is not valid yet");
 }

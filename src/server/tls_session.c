@@ -8,11 +8,12 @@
 
 #include "server/tls.h"
 
-/* What a record holds at most. */
+/* Bytes of data in a record, at most. */
 #define RECORD_BYTES ((size_t)SSL3_RT_MAX_PLAIN_LENGTH)
-/* From here on a piece is worth a record of its own; smaller ones are gathered. */
+/* Bytes. A piece of output of at least this size gets a record of its own; smaller ones share
+ * one. */
 #define WHOLE_BYTES (RECORD_BYTES / 2)
-/* The first byte of a peer that begins a handshake. */
+/* The first byte of a TLS handshake. */
 #define FIRST_BYTE SSL3_RT_HANDSHAKE
 
 static SSL *ssl_of(const struct transport *t)
@@ -20,7 +21,7 @@ static SSL *ssl_of(const struct transport *t)
 	return t->state;
 }
 
-/* What a call that returned `rc` is waiting for. */
+/* Returns the transport_result for a call of OpenSSL that returned `rc`. */
 static int result_of(struct transport *t, int rc)
 {
 	unsigned long code;
@@ -36,7 +37,7 @@ static int result_of(struct transport *t, int rc)
 		t->error = errno == 0 ? "the peer has gone" : NULL;
 		return TRANSPORT_FAILED;
 	default:
-		/* The first one is the cause, what follows is where it was noticed. */
+		/* The first error is the cause. The others say where it was noticed. */
 		code = ERR_peek_error();
 		t->error = ERR_reason_error_string(code);
 		if (t->error == NULL)
@@ -46,8 +47,8 @@ static int result_of(struct transport *t, int rc)
 	}
 }
 
-/* Errors that nobody took from the queue of the thread would be taken for those of the next call.
- */
+/* OpenSSL keeps errors in a queue for each thread. Old ones would be taken for errors of the
+ * next call. */
 static void begin_call(struct transport *t)
 {
 	t->error = NULL;
@@ -55,7 +56,7 @@ static void begin_call(struct transport *t)
 	ERR_clear_error();
 }
 
-/* Looked at, and left for whoever reads it. */
+/* Peek: the bytes stay for the next reader. */
 static int look_at_first_byte(struct transport *t)
 {
 	unsigned char first;
@@ -85,7 +86,7 @@ static int session_handshake(struct transport *t)
 	}
 	rc = SSL_do_handshake(ssl_of(t));
 	if (rc == 1) {
-		/* The end of the handshake and the first request may have come together. */
+		/* The first request may have arrived together with the end of the handshake. */
 		t->has_more = true;
 		return 0;
 	}
@@ -97,9 +98,9 @@ static int session_handshake(struct transport *t)
 }
 
 /*
- * A call of OpenSSL gives one record at most; many small ones may have come together, and all of
- * them are to be here before requests are run. When nothing is left inside the session the socket
- * is not tried again: it is level-triggered and says so if there is more.
+ * One call of OpenSSL returns at most one record. Many small ones may have arrived together, so
+ * read them all before requests run. When the session is empty, the socket is not tried again: it
+ * is level-triggered.
  */
 static ssize_t session_read(struct transport *t, char *to, size_t size)
 {
@@ -126,13 +127,13 @@ static ssize_t session_read(struct transport *t, char *to, size_t size)
 	rc = result_of(t, rc);
 	if (got == 0)
 		return rc;
-	/* An end or a failure comes again with the next call, but nothing tells of it by itself. */
+	/* The next call reports an end or a failure again, but no event announces it. */
 	t->has_more = rc != TRANSPORT_WANT_READ;
 	return (ssize_t)got;
 }
 
-/* The front of all pieces in one, no longer than a record: a record of its own for each would cost
- * more than the copy. */
+/* Returns the front of the output as one piece of at most a record. A record for each small
+ * piece would cost more than the copy. */
 static size_t gather(char *to, const struct iovec *iov, int count, size_t skip)
 {
 	size_t len = 0;
@@ -150,9 +151,9 @@ static size_t gather(char *to, const struct iovec *iov, int count, size_t skip)
 }
 
 /*
- * A record that the socket did not take as a whole is kept by the session, and has to be given
- * again, or more behind the same bytes. So which bytes a call is given depends on nothing but what
- * is at the front; that may only grow.
+ * The session keeps a record that the socket took in part. The next call must offer the same bytes
+ * again, or more after them. So the bytes of a call depend only on the front of the output, which
+ * may only grow.
  */
 static ssize_t session_write(struct transport *t, const struct iovec *iov, int count)
 {
@@ -174,7 +175,7 @@ static ssize_t session_write(struct transport *t, const struct iovec *iov, int c
 			rc = result_of(t, rc);
 			if (rc == TRANSPORT_WANT_WRITE)
 				return written != 0 ? (ssize_t)written : rc;
-			/* Only who renegotiates has to read before it can write, and nobody can. */
+			/* Writing waits for reading only during renegotiation, which is off. */
 			if (rc != TRANSPORT_FAILED)
 				t->error = "the session takes no more";
 			return TRANSPORT_FAILED;
@@ -193,7 +194,7 @@ static int session_end(struct transport *t)
 
 	begin_call(t);
 	rc = SSL_shutdown(ssl_of(t));
-	/* 0: the peer has not answered yet, and need not. */
+	/* 0: the peer has not answered, which it need not */
 	return rc >= 0 ? 0 : result_of(t, rc);
 }
 

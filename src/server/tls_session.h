@@ -28,15 +28,15 @@
 
 struct tls;
 
-/* The handshake has to come first. Returns 0, or -1 if there is no memory for a session; then the
- * transport is as it was. */
+/* Make a TLS transport of a socket. A handshake comes first. Returns 0, or -1 if there is no
+ * memory for a session; then the transport does not change. */
 int tls_session_init(struct transport *t, int fd, const struct tls *tls);
 
-/* "TLSv1.3"; NULL for a transport that is not this one. */
+/* Returns a version such as "TLSv1.3", or NULL if the transport is not TLS. */
 const char *tls_session_version(const struct transport *t);
-/* The handshake was cut short, because both remember an earlier session. */
+/* Returns whether the handshake resumed an earlier session. */
 bool tls_session_is_resumed(const struct transport *t);
-/* The peer has sent something. */
+/* Returns whether the peer has sent anything. */
 bool tls_session_has_begun(const struct transport *t);
 
 #endif

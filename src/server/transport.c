@@ -31,7 +31,7 @@ static ssize_t plain_write(struct transport *t, const struct iovec *iov, int cou
 		if (count == 1) {
 			n = send(t->fd, iov[0].iov_base, iov[0].iov_len, MSG_NOSIGNAL);
 		} else {
-			/* sendmsg and not writev: only it can be told to raise no signal. */
+			/* sendmsg() instead of writev(), because it can suppress SIGPIPE. */
 			struct msghdr message = {
 				.msg_iov = (struct iovec *)(uintptr_t)iov,
 				.msg_iovlen = (size_t)count,

@@ -11,16 +11,17 @@
 #include "server/share.h"
 #include "sys/log.h"
 
-/* Microseconds of a turn that freeing flushed databases may take. */
+/* Microseconds of a turn that freeing flushed databases takes at most. */
 #define FREE_US 1000
-/* Objects that are freed between two looks at the clock. */
+/* Number of objects that are freed between two looks at the clock. */
 #define FREE_OBJECTS 128
-/* Steps of TLS handshakes in one turn: each can take a millisecond, and others wait. */
+/* Number of steps of TLS handshakes in a turn. Each can take a millisecond, and other clients
+ * wait. */
 #define HANDSHAKES_PER_TURN 8
 
-/* Serve each connection that has more requests once: one that has even more goes to the end of the
- * list. At least the first is served, however much the others want to be synced, or these would
- * have to wait for them for ever. */
+/* Serve each ready connection once. A connection with even more requests goes to the end of the
+ * list. The first one is always served, even if much waits for a sync: otherwise the others
+ * could starve it. */
 static void run_ready(struct server *s)
 {
 	struct conn *c;

@@ -19,14 +19,14 @@
 struct server;
 
 struct turn {
-	size_t share;		  /* commands of a connection in a turn, see share.h */
-	unsigned handshakes_left; /* steps of TLS handshakes that this turn still takes */
-	bool has_flushed;	  /* a part of flushed databases is not freed yet */
+	size_t share; /* number of commands that a connection may run in this turn, see share.h */
+	unsigned handshakes_left; /* number of steps of TLS handshakes left for this turn */
+	bool has_flushed;	  /* a part of a flushed database has not been freed */
 	bool is_running;	  /* turns do not nest */
 	bool loop_failed;
 };
 
-/* Run one turn. Without `wait` it ends at once if nothing has happened. */
+/* Run one turn. Waits for an event if `wait` is true and nothing is left to do. */
 void turn_run(struct server *s, bool wait);
 
 #endif

@@ -14,10 +14,10 @@ struct queued_command {
 	const struct command *cmd;
 	int argc;
 	int name_args;
-	struct qless_str *argv; /* one allocation, the bytes of the arguments behind the slices */
+	struct qless_str *argv; /* the bytes of the arguments follow in the same allocation */
 };
 
-/* A key, and what it looked like when WATCH came. */
+/* A watched key, and its content at the time of WATCH. */
 struct watched_key {
 	char *name;
 	size_t len;
@@ -139,7 +139,7 @@ void txn_queue(struct client *c, const struct command *cmd, const struct qless_s
 	struct queued_command *q;
 	size_t bytes;
 
-	/* What waits counts like a request that is still arriving. */
+	/* Queued commands count against the same limit as a request that is still arriving. */
 	if (txn->bytes > c->server->config->client_query_buffer_bytes) {
 		txn->failed = true;
 		reply_error(&c->writer, "ERR",
@@ -197,8 +197,8 @@ static void run_queued(struct client *c, struct queued_command *q)
 	dispatch_run(c, q->cmd, q->argv, q->argc, q->name_args);
 }
 
-/* A key that was there when its database was flushed has changed, even if the same is there again.
- */
+/* A key that existed when its database was flushed has changed, even if the same key exists
+ * again. */
 static bool has_changed(const struct watched_key *w, const struct databases *databases)
 {
 	struct database_version version = databases_version(databases, w->db);
@@ -219,7 +219,7 @@ static bool any_watched_changed(const struct txn *txn, const struct databases *d
 	return false;
 }
 
-/* Nothing of it is begun that could not be recorded to its end. */
+/* Refuse the whole transaction if the log could not record all of it. */
 static bool is_refused(struct client *c, const struct txn *txn)
 {
 	const char *error = txn->writes ? persist_refusal(c->server, txn->bytes) : NULL;
@@ -254,7 +254,7 @@ void cmd_exec(struct request *req)
 		txn_discard(c);
 		return;
 	}
-	/* Detached, so that the commands find themselves outside of a transaction. */
+	/* Detach the transaction, so that its commands run outside of it. */
 	c->txn = NULL;
 	recording_begin_group(c->server);
 	reply_array(req->reply, (size_t)txn->count);
@@ -301,7 +301,7 @@ static void watch(struct txn *txn, const struct request *req, struct qless_str k
 	txn->bytes += key.len + sizeof *w;
 }
 
-/* What is watched counts against the same limit as what waits. */
+/* Watched keys count against the same limit as queued commands. */
 static bool may_watch(struct client *c, const struct txn *txn, const struct request *req)
 {
 	size_t bytes = txn->bytes;

@@ -1,35 +1,35 @@
 /*
- * MULTI and EXEC: commands that are kept until they all run, with nothing in between.
+ * MULTI and EXEC: queued commands that run together, with no other command in between.
  */
 #ifndef SERVER_TXN_H
 #define SERVER_TXN_H
 
 #include "server/client.h"
 
-/* So many keys may be watched by a connection. */
+/* Number of keys that a client may watch. */
 #define TXN_WATCH_MAX 1024
 
 /* NULL is a no-op. */
 void txn_free(struct txn *txn);
 
-/* Between MULTI and EXEC. */
+/* Returns whether the client is between MULTI and EXEC. */
 bool txn_is_open(const struct client *c);
-/* Keep a command until EXEC, and answer QUEUED. Copies the arguments. */
+/* Queue a command until EXEC, and answer QUEUED. Copies the arguments. */
 void txn_queue(struct client *c, const struct command *cmd, const struct qless_str *argv, int argc,
 	       int name_args);
-/* A command was refused: EXEC will refuse all. Does nothing outside a transaction. */
+/* A command was refused, so EXEC will refuse all. Does nothing outside a transaction. */
 void txn_fail(struct client *c);
 /* Forget the transaction and the watched keys. */
 void txn_discard(struct client *c);
 
-/* How many commands wait, -1 outside a transaction. */
+/* Returns the number of queued commands, or -1 outside a transaction. */
 int txn_length(const struct client *c);
-/* How many keys are watched. */
+/* Returns the number of watched keys. */
 unsigned txn_watched(const struct client *c);
 size_t txn_memory(const struct client *c);
-/* One of the commands that wait may write. */
+/* Returns whether a queued command may write. */
 bool txn_writes(const struct client *c);
-/* Whether a command among them makes the state grow, so that EXEC does. */
+/* Returns whether a queued command makes the state grow, so that EXEC does. */
 bool txn_grows(const struct client *c);
 
 #endif

@@ -28,7 +28,7 @@ struct acl *users_load(const struct config *config, const struct command_table *
 		const struct config_list *line = &config->users.of[i];
 		struct qless_str reset = STR("reset");
 
-		/* A line says all there is to say of its user, of the default one too. */
+		/* A line defines its user completely, also the default one. */
 		acl_set_user(acl, str_from(line->words[0]), &reset, 1, ret_error);
 		if (!load_line(acl, line, ret_error)) {
 			acl_free(acl);
@@ -38,7 +38,7 @@ struct acl *users_load(const struct config *config, const struct command_table *
 	return acl;
 }
 
-/* Whether the default user is just what requirepass makes it. */
+/* Returns whether the default user is exactly as requirepass makes it. */
 static bool is_plain_default(const struct config *config, const struct user *user,
 			     const struct command_table *table)
 {

@@ -106,7 +106,7 @@ static bool is_as_configured(const struct server *s, struct qless_str name)
  * Recording
  */
 
-/* Call `record` with what is to be recorded of a user. */
+/* Call `record` with the record of a user. */
 static void describe(struct server *s, struct qless_str name,
 		     void (*record)(void *arg, const struct record_command *command), void *arg)
 {
@@ -155,7 +155,8 @@ void users_log_note_change(void *arg, struct qless_str name)
 	struct users_log *u = s->users_log;
 
 	if (acl_find(s->env.acl, name) == NULL && acl_find(u->configured, name) == NULL) {
-		/* Nobody would bring the user back, so there is nothing to remember. */
+		/* The configuration does not define the user, so it needs no record that deletes
+		 * it. */
 		forget_changed(u, name);
 		record_as_configured(s, name);
 		return;
@@ -169,7 +170,7 @@ void users_log_note_password(struct server *s, struct qless_str password)
 	struct qless_str name = acl_user_name(acl_default_user(s->env.acl));
 
 	acl_set_default_password(s->users_log->configured, password);
-	/* Only a user that is in the state already keeps the password without CONFIG REWRITE. */
+	/* Only a user that is part of the state keeps the password without CONFIG REWRITE. */
 	if (hash_find(&s->users_log->changed, name) != NULL)
 		users_log_note_change(s, name);
 }
@@ -257,7 +258,7 @@ int users_log_apply(struct server *s, const struct record_command *command, stru
 
 	if (command->count < 1 ||
 	    (command->count < 2 && !str_equal(command->name, configured_name))) {
-		buf_printf(ret_error, "it does not say what the user is");
+		buf_printf(ret_error, "a record about a user is incomplete");
 		return -1;
 	}
 	if (str_equal(command->name, configured_name) || !counts(s, name, command->args[1])) {
@@ -272,8 +273,9 @@ int users_log_apply(struct server *s, const struct record_command *command, stru
 	return 0;
 }
 
-/* Who came while the log was read was let in by the configuration alone. Who has listened since
- * would go on to hear everything. */
+/* Sessions that began during loading were admitted by the configuration alone. They have to
+ * authenticate again if the log changes their user. Subscribers are disconnected, because they
+ * would go on receiving messages. */
 static void check_sessions(struct server *s)
 {
 	struct conn *c, *next;
@@ -287,7 +289,7 @@ static void check_sessions(struct server *s)
 			continue;
 		c->client.session.user = NULL;
 		if (c->client.session.subscribed || c->client.is_monitor)
-			conn_kill(c, "it has to authenticate anew");
+			conn_kill(c, "it must authenticate again");
 	}
 }
 

@@ -1,12 +1,13 @@
 /*
- * Users that are set at run time: they are a part of the state, and so in the log.
+ * Users that are set at run time: they are part of the state, so the log keeps them.
  *
- * The configuration makes users at the start. A user that ACL SETUSER or ACL DELUSER has changed
- * since is what they made of it, also after a restart, and whatever the configuration says then.
- * CONFIG REWRITE writes all users to the configuration. From then on they are what the
- * configuration says, until they are changed at run time again.
+ * The configuration makes users at the start. If ACL SETUSER or ACL DELUSER changes a user, that
+ * change takes precedence over the configuration, also after a restart. CONFIG REWRITE writes all
+ * users to the configuration. From then on a user is as configured, until it is changed at run time
+ * again.
  *
- * Who can no longer log in adds a user with a new name to the configuration and restarts.
+ * An operator who cannot log in any more adds a user with a new name to the configuration, and
+ * restarts.
  */
 #ifndef SERVER_USERS_LOG_H
 #define SERVER_USERS_LOG_H
@@ -30,18 +31,19 @@ void users_log_free(struct users_log *u);
 void users_log_note_change(void *arg, struct qless_str name);
 /* CONFIG SET requirepass has set the password of the default user. */
 void users_log_note_password(struct server *s, struct qless_str password);
-/* CONFIG REWRITE: the configuration says now what users there are. Takes what it makes, or NULL. */
+/* CONFIG REWRITE has written the users to the configuration. Takes the users that it makes, or
+ * NULL. */
 void users_log_note_rewrite(struct server *s, struct acl *configured);
 
-/* For a base: call `record` for each user that was changed at run time. */
+/* For a snapshot: call `record` for each user that was changed at run time. */
 void users_log_save(struct server *s,
 		    void (*record)(void *arg, const struct record_command *command), void *arg);
 
-/* While loading. Whether a record is about a user; apply it, negative with a sentence in
- * `ret_error` if that cannot be done. */
+/* For loading. users_log_is_record() tells whether a record is about a user. users_log_apply()
+ * returns a negative value with a sentence in `ret_error` if the record is invalid. */
 bool users_log_is_record(struct qless_str name);
 int users_log_apply(struct server *s, const struct record_command *command, struct buf *ret_error);
-/* The log has been read, and can be written to. */
+/* The log has been loaded, and can be written to. */
 void users_log_loaded(struct server *s);
 
 #endif

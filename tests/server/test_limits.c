@@ -306,7 +306,7 @@ static void maxclients_is_lowered_to_what_the_system_allows(void)
 	q.max_files = 100;
 	qlessd_start(&q);
 	p = peer_connect(&q);
-	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "no more than 68 clients"));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "allows open files for 68 clients only"));
 	TEST_ASSERT_EQUAL_INT64(68, peer_ask_number(p, "INFO clients", "maxclients:"));
 	ASK_HAS(p, "CONFIG SET maxclients 5000", "-ERR CONFIG SET failed");
 	TEST_ASSERT_EQUAL_INT64(68, peer_ask_number(p, "INFO clients", "maxclients:"));
@@ -362,11 +362,11 @@ static void out_of_descriptors_accepting_waits_until_one_is_free(void)
 		waiting[i] = peer_connect(&q);
 		peer_send_text(waiting[i], "PING\r\n");
 	}
-	WAIT_UNTIL(qlessd_has_logged(&q, "out of file descriptors"));
+	WAIT_UNTIL(qlessd_has_logged(&q, "no file descriptors left"));
 	ASK(p, "PING", "+PONG\r\n");
 	TEST_ASSERT_LESS_THAN_INT64(40, wakeups_per_second(1000));
 	/* Said once, not ten times a second. */
-	TEST_ASSERT_EQUAL_size_t(1, count_in_log("out of file descriptors"));
+	TEST_ASSERT_EQUAL_size_t(1, count_in_log("no file descriptors left"));
 	TEST_ASSERT_FALSE(peer_has_input(waiting[0], 0));
 	while (count-- > 0)
 		peer_close(open[count]);

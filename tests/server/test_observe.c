@@ -303,7 +303,7 @@ static void latency_remembers_fork_and_sync(void)
 		ASK_HAS(p, "LATENCY LATEST", "fork");
 	ASK(p, "CONFIG SET latency-monitor-threshold 0", "+OK\r\n");
 	peer_ask(p, "LATENCY RESET");
-	ASK_HAS(p, "LATENCY DOCTOR", "Nobody watches");
+	ASK_HAS(p, "LATENCY DOCTOR", "The latency monitor is off");
 }
 
 static void info_tells_of_queues(void)

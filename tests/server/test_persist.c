@@ -684,8 +684,8 @@ static void rewrites_that_fail_are_not_begun_again_at_once(void)
 	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrite_failures:") == 1);
 	ASK_HAS(p, "INFO persistence", "log_state:ok");
 	ASK_HAS(p, "INFO persistence", "aof_last_bgrewrite_status:err");
-	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "no new base could be written: File too large. None "
-					       "is begun because of the size of the log for 60 "
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "cannot write a new snapshot: File too large. The next "
+					       "automatic rewrite waits 60 "
 					       "seconds"));
 	put("k1");
 	/* Who asks for one gets it. */

@@ -57,7 +57,7 @@ static void version_help_and_check_config_answer_and_exit(void)
 	TEST_ASSERT_NOT_NULL(strstr(output, "Usage: qlessd"));
 	free(output);
 	TEST_ASSERT_EQUAL_INT(0, QLESSD_RUN(&output, "--check-config", "--timeout", "5"));
-	TEST_ASSERT_NOT_NULL(strstr(output, "the configuration is good"));
+	TEST_ASSERT_NOT_NULL(strstr(output, "the configuration is valid"));
 	free(output);
 	snprintf(path, sizeof path, "%s", tempdir_file(&dir, "qlessd.conf"));
 	textfile_write(path, "# fine\ntimeout 5\n\nmaxclients many\n");
@@ -156,7 +156,7 @@ static void a_second_signal_does_not_wait_for_those_who_do_not_read(void)
 	assert_exit(0, qlessd_wait(&q));
 	/* For which it has ten seconds. */
 	TEST_ASSERT_LESS_THAN(9000, wait_now_ms() - before);
-	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "SIGTERM again"));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "SIGTERM received again"));
 }
 
 static void shutdown_ends_it_without_a_reply(void)

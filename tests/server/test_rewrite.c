@@ -231,7 +231,7 @@ static void a_base_is_made_by_a_fork_where_it_cannot_be_from_the_log(void)
 	ASK(p, "CONFIG SET rewrite-rate-limit 0", "+OK\r\n");
 	kill(worker, SIGKILL);
 	WAIT_UNTIL(persistence_figure("aof_rewrite_from_log_failures:") == 1);
-	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "no base could be made from the log: its process "
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "cannot make a snapshot from the log: its process "
 					       "was killed. It is made by a fork"));
 	WAIT_UNTIL(persistence_figure("aof_rewrites:") == 1);
 	TEST_ASSERT_EQUAL_INT64(0, persistence_figure("aof_rewrite_failures:"));

@@ -289,7 +289,7 @@ static void a_clock_that_is_wrong_is_shown_and_logged_once(void)
 	SEND("CONFIG", "SET", "clock-skew-warning", "1800");
 	for (int i = 0; i < 3; i++)
 		SCRIPT("length", now, "q");
-	WAIT_UNTIL(qlessd_has_logged(&q, "clock of a client and ours are 36"));
+	WAIT_UNTIL(qlessd_has_logged(&q, "clock of a client differs from ours by 36"));
 	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO clients", "client_clock_skew_max_seconds:") >=
 			 3599);
 	SEND("CONFIG", "RESETSTAT");

@@ -164,7 +164,7 @@ static void a_directory_open_to_all_is_refused(void)
 
 	TEST_ASSERT_EQUAL_INT(0, chmod(dir.path, 0777));
 	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--dir", dir.path));
-	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "everybody may write to the directory"),
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "every user can write to the directory"),
 				     output);
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, dir.path), output);
 	free(output);
@@ -344,7 +344,7 @@ static void the_service_manager_waits_for_the_last_base(void)
 	expect_message("EXTEND_TIMEOUT_USEC=30000000\n");
 	peer_expect_end(p);
 	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
-	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "writing a new base before the end"));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "writing a new snapshot before the end"));
 }
 
 int main(int argc, char **argv)

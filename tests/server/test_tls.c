@@ -436,7 +436,7 @@ static void what_is_wrong_with_a_file_is_said_at_the_start(void)
 	REFUSED("tls-ca-cert-file /nosuch/ca: No such file", "--tls-ca-cert-file", "/nosuch/ca");
 	REFUSED("tls-cert-file /nosuch/cert: No such file", "--tls-cert-file", "/nosuch/cert",
 		"--tls-auth-clients", "no");
-	REFUSED("it is not the key of the certificate in", "--tls-key-file", file("client.key"),
+	REFUSED("the key does not match the certificate in", "--tls-key-file", file("client.key"),
 		"--tls-auth-clients", "no");
 	REFUSED("server.key: no start line", "--tls-cert-file", file("server.key"),
 		"--tls-auth-clients", "no");
@@ -463,14 +463,14 @@ static void what_should_be_looked_at_is_logged(void)
 	START_OPEN(NULL);
 	TEST_ASSERT_TRUE(
 		qlessd_has_logged(&q, "tls-cert-file expires in less than 14 days, at 20"));
-	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "everybody on this machine can read the private "
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "every user can read the private "
 					       "key"));
 	TEST_ASSERT_INT64_WITHIN(60, time(NULL) + 3 * CERTS_DAY_S + 7200,
 				 info("tls_certificate_expires_unix_seconds:"));
 	certs_make_server(&dir, -10 * CERTS_DAY_S, -1);
 	kill(q.pid, SIGHUP);
-	WAIT_UNTIL(qlessd_has_logged(&q, "tls-cert-file has expired"));
-	WAIT_UNTIL(qlessd_has_logged(&q, "certificate and key loaded again"));
+	WAIT_UNTIL(qlessd_has_logged(&q, "tls-cert-file expired"));
+	WAIT_UNTIL(qlessd_has_logged(&q, "certificate and key reloaded"));
 	/* Who does not look at it goes on working. */
 	p = join(&anyone);
 	ASK(p, "PING", "+PONG\r\n");
@@ -489,7 +489,7 @@ static void a_reload_brings_the_new_certificate(void)
 	certs_make_server(&dir, -1, 30 * CERTS_DAY_S);
 	TEST_ASSERT_TRUE(may_join(&wary));
 	kill(q.pid, SIGHUP);
-	WAIT_UNTIL(qlessd_has_logged(&q, "certificate and key loaded again"));
+	WAIT_UNTIL(qlessd_has_logged(&q, "certificate and key reloaded"));
 	TEST_ASSERT_FALSE(may_join(&wary));
 	/* Who is connected goes on with what it began with. */
 	ASK(p, "PING", "+PONG\r\n");
@@ -507,7 +507,7 @@ static void a_reload_of_a_bad_one_keeps_the_old_one(void)
 	START_OPEN(NULL);
 	textfile_write(file("server.crt"), "nonsense\n");
 	kill(q.pid, SIGHUP);
-	WAIT_UNTIL(qlessd_has_logged(&q, "the certificate loaded before stays in use: "
+	WAIT_UNTIL(qlessd_has_logged(&q, "cannot reload the certificate, the old one stays in use: "
 					 "tls-cert-file "));
 	p = join(&wary);
 	ASK_HAS(p, "CONFIG SET maxclients 500 tls-cert-file /nosuch/cert",

@@ -61,11 +61,11 @@ BUSY_STATES = ("waiting", "running", "scheduled", "depends", "stalled")
 
 # Warnings that what is done here explains, and after which end of the one before.
 EXPLAINED = (
-    (re.compile(r"bytes behind its last intact record"), (KILL, CUT)),
-    (re.compile(r"running as root, which it has no need for"), None),
+    (re.compile(r"bytes after its last intact record"), (KILL, CUT)),
+    (re.compile(r"running as root without need"), None),
     (re.compile(r"client closed for reaching client-output-buffer-limit"), None),
     (re.compile(r"client closed for sending an HTTP request"), None),
-    (re.compile(r"more lines about clients that were refused within a second"), None),
+    (re.compile(r"more lines about refused clients"), None),
 )
 
 

@@ -60,8 +60,8 @@ static void after_a_stall_all_get_little_and_then_more_again(void)
 {
 	size_t share = share_next(MAX, SHARE_STALL_US + 1, MAX), turns = 0;
 
-	TEST_ASSERT_EQUAL_size_t(SHARE_BEHIND, share);
-	TEST_ASSERT_EQUAL_size_t(SHARE_BEHIND, share_now(share, SHARE_TURN_US + 1));
+	TEST_ASSERT_EQUAL_size_t(SHARE_AFTER_STALL, share);
+	TEST_ASSERT_EQUAL_size_t(SHARE_AFTER_STALL, share_now(share, SHARE_TURN_US + 1));
 	for (; share < SHARE_MIN && turns < 20; turns++)
 		share = share_next(share, SHARE_STALL_US + 1, MAX);
 	TEST_ASSERT_EQUAL_size_t(2, turns);
