@@ -8,6 +8,7 @@
 
 #include "command/acl_int.h"
 #include "util/buf.h"
+#include "util/hex.h"
 #include "util/mem.h"
 
 static const struct qless_str default_name = STR_INIT("default");
@@ -258,8 +259,8 @@ void acl_fingerprint(const struct user *user, char to[ACL_FINGERPRINT_BYTES + 1]
 	if (user != NULL)
 		acl_describe(user, &text);
 	acl_digest_password(buf_str(&text), &digest);
-	for (size_t i = 0; i < ACL_FINGERPRINT_BYTES / 2; i++)
-		snprintf(to + 2 * i, 3, "%02x", digest.bytes[i]);
+	hex_write(to, digest.bytes, ACL_FINGERPRINT_BYTES / 2);
+	to[ACL_FINGERPRINT_BYTES] = '\0';
 	buf_done(&text);
 }
 

@@ -10,6 +10,7 @@
 
 #include "command/table.h"
 #include "util/buf.h"
+#include "util/hex.h"
 #include "util/mem.h"
 
 #define WORD_BITS 64
@@ -191,26 +192,9 @@ void acl_digest_password(struct qless_str password, struct acl_digest *ret_diges
 	SHA256((const unsigned char *)password.ptr, password.len, ret_digest->bytes);
 }
 
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool digest_parse(struct qless_str hex, struct acl_digest *ret_digest)
 {
-	if (hex.len != DIGEST_HEX)
-		return false;
-	for (size_t i = 0; i < ACL_DIGEST_BYTES; i++) {
-		int high = hex_value(hex.ptr[2 * i]);
-		int low = hex_value(hex.ptr[2 * i + 1]);
-
-		if (high < 0 || low < 0)
-			return false;
-		ret_digest->bytes[i] = (unsigned char)(high << 4 | low);
-	}
-	return true;
+	return hex.len == DIGEST_HEX && hex_read(ret_digest->bytes, hex.ptr, ACL_DIGEST_BYTES);
 }
 
 static int find_password(const struct user *u, const struct acl_digest *digest)
@@ -385,8 +369,10 @@ void acl_describe_commands(const struct user *user, struct buf *out)
 
 void acl_describe_password(const struct user *user, int index, struct buf *out)
 {
-	for (size_t i = 0; i < ACL_DIGEST_BYTES; i++)
-		buf_printf(out, "%02x", user->passwords[index].bytes[i]);
+	char hex[DIGEST_HEX];
+
+	hex_write(hex, user->passwords[index].bytes, ACL_DIGEST_BYTES);
+	buf_append(out, hex, sizeof hex);
 }
 
 void acl_describe(const struct user *user, struct buf *out)

@@ -210,10 +210,7 @@ static void append_value(struct buf *b, yyjson_val *value)
 		if (yyjson_is_ctn(value) && yyjson_get_len(value) > 0) {
 			bool is_object = yyjson_is_obj(value);
 
-			if (depth == cap) {
-				cap = cap == 0 ? 8 : 2 * cap;
-				open = mem_realloc_array(open, cap, sizeof(*open));
-			}
+			open = mem_grow(open, &cap, depth + 1, sizeof(*open));
 			open[depth++] = (struct open_value){
 				.left = yyjson_get_len(value) * (is_object ? 2 : 1),
 				.is_object = is_object,

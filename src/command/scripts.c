@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/container.h"
+#include "util/hex.h"
 #include "util/mem.h"
 
 struct scripts {
@@ -52,14 +53,10 @@ void scripts_free(struct scripts *s)
 
 void scripts_compute_sha(struct qless_str text, char ret_sha[SCRIPT_SHA_BYTES])
 {
-	static const char digits[] = "0123456789abcdef";
 	unsigned char hash[SHA_DIGEST_LENGTH];
 
 	SHA1((const unsigned char *)text.ptr, text.len, hash);
-	for (int i = 0; i < SHA_DIGEST_LENGTH; i++) {
-		ret_sha[2 * i] = digits[hash[i] >> 4];
-		ret_sha[2 * i + 1] = digits[hash[i] & 15];
-	}
+	hex_write(ret_sha, hash, sizeof hash);
 }
 
 /* Converts to lower case. Returns false if it is not a SHA-1 in hexadecimal. */

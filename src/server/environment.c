@@ -15,6 +15,7 @@
 #include "sys/entropy.h"
 #include "sys/log.h"
 #include "util/container.h"
+#include "util/hex.h"
 
 /*
  * Time
@@ -104,20 +105,14 @@ void environment_maintain(struct server *s)
 
 static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
 {
-	static const char digits[] = "0123456789abcdef";
 	struct server *s = arg;
-	const unsigned char *from;
 
 	if (s->jids.left == 0) {
 		entropy_bytes(s->jids.entropy, sizeof s->jids.entropy);
 		s->jids.left = sizeof s->jids.entropy;
 	}
 	s->jids.left -= COMMAND_JID_BYTES / 2;
-	from = s->jids.entropy + s->jids.left;
-	for (int i = 0; i < COMMAND_JID_BYTES / 2; i++) {
-		to[2 * i] = digits[from[i] >> 4];
-		to[2 * i + 1] = digits[from[i] & 15];
-	}
+	hex_write(to, s->jids.entropy + s->jids.left, COMMAND_JID_BYTES / 2);
 }
 
 static uint64_t random_number(void *arg)

@@ -1,43 +1,20 @@
 #include "server/monitor.h"
 
 #include "server/server_int.h"
+#include "util/escape.h"
 
 void monitor_quote(struct buf *out, struct qless_str s)
 {
-	static const char hex[] = "0123456789abcdef";
+	char escape[ESCAPE_MAX];
 
 	buf_append_char(out, '"');
 	for (size_t i = 0; i < s.len; i++) {
-		unsigned char byte = (unsigned char)s.ptr[i];
-		char escaped[4] = { '\\', 'x', hex[byte >> 4], hex[byte & 15] };
+		char c = s.ptr[i];
 
-		switch (byte) {
-		case '\\':
-		case '"':
-			escaped[1] = (char)byte;
-			buf_append(out, escaped, 2);
-			break;
-		case '\n':
-			buf_append(out, "\\n", 2);
-			break;
-		case '\r':
-			buf_append(out, "\\r", 2);
-			break;
-		case '\t':
-			buf_append(out, "\\t", 2);
-			break;
-		case '\a':
-			buf_append(out, "\\a", 2);
-			break;
-		case '\b':
-			buf_append(out, "\\b", 2);
-			break;
-		default:
-			if (byte < 0x20 || byte > 0x7e)
-				buf_append(out, escaped, 4);
-			else
-				buf_append_char(out, (char)byte);
-		}
+		if (c >= ' ' && c <= '~' && c != '"' && c != '\\')
+			buf_append_char(out, c);
+		else
+			buf_append(out, escape, (size_t)(escape_write(escape, c) - escape));
 	}
 	buf_append_char(out, '"');
 }

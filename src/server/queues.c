@@ -130,10 +130,7 @@ static void sift_down(struct top *top, size_t place)
 
 static void add_row(struct top *top, const struct queue_row *row)
 {
-	if (top->count == top->cap) {
-		top->cap = top->cap != 0 ? 2 * top->cap : 64;
-		top->rows = mem_realloc_array(top->rows, top->cap, sizeof *top->rows);
-	}
+	top->rows = mem_grow(top->rows, &top->cap, top->count + 1, sizeof *top->rows);
 	top->rows[top->count++] = *row;
 	for (size_t i = top->count / 2; top->count == top->max && i-- > 0;)
 		sift_down(top, i);

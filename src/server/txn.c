@@ -33,10 +33,10 @@ struct txn {
 	bool grows;
 	struct watched_key *watched;
 	unsigned watched_count;
-	unsigned watched_cap;
+	uint32_t watched_cap;
 	struct queued_command *commands;
 	int count;
-	int cap;
+	size_t cap;
 	size_t bytes;
 };
 
@@ -146,11 +146,8 @@ void txn_queue(struct client *c, const struct command *cmd, const struct qless_s
 			    STR("transaction is larger than client-query-buffer-limit"));
 		return;
 	}
-	if (txn->count == txn->cap) {
-		txn->cap = txn->cap != 0 ? txn->cap * 2 : 8;
-		txn->commands =
-			mem_realloc_array(txn->commands, (size_t)txn->cap, sizeof *txn->commands);
-	}
+	txn->commands =
+		mem_grow(txn->commands, &txn->cap, (size_t)txn->count + 1, sizeof *txn->commands);
 	q = &txn->commands[txn->count++];
 	*q = (struct queued_command){ .cmd = cmd, .argc = argc, .name_args = name_args };
 	q->argv = copy_arguments(argv, argc, &bytes);
@@ -285,11 +282,8 @@ static void watch(struct txn *txn, const struct request *req, struct qless_str k
 
 	if (is_watched(txn, db, key))
 		return;
-	if (txn->watched_count == txn->watched_cap) {
-		txn->watched_cap = txn->watched_cap != 0 ? txn->watched_cap * 2 : 4;
-		txn->watched =
-			mem_realloc_array(txn->watched, txn->watched_cap, sizeof *txn->watched);
-	}
+	txn->watched = mem_grow32(txn->watched, &txn->watched_cap, (size_t)txn->watched_count + 1,
+				  sizeof *txn->watched);
 	w = &txn->watched[txn->watched_count++];
 	*w = (struct watched_key){
 		.name = mem_dup(key.ptr, key.len),
