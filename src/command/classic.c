@@ -3,6 +3,7 @@
  */
 #include "command/classic.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -246,17 +247,55 @@ int request_fail_store(struct request *req, const char *message)
 	return request_fail(req, QLESS_EBADARG, "%s", message);
 }
 
-void answer_error(struct request *req, int code)
+/* Word the engine's error unless request_fail() has worded another one. */
+static void word_error(struct request *req)
 {
 	struct buf *error = &req->scratch->error;
 
-	if (!req->is_said) {
-		buf_clear(error);
-		dialect_append_error(req->dialect, qless_last_error(req->engine), error);
-	}
-	write_error(req, code, buf_str(error), req->is_store || code == QLESS_ERETRIES);
+	if (req->is_said)
+		return;
+	buf_clear(error);
+	dialect_append_error(req->dialect, qless_last_error(req->engine), error);
+	req->is_said = true;
+}
+
+void answer_error(struct request *req, int code)
+{
+	word_error(req);
+	write_error(req, code, buf_str(&req->scratch->error),
+		    req->is_store || code == QLESS_ERETRIES);
 	req->is_said = false;
 	req->is_store = false;
+}
+
+/* The length of a synopsis without the options at its end. */
+static size_t length_without_options(const char *args)
+{
+	const char *options = strstr(args, " [");
+	int depth = 0;
+
+	for (const char *p = options; p != NULL && *p != '\0'; p++) {
+		depth += (*p == '[') - (*p == ']');
+		if (depth < 0 || (depth == 0 && *p != ' ' && *p != ']'))
+			options = NULL;
+	}
+	return options != NULL ? (size_t)(options - args) : strlen(args);
+}
+
+/* Add the arguments that a native command expects. Clients often swap two of them, and the error
+ * names the first one that cannot be what it is taken for. */
+static void append_expected(struct request *req, const struct classic_command *command)
+{
+	struct buf *error = &req->scratch->error;
+	size_t len = length_without_options(command->args);
+
+	word_error(req);
+	buf_append_str(error, STR(" (expected: "));
+	for (size_t i = 0; i < command->name.len; i++)
+		buf_append_char(error, (char)toupper((unsigned char)command->name.ptr[i]));
+	buf_append_char(error, ' ');
+	buf_append(error, command->args, len);
+	buf_append_str(error, command->args[len] != '\0' ? STR(" ...)") : STR(")"));
 }
 
 /* ---- recording ---- */
@@ -348,6 +387,8 @@ int classic_run(struct request *req, const struct classic_command *command)
 	rc = command->run(req);
 	if (req->database->recorder != NULL && qless_changes(req->engine) != changes)
 		record(req, command);
+	if (rc == QLESS_EBADARG && req->form == REQUEST_NATIVE)
+		append_expected(req, command);
 	if (rc < 0)
 		answer_error(req, rc);
 	if (req->scratch->decoded.is_used)
@@ -486,8 +527,12 @@ static bool is_index(double number)
 	       !(number == 0 && signbit(number));
 }
 
-static int fail_index(struct request *req)
+static int fail_index(struct request *req, double offset, double count)
 {
+	if (req->form == REQUEST_NATIVE)
+		return request_fail(req, QLESS_EBADARG,
+				    "The range is not two integers: start %g, count %g", offset,
+				    count);
 	return request_fail_store(req, "value is not an integer or out of range");
 }
 
@@ -507,7 +552,7 @@ int request_index_page(struct request *req, double offset, double count,
 	double stop = offset + count - 1;
 
 	if (!is_index(offset) || !is_index(stop))
-		return fail_index(req);
+		return fail_index(req, offset, count);
 	ret_page->offset = (int64_t)offset;
 	ret_page->count = (int64_t)stop - ret_page->offset + 1;
 	return 0;
@@ -517,7 +562,7 @@ int request_limit_page(struct request *req, double offset, double count,
 		       struct classic_page *ret_page)
 {
 	if (!is_index(offset) || !is_index(count))
-		return fail_index(req);
+		return fail_index(req, offset, count);
 	ret_page->offset = (int64_t)offset;
 	ret_page->count = (int64_t)count;
 	return 0;
@@ -560,7 +605,9 @@ int request_json_text(struct request *req, struct qless_str text, enum json_kind
 int request_fail_no_json(struct request *req)
 {
 	return request_fail(req, QLESS_EBADARG,
-			    "bad argument #1 to 'decode' (string expected, got nil)");
+			    request_words(req,
+					  "bad argument #1 to 'decode' (string expected, got nil)",
+					  "Arg \"data\" missing"));
 }
 
 int request_json(struct request *req, size_t i, enum json_kind *ret_kind)

@@ -16,6 +16,13 @@
 
 /* A sentence with %S for a struct qless_str, %s, %g; returns `code`. */
 int request_fail(struct request *req, int code, const char *format, ...);
+/* The words of the reference, or clearer ones of our own for the native form. */
+static inline const char *request_words(const struct request *req, const char *reference,
+					const char *native)
+{
+	return req->form == REQUEST_NATIVE ? native : reference;
+}
+
 /* As if Redis had refused what the script asked of it. */
 int request_fail_store(struct request *req, const char *message);
 

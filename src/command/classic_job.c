@@ -238,7 +238,9 @@ static int decode_put_args(struct request *req, struct qless_put *put)
 		return rc;
 	if ((req->nargs - 6) % 2 != 0)
 		return request_fail(req, QLESS_EBADARG,
-				    "Odd number of additional args: table: 0x0");
+				    request_words(req, "Odd number of additional args: table: 0x0",
+						  "Put(): Option \"%S\" has no value"),
+				    req->args[req->nargs - 1]);
 	return 0;
 }
 
@@ -403,7 +405,10 @@ static int decode_complete_options(struct request *req, const struct complete_op
 
 	complete->next = options->next;
 	if (options->delay != NULL && !text_is_number(*options->delay, &complete->delay))
-		return request_fail(req, QLESS_EBADARG, "assertion failed!");
+		return request_fail(req, QLESS_EBADARG,
+				    request_words(req, "assertion failed!",
+						  "Complete(): Arg \"delay\" not a number: %S"),
+				    *options->delay);
 	rc = check_option_json(req, options->depends, "Complete(): Arg \"depends\" not JSON: ");
 	if (rc < 0)
 		return rc;

@@ -67,7 +67,9 @@ static int decode_times(struct request *req, struct qless_recur_put *put)
 				    "Recur(): Arg \"interval\" must be greater than 0");
 	if ((req->nargs - ARG_OPTIONS) % 2 != 0)
 		return request_fail(req, QLESS_EBADARG,
-				    "Odd number of additional args: table: 0x0");
+				    request_words(req, "Odd number of additional args: table: 0x0",
+						  "Recur(): Option \"%S\" has no value"),
+				    req->args[req->nargs - 1]);
 	return 0;
 }
 

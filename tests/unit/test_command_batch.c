@@ -134,26 +134,29 @@ static void multiput_shares_its_options(void)
 
 static void a_multiput_with_anything_wrong_puts_nothing(void)
 {
-	ASSERT_NO_EFFECT("-BADARG Multiput(): Unknown option \"tag\"\r\n", "multiput", "w", "q",
-			 "0", "tag", "[]", "jobs", "a", "k", "1");
-	ASSERT_NO_EFFECT("-BADARG Multiput(): Word \"jobs\" missing\r\n", "multiput", "w", "q", "0",
-			 "tags", "[]", "retries", "1");
-	ASSERT_NO_EFFECT("-BADARG Multiput(): Word \"jobs\" missing\r\n", "multiput", "w", "q", "0",
-			 "tags", "[]", "retries", "jobs", "priority");
-	ASSERT_NO_EFFECT("-BADARG Multiput(): Each job needs a jid, a klass and data\r\n",
-			 "multiput", "w", "q", "0", "jobs", "a", "k", "1", "b");
-	ASSERT_NO_EFFECT("-BADARG Multiput(): Each job needs a jid, a klass and data\r\n",
-			 "multiput", "w", "q", "0", "tags", "[]", "priority", "1", "jobs");
-	ASSERT_NO_EFFECT("-BADARG Multiput(): Arg \"delay\" not a number: soon\r\n", "multiput",
-			 "w", "q", "soon", "jobs", "a", "k", "1");
-	ASSERT_NO_EFFECT("-BADARG Multiput(): Data of job b not JSON: false\r\n", "multiput", "w",
-			 "q", "0", "jobs", "a", "k", "1", "b", "k", "false");
+	ASSERT_NO_EFFECT("-BADARG Multiput(): Unknown option \"tag\" (expected: MULTI", "multiput",
+			 "w", "q", "0", "tag", "[]", "jobs", "a", "k", "1");
+	ASSERT_NO_EFFECT("-BADARG Multiput(): Word \"jobs\" missing (expected: MULTI", "multiput",
+			 "w", "q", "0", "tags", "[]", "retries", "1");
+	ASSERT_NO_EFFECT("-BADARG Multiput(): Word \"jobs\" missing (expected: MULTI", "multiput",
+			 "w", "q", "0", "tags", "[]", "retries", "jobs", "priority");
+	ASSERT_NO_EFFECT(
+		"-BADARG Multiput(): Each job needs a jid, a klass and data (expected: MULTI",
+		"multiput", "w", "q", "0", "jobs", "a", "k", "1", "b");
+	ASSERT_NO_EFFECT(
+		"-BADARG Multiput(): Each job needs a jid, a klass and data (expected: MULTI",
+		"multiput", "w", "q", "0", "tags", "[]", "priority", "1", "jobs");
+	ASSERT_NO_EFFECT("-BADARG Multiput(): Arg \"delay\" not a number: soon (expected: MULTI",
+			 "multiput", "w", "q", "soon", "jobs", "a", "k", "1");
+	ASSERT_NO_EFFECT("-BADARG Multiput(): Data of job b not JSON: false (expected: MULTI",
+			 "multiput", "w", "q", "0", "jobs", "a", "k", "1", "b", "k", "false");
 	ASSERT_NO_EFFECT("-BADJSON ", "multiput", "w", "q", "0", "jobs", "a", "k", "1", "b", "k",
 			 "{");
-	ASSERT_NO_EFFECT("-BADARG Put(): Arg \"tags\" not a JSON array of strings: 1\r\n",
-			 "multiput", "w", "q", "0", "tags", "1", "jobs", "a", "k", "1");
-	ASSERT_NO_EFFECT("-BADARG Put(): Arg \"retries\" not a number: x\r\n", "multiput", "w", "q",
-			 "0", "retries", "x", "jobs", "a", "k", "1");
+	ASSERT_NO_EFFECT(
+		"-BADARG Put(): Arg \"tags\" not a JSON array of strings: 1 (expected: MULTI",
+		"multiput", "w", "q", "0", "tags", "1", "jobs", "a", "k", "1");
+	ASSERT_NO_EFFECT("-BADARG Put(): Arg \"retries\" not a number: x (expected: MULTI",
+			 "multiput", "w", "q", "0", "retries", "x", "jobs", "a", "k", "1");
 	ASSERT_NO_EFFECT("-ERR wrong number of arguments", "multiput", "w", "q", "0", "jobs", "a",
 			 "k");
 	ASSERT_NO_EFFECT("-ERR Multiput(): Arg \"worker\" missing\r\n", "qless", "multiput", "1");
@@ -200,7 +203,7 @@ static void multicomplete_needs_data_for_each_job(void)
 {
 	NATIVE(&f, "put", "w", "q", "a", "k", "1", "0");
 	NATIVE(&f, "pop", "q", "w", "1");
-	ASSERT_NO_EFFECT("-BADARG Multicomplete(): Each job needs a jid and data\r\n",
+	ASSERT_NO_EFFECT("-BADARG Multicomplete(): Each job needs a jid and data (expected: MULTI",
 			 "multicomplete", "w", "q", "a", "1", "b");
 	ASSERT_NO_EFFECT("-ERR Multicomplete(): Each job needs a jid and data\r\n", "qless",
 			 "multicomplete", "1", "w", "q");

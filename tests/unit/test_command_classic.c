@@ -100,16 +100,61 @@ static void the_table_has_all_commands_in_order(void)
 	TEST_ASSERT_NULL(classic_find(STR("PUT")));
 }
 
+#define PUT_EXPECTED "(expected: PUT worker queue jid klass data delay ...)"
+
 static void native_calls_have_code_words_in_errors(void)
 {
 	ASSERT_STR("$1\r\nj\r\n", run_native(5, "put w q j k {} 0"));
 	ASSERT_STR("-NOTRUNNING Heartbeat(): Job j not currently running: waiting\r\n",
 		   run_native(6, "heartbeat j w"));
-	ASSERT_STR("-BADARG Queue(): no queue name provided\r\n", run_native(6, "pop"));
+	ASSERT_STR("-BADARG Queue(): no queue name provided (expected: POP queue worker count)\r\n",
+		   run_native(6, "pop"));
 	ASSERT_STR("-NOJOB Complete(): Job x does not exist\r\n",
 		   run_native(6, "complete x w q {}"));
-	ASSERT_STR("-BADARG Put(): Arg \"klass\" missing\r\n", run_native(6, "put w q j"));
+	ASSERT_STR("-BADARG Put(): Arg \"klass\" missing " PUT_EXPECTED "\r\n",
+		   run_native(6, "put w q j"));
 	TEST_ASSERT_TRUE(str_starts_with(run_native(6, "put w q j k [ 0"), STR("-BADJSON ")));
+}
+
+/* What is wrong, what was found, and what was expected. */
+static void native_errors_about_arguments_help(void)
+{
+	ASSERT_STR("-BADARG Put(): Arg \"delay\" not a number: mail " PUT_EXPECTED "\r\n",
+		   run_native(5, "put q j k w {} mail"));
+	ASSERT_STR("-BADARG Put(): Option \"tags\" has no value " PUT_EXPECTED "\r\n",
+		   run_native(5, "put w q j k {} 0 tags"));
+	ASSERT_STR("-BADARG Put(): Arg \"retries\" not a number: x " PUT_EXPECTED "\r\n",
+		   run_native(5, "put w q j k {} 0 retries x"));
+	ASSERT_STR(
+		"-BADARG Arg \"data\" missing (expected: COMPLETE jid worker queue data ...)\r\n",
+		run_native(5, "complete j w q"));
+	ASSERT_STR("-BADARG Complete(): Arg \"delay\" not a number: x (expected: COMPLETE jid "
+		   "worker queue data ...)\r\n",
+		   run_native(5, "complete j w q {} next q delay x"));
+	ASSERT_STR("-BADARG The range is not two integers: start 0.5, count 25 (expected: FAILED "
+		   "[group [start [limit]]])\r\n",
+		   run_native(5, "failed g 0.5"));
+	ASSERT_STR(
+		"-BADARG Tag(): Arg \"jid\" missing (expected: TAG add|remove jid [tag ...] | get "
+		"tag [offset [count]] | top [offset [count]])\r\n",
+		run_native(5, "tag add"));
+	/* An error of the engine. */
+	ASSERT_STR(
+		"-BADARG config.set(): Arg \"value\" not a number: x (expected: CONFIG.SET option "
+		"value)\r\n",
+		run_native(5, "config.set heartbeat x"));
+}
+
+static void the_other_forms_keep_the_words_of_the_reference(void)
+{
+	ASSERT_STR("-ERR Odd number of additional args: table: 0x0\r\n",
+		   run_form(REQUEST_QLESS, "put 5 w q j k {} 0 tags"));
+	ASSERT_STR("-ERR assertion failed!\r\n",
+		   run_form(REQUEST_QLESS, "complete 5 j w q {} next q delay x"));
+	ASSERT_STR("-ERR bad argument #1 to 'decode' (string expected, got nil)\r\n",
+		   run_form(REQUEST_QLESS, "complete 5 j w q"));
+	ASSERT_STR("-ERR value is not an integer or out of range\r\n",
+		   run_form(REQUEST_QLESS, "failed 5 g 0.5"));
 }
 
 static void explicit_calls_take_the_time_and_say_err(void)
@@ -264,6 +309,8 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(the_table_has_all_commands_in_order);
 	RUN(native_calls_have_code_words_in_errors);
+	RUN(native_errors_about_arguments_help);
+	RUN(the_other_forms_keep_the_words_of_the_reference);
 	RUN(explicit_calls_take_the_time_and_say_err);
 	RUN(script_calls_have_the_errors_of_scripts);
 	RUN(an_empty_list_is_an_object_only_for_scripts);

@@ -372,8 +372,8 @@ static void errors_begin_with_their_code(void)
 	put("a");
 	NATIVE(&f, "put", "w", "q", "waits", "k", "{}", "0", "depends", "[\"a\"]");
 	NATIVE(&f, "pop", "q", "w", "1");
-	ASSERT_BEGINS("-BADARG Pop(): Arg \"count\" missing or not a number: x\r\n", &f, "pop", "q",
-		      "w", "x");
+	ASSERT_BEGINS("-BADARG Pop(): Arg \"count\" missing or not a number: x (expected: ", &f,
+		      "pop", "q", "w", "x");
 	ASSERT_BEGINS("-BADJSON ", &f, "put", "w", "q", "j", "k", "{", "0");
 	ASSERT_BEGINS("-NOJOB ", &f, "heartbeat", "none", "w");
 	ASSERT_BEGINS("-NOTRUNNING ", &f, "heartbeat", "waits", "w");
@@ -412,8 +412,9 @@ static void consistencycheck_finds_nothing_wrong(void)
 	pop("a");
 	ASSERT_NATIVE("*0\r\n", &f, "consistencycheck");
 	ASSERT_NATIVE("*0\r\n", &f, "consistencycheck", "RESOLVE");
-	ASSERT_NATIVE("-BADARG ConsistencyCheck(): Unknown argument \"now\"\r\n", &f,
-		      "consistencycheck", "now");
+	ASSERT_NATIVE("-BADARG ConsistencyCheck(): Unknown argument \"now\" (expected: "
+		      "CONSISTENCYCHECK [resolve])\r\n",
+		      &f, "consistencycheck", "now");
 	ASSERT_NATIVE("*0\r\n", &f, "qless", "consistencycheck", "1");
 }
 
