@@ -115,7 +115,7 @@ bool helper_is_idle(const struct helper *h)
 
 void helper_start(struct helper *h, struct disk_task *task)
 {
-	assert(h->task == NULL);
+	assert(h->task == NULL && task->kind != DISK_TASK_NONE);
 	h->task = task;
 	if (!h->threaded)
 		return;

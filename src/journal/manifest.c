@@ -3,6 +3,7 @@
  */
 #include "journal/manifest.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,6 +32,7 @@ void manifest_copy(struct manifest *to, const struct manifest *from)
 
 void manifest_add_log(struct manifest *m, uint64_t number)
 {
+	assert(number > 0 && (m->log_count == 0 || number > m->logs[m->log_count - 1]));
 	m->logs = mem_grow(m->logs, &m->log_cap, m->log_count + 1, sizeof *m->logs);
 	m->logs[m->log_count++] = number;
 }

@@ -3,6 +3,7 @@
  */
 #include "journal/journal_int.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -111,6 +112,7 @@ static void note_stray(void *arg, const char *name)
 /* The log holds records up to `sequence`, and all of them are on the disk. */
 static void set_positions(struct journal *j, uint64_t sequence)
 {
+	assert(j->segment.fd >= 0 && j->segment.first <= sequence + 1);
 	j->log.last = sequence;
 	j->positions = (struct positions){ .written = sequence, .synced = sequence };
 	journal_publish(j);

@@ -3,6 +3,7 @@
  */
 #include "journal/reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -107,6 +108,7 @@ int reader_next(struct reader *r, struct record *ret_record)
 	size_t need = RECORD_FRAME_BYTES;
 	int rc;
 
+	assert(r->taken <= r->window.len && r->offset + r->taken <= r->size);
 	buf_consume(&r->window, r->taken);
 	r->offset += r->taken;
 	r->taken = 0;
