@@ -284,9 +284,49 @@ int journal_recover(struct journal *j, const struct recovery_target *target,
 	return 0;
 }
 
+/* Write the state of the owner as the snapshot with number 1. */
+static int write_first_base(struct journal *j, uint64_t sequence)
+{
+	struct base_options options = {
+		.io = j->io,
+		.dir = j->options.dir,
+		.number = 1,
+		.sequence = sequence,
+		.salt = j->salt,
+		.wall_us = j->schedule.wall_us,
+	};
+	struct base_writer w;
+
+	base_begin(&w, &options);
+	j->options.save(j->options.arg, &w);
+	return base_finish(&w, &j->files.base_bytes);
+}
+
+/* From here on the directory has the mark of an unfinished log. */
+static int create_log(struct journal *j, uint64_t sequence, struct buf *ret_error)
+{
+	int rc;
+
+	journal_read_clocks(j);
+	j->salt = entropy_u64();
+	j->files.manifest.base = 1;
+	j->files.manifest.base_sequence = sequence;
+	j->files.base_wall_us = j->schedule.wall_us;
+	j->files.next_number = 2;
+	rc = write_first_base(j, sequence);
+	if (rc < 0) {
+		buf_printf(ret_error, "cannot write the state to the directory %s: %s",
+			   j->options.dir, strerror(-rc));
+		return rc;
+	}
+	rc = begin_log(j, sequence, ret_error);
+	if (rc == 0)
+		kept_sweep(&j->files.manifest, 0, j->io, j->options.dir);
+	return rc;
+}
+
 int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error)
 {
-	struct base_writer w;
 	int rc;
 
 	/* Pieces of an interrupted attempt belong to no manifest, not even to the new one. */
@@ -301,27 +341,5 @@ int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error)
 			   strerror(-rc));
 		return rc;
 	}
-	journal_read_clocks(j);
-	j->salt = entropy_u64();
-	j->files.manifest.base = 1;
-	j->files.manifest.base_sequence = sequence;
-	j->files.next_number = 2;
-	base_begin(&w, &(struct base_options){ .io = j->io,
-					       .dir = j->options.dir,
-					       .number = 1,
-					       .sequence = sequence,
-					       .salt = j->salt,
-					       .wall_us = j->schedule.wall_us });
-	j->options.save(j->options.arg, &w);
-	rc = base_finish(&w, &j->files.base_bytes);
-	if (rc < 0) {
-		buf_printf(ret_error, "cannot write the state to the directory %s: %s",
-			   j->options.dir, strerror(-rc));
-		return rc;
-	}
-	j->files.base_wall_us = j->schedule.wall_us;
-	rc = begin_log(j, sequence, ret_error);
-	if (rc == 0)
-		kept_sweep(&j->files.manifest, 0, j->io, j->options.dir);
-	return rc;
+	return create_log(j, sequence, ret_error);
 }
