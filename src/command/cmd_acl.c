@@ -1,5 +1,5 @@
 /*
- * ACL: users and their rules, in the shapes of Redis 7.
+ * ACL: users and their rules, with replies like those of Redis 7.
  */
 #include "command/handlers.h"
 
@@ -8,7 +8,7 @@
 #include "resp/reply.h"
 #include "util/buf.h"
 
-/* Enough for every text that is put together for an error. */
+/* Bytes of the longest error text. */
 #define ERROR_TEXT_MAX 1024
 
 void cmd_acl_whoami(struct request *req)

@@ -1,14 +1,14 @@
 /*
- * Commands on hashes: jobs, recurring jobs, options, statistics. None has more fields than fit into
- * one reply, so HSCAN returns them all at once.
+ * Commands on hashes: jobs, recurring jobs, options, statistics. The fields of every hash fit into
+ * one reply, so HSCAN returns all of them at once.
  */
 #include "command/handlers.h"
 #include "command/key.h"
 
-/* One field that is looked for. */
+/* A search for one field. */
 struct lookup {
 	bool found;
-	size_t len;	     /* of its value */
+	size_t len;	     /* bytes of its value */
 	struct reply *reply; /* gets the value; may be NULL */
 };
 
@@ -78,12 +78,12 @@ void cmd_hmget(struct request *req)
 	}
 }
 
-/* What is shown of the fields. */
+/* Which parts of the fields a reply shows. */
 struct listing {
 	struct reply *reply;
 	bool fields;
 	bool values;
-	const struct key_scan *scan; /* NULL for all */
+	const struct key_scan *scan; /* NULL: all fields */
 	size_t count;
 };
 

@@ -1,5 +1,5 @@
 /*
- * Commands on keys of any type, and on all of them.
+ * Commands on keys of any type, and on all keys.
  */
 #include "command/databases.h"
 #include "command/handlers.h"
@@ -26,7 +26,7 @@ void cmd_exists(struct request *req)
 	reply_integer(req->reply, count);
 }
 
-/* TTL, PTTL, EXPIRETIME, PEXPIRETIME: no key ever expires. */
+/* TTL, PTTL, EXPIRETIME and PEXPIRETIME. No key ever expires. */
 void cmd_ttl(struct request *req)
 {
 	struct keyspace_key key;
@@ -56,7 +56,7 @@ void cmd_randomkey(struct request *req)
  * KEYS and SCAN
  */
 
-/* The keys that are being listed. */
+/* A list of keys while it is written. */
 struct key_list {
 	struct reply *reply;
 	const struct key_scan *scan;
@@ -86,7 +86,7 @@ void cmd_keys(struct request *req)
 	struct keyspace_key key;
 
 	reply_deferred_begin(req->reply, &keys, REPLY_ARRAY);
-	/* A pattern without any magic is the name of a key. */
+	/* A pattern without special characters is the name of a key. */
 	if (prefix.len < scan.pattern.len)
 		keyspace_each_key(key_engine(req), prefix, list_key, &list);
 	else if (keyspace_find(key_engine(req), prefix, &key))
@@ -94,8 +94,8 @@ void cmd_keys(struct request *req)
 	reply_deferred_end(req->reply, &keys, list.listed);
 }
 
-/* So many steps at most for each key that is asked for: where the tables are nearly empty, a call
- * ends with fewer keys than that, or none. */
+/* Steps for each key that COUNT asks for. In nearly empty tables a call ends with fewer keys, or
+ * none. */
 #define SCAN_STEPS_PER_KEY 10
 
 void cmd_scan(struct request *req)
@@ -127,7 +127,7 @@ void cmd_scan(struct request *req)
  * OBJECT and MEMORY
  */
 
-/* False if there is no such key: then the reply has been written. */
+/* Returns false, and has replied, if there is no such key. */
 static bool find_object(struct request *req, struct keyspace_key *ret_key)
 {
 	if (keyspace_find(key_engine(req), req->args[0], ret_key))
@@ -136,7 +136,7 @@ static bool find_object(struct request *req, struct keyspace_key *ret_key)
 	return false;
 }
 
-/* The nearest that Redis has to what is there. */
+/* Returns the encoding of Redis that is most like ours. */
 void object_cmd_encoding(struct request *req)
 {
 	static const char *const encodings[] = {
@@ -179,7 +179,7 @@ void object_cmd_refcount(struct request *req)
 		reply_integer(req->reply, 1);
 }
 
-/* An estimate needs no more than a guess at what the engine spends on a key and on an element. */
+/* Estimated bytes that the engine spends on a key and on an element. */
 #define MEMORY_PER_KEY	      64
 #define MEMORY_PER_ELEMENT    48
 #define MEMORY_SAMPLES	      5
@@ -198,14 +198,14 @@ static void add_sample(void *arg, struct qless_str value)
 	s->bytes += value.len;
 }
 
-/* The names of fields are not stored with every hash. */
+/* A hash does not store the names of its fields. */
 static void add_field_sample(void *arg, struct qless_str field, struct qless_str value)
 {
 	(void)field;
 	add_sample(arg, value);
 }
 
-/* Look at up to `max` elements. Returns how many there are. */
+/* Visits up to `max` elements. Returns the number of all elements. */
 static size_t take_samples(const struct keyspace_key *key, size_t max, struct samples *samples)
 {
 	const struct skipnode *node;

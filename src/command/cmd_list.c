@@ -21,7 +21,7 @@ void cmd_lindex(struct request *req)
 	if (!key_open(req, KEYSPACE_LIST, KEY_MISSING_NULL, &key) ||
 	    !key_parse_integer(req, req->args[1], &index))
 		return;
-	/* A range that begins before the list is cut, an index is not. */
+	/* A range may begin before the list, an index may not. */
 	if (index < -(int64_t)keyspace_list_length(&key) ||
 	    !key_index_range(keyspace_list_length(&key), index, index, &first, &count))
 		reply_null(req->reply);

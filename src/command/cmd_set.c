@@ -1,6 +1,6 @@
 /*
- * Commands on sets: the dependencies and dependents of a job, the groups of failed jobs, the paused
- * queues. SSCAN returns all members at once.
+ * Commands on sets: dependencies and dependents of a job, groups of failed jobs, paused queues.
+ * SSCAN returns all members at once.
  */
 #include "command/handlers.h"
 #include "command/key.h"

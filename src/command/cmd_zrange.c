@@ -1,7 +1,6 @@
 /*
- * Ranges of sorted sets. However a range is given, by rank, score or member, it comes down to the
- * ranks from `begin` to one before `end`, which are found in O(log n); only what is returned is
- * walked through.
+ * Ranges of sorted sets. A range by rank, score or member is turned into the ranks from `begin` to
+ * one before `end` in O(log n). Only the returned members are visited.
  */
 #include <ctype.h>
 #include <math.h>
@@ -39,7 +38,7 @@ struct range {
 	bool with_scores;
 	int64_t offset;
 	int64_t limit; /* negative: no limit */
-	/* Those of the kind it is. */
+	/* Only the bounds of its kind are set. */
 	int64_t start, stop;
 	struct score_bound min_score, max_score;
 	struct lex_bound min_lex, max_lex;
@@ -47,7 +46,7 @@ struct range {
 
 /* ---- bounds ---- */
 
-/* As strtod() does for Redis: blanks may come before the number, and no text at all is zero. */
+/* Like strtod() in Redis: blanks may precede the number, and an empty text is 0. */
 static bool parse_score_bound(struct qless_str text, struct score_bound *ret_bound)
 {
 	struct score_bound bound = { .exclusive = false };
@@ -99,8 +98,8 @@ static bool parse_lex_bounds(struct request *req, struct qless_str min, struct q
 	return false;
 }
 
-/* The two arguments behind the key. By score and member, a reverse range begins with its maximum.
- */
+/* Reads the two arguments after the key. In a reverse range by score or member, the maximum comes
+ * first. */
 static bool parse_bounds(struct request *req, struct range *range)
 {
 	struct qless_str min = req->args[range->reverse ? 2 : 1];
@@ -120,10 +119,10 @@ static bool parse_bounds(struct request *req, struct range *range)
 
 /* ---- options ---- */
 
-/* What a command leaves to its options. */
+/* What the options of a command may change. */
 enum range_option {
 	MAY_REVERSE = 1 << 0,
-	MAY_CHOOSE = 1 << 1, /* by what */
+	MAY_CHOOSE = 1 << 1, /* the kind of the range */
 };
 
 static bool parse_option(struct request *req, size_t *at, unsigned *may, struct range *range)
@@ -164,7 +163,7 @@ static bool parse_options(struct request *req, unsigned may, struct range *range
 				"either BYSCORE or BYLEX"));
 		return false;
 	}
-	/* A limit of -1 is as good as none there, and the offset with it. */
+	/* Redis ignores a limit of -1 here, and the offset with it. */
 	if (range->by == BY_RANK)
 		range->offset = 0;
 	if (range->with_scores && range->by == BY_LEX) {
@@ -201,8 +200,8 @@ static void find_by_score(const struct skiplist *list, const struct range *range
 				  : skiplist_count_le(list, max->score);
 }
 
-/* How many nodes are before the bound. That is a question only where all scores are equal; where
- * they are not, it is asked of those with the lowest. */
+/* Returns the number of nodes before the bound. A range by member makes sense only if all scores
+ * are equal; otherwise only the nodes with the lowest score count. */
 static size_t count_before_lex(const struct skiplist *list, const struct lex_bound *bound,
 			       bool inclusive)
 {
@@ -229,7 +228,7 @@ static void find_by_lex(const struct skiplist *list, const struct range *range, 
 	*ret_end = count_before_lex(list, &range->max_lex, !range->max_lex.exclusive);
 }
 
-/* The ranks begin .. end - 1; none if begin >= end. */
+/* The ranks from begin to end - 1; none if begin >= end. */
 static void find_range(const struct skiplist *list, const struct range *range, size_t *ret_begin,
 		       size_t *ret_end)
 {
@@ -248,7 +247,7 @@ static void find_range(const struct skiplist *list, const struct range *range, s
 
 /* ---- replies ---- */
 
-/* Of `total`, those that LIMIT leaves: a negative offset leaves nothing. */
+/* Applies LIMIT to `total` members. A negative offset leaves none. */
 static size_t limited(const struct range *range, size_t total)
 {
 	size_t left;

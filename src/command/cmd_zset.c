@@ -1,5 +1,5 @@
 /*
- * Commands on sorted sets, but for those that return ranges: see cmd_zrange.c.
+ * Commands on sorted sets, except those that return ranges (cmd_zrange.c).
  */
 #include <math.h>
 
@@ -72,14 +72,14 @@ void cmd_zrevrank(struct request *req)
 /*
  * ZSCAN
  *
- * The cursor is the score to go on with, turned into an integer of the same order. So nothing is
- * passed over or repeated, whatever comes and goes between the calls, as long as the score of a
- * member stays the same; one whose score grows may come twice. Members of one score are returned
- * together, and so are those of two scores that differ in their last bit only, because the cursor
- * gives up that bit to be one that programs can keep in a signed integer.
+ * The cursor is the next score, turned into an integer of the same order. So the scan neither skips
+ * nor repeats a member whose score stays the same, even if others come and go between the calls. A
+ * member whose score grows may be returned twice. Members with equal scores are returned together.
+ * So are members whose scores differ only in the last bit: the cursor drops that bit, so that it
+ * fits into a signed integer.
  */
 
-/* As many are returned at once without asking what COUNT says. */
+/* Members that are returned at once, whatever COUNT is. */
 #define ZSCAN_WHOLE_MAX 128
 
 #define SIGN_BIT (UINT64_C(1) << 63)
@@ -88,13 +88,13 @@ static uint64_t cursor_of_score(double score)
 {
 	uint64_t bits;
 
-	score += 0.0; /* there is but one zero */
+	score += 0.0; /* turns -0 into 0 */
 	memcpy(&bits, &score, sizeof bits);
 	bits = (bits & SIGN_BIT) != 0 ? ~bits : bits | SIGN_BIT;
 	return bits >> 1;
 }
 
-/* The lowest score that has the cursor. NAN for what is none. */
+/* Returns the lowest score with that cursor; NAN if it is not a cursor. */
 static double score_of_cursor(uint64_t cursor)
 {
 	uint64_t bits = cursor << 1;
@@ -105,7 +105,7 @@ static double score_of_cursor(uint64_t cursor)
 	return score;
 }
 
-/* Write what is to be returned in this call; returns where to go on, or NULL. */
+/* Writes the members of this call. Returns the node to continue with, or NULL. */
 static const struct skipnode *scan_nodes(const struct keyspace_key *key,
 					 const struct key_scan *scan, struct reply *w,
 					 size_t *ret_count)

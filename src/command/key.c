@@ -71,7 +71,7 @@ void key_write_syntax_error(struct request *req)
 	reply_error(req->reply, "ERR", STR("syntax error"));
 }
 
-/* An index from the start; one that lies before it becomes -1. */
+/* Converts to an index from the start; an index before the start becomes -1. */
 static int64_t absolute_index(size_t total, int64_t index)
 {
 	if (index >= 0)
@@ -101,7 +101,7 @@ void key_write_value(void *arg, struct qless_str value)
 	reply_bulk(arg, value);
 }
 
-/* ---- SCAN and its like ---- */
+/* ---- SCAN, HSCAN, SSCAN and ZSCAN ---- */
 
 bool key_parse_cursor(struct request *req, struct qless_str text, struct key_scan *ret_scan)
 {

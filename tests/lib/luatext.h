@@ -1,10 +1,10 @@
 /*
- * Small scripts with the marks by which those of real clients are known.
+ * Small scripts with the definitions that identify the scripts of real clients.
  */
 #ifndef TESTS_LUATEXT_H
 #define TESTS_LUATEXT_H
 
-/* The commands that have to be there, but for put; and the choice of one. */
+/* The required commands except put, and the choice of one. */
 #define LUATEXT_REST(api)                                      \
 	api ".get = function(now, jid) end\n" api              \
 	    ".pop = function(now, queue, worker, n) end\n" api \
@@ -22,14 +22,14 @@
 	LUATEXT_PREFIX "local Api = {}\n" LUATEXT_PUT("Api") LUATEXT_REST("Api") \
 		LUATEXT_CHOICE("Api")
 
-/* The same in one line, with other names and quotes, and functions defined in other ways. */
+/* A classic script in one line, with other names, quotes and forms of definitions. */
 #define LUATEXT_MINIFIED                                                                          \
 	"local a={ns=\"ql:\"}local b={}b.get=function(c,d)end;b[\"pop\"]=function(c,d,e,f)end;"   \
 	"b['peek']=function(c)end function b.put(c,d,e,f,g,h,i,...)end function b.complete()end " \
 	"function b.fail()end b.retry=function()end b.heartbeat=function()end "                   \
 	"b.cancel=function()end return(b[table.remove(ARGV,1)]or b[n])(tonumber(ARGV[1]))"
 
-/* Of a fork: one more command, and a put with two more options. */
+/* A fork with one more command and two more options of put. */
 #define LUATEXT_FORK                                                                      \
 	LUATEXT_PREFIX "local Api, Queue = {}, {}\n" LUATEXT_PUT("Api") LUATEXT_REST(     \
 		"Api") "Api['throttle.set'] = function(now, id, maximum) end\n"           \

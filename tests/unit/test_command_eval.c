@@ -61,7 +61,7 @@ static void load(void)
 	ASSERT_REPLY(reply, &f, "SCRIPT", "LOAD", LUATEXT_CLASSIC);
 }
 
-/* An error that the script would raise, with its SHA-1 in the place of @. */
+/* Expects an error of the script; @@ in the format stands for its SHA-1. */
 static void assert_error(const char *format, const char *reply)
 {
 	struct buf expected = BUF_INIT(4096);
@@ -102,7 +102,7 @@ static void a_sha_may_be_in_upper_case(void)
 	ASSERT_REPLY("*2\r\n:1\r\n:1\r\n", &f, "SCRIPT", "EXISTS", upper, sha);
 }
 
-static void a_script_is_known_once_it_has_been_sent(void)
+static void eval_loads_its_script(void)
 {
 	ASSERT_REPLY(NOSCRIPT, &f, "EVALSHA", sha, "0", "length", "1", "q");
 	ASSERT_REPLY(":0\r\n", &f, "EVAL", LUATEXT_CLASSIC, "0", "length", "1", "q");
@@ -113,7 +113,7 @@ static void a_script_is_known_once_it_has_been_sent(void)
 	ASSERT_REPLY(":0\r\n", &f, "EVALSHA_RO", sha, "0", "length", "1", "q");
 }
 
-static void an_unknown_sha_is_what_redis_says(void)
+static void an_unknown_sha_gets_noscript(void)
 {
 	ASSERT_REPLY(NOSCRIPT, &f, "EVALSHA", SHA_UNKNOWN, "0");
 	ASSERT_REPLY(NOSCRIPT, &f, "EVALSHA_RO", SHA_UNKNOWN, "0");
@@ -141,7 +141,7 @@ static void the_number_of_keys_is_checked_first(void)
 	ASSERT_REPLY(negative, &f, "EVALSHA_RO", SHA_UNKNOWN, "-9223372036854775808");
 }
 
-static void errors_of_calling_are_those_of_the_script(void)
+static void errors_of_a_call_look_like_those_of_the_script(void)
 {
 	load();
 	ASSERT_SCRIPT_ERROR("No Keys should be provided", "EVALSHA", sha, "1", "key", "length", "1",
@@ -166,7 +166,7 @@ static void an_error_of_the_store_has_no_line(void)
 			   "1", "complete", "0.5");
 }
 
-static void errors_may_look_as_before_redis_7(void)
+static void errors_can_look_like_those_before_redis_7(void)
 {
 	load();
 	f.env.envelope = SCRIPT_ENVELOPE_REDIS6;
@@ -184,7 +184,7 @@ static void errors_may_look_as_before_redis_7(void)
 	ASSERT_SCRIPT_ERROR("Must provide a command", "EVALSHA", sha, "0");
 }
 
-static void replies_are_those_of_a_script(void)
+static void replies_look_like_those_of_a_script(void)
 {
 	load();
 	ASSERT_REPLY("$2\r\n{}\r\n", &f, "EVALSHA", sha, "0", "peek", "1", "q", "5");
@@ -200,7 +200,7 @@ static void replies_are_those_of_a_script(void)
 	ASSERT_REPLY(":1\r\n", &f, "EVALSHA", sha, "0", "length", "1", "q");
 }
 
-static void a_script_that_only_reads_may_not_change(void)
+static void a_read_only_script_may_not_write(void)
 {
 	load();
 	ASSERT_STORE_ERROR("Write commands are not allowed from read-only scripts.", "EVALSHA_RO",
@@ -212,7 +212,7 @@ static void a_script_that_only_reads_may_not_change(void)
 	TEST_ASSERT_NULL(strstr(CALL(&f, "EVALSHA", sha, "0", "queues", "1"), "\"q\""));
 }
 
-static void a_script_that_only_reads_lists_without_moving_what_is_due(void)
+static void a_read_only_script_lists_without_promoting_due_jobs(void)
 {
 	load();
 	CALL(&f, "EVALSHA", sha, "0", "put", "1", "w", "q", "j", "k", "{}", "5");
@@ -249,14 +249,14 @@ static void options_that_only_the_script_knows_are_refused(void)
 	ASSERT_SCRIPT_ERROR("Recur(): qlessd lacks the option \"resources\" of this script",
 			    "EVALSHA", sha, "0", "recur", "1", "q", "r", "k", "{}", "interval", "5",
 			    "0", "resources", "[]");
-	/* They are words like any other elsewhere. */
+	/* Elsewhere they are unknown options, which are ignored. */
 	ASSERT_REPLY("$1\r\nj\r\n", &f, "QLESS", "put", "1", "w", "q", "j", "k", "{}", "0",
 		     "throttles", "[]");
 	ASSERT_REPLY("$1\r\nj\r\n", &f, "EVAL", LUATEXT_CLASSIC, "0", "put", "1", "w", "q", "j",
 		     "k", "{}", "0", "throttles", "[]");
 }
 
-static void what_a_script_has_and_qlessd_lacks_is_told_once(void)
+static void a_warning_names_what_a_script_has_and_qlessd_lacks(void)
 {
 	char line[200];
 
@@ -272,7 +272,7 @@ static void what_a_script_has_and_qlessd_lacks_is_told_once(void)
 	TEST_ASSERT_EQUAL_STRING(line, buf_cstr(&warning));
 }
 
-static void exists_says_which_are_known(void)
+static void exists_says_which_scripts_are_loaded(void)
 {
 	load();
 	ASSERT_REPLY("*3\r\n:0\r\n:1\r\n:0\r\n", &f, "SCRIPT", "EXISTS", SHA_UNKNOWN, sha, "abc");
@@ -280,7 +280,7 @@ static void exists_says_which_are_known(void)
 	ASSERT_REPLY("*1\r\n:0\r\n", &f, "SCRIPT", "EXISTS", sha);
 }
 
-static void flush_takes_one_word_of_two(void)
+static void flush_accepts_sync_or_async(void)
 {
 	static const char error[] = "-ERR SCRIPT FLUSH only support SYNC|ASYNC option\r\n";
 
@@ -291,12 +291,12 @@ static void flush_takes_one_word_of_two(void)
 	ASSERT_REPLY("+OK\r\n", &f, "SCRIPT", "FLUSH", "SYNC");
 }
 
-static void there_is_never_a_script_to_kill(void)
+static void script_kill_never_finds_a_script(void)
 {
 	ASSERT_REPLY("-NOTBUSY No scripts in execution right now.\r\n", &f, "SCRIPT", "KILL");
 }
 
-static void too_many_scripts_are_refused_by_name(void)
+static void the_number_of_scripts_is_limited(void)
 {
 	char other[SCRIPT_SHA_BYTES + 1];
 
@@ -322,7 +322,7 @@ static void the_time_of_a_client_is_noted_if_its_command_runs(void)
 	TEST_ASSERT_TRUE(noted_now == 13);
 }
 
-static void rules_about_a_command_hold_in_all_forms(void)
+static void permissions_hold_in_all_forms(void)
 {
 	struct qless_str no_cancel = STR("-cancel");
 	struct buf error = BUF_INIT(1024);
@@ -342,23 +342,23 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(a_loaded_script_is_called_by_its_sha);
 	RUN(a_sha_may_be_in_upper_case);
-	RUN(a_script_is_known_once_it_has_been_sent);
-	RUN(an_unknown_sha_is_what_redis_says);
+	RUN(eval_loads_its_script);
+	RUN(an_unknown_sha_gets_noscript);
 	RUN(the_number_of_keys_is_checked_first);
-	RUN(errors_of_calling_are_those_of_the_script);
+	RUN(errors_of_a_call_look_like_those_of_the_script);
 	RUN(an_error_of_the_store_has_no_line);
-	RUN(errors_may_look_as_before_redis_7);
-	RUN(replies_are_those_of_a_script);
-	RUN(a_script_that_only_reads_may_not_change);
-	RUN(a_script_that_only_reads_lists_without_moving_what_is_due);
+	RUN(errors_can_look_like_those_before_redis_7);
+	RUN(replies_look_like_those_of_a_script);
+	RUN(a_read_only_script_may_not_write);
+	RUN(a_read_only_script_lists_without_promoting_due_jobs);
 	RUN(other_scripts_are_refused);
 	RUN(options_that_only_the_script_knows_are_refused);
-	RUN(what_a_script_has_and_qlessd_lacks_is_told_once);
-	RUN(exists_says_which_are_known);
-	RUN(flush_takes_one_word_of_two);
-	RUN(there_is_never_a_script_to_kill);
-	RUN(too_many_scripts_are_refused_by_name);
+	RUN(a_warning_names_what_a_script_has_and_qlessd_lacks);
+	RUN(exists_says_which_scripts_are_loaded);
+	RUN(flush_accepts_sync_or_async);
+	RUN(script_kill_never_finds_a_script);
+	RUN(the_number_of_scripts_is_limited);
 	RUN(the_time_of_a_client_is_noted_if_its_command_runs);
-	RUN(rules_about_a_command_hold_in_all_forms);
+	RUN(permissions_hold_in_all_forms);
 	return UNIT_RESULT();
 }

@@ -30,7 +30,7 @@ static void an_empty_database_has_no_keys(void)
 	ASSERT_REPLY("_\r\n", &f, "randomkey");
 }
 
-static void a_job_makes_the_keys_that_qless_would(void)
+static void a_job_makes_the_keys_of_qless(void)
 {
 	PUT(&f, "1", "q", "a");
 	ASSERT_REPLY(":4\r\n", &f, "dbsize");
@@ -45,7 +45,7 @@ static void a_job_makes_the_keys_that_qless_would(void)
 	ASSERT_REPLY("+none\r\n", &f, "type", "ql:j:a");
 }
 
-static void exists_counts_a_key_as_often_as_it_is_named(void)
+static void exists_counts_each_mention_of_a_key(void)
 {
 	PUT(&f, "1", "q", "a");
 	ASSERT_REPLY(":3\r\n", &f, "exists", "ql:j:a", "ql:j:b", "ql:queues", "ql:j:a");
@@ -64,7 +64,7 @@ static void keys_takes_patterns_and_names(void)
 	ASSERT_REPLY("*0\r\n", &f, "keys", "");
 }
 
-static void a_random_key_is_one_that_exists_and_none_is_preferred(void)
+static void a_random_key_exists_and_is_drawn_evenly(void)
 {
 	int jobs = 0;
 
@@ -108,7 +108,7 @@ static unsigned long count_jobs(const char *reply, int seen[STABLE_JOBS])
 	return strtoul(cursor, NULL, 10);
 }
 
-static void scan_returns_what_is_there_all_the_time_though_all_else_changes(void)
+static void scan_returns_keys_that_exist_throughout_while_others_change(void)
 {
 	int seen[STABLE_JOBS] = { 0 };
 	char jid[16], cursor[32] = "0";
@@ -155,14 +155,14 @@ static void scan_refuses_what_redis_refuses(void)
 	ASSERT_REPLY("-ERR syntax error\r\n", &f, "scan", "0", "nosuch", "1");
 	ASSERT_REPLY("-ERR value is not an integer or out of range\r\n", &f, "scan", "0", "count",
 		     "x");
-	/* A cursor nobody was given ends the walk. */
+	/* An unknown cursor ends the scan. */
 	PUT(&f, "1", "q", "a");
 	ASSERT_REPLY("*2\r\n$1\r\n0\r\n*0\r\n", &f, "scan", "18446744073709551615");
 }
 
 /* ---- OBJECT and MEMORY ---- */
 
-static void object_says_what_programs_like_to_hear(void)
+static void object_answers_like_redis(void)
 {
 	PUT(&f, "1", "q", "a");
 	ASSERT_REPLY("$9\r\nhashtable\r\n", &f, "object", "encoding", "ql:j:a");
@@ -176,7 +176,7 @@ static void object_says_what_programs_like_to_hear(void)
 	ASSERT_REPLY("$-1\r\n", &f, "object", "freq", "ql:j:b");
 }
 
-static void memory_usage_grows_with_what_a_key_holds(void)
+static void memory_usage_grows_with_the_value(void)
 {
 	long before, after;
 
@@ -194,9 +194,9 @@ static void memory_usage_grows_with_what_a_key_holds(void)
 		     "samples", "x");
 }
 
-/* ---- what is refused ---- */
+/* ---- refused commands ---- */
 
-static void commands_that_write_name_those_to_use_instead(void)
+static void refused_writes_name_the_command_to_use(void)
 {
 	PUT(&f, "1", "q", "a");
 	ASSERT_REPLY("-ERR 'del' cannot write to 'ql:j:a': keys are a read-only view of queues and "
@@ -214,7 +214,7 @@ static void commands_that_write_name_those_to_use_instead(void)
 	ASSERT_REPLY("+hash\r\n", &f, "type", "ql:j:a");
 }
 
-/* ---- where the keys are ---- */
+/* ---- COMMAND GETKEYS and INFO ---- */
 
 static void getkeys_knows_where_the_keys_are(void)
 {
@@ -238,7 +238,7 @@ static void getkeys_knows_where_the_keys_are(void)
 		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(reply_, expected), reply_); \
 	} while (0)
 
-static void info_says_where_the_keys_are(void)
+static void info_counts_the_keys_of_each_database(void)
 {
 	ASSERT_POSITIONS("\r\n:1\r\n:1\r\n:1\r\n", "hget");
 	ASSERT_POSITIONS("\r\n:1\r\n:-1\r\n:1\r\n", "exists");
@@ -251,17 +251,17 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(an_empty_database_has_no_keys);
-	RUN(a_job_makes_the_keys_that_qless_would);
-	RUN(exists_counts_a_key_as_often_as_it_is_named);
+	RUN(a_job_makes_the_keys_of_qless);
+	RUN(exists_counts_each_mention_of_a_key);
 	RUN(keys_takes_patterns_and_names);
-	RUN(a_random_key_is_one_that_exists_and_none_is_preferred);
-	RUN(scan_returns_what_is_there_all_the_time_though_all_else_changes);
+	RUN(a_random_key_exists_and_is_drawn_evenly);
+	RUN(scan_returns_keys_that_exist_throughout_while_others_change);
 	RUN(scan_takes_patterns_and_types);
 	RUN(scan_refuses_what_redis_refuses);
-	RUN(object_says_what_programs_like_to_hear);
-	RUN(memory_usage_grows_with_what_a_key_holds);
-	RUN(commands_that_write_name_those_to_use_instead);
+	RUN(object_answers_like_redis);
+	RUN(memory_usage_grows_with_the_value);
+	RUN(refused_writes_name_the_command_to_use);
 	RUN(getkeys_knows_where_the_keys_are);
-	RUN(info_says_where_the_keys_are);
+	RUN(info_counts_the_keys_of_each_database);
 	return UNIT_RESULT();
 }

@@ -19,7 +19,7 @@ void tearDown(void)
 
 /* ---- hashes ---- */
 
-static void hget_and_its_kin_look_at_one_field(void)
+static void hget_hexists_and_hstrlen_read_one_field(void)
 {
 	PUT(&f, "1", "q", "a");
 	ASSERT_REPLY("$7\r\nwaiting\r\n", &f, "hget", "ql:j:a", "state");
@@ -99,7 +99,7 @@ static void lists_are_cut_by_index(void)
 		     "ql:j:a-history", "0", "x");
 }
 
-static void lindex_takes_one_from_either_end(void)
+static void lindex_counts_from_either_end(void)
 {
 	make_history();
 	ASSERT_REPLY(LOGGED("2"), &f, "lindex", "ql:j:a-history", "1");
@@ -172,12 +172,12 @@ static void a_command_for_another_type_is_refused(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(hget_and_its_kin_look_at_one_field);
+	RUN(hget_hexists_and_hstrlen_read_one_field);
 	RUN(hmget_answers_in_the_order_of_the_request);
 	RUN(whole_hashes_are_maps_in_resp3);
 	RUN(hscan_returns_all_fields_that_match);
 	RUN(lists_are_cut_by_index);
-	RUN(lindex_takes_one_from_either_end);
+	RUN(lindex_counts_from_either_end);
 	RUN(a_group_of_failed_jobs_begins_with_the_newest);
 	RUN(sets_are_sets_in_resp3);
 	RUN(dependencies_are_sets_on_both_sides);

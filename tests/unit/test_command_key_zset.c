@@ -89,7 +89,7 @@ static void a_range_by_rank_takes_indices_from_either_end(void)
 		     "1.5");
 }
 
-static void scores_come_behind_members_and_in_pairs_in_resp3(void)
+static void scores_follow_members_and_form_pairs_in_resp3(void)
 {
 	make_queues();
 	ASSERT_REPLY("*4\r\n" C "$1\r\n2\r\n" D "$3\r\n3.5\r\n", &f, "zrange", KEY, "2", "3",
@@ -115,7 +115,7 @@ static void a_range_by_score_has_open_and_closed_ends(void)
 	ASSERT_REPLY(":0\r\n", &f, "zcount", "ql:workers", "0", "1");
 }
 
-static void a_range_by_member_needs_equal_scores_to_make_sense(void)
+static void a_range_by_member_needs_equal_scores(void)
 {
 	PUT(&f, "1", "a", "1");
 	PUT(&f, "1", "b", "2");
@@ -140,7 +140,7 @@ static void a_limit_cuts_a_range(void)
 	ASSERT_REPLY("*0\r\n", &f, "zrangebyscore", KEY, "-inf", "inf", "LIMIT", "0", "0");
 	ASSERT_REPLY("*0\r\n", &f, "zrangebyscore", KEY, "-inf", "inf", "LIMIT", "-1", "2");
 	ASSERT_REPLY("*0\r\n", &f, "zrangebyscore", KEY, "-inf", "inf", "LIMIT", "4", "2");
-	/* No limit of a range by rank, and so its offset does not count either. */
+	/* -1 is no limit for a range by rank, and its offset is ignored. */
 	ASSERT_REPLY("*4\r\n" A B C D, &f, "zrange", KEY, "0", "-1", "LIMIT", "1", "-1");
 }
 
@@ -213,9 +213,9 @@ int main(int argc, char **argv)
 	RUN(members_have_scores_and_ranks);
 	RUN(members_of_every_kind_of_sorted_set_are_found);
 	RUN(a_range_by_rank_takes_indices_from_either_end);
-	RUN(scores_come_behind_members_and_in_pairs_in_resp3);
+	RUN(scores_follow_members_and_form_pairs_in_resp3);
 	RUN(a_range_by_score_has_open_and_closed_ends);
-	RUN(a_range_by_member_needs_equal_scores_to_make_sense);
+	RUN(a_range_by_member_needs_equal_scores);
 	RUN(a_limit_cuts_a_range);
 	RUN(ranges_refuse_what_redis_refuses);
 	RUN(zscan_returns_a_small_set_at_once);
