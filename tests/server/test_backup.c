@@ -1,6 +1,6 @@
 /*
- * Copies of the log of a daemon that is at work, and that writes one base after the other: each is
- * whole and holds the state as of some moment between the beginning and the end of the copying.
+ * Copies of the log of a busy daemon that writes one snapshot after the other. Each copy is
+ * complete, and has the state of a moment during the copying.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 static struct qlessd q, second;
 static struct tempdir dir;
 static struct peer *p;
-static unsigned put; /* jobs, all of them acknowledged */
+static unsigned put; /* number of jobs; all of them are acknowledged */
 
 void setUp(void)
 {
@@ -40,7 +40,7 @@ void tearDown(void)
 	tempdir_done(&dir);
 }
 
-/* And ask for a base each time. */
+/* Ask for a rewrite after each batch. */
 static void put_some(void)
 {
 	static char words[DATA_BYTES + 100];
@@ -56,7 +56,7 @@ static void put_some(void)
 	peer_skip_replies(p, BATCH + 1);
 }
 
-/* Few jobs make short rewrites, and those fall into the copying. */
+/* Few jobs make short rewrites, which end during the copying. */
 static void begin_again(void)
 {
 	ASK(p, "FLUSHALL", "+OK\r\n");
@@ -69,8 +69,7 @@ static int64_t count_rewrites(void)
 	return peer_ask_number(p, "INFO persistence", "aof_rewrites:");
 }
 
-/* Run a command of the shell while jobs are put; *ret_output is what it says. Returns its exit
- * status. */
+/* Run a shell command while jobs are put. *ret_output is its output. Returns its exit status. */
 static int run_meanwhile(const char *command, char ret_output[OUTPUT_MAX])
 {
 	FILE *pipe = popen(command, "r");
@@ -89,7 +88,7 @@ static int run_meanwhile(const char *command, char ret_output[OUTPUT_MAX])
 	return WEXITSTATUS(pclose(pipe));
 }
 
-/* The jobs j0 to jN are there and no others, with N in between. */
+/* Check that exactly the jobs j0 to jN exist, with N in between. */
 static void check_copy(struct tempdir *copy, unsigned least, unsigned most)
 {
 	char words[100];
@@ -99,7 +98,7 @@ static void check_copy(struct tempdir *copy, unsigned least, unsigned most)
 	QLESSD_START(&second, "--dir", copy->path);
 	TEST_ASSERT_FALSE(qlessd_has_logged(&second, "They were cut off"));
 	asker = peer_connect(&second);
-	/* Besides the jobs and their histories there are few keys, and always the same. */
+	/* Besides jobs and their histories there are a few keys, always the same. */
 	jobs = (unsigned)strtoul(peer_ask(asker, "KEYS ql:j:*") + 1, NULL, 10) / 2;
 	TEST_ASSERT_TRUE(jobs >= least && jobs <= most);
 	for (unsigned i = 0; i < jobs; i++) {
@@ -113,7 +112,7 @@ static void check_copy(struct tempdir *copy, unsigned least, unsigned most)
 	qlessd_stop(&second);
 }
 
-static void a_copy_made_while_bases_are_written_is_whole(void)
+static void a_copy_made_during_rewrites_is_complete(void)
 {
 	char command[COMMAND_MAX], output[OUTPUT_MAX];
 	int copies = qlessd_is_sanitized() ? 5 : 20;
@@ -135,14 +134,14 @@ static void a_copy_made_while_bases_are_written_is_whole(void)
 		TEST_ASSERT_EQUAL_INT_MESSAGE(0, run_meanwhile(command, output), output);
 		check_copy(&copy, least, put);
 		tempdir_done(&copy);
-		/* Where the disk is slow, there may not have been time for one. */
+		/* On a slow disk, there may be no time for a rewrite. */
 		WAIT_UNTIL(count_rewrites() > rewrites);
 	}
 	printf("%d copies, %lld bases written meanwhile\n", copies, (long long)count_rewrites());
 }
 
-/* Any other copy is whole, or qlessd-check says that it is not. */
-static void a_copy_made_by_other_means_is_whole_or_found_out(void)
+/* Any other copy is complete, or qlessd-check says that it is not. */
+static void a_copy_made_by_other_means_is_complete_or_rejected(void)
 {
 	char command[COMMAND_MAX], output[OUTPUT_MAX];
 	int good = 0;
@@ -170,7 +169,7 @@ static void a_copy_made_by_other_means_is_whole_or_found_out(void)
 	printf("%d of 10 were whole\n", good);
 }
 
-static void a_copy_does_not_go_over_another_log(void)
+static void a_copy_does_not_overwrite_another_log(void)
 {
 	char command[COMMAND_MAX], output[OUTPUT_MAX];
 
@@ -188,8 +187,8 @@ int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
-	RUN(a_copy_made_while_bases_are_written_is_whole);
-	RUN(a_copy_made_by_other_means_is_whole_or_found_out);
-	RUN(a_copy_does_not_go_over_another_log);
+	RUN(a_copy_made_during_rewrites_is_complete);
+	RUN(a_copy_made_by_other_means_is_complete_or_rejected);
+	RUN(a_copy_does_not_overwrite_another_log);
 	return UNIT_RESULT();
 }

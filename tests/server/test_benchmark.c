@@ -1,5 +1,5 @@
 /*
- * qlessd-benchmark against a real server: each workload, in each dialect.
+ * qlessd-benchmark with a real server: each workload in each dialect.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +28,8 @@ void tearDown(void)
 	qlessd_stop(&q);
 }
 
-/* Run it with options; what it wrote to standard output, or to both, is in `output`. Returns its
- * exit status. */
+/* Run qlessd-benchmark with options. `output` is its standard output, or both outputs. Returns
+ * its exit status. */
 static int run_to(const char *redirection, const char *options)
 {
 	char command[COMMAND_MAX];
@@ -54,7 +54,7 @@ static int run(const char *options)
 	return run_to("2>&1", options);
 }
 
-/* The result as JSON, to be freed. */
+/* Returns the result as JSON, to be freed. */
 static yyjson_doc *run_json(const char *options)
 {
 	yyjson_doc *doc;
@@ -81,7 +81,7 @@ static uint64_t replies_to(yyjson_doc *doc, const char *command)
 	return yyjson_get_uint(yyjson_obj_get(yyjson_obj_get(latency, command), "count"));
 }
 
-/* Jobs in a state, by what the server says of all queues. */
+/* Returns the number of jobs in a state, in all queues. */
 static int64_t count_jobs(const char *state)
 {
 	struct peer *p = peer_connect(&q);
@@ -99,7 +99,7 @@ static int64_t count_jobs(const char *state)
 	return count;
 }
 
-/* What a workload leaves behind when it has gone through 240 jobs or requests. */
+/* Jobs that a workload leaves after 240 jobs or requests. */
 static const struct {
 	const char *name;
 	int jobs, waiting, running, scheduled, recurring;
@@ -147,7 +147,7 @@ static void run_workload(size_t i, const char *dialect, const char *more)
 	TEST_ASSERT_EQUAL_INT64_MESSAGE(workloads[i].scheduled, count_jobs("scheduled"), what);
 	TEST_ASSERT_EQUAL_INT64_MESSAGE(workloads[i].recurring, count_jobs("recurring"), what);
 	TEST_ASSERT_EQUAL_INT64_MESSAGE(0, count_jobs("depends"), what);
-	/* With a rate, those that were begun before the end and finished after it do not count. */
+	/* With a rate, requests that begin before the end and finish after it do not count. */
 	if (more[0] == '\0' && strcmp(name, "latency") != 0)
 		TEST_ASSERT_TRUE_MESSAGE(number(doc, "jobs") == workloads[i].jobs, what);
 	yyjson_doc_free(doc);
@@ -168,7 +168,7 @@ static void every_workload_runs_at_a_rate(void)
 		run_workload(i, "native", "--rate 50k");
 }
 
-static void batches_are_of_many_jobs(void)
+static void a_batch_has_several_jobs(void)
 {
 	yyjson_doc *doc;
 
@@ -195,7 +195,7 @@ static void any_workload_can_have_a_backlog(void)
 	TEST_ASSERT_EQUAL_INT64(0, count_jobs("running"));
 }
 
-static void a_run_ends_when_its_time_is_over(void)
+static void a_run_ends_after_its_duration(void)
 {
 	yyjson_doc *doc = run_json("--json --warmup 0.1 --duration 1");
 
@@ -206,8 +206,8 @@ static void a_run_ends_when_its_time_is_over(void)
 	TEST_ASSERT_EQUAL_INT64(0, count_jobs("running"));
 }
 
-/* Workers that go in step give the same jobs back again and again. */
-static void many_workers_with_mixed_luck_use_up_no_retries(void)
+/* Workers in lockstep return the same jobs again and again. */
+static void many_workers_that_fail_at_times_use_up_no_retries(void)
 {
 	yyjson_doc *doc = run_json("--json --workload mixed --connections 200 --pipeline 1 "
 				   "--jobs 20000");
@@ -217,7 +217,7 @@ static void many_workers_with_mixed_luck_use_up_no_retries(void)
 	TEST_ASSERT_EQUAL_INT64(0, count_jobs("waiting"));
 }
 
-static void a_local_server_is_measured(void)
+static void memory_and_log_of_a_local_server_are_measured(void)
 {
 	yyjson_doc *doc = run_json("--json --workload put --jobs 2000");
 
@@ -238,7 +238,7 @@ static void the_same_seed_puts_the_same_jobs(void)
 	ASK(p, "LENGTH bench-00000005-000000", ":1\r\n");
 }
 
-static void a_script_of_ones_own_is_loaded(void)
+static void a_script_from_a_file_is_loaded(void)
 {
 	char path[200], options[COMMAND_MAX];
 
@@ -251,7 +251,7 @@ static void a_script_of_ones_own_is_loaded(void)
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "the server says"), output);
 }
 
-static void jobs_that_never_come_are_an_error(void)
+static void missing_jobs_are_an_error(void)
 {
 	struct peer *p = peer_connect(&q);
 
@@ -260,7 +260,7 @@ static void jobs_that_never_come_are_an_error(void)
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "pop gave 0 jobs of 1"), output);
 }
 
-static void jobs_of_others_are_an_error(void)
+static void foreign_jobs_are_an_error(void)
 {
 	struct peer *p = peer_connect(&q);
 
@@ -269,11 +269,11 @@ static void jobs_of_others_are_an_error(void)
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "job mine was popped, but never put"), output);
 }
 
-static void jobs_that_come_twice_are_an_error(void)
+static void duplicate_jobs_are_an_error(void)
 {
 	struct peer *p = peer_connect(&q);
 
-	/* A lock that has expired when it is given. */
+	/* A lock that has expired when the job is popped. */
 	ASK(p, "CONFIG.SET heartbeat -1", "$-1\r\n");
 	ASK(p, "CONFIG.SET grace-period 0", "$-1\r\n");
 	TEST_ASSERT_EQUAL_INT(1, run("--workload pop --jobs 20 --connections 2"));
@@ -300,7 +300,7 @@ static void users_have_to_authenticate(void)
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "WRONGPASS"), output);
 }
 
-static void what_cannot_be_run_is_refused(void)
+static void impossible_options_are_refused(void)
 {
 	TEST_ASSERT_EQUAL_INT(2, run("--workload set"));
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "qlessd has no SET"), output);
@@ -315,7 +315,7 @@ static void what_cannot_be_run_is_refused(void)
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "cannot connect to /nowhere"), output);
 }
 
-static void it_explains_itself(void)
+static void help_and_version_are_printed(void)
 {
 	TEST_ASSERT_EQUAL_INT(0, run("--help"));
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "--pipeline n"), output);
@@ -330,19 +330,19 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(every_workload_runs_in_every_dialect);
 	RUN(every_workload_runs_at_a_rate);
-	RUN(batches_are_of_many_jobs);
+	RUN(a_batch_has_several_jobs);
 	RUN(any_workload_can_have_a_backlog);
-	RUN(a_run_ends_when_its_time_is_over);
-	RUN(many_workers_with_mixed_luck_use_up_no_retries);
-	RUN(a_local_server_is_measured);
+	RUN(a_run_ends_after_its_duration);
+	RUN(many_workers_that_fail_at_times_use_up_no_retries);
+	RUN(memory_and_log_of_a_local_server_are_measured);
 	RUN(the_same_seed_puts_the_same_jobs);
-	RUN(a_script_of_ones_own_is_loaded);
-	RUN(jobs_that_never_come_are_an_error);
-	RUN(jobs_of_others_are_an_error);
-	RUN(jobs_that_come_twice_are_an_error);
+	RUN(a_script_from_a_file_is_loaded);
+	RUN(missing_jobs_are_an_error);
+	RUN(foreign_jobs_are_an_error);
+	RUN(duplicate_jobs_are_an_error);
 	RUN(errors_of_the_server_are_shown_and_counted);
 	RUN(users_have_to_authenticate);
-	RUN(what_cannot_be_run_is_refused);
-	RUN(it_explains_itself);
+	RUN(impossible_options_are_refused);
+	RUN(help_and_version_are_printed);
 	return UNIT_RESULT();
 }

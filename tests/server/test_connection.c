@@ -1,5 +1,5 @@
 /*
- * Who a connection is and what it may do: HELLO, AUTH, CLIENT and their kin.
+ * Identity and rights of a connection: HELLO, AUTH, CLIENT and related commands.
  */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -35,7 +35,7 @@ static void start(void)
 	p = peer_connect(&q);
 }
 
-static void hello_refuses_what_it_does_not_know(void)
+static void hello_refuses_unknown_versions_and_options(void)
 {
 	start();
 	ASK(p, "HELLO 4", "-NOPROTO unsupported protocol version\r\n");
@@ -45,7 +45,7 @@ static void hello_refuses_what_it_does_not_know(void)
 	ASK(p, "HELLO 3 AUTH a", "-ERR Syntax error in HELLO option 'AUTH'\r\n");
 	ASK(p, "HELLO 3 SETNAME", "-ERR Syntax error in HELLO option 'SETNAME'\r\n");
 	ASK(p, "HELLO 3 AUTH no one", WRONGPASS);
-	/* After all of this nothing has changed. */
+	/* Nothing has changed. */
 	ASK(p, "CLIENT GETNAME", "$-1\r\n");
 	peer_send_text(p, "HELLO 3 SETNAME \"a b\"\r\n");
 	peer_expect(p, "-ERR Client names cannot contain spaces, newlines or special "
@@ -84,7 +84,7 @@ static void with_a_password_nothing_runs_before_auth(void)
 	peer_expect_end(p);
 }
 
-static void strangers_may_only_send_little(void)
+static void unauthenticated_clients_may_send_little(void)
 {
 	struct peer *other;
 
@@ -106,7 +106,7 @@ static void strangers_may_only_send_little(void)
 	ASK(other, "PING", "+PONG\r\n");
 }
 
-static void a_password_can_be_set_and_taken_away_while_running(void)
+static void a_password_can_be_set_and_removed_at_run_time(void)
 {
 	struct peer *other;
 
@@ -126,7 +126,7 @@ static void a_password_can_be_set_and_taken_away_while_running(void)
 	ASK(other, "PING", "+PONG\r\n");
 }
 
-static void users_of_the_configuration_have_their_rights(void)
+static void configured_users_have_their_rights(void)
 {
 	struct tempdir dir;
 	char path[256];
@@ -150,14 +150,14 @@ static void users_of_the_configuration_have_their_rights(void)
 	ASK(p, "AUTH carl anything", "+OK\r\n");
 	ASK_HAS(p, "CLIENT KILL ID 1", "-NOPERM");
 	ASK_HAS(p, "CLIENT INFO", " user=carl ");
-	/* What needs no rights works for everybody. */
+	/* Commands that need no rights work for every user. */
 	ASK(p, "AUTH ann pw", "+OK\r\n");
 	ASK(p, "RESET", "+RESET\r\n");
 	ASK(p, "ACL WHOAMI", "$7\r\ndefault\r\n");
 	TEST_ASSERT_EQUAL_INT64(4, peer_ask_number(p, "INFO stats", "acl_access_denied_cmd:"));
 }
 
-static void who_is_deleted_is_hung_up_on(void)
+static void sessions_of_a_deleted_user_are_closed(void)
 {
 	struct peer *ann;
 
@@ -174,7 +174,7 @@ static void who_is_deleted_is_hung_up_on(void)
 	peer_expect_end(p);
 }
 
-/* An address of this machine that is not its loopback. */
+/* Returns an address of this machine other than loopback. */
 static char host[INET_ADDRSTRLEN];
 
 static bool find_address(void)
@@ -196,7 +196,7 @@ static bool find_address(void)
 	return found;
 }
 
-static void without_a_password_other_machines_are_refused(void)
+static void protected_mode_refuses_other_machines(void)
 {
 	struct peer *far;
 
@@ -238,7 +238,7 @@ static void reset_makes_a_connection_like_new(void)
 	ASK_HAS(other, "CLIENT LIST", " flags=OPeT ");
 	peer_skip_replies(p, 1);
 	peer_send_text(p, "MULTI\r\nPING\r\nCLIENT REPLY OFF\r\nRESET\r\n");
-	/* The monitor sees MULTI and RESET before what they answer. */
+	/* The monitor sees MULTI and RESET before their replies. */
 	TEST_ASSERT_NOT_NULL(strstr(peer_reply(p), "\"MULTI\""));
 	peer_expect(p, "+OK\r\n+QUEUED\r\n-ERR Command not allowed inside a transaction\r\n");
 	TEST_ASSERT_NOT_NULL(strstr(peer_reply(p), "\"RESET\""));
@@ -250,7 +250,7 @@ static void reset_makes_a_connection_like_new(void)
 	peer_expect(p, "+RESET\r\n");
 }
 
-static void select_takes_the_numbers_of_databases(void)
+static void select_takes_database_numbers(void)
 {
 	start();
 	ASK(p, "SELECT 15", "+OK\r\n");
@@ -262,7 +262,7 @@ static void select_takes_the_numbers_of_databases(void)
 	ASK_HAS(p, "CLIENT INFO", " db=15 ");
 }
 
-static void quit_says_ok_and_hangs_up(void)
+static void quit_replies_ok_and_closes(void)
 {
 	start();
 	peer_send_text(p, "PING\r\nQUIT\r\nPING\r\nPING\r\n");
@@ -297,7 +297,7 @@ static void names_are_plain_words(void)
 	TEST_ASSERT_EQUAL_INT('-', peer_reply(p)[0]);
 }
 
-static void the_list_of_clients_can_be_narrowed(void)
+static void client_list_filters_by_type_and_id(void)
 {
 	struct peer *other, *third;
 	char line[64];
@@ -330,7 +330,7 @@ static void the_list_of_clients_can_be_narrowed(void)
 	ASK_HAS(p, "CLIENT HELP", "KILL");
 }
 
-static void clients_can_be_killed_by_what_they_are(void)
+static void client_kill_filters_by_attributes(void)
 {
 	struct peer *v;
 	char line[128];
@@ -376,7 +376,7 @@ static void clients_can_be_killed_by_what_they_are(void)
 	peer_expect_end(p);
 }
 
-static void replies_can_be_switched_off(void)
+static void client_reply_switches_replies_off(void)
 {
 	start();
 	peer_send_text(p, "CLIENT REPLY OFF\r\nPING\r\nNOSUCH\r\nCLIENT REPLY SKIP\r\n"
@@ -426,8 +426,8 @@ static void a_pause_holds_commands_and_lets_them_run_in_order(void)
 	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "connected_clients:") == 1);
 }
 
-/* The system tells of both at once. */
-static void who_is_gone_with_its_request_is_seen_to_be_gone_during_a_pause(void)
+/* The system reports both at once. */
+static void a_client_that_leaves_during_a_pause_is_noticed(void)
 {
 	struct peer *reset;
 
@@ -452,7 +452,7 @@ static struct peer *send_held(const char *text, int64_t held)
 	return client;
 }
 
-static void a_pause_of_writes_holds_all_that_changes_and_lets_reads_go_on(void)
+static void a_write_pause_holds_writes_and_lets_reads_run(void)
 {
 	struct peer *put, *pop, *txn, *flush;
 
@@ -466,7 +466,7 @@ static void a_pause_of_writes_holds_all_that_changes_and_lets_reads_go_on(void)
 	flush = send_held("FLUSHALL\r\n", 4);
 	TEST_ASSERT_FALSE(peer_has_input(put, 0));
 	TEST_ASSERT_FALSE(peer_has_input(pop, 0));
-	/* Reads go on, and see what is there: a job that is due has not moved. */
+	/* Reads run, and see the state as it is: a job that is due has not moved. */
 	ASK_HAS(p, "QUEUES q", "\"scheduled\":1");
 	ASK(p, "PEEK q 5", "$2\r\n[]\r\n");
 	ASK(p, "JOBS scheduled q", "*1\r\n$3\r\ndue\r\n");
@@ -477,7 +477,7 @@ static void a_pause_of_writes_holds_all_that_changes_and_lets_reads_go_on(void)
 	ASK_HAS(p, "GET due", "\"state\":\"scheduled\"");
 	ASK(p, "ZCARD ql:q:q-scheduled", ":1\r\n");
 	ASK(p, "CLIENT UNPAUSE", "+OK\r\n");
-	/* In the order in which they came. */
+	/* In the order of their arrival. */
 	peer_expect(put, "$1\r\na\r\n");
 	peer_skip_replies(put, 1);
 	TEST_ASSERT_NOT_NULL(strstr(peer_reply(pop), "\"due\""));
@@ -486,7 +486,7 @@ static void a_pause_of_writes_holds_all_that_changes_and_lets_reads_go_on(void)
 	ASK(p, "LENGTH q", ":0\r\n");
 }
 
-static void a_pause_ends_by_itself(void)
+static void a_pause_ends_automatically(void)
 {
 	start();
 	ASK(p, "CLIENT PAUSE 60", "+OK\r\n");
@@ -496,14 +496,14 @@ static void a_pause_ends_by_itself(void)
 	ASK(p, "CLIENT PAUSE x", "-ERR timeout is not an integer or out of range\r\n");
 	ASK(p, "CLIENT PAUSE -1", "-ERR timeout is negative\r\n");
 	ASK(p, "CLIENT PAUSE 1 maybe", "-ERR CLIENT PAUSE mode must be WRITE or ALL\r\n");
-	/* A later, shorter one takes nothing away from the first. */
+	/* A later and shorter pause does not shorten the first. */
 	ASK(p, "CLIENT PAUSE 1000000 WRITE", "+OK\r\n");
 	ASK(p, "CLIENT PAUSE 1 WRITE", "+OK\r\n");
 	ASK(p, "PING", "+PONG\r\n");
 	ASK(p, "CLIENT UNPAUSE", "+OK\r\n");
 }
 
-static void the_held_can_be_killed_and_do_not_keep_the_server_from_stopping(void)
+static void held_clients_can_be_killed_and_do_not_delay_shutdown(void)
 {
 	struct peer *a, *b;
 	char line[64];
@@ -522,8 +522,8 @@ static void the_held_can_be_killed_and_do_not_keep_the_server_from_stopping(void
 	peer_expect_end(a);
 }
 
-/* Or `timeout` would end it with the reply hardly sent. */
-static void a_client_that_was_held_has_not_been_idle(void)
+/* Otherwise `timeout` would close the connection before the reply. */
+static void a_held_client_is_not_idle(void)
 {
 	struct peer *held;
 	char line[64];
@@ -543,7 +543,7 @@ static void a_client_that_was_held_has_not_been_idle(void)
 	TEST_ASSERT_LESS_OR_EQUAL_INT64((wait_now_ms() - released_ms) / 1000, idle_s);
 }
 
-static void a_held_client_that_sends_on_is_read_no_further_than_a_limit(void)
+static void input_of_a_held_client_is_limited(void)
 {
 	struct peer *a;
 	char junk[4096];
@@ -573,28 +573,28 @@ int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
-	RUN(hello_refuses_what_it_does_not_know);
+	RUN(hello_refuses_unknown_versions_and_options);
 	RUN(with_a_password_nothing_runs_before_auth);
-	RUN(strangers_may_only_send_little);
-	RUN(a_password_can_be_set_and_taken_away_while_running);
-	RUN(users_of_the_configuration_have_their_rights);
-	RUN(who_is_deleted_is_hung_up_on);
-	/* Where there is no network, nobody can come from elsewhere. */
+	RUN(unauthenticated_clients_may_send_little);
+	RUN(a_password_can_be_set_and_removed_at_run_time);
+	RUN(configured_users_have_their_rights);
+	RUN(sessions_of_a_deleted_user_are_closed);
+	/* Without a network there is no other address. */
 	if (find_address())
-		RUN(without_a_password_other_machines_are_refused);
+		RUN(protected_mode_refuses_other_machines);
 	RUN(reset_makes_a_connection_like_new);
-	RUN(select_takes_the_numbers_of_databases);
-	RUN(quit_says_ok_and_hangs_up);
+	RUN(select_takes_database_numbers);
+	RUN(quit_replies_ok_and_closes);
 	RUN(names_are_plain_words);
-	RUN(the_list_of_clients_can_be_narrowed);
-	RUN(clients_can_be_killed_by_what_they_are);
-	RUN(replies_can_be_switched_off);
+	RUN(client_list_filters_by_type_and_id);
+	RUN(client_kill_filters_by_attributes);
+	RUN(client_reply_switches_replies_off);
 	RUN(a_pause_holds_commands_and_lets_them_run_in_order);
-	RUN(who_is_gone_with_its_request_is_seen_to_be_gone_during_a_pause);
-	RUN(a_pause_of_writes_holds_all_that_changes_and_lets_reads_go_on);
-	RUN(a_pause_ends_by_itself);
-	RUN(the_held_can_be_killed_and_do_not_keep_the_server_from_stopping);
-	RUN(a_client_that_was_held_has_not_been_idle);
-	RUN(a_held_client_that_sends_on_is_read_no_further_than_a_limit);
+	RUN(a_client_that_leaves_during_a_pause_is_noticed);
+	RUN(a_write_pause_holds_writes_and_lets_reads_run);
+	RUN(a_pause_ends_automatically);
+	RUN(held_clients_can_be_killed_and_do_not_delay_shutdown);
+	RUN(a_held_client_is_not_idle);
+	RUN(input_of_a_held_client_is_limited);
 	return UNIT_RESULT();
 }

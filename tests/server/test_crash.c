@@ -1,12 +1,13 @@
 /*
- * The real daemon, killed at random moments, hundreds of times: what was acknowledged is there
- * again, what was not sent is not, and there is never a hole.
+ * The real daemon, killed at random moments, hundreds of times: acknowledged changes survive,
+ * nothing appears that was not sent, and there are no holes.
  *
- * Each client runs a script of its own on a queue of its own: puts, a transaction, pops, completes.
- * What its jobs look like after a kill has to be what the first L steps of its script make, where L
- * is not less than the steps it got an answer to, and not more than those it had sent. How many
- * rounds there are says the environment variable QLESSD_CRASH_ROUNDS, and QLESSD_CRASH_SECONDS when
- * to end before that, for disks on which each sync takes long.
+ * Each client runs its own script on its own queue: puts, a transaction, pops, completes. After a
+ * kill its jobs must be in the state that the first L steps of its script make, where L is at least
+ * the number of answered steps, and at most the number of sent ones.
+ *
+ * The environment variable QLESSD_CRASH_ROUNDS sets the number of rounds. QLESSD_CRASH_SECONDS ends
+ * the test earlier, for disks with slow syncs.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -18,16 +19,17 @@
 
 #define CLIENTS	       4
 #define BATCH_MAX      20
-#define ANSWERS_MAX    400 /* to all clients together, before the kill */
+#define ANSWERS_MAX    400 /* sent to all clients together, before the kill */
 #define DATA_BYTES     300
 #define LARGE_BYTES    7000
-#define LARGE_EVERY    4 /* so many jobs */
+#define LARGE_EVERY    4 /* number of jobs */
 #define ROUNDS_DEFAULT "20"
 #define PUTS_A_CYCLE   4
 #define STEPS_A_CYCLE  7
 #define WORDS_MAX      (LARGE_BYTES + 100)
 #define JOBS_MAX       4096
-#define FLAT_OUT_EVERY 3 /* rounds: the others write bases so slowly that kills hit them */
+#define FLAT_OUT_EVERY 3 /* in these rounds, snapshots are written slowly, so that kills hit them \
+			  */
 
 struct client {
 	struct peer *peer;
@@ -36,7 +38,8 @@ struct client {
 	unsigned answered;
 };
 
-/* What the first steps of a script have made: each job goes through it in the order of numbers. */
+/* The state of the jobs after the first steps of a script: each job goes through it in the order
+ * of numbers. */
 struct progress {
 	unsigned put, popped, completed;
 };
@@ -179,7 +182,7 @@ static bool is_state_after(unsigned steps, const char *states, unsigned count)
 	return true;
 }
 
-/* Returns how many jobs the client has. */
+/* Returns the number of jobs of the client. */
 static unsigned check_client(const struct client *c)
 {
 	static char states[JOBS_MAX + 1];
@@ -205,7 +208,7 @@ static void check_all(void)
 
 	for (int i = 0; i < CLIENTS; i++)
 		jobs += check_client(&clients[i]);
-	/* Nothing else has come from somewhere. A job is a hash, and a list that is its history. */
+	/* Check that nothing else exists. A job is a hash, and a list for its history. */
 	snprintf(expected, sizeof expected, "*%u\r\n", 2 * jobs);
 	ASK_HAS(asker, "KEYS ql:j:*", expected);
 	ASK(asker, "CONSISTENCYCHECK", "*0\r\n");
@@ -228,7 +231,7 @@ static void start(const char *fsync)
 				     rate,
 				     NULL };
 
-	/* By its Unix socket alone, because nobody else can take that between two lives. */
+	/* Only by the Unix socket: no other process can take it between two runs. */
 	if (q.port == 0)
 		qlessd_start_with(&q, args);
 	else
@@ -238,13 +241,13 @@ static void start(const char *fsync)
 
 static void begin_scripts(void)
 {
-	/* What one round has left would hide what the next one loses. */
+	/* Jobs left by a round would hide losses of the next one. */
 	ASK(asker, "FLUSHALL", "+OK\r\n");
 	for (unsigned i = 0; i < CLIENTS; i++)
 		clients[i] = (struct client){ .peer = peer_connect_unix(&q), .number = i };
 }
 
-/* A base that is there and not in force. */
+/* A snapshot file that is not the current one. */
 static bool has_unfinished_base(void)
 {
 	const char *manifest = tempdir_read(&dir, "manifest");
@@ -310,12 +313,12 @@ static void no_kill_loses_what_was_acknowledged(const char *fsync)
 	       kills_while_rewriting, answered);
 }
 
-static void no_kill_loses_what_was_acknowledged_with_always(void)
+static void kills_lose_no_acknowledged_write_with_always(void)
 {
 	no_kill_loses_what_was_acknowledged("always");
 }
 
-static void no_kill_loses_what_was_acknowledged_with_everysec(void)
+static void kills_lose_no_acknowledged_write_with_everysec(void)
 {
 	no_kill_loses_what_was_acknowledged("everysec");
 }
@@ -324,7 +327,7 @@ int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
-	RUN(no_kill_loses_what_was_acknowledged_with_always);
-	RUN(no_kill_loses_what_was_acknowledged_with_everysec);
+	RUN(kills_lose_no_acknowledged_write_with_always);
+	RUN(kills_lose_no_acknowledged_write_with_everysec);
 	return UNIT_RESULT();
 }

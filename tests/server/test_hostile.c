@@ -1,6 +1,6 @@
 /*
- * What a client can do that has not authenticated and means no good: it gets no further, takes a
- * bounded amount of memory, and keeps nobody from being served.
+ * Clients that have not authenticated and mean harm: they get no further, take a bounded amount of
+ * memory, and do not delay other clients.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,23 +11,24 @@
 #include "unit.h"
 #include "wait.h"
 
-#define STRANGERS 900 /* where 1024 files may be open */
+#define STRANGERS 900 /* fits into a limit of 1024 open files */
 #define STUFFED	  200
 #define NESTED	  1000000
 #define ATTEMPTS  150000
 
-/* What a stranger can make the server keep: ten arguments of 16 KiB that are never complete, in a
- * buffer that has doubled for the last of them, and the connection itself. */
+/* Bytes that an unauthenticated client can make the server keep: ten arguments of 16 KiB that
+ * are never complete, in a buffer that has doubled for the last one, and the connection itself. */
 #define STRANGER_BYTES ((int64_t)256 * 1024)
-/* A connection that has sent some bytes, with what the allocator rounds up. */
+/* Bytes of a connection that has sent a little, with the rounding of the allocator. */
 #define SLOW_BYTES ((int64_t)4 * 1024)
-/* What it may differ by in any case: reading and replying take buffers that all share. */
+/* Bytes of difference that are always allowed: all connections share buffers for reading and
+ * replying. */
 #define SHARED_BYTES ((int64_t)8 * 1024 * 1024)
-/* Sanitizers put room around each allocation, and keep what was freed for a while. */
+/* Sanitizers pad each allocation, and delay frees. */
 #define SANITIZER_FACTOR 8
 
 static struct qlessd q;
-static struct peer *p; /* who has authenticated, and has to be served all along */
+static struct peer *p; /* has authenticated, and must be served all the time */
 static int64_t bytes_before;
 
 void setUp(void)
@@ -49,7 +50,7 @@ static void expect_service(void)
 	ASK(p, "PING", "+PONG\r\n");
 }
 
-/* The server has what it had, and no more than that much besides. */
+/* Check that the server uses at most this many bytes more than before. */
 static void expect_memory(int64_t more)
 {
 	int64_t bytes = (int64_t)qlessd_proc_status(&q, "VmRSS:") * 1024;
@@ -59,7 +60,7 @@ static void expect_memory(int64_t more)
 	TEST_ASSERT_LESS_THAN_INT64(bytes_before + more, bytes);
 }
 
-/* All strangers are gone, and did nothing. */
+/* Check that all other clients are gone, and changed nothing. */
 static void expect_peace(void)
 {
 	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "connected_clients:") == 1);
@@ -75,11 +76,11 @@ void tearDown(void)
 
 /* ---- what comes to a port that is open to the world ---- */
 
-/* The first bytes of clients of other protocols, and of those who look for holes. */
+/* First bytes of clients of other protocols, and of scanners. */
 static const struct probe {
 	const char *bytes;
 	size_t len;
-	bool is_cut; /* hung up on by the server, whether we close or not */
+	bool is_cut; /* closed by the server in any case */
 } probes[] = {
 #define PROBE(text, is_cut)                    \
 	{                                      \
@@ -113,14 +114,14 @@ static const struct probe {
 	PROBE("HELLO 3 SETNAME x\r\nCLIENT LIST\r\nACL SETUSER x on nopass +@all\r\n", false),
 };
 
-/* There may be an error, and then the end. */
+/* There may be an error before the end. */
 static void expect_cut(struct peer *stranger)
 {
 	while (peer_gets_more(stranger))
 		peer_skip_replies(stranger, 1);
 }
 
-static void whoever_knocks_is_refused_or_ignored(void)
+static void other_protocols_and_scanners_are_refused_or_ignored(void)
 {
 	for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
 		for (int how = 0; how < 3; how++) {
@@ -141,7 +142,7 @@ static void whoever_knocks_is_refused_or_ignored(void)
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "HTTP"));
 }
 
-static void small_pieces_are_put_together_and_cost_nobody_anything(void)
+static void requests_in_small_pieces_cost_other_clients_nothing(void)
 {
 	static const char bytes[] = "*3\r\n$4\r\nAUTH\r\n$7\r\ndefault\r\n$5\r\nwrong\r\n";
 	struct peer *stranger = peer_connect(&q);
@@ -159,7 +160,7 @@ static void small_pieces_are_put_together_and_cost_nobody_anything(void)
 
 /* ---- much of it ---- */
 
-static void many_who_send_slowly_cost_little(void)
+static void many_slow_clients_cost_little(void)
 {
 	static const char bytes[] = "*2\r\n$4\r\nAUTH\r\n$16384\r\nsesame";
 	static struct peer *strangers[STRANGERS];
@@ -177,8 +178,8 @@ static void many_who_send_slowly_cost_little(void)
 	expect_peace();
 }
 
-/* As much as the parser takes of a stranger before it has a whole request. */
-static void the_most_a_stranger_can_have_kept_is_bounded(void)
+/* As much as the parser accepts from an unauthenticated client before a request is complete. */
+static void memory_of_unauthenticated_clients_is_bounded(void)
 {
 	static char argument[16 * 1024];
 	static struct peer *strangers[STUFFED];
@@ -195,12 +196,12 @@ static void the_most_a_stranger_can_have_kept_is_bounded(void)
 		expect_service();
 	}
 	expect_memory(SHARED_BYTES + STUFFED * STRANGER_BYTES);
-	/* It is all there: with its end it is a request, and refused as such. */
+	/* The rest completes a request, which is refused. */
 	peer_send_text(strangers[0], "\r\n");
 	TEST_ASSERT_EQUAL_INT('-', peer_reply(strangers[0])[0]);
 }
 
-static void a_million_arrays_in_one_another_are_refused_at_the_second(void)
+static void nested_arrays_are_refused_at_the_second_level(void)
 {
 	char *bytes = malloc(4 * (size_t)NESTED);
 	struct peer *stranger = peer_connect(&q);
@@ -215,7 +216,7 @@ static void a_million_arrays_in_one_another_are_refused_at_the_second(void)
 	expect_peace();
 }
 
-static void a_line_without_an_end_is_cut(void)
+static void an_endless_line_closes_the_connection(void)
 {
 	static char bytes[1024 * 1024];
 	struct peer *stranger = peer_connect(&q);
@@ -244,8 +245,8 @@ static int64_t cut_for_not_reading(void)
 	return peer_ask_number(p, "INFO stats", "client_output_buffer_limit_disconnections:");
 }
 
-/* Passwords are tried as fast as can be, and replies are not looked at. */
-static void who_tries_passwords_gets_neither_in_nor_the_log_full(void)
+/* Try passwords as fast as possible, without reading replies. */
+static void guessing_passwords_neither_succeeds_nor_fills_the_log(void)
 {
 	static const char attempt[] = "AUTH default open-sesame\r\n";
 	const size_t len = sizeof attempt - 1;
@@ -269,19 +270,19 @@ static void who_tries_passwords_gets_neither_in_nor_the_log_full(void)
 	log = textfile_read(q.log_path);
 	lines = count_lines(log);
 	free(log);
-	/* Ten each second, what counts the rest, and what every start says. */
+	/* Ten lines a second, the line that counts the rest, and the lines of each start. */
 	TEST_ASSERT_LESS_THAN(20 + 11 * (int)seconds, lines);
 }
 
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(whoever_knocks_is_refused_or_ignored);
-	RUN(small_pieces_are_put_together_and_cost_nobody_anything);
-	RUN(many_who_send_slowly_cost_little);
-	RUN(the_most_a_stranger_can_have_kept_is_bounded);
-	RUN(a_million_arrays_in_one_another_are_refused_at_the_second);
-	RUN(a_line_without_an_end_is_cut);
-	RUN(who_tries_passwords_gets_neither_in_nor_the_log_full);
+	RUN(other_protocols_and_scanners_are_refused_or_ignored);
+	RUN(requests_in_small_pieces_cost_other_clients_nothing);
+	RUN(many_slow_clients_cost_little);
+	RUN(memory_of_unauthenticated_clients_is_bounded);
+	RUN(nested_arrays_are_refused_at_the_second_level);
+	RUN(an_endless_line_closes_the_connection);
+	RUN(guessing_passwords_neither_succeeds_nor_fills_the_log);
 	return UNIT_RESULT();
 }

@@ -1,6 +1,6 @@
 /*
- * The HTTP port: what it answers, and whether /metrics is what Prometheus reads and has everything
- * that INFO has.
+ * The HTTP port: its answers, and whether /metrics is valid for Prometheus and has every figure of
+ * INFO.
  */
 #include <ctype.h>
 #include <math.h>
@@ -22,7 +22,7 @@
 static struct qlessd q;
 static struct peer *p;
 static int http_port;
-static struct buf page; /* the last reply, head and body */
+static struct buf page; /* the last reply: headers and body */
 
 void setUp(void)
 {
@@ -51,7 +51,7 @@ static void start(void)
 	start_with("--timeout", "0");
 }
 
-/* All that comes until the other side closes. */
+/* Read until the other side closes. */
 static const char *request(const char *text)
 {
 	struct peer *http = peer_connect_to("127.0.0.1", http_port);
@@ -59,7 +59,7 @@ static const char *request(const char *text)
 	ssize_t n;
 
 	buf_clear(&page);
-	/* Who asks for too much may be hung up on before all of it is sent. */
+	/* The server may close before it has read all of a request that is too large. */
 	peer_send_blindly(http, text, strlen(text));
 	while ((n = recv(http->fd, bytes, sizeof bytes, 0)) != 0) {
 		if (n < 0) {
@@ -72,7 +72,7 @@ static const char *request(const char *text)
 	return buf_cstr(&page);
 }
 
-/* HTTP/1.0: the body comes as it is, and then the end. */
+/* HTTP/1.0: the body ends with the connection. */
 static const char *get(const char *path)
 {
 	char text[256];
@@ -94,7 +94,7 @@ static void assert_has(const char *reply, const char *text)
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(reply, text), reply);
 }
 
-static void there_are_three_pages_and_no_others(void)
+static void there_are_exactly_three_pages(void)
 {
 	start();
 	assert_has(get("/healthz"), " 200 OK\r\n");
@@ -108,7 +108,7 @@ static void there_are_three_pages_and_no_others(void)
 	assert_has(get("/%00"), " 404 Not Found\r\n");
 }
 
-static void only_get_and_head_are_answered(void)
+static void only_get_and_head_are_allowed(void)
 {
 	start();
 	assert_has(request("POST /metrics HTTP/1.0\r\nContent-Length: 1\r\n\r\nx"), " 405 ");
@@ -136,7 +136,7 @@ static void large_requests_are_refused(void)
 	ASK(p, "PING", "+PONG\r\n");
 }
 
-static void what_cannot_be_done_is_not_ready(void)
+static void readyz_reports_a_server_without_memory(void)
 {
 	start_with("--maxmemory", "1mb");
 	assert_has(get("/readyz"), " 200 OK\r\n");
@@ -165,7 +165,7 @@ static void set_file_limit(rlim_t bytes)
 	TEST_ASSERT_EQUAL_INT(0, prlimit(q.pid, RLIMIT_FSIZE, &limit, NULL));
 }
 
-static void what_cannot_be_recorded_is_not_ready(void)
+static void readyz_reports_a_log_that_failed(void)
 {
 	start_with("--appendfsync", "always");
 	set_file_limit(64);
@@ -181,8 +181,8 @@ static void what_cannot_be_recorded_is_not_ready(void)
 	assert_has(get("/metrics"), "\nqlessd_log_ok 1\n");
 }
 
-/* More connections than there may be do not keep anybody out for good. */
-static void connections_are_limited(void)
+/* Connections beyond the limit do not lock others out for good. */
+static void http_connections_are_limited(void)
 {
 	struct peer *idle[40];
 
@@ -196,7 +196,7 @@ static void connections_are_limited(void)
 	assert_has(get("/healthz"), " 200 OK\r\n");
 }
 
-static void who_hangs_up_in_the_middle_is_forgotten(void)
+static void a_scraper_that_disconnects_is_forgotten(void)
 {
 	start_with("--http-max-queues", "5000");
 	for (int i = 0; i < 3000; i++) {
@@ -224,7 +224,7 @@ static void who_hangs_up_in_the_middle_is_forgotten(void)
  * The format
  */
 
-/* Something of everything that can be in a state of its own. */
+/* Make a state that has some of everything. */
 static void make_state(void)
 {
 	static const char *const words[] = {
@@ -262,11 +262,11 @@ static bool is_name(const char *text, size_t len)
 	return len != 0;
 }
 
-/* A family as the page says it is. */
+/* A family of metrics on the page. */
 struct family {
 	char name[128];
 	char type[16];
-	/* Of the histogram that is being read. */
+	/* State of the histogram that is being read. */
 	double last_bound;
 	double last_count;
 };
@@ -337,7 +337,7 @@ static int compare_lines(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Each family has a help and a type, these and each series are there once. */
+/* Check that each family has a help and a type, and that no family and no series appears twice. */
 static void check_page(char *text)
 {
 	struct family f = { 0 };
@@ -380,7 +380,7 @@ static void metrics_are_in_the_format_of_prometheus(void)
 
 #define PORTION_BYTES ((size_t)64 * 1024)
 
-/* A job into a queue with a name of that length. */
+/* Put a job into a queue whose name has `length` bytes. */
 static void put_into_queue(int number, size_t name_len)
 {
 	char name[512], put[1024];
@@ -392,7 +392,7 @@ static void put_into_queue(int number, size_t name_len)
 	TEST_ASSERT_EQUAL_INT('$', peer_ask(p, put)[0]);
 }
 
-/* Of what stands on the page about the waiting jobs of queues. */
+/* Figures about the waiting jobs of queues. */
 static size_t waiting_bytes(void)
 {
 	const char *from, *to;
@@ -405,8 +405,8 @@ static size_t waiting_bytes(void)
 	return (size_t)(to - from);
 }
 
-/* What stands above the next family does not fit behind it. */
-static void a_family_may_end_just_before_a_portion_does(void)
+/* The head of the next family does not fit after it. */
+static void a_family_may_end_near_the_end_of_a_portion(void)
 {
 	const size_t wanted = PORTION_BYTES - 10, name_len = 400;
 	int number = 1000;
@@ -427,7 +427,7 @@ static void a_family_may_end_just_before_a_portion_does(void)
 	free(text);
 }
 
-static void metrics_tell_of_queues(void)
+static void metrics_describe_queues(void)
 {
 	static const char *const lines[] = {
 		"qlessd_queue_waiting_jobs{queue=\"q\",db=\"0\"} 1\n",
@@ -458,7 +458,7 @@ static void metrics_tell_of_queues(void)
 		assert_has(buf_cstr(&page), lines[i]);
 }
 
-static void any_name_of_a_queue_is_a_label(void)
+static void any_queue_name_is_a_valid_label(void)
 {
 	static const char put_odd[] =
 		"*7\r\n$3\r\nPUT\r\n$1\r\nw\r\n$9\r\n\"\\\n\xff\xc3\xa4\x01\\x"
@@ -478,7 +478,7 @@ static void any_name_of_a_queue_is_a_label(void)
 	ASK_HAS(p, "INFO queues", "queue0:name=\"\\x5c\\x0a\\xff\\xc3\\xa4\\x01\\x5cx,db=0,");
 }
 
-/* Words, and what follows from another figure. */
+/* Words, and figures that follow from others. */
 static bool has_no_metric(const char *name)
 {
 	static const char *const names[] = {
@@ -549,8 +549,8 @@ static void every_figure_of_info_has_a_metric(void)
 	free(info);
 }
 
-/* Where the environment variable DASHBOARD says it is. */
-static void the_dashboard_asks_for_metrics_that_exist(void)
+/* Reads the file that the environment variable DASHBOARD names. */
+static void the_dashboard_uses_existing_metrics(void)
 {
 	char *dashboard = textfile_read(getenv("DASHBOARD")), name[128], family[140];
 	int count = 0;
@@ -577,18 +577,18 @@ static void the_dashboard_asks_for_metrics_that_exist(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(there_are_three_pages_and_no_others);
-	RUN(only_get_and_head_are_answered);
+	RUN(there_are_exactly_three_pages);
+	RUN(only_get_and_head_are_allowed);
 	RUN(large_requests_are_refused);
-	RUN(what_cannot_be_done_is_not_ready);
-	RUN(what_cannot_be_recorded_is_not_ready);
-	RUN(connections_are_limited);
-	RUN(who_hangs_up_in_the_middle_is_forgotten);
+	RUN(readyz_reports_a_server_without_memory);
+	RUN(readyz_reports_a_log_that_failed);
+	RUN(http_connections_are_limited);
+	RUN(a_scraper_that_disconnects_is_forgotten);
 	RUN(metrics_are_in_the_format_of_prometheus);
-	RUN(a_family_may_end_just_before_a_portion_does);
-	RUN(metrics_tell_of_queues);
-	RUN(any_name_of_a_queue_is_a_label);
+	RUN(a_family_may_end_near_the_end_of_a_portion);
+	RUN(metrics_describe_queues);
+	RUN(any_queue_name_is_a_valid_label);
 	RUN(every_figure_of_info_has_a_metric);
-	RUN(the_dashboard_asks_for_metrics_that_exist);
+	RUN(the_dashboard_uses_existing_metrics);
 	return UNITY_END() != 0;
 }

@@ -1,6 +1,6 @@
 /*
- * The ql:* keys over a socket: what needs a whole server. The commands have tests of their own in
- * tests/unit/test_command_key*.c.
+ * The ql:* keys over a socket: cases that need a whole server. tests/unit/test_command_key*.c test
+ * the commands.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +35,8 @@ static void info_counts_the_keys_of_each_database(void)
 	ASK_LACKS(p, "INFO keyspace", "db0");
 }
 
-/* Every row that reads keys or is refused, in the forms that the table says it takes. */
-static void no_command_on_keys_is_without_an_answer(void)
+/* Every row that reads keys or is refused, in each form of the table. */
+static void every_key_command_answers(void)
 {
 	static const char *const requests[] = {
 		"DBSIZE",
@@ -103,7 +103,7 @@ static void no_command_on_keys_is_without_an_answer(void)
 	ASK(p, "DBSIZE", ":4\r\n");
 }
 
-static void a_random_key_is_another_each_time(void)
+static void randomkey_returns_different_keys(void)
 {
 	char first[64];
 	int others = 0;
@@ -120,7 +120,7 @@ int main(int argc, char **argv)
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
 	RUN(info_counts_the_keys_of_each_database);
-	RUN(no_command_on_keys_is_without_an_answer);
-	RUN(a_random_key_is_another_each_time);
+	RUN(every_key_command_answers);
+	RUN(randomkey_returns_different_keys);
 	return UNIT_RESULT();
 }

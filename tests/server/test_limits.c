@@ -1,5 +1,5 @@
 /*
- * What happens when somebody wants too much: memory, connections, descriptors, attention.
+ * Clients that want too much: memory, connections, descriptors, time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "unit.h"
 #include "wait.h"
 
-/* More than any system takes into the buffers of a socket before the server has to keep it. */
+/* Bytes: more than any system buffers for a socket before the server has to keep the rest. */
 #define BACKLOG_MAX ((size_t)256 * 1024 * 1024)
 
 static struct qlessd q;
@@ -32,7 +32,7 @@ static void start(void)
 	p = peer_connect(&q);
 }
 
-/* Ask for an echo of that many bytes, and read nothing. */
+/* Ask for an echo of `bytes`, and read nothing. */
 static void ask_for_bytes(struct peer *peer, size_t len)
 {
 	char *bytes = malloc(len), head[64];
@@ -45,7 +45,7 @@ static void ask_for_bytes(struct peer *peer, size_t len)
 	free(bytes);
 }
 
-/* On the channel x. */
+/* Publish on the channel x. */
 static void publish_bytes(size_t len)
 {
 	char *bytes = malloc(len), head[64];
@@ -63,7 +63,7 @@ static int64_t disconnects(void)
 	return peer_ask_number(p, "INFO stats", "client_output_buffer_limit_disconnections:");
 }
 
-static void who_does_not_read_its_replies_is_hung_up_on(void)
+static void a_client_that_does_not_read_its_replies_is_closed(void)
 {
 	struct peer *slow;
 
@@ -82,7 +82,7 @@ static void who_does_not_read_its_replies_is_hung_up_on(void)
 	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "connected_clients:") == 1);
 }
 
-static void who_does_not_read_its_messages_is_hung_up_on(void)
+static void a_subscriber_that_does_not_read_is_closed(void)
 {
 	struct peer *slow, *good;
 
@@ -103,8 +103,8 @@ static void who_does_not_read_its_messages_is_hung_up_on(void)
 	ASK(p, "PUBLISH y 1", ":1\r\n");
 }
 
-/* The events of queues go out as messages do, also to who listens to all of them. */
-static void who_does_not_read_its_events_is_hung_up_on(void)
+/* Events of queues are messages too, and a subscriber to `*` gets all of them. */
+static void a_subscriber_that_does_not_read_events_is_closed(void)
 {
 	struct peer *slow, *good;
 	char put[1024], queue[513];
@@ -139,13 +139,13 @@ static int64_t pending_of(const char *name)
 	return line != NULL ? strtoll(line + 5, NULL, 10) : -1;
 }
 
-/* Far more than the system takes at once when it takes something again. */
+/* Far more than the system accepts at once when it accepts something again. */
 #define SOFT_BYTES ((int64_t)16 * 1024 * 1024)
-/* Longer than what has to happen within it takes on a busy machine. */
+/* Longer than the steps within it take on a busy machine. */
 #define SOFT_MS 4000
 
-/* How much the system takes for a socket before the server has to keep it is the system's affair;
- * only what is still there at a second look has been refused by it. */
+/* The system buffers an unknown amount for a socket. Only bytes that are still there at a second
+ * look were refused by it. */
 static bool is_behind(void)
 {
 	return pending_of("slow") > SOFT_BYTES && pending_of("slow") > SOFT_BYTES;
@@ -158,7 +158,7 @@ static void fall_behind(struct peer *slow)
 	TEST_ASSERT_TRUE(is_behind());
 }
 
-static void a_soft_limit_counts_from_when_it_was_last_passed(void)
+static void a_soft_limit_counts_from_when_it_was_last_exceeded(void)
 {
 	struct peer *slow;
 	int64_t first;
@@ -174,7 +174,7 @@ static void a_soft_limit_counts_from_when_it_was_last_passed(void)
 	while (pending_of("slow") > SOFT_BYTES)
 		peer_skip(slow, 65536);
 	TEST_ASSERT_GREATER_THAN(0, pending_of("slow"));
-	/* Under the limit for a while. */
+	/* Below the limit for a while. */
 	while (wait_now_ms() - first < SOFT_MS + 500)
 		wait_ms(10);
 	fall_behind(slow);
@@ -182,7 +182,7 @@ static void a_soft_limit_counts_from_when_it_was_last_passed(void)
 	WAIT_UNTIL(disconnects() == 1);
 }
 
-/* Who listens, and has read nothing of many messages. */
+/* A subscriber that has read nothing of many messages. */
 static struct peer *listen_slowly(int number)
 {
 	char words[64];
@@ -194,7 +194,8 @@ static struct peer *listen_slowly(int number)
 	return slow;
 }
 
-/* The most that is pending for one of them, and for which, as soon as the system takes no more. */
+/* Returns the most output that is pending for one of them, and for which one, once the system
+ * accepts no more. */
 static int64_t most_pending(int count, int *ret_which)
 {
 	int64_t most = 0, before;
@@ -218,9 +219,9 @@ static int64_t most_pending(int count, int *ret_which)
 	return most;
 }
 
-/* One more message is too much for who has most, and in the same turn all sockets can take more: of
- * some before the message comes, and of the others, that one among them, behind it. */
-static void who_is_too_far_behind_may_begin_to_read_in_the_same_turn(void)
+/* One more message is too much for the peer with the most output, and in the same turn all
+ * sockets can take more. Some of them, including that one, become writable after the message. */
+static void a_client_over_its_limit_may_start_reading_in_the_same_turn(void)
 {
 	const size_t message = (size_t)1024 * 1024;
 	struct peer *slow[8];
@@ -256,7 +257,7 @@ static void who_is_too_far_behind_may_begin_to_read_in_the_same_turn(void)
 	TEST_ASSERT_GREATER_THAN_INT64(0, disconnects());
 }
 
-static void the_reply_of_exec_is_limited_as_others_are(void)
+static void output_limits_apply_to_the_reply_of_exec(void)
 {
 	struct peer *big;
 	long before;
@@ -277,7 +278,7 @@ static void the_reply_of_exec_is_limited_as_others_are(void)
 		TEST_ASSERT_LESS_THAN(before + 16 * 1024, qlessd_proc_status(&q, "VmHWM:"));
 }
 
-static void one_client_too_many_is_told_so(void)
+static void a_client_beyond_maxclients_gets_an_error(void)
 {
 	struct peer *last;
 
@@ -335,7 +336,7 @@ static size_t count_in_log(const char *text)
 	return count;
 }
 
-/* How often in a second the server wakes up when nobody wants anything from it. */
+/* Returns how often the server wakes up in a second without any requests. */
 static int64_t wakeups_per_second(int64_t for_ms)
 {
 	int64_t start_ms = wait_now_ms(), passed_ms;
@@ -346,7 +347,7 @@ static int64_t wakeups_per_second(int64_t for_ms)
 	return (qlessd_proc_status(&q, "voluntary_ctxt_switches:") - before) * 1000 / passed_ms;
 }
 
-static void out_of_descriptors_accepting_waits_until_one_is_free(void)
+static void without_descriptors_accepting_waits_for_one(void)
 {
 	struct peer *waiting[5], *open[40];
 	int count = 0;
@@ -365,7 +366,7 @@ static void out_of_descriptors_accepting_waits_until_one_is_free(void)
 	WAIT_UNTIL(qlessd_has_logged(&q, "no file descriptors left"));
 	ASK(p, "PING", "+PONG\r\n");
 	TEST_ASSERT_LESS_THAN_INT64(40, wakeups_per_second(1000));
-	/* Said once, not ten times a second. */
+	/* Logged once, not ten times a second. */
 	TEST_ASSERT_EQUAL_size_t(1, count_in_log("no file descriptors left"));
 	TEST_ASSERT_FALSE(peer_has_input(waiting[0], 0));
 	while (count-- > 0)
@@ -374,7 +375,7 @@ static void out_of_descriptors_accepting_waits_until_one_is_free(void)
 		peer_expect(waiting[i], "+PONG\r\n");
 }
 
-static void the_idle_are_hung_up_on_but_listeners_are_not(void)
+static void idle_clients_are_closed_but_subscribers_are_not(void)
 {
 	struct peer *idle, *listener, *monitor, *busy;
 
@@ -386,7 +387,7 @@ static void the_idle_are_hung_up_on_but_listeners_are_not(void)
 	peer_ask(idle, "PING");
 	peer_ask(listener, "SUBSCRIBE x");
 	peer_ask(monitor, "MONITOR");
-	/* Long enough for the busy one not to be late when the machine is busy, too. */
+	/* Long enough for the busy client not to be late on a busy machine. */
 	ASK(p, "CONFIG SET timeout 3", "+OK\r\n");
 	while (!peer_has_input(idle, 100))
 		ASK(busy, "PING", "+PONG\r\n");
@@ -396,8 +397,8 @@ static void the_idle_are_hung_up_on_but_listeners_are_not(void)
 	TEST_ASSERT_TRUE(peer_has_input(monitor, 0));
 }
 
-/* Its reply is under way all the time, but it asks for nothing else meanwhile. */
-static void who_takes_long_to_read_a_reply_is_not_idle(void)
+/* Its reply is being sent all the time, and it sends nothing. */
+static void a_slow_reader_is_not_idle(void)
 {
 	const size_t len = (size_t)48 * 1024 * 1024, part = (size_t)256 * 1024;
 	int64_t start_ms;
@@ -420,7 +421,7 @@ static void who_takes_long_to_read_a_reply_is_not_idle(void)
 	peer_skip(slow, len - taken);
 }
 
-static void a_request_is_limited_as_a_whole(void)
+static void the_size_of_a_request_is_limited(void)
 {
 	struct peer *big;
 	char *bytes = malloc(600 * 1024);
@@ -438,7 +439,7 @@ static void a_request_is_limited_as_a_whole(void)
 	ASK(p, "PING", "+PONG\r\n");
 }
 
-static void what_is_announced_takes_no_memory(void)
+static void announced_lengths_take_no_memory(void)
 {
 	struct peer *big[20];
 	long before;
@@ -457,7 +458,7 @@ static void what_is_announced_takes_no_memory(void)
 
 static void many_idle_connections_cost_little(void)
 {
-	const int count = 900; /* where 1024 files may be open */
+	const int count = 900; /* fits into a limit of 1024 open files */
 	struct rlimit files;
 	int64_t start_ms;
 
@@ -469,7 +470,7 @@ static void many_idle_connections_cost_little(void)
 		ASK(peer_connect(&q), "PING", "+PONG\r\n");
 	TEST_ASSERT_EQUAL_INT64(count + 1,
 				peer_ask_number(p, "INFO clients", "connected_clients:"));
-	/* Buffers that are no longer needed are given back once a second. */
+	/* The server frees unused buffers once a second. */
 	start_ms = wait_now_ms();
 	while (wait_now_ms() - start_ms < 1200)
 		wait_ms(10);
@@ -478,7 +479,7 @@ static void many_idle_connections_cost_little(void)
 		TEST_ASSERT_LESS_THAN(30 * 1024, qlessd_proc_status(&q, "VmRSS:"));
 }
 
-static void a_long_pipeline_does_not_keep_others_waiting(void)
+static void a_long_pipeline_does_not_delay_other_clients(void)
 {
 	const int count = 10000;
 	struct peer *busy;
@@ -493,7 +494,7 @@ static void a_long_pipeline_does_not_keep_others_waiting(void)
 	peer_ask(busy, "PING");
 	for (int i = 0; i < count; i++)
 		memcpy(bytes + i * 6, "PING\r\n", 6);
-	/* However much the system takes of it, all of that is there when the server looks. */
+	/* All of it is there when the server looks, however much the system accepts. */
 	qlessd_halt(&q);
 	taken = peer_try_send(busy, bytes, len);
 	peer_send_text(p, "INFO stats\r\n");
@@ -507,9 +508,9 @@ static void a_long_pipeline_does_not_keep_others_waiting(void)
 	free(bytes);
 }
 
-/* Each of them looks at all jobs, and that is as much work as many others: they take many turns,
- * and others have theirs in between. */
-static void few_commands_that_take_long_do_not_keep_others_waiting(void)
+/* Each of them reads all jobs, which takes as long as many other commands. They take many turns,
+ * and other clients are served in between. */
+static void slow_commands_do_not_delay_other_clients_for_long(void)
 {
 	const int jobs = 5000, count = 100;
 	struct peer *busy;
@@ -532,7 +533,7 @@ static void few_commands_that_take_long_do_not_keep_others_waiting(void)
 				       peer_ask_number(p, "INFO stats", "eventloop_cycles:"));
 }
 
-static void a_flood_of_large_replies_does_not_keep_others_waiting(void)
+static void large_replies_do_not_delay_other_clients(void)
 {
 	struct peer *busy;
 	int64_t before, after;
@@ -551,22 +552,22 @@ int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
-	RUN(who_does_not_read_its_replies_is_hung_up_on);
-	RUN(who_does_not_read_its_messages_is_hung_up_on);
-	RUN(who_does_not_read_its_events_is_hung_up_on);
-	RUN(a_soft_limit_counts_from_when_it_was_last_passed);
-	RUN(who_is_too_far_behind_may_begin_to_read_in_the_same_turn);
-	RUN(the_reply_of_exec_is_limited_as_others_are);
-	RUN(one_client_too_many_is_told_so);
+	RUN(a_client_that_does_not_read_its_replies_is_closed);
+	RUN(a_subscriber_that_does_not_read_is_closed);
+	RUN(a_subscriber_that_does_not_read_events_is_closed);
+	RUN(a_soft_limit_counts_from_when_it_was_last_exceeded);
+	RUN(a_client_over_its_limit_may_start_reading_in_the_same_turn);
+	RUN(output_limits_apply_to_the_reply_of_exec);
+	RUN(a_client_beyond_maxclients_gets_an_error);
 	RUN(maxclients_is_lowered_to_what_the_system_allows);
-	RUN(out_of_descriptors_accepting_waits_until_one_is_free);
-	RUN(the_idle_are_hung_up_on_but_listeners_are_not);
-	RUN(who_takes_long_to_read_a_reply_is_not_idle);
-	RUN(a_request_is_limited_as_a_whole);
-	RUN(what_is_announced_takes_no_memory);
+	RUN(without_descriptors_accepting_waits_for_one);
+	RUN(idle_clients_are_closed_but_subscribers_are_not);
+	RUN(a_slow_reader_is_not_idle);
+	RUN(the_size_of_a_request_is_limited);
+	RUN(announced_lengths_take_no_memory);
 	RUN(many_idle_connections_cost_little);
-	RUN(a_long_pipeline_does_not_keep_others_waiting);
-	RUN(few_commands_that_take_long_do_not_keep_others_waiting);
-	RUN(a_flood_of_large_replies_does_not_keep_others_waiting);
+	RUN(a_long_pipeline_does_not_delay_other_clients);
+	RUN(slow_commands_do_not_delay_other_clients_for_long);
+	RUN(large_replies_do_not_delay_other_clients);
 	return UNIT_RESULT();
 }

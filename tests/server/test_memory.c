@@ -1,5 +1,5 @@
 /*
- * The memory: maxmemory, and what MEMORY tells.
+ * Memory: maxmemory, and MEMORY.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static const char *put(int number)
 	return peer_ask(p, text);
 }
 
-/* Returns how many jobs fit in. */
+/* Returns the number of jobs that fit. */
 static int start_full(void)
 {
 	int jobs = 0;
@@ -51,7 +51,7 @@ static int start_full(void)
 	return jobs;
 }
 
-static void beyond_maxmemory_nothing_grows(void)
+static void beyond_maxmemory_commands_that_grow_are_refused(void)
 {
 	static const char *const refused[] = {
 		"PUT w q j K {} 0",
@@ -78,7 +78,7 @@ static void beyond_maxmemory_nothing_grows(void)
 	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO memory", "\r\nused_memory:") > 8 << 20);
 }
 
-static void scripts_are_told_as_by_redis(void)
+static void scripts_get_the_oom_error_of_redis(void)
 {
 	char expected[200], words[200], sha[41];
 
@@ -100,7 +100,7 @@ static void scripts_are_told_as_by_redis(void)
 	ASK_HAS(p, words, "\"jid\":\"j0\"");
 }
 
-static void what_drains_the_queues_goes_on(void)
+static void beyond_maxmemory_commands_that_drain_queues_run(void)
 {
 	char words[200];
 
@@ -118,7 +118,7 @@ static void what_drains_the_queues_goes_on(void)
 	ASK_HAS(p, "UNFAIL q group", ":1\r\n");
 	ASK(p, "PRIORITY j4 5", ":5\r\n");
 	ASK_HAS(p, "QLESS length 1 q", ":");
-	/* And what it is for. */
+	/* And its purpose: draining queues. */
 	ASK(p, "CONFIG.SET jobs-history-count 0", "$-1\r\n");
 	for (int i = 5; i < 80; i++) {
 		snprintf(words, sizeof words, "CANCEL j%d", i);
@@ -127,7 +127,7 @@ static void what_drains_the_queues_goes_on(void)
 	ASK(p, "PUT w q new K {} 0", "$3\r\nnew\r\n");
 }
 
-static void completed_jobs_that_are_purged_make_room(void)
+static void purging_completed_jobs_makes_room(void)
 {
 	char words[200];
 	int jobs = start_full();
@@ -147,7 +147,7 @@ static void completed_jobs_that_are_purged_make_room(void)
 	TEST_ASSERT_EQUAL_INT('$', put(jobs + 1)[0]);
 }
 
-static void a_transaction_is_refused_when_it_is_queued_or_run(void)
+static void beyond_maxmemory_transactions_are_refused(void)
 {
 	start_full();
 	ASK(p, "MULTI", "+OK\r\n");
@@ -167,7 +167,7 @@ static void a_transaction_is_refused_when_it_is_queued_or_run(void)
 	ASK(p, "DISCARD", "+OK\r\n");
 }
 
-static void maxmemory_is_reported(void)
+static void info_config_and_command_report_maxmemory(void)
 {
 	QLESSD_START(&q, "--maxmemory", "100mb");
 	p = peer_connect(&q);
@@ -179,7 +179,7 @@ static void maxmemory_is_reported(void)
 	ASK_LACKS(p, "COMMAND INFO pop", "+denyoom\r\n");
 }
 
-static void memory_of_queues_is_told_by_samples(void)
+static void memory_queues_estimates_from_samples(void)
 {
 	qlessd_start(&q);
 	p = peer_connect(&q);
@@ -207,7 +207,7 @@ static void memory_of_queues_is_told_by_samples(void)
 	ASK_HAS(p, "MEMORY QUEUES", "$6\r\nqueues\r\n*0\r\n");
 }
 
-static void memory_tells_people(void)
+static void memory_stats_and_doctor_describe_the_server(void)
 {
 	qlessd_start(&q);
 	p = peer_connect(&q);
@@ -227,16 +227,16 @@ static void memory_tells_people(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	/* Sanitizers keep books of their own: nobody knows what is in use, so there is no limit. */
+	/* With sanitizers the memory in use is unknown, so there is no limit. */
 	if (!qlessd_is_sanitized()) {
-		RUN(beyond_maxmemory_nothing_grows);
-		RUN(scripts_are_told_as_by_redis);
-		RUN(what_drains_the_queues_goes_on);
-		RUN(completed_jobs_that_are_purged_make_room);
-		RUN(a_transaction_is_refused_when_it_is_queued_or_run);
+		RUN(beyond_maxmemory_commands_that_grow_are_refused);
+		RUN(scripts_get_the_oom_error_of_redis);
+		RUN(beyond_maxmemory_commands_that_drain_queues_run);
+		RUN(purging_completed_jobs_makes_room);
+		RUN(beyond_maxmemory_transactions_are_refused);
 	}
-	RUN(maxmemory_is_reported);
-	RUN(memory_of_queues_is_told_by_samples);
-	RUN(memory_tells_people);
+	RUN(info_config_and_command_report_maxmemory);
+	RUN(memory_queues_estimates_from_samples);
+	RUN(memory_stats_and_doctor_describe_the_server);
 	return UNITY_END() != 0;
 }

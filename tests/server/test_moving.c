@@ -61,8 +61,7 @@ void tearDown(void)
 	tempdir_done(&target);
 }
 
-/* A program of ours to its end: "import" or "export" with options. What it wrote is in `output`.
- * Returns its exit status. */
+/* Run "import" or "export" with options. `output` is its output. Returns its exit status. */
 __attribute__((format(printf, 2, 3))) static int run(const char *program, const char *format, ...)
 {
 	char arguments[COMMAND_MAX / 2], command[COMMAND_MAX];
@@ -94,7 +93,8 @@ __attribute__((format(printf, 2, 3))) static int run(const char *program, const 
 
 #define ASSERT_SAID(text) TEST_ASSERT_TRUE_MESSAGE(strstr(output, text) != NULL, output)
 
-/* A command that must not fail; the reply as text or number, good until the next. */
+/* Run a command that must not fail. Returns the reply as text or number, valid until the next
+ * call. */
 static const char *ask(redisContext *c, const char *command)
 {
 	static char text[256];
@@ -137,7 +137,7 @@ static void fill_qlessd(void)
 	redisFree(c);
 }
 
-/* A job as the script would put it. */
+/* Make a job as the script would store it. */
 static void put_job(void)
 {
 	redisReply *reply = redisCommand(
@@ -152,7 +152,7 @@ static void put_job(void)
 	ask(redis, "ZADD ql:queues 10 q");
 }
 
-static void a_state_goes_out_and_in_and_out_again_as_it_was(void)
+static void export_and_import_keep_the_state(void)
 {
 	char digest[256];
 
@@ -171,7 +171,7 @@ static void a_state_goes_out_and_in_and_out_again_as_it_was(void)
 	TEST_ASSERT_EQUAL_STRING(digest, ask(redis, "DEBUG DIGEST"));
 }
 
-static void other_databases_can_be_named(void)
+static void export_and_import_take_database_numbers(void)
 {
 	ask(redis, "SELECT 3");
 	put_job();
@@ -185,7 +185,7 @@ static void other_databases_can_be_named(void)
 	TEST_ASSERT_EQUAL_STRING("4", ask(redis, "DBSIZE"));
 }
 
-static void a_directory_with_a_log_is_not_written_over(void)
+static void import_does_not_overwrite_a_log(void)
 {
 	put_job();
 	ASSERT_RUN(0, "import", "--from 127.0.0.1:%d --dir %s", redis_port, target.path);
@@ -193,13 +193,13 @@ static void a_directory_with_a_log_is_not_written_over(void)
 	ASSERT_SAID("holds a log already");
 }
 
-static void the_directory_of_a_running_qlessd_is_refused(void)
+static void import_refuses_the_directory_of_a_running_qlessd(void)
 {
 	QLESSD_START(&q, "--dir", target.path);
 	ASSERT_RUN(2, "import", "--from 127.0.0.1:%d --dir %s", redis_port, target.path);
 }
 
-static void a_redis_with_keys_is_not_written_over(void)
+static void export_does_not_overwrite_keys(void)
 {
 	qlessd_start(&q);
 	fill_qlessd();
@@ -217,7 +217,7 @@ static void a_dry_run_writes_nothing(void)
 	ASSERT_SAID("read: 4 keys");
 }
 
-static void findings_are_told_and_refused_when_strict(void)
+static void findings_are_reported_and_refused_with_strict(void)
 {
 	put_job();
 	ask(redis, "ZADD ql:q:q-work 0 gone");
@@ -228,7 +228,7 @@ static void findings_are_told_and_refused_when_strict(void)
 	ASSERT_RUN(0, "import", "--from 127.0.0.1:%d --dir %s", redis_port, target.path);
 }
 
-static void long_lists_are_read_and_written_to_their_end(void)
+static void long_lists_are_moved_completely(void)
 {
 	put_job();
 	ask(redis, "EVAL for\ti=1,25000\tdo\tredis.call('zadd','ql:w:w:jobs',i,'j'..i)\tend 0");
@@ -243,7 +243,7 @@ static void long_lists_are_read_and_written_to_their_end(void)
 	TEST_ASSERT_EQUAL_STRING("25001", ask(redis, "LLEN ql:j:a-history"));
 }
 
-static void a_password_is_taken_from_the_environment_too(void)
+static void a_password_may_come_from_the_environment(void)
 {
 	put_job();
 	ask(redis, "CONFIG SET requirepass secret");
@@ -258,7 +258,7 @@ static void a_password_is_taken_from_the_environment_too(void)
 	unsetenv("QLESSD_FROM_PASSWORD");
 }
 
-/* Answers a few requests as a Redis would, and hangs up. */
+/* Answer a few requests as a Redis would, and close. */
 static pid_t start_quitter(int *ret_port)
 {
 	static const char replies[] = "+OK\r\n:4\r\n*2\r\n$1\r\n0\r\n*1\r\n$6\r\nql:j:a\r\n+ha";
@@ -285,7 +285,7 @@ static pid_t start_quitter(int *ret_port)
 	_exit(1);
 }
 
-static void a_connection_that_is_lost_leaves_the_directory_as_it_was(void)
+static void a_lost_connection_leaves_the_directory_unchanged(void)
 {
 	int port;
 	pid_t pid = start_quitter(&port);
@@ -297,7 +297,7 @@ static void a_connection_that_is_lost_leaves_the_directory_as_it_was(void)
 	ASSERT_RUN(0, "import", "--from 127.0.0.1:%d --dir %s", redis_port, target.path);
 }
 
-static void wrong_arguments_are_told(void)
+static void wrong_arguments_are_explained(void)
 {
 	ASSERT_RUN(2, "import", "%s", "");
 	ASSERT_SAID("Usage:");
@@ -318,16 +318,16 @@ static void wrong_arguments_are_told(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(a_state_goes_out_and_in_and_out_again_as_it_was);
-	RUN(other_databases_can_be_named);
-	RUN(a_directory_with_a_log_is_not_written_over);
-	RUN(the_directory_of_a_running_qlessd_is_refused);
-	RUN(a_redis_with_keys_is_not_written_over);
+	RUN(export_and_import_keep_the_state);
+	RUN(export_and_import_take_database_numbers);
+	RUN(import_does_not_overwrite_a_log);
+	RUN(import_refuses_the_directory_of_a_running_qlessd);
+	RUN(export_does_not_overwrite_keys);
 	RUN(a_dry_run_writes_nothing);
-	RUN(findings_are_told_and_refused_when_strict);
-	RUN(long_lists_are_read_and_written_to_their_end);
-	RUN(a_password_is_taken_from_the_environment_too);
-	RUN(a_connection_that_is_lost_leaves_the_directory_as_it_was);
-	RUN(wrong_arguments_are_told);
+	RUN(findings_are_reported_and_refused_with_strict);
+	RUN(long_lists_are_moved_completely);
+	RUN(a_password_may_come_from_the_environment);
+	RUN(a_lost_connection_leaves_the_directory_unchanged);
+	RUN(wrong_arguments_are_explained);
 	return UNIT_RESULT();
 }

@@ -73,7 +73,7 @@ static void info_has_sections(void)
 	ASK(p, "INFO nosuch", "$0\r\n\r\n");
 }
 
-static void info_counts(void)
+static void info_counts_commands_and_connections(void)
 {
 	start();
 	peer_send_text(p, "NOSUCH\r\nHELLO 9\r\nGET\r\nPING a b\r\n");
@@ -111,7 +111,7 @@ static void config_get_takes_patterns(void)
 	ASK(p, "CONFIG GET", "-ERR wrong number of arguments for 'config|get' command\r\n");
 }
 
-static void config_set_sets_all_or_nothing(void)
+static void config_set_applies_all_values_or_none(void)
 {
 	start();
 	ASK(p, "CONFIG SET timeout 5 tcp-keepalive 60", "+OK\r\n");
@@ -132,7 +132,7 @@ static void config_set_sets_all_or_nothing(void)
 	ASK(p, "CONFIG nosuch", "-ERR unknown subcommand 'nosuch'. Try CONFIG HELP.\r\n");
 }
 
-static void config_rewrite_keeps_the_file_and_the_changes(void)
+static void config_rewrite_keeps_comments_and_saves_changes(void)
 {
 	struct tempdir dir;
 	char path[300], *text;
@@ -157,7 +157,7 @@ static void config_rewrite_keeps_the_file_and_the_changes(void)
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(text, "timeout 11\n"), text);
 	TEST_ASSERT_NULL_MESSAGE(strstr(text, "pb"), text);
 	free(text);
-	/* What was rewritten is what a start reads. */
+	/* A start reads the rewritten file. */
 	QLESSD_START(&q, path);
 	p = peer_connect(&q);
 	ASK(p, "PING", "-NOAUTH Authentication required.\r\n");
@@ -173,7 +173,7 @@ static void config_rewrite_keeps_the_file_and_the_changes(void)
 	tempdir_done(&dir);
 }
 
-/* Every reply of the COMMAND family is whole, in both protocols. */
+/* Check that every reply of the COMMAND family is complete, in both protocols. */
 static void command_describes_all_commands(void)
 {
 	static const char *const requests[] = {
@@ -235,7 +235,7 @@ static void command_describes_all_commands(void)
 	for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
 		redisReply *reply;
 
-		/* That is nested deeper than this library reads. */
+		/* This reply is nested deeper than the library reads. */
 		if (strstr(requests[i], "DOCS") != NULL)
 			continue;
 		reply = redisCommand(c, requests[i]);
@@ -245,7 +245,7 @@ static void command_describes_all_commands(void)
 	redisFree(c);
 }
 
-static void slow_commands_are_remembered(void)
+static void slowlog_keeps_slow_commands(void)
 {
 	struct peer *other;
 
@@ -266,7 +266,7 @@ static void slow_commands_are_remembered(void)
 	ASK(p, "SLOWLOG GET 0", "*0\r\n");
 	ASK(p, "CONFIG SET slowlog-max-len 2", "+OK\r\n");
 	ASK(p, "SLOWLOG LEN", ":2\r\n");
-	/* An argument with a NUL in it, longer than what is kept. */
+	/* An argument that contains NUL and is longer than the part that is kept. */
 	peer_send_text(p, "*2\r\n$4\r\nECHO\r\n$200\r\n");
 	for (int i = 0; i < 100; i++)
 		peer_send(p, "\0x", 2);
@@ -286,9 +286,9 @@ static void slow_commands_are_remembered(void)
 	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "topsecret"));
 }
 
-static void latency_remembers_fork_and_sync(void)
+static void latency_keeps_forks_and_syncs(void)
 {
-	/* In milliseconds, which neither may take: 1 is the least that can be said. */
+	/* Milliseconds, longer than either takes: 1 is the smallest threshold. */
 	QLESSD_START(&q, "--latency-monitor-threshold", "1", "--appendfsync", "always");
 	p = peer_connect(&q);
 	ASK_HAS(p, "LATENCY DOCTOR", "");
@@ -306,7 +306,7 @@ static void latency_remembers_fork_and_sync(void)
 	ASK_HAS(p, "LATENCY DOCTOR", "The latency monitor is off");
 }
 
-static void info_tells_of_queues(void)
+static void info_describes_queues(void)
 {
 	start();
 	ASK_HAS(p, "INFO queues", "# Queues\r\nqueues:0\r\n");
@@ -320,17 +320,16 @@ static void info_tells_of_queues(void)
 	ASK_HAS(p, "INFO queues", "queue1:name=small,db=0,waiting=1,");
 	ASK_HAS(p, "INFO queues", "queues:2\r\nqueues_paused:0\r\njobs:3\r\n");
 	ASK_HAS(p, "INFO", "# Queues");
-	/* The rate after some seconds of nothing else: three puts, or two. */
+	/* The rate after some seconds with only three puts, or two. */
 	WAIT_UNTIL(strstr(peer_ask(p, "INFO queues"), "puts=2,put_rate_1m=0.03,put_rate_5m=0.01,"));
 }
 
-static void info_has_the_hundred_largest_queues(void)
+static void info_lists_the_hundred_largest_queues(void)
 {
 	char line[64];
 
 	start();
-	/* Numbers that have nothing to do with the order in which they come; some have one more
-	 * in common. */
+	/* Numbers of jobs in no particular order. Some queues have one more in common. */
 	for (int i = 0; i < 150; i++) {
 		for (int job = 0; job <= i * 77 % 150 / 2; job++) {
 			snprintf(line, sizeof line, "PUT w queue-%03d j%d-%d K {} 0", i * 77 % 150,
@@ -340,7 +339,7 @@ static void info_has_the_hundred_largest_queues(void)
 		}
 	}
 	for (int i = 0; i < 100; i++) {
-		/* Of two with as many jobs, the one whose name comes first. */
+		/* The queue whose name sorts first, of two queues of the same size. */
 		int queue = 148 - i + i % 2 * 2;
 
 		snprintf(line, sizeof line, "\nqueue%d:name=queue-%03d,db=0,waiting=%d,", i, queue,
@@ -351,9 +350,9 @@ static void info_has_the_hundred_largest_queues(void)
 	ASK_HAS(p, "INFO queues", "queues:150\r\n");
 }
 
-static void counts_of_queues_begin_with_the_start(void)
+static void queue_counters_start_at_zero_after_a_restart(void)
 {
-	/* With an argument it is never a server that is not ours. */
+	/* With --addr, the server may be foreign. */
 	QLESSD_START(&q, "--timeout", "0");
 	p = peer_connect(&q);
 	ASK_HAS(p, "PUT w q a K {} 0", "a");
@@ -367,7 +366,7 @@ static void counts_of_queues_begin_with_the_start(void)
 	ASK_HAS(p, "INFO queues", "puts=0,");
 }
 
-static void info_tells_of_kinds_of_clients(void)
+static void info_counts_kinds_of_clients(void)
 {
 	start();
 	ASK(peer_connect(&q), "MONITOR", "+OK\r\n");
@@ -380,9 +379,9 @@ static void info_tells_of_kinds_of_clients(void)
 	ASK_HAS(p, "INFO clients", "client_library0:name=it,clients=2\r\n");
 }
 
-static void latency_remembers_events(void)
+static void latency_keeps_events(void)
 {
-	/* In milliseconds, and longer than a busy machine keeps a process from running. */
+	/* Milliseconds: longer than a busy machine delays a process. */
 	QLESSD_START(&q, "--latency-monitor-threshold", "1000", "--enable-debug-command", "yes");
 	p = peer_connect(&q);
 	ASK_LACKS(p, "LATENCY LATEST", "eventloop");
@@ -421,10 +420,10 @@ static void debug_is_off_unless_allowed(void)
 	ASK_HAS(peer_connect(&q), "DEBUG NOSUCH", "-ERR unknown subcommand 'NOSUCH'");
 }
 
-static void time_is_that_of_the_day(void)
+static void time_returns_the_wall_clock(void)
 {
 	int64_t before = (int64_t)time(NULL), then;
-	struct timespec after; /* time() may be some milliseconds behind */
+	struct timespec after; /* time() may lag by some milliseconds */
 
 	start();
 	then = peer_ask_number(p, "TIME", "*2\r\n$10\r\n");
@@ -450,7 +449,7 @@ static void a_monitor_sees_commands_but_no_secrets(void)
 	ASK(other, "PING", "+PONG\r\n");
 	snprintf(tail, sizeof tail, " [0 unix:%s] \"PING\"\r\n", q.socket_path);
 	TEST_ASSERT_NOT_NULL(strstr(peer_reply(m), tail));
-	/* What is refused does not run, and so is not shown. */
+	/* A refused command does not run, so it is not shown. */
 	TEST_ASSERT_EQUAL_INT('-', peer_ask(p, "NOSUCH topsecret")[0]);
 	ASK(p, "AUTH default topsecret", "+OK\r\n");
 	peer_ask(p, "HELLO 2 AUTH default topsecret");
@@ -496,20 +495,20 @@ int main(int argc, char **argv)
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
 	RUN(info_has_sections);
-	RUN(info_counts);
+	RUN(info_counts_commands_and_connections);
 	RUN(config_get_takes_patterns);
-	RUN(config_set_sets_all_or_nothing);
-	RUN(config_rewrite_keeps_the_file_and_the_changes);
+	RUN(config_set_applies_all_values_or_none);
+	RUN(config_rewrite_keeps_comments_and_saves_changes);
 	RUN(command_describes_all_commands);
-	RUN(slow_commands_are_remembered);
-	RUN(latency_remembers_events);
-	RUN(latency_remembers_fork_and_sync);
-	RUN(info_tells_of_queues);
-	RUN(info_has_the_hundred_largest_queues);
-	RUN(counts_of_queues_begin_with_the_start);
-	RUN(info_tells_of_kinds_of_clients);
+	RUN(slowlog_keeps_slow_commands);
+	RUN(latency_keeps_events);
+	RUN(latency_keeps_forks_and_syncs);
+	RUN(info_describes_queues);
+	RUN(info_lists_the_hundred_largest_queues);
+	RUN(queue_counters_start_at_zero_after_a_restart);
+	RUN(info_counts_kinds_of_clients);
 	RUN(debug_is_off_unless_allowed);
-	RUN(time_is_that_of_the_day);
+	RUN(time_returns_the_wall_clock);
 	RUN(a_monitor_sees_commands_but_no_secrets);
 	RUN(a_monitor_ends_with_reset_or_its_connection);
 	return UNIT_RESULT();

@@ -1,5 +1,5 @@
 /*
- * The log of the real daemon: what was acknowledged is there again, however the process ends.
+ * The log of the real daemon: acknowledged changes survive, however the process ends.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@
 #define OUTPUT_MAX  65536
 #define BATCH_PUTS  500
 #define BATCHES_MAX 10000
-/* Until then there is time left for what a case wants to see. */
+/* Before that, the case has time to look. */
 #define EARLY_PERCENT  30
 #define LOADED_PERCENT "\nloading_loaded_perc:"
 
@@ -74,7 +74,7 @@ static void put(const char *jid)
 	ASK(p, words, reply);
 }
 
-static void everything_is_there_after_a_restart(void)
+static void jobs_survive_a_restart(void)
 {
 	start("everysec");
 	put("j1");
@@ -93,8 +93,8 @@ static void everything_is_there_after_a_restart(void)
 	TEST_ASSERT_EQUAL_INT64(1, peer_ask_number(p, "INFO persistence", "aof_enabled:"));
 }
 
-/* Though what it sends together is recorded together. */
-static void who_asks_for_the_last_number_gets_that_of_what_it_sent_before(void)
+/* Commands that are sent together share a record. */
+static void info_reports_the_sequence_number_of_earlier_commands(void)
 {
 	static const char last[] = "log_last_sequence:";
 	int64_t before, told;
@@ -113,7 +113,7 @@ static void who_asks_for_the_last_number_gets_that_of_what_it_sent_before(void)
 	TEST_ASSERT_EQUAL_INT64(told + 1, peer_ask_number(p, "INFO persistence", last));
 }
 
-static void other_databases_are_there_as_well(void)
+static void all_databases_survive_a_restart(void)
 {
 	start("always");
 	ASK(p, "SELECT 3", "+OK\r\n");
@@ -127,7 +127,7 @@ static void other_databases_are_there_as_well(void)
 	ASK_HAS(p, "GET j3", "\"waiting\"");
 }
 
-/* Send words; returns how many bytes they have, without the blanks between them. */
+/* Send words. Returns their number of bytes, without the blanks. */
 static int64_t ask_and_count(const char *words, const char *reply)
 {
 	int64_t bytes = 0;
@@ -138,7 +138,7 @@ static int64_t ask_and_count(const char *words, const char *reply)
 	return bytes;
 }
 
-static void the_log_is_at_most_half_more_than_what_it_records(void)
+static void the_log_is_at_most_half_larger_than_its_commands(void)
 {
 	int64_t said = 0, before, logged;
 	char words[400], jid[40], data[101];
@@ -217,7 +217,7 @@ static void a_kill_loses_nothing(const char *fsync)
 		start(fsync);
 		for (unsigned c = 0; c < CLIENTS; c++) {
 			ledgers[c].peer = peer_connect(&q);
-			/* What was not acknowledged may be there or not. */
+			/* Changes that were not acknowledged may be there or not. */
 			ledgers[c].sent = ledgers[c].acknowledged;
 		}
 		for (unsigned t = 0; t < turns; t++) {
@@ -236,17 +236,17 @@ static void a_kill_loses_nothing(const char *fsync)
 	TEST_ASSERT_TRUE(ledgers[0].acknowledged > 200);
 }
 
-static void no_kill_loses_what_was_acknowledged_with_always(void)
+static void kills_lose_no_acknowledged_write_with_always(void)
 {
 	a_kill_loses_nothing("always");
 }
 
-static void no_kill_loses_what_was_acknowledged_with_everysec(void)
+static void kills_lose_no_acknowledged_write_with_everysec(void)
 {
 	a_kill_loses_nothing("everysec");
 }
 
-/* Run qlessd-check on the directory; *ret_output is to be freed. */
+/* Run qlessd-check on the directory. *ret_output is to be freed. */
 static int check(const char *options, char **ret_output)
 {
 	char command[400];
@@ -298,7 +298,7 @@ static void rewrite(void)
 	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrites:") > before);
 }
 
-static void users_set_at_run_time_are_there_after_a_restart(void)
+static void users_set_at_run_time_survive_a_restart(void)
 {
 	for (int with_base = 0; with_base < 2; with_base++) {
 		start_with_users("user carol on >c +ping +get");
@@ -310,7 +310,7 @@ static void users_set_at_run_time_are_there_after_a_restart(void)
 			rewrite();
 		kill_it();
 		CHECK_HAS(0, "--dump", "@user");
-		CHECK_LACKS("--dump", "#2bb80d"); /* how the SHA-256 of "secret" begins */
+		CHECK_LACKS("--dump", "#2bb80d"); /* the SHA-256 of "secret" begins with this */
 		start_with_users("user carol on >c +ping +get");
 		ASK(p, "ACL USERS", "*2\r\n$5\r\nalice\r\n$7\r\ndefault\r\n");
 		ASK_HAS(p, "ACL LIST", "user alice on #2bb80d");
@@ -329,7 +329,7 @@ static void users_set_at_run_time_take_precedence_over_the_configuration(void)
 	ASK(p, "ACL SETUSER carol +get", "+OK\r\n");
 	ASK(p, "ACL DELUSER dave", ":1\r\n");
 	stop();
-	/* Somebody has edited the file since. */
+	/* The file was edited in between. */
 	for (int with_base = 0; with_base < 2; with_base++) {
 		start_with_users("user carol on >c +ping +put\nuser dave on >d +get\n"
 				 "user erin on >e +get");
@@ -368,7 +368,7 @@ static void config_rewrite_gives_users_back_to_the_configuration(void)
 	ASK(p, "ACL USERS", "*1\r\n$7\r\ndefault\r\n");
 }
 
-static void a_deleted_user_that_no_file_names_may_be_added_to_one(void)
+static void a_user_deleted_at_run_time_may_be_configured_later(void)
 {
 	start_with_users("");
 	ASK(p, "ACL SETUSER carol on >c +get", "+OK\r\n");
@@ -378,7 +378,7 @@ static void a_deleted_user_that_no_file_names_may_be_added_to_one(void)
 	ASK_HAS(p, "ACL LIST", "-@all +put\r\n");
 }
 
-static void a_password_of_config_set_is_kept_for_a_user_set_at_run_time(void)
+static void config_set_requirepass_survives_if_default_was_set_at_run_time(void)
 {
 	start_with_users("");
 	ASK(p, "CONFIG SET requirepass first", "+OK\r\n");
@@ -394,7 +394,7 @@ static void a_password_of_config_set_is_kept_for_a_user_set_at_run_time(void)
 	ASK_HAS(p, "ACL LIST", "+@all -debug\r\n");
 }
 
-static void a_change_of_a_user_that_changes_nothing_is_not_recorded(void)
+static void setting_a_user_to_the_same_is_not_recorded(void)
 {
 	int64_t last;
 
@@ -409,7 +409,7 @@ static void a_change_of_a_user_that_changes_nothing_is_not_recorded(void)
 
 /* ---- loading ---- */
 
-/* One job, put again and again. */
+/* Put one job again and again. */
 static void put_often(int batches)
 {
 	struct buf batch = BUF_INIT(BUF_NO_MAX);
@@ -423,19 +423,18 @@ static void put_often(int batches)
 	buf_done(&batch);
 }
 
-static const char *words_at_end; /* of such a log, or NULL */
+static const char *words_at_end; /* a command at the end of such a log, or NULL */
 
-/* Start with a log that takes so long to be replayed that we come in the middle of it: on a fast
- * machine it has to be a longer one. The requests are there in one piece when the server looks,
- * however slow we are, so that they are answered in the same turn as INFO. Returns what that says;
- * the other replies are still to come. */
+/* Start with a log that loads long enough for us to connect in the middle of it; on a fast
+ * machine the log is longer. All requests are there when the server looks, so it answers them in
+ * the same turn as INFO. Returns the reply to INFO; the other replies follow. */
 static const char *start_loading(const char *requests)
 {
 	const char *info, *done;
 
 	for (int batches = qlessd_is_sanitized() ? 60 : 300;; batches *= 2) {
 		TEST_ASSERT_TRUE(batches < BATCHES_MAX);
-		/* In one large file: to begin many takes longer than all the rest. */
+		/* One large file, because creating many takes longer than everything else. */
 		QLESSD_START(&q, "--dir", dir.path, "--appendfsync", "no");
 		p = peer_connect(&q);
 		put_often(batches);
@@ -462,7 +461,7 @@ static const char *start_loading(const char *requests)
 	}
 }
 
-static void who_comes_while_the_log_is_replayed_is_told_so(void)
+static void clients_get_an_error_while_the_log_is_loaded(void)
 {
 	const char *info;
 
@@ -485,9 +484,9 @@ static void who_comes_while_the_log_is_replayed_is_told_so(void)
 	ASK(p, "GET k", "$-1\r\n");
 }
 
-static void who_comes_while_loading_may_no_more_than_the_log_says(void)
+static void sessions_begun_during_loading_get_the_rights_in_the_log(void)
 {
-	/* Last in the log, so it is not known for a long time. */
+	/* It is the last record, so it is loaded late. */
 	words_at_end = "ACL SETUSER default resetpass >pw";
 	start_loading("ECHO 1\r\n");
 	words_at_end = NULL;
@@ -498,7 +497,7 @@ static void who_comes_while_loading_may_no_more_than_the_log_says(void)
 	ASK_HAS(p, "GET j", "\"waiting\"");
 }
 
-static void who_listens_while_loading_is_no_exception(void)
+static void subscribers_that_came_during_loading_are_checked_too(void)
 {
 	struct peer *other;
 
@@ -511,7 +510,7 @@ static void who_listens_while_loading_is_no_exception(void)
 	peer_expect_end(p);
 }
 
-static void it_can_be_stopped_while_the_log_is_replayed(void)
+static void the_server_can_be_stopped_while_it_loads(void)
 {
 	start_loading("");
 	stop();
@@ -528,7 +527,7 @@ static void set_file_limit(rlim_t bytes)
 	TEST_ASSERT_EQUAL_INT(0, prlimit(q.pid, RLIMIT_FSIZE, &limit, NULL));
 }
 
-static void writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble(void)
+static void a_failing_disk_refuses_writes_and_allows_reads(void)
 {
 	struct peer *reader;
 
@@ -537,12 +536,13 @@ static void writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble(void
 	ASK(p, "QLESS put 1000 w later due klass {} 1", "$3\r\ndue\r\n");
 	reader = peer_connect(&q);
 	set_file_limit(64);
-	/* Whoever writes when it is found out loses its connection instead of being lied to. */
+	/* A client whose write meets the failure loses its connection instead of getting a wrong
+	 * reply. */
 	peer_send_words(p, "PUT w q j2 klass {} 0");
 	peer_expect_end(p);
 	ASK_HAS(reader, "GET j1", "\"waiting\"");
 	ASK_HAS(reader, "PEEK q 5", "j1");
-	/* Not even what has come due moves: a crash would undo it. */
+	/* Not even jobs that are due move: a crash would undo that. */
 	ASK_HAS(reader, "QUEUES later", "\"scheduled\":1");
 	ASK_HAS(reader, "QLESS queues 2000 later", "\"waiting\":0");
 	ASK(reader, "PEEK later 5", "$2\r\n[]\r\n");
@@ -570,7 +570,7 @@ static void writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble(void
 	ASK(p, "GET j3", "$-1\r\n");
 }
 
-static void a_log_file_that_is_removed_meanwhile_is_noticed(void)
+static void a_removed_log_file_is_noticed(void)
 {
 	struct peer *reader;
 
@@ -578,7 +578,7 @@ static void a_log_file_that_is_removed_meanwhile_is_noticed(void)
 	put("j1");
 	reader = peer_connect(&q);
 	unlink(tempdir_file(&dir, "log-00000001"));
-	/* It would be synced without a word, and be gone with the process. */
+	/* The sync of a removed file succeeds, but the file ends with the process. */
 	peer_send_words(p, "PUT w q j2 klass {} 0");
 	peer_expect_end(p);
 	ASK_HAS(reader, "GET j1", "\"waiting\"");
@@ -593,7 +593,7 @@ static void a_log_file_that_is_removed_meanwhile_is_noticed(void)
 	ASK_HAS(p, "GET j3", "\"waiting\"");
 }
 
-static void a_directory_that_is_removed_meanwhile_is_noticed(void)
+static void a_removed_directory_is_noticed(void)
 {
 	struct peer *reader;
 
@@ -603,7 +603,7 @@ static void a_directory_that_is_removed_meanwhile_is_noticed(void)
 	unlink(tempdir_file(&dir, "manifest"));
 	unlink(tempdir_file(&dir, "lock"));
 	TEST_ASSERT_EQUAL_INT(0, rmdir(dir.path));
-	/* Whether this is told depends on when the next sync begins. */
+	/* This depends on when the next sync begins. */
 	peer_send_words(p, "PUT w q j2 klass {} 0");
 	WAIT_UNTIL(qlessd_has_logged(&q, "the log cannot be written: No such file"));
 	reader = peer_connect(&q);
@@ -614,7 +614,7 @@ static void a_directory_that_is_removed_meanwhile_is_noticed(void)
 	tempdir_init(&dir);
 }
 
-static void a_directory_that_cannot_be_written_to_is_named_at_the_start(void)
+static void an_unwritable_directory_is_an_error_at_the_start(void)
 {
 	char *output;
 
@@ -624,7 +624,7 @@ static void a_directory_that_cannot_be_written_to_is_named_at_the_start(void)
 	free(output);
 }
 
-/* Begin to write a base of 0.8 MB. */
+/* Begin to write a snapshot of 0.8 MB. */
 static void begin_rewrite(const char *rate)
 {
 	static char words[8000];
@@ -643,7 +643,7 @@ static void begin_rewrite(const char *rate)
 	ASK_HAS(p, "BGREWRITEAOF", "+Background");
 }
 
-static void a_rewrite_under_way_is_told_of_and_is_the_only_one(void)
+static void only_one_rewrite_runs_and_info_reports_it(void)
 {
 	begin_rewrite("20kb");
 	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrite_bytes:") > 20000);
@@ -651,7 +651,7 @@ static void a_rewrite_under_way_is_told_of_and_is_the_only_one(void)
 	ASK_HAS(p, "BGREWRITEAOF", "-ERR Background append only file rewriting already");
 }
 
-static void a_rewrite_keeps_to_its_rate_and_is_accounted_for(void)
+static void a_rewrite_obeys_its_rate_and_is_counted(void)
 {
 	int64_t start_ms = wait_now_ms();
 
@@ -662,12 +662,12 @@ static void a_rewrite_keeps_to_its_rate_and_is_accounted_for(void)
 	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO persistence", "aof_base_size:") > 800000);
 }
 
-static void rewrites_that_fail_are_not_begun_again_at_once(void)
+static void a_failed_rewrite_is_retried_after_a_delay(void)
 {
 	static char words[8000];
 
 	start("everysec");
-	/* Who makes bases from the log has limits of its own. */
+	/* The rewriter process has limits of its own. */
 	ASK(p, "CONFIG SET auto-rewrite-percentage 0 fork-max-memory 1gb", "+OK\r\n");
 	memset(words, 'x', 7300);
 	for (int i = 0; i < 40; i++) {
@@ -678,23 +678,24 @@ static void rewrites_that_fail_are_not_begun_again_at_once(void)
 		peer_send_words(p, words);
 		peer_skip_replies(p, 1);
 	}
-	/* Room for log files, of 64 KB, and not for the base. */
+	/* Room for log segments of 64 KB, but not for the snapshot. */
 	set_file_limit(150000);
 	ASK(p, "CONFIG SET auto-rewrite-percentage 1 auto-rewrite-min-size 1000", "+OK\r\n");
 	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrite_failures:") == 1);
 	ASK_HAS(p, "INFO persistence", "log_state:ok");
 	ASK_HAS(p, "INFO persistence", "aof_last_bgrewrite_status:err");
-	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "cannot write a new snapshot: File too large. The next "
-					       "automatic rewrite waits 60 "
-					       "seconds"));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q,
+					   "cannot write a new snapshot: File too large. The next "
+					   "automatic rewrite waits 60 "
+					   "seconds"));
 	put("k1");
-	/* Who asks for one gets it. */
+	/* BGREWRITEAOF still works. */
 	set_file_limit(RLIM_INFINITY);
 	rewrite();
 	ASK_HAS(p, "INFO persistence", "aof_last_bgrewrite_status:ok");
 }
 
-static void two_cannot_use_one_directory(void)
+static void two_servers_cannot_share_a_directory(void)
 {
 	char *output;
 
@@ -705,7 +706,7 @@ static void two_cannot_use_one_directory(void)
 	free(output);
 }
 
-static void damage_is_reported_and_nothing_is_touched(void)
+static void damage_is_reported_and_files_stay_unchanged(void)
 {
 	char *output, where[256];
 	FILE *file;
@@ -722,13 +723,13 @@ static void damage_is_reported_and_nothing_is_touched(void)
 					    "--unixsocket", tempdir_file(&dir, "other")));
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "log-00000001 is damaged at offset"), output);
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "qlessd-check"), output);
-	/* Which directory that is. */
+	/* The directory of the server. */
 	snprintf(where, sizeof where, " dir=%s\n", dir.path);
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, where), output);
 	free(output);
 }
 
-static void qlessd_check_tells_dumps_and_cuts(void)
+static void qlessd_check_reports_dumps_and_cuts(void)
 {
 	FILE *file;
 
@@ -762,8 +763,8 @@ static void qlessd_check_tells_dumps_and_cuts(void)
 	CHECK_HAS(2, "--nonsense", "Usage");
 }
 
-/* What root mends, the daemon has to be able to read. */
-static void qlessd_check_leaves_files_to_the_owner_of_the_directory(void)
+/* The daemon must be able to read files that root repaired. */
+static void qlessd_check_gives_files_to_the_owner_of_the_directory(void)
 {
 	uid_t owner = geteuid() == 0 ? 54321 : geteuid();
 	struct stat st;
@@ -810,7 +811,7 @@ static void copy_fixture(const char *log, const char *name)
 	free(bytes);
 }
 
-/* As state.txt spells a reply. */
+/* Spell a reply as state.txt does. */
 static void escape(const char *bytes, size_t len, struct buf *out)
 {
 	buf_clear(out);
@@ -851,8 +852,8 @@ static void check_state(const char *log)
 	free(text);
 }
 
-/* An old log leads to the state that the program that wrote it had; so do the old log with what was
- * recorded since, and the base that is made of both. */
+/* An old log loads to the state that its program had. So does the old log with new records after
+ * it, and the snapshot made of both. */
 static void check_old_log(const char *log)
 {
 	CHECK_HAS(0, "", "the log is whole");
@@ -867,7 +868,7 @@ static void check_old_log(const char *log)
 	check_state(log);
 }
 
-static void a_log_of_version_2_leads_to_the_state_it_had(void)
+static void a_log_of_version_2_loads_to_the_same_state(void)
 {
 	copy_fixture("log-version-2", "manifest");
 	copy_fixture("log-version-2", "base-00000003");
@@ -875,7 +876,7 @@ static void a_log_of_version_2_leads_to_the_state_it_had(void)
 	check_old_log("log-version-2");
 }
 
-static void a_log_of_version_3_leads_to_the_state_it_had(void)
+static void a_log_of_version_3_loads_to_the_same_state(void)
 {
 	copy_fixture("log-version-3", "manifest");
 	copy_fixture("log-version-3", "base-00000003");
@@ -884,7 +885,7 @@ static void a_log_of_version_3_leads_to_the_state_it_had(void)
 	check_old_log("log-version-3");
 }
 
-static void a_log_of_the_version_before_goes_on_in_a_new_file(void)
+static void a_log_of_an_older_version_continues_in_a_new_file(void)
 {
 	const size_t version_at = 8;
 	char *old, *now;
@@ -896,7 +897,7 @@ static void a_log_of_the_version_before_goes_on_in_a_new_file(void)
 	start("always");
 	ASK(p, "QLESS heartbeat 1700000100 running w2 {\"n\":1}", ":1700000700\r\n");
 	stop();
-	/* This is recorded in a way that version 2 does not know. */
+	/* The record of this is unknown to version 2. */
 	CHECK_HAS(0, "--dump", "heartbeat \"running\" \"w2\" \"=\"");
 	CHECK_HAS(0, "", "log: 2 files");
 	old = read_fixture("log-version-2", "log-00000002", &len);
@@ -913,7 +914,7 @@ static void a_log_of_the_version_before_goes_on_in_a_new_file(void)
 	ASK_HAS(p, "GET running", "\"expires\":1700000700");
 }
 
-static void an_earlier_state_is_recovered_into_another_directory(void)
+static void recover_to_restores_an_earlier_state(void)
 {
 	struct tempdir fresh;
 	char sequence[32];
@@ -940,7 +941,7 @@ static void an_earlier_state_is_recovered_into_another_directory(void)
 	ASK_HAS(p, "GET j2", "\"waiting\"");
 }
 
-static void with_bases_that_are_kept_an_earlier_state_is_recovered(void)
+static void kept_snapshots_allow_recovery_of_earlier_states(void)
 {
 	struct tempdir fresh;
 	char sequence[32], *output;
@@ -975,7 +976,7 @@ static void with_bases_that_are_kept_an_earlier_state_is_recovered(void)
 	tempdir_done(&fresh);
 }
 
-static void shutdown_save_writes_a_base(void)
+static void shutdown_save_writes_a_snapshot(void)
 {
 	start("everysec");
 	put("j1");
@@ -1000,11 +1001,11 @@ static void shutdown_nosave_loses_nothing(void)
 	ASK_HAS(p, "GET j1", "\"waiting\"");
 }
 
-static void shutdown_save_without_room_for_a_base_loses_nothing(void)
+static void shutdown_save_on_a_full_disk_loses_nothing(void)
 {
 	start("everysec");
 	put("j1");
-	/* Not even for its head and the end of the log. */
+	/* Not even room for the header and the end of the log. */
 	set_file_limit(1);
 	peer_send_words(p, "SHUTDOWN SAVE");
 	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
@@ -1013,7 +1014,7 @@ static void shutdown_save_without_room_for_a_base_loses_nothing(void)
 	ASK_HAS(p, "GET j1", "\"waiting\"");
 }
 
-static void an_exec_of_reading_commands_is_not_recorded(void)
+static void a_transaction_that_only_reads_is_not_recorded(void)
 {
 	int64_t last;
 
@@ -1028,7 +1029,7 @@ static void an_exec_of_reading_commands_is_not_recorded(void)
 	TEST_ASSERT_EQUAL_INT64(last, peer_ask_number(p, "INFO persistence", "log_last_sequence:"));
 }
 
-static void the_log_is_rewritten_by_itself(void)
+static void the_log_is_rewritten_automatically(void)
 {
 	char words[200];
 
@@ -1055,43 +1056,43 @@ int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
-	RUN(everything_is_there_after_a_restart);
-	RUN(who_asks_for_the_last_number_gets_that_of_what_it_sent_before);
-	RUN(other_databases_are_there_as_well);
-	RUN(the_log_is_at_most_half_more_than_what_it_records);
-	RUN(no_kill_loses_what_was_acknowledged_with_always);
-	RUN(no_kill_loses_what_was_acknowledged_with_everysec);
-	RUN(users_set_at_run_time_are_there_after_a_restart);
+	RUN(jobs_survive_a_restart);
+	RUN(info_reports_the_sequence_number_of_earlier_commands);
+	RUN(all_databases_survive_a_restart);
+	RUN(the_log_is_at_most_half_larger_than_its_commands);
+	RUN(kills_lose_no_acknowledged_write_with_always);
+	RUN(kills_lose_no_acknowledged_write_with_everysec);
+	RUN(users_set_at_run_time_survive_a_restart);
 	RUN(users_set_at_run_time_take_precedence_over_the_configuration);
 	RUN(config_rewrite_gives_users_back_to_the_configuration);
-	RUN(a_deleted_user_that_no_file_names_may_be_added_to_one);
-	RUN(a_password_of_config_set_is_kept_for_a_user_set_at_run_time);
-	RUN(a_change_of_a_user_that_changes_nothing_is_not_recorded);
-	RUN(who_comes_while_the_log_is_replayed_is_told_so);
-	RUN(who_comes_while_loading_may_no_more_than_the_log_says);
-	RUN(who_listens_while_loading_is_no_exception);
-	RUN(it_can_be_stopped_while_the_log_is_replayed);
-	RUN(writes_are_refused_and_reads_go_on_while_the_disk_is_in_trouble);
-	RUN(a_log_file_that_is_removed_meanwhile_is_noticed);
-	RUN(a_directory_that_is_removed_meanwhile_is_noticed);
-	RUN(a_directory_that_cannot_be_written_to_is_named_at_the_start);
-	RUN(a_rewrite_under_way_is_told_of_and_is_the_only_one);
-	RUN(a_rewrite_keeps_to_its_rate_and_is_accounted_for);
-	RUN(rewrites_that_fail_are_not_begun_again_at_once);
-	RUN(two_cannot_use_one_directory);
-	RUN(damage_is_reported_and_nothing_is_touched);
-	RUN(qlessd_check_tells_dumps_and_cuts);
-	RUN(qlessd_check_leaves_files_to_the_owner_of_the_directory);
-	RUN(a_log_of_version_2_leads_to_the_state_it_had);
-	RUN(a_log_of_version_3_leads_to_the_state_it_had);
-	RUN(a_log_of_the_version_before_goes_on_in_a_new_file);
-	RUN(an_earlier_state_is_recovered_into_another_directory);
-	RUN(with_bases_that_are_kept_an_earlier_state_is_recovered);
-	RUN(shutdown_save_writes_a_base);
+	RUN(a_user_deleted_at_run_time_may_be_configured_later);
+	RUN(config_set_requirepass_survives_if_default_was_set_at_run_time);
+	RUN(setting_a_user_to_the_same_is_not_recorded);
+	RUN(clients_get_an_error_while_the_log_is_loaded);
+	RUN(sessions_begun_during_loading_get_the_rights_in_the_log);
+	RUN(subscribers_that_came_during_loading_are_checked_too);
+	RUN(the_server_can_be_stopped_while_it_loads);
+	RUN(a_failing_disk_refuses_writes_and_allows_reads);
+	RUN(a_removed_log_file_is_noticed);
+	RUN(a_removed_directory_is_noticed);
+	RUN(an_unwritable_directory_is_an_error_at_the_start);
+	RUN(only_one_rewrite_runs_and_info_reports_it);
+	RUN(a_rewrite_obeys_its_rate_and_is_counted);
+	RUN(a_failed_rewrite_is_retried_after_a_delay);
+	RUN(two_servers_cannot_share_a_directory);
+	RUN(damage_is_reported_and_files_stay_unchanged);
+	RUN(qlessd_check_reports_dumps_and_cuts);
+	RUN(qlessd_check_gives_files_to_the_owner_of_the_directory);
+	RUN(a_log_of_version_2_loads_to_the_same_state);
+	RUN(a_log_of_version_3_loads_to_the_same_state);
+	RUN(a_log_of_an_older_version_continues_in_a_new_file);
+	RUN(recover_to_restores_an_earlier_state);
+	RUN(kept_snapshots_allow_recovery_of_earlier_states);
+	RUN(shutdown_save_writes_a_snapshot);
 	RUN(shutdown_nosave_loses_nothing);
-	RUN(shutdown_save_without_room_for_a_base_loses_nothing);
-	RUN(an_exec_of_reading_commands_is_not_recorded);
-	RUN(the_log_is_rewritten_by_itself);
+	RUN(shutdown_save_on_a_full_disk_loses_nothing);
+	RUN(a_transaction_that_only_reads_is_not_recorded);
+	RUN(the_log_is_rewritten_automatically);
 	RUN(without_a_log_nothing_is_written);
 	return UNIT_RESULT();
 }

@@ -1,5 +1,5 @@
 /*
- * The process: how it starts, what signals do, how it ends.
+ * The process: starting, signals, stopping.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -46,7 +46,7 @@ static void assert_exit(int wanted, int status)
 	TEST_ASSERT_EQUAL_INT(wanted, WEXITSTATUS(status));
 }
 
-static void version_help_and_check_config_answer_and_exit(void)
+static void version_help_and_check_config_print_and_exit(void)
 {
 	char *output, path[300];
 
@@ -72,7 +72,7 @@ static void version_help_and_check_config_answer_and_exit(void)
 	free(output);
 }
 
-static void a_bad_configuration_is_an_error_with_its_place(void)
+static void an_invalid_configuration_is_reported_with_its_line(void)
 {
 	char *output;
 
@@ -109,7 +109,7 @@ static void a_stop_signal_ends_it_with_all_replies_delivered(int number)
 	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "client_max_output_buffer:") > 0);
 	kill(q.pid, number);
 	peer_expect_end(idle);
-	/* It goes on asking, but nothing more is run. */
+	/* The client goes on sending, but nothing more runs. */
 	peer_try_send(slow, bytes, 65536);
 	free(bytes);
 	peer_expect(slow, "$16777216\r\n");
@@ -123,17 +123,17 @@ static void a_stop_signal_ends_it_with_all_replies_delivered(int number)
 	TEST_ASSERT_NOT_EQUAL(0, access(q.socket_path, F_OK));
 }
 
-static void sigterm_ends_it_with_all_replies_delivered(void)
+static void sigterm_stops_after_all_replies(void)
 {
 	a_stop_signal_ends_it_with_all_replies_delivered(SIGTERM);
 }
 
-static void sigint_ends_it_with_all_replies_delivered(void)
+static void sigint_stops_after_all_replies(void)
 {
 	a_stop_signal_ends_it_with_all_replies_delivered(SIGINT);
 }
 
-static void a_second_signal_does_not_wait_for_those_who_do_not_read(void)
+static void a_second_sigterm_does_not_wait_for_slow_readers(void)
 {
 	struct peer *slow;
 	size_t len = (size_t)16 * 1024 * 1024;
@@ -154,12 +154,12 @@ static void a_second_signal_does_not_wait_for_those_who_do_not_read(void)
 	WAIT_UNTIL(qlessd_has_logged(&q, "SIGTERM received"));
 	kill(q.pid, SIGTERM);
 	assert_exit(0, qlessd_wait(&q));
-	/* For which it has ten seconds. */
+	/* A slow reader would have ten seconds. */
 	TEST_ASSERT_LESS_THAN(9000, wait_now_ms() - before);
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "SIGTERM received again"));
 }
 
-static void shutdown_ends_it_without_a_reply(void)
+static void shutdown_sends_no_reply(void)
 {
 	start();
 	ASK(p, "SHUTDOWN ABORT", "-ERR No shutdown in progress.\r\n");
@@ -171,7 +171,7 @@ static void shutdown_ends_it_without_a_reply(void)
 	assert_exit(0, qlessd_wait(&q));
 }
 
-static void a_broken_pipe_is_no_signal_to_end(void)
+static void a_broken_pipe_does_not_stop_the_server(void)
 {
 	start();
 	for (int i = 0; i < 20; i++) {
@@ -184,7 +184,7 @@ static void a_broken_pipe_is_no_signal_to_end(void)
 	ASK(p, "PING", "+PONG\r\n");
 }
 
-static void sighup_opens_the_log_again(void)
+static void sighup_reopens_the_log_file(void)
 {
 	char path[300], moved[300], *text;
 
@@ -205,7 +205,7 @@ static void sighup_opens_the_log_again(void)
 	free(text);
 }
 
-static void sigusr1_writes_the_state_to_the_log(void)
+static void sigusr1_logs_the_state(void)
 {
 	start();
 	kill(q.pid, SIGUSR1);
@@ -213,7 +213,7 @@ static void sigusr1_writes_the_state_to_the_log(void)
 	ASK(p, "PING", "+PONG\r\n");
 }
 
-static void two_on_one_port_is_an_error(void)
+static void a_port_in_use_is_an_error(void)
 {
 	char port[8], *output;
 
@@ -263,7 +263,8 @@ static void a_daemon_is_ready_when_its_parent_ends(void)
 	int number = qlessd_free_port(), status;
 	pid_t pid;
 
-	/* Its end is ours to wait for: not every container has an init that does. */
+	/* This process waits for the end of the daemon: not every container has an init that
+	 * does. */
 	TEST_ASSERT_EQUAL_INT(0, prctl(PR_SET_CHILD_SUBREAPER, 1));
 	snprintf(pidfile, sizeof pidfile, "%s", tempdir_file(&dir, "pid"));
 	snprintf(log, sizeof log, "%s", tempdir_file(&dir, "log"));
@@ -277,12 +278,12 @@ static void a_daemon_is_ready_when_its_parent_ends(void)
 	pid = (pid_t)strtol(text, NULL, 10);
 	free(text);
 	TEST_ASSERT_EQUAL_INT64(pid, peer_ask_number(p, "INFO server", "process_id:"));
-	/* The port is taken now. */
+	/* The port is in use now. */
 	TEST_ASSERT_EQUAL_INT(
 		1, QLESSD_RUN(&output, "--daemonize", "yes", "--port", port, "--dir", dir.path));
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "Address already in use"), output);
 	free(output);
-	/* And so is the pid file. */
+	/* The pid file is in use, too. */
 	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--pidfile", pidfile, "--port", "0",
 					    "--unixsocket", tempdir_file(&dir, "s")));
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, pidfile), output);
@@ -294,7 +295,7 @@ static void a_daemon_is_ready_when_its_parent_ends(void)
 	assert_exit(0, status);
 }
 
-static void a_crash_tells_where_it_was(void)
+static void a_crash_logs_a_backtrace(void)
 {
 	int status;
 
@@ -307,7 +308,7 @@ static void a_crash_tells_where_it_was(void)
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "SIGSEGV"));
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "server_run+"));
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "End of the crash report"));
-	/* It left its socket; the next one takes it over. */
+	/* The killed server left its socket, and the next one replaces it. */
 	TEST_ASSERT_EQUAL_INT(0, access(q.socket_path, F_OK));
 }
 
@@ -321,7 +322,7 @@ static bool has_ipv6(void)
 	return has;
 }
 
-static void it_speaks_ipv6(void)
+static void ipv6_works(void)
 {
 	char address[32];
 
@@ -341,21 +342,21 @@ int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
-	RUN(version_help_and_check_config_answer_and_exit);
-	RUN(a_bad_configuration_is_an_error_with_its_place);
-	RUN(sigterm_ends_it_with_all_replies_delivered);
-	RUN(sigint_ends_it_with_all_replies_delivered);
-	RUN(a_second_signal_does_not_wait_for_those_who_do_not_read);
-	RUN(shutdown_ends_it_without_a_reply);
-	RUN(a_broken_pipe_is_no_signal_to_end);
-	RUN(sighup_opens_the_log_again);
-	RUN(sigusr1_writes_the_state_to_the_log);
-	RUN(two_on_one_port_is_an_error);
+	RUN(version_help_and_check_config_print_and_exit);
+	RUN(an_invalid_configuration_is_reported_with_its_line);
+	RUN(sigterm_stops_after_all_replies);
+	RUN(sigint_stops_after_all_replies);
+	RUN(a_second_sigterm_does_not_wait_for_slow_readers);
+	RUN(shutdown_sends_no_reply);
+	RUN(a_broken_pipe_does_not_stop_the_server);
+	RUN(sighup_reopens_the_log_file);
+	RUN(sigusr1_logs_the_state);
+	RUN(a_port_in_use_is_an_error);
 	RUN(a_unix_socket_has_its_permissions_and_a_stale_one_is_replaced);
 	RUN(a_daemon_is_ready_when_its_parent_ends);
-	RUN(a_crash_tells_where_it_was);
-	/* Containers may be without. */
+	RUN(a_crash_logs_a_backtrace);
+	/* A container may have no IPv6. */
 	if (has_ipv6())
-		RUN(it_speaks_ipv6);
+		RUN(ipv6_works);
 	return UNIT_RESULT();
 }

@@ -1,5 +1,5 @@
 /*
- * Bytes in, bytes out: requests in every shape that a network and its users give them.
+ * The protocol: requests in every shape that networks and clients produce.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,8 @@ static void a_request_may_be_cut_anywhere(void)
 
 	for (size_t cut = 1; cut < strlen(request); cut++) {
 		peer_send(p, request, cut);
-		/* The server answers in turn: when the other has its reply, this part is read. */
+		/* The server answers in order: when the other client has its reply, this part
+		 * has been read. */
 		ASK(other, "PING", "+PONG\r\n");
 		peer_send_text(p, request + cut);
 		peer_expect(p, "-NOPROTO unsupported protocol version\r\n$3\r\na b\r\n+PONG\r\n");
@@ -62,7 +63,7 @@ static void ten_thousand_requests_in_one_write_are_all_answered_in_order(void)
 	}
 }
 
-static void every_reply_arrives_after_the_peer_has_shut_its_side(void)
+static void replies_arrive_after_the_peer_has_shut_down_writing(void)
 {
 	struct peer *p = peer_connect(&q);
 
@@ -74,7 +75,7 @@ static void every_reply_arrives_after_the_peer_has_shut_its_side(void)
 	peer_expect_end(p);
 }
 
-static void a_half_request_at_the_end_is_not_run(void)
+static void an_incomplete_request_at_the_end_does_not_run(void)
 {
 	struct peer *p = peer_connect(&q);
 
@@ -84,7 +85,7 @@ static void a_half_request_at_the_end_is_not_run(void)
 	peer_expect_end(p);
 }
 
-static void large_replies_arrive_after_the_peer_has_shut_its_side(void)
+static void large_replies_arrive_after_the_peer_has_shut_down_writing(void)
 {
 	struct peer *p = peer_connect(&q);
 	size_t len = (size_t)8 * 1024 * 1024;
@@ -102,9 +103,9 @@ static void large_replies_arrive_after_the_peer_has_shut_its_side(void)
 	peer_expect_end(p);
 }
 
-/* The kernel of the server resets a connection that is closed while bytes of the peer wait to be
- * read, and drops what it has not yet sent. */
-static void replies_arrive_although_more_was_sent_than_is_read(void)
+/* The kernel resets a connection that is closed while input is unread, and drops its unsent
+ * output. */
+static void replies_arrive_although_input_is_left_unread(void)
 {
 	struct peer *p;
 	size_t len = (size_t)2 * 1024 * 1024;
@@ -119,7 +120,7 @@ static void replies_arrive_although_more_was_sent_than_is_read(void)
 	peer_try_send(p, bytes, len);
 	free(bytes);
 	peer_expect(p, "$2097152\r\n");
-	/* Slowly: what is left waits in the kernel when the server is done with the connection. */
+	/* Read slowly: the rest waits in the kernel after the server has finished. */
 	for (size_t part = len / 16; len != 0; len -= part) {
 		peer_skip(p, part);
 		wait_ms(5);
@@ -144,7 +145,7 @@ static void last_replies_may_be_read_slowly(void)
 	peer_shutdown(p);
 	free(bytes);
 	peer_expect(p, "$50331648\r\n");
-	/* Longer than a connection may stay that takes nothing. */
+	/* Longer than a connection may stay without reading. */
 	for (int i = 0; i < parts; i++) {
 		peer_skip(p, len / (size_t)parts);
 		wait_ms(14000 / parts);
@@ -153,7 +154,7 @@ static void last_replies_may_be_read_slowly(void)
 	peer_expect_end(p);
 }
 
-/* What is sent, the error, and that the connection is closed then. */
+/* Send bytes, expect the error, and then the end. */
 static void expect_protocol_error(const char *bytes, const char *error)
 {
 	struct peer *p = peer_connect(&q);
@@ -166,7 +167,7 @@ static void expect_protocol_error(const char *bytes, const char *error)
 	peer_close(p);
 }
 
-static void broken_requests_get_an_error_and_are_hung_up_on(void)
+static void malformed_requests_get_an_error_and_a_close(void)
 {
 	expect_protocol_error("*1048577\r\n", "-ERR Protocol error: invalid multibulk length\r\n");
 	expect_protocol_error("*99999999999999999999\r\n",
@@ -185,7 +186,7 @@ static void broken_requests_get_an_error_and_are_hung_up_on(void)
 			      "-ERR Protocol error: unbalanced quotes in request\r\n");
 }
 
-static void lines_without_an_end_are_too_long(void)
+static void endless_lines_are_too_long(void)
 {
 	char *bytes = calloc(1, 70000);
 
@@ -199,7 +200,7 @@ static void lines_without_an_end_are_too_long(void)
 	free(bytes);
 }
 
-static void an_error_arrives_although_the_peer_goes_on_sending(void)
+static void an_error_arrives_while_the_peer_keeps_sending(void)
 {
 	struct peer *p = peer_connect(&q);
 	char junk[8192];
@@ -212,7 +213,7 @@ static void an_error_arrives_although_the_peer_goes_on_sending(void)
 	peer_expect_end(p);
 }
 
-static void unknown_names_of_any_length_are_quoted_in_part(void)
+static void long_unknown_names_are_quoted_in_part(void)
 {
 	struct peer *p = peer_connect(&q);
 	char *name = malloc(200001);
@@ -234,7 +235,7 @@ static void unknown_names_of_any_length_are_quoted_in_part(void)
 				 peer_reply(p));
 }
 
-static void random_bytes_never_do_harm(void)
+static void random_bytes_do_no_harm(void)
 {
 	unsigned long long seed = 20;
 	struct peer *alive = peer_connect(&q);
@@ -260,7 +261,7 @@ static void random_bytes_never_do_harm(void)
 	WAIT_UNTIL(peer_ask_number(alive, "INFO clients", "connected_clients:") == 1);
 }
 
-static void browsers_are_hung_up_on(void)
+static void requests_of_browsers_close_the_connection(void)
 {
 	struct peer *p = peer_connect(&q);
 
@@ -300,7 +301,7 @@ static void an_argument_may_hold_any_byte(void)
 	TEST_ASSERT_EQUAL_MEMORY(bytes, peer_reply(p) + 6, sizeof bytes);
 }
 
-static void resp3_is_spoken_from_hello_on(void)
+static void hello_switches_to_resp3(void)
 {
 	struct peer *p = peer_connect(&q);
 	const char *reply;
@@ -353,20 +354,20 @@ int main(int argc, char **argv)
 	RUN(a_request_may_come_byte_by_byte);
 	RUN(a_request_may_be_cut_anywhere);
 	RUN(ten_thousand_requests_in_one_write_are_all_answered_in_order);
-	RUN(every_reply_arrives_after_the_peer_has_shut_its_side);
-	RUN(a_half_request_at_the_end_is_not_run);
-	RUN(large_replies_arrive_after_the_peer_has_shut_its_side);
-	RUN(replies_arrive_although_more_was_sent_than_is_read);
+	RUN(replies_arrive_after_the_peer_has_shut_down_writing);
+	RUN(an_incomplete_request_at_the_end_does_not_run);
+	RUN(large_replies_arrive_after_the_peer_has_shut_down_writing);
+	RUN(replies_arrive_although_input_is_left_unread);
 	RUN(last_replies_may_be_read_slowly);
-	RUN(broken_requests_get_an_error_and_are_hung_up_on);
-	RUN(lines_without_an_end_are_too_long);
-	RUN(an_error_arrives_although_the_peer_goes_on_sending);
-	RUN(unknown_names_of_any_length_are_quoted_in_part);
-	RUN(random_bytes_never_do_harm);
-	RUN(browsers_are_hung_up_on);
+	RUN(malformed_requests_get_an_error_and_a_close);
+	RUN(endless_lines_are_too_long);
+	RUN(an_error_arrives_while_the_peer_keeps_sending);
+	RUN(long_unknown_names_are_quoted_in_part);
+	RUN(random_bytes_do_no_harm);
+	RUN(requests_of_browsers_close_the_connection);
 	RUN(inline_commands_may_have_quotes);
 	RUN(an_argument_may_hold_any_byte);
-	RUN(resp3_is_spoken_from_hello_on);
+	RUN(hello_switches_to_resp3);
 	RUN(limits_of_requests_follow_the_configuration);
 	RUN(a_request_may_have_very_many_arguments);
 	return UNIT_RESULT();

@@ -1,5 +1,5 @@
 /*
- * Channels and patterns: who hears what, in which words, and in which order.
+ * Channels and patterns: who receives messages, in which form and order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ void tearDown(void)
 	qlessd_stop(&q);
 }
 
-static void a_message_reaches_those_who_listen(void)
+static void a_message_reaches_all_subscribers(void)
 {
 	struct peer *a = peer_connect(&q), *b = peer_connect(&q), *c = peer_connect(&q);
 
@@ -37,7 +37,7 @@ static void a_message_reaches_those_who_listen(void)
 	peer_expect(b, "*4\r\n$8\r\npmessage\r\n$2\r\nn*\r\n$4\r\nnews\r\n$5\r\nhello\r\n");
 }
 
-static void who_listens_twice_hears_twice(void)
+static void a_channel_and_a_pattern_deliver_two_messages(void)
 {
 	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
 
@@ -53,7 +53,7 @@ static void who_listens_twice_hears_twice(void)
 		       "*4\r\n$8\r\npmessage\r\n$1\r\n?\r\n$1\r\nx\r\n$1\r\n1\r\n");
 }
 
-static void in_resp2_a_subscriber_may_do_little_else(void)
+static void in_resp2_a_subscriber_may_run_few_commands(void)
 {
 	struct peer *a = peer_connect(&q);
 
@@ -97,7 +97,7 @@ static void in_resp3_messages_are_pushed_between_replies(void)
 	    ">3\r\n$12\r\npunsubscribe\r\n$2\r\nx*\r\n:0\r\n");
 }
 
-static void who_publishes_to_itself_hears_itself(void)
+static void a_publisher_receives_its_own_messages(void)
 {
 	struct peer *a = peer_connect(&q);
 
@@ -106,8 +106,8 @@ static void who_publishes_to_itself_hears_itself(void)
 	ASK(a, "PUBLISH x 1", ":1\r\n>3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$1\r\n1\r\n");
 }
 
-/* It is an array that grows while jobs are completed, and each of them is an event. */
-static void an_event_never_stands_within_the_reply_of_a_command(void)
+/* The reply is an array that grows while jobs complete, and each completion is an event. */
+static void an_event_never_interrupts_the_reply_of_a_command(void)
 {
 	struct peer *a = peer_connect(&q);
 
@@ -120,7 +120,7 @@ static void an_event_never_stands_within_the_reply_of_a_command(void)
 	    "*2\r\n$8\r\ncomplete\r\n$8\r\ncomplete\r\n>3\r\n$7\r\nmessage\r\n");
 }
 
-static void a_message_never_stands_within_the_reply_of_exec(void)
+static void a_message_never_interrupts_the_reply_of_exec(void)
 {
 	struct peer *a = peer_connect(&q);
 
@@ -135,7 +135,7 @@ static void a_message_never_stands_within_the_reply_of_exec(void)
 	    ">3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$1\r\n2\r\n");
 }
 
-static void unsubscribing_from_nothing_says_so(void)
+static void unsubscribing_without_subscriptions_is_confirmed(void)
 {
 	struct peer *a = peer_connect(&q);
 
@@ -147,7 +147,7 @@ static void unsubscribing_from_nothing_says_so(void)
 	ASK(a, "PING", "+PONG\r\n");
 }
 
-static void pubsub_tells_about_channels(void)
+static void pubsub_describes_channels(void)
 {
 	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
 
@@ -184,7 +184,7 @@ static void messages_stay_in_order(void)
 	}
 }
 
-static void thousands_of_channels_are_forgotten_with_their_listener(void)
+static void subscriptions_end_with_their_connection(void)
 {
 	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
 	char line[64];
@@ -203,7 +203,7 @@ static void thousands_of_channels_are_forgotten_with_their_listener(void)
 	TEST_ASSERT_EQUAL_INT64(0, peer_ask_number(b, "PUBSUB NUMPAT", ":"));
 }
 
-static void a_listener_may_be_killed_while_messages_come(void)
+static void a_subscriber_may_be_killed_while_messages_arrive(void)
 {
 	struct peer *b = peer_connect(&q), *victims[20];
 	char line[128];
@@ -220,7 +220,7 @@ static void a_listener_may_be_killed_while_messages_come(void)
 		peer_expect_end(victims[i]);
 }
 
-static void messages_come_even_when_replies_are_off(void)
+static void messages_arrive_with_replies_off(void)
 {
 	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
 
@@ -252,19 +252,19 @@ int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
-	RUN(a_message_reaches_those_who_listen);
-	RUN(who_listens_twice_hears_twice);
-	RUN(in_resp2_a_subscriber_may_do_little_else);
+	RUN(a_message_reaches_all_subscribers);
+	RUN(a_channel_and_a_pattern_deliver_two_messages);
+	RUN(in_resp2_a_subscriber_may_run_few_commands);
 	RUN(in_resp3_messages_are_pushed_between_replies);
-	RUN(who_publishes_to_itself_hears_itself);
-	RUN(an_event_never_stands_within_the_reply_of_a_command);
-	RUN(a_message_never_stands_within_the_reply_of_exec);
-	RUN(unsubscribing_from_nothing_says_so);
-	RUN(pubsub_tells_about_channels);
+	RUN(a_publisher_receives_its_own_messages);
+	RUN(an_event_never_interrupts_the_reply_of_a_command);
+	RUN(a_message_never_interrupts_the_reply_of_exec);
+	RUN(unsubscribing_without_subscriptions_is_confirmed);
+	RUN(pubsub_describes_channels);
 	RUN(messages_stay_in_order);
-	RUN(thousands_of_channels_are_forgotten_with_their_listener);
-	RUN(a_listener_may_be_killed_while_messages_come);
-	RUN(messages_come_even_when_replies_are_off);
+	RUN(subscriptions_end_with_their_connection);
+	RUN(a_subscriber_may_be_killed_while_messages_arrive);
+	RUN(messages_arrive_with_replies_off);
 	RUN(names_and_messages_may_hold_any_byte);
 	return UNIT_RESULT();
 }

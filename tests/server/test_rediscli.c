@@ -1,5 +1,5 @@
 /*
- * The tools that people have at hand: redis-cli and redis-benchmark.
+ * Common tools: redis-cli and redis-benchmark.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@ void tearDown(void)
 	qlessd_stop(&q);
 }
 
-/* Run a shell command, in which $CLI is redis-cli for our server; all it writes goes to `output`.
- * Returns the exit status of the shell. */
+/* Run a shell command, in which $CLI is redis-cli for our server. `output` is everything it
+ * writes. Returns the exit status of the shell. */
 static int run(const char *command)
 {
 	char line[1024];
@@ -66,7 +66,7 @@ static void redis_cli_shows_replies(void)
 	assert_output_has(" db=2 ");
 }
 
-static void redis_cli_can_pipe(void)
+static void redis_cli_pipes(void)
 {
 	run("yes PING | head -5000 | sed 's/$/\\r/' | $CLI --pipe");
 	assert_output_has("errors: 0, replies: 5000");
@@ -141,7 +141,7 @@ int main(int argc, char **argv)
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
 	RUN(redis_cli_shows_replies);
-	RUN(redis_cli_can_pipe);
+	RUN(redis_cli_pipes);
 	RUN(redis_cli_shows_statistics);
 	RUN(redis_cli_measures_latency);
 	RUN(redis_cli_monitors);

@@ -1,5 +1,5 @@
 /*
- * Who writes the bases of the log: a fork of the server, or a process that makes them from the log.
+ * Rewrites of the log: by a fork of the server, or by a process that makes snapshots from the log.
  */
 #include <dirent.h>
 #include <sched.h>
@@ -16,9 +16,9 @@
 #include "unit.h"
 #include "wait.h"
 
-/* Nobody can be nicer. */
+/* The lowest priority. */
 #define NICEST 19
-/* Of a base of two jobs, of which the beginning is looked at. */
+/* Bytes at the start of a snapshot of two jobs. */
 #define BASE_BYTES 1024
 
 static struct qlessd q;
@@ -37,7 +37,7 @@ void tearDown(void)
 	tempdir_done(&dir);
 }
 
-/* With a server that is large if it has no more than so much memory. */
+/* Start a server that is large if it uses more than this much memory. */
 static void start(const char *fork_max)
 {
 	QLESSD_START(&q, "--dir", dir.path, "--rewrite-rate-limit", "0", "--fork-max-memory",
@@ -79,7 +79,7 @@ static void rewrite(void)
 	WAIT_UNTIL(persistence_figure("aof_rewrites:") > before);
 }
 
-/* The children of a process, and theirs, with that name; 0 if there is none. */
+/* Returns a child of a process, or a child of a child, with that name; 0 if there is none. */
 static pid_t find_child(pid_t pid, const char *name)
 {
 	char path[64], comm[32];
@@ -112,7 +112,7 @@ static pid_t find_rewriter(void)
 	return find_child(q.pid, "qlessd-rewriter");
 }
 
-/* Have a base written that takes for ever. */
+/* Begin a rewrite that does not end. */
 static pid_t begin_endless_rewrite(void)
 {
 	pid_t worker;
@@ -124,7 +124,7 @@ static pid_t begin_endless_rewrite(void)
 	return worker;
 }
 
-static void a_small_server_forks_and_says_how_long_that_took(void)
+static void a_small_server_forks_and_logs_how_long_that_took(void)
 {
 	start("1gb");
 	put("j1");
@@ -134,7 +134,7 @@ static void a_small_server_forks_and_says_how_long_that_took(void)
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "fork took"));
 }
 
-static void a_large_server_has_bases_made_from_the_log(void)
+static void a_large_server_makes_snapshots_from_the_log(void)
 {
 	start("0");
 	for (int i = 1; i <= 3; i++) {
@@ -156,8 +156,8 @@ static void a_large_server_has_bases_made_from_the_log(void)
 	ASK(p, "CONSISTENCYCHECK", "*0\r\n");
 }
 
-/* The process that makes bases from the log knows nothing about users. */
-static void users_are_in_such_a_base_as_the_server_knows_them(void)
+/* The process that makes snapshots from the log knows nothing about users. */
+static void a_snapshot_from_the_log_has_the_users_of_the_server(void)
 {
 	textfile_write(tempdir_file(&dir, "qlessd.conf"),
 		       "user carol on >c +ping\nfork-max-memory 0\n");
@@ -176,7 +176,7 @@ static void users_are_in_such_a_base_as_the_server_knows_them(void)
 	ASK_HAS(p, "ACL LIST", "-@all +ping +get\r\n");
 }
 
-/* Load a script; its SHA-1 is good until the next call. */
+/* Load a script. Its SHA-1 is valid until the next call. */
 static const char *load_script(const char *text)
 {
 	static char sha[41];
@@ -190,7 +190,7 @@ static const char *load_script(const char *text)
 	return sha;
 }
 
-static void scripts_are_in_such_a_base(void)
+static void a_snapshot_from_the_log_has_the_scripts(void)
 {
 	char line[200];
 
@@ -221,7 +221,7 @@ static void the_options_a_script_lacks_outlive_the_server(void)
 	ASK_HAS(p, line, "lacks the option \"throttles\"");
 }
 
-static void a_base_is_made_by_a_fork_where_it_cannot_be_from_the_log(void)
+static void a_fork_makes_the_snapshot_if_the_log_cannot(void)
 {
 	pid_t worker;
 
@@ -236,12 +236,12 @@ static void a_base_is_made_by_a_fork_where_it_cannot_be_from_the_log(void)
 	WAIT_UNTIL(persistence_figure("aof_rewrites:") == 1);
 	TEST_ASSERT_EQUAL_INT64(0, persistence_figure("aof_rewrite_failures:"));
 	TEST_ASSERT_TRUE(persistence_figure("latest_fork_usec:") > 0);
-	/* That was once. */
+	/* That happened once. */
 	rewrite();
 	TEST_ASSERT_EQUAL_INT64(1, persistence_figure("aof_rewrites_from_log:"));
 }
 
-static void without_the_process_that_makes_bases_there_are_forks(void)
+static void without_the_rewriter_process_the_server_forks(void)
 {
 	start("0");
 	put("j1");
@@ -256,7 +256,7 @@ static void without_the_process_that_makes_bases_there_are_forks(void)
 	ASK_HAS(p, "KEYS ql:j:*", "*2\r\n");
 }
 
-/* Puts of the same job, of a megabyte each. */
+/* Put the same job again and again, with a megabyte each. */
 static void put_megabytes(int count)
 {
 	static char data[1000000];
@@ -275,7 +275,7 @@ static void put_megabytes(int count)
 	}
 }
 
-static void whoever_cannot_keep_up_with_the_log_is_given_up(void)
+static void a_rewriter_that_cannot_keep_up_is_abandoned(void)
 {
 	pid_t worker;
 
@@ -292,7 +292,7 @@ static void whoever_cannot_keep_up_with_the_log_is_given_up(void)
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "the log grows faster than it can be read"));
 }
 
-/* It needs another one, of what is in memory by then. */
+/* It needs another snapshot, of the state in memory at that time. */
 static void check_log_that_fails(const char *fork_max)
 {
 	start(fork_max);
@@ -306,7 +306,7 @@ static void check_log_that_fails(const char *fork_max)
 	put("j3");
 }
 
-static void a_log_that_fails_does_not_wait_for_a_base_from_it(void)
+static void a_failed_log_does_not_wait_for_the_rewriter(void)
 {
 	check_log_that_fails("0");
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "from the log: the log has failed"));
@@ -315,7 +315,7 @@ static void a_log_that_fails_does_not_wait_for_a_base_from_it(void)
 	ASK_HAS(p, "KEYS ql:j:*", "*6\r\n");
 }
 
-static void a_log_that_fails_does_not_wait_for_a_fork(void)
+static void a_failed_log_does_not_wait_for_a_fork(void)
 {
 	check_log_that_fails("1gb");
 	TEST_ASSERT_EQUAL_INT64(1, persistence_figure("aof_rewrite_failures:"));
@@ -324,7 +324,7 @@ static void a_log_that_fails_does_not_wait_for_a_fork(void)
 	ASK_HAS(p, "KEYS ql:j:*", "*6\r\n");
 }
 
-/* The only base that there is. */
+/* The only snapshot that exists. */
 static bool base_holds(const char *text)
 {
 	DIR *d = opendir(dir.path);
@@ -349,7 +349,7 @@ static bool base_holds(const char *text)
 	return found;
 }
 
-/* Whoever asks for a base at the end gets one of then, and not an earlier one, later. */
+/* SHUTDOWN SAVE writes a snapshot of that moment, not an earlier one. */
 static void check_shutdown_save(const char *fork_max)
 {
 	start(fork_max);
@@ -363,13 +363,13 @@ static void check_shutdown_save(const char *fork_max)
 	TEST_ASSERT_TRUE(base_holds("second-job"));
 }
 
-static void shutdown_save_does_not_wait_for_an_earlier_base(void)
+static void shutdown_save_does_not_wait_for_an_earlier_rewrite(void)
 {
 	check_shutdown_save("0");
 	check_shutdown_save("1gb");
 }
 
-static void a_log_much_larger_than_the_state_is_not_read_for_a_base(void)
+static void a_log_much_larger_than_the_state_is_not_read_for_a_snapshot(void)
 {
 	start("0");
 	put_megabytes(100);
@@ -381,7 +381,7 @@ static void a_log_much_larger_than_the_state_is_not_read_for_a_base(void)
 	TEST_ASSERT_EQUAL_INT64(1, persistence_figure("aof_rewrites_from_log:"));
 }
 
-/* It may wait for somebody to ask how it ended. */
+/* The process may be a zombie. */
 static bool is_gone(pid_t pid)
 {
 	char path[64], state = 'Z';
@@ -397,8 +397,8 @@ static bool is_gone(pid_t pid)
 	return state == 'Z';
 }
 
-/* All its processes end with it, and nothing is left of the base. */
-static void a_stop_does_not_wait_for_a_base(void)
+/* All processes end with the server, and no part of the snapshot remains. */
+static void stopping_does_not_wait_for_a_rewrite(void)
 {
 	pid_t rewriter, worker;
 
@@ -418,7 +418,7 @@ static void a_stop_does_not_wait_for_a_base(void)
 	TEST_ASSERT_EQUAL_INT(5, tempdir_count(&dir));
 }
 
-static void the_process_that_makes_bases_minds_no_signal_for_the_server(void)
+static void the_rewriter_process_ignores_signals_for_the_server(void)
 {
 	start("0");
 	put("j1");
@@ -428,7 +428,7 @@ static void the_process_that_makes_bases_minds_no_signal_for_the_server(void)
 	TEST_ASSERT_EQUAL_INT64(1, persistence_figure("aof_rewrites_from_log:"));
 }
 
-static void whoever_writes_a_base_lets_others_go_first(void)
+static void the_process_that_writes_a_snapshot_has_low_priority(void)
 {
 	pid_t child;
 	int expected;
@@ -436,14 +436,14 @@ static void whoever_writes_a_base_lets_others_go_first(void)
 	start("1gb");
 	put("j1");
 	child = begin_endless_rewrite();
-	/* By as much as there is room for: whoever starts the tests may be nice already. */
+	/* As far as possible: the tests may run with low priority already. */
 	expected = getpriority(PRIO_PROCESS, (id_t)q.pid) + 10;
 	if (expected > NICEST)
 		expected = NICEST;
 	WAIT_UNTIL(getpriority(PRIO_PROCESS, (id_t)child) == expected);
 }
 
-static void whoever_makes_a_base_from_the_log_takes_what_is_left(void)
+static void the_rewriter_process_runs_when_the_machine_is_idle(void)
 {
 	pid_t worker;
 
@@ -458,21 +458,21 @@ int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
-	RUN(a_small_server_forks_and_says_how_long_that_took);
-	RUN(a_large_server_has_bases_made_from_the_log);
-	RUN(users_are_in_such_a_base_as_the_server_knows_them);
-	RUN(scripts_are_in_such_a_base);
+	RUN(a_small_server_forks_and_logs_how_long_that_took);
+	RUN(a_large_server_makes_snapshots_from_the_log);
+	RUN(a_snapshot_from_the_log_has_the_users_of_the_server);
+	RUN(a_snapshot_from_the_log_has_the_scripts);
 	RUN(the_options_a_script_lacks_outlive_the_server);
-	RUN(a_base_is_made_by_a_fork_where_it_cannot_be_from_the_log);
-	RUN(without_the_process_that_makes_bases_there_are_forks);
-	RUN(whoever_cannot_keep_up_with_the_log_is_given_up);
-	RUN(a_log_that_fails_does_not_wait_for_a_base_from_it);
-	RUN(a_log_that_fails_does_not_wait_for_a_fork);
-	RUN(shutdown_save_does_not_wait_for_an_earlier_base);
-	RUN(a_log_much_larger_than_the_state_is_not_read_for_a_base);
-	RUN(a_stop_does_not_wait_for_a_base);
-	RUN(the_process_that_makes_bases_minds_no_signal_for_the_server);
-	RUN(whoever_writes_a_base_lets_others_go_first);
-	RUN(whoever_makes_a_base_from_the_log_takes_what_is_left);
+	RUN(a_fork_makes_the_snapshot_if_the_log_cannot);
+	RUN(without_the_rewriter_process_the_server_forks);
+	RUN(a_rewriter_that_cannot_keep_up_is_abandoned);
+	RUN(a_failed_log_does_not_wait_for_the_rewriter);
+	RUN(a_failed_log_does_not_wait_for_a_fork);
+	RUN(shutdown_save_does_not_wait_for_an_earlier_rewrite);
+	RUN(a_log_much_larger_than_the_state_is_not_read_for_a_snapshot);
+	RUN(stopping_does_not_wait_for_a_rewrite);
+	RUN(the_rewriter_process_ignores_signals_for_the_server);
+	RUN(the_process_that_writes_a_snapshot_has_low_priority);
+	RUN(the_rewriter_process_runs_when_the_machine_is_idle);
 	return UNIT_RESULT();
 }

@@ -1,5 +1,5 @@
 /*
- * Clients that bring qless as a script, over real connections.
+ * Clients that load qless as a script, over real connections.
  */
 #include <hiredis.h>
 #include <stdarg.h>
@@ -83,7 +83,7 @@ static void load(void)
 	memcpy(sha, r->str, sizeof sha);
 }
 
-/* What client libraries do: by the SHA-1, and if that is unknown, with the text. */
+/* Do as client libraries do: call by SHA-1, and send the text if that is unknown. */
 static const redisReply *send_with_fallback(const char *command, const char *now, const char *arg)
 {
 	const redisReply *r = SCRIPT(command, now, arg);
@@ -93,7 +93,7 @@ static const redisReply *send_with_fallback(const char *command, const char *now
 	return r;
 }
 
-static void a_job_lives_its_life_through_a_script(void)
+static void a_job_goes_through_its_life_by_script_calls(void)
 {
 	load();
 	ASSERT_STRING("j", SCRIPT("put", "10", "w", "q", "j", "klass", "{\"a\": [1]}", "0"));
@@ -106,7 +106,7 @@ static void a_job_lives_its_life_through_a_script(void)
 	ASSERT_STRING("{}", SCRIPT("pop", "15", "q", "w", "1"));
 }
 
-static void all_connections_know_a_script_until_it_is_flushed(void)
+static void a_loaded_script_is_known_to_all_connections(void)
 {
 	struct peer *other = peer_connect(&q);
 	char request[128];
@@ -124,7 +124,7 @@ static void all_connections_know_a_script_until_it_is_flushed(void)
 				peer_ask_number(other, "INFO memory", "number_of_cached_scripts:"));
 }
 
-static void a_flush_of_the_databases_leaves_scripts_alone(void)
+static void flushall_keeps_scripts(void)
 {
 	load();
 	SCRIPT("put", "1", "w", "q", "j", "klass", "{}", "0");
@@ -147,7 +147,8 @@ static void scripts_run_within_a_transaction(void)
 	ASSERT_INTEGER(1, reply->element[2]);
 }
 
-/* Everything that is published until `*` hears "end", without the framing of each message. */
+/* Returns everything that is published until a subscriber to `*` receives "end", without the
+ * framing of messages. */
 static char *hear(struct peer *listener)
 {
 	struct buf heard = BUF_INIT(BUF_NO_MAX);
@@ -164,7 +165,7 @@ static char *hear(struct peer *listener)
 	return text;
 }
 
-static void scripts_come_and_go_within_a_transaction(void)
+static void scripts_can_be_loaded_and_flushed_in_a_transaction(void)
 {
 	load();
 	ASSERT_STATUS("OK", SEND("MULTI"));
@@ -181,8 +182,8 @@ static void scripts_come_and_go_within_a_transaction(void)
 	TEST_ASSERT_EQUAL_INT(REDIS_REPLY_INTEGER, reply->element[3]->type);
 }
 
-/* Somebody else's listing can be what moves a job that is due. */
-static void a_watch_notices_what_a_listing_has_moved_and_nothing_else(void)
+/* A listing by another client can move a job that is due. */
+static void a_watch_notices_jobs_that_a_listing_moved(void)
 {
 	redisContext *other;
 
@@ -204,7 +205,7 @@ static void a_watch_notices_what_a_listing_has_moved_and_nothing_else(void)
 	redisFree(other);
 }
 
-static void events_are_those_of_the_native_commands(void)
+static void scripts_publish_the_events_of_native_commands(void)
 {
 	struct peer *listener = peer_connect(&q);
 	char *native, *script;
@@ -233,7 +234,7 @@ static void events_are_those_of_the_native_commands(void)
 	free(script);
 }
 
-static void a_script_speaks_resp2_but_for_null(void)
+static void a_script_replies_in_resp2_except_for_null(void)
 {
 	struct peer *p = peer_connect(&q);
 	char request[128];
@@ -260,7 +261,7 @@ static void the_form_of_errors_can_be_changed_at_any_time(void)
 		0, strncmp(SCRIPT("nope")->str, "ERR user_script:1: Unknown command nope", 39));
 }
 
-static void permissions_of_scripts_and_of_commands_both_count(void)
+static void a_script_needs_the_permissions_of_its_command(void)
 {
 	load();
 	SEND("ACL", "SETUSER", "worker", "on", "nopass", "+@scripting", "+@qless", "-config.set");
@@ -274,7 +275,7 @@ static void permissions_of_scripts_and_of_commands_both_count(void)
 	ASSERT_INTEGER(1, SEND("EVALSHA_RO", sha, "0", "length", "1", "q"));
 }
 
-static void a_clock_that_is_wrong_is_shown_and_logged_once(void)
+static void a_wrong_clock_is_shown_and_logged_once(void)
 {
 	struct peer *p = peer_connect(&q);
 	char now[32];
@@ -300,16 +301,16 @@ int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
-	RUN(a_job_lives_its_life_through_a_script);
-	RUN(all_connections_know_a_script_until_it_is_flushed);
-	RUN(a_flush_of_the_databases_leaves_scripts_alone);
+	RUN(a_job_goes_through_its_life_by_script_calls);
+	RUN(a_loaded_script_is_known_to_all_connections);
+	RUN(flushall_keeps_scripts);
 	RUN(scripts_run_within_a_transaction);
-	RUN(scripts_come_and_go_within_a_transaction);
-	RUN(a_watch_notices_what_a_listing_has_moved_and_nothing_else);
-	RUN(events_are_those_of_the_native_commands);
-	RUN(a_script_speaks_resp2_but_for_null);
+	RUN(scripts_can_be_loaded_and_flushed_in_a_transaction);
+	RUN(a_watch_notices_jobs_that_a_listing_moved);
+	RUN(scripts_publish_the_events_of_native_commands);
+	RUN(a_script_replies_in_resp2_except_for_null);
 	RUN(the_form_of_errors_can_be_changed_at_any_time);
-	RUN(permissions_of_scripts_and_of_commands_both_count);
-	RUN(a_clock_that_is_wrong_is_shown_and_logged_once);
+	RUN(a_script_needs_the_permissions_of_its_command);
+	RUN(a_wrong_clock_is_shown_and_logged_once);
 	return UNIT_RESULT();
 }

@@ -1,6 +1,5 @@
 /*
- * The process as a service: who it runs as, what it lets others do, and what it tells the service
- * manager.
+ * The process as a service: its user, its permissions, and its messages to the service manager.
  */
 #include <arpa/inet.h>
 #include <glob.h>
@@ -52,10 +51,10 @@ static mode_t mode_of(const char *path)
 }
 
 /*
- * Who it runs as
+ * The user
  */
 
-/* A port that only root may listen on, and that nobody has. */
+/* A free port that only root may listen on. */
 static int free_low_port(void)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET };
@@ -75,7 +74,7 @@ static int free_low_port(void)
 	return -1;
 }
 
-/* Of every thread, as each has rights of its own. */
+/* Check every thread, because each has rights of its own. */
 static void assert_status_of_threads(const char *line)
 {
 	char pattern[100];
@@ -121,7 +120,7 @@ static void root_binds_a_low_port_and_becomes_the_user_of_run_as(void)
 	assert_status_of_threads("\nCapEff:\t0000000000000000\n");
 	assert_status_of_threads("\nCapAmb:\t0000000000000000\n");
 	assert_status_of_threads("\nNoNewPrivs:\t1\n");
-	/* All that it made is its own, so that it can open it again and remove it. */
+	/* The user owns all files of the server, so that it can open and remove them again. */
 	for (const char *const *name =
 		     (const char *const[]){ "socket", "log", "pid", "log-00000001", NULL };
 	     *name != NULL; name++) {
@@ -131,7 +130,7 @@ static void root_binds_a_low_port_and_becomes_the_user_of_run_as(void)
 	ASK(p, "PUT w q j k {} 0", "$1\r\nj\r\n");
 }
 
-static void it_says_that_it_need_not_be_root(void)
+static void running_as_root_is_logged(void)
 {
 	static const char warning[] = "running as root";
 
@@ -144,7 +143,7 @@ static void it_says_that_it_need_not_be_root(void)
 	}
 }
 
-static void a_user_that_is_not_there_is_an_error(void)
+static void an_unknown_user_is_an_error(void)
 {
 	char *output;
 
@@ -155,10 +154,10 @@ static void a_user_that_is_not_there_is_an_error(void)
 }
 
 /*
- * What others may do
+ * Permissions of others
  */
 
-static void a_directory_open_to_all_is_refused(void)
+static void a_directory_that_all_users_can_write_is_refused(void)
 {
 	char *output;
 
@@ -168,7 +167,7 @@ static void a_directory_open_to_all_is_refused(void)
 				     output);
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, dir.path), output);
 	free(output);
-	/* That of /tmp does not help: what is not there yet, anybody can make. */
+	/* The sticky bit of /tmp does not help: anybody can create files that do not exist yet. */
 	TEST_ASSERT_EQUAL_INT(0, chmod(dir.path, 01777));
 	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--dir", dir.path));
 	free(output);
@@ -176,7 +175,7 @@ static void a_directory_open_to_all_is_refused(void)
 	QLESSD_START(&q, "--dir", dir.path);
 }
 
-static void a_configuration_open_to_all_is_refused(void)
+static void a_configuration_that_all_users_can_write_is_refused(void)
 {
 	char path[300], included[300], *output;
 
@@ -195,12 +194,12 @@ static void a_configuration_open_to_all_is_refused(void)
 	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, path, "--check-config"));
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "qlessd.conf: everybody may write"), output);
 	free(output);
-	/* A device is not a file that somebody changed. */
+	/* A device is not a file that somebody may have changed. */
 	TEST_ASSERT_EQUAL_INT(0, QLESSD_RUN(&output, "/dev/null", "--check-config"));
 	free(output);
 }
 
-static void files_are_made_without_the_permissions_of_umask(void)
+static void files_respect_umask(void)
 {
 	QLESSD_START(&q, "--dir", dir.path, "--logfile", "log", "--pidfile", "pid");
 	TEST_ASSERT_EQUAL_HEX(0600, mode_of(tempdir_file(&dir, "log")));
@@ -215,17 +214,17 @@ static void files_are_made_without_the_permissions_of_umask(void)
 	TEST_ASSERT_EQUAL_HEX(0640, mode_of(tempdir_file(&dir, "log")));
 	TEST_ASSERT_EQUAL_HEX(0640, mode_of(tempdir_file(&dir, "pid")));
 	TEST_ASSERT_EQUAL_HEX(0640, mode_of(tempdir_file(&dir, "log-00000001")));
-	/* Who may connect is a question of its own. */
+	/* The permissions of the socket are separate. */
 	TEST_ASSERT_EQUAL_HEX(0777, mode_of(q.socket_path));
 }
 
-static void a_core_dump_is_left_only_if_wanted(void)
+static void core_dumps_are_configurable(void)
 {
 	struct rlimit ours, its;
 	rlim_t least;
 
 	TEST_ASSERT_EQUAL_INT(0, getrlimit(RLIMIT_CORE, &ours));
-	/* Whoever starts the tests may allow none at all. */
+	/* The limit on core dumps may be 0 already. */
 	least = ours.rlim_max < 1 ? ours.rlim_max : 1;
 	qlessd_start(&q);
 	TEST_ASSERT_EQUAL_INT(0, prlimit(q.pid, RLIMIT_CORE, NULL, &its));
@@ -259,7 +258,7 @@ static void start_with_manager(const char *watchdog_us)
 	unsetenv("WATCHDOG_USEC");
 }
 
-/* The next message that came. */
+/* Returns the next message. */
 static const char *next_message(void)
 {
 	static char text[1024];
@@ -270,7 +269,7 @@ static const char *next_message(void)
 	return text;
 }
 
-/* The next messages begin with these lines. */
+/* Check that the next messages begin with these lines. */
 static void expect_message(const char *begin)
 {
 	const char *message = next_message();
@@ -278,32 +277,32 @@ static void expect_message(const char *begin)
 	TEST_ASSERT_EQUAL_STRING_LEN_MESSAGE(begin, message, strlen(begin), message);
 }
 
-static void the_service_manager_waits_while_loading_and_hears_when_it_is_done(void)
+static void the_service_manager_gets_more_time_for_loading(void)
 {
 	start_with_manager(NULL);
 	expect_message("EXTEND_TIMEOUT_USEC=30000000\n");
 	expect_message("READY=1\nSTATUS=Ready to accept connections\n");
-	/* Without a watchdog that is all. */
+	/* Without a watchdog there is nothing more. */
 	kill(q.pid, SIGTERM);
 	expect_message("STOPPING=1\n");
 	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
 }
 
-static void the_service_manager_hears_that_the_loop_turns(void)
+static void the_service_manager_gets_signs_of_life(void)
 {
 	int64_t begin = wait_now_ms();
 
-	/* From before the start: messages may have waited for us by the time that we look. */
+	/* Measured before the start: messages may have waited before this process looks. */
 	start_with_manager("1000000");
 	while (strstr(next_message(), "READY=1") == NULL)
 		;
 	for (int i = 0; i < 3; i++)
 		expect_message("WATCHDOG=1\n");
-	/* Twice as often as it has to; how late it may be is a question of the machine. */
+	/* Twice as often as necessary. How late it may be depends on the machine. */
 	TEST_ASSERT_GREATER_OR_EQUAL(1000, wait_now_ms() - begin);
 }
 
-static void the_service_manager_hears_of_a_log_that_cannot_be_written(void)
+static void the_service_manager_shows_a_log_that_failed(void)
 {
 	struct rlimit limit = { 64, RLIM_INFINITY };
 	struct peer *p;
@@ -320,7 +319,7 @@ static void the_service_manager_hears_of_a_log_that_cannot_be_written(void)
 	expect_message("STATUS=Ready to accept connections\n");
 }
 
-static void the_service_manager_hears_of_a_reload(void)
+static void the_service_manager_is_told_of_a_reload(void)
 {
 	start_with_manager(NULL);
 	while (strstr(next_message(), "READY=1") == NULL)
@@ -330,7 +329,7 @@ static void the_service_manager_hears_of_a_reload(void)
 	expect_message("READY=1\n");
 }
 
-static void the_service_manager_waits_for_the_last_base(void)
+static void the_service_manager_gets_more_time_for_the_last_snapshot(void)
 {
 	struct peer *p;
 
@@ -352,16 +351,16 @@ int main(int argc, char **argv)
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
 	RUN(root_binds_a_low_port_and_becomes_the_user_of_run_as);
-	RUN(it_says_that_it_need_not_be_root);
-	RUN(a_user_that_is_not_there_is_an_error);
-	RUN(a_directory_open_to_all_is_refused);
-	RUN(a_configuration_open_to_all_is_refused);
-	RUN(files_are_made_without_the_permissions_of_umask);
-	RUN(a_core_dump_is_left_only_if_wanted);
-	RUN(the_service_manager_waits_while_loading_and_hears_when_it_is_done);
-	RUN(the_service_manager_hears_that_the_loop_turns);
-	RUN(the_service_manager_hears_of_a_log_that_cannot_be_written);
-	RUN(the_service_manager_hears_of_a_reload);
-	RUN(the_service_manager_waits_for_the_last_base);
+	RUN(running_as_root_is_logged);
+	RUN(an_unknown_user_is_an_error);
+	RUN(a_directory_that_all_users_can_write_is_refused);
+	RUN(a_configuration_that_all_users_can_write_is_refused);
+	RUN(files_respect_umask);
+	RUN(core_dumps_are_configurable);
+	RUN(the_service_manager_gets_more_time_for_loading);
+	RUN(the_service_manager_gets_signs_of_life);
+	RUN(the_service_manager_shows_a_log_that_failed);
+	RUN(the_service_manager_is_told_of_a_reload);
+	RUN(the_service_manager_gets_more_time_for_the_last_snapshot);
 	return UNIT_RESULT();
 }

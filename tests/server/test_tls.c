@@ -1,6 +1,6 @@
 /*
- * TLS: who may connect by it, that all that holds for plain connections holds here too, and what
- * becomes of those who do it wrong.
+ * TLS: who may connect, that everything works as on plain connections, and what happens to clients
+ * that do it wrong.
  */
 #include <openssl/ssl.h>
 #include <signal.h>
@@ -24,10 +24,10 @@
 static struct qlessd q;
 static struct tempdir dir;
 static char file_names[8][100];
-static int port; /* of TLS */
+static int port; /* the TLS port */
 static char port_text[8];
 
-/* What most tests connect with. */
+/* The options of most clients. */
 static const struct peer_tls anyone;
 
 void setUp(void)
@@ -45,7 +45,7 @@ void tearDown(void)
 	tempdir_done(&dir);
 }
 
-/* The path of a file in the directory of the certificates; good for some calls more. */
+/* Returns the path of a file in the directory of the certificates, valid for a few more calls. */
 static const char *file(const char *name)
 {
 	static unsigned next;
@@ -55,7 +55,7 @@ static const char *file(const char *name)
 	return path;
 }
 
-/* The directives that every test needs, and then those that are given. */
+/* Start with the directives that every test needs, and then the given ones. */
 static const char *const *with_tls(const char *const *more)
 {
 	static const char *args[MAX_ARGS];
@@ -78,7 +78,7 @@ static const char *const *with_tls(const char *const *more)
 #define START(...)	qlessd_start_with(&q, with_tls((const char *const[]){ __VA_ARGS__, NULL }))
 #define START_OPEN(...) START("--tls-auth-clients", "no", __VA_ARGS__)
 
-/* The start fails, and says why. */
+/* Check that the start fails with a message. */
 static void assert_refused(const char *text, const char *const *more)
 {
 	char *output;
@@ -97,7 +97,7 @@ static struct peer *join(const struct peer_tls *tls)
 	return p;
 }
 
-/* How many lines of the log have the text. */
+/* Returns the number of log lines with the text. */
 static int count_logged(const char *text)
 {
 	char *log = textfile_read(q.log_path);
@@ -109,7 +109,7 @@ static int count_logged(const char *text)
 	return count;
 }
 
-/* By TLSv1.3 a client that is refused learns of it when it first reads. */
+/* With TLSv1.3, a refused client notices at its first read. */
 static bool may_join(const struct peer_tls *tls)
 {
 	struct peer *p = peer_connect_tls(port, tls);
@@ -135,10 +135,10 @@ static int64_t info(const char *field)
 }
 
 /*
- * Talking
+ * Requests and replies
  */
 
-static void commands_are_run_by_every_version(void)
+static void every_version_of_tls_runs_commands(void)
 {
 	const struct peer_tls new = { .ca = file("ca.crt") };
 	const struct peer_tls old = { .ca = file("ca.crt"), .max_version = TLS1_2_VERSION };
@@ -158,7 +158,7 @@ static void commands_are_run_by_every_version(void)
 	ASK(plain, "LENGTH q", ":1\r\n");
 }
 
-static void only_the_protocols_that_are_named_are_spoken(void)
+static void only_the_configured_versions_of_tls_work(void)
 {
 	const struct peer_tls old = { .max_version = TLS1_2_VERSION };
 	const struct peer_tls older = { .max_version = TLS1_1_VERSION };
@@ -178,7 +178,7 @@ static void only_the_protocols_that_are_named_are_spoken(void)
 	ASK_HAS(p, "CONFIG SET tls-ciphers nonsense", "no cipher match");
 }
 
-static void there_need_not_be_a_plain_port(void)
+static void a_server_may_have_no_plain_port(void)
 {
 	START_OPEN("--port", "0");
 	TEST_ASSERT_TRUE(may_join(&anyone));
@@ -186,7 +186,7 @@ static void there_need_not_be_a_plain_port(void)
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "/tls"));
 }
 
-static void megabytes_go_both_ways(void)
+static void large_requests_and_replies_work_with_tls(void)
 {
 	char *bytes = malloc(BULK_BYTES + 1), header[40];
 	struct peer *p;
@@ -211,9 +211,9 @@ static void megabytes_go_both_ways(void)
 	free(bytes);
 }
 
-/* More requests than are read at once and than are run in a turn; all of them can be inside the
- * session when the socket has nothing more to say. */
-static void requests_that_wait_in_the_session_are_run(void)
+/* More requests than fit into one read or one turn. All of them may be inside the session when
+ * the socket has nothing more to report. */
+static void requests_inside_the_session_are_run(void)
 {
 	static char requests[200000];
 	struct peer *p;
@@ -224,7 +224,7 @@ static void requests_that_wait_in_the_session_are_run(void)
 	for (size_t used = 0; used + 12 < sizeof requests; count++)
 		used += (size_t)sprintf(requests + used, "ECHO %d\r\n", 10000 + count % 1000);
 	peer_send_text(p, requests);
-	/* There is no more to come, on a socket that stays open. */
+	/* Nothing more arrives on a socket that stays open. */
 	peer_close_notify(p);
 	for (int i = 0; i < count; i++) {
 		char reply[20];
@@ -236,7 +236,7 @@ static void requests_that_wait_in_the_session_are_run(void)
 	TEST_ASSERT_TRUE(peer_was_notified(p));
 }
 
-static void a_paused_client_goes_on_with_what_it_has_sent(void)
+static void a_paused_tls_client_continues(void)
 {
 	static char requests[200000];
 	struct peer *p, *admin;
@@ -257,7 +257,7 @@ static void a_paused_client_goes_on_with_what_it_has_sent(void)
 	ASK(p, "ECHO end", "$3\r\nend\r\n");
 }
 
-static void new_keys_can_be_agreed_upon_at_any_time(void)
+static void keys_can_be_updated_at_any_time(void)
 {
 	struct peer *p;
 
@@ -269,7 +269,7 @@ static void new_keys_can_be_agreed_upon_at_any_time(void)
 	}
 }
 
-static void nobody_can_renegotiate(void)
+static void renegotiation_is_refused(void)
 {
 	const struct peer_tls old = { .max_version = TLS1_2_VERSION };
 	struct peer *p;
@@ -299,7 +299,7 @@ static void a_session_can_be_resumed(void)
 	SSL_SESSION_free(tls.session);
 }
 
-static void who_reads_too_little_is_cut_off(void)
+static void a_tls_client_over_its_output_limit_is_closed(void)
 {
 	static char requests[3000];
 	struct peer *p;
@@ -316,7 +316,7 @@ static void who_reads_too_little_is_cut_off(void)
 	TEST_ASSERT_TRUE(may_join(&anyone));
 }
 
-static void who_reads_slowly_gets_all_of_it(void)
+static void a_slow_tls_reader_gets_everything(void)
 {
 	char *bytes = malloc(BULK_BYTES), header[40];
 	struct peer *p;
@@ -331,7 +331,7 @@ static void who_reads_slowly_gets_all_of_it(void)
 	peer_send(p, bytes, BULK_BYTES);
 	peer_send_text(p, "\r\n");
 	WAIT_UNTIL(info("client_max_output_buffer:") > 0);
-	/* Small replies behind it, so that records are made of many pieces. */
+	/* Small replies follow, so that records consist of many pieces. */
 	for (int i = 0; i < 500; i++)
 		peer_send_text(p, "PING\r\n");
 	peer_send_text(p, "QUIT\r\n");
@@ -345,7 +345,7 @@ static void who_reads_slowly_gets_all_of_it(void)
 	free(bytes);
 }
 
-static void many_can_be_connected(void)
+static void many_tls_clients_can_connect(void)
 {
 	struct peer *peers[MANY];
 
@@ -364,7 +364,7 @@ static void many_can_be_connected(void)
 	WAIT_UNTIL(info("tls_clients:") == 0);
 }
 
-static void the_end_is_announced(void)
+static void the_end_of_a_session_is_announced(void)
 {
 	struct peer *leaver, *other;
 
@@ -382,10 +382,10 @@ static void the_end_is_announced(void)
 }
 
 /*
- * Who may connect
+ * Permissions
  */
 
-static void a_client_needs_a_certificate_if_that_is_asked_for(void)
+static void a_client_certificate_can_be_required(void)
 {
 	const struct peer_tls client = { .cert = file("client.crt"), .key = file("client.key") };
 	const struct peer_tls stranger = { .cert = file("stranger.crt"),
@@ -418,7 +418,7 @@ static void cas_can_be_in_a_directory(void)
 	p = peer_connect(&q);
 	ASK_HAS(p, "CONFIG SET tls-ca-cert-dir /nosuch/dir", "No such file or directory");
 	peer_close(p);
-	/* By the names that openssl rehash makes. */
+	/* With the names that openssl rehash makes. */
 	snprintf(command, sizeof command,
 		 "cd %s && ln -s ca.crt $(openssl x509 -in ca.crt -noout -hash).0", dir.path);
 	TEST_ASSERT_EQUAL_INT(0, system(command));
@@ -429,7 +429,7 @@ static void cas_can_be_in_a_directory(void)
  * Files
  */
 
-static void what_is_wrong_with_a_file_is_said_at_the_start(void)
+static void invalid_files_are_errors_at_the_start(void)
 {
 	REFUSED("tls-auth-clients: certificates of clients can only be checked with", "--port",
 		"0");
@@ -454,7 +454,7 @@ static void what_is_wrong_with_a_file_is_said_at_the_start(void)
 	TEST_ASSERT_TRUE(may_join(&anyone));
 }
 
-static void what_should_be_looked_at_is_logged(void)
+static void doubtful_files_are_logged(void)
 {
 	struct peer *p;
 
@@ -471,7 +471,7 @@ static void what_should_be_looked_at_is_logged(void)
 	kill(q.pid, SIGHUP);
 	WAIT_UNTIL(qlessd_has_logged(&q, "tls-cert-file expired"));
 	WAIT_UNTIL(qlessd_has_logged(&q, "certificate and key reloaded"));
-	/* Who does not look at it goes on working. */
+	/* A client that does not verify goes on working. */
 	p = join(&anyone);
 	ASK(p, "PING", "+PONG\r\n");
 	certs_make_server(&dir, CERTS_DAY_S, 30 * CERTS_DAY_S);
@@ -479,7 +479,7 @@ static void what_should_be_looked_at_is_logged(void)
 	WAIT_UNTIL(qlessd_has_logged(&q, "is not valid yet"));
 }
 
-static void a_reload_brings_the_new_certificate(void)
+static void a_reload_uses_the_new_certificate(void)
 {
 	const struct peer_tls wary = { .ca = file("ca.crt") };
 	struct peer *p;
@@ -491,7 +491,7 @@ static void a_reload_brings_the_new_certificate(void)
 	kill(q.pid, SIGHUP);
 	WAIT_UNTIL(qlessd_has_logged(&q, "certificate and key reloaded"));
 	TEST_ASSERT_FALSE(may_join(&wary));
-	/* Who is connected goes on with what it began with. */
+	/* An open connection keeps its certificate. */
 	ASK(p, "PING", "+PONG\r\n");
 	certs_make(&dir);
 	kill(q.pid, SIGHUP);
@@ -499,7 +499,7 @@ static void a_reload_brings_the_new_certificate(void)
 	ASK(p, "PING", "+PONG\r\n");
 }
 
-static void a_reload_of_a_bad_one_keeps_the_old_one(void)
+static void an_invalid_certificate_keeps_the_old_one(void)
 {
 	const struct peer_tls wary = { .ca = file("ca.crt") };
 	struct peer *p;
@@ -534,10 +534,10 @@ static void a_certificate_can_be_replaced_by_another_file(void)
 }
 
 /*
- * Who does it wrong
+ * Clients that do it wrong
  */
 
-static void who_does_not_speak_tls_is_told(void)
+static void a_plain_client_on_the_tls_port_gets_an_error(void)
 {
 	struct peer *p;
 
@@ -554,7 +554,7 @@ static void who_does_not_speak_tls_is_told(void)
 	TEST_ASSERT_TRUE(count_logged("TLS handshake failed") < 10);
 }
 
-static void who_speaks_tls_to_the_plain_port_is_told(void)
+static void a_tls_client_on_the_plain_port_gets_an_error(void)
 {
 	START_OPEN(NULL);
 	TEST_ASSERT_NULL(peer_connect_tls(q.port, &anyone));
@@ -567,7 +567,7 @@ static void who_speaks_tls_to_the_plain_port_is_told(void)
 /* The beginning of a ClientHello that announces 512 bytes. */
 static const char hello[] = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 
-static void who_leaves_in_the_handshake_does_no_harm(void)
+static void leaving_during_the_handshake_does_no_harm(void)
 {
 	START_OPEN(NULL);
 	for (int i = 0; i < 30; i++) {
@@ -585,7 +585,7 @@ static void who_leaves_in_the_handshake_does_no_harm(void)
 	TEST_ASSERT_TRUE(may_join(&anyone));
 }
 
-static void nonsense_in_the_handshake_is_the_end(void)
+static void an_invalid_handshake_closes_the_connection(void)
 {
 	char bytes[600];
 	struct peer *p;
@@ -602,11 +602,11 @@ static void nonsense_in_the_handshake_is_the_end(void)
 	TEST_ASSERT_TRUE(may_join(&anyone));
 }
 
-static void who_does_not_get_on_with_the_handshake_is_cut_off(void)
+static void a_slow_handshake_is_closed(void)
 {
 	struct peer *stalled[STALLED], *p;
 
-	/* In seconds: long enough for all to be there before the first is cut off. */
+	/* Seconds: long enough for all of them to connect before the first is closed. */
 	START_OPEN("--tls-handshake-timeout", "4");
 	for (int i = 0; i < STALLED; i++) {
 		stalled[i] = peer_connect_to("127.0.0.1", port);
@@ -623,7 +623,7 @@ static void who_does_not_get_on_with_the_handshake_is_cut_off(void)
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "it took longer than tls-handshake-timeout"));
 }
 
-static void who_is_in_the_handshake_does_not_keep_it_from_stopping(void)
+static void handshakes_do_not_delay_shutdown(void)
 {
 	struct peer *p;
 
@@ -640,7 +640,7 @@ static void who_is_in_the_handshake_does_not_keep_it_from_stopping(void)
  * redis-cli
  */
 
-static void redis_cli_connects(void)
+static void redis_cli_connects_with_tls(void)
 {
 	char command[600], output[2000];
 	size_t len;
@@ -664,32 +664,32 @@ int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
-	RUN(commands_are_run_by_every_version);
-	RUN(only_the_protocols_that_are_named_are_spoken);
-	RUN(there_need_not_be_a_plain_port);
-	RUN(megabytes_go_both_ways);
-	RUN(requests_that_wait_in_the_session_are_run);
-	RUN(a_paused_client_goes_on_with_what_it_has_sent);
-	RUN(new_keys_can_be_agreed_upon_at_any_time);
-	RUN(nobody_can_renegotiate);
+	RUN(every_version_of_tls_runs_commands);
+	RUN(only_the_configured_versions_of_tls_work);
+	RUN(a_server_may_have_no_plain_port);
+	RUN(large_requests_and_replies_work_with_tls);
+	RUN(requests_inside_the_session_are_run);
+	RUN(a_paused_tls_client_continues);
+	RUN(keys_can_be_updated_at_any_time);
+	RUN(renegotiation_is_refused);
 	RUN(a_session_can_be_resumed);
-	RUN(who_reads_too_little_is_cut_off);
-	RUN(who_reads_slowly_gets_all_of_it);
-	RUN(many_can_be_connected);
-	RUN(the_end_is_announced);
-	RUN(a_client_needs_a_certificate_if_that_is_asked_for);
+	RUN(a_tls_client_over_its_output_limit_is_closed);
+	RUN(a_slow_tls_reader_gets_everything);
+	RUN(many_tls_clients_can_connect);
+	RUN(the_end_of_a_session_is_announced);
+	RUN(a_client_certificate_can_be_required);
 	RUN(cas_can_be_in_a_directory);
-	RUN(what_is_wrong_with_a_file_is_said_at_the_start);
-	RUN(what_should_be_looked_at_is_logged);
-	RUN(a_reload_brings_the_new_certificate);
-	RUN(a_reload_of_a_bad_one_keeps_the_old_one);
+	RUN(invalid_files_are_errors_at_the_start);
+	RUN(doubtful_files_are_logged);
+	RUN(a_reload_uses_the_new_certificate);
+	RUN(an_invalid_certificate_keeps_the_old_one);
 	RUN(a_certificate_can_be_replaced_by_another_file);
-	RUN(who_does_not_speak_tls_is_told);
-	RUN(who_speaks_tls_to_the_plain_port_is_told);
-	RUN(who_leaves_in_the_handshake_does_no_harm);
-	RUN(nonsense_in_the_handshake_is_the_end);
-	RUN(who_does_not_get_on_with_the_handshake_is_cut_off);
-	RUN(who_is_in_the_handshake_does_not_keep_it_from_stopping);
-	RUN(redis_cli_connects);
+	RUN(a_plain_client_on_the_tls_port_gets_an_error);
+	RUN(a_tls_client_on_the_plain_port_gets_an_error);
+	RUN(leaving_during_the_handshake_does_no_harm);
+	RUN(an_invalid_handshake_closes_the_connection);
+	RUN(a_slow_handshake_is_closed);
+	RUN(handshakes_do_not_delay_shutdown);
+	RUN(redis_cli_connects_with_tls);
 	return UNIT_RESULT();
 }

@@ -1,5 +1,5 @@
 /*
- * MULTI, EXEC and what comes in between; WATCH and what it notices.
+ * MULTI, EXEC and commands in between; WATCH.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void commands_wait_until_exec(void)
 	ASK(p, "PING", "+PONG\r\n");
 }
 
-static void nothing_in_between_is_an_empty_array(void)
+static void exec_without_commands_is_an_empty_array(void)
 {
 	ASK(p, "MULTI", "+OK\r\n");
 	ASK(p, "EXEC", "*0\r\n");
@@ -44,7 +44,7 @@ static void exec_and_discard_need_multi(void)
 	ASK(p, "DISCARD", "-ERR DISCARD without MULTI\r\n");
 }
 
-static void one_command_that_is_refused_spoils_all(void)
+static void a_refused_command_aborts_the_transaction(void)
 {
 	const char *const wrong[] = { "NOSUCH", "PING a b", "CLIENT NOSUCH", "MONITOR" };
 
@@ -58,7 +58,7 @@ static void one_command_that_is_refused_spoils_all(void)
 	}
 }
 
-static void discard_forgets(void)
+static void discard_drops_the_queued_commands(void)
 {
 	ASK(p, "MULTI", "+OK\r\n");
 	ASK(p, "CLIENT SETNAME no", "+QUEUED\r\n");
@@ -78,7 +78,7 @@ static void multi_cannot_be_nested(void)
 	ASK(p, "EXEC", "*1\r\n+PONG\r\n");
 }
 
-static void watch_stands_before_multi(void)
+static void watch_is_refused_inside_multi(void)
 {
 	ASK(p, "WATCH a b", "+OK\r\n");
 	ASK_HAS(p, "CLIENT INFO", " watch=2 ");
@@ -99,7 +99,7 @@ static void watch_stands_before_multi(void)
 #define PUT(jid)   "QLESS put 1 w q " jid " klass {} 0"
 #define PUT_ANSWER "$1\r\na\r\n"
 
-/* Whether EXEC runs what waits. */
+/* Returns whether EXEC runs the queued commands. */
 #define ASSERT_EXEC_RUNS(peer)                 \
 	do {                                   \
 		ASK(peer, "MULTI", "+OK\r\n"); \
@@ -122,7 +122,7 @@ static void exec_does_nothing_if_a_watched_key_has_changed(void)
 	ASK(other, "QLESS priority 2 a 5", ":5\r\n");
 	ASK(p, "EXEC", "*-1\r\n");
 	ASK(p, "EXISTS ql:j:c", ":0\r\n");
-	/* It is watched no longer. */
+	/* The key is not watched any more. */
 	ASK(other, "QLESS priority 2 a 6", ":6\r\n");
 	ASSERT_EXEC_RUNS(p);
 	ASK(p, "WATCH ql:j:a", "+OK\r\n");
@@ -132,7 +132,7 @@ static void exec_does_nothing_if_a_watched_key_has_changed(void)
 	ASK(p, "EXEC", "_\r\n");
 }
 
-static void changes_of_other_keys_do_not_matter(void)
+static void changes_of_other_keys_do_not_stop_exec(void)
 {
 	struct peer *other = peer_connect(&q);
 
@@ -145,7 +145,7 @@ static void changes_of_other_keys_do_not_matter(void)
 	ASSERT_EXEC_DOES_NOTHING(p);
 }
 
-static void a_key_that_comes_or_goes_has_changed(void)
+static void creating_or_deleting_a_watched_key_changes_it(void)
 {
 	struct peer *other = peer_connect(&q);
 
@@ -157,7 +157,7 @@ static void a_key_that_comes_or_goes_has_changed(void)
 	ASSERT_EXEC_DOES_NOTHING(p);
 }
 
-static void own_changes_count_as_well(void)
+static void changes_by_the_same_client_count(void)
 {
 	ASK(p, PUT("a"), PUT_ANSWER);
 	ASK(p, "WATCH ql:j:a", "+OK\r\n");
@@ -165,7 +165,7 @@ static void own_changes_count_as_well(void)
 	ASSERT_EXEC_DOES_NOTHING(p);
 }
 
-static void what_ends_a_transaction_ends_watching(void)
+static void exec_and_discard_end_watching(void)
 {
 	static const char *const ends[] = { "UNWATCH", "RESET" };
 	struct peer *other = peer_connect(&q);
@@ -201,7 +201,7 @@ static void keys_are_watched_in_their_database(void)
 	ASSERT_EXEC_DOES_NOTHING(p);
 }
 
-static void only_so_many_keys_can_be_watched(void)
+static void the_number_of_watched_keys_is_limited(void)
 {
 	char line[1024 * 6] = "WATCH";
 	size_t len = strlen(line);
@@ -236,14 +236,14 @@ static void queue_lengths_are_read_in_one_transaction(void)
 	ASK(p, "EXEC", "*3\r\n:1\r\n:0\r\n:0\r\n");
 }
 
-static void a_flush_changes_the_keys_that_there_were(void)
+static void a_flush_changes_existing_keys(void)
 {
 	struct peer *other = peer_connect(&q);
 
 	ASK(other, PUT("a"), PUT_ANSWER);
 	ASK(p, "WATCH ql:j:a", "+OK\r\n");
 	ASK(other, "FLUSHALL", "+OK\r\n");
-	ASK(other, PUT("a"), PUT_ANSWER); /* the same is no excuse */
+	ASK(other, PUT("a"), PUT_ANSWER); /* the same content counts as a change */
 	ASSERT_EXEC_DOES_NOTHING(p);
 	ASK(p, "WATCH ql:j:b", "+OK\r\n");
 	ASK(other, "FLUSHALL", "+OK\r\n");
@@ -258,7 +258,7 @@ static void a_flush_changes_the_keys_that_there_were(void)
 	ASSERT_EXEC_DOES_NOTHING(p);
 }
 
-static void flushes_delete_what_they_say(void)
+static void flushdb_and_flushall_delete_their_databases(void)
 {
 	ASK(p, "CONFIG.SET application one", "$-1\r\n");
 	ASK(p, "SELECT 1", "+OK\r\n");
@@ -301,7 +301,7 @@ static void quit_ends_a_transaction_and_the_connection(void)
 	peer_expect_end(p);
 }
 
-static void a_subscription_may_begin_within(void)
+static void a_transaction_may_subscribe(void)
 {
 	ASK(p, "MULTI", "+OK\r\n");
 	ASK(p, "SUBSCRIBE x", "+QUEUED\r\n");
@@ -331,7 +331,7 @@ static void replies_that_are_off_stay_off_in_exec(void)
 	peer_expect(p, "+QUEUED\r\n*1\r\n+PONG\r\n");
 }
 
-static void permissions_count_when_exec_runs(void)
+static void permissions_are_checked_again_by_exec(void)
 {
 	struct peer *admin = peer_connect(&q);
 
@@ -347,7 +347,7 @@ static void permissions_count_when_exec_runs(void)
 	    "the EXEC call. No permission to run 'echo'\r\n+PONG\r\n");
 }
 
-static void a_user_who_lost_the_right_to_exec_keeps_the_transaction_from_running(void)
+static void losing_the_right_to_exec_aborts_the_transaction(void)
 {
 	struct peer *admin = peer_connect(&q);
 
@@ -367,7 +367,7 @@ static void a_user_who_lost_the_right_to_exec_keeps_the_transaction_from_running
 	peer_expect_end(p);
 }
 
-static void a_user_may_delete_itself_within(void)
+static void a_transaction_may_delete_its_own_user(void)
 {
 	ASK(p, "ACL SETUSER u on >pw +@all", "+OK\r\n");
 	ASK(p, "AUTH u pw", "+OK\r\n");
@@ -378,7 +378,7 @@ static void a_user_may_delete_itself_within(void)
 	peer_expect_end(p);
 }
 
-static void a_client_may_kill_itself_within(void)
+static void a_transaction_may_kill_its_own_client(void)
 {
 	ASK(p, "MULTI", "+OK\r\n");
 	ASK(p, "CLIENT KILL TYPE normal SKIPME no", "+QUEUED\r\n");
@@ -410,7 +410,7 @@ static void a_transaction_is_limited_in_size(void)
 	ASK(p, "CONFIG SET client-query-buffer-limit 1gb", "+OK\r\n");
 }
 
-static void a_long_transaction_runs_whole(void)
+static void a_long_transaction_runs_completely(void)
 {
 	const int count = 20000;
 
@@ -431,34 +431,34 @@ int main(int argc, char **argv)
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
 	RUN(commands_wait_until_exec);
-	RUN(nothing_in_between_is_an_empty_array);
+	RUN(exec_without_commands_is_an_empty_array);
 	RUN(exec_and_discard_need_multi);
-	RUN(one_command_that_is_refused_spoils_all);
-	RUN(discard_forgets);
+	RUN(a_refused_command_aborts_the_transaction);
+	RUN(discard_drops_the_queued_commands);
 	RUN(multi_cannot_be_nested);
-	RUN(watch_stands_before_multi);
+	RUN(watch_is_refused_inside_multi);
 	RUN(exec_does_nothing_if_a_watched_key_has_changed);
-	RUN(changes_of_other_keys_do_not_matter);
-	RUN(a_key_that_comes_or_goes_has_changed);
-	RUN(own_changes_count_as_well);
-	RUN(what_ends_a_transaction_ends_watching);
+	RUN(changes_of_other_keys_do_not_stop_exec);
+	RUN(creating_or_deleting_a_watched_key_changes_it);
+	RUN(changes_by_the_same_client_count);
+	RUN(exec_and_discard_end_watching);
 	RUN(keys_are_watched_in_their_database);
-	RUN(only_so_many_keys_can_be_watched);
+	RUN(the_number_of_watched_keys_is_limited);
 	RUN(a_key_that_is_watched_twice_counts_once);
 	RUN(queue_lengths_are_read_in_one_transaction);
-	RUN(a_flush_changes_the_keys_that_there_were);
-	RUN(flushes_delete_what_they_say);
+	RUN(a_flush_changes_existing_keys);
+	RUN(flushdb_and_flushall_delete_their_databases);
 	RUN(the_list_of_clients_shows_a_transaction);
 	RUN(reset_ends_a_transaction);
 	RUN(quit_ends_a_transaction_and_the_connection);
-	RUN(a_subscription_may_begin_within);
+	RUN(a_transaction_may_subscribe);
 	RUN(the_reply_of_exec_always_has_all_its_elements);
 	RUN(replies_that_are_off_stay_off_in_exec);
-	RUN(permissions_count_when_exec_runs);
-	RUN(a_user_who_lost_the_right_to_exec_keeps_the_transaction_from_running);
-	RUN(a_user_may_delete_itself_within);
-	RUN(a_client_may_kill_itself_within);
+	RUN(permissions_are_checked_again_by_exec);
+	RUN(losing_the_right_to_exec_aborts_the_transaction);
+	RUN(a_transaction_may_delete_its_own_user);
+	RUN(a_transaction_may_kill_its_own_client);
 	RUN(a_transaction_is_limited_in_size);
-	RUN(a_long_transaction_runs_whole);
+	RUN(a_long_transaction_runs_completely);
 	return UNIT_RESULT();
 }

@@ -1,5 +1,5 @@
 /*
- * The gate, with no log behind it: the test says how far a log has come.
+ * The gate without a log: the test says how far the log has come.
  */
 #include "server/gate.h"
 
@@ -9,7 +9,7 @@
 
 static struct gate gate;
 static struct gate_wait waits[WAITS];
-/* What was called, in order: indices of waits, and what they were told. */
+/* The callbacks that were called, in order: index of the wait, and outcome. */
 static int called[16];
 static enum gate_outcome told[16];
 static int call_count;

@@ -11,8 +11,8 @@ void tearDown(void)
 {
 }
 
-/* The share after turns that each run it for so many connections, at some microseconds a command;
- * *ret_turn_us is how long the last of them took. */
+/* Returns the share after several turns, in which each connection runs its whole share. A
+ * command takes `command_us`. *ret_turn_us is the duration of the last turn. */
 static size_t settle(size_t share, int connections, int64_t command_us, int64_t *ret_turn_us)
 {
 	for (int turn = 0; turn < 20; turn++) {
@@ -55,7 +55,7 @@ static void who_is_served_late_in_a_long_turn_has_little_time(void)
 	TEST_ASSERT_EQUAL_INT64(SHARE_LATE_TIME_US, share_time_us(SHARE_TURN_US + 1));
 }
 
-/* What has come while all waited is run in the order in which it came, more or less. */
+/* Commands that arrived during a stall run roughly in the order of their arrival. */
 static void after_a_stall_all_get_little_and_then_more_again(void)
 {
 	size_t share = share_next(MAX, SHARE_STALL_US + 1, MAX), turns = 0;
@@ -70,7 +70,8 @@ static void after_a_stall_all_get_little_and_then_more_again(void)
 		share = share_next(share, SHARE_TURN_US / 2 - 1, MAX);
 	TEST_ASSERT_EQUAL_size_t(7, turns);
 	TEST_ASSERT_EQUAL_size_t(MAX, share);
-	/* A turn that is merely long is no stall, nor is one when turns are long anyway. */
+	/* A turn that is merely long is not a stall. Neither is a stall when turns are long
+	 * anyway. */
 	TEST_ASSERT_EQUAL_size_t(MAX / 2, share_next(MAX, SHARE_STALL_US, MAX));
 	TEST_ASSERT_EQUAL_size_t(MAX / 4, share_next(MAX / 2, SHARE_STALL_US + 1, MAX));
 	TEST_ASSERT_EQUAL_size_t(SHARE_MIN, share_next(SHARE_MIN + 1, SHARE_STALL_US, MAX));

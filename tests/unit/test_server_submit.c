@@ -1,5 +1,5 @@
 /*
- * Commands of internal clients, on a whole server in this process that nobody connects to.
+ * Commands of internal clients, on a whole server inside this process, without connections.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static struct tempdir dir;
 static struct config config;
 static struct server *server;
 static struct submitter by;
-/* What callbacks were told, in their order: the argument, the outcome, and the reply. */
+/* The calls of callbacks, in order: argument, outcome and reply. */
 static struct {
 	const char *arg;
 	enum submit_outcome outcome;
@@ -48,7 +48,7 @@ static void note(void *arg, enum submit_outcome outcome, const struct chain *rep
 	answer_count++;
 }
 
-/* Words between blanks. */
+/* Submit a command whose words are separated by blanks. */
 static void submit_with(struct submitter *from, const char *line, submit_fn *fn, const char *arg)
 {
 	struct qless_str argv[WORDS_MAX];
