@@ -1,7 +1,7 @@
 #!/bin/sh
-# usage: scripts/check-command-docs.sh COMMANDS.DEF MANUAL
+# usage: scripts/check-command-docs.sh MANUAL COMMANDS.DEF...
 #
-# Compare the rows of the table of commands with their manual page: every command has an entry of
+# Compare the rows of the tables of commands with their manual page: every command has an entry of
 # its own there, with the synopsis of its row, and every entry has a command. Containers that only
 # hold subcommands, their HELP, and commands that are always refused need none. CC is the C compiler
 # that reads the table.
@@ -9,9 +9,12 @@
 set -eu
 
 # The name in capitals and the synopsis, as they stand in an entry, a command a line.
+manual=$1
+shift
 rows=$({
   echo '#define COMMAND(name, run, min, max, flags, cats, group, since, args, ...) ROW run name " " args'
-  cat "$1"
+  echo '#define QUEUE(name, run, op, decode, data, forms, min, max, flags, group, args, ...) ROW run name " " args'
+  cat "$@"
 } | ${CC:-cc} -E -P -x c - | tr '\n' ' ' | sed 's/ROW /\n/g' | awk '
   $1 !~ /^(NULL|command_help|cmd_refuse_.*)$/ && sub(/^[^"]*"/, "") {
     sub(/" *$/, "")
@@ -33,15 +36,15 @@ entries=$(awk '
     else
       print substr($0, 5)
     name = ""
-  }' "$2" | sort)
+  }' "$manual" | sort)
 
-[ -n "$rows" ] || { echo "$1: no rows found" >&2; exit 1; }
+[ -n "$rows" ] || { echo "$*: no rows found" >&2; exit 1; }
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 printf '%s\n' "$rows" >"$scratch/rows"
 printf '%s\n' "$entries" >"$scratch/entries"
 if ! diff "$scratch/rows" "$scratch/entries" >"$scratch/diff"; then
-  sed -n "s|^< |$2: missing or different: |p; s|^> |$1: no such row: |p" "$scratch/diff"
+  sed -n "s|^< |$manual: missing or different: |p; s|^> |$manual: no such row: |p" "$scratch/diff"
   exit 1
 fi

@@ -11,6 +11,7 @@
 
 #include "command/classic_int.h"
 #include "command/databases.h"
+#include "command/rows.h"
 #include "command/scripts.h"
 #include "util/num.h"
 
@@ -19,122 +20,6 @@
 
 /* What a large reply needed beyond this is given back. */
 #define KEEP_BYTES ((size_t)64 * 1024)
-
-#define COMMAND(text, handler, flags, args, summary) \
-	COMMAND_WITH_DATA(text, handler, flags, args, 0, summary)
-
-#define COMMAND_WITH_DATA(text, handler, flags, args, data_at, summary)     \
-	{                                                                   \
-		STR_INIT(text), handler, (flags), args, summary, (data_at), \
-	}
-
-/* By name. */
-static const struct classic_command commands[] = {
-	COMMAND("cancel", classic_cancel, CLASSIC_WRITE, "[jid ...]",
-		"Delete jobs, with all that depend on them"),
-	COMMAND_WITH_DATA("complete", classic_complete, CLASSIC_WRITE,
-			  "jid worker queue data [next queue] [delay seconds] [depends jids]", 3,
-			  "Finish a job, or move it on to the next queue"),
-	COMMAND("config.get", classic_config_get, CLASSIC_READ, "[option]", "Read options"),
-	COMMAND("config.set", classic_config_set, CLASSIC_WRITE, "option value", "Set an option"),
-	COMMAND("config.unset", classic_config_unset, CLASSIC_WRITE, "option",
-		"Return an option to its default"),
-	COMMAND("consistencycheck", classic_consistencycheck, CLASSIC_WRITE | CLASSIC_EXTENSION,
-		"[resolve]", "Verify everything, and repair what can be"),
-	COMMAND("depends", classic_depends, CLASSIC_WRITE, "jid on|off jid ... | jid off all",
-		"Add or remove dependencies of a job that waits for some"),
-	COMMAND_WITH_DATA("fail", classic_fail, CLASSIC_WRITE, "jid worker group message [data]", 4,
-			  "Report that a job failed"),
-	COMMAND("failed", classic_failed, CLASSIC_READ, "[group [start [limit]]]",
-		"Count the failed jobs, or list those of a group"),
-	COMMAND("get", classic_get, CLASSIC_READ, "jid", "Read a job"),
-	COMMAND_WITH_DATA("heartbeat", classic_heartbeat, CLASSIC_WRITE, "jid worker [data]", 2,
-			  "Renew the lock on a job"),
-	COMMAND("jobs", classic_jobs, CLASSIC_MOVES_DUE,
-		"complete [offset [count]] | state queue [offset [count]]", "List jobs by state"),
-	COMMAND("length", classic_length, CLASSIC_READ, "queue",
-		"Count the jobs waiting, running and scheduled in a queue"),
-	COMMAND("log", classic_log, CLASSIC_WRITE, "jid message [data]",
-		"Append to the history of a job"),
-	COMMAND("multicomplete", classic_multicomplete, CLASSIC_WRITE | CLASSIC_EXTENSION,
-		"worker queue jid data [jid data ...]", "Finish several jobs"),
-	COMMAND("multiget", classic_multiget, CLASSIC_READ, "[jid ...]", "Read several jobs"),
-	COMMAND("multiheartbeat", classic_multiheartbeat, CLASSIC_WRITE | CLASSIC_EXTENSION,
-		"worker jid [jid ...]", "Renew the locks on several jobs"),
-	COMMAND("multiput", classic_multiput, CLASSIC_WRITE | CLASSIC_EXTENSION,
-		"worker queue delay [priority n] [tags tags] [retries n] [depends jids] "
-		"jobs jid klass data [jid klass data ...]",
-		"Put several jobs into a queue, or none"),
-	COMMAND("pause", classic_pause, CLASSIC_WRITE, "queue ...",
-		"Let no more jobs be popped from queues"),
-	COMMAND("peek", classic_peek, CLASSIC_MOVES_DUE, "queue count",
-		"See the jobs that would be popped next"),
-	COMMAND("pop", classic_pop, CLASSIC_WRITE, "queue worker count",
-		"Take jobs from a queue and lock them"),
-	COMMAND("priority", classic_priority, CLASSIC_WRITE, "jid priority",
-		"Change the priority of a job"),
-	COMMAND("put", classic_put, CLASSIC_WRITE,
-		"worker queue jid klass data delay [priority n] [tags tags] [retries n] "
-		"[depends jids]",
-		"Put a job into a queue"),
-	COMMAND("queue.forget", classic_queue_forget, CLASSIC_WRITE, "queue ...",
-		"Drop queues from the list of queues"),
-	COMMAND("queues", classic_queues, CLASSIC_MOVES_DUE, "[queue]", "Count the jobs of queues"),
-	COMMAND("recur", classic_recur, CLASSIC_WRITE,
-		"queue jid klass data interval seconds offset [priority n] [tags tags] "
-		"[retries n] [backlog n]",
-		"Put a job into a queue at regular intervals"),
-	COMMAND("recur.get", classic_recur_get, CLASSIC_READ, "jid", "Read a recurring job"),
-	COMMAND("recur.tag", classic_recur_tag, CLASSIC_WRITE, "jid [tag ...]",
-		"Add tags to a recurring job"),
-	COMMAND("recur.untag", classic_recur_untag, CLASSIC_WRITE, "jid [tag ...]",
-		"Remove tags from a recurring job"),
-	COMMAND("recur.update", classic_recur_update, CLASSIC_WRITE, "jid [name value ...]",
-		"Change a recurring job"),
-	COMMAND("requeue", classic_requeue, CLASSIC_WRITE,
-		"worker queue jid klass data delay [priority n] [tags tags] [retries n] "
-		"[depends jids]",
-		"Put a job that exists into a queue"),
-	COMMAND("retry", classic_retry, CLASSIC_WRITE, "jid queue worker [delay [group [message]]]",
-		"Give a job back to be tried again"),
-	COMMAND("stats", classic_stats, CLASSIC_READ, "queue date",
-		"Read the statistics of a queue for a day"),
-	COMMAND("tag", classic_tag, CLASSIC_WRITE,
-		"add|remove jid [tag ...] | get tag [offset [count]] | top [offset [count]]",
-		"Tag jobs, and find them by their tags"),
-	COMMAND("timeout", classic_timeout, CLASSIC_WRITE, "[jid ...]",
-		"Take jobs away from their workers"),
-	COMMAND("track", classic_track, CLASSIC_WRITE, "[track|untrack jid]",
-		"Have events of a job published, or list the jobs that do"),
-	COMMAND("unfail", classic_unfail, CLASSIC_WRITE, "queue group [count]",
-		"Put failed jobs into a queue again"),
-	COMMAND("unpause", classic_unpause, CLASSIC_WRITE, "queue ...",
-		"Let jobs be popped from queues again"),
-	COMMAND("unrecur", classic_unrecur, CLASSIC_WRITE, "jid", "Delete a recurring job"),
-	COMMAND("worker.deregister", classic_worker_deregister, CLASSIC_WRITE, "worker ...",
-		"Drop workers from the list of workers"),
-	COMMAND("workers", classic_workers, CLASSIC_MOVES_DUE, "[worker]",
-		"Count the jobs of workers, or list those of one"),
-};
-
-#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
-
-const struct classic_command *classic_commands(size_t *ret_count)
-{
-	*ret_count = COMMAND_COUNT;
-	return commands;
-}
-
-static int compare_command(const void *key, const void *member)
-{
-	return str_compare(*(const struct qless_str *)key,
-			   ((const struct classic_command *)member)->name);
-}
-
-const struct classic_command *classic_find(struct qless_str name)
-{
-	return bsearch(&name, commands, COMMAND_COUNT, sizeof(commands[0]), compare_command);
-}
 
 /* ---- errors ---- */
 
@@ -284,18 +169,19 @@ static size_t length_without_options(const char *args)
 
 /* Add the arguments that a native command expects. Clients often swap two of them, and the error
  * names the first one that cannot be what it is taken for. */
-static void append_expected(struct request *req, const struct classic_command *command)
+static void append_expected(struct request *req)
 {
 	struct buf *error = &req->scratch->error;
-	size_t len = length_without_options(command->args);
+	const char *arguments = req->row->arguments;
+	size_t len = length_without_options(arguments);
 
 	word_error(req);
 	buf_append_str(error, STR(" (expected: "));
-	for (size_t i = 0; i < command->name.len; i++)
-		buf_append_char(error, (char)toupper((unsigned char)command->name.ptr[i]));
+	for (const char *name = req->row->name; *name != '\0'; name++)
+		buf_append_char(error, (char)toupper((unsigned char)*name));
 	buf_append_char(error, ' ');
-	buf_append(error, command->args, len);
-	buf_append_str(error, command->args[len] != '\0' ? STR(" ...)") : STR(")"));
+	buf_append(error, arguments, len);
+	buf_append_str(error, arguments[len] != '\0' ? STR(" ...)") : STR(")"));
 }
 
 /* ---- recording ---- */
@@ -306,44 +192,47 @@ static const struct qless_str same_data = STR_INIT("=");
 /* What has more arguments is recorded, and run again, as it is. */
 #define DATA_ARGS_MAX 16
 
-static bool has_data(const struct classic_command *command, size_t count)
+static bool has_data(const struct command *row, size_t count)
 {
-	return command->data_at != 0 && command->data_at < count && count <= DATA_ARGS_MAX;
+	return row->data_at != 0 && row->data_at < count && count <= DATA_ARGS_MAX;
 }
 
 /* Clients send the data of a job with each of its commands, and rarely change it. */
-static void record(const struct request *req, const struct classic_command *command)
+static void record(const struct request *req)
 {
+	const struct command *row = req->row;
 	const struct database_recorder *recorder = req->database->recorder;
 	const struct qless_str *args = req->args;
 	size_t count = req->nargs;
 	struct qless_str shorter[DATA_ARGS_MAX];
 
-	if (has_data(command, count) && qless_kept_data(req->engine)) {
+	if (has_data(row, count) && qless_kept_data(req->engine)) {
 		memcpy(shorter, args, count * sizeof *args);
-		shorter[command->data_at] = same_data;
+		shorter[row->data_at] = same_data;
 		args = shorter;
 	}
-	recorder->record(recorder->arg, req->database->index, req->now, command->name, args, count);
+	recorder->record(recorder->arg, req->database->index, req->now, str_from(row->name), args,
+			 count);
 }
 
-int classic_run_again(struct request *req, const struct classic_command *command)
+int classic_run_again(struct request *req)
 {
+	const struct command *row = req->row;
 	struct qless_str whole[DATA_ARGS_MAX];
 	size_t count = req->nargs;
 	const struct qless_job *job;
 	struct qless_job_info info;
 
-	if (has_data(command, count) && str_equal(req->args[command->data_at], same_data)) {
+	if (has_data(row, count) && str_equal(req->args[row->data_at], same_data)) {
 		job = qless_get(req->engine, req->args[0]);
 		if (job == NULL)
 			return QLESS_ENOJOB;
 		qless_job_read(job, &info);
 		memcpy(whole, req->args, count * sizeof *whole);
-		whole[command->data_at] = info.data;
+		whole[row->data_at] = info.data;
 		req->args = whole;
 	}
-	return classic_run(req, command);
+	return classic_run(req);
 }
 
 /* ---- running ---- */
@@ -378,17 +267,17 @@ static void forget_decoded(struct decoded *decoded)
 	*decoded = (struct decoded){ 0 };
 }
 
-int classic_run(struct request *req, const struct classic_command *command)
+int classic_run(struct request *req)
 {
 	uint64_t changes = qless_changes(req->engine);
 	int rc;
 
 	req->until = req->now;
-	rc = command->run(req);
+	rc = req->row->run(req);
 	if (req->database->recorder != NULL && qless_changes(req->engine) != changes)
-		record(req, command);
+		record(req);
 	if (rc == QLESS_EBADARG && req->form == REQUEST_NATIVE)
-		append_expected(req, command);
+		append_expected(req);
 	if (rc < 0)
 		answer_error(req, rc);
 	if (req->scratch->decoded.is_used)
@@ -398,27 +287,28 @@ int classic_run(struct request *req, const struct classic_command *command)
 	return rc;
 }
 
-/* Whether a form knows the command. */
-static bool is_known(const struct request *req, const struct classic_command *command)
+static bool has_form(const struct command *row, enum request_form form)
 {
-	return command != NULL &&
-	       (req->form != REQUEST_SCRIPT || (command->flags & CLASSIC_EXTENSION) == 0);
+	return row != NULL && (row->forms & 1U << form) != 0;
 }
 
 bool classic_is_command_of_scripts(struct qless_str name)
 {
-	const struct request script = { .form = REQUEST_SCRIPT };
-
-	return is_known(&script, classic_find(name));
+	return has_form(queue_command_find(name), REQUEST_SCRIPT);
 }
 
-bool classic_parse_script(const struct request *req, const struct classic_command *command,
-			  const struct qless_str *argv, size_t argc, double *ret_now)
+bool classic_parse_script(struct request *req, const struct command *row,
+			  const struct qless_str *argv, size_t argc)
 {
-	return is_known(req, command) && argc > 1 && text_is_number(argv[1], ret_now);
+	if (!has_form(row, req->form) || argc < 2 || !text_is_number(argv[1], &req->now))
+		return false;
+	req->row = row;
+	req->args = argv + 2;
+	req->nargs = argc - 2;
+	return true;
 }
 
-int classic_refuse_script(struct request *req, const struct classic_command *command,
+int classic_refuse_script(struct request *req, const struct command *row,
 			  const struct qless_str *argv, size_t argc)
 {
 	struct qless_str message = STR("Arg \"now\" missing or not a number: nil");
@@ -426,7 +316,7 @@ int classic_refuse_script(struct request *req, const struct classic_command *com
 
 	if (argc == 0) {
 		message = STR("Must provide a command");
-	} else if (!is_known(req, command)) {
+	} else if (!has_form(row, req->form)) {
 		buf_clear(error);
 		buf_append_str(error, STR("Unknown command "));
 		append_quoted(error, argv[0]);
@@ -438,13 +328,11 @@ int classic_refuse_script(struct request *req, const struct classic_command *com
 
 int classic_run_script(struct request *req, const struct qless_str *argv, size_t argc)
 {
-	const struct classic_command *command = argc > 0 ? classic_find(argv[0]) : NULL;
+	const struct command *row = argc > 0 ? queue_command_find(argv[0]) : NULL;
 
-	if (!classic_parse_script(req, command, argv, argc, &req->now))
-		return classic_refuse_script(req, command, argv, argc);
-	req->args = argv + 2;
-	req->nargs = argc - 2;
-	return classic_run(req, command);
+	if (!classic_parse_script(req, row, argv, argc))
+		return classic_refuse_script(req, row, argv, argc);
+	return classic_run(req);
 }
 
 int request_advance(struct request *req, enum qless_advance_kind kind, struct qless_str queue,

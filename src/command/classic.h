@@ -17,47 +17,25 @@
 #include "util/buf.h"
 #include "util/str.h"
 
-enum classic_flag {
-	CLASSIC_READ = 0,
-	CLASSIC_WRITE = 1 << 0,	    /* may change something */
-	CLASSIC_EXTENSION = 1 << 1, /* unknown to scripts */
-	CLASSIC_MOVES_DUE = 1 << 2, /* reads; first moves what has come due, if it may */
-};
-
-struct classic_command {
-	struct qless_str name;
-	int (*run)(struct request *req);
-	unsigned flags;
-	const char *args; /* for people, without `now` */
-	const char *summary;
-	/* The argument with the data of the job that the first one names; 0: none. */
-	size_t data_at;
-};
-
-/* The table, by name, extensions included. */
-const struct classic_command *classic_commands(size_t *ret_count);
-
 /* Whether scripts know the command. */
 bool classic_is_command_of_scripts(struct qless_str name);
 bool classic_is_put_option(struct qless_str name);
 
-/* Names are case sensitive; NULL if there is no such command. */
-const struct classic_command *classic_find(struct qless_str name);
-
-/* Run a queue command. The request has its form, time, arguments, database and reply. Returns 0 or
- * an engine error, which has been written as the reply. */
-int classic_run(struct request *req, const struct classic_command *command);
+/* Run the queue command of the row. The request has its form, time, arguments, database and reply.
+ * Returns 0 or an engine error, which has been written as the reply. */
+int classic_run(struct request *req);
 
 /* Run again what a recorder was told of. QLESS_ENOJOB, without a reply, if it leaves out the data
  * of a job that is not there. */
-int classic_run_again(struct request *req, const struct classic_command *command);
+int classic_run_again(struct request *req);
 
-/* Look at the words after QLESS or EVALSHA <sha> 0: command, now, arguments, of which the arguments
- * are left to the caller. `command` is the one of that name, NULL if there is none. */
-bool classic_parse_script(const struct request *req, const struct classic_command *command,
-			  const struct qless_str *argv, size_t argc, double *ret_now);
-/* Write what is wrong with it. Returns the error of the engine that it is like. */
-int classic_refuse_script(struct request *req, const struct classic_command *command,
+/* Take the words after QLESS or EVALSHA <sha> 0, which are command, now, arguments, into the
+ * request. `row` is the queue command of that name, NULL if there is none. False, with nothing
+ * changed but the time, if they are wrong: the arguments are left to the decoder. */
+bool classic_parse_script(struct request *req, const struct command *row,
+			  const struct qless_str *argv, size_t argc);
+/* Write what is wrong with them. Returns the error of the engine that it is like. */
+int classic_refuse_script(struct request *req, const struct command *row,
 			  const struct qless_str *argv, size_t argc);
 
 /* Find the command, check, and run it. */

@@ -21,7 +21,7 @@ static const struct {
 	{ CMD_PUBSUB, "pubsub" },
 	{ CMD_BLOCKING, "blocking" },
 	{ CMD_LOADING, "loading" },
-	{ CMD_STALE, "stale" },
+	{ 0, "stale" }, /* for Redis: does not depend on the data */
 	{ CMD_NO_MONITOR, "skip_monitor" },
 	{ CMD_SECRET, "skip_slowlog" },
 	{ CMD_FAST, "fast" },
@@ -34,15 +34,20 @@ static const struct {
 /* Elements of one command in the reply to COMMAND and COMMAND INFO. */
 #define INFO_FIELDS 10
 
+static bool has_flag(const struct command *cmd, unsigned flag)
+{
+	return flag != 0 ? (cmd->flags & flag) != 0 : (cmd->flags & (CMD_READ | CMD_WRITE)) == 0;
+}
+
 static void write_flags(struct reply *w, const struct command *cmd)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < FLAG_NAMES; i++)
-		count += (cmd->flags & flag_names[i].flag) != 0;
+		count += has_flag(cmd, flag_names[i].flag);
 	reply_set(w, count);
 	for (size_t i = 0; i < FLAG_NAMES; i++) {
-		if (cmd->flags & flag_names[i].flag)
+		if (has_flag(cmd, flag_names[i].flag))
 			reply_status(w, str_from(flag_names[i].name));
 	}
 }

@@ -42,39 +42,37 @@ bool command_may_change(struct request *req)
 }
 
 /* What a user may not run natively it may not run in another form either. */
-static bool is_permitted(struct request *req, const struct command *row)
+static bool is_permitted(struct request *req)
 {
-	if (acl_may_run(req->session->user, req->env->table, row))
+	if (acl_may_run(req->session->user, req->env->table, req->row))
 		return true;
 	if (req->form == REQUEST_SCRIPT)
 		classic_write_store_error(req, STR("The user executing the script can't run this "
 						   "command or subcommand"));
 	else
 		reply_errorf(req->reply, "NOPERM",
-			     "this user has no permissions to run the '%s' command", row->name);
+			     "this user has no permissions to run the '%s' command",
+			     req->row->name);
 	return false;
 }
 
 /* Whether the state may grow, if this is one of the commands by which it does. */
-static bool has_memory(const struct request *req, const struct command *row,
-		       const struct qless_str *args, size_t count)
+static bool has_memory(const struct request *req)
 {
 	const struct command_env *env = req->env;
 
-	return (row->flags & CMD_DENYOOM) == 0 || env->is_out_of_memory == NULL ||
-	       !env->is_out_of_memory(env->arg) || !command_grows(row, args, count);
+	return (req->row->flags & CMD_DENYOOM) == 0 || env->is_out_of_memory == NULL ||
+	       !env->is_out_of_memory(env->arg) || !command_grows(req->row, req->args, req->nargs);
 }
 
 /* A command that reads is always run. */
-static bool may_change(struct request *req, const struct command *row,
-		       const struct classic_command *command, const struct qless_str *args,
-		       size_t count)
+static bool may_change(struct request *req)
 {
 	const char *error;
 
-	if ((command->flags & CLASSIC_WRITE) == 0)
+	if ((req->row->flags & CMD_WRITE) == 0)
 		return true;
-	error = has_memory(req, row, args, count) ? refusal(req, args, count) : COMMAND_OOM_ERROR;
+	error = has_memory(req) ? refusal(req, req->args, req->nargs) : COMMAND_OOM_ERROR;
 	if (error == NULL)
 		return true;
 	classic_write_refusal(req, str_from(error));
@@ -83,63 +81,56 @@ static bool may_change(struct request *req, const struct command *row,
 
 /* Whether a command that moves what has come due before it reads has to leave it: it was sent as
  * one that only reads, or nothing may change at the moment. */
-static bool has_to_hold_still(const struct request *req, const struct classic_command *command,
-			      unsigned allowed)
+static bool has_to_hold_still(const struct request *req)
 {
-	if ((command->flags & CLASSIC_MOVES_DUE) == 0)
+	if ((req->row->flags & CMD_MOVES_DUE) == 0)
 		return false;
-	return (allowed & CLASSIC_WRITE) == 0 ||
-	       (req->env->is_still != NULL && req->env->is_still(req->env->arg));
+	return req->only_reads || (req->env->is_still != NULL && req->env->is_still(req->env->arg));
 }
 
-static void run(struct request *req, const struct classic_command *command, unsigned allowed)
+static void run(struct request *req)
 {
-	req->is_still = has_to_hold_still(req, command, allowed);
-	classic_run(req, command);
+	req->is_still = has_to_hold_still(req);
+	classic_run(req);
 }
 
-void qless_run(struct request *req, unsigned allowed, const struct qless_str *argv, size_t argc)
+void qless_run(struct request *req, const struct qless_str *argv, size_t argc)
 {
-	const struct classic_command *command = NULL;
-	const struct command *row;
+	const struct command *row = NULL;
 
 	if (argc > 0)
-		command = command_table_find_classic(req->env->table, argv[0], &row);
-	if (!classic_parse_script(req, command, argv, argc, &req->now)) {
-		classic_refuse_script(req, command, argv, argc);
+		row = command_table_find_queue(req->env->table, argv[0]);
+	if (!classic_parse_script(req, row, argv, argc)) {
+		classic_refuse_script(req, row, argv, argc);
 		return;
 	}
-	if ((command->flags & CLASSIC_WRITE & ~allowed) != 0) {
+	if (req->only_reads && (row->flags & CMD_WRITE) != 0) {
 		classic_write_store_error(
 			req, STR("Write commands are not allowed from read-only scripts."));
 		return;
 	}
-	if (!is_permitted(req, row) || !may_change(req, row, command, argv + 2, argc - 2))
+	if (!is_permitted(req) || !may_change(req))
 		return;
 	if (req->env->note_now != NULL)
 		req->env->note_now(req->env->arg, req->session, req->now);
-	req->args = argv + 2;
-	req->nargs = argc - 2;
-	run(req, command, allowed);
+	run(req);
 }
 
 void cmd_qless(struct request *req)
 {
 	req->form = REQUEST_QLESS;
 	use_database(req);
-	qless_run(req, CLASSIC_WRITE, req->args, req->nargs);
+	qless_run(req, req->args, req->nargs);
 }
 
 static void run_native(struct request *req)
 {
-	const struct classic_command *command = command_table_classic(req->env->table, req->row);
-
-	assert(command != NULL && req->form == REQUEST_NATIVE);
+	assert(req->row->run != NULL && req->form == REQUEST_NATIVE);
 	use_database(req);
 	req->now = req->env->now(req->env->arg);
 	if ((req->row->flags & CMD_WRITE) != 0 && !command_may_change(req))
 		return;
-	run(req, command, CLASSIC_WRITE);
+	run(req);
 	if (req->until > req->now)
 		req->env->pass(req->env->arg, req->until);
 }

@@ -9,9 +9,8 @@
 #include "command/classic.h"
 #include "command/request.h"
 
-/* Run the command that `argv` names, which is its name, now and arguments, and write the reply.
- * `allowed` are the enum classic_flag that the command may have. The request has its form and its
- * database. */
-void qless_run(struct request *req, unsigned allowed, const struct qless_str *argv, size_t argc);
+/* Run the command that `argv` names, which is its name, now and arguments, and write the reply. The
+ * request has its form and its database. */
+void qless_run(struct request *req, const struct qless_str *argv, size_t argc);
 
 #endif

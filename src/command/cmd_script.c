@@ -117,8 +117,7 @@ static bool parse_numkeys(struct request *req, int64_t *ret_numkeys)
 	return true;
 }
 
-static void run_script(struct request *req, const struct script *script, unsigned allowed,
-		       int64_t numkeys)
+static void run_script(struct request *req, const struct script *script, int64_t numkeys)
 {
 	req->form = REQUEST_SCRIPT;
 	req->script = script;
@@ -127,10 +126,10 @@ static void run_script(struct request *req, const struct script *script, unsigne
 	if (numkeys != 0)
 		classic_write_error(req, STR("No Keys should be provided"));
 	else
-		qless_run(req, allowed, req->args + KEYS_AT, req->nargs - KEYS_AT);
+		qless_run(req, req->args + KEYS_AT, req->nargs - KEYS_AT);
 }
 
-static void eval_text(struct request *req, unsigned allowed)
+static void eval_text(struct request *req)
 {
 	const struct script *script;
 	int64_t numkeys;
@@ -139,10 +138,10 @@ static void eval_text(struct request *req, unsigned allowed)
 		return;
 	script = learn_script(req, req->args[0]);
 	if (script != NULL)
-		run_script(req, script, allowed, numkeys);
+		run_script(req, script, numkeys);
 }
 
-static void eval_sha(struct request *req, unsigned allowed)
+static void eval_sha(struct request *req)
 {
 	const struct script *script = scripts_find(req->env->scripts, req->args[0]);
 	int64_t numkeys = 0;
@@ -155,27 +154,29 @@ static void eval_sha(struct request *req, unsigned allowed)
 		reply_error(req->reply, "NOSCRIPT", STR("No matching script. Please use EVAL."));
 		return;
 	}
-	run_script(req, script, allowed, numkeys);
+	run_script(req, script, numkeys);
 }
 
 void cmd_eval(struct request *req)
 {
-	eval_text(req, CLASSIC_WRITE);
+	eval_text(req);
 }
 
 void cmd_eval_ro(struct request *req)
 {
-	eval_text(req, CLASSIC_READ);
+	req->only_reads = true;
+	eval_text(req);
 }
 
 void cmd_evalsha(struct request *req)
 {
-	eval_sha(req, CLASSIC_WRITE);
+	eval_sha(req);
 }
 
 void cmd_evalsha_ro(struct request *req)
 {
-	eval_sha(req, CLASSIC_READ);
+	req->only_reads = true;
+	eval_sha(req);
 }
 
 void cmd_script_load(struct request *req)

@@ -1,14 +1,13 @@
 /*
  * Commands as data.
  *
- * A command is a row of commands.def: its name, its handler, how many arguments it takes, what it
- * may do. Dispatch, COMMAND and its documentation, permissions, HELP texts and statistics are all
- * derived from the rows.
+ * A command is a row: its name, its handler, how many arguments it takes, what it may do. Dispatch,
+ * COMMAND and its documentation, permissions, HELP texts and statistics are all derived from the
+ * rows. Each layer declares its own: the queue commands are in queue_commands.def, others of this
+ * layer in commands.def, and those that need connections or the configuration in
+ * server/commands.def. table.h makes one table of them.
  *
- * A handler runs one command: it decodes its arguments and writes exactly one reply. Handlers that
- * need no more than the session, the tables and the engine live in this layer; those that deal with
- * connections or configuration live in server/, where the rows become a table because every handler
- * is visible there.
+ * A handler runs one command: it decodes its arguments and writes exactly one reply.
  */
 #ifndef COMMAND_COMMAND_H
 #define COMMAND_COMMAND_H
@@ -19,6 +18,7 @@
 
 #include "util/str.h"
 
+struct operation;
 struct request;
 
 typedef void command_handler(struct request *req);
@@ -35,7 +35,7 @@ enum command_flag {
 	CMD_TXN = 1 << 7,	  /* runs at once even between MULTI and EXEC */
 	CMD_SUBSCRIBED = 1 << 8,  /* allowed to a RESP2 connection that is subscribed */
 	CMD_LOADING = 1 << 9,	  /* runs while the state is being loaded */
-	CMD_STALE = 1 << 10,	  /* runs whatever the state of the log is */
+	CMD_MOVES_DUE = 1 << 10,  /* reads; first moves what has come due, if it may */
 	CMD_NO_MONITOR = 1 << 11, /* not shown to MONITOR */
 	CMD_SECRET = 1 << 12,	  /* its arguments are not written to the slow log */
 	CMD_BLOCKING = 1 << 13,	  /* may wait */
@@ -97,15 +97,48 @@ static inline struct qless_str command_quote(struct qless_str sent)
 struct command {
 	const char *name;	  /* lower case; a subcommand is "parent|name" */
 	command_handler *handler; /* NULL for a container that needs a subcommand */
-	int min_args;		  /* arguments behind the name, and behind that of the subcommand */
-	int max_args;		  /* or COMMAND_ANY_ARGS */
-	unsigned flags;		  /* enum command_flag */
+
+	/* Of queue commands alone. */
+	unsigned forms; /* bits by enum request_form */
+	/* Writes one reply and returns 0, or returns a negative code and writes none: that of
+	 * request_fail(), or the engine's. */
+	int (*run)(struct request *req);
+	/* Make an operation of the arguments, without a reply; NULL for a command that only reads.
+	 */
+	int (*decode)(struct request *req, struct operation *op);
+	/* The argument with the data of the job that the first one names; 0: none. */
+	size_t data_at;
+
+	int min_args;	     /* arguments after the name, and after that of the subcommand */
+	int max_args;	     /* or COMMAND_ANY_ARGS */
+	unsigned flags;	     /* enum command_flag */
 	unsigned categories; /* enum command_category, without those that follow from the flags */
 	const char *group;   /* as in the documentation: "connection", "server", "pubsub" ... */
 	const char *since;
 	const char *arguments; /* a synopsis, "[X]" optional, "..." repeated, "a|b" one of */
 	const char *summary;
 	const char *complexity;
+};
+
+/* A row that is about no queue; the columns are those of commands.def. */
+#define COMMAND_ROW(name_, handler_, min_, max_, flags_, categories_, group_, since_, arguments_, \
+		    summary_, complexity_)                                                        \
+	{ .name = name_,                                                                          \
+	  .handler = handler_,                                                                    \
+	  .min_args = min_,                                                                       \
+	  .max_args = max_,                                                                       \
+	  .flags = flags_,                                                                        \
+	  .categories = categories_,                                                              \
+	  .group = group_,                                                                        \
+	  .since = since_,                                                                        \
+	  .arguments = arguments_,                                                                \
+	  .summary = summary_,                                                                    \
+	  .complexity = complexity_ },
+
+/* The rows of a layer. */
+struct command_rows {
+	const struct command *rows;
+	size_t count;
 };
 
 #endif

@@ -5,6 +5,7 @@
 #include "command/classic.h"
 #include "command/json.h"
 #include "command/request.h"
+#include "command/rows.h"
 #include "keyspace/keyspace.h"
 #include "resp/writer.h"
 #include "util/mem.h"
@@ -92,8 +93,8 @@ void databases_set_recorder(struct databases *d, const struct database_recorder 
 static int apply_command(struct databases *d, unsigned index, double now, struct qless_str name,
 			 const struct qless_str *args, size_t count, struct buf *ret_error)
 {
-	const struct classic_command *command = classic_find(name);
 	struct request req = {
+		.row = queue_command_find(name),
 		.form = REQUEST_QLESS,
 		.now = now,
 		.args = args,
@@ -104,12 +105,12 @@ static int apply_command(struct databases *d, unsigned index, double now, struct
 	struct qless_str said;
 	int rc;
 
-	if (command == NULL) {
+	if (req.row == NULL) {
 		buf_printf(ret_error, "there is no command %.*s", (int)name.len, name.ptr);
 		return QLESS_EBADARG;
 	}
 	request_use_database(&req, databases_get(d, index));
-	rc = classic_run_again(&req, command);
+	rc = classic_run_again(&req);
 	if (rc < 0 && d->answer.len == 0) {
 		buf_printf(ret_error, "%.*s means the data of a job that is not there",
 			   (int)name.len, name.ptr);

@@ -133,6 +133,7 @@ struct request {
 	const struct script *script;	/* NULL in other forms */
 	struct qless_str sha;		/* of the script; empty in other forms */
 	struct scratch *scratch;	/* that of the environment */
+	bool only_reads;		/* a script that was sent as one that only reads */
 	bool is_still;			/* nothing may change: listings leave what has come due */
 	bool is_said;  /* the error is in scratch->error; otherwise it is the engine's */
 	bool is_store; /* the error is one that the store raised under the script */

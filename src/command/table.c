@@ -4,7 +4,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "command/classic.h"
 #include "util/buf.h"
 #include "util/mem.h"
 #include "util/wire.h"
@@ -28,7 +27,6 @@ struct entry {
 	struct qless_str name;
 	int parent; /* the row of its container, or -1 */
 	int subcommands;
-	const struct classic_command *classic; /* that it stands for, or NULL */
 };
 
 /* Open addressing; most slots are free, so that a probe nearly always ends at once. */
@@ -39,7 +37,7 @@ struct slot {
 };
 
 struct command_table {
-	const struct command *rows;
+	struct command *rows;
 	struct entry *entries;
 	struct slot *slots;
 	uint32_t slot_mask;
@@ -178,29 +176,32 @@ static void add_row(struct command_table *t, int row)
 	*slot = (struct slot){ key.first, key.second, (uint32_t)name.len, row };
 
 	entry->name = name;
-	entry->classic = classic_find(name);
 	entry->parent = container_before(t, row);
 	if (entry->parent >= 0)
 		t->entries[entry->parent].subcommands++;
 }
 
-struct command_table *command_table_new(const struct command *rows, int count)
+struct command_table *command_table_new(const struct command_rows *parts, size_t count)
 {
 	struct command_table *t = mem_zalloc(sizeof(*t));
-	uint32_t slots = 16;
+	size_t rows = 0, slots = 16;
 
-	assert(count >= 0);
-	while (slots < (uint32_t)count * SLOTS_PER_ROW)
+	for (size_t i = 0; i < count; i++)
+		rows += parts[i].count;
+	while (slots < rows * SLOTS_PER_ROW)
 		slots *= 2;
-	t->rows = rows;
-	t->count = count;
-	t->slot_mask = slots - 1;
+	t->rows = mem_zalloc((rows + 1) * sizeof(*t->rows));
+	t->entries = mem_zalloc((rows + 1) * sizeof(*t->entries));
+	t->slot_mask = (uint32_t)slots - 1;
 	t->slots = mem_realloc_array(NULL, slots, sizeof(*t->slots));
-	t->entries = mem_zalloc(((size_t)count + 1) * sizeof(*t->entries));
-	for (uint32_t i = 0; i < slots; i++)
+	for (size_t i = 0; i < slots; i++)
 		t->slots[i].row = -1;
-	for (int i = 0; i < count; i++)
-		add_row(t, i);
+	for (size_t i = 0; i < count; i++) {
+		for (size_t row = 0; row < parts[i].count; row++) {
+			t->rows[t->count] = parts[i].rows[row];
+			add_row(t, t->count++);
+		}
+	}
 	return t;
 }
 
@@ -208,6 +209,7 @@ void command_table_free(struct command_table *t)
 {
 	if (t == NULL)
 		return;
+	free(t->rows);
 	free(t->entries);
 	free(t->slots);
 	free(t);
@@ -236,22 +238,11 @@ const struct command *command_table_find(const struct command_table *t, struct q
 	return row >= 0 ? &t->rows[row] : NULL;
 }
 
-const struct classic_command *command_table_classic(const struct command_table *t,
-						    const struct command *cmd)
-{
-	return t->entries[command_table_index(t, cmd)].classic;
-}
-
-const struct classic_command *command_table_find_classic(const struct command_table *t,
-							 struct qless_str name,
-							 const struct command **ret_row)
+const struct command *command_table_find_queue(const struct command_table *t, struct qless_str name)
 {
 	int row = find_row(t, key_of(name), name, str_equal);
 
-	if (row < 0)
-		return NULL;
-	*ret_row = &t->rows[row];
-	return t->entries[row].classic;
+	return row >= 0 && t->rows[row].run != NULL ? &t->rows[row] : NULL;
 }
 
 const struct command *command_table_parent(const struct command_table *t, const struct command *cmd)

@@ -9,14 +9,15 @@
 #include "command/command.h"
 
 struct buf;
-struct classic_command;
 
 /* No name in the table may be longer, parent and subcommand together. */
 #define COMMAND_NAME_MAX 64
 
-/* Borrows the rows for as long as the table lives. A name that stands twice, or a subcommand
- * without its container, is a defect of the rows and ends the process. */
-struct command_table *command_table_new(const struct command *rows, int count);
+/* Copies the rows of all parts, and borrows their texts for as long as the table lives. A name that
+ * stands twice, or a subcommand without its container, is a defect of the rows and ends the
+ * process.
+ */
+struct command_table *command_table_new(const struct command_rows *parts, size_t count);
 void command_table_free(struct command_table *t);
 
 int command_table_count(const struct command_table *t);
@@ -27,13 +28,9 @@ int command_table_index(const struct command_table *t, const struct command *cmd
 /* Find a command by name, "parent|sub" included; upper and lower case are the same. NULL if there
  * is none. */
 const struct command *command_table_find(const struct command_table *t, struct qless_str name);
-/* The classic command that a row stands for; NULL if it is none. */
-const struct classic_command *command_table_classic(const struct command_table *t,
-						    const struct command *cmd);
-/* The same by its name, in which upper and lower case are not the same. NULL if there is none. */
-const struct classic_command *command_table_find_classic(const struct command_table *t,
-							 struct qless_str name,
-							 const struct command **ret_row);
+/* Find a queue command by its name, in which upper and lower case differ. NULL if there is none. */
+const struct command *command_table_find_queue(const struct command_table *t,
+					       struct qless_str name);
 /* The container of a subcommand; NULL for a command that is none. */
 const struct command *command_table_parent(const struct command_table *t,
 					   const struct command *cmd);

@@ -1,23 +1,22 @@
 #include "server/commands.h"
 
 #include "command/handlers.h"
+#include "command/rows.h"
+#include "command/table.h"
 
-const struct command server_commands[] = {
-#define COMMAND(name_, handler_, min_, max_, flags_, categories_, group_, since_, arguments_, \
-		summary_, complexity_)                                                        \
-	{ .name = name_,                                                                      \
-	  .handler = handler_,                                                                \
-	  .min_args = min_,                                                                   \
-	  .max_args = max_,                                                                   \
-	  .flags = flags_,                                                                    \
-	  .categories = categories_,                                                          \
-	  .group = group_,                                                                    \
-	  .since = since_,                                                                    \
-	  .arguments = arguments_,                                                            \
-	  .summary = summary_,                                                                \
-	  .complexity = complexity_ },
-#include "command/commands.def"
+static const struct command rows[] = {
+#define COMMAND(...) COMMAND_ROW(__VA_ARGS__)
+#include "server/commands.def"
 #undef COMMAND
 };
 
-const int server_command_count = (int)(sizeof server_commands / sizeof server_commands[0]);
+struct command_table *commands_new(void)
+{
+	const struct command_rows parts[] = {
+		queue_command_rows,
+		layer_command_rows,
+		{ rows, sizeof rows / sizeof rows[0] },
+	};
+
+	return command_table_new(parts, sizeof parts / sizeof parts[0]);
+}

@@ -6,8 +6,10 @@
 
 #include "command/command.h"
 
-extern const struct command server_commands[];
-extern const int server_command_count;
+struct command_table;
+
+/* The commands of all layers. command_table_free() frees it. */
+struct command_table *commands_new(void);
 
 command_handler client_getname;
 command_handler client_id;

@@ -173,7 +173,7 @@ void environment_init(struct server *s)
 
 	hooks_of_scripts.arg = s;
 	scratch_init(&s->command_scratch);
-	s->table = command_table_new(server_commands, server_command_count);
+	s->table = commands_new();
 	s->env = (struct command_env){
 		.table = s->table,
 		.user_gone = on_user_gone,

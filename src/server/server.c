@@ -62,12 +62,12 @@ static void init_parts(struct server *s)
 	clients_init(s);
 	submissions_init(s);
 	conns_init(s);
-	stats_init(s);
 	s->pubsub = pubsub_new(s->hash_seed);
 	s->slowlog = slowlog_new();
 	s->latency = latency_new();
 	notify_init(&s->notify, NULL);
 	environment_init(s);
+	stats_init(s);
 }
 
 struct server *server_new(struct config *config, const char *config_file, struct buf *ret_error)
@@ -135,11 +135,11 @@ void server_free(struct server *s)
 	http_free(s->http);
 	notify_done(&s->notify);
 	users_log_free(s->users_log);
+	stats_done(s);
 	environment_done(s);
 	pubsub_free(s->pubsub);
 	slowlog_free(s->slowlog);
 	latency_free(s->latency);
-	stats_done(s);
 	clients_done(s);
 	free(s);
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/commands.h"
+#include "command/table.h"
 #include "server/latency.h"
 #include "server/server_int.h"
 #include "sys/clock.h"
@@ -13,21 +13,22 @@ void stats_init(struct server *s)
 {
 	struct server_stats *stats = &s->stats;
 
-	stats->by_command = mem_zalloc((size_t)server_command_count * sizeof *stats->by_command);
+	stats->by_command =
+		mem_zalloc((size_t)command_table_count(s->table) * sizeof *stats->by_command);
 	stats->rate_commands.last_us = s->clocks.mono_us;
 	stats->rate_in.last_us = s->clocks.mono_us;
 	stats->rate_out.last_us = s->clocks.mono_us;
 }
 
-static void free_histograms(struct server_stats *stats)
+static void free_histograms(struct server *s)
 {
-	for (int i = 0; i < server_command_count; i++)
-		free(stats->by_command[i].histogram);
+	for (int i = 0; i < command_table_count(s->table); i++)
+		free(s->stats.by_command[i].histogram);
 }
 
 void stats_done(struct server *s)
 {
-	free_histograms(&s->stats);
+	free_histograms(s);
 	free(s->stats.by_command);
 }
 
@@ -44,8 +45,9 @@ void stats_reset(struct server *s)
 {
 	struct server_stats *stats = &s->stats;
 
-	free_histograms(stats);
-	memset(stats->by_command, 0, (size_t)server_command_count * sizeof *stats->by_command);
+	free_histograms(s);
+	memset(stats->by_command, 0,
+	       (size_t)command_table_count(s->table) * sizeof *stats->by_command);
 	*stats = (struct server_stats){
 		.peak_clients = s->conns.count,
 		.by_command = stats->by_command,

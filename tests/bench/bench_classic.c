@@ -43,8 +43,8 @@ static void ignore_event(void *arg, struct qless_str channel, struct qless_str p
 
 static void run(const char *name, double now, const struct qless_str *args, size_t count)
 {
-	if (queue_run(&classic, classic_find(str_from(name)), REQUEST_NATIVE, now, args, count,
-		      &writer) < 0)
+	if (queue_run(&classic, queue_command_find(str_from(name)), REQUEST_NATIVE, now, args,
+		      count, &writer) < 0)
 		abort();
 	chain_consume(&out, out.len);
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: test_check_command_docs.sh CHECK COMMANDS.DEF MANUAL
+# usage: test_check_command_docs.sh CHECK MANUAL COMMANDS.DEF...
 #
 # The check has to notice an entry that is missing, one that has another name, and one that has
 # another synopsis.
@@ -12,23 +12,26 @@ status=0
 
 # usage: refuses SED-SCRIPT COMPLAINT
 refuses() {
-  sed "$1" "$manual" >"$bad"
-  if complaints=$("$check" "$commands" "$bad"); then
-    echo "accepted: $1"
+  edit=$1 complaint=$2
+  shift 2
+  sed "$edit" "$manual" >"$bad"
+  if complaints=$("$check" "$bad" "$@"); then
+    echo "accepted: $edit"
     status=1
   fi
   case $complaints in
-  *"$2"*) ;;
+  *"$complaint"*) ;;
   *)
-    echo "no complaint \"$2\" about: $1"
+    echo "no complaint \"$complaint\" about: $edit"
     status=1
     ;;
   esac
 }
 
-check=$1 commands=$2 manual=$3
-refuses '/^[.]Ss TIME/,/^[.]Dl/d' 'missing or different: TIME'
-refuses 's/^[.]Ss PING/.Ss PONG/' 'no such row: PONG'
-refuses 's/^[.]Dl ECHO message/.Dl ECHO text/' 'no such row: ECHO text'
-refuses '/^[.]Dl MULTI/d' 'no such row: MULTI (no synopsis)'
+check=$1 manual=$2
+shift 2
+refuses '/^[.]Ss TIME/,/^[.]Dl/d' 'missing or different: TIME' "$@"
+refuses 's/^[.]Ss PING/.Ss PONG/' 'no such row: PONG' "$@"
+refuses 's/^[.]Dl ECHO message/.Dl ECHO text/' 'no such row: ECHO text' "$@"
+refuses '/^[.]Dl MULTI/d' 'no such row: MULTI (no synopsis)' "$@"
 exit "$status"

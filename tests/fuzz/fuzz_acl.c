@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct command_table *table = command_table_new(server_commands, server_command_count);
+	struct command_table *table = commands_new();
 	struct qless_str rest = str_make((const char *)data, size);
 	struct acl *acl = acl_new(table);
 

@@ -286,7 +286,7 @@ static void fail_finding(void *arg, struct qless_str finding)
 }
 
 struct made_call {
-	const struct classic_command *command;
+	const struct command *command;
 	enum request_form form;
 	double now;
 	struct qless_str args[MAX_ARGS];
@@ -347,7 +347,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		} else {
 			size_t call = choice % COUNT_OF(calls);
 
-			r.command = classic_find(str_from(calls[call].name));
+			r.command = queue_command_find(str_from(calls[call].name));
 			assert(r.command != NULL);
 			r.form = choice / COUNT_OF(calls) % 3;
 			r.count = take_args(&in, calls[call].args, r.args);

@@ -66,8 +66,8 @@ static int run(struct subject *s, const char *name, const struct qless_str *args
 {
 	uint64_t changes = qless_changes(s->classic.own.engine);
 	struct iovec piece;
-	int rc = queue_run(&s->classic, classic_find(str_from(name)), REQUEST_QLESS, NOW, args,
-			   count, &s->writer);
+	int rc = queue_run(&s->classic, queue_command_find(str_from(name)), REQUEST_QLESS, NOW,
+			   args, count, &s->writer);
 
 	buf_clear(&s->reply);
 	while (chain_peek(&s->out, &piece, 1, SIZE_MAX) > 0) {

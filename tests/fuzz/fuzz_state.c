@@ -164,7 +164,7 @@ static void go_on(struct qless *q)
 	for (size_t i = 0; i < COUNT_OF(calls); i++) {
 		struct qless_str words[MAX_WORDS];
 		size_t count = split(calls[i], words);
-		const struct classic_command *command = classic_find(words[0]);
+		const struct command *command = queue_command_find(words[0]);
 
 		assert(command != NULL);
 		queue_run(&classic, command, REQUEST_QLESS, LATER + (double)i, words + 1, count - 1,

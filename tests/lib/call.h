@@ -31,10 +31,11 @@ struct call_fixture {
 	struct buf reply;
 };
 
-static inline void call_setup(struct call_fixture *f, const struct command *rows, int count)
+/* Takes the table. */
+static inline void call_setup(struct call_fixture *f, struct command_table *table)
 {
 	*f = (struct call_fixture){ .reply = BUF_INIT(BUF_NO_MAX) };
-	f->table = command_table_new(rows, count);
+	f->table = table;
 	scratch_init(&f->scratch);
 	f->env.table = f->table;
 	f->env.scratch = &f->scratch;

@@ -23,7 +23,7 @@ static inline void keycall_setup(struct call_fixture *f)
 {
 	struct qless_hooks hooks = { .hash_seed = 1 };
 
-	call_setup(f, server_commands, server_command_count);
+	call_setup(f, commands_new());
 	f->env.databases = databases_new(2, &hooks);
 	f->env.random = keycall_random;
 }

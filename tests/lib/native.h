@@ -64,7 +64,7 @@ static inline void native_setup(struct native_fixture *f)
 	*f = (struct native_fixture){ .now = 1000,
 				      .events = BUF_INIT(BUF_NO_MAX),
 				      .dump = BUF_INIT(BUF_NO_MAX) };
-	call_setup(&f->call, server_commands, server_command_count);
+	call_setup(&f->call, commands_new());
 	f->call.env.databases = databases_new(NATIVE_DATABASES, &hooks);
 	f->call.env.now = native_now;
 	f->call.env.pass = native_pass;

@@ -8,6 +8,7 @@
 #include "command/databases.h"
 #include "command/json.h"
 #include "command/request.h"
+#include "command/rows.h"
 #include "resp/writer.h"
 
 struct queue_caller {
@@ -56,22 +57,23 @@ static inline struct request queue_request(struct queue_caller *c, enum request_
 }
 
 /* Arguments without `now`. Returns 0 or an error of the engine. */
-static inline int queue_run(struct queue_caller *c, const struct classic_command *command,
+static inline int queue_run(struct queue_caller *c, const struct command *command,
 			    enum request_form form, double now, const struct qless_str *args,
 			    size_t count, struct reply *reply)
 {
 	struct request req = queue_request(c, form, now, args, count, reply);
 
-	return classic_run(&req, command);
+	req.row = command;
+	return classic_run(&req);
 }
 
-static inline int queue_run_again(struct queue_caller *c, const struct classic_command *command,
-				  double now, const struct qless_str *args, size_t count,
-				  struct reply *reply)
+static inline int queue_run_again(struct queue_caller *c, const struct command *command, double now,
+				  const struct qless_str *args, size_t count, struct reply *reply)
 {
 	struct request req = queue_request(c, REQUEST_QLESS, now, args, count, reply);
 
-	return classic_run_again(&req, command);
+	req.row = command;
+	return classic_run_again(&req);
 }
 
 /* A command, now and arguments. */

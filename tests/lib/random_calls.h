@@ -64,7 +64,7 @@ static inline struct qless *engines_get(struct engines *e, unsigned db)
 static inline int engines_apply(struct engines *e, unsigned db, double now, struct qless_str name,
 				const struct qless_str *args, size_t count)
 {
-	const struct classic_command *command = classic_find(name);
+	const struct command *command = queue_command_find(name);
 	struct queue_caller caller;
 	int rc;
 

@@ -443,13 +443,11 @@ static void make_call(struct call *c)
 	static const char *const often[] = { "put",	  "put",      "pop",   "pop",
 					     "pop",	  "complete", "fail",  "retry",
 					     "heartbeat", "unfail",   "cancel" };
-	const struct classic_command *commands;
+	const struct command_rows *commands = &queue_command_rows;
 	const char *name;
-	size_t count;
 
-	commands = classic_commands(&count);
 	name = pick(2) == 0 ? often[pick(sizeof(often) / sizeof(often[0]))]
-			    : commands[pick((unsigned)count)].name.ptr;
+			    : commands->rows[pick((unsigned)commands->count)].name;
 	c->count = 0;
 	add(c, "%s", name);
 	switch (pick(30)) {

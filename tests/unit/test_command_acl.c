@@ -61,7 +61,7 @@ static struct buf text;
 
 void setUp(void)
 {
-	call_setup(&f, rows, COUNT(rows));
+	call_setup(&f, command_table_new(&(struct command_rows){ rows, COUNT(rows) }, 1));
 	buf_init(&text, BUF_NO_MAX);
 }
 

@@ -11,7 +11,7 @@ static struct call_fixture f;
 
 void setUp(void)
 {
-	call_setup(&f, rows, 2);
+	call_setup(&f, command_table_new(&(struct command_rows){ rows, 2 }, 1));
 }
 
 void tearDown(void)

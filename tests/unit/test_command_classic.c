@@ -80,24 +80,21 @@ static struct qless_str run_native(double now, const char *line)
 
 	strcpy(text, line);
 	count = split(text, words);
-	queue_run(&classic, classic_find(words[0]), REQUEST_NATIVE, now, words + 1, count - 1,
+	queue_run(&classic, queue_command_find(words[0]), REQUEST_NATIVE, now, words + 1, count - 1,
 		  &writer);
 	return take_reply();
 }
 
-static void the_table_has_all_commands_in_order(void)
+static void the_queue_commands_are_in_order(void)
 {
-	const struct classic_command *table;
-	size_t count;
-	size_t i;
+	const struct command *rows = queue_command_rows.rows;
 
-	table = classic_commands(&count);
-	TEST_ASSERT_EQUAL_size_t(37 + 4, count); /* of the reference, and extensions */
-	for (i = 1; i < count; i++)
-		TEST_ASSERT_TRUE(str_compare(table[i - 1].name, table[i].name) < 0);
-	for (i = 0; i < count; i++)
-		TEST_ASSERT_TRUE(classic_find(table[i].name) == &table[i]);
-	TEST_ASSERT_NULL(classic_find(STR("PUT")));
+	TEST_ASSERT_EQUAL_size_t(37 + 4, queue_command_rows.count); /* qless's, and ours */
+	for (size_t i = 1; i < queue_command_rows.count; i++)
+		TEST_ASSERT_LESS_THAN(0, strcmp(rows[i - 1].name, rows[i].name));
+	for (size_t i = 0; i < queue_command_rows.count; i++)
+		TEST_ASSERT_TRUE(queue_command_find(str_from(rows[i].name)) == &rows[i]);
+	TEST_ASSERT_NULL(queue_command_find(STR("PUT")));
 }
 
 #define PUT_EXPECTED "(expected: PUT worker queue jid klass data delay ...)"
@@ -134,10 +131,10 @@ static void native_errors_about_arguments_help(void)
 	ASSERT_STR("-BADARG The range is not two integers: start 0.5, count 25 (expected: FAILED "
 		   "[group [start [limit]]])\r\n",
 		   run_native(5, "failed g 0.5"));
-	ASSERT_STR(
-		"-BADARG Tag(): Arg \"jid\" missing (expected: TAG add|remove jid [tag ...] | get "
-		"tag [offset [count]] | top [offset [count]])\r\n",
-		run_native(5, "tag add"));
+	ASSERT_STR("-BADARG Tag(): Arg \"jid\" missing (expected: TAG <'add' jid [tag ...] | "
+		   "'remove' jid [tag ...] | 'get' tag [offset [count]] | "
+		   "'top' [offset [count]]>)\r\n",
+		   run_native(5, "tag add"));
 	/* An error of the engine. */
 	ASSERT_STR(
 		"-BADARG config.set(): Arg \"value\" not a number: x (expected: CONFIG.SET option "
@@ -191,7 +188,8 @@ static void an_error_ends_at_a_nul_and_has_one_line(void)
 {
 	struct qless_str args[] = { STR_INIT("a\r\nb\0c") };
 
-	queue_run(&classic, classic_find(STR("timeout")), REQUEST_NATIVE, 1, args, 1, &writer);
+	queue_run(&classic, queue_command_find(STR("timeout")), REQUEST_NATIVE, 1, args, 1,
+		  &writer);
 	ASSERT_STR("-NOJOB Timeout(): Job a  b\r\n", take_reply());
 }
 
@@ -233,7 +231,7 @@ static void run_again(struct queue_caller *c, char *lines)
 		next = strchr(line, '\n');
 		*next = '\0';
 		count = split(line, words);
-		TEST_ASSERT_EQUAL_INT(0, queue_run_again(c, classic_find(words[1]),
+		TEST_ASSERT_EQUAL_INT(0, queue_run_again(c, queue_command_find(words[1]),
 							 strtod(words[0].ptr, NULL), words + 2,
 							 count - 2, &writer));
 		take_reply();
@@ -299,7 +297,7 @@ static void nobody_can_say_that_data_is_the_same(void)
 	TEST_ASSERT_TRUE(str_starts_with(run_native(3, "fail j w g m ="), STR("-BADJSON ")));
 	/* Nor is there any data of a job that is not there. */
 	TEST_ASSERT_LESS_THAN(
-		0, queue_run_again(&classic, classic_find(STR("heartbeat")), 4,
+		0, queue_run_again(&classic, queue_command_find(STR("heartbeat")), 4,
 				   (const struct qless_str[]){ STR("x"), STR("w"), STR("=") }, 3,
 				   &writer));
 }
@@ -307,7 +305,7 @@ static void nobody_can_say_that_data_is_the_same(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(the_table_has_all_commands_in_order);
+	RUN(the_queue_commands_are_in_order);
 	RUN(native_calls_have_code_words_in_errors);
 	RUN(native_errors_about_arguments_help);
 	RUN(the_other_forms_keep_the_words_of_the_reference);

@@ -16,27 +16,26 @@ static void handle(struct request *req)
 
 /* What the daemon is built from, but for the handlers. */
 static const struct command all_rows[] = {
-#define COMMAND(row_name, row_handler, min, max, row_flags, row_categories, row_group, row_since, \
-		row_arguments, row_summary, row_complexity)                                       \
-	{ .name = row_name,                                                                       \
-	  .handler = handle,                                                                      \
-	  .min_args = min,                                                                        \
-	  .max_args = max,                                                                        \
-	  .flags = row_flags,                                                                     \
-	  .categories = row_categories,                                                           \
-	  .group = row_group,                                                                     \
-	  .since = row_since,                                                                     \
-	  .arguments = row_arguments,                                                             \
-	  .summary = row_summary,                                                                 \
-	  .complexity = row_complexity },
+#define QUEUE(row_name, row_handler, row_run, row_decode, row_data_at, row_forms, min, max, \
+	      row_flags, row_group, row_arguments, row_summary, row_complexity)             \
+	COMMAND_ROW(row_name, handle, min, max, row_flags, CAT_QLESS, row_group, "0.1.0",   \
+		    row_arguments, row_summary, row_complexity)
+#define COMMAND(row_name, row_handler, ...) COMMAND_ROW(row_name, handle, __VA_ARGS__)
+#include "command/queue_commands.def"
 #include "command/commands.def"
+#include "server/commands.def"
 #undef COMMAND
+#undef QUEUE
 };
 
 static const char *const all_handlers[] = {
+#define QUEUE(row_name, row_handler, ...)   #row_handler,
 #define COMMAND(row_name, row_handler, ...) #row_handler,
+#include "command/queue_commands.def"
 #include "command/commands.def"
+#include "server/commands.def"
 #undef COMMAND
+#undef QUEUE
 };
 
 /* A small table, so that replies can be given in full. */
@@ -115,7 +114,7 @@ static const struct command few_rows[] = {
 	  .handler = handle,
 	  .min_args = 2,
 	  .max_args = COMMAND_ANY_ARGS,
-	  .flags = CMD_WRITE | CMD_ADMIN | CMD_STALE | CMD_SECRET,
+	  .flags = CMD_WRITE | CMD_ADMIN | CMD_SECRET,
 	  .group = "server",
 	  .since = "0.2.0",
 	  .arguments = "ON|OFF name ... [LIMIT offset count]",
@@ -127,7 +126,7 @@ static struct call_fixture f;
 
 void setUp(void)
 {
-	call_setup(&f, few_rows, COUNT(few_rows));
+	call_setup(&f, command_table_new(&(struct command_rows){ few_rows, COUNT(few_rows) }, 1));
 }
 
 void tearDown(void)
@@ -139,10 +138,11 @@ void tearDown(void)
 
 static void every_row_finds_its_place_in_the_table(void)
 {
-	struct command_table *t = command_table_new(all_rows, COUNT(all_rows));
+	struct command_table *t =
+		command_table_new(&(struct command_rows){ all_rows, COUNT(all_rows) }, 1);
 
 	for (int i = 0; i < COUNT(all_rows); i++)
-		TEST_ASSERT_EQUAL_PTR(&all_rows[i],
+		TEST_ASSERT_EQUAL_PTR(command_table_row(t, i),
 				      command_table_find(t, str_from(all_rows[i].name)));
 	command_table_free(t);
 }
@@ -238,7 +238,8 @@ static void every_synopsis_takes_as_many_arguments_as_its_row_allows(void)
 
 static void every_container_has_help_and_nothing_else_lacks_a_handler(void)
 {
-	struct command_table *t = command_table_new(all_rows, COUNT(all_rows));
+	struct command_table *t =
+		command_table_new(&(struct command_rows){ all_rows, COUNT(all_rows) }, 1);
 	char help[COMMAND_NAME_MAX];
 
 	for (int i = 0; i < COUNT(all_rows); i++) {
@@ -252,26 +253,27 @@ static void every_container_has_help_and_nothing_else_lacks_a_handler(void)
 		snprintf(help, sizeof(help), "%s|help", all_rows[i].name);
 		cmd = command_table_find(t, str_from(help));
 		TEST_ASSERT_NOT_NULL_MESSAGE(cmd, help);
-		TEST_ASSERT_EQUAL_STRING_MESSAGE("command_help", all_handlers[cmd - all_rows],
-						 help);
+		TEST_ASSERT_EQUAL_STRING_MESSAGE("command_help",
+						 all_handlers[command_table_index(t, cmd)], help);
 	}
 	command_table_free(t);
 }
 
 /* ---- COMMAND ---- */
 
-#define PING_INFO_2                                               \
-	"*10\r\n$4\r\nping\r\n:-1\r\n*2\r\n+loading\r\n+fast\r\n" \
+#define PING_INFO_2                                                         \
+	"*10\r\n$4\r\nping\r\n:-1\r\n*3\r\n+loading\r\n+stale\r\n+fast\r\n" \
 	":0\r\n:0\r\n:0\r\n*2\r\n+@fast\r\n+@connection\r\n*0\r\n*0\r\n*0\r\n"
-#define PING_INFO_3                                               \
-	"*10\r\n$4\r\nping\r\n:-1\r\n~2\r\n+loading\r\n+fast\r\n" \
+#define PING_INFO_3                                                         \
+	"*10\r\n$4\r\nping\r\n:-1\r\n~3\r\n+loading\r\n+stale\r\n+fast\r\n" \
 	":0\r\n:0\r\n:0\r\n~2\r\n+@fast\r\n+@connection\r\n~0\r\n~0\r\n~0\r\n"
-#define PUT_INFO_3                                                                             \
-	"*10\r\n$7\r\nbox|put\r\n:-4\r\n~4\r\n+write\r\n+admin\r\n+stale\r\n+skip_slowlog\r\n" \
-	":0\r\n:0\r\n:0\r\n"                                                                   \
+#define PUT_INFO_3                                                                   \
+	"*10\r\n$7\r\nbox|put\r\n:-4\r\n~3\r\n+write\r\n+admin\r\n+skip_slowlog\r\n" \
+	":0\r\n:0\r\n:0\r\n"                                                         \
 	"~4\r\n+@write\r\n+@admin\r\n+@slow\r\n+@dangerous\r\n~0\r\n~0\r\n~0\r\n"
-#define BOX_HELP_INFO_3                                                                        \
-	"*10\r\n$8\r\nbox|help\r\n:2\r\n~0\r\n:0\r\n:0\r\n:0\r\n~1\r\n+@slow\r\n~0\r\n~0\r\n~" \
+#define BOX_HELP_INFO_3                                                                            \
+	"*10\r\n$8\r\nbox|help\r\n:2\r\n~1\r\n+stale\r\n:0\r\n:0\r\n:0\r\n~1\r\n+@slow\r\n~0\r\n~" \
+	"0\r\n~"                                                                                   \
 	"0\r\n"
 
 static void info_describes_the_named_commands(void)
@@ -286,7 +288,8 @@ static void info_describes_the_named_commands(void)
 static void info_of_a_container_has_its_subcommands(void)
 {
 	call_use_proto(&f, 3);
-	ASSERT_REPLY("*1\r\n*10\r\n$3\r\nbox\r\n:-2\r\n~0\r\n:0\r\n:0\r\n:0\r\n~1\r\n+@slow\r\n"
+	ASSERT_REPLY("*1\r\n*10\r\n$3\r\nbox\r\n:-2\r\n~1\r\n+stale\r\n:0\r\n:0\r\n:0\r\n~1\r\n+@"
+		     "slow\r\n"
 		     "~0\r\n~0\r\n*2\r\n" BOX_HELP_INFO_3 PUT_INFO_3,
 		     &f, "command", "info", "box");
 }
@@ -404,7 +407,7 @@ static void docs_of_a_container_have_its_subcommands(void)
 static void docs_without_names_are_of_all_commands(void)
 {
 	call_teardown(&f);
-	call_setup(&f, all_rows, COUNT(all_rows));
+	call_setup(&f, command_table_new(&(struct command_rows){ all_rows, COUNT(all_rows) }, 1));
 	for (int proto = 2; proto <= 3; proto++) {
 		struct qless_str argv[] = { STR("command"), STR("docs") };
 		struct request req = { .row = command_table_find(f.table, STR("command|docs")),

@@ -35,7 +35,7 @@ void setUp(void)
 {
 	struct qless_hooks hooks = { .hash_seed = 1 };
 
-	call_setup(&f, server_commands, server_command_count);
+	call_setup(&f, commands_new());
 	f.env.databases = databases_new(2, &hooks);
 	f.env.scripts = scripts_new(1, NULL);
 	f.env.note_now = note_now;

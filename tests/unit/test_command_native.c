@@ -4,7 +4,7 @@
  */
 #include "native.h"
 
-#include "command/classic.h"
+#include "command/rows.h"
 
 static struct native_fixture f;
 
@@ -82,23 +82,25 @@ static void listings_answer_without_moving_what_is_due_while_nothing_may_change(
 
 /* ---- the table ---- */
 
-static void every_command_has_a_row_and_a_native_form(void)
+static void every_queue_command_is_in_the_table(void)
 {
-	size_t count;
-	const struct classic_command *commands = classic_commands(&count);
+	const struct command *row;
 
-	TEST_ASSERT_EQUAL_size_t(41, count); /* 37 and four extensions */
-	for (size_t i = 0; i < count; i++) {
-		const struct command *row = command_table_find(f.call.table, commands[i].name);
-
-		TEST_ASSERT_NOT_NULL_MESSAGE(row, commands[i].name.ptr);
-		TEST_ASSERT_NOT_NULL_MESSAGE(row->handler, commands[i].name.ptr);
+	for (size_t i = 0; i < queue_command_rows.count; i++) {
+		row = command_table_find(f.call.table, str_from(queue_command_rows.rows[i].name));
+		TEST_ASSERT_NOT_NULL_MESSAGE(row, queue_command_rows.rows[i].name);
+		TEST_ASSERT_NOT_NULL_MESSAGE(row->handler, row->name);
 		TEST_ASSERT_TRUE_MESSAGE(row->categories & CAT_QLESS, row->name);
-		TEST_ASSERT_EQUAL_INT_MESSAGE((commands[i].flags & CLASSIC_WRITE) != 0,
-					      (row->flags & CMD_WRITE) != 0, row->name);
-		if (i > 0)
-			TEST_ASSERT_LESS_THAN(0,
-					      str_compare(commands[i - 1].name, commands[i].name));
+	}
+}
+
+static void what_writes_makes_an_operation(void)
+{
+	for (size_t i = 0; i < queue_command_rows.count; i++) {
+		const struct command *row = &queue_command_rows.rows[i];
+
+		TEST_ASSERT_EQUAL_INT_MESSAGE((row->flags & CMD_WRITE) != 0, row->decode != NULL,
+					      row->name);
 	}
 }
 
@@ -418,29 +420,25 @@ static void consistencycheck_finds_nothing_wrong(void)
 	ASSERT_NATIVE("*0\r\n", &f, "qless", "consistencycheck", "1");
 }
 
-static void every_command_is_found_in_its_form(void)
+static void queue_commands_are_found_by_their_exact_name(void)
 {
 	const struct command_table *t = f.call.table;
-	const struct classic_command *all;
-	const struct command *row;
-	size_t count;
 
-	all = classic_commands(&count);
-	for (size_t i = 0; i < count; i++) {
-		TEST_ASSERT_TRUE(command_table_find_classic(t, all[i].name, &row) == &all[i]);
-		TEST_ASSERT_TRUE(command_table_classic(t, row) == &all[i]);
-		TEST_ASSERT_TRUE(str_equal(str_from(row->name), all[i].name));
+	for (size_t i = 0; i < queue_command_rows.count; i++) {
+		struct qless_str name = str_from(queue_command_rows.rows[i].name);
+
+		TEST_ASSERT_TRUE(command_table_find_queue(t, name) == command_table_find(t, name));
 	}
-	TEST_ASSERT_NULL(command_table_find_classic(t, STR("PUT"), &row));
-	TEST_ASSERT_NULL(command_table_find_classic(t, STR("ping"), &row));
-	TEST_ASSERT_NULL(command_table_classic(t, command_table_find(t, STR("ping"))));
+	TEST_ASSERT_NULL(command_table_find_queue(t, STR("PUT")));
+	TEST_ASSERT_NULL(command_table_find_queue(t, STR("ping")));
 }
 
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(listings_answer_without_moving_what_is_due_while_nothing_may_change);
-	RUN(every_command_has_a_row_and_a_native_form);
+	RUN(every_queue_command_is_in_the_table);
+	RUN(what_writes_makes_an_operation);
 	RUN(put_get_and_multiget);
 	RUN(put_and_recur_make_up_a_jid_for_a_star);
 	RUN(a_star_among_very_many_arguments);
@@ -464,6 +462,6 @@ int main(int argc, char **argv)
 	RUN(the_explicit_form_has_no_codes);
 	RUN(names_of_native_commands_are_in_any_case);
 	RUN(consistencycheck_finds_nothing_wrong);
-	RUN(every_command_is_found_in_its_form);
+	RUN(queue_commands_are_found_by_their_exact_name);
 	return UNIT_RESULT();
 }

@@ -35,7 +35,7 @@ static struct buf error;
 
 void setUp(void)
 {
-	t = command_table_new(rows, COUNT(rows));
+	t = command_table_new(&(struct command_rows){ rows, COUNT(rows) }, 1);
 	buf_init(&error, 4096);
 }
 
@@ -72,8 +72,8 @@ static void a_command_is_found_in_any_case(void)
 	TEST_ASSERT_EQUAL_STRING("get", resolve("get x"));
 	TEST_ASSERT_EQUAL_STRING("get", resolve("GET x"));
 	TEST_ASSERT_EQUAL_STRING("get", resolve("gEt x"));
-	TEST_ASSERT_EQUAL_PTR(&rows[3], command_table_find(t, STR("CLIENT|List")));
-	TEST_ASSERT_EQUAL_INT(3, command_table_index(t, &rows[3]));
+	TEST_ASSERT_EQUAL_PTR(command_table_row(t, 3), command_table_find(t, STR("CLIENT|List")));
+	TEST_ASSERT_EQUAL_INT(3, command_table_index(t, command_table_row(t, 3)));
 	TEST_ASSERT_NULL(command_table_find(t, STR("")));
 	TEST_ASSERT_NULL(command_table_find(t, STR("ge")));
 	TEST_ASSERT_NULL(command_table_find(t, STR("get\0")));
@@ -187,13 +187,14 @@ static void a_container_knows_its_subcommands(void)
 {
 	int first;
 
-	TEST_ASSERT_EQUAL_INT(2, command_table_subcommands(t, &rows[1], &first));
+	TEST_ASSERT_EQUAL_INT(2, command_table_subcommands(t, command_table_row(t, 1), &first));
 	TEST_ASSERT_EQUAL_INT(2, first);
-	TEST_ASSERT_EQUAL_INT(1, command_table_subcommands(t, &rows[4], &first));
+	TEST_ASSERT_EQUAL_INT(1, command_table_subcommands(t, command_table_row(t, 4), &first));
 	TEST_ASSERT_EQUAL_INT(5, first);
-	TEST_ASSERT_EQUAL_INT(0, command_table_subcommands(t, &rows[0], &first));
-	TEST_ASSERT_EQUAL_PTR(&rows[1], command_table_parent(t, &rows[3]));
-	TEST_ASSERT_NULL(command_table_parent(t, &rows[1]));
+	TEST_ASSERT_EQUAL_INT(0, command_table_subcommands(t, command_table_row(t, 0), &first));
+	TEST_ASSERT_EQUAL_PTR(command_table_row(t, 1),
+			      command_table_parent(t, command_table_row(t, 3)));
+	TEST_ASSERT_NULL(command_table_parent(t, command_table_row(t, 1)));
 }
 
 static void categories_follow_from_flags(void)
@@ -201,8 +202,8 @@ static void categories_follow_from_flags(void)
 	struct command cmd = { .flags = CMD_ADMIN | CMD_PUBSUB | CMD_BLOCKING,
 			       .categories = CAT_CONNECTION };
 
-	TEST_ASSERT_EQUAL_HEX32(CAT_READ | CAT_SLOW, command_categories(&rows[0]));
-	TEST_ASSERT_EQUAL_HEX32(CAT_WRITE | CAT_FAST, command_categories(&rows[6]));
+	TEST_ASSERT_EQUAL_HEX32(CAT_READ | CAT_SLOW, command_categories(command_table_row(t, 0)));
+	TEST_ASSERT_EQUAL_HEX32(CAT_WRITE | CAT_FAST, command_categories(command_table_row(t, 6)));
 	TEST_ASSERT_EQUAL_HEX32(CAT_ADMIN | CAT_DANGEROUS | CAT_PUBSUB | CAT_BLOCKING | CAT_SLOW |
 					CAT_CONNECTION,
 				command_categories(&cmd));
@@ -240,7 +241,7 @@ static void many_names_are_found_as_by_looking_at_all(void)
 		many[count] = (struct command){ .name = names[count], .handler = handle };
 		count += !known;
 	}
-	table = command_table_new(many, NAMES);
+	table = command_table_new(&(struct command_rows){ many, NAMES }, 1);
 	for (int i = 0; i < LOOKUPS; i++) {
 		const struct command *expected = NULL;
 		char name[LONGEST + 2];
@@ -250,7 +251,8 @@ static void many_names_are_found_as_by_looking_at_all(void)
 			name[j] = "aAbB."[unit_random(&seed) % 5];
 		name[len] = '\0';
 		for (int j = 0; j < NAMES; j++)
-			expected = strcasecmp(names[j], name) == 0 ? &many[j] : expected;
+			expected = strcasecmp(names[j], name) == 0 ? command_table_row(table, j)
+								   : expected;
 		TEST_ASSERT_EQUAL_PTR(expected, command_table_find(table, str_from(name)));
 	}
 	command_table_free(table);
