@@ -107,6 +107,7 @@ int request_fail(struct request *req, int code, const char *format, ...)
 	va_list args;
 
 	buf_clear(error);
+	format = dialect_text_of(req->dialect, format);
 	va_start(args, format);
 	for (; *format != '\0'; format++) {
 		if (*format != '%') {
@@ -119,7 +120,8 @@ int request_fail(struct request *req, int code, const char *format, ...)
 		else if (*format == 'g')
 			buf_append(error, number, num_format_g14(number, va_arg(args, double)));
 		else
-			buf_append_str(error, str_from(va_arg(args, const char *)));
+			buf_append_str(error, str_from(dialect_text_of(
+						      req->dialect, va_arg(args, const char *))));
 	}
 	va_end(args);
 	req->is_said = true;

@@ -14,7 +14,8 @@
 /* Handlers return 0 after one reply has been written, or a negative code with none written: from
  * request_fail(), or from the engine, whose error the dialect then words. */
 
-/* A sentence with %S for a struct qless_str, %s, %g; returns `code`. */
+/* Fail with a text of the classic dialect, in which %S is a struct qless_str, %g a number, and %s a
+ * text. The dialect of the request can replace the format and each %s. Returns `code`. */
 int request_fail(struct request *req, int code, const char *format, ...);
 /* The words of the reference, or clearer ones of our own for the native form. */
 static inline const char *request_words(const struct request *req, const char *reference,

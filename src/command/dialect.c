@@ -134,6 +134,15 @@ const struct dialect *dialect_find(struct qless_str name)
 	return NULL;
 }
 
+const char *dialect_text_of(const struct dialect *dialect, const char *classic)
+{
+	for (size_t i = 0; i < dialect->text_count; i++) {
+		if (strcmp(dialect->texts[i].classic, classic) == 0)
+			return dialect->texts[i].own;
+	}
+	return classic;
+}
+
 static const struct dialect_option *find_option(const struct dialect *dialect,
 						struct qless_str name)
 {

@@ -22,6 +22,13 @@ struct dialect_message {
 	const char *text;     /* with %j, %d, %a, %n and %v as in QLESS_REASONS */
 };
 
+/* A text about arguments. The decoders have those of the classic dialect, as formats; another
+ * dialect replaces the ones that it words in another way. */
+struct dialect_text {
+	const char *classic;
+	const char *own; /* takes the same values in the same order */
+};
+
 /* An option that config.get shows while it is not set. */
 struct dialect_option {
 	struct qless_str name;
@@ -33,6 +40,8 @@ struct dialect {
 	/* What is in none of the rows has the text that all dialects share. */
 	const struct dialect_message *messages;
 	size_t message_count;
+	const struct dialect_text *texts;
+	size_t text_count;
 	/* In the order in which they are listed. */
 	const struct dialect_option *options;
 	size_t option_count;
@@ -48,6 +57,9 @@ static inline const struct json_style *dialect_style(const struct dialect *diale
 {
 	return in_script ? &dialect->in_scripts : &dialect->elsewhere;
 }
+
+/* The text to use for one of the classic dialect. */
+const char *dialect_text_of(const struct dialect *dialect, const char *classic);
 
 /* Find the value of an option: what is set, or the default of the dialect. False if there is
  * neither. */

@@ -272,6 +272,59 @@ static void a_warning_names_what_a_script_has_and_qlessd_lacks(void)
 	TEST_ASSERT_EQUAL_STRING(line, buf_cstr(&warning));
 }
 
+/* Another dialect is another table of words and spellings. */
+static void a_script_speaks_the_dialect_that_it_was_stored_with(void)
+{
+	static const struct dialect_message messages[] = {
+		{ QLESS_OP_FAIL, QLESS_WHY_NO_JOB, NULL, "Fail(): Job does not exist" },
+	};
+	static const struct dialect_text texts[] = {
+		{ "Complete(): Arg \"queue\" missing", "Complete(): Arg \"queue_name\" missing" },
+		{ "Pop(): Arg \"count\" missing or not a number: ",
+		  "Pop(): Arg \"limit\" missing or not a number: " },
+		{ "%s(): Arg \"count\" must not be negative: %g",
+		  "%s(): Arg \"limit\" must not be negative: %g" },
+	};
+	static const struct dialect_option options[] = {
+		{ STR_INIT("application"), STR_INIT("other") },
+		{ STR_INIT("heartbeat"), { NULL, 0 } },
+	};
+	static const struct dialect other = {
+		.name = STR_INIT("other"),
+		.messages = messages,
+		.message_count = 1,
+		.texts = texts,
+		.text_count = 3,
+		.options = options,
+		.option_count = 2,
+		.in_scripts = { JSON_EMPTY_ARRAY, JSON_EMPTY_OBJECT, JSON_PUT_QUEUE },
+	};
+	const char *job;
+
+	memcpy(sha, SHA_UNKNOWN, sizeof sha);
+	TEST_ASSERT_NOT_NULL(scripts_add(f.env.scripts, str_from(sha), &other, NULL, 0));
+	ASSERT_SCRIPT_ERROR("Fail(): Job does not exist", "EVALSHA", sha, "0", "fail", "1", "j",
+			    "w", "g", "m");
+	ASSERT_SCRIPT_ERROR("Complete(): Arg \"queue_name\" missing", "EVALSHA", sha, "0",
+			    "complete", "1", "j", "w");
+	ASSERT_SCRIPT_ERROR("Pop(): Arg \"limit\" missing or not a number: x", "EVALSHA", sha, "0",
+			    "pop", "1", "q", "w", "x");
+	ASSERT_SCRIPT_ERROR("Pop(): Arg \"limit\" must not be negative: -1", "EVALSHA", sha, "0",
+			    "pop", "1", "q", "w", "-1");
+	ASSERT_REPLY("$2\r\n[]\r\n", &f, "EVALSHA", sha, "0", "pop", "1", "q", "w", "1");
+	ASSERT_REPLY("$40\r\n{\"application\":\"other\",\"heartbeat\":\"60\"}\r\n", &f, "EVALSHA",
+		     sha, "0", "config.get", "1");
+	ASSERT_REPLY("$2\r\n60\r\n", &f, "EVALSHA", sha, "0", "config.get", "1", "heartbeat");
+	ASSERT_REPLY("$-1\r\n", &f, "EVALSHA", sha, "0", "config.get", "1", "grace-period");
+	CALL(&f, "EVALSHA", sha, "0", "put", "1", "w", "q", "j", "k", "{}", "0");
+	job = CALL(&f, "EVALSHA", sha, "0", "get", "1", "j");
+	TEST_ASSERT_NOT_NULL(strstr(job, "\"tags\":{}"));
+	TEST_ASSERT_NOT_NULL(strstr(job, "\"history\":[{\"when\":1,\"queue\":\"q\","));
+	/* QLESS is classic. */
+	ASSERT_REPLY("-ERR Fail(): Job xdoes not exist\r\n", &f, "QLESS", "fail", "1", "x", "w",
+		     "g", "m");
+}
+
 static void exists_says_which_scripts_are_loaded(void)
 {
 	load();
@@ -354,6 +407,7 @@ int main(int argc, char **argv)
 	RUN(other_scripts_are_refused);
 	RUN(options_that_only_the_script_knows_are_refused);
 	RUN(a_warning_names_what_a_script_has_and_qlessd_lacks);
+	RUN(a_script_speaks_the_dialect_that_it_was_stored_with);
 	RUN(exists_says_which_scripts_are_loaded);
 	RUN(flush_accepts_sync_or_async);
 	RUN(script_kill_never_finds_a_script);
