@@ -6,14 +6,14 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* So much nicer than the parent: where processors are few we get a tenth of one, and what nobody
- * else needs. */
+/* Nice value to add: with few processors, the child gets about a tenth of one, and idle time. */
 #define CHILD_NICE 10
-/* The most there is. */
+/* The highest score: the kernel kills this process first when memory runs out. */
 #define OOM_SCORE "1000"
 
-/* The handlers are the parent's, and write to descriptors that are soon others. What is sent to the
- * whole group, from a terminal or a service manager, is for the parent to act on. */
+/* Restore default signal handling, because the handlers belong to the parent and write to
+ * descriptors that will be reused. Ignore the signals that a terminal or a service manager sends to
+ * the whole process group: the parent acts on them. */
 static void reset_signals(void)
 {
 	static const int ignored[] = {
@@ -45,13 +45,13 @@ void child_keep_fd(int fd)
 		dup2(fd, CHILD_FD);
 	if (close_range(CHILD_FD + 1, ~0u, 0) == 0)
 		return;
-	/* An old kernel, or a filter of system calls. */
+	/* An old kernel or a filter of system calls has no close_range(). */
 	for (int other = CHILD_FD + 1; other < sysconf(_SC_OPEN_MAX); other++)
 		close(other);
 }
 
-/* The file is root's if we are somebody whom root has become, unless we may be dumped. Whether any
- * of this works shows in its effect alone, and nothing would be done about it. */
+/* Best effort. After a change of user, only root may write the file unless the process is dumpable.
+ * A failure has no consequence that the caller could act on. */
 static void be_killed_first(void)
 {
 	int dumpable = prctl(PR_GET_DUMPABLE), fd;

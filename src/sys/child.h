@@ -1,5 +1,5 @@
 /*
- * Life as a child that was forked off to do some work and runs no other program.
+ * A forked child that does some work and runs no other program.
  */
 #ifndef SYS_CHILD_H
 #define SYS_CHILD_H
@@ -7,20 +7,20 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* To be called first. The child has a name of its own, is killed when the thread that forked it
- * ends, and minds no signal that is meant for its parent. False if the parent is gone already. */
+/* Call this first. The child gets a name of its own, ignores signals meant for its parent, and is
+ * killed when the thread that forked it ends. Returns false if the parent is gone already. */
 bool child_begin(const char *name, pid_t parent);
 
-/* Close all descriptors but the standard ones and `fd`, which becomes CHILD_FD. */
+/* Close all descriptors except the standard ones and `fd`, which becomes CHILD_FD. */
 #define CHILD_FD 3
 void child_keep_fd(int fd);
 
-/* Let others go first: a tenth of a processor is ours, and what nobody else needs. If memory is
- * short it is us that the system kills. */
+/* Give other processes priority: the child gets about a tenth of a busy processor, and idle time.
+ * The kernel kills it first when memory runs out. */
 void child_step_back(void);
 
-/* The same, but what nobody else needs is all, and may be nothing for long. Who wakes up does not
- * have to wait until we have had our time, as even with the lowest priority. */
+/* child_step_back() with idle time only, which may be none for long. Unlike with the lowest
+ * priority, a process that wakes up never waits for the child to use up its time slice. */
 void child_take_leftovers(void);
 
 #endif

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <time.h>
 
-/* While it waits for the wall clock, a steady clock loses one part in this many. Slow enough not to
- * lengthen a lock by much, fast enough to lose an hour in less than a day. */
+/* A steady clock that is ahead of the wall clock runs slower by one part in this many. That
+ * lengthens locks only a little, and makes up for an hour in less than a day. */
 #define STEADY_CLOCK_SLOWDOWN 16
 
 static int64_t read_ns(clockid_t id)
@@ -60,8 +60,8 @@ void steady_clock_init(struct steady_clock *clock, const struct clock_source *so
 int64_t steady_clock_read_us(struct steady_clock *clock)
 {
 	int64_t wall_us = clock->source.wall_us(clock->source.arg);
-	/* Reckoned from the anchor and not from the last reading, where the part to lose would be
-	 * rounded to nothing when readings are close together. */
+	/* Computed from the anchor: relative to the last reading, the slowdown of a short interval
+	 * would be rounded to nothing. */
 	int64_t passed_us = clock->source.mono_us(clock->source.arg) - clock->anchor_mono_us;
 	int64_t slow_us = clock->anchor_us + passed_us - passed_us / STEADY_CLOCK_SLOWDOWN;
 

@@ -32,13 +32,13 @@ static const struct {
 
 #define SIGNALS (sizeof signals / sizeof signals[0])
 
-/* Everything that has to be found out is found out before: in the handler the heap may be broken
- * and locks held. */
+/* Everything that the handler needs, prepared in advance: in the handler the heap may be broken and
+ * locks may be held. */
 static struct {
 	const char *version;
 	char executable[PATH_MAX];
-	uintptr_t
-		base; /* where the executable is loaded: addresses minus this are as in the file */
+	uintptr_t base; /* load address of the executable: an address minus this is the address in
+			   the file */
 	uintptr_t end;
 	atomic_flag is_reported;
 } crash = { .is_reported = ATOMIC_FLAG_INIT };
@@ -102,7 +102,7 @@ static void report_head(int number, const siginfo_t *info, const void *context)
 	if (info->si_code < 0)
 		out("-");
 	out_number((uint64_t)(info->si_code < 0 ? -(int64_t)info->si_code : info->si_code), 10);
-	/* The address means something only when the processor raised the signal. */
+	/* The address is only meaningful if the processor raised the signal. */
 	if (info->si_code > 0 && number != SIGABRT) {
 		out(", address ");
 		out_address((uintptr_t)info->si_addr);
@@ -120,7 +120,7 @@ static void report_head(int number, const siginfo_t *info, const void *context)
 	out("\n");
 }
 
-/* In all frames but the one the signal hit, the address is that behind a call. */
+/* In all frames except the one that the signal interrupted, the address is the one after a call. */
 static void report_backtrace(uintptr_t hit)
 {
 	void *frames[CRASH_MAX_FRAMES];
@@ -155,8 +155,8 @@ static void report_maps(void)
 	close(fd);
 }
 
-/* The default action is back in place on entry (SA_RESETHAND), so a crash in here ends the process
- * at once. The signal raised at the end is delivered when the handler returns. */
+/* SA_RESETHAND restored the default action on entry, so a crash in here ends the process at once.
+ * The signal raised at the end is delivered when the handler returns. */
 static void handle(int number, siginfo_t *info, void *context)
 {
 	if (!atomic_flag_test_and_set(&crash.is_reported)) {
@@ -168,7 +168,7 @@ static void handle(int number, siginfo_t *info, void *context)
 	raise(number);
 }
 
-/* The executable is the first object the loader lists. */
+/* The loader lists the executable first. */
 static int find_executable(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	(void)size;
@@ -195,7 +195,7 @@ void crash_install(const char *version)
 	len = readlink("/proc/self/exe", crash.executable, sizeof crash.executable - 1);
 	crash.executable[len > 0 ? len : 0] = '\0';
 	dl_iterate_phdr(find_executable, NULL);
-	/* The first call loads a library, which takes the heap: get it over with. */
+	/* The first call loads a library, which allocates memory: make it now. */
 	backtrace(frames, 1);
 
 	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE,

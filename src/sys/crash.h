@@ -1,16 +1,15 @@
 /*
- * The report of a crash: what happened and where, written by the dying process itself.
+ * Crash reports, written by the dying process itself.
  *
- * It goes to the log's descriptor, line by line. Addresses come with the place where the program is
- * loaded, so that addr2line can tell the source lines. Then the process dies of the same signal,
- * which gives a core dump where they are enabled.
+ * The report goes line by line to the descriptor of the log. It contains the load address of the
+ * program, so that addr2line can translate addresses to source lines. Then the process dies of the
+ * same signal, which writes a core dump if they are enabled.
  */
 #ifndef SYS_CRASH_H
 #define SYS_CRASH_H
 
-/* Report SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT, on a stack of the handler's own. `version` is
- * borrowed for the life of the process. Signal handlers belong to the process, and so does what
- * this module keeps. */
+/* Report SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT, on a separate stack. `version` is borrowed
+ * for the life of the process. The state of this module is global because signal handlers are. */
 void crash_install(const char *version);
 
 #endif

@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In the process that was started: wait until the daemon is ready or gone, and say which. The byte
- * comes from the daemon; if it ends without one, so does the pipe. */
+/* In the process that was started: wait until the daemon is ready or has ended, and exit
+ * accordingly. The daemon writes one byte; if it ends first, the pipe is closed. */
 static _Noreturn void wait_and_exit(int fd, pid_t middle)
 {
 	char byte;
@@ -42,8 +42,8 @@ int daemon_detach(int *ret_ready_fd)
 	}
 	close(ends[0]);
 	setsid();
-	/* Not being the leader of its session, the second child cannot get a terminal by opening
-	 * one. */
+	/* The second child is not a session leader, so it cannot acquire a terminal by opening one.
+	 * */
 	pid = fork();
 	if (pid != 0)
 		_exit(pid > 0 ? EXIT_SUCCESS : EXIT_FAILURE);

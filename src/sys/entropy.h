@@ -1,5 +1,5 @@
 /*
- * Randomness of the kernel: seeds and identities.
+ * Random bytes from the kernel, for seeds and identifiers.
  */
 #ifndef SYS_ENTROPY_H
 #define SYS_ENTROPY_H
@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Ends the process if the kernel has none, which it always has. */
+/* Ends the process if the kernel has no random bytes, which never happens. */
 void entropy_bytes(void *to, size_t len);
 uint64_t entropy_u64(void);
 
-/* `len` random bytes as 2 * len lowercase hex digits and a NUL. */
+/* Writes `len` random bytes as 2 * len lowercase hexadecimal digits and a NUL. */
 void entropy_hex(char *to, size_t len);
 
 #endif

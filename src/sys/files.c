@@ -16,7 +16,7 @@ static int read_all(int fd, size_t max_bytes, struct buf *out)
 	size_t total = 0;
 
 	for (;;) {
-		/* One byte more than allowed is asked for, to learn that there is one. */
+		/* Ask for one byte more than allowed, to detect a file that is too large. */
 		size_t step = max_bytes - total < READ_STEP_BYTES ? max_bytes - total + 1
 								  : READ_STEP_BYTES;
 		char *to = buf_reserve(out, step);
@@ -68,7 +68,7 @@ int files_write_all(int fd, struct qless_str data)
 	return 0;
 }
 
-/* Of a device like /dev/null the permissions say nothing of that kind. */
+/* Permissions of a device such as /dev/null do not matter. */
 bool files_is_open_to_all(const char *path)
 {
 	struct stat st;
@@ -105,13 +105,13 @@ int files_sync_parent(const char *path)
 	return files_sync_dir(dir);
 }
 
-/* Make the new file look like the one it replaces, or give it `mode` if there is none. */
+/* Give the new file the attributes of the file it replaces, or `mode` if there is none. */
 static int copy_attributes(int fd, const char *path, mode_t mode)
 {
 	struct stat st;
 
 	if (stat(path, &st) == 0) {
-		/* The owner first: changing it takes set-id bits away. */
+		/* Set the owner first, because changing it clears the set-id bits. */
 		if ((st.st_uid != geteuid() || st.st_gid != getegid()) &&
 		    fchown(fd, st.st_uid, st.st_gid) != 0)
 			return -errno;

@@ -16,22 +16,21 @@
 #include "util/escape.h"
 #include "util/mem.h"
 
-/* A message is cut to this, so that the fields behind it still have room. */
+/* Longer messages are cut, so that there is room for the fields after them. */
 #define LOG_MESSAGE_MAX_BYTES (LOG_LINE_MAX_BYTES / 2)
 
-/* What a cut line needs at its end: dots, a closing quote and the newline. */
+/* Bytes at the end of a line for what a cut line needs: dots, a closing quote and a newline. */
 #define LOG_LINE_RESERVE 5
 
-/* The one log of the process, see log.h. The descriptor keeps its number when the file is opened
- * again: a line that another thread is writing goes to the old or to the new file, never nowhere.
- */
+/* The log of the process, see log.h. The descriptor keeps its number when the file is reopened, so
+ * a line from another thread goes to the old or the new file. */
 static struct {
 	atomic_int level;  /* enum log_level */
 	atomic_int format; /* enum log_format */
 	int fd;		   /* -1: only to syslog */
 	char *file;
 	bool syslog;
-	char *syslog_ident; /* libc keeps the pointer */
+	char *syslog_ident; /* libc keeps this pointer */
 	atomic_uint_fast64_t lines_lost;
 } sink = {
 	.level = LOG_LEVEL_NOTICE,
@@ -136,8 +135,7 @@ uint64_t log_lines_lost(void)
 	return atomic_load_explicit(&sink.lines_lost, memory_order_relaxed);
 }
 
-/* A line being put together. It needs no memory beyond the stack, because what is to be logged may
- * be that there is none. */
+/* A line under construction. It is on the stack, because the message may be that memory ran out. */
 struct line {
 	char bytes[LOG_LINE_MAX_BYTES];
 	size_t len;
@@ -228,7 +226,7 @@ static void put_fields(struct line *line, const struct log_field *field)
 	}
 }
 
-/* Milliseconds are enough for people; the time zone is nobody's guess. */
+/* Milliseconds and an explicit time zone. */
 static void put_time(struct line *line)
 {
 	int64_t now_us = clock_wall_us();
@@ -266,7 +264,7 @@ static void put_head(struct line *line, enum log_level level, enum log_format fo
 	}
 }
 
-/* The reserve of put() is for this. */
+/* Uses the bytes that put() reserved. */
 static void end_line(struct line *line)
 {
 	if (line->is_cut) {
@@ -296,7 +294,7 @@ static void write_to_file(enum log_level level, const struct log_field *fields,
 		atomic_fetch_add_explicit(&sink.lines_lost, 1, memory_order_relaxed);
 }
 
-/* The system logger brings the time, the process id and the level itself. */
+/* The system logger adds the time, the process id and the level. */
 static void write_to_syslog(enum log_level level, const struct log_field *fields,
 			    struct qless_str message)
 {

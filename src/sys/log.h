@@ -39,35 +39,36 @@ enum log_format {
 struct log_options {
 	enum log_level level;
 	enum log_format format;
-	const char *file; /* NULL or empty: standard error, unless syslog is set */
+	const char *file; /* NULL or empty for standard error, unless syslog is set */
 	bool syslog;
 	const char *syslog_ident;
-	int syslog_facility; /* LOG_LOCAL0 and so on, of <syslog.h> */
+	int syslog_facility; /* LOG_LOCAL0 and so on from <syslog.h> */
 };
 
-/* Copies the options. Fails with a line in `ret_error` if the file cannot be opened, and then goes
- * on as before. */
+/* Copies the options. If the file cannot be opened, it writes a line to `ret_error`, fails, and
+ * leaves the log unchanged. */
 int log_open(const struct log_options *options, struct buf *ret_error);
-/* Back to what was before log_open(). */
+/* Restores the state before log_open(). */
 void log_close(void);
 
-/* Open the file again under its name, after it was renamed by something that rotates logs. If that
- * fails, the old file stays in use. */
+/* Open the file again by name, after a log rotation renamed it. If that fails, the old file stays
+ * in use. */
 int log_reopen(struct buf *ret_error);
 
 void log_set_level(enum log_level level);
 void log_set_format(enum log_format format);
 bool log_is_enabled(enum log_level level);
 
-/* Where lines go, or standard error if only to syslog: for the crash handler. */
+/* The descriptor that lines go to, or standard error if they go only to syslog. For the crash
+ * handler. */
 int log_fd(void);
 
-/* Lines that could not be written, as on a full disk. */
+/* Lines that could not be written, for example because the disk is full. */
 uint64_t log_lines_lost(void);
 
 /* A key and its value. Keys are literals. */
 struct log_field {
-	const char *key; /* NULL ends the fields */
+	const char *key; /* NULL in the last field */
 	struct qless_str text;
 	int64_t number;
 	bool is_number;

@@ -16,7 +16,7 @@
 
 #define LINE_BYTES 128
 
-/* Without stdio, which would allocate. */
+/* Avoids stdio, which allocates memory. */
 static bool read_line(const char *path, char line[LINE_BYTES])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -39,7 +39,7 @@ int memory_overcommit(void)
 	return read_line("/proc/sys/vm/overcommit_memory", text) ? (int)strtol(text, NULL, 10) : -1;
 }
 
-/* The second number counts pages. */
+/* The second number is a count of pages. */
 static size_t read_rss(void)
 {
 	char text[LINE_BYTES];
@@ -59,9 +59,10 @@ size_t memory_of_machine(void)
 #ifdef HAVE_JEMALLOC
 
 /*
- * What jemalloc reads when it starts; MALLOC_CONF in the environment takes precedence. One arena is
- * enough for one thread that allocates. Huge pages (thp:always) would make forks quicker, but take
- * more memory, and the kernel may stop us to make them: that is the operator's choice.
+ * Options that jemalloc reads when it starts; the environment variable MALLOC_CONF takes
+ * precedence. One arena is enough, because one thread allocates. Huge pages (thp:always) would make
+ * forks faster, but they take more memory and the kernel may stop the process to build them, so
+ * that is left to the operator.
  */
 const char *malloc_conf = "narenas:1";
 
@@ -72,7 +73,7 @@ static size_t statistic(const char *name)
 	return mallctl(name, &value, &size, NULL, 0) == 0 ? value : 0;
 }
 
-/* jemalloc keeps a snapshot of its figures until the epoch is moved on. */
+/* jemalloc returns a snapshot of its figures until the epoch advances. */
 static void refresh(void)
 {
 	uint64_t epoch = 1;

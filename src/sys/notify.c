@@ -46,8 +46,8 @@ void notify_done(struct notify *n)
 static int send_message(struct notify *n, int flags, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* What is said once waits for a manager that is behind; what comes again is given REPEATED, so that
- * it never does. */
+/* A message that is sent once waits for a busy manager. One that is sent repeatedly does not wait.
+ * */
 #define ONCE	 0
 #define REPEATED MSG_DONTWAIT
 
@@ -72,7 +72,7 @@ static int send_message(struct notify *n, int flags, const char *format, ...)
 	return 0;
 }
 
-/* Lines are what separates assignments; a status must not bring its own. */
+/* A newline separates assignments, so one in a status becomes a blank. */
 static int send_with_status(struct notify *n, int flags, const char *head, const char *status)
 {
 	char line[NOTIFY_MAX_BYTES / 2];
@@ -117,7 +117,7 @@ int notify_extend_timeout(struct notify *n, int64_t more_us)
 	return send_message(n, REPEATED, "EXTEND_TIMEOUT_USEC=%" PRId64 "\n", more_us);
 }
 
-/* A whole number above 0, or 0. */
+/* A positive integer, or 0. */
 static int64_t parse_positive(const char *text)
 {
 	char *end;

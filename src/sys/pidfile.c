@@ -11,8 +11,8 @@
 #include "sys/files.h"
 #include "util/mem.h"
 
-/* How often to try again when the file is removed under our hands, which a daemon does that ends in
- * this moment. */
+/* Attempts to lock the file if it is removed in between, which happens when another daemon is
+ * ending. */
 #define PIDFILE_TRIES 100
 
 static int fail(struct buf *ret_error, const char *path, const char *what)
@@ -21,7 +21,7 @@ static int fail(struct buf *ret_error, const char *path, const char *what)
 	return -1;
 }
 
-/* True if the path still names the file that is open. */
+/* Whether the path still names the open file. */
 static bool is_in_place(int fd, const char *path)
 {
 	struct stat opened, named;
@@ -30,7 +30,7 @@ static bool is_in_place(int fd, const char *path)
 	       opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-/* Take the lock. 0, or -1 with a reason. */
+/* Take the lock. Returns 0, or -1 with a reason. */
 static int lock(int fd, const char *path, struct buf *ret_error)
 {
 	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -47,7 +47,7 @@ static int lock(int fd, const char *path, struct buf *ret_error)
 	return -1;
 }
 
-/* A descriptor of the file with the lock on it, or -1. */
+/* Returns a descriptor of the locked file, or -1. */
 static int open_locked(const char *path, struct buf *ret_error)
 {
 	for (int tries = 0; tries < PIDFILE_TRIES; tries++) {
@@ -80,7 +80,8 @@ int pidfile_create(struct pidfile *p, const char *path, struct buf *ret_error)
 	if (status == 0)
 		status = files_write_all(fd, str_make(text, (size_t)len));
 	if (status != 0) {
-		/* Unlinked before the lock goes, or we might remove the file of another. */
+		/* Unlink before the lock is released: later the file may belong to another daemon.
+		 * */
 		unlink(path);
 		close(fd);
 		errno = -status;

@@ -1,9 +1,9 @@
 /*
- * The pid file: tells others who runs, and keeps a second daemon from starting on the same file.
+ * The pid file: it shows which process runs, and prevents a second daemon with the same file.
  *
- * What counts is the lock on the file, which goes away with its process; a file that a crash left
- * behind is taken over. The lock is lost when the process closes any descriptor of the file, so
- * nothing else in the process should open it.
+ * Only the lock on the file matters, and it ends with its process. A file that a crash left over is
+ * reused. The lock is lost when the process closes any descriptor of the file, so nothing else in
+ * the process may open it.
  */
 #ifndef SYS_PIDFILE_H
 #define SYS_PIDFILE_H
@@ -13,7 +13,7 @@
 #include "util/buf.h"
 
 struct pidfile {
-	char *path; /* NULL while there is none */
+	char *path; /* NULL if there is none */
 	int fd;
 	pid_t owner;
 };
@@ -23,11 +23,11 @@ struct pidfile {
 		.fd = -1 \
 	}
 
-/* Create the file and write the process id. -1 with a line in `ret_error`, for example because
- * another process holds it. Copies the path. */
+/* Create the file and write the process id. Copies the path. Returns -1 with a line in `ret_error`
+ * if it fails, for example because another process holds the lock. */
 int pidfile_create(struct pidfile *p, const char *path, struct buf *ret_error);
 
-/* Remove the file. Does nothing in a forked child, nor without a file. */
+/* Remove the file. Does nothing in a forked child, or without a file. */
 void pidfile_remove(struct pidfile *p);
 
 #endif

@@ -14,11 +14,11 @@
 
 #include "util/num.h"
 
-/* A core limit of one byte: less than any core needs, and also what keeps the kernel from starting
- * the program that core_pattern may name, for which a limit of 0 means nothing. */
+/* A core limit of one byte: less than any core needs. Unlike a limit of 0, it also keeps the kernel
+ * from starting the program in core_pattern. */
 #define NO_CORE_BYTES 1
 
-/* The last word on errno. */
+/* Report errno. */
 static int fail(struct buf *ret_error, const char *what)
 {
 	buf_printf(ret_error, "cannot %s: %s", what, strerror(errno));
@@ -29,7 +29,7 @@ static int fail(struct buf *ret_error, const char *what)
  * Finding
  */
 
-/* The largest number means "leave it as it is" to the system calls. */
+/* System calls take the largest number as "leave unchanged". */
 static bool parse_id(struct qless_str text, uint32_t *ret_id)
 {
 	uint64_t number;
@@ -105,7 +105,7 @@ int privileges_find(const char *text, struct privileges_user *ret_user, struct b
 }
 
 /*
- * Capabilities. The library for them would be a dependency for two system calls.
+ * Capabilities. Two system calls do not justify a dependency on the library for them.
  */
 
 static const unsigned start_capabilities[] = { CAP_NET_BIND_SERVICE, CAP_SYS_RESOURCE };
@@ -128,7 +128,7 @@ static int write_capabilities(struct capabilities *c)
 	return (int)syscall(SYS_capset, &c->header, c->words);
 }
 
-/* Of what we have, keep what the start needs. */
+/* Keep only those capabilities that the start needs. */
 static int keep_start_capabilities(void)
 {
 	struct capabilities now, kept = { .header = { .version = _LINUX_CAPABILITY_VERSION_3 } };
@@ -178,7 +178,7 @@ int privileges_become(const struct privileges_user *user, struct buf *ret_error)
 			   (unsigned)geteuid());
 		return -1;
 	}
-	/* The groups first and the user last: each needs the rights that the next one takes. */
+	/* Groups first and the user last: each step needs rights that the next one takes away. */
 	if (set_groups(user) < 0 || setresgid(user->gid, user->gid, user->gid) < 0)
 		return fail(ret_error, "take the groups of run-as");
 	if (user->uid != 0 && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
@@ -189,7 +189,7 @@ int privileges_become(const struct privileges_user *user, struct buf *ret_error)
 		return 0;
 	if (keep_start_capabilities() < 0)
 		return fail(ret_error, "give up capabilities");
-	/* Trust nobody: where this succeeds there is a way back. */
+	/* Verify that the change is permanent: none of these calls may succeed. */
 	if (!is_now(user) || setuid(0) == 0 || setresuid((uid_t)-1, 0, (uid_t)-1) == 0) {
 		buf_printf(ret_error, "run-as: the rights of root could not be given up");
 		return -1;
@@ -225,11 +225,12 @@ int privileges_seal(struct buf *ret_error)
 
 	if (geteuid() == 0)
 		return 0;
-	/* A kernel without ambient capabilities has none to clear. */
+	/* Old kernels have no ambient capabilities, and none to clear. */
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || read_capabilities(&now) < 0)
 		return fail(ret_error, "give up capabilities");
-	/* Who never had any may not even be allowed the call, as in a service of systemd. */
+	/* A process without capabilities, such as a systemd service, may not be allowed to call
+	 * capset(). */
 	if (has_none(&now))
 		return 0;
 	if (write_capabilities(&none) < 0 || read_capabilities(&now) < 0)
@@ -260,8 +261,8 @@ void privileges_set_core_dumps(bool allowed)
 	limit.rlim_cur = limit.rlim_max < NO_CORE_BYTES ? limit.rlim_max : NO_CORE_BYTES;
 	limit.rlim_max = limit.rlim_cur;
 	setrlimit(RLIMIT_CORE, &limit);
-	/* Where the limit had to be 0, only this is left. It also keeps out debuggers of the same
-	 * user, so it is not the first choice. */
+	/* Only this is left if the limit had to be 0. It also stops debuggers of the same user, so
+	 * it is not the first choice. */
 	if (limit.rlim_cur < NO_CORE_BYTES)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }

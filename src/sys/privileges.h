@@ -1,9 +1,9 @@
 /*
- * Who the process runs as, and what it may do.
+ * The user that the process runs as, and its rights.
  *
- * A daemon that is started as root becomes an ordinary user before it opens a file or a socket, and
- * keeps two rights for the start: to listen on ports below 1024, and to raise limits. When it has
- * used them it gives up all of them, for good:
+ * A daemon that is started as root becomes an ordinary user before it opens a file or a socket. It
+ * keeps two rights for the start: to listen on ports below 1024, and to raise limits. After using
+ * them it gives up all rights permanently:
  *
  *	privileges_become(run_as)	first of all
  *	(limits, directory, log, sockets)
@@ -20,33 +20,33 @@
 struct privileges_user {
 	uid_t uid;
 	gid_t gid;
-	char name[64]; /* empty for a number that no user has */
+	char name[64]; /* empty for a number without a user */
 };
 
 /*
- * Find who is meant by `user` or `user:group`; names or numbers. Without a group it is that of the
- * user, who then has to be one that the system knows. Returns 0, or -1 with a reason.
+ * Look up `user` or `user:group`, by name or number. Without a group it is the group of the user,
+ * which the system must then know. Returns 0, or -1 with a reason.
  */
 int privileges_find(const char *text, struct privileges_user *ret_user, struct buf *ret_error);
 
 /*
- * Become the user, with its groups and no others. Does nothing if that is who we are; otherwise we
- * have to be root. Returns 0, or -1 with a reason; then the process should end, as it may have done
- * a part of it.
+ * Become the user, with its groups and no others. Does nothing if the process already is this user;
+ * otherwise it must be root. Returns 0, or -1 with a reason. After a failure the process should
+ * end, because a part of the change may have happened.
  */
 int privileges_become(const struct privileges_user *user, struct buf *ret_error);
 
-/* If we are root and the directory is another user's, become that user, so that what we write there
- * is its own. A directory that cannot be looked at is left to whoever opens it. Returns 0, or -1
- * with a reason. */
+/* If the process is root and the directory belongs to another user, become that user, so that new
+ * files belong to it. Ignores a directory that cannot be read; opening it will report the error.
+ * Returns 0, or -1 with a reason. */
 int privileges_become_owner(const char *dir, struct buf *ret_error);
 
-/* Give up every capability, now and for programs we might run. Root stays root: whoever wants to
- * run as root wants its rights. Returns 0, or -1 with a reason. */
+/* Give up every capability, also for programs that are run later. Root stays root, because an
+ * operator who runs the daemon as root wants its rights. Returns 0, or -1 with a reason. */
 int privileges_seal(struct buf *ret_error);
 
-/* Allow core dumps, as large as the hard limit permits, or prevent them. Call it when the process
- * is who it is going to be: a change of the user prevents them, too. */
+/* Allow core dumps, as large as the hard limit permits, or prevent them. Call it after the last
+ * change of user, because that also prevents core dumps. */
 void privileges_set_core_dumps(bool allowed);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Facts about this process and the system it runs on.
+ * Facts about this process and its system.
  */
 #ifndef SYS_PROCESS_H
 #define SYS_PROCESS_H

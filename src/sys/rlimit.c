@@ -10,7 +10,7 @@ uint64_t rlimit_raise_files(uint64_t wanted)
 		return 0;
 	if (limit.rlim_cur >= wanted)
 		return limit.rlim_cur;
-	/* The hard limit is for the privileged to raise; up to it everybody may go. */
+	/* Only a privileged process may raise the hard limit. */
 	raised.rlim_cur = wanted;
 	raised.rlim_max = limit.rlim_max > wanted ? limit.rlim_max : wanted;
 	if (setrlimit(RLIMIT_NOFILE, &raised) == 0)

@@ -1,13 +1,13 @@
 /*
- * Limits the system sets the process.
+ * Limits that the system sets for the process.
  */
 #ifndef SYS_RLIMIT_H
 #define SYS_RLIMIT_H
 
 #include <stdint.h>
 
-/* Raise the number of open files to `wanted` or as near as the system lets us; never lowers it.
- * Returns what is possible now. */
+/* Raise the limit of open files to `wanted`, or as far as the system allows. Never lowers it.
+ * Returns the limit. */
 uint64_t rlimit_raise_files(uint64_t wanted);
 
 #endif
