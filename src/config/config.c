@@ -7,7 +7,7 @@
 
 #include "config/config_int.h"
 
-/* The parsers free what a field held before, which zeros allow. */
+/* Parsers free the previous value of a field; a zeroed field has none. */
 void config_init(struct config *cfg)
 {
 	*cfg = (struct config){ .bind = { .count = 0 } };
@@ -45,7 +45,7 @@ void config_set_users(struct config *cfg, const struct config_lines *users)
 {
 	struct config given = *cfg;
 
-	/* Copied before the old ones go: they may be the same. */
+	/* Copied before the old lines are freed: they may be the same. */
 	given.users = *users;
 	config_value_dup(&given, CONFIG_OPT_users);
 	config_value_done(cfg, CONFIG_OPT_users);
@@ -72,7 +72,7 @@ static int check_listeners(const struct config *cfg, enum config_opt *ret_opt, s
 	return 0;
 }
 
-/* What can be said without a look at the files. */
+/* The rules that need no access to the files. */
 static int check_tls(const struct config *cfg, enum config_opt *ret_opt, struct buf *why)
 {
 	for (size_t i = 0; i < cfg->tls_protocols.count; i++) {
@@ -171,7 +171,7 @@ static int fail_unknown(struct buf *ret_error, struct qless_str name)
 	return -1;
 }
 
-/* What can be said against the pairs before their values are looked at. */
+/* Check the names of the pairs before their values. */
 static int check_names(const struct qless_str *words, size_t count, struct buf *ret_error)
 {
 	bool seen[CONFIG_OPT_COUNT] = { false };
@@ -195,7 +195,7 @@ static int check_names(const struct qless_str *words, size_t count, struct buf *
 	return 0;
 }
 
-/* The words of a value from CONFIG SET. Types with one value take the text as it is. */
+/* The words of a value from CONFIG SET. Types with one value take the text unchanged. */
 static const char *words_of(const struct config_option *option, struct qless_str text,
 			    struct config_list *words)
 {
@@ -255,7 +255,7 @@ static void find_changes(const struct config *was, const struct config *now,
 	}
 }
 
-/* Let the program follow the changes. `first` names what a refusal is put down to. */
+/* Let the program apply the changes. `first` is the option that a refusal names. */
 static int apply_changes(const struct config *was, const struct config *now, config_apply_fn apply,
 			 void *arg, const char *first, struct buf *ret_error)
 {

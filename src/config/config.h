@@ -1,17 +1,17 @@
 /*
  * The configuration: qlessd.conf, the command line, CONFIG GET, SET and REWRITE.
  *
- * All directives are rows of options.def. A struct config is plain data with typed fields that
- * anyone may read; only the functions here write it. There are no globals.
+ * All directives are rows of options.def. A struct config is plain data with typed fields that any
+ * module may read; only the functions here write it. There are no globals.
  *
- * Functions that can fail return 0 or -1 and then append one line, without a newline, to
- * `ret_error`; a failed call leaves the configuration as it was.
+ * Functions that can fail return 0 or -1. On failure they append one line without a newline to
+ * `ret_error`, and leave the configuration unchanged.
  *
- * A file has one `directive value ...` a line. Words may be quoted: in "..." a backslash begins
- * \n \r \t \b \a \xHH or takes the next byte literally, in '...' only \' is special. A line whose
- * first byte other than blanks is `#` is a comment. `include path` reads another file in this
- * place, its path being relative to the file with the line. A directive that comes again replaces
- * what was said before, except `user`, whose lines add up.
+ * A line of a file is `directive value ...`. Words may be quoted. In "..." a backslash begins \n \r
+ * \t \b \a \xHH or precedes a literal byte; in '...' only \' is special. A line whose first byte
+ * other than blanks is `#` is a comment. `include path` reads another file at this point; its path
+ * is relative to the file with the line. A repeated directive replaces the earlier one, except
+ * `user`, whose lines add up.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -29,14 +29,14 @@
 #define CONFIG_VALUE_MAX_WORDS	 1024
 #define CONFIG_INCLUDE_MAX_DEPTH 8
 
-/* enable-debug-command. */
+/* Values of enable-debug-command. */
 enum config_access {
 	CONFIG_ACCESS_NO,
 	CONFIG_ACCESS_LOCAL,
 	CONFIG_ACCESS_YES,
 };
 
-/* tls-auth-clients. */
+/* Values of tls-auth-clients. */
 enum config_auth_clients {
 	CONFIG_AUTH_CLIENTS_NO,
 	CONFIG_AUTH_CLIENTS_OPTIONAL,
@@ -49,12 +49,12 @@ enum config_supervised {
 	CONFIG_SUPERVISED_AUTO,
 };
 
-/* maxmemory-policy: a queue has nothing that it could do without. */
+/* Values of maxmemory-policy. A queue has nothing that it could evict. */
 enum config_policy {
 	CONFIG_POLICY_NOEVICTION,
 };
 
-/* script-error-format. */
+/* Values of script-error-format. */
 enum config_appendfsync {
 	CONFIG_APPENDFSYNC_NO,
 	CONFIG_APPENDFSYNC_EVERYSEC,
@@ -73,7 +73,7 @@ enum config_client_class {
 	CONFIG_CLIENT_CLASSES,
 };
 
-/* Zero bytes is no limit. */
+/* 0 bytes means no limit. */
 struct config_output_limit {
 	size_t hard_bytes;
 	size_t soft_bytes;
@@ -85,18 +85,18 @@ struct config_output_limits {
 };
 
 struct config_list {
-	char **words; /* each ends with NUL and holds none */
+	char **words; /* each ends with a NUL and contains none */
 	size_t count;
 };
 
-/* The lines of a directive that may come many times, without the directive's name. A line of `user`
- * is the user's name and then its rules: what ACL SETUSER takes. */
+/* The lines of a directive that may be repeated, without its name. A line of `user` is the name of
+ * the user and its rules, as ACL SETUSER takes them. */
 struct config_lines {
 	struct config_list *of;
 	size_t count;
 };
 
-/* What a row's type is in C. Strings and paths are never NULL. */
+/* The C type of each type of row. Strings and paths are never NULL. */
 #define CONFIG_FIELD_BOOL	   bool
 #define CONFIG_FIELD_INT	   int
 #define CONFIG_FIELD_COUNT	   size_t
@@ -149,7 +149,7 @@ enum config_flags {
 };
 
 struct config_choice {
-	const char *name; /* NULL ends the list */
+	const char *name; /* NULL in the last row */
 	int value;
 };
 
@@ -159,7 +159,7 @@ struct config_option {
 	enum config_type type;
 	size_t offset; /* of the field in struct config */
 	const char *def;
-	int64_t min, max; /* both 0: any value of the type */
+	int64_t min, max; /* both 0 if any value of the type is valid */
 	const struct config_choice *choices;
 	unsigned flags;
 	const char *help;
@@ -168,43 +168,43 @@ struct config_option {
 /* Indexed by enum config_opt. */
 extern const struct config_option config_options[CONFIG_OPT_COUNT];
 
-/* NULL if there is none. Case is ignored. */
+/* Ignores case. Returns NULL if there is no such option. */
 const struct config_option *config_option_find(struct qless_str name);
 
 /* The defaults. */
 void config_init(struct config *cfg);
 void config_done(struct config *cfg);
 
-/* Take `flag`, such as "--version", out of the arguments of main() wherever it stands; false if it
- * is not there. A value never begins with `--`, so what is left still means the same. */
+/* Remove `flag`, such as "--version", from the arguments of main(). Returns false if it is not
+ * among them. A value never begins with `--`, so the rest keeps its meaning. */
 bool config_args_take_flag(int *argc, char **argv, const char *flag);
 
-/* Take the name of the configuration file out of the arguments of main(): the first one, if it is
- * not a directive. NULL if there is none. */
+/* Remove the name of the configuration file from the arguments of main(): the first argument,
+ * unless it is a directive. Returns NULL if there is none. */
 const char *config_args_take_file(int *argc, char **argv);
 
-/* What is left then, from argv[1] on: `--directive value ...`, the values going up to the next
- * word that begins with `--`. */
+/* Read the remaining arguments from argv[1]: `--directive value ...`. The values end before the
+ * next word that begins with `--`. */
 int config_parse_args(struct config *cfg, int argc, char *const *argv, struct buf *ret_error);
 
 int config_parse_file(struct config *cfg, const char *path, struct buf *ret_error);
 
-/* Like a file of that path with this text. */
+/* Parses the text as the content of a file with this path. */
 int config_parse_text(struct config *cfg, const char *path, struct qless_str text,
 		      struct buf *ret_error);
 
-/* The rules between directives, such as that there is something to listen on. To be called when
- * file and arguments are read; config_set_many() does it by itself. */
+/* Check the rules between directives, such as that there is an address to listen on. Call it after
+ * reading the file and the arguments. config_set_many() does it by itself. */
 int config_check(const struct config *cfg, struct buf *ret_error);
 
 /* The value as CONFIG GET shows it. */
 void config_format(const struct config *cfg, enum config_opt opt, struct buf *out);
 
-/* The line or lines of a file that give the value, each with a newline. */
+/* The line or lines of a file that set the value, each with a newline. */
 void config_format_lines(const struct config *cfg, enum config_opt opt, struct buf *out);
 
-/* Call `visit` in the table's order, once for each directive that matches one of the globs. Case is
- * ignored. The value is good during the call. */
+/* Calls `visit` in the order of the table, once for each directive that matches one of the globs.
+ * Ignores case. The value is valid during the call. */
 typedef void (*config_visit_fn)(const char *name, struct qless_str value, void *arg);
 void config_get(const struct config *cfg, const struct qless_str *patterns, size_t count,
 		config_visit_fn visit, void *arg);
@@ -214,29 +214,27 @@ struct config_changes {
 	size_t count;
 };
 
-/* Make the changes take effect in the rest of the program. `now` is what will be in force if this
- * returns 0. Returns -1 with a reason in `ret_error` to refuse all of them, after undoing what it
- * did. */
+/* Apply the changes to the rest of the program. `now` becomes the configuration if this returns 0.
+ * To refuse all changes, undo what was done, and return -1 with a reason in `ret_error`. */
 typedef int (*config_apply_fn)(const struct config *was, const struct config *now,
 			       const struct config_changes *changes, struct buf *ret_error,
 			       void *arg);
 
-/* CONFIG SET: `words` is `count` pairs of name and value. All are checked first, then `apply` (may
- * be NULL) is called if a value changes, then all are set: all or nothing. The error is the reply
- * of Redis without its leading "ERR ". */
+/* CONFIG SET: `words` is `count` pairs of name and value. Checks all pairs, calls `apply` (which
+ * may be NULL) if a value changes, and then sets all: either all or none. The error is the reply of
+ * Redis without its leading "ERR ". */
 int config_set_many(struct config *cfg, const struct qless_str *words, size_t count,
 		    config_apply_fn apply, void *arg, struct buf *ret_error);
 
-/* Replace the `user` lines, as CONFIG REWRITE needs when ACL commands changed the users. Copies. */
+/* Replace the `user` lines with a copy of `users`. CONFIG REWRITE needs that after ACL commands. */
 void config_set_users(struct config *cfg, const struct config_lines *users);
 
 /*
- * Write what is in force back to the file, which is replaced as a whole or not at all.
+ * Write the current configuration to its file, which is replaced as a whole or not at all.
  *
- * A directive for which the file already gives the value in force keeps its lines as they are.
- * Where it does not, the last line is changed in place, or a line is added at the end under
- * CONFIG_REWRITE_MARKER. Comments and order stay. A file that is missing is created; one with
- * errors is not touched.
+ * If the file already sets a directive to its current value, its lines stay. Otherwise the last of
+ * them is changed in place, or a line is added at the end under CONFIG_REWRITE_MARKER. Comments and
+ * order stay. A missing file is created; a file with errors is not touched.
  */
 #define CONFIG_REWRITE_MARKER "# Written by CONFIG REWRITE"
 int config_rewrite(const struct config *cfg, const char *path, struct buf *ret_error);

@@ -1,5 +1,5 @@
 /*
- * Reading: files and the command line.
+ * Reading files and the command line.
  */
 #include <errno.h>
 #include <limits.h>
@@ -8,8 +8,8 @@
 #include "config/config_int.h"
 #include "sys/files.h"
 
-/* A name with no more differences than this is taken for a slip of the fingers, and of a short name
- * at most a third may differ. */
+/* Most edits that make an unknown name a guess. A short name may differ by at most a third of its
+ * bytes. */
 #define GUESS_MAX_DISTANCE 2
 #define GUESS_MAX_BYTES	   40
 
@@ -20,7 +20,7 @@ static size_t least(size_t a, size_t b, size_t c)
 	return ab < c ? ab : c;
 }
 
-/* How many bytes must be added, taken away or changed to make one of the other (Levenshtein). */
+/* The number of bytes to add, remove or change to turn one into the other (Levenshtein). */
 static size_t distance(struct qless_str a, struct qless_str b)
 {
 	size_t row[GUESS_MAX_BYTES + 1];
@@ -42,7 +42,7 @@ static size_t distance(struct qless_str a, struct qless_str b)
 	return row[b.len];
 }
 
-/* The name most like this one, or NULL if none is like it. */
+/* The most similar name, or NULL if none is similar. */
 static const char *guess_name(struct qless_str name)
 {
 	size_t limit = name.len / 3 < GUESS_MAX_DISTANCE ? name.len / 3 : GUESS_MAX_DISTANCE;
@@ -63,7 +63,7 @@ static const char *guess_name(struct qless_str name)
 	return guess;
 }
 
-/* Set a directive. On failure `why` has everything behind the place. */
+/* Set a directive. On failure `why` gets the error without the place. */
 static int set_directive(struct config *cfg, struct qless_str name,
 			 const struct config_list *values, struct buf *why)
 {
@@ -85,7 +85,7 @@ static int set_directive(struct config *cfg, struct qless_str name,
 static int parse_lines(struct config *cfg, const char *path, struct qless_str text, int depth,
 		       struct buf *ret_error);
 
-/* Paths may come from a file, and with them any byte. */
+/* Paths may come from a file, so they may contain any byte. */
 static void append_unreadable(const char *path, int status, struct buf *ret_error)
 {
 	config_escape(str_from(path), ret_error);
@@ -148,7 +148,7 @@ static int parse_line(struct config *cfg, const char *path, struct qless_str lin
 	int status = -1;
 
 	if (wrong != NULL) {
-		/* The word that was read before says which line is meant, should it have moved. */
+		/* The word that was read last identifies the line, in case it has moved. */
 		if (words.count != 0) {
 			config_quote_briefly(str_from(words.words[0]), why);
 			buf_append_str(why, STR(": "));
@@ -190,7 +190,7 @@ static int parse_lines(struct config *cfg, const char *path, struct qless_str te
 	return status;
 }
 
-/* Put `next` in the place of `cfg` if all went well, and free the other one. */
+/* Replace `cfg` with `next` if the status is 0, and free the other one. */
 static int settle(struct config *cfg, struct config *next, int status)
 {
 	if (status == 0) {
@@ -224,7 +224,7 @@ static bool is_directive(const char *arg)
 	return arg[0] == '-' && arg[1] == '-';
 }
 
-/* Take an argument out. The NULL at the end moves along. */
+/* Remove an argument. The NULL at the end moves with the others. */
 static void drop_arg(int *argc, char **argv, int at)
 {
 	for (int i = at; i < *argc; i++)
@@ -258,7 +258,7 @@ const char *config_args_take_file(int *argc, char **argv)
 	return file;
 }
 
-/* The directive at argv[*at], which moves behind its values. */
+/* Parse the directive at argv[*at], and advance *at to the argument after its values. */
 static int parse_arg(struct config *cfg, int argc, char *const *argv, int *at,
 		     struct buf *ret_error)
 {

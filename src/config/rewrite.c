@@ -1,20 +1,19 @@
 /*
- * CONFIG REWRITE: the configuration in force, back into its file.
+ * CONFIG REWRITE: writing the current configuration to its file.
  *
- * What the file says is compared with what is in force, directive by directive, and only where they
- * differ are lines changed. So the comments, the order, and the way an operator wrote a value are
- * kept. Before the file is replaced, the new text is read as a start would read it: it must give
- * what is in force.
+ * Each directive of the file is compared with its current value, and only lines that differ are
+ * changed. So comments, order and the operator's spelling of values stay. Before the file is
+ * replaced, the new text is parsed as at a start, and must give the current configuration.
  */
 #include <errno.h>
 
 #include "config/config_int.h"
 #include "sys/files.h"
 
-/* A new file may come to hold passwords. */
+/* A new file may contain passwords. */
 #define NEW_FILE_MODE 0600
 
-/* Where the lines of directives stand in the old text, counted from 0. */
+/* The line numbers of directives in the old text, from 0. */
 struct places {
 	bool differs[CONFIG_OPT_COUNT];
 	bool has_line[CONFIG_OPT_COUNT];
@@ -24,7 +23,7 @@ struct places {
 	bool has_marker;
 };
 
-/* What a line is about: a directive, `include`, or neither. */
+/* The subject of a line: a directive, `include`, or neither. */
 struct subject {
 	const struct config_option *option;
 	bool is_include;
@@ -68,7 +67,7 @@ static void find_places(struct qless_str text, struct places *places)
 	}
 }
 
-/* A line in front of an include would be overruled by what is included. */
+/* A file that is included after the line would override it. */
 static bool can_stay_in_place(const struct places *places, enum config_opt opt)
 {
 	return places->has_line[opt] &&
@@ -147,7 +146,7 @@ static void find_differences(const struct config *cfg, const struct config *in_f
 		places->differs[opt] = !config_value_equal(cfg, in_file, opt);
 }
 
-/* 0 if the text, read as `path`, gives what is in force. */
+/* Returns 0 if the text, parsed as `path`, gives the current configuration. */
 static int verify(const struct config *cfg, const char *path, struct qless_str text,
 		  struct buf *ret_error)
 {

@@ -1,5 +1,5 @@
 /*
- * What the types of directives mean: text to field, field to text.
+ * The types of directives: text to field, and field to text.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include "util/mem.h"
 #include "util/num.h"
 
-/* How long a client may be over its soft limit, in seconds. */
+/* Seconds that a client may be over its soft limit, at most. */
 #define SOFT_LIMIT_MAX_S 31536000
 
 static const char *const class_names[CONFIG_CLIENT_CLASSES] = {
@@ -26,7 +26,7 @@ static const void *const_field_of(const struct config *cfg, enum config_opt opt)
 	return (const char *)cfg + config_options[opt].offset;
 }
 
-/* The largest unit in which it is a whole number. */
+/* Uses the largest unit that gives an integer. */
 static void append_bytes(uint64_t bytes, struct buf *out)
 {
 	static const char *const units[] = { "", "kb", "mb", "gb" };
@@ -137,7 +137,7 @@ static bool parse_choice(const struct config_choice *choice, struct qless_str te
 	return false;
 }
 
-/* False if the text is no value of the type; the field is then as it was. */
+/* Returns false, and leaves the field unchanged, if the text is not a value of the type. */
 static bool parse_scalar(const struct config_option *option, struct qless_str text, void *field)
 {
 	int64_t number;
@@ -190,7 +190,7 @@ static int parse_one(const struct config_option *option, void *field,
 	return -1;
 }
 
-/* A list of one empty word is how an empty list is written. */
+/* An empty list is written as one empty word. */
 static int parse_list(struct config_list *list, const struct config_list *words, struct buf *why)
 {
 	bool is_empty = words->count == 1 && words->words[0][0] == '\0';
@@ -367,8 +367,8 @@ static const char *choice_name(const struct config_choice *choice, int value)
 	return choice->name;
 }
 
-/* For people, sizes have units, permissions a leading zero and words their quotes; for CONFIG GET
- * none of that. */
+/* Style for people: sizes have units, permissions a leading zero, and words their quotes. CONFIG
+ * GET has none of these. */
 enum style {
 	FOR_FILE,
 	FOR_CLIENT,
@@ -414,7 +414,7 @@ static void append_output_limit(const struct config_output_limits *limits, size_
 	buf_printf(out, " %" PRId64, limit->soft_s);
 }
 
-/* How many lines of a file the value takes. */
+/* The number of lines of a file that the value takes. */
 static size_t count_lines(const struct config *cfg, enum config_opt opt)
 {
 	const struct config_lines *lines;
@@ -497,7 +497,7 @@ bool config_value_equal(const struct config *a, const struct config *b, enum con
 	struct buf text_a = BUF_INIT(BUF_NO_MAX), text_b = BUF_INIT(BUF_NO_MAX);
 	bool equal;
 
-	/* Different values are never written the same. */
+	/* Different values are never written in the same way. */
 	config_format_lines(a, opt, &text_a);
 	config_format_lines(b, opt, &text_b);
 	equal = str_equal(buf_str(&text_a), buf_str(&text_b));

@@ -1,11 +1,11 @@
 /*
- * Lines and the words they are made of.
+ * Lines of the configuration, and their words.
  */
 #include "config/config_int.h"
 #include "util/escape.h"
 #include "util/mem.h"
 
-/* How much of a word a message shows. */
+/* Bytes of a word that a message shows. */
 #define BRIEF_BYTES 64
 
 void config_list_add(struct config_list *list, struct qless_str word)
@@ -45,7 +45,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';
 }
 
-/* Read a quoted part from its first quote on; *at moves behind its last. */
+/* Read a quoted part that begins at *at. *at advances to the byte after it. */
 static const char *split_quoted(struct qless_str line, size_t *at, struct buf *word)
 {
 	char quote = line.ptr[*at];

@@ -1,5 +1,5 @@
 /*
- * What the keys hold.
+ * The content of keys.
  */
 #include "keyspace/keyspace.h"
 
@@ -16,17 +16,16 @@
 
 /* ---- hashes ---- */
 
-/* A walk over fields: all of them, or a search for one, for which nothing else is put into words.
- */
+/* A walk over the fields: all of them, or a search for one. A search formats no other value. */
 struct fields {
-	const struct qless_str *only; /* the one that is looked for; NULL for all */
-	bool names_only;	      /* values are not needed, and empty */
+	const struct qless_str *only; /* the field to find, or NULL for all */
+	bool names_only;	      /* values are not needed, and stay empty */
 	keyspace_field_fn *visit;
 	void *arg;
 	struct buf text;
 };
 
-/* Whether the value of the field is to be visited. */
+/* Whether to visit the value of the field. */
 static bool wants(const struct fields *f, struct qless_str name)
 {
 	if (f->only != NULL && !str_equal(*f->only, name))
@@ -72,7 +71,7 @@ static void add_list_item(struct buf *b, struct qless_str item)
 	json_append_string(b, item);
 }
 
-/* Tags as JSON; no tags read as an empty object. */
+/* Close the list of tags in JSON. Without tags it is an empty object. */
 static void end_list(struct buf *b)
 {
 	buf_append_str(b, b->len == 0 ? STR("{}") : STR("]"));
@@ -292,7 +291,7 @@ size_t keyspace_list_length(const struct keyspace_key *key)
 	return view.history_count;
 }
 
-/* The members that an entry has beside time and event. */
+/* The members of an entry after its time and event. */
 static void append_event_item(struct buf *b, const struct qless_event *event)
 {
 	switch (event->kind) {
@@ -372,7 +371,7 @@ void keyspace_each_element(const struct keyspace_key *key, size_t first, size_t 
 
 /* ---- sets ---- */
 
-/* Names, to be sorted. They are the engine's own and stay where they are. */
+/* Names to be sorted. They belong to the engine, which does not change meanwhile. */
 struct names {
 	const struct qless *engine;
 	struct qless_str *items;
@@ -501,7 +500,7 @@ static size_t count_elements(const struct keyspace_key *key)
 {
 	switch (key->type) {
 	case KEYSPACE_HASH:
-		return 0; /* none has so many fields */
+		return 0; /* a hash never has as many fields */
 	case KEYSPACE_LIST:
 		return keyspace_list_length(key);
 	case KEYSPACE_SET:

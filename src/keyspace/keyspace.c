@@ -34,7 +34,7 @@ const char *keyspace_type_name(enum keyspace_type type)
 
 /* ---- from a key to what it names ---- */
 
-/* What is behind the prefix. */
+/* Returns the rest after the prefix. */
 static bool strip_prefix(struct qless_str s, struct qless_str prefix, struct qless_str *ret_rest)
 {
 	if (!str_starts_with(s, prefix))
@@ -59,7 +59,7 @@ static bool found(enum keyspace_type type, enum keyspace_kind kind, struct keysp
 	return true;
 }
 
-/* An empty list is no key. */
+/* An empty list has no key. */
 static bool found_list(const struct skiplist *list, enum keyspace_type type,
 		       enum keyspace_kind kind, struct keyspace_key *ret_key)
 {
@@ -133,7 +133,7 @@ bool keyspace_has_counts(const struct view_day *day, enum keyspace_kind kind)
 	}
 }
 
-/* <day>:<queue>, the day spelled as the engine does. */
+/* Find <day>:<queue>. The day must be spelled as the engine does. */
 static bool find_stats_key(const struct qless *q, struct qless_str rest, enum keyspace_kind kind,
 			   struct keyspace_key *ret_key)
 {

@@ -10,11 +10,11 @@
 
 extern const struct qless_str keyspace_queue_suffixes[QUEUE_LISTS];
 
-/* The keys there is one of each. */
+/* Keys without the name of an object. */
 #define KEYSPACE_SINGLES 8
 extern const struct qless_str keyspace_singles[KEYSPACE_SINGLES];
 
-/* Whether a day's statistics of that kind are there. */
+/* Whether there are statistics of that kind for the day. */
 bool keyspace_has_counts(const struct view_day *day, enum keyspace_kind kind);
 
 #endif

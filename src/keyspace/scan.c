@@ -1,10 +1,10 @@
 /*
- * All the keys, at once or little by little.
+ * Walks over all keys, at once or in steps.
  *
- * Every key belongs to an object that is in one of the engine's hash tables, or is one of the few
- * keys there is one of each. A walk goes through the tables one after the other. Its cursor is the
- * number of the table and, in the lower half, the cursor of that table's own walk: whoever walks
- * carries all there is to remember.
+ * Every key belongs to an object in one of the engine's hash tables, or is one of the single keys.
+ * A walk goes through the tables one after the other. The upper half of its cursor is the number of
+ * the table, and the lower half the cursor within that table. So a walk needs no state in the
+ * server.
  */
 #include <math.h>
 
@@ -13,14 +13,14 @@
 
 #define TABLE_SHIFT 32
 
-/* Behind all tables come the keys there is one of each. */
+/* The number of the single keys in a cursor: they come after all tables. */
 #define SINGLES VIEW_TABLES
 
 struct walk {
 	const struct qless *engine;
 	keyspace_key_fn *visit;
 	void *arg;
-	bool once; /* leave out what the object that comes first will show */
+	bool once; /* leave out a key that another object shows too */
 	struct buf key;
 };
 
@@ -44,8 +44,8 @@ static void show(struct walk *w, struct qless_str prefix, struct qless_str name,
 	show_key(w, type);
 }
 
-/* A key beside that of a job, unless it is the key of another job. In a walk with pauses it is
- * shown even so, for the walk may have been where that job is before there was one. */
+/* Show a key beside that of a job, unless it is also the key of another job. A walk in steps shows
+ * it even then, because the walk may have passed that job's place before the job existed. */
 static void show_companion(struct walk *w, struct qless_str jid, struct qless_str suffix,
 			   enum keyspace_type type)
 {
@@ -145,7 +145,7 @@ static void show_singles(struct walk *w)
 
 static const struct table {
 	view_name_fn *show;
-	struct qless_str prefixes[2]; /* of all keys that come from the table */
+	struct qless_str prefixes[2]; /* of all keys of the table */
 } tables[VIEW_TABLES] = {
 	[VIEW_JOBS] = { show_job, { STR_INIT(NAMES_JOB), STR_INIT(NAMES_JOB) } },
 	[VIEW_RECURS] = { show_recur, { STR_INIT(NAMES_RECUR), STR_INIT(NAMES_RECUR) } },
@@ -155,7 +155,7 @@ static const struct table {
 	[VIEW_TAGS] = { show_tag, { STR_INIT(NAMES_TAG), STR_INIT(NAMES_TAG) } },
 };
 
-/* Whether a key from the table may begin so. */
+/* Whether a key of the table may begin with this prefix. */
 static bool table_has_prefix(const struct table *table, struct qless_str prefix)
 {
 	int i;
@@ -220,7 +220,7 @@ static void ignore_key(void *arg, struct qless_str key, enum keyspace_type type)
 	++*(size_t *)arg;
 }
 
-/* A key for each list and each kind of statistics of a day. */
+/* One key for each list, and for each kind of statistics of a day. */
 static size_t count_queue_keys(const struct qless *q)
 {
 	struct view_queue_parts parts;
@@ -229,7 +229,7 @@ static size_t count_queue_keys(const struct qless *q)
 	return parts.lists + parts.waits + parts.runs + parts.counters;
 }
 
-/* The keys that come from a table, or of those there is one of each. */
+/* The number of keys of a table, or of the single keys. */
 static size_t count_keys(const struct qless *q, int table)
 {
 	size_t count = 0;
@@ -268,8 +268,8 @@ size_t keyspace_count(const struct qless *q)
 
 /* ---- picking ---- */
 
-/* From so many neighbours one is picked: more of them make up better for the uneven distances
- * between the places of the objects in their table. */
+/* One of this many neighbours is picked. More neighbours make up better for the uneven distances
+ * between the objects in their table. */
 #define PICK_NEIGHBOURS 64
 
 struct pick {
@@ -287,7 +287,7 @@ static uint64_t next_random(struct pick *pick)
 	return z ^ z >> 31;
 }
 
-/* Of n keys so far, each is the one kept with probability 1/n. */
+/* Each of the n keys so far is the one that is kept with probability 1/n. */
 static void maybe_pick(void *arg, struct qless_str key, enum keyspace_type type)
 {
 	struct pick *pick = arg;
@@ -299,7 +299,7 @@ static void maybe_pick(void *arg, struct qless_str key, enum keyspace_type type)
 	buf_append_str(pick->key, key);
 }
 
-/* The table that the `nth` of all keys comes from. */
+/* The table of the `nth` key. */
 static uint64_t table_of_nth(const struct qless *q, size_t nth)
 {
 	int table;

@@ -1,8 +1,8 @@
 /*
- * From the keys of a Redis to an engine in that state.
+ * Builds an engine from the keys of a Redis with qless.
  *
- * Pure. What is not as qless leaves it is reported as a finding and dealt with by the rule of its
- * kind; there is no state that cannot be moved.
+ * Pure. A part of the state that differs from what qless writes is reported as a finding, and
+ * handled by the rule of its kind. There is no state that cannot be moved.
  */
 #ifndef MOVING_BUILD_H
 #define MOVING_BUILD_H
@@ -11,7 +11,8 @@
 #include "moving/keys.h"
 #include "qless.h"
 
-/* The engine is empty. `now` is for jobs that turn out to wait for nothing. */
+/* The engine is empty. `now` is the time at which jobs without remaining dependencies become
+ * waiting. */
 void build_engine(struct qless *engine, const struct keys *keys, double now,
 		  struct findings *findings);
 

@@ -1,5 +1,5 @@
 /*
- * What the files that build an engine share; for build.c, build_job.c and build_rest.c alone.
+ * Shared by the files that build an engine: build.c, build_job.c and build_rest.c.
  */
 #ifndef MOVING_BUILD_INT_H
 #define MOVING_BUILD_INT_H
@@ -10,12 +10,12 @@
 #include "keyspace/names.h"
 #include "moving/build.h"
 
-/* Where a job is, by the lists. */
+/* The place of a job according to the lists. */
 struct place {
 	bool known;
-	bool is_right; /* it goes with the state that the job says */
+	bool is_right; /* agrees with the state in the job's hash */
 	enum qless_state state;
-	struct qless_str owner; /* of the list: the queue or the group */
+	struct qless_str owner; /* the queue or group of the list */
 	struct qless_str list;	/* the key */
 	double score;
 };
@@ -30,7 +30,7 @@ struct found_job {
 
 struct build {
 	const struct keys *keys;
-	struct key **sorted; /* the same, by name */
+	struct key **sorted; /* the same keys, by name */
 	size_t count;
 	struct findings *findings;
 	struct import import;
@@ -38,29 +38,29 @@ struct build {
 	struct hash jobs; /* of found_job */
 	struct found_job *found;
 	size_t found_count;
-	struct buf name; /* of a key, being made */
+	struct buf name; /* buffer of build_name() */
 	struct qless_str *tags;
 	size_t tag_count;
 	size_t tag_cap;
 };
 
-/* "<prefix><middle><suffix>", good until the next call. */
+/* Returns "<prefix><middle><suffix>", valid until the next call. */
 struct qless_str build_name(struct build *b, struct qless_str prefix, struct qless_str middle,
 			    struct qless_str suffix);
-/* If `s` has more than prefix and suffix: what is between them. */
+/* Whether `s` begins with the prefix and ends with the suffix; returns the part between them. */
 bool build_between(struct qless_str s, struct qless_str prefix, struct qless_str suffix,
 		   struct qless_str *ret_middle);
-/* Whether it may be a name; otherwise that is a finding. */
+/* Whether the name is short enough; otherwise adds a finding. */
 bool build_is_name(struct build *b, struct qless_str key, struct qless_str name);
-/* A finite number from text, a zero without its sign. Otherwise that is a finding, and the number
- * is `other`. */
+/* A finite number from text, without the sign of a zero. Otherwise adds a finding and returns
+ * `other`. */
 double build_number(struct build *b, const struct key *key, struct qless_str field, double other);
-/* The same where the reference may leave the field away or empty. */
+/* build_number() for a field that the reference may leave out or leave empty. */
 double build_number_if(struct build *b, const struct key *key, struct qless_str field,
 		       double other);
-/* A score that an engine can have: not NAN, and no zero below zero. */
+/* A score that an engine accepts: not NaN, and no negative zero. */
 double build_score(struct qless_str text);
-/* The words of a list in JSON, into b->tags; to be given to build_tags_done(). */
+/* Parses a JSON list of words into b->tags. Free the result with build_tags_done(). */
 void *build_tags(struct build *b, const struct key *key);
 void build_tags_done(void *document);
 
@@ -72,7 +72,7 @@ void build_jobs(struct build *b);
 
 void build_options(struct build *b);
 void build_tracked(struct build *b);
-/* Everything but jobs; these are there. */
+/* Everything except jobs, which have been built. */
 void build_rest(struct build *b);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Building jobs: which hashes are jobs, which list each is in, and what it says of itself.
+ * Building jobs: finds the hashes that are jobs, the list that each is in, and reads its fields.
  */
 #include "moving/build_int.h"
 
@@ -13,7 +13,7 @@
 
 #define STATES		(QLESS_COMPLETE + 1)
 #define FAILURE_MEMBERS 4
-/* Numbers in JSON have 14 digits. */
+/* The largest number that the 14 digits of JSON keep exactly. */
 #define EXACT_MAX UINT64_C(99999999999999)
 
 /* ---- finding them ---- */
@@ -71,8 +71,8 @@ static bool state_from(struct qless_str text, enum qless_state *ret_state)
 	return false;
 }
 
-/* Whether the job says of itself that it belongs there. Makes the place that of a stalled job if it
- * is one. */
+/* Whether the job's own fields agree with the place. Changes the place to that of a stalled job if
+ * the job is one. */
 static bool goes_with(const struct found_job *job, struct place *place)
 {
 	enum qless_state state;
@@ -122,7 +122,7 @@ static void read_zset(struct build *b, const struct key *key, enum qless_state s
 	}
 }
 
-/* The newest comes first. */
+/* The newest job comes first. */
 static void read_group(struct build *b, const struct key *key, struct qless_str group)
 {
 	struct place place = { .state = QLESS_FAILED, .owner = group, .list = key->name };
@@ -167,8 +167,8 @@ static void read_lists(struct build *b)
 
 /* ---- history ---- */
 
-/* What is behind the second comma of [number,"text",...], up to the bracket. The text is JSON, so
- * there is one. */
+/* Returns the text from the second comma of [number,"text",...] to the bracket. The text is valid
+ * JSON, so there is a second comma. */
 static struct qless_str third_element(struct qless_str text)
 {
 	const char *at = memchr(text.ptr, ',', text.len);
@@ -200,7 +200,7 @@ static bool is_name(struct qless_str text)
 	return text.ptr != NULL && text.len <= QLESS_MAX_NAME_BYTES;
 }
 
-/* What qless itself writes is kept as such, everything else as somebody's entry. */
+/* Events that qless writes keep their kind; all others become entries of a log. */
 static enum qless_event_kind kind_of(struct qless_event *event, yyjson_val *item)
 {
 	size_t members = yyjson_obj_size(item);
@@ -240,7 +240,7 @@ static bool read_event(struct qless_str text, yyjson_val *root, struct qless_eve
 	return true;
 }
 
-/* Whether the number is told again as it was when it is kept as `value`. */
+/* Whether the number is shown unchanged after it was stored as `value`. */
 static bool is_kept_as(yyjson_val *number, double value)
 {
 	char text[NUM_MAX];
@@ -263,7 +263,7 @@ static void read_entry(struct build *b, struct qless_job *job, const struct key 
 
 	if (doc != NULL && read_event(text, yyjson_doc_get_root(doc), &event)) {
 		import_event(&b->import, job, &event);
-		/* A time within a second is not kept. */
+		/* Fractions of a second are not stored. */
 		if (!is_kept_as(yyjson_arr_get(yyjson_doc_get_root(doc), 0), event.when))
 			findings_touch(b->findings, key->name);
 	} else {
@@ -281,7 +281,7 @@ static void add_old_event(struct build *b, struct qless_job *job, yyjson_val *wh
 	import_event(&b->import, job, &event);
 }
 
-/* As the first versions kept it: a list of objects in a field of the job. */
+/* Read a history as the first versions stored it: a list of objects in a field of the job. */
 static void read_old_history(struct build *b, struct qless_job *job, const struct key *key,
 			     struct qless_str text)
 {
@@ -357,7 +357,7 @@ static void check_fields(struct build *b, const struct key *key)
 	}
 }
 
-/* A name that may not be too long; empty if there is none. */
+/* A name within the maximum length, otherwise an empty one. */
 static struct qless_str name_field(struct build *b, const struct key *key, struct qless_str field)
 {
 	struct qless_str name = key_field(key, field);
@@ -386,7 +386,7 @@ static struct qless_str data_field(struct build *b, const struct key *key, struc
 	return buf_str(quoted);
 }
 
-/* The document that the failure's texts are in, to be freed. */
+/* Returns the document that owns the texts of the failure; the caller frees it. */
 static yyjson_doc *read_failure(struct build *b, const struct key *key, struct import_job *job)
 {
 	struct qless_str text = key_field(key, NAMES_FIELD(FAILURE));
@@ -418,7 +418,7 @@ static yyjson_doc *read_failure(struct build *b, const struct key *key, struct i
 	return NULL;
 }
 
-/* Where a job goes that is in no list. */
+/* The place for a job that is in no list. */
 static struct place stray_place(struct build *b, const struct found_job *job,
 				const struct import_job *to)
 {
@@ -465,7 +465,7 @@ static void touch_list(struct build *b, const struct place *place)
 						       suffixes[place->state]));
 }
 
-/* The list decides; what the job says is made to fit. */
+/* The list decides: the fields of the job are changed to agree with it. */
 static void fit_place(struct build *b, struct found_job *from, struct import_job *to)
 {
 	struct place *place = &from->place;
@@ -498,7 +498,7 @@ static void fit_place(struct build *b, struct found_job *from, struct import_job
 		findings_touch(b->findings, place->list);
 		to->score = to->info.time;
 	}
-	/* What timed out was put before all others. */
+	/* Jobs whose lock timed out come before all others. */
 	if (place->state == QLESS_STALLED && to->score == -INFINITY) {
 		findings_add(b->findings, FINDING_WRONG_STATE, from->key->name, place->list);
 		to->info.state = place->state = QLESS_WAITING;
@@ -509,7 +509,7 @@ static void fit_place(struct build *b, struct found_job *from, struct import_job
 		findings_add(b->findings, FINDING_FIELD, from->key->name, NAMES_FIELD(TIME));
 }
 
-/* What is of no meaning in the state the job is in, and qlessd does not remember. */
+/* Report fields without a meaning in the state of the job, which qlessd does not store. */
 static void check_leftovers(struct build *b, const struct key *key, const struct import_job *job)
 {
 	enum qless_state state = job->info.state;
@@ -534,7 +534,7 @@ static void check_leftovers(struct build *b, const struct key *key, const struct
 			findings_add(b->findings, FINDING_LEFTOVER, key->name,
 				     names_fields[fields[i]].name);
 	}
-	/* Empty is what it is in a job that has failed. */
+	/* The field is empty in a failed job. */
 	if (expires.ptr == NULL || (expires.len == 0 && state != QLESS_FAILED))
 		findings_add(b->findings, FINDING_FIELD, key->name, NAMES_FIELD(EXPIRES));
 }

@@ -1,5 +1,5 @@
 /*
- * Building what jobs hang on: each key is looked at by what its name says it is.
+ * Building everything that refers to jobs. The name of each key determines what it is.
  */
 #include "moving/build_int.h"
 
@@ -8,7 +8,7 @@
 #include "util/mem.h"
 #include "util/num.h"
 
-/* What a double counts up to. */
+/* The largest integer up to which a double is exact. */
 #define COUNT_MAX (UINT64_C(1) << 53)
 
 void build_options(struct build *b)
@@ -125,7 +125,7 @@ static void build_dependencies(struct build *b, const struct key *key, struct ql
 	}
 }
 
-/* A job that has the state and no dependency is going to leave its list. */
+/* A job that depends on no other job will leave the list of depending jobs. */
 static void note_settled(struct build *b)
 {
 	for (size_t i = 0; i < b->found_count; i++) {
@@ -205,7 +205,8 @@ static void check_recur(struct build *b, const struct key *key, struct qless_str
 
 /* ---- statistics ---- */
 
-/* A number that is spelled as qless spells it: in a name any other spelling is another name. */
+/* Parses a number in the spelling of qless. Within the name of a key, another spelling is another
+ * name. */
 static bool read_spelled(struct qless_str text, double *ret_value)
 {
 	char spelled[NUM_MAX];
@@ -316,8 +317,8 @@ static void build_run(struct build *b, const struct key *key, struct qless_str r
 	build_series(b, key, rest, false);
 }
 
-/* The more special comes first. Those without a function have been dealt with, or follow from
- * others. */
+/* More specific forms come first. Keys without a function were read before, or follow from other
+ * keys. */
 static const struct key_form forms[] = {
 	{ NAMES_JOB, NAMES_JOB_HISTORY, KEY_LIST, NULL },
 	{ NAMES_JOB, NAMES_JOB_DEPENDENCIES, KEY_SET, build_dependencies },
@@ -387,7 +388,7 @@ static void build_key(struct build *b, const struct key *key)
 		     str_from(key_type_text(key->type)));
 }
 
-/* The times of what is not in a tag's list are those of the job. */
+/* A job that is missing from the list of its tag gets the job's own time there. */
 static void check_tags(struct build *b, const struct found_job *from)
 {
 	const struct qless_job *job = qless_get(b->engine, from->jid);
@@ -402,7 +403,7 @@ static void check_tags(struct build *b, const struct found_job *from)
 	}
 }
 
-/* A history, or dependencies, of what is no job. */
+/* Report a history or dependents without a job. */
 static void check_companion(struct build *b, const struct key *key)
 {
 	static const struct qless_str suffixes[] = { STR_INIT(NAMES_JOB_HISTORY),
@@ -436,8 +437,8 @@ static void check_dependents(struct build *b, const struct key *key)
 
 void build_rest(struct build *b)
 {
-	/* Recurring jobs are in the lists of queues, which come before their hashes in the order of
-	 * names only by luck. */
+	/* The lists of queues must come before the hashes of recurring jobs, whatever the order of
+	 * their names. */
 	for (size_t i = 0; i < b->count; i++) {
 		if (!str_starts_with(b->sorted[i]->name, STR(NAMES_RECUR)))
 			build_key(b, b->sorted[i]);

@@ -1,8 +1,8 @@
 /*
- * qlessd-export: from a qlessd to an empty Redis, as the keys that qless would have there.
+ * qlessd-export: from a qlessd to an empty Redis, as the keys that qless would store there.
  *
- * The daemon answers for these keys itself, so they are read from it like from a Redis and written
- * to the other as they are; then the other is read and compared.
+ * The daemon shows these keys itself. So they are read as from a Redis and written unchanged to the
+ * other one. Then the other one is read and compared.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,20 +23,20 @@ static const char usage[] =
 	"Writes the queues of a qlessd to an empty Redis, for qless to go on there.\n"
 	"\n"
 	"  --from host[:port], --from path\n"
-	"                     the qlessd, or its Unix socket; 127.0.0.1:7537\n"
+	"                     the qlessd, or its Unix socket (127.0.0.1:7537)\n"
 	"  --from-user name, --from-password text\n"
-	"                     to authenticate; else QLESSD_FROM_PASSWORD in the environment\n"
-	"  --from-db number   which of its databases; 0\n"
+	"                     to authenticate; default password: QLESSD_FROM_PASSWORD\n"
+	"  --from-db number   database to read (0)\n"
 	"  --to host[:port], --to path\n"
 	"                     the Redis, or its Unix socket\n"
 	"  --to-user name, --to-password text\n"
-	"                     to authenticate; else QLESSD_TO_PASSWORD in the environment\n"
-	"  --to-db number     which of its databases, which must be empty; 0\n"
+	"                     to authenticate; default password: QLESSD_TO_PASSWORD\n"
+	"  --to-db number     database to write, which must be empty (0)\n"
 	"  --dry-run          write nothing\n"
-	"  --quick            do not read the qlessd a second time to see that it kept still\n"
-	"  --batch n          so many keys at a time; 1000\n"
-	"  --timeout seconds  for each answer; 60\n"
-	"  --progress         show it even if standard error is no terminal\n"
+	"  --quick            do not read the qlessd again to detect changes\n"
+	"  --batch n          keys in a request (1000)\n"
+	"  --timeout seconds  limit for each reply (60)\n"
+	"  --progress         show progress even if standard error is not a terminal\n"
 	"  --version, --help\n";
 
 struct export_run {
@@ -72,7 +72,7 @@ static enum program_result open_target(struct export_run *run)
 		return PROGRAM_DONE;
 	program_complain(&run->program,
 			 "refused: the database %u has %" PRIu64
-			 " keys already: nothing is written over them",
+			 " keys, which are not overwritten. Give an empty database",
 			 run->to.db, count);
 	return PROGRAM_REFUSED;
 }
@@ -90,12 +90,11 @@ static bool write_all(struct export_run *run)
 	if (peer_flush(run->target) && i == count)
 		return true;
 	complain(run, run->target);
-	program_complain(&run->program,
-			 "what has been written so far is not complete: empty that database");
+	program_complain(&run->program, "the export is incomplete: flush that database");
 	return false;
 }
 
-/* Read one of the two once more; *ret_result says if it does not hold what was read. */
+/* Read one of the two again. *ret_result tells whether it differs from what was read first. */
 static bool compare_with(struct export_run *run, struct peer *peer, const char *what,
 			 const char *complaint, enum program_result *ret_result)
 {
@@ -122,18 +121,19 @@ static enum program_result move(struct export_run *run)
 	if (!run->quick) {
 		if (!compare_with(run, run->source, "reading again",
 				  "keys changed while they were read, nothing was written. Stop "
-				  "whoever uses the qlessd",
+				  "all clients of the qlessd",
 				  &result))
 			return result;
-		puts("read again: nothing has changed meanwhile");
+		puts("read again: nothing has changed");
 	}
 	if (!run->dry_run) {
 		if (!write_all(run))
 			return PROGRAM_TROUBLE;
 		if (!compare_with(run, run->target, "comparing",
-				  "keys are not what was written: empty that database", &result))
+				  "keys differ from what was written: flush that database",
+				  &result))
 			return result;
-		puts("compared: the Redis has every key as it was read");
+		puts("compared: every key in the Redis is equal");
 	}
 	printf("%s, in %.1f seconds\n", run->dry_run ? "nothing was written, as asked" : "written",
 	       program_seconds(&run->program));

@@ -1,9 +1,9 @@
 /*
- * qlessd-import: from a Redis with qless in it to the directory of a qlessd.
+ * qlessd-import: from a Redis with qless to the directory of a qlessd.
  *
- * All of it is read, built in memory as an engine of its own, and compared key by key with what was
- * read, before a byte is written. So whatever goes wrong, the directory is as it was; and what a
- * qlessd loads from it has been checked.
+ * All keys are read, built into an engine in memory, and compared with what was read, before a byte
+ * is written. So a failure leaves the directory unchanged, and the state that qlessd will load was
+ * checked.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -33,19 +33,19 @@ static const char usage[] =
 	"Reads the queues of qless from a Redis, and writes them for a qlessd to start with.\n"
 	"\n"
 	"  --from host[:port], --from path\n"
-	"                     the Redis, or its Unix socket; 127.0.0.1:6379\n"
-	"  --from-user name   to authenticate as\n"
+	"                     the Redis, or its Unix socket (127.0.0.1:6379)\n"
+	"  --from-user name   user to authenticate as\n"
 	"  --from-password text\n"
-	"                     else that in the environment as QLESSD_FROM_PASSWORD\n"
-	"  --from-db number   which of its databases; 0\n"
-	"  --dir directory    of the qlessd, which does not run; it must not hold a log\n"
-	"  --to-db number     which of its databases; 0\n"
+	"                     default: QLESSD_FROM_PASSWORD in the environment\n"
+	"  --from-db number   database to read (0)\n"
+	"  --dir directory    directory of a stopped qlessd; it must not contain a log\n"
+	"  --to-db number     database to write (0)\n"
 	"  --dry-run          write nothing\n"
-	"  --strict           refuse if anything is not as qless leaves it\n"
-	"  --quick            do not read the Redis a second time to see that it kept still\n"
-	"  --batch n          ask for so many keys at a time; 1000\n"
-	"  --timeout seconds  for each answer; 60\n"
-	"  --progress         show it even if standard error is no terminal\n"
+	"  --strict           refuse if there are findings\n"
+	"  --quick            do not read the Redis again to detect changes\n"
+	"  --batch n          keys in a request (1000)\n"
+	"  --timeout seconds  limit for each reply (60)\n"
+	"  --progress         show progress even if standard error is not a terminal\n"
 	"  --version, --help\n";
 
 struct import_run {
@@ -76,7 +76,7 @@ static void save_engine(void *arg, struct base_writer *w)
 	base_add_database(w, run->db, run->engine);
 }
 
-/* With the lock of the directory until the end, so that no qlessd starts on it meanwhile. */
+/* Keeps the lock of the directory until the end, so that no qlessd starts on it in that time. */
 static enum program_result open_target(struct import_run *run)
 {
 	struct journal_options options = { .dir = run->dir, .save = save_engine, .arg = run };
@@ -97,7 +97,7 @@ static enum program_result open_target(struct import_run *run)
 	} else {
 		buf_clear(&error);
 		buf_printf(&error,
-			   "%s holds a log already: nothing is written over it. Give an empty "
+			   "%s already contains a log, which is not overwritten. Give an empty "
 			   "directory, or move the files away",
 			   run->dir);
 		result = PROGRAM_REFUSED;
@@ -162,7 +162,7 @@ static void print_summary(struct import_run *run)
 	for (int state = 0; state < STATES; state++)
 		printf(", %" PRIu64 " %s", states.counts[state],
 		       qless_state_text((enum qless_state)state).ptr);
-	printf("\nbeside them: %" PRIu64 " recurring jobs, %u queues (%" PRIu64
+	printf("\nalso: %" PRIu64 " recurring jobs, %u queues (%" PRIu64
 	       " paused), %u workers, %" PRIu64 " tags, %" PRIu64 " groups of failures, %u "
 	       "tracked\n",
 	       all.recurs, skiplist_count(view_queues(run->engine)), all.paused_queues,
@@ -171,7 +171,7 @@ static void print_summary(struct import_run *run)
 	printf("findings: %" PRIu64 "\n", findings_total(&run->findings));
 	findings_print(&run->findings, stdout);
 	printf("compared: %" PRIu64 " keys are the same, of these %" PRIu64 " jobs; %" PRIu64
-	       " differ as the findings say, %" PRIu64 " for no reason known\n",
+	       " differ as the findings say, %" PRIu64 " for an unknown reason\n",
 	       run->comparison.equal, run->comparison.jobs, run->comparison.explained,
 	       run->comparison.different);
 	if (run->comparison.examples.len > 0)
@@ -179,16 +179,17 @@ static void print_summary(struct import_run *run)
 		       stdout);
 }
 
-/* True if all is as it should be. */
+/* Whether the engine is consistent and equals what was read. */
 static bool check_state(struct import_run *run)
 {
 	if (qless_check(run->engine, print_defect, run) > 0 || run->comparison.different > 0) {
-		program_complain(&run->program,
-				 "what was built is not what was read; this is a defect");
+		program_complain(
+			&run->program,
+			"the result differs from what was read; this is a defect of qlessd-import");
 		return false;
 	}
 	if (run->strict && findings_total(&run->findings) > 0) {
-		program_complain(&run->program, "refused: there are findings, and --strict");
+		program_complain(&run->program, "refused because of --strict: there are findings");
 		return false;
 	}
 	return true;
@@ -203,12 +204,12 @@ static enum program_result check_stillness(struct import_run *run)
 	if (!program_read_again(&run->program, run->peer, "reading again", &run->keys, &changed))
 		return PROGRAM_TROUBLE;
 	if (changed == 0) {
-		puts("read again: nothing has changed meanwhile");
+		puts("read again: nothing has changed");
 		return PROGRAM_DONE;
 	}
 	program_complain(&run->program,
 			 "refused: %" PRIu64
-			 " keys changed while they were read. Stop whoever uses the Redis",
+			 " keys changed while they were read. Stop all clients of the Redis",
 			 changed);
 	return PROGRAM_REFUSED;
 }

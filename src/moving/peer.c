@@ -12,10 +12,10 @@
 #include "util/num.h"
 
 #define ERROR_MAX     512
-#define ARGUMENTS_MAX 1026 /* of one request: command, key, and a whole number of pairs */
-/* So much of a list or sorted set is read or written at a time. */
+#define ARGUMENTS_MAX 1026 /* of a request: command, key, and an integral number of pairs */
+/* Elements of a list or sorted set in one request. */
 #define PAGE 10000
-/* A batch of large values is sent when it has become so long. */
+/* Bytes at which a batch is sent early. */
 #define BATCH_BYTES ((size_t)4 * 1024 * 1024)
 
 struct peer {
@@ -82,7 +82,7 @@ static bool fail_connection(struct peer *peer)
 	return fail(peer, "the connection failed", why);
 }
 
-/* The next reply, which is not an error; NULL if it is. To be freed. */
+/* Returns the next reply, which the caller frees, or NULL if it is an error. */
 static redisReply *get_reply(struct peer *peer)
 {
 	void *reply = NULL;
@@ -121,7 +121,7 @@ static void send_words(struct peer *peer, const struct qless_str *words, size_t 
 	send_words((peer), (const struct qless_str[]){ __VA_ARGS__ }, \
 		   sizeof((const struct qless_str[]){ __VA_ARGS__ }) / sizeof(struct qless_str))
 
-/* One that only says that all is well. */
+/* Reads a reply that reports success and nothing else. */
 static bool get_ok(struct peer *peer)
 {
 	redisReply *reply = get_reply(peer);
@@ -233,7 +233,7 @@ static void ask_content(struct peer *peer, const struct key *key, size_t first)
 	}
 }
 
-/* False if the connection is lost, or it answers strangely. */
+/* Returns false if the connection is lost or the reply is not understood. */
 static bool take_content(struct peer *peer, struct key *key, bool *ret_more)
 {
 	size_t stride = key_type_stride(key->type);
@@ -247,7 +247,7 @@ static bool take_content(struct peer *peer, struct key *key, bool *ret_more)
 		return false;
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements % stride != 0) {
 		freeReplyObject(reply);
-		return fail(peer, "it answered with something else than a list", "");
+		return fail(peer, "its reply is not a list", "");
 	}
 	for (size_t i = 0; i < reply->elements; i += stride) {
 		if (stride == 2)
@@ -285,7 +285,8 @@ static bool take_type(struct peer *peer, struct key *key)
 	return true;
 }
 
-/* The types of all, then what they hold, each with one round trip unless they are large. */
+/* Read the types of all keys of a batch, then their contents. Each takes one round trip, unless
+ * they are large. */
 static bool read_batch(struct peer *peer, peer_key_fn *each, void *arg)
 {
 	size_t count = peer->batch_count, i;
@@ -302,7 +303,7 @@ static bool read_batch(struct peer *peer, peer_key_fn *each, void *arg)
 	for (i = 0; i < count; i++) {
 		if (!take_content(peer, peer->batch[i], &more))
 			return false;
-		/* What is left of it is asked for behind what has been asked for already. */
+		/* The rest of it is requested after the keys that were requested before. */
 		peer->batch[i]->was_found = more;
 	}
 	for (i = 0; i < count; i++) {
@@ -361,7 +362,7 @@ bool peer_read(struct peer *peer, peer_key_fn *each, peer_progress_fn *progress,
 		buf_clear(&cursor);
 		if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
 		    !buf_append_str(&cursor, reply_str(reply->element[0])))
-			fail(peer, "its answer to SCAN is not understood", "");
+			fail(peer, "its reply to SCAN is invalid", "");
 		else
 			read_names(peer, reply->element[1], each, progress, arg);
 		done = str_equal(buf_str(&cursor), STR("0"));
@@ -409,12 +410,12 @@ bool peer_write(struct peer *peer, const struct key *key)
 	size_t count = 2, at = 0;
 
 	if (key->type >= KEY_OTHER)
-		return fail(peer, "a key is of no type that can be written", "");
+		return fail(peer, "a key has a type that cannot be written", "");
 	while (key_next(key, &at, &a)) {
 		if (key_type_stride(key->type) == 2) {
 			if (!key_next(key, &at, &b))
 				break;
-			/* A score goes before its member. */
+			/* The score precedes its member. */
 			words[count++] = key->type == KEY_ZSET ? b : a;
 			words[count++] = key->type == KEY_ZSET ? a : b;
 		} else {

@@ -1,8 +1,8 @@
 /*
- * A Redis, or a qlessd, at the other end of a connection: reading its keys, and writing some.
+ * A connection to a Redis or a qlessd, for reading keys and writing them.
  *
- * Requests go out in batches, each as long as asked for. The first failure ends it: every call
- * after that fails, and peer_error() says what it was.
+ * Requests are sent in batches of a configured size. After the first failure every call fails, and
+ * peer_error() returns its cause.
  */
 #ifndef MOVING_PEER_H
 #define MOVING_PEER_H
@@ -20,8 +20,8 @@
 struct peer_options {
 	const char *host; /* a name, or the path of a socket if `port` is 0 */
 	int port;
-	const char *user;     /* NULL: none */
-	const char *password; /* NULL: none */
+	const char *user;     /* or NULL */
+	const char *password; /* or NULL */
 	unsigned db;
 	unsigned batch;
 	unsigned timeout_seconds; /* for each read or write */
@@ -29,31 +29,31 @@ struct peer_options {
 
 struct peer;
 
-/* "host", "host:port", "[v6]:port" or the path of a socket. False if it is none of these. What
- * names no port is at the one that is in the options. The host is in `text`, which is written to.
- */
+/* Parses "host", "host:port", "[v6]:port" or the path of a socket. Returns false for anything else.
+ * Without a port, that of the options stays. The host points into `text`, which is changed. */
 bool peer_parse_address(char *text, struct peer_options *options);
 
-/* Never NULL; peer_error() says if there is no connection. Borrows the options' strings. */
+/* Never returns NULL; peer_error() tells whether connecting failed. Borrows the strings of the
+ * options. */
 struct peer *peer_open(const struct peer_options *options);
 void peer_close(struct peer *peer);
 
-/* NULL as long as all is well. */
+/* NULL if nothing has failed. */
 const char *peer_error(const struct peer *peer);
 
-/* How many keys its database has. */
+/* The number of keys in the database. */
 bool peer_count_keys(struct peer *peer, uint64_t *ret_count);
 
-/* Called with each key, which is the callee's, and may be dropped. */
+/* Called with each key; takes ownership of it. */
 typedef void peer_key_fn(void *arg, struct key *key);
 /* Called after each batch. */
 typedef void peer_progress_fn(void *arg, uint64_t keys);
 
-/* Read all keys that begin with "ql:". A key that is found twice, as SCAN may do, is given once. A
- * key that vanishes in between is not given. */
+/* Read all keys that begin with "ql:". SCAN may return a key twice, but it is passed on once. A key
+ * that is removed in between is skipped. */
 bool peer_read(struct peer *peer, peer_key_fn *each, peer_progress_fn *progress, void *arg);
 
-/* Write a key; it is sent with some batch, peer_flush() sends the last. */
+/* Write a key. It is sent with its batch; peer_flush() sends the last batch. */
 bool peer_write(struct peer *peer, const struct key *key);
 bool peer_flush(struct peer *peer);
 

@@ -53,8 +53,8 @@ struct reading {
 	const char *what;
 	uint64_t expected;
 	int64_t shown_us;
-	struct keys *keys;	     /* to be filled; or */
-	const struct keys *original; /* compared with */
+	struct keys *keys;	     /* for the keys, or */
+	const struct keys *original; /* to compare them with */
 	uint64_t found;
 	uint64_t changed;
 };
@@ -113,7 +113,7 @@ static void compare(void *arg, struct key *key)
 	r->found++;
 	if (before == NULL || !key_equal(before, key, NULL))
 		r->changed++;
-	/* What is gone shows in the counts. */
+	/* A key that was removed shows in the counts. */
 	if (before == NULL)
 		r->found--;
 	key_free(key);
@@ -154,8 +154,7 @@ bool program_parse_args(const struct program *p, const struct option *options, c
 			break;
 		}
 		if (!set(arg, option, optarg)) {
-			program_complain(p, "--%s: '%s' is not possible", options[index].name,
-					 optarg);
+			program_complain(p, "--%s: '%s' is invalid", options[index].name, optarg);
 			return false;
 		}
 	}

@@ -109,7 +109,8 @@ static bool ends_with(struct qless_str s, struct qless_str suffix)
 	       str_equal(str_make(s.ptr + s.len - suffix.len, suffix.len), suffix);
 }
 
-/* What qlessd derives from the jobs, and the reference keeps count of, rightly or not. */
+/* Values that qlessd derives from the jobs. The reference counts them separately, and may be wrong.
+ * */
 static bool is_derived(const struct comparing *c, struct qless_str name)
 {
 	if (str_equal(name, STR(NAMES_TAGS)))

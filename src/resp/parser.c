@@ -1,12 +1,11 @@
 /*
  * The request parser.
  *
- * While a request is incomplete, all that is kept of it is where the parser stands: the start of
- * the line or bulk string at hand, and how many more are to come. Arguments are not noted down,
- * since what a hostile header announces would decide how much. A request that is all there in one
- * call, which is nearly every request, has its slices taken as its headers are read. For one that
- * came in pieces they are collected at the end by hopping from header to header, all of them known
- * to be good by then.
+ * Of an incomplete request, only the state of the parser is stored: the start of the current line
+ * or bulk string, and the number of those to come. Arguments are not stored, because a hostile
+ * header could announce any number of them. Nearly every request is complete in one call, and then
+ * its slices are taken as the headers are read. If it came in pieces, they are collected at the end
+ * by stepping from header to header, all of which were found valid by then.
  */
 #include "resp/parser.h"
 
@@ -18,29 +17,29 @@
 #include "util/num.h"
 #include "util/wire.h"
 
-/* What resp_request_trim() leaves: more than any ordinary request has. */
+/* The memory that resp_request_trim() keeps: more than ordinary requests need. */
 #define KEEP_ARGS 256
 #define KEEP_TEXT 1024
 
-/* A header of the usual form has no more digits than always fit in 32 bits. */
+/* Digits of a usual header at most; they always fit into 32 bits. */
 #define SHORT_DIGITS 9
 
-/* What every client of TLS sends first. */
+/* The first byte that a TLS client sends. */
 #define TLS_HANDSHAKE 0x16
 
 /* CR LF */
 #define LINE_END_LEN 2
 
-/* "$99" and the end of the line. No bulk string is shorter with its header and its end. */
+/* "$99" and the line end. Every bulk string is at least this long with its header and its end. */
 #define TINY_HEADER_MAX (3 + LINE_END_LEN)
 #define TINY_BULK_MAX	99
 
 enum state {
-	AT_START, /* no byte seen; zero, so that a zeroed parser is ready */
+	AT_START, /* before the first byte; zero, so that a zeroed parser is ready */
 	IN_INLINE,
 	IN_COUNT,  /* in "*<count>" */
 	IN_LENGTH, /* in "$<length>" */
-	IN_BULK,   /* in the bytes of a bulk string and the CR LF behind them */
+	IN_BULK,   /* in the bytes of a bulk string, and the CR LF after them */
 	IN_ERROR,
 };
 
@@ -176,8 +175,8 @@ static void enter(struct resp_parser *p, enum state state, size_t pos)
 	p->scanned = pos;
 }
 
-/* Where the line at p->pos ends, which is no more than `max` bytes on; NULL if the end is not in
- * those, or not yet there. */
+/* The end of the line at p->pos, within `max` bytes. NULL if it has not arrived or is not within
+ * these. */
 static const char *find_line_end(struct resp_parser *p, char end, size_t max, const char *base,
 				 size_t len)
 {
@@ -200,12 +199,12 @@ static inline bool is_line_end(const char *at)
 	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 
 /*
- * The header of a bulk string of one digit or two, as nearly all are. Returns how long it is, or 0.
- * There are TINY_HEADER_MAX bytes to be read.
+ * Read the header of a bulk string with a length of one or two digits, as nearly all have. Returns
+ * the length of the header, or 0. TINY_HEADER_MAX bytes are readable.
  *
- * What is left of four bytes by exclusive or with "$0\r\n" is the digit, and zeros; by that with
- * "$00\r" it is both digits. These are looked at together: the sums have the highest bit of each
- * byte that is greater than it may be. One less than the first digit is at most 8.
+ * The exclusive or of four bytes with "$0\r\n" leaves the digit and zeros, and with "$00\r" both
+ * digits. They are checked together: in the sums, the highest bit of a byte is set if it is too
+ * large. The first digit minus one is at most 8.
  */
 static inline size_t read_tiny_header(const char *at, uint32_t *ret_value)
 {
@@ -226,8 +225,8 @@ static inline size_t read_tiny_header(const char *at, uint32_t *ret_value)
 	return 3 + LINE_END_LEN;
 }
 
-/* The usual header: a type, a number without sign, CR LF, all of it there. Returns how long it is,
- * or 0 if it is anything else, which is for read_any_header() to look into. */
+/* Read a usual header: a type, a number without a sign, and CR LF, all of which has arrived.
+ * Returns its length, or 0 for any other header, which is left to read_any_header(). */
 static inline size_t read_short_header(const char *at, const char *end, uint32_t *ret_value)
 {
 	const char *digit = at + 1;
@@ -249,7 +248,7 @@ static inline size_t read_short_header(const char *at, const char *end, uint32_t
 	return (size_t)(digit - at) + LINE_END_LEN;
 }
 
-/* A header that is long, wrong or incomplete. */
+/* Read a header that is long, invalid or incomplete. */
 static enum resp_status read_any_header(struct resp_parser *p, const struct resp_limits *limits,
 					const char *base, size_t len, int64_t *ret_value)
 {
@@ -270,8 +269,8 @@ static enum resp_status read_any_header(struct resp_parser *p, const struct resp
 	return RESP_REQUEST;
 }
 
-/* The header at p->pos, in whatever form and however much of it is there. With RESP_REQUEST the
- * parser stands behind it. */
+/* Read the header at p->pos, in any form, complete or not. With RESP_REQUEST the parser is after
+ * it. */
 static inline enum resp_status read_header(struct resp_parser *p, const struct resp_limits *limits,
 					   const char *base, size_t len, int64_t *ret_value)
 {
@@ -333,7 +332,7 @@ static enum resp_status read_length(struct resp_parser *p, const struct resp_lim
 	return RESP_REQUEST;
 }
 
-/* Take the slices of a whole request, whose headers have all been found to be good. */
+/* Collect the slices of a complete request, all of whose headers are valid. */
 static void collect_args(struct resp_request *r, const char *base, uint32_t count)
 {
 	const char *at = base;
@@ -353,15 +352,15 @@ static void collect_args(struct resp_request *r, const char *base, uint32_t coun
 	r->argc = count;
 }
 
-/* Take arguments as long as they are all there, within the limits, have a usual header, and there
- * is room for them in the request. The first that is not is left to read_args(), which tells what
- * is missing or wrong. Kept apart, so that all of its variables are in registers. */
+/* Take arguments as long as they have arrived, are within the limits, have a usual header, and fit
+ * into the request. read_args() continues with the first that is none of this, and finds what is
+ * missing or wrong. This is a function of its own so that all of its variables are in registers. */
 static __attribute__((noinline)) void take_usual_args(struct resp_parser *p,
 						      const struct resp_limits *limits,
 						      const char *base, size_t len,
 						      struct resp_request *r)
 {
-	/* Offsets, since what a length points to may be anywhere. */
+	/* Offsets, because a length may lead beyond the buffer. */
 	size_t at = p->pos, end = len < limits->max_request ? len : limits->max_request;
 	size_t max_bulk = limits->max_bulk;
 	size_t room = r->argv_cap - r->argc;
@@ -396,7 +395,7 @@ static __attribute__((noinline)) void take_usual_args(struct resp_parser *p,
 static enum resp_status read_args(struct resp_parser *p, const struct resp_limits *limits,
 				  const char *base, size_t len, struct resp_request *r)
 {
-	/* Arguments that an earlier call went past can only be collected afterwards. */
+	/* Arguments that an earlier call read can only be collected at the end. */
 	bool taking = p->args_left == p->args_total;
 
 	if (taking && p->state == IN_LENGTH && r->argv_cap != 0)
@@ -437,15 +436,15 @@ static bool is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Not quite the same: a vertical tab or a form feed separates words, yet does not end one. Redis
- * has it so. */
+/* Differs from is_space(): a vertical tab or a form feed separates words but does not end one, as
+ * in Redis. */
 static bool ends_word(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Both copy what is inside quotes, from behind the opening one on. They return where the closing
- * one is, or `end` if there is none. */
+/* Both copy the inside of quotes, from the byte after the opening one. They return the position of
+ * the closing one, or `end` if there is none. */
 static const char *copy_double_quoted(const char *at, const char *end, char **to)
 {
 	while (at < end && *at != '"') {
@@ -467,9 +466,9 @@ static const char *copy_single_quoted(const char *at, const char *end, char **to
 	return at;
 }
 
-/* Words are slices of the line but for those with quotes, whose text is put together in r->text. A
- * closing quote ends its word, so there is at most one quoted part, at the end: ab"c d" is one word
- * of five bytes. */
+/* Words are slices of the line, except those with quotes, whose text is built in r->text. A closing
+ * quote ends its word, so there is at most one quoted part, at the end: ab"c d" is one word of five
+ * bytes. */
 static enum error split_line(struct resp_request *r, const char *line, const char *end,
 			     size_t max_args)
 {
@@ -496,7 +495,7 @@ static enum error split_line(struct resp_request *r, const char *line, const cha
 			continue;
 		}
 		if (to == NULL) {
-			/* What is copied is never longer than what it is copied from. */
+			/* The copy is never longer than its source. */
 			if (r->text_cap < (size_t)(end - line)) {
 				r->text_cap = (size_t)(end - line);
 				r->text = mem_realloc(r->text, r->text_cap);
@@ -522,7 +521,7 @@ static enum resp_status read_inline(struct resp_parser *p, const struct resp_lim
 	const char *end = lf;
 	enum error error;
 
-	/* It may have no end of a line, and its sender waits for an answer. */
+	/* A TLS handshake may contain no line end, and its sender waits for an answer. */
 	if (*base == TLS_HANDSHAKE)
 		return fail(p, FOREIGN_TLS);
 	if (lf == NULL)
@@ -542,7 +541,7 @@ enum resp_status resp_parse(struct resp_parser *p, const struct resp_limits *lim
 {
 	enum resp_status status = RESP_REQUEST;
 
-	assert(p->pos <= len || p->state == IN_ERROR); /* bytes do not go away again */
+	assert(p->pos <= len || p->state == IN_ERROR); /* bytes do not disappear */
 	ret_request->argc = 0;
 	if (p->state == AT_START) {
 		if (len == 0)

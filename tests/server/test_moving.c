@@ -190,7 +190,7 @@ static void import_does_not_overwrite_a_log(void)
 	put_job();
 	ASSERT_RUN(0, "import", "--from 127.0.0.1:%d --dir %s", redis_port, target.path);
 	ASSERT_RUN(1, "import", "--from 127.0.0.1:%d --dir %s", redis_port, target.path);
-	ASSERT_SAID("holds a log already");
+	ASSERT_SAID("already contains a log");
 }
 
 static void import_refuses_the_directory_of_a_running_qlessd(void)
@@ -303,7 +303,7 @@ static void wrong_arguments_are_explained(void)
 	ASSERT_SAID("Usage:");
 	ASSERT_RUN(2, "import", "--dir %s --dry-run", target.path);
 	ASSERT_RUN(2, "import", "--dry-run --from 127.0.0.1:99999");
-	ASSERT_SAID("--from: '127.0.0.1:99999' is not possible");
+	ASSERT_SAID("--from: '127.0.0.1:99999' is invalid");
 	ASSERT_RUN(2, "import", "--dry-run --from-db -1");
 	ASSERT_RUN(2, "import", "--dry-run --batch 0");
 	ASSERT_RUN(2, "import", "--dry-run --nonsense");
