@@ -415,7 +415,7 @@ static void consistencycheck_finds_nothing_wrong(void)
 	ASSERT_NATIVE("*0\r\n", &f, "consistencycheck");
 	ASSERT_NATIVE("*0\r\n", &f, "consistencycheck", "RESOLVE");
 	ASSERT_NATIVE("-BADARG ConsistencyCheck(): Unknown argument \"now\" (expected: "
-		      "CONSISTENCYCHECK [resolve])\r\n",
+		      "CONSISTENCYCHECK [RESOLVE])\r\n",
 		      &f, "consistencycheck", "now");
 	ASSERT_NATIVE("*0\r\n", &f, "qless", "consistencycheck", "1");
 }
