@@ -477,9 +477,9 @@ enum qless_listing {
 	QLESS_LIST_RUNNING,
 	QLESS_LIST_STALLED,
 	QLESS_LIST_SCHEDULED, /* all of them, also those that are due */
+	QLESS_LIST_NOT_DUE,   /* those of them that are not due */
 	QLESS_LIST_DEPENDS,
 	QLESS_LIST_RECURRING,
-	QLESS_LIST_NOT_DUE, /* scheduled jobs that are not due */
 };
 
 /* The running, stalled and recurring listings take `offset` and `count` as a limit does: a negative
