@@ -2,19 +2,19 @@
  * The qless job engine as a library: queues, jobs, exclusive locks with heartbeats, retries,
  * priorities, schedules, recurring jobs, dependencies, tags, tracking, failure groups, statistics.
  *
- * The engine is pure: no I/O, no clock, no randomness, no threads. Whatever depends on time takes
- * `now`, in seconds. The same calls in the same order always leave the same state, return the same
- * results and publish the same events.
+ * The engine is pure: it does no I/O, has no clock, no randomness and no threads. Calls that depend
+ * on time take `now`, in seconds. The same calls in the same order always leave the same state,
+ * return the same results and publish the same events.
  *
- * Calls return 0 or one of the negative codes below. A call that fails has changed nothing and
- * published nothing, and leaves its outputs alone; qless_last_error() then says what was wrong, as
- * data, and qless_error_text() in English. Memory that runs out ends the process.
+ * A call returns 0 or one of the negative codes below. A call that fails changes nothing, publishes
+ * nothing and leaves its outputs alone. qless_last_error() then describes the error as data,
+ * qless_error_text() in English. The process ends if memory runs out.
  *
- * Strings are slices of bytes: any byte may occur, nothing follows the end. Arguments are copied
- * where the engine keeps them. Results borrow from the engine until its next call, unless said
- * otherwise, so they cannot be arguments of a call that changes something. JSON (job data, log
- * items) is text the engine stores and returns byte for byte; the caller vouches that it is well
- * formed.
+ * Strings are slices of bytes: any byte may occur, and no NUL follows. The engine copies the
+ * arguments that it keeps. Unless a comment says otherwise, results borrow from the engine and are
+ * valid until its next call, so they must not be arguments of a call that changes something. JSON
+ * (job data, log items) is text that the engine stores and returns byte for byte; the caller makes
+ * sure that it is well formed.
  *
  *	struct qless *q = qless_new(NULL);
  *	struct qless_put put = { .queue = QLESS_STR("mail"), .jid = QLESS_STR("j1"),
@@ -48,8 +48,8 @@ struct qless_str {
 
 #define QLESS_CHECK __attribute__((warn_unused_result))
 
-/* The errors: name, value, the code word a client reads. The list is closed: a new kind of error
- * is a change of this contract. */
+/* The error codes: name, value, the code word that clients read. The list is closed: a new code
+ * changes this contract. */
 #define QLESS_ERRORS(X)                        \
 	X(QLESS_EBADARG, -1, "BADARG")         \
 	X(QLESS_EBADJSON, -2, "BADJSON")       \
@@ -68,9 +68,9 @@ enum qless_code {
 #undef QLESS_ERROR_ENUM
 };
 
-/* Why a call fails: name, code, the sentence of qless_error_text(), in which %j is the jid of the
- * error, %d its detail, %a its argument, %n its number, and %v its detail or, without one, its
- * number. A code can have several reasons. */
+/* The reasons why a call fails: name, code, and the sentence of qless_error_text(). In the sentence
+ * %j is the jid of the error, %d its detail, %a its argument, %n its number, and %v its detail or,
+ * without one, its number. Several reasons may share a code. */
 #define QLESS_REASONS(X)                                                                        \
 	X(QLESS_WHY_NO_JOB, QLESS_ENOJOB, "job %j does not exist")                              \
 	X(QLESS_WHY_NO_RECUR, QLESS_ENOJOB, "recurring job %j does not exist")                  \
@@ -151,14 +151,14 @@ enum qless_operation {
 enum qless_state {
 	QLESS_WAITING,
 	QLESS_RUNNING,
-	QLESS_STALLED, /* timed out by hand; waits before everything else */
+	QLESS_STALLED, /* timed out by a call; popped before all waiting jobs */
 	QLESS_SCHEDULED,
 	QLESS_DEPENDS,
 	QLESS_FAILED,
 	QLESS_COMPLETE,
 };
 
-/* What no engine goes beyond (QLESS_ELIMIT), and what struct qless_limits starts with. */
+/* The limits of every engine (QLESS_ELIMIT). struct qless_limits starts with these values. */
 #define QLESS_MAX_NAME_BYTES   ((size_t)64 * 1024)
 #define QLESS_MAX_TEXT_BYTES   ((size_t)512 * 1024 * 1024)
 #define QLESS_MAX_TAGS	       ((size_t)1024 * 1024)
@@ -170,52 +170,54 @@ struct qless_job;   /* read with qless_job_read() and its companions */
 struct qless_recur; /* read with qless_recur_read() */
 
 struct qless_hooks {
-	/* An event on a channel (`ql:log`, `ql:w:<worker>`, `ql:completed` ...). Called while the
-	 * engine is at work: it must not call the engine, and the slices end with the call. */
+	/* Publishes an event on a channel (`ql:log`, `ql:w:<worker>`, `ql:completed` ...). It is
+	 * called during a call of the engine, so it must not call the engine. The slices are valid
+	 * until it returns. */
 	void (*publish)(void *arg, struct qless_str channel, struct qless_str payload);
-	/* Whether anybody listens at all. While nobody does, events are not even put together.
-	 * NULL: somebody always does. */
+	/* Returns whether anybody listens. The engine builds no events while this is false. NULL
+	 * means that somebody always listens. */
 	bool (*listens)(void *arg);
 	void *arg;
-	/* Seeds the hash tables, against clients that choose colliding names. It has no influence
-	 * on anything that can be seen. */
+	/* The seed of the hash tables, a defence against clients that choose colliding names. It
+	 * has no visible effect. */
 	uint64_t hash_seed;
 };
 
 /* ---- the engine ---- */
 
-/* `hooks` is copied; NULL means no events and seed 0. */
+/* Copies `hooks`. NULL means no events and seed 0. */
 struct qless *qless_new(const struct qless_hooks *hooks);
 void qless_free(struct qless *q);
-/* Free a part of the engine, up to so many things, of which a job is one, and so is each of its
- * dependencies, a queue, a lock, a name: for those who cannot wait until all of it is freed. True
- * if there is more. After the first time nothing else may be done with the engine; once it was
- * false the engine is gone. */
+/* Free up to `things` parts of the engine: a job, a dependency, a queue, a lock or a name each
+ * count as one. For callers that must not block until everything is freed. Returns true while parts
+ * are left. After the first call no other call is allowed; once it returns false the engine is
+ * gone. */
 bool qless_free_some(struct qless *q, size_t things);
 
-/* What was wrong with a call, for programs that have words of their own for it. Slices longer than
+/* The data of an error, for programs that word errors themselves. Slices longer than
  * QLESS_MAX_NAME_BYTES are cut. */
 struct qless_error {
 	int code; /* what the call returned; 0 before the first failure */
 	enum qless_reason reason;
 	enum qless_operation operation;
 	struct qless_str jid;	 /* the job, if the error is about one */
-	struct qless_str detail; /* QLESS_REASONS says what */
-	const char *argument;	 /* the argument or member that is wrong; NULL if none is */
+	struct qless_str detail; /* see QLESS_REASONS */
+	const char *argument;	 /* the invalid argument or member; NULL if there is none */
 	double number;
 };
 
-/* The error of the last call that failed. Good until the next one fails. */
+/* The error of the last call that failed, valid until the next one fails. */
 const struct qless_error *qless_last_error(const struct qless *q);
-/* The same as a sentence in English, with no full stop. Good until the next call of this. */
+/* That error as an English sentence without a full stop, valid until the next call of this
+ * function. */
 struct qless_str qless_error_text(struct qless *q);
 /* The code word of an error, such as "NOJOB". */
 const char *qless_error_word(int code);
 /* The text of a state, such as "waiting". */
 struct qless_str qless_state_text(enum qless_state state);
 
-/* How much a call may store or ask for. Going beyond fails with QLESS_ELIMIT, and the sentence says
- * which limit it was, by the name in brackets, and its value. */
+/* How much a call may store or ask for. A call that asks for more fails with QLESS_ELIMIT. Its
+ * sentence names the limit, by the name in brackets, and its value. */
 struct qless_limits {
 	/* Bytes of a jid, queue, worker, class, tag, group or option [max-name-length]. */
 	size_t max_name_bytes;
@@ -226,16 +228,17 @@ struct qless_limits {
 	size_t max_jobs;	 /* in one pop, peek, unfail or put_many [max-jobs-per-call] */
 };
 
-/* Copied. Values above the largest there are, and 0, mean these; NULL means them all. What is
- * stored already stays, whatever its size, and can be worked with. */
+/* Copies the limits. 0 and values above the largest possible mean the largest possible; NULL means
+ * the largest of all. Stored objects stay, whatever their size, and remain usable. */
 void qless_set_limits(struct qless *q, const struct qless_limits *limits);
-/* Those in force. */
+/* The current limits. */
 const struct qless_limits *qless_get_limits(const struct qless *q);
 
-/* How many changes there have been so far. A call that leaves it as it was has changed nothing and
- * need not be recorded anywhere. */
+/* The number of changes so far. A call that leaves it unchanged changed nothing, so it need not be
+ * recorded. */
 uint64_t qless_changes(const struct qless *q);
-/* Whether the last call gave a job the very data that it had, which then need not be recorded. */
+/* Whether the last call gave a job the data that it already had. A record of the call can then omit
+ * the data. */
 bool qless_kept_data(const struct qless *q);
 /* The largest `now` of all calls that changed something; -INFINITY before the first. */
 double qless_latest(const struct qless *q);
@@ -243,28 +246,28 @@ double qless_latest(const struct qless *q);
 /* ---- what comes due, and what wakes ---- */
 
 /* When the next scheduled job, recurring job or lock falls due in a queue that is not paused;
- * INFINITY if none does. What is overdue counts with the time it was due, until qless_take_due()
- * has reported its queue. Takes O(1), amortized. */
+ * INFINITY if there is none. An overdue time is returned as it is, until qless_take_due() has
+ * reported its queue. Takes amortized O(1). */
 double qless_next_due(struct qless *q);
-/* When the next one falls due in one queue, reported or not. */
+/* When the next of them falls due in one queue, reported or not. */
 double qless_queue_next_due(const struct qless *q, struct qless_str queue);
-/* Report a queue in which something has come due by `now`, once for each time; false if there is
- * none. The queue counts as woken: expired locks wait for a pop, and what else came due is moved by
- * qless_advance(). Changes nothing of the state. */
+/* Report a queue in which something has come due by `now`, once for each due time. Returns false if
+ * there is none. The queue counts as woken. Expired locks wait for a pop; qless_advance() moves
+ * scheduled and recurring jobs. The state does not change. */
 bool qless_take_due(struct qless *q, double now, struct qless_str *ret_queue);
 
-/* What qless_advance() moves. */
+/* The kinds of qless_advance(). */
 enum qless_advance_kind {
-	/* What a pop of `max` jobs from `queue` would move: its recurring jobs make jobs, and its
-	 * scheduled jobs that are due go to the waiting ones. Jobs whose lock expired count towards
+	/* Everything that a pop of `max` jobs from `queue` would move: due recurring jobs make
+	 * jobs, and due scheduled jobs become waiting. Jobs with an expired lock count towards
 	 * `max`, because a pop would hand them out first. */
 	QLESS_ADVANCE_POP,
-	/* Up to `max` scheduled jobs of `queue` that are due. */
+	/* Up to `max` due scheduled jobs of `queue`. */
 	QLESS_ADVANCE_QUEUE,
-	/* Up to `max` of them of all known queues, in the order of qless_queues(). */
+	/* Up to `max` due scheduled jobs of all known queues, in the order of qless_queues(). */
 	QLESS_ADVANCE_KNOWN,
-	/* Up to `max` workers not seen for as long as the option max-worker-age says: they are
-	 * forgotten. */
+	/* Up to `max` workers that were not seen for the time in the option max-worker-age: they
+	 * are forgotten. */
 	QLESS_ADVANCE_WORKERS,
 };
 
@@ -274,18 +277,18 @@ struct qless_advance {
 	int64_t max;
 };
 
-/* Enough to keep up, and not so many that others notice: a good `max`. */
+/* A `max` that is large enough to keep up and small enough not to delay other calls. */
 #define QLESS_ADVANCE_MAX 1000
 
-/* Move what has come due by `now`. Calls that read leave it where it is: a caller that wants them
- * to see it moved calls this first. *ret_moved counts jobs moved and made, or workers. */
+/* Move what has come due by `now`. Calls that read never do that, so a caller that wants to see it
+ * moved calls this first. *ret_moved is the number of jobs moved and made, or of workers. */
 QLESS_CHECK int qless_advance(struct qless *q, double now, const struct qless_advance *advance,
 			      uint64_t *ret_moved);
 
-/* Take the name of a queue that may have something new to hand out since it was taken the last
- * time; false if there is none. A queue wakes when a job becomes ready in it (however it came),
- * when it is unpaused, when its limit on running jobs changes or a run ends under it, and when
- * qless_take_due() reports it. By the time it is taken, others may have popped what woke it. */
+/* Take a queue that may have something new to hand out since it was last taken. Returns false if
+ * there is none. A queue wakes when a job becomes ready in it, when it is unpaused, when its limit
+ * on running jobs changes, when a run ends under that limit, and when qless_take_due() reports it.
+ * Another worker may already have popped the job that woke it. */
 bool qless_take_woken(struct qless *q, struct qless_str *ret_queue);
 
 /* ---- results ---- */
@@ -298,7 +301,7 @@ struct qless_jobs {
 struct qless_list {
 	const struct qless_str *items;
 	size_t count;
-	uint64_t total; /* how many there are in all, where the call pages */
+	uint64_t total; /* the length of the whole list, where the call pages */
 };
 
 /* ---- reading jobs ---- */
@@ -325,8 +328,8 @@ struct qless_job_info {
 	double time;	/* last put, pop or complete */
 	bool tracked;
 	bool has_failure;
-	struct qless_failure failure; /* the last one, also after the job went on */
-	bool has_lists;		      /* tags, dependencies or dependents: to be stepped through */
+	struct qless_failure failure; /* the last one, even if the job has moved on */
+	bool has_lists;		      /* it has tags, dependencies or dependents */
 };
 
 enum qless_event_kind {
@@ -350,15 +353,16 @@ struct qless_event {
 	struct qless_str item; /* a JSON object; ptr is NULL if none was given */
 };
 
-/* A call that follows soon is going to look for that jid: have memory get ready what it looks at.
- * Worth it where there is something else to do meanwhile, like checking the other arguments. */
+/* Prefetch the memory that a search for that jid reads. Useful if the search follows after other
+ * work, such as checking the other arguments. */
 void qless_prefetch(const struct qless *q, struct qless_str jid);
 
-/* NULL if there is no such job. Good until the next call that may change something. */
+/* Returns NULL if there is no such job. The result is valid until the next call that may change
+ * something. */
 const struct qless_job *qless_get(const struct qless *q, struct qless_str jid);
 void qless_job_read(const struct qless_job *job, struct qless_job_info *ret_info);
 
-/* Step through a job's lists. `*cursor` starts as 0 (or NULL); false means the end. */
+/* Step through the lists of a job. `*cursor` starts as 0 (or NULL); false means the end. */
 bool qless_job_next_tag(const struct qless_job *job, size_t *cursor, struct qless_str *ret_tag);
 bool qless_job_next_event(const struct qless_job *job, size_t *cursor,
 			  struct qless_event *ret_event);
@@ -370,13 +374,13 @@ bool qless_job_next_dependent(const struct qless_job *job, const void **cursor,
 /* ---- the life of a job ---- */
 
 struct qless_put {
-	struct qless_str worker; /* who puts; lock_lost is not sent to it */
+	struct qless_str worker; /* the worker that puts the job; it gets no lock_lost */
 	struct qless_str queue;
 	struct qless_str jid;
 	struct qless_str klass;
 	struct qless_str data;
 	double delay; /* <= 0: at once */
-	/* What is not given is inherited from an existing job of that jid. */
+	/* Options that are not given are inherited from an existing job of that jid. */
 	bool has_priority;
 	double priority;
 	bool has_retries;
@@ -384,31 +388,31 @@ struct qless_put {
 	bool has_tags;
 	const struct qless_str *tags;
 	size_t tag_count;
-	const struct qless_str *depends; /* none leaves existing dependencies alone */
+	const struct qless_str *depends; /* an empty list leaves existing dependencies alone */
 	size_t depend_count;
 };
 
-/* Create the job, or move an existing one wherever it is. */
+/* Create the job, or move an existing one from any state. */
 QLESS_CHECK int qless_put(struct qless *q, double now, const struct qless_put *put);
-/* Several of them, or none: as if one after the other, a microsecond apart, so that they are popped
- * in their order. *ret_until is the time of the last; later calls had better be later than that. */
+/* Put several jobs, or none if one is invalid, a microsecond apart, so that they are popped in
+ * their order. *ret_until is the time of the last; later calls should use a later time. */
 QLESS_CHECK int qless_put_many(struct qless *q, double now, const struct qless_put *puts,
 			       size_t count, double *ret_until);
-/* The same as qless_put() for a job that must exist (QLESS_ENOJOB). */
+/* qless_put() for a job that must exist (QLESS_ENOJOB). */
 QLESS_CHECK int qless_requeue(struct qless *q, double now, const struct qless_put *put);
 
-/* Lock up to `count` jobs for `worker`: jobs whose lock expired for good first, then those with the
- * highest priority, oldest first. Fails with QLESS_ERETRIES if a job with a fractional number of
- * retries would lose its lock. */
+/* Lock up to `count` jobs for `worker`: first jobs whose lock and grace period expired, then those
+ * with the highest priority, oldest first. Fails with QLESS_ERETRIES if a job with a fractional
+ * number of retries would lose its lock. */
 QLESS_CHECK int qless_pop(struct qless *q, double now, struct qless_str queue,
 			  struct qless_str worker, int64_t count, struct qless_jobs *ret_jobs);
-/* The jobs that a pop would consider next. Expired locks are left alone, and so is what has come
- * due: see qless_advance(). */
+/* The jobs that a pop would hand out next. Expired locks are left alone, and due jobs are not
+ * moved: see qless_advance(). */
 QLESS_CHECK int qless_peek(struct qless *q, double now, struct qless_str queue, int64_t count,
 			   struct qless_jobs *ret_jobs);
 
-/* Extend the lock; `data` replaces the job's unless it is NULL. QLESS_ENOJOB, QLESS_ENOTRUNNING,
- * QLESS_ENOTOWNER. */
+/* Extend the lock. `data` replaces the data of the job unless it is NULL. QLESS_ENOJOB,
+ * QLESS_ENOTRUNNING, QLESS_ENOTOWNER. */
 QLESS_CHECK int qless_heartbeat(struct qless *q, double now, struct qless_str jid,
 				struct qless_str worker, const struct qless_str *data,
 				double *ret_expires);
@@ -424,8 +428,8 @@ struct qless_complete {
 	size_t depend_count;
 };
 
-/* *ret_state: complete, waiting, scheduled or depends. QLESS_ENOJOB, QLESS_ENOTRUNNING,
- * QLESS_ENOTOWNER, QLESS_EWRONGQUEUE. Old completed jobs are purged on the way. */
+/* *ret_state is complete, waiting, scheduled or depends. The call also purges old completed jobs.
+ * QLESS_ENOJOB, QLESS_ENOTRUNNING, QLESS_ENOTOWNER, QLESS_EWRONGQUEUE. */
 QLESS_CHECK int qless_complete(struct qless *q, double now, const struct qless_complete *complete,
 			       enum qless_state *ret_state);
 
@@ -436,35 +440,35 @@ QLESS_CHECK int qless_fail(struct qless *q, double now, struct qless_str jid,
 
 struct qless_retry {
 	struct qless_str jid;
-	struct qless_str queue; /* a queue other than the job's moves the job */
+	struct qless_str queue; /* another queue moves the job there */
 	struct qless_str worker;
 	double delay;
 	const struct qless_str *group; /* NULL: not given */
 	const struct qless_str *message;
 };
 
-/* Give the job back. *ret_remaining is what is left of its retries; below 0 the job has failed.
- * QLESS_ENOJOB, QLESS_ENOTRUNNING, QLESS_ENOTOWNER, QLESS_ERETRIES. */
+/* Return the job to its queue. *ret_remaining is the number of retries left; below 0 the job has
+ * failed. QLESS_ENOJOB, QLESS_ENOTRUNNING, QLESS_ENOTOWNER, QLESS_ERETRIES. */
 QLESS_CHECK int qless_retry(struct qless *q, double now, const struct qless_retry *retry,
 			    double *ret_remaining);
 
-/* Take the jobs away from their workers. QLESS_ENOJOB, QLESS_ENOTRUNNING. */
+/* Take the jobs from their workers. QLESS_ENOJOB, QLESS_ENOTRUNNING. */
 QLESS_CHECK int qless_timeout(struct qless *q, double now, const struct qless_str *jids,
 			      size_t count);
-/* Delete the jobs. Those that others depend on need these others in the list too
- * (QLESS_EDEPENDENTS). Unknown and completed ones are passed over. */
+/* Delete the jobs. If another job depends on one of them, it must be in the list too
+ * (QLESS_EDEPENDENTS). Unknown and completed jobs are ignored. */
 QLESS_CHECK int qless_cancel(struct qless *q, double now, const struct qless_str *jids,
 			     size_t count);
 
-/* Add and remove dependencies of a job in the depends state (QLESS_ENOTDEPENDS otherwise). When
- * none is left the job goes on. */
+/* Add and remove dependencies of a job in the state depends (QLESS_ENOTDEPENDS otherwise). When
+ * none is left the job becomes waiting or scheduled. */
 QLESS_CHECK int qless_depends_on(struct qless *q, double now, struct qless_str jid,
 				 const struct qless_str *jids, size_t count);
 QLESS_CHECK int qless_depends_off(struct qless *q, double now, struct qless_str jid,
 				  const struct qless_str *jids, size_t count);
 QLESS_CHECK int qless_depends_off_all(struct qless *q, double now, struct qless_str jid);
 
-/* QLESS_ENOJOB. A waiting job becomes the oldest of its new priority. */
+/* A waiting job becomes the oldest of its new priority. QLESS_ENOJOB. */
 QLESS_CHECK int qless_priority(struct qless *q, double now, struct qless_str jid, double priority);
 /* Append to the history. `item` (a JSON object) may be NULL. QLESS_ENOJOB. */
 QLESS_CHECK int qless_log(struct qless *q, double now, struct qless_str jid,
@@ -476,28 +480,28 @@ enum qless_listing {
 	QLESS_LIST_COMPLETE, /* newest first; the queue is ignored */
 	QLESS_LIST_RUNNING,
 	QLESS_LIST_STALLED,
-	QLESS_LIST_SCHEDULED, /* all of them, also those that are due */
+	QLESS_LIST_SCHEDULED, /* all scheduled jobs, due or not */
 	QLESS_LIST_NOT_DUE,   /* those of them that are not due */
 	QLESS_LIST_DEPENDS,
 	QLESS_LIST_RECURRING,
 };
 
-/* The running, stalled and recurring listings take `offset` and `count` as a limit does: a negative
+/* The running, stalled and recurring listings take `offset` and `count` as a limit: a negative
  * offset gives nothing, a negative count everything. The others, and all listings below, take the
- * index range offset .. offset + count - 1, where negative indices count from the end. */
+ * index range offset .. offset + count - 1, in which negative indices count from the end. */
 QLESS_CHECK int qless_jobs(struct qless *q, double now, enum qless_listing listing,
 			   struct qless_str queue, int64_t offset, int64_t count,
 			   struct qless_list *ret_jids);
 
 /* ---- failures ---- */
 
-/* The groups with failed jobs by name, and how many jobs each has. *ret_counts is as long as the
- * list. */
+/* The groups with failed jobs by name, and the number of jobs in each. Both lists have the same
+ * length. */
 void qless_failures(struct qless *q, struct qless_list *ret_groups, const uint64_t **ret_counts);
 /* The jobs of a group, newest first. */
 void qless_failed(struct qless *q, struct qless_str group, int64_t offset, int64_t count,
 		  struct qless_list *ret_jids);
-/* Put the `count` oldest failed jobs of a group into `queue`. */
+/* Move the `count` oldest failed jobs of a group to `queue`. */
 QLESS_CHECK int qless_unfail(struct qless *q, double now, struct qless_str queue,
 			     struct qless_str group, int64_t count, uint64_t *ret_count);
 
@@ -509,7 +513,7 @@ struct qless_queue_counts {
 	uint64_t running;
 	uint64_t stalled;
 	uint64_t scheduled;
-	uint64_t due; /* of the scheduled jobs, those that are due */
+	uint64_t due; /* those of the scheduled jobs that are due */
 	uint64_t depends;
 	uint64_t recurring;
 	bool paused;
@@ -523,13 +527,13 @@ QLESS_CHECK int qless_queue_counts(struct qless *q, double now, struct qless_str
 QLESS_CHECK int qless_all_queue_counts(struct qless *q, double now,
 				       const struct qless_queue_counts **ret_items,
 				       size_t *ret_count);
-/* Jobs waiting, running and scheduled. */
+/* The number of waiting, running and scheduled jobs. */
 uint64_t qless_queue_length(const struct qless *q, struct qless_str queue);
 QLESS_CHECK int qless_pause(struct qless *q, double now, const struct qless_str *queues,
 			    size_t count);
 QLESS_CHECK int qless_unpause(struct qless *q, double now, const struct qless_str *queues,
 			      size_t count);
-/* Drop queues from the list of known ones; their jobs stay. */
+/* Remove queues from the list of known ones; their jobs stay. */
 QLESS_CHECK int qless_queue_forget(struct qless *q, double now, const struct qless_str *queues,
 				   size_t count);
 
@@ -553,11 +557,11 @@ struct qless_stats {
 	int64_t failed;
 };
 
-/* Statistics of a queue for the day (UTC) in which `date` lies. */
+/* The statistics of a queue for the day (UTC) of `date`. */
 void qless_stats(const struct qless *q, struct qless_str queue, double date,
 		 struct qless_stats *ret_stats);
-/* Drop statistics, of queues and of workers, that are older than the options stats-history and
- * histogram-history say, counted in days back from qless_latest(). */
+/* Drop statistics of queues and workers that are older than the options stats-history and
+ * histogram-history allow, in days before qless_latest(). */
 void qless_maintain(struct qless *q);
 
 /* ---- workers ---- */
@@ -575,48 +579,48 @@ struct qless_workers {
 
 /* The known workers, last seen first. */
 QLESS_CHECK int qless_workers(struct qless *q, double now, struct qless_workers *ret_workers);
-/* The jobs of one worker: locks still good, and expired. */
+/* The jobs of one worker: those with a valid lock, and those whose lock expired. */
 QLESS_CHECK int qless_worker_jobs(struct qless *q, double now, struct qless_str worker,
 				  struct qless_list *ret_jobs, struct qless_list *ret_stalled);
 QLESS_CHECK int qless_worker_deregister(struct qless *q, double now,
 					const struct qless_str *workers, size_t count);
 
-/* What a worker did on a day (UTC). */
+/* The deeds of a worker on a day (UTC). */
 struct qless_worker_day {
 	double day; /* when it began */
 	uint64_t popped;
 	uint64_t completed;
-	uint64_t failed; /* by the worker's own word, or when it gave the last retry back */
-	uint64_t lost;	 /* locks taken away: expired, timed out by hand, or put elsewhere */
+	uint64_t failed; /* the worker reported the failure or used the last retry */
+	uint64_t lost;	 /* lost locks: expired, timed out by a call, or put elsewhere */
 };
 
-/* The days on which the worker did something, newest first, whether it is still known or not. They
- * are kept as long as statistics are. `*cursor` starts as 0; false means the end. */
+/* The days on which the worker did something, newest first, even if it is no longer known. They are
+ * kept as long as statistics. `*cursor` starts as 0; false means the end. */
 bool qless_worker_next_day(const struct qless *q, struct qless_str worker, size_t *cursor,
 			   struct qless_worker_day *ret_day);
 
 /* ---- tags ---- */
 
-/* *ret_tags are all tags of the job afterwards. QLESS_ENOJOB. */
+/* *ret_job is the job with its new tags. QLESS_ENOJOB. */
 QLESS_CHECK int qless_tag(struct qless *q, double now, struct qless_str jid,
 			  const struct qless_str *tags, size_t count,
 			  const struct qless_job **ret_job);
 QLESS_CHECK int qless_untag(struct qless *q, double now, struct qless_str jid,
 			    const struct qless_str *tags, size_t count,
 			    const struct qless_job **ret_job);
-/* The jobs with a tag, first tagged first. */
+/* The jobs with a tag, in the order in which they were tagged. */
 void qless_tagged(struct qless *q, struct qless_str tag, int64_t offset, int64_t count,
 		  struct qless_list *ret_jids);
-/* The tags that at least two jobs have, most used first. Pages as a limit does. */
+/* The tags of at least two jobs, most used first. Pages as a limit. */
 void qless_top_tags(struct qless *q, int64_t offset, int64_t count, struct qless_list *ret_tags);
 
 /* ---- tracking ---- */
 
-/* The tracked jids, first tracked first, whether the jobs exist or not. */
+/* The tracked jids, in the order in which they were tracked, whether the jobs exist or not. */
 void qless_tracked(struct qless *q, struct qless_list *ret_jids);
-/* *ret_new: it was not tracked before. QLESS_ENOJOB. */
+/* *ret_new tells whether the job was not tracked before. QLESS_ENOJOB. */
 QLESS_CHECK int qless_track(struct qless *q, double now, struct qless_str jid, bool *ret_new);
-/* *ret_was: it was tracked. The job need not exist any more. */
+/* *ret_was tells whether the jid was tracked. The job need not exist any more. */
 QLESS_CHECK int qless_untrack(struct qless *q, double now, struct qless_str jid, bool *ret_was);
 
 /* ---- recurring jobs ---- */
@@ -630,7 +634,7 @@ struct qless_recur_put {
 	double offset;	 /* first run at now + offset */
 	double priority;
 	double retries;
-	double backlog; /* how many missed runs are made up for; 0: all */
+	double backlog; /* the most missed runs that are made up for; 0: all */
 	const struct qless_str *tags;
 	size_t tag_count;
 };
@@ -663,13 +667,13 @@ struct qless_recur_change {
 };
 
 QLESS_CHECK int qless_recur(struct qless *q, double now, const struct qless_recur_put *put);
-/* Jobs it has made stay. An unknown jid is no error. */
+/* The jobs that it made stay. An unknown jid is no error. */
 QLESS_CHECK int qless_unrecur(struct qless *q, double now, struct qless_str jid);
 const struct qless_recur *qless_recur_get(const struct qless *q, struct qless_str jid);
 void qless_recur_read(const struct qless_recur *recur, struct qless_recur_info *ret_info);
 bool qless_recur_next_tag(const struct qless_recur *recur, size_t *cursor,
 			  struct qless_str *ret_tag);
-/* All or none of the changes. QLESS_ENOJOB, QLESS_EBADARG. */
+/* Apply all changes, or none if one is invalid. QLESS_ENOJOB, QLESS_EBADARG. */
 QLESS_CHECK int qless_recur_update(struct qless *q, double now, struct qless_str jid,
 				   const struct qless_recur_change *changes, size_t count);
 QLESS_CHECK int qless_recur_tag(struct qless *q, double now, struct qless_str jid,
@@ -685,28 +689,30 @@ struct qless_option {
 	bool is_set;		/* otherwise a default */
 };
 
-/* *ret_option: the value set, else the built-in default. False if there is neither. */
+/* *ret_option is the value that is set or, without one, the default. Returns false if there is
+ * neither. */
 bool qless_config_get(const struct qless *q, struct qless_str name,
 		      struct qless_option *ret_option);
-/* The options that every program shows, then the others that are set. `*cursor` starts as 0. */
+/* The options that every program shows, then the others that are set. `*cursor` starts as 0; false
+ * means the end. */
 bool qless_config_next(const struct qless *q, size_t *cursor, struct qless_option *ret_option);
-/* Options the engine knows must be numbers (QLESS_EBADARG). */
+/* The values of options that the engine knows must be numbers (QLESS_EBADARG). */
 QLESS_CHECK int qless_config_set(struct qless *q, double now, struct qless_str name,
 				 struct qless_str value);
 QLESS_CHECK int qless_config_unset(struct qless *q, double now, struct qless_str name);
 
 /* ---- for tests and operators ---- */
 
-/* Verify every invariant of the state; each finding is reported as a sentence. Returns how many
- * there were. Takes time proportional to the whole state. */
+/* Verify every invariant of the state and report each finding as a sentence. Returns the number of
+ * findings. Takes time proportional to the whole state. */
 size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless_str finding),
 		   void *arg);
-/* Repair what has one right answer, whatever it was that broke it: list memberships follow the
- * state of the job, dependencies what the waiting job says, counters what is counted. Returns how
- * many repairs were made; qless_check() then tells what is left. */
+/* Repair everything that has one right answer: lists follow the states of the jobs, dependencies
+ * follow the waiting jobs, and counters are counted again. Returns the number of repairs;
+ * qless_check() then tells what is left. */
 size_t qless_resolve(struct qless *q, double now);
-/* Write the whole state as text in an order that depends on nothing but the state: equal states
- * give equal bytes. */
+/* Write the whole state as text in an order that follows from the state alone: equal states give
+ * equal bytes. */
 void qless_dump(const struct qless *q, void (*write)(void *arg, struct qless_str piece), void *arg);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /*
- * The only place that moves what has come due: scheduled jobs to the waiting ones, runs of
- * recurring jobs to jobs, workers that are gone out of the list. Expired locks are a pop's.
+ * The only place that moves what has come due: scheduled jobs become waiting, recurring jobs make
+ * jobs, and workers that are gone leave the list. Expired locks are left to a pop.
  */
 #include "engine/advance.h"
 
@@ -42,7 +42,7 @@ int64_t advance_for_pop(struct qless *q, struct queue *queue, double now, int64_
 	return made + promote(q, queue, now, max);
 }
 
-/* What is left for others when the jobs whose lock expired have been handed out. */
+/* How many of `max` jobs are left when a pop has handed out the jobs with an expired lock. */
 static int64_t leave_room(const struct queue *queue, double now, int64_t max)
 {
 	int64_t expired = skiplist_count_le(&queue->locks, now);

@@ -1,5 +1,5 @@
 /*
- * Moving what has come due.
+ * Moving jobs that have come due.
  */
 #ifndef ENGINE_ADVANCE_H
 #define ENGINE_ADVANCE_H
@@ -10,7 +10,8 @@
 
 struct queue;
 
-/* Move what has come due in a queue, as a pop of `max` jobs does. */
+/* Move the due jobs of a queue that a pop of `max` jobs moves. Returns the number of jobs moved and
+ * made. */
 int64_t advance_for_pop(struct qless *q, struct queue *queue, double now, int64_t max);
 
 #endif

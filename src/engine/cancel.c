@@ -1,5 +1,5 @@
 /*
- * Cancelling: jobs that go before they are complete.
+ * Cancelling: jobs that are deleted before they are complete.
  */
 #include "engine/engine_int.h"
 
@@ -15,7 +15,8 @@
 #include "engine/track.h"
 #include "engine/worker.h"
 
-/* Everything that depends on one of the jobs is among them. Jobs are marked meanwhile. */
+/* Check that every job that depends on one of the jobs is among them too. The jobs are marked with
+ * JOB_CHOSEN. */
 static int check_cancel(struct qless *q, const struct qless_str *jids, size_t count)
 {
 	struct qless_str dependent;

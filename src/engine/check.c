@@ -1,5 +1,5 @@
 /*
- * Verifying the state: everything that must hold between two calls.
+ * Verifying the state: the invariants that hold between two calls.
  */
 #include "engine/check.h"
 
@@ -33,7 +33,7 @@ struct check {
 	size_t findings;
 	struct buf text;
 	struct refs refs;
-	/* Jobs in each list there is, to be compared with the number of jobs. */
+	/* The jobs in all lists, to be compared with the number of jobs. */
 	uint64_t listed;
 };
 
@@ -59,7 +59,8 @@ static void expect(struct check *c, bool holds, const char *what, struct qless_s
 		find(c, what, name, sentence);
 }
 
-/* In order, without duplicates, as long as it says, linked both ways. */
+/* Check that a list is in order, has no duplicates, has the length that it says, and is linked in
+ * both directions. */
 static void check_list(struct check *c, const struct skiplist *list, const char *what,
 		       struct qless_str name)
 {
@@ -69,17 +70,17 @@ static void check_list(struct check *c, const struct skiplist *list, const char 
 
 	for (node = skiplist_first(list); node != NULL; node = skiplist_next(node)) {
 		count++;
-		expect(c, node->linked, what, name, "has a node that is in no list");
-		expect(c, skiplist_prev(node) == prev, what, name, "is not linked backwards");
-		expect(c, !isnan(node->score), what, name, "has a score that is no number");
+		expect(c, node->linked, what, name, "has a node that is not marked as linked");
+		expect(c, skiplist_prev(node) == prev, what, name, "has a wrong link backwards");
+		expect(c, !isnan(node->score), what, name, "has a score that is not a number");
 		if (prev != NULL && (prev->score > node->score ||
 				     (prev->score == node->score &&
 				      str_compare(list->member(prev), list->member(node)) >= 0)))
 			find(c, what, name, "is out of order");
 		prev = node;
 	}
-	expect(c, skiplist_last(list) == prev, what, name, "has another end");
-	expect(c, skiplist_count(list) == count, what, name, "has another length");
+	expect(c, skiplist_last(list) == prev, what, name, "has a wrong last node");
+	expect(c, skiplist_count(list) == count, what, name, "has a wrong length");
 }
 
 bool check_is_in(const struct skiplist *list, const struct skipnode *node)
@@ -105,37 +106,37 @@ static void check_state(struct check *c, const struct qless_job *job)
 	double score = job->node.score;
 
 	expect(c, (job->queue == NULL) == is_complete, "job", jid,
-	       "is complete and in a queue, or neither");
+	       "is complete but in a queue, or not complete and in none");
 	if (job->state == QLESS_FAILED && (job->extra == NULL || job->extra->failure == NULL ||
 					   job->extra->failure->group->user == NULL)) {
-		find(c, "job", jid, "has failed without a failure");
+		find(c, "job", jid, "has failed but has no failure");
 		return;
 	}
 	if (job->queue == NULL && !is_complete)
 		return;
 	expect(c, check_is_in(job_list(c->q, job), &job->node), "job", jid,
-	       "is not in the list of its state");
+	       "is missing from the list of its state");
 	expect(c, job->state != QLESS_RUNNING || job->worker != NULL, "job", jid,
 	       "is running without a worker");
-	expect(c, !is_over || job->worker == NULL, "job", jid, "is over but has a worker");
-	expect(c, !is_over || job->expires == 0, "job", jid, "is over but has a lock");
+	expect(c, !is_over || job->worker == NULL, "job", jid, "has ended but has a worker");
+	expect(c, !is_over || job->expires == 0, "job", jid, "has ended but has a lock");
 	expect(c, job->state != QLESS_RUNNING || job->flags & JOB_GRACE || score == job->expires,
-	       "job", jid, "has a lock that expires at another time");
+	       "job", jid, "has a lock whose expiry is wrong");
 	expect(c, !is_complete || score == job->time, "job", jid,
-	       "was completed at another time than its place says");
+	       "has a completion time that differs from its score");
 	expect(c, job->state == QLESS_RUNNING || !(job->flags & JOB_GRACE), "job", jid,
 	       "has a grace period without a lock");
 	expect(c,
 	       job->state != QLESS_STALLED || job->queue->name->len == 0 || isfinite(score) ||
 		       score > 0,
-	       "job", jid, "timed out but is not first");
+	       "job", jid, "timed out but is not the first waiting job");
 	expect(c,
 	       isfinite(job->priority) && isfinite(job->retries) && isfinite(job->remaining) &&
 		       isfinite(job->time) && isfinite(job->expires),
 	       "job", jid, "has a number that is not finite");
 	expect(c, !(job->flags & JOB_CHOSEN), "job", jid, "was left marked by a call");
 	expect(c, ((job->flags & JOB_TRACKED) != 0) == (tracked_find(c->q, jid) != NULL), "job",
-	       jid, "is tracked and does not know, or the other way round");
+	       jid, "has a wrong flag for being tracked");
 }
 
 static void check_history(struct check *c, const struct qless_job *job)
@@ -147,11 +148,12 @@ static void check_history(struct check *c, const struct qless_job *job)
 	while (history_next(&job->history, &cursor, &event))
 		count++;
 	expect(c, cursor == job->history.len && count == job->history.count, "job", job_jid(job),
-	       "has a history of another length");
+	       "has a history whose length is wrong");
 	expect(c, count > 0, "job", job_jid(job), "has no history");
 }
 
-/* Each tagging is in its tag's list, and knows how often it is in the job's. */
+/* Check that each tagging of the job is in the list of its tag, and counts its occurrences in the
+ * list of the job. */
 static void check_tags_of(struct check *c, const struct qless_job *job)
 {
 	const struct tag_list *list = job->extra->tags;
@@ -165,7 +167,7 @@ static void check_tags_of(struct check *c, const struct qless_job *job)
 		expect(c,
 		       tagging->job == job && tagging->node.aux == refs_count(&c->refs, tagging) &&
 			       check_is_in(&tagging->tag->jobs, &tagging->node),
-		       "job", job_jid(job), "has a tag that does not know it");
+		       "job", job_jid(job), "has a tag that does not list it");
 	}
 	expect(c, list->count > 0, "job", job_jid(job), "has an empty list of tags");
 }
@@ -185,17 +187,18 @@ static void check_edges(struct check *c, const struct qless_job *job, const stru
 		const struct qless_job *other = edge->job;
 
 		if (job_find(c->q, job_jid(other)) != other || other->extra == NULL) {
-			find(c, "job", job_jid(job), "is bound to one that is gone");
+			find(c, "job", job_jid(job), "has a dependency with a job that is gone");
 			continue;
 		}
 		list = are_dependencies ? other->extra->dependents : other->extra->dependencies;
 		expect(c,
 		       edge->twin->twin == edge && edge->twin->job == job && list != NULL &&
 			       check_is_in(list, &edge->twin->node),
-		       "job", job_jid(job), "is bound to one that does not know it");
+		       "job", job_jid(job), "has a dependency without a twin");
 		expect(c, other->state != QLESS_COMPLETE, "job", job_jid(job),
-		       "is bound to one that is complete");
-		expect(c, edge->node.aux == 0, "job", job_jid(job), "has a dependency left marked");
+		       "has a dependency with a completed job");
+		expect(c, edge->node.aux == 0, "job", job_jid(job),
+		       "has a dependency that a call left marked");
 	}
 }
 
@@ -203,13 +206,14 @@ static void check_job(struct check *c, const struct qless_job *job)
 {
 	const struct job_extra *extra = job->extra;
 
-	expect(c, job_find(c->q, job_jid(job)) == job, "job", job_jid(job), "is not found");
+	expect(c, job_find(c->q, job_jid(job)) == job, "job", job_jid(job),
+	       "is missing from the table of jobs");
 	check_state(c, job);
 	check_history(c, job);
 	expect(c, (job->state == QLESS_DEPENDS) == depends_is_open(job), "job", job_jid(job),
-	       "waits for nothing, or has dependencies and does not wait");
+	       "is in the state depends without dependencies, or the other way round");
 	expect(c, job->state == QLESS_DEPENDS || isnan(job_due(job)), "job", job_jid(job),
-	       "remembers a due time");
+	       "remembers a due time but does not depend on others");
 	if (extra == NULL)
 		return;
 	check_tags_of(c, job);
@@ -227,7 +231,7 @@ static void check_jobs(struct check *c)
 	check_list(c, &c->q->completed, "list of", STR("completed jobs"));
 	c->listed += skiplist_count(&c->q->completed);
 	expect(c, c->listed == hash_count(&c->q->jobs), "list of", STR("jobs"),
-	       "is longer or shorter than those they are in");
+	       "does not match the lists that they are in");
 }
 
 /* ---- what jobs hang on ---- */
@@ -237,10 +241,10 @@ static void check_series(struct check *c, const struct queue *queue, const struc
 	uint32_t i;
 
 	expect(c, stats_is_series(series), "queue", queue_name(queue),
-	       "has statistics that no durations can have");
-	/* The histogram may have been dropped, or begun again since. */
+	       "has statistics that are impossible for durations");
+	/* The histogram may have been dropped or started again. */
 	expect(c, stats_sum(series) <= series->count, "queue", queue_name(queue),
-	       "has a histogram of more than was counted");
+	       "has a histogram with more entries than its count");
 	for (i = 1; i < series->bucket_count; i++)
 		expect(c,
 		       series->buckets[i - 1].unit < series->buckets[i].unit ||
@@ -267,8 +271,8 @@ static void check_days(struct check *c, const struct queue *queue)
 	}
 }
 
-/* What wakes the queue. A key that is too low is brought up to date when it is looked at; what
- * qless_take_due() has reported may lie before it. */
+/* Check what wakes the queue. Its key may be lower than the next due time, and higher than a time
+ * that qless_take_due() has reported. */
 static void check_due(struct check *c, const struct queue *queue)
 {
 	const struct qless *q = c->q;
@@ -276,16 +280,16 @@ static void check_due(struct check *c, const struct queue *queue)
 	bool is_listed = queue->prev_woken != NULL || q->first_woken == queue;
 
 	expect(c, !heap_has(&queue->due) || q->due.nodes[queue->due.place] == &queue->due, "queue",
-	       queue_name(queue), "is not where it says among those in which something falls due");
+	       queue_name(queue), "is missing from the heap of due times");
 	expect(c, queue->paused || queue->due.key <= due, "queue", queue_name(queue),
-	       "has something that falls due earlier than it knows");
+	       "has a due time that is too late");
 	expect(c,
 	       queue->is_woken == is_listed &&
 		       (!is_listed || queue->next_woken != NULL || q->last_woken == queue),
-	       "queue", queue_name(queue), "woke and is not listed, or the other way round");
+	       "queue", queue_name(queue), "woke but is not listed, or the other way round");
 }
 
-/* Returns how many jobs are in the lists. */
+/* Check the lists of the queue. Returns the number of jobs in them. */
 static uint64_t check_queue_lists(struct check *c, const struct queue *queue)
 {
 	struct buf what = BUF_INIT(BUF_NO_MAX);
@@ -313,23 +317,23 @@ static void check_queue(struct check *c, const struct queue *queue)
 	check_due(c, queue);
 	c->listed += listed;
 	expect(c, refs_count(&c->refs, queue) == queue->job_count && listed <= queue->job_count,
-	       "queue", name, "has another number of jobs");
+	       "queue", name, "has a wrong number of jobs");
 	expect(c, !queue->node.linked || check_is_in(&c->q->queues, &queue->node), "queue", name,
-	       "is not in the list of queues");
+	       "is missing from the list of known queues");
 	expect(c,
 	       queue->index < c->q->all_queues.count &&
 		       c->q->all_queues.items[queue->index] == queue,
-	       "queue", name, "is not among all queues");
+	       "queue", name, "is missing from the list of all queues");
 	expect(c,
 	       queue->job_count > 0 || skiplist_count(&queue->recurring) > 0 || queue->paused ||
 		       queue->node.linked || queue->day_count > 0,
-	       "queue", name, "should be gone");
+	       "queue", name, "should have been freed");
 	expect(c,
 	       same_option(queue->heartbeat,
 			   settings_queue_number(c->q, name, STR("-heartbeat"))) &&
 		       same_option(queue->max_concurrency,
 				   settings_queue_number(c->q, name, STR("-max-concurrency"))),
-	       "queue", name, "does not follow its options");
+	       "queue", name, "does not match its options");
 }
 
 static void check_worker(struct check *c, const struct worker *worker)
@@ -340,21 +344,21 @@ static void check_worker(struct check *c, const struct worker *worker)
 
 	check_list(c, &worker->by_expiry, "jobs of worker", name);
 	expect(c, hash_count(&worker->held) == skiplist_count(&worker->by_expiry), "worker", name,
-	       "has jobs that are not found");
+	       "holds jobs that its table lacks");
 	for (node = skiplist_first(&worker->by_expiry); node != NULL; node = skiplist_next(node)) {
 		const struct qless_job *job = job_find(c->q, worker->by_expiry.member(node));
 
 		expect(c,
 		       hash_find(&worker->held, worker->by_expiry.member(node)) ==
 			       &container_of(node, const struct holding, node)->hash,
-		       "worker", name, "has a job that is not found");
+		       "worker", name, "holds a job that its table lacks");
 		expect(c,
 		       job == NULL || job->state != QLESS_RUNNING || job->worker != worker->name ||
 			       node->score == job->expires,
-		       "worker", name, "has a lock that expires at another time");
+		       "worker", name, "has a lock whose expiry is wrong");
 	}
 	expect(c, !worker->node.linked || check_is_in(&c->q->workers, &worker->node), "worker",
-	       name, "is not in the list of workers");
+	       name, "is missing from the list of known workers");
 	for (i = 0; i < worker->day_count; i++)
 		expect(c,
 		       worker->days[i].day == stats_day_start(worker->days[i].day) &&
@@ -363,7 +367,7 @@ static void check_worker(struct check *c, const struct worker *worker)
 	expect(c,
 	       worker->node.linked || skiplist_count(&worker->by_expiry) > 0 ||
 		       worker->day_count > 0,
-	       "worker", name, "should be gone");
+	       "worker", name, "should have been freed");
 }
 
 static void check_group(struct check *c, const struct group *group)
@@ -372,10 +376,10 @@ static void check_group(struct check *c, const struct group *group)
 
 	check_list(c, &group->jobs, "jobs of group", intern_str(group->name));
 	expect(c, skiplist_count(&group->jobs) > 0, "group", intern_str(group->name),
-	       "should be gone");
+	       "should have been freed");
 	for (node = skiplist_first(&group->jobs); node != NULL; node = skiplist_next(node))
 		expect(c, node->score <= c->q->failure_number, "group", intern_str(group->name),
-		       "has a failure that is yet to come");
+		       "has a failure with a number above the last one");
 	c->listed += skiplist_count(&group->jobs);
 }
 
@@ -385,14 +389,14 @@ static void check_tag(struct check *c, const struct tag *tag)
 
 	check_list(c, &tag->jobs, "jobs of tag", name);
 	expect(c, tag->mine == NULL, "tag", name, "was left marked by a call");
-	expect(c, skiplist_count(&tag->jobs) > 0, "tag", name, "should be gone");
+	expect(c, skiplist_count(&tag->jobs) > 0, "tag", name, "should have been freed");
 	expect(c,
 	       check_is_in(&c->q->tags, &tag->node) &&
 		       tag->node.score == skiplist_count(&tag->jobs),
-	       "tag", name, "has another counter");
+	       "tag", name, "has a wrong counter");
 }
 
-/* Every object of a table, and that it goes by its name. */
+/* Check every object of a table, and that its name leads back to the object. */
 #define CHECK_EACH(c, table, type, check_one)                                          \
 	do {                                                                           \
 		struct hash_iter it_;                                                  \
@@ -405,12 +409,12 @@ static void check_tag(struct check *c, const struct tag *tag)
 			if (object_ == NULL)                                           \
 				continue;                                              \
 			expect((c), object_->name == name_, "name", intern_str(name_), \
-			       "leads to an object of another name");                  \
+			       "leads to an object with another name");                \
 			check_one((c), object_);                                       \
 		}                                                                      \
 	} while (0)
 
-/* Names are referred to as often as they think. */
+/* Check that each name counts its references. */
 static void check_names(struct check *c, const struct intern_table *table, const char *what)
 {
 	struct hash_iter it;
@@ -420,7 +424,7 @@ static void check_names(struct check *c, const struct intern_table *table, const
 		const struct intern *name = intern_from_node(node);
 
 		expect(c, name->node.aux == refs_count(&c->refs, name), what, intern_str(name),
-		       "is a name that counts another number of references");
+		       "has a wrong reference count");
 	}
 }
 
@@ -433,9 +437,9 @@ static void check_recurs(struct check *c)
 		const struct qless_recur *recur = container_of(node, struct qless_recur, hash);
 
 		expect(c, check_is_in(&recur->queue->recurring, &recur->node), "recurring job",
-		       recur_jid(recur), "is not in the list of its queue");
+		       recur_jid(recur), "is missing from the list of its queue");
 		expect(c, recur->interval > 0 && isfinite(recur->interval), "recurring job",
-		       recur_jid(recur), "has no interval");
+		       recur_jid(recur), "has an invalid interval");
 	}
 }
 
@@ -446,12 +450,12 @@ static void check_tracked(struct check *c)
 
 	check_list(c, &c->q->tracks, "list of", STR("tracked jobs"));
 	expect(c, hash_count(&c->q->tracked) == skiplist_count(&c->q->tracks), "list of",
-	       STR("tracked jobs"), "has some that are not found");
+	       STR("tracked jobs"), "and the table of tracked jids differ");
 	HASH_FOREACH(node, &it, &c->q->tracked) {
 		const struct tracked *tracked = container_of(node, struct tracked, hash);
 
 		expect(c, check_is_in(&c->q->tracks, &tracked->node), "tracked job",
-		       tracked_jid(tracked), "is not in the list");
+		       tracked_jid(tracked), "is missing from the list of tracked jobs");
 	}
 }
 

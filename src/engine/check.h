@@ -1,5 +1,5 @@
 /*
- * Whether lists hold together.
+ * Checks of lists.
  */
 #ifndef ENGINE_CHECK_H
 #define ENGINE_CHECK_H
@@ -9,7 +9,7 @@
 struct skiplist;
 struct skipnode;
 
-/* In order, and each node where the list finds it. */
+/* Whether the list finds the node; whether a list is in order and linked in both directions. */
 bool check_is_in(const struct skiplist *list, const struct skipnode *node);
 bool check_is_ordered(const struct skiplist *list);
 

@@ -1,5 +1,5 @@
 /*
- * Completion, for good or on to another queue, and purging of old completed jobs.
+ * Completing jobs, for good or to move on to another queue, and purging old completed jobs.
  */
 #include <assert.h>
 #include <math.h>
@@ -15,7 +15,8 @@
 #include "engine/run.h"
 #include "engine/stats.h"
 
-/* Completed jobs that are purged in one call; the rest is left to the next ones. */
+/* The most completed jobs that one call purges, so that it stays short. Later calls purge the
+ * rest. */
 #define ENGINE_PURGE_MAX 1000
 
 static int check_owner(struct qless *q, const struct qless_complete *complete,
@@ -36,7 +37,7 @@ static int check_owner(struct qless *q, const struct qless_complete *complete,
 	return 0;
 }
 
-/* On into the next queue. */
+/* Move the job on to the next queue. */
 static enum qless_state advance(struct qless *q, struct qless_job *job, double now,
 				const struct qless_complete *complete)
 {
@@ -50,8 +51,8 @@ static enum qless_state advance(struct qless *q, struct qless_job *job, double n
 	return job_place(q, job, now, complete->delay);
 }
 
-/* Once as many are kept as may be, each completion purges one: the first of them is the next to go,
- * and the one behind it has a call more to come from memory. */
+/* Prefetch the jobs that are purged next. Once jobs-history-count jobs are kept, each completion
+ * purges one. The job after it has one more call to arrive from memory. */
 static void prefetch_purge(const struct qless *q)
 {
 	const struct skipnode *node = skiplist_first(&q->completed);
@@ -62,8 +63,8 @@ static void prefetch_purge(const struct qless *q)
 	job_prefetch(skiplist_next(node));
 }
 
-/* Purge the oldest completed jobs: those older than the option jobs-history says, then those in
- * excess of jobs-history-count; a negative count of -n purges the n oldest. */
+/* Purge the oldest completed jobs: those older than the option jobs-history allows, then those in
+ * excess of jobs-history-count. A negative count of -n purges the n oldest. */
 static void purge(struct qless *q, double now)
 {
 	double oldest = now - q->settings.jobs_history;
@@ -98,7 +99,7 @@ static void purge(struct qless *q, double now)
 		prefetch_purge(q);
 }
 
-/* For good. The job may be gone afterwards. */
+/* Complete the job for good. It may be purged at once. */
 static enum qless_state finish(struct qless *q, struct qless_job *job, double now)
 {
 	event_completed(q, job_jid(job), queue_name(job->queue));

@@ -1,9 +1,9 @@
 /*
- * Dependencies: jobs that wait for others to be complete.
+ * Dependencies: jobs that wait until others complete.
  *
- * A dependency is a pair of edges, one in the list of each job, so that it is found from either
- * side in O(log n). A job has dependencies if and only if it is in the state depends; a completed
- * job has no edges at all.
+ * A dependency is a pair of edges, one in the list of each job, so it is found from either side in
+ * O(log n). A job has dependencies if and only if it is in the state depends. A completed job has
+ * no edges.
  */
 #include "engine/depends.h"
 
@@ -41,7 +41,7 @@ static struct edge *edge_new(struct qless *q, struct qless_job *to)
 	return edge;
 }
 
-/* `count` is of the jobs that have a list of that direction. */
+/* `count` is the number of jobs that have a list in this direction. */
 static void edge_insert(struct skiplist **list, struct edge *edge, uint64_t *count)
 {
 	if (*list == NULL) {
@@ -163,7 +163,7 @@ void depends_keep_only(struct qless *q, struct qless_job *job, const struct qles
 	}
 }
 
-/* A job that remembers when it is due, and is in no list. */
+/* Schedule a job that is in no list and remembers when it is due. */
 static void schedule_when_due(struct qless *q, struct qless_job *job)
 {
 	double due = job_due(job);
@@ -172,7 +172,8 @@ static void schedule_when_due(struct qless *q, struct qless_job *job)
 	job_place_as(q, job, QLESS_SCHEDULED, due);
 }
 
-/* Nothing holds the job back any more. A time it was to wait for is honoured. */
+/* Release a job that no longer depends on others. If it remembers when it is due it is
+ * scheduled. */
 static void go_on(struct qless *q, struct qless_job *job, double now)
 {
 	assert(job->state == QLESS_DEPENDS && !depends_is_open(job));
@@ -184,8 +185,8 @@ static void go_on(struct qless *q, struct qless_job *job, double now)
 	engine_changed(q);
 }
 
-/* Go on with all that are picked, those of a list together: what comes out of it or goes into it in
- * order finds its place next to the one before. */
+/* Release all jobs in `picked`. Jobs of the same list leave and enter it together, because each
+ * finds its place next to the one before. */
 static void go_on_picked(struct qless *q, double now)
 {
 	struct queue *queue = NULL;
@@ -246,7 +247,7 @@ void depends_forget_dependents(struct qless *q, struct qless_job *job)
 	}
 }
 
-/* The job, if it can be given dependencies and relieved of them. */
+/* Find a job whose dependencies may be changed. */
 static int find_depending(struct qless *q, double now, struct qless_str jid,
 			  struct qless_job **ret_job)
 {
@@ -264,7 +265,8 @@ static int find_depending(struct qless *q, double now, struct qless_str jid,
 	return 0;
 }
 
-/* Whether the job may have these dependencies as well. One given twice that is new counts twice. */
+/* Check that the job may have these dependencies too. A new one that is given twice counts
+ * twice. */
 static int check_more(struct qless *q, const struct qless_job *job, const struct qless_str *jids,
 		      size_t count)
 {
@@ -355,7 +357,7 @@ bool qless_job_next_dependent(const struct qless_job *job, const void **cursor,
 	return next_edge(dependents_of(job), cursor, ret_jid);
 }
 
-/* The jobs that wait for this one must say so themselves. */
+/* Drop the dependents that do not name this job as a dependency. */
 static size_t drop_unknown_dependents(struct qless *q, struct qless_job *job)
 {
 	struct skipnode *node = skiplist_first(job->extra->dependents);
@@ -375,7 +377,7 @@ static size_t drop_unknown_dependents(struct qless *q, struct qless_job *job)
 	return repairs;
 }
 
-/* The jobs that this one says it waits for must know. */
+/* Add the job to the dependents of the jobs that it waits for. */
 static size_t tell_dependencies(struct qless *q, struct qless_job *job)
 {
 	struct skipnode *node = skiplist_first(job->extra->dependencies);

@@ -1,10 +1,10 @@
 /*
- * The end of a whole engine.
+ * Freeing a whole engine.
  *
- * Nothing is taken out of the lists and tables it is in, as these go as well: to look for a million
- * jobs in their lists, in the order of a hash table, would take a hundred times as long as to free
- * them. For the same reason names are not let go of one by one. And it can be done in parts, so
- * that whoever serves others meanwhile does not keep them waiting.
+ * Nothing is removed from the lists and tables that hold it, because they are freed too. Removing a
+ * million jobs from their lists, in the order of a hash table, would take a hundred times as long
+ * as freeing them. References to names are not released for the same reason. The engine can be
+ * freed in parts, so that a server does not keep other clients waiting.
  */
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@
 #include "engine/worker.h"
 #include "util/container.h"
 
-/* Each tagging is in the list as often as it counts. */
+/* A tagging is freed at its last occurrence in the list. */
 static void discard_tags(struct tag_list *list)
 {
 	uint32_t i;
@@ -35,7 +35,7 @@ static void discard_tags(struct tag_list *list)
 	free(list);
 }
 
-/* One edge. False, and the list is gone, if there was none left. */
+/* Free one edge. Returns false, and frees the list, if there was none left. */
 static bool discard_edge(struct skiplist **list)
 {
 	struct skipnode *node;
@@ -53,7 +53,8 @@ static bool discard_edge(struct skiplist **list)
 	return false;
 }
 
-/* A job, or one edge of a job that has any. Like all that follow: false if nothing was left. */
+/* Free a job, or one edge of a job that has any. All functions below return false if nothing was
+ * left. */
 static bool discard_job(struct qless *q)
 {
 	struct qless_job *job = q->going_job;
@@ -119,7 +120,7 @@ static bool discard_queue(struct qless *q)
 	return true;
 }
 
-/* A worker, or one thing that it holds. */
+/* Free a worker, or one job that it holds. */
 static bool discard_worker(struct qless *q)
 {
 	struct worker *worker = q->going_worker;
@@ -163,7 +164,7 @@ static void discard_tag(void *object)
 	free(tag);
 }
 
-/* A name, and what goes by it if that is not gone yet. */
+/* Free a name, and the object of that name if it still exists. */
 static bool discard_name(struct intern_table *table, void (*discard)(void *object))
 {
 	struct intern *name = intern_take(table);
@@ -184,7 +185,7 @@ static bool discard_one(struct qless *q)
 	       discard_name(&q->tag_names, discard_tag) || discard_name(&q->names, NULL);
 }
 
-/* What there is one of each, or none by now. */
+/* Free what exists once, or is empty by now. */
 static void discard_rest(struct qless *q)
 {
 	intern_done(&q->queue_names);

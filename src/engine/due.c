@@ -1,12 +1,13 @@
 /*
- * What wakes a queue: something new to hand out, or the time at which something falls due.
+ * Waking queues: because of something new to hand out, or because something falls due.
  *
- * Queues that woke are in a list, each once, until somebody takes them; if nobody does, a queue
- * stays in the list and a put costs one test. A heap has the queues by when something next falls
- * due in them. The key of a queue goes down at once, whenever something with an earlier time
- * enters. It does not go up when the earliest thing leaves, which happens with nearly every
- * complete: it is a lower bound, and whoever asks for the next time first brings the key on top up
- * to date. What qless_take_due() has reported is above no key any more, due as it may be.
+ * A queue that wakes enters a list, once, until it is taken. If nobody takes it, it stays in the
+ * list and a put costs one test.
+ *
+ * A heap has the queues by when something next falls due in them. The key of a queue is a lower
+ * bound. It goes down as soon as something with an earlier time enters. It does not go up when the
+ * earliest thing leaves, which nearly every complete would cause. first_due() corrects the key on
+ * top before it is used. A time that qless_take_due() has reported may lie below the key.
  */
 #include "engine/due.h"
 
@@ -69,7 +70,8 @@ static double score_of(const struct skipnode *node)
 	return node != NULL ? node->score : INFINITY;
 }
 
-/* Scheduled and recurring jobs that were due before 1970 never are, as the reference has it. */
+/* Scheduled and recurring jobs that were due before 1970 never are: the reference ignores negative
+ * times. */
 double queue_next_due(const struct queue *queue)
 {
 	double due = score_of(skiplist_first(&queue->locks));
@@ -83,8 +85,8 @@ static const struct skipnode *first_after(const struct skiplist *list, double ti
 	return time < 0 ? skiplist_first_ge(list, 0) : skiplist_first_gt(list, time);
 }
 
-/* When the first recurring job makes a job after `time`, of those that were due by then: a backlog
- * may have it pass over the run that is overdue. */
+/* When the first of the overdue recurring jobs makes a job after `time`. A backlog may skip the
+ * overdue run. */
 static double next_late_run(const struct queue *queue, double time)
 {
 	const struct skipnode *node = skiplist_first_ge(&queue->recurring, 0);
@@ -132,7 +134,7 @@ void queue_resume(struct qless *q, struct queue *queue)
 	queue_falls_due(q, queue, queue_next_due(queue));
 }
 
-/* The queue on top of the heap, with a key that is no longer too low; NULL if nothing falls due. */
+/* Returns the queue on top of the heap with a correct key; NULL if nothing falls due. */
 static struct queue *first_due(struct qless *q)
 {
 	struct heap_node *node;
@@ -141,7 +143,7 @@ static struct queue *first_due(struct qless *q)
 		struct queue *queue = container_of(node, struct queue, due);
 		double due = queue->paused ? INFINITY : queue_next_due(queue);
 
-		/* A key that is higher than the time has been reported before. */
+		/* A key above the due time means that the due time was reported. */
 		if (due <= node->key)
 			return queue;
 		set_due(q, queue, due);

@@ -1,10 +1,10 @@
 /*
- * The whole state as text, in an order that depends on nothing but the state: two engines are in
- * the same state if and only if their dumps are the same bytes.
+ * The whole state as text, in an order that follows from the state alone: two engines are in the
+ * same state if and only if their dumps have the same bytes.
  *
- * A line for each thing, beginning with what it is; strings are quoted as in JSON, numbers have 17
- * digits. What only the engine's memory knows (heights of nodes, order of hash tables, the number
- * of changes) is not in it.
+ * Each thing has a line that begins with its kind. Strings are quoted as in JSON, numbers have 17
+ * digits. The dump leaves out what is in memory only: heights of nodes, the order of hash tables,
+ * the number of changes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -79,19 +79,19 @@ static void dump_nodes(struct dump *d, const char *indent, const char *what,
 	}
 }
 
-/* A list as it is: member and score of each node. */
+/* Write a list: member and score of each node. */
 static void dump_list(struct dump *d, const char *what, const struct skiplist *list)
 {
 	dump_nodes(d, "", what, list);
 }
 
-/* A list of an object that has a line of its own. */
+/* Write a list of the object whose line was written before. */
 static void dump_part(struct dump *d, const char *what, const struct skiplist *list)
 {
 	dump_nodes(d, "  ", what, list);
 }
 
-/* A list whose scores mean nothing but its order. */
+/* Write the members of a list whose scores only define its order. */
 static void dump_members(struct dump *d, const char *what, const struct skiplist *list)
 {
 	const struct skipnode *node;
@@ -117,7 +117,7 @@ static void sort_names(struct dump *d)
 		qsort(d->names.items, d->names.count, sizeof(*d->names.items), compare_names);
 }
 
-/* The names of objects in a table, sorted. */
+/* Take the names of the objects in a table, sorted. */
 static void take_objects(struct dump *d, const struct intern_table *table)
 {
 	struct hash_iter it;

@@ -1,5 +1,5 @@
 /*
- * The engine as a whole: its creation, the helpers all calls share.
+ * The engine as a whole: its creation, and helpers that all calls share.
  */
 #include <assert.h>
 #include <float.h>
@@ -20,7 +20,8 @@
 #include "util/mem.h"
 #include "util/num.h"
 
-/* Room for results and events that a large call has left behind is given back by the next. */
+/* Bytes of events that are kept for the next call. A larger buffer is freed, so that one large call
+ * does not pin memory. */
 #define KEEP_BYTES ((size_t)64 * 1024)
 
 static struct qless_str queue_member(const struct skipnode *node)
@@ -104,7 +105,7 @@ bool engine_begin(struct qless *q, double now)
 		engine_fail_number(q, QLESS_OP_ANY, QLESS_WHY_NO_NUMBER, "now", now);
 		return false;
 	}
-	/* No call leaves a batch half done. */
+	/* No call leaves a batch unfinished. */
 	assert(q->batch.count == 0);
 	q->now = now;
 	q->kept_data = false;

@@ -1,22 +1,22 @@
 /*
- * What the engine is made of; for the files of this folder alone.
+ * The engine as a whole; for the files of this folder only.
  *
- * Everything hangs off struct qless. Names that many objects share (queues, workers, classes,
- * groups, tags) are interned, each kind in a table of its own, and the interned name leads to the
- * object that goes by it. Lists in a visible order are skiplists; hash tables serve only to find
- * things, and nothing that can be seen ever comes out in their order.
+ * Everything is reachable from struct qless. Names that many objects share (queues, workers,
+ *classes, groups, tags) are interned, each kind in its own table, and the interned name points to
+ *the object of that name. Lists in a visible order are skiplists. Hash tables only find things:
+ *their order is never visible.
  *
- * A job is in exactly one list at any time, and which one follows from its state:
+ * A job is in exactly one list, and its state says in which:
  *
- *	waiting, stalled	its queue's work	score: priority - time / 1e10
- *	running			its queue's locks	score: when the lock expires
- *	scheduled		its queue's scheduled	score: when it is due
- *	depends			its queue's depends	score: when it was put there
- *	failed			its group's jobs	score: running number of the failure
+ *	waiting, stalled	work of its queue	score: job_work_score()
+ *	running			locks of its queue	score: when the lock expires
+ *	scheduled		scheduled of its queue	score: when it is due
+ *	depends			depends of its queue	score: when it was put there
+ *	failed			jobs of its group	score: number of the failure
  *	complete		qless.completed		score: when it was completed
  *
- * so one node in the job serves them all. Functions here that change something assume that the call
- * has been checked: they cannot fail.
+ * so a job needs one node. Functions of this folder that change something expect that the call has
+ * been checked: they cannot fail.
  */
 #ifndef ENGINE_INT_H
 #define ENGINE_INT_H
@@ -39,10 +39,10 @@
 
 struct qless {
 	struct qless_hooks hooks;
-	uint64_t heights; /* the generator of node heights */
+	uint64_t heights; /* state of the generator of node heights */
 	uint64_t changes;
-	bool kept_data; /* by the call under way */
-	double now;	/* of the call being served */
+	bool kept_data; /* see qless_kept_data() */
+	double now;	/* of the current call */
 	double latest;
 	double failure_number; /* of the last failure */
 	struct qless_limits limits;
@@ -54,12 +54,12 @@ struct qless {
 	struct intern_table worker_names;
 	struct intern_table group_names;
 	struct intern_table tag_names;
-	struct intern_table names; /* classes, and jids of recurring jobs in what they made */
+	struct intern_table names; /* classes, and jids of recurring jobs that made jobs */
 
-	struct queue_vec all_queues; /* also those that are not known; in no order */
+	struct queue_vec all_queues; /* known or not, in no order */
 	struct heap due;	     /* queues by when something next falls due in them */
-	double due_taken;	     /* the latest time of a qless_take_due() */
-	struct queue *first_woken;   /* queues nobody has taken since they woke, oldest first */
+	double due_taken;	     /* the latest `now` of qless_take_due() */
+	struct queue *first_woken;   /* queues that woke and were not taken, oldest first */
 	struct queue *last_woken;
 	struct skiplist queues;
 	struct skiplist workers;
@@ -68,7 +68,7 @@ struct qless {
 	struct skiplist tags;
 	struct settings settings;
 
-	/* So that nobody needs to walk to know them. */
+	/* Counters, so that nobody has to walk. */
 	uint64_t depending_count; /* jobs that have dependencies */
 	uint64_t depended_count;  /* jobs that have dependents */
 	uint64_t busy_count;	  /* workers that hold something */
@@ -78,7 +78,7 @@ struct qless {
 	struct engine_error error;
 	struct buf event;   /* payload being built */
 	struct buf channel; /* its channel */
-	/* Results of the last call, and room for the call being served. */
+	/* Results of the last call, and scratch room for the current one. */
 	struct job_vec jobs_out;
 	struct job_vec picked;
 	struct skiplist_batch batch;
@@ -88,14 +88,15 @@ struct qless {
 	struct qless_queue_counts *queue_counts;
 	struct qless_worker_counts *worker_counts;
 	uint64_t *group_counts;
-	/* Of an engine that is being freed, what has been begun. */
+	/* The objects that qless_free_some() has begun to free. */
 	struct qless_job *going_job;
 	struct worker *going_worker;
 };
 
-/* Begin a call: remember the time. False, with the error recorded, if `now` is not finite. */
+/* Begin a call: remember the time and empty the results. Returns false if `now` is not finite, with
+ * the error recorded. */
 bool engine_begin(struct qless *q, double now);
-/* Count a change. */
+/* Count a change, and remember the time of the latest one. */
 void engine_changed(struct qless *q);
 
 static inline unsigned engine_draw_height(struct qless *q)
@@ -103,8 +104,8 @@ static inline unsigned engine_draw_height(struct qless *q)
 	return skiplist_draw_height(&q->heights);
 }
 
-/* The hash of a jid or name in each of the engine's tables: they share a seed. Calls that look for
- * the same jid in several of them compute it once. */
+/* The hash of a jid or name in each table of the engine: the tables share a seed. Calls that search
+ * several tables for one jid compute it once. */
 static inline uint32_t engine_hash(const struct qless *q, struct qless_str name)
 {
 	return hash_compute(q->hooks.hash_seed, name);
@@ -119,7 +120,7 @@ static inline void engine_copy(char *to, struct qless_str s)
 /* A copy on the heap. */
 char *engine_dup(struct qless_str s);
 
-/* A finite sum, as large as a double can be where the exact one is larger. */
+/* The sum of two numbers; the largest finite double where it would be infinite. */
 double finite_add(double a, double b);
 
 #endif

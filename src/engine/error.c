@@ -36,13 +36,13 @@ void engine_error_done(struct engine_error *e)
 	buf_done(&e->text);
 }
 
-/* A slice that cannot be a name is not kept in full. */
+/* Copy a slice; what is too long to be a name is cut. */
 static struct qless_str cut(struct qless_str s)
 {
 	return str_make(s.ptr, s.len < QLESS_MAX_NAME_BYTES ? s.len : QLESS_MAX_NAME_BYTES);
 }
 
-/* Keeps copies of the slices, which may belong to the caller or to what the engine frees next. */
+/* Slices are copied, because they may belong to the caller or to an object that is freed next. */
 int engine_fail(struct qless *q, struct qless_error error)
 {
 	struct buf *kept = &q->error.kept;

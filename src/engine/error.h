@@ -1,8 +1,8 @@
 /*
- * Errors as data: what a call that fails leaves for qless_last_error().
+ * Errors as data: what a failed call leaves for qless_last_error().
  *
- * The engine words nothing. Programs have words of their own for an error, by its operation and
- * reason; error_append() fills them in.
+ * The engine words no errors for clients. Programs have their own words for each operation and
+ * reason, and error_append() fills them in.
  */
 #ifndef ENGINE_ERROR_H
 #define ENGINE_ERROR_H
@@ -21,7 +21,7 @@ void engine_error_done(struct engine_error *e);
 
 /* Each records an error and returns its code, which follows from the reason. */
 int engine_fail(struct qless *q, struct qless_error error);
-/* About a job; `detail` as the reason has it. */
+/* About a job. QLESS_REASONS describes `detail`. */
 int engine_fail_job(struct qless *q, enum qless_operation operation, enum qless_reason why,
 		    struct qless_str jid, struct qless_str detail);
 /* About an argument and its number, or the limit that it exceeds. */
@@ -31,10 +31,10 @@ int engine_fail_number(struct qless *q, enum qless_operation operation, enum qle
 int engine_fail_text(struct qless *q, enum qless_operation operation, enum qless_reason why,
 		     const char *argument, struct qless_str text);
 
-/* Name the operation of an error that a check shared by several calls has recorded. */
+/* Add the operation to an error that a shared check has recorded. */
 int engine_fail_during(struct qless *q, enum qless_operation operation);
 
-/* Append a template, with %j, %d, %a, %n and %v as in QLESS_REASONS. */
+/* Append a template to `out`, with %j, %d, %a, %n and %v replaced as in QLESS_REASONS. */
 void error_append(struct buf *out, const char *template, const struct qless_error *error);
 
 #endif

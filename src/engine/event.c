@@ -1,7 +1,7 @@
 /*
- * Events: what is published, and on which channels.
+ * Events: what is published, and on which channel.
  *
- * Their JSON has its members in the order in which clients know it.
+ * The members of their JSON are in the order that clients expect.
  */
 #include "engine/event.h"
 
@@ -40,7 +40,7 @@ static void publish_worker(struct qless *q, struct qless_str worker)
 	publish(q, buf_str(&q->channel), buf_str(&q->event));
 }
 
-/* `before` is what goes before the value: brace or comma, name, colon. */
+/* Append a member. `before` is everything before its value: brace or comma, name, colon. */
 static void add(struct qless *q, struct qless_str before, struct qless_str value)
 {
 	buf_append_str(&q->event, before);

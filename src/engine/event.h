@@ -1,5 +1,5 @@
 /*
- * Events: what is published, and to whom.
+ * Events: what is published, and on which channel.
  */
 #ifndef ENGINE_EVENT_H
 #define ENGINE_EVENT_H
@@ -18,7 +18,7 @@ void event_canceled(struct qless *q, struct qless_str jid, const struct qless_st
 		    const struct qless_str *worker);
 void event_config_set(struct qless *q, struct qless_str option, struct qless_str value);
 void event_config_unset(struct qless *q, struct qless_str option);
-/* A jid on a channel of its own: "ql:track", or for tracked jobs "ql:popped" and so on. */
+/* Publish a jid on its own channel: "ql:track", or for tracked jobs "ql:popped" and so on. */
 void event_jid(struct qless *q, const char *channel, struct qless_str jid);
 void event_tracked(struct qless *q, const struct qless_job *job, const char *channel);
 

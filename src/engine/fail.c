@@ -1,5 +1,5 @@
 /*
- * Failures: jobs that failed, in groups, the newest first.
+ * Failures: groups of failed jobs, newest first.
  */
 #include "engine/fail.h"
 
@@ -63,7 +63,7 @@ void job_forgive(struct qless *q, struct qless_job *job)
 	stats_uncount(q, job->queue, job->extra->failure->when, COUNTER_FAILED);
 }
 
-/* The run has ended and the failure is noted: the job is the newest of its group. */
+/* Place a job whose run has ended, and whose failure is recorded, as the newest of its group. */
 static void settle(struct qless *q, struct qless_job *job)
 {
 	job_set_worker(q, job, NULL);
@@ -153,7 +153,7 @@ static int check_retry(struct qless *q, const struct qless_retry *retry)
 	return 0;
 }
 
-/* Back into a queue, its own or the one that was named. */
+/* Return the job to its queue, or to the one that was named. */
 static void give_back(struct qless *q, struct qless_job *job, double now,
 		      const struct qless_retry *retry)
 {
@@ -194,7 +194,7 @@ int qless_retry(struct qless *q, double now, const struct qless_retry *retry, do
 	if (!str_equal(intern_str(job->worker), retry->worker))
 		return engine_fail_job(q, QLESS_OP_RETRY, QLESS_WHY_WORKER, retry->jid,
 				       intern_str(job->worker));
-	/* Its own queue has a name that was good once. */
+	/* The name of its own queue was checked when the queue was made. */
 	if (!str_equal(queue_name(job->queue), retry->queue) &&
 	    limit_check_name(q, "queue", retry->queue) < 0)
 		return engine_fail_during(q, QLESS_OP_RETRY);

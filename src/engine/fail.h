@@ -1,5 +1,5 @@
 /*
- * Failures: jobs that failed, in groups.
+ * Failures: groups of failed jobs.
  */
 #ifndef ENGINE_FAIL_H
 #define ENGINE_FAIL_H
@@ -14,13 +14,13 @@ struct group {
 };
 
 struct group *group_find(const struct qless *q, struct qless_str name);
-/* Makes the group if there is none. */
+/* Returns the group, a new one if there was none. */
 struct group *group_need(struct qless *q, struct intern *name);
-/* A job whose run has ended used up its retries: it fails in its queue. `group` and `message` may
- * be NULL, for failed-retries-<queue> and what is said of it. */
+/* Fail a job whose run has ended because it used up its retries. `group` and `message` may be NULL:
+ * then the group is failed-retries-<queue>, and the message says so. */
 void job_exhaust(struct qless *q, struct qless_job *job, const struct qless_str *group,
 		 const struct qless_str *message);
-/* Before a failed job goes elsewhere: one failed job less in the statistics. */
+/* Count one failed job less, before the job leaves its group. */
 void job_forgive(struct qless *q, struct qless_job *job);
 void group_release(struct qless *q, struct group *group);
 

@@ -7,11 +7,11 @@
  *	popped			worker name
  *	failed			group name, worker name
  *	exhausted		group name
- *	log			varint length and bytes of the message, of the item; a length is
- *				one more than it is, 0 standing for no item
+ *	log			varint length and bytes of the message, then of the item; the length
+ *				is stored plus one, and 0 means no item
  *
- * A name is the pointer of an interned string, and counts as a reference to it. When the number of
- * entries is limited, the first one stays for good and those behind it make room.
+ * A name is the pointer of an interned string and counts as a reference to it. If the number of
+ * entries is limited, the first entry stays and the ones after it make room.
  */
 #include "engine/history.h"
 
@@ -74,7 +74,7 @@ static struct qless_str get_text(const unsigned char **p)
 	return str_make(text, (size_t)len - 1);
 }
 
-/* The entry at `p`; `names` gets the references it holds. Returns where the next one begins. */
+/* Read the entry at `p`; `names` gets its references. Returns the address of the next entry. */
 static const unsigned char *read_entry(const unsigned char *p, struct qless_event *event,
 				       struct intern *names[2])
 {
@@ -168,7 +168,7 @@ static void unref_names(struct qless *q, enum qless_event_kind kind, struct inte
 	}
 }
 
-/* Drop `count` entries behind the first one. */
+/* Drop `count` entries after the first one. */
 static void drop_entries(struct qless *q, struct history *h, uint64_t count)
 {
 	unsigned char *start = bytes(h);
@@ -179,7 +179,7 @@ static void drop_entries(struct qless *q, struct history *h, uint64_t count)
 	size_t gap;
 	uint64_t i;
 
-	/* The first entry stays, whatever goes. */
+	/* The first entry always stays. */
 	assert(count < h->count);
 	from = p = read_entry(start, &event, names);
 	for (i = 0; i < count; i++) {
@@ -193,16 +193,15 @@ static void drop_entries(struct qless *q, struct history *h, uint64_t count)
 	h->count -= (uint32_t)count;
 }
 
-/* Make room for one more entry under the option max-job-history: with n entries allowed, the first
- * and the last n - 2 stay. As the reference has it, 2 never drops any, and 1 drops one each time.
- */
+/* Make room for one more entry under the option max-job-history: of n entries, the first and the
+ * last n - 2 stay. As in the reference, 2 never drops any, and 1 drops one each time. */
 static void trim(struct qless *q, struct history *h)
 {
 	double max = q->settings.max_job_history;
 	uint32_t rest;
 
 	if (h->len > HISTORY_MAX_BYTES - HISTORY_RESERVE) {
-		/* Whatever the option says, the older half goes. */
+		/* Drop the older half, whatever the option says. */
 		drop_entries(q, h, (h->count - 1) / 2);
 		return;
 	}
@@ -224,7 +223,7 @@ static unsigned char *reserve(struct history *h, size_t extra)
 	assert(need <= HISTORY_MAX_BYTES);
 	if (need <= (cap == 0 ? HISTORY_INLINE_BYTES : cap))
 		return bytes(h) + h->len;
-	/* Most jobs are put, popped and done, and then one step is enough. */
+	/* Room for a put, a pop and a completion, the history of most jobs. */
 	cap = need <= HISTORY_LIFE_BYTES ? HISTORY_LIFE_BYTES : need + need / 2;
 	if (h->cap == 0) {
 		mem = mem_alloc(cap);
@@ -237,7 +236,8 @@ static unsigned char *reserve(struct history *h, size_t extra)
 	return mem + h->len;
 }
 
-/* Begin an entry that takes up to `extra` bytes behind its head; returns where those go. */
+/* Begin an entry that takes up to `extra` bytes after its header. Returns the address of these
+ * bytes. */
 static unsigned char *begin_entry(struct qless *q, struct history *h, double now,
 				  enum qless_event_kind kind, size_t extra)
 {
@@ -248,7 +248,7 @@ static unsigned char *begin_entry(struct qless *q, struct history *h, double now
 
 	trim(q, h);
 	head[0] = (unsigned char)kind;
-	/* A negative zero is odd as well: it reads as "-0". */
+	/* Negative zero is odd too, because it reads as "-0". */
 	if (fabs(when) < SMALL_TIME_MAX && !(when == 0 && signbit(when))) {
 		len += wire_put_varint(head + 1, wire_zigzag((int64_t)when));
 	} else {
@@ -329,7 +329,7 @@ void history_append_log(struct qless *q, struct history *h, double now, struct q
 
 bool history_has_room(const struct history *h, struct qless_str what, const struct qless_str *item)
 {
-	/* What else happens to a job is small, and goes on after a log is refused. */
+	/* All other entries are small, and are still taken when a log entry is refused. */
 	return h->len + log_size(what, item) + ENTRY_HEAD_MAX <= HISTORY_LOG_BYTES_MAX;
 }
 

@@ -1,5 +1,5 @@
 /*
- * The history of a job, as compact bytes; history.c has their layout.
+ * The history of a job as compact bytes. history.c describes their layout.
  */
 #ifndef ENGINE_HISTORY_H
 #define ENGINE_HISTORY_H
@@ -13,15 +13,15 @@
 struct intern;
 struct queue;
 
-/* The first entries of most jobs fit into the struct itself. */
+/* Bytes in the struct itself: enough for the first entries of most jobs. */
 #define HISTORY_INLINE_BYTES 16
 
-/* Bytes of a history beyond which no log entry is taken. */
+/* Bytes of a history above which log entries are refused. */
 #define HISTORY_LOG_BYTES_MAX ((size_t)1 << 29)
 
 struct history {
 	uint32_t len;
-	uint32_t cap; /* 0: the bytes are in `room`, otherwise `room` holds a pointer to them */
+	uint32_t cap; /* 0: the bytes are in `room`; otherwise `room` holds a pointer to them */
 	uint32_t count;
 	unsigned char room[HISTORY_INLINE_BYTES];
 };
@@ -35,15 +35,15 @@ void history_append_failed(struct qless *q, struct history *h, double now, struc
 			   struct intern *worker);
 void history_append_log(struct qless *q, struct history *h, double now, struct qless_str what,
 			const struct qless_str *item);
-/* Whether a log entry of that size still fits. */
+/* Whether a log entry of that size fits. */
 bool history_has_room(const struct history *h, struct qless_str what, const struct qless_str *item);
-/* Each reference to a name that the history holds. */
+/* Visit each reference to a name in the history. */
 void history_each_name(const struct history *h, void (*visit)(void *arg, const struct intern *name),
 		       void *arg);
-/* Step through; `*cursor` starts as 0. */
+/* Step through the entries. `*cursor` starts as 0; false means the end. */
 bool history_next(const struct history *h, size_t *cursor, struct qless_event *ret_event);
 void history_done(struct qless *q, struct history *h);
-/* The same where the names it refers to go as well. */
+/* Free the history without releasing its names, for an engine that is being freed. */
 void history_discard(struct history *h);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Filling an engine from elsewhere: each piece goes where the calls that usually make it would have
- * left it.
+ * Filling an engine from elsewhere. Each piece ends up where the calls that usually make it would
+ * leave it.
  */
 #include "engine/import.h"
 
@@ -145,7 +145,7 @@ static void append_failed(struct qless *q, struct qless_job *job, const struct q
 void import_event(struct import *import, struct qless_job *job, const struct qless_event *event)
 {
 	struct qless *q = import->engine;
-	struct queue queue; /* nothing but its name is looked at, the queue may be long gone */
+	struct queue queue; /* only its name is used; the queue may be gone */
 	struct intern *name;
 
 	switch (event->kind) {
@@ -262,7 +262,7 @@ bool import_recur(struct import *import, const struct qless_recur_put *put, uint
 		return false;
 	recur = (struct qless_recur *)(uintptr_t)qless_recur_get(q, put->jid);
 	recur->count = made;
-	/* The call makes the queue known; whether it was says the list of queues. */
+	/* The call makes the queue known. The list of queues says whether it was. */
 	if (!was_known && recur->queue->node.linked)
 		skiplist_remove(&q->queues, &recur->queue->node);
 	return true;
@@ -322,14 +322,14 @@ bool import_counter(struct import *import, struct qless_str queue, double day,
 	};
 	struct stats_day *to;
 
-	/* There is always room to count on, and what is only counted up is never below 0. */
+	/* Counters must not overflow later. A counter that only grows is never negative. */
 	if (day != stats_day_start(day) || fabs((double)value) >= STATE_INTEGER_MAX ||
 	    (value < 0 && counter != VIEW_FAILED))
 		return false;
 	to = stats_need_day(queue_need(import->engine, queue), day);
 	to->counters[counters[counter]] = value;
 	to->counted[counters[counter]] = true;
-	/* None can have failed without a failure. */
+	/* A job cannot have failed without a failure. */
 	if (to->counters[COUNTER_FAILED] > to->counters[COUNTER_FAILURES]) {
 		to->counters[COUNTER_FAILED] = to->counters[COUNTER_FAILURES];
 		return false;

@@ -1,5 +1,5 @@
 /*
- * Jobs: their memory and their fields.
+ * Jobs: their memory and their members.
  */
 #include "engine/job.h"
 
@@ -19,7 +19,7 @@
 #include "util/container.h"
 #include "util/mem.h"
 
-/* A job with its jid and as much data as most have. */
+/* Bytes of a job with its jid and data of the usual size. */
 #define PREFETCH_BYTES 320
 
 struct qless_str job_member(const struct skipnode *node)
@@ -44,13 +44,13 @@ struct qless_job *job_find(const struct qless *q, struct qless_str jid)
 	return job_find_hashed(q, jid, engine_hash(q, jid));
 }
 
-/* Where the jid lies, behind the node and what belongs to it. */
+/* The offset of the jid, which follows the node and its levels. */
 static size_t text_offset(unsigned height)
 {
 	return offsetof(struct qless_job, node) + skipnode_size(height);
 }
 
-/* The data that came with the first put lies behind the jid. */
+/* The data of the first put follows the jid. */
 static char *inline_data(struct qless_job *job)
 {
 	return (char *)job + text_offset(job->node.height) + job->hash.aux;
@@ -118,7 +118,7 @@ void job_free_memory(struct qless_job *job)
 	free(job);
 }
 
-/* The job is in no list and has no dependencies either way. */
+/* The job is in no list and has no dependencies in either direction. */
 static void job_free(struct qless *q, struct qless_job *job)
 {
 	assert(job->extra == NULL ||
@@ -152,7 +152,7 @@ void job_set_data(struct qless *q, struct qless_job *job, struct qless_str data)
 	if (q->kept_data)
 		return;
 	if (data.len <= job->node.aux) {
-		/* It fits where the old one is, but must not pin much more than it needs. */
+		/* It fits into the old room, which must not be much larger than needed. */
 		if (old == inline_data(job) || data.len > job->node.aux / 2) {
 			if (data.len > 0)
 				memmove(old, data.ptr, data.len);
@@ -188,7 +188,7 @@ void job_set_queue(struct qless *q, struct qless_job *job, struct queue *queue)
 
 	if (old == queue)
 		return;
-	/* A list of its old queue must not keep the job. */
+	/* It must not stay in a list of its old queue. */
 	assert(!job->node.linked);
 	job->queue = queue;
 	if (queue != NULL)
@@ -318,8 +318,8 @@ int qless_priority(struct qless *q, double now, struct qless_str jid, double pri
 	if (job == NULL)
 		return engine_fail_job(q, QLESS_OP_PRIORITY, QLESS_WHY_NO_JOB, jid, STR(""));
 
-	/* The new score has no time in it: first of its priority. As the reference has it, jobs of
-	 * a queue without a name stay where they are. */
+	/* The new score has no time in it, so the job is the first of its priority. As in the
+	 * reference, jobs of a queue without a name keep their place. */
 	if ((job->state == QLESS_WAITING || job->state == QLESS_STALLED) &&
 	    job->queue->name->len > 0)
 		skiplist_rescore(&job->queue->work, &job->node, priority);

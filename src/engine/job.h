@@ -19,30 +19,30 @@ struct tag_list;
 
 struct failure {
 	struct intern *group;
-	struct intern *worker; /* NULL: exhausted retries, nobody reported it */
+	struct intern *worker; /* NULL: the retries were exhausted, no worker reported it */
 	double when;
 	uint32_t message_len;
 	char message[];
 };
 
-/* What most jobs do without. */
+/* Members that most jobs do without. */
 struct job_extra {
 	struct tag_list *tags;
 	struct failure *failure;
 	struct intern *spawned_from;
 	struct skiplist *dependencies; /* of struct edge */
 	struct skiplist *dependents;
-	double due; /* remembered while waiting for dependencies; NAN if none */
+	double due; /* when it is due once its dependencies are complete; NAN if at once */
 };
 
 enum job_flag {
 	JOB_TRACKED = 1 << 0,
-	JOB_GRACE = 1 << 1,	      /* its worker has been warned that the lock expired */
-	JOB_FAILURE_CLEARED = 1 << 2, /* it was completed: the failure reads as an empty object */
+	JOB_GRACE = 1 << 1,	      /* the lock expired and its worker was warned */
+	JOB_FAILURE_CLEARED = 1 << 2, /* it was completed: its failure reads as an empty object */
 	JOB_CHOSEN = 1 << 3,	      /* scratch for calls that take lists of jids */
 };
 
-/* One allocation: the struct, the upper levels of its node, the jid, the data as first put. */
+/* One allocation holds the struct, the upper levels of its node, the jid, and the first data. */
 struct qless_job {
 	struct hash_node hash; /* aux: length of the jid */
 	struct queue *queue;   /* NULL once complete */
@@ -85,23 +85,23 @@ struct qless_str job_key(const struct hash_node *node);
 
 struct qless_job *job_find(const struct qless *q, struct qless_str jid);
 struct qless_job *job_find_hashed(const struct qless *q, struct qless_str jid, uint32_t hash);
-/* A new job, found by its jid from now on, in no list, without class and queue. */
+/* Make a job that is found by its jid, is in no list, and has no class and no queue. */
 struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data);
 struct qless_job *job_new_hashed(struct qless *q, struct qless_str jid, uint32_t hash,
 				 struct qless_str data);
-/* The same, but found only once the caller has put it into qless.jobs. */
+/* Make a job like job_new() that is not found until the caller adds it to qless.jobs. */
 struct qless_job *job_make(struct qless *q, struct qless_str jid, struct qless_str data);
-/* A call that follows soon is going to read the job of that node, if there is one: have memory get
- * it ready. With a large backlog, to wait for memory is most of what a call takes. */
+/* Prefetch the job of a node, if there is one, for the next call. With a large backlog, most of the
+ * time of a call is spent waiting for memory. */
 void job_prefetch(const struct skipnode *node);
-/* What is allocated for the job itself and its data, and nothing else. */
+/* Free the job and its data, and nothing that hangs on it. */
 void job_free_memory(struct qless_job *job);
 /* Free a job that is in no list, with all that hangs on it. */
 void job_delete(struct qless *q, struct qless_job *job);
 void job_set_data(struct qless *q, struct qless_job *job, struct qless_str data);
 void job_set_klass(struct qless *q, struct qless_job *job, struct qless_str klass);
 void job_set_worker(struct qless *q, struct qless_job *job, struct intern *worker);
-/* The queue must not be let go of by queue_release() while the job changes over. */
+/* Move the job to a queue, or to none. Frees its old queue if nothing keeps that visible. */
 void job_set_queue(struct qless *q, struct qless_job *job, struct queue *queue);
 void job_set_failure(struct qless *q, struct qless_job *job, struct intern *group,
 		     struct qless_str message, double when, struct intern *worker);
@@ -109,7 +109,7 @@ void job_clear_failure(struct qless *q, struct qless_job *job);
 void job_set_due(struct qless_job *job, double due);
 double job_due(const struct qless_job *job);
 struct job_extra *job_need_extra(struct qless_job *job);
-/* Free the extra part if nothing is in it. */
+/* Free the extra part if it is empty. */
 void job_release_extra(struct qless_job *job);
 
 static inline struct qless_str failure_message(const struct failure *failure)

@@ -1,8 +1,8 @@
 /*
  * Limits of what calls may store or ask for.
  *
- * They are checked where something would be stored, never where it is only looked for: a job that
- * came in under wider limits, or from the log, can be worked with to its end.
+ * They are checked where something would be stored, never where it is only looked up. A job that
+ * was stored under wider limits, or comes from the log, remains usable.
  */
 #include "engine/limit.h"
 

@@ -9,18 +9,18 @@
 
 #include "qless.h"
 
-/* Each returns 0, or QLESS_ELIMIT with an error recorded, whose operation engine_fail_during()
- * adds. The argument of a list is its plural. */
+/* Each check returns 0, or QLESS_ELIMIT with an error recorded; engine_fail_during() adds the
+ * operation. `argument` is the plural for a list. */
 int limit_check_name(struct qless *q, const char *argument, struct qless_str name);
 int limit_check_names(struct qless *q, const char *argument, const struct qless_str *names,
 		      size_t count);
 int limit_check_data(struct qless *q, const char *argument, struct qless_str data);
-/* So many of one job. */
+/* The number of tags or dependencies of one job. */
 int limit_check_tags(struct qless *q, uint64_t count);
 int limit_check_dependencies(struct qless *q, uint64_t count);
-/* So many in one call. */
+/* The number of jobs in one call. */
 int limit_check_jobs(struct qless *q, int64_t count);
-/* For names that are not stored but published. */
+/* For names that are published but not stored. */
 int limit_check_published(struct qless *q, const char *argument, const struct qless_str *names,
 			  size_t count);
 

@@ -1,5 +1,5 @@
 /*
- * Listings of the jobs of a queue, a page at a time.
+ * Listings of the jobs of a queue, one page at a time.
  */
 #include "engine/engine_int.h"
 
@@ -22,7 +22,7 @@ static void push_range(struct qless *q, const struct skiplist *list, uint64_t fi
 	}
 }
 
-/* The nodes of ranks `begin` to `end` - 1, taken as a limit. */
+/* Append the nodes of ranks `begin` to `end` - 1, paged as a limit. */
 static void push_limited(struct qless *q, const struct skiplist *list, uint32_t begin, uint32_t end,
 			 int64_t offset, int64_t count, skiplist_member_fn *member)
 {
@@ -42,7 +42,7 @@ static void push_page(struct qless *q, const struct skiplist *list, int64_t offs
 		push_range(q, list, first, left, job_member);
 }
 
-/* The scheduled jobs before those that are due, and the ones after them. */
+/* Append the scheduled jobs that are not due. They lie before and after the due ones. */
 static void push_not_due(struct qless *q, const struct queue *queue, double now, int64_t offset,
 			 int64_t count)
 {

@@ -1,16 +1,16 @@
 /*
- * The lists of a queue, a row for each. Whatever walks the lists (snapshots, checks and repairs,
- * the view of the ql:* keys, the figures of queues) follows these rows, so another list is another
- * row here, its key in keyspace/names.h, and the code that fills it.
+ * The lists of a queue, one row each. Everything that walks the lists follows the rows: snapshots,
+ * checks, repairs, the view of the ql:* keys, and the figures of queues. A new list needs a row
+ *here, its key in keyspace/names.h, and the code that fills it.
  *
  *	X(NAME, field, figure, state, since, word, what, help)
  *
  *	NAME	QUEUE_<NAME> is its number
  *	field	in struct queue
  *	figure	its count in struct view_queue_figures, INFO and the metrics
- *	state	the state of its jobs, by which a job finds its list; QUEUE_NO_JOBS for a list of
- *		something else. A stalled job is among the waiting ones.
- *	since	the first version of snapshots that has it
+ *	state	the state of its jobs, by which a job finds its list; QUEUE_NO_JOBS if it has no
+ *		jobs. Stalled jobs are among the waiting ones.
+ *	since	the first version of snapshots that has the list
  *	word	its lines in qless_dump()
  *	what	in findings: "<what> of queue "q" ..."
  *	help	of the metric qlessd_queue_<figure>_jobs
@@ -20,7 +20,7 @@
 
 #include "qless.h"
 
-/* In the order in which snapshots have them. */
+/* In the order of snapshots. */
 #define QUEUE_LIST_ROWS(X)                                                                    \
 	X(WORK, work, waiting, QLESS_WAITING, 1, "work", "waiting jobs",                      \
 	  "Jobs of the queue that wait for a worker (queue in INFO)")                         \
@@ -33,7 +33,7 @@
 	X(RECUR, recurring, recurring, QUEUE_NO_JOBS, 1, "recur", "recurring jobs",           \
 	  "Recurring jobs of the queue")
 
-/* No state of a job. */
+/* The state column of a list without jobs: no state of a job. */
 #define QUEUE_NO_JOBS (QLESS_COMPLETE + 1)
 
 enum queue_list {

@@ -1,8 +1,8 @@
 /*
- * Locks: renewing, and what happens when a lock expires.
+ * Locks: renewing them, and what happens when a lock expires.
  *
- * The first pop that finds an expired lock only warns its owner and gives a grace period; the first
- * one after that takes the job away. Nothing but a pop does either.
+ * The first pop that finds an expired lock warns the worker and gives a grace period. The first pop
+ * after the grace period takes the job away. Only a pop does either.
  */
 #include "engine/lock.h"
 
@@ -35,7 +35,8 @@ static bool will_be_taken(const struct qless *q, const struct qless_job *job)
 
 bool retries_are_whole(const struct qless_job *job)
 {
-	/* What "%.17g" prints without an exponent; Redis takes no "-0" for an integer either. */
+	/* Whether "%.17g" prints it without an exponent. Redis does not take "-0" for an integer
+	 * either. */
 	return job->remaining == floor(job->remaining) && fabs(job->remaining) < 1e17 &&
 	       !(job->remaining == 0 && signbit(job->remaining));
 }
@@ -54,7 +55,7 @@ int lock_check_expired(struct qless *q, struct queue *queue, double now, int64_t
 	return 0;
 }
 
-/* Tell the owner that its time is up. */
+/* Warn the worker that its lock expired. */
 static void warn(struct qless *q, struct queue *queue, struct qless_job *job, double now)
 {
 	event_tracked(q, job, "ql:stalled");
@@ -64,7 +65,7 @@ static void warn(struct qless *q, struct queue *queue, struct qless_job *job, do
 	stats_count(q, queue, now, COUNTER_RETRIES);
 }
 
-/* True if the job is to be handed out again. */
+/* Take the job from its worker. Returns true if it is to be handed out again. */
 static bool take_away(struct qless *q, struct qless_job *job)
 {
 	struct intern *worker;
@@ -100,7 +101,8 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 
 		assert(job->state == QLESS_RUNNING && job->queue == queue && job->worker != NULL);
 		worker_drop_job(q, job);
-		/* What was warned under a grace period and is taken without one is warned again. */
+		/* Without a grace period every expiry warns, also after a warning under an earlier
+		 * one. */
 		if (!(job->flags & JOB_GRACE) || q->settings.grace_period <= 0)
 			warn(q, queue, job, now);
 		if (!taken) {
@@ -132,7 +134,7 @@ int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct ql
 	if (job->state != QLESS_RUNNING)
 		return engine_fail_job(q, QLESS_OP_HEARTBEAT, QLESS_WHY_STATE, jid,
 				       qless_state_text(job->state));
-	/* A worker without a name can hold jobs, but not renew them. */
+	/* A worker without a name can hold jobs but cannot renew their locks. */
 	if (worker.len == 0 || !str_equal(intern_str(job->worker), worker))
 		return engine_fail_job(q, QLESS_OP_HEARTBEAT, QLESS_WHY_WORKER, jid,
 				       intern_str(job->worker));
@@ -151,7 +153,7 @@ int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct ql
 	return 0;
 }
 
-/* All jids are of running jobs. */
+/* Check that all jids are of running jobs. */
 static int check_running(struct qless *q, const struct qless_str *jids, size_t count)
 {
 	size_t i;
@@ -183,7 +185,7 @@ int qless_timeout(struct qless *q, double now, const struct qless_str *jids, siz
 		struct qless_job *job = job_find(q, jids[i]);
 
 		if (job->state != QLESS_RUNNING)
-			continue; /* given twice */
+			continue; /* the jid was given twice */
 		history_append_plain(q, &job->history, now, QLESS_EVENT_TIMED_OUT);
 		job_end_run(q, job, RUN_TIMED_OUT);
 		job->expires = 0;

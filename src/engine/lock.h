@@ -13,15 +13,15 @@ struct job_vec;
 struct queue;
 struct skipnode;
 
-/* Whether that is the lock of a job and has expired. */
+/* Whether the node is the lock of a job and has expired. `node` may be NULL. */
 bool lock_is_expired(const struct skipnode *node, double now);
-/* Fails if a job whose lock is about to be taken away has a fractional number of retries. */
+/* Check that every job that is about to lose its lock has a whole number of retries left. */
 int lock_check_expired(struct qless *q, struct queue *queue, double now, int64_t max);
-/* Warn of expired locks and take away those that were warned of before. Jobs to hand out again are
- * appended to `ret_jobs`. */
+/* Warn the workers of up to `max` expired locks, and end the runs of workers that were warned
+ * before. Appends the jobs to be handed out again to `ret_jobs`. */
 void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 		 struct job_vec *ret_jobs);
-/* remaining - 1 if that is an integer. */
+/* Whether Redis would decrement the retries left: they print as an integer. */
 bool retries_are_whole(const struct qless_job *job);
 
 #endif

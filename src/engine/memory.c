@@ -1,7 +1,7 @@
 /*
- * What jobs take of the memory, reckoned from what is asked of the allocator for them. Counting
- * that with each change would cost every command something; jobs of one list are mostly alike, so a
- * few of them tell about as much.
+ * Estimated memory of jobs, from what they ask of the allocator. Counting it with each change would
+ * slow down every command. The jobs of a list are mostly alike, so a few of them give a good
+ * estimate.
  */
 #include "engine/depends.h"
 
@@ -15,7 +15,7 @@
 #include "engine/tag.h"
 #include "engine/view.h"
 
-/* For a job, one pointer in the table. */
+/* Bytes of a job in the hash table: a pointer. */
 #define HASH_BYTES sizeof(void *)
 
 static size_t edges_bytes(const struct skiplist *edges)
@@ -31,7 +31,7 @@ static size_t edges_bytes(const struct skiplist *edges)
 	return bytes;
 }
 
-/* A tagging is allocated once for each tag; its height is that of most. */
+/* Each tag of the job has one tagging, taken to have the most common height. */
 static size_t tags_bytes(const struct tag_list *tags)
 {
 	if (tags == NULL)

@@ -23,19 +23,19 @@ void meter_add_duration(struct meter_durations *durations, double seconds)
 	while (i < METER_BOUND_COUNT && seconds > bounds[i])
 		i++;
 	durations->buckets[i]++;
-	/* Clocks of clients differ: a wait may be negative, a sum that grows may not shrink. */
+	/* The clocks of clients differ, so a wait may be negative. The sum must not shrink. */
 	if (seconds > 0)
 		durations->sum = finite_add(durations->sum, seconds);
 }
 
 struct tick {
 	double now;
-	double elapsed; /* that `keep` is for */
+	double elapsed; /* the time that `keep` was computed for */
 	double keep[METER_SPANS];
 };
 
-/* What is left of a mean after so long. Queues mostly were ticked at the same time as the one
- * before. */
+/* Compute the weight of the old mean after `elapsed` seconds. Most queues were ticked together, so
+ * it is computed once for them. */
 static void set_elapsed(struct tick *tick, double elapsed)
 {
 	int span;
@@ -69,7 +69,8 @@ static void tick_meter(struct meter *meter, struct tick *tick)
 			double keep = tick->keep[span];
 			double mean = meter->rates[event][span] * keep + rate * (1 - keep);
 
-			/* Would go on for years towards 0, by way of the slow numbers. */
+			/* Otherwise it would approach 0 for years, by way of subnormal numbers,
+			 * which are slow. */
 			meter->rates[event][span] = mean < 1e-9 ? 0 : (float)mean;
 		}
 	}

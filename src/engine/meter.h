@@ -1,10 +1,10 @@
 /*
- * What goes through a queue, for who watches: counts since the start, how fast they grow, and how
- * long jobs waited and ran.
+ * Throughput of queues for monitoring: counts since the start, rates, and histograms of how long
+ * jobs waited and ran.
  *
- * No part of the state: nothing of it is saved, and nothing the engine does depends on it. The
- * statistics of qless (stats.c) are by the day and by the clients' clocks; these only ever grow,
- * and their rates are by the clock of who calls meter_tick().
+ * Meters are no part of the state: snapshots do not contain them, and no call depends on them. The
+ * statistics of stats.c are by day and by the clocks of clients. Meters only grow, and their rates
+ * follow the clock of the caller of meter_tick().
  */
 #ifndef ENGINE_METER_H
 #define ENGINE_METER_H
@@ -14,8 +14,8 @@
 
 struct qless;
 
-/* What is put counts wherever the history of a job says so: by PUT, and also when a job moves on
- * from another queue, is unfailed, or comes of a recurring one. */
+/* A put counts wherever the history of a job has one: for PUT, a job that moves on from another
+ * queue, an unfailed job, and a job made by a recurring one. */
 enum meter_event {
 	METER_PUT,
 	METER_POP,
@@ -24,7 +24,7 @@ enum meter_event {
 	METER_EVENTS,
 };
 
-/* Rates are means over about so long, newer events weighing more. */
+/* Rates are exponential means over these spans. */
 enum meter_span {
 	METER_1M,
 	METER_5M,
@@ -32,7 +32,7 @@ enum meter_span {
 	METER_SPANS,
 };
 
-/* The upper ends of the buckets in seconds; one more bucket holds what is longer. */
+/* The upper bounds of the buckets in seconds. One more bucket holds longer durations. */
 #define METER_BOUNDS                                                            \
 	{                                                                       \
 		0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600, 21600, 86400 \
@@ -47,24 +47,23 @@ struct meter_durations {
 struct meter {
 	uint64_t counts[METER_EVENTS];
 	uint64_t ticked_counts[METER_EVENTS]; /* at the last tick */
-	double ticked;			      /* when that was; 0: never */
+	double ticked;			      /* when the last tick was; 0: never */
 	float rates[METER_EVENTS][METER_SPANS];
 	struct meter_durations wait;
 	struct meter_durations run;
 };
 
-/* The upper end of bucket `i`; INFINITY for the last. */
+/* The upper bound of bucket `i`; INFINITY for the last. */
 double meter_bound(size_t i);
 
 void meter_add_duration(struct meter_durations *durations, double seconds);
 
-/* Bring the rates of some queues up to date: `max` of them, or all there are, from `cursor`, which
- * is 0 first and then what was returned. `seconds` is of a clock that never goes back. 0 is
- * returned at the end of the queues. While queues come and go one may be left out until the next
- * round. */
+/* Update the rates of up to `max` queues, beginning at `cursor`. `cursor` is 0 first, then the
+ * value returned; 0 is returned after the last queue. `seconds` comes from a monotonic clock. If
+ * queues come and go, a queue may be left out until the next round. */
 size_t meter_tick(struct qless *q, size_t cursor, size_t max, double seconds);
 
-/* Forget everything: what was done again while a log was replayed did not happen now. */
+/* Reset all meters, after a log was replayed. */
 void meter_reset_all(struct qless *q);
 
 #endif

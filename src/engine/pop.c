@@ -1,5 +1,5 @@
 /*
- * Handing jobs out, and looking at those that would be next.
+ * Handing jobs out, and showing those that would be handed out next.
  */
 #include <assert.h>
 #include <math.h>
@@ -18,15 +18,15 @@
 #include "engine/vec.h"
 #include "engine/worker.h"
 
-/* What is fetched for so many jobs is still in the cache when they come back. */
+/* Jobs for which prefetched memory is still in the cache when they are completed. */
 #define FEW_JOBS 64u
 
-/* Give the job to the worker. All jobs of a pop enter the lists together, from the batch. */
+/* Hand the job to the worker. All jobs of a pop enter the lists together, from the batch. */
 static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job, double now,
 		     struct intern *worker, double expires)
 {
 	assert(job->queue == queue);
-	/* The run of a job that was taken from another worker has ended. */
+	/* The run of a job that another worker lost has ended already. */
 	if (job->node.linked)
 		job_leave(q, job);
 	else
@@ -39,15 +39,14 @@ static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job
 	job_batch_as(q, job, QLESS_RUNNING, expires);
 	event_tracked(q, job, "ql:popped");
 	engine_changed(q);
-	/* Who pops a job is going to complete it; of many, not before this is forgotten again. */
+	/* The worker will complete the job. If there are many jobs, the cache forgets the first
+	 * before that. */
 	if (q->jobs_out.count <= FEW_JOBS)
 		hash_prefetch(&q->jobs, job->hash.hash);
 }
 
-/*
- * What has been handed out goes into two lists, the queue's and the worker's, that have it in the
- * same order: it is put in order once.
- */
+/* Insert the batch into the locks, and let the worker hold its jobs. Both lists have the jobs in
+ * the same order, so they are sorted once. */
 static void enter_locks(struct qless *q, struct queue *queue, double now, struct intern *worker,
 			double expires)
 {
@@ -74,7 +73,7 @@ static void push_waiting(const struct queue *queue, int64_t max, struct job_vec 
 		job_vec_push(ret_jobs, job_from_node(node));
 }
 
-/* `count` less what the option <queue>-max-concurrency leaves no room for. */
+/* `count`, or less if the option <queue>-max-concurrency leaves less room. */
 static int64_t limit_concurrency(const struct queue *queue, double now, int64_t count)
 {
 	double running;
@@ -105,7 +104,7 @@ static void set_result(struct qless *q, struct qless_jobs *ret_jobs)
 	};
 }
 
-/* The queue exists. Pops into jobs_out. */
+/* Pop from a queue that exists, into jobs_out. */
 static int pop_from(struct qless *q, struct queue *queue, double now, struct intern *worker,
 		    int64_t count)
 {

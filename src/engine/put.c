@@ -1,5 +1,5 @@
 /*
- * Putting jobs: new ones, and existing ones somewhere else.
+ * Putting new jobs, and moving existing ones.
  */
 #include <assert.h>
 #include <math.h>
@@ -43,7 +43,7 @@ static int check_put(struct qless *q, enum qless_operation operation, const stru
 	return 0;
 }
 
-/* Take an existing job out of its list and away from its worker: it is then like a new one. */
+/* Take an existing job out of its list and from its worker. It is like a new job then. */
 static void withdraw(struct qless *q, struct qless_job *job, struct qless_str new_worker)
 {
 	struct qless_str owner = job->worker != NULL ? intern_str(job->worker) : STR("");
@@ -62,7 +62,7 @@ static void withdraw(struct qless *q, struct qless_job *job, struct qless_str ne
 		event_lock_lost(q, job_jid(job), owner);
 	job_set_worker(q, job, NULL);
 	job_set_due(job, NAN);
-	/* A job that depends on itself must look like one that is not complete. */
+	/* A job that depends on itself must not look complete. */
 	job->state = QLESS_WAITING;
 }
 

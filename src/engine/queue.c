@@ -1,5 +1,5 @@
 /*
- * Queues: they come into being when something names them and go when nothing does any more.
+ * Queues. A queue exists while something names it.
  */
 #include "engine/queue.h"
 
@@ -20,7 +20,7 @@
 #include "util/container.h"
 #include "util/mem.h"
 
-/* Far enough for memory to answer in time. */
+/* Queues between a prefetch and the use of its memory: far enough for memory to answer. */
 #define AHEAD 8
 
 const struct queue_list_row queue_lists[QUEUE_LISTS] = {
@@ -70,7 +70,7 @@ static struct queue *queue_new(struct qless *q, struct qless_str name)
 	return queue;
 }
 
-/* The last one takes its place. */
+/* The last queue takes the place of the one that leaves. */
 static void leave_all(struct queue_vec *all, const struct queue *queue)
 {
 	struct queue *last;
@@ -123,9 +123,8 @@ static void prefetch_queue(const struct queue *queue)
 		__builtin_prefetch((const char *)queue + at);
 }
 
-/* Thousands of queues do not stay in the cache, so memory is told which are next: the queue at
- * `far`, and of the one at `near`, which should be there by now, the first lock, which tells
- * whether any have expired. */
+/* Thousands of queues do not fit into the cache. Prefetch the queue at `far`, and the first lock of
+ * the queue at `near`, which shows whether any locks expired. */
 static void look_ahead(const struct queue_vec *v, size_t near, size_t far)
 {
 	if (far < v->count)
@@ -139,7 +138,7 @@ void queue_each(const struct qless *q, queue_visit_fn *visit, void *arg)
 	const struct queue_vec *all = &q->all_queues;
 	size_t i;
 
-	/* From the end: what takes the place of one that goes has been visited. */
+	/* Backwards, because the queue that takes the place of a freed one was visited. */
 	for (i = all->count; i-- > 0;) {
 		look_ahead(all, i - AHEAD, i - (size_t)2 * AHEAD);
 		visit(all->items[i], arg);

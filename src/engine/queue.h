@@ -1,5 +1,5 @@
 /*
- * Queues: they come into being when something names them and go when nothing does any more.
+ * Queues. A queue exists while something names it.
  */
 #ifndef ENGINE_QUEUE_H
 #define ENGINE_QUEUE_H
@@ -33,7 +33,7 @@ struct queue {
 	uint64_t job_count; /* jobs that name this queue */
 	double heartbeat;   /* its own options; NAN if not set */
 	double max_concurrency;
-	uint32_t name_len; /* so that a name need not be looked at to be passed on */
+	uint32_t name_len; /* so that the name can be passed on without reading it */
 	uint32_t index;	   /* in qless.all_queues */
 	bool paused;
 	bool is_woken;	      /* in the list of woken queues */
@@ -45,22 +45,21 @@ struct queue {
 };
 
 struct queue *queue_find(const struct qless *q, struct qless_str name);
-/* The same, quicker for the queue of the last call. */
+/* queue_find() that is faster for the queue of the last call. */
 struct queue *queue_recall(struct qless *q, struct qless_str name);
-/* Makes the queue if there is none. */
+/* Returns the queue, a new one if there was none. */
 struct queue *queue_need(struct qless *q, struct qless_str name);
-/* Free the queue if nothing is left that would make it visible. */
+/* Free the queue unless something keeps it visible. */
 void queue_release(struct qless *q, struct queue *queue);
 void queue_free(struct qless *q, struct queue *queue);
-/* Visit all queues; each may go away by that, and no other. */
+/* Visit all queues. A visit may free its queue, and no other. */
 typedef void queue_visit_fn(struct queue *queue, void *arg);
 void queue_each(const struct qless *q, queue_visit_fn *visit, void *arg);
-/* Into the list of known queues, unless it is there. */
+/* Add the queue to the list of known ones, unless it is there. */
 void queue_know(struct qless *q, struct queue *queue, double now);
-/* When a lock taken now expires. */
+/* When a lock expires that is taken at `now`. */
 double queue_lock_expiry(const struct qless *q, const struct queue *queue, double now);
-/* The ranks of the scheduled jobs that are due: `*ret_first` up to, but not including,
- * `*ret_end`. */
+/* The ranks of the due scheduled jobs: `*ret_first` up to, but not including, `*ret_end`. */
 void queue_due_range(const struct queue *queue, double now, uint32_t *ret_first, uint32_t *ret_end);
 struct qless_str queue_name(const struct queue *queue);
 

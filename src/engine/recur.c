@@ -1,5 +1,5 @@
 /*
- * Recurring jobs: what makes jobs by itself, at fixed intervals.
+ * Recurring jobs: they make jobs at fixed intervals.
  */
 #include "engine/recur.h"
 
@@ -71,7 +71,7 @@ static void drop_tags(struct qless *q, struct qless_recur *recur)
 	recur->tag_count = 0;
 }
 
-/* Out of its queue, which may go with it. */
+/* Leave the queue, which may be freed. */
 static void leave_queue(struct qless *q, struct qless_recur *recur)
 {
 	struct queue *queue = recur->queue;
@@ -285,7 +285,7 @@ static void apply_change(struct qless *q, struct qless_recur *recur,
 		recur->backlog = change->number;
 		break;
 	case QLESS_RECUR_INTERVAL:
-		/* The next run moves by the difference. */
+		/* The next run moves by the difference of the intervals. */
 		skiplist_rescore(&recur->queue->recurring, &recur->node,
 				 finite_add(recur->node.score, change->number - recur->interval));
 		recur->interval = change->number;
@@ -326,7 +326,7 @@ int qless_recur_update(struct qless *q, double now, struct qless_str jid,
 	return 0;
 }
 
-/* Names as a set: pointers, sorted. Their order is never seen. */
+/* A set of names: sorted pointers. Their order is never visible. */
 struct name_set {
 	const struct intern **items;
 	size_t count;
@@ -340,7 +340,7 @@ static int compare_pointers(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* NULL, for a name that nothing has, is in no set. */
+/* NULL stands for a name that nothing has; it is in no set. */
 static bool name_set_has(const struct name_set *set, const struct intern *name)
 {
 	return name != NULL && set->count > 0 &&
@@ -400,7 +400,7 @@ int qless_recur_tag(struct qless *q, double now, struct qless_str jid, const str
 	if (recur == NULL)
 		return engine_fail_job(q, QLESS_OP_RECUR_TAG, QLESS_WHY_NO_RECUR, jid, STR(""));
 
-	/* Only what it had before counts: a tag given twice is added twice. */
+	/* Only the tags that it had before count: a tag given twice is added twice. */
 	had = name_set_of_recur(recur);
 	for (i = 0; i < count; i++)
 		added += !name_set_has(&had, intern_find(&q->tag_names, tags[i]));
@@ -444,7 +444,7 @@ int qless_recur_untag(struct qless *q, double now, struct qless_str jid,
 	return 0;
 }
 
-/* The next free jid <recurring jid>-<number>; numbers of jobs that exist are passed over. */
+/* The next free jid <recurring jid>-<number>; numbers of existing jobs are skipped. */
 static struct qless_str next_jid(struct qless *q, struct qless_recur *recur)
 {
 	char number[NUM_MAX];
@@ -491,7 +491,7 @@ double recur_next_run(const struct qless_recur *recur, double now)
 	return when;
 }
 
-/* Make the jobs of one recurring job that are due; returns how many. */
+/* Make up to `max` due jobs of one recurring job. Returns the number of jobs. */
 static int64_t make_due_jobs(struct qless *q, struct qless_recur *recur, double now, int64_t max)
 {
 	double when = recur_next_run(recur, now);
@@ -515,7 +515,8 @@ int64_t recur_spawn(struct qless *q, struct queue *queue, double now, int64_t ma
 	struct skipnode *node = skiplist_first_ge(&queue->recurring, 0);
 	int64_t made = 0;
 
-	/* One that has made jobs moves behind all that are due, so the next one stays in place. */
+	/* A recurring job that made jobs moves after all due ones, so the next one keeps its
+	 * place. */
 	while (made < max && node != NULL && node->score <= now) {
 		struct qless_recur *recur = recur_from_node(node);
 

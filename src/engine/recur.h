@@ -17,7 +17,7 @@ struct qless_recur {
 	struct hash_node hash; /* aux: length of the jid */
 	struct queue *queue;
 	struct intern *klass;
-	struct intern **tags; /* in order, names of tags */
+	struct intern **tags; /* names of tags, in order */
 	uint32_t tag_count;
 	uint32_t data_len;
 	char *data;
@@ -26,14 +26,15 @@ struct qless_recur {
 	double interval;
 	double backlog;
 	uint64_t count;
-	struct skipnode node; /* score: next run. The jid follows the levels */
+	struct skipnode node; /* score: when the next run is due. The jid follows the levels */
 };
 
-/* Make the jobs that have come due, up to `max`; returns how many. */
+/* Make up to `max` jobs of runs that are due. Returns the number of jobs. */
 int64_t recur_spawn(struct qless *q, struct queue *queue, double now, int64_t max);
-/* When it next makes a job, as of `now`: a backlog may have it pass over runs. */
+/* When it makes its next job, as of `now`. A backlog skips runs. */
 double recur_next_run(const struct qless_recur *recur, double now);
-/* As the reference has it, a run that was due before 1970 never is. */
+/* Note when the next run falls due. A run that was due before 1970 never is: the reference ignores
+ * negative times. */
 static inline void recur_falls_due(struct qless *q, const struct qless_recur *recur)
 {
 	if (recur->node.score >= 0)

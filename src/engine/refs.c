@@ -1,5 +1,5 @@
 /*
- * Who refers to interned names, queues and taggings, found by walking through the whole state.
+ * References to interned names, queues and taggings, found by walking the whole state.
  */
 #include "engine/refs.h"
 
@@ -55,7 +55,7 @@ static void add_recur(struct refs *refs, const struct qless_recur *recur)
 		add(refs, recur->tags[i]);
 }
 
-/* What goes by a name refers to it. */
+/* An object refers to its name. */
 static void add_objects(struct refs *refs, const struct intern_table *table)
 {
 	struct hash_iter it;
@@ -100,7 +100,7 @@ void refs_done(struct refs *refs)
 	free(refs->items);
 }
 
-/* How many are below the object, or not above it. */
+/* The number of items below the object, or not above it. */
 static size_t find_bound(const struct refs *refs, const void *object, bool above)
 {
 	size_t low = 0;

@@ -1,5 +1,5 @@
 /*
- * References to names, queues and taggings, counted by walking through the whole state.
+ * References to names, queues and taggings, counted by walking the whole state.
  */
 #ifndef ENGINE_REFS_H
 #define ENGINE_REFS_H
@@ -9,8 +9,7 @@
 
 #include "qless.h"
 
-/* All there is that refers to names, queues and taggings, to be compared with what they count
- * themselves. */
+/* All references, to be compared with the reference counts. */
 struct refs {
 	const void **items; /* sorted */
 	size_t count;
@@ -19,11 +18,11 @@ struct refs {
 
 void refs_init(struct refs *refs, const struct qless *q);
 void refs_done(struct refs *refs);
-/* How many there are to a name; how many jobs name a queue; how often a tagging is in its job's
- * list. */
+/* The number of references to a name, of jobs that name a queue, or of occurrences of a tagging in
+ * the list of its job. */
 uint64_t refs_count(const struct refs *refs, const void *object);
 
-/* The counters of struct qless that only save walking, walked for. */
+/* The counters of struct qless, counted by walking. */
 struct tallies {
 	uint64_t depending;
 	uint64_t depended;

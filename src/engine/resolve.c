@@ -1,10 +1,10 @@
 /*
- * Repairing the state, after a defect or a fault of the machine, as far as it says itself how it
- * ought to be.
+ * Repairing the state after a defect of the program or the machine, as far as the state itself says
+ * what is right.
  *
- * What a job says of itself is taken for true, and what leads to it is made to fit. The order of
- * the steps matters: lists are put in order before anything is looked up in them, and names are
- * counted again before anything is released.
+ * What a job says about itself is trusted, and what refers to it is changed to fit. The order of
+ * the steps matters: lists are sorted before anything is looked up in them, and references to names
+ * are counted before anything is released.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@
 #include "util/container.h"
 #include "util/mem.h"
 
-/* Call `visit` for what goes by each name; it may free that. Returns the sum. */
+/* Call `visit` for each object of a table, which it may free, and add the results to `repairs`. */
 #define RESOLVE_EACH(q, table, type, visit, repairs)                   \
 	do {                                                           \
 		struct hash_iter it_;                                  \
@@ -42,7 +42,7 @@
 		}                                                      \
 	} while (0)
 
-/* In no list, whatever the node says. */
+/* Mark the node as being in no list. */
 static void reset_node(struct skipnode *node)
 {
 	uint32_t aux = node->aux;
@@ -53,7 +53,7 @@ static void reset_node(struct skipnode *node)
 
 /* ---- the order of lists ---- */
 
-/* The nodes, in whatever order, go in anew. */
+/* Insert the nodes of a list again unless it is in order. */
 static size_t sort_list(struct skiplist *list)
 {
 	skiplist_member_fn *member = list->member;
@@ -139,7 +139,8 @@ static bool belongs(const struct qless *q, const struct qless_job *job, const st
 	return job_list(q, job) == list;
 }
 
-/* Jobs that are not found by their jid are from now on, those that belong elsewhere go out. */
+/* Insert the jobs of the list that the hash table lacks, and remove the jobs that belong
+ * elsewhere. */
 static size_t clean_list(struct qless *q, struct skiplist *list)
 {
 	struct skipnode *node = skiplist_first(list);
@@ -177,8 +178,8 @@ static size_t clean_group(struct qless *q, struct group *group)
 	return clean_list(q, &group->jobs);
 }
 
-/* The job is in no list and knows which it belongs to. When a scheduled job was due is lost with
- * its place; a failed one becomes the newest of its group. */
+/* Place a job that is in no list and knows which it belongs to. The due time of a scheduled job is
+ * lost with its place. A failed job becomes the newest of its group. */
 static void enter_list(struct qless *q, struct qless_job *job)
 {
 	double score = job_usual_score(job);
@@ -190,7 +191,7 @@ static void enter_list(struct qless *q, struct qless_job *job)
 	job_restore(q, job, score);
 }
 
-/* Where its place follows from its fields. */
+/* Repair the score, where it follows from the members of the job. */
 static size_t resolve_score(struct qless *q, struct qless_job *job)
 {
 	double score = job->node.score;
@@ -210,7 +211,7 @@ static size_t resolve_place(struct qless *q, struct qless_job *job)
 	if (!knows_list(job))
 		return 0;
 	if (job->node.linked) {
-		/* Those that were in a list of others have been taken out. */
+		/* Jobs in a list that they do not belong to have been removed from it. */
 		if (check_is_in(job_list(q, job), &job->node))
 			return resolve_score(q, job);
 		reset_node(&job->node);
@@ -238,7 +239,7 @@ static size_t resolve_fields(struct qless *q, struct qless_job *job)
 		repairs++;
 	}
 	if (is_over && job->worker != NULL) {
-		/* The name is counted again later. */
+		/* The references to the name are counted later. */
 		job->worker = NULL;
 		repairs++;
 	}

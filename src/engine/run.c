@@ -13,12 +13,13 @@
 #include "engine/queue.h"
 #include "engine/worker.h"
 
-/* The score of a waiting job is its priority less its time in these units: older jobs first. */
+/* Seconds that count as much as one unit of priority in the score of a waiting job: 317 years, so
+ * that age never outweighs priority. */
 #define TIME_PER_PRIORITY 10000000000.0
 
 #define STATE(name) (1u << QLESS_##name)
 
-/* A put takes a job from any state to one of these. */
+/* The states that a put leads to, from any state. */
 #define PUT_STATES (STATE(WAITING) | STATE(SCHEDULED) | STATE(DEPENDS))
 
 /* The states that may follow each state. A new job counts as waiting. */
@@ -33,19 +34,18 @@ static const uint8_t next_states[] = {
 	[QLESS_COMPLETE] = PUT_STATES,
 };
 
-/* The list of a queue that has the jobs of a state. */
+/* The list of a queue that has the jobs of each state. */
 static const uint8_t state_lists[] = { [QLESS_STALLED] = QUEUE_WORK,
 #define STATE_LIST(NAME, field, figure, state, ...) [(state)] = QUEUE_##NAME,
 				       QUEUE_LIST_ROWS(STATE_LIST)
 #undef STATE_LIST
 };
 
-/* What an end of a run means for the worker. */
+/* The meaning of an end of a run for the worker. */
 struct end_rule {
 	enum deed deed; /* DEED_TOTAL: none */
 	bool keeps_holding;
-	bool keeps_nameless; /* a worker without a name goes on to hold the job, as the reference
-			      * has it */
+	bool keeps_nameless; /* a worker without a name still holds the job, as in the reference */
 };
 
 static const struct end_rule end_rules[RUN_ENDS] = {
@@ -60,7 +60,7 @@ static const struct end_rule end_rules[RUN_ENDS] = {
 	[RUN_CANCELED] = { DEED_TOTAL, false, true },
 };
 
-/* Everything here is called for each job, so what is shared is inlined. */
+/* These are called for each job, so shared parts are inlined. */
 static inline struct skiplist *list_of(const struct qless *q, const struct qless_job *job,
 				       enum qless_state state)
 {
@@ -125,12 +125,12 @@ void job_end_run(struct qless *q, struct qless_job *job, enum run_end end)
 	if (!rule->keeps_holding && (job->worker->len > 0 || !rule->keeps_nameless))
 		worker_drop_job(q, job);
 	job->flags &= (uint8_t)~JOB_GRACE;
-	/* Another job may run in its place. */
+	/* Another job may run now. */
 	if (!isnan(job->queue->max_concurrency))
 		queue_wake(q, job->queue);
 }
 
-/* Give a job that is in no list its next state. */
+/* Set the next state of a job that is in no list. */
 static inline void set_state(struct qless_job *job, enum qless_state state)
 {
 	assert(!job->node.linked);
@@ -143,7 +143,7 @@ static inline void set_state(struct qless_job *job, enum qless_state state)
 	job->state = (uint8_t)state;
 }
 
-/* Have the queue know of a job that enters one of its lists. */
+/* Tell the queue about a job that enters one of its lists. */
 static inline void tell_queue(struct qless *q, const struct qless_job *job, enum qless_state state,
 			      double score)
 {
@@ -153,7 +153,7 @@ static inline void tell_queue(struct qless *q, const struct qless_job *job, enum
 		queue_wake(q, job->queue);
 		break;
 	case QLESS_SCHEDULED:
-		/* As the reference has it, what was due before 1970 never is. */
+		/* The reference ignores negative times: what was due before 1970 never is. */
 		if (score >= 0)
 			queue_falls_due(q, job->queue, score);
 		break;

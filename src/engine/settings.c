@@ -1,6 +1,6 @@
 /*
- * Options. They are kept as the text that was set; those the engine looks at are numbers, checked
- * when they are set and kept as such beside it.
+ * Options. They are kept as the text that was set. The options that the engine uses are checked
+ * when they are set, and also kept as numbers.
  */
 #include "engine/settings.h"
 
@@ -23,13 +23,13 @@ struct setting {
 	struct qless_str text; /* the default */
 	bool is_listed;	       /* also while it is not set */
 	double value;
-	size_t offset; /* in struct settings; SIZE_MAX if the engine does not look at it */
+	size_t offset; /* in struct settings; SIZE_MAX if the engine does not use it */
 	bool is_integer;
 };
 
 #define FIELD(name) offsetof(struct settings, name)
 
-/* In the order in which they are listed. */
+/* In the order of listings. */
 static const struct setting known[] = {
 	{ STR_INIT("application"), STR_INIT("qless"), true, 0, SIZE_MAX, false },
 	{ STR_INIT("grace-period"), STR_INIT("10"), true, 10, FIELD(grace_period), false },
@@ -100,7 +100,7 @@ void settings_done(struct settings *s)
 	free(s->options);
 }
 
-/* Where the option is, or would be. */
+/* The index of the option, or where it would be inserted. */
 static size_t find_place(const struct settings *s, struct qless_str name)
 {
 	size_t low = 0;
@@ -124,7 +124,7 @@ const struct option *settings_find(const struct settings *s, struct qless_str na
 	return i < s->count && str_equal(option_name(&s->options[i]), name) ? &s->options[i] : NULL;
 }
 
-/* The part before the suffix, if the name ends in it. */
+/* Whether the name ends in the suffix; if so *ret is the part before it. */
 static bool strip_suffix(struct qless_str name, struct qless_str suffix, struct qless_str *ret)
 {
 	if (name.len < suffix.len ||
@@ -151,7 +151,7 @@ double settings_queue_number(const struct qless *q, struct qless_str queue, stru
 	return value;
 }
 
-/* Let the option take effect; NAN means it is no longer set. */
+/* Apply the value of an option; NAN means that it is no longer set. */
 static void apply(struct qless *q, struct qless_str name, double value)
 {
 	const struct setting *setting = find_known(name);
@@ -174,7 +174,7 @@ static void apply(struct qless *q, struct qless_str name, double value)
 	}
 }
 
-/* *ret_value stays as it is for options that are free text. */
+/* Check a value. *ret_value is left alone for options that are free text. */
 static int check_value(struct qless *q, struct qless_str name, struct qless_str text,
 		       double *ret_value)
 {
@@ -275,7 +275,7 @@ bool qless_config_get(const struct qless *q, struct qless_str name, struct qless
 	return true;
 }
 
-/* First the listed ones, then the others that are set, by name. */
+/* The listed options first, then the others that are set, by name. */
 bool qless_config_next(const struct qless *q, size_t *cursor, struct qless_option *ret_option)
 {
 	const struct settings *s = &q->settings;

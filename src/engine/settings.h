@@ -1,5 +1,5 @@
 /*
- * Options: as text, and those the engine looks at as numbers.
+ * Options: their text, and the numbers that the engine uses.
  */
 #ifndef ENGINE_SETTINGS_H
 #define ENGINE_SETTINGS_H
@@ -21,7 +21,7 @@ struct settings {
 	struct option *options; /* by name */
 	size_t count;
 	size_t cap;
-	/* What the engine looks at, as numbers. */
+	/* The options that the engine uses, as numbers. */
 	double heartbeat;
 	double grace_period;
 	double stats_history;
@@ -34,12 +34,12 @@ struct settings {
 
 void settings_init(struct settings *s);
 void settings_done(struct settings *s);
-/* The value set for a name, or NULL. */
+/* The option that is set, or NULL. */
 const struct option *settings_find(const struct settings *s, struct qless_str name);
-/* The number of an option `<prefix><suffix>`, NAN if it is not set. */
+/* The number of the option <queue><suffix>; NAN if it is not set. */
 double settings_queue_number(const struct qless *q, struct qless_str queue,
 			     struct qless_str suffix);
-/* Whether two such numbers are the same: NAN is, to itself. */
+/* Whether two such numbers are equal; NAN equals NAN. */
 static inline bool same_option(double a, double b)
 {
 	return a == b || (isnan(a) && isnan(b));

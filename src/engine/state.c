@@ -85,7 +85,7 @@
 #include "util/mem.h"
 #include "util/wire.h"
 
-/* Names by where their text is: interned names are equal if and only if they are the same. */
+/* A map by the address of the text: equal interned names have the same address. */
 struct name_map {
 	struct name_slot {
 		const char *text;
@@ -105,7 +105,7 @@ struct saver {
 	int64_t last_us;
 	struct name_map names;
 	uint64_t name_counts[STATE_KINDS];
-	struct name_map jobs; /* those with dependents, by their jid */
+	struct name_map jobs; /* jobs with dependents, by their jid */
 	uint64_t job_count;
 };
 
@@ -132,7 +132,7 @@ static void grow_map(struct name_map *map)
 	free(old.slots);
 }
 
-/* The slot of a text, which is new if it has no text yet. */
+/* The slot of a text. A new slot has no text yet. */
 static struct name_slot *need_slot(struct name_map *map, const char *text)
 {
 	if (2 * map->count >= map->cap)
@@ -147,7 +147,7 @@ static void flush(struct saver *s)
 	s->len = 0;
 }
 
-/* Room for a few bytes. */
+/* Room for `size` bytes, which are few. */
 static unsigned char *room(struct saver *s, size_t size)
 {
 	assert(s->len <= STATE_PIECE_BYTES && size <= STATE_PIECE_BYTES);
@@ -220,7 +220,7 @@ static void save_text(struct saver *s, struct qless_str text)
 	}
 }
 
-/* `text` is that of an interned name of the kind. */
+/* `text` belongs to an interned name of the kind. */
 static void save_name(struct saver *s, enum state_kind kind, struct qless_str text)
 {
 	struct name_slot *slot = need_slot(&s->names, text.ptr);
@@ -348,7 +348,7 @@ static unsigned job_flags(const struct qless_job *job)
 	return flags;
 }
 
-/* Number the job, so that those that depend on it can name it. */
+/* Number the job, so that the jobs that depend on it can name it. */
 static void number_job(struct saver *s, const struct qless_job *job)
 {
 	struct name_slot *slot = need_slot(&s->jobs, job_jid(job).ptr);
@@ -505,7 +505,7 @@ static int compare_names(const void *a, const void *b)
 			   intern_str(*(struct intern *const *)b));
 }
 
-/* The names of a table that an object goes by, sorted. The caller frees the list. */
+/* The names of the objects in a table, sorted. The caller frees the list. */
 static struct intern **sort_names(const struct intern_table *table, size_t *ret_count)
 {
 	struct intern **list = mem_realloc_array(NULL, intern_count(table) + 1, sizeof(*list));

@@ -1,5 +1,5 @@
 /*
- * What saving and loading of snapshots share; for state.c and state_load.c alone.
+ * Shared by the files that save and load snapshots.
  */
 #ifndef ENGINE_STATE_INT_H
 #define ENGINE_STATE_INT_H
@@ -11,7 +11,7 @@
 #define STATE_INTEGER_MAX 9007199254740992.0
 #define STATE_END_MARK	  0x51u
 
-/* Kinds of names, each numbered by itself. */
+/* The kinds of names, each numbered separately. */
 enum state_kind {
 	STATE_QUEUE,
 	STATE_WORKER,
@@ -21,18 +21,18 @@ enum state_kind {
 	STATE_KINDS,
 };
 
-/* Of a queue or a worker. */
+/* Flags of a queue or a worker. */
 enum state_flag {
 	STATE_KNOWN = 1 << 0,
 	STATE_PAUSED = 1 << 1,
 };
 
-/* What a job has that most jobs do without, or is otherwise than with most. */
+/* The optional members of a job, and other deviations from the usual job. */
 enum state_job_flag {
 	STATE_JOB_WORKER = 1 << 0,
-	STATE_JOB_REMAINING = 1 << 1, /* is not what `retries` is */
-	STATE_JOB_EXPIRES = 1 << 2,   /* is not 0 */
-	STATE_JOB_SCORE = 1 << 3,     /* is not the usual one */
+	STATE_JOB_REMAINING = 1 << 1, /* differs from `retries` */
+	STATE_JOB_EXPIRES = 1 << 2,   /* differs from 0 */
+	STATE_JOB_SCORE = 1 << 3,     /* differs from job_usual_score() */
 	STATE_JOB_TAGS = 1 << 4,
 	STATE_JOB_FAILURE = 1 << 5,
 	STATE_JOB_DEPENDENTS = 1 << 6,

@@ -1,9 +1,10 @@
 /*
- * Loading snapshots: the order of things, and everything but jobs. state.c describes the format.
+ * Loading snapshots: the order of the sections, and everything but jobs. state.c describes the
+ * format.
  *
- * Nothing that is read is trusted: whatever the bytes are, the result is an engine whose invariants
- * hold, or an error. The first error sticks: from then on every read gives zeros and every loop
- * ends, so that it need be looked at in a few places only.
+ * Nothing that is read is trusted: any bytes give either an engine whose invariants hold or an
+ * error. The first error sticks. From then on every read gives zeros and every loop ends, so few
+ * places have to look at it.
  */
 #include "engine/state_load.h"
 
@@ -52,7 +53,7 @@ static void load_tracked(struct state_loader *l)
 	}
 }
 
-/* Into the list of known queues or out of it, as it was. */
+/* Add the queue to the list of known ones, or remove it. */
 static void set_known(struct qless *q, struct queue *queue, bool known, double score)
 {
 	if (queue->node.linked)
@@ -67,7 +68,7 @@ static void load_recur(struct state_loader *l)
 	struct intern *queue = state_read_name(l, STATE_QUEUE);
 	struct intern *klass = state_read_name(l, STATE_NAME);
 	struct qless_str data = state_read_text(l, QLESS_MAX_TEXT_BYTES);
-	char *kept = engine_dup(data); /* there is more to read before it is used */
+	char *kept = engine_dup(data); /* read() reuses its memory before the data is used */
 	struct qless_recur_put put = { .jid = jid, .data = str_make(kept, data.len) };
 	struct qless_recur *recur;
 	uint64_t made;
@@ -153,7 +154,7 @@ static void load_day(struct state_loader *l, struct queue *queue)
 
 		day->counted[i] = code != 0;
 		day->counters[i] = code != 0 ? wire_unzigzag(code - 1) : 0;
-		/* There is always room to count on. */
+		/* Counters must not overflow later. */
 		if (fabs((double)day->counters[i]) >= STATE_INTEGER_MAX)
 			state_read_fail(l, "a counter is out of range");
 	}
@@ -161,7 +162,7 @@ static void load_day(struct state_loader *l, struct queue *queue)
 		state_read_fail(l, "more jobs have failed than failures were counted");
 }
 
-/* The next name of a section that is sorted by names; NULL at its end. */
+/* The next name of a section, which is sorted by name; NULL at its end. */
 static struct intern *load_next(struct state_loader *l, enum state_kind kind, struct intern *last)
 {
 	struct intern *name;
@@ -215,7 +216,7 @@ static void load_worker_days(struct state_loader *l, struct intern *name)
 	}
 }
 
-/* The lock of a running job expires when its worker has to be ready. */
+/* Check that the lock of a running job expires when its worker has to be ready. */
 static void check_holding(struct state_loader *l, const struct intern *name, struct qless_str jid,
 			  double expires)
 {
@@ -269,7 +270,7 @@ static void load_dependencies(struct state_loader *l)
 	}
 }
 
-/* Queues that nothing would make visible are not kept. */
+/* Free the queues that nothing keeps visible. */
 static void release_queues(struct qless *q)
 {
 	struct hash_iter it;
@@ -313,7 +314,7 @@ static void load_all(struct state_loader *l)
 		return;
 	}
 	load_options(l);
-	/* Histories may be longer than the option allows today, until something is added. */
+	/* Histories may be longer than the option allows, until an entry is added. */
 	max_history = l->q->settings.max_job_history;
 	l->q->settings.max_job_history = 0;
 	load_tracked(l);
@@ -359,7 +360,7 @@ int state_load(struct qless *q, state_read_fn *read, void *arg)
 	limits = *qless_get_limits(q);
 	qless_set_limits(q, NULL);
 	load_all(&l);
-	state_find_jobs(&l); /* those before an error, too: qless_free() has to know them */
+	state_find_jobs(&l); /* also the jobs before an error, so that qless_free() finds them */
 	qless_set_limits(q, &limits);
 	release_queues(q);
 	loader_done(&l);

@@ -1,13 +1,12 @@
 /*
- * What the files that load snapshots share; for state_read.c, state_load_job.c and state_load.c
- * alone.
+ * Shared by the files that load snapshots: state_read.c, state_load_job.c and state_load.c.
  */
 #ifndef ENGINE_STATE_LOAD_H
 #define ENGINE_STATE_LOAD_H
 
 #include "engine/state_int.h"
 
-/* So many jobs are put into the hash table at once. */
+/* Jobs that are inserted into the hash table together. */
 #define STATE_FRESH_MAX 256
 
 struct state_loader {
@@ -16,8 +15,8 @@ struct state_loader {
 	void *arg;
 	bool failed;
 	uint64_t version;
-	/* What is being read: a piece, or what was put together from the ends of pieces; and how
-	 * the last piece goes on behind that. */
+	/* The bytes being read, which are those of a piece or were joined from the ends of pieces,
+	 * and the rest of the last piece. */
 	const unsigned char *at;
 	size_t left;
 	struct buf joined;
@@ -33,8 +32,8 @@ struct state_loader {
 	struct hash_node *fresh[STATE_FRESH_MAX]; /* jobs that are not in qless.jobs yet */
 	size_t fresh_count;
 	struct job_vec depending; /* in the lists `depends` */
-	struct job_vec depended;  /* numbered */
-	double failure_number;	  /* the highest of a failed job */
+	struct job_vec depended;  /* in the order of their numbers */
+	double failure_number;	  /* the highest failure number of a failed job */
 	struct str_vec tags;
 	double *tag_times;
 	size_t tag_cap;
@@ -42,43 +41,44 @@ struct state_loader {
 
 /* ---- state_read.c ---- */
 
-/* Say what is wrong with the bytes, if nothing was before. False, as a convenience. */
+/* Record what is wrong with the bytes, unless something was wrong before. Returns false. */
 bool state_read_fail(struct state_loader *l, const char *what);
 
 unsigned state_read_byte(struct state_loader *l);
 uint64_t state_read_varint(struct state_loader *l);
-/* Any at all, NAN included. */
+/* Any double, also NAN. */
 double state_read_double(struct state_loader *l);
 double state_read_any_number(struct state_loader *l);
-/* Finite. */
+/* A finite number. */
 double state_read_number(struct state_loader *l);
-/* Finite, or infinite where a score may be. */
+/* A time that is finite, or infinite where a score may be. */
 double state_read_score(struct state_loader *l);
 double state_read_time(struct state_loader *l);
-/* Good until the next read. */
+/* Valid until the next read. */
 struct qless_str state_read_text(struct state_loader *l, size_t max);
-/* Good until the next call of it. */
+/* Valid until the next call of this function. */
 struct qless_str state_read_kept_text(struct state_loader *l, size_t max);
-/* NULL on failure. The reference is the loader's, until state_read_done(). */
+/* Returns NULL on failure. The loader keeps the reference until state_read_done(). */
 struct intern *state_read_name(struct state_loader *l, enum state_kind kind);
 bool state_read_is_at_end(struct state_loader *l);
-/* Let go of the names and of what the reading needed. */
+/* Release the names, and free the buffers. */
 void state_read_done(struct state_loader *l);
 
 /* ---- state_load_job.c ---- */
 
-/* Where jobs are loaded into. */
+/* The list that jobs are loaded into. */
 struct state_place {
 	enum qless_state state;
-	struct queue *queue; /* NULL for failed jobs, which name theirs, and completed ones */
+	struct queue
+		*queue; /* NULL for complete jobs, and for failed ones, which name their queue */
 	struct intern *group;
 };
 
-/* A list of jobs. */
+/* Load a list of jobs. */
 void state_load_jobs(struct state_loader *l, const struct state_place *place);
-/* Have all jobs that were loaded be found by their jids. */
+/* Insert the loaded jobs into the hash table. */
 void state_find_jobs(struct state_loader *l);
-/* Names into l->tags, and their times, if there are any, into l->tag_times. */
+/* Load names into l->tags and, if there are any, their times into l->tag_times. */
 void state_load_tag_list(struct state_loader *l, bool with_times);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Loading snapshots: jobs, with their histories and what only some of them have.
+ * Loading snapshots: jobs, their histories and their optional members.
  */
 #include <assert.h>
 #include <math.h>
@@ -47,7 +47,7 @@ static void load_event(struct state_loader *l, struct history *h)
 		return;
 	switch (kind) {
 	case QLESS_EVENT_PUT:
-		/* Nothing but its name is looked at, and the queue itself may be long gone. */
+		/* Only its name is used. The queue itself may be gone. */
 		queue.name = state_read_name(l, STATE_QUEUE);
 		if (!l->failed)
 			history_append_put(l->q, h, when, &queue);
@@ -151,7 +151,7 @@ static void load_extra(struct state_loader *l, struct qless_job *job, uint64_t f
 		job_set_due(job, state_read_time(l));
 }
 
-/* Into its list, with the score that was saved. All that can be wrong has been looked for. */
+/* Place the job with the score that was saved. Everything that can be wrong was checked. */
 static void place_job(struct state_loader *l, struct qless_job *job, uint64_t flags, double score)
 {
 	if (!(flags & STATE_JOB_SCORE))
@@ -161,7 +161,7 @@ static void place_job(struct state_loader *l, struct qless_job *job, uint64_t fl
 	job_restore(l->q, job, score);
 }
 
-/* A place that is not the usual one. */
+/* Check a score that is not the usual one. */
 static void check_score(struct state_loader *l, const struct qless_job *job, uint64_t flags,
 			double score)
 {
@@ -194,7 +194,7 @@ static void check_job(struct state_loader *l, const struct qless_job *job,
 		state_read_fail(l, "a job depends on one that is complete");
 }
 
-/* The fields of a new job, up to what decides about its place. */
+/* Load the members of a new job that decide on its place. Returns its score. */
 static double load_fields(struct state_loader *l, struct qless_job *job,
 			  const struct state_place *place, uint64_t flags)
 {
@@ -230,7 +230,7 @@ static double load_fields(struct state_loader *l, struct qless_job *job,
 	return score;
 }
 
-/* Half a job is of no use, but has to be where qless_free() can deal with it. */
+/* Place an incomplete job where qless_free() finds it. */
 static void abandon_job(struct qless *q, struct qless_job *job)
 {
 	job->state = QLESS_COMPLETE;

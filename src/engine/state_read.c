@@ -1,5 +1,5 @@
 /*
- * Loading snapshots: the bytes, and the numbers, times, texts and names they stand for.
+ * Loading snapshots: bytes, and the numbers, times, texts and names in them.
  */
 #include <assert.h>
 #include <math.h>
@@ -20,8 +20,8 @@ bool state_read_fail(struct state_loader *l, const char *what)
 	return false;
 }
 
-/* True if so many bytes are there in one run. Only what lies across the end of a piece is copied.
- */
+/* Make `size` bytes available in one run. Only bytes across the end of a piece are copied. Returns
+ * false if there are not enough. */
 static bool refill(struct state_loader *l, size_t size)
 {
 	if (l->failed)

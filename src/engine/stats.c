@@ -1,5 +1,5 @@
 /*
- * Statistics: for each queue and day how long jobs waited and ran, and how many were retried and
+ * Statistics of each queue and day: how long jobs waited and ran, and how many were retried and
  * failed.
  */
 #include "engine/stats.h"
@@ -20,24 +20,24 @@
 #define HOUR_SECONDS   3600.0
 #define MINUTE_SECONDS 60.0
 
-/* Longer durations count as this one: sums and differences of them stay finite. */
+/* Seconds. Longer durations count as this one, so that sums and differences stay finite. */
 #define DURATION_MAX 1e300
 
 double stats_day_start(double t)
 {
 	double start = t - floor(t / DAY_SECONDS) * DAY_SECONDS;
 
-	/* At the end of what a double can say there are no days any more. */
+	/* The largest doubles have no days. */
 	return isfinite(start) ? t - start : t;
 }
 
-/* Where the day is among the days of the queue, or would be. */
+/* The index of the day, or where it would be inserted. */
 static uint32_t find_day(const struct queue *queue, double day)
 {
 	uint32_t low = 0;
 	uint32_t high = queue->day_count;
 
-	/* Nearly always it is the last one. */
+	/* It is nearly always the last one. */
 	if (high > 0 && queue->days[high - 1].day <= day)
 		return queue->days[high - 1].day == day ? high - 1 : high;
 	while (low < high) {
@@ -78,7 +78,7 @@ struct stats_day *stats_need_day(struct queue *queue, double now)
 	return &queue->days[i];
 }
 
-/* Very large values fall together as far as their names, which have 14 digits, do. */
+/* Values that print with the same 14 digits share a bucket. */
 double stats_bucket_value(double value)
 {
 	char text[NUM_MAX];
@@ -88,7 +88,7 @@ double stats_bucket_value(double value)
 	return value;
 }
 
-/* The bucket a duration falls into: a unit and how many of it. */
+/* The bucket of a duration: a unit, and the number of units. */
 static struct bucket bucket_of(double seconds)
 {
 	struct bucket bucket = { 's', floor(seconds), 0 };
@@ -104,7 +104,7 @@ static struct bucket bucket_of(double seconds)
 	return bucket;
 }
 
-/* Make room for one more. */
+/* Make room for one more bucket. */
 static void reserve_bucket(struct series *series)
 {
 	series->buckets = mem_grow32(series->buckets, &series->bucket_cap,
@@ -144,7 +144,7 @@ static void count_bucket(struct series *series, double seconds)
 	series->bucket_count++;
 }
 
-/* Mean and deviation are kept up to date by Welford's method. */
+/* Mean and deviation are updated by the method of Welford. */
 static void record(struct series *series, double value)
 {
 	double mean = series->mean;
@@ -193,7 +193,7 @@ void stats_uncount(struct qless *q, struct queue *queue, double when, enum count
 {
 	struct stats_day *day = (struct stats_day *)(uintptr_t)stats_find(queue, when);
 
-	/* The statistics of that day may have been dropped since. */
+	/* The statistics of that day may have been dropped. */
 	if (day == NULL || !day->counted[counter])
 		return;
 	day->counters[counter]--;
@@ -242,7 +242,7 @@ void stats_free_days(struct queue *queue)
 	queue->day_cap = 0;
 }
 
-/* Drop what lies before the two days, which are midnights. */
+/* Drop the days before `first_day`, and the histograms before `first_histogram`. */
 static void maintain_queue(struct qless *q, struct queue *queue, double first_day,
 			   double first_histogram)
 {
@@ -268,7 +268,7 @@ static void maintain_queue(struct qless *q, struct queue *queue, double first_da
 	}
 }
 
-/* The first day that is kept when so many days before the latest one are. */
+/* The first day to keep, if `days` days before the latest one are kept. */
 static double first_kept(const struct qless *q, double days)
 {
 	return stats_day_start(q->latest) - floor(fmax(days, 0)) * DAY_SECONDS;
@@ -299,7 +299,7 @@ void qless_maintain(struct qless *q)
 	}
 }
 
-/* Where a bucket is in the histogram that is shown, or -1. */
+/* The index of a bucket in the histogram that is shown, or -1. */
 static int histogram_index(const struct bucket *bucket)
 {
 	double value = bucket->value;

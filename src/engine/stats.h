@@ -1,5 +1,5 @@
 /*
- * Statistics of a queue, a day (UTC) at a time.
+ * Statistics of a queue for each day (UTC).
  */
 #ifndef ENGINE_STATS_H
 #define ENGINE_STATS_H
@@ -41,29 +41,29 @@ struct stats_day {
 	bool counted[COUNTER_TOTAL];
 };
 
-/* The day `t` lies in: midnight UTC. */
+/* When the day of `t` began: midnight UTC. */
 double stats_day_start(double t);
 void stats_record_wait(struct qless *q, struct queue *queue, double now, double seconds);
 void stats_record_run(struct qless *q, struct queue *queue, double now, double seconds);
 void stats_count(struct qless *q, struct queue *queue, double now, enum counter counter);
-/* Take one back from the day of `when`, if that is still there. */
+/* Decrement the counter of the day of `when`, if its statistics still exist. */
 void stats_uncount(struct qless *q, struct queue *queue, double when, enum counter counter);
 void stats_free_days(struct queue *queue);
 const struct stats_day *stats_find(const struct queue *queue, double date);
 
-/* The day `now` lies in, made if need be. */
+/* The statistics of the day of `now`, new ones if there were none. */
 struct stats_day *stats_need_day(struct queue *queue, double now);
-/* Sum of the buckets. */
+/* The sum of all buckets. */
 double stats_sum(const struct series *series);
-/* Whether there can be such a bucket, and whether `b` may come right behind `a`. */
+/* Whether the bucket is valid, and whether `b` may follow `a`. */
 bool stats_is_bucket(const struct bucket *b);
 bool stats_follows(const struct bucket *b, const struct bucket *a);
-/* Behind the others, and not checked. */
+/* Append a bucket without checking it. */
 void stats_add_bucket(struct series *series, const struct bucket *bucket);
-/* The same for all values that have one name. */
+/* The value of a bucket. Values that print with the same 14 digits share one. */
 double stats_bucket_value(double value);
-/* Whether count, mean and squares are what durations can have. Nothing that follows from them is
- * then without a number. */
+/* Whether durations can have this count, mean and sum of squares. All statistics derived from them
+ * are then numbers. */
 bool stats_is_series(const struct series *series);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * Tags: each job's own list, and for each tag the jobs that have it.
+ * Tags: the list of each job, and for each tag the jobs that have it.
  *
- * A job's list keeps the order in which tags were given, and duplicates; a job counts once for a
- * tag however often it has it. To find out in O(1) whether a job has a tag, the tags of the job
- * being worked on point to its taggings meanwhile (tag.mine).
+ * The list of a job keeps the order in which tags were given, with duplicates. A tag counts each
+ * job once. While a call works on a job, each of its tags points to its tagging (tag.mine), so the
+ * call finds out in O(1) whether the job has a tag.
  */
 #include "engine/tag.h"
 
@@ -56,7 +56,7 @@ static struct tag *tag_need(struct qless *q, struct qless_str name)
 	return tag;
 }
 
-/* The counter in the list of tags follows the number of jobs; a tag without jobs goes. */
+/* Update the counter in the list of tags. A tag without jobs is freed. */
 static void tag_recount(struct qless *q, struct tag *tag)
 {
 	uint32_t count = skiplist_count(&tag->jobs);
@@ -108,7 +108,7 @@ static void unmark_tags(const struct qless_job *job)
 		list->items[i]->tag->mine = NULL;
 }
 
-/* Make room for so many tags in the job's list. */
+/* Make room for `count` more tags in the list of the job. */
 static struct tag_list *grow_list(struct qless_job *job, size_t count)
 {
 	struct job_extra *extra = job_need_extra(job);
@@ -120,7 +120,7 @@ static struct tag_list *grow_list(struct qless_job *job, size_t count)
 	return extra->tags;
 }
 
-/* The job's tagging with that tag, found by its mark or new, as of now. */
+/* The tagging of the job with that tag, found by its mark or new, as of `now`. */
 static struct tagging *touch_tag(struct qless *q, struct qless_job *job, struct qless_str name,
 				 double now)
 {
@@ -199,7 +199,7 @@ void job_refresh_tags(struct qless *q, struct qless_job *job, double now)
 		skiplist_rescore(&list->items[i]->tag->jobs, &list->items[i]->node, now);
 }
 
-/* Whether the job may have these tags as well. One given twice that is new counts twice. */
+/* Check that the job may have these tags too. A new one that is given twice counts twice. */
 static int check_more_tags(struct qless *q, const struct qless_job *job,
 			   const struct qless_str *tags, size_t count)
 {
@@ -273,7 +273,7 @@ int qless_untag(struct qless *q, double now, struct qless_str jid, const struct 
 	list = tags_of(job);
 	if (list == NULL)
 		return 0;
-	/* Those that stay keep their mark. */
+	/* The tags that stay keep their mark. */
 	mark_tags(job);
 	for (i = 0; i < count; i++) {
 		struct tag *tag = tag_find(q, tags[i]);
@@ -356,7 +356,7 @@ static uint32_t count_copies(const struct tag_list *list, const struct tagging *
 	return copies;
 }
 
-/* The tags of the job know it, as often as it has them. */
+/* Repair the taggings of a job: each is in the list of its tag, and counts its occurrences. */
 static size_t resolve_tags_of(const struct qless_job *job)
 {
 	struct tag_list *list = tags_of(job);
@@ -379,7 +379,7 @@ static size_t resolve_tags_of(const struct qless_job *job)
 	return repairs;
 }
 
-/* Each job of the tag has it. The tag may be gone afterwards. */
+/* Drop the jobs of the tag that do not have it. The tag may be freed. */
 static size_t resolve_tag(struct qless *q, struct tag *tag)
 {
 	struct skipnode *node = skiplist_first(&tag->jobs);

@@ -11,7 +11,7 @@
 #include "util/intern.h"
 #include "util/skiplist.h"
 
-/* The names one job has been given, in order; the same tag may be there more than once. */
+/* The tags of a job, in the order in which they were given. A tag may occur more than once. */
 struct tag_list {
 	uint32_t count;
 	struct tagging *items[];
@@ -20,14 +20,14 @@ struct tag_list {
 struct tag {
 	struct intern *name;
 	struct skiplist jobs; /* of taggings; score: time tagged */
-	struct tagging *mine; /* scratch: the tagging of the job being worked on */
+	struct tagging *mine; /* scratch: its tagging of the current job */
 	struct skipnode node; /* in qless.tags; score: number of jobs */
 };
 
 struct tagging {
 	struct tag *tag;
 	struct qless_job *job;
-	struct skipnode node; /* aux: how often it is in the job's list */
+	struct skipnode node; /* aux: how often it occurs in the list of the job */
 };
 
 struct tag *tag_find(const struct qless *q, struct qless_str name);
@@ -36,12 +36,12 @@ void job_set_tags(struct qless *q, struct qless_job *job, const struct qless_str
 		  size_t count, double now);
 void job_refresh_tags(struct qless *q, struct qless_job *job, double now);
 void job_drop_tags(struct qless *q, struct qless_job *job);
-/* Where the job is among those with the tag, or NULL. */
+/* The node of the job among those with the tag, or NULL. */
 const struct skipnode *job_find_tag(const struct qless_job *job, const struct tag *tag);
-/* For lists of names that do not hang on jobs. */
+/* The interned name of a tag, for recurring jobs. */
 struct intern *tag_name_get(struct qless *q, struct qless_str name);
 
-/* Repair the tags of all jobs; returns how many repairs were made. */
+/* Repair the tags of all jobs. Returns the number of repairs. */
 size_t tags_resolve(struct qless *q);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Tracked jobs: those whose events are published.
+ * Tracked jids: the events of their jobs are published.
  */
 #ifndef ENGINE_TRACK_H
 #define ENGINE_TRACK_H
@@ -11,11 +11,11 @@
 
 struct tracked {
 	struct hash_node hash; /* aux: length of the jid */
-	struct skipnode node;  /* score: time of tracking. The jid follows the levels */
+	struct skipnode node;  /* score: when it was tracked. The jid follows the levels */
 };
 
 struct tracked *tracked_find(const struct qless *q, struct qless_str jid);
-/* One that is not tracked yet. Its job, if there is one, is the caller's to mark. */
+/* Track a jid that is not tracked. The caller sets the flag of the job, if there is one. */
 void tracked_add(struct qless *q, struct qless_str jid, double now);
 struct qless_str tracked_jid(const struct tracked *tracked);
 struct qless_str tracked_member(const struct skipnode *node);

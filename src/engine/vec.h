@@ -1,5 +1,5 @@
 /*
- * Vectors: results of a call, and room for the call being served.
+ * Vectors for the results of a call.
  */
 #ifndef ENGINE_VEC_H
 #define ENGINE_VEC_H
@@ -28,14 +28,14 @@ struct str_vec {
 	size_t cap;
 };
 
-/* Items for which a vector keeps its room when it is emptied. */
+/* A vector with room for at most this many items keeps its room when it is emptied. */
 #define VEC_KEEP_ITEMS 4096
 
-/* Give back the room of a vector that is emptied. */
+/* Free the items of a vector. */
 void job_vec_release(struct job_vec *v);
 void str_vec_release(struct str_vec *v);
 
-/* Empty the vector. Every call begins with several of them, most of which are empty already. */
+/* Empty the vector. Each call begins with several of them, nearly always small ones. */
 static inline void job_vec_clear(struct job_vec *v)
 {
 	v->count = 0;

@@ -200,7 +200,7 @@ static struct scan scan_of(const struct qless *q, enum view_table table, view_na
 	return (struct scan){ hash_of(q, table), table >= VIEW_QUEUES, visit, arg };
 }
 
-/* Some names are mere names, to which nothing belongs. */
+/* Names without an object are skipped. */
 static void visit_node(struct hash_node *node, void *arg)
 {
 	const struct scan *scan = arg;
@@ -300,14 +300,14 @@ struct view_bucket view_bucket(const struct view_series *series, size_t i)
 	return (struct view_bucket){ (char)bucket->unit, bucket->value, bucket->count };
 }
 
-/* ---- for who watches ---- */
+/* ---- monitoring ---- */
 
 size_t view_queue_count(const struct qless *q)
 {
 	return hash_count(&q->queue_names.hash);
 }
 
-/* Mostly there are none, and that is seen at once. */
+/* Usually there are none, and the first lock tells. */
 static uint64_t count_stalled(const struct queue *queue, double now)
 {
 	const struct skipnode *first = skiplist_first(&queue->locks);
@@ -322,8 +322,8 @@ static void read_queue(const struct queue *queue, double now, struct view_queue_
 	*ret = (struct view_queue_figures){
 		.name = queue_name(queue),
 		.stalled = count_stalled(queue, now),
-		/* A job names its queue until it is complete, and is in one of its lists or failed.
-		 */
+		/* A job names its queue until it is complete, and is in one of its lists or
+		 * failed. */
 		.failed = queue->job_count,
 		.paused = queue->paused,
 		.meter = &queue->meter,

@@ -1,9 +1,9 @@
 /*
- * Looking into the engine: what the read-only view of the ql:* keys is computed from.
+ * A read-only view of the engine, from which the ql:* keys and the figures are computed.
  *
- * An in-project contract, not part of the library. Nothing here changes anything, and everything
- * that is returned is good until the next call that may. Lists are the engine's own: their nodes
- * know score and member (list->member(node)).
+ * A contract inside the project, not part of the library. Nothing here changes the engine. Results
+ * are valid until the next call that may change it. Lists are those of the engine: their nodes know
+ * their score and member (list->member(node)).
  */
 #ifndef ENGINE_VIEW_H
 #define ENGINE_VIEW_H
@@ -18,12 +18,12 @@
 #include "util/skiplist.h"
 #include "util/str.h"
 
-/* Each NULL if there is no such queue, worker, tag or group. */
+/* Each returns NULL if there is no such queue, worker, tag or group. */
 const struct skiplist *view_queue(const struct qless *q, struct qless_str queue,
 				  enum queue_list list);
 const struct skiplist *view_worker_jobs(const struct qless *q, struct qless_str worker);
 const struct skiplist *view_tag_jobs(const struct qless *q, struct qless_str tag);
-/* The failed jobs of a group; the newest is the last. */
+/* The failed jobs of a group, oldest first. */
 const struct skiplist *view_group(const struct qless *q, struct qless_str group);
 
 const struct skiplist *view_queues(const struct qless *q);
@@ -32,16 +32,17 @@ const struct skiplist *view_completed(const struct qless *q);
 const struct skiplist *view_tracked(const struct qless *q);
 const struct skiplist *view_tags(const struct qless *q);
 
-/* The jobs that a job waits for, or that wait for it; NULL if there are none. All scores are 0. */
+/* The jobs that a job waits for, and those that wait for it; NULL if there are none. All scores are
+ * 0. */
 const struct skiplist *view_dependencies(const struct qless_job *job);
 const struct skiplist *view_dependents(const struct qless_job *job);
 
-/* What qless_job_read() does not tell. */
+/* Members of a job that qless_job_read() leaves out. */
 struct view_job {
 	size_t history_count;
-	double due;	      /* remembered while waiting for dependencies; NAN if none */
-	bool is_warned;	      /* its worker knows that the lock expired */
-	bool failure_cleared; /* an empty failure, not none */
+	double due;	/* when it is due once its dependencies are complete; NAN if at once */
+	bool is_warned; /* its worker was warned that the lock expired */
+	bool failure_cleared; /* its failure reads as an empty object */
 };
 
 void view_job(const struct qless_job *job, struct view_job *ret_view);
@@ -50,7 +51,7 @@ bool view_is_paused(const struct qless *q, struct qless_str queue);
 
 /* ---- finding the members of lists ---- */
 
-/* Each the node that the name has in the list, or NULL if it is not in it. */
+/* Each returns the node of the name in the list, or NULL. */
 const struct skipnode *view_find_job(const struct qless *q, const struct skiplist *list,
 				     struct qless_str jid);
 const struct skipnode *view_find_recur(const struct qless *q, const struct skiplist *list,
@@ -81,12 +82,13 @@ typedef void view_name_fn(void *arg, struct qless_str name);
 
 void view_each(const struct qless *q, enum view_table table, view_name_fn *visit, void *arg);
 
-/* Some names at a time, with anything happening between the calls: start with cursor 0, go on with
- * what is returned until that is 0. What is there all the time is visited exactly once. */
+/* Visit some names at a time; the engine may change between the calls. `cursor` is 0 first, then
+ * the value returned; 0 is returned at the end. A name that exists all the time is visited exactly
+ * once. */
 uint32_t view_scan(const struct qless *q, enum view_table table, uint32_t cursor,
 		   view_name_fn *visit, void *arg);
 
-/* Known without counting. */
+/* Counts that need no walk. */
 struct view_counts {
 	uint64_t jobs;
 	uint64_t depending;   /* jobs that have dependencies */
@@ -132,19 +134,20 @@ struct view_day {
 	bool any_counted;
 };
 
-/* The days of a queue, oldest first; false at the end. `i` counts from 0. */
+/* The days of a queue, oldest first; returns false at the end. `i` counts from 0. */
 bool view_stats_day(const struct qless *q, struct qless_str queue, size_t i,
 		    struct view_day *ret_day);
-/* The day that began then. */
+/* The day that began at `day`. */
 bool view_find_stats_day(const struct qless *q, struct qless_str queue, double day,
 			 struct view_day *ret_day);
 struct view_bucket view_bucket(const struct view_series *series, size_t i);
 
-/* ---- for who watches ---- */
+/* ---- monitoring ---- */
 
 struct view_queue_figures {
 	struct qless_str name;
-	/* How many each list has; but locks that have expired are `stalled`, not `running`. */
+	/* The length of each list, except that `running` leaves out expired locks, which are
+	 * `stalled`. */
 	union {
 		uint64_t listed[QUEUE_LISTS];
 		struct {
@@ -154,7 +157,7 @@ struct view_queue_figures {
 		};
 	};
 	uint64_t stalled;
-	uint64_t failed; /* by the queue in which they failed */
+	uint64_t failed; /* jobs that failed in this queue */
 	bool paused;
 	const struct meter *meter;
 };
@@ -166,7 +169,7 @@ size_t view_queue_count(const struct qless *q);
 /* All queues, in no order. */
 void view_each_queue(const struct qless *q, double now, view_queue_fn *visit, void *arg);
 
-/* What all queues have together that is not empty. */
+/* The parts of all queues that are not empty. */
 struct view_queue_parts {
 	uint64_t lists;
 	uint64_t waits; /* days with waiting times, with running times, with counters */
@@ -176,18 +179,18 @@ struct view_queue_parts {
 
 void view_count_parts(const struct qless *q, struct view_queue_parts *ret_parts);
 
-/* About how many bytes jobs take. */
+/* Estimated bytes of jobs. */
 struct view_memory {
 	uint64_t jobs;
-	uint64_t sampled; /* of which so many were looked at */
+	uint64_t sampled; /* jobs that were looked at */
 	uint64_t payload; /* jid, data, message of a failure */
-	uint64_t index;	  /* to find the job by its id, place, tags and dependencies */
+	uint64_t index;	  /* nodes, table entries, tags and dependencies */
 	uint64_t history;
 };
 
-/* Add what the jobs of a list take, to judge by `samples` of them that are evenly spread. */
+/* Add an estimate for the jobs of a list, from `samples` of them that are evenly spread. */
 void view_jobs_memory(const struct skiplist *jobs, size_t samples, struct view_memory *memory);
-/* The same for the queue and its jobs, as many samples from each of its lists. */
+/* Add an estimate for a queue and its jobs, with `samples` jobs of each list. */
 void view_queue_memory(const struct qless *q, struct qless_str queue, size_t samples,
 		       struct view_memory *memory);
 

@@ -1,8 +1,8 @@
 /*
- * Workers: when they were last seen, and what they hold.
+ * Workers: when they were last seen, what they hold, and what they did.
  *
- * A worker is an object while it is known, holds something, or has done something on a day that is
- * remembered; a mere name otherwise.
+ * A worker is an object while it is known, holds a job, or did something on a day that is kept.
+ * Otherwise it is only a name.
  */
 #include "engine/worker.h"
 
@@ -17,7 +17,7 @@
 #include "util/container.h"
 #include "util/mem.h"
 
-/* Locks that expire later than this from now are in no listing of a worker's jobs. */
+/* Seconds. Locks that expire later than this from now are left out of the jobs of a worker. */
 #define WORKER_HORIZON 8640000.0
 
 struct qless_str holding_jid(const struct holding *holding)
@@ -71,7 +71,7 @@ static void drop_holding(struct qless *q, struct worker *worker, struct holding 
 		q->busy_count--;
 }
 
-/* All go, so there is no need to take each out of the list. */
+/* All entries are freed, so none is removed from the list. */
 static void drop_all(struct qless *q, struct worker *worker)
 {
 	struct hash_node *node;
@@ -138,7 +138,7 @@ const struct skipnode *worker_find_job(const struct worker *worker, struct qless
 	return node != NULL ? &container_of(node, struct holding, hash)->node : NULL;
 }
 
-/* What holds the job, if need be a new one, which is in no list yet. */
+/* The entry of the job, a new one in no list if there was none. */
 static struct holding *holding_need(struct qless *q, struct worker *worker, struct qless_str jid,
 				    uint32_t hash)
 {
@@ -234,12 +234,12 @@ int64_t worker_forget_old(struct qless *q, double now, int64_t max)
 
 /* ---- what workers did ---- */
 
-/* Where the day is among the days of the worker, or would be. */
+/* The index of the day, or where it would be inserted. */
 static uint32_t find_day(const struct worker *worker, double day)
 {
 	uint32_t i = worker->day_count;
 
-	/* Nearly always it is the last one. */
+	/* It is nearly always the last one. */
 	while (i > 0 && worker->days[i - 1].day >= day)
 		i--;
 	return i;
@@ -323,7 +323,7 @@ int qless_workers(struct qless *q, double now, struct qless_workers *ret_workers
 	return 0;
 }
 
-/* The jobs with min <= expiry <= max, last to expire first. */
+/* Append the jobs with min <= expiry <= max, the last to expire first. */
 static void list_held(const struct worker *worker, double min, double max, struct str_vec *ret)
 {
 	struct skipnode *node = skiplist_last_le(&worker->by_expiry, max);

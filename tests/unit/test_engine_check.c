@@ -155,14 +155,14 @@ static void a_job_in_no_list_goes_into_that_of_its_state(void)
 		struct qless_job *lost = job(jids[i]);
 
 		skiplist_remove(job_list(q, lost), &lost->node);
-		assert_repaired("is not in the list of its state");
+		assert_repaired("is missing from the list of its state");
 	}
 }
 
 static void a_job_in_a_list_of_another_state_moves(void)
 {
 	job("waiting")->state = QLESS_SCHEDULED;
-	assert_repaired("job \"waiting\" is not in the list of its state");
+	assert_repaired("job \"waiting\" is missing from the list of its state");
 	TEST_ASSERT_TRUE(check_is_in(&queue_find(q, STR("q"))->scheduled, &job("waiting")->node));
 }
 
@@ -172,7 +172,7 @@ static void a_stalled_job_is_first_again(void)
 
 	skiplist_remove(job_list(q, stalled), &stalled->node);
 	stalled->state = QLESS_STALLED;
-	assert_repaired("job \"waiting2\" is not in the list of its state");
+	assert_repaired("job \"waiting2\" is missing from the list of its state");
 	TEST_ASSERT_TRUE(isinf(stalled->node.score));
 }
 
@@ -182,7 +182,7 @@ static void a_node_that_only_says_that_it_is_in_a_list_goes_into_one(void)
 
 	skiplist_remove(job_list(q, lost), &lost->node);
 	lost->node.linked = true;
-	assert_repaired("job \"waiting\" is not in the list of its state");
+	assert_repaired("job \"waiting\" is missing from the list of its state");
 }
 
 static void a_list_out_of_order_is_sorted(void)
@@ -197,20 +197,20 @@ static void a_job_that_is_not_found_is_again(void)
 	struct qless_job *lost = job("waiting");
 
 	hash_remove(&q->jobs, &lost->hash);
-	assert_repaired("list of \"jobs\" is longer or shorter than those they are in");
+	assert_repaired("list of \"jobs\" does not match the lists that they are in");
 	TEST_ASSERT_EQUAL_PTR(lost, job("waiting"));
 }
 
 static void completed_jobs_are_in_the_order_in_which_they_were(void)
 {
 	skiplist_rescore(&q->completed, &job("complete")->node, 5);
-	assert_repaired("job \"complete\" was completed at another time than its place says");
+	assert_repaired("job \"complete\" has a completion time that differs from its score");
 }
 
 static void a_lock_expires_when_its_job_says(void)
 {
 	skiplist_rescore(&queue_find(q, STR("q"))->locks, &job("running")->node, 5);
-	assert_repaired("job \"running\" has a lock that expires at another time");
+	assert_repaired("job \"running\" has a lock whose expiry is wrong");
 }
 
 static void marks_of_calls_are_wiped(void)
@@ -220,7 +220,7 @@ static void marks_of_calls_are_wiped(void)
 	tag_find(q, STR("t"))->mine = job("waiting")->extra->tags->items[0];
 	assert_repaired("tag \"t\" was left marked by a call");
 	skiplist_first(job("depends")->extra->dependencies)->aux = 1;
-	assert_repaired("job \"depends\" has a dependency left marked");
+	assert_repaired("job \"depends\" has a dependency that a call left marked");
 }
 
 static void fields_that_do_not_fit_the_state_are_cleared(void)
@@ -228,18 +228,18 @@ static void fields_that_do_not_fit_the_state_are_cleared(void)
 	job("waiting")->flags |= JOB_GRACE;
 	assert_repaired("job \"waiting\" has a grace period without a lock");
 	job_set_due(job("waiting"), 5);
-	assert_repaired("job \"waiting\" remembers a due time");
+	assert_repaired("job \"waiting\" remembers a due time but does not depend on others");
 	job("complete")->expires = 5;
-	assert_repaired("job \"complete\" is over but has a lock");
+	assert_repaired("job \"complete\" has ended but has a lock");
 	job_set_worker(q, job("failed"), job("running")->worker);
-	assert_repaired("job \"failed\" is over but has a worker");
+	assert_repaired("job \"failed\" has ended but has a worker");
 }
 
 static void a_job_knows_that_it_is_tracked(void)
 {
 	job("waiting")->flags &= (uint8_t)~JOB_TRACKED;
 	job("waiting2")->flags |= JOB_TRACKED;
-	assert_repaired("job \"waiting\" is tracked and does not know");
+	assert_repaired("job \"waiting\" has a wrong flag for being tracked");
 	TEST_ASSERT_FALSE(job("waiting2")->flags & JOB_TRACKED);
 }
 
@@ -248,9 +248,9 @@ static void tracked_jobs_are_listed_and_found(void)
 	struct tracked *tracked = tracked_find(q, STR("waiting"));
 
 	skiplist_remove(&q->tracks, &tracked->node);
-	assert_repaired("tracked job \"waiting\" is not in the list");
+	assert_repaired("tracked job \"waiting\" is missing from the list of tracked jobs");
 	hash_remove(&q->tracked, &tracked->hash);
-	assert_repaired("list of \"tracked jobs\" has some that are not found");
+	assert_repaired("list of \"tracked jobs\" and the table of tracked jids differ");
 }
 
 static void what_a_job_waits_for_knows_of_it(void)
@@ -258,7 +258,7 @@ static void what_a_job_waits_for_knows_of_it(void)
 	struct qless_job *on = job("waiting");
 
 	skiplist_remove(on->extra->dependents, skiplist_first(on->extra->dependents));
-	assert_repaired("job \"depends\" is bound to one that does not know it");
+	assert_repaired("job \"depends\" has a dependency without a twin");
 	TEST_ASSERT_EQUAL_INT(QLESS_DEPENDS, job("depends")->state);
 }
 
@@ -267,7 +267,7 @@ static void a_job_that_does_not_say_what_it_waits_for_goes_on(void)
 	struct qless_job *depends = job("depends");
 
 	skiplist_remove(depends->extra->dependencies, skiplist_first(depends->extra->dependencies));
-	assert_repaired("job \"waiting\" is bound to one that does not know it");
+	assert_repaired("job \"waiting\" has a dependency without a twin");
 	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, job("depends")->state);
 }
 
@@ -279,7 +279,7 @@ static void nothing_waits_for_a_completed_job(void)
 	job_set_queue(q, done, NULL);
 	done->state = QLESS_COMPLETE;
 	skiplist_insert(&q->completed, &done->node, done->time);
-	assert_repaired("job \"depends\" is bound to one that is complete");
+	assert_repaired("job \"depends\" has a dependency with a completed job");
 	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, job("depends")->state);
 }
 
@@ -289,13 +289,14 @@ static void a_job_that_waits_for_another_but_not_by_its_state_is_left(void)
 
 	job_leave(q, depends);
 	job_place_as(q, depends, QLESS_WAITING, job_work_score(depends, 1000));
-	assert_left("job \"depends\" waits for nothing, or has dependencies and does not wait");
+	assert_left("job \"depends\" is in the state depends without dependencies, or the other "
+		    "way round");
 }
 
 static void counters_of_tags_are_exact(void)
 {
 	skiplist_rescore(&q->tags, &tag_find(q, STR("t"))->node, 99);
-	assert_repaired("tag \"t\" has another counter");
+	assert_repaired("tag \"t\" has a wrong counter");
 }
 
 static void a_tag_has_the_jobs_that_have_it(void)
@@ -304,12 +305,12 @@ static void a_tag_has_the_jobs_that_have_it(void)
 	struct tagging *tagging = tags->items[1];
 
 	skiplist_remove(&tagging->tag->jobs, &tagging->node);
-	assert_repaired("job \"waiting\" has a tag that does not know it");
+	assert_repaired("job \"waiting\" has a tag that does not list it");
 	tags->items[0]->node.aux = 1;
-	assert_repaired("job \"waiting\" has a tag that does not know it");
+	assert_repaired("job \"waiting\" has a tag that does not list it");
 	/* "u", which is no longer among the tags of the job. */
 	tags->items[1] = tags->items[0];
-	assert_repaired("job \"waiting\" has a tag that does not know it");
+	assert_repaired("job \"waiting\" has a tag that does not list it");
 }
 
 static void a_worker_finds_what_it_holds(void)
@@ -319,11 +320,11 @@ static void a_worker_finds_what_it_holds(void)
 	struct holding *holding = container_of(held, struct holding, hash);
 
 	hash_remove(&worker->held, held);
-	assert_repaired("worker \"w\" has jobs that are not found");
+	assert_repaired("worker \"w\" holds jobs that its table lacks");
 	skiplist_remove(&worker->by_expiry, &holding->node);
-	assert_repaired("worker \"w\" has jobs that are not found");
+	assert_repaired("worker \"w\" holds jobs that its table lacks");
 	skiplist_rescore(&worker->by_expiry, &holding->node, 5);
-	assert_repaired("worker \"w\" has a lock that expires at another time");
+	assert_repaired("worker \"w\" has a lock whose expiry is wrong");
 }
 
 static void recurring_jobs_are_in_their_queue(void)
@@ -332,30 +333,30 @@ static void recurring_jobs_are_in_their_queue(void)
 		(struct qless_recur *)(uintptr_t)qless_recur_get(q, STR("recurring"));
 
 	skiplist_remove(&recur->queue->recurring, &recur->node);
-	assert_repaired("recurring job \"recurring\" is not in the list of its queue");
+	assert_repaired("recurring job \"recurring\" is missing from the list of its queue");
 	TEST_ASSERT_TRUE(recur->node.score == 1060);
 }
 
 static void a_queue_knows_how_many_jobs_it_has(void)
 {
 	queue_find(q, STR("q"))->job_count = 3;
-	assert_repaired("queue \"q\" has another number of jobs");
+	assert_repaired("queue \"q\" has a wrong number of jobs");
 }
 
 static void a_queue_follows_its_options(void)
 {
 	queue_find(q, STR("q"))->heartbeat = 5;
-	assert_repaired("queue \"q\" does not follow its options");
+	assert_repaired("queue \"q\" does not match its options");
 }
 
 static void names_count_who_refers_to_them(void)
 {
 	job("waiting")->klass->node.aux += 2;
-	assert_repaired("class or jid \"k\" is a name that counts another number of references");
+	assert_repaired("class or jid \"k\" has a wrong reference count");
 	queue_find(q, STR("q"))->name->node.aux = 1;
-	assert_repaired("queue \"q\" is a name that counts another number of references");
+	assert_repaired("queue \"q\" has a wrong reference count");
 	intern_get(&q->worker_names, STR("nobody"));
-	assert_repaired("worker \"nobody\" is a name that counts another number of references");
+	assert_repaired("worker \"nobody\" has a wrong reference count");
 	TEST_ASSERT_NULL(intern_find(&q->worker_names, STR("nobody")));
 }
 
@@ -376,13 +377,13 @@ static void numbers_that_save_walking_are_right(void)
 static void failures_are_numbered(void)
 {
 	q->failure_number = 0;
-	assert_repaired("group \"g\" has a failure that is yet to come");
+	assert_repaired("group \"g\" has a failure with a number above the last one");
 }
 
 static void a_histogram_is_of_no_more_than_was_counted(void)
 {
 	queue_find(q, STR("q"))->days[0].wait.buckets[0].count += 10;
-	assert_repaired("queue \"q\" has a histogram of more than was counted");
+	assert_repaired("queue \"q\" has a histogram with more entries than its count");
 }
 
 static void statistics_that_contradict_each_other_are_left(void)
@@ -406,11 +407,11 @@ static void what_has_no_right_answer_is_left(void)
 	assert_left("job \"running\" has a number that is not finite");
 
 	failed->extra->failure = NULL;
-	assert_found("job \"failed\" has failed without a failure");
+	assert_found("job \"failed\" has failed but has no failure");
 	failed->extra->failure = failure;
 
 	job("waiting2")->state = QLESS_COMPLETE;
-	assert_left("job \"waiting2\" is complete and in a queue, or neither");
+	assert_left("job \"waiting2\" is complete but in a queue, or not complete and in none");
 	job("waiting2")->state = QLESS_WAITING;
 }
 
@@ -425,7 +426,7 @@ static void several_damages_are_repaired_at_once(void)
 	job("waiting2")->flags |= JOB_CHOSEN;
 	skiplist_remove(job("waiting")->extra->dependents,
 			skiplist_first(job("waiting")->extra->dependents));
-	assert_repaired("job \"running\" is not in the list of its state");
+	assert_repaired("job \"running\" is missing from the list of its state");
 }
 
 int main(int argc, char **argv)
