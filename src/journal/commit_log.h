@@ -11,7 +11,7 @@
  *
  * An implementation decides what "committed" means. For the journal (journal.h) a record is
  * committed when it is as durable as the sync policy demands. For a group of servers it will be
- *when a majority has it.
+ * when a majority has it.
  *
  * The server reads the fields of struct commit_log, which only the implementation writes. They
  * change in commit_log_append() and commit_log_flush(), in an end of a group or a batch, and when a

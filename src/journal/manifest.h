@@ -8,9 +8,9 @@
  *	checksum 5d6f0a0c9cf4d1c8
  *
  * The base is a snapshot. The number after its name is the sequence number of the last record in
- *it. Until the first rewrite there is no such line. The log segments are in order, and only the
- *last one is written to. The checksum is XXH3-64 with seed 0 over all lines before its own, in
- *hexadecimal. A rename replaces the file as a whole.
+ * it. Until the first rewrite there is no such line. The log segments are in order, and only the
+ * last one is written to. The checksum is XXH3-64 with seed 0 over all lines before its own, in
+ * hexadecimal. A rename replaces the file as a whole.
  */
 #ifndef JOURNAL_MANIFEST_H
 #define JOURNAL_MANIFEST_H

@@ -1,6 +1,6 @@
 /*
  * The state of a rewrite: a new snapshot replaces the previous one and the log after it.
- *Identifiers call a snapshot a base, as the name of its file does.
+ * Identifiers call a snapshot a base, as the name of its file does.
  *
  *	        the next segment     the snapshot is    the snapshot is
  *	        has begun            being written      on the disk

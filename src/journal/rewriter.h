@@ -1,9 +1,9 @@
 /*
  * The rewriter: a process that makes snapshots from the files, so that the server need not fork.
  *
- * A fork takes longer the more memory the process has, and all clients wait for it. The rewriter is
- * forked before the state is loaded, so it is small. It sleeps, and forks a worker for each
- *snapshot that it is ordered to make. Both end when the owner ends.
+ * A fork takes longer the more memory the process has, and all clients wait for it. The rewriter
+ * is forked before the state is loaded, so it is small. It sleeps, and forks a worker for each
+ * snapshot that it is ordered to make. Both end when the owner ends.
  *
  *	owner               rewriter            worker
  *	  | ---- order ------> | ----- fork ----> |
