@@ -116,7 +116,7 @@ static int system_sync(void *arg, int fd)
 	return st.st_nlink > 0 ? 0 : -ENOENT;
 }
 
-/* Of one that is open for reading and writing. */
+/* Read the first `size` bytes of a file and write them again. */
 static int write_again(int fd, uint64_t size)
 {
 	char *bytes = mem_alloc(COPY_BYTES);
