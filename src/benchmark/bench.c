@@ -1,6 +1,6 @@
 /*
- * The order of a run: connect, prepare what the workload needs, run it, and compare what the server
- * then has with the books.
+ * A run: connects, prepares what the workload needs, runs it, and compares the queues of the server
+ * with the ledger.
  */
 #include "benchmark/bench.h"
 
@@ -14,13 +14,13 @@
 #include "util/mem.h"
 
 #define JOBS_DEFAULT	   100000
-#define KEYS_DEFAULT	   10000 /* of SET */
+#define KEYS_DEFAULT	   10000 /* keys of SET, unless given */
 #define RATE_DEFAULT	   10000
 #define SETUP_PIPELINE_MIN 16
 #define SCRIPT_MAX	   ((size_t)4 * 1024 * 1024)
 #define NS_PER_S	   1e9
 
-/* What qlessd takes for a copy of qless.lua: it looks only at which functions there are. */
+/* qlessd recognises a copy of qless.lua by the functions it defines, so these suffice. */
 static const char stand_in[] =
 	"local Benchmark = { ns = 'ql:' }\n"
 	"Benchmark.put = function(now, me, queue, jid, klass, data, delay, ...) end\n"
@@ -88,7 +88,7 @@ static int load_script(struct bench *b)
 		rc = CONTROL_CALL(&b->control, &reply, &b->error, "SCRIPT", "LOAD",
 				  buf_cstr(&script));
 	if (rc == 0 && (reply.type != REPLY_BULK || reply.text.len >= sizeof b->script_sha)) {
-		buf_printf(&b->error, "SCRIPT LOAD did not answer with a hash");
+		buf_printf(&b->error, "the reply to SCRIPT LOAD is not a hash");
 		rc = -1;
 	}
 	if (rc == 0)
@@ -97,19 +97,19 @@ static int load_script(struct bench *b)
 	return rc;
 }
 
-/* A workload without queue commands runs on any Redis; the others need somebody to run them. */
+/* A workload without queue commands runs on any Redis. The others need a server with queues. */
 static int check_server(struct bench *b)
 {
 	bool is_plain = (b->workload->flags & WORKLOAD_PLAIN) != 0;
 
 	if (b->workload->phase.steps[0].command == COMMAND_SET && b->server.is_qlessd) {
-		buf_printf(&b->error, "qlessd has no SET: this workload is for a Redis");
+		buf_printf(&b->error, "qlessd has no SET: this workload needs a Redis");
 		return -1;
 	}
 
 	if (!is_plain && !b->server.is_qlessd && b->options->dialect != OPTIONS_EVALSHA) {
 		buf_printf(&b->error,
-			   "%s knows the commands of qless only as a script: "
+			   "%s runs the commands of qless only as a script: use "
 			   "--dialect evalsha --script FILE",
 			   b->server.name);
 		return -1;
@@ -156,7 +156,7 @@ static int run_setup(struct bench *b, const struct workload_phase *phase, uint64
 	return loop_run(b, &plan);
 }
 
-/* Without what has to be there, the rest makes no sense. */
+/* The run makes no sense if its preparation failed. */
 static int check_setup(struct bench *b)
 {
 	if (b->errors == 0)
@@ -165,7 +165,7 @@ static int check_setup(struct bench *b)
 	return -1;
 }
 
-/* Put what is to be there before. */
+/* Put the backlog. */
 static int fill(struct bench *b)
 {
 	static const struct workload_step step = { COMMAND_FILL, 0 };
@@ -224,7 +224,7 @@ static int refuse(struct bench *b, const char *why)
 	return -1;
 }
 
-/* What goes together with what depends on the workload. */
+/* Check options whose valid values depend on the workload. */
 static int settle(struct bench *b)
 {
 	const struct options *o = b->options;

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #define READ_BYTES ((size_t)64 * 1024)
-/* For a reply to a single call; a server that loads a large log, for example, takes its time. */
+/* Seconds to wait for the reply to a single call. A server may be loading a large log, for example.
+ * */
 #define TIMEOUT_S 60
 
 static int connect_unix(const char *path, struct buf *error)
@@ -63,7 +64,7 @@ static int connect_tcp(const char *host, unsigned port, struct buf *error)
 	return fd;
 }
 
-/* Both ends of the connection have the same address, whatever that is. */
+/* Whether both ends of the connection have the same address. */
 static bool has_local_peer(int fd)
 {
 	struct sockaddr_storage here = { 0 }, there = { 0 };
@@ -136,7 +137,7 @@ int control_release(struct control *c)
 static int fail(struct buf *error, const char *what)
 {
 	buf_printf(error, "%s: %s", what,
-		   errno == EAGAIN ? "the server does not answer" : strerror(errno));
+		   errno == EAGAIN ? "the server does not reply" : strerror(errno));
 	return -1;
 }
 
@@ -157,11 +158,11 @@ static int receive(struct control *c, struct reply *ret_reply, struct buf *error
 		buf_commit(&c->in, (size_t)n);
 	}
 	if (len < 0 || (size_t)len != c->in.len) {
-		buf_printf(error, "this does not speak the protocol of Redis");
+		buf_printf(error, "the server does not speak the protocol of Redis");
 		return -1;
 	}
 	if (ret_reply->type == REPLY_ERROR) {
-		buf_printf(error, "the server says: %.*s", (int)ret_reply->text.len,
+		buf_printf(error, "the server replied: %.*s", (int)ret_reply->text.len,
 			   ret_reply->text.ptr);
 		return -1;
 	}

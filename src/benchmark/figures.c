@@ -8,11 +8,12 @@
 
 #include "util/num.h"
 
-#define COMM_MAX	   ((size_t)15) /* bytes of a name that the kernel keeps */
-#define PROC_LINE_MAX	   1024
-#define WORDS_BEFORE_UTIME 12 /* in /proc/PID/stat from the end of the name, itself included */
+#define COMM_MAX      ((size_t)15) /* bytes of a name that the kernel keeps */
+#define PROC_LINE_MAX 1024
+#define WORDS_BEFORE_UTIME \
+	12 /* from the end of the name in /proc/PID/stat, which counts as a word */
 
-/* The value behind "name:" in the reply of INFO; empty if there is none. */
+/* The value of "name:" in the reply of INFO, or an empty one. */
 static struct qless_str find_field(struct qless_str info, const char *name)
 {
 	const char *at = info.ptr, *end = info.ptr + info.len;
@@ -37,7 +38,7 @@ static uint64_t find_number(struct qless_str info, const char *name)
 	return num_parse_u64(find_field(info, name), 0, UINT64_MAX, &value) ? value : 0;
 }
 
-/* The first line of a file in /proc; empty if there is none. */
+/* The first line of a file in /proc, or an empty one. */
 static void read_proc_line(pid_t pid, const char *name, char *to, size_t size)
 {
 	char path[64];
@@ -51,8 +52,8 @@ static void read_proc_line(pid_t pid, const char *name, char *to, size_t size)
 		fclose(file);
 }
 
-/* There is such a process, and it has the name of the executable: over a tunnel a server only seems
- * to be here. */
+/* Whether a process with this id runs the executable. Through a tunnel a server only seems to be
+ * local. */
 static bool is_running_here(pid_t pid, struct qless_str executable)
 {
 	const char *name = memrchr(executable.ptr, '/', executable.len);
@@ -92,7 +93,7 @@ int figures_identify(struct control *control, struct figures_server *ret_server,
 	return 0;
 }
 
-/* The number behind so many words of a line; 0 if there is none. */
+/* The number after `words` words of a line, or 0 if there is none. */
 static uint64_t number_behind(const char *line, int words)
 {
 	for (; words > 0; words--) {
@@ -109,7 +110,7 @@ static double read_cpu_s(pid_t pid)
 	uint64_t ticks = 0;
 
 	read_proc_line(pid, "stat", line, sizeof line);
-	/* The name of the program, in parentheses, may have blanks in it. */
+	/* The name of the program is in parentheses and may contain blanks. */
 	name_end = strrchr(line, ')');
 	if (name_end != NULL)
 		ticks = number_behind(name_end, WORDS_BEFORE_UTIME) +

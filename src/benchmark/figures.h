@@ -1,5 +1,5 @@
 /*
- * What is known about the server at a moment: from INFO, and from /proc if it runs on this machine.
+ * Figures of the server at one moment: from INFO, and from /proc if it runs on this machine.
  */
 #ifndef BENCHMARK_FIGURES_H
 #define BENCHMARK_FIGURES_H
@@ -12,27 +12,27 @@
 
 #define FIGURES_NAME_MAX 64
 
-/* Who the server is. */
+/* The identity of the server. */
 struct figures_server {
 	char name[FIGURES_NAME_MAX]; /* "qlessd 0.1.0", "redis 7.0.15" */
 	bool is_qlessd;
-	pid_t pid; /* 0 unless it is on this machine */
+	pid_t pid; /* 0 unless it runs on this machine */
 };
 
 struct figures {
-	double cpu_s;	   /* processor time so far */
+	double cpu_s;	   /* processor time in seconds */
 	uint64_t rss;	   /* bytes */
-	uint64_t log;	   /* bytes of the log, those not yet written included */
-	uint64_t log_base; /* of these, what the last rewriting left */
+	uint64_t log;	   /* bytes of the log, with those not written yet */
+	uint64_t log_base; /* bytes of these in the snapshot of the last rewrite */
 	bool has_log;
 };
 
 /* Returns 0, or -1 with a line in `error`. */
 int figures_identify(struct control *control, struct figures_server *ret_server, struct buf *error);
 
-/* The log, by asking the server: the same results. */
+/* Asks the server about its log. Returns like figures_identify(). */
 int figures_read_log(struct control *control, struct figures *f, struct buf *error);
-/* The process, without asking it. Of one elsewhere all is 0. */
+/* Reads the figures of the process from /proc. All are 0 if it is on another machine. */
 void figures_read_process(const struct figures_server *server, struct figures *f);
 
 /* Processor time of this process, in seconds. */

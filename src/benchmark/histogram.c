@@ -5,8 +5,8 @@
 #define SUB_BUCKETS ((uint64_t)1 << HISTOGRAM_PRECISION_BITS)
 #define VALUE_MAX   (((uint64_t)1 << HISTOGRAM_VALUE_BITS) - 1)
 
-/* Values below 128 have a bucket each. Above, the leading bit says which power of two it is, and
- * the seven bits behind it which bucket of that. */
+/* Values below 128 have a bucket each. For larger ones the leading bit determines the power of two,
+ * and the next seven bits the bucket within it. */
 static size_t bucket_of(uint64_t value)
 {
 	unsigned shift;

@@ -1,6 +1,6 @@
 /*
- * The loop. What costs time for each request is kept small: one read and one write serve all that
- * is there for a connection, and the clock is read once for each read.
+ * The event loop. It does little for each request: one read and one write serve everything of a
+ * connection, and the clock is read once for each read.
  */
 #include "benchmark/bench.h"
 
@@ -21,20 +21,20 @@
 #define READ_BYTES     ((size_t)64 * 1024)
 #define EVENTS_MAX     256
 #define PENDING_MIN    ((size_t)16)
-#define TURN_MAX_NS    ((int64_t)100 * NS_PER_MS) /* to look at the time, whatever happens */
+#define TURN_MAX_NS    ((int64_t)100 * NS_PER_MS) /* maximum time between looks at the clock */
 #define NS_PER_S       1000000000
 #define NS_PER_MS      1000000
 #define SILENCE_MAX_NS ((int64_t)60 * NS_PER_S)
 
-/* What the loop knows only while it runs a phase. */
+/* The state of the loop while it runs a phase. */
 struct loop {
 	struct bench *b;
 	const struct loop_plan *plan;
 	int64_t began_ns;
-	int64_t next_due_ns; /* with a rate: when the next request is to be sent */
-	uint64_t due_count;  /* how many have been due so far */
+	int64_t next_due_ns; /* with a rate: when the next request is due */
+	uint64_t due_count;  /* requests that were due so far */
 	size_t next_connection;
-	bool drains; /* no more requests come by the rate: workers finish what they began */
+	bool drains; /* no more requests become due, and workers finish their rounds */
 	struct connection **dirty;
 	size_t dirty_count;
 };
@@ -122,7 +122,7 @@ static struct worker *add_worker(struct bench *b, struct connection *c)
 		jids = WORKLOAD_JIDS_MAX;
 	w->connection = c;
 	w->jids = mem_zalloc(jids * REQUEST_JID_BYTES);
-	/* With a rate there can be more workers than have been given a job. Two can share one. */
+	/* With a rate there may be more workers than held jobs. Then two share one. */
 	if ((b->workload->flags & WORKLOAD_HOLD) != 0 && c->worker_count >= b->options->pipeline) {
 		const struct worker *other = c->workers[c->worker_count / 2];
 
@@ -223,7 +223,7 @@ static int flush_dirty(struct loop *l)
 	return rc;
 }
 
-/* For the forms that take the time of the client. */
+/* For dialects whose requests have the client's time. */
 static void read_stamp(struct bench *b)
 {
 	if (b->options->dialect != OPTIONS_NATIVE)
@@ -245,7 +245,7 @@ static void measure(struct bench *b, const struct pending *p)
 		m->jobs += b->jids_of[p->command];
 }
 
-/* The worker has its reply: it goes on at once, or waits for its time. */
+/* The worker got its reply: it continues at once, or waits for its time. */
 static void go_on(struct loop *l, struct worker *w)
 {
 	bool waits = l->plan->rate != 0 && (!l->drains || w->step == 0);
@@ -254,7 +254,7 @@ static void go_on(struct loop *l, struct worker *w)
 		STAILQ_INSERT_TAIL(&w->connection->idle, w, idle);
 }
 
-/* Take the replies out of what was read; what is left over is the beginning of one. */
+/* Take the replies from the bytes read. The rest is the beginning of the next one. */
 static int take_replies(struct loop *l, struct connection *c)
 {
 	struct bench *b = l->b;
@@ -266,7 +266,7 @@ static int take_replies(struct loop *l, struct connection *c)
 		struct pending p;
 
 		if (c->count == 0) {
-			buf_printf(&b->error, "the server sends replies to nothing");
+			buf_printf(&b->error, "the server sent a reply without a request");
 			return -1;
 		}
 		p = pop_pending(c);
@@ -278,7 +278,7 @@ static int take_replies(struct loop *l, struct connection *c)
 		rest = str_make(rest.ptr + len, rest.len - (size_t)len);
 	}
 	if (len < 0) {
-		buf_printf(&b->error, "the server sends what is no reply");
+		buf_printf(&b->error, "the server sent an invalid reply");
 		return -1;
 	}
 	buf_append_str(&c->tail, rest);
@@ -308,7 +308,7 @@ static int receive(struct loop *l, struct connection *c)
 
 /* ---- time ---- */
 
-/* Send what is due by the rate, each on the next connection. */
+/* Send the requests that are due, each on the next connection. */
 static void send_due(struct loop *l)
 {
 	struct bench *b = l->b;
@@ -335,7 +335,7 @@ static void send_due(struct loop *l)
 	}
 }
 
-/* Let the workers that wait in the middle of their steps finish. */
+/* Let the workers in the middle of a round finish it. */
 static void drain(struct loop *l)
 {
 	struct bench *b = l->b;
@@ -369,7 +369,7 @@ static int start_measuring(struct loop *l)
 	return 0;
 }
 
-/* What is sent from now on does not count. */
+/* Requests that are sent from now on do not count. */
 static void end_measuring(struct bench *b)
 {
 	struct measurement *m = &b->m;
@@ -381,7 +381,7 @@ static void end_measuring(struct bench *b)
 	figures_read_process(&b->server, &m->after);
 }
 
-/* Is it time to begin to measure, or to end? */
+/* Start or end measuring if it is time. */
 static int look_at_time(struct loop *l)
 {
 	const struct loop_plan *plan = l->plan;
@@ -399,7 +399,7 @@ static int look_at_time(struct loop *l)
 	return 0;
 }
 
-/* How long to wait for events. */
+/* The time to wait for events. */
 static int64_t choose_timeout_ns(const struct loop *l)
 {
 	int64_t until_due_ns = l->next_due_ns - l->b->now_ns;
@@ -409,8 +409,8 @@ static int64_t choose_timeout_ns(const struct loop *l)
 	return until_due_ns > 0 ? until_due_ns : 0;
 }
 
-/* A kernel that cannot wait for less than a millisecond is asked without waiting: what comes by a
- * rate comes in time. */
+/* A kernel that cannot wait for less than a millisecond is polled, so that scheduled requests are
+ * on time. */
 static int wait_for_events(const struct loop *l, struct epoll_event *events)
 {
 	int64_t timeout_ns = choose_timeout_ns(l);
@@ -433,19 +433,19 @@ static int handle_event(struct loop *l, const struct epoll_event *event)
 		return 0;
 	if (receive(l, c) < 0)
 		return -1;
-	/* What this connection has to say goes out before the next one is looked at: the server
-	 * has something to do meanwhile. */
+	/* Send the requests of this connection before the next one is read, so that the server has
+	 * work. */
 	return flush_dirty(l);
 }
 
-/* A server that hangs is not waited for. */
+/* Give up if the server hangs. */
 static int check_silence(struct bench *b)
 {
 	if (b->under_way == 0)
 		b->heard_ns = b->now_ns;
 	if (b->now_ns - b->heard_ns <= SILENCE_MAX_NS)
 		return 0;
-	buf_printf(&b->error, "the server does not answer");
+	buf_printf(&b->error, "the server does not reply");
 	return -1;
 }
 
@@ -480,7 +480,7 @@ static int turn(struct loop *l)
 	return look_at_time(l);
 }
 
-/* All workers wait for the first step. Those of a phase before may be more than this one needs. */
+/* All workers wait for the first step. An earlier phase may have added more than this one needs. */
 static void line_up(struct loop *l)
 {
 	struct bench *b = l->b;

@@ -1,5 +1,5 @@
 /*
- * qlessd-benchmark: put load on a qlessd, or on a Redis that runs qless.lua, and measure it.
+ * qlessd-benchmark: puts load on a qlessd, or on a Redis that runs qless.lua, and measures it.
  */
 #include <stdio.h>
 
@@ -59,7 +59,7 @@ static enum result start(int argc, char **argv)
 	workload = workload_find(options.workload);
 	if (workload == NULL) {
 		fprintf(stderr,
-			"qlessd-benchmark: there is no workload '%s'; --workload help lists them\n",
+			"qlessd-benchmark: unknown workload '%s'; --workload help lists them\n",
 			options.workload);
 		return RESULT_TROUBLE;
 	}

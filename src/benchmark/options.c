@@ -10,7 +10,7 @@
 
 enum option_type {
 	TYPE_TEXT,
-	TYPE_COUNT, /* digits, and k for a thousand or M for a million */
+	TYPE_COUNT, /* digits, with k for thousand or M for million */
 	TYPE_SECONDS,
 	TYPE_DIALECT,
 	TYPE_FLAG,
@@ -22,7 +22,7 @@ struct option_row {
 	enum option_type type;
 	size_t field; /* offset in struct options */
 	uint64_t min, max;
-	const char *value; /* what the help calls it */
+	const char *value; /* name of the value in the help */
 	const char *help;
 };
 
@@ -33,45 +33,47 @@ const char *const options_dialects[] = { "native", "qless", "evalsha" };
 #define FIELD(name) offsetof(struct options, name)
 
 static const struct option_row rows[] = {
-	{ "host", TYPE_TEXT, FIELD(host), 0, 0, "name", "of the server; 127.0.0.1" },
-	{ "port", TYPE_COUNT, FIELD(port), 1, 65535, "number", "of the server; 7537" },
-	{ "socket", TYPE_TEXT, FIELD(socket), 0, 0, "path", "of a Unix socket instead" },
-	{ "user", TYPE_TEXT, FIELD(user), 0, 0, "name", "to authenticate as" },
+	{ "host", TYPE_TEXT, FIELD(host), 0, 0, "name", "host of the server (127.0.0.1)" },
+	{ "port", TYPE_COUNT, FIELD(port), 1, 65535, "number", "port of the server (7537)" },
+	{ "socket", TYPE_TEXT, FIELD(socket), 0, 0, "path", "Unix socket to use instead" },
+	{ "user", TYPE_TEXT, FIELD(user), 0, 0, "name", "user to authenticate as" },
 	{ "password", TYPE_TEXT, FIELD(password), 0, 0, "text",
-	  "else that in the environment as QLESSD_PASSWORD" },
-	{ "database", TYPE_COUNT, FIELD(database), 0, 16383, "number", "to select; 0" },
+	  "default: QLESSD_PASSWORD in the environment" },
+	{ "database", TYPE_COUNT, FIELD(database), 0, 16383, "number", "database to select (0)" },
 	{ "workload", TYPE_TEXT, FIELD(workload), 0, 0, "name",
-	  "what to do; lifecycle. 'help' lists them" },
+	  "workload to run (lifecycle); 'help' lists them" },
 	{ "dialect", TYPE_DIALECT, FIELD(dialect), 0, 0, "name",
-	  "native (PUT ...), qless (QLESS put now ...), or evalsha; native" },
+	  "native (PUT ...), qless (QLESS put now ...), or evalsha (native)" },
 	{ "script", TYPE_TEXT, FIELD(script), 0, 0, "file",
-	  "to load for evalsha; else a stand-in that only qlessd takes" },
-	{ "connections", TYPE_COUNT, FIELD(connections), 1, OPTIONS_CONNECTIONS_MAX, "n", "64" },
+	  "script to load for evalsha; without it a stub that only qlessd accepts" },
+	{ "connections", TYPE_COUNT, FIELD(connections), 1, OPTIONS_CONNECTIONS_MAX, "n",
+	  "connections (64)" },
 	{ "pipeline", TYPE_COUNT, FIELD(pipeline), 1, OPTIONS_PIPELINE_MAX, "n",
-	  "requests under way on each connection; 1" },
+	  "requests under way on each connection (1)" },
 	{ "jobs", TYPE_COUNT, FIELD(jobs), 1, OPTIONS_JOBS_MAX, "n",
-	  "or requests, if there are none; 100k" },
+	  "jobs to process, or requests if there are no jobs (100k)" },
 	{ "duration", TYPE_SECONDS, FIELD(duration_s), 0, OPTIONS_SECONDS_MAX, "seconds",
-	  "end after that; without --jobs only then" },
+	  "time limit; replaces the default of --jobs" },
 	{ "warmup", TYPE_SECONDS, FIELD(warmup_s), 0, OPTIONS_SECONDS_MAX, "seconds",
-	  "begin to measure after that" },
+	  "time before measuring starts" },
 	{ "rate", TYPE_COUNT, FIELD(rate), 1, OPTIONS_RATE_MAX, "n",
-	  "send so many requests a second, whether there are replies or not" },
+	  "requests a second, sent whether replies come or not" },
 	{ "payload", TYPE_COUNT, FIELD(payload), OPTIONS_PAYLOAD_MIN, OPTIONS_PAYLOAD_MAX, "bytes",
-	  "of data in each job; 100" },
+	  "size of the data of each job (100)" },
 	{ "queues", TYPE_COUNT, FIELD(queues), 1, OPTIONS_QUEUES_MAX, "n",
-	  "to spread the jobs over; 1" },
+	  "queues to spread the jobs over (1)" },
 	{ "batch", TYPE_COUNT, FIELD(batch), 1, OPTIONS_BATCH_MAX, "n",
-	  "jobs in each request, where the workload allows; 1" },
+	  "jobs in each request, if the workload allows it (1)" },
 	{ "backlog", TYPE_COUNT, FIELD(backlog), 0, OPTIONS_BACKLOG_MAX, "n",
-	  "jobs to be there before; depends on the workload" },
+	  "jobs that exist before; the default depends on the workload" },
 	{ "seed", TYPE_COUNT, FIELD(seed), 0, UINT64_MAX, "n",
-	  "the same jids, data and numbers each time" },
+	  "makes jids, data and numbers repeatable" },
 	{ "flush", TYPE_FLAG, FIELD(flush), 0, 0, NULL, "FLUSHALL first: deletes everything" },
-	{ "histogram", TYPE_FLAG, FIELD(histogram), 0, 0, NULL, "show that of the latencies" },
+	{ "histogram", TYPE_FLAG, FIELD(histogram), 0, 0, NULL,
+	  "show a histogram of the latencies" },
 	{ "json", TYPE_FLAG, FIELD(json), 0, 0, NULL, "write the result as JSON" },
 	{ "progress", TYPE_FLAG, FIELD(progress), 0, 0, NULL,
-	  "show it even if standard error is no terminal" },
+	  "show progress even if standard error is not a terminal" },
 	{ "version", TYPE_TASK, OPTIONS_VERSION, 0, 0, NULL, NULL },
 	{ "help", TYPE_TASK, OPTIONS_HELP, 0, 0, NULL, NULL },
 };
@@ -82,7 +84,7 @@ void options_print_usage(void)
 {
 	puts("Usage: qlessd-benchmark [--option value ...]\n"
 	     "\n"
-	     "Puts load on a qlessd, or on a Redis that runs qless.lua, and says how fast it "
+	     "Puts load on a qlessd, or on a Redis that runs qless.lua, and measures how fast it "
 	     "is.\n");
 	for (size_t i = 0; i < ROW_COUNT; i++) {
 		char left[40];
@@ -95,7 +97,7 @@ void options_print_usage(void)
 		else
 			printf("  %s\n", left);
 	}
-	puts("\nCounts may end in k for a thousand or M for a million.");
+	puts("\nCounts may end in k for thousand or M for million.");
 }
 
 static int parse_count(const struct option_row *row, const char *text, uint64_t *ret_value,
@@ -173,7 +175,7 @@ static int apply(struct options *o, const struct option_row *row, const char *va
 	return -1;
 }
 
-/* What only makes sense together. */
+/* Check combinations of options. */
 static int check(struct options *o, struct buf *error)
 {
 	if (o->script != NULL && o->dialect != OPTIONS_EVALSHA)
@@ -182,7 +184,7 @@ static int check(struct options *o, struct buf *error)
 		buf_printf(error, "--user needs a --password");
 	else if (o->batch > 1 && o->dialect == OPTIONS_EVALSHA)
 		buf_printf(error, "--batch is not for --dialect evalsha, "
-				  "which has no commands for several jobs");
+				  "which has no commands for multiple jobs");
 	else
 		return 0;
 	return -1;
@@ -213,7 +215,7 @@ int options_parse(int argc, char *const *argv, struct options *ret_options, stru
 		table[i].has_arg = rows[i].value != NULL ? required_argument : no_argument;
 	}
 	set_defaults(ret_options);
-	optind = 0; /* begin anew, for whoever parses twice */
+	optind = 0; /* getopt starts again, because tests parse several times */
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":", table, &index)) == 0) {
 		if (apply(ret_options, &rows[index], optarg, error) < 0)
@@ -224,9 +226,9 @@ int options_parse(int argc, char *const *argv, struct options *ret_options, stru
 	if (c == ':')
 		buf_printf(error, "%s needs a value", argv[optind - 1]);
 	else if (c != -1)
-		buf_printf(error, "there is no option %s", argv[optind - 1]);
+		buf_printf(error, "unknown option %s", argv[optind - 1]);
 	else if (optind != argc)
-		buf_printf(error, "'%s' is no option", argv[optind]);
+		buf_printf(error, "'%s' is not an option", argv[optind]);
 	if (error->len != 0)
 		return -1;
 	if (strcmp(ret_options->workload, "help") == 0)

@@ -1,5 +1,5 @@
 /*
- * What the command line says.
+ * The options of the command line.
  */
 #ifndef BENCHMARK_OPTIONS_H
 #define BENCHMARK_OPTIONS_H
@@ -30,7 +30,7 @@ enum options_dialect {
 /* Names of the dialects, in the order of the enum. */
 extern const char *const options_dialects[];
 
-/* What to do. */
+/* The task of the program. */
 enum options_task {
 	OPTIONS_RUN,
 	OPTIONS_HELP,
@@ -38,8 +38,8 @@ enum options_task {
 	OPTIONS_LIST_WORKLOADS,
 };
 
-/* Numbers that were not given are 0, texts NULL, but for those that have a default. Texts are those
- * of argv. */
+/* Numbers that are not given are 0 and texts are NULL, unless they have a default. Texts point into
+ * argv. */
 struct options {
 	const char *host, *socket, *user, *password, *script, *workload;
 	uint64_t port, database;
@@ -51,7 +51,7 @@ struct options {
 	enum options_task task;
 };
 
-/* Returns 0, or -1 with a line about what is wrong in `error`. */
+/* Returns 0, or -1 with the mistake as a line in `error`. */
 int options_parse(int argc, char *const *argv, struct options *ret_options, struct buf *error);
 
 void options_print_usage(void);

@@ -4,12 +4,12 @@
 
 #include "util/num.h"
 
-/* What a line announces. */
+/* The header of a reply. */
 struct header {
 	enum reply_type type;
 	int64_t number;
 	struct qless_str text;
-	size_t len; /* of the line with its end */
+	size_t len; /* bytes of the line with its end */
 };
 
 static bool read_type(char c, enum reply_type *ret_type)
@@ -35,7 +35,7 @@ static bool read_type(char c, enum reply_type *ret_type)
 	}
 }
 
-/* 1 if there is a line, 0 if it is not all there, -1 if it makes no sense. */
+/* Returns 1 for a complete line, 0 for an incomplete one, and -1 if it is invalid. */
 static int read_header(struct qless_str bytes, struct header *ret)
 {
 	const char *end;
@@ -69,7 +69,7 @@ static int read_header(struct qless_str bytes, struct header *ret)
 ptrdiff_t reply_scan(struct qless_str bytes, struct reply *ret_reply)
 {
 	struct reply reply = { .type = REPLY_NULL };
-	uint64_t open = 1; /* replies still to come, elements of arrays included */
+	uint64_t open = 1; /* replies still to come, also elements of arrays */
 	size_t at = 0, inside = 0;
 	bool is_first = true;
 

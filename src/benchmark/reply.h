@@ -1,5 +1,5 @@
 /*
- * Replies of a server that speaks RESP2, as far as a benchmark looks at them.
+ * Replies of a server that speaks RESP2, parsed as far as a benchmark needs it.
  */
 #ifndef BENCHMARK_REPLY_H
 #define BENCHMARK_REPLY_H
@@ -25,20 +25,20 @@ enum reply_type {
 
 struct reply {
 	enum reply_type type;
-	int64_t integer; /* the number, or how many elements an array has */
+	int64_t integer; /* the number, or the number of elements of an array */
 	struct qless_str
-		text; /* the line or the bulk string; of an array, the bytes of its elements */
-	struct qless_str error; /* the first error in it; empty if there is none */
+		text; /* the line or the bulk string; for an array, the bytes of its elements */
+	struct qless_str error; /* the first error in it, or empty */
 };
 
 /*
- * Find the end of the first reply in `bytes`. Returns its length, with *ret_reply set, whose slices
- * are of `bytes`; 0 if it is not all there; -1 if this is not a reply.
+ * Find the end of the first reply in `bytes`. Returns its length and sets *ret_reply, whose slices
+ * point into `bytes`. Returns 0 if the reply is incomplete, and -1 if the bytes are not a reply.
  */
 ptrdiff_t reply_scan(struct qless_str bytes, struct reply *ret_reply);
 
-/* Step through an array: take the first reply off *rest, which reply_scan() has found whole. False
- * at the end. */
+/* Iterate over an array: takes the first reply from *rest, which reply_scan() found complete.
+ * Returns false at the end. */
 bool reply_next(struct qless_str *rest, struct reply *ret_reply);
 
 #endif

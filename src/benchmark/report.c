@@ -16,7 +16,7 @@
 #define MIB	    (1024.0 * 1024.0)
 #define BAR_WIDTH   50
 #define NUMBER_MAX  40
-#define BUSY_SHARE  0.9 /* of a core: whoever takes so much is the limit */
+#define BUSY_SHARE  0.9 /* share of a core above which a process is the limit */
 #define LATE_NS	    1000000
 
 static const struct {
@@ -30,7 +30,7 @@ static const struct {
 
 #define PERCENTILE_COUNT (sizeof(percentiles) / sizeof(percentiles[0]))
 
-/* What follows from the measurement. */
+/* Figures derived from the measurement. */
 struct result {
 	double seconds, own_cpu, server_cpu, server_us_per_command;
 	struct histogram *all;
@@ -55,7 +55,7 @@ static void result_init(const struct bench *b, struct result *ret)
 	}
 	if (m->commands != 0)
 		ret->server_us_per_command = server_s * 1e6 / (double)m->commands;
-	/* After rewriting nobody can tell how much was written. */
+	/* A rewrite hides how much was written to the log. */
 	ret->has_log = m->before.has_log && m->after.has_log &&
 		       m->after.log_base == m->before.log_base && m->after.log >= m->before.log;
 	ret->log_bytes = ret->has_log ? m->after.log - m->before.log : 0;
@@ -119,15 +119,15 @@ void report_end_progress(struct bench *b)
 
 /* ---- warnings ---- */
 
-/* Whatever makes the figures mean something else than they seem to. NULL if nothing does. */
+/* A reason to distrust the figures, or NULL. */
 static const char *warning(const struct bench *b, const struct result *r)
 {
 	if (b->rate != 0 && b->m.late_ns > LATE_NS && r->own_cpu > BUSY_SHARE)
-		return "this program could not keep to the rate";
+		return "this program could not keep the rate";
 	if (r->own_cpu < BUSY_SHARE || b->rate != 0)
 		return NULL;
 	if (b->server.pid == 0)
-		return "this program had no processor time left: it may be the limit, "
+		return "this program used all its processor time: it may be the limit, "
 		       "not the server";
 	if (r->server_cpu < BUSY_SHARE && r->server_cpu < r->own_cpu)
 		return "this program is the limit, not the server";
@@ -203,7 +203,7 @@ static void print_throughput(const struct bench *b, const struct result *r)
 	printf("errors      %13" PRIu64 "\n", b->errors);
 }
 
-/* What the server keeps grows with the jobs. */
+/* Whether the server keeps every job. */
 static bool jobs_stay(const struct bench *b)
 {
 	return b->workload->phase.count == 1 && b->workload->counted == COMMAND_PUT;
@@ -234,7 +234,7 @@ static void print_histogram(const struct histogram *h)
 {
 	uint64_t below = 0, most = 0;
 
-	/* From a microsecond on a line for each doubling, as far as there is something. */
+	/* One line for each power of two from a microsecond to the largest value. */
 	for (int pass = 0; pass < 2; pass++) {
 		below = 0;
 		for (uint64_t up_to = 1024; below < h->count; up_to *= 2) {
@@ -296,7 +296,7 @@ static void append_number(struct buf *out, const char *key, double value, int de
 	buf_printf(out, "\"%s\":%.*f,", key, decimals, value);
 }
 
-/* End what was begun with `{` or `[`, whose last member has a comma behind it. */
+/* End an object or an array, whose last member is followed by a comma. */
 static void append_end(struct buf *out, char bracket)
 {
 	if (out->len != 0 && buf_data(out)[out->len - 1] == ',')

@@ -55,7 +55,7 @@ void request_begin(struct request *r, enum request_form form, const char *sha, c
 		request_add(r, "%t");
 }
 
-/* The place that `text` begins with; PLACE_COUNT if it does not. */
+/* The place at the start of `text`, or PLACE_COUNT. */
 static size_t find_place(const char *text)
 {
 	size_t i = 0;

@@ -1,6 +1,6 @@
 /*
- * Requests made once and then only patched: a request is a run of bytes in which what differs from
- * one time to the next has a fixed place and a fixed width.
+ * Requests that are built once and then patched: the parts that change have a fixed place and
+ * width.
  */
 #ifndef BENCHMARK_REQUEST_H
 #define BENCHMARK_REQUEST_H
@@ -16,16 +16,16 @@
 #define REQUEST_TIME_BYTES   ((size_t)17)
 #define REQUEST_NUMBER_BYTES ((size_t)10)
 
-/* How a queue command is spelled. */
+/* How a queue command is written. */
 enum request_form {
-	REQUEST_PLAIN,	 /* as it is: not a queue command, or a native one */
+	REQUEST_PLAIN,	 /* unchanged: a native command, or not a queue command */
 	REQUEST_QLESS,	 /* QLESS command now ... */
 	REQUEST_EVALSHA, /* EVALSHA sha 0 command now ... */
 };
 
-/* What goes into the places; each has the width of above and no NUL. */
+/* The values of the places; each has the width defined above and no NUL. */
 struct request_values {
-	const char *jids; /* as many as the request has places for them, one behind the other */
+	const char *jids; /* one for each of its places in the request, without separators */
 	const char *queue;
 	const char *worker;
 	const char *time;
@@ -39,17 +39,17 @@ struct request {
 	size_t arg_count;
 };
 
-/* All zero is one that has not been begun. */
+/* A zeroed struct is a request that was not started. */
 void request_done(struct request *r);
 
-/* Begin a request. `sha` is that of the script, for REQUEST_EVALSHA. */
+/* Starts a request. `sha` is that of the script, for REQUEST_EVALSHA. */
 void request_begin(struct request *r, enum request_form form, const char *sha, const char *command);
-/* Append an argument. In it %j stands for the next jid, %q for the queue, %w for the worker, %t for
- * the time, %n for the number. */
+/* Appends an argument. Places in it are %j for the next jid, %q for the queue, %w for the worker,
+ * %t for the time and %n for the number. */
 void request_add(struct request *r, const char *arg);
-/* Several of them, up to NULL. */
+/* Appends arguments; NULL ends them. */
 void request_add_all(struct request *r, const char *const *args);
-/* All arguments are there. */
+/* Completes the request. */
 void request_end(struct request *r);
 
 /* Append the request to `out`. */

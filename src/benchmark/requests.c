@@ -1,5 +1,5 @@
 /*
- * The requests of a run: which words each command has.
+ * The requests of a run: the words of each command.
  */
 #include "benchmark/bench.h"
 
@@ -12,7 +12,7 @@
 #define FILL_BATCH_MAX	 100
 #define FILL_BATCH_BYTES 65536
 #define KLASS		 "Benchmark"
-#define PAYLOAD		 "%p" /* in a table: that of the run */
+#define PAYLOAD		 "%p" /* stands for the payload of the run */
 
 static enum request_form form_of(const struct bench *b)
 {
@@ -30,8 +30,7 @@ static bool has_batches(const struct bench *b)
 	return b->options->dialect != OPTIONS_EVALSHA;
 }
 
-/* A JSON text of the size that was asked for: a string for the smallest, else an object with one.
- */
+/* A JSON text of the given size: a string if that is small, otherwise an object with a string. */
 static char *make_payload(struct bench *b, size_t size)
 {
 	static const char letters[] =
@@ -88,7 +87,7 @@ static void make_put(struct bench *b, enum command kind, const char *delay,
 	request_end(r);
 }
 
-/* A put of a job that depends on so many others, the jids of which are behind its own. */
+/* A put of a job that depends on `others` jobs, whose jids follow its own. */
 static void make_dependent(struct bench *b, enum command kind, int others)
 {
 	struct request *r = begin(b, kind, "put");
@@ -104,7 +103,7 @@ static void make_dependent(struct bench *b, enum command kind, int others)
 	buf_done(&jids);
 }
 
-/* The jid of a job that was popped. */
+/* The jid is that of a popped job. */
 static void make_complete(struct bench *b)
 {
 	const char *suffix = b->workload->jid_suffix;
@@ -147,10 +146,10 @@ static void make_plain(struct bench *b, enum command kind, const char *name, con
 	b->jids_of[kind] = 1;
 }
 
-/* Requests that are the same in each workload. */
+/* Requests that are the same in every workload. */
 static const struct {
 	enum command kind;
-	const char *name; /* of the command, if that alone does not say what it is */
+	const char *name; /* name of the command, if that alone is ambiguous */
 	const char *words[10];
 } fixed[] = {
 	{ COMMAND_GET, NULL, { "get", "%j" } },
@@ -162,7 +161,7 @@ static const struct {
 	{ COMMAND_PRIORITY, NULL, { "priority", "%j", "%n" } },
 	{ COMMAND_TAG_ADD, "tag add", { "tag", "add", "%j", "added" } },
 	{ COMMAND_TAG_GET, "tag get", { "tag", "get", "tag-%n", "0", "10" } },
-	/* Due for a second: who pops next may do so with an earlier time than ours. */
+	/* Due for a second: the next pop may carry an earlier time. */
 	{ COMMAND_RECUR, NULL, { "recur", "%q", "%j", KLASS, PAYLOAD, "interval", "86400", "-1" } },
 	{ COMMAND_RECUR_LATER,
 	  NULL,
@@ -184,7 +183,7 @@ static void make_fixed(struct bench *b, enum command kind, const char *name,
 		b->names[kind] = name;
 }
 
-/* As many jobs in one request as divide the backlog, so that it is exact. */
+/* The largest number of jobs in a request that divides the backlog. */
 static uint64_t choose_fill_batch(const struct bench *b)
 {
 	uint64_t count = (b->workload->flags & WORKLOAD_FILL_JOBS) != 0 ? b->jobs : b->backlog;

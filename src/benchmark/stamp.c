@@ -20,7 +20,7 @@ void stamp_read(struct stamp *stamp, int64_t now_us)
 	}
 }
 
-/* Counts in the text: nine times in ten that changes a single digit. */
+/* Count in the text itself: nine of ten times only one digit changes. */
 const char *stamp_next(struct stamp *stamp)
 {
 	size_t i = REQUEST_TIME_BYTES - 1;

@@ -1,12 +1,10 @@
 /*
- * The times that requests carry, as text: seconds with six decimals, each later than the one
- * before.
+ * The times in requests, as text: seconds with six decimals, each later than the one before.
  *
- * A client library reads the clock for each call, so no two calls of a process have the same time.
- * We read it once for all that has come on a connection, and count on from there by a microsecond
- * for each request, which is about what one takes, and costs less than to ask. With the same time
- * for a batch the server would have to order jobs by their jids that nobody else would send as
- * equal.
+ * A client library reads the clock for each call, so its calls have different times. This program
+ * reads it once for all replies of a connection, and adds a microsecond for each request. That is
+ * about the time of a request, and costs less than reading the clock. With the same time for a
+ * whole batch, the server would have to order jobs by their jids, which no real client makes it do.
  */
 #ifndef BENCHMARK_STAMP_H
 #define BENCHMARK_STAMP_H
@@ -15,16 +13,16 @@
 
 #include "benchmark/request.h"
 
-/* All zero is one that has to be read first. */
+/* A zeroed struct must be read first. */
 struct stamp {
-	int64_t us; /* what the text says */
+	int64_t us; /* the time in the text */
 	char text[REQUEST_TIME_BYTES + 1];
 };
 
-/* What the clock says; it is not believed if that has gone by already. */
+/* Sets the time of the clock, unless that is already past. */
 void stamp_read(struct stamp *stamp, int64_t now_us);
 
-/* The time of the next request. Good until there is another one. */
+/* The time of the next request, valid until the next call. */
 const char *stamp_next(struct stamp *stamp);
 
 #endif

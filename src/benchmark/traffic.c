@@ -23,7 +23,7 @@ static char *jid_at(const struct worker *w, size_t place)
 	return w->jids + place * REQUEST_JID_BYTES;
 }
 
-/* Jobs of which the server is told for the first time. */
+/* Whether the command puts new jobs. */
 static bool makes_jobs(enum command kind)
 {
 	return kind == COMMAND_FILL || kind == COMMAND_PUT || kind == COMMAND_PUT_DEPENDENT ||
@@ -36,7 +36,7 @@ static void write_number(uint64_t value, char to[REQUEST_NUMBER_BYTES])
 		to[i] = (char)('0' + value % 10);
 }
 
-/* At the first step: may the worker go through the steps again? */
+/* At the first step: whether the worker may start another round. */
 static bool begin_round(struct bench *b, struct worker *w)
 {
 	if (b->is_stopping || b->started >= b->limit || (b->once && w->rounds != 0))
@@ -93,7 +93,7 @@ static void complain_of(struct bench *b, const struct worker *w, const struct re
 		       len != 0 ? reply->text.ptr : "");
 }
 
-/* Where the next jid in the JSON of jobs is; false if there is none. */
+/* Finds the next jid in the JSON of jobs. Returns false if there is none. */
 static bool find_jid(struct qless_str *json, struct qless_str *ret_jid)
 {
 	const char *end = json->ptr + json->len, *quote;
@@ -110,7 +110,7 @@ static bool find_jid(struct qless_str *json, struct qless_str *ret_jid)
 	return true;
 }
 
-/* The jid without what recurring jobs have behind it. */
+/* The jid without the suffix of recurring jobs. */
 static struct qless_str strip_suffix(const struct bench *b, struct qless_str jid)
 {
 	struct qless_str suffix =
@@ -146,7 +146,7 @@ static bool check_pop(struct bench *b, struct worker *w, const struct reply *rep
 		count++;
 	}
 	if (count < wanted)
-		bench_complain(b, "pop gave %zu jobs of %zu", count, wanted);
+		bench_complain(b, "pop returned %zu of %zu jobs", count, wanted);
 	return count == wanted || count != 0;
 }
 
@@ -178,7 +178,7 @@ static bool check_get(const struct bench *b, const struct worker *w, const struc
 			 str_make(jid_at(w, step_of(b, w)->jid), REQUEST_JID_BYTES));
 }
 
-/* Is the reply what it has to be? Enters into the books what it says. */
+/* Checks the reply, and records it in the ledger. */
 static bool check(struct bench *b, struct worker *w, const struct reply *reply)
 {
 	enum command kind = traffic_command(b, w);

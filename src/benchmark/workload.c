@@ -19,8 +19,8 @@ STEPS(heartbeat, { COMMAND_HEARTBEAT, 0 });
 STEPS(hold, { COMMAND_PUT, 0 }, { COMMAND_POP, 0 });
 STEPS(lifecycle, { COMMAND_PUT, 0 }, { COMMAND_POP, 0 }, { COMMAND_COMPLETE, 0 });
 
-/* A job that goes well, one that is tried again, and one that fails; with looks at them. Only what
- * a worker has popped is its own: any other job may be gone when it asks. */
+/* One job completes, one is retried, one fails, and some calls only read. A worker owns only the
+ * jobs that it popped: any other job may be gone. */
 STEPS(mixed, { COMMAND_PUT, 0 }, { COMMAND_PEEK, 0 }, { COMMAND_POP, 0 }, { COMMAND_GET, 0 },
       { COMMAND_HEARTBEAT, 0 }, { COMMAND_COMPLETE, 0 }, { COMMAND_PUT, 0 }, { COMMAND_POP, 0 },
       { COMMAND_RETRY, 0 }, { COMMAND_LENGTH, 0 }, { COMMAND_POP, 0 }, { COMMAND_HEARTBEAT, 0 },
@@ -36,12 +36,12 @@ STEPS(recurring, { COMMAND_RECUR, 0 }, { COMMAND_POP, 0 }, { COMMAND_COMPLETE, 0
 		COMMAND_COMPLETE, 0 \
 	}
 
-/* The job that waits has the first place and those it depends on have the others. */
+/* The job that depends on the others has the first place. */
 STEPS(fan_in, { COMMAND_PUT, 1 }, { COMMAND_PUT, 2 }, { COMMAND_PUT, 3 }, { COMMAND_PUT, 4 },
       { COMMAND_PUT_DEPENDENT, 0 }, POP_AND_COMPLETE, POP_AND_COMPLETE, POP_AND_COMPLETE,
       POP_AND_COMPLETE, POP_AND_COMPLETE);
 
-/* From the last place to the first, so that behind each job is the one it depends on. */
+/* From the last place to the first, so that each job is followed by the one it depends on. */
 STEPS(chain, { COMMAND_PUT, 7 }, { COMMAND_PUT_NEXT, 6 }, { COMMAND_PUT_NEXT, 5 },
       { COMMAND_PUT_NEXT, 4 }, { COMMAND_PUT_NEXT, 3 }, { COMMAND_PUT_NEXT, 2 },
       { COMMAND_PUT_NEXT, 1 }, { COMMAND_PUT_NEXT, 0 }, POP_AND_COMPLETE, POP_AND_COMPLETE,
@@ -62,7 +62,7 @@ static const struct workload workloads[] = {
 	  .phase = PHASE(set, 1),
 	  .flags = WORKLOAD_PLAIN },
 	{ .name = "put",
-	  .summary = "put jobs, which stay",
+	  .summary = "put jobs, which stay in the queue",
 	  .phase = PHASE(put, 1),
 	  .flags = WORKLOAD_BATCHES,
 	  .counted = COMMAND_PUT },
@@ -94,7 +94,7 @@ static const struct workload workloads[] = {
 	  .fill = FILL_WAITING,
 	  .backlog = 100000 },
 	{ .name = "scheduled",
-	  .summary = "lifecycle beside a backlog of 100k scheduled jobs",
+	  .summary = "lifecycle with a backlog of 100k scheduled jobs",
 	  .phase = PHASE(lifecycle, 1),
 	  .flags = WORKLOAD_BATCHES,
 	  .counted = COMMAND_COMPLETE,
@@ -103,7 +103,7 @@ static const struct workload workloads[] = {
 	  .number_min = 1000000,
 	  .number_count = 1000000 },
 	{ .name = "recurring",
-	  .summary = "recur, pop, complete, unrecur; beside 1k that are not due",
+	  .summary = "recur, pop, complete, unrecur, with 1k that are not due",
 	  .phase = PHASE(recurring, 1),
 	  .counted = COMMAND_COMPLETE,
 	  .fill = FILL_RECURRING,
@@ -117,12 +117,12 @@ static const struct workload workloads[] = {
 	  .flags = WORKLOAD_OWN_QUEUES,
 	  .counted = COMMAND_COMPLETE },
 	{ .name = "chain",
-	  .summary = "eight jobs, of which each depends on the one before",
+	  .summary = "eight jobs, each depending on the one before",
 	  .phase = PHASE(chain, WORKLOAD_CHAIN),
 	  .flags = WORKLOAD_OWN_QUEUES,
 	  .counted = COMMAND_COMPLETE },
 	{ .name = "tags",
-	  .summary = "lifecycle with tags: two of a put, one added, one looked up",
+	  .summary = "lifecycle with tags: two in a put, one added, one looked up",
 	  .phase = PHASE(tags, 1),
 	  .counted = COMMAND_COMPLETE,
 	  .number_min = 0,
@@ -143,10 +143,10 @@ static const struct workload workloads[] = {
 	  .flags = WORKLOAD_BATCHES,
 	  .counted = COMMAND_COMPLETE,
 	  .queues = 10000 },
-	/* So many retries that nobody uses them up: with few, some job is given back by each who
-	 * gets it until it has failed, and somebody else finds nothing to pop. */
+	/* Enough retries that no job uses them up. With few, a job would be retried by every worker
+	 * until it fails, and another worker would find nothing to pop. */
 	{ .name = "mixed",
-	  .summary = "jobs that go well, are retried, or fail; and looks at them",
+	  .summary = "jobs that complete, are retried or fail, and calls that read them",
 	  .phase = PHASE(mixed, 3),
 	  .counted = COMMAND_PUT,
 	  .put_options = { "tags", "[\"mixed\"]", "retries", "1000", NULL } },

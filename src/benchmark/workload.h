@@ -1,6 +1,5 @@
 /*
- * What load there is. A workload is data: requests that each worker sends one after the other, over
- * and over, and what has to be in the server before.
+ * Workloads as data: the requests that each worker repeats, and what the server must hold before.
  */
 #ifndef BENCHMARK_WORKLOAD_H
 #define BENCHMARK_WORKLOAD_H
@@ -9,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The kinds of requests. How each is made is in requests.c, how it is checked in traffic.c. */
+/* Kinds of requests. requests.c builds them, and traffic.c checks their replies. */
 enum command {
 	COMMAND_PING,
 	COMMAND_SET,
 	COMMAND_FILL, /* many jobs at once, for the backlog */
 	COMMAND_PUT,
 	COMMAND_PUT_DEPENDENT, /* depends on WORKLOAD_FAN jobs */
-	COMMAND_PUT_NEXT,      /* depends on the one put before */
+	COMMAND_PUT_NEXT,      /* depends on the job put before */
 	COMMAND_GET,
 	COMMAND_PEEK,
 	COMMAND_POP,
@@ -40,21 +39,20 @@ enum command {
 #define WORKLOAD_CHAIN	  8 /* jobs of which each depends on the one before */
 #define WORKLOAD_JIDS_MAX 8 /* jobs of one worker, in workloads without batches */
 
-/* One request. A worker has places for jids; `jid` is the first of those that the request is about.
- */
+/* One request. A worker has places for jids; `jid` is the first one that the request uses. */
 struct workload_step {
 	enum command command;
 	unsigned jid;
 };
 
-/* Steps that each worker goes through, up to a limit of jobs. */
+/* Steps that each worker repeats, up to a limit of jobs. */
 struct workload_phase {
 	const struct workload_step *steps;
 	size_t count;
-	unsigned jobs; /* new jobs in each round; requests, where there are none */
+	unsigned jobs; /* new jobs in each round, or requests if there are none */
 };
 
-/* What the backlog is. */
+/* The kind of the backlog. */
 enum workload_fill {
 	FILL_NONE,
 	FILL_WAITING,
@@ -64,9 +62,9 @@ enum workload_fill {
 
 enum workload_flags {
 	WORKLOAD_PLAIN = 1 << 0,      /* no queue commands: any dialect, any Redis */
-	WORKLOAD_BATCHES = 1 << 1,    /* --batch is possible */
+	WORKLOAD_BATCHES = 1 << 1,    /* --batch is allowed */
 	WORKLOAD_FILL_JOBS = 1 << 2,  /* the backlog is --jobs */
-	WORKLOAD_OWN_QUEUES = 1 << 3, /* each worker has a queue to itself */
+	WORKLOAD_OWN_QUEUES = 1 << 3, /* each worker has its own queue */
 	WORKLOAD_HOLD = 1 << 4,	      /* each worker holds a job from the start */
 	WORKLOAD_OPEN = 1 << 5,	      /* always at a rate */
 };
@@ -76,21 +74,21 @@ struct workload {
 	const char *summary;
 	struct workload_phase phase;
 	unsigned flags;
-	enum command counted; /* its replies are the jobs done; PING: there are none */
+	enum command counted; /* the command whose replies count as jobs; PING if there is none */
 	enum workload_fill fill;
-	uint64_t backlog; /* if --backlog is not given */
-	unsigned queues;  /* if --queues is not given; 0: 1 */
-	/* A number that each request with one gets, at random from this range. */
+	uint64_t backlog; /* unless --backlog is given */
+	unsigned queues;  /* unless --queues is given; 0 means 1 */
+	/* The range of the random number in a request. */
 	uint32_t number_min, number_count;
-	const char *put_options[5]; /* of PUT, up to NULL */
-	const char *jid_suffix;	    /* of jobs that are popped */
+	const char *put_options[5]; /* of PUT; NULL ends them */
+	const char *jid_suffix;	    /* of popped jobs */
 };
 
-/* NULL if there is none of that name. */
+/* Returns NULL if there is no such workload. */
 const struct workload *workload_find(const char *name);
 void workload_print_all(void);
 
-/* What each worker does before WORKLOAD_HOLD workloads. */
+/* The phase before workloads with WORKLOAD_HOLD. */
 extern const struct workload_phase workload_hold;
 
 #endif

@@ -122,9 +122,9 @@ static void numbers_are_checked(void)
 
 static void what_is_unknown_is_refused(void)
 {
-	ASSERT_REFUSED("there is no option --nonsense", "--nonsense");
-	ASSERT_REFUSED("there is no option -x", "-x");
-	ASSERT_REFUSED("'extra' is no option", "extra");
+	ASSERT_REFUSED("unknown option --nonsense", "--nonsense");
+	ASSERT_REFUSED("unknown option -x", "-x");
+	ASSERT_REFUSED("'extra' is not an option", "extra");
 	ASSERT_REFUSED("--jobs needs a value", "--jobs");
 	ASSERT_REFUSED("--dialect must be native, qless or evalsha, not 'lua'", "--dialect", "lua");
 }
@@ -133,7 +133,7 @@ static void options_that_do_not_go_together_are_refused(void)
 {
 	ASSERT_REFUSED("--script is for --dialect evalsha", "--script", "qless.lua");
 	ASSERT_REFUSED("--user needs a --password", "--user", "ann");
-	ASSERT_REFUSED("--batch is not for --dialect evalsha, which has no commands for several "
+	ASSERT_REFUSED("--batch is not for --dialect evalsha, which has no commands for multiple "
 		       "jobs",
 		       "--batch", "2", "--dialect", "evalsha");
 }
