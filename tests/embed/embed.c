@@ -1,12 +1,12 @@
 /*
- * A program with the queue inside: nothing but the installed header, no daemon, no sockets.
+ * A program that embeds the engine: it uses only the installed header, no server and no sockets.
  *
- * It puts two jobs, works on them, and prints what happened. The tests run it and compare.
+ * It puts two jobs, works on them, and prints what happened. A test compares its output.
  */
 #include <qless.h>
 #include <stdio.h>
 
-/* What the queue tells the world; a daemon would pass it on to subscribers. */
+/* Prints an event; a server would pass it on to subscribers. */
 static void on_event(void *arg, struct qless_str channel, struct qless_str payload)
 {
 	int *count = arg;
@@ -24,7 +24,7 @@ static int put(struct qless *q, double now, struct qless_str jid, struct qless_s
 	return qless_put(q, now, &put);
 }
 
-/* Take a job, and finish it if there is one. Returns how many were done. */
+/* Pop a job and complete it. Returns the number of jobs completed. */
 static int work(struct qless *q, double now)
 {
 	struct qless_complete complete = { .worker = QLESS_STR("worker-1"),
@@ -40,7 +40,7 @@ static int work(struct qless *q, double now)
 	qless_job_read(jobs.items[0], &info);
 	printf("got %.*s with %.*s\n", (int)info.jid.len, info.jid.ptr, (int)info.data.len,
 	       info.data.ptr);
-	/* What a call returns is good until the next one, so keep the jid. */
+	/* Results are valid until the next call, so copy the jid. */
 	complete.jid.len =
 		(size_t)snprintf(jid, sizeof(jid), "%.*s", (int)info.jid.len, info.jid.ptr);
 	complete.jid.ptr = jid;
@@ -63,7 +63,7 @@ int main(void)
 	while (work(q, now + 10))
 		done++;
 
-	/* A call that fails says why. */
+	/* A failed call says why. */
 	if (qless_heartbeat(q, now + 20, QLESS_STR("first"), QLESS_STR("worker-1"), NULL,
 			    &expires) != QLESS_ENOTRUNNING)
 		return 1;

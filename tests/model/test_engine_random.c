@@ -1,6 +1,6 @@
 /*
- * Random calls of the whole API, with few names so that they meet, and what must hold whatever they
- * are: the state stays consistent; a failed call has no effects; engines with other hash seeds, and
+ * Random calls of the whole API, with few names so that they meet. Whatever the calls are, the
+ * state stays consistent, and a failed call has no effects. Engines with other hash seeds, and
  * engines that get only the calls that changed something, end in the same state.
  */
 #include "unit.h"
@@ -31,7 +31,7 @@ struct subject {
 	size_t events;
 };
 
-/* A call being made up. */
+/* A random call. */
 struct call {
 	struct qless_str args[ARGS_MAX];
 	char text[ARGS_MAX][ARG_BYTES];
@@ -135,7 +135,7 @@ static void add_worker(struct call *c)
 	add(c, "%s", workers[pick(sizeof(workers) / sizeof(workers[0]))]);
 }
 
-/* Mostly a small number, sometimes none. */
+/* Add a small number or, rarely, something else. */
 static void add_number(struct call *c, int min, int max)
 {
 	static const char *const odd[] = { "x", "", "nan", "inf", "1.5", "-0", "0x10" };
@@ -355,7 +355,7 @@ static void make_jobs(struct call *c)
 	add_number(c, -3, 10);
 }
 
-/* What follows the name and `now` of each command. Popular ones are there more than once. */
+/* Add the arguments after the name and `now`. Popular calls are listed more than once. */
 static void make_args(struct call *c, const char *name)
 {
 	if (strcmp(name, "put") == 0 || strcmp(name, "requeue") == 0) {
@@ -463,7 +463,7 @@ static void make_call(struct call *c)
 	}
 	add(c, "%.17g", now);
 	make_args(c, name);
-	/* Now and then one argument too few. */
+	/* Rarely, leave out the last argument. */
 	if (pick(40) == 0 && c->count > 2)
 		c->count--;
 }
@@ -600,7 +600,7 @@ static void the_next_due_time_is_the_earliest_of_all_queues(void)
 	}
 }
 
-static void what_has_come_due_is_reported_and_leaves_a_consistent_state(void)
+static void reporting_due_queues_leaves_a_consistent_state(void)
 {
 	struct qless_str name;
 	struct subject s;
@@ -706,7 +706,7 @@ static void the_calls_that_changed_something_rebuild_the_state(void)
 	buf_done(&right);
 }
 
-/* Times, priorities and delays at the end of what a double can say. */
+/* Times, priorities and delays near the largest double. */
 static void extreme_numbers_do_no_harm(void)
 {
 	static const double times[] = { 1.7976931348623157e308,
@@ -749,7 +749,7 @@ int main(int argc, char **argv)
 	RUN(every_call_leaves_a_consistent_state);
 	RUN(a_queue_that_has_more_jobs_waiting_has_woken);
 	RUN(the_next_due_time_is_the_earliest_of_all_queues);
-	RUN(what_has_come_due_is_reported_and_leaves_a_consistent_state);
+	RUN(reporting_due_queues_leaves_a_consistent_state);
 	RUN(a_call_that_fails_or_counts_no_change_has_no_effect);
 	RUN(extreme_numbers_do_no_harm);
 	RUN(the_calls_that_changed_something_rebuild_the_state);

@@ -1,6 +1,6 @@
 /*
- * Verification and repair, of states that were damaged on purpose: this test reaches into the
- * engine, which no other may.
+ * Verification and repair of states that were damaged on purpose. Only this test reaches into the
+ * engine.
  */
 #include "unit.h"
 
@@ -20,7 +20,7 @@
 static struct qless *q;
 static struct buf findings;
 
-/* A job in each state, by the name of the state, and all else there is. */
+/* A job in each state, named after the state, and one of every other object. */
 static void put(const char *jid, double delay, const char *depends)
 {
 	const struct qless_str on = str_from(depends != NULL ? depends : "");
@@ -117,7 +117,7 @@ static void assert_found(const char *expected)
 		TEST_ASSERT_EQUAL_STRING(expected, buf_cstr(&findings));
 }
 
-/* The damage is found, repaired, and nothing is left of it. */
+/* Assert that the damage is found and repaired completely. */
 static void assert_repaired(const char *expected)
 {
 	uint64_t changes = qless_changes(q);
@@ -146,7 +146,7 @@ static void a_sound_state_needs_no_repair(void)
 	TEST_ASSERT_EQUAL_UINT64(changes, qless_changes(q));
 }
 
-static void a_job_in_no_list_goes_into_that_of_its_state(void)
+static void a_job_in_no_list_enters_the_list_of_its_state(void)
 {
 	static const char *const jids[] = { "complete", "failed",    "running",
 					    "waiting",	"scheduled", "depends" };
@@ -176,7 +176,7 @@ static void a_stalled_job_is_first_again(void)
 	TEST_ASSERT_TRUE(isinf(stalled->node.score));
 }
 
-static void a_node_that_only_says_that_it_is_in_a_list_goes_into_one(void)
+static void a_node_that_is_marked_as_linked_by_mistake_enters_its_list(void)
 {
 	struct qless_job *lost = job("waiting");
 
@@ -192,7 +192,7 @@ static void a_list_out_of_order_is_sorted(void)
 	assert_repaired("waiting jobs of queue \"q\" is out of order");
 }
 
-static void a_job_that_is_not_found_is_again(void)
+static void a_job_missing_from_the_table_is_inserted(void)
 {
 	struct qless_job *lost = job("waiting");
 
@@ -201,7 +201,7 @@ static void a_job_that_is_not_found_is_again(void)
 	TEST_ASSERT_EQUAL_PTR(lost, job("waiting"));
 }
 
-static void completed_jobs_are_in_the_order_in_which_they_were(void)
+static void completed_jobs_are_ordered_by_their_completion(void)
 {
 	skiplist_rescore(&q->completed, &job("complete")->node, 5);
 	assert_repaired("job \"complete\" has a completion time that differs from its score");
@@ -213,7 +213,7 @@ static void a_lock_expires_when_its_job_says(void)
 	assert_repaired("job \"running\" has a lock whose expiry is wrong");
 }
 
-static void marks_of_calls_are_wiped(void)
+static void marks_that_calls_left_are_removed(void)
 {
 	job("waiting")->flags |= JOB_CHOSEN;
 	assert_repaired("job \"waiting\" was left marked by a call");
@@ -223,7 +223,7 @@ static void marks_of_calls_are_wiped(void)
 	assert_repaired("job \"depends\" has a dependency that a call left marked");
 }
 
-static void fields_that_do_not_fit_the_state_are_cleared(void)
+static void members_that_do_not_fit_the_state_are_cleared(void)
 {
 	job("waiting")->flags |= JOB_GRACE;
 	assert_repaired("job \"waiting\" has a grace period without a lock");
@@ -253,7 +253,7 @@ static void tracked_jobs_are_listed_and_found(void)
 	assert_repaired("list of \"tracked jobs\" and the table of tracked jids differ");
 }
 
-static void what_a_job_waits_for_knows_of_it(void)
+static void a_dependency_lists_the_job_that_waits_for_it(void)
 {
 	struct qless_job *on = job("waiting");
 
@@ -262,7 +262,7 @@ static void what_a_job_waits_for_knows_of_it(void)
 	TEST_ASSERT_EQUAL_INT(QLESS_DEPENDS, job("depends")->state);
 }
 
-static void a_job_that_does_not_say_what_it_waits_for_goes_on(void)
+static void a_job_in_depends_without_dependencies_is_released(void)
 {
 	struct qless_job *depends = job("depends");
 
@@ -283,7 +283,7 @@ static void nothing_waits_for_a_completed_job(void)
 	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, job("depends")->state);
 }
 
-static void a_job_that_waits_for_another_but_not_by_its_state_is_left(void)
+static void a_waiting_job_with_dependencies_is_left(void)
 {
 	struct qless_job *depends = job("depends");
 
@@ -308,7 +308,7 @@ static void a_tag_has_the_jobs_that_have_it(void)
 	assert_repaired("job \"waiting\" has a tag that does not list it");
 	tags->items[0]->node.aux = 1;
 	assert_repaired("job \"waiting\" has a tag that does not list it");
-	/* "u", which is no longer among the tags of the job. */
+	/* "u", which the job no longer has. */
 	tags->items[1] = tags->items[0];
 	assert_repaired("job \"waiting\" has a tag that does not list it");
 }
@@ -349,7 +349,7 @@ static void a_queue_follows_its_options(void)
 	assert_repaired("queue \"q\" does not match its options");
 }
 
-static void names_count_who_refers_to_them(void)
+static void names_count_their_references(void)
 {
 	job("waiting")->klass->node.aux += 2;
 	assert_repaired("class or jid \"k\" has a wrong reference count");
@@ -360,7 +360,7 @@ static void names_count_who_refers_to_them(void)
 	TEST_ASSERT_NULL(intern_find(&q->worker_names, STR("nobody")));
 }
 
-static void numbers_that_save_walking_are_right(void)
+static void counters_of_the_engine_are_exact(void)
 {
 	q->depending_count++;
 	assert_repaired("number of \"jobs with dependencies\" is wrong");
@@ -380,7 +380,7 @@ static void failures_are_numbered(void)
 	assert_repaired("group \"g\" has a failure with a number above the last one");
 }
 
-static void a_histogram_is_of_no_more_than_was_counted(void)
+static void a_histogram_has_no_more_entries_than_its_count(void)
 {
 	queue_find(q, STR("q"))->days[0].wait.buckets[0].count += 10;
 	assert_repaired("queue \"q\" has a histogram with more entries than its count");
@@ -396,7 +396,7 @@ static void statistics_that_contradict_each_other_are_left(void)
 	assert_left("worker \"w\" has days that are out of order");
 }
 
-static void what_has_no_right_answer_is_left(void)
+static void damage_without_one_right_answer_is_left(void)
 {
 	struct qless_job *failed = job("failed");
 	struct failure *failure = failed->extra->failure;
@@ -415,7 +415,7 @@ static void what_has_no_right_answer_is_left(void)
 	job("waiting2")->state = QLESS_WAITING;
 }
 
-static void several_damages_are_repaired_at_once(void)
+static void several_kinds_of_damage_are_repaired_together(void)
 {
 	struct qless_job *lost = job("running");
 
@@ -433,34 +433,34 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(a_sound_state_needs_no_repair);
-	RUN(a_job_in_no_list_goes_into_that_of_its_state);
+	RUN(a_job_in_no_list_enters_the_list_of_its_state);
 	RUN(a_job_in_a_list_of_another_state_moves);
 	RUN(a_stalled_job_is_first_again);
-	RUN(a_node_that_only_says_that_it_is_in_a_list_goes_into_one);
+	RUN(a_node_that_is_marked_as_linked_by_mistake_enters_its_list);
 	RUN(a_list_out_of_order_is_sorted);
-	RUN(a_job_that_is_not_found_is_again);
-	RUN(completed_jobs_are_in_the_order_in_which_they_were);
+	RUN(a_job_missing_from_the_table_is_inserted);
+	RUN(completed_jobs_are_ordered_by_their_completion);
 	RUN(a_lock_expires_when_its_job_says);
-	RUN(marks_of_calls_are_wiped);
-	RUN(fields_that_do_not_fit_the_state_are_cleared);
+	RUN(marks_that_calls_left_are_removed);
+	RUN(members_that_do_not_fit_the_state_are_cleared);
 	RUN(a_job_knows_that_it_is_tracked);
 	RUN(tracked_jobs_are_listed_and_found);
-	RUN(what_a_job_waits_for_knows_of_it);
-	RUN(a_job_that_does_not_say_what_it_waits_for_goes_on);
+	RUN(a_dependency_lists_the_job_that_waits_for_it);
+	RUN(a_job_in_depends_without_dependencies_is_released);
 	RUN(nothing_waits_for_a_completed_job);
-	RUN(a_job_that_waits_for_another_but_not_by_its_state_is_left);
+	RUN(a_waiting_job_with_dependencies_is_left);
 	RUN(counters_of_tags_are_exact);
 	RUN(a_tag_has_the_jobs_that_have_it);
 	RUN(a_worker_finds_what_it_holds);
 	RUN(recurring_jobs_are_in_their_queue);
 	RUN(a_queue_knows_how_many_jobs_it_has);
 	RUN(a_queue_follows_its_options);
-	RUN(names_count_who_refers_to_them);
-	RUN(numbers_that_save_walking_are_right);
+	RUN(names_count_their_references);
+	RUN(counters_of_the_engine_are_exact);
 	RUN(failures_are_numbered);
-	RUN(a_histogram_is_of_no_more_than_was_counted);
+	RUN(a_histogram_has_no_more_entries_than_its_count);
 	RUN(statistics_that_contradict_each_other_are_left);
-	RUN(what_has_no_right_answer_is_left);
-	RUN(several_damages_are_repaired_at_once);
+	RUN(damage_without_one_right_answer_is_left);
+	RUN(several_kinds_of_damage_are_repaired_together);
 	return UNIT_RESULT();
 }

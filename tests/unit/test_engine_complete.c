@@ -55,7 +55,7 @@ static void only_the_owner_completes_a_running_job_in_its_queue(void)
 	TEST_ASSERT_EQUAL_INT(QLESS_FAILED, state);
 }
 
-static void a_job_may_go_on_to_another_queue(void)
+static void a_job_may_move_on_to_another_queue(void)
 {
 	struct qless_complete c = a_complete("j");
 	struct qless_str next = STR("r");
@@ -73,7 +73,7 @@ static void a_job_may_go_on_to_another_queue(void)
 	TEST_ASSERT_EQUAL_STRING("j ", pop(4, "r", "w", 1));
 }
 
-static void a_job_may_go_on_later(void)
+static void a_job_may_move_on_with_a_delay(void)
 {
 	struct qless_complete c = a_complete("j");
 	struct qless_str next = STR("q");
@@ -92,7 +92,7 @@ static void a_job_may_go_on_later(void)
 	TEST_ASSERT_EQUAL_STRING("j ", pop(13, "q", "w", 1));
 }
 
-static void a_job_may_go_on_after_others_and_later(void)
+static void a_job_may_move_on_with_dependencies_and_a_delay(void)
 {
 	struct qless_complete c = a_complete("j");
 	struct qless_str next = STR("r");
@@ -208,7 +208,7 @@ static void cancel_deletes_jobs_wherever_they_are(void)
 	TEST_ASSERT_EQUAL_UINT64(0, qless_queue_length(q, STR("q")));
 }
 
-static void cancel_passes_over_what_is_complete_or_unknown(void)
+static void cancel_ignores_complete_and_unknown_jobs(void)
 {
 	struct qless_str jids[] = { STR_INIT("done"), STR_INIT("nope") };
 
@@ -222,7 +222,7 @@ static void cancel_passes_over_what_is_complete_or_unknown(void)
 	TEST_ASSERT_TRUE(exists("done"));
 }
 
-static void what_others_depend_on_is_cancelled_with_them_or_not_at_all(void)
+static void a_job_is_cancelled_only_together_with_its_dependents(void)
 {
 	struct qless_str jids[] = { STR_INIT("a"), STR_INIT("b") };
 
@@ -240,15 +240,15 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(a_completed_job_is_kept_with_its_data);
 	RUN(only_the_owner_completes_a_running_job_in_its_queue);
-	RUN(a_job_may_go_on_to_another_queue);
-	RUN(a_job_may_go_on_later);
-	RUN(a_job_may_go_on_after_others_and_later);
+	RUN(a_job_may_move_on_to_another_queue);
+	RUN(a_job_may_move_on_with_a_delay);
+	RUN(a_job_may_move_on_with_dependencies_and_a_delay);
 	RUN(completed_jobs_are_purged_when_they_are_old);
 	RUN(completed_jobs_are_purged_when_they_are_many);
 	RUN(the_job_itself_may_be_purged_at_once);
 	RUN(purging_many_jobs_is_spread_over_several_calls);
 	RUN(cancel_deletes_jobs_wherever_they_are);
-	RUN(cancel_passes_over_what_is_complete_or_unknown);
-	RUN(what_others_depend_on_is_cancelled_with_them_or_not_at_all);
+	RUN(cancel_ignores_complete_and_unknown_jobs);
+	RUN(a_job_is_cancelled_only_together_with_its_dependents);
 	return UNIT_RESULT();
 }

@@ -10,7 +10,7 @@ void tearDown(void)
 	engine_tear_down();
 }
 
-/* The jids a job waits for, each followed by a blank. */
+/* The jids that a job waits for, each followed by a blank. */
 static const char *dependencies_of(const char *jid)
 {
 	static char text[256];
@@ -25,7 +25,7 @@ static const char *dependencies_of(const char *jid)
 	return text;
 }
 
-static void a_job_waits_for_those_it_depends_on(void)
+static void a_job_waits_until_its_dependencies_complete(void)
 {
 	put(1, "q", "a");
 	put(1, "q", "b");
@@ -41,7 +41,7 @@ static void a_job_waits_for_those_it_depends_on(void)
 	TEST_ASSERT_EQUAL_STRING("", dependencies_of("j"));
 }
 
-static void what_is_complete_or_unknown_is_not_waited_for(void)
+static void complete_and_unknown_jobs_are_no_dependencies(void)
 {
 	struct qless_put p = a_put("q", "j");
 	struct qless_str jids[] = { STR_INIT("done"), STR_INIT("nope") };
@@ -55,7 +55,7 @@ static void what_is_complete_or_unknown_is_not_waited_for(void)
 	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, info_of("j").state);
 }
 
-static void advancing_and_failing_release_nobody(void)
+static void moving_on_and_failing_release_no_dependents(void)
 {
 	struct qless_str next = STR("r");
 	struct qless_complete c = { .jid = STR("a"),
@@ -92,7 +92,7 @@ static void a_delay_begins_when_the_job_is_put(void)
 	TEST_ASSERT_EQUAL_STRING("j ", pop(101, "q", "w", 1));
 }
 
-static void taking_dependencies_away_honours_the_delay(void)
+static void removing_dependencies_keeps_the_delay(void)
 {
 	struct qless_put p = a_put("q", "j");
 	struct qless_str on = STR("a");
@@ -104,7 +104,7 @@ static void taking_dependencies_away_honours_the_delay(void)
 	OK(qless_put(q, 1, &p));
 	OK(qless_depends_off(q, 2, STR("j"), &on, 1));
 	TEST_ASSERT_EQUAL_INT(QLESS_SCHEDULED, info_of("j").state);
-	/* A put forgets it. */
+	/* A put drops the delay. */
 	OK(qless_put(q, 3, &p));
 	put(4, "q", "j");
 	OK(qless_depends_off_all(q, 5, STR("j")));
@@ -126,7 +126,7 @@ static void dependencies_are_added_and_removed(void)
 	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, info_of("j").state);
 }
 
-static void dependencies_belong_to_jobs_that_wait_for_some(void)
+static void only_jobs_in_depends_can_be_given_dependencies(void)
 {
 	struct qless_str a = STR("a");
 
@@ -138,7 +138,7 @@ static void dependencies_belong_to_jobs_that_wait_for_some(void)
 		     qless_depends_off_all(q, 1, STR("j")));
 }
 
-static void a_put_replaces_dependencies_only_if_it_names_some(void)
+static void a_put_replaces_dependencies_only_if_it_names_any(void)
 {
 	put(1, "q", "a");
 	put(1, "q", "b");
@@ -191,14 +191,14 @@ static void many_jobs_may_wait_for_one(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(a_job_waits_for_those_it_depends_on);
-	RUN(what_is_complete_or_unknown_is_not_waited_for);
-	RUN(advancing_and_failing_release_nobody);
+	RUN(a_job_waits_until_its_dependencies_complete);
+	RUN(complete_and_unknown_jobs_are_no_dependencies);
+	RUN(moving_on_and_failing_release_no_dependents);
 	RUN(a_delay_begins_when_the_job_is_put);
-	RUN(taking_dependencies_away_honours_the_delay);
+	RUN(removing_dependencies_keeps_the_delay);
 	RUN(dependencies_are_added_and_removed);
-	RUN(dependencies_belong_to_jobs_that_wait_for_some);
-	RUN(a_put_replaces_dependencies_only_if_it_names_some);
+	RUN(only_jobs_in_depends_can_be_given_dependencies);
+	RUN(a_put_replaces_dependencies_only_if_it_names_any);
 	RUN(a_job_may_wait_for_itself_until_it_is_cancelled);
 	RUN(jobs_may_wait_for_each_other_until_they_are_cancelled);
 	RUN(many_jobs_may_wait_for_one);

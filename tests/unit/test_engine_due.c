@@ -51,7 +51,7 @@ static const char *due(double now)
 	return text;
 }
 
-static void the_next_due_time_is_that_of_the_first_thing_to_happen(void)
+static void the_next_due_time_is_the_earliest_one(void)
 {
 	struct qless_str name = STR("q");
 
@@ -70,7 +70,7 @@ static void the_next_due_time_is_that_of_the_first_thing_to_happen(void)
 	TEST_ASSERT_TRUE(qless_next_due(q) == 150);
 }
 
-static void the_next_due_time_moves_on_when_the_first_thing_is_gone(void)
+static void the_next_due_time_moves_on_when_the_first_job_is_gone(void)
 {
 	struct qless_str jid = STR("early");
 
@@ -109,7 +109,7 @@ static void nothing_falls_due_in_a_paused_queue(void)
 	TEST_ASSERT_EQUAL_STRING("q ", due(21));
 }
 
-static void what_was_due_before_1970_never_is(void)
+static void a_time_before_1970_never_falls_due(void)
 {
 	put_delayed(-500, "q", "j", 100);
 	recur(-300, "q", 10, 0);
@@ -147,8 +147,8 @@ static void an_expired_lock_is_reported_once_and_again_after_its_grace_period(vo
 	TEST_ASSERT_EQUAL_STRING("j ", pop(72, "q", "v", 1));
 }
 
-/* With a backlog below 1 a run that is late is passed over. */
-static void a_late_run_that_is_passed_over_leaves_the_next_one_due(void)
+/* With a backlog below 1, a late run is skipped. */
+static void after_a_skipped_late_run_the_next_run_falls_due(void)
 {
 	recur(50, "q", 10, 0.5);
 	TEST_ASSERT_EQUAL_STRING("q ", due(58));
@@ -268,7 +268,7 @@ static void a_queue_with_a_limit_wakes_when_a_run_ends_or_the_limit_changes(void
 	TEST_ASSERT_EQUAL_STRING("q ", woken());
 }
 
-static void a_queue_that_is_gone_does_not_wake(void)
+static void a_freed_queue_does_not_wake(void)
 {
 	struct qless_str name = STR("q");
 	struct qless_str jid = STR("j");
@@ -284,14 +284,14 @@ static void a_queue_that_is_gone_does_not_wake(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(the_next_due_time_is_that_of_the_first_thing_to_happen);
-	RUN(the_next_due_time_moves_on_when_the_first_thing_is_gone);
+	RUN(the_next_due_time_is_the_earliest_one);
+	RUN(the_next_due_time_moves_on_when_the_first_job_is_gone);
 	RUN(a_heartbeat_moves_the_next_due_time);
 	RUN(nothing_falls_due_in_a_paused_queue);
-	RUN(what_was_due_before_1970_never_is);
+	RUN(a_time_before_1970_never_falls_due);
 	RUN(a_queue_is_reported_once_for_each_time_that_something_comes_due);
 	RUN(an_expired_lock_is_reported_once_and_again_after_its_grace_period);
-	RUN(a_late_run_that_is_passed_over_leaves_the_next_one_due);
+	RUN(after_a_skipped_late_run_the_next_run_falls_due);
 	RUN(advancing_for_a_pop_leaves_the_rest_to_expired_locks);
 	RUN(advancing_checks_how_many_it_may_move);
 	RUN(a_queue_wakes_once_however_many_jobs_are_put);
@@ -299,6 +299,6 @@ int main(int argc, char **argv)
 	RUN(a_job_that_is_complete_wakes_the_queues_of_its_dependents);
 	RUN(a_paused_queue_wakes_when_it_is_unpaused);
 	RUN(a_queue_with_a_limit_wakes_when_a_run_ends_or_the_limit_changes);
-	RUN(a_queue_that_is_gone_does_not_wake);
+	RUN(a_freed_queue_does_not_wake);
 	return UNIT_RESULT();
 }

@@ -1,5 +1,5 @@
 /*
- * The engine as a library: its errors, its counters, what it says of its whole state.
+ * The engine as a library: errors, counters, the dump, and freeing.
  */
 #include <math.h>
 
@@ -61,7 +61,7 @@ static void the_latest_time_is_that_of_changes(void)
 	TEST_ASSERT_TRUE(qless_latest(q) == 5);
 }
 
-static void nothing_happens_at_a_time_that_is_no_number(void)
+static void a_time_that_is_not_finite_is_refused(void)
 {
 	struct qless_put p = a_put("q", "j");
 	struct qless_queue_counts counts;
@@ -90,7 +90,7 @@ static void names_have_a_largest_length(void)
 	free(name);
 }
 
-static void the_dump_depends_on_nothing_but_the_state(void)
+static void the_dump_follows_from_the_state_alone(void)
 {
 	struct qless_hooks hooks = { .hash_seed = 4711 };
 	struct qless *other = qless_new(&hooks);
@@ -117,7 +117,7 @@ static void the_dump_depends_on_nothing_but_the_state(void)
 	qless_free(other);
 }
 
-/* One of everything that hangs on jobs and beside them; four jobs. */
+/* Four jobs, and one of every other object. */
 static void fill(struct qless *engine)
 {
 	const struct qless_str tags[] = { STR("t"), STR("u"), STR("t") };
@@ -153,8 +153,8 @@ static void fill(struct qless *engine)
 	OK(qless_pause(engine, 10, &queue, 1));
 }
 
-/* Whatever is left over or freed twice is for the sanitizers to find. */
-static void an_engine_can_be_freed_a_few_things_at_a_time(void)
+/* The sanitizers find memory that is leaked or freed twice. */
+static void an_engine_can_be_freed_in_parts(void)
 {
 	for (size_t step = 1; step <= 3; step++) {
 		struct qless *engine = qless_new(NULL);
@@ -167,8 +167,8 @@ static void an_engine_can_be_freed_a_few_things_at_a_time(void)
 	}
 }
 
-/* One job, one worker and one queue, and each of them with more than is freed at once. */
-static void what_has_many_things_is_freed_in_parts(void)
+/* A job, a worker and a queue, each with more parts than one call frees. */
+static void an_object_with_many_parts_is_freed_in_parts(void)
 {
 	struct qless *engine = qless_new(NULL);
 	struct qless_str jid = STR("all wait for this");
@@ -194,11 +194,11 @@ static void what_has_many_things_is_freed_in_parts(void)
 	TEST_ASSERT_EQUAL_size_t(500, jobs.count);
 	while (qless_free_some(engine, 10))
 		steps++;
-	/* 1,001 jobs, two ends of 500 dependencies, 500 locks, and a few names. */
+	/* 1,001 jobs, two ends of 500 dependencies, 500 locks, and several names. */
 	TEST_ASSERT_TRUE(steps >= 250 && steps <= 255);
 }
 
-static void an_engine_that_is_empty_is_freed_in_one_go(void)
+static void an_empty_engine_is_freed_at_once(void)
 {
 	TEST_ASSERT_FALSE(qless_free_some(qless_new(NULL), 1));
 }
@@ -210,11 +210,11 @@ int main(int argc, char **argv)
 	RUN(errors_have_code_words);
 	RUN(reading_counts_no_change);
 	RUN(the_latest_time_is_that_of_changes);
-	RUN(nothing_happens_at_a_time_that_is_no_number);
+	RUN(a_time_that_is_not_finite_is_refused);
 	RUN(names_have_a_largest_length);
-	RUN(the_dump_depends_on_nothing_but_the_state);
-	RUN(an_engine_can_be_freed_a_few_things_at_a_time);
-	RUN(what_has_many_things_is_freed_in_parts);
-	RUN(an_engine_that_is_empty_is_freed_in_one_go);
+	RUN(the_dump_follows_from_the_state_alone);
+	RUN(an_engine_can_be_freed_in_parts);
+	RUN(an_object_with_many_parts_is_freed_in_parts);
+	RUN(an_empty_engine_is_freed_at_once);
 	return UNIT_RESULT();
 }

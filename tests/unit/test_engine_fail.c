@@ -117,7 +117,7 @@ static void a_retried_job_waits_again(void)
 	TEST_ASSERT_EQUAL_STRING("put@1 popped@1 ", history_of("j"));
 }
 
-static void a_retried_job_may_wait_for_a_while(void)
+static void a_retried_job_may_have_a_delay(void)
 {
 	struct qless_str group = STR("g");
 	struct qless_str message = STR("try later");
@@ -221,7 +221,7 @@ int main(int argc, char **argv)
 	RUN(the_jobs_of_a_group_are_listed_newest_first);
 	RUN(unfail_takes_the_oldest_failures);
 	RUN(a_retried_job_waits_again);
-	RUN(a_retried_job_may_wait_for_a_while);
+	RUN(a_retried_job_may_have_a_delay);
 	RUN(a_job_may_be_retried_in_another_queue);
 	RUN(a_job_without_retries_left_fails_where_it_is);
 	RUN(the_last_retry_may_name_group_and_message);

@@ -15,7 +15,7 @@ static void log_at(double now, const char *message)
 	OK(qless_log(q, now, STR("j"), str_from(message), NULL));
 }
 
-static void entries_tell_what_happened_when_and_to_whom(void)
+static void entries_tell_what_happened_when_and_by_whom(void)
 {
 	struct qless_str item = STR("{ \"a\" : 1 }");
 	struct qless_event event;
@@ -76,7 +76,7 @@ static void the_first_entry_and_the_last_ones_stay(void)
 	TEST_ASSERT_EQUAL_STRING("put@1 d@5 e@6 ", history_of("j"));
 }
 
-static void odd_limits_do_as_they_always_did(void)
+static void the_limits_1_and_2_behave_as_in_the_reference(void)
 {
 	put(1, "q", "j");
 	set_option("max-job-history", "1");
@@ -119,10 +119,10 @@ static void a_log_entry_needs_a_job(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(entries_tell_what_happened_when_and_to_whom);
+	RUN(entries_tell_what_happened_when_and_by_whom);
 	RUN(times_of_any_size_are_kept);
 	RUN(the_first_entry_and_the_last_ones_stay);
-	RUN(odd_limits_do_as_they_always_did);
+	RUN(the_limits_1_and_2_behave_as_in_the_reference);
 	RUN(the_default_is_a_hundred_entries);
 	RUN(a_log_entry_needs_a_job);
 	return UNIT_RESULT();

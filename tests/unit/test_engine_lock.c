@@ -19,7 +19,7 @@ static void jobs_are_popped_by_priority_then_age(void)
 	TEST_ASSERT_EQUAL_STRING("urgent old young lazy ", pop(5, "q", "w", 10));
 }
 
-static void equals_are_popped_in_descending_order_of_their_jids(void)
+static void jobs_of_equal_score_are_popped_in_descending_order_of_jids(void)
 {
 	put(1, "q", "a");
 	put(1, "q", "c");
@@ -87,7 +87,7 @@ static void a_grace_period_that_is_abolished_ends_with_a_second_warning(void)
 	}
 }
 
-static void a_heartbeat_in_the_grace_period_saves_the_job(void)
+static void a_heartbeat_during_grace_keeps_the_job(void)
 {
 	double expires;
 
@@ -96,7 +96,7 @@ static void a_heartbeat_in_the_grace_period_saves_the_job(void)
 	pop(70, "q", "v", 1);
 	OK(qless_heartbeat(q, 75, STR("j"), STR("w"), NULL, &expires));
 	TEST_ASSERT_TRUE(expires == 135);
-	/* The next expiry begins with a warning again. */
+	/* The next expiry starts with a warning again. */
 	TEST_ASSERT_EQUAL_STRING("", pop(135, "q", "v", 1));
 	TEST_ASSERT_EQUAL_STRING("j ", pop(145, "q", "v", 1));
 }
@@ -135,7 +135,7 @@ static void a_fraction_of_a_retry_makes_pop_fail_before_it_changes_anything(void
 	ASSERT_EVENTS("");
 }
 
-static void heartbeats_are_for_the_owner_of_a_running_job(void)
+static void only_the_lock_owner_of_a_running_job_can_heartbeat(void)
 {
 	double expires = 7;
 
@@ -161,7 +161,7 @@ static void a_heartbeat_may_bring_data(void)
 	ASSERT_STR("{ \"done\" : 50 }", info_of("j").data);
 }
 
-static void a_late_heartbeat_is_welcome_as_long_as_nobody_took_the_job(void)
+static void a_late_heartbeat_works_until_the_job_is_taken(void)
 {
 	double expires;
 
@@ -280,17 +280,17 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(jobs_are_popped_by_priority_then_age);
-	RUN(equals_are_popped_in_descending_order_of_their_jids);
+	RUN(jobs_of_equal_score_are_popped_in_descending_order_of_jids);
 	RUN(a_popped_job_belongs_to_the_worker_until_its_lock_expires);
 	RUN(the_first_pop_after_expiry_only_warns);
 	RUN(without_a_grace_period_the_job_is_taken_at_once);
 	RUN(a_grace_period_that_is_abolished_ends_with_a_second_warning);
-	RUN(a_heartbeat_in_the_grace_period_saves_the_job);
+	RUN(a_heartbeat_during_grace_keeps_the_job);
 	RUN(a_job_that_loses_its_last_retry_fails);
 	RUN(a_fraction_of_a_retry_makes_pop_fail_before_it_changes_anything);
-	RUN(heartbeats_are_for_the_owner_of_a_running_job);
+	RUN(only_the_lock_owner_of_a_running_job_can_heartbeat);
 	RUN(a_heartbeat_may_bring_data);
-	RUN(a_late_heartbeat_is_welcome_as_long_as_nobody_took_the_job);
+	RUN(a_late_heartbeat_works_until_the_job_is_taken);
 	RUN(a_queue_may_have_a_heartbeat_of_its_own);
 	RUN(no_more_jobs_run_than_max_concurrency_allows);
 	RUN(nothing_is_popped_from_a_paused_queue);

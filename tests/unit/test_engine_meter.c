@@ -1,5 +1,5 @@
 /*
- * What is told to those who watch: figures of queues, their meters, and memory by samples.
+ * Monitoring: figures of queues, their meters, and sampled memory.
  */
 #include "engine.h"
 #include "engine/view.h"
@@ -90,7 +90,7 @@ static void report(void *arg, struct qless_str finding)
 	TEST_FAIL_MESSAGE(finding.ptr);
 }
 
-static void every_queue_is_visited_once_however_they_come_and_go(void)
+static void every_queue_is_visited_once_while_queues_come_and_go(void)
 {
 	enum { QUEUES = 200 };
 	unsigned long long seed = 5;
@@ -103,7 +103,7 @@ static void every_queue_is_visited_once_however_they_come_and_go(void)
 
 		snprintf(text, sizeof text, "q%zu", i);
 		name = str_from(text);
-		/* Nothing but its being paused keeps the queue. */
+		/* Only its being paused keeps the queue. */
 		OK(is_there[i] ? qless_unpause(q, turn, &name, 1) : qless_pause(q, turn, &name, 1));
 		is_there[i] = !is_there[i];
 		if (turn % 100 == 0) {
@@ -117,7 +117,7 @@ static void every_queue_is_visited_once_however_they_come_and_go(void)
 	}
 }
 
-static void a_meter_counts_what_goes_through_a_queue(void)
+static void a_meter_counts_the_events_of_a_queue(void)
 {
 	const struct meter *m;
 
@@ -138,7 +138,7 @@ static void a_meter_counts_what_goes_through_a_queue(void)
 	TEST_ASSERT_EQUAL_UINT64(1, m->run.buckets[5]);
 }
 
-static void durations_fall_into_the_first_bucket_that_holds_them(void)
+static void durations_fall_into_the_first_bucket_that_is_large_enough(void)
 {
 	const struct meter *m;
 
@@ -158,7 +158,7 @@ static float rate(enum meter_event event, enum meter_span span)
 	return figures_of("q", 0).meter->rates[event][span];
 }
 
-static void rates_approach_what_goes_on_and_fade(void)
+static void rates_approach_the_traffic_and_fade(void)
 {
 	char jid[32];
 	int jobs = 0;
@@ -176,14 +176,14 @@ static void rates_approach_what_goes_on_and_fade(void)
 	TEST_ASSERT_FLOAT_WITHIN(0.1F, 10 * (1 - 0.1353F), rate(METER_PUT, METER_5M));
 	TEST_ASSERT_FLOAT_WITHIN(0.1F, 10 * (1 - 0.5134F), rate(METER_PUT, METER_15M));
 	TEST_ASSERT_TRUE(rate(METER_POP, METER_1M) == 0);
-	/* In one step or in many, what is left is the same. */
+	/* The result is the same in one step and in many. */
 	meter_tick(q, 0, 100, 1000 + 660);
 	TEST_ASSERT_FLOAT_WITHIN(0.05F, 3.679F, rate(METER_PUT, METER_1M));
 	meter_tick(q, 0, 100, 1000 + 1e6);
 	TEST_ASSERT_TRUE(rate(METER_PUT, METER_15M) == 0);
 }
 
-static void many_queues_are_ticked_some_at_a_time(void)
+static void many_queues_are_ticked_in_several_calls(void)
 {
 	char name[32];
 	size_t cursor = 0;
@@ -217,7 +217,7 @@ static void a_reset_forgets_what_was_counted(void)
 	TEST_ASSERT_EQUAL_UINT64(0, figures_of("q", 1).meter->counts[METER_PUT]);
 }
 
-static void memory_of_jobs_is_told_by_samples(void)
+static void memory_of_jobs_is_estimated_from_samples(void)
 {
 	struct view_memory all = { 0 }, some = { 0 };
 	char jid[32];
@@ -249,12 +249,12 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(jobs_are_counted_by_what_they_do);
-	RUN(every_queue_is_visited_once_however_they_come_and_go);
-	RUN(a_meter_counts_what_goes_through_a_queue);
-	RUN(durations_fall_into_the_first_bucket_that_holds_them);
-	RUN(rates_approach_what_goes_on_and_fade);
-	RUN(many_queues_are_ticked_some_at_a_time);
+	RUN(every_queue_is_visited_once_while_queues_come_and_go);
+	RUN(a_meter_counts_the_events_of_a_queue);
+	RUN(durations_fall_into_the_first_bucket_that_is_large_enough);
+	RUN(rates_approach_the_traffic_and_fade);
+	RUN(many_queues_are_ticked_in_several_calls);
 	RUN(a_reset_forgets_what_was_counted);
-	RUN(memory_of_jobs_is_told_by_samples);
+	RUN(memory_of_jobs_is_estimated_from_samples);
 	return UNITY_END() != 0;
 }

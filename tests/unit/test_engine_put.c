@@ -57,7 +57,7 @@ static void data_and_names_keep_every_byte(void)
 	ASSERT_STR(" { \"a\" : [ ] } ", info_of("").data);
 }
 
-static void putting_again_inherits_what_is_not_given(void)
+static void putting_again_inherits_the_options_that_are_not_given(void)
 {
 	struct qless_str tags[] = { STR_INIT("x"), STR_INIT("y") };
 	struct qless_put p = a_put("q", "j");
@@ -193,7 +193,7 @@ int main(int argc, char **argv)
 	RUN(a_job_with_a_delay_is_scheduled);
 	RUN(a_negative_delay_means_at_once);
 	RUN(data_and_names_keep_every_byte);
-	RUN(putting_again_inherits_what_is_not_given);
+	RUN(putting_again_inherits_the_options_that_are_not_given);
 	RUN(data_of_any_length_replaces_data_of_any_length);
 	RUN(putting_a_running_job_takes_it_away);
 	RUN(the_owner_is_not_told_that_it_put_its_own_job);

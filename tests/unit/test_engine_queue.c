@@ -76,7 +76,7 @@ static void jobs_are_counted_by_state(void)
 	TEST_ASSERT_EQUAL_UINT64(5, qless_queue_length(q, STR("q")));
 }
 
-#define MANY 2500 /* more than is moved in a call */
+#define MANY 2500 /* more than one call moves */
 
 static void put_many_scheduled(double due)
 {
@@ -89,8 +89,8 @@ static void put_many_scheduled(double due)
 	}
 }
 
-/* However many are due, all count as waiting at once, and a call moves a thousand of them. */
-static void counting_does_not_promote_all_at_once(void)
+/* However many are due, one call moves a thousand of them. */
+static void one_call_promotes_at_most_a_thousand_jobs(void)
 {
 	struct qless_queue_counts counts;
 	int calls;
@@ -107,7 +107,7 @@ static void counting_does_not_promote_all_at_once(void)
 	}
 }
 
-/* The bound is for all queues together. */
+/* The bound holds for all queues together. */
 static void advancing_all_queues_moves_no_more_jobs_than_advancing_one(void)
 {
 	const struct qless_queue_counts *all;
@@ -130,8 +130,8 @@ static void advancing_all_queues_moves_no_more_jobs_than_advancing_one(void)
 	TEST_ASSERT_EQUAL_INT(QLESS_EBADARG, qless_all_queue_counts(q, NAN, &all, &count));
 }
 
-/* Those before the epoch are never due, and come first. */
-static void a_listing_of_the_scheduled_jobs_leaves_out_what_is_due(void)
+/* Jobs before the epoch are never due, and come first. */
+static void a_listing_of_jobs_that_are_not_due_leaves_out_due_ones(void)
 {
 	struct qless_list jids;
 
@@ -204,7 +204,7 @@ static void listings_page_as_ranges_or_as_limits(void)
 	TEST_ASSERT_EQUAL_STRING("", words(&jids));
 }
 
-static void reading_leaves_what_has_come_due_where_it_is(void)
+static void reading_does_not_move_due_jobs(void)
 {
 	struct qless_recur_put recur = { .queue = STR("q"),
 					 .jid = STR("r"),
@@ -245,12 +245,12 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(queues_are_listed_by_when_they_were_first_seen);
 	RUN(jobs_are_counted_by_state);
-	RUN(counting_does_not_promote_all_at_once);
+	RUN(one_call_promotes_at_most_a_thousand_jobs);
 	RUN(advancing_all_queues_moves_no_more_jobs_than_advancing_one);
-	RUN(a_listing_of_the_scheduled_jobs_leaves_out_what_is_due);
+	RUN(a_listing_of_jobs_that_are_not_due_leaves_out_due_ones);
 	RUN(asking_does_not_make_a_queue_known);
 	RUN(pausing_needs_no_jobs);
 	RUN(listings_page_as_ranges_or_as_limits);
-	RUN(reading_leaves_what_has_come_due_where_it_is);
+	RUN(reading_does_not_move_due_jobs);
 	return UNIT_RESULT();
 }

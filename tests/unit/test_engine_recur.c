@@ -97,7 +97,7 @@ static void a_recurring_job_may_move_to_another_queue(void)
 	TEST_ASSERT_EQUAL_STRING("r-1 ", pop(5, "p", "w", 5));
 }
 
-static void an_update_is_made_as_a_whole_or_not_at_all(void)
+static void an_update_applies_all_changes_or_none(void)
 {
 	struct qless_recur_change changes[] = {
 		{ QLESS_RECUR_KLASS, 0, STR_INIT("Other") },
@@ -135,7 +135,7 @@ static void the_jobs_it_made_outlive_it(void)
 	TEST_ASSERT_EQUAL_STRING("", pop(100, "q", "w", 5));
 }
 
-static void its_tags_are_those_of_the_jobs_it_makes(void)
+static void the_jobs_it_makes_get_its_tags(void)
 {
 	struct qless_str tags[] = { STR_INIT("a"), STR_INIT("b"), STR_INIT("b") };
 	struct qless_list jids;
@@ -178,7 +178,7 @@ static void an_interval_too_small_to_count_does_no_harm(void)
 	TEST_ASSERT_EQUAL_STRING("r-3 r-2 r-1 ", pop(1e15, "q", "w", 3));
 }
 
-/* As many as there may be in a request, against as many as a job may have. */
+/* As many tags as a request may have, against as many as a job may have. */
 static void many_tags_come_and_go_at_once(void)
 {
 	enum { COUNT = 20000 };
@@ -216,10 +216,10 @@ int main(int argc, char **argv)
 	RUN(jobs_that_exist_are_never_overwritten);
 	RUN(a_changed_interval_moves_the_next_run);
 	RUN(a_recurring_job_may_move_to_another_queue);
-	RUN(an_update_is_made_as_a_whole_or_not_at_all);
+	RUN(an_update_applies_all_changes_or_none);
 	RUN(defining_it_again_keeps_the_count);
 	RUN(the_jobs_it_made_outlive_it);
-	RUN(its_tags_are_those_of_the_jobs_it_makes);
+	RUN(the_jobs_it_makes_get_its_tags);
 	RUN(many_tags_come_and_go_at_once);
 	RUN(its_interval_is_positive_and_finite);
 	RUN(an_interval_too_small_to_count_does_no_harm);

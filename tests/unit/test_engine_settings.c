@@ -22,7 +22,7 @@ static void options_have_defaults(void)
 	TEST_ASSERT_FALSE(qless_config_get(q, STR("nope"), &option));
 }
 
-static void what_is_set_is_kept_as_text(void)
+static void the_text_of_an_option_is_kept(void)
 {
 	struct qless_option option;
 
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(options_have_defaults);
-	RUN(what_is_set_is_kept_as_text);
+	RUN(the_text_of_an_option_is_kept);
 	RUN(options_the_engine_uses_are_checked);
 	RUN(unsetting_is_announced_even_if_nothing_was_set);
 	RUN(all_options_are_listed_once);

@@ -43,7 +43,7 @@ static bool append_piece(void *arg, struct qless_str piece)
 struct source {
 	struct qless_str left;
 	size_t step; /* 0: all at once */
-	char *copy;  /* what was given last, in memory that ends where it ends */
+	char *copy;  /* the last piece, in memory that ends where the piece ends */
 };
 
 static struct qless_str give_piece(void *arg)
@@ -101,7 +101,7 @@ static void an_empty_engine_is_saved_and_loaded(void)
 	assert_same_engines();
 }
 
-static void whatever_happened_the_loaded_engine_is_the_same_and_goes_on_alike(void)
+static void a_loaded_engine_is_the_same_and_behaves_alike(void)
 {
 	for (unsigned seed = 1; seed <= SEEDS; seed++) {
 		struct random_calls calls;
@@ -148,7 +148,7 @@ static void make_small_state(void)
 	save(&from, &bytes);
 }
 
-/* A job in each list there is, an option, a recurring job, a paused queue and a tracked job. */
+/* A job in each list, an option, a recurring job, a paused queue and a tracked job. */
 static void make_sample(struct qless *q)
 {
 	const struct qless_str tag = STR("t"), on = STR("waits"), slow = STR("slow"),
@@ -205,7 +205,8 @@ static void make_sample(struct qless *q)
 	TEST_ASSERT_EQUAL_INT(0, failures);
 }
 
-/* Of version 1. Another version gets another sample; this one must go on loading. */
+/* A snapshot of version 1, which every later version must load. A new version gets another
+ * sample. */
 static const char sample[] =
 	"0101096865617274626561740233300105776169747381bd831401017200017100016b025b5d0305"
 	"7907008185d41b010001740101017002000000000001000180e89226010109030101730304030301"
@@ -252,7 +253,7 @@ static void a_snapshot_that_ends_too_early_is_refused(void)
 	}
 }
 
-static void bytes_behind_the_end_are_refused(void)
+static void bytes_after_the_end_are_refused(void)
 {
 	make_small_state();
 	buf_append_char(&bytes, 0);
@@ -319,7 +320,7 @@ static bool refuse_piece(void *arg, struct qless_str piece)
 	return false;
 }
 
-static void saving_ends_when_the_writer_says_so(void)
+static void saving_stops_when_the_writer_refuses_a_piece(void)
 {
 	int calls = 0;
 
@@ -351,14 +352,14 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(an_empty_engine_is_saved_and_loaded);
-	RUN(whatever_happened_the_loaded_engine_is_the_same_and_goes_on_alike);
+	RUN(a_loaded_engine_is_the_same_and_behaves_alike);
 	RUN(snapshots_of_version_1_have_the_bytes_they_always_had);
 	RUN(a_snapshot_loads_however_it_is_cut_into_pieces);
 	RUN(a_snapshot_that_ends_too_early_is_refused);
-	RUN(bytes_behind_the_end_are_refused);
+	RUN(bytes_after_the_end_are_refused);
 	RUN(a_damaged_snapshot_is_refused_or_gives_a_sound_engine);
 	RUN(a_job_that_comes_twice_is_refused_however_far_apart);
-	RUN(saving_ends_when_the_writer_says_so);
+	RUN(saving_stops_when_the_writer_refuses_a_piece);
 	RUN(data_larger_than_a_piece_comes_back_whole);
 	return UNIT_RESULT();
 }

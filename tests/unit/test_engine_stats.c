@@ -22,7 +22,7 @@ static struct qless_stats stats_of(double date)
 	return stats;
 }
 
-/* A job that waits and runs for so long. */
+/* Let a job wait for `waits` and run for `runs` seconds. */
 static void run_job(double now, double waits, double runs)
 {
 	struct qless_put p = a_put("q", "j");
@@ -65,7 +65,7 @@ static void a_duration_falls_into_its_second_minute_hour_or_day(void)
 	TEST_ASSERT_EQUAL_UINT64(1, stats_of(6 * DAY).wait.histogram[60 + 59 + 23 + 5]);
 }
 
-static void durations_nobody_expects_are_counted_but_not_shown(void)
+static void negative_and_very_long_durations_are_counted_but_not_shown(void)
 {
 	struct qless_stats stats;
 	int i;
@@ -105,7 +105,7 @@ static void days_are_kept_apart(void)
 	TEST_ASSERT_TRUE(stats_of(0).wait.count == 1);
 	TEST_ASSERT_TRUE(stats_of(0).run.count == 0);
 	TEST_ASSERT_TRUE(stats_of(DAY).run.count == 1);
-	/* Also those in the wrong order, and before the epoch. */
+	/* Also times in the wrong order, and before the epoch. */
 	run_job(-DAY / 2, 0, 0);
 	TEST_ASSERT_TRUE(stats_of(-1).run.count == 1);
 	TEST_ASSERT_TRUE(stats_of(DAY).run.count == 1);
@@ -167,7 +167,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(waiting_and_running_are_measured);
 	RUN(a_duration_falls_into_its_second_minute_hour_or_day);
-	RUN(durations_nobody_expects_are_counted_but_not_shown);
+	RUN(negative_and_very_long_durations_are_counted_but_not_shown);
 	RUN(statistics_stay_numbers_whatever_the_times);
 	RUN(days_are_kept_apart);
 	RUN(an_unknown_queue_has_no_statistics);

@@ -57,7 +57,7 @@ static void the_jobs_with_a_tag_are_listed_by_when_they_got_it(void)
 	put_tagged(2, "late", ab, 1);
 	put_tagged(1, "early", ab, 1);
 	TEST_ASSERT_EQUAL_STRING("early late ", tagged("a"));
-	/* A put counts as tagging anew, even with inherited tags. */
+	/* A put counts as tagging again, even with inherited tags. */
 	put(3, "q", "early");
 	TEST_ASSERT_EQUAL_STRING("late early ", tagged("a"));
 }
@@ -115,7 +115,7 @@ static void an_empty_list_takes_all_tags_away(void)
 	TEST_ASSERT_EQUAL_STRING("", tagged("a"));
 }
 
-static void tags_belong_to_jobs(void)
+static void only_existing_jobs_can_be_tagged(void)
 {
 	const struct qless_job *job;
 
@@ -125,7 +125,7 @@ static void tags_belong_to_jobs(void)
 		     qless_untag(q, 1, STR("j"), ab, 2, &job));
 }
 
-static void many_tags_on_one_job_are_no_burden(void)
+static void many_tags_on_one_job_stay_fast(void)
 {
 	struct qless_str *tags = malloc(20000 * sizeof(*tags));
 	const struct qless_job *job;
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 	RUN(removing_a_tag_removes_every_copy);
 	RUN(tags_are_counted_by_the_jobs_that_have_them);
 	RUN(an_empty_list_takes_all_tags_away);
-	RUN(tags_belong_to_jobs);
-	RUN(many_tags_on_one_job_are_no_burden);
+	RUN(only_existing_jobs_can_be_tagged);
+	RUN(many_tags_on_one_job_stay_fast);
 	return UNIT_RESULT();
 }

@@ -40,7 +40,7 @@ static void workers_are_listed_last_seen_first(void)
 	TEST_ASSERT_EQUAL_STRING("a:1:0 b:0:0 ", workers(5));
 }
 
-static void the_jobs_of_a_worker_are_good_or_stalled(void)
+static void the_jobs_of_a_worker_have_valid_or_expired_locks(void)
 {
 	struct qless_list jobs;
 	struct qless_list stalled;
@@ -68,12 +68,12 @@ static void a_worker_that_is_not_seen_for_long_is_forgotten(void)
 	TEST_ASSERT_EQUAL_STRING("", workers(86400));
 	OK(qless_worker_jobs(q, 10, STR("w"), &jobs, &stalled));
 	TEST_ASSERT_EQUAL_STRING("", words(&jobs));
-	/* The job knows better. */
+	/* The job still knows its worker. */
 	TEST_ASSERT_EQUAL_STRING("a ", jobs_in(10, QLESS_LIST_RUNNING, "q"));
 	complete(86401, "q", "a", "w");
 }
 
-static void a_worker_signs_off(void)
+static void a_worker_can_deregister(void)
 {
 	struct qless_str names[] = { STR_INIT("w"), STR_INIT("nope") };
 
@@ -93,7 +93,7 @@ static void a_timed_out_job_stays_on_the_list_of_its_worker(void)
 	OK(qless_timeout(q, 1, &jid, 1));
 	pop(2, "q", "new", 1);
 	TEST_ASSERT_EQUAL_STRING("new:1:0 old:1:0 ", workers(3));
-	/* Even when the job is gone; until the worker holds one of that id again. */
+	/* Even when the job is gone, until the worker holds another job of that jid. */
 	OK(qless_cancel(q, 4, &jid, 1));
 	TEST_ASSERT_EQUAL_STRING("new:0:0 old:1:0 ", workers(5));
 	put(6, "q", "j");
@@ -107,9 +107,9 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(workers_are_listed_last_seen_first);
-	RUN(the_jobs_of_a_worker_are_good_or_stalled);
+	RUN(the_jobs_of_a_worker_have_valid_or_expired_locks);
 	RUN(a_worker_that_is_not_seen_for_long_is_forgotten);
-	RUN(a_worker_signs_off);
+	RUN(a_worker_can_deregister);
 	RUN(a_timed_out_job_stays_on_the_list_of_its_worker);
 	return UNIT_RESULT();
 }

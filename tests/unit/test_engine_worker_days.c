@@ -141,7 +141,7 @@ static void a_lock_is_lost_when_it_is_taken_away_not_when_the_worker_is_warned(v
 	assert_days("20000: 1 0 0 1; ", "v");
 }
 
-static void a_lock_is_lost_by_a_timeout_and_by_a_put_of_somebody_else(void)
+static void a_lock_is_lost_by_a_timeout_and_by_a_put_of_another_worker(void)
 {
 	put(T0, "a");
 	pop(T0, "w", 1, 1);
@@ -157,7 +157,7 @@ static void a_lock_is_lost_by_a_timeout_and_by_a_put_of_somebody_else(void)
 	assert_days("20000: 1 0 0 0; ", "boss");
 }
 
-static void giving_back_counts_as_failed_only_the_last_time(void)
+static void a_retry_counts_as_failed_only_without_retries_left(void)
 {
 	put(T0, "a");
 	pop(T0, "w", 1, 1);
@@ -234,8 +234,8 @@ int main(int argc, char **argv)
 	RUN(a_worker_that_pops_nothing_has_done_nothing);
 	RUN(calls_that_are_late_count_for_their_own_day);
 	RUN(a_lock_is_lost_when_it_is_taken_away_not_when_the_worker_is_warned);
-	RUN(a_lock_is_lost_by_a_timeout_and_by_a_put_of_somebody_else);
-	RUN(giving_back_counts_as_failed_only_the_last_time);
+	RUN(a_lock_is_lost_by_a_timeout_and_by_a_put_of_another_worker);
+	RUN(a_retry_counts_as_failed_only_without_retries_left);
 	RUN(days_outlive_the_worker);
 	RUN(days_go_with_the_statistics);
 	RUN(the_dump_has_the_days);
