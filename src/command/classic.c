@@ -328,15 +328,6 @@ int classic_refuse_script(struct request *req, const struct command *row,
 	return QLESS_EBADARG;
 }
 
-int classic_run_script(struct request *req, const struct qless_str *argv, size_t argc)
-{
-	const struct command *row = argc > 0 ? queue_command_find(argv[0]) : NULL;
-
-	if (!classic_parse_script(req, row, argv, argc))
-		return classic_refuse_script(req, row, argv, argc);
-	return classic_run(req);
-}
-
 int request_advance(struct request *req, enum qless_advance_kind kind, struct qless_str queue,
 		    int64_t max)
 {

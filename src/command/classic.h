@@ -38,9 +38,6 @@ bool classic_parse_script(struct request *req, const struct command *row,
 int classic_refuse_script(struct request *req, const struct command *row,
 			  const struct qless_str *argv, size_t argc);
 
-/* Find the command, check, and run it. */
-int classic_run_script(struct request *req, const struct qless_str *argv, size_t argc);
-
 /* The jobs among the arguments of multiput: so many arguments each, jid, class and data. Returns
  * where they begin; `count` if they do not. */
 #define CLASSIC_MULTIPUT_JOB_ARGS 3

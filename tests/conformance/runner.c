@@ -13,7 +13,7 @@
 
 #include <yyjson.h>
 
-#include "queue.h"
+#include "script_client.h"
 #include "keyspace/keyspace.h"
 #include "moved.h"
 #include "qless.h"
@@ -27,7 +27,8 @@
 /* An engine and what it takes to talk to it. */
 struct subject {
 	struct qless *engine;
-	struct queue_caller classic;
+	struct databases *databases;
+	struct script_client client;
 	struct chunk_pool pool;
 	struct chain out;
 	struct reply writer;
@@ -55,9 +56,9 @@ static void subject_init(struct subject *subject, uint64_t seed)
 	struct qless_hooks hooks = { .publish = on_event, .arg = subject, .hash_seed = seed };
 
 	memset(subject, 0, sizeof(*subject));
-	subject->engine = qless_new(&hooks);
-	queue_caller_init(&subject->classic, subject->engine);
-	subject->classic.sha = STR("0123456789abcdef0123456789abcdef01234567");
+	subject->databases = databases_new(1, &hooks);
+	subject->engine = databases_get(subject->databases, 0)->engine;
+	script_client_init(&subject->client, subject->databases);
 	chunk_pool_init(&subject->pool, 4);
 	chain_init(&subject->out, &subject->pool);
 	resp_writer_init(&subject->writer, &subject->out, 2);
@@ -67,8 +68,8 @@ static void subject_init(struct subject *subject, uint64_t seed)
 
 static void subject_done(struct subject *subject)
 {
-	queue_caller_done(&subject->classic);
-	qless_free(subject->engine);
+	script_client_done(&subject->client);
+	databases_free(subject->databases);
 	chain_done(&subject->out);
 	chunk_pool_done(&subject->pool);
 	buf_done(&subject->reply);
@@ -98,7 +99,7 @@ static void run_step(struct subject *subject, const struct scenario *s)
 
 	buf_clear(&subject->events.text);
 	subject->events.count = 0;
-	queue_run_script(&subject->classic, REQUEST_SCRIPT, argv, argc, &subject->writer);
+	script_client_run(&subject->client, REQUEST_SCRIPT, argv, argc, &subject->writer);
 	take_reply(subject);
 	free(argv);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "journal_fixture.h"
+#include "script_client.h"
 
 #include "transcript.h"
 
@@ -22,6 +23,7 @@ struct replay {
 	struct scenario scenario;
 	struct engines live;
 	struct fixture logged;
+	struct script_client client; /* of both, in turns */
 	const struct habits *habits;
 	unsigned long long rng;
 	struct buf replies[2]; /* of the last step: live, logged */
@@ -106,15 +108,12 @@ static void go_on(struct replay *r)
 
 static void run_step(struct replay *r, struct engines *e, struct buf *reply)
 {
-	struct queue_caller caller;
 	struct iovec iov[64];
 	size_t argc;
 	struct qless_str *argv = step_arguments(&r->scenario, &argc);
 
-	queue_caller_init_in(&caller, databases_get(e->databases, 0));
-	caller.sha = STR("0123456789abcdef0123456789abcdef01234567");
-	queue_run_script(&caller, REQUEST_SCRIPT, argv, argc, &e->writer);
-	queue_caller_done(&caller);
+	r->client.env.databases = e->databases;
+	script_client_run(&r->client, REQUEST_SCRIPT, argv, argc, &e->writer);
 	free(argv);
 	buf_clear(reply);
 	while (e->out.len > 0) {
@@ -194,6 +193,7 @@ static void replay_files(const struct habits *habits)
 	memset(&r, 0, sizeof r);
 	r.habits = habits;
 	r.rng = 5;
+	script_client_init(&r.client, NULL);
 	buf_init(&r.replies[0], BUF_NO_MAX);
 	buf_init(&r.replies[1], BUF_NO_MAX);
 	for (int i = 0; i < file_count; i++)

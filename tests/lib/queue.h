@@ -76,13 +76,4 @@ static inline int queue_run_again(struct queue_caller *c, const struct command *
 	return classic_run_again(&req);
 }
 
-/* A command, now and arguments. */
-static inline int queue_run_script(struct queue_caller *c, enum request_form form,
-				   const struct qless_str *argv, size_t argc, struct reply *reply)
-{
-	struct request req = queue_request(c, form, 0, NULL, 0, reply);
-
-	return classic_run_script(&req, argv, argc);
-}
-
 #endif

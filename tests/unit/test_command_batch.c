@@ -1,5 +1,5 @@
 #include "native.h"
-#include "queue.h"
+#include "script_client.h"
 
 static struct native_fixture f;
 
@@ -238,12 +238,12 @@ static void multiheartbeat_answers_for_each_job(void)
 static const char *run_script(const char *name)
 {
 	const struct qless_str argv[] = { str_from(name), STR("1000"), STR("w"), STR("a") };
-	struct queue_caller caller;
+	struct script_client client;
 	struct iovec piece;
 
-	queue_caller_init_in(&caller, databases_get(f.call.env.databases, 0));
-	queue_run_script(&caller, REQUEST_SCRIPT, argv, 4, &f.call.writer);
-	queue_caller_done(&caller);
+	script_client_init(&client, f.call.env.databases);
+	script_client_run(&client, REQUEST_SCRIPT, argv, 4, &f.call.writer);
+	script_client_done(&client);
 	buf_clear(&f.call.reply);
 	while (chain_peek(&f.call.out, &piece, 1, SIZE_MAX) > 0) {
 		buf_append(&f.call.reply, piece.iov_base, piece.iov_len);

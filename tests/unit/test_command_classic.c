@@ -5,12 +5,14 @@
 #include <stdlib.h>
 
 #include "queue.h"
+#include "script_client.h"
 #include "resp/writer.h"
 #include "unit.h"
 #include "util/chain.h"
 
-static struct qless *engine;
+static struct databases *databases;
 static struct queue_caller classic;
+static struct script_client client;
 static struct chunk_pool pool;
 static struct chain out;
 static struct reply writer;
@@ -18,9 +20,11 @@ static struct buf reply;
 
 void setUp(void)
 {
-	engine = qless_new(NULL);
-	queue_caller_init(&classic, engine);
-	classic.sha = STR("abc");
+	struct qless_hooks hooks = { .hash_seed = 1 };
+
+	databases = databases_new(1, &hooks);
+	queue_caller_init_in(&classic, databases_get(databases, 0));
+	script_client_init(&client, databases);
 	chunk_pool_init(&pool, 2);
 	chain_init(&out, &pool);
 	resp_writer_init(&writer, &out, 2);
@@ -29,8 +33,9 @@ void setUp(void)
 
 void tearDown(void)
 {
+	script_client_done(&client);
 	queue_caller_done(&classic);
-	qless_free(engine);
+	databases_free(databases);
 	chain_done(&out);
 	chunk_pool_done(&pool);
 	buf_done(&reply);
@@ -68,7 +73,7 @@ static struct qless_str run_form(enum request_form form, const char *line)
 
 	strcpy(text, line);
 	count = split(text, words);
-	queue_run_script(&classic, form, words, count, &writer);
+	script_client_run(&client, form, words, count, &writer);
 	return take_reply();
 }
 
@@ -162,15 +167,18 @@ static void explicit_calls_take_the_time_and_say_err(void)
 	ASSERT_STR("-ERR Arg \"now\" missing or not a number: nil\r\n",
 		   run_form(REQUEST_QLESS, "heartbeat x j w"));
 	ASSERT_STR("-ERR Unknown command nope\r\n", run_form(REQUEST_QLESS, "nope 1"));
-	ASSERT_STR("-ERR Must provide a command\r\n", run_form(REQUEST_QLESS, ""));
+	ASSERT_STR("-ERR wrong number of arguments for 'qless' command\r\n",
+		   run_form(REQUEST_QLESS, ""));
 }
 
 static void script_calls_have_the_errors_of_scripts(void)
 {
-	ASSERT_STR("-ERR user_script:1: Queue(): no queue name provided script: abc, on "
+	ASSERT_STR("-ERR user_script:1: Queue(): no queue name provided script: " SCRIPT_CLIENT_SHA
+		   ", on "
 		   "@user_script:1.\r\n",
 		   run_form(REQUEST_SCRIPT, "pop 1"));
-	ASSERT_STR("-ERR Wrong number of args calling Redis command from script script: abc, on "
+	ASSERT_STR("-ERR Wrong number of args calling Redis command from script "
+		   "script: " SCRIPT_CLIENT_SHA ", on "
 		   "@user_script:1.\r\n",
 		   run_form(REQUEST_SCRIPT, "pause 1"));
 }
@@ -246,7 +254,7 @@ static void data_that_a_job_had_is_not_recorded_again(void)
 	struct queue_caller again;
 
 	queue_caller_init(&again, engine2);
-	classic.own.recorder = &recorder;
+	databases_set_recorder(databases, &recorder);
 	run_native(1, "put w q j k {\"a\":1} 0");
 	run_native(2, "put w q j2 k {} 0");
 	run_native(3, "pop q w 2");
@@ -276,10 +284,8 @@ static void data_that_a_job_had_is_not_recorded_again(void)
 				 buf_cstr(&lines));
 	buf_append_str(&before, run_native(14, "multiget j j2"));
 	run_again(&again, buf_data(&lines));
-	queue_run_script(
-		&again, REQUEST_QLESS,
-		(const struct qless_str[]){ STR("multiget"), STR("14"), STR("j"), STR("j2") }, 4,
-		&writer);
+	queue_run(&again, queue_command_find(STR("multiget")), REQUEST_QLESS, 14,
+		  (const struct qless_str[]){ STR("j"), STR("j2") }, 2, &writer);
 	TEST_ASSERT_EQUAL_STRING(buf_cstr(&before), (take_reply(), buf_cstr(&reply)));
 	queue_caller_done(&again);
 	qless_free(engine2);
