@@ -1,5 +1,5 @@
 /*
- * The life of jobs through the classic commands: arguments decoded, replies written, no sockets.
+ * The life of jobs through the classic commands: decoding and replies, no sockets.
  *
  *	bench_classic [jobs]
  */

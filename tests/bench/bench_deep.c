@@ -1,11 +1,11 @@
 /*
- * The life of jobs on top of a backlog, in-process: what put, pop and complete cost when 1,000, and
- * when a million other jobs are there.
+ * The life of jobs on top of a backlog, in-process: the time of put, pop and complete with 1,000
+ * and with a million other jobs.
  *
  *	bench_deep [rounds [backlog]...]
  *
- * All the engines live at once and take turns, and what is printed are medians over the rounds, so
- * that whatever else the machine does meanwhile hits them alike.
+ * All engines exist at once and take turns. The results are medians over the rounds, so that other
+ * load on the machine affects all of them alike.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -43,9 +43,9 @@ struct subject {
 	struct qless *engine;
 	unsigned long backlog;
 	bool is_scheduled;
-	unsigned long jobs; /* made so far */
+	unsigned long jobs; /* jobs made so far */
 	double now;
-	double *ns[PHASES]; /* for each round, of one call */
+	double *ns[PHASES]; /* nanoseconds of one call, for each round */
 	double *total;
 };
 
@@ -93,7 +93,7 @@ static void put(struct subject *s, double delay)
 	s->now += STEP;
 }
 
-/* Returns how many it got. */
+/* Returns the number of jobs popped. */
 static size_t pop(struct subject *s, char jid[JID_BYTES])
 {
 	struct qless_jobs popped;
@@ -120,7 +120,7 @@ static void complete(struct subject *s, const char jid[JID_BYTES])
 	s->now += STEP;
 }
 
-/* So many lives; adds to spent[] the seconds of each phase. */
+/* Run `lives` lives, and add the seconds of each phase to spent[]. */
 static void live(struct subject *s, unsigned lives, double spent[PHASES])
 {
 	char jids[BATCH][JID_BYTES];
@@ -163,7 +163,7 @@ static void subject_init(struct subject *s, unsigned long backlog, bool is_sched
 	s->total = calloc(rounds, sizeof(double));
 	for (i = 0; i < backlog; i++)
 		put(s, is_scheduled ? FAR_AWAY + (double)(i % 86400) : 0);
-	/* From here on, each life ends with the purge of an old one. */
+	/* From here on, each life ends with the purge of an old job. */
 	live(s, COMPLETED_KEPT + BATCH, spent);
 }
 
@@ -192,7 +192,7 @@ static double median(double *values, unsigned count)
 	return values[count / 2];
 }
 
-/* Asking also sees to it that the program is linked with it. */
+/* The call also makes sure that the program is linked with the allocator. */
 static const char *allocator(void)
 {
 	const char *version = NULL;

@@ -1,5 +1,5 @@
 /*
- * What a job costs: memory while it waits, time for each step of its life, in-process.
+ * The cost of a job, in-process: memory while it waits, and time for each step of its life.
  *
  *	bench_engine [jobs [data bytes]]
  *
@@ -94,7 +94,7 @@ static void put_all(struct qless *q, unsigned long jobs, struct qless_str data)
 	}
 }
 
-/* Pops, keeps the lock and completes each job; the jids in `popped` were popped before. */
+/* Pop, heartbeat and complete each job. The jids in `popped` were popped before. */
 static void pop_all(struct qless *q, unsigned long jobs, char *popped)
 {
 	struct qless_jobs result;

@@ -25,7 +25,7 @@ static void report(const char *what, double start_ns, size_t count)
 	printf("%-44s %7.1f ns\n", what, (now_ns() - start_ns) / (double)count);
 }
 
-/* A pipeline of equal requests, parsed again and again. */
+/* Parse a pipeline of equal requests repeatedly. */
 static void bench_parse(const char *what, struct qless_str request)
 {
 	const struct resp_limits limits = RESP_LIMITS_DEFAULT;

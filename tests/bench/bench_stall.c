@@ -1,7 +1,7 @@
 /*
- * How long a single call can take, in-process: for each kind of call that does many things at once,
- * with as many of them as a large installation may have, the slowest call in milliseconds. What
- * counts is the time of the processor, so that whatever else the machine does is left out.
+ * The longest time of a single call, in-process. For each kind of call that does many things at
+ * once it prints the slowest call in milliseconds, with as many things as a large installation may
+ * have. Only the processor time of this process counts.
  *
  *	bench_stall [jobs [part of a name]]
  */
@@ -37,7 +37,7 @@ static double seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Do it, and remember how long it took if nothing took longer. */
+/* Run a statement, and store its time if it is the longest so far. */
 #define TIMED(statement)                                 \
 	do {                                             \
 		double since_ = seconds();               \
@@ -224,7 +224,7 @@ static void completing_under_a_lower_limit(unsigned long jobs)
 		TIMED(check(complete(i)));
 }
 
-/* All but one job wait for that one. */
+/* All jobs except one depend on that one. */
 static void put_fan(unsigned long jobs)
 {
 	char first[JID_MAX], jid[JID_MAX];
@@ -475,7 +475,7 @@ static const struct scenario scenarios[] = {
 	SCENARIO(freeing_some),
 };
 
-/* Asking also sees to it that the program is linked with it. */
+/* The call also makes sure that the program is linked with the allocator. */
 static const char *allocator(void)
 {
 	const char *version = NULL;

@@ -1,6 +1,6 @@
 /*
- * How fast a million waiting jobs are saved and loaded, by the time of the processor, and how many
- * bytes they take.
+ * The speed of saving and loading a million waiting jobs, in processor time, and the bytes they
+ * take.
  */
 #include <stdio.h>
 #include <stdlib.h>

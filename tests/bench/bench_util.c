@@ -1,6 +1,6 @@
 /*
- * What the containers and helpers of util cost, in nanoseconds of CPU time an operation. Objects
- * are met in scattered order, as jobs are, unless a line says otherwise.
+ * The cost of the containers and helpers of util, in nanoseconds of CPU time for each operation.
+ * Objects are visited in scattered order, as jobs are, unless a line says otherwise.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static struct thing **things;
 static uint32_t count;
 static volatile uint64_t sink; /* keeps results from being optimised away */
 
-/* The time this process had, as others may be busy too. */
+/* Processor time of this process, because other processes may be busy. */
 static double now_ns(void)
 {
 	struct timespec ts;
@@ -234,7 +234,7 @@ int main(int argc, char **argv)
 	bench_num();
 	bench_skiplist(1000 * 1000);
 	bench_hash(1000 * 1000);
-	/* Takes 1 GB. */
+	/* Needs 1 GB. */
 	if (argc > 1 && argv[1][0] == 'l')
 		bench_hash(10 * 1000 * 1000);
 	return 0;

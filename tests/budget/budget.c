@@ -1,10 +1,10 @@
 /*
- * A fixed amount of work, so that its instructions can be counted: see check.py.
+ * A fixed amount of work whose instructions are counted: see check.py.
  *
- * Each step is done for so many jobs, most of them by a call for each. One that has a name is
- * measured: budget_measure() is called once for it, and once it is over its name is printed. The
- * others prepare for what follows. Steps are lines of the table below, in their order, on one
- * state; so a new operation is a new line.
+ * Each step runs for JOBS jobs, most steps with a call for each. A step with a name is measured:
+ * budget_measure() is called once for it, and afterwards its name is printed. The other steps
+ * prepare for what follows. Steps are the lines of the table below, in their order, on one state. A
+ * new operation is a new line.
  *
  * Nothing here may depend on the machine, the time or chance.
  */
@@ -31,8 +31,8 @@
 
 struct step {
 	const char *name;    /* NULL if it only prepares */
-	const char *command; /* words; JID_ARG, TIME_ARG, SCRIPT_ARG are jid, time, SHA-1,
-			      * and COUNT_ARG is JOBS, for a single call about all of them */
+	const char *command; /* words; JID_ARG, TIME_ARG and SCRIPT_ARG are the jid, the time and
+				the SHA-1. COUNT_ARG is JOBS, for a single call about all jobs */
 	double wait;	     /* seconds before it */
 };
 
@@ -59,7 +59,7 @@ static const struct step steps[] = {
 	{ "untag", "TAG remove @ b", 0 },
 	{ "tag", "TAG add @ b", 0 },
 	{ NULL, "POP queue worker 1", 0 },
-	{ NULL, "POP queue worker 1", 120 }, /* its owner is warned */
+	{ NULL, "POP queue worker 1", 120 }, /* warns its owner */
 	{ "pop what was locked", "POP queue worker 1", 20 },
 	{ NULL, "CANCEL @", 0 },
 
@@ -77,7 +77,7 @@ static const struct step steps[] = {
 
 #define STEPS (sizeof steps / sizeof steps[0])
 
-/* The arguments of all calls of a step, made before any of them is measured. */
+/* The arguments of all calls of a step, made before the first is measured. */
 struct made_request {
 	struct qless_str argv[ARGS_MAX];
 	int argc;
@@ -91,7 +91,7 @@ static struct made_request requests[JOBS];
 static char sha[SCRIPT_SHA_BYTES + 1];
 static char count[NUM_MAX];
 
-/* Unity wants them. */
+/* Unity needs both. */
 void setUp(void)
 {
 }
@@ -100,7 +100,7 @@ void tearDown(void)
 {
 }
 
-/* Instructions are counted in here, and in what it calls. */
+/* Instructions are counted in this function and in its callees. */
 void budget_measure(unsigned calls);
 
 __attribute__((noinline)) void budget_measure(unsigned calls)
@@ -134,7 +134,7 @@ static void prepare(struct made_request *r, const char *command, unsigned i, dou
 	}
 }
 
-/* What is measured has to have worked, and to have found something. */
+/* A measured call must have succeeded and found something. */
 static void check_reply(const struct step *step)
 {
 	static const char *const bad[] = { "-", "*0", "*-1", "$-1", "$2\r\n" };

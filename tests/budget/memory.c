@@ -1,6 +1,6 @@
 /*
- * Hold what a waiting job takes to a budget: resident memory, with jemalloc, for jobs with ids of
- * 32 characters and 100 bytes of data.
+ * Holds the memory of a waiting job to a budget: resident memory with jemalloc, for jobs with ids
+ * of 32 characters and 100 bytes of data.
  */
 #include <jemalloc/jemalloc.h>
 #include <stdio.h>
@@ -14,7 +14,8 @@
 #define JID_BYTES  32
 #define BUDGET	   350
 
-/* Counted page by page: other figures of the kernel are off by some pages for each processor. */
+/* Counts page by page, because other figures of the kernel are off by some pages for each
+ * processor. */
 static size_t resident_bytes(void)
 {
 	FILE *file = fopen("/proc/self/smaps_rollup", "r");
@@ -42,7 +43,7 @@ int main(void)
 	struct qless *q = qless_new(NULL);
 	size_t before, each;
 
-	/* Those would be resident as a whole, on systems where every process has them. */
+	/* Huge pages, which some systems use for every process, would be resident as a whole. */
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	mallctl("version", &version, &len, NULL, 0);
 	memset(data, '1', sizeof data);

@@ -1,7 +1,7 @@
 /*
- * Print options.def for scripts/check-docs.sh: a line for each directive, with its name, when it
- * can be changed and its default, and then the lines that a file with all defaults would have.
- * Fields are separated by tabs.
+ * Prints options.def for scripts/check-docs.sh: a line for each directive, with its name, when it
+ * can be changed, and its default; then the lines of a file with all defaults. Tabs separate the
+ * fields.
  */
 #include <stdio.h>
 

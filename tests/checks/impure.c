@@ -1,5 +1,5 @@
 /*
- * What no pure layer may do, for the test of scripts/check-purity.sh.
+ * Code that no pure layer may contain, for the test of scripts/check-purity.sh.
  */
 #include <stdio.h>
 #include <time.h>

@@ -1,12 +1,12 @@
 /*
  * usage: with_qlessd COMMAND [ARGUMENT]...
  *
- * Run a client of Redis with a qlessd of its own, whose port on 127.0.0.1 the environment variable
- * QLESSD_PORT says, QLESSD_TLS_PORT the one for TLS. QLESSD_TLS_DIR is where ca.crt, client.crt and
- * client.key are. The client may end that qlessd with SIGTERM: it is then started again on the
- * same port. Fails if the client does, or if qlessd does not end well whenever it ends.
+ * Runs a client of Redis with a qlessd of its own. The environment of the client has the ports on
+ * 127.0.0.1 in QLESSD_PORT and QLESSD_TLS_PORT, and the directory of ca.crt, client.crt and
+ * client.key in QLESSD_TLS_DIR. The client may end that qlessd with SIGTERM, and it is then started
+ * again on the same port. Fails if the client fails, or if qlessd ever exits with an error.
  *
- * Standard output is the client's alone.
+ * Standard output belongs to the client.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 	}
 	client_argv = argv + 1;
 	client_output = dup(STDOUT_FILENO);
-	dup2(STDERR_FILENO, STDOUT_FILENO); /* for what Unity has to say */
+	dup2(STDERR_FILENO, STDOUT_FILENO); /* for messages of Unity */
 	UNITY_BEGIN();
 	RUN_TEST(the_client_is_content);
 	return UNIT_RESULT();

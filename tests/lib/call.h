@@ -1,6 +1,6 @@
 /*
- * Commands without a server: a request goes through the table to its handler, and the reply comes
- * back as the bytes a client would read.
+ * Commands without a server: a request goes through the table to its handler, and the reply is
+ * returned as the bytes a client would read.
  */
 #ifndef TESTS_CALL_H
 #define TESTS_CALL_H
@@ -96,7 +96,7 @@ static inline const char *call_run_argv(struct call_fixture *f, const struct qle
 	return buf_cstr(&f->reply);
 }
 
-/* A request of words that end with NULL. */
+/* A request of words; NULL ends them. */
 static inline const char *call_run(struct call_fixture *f, const char *name, ...)
 {
 	struct qless_str argv[CALL_MAX_ARGS];

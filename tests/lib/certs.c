@@ -20,7 +20,7 @@ static FILE *create(struct tempdir *dir, const char *name, const char *extension
 	snprintf(file, sizeof file, "%s.%s", name, extension);
 	unlink(tempdir_file(dir, file));
 	fd = open(tempdir_file(dir, file), O_WRONLY | O_CREAT | O_CLOEXEC, mode);
-	fchmod(fd, mode); /* whatever the umask is */
+	fchmod(fd, mode); /* independent of the umask */
 	f = fdopen(fd, "w");
 	TEST_ASSERT_NOT_NULL(f);
 	return f;
@@ -49,7 +49,7 @@ static void extend(const struct pair *p, const struct pair *ca, int nid, const c
 	X509_EXTENSION_free(extension);
 }
 
-/* Without a `ca` it is one, or vouches for itself. */
+/* Without a `ca` the certificate is a CA, or self-signed. */
 static struct pair make(const char *name, const struct pair *ca, long from_s, long to_s)
 {
 	static long serial;

@@ -1,5 +1,5 @@
 /*
- * Certificates that are made when a test runs, so that none in the repository can expire.
+ * Certificates that tests make when they run, so that none in the repository expires.
  */
 #ifndef TESTS_CERTS_H
 #define TESTS_CERTS_H
@@ -9,17 +9,17 @@
 #define CERTS_DAY_S 86400L
 
 /*
- * Write ca.crt, and with its signature server.crt and server.key for 127.0.0.1, client.crt and
- * client.key; and stranger.crt and stranger.key, which vouch for themselves. All are good for a
- * year. A call again makes new ones.
+ * Writes ca.crt; server.crt and server.key for 127.0.0.1, client.crt and client.key, signed by that
+ * CA; and a self-signed stranger.crt with stranger.key. All are valid for a year. Another call
+ * makes new ones.
  */
 void certs_make(struct tempdir *dir);
 
-/* Write a server.crt and server.key anew, by a CA of its own, good from and to so many seconds from
- * now. */
+/* Replaces server.crt and server.key, signed by a new CA. They are valid from `from_s` to `to_s`
+ * seconds from now. */
 void certs_make_server(struct tempdir *dir, long from_s, long to_s);
 
-/* Protect server.key with a passphrase. */
+/* Encrypts server.key with a passphrase. */
 void certs_encrypt_key(struct tempdir *dir, const char *passphrase);
 
 #endif

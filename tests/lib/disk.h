@@ -67,7 +67,7 @@ struct disk {
 	int fds[DISK_FDS_MAX]; /* file + 1, or 0 */
 	bool locked[DISK_FDS_MAX];
 
-	/* From call number `after` of those kinds on, `count` calls fail with `error`. */
+	/* `count` calls from call number `after` of those kinds fail with `error`. */
 	unsigned calls; /* of those kinds, made so far */
 	unsigned fail_kinds;
 	unsigned fail_after;

@@ -1,6 +1,6 @@
 /*
- * An engine for each case of a unit test, the events it published, and short words for what tests
- * do all the time. After each case the state must be consistent.
+ * An engine for each case of a unit test, the events it published, and short names for frequent
+ * calls. After each case the state must be consistent.
  */
 #ifndef TESTS_ENGINE_H
 #define TESTS_ENGINE_H
@@ -16,7 +16,7 @@
 
 static struct qless *q;
 static struct buf events; /* a line for each: channel, blank, payload */
-static bool is_heard;	  /* somebody listens to them */
+static bool is_heard;	  /* whether events have a listener */
 
 static void on_event(void *arg, struct qless_str channel, struct qless_str payload)
 {
@@ -59,7 +59,7 @@ static void engine_tear_down(void)
 	buf_done(&events);
 }
 
-/* The events since the last call of this, exactly. */
+/* Compares all events since its last use. */
 #define ASSERT_EVENTS(expected)                         \
 	do {                                            \
 		ASSERT_STR(expected, buf_str(&events)); \
@@ -150,7 +150,7 @@ UNUSED_OK static const char *pop(double now, const char *queue, const char *work
 	return text;
 }
 
-/* The same for a list of strings. */
+/* The strings of a list, each followed by a blank. */
 UNUSED_OK static const char *words(const struct qless_list *list)
 {
 	static char text[512];
@@ -221,7 +221,7 @@ UNUSED_OK static void set_option(const char *name, const char *value)
 	OK(qless_config_set(q, 0, str_from(name), str_from(value)));
 }
 
-/* What the history says: event and time of each entry, each followed by a blank. */
+/* Event and time of each entry of the history, each followed by a blank. */
 UNUSED_OK static const char *history_of(const char *jid)
 {
 	static char text[512];

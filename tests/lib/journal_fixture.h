@@ -1,5 +1,5 @@
 /*
- * Engines with a log on a disk in memory: commands are run and recorded as the server does it.
+ * Engines with a log on a disk in memory. Commands run and are recorded as in the server.
  */
 #ifndef TESTS_JOURNAL_FIXTURE_H
 #define TESTS_JOURNAL_FIXTURE_H
@@ -100,7 +100,7 @@ static inline uint64_t fixture_state_bytes(void *arg)
 	return 1;
 }
 
-/* From the next start on bases are made from the files. */
+/* The next start uses the rewriter for snapshots. */
 static inline void fixture_rebuild(struct fixture *f)
 {
 	f->rebuild = (struct rebuild_options){ .begin = fixture_begin_second,
@@ -135,8 +135,8 @@ static inline void fixture_forget(struct fixture *f)
 	buf_clear(&f->error);
 }
 
-/* Start as the daemon does. Returns what journal_recover() does; the journal is open if that is 0.
- */
+/* Start like the daemon. Returns the result of journal_recover(); if that is 0, the journal is
+ * open. */
 static inline int fixture_start(struct fixture *f)
 {
 	struct recovery_target target = fixture_target(f);
@@ -170,7 +170,7 @@ static inline void fixture_flush_urgently(struct fixture *f)
 		&(struct commit_log_turn){ .mono_us = f->us, .wall_us = f->us, .is_urgent = true });
 }
 
-/* Run a made-up command, and record it if it has changed something. */
+/* Run a random command, and record it if it changed the state. */
 static inline bool fixture_step(struct fixture *f, struct random_calls *calls)
 {
 	unsigned db = random_pick(calls, 8) == 0;
@@ -189,7 +189,7 @@ static inline bool fixture_step(struct fixture *f, struct random_calls *calls)
 	return true;
 }
 
-/* The process is gone: what it had open and in memory is forgotten without any further call. */
+/* The process dies: its open files and memory are lost without another call. */
 static inline void fixture_kill(struct fixture *f, enum disk_crash how, unsigned long long *rng)
 {
 	f->disk.dead = true;
@@ -220,7 +220,7 @@ static inline char *fixture_dump(struct fixture *f)
 		buf_append_str(&all, buf_str(&one));
 	}
 	buf_done(&one);
-	return buf_cstr(&all); /* of the caller now */
+	return buf_cstr(&all); /* belongs to the caller */
 }
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Commands on keys without a server: call.h with the table of the real server, QLESS to give them
- * something to look at, and a database.
+ * Commands on keys without a server: call.h with the table of the real server, a database, and
+ * QLESS to fill it.
  */
 #ifndef TESTS_KEYCALL_H
 #define TESTS_KEYCALL_H
@@ -10,7 +10,7 @@
 #include "command/databases.h"
 #include "server/commands.h"
 
-/* Not random: the same with every run. */
+/* The same numbers in every run. */
 static inline uint64_t keycall_random(void *arg)
 {
 	static uint64_t state;

@@ -16,9 +16,9 @@
 
 struct native_fixture {
 	struct call_fixture call;
-	double now;	   /* what the next native command gets */
-	double passed;	   /* the latest time that a command said has been used */
-	unsigned made;	   /* jids so far */
+	double now;	   /* the time of the next native command */
+	double passed;	   /* the latest time that a command reported as used */
+	unsigned made;	   /* jids made so far */
 	struct buf events; /* "channel payload\n" of each */
 	struct buf dump;
 };
@@ -30,7 +30,7 @@ static inline double native_now(void *arg)
 	return f->now;
 }
 
-/* 00..01, 00..02 and so on. */
+/* Makes 00..01, 00..02 and so on. */
 static inline void native_make_jid(void *arg, char to[COMMAND_JID_BYTES])
 {
 	struct native_fixture *f = arg;
@@ -83,7 +83,7 @@ static inline struct qless *native_engine(struct native_fixture *f)
 	return databases_get(f->call.env.databases, f->call.session.db)->engine;
 }
 
-/* Also that the state is sound at the end of every test. */
+/* Also checks that the state is consistent at the end of every test. */
 static inline void native_teardown(struct native_fixture *f)
 {
 	qless_check(native_engine(f), native_fail_finding, NULL);
@@ -98,7 +98,7 @@ static inline void native_append_dump(void *arg, struct qless_str piece)
 	buf_append_str(arg, piece);
 }
 
-/* The whole state as text; borrowed until the next call. */
+/* The whole state as text, borrowed until the next call. */
 static inline const char *native_dump(struct native_fixture *f)
 {
 	buf_clear(&f->dump);
@@ -109,7 +109,7 @@ static inline const char *native_dump(struct native_fixture *f)
 #define NATIVE(f, ...)			CALL(&(f)->call, __VA_ARGS__)
 #define ASSERT_NATIVE(expected, f, ...) ASSERT_REPLY(expected, &(f)->call, __VA_ARGS__)
 
-/* The reply begins so. */
+/* The reply begins with `expected`. */
 #define ASSERT_BEGINS(expected, f, ...)                                   \
 	do {                                                              \
 		const char *reply_ = NATIVE(f, __VA_ARGS__);              \

@@ -76,7 +76,8 @@ struct peer *peer_connect_unix(const struct qlessd *q)
 	return connect_socket((const void *)&un, sizeof un);
 }
 
-/* By TLS a record is readable when all of it is there, so that the socket alone says little. */
+/* With TLS a record becomes readable when all of it has arrived, so polling the socket is not
+ * enough. */
 static ssize_t take(struct peer *p, void *to, size_t size, int flags)
 {
 	size_t n = 0;
@@ -137,7 +138,7 @@ struct peer *peer_connect_tls(int port, const struct peer_tls *tls)
 	SSL_CTX *ctx = make_context(tls);
 	SSL *ssl = SSL_new(ctx);
 
-	signal(SIGPIPE, SIG_IGN); /* OpenSSL cannot be told not to raise it */
+	signal(SIGPIPE, SIG_IGN); /* OpenSSL cannot suppress it for each call */
 	SSL_CTX_free(ctx);
 	SSL_set_fd(ssl, p->fd);
 	if (tls->session != NULL)
@@ -254,7 +255,7 @@ void peer_send_blindly(struct peer *p, const void *bytes, size_t len)
 	}
 }
 
-/* Take in what there is. False at the end of the connection, or when there is nothing. */
+/* Read what has arrived. Returns false at the end of the connection, or if nothing has arrived. */
 static bool fill(struct peer *p, int flags)
 {
 	ssize_t n;
@@ -333,7 +334,7 @@ void peer_send_words(struct peer *p, const char *words)
 	peer_send(p, out, used);
 }
 
-/* Have at least `len` bytes to look at. */
+/* Read until there are at least `len` bytes. */
 static void need(struct peer *p, size_t len)
 {
 	while (p->end - p->start < len) {
@@ -361,7 +362,7 @@ void peer_expect(struct peer *p, const char *bytes)
 		       p->buf[p->start + same] == bytes[same])
 			same++;
 		if (same < len && same < p->end - p->start) {
-			/* Let the rest of the wrong reply come, to show it. */
+			/* Read the rest of the wrong reply, to show it. */
 			while (peer_has_input(p, 50) && fill(p, MSG_DONTWAIT))
 				;
 			snprintf(text, sizeof text, "expected %.*s but got %.*s", SHOWN_BYTES,
@@ -409,7 +410,7 @@ void peer_skip(struct peer *p, size_t len)
 	}
 }
 
-/* How long the line at `at` is, with its end. */
+/* The length of the line at `at`, with its end. */
 static size_t line_length(struct peer *p, size_t at)
 {
 	for (size_t i = at;; i++) {
@@ -419,7 +420,7 @@ static size_t line_length(struct peer *p, size_t at)
 	}
 }
 
-/* How long the reply at `at` is. */
+/* The length of the reply at `at`. */
 static size_t reply_length(struct peer *p, size_t at)
 {
 	size_t len = line_length(p, at);

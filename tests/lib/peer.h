@@ -1,6 +1,6 @@
 /*
- * A client that speaks bytes: what is sent and what is expected is written out in the protocol.
- * Whatever takes too long fails the test.
+ * A client at the level of bytes: tests spell requests and replies in the protocol. A reply that
+ * takes too long fails the test.
  */
 #ifndef TESTS_PEER_H
 #define TESTS_PEER_H
@@ -17,72 +17,73 @@ struct ssl_st;
 
 struct peer {
 	int fd;
-	struct ssl_st *ssl; /* NULL: the bytes go as they are */
-	char *buf;	    /* read and not yet looked at: buf[start] .. buf[end - 1] */
+	struct ssl_st *ssl; /* NULL without TLS */
+	char *buf;	    /* bytes that were read and not used yet: buf[start] .. buf[end - 1] */
 	size_t start, end, cap;
-	char *reply; /* the last one from peer_reply() */
+	char *reply; /* the last result of peer_reply() */
 	size_t reply_len;
 };
 
-/* Connect over TCP, the Unix socket, or to some other address. */
+/* Connect over TCP, over the Unix socket, or to another address. */
 struct peer *peer_connect(const struct qlessd *q);
 struct peer *peer_connect_unix(const struct qlessd *q);
 struct peer *peer_connect_to(const char *host, int port);
 
-/* How to connect by TLS; all may be NULL or 0. */
+/* Options of a TLS connection; all may be NULL or 0. */
 struct peer_tls {
-	const char *ca; /* the CA that has to vouch for the server; not checked without */
+	const char *ca; /* CA that must have signed the server's certificate; NULL for no check */
 	const char *cert, *key;
 	int max_version;		/* TLS1_2_VERSION, for example */
-	struct ssl_session_st *session; /* to be resumed */
+	struct ssl_session_st *session; /* session to resume */
 };
-/* NULL if the handshake fails; peer_tls_error() has the reason then. */
+/* Returns NULL if the handshake fails; peer_tls_error() then returns the reason. */
 struct peer *peer_connect_tls(int port, const struct peer_tls *tls);
 const char *peer_tls_error(void);
-/* Say that nothing more will be sent, and leave the socket open. */
+/* Send close_notify and leave the socket open. */
 void peer_close_notify(struct peer *p);
-/* The server ended the session by close_notify, and not by just closing the connection. */
+/* Whether the server ended the session by close_notify, not just by closing the connection. */
 bool peer_was_notified(const struct peer *p);
 
-/* All peers of a test are closed by this at the latest, for tearDown(). */
+/* Closes all connections of a test that are still open; for tearDown(). */
 void peer_close_all(void);
 void peer_close(struct peer *p);
-/* Close in such a way that the other side finds the connection reset. */
+/* Close so that the other side finds the connection reset. */
 void peer_reset(struct peer *p);
-/* Nothing more will be sent. */
+/* Close the sending direction. */
 void peer_shutdown(struct peer *p);
-/* Take less into the kernel's buffers, so that the server notices early that nobody reads. */
+/* Use small kernel buffers, so that the server soon notices that the peer does not read. */
 void peer_connect_small_buffers(bool small);
 
 void peer_send(struct peer *p, const void *bytes, size_t len);
-/* The same without reading meanwhile; and it is no failure if the server hangs up. */
+/* peer_send() that does not read in between, and does not fail if the server closes the connection.
+ * */
 void peer_send_blindly(struct peer *p, const void *bytes, size_t len);
-/* Whether all that was sent is where the server can read it: the last few bytes of what is sent in
- * parts may wait on this side until the others are acknowledged. */
+/* Whether the server can read everything that was sent. The last bytes may wait on this side until
+ * the others are acknowledged. */
 bool peer_is_delivered(struct peer *p);
 void peer_send_text(struct peer *p, const char *text);
-/* As much as the kernel takes without waiting; returns how much. */
+/* Sends what the kernel takes without waiting; returns the number of bytes. */
 size_t peer_try_send(struct peer *p, const void *bytes, size_t len);
-/* One request as an array of bulk strings, from words that blanks separate. */
+/* Sends one request as an array of bulk strings; blanks separate the words. */
 void peer_send_words(struct peer *p, const char *words);
 
-/* The next bytes are exactly these. */
+/* Expects exactly these bytes next. */
 void peer_expect(struct peer *p, const char *bytes);
-/* The connection is at its end, or has been reset. */
+/* Expects the end of the connection, or a reset. */
 void peer_expect_end(struct peer *p);
-/* Wait for something to read; false if it is the end, or a reset. */
+/* Waits for something to read. Returns false at the end of the connection, or after a reset. */
 bool peer_gets_more(struct peer *p);
-/* The next `len` bytes, passed over. */
+/* Skips the next `len` bytes. */
 void peer_skip(struct peer *p, size_t len);
-/* Whole replies, passed over. */
+/* Skips `count` replies. */
 void peer_skip_replies(struct peer *p, int count);
-/* The next whole reply as it was sent, in RESP2 or RESP3, with a NUL behind it; good until the next
- * call. */
+/* The next reply as it was sent, in RESP2 or RESP3, with a NUL after it. Valid until the next call.
+ * */
 const char *peer_reply(struct peer *p);
-/* Something can be read within this time. */
+/* Whether something can be read within this time. */
 bool peer_has_input(struct peer *p, int timeout_ms);
 
-/* Send words and compare the reply with the bytes. */
+/* Sends words and compares the reply with the bytes. */
 #define ASK(who, words, reply)                \
 	do {                                  \
 		struct peer *who_ = (who);    \
@@ -90,7 +91,7 @@ bool peer_has_input(struct peer *p, int timeout_ms);
 		peer_expect(who_, reply);     \
 	} while (0)
 
-/* Send words and look for a text in the reply. */
+/* Sends words and searches a text in the reply. */
 #define ASK_HAS(who, words, text)                                           \
 	do {                                                                \
 		struct peer *who_ = (who);                                  \
@@ -108,10 +109,10 @@ bool peer_has_input(struct peer *p, int timeout_ms);
 		TEST_ASSERT_NULL_MESSAGE(strstr(reply_, text), reply_); \
 	} while (0)
 
-/* Send words; the reply of them. */
+/* Sends words and returns the reply. */
 const char *peer_ask(struct peer *p, const char *words);
-/* The same, and the number behind `field` in it, such as "connected_clients:". -1 if there is
- * none. */
+/* peer_ask() that returns the number after `field` in the reply, such as "connected_clients:", or
+ * -1. */
 int64_t peer_ask_number(struct peer *p, const char *words, const char *field);
 
 #endif

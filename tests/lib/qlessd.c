@@ -64,13 +64,13 @@ static const char *executable(void)
 	return path;
 }
 
-/* In the child. It goes when we go, however that happens. */
+/* In the child, which is killed when this process ends in any way. */
 static _Noreturn void become_qlessd(char *const *argv, int output, unsigned long max_files)
 {
 	int null = open("/dev/null", O_RDONLY);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Where every process has huge pages, what is resident says little of what is in use. */
+	/* With huge pages for every process, resident memory says little about used memory. */
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	if (max_files != 0) {
 		struct rlimit limit = { .rlim_cur = max_files, .rlim_max = max_files };
@@ -102,8 +102,8 @@ static pid_t spawn(const char *const *args, const char *output_path, unsigned lo
 	return pid;
 }
 
-/* Whether it answers, and something else than that it is loading. The connection is gone from the
- * server, too, afterwards. */
+/* Whether it replies with anything but LOADING. When this returns, the server has closed the
+ * connection. */
 static bool is_ready(const char *path, bool may_load)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
@@ -134,7 +134,8 @@ static void report(const struct qlessd *q, const char *what)
 	free(log);
 }
 
-/* Start it on q->port. False if it ended, as it does when somebody else has taken the port. */
+/* Start it on q->port. Returns false if it ended, for example because another process took the
+ * port. */
 static bool try_start(struct qlessd *q, const char *const *more)
 {
 	const char *args[MAX_ARGS], *fork_max = getenv("QLESSD_FORK_MAX");
@@ -142,7 +143,7 @@ static bool try_start(struct qlessd *q, const char *const *more)
 	int argc = 0, status;
 
 	snprintf(port, sizeof port, "%d", q->port);
-	/* A file, if one is given, comes first; directives of the test come last and win. */
+	/* A file comes first; the directives of the test come last and win. */
 	if (*more != NULL && (*more)[0] != '-')
 		args[argc++] = *more++;
 	for (const char *const *own = (const char *const[]){ "--dir", q->dir.path, "--port", port,
@@ -195,7 +196,7 @@ void qlessd_start_with(struct qlessd *q, const char *const *args)
 
 void qlessd_start_again(struct qlessd *q, const char *const *args)
 {
-	/* If it was killed while it forked, the child has its sockets for a moment. */
+	/* If it was killed while it forked, the child holds its sockets for a moment. */
 	for (int i = 0; i < START_ATTEMPTS; i++) {
 		if (try_start(q, args))
 			return;
@@ -266,7 +267,7 @@ void qlessd_stop(struct qlessd *q)
 		if (!ok)
 			report(q, "qlessd did not end well");
 	}
-	/* First of all, because an assertion ends tearDown() when the test has failed already. */
+	/* Reset first, because an assertion that fails here ends tearDown(). */
 	*q = (struct qlessd){ 0 };
 	if (dir.path[0] != '\0')
 		tempdir_done(&dir);

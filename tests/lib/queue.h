@@ -13,7 +13,7 @@
 
 struct queue_caller {
 	struct database own;
-	struct database *database; /* `own`, or somebody else's */
+	struct database *database; /* `own`, or a borrowed one */
 	struct scratch scratch;
 	struct command_env env;
 	struct qless_str sha; /* of the script, in its errors */

@@ -1,6 +1,7 @@
 /*
- * Made-up calls of the classic API, from a seed: few names, so that they meet, and every kind of
- * change. And engines to run them on, by way of the databases of the command layer.
+ * Random calls of the classic API from a seed, and engines to run them on through the databases of
+ * the command layer. There are few names, so that calls concern the same objects, and every kind of
+ * change.
  */
 #ifndef TESTS_RANDOM_CALLS_H
 #define TESTS_RANDOM_CALLS_H
@@ -23,14 +24,14 @@
 struct random_calls {
 	unsigned long long state;
 	double now;
-	unsigned jids; /* how many different ones */
+	unsigned jids; /* number of different jids */
 	unsigned made;
 	struct qless_str argv[RANDOM_ARGS_MAX];
 	char text[RANDOM_ARGS_MAX][RANDOM_ARG_MAX];
 	size_t argc;
 };
 
-/* Engines with somebody to read the replies. */
+/* Engines with a reader of their replies. */
 struct engines {
 	struct databases *databases;
 	struct chunk_pool pool;
@@ -60,7 +61,7 @@ static inline struct qless *engines_get(struct engines *e, unsigned db)
 	return databases_get(e->databases, db)->engine;
 }
 
-/* Run a command by its name; what it answers is dropped. Returns 0 or its error. */
+/* Run a command by name and drop its reply. Returns 0 or its error. */
 static inline int engines_apply(struct engines *e, unsigned db, double now, struct qless_str name,
 				const struct qless_str *args, size_t count)
 {
@@ -207,7 +208,7 @@ static inline void random_recur(struct random_calls *r)
 	}
 }
 
-/* Commands by how often they come: the name, and how its arguments are made. */
+/* Commands by frequency: the name, and how its arguments are made. */
 static inline void random_arguments(struct random_calls *r, const char *name)
 {
 	static const char *const options[] = {
@@ -282,7 +283,7 @@ static inline void random_arguments(struct random_calls *r, const char *name)
 	}
 }
 
-/* Make up the next call: argv with the name first, and the time. */
+/* Make the next call: argv with the name first, and the time. */
 static inline void random_next(struct random_calls *r)
 {
 	static const char *const often[] = { "put", "pop", "complete", "pop", "heartbeat" };
@@ -307,8 +308,8 @@ static inline void random_next(struct random_calls *r)
 		random_arguments(r, seldom[random_pick(r, sizeof seldom / sizeof seldom[0])]);
 }
 
-/* The running jobs have few owners, so a call for one of them mostly fails. Run the next call with
- * an owner who fits, now and then. Returns what the call returned. */
+/* Running jobs have few owners, so most calls for one of them fail. Run the next call, sometimes
+ * with the right owner. Returns the result of the call. */
 static inline int random_step(struct random_calls *r, struct engines *e, unsigned db)
 {
 	struct qless_job_info info;

@@ -1,5 +1,5 @@
 /*
- * A directory for one test case, removed with what is in it.
+ * A directory for one test case, removed with its content.
  */
 #ifndef TESTS_TEMPDIR_H
 #define TESTS_TEMPDIR_H
@@ -15,7 +15,7 @@
 
 struct tempdir {
 	char path[64];
-	char file[256]; /* what tempdir_file() returned last */
+	char file[256]; /* the last result of tempdir_file() */
 };
 
 static inline void tempdir_init(struct tempdir *dir)
@@ -24,7 +24,7 @@ static inline void tempdir_init(struct tempdir *dir)
 	TEST_ASSERT_NOT_NULL(mkdtemp(dir->path));
 }
 
-/* The path of a file in the directory; good until the next call. */
+/* The path of a file in the directory, valid until the next call. */
 static inline const char *tempdir_file(struct tempdir *dir, const char *name)
 {
 	snprintf(dir->file, sizeof dir->file, "%s/%s", dir->path, name);
@@ -40,7 +40,7 @@ static inline void tempdir_write(struct tempdir *dir, const char *name, struct q
 	close(fd);
 }
 
-/* What is in the file, up to 64 KB, with a NUL behind; good until the next call. */
+/* Up to 64 KB of the file, with a NUL after it, valid until the next call. */
 static inline const char *tempdir_read(struct tempdir *dir, const char *name)
 {
 	static char text[64 * 1024];
@@ -55,7 +55,7 @@ static inline const char *tempdir_read(struct tempdir *dir, const char *name)
 	return text;
 }
 
-/* How many files are in the directory. */
+/* The number of files in the directory. */
 static inline int tempdir_count(const struct tempdir *dir)
 {
 	DIR *d = opendir(dir->path);
@@ -68,7 +68,7 @@ static inline int tempdir_count(const struct tempdir *dir)
 	return count;
 }
 
-/* Goes one level deep. */
+/* Removes one level of files. */
 static inline void tempdir_done(struct tempdir *dir)
 {
 	DIR *d = opendir(dir->path);

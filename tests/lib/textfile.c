@@ -30,7 +30,7 @@ void textfile_write(const char *path, const char *text)
 	FILE *f = fopen(path, "we");
 
 	TEST_ASSERT_NOT_NULL_MESSAGE(f, path);
-	fchmod(fileno(f), 0600); /* whatever the umask is */
+	fchmod(fileno(f), 0600); /* independent of the umask */
 	fputs(text, f);
 	TEST_ASSERT_EQUAL_INT(0, fclose(f));
 }

@@ -1,6 +1,6 @@
 /*
- * Unity and what every unit test needs. A test binary takes part of a case's name as argument and
- * then runs just the cases whose name has it.
+ * Unity, and what every unit test needs. A test binary takes part of the name of a case as
+ * argument, and then runs only cases with matching names.
  */
 #ifndef TESTS_UNIT_H
 #define TESTS_UNIT_H
@@ -17,7 +17,7 @@
 			RUN_TEST(fn);                         \
 	} while (0)
 
-/* The raw number of failures would read as "skip" at 77 and as "passed" at 256. */
+/* As exit code, the number of failures would mean "skip" at 77 and "passed" at 256. */
 #define UNIT_RESULT() (UNITY_END() != 0)
 
 /* Compare a slice with a string literal. */

@@ -1,5 +1,5 @@
 /*
- * Waiting for what can be observed, and giving up late: the machine may be busy with other things.
+ * Waiting for observable conditions, with long timeouts because the machine may be busy.
  */
 #ifndef TESTS_WAIT_H
 #define TESTS_WAIT_H
@@ -26,7 +26,7 @@ static inline void wait_ms(int ms)
 	nanosleep(&ts, NULL);
 }
 
-/* Look at a condition again and again until it holds. */
+/* Check a condition repeatedly until it holds. */
 #define WAIT_UNTIL(condition)                                                         \
 	do {                                                                          \
 		int64_t until_ = wait_now_ms() + WAIT_MAX_MS;                         \
