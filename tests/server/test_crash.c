@@ -28,8 +28,9 @@
 #define STEPS_A_CYCLE  7
 #define WORDS_MAX      (LARGE_BYTES + 100)
 #define JOBS_MAX       4096
-#define FLAT_OUT_EVERY 3 /* in these rounds, snapshots are written slowly, so that kills hit them \
-			  */
+#define FLAT_OUT_EVERY                                                             \
+	3 /* in these rounds, snapshots are written slowly, so that kills hit them \
+	   */
 
 struct client {
 	struct peer *peer;
