@@ -114,6 +114,7 @@ void conn_finish(struct conn *c)
 static void conn_free(struct conn *c)
 {
 	assert(c->state == CONN_DEAD);
+	assert(!c->is_ready && !c->has_output && !conn_has_held_output(c));
 	c->transport.ops->done(&c->transport);
 	close(c->transport.fd);
 	buf_done(&c->in);

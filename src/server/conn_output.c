@@ -227,6 +227,8 @@ static void hold(struct conn *c, size_t bytes, uint64_t sequence)
 	struct held_output *newest = &c->held[c->newest_held];
 	struct held_output *other = &c->held[!c->newest_held];
 
+	assert(newest->bytes == 0 || newest->wait.sequence <= sequence);
+	assert(other->bytes == 0 || newest->bytes != 0);
 	if (newest->bytes != 0 && newest->wait.sequence == sequence) {
 		newest->bytes += bytes;
 		return;

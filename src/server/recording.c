@@ -7,6 +7,8 @@
  */
 #include "server/recording.h"
 
+#include <assert.h>
+
 #include "command/databases.h"
 #include "server/persist_int.h"
 #include "server/users_log.h"
@@ -85,6 +87,7 @@ void recording_begin(struct server *s)
 {
 	struct database_recorder recorder = { .record = record_change, .arg = s };
 
+	assert(!s->loading && !s->persist->is_loaded);
 	databases_set_recorder(s->env.databases, &recorder);
 	s->persist->is_loaded = true;
 }
