@@ -21,9 +21,9 @@
 struct setting {
 	struct qless_str name;
 	struct qless_str text; /* the default */
-	bool is_listed;	       /* also while it is not set */
 	double value;
-	size_t offset; /* in struct settings; SIZE_MAX if the engine does not use it */
+	size_t offset;	/* in struct settings; SIZE_MAX if the engine does not use it */
+	bool is_listed; /* listings have it while it is not set, too */
 	bool is_integer;
 };
 
@@ -31,16 +31,16 @@ struct setting {
 
 /* In the order of listings. */
 static const struct setting known[] = {
-	{ STR_INIT("application"), STR_INIT("qless"), true, 0, SIZE_MAX, false },
-	{ STR_INIT("grace-period"), STR_INIT("10"), true, 10, FIELD(grace_period), false },
-	{ STR_INIT("stats-history"), STR_INIT("30"), true, 30, FIELD(stats_history), false },
-	{ STR_INIT("jobs-history"), STR_INIT("604800"), true, 604800, FIELD(jobs_history), false },
-	{ STR_INIT("heartbeat"), STR_INIT("60"), true, 60, FIELD(heartbeat), false },
-	{ STR_INIT("jobs-history-count"), STR_INIT("50000"), true, 50000, FIELD(jobs_history_count),
+	{ STR_INIT("application"), STR_INIT("qless"), 0, SIZE_MAX, true, false },
+	{ STR_INIT("grace-period"), STR_INIT("10"), 10, FIELD(grace_period), true, false },
+	{ STR_INIT("stats-history"), STR_INIT("30"), 30, FIELD(stats_history), true, false },
+	{ STR_INIT("jobs-history"), STR_INIT("604800"), 604800, FIELD(jobs_history), true, false },
+	{ STR_INIT("heartbeat"), STR_INIT("60"), 60, FIELD(heartbeat), true, false },
+	{ STR_INIT("jobs-history-count"), STR_INIT("50000"), 50000, FIELD(jobs_history_count), true,
 	  true },
-	{ STR_INIT("histogram-history"), STR_INIT("7"), true, 7, FIELD(histogram_history), false },
-	{ STR_INIT("max-job-history"), STR_INIT("100"), false, 100, FIELD(max_job_history), true },
-	{ STR_INIT("max-worker-age"), STR_INIT("86400"), false, 86400, FIELD(max_worker_age),
+	{ STR_INIT("histogram-history"), STR_INIT("7"), 7, FIELD(histogram_history), true, false },
+	{ STR_INIT("max-job-history"), STR_INIT("100"), 100, FIELD(max_job_history), false, true },
+	{ STR_INIT("max-worker-age"), STR_INIT("86400"), 86400, FIELD(max_worker_age), false,
 	  false },
 };
 
