@@ -1,7 +1,7 @@
 /*
- * EVAL and SCRIPT, for clients that bring qless as a script. Nothing is ever run in Lua: a script
- * that is recognised (recognise.h) stands for the commands that it would define, and its replies
- * are those it would give.
+ * EVAL and SCRIPT, for clients that bring qless as a script. No Lua is ever run: a recognised
+ * script (recognise.h) stands for the commands that it would define, and gives the replies that it
+ * would give.
  */
 #include "command/cmd_qless.h"
 #include "command/databases.h"
@@ -10,20 +10,20 @@
 #include "command/scripts.h"
 #include "util/num.h"
 
-/* The arguments of EVAL and its like: script or SHA-1, number of keys, keys, arguments. */
+/* The arguments of EVAL and EVALSHA: script or SHA-1, number of keys, keys, arguments. */
 #define NUMKEYS_AT 1
 #define KEYS_AT	   2
 
-/* What the warning about one script may take. */
+/* Bytes of the warning about one script, after which no further names are added. */
 #define WARNING_BYTES_MAX 1024
 
-/* NULL if scripts of that kind are not run. */
+/* Returns NULL if scripts of that kind are refused. */
 static const struct dialect *dialect_of(enum script_kind kind)
 {
 	return kind == SCRIPT_CLASSIC ? &dialect_classic : NULL;
 }
 
-/* Keep the names that qlessd does not know. */
+/* Removes the names that qlessd knows. */
 static void keep_unknown(struct script_names *names, bool (*is_known)(struct qless_str name))
 {
 	size_t kept = 0;
@@ -59,8 +59,8 @@ static void warn_of_lacks(struct request *req, struct qless_str sha,
 	buf_done(&line);
 }
 
-/* The script of a text, which becomes known by it. NULL if it is not run here, or no more are
- * taken; then that has been replied. A text that is known is not looked at again. */
+/* Returns the script of a text, and adds it if it is new. Returns NULL, and has replied, if the
+ * script is refused or there are too many. The text of a known script is not read again. */
 static const struct script *learn_script(struct request *req, struct qless_str text)
 {
 	struct scripts *scripts = req->env->scripts;
@@ -97,7 +97,7 @@ static const struct script *learn_script(struct request *req, struct qless_str t
 	return script;
 }
 
-/* The number of keys; false if it is wrong, and that has been replied. */
+/* Reads the number of keys. Returns false, and has replied, if it is wrong. */
 static bool parse_numkeys(struct request *req, int64_t *ret_numkeys)
 {
 	int64_t numkeys;
@@ -146,8 +146,8 @@ static void eval_sha(struct request *req)
 	const struct script *script = scripts_find(req->env->scripts, req->args[0]);
 	int64_t numkeys = 0;
 
-	/* Clients send the text when they read this. Something that cannot be a SHA-1 gets it
-	 * before the rest is looked at. */
+	/* Clients that read NOSCRIPT send the text. Redis says it before it checks the arguments if
+	 * the first one cannot be a SHA-1. */
 	if (req->args[0].len == SCRIPT_SHA_BYTES && !parse_numkeys(req, &numkeys))
 		return;
 	if (script == NULL) {
@@ -205,7 +205,7 @@ void cmd_script_flush(struct request *req)
 	reply_ok(req->reply);
 }
 
-/* No script runs while another command is read. */
+/* No script runs while the server reads another command. */
 void cmd_script_kill(struct request *req)
 {
 	reply_error(req->reply, "NOTBUSY", STR("No scripts in execution right now."));

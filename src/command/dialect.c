@@ -14,7 +14,7 @@
 
 /* ---- what all dialects share ---- */
 
-/* Limits are ours, and unknown to the references. */
+/* The references have no limits: these texts are ours. */
 static const struct dialect_message common[] = {
 	MESSAGE(ANY, NAME_BYTES, "klass", "The class is longer than max-name-length (%n bytes)"),
 	MESSAGE(ANY, NAME_BYTES, "name", "The option is longer than max-name-length (%n bytes)"),
@@ -37,7 +37,7 @@ static const struct dialect_message common[] = {
 	MESSAGE(ANY, NO_INTEGER, NULL, "Arg \"%a\" not an integer: %v"),
 	MESSAGE(ANY, NEGATIVE, NULL, "Arg \"%a\" must not be negative: %n"),
 	MESSAGE(ANY, NOT_POSITIVE, NULL, "Arg \"%a\" must be greater than 0"),
-	/* The store says this to the script of the reference. */
+	/* In the reference, Redis says this to the script. */
 	MESSAGE(ANY, RETRIES, NULL, "hash value is not an integer"),
 	MESSAGE(ANY, NO_JOB, NULL, "Job %j does not exist"),
 	MESSAGE(ANY, NO_RECUR, NULL, "No recurring job %j"),
@@ -51,7 +51,7 @@ static const struct dialect_message common[] = {
 
 /* ---- classic ---- */
 
-/* As the reference has them, its spelling included. */
+/* The texts of the reference, including its spelling mistakes. */
 static const struct dialect_message classic_messages[] = {
 	MESSAGE(PUT, NO_NUMBER, "priority", "Put(): Arg \"priority\" not a number%n"),
 	MESSAGE(PUT, NO_NUMBER, NULL, "Put(): Arg \"%a\" not a number: %n"),
@@ -121,7 +121,7 @@ const struct dialect dialect_classic = {
 	.elsewhere = { JSON_EMPTY_ARRAY, JSON_EMPTY_ARRAY, JSON_PUT_Q },
 };
 
-/* ---- */
+/* ---- all dialects ---- */
 
 static const struct dialect *const dialects[] = { &dialect_classic };
 

@@ -1,8 +1,8 @@
 /*
  * What differs between the dialects of the queue commands.
  *
- * The engine has one set of rules and reports its errors as data. A dialect says how a client of
- * one family reads them: it is data, and a second one is a second instance.
+ * The engine has one set of rules and reports its errors as data. A dialect is the data that
+ * decides how clients of one family read errors and replies. Another dialect is another instance.
  */
 #ifndef COMMAND_DIALECT_H
 #define COMMAND_DIALECT_H
@@ -14,7 +14,7 @@
 #include "util/buf.h"
 #include "util/str.h"
 
-/* The text of an error. The first row that fits an error is its text. */
+/* The text of an error of the engine. The first row that matches an error decides. */
 struct dialect_message {
 	enum qless_operation operation; /* QLESS_OP_ANY: of each */
 	enum qless_reason reason;
@@ -22,8 +22,8 @@ struct dialect_message {
 	const char *text;     /* with %j, %d, %a, %n and %v as in QLESS_REASONS */
 };
 
-/* A text about arguments. The decoders have those of the classic dialect, as formats; another
- * dialect replaces the ones that it words in another way. */
+/* The text of an error about arguments. The decoders contain the texts of the classic dialect, as
+ * formats; another dialect lists those that it replaces. */
 struct dialect_text {
 	const char *classic;
 	const char *own; /* takes the same values in the same order */
@@ -36,13 +36,13 @@ struct dialect_option {
 };
 
 struct dialect {
-	struct qless_str name; /* in the log; never changes */
-	/* What is in none of the rows has the text that all dialects share. */
+	struct qless_str name; /* also in the log, so it never changes */
+	/* An error that matches no row has a text that all dialects share. */
 	const struct dialect_message *messages;
 	size_t message_count;
 	const struct dialect_text *texts;
 	size_t text_count;
-	/* In the order in which they are listed. */
+	/* In the order of config.get without arguments. */
 	const struct dialect_option *options;
 	size_t option_count;
 	bool has_numbers;	      /* defaults that look like numbers are numbers in replies */
@@ -58,20 +58,20 @@ static inline const struct json_style *dialect_style(const struct dialect *diale
 	return in_script ? &dialect->in_scripts : &dialect->elsewhere;
 }
 
-/* The text to use for one of the classic dialect. */
+/* Returns the replacement of a text of the classic dialect, or the text itself. */
 const char *dialect_text_of(const struct dialect *dialect, const char *classic);
 
-/* Find the value of an option: what is set, or the default of the dialect. False if there is
- * neither. */
+/* Finds the value of an option: the value that was set, or the default of the dialect. Returns
+ * false if there is neither. */
 bool dialect_find_option(const struct dialect *dialect, const struct qless *engine,
 			 struct qless_str name, struct qless_option *ret_option);
-/* Whether an option is one of those that are always listed. */
+/* Whether config.get without arguments lists the option even if it is not set. */
 bool dialect_lists_option(const struct dialect *dialect, struct qless_str name);
 
-/* NULL if no dialect has that name. */
+/* Returns NULL if no dialect has that name. */
 const struct dialect *dialect_find(struct qless_str name);
 
-/* Append an error of the engine in the words of a dialect. */
+/* Appends an error of the engine in the words of a dialect. */
 void dialect_append_error(const struct dialect *dialect, const struct qless_error *error,
 			  struct buf *out);
 

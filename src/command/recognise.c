@@ -110,7 +110,7 @@ static bool is_function_ahead(struct qless_str text)
  *
  *	function table.name	table.name =	table['name'] =
  *
- * where the last two may assign something else than a function. */
+ * The last two can also assign something that is not a function. */
 static bool read_definition(const struct tokens *tokens, struct definition *ret)
 {
 	const struct lua_token *w = tokens->window;
@@ -134,7 +134,7 @@ static bool read_definition(const struct tokens *tokens, struct definition *ret)
 	return false;
 }
 
-/* Whether it is a function that is assigned, too. */
+/* Whether the window begins with a definition that assigns a function. */
 static bool read_function(const struct tokens *tokens, struct definition *ret)
 {
 	return read_definition(tokens, ret) &&
@@ -209,7 +209,7 @@ static void note_definition(struct look *l, const struct definition *definition)
 		table->put_parameters = count_parameters(definition->after);
 }
 
-/* Whether a text begins like the messages of a command, such as `Put(): `. */
+/* Whether a text begins like a message of a command, such as `Put(): `. */
 static bool begins_with_call(struct qless_str text)
 {
 	size_t i = 0;
@@ -265,7 +265,7 @@ static enum script_kind judge(const struct look *l, const struct table **ret_tab
 									       : SCRIPT_CLASSIC;
 		}
 	}
-	/* One command in a file of its own, with no table to choose from. */
+	/* A script of one command, without a table of commands. */
 	if (kind == SCRIPT_UNKNOWN && l->has_prefix && l->has_call_name && l->takes_by_number)
 		kind = SCRIPT_ANCIENT;
 	return kind;
@@ -307,7 +307,7 @@ static void add_name(struct script_names *names, struct qless_str name)
 		names->items[names->count++] = name;
 }
 
-/* A variable of put, and the names that it is compared with, or indexed by. */
+/* A variable of put, with the names that index it or are compared with it. */
 struct subject {
 	struct qless_str variable;
 	struct script_names names;
@@ -334,7 +334,7 @@ static void note_subject(struct subjects *s, struct qless_str variable, struct q
 	add_name(&subject->names, name);
 }
 
-/* Patterns: options['tags'], options.tags, name == 'tags', 'tags' == name. */
+/* Notes options['tags'], options.tags, name == 'tags' and 'tags' == name. */
 static void look_for_option(const struct tokens *tokens, struct subjects *s)
 {
 	const struct lua_token *w = tokens->window;
@@ -349,7 +349,7 @@ static void look_for_option(const struct tokens *tokens, struct subjects *s)
 		note_subject(s, w[0].text, w[2].text);
 }
 
-/* How much deeper the blocks are nested after a word. A loop counts by its `do`. */
+/* Returns the change of the nesting of blocks by a word. Loops count by their `do`. */
 static int nesting_of(const struct lua_token *token)
 {
 	static const char *const openers[] = { "do", "function", "if", "repeat" };
@@ -361,7 +361,7 @@ static int nesting_of(const struct lua_token *token)
 	return lua_is_name(token, "end") || lua_is_name(token, "until") ? -1 : 0;
 }
 
-/* The options of put that all versions have. What is asked for two of them holds options. */
+/* Whether two of the names are options of every version. */
 static bool holds_options(const struct subject *subject)
 {
 	static const char *const known[] = { "depends", "priority", "retries", "tags" };
