@@ -14,6 +14,7 @@
 
 #include "build_config.h"
 #include "command/databases.h"
+#include "command/replay.h"
 #include "engine/view.h"
 #include "journal/copy.h"
 #include "journal/recover.h"
@@ -42,9 +43,9 @@ static const char usage[] =
 	"  --yes      do not ask\n"
 	"  --dump     print its records\n"
 	"  --jid id, --queue name\n"
-	"             of these, only commands with such an argument\n"
+	"             of these, only operations with such an argument\n"
 	"  --since seconds, --until seconds\n"
-	"             of these, only commands with such a time\n"
+	"             of these, only operations with such a time\n"
 	"  --copy-to target\n"
 	"             make a copy in a directory that is new or empty; qlessd may run\n"
 	"  --version, --help\n";
@@ -61,7 +62,7 @@ struct check {
 	double until;
 
 	struct databases *databases;
-	struct record_args args;
+	struct replay replay;
 	struct buf line;
 };
 
@@ -83,47 +84,28 @@ static const char *format_time(double seconds, char to[TIME_MAX])
 	return to;
 }
 
-static bool has_argument(const struct record_command *command, struct qless_str text)
+static bool is_in_time(const struct check *c, double now)
 {
-	if (text.ptr == NULL)
-		return true;
-	for (size_t i = 0; i < command->count; i++) {
-		if (str_equal(command->args[i], text))
-			return true;
-	}
-	return false;
+	return now >= c->since && now <= c->until;
 }
 
-static bool is_wanted(const struct check *c, const struct record_command *command)
+static bool is_wanted(const struct check *c, const struct operation *op)
 {
-	return has_argument(command, c->jid) && has_argument(command, c->queue) &&
-	       command->now >= c->since && command->now <= c->until;
+	return (c->jid.ptr == NULL || operation_mentions(op, c->jid)) &&
+	       (c->queue.ptr == NULL || operation_mentions(op, c->queue)) && is_in_time(c, op->now);
+}
+
+static bool is_wanted_command(const struct check *c, const struct legacy_command *command)
+{
+	return (c->jid.ptr == NULL || legacy_mentions(command, c->jid)) &&
+	       (c->queue.ptr == NULL || legacy_mentions(command, c->queue)) &&
+	       is_in_time(c, command->now);
 }
 
 static bool has_filter(const struct check *c)
 {
 	return c->jid.ptr != NULL || c->queue.ptr != NULL || isfinite(c->since) ||
 	       isfinite(c->until);
-}
-
-/* The rule of a user that holds the hash of a password, which is nobody's business. */
-static bool is_secret(const struct record_command *command, struct qless_str arg)
-{
-	return str_equal(command->name, STR("@user")) && str_starts_with(arg, STR("#"));
-}
-
-static void append_command(struct check *c, const struct record_command *command)
-{
-	char time[TIME_MAX];
-
-	buf_printf(&c->line, " %s db%u %.*s", format_time(command->now, time), command->db,
-		   (int)command->name.len, command->name.ptr);
-	for (size_t i = 0; i < command->count; i++) {
-		buf_append_char(&c->line, ' ');
-		json_append_string(&c->line, is_secret(command, command->args[i])
-						     ? STR("#...")
-						     : command->args[i]);
-	}
 }
 
 static void append_payload(struct check *c, const struct record *record)
@@ -157,21 +139,51 @@ static void end_line(struct check *c)
 	fwrite(buf_data(&c->line), 1, c->line.len, stdout);
 }
 
-/* A record may hold several commands: each gets a line, with the same sequence number. */
-static void print_record(void *arg, const char *path, uint64_t offset, const struct record *record)
+static void print_operations(struct check *c, const char *path, uint64_t offset,
+			     const struct record *record)
 {
 	struct qless_str rest = record->payload;
-	struct record_command command;
+	struct buf error = BUF_INIT(4096);
+	struct operation op;
+	char time[TIME_MAX];
+
+	while (rest.len > 0 && operation_decode(&rest, &c->replay.room, &op, &error) == 0) {
+		if (!is_wanted(c, &op))
+			continue;
+		begin_line(c, path, offset, record);
+		buf_printf(&c->line, " %s ", format_time(op.now, time));
+		operation_describe(&op, &c->line);
+		end_line(c);
+	}
+	buf_done(&error);
+}
+
+static void print_commands(struct check *c, const char *path, uint64_t offset,
+			   const struct record *record)
+{
+	struct qless_str rest = record->payload;
+	struct legacy_command command;
+	char time[TIME_MAX];
+
+	while (rest.len > 0 && legacy_take(&c->replay.legacy, &rest, &command)) {
+		if (!is_wanted_command(c, &command))
+			continue;
+		begin_line(c, path, offset, record);
+		buf_printf(&c->line, " %s ", format_time(command.now, time));
+		legacy_describe(&command, &c->line);
+		end_line(c);
+	}
+}
+
+/* A record may hold several operations: each gets a line, with the same sequence number. */
+static void print_record(void *arg, const char *path, uint64_t offset, const struct record *record)
+{
 	struct check *c = arg;
 
-	if (record->type == RECORD_COMMAND) {
-		while (rest.len > 0 && record_take_command(&rest, &c->args, &command)) {
-			if (!is_wanted(c, &command))
-				continue;
-			begin_line(c, path, offset, record);
-			append_command(c, &command);
-			end_line(c);
-		}
+	if (record->type == RECORD_OPERATIONS) {
+		print_operations(c, path, offset, record);
+	} else if (record->type == RECORD_COMMANDS) {
+		print_commands(c, path, offset, record);
 	} else if (!has_filter(c)) {
 		begin_line(c, path, offset, record);
 		buf_printf(&c->line, " %s", record_type_name(record->type));
@@ -189,16 +201,24 @@ static struct qless *engine_of(void *arg, unsigned db)
 	return db < DATABASES_MAX ? databases_get(c->databases, db)->engine : NULL;
 }
 
-static int apply(void *arg, const struct record_command *command, struct buf *ret_error)
+/* What is not of a database changes no jobs. */
+static int apply(void *arg, const struct operation *op, struct buf *ret_error)
 {
 	struct check *c = arg;
 
-	/* What is not of a database changes no jobs. */
-	if (str_starts_with(command->name, STR("@script")) ||
-	    str_starts_with(command->name, STR("@user")))
+	if (!operation_is_for_engine(op) && op->kind != OPERATION_FLUSH)
 		return 0;
-	return databases_apply(c->databases, command->db, command->now, command->name,
-			       command->args, command->count, ret_error);
+	return databases_apply(c->databases, op, ret_error);
+}
+
+static int apply_record(void *arg, const struct record *record, uint64_t *ret_count,
+			struct buf *ret_error)
+{
+	struct check *c = arg;
+
+	if (record->type == RECORD_COMMANDS)
+		return replay_commands(&c->replay, record->payload, ret_count, ret_error);
+	return replay_operations(&c->replay, record->payload, ret_count, ret_error);
 }
 
 struct count {
@@ -253,8 +273,8 @@ static void print_summary(const struct recovery *r)
 		printf("base: base-%08" PRIu64 ", %" PRIu64 " bytes, up to sequence %" PRIu64 "\n",
 		       r->manifest.base, r->base_bytes, r->manifest.base_sequence);
 	printf("log: %zu files, %" PRIu64 " bytes\n", r->manifest.log_count, r->log_bytes);
-	printf("records: %" PRIu64 ", commands: %" PRIu64 ", last sequence: %" PRIu64 "\n",
-	       r->records, r->commands, r->last_sequence);
+	printf("records: %" PRIu64 ", operations: %" PRIu64 ", last sequence: %" PRIu64 "\n",
+	       r->records, r->operations, r->last_sequence);
 	if (r->first_us != 0)
 		printf("time: %s to %s\n", format_time((double)r->first_us / 1e6, first),
 		       format_time((double)r->last_us / 1e6, last));
@@ -349,7 +369,7 @@ static enum result run(struct check *c)
 		target.visit = print_record;
 	} else {
 		target.engine = engine_of;
-		target.apply = apply;
+		target.apply = apply_record;
 	}
 	rc = recovery_run(&recovery, &journal_io_system, c->dir, &all, &target, &error);
 	if (!c->dump && rc != -ENOENT)
@@ -471,9 +491,10 @@ int main(int argc, char **argv)
 	if (c.fix && !become_owner(c.dir))
 		return RESULT_TROUBLE;
 	c.databases = databases_new(DATABASES_MAX, &hooks);
+	replay_init(&c.replay, c.databases, apply, &c);
 	result = c.copy_to != NULL ? copy(&c) : run(&c);
 	databases_free(c.databases);
-	record_args_done(&c.args);
+	replay_done(&c.replay);
 	buf_done(&c.line);
 	return (int)result;
 }

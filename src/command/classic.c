@@ -186,106 +186,75 @@ static void append_expected(struct request *req)
 	buf_append_str(error, arguments[len] != '\0' ? STR(" ...)") : STR(")"));
 }
 
-/* ---- recording ---- */
-
-/* In a record in place of the data of a job that had it already. No JSON text is like this. */
-static const struct qless_str same_data = STR_INIT("=");
-
-/* What has more arguments is recorded, and run again, as it is. */
-#define DATA_ARGS_MAX 16
-
-static bool has_data(const struct command *row, size_t count)
-{
-	return row->data_at != 0 && row->data_at < count && count <= DATA_ARGS_MAX;
-}
-
-/* Clients send the data of a job with each of its commands, and rarely change it. */
-static void record(const struct request *req)
-{
-	const struct command *row = req->row;
-	const struct database_recorder *recorder = req->database->recorder;
-	const struct qless_str *args = req->args;
-	size_t count = req->nargs;
-	struct qless_str shorter[DATA_ARGS_MAX];
-
-	if (has_data(row, count) && qless_kept_data(req->engine)) {
-		memcpy(shorter, args, count * sizeof *args);
-		shorter[row->data_at] = same_data;
-		args = shorter;
-	}
-	recorder->record(recorder->arg, req->database->index, req->now, str_from(row->name), args,
-			 count);
-}
-
-int classic_run_again(struct request *req)
-{
-	const struct command *row = req->row;
-	struct qless_str whole[DATA_ARGS_MAX];
-	size_t count = req->nargs;
-	const struct qless_job *job;
-	struct qless_job_info info;
-
-	if (has_data(row, count) && str_equal(req->args[row->data_at], same_data)) {
-		job = qless_get(req->engine, req->args[0]);
-		if (job == NULL)
-			return QLESS_ENOJOB;
-		qless_job_read(job, &info);
-		memcpy(whole, req->args, count * sizeof *whole);
-		whole[row->data_at] = info.data;
-		req->args = whole;
-	}
-	return classic_run(req);
-}
-
 /* ---- running ---- */
+
+void request_record(struct request *req, struct operation *op,
+		    const struct operation_outcome *outcome)
+{
+	const struct operation_recorder *recorder = req->database->recorder;
+
+	if (recorder == NULL || !outcome->changed)
+		return;
+	op->keeps_data = outcome->kept_data;
+	recorder->record(recorder->arg, op);
+}
+
+/* What the request says of any operation. */
+static void complete_operation(const struct request *req, struct operation *op)
+{
+	op->db = req->database->index;
+	op->now = req->now;
+	op->keeps_data = false;
+}
 
 int request_run(struct request *req, struct operation *op, struct operation_outcome *ret_outcome)
 {
 	int rc;
 
-	op->db = req->database->index;
-	op->now = req->now;
-	op->keeps_data = false;
+	complete_operation(req, op);
 	rc = operation_run(req->engine, op, ret_outcome);
 	req->until = ret_outcome->until;
+	request_record(req, op, ret_outcome);
 	return rc;
 }
 
 int request_run_part(struct request *req, struct operation *op, size_t i,
 		     struct operation_outcome *ret_outcome)
 {
-	op->db = req->database->index;
-	op->now = req->now;
-	op->keeps_data = false;
-	return operation_run_part(req->engine, op, i, ret_outcome);
-}
+	bool has_changed = i > 0 && ret_outcome->changed;
+	int rc;
 
-static void forget_decoded(struct decoded *decoded)
-{
-	json_strings_done(&decoded->tags);
-	json_strings_done(&decoded->depends);
-	free(decoded->changes);
-	free(decoded->texts);
-	*decoded = (struct decoded){ 0 };
+	complete_operation(req, op);
+	rc = operation_run_part(req->engine, op, i, ret_outcome);
+	ret_outcome->changed |= has_changed;
+	return rc;
 }
 
 int classic_run(struct request *req)
 {
-	uint64_t changes = qless_changes(req->engine);
 	int rc;
 
 	req->until = req->now;
 	rc = req->row->run(req);
-	if (req->database->recorder != NULL && qless_changes(req->engine) != changes)
-		record(req);
 	if (rc == QLESS_EBADARG && req->form == REQUEST_NATIVE)
 		append_expected(req);
 	if (rc < 0)
 		answer_error(req, rc);
-	if (req->scratch->decoded.is_used)
-		forget_decoded(&req->scratch->decoded);
+	scratch_forget_decoded(req->scratch);
 	buf_clear(&req->scratch->json);
 	buf_shrink(&req->scratch->json, KEEP_BYTES);
+	return rc;
+}
+
+int request_decode(struct request *req, decode_fn *decode, struct operation *ret_op)
+{
+	int rc;
+
+	scratch_forget_decoded(req->scratch);
+	rc = decode(req, ret_op);
+	complete_operation(req, ret_op);
+	if (rc < 0)
+		word_error(req);
 	return rc;
 }
 

@@ -25,10 +25,6 @@ bool classic_is_put_option(struct qless_str name);
  * Returns 0 or an engine error, which has been written as the reply. */
 int classic_run(struct request *req);
 
-/* Run again what a recorder was told of. QLESS_ENOJOB, without a reply, if it leaves out the data
- * of a job that is not there. */
-int classic_run_again(struct request *req);
-
 /* Take the words after QLESS or EVALSHA <sha> 0, which are command, now, arguments, into the
  * request. `row` is the queue command of that name, NULL if there is none. False, with nothing
  * changed but the time, if they are wrong: the arguments are left to the decoder. */

@@ -183,7 +183,7 @@ int decode_multicomplete(struct request *req, struct operation *op)
 
 int classic_multicomplete(struct request *req)
 {
-	struct operation_outcome outcome;
+	struct operation_outcome outcome = { .changed = false };
 	struct operation_names jobs;
 	struct operation op;
 	size_t part = 0;
@@ -202,6 +202,7 @@ int classic_multicomplete(struct request *req)
 		else
 			answer_error(req, rc);
 	}
+	request_record(req, &op, &outcome);
 	return 0;
 }
 
@@ -223,7 +224,7 @@ int decode_multiheartbeat(struct request *req, struct operation *op)
 
 int classic_multiheartbeat(struct request *req)
 {
-	struct operation_outcome outcome;
+	struct operation_outcome outcome = { .changed = false };
 	struct operation op;
 	size_t i;
 	int rc = decode_multiheartbeat(req, &op);
@@ -238,5 +239,6 @@ int classic_multiheartbeat(struct request *req)
 		else
 			answer_error(req, rc);
 	}
+	request_record(req, &op, &outcome);
 	return 0;
 }

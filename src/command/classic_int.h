@@ -80,10 +80,18 @@ typedef int decode_fn(struct request *req, struct operation *op);
 typedef int answer_fn(struct request *req, const struct operation *op,
 		      const struct operation_outcome *outcome);
 
-/* Run what was decoded, or one part of it. */
+/* Decode alone. On failure the sentence is in scratch->error. The result is good until the next
+ * request that uses the scratch. */
+int request_decode(struct request *req, decode_fn *decode, struct operation *ret_op);
+
+/* Run what was decoded, and record it if it has changed something. */
 int request_run(struct request *req, struct operation *op, struct operation_outcome *ret_outcome);
+/* Run its parts one after the other, from 0 on, with the same outcome. The outcome gathers whether
+ * any part has changed something. The caller records the operation after the last part. */
 int request_run_part(struct request *req, struct operation *op, size_t i,
 		     struct operation_outcome *ret_outcome);
+void request_record(struct request *req, struct operation *op,
+		    const struct operation_outcome *outcome);
 
 /* Decode, run and answer. Inline, so that the compiler sees which functions these are. */
 static inline int request_operation(struct request *req, decode_fn *decode, answer_fn *answer)

@@ -106,8 +106,6 @@ struct command {
 	/* Make an operation of the arguments, without a reply; NULL for a command that only reads.
 	 */
 	int (*decode)(struct request *req, struct operation *op);
-	/* The argument with the data of the job that the first one names; 0: none. */
-	size_t data_at;
 
 	int min_args;	     /* arguments after the name, and after that of the subcommand */
 	int max_args;	     /* or COMMAND_ANY_ARGS */

@@ -2,26 +2,12 @@
 
 #include <assert.h>
 
-#include "command/classic.h"
 #include "command/json.h"
-#include "command/request.h"
-#include "command/rows.h"
 #include "keyspace/keyspace.h"
-#include "resp/writer.h"
 #include "util/mem.h"
 
-/* What is recorded besides the commands of the classic API. */
-static const struct qless_str flush_name = STR_INIT("@flush");
-static const struct qless_str maintain_name = STR_INIT("@maintain");
-
 struct databases {
-	struct database_recorder recorder; /* its function is NULL: nobody is told */
-	/* What commands that are done again answer goes here, and nowhere else. */
-	struct chunk_pool chunks;
-	struct chain answer;
-	struct reply writer;
-	struct scratch scratch;
-	struct command_env env;
+	struct operation_recorder recorder; /* its function is NULL: nobody is told */
 	struct qless_hooks hooks;
 	struct databases_limits limits;
 	struct qless **flushed; /* engines to be freed, bit by bit */
@@ -36,11 +22,6 @@ struct databases *databases_new(unsigned count, const struct qless_hooks *hooks)
 
 	d->hooks = *hooks;
 	d->count = count;
-	chunk_pool_init(&d->chunks, 1);
-	chain_init(&d->answer, &d->chunks);
-	scratch_init(&d->scratch);
-	d->env.scratch = &d->scratch;
-	resp_writer_init(&d->writer, &d->answer, RESP_PROTO_MIN);
 	d->limits.max_json_depth = JSON_DEPTH_MAX;
 	return d;
 }
@@ -54,17 +35,13 @@ void databases_free(struct databases *d)
 		databases_flush(d, i);
 	while (databases_free_some(d, SIZE_MAX))
 		;
-	chain_done(&d->answer);
-	scratch_done(&d->scratch);
-	chunk_pool_done(&d->chunks);
 	free(d);
 }
 
-/* Of something that does not depend on the time. */
-static void record(const struct databases *d, unsigned index, struct qless_str name)
+static void record(const struct databases *d, const struct operation *op)
 {
 	if (d->recorder.record != NULL)
-		d->recorder.record(d->recorder.arg, index, 0, name, NULL, 0);
+		d->recorder.record(d->recorder.arg, op);
 }
 
 void databases_flush(struct databases *d, unsigned index)
@@ -78,10 +55,10 @@ void databases_flush(struct databases *d, unsigned index)
 	d->flushed[d->flushed_count++] = db->engine;
 	db->engine = NULL;
 	db->flushes++;
-	record(d, index, flush_name);
+	record(d, &(struct operation){ .kind = OPERATION_FLUSH, .db = index });
 }
 
-void databases_set_recorder(struct databases *d, const struct database_recorder *recorder)
+void databases_set_recorder(struct databases *d, const struct operation_recorder *recorder)
 {
 	d->recorder = *recorder;
 	for (unsigned i = 0; i < d->count; i++) {
@@ -90,58 +67,37 @@ void databases_set_recorder(struct databases *d, const struct database_recorder 
 	}
 }
 
-static int apply_command(struct databases *d, unsigned index, double now, struct qless_str name,
-			 const struct qless_str *args, size_t count, struct buf *ret_error)
+void databases_complain(unsigned index, struct buf *ret_error)
 {
-	struct request req = {
-		.row = queue_command_find(name),
-		.form = REQUEST_QLESS,
-		.now = now,
-		.args = args,
-		.nargs = count,
-		.reply = &d->writer,
-		.env = &d->env,
-	};
-	struct qless_str said;
-	int rc;
+	buf_printf(ret_error, "there is no database %u: see the directive databases", index);
+}
 
-	if (req.row == NULL) {
-		buf_printf(ret_error, "there is no command %.*s", (int)name.len, name.ptr);
-		return QLESS_EBADARG;
-	}
-	request_use_database(&req, databases_get(d, index));
-	rc = classic_run_again(&req);
-	if (rc < 0 && d->answer.len == 0) {
-		buf_printf(ret_error, "%.*s means the data of a job that is not there",
-			   (int)name.len, name.ptr);
-		return rc;
-	}
-	chain_consume(&d->answer, d->answer.len);
+static int run(struct databases *d, const struct operation *op, struct buf *ret_error)
+{
+	struct qless *engine = databases_get(d, op->db)->engine;
+	struct operation_outcome outcome;
+	struct qless_str error;
+	int rc = operation_run(engine, op, &outcome);
+
 	if (rc < 0) {
-		said = buf_str(&d->scratch.error);
-		buf_printf(ret_error, "%.*s failed: %.*s", (int)name.len, name.ptr, (int)said.len,
-			   said.ptr);
+		error = qless_error_text(engine);
+		buf_printf(ret_error, "%s was refused: %.*s", operation_name(op->kind),
+			   (int)error.len, error.ptr);
 	}
 	return rc;
 }
 
-int databases_apply(struct databases *d, unsigned index, double now, struct qless_str name,
-		    const struct qless_str *args, size_t count, struct buf *ret_error)
+int databases_apply(struct databases *d, const struct operation *op, struct buf *ret_error)
 {
-	if (index >= d->count) {
-		buf_printf(ret_error, "there is no database %u: see the directive databases",
-			   index);
+	if (op->db >= d->count) {
+		databases_complain(op->db, ret_error);
 		return QLESS_EBADARG;
 	}
-	if (str_equal(name, flush_name)) {
-		databases_flush(d, index);
-		return 0;
-	}
-	if (str_equal(name, maintain_name)) {
-		qless_maintain(databases_get(d, index)->engine);
-		return 0;
-	}
-	return apply_command(d, index, now, name, args, count, ret_error);
+	if (operation_is_for_engine(op))
+		return run(d, op, ret_error);
+	assert(op->kind == OPERATION_FLUSH);
+	databases_flush(d, op->db);
+	return 0;
 }
 
 bool databases_free_some(struct databases *d, size_t things)
@@ -222,15 +178,13 @@ uint64_t databases_fingerprint(const struct databases *d, unsigned index, struct
 
 void databases_maintain(struct databases *d)
 {
-	for (unsigned i = 0; i < d->count; i++) {
-		struct qless *engine = d->of[i].engine;
-		uint64_t changes;
+	struct operation op = { .kind = OPERATION_MAINTAIN };
+	struct operation_outcome outcome;
 
-		if (engine == NULL)
-			continue;
-		changes = qless_changes(engine);
-		qless_maintain(engine);
-		if (qless_changes(engine) != changes)
-			record(d, i, maintain_name);
+	for (op.db = 0; op.db < d->count; op.db++) {
+		struct qless *engine = d->of[op.db].engine;
+
+		if (engine != NULL && operation_run(engine, &op, &outcome) == 0 && outcome.changed)
+			record(d, &op);
 	}
 }

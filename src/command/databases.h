@@ -9,25 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "operation/operation.h"
 #include "qless.h"
 #include "util/buf.h"
 #include "util/str.h"
 
 struct databases;
 
-/* Told of each command that has changed something, with all it takes to do the same again: data
- * that a job had already is not repeated. */
-struct database_recorder {
-	void (*record)(void *arg, unsigned db, double now, struct qless_str name,
-		       const struct qless_str *args, size_t count);
-	void *arg;
-};
-
 /* One of them, and what is set for it. */
 struct database {
 	struct qless *engine;
 	unsigned index;
-	const struct database_recorder *recorder; /* NULL: nobody is told */
+	const struct operation_recorder *recorder; /* NULL: nobody is told */
 	size_t max_json_depth; /* JSON_DEPTH_MAX unless max-json-depth sets it lower */
 	uint64_t flushes;
 };
@@ -45,12 +38,14 @@ struct database *databases_get(struct databases *d, unsigned index);
 struct qless *databases_peek(const struct databases *d, unsigned index);
 
 /* Have somebody told from now on of all that changes a database, flushing included. Copies. */
-void databases_set_recorder(struct databases *d, const struct database_recorder *recorder);
+void databases_set_recorder(struct databases *d, const struct operation_recorder *recorder);
 
-/* Do again what a recorder was told of. Negative, with a sentence in `ret_error`, if that cannot be
- * done. Nobody is told. */
-int databases_apply(struct databases *d, unsigned index, double now, struct qless_str name,
-		    const struct qless_str *args, size_t count, struct buf *ret_error);
+/* Run an operation on the database that it is about, or flush that database. Other kinds must not
+ * be given. Records nothing. Negative, with a sentence in `ret_error`, if that cannot be done. */
+int databases_apply(struct databases *d, const struct operation *op, struct buf *ret_error);
+/* Append the sentence about a database that does not exist. */
+void databases_complain(unsigned index, struct buf *ret_error);
+
 /* What the commands of clients may bring; see qless_set_limits(). */
 struct databases_limits {
 	struct qless_limits engine;

@@ -1,5 +1,7 @@
 #include "command/request.h"
 
+#include <stdlib.h>
+
 #include "command/databases.h"
 #include "command/dialect.h"
 #include "command/scripts.h"
@@ -12,8 +14,20 @@ void scratch_init(struct scratch *scratch)
 	buf_init(&scratch->line, BUF_NO_MAX);
 }
 
+void scratch_free_decoded(struct scratch *scratch)
+{
+	struct decoded *decoded = &scratch->decoded;
+
+	json_strings_done(&decoded->tags);
+	json_strings_done(&decoded->depends);
+	free(decoded->changes);
+	free(decoded->texts);
+	*decoded = (struct decoded){ 0 };
+}
+
 void scratch_done(struct scratch *scratch)
 {
+	scratch_forget_decoded(scratch);
 	buf_done(&scratch->json);
 	buf_done(&scratch->error);
 	buf_done(&scratch->line);

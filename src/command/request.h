@@ -65,6 +65,15 @@ struct scratch {
 
 void scratch_init(struct scratch *scratch);
 void scratch_done(struct scratch *scratch);
+/* Free what scratch_forget_decoded() does. */
+void scratch_free_decoded(struct scratch *scratch);
+
+/* Free the lists of the last operation that was decoded. */
+static inline void scratch_forget_decoded(struct scratch *scratch)
+{
+	if (scratch->decoded.is_used)
+		scratch_free_decoded(scratch);
+}
 
 /* A user of the server: the part of a client that commands see. */
 struct session {

@@ -32,30 +32,21 @@ static void begin_pending(struct journal *j)
 		journal_append_mark(j);
 }
 
-void journal_append(struct commit_log *log, const struct record_command *command)
+void journal_append(struct commit_log *log, struct qless_str operations)
 {
 	struct journal *j = journal_of(log);
 	struct buf *pending = &j->backlog.pending;
 
 	if (pending->len == 0)
 		begin_pending(j);
-	record_append_command(pending, j->salt, ++log->last, command);
-}
-
-void journal_append_group(struct commit_log *log, struct qless_str commands)
-{
-	struct journal *j = journal_of(log);
-	struct buf *pending = &j->backlog.pending;
-
-	if (pending->len == 0)
-		begin_pending(j);
-	record_append(pending, j->salt, RECORD_COMMAND, ++log->last, commands);
+	record_append(pending, j->salt, RECORD_OPERATIONS, ++log->last, operations);
 }
 
 bool journal_admit(struct commit_log *log, size_t bytes)
 {
 	struct journal *j = journal_of(log);
-	uint64_t end = journal_end(j) + log->group.commands.len + bytes + JOURNAL_ADMIT_EXTRA_BYTES;
+	uint64_t end =
+		journal_end(j) + log->group.operations.len + bytes + JOURNAL_ADMIT_EXTRA_BYTES;
 	int rc;
 
 	if (!journal_is_healthy(j))

@@ -104,11 +104,11 @@ void base_add_database(struct base_writer *w, unsigned db, const struct qless *e
 				     w->state_bytes);
 }
 
-void base_add_command(struct base_writer *w, const struct record_command *command)
+void base_add_operations(struct base_writer *w, struct qless_str operations)
 {
 	if (w->rc != 0)
 		return;
-	record_append_command(&w->out, w->options.salt, ++w->sequence, command);
+	record_append(&w->out, w->options.salt, RECORD_OPERATIONS, ++w->sequence, operations);
 	flush_if_full(w);
 }
 

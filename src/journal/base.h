@@ -1,5 +1,5 @@
 /*
- * Writing a base: a snapshot of all databases, and commands for what is not in them.
+ * Writing a base: a snapshot of all databases, and operations for what is not in them.
  */
 #ifndef JOURNAL_BASE_H
 #define JOURNAL_BASE_H
@@ -40,7 +40,8 @@ struct base_writer {
 /* Begin the file. What fails here or later is returned by base_finish(). */
 void base_begin(struct base_writer *w, const struct base_options *options);
 void base_add_database(struct base_writer *w, unsigned db, const struct qless *engine);
-void base_add_command(struct base_writer *w, const struct record_command *command);
+/* One or more operations, as operation_encode() writes them. */
+void base_add_operations(struct base_writer *w, struct qless_str operations);
 /* End the file, sync it and close it. 0 or a negative errno. */
 int base_finish(struct base_writer *w, uint64_t *ret_bytes);
 

@@ -5,7 +5,7 @@
  * once a turn. It holds back every reply and event of the turn until `committed` reaches the record
  * that was `last` at the end of that turn.
  *
- *	commit_log_append(log, &command);		any number of commands
+ *	commit_log_append(log, operation);		any number of operations
  *	commit_log_flush(log, &turn);			at the end of the turn
  *	if (log->committed >= sequence) ...		send what was made up to `sequence`
  *
@@ -17,11 +17,11 @@
  * change in commit_log_append() and commit_log_flush(), in an end of a group or a batch, and when a
  * setting of the implementation changes.
  *
- * Groups and batches decide which commands share a record. They work the same way for every
+ * Groups and batches decide which operations share a record. They work the same way for every
  * implementation, so they live here:
  *
- * - A group is atomic. After a crash all of its commands have happened, or none.
- * - A batch saves space. Its commands are packed into as few records as possible, because each
+ * - A group is atomic. After a crash all of its operations have happened, or none.
+ * - A batch saves space. Its operations are packed into as few records as possible, because each
  *   record has a header and a checksum.
  *
  * One thread makes all calls.
@@ -33,8 +33,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "journal/record.h"
 #include "util/buf.h"
+#include "util/str.h"
 
 struct commit_log;
 
@@ -56,19 +56,18 @@ struct commit_log_turn {
 /* What an implementation provides. */
 struct commit_log_ops {
 	bool (*admit)(struct commit_log *log, size_t bytes);
-	/* Append one record and advance `last` by one: a command, or the commands of a group or a
-	 * batch as record_add_command() encoded them. */
-	void (*append)(struct commit_log *log, const struct record_command *command);
-	void (*append_group)(struct commit_log *log, struct qless_str commands);
+	/* Append one record, of one operation or of those of a group or a batch, and advance `last`
+	 * by one. */
+	void (*append)(struct commit_log *log, struct qless_str operations);
 	void (*flush)(struct commit_log *log, const struct commit_log_turn *turn);
 	bool (*wants_flush)(const struct commit_log *log);
 	bool (*snapshot)(struct commit_log *log);
 	const char *(*complaint)(const struct commit_log *log);
 };
 
-/* The commands that will share the next record. */
+/* The operations that will share the next record. */
 struct commit_log_group {
-	struct buf commands;
+	struct buf operations;
 	unsigned depth; /* number of groups that have begun and not ended */
 	bool in_batch;
 };
@@ -84,7 +83,7 @@ struct commit_log {
 };
 
 /* What commit_log_append() does in a group or a batch. */
-void commit_log_append_to_group(struct commit_log *log, const struct record_command *command);
+void commit_log_append_to_group(struct commit_log *log, struct qless_str operation);
 
 /* For implementations. */
 void commit_log_init(struct commit_log *log, const struct commit_log_ops *ops);
@@ -98,27 +97,28 @@ static inline bool commit_log_admit(struct commit_log *log, size_t bytes)
 	return log->ops->admit(log, bytes);
 }
 
-/* Append the record of a command that changed something. In a group or a batch the command gets
- * its sequence number when its record is complete. Works in every state: a command that reads may
- * change something because time has passed, and its record waits until the log is healthy. */
-static inline void commit_log_append(struct commit_log *log, const struct record_command *command)
+/* Append an operation that changed something, as operation_encode() writes it. In a group or a
+ * batch it gets its sequence number when its record is complete. Works in every state: a command
+ * that reads may change something because time has passed, and its record waits until the log is
+ * healthy. The operation is no longer than RECORD_PAYLOAD_MAX. */
+static inline void commit_log_append(struct commit_log *log, struct qless_str operation)
 {
 	if (log->group.depth > 0 || log->group.in_batch)
-		commit_log_append_to_group(log, command);
+		commit_log_append_to_group(log, operation);
 	else
-		log->ops->append(log, command);
+		log->ops->append(log, operation);
 }
 
-/* The commands appended between these two calls share one record. Groups nest. They end before the
- * next flush. */
+/* The operations appended between these two calls share one record. Groups nest. They end before
+ * the next flush. */
 void commit_log_begin_group(struct commit_log *log);
 void commit_log_end_group(struct commit_log *log);
 
-/* The commands appended between these two calls share records of up to a few kilobytes. Batches do
- * not nest, and a group may be inside a batch but not around it. */
+/* The operations appended between these two calls share records of up to a few kilobytes. Batches
+ * do not nest, and a group may be inside a batch but not around it. */
 void commit_log_begin_batch(struct commit_log *log);
 void commit_log_end_batch(struct commit_log *log);
-/* End the current record of a batch: the commands up to here have their sequence numbers. */
+/* End the current record of a batch: the operations up to here have their sequence numbers. */
 void commit_log_split_batch(struct commit_log *log);
 
 /* Returns whether enough records wait that the server should flush before the turn ends. Cheap. */

@@ -73,7 +73,6 @@ static const char *complaint(const struct commit_log *log)
 const struct commit_log_ops journal_log_ops = {
 	.admit = journal_admit,
 	.append = journal_append,
-	.append_group = journal_append_group,
 	.flush = turn_flush,
 	.wants_flush = turn_wants_flush,
 	.snapshot = snapshot,

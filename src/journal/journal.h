@@ -57,13 +57,12 @@ struct journal_options {
 	bool threads;
 	/* Called from the helper thread when commit_log_flush() has something to notice. */
 	void (*wake)(void *arg);
-	/* Write all databases, and commands for what else there is, with the calls of base.h. In a
-	 * process of its own; the state is as it was at the end of the turn. */
+	/* Write all databases, and operations for what else there is, with the calls of base.h. In
+	 * a process of its own; the state is as it was at the end of the turn. */
 	void (*save)(void *arg, struct base_writer *w);
 	/* How a base is made from the files; NULL: always by a fork. With it come the next three:
-	 * how much memory the state takes, from how much on it is not forked, and commands for
-	 * what the server knows better than its files, put with record_add_command(), which may be
-	 * NULL. */
+	 * how much memory the state takes, from how much on it is not forked, and operations
+	 * for what the server knows better than its files, which may be NULL. */
 	const struct rebuild_options *rebuild;
 	uint64_t (*state_bytes)(void *arg);
 	uint64_t fork_max_bytes;

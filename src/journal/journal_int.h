@@ -123,8 +123,7 @@ void journal_publish(struct journal *j);
 /* ---- append.c ---- */
 
 bool journal_admit(struct commit_log *log, size_t bytes);
-void journal_append(struct commit_log *log, const struct record_command *command);
-void journal_append_group(struct commit_log *log, struct qless_str commands);
+void journal_append(struct commit_log *log, struct qless_str operations);
 /* Append a mark, to an empty backlog. */
 void journal_append_mark(struct journal *j);
 

@@ -31,27 +31,11 @@ static int load(const struct base_options *base, const struct recovery_target *t
 	return rc;
 }
 
-static bool add_commands(struct base_writer *w, struct qless_str commands)
-{
-	struct record_args args = { 0 };
-	struct record_command command;
-	bool ok = true;
-
-	while (ok && commands.len > 0) {
-		ok = record_take_command(&commands, &args, &command);
-		if (ok)
-			base_add_command(w, &command);
-	}
-	record_args_done(&args);
-	return ok;
-}
-
 int rebuild_base(const struct rebuild_options *options, const struct base_options *base,
 		 struct qless_str extra, uint64_t *ret_bytes, struct buf *ret_error)
 {
 	struct recovery_target target = options->begin(options->arg);
 	struct base_writer w;
-	bool is_whole;
 	int rc;
 
 	*ret_bytes = 0;
@@ -59,10 +43,9 @@ int rebuild_base(const struct rebuild_options *options, const struct base_option
 	if (rc == 0) {
 		base_begin(&w, base);
 		options->save(target.arg, &w);
-		is_whole = add_commands(&w, extra);
+		if (extra.len > 0)
+			base_add_operations(&w, extra);
 		rc = base_finish(&w, ret_bytes);
-		if (rc == 0 && !is_whole)
-			rc = -EINVAL;
 		if (rc < 0)
 			buf_printf(ret_error, "it cannot be written: %s", strerror(-rc));
 	}

@@ -24,7 +24,7 @@ struct rebuild_options {
 
 /* Write the base that `base` describes, from the files in the same directory. The record with its
  * sequence number must be the last one of a log file that is ended, or the last one of the base in
- * force. `extra` are commands as record_add_command() puts them; they go into the base after the
+ * force. `extra` are operations, as operation_encode() writes them; they go into the base after the
  * state. On failure a sentence is in `ret_error`, and what was written of the file is left. */
 int rebuild_base(const struct rebuild_options *options, const struct base_options *base,
 		 struct qless_str extra, uint64_t *ret_bytes, struct buf *ret_error);

@@ -35,20 +35,19 @@
  * file can place bytes in a job's data that read as a record.
  *
  *	type		payload
- *	1 command	varint database, 8 bytes time (IEEE 754 double, seconds since 1970), varint
- *			number of arguments, then for each: varint length, bytes. The first is the
- *			name. What starts with "@" is no command of a client. More of the same may
- *			follow up to the end of the payload: commands of a transaction, or such
- *			as a client sent together. All of them count or none
+ *	1 commands	only before version 4: see command/legacy.c
  *	2 mark		8 bytes sequence number: all records up to this one had been synced to the
  *			disk when the mark was written; 8 bytes microseconds since 1970
  *	3 state begin	varint database
  *	4 state data	the next bytes of the snapshot of that database: see engine/state.c
  *	5 state end	varint how many bytes the snapshot has
  *	6 base end	varint how many records the file has before this one
+ *	7 operations	one or more operations, one after the other, which operation/layout.c
+ *			describes: those of a transaction, or such as came together. All of them
+ *			count or none
  *
- * Marks also tell when records were written, since the time in a command is whatever the client
- * said.
+ * Marks also tell when records were written, since the time in an operation is whatever the
+ * client said.
  *
  *
  * Torn ends
@@ -80,8 +79,7 @@
  * file of an earlier version goes on in a new one.
  *
  * In versions 2 and 3 marks had sequence numbers of their own, and the bit vouched for the records
- * with lower numbers. Version 2 was the same as version 3, but its commands had no "=" in place of
- * data, and only those of a transaction shared a record.
+ * with lower numbers. They held commands in place of operations.
  */
 #include "journal/record.h"
 
@@ -91,7 +89,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "util/mem.h"
 #include "util/wire.h"
 
 #define MAGIC_BYTES    8
@@ -167,8 +164,8 @@ uint64_t record_next_sequence(const struct record *record, uint32_t format)
 const char *record_type_name(enum record_type type)
 {
 	switch (type) {
-	case RECORD_COMMAND:
-		return "command";
+	case RECORD_COMMANDS:
+		return "commands";
 	case RECORD_MARK:
 		return "mark";
 	case RECORD_STATE_BEGIN:
@@ -179,6 +176,8 @@ const char *record_type_name(enum record_type type)
 		return "state-end";
 	case RECORD_BASE_END:
 		return "base-end";
+	case RECORD_OPERATIONS:
+		return "operations";
 	}
 	return "unknown";
 }
@@ -257,144 +256,10 @@ enum record_status record_decode(const unsigned char *from, size_t len, uint64_t
 		.sequence = wire_get_u64(from + FRAME_SEQUENCE),
 		.payload = str_make((const char *)from + RECORD_FRAME_BYTES, size),
 	};
-	return type >= RECORD_COMMAND && type <= RECORD_BASE_END ? RECORD_OK : RECORD_ALIEN;
+	return type >= RECORD_COMMANDS && type <= RECORD_OPERATIONS ? RECORD_OK : RECORD_ALIEN;
 }
 
 /* ---- payloads ---- */
-
-void record_args_done(struct record_args *args)
-{
-	free(args->items);
-	*args = (struct record_args){ 0 };
-}
-
-static size_t text_size(struct qless_str text)
-{
-	return wire_varint_size(text.len) + text.len;
-}
-
-static unsigned char *put_text(unsigned char *to, struct qless_str text)
-{
-	to += wire_put_varint(to, text.len);
-	wire_put_bytes(to, (const unsigned char *)text.ptr, text.len);
-	return to + text.len;
-}
-
-static size_t command_payload_size(const struct record_command *command)
-{
-	size_t size = wire_varint_size(command->db) + 8 + wire_varint_size(command->count + 1) +
-		      text_size(command->name);
-
-	for (size_t i = 0; i < command->count; i++)
-		size += text_size(command->args[i]);
-	return size;
-}
-
-size_t record_command_size(const struct record_command *command)
-{
-	return RECORD_FRAME_BYTES + command_payload_size(command);
-}
-
-/* No less than the payload takes, found with less effort; and there are eight bytes behind where
- * the last text begins, as wire_put_bytes() needs. */
-static size_t command_payload_max(const struct record_command *command)
-{
-	size_t max = 3 * WIRE_VARINT_MAX + 8 + command->name.len;
-
-	for (size_t i = 0; i < command->count; i++)
-		max += WIRE_VARINT_MAX + command->args[i].len;
-	return max;
-}
-
-/* Returns how many bytes it took. */
-static size_t put_command(unsigned char *payload, const struct record_command *command)
-{
-	unsigned char *to = payload;
-
-	to += wire_put_varint(to, command->db);
-	wire_put_double(to, command->now);
-	to += 8;
-	to += wire_put_varint(to, command->count + 1);
-	to = put_text(to, command->name);
-	for (size_t i = 0; i < command->count; i++)
-		to = put_text(to, command->args[i]);
-	return (size_t)(to - payload);
-}
-
-void record_append_command(struct buf *out, uint64_t salt, uint64_t sequence,
-			   const struct record_command *command)
-{
-	unsigned char *payload = begin_record(out, command_payload_max(command));
-	size_t size = put_command(payload, command);
-
-	end_record(out, payload, size, salt, RECORD_COMMAND, sequence);
-}
-
-void record_add_command(struct buf *payload, const struct record_command *command)
-{
-	char *to = buf_reserve(payload, command_payload_max(command));
-
-	buf_commit(payload, put_command((unsigned char *)to, command));
-}
-
-struct cursor {
-	const unsigned char *at;
-	size_t left;
-};
-
-static bool take_varint(struct cursor *c, uint64_t max, uint64_t *ret_value)
-{
-	size_t used = wire_get_varint(c->at, c->left, ret_value);
-
-	c->at += used;
-	c->left -= used;
-	return used != 0 && *ret_value <= max;
-}
-
-static bool take_arguments(struct cursor *c, struct record_args *args, size_t count)
-{
-	uint64_t len;
-
-	if (count > args->cap) {
-		args->items = mem_realloc_array(args->items, count, sizeof *args->items);
-		args->cap = count;
-	}
-	for (size_t i = 0; i < count; i++) {
-		if (!take_varint(c, c->left, &len) || len > c->left)
-			return false;
-		args->items[i] = str_make((const char *)c->at, (size_t)len);
-		c->at += len;
-		c->left -= (size_t)len;
-	}
-	return true;
-}
-
-bool record_take_command(struct qless_str *payload, struct record_args *args,
-			 struct record_command *ret_command)
-{
-	struct cursor c = { (const unsigned char *)payload->ptr, payload->len };
-	uint64_t db, count;
-	double now;
-
-	if (!take_varint(&c, UINT32_MAX, &db) || c.left < 8)
-		return false;
-	now = wire_get_double(c.at);
-	c.at += 8;
-	c.left -= 8;
-	/* Each argument takes at least the byte of its length. */
-	if (!take_varint(&c, c.left, &count) || count == 0 || count > c.left ||
-	    !take_arguments(&c, args, (size_t)count))
-		return false;
-	*ret_command = (struct record_command){
-		.db = (unsigned)db,
-		.now = now,
-		.name = args->items[0],
-		.args = args->items + 1,
-		.count = (size_t)count - 1,
-	};
-	*payload = str_make((const char *)c.at, c.left);
-	return true;
-}
 
 void record_append_mark(struct buf *out, uint64_t salt, uint64_t sequence,
 			const struct record_mark *mark)

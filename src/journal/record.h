@@ -56,12 +56,13 @@ enum record_status record_decode_header(const unsigned char *from, size_t len,
 /* ---- records ---- */
 
 enum record_type {
-	RECORD_COMMAND = 1,	/* log and base: something to run again, or several in one go */
+	RECORD_COMMANDS = 1,	/* log and base, before format 4: commands of clients */
 	RECORD_MARK = 2,	/* log: what was durable when this was written, and the time */
 	RECORD_STATE_BEGIN = 3, /* base: the snapshot of a database begins */
 	RECORD_STATE_DATA = 4,	/* base: the next piece of it */
 	RECORD_STATE_END = 5,	/* base: it is complete */
 	RECORD_BASE_END = 6,	/* base: the file is complete */
+	RECORD_OPERATIONS = 7,	/* log and base: what is done again, see operation/ */
 };
 
 struct record {
@@ -91,37 +92,6 @@ enum record_status record_decode(const unsigned char *from, size_t len, uint64_t
 				 struct record *ret_record, size_t *ret_size);
 
 /* ---- payloads ---- */
-
-/* A command as it was run. */
-struct record_command {
-	unsigned db;
-	double now;
-	struct qless_str name;
-	const struct qless_str *args;
-	size_t count; /* of the arguments, without the name */
-};
-
-/* Room for the arguments of decoded commands, reused from one to the next. */
-struct record_args {
-	struct qless_str *items;
-	size_t cap;
-};
-
-void record_args_done(struct record_args *args);
-
-/* How many bytes the record will take. */
-size_t record_command_size(const struct record_command *command);
-/* The same as record_append(), without building the payload elsewhere first. The record must not be
- * longer than RECORD_PAYLOAD_MAX. */
-void record_append_command(struct buf *out, uint64_t salt, uint64_t sequence,
-			   const struct record_command *command);
-/* Add a command to the payload of a record that is to hold several: append it as RECORD_COMMAND
- * when all are there. */
-void record_add_command(struct buf *payload, const struct record_command *command);
-/* Take the first command off the payload, which has to have one: false if that cannot be read. The
- * result borrows from the payload and from `args`, until the next one is taken. */
-bool record_take_command(struct qless_str *payload, struct record_args *args,
-			 struct record_command *ret_command);
 
 struct record_mark {
 	uint64_t

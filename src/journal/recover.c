@@ -51,37 +51,21 @@ int recovery_fail_reading(struct recovery_job *job, const struct reader *reader,
 				 reader->offset, strerror(-rc));
 }
 
-static int apply_command(struct recovery_job *job, const struct reader *reader, uint64_t sequence,
-			 const struct record_command *command)
-{
-	job->r->commands++;
-	if (job->target->apply == NULL)
-		return 0;
-	buf_clear(&job->said);
-	if (job->target->apply(job->target->arg, command, &job->said) == 0)
-		return 0;
-	return recovery_complain(job, -EBADMSG,
-				 "%s has a command at offset %" PRIu64 ", sequence %" PRIu64
-				 ", that cannot be run again: %s",
-				 reader->path, reader->offset, sequence, buf_cstr(&job->said));
-}
-
 int recovery_apply(struct recovery_job *job, const struct reader *reader,
 		   const struct record *record)
 {
-	struct qless_str rest = record->payload;
-	struct record_command command;
-	int rc;
+	const struct recovery_target *target = job->target;
 
-	do {
-		if (!record_take_command(&rest, &job->args, &command))
-			return recovery_complain(job, -EBADMSG,
-						 "%s has a command at offset %" PRIu64
-						 ", sequence %" PRIu64 ", that cannot be read",
-						 reader->path, reader->offset, record->sequence);
-		rc = apply_command(job, reader, record->sequence, &command);
-	} while (rc == 0 && rest.len > 0);
-	return rc;
+	if (target->apply == NULL)
+		return 0;
+	buf_clear(&job->said);
+	if (target->apply(target->arg, record, &job->r->operations, &job->said) == 0)
+		return 0;
+	return recovery_complain(job, -EBADMSG,
+				 "%s has a record at offset %" PRIu64 ", sequence %" PRIu64
+				 ", that cannot be applied: %s",
+				 reader->path, reader->offset, record->sequence,
+				 buf_cstr(&job->said));
 }
 
 void recovery_note_time(struct recovery *r, int64_t us)
@@ -148,7 +132,6 @@ int recovery_run(struct recovery *r, const struct journal_io *io, const char *di
 		rc = recovery_load_base(&job);
 	if (rc == 0)
 		rc = recovery_replay_logs(&job);
-	record_args_done(&job.args);
 	buf_done(&job.said);
 	return rc;
 }

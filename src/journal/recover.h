@@ -29,9 +29,11 @@ struct recovery_target {
 	void *arg;
 	/* The engine of a database, which is new; NULL if there is no such database. */
 	struct qless *(*engine)(void *arg, unsigned db);
-	/* Run a command. Its slices are good until the call returns. Negative, with a sentence in
-	 * `ret_error`, if it cannot be run. */
-	int (*apply)(void *arg, const struct record_command *command, struct buf *ret_error);
+	/* Do again what a record of the types RECORD_OPERATIONS and RECORD_COMMANDS says, and add
+	 * to *ret_count how much that was. Negative, with a sentence in `ret_error`, if it cannot
+	 * be done. */
+	int (*apply)(void *arg, const struct record *record, uint64_t *ret_count,
+		     struct buf *ret_error);
 	/* Called for every record that counts, before it is applied. */
 	void (*visit)(void *arg, const char *path, uint64_t offset, const struct record *record);
 	/* Called every now and then. False ends the recovery with -ECANCELED. */
@@ -58,10 +60,10 @@ struct recovery {
 	uint64_t log_bytes;
 	uint64_t last_sequence; /* of the last record that was applied */
 	uint64_t records;
-	uint64_t commands;
-	int64_t first_us; /* when the oldest file was begun; 0: unknown */
-	int64_t last_us;  /* the newest time that a mark or a file tells */
-	bool limited;	  /* the limit was reached: there is more */
+	uint64_t operations; /* that the target has applied */
+	int64_t first_us;    /* when the oldest file was begun; 0: unknown */
+	int64_t last_us;     /* the newest time that a mark or a file tells */
+	bool limited;	     /* the limit was reached: there is more */
 	/* Damage in a log file. If recovery failed because of it, `damaged` is set; otherwise it is
 	 * what `cut_bytes` counts. */
 	bool damaged;

@@ -115,7 +115,8 @@ static int load_records_of_base(struct base_source *s)
 		case RECORD_STATE_BEGIN:
 			rc = load_database(s, record.payload);
 			break;
-		case RECORD_COMMAND:
+		case RECORD_OPERATIONS:
+		case RECORD_COMMANDS:
 			rc = recovery_apply(s->job, s->reader, &record);
 			break;
 		case RECORD_BASE_END:

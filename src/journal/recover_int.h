@@ -22,8 +22,7 @@ struct recovery_job {
 	const struct recovery_target *target;
 	struct buf *error;
 	struct recovery_progress progress;
-	struct record_args args;
-	struct buf said; /* what the target has to say about a command */
+	struct buf said; /* what the target has to say about a record */
 };
 
 /* ---- recover.c ---- */
@@ -39,7 +38,7 @@ int recovery_tell_progress(struct recovery_job *job, const struct reader *reader
 			   uint64_t done_before);
 void recovery_visit(struct recovery_job *job, const struct reader *reader,
 		    const struct record *record);
-/* Run the commands of a record. */
+/* Do again what a record says. */
 int recovery_apply(struct recovery_job *job, const struct reader *reader,
 		   const struct record *record);
 void recovery_note_time(struct recovery *r, int64_t us);

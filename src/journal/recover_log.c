@@ -72,7 +72,7 @@ static int take_record(struct recovery_job *job, const struct reader *reader,
 	recovery_visit(job, reader, record);
 	r->last_sequence = record_next_sequence(record, reader->header.format) - 1;
 	r->sealed = false;
-	if (record->type == RECORD_COMMAND)
+	if (record->type == RECORD_OPERATIONS || record->type == RECORD_COMMANDS)
 		return recovery_apply(job, reader, record);
 	if (record->type != RECORD_MARK || !record_decode_mark(record->payload, &mark))
 		return recovery_complain(

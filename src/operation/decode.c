@@ -282,11 +282,14 @@ int operation_decode(struct qless_str *bytes, struct operation_room *room, struc
 	struct cursor c = { (const unsigned char *)bytes->ptr, bytes->len, room };
 	const struct layout *layout;
 	const char *wrong = NULL;
-	unsigned kind = 0;
+	unsigned kind;
 
 	empty_room(room);
 	memset(ret_op, 0, sizeof *ret_op);
-	take_byte(&c, &kind);
+	if (!take_byte(&c, &kind)) {
+		buf_append_str(ret_error, STR("there is no operation"));
+		return -1;
+	}
 	layout = layout_find(kind & ~(unsigned)DB_FOLLOWS);
 	if (layout == NULL) {
 		buf_printf(ret_error, "an operation of kind %u is unknown to this program",

@@ -70,7 +70,7 @@
 #define TEXTS_IF_SET(name, member, count) LIST(FIELD_TEXTS, PRESENT_IF_SET, name, member, count, 1)
 
 /* The job keeps its data, or gets that which follows. */
-#define KEPT		 ROW(FIELD_FLAG, PRESENT_IF_SET, "keeps_data", keeps_data)
+#define KEPT		 ROW(FIELD_FLAG, PRESENT_IF_SET, "keeps-data", keeps_data)
 #define DATA(member)	 ROW(FIELD_TEXT, PRESENT_IF_NEW, "data", member)
 #define DATA_REF(member) ROW(FIELD_TEXT_REF, PRESENT_IF_NEW, "data", member)
 
@@ -164,12 +164,12 @@ static const struct layout layouts[] = {
 	TIMELESS(OPERATION_MAINTAIN, "maintain", NOTHING),
 	TIMELESS(OPERATION_FLUSH, "flush", NOTHING),
 	TIMELESS(OPERATION_SCRIPT_ADDED, "script-added", TEXT("sha", script.sha),
-		 TEXT("dialect", script.dialect), NAMES("options", script.options)),
+		 TEXT("dialect", script.dialect),
+		 TEXTS_IF_SET("options", script.options.items, script.options.count)),
 	TIMELESS(OPERATION_SCRIPTS_CLEARED, "scripts-cleared", NOTHING),
 	TIMELESS(OPERATION_USER_SET, "user-set", TEXT("name", user.name),
-		 TEXT("configured", user.configured), NAMES("rules", user.rules)),
-	TIMELESS(OPERATION_USER_DELETED, "user-deleted", TEXT("name", user.name),
-		 TEXT("configured", user.configured)),
+		 NAMES("rules", user.rules)),
+	TIMELESS(OPERATION_USER_DELETED, "user-deleted", TEXT("name", user.name)),
 	TIMELESS(OPERATION_USER_AS_CONFIGURED, "user-as-configured", TEXT("name", user.name)),
 };
 

@@ -167,10 +167,11 @@ struct operation {
 		} script;
 		struct {
 			struct qless_str name;
-			/* A fingerprint of what the configuration made of the user, not in
-			 * USER_AS_CONFIGURED. */
-			struct qless_str configured;
 			struct operation_names rules; /* USER_SET only */
+			/* Of USER_SET and USER_DELETED that come from a log before format 4: they
+			 * count as long as this is the fingerprint of what the configuration makes
+			 * of the user. NULL: they always count. Never written. */
+			const struct qless_str *basis;
 		} user;
 	};
 };
@@ -215,6 +216,12 @@ size_t operation_count_parts(const struct operation *op);
 int operation_run_part(struct qless *q, const struct operation *op, size_t i,
 		       struct operation_outcome *ret_outcome);
 
+/* Told of each operation that has changed something. What it borrows ends with the call. */
+struct operation_recorder {
+	void (*record)(void *arg, const struct operation *op);
+	void *arg;
+};
+
 /* ---- bytes ---- */
 
 /* Append the operation to a buffer without a maximum. Operations can follow each other there. */
@@ -228,9 +235,9 @@ struct operation_room {
 void operation_room_done(struct operation_room *room);
 
 /*
- * Take the first operation off the bytes, of which there is at least one. Any bytes give an
- * operation or an error: negative, with a sentence in `ret_error`. The result borrows from the
- * bytes, and from `room` until the next operation is decoded there.
+ * Take the first operation off the bytes. Any bytes give an operation or an error: negative, with a
+ * sentence in `ret_error`. The result borrows from the bytes, and from `room` until the next
+ * operation is decoded there.
  */
 int operation_decode(struct qless_str *bytes, struct operation_room *room, struct operation *ret_op,
 		     struct buf *ret_error);

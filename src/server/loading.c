@@ -50,15 +50,23 @@ static void note_time(struct loading *l, double now)
 		l->newest_us = (int64_t)us;
 }
 
-static int apply_record(void *arg, const struct record_command *command, struct buf *ret_error)
+static int apply(void *arg, const struct operation *op, struct buf *ret_error)
 {
 	struct server *s = arg;
 	struct stored stored = persist_stored(s);
 
-	if (users_log_is_record(command->name))
-		return users_log_apply(s, command, ret_error);
-	note_time(&s->persist->loading, command->now);
-	return stored_apply(&stored, command, ret_error);
+	if (users_log_is_operation(op))
+		return users_log_apply(s, op, ret_error);
+	note_time(&s->persist->loading, op->now);
+	return stored_apply(&stored, op, ret_error);
+}
+
+static int apply_record(void *arg, const struct record *record, uint64_t *ret_count,
+			struct buf *ret_error)
+{
+	struct server *s = arg;
+
+	return stored_replay(&s->persist->loading.replay, record, ret_count, ret_error);
 }
 
 static void visit_record(void *arg, const char *path, uint64_t offset, const struct record *record)
@@ -182,6 +190,7 @@ int loading_run(struct server *s, const struct loading_origin *origin)
 		return 0;
 	assert(!p->is_loaded && !s->loading);
 	p->loading.begin_us = p->loading.turn_us = clock_mono_us();
+	replay_init(&p->loading.replay, s->env.databases, apply, s);
 	s->loading = true;
 	persist_ask_for_patience(s);
 	databases_set_limits(s->env.databases, NULL);
@@ -198,6 +207,7 @@ int loading_run(struct server *s, const struct loading_origin *origin)
 		log_write(LOG_LEVEL_WARNING, LOG_FIELDS(LOG_TEXT("dir", s->config->dir)), "%s",
 			  buf_cstr(&error));
 	}
+	replay_done(&p->loading.replay);
 	recovery_done(&recovery);
 	buf_done(&error);
 	return rc == 0 ? 0 : -1;

@@ -21,9 +21,9 @@
  * Contents of a new snapshot
  */
 
-static void add_to_base(void *arg, const struct record_command *command)
+static void save_users(void *arg, struct buf *out)
 {
-	base_add_command(arg, command);
+	users_log_save(arg, out);
 }
 
 /* Runs in the process that writes a snapshot. */
@@ -31,19 +31,13 @@ static void save_state(void *arg, struct base_writer *w)
 {
 	struct server *s = arg;
 	struct stored stored = persist_stored(s);
+	struct buf users = BUF_INIT(BUF_NO_MAX);
 
 	stored_save(&stored, w);
-	users_log_save(s, add_to_base, w);
-}
-
-static void add_to_extra(void *arg, const struct record_command *command)
-{
-	record_add_command(arg, command);
-}
-
-static void save_users(void *arg, struct buf *out)
-{
-	users_log_save(arg, add_to_extra, out);
+	save_users(s, &users);
+	if (users.len > 0)
+		base_add_operations(w, buf_str(&users));
+	buf_done(&users);
 }
 
 static uint64_t state_bytes(void *arg)
@@ -129,6 +123,7 @@ int persist_open(struct server *s, struct buf *ret_error)
 	if (!s->config->appendonly)
 		return 0;
 	p = s->persist = mem_zalloc(sizeof *p);
+	buf_init(&p->operation, BUF_NO_MAX);
 	rewrite_watch_init(&p->rewrites);
 	p->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (p->wake_fd < 0) {
@@ -168,6 +163,7 @@ void persist_close(struct server *s, bool save)
 		event_free(p->wake);
 	if (p->wake_fd >= 0)
 		close(p->wake_fd);
+	buf_done(&p->operation);
 	free(p);
 	s->persist = NULL;
 }

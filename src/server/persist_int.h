@@ -17,6 +17,7 @@
 
 /* How far the log has been loaded. */
 struct loading {
+	struct replay replay;
 	struct recovery_progress progress;
 	int64_t begin_us;  /* when loading began; monotonic, like the next two */
 	int64_t turn_us;   /* when clients were served last */
@@ -41,7 +42,8 @@ struct persist {
 	struct journal *journal;
 	struct commit_log *log; /* the journal's */
 	struct rebuild_options rebuild;
-	struct event *wake; /* the event for news of the helper thread */
+	struct buf operation; /* that is being recorded, as bytes */
+	struct event *wake;   /* the event for news of the helper thread */
 	int wake_fd;
 	bool is_loaded;
 	enum commit_log_state state; /* as it was last logged */

@@ -14,6 +14,9 @@
 #include "server/users_log.h"
 #include "sys/log.h"
 
+/* What the buffer of an operation keeps of its memory after a large one. */
+#define OPERATION_KEEP_BYTES ((size_t)64 * 1024)
+
 static bool is_recording(const struct server *s)
 {
 	return s->persist != NULL && s->persist->is_loaded;
@@ -29,20 +32,21 @@ static struct commit_log *log_of(struct server *s)
 	return log;
 }
 
-static void record_change(void *arg, unsigned db, double now, struct qless_str name,
-			  const struct qless_str *args, size_t count)
+static void record_change(void *arg, const struct operation *op)
 {
-	struct record_command command = {
-		.db = db, .now = now, .name = name, .args = args, .count = count
-	};
+	struct server *s = arg;
+	struct buf *bytes = &s->persist->operation;
 
-	commit_log_append(log_of(arg), &command);
+	buf_clear(bytes);
+	operation_encode(op, bytes);
+	commit_log_append(log_of(s), buf_str(bytes));
+	buf_shrink(bytes, OPERATION_KEEP_BYTES);
 }
 
-void recording_append(struct server *s, const struct record_command *command)
+void recording_append(struct server *s, const struct operation *op)
 {
 	if (is_recording(s))
-		commit_log_append(log_of(s), command);
+		record_change(s, op);
 }
 
 void recording_begin_group(struct server *s)
@@ -65,17 +69,14 @@ void recording_number(struct server *s)
 
 static void record_script(void *arg, const struct script *script)
 {
-	struct qless_str args[STORED_SCRIPT_ARGS_MAX];
-	struct record_command command = stored_describe_script(script, args);
+	struct operation op = stored_describe_script(script);
 
-	recording_append(arg, &command);
+	recording_append(arg, &op);
 }
 
 static void record_scripts_clear(void *arg)
 {
-	struct record_command command = stored_describe_scripts_clear();
-
-	recording_append(arg, &command);
+	recording_append(arg, &(struct operation){ .kind = OPERATION_SCRIPTS_CLEARED });
 }
 
 const struct scripts_hooks recording_scripts_hooks = {
@@ -85,7 +86,7 @@ const struct scripts_hooks recording_scripts_hooks = {
 
 void recording_begin(struct server *s)
 {
-	struct database_recorder recorder = { .record = record_change, .arg = s };
+	struct operation_recorder recorder = { .record = record_change, .arg = s };
 
 	assert(!s->loading && !s->persist->is_loaded);
 	databases_set_recorder(s->env.databases, &recorder);

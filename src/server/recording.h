@@ -13,12 +13,12 @@
 #include <stdbool.h>
 
 #include "command/scripts.h"
-#include "journal/record.h"
+#include "operation/operation.h"
 
 struct server;
 
 /* Record something that is not a change of a database. */
-void recording_append(struct server *s, const struct record_command *command);
+void recording_append(struct server *s, const struct operation *op);
 
 /* Changes between these two calls share one record: after a crash, all of them are there or
  * none. */

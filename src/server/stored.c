@@ -12,25 +12,13 @@
  * faster than loading can add more. */
 #define FREE_THINGS 65536
 
-/* Records that belong to no database. */
-static const struct qless_str script_name = STR_INIT("@script");
-static const struct qless_str scripts_clear_name = STR_INIT("@script-flush");
-
-/* SHA-1, name of the dialect, options of put that qlessd lacks. */
-struct record_command stored_describe_script(const struct script *script,
-					     struct qless_str args[STORED_SCRIPT_ARGS_MAX])
+struct operation stored_describe_script(const struct script *script)
 {
-	args[0] = script_sha(script);
-	args[1] = script->dialect->name;
-	memcpy(args + 2, script->options, script->option_count * sizeof *args);
-	return (struct record_command){ .name = script_name,
-					.args = args,
-					.count = 2 + script->option_count };
-}
-
-struct record_command stored_describe_scripts_clear(void)
-{
-	return (struct record_command){ .name = scripts_clear_name };
+	return (struct operation){ .kind = OPERATION_SCRIPT_ADDED,
+				   .script = {
+					   .sha = script_sha(script),
+					   .dialect = script->dialect->name,
+					   .options = { script->options, script->option_count } } };
 }
 
 struct qless *stored_engine(const struct stored *stored, unsigned db)
@@ -40,97 +28,123 @@ struct qless *stored_engine(const struct stored *stored, unsigned db)
 	return databases_get(stored->databases, db)->engine;
 }
 
-static int apply_script(struct scripts *scripts, const struct record_command *command,
-			struct buf *ret_error)
+static int apply_script(struct scripts *scripts, const struct operation *op, struct buf *ret_error)
 {
-	const struct dialect *dialect = NULL;
+	const struct dialect *dialect = dialect_find(op->script.dialect);
 
-	if (command->count >= 2)
-		dialect = dialect_find(command->args[1]);
-	if (dialect != NULL && scripts_add(scripts, command->args[0], dialect, command->args + 2,
-					   command->count - 2) != NULL)
+	if (dialect != NULL &&
+	    scripts_add(scripts, op->script.sha, dialect, op->script.options.items,
+			op->script.options.count) != NULL)
 		return 0;
-	buf_printf(ret_error, "it names an unknown script");
+	buf_printf(ret_error, "%s names no script: %.*s of the dialect %.*s",
+		   operation_name(op->kind), (int)op->script.sha.len, op->script.sha.ptr,
+		   (int)op->script.dialect.len, op->script.dialect.ptr);
 	return -1;
 }
 
-int stored_apply(const struct stored *stored, const struct record_command *command,
-		 struct buf *ret_error)
+int stored_apply(const struct stored *stored, const struct operation *op, struct buf *ret_error)
 {
-	if (str_equal(command->name, script_name))
-		return apply_script(stored->scripts, command, ret_error);
-	if (str_equal(command->name, scripts_clear_name)) {
-		scripts_clear(stored->scripts);
-		return 0;
-	}
-	return databases_apply(stored->databases, command->db, command->now, command->name,
-			       command->args, command->count, ret_error);
+	if (op->kind == OPERATION_SCRIPT_ADDED)
+		return apply_script(stored->scripts, op, ret_error);
+	if (op->kind != OPERATION_SCRIPTS_CLEARED)
+		return databases_apply(stored->databases, op, ret_error);
+	scripts_clear(stored->scripts);
+	return 0;
 }
 
 static void save_script(void *arg, const struct script *script)
 {
-	struct qless_str args[STORED_SCRIPT_ARGS_MAX];
-	struct record_command command = stored_describe_script(script, args);
+	struct operation op = stored_describe_script(script);
 
-	base_add_command(arg, &command);
+	operation_encode(&op, arg);
 }
 
 void stored_save(const struct stored *stored, struct base_writer *w)
 {
 	const struct databases *databases = stored->databases;
+	struct buf scripts = BUF_INIT(BUF_NO_MAX);
 
 	for (unsigned db = 0; db < databases_count(databases); db++) {
 		if (databases_peek(databases, db) != NULL)
 			base_add_database(w, db, databases_peek(databases, db));
 	}
-	scripts_each(stored->scripts, save_script, w);
+	scripts_each(stored->scripts, save_script, &scripts);
+	if (scripts.len > 0)
+		base_add_operations(w, buf_str(&scripts));
+	buf_done(&scripts);
+}
+
+int stored_replay(struct replay *replay, const struct record *record, uint64_t *ret_count,
+		  struct buf *ret_error)
+{
+	if (record->type == RECORD_COMMANDS)
+		return replay_commands(replay, record->payload, ret_count, ret_error);
+	return replay_operations(replay, record->payload, ret_count, ret_error);
 }
 
 /*
  * A second state, in the process that makes a snapshot from the log
  */
 
+struct second {
+	struct stored stored;
+	struct replay replay;
+};
+
 static struct qless *engine_of_second(void *arg, unsigned db)
 {
-	return stored_engine(arg, db);
+	struct second *second = arg;
+
+	return stored_engine(&second->stored, db);
 }
 
-static int apply_to_second(void *arg, const struct record_command *command, struct buf *ret_error)
+static int apply_to_second(void *arg, const struct operation *op, struct buf *ret_error)
 {
-	if (users_log_is_record(command->name))
-		return 0;
-	return stored_apply(arg, command, ret_error);
+	struct second *second = arg;
+
+	return users_log_is_operation(op) ? 0 : stored_apply(&second->stored, op, ret_error);
+}
+
+static int apply_record_to_second(void *arg, const struct record *record, uint64_t *ret_count,
+				  struct buf *ret_error)
+{
+	struct second *second = arg;
+
+	return stored_replay(&second->replay, record, ret_count, ret_error);
 }
 
 static bool go_on(void *arg, const struct recovery_progress *progress)
 {
-	struct stored *stored = arg;
+	struct second *second = arg;
 
 	(void)progress;
-	databases_free_some(stored->databases, FREE_THINGS);
+	databases_free_some(second->stored.databases, FREE_THINGS);
 	return true;
 }
 
 static struct recovery_target begin_second(void *arg)
 {
 	const struct config *config = arg;
-	struct stored *stored = mem_zalloc(sizeof *stored);
+	struct second *second = mem_zalloc(sizeof *second);
 	struct qless_hooks hooks = { .hash_seed = entropy_u64() };
 
-	stored->databases = databases_new((unsigned)config->databases, &hooks);
-	stored->scripts = scripts_new(hooks.hash_seed, NULL);
-	databases_set_limits(stored->databases, NULL);
+	second->stored.databases = databases_new((unsigned)config->databases, &hooks);
+	second->stored.scripts = scripts_new(hooks.hash_seed, NULL);
+	replay_init(&second->replay, second->stored.databases, apply_to_second, second);
+	databases_set_limits(second->stored.databases, NULL);
 	return (struct recovery_target){
-		.arg = stored,
+		.arg = second,
 		.engine = engine_of_second,
-		.apply = apply_to_second,
+		.apply = apply_record_to_second,
 		.progress = go_on,
 	};
 }
 
 static void save_second(void *state, struct base_writer *w)
 {
-	stored_save(state, w);
+	const struct second *second = state;
+
+	stored_save(&second->stored, w);
 }
 
 /* The process ends next, so freeing the rest piece by piece would only take time. */

@@ -7,10 +7,12 @@
 #define SERVER_STORED_H
 
 #include "command/databases.h"
+#include "command/replay.h"
 #include "command/scripts.h"
 #include "journal/base.h"
 #include "journal/rebuild.h"
 #include "journal/record.h"
+#include "operation/operation.h"
 
 struct config;
 
@@ -19,20 +21,19 @@ struct stored {
 	struct scripts *scripts;
 };
 
-/* Make the records for a script that was loaded, and for SCRIPT FLUSH. `args` is room for the
- * arguments; the result borrows it and the script. */
-#define STORED_SCRIPT_ARGS_MAX (2 + SCRIPT_OPTIONS_MAX)
-struct record_command stored_describe_script(const struct script *script,
-					     struct qless_str args[STORED_SCRIPT_ARGS_MAX]);
-struct record_command stored_describe_scripts_clear(void);
+/* What is recorded when a script is loaded. Borrows the script. */
+struct operation stored_describe_script(const struct script *script);
 
 /* Returns the engine of a database, or NULL if `db` is too large. */
 struct qless *stored_engine(const struct stored *stored, unsigned db);
 
-/* Apply a record. Returns a negative value, with a sentence in `ret_error`, if that is
- * impossible. */
-int stored_apply(const struct stored *stored, const struct record_command *command,
-		 struct buf *ret_error);
+/* Do again what was recorded, unless it is about users. Negative, with a sentence in `ret_error`,
+ * if that cannot be done. */
+int stored_apply(const struct stored *stored, const struct operation *op, struct buf *ret_error);
+
+/* Do again what a record says, by the replay's function; see recovery_target. */
+int stored_replay(struct replay *replay, const struct record *record, uint64_t *ret_count,
+		  struct buf *ret_error);
 
 /* Add the whole state to a snapshot. */
 void stored_save(const struct stored *stored, struct base_writer *w);

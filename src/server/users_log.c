@@ -11,17 +11,6 @@
 #include "util/hash.h"
 #include "util/mem.h"
 
-/* Name, basis, and the rules that make the user what it is. */
-static const struct qless_str set_name = STR_INIT("@user");
-/* Name, basis: the user was deleted. */
-static const struct qless_str gone_name = STR_INIT("@user-gone");
-/* Name: the user is what the configuration makes of it. */
-static const struct qless_str configured_name = STR_INIT("@user-configured");
-
-/* The basis of a record that always counts. In logs before format 4 it is a fingerprint of what
- * the configuration made of the user: such a record counts as long as that is the same. */
-#define NO_BASIS STR("-")
-
 /* A user that was set or deleted at run time. */
 struct changed_user {
 	struct hash_node node;
@@ -106,47 +95,51 @@ static bool is_as_configured(const struct server *s, struct qless_str name)
  * Recording
  */
 
-/* Call `record` with the record of a user. */
+/* Call `record` with what makes a user what it is now. */
 static void describe(struct server *s, struct qless_str name,
-		     void (*record)(void *arg, const struct record_command *command), void *arg)
+		     void (*record)(void *arg, const struct operation *op), void *arg)
 {
 	const struct user *user = acl_find(s->env.acl, name);
 	struct buf rules = BUF_INIT(BUF_NO_MAX);
-	struct record_command command = { .name = user != NULL ? set_name : gone_name };
-	struct qless_str *args;
-	size_t words = 0;
+	struct operation op = { .kind = OPERATION_USER_DELETED, .user.name = name };
+	struct qless_str *words;
+	size_t count = 1;
 
-	if (user != NULL)
+	if (user != NULL) {
+		op.kind = OPERATION_USER_SET;
 		acl_describe(user, &rules);
+	}
 	for (size_t i = 0; i < rules.len; i++)
-		words += buf_data(&rules)[i] == ' ';
-	args = mem_realloc_array(NULL, words + 3, sizeof *args);
-	args[command.count++] = name;
-	args[command.count++] = NO_BASIS;
+		count += buf_data(&rules)[i] == ' ';
+	words = mem_realloc_array(NULL, count, sizeof *words);
+	op.user.rules.items = words;
 	for (size_t at = 0; at < rules.len;) {
 		const char *word = buf_data(&rules) + at;
 		const char *end = memchr(word, ' ', rules.len - at);
 		size_t len = end != NULL ? (size_t)(end - word) : rules.len - at;
 
-		args[command.count++] = str_make(word, len);
+		words[op.user.rules.count++] = str_make(word, len);
 		at += len + 1;
 	}
-	command.args = args;
-	record(arg, &command);
-	free(args);
+	record(arg, &op);
+	free(words);
 	buf_done(&rules);
 }
 
-static void record_in_log(void *arg, const struct record_command *command)
+static void record_in_log(void *arg, const struct operation *op)
 {
-	recording_append(arg, command);
+	recording_append(arg, op);
+}
+
+static void append_operation(void *arg, const struct operation *op)
+{
+	operation_encode(op, arg);
 }
 
 static void record_as_configured(struct server *s, struct qless_str name)
 {
-	struct record_command command = { .name = configured_name, .args = &name, .count = 1 };
-
-	recording_append(s, &command);
+	recording_append(
+		s, &(struct operation){ .kind = OPERATION_USER_AS_CONFIGURED, .user.name = name });
 }
 
 void users_log_note_change(void *arg, struct qless_str name)
@@ -190,24 +183,23 @@ void users_log_note_rewrite(struct server *s, struct acl *configured)
 	u->configured = configured;
 }
 
-void users_log_save(struct server *s,
-		    void (*record)(void *arg, const struct record_command *command), void *arg)
+void users_log_save(struct server *s, struct buf *out)
 {
 	struct hash_iter it;
 	struct hash_node *node;
 
 	HASH_FOREACH(node, &it, &s->users_log->changed)
-		describe(s, changed_key(node), record, arg);
+		describe(s, changed_key(node), append_operation, out);
 }
 
 /*
  * Loading
  */
 
-bool users_log_is_record(struct qless_str name)
+bool users_log_is_operation(const struct operation *op)
 {
-	return str_equal(name, set_name) || str_equal(name, gone_name) ||
-	       str_equal(name, configured_name);
+	return op->kind == OPERATION_USER_SET || op->kind == OPERATION_USER_DELETED ||
+	       op->kind == OPERATION_USER_AS_CONFIGURED;
 }
 
 static void delete_user(struct server *s, struct qless_str name)
@@ -244,31 +236,32 @@ static void set_as_configured(struct server *s, struct qless_str name)
 		delete_user(s, name);
 }
 
-static bool counts(const struct server *s, struct qless_str name, struct qless_str basis)
+/* Whether an operation counts: one of an old log only does as long as the configuration makes of
+ * the user what it made then. */
+static bool counts(const struct server *s, const struct operation *op)
 {
 	char fingerprint[ACL_FINGERPRINT_BYTES + 1];
 
-	acl_fingerprint(acl_find(s->users_log->configured, name), fingerprint);
-	return str_equal(basis, NO_BASIS) || str_equal(basis, str_from(fingerprint));
+	if (op->kind == OPERATION_USER_AS_CONFIGURED)
+		return false;
+	if (op->user.basis == NULL)
+		return true;
+	acl_fingerprint(acl_find(s->users_log->configured, op->user.name), fingerprint);
+	return str_equal(*op->user.basis, str_from(fingerprint));
 }
 
-int users_log_apply(struct server *s, const struct record_command *command, struct buf *ret_error)
+int users_log_apply(struct server *s, const struct operation *op, struct buf *ret_error)
 {
-	struct qless_str name = command->count > 0 ? command->args[0] : STR("");
+	struct qless_str name = op->user.name;
 
-	if (command->count < 1 ||
-	    (command->count < 2 && !str_equal(command->name, configured_name))) {
-		buf_printf(ret_error, "a record about a user is incomplete");
-		return -1;
-	}
-	if (str_equal(command->name, configured_name) || !counts(s, name, command->args[1])) {
+	if (!counts(s, op)) {
 		forget_changed(s->users_log, name);
 		set_as_configured(s, name);
 		return 0;
 	}
 	note_changed(s->users_log, name);
-	if (str_equal(command->name, set_name))
-		return set_user(s, name, command->args + 2, command->count - 2, ret_error);
+	if (op->kind == OPERATION_USER_SET)
+		return set_user(s, name, op->user.rules.items, op->user.rules.count, ret_error);
 	delete_user(s, name);
 	return 0;
 }

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "journal/record.h"
+#include "operation/operation.h"
 #include "util/str.h"
 
 struct acl;
@@ -35,15 +35,14 @@ void users_log_note_password(struct server *s, struct qless_str password);
  * NULL. */
 void users_log_note_rewrite(struct server *s, struct acl *configured);
 
-/* For a snapshot: call `record` for each user that was changed at run time. */
-void users_log_save(struct server *s,
-		    void (*record)(void *arg, const struct record_command *command), void *arg);
+/* For a snapshot: append an operation for each user that was changed at run time. */
+void users_log_save(struct server *s, struct buf *out);
 
-/* For loading. users_log_is_record() tells whether a record is about a user. users_log_apply()
- * returns a negative value with a sentence in `ret_error` if the record is invalid. */
-bool users_log_is_record(struct qless_str name);
-int users_log_apply(struct server *s, const struct record_command *command, struct buf *ret_error);
-/* The log has been loaded, and can be written to. */
+/* While loading. Returns whether an operation is about a user. */
+bool users_log_is_operation(const struct operation *op);
+/* Apply such an operation; negative with a sentence in `ret_error` if that cannot be done. */
+int users_log_apply(struct server *s, const struct operation *op, struct buf *ret_error);
+/* The log has been read, and can be written to. */
 void users_log_loaded(struct server *s);
 
 #endif

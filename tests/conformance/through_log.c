@@ -19,7 +19,7 @@ struct habits {
 	unsigned restarts; /* an end in good order, or a crash with all that was synced */
 };
 
-struct replay {
+struct double_run {
 	struct scenario scenario;
 	struct engines live;
 	struct fixture logged;
@@ -43,33 +43,20 @@ void tearDown(void)
 
 /* ---- the log ---- */
 
-static void record(void *arg, unsigned db, double now, struct qless_str name,
-		   const struct qless_str *args, size_t count)
+static void start(struct double_run *r)
 {
-	struct fixture *f = arg;
-	struct record_command command = {
-		.db = db, .now = now, .name = name, .args = args, .count = count
-	};
-
-	commit_log_append(journal_log(f->journal), &command);
-}
-
-static void start(struct replay *r)
-{
-	struct database_recorder recorder = { .record = record, .arg = &r->logged };
 	int rc = fixture_start(&r->logged);
 
 	TEST_ASSERT_EQUAL_INT_MESSAGE(0, rc, buf_cstr(&r->logged.error));
-	databases_set_recorder(r->logged.engines.databases, &recorder);
 }
 
-static void end_turn(struct replay *r)
+static void end_turn(struct double_run *r)
 {
 	fixture_flush(&r->logged);
 	fixture_flush(&r->logged);
 }
 
-static void finish(struct replay *r)
+static void finish(struct double_run *r)
 {
 	journal_close(r->logged.journal, &r->logged.error);
 	r->logged.journal = NULL;
@@ -77,7 +64,7 @@ static void finish(struct replay *r)
 	fixture_forget(&r->logged);
 }
 
-static void restart(struct replay *r)
+static void restart(struct double_run *r)
 {
 	if (unit_random(&r->rng) % 2 == 0) {
 		finish(r);
@@ -89,12 +76,12 @@ static void restart(struct replay *r)
 	r->restarts++;
 }
 
-static bool happens(struct replay *r, unsigned percent)
+static bool happens(struct double_run *r, unsigned percent)
 {
 	return unit_random(&r->rng) % 100 < percent;
 }
 
-static void go_on(struct replay *r)
+static void go_on(struct double_run *r)
 {
 	if (happens(r, r->habits->flushes))
 		fixture_flush(&r->logged);
@@ -106,7 +93,7 @@ static void go_on(struct replay *r)
 
 /* ---- a scenario ---- */
 
-static void run_step(struct replay *r, struct engines *e, struct buf *reply)
+static void run_step(struct double_run *r, struct engines *e, struct buf *reply)
 {
 	struct iovec iov[64];
 	size_t argc;
@@ -126,7 +113,7 @@ static void run_step(struct replay *r, struct engines *e, struct buf *reply)
 	}
 }
 
-static void check_dumps(struct replay *r)
+static void check_dumps(struct double_run *r)
 {
 	struct buf dumps[2] = { BUF_INIT(BUF_NO_MAX), BUF_INIT(BUF_NO_MAX) };
 	struct engines *both[2] = { &r->live, &r->logged.engines };
@@ -147,7 +134,7 @@ static void check_dumps(struct replay *r)
 
 static void scenario_begin(void *arg)
 {
-	struct replay *r = arg;
+	struct double_run *r = arg;
 
 	engines_init(&r->live, 1, 0x9e3779b97f4a7c15);
 	fixture_init(&r->logged);
@@ -157,7 +144,7 @@ static void scenario_begin(void *arg)
 
 static void scenario_line(void *arg, yyjson_val *line)
 {
-	struct replay *r = arg;
+	struct double_run *r = arg;
 
 	if (!yyjson_equals_str(yyjson_obj_get(line, "t"), "step"))
 		return;
@@ -174,7 +161,7 @@ static void scenario_line(void *arg, yyjson_val *line)
 
 static void scenario_end(void *arg)
 {
-	struct replay *r = arg;
+	struct double_run *r = arg;
 
 	if (!r->scenario.failed) {
 		restart(r);
@@ -187,7 +174,7 @@ static void scenario_end(void *arg)
 static void replay_files(const struct habits *habits)
 {
 	static const struct transcript_ops ops = { scenario_begin, scenario_line, scenario_end };
-	static struct replay r;
+	static struct double_run r;
 	struct tally tally = { 0, 0 };
 
 	memset(&r, 0, sizeof r);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "command/databases.h"
+#include "command/replay.h"
 #include "engine/state.h"
 #include "journal/manifest.h"
 #include "journal/reader.h"
@@ -242,23 +243,40 @@ static struct qless *engine_of(void *arg, unsigned db)
 	return databases_get(s->databases, db)->engine;
 }
 
-static int apply(void *arg, const struct record_command *command, struct buf *ret_error)
+static int apply(void *arg, const struct operation *op, struct buf *ret_error)
 {
 	struct subject *s = arg;
 
-	if (command->db >= DATABASES || !(command->now > -1e12 && command->now < 1e12)) {
+	if (op->db >= DATABASES || !(op->now > -1e12 && op->now < 1e12)) {
 		buf_append_str(ret_error, STR("out of range"));
 		return -1;
 	}
-	return databases_apply(s->databases, command->db, command->now, command->name,
-			       command->args, command->count, ret_error);
+	if (!operation_is_for_engine(op) && op->kind != OPERATION_FLUSH)
+		return 0;
+	return databases_apply(s->databases, op, ret_error);
+}
+
+static int apply_record(void *arg, const struct record *record, uint64_t *ret_count,
+			struct buf *ret_error)
+{
+	struct subject *s = arg;
+	struct replay replay;
+	int rc;
+
+	replay_init(&replay, s->databases, apply, s);
+	if (record->type == RECORD_COMMANDS)
+		rc = replay_commands(&replay, record->payload, ret_count, ret_error);
+	else
+		rc = replay_operations(&replay, record->payload, ret_count, ret_error);
+	replay_done(&replay);
+	return rc;
 }
 
 static void run(struct subject *s, const struct directory *d, const struct recovery_limit *limit,
 		uint64_t seed)
 {
 	struct qless_hooks hooks = { .hash_seed = seed };
-	struct recovery_target target = { .arg = s, .engine = engine_of, .apply = apply };
+	struct recovery_target target = { .arg = s, .engine = engine_of, .apply = apply_record };
 
 	s->databases = databases_new(DATABASES, &hooks);
 	buf_init(&s->error, 64 * 1024);

@@ -7,6 +7,7 @@
 #include "disk.h"
 #include "random_calls.h"
 
+#include "command/replay.h"
 #include "journal/journal.h"
 #include "util/mem.h"
 
@@ -38,21 +39,44 @@ static inline struct qless *fixture_engine(void *arg, unsigned db)
 	return db < FIXTURE_DBS ? engines_get(&f->engines, db) : NULL;
 }
 
-static inline int fixture_apply(void *arg, const struct record_command *command,
-				struct buf *ret_error)
+static inline int fixture_apply(void *arg, const struct operation *op, struct buf *ret_error)
 {
 	struct fixture *f = arg;
 
-	TEST_ASSERT_TRUE(command->db < FIXTURE_DBS);
-	return databases_apply(f->engines.databases, command->db, command->now, command->name,
-			       command->args, command->count, ret_error);
+	TEST_ASSERT_TRUE(op->db < FIXTURE_DBS);
+	return databases_apply(f->engines.databases, op, ret_error);
+}
+
+static inline int fixture_replay(struct databases *databases, const struct record *record,
+				 int (*apply)(void *arg, const struct operation *op,
+					      struct buf *ret_error),
+				 void *arg, uint64_t *ret_count, struct buf *ret_error)
+{
+	struct replay replay;
+	int rc;
+
+	replay_init(&replay, databases, apply, arg);
+	if (record->type == RECORD_COMMANDS)
+		rc = replay_commands(&replay, record->payload, ret_count, ret_error);
+	else
+		rc = replay_operations(&replay, record->payload, ret_count, ret_error);
+	replay_done(&replay);
+	return rc;
+}
+
+static inline int fixture_apply_record(void *arg, const struct record *record, uint64_t *ret_count,
+				       struct buf *ret_error)
+{
+	struct fixture *f = arg;
+
+	return fixture_replay(f->engines.databases, record, fixture_apply, f, ret_count, ret_error);
 }
 
 static inline struct recovery_target fixture_target(struct fixture *f)
 {
 	return (struct recovery_target){ .arg = f,
 					 .engine = fixture_engine,
-					 .apply = fixture_apply };
+					 .apply = fixture_apply_record };
 }
 
 /* ---- a second state, for bases that are made from the files ---- */
@@ -62,13 +86,21 @@ static inline struct qless *fixture_second_engine(void *arg, unsigned db)
 	return db < FIXTURE_DBS ? engines_get(arg, db) : NULL;
 }
 
-static inline int fixture_apply_to_second(void *arg, const struct record_command *command,
+static inline int fixture_apply_to_second(void *arg, const struct operation *op,
 					  struct buf *ret_error)
 {
 	struct engines *second = arg;
 
-	return databases_apply(second->databases, command->db, command->now, command->name,
-			       command->args, command->count, ret_error);
+	return databases_apply(second->databases, op, ret_error);
+}
+
+static inline int fixture_apply_record_to_second(void *arg, const struct record *record,
+						 uint64_t *ret_count, struct buf *ret_error)
+{
+	struct engines *second = arg;
+
+	return fixture_replay(second->databases, record, fixture_apply_to_second, second, ret_count,
+			      ret_error);
 }
 
 static inline struct recovery_target fixture_begin_second(void *arg)
@@ -79,7 +111,7 @@ static inline struct recovery_target fixture_begin_second(void *arg)
 	engines_init(second, FIXTURE_DBS, 2);
 	return (struct recovery_target){ .arg = second,
 					 .engine = fixture_second_engine,
-					 .apply = fixture_apply_to_second };
+					 .apply = fixture_apply_record_to_second };
 }
 
 static inline void fixture_save_second(void *state, struct base_writer *w)
@@ -135,8 +167,26 @@ static inline void fixture_forget(struct fixture *f)
 	buf_clear(&f->error);
 }
 
-/* Start like the daemon. Returns the result of journal_recover(); if that is 0, the journal is
- * open. */
+static inline void fixture_record(void *arg, const struct operation *op)
+{
+	struct buf bytes = BUF_INIT(BUF_NO_MAX);
+	struct fixture *f = arg;
+
+	operation_encode(op, &bytes);
+	commit_log_append(journal_log(f->journal), buf_str(&bytes));
+	buf_done(&bytes);
+}
+
+/* Record what is changed from now on. */
+static inline void fixture_begin_recording(struct fixture *f)
+{
+	struct operation_recorder recorder = { .record = fixture_record, .arg = f };
+
+	databases_set_recorder(f->engines.databases, &recorder);
+}
+
+/* Start like the daemon: load, then record what changes. Returns the result of journal_recover();
+ * if that is 0, the journal is open. */
 static inline int fixture_start(struct fixture *f)
 {
 	struct recovery_target target = fixture_target(f);
@@ -146,7 +196,9 @@ static inline int fixture_start(struct fixture *f)
 	if (f->journal == NULL)
 		return -EBUSY;
 	rc = journal_recover(f->journal, &target, &f->recovery, &f->error);
-	if (rc < 0) {
+	if (rc == 0) {
+		fixture_begin_recording(f);
+	} else {
 		journal_close(f->journal, NULL);
 		f->journal = NULL;
 	}
@@ -170,23 +222,14 @@ static inline void fixture_flush_urgently(struct fixture *f)
 		&(struct commit_log_turn){ .mono_us = f->us, .wall_us = f->us, .is_urgent = true });
 }
 
-/* Run a random command, and record it if it changed the state. */
+/* Run a random command. Returns whether it changed the state, and was recorded. */
 static inline bool fixture_step(struct fixture *f, struct random_calls *calls)
 {
 	unsigned db = random_pick(calls, 8) == 0;
 	uint64_t changes = qless_changes(engines_get(&f->engines, db));
-	struct record_command command;
 
 	random_step(calls, &f->engines, db);
-	if (qless_changes(engines_get(&f->engines, db)) == changes)
-		return false;
-	command = (struct record_command){ .db = db,
-					   .now = calls->now,
-					   .name = calls->argv[0],
-					   .args = calls->argv + 1,
-					   .count = calls->argc - 1 };
-	commit_log_append(journal_log(f->journal), &command);
-	return true;
+	return qless_changes(engines_get(&f->engines, db)) != changes;
 }
 
 /* The process dies: its open files and memory are lost without another call. */

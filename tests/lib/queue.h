@@ -67,13 +67,4 @@ static inline int queue_run(struct queue_caller *c, const struct command *comman
 	return classic_run(&req);
 }
 
-static inline int queue_run_again(struct queue_caller *c, const struct command *command, double now,
-				  const struct qless_str *args, size_t count, struct reply *reply)
-{
-	struct request req = queue_request(c, REQUEST_QLESS, now, args, count, reply);
-
-	req.row = command;
-	return classic_run_again(&req);
-}
-
 #endif

@@ -309,7 +309,7 @@ static void users_set_at_run_time_survive_a_restart(void)
 		if (with_base)
 			rewrite();
 		kill_it();
-		CHECK_HAS(0, "--dump", "@user");
+		CHECK_HAS(0, "--dump", "user-set name=");
 		CHECK_LACKS("--dump", "#2bb80d"); /* the SHA-256 of "secret" begins with this */
 		start_with_users("user carol on >c +ping +get");
 		ASK(p, "ACL USERS", "*2\r\n$5\r\nalice\r\n$7\r\ndefault\r\n");
@@ -739,13 +739,14 @@ static void qlessd_check_reports_dumps_and_cuts(void)
 	ASK_HAS(p, "POP q w1 1", "\"j1\"");
 	stop();
 	CHECK_HAS(0, "", "database 0: 2 jobs, 1 waiting, 1 running");
-	CHECK_HAS(0, "--dump", " db0 put \"w\" \"q\" \"j1\" \"klass\" \"{}\" \"0\"\n");
-	CHECK_HAS(0, "", ", commands: 3, last sequence: ");
+	CHECK_HAS(0, "--dump",
+		  " db0 put worker=\"w\" queue=\"q\" jid=\"j1\" klass=\"klass\" data=\"{}\"\n");
+	CHECK_HAS(0, "", ", operations: 3, last sequence: ");
 	CHECK_HAS(0, "", "\ntime: 20");
 	CHECK_HAS(0, "--dump --jid j2", "\"j2\"");
 	CHECK_LACKS("--dump --jid j2", "\"j1\"");
 	CHECK_LACKS("--dump --jid j2", "durable up to");
-	CHECK_HAS(0, "--dump --queue q", "db0 pop \"q\" \"w1\" \"1\"\n");
+	CHECK_HAS(0, "--dump --queue q", "db0 pop queue=\"q\" worker=\"w1\" count=1\n");
 	CHECK_LACKS("--dump --queue other", "db0");
 	CHECK_HAS(0, "--dump --since 1000000000 --until 100000000000", "db0 pop");
 	CHECK_LACKS("--dump --since 100000000000", "db0");
@@ -891,27 +892,30 @@ static void a_log_of_an_older_version_continues_in_a_new_file(void)
 	char *old, *now;
 	size_t len;
 
-	copy_fixture("log-version-2", "manifest");
-	copy_fixture("log-version-2", "base-00000003");
-	copy_fixture("log-version-2", "log-00000002");
+	copy_fixture("log-version-3", "manifest");
+	copy_fixture("log-version-3", "base-00000003");
+	copy_fixture("log-version-3", "log-00000002");
+	copy_fixture("log-version-3", "log-00000004");
 	start("always");
-	ASK(p, "QLESS heartbeat 1700000100 running w2 {\"n\":1}", ":1700000700\r\n");
+	ASK(p, "QLESS track 1800000000 track d0", "$1\r\n1\r\n");
 	stop();
-	/* The record of this is unknown to version 2. */
-	CHECK_HAS(0, "--dump", "heartbeat \"running\" \"w2\" \"=\"");
-	CHECK_HAS(0, "", "log: 2 files");
-	old = read_fixture("log-version-2", "log-00000002", &len);
-	now = textfile_read(tempdir_file(&dir, "log-00000002"));
-	TEST_ASSERT_EQUAL_MEMORY(old, now, len);
-	TEST_ASSERT_EQUAL_INT(2, old[version_at]);
-	free(now);
+	CHECK_HAS(0, "--dump --jid hb", " db0 heartbeat \"hb\" \"w1\" \"=\"\n");
+	CHECK_HAS(0, "--dump --jid d0", " db0 track jid=\"d0\"\n");
+	CHECK_HAS(0, "--dump --jid wj", " db0 put \"w\" \"wq\" \"wj\" \"k\" \"{}\" \"0\"\n");
+	CHECK_HAS(0, "--dump --jid joe", " db0 @user \"joe\" ");
+	CHECK_LACKS("--dump --jid joe", "5e8848"); /* the SHA-256 of "password" begins with this */
+	CHECK_HAS(0, "", "log: 3 files");
+	old = read_fixture("log-version-3", "log-00000004", &len);
 	now = textfile_read(tempdir_file(&dir, "log-00000004"));
+	TEST_ASSERT_EQUAL_MEMORY(old, now, len);
+	TEST_ASSERT_EQUAL_INT(3, old[version_at]);
+	free(now);
+	now = textfile_read(tempdir_file(&dir, "log-00000005"));
 	TEST_ASSERT_EQUAL_INT(4, now[version_at]);
 	free(old);
 	free(now);
 	start("always");
-	ASK_HAS(p, "GET running", "\"data\":\"{\\\"n\\\":1}\"");
-	ASK_HAS(p, "GET running", "\"expires\":1700000700");
+	ASK_HAS(p, "GET d0", "\"tracked\":true");
 }
 
 static void recover_to_restores_an_earlier_state(void)

@@ -24,36 +24,29 @@ static enum record_status decode(size_t at, size_t len)
 	return record_decode((const unsigned char *)buf_data(&out) + at, len, SALT, &record, &size);
 }
 
-static const struct qless_str words[] = { STR_INIT("mail"), STR_INIT(""), STR_INIT("w\0x") };
-static const struct record_command pop = {
-	.db = 300, .now = 1700000000.25, .name = STR_INIT("pop"), .args = words, .count = 3
-};
+static const struct qless_str payload = STR_INIT("some operations\0or so");
 
-static void a_command_comes_back_as_it_was(void)
+/* A record of operations. */
+static void append_record(uint64_t salt, uint64_t sequence)
 {
-	struct record_args args = { 0 };
-	struct record_command command;
+	record_append(&out, salt, RECORD_OPERATIONS, sequence, payload);
+}
 
-	record_append_command(&out, SALT, 77, &pop);
-	TEST_ASSERT_EQUAL_size_t(out.len, record_command_size(&pop));
+static void a_record_comes_back_as_it_was(void)
+{
+	append_record(SALT, 77);
+	TEST_ASSERT_EQUAL_size_t(RECORD_FRAME_BYTES + payload.len, out.len);
 	TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(0, out.len));
 	TEST_ASSERT_EQUAL_size_t(out.len, size);
-	TEST_ASSERT_EQUAL_INT(RECORD_COMMAND, record.type);
+	TEST_ASSERT_EQUAL_INT(RECORD_OPERATIONS, record.type);
 	TEST_ASSERT_EQUAL_UINT64(77, record.sequence);
-	TEST_ASSERT_TRUE(record_take_command(&record.payload, &args, &command));
-	TEST_ASSERT_EQUAL_size_t(0, record.payload.len);
-	TEST_ASSERT_EQUAL_UINT(300, command.db);
-	TEST_ASSERT_TRUE(command.now == pop.now);
-	ASSERT_STR("pop", command.name);
-	TEST_ASSERT_EQUAL_size_t(3, command.count);
-	for (size_t i = 0; i < 3; i++)
-		TEST_ASSERT_TRUE(str_equal(words[i], command.args[i]));
-	record_args_done(&args);
+	TEST_ASSERT_FALSE(record.after_sync);
+	TEST_ASSERT_TRUE(str_equal(payload, record.payload));
 }
 
 static void a_record_that_is_not_all_there_says_how_much_it_needs(void)
 {
-	record_append_command(&out, SALT, 77, &pop);
+	append_record(SALT, 77);
 	for (size_t len = 0; len < out.len; len++) {
 		TEST_ASSERT_EQUAL_INT(RECORD_SHORT, decode(0, len));
 		TEST_ASSERT_EQUAL_size_t(len < RECORD_FRAME_BYTES ? RECORD_FRAME_BYTES : out.len,
@@ -63,7 +56,7 @@ static void a_record_that_is_not_all_there_says_how_much_it_needs(void)
 
 static void no_single_damaged_byte_goes_unnoticed(void)
 {
-	record_append_command(&out, SALT, 77, &pop);
+	append_record(SALT, 77);
 	for (size_t i = 0; i < out.len; i++) {
 		for (int bits = 1; bits < 256; bits++) {
 			buf_data(&out)[i] = (char)(buf_data(&out)[i] ^ bits);
@@ -75,7 +68,7 @@ static void no_single_damaged_byte_goes_unnoticed(void)
 
 static void a_record_of_another_log_is_none(void)
 {
-	record_append_command(&out, SALT + 1, 77, &pop);
+	append_record(SALT + 1, 77);
 	TEST_ASSERT_EQUAL_INT(RECORD_BAD, decode(0, out.len));
 }
 
@@ -83,67 +76,6 @@ static void a_type_from_the_future_is_told_from_damage(void)
 {
 	record_append(&out, SALT, (enum record_type)99, 1, STR("x"));
 	TEST_ASSERT_EQUAL_INT(RECORD_ALIEN, decode(0, out.len));
-}
-
-static void a_payload_that_is_no_command_is_refused(void)
-{
-	static const struct qless_str bad[] = {
-		STR_INIT(""),
-		STR_INIT("\0"),
-		STR_INIT("\0"
-			 "12345678"),
-		STR_INIT("\0"
-			 "12345678"
-			 "\0"),
-		STR_INIT("\0"
-			 "12345678"
-			 "\1"),
-		STR_INIT("\0"
-			 "12345678"
-			 "\1"
-			 "\2"
-			 "x"),
-		STR_INIT("\0"
-			 "12345678"
-			 "\377\377\377\377\377\377\377\377\377\1"),
-		STR_INIT("\377\377\377\377\377\377\377\377\377\377\377"
-			 "12345678"
-			 "\1"
-			 "\1"
-			 "x"),
-	};
-	struct record_args args = { 0 };
-	struct record_command command;
-
-	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		struct qless_str payload = bad[i];
-
-		TEST_ASSERT_FALSE(record_take_command(&payload, &args, &command));
-	}
-	record_args_done(&args);
-}
-
-static void a_record_may_hold_several_commands(void)
-{
-	struct buf payload = BUF_INIT(BUF_NO_MAX);
-	struct record_args args = { 0 };
-	struct record_command other = pop, command;
-
-	other.name = STR("peek");
-	other.count = 0;
-	record_add_command(&payload, &pop);
-	record_add_command(&payload, &other);
-	record_append(&out, SALT, RECORD_COMMAND, 78, buf_str(&payload));
-	TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(0, out.len));
-	TEST_ASSERT_TRUE(record_take_command(&record.payload, &args, &command));
-	ASSERT_STR("pop", command.name);
-	TEST_ASSERT_EQUAL_size_t(3, command.count);
-	TEST_ASSERT_TRUE(record_take_command(&record.payload, &args, &command));
-	ASSERT_STR("peek", command.name);
-	TEST_ASSERT_EQUAL_size_t(0, command.count);
-	TEST_ASSERT_EQUAL_size_t(0, record.payload.len);
-	record_args_done(&args);
-	buf_done(&payload);
 }
 
 static void marks_and_numbers_come_back(void)
@@ -210,9 +142,9 @@ static void intact_records_after_damage_are_found(void)
 {
 	size_t second;
 
-	record_append_command(&out, SALT, 1, &pop);
+	append_record(SALT, 1);
 	second = out.len;
-	record_append_command(&out, SALT, 2, &pop);
+	append_record(SALT, 2);
 	TEST_ASSERT_TRUE(examine(1, 1).followed);
 	TEST_ASSERT_EQUAL_size_t(second - 1, examine(1, 1).skip);
 	TEST_ASSERT_FALSE(examine(1, 1).has_hole);
@@ -228,7 +160,7 @@ static void a_mark_has_the_number_of_the_record_that_follows_it(void)
 	/* It had one of its own in earlier versions. */
 	TEST_ASSERT_EQUAL_UINT64(4, record_next_sequence(&record, 3));
 	TEST_ASSERT_EQUAL_UINT64(4, record_next_sequence(&record, 2));
-	record.type = RECORD_COMMAND;
+	record.type = RECORD_OPERATIONS;
 	TEST_ASSERT_EQUAL_UINT64(4, record_next_sequence(&record, 4));
 }
 
@@ -236,7 +168,7 @@ static void a_mark_vouches_for_the_records_up_to_its_number(void)
 {
 	for (format = RECORD_FORMAT_OLDEST; format <= RECORD_FORMAT_VERSION; format++) {
 		buf_clear(&out);
-		record_append_command(&out, SALT, 7, &pop);
+		append_record(SALT, 7);
 		record_append_mark(&out, SALT, 8, &(struct record_mark){ .durable = 6 });
 		TEST_ASSERT_FALSE(examine(1, 7).was_synced);
 		record_append_mark(&out, SALT, 9, &(struct record_mark){ .durable = 7 });
@@ -249,11 +181,11 @@ static void a_record_can_vouch_for_everything_before_it(void)
 	size_t second, len;
 
 	format = RECORD_FORMAT_VERSION;
-	record_append_command(&out, SALT, 7, &pop);
+	append_record(SALT, 7);
 	TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(0, out.len));
 	TEST_ASSERT_FALSE(record.after_sync);
 	second = len = out.len;
-	record_append_command(&out, SALT, 8, &pop);
+	append_record(SALT, 8);
 	TEST_ASSERT_FALSE(examine(1, 7).was_synced);
 	/* Setting it twice changes nothing. */
 	for (int i = 0; i < 2; i++) {
@@ -261,7 +193,7 @@ static void a_record_can_vouch_for_everything_before_it(void)
 		TEST_ASSERT_EQUAL_size_t(2 * len, out.len);
 		TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(second, out.len - second));
 		TEST_ASSERT_TRUE(record.after_sync);
-		TEST_ASSERT_EQUAL_INT(RECORD_COMMAND, record.type);
+		TEST_ASSERT_EQUAL_INT(RECORD_OPERATIONS, record.type);
 		TEST_ASSERT_EQUAL_UINT64(8, record.sequence);
 	}
 	TEST_ASSERT_TRUE(examine(1, 7).was_synced);
@@ -274,7 +206,7 @@ static void a_record_vouches_for_the_mark_before_it_since_version_4(void)
 
 	record_append_mark(&out, SALT, 7, &(struct record_mark){ .durable = 6 });
 	second = out.len;
-	record_append_command(&out, SALT, 7, &pop);
+	append_record(SALT, 7);
 	record_set_after_sync(buf_data(&out) + second, SALT);
 	format = 4;
 	TEST_ASSERT_TRUE(examine(1, 7).was_synced);
@@ -288,7 +220,7 @@ static void sectors_of_zeros_are_a_hole(void)
 
 	format = RECORD_FORMAT_VERSION;
 	buf_append(&out, zeros, 512);
-	record_append_command(&out, SALT, 9, &pop);
+	append_record(SALT, 9);
 	TEST_ASSERT_TRUE(examine(0, 1).has_hole);
 	TEST_ASSERT_TRUE(examine(0, 1).followed);
 	TEST_ASSERT_TRUE(examine(400, 1).has_hole);
@@ -299,7 +231,7 @@ static void sectors_of_zeros_are_a_hole(void)
 	buf_clear(&out);
 	buf_append_char(&out, 'x');
 	buf_append(&out, zeros, 600);
-	record_append_command(&out, SALT, 9, &pop);
+	append_record(SALT, 9);
 	TEST_ASSERT_FALSE(examine(0, 1).has_hole);
 }
 
@@ -310,7 +242,7 @@ static uint64_t append_with_a_zero_in_front(size_t at)
 
 	do {
 		buf_truncate(&out, at);
-		record_append_command(&out, ++salt, 9, &pop);
+		append_record(++salt, 9);
 	} while (buf_data(&out)[at] != 0);
 	return salt;
 }
@@ -340,13 +272,11 @@ static void a_lost_sector_may_end_with_a_record_that_begins_with_zeros(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(a_command_comes_back_as_it_was);
+	RUN(a_record_comes_back_as_it_was);
 	RUN(a_record_that_is_not_all_there_says_how_much_it_needs);
 	RUN(no_single_damaged_byte_goes_unnoticed);
 	RUN(a_record_of_another_log_is_none);
 	RUN(a_type_from_the_future_is_told_from_damage);
-	RUN(a_payload_that_is_no_command_is_refused);
-	RUN(a_record_may_hold_several_commands);
 	RUN(marks_and_numbers_come_back);
 	RUN(a_head_comes_back_and_no_damage_of_it_goes_unnoticed);
 	RUN(intact_records_after_damage_are_found);

@@ -230,13 +230,11 @@ static void a_state_that_is_small_is_written_from_memory(void)
 
 static void add_extra(void *arg, struct buf *out)
 {
-	struct qless_str args[] = { STR("by-hand"), STR("7") };
-	struct record_command command = {
-		.now = 1, .name = STR("config.set"), .args = args, .count = 2
-	};
-
 	(void)arg;
-	record_add_command(out, &command);
+	operation_encode(&(struct operation){ .kind = OPERATION_CONFIG_SET,
+					      .now = 1,
+					      .config = { STR("by-hand"), STR("7") } },
+			 out);
 }
 
 static void what_only_the_owner_knows_is_in_the_base_as_well(void)
@@ -557,7 +555,6 @@ static void a_record_may_be_larger_than_a_log_file_should_be(void)
 	struct random_calls calls;
 	struct qless_str argv[] = { STR("put"), STR("w"),    STR("q"), STR("large"),
 				    STR("k"),	{ NULL, 0 }, STR("0") };
-	struct record_command command = { .name = argv[0], .args = argv + 1, .count = 6 };
 	struct buf data = BUF_INIT(BUF_NO_MAX);
 	char *before, *after;
 
@@ -570,9 +567,7 @@ static void a_record_may_be_larger_than_a_log_file_should_be(void)
 		buf_printf(&data, "%d,", i);
 	buf_printf(&data, "0]");
 	argv[5] = buf_str(&data);
-	command.now = calls.now;
 	TEST_ASSERT_EQUAL_INT(0, engines_run(&f.engines, 0, calls.now, argv, 7));
-	commit_log_append(journal_log(f.journal), &command);
 	fixture_flush(&f);
 	make_changes(&calls, 30);
 	before = fixture_dump(&f);
@@ -807,7 +802,7 @@ static void append_to_version_3(struct buf *log, uint64_t sequence)
 				  "\1"
 				  "7";
 
-	record_append(log, 1, RECORD_COMMAND, sequence, str_make(set, sizeof set - 1));
+	record_append(log, 1, RECORD_COMMANDS, sequence, str_make(set, sizeof set - 1));
 }
 
 /* Marks of version 3 have sequence numbers: mark 1, command 2, mark 3, command 4. */
@@ -845,7 +840,7 @@ static void a_log_of_version_3_goes_on_in_a_file_of_the_current_version(void)
 
 	make_log_of_version_3();
 	start();
-	TEST_ASSERT_EQUAL_UINT64(2, f.recovery.commands);
+	TEST_ASSERT_EQUAL_UINT64(2, f.recovery.operations);
 	TEST_ASSERT_EQUAL_UINT64(4, journal_log(f.journal)->last);
 	random_calls_init(&calls, 34);
 	make_changes(&calls, 10);
@@ -904,7 +899,7 @@ static void sequence_numbers_count_records_but_no_marks(void)
 		TEST_ASSERT_EQUAL_UINT64(200 * (unsigned)round, journal_log(f.journal)->last);
 		restart();
 		TEST_ASSERT_EQUAL_UINT64(200 * (unsigned)round, journal_log(f.journal)->last);
-		TEST_ASSERT_TRUE(f.recovery.records > f.recovery.commands);
+		TEST_ASSERT_TRUE(f.recovery.records > f.recovery.operations);
 	}
 }
 
@@ -926,7 +921,7 @@ static void a_sync_for_each_record_takes_no_room(void)
 	fixture_forget(&f);
 	start();
 	/* The rest are marks: one a second, and one at the end. */
-	TEST_ASSERT_LESS_OR_EQUAL_UINT64(f.recovery.commands + 2 +
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(f.recovery.operations + 2 +
 						 (uint64_t)(f.us - begin_us) / 1000000 + 1,
 					 f.recovery.records);
 }
@@ -936,15 +931,11 @@ static void record_large(const char *jid, size_t size)
 {
 	struct qless_str argv[] = { STR("put"), STR("w"),	STR("q"), str_from(jid),
 				    STR("k"),	{ NULL, size }, STR("0") };
-	struct record_command command = {
-		.now = (double)f.us / 1e6, .name = argv[0], .args = argv + 1, .count = 6
-	};
 	char *data = malloc(size);
 
 	memset(data, '1', size);
 	argv[5].ptr = data;
-	TEST_ASSERT_EQUAL_INT(0, engines_run(&f.engines, 0, command.now, argv, 7));
-	commit_log_append(journal_log(f.journal), &command);
+	TEST_ASSERT_EQUAL_INT(0, engines_run(&f.engines, 0, (double)f.us / 1e6, argv, 7));
 	free(data);
 }
 
@@ -1260,6 +1251,7 @@ static void a_state_from_elsewhere_begins_a_log(void)
 	f.journal = journal_open(&f.options, &f.error);
 	TEST_ASSERT_EQUAL_INT(0, journal_create(f.journal, 4711, &f.error));
 	TEST_ASSERT_EQUAL_UINT64(4711, journal_log(f.journal)->last);
+	fixture_begin_recording(&f);
 	make_changes(&calls, 20);
 	before = fixture_dump(&f);
 	restart();
