@@ -11,6 +11,11 @@
 #define STATE_INTEGER_MAX 9007199254740992.0
 #define STATE_END_MARK	  0x51u
 
+/* Bytes of the longest name. The engine makes longer names than a call may have: jids of jobs that
+ * recurring jobs make end in a number, and the group of exhausted retries is named after the queue.
+ */
+#define STATE_NAME_BYTES_MAX (QLESS_MAX_NAME_BYTES + 64)
+
 /* The kinds of names, each numbered separately. */
 enum state_kind {
 	STATE_QUEUE,

@@ -8,6 +8,7 @@
  */
 #include "engine/state_load.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,7 +30,7 @@ static void load_options(struct state_loader *l)
 	uint64_t count = state_read_varint(l);
 
 	for (uint64_t i = 0; i < count && !l->failed; i++) {
-		struct qless_str name = state_read_kept_text(l, QLESS_MAX_NAME_BYTES);
+		struct qless_str name = state_read_kept_text(l, STATE_NAME_BYTES_MAX);
 		struct qless_str value = state_read_text(l, QLESS_MAX_TEXT_BYTES);
 
 		if (!l->failed && qless_config_set(l->q, 0, name, value) < 0)
@@ -42,7 +43,7 @@ static void load_tracked(struct state_loader *l)
 	uint64_t count = state_read_varint(l);
 
 	for (uint64_t i = 0; i < count && !l->failed; i++) {
-		struct qless_str jid = state_read_kept_text(l, QLESS_MAX_NAME_BYTES);
+		struct qless_str jid = state_read_kept_text(l, STATE_NAME_BYTES_MAX);
 		double time = state_read_time(l);
 
 		if (tracked_find(l->q, jid) != NULL)
@@ -64,7 +65,7 @@ static void set_known(struct qless *q, struct queue *queue, bool known, double s
 
 static void load_recur(struct state_loader *l)
 {
-	struct qless_str jid = state_read_kept_text(l, QLESS_MAX_NAME_BYTES);
+	struct qless_str jid = state_read_kept_text(l, STATE_NAME_BYTES_MAX);
 	struct intern *queue = state_read_name(l, STATE_QUEUE);
 	struct intern *klass = state_read_name(l, STATE_NAME);
 	struct qless_str data = state_read_text(l, QLESS_MAX_TEXT_BYTES);
@@ -236,7 +237,7 @@ static void load_worker(struct state_loader *l, struct intern *name)
 	if (!l->failed && (flags & STATE_KNOWN))
 		worker_seen(l->q, name, score);
 	for (uint64_t i = 0; i < count && !l->failed; i++) {
-		struct qless_str jid = state_read_kept_text(l, QLESS_MAX_NAME_BYTES);
+		struct qless_str jid = state_read_kept_text(l, STATE_NAME_BYTES_MAX);
 		double expires = state_read_score(l);
 
 		check_holding(l, name, jid, expires);
@@ -298,6 +299,7 @@ static void load_totals(struct state_loader *l)
 		state_read_fail(l, "a failure is yet to come");
 	l->q->changes = changes;
 	l->q->latest = latest;
+	assert(l->failed || failure_number >= l->failure_number);
 	l->q->failure_number = failure_number;
 }
 

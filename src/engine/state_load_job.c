@@ -248,7 +248,7 @@ void state_find_jobs(struct state_loader *l)
 static void load_job(struct state_loader *l, const struct state_place *place)
 {
 	uint64_t flags = state_read_varint(l);
-	struct qless_str jid = state_read_kept_text(l, QLESS_MAX_NAME_BYTES);
+	struct qless_str jid = state_read_kept_text(l, STATE_NAME_BYTES_MAX);
 	struct intern *klass = state_read_name(l, STATE_NAME);
 	struct qless_str data = state_read_text(l, QLESS_MAX_TEXT_BYTES);
 	struct qless_job *job;

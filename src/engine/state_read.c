@@ -216,7 +216,7 @@ struct intern *state_read_name(struct state_loader *l, enum state_kind kind)
 		state_read_fail(l, "a name is missing");
 		return NULL;
 	}
-	text = state_read_text(l, QLESS_MAX_NAME_BYTES);
+	text = state_read_text(l, STATE_NAME_BYTES_MAX);
 	if (l->failed)
 		return NULL;
 	list->items = mem_grow(list->items, &list->cap, list->count + 1, sizeof(*list->items));

@@ -313,6 +313,31 @@ static void a_job_that_comes_twice_is_refused_however_far_apart(void)
 	}
 }
 
+/* The engine makes longer names than a call may have. */
+static void names_made_from_the_longest_names_come_back(void)
+{
+	char *name = malloc(QLESS_MAX_NAME_BYTES);
+	struct qless_str longest = { name, QLESS_MAX_NAME_BYTES };
+	struct qless_recur_put recur = { .queue = longest,
+					 .jid = longest,
+					 .klass = STR("k"),
+					 .data = STR("{}"),
+					 .interval = 10 };
+	struct qless *q = engines_get(&from, 0);
+	struct qless_jobs jobs;
+
+	memset(name, 'n', QLESS_MAX_NAME_BYTES);
+	TEST_ASSERT_EQUAL_INT(0, qless_recur(q, 1, &recur));
+	TEST_ASSERT_EQUAL_INT(0, qless_config_set(q, 1, STR("grace-period"), STR("0")));
+	TEST_ASSERT_EQUAL_INT(0, qless_pop(q, 1, longest, STR("w"), 1, &jobs));
+	TEST_ASSERT_EQUAL_size_t(1, jobs.count);
+	TEST_ASSERT_EQUAL_INT(0, qless_pop(q, 1000, longest, STR("v"), 1, &jobs));
+	save(&from, &bytes);
+	TEST_ASSERT_EQUAL_INT(0, load(&to, buf_str(&bytes), 0));
+	assert_same_engines();
+	free(name);
+}
+
 static bool refuse_piece(void *arg, struct qless_str piece)
 {
 	(void)piece;
@@ -359,6 +384,7 @@ int main(int argc, char **argv)
 	RUN(bytes_after_the_end_are_refused);
 	RUN(a_damaged_snapshot_is_refused_or_gives_a_sound_engine);
 	RUN(a_job_that_comes_twice_is_refused_however_far_apart);
+	RUN(names_made_from_the_longest_names_come_back);
 	RUN(saving_stops_when_the_writer_refuses_a_piece);
 	RUN(data_larger_than_a_piece_comes_back_whole);
 	return UNIT_RESULT();
