@@ -6,6 +6,7 @@
  * as freeing them. References to names are not released for the same reason. The engine can be
  * freed in parts, so that a server does not keep other clients waiting.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "engine/depends.h"
@@ -188,6 +189,8 @@ static bool discard_one(struct qless *q)
 /* Free what exists once, or is empty by now. */
 static void discard_rest(struct qless *q)
 {
+	assert(q->going_job == NULL && q->going_worker == NULL && q->all_queues.count == 0);
+	assert(hash_count(&q->jobs) == 0 && hash_count(&q->recurs) == 0);
 	intern_done(&q->queue_names);
 	intern_done(&q->worker_names);
 	intern_done(&q->group_names);

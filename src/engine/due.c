@@ -39,6 +39,10 @@ void queue_forget_woken(struct qless *q, struct queue *queue)
 {
 	if (!queue->is_woken)
 		return;
+	assert(queue->prev_woken != NULL ? queue->prev_woken->next_woken == queue
+					 : q->first_woken == queue);
+	assert(queue->next_woken != NULL ? queue->next_woken->prev_woken == queue
+					 : q->last_woken == queue);
 	if (queue->prev_woken != NULL)
 		queue->prev_woken->next_woken = queue->next_woken;
 	else
@@ -112,6 +116,7 @@ double queue_next_due_after(const struct queue *queue, double time)
 
 static void set_due(struct qless *q, struct queue *queue, double due)
 {
+	assert(heap_has(&queue->due) == (queue->due.key < INFINITY));
 	if (due == INFINITY) {
 		if (heap_has(&queue->due))
 			heap_remove(&q->due, &queue->due);

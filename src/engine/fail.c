@@ -49,6 +49,7 @@ struct group *group_need(struct qless *q, struct intern *name)
 
 	if (group != NULL)
 		return group;
+	assert(intern_find(&q->group_names, intern_str(name)) == name);
 	group = mem_alloc(sizeof(*group));
 	group->name = intern_ref(name);
 	skiplist_init(&group->jobs, job_member);
@@ -66,6 +67,8 @@ void job_forgive(struct qless *q, struct qless_job *job)
 /* Place a job whose run has ended, and whose failure is recorded, as the newest of its group. */
 static void settle(struct qless *q, struct qless_job *job)
 {
+	assert(job->state == QLESS_RUNNING && !job->node.linked);
+	assert(job->extra != NULL && job->extra->failure != NULL);
 	job_set_worker(q, job, NULL);
 	job->expires = 0;
 	group_need(q, job->extra->failure->group);
@@ -288,6 +291,7 @@ int qless_unfail(struct qless *q, double now, struct qless_str queue_text,
 	for (i = 0; i < q->picked.count; i++) {
 		struct qless_job *job = q->picked.items[i];
 
+		assert(job->state == QLESS_FAILED);
 		job_leave(q, job);
 		job_join(q, job, queue, now);
 		job->remaining = job->retries;

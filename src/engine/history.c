@@ -258,6 +258,7 @@ static unsigned char *begin_entry(struct qless *q, struct history *h, double now
 	}
 	out = reserve(h, len + extra);
 	memcpy(out, head, len);
+	assert(h->count < UINT32_MAX);
 	h->len += (uint32_t)len;
 	h->count++;
 	return out + len;

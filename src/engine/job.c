@@ -59,9 +59,13 @@ static char *inline_data(struct qless_job *job)
 struct qless_job *job_make(struct qless *q, struct qless_str jid, struct qless_str data)
 {
 	unsigned height = engine_draw_height(q);
-	struct qless_job *job = mem_alloc(text_offset(height) + jid.len + data.len);
-	char *text = (char *)job + text_offset(height);
+	struct qless_job *job;
+	char *text;
 
+	/* The limits of calls and of snapshots are far below that. */
+	assert(jid.len <= UINT32_MAX && data.len <= UINT32_MAX);
+	job = mem_alloc(text_offset(height) + jid.len + data.len);
+	text = (char *)job + text_offset(height);
 	memset(job, 0, offsetof(struct qless_job, node));
 	skipnode_init(&job->node, height);
 	job->hash.aux = (uint32_t)jid.len;
@@ -160,6 +164,7 @@ void job_set_data(struct qless *q, struct qless_job *job, struct qless_str data)
 			return;
 		}
 	}
+	assert(data.len <= UINT32_MAX);
 	job->data = engine_dup(data);
 	job->node.aux = (uint32_t)data.len;
 	if (old != inline_data(job))

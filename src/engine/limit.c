@@ -6,6 +6,8 @@
  */
 #include "engine/limit.h"
 
+#include <assert.h>
+
 #include "engine/engine_int.h"
 #include "engine/error.h"
 
@@ -27,6 +29,7 @@ void qless_set_limits(struct qless *q, const struct qless_limits *limits)
 		.max_dependencies = clamp(limits->max_dependencies, QLESS_MAX_DEPENDENCIES),
 		.max_jobs = clamp(limits->max_jobs, QLESS_MAX_JOBS),
 	};
+	assert(q->limits.max_name_bytes > 0 && q->limits.max_jobs > 0);
 }
 
 const struct qless_limits *qless_get_limits(const struct qless *q)

@@ -58,6 +58,7 @@ int lock_check_expired(struct qless *q, struct queue *queue, double now, int64_t
 /* Warn the worker that its lock expired. */
 static void warn(struct qless *q, struct queue *queue, struct qless_job *job, double now)
 {
+	assert(job->state == QLESS_RUNNING && job->node.linked && job->node.score <= now);
 	event_tracked(q, job, "ql:stalled");
 	history_append_plain(q, &job->history, now, QLESS_EVENT_TIMED_OUT);
 	job->flags |= JOB_GRACE;
@@ -146,6 +147,7 @@ int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct ql
 		job_set_data(q, job, *data);
 	worker_hold_job(q, job->worker, job, expires);
 	worker_seen(q, job->worker, now);
+	assert(job->node.linked && !(job->flags & JOB_GRACE));
 	skiplist_rescore(&job->queue->locks, &job->node, expires);
 	queue_falls_due(q, job->queue, expires);
 	engine_changed(q);

@@ -121,12 +121,14 @@ static int pop_from(struct qless *q, struct queue *queue, double now, struct int
 		return 0;
 	lock_expire(q, queue, now, count, &q->jobs_out);
 	count -= (int64_t)q->jobs_out.count;
+	assert(count >= 0);
 	advance_for_pop(q, queue, now, count);
 	push_waiting(queue, count, &q->jobs_out);
 	assert(q->batch.count == 0);
 	for (i = 0; i < q->jobs_out.count; i++)
 		hand_out(q, queue, q->jobs_out.items[i], now, worker, expires);
 	enter_locks(q, queue, now, worker, expires);
+	assert(q->batch.count == 0);
 	job_prefetch(skiplist_last(&queue->work));
 	return 0;
 }

@@ -149,6 +149,7 @@ void queue_know(struct qless *q, struct queue *queue, double now)
 {
 	if (queue->node.linked)
 		return;
+	assert(queue->name->user == queue);
 	skiplist_insert(&q->queues, &queue->node, now);
 	engine_changed(q);
 }

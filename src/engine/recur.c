@@ -439,6 +439,7 @@ int qless_recur_untag(struct qless *q, double now, struct qless_str jid,
 		intern_unref(&q->tag_names, recur->tags[i]);
 		engine_changed(q);
 	}
+	assert(kept <= recur->tag_count);
 	recur->tag_count = kept;
 	free(gone.items);
 	return 0;
@@ -476,6 +477,7 @@ static void make_job(struct qless *q, struct qless_recur *recur, double now, dou
 	job->retries = recur->retries;
 	job->remaining = recur->retries;
 	job->time = when;
+	assert(recur->node.linked && when <= now);
 	job_join(q, job, recur->queue, when);
 	job_place(q, job, when, 0);
 	engine_changed(q);

@@ -3,6 +3,7 @@
  */
 #include "engine/refs.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,7 +121,10 @@ static size_t find_bound(const struct refs *refs, const void *object, bool above
 
 uint64_t refs_count(const struct refs *refs, const void *object)
 {
-	return find_bound(refs, object, true) - find_bound(refs, object, false);
+	size_t end = find_bound(refs, object, true), begin = find_bound(refs, object, false);
+
+	assert(begin <= end && end <= refs->count);
+	return end - begin;
 }
 
 void refs_tally(const struct qless *q, struct tallies *ret_tallies)

@@ -6,6 +6,7 @@
  * the steps matters: lists are sorted before anything is looked up in them, and references to names
  * are counted before anything is released.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -216,6 +217,7 @@ static size_t resolve_place(struct qless *q, struct qless_job *job)
 			return resolve_score(q, job);
 		reset_node(&job->node);
 	}
+	assert(!job->node.linked);
 	enter_list(q, job);
 	return 1;
 }

@@ -141,6 +141,7 @@ static void count_bucket(struct series *series, double seconds)
 		(series->bucket_count - low) * sizeof(*series->buckets));
 	bucket.count = 1;
 	series->buckets[low] = bucket;
+	assert(stats_is_bucket(&bucket));
 	series->bucket_count++;
 }
 
@@ -152,6 +153,7 @@ static void record(struct series *series, double value)
 	value = fmin(fmax(value, -DURATION_MAX), DURATION_MAX);
 	count_bucket(series, value);
 	series->count += 1;
+	assert(series->bucket_count <= series->bucket_cap && series->count >= 1);
 	if (series->count == 1) {
 		series->mean = value;
 		series->vk = 0;

@@ -180,6 +180,7 @@ void job_set_tags(struct qless *q, struct qless_job *job, const struct qless_str
 	if (count == 0)
 		return;
 	list = grow_list(job, count);
+	assert(list->count == 0);
 	for (i = 0; i < count; i++) {
 		struct tagging *tagging = touch_tag(q, job, tags[i], now);
 

@@ -176,6 +176,7 @@ void worker_hold(struct qless *q, struct intern *name, struct qless_str jid, dou
 void worker_hold_job(struct qless *q, struct intern *name, const struct qless_job *job,
 		     double expires)
 {
+	assert(job->state == QLESS_RUNNING && job->worker == name);
 	hold(q, name, job_jid(job), job->hash.hash, expires);
 }
 
@@ -190,6 +191,7 @@ void worker_hold_jobs(struct qless *q, struct intern *name, const struct job_vec
 		const struct qless_job *job = jobs->items[i];
 		struct holding *holding = holding_need(q, worker, job_jid(job), job->hash.hash);
 
+		assert(job->state == QLESS_RUNNING && job->worker == name);
 		if (holding->node.linked)
 			skiplist_remove(&worker->by_expiry, &holding->node);
 		skiplist_batch_add(&q->batch, &holding->node, expires);
@@ -258,6 +260,8 @@ static struct worker_day *need_day(struct worker *worker, double now)
 		(worker->day_count - i) * sizeof(*worker->days));
 	worker->days[i] = (struct worker_day){ .day = day };
 	worker->day_count++;
+	assert(i == 0 || worker->days[i - 1].day < day);
+	assert(i + 1 == worker->day_count || day < worker->days[i + 1].day);
 	return &worker->days[i];
 }
 
