@@ -14,7 +14,7 @@
 #include "server/users_log.h"
 #include "sys/log.h"
 
-/* What the buffer of an operation keeps of its memory after a large one. */
+/* Bytes that the buffer for operations keeps after a large one. */
 #define OPERATION_KEEP_BYTES ((size_t)64 * 1024)
 
 static bool is_recording(const struct server *s)

@@ -21,17 +21,17 @@ struct stored {
 	struct scripts *scripts;
 };
 
-/* What is recorded when a script is loaded. Borrows the script. */
+/* Returns the operation that records a loaded script. Borrows the script. */
 struct operation stored_describe_script(const struct script *script);
 
 /* Returns the engine of a database, or NULL if `db` is too large. */
 struct qless *stored_engine(const struct stored *stored, unsigned db);
 
-/* Do again what was recorded, unless it is about users. Negative, with a sentence in `ret_error`,
- * if that cannot be done. */
+/* Apply an operation that is not about users. Returns a negative value, with a sentence in
+ * `ret_error`, if that is impossible. */
 int stored_apply(const struct stored *stored, const struct operation *op, struct buf *ret_error);
 
-/* Do again what a record says, by the replay's function; see recovery_target. */
+/* Replay a record, for struct recovery_target. */
 int stored_replay(struct replay *replay, const struct record *record, uint64_t *ret_count,
 		  struct buf *ret_error);
 

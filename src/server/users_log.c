@@ -95,7 +95,7 @@ static bool is_as_configured(const struct server *s, struct qless_str name)
  * Recording
  */
 
-/* Call `record` with what makes a user what it is now. */
+/* Call `record` with the operation that makes the user what it is now. */
 static void describe(struct server *s, struct qless_str name,
 		     void (*record)(void *arg, const struct operation *op), void *arg)
 {
@@ -236,8 +236,8 @@ static void set_as_configured(struct server *s, struct qless_str name)
 		delete_user(s, name);
 }
 
-/* Whether an operation counts: one of an old log only does as long as the configuration makes of
- * the user what it made then. */
+/* Returns whether an operation counts. One of an old log counts only while the configuration
+ * still makes the user that it made then. */
 static bool counts(const struct server *s, const struct operation *op)
 {
 	char fingerprint[ACL_FINGERPRINT_BYTES + 1];
