@@ -18,8 +18,8 @@ void journal_append_mark(struct journal *j)
 	j->mark = (struct mark_state){ mark.durable, mark.wall_us };
 }
 
-/* The next write begins with a mark if there is something new to say. When each write is synced,
- * its first record vouches for everything before it: see write.c. Then a mark tells only the time.
+/* Begin the next write with a mark if that tells something new. When every write is synced, its
+ * first record vouches for everything before it: see write.c. Then a mark tells only the time.
  */
 static void begin_pending(struct journal *j)
 {

@@ -1,3 +1,6 @@
+/*
+ * Snapshot files: records of the state, written at a limited rate.
+ */
 #include "journal/base.h"
 
 #include <errno.h>
@@ -8,12 +11,13 @@
 #include "journal/manifest.h"
 #include "sys/clock.h"
 
+/* Bytes written at a time. */
 #define WRITE_BYTES ((size_t)512 * 1024)
-/* Synced now and then, so that the end does not have to wait for everything at once, and nobody
- * else who syncs has to wait for us. */
+/* Bytes between two syncs. So the last sync is short, and no other sync has to wait for many bytes
+ * of this file. */
 #define SYNC_BYTES ((uint64_t)4 * 1024 * 1024)
 
-/* Sleep as long as we are ahead of what the rate allows. */
+/* Sleep if more was written than the rate allows. */
 static void keep_to_rate(const struct base_writer *w)
 {
 	uint64_t rate = w->options.bytes_per_second;

@@ -1,5 +1,6 @@
 /*
- * Writing a base: a snapshot of all databases, and operations for what is not in them.
+ * Writing a snapshot: the state of all databases, and operations for everything else. Identifiers
+ * call it a base, as the name of its file does.
  */
 #ifndef JOURNAL_BASE_H
 #define JOURNAL_BASE_H
@@ -16,11 +17,11 @@ struct base_options {
 	const struct journal_io *io;
 	const char *dir;
 	uint64_t number;
-	uint64_t sequence; /* of the last record whose effect is in it */
+	uint64_t sequence; /* of the last record that it covers */
 	uint64_t salt;
 	int64_t wall_us;
-	uint64_t bytes_per_second; /* to leave something of the disk to others; 0: no limit */
-	/* Called with the size so far, now and then; may be NULL. */
+	uint64_t bytes_per_second; /* limits the load on the disk; 0: no limit */
+	/* Called from time to time with the bytes written so far. May be NULL. */
 	void (*progress)(void *arg, uint64_t bytes);
 	void *progress_arg;
 };
@@ -28,19 +29,19 @@ struct base_options {
 struct base_writer {
 	struct base_options options;
 	int fd;
-	int rc; /* the first failure; nothing is written after it */
+	int rc; /* the first failure, after which no more is written */
 	struct buf out;
 	uint64_t sequence;
 	uint64_t bytes;
 	uint64_t unsynced;
-	uint64_t state_bytes; /* of the database being written */
+	uint64_t state_bytes; /* of the database that is being written */
 	int64_t started_us;
 };
 
-/* Begin the file. What fails here or later is returned by base_finish(). */
+/* Begin the file. base_finish() returns the first failure. */
 void base_begin(struct base_writer *w, const struct base_options *options);
 void base_add_database(struct base_writer *w, unsigned db, const struct qless *engine);
-/* One or more operations, as operation_encode() writes them. */
+/* Add operations as operation_encode() writes them. */
 void base_add_operations(struct base_writer *w, struct qless_str operations);
 /* End the file, sync it and close it. 0 or a negative errno. */
 int base_finish(struct base_writer *w, uint64_t *ret_bytes);

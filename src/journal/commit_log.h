@@ -44,7 +44,7 @@ enum commit_log_state {
 	COMMIT_LOG_FAILED, /* records that were appended but not committed may be lost */
 };
 
-/* What the log is told at the end of a turn. */
+/* Passed to the log at the end of a turn. */
 struct commit_log_turn {
 	int64_t mono_us;
 	int64_t wall_us;
@@ -53,7 +53,7 @@ struct commit_log_turn {
 	bool is_urgent;
 };
 
-/* What an implementation provides. */
+/* Provided by an implementation. */
 struct commit_log_ops {
 	bool (*admit)(struct commit_log *log, size_t bytes);
 	/* Append one record, of one operation or of those of a group or a batch, and advance `last`
@@ -82,7 +82,7 @@ struct commit_log {
 	struct commit_log_group group;
 };
 
-/* What commit_log_append() does in a group or a batch. */
+/* The part of commit_log_append() for groups and batches. */
 void commit_log_append_to_group(struct commit_log *log, struct qless_str operation);
 
 /* For implementations. */

@@ -7,9 +7,9 @@
  *
  *	             a write or a sync fails
  *	 HEALTHY -----------------------------> FAILED
- *	 |  ^     a new snapshot is in force      |  ^
+ *	 *	 |  ^      a new snapshot is current      |  ^
  *	 |  +-------------------------------------+  |
- *	 |  ^         there is room again            | a write or a sync fails
+ *	 *	 |  ^       the disk has space again         | a write or a sync fails
  *	 |  +-------------------------------------+  |
  *	 |            the disk is full            |  |
  *	 +--------------------------------------> FULL
@@ -41,21 +41,21 @@
 struct journal;
 
 enum journal_sync {
-	JOURNAL_SYNC_ALWAYS,   /* a reply waits until the disk has it */
-	JOURNAL_SYNC_EVERYSEC, /* a crash of the machine loses a second or two */
-	JOURNAL_SYNC_NO,       /* when the system likes */
+	JOURNAL_SYNC_ALWAYS,   /* replies wait for a sync */
+	JOURNAL_SYNC_EVERYSEC, /* a crash of the machine loses up to two seconds */
+	JOURNAL_SYNC_NO,       /* the system decides */
 };
 
 struct journal_options {
 	const char *dir;
 	const struct journal_io *io; /* NULL: the system's */
 	enum journal_sync sync;
-	uint64_t segment_bytes; /* a log file is ended when it is this long */
+	uint64_t segment_bytes; /* size at which a segment is ended */
 	uint64_t rewrite_bytes_per_second;
-	unsigned keep_bases; /* how many are kept after they were replaced: see kept.h */
-	/* Without them everything is done by the calls themselves, and tests can stop anywhere. */
+	unsigned keep_bases; /* number of replaced snapshots to keep: see kept.h */
+	/* Without threads and processes the calls do everything, so tests can stop anywhere. */
 	bool threads;
-	/* Called from the helper thread when commit_log_flush() has something to notice. */
+	/* The helper thread calls this when the owner should call commit_log_flush(). */
 	void (*wake)(void *arg);
 	/* Write all databases, and operations for what else there is, with the calls of base.h. In
 	 * a process of its own; the state is as it was at the end of the turn. */
@@ -67,30 +67,29 @@ struct journal_options {
 	uint64_t (*state_bytes)(void *arg);
 	uint64_t fork_max_bytes;
 	void (*save_extra)(void *arg, struct buf *out);
-	void *arg; /* of all of them */
+	void *arg; /* first argument of all callbacks */
 };
 
-/* Copies the options; `dir`, `io` and `rebuild` are borrowed. Takes the lock of the directory,
- * which must exist. With threads and `rebuild` a process is forked off, so there should be no
- * thread and little memory yet. NULL with a line in `ret_error` if it fails. */
+/* Open the journal of a directory, which exists, and lock it. Copies the options, and borrows
+ * `dir`, `io` and `rebuild`. With `threads` and `rebuild` it forks the rewriter, so the process
+ * should have one thread and little memory. Returns NULL with a line in `ret_error` on failure. */
 struct journal *journal_open(const struct journal_options *options, struct buf *ret_error);
 
-/* Load the state, cut off a torn end, and be ready to append. An empty directory gets a first log
- * file. On failure a line is in `ret_error`; the codes are those of recovery_run(). `ret_recovery`
- * is to be passed to recovery_done() in any case. */
+/* Load the state, cut off a torn end, and prepare for appending. An empty directory gets a first
+ * segment. On failure `ret_error` gets a line, and the result is one of recovery_run(). The caller
+ * passes `ret_recovery` to recovery_done() in either case. */
 int journal_recover(struct journal *j, const struct recovery_target *target,
 		    struct recovery *ret_recovery, struct buf *ret_error);
 
-/* Begin the log of an empty directory with the state as it is, which came from elsewhere; records
- * go on behind `sequence`. */
+/* Create a log in an empty directory, with the present state of the owner as its snapshot. The
+ * first record gets the number after `sequence`. */
 int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error);
 
-/* Write and sync what there is, and end the log so that any later damage of it will be noticed. If
- * that fails a line is in `ret_error`, unless NULL. A rewrite under way is given up. NULL is a
- * no-op. */
+/* Write and sync all records, append a last mark, and free the journal. Gives up a rewrite. On
+ * failure `ret_error` gets a line, unless it is NULL. A NULL journal is a no-op. */
 void journal_close(struct journal *j, struct buf *ret_error);
 
-/* The log that the server appends to. It belongs to the journal. */
+/* Returns the commit log, to which the server appends. It belongs to the journal. */
 struct commit_log *journal_log(struct journal *j);
 
 /* ---- settings ---- */
@@ -103,43 +102,46 @@ void journal_set_fork_max(struct journal *j, uint64_t bytes);
 
 /* ---- rewriting ---- */
 
-/* Ask for a new base. False if one is being made. It begins with one of the next flushes. */
+/* Ask for a new snapshot, which begins with one of the next flushes. Returns false if one is being
+ * made. */
 bool journal_rewrite(struct journal *j);
 bool journal_is_rewriting(const struct journal *j);
-/* Give up the base that is being made, unless it is being put in force. */
+/* Give up the snapshot that is being made, unless it is already becoming current. */
 void journal_give_up_rewrite(struct journal *j);
-/* Why the last base that was to be made from the files was not. */
+/* Returns why the last attempt to make a snapshot from the files failed. Empty if there was none.
+ */
 const char *journal_rebuild_error(const struct journal *j);
-/* Readable when the process that writes the base has something to tell; -1 while there is none.
- * Then commit_log_flush() is to be called. */
+/* Returns a file descriptor that is readable when the process that writes the snapshot reports.
+ * Then the owner calls commit_log_flush(). -1 while there is no such process. */
 int journal_rewrite_fd(const struct journal *j);
-/* Whether the log has grown so much that a rewrite is worth it. */
+/* Returns whether the log has at least `min_bytes` and `percentage` percent of the size of its
+ * snapshot. 0 percent: never. */
 bool journal_is_overgrown(const struct journal *j, unsigned percentage, uint64_t min_bytes);
-/* Wait until everything is written and the rewrite, if there is one, is over. */
+/* Wait until all records are written and the rewrite, if there is one, is over. */
 void journal_wait(struct journal *j);
 
 struct journal_info {
 	uint64_t last_sequence;
 	uint64_t durable_sequence;
 	uint64_t base_bytes;
-	uint64_t log_bytes;	/* since the base */
+	uint64_t log_bytes;	/* since the snapshot */
 	uint64_t pending_bytes; /* appended and not yet written */
 	uint64_t segments;
 	uint64_t syncs;
 	uint64_t sync_us_last, sync_us_max;
-	uint64_t failures; /* how often it ceased to be well */
+	uint64_t failures; /* number of times that the log was no longer healthy */
 	bool rewriting;
-	uint64_t rewrite_bytes; /* what the process has written so far */
+	uint64_t rewrite_bytes; /* written so far by the process */
 	uint64_t rewrites;	/* successful ones */
 	uint64_t rewrite_failures;
-	uint64_t rebuilds;	   /* of the successful ones, those from the files */
-	uint64_t rebuild_failures; /* after which the process has forked */
+	uint64_t rebuilds;	   /* successful rewrites from the files */
+	uint64_t rebuild_failures; /* failed ones, after which a child was forked */
 	bool last_is_rebuilt;	   /* the last rewrite was from the files */
 	int last_rewrite_rc;	   /* 0 or a negative errno; -ECHILD: its process was killed */
-	int64_t last_rewrite_us;   /* how long it took */
-	int64_t last_base_wall_us; /* when the base in force was made; 0: there is none */
+	int64_t last_rewrite_us;   /* duration of the last rewrite */
+	int64_t last_base_wall_us; /* when the current snapshot was made; 0: there is none */
 	uint64_t forks;
-	int64_t fork_us; /* how long the last fork took */
+	int64_t fork_us; /* duration of the last fork */
 };
 
 void journal_get_info(const struct journal *j, struct journal_info *ret_info);

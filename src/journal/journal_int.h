@@ -1,15 +1,17 @@
 /*
- * What the files of the journal share. For this folder only.
+ * Shared by the files of the journal. For this folder only.
  *
- *	append.c	records into the backlog
- *	write.c		the backlog into the segment, by the loop or by the helper; syncs
+ *	append.c	from records to the backlog
+ *	write.c		from the backlog to the segment; syncs
  *	zeros.c		zeros ahead of the records
  *	rotate.c	from one segment to the next
- *	task.c		starting the helper, and what follows when it is done
- *	turn.c		what happens at the end of a turn, in which order
- *	health.c	healthy, full, failed
- *	rewrite.c	a new base: phases;  base_process.c  what writes it
- *	open.c close.c	the beginning and the end
+ *	task.c		starting the helper, and dispatching its results
+ *	turn.c		the end of a turn: the steps and their order
+ *	health.c	the states healthy, full and failed
+ *	rewrite.c	a new snapshot: its phases
+ *	base_process.c	the process that writes it
+ *	open.c		the beginning
+ *	close.c		the end
  *	journal.c	settings, figures, and the interface of commit_log.h
  */
 #ifndef JOURNAL_JOURNAL_INT_H
@@ -35,32 +37,32 @@
 /* Sequence numbers: synced <= written <= last of the commit log. */
 struct positions {
 	uint64_t written;
-	uint64_t syncing; /* what the task under way makes durable */
+	uint64_t syncing; /* will be synced by the running task */
 	uint64_t synced;
 };
 
-/* What the last mark said. */
+/* The content of the last mark. */
 struct mark_state {
 	uint64_t durable;
 	int64_t wall_us;
 };
 
-/* The files besides the current segment. */
+/* All files except the current segment. */
 struct files {
 	struct manifest manifest;
-	uint64_t next_number; /* of a new segment or base */
-	uint64_t ended_bytes; /* of the segments since the base, without the current one */
+	uint64_t next_number; /* of the next new segment or snapshot */
+	uint64_t ended_bytes; /* size of the segments since the snapshot, without the current one */
 	uint64_t base_bytes;
-	int64_t base_wall_us; /* when it was made */
+	int64_t base_wall_us; /* when the snapshot was made */
 };
 
 struct schedule {
 	int64_t mono_us; /* the clocks, at the last flush */
 	int64_t wall_us;
 	int64_t sync_began_us;
-	int64_t sync_took_us;	 /* the last write and sync, if no zeros were written with them */
-	int64_t rotate_after_us; /* when rotation may be tried again */
-	int64_t retry_after_us;	 /* when it may be tried again to become healthy */
+	int64_t sync_took_us;	 /* duration of the last write and sync without zeros */
+	int64_t rotate_after_us; /* no rotation before this time */
+	int64_t retry_after_us;	 /* no attempt to become healthy before this time */
 	bool is_urgent;		 /* this turn: see struct commit_log_turn */
 	bool is_ending;		 /* the segment was synced because it is to be ended */
 };
@@ -79,7 +81,7 @@ struct journal {
 	struct pace pace;
 	struct schedule schedule;
 	struct helper *helper;
-	struct disk_task task; /* the helper has it, unless it is of kind DISK_TASK_NONE */
+	struct disk_task task; /* the helper has it, unless its kind is DISK_TASK_NONE */
 	struct rewrite rewrite;
 	struct rewriter *rewriter; /* NULL: there is none */
 	char complaint[JOURNAL_COMPLAINT_MAX];
@@ -101,13 +103,13 @@ static inline bool journal_has_failed(const struct journal *j)
 	return j->log.state == COMMIT_LOG_FAILED;
 }
 
-/* The helper has nothing to do, and nothing of it waits to be taken in. */
+/* The helper has no task, running or done. */
 static inline bool journal_is_idle(const struct journal *j)
 {
 	return j->task.kind == DISK_TASK_NONE;
 }
 
-/* The size that the current segment will have when all of the backlog is written. */
+/* Returns the size of the current segment when all of the backlog will be written. */
 static inline uint64_t journal_end(const struct journal *j)
 {
 	return j->segment.size + backlog_bytes(&j->backlog);
@@ -117,7 +119,7 @@ static inline uint64_t journal_end(const struct journal *j)
 
 extern const struct commit_log_ops journal_log_ops;
 
-/* Tell the owner how far the log is committed. */
+/* Update `committed` of the commit log. */
 void journal_publish(struct journal *j);
 
 /* ---- append.c ---- */
@@ -134,17 +136,17 @@ void health_fail(struct journal *j, enum commit_log_state state, int rc, const c
 /* `doing` names the current segment: "writing log-00000004". */
 void health_fail_segment(struct journal *j, enum commit_log_state state, int rc, const char *doing);
 void health_recover(struct journal *j);
-/* See whether a full disk has space again. */
+/* Check whether a full disk has space again. */
 void health_retry(struct journal *j);
 
 /* ---- write.c ---- */
 
-/* Write what is pending, unless the log is not healthy. Not while the helper writes. */
+/* Write the pending records if the log is healthy. The helper must not be writing any. */
 void write_pending(struct journal *j);
 /* A write to the current segment has failed. */
 void write_handle_failure(struct journal *j, int rc);
 void write_start_sync(struct journal *j);
-/* Returns whether the task got as far as syncing, and that was a success. */
+/* Returns whether the task has synced. */
 bool write_finish_sync(struct journal *j, const struct disk_task *task);
 
 /* ---- zeros.c ---- */
@@ -152,30 +154,31 @@ bool write_finish_sync(struct journal *j, const struct disk_task *task);
 bool zeros_are_due(const struct journal *j);
 void zeros_start(struct journal *j);
 void zeros_finish(struct journal *j, const struct disk_task *task);
-/* Which zeros a sync should write after records that end at `end`; from == to: none. */
+/* Get the range of zeros that a sync should write after records that end at `end`. from == to:
+ * none. */
 void zeros_plan(const struct journal *j, uint64_t end, uint64_t *ret_from, uint64_t *ret_to);
-/* How far a new segment should be filled with them. */
+/* Returns the offset up to which a new segment should have zeros. */
 uint64_t zeros_of_new_segment(const struct journal *j);
 
 /* ---- rotate.c ---- */
 
 bool rotate_is_due(const struct journal *j);
-/* Begin the next segment, or sync this one first if that takes longer. */
+/* Begin the next segment, or sync the current one first if it has many unsynced bytes. */
 void rotate_start(struct journal *j);
 void rotate_finish(struct journal *j, struct disk_task *task);
-/* The header of a new segment whose first record has that sequence number. */
+/* Returns the description of a new segment whose first record has that sequence number. */
 struct disk_create rotate_describe(struct journal *j, uint64_t sequence);
 
 /* ---- task.c ---- */
 
-/* Have the helper run j->task. */
+/* Let the helper run j->task. */
 void task_start(struct journal *j);
-/* Run it now, and do what follows. */
+/* Run j->task in this thread, and handle its result. */
 void task_run(struct journal *j);
-/* Do what follows if it is done. */
+/* Handle the result of j->task if it is done. */
 void task_poll(struct journal *j);
 void task_wait(struct journal *j);
-/* What j->task has made is in force: its manifest, and its segment if it has one. */
+/* Use what j->task has made: its manifest becomes current, and its segment, if it has one. */
 void task_put_in_force(struct journal *j);
 
 /* ---- turn.c ---- */

@@ -1,3 +1,6 @@
+/*
+ * Recovery up to the end of a segment, and then a snapshot.
+ */
 #include "journal/rebuild.h"
 
 #include <errno.h>
@@ -12,7 +15,7 @@ static int load(const struct base_options *base, const struct recovery_target *t
 	struct buf error = BUF_INIT(ret_error->max);
 	int rc = recovery_run(&r, base->io, base->dir, &limit, target, &error);
 
-	/* What is to be done about it is another matter than at a start. */
+	/* The advice that recovery gives is for a start of the server, so it is left out. */
 	if (r.damaged)
 		buf_printf(ret_error,
 			   "log-%08" PRIu64 " is damaged at offset %" PRIu64
@@ -22,8 +25,7 @@ static int load(const struct base_options *base, const struct recovery_target *t
 		buf_append_str(ret_error, buf_str(&error));
 	buf_done(&error);
 	if (rc == 0 && r.last_sequence != base->sequence) {
-		buf_printf(ret_error,
-			   "the log goes up to sequence %" PRIu64 ", and not to %" PRIu64,
+		buf_printf(ret_error, "the log ends with sequence %" PRIu64 " instead of %" PRIu64,
 			   r.last_sequence, base->sequence);
 		rc = -EBADMSG;
 	}
@@ -47,7 +49,7 @@ int rebuild_base(const struct rebuild_options *options, const struct base_option
 			base_add_operations(&w, extra);
 		rc = base_finish(&w, ret_bytes);
 		if (rc < 0)
-			buf_printf(ret_error, "it cannot be written: %s", strerror(-rc));
+			buf_printf(ret_error, "the snapshot cannot be written: %s", strerror(-rc));
 	}
 	options->end(target.arg);
 	return rc;

@@ -1,91 +1,91 @@
 /*
- * The format, version 4. Numbers are little-endian; a varint has seven bits a byte, the low ones
- * first, and the top bit set in every byte but the last.
+ * The format, version 4. Numbers are little-endian. A varint has seven bits in each byte, the low
+ * ones first, and the top bit set in every byte but the last.
  *
- * A log directory holds a manifest (see manifest.c), at most one base and one or more log files;
- * and those of earlier bases that are kept (see kept.h). Both kinds begin with a header of 64
- *bytes:
+ * A log directory holds a manifest (see manifest.c), at most one current snapshot and one or more
+ * log segments. It may also hold earlier ones that are kept (see kept.h). Both kinds of files begin
+ * with a header of 64 bytes:
  *
- *	 0   8	magic: "QLESSLOG" or "QLESSBAS"
+ *	 0   8	magic: "QLESSLOG" for a segment, "QLESSBAS" for a snapshot
  *	 8   4	version of this format
- *	12   4	version of the engine that wrote it: of its rules, and of its snapshots
+ *	12   4	version of the engine that wrote it: of its rules and of its state
  *	16   8	number of the file, as in its name
- *	24   8	log: sequence number of its first record
- *		base: sequence number of the last record whose effect is in it
+ *	24   8	segment: sequence number of its first record
+ *		snapshot: sequence number of the last record that it covers
  *	32   8	salt
- *	40   8	when it was created, microseconds since 1970
+ *	40   8	time of creation, in microseconds since 1970
  *	48   8	0
  *	56   8	checksum of the 56 bytes before: XXH3-64 with seed 0
  *
- * Records follow the header, one after the other, up to the end of the file. The last log file may
+ * Records follow the header, one after the other, up to the end of the file. The last segment may
  * end with zeros: space that is written ahead of the records, because a sync is faster then. 21
- * zeros are no record, because no sequence number is 0. A file that another one follows has no such
- * zeros.
+ * zeros are no record, because no sequence number is 0. A segment that another one follows has no
+ * such zeros.
  *
  *	 0   8	checksum of everything after it: XXH3-64 with the salt as seed
  *	 8   8	sequence number
  *	16   4	length of the payload
  *	20   1	type; the top bit is set if everything before this record in the file had been
- *		synced to the disk when it was written
+ *		synced when it was written
  *	21   .	payload
  *
- * Sequence numbers of the log begin with 1 and increase by one from record to record and from file
- * to file. A mark has no number of its own: it carries that of the record that follows it. The
- * numbers of a base begin with 1 in each file. The salt is random, so nobody who does not have the
- * file can place bytes in a job's data that read as a record.
+ * Sequence numbers of the log begin with 1 and increase by one from record to record and from
+ * segment to segment. A mark has no number of its own: it carries that of the record after it. The
+ * numbers in a snapshot begin with 1 in each file. The salt is random, so nobody without the file
+ * can place bytes in a job's data that read as a record.
  *
  *	type		payload
  *	1 commands	only before version 4: see command/legacy.c
- *	2 mark		8 bytes sequence number: all records up to this one had been synced to the
- *			disk when the mark was written; 8 bytes microseconds since 1970
+ *	2 mark		8 bytes sequence number: all records up to this one had been synced when
+ *			the mark was written; 8 bytes time in microseconds since 1970
  *	3 state begin	varint database
- *	4 state data	the next bytes of the snapshot of that database: see engine/state.c
- *	5 state end	varint how many bytes the snapshot has
- *	6 base end	varint how many records the file has before this one
+ *	4 state data	the next bytes of the state of that database: see engine/state.c
+ *	5 state end	varint number of these bytes
+ *	6 base end	varint number of records before this one in the file
  *	7 operations	one or more operations, one after the other, which operation/layout.c
- *			describes: those of a transaction, or such as came together. All of them
- *			count or none
+ *			describes. They come from a transaction, or arrived together. Either all
+ *			of them count or none
  *
- * Marks also tell when records were written, since the time in an operation is whatever the
- * client said.
+ * Marks also tell when records were written. The time in an operation does not, because a client
+ * may choose it.
  *
  *
  * Torn ends
  *
- * A crash of the machine loses any of the sectors that were not synced yet. So the last log file
- *may have a torn end, and recovery cuts it off. Damage of bytes that had been synced is not the
- *work of a crash, and recovery must not pass over it. Records tell the two apart in two ways:
+ * A crash of the machine loses any of the sectors that were not synced yet. So the last segment
+ * may have a torn end, and recovery cuts it off. A crash does not damage bytes that had been
+ * synced, and recovery must not pass over such damage. Records tell the two apart in two ways:
  *
- * - The top bit of the type vouches for bytes: everything before this record in its file. The first
- *   record of a write has it if a sync has covered everything before. It takes no space.
- * - A mark vouches for records, by number: up to the one in its payload.
+ * - The top bit of the type vouches for bytes: for everything before this record in its file. The
+ *   first record of a write has the bit if a sync has covered everything before.
+ * - A mark vouches for records: for all up to the number in its payload.
  *
- * Let there be damage at the place where record N should begin. It is a torn end if no intact
- *record follows. It is also one if it has a hole, which is at least one sector of zeros, and no
- *intact record after it has the bit, or is a mark that vouches for N. Otherwise it is damage.
+ * Suppose there is damage at the place where record N should begin. It is a torn end if no intact
+ * record follows. It is also a torn end if it has a hole, which is at least one sector of zeros,
+ * and no intact record after it has the bit or is a mark that vouches for N. Otherwise it is
+ * damage.
  *
- * The damaged bytes may be those of a mark that carries N. A later mark that vouches for N - 1 does
- * not tell whether they had been synced. That hides nothing: a mark and the record that follows it
- * are written together, so a sync that covers the mark covers N, too, and later marks vouch for N.
- * The only mark without a record after it is the last one of a log that was closed. The next
- *process syncs the file before it writes, and its first record has the bit, which vouches for that
- *mark.
+ * The damaged bytes may be those of a mark that carries the number N. A later mark that vouches for
+ * N - 1 does not tell whether they had been synced. This hides nothing: a mark and the record after
+ * it are written together, so a sync that covers the mark also covers N, and later marks vouch for
+ * N. Only the last mark of a log that was closed has no record after it. The next process syncs the
+ * file before it writes, and its first record has the bit, which vouches for that mark.
  *
  *
  * Versions
  *
- * To change the format: add a record type or give the files a new version, decode both in this
- * file, and write only the new one. Readers refuse what they do not know. A log that ends with a
- * file of an earlier version goes on in a new one.
+ * To change the format, add a record type or raise the version, decode the old and the new one in
+ * this file, and write only the new one. Readers refuse unknown versions and types. A log that ends
+ * with a segment of an earlier version continues in a new one.
  *
  * In versions 2 and 3 marks had sequence numbers of their own, and the bit vouched for the records
- * with lower numbers. They held commands in place of operations.
+ * with lower numbers. They held commands instead of operations.
  */
 #include "journal/record.h"
 
 #include <assert.h>
 
-/* A call for each record is saved. */
+/* Inlining saves a call for each record. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -99,10 +99,10 @@
 
 #define TYPE_AFTER_SYNC 0x80
 
-/* Since this version of the format a mark has the number of the record that follows it. */
+/* The first version of the format in which marks have no sequence numbers of their own. */
 #define FORMAT_MARKS_UNNUMBERED 4
 
-/* What a disk writes at once. */
+/* Bytes that a disk writes at once. */
 #define SECTOR_BYTES ((size_t)512)
 
 static const char magic[][MAGIC_BYTES + 1] = {
@@ -182,13 +182,14 @@ const char *record_type_name(enum record_type type)
 	return "unknown";
 }
 
-/* Room for a record with a payload of up to `max` bytes; returns where the payload goes. */
+/* Reserve room for a record with a payload of up to `max` bytes. Returns the place of the payload.
+ */
 static unsigned char *begin_record(struct buf *out, size_t max)
 {
 	return (unsigned char *)buf_reserve(out, RECORD_FRAME_BYTES + max) + RECORD_FRAME_BYTES;
 }
 
-/* Of a record with a payload of `size` bytes. */
+/* Returns the checksum of a record with a payload of `size` bytes. */
 static uint64_t checksum(const unsigned char *frame, size_t size, uint64_t salt)
 {
 	return XXH3_64bits_withSeed(frame + FRAME_SEQUENCE,
@@ -305,10 +306,9 @@ static bool is_zero(const unsigned char *from, size_t len)
 	return from[0] == 0 && memcmp(from, from + 1, len - 1) == 0;
 }
 
-/* Whether the damage looks like writes that never arrived: zeros up to the end of the sector, where
- * the file ended when it was synced last, or a whole sector of them further on. What is lost may
- * have been zeros: the record behind the damage is intact without its first bytes then, and begins
- * before the sector ends. */
+/* Whether the damage looks like writes that never reached the disk: zeros up to the end of the
+ * sector in which the last synced byte is, or a whole sector of zeros later. The lost bytes may
+ * have been zeros: then the next intact record begins before that sector ends. */
 static bool has_hole(const unsigned char *from, size_t damaged, size_t len, uint64_t offset)
 {
 	size_t at = SECTOR_BYTES - (size_t)(offset % SECTOR_BYTES);
@@ -333,8 +333,9 @@ static size_t count_last_zeros(const unsigned char *from, size_t len)
 	return len - left;
 }
 
-/* Whether a record begins there, `at` bytes behind where `sequence` was expected. A number that is
- * too high for what fits in between cannot be, which spares us most checksums. */
+/* Whether a record begins `at` bytes after the place where `sequence` was expected. Only as many
+ * records fit in between as there is space for, so most numbers are impossible, and no checksum is
+ * computed. */
 static bool is_record(const unsigned char *from, size_t at, size_t len, uint64_t salt,
 		      uint64_t sequence, struct record *ret_record, size_t *ret_size)
 {
@@ -348,8 +349,8 @@ static bool is_record(const unsigned char *from, size_t at, size_t len, uint64_t
 	return record_decode(from + at, len - at, salt, ret_record, ret_size) == RECORD_OK;
 }
 
-/* Whether a record says that the damage before it had been synced, which begins where `expected`
- * was expected. The header of this file has the reasoning. */
+/* Whether a record vouches for the damaged bytes before it, at the place where record `expected`
+ * should begin. The comment at the top has the reasoning. */
 static bool vouches(const struct record *record, uint32_t format, uint64_t expected)
 {
 	struct record_mark mark;
@@ -372,8 +373,8 @@ void record_examine_damage(const unsigned char *from, size_t len, uint64_t offse
 		while (at < len &&
 		       !is_record(from, at, len, header->salt, sequence, &record, &size))
 			at++;
-		/* What a crash leaves begins with a hole; what is behind intact records may have
-		 * more of them, and says nothing about the first damage. */
+		/* A torn end begins with a hole. Holes after intact records say nothing about the
+		 * first damage. */
 		if (!ret_damage->followed) {
 			ret_damage->has_hole = has_hole(from, at, len, offset);
 			ret_damage->skip = at;

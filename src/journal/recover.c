@@ -1,5 +1,5 @@
 /*
- * Recovery from beginning to end, and what its parts share.
+ * Recovery from beginning to end, and the functions that its parts share.
  */
 #include "journal/recover_int.h"
 
@@ -28,7 +28,7 @@ int recovery_tell_progress(struct recovery_job *job, const struct reader *reader
 	if (job->target->progress == NULL ||
 	    job->target->progress(job->target->arg, &job->progress))
 		return 0;
-	return recovery_complain(job, -ECANCELED, "the recovery was ended");
+	return recovery_complain(job, -ECANCELED, "the recovery was stopped");
 }
 
 void recovery_visit(struct recovery_job *job, const struct reader *reader,
@@ -45,7 +45,7 @@ int recovery_fail_reading(struct recovery_job *job, const struct reader *reader,
 		return recovery_complain(
 			job, -EBADMSG,
 			"%s has a record at offset %" PRIu64
-			" that this program does not know: it was written by a newer one",
+			" of a type that is unknown to this program: use a newer one",
 			reader->path, reader->offset);
 	return recovery_complain(job, rc, "cannot read %s at offset %" PRIu64 ": %s", reader->path,
 				 reader->offset, strerror(-rc));
@@ -81,7 +81,7 @@ int recovery_check_engine(struct recovery_job *job, const struct reader *reader)
 	if (reader->header.engine == STATE_VERSION)
 		return 0;
 	return recovery_complain(job, -EBADMSG,
-				 "%s is of engine version %" PRIu32 ", and this program's is %d",
+				 "%s has engine version %" PRIu32 ", but this program has %d",
 				 reader->path, reader->header.engine, STATE_VERSION);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Loading a base: snapshots of the databases, and commands for what else there is. All of it has to
- * be there.
+ * Loading a snapshot: the state of the databases, and operations for everything else. Every record
+ * must be there.
  */
 #include "journal/recover_int.h"
 
@@ -13,12 +13,12 @@ struct base_source {
 	struct recovery_job *job;
 	struct reader *reader;
 	uint64_t expected; /* sequence number of the next record */
-	uint64_t bytes;	   /* of the snapshot of this database */
+	uint64_t bytes;	   /* of the state of this database, so far */
 	bool ended;
 	int rc;
 };
 
-/* The next record of the base: each has to be there. */
+/* Read the next record of the snapshot, which must be there. */
 static int next_of_base(struct base_source *s, struct record *record)
 {
 	int rc = reader_next(s->reader, record);
@@ -31,18 +31,18 @@ static int next_of_base(struct base_source *s, struct record *record)
 	if (rc == 1 || rc == 0 || rc == -EBADMSG)
 		return recovery_complain(s->job, -EBADMSG,
 					 "%s is damaged at offset %" PRIu64 ": its record %" PRIu64
-					 " is not there",
+					 " is missing",
 					 s->reader->path, s->reader->offset, s->expected);
 	return recovery_fail_reading(s->job, s->reader, rc);
 }
 
 static int fail_base(struct base_source *s)
 {
-	return recovery_complain(s->job, -EBADMSG, "%s makes no sense at offset %" PRIu64,
+	return recovery_complain(s->job, -EBADMSG, "%s has an unexpected record at offset %" PRIu64,
 				 s->reader->path, s->reader->offset);
 }
 
-/* The next piece of the snapshot; none at its end, and none if something is wrong. */
+/* Get the next piece of the state. It is empty at the end, and after a failure. */
 static struct qless_str next_piece(void *arg)
 {
 	struct base_source *s = arg;
@@ -83,7 +83,7 @@ static int load_database(struct base_source *s, struct qless_str payload)
 			return recovery_complain(
 				s->job, -EBADMSG,
 				"%s holds database %" PRIu64
-				", and there are fewer: see the directive databases",
+				", but there are fewer: raise the directive databases",
 				s->reader->path, db);
 	}
 	if (engine == NULL) {
@@ -150,7 +150,8 @@ int recovery_load_base(struct recovery_job *job)
 		return rc;
 	rc = recovery_check_engine(job, &reader);
 	if (rc == 0 && reader.header.sequence != r->manifest.base_sequence)
-		rc = recovery_complain(job, -EBADMSG, "%s is not the base that the manifest means",
+		rc = recovery_complain(job, -EBADMSG,
+				       "%s is another snapshot than the one in the manifest",
 				       reader.path);
 	if (rc == 0) {
 		r->base_bytes = reader.size;

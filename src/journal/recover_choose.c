@@ -1,5 +1,5 @@
 /*
- * Which manifest leads to the limit of a recovery.
+ * Choosing the manifest that leads to the limit of a recovery.
  */
 #include "journal/recover_int.h"
 
@@ -9,7 +9,7 @@
 
 #include "journal/kept.h"
 
-/* When the base of the manifest was made. */
+/* Get the time when the snapshot of a manifest was made. */
 static int read_base_time(struct recovery_job *job, const struct manifest *m, int64_t *ret_us)
 {
 	struct reader reader;
@@ -22,7 +22,7 @@ static int read_base_time(struct recovery_job *job, const struct manifest *m, in
 	return 0;
 }
 
-/* 1: the manifest leads to the limit; 0: its base is later; or an error. */
+/* Returns 1 if a manifest leads to the limit, 0 if its snapshot is later, or an error. */
 static int leads_to_limit(struct recovery_job *job, const struct manifest *m)
 {
 	int64_t base_us;
@@ -55,12 +55,11 @@ static int fail_to_reach(struct recovery_job *job, const struct manifest *oldest
 		job, -ERANGE,
 		"the oldest state that can be recovered from %s is that of sequence "
 		"%" PRIu64 ", of %s UTC, in base-%08" PRIu64
-		". To go back further, use an older copy of the directory; the directive "
+		". To go back further, use an older copy of the directory. The directive "
 		"log-keep-bases keeps more from now on",
 		job->dir, oldest->base_sequence, time, oldest->base);
 }
 
-/* The manifest in force, or else the latest of those that are kept, that leads to the limit. */
 int recovery_choose_manifest(struct recovery_job *job)
 {
 	struct manifest *chosen = &job->r->manifest, oldest;

@@ -1,12 +1,12 @@
 /*
- * What the parts of recovery share: one run through the files of a directory. For recover*.c only.
+ * Shared by the parts of recovery: one run through the files of a directory. For recover*.c only.
  *
  *	recover.c		runs the parts in order, and has what they share
- *	recover_choose.c	which manifest leads to the limit
- *	recover_base.c		the base
- *	recover_log.c		the log files
+ *	recover_choose.c	finds the manifest that leads to the limit
+ *	recover_base.c		loads the snapshot
+ *	recover_log.c		replays the log segments
  *
- * Functions return 0 or a negative errno with a line in the owner's `ret_error`.
+ * Functions return 0, or a negative errno with a line in the owner's `ret_error`.
  */
 #ifndef JOURNAL_RECOVER_INT_H
 #define JOURNAL_RECOVER_INT_H
@@ -22,31 +22,31 @@ struct recovery_job {
 	const struct recovery_target *target;
 	struct buf *error;
 	struct recovery_progress progress;
-	struct buf said; /* what the target has to say about a record */
+	struct buf said; /* the error text of the target */
 };
 
 /* ---- recover.c ---- */
 
-/* Returns `rc`. */
+/* Write a line to the owner, and return `rc`. */
 int recovery_complain(struct recovery_job *job, int rc, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The file could not be read, for one of the reasons that reader_next() has. */
+/* Complain about a failure of reader_next(). */
 int recovery_fail_reading(struct recovery_job *job, const struct reader *reader, int rc);
 int recovery_check_engine(struct recovery_job *job, const struct reader *reader);
-/* -ECANCELED if the owner wants to stop. */
+/* Returns -ECANCELED if the owner stops the recovery. */
 int recovery_tell_progress(struct recovery_job *job, const struct reader *reader,
 			   uint64_t done_before);
 void recovery_visit(struct recovery_job *job, const struct reader *reader,
 		    const struct record *record);
-/* Do again what a record says. */
+/* Apply the operations of a record. */
 int recovery_apply(struct recovery_job *job, const struct reader *reader,
 		   const struct record *record);
 void recovery_note_time(struct recovery *r, int64_t us);
 
 /* ---- recover_choose.c ---- */
 
-/* Have the manifest in the result that leads to the limit: the one in force, or else the latest of
- * those that are kept. */
+/* Put the manifest that leads to the limit into the result: the current one, or the latest of the
+ * kept ones. */
 int recovery_choose_manifest(struct recovery_job *job);
 
 /* ---- recover_base.c ---- */

@@ -1,18 +1,18 @@
 /*
- * Replaying the log files, and telling what a crash leaves from other damage.
+ * Replaying the log segments, and telling a torn end from damage.
  */
 #include "journal/recover_int.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
-/* Progress is told after so many records, or so many bytes of them: one record may put a thousand
- * jobs. */
+/* Progress is reported after this many records, or after this many bytes, because one record may
+ * put a thousand jobs. */
 #define PROGRESS_RECORDS 1024
 #define PROGRESS_BYTES	 ((uint64_t)64 * 1024)
 
-/* Whether a crash can have done this. A crash loses what was not synced yet, and it loses sectors
- * and not bits. record.c has the reasoning. */
+/* Whether a crash can have caused this damage. A crash loses whole sectors that were not synced.
+ * record.c has the reasoning. */
 static bool is_torn(const struct record_damage *damage)
 {
 	return !damage->followed || (damage->has_hole && !damage->was_synced);
@@ -28,7 +28,7 @@ static int handle_damage(struct recovery_job *job, struct reader *reader, uint64
 
 	if (rc < 0)
 		return recovery_fail_reading(job, reader, rc);
-	/* Not what it is when the log was brought to its end. */
+	/* A log that was closed cleanly ends with a record. */
 	r->sealed = false;
 	if (is_last)
 		r->spare_bytes = damage.zeros;
@@ -47,7 +47,7 @@ static int handle_damage(struct recovery_job *job, struct reader *reader, uint64
 		"%s is damaged at offset %" PRIu64 ", where sequence %" PRIu64
 		" should be%s. Nothing was changed. To see what is left run: qlessd-check %s",
 		reader->path, reader->offset, expected,
-		damage.followed ? ", and intact records follow" : ", and later files follow",
+		damage.followed ? ", and intact records follow" : ", and later segments follow",
 		job->dir);
 }
 
@@ -66,7 +66,7 @@ static int take_record(struct recovery_job *job, const struct reader *reader,
 	struct recovery *r = job->r;
 	struct record_mark mark;
 
-	/* What the base holds already is only read. */
+	/* The snapshot covers this record. */
 	if (record->sequence <= r->last_sequence)
 		return 0;
 	recovery_visit(job, reader, record);
@@ -77,14 +77,14 @@ static int take_record(struct recovery_job *job, const struct reader *reader,
 	if (record->type != RECORD_MARK || !record_decode_mark(record->payload, &mark))
 		return recovery_complain(
 			job, -EBADMSG,
-			"%s has a %s at offset %" PRIu64 ", which has no place in a log",
+			"%s has a %s at offset %" PRIu64 ", which does not belong in a log segment",
 			reader->path, record_type_name(record->type), reader->offset);
 	recovery_note_time(r, mark.wall_us);
 	r->sealed = mark.durable + 1 == record->sequence;
 	return 0;
 }
 
-/* Records of one log file from the one with sequence *expected on. */
+/* Replay one log segment, from the record with sequence number *expected on. */
 static int replay_records(struct recovery_job *job, struct reader *reader, uint64_t *expected,
 			  bool is_last)
 {
@@ -93,7 +93,7 @@ static int replay_records(struct recovery_job *job, struct reader *reader, uint6
 	int rc;
 
 	while ((rc = reader_next(reader, &record)) == 1) {
-		/* Written by a failing machine, or put together from two logs. */
+		/* A failing machine wrote it, or the files of two logs were mixed. */
 		if (record.sequence != *expected)
 			return recovery_complain(job, -EBADMSG,
 						 "%s has sequence %" PRIu64 " at offset %" PRIu64
@@ -131,7 +131,7 @@ static int replay_file(struct recovery_job *job, size_t index, uint64_t *expecte
 	if (rc < 0)
 		return rc;
 	rc = recovery_check_engine(job, &reader);
-	/* The first file may begin before the base ends, but must not begin behind it. */
+	/* The first segment begins before the snapshot ends, or right after it. */
 	if (rc == 0 && (index == 0 ? reader.header.sequence > r->last_sequence + 1
 				   : reader.header.sequence != *expected))
 		rc = recovery_complain(job, -EBADMSG,
@@ -166,11 +166,11 @@ int recovery_replay_logs(struct recovery_job *job)
 		if (rc < 0)
 			return rc;
 	}
-	/* A base is made from what had been recorded, so the log goes at least as far. */
+	/* A snapshot covers only records of the log, so the log does not end before it. */
 	if (expected <= r->last_sequence && !r->limited)
 		return recovery_complain(job, -EBADMSG,
 					 "the log in %s ends with sequence %" PRIu64
-					 ", before the base, which goes up to %" PRIu64,
+					 ", but its snapshot goes up to %" PRIu64,
 					 job->dir, expected - 1, r->last_sequence);
 	return 0;
 }
