@@ -79,7 +79,7 @@ static inline struct recovery_target fixture_target(struct fixture *f)
 					 .apply = fixture_apply_record };
 }
 
-/* ---- a second state, for bases that are made from the files ---- */
+/* ---- a second state, for snapshots from the files ---- */
 
 static inline struct qless *fixture_second_engine(void *arg, unsigned db)
 {
@@ -205,7 +205,7 @@ static inline int fixture_start(struct fixture *f)
 	return rc;
 }
 
-/* The end of a turn, some time later. */
+/* End a turn, some time after the last one. */
 static inline void fixture_flush(struct fixture *f)
 {
 	f->us += 10000;
@@ -213,7 +213,7 @@ static inline void fixture_flush(struct fixture *f)
 			 &(struct commit_log_turn){ .mono_us = f->us, .wall_us = f->us });
 }
 
-/* The end of a turn in which a single client waits. */
+/* End a turn in which a single client waits. */
 static inline void fixture_flush_urgently(struct fixture *f)
 {
 	f->us += 10000;
@@ -251,7 +251,7 @@ static inline void fixture_done(struct fixture *f)
 	disk_done(&f->disk);
 }
 
-/* The state of all databases as text. */
+/* Returns the state of all databases as text, which the caller frees. */
 static inline char *fixture_dump(struct fixture *f)
 {
 	struct buf all = BUF_INIT(BUF_NO_MAX), one = BUF_INIT(BUF_NO_MAX);

@@ -44,7 +44,7 @@ static void a_record_comes_back_as_it_was(void)
 	TEST_ASSERT_TRUE(str_equal(payload, record.payload));
 }
 
-static void a_record_that_is_not_all_there_says_how_much_it_needs(void)
+static void an_incomplete_record_says_how_many_bytes_it_needs(void)
 {
 	append_record(SALT, 77);
 	for (size_t len = 0; len < out.len; len++) {
@@ -54,7 +54,7 @@ static void a_record_that_is_not_all_there_says_how_much_it_needs(void)
 	}
 }
 
-static void no_single_damaged_byte_goes_unnoticed(void)
+static void every_damaged_byte_is_noticed(void)
 {
 	append_record(SALT, 77);
 	for (size_t i = 0; i < out.len; i++) {
@@ -66,19 +66,19 @@ static void no_single_damaged_byte_goes_unnoticed(void)
 	}
 }
 
-static void a_record_of_another_log_is_none(void)
+static void a_record_of_another_log_is_invalid(void)
 {
 	append_record(SALT + 1, 77);
 	TEST_ASSERT_EQUAL_INT(RECORD_BAD, decode(0, out.len));
 }
 
-static void a_type_from_the_future_is_told_from_damage(void)
+static void an_unknown_type_is_not_damage(void)
 {
 	record_append(&out, SALT, (enum record_type)99, 1, STR("x"));
 	TEST_ASSERT_EQUAL_INT(RECORD_ALIEN, decode(0, out.len));
 }
 
-static void marks_and_numbers_come_back(void)
+static void marks_and_numbers_are_decoded(void)
 {
 	struct record_mark mark = { .durable = 12, .wall_us = -5 }, read;
 	uint64_t number;
@@ -98,7 +98,7 @@ static void marks_and_numbers_come_back(void)
 	TEST_ASSERT_FALSE(record_decode_mark(record.payload, &read));
 }
 
-static void a_head_comes_back_and_no_damage_of_it_goes_unnoticed(void)
+static void a_header_is_decoded_and_its_damage_is_noticed(void)
 {
 	struct record_file_header header = { .kind = RECORD_FILE_BASE,
 					     .format = RECORD_FORMAT_VERSION,
@@ -157,7 +157,7 @@ static void a_mark_has_the_number_of_the_record_that_follows_it(void)
 	record_append_mark(&out, SALT, 3, &(struct record_mark){ .durable = 1 });
 	TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(0, out.len));
 	TEST_ASSERT_EQUAL_UINT64(3, record_next_sequence(&record, 4));
-	/* It had one of its own in earlier versions. */
+	/* In earlier versions it had a number of its own. */
 	TEST_ASSERT_EQUAL_UINT64(4, record_next_sequence(&record, 3));
 	TEST_ASSERT_EQUAL_UINT64(4, record_next_sequence(&record, 2));
 	record.type = RECORD_OPERATIONS;
@@ -199,7 +199,7 @@ static void a_record_can_vouch_for_everything_before_it(void)
 	TEST_ASSERT_TRUE(examine(1, 7).was_synced);
 }
 
-/* What is damaged is the mark in front of a record that has the same number. */
+/* The damaged bytes are a mark in front of a record with the same number. */
 static void a_record_vouches_for_the_mark_before_it_since_version_4(void)
 {
 	size_t second;
@@ -235,7 +235,7 @@ static void sectors_of_zeros_are_a_hole(void)
 	TEST_ASSERT_FALSE(examine(0, 1).has_hole);
 }
 
-/* Make the record at the end of the buffer, with a checksum whose first byte is zero. */
+/* Append a record whose checksum begins with a zero. */
 static uint64_t append_with_a_zero_in_front(size_t at)
 {
 	uint64_t salt = 0;
@@ -258,7 +258,7 @@ static void a_lost_sector_may_end_with_a_record_that_begins_with_zeros(void)
 		buf_clear(&out);
 		for (size_t i = 0; i < skip; i++)
 			buf_append_char(&out, 'x');
-		/* The sector begins behind what is skipped. */
+		/* The sector begins after the skipped bytes. */
 		buf_append(&out, zeros, sizeof zeros);
 		header.salt = append_with_a_zero_in_front(out.len);
 		record_examine_damage((const unsigned char *)buf_data(&out), out.len, 512 - skip,
@@ -273,12 +273,12 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(a_record_comes_back_as_it_was);
-	RUN(a_record_that_is_not_all_there_says_how_much_it_needs);
-	RUN(no_single_damaged_byte_goes_unnoticed);
-	RUN(a_record_of_another_log_is_none);
-	RUN(a_type_from_the_future_is_told_from_damage);
-	RUN(marks_and_numbers_come_back);
-	RUN(a_head_comes_back_and_no_damage_of_it_goes_unnoticed);
+	RUN(an_incomplete_record_says_how_many_bytes_it_needs);
+	RUN(every_damaged_byte_is_noticed);
+	RUN(a_record_of_another_log_is_invalid);
+	RUN(an_unknown_type_is_not_damage);
+	RUN(marks_and_numbers_are_decoded);
+	RUN(a_header_is_decoded_and_its_damage_is_noticed);
 	RUN(intact_records_after_damage_are_found);
 	RUN(a_mark_has_the_number_of_the_record_that_follows_it);
 	RUN(a_mark_vouches_for_the_records_up_to_its_number);

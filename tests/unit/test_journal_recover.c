@@ -37,7 +37,7 @@ static void restart(void)
 	start();
 }
 
-/* So many recorded changes, each in a turn of its own. */
+/* Make `count` recorded changes, each in a turn of its own. */
 static void make_changes(struct random_calls *calls, int count)
 {
 	while (count > 0) {
@@ -47,14 +47,14 @@ static void make_changes(struct random_calls *calls, int count)
 	fixture_flush(&f);
 }
 
-/* So many recorded changes in one turn. */
+/* Make `count` recorded changes in one turn. */
 static void make_changes_at_once(struct random_calls *calls, int count)
 {
 	while (count > 0)
 		count -= fixture_step(&f, calls);
 }
 
-/* The state is that of the dump, which is freed. */
+/* Compare the state with a dump, and free the dump. */
 static void check_dump(char *dump)
 {
 	char *now = fixture_dump(&f);
@@ -73,7 +73,7 @@ static void an_empty_directory_gets_a_log(void)
 	restart();
 }
 
-static void a_second_process_is_kept_out(void)
+static void a_second_process_is_locked_out(void)
 {
 	struct journal *other;
 
@@ -84,7 +84,7 @@ static void a_second_process_is_kept_out(void)
 	buf_clear(&f.error);
 }
 
-static void what_was_recorded_is_there_again(void)
+static void recorded_changes_are_there_after_a_restart(void)
 {
 	struct random_calls calls;
 	char *before, *after;
@@ -103,7 +103,7 @@ static void what_was_recorded_is_there_again(void)
 	}
 }
 
-/* A life with many ends, rewrites at random places, and some of them cut short by an end. */
+/* Many restarts, and rewrites at random places, some of which a restart interrupts. */
 static void live_through(unsigned long long seed)
 {
 	struct random_calls calls;
@@ -133,7 +133,7 @@ static void live_through(unsigned long long seed)
 	TEST_ASSERT_TRUE(f.recovery.manifest.base != 0);
 }
 
-static void the_log_goes_on_over_many_files_and_bases(void)
+static void the_log_continues_over_many_segments_and_snapshots(void)
 {
 	for (unsigned long long seed = 100; seed < 112; seed++) {
 		live_through(seed);
@@ -142,7 +142,7 @@ static void the_log_goes_on_over_many_files_and_bases(void)
 	}
 }
 
-static void bases_can_be_made_from_the_files(void)
+static void snapshots_can_be_made_from_the_files(void)
 {
 	for (unsigned long long seed = 100; seed < 112; seed++) {
 		fixture_rebuild(&f);
@@ -152,7 +152,7 @@ static void bases_can_be_made_from_the_files(void)
 	}
 }
 
-/* Live on, have a base made from the files, in vain, and see it made from memory instead. */
+/* A snapshot cannot be made from the files, and is made from memory instead. */
 static void rebuild_in_vain(struct random_calls *calls, const char *error)
 {
 	struct journal_info info;
@@ -167,12 +167,12 @@ static void rebuild_in_vain(struct random_calls *calls, const char *error)
 	TEST_ASSERT_FALSE(info.last_is_rebuilt);
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(journal_rebuild_error(f.journal), error),
 				     journal_rebuild_error(f.journal));
-	/* Nothing is left of what was begun. */
+	/* The incomplete snapshot is gone. */
 	TEST_ASSERT_NULL(disk_file(&f.disk, "base-00000003"));
 	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "base-00000004"));
 	make_changes(calls, 50);
 	restart();
-	/* That was once. */
+	/* The next one is made from the files again. */
 	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
 	journal_wait(f.journal);
 	journal_get_info(f.journal, &info);
@@ -181,7 +181,7 @@ static void rebuild_in_vain(struct random_calls *calls, const char *error)
 	restart();
 }
 
-static void what_cannot_be_read_is_written_from_memory(void)
+static void a_log_that_cannot_be_read_is_rewritten_from_memory(void)
 {
 	struct random_calls calls;
 
@@ -193,7 +193,7 @@ static void what_cannot_be_read_is_written_from_memory(void)
 	rebuild_in_vain(&calls, "Input/output error");
 }
 
-static void a_damaged_log_is_written_anew_from_memory(void)
+static void a_damaged_log_is_rewritten_from_memory(void)
 {
 	struct random_calls calls;
 	struct buf *log;
@@ -207,7 +207,7 @@ static void a_damaged_log_is_written_anew_from_memory(void)
 	rebuild_in_vain(&calls, "log-00000001 is damaged at offset");
 }
 
-static void a_state_that_is_small_is_written_from_memory(void)
+static void a_small_state_is_rewritten_from_memory(void)
 {
 	struct random_calls calls;
 	struct journal_info info;
@@ -237,7 +237,7 @@ static void add_extra(void *arg, struct buf *out)
 			 out);
 }
 
-static void what_only_the_owner_knows_is_in_the_base_as_well(void)
+static void the_snapshot_has_the_extra_operations_of_the_owner(void)
 {
 	struct random_calls calls;
 	char *dump;
@@ -257,7 +257,7 @@ static void what_only_the_owner_knows_is_in_the_base_as_well(void)
 	free(dump);
 }
 
-static void old_files_are_gone_after_a_rewrite(void)
+static void a_rewrite_removes_old_files(void)
 {
 	struct random_calls calls;
 	struct journal_info info;
@@ -281,7 +281,7 @@ static void old_files_are_gone_after_a_rewrite(void)
 
 /* ---- damage ---- */
 
-/* The dumps after each recorded change, and where in the file its record ends. */
+/* The dump after each recorded change, and the offset at which its record ends. */
 struct step {
 	size_t end;
 	char *dump;
@@ -290,7 +290,7 @@ struct step {
 #define STEPS 200
 static struct step steps[STEPS + 1];
 
-/* Whether there are zeros behind the records is up to the policy. */
+/* The policy decides whether there are zeros after the records. */
 static void make_steps(struct random_calls *calls, enum journal_sync sync)
 {
 	struct journal_info info;
@@ -319,7 +319,7 @@ static void free_steps(void)
 		free(steps[i].dump);
 }
 
-/* Start on a copy of the disk. */
+/* Start with a copy of the disk. */
 static int try_start(struct fixture *on, const struct disk *disk)
 {
 	fixture_init(on);
@@ -353,7 +353,7 @@ static void a_log_cut_anywhere_gives_the_state_after_its_last_whole_record(void)
 	free_steps();
 }
 
-static void a_log_that_is_zeros_from_anywhere_on_gives_the_state_after_its_last_whole_record(void)
+static void a_log_with_zeros_from_anywhere_on_gives_the_state_after_its_last_whole_record(void)
 {
 	struct random_calls calls;
 	struct fixture copy;
@@ -373,7 +373,7 @@ static void a_log_that_is_zeros_from_anywhere_on_gives_the_state_after_its_last_
 			at--;
 		TEST_ASSERT_EQUAL_INT(0, try_start(&copy, &f.disk));
 		TEST_ASSERT_TRUE(copy.recovery.tail_size >= steps[at].end);
-		/* The last byte of a record may have been a zero. */
+		/* The last byte of a record may be a zero. */
 		if (copy.recovery.tail_size == steps[at].end) {
 			dump = fixture_dump(&copy);
 			TEST_ASSERT_EQUAL_STRING(steps[at].dump, dump);
@@ -384,7 +384,7 @@ static void a_log_that_is_zeros_from_anywhere_on_gives_the_state_after_its_last_
 	free_steps();
 }
 
-static void zeros_that_were_written_in_advance_are_no_torn_end(void)
+static void zeros_written_ahead_are_no_torn_end(void)
 {
 	struct random_calls calls;
 	char *before, *after;
@@ -403,7 +403,7 @@ static void zeros_that_were_written_in_advance_are_no_torn_end(void)
 	TEST_ASSERT_EQUAL_UINT64(0, f.recovery.damaged_file);
 	free(before);
 	free(after);
-	/* At the end of the log they are gone. */
+	/* Closing the log removes them. */
 	finish();
 	TEST_ASSERT_TRUE(disk_file(&f.disk, "log-00000001")->len < 20000);
 	fixture_forget(&f);
@@ -412,7 +412,7 @@ static void zeros_that_were_written_in_advance_are_no_torn_end(void)
 	TEST_ASSERT_TRUE(f.recovery.sealed);
 }
 
-static void zeros_before_later_files_are_damage(void)
+static void zeros_before_a_later_segment_are_damage(void)
 {
 	static const char zeros[100];
 	struct random_calls calls;
@@ -428,7 +428,7 @@ static void zeros_before_later_files_are_damage(void)
 	TEST_ASSERT_TRUE(f.recovery.damaged);
 }
 
-static void of_a_group_all_comes_back_or_nothing(void)
+static void a_group_comes_back_whole_or_not_at_all(void)
 {
 	struct random_calls calls;
 	struct fixture copy;
@@ -472,7 +472,7 @@ static void of_a_group_all_comes_back_or_nothing(void)
 	free(steps[0].dump);
 }
 
-static void a_batch_is_few_records(void)
+static void a_batch_takes_few_records(void)
 {
 	struct random_calls calls;
 	uint64_t before;
@@ -508,8 +508,8 @@ static void a_batch_is_few_records(void)
 	check_dump(dump);
 }
 
-/* Though it is in a batch, and longer than its records are. */
-static void a_group_in_a_batch_is_in_one_record(void)
+/* Even in a batch, and longer than the records of a batch. */
+static void a_group_in_a_batch_is_one_record(void)
 {
 	struct random_calls calls;
 	uint64_t before;
@@ -546,11 +546,11 @@ static void a_group_without_changes_is_no_record(void)
 	commit_log_begin_batch(journal_log(f.journal));
 	commit_log_end_batch(journal_log(f.journal));
 	fixture_flush(&f);
-	/* Not even a mark, that would have to be synced. */
+	/* There is not even a mark, which would need a sync. */
 	TEST_ASSERT_EQUAL_UINT64(0, journal_log(f.journal)->last);
 }
 
-static void a_record_may_be_larger_than_a_log_file_should_be(void)
+static void a_record_may_be_larger_than_a_segment(void)
 {
 	struct random_calls calls;
 	struct qless_str argv[] = { STR("put"), STR("w"),    STR("q"), STR("large"),
@@ -579,7 +579,7 @@ static void a_record_may_be_larger_than_a_log_file_should_be(void)
 	buf_done(&data);
 }
 
-static void a_clock_that_is_set_back_does_no_harm(void)
+static void setting_the_clock_back_does_no_harm(void)
 {
 	struct random_calls calls;
 	struct recovery_target nobody = { 0 };
@@ -602,14 +602,15 @@ static void a_clock_that_is_set_back_does_no_harm(void)
 	free(before);
 	free(after);
 	finish();
-	/* The marks tell the new time: to go back to it leaves out what was done at the old one. */
+	/* Marks have the times of the clock, so a recovery up to the early time stops at the late
+	 * one. */
 	limit = (struct recovery_limit){ UINT64_MAX, early_us };
 	TEST_ASSERT_EQUAL_INT(0, recovery_run(&r, &f.disk.io, "data", &limit, &nobody, &f.error));
 	TEST_ASSERT_TRUE(r.limited);
 	recovery_done(&r);
 }
 
-static void no_flipped_byte_of_a_sealed_log_is_passed_over(void)
+static void each_flipped_byte_of_a_closed_log_is_noticed(void)
 {
 	struct random_calls calls;
 	struct fixture copy;
@@ -628,7 +629,7 @@ static void no_flipped_byte_of_a_sealed_log_is_passed_over(void)
 			TEST_ASSERT_EQUAL_INT(-EBADMSG, try_start(&copy, &f.disk));
 			TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&copy.error), "log-00000001"));
 		} else {
-			/* The last mark says that nothing is missing, and holds nothing else. */
+			/* The last mark holds nothing but its claim that no record is missing. */
 			TEST_ASSERT_EQUAL_INT(0, try_start(&copy, &f.disk));
 			TEST_ASSERT_TRUE(copy.recovery.cut_bytes > 0);
 		}
@@ -637,7 +638,7 @@ static void no_flipped_byte_of_a_sealed_log_is_passed_over(void)
 	}
 }
 
-static void no_flipped_byte_of_a_log_that_was_killed_gives_a_wrong_state(void)
+static void a_flipped_byte_never_gives_a_wrong_state(void)
 {
 	struct random_calls calls;
 	struct fixture copy;
@@ -659,7 +660,7 @@ static void no_flipped_byte_of_a_log_that_was_killed_gives_a_wrong_state(void)
 				at--;
 			TEST_ASSERT_EQUAL_STRING(steps[at].dump, dump);
 			TEST_ASSERT_TRUE(copy.recovery.cut_bytes > 0);
-			/* Nothing but the last record, and no acknowledged one before it. */
+			/* Only the last record is cut, and no acknowledged one before it. */
 			TEST_ASSERT_TRUE(at >= STEPS - 1);
 			free(dump);
 			cut++;
@@ -673,7 +674,7 @@ static void no_flipped_byte_of_a_log_that_was_killed_gives_a_wrong_state(void)
 	free_steps();
 }
 
-static void damage_of_manifest_and_base_is_refused(void)
+static void damage_of_a_manifest_or_a_snapshot_is_refused(void)
 {
 	static const char *const names[] = { "manifest", "base-00000003" };
 	struct random_calls calls;
@@ -699,7 +700,7 @@ static void damage_of_manifest_and_base_is_refused(void)
 	}
 }
 
-static void damage_before_later_files_is_refused_and_says_where(void)
+static void damage_before_a_later_segment_is_refused_with_its_place(void)
 {
 	struct random_calls calls;
 
@@ -733,7 +734,7 @@ static void a_missing_file_is_named(void)
 				 buf_cstr(&f.error));
 }
 
-static void log_files_without_a_manifest_are_not_taken_for_an_empty_directory(void)
+static void segments_without_a_manifest_are_no_empty_directory(void)
 {
 	struct random_calls calls;
 
@@ -747,7 +748,7 @@ static void log_files_without_a_manifest_are_not_taken_for_an_empty_directory(vo
 	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "log-00000001"));
 }
 
-static void writes_that_a_crash_lost_in_the_middle_are_cut(void)
+static void a_hole_that_a_crash_left_is_cut(void)
 {
 	static const char zeros[32];
 	struct random_calls calls;
@@ -756,7 +757,7 @@ static void writes_that_a_crash_lost_in_the_middle_are_cut(void)
 	random_calls_init(&calls, 21);
 	start();
 	make_changes(&calls, 3);
-	/* One turn of many records, more than a few sectors, not synced yet. */
+	/* One turn with many records, which take several sectors and are not synced yet. */
 	f.disk.stop = true;
 	while (journal_log(f.journal)->last < 80)
 		fixture_step(&f, &calls);
@@ -774,7 +775,7 @@ static void writes_that_a_crash_lost_in_the_middle_are_cut(void)
 	TEST_ASSERT_TRUE(f.recovery.tail_size > 500 && f.recovery.tail_size <= 1024);
 }
 
-static void a_hole_in_what_a_sync_for_each_record_made_durable_is_refused(void)
+static void a_hole_in_synced_records_is_refused(void)
 {
 	struct random_calls calls;
 	struct journal_info info;
@@ -833,7 +834,7 @@ static void make_log_of_version_3(void)
 	append_to_version_3(log, 4);
 }
 
-static void a_log_of_version_3_goes_on_in_a_file_of_the_current_version(void)
+static void a_log_of_version_3_continues_in_a_segment_of_the_current_version(void)
 {
 	struct random_calls calls;
 	char *dump;
@@ -885,7 +886,7 @@ static void a_log_of_version_3_is_cut_as_before(void)
 	TEST_ASSERT_EQUAL_UINT64(2, f.recovery.damaged_sequence);
 }
 
-/* ---- what is beside the records ---- */
+/* ---- space and syncs ---- */
 
 static void sequence_numbers_count_records_but_no_marks(void)
 {
@@ -903,7 +904,7 @@ static void sequence_numbers_count_records_but_no_marks(void)
 	}
 }
 
-static void a_sync_for_each_record_takes_no_room(void)
+static void syncs_take_no_space_in_the_log(void)
 {
 	struct journal_info before, after;
 	struct random_calls calls;
@@ -920,13 +921,13 @@ static void a_sync_for_each_record_takes_no_room(void)
 	finish();
 	fixture_forget(&f);
 	start();
-	/* The rest are marks: one a second, and one at the end. */
+	/* The others are marks: one a second, and one at each end. */
 	TEST_ASSERT_LESS_OR_EQUAL_UINT64(f.recovery.operations + 2 +
 						 (uint64_t)(f.us - begin_us) / 1000000 + 1,
 					 f.recovery.records);
 }
 
-/* A job with much data. */
+/* Put a job with `size` bytes of data. */
 static void record_large(const char *jid, size_t size)
 {
 	struct qless_str argv[] = { STR("put"), STR("w"),	STR("q"), str_from(jid),
@@ -939,14 +940,14 @@ static void record_large(const char *jid, size_t size)
 	free(data);
 }
 
-/* The same in a turn of its own. */
+/* Put such a job in a turn of its own. */
 static void put_large(const char *jid, size_t size)
 {
 	record_large(jid, size);
 	fixture_flush(&f);
 }
 
-static void much_that_waits_for_a_sync_is_not_to_wait_for_the_end_of_the_turn(void)
+static void many_pending_bytes_want_a_flush_before_the_end_of_the_turn(void)
 {
 	start();
 	TEST_ASSERT_FALSE(commit_log_wants_flush(journal_log(f.journal)));
@@ -964,7 +965,7 @@ static void much_that_waits_for_a_sync_is_not_to_wait_for_the_end_of_the_turn(vo
 	TEST_ASSERT_FALSE(commit_log_wants_flush(journal_log(f.journal)));
 }
 
-static void who_does_not_wait_for_syncs_needs_no_flush_before_the_end_of_the_turn(void)
+static void everysec_wants_no_flush_before_the_end_of_the_turn(void)
 {
 	f.options.sync = JOURNAL_SYNC_EVERYSEC;
 	start();
@@ -972,7 +973,7 @@ static void who_does_not_wait_for_syncs_needs_no_flush_before_the_end_of_the_tur
 	TEST_ASSERT_FALSE(commit_log_wants_flush(journal_log(f.journal)));
 }
 
-/* How much is in the last log file behind its records. */
+/* Returns the number of bytes after the records of the last segment. */
 static size_t count_spare_bytes(const char *name)
 {
 	struct journal_info info;
@@ -988,7 +989,7 @@ static size_t count_spare_bytes(const char *name)
 	return (size_t)(file_bytes - info.log_bytes);
 }
 
-static void who_writes_much_without_syncs_finds_zeros_there(void)
+static void fast_writes_without_syncs_find_zeros_ahead(void)
 {
 	static const enum journal_sync policies[] = { JOURNAL_SYNC_EVERYSEC, JOURNAL_SYNC_NO };
 	char jid[32], *before, *after;
@@ -1028,7 +1029,7 @@ static void who_writes_much_without_syncs_finds_zeros_there(void)
 
 /* ---- cutting ---- */
 
-static void cutting_mends_a_log_and_keeps_what_is_cut(void)
+static void cutting_repairs_a_log_and_keeps_the_cut_bytes(void)
 {
 	struct buf kept = BUF_INIT(BUF_NO_MAX), was = BUF_INIT(BUF_NO_MAX), *second, *rest;
 	struct random_calls calls;
@@ -1054,7 +1055,7 @@ static void cutting_mends_a_log_and_keeps_what_is_cut(void)
 	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "log-00000003.cut-0"));
 	TEST_ASSERT_NULL(disk_file(&f.disk, "log-00000003"));
 	TEST_ASSERT_TRUE(second->len <= 1000 && second->len < size);
-	/* Nothing is lost: what is left and what is kept are what was there. */
+	/* Nothing is lost: the cut segment and the kept bytes together are the old segment. */
 	snprintf(name, sizeof name, "log-00000002.cut-%zu", second->len);
 	rest = disk_file(&f.disk, name);
 	TEST_ASSERT_NOT_NULL(rest);
@@ -1071,7 +1072,7 @@ static void cutting_mends_a_log_and_keeps_what_is_cut(void)
 	buf_done(&was);
 }
 
-static void what_cutting_does_not_mend_is_not_cut(void)
+static void damage_that_cutting_does_not_repair_is_left_alone(void)
 {
 	struct random_calls calls;
 
@@ -1085,9 +1086,9 @@ static void what_cutting_does_not_mend_is_not_cut(void)
 	TEST_ASSERT_FALSE(repair_is_possible(&f.recovery, &f.error));
 }
 
-/* ---- going back ---- */
+/* ---- earlier states ---- */
 
-static void the_state_as_of_a_sequence_is_found(void)
+static void the_state_as_of_a_sequence_number_is_recovered(void)
 {
 	struct random_calls calls;
 	struct fixture copy;
@@ -1101,7 +1102,7 @@ static void the_state_as_of_a_sequence_is_found(void)
 		struct recovery_limit limit = RECOVERY_NO_LIMIT;
 		char *dump;
 
-		/* The sequence number of the record is the one up to which that step went. */
+		/* Find the sequence number up to which that step went. */
 		fixture_init(&copy);
 		target = fixture_target(&copy);
 		limit.sequence = 0;
@@ -1128,9 +1129,8 @@ static void the_state_as_of_a_sequence_is_found(void)
 	free_steps();
 }
 
-/* A long life, in which three bases are kept besides the one in force; and a look at each moment of
- * it. */
-static void with_bases_that_are_kept_one_can_go_back_further(void)
+/* Three snapshots are kept besides the current one, and each moment of the run is recovered. */
+static void kept_snapshots_lead_to_earlier_states(void)
 {
 	struct {
 		uint64_t sequence;
@@ -1183,11 +1183,11 @@ static void with_bases_that_are_kept_one_can_go_back_further(void)
 		fixture_done(&copy);
 		free(moments[i].dump);
 	}
-	/* Four bases, 25 moments behind each but the last. */
+	/* Four snapshots, with 25 moments after each but the last. */
 	TEST_ASSERT_EQUAL_UINT(3 * 25 + 1, found);
 }
 
-static void when_no_base_is_to_be_kept_any_more_they_go(void)
+static void kept_snapshots_are_removed_when_fewer_are_to_be_kept(void)
 {
 	struct random_calls calls;
 	int files = 0;
@@ -1213,7 +1213,7 @@ static void when_no_base_is_to_be_kept_any_more_they_go(void)
 	}
 }
 
-static void going_back_behind_the_base_is_refused(void)
+static void a_state_before_the_oldest_snapshot_is_refused(void)
 {
 	struct recovery_limit limit = { 5, INT64_MAX };
 	struct recovery_target nobody = { 0 };
@@ -1240,7 +1240,7 @@ static void going_back_behind_the_base_is_refused(void)
 	buf_clear(&f.error);
 }
 
-static void a_state_from_elsewhere_begins_a_log(void)
+static void a_log_can_begin_with_a_state_from_elsewhere(void)
 {
 	struct random_calls calls;
 	char *before, *after;
@@ -1266,46 +1266,46 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(an_empty_directory_gets_a_log);
-	RUN(a_second_process_is_kept_out);
-	RUN(what_was_recorded_is_there_again);
-	RUN(the_log_goes_on_over_many_files_and_bases);
-	RUN(bases_can_be_made_from_the_files);
-	RUN(what_cannot_be_read_is_written_from_memory);
-	RUN(a_damaged_log_is_written_anew_from_memory);
-	RUN(a_state_that_is_small_is_written_from_memory);
-	RUN(what_only_the_owner_knows_is_in_the_base_as_well);
-	RUN(old_files_are_gone_after_a_rewrite);
+	RUN(a_second_process_is_locked_out);
+	RUN(recorded_changes_are_there_after_a_restart);
+	RUN(the_log_continues_over_many_segments_and_snapshots);
+	RUN(snapshots_can_be_made_from_the_files);
+	RUN(a_log_that_cannot_be_read_is_rewritten_from_memory);
+	RUN(a_damaged_log_is_rewritten_from_memory);
+	RUN(a_small_state_is_rewritten_from_memory);
+	RUN(the_snapshot_has_the_extra_operations_of_the_owner);
+	RUN(a_rewrite_removes_old_files);
 	RUN(a_log_cut_anywhere_gives_the_state_after_its_last_whole_record);
-	RUN(a_log_that_is_zeros_from_anywhere_on_gives_the_state_after_its_last_whole_record);
-	RUN(zeros_that_were_written_in_advance_are_no_torn_end);
-	RUN(zeros_before_later_files_are_damage);
-	RUN(of_a_group_all_comes_back_or_nothing);
-	RUN(a_batch_is_few_records);
-	RUN(a_group_in_a_batch_is_in_one_record);
+	RUN(a_log_with_zeros_from_anywhere_on_gives_the_state_after_its_last_whole_record);
+	RUN(zeros_written_ahead_are_no_torn_end);
+	RUN(zeros_before_a_later_segment_are_damage);
+	RUN(a_group_comes_back_whole_or_not_at_all);
+	RUN(a_batch_takes_few_records);
+	RUN(a_group_in_a_batch_is_one_record);
 	RUN(a_group_without_changes_is_no_record);
-	RUN(a_record_may_be_larger_than_a_log_file_should_be);
-	RUN(a_clock_that_is_set_back_does_no_harm);
-	RUN(no_flipped_byte_of_a_sealed_log_is_passed_over);
-	RUN(no_flipped_byte_of_a_log_that_was_killed_gives_a_wrong_state);
-	RUN(damage_of_manifest_and_base_is_refused);
-	RUN(damage_before_later_files_is_refused_and_says_where);
+	RUN(a_record_may_be_larger_than_a_segment);
+	RUN(setting_the_clock_back_does_no_harm);
+	RUN(each_flipped_byte_of_a_closed_log_is_noticed);
+	RUN(a_flipped_byte_never_gives_a_wrong_state);
+	RUN(damage_of_a_manifest_or_a_snapshot_is_refused);
+	RUN(damage_before_a_later_segment_is_refused_with_its_place);
 	RUN(a_missing_file_is_named);
-	RUN(log_files_without_a_manifest_are_not_taken_for_an_empty_directory);
-	RUN(writes_that_a_crash_lost_in_the_middle_are_cut);
-	RUN(a_hole_in_what_a_sync_for_each_record_made_durable_is_refused);
-	RUN(a_log_of_version_3_goes_on_in_a_file_of_the_current_version);
+	RUN(segments_without_a_manifest_are_no_empty_directory);
+	RUN(a_hole_that_a_crash_left_is_cut);
+	RUN(a_hole_in_synced_records_is_refused);
+	RUN(a_log_of_version_3_continues_in_a_segment_of_the_current_version);
 	RUN(a_log_of_version_3_is_cut_as_before);
 	RUN(sequence_numbers_count_records_but_no_marks);
-	RUN(a_sync_for_each_record_takes_no_room);
-	RUN(much_that_waits_for_a_sync_is_not_to_wait_for_the_end_of_the_turn);
-	RUN(who_does_not_wait_for_syncs_needs_no_flush_before_the_end_of_the_turn);
-	RUN(who_writes_much_without_syncs_finds_zeros_there);
-	RUN(cutting_mends_a_log_and_keeps_what_is_cut);
-	RUN(what_cutting_does_not_mend_is_not_cut);
-	RUN(the_state_as_of_a_sequence_is_found);
-	RUN(with_bases_that_are_kept_one_can_go_back_further);
-	RUN(when_no_base_is_to_be_kept_any_more_they_go);
-	RUN(going_back_behind_the_base_is_refused);
-	RUN(a_state_from_elsewhere_begins_a_log);
+	RUN(syncs_take_no_space_in_the_log);
+	RUN(many_pending_bytes_want_a_flush_before_the_end_of_the_turn);
+	RUN(everysec_wants_no_flush_before_the_end_of_the_turn);
+	RUN(fast_writes_without_syncs_find_zeros_ahead);
+	RUN(cutting_repairs_a_log_and_keeps_the_cut_bytes);
+	RUN(damage_that_cutting_does_not_repair_is_left_alone);
+	RUN(the_state_as_of_a_sequence_number_is_recovered);
+	RUN(kept_snapshots_lead_to_earlier_states);
+	RUN(kept_snapshots_are_removed_when_fewer_are_to_be_kept);
+	RUN(a_state_before_the_oldest_snapshot_is_refused);
+	RUN(a_log_can_begin_with_a_state_from_elsewhere);
 	return UNIT_RESULT();
 }
