@@ -139,7 +139,7 @@ static void bench_skiplist(uint32_t how_many)
 	start = now_ns();
 	for (uint32_t i = 0; i < count; i++)
 		skiplist_insert(&list, &scattered(i)->node, i);
-	report("insert behind the last", start, count);
+	report("insert after the last", start, count);
 	start = now_ns();
 	while (skiplist_pop_first(&list) != NULL)
 		;

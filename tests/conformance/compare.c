@@ -49,7 +49,7 @@ static bool compare_arrays(yyjson_val *a, yyjson_val *b)
 	return true;
 }
 
-/* As multisets. They are short. */
+/* Compare as multisets, which are short. */
 static bool compare_unordered(yyjson_val *a, yyjson_val *b)
 {
 	size_t count = yyjson_arr_size(a);

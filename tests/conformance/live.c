@@ -1,8 +1,8 @@
 /*
- * Replays recorded scenarios against a running server, once by QLESS and once as client libraries
- * of qless do, by the SHA-1 of a script: replies, the events that reach a subscriber, and the ql:*
- * keys as commands of Redis show them. And once with the server killed now and then, which nobody
- * can tell from what it says when it is back.
+ * Replays recorded scenarios against a running server: with QLESS, and like client libraries of
+ * qless with the SHA-1 of a script. Compares the replies, the events that reach a subscriber, and
+ * the ql:* keys as commands of Redis show them. Another run kills the server now and then, which
+ * must not change any result.
  *
  *	live <file.jsonl>... [--addr host:port] [<part of the name of a case>]
  */
@@ -17,9 +17,9 @@
 #include "transcript.h"
 #include "unit.h"
 
-/* Tells that all events of a step have been heard. */
+/* Its message follows the events of a step. */
 #define SENTINEL_CHANNEL "sentinel"
-/* One of so many steps is followed by the end of the server. */
+/* The server is killed after one of this many steps, on average. */
 #define STEPS_TO_A_KILL 80
 
 struct replay {
@@ -29,9 +29,9 @@ struct replay {
 	struct buf request;
 	struct events events;
 	struct content content;
-	const struct qless_str *call; /* the words in front of the command */
+	const struct qless_str *call; /* the words before the command */
 	size_t call_words;
-	bool kills; /* the server now and then */
+	bool kills; /* kills the server now and then */
 	unsigned long long rng;
 };
 
@@ -39,7 +39,7 @@ static struct qlessd q;
 static char **files;
 static int file_count;
 
-/* A base is written after every few steps. */
+/* A snapshot is written after every few steps. */
 #define SERVER_ARGS \
 	"--clock-skew-warning", "0", "--log-segment-size", "64kb", "--auto-rewrite-min-size", "20kb"
 
@@ -63,7 +63,7 @@ static void append_words(struct buf *request, const struct qless_str *words, siz
 	}
 }
 
-/* The step, and behind it the message that ends its events. */
+/* Send the step, followed by the message after its events. */
 static void send_step(struct replay *r)
 {
 	static const struct qless_str sentinel[] = {
@@ -84,7 +84,7 @@ static void send_step(struct replay *r)
 	free(argv);
 }
 
-/* Take a bulk string off the front. */
+/* Remove a bulk string from the front. */
 static struct qless_str take_bulk(struct qless_str *from)
 {
 	char *end;
@@ -118,7 +118,7 @@ static void hear_events(struct replay *r)
 
 /* ---- the keys ---- */
 
-/* Ask a request of words; the reply is that of r->client. */
+/* Send a request of words; the reply is that of r->client. */
 static struct qless_str ask(struct replay *r, const struct qless_str *words, size_t count)
 {
 	buf_clear(&r->request);
@@ -129,7 +129,7 @@ static struct qless_str ask(struct replay *r, const struct qless_str *words, siz
 	return str_make(r->client->reply, r->client->reply_len);
 }
 
-/* What is in an array of bulk strings. */
+/* Take the strings of an array. */
 static void take_array(struct content *content, struct qless_str reply)
 {
 	const char *end = memchr(reply.ptr, '\n', reply.len);
@@ -191,7 +191,8 @@ static void check_state_live(struct replay *r, yyjson_val *line)
 
 /* ---- kills ---- */
 
-/* By its Unix socket if it is to be killed, because nobody else can take that between two lives. */
+/* Over the Unix socket if the server will be killed, because no other process can take that in
+ * between. */
 static void connect_both(struct replay *r)
 {
 	r->client = r->kills ? peer_connect_unix(&q) : peer_connect(&q);

@@ -4,11 +4,11 @@
 #include "moving/build.h"
 #include "moving/view.h"
 
-/* A dump without what no key tells: the time of the last call, and what workers did on which day.
- */
+/* A dump without the state that is in no key: the time of the last call, and the days of workers.
+ * */
 struct outline {
 	struct buf text;
-	struct buf worker; /* its line, as long as nothing is known of it but its name */
+	struct buf worker; /* the line of a worker, while only its name is known */
 	bool in_worker;
 };
 

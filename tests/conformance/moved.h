@@ -1,6 +1,6 @@
 /*
- * Moving out and in again: the keys that an engine shows, as a Redis would hold them, built into
- * another engine, which must be in the same state.
+ * Moving out and in: the keys that an engine shows are built into another engine, which must be in
+ * the same state.
  */
 #ifndef CONFORMANCE_MOVED_H
 #define CONFORMANCE_MOVED_H
@@ -10,7 +10,7 @@
 #include "qless.h"
 #include "util/buf.h"
 
-/* False if the state is another, with what differs in `ret_difference`. */
+/* Returns false if the state differs, and the difference in `ret_difference`. */
 bool moved_is_same(const struct qless *engine, struct buf *ret_difference);
 
 #endif

@@ -3,9 +3,9 @@
  *
  *	runner [--scenario <id>] <file.jsonl>...
  *
- * Each scenario is run against two engines with different hash seeds, whose state must come out
- * byte for byte the same; and so must that of a third, into which the keys of the first are moved
- *as from a Redis. A scenario is stopped at its first difference, which is shown.
+ * Each scenario runs on two engines with different hash seeds, which must end in the same state,
+ * byte for byte. So must a third engine, into which the keys of the first are moved as from a
+ * Redis. A scenario stops at its first difference, which is printed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 #include "util/chain.h"
 #include "util/num.h"
 
-/* An engine and what it takes to talk to it. */
+/* An engine, and what is needed to call it. */
 struct subject {
 	struct qless *engine;
 	struct databases *databases;
@@ -32,11 +32,11 @@ struct subject {
 	struct chunk_pool pool;
 	struct chain out;
 	struct reply writer;
-	struct buf reply; /* of the last command, as RESP */
+	struct buf reply; /* the last reply as RESP */
 	struct events events;
 };
 
-/* A scenario, and the two that run it. */
+/* A scenario and its two engines. */
 struct replay {
 	struct scenario scenario;
 	struct subject subjects[2];

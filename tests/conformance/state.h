@@ -1,5 +1,5 @@
 /*
- * What the ql:* keys hold, compared with what was recorded.
+ * Compares the content of ql:* keys with the recorded content.
  */
 #ifndef CONFORMANCE_STATE_H
 #define CONFORMANCE_STATE_H
@@ -8,10 +8,10 @@
 
 #include "transcript.h"
 
-/* A key, however it was read. Its texts stand one after the other as append_text() writes them:
- * fields and values, members and scores, or members. */
+/* The content of a key, wherever it was read. Its texts follow each other as append_text() writes
+ * them: fields and values, members and scores, or members. */
 struct content {
-	struct qless_str type; /* "none" if there is no such key */
+	struct qless_str type; /* "none" if the key does not exist */
 	struct buf texts;
 	size_t count;
 };
@@ -19,12 +19,12 @@ struct content {
 void content_clear(struct content *content, struct qless_str type);
 void content_add(struct content *content, struct qless_str text);
 
-/* The name of a line `key`. */
+/* The name in a line `key`. */
 struct qless_str state_key_name(yyjson_val *line);
 
-/* Compare with a line `key`, or a number of keys with a line `state`. */
+/* Compares with a line `key`, or a number of keys with a line `state`. */
 void check_key(struct scenario *s, yyjson_val *line, const struct content *got);
-/* False if they differ. */
+/* Returns false if they differ. */
 bool check_key_count(struct scenario *s, yyjson_val *line, size_t got);
 
 #endif

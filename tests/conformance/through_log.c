@@ -1,7 +1,7 @@
 /*
- * Replays recorded scenarios twice: on an engine that just lives, and on one with a log on a disk
- * in memory. What the log leads back to has to be, byte for byte, the state that lives, and what
- * the second answers after having come back, what the first answers.
+ * Replays recorded scenarios on two engines: one in memory, and one with a log on a disk in memory
+ * that is restarted and rewritten at random. Both must have the same state, byte for byte, and the
+ * same replies.
  *
  *	through_log <file.jsonl>... [<part of the name of a case>]
  */
@@ -12,11 +12,11 @@
 
 #include "transcript.h"
 
-/* Out of a hundred steps, so many are followed by ... */
+/* How many of a hundred steps are followed by ... */
 struct habits {
 	unsigned flushes; /* the end of a turn */
 	unsigned rewrites;
-	unsigned restarts; /* an end in good order, or a crash with all that was synced */
+	unsigned restarts; /* a clean stop, or a crash after which all synced bytes exist */
 };
 
 struct double_run {
@@ -26,7 +26,7 @@ struct double_run {
 	struct script_client client; /* of both, in turns */
 	const struct habits *habits;
 	unsigned long long rng;
-	struct buf replies[2]; /* of the last step: live, logged */
+	struct buf replies[2]; /* of the last step: from memory, with a log */
 	size_t restarts, rewrites;
 };
 

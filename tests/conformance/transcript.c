@@ -150,7 +150,7 @@ static bool match_error(yyjson_val *step, yyjson_val *expected, struct qless_str
 	return false;
 }
 
-/* Compare a reply and take it from `got`. */
+/* Compare a reply and remove it from `got`. */
 static bool match_reply(yyjson_val *step, yyjson_val *expected, struct qless_str *got)
 {
 	char type = got->len > 0 ? got->ptr[0] : '\0';
@@ -288,7 +288,7 @@ void transcript_run(const char *path, const char *only, struct scenario *s,
 				s->step = root;
 			ops->line(arg, root);
 		}
-		/* The step is told about as long as its state is compared. */
+		/* A report names the step until its state has been compared. */
 		if (is_step) {
 			yyjson_doc_free(step_doc);
 			step_doc = doc;

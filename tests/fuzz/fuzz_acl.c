@@ -1,9 +1,9 @@
 /*
- * Any words as rules for users: a list of rules is applied whole or leaves the user as it was, and
- * what is said of a user makes one like it of any other.
+ * Any words as rules for users. A list of rules is applied as a whole or leaves the user unchanged.
+ * The description of a user makes an equal user of any other.
  *
- * An input is text. Each line is a user's name and the rules for it, with a blank between them; a
- * line that begins with a blank deletes the user.
+ * An input is text. Each line is the name of a user and its rules, separated by blanks. A line that
+ * begins with a blank deletes the user.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -34,7 +34,7 @@ static size_t split(struct qless_str line, struct qless_str *words, size_t max)
 	return count;
 }
 
-/* Two that may do the same. */
+/* The two users have the same rights. */
 static void check_same(const struct command_table *table, const struct user *a,
 		       const struct user *b)
 {
@@ -52,7 +52,7 @@ static void check_same(const struct command_table *table, const struct user *a,
 	assert(acl_user_password_count(a) == acl_user_password_count(b));
 }
 
-/* The rules as they are shown, given to a new user and to one that was something else. */
+/* Apply the description of a user to a new user, and to one with other rules. */
 static void check_described(const struct command_table *table, const struct user *user)
 {
 	struct buf text = BUF_INIT(BUF_NO_MAX), again = BUF_INIT(BUF_NO_MAX);

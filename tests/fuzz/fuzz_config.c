@@ -1,9 +1,9 @@
 /*
- * Any text as a configuration file: it is refused with a line that says why and leaves the
- * configuration as it was, or what it says can be written down and read again as the same. What
- * CONFIG SET and CONFIG GET are given goes the same way.
+ * Any text as a configuration file. It is refused with a reason and leaves the configuration
+ * unchanged, or it can be written and read again with the same result. Its words also go to CONFIG
+ * SET and CONFIG GET.
  *
- * Files that a text includes are not there to be read: the directory does not exist.
+ * Files that the text includes do not exist, because their directory does not.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -21,13 +21,13 @@ static void write_all(const struct config *cfg, struct buf *out)
 		config_format_lines(cfg, (enum config_opt)i, out);
 }
 
-/* A path from the root could be that of something to wait for, such as a terminal. */
+/* An absolute path could name something that blocks, such as a terminal. */
 static bool includes_from_root(struct qless_str text)
 {
 	return str_glob_match(STR("*include*/*"), text, true);
 }
 
-/* Messages go to a terminal and into a log: a line, and nothing that controls either. */
+/* Messages go to a terminal and into a log: one line without control characters. */
 static void check_message(const struct buf *error)
 {
 	assert(error->len > 0);
@@ -69,7 +69,7 @@ static void visit(const char *name, struct qless_str value, void *arg)
 	*bytes += str_from(name).len + value.len;
 }
 
-/* The words of the first lines, as CONFIG SET and CONFIG GET get them. */
+/* The words of the first lines, as arguments of CONFIG SET and CONFIG GET. */
 static void check_set(struct config *cfg, struct qless_str text)
 {
 	struct buf before = BUF_INIT(BUF_NO_MAX), after = BUF_INIT(BUF_NO_MAX);
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Exactly as long as the text, so that a sanitizer sees the byte behind it being read. */
+	/* A block of just this size, so that a sanitizer sees a read of the byte after it. */
 	char *copy = mem_alloc(size + (size == 0));
 	struct qless_str text = str_make(copy, size);
 	struct config cfg;

@@ -1,11 +1,11 @@
 /*
- * The engine on any sequence of calls: its invariants hold after each, a call that fails has had no
- * effect, and two engines with different hash seeds give the same replies and events and end in the
+ * Any sequence of calls of the engine. Its invariants hold after each call, and a failed call has
+ * no effect. Two engines with different hash seeds give the same replies and events, and end in the
  * same state.
  *
- * An input is read as calls. A byte chooses the command, one how much time has passed, and one for
- * each argument what it is: mostly something from a short list, so that calls meet the jobs of
- * those before them; sometimes bytes of the input themselves.
+ * An input is read as calls. One byte chooses the command, one the time that passes, and one each
+ * argument. Most arguments come from a short list, so that calls concern the jobs of earlier calls.
+ * Some are bytes of the input.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -23,13 +23,13 @@
 #define MAX_CALLS  200
 #define MAX_ARGS   40
 #define MAX_REPEAT 4
-/* From this byte on an argument is bytes of the input, their number behind it. */
+/* From this value on, the argument is bytes of the input, which the number of bytes precedes. */
 #define LITERAL_FROM 0xf0
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
-/* The arguments of a command, a letter each; see the dictionary. The last may be repeated with a
- * `*` behind it; `?` stands before what may be left out. */
+/* The arguments of a command, one letter each; see the dictionary. A `*` after the last one allows
+ * to repeat it; the arguments after `?` are optional. */
 static const struct {
 	const char *name;
 	const char *args;
@@ -85,7 +85,7 @@ static const struct {
 	{ "consistencycheck", "r" },
 };
 
-/* A pair of an option and its value is two of these. */
+/* An option with its value counts as two of these. */
 static const struct {
 	char letter;
 	const char *words[16];
@@ -121,7 +121,7 @@ static const struct {
 	{ 'T', { "[\"t1\"]", "[\"t2\",\"t1\"]", "[]", "[\"t1\",\"t1\"]", "{}", "[1,2,3]" } },
 };
 
-/* Names of options, and the letter of what goes behind each. */
+/* Names of options, each with the letter of its value. */
 static const struct {
 	char letter;
 	const char *names[8];
@@ -178,10 +178,10 @@ static struct qless_str take_word(struct input *in, char letter)
 		if (dictionary[i].letter == letter)
 			return choose(dictionary[i].words, COUNT_OF(dictionary[i].words), choice);
 	}
-	abort(); /* a letter without words */
+	abort(); /* an unknown letter */
 }
 
-/* One argument, or the two of an option. */
+/* Adds one argument, or an option and its value. */
 static size_t take_arg(struct input *in, char letter, struct qless_str *args)
 {
 	for (size_t i = 0; i < COUNT_OF(options); i++) {

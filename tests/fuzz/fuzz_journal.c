@@ -1,11 +1,11 @@
 /*
- * Any bytes as a log directory: reading it ends in a state or in a sentence, whatever is in the
- * files, and what was read is the same when it is read again.
+ * Any bytes as a log directory. Reading them gives a state or an error, and a state is the same
+ * when it is read again.
  *
- * An input is a list of pieces: a byte that says what it is, one for its size, and the bytes. With
- * the top bit of the first byte of an input the checksums are made to be right (of manifest, heads
- * and records), so that what lies behind them is reached; without it the files are just what the
- * input says.
+ * An input is a list of pieces: a byte for the kind, one for the size, and the bytes. If the top
+ * bit of the first byte of an input is set, the checksums of manifest, headers and records are
+ * corrected, so that the code after them is reached. Otherwise the files have exactly the bytes of
+ * the input.
  */
 #include <assert.h>
 #include <errno.h>
@@ -29,7 +29,7 @@
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 #define DATABASES	2
 #define SALT		UINT64_C(0x0123456789abcdef)
-/* Of a base that came after the one that is there. */
+/* The number of a later snapshot than the existing one. */
 #define NEXT_SEQUENCE 200
 #define CREATED_US    INT64_C(1700000000000000)
 
@@ -163,7 +163,7 @@ static void append_head(struct buf *file, int which, uint64_t sequence)
 	buf_append(file, head, sizeof head);
 }
 
-/* Files that are cut as the input says, and nothing put right. */
+/* Cut the input into files, without corrections. */
 static void fill_raw(struct directory *d, struct input *in)
 {
 	for (int i = 0; i < FILE_COUNT; i++) {
@@ -174,7 +174,7 @@ static void fill_raw(struct directory *d, struct input *in)
 	}
 }
 
-/* A record with a sequence number that fits, unless the input wants another one. */
+/* Append a record with the next sequence number, unless the input chooses another one. */
 static void append_piece(struct buf *file, struct input *in, uint64_t *sequence)
 {
 	uint8_t kind = take(in);
@@ -192,7 +192,7 @@ static void append_piece(struct buf *file, struct input *in, uint64_t *sequence)
 		record_append(file, SALT, (enum record_type)(kind & 0x0f), (*sequence)++, bytes);
 }
 
-/* Good heads, and good checksums around what the input says. */
+/* Correct headers and checksums around the bytes of the input. */
 static void fill_framed(struct directory *d, struct input *in, bool has_base, bool is_kept)
 {
 	uint64_t base_sequence = has_base ? take(in) : 0;
@@ -237,7 +237,7 @@ static struct qless *engine_of(void *arg, unsigned db)
 {
 	struct subject *s = arg;
 
-	/* Each is loaded into once: what stands in a base is a new engine each time. */
+	/* Each database is loaded once: a snapshot makes a new engine each time. */
 	if (db >= DATABASES || databases_peek(s->databases, db) != NULL)
 		return NULL;
 	return databases_get(s->databases, db)->engine;
@@ -281,7 +281,7 @@ static void run(struct subject *s, const struct directory *d, const struct recov
 	s->databases = databases_new(DATABASES, &hooks);
 	buf_init(&s->error, 64 * 1024);
 	s->rc = recovery_run(&s->recovery, &d->io, "dir", limit, &target, &s->error);
-	/* Whoever cannot start has to learn why. That there is no log is no failure. */
+	/* A failed start has an error. A missing log is not a failure. */
 	assert(s->rc == 0 || s->rc == -ENOENT || s->error.len > 0);
 }
 

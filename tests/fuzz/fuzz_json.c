@@ -1,7 +1,7 @@
 /*
- * Any text as JSON from a client: what is good is taken and given back byte for byte, what is not
- * is refused with a reason, and neither harms the other. The same text then goes to each place
- * where commands take JSON, and what they answer is JSON again.
+ * Any text as JSON from a client. Valid JSON is accepted and returned byte for byte; other text is
+ * refused with a reason. Then the text goes to each command that takes JSON, and the reply must be
+ * JSON again.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@ static void check_strings(struct qless_str text, bool objects)
 	json_strings_done(&strings);
 }
 
-/* Any bytes make a string, if they are UTF-8. */
+/* Any bytes can be a string if they are UTF-8. */
 static void check_written(struct qless_str text, bool is_utf8)
 {
 	struct buf out = BUF_INIT(BUF_NO_MAX), error = BUF_INIT(256);
@@ -84,7 +84,7 @@ static int run(struct subject *s, const char *name, const struct qless_str *args
 	run(s, name, (const struct qless_str[]){ __VA_ARGS__ }, \
 	    sizeof((const struct qless_str[]){ __VA_ARGS__ }) / sizeof(struct qless_str))
 
-/* The reply is a bulk string of JSON. */
+/* The reply is a bulk string with JSON. */
 static void check_reply(const struct subject *s)
 {
 	struct buf error = BUF_INIT(256);
@@ -151,7 +151,7 @@ static void fail_finding(void *arg, struct qless_str finding)
 	abort();
 }
 
-/* Whether the text is UTF-8: yyjson says so of a string of it, once what needs escapes has them. */
+/* Whether the text is UTF-8, as yyjson judges a string of it whose special bytes are escaped. */
 static bool text_is_utf8(struct qless_str text)
 {
 	struct buf out = BUF_INIT(BUF_NO_MAX), error = BUF_INIT(256);
@@ -169,7 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Exactly as long as the text, so that a sanitizer sees the byte behind it being read. */
+	/* A block of just this size, so that a sanitizer sees a read of the byte after it. */
 	char *copy = mem_alloc(size + (size == 0));
 	struct qless_str text = str_make(copy, size);
 	struct qless_hooks hooks = { .hash_seed = 1 };

@@ -1,8 +1,8 @@
 /*
- * Any text as a manifest: it is refused with a reason, or what it says can be written and read
- * again as the same. Each line of it goes through the same as the name of a file.
+ * Any text as a manifest. It is refused with a reason, or it can be written and read again with the
+ * same result. Each of its lines is also tried as the name of a file.
  *
- * The text is read as it is, and once more with the checksum that it needs behind it.
+ * The text is read unchanged, and again followed by its checksum.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -47,7 +47,7 @@ static void check_text(struct qless_str text)
 	buf_done(&written);
 }
 
-/* What is a name of ours is what we make of its number, if that has no more zeros than it needs. */
+/* A valid name is the one made from its number, unless it has leading zeros. */
 static void check_name(const char *name)
 {
 	char path[JOURNAL_PATH_MAX];
@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Exactly as long as the text, so that a sanitizer sees the byte behind it being read. */
+	/* A block of just this size, so that a sanitizer sees a read of the byte after it. */
 	char *copy = mem_alloc(size + (size == 0));
 	struct qless_str text = str_make(copy, size);
 	struct buf summed = BUF_INIT(BUF_NO_MAX);

@@ -1,8 +1,8 @@
 /*
- * Any keys that a Redis can hold, moved in: what is built of them holds together, comes back from a
- * snapshot, and differs from what was read only where a finding says so.
+ * Any keys of a Redis, moved in. The engine built from them is consistent, survives a snapshot, and
+ * differs from the keys only if a finding says why.
  *
- * An input is text. A line that begins with a letter is a key: the letter chooses its type, the
+ * An input is text. A line that begins with a letter is a key: the letter chooses its type, and the
  * rest is its name. A line that begins with a blank is the next element of that key.
  */
 #include <assert.h>
@@ -35,7 +35,7 @@ struct draft {
 	enum key_type type;
 	struct element elements[MAX_ELEMENTS];
 	size_t count;
-	bool is_half; /* the last has no second part yet */
+	bool is_half; /* the last element has no second part yet */
 };
 
 static int compare_scores(const void *a, const void *b)
@@ -47,7 +47,7 @@ static int compare_scores(const void *a, const void *b)
 	return str_compare(x->first, y->first);
 }
 
-/* Fields and members are there once. */
+/* Fields and members are unique. */
 static bool has_first(const struct draft *d, struct qless_str first)
 {
 	for (size_t i = 0; i < d->count; i++) {

@@ -13,9 +13,9 @@
 #include "util/buf.h"
 #include "util/mem.h"
 
-/* Later than that, the interval of a recurring job is lost in the rounding of a time. */
+/* At later times, rounding loses the interval of a recurring job. */
 #define NOW_MAX 1e12
-/* To pop or to make more jobs than that takes longer than a fuzzer should wait. */
+/* Larger counts take too long for a fuzzer. */
 #define COUNT_MAX 1000
 
 static void fail_finding(void *arg, struct qless_str finding)

@@ -1,8 +1,8 @@
 /*
- * Any bytes as what a Redis answers to whoever reads its keys: they are read to the end, or there
- * is a reason why not, and an engine can be built of whatever came, however unlike a Redis it was.
+ * Any bytes as the replies of a Redis whose keys are read. The keys are read to the end, or there
+ * is an error. An engine can be built from whatever was read.
  *
- * The first byte of an input chooses how many keys are asked for at a time.
+ * The first byte of an input chooses the number of keys in a request.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -21,7 +21,8 @@
 #include "util/buf.h"
 
 #define NOW 1700000000.0
-/* hiredis allocates as many elements as an array announces, which is no matter of ours. */
+/* hiredis allocates as many elements as an array announces; that is not the subject of this test.
+ * */
 #define COUNT_DIGITS_MAX 5
 
 /* ---- the other end ---- */
@@ -70,14 +71,14 @@ static void send_all(int fd, struct qless_str bytes)
 	}
 }
 
-/* Says all it has to say without listening, and then listens until there is nobody. */
+/* Send everything without reading, then read until the connection ends. */
 static void *redis_serve(void *arg)
 {
 	int fd = accept(redis.listener, NULL, NULL);
 	char ignored[4096];
 
 	assert(fd >= 0);
-	send_all(fd, STR("+OK\r\n")); /* to SELECT */
+	send_all(fd, STR("+OK\r\n")); /* the reply to SELECT */
 	send_all(fd, redis.answers);
 	shutdown(fd, SHUT_WR);
 	while (read(fd, ignored, sizeof ignored) > 0)
@@ -97,7 +98,7 @@ static bool announces_too_much(struct qless_str bytes)
 				return true;
 			continue;
 		}
-		/* Signs and blanks leave it a count. */
+		/* Signs and blanks before a count keep it a count. */
 		if (strchr("*%~>|", bytes.ptr[i]) != NULL) {
 			is_count = true;
 			digits = 0;

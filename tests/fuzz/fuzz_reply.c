@@ -1,6 +1,6 @@
 /*
- * Any bytes as what a server replies to qlessd-benchmark: the end of a reply is found where it is
- * however much of what follows is there, never before all of it has come, and its parts make it up.
+ * Any bytes as the replies of a server to qlessd-benchmark. The end of a reply is found regardless
+ * of the bytes that follow, and never before all of it has arrived. Its parts make up the whole.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -10,10 +10,10 @@
 #include "benchmark/reply.h"
 #include "util/mem.h"
 
-/* Looking at every prefix is quadratic. */
+/* Trying every prefix is quadratic. */
 #define PREFIXES_MAX ((size_t)200)
 
-/* In a block of just that size, so that a sanitizer sees the byte behind it being read. */
+/* In a block of just that size, so that a sanitizer sees a read of the byte after it. */
 static ptrdiff_t scan(struct qless_str bytes, size_t len)
 {
 	char *copy = mem_alloc(len + (len == 0));

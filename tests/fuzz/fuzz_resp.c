@@ -1,9 +1,9 @@
 /*
- * The request parser on any bytes: it must neither crash nor read past the end, and must find the
- * same requests and the same error however the bytes were cut up. What it finds, the writer sends
- * again, which must read as the same arguments.
+ * Any bytes for the request parser. It must not crash or read past the end, and must find the same
+ * requests and the same error however the bytes are cut. The writer sends each request again, which
+ * must be parsed as the same arguments.
  *
- * The first byte of an input chooses the limits, the second how the rest is cut.
+ * The first byte of an input chooses the limits, and the second one how the rest is cut.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@ static const struct resp_limits limit_choices[] = {
 	  .unauthenticated = true },
 };
 
-/* A request that was just read, written as a client would and read again. */
+/* Write a request as a client does, and parse it again. */
 static void check_round_trip(const struct resp_request *r, struct chunk_pool *pool)
 {
 	const struct resp_limits limits = RESP_LIMITS_DEFAULT;
@@ -64,7 +64,7 @@ static void check_round_trip(const struct resp_request *r, struct chunk_pool *po
 	buf_done(&bytes);
 }
 
-/* Text from outside in a simple string or an error leaves it one line. */
+/* Text from outside in a simple string or an error stays on one line. */
 static void check_line(struct qless_str text, struct chunk_pool *pool)
 {
 	struct reply w;
@@ -93,8 +93,8 @@ static void note_request(struct buf *log, const struct resp_request *r)
 	buf_append_char(log, ']');
 }
 
-/* What comes out of the stream when each delivery brings up to `max_piece` bytes more, and has
- * moved what was there. */
+/* The requests of the stream, if each delivery brings up to `max_piece` more bytes, and moves the
+ * earlier ones. */
 static struct buf read_stream(const struct resp_limits *limits, struct qless_str stream,
 			      size_t max_piece, struct chunk_pool *pool)
 {
@@ -134,7 +134,8 @@ static struct buf read_stream(const struct resp_limits *limits, struct qless_str
 			assert(resp_parser_wanted(&parser, len - at) >= 1);
 			assert(resp_parser_is_idle(&parser) == (at == len));
 		}
-		/* Slices and words come from what arrived, never from what was announced. */
+		/* Memory for slices and words follows the bytes that arrived, not the announced
+		 * ones. */
 		assert(r.argv_cap <= 2 * stream.len + 16);
 		assert(r.text_cap <= stream.len);
 		start += at;

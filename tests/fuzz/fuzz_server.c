@@ -1,12 +1,12 @@
 /*
- * Requests to a whole server, not by way of sockets: every command there is meets whatever those
- * before it left. Nothing may crash, the engines' invariants hold after each request, all that
- * comes back is well-formed RESP, and so are the metrics at the end in their way.
+ * Requests to a whole server without sockets. Every command meets the state that earlier commands
+ * left. Nothing may crash, the invariants of the engines hold after each request, and all replies
+ * are well-formed RESP. At the end the metrics are well-formed, too.
  *
- * An input is text. Its first byte chooses the configuration. Of each line the first byte chooses
- * one of a few connections, and the rest is sent there, with a line end: mostly an inline command,
- * but a request may as well be written out in the protocol, a line of it each time. A connection
- * that the server has closed is followed by a new one.
+ * An input is text. Its first byte chooses the configuration. The first byte of each line chooses
+ * one of a few connections, and the rest is sent there with a line end. Usually that is an inline
+ * command, but lines may also spell a request in the protocol. A new connection replaces one that
+ * the server has closed.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -30,10 +30,10 @@
 
 #define PEERS	  3
 #define MAX_LINES 100
-/* More than any input needs; less than what a loop without an end takes. */
+/* More turns than any input needs, to detect an endless loop. */
 #define MAX_TURNS 1000
 
-/* Known from the start as the script of qless, for EVALSHA. */
+/* Known from the start as the SHA-1 of the script of qless, for EVALSHA. */
 #define SCRIPT_SHA "0123456789abcdef0123456789abcdef01234567"
 
 static const char *const configurations[] = {
@@ -108,8 +108,8 @@ static void peer_connect(struct peer *p, struct server *s)
 		.is_delivered = peer_is_delivered,
 		.done = peer_done,
 	};
-	/* A descriptor that can be read and written at any time, as far as the loop can see, and
-	 * tells of it again when something is written to it. */
+	/* For the loop, this descriptor is always readable and writable, and writing to it triggers
+	 * a new event. */
 	int fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
 	const struct user *user = acl_default_user(s->env.acl);
 
@@ -137,7 +137,7 @@ static struct qless_str take_line(struct qless_str *rest)
 	return line;
 }
 
-/* How many values follow that belong to this one. */
+/* The number of values that follow and belong to this one. */
 static uint64_t take_value(struct qless_str *rest)
 {
 	struct qless_str line = take_line(rest);
@@ -176,7 +176,7 @@ static uint64_t take_value(struct qless_str *rest)
 	}
 }
 
-/* Whole replies and nothing else. */
+/* Complete replies and nothing else. */
 static void check_written(struct peer *p)
 {
 	struct qless_str rest = buf_str(&p->written);
@@ -207,8 +207,7 @@ static void check_engines(struct server *s)
 	}
 }
 
-/* Names from outside stay inside of their quotes, and each line that is no comment ends with a
- * number. */
+/* Names from outside stay inside their quotes, and each line except comments ends with a number. */
 static void check_sample(struct qless_str line)
 {
 	bool is_quoted = false;
@@ -259,7 +258,7 @@ static void configure(struct config *config, uint8_t choice)
 		configurations[choice % (sizeof configurations / sizeof *configurations)];
 	int rc;
 
-	/* A server must listen somewhere; nobody comes this way. */
+	/* A server must listen somewhere; no client uses this socket. */
 	buf_printf(&text, "port 0\nunixsocket /tmp/qlessd-fuzz-%d.sock\n", (int)getpid());
 	buf_printf(&text, "appendonly no\ndatabases 3\n%s", chosen);
 	config_init(config);
@@ -288,7 +287,7 @@ static bool is_busy(const struct server *s, const struct peer *p)
 	return p->to_read.len > 0 || !TAILQ_EMPTY(&s->conns.ready);
 }
 
-/* One line of the input, and all that follows from it. */
+/* Deliver one line of the input, and run all that follows from it. */
 static void deliver(struct server *s, struct peer *peers, struct peer *to, struct qless_str line)
 {
 	struct buf bytes = BUF_INIT(BUF_NO_MAX);
@@ -302,7 +301,7 @@ static void deliver(struct server *s, struct peer *peers, struct peer *to, struc
 	for (int turn = 0; turn == 0 || is_busy(s, to); turn++) {
 		assert(turn < MAX_TURNS);
 		turn_run(s, /* wait= */ false);
-		/* Nobody waits for the time to pass. */
+		/* End a pause, because time does not pass here. */
 		if (s->pause.mode != PAUSE_NONE && to->conn != NULL && to->conn->state == CONN_HELD)
 			pause_end(s);
 		if (to->conn == NULL)

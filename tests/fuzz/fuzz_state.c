@@ -1,9 +1,9 @@
 /*
- * Any bytes as a snapshot: loading them gives an error, or an engine whose invariants hold, that is
- * the same after another saving and loading, and that commands can go on with.
+ * Any bytes as a snapshot. Loading gives an error, or an engine whose invariants hold. Such an
+ * engine is the same after another snapshot, and commands can run on it.
  *
- * The first byte of an input chooses how the rest is cut into pieces. There are no checksums at
- * this level, so what a fuzzer makes up gets as far as a damaged file with good checksums would.
+ * The first byte of an input chooses how the rest is cut into pieces. This level has no checksums,
+ * so an input gets as far as a damaged file with correct checksums.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -20,10 +20,10 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 #define MAX_WORDS	16
-/* Later than what the snapshots of the corpus know of. */
+/* Later than all times in the snapshots of the corpus. */
 #define LATER 1700100000.0
 
-/* Each piece is a block of its own, so that a sanitizer sees the byte behind it being read. */
+/* Each piece is a block of its own, so that a sanitizer sees a read of the byte after it. */
 struct source {
 	struct qless_str left;
 	size_t piece_bytes;
@@ -91,7 +91,7 @@ static void check_again(struct qless *q)
 	buf_done(&second);
 }
 
-/* What touches everything that the snapshots of the corpus have, by the names they use. */
+/* Calls that touch all objects in the snapshots of the corpus, by their names. */
 static const char *const calls[] = {
 	"queues",
 	"workers",

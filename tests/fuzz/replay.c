@@ -1,6 +1,6 @@
 /*
- * Runs a fuzz target on every file of a directory, so that what the fuzzer once found is tested in
- * every build, with any compiler.
+ * Runs a fuzz target on every file of a directory. So every build tests the inputs that a fuzzer
+ * once found.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -12,12 +12,12 @@
 
 #include "util/buf.h"
 
-/* Larger inputs have no place in a corpus. */
+/* Bytes of an input at most; larger ones do not belong into a corpus. */
 #define INPUT_MAX ((size_t)1024 * 1024)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Whether the file could be read whole. */
+/* Whether the whole file could be read. */
 static bool read_file(const char *path, struct buf *content)
 {
 	FILE *file = fopen(path, "rb");
@@ -51,7 +51,7 @@ static bool replay_file(const char *path)
 		buf_done(&content);
 		return false;
 	}
-	/* A block of just this size lets a sanitizer see the first byte too far. */
+	/* A block of just this size lets a sanitizer see a read of the byte after it. */
 	exact = malloc(content.len != 0 ? content.len : 1);
 	if (exact == NULL)
 		abort();

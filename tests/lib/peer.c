@@ -343,7 +343,7 @@ static void need(struct peer *p, size_t len)
 			char text[SHOWN_BYTES + 64];
 			size_t have = p->end - p->start;
 
-			snprintf(text, sizeof text, "the connection is at its end, behind: %.*s",
+			snprintf(text, sizeof text, "the connection has ended after: %.*s",
 				 (int)(have < SHOWN_BYTES ? have : SHOWN_BYTES),
 				 have != 0 ? p->buf + p->start : "");
 			TEST_FAIL_MESSAGE(text);

@@ -17,7 +17,7 @@
 #include "resp/reply.h"
 #include "util/mem.h"
 
-/* Of the script, in its errors. */
+/* The SHA-1 of the script in its errors. */
 #define SCRIPT_CLIENT_SHA "0123456789abcdef0123456789abcdef01234567"
 
 struct script_client {

@@ -207,7 +207,7 @@ static void a_run_ends_after_its_duration(void)
 }
 
 /* Workers in lockstep return the same jobs again and again. */
-static void many_workers_that_fail_at_times_use_up_no_retries(void)
+static void workers_that_fail_at_times_use_up_no_retries(void)
 {
 	yyjson_doc *doc = run_json("--json --workload mixed --connections 200 --pipeline 1 "
 				   "--jobs 20000");
@@ -333,7 +333,7 @@ int main(int argc, char **argv)
 	RUN(a_batch_has_several_jobs);
 	RUN(any_workload_can_have_a_backlog);
 	RUN(a_run_ends_after_its_duration);
-	RUN(many_workers_that_fail_at_times_use_up_no_retries);
+	RUN(workers_that_fail_at_times_use_up_no_retries);
 	RUN(memory_and_log_of_a_local_server_are_measured);
 	RUN(the_same_seed_puts_the_same_jobs);
 	RUN(a_script_from_a_file_is_loaded);

@@ -13,7 +13,7 @@ void tearDown(void)
 {
 }
 
-static void an_empty_one_has_zeros(void)
+static void an_empty_histogram_has_zeros(void)
 {
 	TEST_ASSERT_EQUAL_UINT64(0, histogram_percentile(&h, 50));
 	TEST_ASSERT_EQUAL_UINT64(0, histogram_percentile(&h, 100));
@@ -31,8 +31,8 @@ static void small_values_are_exact(void)
 	TEST_ASSERT_TRUE(histogram_mean(&h) == 63.5);
 }
 
-/* Against a sorted array. */
-static void percentiles_are_right_to_within_a_hundredth(void)
+/* Compares with a sorted array. */
+static void percentiles_are_exact_to_one_percent(void)
 {
 	static uint64_t values[100000];
 	unsigned long long state = 1;
@@ -61,7 +61,7 @@ static void the_largest_value_bounds_every_percentile(void)
 	TEST_ASSERT_EQUAL_UINT64(1000001, histogram_percentile(&h, 99.99));
 }
 
-static void values_beyond_the_range_count_as_the_last(void)
+static void values_above_the_range_count_as_its_last(void)
 {
 	histogram_add(&h, UINT64_MAX);
 	histogram_add(&h, 1);
@@ -79,7 +79,7 @@ static void every_power_of_two_begins_a_bucket(void)
 		TEST_ASSERT_EQUAL_UINT64(bit, histogram_count_below(&h, (uint64_t)1 << bit));
 }
 
-static void merging_is_adding_all(void)
+static void merging_adds_all_counts(void)
 {
 	struct histogram other = { 0 };
 
@@ -96,12 +96,12 @@ static void merging_is_adding_all(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(an_empty_one_has_zeros);
+	RUN(an_empty_histogram_has_zeros);
 	RUN(small_values_are_exact);
-	RUN(percentiles_are_right_to_within_a_hundredth);
+	RUN(percentiles_are_exact_to_one_percent);
 	RUN(the_largest_value_bounds_every_percentile);
-	RUN(values_beyond_the_range_count_as_the_last);
+	RUN(values_above_the_range_count_as_its_last);
 	RUN(every_power_of_two_begins_a_bucket);
-	RUN(merging_is_adding_all);
+	RUN(merging_adds_all_counts);
 	return UNIT_RESULT();
 }

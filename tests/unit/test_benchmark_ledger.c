@@ -14,7 +14,7 @@ void tearDown(void)
 	ledger_done(&l);
 }
 
-/* The next job is put; its jid is good until the next call. */
+/* Puts the next job; its jid is valid until the next call. */
 static struct qless_str put(void)
 {
 	static char jid[LEDGER_JID_BYTES];
@@ -34,7 +34,7 @@ static void a_job_is_found_by_its_jid(void)
 	}
 }
 
-static void a_job_is_popped_once(void)
+static void a_job_can_be_popped_once(void)
 {
 	struct qless_str jid = put();
 
@@ -45,7 +45,7 @@ static void a_job_is_popped_once(void)
 	TEST_ASSERT_EQUAL_INT64(1, l.running);
 }
 
-static void a_job_given_back_is_popped_again(void)
+static void a_returned_job_can_be_popped_again(void)
 {
 	struct qless_str jid = put();
 
@@ -56,7 +56,7 @@ static void a_job_given_back_is_popped_again(void)
 	TEST_ASSERT_EQUAL_INT(LEDGER_GOOD, ledger_pop(&l, jid));
 }
 
-static void jids_of_others_are_unknown(void)
+static void jids_of_other_runs_are_unknown(void)
 {
 	char jid[LEDGER_JID_BYTES];
 	struct ledger other;
@@ -73,7 +73,7 @@ static void jids_of_others_are_unknown(void)
 	ledger_done(&other);
 }
 
-static void many_jobs_have_a_place_each(void)
+static void many_jobs_are_tracked(void)
 {
 	for (int i = 0; i < 200000; i++)
 		TEST_ASSERT_EQUAL_INT(LEDGER_GOOD, ledger_pop(&l, put()));
@@ -96,10 +96,10 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(a_job_is_found_by_its_jid);
-	RUN(a_job_is_popped_once);
-	RUN(a_job_given_back_is_popped_again);
-	RUN(jids_of_others_are_unknown);
-	RUN(many_jobs_have_a_place_each);
+	RUN(a_job_can_be_popped_once);
+	RUN(a_returned_job_can_be_popped_again);
+	RUN(jids_of_other_runs_are_unknown);
+	RUN(many_jobs_are_tracked);
 	RUN(the_same_seed_gives_the_same_jids);
 	return UNIT_RESULT();
 }

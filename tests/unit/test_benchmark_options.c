@@ -21,7 +21,7 @@ void tearDown(void)
 	buf_done(&error);
 }
 
-/* The words stay where they are, as those of main() do. */
+/* The words stay in memory, like those of main(). */
 static int parse(const char *const *words)
 {
 	static char copies[WORDS_MAX][64];
@@ -45,7 +45,7 @@ static int parse(const char *const *words)
 		TEST_ASSERT_EQUAL_STRING(message, buf_cstr(&error)); \
 	} while (0)
 
-static void without_options_there_are_defaults(void)
+static void options_have_defaults(void)
 {
 	TEST_ASSERT_EQUAL_INT(0, parse((const char *const[]){ NULL }));
 	TEST_ASSERT_EQUAL_STRING("127.0.0.1", options.host);
@@ -58,7 +58,7 @@ static void without_options_there_are_defaults(void)
 	TEST_ASSERT_FALSE(options.has_seed);
 }
 
-static void all_options_are_taken(void)
+static void all_options_are_parsed(void)
 {
 	TEST_ASSERT_EQUAL_INT(0, PARSE("--host", "::1", "--port=7000", "--jobs", "10k", "--backlog",
 				       "2M", "--dialect", "evalsha", "--script", "qless.lua",
@@ -92,7 +92,7 @@ static void the_password_may_be_in_the_environment(void)
 	TEST_ASSERT_EQUAL_STRING("other", options.password);
 }
 
-static void tasks_are_told_apart(void)
+static void help_version_and_run_are_distinguished(void)
 {
 	PARSE("--help");
 	TEST_ASSERT_EQUAL_INT(OPTIONS_HELP, options.task);
@@ -120,7 +120,7 @@ static void numbers_are_checked(void)
 	ASSERT_REFUSED("--warmup must be seconds from 0 to 86400, not '-1'", "--warmup", "-1");
 }
 
-static void what_is_unknown_is_refused(void)
+static void unknown_options_are_refused(void)
 {
 	ASSERT_REFUSED("unknown option --nonsense", "--nonsense");
 	ASSERT_REFUSED("unknown option -x", "-x");
@@ -129,7 +129,7 @@ static void what_is_unknown_is_refused(void)
 	ASSERT_REFUSED("--dialect must be native, qless or evalsha, not 'lua'", "--dialect", "lua");
 }
 
-static void options_that_do_not_go_together_are_refused(void)
+static void conflicting_options_are_refused(void)
 {
 	ASSERT_REFUSED("--script is for --dialect evalsha", "--script", "qless.lua");
 	ASSERT_REFUSED("--user needs a --password", "--user", "ann");
@@ -141,12 +141,12 @@ static void options_that_do_not_go_together_are_refused(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(without_options_there_are_defaults);
-	RUN(all_options_are_taken);
+	RUN(options_have_defaults);
+	RUN(all_options_are_parsed);
 	RUN(the_password_may_be_in_the_environment);
-	RUN(tasks_are_told_apart);
+	RUN(help_version_and_run_are_distinguished);
 	RUN(numbers_are_checked);
-	RUN(what_is_unknown_is_refused);
-	RUN(options_that_do_not_go_together_are_refused);
+	RUN(unknown_options_are_refused);
+	RUN(conflicting_options_are_refused);
 	return UNIT_RESULT();
 }

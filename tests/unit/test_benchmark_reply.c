@@ -15,7 +15,7 @@ void tearDown(void)
 {
 }
 
-/* Of bytes that end where the memory ends, so that a sanitizer sees what reads on. */
+/* The bytes end where their memory ends, so that a sanitizer sees a read of the byte after them. */
 static ptrdiff_t scan(const char *bytes, size_t len)
 {
 	static char *copy;
@@ -26,7 +26,7 @@ static ptrdiff_t scan(const char *bytes, size_t len)
 	return reply_scan(str_make(copy, len), &reply);
 }
 
-/* The whole is one reply, and no part of it is; with more behind it, it is the same. */
+/* The whole is one reply, also if more bytes follow, and no part of it is one. */
 static void scan_split(const char *bytes)
 {
 	size_t len = strlen(bytes);
@@ -43,7 +43,7 @@ static void scan_split(const char *bytes)
 	TEST_ASSERT_EQUAL_INT64((int64_t)len, scan(bytes, len));
 }
 
-static void a_status_is_its_line(void)
+static void a_status_has_one_line(void)
 {
 	scan_split("+PONG\r\n");
 	TEST_ASSERT_EQUAL_INT(REPLY_STATUS, reply.type);
@@ -51,7 +51,7 @@ static void a_status_is_its_line(void)
 	ASSERT_STR("", reply.error);
 }
 
-static void an_error_is_its_line(void)
+static void an_error_has_one_line(void)
 {
 	scan_split("-ERR no such thing\r\n");
 	TEST_ASSERT_EQUAL_INT(REPLY_ERROR, reply.type);
@@ -89,7 +89,7 @@ static void null_is_a_bulk_string_or_an_array(void)
 	TEST_ASSERT_EQUAL_INT(REPLY_NULL, reply.type);
 }
 
-static void an_array_is_the_bytes_of_its_elements(void)
+static void an_array_consists_of_the_bytes_of_its_elements(void)
 {
 	struct reply element;
 
@@ -125,7 +125,7 @@ static void the_first_error_inside_an_array_is_found(void)
 	ASSERT_STR("NOJOB one", reply.error);
 }
 
-static void what_is_no_reply_is_refused(void)
+static void invalid_replies_are_refused(void)
 {
 	static const char *const wrong[] = {
 		"HTTP/1.1 400\r\n",
@@ -160,17 +160,17 @@ static void a_line_without_end_is_refused(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(a_status_is_its_line);
-	RUN(an_error_is_its_line);
+	RUN(a_status_has_one_line);
+	RUN(an_error_has_one_line);
 	RUN(an_integer_has_a_sign);
 	RUN(a_bulk_string_may_hold_line_ends);
 	RUN(an_empty_bulk_string_is_not_null);
 	RUN(null_is_a_bulk_string_or_an_array);
-	RUN(an_array_is_the_bytes_of_its_elements);
+	RUN(an_array_consists_of_the_bytes_of_its_elements);
 	RUN(an_empty_array_has_no_elements);
 	RUN(arrays_nest);
 	RUN(the_first_error_inside_an_array_is_found);
-	RUN(what_is_no_reply_is_refused);
+	RUN(invalid_replies_are_refused);
 	RUN(a_line_without_end_is_refused);
 	return UNIT_RESULT();
 }

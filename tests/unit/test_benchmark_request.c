@@ -27,7 +27,7 @@ void tearDown(void)
 	buf_done(&out);
 }
 
-static void a_plain_request_has_only_what_was_given(void)
+static void a_plain_request_has_only_its_arguments(void)
 {
 	request_begin(&r, REQUEST_PLAIN, NULL, "PING");
 	request_end(&r);
@@ -35,7 +35,7 @@ static void a_plain_request_has_only_what_was_given(void)
 	ASSERT_STR("*1\r\n$4\r\nPING\r\n", buf_str(&out));
 }
 
-static void places_get_their_values(void)
+static void places_are_filled_with_their_values(void)
 {
 	request_begin(&r, REQUEST_PLAIN, NULL, "x");
 	request_add_all(&r, (const char *const[]){ "%q", "%w", "%j", "%n", NULL });
@@ -46,7 +46,7 @@ static void places_get_their_values(void)
 		   buf_str(&out));
 }
 
-static void jids_come_one_after_the_other(void)
+static void jids_fill_their_places_in_order(void)
 {
 	request_begin(&r, REQUEST_PLAIN, NULL, "x");
 	request_add(&r, "[\"%j\",\"%j\"]");
@@ -55,7 +55,7 @@ static void jids_come_one_after_the_other(void)
 	ASSERT_STR("*2\r\n$1\r\nx\r\n$71\r\n[\"" JID_A "\",\"" JID_B "\"]\r\n", buf_str(&out));
 }
 
-static void the_dialects_put_the_time_behind_the_command(void)
+static void dialects_put_the_time_after_the_command(void)
 {
 	request_begin(&r, REQUEST_QLESS, NULL, "get");
 	request_end(&r);
@@ -80,7 +80,7 @@ static void writing_again_starts_from_the_first_jid(void)
 	ASSERT_STR("*1\r\n$32\r\n" JID_A "\r\n*1\r\n$32\r\n" JID_A "\r\n", buf_str(&out));
 }
 
-static void many_places_fit(void)
+static void a_request_can_have_many_places(void)
 {
 	static char jids[100 * REQUEST_JID_BYTES];
 	struct request_values many = values;
@@ -99,11 +99,11 @@ static void many_places_fit(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(a_plain_request_has_only_what_was_given);
-	RUN(places_get_their_values);
-	RUN(jids_come_one_after_the_other);
-	RUN(the_dialects_put_the_time_behind_the_command);
+	RUN(a_plain_request_has_only_its_arguments);
+	RUN(places_are_filled_with_their_values);
+	RUN(jids_fill_their_places_in_order);
+	RUN(dialects_put_the_time_after_the_command);
 	RUN(writing_again_starts_from_the_first_jid);
-	RUN(many_places_fit);
+	RUN(a_request_can_have_many_places);
 	return UNIT_RESULT();
 }

@@ -38,7 +38,7 @@ static void each_request_has_a_later_time_than_the_one_before(void)
 	TEST_ASSERT_EQUAL_INT64(1763509999989990 + 40 * 6670, stamp.us);
 }
 
-static void a_clock_that_is_ahead_is_followed(void)
+static void a_clock_that_is_ahead_is_adopted(void)
 {
 	stamp_read(&stamp, 1763510214000000);
 	stamp_next(&stamp);
@@ -46,7 +46,7 @@ static void a_clock_that_is_ahead_is_followed(void)
 	TEST_ASSERT_EQUAL_STRING("1763510300.000000", stamp_next(&stamp));
 }
 
-static void a_clock_that_is_behind_is_not(void)
+static void a_clock_that_went_back_is_ignored(void)
 {
 	stamp_read(&stamp, 1763510214000007);
 	stamp_next(&stamp);
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(the_time_is_seconds_with_six_decimals);
 	RUN(each_request_has_a_later_time_than_the_one_before);
-	RUN(a_clock_that_is_ahead_is_followed);
-	RUN(a_clock_that_is_behind_is_not);
+	RUN(a_clock_that_is_ahead_is_adopted);
+	RUN(a_clock_that_went_back_is_ignored);
 	return UNIT_RESULT();
 }

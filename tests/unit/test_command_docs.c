@@ -14,7 +14,7 @@ static void handle(struct request *req)
 	reply_ok(req->reply);
 }
 
-/* What the daemon is built from, but for the handlers. */
+/* The rows of the daemon, without their handlers. */
 static const struct command all_rows[] = {
 #define QUEUE(row_name, row_handler, row_run, row_decode, row_forms, min, max, row_flags, \
 	      row_group, row_arguments, row_summary, row_complexity)                      \

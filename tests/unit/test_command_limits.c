@@ -100,7 +100,7 @@ static void a_job_has_no_more_dependencies_than_allowed(void)
 	ASSERT_BEGINS("$", &f, "put", "w", "q", "j", "k", "{}", "0", "depends", "[\"a\"]");
 	ASSERT_REFUSED("-LIMIT A job would have more dependencies than max-dependencies (2)\r\n",
 		       "depends", "j", "on", "b", "c");
-	/* What is no dependency, or one already, does not count. */
+	/* Jobs that cannot be dependencies, or already are, do not count. */
 	ASSERT_NATIVE(":1\r\n", &f, "depends", "j", "on", "a", "none", "b");
 	ASSERT_NATIVE(":1\r\n", &f, "depends", "j", "on", "a", "b", LONG_NAME);
 	ASSERT_NATIVE(":1\r\n", &f, "depends", "j", "off", LONG_NAME);

@@ -18,7 +18,7 @@ void tearDown(void)
 
 static void print_run(int first, const char *separator);
 
-/* "TYPE:name?*" is an optional, repeated argument behind a token; "*!" repeats the token, too. */
+/* "TYPE:name?*" is an optional, repeated argument after a token; "*!" repeats the token, too. */
 static void print_arg(const struct synopsis_arg *arg)
 {
 	if (arg->token.len != 0) {

@@ -24,7 +24,7 @@ void tearDown(void)
 	tempdir_done(&dir);
 }
 
-/* "" or the error. */
+/* Returns "" or the error. */
 static const char *parse(struct qless_str text)
 {
 	int status;
@@ -35,7 +35,7 @@ static const char *parse(struct qless_str text)
 	return buf_cstr(&error);
 }
 
-static void defaults_are_those_of_the_table(void)
+static void defaults_come_from_the_table(void)
 {
 	TEST_ASSERT_EQUAL_size_t(2, cfg.bind.count);
 	TEST_ASSERT_EQUAL_STRING("127.0.0.1", cfg.bind.words[0]);
@@ -295,7 +295,7 @@ static const char *parse_args(int argc, char **argv)
 	return buf_cstr(&error);
 }
 
-static void errors_in_arguments_say_so_and_change_nothing(void)
+static void errors_in_arguments_are_reported_and_change_nothing(void)
 {
 	{
 		ARGS(A("--timeout"), A("5"), A("--port"), A("x"));
@@ -321,7 +321,7 @@ static void errors_in_arguments_say_so_and_change_nothing(void)
 	}
 }
 
-static void flags_and_the_file_are_taken_out_wherever_flags_stand(void)
+static void flags_and_the_file_are_removed_from_any_place(void)
 {
 	ARGS(A("--check-config"), A("/etc/q.conf"), A("--port"), A("1"), A("--version"));
 
@@ -391,7 +391,7 @@ static void rules_of_tls_are_checked(void)
 	}
 }
 
-/* Lines made of pieces that mean something, and of any bytes. */
+/* Lines of meaningful pieces and random bytes. */
 static void append_random_line(unsigned long long *seed, struct buf *text)
 {
 	static const char *const pieces[] = {
@@ -458,7 +458,7 @@ static void random_lines_are_taken_or_refused_in_one_line(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(defaults_are_those_of_the_table);
+	RUN(defaults_come_from_the_table);
 	RUN(a_file_sets_fields_of_every_type);
 	RUN(the_last_of_several_lines_counts_but_users_add_up);
 	RUN(an_empty_list_is_written_as_an_empty_word);
@@ -469,8 +469,8 @@ int main(int argc, char **argv)
 	RUN(a_file_that_includes_itself_is_refused);
 	RUN(a_file_that_cannot_be_read_is_an_error);
 	RUN(arguments_set_directives_up_to_the_next_one);
-	RUN(errors_in_arguments_say_so_and_change_nothing);
-	RUN(flags_and_the_file_are_taken_out_wherever_flags_stand);
+	RUN(errors_in_arguments_are_reported_and_change_nothing);
+	RUN(flags_and_the_file_are_removed_from_any_place);
 	RUN(rules_between_directives_are_checked);
 	RUN(rules_of_tls_are_checked);
 	RUN(random_lines_are_taken_or_refused_in_one_line);

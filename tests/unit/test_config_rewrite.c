@@ -23,7 +23,7 @@ void tearDown(void)
 	tempdir_done(&dir);
 }
 
-/* A file is written and read. */
+/* Write a file and read it. */
 static void start_with(struct qless_str text)
 {
 	tempdir_write(&dir, "q.conf", text);
@@ -62,7 +62,7 @@ static void comments_order_and_unchanged_lines_stay(void)
 				 rewrite());
 }
 
-static void what_the_file_does_not_have_goes_under_a_marker(void)
+static void new_directives_go_under_a_marker(void)
 {
 	start_with(STR("port 7000"));
 	change(STR("timeout 90\nrequirepass \"a b\"\nmax-data-size 1mb\n"));
@@ -91,7 +91,7 @@ static void a_value_back_at_its_default_is_written_where_the_file_differs(void)
 	TEST_ASSERT_EQUAL_STRING("timeout 0\nport 7000\n", rewrite());
 }
 
-static void of_several_lines_the_last_is_changed_and_the_others_go(void)
+static void the_last_of_several_lines_is_changed_and_the_others_are_removed(void)
 {
 	start_with(STR("timeout 1\n# a\ntimeout 2\n# b\n"));
 	change(STR("timeout 3\n"));
@@ -121,7 +121,7 @@ static void directives_of_many_lines_are_replaced_together(void)
 				 rewrite());
 }
 
-static void included_files_are_overruled_but_not_touched(void)
+static void included_files_are_overridden_but_not_changed(void)
 {
 	tempdir_write(&dir, "sub", STR("timeout 5\nmaxclients 6\n"));
 	start_with(STR("timeout 1\ninclude sub\nport 7000\n"));
@@ -135,7 +135,7 @@ static void included_files_are_overruled_but_not_touched(void)
 	TEST_ASSERT_EQUAL_STRING("timeout 5\nmaxclients 6\n", tempdir_read(&dir, "sub"));
 }
 
-static void what_cannot_be_written_is_refused_and_the_file_stays(void)
+static void an_unwritable_value_is_refused_and_the_file_stays(void)
 {
 	char expected[300];
 
@@ -196,7 +196,7 @@ static void permissions_stay_and_no_other_file_is_left(void)
 	TEST_ASSERT_EQUAL_INT(1, tempdir_count(&dir));
 }
 
-static void a_file_that_says_what_is_in_force_is_not_written(void)
+static void a_file_with_the_current_values_is_not_written(void)
 {
 	struct stat before, after;
 
@@ -234,7 +234,7 @@ static void append_random_directive(unsigned long long *seed, struct buf *text)
 	buf_printf(text, "%s\n", line);
 }
 
-static void any_change_of_any_file_is_read_back_as_it_was(void)
+static void any_change_of_any_file_is_read_back(void)
 {
 	unsigned long long seed = 3;
 	struct buf text = BUF_INIT(BUF_NO_MAX);
@@ -273,17 +273,17 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(comments_order_and_unchanged_lines_stay);
-	RUN(what_the_file_does_not_have_goes_under_a_marker);
+	RUN(new_directives_go_under_a_marker);
 	RUN(a_value_back_at_its_default_is_written_where_the_file_differs);
-	RUN(of_several_lines_the_last_is_changed_and_the_others_go);
+	RUN(the_last_of_several_lines_is_changed_and_the_others_are_removed);
 	RUN(directives_of_many_lines_are_replaced_together);
-	RUN(included_files_are_overruled_but_not_touched);
-	RUN(what_cannot_be_written_is_refused_and_the_file_stays);
+	RUN(included_files_are_overridden_but_not_changed);
+	RUN(an_unwritable_value_is_refused_and_the_file_stays);
 	RUN(a_file_with_errors_is_not_touched);
 	RUN(line_ends_stay_as_they_are);
 	RUN(a_missing_file_is_created_for_its_owner_only);
 	RUN(permissions_stay_and_no_other_file_is_left);
-	RUN(a_file_that_says_what_is_in_force_is_not_written);
-	RUN(any_change_of_any_file_is_read_back_as_it_was);
+	RUN(a_file_with_the_current_values_is_not_written);
+	RUN(any_change_of_any_file_is_read_back);
 	return UNIT_RESULT();
 }

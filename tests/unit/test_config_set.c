@@ -27,7 +27,7 @@ static void note(const char *name, struct qless_str value, void *arg)
 	buf_printf(&seen, "%s=%.*s;", name, (int)value.len, value.ptr);
 }
 
-/* What CONFIG GET answers, as name=value; one after the other. */
+/* The reply of CONFIG GET as name=value, one after the other. */
 static const char *get(const char *pattern, const char *other)
 {
 	struct qless_str patterns[2] = { str_from(pattern) };
@@ -39,7 +39,7 @@ static const char *get(const char *pattern, const char *other)
 	return buf_cstr(&seen);
 }
 
-/* Called with what changes; refuses if `arg` is a text. */
+/* Called with the changes; refuses if `arg` is a text. */
 static int apply(const struct config *was, const struct config *now,
 		 const struct config_changes *changes, struct buf *ret_error, void *arg)
 {
@@ -62,7 +62,7 @@ static int apply(const struct config *was, const struct config *now,
 	return -1;
 }
 
-/* "" or the error of CONFIG SET with these words. */
+/* Returns "" or the error of CONFIG SET with these words. */
 static const char *set_words(const struct qless_str *words, size_t count, char *refusal)
 {
 	int status;
@@ -103,7 +103,7 @@ static void get_takes_several_globs_and_names_each_directive_once(void)
 	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&seen), "requirepass=;"));
 }
 
-static void set_changes_and_tells_what_changed(void)
+static void set_changes_values_and_reports_changes(void)
 {
 	TEST_ASSERT_EQUAL_STRING("", SET(STR("MaxClients"), STR("50"), STR("loglevel"),
 					 STR("notice"), STR("max-data-size"), STR("1mb")));
@@ -113,13 +113,13 @@ static void set_changes_and_tells_what_changed(void)
 	TEST_ASSERT_EQUAL_size_t(1 << 20, cfg.max_data_bytes);
 }
 
-static void set_to_what_is_in_force_applies_nothing(void)
+static void setting_the_current_value_applies_nothing(void)
 {
 	TEST_ASSERT_EQUAL_STRING("", SET(STR("maxclients"), STR("10000")));
 	TEST_ASSERT_EQUAL_STRING("", buf_cstr(&seen));
 }
 
-static void a_text_is_taken_as_it_is(void)
+static void a_text_is_taken_unchanged(void)
 {
 	TEST_ASSERT_EQUAL_STRING("", SET(STR("requirepass"), STR("a \"b\" # c\n")));
 	TEST_ASSERT_EQUAL_STRING("a \"b\" # c\n", cfg.requirepass);
@@ -167,7 +167,7 @@ static void names_are_checked_before_values(void)
 	TEST_ASSERT_EQUAL_INT64(0, cfg.timeout_s);
 }
 
-static void values_no_file_could_hold_are_refused(void)
+static void values_that_no_file_can_hold_are_refused(void)
 {
 	static char big[CONFIG_VALUE_MAX_BYTES + 1];
 
@@ -187,7 +187,7 @@ static void values_no_file_could_hold_are_refused(void)
 				 SET(STR("client-output-buffer-limit"), STR("")));
 }
 
-static void what_the_program_refuses_is_not_set(void)
+static void values_that_the_program_refuses_are_not_set(void)
 {
 	const struct qless_str words[] = { STR_INIT("timeout"), STR_INIT("5"),
 					   STR_INIT("maxclients"), STR_INIT("900000") };
@@ -200,7 +200,7 @@ static void what_the_program_refuses_is_not_set(void)
 	TEST_ASSERT_EQUAL_size_t(10000, cfg.maxclients);
 }
 
-static void random_settings_leave_all_or_nothing(void)
+static void random_settings_apply_all_or_nothing(void)
 {
 	static const char *const values[] = { "1", "0", "64kb",	 "yes",		 "no",
 					      "",  "x", "debug", "normal 1 1 1", "1000" };
@@ -225,7 +225,7 @@ static void random_settings_leave_all_or_nothing(void)
 	TEST_ASSERT_GREATER_THAN(20, set);
 }
 
-static void users_can_be_replaced_also_by_themselves(void)
+static void users_can_be_replaced_by_themselves(void)
 {
 	char *words[] = { (char[]){ "alice" }, (char[]){ "on" } };
 	struct config_list line = { words, 2 };
@@ -244,15 +244,15 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(get_gives_plain_values);
 	RUN(get_takes_several_globs_and_names_each_directive_once);
-	RUN(set_changes_and_tells_what_changed);
-	RUN(set_to_what_is_in_force_applies_nothing);
-	RUN(a_text_is_taken_as_it_is);
+	RUN(set_changes_values_and_reports_changes);
+	RUN(setting_the_current_value_applies_nothing);
+	RUN(a_text_is_taken_unchanged);
 	RUN(a_class_that_is_not_named_keeps_its_limits);
 	RUN(one_bad_value_refuses_all);
 	RUN(names_are_checked_before_values);
-	RUN(values_no_file_could_hold_are_refused);
-	RUN(what_the_program_refuses_is_not_set);
-	RUN(random_settings_leave_all_or_nothing);
-	RUN(users_can_be_replaced_also_by_themselves);
+	RUN(values_that_no_file_can_hold_are_refused);
+	RUN(values_that_the_program_refuses_are_not_set);
+	RUN(random_settings_apply_all_or_nothing);
+	RUN(users_can_be_replaced_by_themselves);
 	return UNIT_RESULT();
 }

@@ -78,7 +78,7 @@ static void the_number_of_words_is_limited(void)
 	TEST_ASSERT_EQUAL_STRING("too many words", config_split(buf_str(&text), &words));
 }
 
-static void a_plain_word_is_written_as_it_is(void)
+static void a_plain_word_is_written_unchanged(void)
 {
 	config_quote(STR("/var/lib/qless-1.0#x"), &text);
 	TEST_ASSERT_EQUAL_STRING("/var/lib/qless-1.0#x", buf_cstr(&text));
@@ -115,7 +115,7 @@ static void messages_show_the_beginning_of_a_long_word(void)
 	TEST_ASSERT_EQUAL_STRING("\"a\\nb\\x1b\\\"\xc3\xa4\"", buf_cstr(&text));
 }
 
-static void lines_end_in_either_way_and_at_the_end(void)
+static void lines_end_with_lf_crlf_or_the_text(void)
 {
 	struct qless_str rest = STR("a\r\n\nb\n#c"), line;
 
@@ -141,9 +141,9 @@ int main(int argc, char **argv)
 	RUN(broken_quotes_are_refused);
 	RUN(a_nul_byte_is_refused_however_it_is_written);
 	RUN(the_number_of_words_is_limited);
-	RUN(a_plain_word_is_written_as_it_is);
+	RUN(a_plain_word_is_written_unchanged);
 	RUN(any_word_can_be_written_and_read_back);
 	RUN(messages_show_the_beginning_of_a_long_word);
-	RUN(lines_end_in_either_way_and_at_the_end);
+	RUN(lines_end_with_lf_crlf_or_the_text);
 	return UNIT_RESULT();
 }

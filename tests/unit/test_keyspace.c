@@ -1,7 +1,7 @@
 /*
- * The ql:* view against itself, in states that random calls have made: what is counted, visited,
- * scanned and found must be the same, and nothing changes unseen. What the keys hold is compared
- * with recordings of qless in tests/conformance.
+ * The ql:* view in states that random calls made. Counting, visiting, scanning and finding keys
+ * must agree, and every change must be visible. tests/conformance compares the content of keys with
+ * recordings of qless.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static unsigned draw(unsigned n)
 	return (unsigned)(unit_random(&seed) % n);
 }
 
-/* One of few names, good until eight more have been drawn. */
+/* One of few names, valid until eight more have been drawn. */
 static struct qless_str draw_name(char kind)
 {
 	static char names[8][16];
@@ -151,7 +151,7 @@ static int change_something(double now)
 	}
 }
 
-/* Whether the call succeeds does not matter. */
+/* The call may fail. */
 static void call_something(double now)
 {
 	struct qless_jobs jobs;
@@ -256,7 +256,7 @@ static void counting_visiting_and_scanning_agree(void)
 	TEST_ASSERT_GREATER_THAN_size_t(50, all.count);
 }
 
-static void every_key_visited_is_found_and_holds_something(void)
+static void every_visited_key_is_found_and_not_empty(void)
 {
 	static struct table all;
 	struct keyspace_key key;
@@ -362,12 +362,12 @@ static void assert_fields_are_found_alone(const struct keyspace_key *key)
 	one.count = 0;
 	keyspace_find_field(key, STR("nosuch"), collect_field, &one);
 	keyspace_find_field(key, STR(""), collect_field, &one);
-	/* An option that is not set has a default, but is no field. */
+	/* An option that is not set has a default, but no field. */
 	keyspace_find_field(key, STR("max-worker-age"), collect_field, &one);
 	TEST_ASSERT_EQUAL_size_t(0, one.count);
 }
 
-static void every_field_is_found_alone_as_among_all(void)
+static void every_field_is_found_alone_and_among_all(void)
 {
 	static struct table all;
 	struct keyspace_key key;
@@ -389,7 +389,7 @@ static void every_field_is_found_alone_as_among_all(void)
 	TEST_ASSERT_GREATER_THAN_size_t(500, hashes);
 }
 
-static void only_so_many_members_are_visited_as_asked_for(void)
+static void visiting_members_stops_at_the_maximum(void)
 {
 	struct qless_str deps[] = { STR("a"), STR("b"), STR("c") };
 	struct qless_put put = { .queue = STR("q"), .klass = STR("k"), .data = STR("{}") };
@@ -410,8 +410,8 @@ static void only_so_many_members_are_visited_as_asked_for(void)
 	TEST_ASSERT_EQUAL_size_t(3, keyspace_set_size(&key));
 }
 
-/* WATCH relies on it. */
-static void what_changes_has_another_fingerprint_and_is_counted_as_a_change(void)
+/* WATCH relies on this. */
+static void every_change_is_counted_and_changes_the_fingerprint(void)
 {
 	static struct table before, after;
 	uint64_t changes;
@@ -426,7 +426,7 @@ static void what_changes_has_another_fingerprint_and_is_counted_as_a_change(void
 	}
 }
 
-static void a_field_a_score_and_an_order_make_a_difference(void)
+static void fields_scores_and_order_change_the_fingerprint(void)
 {
 	struct qless_str jids[] = { STR("a"), STR("b") };
 	const struct qless_str tags[] = { STR("x") };
@@ -453,8 +453,8 @@ static void a_field_a_score_and_an_order_make_a_difference(void)
 				 keyspace_fingerprint(q, STR("ql:j:a")));
 }
 
-/* To read all of it with every WATCH and EXEC would take too long. */
-static void a_long_list_is_taken_to_have_changed_when_anything_has(void)
+/* Reading all of it for every WATCH and EXEC would take too long. */
+static void a_long_list_counts_as_changed_after_any_change(void)
 {
 	struct qless_put put = { .queue = STR("q"), .klass = STR("k"), .data = STR("{}") };
 	char jid[16];
@@ -472,8 +472,8 @@ static void a_long_list_is_taken_to_have_changed_when_anything_has(void)
 	TEST_ASSERT_EQUAL_UINT64(job, keyspace_fingerprint(q, STR("ql:j:j1")));
 }
 
-/* Whose key is that of a job is the job's; it is there once, though it counts twice. */
-static void a_job_may_be_called_like_the_history_of_another(void)
+/* A key that is also that of a job belongs to the job. It exists once, but counts twice. */
+static void a_jid_may_equal_the_key_of_another_history(void)
 {
 	static struct table all;
 	struct qless_str jids[] = { STR("a"), STR("a-history") };
@@ -501,7 +501,7 @@ static void note_prefix(void *arg, struct qless_str key, enum keyspace_type type
 	*jobs += str_starts_with(key, STR("ql:j:"));
 }
 
-static void a_walk_passes_over_tables_that_have_no_such_key(void)
+static void a_walk_skips_tables_without_matching_keys(void)
 {
 	size_t jobs = 0;
 	uint64_t cursor = 0;
@@ -545,7 +545,7 @@ static void any_key_may_be_picked(void)
 	buf_done(&key);
 }
 
-static void no_engine_has_no_keys(void)
+static void a_missing_engine_has_no_keys(void)
 {
 	static struct table none;
 	struct buf picked = BUF_INIT(BUF_NO_MAX);
@@ -564,16 +564,16 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(counting_visiting_and_scanning_agree);
-	RUN(every_key_visited_is_found_and_holds_something);
+	RUN(every_visited_key_is_found_and_not_empty);
 	RUN(every_member_of_a_set_is_found);
-	RUN(every_field_is_found_alone_as_among_all);
-	RUN(only_so_many_members_are_visited_as_asked_for);
-	RUN(what_changes_has_another_fingerprint_and_is_counted_as_a_change);
-	RUN(a_field_a_score_and_an_order_make_a_difference);
-	RUN(a_long_list_is_taken_to_have_changed_when_anything_has);
-	RUN(a_job_may_be_called_like_the_history_of_another);
-	RUN(a_walk_passes_over_tables_that_have_no_such_key);
+	RUN(every_field_is_found_alone_and_among_all);
+	RUN(visiting_members_stops_at_the_maximum);
+	RUN(every_change_is_counted_and_changes_the_fingerprint);
+	RUN(fields_scores_and_order_change_the_fingerprint);
+	RUN(a_long_list_counts_as_changed_after_any_change);
+	RUN(a_jid_may_equal_the_key_of_another_history);
+	RUN(a_walk_skips_tables_without_matching_keys);
 	RUN(any_key_may_be_picked);
-	RUN(no_engine_has_no_keys);
+	RUN(a_missing_engine_has_no_keys);
 	return UNIT_RESULT();
 }

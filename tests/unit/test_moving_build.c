@@ -34,7 +34,7 @@ static void delete_key(const char *name)
 	key_free(key);
 }
 
-/* The elements end with NULL; a key that is there is replaced. */
+/* Set a key; NULL ends the elements. Replaces an existing key. */
 static void set_key(const char *name, enum key_type type, const char *const *elements)
 {
 	struct key *key = key_new(str_from(name), type);
@@ -81,7 +81,7 @@ static struct qless_str next_piece(void *arg)
 	return piece;
 }
 
-/* The log that is written begins with it. */
+/* The log that is written begins with a snapshot. */
 static void check_snapshot(void)
 {
 	struct buf saved = BUF_INIT(BUF_NO_MAX), again = BUF_INIT(BUF_NO_MAX);
@@ -99,7 +99,7 @@ static void check_snapshot(void)
 	buf_done(&again);
 }
 
-/* It is built, holds together, can be loaded, and what differs is explained. */
+/* The engine is consistent and can be loaded, and findings explain its differences. */
 static void build(void)
 {
 	build_engine(q, &keys, 100, &findings);
@@ -126,7 +126,7 @@ static enum qless_state state_of(const char *jid)
 		TEST_ASSERT_EQUAL_UINT64(times, findings_total(&findings)); \
 	} while (0)
 
-static void what_qless_leaves_is_built_without_a_finding(void)
+static void a_state_of_qless_is_built_without_a_finding(void)
 {
 	set_usual();
 	build();
@@ -135,7 +135,7 @@ static void what_qless_leaves_is_built_without_a_finding(void)
 	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, state_of("a"));
 }
 
-static void nothing_at_all_is_built_as_well(void)
+static void an_empty_redis_gives_an_empty_engine(void)
 {
 	build();
 	TEST_ASSERT_EQUAL_UINT64(0, comparison.equal);
@@ -177,7 +177,7 @@ static void the_remains_of_a_job_are_left_out(void)
 	TEST_ASSERT_NULL(qless_get(q, STR("b")));
 }
 
-static void a_job_in_two_lists_is_where_its_state_says(void)
+static void a_job_in_two_lists_stays_in_the_one_of_its_state(void)
 {
 	set_usual();
 	SET("ql:q:q-scheduled", KEY_ZSET, "a", "50");
@@ -187,7 +187,7 @@ static void a_job_in_two_lists_is_where_its_state_says(void)
 	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, state_of("a"));
 }
 
-static void a_list_decides_over_the_state_of_its_job(void)
+static void the_list_of_a_job_determines_its_state(void)
 {
 	set_usual();
 	SET("ql:q:other-scheduled", KEY_ZSET, "a", "50");
@@ -206,7 +206,7 @@ static void a_job_in_no_list_goes_where_its_state_says(void)
 	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, state_of("a"));
 }
 
-static void bad_fields_get_their_defaults(void)
+static void invalid_fields_get_their_defaults(void)
 {
 	struct qless_job_info info;
 
@@ -233,7 +233,7 @@ static void fields_of_another_state_are_left_out(void)
 	ASSERT_FOUND(FINDING_LEFTOVER, 2);
 }
 
-static void a_history_that_cannot_be_read_is_begun_anew(void)
+static void an_unreadable_history_is_replaced(void)
 {
 	set_usual();
 	SET("ql:j:a-history", KEY_LIST, "\x93\x01\xa3put", "[1]", "[1,\"x\",2]");
@@ -242,7 +242,7 @@ static void a_history_that_cannot_be_read_is_begun_anew(void)
 	TEST_ASSERT_EQUAL_UINT64(1, findings.counts[FINDING_NO_HISTORY]);
 }
 
-static void entries_of_others_keep_their_bytes(void)
+static void other_history_entries_keep_their_bytes(void)
 {
 	struct qless_event event;
 	size_t cursor = 0;
@@ -261,7 +261,7 @@ static void entries_of_others_keep_their_bytes(void)
 	TEST_ASSERT_EQUAL_UINT64(0, findings_total(&findings));
 }
 
-static void a_history_of_old_becomes_entries(void)
+static void a_history_of_an_old_version_becomes_entries(void)
 {
 	struct qless_event event;
 	size_t cursor = 0;
@@ -281,7 +281,7 @@ static void a_history_of_old_becomes_entries(void)
 	TEST_ASSERT_TRUE(event.when == 5 && event.kind == QLESS_EVENT_DONE);
 }
 
-static void a_job_that_waits_for_nothing_goes_on(void)
+static void a_job_without_open_dependencies_goes_on(void)
 {
 	set_usual();
 	SET("ql:j:a", KEY_HASH, "jid", "a", "klass", "k", "data", "{}", "priority", "0", "tags",
@@ -296,7 +296,7 @@ static void a_job_that_waits_for_nothing_goes_on(void)
 	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, state_of("a"));
 }
 
-static void tags_that_one_side_does_not_know_follow_the_job(void)
+static void tags_on_one_side_only_follow_the_job(void)
 {
 	set_usual();
 	SET("ql:t:x", KEY_ZSET, "a", "10");
@@ -306,7 +306,7 @@ static void tags_that_one_side_does_not_know_follow_the_job(void)
 	TEST_ASSERT_EQUAL_UINT64(1, findings.counts[FINDING_TAG_COUNT]);
 }
 
-static void a_tag_that_its_list_does_not_know_of_follows_the_job(void)
+static void a_tag_missing_from_its_list_follows_the_job(void)
 {
 	set_usual();
 	SET("ql:j:a", KEY_HASH, "jid", "a", "klass", "k", "data", "{}", "priority", "0", "tags",
@@ -318,7 +318,7 @@ static void a_tag_that_its_list_does_not_know_of_follows_the_job(void)
 	ASSERT_FOUND(FINDING_TAG, 2);
 }
 
-static void times_without_an_end_are_none(void)
+static void infinite_times_are_ignored(void)
 {
 	set_usual();
 	SET("ql:j:a", KEY_HASH, "jid", "a", "klass", "k", "data", "{}", "priority", "0", "tags",
@@ -408,7 +408,7 @@ static void a_failed_job_without_a_failure_gets_one(void)
 	}
 }
 
-static void a_failure_of_other_members_is_made_to_fit(void)
+static void a_failure_with_other_members_is_adapted(void)
 {
 	static const char *const failures[] = {
 		"{\"group\":\"g\",\"message\":\"m\",\"worker\":\"w\"}",
@@ -428,7 +428,7 @@ static void a_failure_of_other_members_is_made_to_fit(void)
 	}
 }
 
-static void times_of_more_digits_than_are_kept_may_differ(void)
+static void times_with_extra_digits_may_differ(void)
 {
 	set_usual();
 	SET("ql:j:a", KEY_HASH, "jid", "a", "klass", "k", "data", "{}", "priority", "0", "tags",
@@ -442,7 +442,7 @@ static void times_of_more_digits_than_are_kept_may_differ(void)
 	TEST_ASSERT_EQUAL_UINT64(2, comparison.explained);
 }
 
-static void lists_of_what_has_too_long_a_name_are_left_out(void)
+static void lists_with_long_names_are_left_out(void)
 {
 	static char name[QLESS_MAX_NAME_BYTES + 16];
 
@@ -457,7 +457,7 @@ static void lists_of_what_has_too_long_a_name_are_left_out(void)
 	TEST_ASSERT_EQUAL_UINT64(1, findings.counts[FINDING_STRAY_JOB]);
 }
 
-static void statistics_that_are_told_otherwise_are_left_out(void)
+static void statistics_in_another_spelling_are_left_out(void)
 {
 	set_usual();
 	SET("ql:s:wait:86400:a", KEY_HASH, "total", "inf", "mean", "5", "vk", "0");
@@ -474,7 +474,7 @@ static void statistics_that_are_told_otherwise_are_left_out(void)
 	ASSERT_FOUND(FINDING_STATISTICS, 9);
 }
 
-static void options_and_statistics_that_cannot_be_are_left_out(void)
+static void invalid_options_and_statistics_are_left_out(void)
 {
 	set_usual();
 	SET("ql:config", KEY_HASH, "heartbeat", "soon", "application", "mine");
@@ -486,7 +486,7 @@ static void options_and_statistics_that_cannot_be_are_left_out(void)
 	TEST_ASSERT_EQUAL_UINT64(3, findings.counts[FINDING_STATISTICS]);
 }
 
-static void a_recurring_job_without_its_place_is_left_out(void)
+static void a_recurring_job_in_no_queue_is_left_out(void)
 {
 	set_usual();
 	SET("ql:r:r", KEY_HASH, "jid", "r", "klass", "k", "data", "{}", "queue", "q", "interval",
@@ -514,7 +514,7 @@ static void a_lock_expires_when_the_list_says(void)
 	ASSERT_FOUND(FINDING_LOCK, 2);
 }
 
-static void what_differs_without_a_finding_is_told(void)
+static void differences_without_a_finding_are_reported(void)
 {
 	set_usual();
 	build_engine(q, &keys, 100, &findings);
@@ -523,7 +523,7 @@ static void what_differs_without_a_finding_is_told(void)
 	TEST_ASSERT_EQUAL_UINT64(1, comparison.different);
 }
 
-static void numbers_and_json_may_be_spelled_otherwise(void)
+static void numbers_and_json_may_have_another_spelling(void)
 {
 	struct key *hash = key_new(STR("ql:j:a"), KEY_HASH);
 
@@ -538,37 +538,37 @@ static void numbers_and_json_may_be_spelled_otherwise(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(what_qless_leaves_is_built_without_a_finding);
-	RUN(nothing_at_all_is_built_as_well);
+	RUN(a_state_of_qless_is_built_without_a_finding);
+	RUN(an_empty_redis_gives_an_empty_engine);
 	RUN(foreign_keys_and_types_are_left_out);
 	RUN(a_key_of_another_type_is_left_out);
 	RUN(an_entry_without_its_job_is_left_out);
 	RUN(the_remains_of_a_job_are_left_out);
-	RUN(a_job_in_two_lists_is_where_its_state_says);
-	RUN(a_list_decides_over_the_state_of_its_job);
+	RUN(a_job_in_two_lists_stays_in_the_one_of_its_state);
+	RUN(the_list_of_a_job_determines_its_state);
 	RUN(a_job_in_no_list_goes_where_its_state_says);
-	RUN(bad_fields_get_their_defaults);
+	RUN(invalid_fields_get_their_defaults);
 	RUN(fields_of_another_state_are_left_out);
-	RUN(a_history_that_cannot_be_read_is_begun_anew);
-	RUN(entries_of_others_keep_their_bytes);
-	RUN(a_history_of_old_becomes_entries);
-	RUN(a_job_that_waits_for_nothing_goes_on);
-	RUN(tags_that_one_side_does_not_know_follow_the_job);
-	RUN(a_tag_that_its_list_does_not_know_of_follows_the_job);
-	RUN(times_without_an_end_are_none);
+	RUN(an_unreadable_history_is_replaced);
+	RUN(other_history_entries_keep_their_bytes);
+	RUN(a_history_of_an_old_version_becomes_entries);
+	RUN(a_job_without_open_dependencies_goes_on);
+	RUN(tags_on_one_side_only_follow_the_job);
+	RUN(a_tag_missing_from_its_list_follows_the_job);
+	RUN(infinite_times_are_ignored);
 	RUN(a_zero_has_no_sign);
 	RUN(a_job_that_timed_out_is_first_or_waits);
 	RUN(empty_fields_get_their_defaults);
 	RUN(a_failed_job_has_no_lock);
 	RUN(a_failed_job_without_a_failure_gets_one);
-	RUN(a_failure_of_other_members_is_made_to_fit);
-	RUN(times_of_more_digits_than_are_kept_may_differ);
-	RUN(lists_of_what_has_too_long_a_name_are_left_out);
-	RUN(statistics_that_are_told_otherwise_are_left_out);
-	RUN(options_and_statistics_that_cannot_be_are_left_out);
-	RUN(a_recurring_job_without_its_place_is_left_out);
+	RUN(a_failure_with_other_members_is_adapted);
+	RUN(times_with_extra_digits_may_differ);
+	RUN(lists_with_long_names_are_left_out);
+	RUN(statistics_in_another_spelling_are_left_out);
+	RUN(invalid_options_and_statistics_are_left_out);
+	RUN(a_recurring_job_in_no_queue_is_left_out);
 	RUN(a_lock_expires_when_the_list_says);
-	RUN(what_differs_without_a_finding_is_told);
-	RUN(numbers_and_json_may_be_spelled_otherwise);
+	RUN(differences_without_a_finding_are_reported);
+	RUN(numbers_and_json_may_have_another_spelling);
 	return UNIT_RESULT();
 }

@@ -49,7 +49,7 @@ static const struct qless_recur_change changes[] = {
 	}
 
 /*
- * What is written never changes: a program has to read what an earlier one wrote. If one of these
+ * Encodings never change, because a program must read what an earlier one wrote. If one of these
  * fails, see layout.c.
  */
 static const struct sample {

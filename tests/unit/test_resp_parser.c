@@ -22,15 +22,15 @@ void tearDown(void)
 
 /* ---- a connection, as a server would have it ---- */
 
-/* What came out of a stream, as text: [3:SET,1:k] for a request, !text for an error. */
+/* The results of a stream as text: [3:SET,1:k] for a request, !text for an error. */
 struct transcript {
 	struct buf text;
 	size_t requests;
 	bool failed;
 };
 
-/* Bytes not consumed yet, in a block of exactly their size that is another one after each delivery:
- * a parser that remembers an address or reads past the end is caught by the sanitizer. */
+/* Bytes that were not consumed yet, in a block of exactly their size. Each delivery moves them to
+ * another block, so that a sanitizer sees a parser that keeps an address or reads past the end. */
 struct inbox {
 	char *bytes;
 	size_t len;
@@ -87,7 +87,7 @@ static void start_transcript(struct transcript *t, struct inbox *in)
 	resp_parser_init(&parser);
 }
 
-/* Pieces of random size up to `max_piece`; all in one piece if that is 0. */
+/* Pieces of random size up to `max_piece`, or one piece if that is 0. */
 static void read_in_pieces(struct qless_str stream, size_t max_piece, unsigned long long seed,
 			   struct transcript *ret_t)
 {
@@ -115,7 +115,7 @@ static void assert_transcript(struct qless_str expected, const struct transcript
 		TEST_ASSERT_EQUAL_MEMORY(expected.ptr, actual.ptr, expected.len);
 }
 
-/* The stream gives this, in one piece, cut in two at every place, and byte by byte. */
+/* The stream gives this in one piece, cut in two at every place, and byte by byte. */
 static void assert_reads(struct qless_str stream, struct qless_str expected)
 {
 	struct transcript t;
@@ -250,7 +250,7 @@ static void single_quotes_escape_only_themselves(void)
 	READS("'\\'\\n\\x41\\\\ '\n", "[10:'\\n\\x41\\\\ ]");
 }
 
-static void http_is_just_words(void)
+static void http_is_parsed_as_words(void)
 {
 	READS("POST / HTTP/1.1\r\nHost: localhost:6379\r\n\r\n",
 	      "[4:POST,1:/,8:HTTP/1.1][5:Host:,14:localhost:6379][]");
@@ -269,7 +269,7 @@ static void unbalanced_quotes_are_refused(void)
 
 /* ---- errors ---- */
 
-static void a_handshake_of_tls_is_refused_at_its_first_byte(void)
+static void a_tls_handshake_is_refused_at_its_first_byte(void)
 {
 	READS("\x16", "!Protocol error: this is TLS, for which there is the tls-port");
 	READS("PING\r\n\x16\x03\x01",
@@ -277,7 +277,7 @@ static void a_handshake_of_tls_is_refused_at_its_first_byte(void)
 	      "tls-port");
 }
 
-static void a_count_is_a_number_written_in_the_one_way(void)
+static void a_count_has_one_spelling(void)
 {
 	static const char *const headers[] = {
 		"*\r\n",
@@ -306,7 +306,7 @@ static void a_count_is_a_number_written_in_the_one_way(void)
 	READS("*-9223372036854775808\r\n", "[]");
 }
 
-static void a_length_is_a_number_written_in_the_one_way(void)
+static void a_length_has_one_spelling(void)
 {
 	static const char *const headers[] = {
 		"*1\r\n$\r\n",
@@ -333,20 +333,20 @@ static void only_bulk_strings_are_arguments(void)
 	READS("*1\r\n\xff", "!Protocol error: expected '$', got '\\xff'");
 }
 
-static void a_bulk_string_must_end_where_its_length_says(void)
+static void a_bulk_string_must_end_at_its_length(void)
 {
 	READS("*1\r\n$4\r\nPINGS\r\n", "!Protocol error: expected CRLF after bulk");
 	READS("*1\r\n$4\r\nPING\n\n", "!Protocol error: expected CRLF after bulk");
 	READS("*1\r\n$4\r\nPING\r\r", "!Protocol error: expected CRLF after bulk");
 }
 
-static void requests_before_an_error_are_handed_out(void)
+static void requests_before_an_error_are_returned(void)
 {
 	READS("PING\n*1\r\n$1\r\nx\r\n*1\r\n!",
 	      "[4:PING][1:x]!Protocol error: expected '$', got '!'");
 }
 
-static void an_error_is_for_good(void)
+static void an_error_is_permanent(void)
 {
 	struct qless_str good = STR("PING\r\n");
 
@@ -404,7 +404,7 @@ static void request_length_is_limited(void)
 	READS("*4\r\n$0\r\n\r\n$0\r\n\r\n$0\r\n\r\n$0\r\n", "!Protocol error: too big request");
 }
 
-static void before_authentication_limits_are_tighter(void)
+static void limits_are_tighter_before_authentication(void)
 {
 	struct buf stream = BUF_INIT(BUF_NO_MAX);
 	struct transcript t;
@@ -426,7 +426,7 @@ static void before_authentication_limits_are_tighter(void)
 	buf_done(&stream);
 }
 
-static void limits_hold_from_the_next_header_on(void)
+static void new_limits_apply_from_the_next_header(void)
 {
 	struct qless_str stream = STR("*12\r\n$1\r\na\r\n");
 
@@ -444,7 +444,7 @@ static void limits_hold_from_the_next_header_on(void)
 
 /* ---- what it costs ---- */
 
-static void what_a_header_announces_allocates_nothing(void)
+static void announced_arguments_allocate_nothing(void)
 {
 	struct qless_str count = STR("*1048576\r\n");
 	struct qless_str length = STR("*1048576\r\n$536870912\r\nabc");
@@ -504,7 +504,7 @@ static void the_largest_request_is_read_in_one_piece_and_in_many(void)
 	buf_done(&stream);
 }
 
-/* Bytes that were read are changed under the parser, and put back for the last call only. */
+/* Changes bytes that were read, and restores them only for the last call. */
 static void assert_reads_once(struct qless_str head, size_t body_len, struct qless_str tail)
 {
 	struct buf stream = BUF_INIT(BUF_NO_MAX), copy = BUF_INIT(BUF_NO_MAX);
@@ -531,13 +531,13 @@ static void assert_reads_once(struct qless_str head, size_t body_len, struct qle
 	buf_done(&stream);
 }
 
-static void bytes_once_read_are_not_read_again_when_more_arrive(void)
+static void bytes_are_read_once_however_they_arrive(void)
 {
 	assert_reads_once(STR("*2\r\n$4\r\nECHO\r\n$1000000\r\n"), 1000000, STR("\r\n"));
 	assert_reads_once(STR("ECHO "), 60000, STR("\n"));
 }
 
-static void trimming_keeps_what_is_usual(void)
+static void trimming_keeps_the_usual_memory(void)
 {
 	struct qless_str stream = STR("a \"b\" c\n");
 	struct qless_str *argv;
@@ -551,7 +551,7 @@ static void trimming_keeps_what_is_usual(void)
 	TEST_ASSERT_EQUAL_size_t(0, request.argc);
 }
 
-static void trimming_gives_back_what_a_long_line_left(void)
+static void trimming_frees_the_memory_of_a_long_line(void)
 {
 	char line[40000];
 
@@ -568,7 +568,7 @@ static void trimming_gives_back_what_a_long_line_left(void)
 	TEST_ASSERT_EQUAL_size_t(0, request.text_cap);
 }
 
-static void wanted_is_what_the_bulk_string_lacks_within_reason(void)
+static void wanted_is_the_missing_part_of_the_bulk_string_within_limits(void)
 {
 	struct qless_str stream = STR("*1\r\n$100\r\nabc");
 	struct buf large = BUF_INIT(BUF_NO_MAX);
@@ -611,7 +611,7 @@ static void random_bytes(struct buf *b, size_t len, unsigned long long *state)
 		buf_append_char(b, (char)unit_random(state));
 }
 
-/* One random request as it is sent, and as note_request() would note it. */
+/* A random request as it is sent, and as note_request() notes it. */
 static void make_request(struct buf *stream, struct buf *expected, unsigned long long *state)
 {
 	bool is_line = unit_random(state) % 4 == 0;
@@ -666,7 +666,7 @@ static void random_pipelines_read_the_same_in_any_pieces(void)
 	}
 }
 
-/* Streams put together from bits of the grammar, most of them wrong somewhere. */
+/* Streams of pieces of the grammar, most of them invalid somewhere. */
 static void random_nonsense_reads_the_same_in_any_pieces(void)
 {
 	static const char *const bits[] = {
@@ -712,28 +712,28 @@ int main(int argc, char **argv)
 	RUN(words_may_be_quoted);
 	RUN(double_quotes_have_escapes);
 	RUN(single_quotes_escape_only_themselves);
-	RUN(http_is_just_words);
+	RUN(http_is_parsed_as_words);
 	RUN(unbalanced_quotes_are_refused);
-	RUN(a_handshake_of_tls_is_refused_at_its_first_byte);
-	RUN(a_count_is_a_number_written_in_the_one_way);
-	RUN(a_length_is_a_number_written_in_the_one_way);
+	RUN(a_tls_handshake_is_refused_at_its_first_byte);
+	RUN(a_count_has_one_spelling);
+	RUN(a_length_has_one_spelling);
 	RUN(only_bulk_strings_are_arguments);
-	RUN(a_bulk_string_must_end_where_its_length_says);
-	RUN(requests_before_an_error_are_handed_out);
-	RUN(an_error_is_for_good);
+	RUN(a_bulk_string_must_end_at_its_length);
+	RUN(requests_before_an_error_are_returned);
+	RUN(an_error_is_permanent);
 	RUN(bulk_length_is_limited);
 	RUN(argument_count_is_limited);
 	RUN(line_length_is_limited_wherever_the_line_was_cut);
 	RUN(request_length_is_limited);
-	RUN(before_authentication_limits_are_tighter);
-	RUN(limits_hold_from_the_next_header_on);
-	RUN(what_a_header_announces_allocates_nothing);
+	RUN(limits_are_tighter_before_authentication);
+	RUN(new_limits_apply_from_the_next_header);
+	RUN(announced_arguments_allocate_nothing);
 	RUN(arguments_take_memory_only_as_they_arrive);
 	RUN(the_largest_request_is_read_in_one_piece_and_in_many);
-	RUN(bytes_once_read_are_not_read_again_when_more_arrive);
-	RUN(trimming_keeps_what_is_usual);
-	RUN(trimming_gives_back_what_a_long_line_left);
-	RUN(wanted_is_what_the_bulk_string_lacks_within_reason);
+	RUN(bytes_are_read_once_however_they_arrive);
+	RUN(trimming_keeps_the_usual_memory);
+	RUN(trimming_frees_the_memory_of_a_long_line);
+	RUN(wanted_is_the_missing_part_of_the_bulk_string_within_limits);
 	RUN(a_parser_is_idle_between_requests_only);
 	RUN(random_pipelines_read_the_same_in_any_pieces);
 	RUN(random_nonsense_reads_the_same_in_any_pieces);

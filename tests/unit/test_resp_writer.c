@@ -48,7 +48,7 @@ static void assert_written(struct qless_str expected)
 	buf_done(&bytes);
 }
 
-/* What a call writes in RESP2 and in RESP3. */
+/* The bytes that a call writes in RESP2 and in RESP3. */
 #define WRITES(call, resp2, resp3)            \
 	do {                                  \
 		resp_writer_set_proto(&w, 2); \
@@ -80,7 +80,7 @@ static void errors_begin_with_their_code(void)
 		    "-NOAUTH Authentication required.\r\n");
 }
 
-static void a_line_cannot_be_broken_from_inside(void)
+static void text_cannot_break_a_line(void)
 {
 	WRITES_SAME(reply_status(&w, STR("a\r\n+b")), "+a  +b\r\n");
 	WRITES_SAME(reply_error(&w, "ERR", STR("\na\rb\n")), "-ERR  a b \r\n");
@@ -419,7 +419,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(statuses_are_simple_strings);
 	RUN(errors_begin_with_their_code);
-	RUN(a_line_cannot_be_broken_from_inside);
+	RUN(text_cannot_break_a_line);
 	RUN(a_printed_error_is_cut_at_its_maximum);
 	RUN(errors_are_counted);
 	RUN(integers_are_written_as_printf_would);

@@ -12,7 +12,7 @@
 
 #include "unit.h"
 
-/* Nobody can be nicer. */
+/* The highest nice value. */
 #define NICEST 19
 
 void setUp(void)
@@ -23,7 +23,7 @@ void tearDown(void)
 {
 }
 
-/* Fork, and let the child find out something: it is as expected if that returns true. */
+/* Fork, and let the child check something: as expected if that returns true. */
 static void expect_in_child(bool (*look)(pid_t parent))
 {
 	pid_t parent = getpid(), pid;
@@ -67,7 +67,7 @@ static bool begins_for_another(pid_t parent)
 	return !child_begin("qlessd-child", parent + 1);
 }
 
-static void a_child_whose_parent_is_gone_does_not_begin(void)
+static void a_child_without_a_parent_does_not_start(void)
 {
 	expect_in_child(begins_for_another);
 }
@@ -94,7 +94,7 @@ static bool minds_no_signal(pid_t parent)
 	return handled == 0 && !sigismember(&pending, SIGUSR2);
 }
 
-static void a_child_minds_no_signal_for_its_parent(void)
+static void a_child_ignores_signals_for_its_parent(void)
 {
 	signal(SIGTERM, handle);
 	signal(SIGUSR1, handle);
@@ -140,12 +140,12 @@ static bool steps_back(pid_t parent)
 	       is_in_file("/proc/self/oom_score_adj", "1000\n");
 }
 
-static void a_child_lets_others_go_first_and_be_killed_last(void)
+static void a_child_has_low_priority_and_is_killed_first(void)
 {
 	expect_in_child(steps_back);
 }
 
-/* Who was root at the start may not be dumped, and has files in /proc that are root's. */
+/* A process that was root is not dumpable, and its files in /proc belong to root. */
 static bool steps_back_as_another(pid_t parent)
 {
 	int rc = geteuid() == 0 ? setresuid(65534, 65534, 65534) : prctl(PR_SET_DUMPABLE, 0);
@@ -156,7 +156,7 @@ static bool steps_back_as_another(pid_t parent)
 	       is_in_file("/proc/self/oom_score_adj", "1000\n");
 }
 
-static void a_child_that_has_become_another_is_killed_first_as_well(void)
+static void a_child_of_another_user_is_killed_first_as_well(void)
 {
 	expect_in_child(steps_back_as_another);
 }
@@ -169,12 +169,12 @@ static bool takes_leftovers(pid_t parent)
 	       is_in_file("/proc/self/oom_score_adj", "1000\n");
 }
 
-static void a_child_can_do_with_what_nobody_else_needs(void)
+static void a_child_can_use_idle_time_only(void)
 {
 	expect_in_child(takes_leftovers);
 }
 
-/* The one that is to be killed tells us its number and waits. */
+/* The process that will be killed sends its id and waits. */
 static void a_child_does_not_outlive_its_parent(void)
 {
 	pid_t parent, child;
@@ -201,7 +201,7 @@ static void a_child_does_not_outlive_its_parent(void)
 	TEST_ASSERT_EQUAL_INT64(1, read(ends[0], &byte, 1));
 	kill(parent, SIGKILL);
 	TEST_ASSERT_EQUAL_INT(parent, waitpid(parent, &status, 0));
-	/* Both have had the other end. */
+	/* Both processes had the other end. */
 	TEST_ASSERT_EQUAL_INT64(0, read(ends[0], &byte, 1));
 	close(ends[0]);
 }
@@ -210,12 +210,12 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(a_child_has_a_name);
-	RUN(a_child_whose_parent_is_gone_does_not_begin);
-	RUN(a_child_minds_no_signal_for_its_parent);
+	RUN(a_child_without_a_parent_does_not_start);
+	RUN(a_child_ignores_signals_for_its_parent);
 	RUN(a_child_keeps_one_descriptor);
-	RUN(a_child_lets_others_go_first_and_be_killed_last);
-	RUN(a_child_that_has_become_another_is_killed_first_as_well);
-	RUN(a_child_can_do_with_what_nobody_else_needs);
+	RUN(a_child_has_low_priority_and_is_killed_first);
+	RUN(a_child_of_another_user_is_killed_first_as_well);
+	RUN(a_child_can_use_idle_time_only);
 	RUN(a_child_does_not_outlive_its_parent);
 	return UNIT_RESULT();
 }

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-/* What the clocks of the source show. */
+/* The clocks of the source. */
 static int64_t wall_us, mono_us;
 
 static int64_t read_wall(void *arg)
@@ -32,7 +32,7 @@ void tearDown(void)
 {
 }
 
-/* Time passes for both clocks. */
+/* Let time pass on both clocks. */
 static void pass(int64_t us)
 {
 	wall_us += us;
@@ -59,7 +59,7 @@ static void two_readings_in_one_microsecond_differ(void)
 	TEST_ASSERT_EQUAL_INT64(wall_us, steady_clock_read_us(&steady));
 }
 
-static void goes_on_a_little_slower_when_the_wall_clock_is_set_back(void)
+static void runs_slower_when_the_wall_clock_is_set_back(void)
 {
 	int64_t before;
 
@@ -67,7 +67,7 @@ static void goes_on_a_little_slower_when_the_wall_clock_is_set_back(void)
 	before = steady_clock_read_us(&steady);
 	wall_us -= 1000000;
 	TEST_ASSERT_EQUAL_INT64(before + 1, steady_clock_read_us(&steady));
-	/* Also when readings are so close together that each part lost rounds to nothing. */
+	/* Also if readings are so close that the slowdown of each rounds to nothing. */
 	for (int i = 0; i < 16000; i++) {
 		pass(10);
 		steady_clock_read_us(&steady);
@@ -75,7 +75,7 @@ static void goes_on_a_little_slower_when_the_wall_clock_is_set_back(void)
 	TEST_ASSERT_INT64_WITHIN(1, before + 150000, steady.last_us);
 }
 
-static void joins_the_wall_clock_when_that_has_caught_up(void)
+static void follows_the_wall_clock_again_when_that_has_caught_up(void)
 {
 	pass(10);
 	steady_clock_read_us(&steady);
@@ -90,7 +90,7 @@ static void joins_the_wall_clock_when_that_has_caught_up(void)
 	TEST_ASSERT_EQUAL_INT64(wall_us, steady_clock_read_us(&steady));
 }
 
-static void is_later_than_what_it_has_to_pass(void)
+static void is_later_than_a_given_time(void)
 {
 	steady_clock_pass(&steady, wall_us + 5000);
 	TEST_ASSERT_EQUAL_INT64(wall_us + 5001, steady_clock_read_us(&steady));
@@ -100,7 +100,7 @@ static void is_later_than_what_it_has_to_pass(void)
 	TEST_ASSERT_EQUAL_INT64(wall_us, steady_clock_read_us(&steady));
 }
 
-static void whatever_the_clocks_do_readings_increase(void)
+static void readings_increase_whatever_the_clocks_do(void)
 {
 	unsigned long long seed = 5;
 	int64_t last = steady_clock_read_us(&steady);
@@ -118,7 +118,7 @@ static void whatever_the_clocks_do_readings_increase(void)
 	}
 }
 
-static void readings_as_seconds_differ_too(void)
+static void readings_differ_as_seconds(void)
 {
 	TEST_ASSERT_TRUE(clock_seconds(4102444800000001) > clock_seconds(4102444800000000));
 	TEST_ASSERT_TRUE(clock_seconds(1500000) == 1.5);
@@ -143,11 +143,11 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(follows_the_wall_clock);
 	RUN(two_readings_in_one_microsecond_differ);
-	RUN(goes_on_a_little_slower_when_the_wall_clock_is_set_back);
-	RUN(joins_the_wall_clock_when_that_has_caught_up);
-	RUN(is_later_than_what_it_has_to_pass);
-	RUN(whatever_the_clocks_do_readings_increase);
-	RUN(readings_as_seconds_differ_too);
+	RUN(runs_slower_when_the_wall_clock_is_set_back);
+	RUN(follows_the_wall_clock_again_when_that_has_caught_up);
+	RUN(is_later_than_a_given_time);
+	RUN(readings_increase_whatever_the_clocks_do);
+	RUN(readings_differ_as_seconds);
 	RUN(the_systems_clocks_go_forward);
 	return UNIT_RESULT();
 }

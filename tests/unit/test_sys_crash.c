@@ -27,7 +27,7 @@ void touch_an_address(volatile int *address);
 void recurse_without_end(volatile char *from);
 void raise_a_signal(int number);
 
-/* Not to be folded into its caller. */
+/* Must not be inlined into its caller. */
 __attribute__((noinline)) void touch_an_address(volatile int *address)
 {
 	*address = 1;
@@ -70,7 +70,7 @@ static void raise_sigfpe(void)
 	raise_a_signal(SIGFPE);
 }
 
-/* Crash in a child whose log is a file. Returns what it died of; tempdir_read() has the report. */
+/* Crash in a child whose log is a file. Returns the signal; tempdir_read() returns the report. */
 static int crash_by(void (*body)(void))
 {
 	const struct log_options options = { .level = LOG_LEVEL_NOTICE,
@@ -83,7 +83,7 @@ static int crash_by(void (*body)(void))
 		struct rlimit stack;
 
 		setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-		/* It may be unlimited, and so would be what a stack without end takes. */
+		/* The stack may be unlimited, and endless recursion would use all memory. */
 		getrlimit(RLIMIT_STACK, &stack);
 		stack.rlim_cur = STACK_BYTES < stack.rlim_max ? STACK_BYTES : stack.rlim_max;
 		setrlimit(RLIMIT_STACK, &stack);
@@ -98,7 +98,7 @@ static int crash_by(void (*body)(void))
 	return WTERMSIG(status);
 }
 
-static void the_report_says_what_happened_and_where(void)
+static void the_report_names_the_signal_and_the_place(void)
 {
 	const char *report;
 
@@ -130,7 +130,7 @@ static void an_abort_is_reported(void)
 	TEST_ASSERT_NOT_NULL(strstr(tempdir_read(&dir, "log"), "crashed: SIGABRT (6)"));
 }
 
-static void a_stack_without_end_is_reported_from_another_stack(void)
+static void a_stack_overflow_is_reported(void)
 {
 	TEST_ASSERT_EQUAL_INT(SIGSEGV, crash_by(overflow_the_stack));
 	TEST_ASSERT_NOT_NULL(strstr(tempdir_read(&dir, "log"), "recurse_without_end"));
@@ -140,9 +140,9 @@ static void a_stack_without_end_is_reported_from_another_stack(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(the_report_says_what_happened_and_where);
+	RUN(the_report_names_the_signal_and_the_place);
 	RUN(a_signal_that_was_sent_is_reported_without_an_address);
 	RUN(an_abort_is_reported);
-	RUN(a_stack_without_end_is_reported_from_another_stack);
+	RUN(a_stack_overflow_is_reported);
 	return UNIT_RESULT();
 }

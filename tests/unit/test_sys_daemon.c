@@ -8,7 +8,7 @@
 #include "unit.h"
 
 static struct tempdir dir;
-static int ends[2]; /* what the daemon writes here tells the test about it */
+static int ends[2]; /* the daemon writes here for the test */
 
 void setUp(void)
 {
@@ -22,8 +22,8 @@ void tearDown(void)
 	tempdir_done(&dir);
 }
 
-/* Start something that goes into the background and then runs `body`. Returns what the shell that
- * started it would see. */
+/* Start a process that goes into the background and then runs `body`. Returns the exit code that a
+ * shell would see. */
 static int start(void (*body)(int ready_fd))
 {
 	pid_t pid = fork();
@@ -44,7 +44,7 @@ static int start(void (*body)(int ready_fd))
 	return WEXITSTATUS(status);
 }
 
-/* All the daemon says, until it is gone. */
+/* Everything that the daemon writes until it ends. */
 static const char *said(void)
 {
 	static char text[1000];
@@ -76,7 +76,7 @@ static void tell_about_the_process(int ready_fd)
 		getsid(0) == getpid() ? "yes" : "no", is_null(0), is_null(1), is_null(2));
 }
 
-static void a_daemon_that_is_ready_lets_its_starter_succeed(void)
+static void the_starter_succeeds_when_the_daemon_is_ready(void)
 {
 	TEST_ASSERT_EQUAL_INT(0, start(tell_about_the_process));
 	TEST_ASSERT_EQUAL_STRING("leads session: no, in, out, err: 1 1 1", said());
@@ -89,7 +89,7 @@ static void exit_early(int ready_fd)
 	_exit(0);
 }
 
-static void a_daemon_that_ends_before_lets_its_starter_fail(void)
+static void the_starter_fails_when_the_daemon_ends_first(void)
 {
 	TEST_ASSERT_EQUAL_INT(1, start(exit_early));
 	TEST_ASSERT_EQUAL_STRING("stderr open: yes", said());
@@ -101,7 +101,7 @@ static void die_early(int ready_fd)
 	raise(SIGKILL);
 }
 
-static void a_daemon_that_is_killed_before_lets_its_starter_fail(void)
+static void the_starter_fails_when_the_daemon_is_killed_first(void)
 {
 	TEST_ASSERT_EQUAL_INT(1, start(die_early));
 }
@@ -109,8 +109,8 @@ static void a_daemon_that_is_killed_before_lets_its_starter_fail(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(a_daemon_that_is_ready_lets_its_starter_succeed);
-	RUN(a_daemon_that_ends_before_lets_its_starter_fail);
-	RUN(a_daemon_that_is_killed_before_lets_its_starter_fail);
+	RUN(the_starter_succeeds_when_the_daemon_is_ready);
+	RUN(the_starter_fails_when_the_daemon_ends_first);
+	RUN(the_starter_fails_when_the_daemon_is_killed_first);
 	return UNIT_RESULT();
 }

@@ -21,7 +21,7 @@ void tearDown(void)
 	buf_done(&text);
 }
 
-static void a_file_is_appended_to_what_is_in_the_buffer(void)
+static void a_file_is_appended_to_the_buffer(void)
 {
 	tempdir_write(&dir, "a", STR("b\0c"));
 	buf_append_str(&text, STR("a"));
@@ -29,7 +29,7 @@ static void a_file_is_appended_to_what_is_in_the_buffer(void)
 	ASSERT_STR("ab\0c", buf_str(&text));
 }
 
-static void a_file_over_the_limit_is_refused_whole(void)
+static void a_file_above_the_limit_appends_nothing(void)
 {
 	static char big[100000];
 
@@ -41,7 +41,7 @@ static void a_file_over_the_limit_is_refused_whole(void)
 	TEST_ASSERT_EQUAL_size_t(6 + sizeof big, text.len);
 }
 
-static void a_buffer_that_is_too_small_is_a_limit_too(void)
+static void the_maximum_of_the_buffer_is_a_limit(void)
 {
 	struct buf small = BUF_INIT(4);
 
@@ -51,7 +51,7 @@ static void a_buffer_that_is_too_small_is_a_limit_too(void)
 	buf_done(&small);
 }
 
-static void what_cannot_be_read_says_why(void)
+static void an_unreadable_file_gives_a_reason(void)
 {
 	TEST_ASSERT_EQUAL_INT(-ENOENT, files_read(tempdir_file(&dir, "a"), 10, &text));
 	TEST_ASSERT_EQUAL_INT(-EISDIR, files_read(dir.path, 10, &text));
@@ -74,7 +74,7 @@ static void a_replaced_file_keeps_permissions_and_owner(void)
 	TEST_ASSERT_EQUAL_INT(1, tempdir_count(&dir));
 }
 
-static void a_new_file_gets_the_mode_given(void)
+static void a_new_file_gets_the_given_mode(void)
 {
 	struct stat st;
 
@@ -95,7 +95,7 @@ static void a_symbolic_link_is_followed(void)
 	TEST_ASSERT_EQUAL_STRING("new", tempdir_read(&dir, "a"));
 }
 
-static void a_failed_replacement_leaves_nothing_behind(void)
+static void a_failed_replacement_leaves_no_file(void)
 {
 	char path[300];
 
@@ -116,7 +116,7 @@ static void directories_are_synced_by_name_or_by_a_file_in_them(void)
 	TEST_ASSERT_EQUAL_INT(-ENOENT, files_sync_dir(tempdir_file(&dir, "a")));
 }
 
-static void what_everybody_may_write_to_is_known(void)
+static void files_writable_by_everyone_are_detected(void)
 {
 	tempdir_write(&dir, "a", STR("x"));
 	TEST_ASSERT_EQUAL_INT(0, chmod(tempdir_file(&dir, "a"), 0664));
@@ -133,15 +133,15 @@ static void what_everybody_may_write_to_is_known(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(a_file_is_appended_to_what_is_in_the_buffer);
-	RUN(a_file_over_the_limit_is_refused_whole);
-	RUN(a_buffer_that_is_too_small_is_a_limit_too);
-	RUN(what_cannot_be_read_says_why);
+	RUN(a_file_is_appended_to_the_buffer);
+	RUN(a_file_above_the_limit_appends_nothing);
+	RUN(the_maximum_of_the_buffer_is_a_limit);
+	RUN(an_unreadable_file_gives_a_reason);
 	RUN(a_replaced_file_keeps_permissions_and_owner);
-	RUN(a_new_file_gets_the_mode_given);
+	RUN(a_new_file_gets_the_given_mode);
 	RUN(a_symbolic_link_is_followed);
-	RUN(a_failed_replacement_leaves_nothing_behind);
+	RUN(a_failed_replacement_leaves_no_file);
 	RUN(directories_are_synced_by_name_or_by_a_file_in_them);
-	RUN(what_everybody_may_write_to_is_known);
+	RUN(files_writable_by_everyone_are_detected);
 	return UNIT_RESULT();
 }

@@ -34,7 +34,7 @@ static void start(enum log_level level, enum log_format format)
 	TEST_ASSERT_EQUAL_INT(0, log_open(&options, &error));
 }
 
-/* The log without the time and process id of each line, which must look as they should. */
+/* The log without the time and process id of each line, which must be well-formed. */
 static const char *logged(void)
 {
 	static char lines[64 * 1024];
@@ -110,7 +110,7 @@ static void a_client_cannot_forge_a_line(void)
 				 logged());
 }
 
-static void events_below_the_level_are_left_out(void)
+static void events_below_the_level_are_dropped(void)
 {
 	start(LOG_LEVEL_WARNING, LOG_FORMAT_TEXT);
 	TEST_ASSERT_FALSE(log_is_enabled(LOG_LEVEL_NOTICE));
@@ -134,7 +134,7 @@ static void a_long_line_is_cut_and_marked(void)
 	lines = logged();
 	TEST_ASSERT_NOT_NULL(strstr(lines, "x...\" id=7\n"));
 	TEST_ASSERT_TRUE(strlen(lines) < LOG_LINE_MAX_BYTES);
-	/* Quotes are closed, wherever the cut falls. */
+	/* Quotes are closed wherever the line is cut. */
 	for (int shift = 0; shift < 8; shift++) {
 		memset(big, '\n', sizeof big - 1);
 		log_write(LOG_LEVEL_NOTICE, LOG_FIELDS(LOG_TEXT("value", big)), "%.*s", shift,
@@ -190,7 +190,7 @@ static void a_file_that_cannot_be_opened_is_reported_and_the_old_one_stays(void)
 	TEST_ASSERT_EQUAL_STRING("notice still here\n", logged());
 }
 
-static void the_callers_errno_is_left_alone(void)
+static void the_errno_of_the_caller_stays(void)
 {
 	start(LOG_LEVEL_NOTICE, LOG_FORMAT_TEXT);
 	errno = ENOTTY;
@@ -234,7 +234,7 @@ static void without_a_file_lines_go_to_standard_error(void)
 	TEST_ASSERT_EQUAL_STRING("notice before it is opened\nnotice and after\n", logged());
 }
 
-static void with_the_system_logger_a_file_has_the_lines_too_but_not_standard_error(void)
+static void the_system_logger_replaces_standard_error_but_not_a_file(void)
 {
 	struct log_options options = { .syslog = true,
 				       .syslog_ident = "qlessd-test",
@@ -264,14 +264,14 @@ int main(int argc, char **argv)
 	RUN(fields_follow_the_message_and_are_quoted_where_needed);
 	RUN(logfmt_names_all_its_parts);
 	RUN(a_client_cannot_forge_a_line);
-	RUN(events_below_the_level_are_left_out);
+	RUN(events_below_the_level_are_dropped);
 	RUN(a_long_line_is_cut_and_marked);
 	RUN(the_file_is_appended_to);
 	RUN(a_rotated_file_is_opened_again_on_request);
 	RUN(a_file_that_cannot_be_opened_is_reported_and_the_old_one_stays);
-	RUN(the_callers_errno_is_left_alone);
+	RUN(the_errno_of_the_caller_stays);
 	RUN(lines_that_do_not_fit_on_the_disk_are_counted);
 	RUN(without_a_file_lines_go_to_standard_error);
-	RUN(with_the_system_logger_a_file_has_the_lines_too_but_not_standard_error);
+	RUN(the_system_logger_replaces_standard_error_but_not_a_file);
 	return UNIT_RESULT();
 }

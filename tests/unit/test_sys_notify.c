@@ -42,7 +42,7 @@ static void listen_at(const char *text)
 	TEST_ASSERT_EQUAL_INT(0, bind(manager, (const struct sockaddr *)&sun, len));
 }
 
-/* The next message, "" if there is none. */
+/* The next message, or "". */
 static const char *received(void)
 {
 	static char text[4096];
@@ -120,7 +120,7 @@ static void an_address_of_another_kind_is_refused(void)
 	TEST_ASSERT_EQUAL_INT(0, notify_ready(&notify, NULL));
 }
 
-static void a_manager_that_went_away_is_an_error_but_no_signal(void)
+static void a_vanished_manager_is_an_error_but_no_signal(void)
 {
 	start_with_path();
 	close(manager);
@@ -128,8 +128,8 @@ static void a_manager_that_went_away_is_an_error_but_no_signal(void)
 	TEST_ASSERT_EQUAL_INT(-ECONNREFUSED, notify_watchdog(&notify));
 }
 
-/* Its queue is short: what comes again and again must not make the loop wait for it. */
-static void a_manager_that_is_behind_holds_nobody_up(void)
+/* Its queue is short, and repeated messages must not make the loop wait for it. */
+static void a_slow_manager_does_not_delay_the_server(void)
 {
 	int rc;
 
@@ -164,8 +164,8 @@ int main(int argc, char **argv)
 	RUN(a_status_stays_one_line);
 	RUN(without_a_manager_nothing_is_sent);
 	RUN(an_address_of_another_kind_is_refused);
-	RUN(a_manager_that_went_away_is_an_error_but_no_signal);
-	RUN(a_manager_that_is_behind_holds_nobody_up);
+	RUN(a_vanished_manager_is_an_error_but_no_signal);
+	RUN(a_slow_manager_does_not_delay_the_server);
 	RUN(the_watchdog_is_for_the_process_it_names);
 	return UNIT_RESULT();
 }

@@ -25,7 +25,7 @@ void tearDown(void)
 	buf_done(&error);
 }
 
-/* Run in a child, where a failed assertion must not run the rest of the tests. */
+/* Run in a child, so that a failed assertion there does not run the other tests. */
 static int in_child(int (*body)(void))
 {
 	pid_t pid = fork();
@@ -50,7 +50,7 @@ static void the_file_holds_the_process_id_and_is_removed(void)
 	pidfile_remove(&pidfile);
 }
 
-static void a_file_left_by_a_crash_is_taken_over(void)
+static void a_file_of_a_crashed_process_is_reused(void)
 {
 	char expected[32];
 
@@ -72,7 +72,7 @@ static int create_again(void)
 	return strcmp(expected, buf_cstr(&error)) == 0 ? 0 : 2;
 }
 
-static void a_second_process_is_told_who_holds_the_file(void)
+static void a_second_process_learns_the_holder_of_the_file(void)
 {
 	TEST_ASSERT_EQUAL_INT(0, pidfile_create(&pidfile, path, &error));
 	TEST_ASSERT_EQUAL_INT(0, in_child(create_again));
@@ -93,7 +93,7 @@ static void a_forked_child_does_not_remove_the_file_of_its_parent(void)
 	TEST_ASSERT_EQUAL_INT(0, in_child(create_again));
 }
 
-static void a_file_that_is_no_longer_ours_is_not_removed(void)
+static void a_file_of_another_process_is_not_removed(void)
 {
 	TEST_ASSERT_EQUAL_INT(0, pidfile_create(&pidfile, path, &error));
 	TEST_ASSERT_EQUAL_INT(0, unlink(path));
@@ -102,7 +102,7 @@ static void a_file_that_is_no_longer_ours_is_not_removed(void)
 	TEST_ASSERT_EQUAL_STRING("1\n", tempdir_read(&dir, "pid"));
 }
 
-static void what_cannot_be_created_says_why(void)
+static void a_failed_creation_gives_a_reason(void)
 {
 	TEST_ASSERT_EQUAL_INT(-1, pidfile_create(&pidfile, "/nowhere/pid", &error));
 	TEST_ASSERT_EQUAL_STRING("cannot open pid file \"/nowhere/pid\": No such file or directory",
@@ -121,11 +121,11 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(the_file_holds_the_process_id_and_is_removed);
-	RUN(a_file_left_by_a_crash_is_taken_over);
-	RUN(a_second_process_is_told_who_holds_the_file);
+	RUN(a_file_of_a_crashed_process_is_reused);
+	RUN(a_second_process_learns_the_holder_of_the_file);
 	RUN(a_forked_child_does_not_remove_the_file_of_its_parent);
-	RUN(a_file_that_is_no_longer_ours_is_not_removed);
-	RUN(what_cannot_be_created_says_why);
+	RUN(a_file_of_another_process_is_not_removed);
+	RUN(a_failed_creation_gives_a_reason);
 	RUN(a_symbolic_link_is_not_followed);
 	return UNIT_RESULT();
 }

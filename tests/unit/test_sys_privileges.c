@@ -8,9 +8,9 @@
 
 #include "unit.h"
 
-/* A user that every system has, by the number that it has everywhere. */
+/* A user that every system has, by its usual number. */
 #define NOBODY 65534
-/* And one that no system has. */
+/* A user that no system has. */
 #define SOMEBODY 54321
 
 static struct buf error = BUF_INIT(4096);
@@ -57,17 +57,17 @@ static void numbers_need_no_user_of_the_system(void)
 	assert_not_found("54321", "run-as: there is no user 54321");
 }
 
-static void what_is_nobody_is_an_error(void)
+static void an_unknown_user_is_an_error(void)
 {
 	assert_not_found("no-such-user", "run-as: there is no user no-such-user");
 	assert_not_found("nobody:no-such-group", "run-as: there is no group no-such-group");
 	assert_not_found(":root", "run-as: \":root\" is neither user nor user:group");
 	assert_not_found("root:", "run-as: \"root:\" is neither user nor user:group");
-	/* The system calls would take it for "as it is". */
+	/* System calls take this number as "leave unchanged". */
 	assert_not_found("4294967295:0", "run-as: there is no user 4294967295");
 }
 
-/* Run it in a process of its own, as there is no way back. Returns what it returned. */
+/* Run it in a process of its own, because it cannot be undone. Returns its result. */
 static int apart(int (*body)(void))
 {
 	pid_t pid = fork();
@@ -96,7 +96,7 @@ static int become_somebody_and_try_to_come_back(void)
 		return 4;
 	if (privileges_seal(&error) < 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 		return 5;
-	/* Who it is already, it may become again. */
+	/* Becoming the current user again is allowed. */
 	return privileges_become(&somebody, &error) == 0 ? 0 : 6;
 }
 
@@ -111,12 +111,12 @@ static int be_nobody_and_try_to_become_root(void)
 	return strstr(buf_cstr(&error), "only root can become another user") != NULL ? 0 : 3;
 }
 
-static void root_becomes_a_user_for_good(void)
+static void root_becomes_a_user_permanently(void)
 {
 	TEST_ASSERT_EQUAL_INT(geteuid() == 0 ? 0 : 1, apart(become_somebody_and_try_to_come_back));
 }
 
-static void nobody_else_becomes_anybody(void)
+static void only_root_can_become_another_user(void)
 {
 	TEST_ASSERT_EQUAL_INT(0, apart(be_nobody_and_try_to_become_root));
 }
@@ -153,9 +153,9 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(a_user_is_found_by_name_with_its_group);
 	RUN(numbers_need_no_user_of_the_system);
-	RUN(what_is_nobody_is_an_error);
-	RUN(root_becomes_a_user_for_good);
-	RUN(nobody_else_becomes_anybody);
+	RUN(an_unknown_user_is_an_error);
+	RUN(root_becomes_a_user_permanently);
+	RUN(only_root_can_become_another_user);
 	RUN(core_dumps_are_allowed_or_prevented);
 	status = UNIT_RESULT();
 	buf_done(&error);

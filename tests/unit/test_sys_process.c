@@ -20,7 +20,7 @@ void tearDown(void)
 {
 }
 
-static void the_process_knows_where_and_what_it_is(void)
+static void the_process_knows_its_system_and_executable(void)
 {
 	struct process_info info;
 
@@ -58,7 +58,7 @@ static char *take(size_t size)
 	return block;
 }
 
-static void the_kernels_figure_follows_allocations(void)
+static void the_figure_of_the_kernel_follows_allocations(void)
 {
 	size_t size = (size_t)64 << 20;
 	struct memory_figures before, after;
@@ -73,7 +73,7 @@ static void the_kernels_figure_follows_allocations(void)
 }
 
 #ifdef HAVE_JEMALLOC
-static void the_allocators_figures_follow_allocations(void)
+static void the_figures_of_the_allocator_follow_allocations(void)
 {
 	size_t size = (size_t)64 << 20, in_use;
 	struct memory_gauge gauge;
@@ -107,7 +107,7 @@ static void the_allocator_has_a_name(void)
 #endif
 }
 
-/* In a child, because a limit once lowered may stay. */
+/* In a child, because a lowered limit may stay. */
 static int files_from(uint64_t soft, uint64_t hard, uint64_t wanted, bool as_nobody)
 {
 	pid_t pid = fork();
@@ -128,7 +128,7 @@ static int files_from(uint64_t soft, uint64_t hard, uint64_t wanted, bool as_nob
 	return WEXITSTATUS(status);
 }
 
-static void the_number_of_open_files_is_raised_as_far_as_allowed(void)
+static void the_limit_of_open_files_is_raised_as_far_as_allowed(void)
 {
 	bool is_root = geteuid() == 0;
 
@@ -152,14 +152,14 @@ static void random_bytes_differ(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(the_process_knows_where_and_what_it_is);
+	RUN(the_process_knows_its_system_and_executable);
 	RUN(processor_time_and_memory_are_counted);
-	RUN(the_kernels_figure_follows_allocations);
+	RUN(the_figure_of_the_kernel_follows_allocations);
 #ifdef HAVE_JEMALLOC
-	RUN(the_allocators_figures_follow_allocations);
+	RUN(the_figures_of_the_allocator_follow_allocations);
 #endif
 	RUN(the_allocator_has_a_name);
-	RUN(the_number_of_open_files_is_raised_as_far_as_allowed);
+	RUN(the_limit_of_open_files_is_raised_as_far_as_allowed);
 	RUN(random_bytes_differ);
 	return UNIT_RESULT();
 }

@@ -49,7 +49,7 @@ static void nothing_is_appended_past_the_maximum(void)
 	TEST_ASSERT_EQUAL_size_t(100, b.len);
 }
 
-static void the_maximum_counts_what_is_there_and_not_what_was_consumed(void)
+static void consumed_bytes_do_not_count_towards_the_maximum(void)
 {
 	char half[50] = { 0 };
 
@@ -61,7 +61,7 @@ static void the_maximum_counts_what_is_there_and_not_what_was_consumed(void)
 	TEST_ASSERT_LESS_OR_EQUAL_size_t(128, b.cap);
 }
 
-static void pieces_put_at_an_open_place_count_when_it_is_closed(void)
+static void pieces_written_to_an_open_buffer_count_when_it_is_closed(void)
 {
 	struct buf open;
 	char expected[3000];
@@ -95,7 +95,7 @@ static void printf_fits_exactly_under_the_maximum(void)
 	TEST_ASSERT_EQUAL_size_t(100, b.len);
 }
 
-static void cstr_puts_a_nul_behind_the_bytes(void)
+static void cstr_adds_a_nul(void)
 {
 	buf_append(&b, "abc", 3);
 	TEST_ASSERT_EQUAL_STRING("abc", buf_cstr(&b));
@@ -166,10 +166,10 @@ int main(int argc, char **argv)
 	RUN(bytes_come_back_in_the_order_they_went_in);
 	RUN(an_empty_buffer_is_an_empty_slice);
 	RUN(nothing_is_appended_past_the_maximum);
-	RUN(the_maximum_counts_what_is_there_and_not_what_was_consumed);
-	RUN(pieces_put_at_an_open_place_count_when_it_is_closed);
+	RUN(consumed_bytes_do_not_count_towards_the_maximum);
+	RUN(pieces_written_to_an_open_buffer_count_when_it_is_closed);
 	RUN(printf_fits_exactly_under_the_maximum);
-	RUN(cstr_puts_a_nul_behind_the_bytes);
+	RUN(cstr_adds_a_nul);
 	RUN(shrink_keeps_the_bytes);
 	RUN(random_operations_agree_with_a_plain_array);
 	return UNIT_RESULT();

@@ -19,7 +19,7 @@ void tearDown(void)
 	chunk_pool_done(&pool);
 }
 
-/* Take up to `len` bytes off the front, as a socket would that accepts them in pieces. */
+/* Take up to `len` bytes from the front, like a socket that accepts pieces. */
 static size_t take(char *to, size_t len)
 {
 	struct iovec iov[3];
@@ -47,7 +47,7 @@ static void an_empty_chain_holds_no_memory(void)
 	TEST_ASSERT_EQUAL_size_t(1, pool.count);
 }
 
-static void the_pool_keeps_no_more_than_it_was_told(void)
+static void the_pool_keeps_at_most_its_maximum(void)
 {
 	char *bytes = calloc(1, CHAIN_CHUNK_BYTES);
 
@@ -89,7 +89,7 @@ static void a_long_chain_takes_larger_chunks_and_uses_at_least_half_of_them(void
 	TEST_ASSERT_EQUAL_size_t(0, c.allocated);
 }
 
-static void what_ends_a_large_piece_goes_behind_it(void)
+static void the_end_of_a_large_piece_fits_into_its_chunk(void)
 {
 	char *bytes = calloc(1, 150000);
 
@@ -161,10 +161,10 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(an_empty_chain_holds_no_memory);
-	RUN(the_pool_keeps_no_more_than_it_was_told);
+	RUN(the_pool_keeps_at_most_its_maximum);
 	RUN(a_large_append_fills_the_tail_first);
 	RUN(a_long_chain_takes_larger_chunks_and_uses_at_least_half_of_them);
-	RUN(what_ends_a_large_piece_goes_behind_it);
+	RUN(the_end_of_a_large_piece_fits_into_its_chunk);
 	RUN(reserved_room_is_in_one_piece);
 	RUN(moving_a_chain_keeps_the_order);
 	RUN(random_operations_agree_with_a_plain_array);

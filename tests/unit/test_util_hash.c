@@ -14,7 +14,7 @@
 #endif
 #define SMALL 3000u
 
-/* Of the smallest table. */
+/* Bytes of the smallest table. */
 #define LINE_BYTES 64
 
 struct entry {
@@ -99,7 +99,7 @@ static void a_small_table_is_small(void)
 	TEST_ASSERT_LESS_OR_EQUAL_size_t(LINE_BYTES, hash_memory(&table));
 }
 
-static void the_word_of_the_owner_is_left_alone(void)
+static void the_word_of_the_owner_stays(void)
 {
 	entries[0].node.aux = 77;
 	insert_all(100);
@@ -107,7 +107,7 @@ static void the_word_of_the_owner_is_left_alone(void)
 	TEST_ASSERT_EQUAL_UINT32(77, entries[0].node.aux);
 }
 
-static void entries_with_the_same_hash_are_told_apart_by_key(void)
+static void entries_with_the_same_hash_are_distinguished_by_key(void)
 {
 	for (uint32_t i = 0; i < 50; i++) {
 		entries[i].id = i;
@@ -141,14 +141,14 @@ static void the_same_seed_gives_the_same_hashes(void)
 	TEST_ASSERT_NOT_EQUAL_UINT32(hash, hash_compute(2, STR("queue")));
 }
 
-/* Every entry below `count` is in the table if and only if `present` says so, and a walk meets each
+/* An entry below `count` is in the table if and only if `present` says so, and a walk visits each
  * of them once. */
 static void many_entries_are_inserted_as_if_one_by_one(void)
 {
 	struct hash_node **nodes = malloc(LARGE * sizeof(*nodes));
 	uint32_t id = 0;
 
-	/* In runs of all lengths, from none to longer than what is inserted together. */
+	/* Runs of all lengths, from none to more than are inserted together. */
 	for (uint32_t run = 0; id + run <= SMALL * 10; run = run < 300 ? run + 1 : 0) {
 		for (uint32_t i = 0; i < run; i++) {
 			entries[id + i].id = id + i;
@@ -166,7 +166,7 @@ static void many_entries_are_inserted_as_if_one_by_one(void)
 	free(nodes);
 }
 
-static void many_entries_with_a_key_that_is_not_new_are_inserted_and_told(void)
+static void duplicate_keys_are_inserted_and_reported(void)
 {
 	struct hash_node *nodes[3] = { &entries[100].node, &entries[101].node, &entries[102].node };
 
@@ -179,7 +179,7 @@ static void many_entries_with_a_key_that_is_not_new_are_inserted_and_told(void)
 	for (int i = 0; i < 3; i++)
 		hash_remove(&table, nodes[i]);
 	entries[101].id = 101;
-	entries[102].id = 100; /* it is the first of them */
+	entries[102].id = 100; /* the first of them */
 	TEST_ASSERT_FALSE(hash_insert_many(&table, nodes, 3));
 	TEST_ASSERT_EQUAL_UINT32(53, hash_count(&table));
 }
@@ -213,7 +213,7 @@ static void random_operations_agree_with_an_array(void)
 		for (int i = 0; i < 60000; i++) {
 			unsigned long long r = unit_random(&state);
 			uint32_t id = (uint32_t)(r >> 32) % SMALL;
-			/* Grow for a while, then shrink, so that all sizes are met. */
+			/* Grow for a while, then shrink, so that all sizes occur. */
 			bool want = r % 10 < (i / 10000 % 2 == 0 ? 8 : 1);
 
 			if (want && !present[id])
@@ -235,7 +235,7 @@ static void random_operations_agree_with_an_array(void)
 	TEST_ASSERT_LESS_OR_EQUAL_size_t(LINE_BYTES, hash_memory(&table));
 }
 
-/* Many small tables, as it takes a merge in just the bucket the walk is in to go wrong. */
+/* Many small tables, because only a merge of the walk's current bucket can go wrong. */
 static void a_walk_meets_every_entry_once_while_it_removes_them(void)
 {
 	unsigned long long state = 5;
@@ -299,7 +299,7 @@ static void a_scan_meets_every_entry_once_whatever_happens_between_the_steps(voi
 	}
 }
 
-static void taking_empties_the_table_and_leaves_it_good_meanwhile(void)
+static void taking_all_entries_empties_the_table(void)
 {
 	uint32_t left = SMALL * 10;
 
@@ -314,7 +314,7 @@ static void taking_empties_the_table_and_leaves_it_good_meanwhile(void)
 		left -= 100;
 		TEST_ASSERT_EQUAL_UINT32(left, hash_count(&table));
 		TEST_ASSERT_LESS_OR_EQUAL_size_t((left + 5000) * 32, hash_memory(&table));
-		/* What is left can still be found. */
+		/* The remaining entries can be found. */
 		for (uint32_t id = left % 97; id < SMALL * 10; id += 997)
 			TEST_ASSERT_EQUAL_PTR(entries[id].visits ? NULL : &entries[id], find(id));
 	}
@@ -329,8 +329,8 @@ static void count_one(struct hash_node *node, void *arg)
 	++*chain;
 }
 
-/* Splits and merges are bounded by the change in buckets times the fullest bucket; what is copied
- * as a whole, by the change in memory. */
+/* Splits and merges are limited by the change in buckets times the fullest bucket, and copies by
+ * the change in memory. */
 static void no_operation_does_much_at_any_size(void)
 {
 	const size_t most_bytes = MEM_HUGE_BYTES + (size_t)64 * 1024;
@@ -369,7 +369,7 @@ static void no_operation_does_much_at_any_size(void)
 	TEST_ASSERT_LESS_OR_EQUAL_size_t(LINE_BYTES, memory);
 }
 
-static void coming_and_going_does_not_split_and_merge(void)
+static void inserting_and_removing_in_turns_does_not_split_and_merge(void)
 {
 	insert_all(SMALL);
 	uint32_t buckets = table.buckets;
@@ -402,18 +402,18 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(a_new_table_is_empty_and_owns_no_memory);
 	RUN(a_small_table_is_small);
-	RUN(the_word_of_the_owner_is_left_alone);
-	RUN(entries_with_the_same_hash_are_told_apart_by_key);
+	RUN(the_word_of_the_owner_stays);
+	RUN(entries_with_the_same_hash_are_distinguished_by_key);
 	RUN(a_lookup_asks_for_a_key_only_where_the_hash_fits);
 	RUN(the_same_seed_gives_the_same_hashes);
 	RUN(many_entries_are_inserted_as_if_one_by_one);
-	RUN(many_entries_with_a_key_that_is_not_new_are_inserted_and_told);
+	RUN(duplicate_keys_are_inserted_and_reported);
 	RUN(random_operations_agree_with_an_array);
 	RUN(a_walk_meets_every_entry_once_while_it_removes_them);
 	RUN(a_scan_meets_every_entry_once_whatever_happens_between_the_steps);
-	RUN(taking_empties_the_table_and_leaves_it_good_meanwhile);
+	RUN(taking_all_entries_empties_the_table);
 	RUN(no_operation_does_much_at_any_size);
 	RUN(a_large_table_that_shrinks_and_grows_again_takes_the_same_memory);
-	RUN(coming_and_going_does_not_split_and_merge);
+	RUN(inserting_and_removing_in_turns_does_not_split_and_merge);
 	return UNIT_RESULT();
 }

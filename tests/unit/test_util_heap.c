@@ -71,7 +71,7 @@ static void infinite_keys_are_allowed(void)
 	TEST_ASSERT_TRUE(heap_has(&nodes[0]));
 }
 
-/* The lowest key of all nodes that are in the heap, by looking at each. */
+/* The lowest key of all nodes in the heap, found by looking at each. */
 static double lowest_key(void)
 {
 	double lowest = INFINITY;

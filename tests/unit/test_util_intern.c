@@ -30,7 +30,7 @@ static void equal_strings_are_one_object(void)
 	TEST_ASSERT_EQUAL_CHAR('\0', a->text[3]);
 }
 
-static void a_string_goes_with_its_last_reference(void)
+static void a_string_is_freed_with_its_last_reference(void)
 {
 	struct intern *a = intern_get(&table, STR("a"));
 
@@ -83,7 +83,7 @@ static void the_slot_of_the_user_starts_empty_and_stays(void)
 	TEST_ASSERT_EQUAL_PTR(&thing, intern_get(&table, STR("a"))->user);
 }
 
-static void memory_is_counted_and_given_back(void)
+static void memory_is_counted_and_freed(void)
 {
 	struct intern *names[1000];
 	char text[1100];
@@ -97,7 +97,7 @@ static void memory_is_counted_and_given_back(void)
 	TEST_ASSERT_LESS_OR_EQUAL_size_t(64, intern_memory(&table));
 }
 
-static void strings_can_be_taken_out_whoever_refers_to_them(void)
+static void strings_can_be_removed_regardless_of_references(void)
 {
 	struct intern *taken;
 
@@ -148,12 +148,12 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(equal_strings_are_one_object);
-	RUN(a_string_goes_with_its_last_reference);
+	RUN(a_string_is_freed_with_its_last_reference);
 	RUN(the_string_that_is_recalled_is_the_one_in_the_table);
 	RUN(the_empty_string_is_a_string);
 	RUN(the_slot_of_the_user_starts_empty_and_stays);
-	RUN(memory_is_counted_and_given_back);
-	RUN(strings_can_be_taken_out_whoever_refers_to_them);
+	RUN(memory_is_counted_and_freed);
+	RUN(strings_can_be_removed_regardless_of_references);
 	RUN(random_operations_agree_with_counters);
 	return UNIT_RESULT();
 }

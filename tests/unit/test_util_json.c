@@ -35,7 +35,7 @@ static void plain_text_is_quoted(void)
 	ASSERT_STRING_AS("\"abc\"", "abc");
 }
 
-static void nothing_is_an_empty_string_wherever_it_points(void)
+static void an_empty_slice_is_an_empty_string(void)
 {
 	struct buf b = BUF_INIT(64);
 
@@ -45,20 +45,20 @@ static void nothing_is_an_empty_string_wherever_it_points(void)
 	buf_done(&b);
 }
 
-static void what_json_or_the_reference_escapes_is_escaped(void)
+static void bytes_that_the_reference_escapes_are_escaped(void)
 {
 	ASSERT_STRING_AS("\"a\\\"b\\\\c\\/d\"", "a\"b\\c/d");
 	ASSERT_STRING_AS("\"\\b\\t\\n\\f\\r\"", "\b\t\n\f\r");
 	ASSERT_STRING_AS("\"\\u0000\\u0001\\u000b\\u001f\\u007f\"", "\0\1\v\x1f\x7f");
 }
 
-static void other_bytes_stay_as_they_are(void)
+static void other_bytes_stay_unchanged(void)
 {
 	ASSERT_STRING_AS("\"\xc3\xa9\xff\x80\"", "\xc3\xa9\xff\x80");
 }
 
-/* Long enough to be written in pieces, with something to escape at every place once. */
-static void a_byte_is_escaped_wherever_it_stands(void)
+/* A text that is written in pieces, with a byte to escape at every place once. */
+static void a_byte_is_escaped_at_any_position(void)
 {
 	static char text[9000], expected[9003];
 	size_t lens[] = { 1, 7, 15, 16, 17, 31, 32, 33, 100, 4095, 4096, 4097, sizeof text };
@@ -108,10 +108,10 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(plain_text_is_quoted);
-	RUN(nothing_is_an_empty_string_wherever_it_points);
-	RUN(what_json_or_the_reference_escapes_is_escaped);
-	RUN(other_bytes_stay_as_they_are);
-	RUN(a_byte_is_escaped_wherever_it_stands);
+	RUN(an_empty_slice_is_an_empty_string);
+	RUN(bytes_that_the_reference_escapes_are_escaped);
+	RUN(other_bytes_stay_unchanged);
+	RUN(a_byte_is_escaped_at_any_position);
 	RUN(numbers_have_fourteen_digits);
 	RUN(numbers_are_never_infinite);
 	RUN(booleans_are_words);

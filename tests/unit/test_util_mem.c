@@ -44,7 +44,7 @@ static void the_room_doubles_and_an_array_with_room_stays(void)
 	free(items);
 }
 
-static void what_is_needed_counts_where_it_is_more_than_double(void)
+static void the_room_grows_to_the_need_if_that_is_more_than_double(void)
 {
 	size_t cap = 0;
 	char *items = mem_grow(NULL, &cap, 1000, 3);
@@ -63,7 +63,7 @@ static void items_larger_than_the_first_room_get_room_for_one(void)
 	TEST_ASSERT_EQUAL_size_t(1, cap);
 }
 
-/* Runs one of the two in a child process and expects it to abort. */
+/* Runs one of the two in a child process, and expects it to abort. */
 static void check_aborts(size_t need, size_t size, bool wide)
 {
 	int status;
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(an_array_keeps_its_items_while_it_grows);
 	RUN(the_room_doubles_and_an_array_with_room_stays);
-	RUN(what_is_needed_counts_where_it_is_more_than_double);
+	RUN(the_room_grows_to_the_need_if_that_is_more_than_double);
 	RUN(items_larger_than_the_first_room_get_room_for_one);
 	RUN(sizes_that_overflow_abort);
 	return UNIT_RESULT();

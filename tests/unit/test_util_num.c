@@ -171,7 +171,7 @@ static void random_integers_are_formatted_and_read_back(void)
 		TEST_ASSERT_TRUE_MESSAGE(got_ == 77, text);                       \
 	} while (0)
 
-static void what_lua_takes_for_a_number_is_one(void)
+static void numbers_of_lua_are_numbers(void)
 {
 	double value;
 
@@ -203,7 +203,7 @@ static void what_lua_takes_for_a_number_is_one(void)
 	TEST_ASSERT_TRUE(num_parse_lua(STR("nan(1)"), &value) && isnan(value));
 }
 
-static void what_lua_does_not_take_for_a_number_is_none(void)
+static void other_texts_are_not_numbers(void)
 {
 	REFUSE_LUA("");
 	REFUSE_LUA(" ");
@@ -253,7 +253,7 @@ static void long_text_is_a_number_up_to_a_limit(void)
 	free(text);
 }
 
-/* What Lua 5.1 does, on a string with a NUL at its end. */
+/* Like Lua 5.1, on a string with a NUL at its end. */
 static bool model_lua(const char *text, double *ret_value, bool *ret_range)
 {
 	char *end;
@@ -333,7 +333,7 @@ static void random_decimals_are_read_as_strtod_does(void)
 	}
 }
 
-/* Digits with a point at any place, or none; some with one byte that is something else. */
+/* Digits with a point at any place, or without one; some with one other byte. */
 static void random_digits_are_read_as_strtod_does(void)
 {
 	static const char others[] = "..-+eE \0/:x\xb0\xff";
@@ -356,7 +356,7 @@ static void random_digits_are_read_as_strtod_does(void)
 	}
 }
 
-/* The form that has a way of its own, and what is nearly of that form. */
+/* The form with its own fast path, and texts that nearly have this form. */
 static void times_of_clients_are_read_as_strtod_does(void)
 {
 	static const unsigned long long limits[] = {
@@ -494,8 +494,8 @@ int main(int argc, char **argv)
 	RUN(random_numbers_of_all_kinds_are_formatted_as_printf_does);
 	RUN(integers_are_formatted_at_both_ends_of_their_range);
 	RUN(random_integers_are_formatted_and_read_back);
-	RUN(what_lua_takes_for_a_number_is_one);
-	RUN(what_lua_does_not_take_for_a_number_is_none);
+	RUN(numbers_of_lua_are_numbers);
+	RUN(other_texts_are_not_numbers);
 	RUN(long_text_is_a_number_up_to_a_limit);
 	RUN(random_text_is_read_as_lua_does);
 	RUN(random_decimals_are_read_as_strtod_does);

@@ -165,7 +165,7 @@ static void a_node_knows_whether_it_is_in_a_list(void)
 	TEST_ASSERT_NULL(things[0]->node.next);
 }
 
-static void the_word_of_the_owner_is_left_alone(void)
+static void the_word_of_the_owner_stays(void)
 {
 	things[0]->node.aux = 77;
 	for (uint32_t i = 0; i < 10; i++)
@@ -175,7 +175,7 @@ static void the_word_of_the_owner_is_left_alone(void)
 	TEST_ASSERT_EQUAL_UINT32(77, things[0]->node.aux);
 }
 
-static void changing_a_score_moves_the_node_if_it_must(void)
+static void changing_a_score_moves_the_node_if_needed(void)
 {
 	for (uint32_t i = 0; i < 5; i++)
 		insert(i, i);
@@ -190,7 +190,7 @@ static void changing_a_score_moves_the_node_if_it_must(void)
 	check_order((const uint32_t[]){ 0, 1, 3, 2, 4 }, 5);
 }
 
-/* The slow, obvious model: a sorted array. */
+/* The slow and obvious model: a sorted array. */
 struct model {
 	struct thing *sorted[MODEL_MAX];
 	uint32_t count;
@@ -282,7 +282,7 @@ static void check_all(const struct model *m)
 	}
 }
 
-/* Scores from a few kinds, with many that are equal. */
+/* Scores of a few kinds, many of them equal. */
 static double random_score(unsigned long long r)
 {
 	switch (r % 8) {
@@ -323,7 +323,7 @@ static void random_step(struct model *m, unsigned long long *state, bool growing
 		model_remove(m, t);
 		skiplist_remove(&list, &t->node);
 	} else if (growing || what > 90) {
-		/* At an end, or near the one before, as often as anywhere. */
+		/* Half of the insertions are at an end, or near the last one. */
 		if (what % 4 == 0 && m->count != 0)
 			score = m->sorted[0]->node.score - 1;
 		else if (what % 4 == 1 && m->count != 0)
@@ -375,7 +375,7 @@ static void check_ranks(uint32_t count)
 	TEST_ASSERT_NULL(node);
 }
 
-/* A queue: in at one end, out at the other, with hardly a comparison. */
+/* A queue: in at one end, out at the other, with hardly any comparison. */
 static void work_at_the_ends_compares_with_the_ends_only(void)
 {
 	for (uint32_t i = 0; i < LARGE / 2; i++)
@@ -399,8 +399,8 @@ static void work_at_the_ends_compares_with_the_ends_only(void)
 	check_ranks(1000);
 }
 
-/* Into an empty list, before, behind and among others, with scores that are the same and not. */
-static void a_batch_goes_in_as_its_nodes_would_one_by_one(void)
+/* Into an empty list, before, after and among others, with equal and different scores. */
+static void inserting_a_batch_equals_single_insertions(void)
 {
 	unsigned long long state = 9;
 
@@ -439,8 +439,8 @@ static void a_batch_goes_in_as_its_nodes_would_one_by_one(void)
 	}
 }
 
-/* All, none, or any of them, at the ends and between. */
-static void a_batch_goes_out_as_its_nodes_would_one_by_one(void)
+/* All, none, or any of them, at the ends and in the middle. */
+static void removing_a_batch_equals_single_removals(void)
 {
 	unsigned long long state = 10;
 
@@ -504,8 +504,7 @@ static struct qless_str name_of(const struct skipnode *node)
 	return str_make(named->text, named->len);
 }
 
-/* Bytes that are ends, signs and letters elsewhere, behind a beginning that all share, and before
- * two that nobody else has. */
+/* A shared prefix, bytes with special meanings elsewhere, and two unique bytes at the end. */
 static struct named *named_new(unsigned long long *state, size_t shared, unsigned id)
 {
 	static const char bytes[] = { 0, 1, 'a', 'b', 0x7f, (char)0x80, (char)0xff };
@@ -532,7 +531,7 @@ static void check_names(const struct skiplist *names)
 	}
 }
 
-static void a_large_batch_is_put_in_order_whatever_its_members_begin_with(void)
+static void a_large_batch_is_sorted_whatever_its_members_begin_with(void)
 {
 	enum { COUNT = 1000 };
 	unsigned long long state = 11;
@@ -562,7 +561,7 @@ static void a_large_batch_is_put_in_order_whatever_its_members_begin_with(void)
 
 static void a_large_list_of_equal_scores_is_searched_in_few_steps(void)
 {
-	/* A stride that shares no factor with LARGE puts them in at scattered places. */
+	/* The stride has no factor in common with LARGE, so the places are scattered. */
 	for (uint32_t i = 0, id = 0; i < LARGE; i++, id = (id + 77773) % LARGE)
 		insert(id, 5);
 	check_ranks(LARGE);
@@ -588,8 +587,8 @@ static void removal_compares_nothing(void)
 	check_ranks(500);
 }
 
-/* What comes a little late, or from many at the same time. */
-static void an_insertion_near_an_end_compares_with_what_is_near(void)
+/* Scores that are a little late, or come from many clients at once. */
+static void an_insertion_near_an_end_compares_few_nodes(void)
 {
 	const uint32_t block = 16;
 
@@ -604,8 +603,8 @@ static void an_insertion_near_an_end_compares_with_what_is_near(void)
 	check_ranks(LARGE);
 }
 
-/* What many send in turns, each several at once with times of its own. */
-static void insertions_next_to_each_other_compare_with_what_is_near(void)
+/* Scores that many clients send in turns, several at once each with their own times. */
+static void neighbouring_insertions_compare_few_nodes(void)
 {
 	const uint32_t run = 16, runs = LARGE / 2 / run;
 	uint32_t at = 0;
@@ -634,17 +633,17 @@ int main(int argc, char **argv)
 	RUN(nodes_are_ordered_by_score_and_then_by_member);
 	RUN(a_node_can_move_to_another_list);
 	RUN(a_node_knows_whether_it_is_in_a_list);
-	RUN(the_word_of_the_owner_is_left_alone);
-	RUN(changing_a_score_moves_the_node_if_it_must);
+	RUN(the_word_of_the_owner_stays);
+	RUN(changing_a_score_moves_the_node_if_needed);
 	RUN(random_operations_agree_with_a_sorted_array);
 	RUN(work_at_the_ends_compares_with_the_ends_only);
-	RUN(a_batch_goes_in_as_its_nodes_would_one_by_one);
-	RUN(a_batch_goes_out_as_its_nodes_would_one_by_one);
+	RUN(inserting_a_batch_equals_single_insertions);
+	RUN(removing_a_batch_equals_single_removals);
 	RUN(a_large_batch_is_inserted_in_few_steps);
-	RUN(a_large_batch_is_put_in_order_whatever_its_members_begin_with);
+	RUN(a_large_batch_is_sorted_whatever_its_members_begin_with);
 	RUN(a_large_list_of_equal_scores_is_searched_in_few_steps);
 	RUN(removal_compares_nothing);
-	RUN(an_insertion_near_an_end_compares_with_what_is_near);
-	RUN(insertions_next_to_each_other_compare_with_what_is_near);
+	RUN(an_insertion_near_an_end_compares_few_nodes);
+	RUN(neighbouring_insertions_compare_few_nodes);
 	return UNIT_RESULT();
 }

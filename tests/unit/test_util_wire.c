@@ -15,9 +15,9 @@ void tearDown(void)
 {
 }
 
-/* However many there are, those bytes come and none before them, and none behind the room that was
- * asked for. They are in memory of their own, so that reading beyond them is found out. */
-static void bytes_are_put_whatever_their_number(void)
+/* Any number of bytes is written, and no byte before them or after their room changes. Each run has
+ * memory of its own, so that a sanitizer sees reads beyond it. */
+static void any_number_of_bytes_is_written(void)
 {
 	for (size_t len = 0; len <= BYTES_MAX; len++) {
 		unsigned char to[1 + BYTES_MAX + ROOM + 1], *from = malloc(len + 1);
@@ -38,7 +38,7 @@ static void bytes_are_put_whatever_their_number(void)
 	wire_put_bytes((unsigned char[ROOM]){ 0 }, NULL, 0);
 }
 
-static void words_are_read_as_if_zeros_were_behind_them(void)
+static void words_are_read_as_if_zeros_followed(void)
 {
 	const unsigned char bytes[9] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
 
@@ -53,7 +53,7 @@ static void words_are_read_as_if_zeros_were_behind_them(void)
 	TEST_ASSERT_EQUAL_HEX64(0x0807060504030201, wire_get_word(bytes, 9));
 }
 
-static void varints_come_back_as_they_were_put(void)
+static void varints_are_read_as_written(void)
 {
 	const uint64_t values[] = { 0,	   1,	       127,	   128,
 				    16383, 16384,      UINT32_MAX, UINT64_MAX >> 1,
@@ -75,7 +75,7 @@ static void varints_come_back_as_they_were_put(void)
 	}
 }
 
-static void a_varint_of_more_than_64_bits_is_none(void)
+static void a_varint_above_64_bits_is_refused(void)
 {
 	unsigned char bytes[WIRE_VARINT_MAX];
 	uint64_t value;
@@ -92,9 +92,9 @@ static void a_varint_of_more_than_64_bits_is_none(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(bytes_are_put_whatever_their_number);
-	RUN(words_are_read_as_if_zeros_were_behind_them);
-	RUN(varints_come_back_as_they_were_put);
-	RUN(a_varint_of_more_than_64_bits_is_none);
+	RUN(any_number_of_bytes_is_written);
+	RUN(words_are_read_as_if_zeros_followed);
+	RUN(varints_are_read_as_written);
+	RUN(a_varint_above_64_bits_is_refused);
 	return UNIT_RESULT();
 }
