@@ -8,7 +8,7 @@
 
 set -eu
 
-# The name in capitals and the synopsis, as they stand in an entry, a command a line.
+# Print a command per line: the name in capitals and the synopsis, as in an entry.
 manual=$1
 shift
 rows=$({

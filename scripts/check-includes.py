@@ -46,7 +46,7 @@ Include = collections.namedtuple("Include", "line name is_quoted")
 
 
 class Unit:
-    """What may include what: a row of the table, or a program."""
+    """A layer or a program: its source files, and the layers and libraries that it may include."""
 
     def __init__(self, name, sources, layers, libraries):
         self.name = name

@@ -165,7 +165,7 @@ def prose_of_python(text):
                 yield Prose("comment", comments)
                 comments = []
             comments.append((token.start[0], token.string[1:]))
-        elif token.type == tokenize.STRING:
+        elif token.type == tokenize.STRING and token.string[0] not in "rR":  # not a pattern
             literal = re.sub(r"\\.", " ", token.string)
             is_docstring = token.line.strip().startswith(('"""', "'''"))
             kind = "comment" if is_docstring else "string"
@@ -230,8 +230,8 @@ def prose_of_markdown(text):
 # ---- mdoc ----
 
 LITERAL = {"Bd", "Ed"}
-# Macros whose arguments are prose; those whose arguments are a paragraph; those that end a paragraph,
-# and have no prose.
+# Macros whose arguments are prose, those whose arguments are a paragraph of their own, and those that
+# end a paragraph and have no prose.
 TEXT_MACROS = {"Em", "Sy", "No", "Dq", "Sq", "Pq", "Qq", "Ns"}
 ALONE = {"Sh", "Ss", "It", "Nd", "D1"}
 SILENT = {"Dd", "Dt", "Os", "Sm", "Bl", "El", "Bd", "Ed", "Dl", "Pp", "Rs", "Re", "br", "sp"}

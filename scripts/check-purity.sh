@@ -1,14 +1,13 @@
 #!/bin/sh
 # usage: scripts/check-purity.sh LIBRARY...
 #
-# Hold the pure layers, given as their static libraries, to their promise: no I/O, no clock, no
-# randomness, no global state. What they call and do not define themselves has to be on the list
-# below, and they may have no data that can be written to.
+# Check the static libraries of the pure layers: no I/O, no clock, no randomness, no global state.
+# External functions must be on the list below, and the libraries must have no writable data.
 
 set -eu
 
-# To be listed, a function may depend on its arguments alone and touch nothing outside of them.
-# Memory is the exception, and errno, which strtod and its like cannot do without.
+# A listed function depends only on its arguments and changes nothing else. The exceptions are memory,
+# and errno, which strtod and similar functions need.
 export allowed='
   malloc calloc realloc aligned_alloc free madvise
   memcpy memmove memset memcmp memchr memrchr memmem bcmp

@@ -1,13 +1,13 @@
 """usage: count-cases.py TESTLOG STATUS
 
-Print what failed in a testlog.json of meson, and as the last line `N passed, N failed`. The exit
-code is 0 if something passed, nothing failed, and meson's STATUS is 0.
+Print the failures in a testlog.json of meson, and as the last line `N passed, N failed`. The exit
+code is 0 if a test passed, none failed, and meson's STATUS is 0.
 
-A test that ends its output with Unity's line "N Tests N Failures N Ignored" counts as its cases,
-one that ends with "N scenarios passed, N failed" as its scenarios, one that has a plan "1..N" of the
-Test Anything Protocol as its lines "ok" and "not ok", any other as one. Nothing is skipped silently:
-an ignored or skipped case and a skipped test have failed, and a test that meson finds fault with
-(crash, time-out, leak) is at least one failure, whatever it said.
+The output of a test determines how it counts. The line "N Tests N Failures N Ignored" of Unity counts
+the cases, and "N scenarios passed, N failed" the scenarios. With a plan "1..N" of the Test Anything
+Protocol, the lines "ok" and "not ok" count. Any other test counts as one. An ignored or skipped case
+has failed, and so has a skipped test. A test that meson reports (crash, time-out, leak) has at least
+one failure, whatever its output.
 """
 
 import json

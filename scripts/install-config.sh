@@ -1,8 +1,8 @@
 #!/bin/sh
 # usage: scripts/install-config.sh FILE DIRECTORY
 #
-# Called by meson install: put the sample configuration into DIRECTORY, or under DESTDIR where that
-# is set. A file that is there stays: it is the operator's.
+# Called by meson install: copy the sample configuration into DIRECTORY, below DESTDIR if that is set.
+# An existing file stays, because it belongs to the operator.
 
 set -eu
 

@@ -1,5 +1,5 @@
-# What run, test and check share: where things are, how a build directory is set up and built.
-# Sourced, after `set -euo pipefail`. Messages go to standard error.
+# Shared by run, test and check: paths, and how to set up and build a build directory.
+# Source it after `set -euo pipefail`. Messages go to standard error.
 # shellcheck shell=bash
 
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
@@ -13,7 +13,7 @@ usage() {
   sed -n '2,/^$/ s/^# \{0,1\}//p' "$0"
 }
 
-# quietly COMMAND...: its output is of interest only if it fails.
+# quietly COMMAND...: print the output of a command only if it fails.
 quietly() {
   local output
   output=$("$@" 2>&1) || {
@@ -23,8 +23,8 @@ quietly() {
   }
 }
 
-# configure DIR OPTION...: set up a build directory, from scratch if it was set up in another way.
-# The stamp holds all that meson would have to be asked for, so that nothing to do takes no time.
+# configure DIR OPTION...: set up a build directory, from scratch if its options have changed. The
+# stamp contains the options, so that an unchanged directory takes no time.
 configure() {
   local dir=$root/$1
   shift

@@ -1,9 +1,9 @@
 #!/bin/sh
 # usage: scripts/link-static.sh OUTPUT COMPILER... -- LIBRARY...
 #
-# Make one static library of several, in which only the names of include/qless.h can be seen: those
-# that begin with qless_. A program that links with it may have a buf_append of its own. OBJCOPY, AR
-# in the environment are used where they are set.
+# Make one static library of several that exports only the names of include/qless.h: those that begin
+# with qless_. A program that links with it may define its own buf_append. The environment may set
+# OBJCOPY and AR.
 
 set -eu
 
@@ -17,7 +17,7 @@ while [ "$1" != -- ]; do
 done
 shift
 
-# Objects for LTO have no machine code yet, and their names could not be hidden.
+# The names of LTO objects cannot be hidden, because they have no machine code yet.
 if echo 'int x;' | $compiler -flinker-output=nolto-rel -r -x c - -o "$object" 2>/dev/null; then
   compiler="$compiler -flinker-output=nolto-rel"
 fi

@@ -337,7 +337,7 @@ static enum result report(const struct check *c, const struct recovery *r, int r
 	if (r->cut_bytes == 0)
 		return RESULT_GOOD;
 	fprintf(c->dump ? stderr : stdout,
-		"torn end: log-%08" PRIu64 " has %" PRIu64 " bytes behind offset %" PRIu64
+		"torn end: log-%08" PRIu64 " has %" PRIu64 " bytes after offset %" PRIu64
 		", its last intact record, sequence %" PRIu64
 		". qlessd cuts them off at its next start\n",
 		r->tail.number, r->cut_bytes, r->tail_size, r->last_sequence);

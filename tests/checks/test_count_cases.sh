@@ -29,7 +29,7 @@ expect '18 passed, 0 failed' 0 0 <<'END'
 {"name": "d", "result": "OK", "stdout": "1..2\nok 1 - one\nok 2 - not ok\n"}
 END
 
-# What was ignored or skipped has failed.
+# An ignored or skipped case has failed.
 expect '3 passed, 3 failed' 1 0 <<'END'
 {"name": "a", "result": "OK", "stdout": "x.c:1:some_case:IGNORE\n3 Tests 0 Failures 1 Ignored \n"}
 {"name": "b", "result": "SKIP"}

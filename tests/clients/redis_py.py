@@ -43,7 +43,7 @@ def connect_tls_as_client(**options):
 
 
 class QlessException(Exception):
-    """What a script said went wrong, without what Redis says around it."""
+    """The error message of a script, without the text that Redis adds."""
 
 
 class Qless:

@@ -1,8 +1,8 @@
-"""What the server has acknowledged, and so what has to be found in it whatever happens.
+"""The work that the server has acknowledged, which must exist whatever happens.
 
-A jid is used once. It is entered before its job is put, so that a worker that gets it early finds
-it here. An operation that would end a job is announced before it is sent, and is in doubt until
-its answer is there: that of a server that died may or may not have happened.
+A jid is used once. It is entered before its job is put, so that a worker that pops it early finds
+it here. An operation that ends a job is announced before it is sent, and is in doubt until its reply
+arrives. If the server dies before that, the operation may or may not have happened.
 """
 
 import collections
@@ -13,10 +13,10 @@ COMPLETE, CANCELLED, FAILED = "complete", "cancelled", "failed"
 MISSING = "missing"
 LIVE = frozenset(("waiting", "scheduled", "depends", "running", "stalled"))
 RECENT_COUNT = 1000
-KEEP_GROUP = "keep"  # who fails in this group stays failed until its cancel
+KEEP_GROUP = "keep"  # a job that fails in this group stays failed until it is cancelled
 
-# An end replaces those of lower rank: answers arrive here in another order than that in which
-# things happened, and a job can fail before it is cancelled, but nothing follows its completion.
+# An end replaces those of lower rank, because replies may arrive in another order than the
+# operations ran. A job can fail before it is cancelled, but nothing follows its completion.
 RANK = {None: 0, FAILED: 1, CANCELLED: 2, COMPLETE: 3}
 STATE_OF_END = {COMPLETE: COMPLETE, CANCELLED: MISSING, FAILED: FAILED}
 
@@ -37,9 +37,9 @@ class Ledger:
     def __init__(self, history_count):
         self.lock = threading.Lock()
         self.entries = {}
-        self.live = 0  # jobs that have not come to their end
+        self.live = 0  # jobs that have not ended
         self.recent = collections.deque(maxlen=RECENT_COUNT)
-        self.completed = collections.deque(maxlen=history_count // 4)  # the newest surely are kept
+        self.completed = collections.deque(maxlen=history_count // 4)  # surely kept
         self.totals = collections.Counter()
 
     def announce_put(self, jid):
@@ -59,7 +59,7 @@ class Ledger:
                 self.live -= 1
 
     def saw(self, jid):
-        """A recurring job made this one, which nobody has put."""
+        """Enter a job that a recurring job made."""
         with self.lock:
             if jid not in self.entries:
                 self.entries[jid] = Entry()
@@ -95,7 +95,7 @@ class Ledger:
                 entry.doubts[end] -= 1
 
     def announce_return(self, jid):
-        """A failed job is about to be put again."""
+        """Announce that a failed job is put again."""
         with self.lock:
             entry = self.entries.get(jid)
             if entry:
@@ -105,14 +105,14 @@ class Ledger:
         return self.live
 
     def some_jid(self, rng):
-        """One of the jobs put last, which may have ended."""
+        """One of the last jobs put, which may have ended."""
         try:
             return rng.choice(self.recent)
         except IndexError:
             return "none"
 
     def allowed(self, jid, entry, safe_until, newest):
-        """The states in which a job may be. What was answered after safe_until may be lost."""
+        """The possible states of a job. Work acknowledged after safe_until may be lost."""
 
         def is_safe(moment):
             return moment is not None and moment <= safe_until
@@ -120,10 +120,10 @@ class Ledger:
         states = {STATE_OF_END[end] for end, count in entry.doubts.items() if count > 0}
         end = entry.end if is_safe(entry.end_at) else None
         if end == COMPLETE:
-            # An old one may be forgotten, and may then have been cancelled for all we know.
+            # The server may have forgotten an old job, which looks like a cancelled one.
             states = {COMPLETE} if jid in newest else {COMPLETE, MISSING}
         elif end == CANCELLED:
-            # Completed jobs are passed over by CANCEL, which says so to nobody.
+            # CANCEL skips completed jobs without an error.
             states = {MISSING} | (states & {COMPLETE})
         elif end == FAILED and not entry.may_return:
             states |= {FAILED}
@@ -136,7 +136,7 @@ class Ledger:
         return states
 
     def settle(self, jobs, safe_until):
-        """Compare with what the server has, jid by jid: the job as a dictionary, or None.
+        """Compare with the server, jid by jid: the job as a dictionary, or None.
 
         Nothing may be under way. Return what is wrong as sentences; what the server says counts
         from now on.

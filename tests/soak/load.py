@@ -1,4 +1,4 @@
-"""The load: threads that use a server in all ways there are, until they are told to stop.
+"""The load: threads that use a server in every way, until they are told to stop.
 
 Each kind of client is a generator that does a little and yields; between two yields it may be
 ended. The connection of a client that loses it while the server is up is a finding.
@@ -19,10 +19,10 @@ CLASSES = [f"Class{n}" for n in range(5)]
 DIALECTS = ("native", "qless", "evalsha")
 FLUSHED_DATABASE = 3
 AGAIN_GROUP = "again"
-LIVE_MAX = 3000  # jobs there may be before producers wait
-SLOW_SECONDS = 20  # after so long a client that does not read has to be disconnected
+LIVE_MAX = 3000  # producers wait at this number of jobs
+SLOW_SECONDS = 20  # time after which a client that does not read must be disconnected
 
-# What a client may be told because another one was quicker.
+# Errors that a client may get because another one was faster.
 RACES = re.compile(r"NOJOB|NOTRUNNING|NOTOWNER|WRONGQUEUE|DEPENDENTS|NOTDEPENDS|does not exist|"
                    r"not currently running|given out to another worker|another worker|"
                    r"running in another queue|is a dependency|not in the depends state|"
@@ -48,7 +48,7 @@ class Session:
         return ("evalsha", self.soak.script_sha, 0, name, now, *arguments)
 
     def __call__(self, name, *arguments):
-        """The reply; None and a count where another client was quicker."""
+        """The reply, or None and a count if another client was faster."""
         self.soak.operations[name] += 1
         reply = self.send(self.request(name, *arguments))
         if isinstance(reply, ServerError):
@@ -73,7 +73,7 @@ class Session:
             self.ledger.confirm_put(jid)
 
     def end(self, end, jid, name, *arguments, may_return=False):
-        """An operation after which the job is in that state, if it succeeds."""
+        """Run an operation that moves the job to a state if it succeeds."""
         self.ledger.announce_end(jid, end)
         if self(name, *arguments) is None:
             self.ledger.refuse_end(jid, end)
@@ -190,7 +190,7 @@ def work(session, name, queue, job):
 
 
 def janitor(soak, rng):
-    """Cancels jobs, puts failed ones again, and pauses queues."""
+    """Cancels jobs, puts failed jobs again, and pauses queues."""
     session = Session(soak, rng.choice(DIALECTS), rng)
     while True:
         yield
@@ -235,7 +235,7 @@ def recurrer(soak, rng):
             time.sleep(0.1)
         session("recur.tag", jid, rng.choice(TAGS))
         session("recur.update", jid, "priority", 3)
-        session("unrecur", jid)  # a loss of power can undo that, so it stays on our list
+        session("unrecur", jid)  # a power failure can undo this, so the jid stays in the list
 
 
 def reader(soak, rng):
@@ -281,7 +281,7 @@ def tracker(soak, rng):
 
 
 def listener(soak, rng):
-    """A subscriber that reads, now in one protocol and now in the other."""
+    """A subscriber that reads, alternating between the protocols."""
     while True:
         peer = Peer(soak.server.port)
         peer.send("psubscribe", "ql:*")
@@ -293,13 +293,13 @@ def listener(soak, rng):
                     peer.receive()
                     soak.operations["event"] += 1
             except (TimeoutError, socket.timeout):
-                # A timeout may have left a part of a message; so begin again.
+                # A timeout may have left a part of a message, so connect again.
                 break
         peer.close()
 
 
 def deaf_listener(soak, rng):
-    """A subscriber that never reads is disconnected sooner or later, and others do not notice."""
+    """A subscriber that never reads. It is disconnected, and other clients are not affected."""
     while True:
         peer = Peer(soak.server.port)
         peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -312,7 +312,7 @@ def deaf_listener(soak, rng):
 
 
 def deaf_reader(soak, rng):
-    """Asks for much and never reads: disconnected at the output limit."""
+    """Requests large replies and never reads. It is disconnected at the output limit."""
     while True:
         peer = Peer(soak.server.port, timeout=5)
         request = encode(("command", "docs"))
@@ -330,7 +330,7 @@ def deaf_reader(soak, rng):
 
 
 def dawdler(soak, rng):
-    """Sends a request a byte at a time, or half of one, and goes away."""
+    """Sends a request byte by byte, or half of one, and disconnects."""
     while True:
         peer = Peer(soak.server.port)
         request = encode(("put", "w", rng.choice(QUEUES), "half", "Class0", "{}" * 20, 0))
@@ -343,7 +343,7 @@ def dawdler(soak, rng):
 
 
 def vandal(soak, rng):
-    """Sends what no client should. The answer is an error or the end of the connection."""
+    """Sends invalid requests. The reply is an error or the end of the connection."""
     while True:
         yield
         time.sleep(0.02)
@@ -376,7 +376,7 @@ def vandal(soak, rng):
             peer.socket.settimeout(10 if wanted else 0.05)
             got = peer.socket.recv(65536)
         except (ConnectionResetError, BrokenPipeError):
-            pass  # what was not read when the connection ended resets it
+            pass  # unread bytes reset the connection when it is closed
         except (TimeoutError, socket.timeout):
             if wanted:
                 soak.found(f"{data[:60]!r} is not answered")
@@ -387,7 +387,7 @@ def vandal(soak, rng):
 
 
 def rewriter(soak, rng):
-    """Bases from the log and by forks; also for those rewrites that begin by themselves."""
+    """Switches between snapshots from the log and by forks, also for automatic rewrites."""
     session = Session(soak, "native", rng)
     while True:
         for _ in range(rng.choice((3, 10, 30, 100))):
@@ -401,7 +401,7 @@ def rewriter(soak, rng):
 
 
 def scraper(soak, rng):
-    """Reads the metrics, and now and then leaves in the middle of them."""
+    """Reads the metrics, and sometimes disconnects in the middle."""
     while True:
         peer = Peer(soak.server.http_port)
         peer.send_raw(b"GET /metrics HTTP/1.0\r\n\r\n")
@@ -437,14 +437,14 @@ def flusher(soak, rng):
         soak.operations["flushdb"] += 1
         left = session.peer.call("dbsize")
         if left:
-            soak.found(f"there are {left} keys behind FLUSHDB")
+            soak.found(f"{left} keys are left after FLUSHDB")
         for _ in range(5):
             yield
             time.sleep(0.1)
 
 
 def passer_by(soak, rng):
-    """Comes to the TLS port and leaves: after the handshake, in its middle, or with bad manners."""
+    """Connects to the TLS port and disconnects: after the handshake, during it, or abruptly."""
     hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
     while True:
         chance = rng.random()
@@ -462,7 +462,7 @@ def passer_by(soak, rng):
             time.sleep(0.1)
 
 
-# Each kind, and how many of it.
+# Each kind of generator, and the number of its threads.
 CLIENTS = (
     (producer, 3), (batch_producer, 1), (worker, 6), (janitor, 1), (recurrer, 1), (reader, 2),
     (tracker, 1), (listener, 1), (deaf_listener, 1), (deaf_reader, 1), (dawdler, 1), (vandal, 1),

@@ -1,4 +1,4 @@
-"""A client of the protocol, as small as it can be: what it sends is in the hands of who uses it."""
+"""A minimal client of the protocol. The caller determines every byte that it sends."""
 
 import socket
 
@@ -6,14 +6,14 @@ READ_BYTES = 65536
 
 
 class ServerError(Exception):
-    """What the server answered with a minus in front."""
+    """An error reply of the server."""
 
 
 class Peer:
     """One connection."""
 
     def __init__(self, port, timeout=30, tls=None):
-        """With `tls`, a context of ssl, the connection is encrypted."""
+        """Connect, encrypted if `tls` is a context of ssl."""
         self.socket = socket.create_connection(("127.0.0.1", port), timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if tls:
@@ -31,7 +31,7 @@ class Peer:
         self.socket.sendall(encode(words))
 
     def receive(self):
-        """The next reply; an error is returned, not raised."""
+        """The next reply. An error is returned, not raised."""
         line = self.input.readline()
         if not line.endswith(b"\r\n"):
             raise ConnectionError("the server closed the connection")
@@ -58,7 +58,7 @@ class Peer:
         return data[:-2].decode(errors="replace")
 
     def ask(self, *words):
-        """The reply; an error is returned, not raised."""
+        """The reply. An error is returned, not raised."""
         self.send(*words)
         return self.receive()
 
@@ -69,7 +69,7 @@ class Peer:
         return reply
 
     def pipeline(self, requests):
-        """The replies to some requests, errors among them."""
+        """The replies to several requests, including errors."""
         self.socket.sendall(b"".join(encode(words) for words in requests))
         return [self.receive() for _ in requests]
 

@@ -1,4 +1,4 @@
-"""The daemon, on a directory of its own and on ports that were free."""
+"""The daemon, with a directory of its own and free ports."""
 
 import os
 import socket
@@ -15,7 +15,7 @@ CHECK_SECONDS = 300
 MIB = 1 << 20
 SEGMENT_BYTES = 2 * MIB
 REWRITE_MIN_BYTES = 6 * MIB
-BEHIND_BYTES = 64 * MIB  # how far who makes a base from the log may fall behind it
+LAG_BYTES = 64 * MIB  # how far the rewriter may lag, in bytes of the log
 
 
 def free_ports(count):
@@ -29,7 +29,7 @@ def free_ports(count):
 
 
 class Server:
-    """The daemon on a directory of its own."""
+    """The daemon with a directory of its own."""
 
     def __init__(self, build, directory):
         self.program = build / "src" / "qlessd"
@@ -56,7 +56,7 @@ class Server:
             if peer:
                 return peer
             if b"ddress already in use" not in self.log.read_bytes()[-1000:]:
-                break  # nobody was quicker to take the ports
+                break  # no other process took the ports
         raise RuntimeError(f"qlessd ended at its start with {self.process.returncode}")
 
     def connect(self, is_encrypted):
@@ -79,20 +79,20 @@ class Server:
             "--auto-rewrite-min-size", str(REWRITE_MIN_BYTES),
             "--tls-port", str(self.tls_port), "--tls-auth-clients", "no",
             "--tls-cert-file", str(self.certificate), "--tls-key-file", str(self.key),
-            # What a machine that is busy or has few descriptors would be warned of.
+            # Avoids warnings on a machine that is busy or has few descriptors.
             "--maxclients", "500", "--clock-skew-warning", "0",
             "--client-output-buffer-limit", "normal", "4mb", "1mb", "5",
             "--client-output-buffer-limit", "pubsub", "1mb", "256kb", "5",
         ], stdin=subprocess.DEVNULL)
 
     def wait_until_ready(self):
-        """A connection to the process when it has loaded its state, or None if it has ended."""
+        """A connection to the process after it loaded its state, or None if it ended."""
         deadline = time.monotonic() + START_SECONDS
         while self.process.poll() is None:
             if time.monotonic() > deadline:
                 raise RuntimeError(f"qlessd did not start within {START_SECONDS} seconds")
             try:
-                peer = Peer(self.port, timeout=2)  # somebody else might listen there
+                peer = Peer(self.port, timeout=2)  # another process might listen there
                 is_loaded = not isinstance(peer.ask("get", "none"), ServerError)
                 if is_loaded and f"process_id:{self.process.pid}\r" in peer.call("info", "server"):
                     peer.close()
@@ -104,7 +104,7 @@ class Server:
         return None
 
     def end(self, number):
-        """The exit status, or None if it had to be killed because it did not end."""
+        """The exit status, or None if the process did not end and was killed."""
         self.process.send_signal(number)
         try:
             return self.process.wait(END_SECONDS)
@@ -129,7 +129,7 @@ class Server:
         return sizes
 
     def strays(self):
-        """Files that the manifest does not name: left behind, or of a rewrite under way."""
+        """Files that are not in the manifest: forgotten ones, or those of a rewrite in progress."""
         manifest = (self.directory / "manifest").read_text(encoding="ascii").split()
         return sorted(set(self.sizes()) - {"lock", "manifest"} - set(manifest))
 

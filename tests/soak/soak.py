@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Run qlessd for a long time under mixed load, and watch what only time brings to light.
+"""Run qlessd for a long time under mixed load, to find defects that take time.
 
-Load comes in bursts. At the end of a burst the server is stopped, killed, or has its log cut as by
-a loss of power, and started again; or it stays, and is drained to rest. Whatever happened, the
-ledger of what was acknowledged is compared with what the server has. The first half of the time
-goes to restarts; in the second the server stays up, so that leaks of memory and descriptors show.
+Load comes in bursts. At the end of a burst the server is stopped, killed, or loses the end of its
+log as in a power failure, and is started again. Or it keeps running until its queues are drained.
+Then the ledger of acknowledged work is compared with the state of the server. The first half of the
+time has restarts. In the second half the server stays up, so that leaks of memory and descriptors show.
 
-What is looked for:
+Findings are:
 
-    work that was acknowledged and is lost, or undone, or comes back;
-    jobs that never end: at rest each is complete, failed or cancelled;
+    acknowledged work that is lost or undone, or comes back;
+    jobs that never end: after draining each is complete, failed or cancelled;
     findings of CONSISTENCYCHECK, and of qlessd-check after each stop;
-    growth of the memory at rest, of the log directory, of descriptors and connections;
-    replies other than those that a request can have; connections that end unasked;
-    warnings in the log that nothing here explains.
+    growth of memory after draining, of the log directory, of descriptors and connections;
+    replies that a request cannot have, and connections that end unexpectedly;
+    unexplained warnings in the log.
 
-Exit status: 0 if nothing was found, 1 if something was, 2 if it could not be looked for.
+Exit status: 0 without findings, 1 with findings, 2 if the run could not be completed.
 """
 
 import argparse
@@ -35,31 +35,31 @@ sys.dont_write_bytecode = True
 
 import load
 from ledger import COMPLETE, FAILED, Ledger
-from server import BEHIND_BYTES, MIB, REWRITE_MIN_BYTES, SEGMENT_BYTES, Server
+from server import LAG_BYTES, MIB, REWRITE_MIN_BYTES, SEGMENT_BYTES, Server
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCRIPT = HERE.parent / "clients" / "qless.lua"
 
 DRAIN_SECONDS = 60
 STRAYS_SECONDS = 60
-HISTORY_COUNT = 2000  # completed jobs that are kept
+HISTORY_COUNT = 2000  # completed jobs that the server keeps
 SETTLE_BATCH = 100
 FINDINGS_MAX = 200
 SLOW_REPLY_SECONDS = 10
-SLOWER_MAX = 1.5  # times the processor time of an operation, in the second half of the samples
+SLOWER_MAX = 1.5  # ratio of the processor times of an operation in the halves of the samples
 SLOWER_SAMPLES = 12
 
-# A loss of power takes away some of what was written in so many seconds before it. With everysec it
-# may be that of a second or two; less is taken, so that nothing was surely on the disk.
+# A power failure loses some of the bytes written in this many seconds before it. With everysec a
+# real one may lose two seconds. This is less, so that none of these bytes is known to be on the disk.
 POWER_LOSS_SECONDS = 0.5
 
 STOP, KILL, CUT, REST = "stop", "kill", "cut", "rest"
 ENDS = (STOP, KILL, KILL, CUT, REST)
 
-# Of a queue that has work.
+# States of jobs that a queue still has to work on.
 BUSY_STATES = ("waiting", "running", "scheduled", "depends", "stalled")
 
-# Warnings that what is done here explains, and after which end of the one before.
+# Warnings that this test provokes, and the ends of the previous process after which they may come.
 EXPLAINED = (
     (re.compile(r"bytes after its last intact record"), (KILL, CUT)),
     (re.compile(r"running as root without need"), None),
@@ -70,7 +70,7 @@ EXPLAINED = (
 
 
 def slope(points):
-    """The slope of the line that fits points best."""
+    """The slope of the best linear fit."""
     n = len(points)
     mean_x = sum(x for x, _ in points) / n
     mean_y = sum(y for _, y in points) / n
@@ -96,7 +96,7 @@ class Soak:
         self.log_position = 0
         self.warnings = collections.Counter()
         self.slowest_reply = (0, "")
-        self.rest_samples = []  # of the process that runs: what it takes at rest
+        self.rest_samples = []  # figures of the current process after each draining
         self.trends = []
         self.directory_max = 0
         self.base_max = 0
@@ -107,11 +107,11 @@ class Soak:
         self.from_log = 0
         self.from_log_before = 0
         self.settled = 0
-        self.planned = []  # ends of the next bursts, the last first
+        self.planned = []  # ends of the next bursts, in reverse order
         self.is_ending = False
         self.is_over = False
 
-    # ---- what the load calls ----
+    # ---- called by the load ----
 
     def found(self, text):
         with self.lock:
@@ -133,7 +133,7 @@ class Soak:
     # ---- the life of the server ----
 
     def start(self, after):
-        # What was answered with "always" no loss of power takes away, so there is nothing to cut.
+        # With "always" a power failure loses nothing that was acknowledged, so nothing can be cut.
         fsync = self.rng.choice(("always", "everysec")) if self.next_end() != CUT else "everysec"
         self.control = self.server.start(fsync)
         self.size_history.clear()
@@ -143,7 +143,7 @@ class Soak:
         self.from_log_before = self.from_log
         if self.script_sha is None:
             self.script_sha = self.control.call("script", "load", SCRIPT.read_text())
-            # Numbers such that memory stays level and locks expire while we wait.
+            # Values that keep memory level and let locks expire during the run.
             for name, value in (("jobs-history-count", HISTORY_COUNT), ("heartbeat", 3),
                                 ("grace-period", 1)):
                 self.control.call("config.set", name, value)
@@ -153,7 +153,7 @@ class Soak:
         self.read_log(after)
 
     def stop(self, how):
-        """End the server as `how` says, and return up to when acknowledged work must be there."""
+        """End the server, and return the time up to which acknowledged work must exist."""
         safe_until = time.monotonic()
         status = self.server.end(signal.SIGTERM if how == STOP else signal.SIGKILL)
         if how == STOP and status != 0:
@@ -167,7 +167,7 @@ class Soak:
         return float("inf") if how != CUT else safe_until
 
     def cut_log(self):
-        """Take away some of what was written last, as a machine does that loses its power.
+        """Remove some of the last bytes, as in a power failure.
 
         Return up to when acknowledged work was written to what is left.
         """
@@ -177,14 +177,14 @@ class Soak:
         older = [(when, files.get(newest)) for when, files in self.size_history
                  if now - when >= POWER_LOSS_SECONDS and files.get(newest)]
         if not older:
-            return now  # the segment is too new to know what of it was synced
+            return now  # too new to know which bytes of the segment were synced
         when, least = older[-1]
         with open(self.server.directory / newest, "r+b") as f:
             f.truncate(self.rng.randint(least, sizes[newest]))
         return when
 
     def sample_sizes(self):
-        when = time.monotonic()  # before the sizes are read: what was answered by then is in them
+        when = time.monotonic()  # first, so that the sizes include all work acknowledged by then
         sizes = self.server.sizes()
         self.size_history.append((when, sizes))
         self.directory_max = max(self.directory_max, sum(sizes.values()))
@@ -192,7 +192,7 @@ class Soak:
         self.base_max = max([self.base_max, *bases])
 
     def watch(self):
-        """A thread: what is to be seen from outside, at any time."""
+        """A thread that samples what is visible from outside."""
         while not self.is_over:
             self.sample_sizes()
             try:
@@ -202,7 +202,7 @@ class Soak:
             time.sleep(0.1)
 
     def read_log(self, after):
-        """Look at the lines that were logged since the last time."""
+        """Check the lines that were logged since the last call."""
         with open(self.server.log, "rb") as f:
             f.seek(self.log_position)
             lines = f.read().decode(errors="replace").splitlines()
@@ -232,7 +232,7 @@ class Soak:
                 self.found(f"{name} failed: {error!r}")
 
     def burst(self, seconds, how):
-        """Load for some time, and an end of it; then the ledger has to agree."""
+        """Run load for some time, end it, and compare with the ledger."""
         over = threading.Event()
         self.is_ending = False
         threads = [threading.Thread(target=self.run_client, args=(name, generator, over))
@@ -263,7 +263,7 @@ class Soak:
             self.find_strays(f"after {how}")
 
     def settle(self, safe_until, how):
-        """Compare the ledger with the state, and let the state verify itself."""
+        """Compare the ledger with the state, and run CONSISTENCYCHECK."""
         jids = list(self.ledger.entries)
         jobs = {}
         for first in range(0, len(jids), SETTLE_BATCH):
@@ -281,7 +281,7 @@ class Soak:
         self.note_rewrites()
 
     def find_strays(self, when):
-        """Files that are nobody's go away, by the end of a rewrite at the latest."""
+        """Unused files must disappear, by the end of a rewrite at the latest."""
         deadline = time.monotonic() + STRAYS_SECONDS
         while strays := self.server.strays():
             if time.monotonic() > deadline:
@@ -308,7 +308,7 @@ class Soak:
     # ---- rest ----
 
     def drain(self):
-        """Work until nothing is left. What is left when nothing moved for some time is stuck."""
+        """Work until the queues are empty. Jobs that stay while nothing moves are stuck."""
         session = load.Session(self, "native", self.rng)
         for jid in list(self.recurring):
             session("unrecur", jid)
@@ -345,7 +345,7 @@ class Soak:
                 self.found(f"at rest there is the queue {queue}")
 
     def wait_until_alone(self):
-        """Until the server has seen that its clients have gone."""
+        """Wait until the server has noticed that its clients are gone."""
         deadline = time.monotonic() + DRAIN_SECONDS
         while True:
             info = self.info()
@@ -375,13 +375,13 @@ class Soak:
         self.rest_samples.append(sample)
 
     def judge_rest(self):
-        """What one process took each time it was at rest must not grow.
+        """The figures of one process after each draining must not grow.
 
-        Sanitizers keep what was freed, and libc what it may need again: only jemalloc gives back.
+        Sanitizers and libc keep freed memory; only jemalloc returns it.
         """
         if not self.info()["mem_allocator"].startswith("jemalloc"):
             return
-        samples = self.rest_samples[len(self.rest_samples) // 4:]  # the first fill pools and tables
+        samples = self.rest_samples[len(self.rest_samples) // 4:]  # without those of filling pools
         if len(samples) < 4:
             return
         trend = {"samples": len(samples), "minutes": 0.0}
@@ -409,22 +409,22 @@ class Soak:
         self.trends.append(trend)
 
     def judge_directory(self):
-        """A base, as much log as it may grow, and while both are replaced the new ones. That takes
-        long where others leave nothing of the processors; what is never removed is far more."""
+        """The limit for the directory: a snapshot, the log up to a rewrite, and during a rewrite
+        both of them again. On a busy machine a rewrite takes long; a leak would be far larger."""
         bound = (3 * self.base_max + 2 * max(REWRITE_MIN_BYTES, self.base_max) +
-                 4 * SEGMENT_BYTES + BEHIND_BYTES)
+                 4 * SEGMENT_BYTES + LAG_BYTES)
         if self.directory_max > bound:
             self.found(f"the log took {self.directory_max / MIB:.1f} MiB, with a base of "
                        f"{self.base_max / MIB:.1f}")
 
-    # ---- all of it ----
+    # ---- the whole run ----
 
     def burst_seconds(self):
         longest = min(45.0, self.options.minutes * 60 / 16)
         return self.rng.uniform(longest / 4, longest)
 
     def next_end(self):
-        """How the next burst ends: as often in each way, in a random order."""
+        """The end of the next burst: each kind equally often, in random order."""
         if not self.planned:
             self.planned = self.rng.sample(ENDS, len(ENDS))
         return self.planned[-1]
@@ -531,7 +531,7 @@ def main():
     top = pathlib.Path(tempfile.mkdtemp(prefix="qlessd-soak-"))
     (top / "data").mkdir(mode=0o700)
     soak = Soak(options, top / "data")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # and the server ends as well
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # which also ends the server
     try:
         soak.run()
     except KeyboardInterrupt:

@@ -1,5 +1,4 @@
-"""What the ledger of the long run takes for right and for wrong: an instrument that never
-complains is no proof of anything."""
+"""Tests of the ledger of the soak test: it must accept correct states and report wrong ones."""
 
 import sys
 import traceback

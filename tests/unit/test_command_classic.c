@@ -118,7 +118,7 @@ static void native_calls_have_code_words_in_errors(void)
 	TEST_ASSERT_TRUE(str_starts_with(run_native(6, "put w q j k [ 0"), STR("-BADJSON ")));
 }
 
-/* What is wrong, what was found, and what was expected. */
+/* They name the argument, what was found, and what was expected. */
 static void native_errors_about_arguments_help(void)
 {
 	ASSERT_STR("-BADARG Put(): Arg \"delay\" not a number: mail " PUT_EXPECTED "\r\n",
@@ -230,7 +230,7 @@ static void note(void *arg, const struct operation *op)
 	buf_append_char(&notes->lines, '\n');
 }
 
-/* What was noted, on an engine that has seen nothing yet. */
+/* Run the noted operations on an empty engine. */
 static void run_again(struct qless *q, struct qless_str bytes)
 {
 	struct operation_room room = { 0 };
