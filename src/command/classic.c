@@ -199,32 +199,13 @@ void request_record(struct request *req, struct operation *op,
 	recorder->record(recorder->arg, op);
 }
 
-/* What the request says of any operation. */
-static void complete_operation(const struct request *req, struct operation *op)
-{
-	op->db = req->database->index;
-	op->now = req->now;
-	op->keeps_data = false;
-}
-
-int request_run(struct request *req, struct operation *op, struct operation_outcome *ret_outcome)
-{
-	int rc;
-
-	complete_operation(req, op);
-	rc = operation_run(req->engine, op, ret_outcome);
-	req->until = ret_outcome->until;
-	request_record(req, op, ret_outcome);
-	return rc;
-}
-
 int request_run_part(struct request *req, struct operation *op, size_t i,
 		     struct operation_outcome *ret_outcome)
 {
 	bool has_changed = i > 0 && ret_outcome->changed;
 	int rc;
 
-	complete_operation(req, op);
+	request_complete_operation(req, op);
 	rc = operation_run_part(req->engine, op, i, ret_outcome);
 	ret_outcome->changed |= has_changed;
 	return rc;
@@ -252,7 +233,7 @@ int request_decode(struct request *req, decode_fn *decode, struct operation *ret
 
 	scratch_forget_decoded(req->scratch);
 	rc = decode(req, ret_op);
-	complete_operation(req, ret_op);
+	request_complete_operation(req, ret_op);
 	if (rc < 0)
 		word_error(req);
 	return rc;

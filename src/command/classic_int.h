@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "command/classic.h"
+#include "command/databases.h"
 #include "command/dialect.h"
 #include "command/json.h"
 #include "operation/operation.h"
@@ -84,14 +85,34 @@ typedef int answer_fn(struct request *req, const struct operation *op,
  * request that uses the scratch. */
 int request_decode(struct request *req, decode_fn *decode, struct operation *ret_op);
 
-/* Run what was decoded, and record it if it has changed something. */
-int request_run(struct request *req, struct operation *op, struct operation_outcome *ret_outcome);
 /* Run its parts one after the other, from 0 on, with the same outcome. The outcome gathers whether
  * any part has changed something. The caller records the operation after the last part. */
 int request_run_part(struct request *req, struct operation *op, size_t i,
 		     struct operation_outcome *ret_outcome);
 void request_record(struct request *req, struct operation *op,
 		    const struct operation_outcome *outcome);
+
+/* What the request says of any operation. */
+static inline void request_complete_operation(const struct request *req, struct operation *op)
+{
+	op->db = req->database->index;
+	op->now = req->now;
+	op->keeps_data = false;
+}
+
+/* Run what was decoded, and record it if it has changed something. */
+static inline int request_run(struct request *req, struct operation *op,
+			      struct operation_outcome *ret_outcome)
+{
+	int rc;
+
+	request_complete_operation(req, op);
+	rc = operation_run(req->engine, op, ret_outcome);
+	req->until = ret_outcome->until;
+	if (ret_outcome->changed && req->database->recorder != NULL)
+		request_record(req, op, ret_outcome);
+	return rc;
+}
 
 /* Decode, run and answer. Inline, so that the compiler sees which functions these are. */
 static inline int request_operation(struct request *req, decode_fn *decode, answer_fn *answer)

@@ -49,6 +49,11 @@ static bool is_long_alone(const struct commit_log *log, struct qless_str operati
 	return log->group.operations.len == 0 && operation.len >= BATCH_BYTES;
 }
 
+void commit_log_end_operation(struct commit_log *log)
+{
+	end_step(log);
+}
+
 void commit_log_append_to_group(struct commit_log *log, struct qless_str operation)
 {
 	assert(log->group.depth > 0 || log->group.in_batch);

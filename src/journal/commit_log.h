@@ -29,6 +29,7 @@
 #ifndef JOURNAL_COMMIT_LOG_H
 #define JOURNAL_COMMIT_LOG_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -108,6 +109,15 @@ static inline void commit_log_append(struct commit_log *log, struct qless_str op
 	else
 		log->ops->append(log, operation);
 }
+
+/* Append in place, in a group or a batch: write the bytes of one operation to the end of this
+ * buffer, and say so. That spares a copy. */
+static inline struct buf *commit_log_begin_operation(struct commit_log *log)
+{
+	assert(log->group.depth > 0 || log->group.in_batch);
+	return &log->group.operations;
+}
+void commit_log_end_operation(struct commit_log *log);
 
 /* The operations appended between these two calls share one record. Groups nest. They end before
  * the next flush. */

@@ -230,7 +230,6 @@ static bool take_field(struct cursor *c, const struct field *field, struct opera
 				    FIELD_AT(const struct qless_recur_change *, op, field->offset),
 				    FIELD_AT(size_t, op, field->counted));
 	case FIELD_FLAG:
-		*FIELD_AT(bool, op, field->offset) = true;
 		return true;
 	}
 	return false;
@@ -264,11 +263,11 @@ static const char *take_fields(struct cursor *c, const struct layout *layout, st
 			is_there = (bits & 1) != 0;
 			bits >>= 1;
 		}
-		if (field->presence == PRESENT_IF_HAS)
-			*FIELD_AT(bool, op, field->has) = is_there;
-		/* Data has to come from somewhere, and from one place only. */
-		if (field->presence == PRESENT_IF_NEW &&
-		    (is_there ? op->keeps_data : field->type == FIELD_TEXT && !op->keeps_data))
+		if (field->presence == PRESENT_IF_TRUE)
+			*FIELD_AT(bool, op, field->test) = is_there;
+		/* Data comes from one place: the job, or here. */
+		if ((field->presence == PRESENT_IF_NEW && is_there == op->keeps_data) ||
+		    (field->presence == PRESENT_IF_NEW_REF && is_there && op->keeps_data))
 			return field->name;
 		if (is_there && !take_field(c, field, op))
 			return field->name;

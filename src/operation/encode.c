@@ -17,7 +17,9 @@ static char *put_varint(struct buf *out, char *to, uint64_t value)
 	return to + wire_put_varint((unsigned char *)to, value);
 }
 
-static char *put_text(struct buf *out, char *to, struct qless_str text)
+/* Inline, because most fields are texts. */
+static inline __attribute__((always_inline)) char *put_text(struct buf *out, char *to,
+							    struct qless_str text)
 {
 	to = buf_room(out, to, WIRE_VARINT_MAX + text.len + SPARE_BYTES);
 	to += wire_put_varint((unsigned char *)to, text.len);

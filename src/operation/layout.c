@@ -32,47 +32,37 @@
 #include "operation/layout.h"
 
 #include <assert.h>
-#include <math.h>
 
 #define AT(member) offsetof(struct operation, member)
 
-#define ROW(type_, presence_, name_, member)                                                    \
-	{                                                                                       \
-		.name = (name_), .type = (type_), .presence = (presence_), .offset = AT(member) \
-	}
-#define LIST(type_, presence_, name_, member, count_, step_)                                \
+#define FIELD(name_, type_, presence_, member, count_, test_, step_)                        \
 	{                                                                                   \
 		.name = (name_), .type = (type_), .presence = (presence_), .step = (step_), \
-		.offset = AT(member), .counted = AT(count_)                                 \
+		.offset = AT(member), .counted = AT(count_), .test = AT(test_)              \
 	}
+#define ROW(type, presence, name, member) FIELD(name, type, presence, member, member, member, 1)
 
 #define TEXT(name, member)	    ROW(FIELD_TEXT, PRESENT_ALWAYS, name, member)
-#define TEXT_IF_SET(name, member)   ROW(FIELD_TEXT_REF, PRESENT_IF_SET, name, member)
+#define TEXT_IF_SET(name, member)   ROW(FIELD_TEXT_REF, PRESENT_IF_REF, name, member)
 #define NUMBER(name, member)	    ROW(FIELD_NUMBER, PRESENT_ALWAYS, name, member)
-#define NUMBER_IF_SET(name, member) ROW(FIELD_NUMBER, PRESENT_IF_SET, name, member)
+#define NUMBER_IF_SET(name, member) ROW(FIELD_NUMBER, PRESENT_IF_NUMBER, name, member)
 #define COUNT(name, member)	    ROW(FIELD_COUNT, PRESENT_ALWAYS, name, member)
-#define NUMBER_IF_HAS(name_, member, has_)                                         \
-	{                                                                          \
-		.name = (name_), .type = FIELD_NUMBER, .presence = PRESENT_IF_HAS, \
-		.offset = AT(member), .has = AT(has_)                              \
-	}
-
-#define TEXTS_IF_HAS(name_, member, count_, has_)                                            \
-	{                                                                                    \
-		.name = (name_), .type = FIELD_TEXTS, .presence = PRESENT_IF_HAS, .step = 1, \
-		.offset = AT(member), .counted = AT(count_), .has = AT(has_)                 \
-	}
+#define NUMBER_IF_HAS(name, member, has) \
+	FIELD(name, FIELD_NUMBER, PRESENT_IF_TRUE, member, member, has, 1)
 
 /* Lists of which there is always a count: names, or tuples of `step` texts. */
-#define NAMES(name, list) LIST(FIELD_TEXTS, PRESENT_ALWAYS, name, list.items, list.count, 1)
+#define NAMES(name, list) TUPLES(name, list, 1)
 #define TUPLES(name, list, step) \
-	LIST(FIELD_TEXTS, PRESENT_ALWAYS, name, list.items, list.count, step)
-#define TEXTS_IF_SET(name, member, count) LIST(FIELD_TEXTS, PRESENT_IF_SET, name, member, count, 1)
+	FIELD(name, FIELD_TEXTS, PRESENT_ALWAYS, list.items, list.count, list.count, step)
+#define TEXTS_IF_SET(name, member, count) \
+	FIELD(name, FIELD_TEXTS, PRESENT_IF_COUNT, member, count, count, 1)
+#define TEXTS_IF_HAS(name, member, count, has) \
+	FIELD(name, FIELD_TEXTS, PRESENT_IF_TRUE, member, count, has, 1)
 
 /* The job keeps its data, or gets that which follows. */
-#define KEPT		 ROW(FIELD_FLAG, PRESENT_IF_SET, "keeps-data", keeps_data)
+#define KEPT		 ROW(FIELD_FLAG, PRESENT_IF_TRUE, "keeps-data", keeps_data)
 #define DATA(member)	 ROW(FIELD_TEXT, PRESENT_IF_NEW, "data", member)
-#define DATA_REF(member) ROW(FIELD_TEXT_REF, PRESENT_IF_NEW, "data", member)
+#define DATA_REF(member) ROW(FIELD_TEXT_REF, PRESENT_IF_NEW_REF, "data", member)
 
 /* All of struct qless_put after its data. */
 #define PUT_OPTIONS                                                          \
@@ -153,8 +143,8 @@ static const struct layout layouts[] = {
 	      TEXTS_IF_SET("tags", recur.tags, recur.tag_count)),
 	TIMED(OPERATION_UNRECUR, "unrecur", JID),
 	TIMED(OPERATION_RECUR_UPDATE, "recur-update", TEXT("jid", recur_update.jid),
-	      LIST(FIELD_CHANGES, PRESENT_ALWAYS, "changes", recur_update.changes,
-		   recur_update.count, 1)),
+	      FIELD("changes", FIELD_CHANGES, PRESENT_ALWAYS, recur_update.changes,
+		    recur_update.count, recur_update.count, 1)),
 	TIMED(OPERATION_RECUR_TAG, "recur-tag", JID, NAMES("tags", job.names)),
 	TIMED(OPERATION_RECUR_UNTAG, "recur-untag", JID, NAMES("tags", job.names)),
 	TIMED(OPERATION_CONFIG_SET, "config-set", TEXT("option", config.name),
@@ -178,36 +168,6 @@ const struct layout *layout_find(unsigned kind)
 	if (kind >= sizeof layouts / sizeof *layouts || layouts[kind].name == NULL)
 		return NULL;
 	return &layouts[kind];
-}
-
-static bool is_set(const struct operation *op, const struct field *field)
-{
-	switch ((enum field_type)field->type) {
-	case FIELD_TEXT_REF:
-		return field_ref(op, field) != NULL;
-	case FIELD_TEXTS:
-		return field_texts(op, field).count != 0;
-	case FIELD_NUMBER:
-		/* A zero with a sign has to come back with it. */
-		return field_number(op, field) != 0 || signbit(field_number(op, field));
-	case FIELD_FLAG:
-		return *CONST_FIELD_AT(bool, op, field->offset);
-	case FIELD_TEXT:
-	case FIELD_COUNT:
-	case FIELD_ADVANCE:
-	case FIELD_CHANGES:
-		break;
-	}
-	return true;
-}
-
-bool field_is_present(const struct operation *op, const struct field *field)
-{
-	if (field->presence == PRESENT_IF_HAS)
-		return *CONST_FIELD_AT(bool, op, field->has);
-	if (field->presence == PRESENT_IF_NEW && op->keeps_data)
-		return false;
-	return field->presence == PRESENT_ALWAYS || is_set(op, field);
 }
 
 const char *operation_name(unsigned kind)

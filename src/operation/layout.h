@@ -5,6 +5,8 @@
 #ifndef OPERATION_LAYOUT_H
 #define OPERATION_LAYOUT_H
 
+#include <string.h>
+
 #include "operation/operation.h"
 
 enum field_type {
@@ -18,12 +20,15 @@ enum field_type {
 	FIELD_FLAG,	/* bool; nothing but the bit that says so */
 };
 
-/* When a field is written. All but the first have a bit that says whether it is. */
+/* When a field is written. All but the first kind have a bit that says whether it is. */
 enum field_presence {
 	PRESENT_ALWAYS,
-	PRESENT_IF_SET, /* unless NULL, 0, false or without items */
-	PRESENT_IF_HAS, /* if the bool at `beside` is true */
-	PRESENT_IF_NEW, /* unless the job keeps its data, or none was given */
+	PRESENT_IF_TRUE,   /* if the bool at `test` is true */
+	PRESENT_IF_COUNT,  /* if the count at `test` is not 0 */
+	PRESENT_IF_REF,	   /* if the pointer at `test` is not NULL */
+	PRESENT_IF_NUMBER, /* unless the double at `test` is 0, without a sign */
+	PRESENT_IF_NEW,	   /* unless the job keeps its data */
+	PRESENT_IF_NEW_REF /* nor if none was given */
 };
 
 struct field {
@@ -32,8 +37,8 @@ struct field {
 	unsigned char presence;
 	unsigned char step;	/* FIELD_TEXTS: their count is a multiple of this */
 	unsigned short offset;	/* in struct operation */
-	unsigned short counted; /* offset of the count */
-	unsigned short has;	/* PRESENT_IF_HAS: offset of the bool */
+	unsigned short counted; /* offset of the count of a list */
+	unsigned short test;	/* offset of what says whether it is present */
 };
 
 #define FIELDS_MAX 11
@@ -46,9 +51,6 @@ struct layout {
 
 /* Of a number of a kind; NULL if there is none. */
 const struct layout *layout_find(unsigned kind);
-
-/* Whether an optional field is written of this operation. */
-bool field_is_present(const struct operation *op, const struct field *field);
 
 /* Whether a change of a recurring job is a number or a text. */
 static inline bool change_is_number(const struct qless_recur_change *change)
@@ -102,6 +104,31 @@ static inline const struct qless_recur_change *field_changes(const struct operat
 {
 	*ret_count = *CONST_FIELD_AT(size_t, op, field->counted);
 	return *CONST_FIELD_AT(const struct qless_recur_change *, op, field->offset);
+}
+
+/* Returns whether a field is written of this operation. */
+static inline bool field_is_present(const struct operation *op, const struct field *field)
+{
+	uint64_t bits;
+
+	switch ((enum field_presence)field->presence) {
+	case PRESENT_ALWAYS:
+		break;
+	case PRESENT_IF_TRUE:
+		return *CONST_FIELD_AT(bool, op, field->test);
+	case PRESENT_IF_COUNT:
+		return *CONST_FIELD_AT(size_t, op, field->test) != 0;
+	case PRESENT_IF_REF:
+		return *CONST_FIELD_AT(void *, op, field->test) != NULL;
+	case PRESENT_IF_NUMBER:
+		memcpy(&bits, CONST_FIELD_AT(double, op, field->test), sizeof bits);
+		return bits != 0;
+	case PRESENT_IF_NEW:
+		return !op->keeps_data;
+	case PRESENT_IF_NEW_REF:
+		return !op->keeps_data && *CONST_FIELD_AT(void *, op, field->test) != NULL;
+	}
+	return true;
 }
 
 #endif

@@ -122,7 +122,9 @@ static int run_parts(struct qless *q, const struct operation *op, struct operati
 	return 0;
 }
 
-static int run(struct qless *q, const struct operation *op, struct operation_outcome *ret)
+/* Inline, because each command of a client passes here. */
+static inline __attribute__((always_inline)) int run(struct qless *q, const struct operation *op,
+						     struct operation_outcome *ret)
 {
 	const struct operation_names *names = &op->names;
 	const struct qless_str jid = op->job.jid;

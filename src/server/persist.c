@@ -123,7 +123,6 @@ int persist_open(struct server *s, struct buf *ret_error)
 	if (!s->config->appendonly)
 		return 0;
 	p = s->persist = mem_zalloc(sizeof *p);
-	buf_init(&p->operation, BUF_NO_MAX);
 	rewrite_watch_init(&p->rewrites);
 	p->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (p->wake_fd < 0) {
@@ -163,7 +162,6 @@ void persist_close(struct server *s, bool save)
 		event_free(p->wake);
 	if (p->wake_fd >= 0)
 		close(p->wake_fd);
-	buf_done(&p->operation);
 	free(p);
 	s->persist = NULL;
 }

@@ -42,8 +42,7 @@ struct persist {
 	struct journal *journal;
 	struct commit_log *log; /* the journal's */
 	struct rebuild_options rebuild;
-	struct buf operation; /* the bytes of the operation that is being recorded */
-	struct event *wake;   /* the event for news of the helper thread */
+	struct event *wake; /* the event for news of the helper thread */
 	int wake_fd;
 	bool is_loaded;
 	enum commit_log_state state; /* as it was last logged */

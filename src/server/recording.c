@@ -14,9 +14,6 @@
 #include "server/users_log.h"
 #include "sys/log.h"
 
-/* Bytes that the buffer for operations keeps after a large one. */
-#define OPERATION_KEEP_BYTES ((size_t)64 * 1024)
-
 static bool is_recording(const struct server *s)
 {
 	return s->persist != NULL && s->persist->is_loaded;
@@ -34,13 +31,10 @@ static struct commit_log *log_of(struct server *s)
 
 static void record_change(void *arg, const struct operation *op)
 {
-	struct server *s = arg;
-	struct buf *bytes = &s->persist->operation;
+	struct commit_log *log = log_of(arg);
 
-	buf_clear(bytes);
-	operation_encode(op, bytes);
-	commit_log_append(log_of(s), buf_str(bytes));
-	buf_shrink(bytes, OPERATION_KEEP_BYTES);
+	operation_encode(op, commit_log_begin_operation(log));
+	commit_log_end_operation(log);
 }
 
 void recording_append(struct server *s, const struct operation *op)
