@@ -5,12 +5,6 @@
 #include "keyspace/keyspace_int.h"
 #include "util/num.h"
 
-const struct qless_str keyspace_queue_suffixes[QUEUE_LISTS] = {
-#define QUEUE_LIST_SUFFIX(NAME, ...) [QUEUE_##NAME] = STR_INIT(NAMES_QUEUE_##NAME),
-	QUEUE_LIST_ROWS(QUEUE_LIST_SUFFIX)
-#undef QUEUE_LIST_SUFFIX
-};
-
 const struct qless_str keyspace_singles[KEYSPACE_SINGLES] = {
 	STR_INIT(NAMES_QUEUES),	 STR_INIT(NAMES_WORKERS), STR_INIT(NAMES_COMPLETED),
 	STR_INIT(NAMES_TRACKED), STR_INIT(NAMES_TAGS),	  STR_INIT(NAMES_FAILURES),
@@ -111,7 +105,7 @@ static bool find_queue_key(const struct qless *q, struct qless_str rest,
 	int i;
 
 	for (i = 0; i < QUEUE_LISTS; i++) {
-		if (strip_suffix(rest, keyspace_queue_suffixes[i], &queue))
+		if (strip_suffix(rest, names_queue_suffixes[i], &queue))
 			return found_zset(view_queue(q, queue, (enum queue_list)i),
 					  queue_list_has_jobs((enum queue_list)i)
 						  ? KEYSPACE_JOBS

@@ -1,5 +1,5 @@
 /*
- * Shared by the files of this folder: the suffixes of queues, and the single keys.
+ * Shared by the files of this folder.
  */
 #ifndef KEYSPACE_KEYSPACE_INT_H
 #define KEYSPACE_KEYSPACE_INT_H
@@ -7,8 +7,6 @@
 #include "engine/view.h"
 #include "keyspace/keyspace.h"
 #include "keyspace/names.h"
-
-extern const struct qless_str keyspace_queue_suffixes[QUEUE_LISTS];
 
 /* Keys without the name of an object. */
 #define KEYSPACE_SINGLES 8

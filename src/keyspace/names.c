@@ -1,5 +1,11 @@
 #include "keyspace/names.h"
 
+const struct qless_str names_queue_suffixes[QUEUE_LISTS] = {
+#define QUEUE_LIST_SUFFIX(NAME, ...) [QUEUE_##NAME] = STR_INIT(NAMES_QUEUE_##NAME),
+	QUEUE_LIST_ROWS(QUEUE_LIST_SUFFIX)
+#undef QUEUE_LIST_SUFFIX
+};
+
 const struct names_field_row names_fields[NAMES_FIELD_TOTAL] = {
 #define NAMES_FIELD_ROW(suffix, name, of_job, exact) \
 	[NAMES_FIELD_##suffix] = { STR_INIT(name), of_job, exact },

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "engine/lists.h"
 #include "util/str.h"
 
 /* ---- keys ---- */
@@ -39,6 +40,9 @@
 #define NAMES_WORKER_JOBS      ":jobs"
 #define NAMES_GROUP	       "ql:f:"
 #define NAMES_TAG	       "ql:t:"
+
+/* The suffix of each list of a queue: NAMES_QUEUE_<NAME> for the row NAME of QUEUE_LIST_ROWS. */
+extern const struct qless_str names_queue_suffixes[QUEUE_LISTS];
 
 /* After these prefixes come the day, a colon, and the queue. */
 #define NAMES_STATS	     "ql:s:"

@@ -100,7 +100,7 @@ static void show_queue(void *arg, struct qless_str queue)
 
 	for (i = 0; i < QUEUE_LISTS; i++) {
 		if (skiplist_count(view_queue(w->engine, queue, (enum queue_list)i)) > 0)
-			show(w, STR(NAMES_QUEUE), queue, keyspace_queue_suffixes[i], KEYSPACE_ZSET);
+			show(w, STR(NAMES_QUEUE), queue, names_queue_suffixes[i], KEYSPACE_ZSET);
 	}
 	for (i = 0; view_stats_day(w->engine, queue, i, &day); i++) {
 		if (keyspace_has_counts(&day, KEYSPACE_STATS_WAIT))

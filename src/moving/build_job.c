@@ -136,15 +136,6 @@ static void read_group(struct build *b, const struct key *key, struct qless_str 
 
 static void read_lists(struct build *b)
 {
-	static const struct {
-		struct qless_str suffix;
-		enum qless_state state;
-	} lists[] = {
-		{ STR_INIT(NAMES_QUEUE_LOCKS), QLESS_RUNNING },
-		{ STR_INIT(NAMES_QUEUE_WORK), QLESS_WAITING },
-		{ STR_INIT(NAMES_QUEUE_SCHEDULED), QLESS_SCHEDULED },
-		{ STR_INIT(NAMES_QUEUE_DEPENDS), QLESS_DEPENDS },
-	};
 	struct qless_str owner;
 
 	for (size_t i = 0; i < b->count; i++) {
@@ -156,11 +147,12 @@ static void read_lists(struct build *b)
 		    build_between(key->name, STR(NAMES_GROUP), STR(""), &owner) &&
 		    build_is_name(b, key->name, owner))
 			read_group(b, key, owner);
-		for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
-			if (key->type == KEY_ZSET &&
-			    build_between(key->name, STR(NAMES_QUEUE), lists[k].suffix, &owner) &&
+		for (int list = 0; list < QUEUE_LISTS; list++) {
+			if (key->type == KEY_ZSET && queue_list_has_jobs((enum queue_list)list) &&
+			    build_between(key->name, STR(NAMES_QUEUE), names_queue_suffixes[list],
+					  &owner) &&
 			    build_is_name(b, key->name, owner))
-				read_zset(b, key, lists[k].state, owner);
+				read_zset(b, key, (enum qless_state)queue_lists[list].state, owner);
 		}
 	}
 }
@@ -446,23 +438,17 @@ static struct place stray_place(struct build *b, const struct found_job *job,
 
 static void touch_list(struct build *b, const struct place *place)
 {
-	static const struct qless_str suffixes[STATES] = {
-		[QLESS_WAITING] = STR_INIT(NAMES_QUEUE_WORK),
-		[QLESS_RUNNING] = STR_INIT(NAMES_QUEUE_LOCKS),
-		[QLESS_STALLED] = STR_INIT(NAMES_QUEUE_WORK),
-		[QLESS_SCHEDULED] = STR_INIT(NAMES_QUEUE_SCHEDULED),
-		[QLESS_DEPENDS] = STR_INIT(NAMES_QUEUE_DEPENDS),
-		[QLESS_FAILED] = STR_INIT(""),
-		[QLESS_COMPLETE] = STR_INIT(""),
-	};
+	enum qless_state state = place->state == QLESS_STALLED ? QLESS_WAITING : place->state;
 
-	if (place->state == QLESS_COMPLETE)
+	if (state == QLESS_COMPLETE)
 		findings_touch(b->findings, STR(NAMES_COMPLETED));
-	else if (place->state == QLESS_FAILED)
+	if (state == QLESS_FAILED)
 		findings_touch(b->findings, build_name(b, STR(NAMES_GROUP), place->owner, STR("")));
-	else
-		findings_touch(b->findings, build_name(b, STR(NAMES_QUEUE), place->owner,
-						       suffixes[place->state]));
+	for (int list = 0; list < QUEUE_LISTS; list++) {
+		if (queue_lists[list].state == (int)state)
+			findings_touch(b->findings, build_name(b, STR(NAMES_QUEUE), place->owner,
+							       names_queue_suffixes[list]));
+	}
 }
 
 /* The list decides: the fields of the job are changed to agree with it. */

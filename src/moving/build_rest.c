@@ -325,10 +325,6 @@ static const struct key_form forms[] = {
 	{ NAMES_JOB, NAMES_JOB_DEPENDENTS, KEY_SET, NULL },
 	{ NAMES_JOB, "", KEY_HASH, NULL },
 	{ NAMES_RECUR, "", KEY_HASH, check_recur },
-	{ NAMES_QUEUE, NAMES_QUEUE_WORK, KEY_ZSET, NULL },
-	{ NAMES_QUEUE, NAMES_QUEUE_LOCKS, KEY_ZSET, NULL },
-	{ NAMES_QUEUE, NAMES_QUEUE_SCHEDULED, KEY_ZSET, NULL },
-	{ NAMES_QUEUE, NAMES_QUEUE_DEPENDS, KEY_ZSET, NULL },
 	{ NAMES_QUEUE, NAMES_QUEUE_RECUR, KEY_ZSET, build_recurs },
 	{ NAMES_WORKER, NAMES_WORKER_JOBS, KEY_ZSET, build_holdings },
 	{ NAMES_GROUP, "", KEY_LIST, NULL },
@@ -336,6 +332,9 @@ static const struct key_form forms[] = {
 	{ NAMES_STATS_WAIT, "", KEY_HASH, build_wait },
 	{ NAMES_STATS_RUN, "", KEY_HASH, build_run },
 	{ NAMES_STATS_COUNTERS, "", KEY_HASH, build_counters },
+#define QUEUE_LIST_FORM(NAME, ...) { NAMES_QUEUE, NAMES_QUEUE_##NAME, KEY_ZSET, NULL },
+	QUEUE_LIST_ROWS(QUEUE_LIST_FORM)
+#undef QUEUE_LIST_FORM
 };
 
 struct single_form {
