@@ -1,0 +1,305 @@
+/*
+ * qlessd-check: look at the log of a qlessd that does not run, and cut it where it is damaged.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "build_config.h"
+#include "check/dump.h"
+#include "check/state.h"
+#include "journal/copy.h"
+#include "journal/recover.h"
+#include "journal/repair.h"
+#include "sys/privileges.h"
+
+/* Exit codes. */
+enum result {
+	RESULT_GOOD = 0,
+	RESULT_DAMAGED = 1,
+	RESULT_TROUBLE = 2,
+};
+
+/* Largest size of an error text, in bytes. */
+#define ERROR_MAX ((size_t)8192)
+
+static const char usage[] =
+	"Usage: qlessd-check [--fix [--yes]] [--dump [filter ...]] directory\n"
+	"       qlessd-check --copy-to target directory\n"
+	"\n"
+	"Reads the log in a directory, says what is in it and whether it is whole.\n"
+	"\n"
+	"  --fix      cut it off where it is damaged, after asking; what is cut is kept\n"
+	"  --yes      do not ask\n"
+	"  --dump     print its records\n"
+	"  --jid id, --queue name\n"
+	"             of these, only operations with such an argument\n"
+	"  --since seconds, --until seconds\n"
+	"             of these, only operations with such a time\n"
+	"  --copy-to target\n"
+	"             make a copy in a directory that is new or empty; qlessd may run\n"
+	"  --version, --help\n";
+
+struct options {
+	const char *dir;
+	bool fix;
+	bool yes;
+	bool dump;
+	const char *copy_to; /* NULL: no copy */
+	struct dump_filter filter;
+};
+
+/* ---- what is there ---- */
+
+static void print_summary(const struct recovery *r)
+{
+	char first[DUMP_TIME_MAX], last[DUMP_TIME_MAX];
+
+	if (r->manifest.base != 0)
+		printf("base: base-%08" PRIu64 ", %" PRIu64 " bytes, up to sequence %" PRIu64 "\n",
+		       r->manifest.base, r->base_bytes, r->manifest.base_sequence);
+	printf("log: %zu files, %" PRIu64 " bytes\n", r->manifest.log_count, r->log_bytes);
+	printf("records: %" PRIu64 ", operations: %" PRIu64 ", last sequence: %" PRIu64 "\n",
+	       r->records, r->operations, r->last_sequence);
+	if (r->first_us != 0)
+		printf("time: %s to %s\n", dump_format_time((double)r->first_us / 1e6, first),
+		       dump_format_time((double)r->last_us / 1e6, last));
+}
+
+/* ---- fixing ---- */
+
+static bool ask(const struct options *o, const struct recovery *r)
+{
+	char answer[16];
+
+	printf("Cut log-%08" PRIu64 " at offset %" PRIu64 "? All from sequence %" PRIu64
+	       " on is lost to the log, and kept in other files. [y/N] ",
+	       r->damaged_file, r->damaged_offset, r->damaged_sequence);
+	if (o->yes) {
+		puts("y");
+		return true;
+	}
+	fflush(stdout);
+	return fgets(answer, sizeof answer, stdin) != NULL &&
+	       (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+static enum result fix(const struct options *o, const struct recovery *r)
+{
+	struct buf error = BUF_INIT(ERROR_MAX), kept = BUF_INIT(BUF_NO_MAX);
+	enum result result = RESULT_DAMAGED;
+	int lock;
+
+	lock = repair_lock(&journal_io_system, o->dir, &error);
+	if (lock < 0) {
+		result = RESULT_TROUBLE;
+	} else if (repair_is_possible(r, &error) && ask(o, r) &&
+		   repair_cut(&journal_io_system, o->dir, r, &kept, &error) == 0) {
+		printf("cut; what was there is kept in\n%s", buf_cstr(&kept));
+		result = RESULT_GOOD;
+	}
+	if (error.len > 0)
+		fprintf(stderr, "qlessd-check: %s\n", buf_cstr(&error));
+	if (lock >= 0)
+		close(lock);
+	buf_done(&error);
+	buf_done(&kept);
+	return result;
+}
+
+static enum result report(const struct options *o, const struct recovery *r, int rc,
+			  const char *error)
+{
+	if (rc == -ENOENT && error[0] == '\0') {
+		fprintf(stderr, "qlessd-check: there is no log in %s\n", o->dir);
+		return RESULT_TROUBLE;
+	}
+	if (rc < 0)
+		fprintf(stderr, "qlessd-check: %s\n", error);
+	if (rc == -EBADMSG || rc == -ENOENT)
+		return RESULT_DAMAGED;
+	if (rc < 0)
+		return RESULT_TROUBLE;
+	if (r->cut_bytes == 0)
+		return RESULT_GOOD;
+	fprintf(o->dump ? stderr : stdout,
+		"torn end: log-%08" PRIu64 " has %" PRIu64 " bytes after offset %" PRIu64
+		", its last intact record, sequence %" PRIu64
+		". qlessd cuts them off at its next start\n",
+		r->tail.number, r->cut_bytes, r->tail_size, r->last_sequence);
+	return RESULT_DAMAGED;
+}
+
+/* What is written is the daemon's to read: of root it would be out of its reach. */
+static bool become_owner(const char *dir)
+{
+	struct buf error = BUF_INIT(ERROR_MAX);
+	bool done = privileges_become_owner(dir, &error) == 0;
+
+	if (!done)
+		fprintf(stderr, "qlessd-check: %s\n", buf_cstr(&error));
+	buf_done(&error);
+	return done;
+}
+
+static enum result run_dump(const struct options *o)
+{
+	struct recovery_limit all = RECOVERY_NO_LIMIT;
+	struct buf error = BUF_INIT(ERROR_MAX);
+	struct recovery recovery;
+	struct dump dump;
+	struct recovery_target target = { .arg = &dump, .visit = dump_record };
+	enum result result;
+	int rc;
+
+	dump_init(&dump, &o->filter);
+	rc = recovery_run(&recovery, &journal_io_system, o->dir, &all, &target, &error);
+	result = report(o, &recovery, rc, buf_cstr(&error));
+	recovery_done(&recovery);
+	dump_done(&dump);
+	buf_done(&error);
+	return result;
+}
+
+static enum result run_check(const struct options *o)
+{
+	struct recovery_limit all = RECOVERY_NO_LIMIT;
+	struct buf error = BUF_INIT(ERROR_MAX);
+	struct check_state state;
+	struct recovery_target target;
+	struct recovery recovery;
+	enum result result;
+	int rc;
+
+	check_state_init(&state);
+	target = check_state_target(&state);
+	rc = recovery_run(&recovery, &journal_io_system, o->dir, &all, &target, &error);
+	if (rc != -ENOENT)
+		print_summary(&recovery);
+	if (rc == 0 && check_state_print(&state) > 0)
+		rc = -EBADMSG;
+	result = report(o, &recovery, rc, buf_cstr(&error));
+	if (result == RESULT_DAMAGED && o->fix)
+		result = fix(o, &recovery);
+	else
+		puts(result == RESULT_GOOD ? "the log is whole" : "the log is NOT whole");
+	recovery_done(&recovery);
+	check_state_done(&state);
+	buf_done(&error);
+	return result;
+}
+
+/* ---- copying ---- */
+
+static enum result run_copy(const struct options *o)
+{
+	struct buf error = BUF_INIT(ERROR_MAX);
+	struct recovery recovery;
+	int rc;
+
+	if (mkdir(o->copy_to, 0750) < 0 && errno != EEXIST) {
+		fprintf(stderr, "qlessd-check: cannot make %s: %s\n", o->copy_to, strerror(errno));
+		return RESULT_TROUBLE;
+	}
+	rc = copy_log(&journal_io_system, o->dir, o->copy_to, &recovery, &error);
+	if (rc == 0)
+		printf("copied up to sequence %" PRIu64 "\n", recovery.last_sequence);
+	else
+		fprintf(stderr, "qlessd-check: %s\n", buf_cstr(&error));
+	recovery_done(&recovery);
+	buf_done(&error);
+	if (rc == 0)
+		return RESULT_GOOD;
+	return rc == -EBADMSG ? RESULT_DAMAGED : RESULT_TROUBLE;
+}
+
+/* ---- the program ---- */
+
+static bool parse_seconds(const char *text, double *ret_seconds)
+{
+	char *end;
+
+	*ret_seconds = strtod(text, &end);
+	return end != text && *end == '\0' && isfinite(*ret_seconds);
+}
+
+static int parse_args(struct options *o, int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		{ "fix", no_argument, NULL, 'f' },
+		{ "yes", no_argument, NULL, 'y' },
+		{ "dump", no_argument, NULL, 'd' },
+		{ "jid", required_argument, NULL, 'j' },
+		{ "queue", required_argument, NULL, 'q' },
+		{ "since", required_argument, NULL, 's' },
+		{ "until", required_argument, NULL, 'u' },
+		{ "copy-to", required_argument, NULL, 'c' },
+		{ "version", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	bool ok = true;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		switch (option) {
+		case 'f':
+			o->fix = true;
+			break;
+		case 'y':
+			o->yes = true;
+			break;
+		case 'd':
+			o->dump = true;
+			break;
+		case 'j':
+			o->filter.jid = str_from(optarg);
+			break;
+		case 'q':
+			o->filter.queue = str_from(optarg);
+			break;
+		case 's':
+			ok &= parse_seconds(optarg, &o->filter.since);
+			break;
+		case 'u':
+			ok &= parse_seconds(optarg, &o->filter.until);
+			break;
+		case 'c':
+			o->copy_to = optarg;
+			break;
+		case 'v':
+			printf("qlessd-check %s\n", QLESSD_VERSION);
+			exit(RESULT_GOOD);
+		case 'h':
+			fputs(usage, stdout);
+			exit(RESULT_GOOD);
+		default:
+			return -1;
+		}
+	}
+	if (!ok || optind + 1 != argc || (o->fix + o->dump + (o->copy_to != NULL) > 1))
+		return -1;
+	o->dir = argv[optind];
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = { .filter = DUMP_FILTER_NONE };
+
+	if (parse_args(&o, argc, argv) < 0) {
+		fputs(usage, stderr);
+		return RESULT_TROUBLE;
+	}
+	if (o.fix && !become_owner(o.dir))
+		return RESULT_TROUBLE;
+	if (o.copy_to != NULL)
+		return (int)run_copy(&o);
+	return (int)(o.dump ? run_dump(&o) : run_check(&o));
+}
