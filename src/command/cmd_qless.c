@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-#include "command/acl.h"
+#include "command/admission.h"
 #include "command/databases.h"
 #include "command/handlers.h"
 #include "command/table.h"
@@ -20,83 +20,10 @@ static void use_database(struct request *req)
 	request_use_database(req, databases_get(req->env->databases, req->session->db));
 }
 
-/* Why nothing may be changed at the moment by a command with these arguments, or NULL. */
-static const char *refusal(const struct request *req, const struct qless_str *args, size_t count)
-{
-	size_t bytes = count;
-
-	if (req->env->refusal == NULL)
-		return NULL;
-	for (const struct qless_str *arg = args; arg != args + count; arg++)
-		bytes += arg->len;
-	return req->env->refusal(req->env->arg, bytes);
-}
-
-bool command_may_change(struct request *req)
-{
-	const char *error = refusal(req, req->args, req->nargs);
-
-	if (error != NULL)
-		reply_error_line(req->reply, str_from(error));
-	return error == NULL;
-}
-
-/* What a user may not run natively it may not run in another form either. */
-static bool is_permitted(struct request *req)
-{
-	if (acl_may_run(req->session->user, req->env->table, req->row))
-		return true;
-	if (req->form == REQUEST_SCRIPT)
-		classic_write_store_error(req, STR("The user executing the script can't run this "
-						   "command or subcommand"));
-	else
-		reply_errorf(req->reply, "NOPERM",
-			     "this user has no permissions to run the '%s' command",
-			     req->row->name);
-	return false;
-}
-
-/* Whether the state may grow, if this is one of the commands by which it does. */
-static bool has_memory(const struct request *req)
-{
-	const struct command_env *env = req->env;
-
-	return (req->row->flags & CMD_DENYOOM) == 0 || env->is_out_of_memory == NULL ||
-	       !env->is_out_of_memory(env->arg) || !command_grows(req->row, req->args, req->nargs);
-}
-
-/* A command that reads is always run. */
-static bool may_change(struct request *req)
-{
-	const char *error;
-
-	if ((req->row->flags & CMD_WRITE) == 0)
-		return true;
-	error = has_memory(req) ? refusal(req, req->args, req->nargs) : COMMAND_OOM_ERROR;
-	if (error == NULL)
-		return true;
-	classic_write_refusal(req, str_from(error));
-	return false;
-}
-
-/* Whether a command that moves what has come due before it reads has to leave it: it was sent as
- * one that only reads, or nothing may change at the moment. */
-static bool has_to_hold_still(const struct request *req)
-{
-	if ((req->row->flags & CMD_MOVES_DUE) == 0)
-		return false;
-	return req->only_reads || (req->env->is_still != NULL && req->env->is_still(req->env->arg));
-}
-
-static void run(struct request *req)
-{
-	req->is_still = has_to_hold_still(req);
-	classic_run(req);
-}
-
 void qless_run(struct request *req, const struct qless_str *argv, size_t argc)
 {
 	const struct command *row = NULL;
+	struct verdict verdict;
 
 	if (argc > 0)
 		row = command_table_find_queue(req->env->table, argv[0]);
@@ -104,16 +31,14 @@ void qless_run(struct request *req, const struct qless_str *argv, size_t argc)
 		classic_refuse_script(req, row, argv, argc);
 		return;
 	}
-	if (req->only_reads && (row->flags & CMD_WRITE) != 0) {
-		classic_write_store_error(
-			req, STR("Write commands are not allowed from read-only scripts."));
+	verdict = admission_decide(req);
+	if (verdict_is_refusal(&verdict)) {
+		admission_refuse(req, &verdict);
 		return;
 	}
-	if (!is_permitted(req) || !may_change(req))
-		return;
 	if (req->env->note_now != NULL)
 		req->env->note_now(req->env->arg, req->session, req->now);
-	run(req);
+	classic_run(req);
 }
 
 void cmd_qless(struct request *req)
@@ -128,9 +53,7 @@ static void run_native(struct request *req)
 	assert(req->row->run != NULL && req->form == REQUEST_NATIVE);
 	use_database(req);
 	req->now = req->env->now(req->env->arg);
-	if ((req->row->flags & CMD_WRITE) != 0 && !command_may_change(req))
-		return;
-	run(req);
+	classic_run(req);
 	if (req->until > req->now)
 		req->env->pass(req->env->arg, req->until);
 }

@@ -44,6 +44,8 @@ enum command_flag {
 	CMD_KEY_FIRST = 1 << 16,  /* its first argument is a key */
 	CMD_KEYS_ALL = 1 << 17,	  /* all its arguments are keys */
 	CMD_DENYOOM = 1 << 18,	  /* makes the state grow: refused beyond maxmemory */
+	CMD_EXEC = 1 << 19,	  /* runs the transaction, or loses it when it is refused */
+	CMD_LOGGED = 1 << 20,	  /* needs the log without being a queue command that writes */
 };
 
 /* Categories of permissions: bit, and the name behind the @. */
@@ -78,9 +80,6 @@ enum command_category {
 	COMMAND_CATEGORIES(X)
 #undef X
 };
-
-/* What is said to a command that would need more memory than maxmemory. */
-#define COMMAND_OOM_ERROR "OOM command not allowed when used memory > 'maxmemory'."
 
 #define COMMAND_ANY_ARGS (-1)
 /* Ids of jobs made here: so many hexadecimal digits. */
@@ -117,6 +116,19 @@ struct command {
 	const char *summary;
 	const char *complexity;
 };
+
+/* Returns whether that many arguments, without the name, are neither too few nor too many. */
+static inline bool command_takes(const struct command *cmd, int nargs)
+{
+	return nargs >= cmd->min_args &&
+	       (cmd->max_args == COMMAND_ANY_ARGS || nargs <= cmd->max_args);
+}
+
+/* Returns whether the log has to take what the command changes. */
+static inline bool command_is_logged(const struct command *cmd)
+{
+	return cmd->decode != NULL || (cmd->flags & CMD_LOGGED) != 0;
+}
 
 /* A row that is about no queue; the columns are those of commands.def. */
 #define COMMAND_ROW(name_, handler_, min_, max_, flags_, categories_, group_, since_, arguments_, \

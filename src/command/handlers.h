@@ -30,10 +30,6 @@ command_handler cmd_acl_setuser;
 command_handler cmd_acl_users;
 command_handler cmd_acl_whoami;
 
-/* What a command that changes something has to ask first. False if it may not, and that has been
- * replied. */
-bool command_may_change(struct request *req);
-
 /* Of every native queue command whose arguments need no change; the row's name says which. */
 command_handler cmd_native;
 command_handler cmd_native_multiput;

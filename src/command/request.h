@@ -85,6 +85,28 @@ struct session {
 	struct qless_str peer; /* its address, for messages */
 };
 
+/* What CLIENT PAUSE holds back. Each mode holds back more than the one before it. */
+enum pause_mode {
+	PAUSE_NONE,
+	PAUSE_WRITE,
+	PAUSE_ALL,
+};
+
+/* The state of the server as far as admission depends on it. */
+struct conditions {
+	enum pause_mode pause;
+	bool loading; /* the state is not complete yet */
+	bool is_full; /* maxmemory is exceeded */
+};
+
+/* The commands that a client has queued since MULTI. */
+struct transaction {
+	bool writes;	/* a command may write */
+	bool grows;	/* a command makes the state grow */
+	bool is_logged; /* a command needs the log */
+	size_t bytes;	/* of all commands */
+};
+
 /* What handlers of this layer may reach besides the session. */
 struct command_env {
 	const struct command_table *table;
@@ -107,14 +129,11 @@ struct command_env {
 	void (*note_now)(void *arg, struct session *session, double now);
 	/* Called with a line that the operator of the server should read. May be NULL. */
 	void (*warn)(void *arg, struct qless_str line);
-	/* Why nothing may be changed at the moment, as the line of an error reply; NULL if it may.
-	 * `bytes` is the size of the arguments. May be NULL. */
-	const char *(*refusal)(void *arg, size_t bytes);
-	/* Whether nothing is to change for now, not even by time, and reads are to be answered from
-	 * what is there. May be NULL. */
-	bool (*is_still)(void *arg);
-	/* Whether there is no memory left for the state to grow. May be NULL. */
-	bool (*is_out_of_memory)(void *arg);
+	/* Tells the state of the server that admission depends on. NULL: it is always ready. */
+	void (*conditions)(void *arg, struct conditions *ret);
+	/* Returns why the log cannot take a change now, as the line of an error reply; NULL if it
+	 * can. `bytes` is the size of the arguments. May be NULL. */
+	const char *(*log_refusal)(void *arg, size_t bytes);
 	/* An id for a new job that nobody can guess and no job has had. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
 	/* Nothing anybody could foresee. */
@@ -130,6 +149,7 @@ struct request {
 	size_t nargs;
 	struct reply *reply;
 	struct session *session;
+	const struct transaction *txn; /* NULL unless the client is between MULTI and EXEC */
 	const struct command_env *env;
 
 	/* Of queue commands alone. */

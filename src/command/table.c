@@ -297,12 +297,6 @@ const struct command *command_table_lookup(const struct command_table *t,
 	return find_subcommand(t, cmd, argv[1]);
 }
 
-bool command_takes(const struct command *cmd, int nargs)
-{
-	return nargs >= cmd->min_args &&
-	       (cmd->max_args == COMMAND_ANY_ARGS || nargs <= cmd->max_args);
-}
-
 static void describe_unknown(const struct qless_str *argv, int argc, struct buf *error)
 {
 	struct qless_str part;
@@ -336,27 +330,15 @@ static void describe_unknown_subcommand(const struct command *container, struct 
 	buf_printf(error, " HELP.");
 }
 
-const struct command *command_table_resolve(const struct command_table *t,
-					    const struct qless_str *argv, int argc,
-					    int *ret_name_args, struct buf *error)
+void command_table_describe_unknown(const struct command_table *t, const struct qless_str *argv,
+				    int argc, struct buf *error)
 {
-	int name_args;
-	const struct command *cmd = command_table_lookup(t, argv, argc, &name_args);
+	const struct command *container = find_top(t, argv[0]);
 
-	if (cmd == NULL && name_args == 1) {
+	if (container == NULL)
 		describe_unknown(argv, argc, error);
-		return NULL;
-	}
-	if (cmd == NULL) {
-		describe_unknown_subcommand(find_top(t, argv[0]), argv[1], error);
-		return NULL;
-	}
-	if (!command_takes(cmd, argc - name_args)) {
-		buf_printf(error, "ERR wrong number of arguments for '%s' command", cmd->name);
-		return NULL;
-	}
-	*ret_name_args = name_args;
-	return cmd;
+	else
+		describe_unknown_subcommand(container, argv[1], error);
 }
 
 unsigned command_categories(const struct command *cmd)

@@ -51,19 +51,10 @@ const struct command *command_table_lookup(const struct command_table *t,
 					   const struct qless_str *argv, int argc,
 					   int *ret_name_args);
 
-/*
- * Find the row that a request names, its subcommand included, and check the number of arguments.
- * Returns NULL and puts the text of the error (with its code word, without the leading dash) into
- * `error` if there is no such command, no such subcommand, or the arity is wrong. *ret_name_args
- * says how many of argv are the name: 1, or 2 with a subcommand. What is quoted of the request in
- * an error is limited to some hundred bytes.
- */
-const struct command *command_table_resolve(const struct command_table *t,
-					    const struct qless_str *argv, int argc,
-					    int *ret_name_args, struct buf *error);
-
-/* True if that many arguments, the name not counted, are neither too few nor too many. */
-bool command_takes(const struct command *cmd, int nargs);
+/* Append the error for a request that command_table_lookup() found no row for: there is no such
+ * command, or no such subcommand. Quotes COMMAND_QUOTED_MAX bytes of each argument at most. */
+void command_table_describe_unknown(const struct command_table *t, const struct qless_str *argv,
+				    int argc, struct buf *error);
 
 /* Categories of a command, those that follow from its flags included. */
 unsigned command_categories(const struct command *cmd);

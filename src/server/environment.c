@@ -79,23 +79,22 @@ static void warn(void *arg, struct qless_str line)
  * Whether commands may run
  */
 
-/* Nothing may change, not even because time passes, during CLIENT PAUSE and while the log cannot
- * be written. The state must not get ahead of the log. */
-static bool is_still(void *arg)
+static void tell_conditions(void *arg, struct conditions *ret)
 {
-	struct server *s = arg;
+	const struct server *s = arg;
 
-	return s->pause.mode != PAUSE_NONE || persist_refusal(s, 0) != NULL;
+	*ret = (struct conditions){
+		.pause = s->pause.mode,
+		.loading = s->loading,
+		.is_full = server_is_out_of_memory(s),
+	};
 }
 
-static bool is_out_of_memory(void *arg)
-{
-	return server_is_out_of_memory(arg);
-}
-
+/* Nothing may change, not even by time, while the log cannot be written, because the state must not
+ * get ahead of it, and during CLIENT PAUSE. */
 void environment_maintain(struct server *s)
 {
-	if (!s->loading && !is_still(s))
+	if (!s->loading && s->pause.mode == PAUSE_NONE && persist_refusal(s, 0) == NULL)
 		databases_maintain(s->env.databases);
 }
 
@@ -186,9 +185,8 @@ void environment_init(struct server *s)
 		.pass = native_pass,
 		.note_now = note_now,
 		.warn = warn,
-		.refusal = persist_refusal,
-		.is_still = is_still,
-		.is_out_of_memory = is_out_of_memory,
+		.conditions = tell_conditions,
+		.log_refusal = persist_refusal,
 		.make_jid = make_jid,
 		.random = random_number,
 		.arg = s,

@@ -6,15 +6,10 @@
 
 #include <stdint.h>
 
+#include "command/request.h"
+
 struct event;
 struct server;
-
-/* Each mode holds back more than the one before it. */
-enum pause_mode {
-	PAUSE_NONE,
-	PAUSE_WRITE,
-	PAUSE_ALL,
-};
 
 struct pause {
 	enum pause_mode mode;

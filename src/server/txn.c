@@ -1,6 +1,6 @@
 #include "server/txn.h"
 
-#include "command/acl.h"
+#include "command/admission.h"
 #include "command/databases.h"
 #include "command/table.h"
 #include "server/commands.h"
@@ -27,17 +27,15 @@ struct watched_key {
 };
 
 struct txn {
+	struct transaction state;
 	bool is_open;
 	bool failed;
-	bool writes;
-	bool grows;
 	struct watched_key *watched;
 	unsigned watched_count;
 	uint32_t watched_cap;
 	struct queued_command *commands;
 	int count;
 	size_t cap;
-	size_t bytes;
 };
 
 static struct txn *txn_get(struct client *c)
@@ -50,7 +48,7 @@ static struct txn *txn_get(struct client *c)
 static void forget_watched(struct txn *txn)
 {
 	for (unsigned i = 0; i < txn->watched_count; i++) {
-		txn->bytes -= txn->watched[i].len + sizeof txn->watched[i];
+		txn->state.bytes -= txn->watched[i].len + sizeof txn->watched[i];
 		free(txn->watched[i].name);
 	}
 	free(txn->watched);
@@ -93,17 +91,12 @@ unsigned txn_watched(const struct client *c)
 
 size_t txn_memory(const struct client *c)
 {
-	return c->txn != NULL ? c->txn->bytes : 0;
+	return c->txn != NULL ? c->txn->state.bytes : 0;
 }
 
-bool txn_writes(const struct client *c)
+const struct transaction *txn_state(const struct client *c)
 {
-	return txn_is_open(c) && c->txn->writes;
-}
-
-bool txn_grows(const struct client *c)
-{
-	return txn_is_open(c) && c->txn->grows;
+	return txn_is_open(c) ? &c->txn->state : NULL;
 }
 
 void txn_fail(struct client *c)
@@ -132,15 +125,14 @@ static struct qless_str *copy_arguments(const struct qless_str *argv, int argc, 
 	return copy;
 }
 
-void txn_queue(struct client *c, const struct command *cmd, const struct qless_str *argv, int argc,
-	       int name_args)
+void txn_queue(struct client *c, const struct request *req)
 {
 	struct txn *txn = c->txn;
 	struct queued_command *q;
 	size_t bytes;
 
 	/* Queued commands count against the same limit as a request that is still arriving. */
-	if (txn->bytes > c->server->config->client_query_buffer_bytes) {
+	if (txn->state.bytes > c->server->config->client_query_buffer_bytes) {
 		txn->failed = true;
 		reply_error(&c->writer, "ERR",
 			    STR("transaction is larger than client-query-buffer-limit"));
@@ -149,11 +141,14 @@ void txn_queue(struct client *c, const struct command *cmd, const struct qless_s
 	txn->commands =
 		mem_grow(txn->commands, &txn->cap, (size_t)txn->count + 1, sizeof *txn->commands);
 	q = &txn->commands[txn->count++];
-	*q = (struct queued_command){ .cmd = cmd, .argc = argc, .name_args = name_args };
-	q->argv = copy_arguments(argv, argc, &bytes);
-	txn->bytes += bytes + sizeof *q;
-	txn->writes |= (cmd->flags & CMD_WRITE) != 0;
-	txn->grows |= command_grows(cmd, argv + name_args, (size_t)(argc - name_args));
+	*q = (struct queued_command){ .cmd = req->row,
+				      .argc = req->argc,
+				      .name_args = req->argc - (int)req->nargs };
+	q->argv = copy_arguments(req->argv, req->argc, &bytes);
+	txn->state.bytes += bytes + sizeof *q;
+	txn->state.writes |= (req->row->flags & CMD_WRITE) != 0;
+	txn->state.is_logged |= txn->state.writes || command_is_logged(req->row);
+	txn->state.grows |= command_grows(req->row, req->args, req->nargs);
 	reply_status(&c->writer, STR("QUEUED"));
 }
 
@@ -181,17 +176,15 @@ void cmd_discard(struct request *req)
 	reply_ok(req->reply);
 }
 
-/* Permissions may have changed since a command was queued. */
-static void run_queued(struct client *c, struct queued_command *q)
+static void run_queued(struct client *c, const struct queued_command *q)
 {
-	if (c->session.user == NULL || !acl_may_run(c->session.user, c->server->table, q->cmd)) {
-		reply_errorf(&c->writer, "NOPERM",
-			     "ACLs rules changed between the moment the transaction was "
-			     "accumulated and the EXEC call. No permission to run '%s'",
-			     q->cmd->name);
-		return;
-	}
-	dispatch_run(c, q->cmd, q->argv, q->argc, q->name_args);
+	struct request req = dispatch_make_request(c, q->cmd, q->argv, q->argc, q->name_args);
+	struct verdict verdict = admission_decide_queued(&req);
+
+	if (verdict.kind == VERDICT_RUN)
+		dispatch_run(&req);
+	else
+		admission_refuse(&req, &verdict);
 }
 
 /* A key that existed when its database was flushed has changed, even if the same key exists
@@ -216,21 +209,11 @@ static bool any_watched_changed(const struct txn *txn, const struct databases *d
 	return false;
 }
 
-/* Refuse the whole transaction if the log could not record all of it. */
-static bool is_refused(struct client *c, const struct txn *txn)
-{
-	const char *error = txn->writes ? persist_refusal(c->server, txn->bytes) : NULL;
-
-	if (error != NULL)
-		reply_errorf(&c->writer, "EXECABORT", "Transaction discarded because of: %s",
-			     str_starts_with(str_from(error), STR("ERR ")) ? error + 4 : error);
-	return error != NULL;
-}
-
 void cmd_exec(struct request *req)
 {
 	struct client *c = client_of(req);
 	struct txn *txn = c->txn;
+	struct verdict verdict;
 
 	if (!txn_is_open(c)) {
 		reply_error(req->reply, "ERR", STR("EXEC without MULTI"));
@@ -247,7 +230,10 @@ void cmd_exec(struct request *req)
 		reply_null_array(req->reply);
 		return;
 	}
-	if (is_refused(c, txn)) {
+	/* Nothing of it is begun that could not be recorded to its end. */
+	verdict = admission_decide_exec(req);
+	if (verdict_is_refusal(&verdict)) {
+		admission_refuse(req, &verdict);
 		txn_discard(c);
 		return;
 	}
@@ -292,13 +278,13 @@ static void watch(struct txn *txn, const struct request *req, struct qless_str k
 		.version = databases_version(databases, db),
 		.fingerprint = databases_fingerprint(databases, db, key),
 	};
-	txn->bytes += key.len + sizeof *w;
+	txn->state.bytes += key.len + sizeof *w;
 }
 
 /* Watched keys count against the same limit as queued commands. */
 static bool may_watch(struct client *c, const struct txn *txn, const struct request *req)
 {
-	size_t bytes = txn->bytes;
+	size_t bytes = txn->state.bytes;
 
 	if (req->nargs > TXN_WATCH_MAX - txn->watched_count) {
 		reply_errorf(req->reply, "ERR", "more than %d watched keys", TXN_WATCH_MAX);

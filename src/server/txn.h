@@ -14,9 +14,10 @@ void txn_free(struct txn *txn);
 
 /* Returns whether the client is between MULTI and EXEC. */
 bool txn_is_open(const struct client *c);
+/* Returns what the queued commands need, or NULL outside a transaction. */
+const struct transaction *txn_state(const struct client *c);
 /* Queue a command until EXEC, and answer QUEUED. Copies the arguments. */
-void txn_queue(struct client *c, const struct command *cmd, const struct qless_str *argv, int argc,
-	       int name_args);
+void txn_queue(struct client *c, const struct request *req);
 /* A command was refused, so EXEC will refuse all. Does nothing outside a transaction. */
 void txn_fail(struct client *c);
 /* Forget the transaction and the watched keys. */
@@ -27,9 +28,5 @@ int txn_length(const struct client *c);
 /* Returns the number of watched keys. */
 unsigned txn_watched(const struct client *c);
 size_t txn_memory(const struct client *c);
-/* Returns whether a queued command may write. */
-bool txn_writes(const struct client *c);
-/* Returns whether a queued command makes the state grow, so that EXEC does. */
-bool txn_grows(const struct client *c);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "unit.h"
 
+#include "admit.h"
 #include "command/acl.h"
 #include "command/request.h"
 #include "command/table.h"
@@ -67,27 +68,14 @@ static inline void call_use_proto(struct call_fixture *f, int proto)
 static inline const char *call_run_argv(struct call_fixture *f, const struct qless_str *argv,
 					int argc)
 {
-	struct buf error = BUF_INIT(4096);
 	struct iovec piece;
-	int name_args;
-	const struct command *cmd = command_table_resolve(f->table, argv, argc, &name_args, &error);
+	struct request req = { .argv = argv,
+			       .argc = argc,
+			       .reply = &f->writer,
+			       .session = &f->session,
+			       .env = &f->env };
 
-	if (cmd != NULL) {
-		struct request req = { .row = cmd,
-				       .argv = argv,
-				       .argc = argc,
-				       .args = argv + name_args,
-				       .nargs = (size_t)(argc - name_args),
-				       .reply = &f->writer,
-				       .session = &f->session,
-				       .env = &f->env };
-
-		cmd->handler(&req);
-	} else {
-		reply_error_line(&f->writer, buf_str(&error));
-	}
-	buf_done(&error);
-
+	admit(&req);
 	buf_clear(&f->reply);
 	while (chain_peek(&f->out, &piece, 1, SIZE_MAX) > 0) {
 		buf_append(&f->reply, piece.iov_base, piece.iov_len);

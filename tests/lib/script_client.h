@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admit.h"
 #include "command/acl.h"
 #include "command/databases.h"
 #include "command/request.h"
 #include "command/rows.h"
 #include "command/scripts.h"
-#include "command/table.h"
 #include "resp/reply.h"
 #include "util/mem.h"
 
@@ -55,23 +55,13 @@ static inline void script_client_done(struct script_client *c)
 static inline void script_client_send(struct script_client *c, const struct qless_str *argv,
 				      size_t argc, struct reply *reply)
 {
-	struct buf error = BUF_INIT(4096);
-	int name_args;
-	const struct command *row =
-		command_table_resolve(c->env.table, argv, (int)argc, &name_args, &error);
-	struct request req = { .row = row, .argv = argv, .argc = (int)argc };
+	struct request req = { .argv = argv,
+			       .argc = (int)argc,
+			       .reply = reply,
+			       .session = &c->session,
+			       .env = &c->env };
 
-	if (row != NULL) {
-		req.args = argv + name_args;
-		req.nargs = argc - (size_t)name_args;
-		req.reply = reply;
-		req.session = &c->session;
-		req.env = &c->env;
-		row->handler(&req);
-	} else {
-		reply_error_line(reply, buf_str(&error));
-	}
-	buf_done(&error);
+	admit(&req);
 }
 
 /* Send a command, now and arguments in the form of a script or of QLESS. */

@@ -491,7 +491,7 @@ static void the_default_password_can_be_set_and_removed(void)
 static void whoami_names_the_user(void)
 {
 	ASSERT_REPLY("$7\r\ndefault\r\n", &f, "acl", "whoami");
-	set_user("bob", "on");
+	set_user("bob", "on +acl");
 	f.session.user = acl_find(f.env.acl, STR("bob"));
 	ASSERT_REPLY("$3\r\nbob\r\n", &f, "acl", "whoami");
 }

@@ -3,7 +3,7 @@
 #include "command/handlers.h"
 
 static const struct command rows[] = {
-	{ .name = "ping", .handler = cmd_ping, .max_args = 1 },
+	{ .name = "ping", .handler = cmd_ping, .max_args = 1, .flags = CMD_SUBSCRIBED },
 	{ .name = "echo", .handler = cmd_echo, .min_args = 1, .max_args = 1 },
 };
 

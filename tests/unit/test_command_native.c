@@ -46,12 +46,6 @@ static void pop(const char *jid)
 
 /* ---- while nothing may change ---- */
 
-static bool always_still(void *arg)
-{
-	(void)arg;
-	return true;
-}
-
 static const char *always_refused(void *arg, size_t bytes)
 {
 	(void)arg;
@@ -64,8 +58,7 @@ static void listings_answer_without_moving_what_is_due_while_nothing_may_change(
 	at(100);
 	ASSERT_BEGINS("$", &f, "put", "w", "q", "due", "k", "{}", "5");
 	at(200);
-	f.call.env.is_still = always_still;
-	f.call.env.refusal = always_refused;
+	f.call.env.log_refusal = always_refused;
 	ASSERT_HAS("\"waiting\":0", "queues", "q");
 	ASSERT_HAS("\"scheduled\":1", "qless", "queues", "200", "q");
 	ASSERT_NATIVE("*1\r\n$3\r\ndue\r\n", &f, "jobs", "scheduled", "q");
@@ -74,8 +67,7 @@ static void listings_answer_without_moving_what_is_due_while_nothing_may_change(
 	ASSERT_HAS("\"state\":\"scheduled\"", "get", "due");
 	ASSERT_NATIVE("-MISCONF the disk is full\r\n", &f, "pop", "q", "w", "1");
 	ASSERT_NATIVE("-MISCONF the disk is full\r\n", &f, "qless", "pop", "200", "q", "w", "1");
-	f.call.env.is_still = NULL;
-	f.call.env.refusal = NULL;
+	f.call.env.log_refusal = NULL;
 	ASSERT_HAS("\"waiting\":1", "queues", "q");
 	ASSERT_HAS("\"state\":\"waiting\"", "get", "due");
 }

@@ -1,0 +1,271 @@
+#include "command/admission.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "command/acl.h"
+#include "command/classic.h"
+#include "command/table.h"
+#include "resp/reply.h"
+
+static const struct verdict run = { .kind = VERDICT_RUN };
+
+/* The only reason to hold a command is a pause. */
+static struct verdict verdict_of(enum verdict_kind kind)
+{
+	return (struct verdict){ .kind = kind, .hold = HOLD_PAUSE };
+}
+
+static inline struct conditions conditions_of(const struct request *req)
+{
+	struct conditions now = { PAUSE_NONE };
+
+	if (req->env->conditions != NULL)
+		req->env->conditions(req->env->arg, &now);
+	return now;
+}
+
+/* Returns whether CLIENT PAUSE holds the command back. To queue a command changes nothing yet. */
+static bool is_held(const struct request *req, enum pause_mode pause)
+{
+	unsigned flags = req->row->flags;
+
+	switch (pause) {
+	case PAUSE_NONE:
+		return false;
+	case PAUSE_WRITE:
+		if (req->txn != NULL)
+			return (flags & CMD_EXEC) != 0 && req->txn->writes;
+		return (flags & CMD_WRITE) != 0;
+	case PAUSE_ALL:
+		return (flags & CMD_NO_PAUSE) == 0;
+	}
+	return false;
+}
+
+/* Returns whether the command needs memory that maxmemory does not leave. A transaction may hold
+ * any amount, so nothing is queued either, and one that was queued before does not run if it makes
+ * the state grow. */
+static bool needs_memory(const struct request *req)
+{
+	if (req->txn == NULL)
+		return command_grows(req->row, req->args, req->nargs);
+	if ((req->row->flags & CMD_EXEC) != 0)
+		return req->txn->grows;
+	return (req->row->flags & CMD_TXN) == 0;
+}
+
+static size_t argument_bytes(const struct request *req)
+{
+	size_t bytes = req->nargs;
+
+	for (const struct qless_str *arg = req->args; arg != req->args + req->nargs; arg++)
+		bytes += arg->len;
+	return bytes;
+}
+
+static struct verdict ask_log(const struct request *req, size_t bytes)
+{
+	const char *line = req->env->log_refusal(req->env->arg, bytes);
+
+	return line != NULL ? (struct verdict){ .kind = VERDICT_LOG, .line = line } : run;
+}
+
+static inline bool has_log(const struct request *req)
+{
+	return req->env->log_refusal != NULL;
+}
+
+/* A listing changes nothing in a script that only reads, and while nothing may change: not even by
+ * the passing of time. */
+static bool has_to_be_still(const struct request *req, enum pause_mode pause)
+{
+	return req->only_reads || pause != PAUSE_NONE ||
+	       (has_log(req) && ask_log(req, 0).kind != VERDICT_RUN);
+}
+
+/* What the user may do. */
+static inline enum verdict_kind decide_user(const struct request *req)
+{
+	unsigned flags = req->row->flags;
+
+	if ((flags & CMD_NO_AUTH) != 0)
+		return VERDICT_RUN;
+	if (req->session->user == NULL)
+		return VERDICT_NOT_AUTHENTICATED;
+	if (!acl_may_run(req->session->user, req->env->table, req->row))
+		return VERDICT_NOT_PERMITTED;
+	return VERDICT_RUN;
+}
+
+/* What the state of the client allows. It concerns the client's own commands, and not those that
+ * QLESS and scripts name. */
+static inline enum verdict_kind decide_context(const struct request *req,
+					       const struct conditions *now)
+{
+	unsigned flags = req->row->flags;
+
+	if (req->session->subscribed && req->session->proto == 2 && (flags & CMD_SUBSCRIBED) == 0)
+		return VERDICT_SUBSCRIBED;
+	if (now->loading && (flags & CMD_LOADING) == 0)
+		return VERDICT_LOADING;
+	if (req->txn == NULL)
+		return VERDICT_RUN;
+	if ((flags & CMD_NO_MULTI) != 0)
+		return VERDICT_IN_TRANSACTION;
+	return (flags & CMD_TXN) == 0 ? VERDICT_QUEUE : VERDICT_RUN;
+}
+
+/* The checks before the log, in their order. */
+static inline enum verdict_kind decide(const struct request *req, const struct conditions *now)
+{
+	bool is_native = req->form == REQUEST_NATIVE;
+	enum verdict_kind kind;
+
+	if (is_native && now->pause != PAUSE_NONE && is_held(req, now->pause))
+		return VERDICT_HOLD;
+	if (req->only_reads && !is_native && (req->row->flags & CMD_WRITE) != 0)
+		return VERDICT_READ_ONLY;
+	kind = decide_user(req);
+	/* Without a user, a command that needs none is all there is. */
+	if (kind != VERDICT_RUN || req->session->user == NULL)
+		return kind;
+	if (now->is_full && needs_memory(req))
+		return VERDICT_MEMORY;
+	return is_native ? decide_context(req, now) : VERDICT_RUN;
+}
+
+struct verdict admission_decide(struct request *req)
+{
+	struct conditions now;
+	enum verdict_kind kind;
+
+	if (req->row == NULL)
+		return verdict_of(VERDICT_UNKNOWN);
+	if (req->form == REQUEST_NATIVE && !command_takes(req->row, (int)req->nargs))
+		return verdict_of(VERDICT_ARITY);
+	now = conditions_of(req);
+	kind = decide(req, &now);
+	if (kind != VERDICT_RUN)
+		return verdict_of(kind);
+	if ((req->row->flags & CMD_MOVES_DUE) != 0)
+		req->is_still = has_to_be_still(req, now.pause);
+	if (has_log(req) && command_is_logged(req->row))
+		return ask_log(req, argument_bytes(req));
+	return run;
+}
+
+struct verdict admission_decide_queued(struct request *req)
+{
+	if ((req->row->flags & CMD_MOVES_DUE) != 0)
+		req->is_still = has_to_be_still(req, conditions_of(req).pause);
+	if (req->session->user == NULL ||
+	    !acl_may_run(req->session->user, req->env->table, req->row))
+		return verdict_of(VERDICT_NO_LONGER_PERMITTED);
+	return run;
+}
+
+struct verdict admission_decide_exec(const struct request *req)
+{
+	assert(req->txn != NULL);
+	return req->txn->is_logged && has_log(req) ? ask_log(req, req->txn->bytes) : run;
+}
+
+/* ---- refusals ---- */
+
+/* The error as the line of a reply: a code, and a sentence. */
+static void describe(const struct request *req, const struct verdict *verdict, struct buf *line)
+{
+	const char *name = req->row != NULL ? req->row->name : "";
+
+	switch (verdict->kind) {
+	case VERDICT_UNKNOWN:
+		command_table_describe_unknown(req->env->table, req->argv, req->argc, line);
+		return;
+	case VERDICT_ARITY:
+		buf_printf(line, "ERR wrong number of arguments for '%s' command", name);
+		return;
+	case VERDICT_NOT_AUTHENTICATED:
+		buf_printf(line, "NOAUTH Authentication required.");
+		return;
+	case VERDICT_NOT_PERMITTED:
+		buf_printf(line, "NOPERM this user has no permissions to run the '%s' command",
+			   name);
+		return;
+	case VERDICT_NO_LONGER_PERMITTED:
+		buf_printf(line,
+			   "NOPERM ACLs rules changed between the moment the transaction was "
+			   "accumulated and the EXEC call. No permission to run '%s'",
+			   name);
+		return;
+	case VERDICT_READ_ONLY:
+		buf_printf(line, "ERR Write commands are not allowed from read-only scripts.");
+		return;
+	case VERDICT_MEMORY:
+		buf_printf(line, "OOM command not allowed when used memory > 'maxmemory'.");
+		return;
+	case VERDICT_SUBSCRIBED:
+		buf_printf(
+			line,
+			"ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / "
+			"QUIT / RESET are allowed in this context",
+			name);
+		return;
+	case VERDICT_LOADING:
+		buf_printf(line, "LOADING qlessd is loading the dataset in memory");
+		return;
+	case VERDICT_IN_TRANSACTION:
+		buf_printf(line, "ERR Command not allowed inside a transaction");
+		return;
+	case VERDICT_LOG:
+		buf_append_str(line, str_from(verdict->line));
+		return;
+	case VERDICT_RUN:
+	case VERDICT_QUEUE:
+	case VERDICT_HOLD:
+		break;
+	}
+	assert(0);
+}
+
+/* Without the code ERR, which EXECABORT takes the place of. */
+static struct qless_str without_code(struct qless_str line)
+{
+	struct qless_str code = STR("ERR ");
+
+	return str_starts_with(line, code) ? str_make(line.ptr + code.len, line.len - code.len)
+					   : line;
+}
+
+/* Redis runs the commands of a script itself, and has other words for two of its refusals. */
+static void refuse_in_script(struct request *req, const struct verdict *verdict,
+			     struct qless_str line)
+{
+	if (verdict->kind == VERDICT_NOT_PERMITTED)
+		classic_write_store_error(req, STR("The user executing the script can't run this "
+						   "command or subcommand"));
+	else if (verdict->kind == VERDICT_READ_ONLY)
+		classic_write_store_error(req, without_code(line));
+	else
+		classic_write_refusal(req, line);
+}
+
+void admission_refuse(struct request *req, const struct verdict *verdict)
+{
+	struct buf *error = &req->env->scratch->error;
+	struct qless_str line;
+
+	assert(verdict_is_refusal(verdict));
+	buf_clear(error);
+	describe(req, verdict, error);
+	line = buf_str(error);
+	if (req->form == REQUEST_SCRIPT) {
+		refuse_in_script(req, verdict, line);
+	} else if (req->row != NULL && (req->row->flags & CMD_EXEC) != 0 && req->txn != NULL) {
+		line = without_code(line);
+		reply_errorf(req->reply, "EXECABORT", "Transaction discarded because of: %.*s",
+			     (int)line.len, line.ptr);
+	} else {
+		reply_error_line(req->reply, line);
+	}
+}

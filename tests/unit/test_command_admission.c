@@ -1,0 +1,234 @@
+/*
+ * Which commands may run, and what those read that may not. The first check that fails decides.
+ */
+#include "native.h"
+
+static struct native_fixture f;
+static struct conditions now;
+static const char *log_line; /* what the log refuses changes with; NULL: it takes them */
+static size_t logged_bytes;
+
+static void tell_conditions(void *arg, struct conditions *ret)
+{
+	(void)arg;
+	*ret = now;
+}
+
+static const char *refuse_log(void *arg, size_t bytes)
+{
+	(void)arg;
+	logged_bytes = bytes;
+	return log_line;
+}
+
+void setUp(void)
+{
+	native_setup(&f);
+	now = (struct conditions){ PAUSE_NONE };
+	log_line = NULL;
+	logged_bytes = 0;
+	f.call.env.conditions = tell_conditions;
+	f.call.env.log_refusal = refuse_log;
+}
+
+void tearDown(void)
+{
+	native_teardown(&f);
+}
+
+/* The verdict on a request of words that are separated by blanks. */
+static struct verdict decide(const struct transaction *txn, const char *words)
+{
+	static struct qless_str argv[16];
+	struct request req = { .argv = argv,
+			       .reply = &f.call.writer,
+			       .session = &f.call.session,
+			       .txn = txn,
+			       .env = &f.call.env };
+	int name_args;
+
+	for (const char *word = words; *word != '\0';) {
+		size_t len = strcspn(word, " ");
+
+		argv[req.argc++] = str_make(word, len);
+		word += len + (word[len] == ' ');
+	}
+	req.row = command_table_lookup(f.call.table, argv, req.argc, &name_args);
+	req.args = argv + name_args;
+	req.nargs = (size_t)(req.argc - name_args);
+	return admission_decide(&req);
+}
+
+#define ASSERT_VERDICT(kind_, txn, words) TEST_ASSERT_EQUAL_INT(kind_, decide(txn, words).kind)
+
+static void log_out(void)
+{
+	f.call.session.user = NULL;
+}
+
+static void a_command_runs_unless_something_speaks_against_it(void)
+{
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "put w q j k {} 0");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "get j");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "PING");
+}
+
+static void the_first_check_that_fails_decides(void)
+{
+	struct transaction txn = { .writes = false };
+
+	log_out();
+	now = (struct conditions){ .pause = PAUSE_ALL, .loading = true, .is_full = true };
+	f.call.session.subscribed = true;
+	log_line = "MISCONF full";
+	ASSERT_VERDICT(VERDICT_UNKNOWN, &txn, "nope");
+	ASSERT_VERDICT(VERDICT_UNKNOWN, &txn, "client nope");
+	ASSERT_VERDICT(VERDICT_ARITY, &txn, "bgrewriteaof x");
+	ASSERT_VERDICT(VERDICT_HOLD, &txn, "bgrewriteaof");
+	now.pause = PAUSE_NONE;
+	ASSERT_VERDICT(VERDICT_NOT_AUTHENTICATED, &txn, "bgrewriteaof");
+	f.call.session.user = acl_default_user(f.call.env.acl);
+	ASSERT_VERDICT(VERDICT_MEMORY, &txn, "bgrewriteaof");
+	now.is_full = false;
+	ASSERT_VERDICT(VERDICT_SUBSCRIBED, &txn, "bgrewriteaof");
+	f.call.session.subscribed = false;
+	ASSERT_VERDICT(VERDICT_LOADING, &txn, "bgrewriteaof");
+	now.loading = false;
+	ASSERT_VERDICT(VERDICT_IN_TRANSACTION, &txn, "bgrewriteaof");
+	ASSERT_VERDICT(VERDICT_QUEUE, &txn, "put w q j k {} 0");
+	ASSERT_VERDICT(VERDICT_LOG, NULL, "put w q j k {} 0");
+}
+
+static void a_pause_of_writes_holds_what_writes(void)
+{
+	struct transaction reads = { .writes = false }, writes = { .writes = true };
+
+	now.pause = PAUSE_WRITE;
+	ASSERT_VERDICT(VERDICT_HOLD, NULL, "put w q j k {} 0");
+	TEST_ASSERT_EQUAL_INT(HOLD_PAUSE, decide(NULL, "flushall").hold);
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "get j");
+	ASSERT_VERDICT(VERDICT_QUEUE, &writes, "put w q j k {} 0");
+	ASSERT_VERDICT(VERDICT_RUN, &reads, "exec");
+	ASSERT_VERDICT(VERDICT_HOLD, &writes, "exec");
+	now.pause = PAUSE_ALL;
+	ASSERT_VERDICT(VERDICT_HOLD, NULL, "get j");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "client unpause");
+}
+
+static void beyond_maxmemory_nothing_grows(void)
+{
+	struct transaction shrinks = { .grows = false }, grows = { .grows = true };
+
+	now.is_full = true;
+	ASSERT_VERDICT(VERDICT_MEMORY, NULL, "put w q j k {} 0");
+	ASSERT_VERDICT(VERDICT_MEMORY, NULL, "tag add j t");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "tag remove j t");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "cancel j");
+	ASSERT_VERDICT(VERDICT_MEMORY, &shrinks, "cancel j");
+	ASSERT_VERDICT(VERDICT_RUN, &shrinks, "exec");
+	ASSERT_VERDICT(VERDICT_MEMORY, &grows, "exec");
+	ASSERT_VERDICT(VERDICT_RUN, &grows, "discard");
+}
+
+static void the_log_is_asked_about_changes_alone(void)
+{
+	log_line = "MISCONF full";
+	ASSERT_VERDICT(VERDICT_LOG, NULL, "pop q w 1");
+	TEST_ASSERT_EQUAL_size_t(3 + strlen("qw1"), logged_bytes);
+	ASSERT_VERDICT(VERDICT_LOG, NULL, "flushdb");
+	ASSERT_VERDICT(VERDICT_LOG, NULL, "acl setuser bob");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "get j");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "qless pop 1 q w 1");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "set k v");
+}
+
+static void refusals_read_like_those_of_redis(void)
+{
+	ASSERT_NATIVE("-ERR unknown command 'nope', with args beginning with: 'x' \r\n", &f, "nope",
+		      "x");
+	ASSERT_NATIVE("-ERR unknown subcommand 'x'. Try CLIENT HELP.\r\n", &f, "client", "x");
+	ASSERT_NATIVE("-ERR wrong number of arguments for 'get' command\r\n", &f, "get");
+	ASSERT_NATIVE("-ERR wrong number of arguments for 'client' command\r\n", &f, "client");
+	now.loading = true;
+	ASSERT_NATIVE("-LOADING qlessd is loading the dataset in memory\r\n", &f, "get", "j");
+	f.call.session.subscribed = true;
+	ASSERT_NATIVE("-ERR Can't execute 'get': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / "
+		      "QUIT / RESET are allowed in this context\r\n",
+		      &f, "get", "j");
+	now.is_full = true;
+	ASSERT_NATIVE("-OOM command not allowed when used memory > 'maxmemory'.\r\n", &f, "put",
+		      "w", "q", "j", "k", "{}", "0");
+	log_out();
+	ASSERT_NATIVE("-NOAUTH Authentication required.\r\n", &f, "get", "j");
+}
+
+static void the_command_that_qless_names_is_decided_about_too(void)
+{
+	struct qless_str rules[] = { STR("on"), STR("nopass"), STR("+qless"), STR("+get"),
+				     STR("+pop") };
+	struct buf error = BUF_INIT(BUF_NO_MAX);
+
+	TEST_ASSERT_TRUE(acl_set_user(f.call.env.acl, STR("bob"), rules, 5, &error));
+	f.call.session.user = acl_find(f.call.env.acl, STR("bob"));
+	ASSERT_NATIVE("-NOPERM this user has no permissions to run the 'cancel' command\r\n", &f,
+		      "qless", "cancel", "1", "j");
+	ASSERT_NATIVE("$-1\r\n", &f, "qless", "get", "1", "j");
+	log_line = "MISCONF full";
+	ASSERT_NATIVE("$-1\r\n", &f, "qless", "get", "1", "j");
+	ASSERT_NATIVE("-MISCONF full\r\n", &f, "qless", "pop", "1", "q", "w", "1");
+}
+
+static void a_transaction_asks_the_log_about_all_of_it(void)
+{
+	struct transaction reads = { .bytes = 7 }, changes = { .is_logged = true, .bytes = 7 };
+	struct request req = { .row = command_table_find(f.call.table, STR("exec")),
+			       .reply = &f.call.writer,
+			       .session = &f.call.session,
+			       .txn = &reads,
+			       .env = &f.call.env };
+	struct verdict verdict;
+
+	log_line = "MISCONF full";
+	TEST_ASSERT_EQUAL_INT(VERDICT_RUN, admission_decide_exec(&req).kind);
+	req.txn = &changes;
+	verdict = admission_decide_exec(&req);
+	TEST_ASSERT_EQUAL_INT(VERDICT_LOG, verdict.kind);
+	TEST_ASSERT_EQUAL_size_t(7, logged_bytes);
+	admission_refuse(&req, &verdict);
+	ASSERT_NATIVE("-EXECABORT Transaction discarded because of: MISCONF full\r\n+PONG\r\n", &f,
+		      "ping");
+}
+
+static void a_queued_command_needs_its_permission_again(void)
+{
+	struct request req = { .row = command_table_find(f.call.table, STR("put")),
+			       .reply = &f.call.writer,
+			       .session = &f.call.session,
+			       .env = &f.call.env };
+	struct verdict verdict;
+
+	TEST_ASSERT_EQUAL_INT(VERDICT_RUN, admission_decide_queued(&req).kind);
+	log_out();
+	verdict = admission_decide_queued(&req);
+	TEST_ASSERT_EQUAL_INT(VERDICT_NO_LONGER_PERMITTED, verdict.kind);
+	admission_refuse(&req, &verdict);
+	f.call.session.user = acl_default_user(f.call.env.acl);
+	ASSERT_NATIVE("-NOPERM ACLs rules changed between the moment the transaction was "
+		      "accumulated and the EXEC call. No permission to run 'put'\r\n+PONG\r\n",
+		      &f, "ping");
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(a_command_runs_unless_something_speaks_against_it);
+	RUN(the_first_check_that_fails_decides);
+	RUN(a_pause_of_writes_holds_what_writes);
+	RUN(beyond_maxmemory_nothing_grows);
+	RUN(the_log_is_asked_about_changes_alone);
+	RUN(refusals_read_like_those_of_redis);
+	RUN(the_command_that_qless_names_is_decided_about_too);
+	RUN(a_transaction_asks_the_log_about_all_of_it);
+	RUN(a_queued_command_needs_its_permission_again);
+	return UNIT_RESULT();
+}
