@@ -4,7 +4,7 @@
 Check the prose of files, and of all files below folders. A complaint names the file and its line.
 Prose is the comments of C, shell, Python, meson and configuration files, string literals of C and
 Python, messages of shell scripts, Markdown, and manual pages in mdoc. Code in backquotes, literal
-displays and folders named `fixtures` are not prose. The rules are:
+displays, synopses and folders named `fixtures` are not prose. The rules are:
 
 - A comment begins with its subject: not with Who, Whoever, What or Of.
 - The actor has a name: no `who` after for, of, to, by or than.
@@ -258,7 +258,7 @@ def words_of_macro(macro, arguments):
 
 
 def prose_of_mdoc(text):
-    block, is_literal = [], False
+    block, is_literal, section = [], False, ""
     for number, line in numbered(text, 1):
         if line.startswith('.\\"'):
             yield Prose("comment", [(number, line[3:])])
@@ -271,7 +271,9 @@ def prose_of_mdoc(text):
         if (macro in ALONE or macro in SILENT or not line.strip()) and block:
             yield Prose("text", block)
             block = []
-        if is_literal or macro in SILENT:
+        if macro == "Sh":
+            section = arguments
+        if is_literal or macro in SILENT or section == "SYNOPSIS":
             continue
         if macro in ALONE:
             for cell in re.split(r"\bTa\b", arguments):
