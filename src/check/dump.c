@@ -1,5 +1,5 @@
 /*
- * From a record to its lines.
+ * The lines of a record, and the filter.
  */
 #include "check/dump.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Seconds since 1970 beyond which a time is printed as a number. */
+/* Seconds since 1970. A time from there on is printed as a number. */
 #define TIME_LIMIT 1e11
 
 void dump_init(struct dump *d, const struct dump_filter *filter)
@@ -128,7 +128,7 @@ static void dump_commands(struct dump *d, const struct place *place, struct qles
 	}
 }
 
-/* What a mark, or a record of the state, holds. */
+/* Append the content of a mark, or of a record of a snapshot. */
 static void append_payload(struct dump *d, const struct record *record)
 {
 	struct record_mark mark;

@@ -1,5 +1,5 @@
 /*
- * qlessd-check: look at the log of a qlessd that does not run, and cut it where it is damaged.
+ * qlessd-check: verify, print, copy or cut off the log in a directory.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -30,20 +30,22 @@ enum result {
 #define ERROR_MAX ((size_t)8192)
 
 static const char usage[] =
-	"Usage: qlessd-check [--fix [--yes]] [--dump [filter ...]] directory\n"
+	"Usage: qlessd-check [--fix [--yes]] directory\n"
+	"       qlessd-check --dump [filter ...] directory\n"
 	"       qlessd-check --copy-to target directory\n"
 	"\n"
-	"Reads the log in a directory, says what is in it and whether it is whole.\n"
+	"Verifies the log in a directory, and prints what is in it.\n"
 	"\n"
-	"  --fix      cut it off where it is damaged, after asking; what is cut is kept\n"
+	"  --fix      cut off the log where it is damaged, after asking; the bytes that\n"
+	"             are cut off are kept in other files\n"
 	"  --yes      do not ask\n"
-	"  --dump     print its records\n"
+	"  --dump     print the records\n"
 	"  --jid id, --queue name\n"
-	"             of these, only operations with such an argument\n"
+	"             filter: only operations with this argument\n"
 	"  --since seconds, --until seconds\n"
-	"             of these, only operations with such a time\n"
+	"             filter: only operations from or up to this time\n"
 	"  --copy-to target\n"
-	"             make a copy in a directory that is new or empty; qlessd may run\n"
+	"             copy the log to a new or empty directory; qlessd may run\n"
 	"  --version, --help\n";
 
 struct options {
@@ -55,16 +57,17 @@ struct options {
 	struct dump_filter filter;
 };
 
-/* ---- what is there ---- */
+/* ---- printing ---- */
 
 static void print_summary(const struct recovery *r)
 {
 	char first[DUMP_TIME_MAX], last[DUMP_TIME_MAX];
 
 	if (r->manifest.base != 0)
-		printf("base: base-%08" PRIu64 ", %" PRIu64 " bytes, up to sequence %" PRIu64 "\n",
+		printf("snapshot: base-%08" PRIu64 ", %" PRIu64 " bytes, up to sequence %" PRIu64
+		       "\n",
 		       r->manifest.base, r->base_bytes, r->manifest.base_sequence);
-	printf("log: %zu files, %" PRIu64 " bytes\n", r->manifest.log_count, r->log_bytes);
+	printf("log: %zu segments, %" PRIu64 " bytes\n", r->manifest.log_count, r->log_bytes);
 	printf("records: %" PRIu64 ", operations: %" PRIu64 ", last sequence: %" PRIu64 "\n",
 	       r->records, r->operations, r->last_sequence);
 	if (r->first_us != 0)
@@ -72,14 +75,15 @@ static void print_summary(const struct recovery *r)
 		       dump_format_time((double)r->last_us / 1e6, last));
 }
 
-/* ---- fixing ---- */
+/* ---- cutting ---- */
 
 static bool ask(const struct options *o, const struct recovery *r)
 {
 	char answer[16];
 
-	printf("Cut log-%08" PRIu64 " at offset %" PRIu64 "? All from sequence %" PRIu64
-	       " on is lost to the log, and kept in other files. [y/N] ",
+	printf("Cut log-%08" PRIu64 " at offset %" PRIu64
+	       "? The log loses everything from sequence %" PRIu64
+	       " on, which is kept in other files. [y/N] ",
 	       r->damaged_file, r->damaged_offset, r->damaged_sequence);
 	if (o->yes) {
 		puts("y");
@@ -101,7 +105,7 @@ static enum result fix(const struct options *o, const struct recovery *r)
 		result = RESULT_TROUBLE;
 	} else if (repair_is_possible(r, &error) && ask(o, r) &&
 		   repair_cut(&journal_io_system, o->dir, r, &kept, &error) == 0) {
-		printf("cut; what was there is kept in\n%s", buf_cstr(&kept));
+		printf("the log was cut; the bytes that were cut off are in\n%s", buf_cstr(&kept));
 		result = RESULT_GOOD;
 	}
 	if (error.len > 0)
@@ -130,13 +134,14 @@ static enum result report(const struct options *o, const struct recovery *r, int
 		return RESULT_GOOD;
 	fprintf(o->dump ? stderr : stdout,
 		"torn end: log-%08" PRIu64 " has %" PRIu64 " bytes after offset %" PRIu64
-		", its last intact record, sequence %" PRIu64
+		", where its last intact record ends, sequence %" PRIu64
 		". qlessd cuts them off at its next start\n",
 		r->tail.number, r->cut_bytes, r->tail_size, r->last_sequence);
 	return RESULT_DAMAGED;
 }
 
-/* What is written is the daemon's to read: of root it would be out of its reach. */
+/* The daemon must be able to read the files that are written here, so root becomes the owner of the
+ * directory. */
 static bool become_owner(const char *dir)
 {
 	struct buf error = BUF_INIT(ERROR_MAX);

@@ -1,5 +1,5 @@
 /*
- * Databases as many as a log may name, filled by recovery.
+ * The databases that recovery fills, and what is printed of them.
  */
 #include "check/state.h"
 

@@ -904,7 +904,7 @@ static void a_log_of_an_older_version_continues_in_a_new_file(void)
 	CHECK_HAS(0, "--dump --jid wj", " db0 put \"w\" \"wq\" \"wj\" \"k\" \"{}\" \"0\"\n");
 	CHECK_HAS(0, "--dump --jid joe", " db0 @user \"joe\" ");
 	CHECK_LACKS("--dump --jid joe", "5e8848"); /* the SHA-256 of "password" begins with this */
-	CHECK_HAS(0, "", "log: 3 files");
+	CHECK_HAS(0, "", "log: 3 segments");
 	old = read_fixture("log-version-3", "log-00000004", &len);
 	now = textfile_read(tempdir_file(&dir, "log-00000004"));
 	TEST_ASSERT_EQUAL_MEMORY(old, now, len);
