@@ -4,6 +4,7 @@
  */
 #include "benchmark/bench.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -154,8 +155,10 @@ static void push_pending(struct connection *c, struct pending p)
 
 static struct pending pop_pending(struct connection *c)
 {
-	struct pending p = c->pending[c->first];
+	struct pending p;
 
+	assert(c->count != 0);
+	p = c->pending[c->first];
 	c->first = (c->first + 1) & (c->cap - 1);
 	c->count--;
 	return p;
@@ -270,6 +273,7 @@ static int take_replies(struct loop *l, struct connection *c)
 			return -1;
 		}
 		p = pop_pending(c);
+		assert(b->under_way != 0);
 		b->under_way--;
 		b->heard_ns = b->now_ns;
 		measure(b, &p);

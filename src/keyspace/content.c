@@ -3,6 +3,7 @@
  */
 #include "keyspace/keyspace.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -230,6 +231,7 @@ static void walk_fields(const struct keyspace_key *key, struct fields *f)
 {
 	struct view_day day = { 0 };
 
+	assert(key->type == KEYSPACE_HASH);
 	buf_init(&f->text, BUF_NO_MAX);
 	view_find_stats_day(key->engine, key->name, key->day, &day);
 	switch (key->kind) {
@@ -285,6 +287,7 @@ size_t keyspace_list_length(const struct keyspace_key *key)
 {
 	struct view_job view;
 
+	assert(key->type == KEYSPACE_LIST);
 	if (key->kind == KEYSPACE_GROUP)
 		return skiplist_count(key->list);
 	view_job(key->job, &view);
@@ -358,6 +361,7 @@ void keyspace_each_element(const struct keyspace_key *key, size_t first, size_t 
 {
 	struct skipnode *node;
 
+	assert(key->type == KEYSPACE_LIST);
 	if (key->kind == KEYSPACE_HISTORY) {
 		each_event(key, first, count, visit, arg);
 		return;
@@ -407,6 +411,7 @@ void keyspace_each_member(const struct keyspace_key *key, size_t max, keyspace_v
 	struct skipnode *node;
 	size_t i;
 
+	assert(key->type == KEYSPACE_SET);
 	if (key->kind == KEYSPACE_RELATED) {
 		node = skiplist_first(key->list);
 		for (; max > 0 && node != NULL; max--, node = skiplist_next(node))
@@ -428,6 +433,7 @@ size_t keyspace_set_size(const struct keyspace_key *key)
 {
 	struct view_counts counts;
 
+	assert(key->type == KEYSPACE_SET);
 	if (key->kind == KEYSPACE_RELATED)
 		return skiplist_count(key->list);
 	view_counts(key->engine, &counts);
@@ -436,6 +442,7 @@ size_t keyspace_set_size(const struct keyspace_key *key)
 
 bool keyspace_set_has(const struct keyspace_key *key, struct qless_str member)
 {
+	assert(key->type == KEYSPACE_SET);
 	if (key->kind == KEYSPACE_RELATED)
 		return skiplist_find(key->list, 0, member) != NULL;
 	if (key->kind == KEYSPACE_PAUSED)
@@ -449,6 +456,7 @@ const struct skipnode *keyspace_zset_find(const struct keyspace_key *key, struct
 {
 	const struct qless *q = key->engine;
 
+	assert(key->type == KEYSPACE_ZSET);
 	switch (key->kind) {
 	case KEYSPACE_JOBS:
 		return view_find_job(q, key->list, member);

@@ -1,5 +1,6 @@
 #include "moving/keys.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "util/container.h"
@@ -57,12 +58,14 @@ static void add(struct key *key, struct qless_str element)
 
 void key_add(struct key *key, struct qless_str element)
 {
+	assert(key_type_stride(key->type) == 1);
 	add(key, element);
 	key->count++;
 }
 
 void key_add_pair(struct key *key, struct qless_str first, struct qless_str second)
 {
+	assert(key_type_stride(key->type) == 2);
 	add(key, first);
 	add(key, second);
 	key->count++;
@@ -244,6 +247,7 @@ struct key *keys_find(const struct keys *keys, struct qless_str name)
 
 void keys_add(struct keys *keys, struct key *key)
 {
+	assert(keys_find(keys, key->name) == NULL);
 	key_end(key);
 	keys->bytes += key->name.len + key->content.len;
 	hash_insert(&keys->table, &key->hash);

@@ -348,6 +348,8 @@ bool peer_read(struct peer *peer, peer_key_fn *each, peer_progress_fn *progress,
 	struct buf cursor = BUF_INIT(NUM_MAX);
 	bool done = false;
 
+	/* The replies to keys that are being written would be taken for those of keys to read. */
+	assert(peer->pending == 0);
 	keys_done(&peer->seen);
 	keys_init(&peer->seen, entropy_u64());
 	buf_append_char(&cursor, '0');

@@ -137,6 +137,7 @@ size_t resp_parser_wanted(const struct resp_parser *p, size_t len)
 
 static enum resp_status fail(struct resp_parser *p, enum error error)
 {
+	assert(p->state != IN_ERROR && error != NO_ERROR);
 	p->state = IN_ERROR;
 	p->error = (uint8_t)error;
 	return RESP_ERROR;
@@ -168,8 +169,28 @@ static enum resp_status finish(struct resp_parser *p, struct resp_request *r, si
 
 /* ---- lines ---- */
 
+/* Whether a parser may go from one state to the other. Any state may fail; finish() starts again.
+ */
+static bool may_follow(enum state from, enum state to)
+{
+	switch (to) {
+	case IN_INLINE:
+	case IN_COUNT:
+		return from == AT_START;
+	case IN_LENGTH:
+		return from == IN_COUNT || from == IN_LENGTH || from == IN_BULK;
+	case IN_BULK:
+		return from == IN_LENGTH;
+	case AT_START:
+	case IN_ERROR:
+		break;
+	}
+	return false;
+}
+
 static void enter(struct resp_parser *p, enum state state, size_t pos)
 {
+	assert(may_follow(p->state, state) && pos >= p->pos);
 	p->state = (uint8_t)state;
 	p->pos = pos;
 	p->scanned = pos;
@@ -328,7 +349,7 @@ static enum resp_status read_length(struct resp_parser *p, const struct resp_lim
 	if (room < LINE_END_LEN || (uint64_t)value > room - LINE_END_LEN)
 		return fail(p, BIG_REQUEST);
 	p->bulk_len = (size_t)value;
-	p->state = IN_BULK;
+	enter(p, IN_BULK, p->pos);
 	return RESP_REQUEST;
 }
 

@@ -1,5 +1,6 @@
 #include "sys/clock.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -60,6 +61,7 @@ void steady_clock_init(struct steady_clock *clock, const struct clock_source *so
 int64_t steady_clock_read_us(struct steady_clock *clock)
 {
 	int64_t wall_us = clock->source.wall_us(clock->source.arg);
+	int64_t before_us = clock->last_us;
 	/* Computed from the anchor: relative to the last reading, the slowdown of a short interval
 	 * would be rounded to nothing. */
 	int64_t passed_us = clock->source.mono_us(clock->source.arg) - clock->anchor_mono_us;
@@ -69,6 +71,7 @@ int64_t steady_clock_read_us(struct steady_clock *clock)
 		set_anchor(clock, wall_us);
 	else
 		clock->last_us = slow_us > clock->last_us ? slow_us : clock->last_us + 1;
+	assert(clock->last_us > before_us);
 	return clock->last_us;
 }
 

@@ -1,5 +1,6 @@
 #include "sys/pidfile.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -71,8 +72,10 @@ int pidfile_create(struct pidfile *p, const char *path, struct buf *ret_error)
 {
 	char text[24];
 	int len = snprintf(text, sizeof text, "%ld\n", (long)getpid());
-	int fd = open_locked(path, ret_error);
-	int status;
+	int fd, status;
+
+	assert(p->path == NULL);
+	fd = open_locked(path, ret_error);
 
 	if (fd < 0)
 		return -1;
