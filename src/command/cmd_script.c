@@ -51,7 +51,9 @@ static void warn_of_lacks(struct request *req, struct qless_str sha,
 
 	if (req->env->warn == NULL || parts->commands.count + parts->put_options.count == 0)
 		return;
-	buf_printf(&line, "script %.*s was loaded; calls that use what qlessd lacks fail",
+	buf_printf(&line,
+		   "script %.*s has commands or options that qlessd lacks, and calls that use them "
+		   "fail",
 		   (int)sha.len, sha.ptr);
 	append_names(&line, "commands", &parts->commands);
 	append_names(&line, "options of put", &parts->put_options);

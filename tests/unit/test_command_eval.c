@@ -258,13 +258,14 @@ static void options_that_only_the_script_knows_are_refused(void)
 
 static void a_warning_names_what_a_script_has_and_qlessd_lacks(void)
 {
-	char line[200];
+	char line[250];
 
 	load();
 	ASSERT_STR("", buf_str(&warning));
 	scripts_compute_sha(STR(LUATEXT_FORK), sha);
 	snprintf(line, sizeof line,
-		 "script %s was loaded; calls that use what qlessd lacks fail; commands: "
+		 "script %s has commands or options that qlessd lacks, and calls that use them "
+		 "fail; commands: "
 		 "throttle.set; options of put: throttles resources",
 		 sha);
 	CALL(&f, "SCRIPT", "LOAD", LUATEXT_FORK);
