@@ -19,24 +19,6 @@
  * rest. */
 #define ENGINE_PURGE_MAX 1000
 
-static int check_owner(struct qless *q, const struct qless_complete *complete,
-		       const struct qless_job *job)
-{
-	if (job == NULL)
-		return engine_fail_job(q, QLESS_OP_COMPLETE, QLESS_WHY_NO_JOB, complete->jid,
-				       STR(""));
-	if (job->state != QLESS_RUNNING)
-		return engine_fail_job(q, QLESS_OP_COMPLETE, QLESS_WHY_STATE, complete->jid,
-				       qless_state_text(job->state));
-	if (!str_equal(intern_str(job->worker), complete->worker))
-		return engine_fail_job(q, QLESS_OP_COMPLETE, QLESS_WHY_WORKER, complete->jid,
-				       intern_str(job->worker));
-	if (!str_equal(queue_name(job->queue), complete->queue))
-		return engine_fail_job(q, QLESS_OP_COMPLETE, QLESS_WHY_QUEUE, complete->jid,
-				       queue_name(job->queue));
-	return 0;
-}
-
 /* Move the job on to the next queue. */
 static enum qless_state advance(struct qless *q, struct qless_job *job, double now,
 				const struct qless_complete *complete)
@@ -127,9 +109,12 @@ int qless_complete(struct qless *q, double now, const struct qless_complete *com
 		return engine_fail_number(q, QLESS_OP_COMPLETE, QLESS_WHY_NO_NUMBER, "delay",
 					  complete->delay);
 	job = job_find(q, complete->jid);
-	rc = check_owner(q, complete, job);
+	rc = job_check_owner(q, QLESS_OP_COMPLETE, complete->jid, job, complete->worker);
 	if (rc < 0)
 		return rc;
+	if (!str_equal(queue_name(job->queue), complete->queue))
+		return engine_fail_job(q, QLESS_OP_COMPLETE, QLESS_WHY_QUEUE, complete->jid,
+				       queue_name(job->queue));
 
 	history_append_plain(q, &job->history, now, QLESS_EVENT_DONE);
 	job_set_data(q, job, complete->data);

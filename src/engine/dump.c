@@ -106,17 +106,6 @@ static void dump_members(struct dump *d, const char *what, const struct skiplist
 
 /* ---- by name ---- */
 
-static int compare_names(const void *a, const void *b)
-{
-	return str_compare(*(const struct qless_str *)a, *(const struct qless_str *)b);
-}
-
-static void sort_names(struct dump *d)
-{
-	if (d->names.count > 0)
-		qsort(d->names.items, d->names.count, sizeof(*d->names.items), compare_names);
-}
-
 /* Take the names of the objects in a table, sorted. */
 static void take_objects(struct dump *d, const struct intern_table *table)
 {
@@ -128,7 +117,7 @@ static void take_objects(struct dump *d, const struct intern_table *table)
 		if (intern_from_node(node)->user != NULL)
 			str_vec_push(&d->names, intern_str(intern_from_node(node)));
 	}
-	sort_names(d);
+	str_vec_sort(&d->names);
 }
 
 static void take_keys(struct dump *d, const struct hash *table)
@@ -139,7 +128,7 @@ static void take_keys(struct dump *d, const struct hash *table)
 	str_vec_clear(&d->names);
 	HASH_FOREACH(node, &it, table)
 		str_vec_push(&d->names, table->key(node));
-	sort_names(d);
+	str_vec_sort(&d->names);
 }
 
 /* ---- queues ---- */

@@ -117,6 +117,19 @@ static inline void engine_copy(char *to, struct qless_str s)
 		memcpy(to, s.ptr, s.len);
 }
 
+/* Many objects end in a node and, after its levels, the text of their name. */
+static inline struct qless_str engine_node_text(const struct skipnode *node, size_t len)
+{
+	return str_make((const char *)node + skipnode_size(node->height), len);
+}
+
+/* Make the node and the text of a new object with room for both. */
+static inline void engine_init_node(struct skipnode *node, unsigned height, struct qless_str text)
+{
+	skipnode_init(node, height);
+	engine_copy((char *)node + skipnode_size(height), text);
+}
+
 /* A copy on the heap. */
 char *engine_dup(struct qless_str s);
 

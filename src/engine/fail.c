@@ -115,6 +115,7 @@ int qless_fail(struct qless *q, double now, struct qless_str jid, struct qless_s
 {
 	struct qless_job *job;
 	struct intern *group;
+	int rc;
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
@@ -123,14 +124,9 @@ int qless_fail(struct qless *q, double now, struct qless_str jid, struct qless_s
 	    (data != NULL && limit_check_data(q, "data", *data) < 0))
 		return engine_fail_during(q, QLESS_OP_FAIL);
 	job = job_find(q, jid);
-	if (job == NULL)
-		return engine_fail_job(q, QLESS_OP_FAIL, QLESS_WHY_NO_JOB, jid, STR(""));
-	if (job->state != QLESS_RUNNING)
-		return engine_fail_job(q, QLESS_OP_FAIL, QLESS_WHY_STATE, jid,
-				       qless_state_text(job->state));
-	if (!str_equal(intern_str(job->worker), worker))
-		return engine_fail_job(q, QLESS_OP_FAIL, QLESS_WHY_WORKER, jid,
-				       intern_str(job->worker));
+	rc = job_check_owner(q, QLESS_OP_FAIL, jid, job, worker);
+	if (rc < 0)
+		return rc;
 
 	event_failed(q, jid, group_text, message, worker);
 	event_tracked(q, job, "ql:failed");
@@ -189,14 +185,9 @@ int qless_retry(struct qless *q, double now, const struct qless_retry *retry, do
 	if (rc < 0)
 		return rc;
 	job = job_find(q, retry->jid);
-	if (job == NULL)
-		return engine_fail_job(q, QLESS_OP_RETRY, QLESS_WHY_NO_JOB, retry->jid, STR(""));
-	if (job->state != QLESS_RUNNING)
-		return engine_fail_job(q, QLESS_OP_RETRY, QLESS_WHY_STATE, retry->jid,
-				       qless_state_text(job->state));
-	if (!str_equal(intern_str(job->worker), retry->worker))
-		return engine_fail_job(q, QLESS_OP_RETRY, QLESS_WHY_WORKER, retry->jid,
-				       intern_str(job->worker));
+	rc = job_check_owner(q, QLESS_OP_RETRY, retry->jid, job, retry->worker);
+	if (rc < 0)
+		return rc;
 	/* The name of its own queue was checked when the queue was made. */
 	if (!str_equal(queue_name(job->queue), retry->queue) &&
 	    limit_check_name(q, "queue", retry->queue) < 0)
@@ -216,11 +207,6 @@ int qless_retry(struct qless *q, double now, const struct qless_retry *retry, do
 	return 0;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return str_compare(*(const struct qless_str *)a, *(const struct qless_str *)b);
-}
-
 void qless_failures(struct qless *q, struct qless_list *ret_groups, const uint64_t **ret_counts)
 {
 	struct hash_iter it;
@@ -234,8 +220,7 @@ void qless_failures(struct qless *q, struct qless_list *ret_groups, const uint64
 		if (name->user != NULL)
 			str_vec_push(&q->list, intern_str(name));
 	}
-	if (q->list.count > 0)
-		qsort(q->list.items, q->list.count, sizeof(*q->list.items), compare_names);
+	str_vec_sort(&q->list);
 	q->group_counts =
 		mem_realloc_array(q->group_counts, q->list.count + 1, sizeof(*q->group_counts));
 	for (i = 0; i < q->list.count; i++)

@@ -124,17 +124,16 @@ int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct ql
 {
 	struct qless_job *job;
 	double expires;
+	int rc;
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
 	if (data != NULL && limit_check_data(q, "data", *data) < 0)
 		return engine_fail_during(q, QLESS_OP_HEARTBEAT);
 	job = job_find(q, jid);
-	if (job == NULL)
-		return engine_fail_job(q, QLESS_OP_HEARTBEAT, QLESS_WHY_NO_JOB, jid, STR(""));
-	if (job->state != QLESS_RUNNING)
-		return engine_fail_job(q, QLESS_OP_HEARTBEAT, QLESS_WHY_STATE, jid,
-				       qless_state_text(job->state));
+	rc = job_check_running(q, QLESS_OP_HEARTBEAT, jid, job);
+	if (rc < 0)
+		return rc;
 	/* A worker without a name can hold jobs but cannot renew their locks. */
 	if (worker.len == 0 || !str_equal(intern_str(job->worker), worker))
 		return engine_fail_job(q, QLESS_OP_HEARTBEAT, QLESS_WHY_WORKER, jid,
@@ -159,18 +158,11 @@ int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct ql
 static int check_running(struct qless *q, const struct qless_str *jids, size_t count)
 {
 	size_t i;
+	int rc = 0;
 
-	for (i = 0; i < count; i++) {
-		const struct qless_job *job = job_find(q, jids[i]);
-
-		if (job == NULL)
-			return engine_fail_job(q, QLESS_OP_TIMEOUT, QLESS_WHY_NO_JOB, jids[i],
-					       STR(""));
-		if (job->state != QLESS_RUNNING)
-			return engine_fail_job(q, QLESS_OP_TIMEOUT, QLESS_WHY_STATE, jids[i],
-					       qless_state_text(job->state));
-	}
-	return 0;
+	for (i = 0; rc == 0 && i < count; i++)
+		rc = job_check_running(q, QLESS_OP_TIMEOUT, jids[i], job_find(q, jids[i]));
+	return rc;
 }
 
 int qless_timeout(struct qless *q, double now, const struct qless_str *jids, size_t count)

@@ -21,8 +21,7 @@
 
 struct qless_str recur_jid(const struct qless_recur *recur)
 {
-	return str_make((const char *)&recur->node + skipnode_size(recur->node.height),
-			recur->hash.aux);
+	return engine_node_text(&recur->node, recur->hash.aux);
 }
 
 struct qless_str recur_member(const struct skipnode *node)
@@ -53,9 +52,8 @@ static struct qless_recur *recur_new(struct qless *q, struct qless_str jid)
 	struct qless_recur *recur =
 		mem_zalloc(offsetof(struct qless_recur, node) + skipnode_size(height) + jid.len);
 
-	skipnode_init(&recur->node, height);
 	recur->hash.aux = (uint32_t)jid.len;
-	engine_copy((char *)&recur->node + skipnode_size(height), jid);
+	engine_init_node(&recur->node, height, jid);
 	hash_insert(&q->recurs, &recur->hash);
 	return recur;
 }

@@ -104,6 +104,17 @@ double job_usual_score(const struct qless_job *job)
 	return job->time;
 }
 
+int job_refuse(struct qless *q, enum qless_operation operation, struct qless_str jid,
+	       const struct qless_job *job)
+{
+	if (job == NULL)
+		return engine_fail_job(q, operation, QLESS_WHY_NO_JOB, jid, STR(""));
+	if (job->state != QLESS_RUNNING)
+		return engine_fail_job(q, operation, QLESS_WHY_STATE, jid,
+				       qless_state_text(job->state));
+	return engine_fail_job(q, operation, QLESS_WHY_WORKER, jid, intern_str(job->worker));
+}
+
 void job_leave(struct qless *q, struct qless_job *job)
 {
 	assert(job->node.linked && job->state != QLESS_RUNNING);

@@ -9,6 +9,7 @@
 #define ENGINE_RUN_H
 
 #include "qless.h"
+#include "engine/job.h"
 
 struct queue;
 struct skiplist;
@@ -26,6 +27,31 @@ enum run_end {
 	RUN_CANCELED,
 	RUN_ENDS,
 };
+
+/* Record why an operation of a worker is refused: there is no job, it is not running, or another
+ * worker holds it. Returns the code. */
+int job_refuse(struct qless *q, enum qless_operation operation, struct qless_str jid,
+	       const struct qless_job *job);
+
+/* Check that the job of a jid, NULL if there is none, is running. */
+static inline int job_check_running(struct qless *q, enum qless_operation operation,
+				    struct qless_str jid, const struct qless_job *job)
+{
+	if (job != NULL && job->state == QLESS_RUNNING)
+		return 0;
+	return job_refuse(q, operation, jid, job);
+}
+
+/* Check that it is running and that `worker` holds it. */
+static inline int job_check_owner(struct qless *q, enum qless_operation operation,
+				  struct qless_str jid, const struct qless_job *job,
+				  struct qless_str worker)
+{
+	if (job != NULL && job->state == QLESS_RUNNING &&
+	    str_equal(intern_str(job->worker), worker))
+		return 0;
+	return job_refuse(q, operation, jid, job);
+}
 
 /* The list of the job by its state: the job is in it, or enters it next. */
 struct skiplist *job_list(const struct qless *q, const struct qless_job *job);

@@ -17,8 +17,7 @@
 
 struct qless_str tracked_jid(const struct tracked *tracked)
 {
-	return str_make((const char *)&tracked->node + skipnode_size(tracked->node.height),
-			tracked->hash.aux);
+	return engine_node_text(&tracked->node, tracked->hash.aux);
 }
 
 struct qless_str tracked_member(const struct skipnode *node)
@@ -44,9 +43,8 @@ void tracked_add(struct qless *q, struct qless_str jid, double now)
 	struct tracked *tracked =
 		mem_alloc(offsetof(struct tracked, node) + skipnode_size(height) + jid.len);
 
-	skipnode_init(&tracked->node, height);
 	tracked->hash.aux = (uint32_t)jid.len;
-	engine_copy((char *)&tracked->node + skipnode_size(height), jid);
+	engine_init_node(&tracked->node, height, jid);
 	hash_insert(&q->tracked, &tracked->hash);
 	skiplist_insert(&q->tracks, &tracked->node, now);
 	assert(hash_count(&q->tracked) == skiplist_count(&q->tracks));

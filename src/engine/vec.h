@@ -52,6 +52,8 @@ static inline void str_vec_clear(struct str_vec *v)
 
 void job_vec_push(struct job_vec *v, struct qless_job *job);
 void queue_vec_push(struct queue_vec *v, struct queue *queue);
+/* By their bytes. */
+void str_vec_sort(struct str_vec *v);
 void str_vec_push(struct str_vec *v, struct qless_str s);
 
 #endif

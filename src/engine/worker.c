@@ -22,8 +22,7 @@
 
 struct qless_str holding_jid(const struct holding *holding)
 {
-	return str_make((const char *)&holding->node + skipnode_size(holding->node.height),
-			holding->hash.aux);
+	return engine_node_text(&holding->node, holding->hash.aux);
 }
 
 static struct qless_str holding_key(const struct hash_node *node)
@@ -125,9 +124,8 @@ static struct holding *holding_new(struct qless *q, struct qless_str jid)
 	struct holding *holding =
 		mem_alloc(offsetof(struct holding, node) + skipnode_size(height) + jid.len);
 
-	skipnode_init(&holding->node, height);
 	holding->hash.aux = (uint32_t)jid.len;
-	engine_copy((char *)&holding->node + skipnode_size(height), jid);
+	engine_init_node(&holding->node, height, jid);
 	return holding;
 }
 
