@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: test_check.sh CHECK PROGRAM BUDGETS COMPILER VALGRIND
 #
-# The check of budgets finds what is over budget and what has none, and counts the same each time.
+# The check must find operations above their budget or without one, and count the same each time.
 
 set -eu
 
@@ -15,7 +15,7 @@ fail() {
   exit 1
 }
 
-# Budgets of a compiler that nobody has.
+# Budgets for a compiler that does not exist.
 grep '^#' "$budgets" >"$dir/budgets"
 "$check" "$program" "$dir/budgets" other-1-cpu "$valgrind" --update
 "$check" "$program" "$dir/budgets" other-1-cpu "$valgrind" >"$dir/output" ||
@@ -24,7 +24,7 @@ if grep '^ok' "$dir/output" | grep -qv ' (+0.0%)$'; then
   fail "two runs did not count the same"
 fi
 
-# Take a fifth from one budget, and another away.
+# Reduce one budget by a fifth, and remove another.
 awk '/^complete  / { sub(/[0-9]+$/, int($NF * 0.8)) } !/^cancel  /' "$dir/budgets" >"$dir/changed"
 if "$check" "$program" "$dir/changed" other-1-cpu "$valgrind" >"$dir/output"; then
   fail "nothing was over budget"

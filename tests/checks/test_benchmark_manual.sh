@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: test_benchmark_manual.sh QLESSD-BENCHMARK QLESSD-BENCHMARK.1
 #
-# The manual page has every option and every workload that the program has, and no other.
+# The manual page lists exactly the options and workloads of the program.
 
 set -eu
 

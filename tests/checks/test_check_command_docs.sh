@@ -1,8 +1,7 @@
 #!/bin/sh
 # usage: test_check_command_docs.sh CHECK MANUAL COMMANDS.DEF...
 #
-# The check has to notice an entry that is missing, one that has another name, and one that has
-# another synopsis.
+# The check must find a missing entry, an entry with another name, and one with another synopsis.
 
 set -u
 

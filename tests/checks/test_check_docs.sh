@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: test_check_docs.sh CHECK DUMP-OPTIONS QLESSD.CONF QLESSD.CONF.5
 #
-# The check has to find each way in which a document can depart from the table, and to name the
+# The check must find every kind of difference between a document and the table, and name the
 # directive.
 
 set -u
@@ -16,7 +16,7 @@ status=0
 
 # usage: expect_complaint DIRECTIVE SED-SCRIPT DOCUMENT
 #
-# Change a copy of one document, and look for the directive in what the check says about it.
+# Change a copy of one document. The complaints of the check must name the directive.
 expect_complaint() {
   cp "$sample" "$dir/sample"
   cp "$page" "$dir/page"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # usage: test_check_prose.sh CHECK FIXTURES
 #
-# Every complaint about the fixtures is expected, and every expected one comes. The folder is copied,
-# because the check skips folders with this name.
+# The complaints about the fixtures must be exactly the expected ones. The folder is copied, because
+# the check skips folders named fixtures.
 
 set -eu
 

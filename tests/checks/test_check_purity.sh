@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: test_check_purity.sh CHECK IMPURE-LIBRARY
 #
-# The check has to refuse a library that is impure on purpose, and to say why.
+# The check must refuse an impure library, and name every reason.
 
 set -u
 

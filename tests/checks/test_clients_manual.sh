@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: test_clients_manual.sh QLESSD-CLIENTS.7 WORKER.PY
 #
-# The last display of the manual page is the example in Python, as it stands in the file.
+# The last display of the manual page equals the file of the Python example.
 
 set -eu
 

@@ -1,13 +1,13 @@
 #!/bin/sh
 # usage: test_count_cases.sh COUNT-CASES
 #
-# The last line of a test run must not look better than the run was.
+# The last line of a test run must report every failure.
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 result=0
 
-# expect COUNTS EXIT-CODE MESON-STATUS: for the testlog on standard input.
+# expect COUNTS EXIT-CODE MESON-STATUS: check the counts of the testlog on standard input.
 expect() {
   cat >"$log"
   output=$(python3 "$counter" "$log" "$3")
@@ -21,7 +21,7 @@ expect() {
 
 counter=$1
 
-# Cases are counted, not binaries; a test that says nothing is one.
+# Cases are counted, not binaries. A test without output counts as one.
 expect '18 passed, 0 failed' 0 0 <<'END'
 {"name": "a", "result": "OK", "stdout": "x.c:1:some_case:PASS\n8 Tests 0 Failures 0 Ignored \nOK\n"}
 {"name": "b", "result": "OK"}
@@ -36,7 +36,7 @@ expect '3 passed, 3 failed' 1 0 <<'END'
 {"name": "c", "result": "OK", "stdout": "1..2\nok 1 - one\nok 2 - two # SKIP no time\n"}
 END
 
-# A crash counts, also after the last case and before the first.
+# A crash is a failure, also after the last case or before the first.
 expect '10 passed, 8 failed' 1 4 <<'END'
 {"name": "failing", "result": "FAIL", "stdout": "5 Tests 2 Failures 0 Ignored \nFAIL\n"}
 {"name": "differing", "result": "FAIL", "stdout": "2 scenarios passed, 1 failed\n"}
@@ -47,7 +47,7 @@ expect '10 passed, 8 failed' 1 4 <<'END'
 {"name": "hanging", "result": "TIMEOUT", "stdout": ""}
 END
 
-# No test is no success, and what meson finds wrong beside the tests is a failure.
+# A run without tests has failed, and so has one in which meson itself fails.
 expect '0 passed, 1 failed' 1 0 <<'END'
 END
 expect '1 passed, 1 failed' 1 1 <<'END'

@@ -1,8 +1,7 @@
 #!/bin/sh
 # usage: check-symbols.sh HEADER SHARED-LIBRARY STATIC-LIBRARY
 #
-# The functions that the header declares, and those that a program can see of each library, have to
-# be the same.
+# Each library must export exactly the functions that the header declares.
 
 set -eu
 

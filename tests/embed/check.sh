@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: check.sh PROGRAM EXPECTED
 #
-# Run a program that embeds the engine, and compare what it prints.
+# Run a program that embeds the engine, and compare its output.
 
 set -eu
 
