@@ -54,24 +54,6 @@ int segment_reserve(struct segment *s, const struct journal_io *io, uint64_t end
 	return journal_is_disk_full(rc) ? rc : 0;
 }
 
-void segment_note_records(struct segment *s, uint64_t bytes)
-{
-	assert(s->fd >= 0);
-	s->size += bytes;
-}
-
-void segment_note_zeros(struct segment *s, uint64_t zeroed)
-{
-	assert(s->fd >= 0);
-	s->zeroed = max_u64(s->zeroed, zeroed);
-}
-
-void segment_note_sync(struct segment *s)
-{
-	assert(s->fd >= 0 && s->synced_size <= s->size);
-	s->synced_size = s->size;
-}
-
 void segment_forget_room(struct segment *s)
 {
 	s->allocated = s->zeroed = 0;

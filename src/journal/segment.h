@@ -13,6 +13,7 @@
 #ifndef JOURNAL_SEGMENT_H
 #define JOURNAL_SEGMENT_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -52,11 +53,26 @@ static inline uint64_t segment_room(const struct segment *s)
 int segment_reserve(struct segment *s, const struct journal_io *io, uint64_t end);
 
 /* Whole records of that many bytes were written at the end. */
-void segment_note_records(struct segment *s, uint64_t bytes);
+static inline void segment_note_records(struct segment *s, uint64_t bytes)
+{
+	assert(s->fd >= 0);
+	s->size += bytes;
+}
+
 /* Zeros were written ahead, up to the offset `zeroed`. */
-void segment_note_zeros(struct segment *s, uint64_t zeroed);
+static inline void segment_note_zeros(struct segment *s, uint64_t zeroed)
+{
+	assert(s->fd >= 0);
+	s->zeroed = max_u64(s->zeroed, zeroed);
+}
+
 /* A sync begins that covers all records. */
-void segment_note_sync(struct segment *s);
+static inline void segment_note_sync(struct segment *s)
+{
+	assert(s->fd >= 0 && s->synced_size <= s->size);
+	s->synced_size = s->size;
+}
+
 /* A write failed, or the file is being cut: no space after the records counts any more. */
 void segment_forget_room(struct segment *s);
 
