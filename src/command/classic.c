@@ -1,5 +1,6 @@
 /*
- * The table of the classic commands, and what their handlers have in common.
+ * Code that the handlers of the queue commands share: arguments, errors, running and recording,
+ * replies.
  */
 #include "command/classic.h"
 
@@ -15,10 +16,11 @@
 #include "command/scripts.h"
 #include "util/num.h"
 
-/* Numbers in JSON and in messages have 14 digits, those in lists of the store 17. */
+/* Bound of an index or count. Redis writes numbers with 17 digits, so it takes larger ones for no
+ * integer. */
 #define INDEX_MAX 1e17
 
-/* What a large reply needed beyond this is given back. */
+/* Bytes of the JSON buffer that are kept after a large reply. */
 #define KEEP_BYTES ((size_t)64 * 1024)
 
 /* ---- errors ---- */
@@ -30,7 +32,7 @@ static struct qless_str cut_at_nul(struct qless_str text)
 	return nul != NULL ? str_make(text.ptr, (size_t)(nul - text.ptr)) : text;
 }
 
-/* An error of a script, with what stands before and after it. */
+/* Put a message into the envelope of a script error. `before` goes in front of the message. */
 static struct qless_str wrap(struct request *req, const char *before, struct qless_str message)
 {
 	struct buf *line = &req->scratch->line;
@@ -52,8 +54,8 @@ static struct qless_str wrap(struct request *req, const char *before, struct qle
 	return buf_str(line);
 }
 
-/* Clients find the message of a script after `user_script:<line>: `. What the store says is not the
- * script's. */
+/* Clients look for the message of a script after `user_script:<line>: `. A message of the store has
+ * no such prefix. */
 static void write_script_error(struct request *req, struct qless_str message, bool is_store)
 {
 	const char *before = "user_script:1: ";
@@ -94,7 +96,7 @@ void classic_write_refusal(struct request *req, struct qless_str line)
 		reply_error_line(req->reply, wrap(req, "", line));
 }
 
-/* What cannot be a name is not repeated in full. */
+/* Quote an argument, but no more of it than a name may have. */
 static void append_quoted(struct buf *error, struct qless_str s)
 {
 	buf_append(error, s.ptr, s.len < QLESS_MAX_NAME_BYTES ? s.len : QLESS_MAX_NAME_BYTES);
@@ -155,7 +157,7 @@ void answer_error(struct request *req, int code)
 	req->is_store = false;
 }
 
-/* The length of a synopsis without the options at its end. */
+/* Returns the length of a synopsis without the options at its end. */
 static size_t length_without_options(const char *args)
 {
 	const char *options = strstr(args, " [");
@@ -169,8 +171,8 @@ static size_t length_without_options(const char *args)
 	return options != NULL ? (size_t)(options - args) : strlen(args);
 }
 
-/* Add the arguments that a native command expects. Clients often swap two of them, and the error
- * names the first one that cannot be what it is taken for. */
+/* Add the arguments that a native command expects. Clients often swap two of them, and the message
+ * only names the first one that is invalid. */
 static void append_expected(struct request *req)
 {
 	struct buf *error = &req->scratch->error;
@@ -351,7 +353,7 @@ int request_check_option(struct request *req, const char *command, struct qless_
 			    "%s(): qlessd lacks the option \"%S\" of this script", command, name);
 }
 
-/* What the store takes for an index when a script hands it a number. */
+/* Returns whether Redis takes a number from a script for an index. */
 static bool is_index(double number)
 {
 	return number == floor(number) && fabs(number) < INDEX_MAX &&
@@ -468,7 +470,7 @@ int answer_one(struct request *req, const struct operation *op,
 
 int answer_integer(struct request *req, double number)
 {
-	/* As a script's number becomes an integer: towards zero, and this if it does not fit. */
+	/* As Redis converts the number of a script: towards zero; INT64_MIN if it does not fit. */
 	bool fits = number > -9223372036854775808.0 && number < 9223372036854775808.0;
 
 	reply_integer(req->reply, fits ? (int64_t)number : INT64_MIN);

@@ -1,5 +1,5 @@
 /*
- * Extensions to the classic commands that do for many jobs what the others do for one.
+ * Extensions of the classic commands that work on several jobs at once.
  */
 #include "command/classic_int.h"
 
@@ -25,7 +25,7 @@ size_t classic_multiput_jobs(const struct qless_str *args, size_t count)
 	return count;
 }
 
-/* What the jobs have in common, but the options. */
+/* Decode what the jobs have in common, except the options. */
 static int decode_common(struct request *req, struct qless_put *put)
 {
 	int rc = request_need(req, ARG_WORKER, "Multiput(): Arg \"worker\" missing", &put->worker);
@@ -38,7 +38,7 @@ static int decode_common(struct request *req, struct qless_put *put)
 	return rc;
 }
 
-/* The options, up to the word that ends them; *ret_first is behind it. */
+/* Read the options up to the word "jobs"; *ret_first is the index after that word. */
 static int read_options(struct request *req, struct put_options *ret, size_t *ret_first)
 {
 	size_t i;
@@ -68,7 +68,7 @@ static int check_data(struct request *req, const struct qless_str *job)
 	return rc;
 }
 
-/* The jobs begin at `first`. */
+/* Decode the jobs, which begin at argument `first`. */
 static int decode_puts(struct request *req, size_t first, struct operation_names *ret_jobs)
 {
 	struct operation_names jobs = request_rest(req, first);
@@ -123,8 +123,8 @@ int classic_multiput(struct request *req)
 
 /* ---- multicomplete ---- */
 
-/* Take one of the jobs of the command into the operation, unless its data is no JSON: then the job
- * is refused before anything is run. */
+/* Add one job of the command to the operation. Fails if its data is not JSON: the engine never sees
+ * such a job. */
 static int add_completion(struct request *req, const struct qless_str *job, struct operation *op)
 {
 	struct qless_str *texts = req->scratch->decoded.texts;
@@ -141,7 +141,7 @@ static int add_completion(struct request *req, const struct qless_str *job, stru
 	return 0;
 }
 
-/* The operation, so far without jobs, and the jobs of the command. */
+/* Decode the operation without jobs; *ret_jobs are the jobs of the command. */
 static int decode_completions(struct request *req, struct operation *op,
 			      struct operation_names *ret_jobs)
 {

@@ -1,5 +1,5 @@
 /*
- * The command that verifies the state, and repairs it.
+ * The command that verifies the state and repairs it.
  */
 #include "command/classic_int.h"
 
@@ -8,7 +8,7 @@
 #include "util/hash.h"
 #include "util/intern.h"
 
-/* Sentences, each once, in the order in which they came. */
+/* Findings: each sentence once, in the order of their arrival. */
 struct findings {
 	struct intern_table table;
 	struct buf order; /* of struct intern * */
@@ -74,7 +74,8 @@ static int reply_findings(struct request *req, const struct findings *f)
 	return 0;
 }
 
-/* What was found, with whether it is repaired; then what came to light only by the repairs. */
+/* Reply with the findings and whether they are repaired, then with findings that only the repairs
+ * revealed. */
 static int reply_repairs(struct request *req, const struct findings *found,
 			 const struct findings *left)
 {
@@ -96,7 +97,7 @@ static int reply_repairs(struct request *req, const struct findings *found,
 	return 0;
 }
 
-/* Of the form that changes something. */
+/* Decodes the form that changes something. */
 int decode_consistencycheck(struct request *req, struct operation *op)
 {
 	op->kind = OPERATION_RESOLVE;

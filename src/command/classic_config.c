@@ -6,7 +6,8 @@
 #include "util/json.h"
 #include "util/num.h"
 
-/* In some dialects a default that looks like a number is one. What was set is always text. */
+/* In some dialects a default that looks like a number is one. A value that was set is always text.
+ */
 static bool is_number(const struct dialect *dialect, const struct qless_option *option,
 		      double *ret_number)
 {

@@ -1,5 +1,6 @@
 /*
- * What the handlers of the classic API share; for classic*.c alone.
+ * Functions that the handlers of the queue commands share. For classic*.c, and for legacy.c, which
+ * decodes with them.
  */
 #ifndef COMMAND_CLASSIC_INT_H
 #define COMMAND_CLASSIC_INT_H
@@ -12,8 +13,8 @@
 #include "command/json.h"
 #include "operation/operation.h"
 
-/* Handlers return 0 after one reply has been written, or a negative code with none written: from
- * request_fail(), or from the engine, whose error the dialect then words. */
+/* A handler writes one reply and returns 0. If it fails, it writes none and returns a negative
+ * code: that of request_fail(), or the engine's, whose error the dialect then words. */
 
 /* Fail with a text of the classic dialect, in which %S is a struct qless_str, %g a number, and %s a
  * text. The dialect of the request can replace the format and each %s. Returns `code`. */
@@ -25,7 +26,7 @@ static inline const char *request_words(const struct request *req, const char *r
 	return req->form == REQUEST_NATIVE ? native : reference;
 }
 
-/* As if Redis had refused what the script asked of it. */
+/* Fail with an error that the script gets from Redis. */
 int request_fail_store(struct request *req, const char *message);
 
 static inline bool request_has(const struct request *req, size_t i)
@@ -33,26 +34,27 @@ static inline bool request_has(const struct request *req, size_t i)
 	return i < req->nargs;
 }
 
-/* An argument for messages: "nil" if it is missing. */
+/* An argument for a message; "nil" if it is missing. */
 struct qless_str request_text(const struct request *req, size_t i);
 
-/* The argument, or fail with the message if it is missing. */
+/* Return the argument. Fails with the message if the argument is missing. */
 int request_need(struct request *req, size_t i, const char *message, struct qless_str *ret_arg);
 
-/* A finite number, or fail with `<message><argument>`; missing is wrong. */
+/* Return a finite number. Fails with `<message><argument>` if the argument is none, or is missing.
+ */
 int request_number(struct request *req, size_t i, const char *message, double *ret_number);
-/* The same where missing means a default. */
+/* Like request_number(), but a missing argument means `number`. */
 int request_optional_number(struct request *req, size_t i, const char *message, double number,
 			    double *ret_number);
 bool text_is_number(struct qless_str text, double *ret_number);
 
-/* A page as index range or as limit, from `offset` at argument i and `count` behind it. */
+/* A page of a list, as an index range or as a limit. */
 struct classic_page {
 	int64_t offset;
 	int64_t count;
 };
 
-/* Two optional numbers, 0 and 25 if missing. */
+/* Read the optional numbers of a page at arguments i and i + 1; they default to 0 and 25. */
 int request_page_numbers(struct request *req, size_t i, const char *offset_message,
 			 const char *count_message, double *ret_offset, double *ret_count);
 int request_index_page(struct request *req, double offset, double count,
@@ -60,39 +62,40 @@ int request_index_page(struct request *req, double offset, double count,
 int request_limit_page(struct request *req, double offset, double count,
 		       struct classic_page *ret_page);
 
-/* How many jobs to take: a number, not negative, an integer. */
+/* Return a number of jobs: an integer, not negative. */
 int request_count(struct request *req, double number, const char *command, int64_t *ret_count);
 
-/* Well-formed JSON at argument i, or the decoder's message. Missing is wrong. */
+/* Check that argument i is well-formed JSON. Fails with the message of the JSON parser, or if the
+ * argument is missing. */
 int request_json(struct request *req, size_t i, enum json_kind *ret_kind);
 int request_json_text(struct request *req, struct qless_str text, enum json_kind *ret_kind);
 int request_fail_no_json(struct request *req);
 
-/* Room for lists of what is being decoded. */
+/* Lists for the operation that is being decoded; see struct decoded. */
 struct decoded *request_lists(struct request *req);
 
-/* The arguments from number i on. */
+/* The arguments from number i to the last. */
 struct operation_names request_rest(const struct request *req, size_t i);
 
-/* Make an operation of the arguments; 0, or a negative code as of a handler. It may look at the
- * state, and changes nothing. Writes no reply: what old logs recorded is decoded, too. */
+/* Make an operation of the arguments. Returns 0, or a negative code like a handler. A decoder may
+ * read the state, changes nothing, and writes no reply, because it also decodes old logs. */
 typedef int decode_fn(struct request *req, struct operation *op);
-/* Reply with what came of the operation. */
+/* Write the reply for the outcome of an operation. */
 typedef int answer_fn(struct request *req, const struct operation *op,
 		      const struct operation_outcome *outcome);
 
-/* Decode alone. On failure the sentence is in scratch->error. The result is good until the next
- * request that uses the scratch. */
+/* Decode without running. On failure the message is in scratch->error. The result is valid until
+ * the next request with this scratch. */
 int request_decode(struct request *req, decode_fn *decode, struct operation *ret_op);
 
-/* Run its parts one after the other, from 0 on, with the same outcome. The outcome gathers whether
- * any part has changed something. The caller records the operation after the last part. */
+/* Run one part of an operation. The caller runs all parts in order with the same outcome, which
+ * remembers if any part changed something, and then calls request_record(). */
 int request_run_part(struct request *req, struct operation *op, size_t i,
 		     struct operation_outcome *ret_outcome);
 void request_record(struct request *req, struct operation *op,
 		    const struct operation_outcome *outcome);
 
-/* What the request says of any operation. */
+/* Set what all operations have: database and time. */
 static inline void request_complete_operation(const struct request *req, struct operation *op)
 {
 	op->db = req->database->index;
@@ -100,7 +103,7 @@ static inline void request_complete_operation(const struct request *req, struct 
 	op->keeps_data = false;
 }
 
-/* Run what was decoded, and record it if it has changed something. */
+/* Run an operation, and record it if it changed something. */
 static inline int request_run(struct request *req, struct operation *op,
 			      struct operation_outcome *ret_outcome)
 {
@@ -114,7 +117,7 @@ static inline int request_run(struct request *req, struct operation *op,
 	return rc;
 }
 
-/* Decode, run and answer. Inline, so that the compiler sees which functions these are. */
+/* Decode, run and reply. Inline, so that the compiler can inline the two functions, too. */
 static inline int request_operation(struct request *req, decode_fn *decode, answer_fn *answer)
 {
 	struct operation_outcome outcome;
@@ -126,26 +129,26 @@ static inline int request_operation(struct request *req, decode_fn *decode, answ
 	return rc < 0 ? rc : answer(req, &op, &outcome);
 }
 
-/* Null, and the integer 1. */
+/* Reply with null, or with the integer 1. */
 answer_fn answer_nothing;
 answer_fn answer_one;
 
 int answer_integer(struct request *req, double number);
 int answer_null(struct request *req);
 int answer_bulk(struct request *req, struct qless_str text);
-/* What is in scratch->json. */
+/* Reply with the text in scratch->json. */
 int answer_json(struct request *req);
 int answer_array(struct request *req, const struct qless_str *items, size_t count);
 
-/* What request_fail() or the engine has said last, as a reply. */
+/* Reply with the last error, of request_fail() or of the engine. */
 void answer_error(struct request *req, int code);
 
-/* Move what has come due, for a command that reads next; unless nothing may change: then what is
- * due reads as if it were not. */
+/* Move jobs that have come due, before a command lists them. Does nothing if nothing may change
+ * now: then the command lists them as if they were not due yet. */
 int request_advance(struct request *req, enum qless_advance_kind kind, struct qless_str queue,
 		    int64_t max);
 
-/* The room for JSON, emptied. */
+/* The buffer for JSON, emptied. */
 struct buf *request_json_buf(struct request *req);
 
 /* classic_job.c */
@@ -177,7 +180,7 @@ decode_fn decode_depends;
 decode_fn decode_priority;
 decode_fn decode_log;
 
-/* The options of put as they were sent; NULL if one was not. */
+/* The options of put as the client sent them; NULL if it did not. */
 struct put_options {
 	const struct qless_str *priority;
 	const struct qless_str *tags;
@@ -185,14 +188,14 @@ struct put_options {
 	const struct qless_str *depends;
 };
 
-/* Refuse an option that the client's script knows and qlessd lacks; any other unknown one is passed
- * over, as the reference does. */
+/* Refuse an option that the client's script knows and qlessd lacks. Other unknown options are
+ * ignored, as in the reference. */
 int request_check_option(struct request *req, const char *command, struct qless_str name);
 
-/* Take an option by its name; false if there is none of that name. */
+/* Set an option by its name. Returns false if there is no such option. */
 bool put_option_set(struct put_options *options, struct qless_str name,
 		    const struct qless_str *value);
-/* Into `put`, which borrows the lists that scratch->decoded keeps. */
+/* Decode the options into `put`, which borrows lists from scratch->decoded. */
 int put_options_decode(struct request *req, const struct put_options *options,
 		       struct qless_put *put);
 

@@ -1,5 +1,5 @@
 /*
- * Classic commands about single jobs: their life from put to complete.
+ * Queue commands on single jobs: their life from put to complete.
  */
 #include "command/classic_int.h"
 
@@ -8,9 +8,9 @@
 #define NO_JID	 "Job(): no jid provided"
 #define NO_QUEUE "Queue(): no queue name provided"
 
-/* A reply of jobs leaves the buffer in pieces of about this size, so that of many jobs there is not
- * everything twice. With one more job it has to fit into a chunk of the output: those are used
- * again and again, and memory that is new costs more than what is written there. */
+/* Bytes after which a reply of jobs moves from the buffer to the output, so that a long reply is
+ * not in memory twice. A piece and one more job should fit into a chunk of the output: chunks are
+ * reused, and writing to new memory is slower. */
 #define PIECE_BYTES (CHAIN_CHUNK_BYTES / 2)
 
 struct job_reply {
@@ -133,7 +133,7 @@ static int read_put_options(struct request *req, size_t from, struct put_options
 	return rc;
 }
 
-/* Well-formed JSON and not `false`, where the option was given. */
+/* Check that an option is well-formed JSON and not `false`, if the client sent it. */
 static int check_option_json(struct request *req, const struct qless_str *text, const char *message)
 {
 	enum json_kind kind;
@@ -161,7 +161,7 @@ static int check_option_number(struct request *req, const struct qless_str *text
 static int read_option_strings(struct request *req, const struct qless_str *text,
 			       const char *command, const char *name, struct json_strings *ret)
 {
-	/* An object for `depends` is no dependency at all, as the reference has it. */
+	/* An object for `depends` means no dependency, as in the reference. */
 	bool objects = strcmp(name, "depends") == 0;
 
 	if (text == NULL || json_read_strings(*text, objects, ret))
@@ -170,7 +170,7 @@ static int read_option_strings(struct request *req, const struct qless_str *text
 			    command, name, *text);
 }
 
-/* The options in the order in which the reference checks them, then the shape of the lists. */
+/* Check the options in the order of the reference, then the lists in them. */
 static int check_put_options(struct request *req, const struct put_options *options,
 			     struct qless_put *put)
 {
@@ -277,7 +277,7 @@ int decode_requeue(struct request *req, struct operation *op)
 
 	if (rc < 0)
 		return rc;
-	/* Before anything else is said about the arguments. */
+	/* A missing job comes before any invalid argument. */
 	if (qless_get(req->engine, jid) == NULL)
 		return request_fail(req, QLESS_ENOJOB, "Requeue(): Job %S does not exist", jid);
 	rc = decode_put(req, op);
@@ -371,14 +371,14 @@ int classic_heartbeat(struct request *req)
 	return request_operation(req, decode_heartbeat, answer_heartbeat);
 }
 
-/* The options of complete; NULL if one was not given. */
+/* The options of complete; NULL if the client did not send one. */
 struct complete_options {
 	const struct qless_str *next;
 	const struct qless_str *delay;
 	const struct qless_str *depends;
 };
 
-/* A name at the end without a value takes back what was said before. */
+/* A name at the end without a value resets that option. */
 static void read_complete_options(struct request *req, size_t from, struct complete_options *ret)
 {
 	size_t i;
@@ -537,7 +537,7 @@ int classic_retry(struct request *req)
 	return request_operation(req, decode_retry, answer_retry);
 }
 
-/* ---- what is done to jobs from outside ---- */
+/* ---- changes by others than the worker ---- */
 
 int decode_timeout(struct request *req, struct operation *op)
 {
@@ -570,7 +570,7 @@ int classic_cancel(struct request *req)
 	return request_operation(req, decode_cancel, answer_cancel);
 }
 
-/* What is wrong with the job comes before what is wrong with the word. */
+/* An error of the job comes before an error of the word. */
 static int fail_depends_command(struct request *req, struct qless_str jid)
 {
 	int rc = qless_depends_on(req->engine, req->now, jid, NULL, 0);

@@ -1,5 +1,5 @@
 /*
- * Classic commands about queues, failures, statistics and workers.
+ * Queue commands on queues, failures, statistics and workers.
  */
 #include "command/classic_int.h"
 
@@ -7,7 +7,8 @@
 
 #define NO_QUEUE "Queue(): no queue name provided"
 
-/* Far enough for memory to answer in time, where there are thousands. */
+/* How many queues ahead of the current one are fetched into the cache. With thousands of queues,
+ * this is far enough to hide the latency of memory. */
 #define AHEAD 8
 
 static void add_number(struct buf *json, struct qless_str before, double number)
@@ -31,7 +32,7 @@ static void append_counts(struct buf *json, const struct qless_queue_counts *cou
 	buf_append_char(json, '}');
 }
 
-/* Of the jobs that have come due, some may be left to be moved: they count as moved. */
+/* Jobs that have come due and were not moved yet count as waiting. */
 static struct qless_queue_counts settle(const struct request *req, struct qless_queue_counts counts)
 {
 	if (!req->is_still) {
@@ -143,7 +144,7 @@ int classic_stats(struct request *req)
 struct listing {
 	struct qless_str state;
 	enum qless_listing listing;
-	bool is_limit; /* pages as a limit does, not as an index range */
+	bool is_limit; /* a page is a limit, not an index range */
 };
 
 static const struct listing listings[] = {
@@ -166,7 +167,7 @@ static const struct listing *find_listing(struct qless_str state)
 	return NULL;
 }
 
-/* Nothing counts as moved while nothing may be. */
+/* Choose the list. While nothing may change, jobs that have come due stay in the scheduled list. */
 static enum qless_listing choose_list(const struct request *req, enum qless_listing listing)
 {
 	return listing == QLESS_LIST_NOT_DUE && req->is_still ? QLESS_LIST_SCHEDULED : listing;
@@ -336,7 +337,7 @@ int classic_worker_deregister(struct request *req)
 
 /* ---- workers ---- */
 
-/* What the reference does not have, for those who need not have it as the reference does. */
+/* Append the days of a worker. The reference does not have them, so only the native form does. */
 static void append_days(struct request *req, struct buf *json, struct qless_str worker)
 {
 	struct qless_worker_day day;

@@ -1,5 +1,5 @@
 /*
- * Classic commands about recurring jobs.
+ * Queue commands on recurring jobs.
  */
 #include "command/classic_int.h"
 
@@ -268,7 +268,7 @@ int decode_recur_update(struct request *req, struct operation *op)
 
 	op->kind = OPERATION_RECUR_UPDATE;
 	rc = request_need(req, 0, NO_JID, &op->recur_update.jid);
-	/* What is wrong with the job comes first. */
+	/* An error of the job comes before errors of the changes. */
 	if (rc == 0)
 		rc = qless_recur_update(req->engine, req->now, op->recur_update.jid, NULL, 0);
 	if (rc < 0)

@@ -1,5 +1,5 @@
 /*
- * Classic commands about tags and tracking.
+ * Queue commands on tags and tracking.
  */
 #include "command/classic_int.h"
 
@@ -73,7 +73,7 @@ static int list_top(struct request *req)
 	return answer_json(req);
 }
 
-/* Of the forms that change something; the others are answered before. */
+/* Decodes the forms that change something. classic_tag() handles the others. */
 int decode_tag(struct request *req, struct operation *op)
 {
 	struct qless_str command;
@@ -134,7 +134,7 @@ static int list_tracked(struct request *req)
 	return answer_json(req);
 }
 
-/* Of the forms that change something. */
+/* Decodes the forms that change something. */
 int decode_track(struct request *req, struct operation *op)
 {
 	struct qless_str command = request_text(req, 0);

@@ -7,10 +7,10 @@
 #include "util/mem.h"
 
 struct databases {
-	struct operation_recorder recorder; /* its function is NULL: nobody is told */
+	struct operation_recorder recorder; /* its function is NULL: nothing is recorded */
 	struct qless_hooks hooks;
 	struct databases_limits limits;
-	struct qless **flushed; /* engines to be freed, bit by bit */
+	struct qless **flushed; /* engines that databases_free_some() frees */
 	size_t flushed_count;
 	unsigned count;
 	struct database of[];

@@ -1,6 +1,5 @@
 /*
- * The databases that SELECT chooses from: each is a queue engine of its own, made when a command
- * first needs it.
+ * The databases that SELECT chooses from. Each is an engine, created when a command first needs it.
  */
 #ifndef COMMAND_DATABASES_H
 #define COMMAND_DATABASES_H
@@ -16,55 +15,55 @@
 
 struct databases;
 
-/* One of them, and what is set for it. */
+/* One database and its settings. */
 struct database {
 	struct qless *engine;
 	unsigned index;
-	const struct operation_recorder *recorder; /* NULL: nobody is told */
+	const struct operation_recorder *recorder; /* NULL: nothing is recorded */
 	size_t max_json_depth; /* JSON_DEPTH_MAX unless max-json-depth sets it lower */
 	uint64_t flushes;
 };
 
-/* Copies the hooks; events of all databases go to the same place. */
+/* Copies the hooks. All databases publish their events to them. */
 struct databases *databases_new(unsigned count, const struct qless_hooks *hooks);
 void databases_free(struct databases *d);
 
 unsigned databases_count(const struct databases *d);
 
-/* A database, which has an engine from now on. */
+/* Get a database. Creates its engine if it has none. */
 struct database *databases_get(struct databases *d, unsigned index);
 
-/* NULL if no command has needed it so far: it is empty. */
+/* Get the engine of a database; NULL if it has none yet, and so is empty. */
 struct qless *databases_peek(const struct databases *d, unsigned index);
 
-/* Have somebody told from now on of all that changes a database, flushing included. Copies. */
+/* Record from now on each operation that changes a database, flushes included. Copies. */
 void databases_set_recorder(struct databases *d, const struct operation_recorder *recorder);
 
-/* Run an operation on the database that it is about, or flush that database. Other kinds must not
- * be given. Records nothing. Negative, with a sentence in `ret_error`, if that cannot be done. */
+/* Run an operation on its database, or flush the database. Operations of other kinds are not
+ * allowed. Records nothing itself. Returns a negative code, with a sentence in `ret_error`, if it
+ * fails. */
 int databases_apply(struct databases *d, const struct operation *op, struct buf *ret_error);
 /* Append the sentence about a database that does not exist. */
 void databases_complain(unsigned index, struct buf *ret_error);
 
-/* What the commands of clients may bring; see qless_set_limits(). */
+/* Limits of what clients may send; see qless_set_limits(). */
 struct databases_limits {
 	struct qless_limits engine;
 	size_t max_json_depth; /* up to JSON_DEPTH_MAX */
 };
 
-/* From now on, in all databases. NULL means the widest, as a log is to be replayed with: what is in
- * it was within the limits of its time. */
+/* Set the limits of all databases. NULL means the widest limits. Replay of a log needs these,
+ * because earlier limits may have been wider. */
 void databases_set_limits(struct databases *d, const struct databases_limits *limits);
 
-/* Delete all there is in a database. What databases_get() and databases_peek() returned for it is
- * no longer good. Its memory is left to databases_free_some(). */
+/* Delete everything in a database. The results of databases_get() and databases_peek() for it
+ * become invalid. databases_free_some() frees its memory. */
 void databases_flush(struct databases *d, unsigned index);
 
-/* Free some of what has been flushed, up to so many things. True if there is more: to be called
- * until it is not, with other things done in between. */
+/* Free up to `things` objects of flushed databases. Returns true if there are more. */
 bool databases_free_some(struct databases *d, size_t things);
 
-/* Two versions of a database that are equal mean that nothing in it has changed meanwhile. */
+/* If two versions of a database are equal, nothing in it has changed in between. */
 struct database_version {
 	uint64_t flushes;
 	uint64_t changes;
@@ -72,12 +71,12 @@ struct database_version {
 
 struct database_version databases_version(const struct databases *d, unsigned index);
 
-/* How many keys the ql:* view of a database has, and what one of them holds, in a number: see
- * keyspace_count() and keyspace_fingerprint(). */
+/* The number of keys in the ql:* view of a database, and the fingerprint of the value of one key;
+ * see keyspace_count() and keyspace_fingerprint(). */
 size_t databases_count_keys(const struct databases *d, unsigned index);
 uint64_t databases_fingerprint(const struct databases *d, unsigned index, struct qless_str key);
 
-/* Let all engines drop the statistics that are too old. */
+/* Drop statistics that are too old, in all databases. */
 void databases_maintain(struct databases *d);
 
 #endif

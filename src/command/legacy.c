@@ -1,16 +1,15 @@
 /*
- * The payload of RECORD_COMMANDS, in formats 2 and 3 of the log. Numbers are little-endian, and a
- * varint has seven bits a byte, the low ones first, with the top bit set in every byte but the
- *last:
+ * The payload of RECORD_COMMANDS in formats 2 and 3 of the log. Numbers are little-endian. A varint
+ * has seven bits in each byte, the low ones first; the top bit is set in every byte but the last.
  *
  *	varint	database
  *	8 bytes	time (IEEE 754 double, seconds since 1970)
  *	varint	number of words, then for each: varint length, bytes
  *
- * More of the same may follow up to the end of the payload. The first word is the name of a queue
- * command, as clients sent it, and the others are its arguments. In format 3 `=` in place of the
- * data of complete, fail and heartbeat is the data that the job had. Names that begin with `@` are
- * no commands of clients.
+ * More commands may follow up to the end of the payload. The first word is the name of a queue
+ * command, and the others are its arguments as the client sent them. In format 3, `=` in place of
+ *the data of complete, fail and heartbeat means that the job keeps its data. Names that begin with
+ *`@` are changes that are not queue commands.
  */
 #include "command/legacy.h"
 
@@ -66,7 +65,7 @@ bool legacy_take(struct legacy *l, struct qless_str *payload, struct legacy_comm
 	now = wire_get_double(c.at);
 	c.at += 8;
 	c.left -= 8;
-	/* Each word takes at least the byte of its length. */
+	/* Each word takes at least one byte, for its length. */
 	if (!take_varint(&c, c.left, &count) || count == 0 || count > c.left ||
 	    !take_words(&c, l, (size_t)count))
 		return false;
@@ -93,12 +92,12 @@ void legacy_done(struct legacy *l)
 	free(l->words);
 }
 
-/* ---- commands that are not of a client ---- */
+/* ---- changes that are not queue commands ---- */
 
 struct own_row {
 	struct qless_str name;
 	enum operation_kind kind;
-	size_t least; /* how many arguments it has at least */
+	size_t least; /* the least number of arguments */
 };
 
 static const struct own_row own_rows[] = {
@@ -147,7 +146,7 @@ static int decode_own(const struct own_row *row, const struct legacy_command *co
 
 /* ---- commands that only read now ---- */
 
-/* They moved what had come due, and were recorded for that. */
+/* These commands moved jobs that had come due. That is why they were recorded. */
 static int decode_advance(struct operation *op, enum qless_advance_kind kind,
 			  struct qless_str queue, int64_t max)
 {
@@ -199,7 +198,7 @@ static const struct reading_row reading_rows[] = {
 	{ STR_INIT("workers"), decode_workers },
 };
 
-/* NULL if there is no command of that name. */
+/* Returns NULL if there is no such command, or if it never changed anything. */
 static decode_fn *find_decoder(struct qless_str name)
 {
 	const struct command *row;
@@ -212,7 +211,7 @@ static decode_fn *find_decoder(struct qless_str name)
 	return row != NULL ? row->decode : NULL;
 }
 
-/* The argument with the data of the job that the first one names. */
+/* The commands that carry the data of a job, and the argument that holds it. */
 struct data_row {
 	struct qless_str name;
 	size_t at;
@@ -224,12 +223,12 @@ static const struct data_row data_rows[] = {
 	{ STR_INIT("heartbeat"), 2 },
 };
 
-/* What a record has in place of data that the job had already. It is no JSON, so decoders get other
- * data, which is then ignored. */
+/* The mark for data that the job had already. It is not JSON, so the decoder gets other data, and
+ * the operation ignores that. */
 static const struct qless_str same_data = STR_INIT("=");
 static const struct qless_str some_data = STR_INIT("null");
 
-/* Returns whether there was such a mark. */
+/* Replace the mark, and return whether there was one. */
 static bool replace_mark(struct legacy_command *command)
 {
 	for (size_t i = 0; i < sizeof data_rows / sizeof *data_rows; i++) {
@@ -295,7 +294,7 @@ void legacy_describe(const struct legacy_command *command, struct buf *out)
 
 	buf_printf(out, "db%u %.*s", command->db, (int)command->name.len, command->name.ptr);
 	for (size_t i = 0; i < command->count; i++) {
-		/* The rule of a user that holds the hash of a password is nobody's business. */
+		/* A rule that begins with # is the hash of a password. */
 		bool is_secret = has_rules && str_starts_with(command->args[i], STR("#"));
 
 		buf_append_char(out, ' ');

@@ -1,5 +1,5 @@
 /*
- * Doing again what a record of the log says: operations, or the commands of older logs.
+ * Replay of a record of the log: operations, or the commands of older logs.
  */
 #ifndef COMMAND_REPLAY_H
 #define COMMAND_REPLAY_H
@@ -14,8 +14,9 @@
 struct databases;
 
 struct replay {
-	struct databases *databases; /* whose state commands are decoded in */
-	/* Apply one operation. Negative, with a sentence in `ret_error`, if that cannot be done. */
+	struct databases *databases; /* decoders of commands read their state */
+	/* Apply one operation. Returns a negative code, with a sentence in `ret_error`, if it
+	 * fails. */
 	int (*apply)(void *arg, const struct operation *op, struct buf *ret_error);
 	void *arg;
 	struct operation_room room;
@@ -28,13 +29,13 @@ void replay_init(struct replay *r, struct databases *databases,
 		 void *arg);
 void replay_done(struct replay *r);
 
-/* Apply the operations in the payload of a record, one after the other, and add to *ret_count how
- * many they are. Negative, with a sentence in `ret_error`, at the first that cannot be read or
- * applied. */
+/* Apply the operations in the payload of a record in order, and add their number to *ret_count.
+ * Stops at the first one that cannot be read or applied: returns a negative code, with a sentence
+ * in `ret_error`. */
 int replay_operations(struct replay *r, struct qless_str payload, uint64_t *ret_count,
 		      struct buf *ret_error);
 
-/* Make operations of the commands in the payload of an older record, and apply them. */
+/* Like replay_operations(), for the commands in the payload of an older record. */
 int replay_commands(struct replay *r, struct qless_str payload, uint64_t *ret_count,
 		    struct buf *ret_error);
 

@@ -7,7 +7,7 @@
 #include "util/wire.h"
 
 #define DB_FOLLOWS 0x80
-/* Of a block of room, unless a list needs more. */
+/* Size of a block of room, unless a list needs more. */
 #define BLOCK_BYTES ((size_t)4096)
 
 /* ---- room ---- */
@@ -15,7 +15,7 @@
 struct operation_room_block {
 	struct operation_room_block *next;
 	size_t used;
-	size_t size; /* of what follows */
+	size_t size; /* of `bytes` */
 	max_align_t bytes[];
 };
 
@@ -25,7 +25,7 @@ static void *take_room(struct operation_room *room, size_t count, size_t size)
 	size_t bytes = count * size;
 	void *taken;
 
-	/* The caller has compared the count with the bytes that are left: it cannot overflow. */
+	/* No overflow: `count` is at most the number of bytes that are left. */
 	bytes += -bytes % sizeof(max_align_t);
 	if (block == NULL || bytes > block->size - block->used) {
 		size_t wanted = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
@@ -49,7 +49,7 @@ static void free_blocks(struct operation_room_block *block)
 	}
 }
 
-/* Keep one block for the next operation, unless it is a large one. */
+/* Keep one block for the next operation, unless the block is large. */
 static void empty_room(struct operation_room *room)
 {
 	struct operation_room_block *block = room->blocks;
@@ -140,7 +140,7 @@ static bool take_ref(struct cursor *c, const struct qless_str **ret_ref)
 	return take_text(c, text);
 }
 
-/* Each item takes a byte at least, so a count that cannot be is found before there is room made. */
+/* Each item takes at least one byte. So a damaged count fails here, before memory is allocated. */
 static bool take_count(struct cursor *c, size_t step, size_t *ret_count)
 {
 	uint64_t count;
@@ -247,7 +247,7 @@ static bool take_db(struct cursor *c, struct operation *op)
 	return true;
 }
 
-/* Returns the name of what cannot be read, NULL if all can. */
+/* Returns the name of the first field that cannot be read, or NULL. */
 static const char *take_fields(struct cursor *c, const struct layout *layout, struct operation *op)
 {
 	unsigned bits = 0;
@@ -265,7 +265,7 @@ static const char *take_fields(struct cursor *c, const struct layout *layout, st
 		}
 		if (field->presence == PRESENT_IF_TRUE)
 			*FIELD_AT(bool, op, field->test) = is_there;
-		/* Data comes from one place: the job, or here. */
+		/* The data comes from the job or from the record, not from both. */
 		if ((field->presence == PRESENT_IF_NEW && is_there == op->keeps_data) ||
 		    (field->presence == PRESENT_IF_NEW_REF && is_there && op->keeps_data))
 			return field->name;

@@ -22,7 +22,7 @@ static void describe_texts(const struct operation *op, struct operation_names te
 {
 	buf_append_char(out, '[');
 	for (size_t i = 0; i < texts.count; i++) {
-		/* The rule of a user that holds the hash of a password is nobody's business. */
+		/* A rule that begins with # is the hash of a password. */
 		bool is_secret =
 			op->kind == OPERATION_USER_SET && str_starts_with(texts.items[i], STR("#"));
 

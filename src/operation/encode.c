@@ -4,11 +4,11 @@
 #include "operation/layout.h"
 #include "util/wire.h"
 
-/* Whole numbers below this take a varint, and come back as the same double. */
+/* Integers below this bound are written as varints. A double holds each of them exactly. */
 #define WHOLE_MAX  4503599627370496.0 /* 2^52 */
 #define DB_FOLLOWS 0x80
 
-/* wire_put_bytes() writes eight bytes at least. */
+/* Bytes that wire_put_bytes() may write after a short text. */
 #define SPARE_BYTES 8
 
 static char *put_varint(struct buf *out, char *to, uint64_t value)

@@ -3,10 +3,10 @@
  *
  *	1 byte	the kind; the top bit is set if a database other than 0 follows
  *	varint	number of the database, if it follows
- *	1 byte	a bit for each optional field, the lowest for the first: whether it is there
- *	8 bytes	time (IEEE 754 double, seconds since 1970); MAINTAIN and the kinds that change no
- *		engine have none
- *	.	the fields that are there, in the order of the table below
+ *	1 byte	a bit for each optional field, the lowest for the first: the field is present
+ *	8 bytes	time (IEEE 754 double, seconds since 1970); MAINTAIN and the kinds that do not
+ *		change an engine have none
+ *	.	the fields that are present, in the order of the table below
  *
  *	field		bytes
  *	text, ref	varint length, bytes
@@ -19,15 +19,14 @@
  *			qless_recur_change), a number or a text
  *	flag		none: its bit is its value
  *
- * Little-endian; a varint has seven bits a byte, the low ones first, and the top bit set in all
- * bytes but the last. Bits of optional fields that do not exist are 0.
+ * Numbers are little-endian. A varint has seven bits in each byte, the low ones first; the top bit
+ *is set in every byte but the last. Unused bits of optional fields are 0.
  *
- * To add a kind: give it a number in operation.h that was never used, a row here, and a case in
- * run.c. To add an optional field: put it at the end of its row; what was written before has a 0 as
- * its bit. Any other change of a row makes another kind with a number of its own: keep the row of
- * the old number under another name (OPERATION_PUT_1), and turn it into the new kind at the end of
- * operation_decode(). Programs refuse kinds and bits that they do not know, and test_operation.c
- * pins the bytes of every kind.
+ * To add a kind, give it an unused number in operation.h, a row here, and a case in run.c. To add
+ *an optional field, put it at the end of the row: in old records its bit is 0. Any other change of
+ *a row needs a new kind with a new number. Then keep the old row under another name
+ * (OPERATION_PUT_1), and convert it to the new kind at the end of operation_decode(). Readers
+ *refuse kinds and bits that they do not know. test_operation.c pins the bytes of each kind.
  */
 #include "operation/layout.h"
 
@@ -50,7 +49,7 @@
 #define NUMBER_IF_HAS(name, member, has) \
 	FIELD(name, FIELD_NUMBER, PRESENT_IF_TRUE, member, member, has, 1)
 
-/* Lists of which there is always a count: names, or tuples of `step` texts. */
+/* Lists that are always present: names, or tuples of `step` texts. */
 #define NAMES(name, list) TUPLES(name, list, 1)
 #define TUPLES(name, list, step) \
 	FIELD(name, FIELD_TEXTS, PRESENT_ALWAYS, list.items, list.count, list.count, step)
@@ -59,7 +58,7 @@
 #define TEXTS_IF_HAS(name, member, count, has) \
 	FIELD(name, FIELD_TEXTS, PRESENT_IF_TRUE, member, count, has, 1)
 
-/* The job keeps its data, or gets that which follows. */
+/* The job keeps its data, or gets the data that follows. */
 #define KEPT		 ROW(FIELD_FLAG, PRESENT_IF_TRUE, "keeps-data", keeps_data)
 #define DATA(member)	 ROW(FIELD_TEXT, PRESENT_IF_NEW, "data", member)
 #define DATA_REF(member) ROW(FIELD_TEXT_REF, PRESENT_IF_NEW_REF, "data", member)
@@ -76,7 +75,7 @@
 	TEXT("worker", put.worker), TEXT("queue", put.queue), TEXT("jid", put.jid), \
 		TEXT("klass", put.klass), TEXT("data", put.data), PUT_OPTIONS
 
-/* PUT_OPTIONS reads what PUT_MANY has in common. */
+/* PUT_OPTIONS also describes put_many.common. */
 static_assert(AT(put) == AT(put_many.common), "they begin at the same place");
 
 #define JID TEXT("jid", job.jid)

@@ -1,6 +1,6 @@
 /*
- * What is written of each kind of operation, as a table: encoding, decoding and describing walk it.
- * For this folder alone. layout.c opens with the format.
+ * The fields of each kind of operation, as a table. Encoding, decoding and describing walk it. For
+ * this folder only. layout.c begins with the format.
  */
 #ifndef OPERATION_LAYOUT_H
 #define OPERATION_LAYOUT_H
@@ -20,7 +20,7 @@ enum field_type {
 	FIELD_FLAG,	/* bool; nothing but the bit that says so */
 };
 
-/* When a field is written. All but the first kind have a bit that says whether it is. */
+/* When a field is present. Fields that are not always present have a bit. */
 enum field_presence {
 	PRESENT_ALWAYS,
 	PRESENT_IF_TRUE,   /* if the bool at `test` is true */
@@ -28,17 +28,17 @@ enum field_presence {
 	PRESENT_IF_REF,	   /* if the pointer at `test` is not NULL */
 	PRESENT_IF_NUMBER, /* unless the double at `test` is 0, without a sign */
 	PRESENT_IF_NEW,	   /* unless the job keeps its data */
-	PRESENT_IF_NEW_REF /* nor if none was given */
+	PRESENT_IF_NEW_REF /* unless the job keeps its data, or the pointer at `test` is NULL */
 };
 
 struct field {
 	const char *name;
 	unsigned char type;
 	unsigned char presence;
-	unsigned char step;	/* FIELD_TEXTS: their count is a multiple of this */
+	unsigned char step;	/* FIELD_TEXTS: the count is a multiple of this */
 	unsigned short offset;	/* in struct operation */
 	unsigned short counted; /* offset of the count of a list */
-	unsigned short test;	/* offset of what says whether it is present */
+	unsigned short test;	/* offset of the member that decides if the field is present */
 };
 
 #define FIELDS_MAX 11
@@ -49,7 +49,7 @@ struct layout {
 	struct field fields[FIELDS_MAX]; /* up to the first without a name */
 };
 
-/* Of a number of a kind; NULL if there is none. */
+/* The layout of a kind; NULL if there is no such kind. */
 const struct layout *layout_find(unsigned kind);
 
 /* Whether a change of a recurring job is a number or a text. */
@@ -58,7 +58,7 @@ static inline bool change_is_number(const struct qless_recur_change *change)
 	return change->field <= QLESS_RECUR_BACKLOG;
 }
 
-/* Where the value of a field is, to be written and to be read. */
+/* The address of a field, for writing and for reading. */
 #define FIELD_AT(type, op, offset)	 ((type *)((char *)(op) + (offset)))
 #define CONST_FIELD_AT(type, op, offset) ((type const *)((const char *)(op) + (offset)))
 
@@ -106,7 +106,7 @@ static inline const struct qless_recur_change *field_changes(const struct operat
 	return *CONST_FIELD_AT(const struct qless_recur_change *, op, field->offset);
 }
 
-/* Returns whether a field is written of this operation. */
+/* Returns whether an operation has a field. */
 static inline bool field_is_present(const struct operation *op, const struct field *field)
 {
 	uint64_t bits;

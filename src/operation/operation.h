@@ -1,12 +1,12 @@
 /*
- * Operations: every change that the state can be asked for, as data.
+ * Operations: all changes of the state, as data.
  *
- * A command becomes an operation, the operation runs on the engine, and the log keeps the bytes of
- * the operations that changed something. Loading a log runs the same operations again, so no
- * client's syntax has any part in it. This layer alone knows what a log can say: queue operations,
- * and what changes besides the queues (databases emptied, scripts, users).
+ * A command of a client becomes an operation, and the operation runs on the engine. The log keeps
+ *the bytes of each operation that changed something. Loading the log runs these operations again,
+ *and needs no code that knows the syntax of a client. This layer alone knows what a log can
+ *contain: operations on queues, and changes of databases, scripts and users.
  *
- * Pure: the same operations in the same order leave the same state.
+ * The layer is pure: the same operations in the same order lead to the same state.
  *
  *	struct operation op = { .kind = OPERATION_PAUSE, .now = now };
  *	struct operation_outcome outcome;
@@ -28,8 +28,8 @@
 #include "util/str.h"
 
 /*
- * The numbers are written to disk: a number is never changed and never used again. layout.c says
- * how to add a kind, and how to change what is written of one.
+ * The log contains these numbers, so a number never changes and is never reused. layout.c says how
+ * to add a kind and how to change the fields of one.
  */
 enum operation_kind {
 	OPERATION_PUT = 1,
@@ -68,8 +68,8 @@ enum operation_kind {
 	OPERATION_CONFIG_UNSET = 34,
 	OPERATION_RESOLVE = 35,
 	OPERATION_MAINTAIN = 36,
-	/* The kinds below change something else than an engine. */
-	OPERATION_FLUSH = 64, /* the database is emptied */
+	/* The kinds below do not change an engine. */
+	OPERATION_FLUSH = 64, /* empty the database */
 	OPERATION_SCRIPT_ADDED = 65,
 	OPERATION_SCRIPTS_CLEARED = 66,
 	OPERATION_USER_SET = 67,
@@ -84,15 +84,15 @@ struct operation_names {
 
 struct operation {
 	enum operation_kind kind;
-	unsigned db; /* 0 where the operation is not about a database */
-	double now;  /* unused by MAINTAIN and by the kinds that change no engine */
-	/* COMPLETE, HEARTBEAT and FAIL: the job keeps the data that it has, and `data` is ignored.
-	 * For records: clients send the data with each call and rarely change it. */
+	unsigned db; /* 0 if the operation is not about a database */
+	double now;  /* not used by MAINTAIN and by the kinds that do not change an engine */
+	/* COMPLETE, HEARTBEAT and FAIL: the job keeps its data, and `data` is ignored. This saves
+	 * space in the log: clients send the data with each call and rarely change it. */
 	bool keeps_data;
 	union {
 		struct qless_put put; /* PUT, REQUEUE */
 		struct {
-			/* What the jobs have in common: all but jid, class and data. */
+			/* Everything that the jobs have in common: all but jid, class and data. */
 			struct qless_put common;
 			/* jid, class and data of each job, one after the other. */
 			struct operation_names jobs;
@@ -106,7 +106,7 @@ struct operation {
 		struct {
 			struct qless_str jid;
 			struct qless_str worker;
-			const struct qless_str *data; /* NULL: none was given */
+			const struct qless_str *data; /* NULL: no new data */
 		} heartbeat;
 		struct {
 			struct qless_str worker;
@@ -124,7 +124,7 @@ struct operation {
 			struct qless_str worker;
 			struct qless_str group;
 			struct qless_str message;
-			const struct qless_str *data; /* NULL: none was given */
+			const struct qless_str *data; /* NULL: no new data */
 		} fail;
 		struct qless_retry retry;
 		/* TIMEOUT, CANCEL: jids. PAUSE, UNPAUSE, QUEUE_FORGET: queues.
@@ -143,7 +143,7 @@ struct operation {
 		struct {
 			struct qless_str jid;
 			struct qless_str message;
-			const struct qless_str *item; /* NULL: none was given */
+			const struct qless_str *item; /* NULL: no item */
 		} log;
 		struct {
 			struct qless_str queue;
@@ -168,20 +168,20 @@ struct operation {
 		struct {
 			struct qless_str name;
 			struct operation_names rules; /* USER_SET only */
-			/* Of USER_SET and USER_DELETED that come from a log before format 4: they
-			 * count as long as this is the fingerprint of what the configuration makes
-			 * of the user. NULL: they always count. Never written. */
+			/* In USER_SET and USER_DELETED from logs before format 4. The operation
+			 * counts only if this is the fingerprint of the user in the current
+			 * configuration. NULL: it always counts. Never written. */
 			const struct qless_str *basis;
 		} user;
 	};
 };
 
-/* What came of an operation. Results borrow from the engine until its next call. */
+/* The outcome of an operation. Results borrow from the engine until its next call. */
 struct operation_outcome {
-	bool changed;	/* the state is another one: the operation belongs in the log */
-	bool kept_data; /* the data given was what the job had already; see keeps_data */
-	double until;	/* the latest time that was used: `now`, or later */
-	/* Set only after success. */
+	bool changed;	/* the operation changed the state and must be recorded */
+	bool kept_data; /* the job already had the data; see keeps_data */
+	double until;	/* the latest time that the operation used: `now`, or later */
+	/* Valid only after success. */
 	union {
 		struct qless_jobs jobs;	     /* POP, PEEK */
 		struct qless_list jids;	     /* JOBS */
@@ -194,10 +194,10 @@ struct operation_outcome {
 	};
 };
 
-/* The name of a kind, such as "put"; NULL if there is none of that number. */
+/* The name of a kind, such as "put"; NULL if there is no such kind. */
 const char *operation_name(unsigned kind);
 
-/* Whether the operation changes an engine, and so can be run by operation_run(). */
+/* Returns whether the operation changes an engine, so that operation_run() can run it. */
 static inline bool operation_is_for_engine(const struct operation *op)
 {
 	return op->kind < OPERATION_FLUSH;
@@ -205,18 +205,18 @@ static inline bool operation_is_for_engine(const struct operation *op)
 
 /* ---- running ---- */
 
-/* Make the engine's call of this operation. Returns what the engine returns; its error is that of
- * the engine. The operations on many jobs succeed even if some of the jobs were refused. */
+/* Call the engine. Returns 0 or the code of the engine; qless_last_error() then has the error. An
+ * operation of several parts succeeds even if the engine refuses some of them. */
 int operation_run(struct qless *q, const struct operation *op,
 		  struct operation_outcome *ret_outcome);
 
-/* HEARTBEAT_MANY and COMPLETE_MANY: run the part of job number `i` alone, for a caller that needs
- * the outcome of each. operation_run() runs the parts one after the other. */
+/* HEARTBEAT_MANY and COMPLETE_MANY have a part for each job. These functions run one part, for a
+ * caller that needs the outcome of each; operation_run() runs all of them in order. */
 size_t operation_count_parts(const struct operation *op);
 int operation_run_part(struct qless *q, const struct operation *op, size_t i,
 		       struct operation_outcome *ret_outcome);
 
-/* Told of each operation that has changed something. What it borrows ends with the call. */
+/* Called with each operation that changed something. The operation is valid during the call. */
 struct operation_recorder {
 	void (*record)(void *arg, const struct operation *op);
 	void *arg;
@@ -224,10 +224,11 @@ struct operation_recorder {
 
 /* ---- bytes ---- */
 
-/* Append the operation to a buffer without a maximum. Operations can follow each other there. */
+/* Append the bytes of an operation to a buffer without a maximum. Several operations may follow
+ * each other. */
 void operation_encode(const struct operation *op, struct buf *out);
 
-/* Room for the lists of decoded operations. Starts zeroed. */
+/* Memory for the lists of decoded operations. Starts zeroed. */
 struct operation_room {
 	struct operation_room_block *blocks;
 };
@@ -235,7 +236,7 @@ struct operation_room {
 void operation_room_done(struct operation_room *room);
 
 /*
- * Take the first operation off the bytes. Any bytes give an operation or an error: negative, with a
+ * Take the first operation off the bytes. All bytes give an operation or an error: negative, with a
  * sentence in `ret_error`. The result borrows from the bytes, and from `room` until the next
  * operation is decoded there.
  */
@@ -244,11 +245,11 @@ int operation_decode(struct qless_str *bytes, struct operation_room *room, struc
 
 /* ---- for people ---- */
 
-/* Append one line, without time and newline: `db0 pop queue="mail" worker="w1" count=1`. Hashes of
- * passwords are left out. */
+/* Append one line without time and newline: `db0 pop queue="mail" worker="w1" count=1`. Leaves out
+ * the hashes of passwords. */
 void operation_describe(const struct operation *op, struct buf *out);
 
-/* Whether the text is among the arguments. */
+/* Returns whether the text is one of the arguments. */
 bool operation_mentions(const struct operation *op, struct qless_str text);
 
 #endif

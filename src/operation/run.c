@@ -1,5 +1,5 @@
 /*
- * From an operation to the call of the engine that it stands for.
+ * Running operations: the call of the engine for each kind.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "operation/operation.h"
 #include "util/mem.h"
 
-/* The data that a job has; no job has none. */
+/* The data of a job; empty if there is no such job. */
 static struct qless_str data_of(const struct qless *q, struct qless_str jid)
 {
 	const struct qless_job *job = qless_get(q, jid);
@@ -115,14 +115,14 @@ static int run_parts(struct qless *q, const struct operation *op, struct operati
 	int rc;
 
 	for (size_t i = 0; i < operation_count_parts(op); i++) {
-		/* One that is refused does not keep the others from being run. */
+		/* If the engine refuses one job, the others still run. */
 		rc = run_part(q, op, i, ret);
 		(void)rc;
 	}
 	return 0;
 }
 
-/* Inline, because each command of a client passes here. */
+/* Inline, because each change passes here. */
 static inline __attribute__((always_inline)) int run(struct qless *q, const struct operation *op,
 						     struct operation_outcome *ret)
 {
