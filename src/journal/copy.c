@@ -172,9 +172,9 @@ static int check_target(struct copy *c)
 static int make_whole(struct copy *c, struct recovery *r)
 {
 	struct recovery_limit all = RECOVERY_NO_LIMIT;
-	struct recovery_target nobody = { 0 };
+	struct recovery_target no_target = { 0 };
 	char path[JOURNAL_PATH_MAX];
-	int rc = recovery_run(r, c->io, c->to, &all, &nobody, c->error);
+	int rc = recovery_run(r, c->io, c->to, &all, &no_target, c->error);
 
 	if (rc < 0 || r->cut_bytes + r->spare_bytes == 0)
 		return rc;

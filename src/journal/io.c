@@ -99,9 +99,9 @@ static int system_allocate(void *arg, int fd, uint64_t offset, uint64_t len)
 	return result(rc);
 }
 
-/* The data and the size of the file; an error here means that what was written is lost, so an
- * interrupted call is the only one that is tried again. The system would sync a file that somebody
- * has removed without a word. */
+/* Sync the data and the size of a file. An error means that written bytes are lost, so only an
+ * interrupted call is repeated. The system syncs a removed file without an error, so the number of
+ * its names is checked. */
 static int system_sync(void *arg, int fd)
 {
 	struct stat st;

@@ -103,7 +103,7 @@ static bool run_script(unsigned long long seed, enum journal_sync sync)
 static void check_kept(const char *message)
 {
 	uint64_t next = f.recovery.manifest.base_sequence;
-	struct recovery_target nobody = { 0 };
+	struct recovery_target no_target = { 0 };
 	struct recovery_limit limit = RECOVERY_NO_LIMIT;
 	struct recovery r;
 	struct kept kept;
@@ -116,7 +116,7 @@ static void check_kept(const char *message)
 			0, kept_read(&m, kept.numbers[i - 1], &f.disk.io, "data", &f.error));
 		limit.sequence = next - 1;
 		TEST_ASSERT_EQUAL_INT_MESSAGE(
-			0, recovery_run(&r, &f.disk.io, "data", &limit, &nobody, &f.error),
+			0, recovery_run(&r, &f.disk.io, "data", &limit, &no_target, &f.error),
 			buf_cstr(&f.error));
 		TEST_ASSERT_EQUAL_UINT64_MESSAGE(m.base, r.manifest.base, message);
 		TEST_ASSERT_EQUAL_UINT64_MESSAGE(limit.sequence, r.last_sequence, message);

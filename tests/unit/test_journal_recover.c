@@ -582,7 +582,7 @@ static void a_record_may_be_larger_than_a_segment(void)
 static void setting_the_clock_back_does_no_harm(void)
 {
 	struct random_calls calls;
-	struct recovery_target nobody = { 0 };
+	struct recovery_target no_target = { 0 };
 	struct recovery_limit limit;
 	struct recovery r;
 	char *before, *after;
@@ -605,7 +605,8 @@ static void setting_the_clock_back_does_no_harm(void)
 	/* Marks have the times of the clock, so a recovery up to the early time stops at the late
 	 * one. */
 	limit = (struct recovery_limit){ UINT64_MAX, early_us };
-	TEST_ASSERT_EQUAL_INT(0, recovery_run(&r, &f.disk.io, "data", &limit, &nobody, &f.error));
+	TEST_ASSERT_EQUAL_INT(0,
+			      recovery_run(&r, &f.disk.io, "data", &limit, &no_target, &f.error));
 	TEST_ASSERT_TRUE(r.limited);
 	recovery_done(&r);
 }
@@ -1108,10 +1109,10 @@ static void the_state_as_of_a_sequence_number_is_recovered(void)
 		limit.sequence = 0;
 		for (uint64_t seq = 1; limit.sequence == 0 && i > 0; seq++) {
 			struct recovery_limit to = { seq, INT64_MAX };
-			struct recovery_target nobody = { 0 };
+			struct recovery_target no_target = { 0 };
 
-			TEST_ASSERT_EQUAL_INT(
-				0, recovery_run(&r, &f.disk.io, "data", &to, &nobody, &copy.error));
+			TEST_ASSERT_EQUAL_INT(0, recovery_run(&r, &f.disk.io, "data", &to,
+							      &no_target, &copy.error));
 			if (r.tail_size >= steps[i].end)
 				limit.sequence = seq;
 			recovery_done(&r);
@@ -1216,7 +1217,7 @@ static void kept_snapshots_are_removed_when_fewer_are_to_be_kept(void)
 static void a_state_before_the_oldest_snapshot_is_refused(void)
 {
 	struct recovery_limit limit = { 5, INT64_MAX };
-	struct recovery_target nobody = { 0 };
+	struct recovery_target no_target = { 0 };
 	struct random_calls calls;
 	struct recovery r;
 
@@ -1226,7 +1227,7 @@ static void a_state_before_the_oldest_snapshot_is_refused(void)
 	journal_rewrite(f.journal);
 	journal_wait(f.journal);
 	TEST_ASSERT_EQUAL_INT(-ERANGE,
-			      recovery_run(&r, &f.disk.io, "data", &limit, &nobody, &f.error));
+			      recovery_run(&r, &f.disk.io, "data", &limit, &no_target, &f.error));
 	recovery_done(&r);
 	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&f.error),
 				    "the oldest state that can be recovered from "
@@ -1235,7 +1236,7 @@ static void a_state_before_the_oldest_snapshot_is_refused(void)
 	buf_clear(&f.error);
 	limit = (struct recovery_limit){ UINT64_MAX, f.us - INT64_C(3600000000) };
 	TEST_ASSERT_EQUAL_INT(-ERANGE,
-			      recovery_run(&r, &f.disk.io, "data", &limit, &nobody, &f.error));
+			      recovery_run(&r, &f.disk.io, "data", &limit, &no_target, &f.error));
 	recovery_done(&r);
 	buf_clear(&f.error);
 }
