@@ -57,15 +57,15 @@ struct journal_options {
 	bool threads;
 	/* The helper thread calls this when the owner should call commit_log_flush(). */
 	void (*wake)(void *arg);
-	/* Write all databases, and operations for what else there is, with the calls of base.h. In
-	 * a process of its own; the state is as it was at the end of the turn. */
+	/* Write all databases, and operations for everything else, with the calls of base.h. A
+	 * rewrite runs it in a child, which has the state as of the end of a turn. */
 	void (*save)(void *arg, struct base_writer *w);
-	/* How a base is made from the files; NULL: always by a fork. With it come the next three:
-	 * how much memory the state takes, from how much on it is not forked, and operations
-	 * for what the server knows better than its files, which may be NULL. */
+	/* How to make a snapshot from the files. NULL: a child makes every snapshot, and the next
+	 * three options do not count. */
 	const struct rebuild_options *rebuild;
-	uint64_t (*state_bytes)(void *arg);
-	uint64_t fork_max_bytes;
+	uint64_t (*state_bytes)(void *arg); /* memory that the state takes */
+	uint64_t fork_max_bytes;	    /* with less than this, a child makes the snapshot */
+	/* Write operations that the server knows and its files may not have. May be NULL. */
 	void (*save_extra)(void *arg, struct buf *out);
 	void *arg; /* first argument of all callbacks */
 };

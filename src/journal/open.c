@@ -118,8 +118,7 @@ static void set_positions(struct journal *j, uint64_t sequence)
 	journal_publish(j);
 }
 
-/* Make a segment that begins after `sequence`, and put it in force, after a base if there is one.
- */
+/* Make a segment that begins after `sequence`, and add it to the current manifest. */
 static int begin_log(struct journal *j, uint64_t sequence, struct buf *ret_error)
 {
 	struct disk_create create = rotate_describe(j, sequence + 1);
