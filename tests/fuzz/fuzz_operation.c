@@ -1,6 +1,6 @@
 /*
- * Any bytes as operations: decoding gives an operation or a sentence. What was decoded is the same
- * after another encoding, can be described, and leaves an engine whose invariants hold.
+ * Arbitrary bytes as operations. Decoding must return an operation or an error. An operation must
+ * survive another encoding, must have a description, and must leave the engine consistent.
  */
 #include <assert.h>
 #include <math.h>
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* A block of just this size: a sanitizer sees the byte after it being read. */
+	/* A block of exactly this size: a sanitizer notices a read of the next byte. */
 	char *copy = mem_realloc_array(NULL, size, 1);
 	struct qless_str rest = str_make(copy, size);
 	struct buf error = BUF_INIT(4096);

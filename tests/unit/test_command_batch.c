@@ -13,7 +13,7 @@ void tearDown(void)
 	native_teardown(&f);
 }
 
-/* The reply is an error that begins so, and nothing came of the call. */
+/* Expect an error that begins with this text, and an unchanged state. */
 #define ASSERT_NO_EFFECT(expected, ...)                                               \
 	do {                                                                          \
 		uint64_t changes_ = qless_changes(native_engine(&f));                 \
@@ -49,7 +49,7 @@ static void assert_popped(const char *expected, double now)
 
 /* ---- multiput ---- */
 
-static void multiput_puts_jobs_that_are_popped_in_the_order_given(void)
+static void jobs_of_a_multiput_are_popped_in_their_order(void)
 {
 	f.now = 1763478000.125;
 	ASSERT_NATIVE("*4\r\n$1\r\nd\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\na\r\n", &f, "multiput", "w",
@@ -58,7 +58,7 @@ static void multiput_puts_jobs_that_are_popped_in_the_order_given(void)
 	assert_popped("d b c a ", f.now + 1);
 }
 
-static void multiput_leaves_what_as_many_puts_would(void)
+static void multiput_leads_to_the_state_of_single_puts(void)
 {
 	char *batch;
 
@@ -79,7 +79,7 @@ static void multiput_leaves_what_as_many_puts_would(void)
 	free(batch);
 }
 
-static void the_clock_is_later_than_the_last_job_of_a_multiput(void)
+static void the_clock_passes_the_last_job_of_a_multiput(void)
 {
 	NATIVE(&f, "multiput", "w", "q", "0", "jobs", "a", "k", "1");
 	TEST_ASSERT_TRUE(f.passed == 0);
@@ -92,7 +92,7 @@ static void the_clock_is_later_than_the_last_job_of_a_multiput(void)
 	TEST_ASSERT_TRUE(f.passed == 0);
 }
 
-static void multiput_makes_up_jids(void)
+static void multiput_replaces_stars_by_new_jids(void)
 {
 	ASSERT_NATIVE("*3\r\n$32\r\n00000000000000000000000000000001\r\n$1\r\nb\r\n"
 		      "$32\r\n00000000000000000000000000000002\r\n",
@@ -100,7 +100,7 @@ static void multiput_makes_up_jids(void)
 		      "3");
 }
 
-static void multiput_makes_up_many_jids(void)
+static void multiput_replaces_many_stars(void)
 {
 	struct qless_str argv[5 + 3 * 200] = { STR("multiput"), STR("w"), STR("q"), STR("0"),
 					       STR("jobs") };
@@ -118,7 +118,7 @@ static void multiput_makes_up_many_jids(void)
 	TEST_ASSERT_EQUAL_size_t(200, jobs.count);
 }
 
-static void multiput_shares_its_options(void)
+static void multiput_applies_its_options_to_each_job(void)
 {
 	struct qless_job_info info;
 
@@ -132,7 +132,7 @@ static void multiput_shares_its_options(void)
 	ASSERT_NATIVE("$28\r\n{\"jobs\":[\"a\",\"b\"],\"total\":2}\r\n", &f, "tag", "get", "t");
 }
 
-static void a_multiput_with_anything_wrong_puts_nothing(void)
+static void an_invalid_multiput_puts_no_job(void)
 {
 	ASSERT_NO_EFFECT("-BADARG Multiput(): Unknown option \"tag\" (expected: MULTI", "multiput",
 			 "w", "q", "0", "tag", "[]", "jobs", "a", "k", "1");
@@ -168,7 +168,7 @@ static void a_multiput_with_anything_wrong_puts_nothing(void)
 
 /* ---- multicomplete ---- */
 
-static void multicomplete_answers_for_each_job(void)
+static void multicomplete_replies_for_each_job(void)
 {
 	NATIVE(&f, "multiput", "w", "q", "0", "jobs", "a", "k", "1", "b", "k", "1", "c", "k", "1");
 	NATIVE(&f, "put", "w", "other", "d", "k", "1", "0");
@@ -187,7 +187,7 @@ static void multicomplete_answers_for_each_job(void)
 		      "1", "b", "false", "b", "2");
 }
 
-static void an_error_in_a_reply_says_what_its_own_job_is_about(void)
+static void each_error_of_a_multicomplete_is_about_its_own_job(void)
 {
 	NATIVE(&f, "multiput", "w", "q", "0", "jobs", "a", "k", "1");
 	NATIVE(&f, "pop", "q", "w", "1");
@@ -215,7 +215,7 @@ static void multicomplete_needs_data_for_each_job(void)
 
 /* ---- multiheartbeat ---- */
 
-static void multiheartbeat_answers_for_each_job(void)
+static void multiheartbeat_replies_for_each_job(void)
 {
 	NATIVE(&f, "multiput", "w", "q", "0", "jobs", "a", "k", "1", "b", "k", "1");
 	NATIVE(&f, "pop", "q", "w", "1");
@@ -265,17 +265,17 @@ static void scripts_do_not_know_the_extensions(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(multiput_puts_jobs_that_are_popped_in_the_order_given);
-	RUN(multiput_leaves_what_as_many_puts_would);
-	RUN(the_clock_is_later_than_the_last_job_of_a_multiput);
-	RUN(multiput_makes_up_jids);
-	RUN(multiput_makes_up_many_jids);
-	RUN(multiput_shares_its_options);
-	RUN(a_multiput_with_anything_wrong_puts_nothing);
-	RUN(multicomplete_answers_for_each_job);
-	RUN(an_error_in_a_reply_says_what_its_own_job_is_about);
+	RUN(jobs_of_a_multiput_are_popped_in_their_order);
+	RUN(multiput_leads_to_the_state_of_single_puts);
+	RUN(the_clock_passes_the_last_job_of_a_multiput);
+	RUN(multiput_replaces_stars_by_new_jids);
+	RUN(multiput_replaces_many_stars);
+	RUN(multiput_applies_its_options_to_each_job);
+	RUN(an_invalid_multiput_puts_no_job);
+	RUN(multicomplete_replies_for_each_job);
+	RUN(each_error_of_a_multicomplete_is_about_its_own_job);
 	RUN(multicomplete_needs_data_for_each_job);
-	RUN(multiheartbeat_answers_for_each_job);
+	RUN(multiheartbeat_replies_for_each_job);
 	RUN(scripts_do_not_know_the_extensions);
 	return UNIT_RESULT();
 }

@@ -1,6 +1,6 @@
 /*
- * The three forms in which the classic commands are called. What the commands do is recorded in
- * conformance/.
+ * The three forms of the queue commands. The recorded scenarios in conformance/ test what the
+ * commands do.
  */
 #include <stdlib.h>
 
@@ -104,7 +104,7 @@ static void the_queue_commands_are_in_order(void)
 
 #define PUT_EXPECTED "(expected: PUT worker queue jid klass data delay ...)"
 
-static void native_calls_have_code_words_in_errors(void)
+static void native_errors_begin_with_a_code(void)
 {
 	ASSERT_STR("$1\r\nj\r\n", run_native(5, "put w q j k {} 0"));
 	ASSERT_STR("-NOTRUNNING Heartbeat(): Job j not currently running: waiting\r\n",
@@ -118,8 +118,8 @@ static void native_calls_have_code_words_in_errors(void)
 	TEST_ASSERT_TRUE(str_starts_with(run_native(6, "put w q j k [ 0"), STR("-BADJSON ")));
 }
 
-/* They name the argument, what was found, and what was expected. */
-static void native_errors_about_arguments_help(void)
+/* Errors name the argument, its value, and the expected arguments. */
+static void native_errors_show_the_expected_arguments(void)
 {
 	ASSERT_STR("-BADARG Put(): Arg \"delay\" not a number: mail " PUT_EXPECTED "\r\n",
 		   run_native(5, "put q j k w {} mail"));
@@ -147,7 +147,7 @@ static void native_errors_about_arguments_help(void)
 		run_native(5, "config.set heartbeat x"));
 }
 
-static void the_other_forms_keep_the_words_of_the_reference(void)
+static void other_forms_have_the_errors_of_the_reference(void)
 {
 	ASSERT_STR("-ERR Odd number of additional args: table: 0x0\r\n",
 		   run_form(REQUEST_QLESS, "put 5 w q j k {} 0 tags"));
@@ -159,7 +159,7 @@ static void the_other_forms_keep_the_words_of_the_reference(void)
 		   run_form(REQUEST_QLESS, "failed 5 g 0.5"));
 }
 
-static void explicit_calls_take_the_time_and_say_err(void)
+static void qless_takes_the_time_and_its_errors_begin_with_err(void)
 {
 	ASSERT_STR("$1\r\nj\r\n", run_form(REQUEST_QLESS, "put 5 w q j k {} 0"));
 	ASSERT_STR("-ERR Heartbeat(): Job j not currently running: waiting\r\n",
@@ -171,7 +171,7 @@ static void explicit_calls_take_the_time_and_say_err(void)
 		   run_form(REQUEST_QLESS, ""));
 }
 
-static void script_calls_have_the_errors_of_scripts(void)
+static void script_errors_look_like_those_of_the_script(void)
 {
 	ASSERT_STR("-ERR user_script:1: Queue(): no queue name provided script: " SCRIPT_CLIENT_SHA
 		   ", on "
@@ -183,7 +183,7 @@ static void script_calls_have_the_errors_of_scripts(void)
 		   run_form(REQUEST_SCRIPT, "pause 1"));
 }
 
-static void an_empty_list_is_an_object_only_for_scripts(void)
+static void only_scripts_get_an_object_for_an_empty_list(void)
 {
 	ASSERT_STR("$2\r\n{}\r\n", run_form(REQUEST_SCRIPT, "pop 1 q w 1"));
 	ASSERT_STR("$2\r\n[]\r\n", run_form(REQUEST_QLESS, "pop 1 q w 1"));
@@ -192,7 +192,7 @@ static void an_empty_list_is_an_object_only_for_scripts(void)
 		   run_form(REQUEST_QLESS, "workers 1 w"));
 }
 
-static void an_error_ends_at_a_nul_and_has_one_line(void)
+static void an_error_is_one_line_that_ends_at_a_nul(void)
 {
 	struct qless_str args[] = { STR_INIT("a\r\nb\0c") };
 
@@ -201,7 +201,7 @@ static void an_error_ends_at_a_nul_and_has_one_line(void)
 	ASSERT_STR("-NOJOB Timeout(): Job a  b\r\n", take_reply());
 }
 
-static void a_job_is_written_with_its_members_in_order(void)
+static void a_job_has_its_members_in_order(void)
 {
 	run_native(5, "put w q j k {\"a/b\":1} 0 tags [\"t\"]");
 	run_native(6, "log j said {\"what\":1,\"x\":[2.50]}");
@@ -252,7 +252,7 @@ static void append_dump(void *arg, struct qless_str piece)
 	buf_append_str(arg, piece);
 }
 
-static void data_that_a_job_had_is_not_recorded_again(void)
+static void unchanged_data_is_not_recorded_again(void)
 {
 	struct notes notes = { BUF_INIT(BUF_NO_MAX), BUF_INIT(BUF_NO_MAX) };
 	struct buf live = BUF_INIT(BUF_NO_MAX), again = BUF_INIT(BUF_NO_MAX);
@@ -300,9 +300,9 @@ static void data_that_a_job_had_is_not_recorded_again(void)
 	buf_done(&again);
 }
 
-/* Jobs that were refused are recorded as well if the engine has to refuse them again; those that
- * never got there are not. */
-static void a_batch_is_recorded_once_without_what_is_no_json(void)
+/* The record has the jobs that the engine refused, because replay lets the engine refuse them
+ * again. It does not have the jobs that the decoder refused. */
+static void a_batch_is_recorded_once_without_invalid_json(void)
 {
 	struct notes notes = { BUF_INIT(BUF_NO_MAX), BUF_INIT(BUF_NO_MAX) };
 	struct operation_recorder recorder = { .record = note, .arg = &notes };
@@ -327,15 +327,15 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(the_queue_commands_are_in_order);
-	RUN(native_calls_have_code_words_in_errors);
-	RUN(native_errors_about_arguments_help);
-	RUN(the_other_forms_keep_the_words_of_the_reference);
-	RUN(explicit_calls_take_the_time_and_say_err);
-	RUN(script_calls_have_the_errors_of_scripts);
-	RUN(an_empty_list_is_an_object_only_for_scripts);
-	RUN(an_error_ends_at_a_nul_and_has_one_line);
-	RUN(a_job_is_written_with_its_members_in_order);
-	RUN(data_that_a_job_had_is_not_recorded_again);
-	RUN(a_batch_is_recorded_once_without_what_is_no_json);
+	RUN(native_errors_begin_with_a_code);
+	RUN(native_errors_show_the_expected_arguments);
+	RUN(other_forms_have_the_errors_of_the_reference);
+	RUN(qless_takes_the_time_and_its_errors_begin_with_err);
+	RUN(script_errors_look_like_those_of_the_script);
+	RUN(only_scripts_get_an_object_for_an_empty_list);
+	RUN(an_error_is_one_line_that_ends_at_a_nul);
+	RUN(a_job_has_its_members_in_order);
+	RUN(unchanged_data_is_not_recorded_again);
+	RUN(a_batch_is_recorded_once_without_invalid_json);
 	return UNIT_RESULT();
 }

@@ -1,5 +1,5 @@
 /*
- * Databases: made when needed, flushed at once and freed bit by bit.
+ * Databases: created when needed, flushed at once, freed in parts.
  */
 #include <stdio.h>
 
@@ -33,7 +33,7 @@ static void put(unsigned db, int count)
 	}
 }
 
-static void a_database_is_made_when_it_is_needed(void)
+static void a_database_is_created_when_first_needed(void)
 {
 	TEST_ASSERT_NULL(databases_peek(d, 1));
 	put(1, 1);
@@ -47,7 +47,7 @@ static void a_flushed_database_is_empty_before_its_memory_is_freed(void)
 	databases_flush(d, 0);
 	TEST_ASSERT_NULL(databases_peek(d, 0));
 	put(0, 1);
-	/* Five jobs, a queue, its name and that of the class. */
+	/* The objects are five jobs, a queue, its name and the name of the class. */
 	TEST_ASSERT_TRUE(databases_free_some(d, 3));
 	TEST_ASSERT_TRUE(databases_free_some(d, 3));
 	TEST_ASSERT_FALSE(databases_free_some(d, 3));
@@ -55,7 +55,7 @@ static void a_flushed_database_is_empty_before_its_memory_is_freed(void)
 	TEST_ASSERT_NULL(qless_get(databases_peek(d, 0), STR("j1")));
 }
 
-static void databases_flushed_one_after_the_other_are_all_freed(void)
+static void all_flushed_databases_are_freed(void)
 {
 	put(0, 3);
 	databases_flush(d, 0);
@@ -68,7 +68,7 @@ static void databases_flushed_one_after_the_other_are_all_freed(void)
 	TEST_ASSERT_FALSE(databases_free_some(d, 7));
 }
 
-static void what_is_flushed_goes_with_the_databases(void)
+static void databases_free_also_frees_flushed_databases(void)
 {
 	put(0, 5);
 	databases_flush(d, 0);
@@ -78,9 +78,9 @@ static void what_is_flushed_goes_with_the_databases(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(a_database_is_made_when_it_is_needed);
+	RUN(a_database_is_created_when_first_needed);
 	RUN(a_flushed_database_is_empty_before_its_memory_is_freed);
-	RUN(databases_flushed_one_after_the_other_are_all_freed);
-	RUN(what_is_flushed_goes_with_the_databases);
+	RUN(all_flushed_databases_are_freed);
+	RUN(databases_free_also_frees_flushed_databases);
 	return UNIT_RESULT();
 }

@@ -37,7 +37,7 @@ static void append_varint(size_t value)
 	buf_append(&payload, bytes, wire_put_varint(bytes, value));
 }
 
-/* Append a command as format 3 had it; blanks separate the words. */
+/* Append a command in format 3. Blanks separate its words. */
 static void append(unsigned db, double now, const char *words)
 {
 	unsigned char bytes[8];
@@ -55,7 +55,7 @@ static void append(unsigned db, double now, const char *words)
 	}
 }
 
-static void commands_are_taken_off_one_by_one(void)
+static void commands_are_read_one_by_one(void)
 {
 	struct legacy_command command;
 	struct qless_str rest;
@@ -78,7 +78,7 @@ static void commands_are_taken_off_one_by_one(void)
 	TEST_ASSERT_EQUAL_size_t(0, rest.len);
 }
 
-static void a_payload_that_is_no_command_is_refused(void)
+static void an_invalid_payload_is_refused(void)
 {
 	static const struct qless_str bad[] = {
 		STR_INIT(""),
@@ -149,7 +149,7 @@ static void commands_of_clients_become_operations(void)
 				 decode("multicomplete w q b { a {}"));
 }
 
-static void listings_become_what_they_moved(void)
+static void listings_become_an_advance(void)
 {
 	TEST_ASSERT_EQUAL_STRING("db0 advance kind=pop queue=\"q\" max=3", decode("peek q 3"));
 	TEST_ASSERT_EQUAL_STRING("db0 advance kind=queue queue=\"q\" max=1000",
@@ -172,7 +172,7 @@ static void the_mark_in_place_of_data_keeps_the_data(void)
 		decode("fail j w g = ="));
 }
 
-static void what_is_not_of_a_client_becomes_an_operation(void)
+static void changes_other_than_queue_commands_become_operations(void)
 {
 	TEST_ASSERT_EQUAL_STRING("db0 flush", decode("@flush"));
 	TEST_ASSERT_EQUAL_STRING("db0 maintain", decode("@maintain"));
@@ -186,7 +186,7 @@ static void what_is_not_of_a_client_becomes_an_operation(void)
 				 decode("@user-configured joe"));
 }
 
-static void what_cannot_be_decoded_is_named(void)
+static void errors_name_the_command_that_cannot_be_decoded(void)
 {
 	TEST_ASSERT_EQUAL_STRING("there is no command put2", decode("put2 w q"));
 	TEST_ASSERT_EQUAL_STRING("there is no command get", decode("get j"));
@@ -216,7 +216,7 @@ static int replay(uint64_t *ret_count)
 	return rc;
 }
 
-static void a_record_is_replayed_to_its_end_or_to_the_first_failure(void)
+static void replay_stops_at_the_first_failure(void)
 {
 	uint64_t count;
 
@@ -243,13 +243,13 @@ static void a_record_is_replayed_to_its_end_or_to_the_first_failure(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(commands_are_taken_off_one_by_one);
-	RUN(a_payload_that_is_no_command_is_refused);
+	RUN(commands_are_read_one_by_one);
+	RUN(an_invalid_payload_is_refused);
 	RUN(commands_of_clients_become_operations);
-	RUN(listings_become_what_they_moved);
+	RUN(listings_become_an_advance);
 	RUN(the_mark_in_place_of_data_keeps_the_data);
-	RUN(what_is_not_of_a_client_becomes_an_operation);
-	RUN(what_cannot_be_decoded_is_named);
-	RUN(a_record_is_replayed_to_its_end_or_to_the_first_failure);
+	RUN(changes_other_than_queue_commands_become_operations);
+	RUN(errors_name_the_command_that_cannot_be_decoded);
+	RUN(replay_stops_at_the_first_failure);
 	return UNIT_RESULT();
 }

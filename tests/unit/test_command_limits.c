@@ -30,7 +30,7 @@ void tearDown(void)
 	native_teardown(&f);
 }
 
-/* Refused, and nothing came of it. */
+/* Expect a refusal, and an unchanged state. */
 #define ASSERT_REFUSED(expected, ...)                                                 \
 	do {                                                                          \
 		uint64_t changes_ = qless_changes(native_engine(&f));                 \
@@ -68,7 +68,7 @@ static void put_refuses_long_names_and_data(void)
 		       "0");
 }
 
-static void what_just_fits_is_taken(void)
+static void names_and_data_at_the_limit_are_accepted(void)
 {
 	ASSERT_BEGINS("$16\r\n", &f, "put", "0123456789abcdef", "0123456789abcdef",
 		      "0123456789abcdef", "0123456789abcdef", "\"a text of 32 bytes, quotes in\"",
@@ -76,7 +76,7 @@ static void what_just_fits_is_taken(void)
 	ASSERT_BEGINS("$", &f, "pop", "0123456789abcdef", "0123456789abcdef", "5");
 }
 
-static void a_job_has_no_more_tags_than_allowed(void)
+static void a_job_cannot_exceed_max_tags(void)
 {
 	ASSERT_REFUSED("-LIMIT A job would have more tags than max-tags (3)\r\n", "put", "w", "q",
 		       "j", "k", "{}", "0", "tags", "[1,2,3,4]");
@@ -90,7 +90,7 @@ static void a_job_has_no_more_tags_than_allowed(void)
 	ASSERT_NATIVE("$13\r\n[\"a\",\"b\",\"c\"]\r\n", &f, "tag", "remove", "j", LONG_NAME);
 }
 
-static void a_job_has_no_more_dependencies_than_allowed(void)
+static void a_job_cannot_exceed_max_dependencies(void)
 {
 	put("a");
 	put("b");
@@ -109,7 +109,7 @@ static void a_job_has_no_more_dependencies_than_allowed(void)
 		       "complete", "a", "w", "q", "{}", "next", "q", "depends", "[1,2,3]");
 }
 
-static void recur_refuses_what_put_does(void)
+static void recur_has_the_limits_of_put(void)
 {
 	ASSERT_REFUSED("-LIMIT The queue" NAME_LIMIT, "recur", LONG_NAME, "r", "k", "{}",
 		       "interval", "1", "0");
@@ -134,7 +134,7 @@ static void recur_refuses_what_put_does(void)
 	ASSERT_REFUSED(JSON_DATA, "recur.update", "r", "data", LONG_DATA);
 }
 
-static void jobs_that_run_are_reported_within_the_limits(void)
+static void reports_about_running_jobs_obey_the_limits(void)
 {
 	run_one("j");
 	ASSERT_REFUSED(JSON_DATA, "heartbeat", "j", "w", LONG_DATA);
@@ -152,7 +152,7 @@ static void jobs_that_run_are_reported_within_the_limits(void)
 	ASSERT_REFUSED(JSON_DATA, "log", "j", "m", LONG_DATA);
 }
 
-static void a_call_asks_for_no_more_jobs_than_allowed(void)
+static void a_call_cannot_exceed_max_jobs_per_call(void)
 {
 	ASSERT_REFUSED("-LIMIT More jobs in one call than max-jobs-per-call (5)\r\n", "multiput",
 		       "w", "q", "0", "jobs", "1", "k", "1", "2", "k", "1", "3", "k", "1", "4", "k",
@@ -166,7 +166,7 @@ static void a_call_asks_for_no_more_jobs_than_allowed(void)
 	ASSERT_NATIVE(":0\r\n", &f, "unfail", "q", "g", "5");
 }
 
-static void the_other_commands_that_store_names_check_them(void)
+static void all_commands_that_store_names_check_their_length(void)
 {
 	ASSERT_REFUSED("-LIMIT The worker" NAME_LIMIT, "pop", "q", LONG_NAME, "1");
 	ASSERT_REFUSED("-LIMIT A queue" NAME_LIMIT, "pause", "q", LONG_NAME);
@@ -175,7 +175,7 @@ static void the_other_commands_that_store_names_check_them(void)
 	ASSERT_REFUSED("-LIMIT The value" DATA_LIMIT, "config.set", "o", LONG_DATA);
 }
 
-static void names_that_are_only_looked_for_are_not_found(void)
+static void lookups_accept_long_names_and_find_nothing(void)
 {
 	ASSERT_NATIVE("$-1\r\n", &f, "get", LONG_NAME);
 	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "multiget", LONG_NAME);
@@ -203,7 +203,7 @@ static void names_that_are_only_looked_for_are_not_found(void)
 	ASSERT_NATIVE("$-1\r\n", &f, "config.unset", LONG_NAME);
 }
 
-static void nothing_longer_than_any_name_is_published(void)
+static void names_above_the_widest_limit_are_not_published(void)
 {
 	struct buf name = BUF_INIT(BUF_NO_MAX);
 
@@ -218,7 +218,7 @@ static void nothing_longer_than_any_name_is_published(void)
 	buf_done(&name);
 }
 
-static void an_error_repeats_no_more_than_a_name_may_have(void)
+static void an_error_quotes_at_most_the_length_of_a_name(void)
 {
 	struct buf name = BUF_INIT(BUF_NO_MAX);
 
@@ -233,7 +233,7 @@ static void an_error_repeats_no_more_than_a_name_may_have(void)
 	buf_done(&name);
 }
 
-static void json_is_nested_no_deeper_than_allowed(void)
+static void json_cannot_exceed_max_json_depth(void)
 {
 	ASSERT_REFUSED("-LIMIT A JSON text is nested deeper than max-json-depth (3 levels)\r\n",
 		       "put", "w", "q", "j", "k", "[{\"a\":[[]]}]", "0");
@@ -241,7 +241,7 @@ static void json_is_nested_no_deeper_than_allowed(void)
 	ASSERT_BEGINS("-ERR ", &f, "qless", "put", "1", "w", "q", "j", "k", "[[[[]]]]", "0");
 }
 
-static void what_came_in_under_wider_limits_can_be_worked_with(void)
+static void jobs_from_before_a_tighter_limit_still_work(void)
 {
 	const char *jid = "a-jid-of-more-than-16-bytes";
 
@@ -256,7 +256,7 @@ static void what_came_in_under_wider_limits_can_be_worked_with(void)
 	ASSERT_NATIVE("$8\r\ncomplete\r\n", &f, "complete", jid, "w", LONG_NAME, "{}");
 }
 
-static void limits_hold_in_all_databases_from_then_on(void)
+static void a_new_limit_holds_in_all_databases(void)
 {
 	ASSERT_BEGINS("-LIMIT", &f, "pause", LONG_NAME);
 	f.call.session.db = 1; /* not used before */
@@ -269,7 +269,7 @@ static void limits_hold_in_all_databases_from_then_on(void)
 	ASSERT_BEGINS("-LIMIT", &f, "pause", LONG_NAME);
 }
 
-static void no_limit_is_wider_than_the_widest(void)
+static void limits_cannot_exceed_their_maximum(void)
 {
 	struct qless_limits limits = { .max_name_bytes = SIZE_MAX, .max_tags = 0 };
 
@@ -279,7 +279,7 @@ static void no_limit_is_wider_than_the_widest(void)
 	TEST_ASSERT_EQUAL_size_t(QLESS_MAX_TAGS, qless_get_limits(native_engine(&f))->max_tags);
 }
 
-static void a_log_item_may_be_as_deep_as_json_can_be(void)
+static void a_log_item_may_have_the_greatest_depth_of_json(void)
 {
 	struct buf item = BUF_INIT(BUF_NO_MAX);
 
@@ -296,7 +296,7 @@ static void a_log_item_may_be_as_deep_as_json_can_be(void)
 	buf_done(&item);
 }
 
-static void a_log_item_comes_back_as_it_was_sent(void)
+static void a_log_item_is_returned_unchanged(void)
 {
 	put("j");
 	databases_set_limits(f.call.env.databases, NULL);
@@ -312,21 +312,21 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(put_refuses_long_names_and_data);
-	RUN(what_just_fits_is_taken);
-	RUN(a_job_has_no_more_tags_than_allowed);
-	RUN(a_job_has_no_more_dependencies_than_allowed);
-	RUN(recur_refuses_what_put_does);
-	RUN(jobs_that_run_are_reported_within_the_limits);
-	RUN(a_call_asks_for_no_more_jobs_than_allowed);
-	RUN(the_other_commands_that_store_names_check_them);
-	RUN(names_that_are_only_looked_for_are_not_found);
-	RUN(nothing_longer_than_any_name_is_published);
-	RUN(an_error_repeats_no_more_than_a_name_may_have);
-	RUN(json_is_nested_no_deeper_than_allowed);
-	RUN(what_came_in_under_wider_limits_can_be_worked_with);
-	RUN(limits_hold_in_all_databases_from_then_on);
-	RUN(no_limit_is_wider_than_the_widest);
-	RUN(a_log_item_may_be_as_deep_as_json_can_be);
-	RUN(a_log_item_comes_back_as_it_was_sent);
+	RUN(names_and_data_at_the_limit_are_accepted);
+	RUN(a_job_cannot_exceed_max_tags);
+	RUN(a_job_cannot_exceed_max_dependencies);
+	RUN(recur_has_the_limits_of_put);
+	RUN(reports_about_running_jobs_obey_the_limits);
+	RUN(a_call_cannot_exceed_max_jobs_per_call);
+	RUN(all_commands_that_store_names_check_their_length);
+	RUN(lookups_accept_long_names_and_find_nothing);
+	RUN(names_above_the_widest_limit_are_not_published);
+	RUN(an_error_quotes_at_most_the_length_of_a_name);
+	RUN(json_cannot_exceed_max_json_depth);
+	RUN(jobs_from_before_a_tighter_limit_still_work);
+	RUN(a_new_limit_holds_in_all_databases);
+	RUN(limits_cannot_exceed_their_maximum);
+	RUN(a_log_item_may_have_the_greatest_depth_of_json);
+	RUN(a_log_item_is_returned_unchanged);
 	return UNIT_RESULT();
 }

@@ -1,6 +1,6 @@
 /*
- * The native form of every command about jobs: arguments in the order of the manual, without a
- * time; errors that begin with their code; empty lists that are lists.
+ * The native form of each queue command: arguments in the order of the manual and without a time,
+ * errors that begin with their code, and empty lists as lists.
  */
 #include "native.h"
 
@@ -23,7 +23,7 @@ static void at(double now)
 	f.now = now;
 }
 
-/* A bulk string that has the text in it. */
+/* Expect a bulk string that contains the text. */
 #define ASSERT_HAS(expected, ...)                                               \
 	do {                                                                    \
 		const char *reply_ = NATIVE(&f, __VA_ARGS__);                   \
@@ -53,7 +53,7 @@ static const char *always_refused(void *arg, size_t bytes)
 	return "MISCONF the disk is full";
 }
 
-static void listings_answer_without_moving_what_is_due_while_nothing_may_change(void)
+static void listings_do_not_move_due_jobs_while_nothing_may_change(void)
 {
 	at(100);
 	ASSERT_BEGINS("$", &f, "put", "w", "q", "due", "k", "{}", "5");
@@ -86,7 +86,7 @@ static void every_queue_command_is_in_the_table(void)
 	}
 }
 
-static void what_writes_makes_an_operation(void)
+static void each_command_that_writes_has_a_decoder(void)
 {
 	for (size_t i = 0; i < queue_command_rows.count; i++) {
 		const struct command *row = &queue_command_rows.rows[i];
@@ -115,7 +115,7 @@ static void put_get_and_multiget(void)
 	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "multiget", "none");
 }
 
-static void put_and_recur_make_up_a_jid_for_a_star(void)
+static void put_and_recur_replace_a_star_by_a_new_jid(void)
 {
 	ASSERT_NATIVE("$32\r\n00000000000000000000000000000001\r\n", &f, "put", "w", "q", "*", "k",
 		      "{}", "0");
@@ -125,7 +125,7 @@ static void put_and_recur_make_up_a_jid_for_a_star(void)
 		   "00000000000000000000000000000001");
 	ASSERT_HAS("\"jid\":\"00000000000000000000000000000002\"", "recur.get",
 		   "00000000000000000000000000000002");
-	/* Only there, and only in the native form. */
+	/* Only the native form has this. */
 	ASSERT_NATIVE("$32\r\n00000000000000000000000000000003\r\n", &f, "put", "*", "*", "*", "*",
 		      "{}", "0");
 	ASSERT_NATIVE("$1\r\n*\r\n", &f, "qless", "put", "1", "w", "q", "*", "k", "{}", "0");
@@ -133,7 +133,7 @@ static void put_and_recur_make_up_a_jid_for_a_star(void)
 		      "k", "{}", "0");
 }
 
-static void a_star_among_very_many_arguments(void)
+static void a_star_among_many_arguments_is_replaced(void)
 {
 	struct qless_str argv[7 + 200] = { STR("put"), STR("w"),  STR("q"), STR("*"),
 					   STR("k"),   STR("{}"), STR("0") };
@@ -338,7 +338,7 @@ static void workers_and_their_days(void)
 		      "{\"day\":172800,\"popped\":1,\"completed\":0,\"failed\":1,\"lost\":0},"
 		      "{\"day\":86400,\"popped\":1,\"completed\":0,\"failed\":0,\"lost\":0}]}\r\n",
 		      &f, "workers", "w");
-	/* The other forms answer as the reference does. */
+	/* The other forms reply like the reference. */
 	ASSERT_NATIVE("$24\r\n{\"stalled\":[],\"jobs\":[]}\r\n", &f, "qless", "workers", "186402",
 		      "w");
 	ASSERT_NATIVE("$-1\r\n", &f, "worker.deregister", "w");
@@ -383,7 +383,7 @@ static void errors_begin_with_their_code(void)
 		      "j");
 }
 
-static void the_explicit_form_has_no_codes(void)
+static void qless_errors_have_no_code(void)
 {
 	ASSERT_NATIVE("-ERR Heartbeat(): Job none does not exist\r\n", &f, "qless", "heartbeat",
 		      "1", "none", "w");
@@ -393,7 +393,7 @@ static void the_explicit_form_has_no_codes(void)
 	ASSERT_BEGINS("-ERR Arg \"now\" missing or not a number", &f, "qless", "queues", "inf");
 }
 
-static void names_of_native_commands_are_in_any_case(void)
+static void names_of_native_commands_ignore_case(void)
 {
 	ASSERT_NATIVE("$1\r\nj\r\n", &f, "PUT", "w", "q", "j", "k", "{}", "0");
 	ASSERT_NATIVE(":60\r\n", &f, "Config.Get", "heartbeat");
@@ -401,7 +401,7 @@ static void names_of_native_commands_are_in_any_case(void)
 
 /* ---- consistencycheck ---- */
 
-static void consistencycheck_finds_nothing_wrong(void)
+static void consistencycheck_finds_no_inconsistency(void)
 {
 	pop("a");
 	ASSERT_NATIVE("*0\r\n", &f, "consistencycheck");
@@ -428,12 +428,12 @@ static void queue_commands_are_found_by_their_exact_name(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(listings_answer_without_moving_what_is_due_while_nothing_may_change);
+	RUN(listings_do_not_move_due_jobs_while_nothing_may_change);
 	RUN(every_queue_command_is_in_the_table);
-	RUN(what_writes_makes_an_operation);
+	RUN(each_command_that_writes_has_a_decoder);
 	RUN(put_get_and_multiget);
-	RUN(put_and_recur_make_up_a_jid_for_a_star);
-	RUN(a_star_among_very_many_arguments);
+	RUN(put_and_recur_replace_a_star_by_a_new_jid);
+	RUN(a_star_among_many_arguments_is_replaced);
 	RUN(requeue);
 	RUN(pop_heartbeat_and_complete);
 	RUN(peek);
@@ -451,9 +451,9 @@ int main(int argc, char **argv)
 	RUN(workers_and_their_days);
 	RUN(options_of_the_queues);
 	RUN(errors_begin_with_their_code);
-	RUN(the_explicit_form_has_no_codes);
-	RUN(names_of_native_commands_are_in_any_case);
-	RUN(consistencycheck_finds_nothing_wrong);
+	RUN(qless_errors_have_no_code);
+	RUN(names_of_native_commands_ignore_case);
+	RUN(consistencycheck_finds_no_inconsistency);
 	RUN(queue_commands_are_found_by_their_exact_name);
 	return UNIT_RESULT();
 }

@@ -286,7 +286,7 @@ static void append_hex(struct buf *out, struct qless_str from)
 	buf_commit(out, 2 * from.len);
 }
 
-static void the_bytes_of_each_kind_are_what_they_have_always_been(void)
+static void the_encoding_of_each_kind_never_changes(void)
 {
 	for (size_t i = 0; i < SAMPLES; i++) {
 		buf_clear(&bytes);
@@ -314,7 +314,7 @@ static void each_kind_has_a_sample(void)
 	TEST_ASSERT_EQUAL_size_t(42, kinds);
 }
 
-static void each_kind_comes_back_from_its_bytes(void)
+static void each_kind_is_decoded_as_it_was_encoded(void)
 {
 	struct operation op;
 	struct qless_str rest;
@@ -339,8 +339,8 @@ static void each_kind_comes_back_from_its_bytes(void)
 
 /* ---- damage ---- */
 
-/* Decode bytes from a block of their own size, so that a sanitizer sees reading beyond them. What
- * is taken for an operation can be written again. */
+/* Decode bytes from a block of exactly their size, so that a sanitizer notices reads beyond the
+ * end. An operation that is accepted can be encoded again. */
 static int decode_copy(struct qless_str from)
 {
 	char *copy = mem_realloc_array(NULL, from.len, 1);
@@ -363,7 +363,7 @@ static int decode_copy(struct qless_str from)
 	return rc;
 }
 
-static void what_is_cut_short_is_an_error(void)
+static void truncated_bytes_are_an_error(void)
 {
 	for (size_t i = 0; i < SAMPLES; i++) {
 		buf_clear(&bytes);
@@ -373,7 +373,7 @@ static void what_is_cut_short_is_an_error(void)
 	}
 }
 
-static void damaged_bytes_are_an_operation_or_an_error(void)
+static void damaged_bytes_never_crash_the_decoder(void)
 {
 	for (size_t i = 0; i < SAMPLES; i++) {
 		buf_clear(&bytes);
@@ -400,7 +400,7 @@ static void expect_error(const char *hex, const char *expected)
 	TEST_ASSERT_EQUAL_STRING(expected, buf_cstr(&error));
 }
 
-static void errors_name_the_operation_and_what_is_wrong_with_it(void)
+static void errors_name_the_operation_and_the_field(void)
 {
 	expect_error("00", "an operation of kind 0 is unknown to this program");
 	expect_error("7f", "an operation of kind 127 is unknown to this program");
@@ -412,19 +412,19 @@ static void errors_name_the_operation_and_what_is_wrong_with_it(void)
 		     "an operation track cannot be read: its time is damaged");
 	expect_error("1a00000000000000f83f02",
 		     "an operation track cannot be read: its jid is damaged");
-	/* Data that is both kept and given, and neither. */
+	/* Data that is kept and also present; data that is neither. */
 	expect_error("0803000000000000f83f016a01770171027b7d",
 		     "an operation complete cannot be read: its data is damaged");
 	expect_error("0800000000000000f83f016a01770171",
 		     "an operation complete cannot be read: its data is damaged");
-	/* A list with more items than there are bytes. */
+	/* The count of a list exceeds the bytes that are left. */
 	expect_error("0c00000000000000f83fffffffff0f00",
 		     "an operation timeout cannot be read: its jids is damaged");
 }
 
 /* ---- numbers ---- */
 
-static void numbers_come_back_whatever_they_are(void)
+static void all_finite_numbers_survive_encoding(void)
 {
 	const double numbers[] = { 0,
 				   -0.0,
@@ -484,7 +484,7 @@ static void pop(int64_t count)
 	TEST_ASSERT_EQUAL_INT(0, run_at(2, op));
 }
 
-static void an_outcome_says_whether_the_state_has_changed(void)
+static void the_outcome_tells_if_the_state_changed(void)
 {
 	q = qless_new(NULL);
 	put("j");
@@ -498,7 +498,7 @@ static void an_outcome_says_whether_the_state_has_changed(void)
 	qless_free(q);
 }
 
-static void an_operation_that_is_refused_has_the_error_of_the_engine(void)
+static void a_refused_operation_leaves_the_error_of_the_engine(void)
 {
 	struct operation op = { .kind = OPERATION_TIMEOUT, .names = { &one, 1 } };
 
@@ -510,7 +510,7 @@ static void an_operation_that_is_refused_has_the_error_of_the_engine(void)
 	qless_free(q);
 }
 
-static void data_that_a_job_keeps_need_not_be_given(void)
+static void a_job_keeps_its_data_if_the_operation_says_so(void)
 {
 	struct operation op = { .kind = OPERATION_COMPLETE,
 				.complete = { .jid = S("j"),
@@ -538,7 +538,7 @@ static void data_that_a_job_keeps_need_not_be_given(void)
 	qless_free(q);
 }
 
-static void jobs_put_together_are_put_one_after_the_other(void)
+static void put_many_puts_jobs_in_order(void)
 {
 	static const struct qless_str jobs[] = { STR_INIT("j1"), STR_INIT("k1"), STR_INIT("1"),
 						 STR_INIT("j2"), STR_INIT("k2"), STR_INIT("2") };
@@ -558,7 +558,7 @@ static void jobs_put_together_are_put_one_after_the_other(void)
 	qless_free(q);
 }
 
-static void a_part_that_is_refused_does_not_stop_the_others(void)
+static void a_refused_part_does_not_stop_the_others(void)
 {
 	static const struct qless_str jobs[] = { STR_INIT("nobody"), STR_INIT("{}"), STR_INIT("j1"),
 						 STR_INIT("{}") };
@@ -591,7 +591,7 @@ static void a_part_that_is_refused_does_not_stop_the_others(void)
 
 /* ---- for people ---- */
 
-static void arguments_are_found_wherever_they_are(void)
+static void mentions_finds_texts_in_all_fields(void)
 {
 	const struct operation change = { .kind = OPERATION_RECUR_UPDATE,
 					  .recur_update = { S("jid"), changes, 7 } };
@@ -611,18 +611,18 @@ static void arguments_are_found_wherever_they_are(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(the_bytes_of_each_kind_are_what_they_have_always_been);
+	RUN(the_encoding_of_each_kind_never_changes);
 	RUN(each_kind_has_a_sample);
-	RUN(each_kind_comes_back_from_its_bytes);
-	RUN(what_is_cut_short_is_an_error);
-	RUN(damaged_bytes_are_an_operation_or_an_error);
-	RUN(errors_name_the_operation_and_what_is_wrong_with_it);
-	RUN(numbers_come_back_whatever_they_are);
-	RUN(an_outcome_says_whether_the_state_has_changed);
-	RUN(an_operation_that_is_refused_has_the_error_of_the_engine);
-	RUN(data_that_a_job_keeps_need_not_be_given);
-	RUN(jobs_put_together_are_put_one_after_the_other);
-	RUN(a_part_that_is_refused_does_not_stop_the_others);
-	RUN(arguments_are_found_wherever_they_are);
+	RUN(each_kind_is_decoded_as_it_was_encoded);
+	RUN(truncated_bytes_are_an_error);
+	RUN(damaged_bytes_never_crash_the_decoder);
+	RUN(errors_name_the_operation_and_the_field);
+	RUN(all_finite_numbers_survive_encoding);
+	RUN(the_outcome_tells_if_the_state_changed);
+	RUN(a_refused_operation_leaves_the_error_of_the_engine);
+	RUN(a_job_keeps_its_data_if_the_operation_says_so);
+	RUN(put_many_puts_jobs_in_order);
+	RUN(a_refused_part_does_not_stop_the_others);
+	RUN(mentions_finds_texts_in_all_fields);
 	return UNIT_RESULT();
 }
