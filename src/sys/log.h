@@ -4,8 +4,8 @@
  * Text:   2026-11-18T14:03:22.123Z 1234 notice client closed id=7 addr=127.0.0.1:4711
  * logfmt: ts=2026-11-18T14:03:22.123Z pid=1234 level=notice msg="client closed" id=7 addr=...
  *
- * Control bytes are written as escapes such as \n, \t and \xHH, and ambiguous values are quoted. So no
- * client can forge a line or a field. A line longer than LOG_LINE_MAX_BYTES is cut.
+ * Control bytes are written as escapes such as \n, \t and \xHH, and ambiguous values are quoted. So
+ * no client can forge a line or a field. A line longer than LOG_LINE_MAX_BYTES is cut.
  *
  * The process has one log, which is global so that any function can report an error. Before
  * log_open() it is standard error at level notice. Any thread may write lines. The other calls are
