@@ -215,7 +215,7 @@ static inline __attribute__((always_inline)) int run(struct qless *q, const stru
 	case OPERATION_USER_AS_CONFIGURED:
 		break;
 	}
-	assert(!"an operation that is not the engine's");
+	assert(false && "an operation that is not the engine's");
 	return QLESS_EBADARG;
 }
 
