@@ -18,7 +18,7 @@ static struct verdict verdict_of(enum verdict_kind kind)
 
 static inline struct conditions conditions_of(const struct request *req)
 {
-	struct conditions now = { PAUSE_NONE };
+	struct conditions now = { .pause = PAUSE_NONE };
 
 	if (req->env->conditions != NULL)
 		req->env->conditions(req->env->arg, &now);

@@ -24,7 +24,7 @@ static const char *refuse_log(void *arg, size_t bytes)
 void setUp(void)
 {
 	native_setup(&f);
-	now = (struct conditions){ PAUSE_NONE };
+	now = (struct conditions){ .pause = PAUSE_NONE };
 	log_line = NULL;
 	logged_bytes = 0;
 	f.call.env.conditions = tell_conditions;
