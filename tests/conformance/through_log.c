@@ -185,6 +185,7 @@ static void replay_files(const struct habits *habits)
 	buf_init(&r.replies[1], BUF_NO_MAX);
 	for (int i = 0; i < file_count; i++)
 		transcript_run(files[i], NULL, &r.scenario, &ops, &r, &tally);
+	script_client_done(&r.client);
 	buf_done(&r.replies[0]);
 	buf_done(&r.replies[1]);
 	printf("%zu scenarios passed, %zu failed, %zu restarts, %zu rewrites\n", tally.passed,
