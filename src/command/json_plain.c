@@ -19,7 +19,8 @@ static_assert(DEPTH_MAX <= 64, "they are the bits of a word");
 struct walk {
 	const char *at;
 	const char *end;
-	uint64_t is_object; /* the lowest bit is the innermost */
+	const char *last_block; /* the last BLOCK_BYTES of the text; NULL if it is shorter */
+	uint64_t is_object;	/* the lowest bit is the innermost */
 	size_t depth;
 };
 
@@ -58,28 +59,46 @@ static bool is_ordinary(char c)
 	return (unsigned char)(c - ' ') < 0x80 - ' ' && c != '"' && c != '\\';
 }
 
-/* Skips to the next byte that ends the string or needs a closer look, or to the end of the text. */
-static inline const char *skip_ordinary(const char *at, const char *end)
+/* The position of the first byte that ends a string or needs a closer look; BLOCK_BYTES if there is
+ * none. The first `skip` bytes do not count. */
+static inline unsigned count_ordinary(block b, unsigned skip)
 {
+	static const block positions = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+
+	return block_first(
+		((block)(b < ' ') | (block)(b >= 0x80) | (block)(b == '"') | (block)(b == '\\')) &
+		(block)(positions >= (unsigned char)skip));
+}
+
+/* Skips to the next byte that ends the string or needs a closer look, or to the end of the text. */
+static inline void skip_ordinary(struct walk *w)
+{
+	const char *at = w->at, *end = w->end;
+
 	while (end - at >= BLOCK_BYTES) {
-		block b = block_load(at);
-		unsigned ordinary = block_first((block)(b < ' ') | (block)(b >= 0x80) |
-						(block)(b == '"') | (block)(b == '\\'));
+		unsigned ordinary = count_ordinary(block_load(at), 0);
 
 		at += ordinary;
-		if (ordinary != BLOCK_BYTES)
-			return at;
+		if (ordinary != BLOCK_BYTES) {
+			w->at = at;
+			return;
+		}
+	}
+	if (w->last_block != NULL) {
+		w->at = w->last_block +
+			count_ordinary(block_load(w->last_block), (unsigned)(at - w->last_block));
+		return;
 	}
 	while (at < end && is_ordinary(*at))
 		at++;
-	return at;
+	w->at = at;
 }
 
 /* The opening quote has been taken. Bytes beyond ASCII and \u escapes are not plain. */
 static bool take_string(struct walk *w)
 {
 	for (;;) {
-		w->at = skip_ordinary(w->at, w->end);
+		skip_ordinary(w);
 		if (take(w, '"'))
 			return true;
 		if (!take(w, '\\') || w->at == w->end || *w->at == '\0' ||
@@ -190,6 +209,8 @@ bool json_is_plain(struct qless_str text, enum json_kind *ret_kind)
 	struct walk w = { .at = text.ptr, .end = text.ptr + text.len };
 	bool is_whole;
 
+	if (text.len >= BLOCK_BYTES)
+		w.last_block = w.end - BLOCK_BYTES;
 	skip_blanks(&w);
 	if (w.at == w.end)
 		return false;

@@ -10,6 +10,9 @@
 
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define BLOCK_BYTES 16
 
@@ -27,6 +30,13 @@ static inline block block_load(const char *from)
  * */
 static inline unsigned block_first(block found)
 {
+#ifdef __SSE2__
+	__m128i bytes;
+
+	memcpy(&bytes, &found, sizeof bytes);
+	/* A bit for each byte, and one that ends the search. */
+	return (unsigned)__builtin_ctz((unsigned)_mm_movemask_epi8(bytes) | 1U << BLOCK_BYTES);
+#else
 	uint64_t halves[2];
 
 	memcpy(halves, &found, sizeof halves);
@@ -40,6 +50,7 @@ static inline unsigned block_first(block found)
 	return (unsigned)(halves[0] != 0 ? __builtin_clzll(halves[0])
 					 : 64 + __builtin_clzll(halves[1])) /
 	       8;
+#endif
 #endif
 }
 
