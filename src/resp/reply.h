@@ -1,12 +1,13 @@
 /*
- * Replies: a handler says what it means (a map, a null, a double), and the protocol of the client
- * spells it.
+ * Replies: a handler replies with values (a map, a null, a double), and the protocol of the client
+ * encodes them.
  *
- * A protocol is a table of operations. RESP2 and RESP3 are two of them (writer.h); one more is a
- * new file and touches no handler. All of them append to a chain that the caller owns and sends.
+ * A protocol is a table of operations. RESP2 and RESP3 are two of them (writer.h). Another protocol
+ * is a new file, and changes no handler. All of them append to a chain that the caller owns and
+ * sends.
  *
- * An aggregate is its header followed by as many values as the header says. If the number of values
- * is not known beforehand, use reply_deferred_begin().
+ * An aggregate is a header with a count, followed by that many values. If the count is not known
+ * before the values, use reply_deferred_begin().
  *
  * Pure: no I/O, no clock, no globals.
  */
@@ -36,7 +37,7 @@ enum reply_type {
 	REPLY_TEXT, /* one string, written in pieces; for reply_deferred_begin() alone */
 };
 
-/* How a protocol spells a value. No operation is called for a muted reply. */
+/* Encodes values in a protocol. A muted reply calls no operation. */
 struct reply_ops {
 	void (*status)(struct reply *r, struct qless_str text);
 	/* `text` may be empty: then the error is the code word alone. */
@@ -50,10 +51,10 @@ struct reply_ops {
 	void (*bulk)(struct reply *r, struct qless_str s);
 	void (*verbatim)(struct reply *r, const char *type, struct qless_str s);
 	void (*header)(struct reply *r, enum reply_type type, size_t count);
-	/* The values of a deferred aggregate are in its body: write them as one to r->out, with
-	 * reply_deferred_move(). */
+	/* Writes a deferred value to r->out: a header with the count, then its body, which
+	 * reply_deferred_move() moves. */
 	void (*finish)(struct reply *r, struct reply_deferred *d, size_t count);
-	/* Pairs in a list are lists of two; otherwise their halves follow each other. */
+	/* A list of pairs is a list of lists of two. Otherwise it is one flat list. */
 	bool nests_pairs;
 };
 
@@ -61,8 +62,9 @@ struct reply {
 	const struct reply_ops *ops; /* may change between two replies (HELLO) */
 	struct chain *out;	     /* borrowed */
 	bool muted;		     /* nothing is written, but errors count (CLIENT REPLY OFF) */
-	uint64_t errors;	     /* error replies so far: compare before and after a command */
-	char last_error[REPLY_ERROR_CODE_MAX + 1]; /* code word of the last of them */
+	uint64_t errors; /* number of error replies, which a caller compares before and after a
+			    command */
+	char last_error[REPLY_ERROR_CODE_MAX + 1]; /* code word of the last error reply */
 };
 
 void reply_init(struct reply *r, const struct reply_ops *ops, struct chain *out);
