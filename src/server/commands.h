@@ -8,7 +8,7 @@
 
 struct command_table;
 
-/* The commands of all layers. command_table_free() frees it. */
+/* Makes the table of the commands of all layers. command_table_free() frees it. */
 struct command_table *commands_new(void);
 
 command_handler client_getname;

@@ -1,5 +1,5 @@
 /*
- * From a request to a reply: which command it is, whether it may run, and running it.
+ * Dispatch: finds the command of a request, asks admission, and runs or refuses it.
  */
 #ifndef SERVER_DISPATCH_H
 #define SERVER_DISPATCH_H
@@ -9,21 +9,21 @@
 struct verdict;
 
 enum dispatch_result {
-	DISPATCH_DONE, /* answered, one way or another */
-	DISPATCH_HOLD, /* not touched: it has to wait until the pause is over */
+	DISPATCH_DONE, /* the client has its reply */
+	DISPATCH_HOLD, /* nothing happened: send the request again when the reason is gone */
 };
 
-/* Take a request of at least one argument. */
+/* Handles a request of at least one argument. */
 enum dispatch_result dispatch_request(struct client *c, struct qless_str *argv, int argc);
 
-/* Make a request of arguments, of which the first `name_args` name the row. */
+/* Makes a request. The first `name_args` arguments are the name of the row. */
 struct request dispatch_make_request(struct client *c, const struct command *row,
 				     const struct qless_str *argv, int argc, int name_args);
 
-/* Run a command that has been admitted, and account for it. */
+/* Runs an admitted command, and counts it. */
 void dispatch_run(struct request *req);
 
-/* Reply with a refusal, and account for it. */
+/* Replies with a refusal, and counts it. */
 void dispatch_refuse(struct request *req, const struct verdict *verdict);
 
 #endif
