@@ -25,7 +25,8 @@ static inline struct conditions conditions_of(const struct request *req)
 	return now;
 }
 
-/* Returns whether CLIENT PAUSE holds the command back. To queue a command changes nothing yet. */
+/* Returns whether CLIENT PAUSE holds the command back. A command that is only queued changes
+ * nothing, so a pause of writes holds EXEC instead. */
 static bool is_held(const struct request *req, enum pause_mode pause)
 {
 	unsigned flags = req->row->flags;
@@ -43,9 +44,9 @@ static bool is_held(const struct request *req, enum pause_mode pause)
 	return false;
 }
 
-/* Returns whether the command needs memory that maxmemory does not leave. A transaction may hold
- * any amount, so nothing is queued either, and one that was queued before does not run if it makes
- * the state grow. */
+/* Returns whether the command needs memory. Queued commands use memory themselves, so none is
+ * queued while maxmemory is exceeded. EXEC needs memory if a queued command makes the state grow.
+ */
 static bool needs_memory(const struct request *req)
 {
 	if (req->txn == NULL)
@@ -76,15 +77,15 @@ static inline bool has_log(const struct request *req)
 	return req->env->log_refusal != NULL;
 }
 
-/* A listing changes nothing in a script that only reads, and while nothing may change: not even by
- * the passing of time. */
+/* Returns whether a listing must not move jobs that have come due: its script only reads, clients
+ * are paused, or the log cannot be written. */
 static bool has_to_be_still(const struct request *req, enum pause_mode pause)
 {
 	return req->only_reads || pause != PAUSE_NONE ||
 	       (has_log(req) && ask_log(req, 0).kind != VERDICT_RUN);
 }
 
-/* What the user may do. */
+/* Checks the user. */
 static inline enum verdict_kind decide_user(const struct request *req)
 {
 	unsigned flags = req->row->flags;
@@ -98,8 +99,8 @@ static inline enum verdict_kind decide_user(const struct request *req)
 	return VERDICT_RUN;
 }
 
-/* What the state of the client allows. It concerns the client's own commands, and not those that
- * QLESS and scripts name. */
+/* Checks the state of the client and of the server. This concerns the client's own commands, not
+ * those that QLESS and scripts name. */
 static inline enum verdict_kind decide_context(const struct request *req,
 					       const struct conditions *now)
 {
@@ -116,7 +117,7 @@ static inline enum verdict_kind decide_context(const struct request *req,
 	return (flags & CMD_TXN) == 0 ? VERDICT_QUEUE : VERDICT_RUN;
 }
 
-/* The checks before the log, in their order. */
+/* Makes all checks except that of the log. */
 static inline enum verdict_kind decide(const struct request *req, const struct conditions *now)
 {
 	bool is_native = req->form == REQUEST_NATIVE;
@@ -127,7 +128,7 @@ static inline enum verdict_kind decide(const struct request *req, const struct c
 	if (req->only_reads && !is_native && (req->row->flags & CMD_WRITE) != 0)
 		return VERDICT_READ_ONLY;
 	kind = decide_user(req);
-	/* Without a user, a command that needs none is all there is. */
+	/* Before authentication only commands with CMD_NO_AUTH get here. */
 	if (kind != VERDICT_RUN || req->session->user == NULL)
 		return kind;
 	if (now->is_full && needs_memory(req))
@@ -173,7 +174,7 @@ struct verdict admission_decide_exec(const struct request *req)
 
 /* ---- refusals ---- */
 
-/* The error as the line of a reply: a code, and a sentence. */
+/* Appends the error line: a code, and a sentence. */
 static void describe(const struct request *req, const struct verdict *verdict, struct buf *line)
 {
 	const char *name = req->row != NULL ? req->row->name : "";
@@ -228,7 +229,7 @@ static void describe(const struct request *req, const struct verdict *verdict, s
 	assert(0);
 }
 
-/* Without the code ERR, which EXECABORT takes the place of. */
+/* Returns the line without the code ERR, because EXECABORT replaces it. */
 static struct qless_str without_code(struct qless_str line)
 {
 	struct qless_str code = STR("ERR ");
@@ -237,7 +238,7 @@ static struct qless_str without_code(struct qless_str line)
 					   : line;
 }
 
-/* Redis runs the commands of a script itself, and has other words for two of its refusals. */
+/* In scripts two refusals have other texts, as in Redis. */
 static void refuse_in_script(struct request *req, const struct verdict *verdict,
 			     struct qless_str line)
 {

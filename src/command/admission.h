@@ -16,23 +16,23 @@
 enum verdict_kind {
 	VERDICT_RUN,
 	VERDICT_QUEUE, /* keep it for EXEC */
-	VERDICT_HOLD,  /* try again later: `hold` says when */
-	/* Refused, because: */
-	VERDICT_UNKNOWN,	     /* there is no such command or subcommand */
+	VERDICT_HOLD,  /* try again later: `hold` is the reason */
+	/* The refusals, each with its reason: */
+	VERDICT_UNKNOWN,	     /* the command or subcommand is unknown */
 	VERDICT_ARITY,		     /* the number of arguments is wrong */
-	VERDICT_NOT_AUTHENTICATED,   /* nobody has logged in */
+	VERDICT_NOT_AUTHENTICATED,   /* the client has not authenticated */
 	VERDICT_NOT_PERMITTED,	     /* the user may not run the command */
-	VERDICT_NO_LONGER_PERMITTED, /* the user might when the command was queued */
-	VERDICT_READ_ONLY,	     /* it changes something, but its script must not */
-	VERDICT_MEMORY,		     /* it needs memory beyond maxmemory */
-	VERDICT_SUBSCRIBED,	     /* the client only listens */
+	VERDICT_NO_LONGER_PERMITTED, /* the user lost the permission after the command was queued */
+	VERDICT_READ_ONLY,	     /* the command writes, but its script only reads */
+	VERDICT_MEMORY,		     /* the command needs memory, and maxmemory is exceeded */
+	VERDICT_SUBSCRIBED,	     /* a subscribed client may not run it */
 	VERDICT_LOADING,	     /* the state is not complete yet */
-	VERDICT_IN_TRANSACTION,	     /* it cannot be queued */
-	VERDICT_LOG,		     /* the log cannot take it: `line` is the error */
+	VERDICT_IN_TRANSACTION,	     /* the command cannot be queued */
+	VERDICT_LOG,		     /* the log cannot record the change: `line` is the error */
 };
 
 enum hold_reason {
-	HOLD_PAUSE, /* until CLIENT PAUSE ends */
+	HOLD_PAUSE, /* CLIENT PAUSE has not ended */
 };
 
 struct verdict {
@@ -47,19 +47,20 @@ static inline bool verdict_is_refusal(const struct verdict *verdict)
 }
 
 /*
- * Decide about a request that has its row (NULL: unknown), form, arguments, session, transaction
- * and environment. A command that moves what has come due before it reads may always run: its
- * request is told in `is_still` whether it has to leave it.
+ * Decides about a request that has its row (NULL: unknown), form, arguments, session, transaction
+ * and environment. Sets `is_still` of a listing: while nothing may change, a listing runs, but does
+ * not move jobs that have come due.
  */
 struct verdict admission_decide(struct request *req);
 
-/* Decide about a queued command when EXEC runs it: permissions may have changed. */
+/* Decides about a queued command when EXEC runs it: permissions may have changed. Sets `is_still`,
+ * too. */
 struct verdict admission_decide_queued(struct request *req);
 
-/* Decide about the log: whether EXEC may run its transaction to the end. */
+/* Decides whether the log can record all of a transaction that EXEC is about to run. */
 struct verdict admission_decide_exec(const struct request *req);
 
-/* Reply with a refusal. */
+/* Replies with a refusal. */
 void admission_refuse(struct request *req, const struct verdict *verdict);
 
 #endif

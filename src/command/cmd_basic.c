@@ -4,7 +4,7 @@
 
 void cmd_ping(struct request *req)
 {
-	/* In RESP2 a subscribed connection reads arrays only. */
+	/* In RESP2 a subscribed connection receives arrays only. */
 	if (req->session->subscribed && req->session->proto == 2) {
 		reply_array(req->reply, 2);
 		reply_bulk(req->reply, STR("pong"));

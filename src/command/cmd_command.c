@@ -1,6 +1,6 @@
 /*
- * COMMAND: the table as clients see it, in the shapes of Redis 7. The queue commands have no keys:
- * what they name belongs to queues and jobs, and there is no cluster to spread it over.
+ * COMMAND: describes the table to clients, in the format of Redis 7. The queue commands have no
+ * keys: their arguments name queues and jobs, and there is no cluster that would need keys.
  */
 #include "command/handlers.h"
 
@@ -9,7 +9,7 @@
 #include "command/table.h"
 #include "resp/reply.h"
 
-/* The flags that Redis has a name for, in its order. */
+/* The names of flags in Redis, in its order. */
 static const struct {
 	unsigned flag;
 	const char *name;
@@ -21,7 +21,7 @@ static const struct {
 	{ CMD_PUBSUB, "pubsub" },
 	{ CMD_BLOCKING, "blocking" },
 	{ CMD_LOADING, "loading" },
-	{ 0, "stale" }, /* for Redis: does not depend on the data */
+	{ 0, "stale" }, /* computed: the command does not depend on the state */
 	{ CMD_NO_MONITOR, "skip_monitor" },
 	{ CMD_SECRET, "skip_slowlog" },
 	{ CMD_FAST, "fast" },
@@ -31,7 +31,7 @@ static const struct {
 
 #define FLAG_NAMES (sizeof(flag_names) / sizeof(flag_names[0]))
 
-/* Elements of one command in the reply to COMMAND and COMMAND INFO. */
+/* Number of elements for each command in the reply to COMMAND INFO. */
 #define INFO_FIELDS 10
 
 static bool has_flag(const struct command *cmd, unsigned flag)
@@ -66,7 +66,7 @@ static void write_categories(struct reply *w, const struct command *cmd)
 	}
 }
 
-/* The name counts, and so does that of the subcommand. Negative: or more. */
+/* Counts the arguments with the names of command and subcommand. Negative if it is a minimum. */
 static int arity(const struct command_table *t, const struct command *cmd)
 {
 	int names = command_table_parent(t, cmd) != NULL ? 2 : 1;
@@ -74,7 +74,8 @@ static int arity(const struct command_table *t, const struct command *cmd)
 	return cmd->min_args == cmd->max_args ? names + cmd->min_args : -(names + cmd->min_args);
 }
 
-/* The first key, the last (negative: from the end), the step between them; the name is 0. */
+/* Replies with the indexes of the first and the last key, and the step between keys. The name has
+ * index 0, and a negative index counts from the end. */
 static void write_key_positions(struct reply *w, const struct command_table *t,
 				const struct command *cmd)
 {
@@ -104,7 +105,7 @@ static void write_info(struct reply *w, const struct command_table *t, const str
 	reply_set(w, 0); /* tips */
 	reply_set(w, 0); /* key specifications */
 	reply_header(w, subcommands > 0 ? REPLY_ARRAY : REPLY_SET, (size_t)subcommands);
-	/* Subcommands have none of their own, so this goes one level deep. */
+	/* Subcommands have no subcommands, so the recursion is one level deep. */
 	for (int i = 0; i < subcommands; i++)
 		write_info(w, t, command_table_row(t, first + i));
 }
@@ -199,7 +200,7 @@ static bool filter_matches(const struct filter *f, const struct command *cmd)
 	switch (f->type) {
 	case FILTER_NONE:
 		return true;
-	case FILTER_MODULE: /* there are no modules */
+	case FILTER_MODULE: /* qlessd has no modules */
 		return false;
 	case FILTER_CATEGORY:
 		bit = command_category_find(f->value);
@@ -233,7 +234,8 @@ void cmd_command_list(struct request *req)
 	reply_deferred_end(req->reply, &list, count);
 }
 
-/* The request behind GETKEYS. NULL if it has no keys: then the reply has been written. */
+/* Finds the row of the request that follows GETKEYS. If the request has no keys, replies with an
+ * error and returns NULL. */
 static const struct command *find_request(struct request *req, int *ret_name_args)
 {
 	const struct command *cmd =
@@ -252,7 +254,7 @@ static const struct command *find_request(struct request *req, int *ret_name_arg
 	return NULL;
 }
 
-/* What is done to a key, in the words of Redis. */
+/* Replies with the kind of access to a key, in the words of Redis. */
 static void write_key_flags(struct reply *w, const struct command *cmd)
 {
 	bool writes = (cmd->flags & CMD_WRITE) != 0;

@@ -1,6 +1,6 @@
 /*
- * COMMAND DOCS and the HELP of every container: what the rows say for people, and for the clients
- * that show it to them.
+ * COMMAND DOCS and the HELP of every container: documentation from the rows, for people and for
+ * clients that show it to them.
  */
 #include "command/handlers.h"
 
@@ -11,7 +11,7 @@
 #include "resp/reply.h"
 #include "util/buf.h"
 
-/* Names of groups are made of those of their members, as far as they fit. */
+/* Longest name of a group in bytes. It consists of the names of its members. */
 #define GROUP_NAME_MAX 64
 
 static const char *const type_names[] = {
@@ -153,7 +153,7 @@ static void append_upper(struct buf *out, const char *text)
 	}
 }
 
-/* One line; the buffer is used again for the next. */
+/* Writes one line, and clears the buffer for the next. */
 static void write_line(struct reply *w, struct buf *line)
 {
 	reply_status(w, buf_str(line));

@@ -1,6 +1,6 @@
 /*
- * The queue commands: the native ones, which take their time from the server, and QLESS, which is
- * given one.
+ * The queue commands: native ones, which take the time from the server, and QLESS, which takes it
+ * from the client.
  */
 #include "command/cmd_qless.h"
 
@@ -12,7 +12,7 @@
 #include "command/table.h"
 #include "util/mem.h"
 
-/* A native call has few arguments as a rule; those of a long one are copied to the heap. */
+/* Requests with more arguments than this are copied to the heap instead of the stack. */
 #define NATIVE_ARGS_ON_STACK 32
 
 static void use_database(struct request *req)
@@ -63,8 +63,8 @@ void cmd_native(struct request *req)
 	run_native(req);
 }
 
-/* Make a jid for each "*" among the arguments `first`, `first` + `step` and so on, and put it there
- * if `args` is not NULL. Returns how many there are. */
+/* Counts the "*" among the arguments `first`, `first` + `step` and so on. If `args` is not NULL,
+ * replaces each of them there by a new jid. */
 static size_t make_jids(struct request *req, size_t first, size_t step, struct qless_str *args,
 			char (*jids)[COMMAND_JID_BYTES])
 {
@@ -82,7 +82,7 @@ static size_t make_jids(struct request *req, size_t first, size_t step, struct q
 	return count;
 }
 
-/* The same for a command that makes jobs: with "*" in place of a jid they get one from us. */
+/* Runs a native command that makes jobs, and replaces each "*" in place of a jid by a new jid. */
 static void run_native_making(struct request *req, size_t first, size_t step)
 {
 	struct qless_str args_on_stack[NATIVE_ARGS_ON_STACK], *args = args_on_stack;

@@ -1,13 +1,13 @@
 /*
- * Commands that would write to keys. All are refused: keys are a view of queues and jobs, and who
- * wants to change these is told by which command.
+ * Commands that would write to keys. All are refused: keys are a view of queues and jobs. The error
+ * names the commands that change what the key shows.
  */
 #include <assert.h>
 
 #include "command/handlers.h"
 #include "resp/reply.h"
 
-/* In the order in which they are tried. */
+/* The first prefix that matches decides. */
 static const struct hint {
 	const char *prefix;
 	const char *to_delete;

@@ -23,19 +23,19 @@ struct request;
 
 typedef void command_handler(struct request *req);
 
-/* What a command is and does, as far as the server has to know before or after running it. */
+/* Properties of a command that the server looks at before or after it runs. */
 enum command_flag {
 	CMD_WRITE = 1 << 0,	  /* may change the state of the engine */
-	CMD_READ = 1 << 1,	  /* looks at the state of the engine */
+	CMD_READ = 1 << 1,	  /* reads the state of the engine */
 	CMD_FAST = 1 << 2,	  /* takes constant or logarithmic time */
-	CMD_ADMIN = 1 << 3,	  /* for operators */
-	CMD_PUBSUB = 1 << 4,	  /* deals with channels */
+	CMD_ADMIN = 1 << 3,	  /* for operators, not for clients */
+	CMD_PUBSUB = 1 << 4,	  /* about channels */
 	CMD_NO_AUTH = 1 << 5,	  /* runs before the connection has authenticated */
 	CMD_NO_MULTI = 1 << 6,	  /* refused between MULTI and EXEC */
-	CMD_TXN = 1 << 7,	  /* runs at once even between MULTI and EXEC */
+	CMD_TXN = 1 << 7,	  /* runs immediately between MULTI and EXEC, too */
 	CMD_SUBSCRIBED = 1 << 8,  /* allowed to a RESP2 connection that is subscribed */
-	CMD_LOADING = 1 << 9,	  /* runs while the state is being loaded */
-	CMD_MOVES_DUE = 1 << 10,  /* reads; first moves what has come due, if it may */
+	CMD_LOADING = 1 << 9,	  /* runs while the state is loaded */
+	CMD_MOVES_DUE = 1 << 10,  /* reads, and moves jobs that have come due first */
 	CMD_NO_MONITOR = 1 << 11, /* not shown to MONITOR */
 	CMD_SECRET = 1 << 12,	  /* its arguments are not written to the slow log */
 	CMD_BLOCKING = 1 << 13,	  /* may wait */
@@ -44,11 +44,11 @@ enum command_flag {
 	CMD_KEY_FIRST = 1 << 16,  /* its first argument is a key */
 	CMD_KEYS_ALL = 1 << 17,	  /* all its arguments are keys */
 	CMD_DENYOOM = 1 << 18,	  /* makes the state grow: refused beyond maxmemory */
-	CMD_EXEC = 1 << 19,	  /* runs the transaction, or loses it when it is refused */
-	CMD_LOGGED = 1 << 20,	  /* needs the log without being a queue command that writes */
+	CMD_EXEC = 1 << 19,	  /* runs the transaction; a refusal discards it */
+	CMD_LOGGED = 1 << 20,	  /* changes what the log records, and is no queue command */
 };
 
-/* Categories of permissions: bit, and the name behind the @. */
+/* Categories of permissions: the bit, and the name after the @. */
 #define COMMAND_CATEGORIES(X)             \
 	X(CAT_KEYSPACE, "keyspace")       \
 	X(CAT_READ, "read")               \
@@ -82,10 +82,10 @@ enum command_category {
 };
 
 #define COMMAND_ANY_ARGS (-1)
-/* Ids of jobs made here: so many hexadecimal digits. */
+/* Length of a jid that the server makes, in hexadecimal digits. */
 #define COMMAND_JID_BYTES 32
 
-/* No more than this of anything a client sent is repeated in an error. */
+/* Longest part of an argument that an error repeats, in bytes. */
 #define COMMAND_QUOTED_MAX 128
 
 static inline struct qless_str command_quote(struct qless_str sent)
@@ -97,7 +97,7 @@ struct command {
 	const char *name;	  /* lower case; a subcommand is "parent|name" */
 	command_handler *handler; /* NULL for a container that needs a subcommand */
 
-	/* Of queue commands alone. */
+	/* The fields of queue commands; others have zeros. */
 	unsigned forms; /* bits by enum request_form */
 	/* Writes one reply and returns 0, or returns a negative code and writes none: that of
 	 * request_fail(), or the engine's. */
@@ -109,28 +109,28 @@ struct command {
 	int min_args;	     /* arguments after the name, and after that of the subcommand */
 	int max_args;	     /* or COMMAND_ANY_ARGS */
 	unsigned flags;	     /* enum command_flag */
-	unsigned categories; /* enum command_category, without those that follow from the flags */
+	unsigned categories; /* enum command_category, without those that the flags imply */
 	const char *group;   /* as in the documentation: "connection", "server", "pubsub" ... */
 	const char *since;
-	const char *arguments; /* a synopsis, "[X]" optional, "..." repeated, "a|b" one of */
+	const char *arguments; /* a synopsis, as synopsis.h describes it */
 	const char *summary;
 	const char *complexity;
 };
 
-/* Returns whether that many arguments, without the name, are neither too few nor too many. */
+/* Returns whether the command takes that many arguments, its name not counted. */
 static inline bool command_takes(const struct command *cmd, int nargs)
 {
 	return nargs >= cmd->min_args &&
 	       (cmd->max_args == COMMAND_ANY_ARGS || nargs <= cmd->max_args);
 }
 
-/* Returns whether the log has to take what the command changes. */
+/* Returns whether the log records what the command changes. */
 static inline bool command_is_logged(const struct command *cmd)
 {
 	return cmd->decode != NULL || (cmd->flags & CMD_LOGGED) != 0;
 }
 
-/* A row that is about no queue; the columns are those of commands.def. */
+/* A row of a commands.def, which describes the columns. */
 #define COMMAND_ROW(name_, handler_, min_, max_, flags_, categories_, group_, since_, arguments_, \
 		    summary_, complexity_)                                                        \
 	{ .name = name_,                                                                          \

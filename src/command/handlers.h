@@ -1,12 +1,12 @@
 /*
- * The handlers of this layer, for the rows of the table.
+ * The command handlers of this layer.
  */
 #ifndef COMMAND_HANDLERS_H
 #define COMMAND_HANDLERS_H
 
 #include "command/request.h"
 
-/* Of "help" under any container: the synopses and summaries of the rows next to it. */
+/* HELP of any container: replies with the synopses and summaries of the subcommands. */
 command_handler command_help;
 
 command_handler cmd_ping;
@@ -30,7 +30,7 @@ command_handler cmd_acl_setuser;
 command_handler cmd_acl_users;
 command_handler cmd_acl_whoami;
 
-/* Of every native queue command whose arguments need no change; the row's name says which. */
+/* Native queue commands; the row tells which. The others replace `*` by a new jid. */
 command_handler cmd_native;
 command_handler cmd_native_multiput;
 command_handler cmd_native_put;
@@ -95,7 +95,7 @@ command_handler cmd_zrevrank;
 command_handler cmd_zscan;
 command_handler cmd_zscore;
 
-/* Of what would write to keys: says what else to use to delete, or to change, what they show. */
+/* Commands that would write to keys: the error names the commands to use instead. */
 command_handler cmd_refuse_change;
 command_handler cmd_refuse_delete;
 

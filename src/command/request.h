@@ -1,8 +1,8 @@
 /*
- * A request: one command while it runs, and everything its handler may reach.
+ * A request: a command while it runs, and everything that its handler may use.
  *
- * The queue commands are called in three forms, which differ in where the time comes from and in
- * how errors and empty lists are spelled:
+ * Clients call the queue commands in three forms. The forms differ in the source of the time, and
+ *in the spelling of errors and empty lists:
  *
  *	native	put <worker> ...		now is the server's; `NOJOB text`; []
  *	QLESS	QLESS put <now> <worker> ...	now is an argument; `ERR text`; []
@@ -39,11 +39,11 @@ enum request_form {
 	REQUEST_SCRIPT,
 };
 
-/* How the errors of REQUEST_SCRIPT are wrapped: clients find the message after
- * `user_script:<line>: ` in both. */
+/* The envelope of errors of REQUEST_SCRIPT. In each of them clients find the message after
+ * `user_script:<line>: `. */
 enum script_envelope {
 	SCRIPT_ENVELOPE_REDIS7,
-	SCRIPT_ENVELOPE_REDIS6, /* as in all Redis before 7: some clients need it */
+	SCRIPT_ENVELOPE_REDIS6, /* that of Redis before 7, which some clients need */
 };
 
 /* Lists that a decoded operation borrows until the end of the request. */
@@ -55,7 +55,7 @@ struct decoded {
 	struct qless_str *texts;
 };
 
-/* Room that requests use one after the other. The owner of the environment has one. */
+/* Buffers that requests use one after the other. The owner of the environment has one set. */
 struct scratch {
 	struct buf json;  /* a reply in JSON */
 	struct buf error; /* the text of an error */
@@ -75,7 +75,7 @@ static inline void scratch_forget_decoded(struct scratch *scratch)
 		scratch_free_decoded(scratch);
 }
 
-/* A user of the server: the part of a client that commands see. */
+/* The part of a client that commands may use. */
 struct session {
 	uint64_t id;
 	const struct user *user; /* NULL until it has authenticated */
@@ -85,91 +85,93 @@ struct session {
 	struct qless_str peer; /* its address, for messages */
 };
 
-/* What CLIENT PAUSE holds back. Each mode holds back more than the one before it. */
+/* Modes of CLIENT PAUSE. Each mode holds back more commands than the one before it. */
 enum pause_mode {
 	PAUSE_NONE,
 	PAUSE_WRITE,
 	PAUSE_ALL,
 };
 
-/* The state of the server as far as admission depends on it. */
+/* The state of the server that admission depends on. */
 struct conditions {
 	enum pause_mode pause;
 	bool loading; /* the state is not complete yet */
 	bool is_full; /* maxmemory is exceeded */
 };
 
-/* The commands that a client has queued since MULTI. */
+/* Properties of the commands that a client has queued since MULTI. */
 struct transaction {
 	bool writes;	/* a command may write */
 	bool grows;	/* a command makes the state grow */
-	bool is_logged; /* a command needs the log */
-	size_t bytes;	/* of all commands */
+	bool is_logged; /* a command changes what the log records */
+	size_t bytes;	/* size of all commands */
 };
 
-/* What handlers of this layer may reach besides the session. */
+/* The environment of commands: everything that handlers of this layer may use besides the session.
+ */
 struct command_env {
 	const struct command_table *table;
 	struct acl *acl;
-	/* Called before a user is deleted: no session may refer to the user any more when this
-	 * returns, and those that did are to be ended. May be NULL. */
+	/* Called before a user is deleted: ends the sessions of the user, and makes sure that no
+	 * session refers to the user any more. May be NULL. */
 	void (*user_gone)(void *arg, const struct user *user);
-	/* Called when a user was set to something else, or deleted. May be NULL. */
+	/* Called after a user was changed or deleted. May be NULL. */
 	void (*user_changed)(void *arg, struct qless_str name);
-	void *user_gone_arg; /* of both */
+	void *user_gone_arg; /* argument of these two */
 	struct databases *databases;
-	struct scripts *scripts; /* that clients have loaded */
+	struct scripts *scripts; /* scripts that clients have loaded */
 	struct scratch *scratch;
 	enum script_envelope envelope;
-	/* The time of a native command, in seconds: later than that of any before. */
+	/* Returns the time of a native command in seconds, later than that of any earlier command.
+	 */
 	double (*now)(void *arg);
-	/* A command has used times up to this one: be later from now on. */
+	/* Called when a command has used times up to `now`: later commands get later times. */
 	void (*pass)(void *arg, double now);
-	/* Called with the time that a client gave with a command. May be NULL. */
+	/* Called with the time that a client sent with a command. May be NULL. */
 	void (*note_now)(void *arg, struct session *session, double now);
-	/* Called with a line that the operator of the server should read. May be NULL. */
+	/* Writes a line to the log of the server, as a warning. May be NULL. */
 	void (*warn)(void *arg, struct qless_str line);
-	/* Tells the state of the server that admission depends on. NULL: it is always ready. */
+	/* Gets the state of the server for admission. NULL: the server is always ready. */
 	void (*conditions)(void *arg, struct conditions *ret);
 	/* Returns why the log cannot take a change now, as the line of an error reply; NULL if it
 	 * can. `bytes` is the size of the arguments. May be NULL. */
 	const char *(*log_refusal)(void *arg, size_t bytes);
-	/* An id for a new job that nobody can guess and no job has had. */
+	/* Makes a unique, unpredictable jid. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
-	/* Nothing anybody could foresee. */
+	/* Returns an unpredictable number. */
 	uint64_t (*random)(void *arg);
-	void *arg; /* of the functions from `now` on */
+	void *arg; /* argument of the functions from `now` on */
 };
 
 struct request {
 	const struct command *row;
-	const struct qless_str *argv; /* as sent, the name at 0 */
+	const struct qless_str *argv; /* as the client sent it; the name has index 0 */
 	int argc;
-	const struct qless_str *args; /* of the command: after its name, and after `now` */
+	const struct qless_str *args; /* the arguments after the name, and after `now` */
 	size_t nargs;
 	struct reply *reply;
 	struct session *session;
 	const struct transaction *txn; /* NULL unless the client is between MULTI and EXEC */
 	const struct command_env *env;
 
-	/* Of queue commands alone. */
+	/* The fields of queue commands. */
 	enum request_form form;
 	double now;
 	struct database *database;
-	struct qless *engine; /* of that database */
+	struct qless *engine; /* the engine of that database */
 	const struct dialect *dialect;
 	const struct json_style *style; /* how the form spells JSON */
-	const struct script *script;	/* NULL in other forms */
-	struct qless_str sha;		/* of the script; empty in other forms */
-	struct scratch *scratch;	/* that of the environment */
-	bool only_reads;		/* a script that was sent as one that only reads */
-	bool is_still;			/* nothing may change: listings leave what has come due */
-	bool is_said;  /* the error is in scratch->error; otherwise it is the engine's */
-	bool is_store; /* the error is one that the store raised under the script */
-	double until;  /* the latest time that was used: `now`, or later */
+	const struct script *script;	/* NULL unless the form is REQUEST_SCRIPT */
+	struct qless_str sha;		/* SHA-1 of the script, or empty */
+	struct scratch *scratch;	/* the scratch of the environment */
+	bool only_reads;		/* EVAL_RO and EVALSHA_RO: the command must not write */
+	bool is_still;			/* listings do not move jobs that have come due */
+	bool is_said;			/* the error is in scratch->error, not in the engine */
+	bool is_store;			/* the store raised the error, not the script */
+	double until;			/* the latest time that the command used: `now`, or later */
 };
 
-/* Make it a request for queues: choose the database and the buffers. */
+/* Makes this a request on the queues of a database. */
 void request_use_database(struct request *req, struct database *database);
 
 #endif

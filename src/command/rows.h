@@ -1,18 +1,18 @@
 /*
- * The rows of this layer.
+ * The rows of this layer, from queue_commands.def and commands.def.
  */
 #ifndef COMMAND_ROWS_H
 #define COMMAND_ROWS_H
 
 #include "command/command.h"
 
-/* The queue commands, by name. */
+/* The queue commands, in the order of their names. */
 extern const struct command_rows queue_command_rows;
-/* All others of this layer. */
+/* All other commands of this layer. */
 extern const struct command_rows layer_command_rows;
 
-/* The queue command of that name, in which upper and lower case differ; NULL if there is none. For
- * those who have no table: a table finds it faster. */
+/* Finds a queue command by its name in lower case; NULL if there is none. Works without a table,
+ * which is faster. */
 const struct command *queue_command_find(struct qless_str name);
 
 #endif

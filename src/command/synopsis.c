@@ -4,14 +4,14 @@
 #include <stddef.h>
 
 /*
- * A run of arguments while it is being read. Reading goes from left to right; what is read late may
- * still change what is already there: "..." repeats what is before it, and "x [x ...]" turns out to
- * be one argument.
+ * A run of arguments while it is parsed, from left to right. Later text can change arguments that
+ * are parsed already: "..." repeats the argument before it, and "x [x ...]" becomes one argument.
  */
 struct run {
 	int args[SYNOPSIS_MAX_ARGS];
 	int count;
-	struct qless_str token; /* waits for the argument that it announces; empty if none does */
+	struct qless_str
+		token; /* a literal word whose argument may follow; empty if there is none */
 };
 
 struct parser {
@@ -20,7 +20,7 @@ struct parser {
 	bool failed;
 };
 
-/* What arguments of these names are; others are strings. */
+/* The types of arguments by name. All others are strings. */
 static const struct {
 	const char *name;
 	enum synopsis_type type;
@@ -51,7 +51,7 @@ static bool is_literal(struct qless_str word)
 {
 	bool upper = false;
 
-	/* Behind a quoted word stands its quote. */
+	/* Skip the closing quote of a quoted word. */
 	if (word.ptr[word.len] == '\'')
 		return true;
 	for (size_t i = 0; i < word.len; i++) {
@@ -90,7 +90,7 @@ static bool take(struct parser *p, const char *text)
 	return true;
 }
 
-/* An argument that belongs to no run yet, or -1 if there are too many. */
+/* Makes an argument that belongs to no run. Returns its index, or -1 if there are too many. */
 static int new_arg(struct parser *p, enum synopsis_type type)
 {
 	struct synopsis *s = p->out;
@@ -105,12 +105,12 @@ static int new_arg(struct parser *p, enum synopsis_type type)
 
 static void run_push(struct run *r, int arg)
 {
-	/* Never more than there are arguments. */
+	/* A run has no more arguments than there are. */
 	assert(r->count < SYNOPSIS_MAX_ARGS);
 	r->args[r->count++] = arg;
 }
 
-/* Chain the last `count` arguments of a run; returns the first, or -1 if there is none. */
+/* Links the last `count` arguments of a run. Returns the first one, or -1 if there is none. */
 static int run_link(struct parser *p, const struct run *r, int count)
 {
 	int first = -1;
@@ -124,7 +124,7 @@ static int run_link(struct parser *p, const struct run *r, int count)
 	return first;
 }
 
-/* One argument out of a run: itself if it is alone, else a group of them. */
+/* Makes one argument of a run: the only one, or a group of all. */
 static int run_close(struct parser *p, const struct run *r, enum synopsis_type group)
 {
 	int arg;
@@ -180,7 +180,7 @@ static int parse_words(struct parser *p, struct qless_str first)
 	return -1;
 }
 
-/* <...> and [...], from behind the opening bracket. */
+/* Parses <...> and [...], from the position after the opening bracket. */
 static int parse_group(struct parser *p, const char *end, bool optional)
 {
 	int arg = parse_alternatives(p);
@@ -193,7 +193,7 @@ static int parse_group(struct parser *p, const char *end, bool optional)
 	return -1;
 }
 
-/* The word that waits turned out to announce nothing. */
+/* Makes an argument of the pending word, because no argument of the word follows. */
 static void settle_token(struct parser *p, struct run *r)
 {
 	int arg;
@@ -211,7 +211,7 @@ static bool same_name(const struct synopsis_arg *a, const struct synopsis_arg *b
 	return a->type == b->type && a->child < 0 && b->child < 0 && str_equal(a->name, b->name);
 }
 
-/* "x [x ...]": the first x is all there is, and may be repeated. */
+/* Makes one repeated argument of "x [x ...]". */
 static void merge_single(struct parser *p, struct run *r)
 {
 	const struct synopsis_arg *repeated = &p->out->args[r->args[r->count - 1]];
@@ -226,7 +226,7 @@ static void merge_single(struct parser *p, struct run *r)
 	r->count--;
 }
 
-/* "x y [x y ...]": the block is all there is, and is not optional. */
+/* Makes one repeated, mandatory block of "x y [x y ...]". */
 static void merge_block(struct parser *p, struct run *r)
 {
 	struct synopsis_arg *args = p->out->args;
@@ -247,7 +247,7 @@ static void merge_block(struct parser *p, struct run *r)
 	r->args[r->count - 1] = block;
 }
 
-/* What was added last may say that what stands before it is repeated. */
+/* Merges the last argument with those before it, if it only says that they are repeated. */
 static void merge_repetition(struct parser *p, struct run *r)
 {
 	const struct synopsis_arg *last = &p->out->args[r->args[r->count - 1]];
@@ -299,7 +299,7 @@ static void parse_item(struct parser *p, struct run *r)
 	}
 }
 
-/* Up to a bar, a closing bracket or the end. Returns one argument, or -1. */
+/* Parses up to a bar, a closing bracket or the end. Returns one argument, or -1. */
 static int parse_run(struct parser *p, bool bracketed)
 {
 	struct run r = { .count = 0 };
@@ -359,7 +359,7 @@ bool synopsis_parse(const char *text, struct synopsis *ret_synopsis)
 	arg = parse_run(&p, false);
 	if (arg < 0 || *p.at != '\0')
 		return false;
-	/* What stands without brackets is a run, not a group. */
+	/* Arguments outside of brackets are a run, not a group. */
 	ret_synopsis->first = ret_synopsis->args[arg].type == SYNOPSIS_BLOCK &&
 					      !ret_synopsis->args[arg].optional &&
 					      !ret_synopsis->args[arg].multiple

@@ -1,19 +1,19 @@
 /*
- * Synopses: the text that says what arguments a command takes, and its meaning.
+ * Synopses: texts that describe the arguments of a command.
  *
  *	username		an argument
- *	ON			a word to be sent as it is: no lower-case letter in it
- *	'on'			the same in lower case
- *	TYPE name		a word and the argument that it announces
- *	[name]			may be left out
+ *	ON			a literal word, in upper case
+ *	'on'			a literal word, in lower case
+ *	TYPE name		a literal word and its argument
+ *	[name]			an optional argument
  *	a|b			one of several words; no blanks around the bar
  *	<MODULE name | NONE>	one of several runs of arguments; blanks around the bar
- *	name ...		once or more often
- *	[field value ...]	any number of pairs: within brackets, all that stands there
- *	[GET pattern] ...	any number of times, each with its word
- *	name [name ...]		another way to write "name ..."; a pair can be written so, too
+ *	name ...		one or more times
+ *	[field value ...]	any number of pairs: in brackets, "..." repeats everything
+ *	[GET pattern] ...	any number of times, each time with its word
+ *	name [name ...]		means "name ..."; works for pairs, too
  *
- * COMMAND DOCS gives clients the parsed form; people get the text itself.
+ * Clients get the parsed form from COMMAND DOCS, and people get the text.
  */
 #ifndef COMMAND_SYNOPSIS_H
 #define COMMAND_SYNOPSIS_H
@@ -29,33 +29,33 @@ enum synopsis_type {
 	SYNOPSIS_INTEGER,
 	SYNOPSIS_DOUBLE,
 	SYNOPSIS_PATTERN,
-	SYNOPSIS_TOKEN, /* a word alone */
-	SYNOPSIS_ONEOF, /* has children, of which one is given */
-	SYNOPSIS_BLOCK, /* has children, which are given one after the other */
+	SYNOPSIS_TOKEN, /* a literal word */
+	SYNOPSIS_ONEOF, /* one of its children */
+	SYNOPSIS_BLOCK, /* all of its children, in their order */
 };
 
 struct synopsis_arg {
 	enum synopsis_type type;
-	struct qless_str name;	/* as written; empty if there are children */
-	struct qless_str token; /* the word in front of it; empty if there is none */
+	struct qless_str name;	/* as written; empty if it has children */
+	struct qless_str token; /* the literal word before it; empty if there is none */
 	bool optional;
 	bool multiple;	     /* may be repeated */
-	bool multiple_token; /* with its word each time */
-	int child;	     /* the first of its children, or -1 */
-	int next;	     /* the one behind it in the same run, or -1 */
+	bool multiple_token; /* repeated with its word */
+	int child;	     /* index of its first child, or -1 */
+	int next;	     /* index of the next argument in the same run, or -1 */
 };
 
-/* The slices point into the text. */
+/* A parsed synopsis. Its slices point into the text. */
 struct synopsis {
 	struct synopsis_arg args[SYNOPSIS_MAX_ARGS];
 	int count;
 	int first; /* or -1 */
 };
 
-/* False if the text is not a synopsis or has too many arguments. */
+/* Returns false if the text is not a synopsis, or has more than SYNOPSIS_MAX_ARGS arguments. */
 bool synopsis_parse(const char *text, struct synopsis *ret_synopsis);
 
-/* How many there are in the run that begins with `arg`. */
+/* Returns the number of arguments in the run that begins with `arg`. */
 int synopsis_run_length(const struct synopsis *s, int arg);
 
 #endif

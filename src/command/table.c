@@ -13,23 +13,23 @@
 #define SLOTS_PER_ROW 4
 
 /*
- * What a name is found by: how long it is, and what it begins with, in words padded with zeros. Of
- * nearly all names that is all. Every request is looked up: such a name is folded, hashed and
- * compared without leaving the registers.
+ * The key of a name: its length, and its first KEY_BYTES bytes as two words, padded with zeros.
+ * Nearly all names fit into the two words. The server looks up every request, and folds, hashes and
+ * compares such a name in registers alone.
  */
 struct key {
 	uint64_t first, second;
 	size_t len;
 };
 
-/* What a row leaves to be computed. */
+/* Data that is computed from a row once. */
 struct entry {
 	struct qless_str name;
-	int parent; /* the row of its container, or -1 */
+	int parent; /* index of the row of its container, or -1 */
 	int subcommands;
 };
 
-/* Open addressing; most slots are free, so that a probe nearly always ends at once. */
+/* Open addressing. Most slots are free, so a search nearly always ends at its first slot. */
 struct slot {
 	uint64_t first, second;
 	uint32_t len;
@@ -46,8 +46,9 @@ struct command_table {
 
 #define EACH_BYTE(value) (0x0101010101010101ULL * (value))
 
-/* Eight characters in lower case. Without their highest bits nothing is carried from one to the
- * next, and that bit of the sums says which are not below 'A', and which are above 'Z'. */
+/* Converts eight characters to lower case. Their highest bits are masked, so that no sum carries
+ * into the next character. The highest bits of the two sums then tell which characters are at least
+ * 'A', and which are above 'Z'. */
 static inline uint64_t lower(uint64_t word)
 {
 	uint64_t low_bits = word & EACH_BYTE(0x7f);
@@ -58,7 +59,7 @@ static inline uint64_t lower(uint64_t word)
 	return word | is_upper >> 2;
 }
 
-/* The key of a name as it is sent. */
+/* Makes the key of a name without changing its case. */
 static inline struct key key_of(struct qless_str name)
 {
 	const unsigned char *at = (const unsigned char *)name.ptr;
@@ -72,7 +73,7 @@ static inline struct key key_of(struct qless_str name)
 	if (name.len >= KEY_BYTES)
 		key.second = wire_get_u64(at + WORD_BYTES);
 	else
-		/* Read from its end, and what the first word has is moved out. */
+		/* Read the last eight bytes, and shift out those that are in the first word. */
 		key.second = wire_get_u64(at + name.len - WORD_BYTES) >> 8 * (KEY_BYTES - name.len);
 	return key;
 }
@@ -87,7 +88,7 @@ static inline struct key key_folded(struct qless_str name)
 	return key;
 }
 
-/* The names are our own, so the hash only has to be quick and not to cluster. */
+/* The names are our own, so the hash has to be fast and spread well, and not to resist attacks. */
 static inline uint32_t key_hash(const struct key *key)
 {
 	uint64_t hash = (key->first ^ key->len) * 0x9e3779b97f4a7c15ULL;
@@ -96,7 +97,7 @@ static inline uint32_t key_hash(const struct key *key)
 	return (uint32_t)(hash >> 32);
 }
 
-/* What is behind the part of a name that a key has. */
+/* Returns the part of a long name that its key does not have. */
 static struct qless_str rest_of(struct qless_str name)
 {
 	return str_make(name.ptr + KEY_BYTES, name.len - KEY_BYTES);
@@ -104,9 +105,9 @@ static struct qless_str rest_of(struct qless_str name)
 
 typedef bool equal_fn(struct qless_str a, struct qless_str b);
 
-/* The slot that holds the name, or the free one where it would go. The key is folded if case does
- * not matter to `equal`: all names in the table are in lower case. Kept apart from find_row(),
- * which calls nothing for most names and then needs no room on the stack. */
+/* Finds the slot of a name, or the free slot where it belongs. If `equal` ignores case, the caller
+ * has folded the key: all names in the table are in lower case. This is not part of find_row(),
+ * which then calls no function and needs no stack. */
 static __attribute__((noinline)) struct slot *find_slot(const struct command_table *t,
 							struct key key, struct qless_str name,
 							equal_fn *equal)
@@ -124,7 +125,7 @@ static __attribute__((noinline)) struct slot *find_slot(const struct command_tab
 	}
 }
 
-/* The row of a name, or -1. */
+/* Returns the index of the row of a name, or -1. */
 static inline int find_row(const struct command_table *t, struct key key, struct qless_str name,
 			   equal_fn *equal)
 {
@@ -139,13 +140,13 @@ static inline int find_row(const struct command_table *t, struct key key, struct
 	}
 }
 
-/* The same in any case. */
+/* Returns the index of the row of a name in any case, or -1. */
 static inline int find_folded_row(const struct command_table *t, struct qless_str name)
 {
 	return find_row(t, key_folded(name), name, str_equal_nocase);
 }
 
-/* A name that may be that of a subcommand belongs to the container in front of it. */
+/* Returns the row of the container before a subcommand, or -1 if the row is none. */
 static int container_before(const struct command_table *t, int row)
 {
 	const char *bar = strchr(t->rows[row].name, '|');
@@ -276,7 +277,7 @@ static const struct command *find_subcommand(const struct command_table *t,
 	return command_table_find(t, str_make(text, parent.len + 1 + sub.len));
 }
 
-/* The command without its subcommand: "parent|sub" as one word is not a request. */
+/* Finds a command that is no subcommand. "parent|sub" as one argument is not a request. */
 static inline const struct command *find_top(const struct command_table *t, struct qless_str name)
 {
 	int row = find_folded_row(t, name);
@@ -380,7 +381,7 @@ int command_category_find(struct qless_str name)
 	return -1;
 }
 
-/* Commands of which some forms only read or delete, and where the word stands that tells. */
+/* Commands that make the state grow only if the argument at `at` is `word`. */
 static const struct {
 	const char *name;
 	size_t at;

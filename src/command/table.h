@@ -1,5 +1,5 @@
 /*
- * The table of commands: finding a row by name, and checking a request against it.
+ * The table of commands: it finds the row of a name or of a request.
  */
 #ifndef COMMAND_TABLE_H
 #define COMMAND_TABLE_H
@@ -10,56 +10,55 @@
 
 struct buf;
 
-/* No name in the table may be longer, parent and subcommand together. */
+/* Longest name in the table, with parent and subcommand, in bytes. */
 #define COMMAND_NAME_MAX 64
 
-/* Copies the rows of all parts, and borrows their texts for as long as the table lives. A name that
- * stands twice, or a subcommand without its container, is a defect of the rows and ends the
- * process.
- */
+/* Copies the rows of all parts, and borrows their texts for as long as the table lives. Asserts
+ * that each name is unique, and that a subcommand follows its container. */
 struct command_table *command_table_new(const struct command_rows *parts, size_t count);
 void command_table_free(struct command_table *t);
 
 int command_table_count(const struct command_table *t);
 const struct command *command_table_row(const struct command_table *t, int index);
-/* The position of a row: 0 .. count-1. */
+/* Returns the index of a row, from 0 to count - 1. */
 int command_table_index(const struct command_table *t, const struct command *cmd);
 
-/* Find a command by name, "parent|sub" included; upper and lower case are the same. NULL if there
- * is none. */
+/* Finds a command by its name in any case, such as "client|list"; NULL if there is none. */
 const struct command *command_table_find(const struct command_table *t, struct qless_str name);
-/* Find a queue command by its name, in which upper and lower case differ. NULL if there is none. */
+/* Finds a queue command by its name in lower case; NULL if there is none. */
 const struct command *command_table_find_queue(const struct command_table *t,
 					       struct qless_str name);
-/* The container of a subcommand; NULL for a command that is none. */
+/* Returns the container of a subcommand; NULL for any other command. */
 const struct command *command_table_parent(const struct command_table *t,
 					   const struct command *cmd);
-/* The subcommands of a container are consecutive rows: from *ret_first, as many as returned. */
+/* Returns the number of subcommands of a container. Their rows follow each other from *ret_first
+ * on.
+ */
 int command_table_subcommands(const struct command_table *t, const struct command *container,
 			      int *ret_first);
 
-/* Whether a command with these arguments, those behind its name, makes the state grow: its row has
- * CMD_DENYOOM, and of its forms this is one that does. */
+/* Returns whether a command with these arguments, its name not included, makes the state grow. Some
+ * commands with CMD_DENYOOM do so only with a certain first or second argument. */
 bool command_grows(const struct command *cmd, const struct qless_str *args, size_t count);
 
 /*
- * Find the row that a request names, its subcommand included. A container with nothing behind it is
- * itself what is named. NULL if there is no such command; *ret_name_args, which says how many of
- * argv are the name, then is 1 if the command is unknown and 2 if it is the subcommand.
+ * Finds the row of a request, which may name a subcommand. A container without further arguments is
+ * found itself. *ret_name_args is the number of arguments that make up the name. If the result is
+ * NULL it is 1 for an unknown command and 2 for an unknown subcommand.
  */
 const struct command *command_table_lookup(const struct command_table *t,
 					   const struct qless_str *argv, int argc,
 					   int *ret_name_args);
 
-/* Append the error for a request that command_table_lookup() found no row for: there is no such
- * command, or no such subcommand. Quotes COMMAND_QUOTED_MAX bytes of each argument at most. */
+/* Appends the error for a request without a row: its command or its subcommand is unknown. Quotes
+ * at most COMMAND_QUOTED_MAX bytes of each argument. */
 void command_table_describe_unknown(const struct command_table *t, const struct qless_str *argv,
 				    int argc, struct buf *error);
 
-/* Categories of a command, those that follow from its flags included. */
+/* Returns the categories of a command, with those that its flags imply. */
 unsigned command_categories(const struct command *cmd);
 const char *command_category_name(int bit);
-/* The bit of a category from its name without the @, in any case; -1 if there is none. */
+/* Returns the bit of a category by its name without the @, in any case; -1 if there is none. */
 int command_category_find(struct qless_str name);
 
 #endif
