@@ -1,5 +1,5 @@
 /*
- * A request as the server carries it out: found in the table, admitted, and run or refused.
+ * Handles a request as the server does: finds its row, asks admission, and runs or refuses it.
  */
 #ifndef TESTS_ADMIT_H
 #define TESTS_ADMIT_H

@@ -32,7 +32,7 @@ struct call_fixture {
 	struct buf reply;
 };
 
-/* Takes the table. */
+/* Takes ownership of the table. */
 static inline void call_setup(struct call_fixture *f, struct command_table *table)
 {
 	*f = (struct call_fixture){ .reply = BUF_INIT(BUF_NO_MAX) };
@@ -64,7 +64,7 @@ static inline void call_use_proto(struct call_fixture *f, int proto)
 	resp_writer_set_proto(&f->writer, proto);
 }
 
-/* Borrowed until the next call. */
+/* Returns the reply, which is valid until the next call. */
 static inline const char *call_run_argv(struct call_fixture *f, const struct qless_str *argv,
 					int argc)
 {

@@ -16,10 +16,10 @@ struct queue_caller {
 	struct database *database; /* `own`, or a borrowed one */
 	struct scratch scratch;
 	struct command_env env;
-	struct qless_str sha; /* of the script, in its errors */
+	struct qless_str sha; /* SHA-1 of the script, for its errors */
 };
 
-/* Borrows the database. */
+/* Borrows the database, which must outlive the caller. */
 static inline void queue_caller_init_in(struct queue_caller *c, struct database *database)
 {
 	*c = (struct queue_caller){ .database = database };
@@ -27,7 +27,7 @@ static inline void queue_caller_init_in(struct queue_caller *c, struct database 
 	c->env.scratch = &c->scratch;
 }
 
-/* Borrows the engine. */
+/* Borrows the engine, which must outlive the caller. */
 static inline void queue_caller_init(struct queue_caller *c, struct qless *engine)
 {
 	queue_caller_init_in(c, NULL);

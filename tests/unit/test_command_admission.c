@@ -1,11 +1,11 @@
 /*
- * Which commands may run, and what those read that may not. The first check that fails decides.
+ * Admission: which commands may run, and the errors of those that may not.
  */
 #include "native.h"
 
 static struct native_fixture f;
 static struct conditions now;
-static const char *log_line; /* what the log refuses changes with; NULL: it takes them */
+static const char *log_line; /* the error of the log; NULL: it records changes */
 static size_t logged_bytes;
 
 static void tell_conditions(void *arg, struct conditions *ret)
@@ -36,7 +36,7 @@ void tearDown(void)
 	native_teardown(&f);
 }
 
-/* The verdict on a request of words that are separated by blanks. */
+/* Decides about a request, whose words are separated by blanks. */
 static struct verdict decide(const struct transaction *txn, const char *words)
 {
 	static struct qless_str argv[16];
@@ -66,7 +66,7 @@ static void log_out(void)
 	f.call.session.user = NULL;
 }
 
-static void a_command_runs_unless_something_speaks_against_it(void)
+static void a_command_runs_if_no_check_fails(void)
 {
 	ASSERT_VERDICT(VERDICT_RUN, NULL, "put w q j k {} 0");
 	ASSERT_VERDICT(VERDICT_RUN, NULL, "get j");
@@ -99,7 +99,7 @@ static void the_first_check_that_fails_decides(void)
 	ASSERT_VERDICT(VERDICT_LOG, NULL, "put w q j k {} 0");
 }
 
-static void a_pause_of_writes_holds_what_writes(void)
+static void a_write_pause_holds_commands_that_write(void)
 {
 	struct transaction reads = { .writes = false }, writes = { .writes = true };
 
@@ -115,7 +115,7 @@ static void a_pause_of_writes_holds_what_writes(void)
 	ASSERT_VERDICT(VERDICT_RUN, NULL, "client unpause");
 }
 
-static void beyond_maxmemory_nothing_grows(void)
+static void commands_that_need_memory_are_refused_above_maxmemory(void)
 {
 	struct transaction shrinks = { .grows = false }, grows = { .grows = true };
 
@@ -130,7 +130,7 @@ static void beyond_maxmemory_nothing_grows(void)
 	ASSERT_VERDICT(VERDICT_RUN, &grows, "discard");
 }
 
-static void the_log_is_asked_about_changes_alone(void)
+static void the_log_decides_only_about_changes(void)
 {
 	log_line = "MISCONF full";
 	ASSERT_VERDICT(VERDICT_LOG, NULL, "pop q w 1");
@@ -142,7 +142,7 @@ static void the_log_is_asked_about_changes_alone(void)
 	ASSERT_VERDICT(VERDICT_RUN, NULL, "set k v");
 }
 
-static void refusals_read_like_those_of_redis(void)
+static void refusals_have_the_texts_of_redis(void)
 {
 	ASSERT_NATIVE("-ERR unknown command 'nope', with args beginning with: 'x' \r\n", &f, "nope",
 		      "x");
@@ -162,7 +162,7 @@ static void refusals_read_like_those_of_redis(void)
 	ASSERT_NATIVE("-NOAUTH Authentication required.\r\n", &f, "get", "j");
 }
 
-static void the_command_that_qless_names_is_decided_about_too(void)
+static void qless_needs_permission_for_its_inner_command(void)
 {
 	struct qless_str rules[] = { STR("on"), STR("nopass"), STR("+qless"), STR("+get"),
 				     STR("+pop") };
@@ -178,7 +178,7 @@ static void the_command_that_qless_names_is_decided_about_too(void)
 	ASSERT_NATIVE("-MISCONF full\r\n", &f, "qless", "pop", "1", "q", "w", "1");
 }
 
-static void a_transaction_asks_the_log_about_all_of_it(void)
+static void the_log_decides_about_a_whole_transaction(void)
 {
 	struct transaction reads = { .bytes = 7 }, changes = { .is_logged = true, .bytes = 7 };
 	struct request req = { .row = command_table_find(f.call.table, STR("exec")),
@@ -199,7 +199,7 @@ static void a_transaction_asks_the_log_about_all_of_it(void)
 		      "ping");
 }
 
-static void a_queued_command_needs_its_permission_again(void)
+static void a_queued_command_needs_permission_when_it_runs(void)
 {
 	struct request req = { .row = command_table_find(f.call.table, STR("put")),
 			       .reply = &f.call.writer,
@@ -221,14 +221,14 @@ static void a_queued_command_needs_its_permission_again(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(a_command_runs_unless_something_speaks_against_it);
+	RUN(a_command_runs_if_no_check_fails);
 	RUN(the_first_check_that_fails_decides);
-	RUN(a_pause_of_writes_holds_what_writes);
-	RUN(beyond_maxmemory_nothing_grows);
-	RUN(the_log_is_asked_about_changes_alone);
-	RUN(refusals_read_like_those_of_redis);
-	RUN(the_command_that_qless_names_is_decided_about_too);
-	RUN(a_transaction_asks_the_log_about_all_of_it);
-	RUN(a_queued_command_needs_its_permission_again);
+	RUN(a_write_pause_holds_commands_that_write);
+	RUN(commands_that_need_memory_are_refused_above_maxmemory);
+	RUN(the_log_decides_only_about_changes);
+	RUN(refusals_have_the_texts_of_redis);
+	RUN(qless_needs_permission_for_its_inner_command);
+	RUN(the_log_decides_about_a_whole_transaction);
+	RUN(a_queued_command_needs_permission_when_it_runs);
 	return UNIT_RESULT();
 }

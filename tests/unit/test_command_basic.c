@@ -19,7 +19,7 @@ void tearDown(void)
 	call_teardown(&f);
 }
 
-static void ping_answers_pong_or_the_message(void)
+static void ping_replies_with_pong_or_the_message(void)
 {
 	ASSERT_REPLY("+PONG\r\n", &f, "PING");
 	ASSERT_REPLY("$5\r\nhello\r\n", &f, "ping", "hello");
@@ -27,7 +27,7 @@ static void ping_answers_pong_or_the_message(void)
 	ASSERT_REPLY("-ERR wrong number of arguments for 'ping' command\r\n", &f, "ping", "a", "b");
 }
 
-static void ping_of_a_subscribed_connection_answers_an_array_in_resp2(void)
+static void ping_of_a_subscribed_connection_replies_with_an_array_in_resp2(void)
 {
 	f.session.subscribed = true;
 	ASSERT_REPLY("*2\r\n$4\r\npong\r\n$0\r\n\r\n", &f, "ping");
@@ -37,7 +37,7 @@ static void ping_of_a_subscribed_connection_answers_an_array_in_resp2(void)
 	ASSERT_REPLY("$5\r\nhello\r\n", &f, "ping", "hello");
 }
 
-static void echo_answers_the_message(void)
+static void echo_replies_with_the_message(void)
 {
 	ASSERT_REPLY("$3\r\na b\r\n", &f, "echo", "a b");
 	ASSERT_REPLY("-ERR wrong number of arguments for 'echo' command\r\n", &f, "echo");
@@ -46,8 +46,8 @@ static void echo_answers_the_message(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(ping_answers_pong_or_the_message);
-	RUN(ping_of_a_subscribed_connection_answers_an_array_in_resp2);
-	RUN(echo_answers_the_message);
+	RUN(ping_replies_with_pong_or_the_message);
+	RUN(ping_of_a_subscribed_connection_replies_with_an_array_in_resp2);
+	RUN(echo_replies_with_the_message);
 	return UNIT_RESULT();
 }

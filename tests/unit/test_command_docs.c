@@ -14,7 +14,7 @@ static void handle(struct request *req)
 	reply_ok(req->reply);
 }
 
-/* The rows of the daemon, without their handlers. */
+/* The rows of the server, without their handlers. */
 static const struct command all_rows[] = {
 #define QUEUE(row_name, row_handler, row_run, row_decode, row_forms, min, max, row_flags, \
 	      row_group, row_arguments, row_summary, row_complexity)                      \
@@ -38,7 +38,7 @@ static const char *const all_handlers[] = {
 #undef QUEUE
 };
 
-/* A small table, so that replies can be given in full. */
+/* A small table, so that expected replies can be written in full. */
 static const struct command few_rows[] = {
 	{ .name = "ping",
 	  .handler = cmd_ping,
@@ -134,9 +134,9 @@ void tearDown(void)
 	call_teardown(&f);
 }
 
-/* ---- the rows of the daemon ---- */
+/* ---- the rows of the server ---- */
 
-static void every_row_finds_its_place_in_the_table(void)
+static void the_table_finds_every_row(void)
 {
 	struct command_table *t =
 		command_table_new(&(struct command_rows){ all_rows, COUNT(all_rows) }, 1);
@@ -154,7 +154,7 @@ static bool is_version(const char *text)
 	return sscanf(text, "%d.%d.%d%n", &major, &minor, &patch, &end) == 3 && text[end] == '\0';
 }
 
-static void every_row_is_documented(void)
+static void every_row_has_documentation(void)
 {
 	for (int i = 0; i < COUNT(all_rows); i++) {
 		const struct command *cmd = &all_rows[i];
@@ -218,7 +218,7 @@ static struct bounds count_run(const struct synopsis *s, int first)
 	return sum;
 }
 
-static void every_synopsis_takes_as_many_arguments_as_its_row_allows(void)
+static void the_synopsis_of_every_row_agrees_with_its_arity(void)
 {
 	for (int i = 0; i < COUNT(all_rows); i++) {
 		const struct command *cmd = &all_rows[i];
@@ -230,13 +230,14 @@ static void every_synopsis_takes_as_many_arguments_as_its_row_allows(void)
 			continue;
 		bounds = count_run(&synopsis, synopsis.first);
 		TEST_ASSERT_EQUAL_INT_MESSAGE(bounds.min, cmd->min_args, cmd->name);
-		/* Some handlers take any number, to say more precisely what is wrong with it. */
+		/* Some handlers take any number of arguments, because their errors are more
+		 * precise. */
 		if (cmd->max_args != COMMAND_ANY_ARGS)
 			TEST_ASSERT_EQUAL_INT_MESSAGE(bounds.max, cmd->max_args, cmd->name);
 	}
 }
 
-static void every_container_has_help_and_nothing_else_lacks_a_handler(void)
+static void every_container_has_help_and_every_other_row_has_a_handler(void)
 {
 	struct command_table *t =
 		command_table_new(&(struct command_rows){ all_rows, COUNT(all_rows) }, 1);
@@ -304,7 +305,7 @@ static void command_describes_all(void)
 	free(whole);
 }
 
-static void count_is_of_what_can_be_called_by_one_word(void)
+static void count_leaves_out_subcommands(void)
 {
 	ASSERT_REPLY(":3\r\n", &f, "command", "count");
 }
@@ -333,7 +334,7 @@ static void list_can_be_filtered(void)
 	ASSERT_REPLY("-ERR syntax error\r\n", &f, "command", "list", "foo", "aclcat", "admin");
 }
 
-static void no_command_has_keys(void)
+static void getkeys_finds_no_keys(void)
 {
 	ASSERT_REPLY("-ERR The command has no key arguments\r\n", &f, "command", "getkeys", "ping",
 		     "x");
@@ -404,7 +405,7 @@ static void docs_of_a_container_have_its_subcommands(void)
 	ASSERT_REPLY("%1\r\n" PUT_DOCS_3, &f, "command", "docs", "box|put");
 }
 
-static void docs_without_names_are_of_all_commands(void)
+static void docs_without_names_describe_all_commands(void)
 {
 	call_teardown(&f);
 	call_setup(&f, command_table_new(&(struct command_rows){ all_rows, COUNT(all_rows) }, 1));
@@ -427,7 +428,7 @@ static void docs_without_names_are_of_all_commands(void)
 
 /* ---- HELP ---- */
 
-static void help_is_made_of_the_rows_and_ends_with_itself(void)
+static void help_lists_the_subcommands_and_ends_with_itself(void)
 {
 	ASSERT_REPLY("*5\r\n"
 		     "+BOX <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n"
@@ -438,7 +439,7 @@ static void help_is_made_of_the_rows_and_ends_with_itself(void)
 		     &f, "box", "HELP");
 }
 
-static void help_says_what_a_container_does_by_itself(void)
+static void help_describes_a_container_that_runs_without_a_subcommand(void)
 {
 	static const char start[] =
 		"*15\r\n"
@@ -455,21 +456,21 @@ static void help_says_what_a_container_does_by_itself(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(every_row_finds_its_place_in_the_table);
-	RUN(every_row_is_documented);
-	RUN(every_synopsis_takes_as_many_arguments_as_its_row_allows);
-	RUN(every_container_has_help_and_nothing_else_lacks_a_handler);
+	RUN(the_table_finds_every_row);
+	RUN(every_row_has_documentation);
+	RUN(the_synopsis_of_every_row_agrees_with_its_arity);
+	RUN(every_container_has_help_and_every_other_row_has_a_handler);
 	RUN(info_describes_the_named_commands);
 	RUN(info_of_a_container_has_its_subcommands);
 	RUN(command_describes_all);
-	RUN(count_is_of_what_can_be_called_by_one_word);
+	RUN(count_leaves_out_subcommands);
 	RUN(list_names_all_commands_and_subcommands);
 	RUN(list_can_be_filtered);
-	RUN(no_command_has_keys);
+	RUN(getkeys_finds_no_keys);
 	RUN(docs_name_the_arguments);
 	RUN(docs_of_a_container_have_its_subcommands);
-	RUN(docs_without_names_are_of_all_commands);
-	RUN(help_is_made_of_the_rows_and_ends_with_itself);
-	RUN(help_says_what_a_container_does_by_itself);
+	RUN(docs_without_names_describe_all_commands);
+	RUN(help_lists_the_subcommands_and_ends_with_itself);
+	RUN(help_describes_a_container_that_runs_without_a_subcommand);
 	return UNIT_RESULT();
 }

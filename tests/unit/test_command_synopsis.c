@@ -74,30 +74,30 @@ static void words_are_arguments(void)
 	ASSERT_PARSED("a b-c ip:port", " a  b-c ip:port ");
 }
 
-static void a_word_in_capitals_is_sent_as_it_is(void)
+static void a_word_in_upper_case_is_literal(void)
 {
 	ASSERT_PARSED("ON:", "ON");
 	ASSERT_PARSED("NO-TOUCH: NOW:", "NO-TOUCH NOW");
 }
 
-static void a_word_in_quotes_is_sent_as_it_is(void)
+static void a_word_in_quotes_is_literal(void)
 {
 	ASSERT_PARSED("on: off:", "'on' 'off'");
 	ASSERT_PARSED("<on:|off:> a", "'on'|'off' a");
 	ASSERT_PARSED("<next:queue|delay:n>*", "<'next' queue | 'delay' n> ...");
 }
 
-static void such_a_word_announces_the_argument_behind_it(void)
+static void a_literal_word_joins_the_argument_after_it(void)
 {
 	ASSERT_PARSED("a TYPE:name b", "a TYPE name b");
 	ASSERT_PARSED("A: B:b", "A B b");
 	ASSERT_PARSED("TYPE:<a|b>", "TYPE a|b");
 	ASSERT_PARSED("TYPE:<A:|B:x>", "TYPE <A | B x>");
-	/* But not one that may be missing. */
+	/* This does not apply to an optional argument. */
 	ASSERT_PARSED("TYPE: name?", "TYPE [name]");
 }
 
-static void brackets_make_optional(void)
+static void brackets_make_arguments_optional(void)
 {
 	ASSERT_PARSED("a b?", "a [b]");
 	ASSERT_PARSED("a? b?", "[a] [b]");
@@ -121,7 +121,7 @@ static void a_bar_with_blanks_chooses_between_runs(void)
 	ASSERT_PARSED("<(a b)|<c|d>>", "<a b | c|d>");
 }
 
-static void dots_repeat(void)
+static void dots_repeat_the_argument_before_them(void)
 {
 	ASSERT_PARSED("a*", "a ...");
 	ASSERT_PARSED("a b*", "a b ...");
@@ -132,7 +132,7 @@ static void dots_repeat(void)
 	ASSERT_PARSED("a?*", "[a] ...");
 }
 
-static void an_argument_and_more_of_it_are_one(void)
+static void an_argument_and_its_optional_repetition_become_one(void)
 {
 	ASSERT_PARSED("a*", "a [a ...]");
 	ASSERT_PARSED("x a* y", "x a [a ...] y");
@@ -146,7 +146,7 @@ static void an_argument_and_more_of_it_are_one(void)
 	ASSERT_PARSED("a (a b)?*", "a [a b ...]");
 }
 
-static void names_tell_the_type(void)
+static void names_determine_types(void)
 {
 	parse("count offset timeout pattern word WORD");
 	TEST_ASSERT_EQUAL_INT(6, synopsis_run_length(&synopsis, synopsis.first));
@@ -158,7 +158,7 @@ static void names_tell_the_type(void)
 	TEST_ASSERT_EQUAL_INT(SYNOPSIS_TOKEN, synopsis.args[5].type);
 }
 
-static void what_is_no_synopsis_is_refused(void)
+static void an_invalid_synopsis_is_refused(void)
 {
 	static const char *const wrong[] = { "[",     "]",    "[a",  "a]",  "[]",     "<>",
 					     "<a]",   "...",  "| a", "a |", "[a | ]", "a | b",
@@ -168,7 +168,7 @@ static void what_is_no_synopsis_is_refused(void)
 		TEST_ASSERT_EQUAL_STRING_MESSAGE("wrong", parse(wrong[i]), wrong[i]);
 }
 
-static void more_arguments_than_there_is_room_for_are_refused(void)
+static void too_many_arguments_are_refused(void)
 {
 	char source[SYNOPSIS_MAX_ARGS * 2 + 3] = "";
 
@@ -179,8 +179,8 @@ static void more_arguments_than_there_is_room_for_are_refused(void)
 	ASSERT_PARSED("wrong", source);
 }
 
-/* Any text ends in an answer, and what is accepted is a tree: each argument is met only once. */
-static void noise_does_not_confuse_the_parser(void)
+/* The parser ends for any text. If it accepts the text, the arguments are a tree. */
+static void the_parser_survives_random_text(void)
 {
 	static const char *const parts[] = { "a", " ", "B", "[", "]", "<", ">", "|", "...", " " };
 	unsigned long long seed = 3;
@@ -204,17 +204,17 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(words_are_arguments);
-	RUN(a_word_in_capitals_is_sent_as_it_is);
-	RUN(a_word_in_quotes_is_sent_as_it_is);
-	RUN(such_a_word_announces_the_argument_behind_it);
-	RUN(brackets_make_optional);
+	RUN(a_word_in_upper_case_is_literal);
+	RUN(a_word_in_quotes_is_literal);
+	RUN(a_literal_word_joins_the_argument_after_it);
+	RUN(brackets_make_arguments_optional);
 	RUN(a_bar_without_blanks_chooses_between_words);
 	RUN(a_bar_with_blanks_chooses_between_runs);
-	RUN(dots_repeat);
-	RUN(an_argument_and_more_of_it_are_one);
-	RUN(names_tell_the_type);
-	RUN(what_is_no_synopsis_is_refused);
-	RUN(more_arguments_than_there_is_room_for_are_refused);
-	RUN(noise_does_not_confuse_the_parser);
+	RUN(dots_repeat_the_argument_before_them);
+	RUN(an_argument_and_its_optional_repetition_become_one);
+	RUN(names_determine_types);
+	RUN(an_invalid_synopsis_is_refused);
+	RUN(too_many_arguments_are_refused);
+	RUN(the_parser_survives_random_text);
 	return UNIT_RESULT();
 }

@@ -45,7 +45,8 @@ void tearDown(void)
 	buf_done(&error);
 }
 
-/* Resolve words that are separated by blanks. The name of the row, or the error. */
+/* Finds the row of a request, whose words are separated by blanks. Returns its name, or an error.
+ */
 static const char *resolve(const char *request)
 {
 	struct qless_str argv[16];
@@ -102,7 +103,7 @@ static void a_name_longer_than_any_is_not_found(void)
 	}
 }
 
-static void an_unknown_command_is_told_with_its_arguments(void)
+static void an_unknown_command_is_quoted_with_its_arguments(void)
 {
 	TEST_ASSERT_EQUAL_STRING("ERR unknown command 'foo', with args beginning with: ",
 				 resolve("foo"));
@@ -112,8 +113,8 @@ static void an_unknown_command_is_told_with_its_arguments(void)
 				 resolve("client|list"));
 }
 
-/* The expected texts were compared with what Redis 7.0 answers. */
-static void what_an_error_repeats_is_short(void)
+/* The expected texts are those of Redis 7.0. */
+static void an_error_quotes_at_most_128_bytes_of_an_argument(void)
 {
 	char a[200], request[600], expected[600];
 
@@ -139,7 +140,7 @@ static void what_an_error_repeats_is_short(void)
 	TEST_ASSERT_EQUAL_STRING(expected, resolve(request));
 }
 
-static void an_error_that_does_not_fit_is_cut(void)
+static void an_error_is_cut_at_the_end_of_its_buffer(void)
 {
 	struct qless_str argv[] = { STR("foo"), STR("a"), STR("b"), STR("c"), STR("d") };
 	struct buf small = BUF_INIT(30);
@@ -169,12 +170,12 @@ static void a_subcommand_is_part_of_the_name(void)
 				 resolve("client Foo a b"));
 	TEST_ASSERT_EQUAL_STRING("ERR unknown subcommand 'setname|x'. Try CLIENT HELP.",
 				 resolve("client setname|x"));
-	/* One container's subcommand is not another's. */
+	/* A subcommand belongs to one container only. */
 	TEST_ASSERT_EQUAL_STRING("ERR unknown subcommand 'list'. Try COMMAND HELP.",
 				 resolve("command list"));
 }
 
-static void a_container_by_itself_runs_only_if_it_can(void)
+static void a_container_runs_without_a_subcommand_only_if_it_has_a_handler(void)
 {
 	TEST_ASSERT_EQUAL_STRING("wrong number", resolve("client"));
 	TEST_ASSERT_EQUAL_STRING("command", resolve("command"));
@@ -194,7 +195,7 @@ static void a_container_knows_its_subcommands(void)
 	TEST_ASSERT_NULL(command_table_parent(t, command_table_row(t, 1)));
 }
 
-static void categories_follow_from_flags(void)
+static void flags_imply_categories(void)
 {
 	struct command cmd = { .flags = CMD_ADMIN | CMD_PUBSUB | CMD_BLOCKING,
 			       .categories = CAT_CONNECTION };
@@ -216,8 +217,8 @@ static void a_category_is_found_in_any_case(void)
 	TEST_ASSERT_EQUAL_INT(-1, command_category_find(STR("")));
 }
 
-/* Names that resemble each other, against looking at each row. */
-static void many_names_are_found_as_by_looking_at_all(void)
+/* Compares lookups of many similar names with a linear search. */
+static void lookups_agree_with_a_linear_search(void)
 {
 	enum { NAMES = 500, LOOKUPS = 20000, LONGEST = 20 };
 	static char names[NAMES][LONGEST + 1];
@@ -270,16 +271,16 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(a_command_is_found_in_any_case);
 	RUN(a_name_longer_than_any_is_not_found);
-	RUN(an_unknown_command_is_told_with_its_arguments);
-	RUN(what_an_error_repeats_is_short);
-	RUN(an_error_that_does_not_fit_is_cut);
+	RUN(an_unknown_command_is_quoted_with_its_arguments);
+	RUN(an_error_quotes_at_most_128_bytes_of_an_argument);
+	RUN(an_error_is_cut_at_the_end_of_its_buffer);
 	RUN(the_number_of_arguments_is_checked);
 	RUN(a_subcommand_is_part_of_the_name);
-	RUN(a_container_by_itself_runs_only_if_it_can);
+	RUN(a_container_runs_without_a_subcommand_only_if_it_has_a_handler);
 	RUN(a_container_knows_its_subcommands);
-	RUN(categories_follow_from_flags);
+	RUN(flags_imply_categories);
 	RUN(a_category_is_found_in_any_case);
-	RUN(many_names_are_found_as_by_looking_at_all);
+	RUN(lookups_agree_with_a_linear_search);
 	RUN(a_table_without_rows_finds_nothing);
 	return UNIT_RESULT();
 }

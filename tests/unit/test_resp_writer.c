@@ -80,7 +80,7 @@ static void errors_begin_with_their_code(void)
 		    "-NOAUTH Authentication required.\r\n");
 }
 
-static void text_cannot_break_a_line(void)
+static void line_ends_in_a_text_become_blanks(void)
 {
 	WRITES_SAME(reply_status(&w, STR("a\r\n+b")), "+a  +b\r\n");
 	WRITES_SAME(reply_error(&w, "ERR", STR("\na\rb\n")), "-ERR  a b \r\n");
@@ -91,7 +91,7 @@ static void text_cannot_break_a_line(void)
 	assert_written(STR("(1  2\r\n"));
 }
 
-static void a_printed_error_is_cut_at_its_maximum(void)
+static void a_formatted_error_is_cut_at_its_maximum(void)
 {
 	char *text = mem_alloc(REPLY_ERROR_TEXT_MAX + 2);
 	struct buf expected = BUF_INIT(BUF_NO_MAX);
@@ -115,7 +115,7 @@ static void errors_are_counted(void)
 	TEST_ASSERT_EQUAL_UINT64(3, w.errors);
 }
 
-static void integers_are_written_as_printf_would(void)
+static void integers_look_as_printf_writes_them(void)
 {
 	static const int64_t edges[] = {
 		0, 1, -1, 9, 10, -9, -10, 99, 100, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN,
@@ -141,7 +141,7 @@ static void booleans_are_integers_in_resp2(void)
 	WRITES(reply_boolean(&w, false), ":0\r\n", "#f\r\n");
 }
 
-static void nulls_are_of_two_kinds_in_resp2(void)
+static void resp2_has_two_kinds_of_nulls(void)
 {
 	WRITES(reply_null(&w), "$-1\r\n", "_\r\n");
 	WRITES(reply_null_array(&w), "*-1\r\n", "_\r\n");
@@ -157,7 +157,7 @@ static void doubles_are_bulk_strings_in_resp2(void)
 	WRITES(reply_double(&w, 1e100), "$6\r\n1e+100\r\n", ",1e+100\r\n");
 }
 
-static void doubles_that_are_no_numbers_have_names(void)
+static void infinities_and_nan_have_names(void)
 {
 	WRITES(reply_double(&w, (double)INFINITY), "$3\r\ninf\r\n", ",inf\r\n");
 	WRITES(reply_double(&w, (double)-INFINITY), "$4\r\n-inf\r\n", ",-inf\r\n");
@@ -165,7 +165,7 @@ static void doubles_that_are_no_numbers_have_names(void)
 	WRITES(reply_double(&w, -(double)NAN), "$3\r\nnan\r\n", ",nan\r\n");
 }
 
-static void doubles_are_written_as_printf_would(void)
+static void doubles_look_as_printf_writes_them(void)
 {
 	unsigned long long state = 5;
 
@@ -203,7 +203,7 @@ static void bulk_strings_hold_any_byte(void)
 	WRITES_SAME(reply_bulk(&w, STR("hello, world")), "$12\r\nhello, world\r\n");
 }
 
-static void bulk_strings_of_all_lengths_come_out_whole(void)
+static void bulk_strings_of_any_length_are_complete(void)
 {
 	size_t max = 3 * CHAIN_CHUNK_BYTES;
 	char *bytes = mem_alloc(max);
@@ -229,7 +229,7 @@ static void numbers_may_be_bulk_strings(void)
 	WRITES_SAME(reply_bulk_integer(&w, INT64_MIN), "$20\r\n-9223372036854775808\r\n");
 }
 
-static void bulk_strings_may_be_printed_at_any_length(void)
+static void formatted_bulk_strings_may_have_any_length(void)
 {
 	WRITES_SAME(reply_bulkf(&w, "%s", ""), "$0\r\n\r\n");
 	WRITES_SAME(reply_bulkf(&w, "ql:q:%s-%d", "main", 7), "$11\r\nql:q:main-7\r\n");
@@ -243,7 +243,7 @@ static void bulk_strings_may_be_printed_at_any_length(void)
 	}
 }
 
-static void verbatim_strings_say_their_type_in_resp3(void)
+static void verbatim_strings_have_their_type_in_resp3(void)
 {
 	WRITES(reply_verbatim(&w, "txt", STR("Some\r\nstring")), "$12\r\nSome\r\nstring\r\n",
 	       "=16\r\ntxt:Some\r\nstring\r\n");
@@ -252,7 +252,7 @@ static void verbatim_strings_say_their_type_in_resp3(void)
 
 /* ---- aggregates ---- */
 
-static void resp2_has_one_aggregate_only(void)
+static void every_aggregate_is_an_array_in_resp2(void)
 {
 	WRITES(reply_array(&w, 3), "*3\r\n", "*3\r\n");
 	WRITES(reply_map(&w, 3), "*6\r\n", "%3\r\n");
@@ -274,14 +274,14 @@ static void write_deferred_map(void)
 	reply_ok(&w);
 }
 
-static void lengths_may_be_known_last(void)
+static void a_deferred_count_precedes_its_values(void)
 {
 	WRITES(write_deferred_map(), "*2\r\n$1\r\na\r\n*2\r\n:1\r\n$-1\r\n+OK\r\n",
 	       "%1\r\n$1\r\na\r\n*2\r\n:1\r\n_\r\n+OK\r\n");
 	TEST_ASSERT_EQUAL_PTR(&out, w.out);
 }
 
-static void a_bulk_string_may_be_written_straight_to_the_chain(void)
+static void a_deferred_text_is_one_bulk_string(void)
 {
 	struct reply_deferred bulk;
 
@@ -297,7 +297,7 @@ static void a_bulk_string_may_be_written_straight_to_the_chain(void)
 	assert_written(STR("$0\r\n\r\n"));
 }
 
-static void large_deferred_replies_come_out_whole(void)
+static void large_deferred_replies_are_complete(void)
 {
 	struct buf expected = BUF_INIT(BUF_NO_MAX);
 	struct reply_deferred list;
@@ -387,7 +387,7 @@ static void a_muted_writer_writes_nothing_but_counts_errors(void)
 	assert_written(STR("+OK\r\n"));
 }
 
-static void prepared_replies_are_complete(void)
+static void common_replies_are_complete(void)
 {
 	reply_ok(&w);
 	reply_status(&w, STR("PONG"));
@@ -399,7 +399,7 @@ static void prepared_replies_are_complete(void)
 	assert_written(STR("+OK\r\n+PONG\r\n+QUEUED\r\n:0\r\n:1\r\n$0\r\n\r\n*0\r\n"));
 }
 
-static void replies_of_many_chunks_come_out_in_order(void)
+static void replies_of_many_chunks_keep_their_order(void)
 {
 	struct buf once, expected = BUF_INIT(BUF_NO_MAX);
 
@@ -419,29 +419,29 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(statuses_are_simple_strings);
 	RUN(errors_begin_with_their_code);
-	RUN(text_cannot_break_a_line);
-	RUN(a_printed_error_is_cut_at_its_maximum);
+	RUN(line_ends_in_a_text_become_blanks);
+	RUN(a_formatted_error_is_cut_at_its_maximum);
 	RUN(errors_are_counted);
-	RUN(integers_are_written_as_printf_would);
+	RUN(integers_look_as_printf_writes_them);
 	RUN(booleans_are_integers_in_resp2);
-	RUN(nulls_are_of_two_kinds_in_resp2);
+	RUN(resp2_has_two_kinds_of_nulls);
 	RUN(doubles_are_bulk_strings_in_resp2);
-	RUN(doubles_that_are_no_numbers_have_names);
-	RUN(doubles_are_written_as_printf_would);
+	RUN(infinities_and_nan_have_names);
+	RUN(doubles_look_as_printf_writes_them);
 	RUN(big_numbers_are_bulk_strings_in_resp2);
 	RUN(bulk_strings_hold_any_byte);
-	RUN(bulk_strings_of_all_lengths_come_out_whole);
+	RUN(bulk_strings_of_any_length_are_complete);
 	RUN(numbers_may_be_bulk_strings);
-	RUN(bulk_strings_may_be_printed_at_any_length);
-	RUN(verbatim_strings_say_their_type_in_resp3);
-	RUN(resp2_has_one_aggregate_only);
-	RUN(lengths_may_be_known_last);
-	RUN(a_bulk_string_may_be_written_straight_to_the_chain);
-	RUN(large_deferred_replies_come_out_whole);
+	RUN(formatted_bulk_strings_may_have_any_length);
+	RUN(verbatim_strings_have_their_type_in_resp3);
+	RUN(every_aggregate_is_an_array_in_resp2);
+	RUN(a_deferred_count_precedes_its_values);
+	RUN(a_deferred_text_is_one_bulk_string);
+	RUN(large_deferred_replies_are_complete);
 	RUN(small_deferred_replies_share_chunks);
 	RUN(deferred_replies_can_be_dropped);
 	RUN(a_muted_writer_writes_nothing_but_counts_errors);
-	RUN(prepared_replies_are_complete);
-	RUN(replies_of_many_chunks_come_out_in_order);
+	RUN(common_replies_are_complete);
+	RUN(replies_of_many_chunks_keep_their_order);
 	return UNIT_RESULT();
 }
