@@ -224,8 +224,10 @@ int classic_run(struct request *req)
 	if (rc < 0)
 		answer_error(req, rc);
 	scratch_forget_decoded(req->scratch);
-	buf_clear(&req->scratch->json);
-	buf_shrink(&req->scratch->json, KEEP_BYTES);
+	if (req->scratch->json.cap > KEEP_BYTES) {
+		buf_clear(&req->scratch->json);
+		buf_shrink(&req->scratch->json, KEEP_BYTES);
+	}
 	return rc;
 }
 

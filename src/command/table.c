@@ -173,7 +173,11 @@ static void add_row(struct command_table *t, int row)
 
 	assert(name.len > 0 && name.len <= COMMAND_NAME_MAX);
 	assert(strpbrk(name.ptr, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == NULL && "in lower case");
-	assert(slot->row < 0 && "a name stands only once");
+	assert(slot->row < 0 && "a name is unique");
+	/* A queue command runs in its forms, and makes an operation if it writes. */
+	assert((t->rows[row].run != NULL) == (t->rows[row].forms != 0));
+	assert(t->rows[row].run == NULL ||
+	       (t->rows[row].decode != NULL) == ((t->rows[row].flags & CMD_WRITE) != 0));
 	*slot = (struct slot){ key.first, key.second, (uint32_t)name.len, row };
 
 	entry->name = name;

@@ -3,6 +3,8 @@
  */
 #include "server/dispatch.h"
 
+#include <assert.h>
+
 #include "command/admission.h"
 #include "command/table.h"
 #include "server/server_int.h"
@@ -132,6 +134,7 @@ void dispatch_run(struct request *req)
 	struct client *outer = s->clients.running;
 	int64_t start_ns = s->clocks.lap_ns;
 
+	assert(row->handler != NULL);
 	if (!TAILQ_EMPTY(&s->clients.monitors) && (row->flags & (CMD_NO_MONITOR | CMD_SECRET)) == 0)
 		monitor_feed(c, req->argv, req->argc);
 	c->last_command = row;
