@@ -33,6 +33,7 @@ __extension__ typedef unsigned __int128 uint128_t;
 #define SECONDS_DIGITS 10
 
 #define WORD_BYTES	 8
+#define EIGHT_DIGITS	 100000000 /* the first value with more than eight digits */
 #define EACH_BYTE(value) (0x0101010101010101ULL * (value))
 
 /* All powers of ten that a double represents exactly, and the powers of five for scaling. */
@@ -100,9 +101,31 @@ static const char digit_pairs[] = "00010203040506070809"
 				  "80818283848586878889"
 				  "90919293949596979899";
 
+/*
+ * The eight digits of a value below 10^8 as text, the first in the lowest byte. Halves, then pairs,
+ * then digits are split all at once, each in the upper part of the lane that it came from. The
+ * products round down exactly for the few digits of a lane.
+ */
+static uint64_t eight_digits(uint32_t value)
+{
+	uint64_t halves = value / 10000 | (uint64_t)(value % 10000) << 32;
+	uint64_t upper = (halves * 10486 >> 20) & 0x0000007f0000007fULL;
+	uint64_t pairs = upper | (halves - upper * 100) << 16;
+	uint64_t digits;
+
+	upper = (pairs * 103 >> 10) & 0x000f000f000f000fULL;
+	digits = upper | (pairs - upper * 10) << 8;
+	return digits + EACH_BYTE('0');
+}
+
 /* Write the digits so that they end before `end`. Returns where they begin. */
 static char *put_digits(char *end, uint64_t value)
 {
+	while (value >= EIGHT_DIGITS) {
+		end -= WORD_BYTES;
+		wire_put_u64((unsigned char *)end, eight_digits((uint32_t)(value % EIGHT_DIGITS)));
+		value /= EIGHT_DIGITS;
+	}
 	while (value >= 100) {
 		end -= 2;
 		memcpy(end, &digit_pairs[value % 100 * 2], 2);
