@@ -311,14 +311,6 @@ struct operation_names request_rest(const struct request *req, size_t i)
 	return (struct operation_names){ count != 0 ? req->args + i : NULL, count };
 }
 
-int request_need(struct request *req, size_t i, const char *message, struct qless_str *ret_arg)
-{
-	if (!request_has(req, i))
-		return request_fail(req, QLESS_EBADARG, "%s", message);
-	*ret_arg = req->args[i];
-	return 0;
-}
-
 bool text_is_number(struct qless_str text, double *ret_number)
 {
 	double number;
@@ -443,13 +435,6 @@ int request_fail_no_json(struct request *req)
 			    request_words(req,
 					  "bad argument #1 to 'decode' (string expected, got nil)",
 					  "Arg \"data\" missing"));
-}
-
-int request_json(struct request *req, size_t i, enum json_kind *ret_kind)
-{
-	if (!request_has(req, i))
-		return request_fail_no_json(req);
-	return request_json_text(req, req->args[i], ret_kind);
 }
 
 /* ---- replies ---- */

@@ -38,7 +38,16 @@ static inline bool request_has(const struct request *req, size_t i)
 struct qless_str request_text(const struct request *req, size_t i);
 
 /* Return the argument. Fails with the message if the argument is missing. */
-int request_need(struct request *req, size_t i, const char *message, struct qless_str *ret_arg);
+static inline int request_need(struct request *req, size_t i, const char *message,
+			       struct qless_str *ret_arg)
+{
+	if (!request_has(req, i)) {
+		request_fail(req, QLESS_EBADARG, "%s", message);
+		return QLESS_EBADARG; /* so that the compiler knows that this is a failure */
+	}
+	*ret_arg = req->args[i];
+	return 0;
+}
 
 /* Return a finite number. Fails with `<message><argument>` if the argument is none, or is missing.
  */
@@ -65,11 +74,17 @@ int request_limit_page(struct request *req, double offset, double count,
 /* Return a number of jobs: an integer, not negative. */
 int request_count(struct request *req, double number, const char *command, int64_t *ret_count);
 
-/* Check that argument i is well-formed JSON. Fails with the message of the JSON parser, or if the
- * argument is missing. */
-int request_json(struct request *req, size_t i, enum json_kind *ret_kind);
+/* Check that a text is well-formed JSON. Fails with the message of the JSON parser. */
 int request_json_text(struct request *req, struct qless_str text, enum json_kind *ret_kind);
 int request_fail_no_json(struct request *req);
+
+/* Check argument i, which must not be missing either. */
+static inline int request_json(struct request *req, size_t i, enum json_kind *ret_kind)
+{
+	if (!request_has(req, i))
+		return request_fail_no_json(req);
+	return request_json_text(req, req->args[i], ret_kind);
+}
 
 /* Lists for the operation that is being decoded; see struct decoded. */
 struct decoded *request_lists(struct request *req);
