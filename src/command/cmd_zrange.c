@@ -119,7 +119,7 @@ static bool parse_bounds(struct request *req, struct range *range)
 
 /* ---- options ---- */
 
-/* What the options of a command may change. */
+/* The options that a command takes. */
 enum range_option {
 	MAY_REVERSE = 1 << 0,
 	MAY_CHOOSE = 1 << 1, /* the kind of the range */

@@ -1,5 +1,5 @@
 /*
- * What differs between the dialects of the queue commands.
+ * The differences between the dialects of the queue commands.
  *
  * The engine has one set of rules and reports its errors as data. A dialect is the data that
  * decides how clients of one family read errors and replies. Another dialect is another instance.

@@ -37,7 +37,7 @@ static const char *const reqless_marks[] = {
 };
 #define REQLESS_MARKS (sizeof reqless_marks / sizeof reqless_marks[0])
 
-/* What is known of one table of the script. */
+/* The facts known about one table of the script. */
 struct table {
 	struct qless_str name;
 	unsigned classic;   /* a bit for each mark */

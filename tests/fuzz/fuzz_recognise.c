@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Exactly as long as the text, so that a sanitizer sees the byte behind it being read. */
+	/* Exactly as long as the text, so that a sanitizer reports a read after its end. */
 	char *copy = mem_alloc(size + (size == 0));
 	struct qless_str script = str_make(copy, size);
 	struct buf wrapped = BUF_INIT(BUF_NO_MAX);
