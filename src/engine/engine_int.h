@@ -45,6 +45,8 @@ struct qless {
 	double now;	/* of the current call */
 	double latest;
 	double failure_number; /* of the last failure */
+	double day_asked;      /* the time of the last stats_day_of(), and its day */
+	double day;
 	struct qless_limits limits;
 
 	struct hash jobs;

@@ -31,6 +31,16 @@ double stats_day_start(double t)
 	return isfinite(start) ? t - start : t;
 }
 
+double stats_day_of(struct qless *q, double now)
+{
+	/* The days of 0 and -0 differ, although the times are equal. */
+	if (now != q->day_asked || now == 0) {
+		q->day_asked = now;
+		q->day = stats_day_start(now);
+	}
+	return q->day;
+}
+
 /* The index of the day, or where it would be inserted. */
 static uint32_t find_day(const struct queue *queue, double day)
 {
@@ -59,9 +69,9 @@ const struct stats_day *stats_find(const struct queue *queue, double date)
 	return i < queue->day_count && queue->days[i].day == day ? &queue->days[i] : NULL;
 }
 
-struct stats_day *stats_need_day(struct queue *queue, double now)
+/* The statistics of a day that begins then, new ones if there were none. */
+static struct stats_day *need_day(struct queue *queue, double day)
 {
-	double day = stats_day_start(now);
 	uint32_t i = find_day(queue, day);
 
 	if (i < queue->day_count && queue->days[i].day == day)
@@ -76,6 +86,11 @@ struct stats_day *stats_need_day(struct queue *queue, double now)
 	assert(i == 0 || queue->days[i - 1].day < day);
 	assert(i + 1 == queue->day_count || day < queue->days[i + 1].day);
 	return &queue->days[i];
+}
+
+struct stats_day *stats_need_day(struct queue *queue, double now)
+{
+	return need_day(queue, stats_day_start(now));
 }
 
 /* Values that print with the same 14 digits share a bucket. */
@@ -165,7 +180,7 @@ static void record(struct series *series, double value)
 
 void stats_record_wait(struct qless *q, struct queue *queue, double now, double seconds)
 {
-	record(&stats_need_day(queue, now)->wait, seconds);
+	record(&need_day(queue, stats_day_of(q, now))->wait, seconds);
 	queue->meter.counts[METER_POP]++;
 	meter_add_duration(&queue->meter.wait, seconds);
 	engine_changed(q);
@@ -173,7 +188,7 @@ void stats_record_wait(struct qless *q, struct queue *queue, double now, double 
 
 void stats_record_run(struct qless *q, struct queue *queue, double now, double seconds)
 {
-	record(&stats_need_day(queue, now)->run, seconds);
+	record(&need_day(queue, stats_day_of(q, now))->run, seconds);
 	queue->meter.counts[METER_COMPLETE]++;
 	meter_add_duration(&queue->meter.run, seconds);
 	engine_changed(q);
@@ -181,7 +196,7 @@ void stats_record_run(struct qless *q, struct queue *queue, double now, double s
 
 void stats_count(struct qless *q, struct queue *queue, double now, enum counter counter)
 {
-	struct stats_day *day = stats_need_day(queue, now);
+	struct stats_day *day = need_day(queue, stats_day_of(q, now));
 
 	day->counters[counter]++;
 	day->counted[counter] = true;

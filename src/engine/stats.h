@@ -43,6 +43,8 @@ struct stats_day {
 
 /* When the day of `t` began: midnight UTC. */
 double stats_day_start(double t);
+/* stats_day_start() of the time of a call, computed once for all that the call counts. */
+double stats_day_of(struct qless *q, double now);
 void stats_record_wait(struct qless *q, struct queue *queue, double now, double seconds);
 void stats_record_run(struct qless *q, struct queue *queue, double now, double seconds);
 void stats_count(struct qless *q, struct queue *queue, double now, enum counter counter);

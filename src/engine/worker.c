@@ -245,9 +245,8 @@ static uint32_t find_day(const struct worker *worker, double day)
 	return i;
 }
 
-static struct worker_day *need_day(struct worker *worker, double now)
+static struct worker_day *need_day(struct worker *worker, double day)
 {
-	double day = stats_day_start(now);
 	uint32_t i = find_day(worker, day);
 
 	if (i < worker->day_count && worker->days[i].day == day)
@@ -265,7 +264,7 @@ static struct worker_day *need_day(struct worker *worker, double now)
 
 void worker_count(struct qless *q, struct intern *name, double now, enum deed deed, uint64_t count)
 {
-	need_day(worker_need(q, name), now)->deeds[deed] += count;
+	need_day(worker_need(q, name), stats_day_of(q, now))->deeds[deed] += count;
 	engine_changed(q);
 }
 
