@@ -10,10 +10,9 @@
 
 static const struct verdict run = { .kind = VERDICT_RUN };
 
-/* The only reason to hold a command is a pause. */
 static struct verdict verdict_of(enum verdict_kind kind)
 {
-	return (struct verdict){ .kind = kind, .hold = HOLD_PAUSE };
+	return (struct verdict){ .kind = kind };
 }
 
 static inline struct conditions conditions_of(const struct request *req)
@@ -27,21 +26,17 @@ static inline struct conditions conditions_of(const struct request *req)
 
 /* Returns whether CLIENT PAUSE holds the command back. A command that is only queued changes
  * nothing, so a pause of writes holds EXEC instead. */
-static bool is_held(const struct request *req, enum pause_mode pause)
+static inline bool is_held(const struct request *req, enum pause_mode pause)
 {
 	unsigned flags = req->row->flags;
 
-	switch (pause) {
-	case PAUSE_NONE:
+	if (pause == PAUSE_NONE || req->form != REQUEST_NATIVE)
 		return false;
-	case PAUSE_WRITE:
-		if (req->txn != NULL)
-			return (flags & CMD_EXEC) != 0 && req->txn->writes;
-		return (flags & CMD_WRITE) != 0;
-	case PAUSE_ALL:
+	if (pause == PAUSE_ALL)
 		return (flags & CMD_NO_PAUSE) == 0;
-	}
-	return false;
+	if (req->txn != NULL)
+		return (flags & CMD_EXEC) != 0 && req->txn->writes;
+	return (flags & CMD_WRITE) != 0;
 }
 
 /* Returns whether the command needs memory. Queued commands use memory themselves, so none is
@@ -117,14 +112,12 @@ static inline enum verdict_kind decide_context(const struct request *req,
 	return (flags & CMD_TXN) == 0 ? VERDICT_QUEUE : VERDICT_RUN;
 }
 
-/* Makes all checks except that of the log. */
+/* Makes the checks between the pause and the log. */
 static inline enum verdict_kind decide(const struct request *req, const struct conditions *now)
 {
 	bool is_native = req->form == REQUEST_NATIVE;
 	enum verdict_kind kind;
 
-	if (is_native && now->pause != PAUSE_NONE && is_held(req, now->pause))
-		return VERDICT_HOLD;
 	if (req->only_reads && !is_native && (req->row->flags & CMD_WRITE) != 0)
 		return VERDICT_READ_ONLY;
 	kind = decide_user(req);
@@ -146,6 +139,8 @@ struct verdict admission_decide(struct request *req)
 	if (req->form == REQUEST_NATIVE && !command_takes(req->row, (int)req->nargs))
 		return verdict_of(VERDICT_ARITY);
 	now = conditions_of(req);
+	if (is_held(req, now.pause))
+		return (struct verdict){ .kind = VERDICT_HOLD, .hold = HOLD_PAUSE };
 	kind = decide(req, &now);
 	if (kind != VERDICT_RUN)
 		return verdict_of(kind);

@@ -31,13 +31,9 @@ enum verdict_kind {
 	VERDICT_LOG,		     /* the log cannot record the change: `line` is the error */
 };
 
-enum hold_reason {
-	HOLD_PAUSE, /* CLIENT PAUSE has not ended */
-};
-
 struct verdict {
 	enum verdict_kind kind;
-	enum hold_reason hold;
+	enum hold_reason hold; /* HOLD_NONE unless the kind is VERDICT_HOLD */
 	const char *line;
 };
 

@@ -92,6 +92,12 @@ enum pause_mode {
 	PAUSE_ALL,
 };
 
+/* The reasons to hold a command back, and try it again later. */
+enum hold_reason {
+	HOLD_NONE,
+	HOLD_PAUSE, /* CLIENT PAUSE has not ended */
+};
+
 /* The state of the server that admission depends on. */
 struct conditions {
 	enum pause_mode pause;

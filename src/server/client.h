@@ -70,6 +70,7 @@ struct client {
 	char *lib_version;
 	char *peer; /* "127.0.0.1:4711", "[::1]:4711", "/run/qlessd.sock:0" */
 	const struct command *last_command;
+	enum hold_reason hold;	 /* why its next request waits; HOLD_NONE: it does not */
 	int64_t skew_us;	 /* monotonic: when its clock was seen to be wrong; 0 for never */
 	uint64_t errors_counted; /* of writer.errors */
 

@@ -384,8 +384,10 @@ void conn_release(struct conn *c)
 {
 	if (c->state != CONN_HELD)
 		return;
+	assert(c->client.hold != HOLD_NONE);
 	conn_set_state(c, CONN_OPEN);
-	/* Waiting for the end of the pause does not count as idle time. */
+	c->client.hold = HOLD_NONE;
+	/* Time on hold does not count as idle time. */
 	c->active_us = c->client.server->clocks.mono_us;
 	if (!c->end_of_input)
 		event_add(&c->read_event, NULL);

@@ -89,6 +89,7 @@ enum dispatch_result dispatch_request(struct client *c, struct qless_str *argv, 
 	struct verdict verdict = admission_decide(&req);
 	bool skip;
 
+	c->hold = verdict.hold;
 	if (verdict.kind == VERDICT_HOLD)
 		return DISPATCH_HOLD;
 	skip = c->skip_next_reply;

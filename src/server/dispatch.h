@@ -10,7 +10,7 @@ struct verdict;
 
 enum dispatch_result {
 	DISPATCH_DONE, /* the client has its reply */
-	DISPATCH_HOLD, /* nothing happened: send the request again when the reason is gone */
+	DISPATCH_HOLD, /* nothing happened: call again when the reason in client->hold is gone */
 };
 
 /* Handles a request of at least one argument. */

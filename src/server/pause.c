@@ -47,7 +47,9 @@ void pause_end(struct server *s)
 
 	s->pause.mode = PAUSE_NONE;
 	event_del(s->pause.timer);
-	TAILQ_FOREACH(c, &s->conns.all, all)
-		conn_release(c);
+	TAILQ_FOREACH(c, &s->conns.all, all) {
+		if (c->client.hold == HOLD_PAUSE)
+			conn_release(c);
+	}
 	submissions_release(s);
 }

@@ -194,7 +194,7 @@ void server_submit(struct server *s, struct submitter *by, const struct qless_st
 	s->submissions.can_run = true;
 }
 
-/* Returns false if a pause holds the command back. */
+/* Returns false if the command is held back. */
 static bool run(struct server *s, struct submission *sub)
 {
 	struct client *c = &sub->by->client;
@@ -202,7 +202,6 @@ static bool run(struct server *s, struct submission *sub)
 	if (sub->by->is_closed) {
 		sub->outcome = SUBMIT_CLOSED;
 	} else if (dispatch_request(c, sub->argv, sub->argc) == DISPATCH_HOLD) {
-		sub->by->is_held = true;
 		return false;
 	}
 	chain_move(&sub->reply, &c->out);
@@ -224,7 +223,8 @@ void submissions_run(struct server *s)
 	s->clocks.lap_ns = clock_mono_ns();
 	for (sub = TAILQ_FIRST(&all->queued); sub != NULL; sub = next) {
 		next = sub != last ? TAILQ_NEXT(sub, by_state) : NULL;
-		if (!sub->by->is_held && run(s, sub) && recording_wants_end_of_turn(s)) {
+		if (sub->by->client.hold == HOLD_NONE && run(s, sub) &&
+		    recording_wants_end_of_turn(s)) {
 			all->can_run = true;
 			return;
 		}
@@ -236,7 +236,7 @@ void submissions_release(struct server *s)
 	struct submitter *by;
 
 	TAILQ_FOREACH(by, &s->submissions.submitters, all)
-		by->is_held = false;
+		by->client.hold = HOLD_NONE;
 	s->submissions.can_run = !TAILQ_EMPTY(&s->submissions.queued);
 }
 

@@ -46,7 +46,6 @@ struct submitter {
 	struct client client;
 	struct submission_list submissions; /* whose callbacks have not been called, oldest first */
 	bool is_closed;
-	bool is_held; /* a pause holds back the oldest queued command */
 	TAILQ_ENTRY(submitter) all;
 };
 
