@@ -354,8 +354,9 @@ struct qless_event {
 };
 
 /* Prefetch the memory that a search for that jid reads. Useful if the search follows after other
- * work, such as checking the other arguments. */
-void qless_prefetch(const struct qless *q, struct qless_str jid);
+ * work, such as checking the other arguments. The result spares a call with that jid a part of the
+ * search if it is passed as its `jid_hint`. */
+uint64_t qless_prefetch(const struct qless *q, struct qless_str jid);
 
 /* Returns NULL if there is no such job. The result is valid until the next call that may change
  * something. */
@@ -377,6 +378,7 @@ struct qless_put {
 	struct qless_str worker; /* the worker that puts the job; it gets no lock_lost */
 	struct qless_str queue;
 	struct qless_str jid;
+	uint64_t jid_hint; /* from qless_prefetch() of this jid, or 0 */
 	struct qless_str klass;
 	struct qless_str data;
 	double delay; /* <= 0: at once */
@@ -419,6 +421,7 @@ QLESS_CHECK int qless_heartbeat(struct qless *q, double now, struct qless_str ji
 
 struct qless_complete {
 	struct qless_str jid;
+	uint64_t jid_hint; /* from qless_prefetch() of this jid, or 0 */
 	struct qless_str worker;
 	struct qless_str queue;
 	struct qless_str data;

@@ -222,7 +222,7 @@ static int decode_put_args(struct request *req, struct qless_put *put)
 	rc = request_need(req, 2, "Put(): Arg \"jid\" missing", &put->jid);
 	if (rc < 0)
 		return rc;
-	qless_prefetch(req->engine, put->jid);
+	put->jid_hint = qless_prefetch(req->engine, put->jid);
 	rc = request_need(req, 3, "Put(): Arg \"klass\" missing", &put->klass);
 	if (rc < 0)
 		return rc;
@@ -434,7 +434,7 @@ static int decode_complete_args(struct request *req, struct qless_complete *comp
 
 	if (rc < 0)
 		return rc;
-	qless_prefetch(req->engine, complete->jid);
+	complete->jid_hint = qless_prefetch(req->engine, complete->jid);
 	rc = request_need(req, 1, "Complete(): Arg \"worker\" missing", &complete->worker);
 	if (rc == 0)
 		rc = request_need(req, 2, "Complete(): Arg \"queue\" missing", &complete->queue);

@@ -108,7 +108,8 @@ int qless_complete(struct qless *q, double now, const struct qless_complete *com
 	if (!isfinite(complete->delay))
 		return engine_fail_number(q, QLESS_OP_COMPLETE, QLESS_WHY_NO_NUMBER, "delay",
 					  complete->delay);
-	job = job_find(q, complete->jid);
+	job = job_find_hashed(q, complete->jid,
+			      engine_hash_hinted(q, complete->jid, complete->jid_hint));
 	rc = job_check_owner(q, QLESS_OP_COMPLETE, complete->jid, job, complete->worker);
 	if (rc < 0)
 		return rc;

@@ -21,6 +21,7 @@
 #ifndef ENGINE_INT_H
 #define ENGINE_INT_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -111,6 +112,17 @@ static inline unsigned engine_draw_height(struct qless *q)
 static inline uint32_t engine_hash(const struct qless *q, struct qless_str name)
 {
 	return hash_compute(q->hooks.hash_seed, name);
+}
+
+/* Marks a hint of qless_prefetch(), of which the lower half is the hash of the jid. */
+#define JID_HINT_SET ((uint64_t)1 << 32)
+
+/* The hash of a jid, which the hint contains unless it is 0. */
+static inline uint32_t engine_hash_hinted(const struct qless *q, struct qless_str jid,
+					  uint64_t hint)
+{
+	assert(hint == 0 || (hint & JID_HINT_SET) != 0);
+	return hint != 0 ? (uint32_t)hint : engine_hash(q, jid);
 }
 
 static inline void engine_copy(char *to, struct qless_str s)

@@ -256,9 +256,12 @@ double job_due(const struct qless_job *job)
 	return job->extra != NULL ? job->extra->due : NAN;
 }
 
-void qless_prefetch(const struct qless *q, struct qless_str jid)
+uint64_t qless_prefetch(const struct qless *q, struct qless_str jid)
 {
-	hash_prefetch(&q->jobs, engine_hash(q, jid));
+	uint32_t hash = engine_hash(q, jid);
+
+	hash_prefetch(&q->jobs, hash);
+	return JID_HINT_SET | hash;
 }
 
 const struct qless_job *qless_get(const struct qless *q, struct qless_str jid)

@@ -68,7 +68,7 @@ static void withdraw(struct qless *q, struct qless_job *job, struct qless_str ne
 
 static void apply_put(struct qless *q, double now, const struct qless_put *put)
 {
-	uint32_t hash = engine_hash(q, put->jid);
+	uint32_t hash = engine_hash_hinted(q, put->jid, put->jid_hint);
 	struct qless_job *job = job_find_hashed(q, put->jid, hash);
 	bool is_new = job == NULL;
 	struct queue *queue = queue_need(q, put->queue);
