@@ -36,7 +36,7 @@ static inline bool is_held(const struct request *req, enum pause_mode pause)
 		return (flags & CMD_NO_PAUSE) == 0;
 	if (req->txn != NULL)
 		return (flags & CMD_EXEC) != 0 && req->txn->writes;
-	return (flags & CMD_WRITE) != 0;
+	return command_changes(req->row, req->args, req->nargs);
 }
 
 /* Returns whether the command needs memory. Queued commands use memory themselves, so none is
@@ -118,7 +118,7 @@ static inline enum verdict_kind decide(const struct request *req, const struct c
 	bool is_native = req->form == REQUEST_NATIVE;
 	enum verdict_kind kind;
 
-	if (req->only_reads && !is_native && (req->row->flags & CMD_WRITE) != 0)
+	if (req->only_reads && !is_native && command_changes(req->row, req->args, req->nargs))
 		return VERDICT_READ_ONLY;
 	kind = decide_user(req);
 	/* Before authentication only commands with CMD_NO_AUTH get here. */
@@ -131,6 +131,7 @@ static inline enum verdict_kind decide(const struct request *req, const struct c
 
 struct verdict admission_decide(struct request *req)
 {
+	struct verdict verdict;
 	struct conditions now;
 	enum verdict_kind kind;
 
@@ -146,9 +147,13 @@ struct verdict admission_decide(struct request *req)
 		return verdict_of(kind);
 	if ((req->row->flags & CMD_MOVES_DUE) != 0)
 		req->is_still = has_to_be_still(req, now.pause);
-	if (has_log(req) && command_is_logged(req->row))
-		return ask_log(req, argument_bytes(req));
-	return run;
+	if (!has_log(req) || !command_is_logged(req->row))
+		return run;
+	verdict = ask_log(req, argument_bytes(req));
+	/* The form of the command matters only if the log refuses. */
+	if (verdict.kind != VERDICT_RUN && command_is_listing(req->row, req->args, req->nargs))
+		return run;
+	return verdict;
 }
 
 struct verdict admission_decide_queued(struct request *req)

@@ -407,3 +407,16 @@ bool command_grows(const struct command *cmd, const struct qless_str *args, size
 	}
 	return true;
 }
+
+bool command_is_listing(const struct command *cmd, const struct qless_str *args, size_t count)
+{
+	if (strcmp(cmd->name, "tag") == 0)
+		return count > 0 &&
+		       (str_equal(args[0], STR("get")) || str_equal(args[0], STR("top")));
+	return strcmp(cmd->name, "track") == 0 && count == 0;
+}
+
+bool command_changes(const struct command *cmd, const struct qless_str *args, size_t count)
+{
+	return (cmd->flags & CMD_WRITE) != 0 && !command_is_listing(cmd, args, count);
+}

@@ -41,6 +41,14 @@ int command_table_subcommands(const struct command_table *t, const struct comman
  * commands with CMD_DENYOOM do so only with a certain first or second argument. */
 bool command_grows(const struct command *cmd, const struct qless_str *args, size_t count);
 
+/* Returns whether this form of a command with CMD_WRITE changes nothing: TAG get, TAG top, and
+ * TRACK without arguments only list. */
+bool command_is_listing(const struct command *cmd, const struct qless_str *args, size_t count);
+
+/* Returns whether a command with these arguments may change the state: its row has CMD_WRITE, and
+ * this form of the command does not only list. */
+bool command_changes(const struct command *cmd, const struct qless_str *args, size_t count);
+
 /*
  * Finds the row of a request, which may name a subcommand. A container without further arguments is
  * found itself. *ret_name_args is the number of arguments that make up the name. If the result is

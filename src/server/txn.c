@@ -146,8 +146,10 @@ void txn_queue(struct client *c, const struct request *req)
 				      .name_args = req->argc - (int)req->nargs };
 	q->argv = copy_arguments(req->argv, req->argc, &bytes);
 	txn->state.bytes += bytes + sizeof *q;
-	txn->state.writes |= (req->row->flags & CMD_WRITE) != 0;
-	txn->state.is_logged |= txn->state.writes || command_is_logged(req->row);
+	if (!command_is_listing(req->row, req->args, req->nargs)) {
+		txn->state.writes |= (req->row->flags & CMD_WRITE) != 0;
+		txn->state.is_logged |= txn->state.writes || command_is_logged(req->row);
+	}
 	txn->state.grows |= command_grows(req->row, req->args, req->nargs);
 	reply_status(&c->writer, STR("QUEUED"));
 }

@@ -471,6 +471,8 @@ static void a_write_pause_holds_writes_and_lets_reads_run(void)
 	ASK(p, "PEEK q 5", "$2\r\n[]\r\n");
 	ASK(p, "JOBS scheduled q", "*1\r\n$3\r\ndue\r\n");
 	ASK(p, "WORKERS", "$2\r\n[]\r\n");
+	ASK(p, "TAG top", "$2\r\n[]\r\n");
+	ASK_HAS(p, "TRACK", "\"expired\":");
 	ASK(p, "MULTI", "+OK\r\n");
 	ASK(p, "QUEUES q", "+QUEUED\r\n");
 	ASK_HAS(p, "EXEC", "\"scheduled\":1");

@@ -548,6 +548,9 @@ static void a_failing_disk_refuses_writes_and_allows_reads(void)
 	ASK(reader, "PEEK later 5", "$2\r\n[]\r\n");
 	ASK(reader, "JOBS scheduled later", "*1\r\n$3\r\ndue\r\n");
 	ASK_HAS(reader, "GET due", "\"state\":\"scheduled\"");
+	ASK_HAS(reader, "TAG get a", "\"total\":0");
+	ASK(reader, "TAG top", "$2\r\n[]\r\n");
+	ASK_HAS(reader, "TRACK", "\"jobs\":");
 	ASK_HAS(reader, "PUT w q j3 klass {} 0",
 		"-MISCONF Errors writing to the log: File too large");
 	ASK_HAS(reader, "POP q w 1", "-MISCONF ");

@@ -72,6 +72,25 @@ static void listings_do_not_move_due_jobs_while_nothing_may_change(void)
 	ASSERT_HAS("\"state\":\"waiting\"", "get", "due");
 }
 
+static void listings_of_tags_and_of_tracked_jobs_answer_while_nothing_may_change(void)
+{
+	at(100);
+	ASSERT_BEGINS("$", &f, "put", "w", "q", "j1", "k", "{}", "0", "tags", "[\"a\"]");
+	ASSERT_BEGINS("$", &f, "put", "w", "q", "j2", "k", "{}", "0", "tags", "[\"a\"]");
+	ASSERT_NATIVE("$1\r\n1\r\n", &f, "track", "track", "j1");
+	f.call.env.log_refusal = always_refused;
+	ASSERT_HAS("\"total\":2", "tag", "get", "a");
+	ASSERT_HAS("\"total\":2", "qless", "tag", "100", "get", "a");
+	ASSERT_HAS("[\"a\"]", "tag", "top");
+	ASSERT_HAS("\"jid\":\"j1\"", "track");
+	ASSERT_HAS("\"jid\":\"j1\"", "qless", "track", "100");
+	ASSERT_NATIVE("-MISCONF the disk is full\r\n", &f, "tag", "add", "j1", "b");
+	ASSERT_NATIVE("-MISCONF the disk is full\r\n", &f, "tag", "remove", "j1", "a");
+	ASSERT_NATIVE("-MISCONF the disk is full\r\n", &f, "qless", "tag", "100", "add", "j1");
+	ASSERT_NATIVE("-MISCONF the disk is full\r\n", &f, "track", "untrack", "j1");
+	f.call.env.log_refusal = NULL;
+}
+
 /* ---- the table ---- */
 
 static void every_queue_command_is_in_the_table(void)
@@ -429,6 +448,7 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(listings_do_not_move_due_jobs_while_nothing_may_change);
+	RUN(listings_of_tags_and_of_tracked_jobs_answer_while_nothing_may_change);
 	RUN(every_queue_command_is_in_the_table);
 	RUN(each_command_that_writes_has_a_decoder);
 	RUN(put_get_and_multiget);
