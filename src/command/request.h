@@ -96,6 +96,7 @@ enum pause_mode {
 enum hold_reason {
 	HOLD_NONE,
 	HOLD_PAUSE, /* CLIENT PAUSE has not ended */
+	HOLD_LOGIN, /* logins from its address are delayed */
 };
 
 /* The state of the server that admission depends on. */

@@ -14,13 +14,21 @@
 
 static bool authenticate(struct client *c, struct qless_str name, struct qless_str password)
 {
-	const struct user *user = acl_authenticate(c->server->env.acl, name, password);
+	const struct user *user;
 
+	/* Outside of a transaction the command has waited. */
+	if (login_is_delayed(c)) {
+		reply_error(&c->writer, "ERR",
+			    STR("too many failed logins from this address: try again outside of a "
+				"transaction, where AUTH and HELLO wait"));
+		return false;
+	}
+	user = acl_authenticate(c->server->env.acl, name, password);
 	if (user != NULL) {
 		c->session.user = user;
 		return true;
 	}
-	c->server->stats.auth_failures++;
+	login_failed(c);
 	if (complaints_take(&c->server->complaints))
 		log_write(LOG_LEVEL_NOTICE,
 			  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),

@@ -85,6 +85,7 @@ void conn_kill(struct conn *c, const char *reason)
 	conn_set_state(c, CONN_DEAD);
 	conn_unmark_ready(c);
 	conn_unmark_writable(c);
+	strangers_remove(c);
 	client_stop_listening(&c->client);
 	conn_forget_held(c);
 	if (c->over_limit)
@@ -216,6 +217,8 @@ static void conn_check(struct conn *c)
 	int64_t idle_us = s->clocks.mono_us - c->active_us;
 	int64_t closing_us = s->clocks.mono_us - c->closing_us;
 
+	if (conn_is_stranger(c))
+		strangers_update(c);
 	if (c->state == CONN_HANDSHAKE) {
 		check_handshake(c);
 		return;
@@ -301,6 +304,9 @@ void conns_apply_config(struct server *s)
 	};
 	s->intake.stranger_limits = s->intake.limits;
 	s->intake.stranger_limits.unauthenticated = true;
+	s->intake.stranger_limits.max_request = config->unauthenticated_request_bytes;
+	if (s->intake.stranger_limits.max_inline > config->unauthenticated_request_bytes)
+		s->intake.stranger_limits.max_inline = config->unauthenticated_request_bytes;
 	s->conns.output_check_bytes = smallest_output_limit(&config->output_limits);
 }
 
@@ -325,6 +331,7 @@ void conns_check(struct server *s)
 		next = TAILQ_NEXT(c, all);
 		conn_check(c);
 	}
+	strangers_tick(s);
 }
 
 bool conns_free_dead(struct server *s)

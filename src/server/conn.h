@@ -14,6 +14,7 @@
 #include "resp/parser.h"
 #include "server/client.h"
 #include "server/gate.h"
+#include "server/strangers.h"
 #include "server/transport.h"
 #include "util/buf.h"
 #include "util/hash.h"
@@ -70,6 +71,9 @@ struct conn {
 	bool end_is_near;     /* the peer sends no more, but what it has sent may not all be read */
 	bool over_limit;      /* on conns.over_limit: its output exceeds a limit */
 
+	enum conn_standing standing; /* strangers.c */
+	size_t stranger_bytes;
+
 	struct event read_event;
 	struct event write_event;
 
@@ -87,6 +91,7 @@ struct conn {
 	int64_t active_us;
 	int64_t over_soft_us; /* since when the output is over the soft limit; 0 if it is not */
 	int64_t closing_us;
+	int64_t stranger_us; /* since when it has its standing */
 
 	TAILQ_ENTRY(conn) all; /* in the order of their ids */
 	struct hash_node by_id;
@@ -94,6 +99,7 @@ struct conn {
 	TAILQ_ENTRY(conn) writable;
 	TAILQ_ENTRY(conn) over_limit_link;
 	TAILQ_ENTRY(conn) dead;
+	TAILQ_ENTRY(conn) stranger;
 };
 
 TAILQ_HEAD(conn_list, conn);
@@ -169,6 +175,12 @@ void conn_send(struct conn *c);
 enum conn_class conn_class(const struct conn *c);
 const char *conn_class_name(enum conn_class class);
 size_t conn_memory(const struct conn *c);
+
+/* Returns whether strangers_update() has to look at the connection. */
+static inline bool conn_is_stranger(const struct conn *c)
+{
+	return c->standing != CONN_KNOWN || c->client.session.user == NULL;
+}
 
 /* Returns the connection that embeds the client. The client must not be an internal one. */
 static inline struct conn *conn_of(const struct client *client)

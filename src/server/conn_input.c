@@ -37,6 +37,13 @@
 /* Bytes of input that a held connection may have. Beyond that it is not read. */
 #define HELD_INPUT_BYTES ((size_t)1024 * 1024)
 
+static size_t held_room(const struct conn *c)
+{
+	return c->client.session.user != NULL
+		       ? HELD_INPUT_BYTES
+		       : c->client.server->config->unauthenticated_request_bytes;
+}
+
 /* A connection that has not authenticated may send little. */
 static const struct resp_limits *limits_of(const struct conn *c)
 {
@@ -105,6 +112,8 @@ static size_t run_requests(struct conn *c, const char *base, size_t len)
 			conn_set_state(c, CONN_HELD);
 			return used;
 		}
+		if (conn_is_stranger(c))
+			strangers_update(c);
 		used += request->consumed;
 	}
 	return c->state == CONN_OPEN ? used : len;
@@ -146,19 +155,28 @@ static void run_buffered(struct conn *c)
 		conn_finish(c);
 }
 
+/* Returns how many bytes to read at once. A stranger gets no more memory than its request may
+ * have. */
+static size_t read_room(const struct conn *c)
+{
+	return c->client.session.user != NULL
+		       ? CONN_READ_BYTES
+		       : c->client.server->config->unauthenticated_request_bytes;
+}
+
 /* Read into the scratch buffer, or append to the input that the connection still has. */
 static ssize_t read_some(struct conn *c, char **ret_base)
 {
 	struct server *s = c->client.server;
-	size_t room = CONN_READ_BYTES;
+	size_t room = read_room(c);
 	ssize_t n;
 	char *to;
 
 	if (c->in.len == 0) {
 		*ret_base = s->intake.scratch;
-		return c->transport.ops->read(&c->transport, s->intake.scratch, CONN_READ_BYTES);
+		return c->transport.ops->read(&c->transport, s->intake.scratch, room);
 	}
-	if (resp_parser_wanted(&c->parser, c->in.len) > room)
+	if (c->client.session.user != NULL && resp_parser_wanted(&c->parser, c->in.len) > room)
 		room = resp_parser_wanted(&c->parser, c->in.len);
 	to = buf_reserve(&c->in, room);
 	n = c->transport.ops->read(&c->transport, to, room);
@@ -223,6 +241,8 @@ static void receive(struct conn *c)
 		if (used < (size_t)n && (c->state == CONN_OPEN || c->state == CONN_HELD))
 			buf_append(&c->in, base + used, (size_t)n - used);
 	}
+	if (conn_is_stranger(c))
+		strangers_update(c);
 	if (c->on_edges && may_have_ended(c))
 		c->transport.has_more = true;
 	if (c->state == CONN_OPEN && !input_is_too_long(c) && c->transport.has_more)
@@ -291,6 +311,7 @@ static void run_handshake(struct conn *c)
 	s->stats.tls_resumed += tls_session_is_resumed(&c->transport);
 	c->active_us = s->clocks.mono_us;
 	conn_set_state(c, CONN_OPEN);
+	strangers_update(c);
 	receive(c);
 }
 
@@ -345,7 +366,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		c->transport.has_more = true;
 		return;
 	}
-	if (c->state == CONN_HELD && c->in.len >= HELD_INPUT_BYTES) {
+	if (c->state == CONN_HELD && c->in.len >= held_room(c)) {
 		event_del(&c->read_event);
 		return;
 	}

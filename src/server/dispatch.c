@@ -92,6 +92,12 @@ enum dispatch_result dispatch_request(struct client *c, struct qless_str *argv, 
 	c->hold = verdict.hold;
 	if (verdict.kind == VERDICT_HOLD)
 		return DISPATCH_HOLD;
+	if (row != NULL && (row->flags & CMD_NO_AUTH) != 0 &&
+	    login_must_wait(c, row, req.args, req.nargs)) {
+		login_wait(c);
+		return DISPATCH_HOLD;
+	}
+
 	skip = c->skip_next_reply;
 	c->skip_next_reply = false;
 	c->writer.muted = c->reply_off || skip;

@@ -141,7 +141,7 @@ static void greet(struct listener *l, int fd, const struct sockaddr_storage *add
 	char *peer, *local;
 	struct conn *c;
 
-	if (s->conns.count >= s->conns.limit) {
+	if (!strangers_make_room(s)) {
 		turn_away(l, fd, "-ERR max number of clients reached\r\n");
 		return;
 	}
@@ -174,6 +174,7 @@ static void greet(struct listener *l, int fd, const struct sockaddr_storage *add
 		conn_begin(c);
 	else if (!conn_begin_tls(c))
 		return;
+	strangers_update(c);
 	log_write(LOG_LEVEL_VERBOSE,
 		  LOG_FIELDS(LOG_INT("id", c->client.session.id), LOG_TEXT("addr", c->client.peer)),
 		  "client connected");

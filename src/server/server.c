@@ -62,6 +62,7 @@ static void init_parts(struct server *s)
 	clients_init(s);
 	submissions_init(s);
 	conns_init(s);
+	strangers_init(s);
 	s->pubsub = pubsub_new(s->hash_seed);
 	s->slowlog = slowlog_new();
 	s->latency = latency_new();
@@ -105,6 +106,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 		log_warning("cannot send messages to the service manager at %s",
 			    getenv("NOTIFY_SOCKET"));
 	pause_init(s);
+	login_init(s);
 	stop_init(s);
 	cron_init(s);
 	signals_init(s);
@@ -128,6 +130,7 @@ void server_free(struct server *s)
 	http_close(s->http);
 	cron_done(s);
 	pause_done(s);
+	login_done(s);
 	stop_done(s);
 	signals_done(s);
 	if (s->base != NULL)

@@ -19,6 +19,7 @@
 #include "server/environment.h"
 #include "server/gate.h"
 #include "server/listen.h"
+#include "server/login.h"
 #include "server/memory_watch.h"
 #include "server/pause.h"
 #include "server/queues.h"
@@ -26,6 +27,7 @@
 #include "server/signals.h"
 #include "server/stats.h"
 #include "server/stop.h"
+#include "server/strangers.h"
 #include "server/submit.h"
 #include "server/turn.h"
 #include "sys/notify.h"
@@ -50,6 +52,8 @@ struct server {
 	struct clocks clocks;
 	struct turn turn;
 	struct conns conns;
+	struct strangers strangers;
+	struct login login;
 	struct clients clients;
 	struct intake intake;
 	struct gate gate;

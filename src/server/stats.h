@@ -52,6 +52,8 @@ struct server_stats {
 	uint64_t output_limit_disconnects;
 	uint64_t query_limit_disconnects;
 	uint64_t auth_failures;
+	uint64_t auth_delays;
+	uint64_t stranger_disconnects;
 	uint64_t denied_commands;
 	uint64_t tls_handshakes; /* successful ones; tls_resumed are among them */
 	uint64_t tls_resumed;

@@ -12,13 +12,9 @@
 #include "wait.h"
 
 #define STRANGERS 900 /* fits into a limit of 1024 open files */
-#define STUFFED	  200
 #define NESTED	  1000000
 #define ATTEMPTS  150000
 
-/* Bytes that an unauthenticated client can make the server keep: ten arguments of 16 KiB that
- * are never complete, in a buffer that has doubled for the last one, and the connection itself. */
-#define STRANGER_BYTES ((int64_t)256 * 1024)
 /* Bytes of a connection that has sent a little, with the rounding of the allocator. */
 #define SLOW_BYTES ((int64_t)4 * 1024)
 /* Bytes of difference that are always allowed: all connections share buffers for reading and
@@ -38,7 +34,8 @@ void setUp(void)
 	getrlimit(RLIMIT_NOFILE, &files);
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
-	QLESSD_START(&q, "--requirepass", "secret");
+	/* All of them stay at once, however few descriptors the system allows. */
+	QLESSD_START(&q, "--requirepass", "secret", "--unauthenticated-clients-percentage", "100");
 	p = peer_connect(&q);
 	ASK(p, "AUTH secret", "+OK\r\n");
 	ASK(p, "PUT w q j klass {} 0", "$1\r\nj\r\n");
@@ -162,7 +159,7 @@ static void requests_in_small_pieces_cost_other_clients_nothing(void)
 
 static void many_slow_clients_cost_little(void)
 {
-	static const char bytes[] = "*2\r\n$4\r\nAUTH\r\n$16384\r\nsesame";
+	static const char bytes[] = "*2\r\n$4\r\nAUTH\r\n$900\r\nsesame";
 	static struct peer *strangers[STRANGERS];
 
 	for (int i = 0; i < STRANGERS; i++)
@@ -178,27 +175,31 @@ static void many_slow_clients_cost_little(void)
 	expect_peace();
 }
 
-/* As much as the parser accepts from an unauthenticated client before a request is complete. */
+/* As much as the server accepts from an unauthenticated client before a request is complete. */
 static void memory_of_unauthenticated_clients_is_bounded(void)
 {
-	static char argument[16 * 1024];
-	static struct peer *strangers[STUFFED];
+	static char argument[1024];
+	static struct peer *strangers[STRANGERS];
 
 	memset(argument, 'x', sizeof argument);
-	for (int i = 0; i < STUFFED; i++) {
+	for (int i = 0; i < STRANGERS; i++) {
 		strangers[i] = peer_connect(&q);
-		peer_send_text(strangers[i], "*10\r\n");
-		for (int k = 0; k < 10; k++) {
-			peer_send_text(strangers[i], "$16384\r\n");
-			peer_send(strangers[i], argument, sizeof argument);
-			peer_send_text(strangers[i], k < 9 ? "\r\n" : "");
-		}
-		expect_service();
+		peer_send_text(strangers[i], "*2\r\n$4\r\nAUTH\r\n$900\r\n");
+		peer_send(strangers[i], argument, 900);
 	}
-	expect_memory(SHARED_BYTES + STUFFED * STRANGER_BYTES);
+	expect_service();
+	expect_memory(SHARED_BYTES + STRANGERS * SLOW_BYTES);
+	TEST_ASSERT_GREATER_THAN(STRANGERS * 900,
+				 peer_ask_number(p, "INFO clients", "unauthenticated_memory:"));
 	/* The rest completes a request, which is refused. */
 	peer_send_text(strangers[0], "\r\n");
 	TEST_ASSERT_EQUAL_INT('-', peer_reply(strangers[0])[0]);
+	for (int i = 0; i < STRANGERS; i++)
+		peer_close(strangers[i]);
+	strangers[0] = peer_connect(&q);
+	peer_send_text(strangers[0], "*2\r\n$4\r\nAUTH\r\n$1024\r\n");
+	peer_expect(strangers[0], "-ERR Protocol error: too big request\r\n");
+	peer_expect_end(strangers[0]);
 }
 
 static void nested_arrays_are_refused_at_the_second_level(void)
@@ -255,6 +256,7 @@ static void guessing_passwords_neither_succeeds_nor_fills_the_log(void)
 	struct peer *stranger;
 	int lines;
 
+	ASK(p, "CONFIG SET auth-failure-delay 0", "+OK\r\n");
 	for (size_t i = 0; i < ATTEMPTS; i++)
 		memcpy(bytes + i * len, attempt, len);
 	peer_connect_small_buffers(true);
