@@ -8,6 +8,7 @@
 
 #include "command/table.h"
 #include "resp/reply.h"
+#include "util/glob.h"
 
 /* The names of flags in Redis, in its order. */
 static const struct {
@@ -206,7 +207,7 @@ static bool filter_matches(const struct filter *f, const struct command *cmd)
 		bit = command_category_find(f->value);
 		return bit >= 0 && (command_categories(cmd) & 1U << bit) != 0;
 	case FILTER_PATTERN:
-		return str_glob_match(f->value, str_from(cmd->name), true);
+		return glob_match(f->value, str_from(cmd->name), true);
 	}
 	return false;
 }
@@ -222,6 +223,8 @@ void cmd_command_list(struct request *req)
 		reply_error(req->reply, "ERR", STR("syntax error"));
 		return;
 	}
+	if (filter.type == FILTER_PATTERN && !request_check_pattern(req, filter.value))
+		return;
 	reply_deferred_begin(req->reply, &list, REPLY_ARRAY);
 	for (int i = 0; i < command_table_count(t); i++) {
 		const struct command *cmd = command_table_row(t, i);

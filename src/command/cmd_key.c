@@ -5,6 +5,7 @@
 #include "command/handlers.h"
 #include "command/key.h"
 #include "util/buf.h"
+#include "util/glob.h"
 
 void cmd_type(struct request *req)
 {
@@ -81,10 +82,12 @@ void cmd_keys(struct request *req)
 {
 	struct key_scan scan = { .has_pattern = true, .pattern = req->args[0] };
 	struct key_list list = { .reply = req->reply, .scan = &scan };
-	struct qless_str prefix = key_pattern_prefix(scan.pattern);
+	struct qless_str prefix = glob_prefix(scan.pattern);
 	struct reply_deferred keys;
 	struct keyspace_key key;
 
+	if (!request_check_pattern(req, scan.pattern))
+		return;
 	reply_deferred_begin(req->reply, &keys, REPLY_ARRAY);
 	/* A pattern without special characters is the name of a key. */
 	if (prefix.len < scan.pattern.len)
@@ -110,7 +113,7 @@ void cmd_scan(struct request *req)
 	    !key_parse_scan_options(req, 1, true, &scan))
 		return;
 	if (scan.has_pattern)
-		prefix = key_pattern_prefix(scan.pattern);
+		prefix = glob_prefix(scan.pattern);
 	max_steps = (uint64_t)scan.count > UINT64_MAX / SCAN_STEPS_PER_KEY
 			    ? UINT64_MAX
 			    : (uint64_t)scan.count * SCAN_STEPS_PER_KEY;

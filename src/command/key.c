@@ -1,6 +1,7 @@
 #include "command/key.h"
 
 #include "command/databases.h"
+#include "util/glob.h"
 #include "util/num.h"
 
 #define SCAN_DEFAULT_COUNT 10
@@ -138,6 +139,8 @@ bool key_parse_scan_options(struct request *req, size_t first, bool takes_type,
 			if (!parse_count(req, value, scan))
 				return false;
 		} else if (str_equal_nocase(word, STR("MATCH"))) {
+			if (!request_check_pattern(req, value))
+				return false;
 			scan->pattern = value;
 			scan->has_pattern = true;
 		} else if (takes_type && str_equal_nocase(word, STR("TYPE"))) {
@@ -153,7 +156,7 @@ bool key_parse_scan_options(struct request *req, size_t first, bool takes_type,
 
 bool key_scan_matches(const struct key_scan *scan, struct qless_str text)
 {
-	return !scan->has_pattern || str_glob_match(scan->pattern, text, false);
+	return !scan->has_pattern || glob_match(scan->pattern, text, false);
 }
 
 void key_write_cursor(struct reply *w, uint64_t cursor)
@@ -163,13 +166,4 @@ void key_write_cursor(struct reply *w, uint64_t cursor)
 
 	reply_array(w, 2);
 	reply_bulk(w, str_make(text, len));
-}
-
-struct qless_str key_pattern_prefix(struct qless_str pattern)
-{
-	size_t len = 0;
-
-	while (len < pattern.len && memchr("*?[\\", pattern.ptr[len], 4) == NULL)
-		len++;
-	return str_make(pattern.ptr, len);
 }

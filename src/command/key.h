@@ -72,7 +72,4 @@ bool key_scan_matches(const struct key_scan *scan, struct qless_str text);
 /* Begins the reply to a scan with the next cursor; its elements follow as an array. */
 void key_write_cursor(struct reply *w, uint64_t cursor);
 
-/* Returns the literal bytes at the beginning of a pattern. */
-struct qless_str key_pattern_prefix(struct qless_str pattern);
-
 #endif

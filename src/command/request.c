@@ -5,6 +5,8 @@
 #include "command/databases.h"
 #include "command/dialect.h"
 #include "command/scripts.h"
+#include "resp/reply.h"
+#include "util/glob.h"
 
 void scratch_init(struct scratch *scratch)
 {
@@ -40,4 +42,18 @@ void request_use_database(struct request *req, struct database *database)
 	req->dialect = req->script != NULL ? req->script->dialect : &dialect_classic;
 	req->style = dialect_style(req->dialect, req->form == REQUEST_SCRIPT);
 	req->scratch = req->env->scratch;
+}
+
+bool request_check_pattern(struct request *req, struct qless_str pattern)
+{
+	size_t max_bytes = req->env->max_pattern_bytes;
+
+	if (max_bytes == 0)
+		max_bytes = GLOB_MAX_BYTES;
+	if (pattern.len <= max_bytes)
+		return true;
+	reply_errorf(req->reply, "ERR",
+		     "The pattern has %zu bytes, and max-pattern-length allows %zu", pattern.len,
+		     max_bytes);
+	return false;
 }

@@ -129,6 +129,7 @@ struct command_env {
 	struct scripts *scripts; /* scripts that clients have loaded */
 	struct scratch *scratch;
 	enum script_envelope envelope;
+	size_t max_pattern_bytes; /* longest glob in bytes; 0: as long as globs may be */
 	/* Returns the time of a native command in seconds, later than that of any earlier command.
 	 */
 	double (*now)(void *arg);
@@ -180,5 +181,8 @@ struct request {
 
 /* Makes this a request on the queues of a database. */
 void request_use_database(struct request *req, struct database *database);
+
+/* Whether a glob is within the limit of its length. Otherwise writes an error. */
+bool request_check_pattern(struct request *req, struct qless_str pattern);
 
 #endif

@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "config/config_int.h"
+#include "util/glob.h"
 
 /* Parsers free the previous value of a field; a zeroed field has none. */
 void config_init(struct config *cfg)
@@ -132,7 +133,7 @@ int config_check(const struct config *cfg, struct buf *ret_error)
 static bool matches_any(const char *name, const struct qless_str *patterns, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (str_glob_match(patterns[i], str_from(name), /* ignore_case= */ true))
+		if (glob_match(patterns[i], str_from(name), /* ignore_case= */ true))
 			return true;
 	}
 	return false;

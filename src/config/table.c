@@ -1,11 +1,15 @@
 /*
  * options.def as data.
  */
+#include <assert.h>
 #include <stddef.h>
 #include <syslog.h>
 
 #include "config/config.h"
 #include "sys/log.h"
+#include "util/glob.h"
+
+static_assert(GLOB_MAX_BYTES == 4096, "the upper bound of max-pattern-length");
 
 static const struct config_choice access_choices[] = {
 	{ "no", CONFIG_ACCESS_NO },

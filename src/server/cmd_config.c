@@ -7,6 +7,7 @@
 #include "server/users.h"
 #include "server/users_log.h"
 #include "sys/log.h"
+#include "util/glob.h"
 
 static void write_pair(const char *name, struct qless_str value, void *arg)
 {
@@ -30,7 +31,7 @@ static const struct fact {
 static bool matches_any(const struct request *req, const char *name)
 {
 	for (size_t i = 0; i < req->nargs; i++) {
-		if (str_glob_match(req->args[i], str_from(name), true))
+		if (glob_match(req->args[i], str_from(name), true))
 			return true;
 	}
 	return false;
@@ -42,6 +43,10 @@ void config_cmd_get(struct request *req)
 	size_t count = 0;
 	void *arg[] = { req->reply, &count };
 
+	for (size_t i = 0; i < req->nargs; i++) {
+		if (!request_check_pattern(req, req->args[i]))
+			return;
+	}
 	reply_deferred_begin(req->reply, &pairs, REPLY_MAP);
 	for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
 		if (matches_any(req, facts[i].name))

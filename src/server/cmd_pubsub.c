@@ -4,15 +4,24 @@
 #include "server/commands.h"
 #include "server/pubsub.h"
 #include "server/server_int.h"
+#include "util/glob.h"
+#include "util/mem.h"
 
 struct pubsub_verb {
 	struct qless_str name;
 	enum pubsub_kind kind;
 };
 
-/* Confirm a change. The confirmation is a message, so it is sent whatever CLIENT REPLY says. A
- * null name says that there was no subscription to end. */
-static void confirm(struct client *c, const struct pubsub_verb *verb, const struct qless_str *name)
+static size_t subscriptions(const struct client *c)
+{
+	return (size_t)c->channel_count + c->pattern_count;
+}
+
+/* Confirm a change, after which the client has `count` subscriptions. The confirmation is a
+ * message, so it is sent whatever CLIENT REPLY says. A null name says that there was no
+ * subscription to end. */
+static void confirm(struct client *c, const struct pubsub_verb *verb, const struct qless_str *name,
+		    size_t count)
 {
 	struct reply *w = &c->writer;
 	bool muted = w->muted;
@@ -24,20 +33,100 @@ static void confirm(struct client *c, const struct pubsub_verb *verb, const stru
 		reply_bulk(w, *name);
 	else
 		reply_null(w);
-	reply_integer(w, (int64_t)c->channel_count + c->pattern_count);
+	reply_integer(w, (int64_t)count);
 	w->muted = muted;
+}
+
+static bool check_channel(struct request *req, struct qless_str channel)
+{
+	size_t max_bytes = server_of(req)->config->max_channel_bytes;
+
+	if (channel.len <= max_bytes)
+		return true;
+	reply_errorf(req->reply, "ERR",
+		     "The channel has %zu bytes, and max-channel-length allows %zu", channel.len,
+		     max_bytes);
+	return false;
+}
+
+/* Each message on a channel is compared with all patterns that begin like the channel. */
+static bool check_similar(struct request *req, struct qless_str pattern)
+{
+	const struct server *s = server_of(req);
+	unsigned similar = pubsub_similar_patterns(s->pubsub, pattern);
+	struct qless_str begin = command_quote(glob_prefix(pattern));
+
+	if (similar < s->config->max_patterns_per_prefix)
+		return true;
+	reply_errorf(req->reply, "ERR",
+		     "There are %u patterns with the literal beginning '%.*s', and "
+		     "max-patterns-per-prefix allows %zu",
+		     similar, (int)begin.len, begin.ptr, s->config->max_patterns_per_prefix);
+	return false;
+}
+
+static bool check_count(struct request *req)
+{
+	const struct client *c = client_of(req);
+	size_t max = c->server->config->max_subscriptions;
+	size_t count = subscriptions(c);
+
+	if (count < max)
+		return true;
+	reply_errorf(req->reply, "ERR",
+		     "The client has %zu subscriptions, and max-subscriptions allows %zu", count,
+		     max);
+	return false;
+}
+
+/* Whether the limits allow a subscription. Otherwise writes an error. */
+static bool check_subscription(struct request *req, enum pubsub_kind kind, struct qless_str name)
+{
+	bool is_pattern = kind == PUBSUB_PATTERN;
+
+	if (is_pattern ? !request_check_pattern(req, name) : !check_channel(req, name))
+		return false;
+	if (pubsub_is_subscribed(client_of(req), kind, name))
+		return true;
+	return check_count(req) && (!is_pattern || check_similar(req, name));
+}
+
+/* Make all subscriptions or none. Sets `ret_made` for each that did not exist before. */
+static bool subscribe_to_all(struct request *req, enum pubsub_kind kind, bool *ret_made)
+{
+	struct client *c = client_of(req);
+
+	for (size_t i = 0; i < req->nargs; i++) {
+		if (check_subscription(req, kind, req->args[i])) {
+			ret_made[i] = pubsub_subscribe(c, kind, req->args[i]);
+			continue;
+		}
+		while (i-- > 0) {
+			if (ret_made[i])
+				pubsub_unsubscribe(c, kind, req->args[i]);
+		}
+		c->server->stats.refused_subscriptions++;
+		return false;
+	}
+	return true;
 }
 
 static void subscribe(struct request *req, const struct pubsub_verb *verb)
 {
 	struct client *c = client_of(req);
+	size_t count = subscriptions(c);
+	bool *made;
 
 	if (!client_check_connection(c))
 		return;
-	for (size_t i = 0; i < req->nargs; i++) {
-		pubsub_subscribe(c, verb->kind, req->args[i]);
-		confirm(c, verb, &req->args[i]);
+	made = mem_zalloc(req->nargs * sizeof *made);
+	if (subscribe_to_all(req, verb->kind, made)) {
+		for (size_t i = 0; i < req->nargs; i++) {
+			count += made[i];
+			confirm(c, verb, &req->args[i], count);
+		}
 	}
+	free(made);
 }
 
 static void unsubscribe(struct request *req, const struct pubsub_verb *verb)
@@ -47,12 +136,12 @@ static void unsubscribe(struct request *req, const struct pubsub_verb *verb)
 
 	for (size_t i = 0; i < req->nargs; i++) {
 		pubsub_unsubscribe(c, verb->kind, req->args[i]);
-		confirm(c, verb, &req->args[i]);
+		confirm(c, verb, &req->args[i], subscriptions(c));
 	}
 	if (req->nargs != 0)
 		return;
 	if (TAILQ_EMPTY(all))
-		confirm(c, verb, NULL);
+		confirm(c, verb, NULL, subscriptions(c));
 	while (!TAILQ_EMPTY(all)) {
 		struct qless_str name = TAILQ_FIRST(all)->channel->name;
 		struct buf copy = BUF_INIT(BUF_NO_MAX);
@@ -61,7 +150,7 @@ static void unsubscribe(struct request *req, const struct pubsub_verb *verb)
 		buf_append_str(&copy, name);
 		name = buf_str(&copy);
 		pubsub_unsubscribe(c, verb->kind, name);
-		confirm(c, verb, &name);
+		confirm(c, verb, &name, subscriptions(c));
 		buf_done(&copy);
 	}
 }
@@ -88,9 +177,9 @@ void cmd_punsubscribe(struct request *req)
 
 void cmd_publish(struct request *req)
 {
-	unsigned count = pubsub_publish(server_of(req), req->args[0], req->args[1]);
-
-	reply_integer(req->reply, count);
+	if (check_channel(req, req->args[0]))
+		reply_integer(req->reply,
+			      pubsub_publish(server_of(req), req->args[0], req->args[1]));
 }
 
 static void write_channel(const struct channel *channel, void *arg)
@@ -108,6 +197,8 @@ void pubsub_cmd_channels(struct request *req)
 	size_t count = 0;
 	void *arg[] = { req->reply, &count };
 
+	if (req->nargs != 0 && !request_check_pattern(req, req->args[0]))
+		return;
 	reply_deferred_begin(req->reply, &names, REPLY_ARRAY);
 	pubsub_visit_channels(server_of(req)->pubsub, req->nargs != 0 ? &req->args[0] : NULL,
 			      write_channel, arg);

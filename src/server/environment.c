@@ -220,6 +220,7 @@ void environment_apply_config(struct server *s)
 				     },
 				     .max_json_depth = config->max_json_depth,
 			     });
+	s->env.max_pattern_bytes = config->max_pattern_bytes;
 	s->env.envelope = config->script_error_format == CONFIG_SCRIPT_ERRORS_REDIS6
 				  ? SCRIPT_ENVELOPE_REDIS6
 				  : SCRIPT_ENVELOPE_REDIS7;

@@ -2,17 +2,17 @@
 
 #include <assert.h>
 
+#include "server/pattern_index.h"
 #include "server/server_int.h"
 #include "util/container.h"
+#include "util/glob.h"
 #include "util/mem.h"
-
-TAILQ_HEAD(channel_list, channel);
 
 struct pubsub {
 	struct hash channels;
 	struct hash patterns;
 	struct hash subscriptions;
-	struct channel_list pattern_list;
+	struct pattern_index index;
 };
 
 static struct qless_str channel_key(const struct hash_node *node)
@@ -34,7 +34,7 @@ struct pubsub *pubsub_new(uint64_t hash_seed)
 	hash_init(&p->channels, channel_key, hash_seed);
 	hash_init(&p->patterns, channel_key, hash_seed);
 	hash_init(&p->subscriptions, subscription_key, hash_seed);
-	TAILQ_INIT(&p->pattern_list);
+	pattern_index_init(&p->index, hash_seed);
 	return p;
 }
 
@@ -46,6 +46,7 @@ void pubsub_free(struct pubsub *p)
 	hash_done(&p->channels);
 	hash_done(&p->patterns);
 	hash_done(&p->subscriptions);
+	pattern_index_done(&p->index);
 	free(p);
 }
 
@@ -62,13 +63,14 @@ static struct channel *channel_get(struct pubsub *p, enum pubsub_kind kind, stru
 	if (node != NULL)
 		return container_of(node, struct channel, node);
 	ch = mem_zalloc(sizeof *ch + name.len);
-	memcpy(ch->text, name.ptr, name.len);
+	if (name.len != 0)
+		memcpy(ch->text, name.ptr, name.len);
 	ch->name = str_make(ch->text, name.len);
 	ch->kind = kind;
 	TAILQ_INIT(&ch->subscriptions);
 	hash_insert(table_of(p, kind), &ch->node);
 	if (kind == PUBSUB_PATTERN)
-		TAILQ_INSERT_TAIL(&p->pattern_list, ch, link);
+		pattern_index_add(&p->index, ch);
 	return ch;
 }
 
@@ -76,7 +78,7 @@ static void channel_drop(struct pubsub *p, struct channel *ch)
 {
 	hash_remove(table_of(p, ch->kind), &ch->node);
 	if (ch->kind == PUBSUB_PATTERN)
-		TAILQ_REMOVE(&p->pattern_list, ch, link);
+		pattern_index_remove(&p->index, ch);
 	free(ch);
 }
 
@@ -101,6 +103,23 @@ static void count_subscriptions(struct client *c, enum pubsub_kind kind, int cha
 	else
 		c->channel_count += (unsigned)change;
 	c->session.subscribed = c->channel_count + c->pattern_count != 0;
+}
+
+/* The subscription of a client, or NULL. */
+static struct subscription *subscription_find(const struct client *c, enum pubsub_kind kind,
+					      struct qless_str name)
+{
+	struct subscription *key = subscription_new(c, kind, name);
+	struct hash_node *node =
+		hash_find(&c->server->pubsub->subscriptions, str_make(key->key, key->key_len));
+
+	free(key);
+	return node != NULL ? container_of(node, struct subscription, node) : NULL;
+}
+
+bool pubsub_is_subscribed(const struct client *c, enum pubsub_kind kind, struct qless_str name)
+{
+	return subscription_find(c, kind, name) != NULL;
 }
 
 bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct qless_str name)
@@ -139,14 +158,11 @@ static void subscription_end(struct subscription *sub)
 
 bool pubsub_unsubscribe(struct client *c, enum pubsub_kind kind, struct qless_str name)
 {
-	struct subscription *key = subscription_new(c, kind, name);
-	struct hash_node *node =
-		hash_find(&c->server->pubsub->subscriptions, str_make(key->key, key->key_len));
+	struct subscription *sub = subscription_find(c, kind, name);
 
-	free(key);
-	if (node == NULL)
+	if (sub == NULL)
 		return false;
-	subscription_end(container_of(node, struct subscription, node));
+	subscription_end(sub);
 	return true;
 }
 
@@ -176,31 +192,35 @@ static void deliver(struct client *c, const struct channel *pattern, struct qles
 	client_output_grew(c);
 }
 
+/* A message on its way to all subscribers. */
+struct message {
+	struct qless_str channel;
+	struct qless_str payload;
+	unsigned count; /* deliveries */
+};
+
 /* Subscriptions do not change while this runs: a connection over its limits is closed at the end
  * of the turn. */
-static unsigned deliver_to_all(const struct channel *ch, struct qless_str channel,
-			       struct qless_str payload)
+static void deliver_to_all(const struct channel *ch, void *arg)
 {
 	const struct channel *pattern = ch->kind == PUBSUB_PATTERN ? ch : NULL;
+	struct message *message = arg;
 	struct subscription *sub;
 
 	TAILQ_FOREACH(sub, &ch->subscriptions, by_channel)
-		deliver(sub->client, pattern, channel, payload);
-	return ch->count;
+		deliver(sub->client, pattern, message->channel, message->payload);
+	message->count += ch->count;
 }
 
 unsigned pubsub_publish(struct server *s, struct qless_str channel, struct qless_str payload)
 {
 	const struct channel *ch = pubsub_find(s->pubsub, channel);
-	unsigned count = 0;
+	struct message message = { channel, payload, 0 };
 
 	if (ch != NULL)
-		count += deliver_to_all(ch, channel, payload);
-	TAILQ_FOREACH(ch, &s->pubsub->pattern_list, link) {
-		if (str_glob_match(ch->name, channel, false))
-			count += deliver_to_all(ch, channel, payload);
-	}
-	return count;
+		deliver_to_all(ch, &message);
+	pattern_index_match(&s->pubsub->index, channel, deliver_to_all, &message);
+	return message.count;
 }
 
 bool pubsub_is_empty(const struct pubsub *p)
@@ -224,7 +244,7 @@ void pubsub_visit_channels(const struct pubsub *p, const struct qless_str *patte
 	HASH_FOREACH(node, &it, &p->channels) {
 		const struct channel *ch = container_of(node, const struct channel, node);
 
-		if (pattern == NULL || str_glob_match(*pattern, ch->name, false))
+		if (pattern == NULL || glob_match(*pattern, ch->name, false))
 			visit(ch, arg);
 	}
 }
@@ -237,4 +257,11 @@ unsigned pubsub_channel_count(const struct pubsub *p)
 unsigned pubsub_pattern_count(const struct pubsub *p)
 {
 	return hash_count(&p->patterns);
+}
+
+unsigned pubsub_similar_patterns(const struct pubsub *p, struct qless_str pattern)
+{
+	if (hash_find(&p->patterns, pattern) != NULL)
+		return 0;
+	return pattern_index_similar(&p->index, pattern);
 }

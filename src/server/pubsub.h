@@ -18,10 +18,12 @@ struct channel {
 	enum pubsub_kind kind;
 	unsigned count; /* number of subscriptions */
 	struct subscription_list subscriptions;
-	TAILQ_ENTRY(channel) link; /* for patterns: in the order in which they were made */
+	TAILQ_ENTRY(channel) link; /* for patterns: see pattern_index.h */
 	struct qless_str name;
 	char text[];
 };
+
+TAILQ_HEAD(pattern_list, channel);
 
 struct subscription {
 	struct hash_node node;
@@ -37,10 +39,12 @@ struct pubsub *pubsub_new(uint64_t hash_seed);
 /* Call this after all clients have ended. */
 void pubsub_free(struct pubsub *p);
 
-/* Returns false if the client is subscribed already. */
+/* Checks no limits. Returns false if the client is subscribed already. A pattern has at most
+ * GLOB_MAX_BYTES. */
 bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct qless_str name);
 /* Returns false if the client is not subscribed. */
 bool pubsub_unsubscribe(struct client *c, enum pubsub_kind kind, struct qless_str name);
+bool pubsub_is_subscribed(const struct client *c, enum pubsub_kind kind, struct qless_str name);
 /* End all subscriptions of a client. */
 void pubsub_forget(struct client *c);
 
@@ -58,5 +62,8 @@ void pubsub_visit_channels(const struct pubsub *p, const struct qless_str *patte
 bool pubsub_is_empty(const struct pubsub *p);
 unsigned pubsub_channel_count(const struct pubsub *p);
 unsigned pubsub_pattern_count(const struct pubsub *p);
+/* If the pattern has no subscribers: the number of patterns with the same literal beginning.
+ * Otherwise 0, because one more subscriber adds no pattern. */
+unsigned pubsub_similar_patterns(const struct pubsub *p, struct qless_str pattern);
 
 #endif

@@ -55,7 +55,8 @@ struct server_stats {
 	uint64_t auth_delays;
 	uint64_t stranger_disconnects;
 	uint64_t denied_commands;
-	uint64_t tls_handshakes; /* successful ones; tls_resumed are among them */
+	uint64_t refused_subscriptions; /* because of a limit */
+	uint64_t tls_handshakes;	/* successful ones; tls_resumed are among them */
 	uint64_t tls_resumed;
 	uint64_t tls_failures;
 	size_t peak_clients;

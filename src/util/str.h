@@ -50,8 +50,4 @@ bool str_equal_nocase(struct qless_str a, struct qless_str b);
 
 bool str_starts_with(struct qless_str s, struct qless_str prefix);
 
-/* Redis's glob: `*`, `?`, `[a-c]`, `[^x]`, and `\` before a literal byte. Takes time proportional
- * to at most the product of the lengths, for any pattern. */
-bool str_glob_match(struct qless_str pattern, struct qless_str s, bool ignore_case);
-
 #endif

@@ -10,6 +10,7 @@
 
 #include "config/config.h"
 #include "util/buf.h"
+#include "util/glob.h"
 #include "util/mem.h"
 
 #define PATH	  "/nonexistent/fuzz.conf"
@@ -24,7 +25,7 @@ static void write_all(const struct config *cfg, struct buf *out)
 /* An absolute path could name something that blocks, such as a terminal. */
 static bool includes_from_root(struct qless_str text)
 {
-	return str_glob_match(STR("*include*/*"), text, true);
+	return glob_match(STR("*include*/*"), text, true);
 }
 
 /* Messages go to a terminal and into a log: one line without control characters. */

@@ -248,6 +248,86 @@ static void names_and_messages_may_hold_any_byte(void)
 	ASK(b, "SUBSCRIBE a", "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n");
 }
 
+static void a_client_has_a_limited_number_of_subscriptions(void)
+{
+	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
+
+	ASK(b, "CONFIG SET max-subscriptions 3", "+OK\r\n");
+	ASK(a, "SUBSCRIBE one two",
+	    "*3\r\n$9\r\nsubscribe\r\n$3\r\none\r\n:1\r\n"
+	    "*3\r\n$9\r\nsubscribe\r\n$3\r\ntwo\r\n:2\r\n");
+	/* All or none. */
+	ASK(a, "PSUBSCRIBE p* x*",
+	    "-ERR The client has 3 subscriptions, and max-subscriptions allows 3\r\n");
+	ASK(b, "PUBSUB NUMPAT", ":0\r\n");
+	ASK(a, "SUBSCRIBE one three",
+	    "*3\r\n$9\r\nsubscribe\r\n$3\r\none\r\n:2\r\n"
+	    "*3\r\n$9\r\nsubscribe\r\n$5\r\nthree\r\n:3\r\n");
+	ASK(a, "SUBSCRIBE two", "*3\r\n$9\r\nsubscribe\r\n$3\r\ntwo\r\n:3\r\n");
+	TEST_ASSERT_EQUAL_INT64(1,
+				peer_ask_number(b, "INFO stats", "pubsub_refused_subscriptions:"));
+}
+
+static void patterns_with_the_same_prefix_are_limited(void)
+{
+	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
+
+	ASK(b, "CONFIG SET max-patterns-per-prefix 2", "+OK\r\n");
+	peer_ask(a, "HELLO 3");
+	peer_ask(b, "HELLO 3");
+	ASK(a, "PSUBSCRIBE x:*a", ">3\r\n$10\r\npsubscribe\r\n$4\r\nx:*a\r\n:1\r\n");
+	ASK(a, "PSUBSCRIBE x:*b", ">3\r\n$10\r\npsubscribe\r\n$4\r\nx:*b\r\n:2\r\n");
+	ASK(b, "PSUBSCRIBE x:*c",
+	    "-ERR There are 2 patterns with the literal beginning 'x:', and "
+	    "max-patterns-per-prefix allows 2\r\n");
+	/* Neither another beginning nor another subscriber is one more to compare. */
+	ASK(b, "PSUBSCRIBE x:*b", ">3\r\n$10\r\npsubscribe\r\n$4\r\nx:*b\r\n:1\r\n");
+	ASK(b, "PSUBSCRIBE y:*c", ">3\r\n$10\r\npsubscribe\r\n$4\r\ny:*c\r\n:2\r\n");
+}
+
+static void long_patterns_and_channels_are_refused(void)
+{
+	struct peer *a = peer_connect(&q);
+	char text[6000], words[6100];
+
+	memset(text, '*', sizeof text);
+	text[1025] = '\0';
+#define ASK_LONG(error, ...)                                \
+	do {                                                \
+		snprintf(words, sizeof words, __VA_ARGS__); \
+		ASK(a, words, error);                       \
+	} while (0)
+#define TOO_LONG "-ERR The pattern has 1025 bytes, and max-pattern-length allows 1024\r\n"
+	ASK_LONG(TOO_LONG, "PSUBSCRIBE %s", text);
+	ASK_LONG(TOO_LONG, "KEYS %s", text);
+	ASK_LONG(TOO_LONG, "SCAN 0 MATCH %s", text);
+	ASK_LONG(TOO_LONG, "CONFIG GET %s", text);
+	ASK_LONG(TOO_LONG, "COMMAND LIST FILTERBY PATTERN %s", text);
+	ASK_LONG(TOO_LONG, "PUBSUB CHANNELS %s", text);
+	memset(text, 'c', sizeof text);
+	text[4097] = '\0';
+#undef TOO_LONG
+#define TOO_LONG "-ERR The channel has 4097 bytes, and max-channel-length allows 4096\r\n"
+	ASK_LONG(TOO_LONG, "SUBSCRIBE %s", text);
+	ASK_LONG(TOO_LONG, "PUBLISH %s m", text);
+#undef TOO_LONG
+#undef ASK_LONG
+}
+
+static void messages_reach_patterns_with_any_prefix(void)
+{
+	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
+
+	peer_ask(a, "HELLO 3");
+	peer_send_words(a, "PSUBSCRIBE * a* ab* abc abcd* b* a[b]c");
+	peer_skip_replies(a, 7);
+	ASK(b, "PUBLISH abc 1", ":5\r\n");
+	ASK(b, "PUBLISH a 1", ":2\r\n");
+	ASK(b, "PUBLISH abcde 1", ":4\r\n");
+	peer_send_words(a, "PUNSUBSCRIBE abcd* a*");
+	ASK(b, "PUBLISH abcde 1", ":2\r\n");
+}
+
 int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
@@ -266,5 +346,9 @@ int main(int argc, char **argv)
 	RUN(a_subscriber_may_be_killed_while_messages_arrive);
 	RUN(messages_arrive_with_replies_off);
 	RUN(names_and_messages_may_hold_any_byte);
+	RUN(a_client_has_a_limited_number_of_subscriptions);
+	RUN(patterns_with_the_same_prefix_are_limited);
+	RUN(long_patterns_and_channels_are_refused);
+	RUN(messages_reach_patterns_with_any_prefix);
 	return UNIT_RESULT();
 }
