@@ -68,6 +68,11 @@ struct qless_str acl_user_name(const struct user *user);
 bool acl_may_run(const struct user *user, const struct command_table *table,
 		 const struct command *cmd);
 
+/* Whether the user may publish on a channel. The server publishes its events on channels that begin
+ * with "ql:". A user may publish there only after the rule +@events, which +@all does not include:
+ * subscribers take such messages for events. */
+bool acl_may_publish(const struct user *user, struct qless_str channel);
+
 /* Whether the user needs no password, on or off. */
 bool acl_user_has_nopass(const struct user *user);
 int acl_user_password_count(const struct user *user);

@@ -109,6 +109,17 @@ bool acl_may_run(const struct user *user, const struct command_table *table,
 	return (user->allowed[row / WORD_BITS] >> (row % WORD_BITS) & 1) != 0;
 }
 
+bool acl_may_publish(const struct user *user, struct qless_str channel)
+{
+	if (!str_starts_with(channel, STR("ql:")))
+		return true;
+	for (int i = 0; i < user->choice_count; i++) {
+		if (user->choices[i].category == CAT_EVENTS_BIT)
+			return true;
+	}
+	return false;
+}
+
 /* ---- commands ---- */
 
 /* Whether the later choice overrides all of the earlier one. */
@@ -128,10 +139,12 @@ static bool choice_covers(const struct user *u, const struct acl_choice *later,
 /*
  * Appends a choice and drops the choices that it overrides. The last rule about a command decides,
  * so a category or a command never has more than one choice. The list begins with a choice that
- * differs from the base, because one that agrees with it would change nothing.
+ * differs from the base, because one that agrees with it would change nothing. @events is
+ * denied unless there is a choice that allows it, whatever the base is.
  */
 static void keep_choice(struct user *u, struct acl_choice choice)
 {
+	bool differs = false; /* a kept choice about commands differs from the base */
 	int kept = 0;
 
 	u->choices =
@@ -142,8 +155,14 @@ static void keep_choice(struct user *u, struct acl_choice choice)
 
 		if (!last && choice_covers(u, &choice, &u->choices[i]))
 			continue;
-		if (kept == 0 && u->choices[i].allow == u->base)
+		if (u->choices[i].category == CAT_EVENTS_BIT) {
+			if (u->choices[i].allow)
+				u->choices[kept++] = u->choices[i];
 			continue;
+		}
+		if (!differs && u->choices[i].allow == u->base)
+			continue;
+		differs = true;
 		u->choices[kept++] = u->choices[i];
 	}
 	u->choice_count = kept;

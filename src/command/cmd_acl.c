@@ -92,6 +92,12 @@ void cmd_acl_getuser(struct request *req)
 	buf_done(&commands);
 }
 
+/* A user whose name is a forgotten name's password would reveal it in every list of users. */
+static bool is_password_rule(struct qless_str text)
+{
+	return text.len != 0 && memchr("><#!", text.ptr[0], 4) != NULL;
+}
+
 void cmd_acl_setuser(struct request *req)
 {
 	const struct command_env *env = req->env;
@@ -99,6 +105,12 @@ void cmd_acl_setuser(struct request *req)
 	struct buf error = BUF_INIT(ERROR_TEXT_MAX);
 	char was[ACL_FINGERPRINT_BYTES + 1], is[ACL_FINGERPRINT_BYTES + 1];
 
+	if (acl_find(env->acl, name) == NULL && is_password_rule(name)) {
+		reply_error(req->reply, "ERR",
+			    STR("The first argument is a rule about a password, and a name was "
+				"expected: ACL SETUSER username [rule ...]"));
+		return;
+	}
 	acl_fingerprint(acl_find(env->acl, name), was);
 	if (acl_set_user(env->acl, name, req->args + 1, (int)req->nargs - 1, &error))
 		reply_ok(req->reply);
@@ -180,6 +192,14 @@ static void write_not_found(struct reply *w, const char *what, struct qless_str 
 	reply_errorf(w, "ERR", "%s '%.*s' not found", what, (int)quoted.len, quoted.ptr);
 }
 
+static void write_channel_denied(struct reply *w, struct qless_str channel)
+{
+	struct qless_str quoted = command_quote(channel);
+
+	reply_bulkf(w, "This user has no permissions to access the '%.*s' channel", (int)quoted.len,
+		    quoted.ptr);
+}
+
 void cmd_acl_dryrun(struct request *req)
 {
 	const struct command_table *t = req->env->table;
@@ -198,11 +218,13 @@ void cmd_acl_dryrun(struct request *req)
 	else if (!command_takes(cmd, argc - name_args))
 		reply_errorf(req->reply, "ERR", "wrong number of arguments for '%s' command",
 			     cmd->name);
-	else if (acl_may_run(user, t, cmd))
-		reply_ok(req->reply);
-	else
+	else if (!acl_may_run(user, t, cmd))
 		reply_bulkf(req->reply, "This user has no permissions to run the '%s' command",
 			    cmd->name);
+	else if (strcmp(cmd->name, "publish") == 0 && !acl_may_publish(user, argv[1]))
+		write_channel_denied(req->reply, argv[1]);
+	else
+		reply_ok(req->reply);
 }
 
 /* ACL LOAD and ACL SAVE. */

@@ -48,7 +48,8 @@ enum command_flag {
 	CMD_LOGGED = 1 << 20,	  /* changes what the log records, and is no queue command */
 };
 
-/* Categories of permissions: the bit, and the name after the @. */
+/* Categories of permissions: the bit, and the name after the @. No command is in `events`, which
+ * allows a user to publish where the server publishes its events. */
 #define COMMAND_CATEGORIES(X)             \
 	X(CAT_KEYSPACE, "keyspace")       \
 	X(CAT_READ, "read")               \
@@ -66,7 +67,8 @@ enum command_flag {
 	X(CAT_HASH, "hash")               \
 	X(CAT_LIST, "list")               \
 	X(CAT_SET, "set")                 \
-	X(CAT_SORTEDSET, "sortedset")
+	X(CAT_SORTEDSET, "sortedset")     \
+	X(CAT_EVENTS, "events")
 
 enum command_category_bit {
 #define X(bit, name) bit##_BIT,

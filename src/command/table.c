@@ -420,3 +420,28 @@ bool command_changes(const struct command *cmd, const struct qless_str *args, si
 {
 	return (cmd->flags & CMD_WRITE) != 0 && !command_is_listing(cmd, args, count);
 }
+
+/* The arguments before the request that a command names, or -1. */
+static int arguments_before_request(const struct command *cmd)
+{
+	if (strcmp(cmd->name, "acl|dryrun") == 0)
+		return 1;
+	return str_starts_with(str_from(cmd->name), STR("command|getkeys")) ? 0 : -1;
+}
+
+bool command_is_secret(const struct command_table *t, const struct qless_str *argv, int argc)
+{
+	while (argc > 0) {
+		int name_args, before;
+		const struct command *cmd = command_table_lookup(t, argv, argc, &name_args);
+
+		if (cmd == NULL || (cmd->flags & CMD_SECRET) != 0)
+			return cmd != NULL;
+		before = arguments_before_request(cmd);
+		if (before < 0)
+			return false;
+		argv += name_args + before;
+		argc -= name_args + before;
+	}
+	return false;
+}

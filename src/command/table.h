@@ -41,6 +41,10 @@ int command_table_subcommands(const struct command_table *t, const struct comman
  * commands with CMD_DENYOOM do so only with a certain first or second argument. */
 bool command_grows(const struct command *cmd, const struct qless_str *args, size_t count);
 
+/* Returns whether nobody may be shown the arguments of a request: its command has CMD_SECRET, or it
+ * names another request, as ACL DRYRUN and COMMAND GETKEYS do, whose arguments are secret. */
+bool command_is_secret(const struct command_table *t, const struct qless_str *argv, int argc);
+
 /* Returns whether this form of a command with CMD_WRITE changes nothing: TAG get, TAG top, and
  * TRACK without arguments only list. */
 bool command_is_listing(const struct command *cmd, const struct qless_str *args, size_t count);

@@ -2,6 +2,7 @@
  * CONFIG: reads and changes directives while the server runs.
  */
 #include "command/acl.h"
+#include "command/table.h"
 #include "server/commands.h"
 #include "server/server_int.h"
 #include "server/users.h"
@@ -9,14 +10,40 @@
 #include "sys/log.h"
 #include "util/glob.h"
 
+/* The reply to CONFIG GET while it is written. */
+struct pairs {
+	const struct request *req;
+	size_t count;
+};
+
+static bool names(const struct request *req, const char *name)
+{
+	for (size_t i = 0; i < req->nargs; i++) {
+		if (str_equal_nocase(req->args[i], str_from(name)))
+			return true;
+	}
+	return false;
+}
+
+/* A user that may change a secret may also read it, but not by accident in a listing. */
+static bool may_see_secret(const struct request *req, const char *name)
+{
+	const struct command *set = command_table_find(req->env->table, STR("config|set"));
+
+	return names(req, name) && acl_may_run(req->session->user, req->env->table, set);
+}
+
 static void write_pair(const char *name, struct qless_str value, void *arg)
 {
-	struct reply *w = ((void **)arg)[0];
-	size_t *count = ((void **)arg)[1];
+	struct pairs *pairs = arg;
+	const struct config_option *option = config_option_find(str_from(name));
+	bool is_secret = option != NULL && (option->flags & CONFIG_FLAG_SECRET) != 0;
 
-	reply_bulk(w, str_from(name));
-	reply_bulk(w, value);
-	(*count)++;
+	if (is_secret && value.len != 0 && !may_see_secret(pairs->req, name))
+		value = STR("(redacted)");
+	reply_bulk(pairs->req->reply, str_from(name));
+	reply_bulk(pairs->req->reply, value);
+	pairs->count++;
 }
 
 /* Directives of Redis that clients ask for, such as redis-benchmark, and the values that
@@ -39,21 +66,20 @@ static bool matches_any(const struct request *req, const char *name)
 
 void config_cmd_get(struct request *req)
 {
-	struct reply_deferred pairs;
-	size_t count = 0;
-	void *arg[] = { req->reply, &count };
+	struct reply_deferred deferred;
+	struct pairs pairs = { .req = req };
 
 	for (size_t i = 0; i < req->nargs; i++) {
 		if (!request_check_pattern(req, req->args[i]))
 			return;
 	}
-	reply_deferred_begin(req->reply, &pairs, REPLY_MAP);
+	reply_deferred_begin(req->reply, &deferred, REPLY_MAP);
 	for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
 		if (matches_any(req, facts[i].name))
-			write_pair(facts[i].name, str_from(facts[i].value), arg);
+			write_pair(facts[i].name, str_from(facts[i].value), &pairs);
 	}
-	config_get(server_of(req)->config, req->args, req->nargs, write_pair, arg);
-	reply_deferred_end(req->reply, &pairs, count);
+	config_get(server_of(req)->config, req->args, req->nargs, write_pair, &pairs);
+	reply_deferred_end(req->reply, &deferred, pairs.count);
 }
 
 static bool has_tls_changes(const struct config_changes *changes)

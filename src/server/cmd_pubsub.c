@@ -1,6 +1,7 @@
 /*
  * SUBSCRIBE and its family, PUBLISH, PUBSUB.
  */
+#include "command/acl.h"
 #include "server/commands.h"
 #include "server/pubsub.h"
 #include "server/server_int.h"
@@ -175,9 +176,23 @@ void cmd_punsubscribe(struct request *req)
 	unsubscribe(req, &(struct pubsub_verb){ STR_INIT("punsubscribe"), PUBSUB_PATTERN });
 }
 
+static bool check_publisher(struct request *req)
+{
+	struct qless_str channel = command_quote(req->args[0]);
+
+	if (acl_may_publish(req->session->user, channel))
+		return true;
+	server_of(req)->stats.denied_commands++;
+	reply_errorf(req->reply, "NOPERM",
+		     "No permissions to access the channel '%.*s': the server publishes events "
+		     "there, and the user lacks +@events",
+		     (int)channel.len, channel.ptr);
+	return false;
+}
+
 void cmd_publish(struct request *req)
 {
-	if (check_channel(req, req->args[0]))
+	if (check_channel(req, req->args[0]) && check_publisher(req))
 		reply_integer(req->reply,
 			      pubsub_publish(server_of(req), req->args[0], req->args[1]));
 }

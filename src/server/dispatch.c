@@ -126,7 +126,7 @@ static void account(const struct request *req, const struct command *row, int64_
 	}
 	if (s->config->latency_tracking)
 		histogram_add(&stats->histogram, (uint64_t)elapsed_ns);
-	slowlog_note(s->slowlog, s->config, c, row, req->argv, req->argc, elapsed_ns / 1000);
+	slowlog_note(s->slowlog, s->config, c, req->argv, req->argc, elapsed_ns / 1000);
 	if ((row->flags & CMD_BLOCKING) == 0)
 		stats_note_latency(s, (row->flags & CMD_FAST) != 0 ? "fast-command" : "command",
 				   elapsed_ns / 1000);
@@ -142,7 +142,8 @@ void dispatch_run(struct request *req)
 	int64_t start_ns = s->clocks.lap_ns;
 
 	assert(row->handler != NULL);
-	if (!TAILQ_EMPTY(&s->clients.monitors) && (row->flags & (CMD_NO_MONITOR | CMD_SECRET)) == 0)
+	if (!TAILQ_EMPTY(&s->clients.monitors) && (row->flags & CMD_NO_MONITOR) == 0 &&
+	    !command_is_secret(s->table, req->argv, req->argc))
 		monitor_feed(c, req->argv, req->argc);
 	c->last_command = row;
 	s->clients.running = c;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "command/table.h"
 #include "server/server_int.h"
 #include "util/mem.h"
 
@@ -40,15 +41,14 @@ static struct qless_str keep_argument(struct qless_str s)
 	return keep(str_make(text, SLOWLOG_MAX_ARG_BYTES + (size_t)len));
 }
 
-static void keep_arguments(struct slowlog_entry *e, const struct command *cmd,
-			   const struct qless_str *argv, int argc)
+static void keep_arguments(struct slowlog_entry *e, bool is_secret, const struct qless_str *argv,
+			   int argc)
 {
 	int shown = argc <= SLOWLOG_MAX_ARGS ? argc : SLOWLOG_MAX_ARGS - 1;
 
 	for (int i = 0; i < shown; i++) {
-		bool hide = i != 0 && (cmd->flags & CMD_SECRET) != 0;
-
-		e->argv[e->argc++] = hide ? keep(STR("(redacted)")) : keep_argument(argv[i]);
+		e->argv[e->argc++] =
+			is_secret && i != 0 ? keep(STR("(redacted)")) : keep_argument(argv[i]);
 	}
 	if (shown < argc) {
 		char text[64];
@@ -59,8 +59,7 @@ static void keep_arguments(struct slowlog_entry *e, const struct command *cmd,
 }
 
 void slowlog_note(struct slowlog *log, const struct config *config, const struct client *c,
-		  const struct command *cmd, const struct qless_str *argv, int argc,
-		  int64_t elapsed_us)
+		  const struct qless_str *argv, int argc, int64_t elapsed_us)
 {
 	struct slowlog_entry *e;
 
@@ -73,7 +72,7 @@ void slowlog_note(struct slowlog *log, const struct config *config, const struct
 	e->elapsed_us = elapsed_us;
 	e->peer = mem_dup(c->peer, strlen(c->peer));
 	e->client_name = mem_dup(c->name, c->name != NULL ? strlen(c->name) : 0);
-	keep_arguments(e, cmd, argv, argc);
+	keep_arguments(e, command_is_secret(c->server->table, argv, argc), argv, argc);
 	TAILQ_INSERT_HEAD(&log->entries, e, link);
 	log->count++;
 	slowlog_trim(log, config->slowlog_max_len);

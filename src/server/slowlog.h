@@ -35,8 +35,7 @@ void slowlog_free(struct slowlog *log);
 
 /* Keep the command if it took long enough. Arguments of secret commands are not kept. */
 void slowlog_note(struct slowlog *log, const struct config *config, const struct client *c,
-		  const struct command *cmd, const struct qless_str *argv, int argc,
-		  int64_t elapsed_us);
+		  const struct qless_str *argv, int argc, int64_t elapsed_us);
 /* Drop the oldest entries until at most `count` are left. */
 void slowlog_trim(struct slowlog *log, size_t count);
 

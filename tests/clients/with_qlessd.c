@@ -23,7 +23,14 @@
 static struct qlessd q;
 static struct tempdir certs;
 static char tls_port[8], cert[80], key[80], ca[80];
-static const char *const arguments[] = { "--tls-port",
+/* Clients publish on channels of the server to see what their subscribers receive. */
+static const char *const arguments[] = { "--user",
+					 "default",
+					 "on",
+					 "nopass",
+					 "+@all",
+					 "+@events",
+					 "--tls-port",
 					 tls_port,
 					 "--tls-cert-file",
 					 cert,

@@ -571,6 +571,59 @@ static void input_of_a_held_client_is_limited(void)
 	peer_expect(a, "+PONG\r\n$1\r\n2\r\n");
 }
 
+static void config_get_shows_passwords_only_to_admins_that_ask_by_name(void)
+{
+	struct peer *other;
+
+	QLESSD_START(&q, "--requirepass", "topsecret", "--tls-key-file-pass", "topsecret");
+	p = peer_connect(&q);
+	other = peer_connect(&q);
+	ASK(p, "AUTH topsecret", "+OK\r\n");
+	ASK_HAS(p, "CONFIG GET *", "$11\r\nrequirepass\r\n$10\r\n(redacted)\r\n");
+	ASK_LACKS(p, "CONFIG GET *", "topsecret");
+	ASK_LACKS(p, "CONFIG GET requirepas? tls-key-file-pas?", "topsecret");
+	ASK_HAS(p, "CONFIG GET RequirePass", "$9\r\ntopsecret\r\n");
+	ASK_HAS(p, "CONFIG GET * tls-key-file-pass", "$9\r\ntopsecret\r\n");
+	ASK(p, "ACL SETUSER monitor on >m +config|get", "+OK\r\n");
+	ASK(other, "AUTH monitor m", "+OK\r\n");
+	ASK_LACKS(other, "CONFIG GET requirepass tls-key-file-pass", "topsecret");
+}
+
+static void clients_cannot_forge_events(void)
+{
+	struct peer *other;
+
+	start();
+	other = peer_connect(&q);
+	peer_ask(other, "SUBSCRIBE ql:log mine");
+	peer_skip_replies(other, 1);
+	ASK(p, "PUBLISH ql:log {}",
+	    "-NOPERM No permissions to access the channel 'ql:log': the server publishes events "
+	    "there, and the user lacks +@events\r\n");
+	ASK(p, "PUBLISH mine 1", ":1\r\n");
+	ASK(p, "ACL SETUSER default +@events", "+OK\r\n");
+	ASK(p, "PUBLISH ql:log 2", ":1\r\n");
+	peer_expect(other, "*3\r\n$7\r\nmessage\r\n$4\r\nmine\r\n$1\r\n1\r\n"
+			   "*3\r\n$7\r\nmessage\r\n$6\r\nql:log\r\n$1\r\n2\r\n");
+}
+
+/* The rules that the documents recommend for workers. */
+static void a_worker_cannot_disturb_the_others(void)
+{
+	static const char *const refused[] = { "SCRIPT FLUSH", "MEMORY DOCTOR", "MEMORY PURGE",
+					       "MEMORY STATS", "MEMORY QUEUES", "MEMORY USAGE k",
+					       "KEYS *",       "FLUSHALL",	"CONFIG GET *" };
+
+	start();
+	ASK(p, "ACL SETUSER worker on >w +@all -@admin -@dangerous", "+OK\r\n");
+	ASK(p, "AUTH worker w", "+OK\r\n");
+	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+		ASK_HAS(p, refused[i], "-NOPERM ");
+	ASK(p, "PUT w q j1 k {} 0", "$2\r\nj1\r\n");
+	ASK_HAS(p, "SCRIPT EXISTS x", "*1\r\n");
+	ASK_HAS(p, "MEMORY HELP", "*");
+}
+
 int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
@@ -598,5 +651,8 @@ int main(int argc, char **argv)
 	RUN(held_clients_can_be_killed_and_do_not_delay_shutdown);
 	RUN(a_held_client_is_not_idle);
 	RUN(input_of_a_held_client_is_limited);
+	RUN(config_get_shows_passwords_only_to_admins_that_ask_by_name);
+	RUN(clients_cannot_forge_events);
+	RUN(a_worker_cannot_disturb_the_others);
 	return UNIT_RESULT();
 }

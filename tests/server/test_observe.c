@@ -281,6 +281,10 @@ static void slowlog_keeps_slow_commands(void)
 	peer_ask(p, "HELLO 2 AUTH default topsecret");
 	ASK(p, "ACL SETUSER u on >topsecret", "+OK\r\n");
 	ASK(p, "CONFIG SET requirepass topsecret", "+OK\r\n");
+	ASK(p, "ACL DRYRUN default AUTH topsecret", "+OK\r\n");
+	ASK(p, "ACL DRYRUN default ACL DRYRUN u ACL SETUSER v >topsecret", "+OK\r\n");
+	ASK_HAS(p, "COMMAND GETKEYS AUTH topsecret", "-ERR ");
+	ASK_HAS(p, "COMMAND GETKEYSANDFLAGS CONFIG SET requirepass topsecret", "-ERR ");
 	ASK_HAS(p, "SLOWLOG GET -1", "$4\r\nAUTH\r\n$10\r\n(redacted)\r\n");
 	ASK_LACKS(p, "SLOWLOG GET -1", "topsecret");
 	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "topsecret"));
@@ -454,6 +458,8 @@ static void a_monitor_sees_commands_but_no_secrets(void)
 	ASK(p, "AUTH default topsecret", "+OK\r\n");
 	peer_ask(p, "HELLO 2 AUTH default topsecret");
 	ASK(p, "ACL SETUSER u on >topsecret", "+OK\r\n");
+	ASK(p, "ACL DRYRUN default AUTH topsecret", "+OK\r\n");
+	ASK_HAS(p, "COMMAND GETKEYS AUTH topsecret", "-ERR ");
 	ASK(p, "MULTI", "+OK\r\n");
 	ASK(p, "ACL SETUSER u >topsecret2", "+QUEUED\r\n");
 	ASK(p, "CONFIG SET requirepass topsecret", "+QUEUED\r\n");

@@ -20,6 +20,7 @@ static const struct command rows[] = {
 	{ .name = "stats", .handler = handle, .min_args = 1, .max_args = 1, .flags = CMD_READ },
 	{ .name = "put", .handler = handle, .max_args = 3, .flags = CMD_WRITE | CMD_FAST },
 	{ .name = "cancel", .handler = handle, .max_args = 1, .flags = CMD_WRITE },
+	{ .name = "publish", .handler = handle, .min_args = 2, .max_args = 2 },
 	{ .name = "auth", .handler = handle, .max_args = 2, .flags = CMD_NO_AUTH },
 	{ .name = "client", .min_args = 1, .max_args = COMMAND_ANY_ARGS, .flags = CMD_CONTAINER },
 	{ .name = "client|id", .handler = handle, .categories = CAT_CONNECTION },
@@ -565,11 +566,11 @@ static void deluser_with_default_deletes_nobody(void)
 
 static void cat_lists_categories_and_their_commands(void)
 {
-	ASSERT_REPLY("*17\r\n$8\r\nkeyspace\r\n$4\r\nread\r\n$5\r\nwrite\r\n$5\r\nqless\r\n"
+	ASSERT_REPLY("*18\r\n$8\r\nkeyspace\r\n$4\r\nread\r\n$5\r\nwrite\r\n$5\r\nqless\r\n"
 		     "$6\r\npubsub\r\n$5\r\nadmin\r\n$4\r\nfast\r\n$4\r\nslow\r\n"
 		     "$8\r\nblocking\r\n$9\r\ndangerous\r\n$10\r\nconnection\r\n"
 		     "$11\r\ntransaction\r\n$9\r\nscripting\r\n$4\r\nhash\r\n$4\r\nlist\r\n"
-		     "$3\r\nset\r\n$9\r\nsortedset\r\n",
+		     "$3\r\nset\r\n$9\r\nsortedset\r\n$6\r\nevents\r\n",
 		     &f, "acl", "cat");
 	ASSERT_REPLY("*2\r\n$3\r\nput\r\n$6\r\ncancel\r\n", &f, "acl", "cat", "WRITE");
 	ASSERT_REPLY("*0\r\n", &f, "acl", "cat", "scripting");
@@ -593,6 +594,45 @@ static void dryrun_says_what_would_happen(void)
 	ASSERT_REPLY("-ERR Command 'client' not found\r\n", &f, "acl", "dryrun", "bob", "client",
 		     "foo");
 	ASSERT_REPLY("-ERR User 'alice' not found\r\n", &f, "acl", "dryrun", "alice", "peek");
+}
+
+static bool may_publish(const char *name, const char *channel)
+{
+	return acl_may_publish(acl_find(f.env.acl, str_from(name)), str_from(channel));
+}
+
+static void only_the_category_events_allows_to_publish_events(void)
+{
+	TEST_ASSERT_TRUE(may_publish("default", "news"));
+	TEST_ASSERT_TRUE(may_publish("default", "ql"));
+	TEST_ASSERT_FALSE(may_publish("default", "ql:log"));
+	set_user("bob", "+@all +@events -peek");
+	TEST_ASSERT_TRUE(may_publish("bob", "ql:log"));
+	TEST_ASSERT_EQUAL_STRING("off ~* &* +@all +@events -peek", describe("bob"));
+	set_user("bob", "-@events");
+	TEST_ASSERT_FALSE(may_publish("bob", "ql:log"));
+	TEST_ASSERT_EQUAL_STRING("off ~* &* +@all -peek", describe("bob"));
+	set_user("bob", "+@events -@all +publish");
+	TEST_ASSERT_FALSE(may_publish("bob", "ql:log"));
+	TEST_ASSERT_EQUAL_STRING("off ~* &* -@all +publish", describe("bob"));
+	ASSERT_REPLY("$59\r\nThis user has no permissions to access the 'ql:log' channel\r\n", &f,
+		     "acl", "dryrun", "bob", "publish", "ql:log", "m");
+	ASSERT_REPLY("+OK\r\n", &f, "acl", "dryrun", "bob", "publish", "news", "m");
+	set_user("bob", "+@events");
+	ASSERT_REPLY("+OK\r\n", &f, "acl", "dryrun", "bob", "publish", "ql:log", "m");
+}
+
+static void setuser_without_a_name_makes_no_user(void)
+{
+	static const char *const rules[] = { ">secret", "<secret", ("#" SECRET_HASH) };
+
+	for (int i = 0; i < COUNT(rules); i++) {
+		ASSERT_REPLY("-ERR The first argument is a rule about a password, and a name was "
+			     "expected: ACL SETUSER username [rule ...]\r\n",
+			     &f, "acl", "setuser", rules[i], "on");
+		TEST_ASSERT_NULL(acl_find(f.env.acl, str_from(rules[i])));
+	}
+	TEST_ASSERT_EQUAL_INT(1, acl_count(f.env.acl));
 }
 
 static void there_is_no_acl_file(void)
@@ -634,6 +674,8 @@ int main(int argc, char **argv)
 	RUN(deluser_with_default_deletes_nobody);
 	RUN(cat_lists_categories_and_their_commands);
 	RUN(dryrun_says_what_would_happen);
+	RUN(only_the_category_events_allows_to_publish_events);
+	RUN(setuser_without_a_name_makes_no_user);
 	RUN(there_is_no_acl_file);
 	return UNIT_RESULT();
 }
