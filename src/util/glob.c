@@ -222,7 +222,7 @@ static bool search(const struct text *text, const struct part *part, size_t from
 bool glob_match(struct qless_str pattern, struct qless_str s, bool ignore_case)
 {
 	const struct text text = { s, ignore_case };
-	const char *end = pattern.ptr + pattern.len;
+	const char *end;
 	struct part part;
 	size_t i;
 
@@ -230,6 +230,7 @@ bool glob_match(struct qless_str pattern, struct qless_str s, bool ignore_case)
 		return false;
 	if (pattern.len == 0)
 		return s.len == 0;
+	end = pattern.ptr + pattern.len;
 	part = part_at(pattern.ptr, end);
 	if (part.elements > s.len || (part.end == end && part.elements < s.len) ||
 	    !has_part_at(&text, &part, 0))

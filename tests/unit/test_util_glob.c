@@ -148,6 +148,32 @@ static void random_globs_match_like_the_model(void)
 	TEST_ASSERT_GREATER_THAN_UINT(5000, matches);
 }
 
+/* Forty more elements make the part long enough to be searched for with tables. */
+static void random_globs_in_long_parts_match_like_the_model(void)
+{
+	uint32_t state = 3;
+	unsigned matches = 0;
+	char p[64], s[64];
+
+	for (int i = 0; i < 50000; i++) {
+		size_t p_len = 41, s_len = 40 + next(&state) % 3;
+		bool ignore_case = next(&state) % 2;
+		bool expected;
+
+		memset(p, '?', p_len);
+		p[0] = '*';
+		p_len += make(&state, "aabB*?[]^-\\", 10, p + p_len);
+		p[p_len++] = '*';
+		memset(s, 'a', s_len);
+		s_len += make(&state, "aabB]^", 8, s + s_len);
+		expected = model(str_make(p, p_len), str_make(s, s_len), ignore_case);
+		TEST_ASSERT_EQUAL_INT(
+			expected, glob_match(str_make(p, p_len), str_make(s, s_len), ignore_case));
+		matches += expected;
+	}
+	TEST_ASSERT_GREATER_THAN_UINT(5000, matches);
+}
+
 /* More than a word of elements between two stars, which are searched for with tables. */
 static void long_parts_are_found_wherever_they_are(void)
 {
@@ -225,6 +251,7 @@ int main(int argc, char **argv)
 	RUN(broken_globs_do_no_harm);
 	RUN(many_stars_do_not_take_exponential_time);
 	RUN(random_globs_match_like_the_model);
+	RUN(random_globs_in_long_parts_match_like_the_model);
 	RUN(long_parts_are_found_wherever_they_are);
 	RUN(a_long_part_of_a_long_text_is_found_in_linear_time);
 	RUN(a_pattern_that_is_too_long_matches_nothing);
