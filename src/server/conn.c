@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "server/conn_int.h"
+#include "server/http_places.h"
 #include "server/server_int.h"
 #include "server/tls_session.h"
 #include "sys/log.h"
@@ -14,8 +15,9 @@
 
 /* A connection that closes may take this many seconds to accept some of its output. */
 #define CLOSE_SECONDS 10
-/* Number of descriptors that the server needs besides those of clients. */
-#define OWN_FDS 32
+/* Number of descriptors that the server needs besides those of clients and of the HTTP port: the
+ * log, a rewrite, listeners, the event loop, and connections that are being closed. */
+#define OWN_FDS 48
 
 static const char *const state_names[] = {
 	[CONN_NEW] = "new",   [CONN_HANDSHAKE] = "handshake", [CONN_OPEN] = "open",
@@ -312,14 +314,17 @@ void conns_apply_config(struct server *s)
 
 bool conns_make_room(struct server *s, size_t clients)
 {
-	uint64_t wanted = (uint64_t)clients + OWN_FDS;
+	size_t own =
+		OWN_FDS +
+		(s->config->http_port != 0 ? s->config->http_maxclients + HTTP_OWN_DESCRIPTORS : 0);
+	uint64_t wanted = (uint64_t)clients + own;
 	uint64_t have = rlimit_raise_files(wanted);
 
 	if (have >= wanted) {
 		s->conns.limit = clients;
 		return true;
 	}
-	s->conns.limit = have > OWN_FDS + 1 ? (size_t)have - OWN_FDS : 1;
+	s->conns.limit = have > own + 1 ? (size_t)have - own : 1;
 	return false;
 }
 
@@ -343,5 +348,6 @@ bool conns_free_dead(struct server *s)
 		TAILQ_REMOVE(&s->conns.dead, c, dead);
 		conn_free(c);
 	}
+	s->strangers.cut = 0;
 	return any;
 }

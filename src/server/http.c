@@ -1,15 +1,12 @@
 /*
  * HTTP on evhttp of libevent, which parses requests and writes replies.
- *
- * evhttp has no limit for connections and does not report their end. So connections are counted by
- * their events: nothing else here is a bufferevent.
  */
 #include "server/http.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
-#include <event2/bufferevent_struct.h>
+#include <event2/event_struct.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
@@ -18,6 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "server/http_places.h"
 #include "server/metrics.h"
 #include "server/persist.h"
 #include "server/server_int.h"
@@ -28,16 +26,15 @@
 #define HTTP_HEADERS_MAX 8192
 /* Bytes of a body. No route takes one. */
 #define HTTP_BODY_MAX 1024
-/* Number of connections. More wait in the backlog of the socket until one ends. */
-#define HTTP_CONNECTIONS_MAX 32
 /* Number of pages of metrics that are sent at once. Each holds figures of up to http-max-queues
  * queues. */
 #define HTTP_SCRAPES_MAX 4
 /* Seconds without anything read or written after which a connection is closed. */
 #define HTTP_TIMEOUT_SECONDS 10
-/* If all connections are in use for this many seconds, all are closed. Clients that send a byte
- * now and then could otherwise keep others out for hours. */
-#define HTTP_FULL_SECONDS 30
+/* Milliseconds without new connections after the slowest were closed, and after one could not be
+ * accepted. */
+#define HTTP_CUT_PAUSE_MS   10
+#define HTTP_ERROR_PAUSE_MS 100
 /* Bytes of a portion of a page of metrics. Making one takes well below a millisecond. */
 #define HTTP_PORTION_BYTES ((size_t)64 * 1024)
 
@@ -53,92 +50,89 @@ struct http {
 	struct evhttp *evhttp;
 	struct evconnlistener **listeners;
 	size_t listener_count;
-	event_callback_fn on_input; /* the callback of each connection's read event */
-	size_t connections;	    /* includes those that ended since the last count */
-	bool is_full;
-	int64_t full_since_us; /* monotonic */
+	struct event *pause;
+	struct http_places places;
 	TAILQ_HEAD(, scrape) scrapes;
 	size_t scrape_count;
 };
 
 size_t http_connection_count(const struct http *h)
 {
-	return h != NULL ? h->connections : 0;
+	return h != NULL ? h->places.count : 0;
 }
 
 /*
  * Connections
  */
 
-static int count_event(const struct event_base *base, const struct event *ev, void *arg)
+static void on_pause_over(evutil_socket_t fd, short what, void *arg)
 {
 	struct http *h = arg;
 
-	(void)base;
-	h->connections += event_get_callback(ev) == h->on_input;
-	return 0;
+	(void)fd;
+	(void)what;
+	for (size_t i = 0; i < h->listener_count; i++)
+		evconnlistener_enable(h->listeners[i]);
 }
 
-/* Count the connections by walking all events of the loop. `being_made` connections have no
- * events yet. */
-static void recount(struct http *h, size_t being_made)
+/* Accept no connections for a moment. */
+static void pause_listening(struct http *h, int ms)
 {
-	bool is_full;
+	struct timeval delay = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
 
-	h->connections = being_made;
-	event_base_foreach_event(h->server->base, count_event, h);
-	is_full = h->connections >= HTTP_CONNECTIONS_MAX;
-	if (h->is_full == is_full)
-		return;
-	h->is_full = is_full;
-	h->full_since_us = h->server->clocks.mono_us;
-	for (size_t i = 0; i < h->listener_count; i++) {
-		if (is_full)
-			evconnlistener_disable(h->listeners[i]);
-		else
-			evconnlistener_enable(h->listeners[i]);
-	}
-}
-
-/* evhttp sees the end of the stream, and closes the connection. */
-static int hang_up(const struct event_base *base, const struct event *ev, void *arg)
-{
-	const struct http *h = arg;
-
-	(void)base;
-	if (event_get_callback(ev) == h->on_input)
-		shutdown(event_get_fd(ev), SHUT_RDWR);
-	return 0;
+	for (size_t i = 0; i < h->listener_count; i++)
+		evconnlistener_disable(h->listeners[i]);
+	event_add(h->pause, &delay);
 }
 
 void http_cron(struct http *h)
 {
-	if (h == NULL || h->connections == 0)
-		return;
-	recount(h, 0);
-	if (!h->is_full ||
-	    h->server->clocks.mono_us - h->full_since_us < HTTP_FULL_SECONDS * INT64_C(1000000))
-		return;
-	log_warning(
-		"closed all %zu connections to http-port: no other could connect for %d seconds",
-		h->connections, HTTP_FULL_SECONDS);
-	event_base_foreach_event(h->server->base, hang_up, h);
-	h->full_since_us = h->server->clocks.mono_us;
+	if (h != NULL && h->places.count != 0)
+		http_places_recount(&h->places);
 }
 
-/* Connections are counted when they are made, and recounted when the limit is reached. */
 static struct bufferevent *make_connection(struct event_base *base, void *arg)
 {
 	struct http *h = arg;
+	struct server *s = h->server;
 	struct bufferevent *made = bufferevent_socket_new(base, -1, 0);
+	size_t cut;
 
 	if (made == NULL)
 		return NULL;
-	h->on_input = event_get_callback(&made->ev_read);
-	h->connections++;
-	if (h->connections >= HTTP_CONNECTIONS_MAX)
-		recount(h, 1);
+	server_read_clock(s);
+	cut = http_places_add(&h->places, made, s->clocks.mono_us);
+	if (cut == 0)
+		return made;
+	s->stats.http_disconnects += cut;
+	if (complaints_take(&s->complaints))
+		log_warning("closed the %zu slowest connections to http-port: all %zu were in use",
+			    cut, h->places.limit);
+	/* The descriptors of these connections are in use until libevent has closed them. */
+	pause_listening(h, HTTP_CUT_PAUSE_MS);
 	return made;
+}
+
+/* A connection cannot be accepted. libevent would try again at once, for ever. It passes a pointer
+ * of its own to callbacks of listeners. */
+static struct http *listening_http;
+
+static void on_accept_error(struct evconnlistener *listener, void *evhttp)
+{
+	int error = EVUTIL_SOCKET_ERROR();
+	struct http *h = listening_http;
+
+	(void)listener;
+	(void)evhttp;
+	if (complaints_take(&h->server->complaints))
+		log_warning("cannot accept a connection to http-port: %s", strerror(error));
+	pause_listening(h, HTTP_ERROR_PAUSE_MS);
+}
+
+static void touch(struct http *h, struct evhttp_connection *connection)
+{
+	http_places_touch(&h->places, evhttp_connection_get_bufferevent(connection),
+			  h->server->clocks.mono_us);
 }
 
 /*
@@ -231,6 +225,7 @@ static void send_portion(struct evhttp_connection *connection, void *arg)
 	bool more;
 
 	server_read_clock(s);
+	touch(scrape->http, connection);
 	begin_us = stats_begin_latency(s);
 	more = metrics_append(scrape->metrics, &text, HTTP_PORTION_BYTES);
 	evbuffer_add(body, buf_data(&text), text.len);
@@ -357,6 +352,7 @@ static void on_request(struct evhttp_request *request, void *arg)
 	struct http *h = arg;
 
 	server_read_clock(h->server);
+	touch(h, evhttp_request_get_connection(request));
 	h->server->stats.http_requests++;
 	if ((allowed & (unsigned)evhttp_request_get_command(request)) == 0)
 		refuse_method(request, allowed);
@@ -384,7 +380,8 @@ static int listen_on(struct http *h, const char *address, struct buf *ret_error)
 	log_notice("serving /metrics on %s port %d", address, port);
 	h->listeners = mem_realloc_array(h->listeners, h->listener_count + 1,
 					 sizeof(struct evconnlistener *));
-	h->listeners[h->listener_count++] = evhttp_bound_socket_get_listener(bound);
+	h->listeners[h->listener_count] = evhttp_bound_socket_get_listener(bound);
+	evconnlistener_set_error_cb(h->listeners[h->listener_count++], on_accept_error);
 	return 0;
 }
 
@@ -397,7 +394,10 @@ int http_open(struct server *s, struct buf *ret_error)
 		return 0;
 	h = s->http = mem_zalloc(sizeof *h);
 	h->server = s;
+	listening_http = h;
 	TAILQ_INIT(&h->scrapes);
+	http_places_init(&h->places, s->base, s->config->http_maxclients);
+	h->pause = evtimer_new(s->base, on_pause_over, h);
 	h->evhttp = evhttp_new(s->base);
 	evhttp_set_max_headers_size(h->evhttp, HTTP_HEADERS_MAX);
 	evhttp_set_max_body_size(h->evhttp, HTTP_BODY_MAX);
@@ -417,6 +417,7 @@ void http_close(struct http *h)
 {
 	if (h == NULL)
 		return;
+	event_free(h->pause);
 	evhttp_free(h->evhttp);
 	while (!TAILQ_EMPTY(&h->scrapes))
 		scrape_free(TAILQ_FIRST(&h->scrapes));
@@ -424,7 +425,9 @@ void http_close(struct http *h)
 
 void http_free(struct http *h)
 {
-	if (h != NULL)
+	if (h != NULL) {
 		free(h->listeners);
+		http_places_done(&h->places);
+	}
 	free(h);
 }

@@ -19,7 +19,7 @@ void http_close(struct http *h);
 /* Call this after the event base has been freed. */
 void http_free(struct http *h);
 
-/* Call this once a second: accepts again when there are fewer connections. */
+/* Call this once a second: counts the connections. */
 void http_cron(struct http *h);
 
 /* Returns the number of connections, as of the last count. 0 for NULL. */

@@ -19,6 +19,9 @@
 
 /* Number of connections that are accepted before the existing ones get their turn. */
 #define LISTEN_ACCEPTS_PER_TURN 64
+/* Number of connections that are closed for new ones in a turn. Their descriptors are in use until
+ * its end. */
+#define LISTEN_CUTS_PER_TURN 8
 /* Milliseconds until the next attempt after descriptors ran out. */
 #define LISTEN_RETRY_MS	 100
 #define LISTEN_NAME_MAX	 (INET6_ADDRSTRLEN + 16)
@@ -186,7 +189,8 @@ static void on_connection(evutil_socket_t fd, short what, void *arg)
 
 	(void)what;
 	server_read_clock(l->server);
-	for (int i = 0; i < LISTEN_ACCEPTS_PER_TURN; i++) {
+	for (int i = 0;
+	     i < LISTEN_ACCEPTS_PER_TURN && l->server->strangers.cut < LISTEN_CUTS_PER_TURN; i++) {
 		struct sockaddr_storage address;
 		socklen_t len = sizeof address;
 		int client = accept4(fd, (void *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/event_log.h"
 #include "server/http.h"
 #include "server/latency.h"
 #include "server/loading.h"
@@ -84,6 +85,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 			config->maxclients, s->conns.limit);
 	server_apply_config(s);
 
+	event_log_install();
 	s->base = make_base();
 	if (s->base == NULL) {
 		buf_printf(ret_error, "cannot make an event loop: %s", strerror(errno));

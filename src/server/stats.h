@@ -64,6 +64,7 @@ struct server_stats {
 	int64_t turn_us_sum;
 	int64_t turn_us_max;
 	uint64_t http_requests;
+	uint64_t http_disconnects;
 	double max_clock_skew_s; /* between `now` in a command and our clock */
 
 	struct command_stats *by_command; /* by the row of the table */

@@ -54,6 +54,7 @@ static void cut(struct conn *c, const char *reason)
 	struct server *s = c->client.server;
 
 	s->stats.stranger_disconnects++;
+	s->strangers.cut++;
 	if (complaints_take(&s->complaints))
 		log_write(LOG_LEVEL_NOTICE,
 			  LOG_FIELDS(LOG_INT("id", c->client.session.id),

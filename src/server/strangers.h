@@ -31,6 +31,7 @@ struct strangers {
 	struct stranger_list silent;
 	size_t count; /* unauthenticated ones */
 	size_t bytes; /* that these hold */
+	size_t cut;   /* connections that were closed in this turn, and have their descriptors */
 };
 
 void strangers_init(struct server *s);

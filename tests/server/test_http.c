@@ -181,19 +181,104 @@ static void readyz_reports_a_log_that_failed(void)
 	assert_has(get("/metrics"), "\nqlessd_log_ok 1\n");
 }
 
-/* Connections beyond the limit do not lock others out for good. */
-static void http_connections_are_limited(void)
+static int64_t http_connections(void)
 {
-	struct peer *idle[40];
+	return peer_ask_number(p, "INFO stats", "http_connections:");
+}
+
+/* Slow clients take all places, and each goes on sending a byte now and then. */
+static void slow_clients_do_not_keep_others_out(void)
+{
+	struct peer *slow[80];
+	int64_t started_ms;
 
 	start();
-	for (int i = 0; i < 40; i++)
-		idle[i] = peer_connect_to("127.0.0.1", http_port);
-	WAIT_UNTIL(peer_ask_number(p, "INFO stats", "http_connections:") >= 32);
-	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO stats", "http_connections:") < 40);
-	for (int i = 0; i < 40; i++)
-		peer_close(idle[i]);
+	for (int i = 0; i < 80; i++) {
+		slow[i] = peer_connect_to("127.0.0.1", http_port);
+		peer_send_blindly(slow[i], "GET /healthz HTTP/1.1\r\nX: ", 26);
+	}
+	started_ms = wait_now_ms();
+	for (int i = 0; i < 20; i++) {
+		assert_has(get("/healthz"), " 200 OK\r\n");
+		for (int k = 0; k < 80; k++)
+			(void)!send(slow[k]->fd, "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	}
+	TEST_ASSERT_LESS_THAN_INT64(8000, wait_now_ms() - started_ms);
+	TEST_ASSERT_LESS_OR_EQUAL_INT64(32, http_connections());
+	TEST_ASSERT_GREATER_THAN_INT64(0, peer_ask_number(p, "INFO stats", "http_disconnections:"));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "slowest connections to http-port"));
+	peer_close_all();
+}
+
+/* A scraper with a connection of its own is served by it as long as it sends requests. */
+static void a_scraper_outlasts_slow_clients(void)
+{
+	static const char text[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+	struct peer *scraper;
+
+	start();
+	scraper = peer_connect_to("127.0.0.1", http_port);
+	for (int i = 0; i < 100; i++) {
+		struct peer *slow = peer_connect_to("127.0.0.1", http_port);
+		char c;
+
+		peer_send_blindly(slow, text, 10);
+		peer_send_text(scraper, text);
+		TEST_ASSERT_TRUE(peer_has_input(scraper, 10000));
+		while (recv(scraper->fd, &c, 1, MSG_DONTWAIT) == 1)
+			continue;
+	}
+}
+
+static void set_open_files(unsigned long count)
+{
+	struct rlimit limit;
+
+	TEST_ASSERT_EQUAL_INT(0, prlimit(q.pid, RLIMIT_NOFILE, NULL, &limit));
+	limit.rlim_cur = count;
+	TEST_ASSERT_EQUAL_INT(0, prlimit(q.pid, RLIMIT_NOFILE, &limit, NULL));
+}
+
+static size_t log_bytes(void)
+{
+	char *log = textfile_read(q.log_path);
+	size_t len = strlen(log);
+
+	free(log);
+	return len;
+}
+
+static void without_descriptors_the_log_stays_small(void)
+{
+	struct peer *waiting;
+	size_t before;
+
+	start();
+	before = log_bytes();
+	set_open_files(5);
+	waiting = peer_connect_to("127.0.0.1", http_port);
+	WAIT_UNTIL(qlessd_has_logged(&q, "cannot accept a connection to http-port"));
+	wait_ms(1000);
+	TEST_ASSERT_LESS_THAN_size_t(before + 8192, log_bytes());
+	set_open_files(1000);
+	peer_send_text(waiting, "GET /healthz HTTP/1.1\r\n\r\n");
+	TEST_ASSERT_TRUE(peer_has_input(waiting, 10000));
+}
+
+/* Clients take all descriptors that they can have. */
+static void clients_leave_descriptors_to_http_and_to_rewrites(void)
+{
+	q.max_files = 200;
+	start();
+	q.max_files = 0;
+	while (peer_ask_number(p, "INFO stats", "rejected_connections:") == 0)
+		peer_connect(&q);
+	for (int i = 0; i < 31; i++)
+		peer_connect_to("127.0.0.1", http_port);
 	assert_has(get("/healthz"), " 200 OK\r\n");
+	ASK_HAS(p, "BGREWRITEAOF", "+");
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrites:") == 1);
+	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "no file descriptors left"));
 }
 
 static void a_scraper_that_disconnects_is_forgotten(void)
@@ -582,7 +667,10 @@ int main(int argc, char **argv)
 	RUN(large_requests_are_refused);
 	RUN(readyz_reports_a_server_without_memory);
 	RUN(readyz_reports_a_log_that_failed);
-	RUN(http_connections_are_limited);
+	RUN(slow_clients_do_not_keep_others_out);
+	RUN(a_scraper_outlasts_slow_clients);
+	RUN(without_descriptors_the_log_stays_small);
+	RUN(clients_leave_descriptors_to_http_and_to_rewrites);
 	RUN(a_scraper_that_disconnects_is_forgotten);
 	RUN(metrics_are_in_the_format_of_prometheus);
 	RUN(a_family_may_end_near_the_end_of_a_portion);

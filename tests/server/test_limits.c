@@ -307,11 +307,11 @@ static void maxclients_is_lowered_to_what_the_system_allows(void)
 	q.max_files = 100;
 	qlessd_start(&q);
 	p = peer_connect(&q);
-	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "allows open files for 68 clients only"));
-	TEST_ASSERT_EQUAL_INT64(68, peer_ask_number(p, "INFO clients", "maxclients:"));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "allows open files for 52 clients only"));
+	TEST_ASSERT_EQUAL_INT64(52, peer_ask_number(p, "INFO clients", "maxclients:"));
 	ASK_HAS(p, "CONFIG SET maxclients 5000", "-ERR CONFIG SET failed");
-	TEST_ASSERT_EQUAL_INT64(68, peer_ask_number(p, "INFO clients", "maxclients:"));
-	for (int i = 0; i < 67; i++)
+	TEST_ASSERT_EQUAL_INT64(52, peer_ask_number(p, "INFO clients", "maxclients:"));
+	for (int i = 0; i < 51; i++)
 		peer_connect(&q);
 	peer_expect(peer_connect(&q), "-ERR max number of clients reached\r\n");
 }
