@@ -73,6 +73,12 @@ enum config_client_class {
 	CONFIG_CLIENT_CLASSES,
 };
 
+/* A size, or percent of another one. `percent` is 0 for a size; 0 bytes are no limit. */
+struct config_share {
+	size_t bytes;
+	int percent;
+};
+
 /* 0 bytes means no limit. */
 struct config_output_limit {
 	size_t hard_bytes;
@@ -101,6 +107,7 @@ struct config_lines {
 #define CONFIG_FIELD_INT	   int
 #define CONFIG_FIELD_COUNT	   size_t
 #define CONFIG_FIELD_BYTES	   size_t
+#define CONFIG_FIELD_SHARE	   struct config_share
 #define CONFIG_FIELD_DURATION	   int64_t
 #define CONFIG_FIELD_MODE	   mode_t
 #define CONFIG_FIELD_ENUM	   int
@@ -131,6 +138,7 @@ enum config_type {
 	CONFIG_TYPE_INT,
 	CONFIG_TYPE_COUNT,
 	CONFIG_TYPE_BYTES,
+	CONFIG_TYPE_SHARE,
 	CONFIG_TYPE_DURATION,
 	CONFIG_TYPE_MODE,
 	CONFIG_TYPE_ENUM,

@@ -68,6 +68,11 @@ static void append_expected(const struct config_option *option, struct buf *why)
 		buf_append_str(why, STR(" to "));
 		append_bytes((uint64_t)option->max, why);
 		break;
+	case CONFIG_TYPE_SHARE:
+		buf_append_str(why, STR("a size up to "));
+		append_bytes((uint64_t)option->max, why);
+		buf_append_str(why, STR(", or 1% to 100%"));
+		break;
 	case CONFIG_TYPE_MODE:
 		buf_printf(why, "octal permissions from 0 to %" PRIo64, (uint64_t)option->max);
 		break;
@@ -109,6 +114,26 @@ static bool parse_number(const struct config_option *option, struct qless_str te
 	return true;
 }
 
+/* "5%" or "64mb", as Redis writes maxmemory-clients. */
+static bool parse_share(const struct config_option *option, struct qless_str text,
+			struct config_share *ret_value)
+{
+	uint64_t bytes;
+	int64_t percent;
+
+	if (text.len > 1 && text.ptr[text.len - 1] == '%') {
+		if (!num_parse_i64(str_make(text.ptr, text.len - 1), &percent) || percent < 1 ||
+		    percent > 100)
+			return false;
+		*ret_value = (struct config_share){ .percent = (int)percent };
+		return true;
+	}
+	if (!num_parse_bytes(text, &bytes) || bytes > (uint64_t)option->max)
+		return false;
+	*ret_value = (struct config_share){ .bytes = (size_t)bytes };
+	return true;
+}
+
 static bool parse_mode(const struct config_option *option, struct qless_str text, mode_t *ret_value)
 {
 	mode_t mode = 0;
@@ -145,6 +170,8 @@ static bool parse_scalar(const struct config_option *option, struct qless_str te
 	switch (option->type) {
 	case CONFIG_TYPE_BOOL:
 		return parse_bool(text, field);
+	case CONFIG_TYPE_SHARE:
+		return parse_share(option, text, field);
 	case CONFIG_TYPE_MODE:
 		return parse_mode(option, text, field);
 	case CONFIG_TYPE_ENUM:
@@ -390,6 +417,14 @@ static void append_size(size_t bytes, enum style style, struct buf *out)
 		buf_printf(out, "%zu", bytes);
 }
 
+static void append_share(const struct config_share *share, enum style style, struct buf *out)
+{
+	if (share->percent != 0)
+		buf_printf(out, "%d%%", share->percent);
+	else
+		append_size(share->bytes, style, out);
+}
+
 static void append_list(const struct config_list *list, enum style style, struct buf *out)
 {
 	if (list->count == 0)
@@ -448,6 +483,9 @@ static void append_line(const struct config *cfg, enum config_opt opt, size_t li
 		break;
 	case CONFIG_TYPE_BYTES:
 		append_size(*(const size_t *)field, style, out);
+		break;
+	case CONFIG_TYPE_SHARE:
+		append_share(field, style, out);
 		break;
 	case CONFIG_TYPE_DURATION:
 		buf_printf(out, "%" PRId64, *(const int64_t *)field);

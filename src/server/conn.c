@@ -66,7 +66,7 @@ const char *conn_class_name(enum conn_class class)
 
 size_t conn_memory(const struct conn *c)
 {
-	return sizeof *c + c->in.cap + c->client.out.allocated;
+	return sizeof *c + c->in.cap + c->client.out.allocated + c->client.messages.allocated;
 }
 
 void conn_kill(struct conn *c, const char *reason)
@@ -87,6 +87,7 @@ void conn_kill(struct conn *c, const char *reason)
 	conn_set_state(c, CONN_DEAD);
 	conn_unmark_ready(c);
 	conn_unmark_writable(c);
+	client_memory_remove(c);
 	strangers_remove(c);
 	client_stop_listening(&c->client);
 	conn_forget_held(c);
@@ -180,6 +181,7 @@ struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *
 	if (s->conns.count > s->stats.peak_clients)
 		s->stats.peak_clients = s->conns.count;
 	s->stats.connections++;
+	client_memory_update(c);
 	return c;
 }
 
@@ -244,6 +246,7 @@ static void conn_check(struct conn *c)
 	}
 	if (c->in.len == 0)
 		buf_done(&c->in);
+	client_memory_update(c);
 	if (c->client.out.len > s->conns.output_check_bytes)
 		conn_enforce_output_limits(c);
 }

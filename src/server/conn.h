@@ -73,6 +73,10 @@ struct conn {
 
 	enum conn_standing standing; /* strangers.c */
 	size_t stranger_bytes;
+	struct {
+		size_t bytes; /* 0 for new and dead connections */
+		size_t queued_bytes;
+	} counted; /* client_memory.c */
 
 	struct event read_event;
 	struct event write_event;
@@ -100,6 +104,7 @@ struct conn {
 	TAILQ_ENTRY(conn) over_limit_link;
 	TAILQ_ENTRY(conn) dead;
 	TAILQ_ENTRY(conn) stranger;
+	TAILQ_ENTRY(conn) by_memory;
 };
 
 TAILQ_HEAD(conn_list, conn);

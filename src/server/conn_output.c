@@ -93,6 +93,7 @@ void conn_on_output(struct client *client)
 		conn_enforce_output_limits(c);
 	if (c->over_limit)
 		drop_output(c);
+	client_memory_update(c);
 }
 
 /*
@@ -174,6 +175,7 @@ void conn_write(struct conn *c)
 	if (written != 0)
 		c->closing_us = c->active_us = s->clocks.mono_us;
 	s->stats.bytes_out += written;
+	client_memory_update(c);
 	if (c->awaits_writable && c->cleared != 0 && !is_full)
 		conn_tell_again(&c->write_event);
 	conn_watch_writable(c, c->cleared != 0 || c->reading_waits);

@@ -24,11 +24,13 @@ void memory_watch_tick(struct server *s);
 /* Returns the most memory that was ever seen in use, including now. */
 size_t memory_watch_peak(struct server *s);
 
-/* Returns whether more memory is in use than `max_bytes`, where 0 is no limit. Output that waits
- * counts as well. Nothing is evicted: commands that need memory are refused. */
-static inline bool memory_watch_is_over(const struct memory_watch *m, size_t max_bytes)
+/* Returns whether more memory is in use than `max_bytes`, where 0 is no limit. `apart_bytes` of it
+ * do not count. Nothing is evicted: commands that need memory are refused. */
+static inline bool memory_watch_is_over(const struct memory_watch *m, size_t max_bytes,
+					size_t apart_bytes)
 {
-	return max_bytes != 0 && memory_gauge_read(&m->gauge) > max_bytes;
+	return max_bytes != 0 && memory_gauge_read(&m->gauge) > max_bytes &&
+	       memory_gauge_read(&m->gauge) > max_bytes + apart_bytes;
 }
 
 #endif

@@ -64,6 +64,7 @@ static void init_parts(struct server *s)
 	submissions_init(s);
 	conns_init(s);
 	strangers_init(s);
+	client_memory_init(s);
 	s->pubsub = pubsub_new(s->hash_seed);
 	s->slowlog = slowlog_new();
 	s->latency = latency_new();

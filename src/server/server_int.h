@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "server/certificates.h"
 #include "server/client.h"
+#include "server/client_memory.h"
 #include "server/clocks.h"
 #include "server/complaints.h"
 #include "server/conn.h"
@@ -52,6 +53,7 @@ struct server {
 	struct clocks clocks;
 	struct turn turn;
 	struct conns conns;
+	struct client_memory client_memory;
 	struct strangers strangers;
 	struct login login;
 	struct clients clients;
@@ -97,10 +99,11 @@ static inline void server_read_clock(struct server *s)
 /* Apply the configuration: at the start, and after CONFIG SET. */
 void server_apply_config(struct server *s);
 
-/* Returns whether more memory is in use than maxmemory. */
+/* Returns whether more memory is in use than maxmemory, apart from the buffers of clients. */
 static inline bool server_is_out_of_memory(const struct server *s)
 {
-	return memory_watch_is_over(&s->memory, s->config->maxmemory_bytes);
+	return memory_watch_is_over(&s->memory, s->config->maxmemory_bytes,
+				    client_memory_of_buffers(&s->client_memory));
 }
 
 #endif

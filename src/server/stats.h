@@ -54,6 +54,7 @@ struct server_stats {
 	uint64_t auth_failures;
 	uint64_t auth_delays;
 	uint64_t stranger_disconnects;
+	uint64_t evicted_clients;
 	uint64_t denied_commands;
 	uint64_t refused_subscriptions; /* because of a limit */
 	uint64_t tls_handshakes;	/* successful ones; tls_resumed are among them */

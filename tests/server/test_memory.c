@@ -224,6 +224,111 @@ static void memory_stats_and_doctor_describe_the_server(void)
 	}
 }
 
+/* Make the server hold `mib` replies of 1 MiB that the client does not read. */
+static struct peer *hoard(int mib)
+{
+	static const char head[] = "*2\r\n$4\r\nECHO\r\n$1048576\r\n";
+	static char argument[1 << 20];
+	struct peer *slow;
+
+	memset(argument, 'x', sizeof argument);
+	peer_connect_small_buffers(true);
+	slow = peer_connect(&q);
+	peer_connect_small_buffers(false);
+	for (int i = 0; i < mib; i++) {
+		peer_send_blindly(slow, head, sizeof head - 1);
+		peer_send_blindly(slow, argument, sizeof argument);
+		peer_send_blindly(slow, "\r\n", 2);
+	}
+	return slow;
+}
+
+static int64_t clients_bytes(void)
+{
+	return peer_ask_number(p, "INFO memory", "\r\nmem_clients_normal:");
+}
+
+static int64_t evicted(void)
+{
+	return peer_ask_number(p, "INFO stats", "evicted_clients:");
+}
+
+static void replies_that_are_not_read_leave_room_for_jobs(void)
+{
+	QLESSD_START(&q, "--maxmemory", "16mb", "--maxmemory-clients", "0");
+	p = peer_connect(&q);
+	hoard(24);
+	WAIT_UNTIL(clients_bytes() > 20 << 20);
+	TEST_ASSERT_GREATER_THAN_INT64(16 << 20,
+				       peer_ask_number(p, "INFO memory", "\r\nused_memory:"));
+	ASK(p, "PUT w q j K {} 0", "$1\r\nj\r\n");
+	TEST_ASSERT_EQUAL_INT64(0, evicted());
+}
+
+static void the_largest_client_is_evicted_first(void)
+{
+	struct peer *small;
+
+	QLESSD_START(&q, "--maxmemory", "100mb", "--maxmemory-clients", "20%");
+	p = peer_connect(&q);
+	TEST_ASSERT_EQUAL_INT64(104857600 / 100 * 20,
+				peer_ask_number(p, "INFO memory", "\r\nmaxmemory_clients:"));
+	small = hoard(8);
+	WAIT_UNTIL(clients_bytes() > 2 << 20);
+	hoard(40);
+	WAIT_UNTIL(evicted() == 1);
+	TEST_ASSERT_TRUE(clients_bytes() < 20 << 20);
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "Evicting client"));
+	for (int i = 0; i < 8; i++)
+		TEST_ASSERT_EQUAL_INT('$', peer_reply(small)[0]);
+}
+
+static void a_client_may_be_protected_from_eviction(void)
+{
+	struct peer *slow;
+
+	QLESSD_START(&q, "--maxmemory-clients", "4mb");
+	p = peer_connect(&q);
+	slow = peer_connect(&q);
+	ASK(slow, "CLIENT NO-EVICT ON", "+OK\r\n");
+	ASK(p, "CLIENT NO-EVICT ON", "+OK\r\n");
+	peer_send_text(slow, "*2\r\n$4\r\nECHO\r\n$9000000\r\n");
+	for (int i = 0; i < 80; i++) {
+		static char bytes[100000];
+
+		peer_send(slow, bytes, sizeof bytes);
+	}
+	WAIT_UNTIL(clients_bytes() > 7 << 20);
+	hoard(16);
+	WAIT_UNTIL(evicted() == 1);
+	ASK(p, "PING", "+PONG\r\n");
+	ASK(p, "CONFIG SET maxmemory-clients 101%",
+	    "-ERR CONFIG SET failed (possibly related to argument 'maxmemory-clients') - expected "
+	    "a size up to 1073741824gb, or 1% to 100%, got \"101%\"\r\n");
+	ASK(p, "CONFIG GET maxmemory-clients",
+	    "*2\r\n$17\r\nmaxmemory-clients\r\n$7\r\n4194304\r\n");
+	ASK(p, "CONFIG SET maxmemory-clients 5%", "+OK\r\n");
+	ASK(p, "CONFIG GET maxmemory-clients", "*2\r\n$17\r\nmaxmemory-clients\r\n$2\r\n5%\r\n");
+}
+
+/* The first bytes of a request count, before it is complete. */
+static void unfinished_requests_count(void)
+{
+	static char bytes[200000];
+
+	QLESSD_START(&q, "--maxmemory-clients", "8mb");
+	p = peer_connect(&q);
+	for (int i = 0; i < 60; i++) {
+		struct peer *slow = peer_connect(&q);
+
+		peer_send_text(slow, "*2\r\n$4\r\nECHO\r\n$300000\r\n");
+		peer_send_blindly(slow, bytes, sizeof bytes);
+	}
+	WAIT_UNTIL(evicted() > 0);
+	WAIT_UNTIL(clients_bytes() <= 8 << 20);
+	ASK(p, "PING", "+PONG\r\n");
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -234,8 +339,12 @@ int main(int argc, char **argv)
 		RUN(beyond_maxmemory_commands_that_drain_queues_run);
 		RUN(purging_completed_jobs_makes_room);
 		RUN(beyond_maxmemory_transactions_are_refused);
+		RUN(replies_that_are_not_read_leave_room_for_jobs);
 	}
 	RUN(info_config_and_command_report_maxmemory);
+	RUN(the_largest_client_is_evicted_first);
+	RUN(a_client_may_be_protected_from_eviction);
+	RUN(unfinished_requests_count);
 	RUN(memory_queues_estimates_from_samples);
 	RUN(memory_stats_and_doctor_describe_the_server);
 	return UNITY_END() != 0;
