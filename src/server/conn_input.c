@@ -151,7 +151,7 @@ static void run_buffered(struct conn *c)
 	buf_consume(&c->in, used);
 	if (c->in.len == 0 && c->in.cap > KEEP_INPUT_BYTES)
 		buf_done(&c->in);
-	client_memory_update(c);
+	conn_count_memory(c);
 	if (c->end_of_input && !c->is_ready && c->state == CONN_OPEN)
 		conn_finish(c);
 }
@@ -242,7 +242,7 @@ static void receive(struct conn *c)
 		if (used < (size_t)n && (c->state == CONN_OPEN || c->state == CONN_HELD))
 			buf_append(&c->in, base + used, (size_t)n - used);
 	}
-	client_memory_update(c);
+	conn_count_memory(c);
 	if (conn_is_stranger(c))
 		strangers_update(c);
 	if (c->on_edges && may_have_ended(c))

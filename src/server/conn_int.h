@@ -49,6 +49,16 @@ static inline void conn_unmark_writable(struct conn *c)
 	TAILQ_REMOVE(&c->client.server->conns.writable, c, writable);
 }
 
+/* Count the memory of a connection again if it has changed. */
+static inline void conn_count_memory(struct conn *c)
+{
+	size_t bytes =
+		sizeof *c + c->in.cap + c->client.out.allocated + c->client.messages.allocated;
+
+	if (bytes != c->counted.bytes || c->client.txn != NULL)
+		client_memory_update(c);
+}
+
 /* conn_input.c */
 
 /* Begin to listen for events of the socket; by edges if they can be had. */

@@ -93,7 +93,9 @@ void conn_on_output(struct client *client)
 		conn_enforce_output_limits(c);
 	if (c->over_limit)
 		drop_output(c);
-	client_memory_update(c);
+	/* Less than a chunk is counted if it cannot be written. */
+	if (pending_output(c) > CHAIN_CHUNK_BYTES)
+		conn_count_memory(c);
 }
 
 /*
@@ -175,7 +177,7 @@ void conn_write(struct conn *c)
 	if (written != 0)
 		c->closing_us = c->active_us = s->clocks.mono_us;
 	s->stats.bytes_out += written;
-	client_memory_update(c);
+	conn_count_memory(c);
 	if (c->awaits_writable && c->cleared != 0 && !is_full)
 		conn_tell_again(&c->write_event);
 	conn_watch_writable(c, c->cleared != 0 || c->reading_waits);
