@@ -57,13 +57,13 @@ void client_memory_remove(struct conn *c)
 	c->counted.bytes = c->counted.queued_bytes = 0;
 }
 
-size_t client_memory_limit(const struct server *s)
+void client_memory_apply_config(struct server *s)
 {
 	const struct config_share *limit = &s->config->maxmemory_clients;
 
-	if (limit->percent == 0)
-		return limit->bytes;
-	return s->config->maxmemory_bytes / 100 * (size_t)limit->percent;
+	s->client_memory.limit =
+		limit->percent == 0 ? limit->bytes
+				    : s->config->maxmemory_bytes / 100 * (size_t)limit->percent;
 }
 
 /* Returns the largest connection of a list that may be closed, or NULL. Those of the first list are
@@ -101,10 +101,9 @@ static void evict(struct conn *c)
 void client_memory_enforce(struct server *s)
 {
 	const struct client_memory *m = &s->client_memory;
-	size_t limit = client_memory_limit(s);
 	int list = CLIENT_MEMORY_LISTS - 1;
 
-	while (limit != 0 && m->bytes > limit && list >= 0) {
+	while (client_memory_is_exceeded(m) && list >= 0) {
 		struct conn *largest = find_largest(m, list);
 
 		if (largest != NULL)

@@ -8,6 +8,7 @@
 #ifndef SERVER_CLIENT_MEMORY_H
 #define SERVER_CLIENT_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/queue.h>
 
@@ -24,6 +25,7 @@ struct client_memory {
 	struct client_memory_list lists[CLIENT_MEMORY_LISTS];
 	size_t bytes;	     /* of buffers and commands in transactions */
 	size_t queued_bytes; /* of commands in transactions */
+	size_t limit;	     /* maxmemory-clients in bytes; 0 for none */
 };
 
 void client_memory_init(struct server *s);
@@ -33,9 +35,14 @@ void client_memory_update(struct conn *c);
 /* The connection dies. */
 void client_memory_remove(struct conn *c);
 
-/* Returns the limit in bytes, or 0 for none. */
-size_t client_memory_limit(const struct server *s);
-/* Call this at the end of a turn: close the largest connections until the limit is met. */
+/* Make the limit follow the configuration. */
+void client_memory_apply_config(struct server *s);
+
+static inline bool client_memory_is_exceeded(const struct client_memory *m)
+{
+	return m->limit != 0 && m->bytes > m->limit;
+}
+/* Close the largest connections until the limit is met. Only at the end of a turn. */
 void client_memory_enforce(struct server *s);
 
 /* Returns the memory that does not count towards maxmemory. Commands in transactions count, because

@@ -142,6 +142,14 @@ static void on_end_of_input(struct conn *c)
 		conn_finish(c);
 }
 
+/* A connection at rest has no input buffer, and its replies are counted if they cannot be written:
+ * the usual request changes nothing. */
+static void count_input(struct conn *c)
+{
+	if (c->in.cap != 0 || c->counted.bytes != sizeof *c)
+		conn_count_memory(c);
+}
+
 static void run_buffered(struct conn *c)
 {
 	size_t used = run_requests(c, buf_data(&c->in), c->in.len);
@@ -151,7 +159,7 @@ static void run_buffered(struct conn *c)
 	buf_consume(&c->in, used);
 	if (c->in.len == 0 && c->in.cap > KEEP_INPUT_BYTES)
 		buf_done(&c->in);
-	conn_count_memory(c);
+	count_input(c);
 	if (c->end_of_input && !c->is_ready && c->state == CONN_OPEN)
 		conn_finish(c);
 }
@@ -242,7 +250,7 @@ static void receive(struct conn *c)
 		if (used < (size_t)n && (c->state == CONN_OPEN || c->state == CONN_HELD))
 			buf_append(&c->in, base + used, (size_t)n - used);
 	}
-	conn_count_memory(c);
+	count_input(c);
 	if (conn_is_stranger(c))
 		strangers_update(c);
 	if (c->on_edges && may_have_ended(c))

@@ -25,6 +25,7 @@
 void server_apply_config(struct server *s)
 {
 	conns_apply_config(s);
+	client_memory_apply_config(s);
 	environment_apply_config(s);
 	s->turn.share = s->config->commands_per_turn;
 	slowlog_trim(s->slowlog, s->config->slowlog_max_len);
