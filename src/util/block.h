@@ -32,10 +32,14 @@ static inline unsigned block_first(block found)
 {
 #ifdef __SSE2__
 	__m128i bytes;
+	unsigned mask;
 
 	memcpy(&bytes, &found, sizeof bytes);
-	/* A bit for each byte, and one that ends the search. */
-	return (unsigned)__builtin_ctz((unsigned)_mm_movemask_epi8(bytes) | 1U << BLOCK_BYTES);
+	mask = (unsigned)_mm_movemask_epi8(bytes);
+	/* A branch: with the usual result predicted, the next block need not wait for it. */
+	if (__builtin_expect(mask == 0, 1))
+		return BLOCK_BYTES;
+	return (unsigned)__builtin_ctz(mask);
 #else
 	uint64_t halves[2];
 

@@ -63,7 +63,7 @@ static inline char *put_each(char *to, const char *text, size_t len)
 static inline char *put_rest(char *to, const char *text, size_t len)
 {
 	uint64_t first, last;
-	uint32_t begin, end;
+	uint32_t begin = 0, end = 0;
 	block b;
 
 	if (len >= 8) {
