@@ -19,9 +19,6 @@
 #include "util/container.h"
 #include "util/mem.h"
 
-/* Bytes of a job with its jid and data of the usual size. */
-#define PREFETCH_BYTES 320
-
 struct qless_str job_member(const struct skipnode *node)
 {
 	return job_jid(container_of(node, const struct qless_job, node));
@@ -90,17 +87,6 @@ struct qless_job *job_new_hashed(struct qless *q, struct qless_str jid, uint32_t
 struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data)
 {
 	return job_new_hashed(q, jid, engine_hash(q, jid), data);
-}
-
-void job_prefetch(const struct skipnode *node)
-{
-	const char *job;
-
-	if (node == NULL)
-		return;
-	job = (const char *)job_from_node(node);
-	for (size_t at = 0; at < PREFETCH_BYTES; at += CACHE_LINE_BYTES)
-		__builtin_prefetch(job + at);
 }
 
 void job_release_extra(struct qless_job *job)
