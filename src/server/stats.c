@@ -81,12 +81,14 @@ void stats_count_error(struct client *c)
 	stats->errors[i].count++;
 }
 
-void stats_count_turn(struct server *s, int64_t elapsed_us)
+void stats_count_turn(struct server *s, int64_t elapsed_us, int64_t cpu_us)
 {
 	s->stats.turns++;
 	s->stats.turn_us_sum += elapsed_us;
 	if (elapsed_us > s->stats.turn_us_max)
 		s->stats.turn_us_max = elapsed_us;
+	if (cpu_us > s->stats.turn_cpu_us_max)
+		s->stats.turn_cpu_us_max = cpu_us;
 	stats_note_latency(s, "eventloop", elapsed_us);
 }
 

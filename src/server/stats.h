@@ -64,6 +64,7 @@ struct server_stats {
 	uint64_t turns;
 	int64_t turn_us_sum;
 	int64_t turn_us_max;
+	int64_t turn_cpu_us_max;
 	uint64_t http_requests;
 	uint64_t http_disconnects;
 	double max_clock_skew_s; /* between `now` in a command and our clock */
@@ -85,8 +86,8 @@ void stats_reset(struct server *s);
 /* Count the last error reply to the client, unless it has been counted. */
 void stats_count_error(struct client *c);
 
-/* Count a turn that took `elapsed_us`. */
-void stats_count_turn(struct server *s, int64_t elapsed_us);
+/* Count a turn that took `elapsed_us`, of which `cpu_us` was processor time. */
+void stats_count_turn(struct server *s, int64_t elapsed_us, int64_t cpu_us);
 
 /* Call this once a second. */
 void stats_sample_rates(struct server *s);

@@ -15,6 +15,9 @@
 #define FREE_US 1000
 /* Number of objects that are freed between two looks at the clock. */
 #define FREE_OBJECTS 128
+/* Microseconds of turns after which the processor time is read. Reading it is a system call, which
+ * would be expensive for each short turn. */
+#define CPU_READ_US 250
 /* Number of steps of TLS handshakes in a turn. Each can take a millisecond, and other clients
  * wait. */
 #define HANDSHAKES_PER_TURN 8
@@ -66,12 +69,27 @@ static void free_the_flushed(struct server *s)
 	stats_end_latency(s, "lazyfree", begin_us);
 }
 
+/* Returns the microseconds of processor time that this turn took at most: short turns before it may
+ * be included, up to CPU_READ_US. Returns 0 for a turn that is too short to tell. */
+static int64_t measure_cpu(struct turn_cpu *cpu, int64_t elapsed_us)
+{
+	int64_t now_us, used_us;
+
+	cpu->unread_us += elapsed_us;
+	if (cpu->unread_us < CPU_READ_US)
+		return 0;
+	now_us = clock_thread_cpu_us();
+	used_us = now_us - cpu->last_us;
+	*cpu = (struct turn_cpu){ .last_us = now_us };
+	return used_us < elapsed_us ? used_us : elapsed_us;
+}
+
 /* The clock was read when the first event of the turn came. */
 static void end_turn(struct server *s)
 {
 	int64_t elapsed_us = clock_mono_us() - s->clocks.mono_us;
 
-	stats_count_turn(s, elapsed_us);
+	stats_count_turn(s, elapsed_us, measure_cpu(&s->turn.cpu, elapsed_us));
 	s->turn.is_running = false;
 	s->turn.share = share_next(s->turn.share, elapsed_us, s->config->commands_per_turn);
 }

@@ -15,14 +15,22 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct server;
+
+/* The processor time of turns. It is read less often than once a turn, see turn.c. */
+struct turn_cpu {
+	int64_t last_us;   /* the last reading */
+	int64_t unread_us; /* duration of the turns since then */
+};
 
 struct turn {
 	size_t share; /* number of commands that a connection may run in this turn, see share.h */
 	unsigned handshakes_left; /* number of steps of TLS handshakes left for this turn */
-	bool has_flushed;	  /* a part of a flushed database has not been freed */
-	bool is_running;	  /* turns do not nest */
+	struct turn_cpu cpu;
+	bool has_flushed; /* a part of a flushed database has not been freed */
+	bool is_running;  /* turns do not nest */
 	bool loop_failed;
 };
 

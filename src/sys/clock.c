@@ -31,6 +31,11 @@ int64_t clock_mono_ns(void)
 	return read_ns(CLOCK_MONOTONIC);
 }
 
+int64_t clock_thread_cpu_us(void)
+{
+	return read_ns(CLOCK_THREAD_CPUTIME_ID) / 1000;
+}
+
 static int64_t system_wall_us(void *arg)
 {
 	(void)arg;

@@ -13,6 +13,9 @@ int64_t clock_wall_us(void);
 int64_t clock_mono_us(void);
 int64_t clock_mono_ns(void);
 
+/* Microseconds of processor time of this thread. Each call is a system call. */
+int64_t clock_thread_cpu_us(void);
+
 /* Converts to seconds, as the engine takes them. Different microseconds give different numbers
  * until the year 2242. */
 static inline double clock_seconds(int64_t us)

@@ -409,6 +409,26 @@ static void latency_keeps_events(void)
 	ASK(p, "MEMORY NOSUCH", "-ERR unknown subcommand 'NOSUCH'. Try MEMORY HELP.\r\n");
 }
 
+static void processor_time_of_the_longest_turn_leaves_out_waiting(void)
+{
+	int64_t used_us;
+
+	QLESSD_START(&q, "--enable-debug-command", "yes");
+	p = peer_connect(&q);
+	ASK(p, "DEBUG SLEEP 0.5", "+OK\r\n");
+	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO stats", "eventloop_duration_max:") >= 500000);
+	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO stats", "eventloop_cpu_max:") < 500000);
+	/* One turn formats the documentation of all commands several times. */
+	qlessd_halt(&q);
+	for (int i = 0; i < 20; i++)
+		peer_send_text(p, "COMMAND DOCS\r\n");
+	qlessd_go_on(&q);
+	peer_skip_replies(p, 20);
+	WAIT_UNTIL((used_us = peer_ask_number(p, "INFO stats", "eventloop_cpu_max:")) > 0);
+	ASK(p, "CONFIG RESETSTAT", "+OK\r\n");
+	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO stats", "eventloop_cpu_max:") < used_us);
+}
+
 static void debug_is_off_unless_allowed(void)
 {
 	start();
@@ -513,6 +533,7 @@ int main(int argc, char **argv)
 	RUN(info_lists_the_hundred_largest_queues);
 	RUN(queue_counters_start_at_zero_after_a_restart);
 	RUN(info_counts_kinds_of_clients);
+	RUN(processor_time_of_the_longest_turn_leaves_out_waiting);
 	RUN(debug_is_off_unless_allowed);
 	RUN(time_returns_the_wall_clock);
 	RUN(a_monitor_sees_commands_but_no_secrets);
