@@ -404,8 +404,8 @@ QLESS_CHECK int qless_put_many(struct qless *q, double now, const struct qless_p
 QLESS_CHECK int qless_requeue(struct qless *q, double now, const struct qless_put *put);
 
 /* Lock up to `count` jobs for `worker`: first jobs whose lock and grace period expired, then those
- * with the highest priority, oldest first. Fails with QLESS_ERETRIES if a job with a fractional
- * number of retries would lose its lock. */
+ * with the highest priority, oldest first. A job that would lose its lock, and whose retries are
+ * not a whole number, fails in the group invalid-retries-<queue>. */
 QLESS_CHECK int qless_pop(struct qless *q, double now, struct qless_str queue,
 			  struct qless_str worker, int64_t count, struct qless_jobs *ret_jobs);
 /* The jobs that a pop would hand out next. Expired locks are left alone, and due jobs are not

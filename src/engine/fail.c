@@ -20,8 +20,10 @@
 #include "engine/stats.h"
 #include "engine/vec.h"
 #include "util/mem.h"
+#include "util/num.h"
 
 #define EXHAUSTED_GROUP_PREFIX "failed-retries-"
+#define INVALID_GROUP_PREFIX   "invalid-retries-"
 
 struct group *group_find(const struct qless *q, struct qless_str name)
 {
@@ -104,6 +106,27 @@ void job_exhaust(struct qless *q, struct qless_job *job, const struct qless_str 
 		buf_append_char(&text, '"');
 		job_set_failure(q, job, group, buf_str(&text), q->now, NULL);
 	}
+	intern_unref(&q->group_names, group);
+	buf_done(&text);
+	settle(q, job);
+	event_tracked(q, job, "ql:failed");
+}
+
+void job_fail_invalid(struct qless *q, struct qless_job *job)
+{
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+	struct intern *group;
+	char number[NUM_MAX];
+
+	assert(job->state == QLESS_RUNNING && !job->node.linked);
+	buf_append_str(&text, STR(INVALID_GROUP_PREFIX));
+	buf_append_str(&text, queue_name(job->queue));
+	group = intern_get(&q->group_names, buf_str(&text));
+	buf_clear(&text);
+	buf_append_str(&text, STR("The job has a number of retries that cannot be counted down: "));
+	buf_append(&text, number, num_format_g14(number, job->remaining));
+	history_append_failed(q, &job->history, q->now, group, NULL);
+	job_set_failure(q, job, group, buf_str(&text), q->now, NULL);
 	intern_unref(&q->group_names, group);
 	buf_done(&text);
 	settle(q, job);

@@ -20,6 +20,9 @@ struct group *group_need(struct qless *q, struct intern *name);
  * then the group is failed-retries-<queue>, and the message says so. */
 void job_exhaust(struct qless *q, struct qless_job *job, const struct qless_str *group,
 		 const struct qless_str *message);
+/* Fail a job whose run has ended because its retries cannot be counted down. The group is
+ * invalid-retries-<queue>. */
+void job_fail_invalid(struct qless *q, struct qless_job *job);
 /* Count one failed job less, before the job leaves its group. */
 void job_forgive(struct qless *q, struct qless_job *job);
 void group_release(struct qless *q, struct group *group);

@@ -41,20 +41,6 @@ bool retries_are_whole(const struct qless_job *job)
 	       !(job->remaining == 0 && signbit(job->remaining));
 }
 
-int lock_check_expired(struct qless *q, struct queue *queue, double now, int64_t max)
-{
-	struct skipnode *node = skiplist_first(&queue->locks);
-
-	for (; max > 0 && lock_is_expired(node, now); max--, node = skiplist_next(node)) {
-		struct qless_job *job = job_from_node(node);
-
-		if (will_be_taken(q, job) && !retries_are_whole(job))
-			return engine_fail_job(q, QLESS_OP_POP, QLESS_WHY_RETRIES, job_jid(job),
-					       STR(""));
-	}
-	return 0;
-}
-
 /* Warn the worker that its lock expired. */
 static void warn(struct qless *q, struct queue *queue, struct qless_job *job, double now)
 {
@@ -69,15 +55,21 @@ static void warn(struct qless *q, struct queue *queue, struct qless_job *job, do
 /* Take the job from its worker. Returns true if it is to be handed out again. */
 static bool take_away(struct qless *q, struct qless_job *job)
 {
+	bool can_count = retries_are_whole(job);
 	struct intern *worker;
 
-	assert(retries_are_whole(job));
 	job_end_run(q, job, RUN_LOST);
-	job->remaining -= 1;
-	if (job->remaining >= 0)
+	if (can_count)
+		job->remaining -= 1;
+	if (can_count && job->remaining >= 0)
 		return true;
 	worker = intern_ref(job->worker);
-	job_exhaust(q, job, NULL, NULL);
+	/* A job with invalid retries must not stop its queue, so it fails on its own. In 0.1.0 the
+	 * whole pop failed, so the pops in an old log never met such a job. */
+	if (can_count)
+		job_exhaust(q, job, NULL, NULL);
+	else
+		job_fail_invalid(q, job);
 	event_failed(q, job_jid(job), intern_str(job->extra->failure->group),
 		     failure_message(job->extra->failure), intern_str(worker));
 	intern_unref(&q->worker_names, worker);

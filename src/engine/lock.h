@@ -15,10 +15,9 @@ struct skipnode;
 
 /* Whether the node is the lock of a job and has expired. `node` may be NULL. */
 bool lock_is_expired(const struct skipnode *node, double now);
-/* Check that every job that is about to lose its lock has a whole number of retries left. */
-int lock_check_expired(struct qless *q, struct queue *queue, double now, int64_t max);
 /* Warn the workers of up to `max` expired locks, and end the runs of workers that were warned
- * before. Appends the jobs to be handed out again to `ret_jobs`. */
+ * before. Appends the jobs to be handed out again to `ret_jobs`. Jobs without retries left, or with
+ * retries that cannot be counted down, fail. */
 void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 		 struct job_vec *ret_jobs);
 /* Whether Redis would decrement the retries left: they print as an integer. */

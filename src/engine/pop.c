@@ -104,21 +104,18 @@ static void set_result(struct qless *q, struct qless_jobs *ret_jobs)
 	};
 }
 
-/* Pop from a queue that exists, into jobs_out. */
-static int pop_from(struct qless *q, struct queue *queue, double now, struct intern *worker,
-		    int64_t count)
+/* Pop from a queue that exists, into jobs_out. The arguments have been checked, and nothing that a
+ * job contains makes this fail. */
+static void pop_from(struct qless *q, struct queue *queue, double now, struct intern *worker,
+		     int64_t count)
 {
 	double expires = queue_lock_expiry(q, queue, now);
 	size_t i;
-	int rc;
 
 	count = limit_concurrency(queue, now, count);
-	rc = lock_check_expired(q, queue, now, count);
-	if (rc < 0)
-		return rc;
 	worker_seen(q, worker, now);
 	if (count == 0)
-		return 0;
+		return;
 	lock_expire(q, queue, now, count, &q->jobs_out);
 	count -= (int64_t)q->jobs_out.count;
 	assert(count >= 0);
@@ -130,7 +127,6 @@ static int pop_from(struct qless *q, struct queue *queue, double now, struct int
 	enter_locks(q, queue, now, worker, expires);
 	assert(q->batch.count == 0);
 	job_prefetch(skiplist_last(&queue->work));
-	return 0;
 }
 
 int qless_pop(struct qless *q, double now, struct qless_str queue_text,
@@ -151,12 +147,10 @@ int qless_pop(struct qless *q, double now, struct qless_str queue_text,
 	if (queue == NULL || !queue->paused) {
 		worker = intern_get(&q->worker_names, worker_text);
 		if (queue != NULL)
-			rc = pop_from(q, queue, now, worker, count);
+			pop_from(q, queue, now, worker, count);
 		else
 			worker_seen(q, worker, now);
 		intern_unref(&q->worker_names, worker);
-		if (rc < 0)
-			return rc;
 	}
 	set_result(q, ret_jobs);
 	return 0;

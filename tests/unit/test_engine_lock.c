@@ -119,20 +119,50 @@ static void a_job_that_loses_its_last_retry_fails(void)
 	TEST_ASSERT_TRUE(info_of("j").failure.when == 70.5);
 }
 
-static void a_fraction_of_a_retry_makes_pop_fail_before_it_changes_anything(void)
+static void assert_invalid(const char *jid, const char *retries)
 {
-	struct qless_jobs jobs;
-	uint64_t changes;
+	struct qless_job_info info = info_of(jid);
+	char message[100];
 
+	TEST_ASSERT_EQUAL_INT(QLESS_FAILED, info.state);
+	ASSERT_STR("invalid-retries-q", info.failure.group);
+	snprintf(message, sizeof(message),
+		 "The job has a number of retries that cannot be counted down: %s", retries);
+	TEST_ASSERT_TRUE(str_equal(str_from(message), info.failure.message));
+}
+
+static void jobs_with_retries_that_cannot_be_counted_down_fail_alone(void)
+{
 	set_option("grace-period", "0");
 	put_retries(1, "q", "half", 1.5);
+	put_retries(1, "q", "huge", 1e308);
+	put_retries(1, "q", "zero", -0.0);
 	put(1, "q", "whole");
-	pop(10, "q", "w", 2);
-	changes = qless_changes(q);
+	pop(10, "q", "w", 4);
 	forget_events();
-	TEST_ASSERT_EQUAL_INT(QLESS_ERETRIES, qless_pop(q, 100, STR("q"), STR("v"), 2, &jobs));
-	TEST_ASSERT_EQUAL_UINT64(changes, qless_changes(q));
-	ASSERT_EVENTS("");
+	TEST_ASSERT_EQUAL_STRING("whole ", pop(100, "q", "v", 4));
+	assert_invalid("half", "1.5");
+	assert_invalid("huge", "1e+308");
+	assert_invalid("zero", "-0");
+	TEST_ASSERT_EQUAL_INT(QLESS_RUNNING, info_of("whole").state);
+	put(101, "q", "next");
+	TEST_ASSERT_EQUAL_STRING("next ", pop(102, "q", "v", 4));
+}
+
+static void a_job_with_invalid_retries_is_warned_before_it_fails(void)
+{
+	put_retries(1, "q", "half", 0.5);
+	pop(10, "q", "w", 1);
+	forget_events();
+	TEST_ASSERT_EQUAL_STRING("", pop(70, "q", "v", 1));
+	ASSERT_EVENTS("ql:w:w {\"jid\":\"half\",\"event\":\"lock_lost\",\"worker\":\"w\"}\n"
+		      "ql:log {\"jid\":\"half\",\"event\":\"lock_lost\",\"worker\":\"w\"}\n");
+	TEST_ASSERT_EQUAL_INT(QLESS_RUNNING, info_of("half").state);
+	TEST_ASSERT_EQUAL_STRING("", pop(80, "q", "v", 1));
+	ASSERT_EVENTS("ql:log {\"message\":\"The job has a number of retries that cannot be "
+		      "counted down: 0.5\",\"jid\":\"half\",\"group\":\"invalid-retries-q\","
+		      "\"event\":\"failed\",\"worker\":\"w\"}\n");
+	assert_invalid("half", "0.5");
 }
 
 static void only_the_lock_owner_of_a_running_job_can_heartbeat(void)
@@ -287,7 +317,8 @@ int main(int argc, char **argv)
 	RUN(a_grace_period_that_is_abolished_ends_with_a_second_warning);
 	RUN(a_heartbeat_during_grace_keeps_the_job);
 	RUN(a_job_that_loses_its_last_retry_fails);
-	RUN(a_fraction_of_a_retry_makes_pop_fail_before_it_changes_anything);
+	RUN(jobs_with_retries_that_cannot_be_counted_down_fail_alone);
+	RUN(a_job_with_invalid_retries_is_warned_before_it_fails);
 	RUN(only_the_lock_owner_of_a_running_job_can_heartbeat);
 	RUN(a_heartbeat_may_bring_data);
 	RUN(a_late_heartbeat_works_until_the_job_is_taken);
