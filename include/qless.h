@@ -412,6 +412,12 @@ QLESS_CHECK int qless_pop(struct qless *q, double now, struct qless_str queue,
  * moved: see qless_advance(). */
 QLESS_CHECK int qless_peek(struct qless *q, double now, struct qless_str queue, int64_t count,
 			   struct qless_jobs *ret_jobs);
+/* How many of the next `count` jobs that a pop would hand out have `max_bytes` of data and history
+ * together; at least 1, and `count` if there are no more jobs. With `due`, jobs that have come due
+ * count first: use it to learn whether they might be too large, and without it after
+ * qless_advance(). */
+int64_t qless_count_poppable(struct qless *q, double now, struct qless_str queue, int64_t count,
+			     size_t max_bytes, bool due);
 
 /* Extend the lock. `data` replaces the data of the job unless it is NULL. QLESS_ENOJOB,
  * QLESS_ENOTRUNNING, QLESS_ENOTOWNER. */

@@ -86,6 +86,14 @@ void classic_write_store_error(struct request *req, struct qless_str message)
 	write_error(req, QLESS_EBADARG, message, true);
 }
 
+void classic_write_limit(struct request *req, struct qless_str message)
+{
+	if (req->row->run != NULL)
+		write_error(req, QLESS_ELIMIT, message, true);
+	else
+		reply_error(req->reply, "ERR", message);
+}
+
 void classic_write_refusal(struct request *req, struct qless_str line)
 {
 	if (req->form != REQUEST_SCRIPT)

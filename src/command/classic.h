@@ -45,6 +45,10 @@ size_t classic_multiput_jobs(const struct qless_str *args, size_t count);
 void classic_write_error(struct request *req, struct qless_str message);
 void classic_write_store_error(struct request *req, struct qless_str message);
 
+/* Write an error about a limit that the reply exceeds. Commands on keys have no limits of the
+ * engine, so their code is ERR. */
+void classic_write_limit(struct request *req, struct qless_str message);
+
 /* Write an error whose first word is its code. It stays the first word of the reply if the envelope
  * allows that. */
 void classic_write_refusal(struct request *req, struct qless_str line);

@@ -13,6 +13,10 @@
  * reused, and writing to new memory is slower. */
 #define PIECE_BYTES (CHAIN_CHUNK_BYTES / 2)
 
+/* A pop hands out jobs until their bytes are this part of the room of the reply. JSON writes a byte
+ * in at most six, as in \u007f. */
+#define POP_ROOM 8
+
 struct job_reply {
 	struct request *req;
 	struct json_job_list list;
@@ -38,11 +42,13 @@ static void flush_piece(struct job_reply *reply)
 	buf_clear(reply->list.buf);
 }
 
-static void add_job(struct job_reply *reply, const struct qless_job *job)
+/* Returns false if no more jobs are wanted: the reply is too large. */
+static bool add_job(struct job_reply *reply, const struct qless_job *job)
 {
 	json_job_list_add(&reply->list, job);
 	if (reply->list.buf->len >= PIECE_BYTES)
 		flush_piece(reply);
+	return reply_is_wanted(reply->req->reply);
 }
 
 static int end_jobs(struct job_reply *reply)
@@ -61,8 +67,8 @@ static int reply_jobs(struct request *req, const struct qless_jobs *jobs)
 	size_t i;
 
 	begin_jobs(&reply, req);
-	for (i = 0; i < jobs->count; i++)
-		add_job(&reply, jobs->items[i]);
+	for (i = 0; i < jobs->count && add_job(&reply, jobs->items[i]); i++)
+		continue;
 	return end_jobs(&reply);
 }
 
@@ -75,7 +81,7 @@ int classic_get(struct request *req)
 	if (rc < 0)
 		return rc;
 	job = qless_get(req->engine, jid);
-	if (job == NULL)
+	if (job == NULL || !reply_is_wanted(req->reply))
 		return answer_null(req);
 	json_append_job(request_json_buf(req), job, req->style);
 	return answer_json(req);
@@ -90,8 +96,8 @@ int classic_multiget(struct request *req)
 	for (i = 0; i < req->nargs; i++) {
 		const struct qless_job *job = qless_get(req->engine, req->args[i]);
 
-		if (job != NULL)
-			add_job(&reply, job);
+		if (job != NULL && !add_job(&reply, job))
+			break;
 	}
 	return end_jobs(&reply);
 }
@@ -309,16 +315,54 @@ int decode_pop(struct request *req, struct operation *op)
 	return rc;
 }
 
-static int answer_pop(struct request *req, const struct operation *op,
-		      const struct operation_outcome *outcome)
+/*
+ * A worker whose reply was cut would hold jobs that it does not know. So a pop hands out only as
+ * many jobs as fit into a reply. What is due moves first, because it could change which jobs come
+ * next.
+ */
+static int limit_pop(struct request *req, struct operation *op)
 {
-	(void)op;
-	return reply_jobs(req, &outcome->jobs);
+	int64_t asked = op->pop.count;
+	size_t room = reply_room(req->reply) / POP_ROOM;
+	int64_t fit;
+	int rc;
+
+	if (req->reply->is_full)
+		return request_fail(req, QLESS_ELIMIT, REQUEST_NOT_RUN);
+	if (asked <= 1)
+		return 0;
+	fit = qless_count_poppable(req->engine, req->now, op->pop.queue, asked, room, true);
+	if (fit >= asked)
+		return 0;
+	rc = request_advance(req, QLESS_ADVANCE_POP, op->pop.queue, asked);
+	op->pop.count =
+		qless_count_poppable(req->engine, req->now, op->pop.queue, asked, room, false);
+	return rc;
+}
+
+/* The jobs are few enough, so the limit of the reply does not apply. */
+static int answer_pop(struct request *req, const struct operation_outcome *outcome)
+{
+	size_t max = req->reply->max;
+	int rc;
+
+	req->reply->max = REPLY_NO_MAX;
+	rc = reply_jobs(req, &outcome->jobs);
+	req->reply->max = max;
+	return rc;
 }
 
 int classic_pop(struct request *req)
 {
-	return request_operation(req, decode_pop, answer_pop);
+	struct operation_outcome outcome;
+	struct operation op;
+	int rc = decode_pop(req, &op);
+
+	if (rc == 0)
+		rc = limit_pop(req, &op);
+	if (rc == 0)
+		rc = request_run(req, &op, &outcome);
+	return rc < 0 ? rc : answer_pop(req, &outcome);
 }
 
 int classic_peek(struct request *req)

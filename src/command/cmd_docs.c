@@ -134,7 +134,7 @@ void cmd_command_docs(struct request *req)
 		write_docs(req->reply, t, cmd);
 		count++;
 	}
-	for (size_t i = 0; i < req->nargs; i++) {
+	for (size_t i = 0; i < req->nargs && reply_is_wanted(req->reply); i++) {
 		cmd = command_table_find(t, req->args[i]);
 		if (cmd == NULL)
 			continue;

@@ -70,7 +70,7 @@ void cmd_hmget(struct request *req)
 	if (!key_open_any(req, KEYSPACE_HASH, &key, &exists))
 		return;
 	reply_array(req->reply, req->nargs - 1);
-	for (size_t i = 1; i < req->nargs; i++) {
+	for (size_t i = 1; i < req->nargs && reply_is_wanted(req->reply); i++) {
 		if (exists)
 			write_field(req, &key, req->args[i]);
 		else

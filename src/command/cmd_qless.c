@@ -36,6 +36,10 @@ void qless_run(struct request *req, const struct qless_str *argv, size_t argc)
 		admission_refuse(req, &verdict);
 		return;
 	}
+	if (req->reply->is_full && !command_changes(req->row, req->args, req->nargs)) {
+		classic_write_limit(req, STR(REQUEST_NOT_RUN));
+		return;
+	}
 	if (req->env->note_now != NULL)
 		req->env->note_now(req->env->arg, req->session, req->now);
 	classic_run(req);

@@ -1,10 +1,13 @@
 #include "command/request.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "command/classic.h"
 #include "command/databases.h"
 #include "command/dialect.h"
 #include "command/scripts.h"
+#include "command/table.h"
 #include "resp/reply.h"
 #include "util/glob.h"
 
@@ -42,6 +45,17 @@ void request_use_database(struct request *req, struct database *database)
 	req->dialect = req->script != NULL ? req->script->dialect : &dialect_classic;
 	req->style = dialect_style(req->dialect, req->form == REQUEST_SCRIPT);
 	req->scratch = req->env->scratch;
+}
+
+void request_refuse_large(struct request *req, size_t max_bytes)
+{
+	bool has_changed = command_changes(req->row, req->args, req->nargs);
+	char text[128];
+	int len = snprintf(text, sizeof text, "%s larger than max-reply-size (%zu bytes)",
+			   has_changed ? "The command ran, but its reply is" : "The reply is",
+			   max_bytes);
+
+	classic_write_limit(req, str_make(text, (size_t)len));
 }
 
 bool request_check_pattern(struct request *req, struct qless_str pattern)

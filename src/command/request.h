@@ -179,8 +179,16 @@ struct request {
 	double until;			/* the latest time that the command used: `now`, or later */
 };
 
+/* The error of a command that only reads, after a reply of its transaction became too large. */
+#define REQUEST_NOT_RUN \
+	"Not run, because an earlier reply of this transaction is larger than max-reply-size"
+
 /* Makes this a request on the queues of a database. */
 void request_use_database(struct request *req, struct database *database);
+
+/* Replaces a reply that became larger than max-reply-size by an error, which says whether the
+ * command has changed something. */
+void request_refuse_large(struct request *req, size_t max_bytes);
 
 /* Whether a glob is within the limit of its length. Otherwise writes an error. */
 bool request_check_pattern(struct request *req, struct qless_str pattern);

@@ -13,6 +13,7 @@
 #include "engine/limit.h"
 #include "engine/lock.h"
 #include "engine/queue.h"
+#include "engine/recur.h"
 #include "engine/run.h"
 #include "engine/stats.h"
 #include "engine/vec.h"
@@ -154,6 +155,77 @@ int qless_pop(struct qless *q, double now, struct qless_str queue_text,
 	}
 	set_result(q, ret_jobs);
 	return 0;
+}
+
+/* Bytes of a dependent in the listing of its job, roughly. */
+#define DEPENDENT_BYTES 64
+
+/* Bytes of what a job has most of. */
+static size_t job_bytes(const struct qless_job *job)
+{
+	size_t bytes = job->node.aux + job->history.len;
+
+	if (job->extra != NULL && job->extra->dependents != NULL)
+		bytes += (size_t)skiplist_count(job->extra->dependents) * DEPENDENT_BYTES;
+	return bytes;
+}
+
+/* Bytes of up to `count` jobs that are due, and as many jobs of each recurring one. */
+static size_t due_bytes(const struct queue *queue, double now, int64_t count)
+{
+	const struct skipnode *node;
+	size_t bytes = 0;
+	int64_t left = count;
+
+	node = skiplist_first(&queue->scheduled);
+	for (; left > 0 && node != NULL && node->score <= now; left--, node = skiplist_next(node))
+		bytes += job_bytes(job_from_node(node));
+	left = count;
+	node = skiplist_first(&queue->recurring);
+	for (; left > 0 && node != NULL && node->score <= now; left--, node = skiplist_next(node))
+		bytes += (size_t)count * recur_from_node(node)->data_len;
+	return bytes;
+}
+
+/* Takes a job off the budget. Returns false if it is too large for what is left. */
+static bool takes_job(const struct skipnode *node, size_t *left)
+{
+	size_t bytes = job_bytes(job_from_node(node));
+
+	if (bytes > *left)
+		return false;
+	*left -= bytes;
+	return true;
+}
+
+int64_t qless_count_poppable(struct qless *q, double now, struct qless_str queue_text,
+			     int64_t count, size_t max_bytes, bool due)
+{
+	const struct queue *queue = queue_recall(q, queue_text);
+	const struct skipnode *node;
+	size_t left = max_bytes;
+	int64_t fit = 0;
+
+	if (queue == NULL)
+		return count;
+	if (due) {
+		size_t bytes = due_bytes(queue, now, count);
+
+		if (bytes > left)
+			return 1;
+		left -= bytes;
+	}
+	node = skiplist_first(&queue->locks);
+	for (; fit < count && lock_is_expired(node, now); fit++, node = skiplist_next(node)) {
+		if (!takes_job(node, &left))
+			return fit > 0 ? fit : 1;
+	}
+	node = skiplist_last(&queue->work);
+	for (; fit < count && node != NULL; fit++, node = skiplist_prev(node)) {
+		if (!takes_job(node, &left))
+			return fit > 0 ? fit : 1;
+	}
+	return count;
 }
 
 int qless_peek(struct qless *q, double now, struct qless_str queue_text, int64_t count,

@@ -20,7 +20,21 @@
 
 void reply_init(struct reply *r, const struct reply_ops *ops, struct chain *out)
 {
-	*r = (struct reply){ .ops = ops, .out = out };
+	*r = (struct reply){ .ops = ops, .out = out, .max = REPLY_NO_MAX };
+}
+
+bool reply_fill(struct reply *r)
+{
+	r->muted = true;
+	r->is_full = true;
+	return false;
+}
+
+void reply_cut(struct reply *r, size_t len)
+{
+	if (len < r->out->len)
+		chain_truncate(r->out, len);
+	r->muted = false;
 }
 
 /* ---- errors ---- */
@@ -109,13 +123,16 @@ void reply_deferred_begin(struct reply *r, struct reply_deferred *d, enum reply_
 	d->type = type;
 	chain_init(&d->body, r->out->pool);
 	d->out = r->out;
+	d->max = r->max;
+	if (r->max != REPLY_NO_MAX)
+		r->max = reply_room(r);
 	r->out = &d->body;
 }
 
 void reply_deferred_append(struct reply *r, struct reply_deferred *d, struct qless_str piece)
 {
 	assert(d->type == REPLY_TEXT);
-	if (!r->muted)
+	if (reply_takes(r, piece.len))
 		chain_append_str(&d->body, piece);
 }
 
@@ -123,6 +140,7 @@ void reply_deferred_leave(struct reply *r, struct reply_deferred *d)
 {
 	assert(r->out == &d->body);
 	r->out = d->out;
+	r->max = d->max;
 }
 
 /* Back to the chain from before begin, unless it has been left already. */
@@ -135,7 +153,9 @@ static void leave_body(struct reply *r, struct reply_deferred *d)
 void reply_deferred_end(struct reply *r, struct reply_deferred *d, size_t count)
 {
 	leave_body(r, d);
-	if (!r->muted)
+	if (r->muted)
+		chain_done(&d->body);
+	else
 		r->ops->finish(r, d, count);
 	assert(d->body.len == 0);
 }

@@ -9,6 +9,9 @@
  * An aggregate is a header with a count, followed by that many values. If the count is not known
  * before the values, use reply_deferred_begin().
  *
+ * A reply may have a limit. The value that would exceed it is not written, and neither is any after
+ * it: the reply is full. The caller then cuts what was written, and replies with an error instead.
+ *
  * Pure: no I/O, no clock, no globals.
  */
 #ifndef RESP_REPLY_H
@@ -25,6 +28,8 @@
 #define REPLY_ERROR_CODE_MAX 31
 /* Longest text that reply_errorf() sends, in bytes. */
 #define REPLY_ERROR_TEXT_MAX 4096
+/* Bytes of a reply without a limit. */
+#define REPLY_NO_MAX (SIZE_MAX / 4)
 
 struct reply;
 struct reply_deferred;
@@ -61,7 +66,9 @@ struct reply_ops {
 struct reply {
 	const struct reply_ops *ops; /* may change between two replies (HELLO) */
 	struct chain *out;	     /* borrowed */
+	size_t max;		     /* bytes that `out` may hold; REPLY_NO_MAX: any number */
 	bool muted;		     /* nothing is written, but errors count (CLIENT REPLY OFF) */
+	bool is_full;		     /* a value exceeded `max`; the reply is muted then */
 	uint64_t errors; /* number of error replies, which a caller compares before and after a
 			    command */
 	char last_error[REPLY_ERROR_CODE_MAX + 1]; /* code word of the last error reply */
@@ -69,12 +76,42 @@ struct reply {
 
 void reply_init(struct reply *r, const struct reply_ops *ops, struct chain *out);
 
+/* ---- limits ---- */
+
+/* A value exceeds the limit: mutes the reply. Returns false. */
+bool reply_fill(struct reply *r);
+
+/* Returns whether a value of about that many bytes is to be written. Short values count as 0: they
+ * exceed the limit by less than a line. */
+static inline bool reply_takes(struct reply *r, size_t bytes)
+{
+	if (r->muted)
+		return false;
+	return r->out->len + bytes <= r->max || reply_fill(r);
+}
+
+/* Returns whether anything that is written now has an effect. A long listing ends early if not. */
+static inline bool reply_is_wanted(const struct reply *r)
+{
+	return !r->muted;
+}
+
+/* Returns how many bytes may still be written. */
+static inline size_t reply_room(const struct reply *r)
+{
+	return r->out->len < r->max ? r->max - r->out->len : 0;
+}
+
+/* Removes what was written after the first `len` bytes of `out`, and writes again. The reply stays
+ * full. No deferred value is open. */
+void reply_cut(struct reply *r, size_t len);
+
 /* ---- simple replies ---- */
 
 /* A simple string. CR and LF in it become blanks. */
 static inline void reply_status(struct reply *r, struct qless_str text)
 {
-	if (!r->muted)
+	if (reply_takes(r, 0))
 		r->ops->status(r, text);
 }
 
@@ -95,38 +132,38 @@ void reply_error_line(struct reply *r, struct qless_str line);
 
 static inline void reply_integer(struct reply *r, int64_t value)
 {
-	if (!r->muted)
+	if (reply_takes(r, 0))
 		r->ops->integer(r, value);
 }
 
 static inline void reply_boolean(struct reply *r, bool value)
 {
-	if (!r->muted)
+	if (reply_takes(r, 0))
 		r->ops->boolean(r, value);
 }
 
 static inline void reply_null(struct reply *r)
 {
-	if (!r->muted)
+	if (reply_takes(r, 0))
 		r->ops->null(r);
 }
 
 static inline void reply_null_array(struct reply *r)
 {
-	if (!r->muted)
+	if (reply_takes(r, 0))
 		r->ops->null_array(r);
 }
 
 static inline void reply_double(struct reply *r, double value)
 {
-	if (!r->muted)
+	if (reply_takes(r, 0))
 		r->ops->number(r, value);
 }
 
 /* `digits` is an integer of any length in decimal. */
 static inline void reply_big_number(struct reply *r, struct qless_str digits)
 {
-	if (!r->muted)
+	if (reply_takes(r, 0))
 		r->ops->big_number(r, digits);
 }
 
@@ -134,7 +171,7 @@ static inline void reply_big_number(struct reply *r, struct qless_str digits)
 
 static inline void reply_bulk(struct reply *r, struct qless_str s)
 {
-	if (!r->muted)
+	if (reply_takes(r, s.len))
 		r->ops->bulk(r, s);
 }
 
@@ -144,7 +181,7 @@ void reply_bulkf(struct reply *r, const char *format, ...) __attribute__((format
 /* Text for people. `type` is exactly three bytes: "txt" or "mkd". */
 static inline void reply_verbatim(struct reply *r, const char *type, struct qless_str s)
 {
-	if (!r->muted)
+	if (reply_takes(r, s.len))
 		r->ops->verbatim(r, type, s);
 }
 
@@ -152,7 +189,7 @@ static inline void reply_verbatim(struct reply *r, const char *type, struct qles
 
 static inline void reply_header(struct reply *r, enum reply_type type, size_t count)
 {
-	if (!r->muted)
+	if (reply_takes(r, 0))
 		r->ops->header(r, type, count);
 }
 
@@ -195,6 +232,7 @@ struct reply_deferred {
 	enum reply_type type;
 	struct chain body;
 	struct chain *out;
+	size_t max; /* of the reply, for `out` */
 };
 
 void reply_deferred_begin(struct reply *r, struct reply_deferred *d, enum reply_type type);
@@ -202,7 +240,8 @@ void reply_deferred_append(struct reply *r, struct reply_deferred *d, struct qle
 void reply_deferred_leave(struct reply *r, struct reply_deferred *d);
 void reply_deferred_end(struct reply *r, struct reply_deferred *d, size_t count);
 
-/* Forget what was written since begin; errors stay counted. */
+/* Forget what was written since begin; errors stay counted. The end does that, too, if the reply is
+ * muted. */
 void reply_deferred_drop(struct reply *r, struct reply_deferred *d);
 
 /* For the operation `finish`: moves the body to r->out. */

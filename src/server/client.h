@@ -35,6 +35,10 @@ enum client_kind {
 struct client_ops {
 	/* Send the bytes that were added to `out` or `messages`, and enforce limits. */
 	void (*output_grew)(struct client *c);
+	/* Returns how many bytes of output the client may still get before its limit ends it. */
+	size_t (*output_room)(struct client *c);
+	/* The output would exceed the limit: drop it, and end the client. */
+	void (*output_exceeded)(struct client *c);
 	/* Run no more requests. The client ends when its output has left. */
 	void (*finish)(struct client *c);
 	/* End the client at the end of this turn, and drop its output. `reason` goes to the log
@@ -51,8 +55,9 @@ struct client {
 	bool is_monitor; /* on server->clients.monitors */
 	bool no_evict;
 	bool no_touch;
-	bool reply_off;	      /* CLIENT REPLY OFF */
-	bool skip_next_reply; /* CLIENT REPLY SKIP, for the command after it */
+	bool reply_off;		/* CLIENT REPLY OFF */
+	bool skip_next_reply;	/* CLIENT REPLY SKIP, for the command after it */
+	bool reply_ends_client; /* its limit of output is nearer than max-reply-size */
 
 	struct reply writer;   /* writes replies to `out` */
 	struct chain out;      /* replies and messages that have not left */

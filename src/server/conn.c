@@ -162,6 +162,8 @@ struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *
 {
 	static const struct client_ops ops = {
 		.output_grew = conn_on_output,
+		.output_room = conn_output_room,
+		.output_exceeded = conn_on_output_exceeded,
 		.finish = finish_client,
 		.drop = drop_client,
 	};

@@ -56,9 +56,9 @@ static bool over_limits(struct conn *c)
 
 /* The connection is closed at the end of the turn, because the caller may be walking a list that
  * holds it. */
-void conn_enforce_output_limits(struct conn *c)
+static void mark_over_limit(struct conn *c)
 {
-	if (c->over_limit || !over_limits(c))
+	if (c->over_limit)
 		return;
 	if (c->client.session.user != NULL || complaints_take(&c->client.server->complaints))
 		log_write(LOG_LEVEL_WARNING,
@@ -72,6 +72,23 @@ void conn_enforce_output_limits(struct conn *c)
 	TAILQ_INSERT_TAIL(&c->client.server->conns.over_limit, c, over_limit_link);
 }
 
+void conn_enforce_output_limits(struct conn *c)
+{
+	if (over_limits(c))
+		mark_over_limit(c);
+}
+
+size_t conn_output_room(struct client *client)
+{
+	const struct conn *c = conn_of(client);
+	size_t max = output_limit_of(c)->hard_bytes;
+	size_t pending = pending_output(c);
+
+	if (max == 0)
+		return REPLY_NO_MAX;
+	return pending < max ? max - pending : 0;
+}
+
 /* Drop the output of a connection that exceeded its limit. It is closed at the end of the turn,
  * and its socket may become writable before that. */
 static void drop_output(struct conn *c)
@@ -80,6 +97,14 @@ static void drop_output(struct conn *c)
 	chain_done(&c->client.messages);
 	c->cleared = 0;
 	conn_forget_held(c);
+}
+
+void conn_on_output_exceeded(struct client *client)
+{
+	struct conn *c = conn_of(client);
+
+	if (c->state != CONN_DEAD)
+		mark_over_limit(c);
 }
 
 void conn_on_output(struct client *client)

@@ -132,6 +132,37 @@ static void account(const struct request *req, const struct command *row, int64_
 				   elapsed_ns / 1000);
 }
 
+/*
+ * Limits of a reply
+ */
+
+/* Begins a reply that no other one contains. */
+static void limit_reply(struct client *c)
+{
+	size_t max = c->server->config->max_reply_bytes;
+	size_t room = c->ops->output_room(c);
+
+	c->reply_ends_client = room < max;
+	c->writer.max = c->out.len + (room < max ? room : max);
+	c->writer.is_full = false;
+}
+
+/* Replaces a reply that became too large, which began after `begin` bytes of output. If the limit
+ * of the client was in the way, the client ends, and never reads the error. */
+static void replace_large_reply(struct request *req, size_t begin)
+{
+	struct client *c = client_of(req);
+	size_t max = c->writer.max;
+
+	reply_cut(&c->writer, begin);
+	c->writer.max = REPLY_NO_MAX;
+	request_refuse_large(req, c->server->config->max_reply_bytes);
+	c->writer.max = max;
+	c->server->stats.large_replies++;
+	if (c->reply_ends_client)
+		c->ops->output_exceeded(c);
+}
+
 void dispatch_run(struct request *req)
 {
 	struct client *c = client_of(req);
@@ -140,6 +171,8 @@ void dispatch_run(struct request *req)
 	uint64_t errors = c->writer.errors;
 	struct client *outer = s->clients.running;
 	int64_t start_ns = s->clocks.lap_ns;
+	size_t begin = c->out.len;
+	size_t max = c->writer.max;
 
 	assert(row->handler != NULL);
 	if (!TAILQ_EMPTY(&s->clients.monitors) && (row->flags & CMD_NO_MONITOR) == 0 &&
@@ -147,7 +180,12 @@ void dispatch_run(struct request *req)
 		monitor_feed(c, req->argv, req->argc);
 	c->last_command = row;
 	s->clients.running = c;
+	if (max == REPLY_NO_MAX)
+		limit_reply(c);
 	row->handler(req);
+	if (c->writer.muted && c->writer.is_full)
+		replace_large_reply(req, begin);
+	c->writer.max = max;
 	s->clients.running = outer;
 	s->clocks.lap_ns = clock_mono_ns();
 	account(req, row, s->clocks.lap_ns - start_ns, c->writer.errors - errors);

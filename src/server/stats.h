@@ -50,6 +50,7 @@ struct server_stats {
 	uint64_t reads;
 	uint64_t writes;
 	uint64_t output_limit_disconnects;
+	uint64_t large_replies;
 	uint64_t query_limit_disconnects;
 	uint64_t auth_failures;
 	uint64_t auth_delays;

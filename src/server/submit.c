@@ -125,6 +125,13 @@ static void ignore_output(struct client *client)
 	(void)client;
 }
 
+/* The caller frees the reply soon, so only max-reply-size limits it. */
+static size_t unlimited_room(struct client *client)
+{
+	(void)client;
+	return REPLY_NO_MAX;
+}
+
 static void close_client(struct client *client)
 {
 	container_of(client, struct submitter, client)->is_closed = true;
@@ -141,6 +148,8 @@ void submitter_init(struct submitter *by, struct server *s, const char *name,
 {
 	static const struct client_ops ops = {
 		.output_grew = ignore_output,
+		.output_room = unlimited_room,
+		.output_exceeded = ignore_output,
 		.finish = close_client,
 		.drop = drop_client,
 	};

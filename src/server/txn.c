@@ -183,10 +183,12 @@ static void run_queued(struct client *c, const struct queued_command *q)
 	struct request req = dispatch_make_request(c, q->cmd, q->argv, q->argc, q->name_args);
 	struct verdict verdict = admission_decide_queued(&req);
 
-	if (verdict.kind == VERDICT_RUN)
-		dispatch_run(&req);
-	else
+	if (verdict.kind != VERDICT_RUN)
 		admission_refuse(&req, &verdict);
+	else if (c->writer.is_full && !command_changes(q->cmd, req.args, req.nargs))
+		reply_error(&c->writer, "ERR", STR(REQUEST_NOT_RUN));
+	else
+		dispatch_run(&req);
 }
 
 /* A key that existed when its database was flushed has changed, even if the same key exists

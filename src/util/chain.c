@@ -165,6 +165,33 @@ int chain_peek(const struct chain *c, struct iovec *iov, int max, size_t limit)
 	return count;
 }
 
+void chain_truncate(struct chain *c, size_t len)
+{
+	struct chain rest;
+	struct chunk *last = c->head;
+	size_t left = len;
+
+	assert(len <= c->len);
+	if (len == 0) {
+		chain_done(c);
+		return;
+	}
+	for (; left > last->end - last->start; last = last->next)
+		left -= last->end - last->start;
+	chain_init(&rest, c->pool);
+	rest.head = last->next;
+	for (const struct chunk *chunk = rest.head; chunk != NULL; chunk = chunk->next) {
+		rest.len += chunk->end - chunk->start;
+		rest.allocated += sizeof *chunk + chunk->cap;
+	}
+	last->end = last->start + left;
+	last->next = NULL;
+	c->tail = last;
+	c->len = len;
+	c->allocated -= rest.allocated;
+	chain_done(&rest);
+}
+
 void chain_consume(struct chain *c, size_t len)
 {
 	assert(len <= c->len);

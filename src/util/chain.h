@@ -82,6 +82,9 @@ void chain_move(struct chain *to, struct chain *from);
  * Returns the number of pieces. */
 int chain_peek(const struct chain *c, struct iovec *iov, int max, size_t limit);
 
+/* Keeps the first `len` bytes, and removes those after them. */
+void chain_truncate(struct chain *c, size_t len);
+
 /* Removes `len` bytes from the front. */
 void chain_consume(struct chain *c, size_t len);
 

@@ -297,6 +297,29 @@ static void a_deferred_text_is_one_bulk_string(void)
 	assert_written(STR("$0\r\n\r\n"));
 }
 
+/* Values after the one that is too large are not written either, at any depth. */
+static void a_reply_is_full_when_a_value_exceeds_its_limit(void)
+{
+	struct reply_deferred map, list;
+
+	reply_status(&w, STR("before"));
+	w.max = out.len + 40;
+	reply_deferred_begin(&w, &map, REPLY_MAP);
+	reply_bulk(&w, STR("a"));
+	reply_deferred_begin(&w, &list, REPLY_ARRAY);
+	reply_bulk(&w, STR("12345678901234567890"));
+	TEST_ASSERT_FALSE(w.is_full);
+	reply_bulk(&w, STR("12345678901234567890"));
+	TEST_ASSERT_TRUE(w.is_full && !reply_is_wanted(&w));
+	reply_integer(&w, 1);
+	reply_deferred_end(&w, &list, 3);
+	reply_deferred_end(&w, &map, 1);
+	reply_cut(&w, 9);
+	w.max = REPLY_NO_MAX;
+	reply_error(&w, "ERR", STR("large"));
+	assert_written(STR("+before\r\n-ERR large\r\n"));
+}
+
 static void large_deferred_replies_are_complete(void)
 {
 	struct buf expected = BUF_INIT(BUF_NO_MAX);
@@ -437,6 +460,7 @@ int main(int argc, char **argv)
 	RUN(every_aggregate_is_an_array_in_resp2);
 	RUN(a_deferred_count_precedes_its_values);
 	RUN(a_deferred_text_is_one_bulk_string);
+	RUN(a_reply_is_full_when_a_value_exceeds_its_limit);
 	RUN(large_deferred_replies_are_complete);
 	RUN(small_deferred_replies_share_chunks);
 	RUN(deferred_replies_can_be_dropped);

@@ -70,6 +70,26 @@ static void a_large_append_fills_the_tail_first(void)
 	free(bytes);
 }
 
+static void a_chain_can_be_cut_anywhere(void)
+{
+	size_t size = 3 * CHAIN_CHUNK_BYTES;
+	char *bytes = calloc(1, size), last[1];
+
+	for (size_t len = 0; len <= size; len += CHAIN_CHUNK_BYTES / 2) {
+		for (size_t i = 0; i < size; i += CHAIN_CHUNK_BYTES / 2)
+			chain_append(&c, bytes, CHAIN_CHUNK_BYTES / 2);
+		chain_truncate(&c, len);
+		TEST_ASSERT_EQUAL_size_t(len, c.len);
+		TEST_ASSERT_LESS_OR_EQUAL_size_t(len + 2 * CHAIN_CHUNK_BYTES, c.allocated);
+		chain_append(&c, "!", 1);
+		chain_consume(&c, len);
+		TEST_ASSERT_EQUAL_size_t(1, take(last, 1));
+		TEST_ASSERT_EQUAL_INT('!', last[0]);
+		TEST_ASSERT_EQUAL_size_t(0, c.allocated);
+	}
+	free(bytes);
+}
+
 static void a_long_chain_takes_larger_chunks_and_uses_at_least_half_of_them(void)
 {
 	size_t chunks = 0;
@@ -163,6 +183,7 @@ int main(int argc, char **argv)
 	RUN(an_empty_chain_holds_no_memory);
 	RUN(the_pool_keeps_at_most_its_maximum);
 	RUN(a_large_append_fills_the_tail_first);
+	RUN(a_chain_can_be_cut_anywhere);
 	RUN(a_long_chain_takes_larger_chunks_and_uses_at_least_half_of_them);
 	RUN(the_end_of_a_large_piece_fits_into_its_chunk);
 	RUN(reserved_room_is_in_one_piece);
