@@ -98,10 +98,9 @@ static enum result fix(const struct options *o, const struct recovery *r)
 {
 	struct buf error = BUF_INIT(ERROR_MAX), kept = BUF_INIT(BUF_NO_MAX);
 	enum result result = RESULT_DAMAGED;
-	int lock;
+	struct directory_lock lock;
 
-	lock = repair_lock(&journal_io_system, o->dir, &error);
-	if (lock < 0) {
+	if (repair_lock(&lock, &journal_io_system, o->dir, &error) < 0) {
 		result = RESULT_TROUBLE;
 	} else if (repair_is_possible(r, &error) && ask(o, r) &&
 		   repair_cut(&journal_io_system, o->dir, r, &kept, &error) == 0) {
@@ -110,8 +109,7 @@ static enum result fix(const struct options *o, const struct recovery *r)
 	}
 	if (error.len > 0)
 		fprintf(stderr, "qlessd-check: %s\n", buf_cstr(&error));
-	if (lock >= 0)
-		close(lock);
+	directory_lock_release(&lock, &journal_io_system);
 	buf_done(&error);
 	buf_done(&kept);
 	return result;

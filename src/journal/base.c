@@ -81,7 +81,7 @@ void base_begin(struct base_writer *w, const struct base_options *options)
 				   .out = BUF_INIT(BUF_NO_MAX),
 				   .started_us = clock_mono_us() };
 	journal_base_path(path, options->dir, options->number);
-	w->fd = options->io->open(options->io->arg, path, O_WRONLY | O_CREAT | O_TRUNC);
+	w->fd = journal_create_file(options->io, path);
 	w->rc = w->fd < 0 ? w->fd : 0;
 	record_encode_header(&header, head);
 	buf_append(&w->out, head, sizeof head);

@@ -83,8 +83,7 @@ void journal_close(struct journal *j, struct buf *ret_error)
 	segment_leave(&j->segment, j->io);
 	rewriter_free(j->rewriter);
 	helper_free(j->helper);
-	if (j->lock_fd >= 0)
-		j->io->close(j->io->arg, j->lock_fd);
+	directory_lock_release(&j->lock, j->io);
 	manifest_done(&j->files.manifest);
 	backlog_done(&j->backlog);
 	commit_log_done(&j->log);

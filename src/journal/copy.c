@@ -146,7 +146,9 @@ static int copy_file(struct copy *c, size_t i)
 	int rc, to;
 
 	file_path(c, i, c->to, path);
-	to = c->io->open(c->io->arg, path, O_WRONLY | O_CREAT | O_TRUNC);
+	/* An earlier attempt that failed may have left the file. */
+	c->io->remove(c->io->arg, path);
+	to = journal_create_file(c->io, path);
 	if (to < 0)
 		return complain(c, path, to);
 	rc = copy_bytes(c, c->fds[i], to);

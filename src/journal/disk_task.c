@@ -184,7 +184,7 @@ static int do_create(struct disk_task *task, const struct disk *disk)
 	int fd, rc;
 
 	journal_log_path(path, disk->dir, task->create.header.number);
-	fd = io->open(io->arg, path, O_WRONLY | O_CREAT | O_TRUNC);
+	fd = journal_create_file(io, path);
 	if (fd < 0)
 		return fd;
 	task->result.created_fd = fd;

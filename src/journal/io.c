@@ -220,6 +220,11 @@ bool journal_is_disk_full(int rc)
 	return rc == -ENOSPC || rc == -EDQUOT;
 }
 
+int journal_create_file(const struct journal_io *io, const char *path)
+{
+	return io->open(io->arg, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+}
+
 int journal_write_all(const struct journal_io *io, int fd, const void *bytes, size_t len,
 		      uint64_t offset, size_t *ret_written)
 {

@@ -50,6 +50,10 @@ extern const struct journal_io journal_io_system;
 /* Whether a call failed because the disk is full. */
 bool journal_is_disk_full(int rc);
 
+/* Create a file for writing. -EEXIST if the name is taken, even by a symbolic link that leads
+ * nowhere: nothing that this program has not made is written to. */
+int journal_create_file(const struct journal_io *io, const char *path);
+
 /* Write all bytes, in several calls if necessary. *ret_written is the number of bytes written. */
 int journal_write_all(const struct journal_io *io, int fd, const void *bytes, size_t len,
 		      uint64_t offset, size_t *ret_written);

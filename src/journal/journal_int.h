@@ -21,6 +21,7 @@
 #include "journal/disk_task.h"
 #include "journal/helper.h"
 #include "journal/journal.h"
+#include "journal/lock.h"
 #include "journal/manifest.h"
 #include "journal/pace.h"
 #include "journal/rewrite.h"
@@ -71,7 +72,7 @@ struct journal {
 	struct commit_log log;
 	struct journal_options options;
 	const struct journal_io *io;
-	int lock_fd;
+	struct directory_lock lock;
 	uint64_t salt; /* of all files */
 	struct files files;
 	struct segment segment;

@@ -16,6 +16,9 @@
 #define FIRST_LINE "qlessd-manifest 1"
 /* Bytes that a slash, the name of a file and a NUL never exceed. */
 #define NAME_ROOM 64
+/* Largest number of a file that counts when a new file gets its number. No log has that many files,
+ * and numbers can still increase from there. */
+#define NUMBER_MAX (UINT64_MAX / 2)
 
 void manifest_done(struct manifest *m)
 {
@@ -200,6 +203,17 @@ done:
 	return rc;
 }
 
+/* A crash may have left a file of that name, which no log needs. */
+static int create_anew(const struct journal_io *io, const char *path)
+{
+	int fd = journal_create_file(io, path);
+
+	if (fd != -EEXIST)
+		return fd;
+	io->remove(io->arg, path);
+	return journal_create_file(io, path);
+}
+
 int manifest_write_file(const struct manifest *m, const struct journal_io *io, const char *path)
 {
 	struct buf text = BUF_INIT(BUF_NO_MAX);
@@ -207,7 +221,7 @@ int manifest_write_file(const struct manifest *m, const struct journal_io *io, c
 	int fd, rc;
 
 	manifest_format(m, &text);
-	fd = io->open(io->arg, path, O_WRONLY | O_CREAT | O_TRUNC);
+	fd = create_anew(io, path);
 	rc = fd < 0 ? fd : journal_write_all(io, fd, buf_data(&text), text.len, 0, &written);
 	if (rc == 0)
 		rc = io->sync(io->arg, fd);
@@ -271,4 +285,26 @@ bool journal_parse_name(const char *name, bool *ret_is_base, uint64_t *ret_numbe
 {
 	*ret_is_base = journal_parse_number(name, "base-", ret_number);
 	return *ret_is_base || journal_parse_number(name, "log-", ret_number);
+}
+
+static void note_number(void *arg, const char *name)
+{
+	static const char *const prefixes[] = { "base-", "log-", MANIFEST_NAME "-" };
+	uint64_t *highest = arg, number;
+
+	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+		struct qless_str text = str_from(name);
+
+		if (!skip_word(&text, str_from(prefixes[i])))
+			continue;
+		text.len = strspn(text.ptr, "0123456789");
+		if (take_number(&text, &number) && number <= NUMBER_MAX && number > *highest)
+			*highest = number;
+	}
+}
+
+int journal_find_highest(const struct journal_io *io, const char *dir, uint64_t *ret_number)
+{
+	*ret_number = 0;
+	return io->list(io->arg, dir, note_number, ret_number);
 }

@@ -58,7 +58,8 @@ int manifest_read(struct manifest *m, const struct journal_io *io, const char *d
 		  struct buf *ret_error);
 int manifest_read_file(struct manifest *m, const struct journal_io *io, const char *path,
 		       struct buf *ret_error);
-/* Write a manifest to a file with any name, and sync the file. */
+/* Write a manifest to a new file with any name, and sync the file. Removes a file that has the
+ * name. */
 int manifest_write_file(const struct manifest *m, const struct journal_io *io, const char *path);
 /* Make a manifest the current one: write it under another name, sync it and the directory, rename
  * it and sync the directory again. The files that it names exist and are synced. If this fails and
@@ -74,6 +75,9 @@ void journal_base_path(char to[JOURNAL_PATH_MAX], const char *dir, uint64_t numb
 int journal_check_dir(const char *dir);
 /* Returns whether a name is that of a snapshot or a log segment. */
 bool journal_parse_name(const char *name, bool *ret_is_base, uint64_t *ret_number);
+/* Get the highest number in the names of the files in a directory, whatever follows the number. A
+ * new file gets a higher one, so it never has the name of a file that is there. 0 or an errno. */
+int journal_find_highest(const struct journal_io *io, const char *dir, uint64_t *ret_number);
 /* Read the number that follows a prefix. Returns false if the name has another form. */
 bool journal_parse_number(const char *name, const char *prefix, uint64_t *ret_number);
 

@@ -13,24 +13,14 @@
 #include "sys/clock.h"
 #include "sys/entropy.h"
 #include "util/mem.h"
+#include "util/minmax.h"
 
 static int take_lock(struct journal *j, struct buf *ret_error)
 {
-	char path[JOURNAL_PATH_MAX];
-	int rc;
+	int rc = directory_lock_take(&j->lock, j->io, j->options.dir, ret_error);
 
-	journal_path(path, j->options.dir, MANIFEST_LOCK);
-	j->lock_fd = j->io->open(j->io->arg, path, O_RDWR | O_CREAT);
-	if (j->lock_fd < 0) {
-		buf_printf(ret_error, "cannot use the directory %s: %s: %s", j->options.dir, path,
-			   strerror(-j->lock_fd));
-		return j->lock_fd;
-	}
-	rc = j->io->lock(j->io->arg, j->lock_fd);
 	if (rc == -EWOULDBLOCK)
 		buf_printf(ret_error, "another process uses the directory %s", j->options.dir);
-	else if (rc < 0)
-		buf_printf(ret_error, "cannot lock %s: %s", path, strerror(-rc));
 	return rc;
 }
 
@@ -53,7 +43,8 @@ struct journal *journal_open(const struct journal_options *options, struct buf *
 
 	j->options = *options;
 	j->io = options->io != NULL ? options->io : &journal_io_system;
-	j->lock_fd = j->rewrite.process.fd = -1;
+	j->lock = DIRECTORY_LOCK_NONE;
+	j->rewrite.process.fd = -1;
 	segment_init(&j->segment);
 	backlog_init(&j->backlog);
 	commit_log_init(&j->log, &journal_log_ops);
@@ -116,6 +107,19 @@ static void set_positions(struct journal *j, uint64_t sequence)
 	j->log.last = sequence;
 	j->positions = (struct positions){ .written = sequence, .synced = sequence };
 	journal_publish(j);
+}
+
+/* No number of a file that is there is used again, even if no manifest names the file. */
+static int choose_next_number(struct journal *j, struct buf *ret_error)
+{
+	uint64_t highest;
+	int rc = journal_find_highest(j->io, j->options.dir, &highest);
+
+	if (rc < 0)
+		buf_printf(ret_error, "cannot read the directory %s: %s", j->options.dir,
+			   strerror(-rc));
+	j->files.next_number = max_u64(highest, manifest_highest(&j->files.manifest)) + 1;
+	return rc;
 }
 
 /* Make a segment that begins after `sequence`, and add it to the current manifest. */
@@ -184,7 +188,7 @@ static int mark_unfinished(struct journal *j)
 	int fd;
 
 	journal_path(path, j->options.dir, MANIFEST_UNFINISHED);
-	fd = j->io->open(j->io->arg, path, O_WRONLY | O_CREAT);
+	fd = j->io->open(j->io->arg, path, O_WRONLY | O_CREAT | O_NOFOLLOW);
 	if (fd < 0)
 		return fd;
 	j->io->close(j->io->arg, fd);
@@ -209,10 +213,11 @@ static int begin_empty(struct journal *j, struct buf *ret_error)
 		return -EBADMSG;
 	}
 	rc = check_empty(j, ret_error);
+	if (rc == 0)
+		rc = choose_next_number(j, ret_error);
 	if (rc < 0)
 		return rc;
 	j->salt = entropy_u64();
-	j->files.next_number = 1;
 	return begin_log(j, 0, ret_error);
 }
 
@@ -240,13 +245,15 @@ static int open_tail(struct journal *j, const struct recovery *r, const char *pa
 static int continue_log(struct journal *j, const struct recovery *r, struct buf *ret_error)
 {
 	char path[JOURNAL_PATH_MAX];
-	int fd;
+	int fd, rc;
 
 	manifest_copy(&j->files.manifest, &r->manifest);
 	j->files.ended_bytes = r->log_bytes - r->tail_size;
 	j->files.base_bytes = r->base_bytes;
 	j->files.base_wall_us = r->base_us;
-	j->files.next_number = manifest_highest(&r->manifest) + 1;
+	rc = choose_next_number(j, ret_error);
+	if (rc < 0)
+		return rc;
 	j->salt = r->tail.salt;
 	journal_log_path(path, j->options.dir, r->tail.number);
 	fd = open_tail(j, r, path);
@@ -283,13 +290,13 @@ int journal_recover(struct journal *j, const struct recovery_target *target,
 	return 0;
 }
 
-/* Write the state of the owner as the snapshot with number 1. */
+/* Write the state of the owner as the first snapshot. */
 static int write_first_base(struct journal *j, uint64_t sequence)
 {
 	struct base_options options = {
 		.io = j->io,
 		.dir = j->options.dir,
-		.number = 1,
+		.number = j->files.manifest.base,
 		.sequence = sequence,
 		.salt = j->salt,
 		.wall_us = j->schedule.wall_us,
@@ -307,11 +314,13 @@ static int create_log(struct journal *j, uint64_t sequence, struct buf *ret_erro
 	int rc;
 
 	journal_read_clocks(j);
+	rc = choose_next_number(j, ret_error);
+	if (rc < 0)
+		return rc;
 	j->salt = entropy_u64();
-	j->files.manifest.base = 1;
+	j->files.manifest.base = j->files.next_number++;
 	j->files.manifest.base_sequence = sequence;
 	j->files.base_wall_us = j->schedule.wall_us;
-	j->files.next_number = 2;
 	rc = write_first_base(j, sequence);
 	if (rc < 0) {
 		buf_printf(ret_error, "cannot write the state to the directory %s: %s",

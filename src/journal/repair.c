@@ -9,24 +9,20 @@
 #include <stdio.h>
 #include <string.h>
 
-int repair_lock(const struct journal_io *io, const char *dir, struct buf *ret_error)
-{
-	char path[JOURNAL_PATH_MAX];
-	int fd, rc;
+/* Space for a path with what is appended to the name of a copy. */
+#define CUT_PATH_MAX (JOURNAL_PATH_MAX + 48)
+/* Largest number of copies of a segment from the same offset on. */
+#define CUTS_MAX 100
 
-	journal_path(path, dir, MANIFEST_LOCK);
-	fd = io->open(io->arg, path, O_RDWR | O_CREAT);
-	rc = fd < 0 ? fd : io->lock(io->arg, fd);
-	if (rc >= 0)
-		return fd;
+int repair_lock(struct directory_lock *lock, const struct journal_io *io, const char *dir,
+		struct buf *ret_error)
+{
+	int rc = directory_lock_take(lock, io, dir, ret_error);
+
 	if (rc == -EWOULDBLOCK)
 		buf_printf(ret_error, "qlessd is running and uses the directory %s: stop it first",
 			   dir);
-	else
-		buf_printf(ret_error, "cannot lock %s: %s", path, strerror(-rc));
-	if (fd >= 0)
-		io->close(io->arg, fd);
-	return -1;
+	return rc;
 }
 
 bool repair_is_possible(const struct recovery *r, struct buf *ret_error)
@@ -46,18 +42,32 @@ bool repair_is_possible(const struct recovery *r, struct buf *ret_error)
 	return true;
 }
 
+/* Create "<path>.cut-<offset>", or with a number appended if an earlier cut has left that file. */
+static int create_copy(const struct journal_io *io, const char *path, uint64_t offset,
+		       char to[CUT_PATH_MAX])
+{
+	int fd;
+
+	snprintf(to, CUT_PATH_MAX, "%s.cut-%" PRIu64, path, offset);
+	fd = journal_create_file(io, to);
+	for (int i = 2; i <= CUTS_MAX && fd == -EEXIST; i++) {
+		snprintf(to, CUT_PATH_MAX, "%s.cut-%" PRIu64 "-%d", path, offset, i);
+		fd = journal_create_file(io, to);
+	}
+	return fd;
+}
+
 /* Copy the bytes after `offset` to a file that has the offset in its name. */
 static int keep(const struct journal_io *io, const char *path, uint64_t offset,
 		struct buf *ret_kept)
 {
-	char copy[JOURNAL_PATH_MAX + 32];
+	char copy[CUT_PATH_MAX];
 	int from, to, rc;
 
-	snprintf(copy, sizeof copy, "%s.cut-%" PRIu64, path, offset);
 	from = io->open(io->arg, path, O_RDONLY);
 	if (from < 0)
 		return from == -ENOENT ? 0 : from;
-	to = io->open(io->arg, copy, O_WRONLY | O_CREAT | O_TRUNC);
+	to = create_copy(io, path, offset, copy);
 	rc = to < 0 ? to : journal_copy_bytes(io, from, offset, UINT64_MAX, to);
 	if (rc == 0)
 		rc = io->sync(io->arg, to);

@@ -5,12 +5,14 @@
 #define JOURNAL_REPAIR_H
 
 #include "journal/io.h"
+#include "journal/lock.h"
 #include "journal/recover.h"
 #include "util/buf.h"
 
-/* Lock a directory. Returns a file descriptor, which the caller closes to unlock the directory, or
- * -1 with a line in `ret_error`. */
-int repair_lock(const struct journal_io *io, const char *dir, struct buf *ret_error);
+/* Lock a directory. Returns 0, or a negative errno with a line in `ret_error`. The caller releases
+ * the lock in either case. */
+int repair_lock(struct directory_lock *lock, const struct journal_io *io, const char *dir,
+		struct buf *ret_error);
 
 /* After a recovery that found damage: returns whether cutting makes the log whole. If not, a line
  * in `ret_error` says why. */

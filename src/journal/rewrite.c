@@ -93,10 +93,13 @@ void rewrite_note_rotation(struct journal *j)
 
 /* ---- giving up ---- */
 
-static void remove_base(const struct journal *j)
+/* Remove the snapshot that failed with `rc`. A file that was there before is left alone. */
+static void remove_base(const struct journal *j, int rc)
 {
 	char path[JOURNAL_PATH_MAX];
 
+	if (rc == -EEXIST)
+		return;
 	journal_base_path(path, j->options.dir, j->rewrite.number);
 	j->io->remove(j->io->arg, path);
 }
@@ -117,7 +120,7 @@ void rewrite_give_up(struct journal *j, int rc)
 		return;
 	base_process_kill(j);
 	if (r->phase == REWRITE_RUNNING)
-		remove_base(j);
+		remove_base(j, rc);
 	end_in_failure(j, rc);
 }
 
@@ -135,7 +138,7 @@ static void fail_base(struct journal *j, int rc)
 		rewrite_give_up(j, rc);
 		return;
 	}
-	remove_base(j);
+	remove_base(j, rc);
 	j->info.rebuild_failures++;
 	r->must_fork = true;
 	set_phase(j, REWRITE_READY);
@@ -277,7 +280,7 @@ static void fail_switch(struct journal *j, const struct disk_task *task)
 		health_fail(j, COMMIT_LOG_FAILED, task->result.rc, "making a new snapshot current");
 	/* The manifest that names the snapshot may be current. */
 	if (!task->result.is_unclear)
-		remove_base(j);
+		remove_base(j, task->result.rc);
 	end_in_failure(j, task->result.rc);
 }
 

@@ -69,7 +69,9 @@ static void try_again_later(struct journal *j, const struct disk_task *task)
 	char path[JOURNAL_PATH_MAX];
 
 	journal_log_path(path, j->options.dir, task->create.header.number);
-	j->io->remove(j->io->arg, path);
+	/* A file that was there before is left alone. */
+	if (task->result.created_fd >= 0)
+		j->io->remove(j->io->arg, path);
 	j->schedule.rotate_after_us = j->schedule.mono_us + SECOND_US;
 	if (j->rewrite.phase == REWRITE_WANTED)
 		rewrite_give_up(j, task->result.rc);

@@ -22,6 +22,8 @@
 #define DISK_FDS_MAX	64
 #define DISK_NAME_BYTES 64
 #define DISK_SECTOR	512
+/* A descriptor of the directory has this in place of the number of a file. */
+#define DISK_DIRECTORY (DISK_FILES_MAX + 1)
 
 enum disk_call {
 	DISK_OPEN = 1 << 0,
@@ -64,7 +66,7 @@ struct disk {
 	struct disk_file files[DISK_FILES_MAX];
 	struct disk_name names[DISK_FILES_MAX];
 	struct disk_name synced_names[DISK_FILES_MAX];
-	int fds[DISK_FDS_MAX]; /* file + 1, or 0 */
+	int fds[DISK_FDS_MAX]; /* file + 1, DISK_DIRECTORY, or 0 */
 	bool locked[DISK_FDS_MAX];
 
 	/* `count` calls from call number `after` of those kinds fail with `error`. */
@@ -184,18 +186,26 @@ static inline int disk_open(void *arg, const char *path, int flags)
 
 	if (rc < 0)
 		return rc;
+	while (d->fds[fd] != 0)
+		TEST_ASSERT_TRUE(++fd < DISK_FDS_MAX);
+	if ((flags & O_DIRECTORY) != 0) {
+		d->fds[fd] = DISK_DIRECTORY;
+		return fd;
+	}
 	name = disk_find(d->names, path);
+	if (name != NULL && (flags & O_EXCL) != 0)
+		return -EEXIST;
 	if (name == NULL) {
 		if ((flags & O_CREAT) == 0)
 			return -ENOENT;
+		/* A symbolic link may have that name already, and may lead anywhere. */
+		TEST_ASSERT_TRUE_MESSAGE((flags & O_NOFOLLOW) != 0, path);
 		name = disk_add_name(d->names, path, disk_new_file(d));
 	}
 	if ((flags & O_TRUNC) != 0) {
 		buf_clear(&d->files[name->file].now);
 		d->files[name->file].forgotten_from = d->files[name->file].forgotten_to = 0;
 	}
-	while (d->fds[fd] != 0)
-		TEST_ASSERT_TRUE(++fd < DISK_FDS_MAX);
 	d->fds[fd] = name->file + 1;
 	return fd;
 }
@@ -204,7 +214,7 @@ static inline int disk_close(void *arg, int fd)
 {
 	struct disk *d = arg;
 
-	disk_of(d, fd);
+	TEST_ASSERT_TRUE(fd >= 0 && fd < DISK_FDS_MAX && d->fds[fd] != 0);
 	d->fds[fd] = 0;
 	d->locked[fd] = false;
 	return 0;

@@ -709,6 +709,59 @@ static void two_servers_cannot_share_a_directory(void)
 	free(output);
 }
 
+static void removing_the_lock_file_does_not_let_a_second_server_start(void)
+{
+	char *output;
+
+	start("everysec");
+	put("j1");
+	TEST_ASSERT_EQUAL_INT(0, unlink(tempdir_file(&dir, "lock")));
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--dir", dir.path, "--port", "0",
+					    "--unixsocket", tempdir_file(&dir, "other")));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "another process uses the directory"), output);
+	free(output);
+	/* The refused server has made another lock file, which does no harm. */
+	put("j2");
+	stop();
+	start("everysec");
+	ASK_HAS(p, "GET j2", "\"waiting\"");
+}
+
+static bool try_to_rewrite(void)
+{
+	peer_ask(p, "BGREWRITEAOF");
+	return peer_ask_number(p, "INFO persistence", "aof_rewrites:") > 0;
+}
+
+/* Names of files that the server will create lead to files that do not exist. */
+static void new_files_of_the_log_are_never_written_through_links(void)
+{
+	static const char *const names[] = { "manifest.new", "log-00000002", "base-00000004" };
+	struct stat st;
+
+	start("everysec");
+	put("j1");
+	for (int i = 0; i < 3; i++) {
+		char target[64];
+
+		snprintf(target, sizeof target, "victim-of-%s", names[i]);
+		TEST_ASSERT_EQUAL_INT(0, symlink(target, tempdir_file(&dir, names[i])));
+	}
+	WAIT_UNTIL(try_to_rewrite());
+	put("j2");
+	stop();
+	for (int i = 0; i < 3; i++) {
+		char target[64];
+
+		snprintf(target, sizeof target, "victim-of-%s", names[i]);
+		TEST_ASSERT_EQUAL_INT(-1, lstat(tempdir_file(&dir, target), &st));
+	}
+	TEST_ASSERT_EQUAL_INT(0, lstat(tempdir_file(&dir, "manifest"), &st));
+	TEST_ASSERT_TRUE(S_ISREG(st.st_mode));
+	start("everysec");
+	ASK_HAS(p, "GET j2", "\"waiting\"");
+}
+
 static void damage_is_reported_and_files_stay_unchanged(void)
 {
 	char *output, where[256];
@@ -1087,6 +1140,8 @@ int main(int argc, char **argv)
 	RUN(a_rewrite_obeys_its_rate_and_is_counted);
 	RUN(a_failed_rewrite_is_retried_after_a_delay);
 	RUN(two_servers_cannot_share_a_directory);
+	RUN(removing_the_lock_file_does_not_let_a_second_server_start);
+	RUN(new_files_of_the_log_are_never_written_through_links);
 	RUN(damage_is_reported_and_files_stay_unchanged);
 	RUN(qlessd_check_reports_dumps_and_cuts);
 	RUN(qlessd_check_gives_files_to_the_owner_of_the_directory);

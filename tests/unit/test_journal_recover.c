@@ -84,6 +84,19 @@ static void a_second_process_is_locked_out(void)
 	buf_clear(&f.error);
 }
 
+static void removing_the_lock_file_does_not_let_a_second_process_in(void)
+{
+	start();
+	disk_find(f.disk.names, MANIFEST_LOCK)->file = -1;
+	TEST_ASSERT_NULL(journal_open(&f.options, &f.error));
+	TEST_ASSERT_EQUAL_STRING("another process uses the directory data", buf_cstr(&f.error));
+	buf_clear(&f.error);
+	/* The second process, which was refused, holds no lock. */
+	finish();
+	fixture_forget(&f);
+	start();
+}
+
 static void recorded_changes_are_there_after_a_restart(void)
 {
 	struct random_calls calls;
@@ -1268,6 +1281,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(an_empty_directory_gets_a_log);
 	RUN(a_second_process_is_locked_out);
+	RUN(removing_the_lock_file_does_not_let_a_second_process_in);
 	RUN(recorded_changes_are_there_after_a_restart);
 	RUN(the_log_continues_over_many_segments_and_snapshots);
 	RUN(snapshots_can_be_made_from_the_files);
