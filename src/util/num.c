@@ -31,6 +31,8 @@ __extension__ typedef unsigned __int128 uint128_t;
 
 /* Digits of a time in seconds from 2001 to 2286. */
 #define SECONDS_DIGITS 10
+/* Bits after the point of such a time: it is at least 2^29, and a double has 53 bits. */
+#define SECONDS_FRACTION_BITS 23
 
 #define WORD_BYTES	 8
 #define EIGHT_DIGITS	 100000000 /* the first value with more than eight digits */
@@ -273,6 +275,47 @@ static size_t format_significant(char *out, bool negative, double value, int dig
 	return format_scaled(out, negative, scaled / unit, scaled % unit, decimals);
 }
 
+/*
+ * Write a time from 2001 to 2286 in seconds with 14 significant digits: ten digits, and up to four
+ * decimals. Nearly all numbers with more than one digit in replies are such times.
+ *
+ * A double has at most SECONDS_FRACTION_BITS bits after the point of such a value. So the fraction
+ * times 10^4 is exact in 64 bits, and rounds as in the C library: ties go to the even digit.
+ * Returns 0 for any other value.
+ */
+static inline size_t format_seconds(char *out, double value)
+{
+	const uint64_t one = (uint64_t)1 << SECONDS_FRACTION_BITS;
+	uint64_t seconds, fraction;
+	uint32_t decimals;
+	size_t len = SECONDS_DIGITS;
+
+	/* Below the limit, rounding up does not add a digit. */
+	if (!(value >= 1e9 && value < 1e10 - 1))
+		return 0;
+	seconds = (uint64_t)(int64_t)value;
+	fraction = (uint64_t)(int64_t)((value - (double)(int64_t)seconds) * (double)one);
+	fraction *= 10000;
+	decimals = (uint32_t)((fraction + one / 2 - 1 + (fraction >> SECONDS_FRACTION_BITS & 1)) >>
+			      SECONDS_FRACTION_BITS);
+	if (decimals == 10000) {
+		seconds++;
+		decimals = 0;
+	}
+	memcpy(out, &digit_pairs[seconds / EIGHT_DIGITS * 2], 2);
+	wire_put_u64((unsigned char *)out + 2, eight_digits((uint32_t)(seconds % EIGHT_DIGITS)));
+	if (decimals != 0) {
+		out[len] = '.';
+		memcpy(out + len + 1, &digit_pairs[decimals / 100 * 2], 2);
+		memcpy(out + len + 3, &digit_pairs[decimals % 100 * 2], 2);
+		len += 5;
+		while (out[len - 1] == '0')
+			len--;
+	}
+	out[len] = '\0';
+	return len;
+}
+
 static size_t format_general(char out[NUM_MAX], double value, int digits)
 {
 	double magnitude = fabs(value), limit = pow10_exact[digits];
@@ -290,7 +333,9 @@ static size_t format_general(char out[NUM_MAX], double value, int digits)
 
 size_t num_format_g14(char out[NUM_MAX], double value)
 {
-	return format_general(out, value, 14);
+	size_t len = format_seconds(out, value);
+
+	return len != 0 ? len : format_general(out, value, 14);
 }
 
 size_t num_format_g17(char out[NUM_MAX], double value)

@@ -124,6 +124,29 @@ static void random_numbers_of_all_kinds_are_formatted_as_printf_does(void)
 	}
 }
 
+static void times_in_seconds_are_formatted_as_printf_does(void)
+{
+	static const double edges[] = { 1e9, 9999999998.0, 9999999999.0, 1e10 };
+	unsigned long long state = 5;
+
+	for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+		for (int part = -64; part <= 64; part++)
+			check_formats(edges[i] + part / 64.0);
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		double seconds;
+
+		state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+		seconds = 1e9 + (double)((state >> 30) % 9000000000ULL);
+		check_formats(seconds);
+		/* A half of the last decimal is a multiple of 1/32. */
+		check_formats(seconds + (double)(state >> 59) / 32);
+		check_formats(seconds + (double)(state >> 41) / (1 << 23));
+		check_formats(seconds + (double)(state % 1000) / 1000);
+		check_formats(seconds + 1 - 1.0 / (1 << 19));
+	}
+}
+
 static void integers_are_formatted_at_both_ends_of_their_range(void)
 {
 	char out[NUM_MAX];
@@ -492,6 +515,7 @@ int main(int argc, char **argv)
 	RUN(special_numbers_are_formatted_as_printf_does);
 	RUN(numbers_next_to_powers_of_ten_are_formatted_as_printf_does);
 	RUN(random_numbers_of_all_kinds_are_formatted_as_printf_does);
+	RUN(times_in_seconds_are_formatted_as_printf_does);
 	RUN(integers_are_formatted_at_both_ends_of_their_range);
 	RUN(random_integers_are_formatted_and_read_back);
 	RUN(numbers_of_lua_are_numbers);
