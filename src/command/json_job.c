@@ -76,15 +76,13 @@ ALWAYS_INLINE char *put_name(struct buf *b, char *to, struct qless_str before,
 	return to + memo->len;
 }
 
-static char *put_other_number(struct buf *b, char *to, double value, struct json_number_memo *memo)
+/* The memo is copied whole, because a copy of a fixed size needs no call. */
+static char *put_other_number(char *to, double value, struct json_number_memo *memo)
 {
-	size_t begin = (size_t)(to - buf_data(b));
-
-	to = json_put_number(b, to, value);
 	memo->value = value;
-	memo->len = (size_t)(to - buf_data(b)) - begin;
-	memcpy(memo->written, to - memo->len, memo->len);
-	return to;
+	memo->len = json_format_number(memo->written, value);
+	memcpy(to, memo->written, sizeof memo->written);
+	return to + memo->len;
 }
 
 ALWAYS_INLINE char *put_same_number(struct buf *b, char *to, struct qless_str before, double value,
@@ -93,7 +91,7 @@ ALWAYS_INLINE char *put_same_number(struct buf *b, char *to, struct qless_str be
 	to = put(b, buf_room(b, to, before.len + sizeof memo->written), before);
 	/* 0 and -0 are equal, but are written differently. */
 	if (value != memo->value || value == 0)
-		return put_other_number(b, to, value, memo);
+		return put_other_number(to, value, memo);
 	memcpy(to, memo->written, sizeof memo->written);
 	return to + memo->len;
 }

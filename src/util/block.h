@@ -26,16 +26,30 @@ static inline block block_load(const char *from)
 	return b;
 }
 
+/* Returns a bit for each byte that a comparison found: bit 0 is the first byte. */
+static inline unsigned block_marks(block found)
+{
+#ifdef __SSE2__
+	__m128i bytes;
+
+	memcpy(&bytes, &found, sizeof bytes);
+	return (unsigned)_mm_movemask_epi8(bytes);
+#else
+	unsigned marks = 0;
+
+	for (unsigned i = 0; i < BLOCK_BYTES; i++)
+		marks |= (unsigned)(found[i] & 1) << i;
+	return marks;
+#endif
+}
+
 /* Returns the position of the first byte that a comparison found, or BLOCK_BYTES if it found none.
  * */
 static inline unsigned block_first(block found)
 {
 #ifdef __SSE2__
-	__m128i bytes;
-	unsigned mask;
+	unsigned mask = block_marks(found);
 
-	memcpy(&bytes, &found, sizeof bytes);
-	mask = (unsigned)_mm_movemask_epi8(bytes);
 	/* A branch: with the usual result predicted, the next block need not wait for it. */
 	if (__builtin_expect(mask == 0, 1))
 		return BLOCK_BYTES;

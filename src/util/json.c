@@ -7,6 +7,7 @@
 #include "util/block.h"
 #include "util/hex.h"
 #include "util/num.h"
+#include "util/wire.h"
 
 /* The byte after the backslash in the escape of each byte: 0 if it needs none, 'u' if it is written
  * as a number. */
@@ -20,18 +21,20 @@ static const char escapes[256] = {
 
 /* Bytes of the longest escape. */
 #define ESCAPED_MAX 6
-/* Bytes of a string that are escaped at a time. Room is made as if each needed the longest escape.
- * */
+/* Bytes of a string that are escaped at a time. */
 #define PIECE_BYTES ((size_t)4096)
+/* Room for an escaped piece: as if each byte needed the longest escape, a block that does not
+ * count, and two quotes. */
+#define PIECE_ROOM(len) ((len)*ESCAPED_MAX + BLOCK_BYTES + 2)
 
-/* The number of bytes before the first that needs an escape; BLOCK_BYTES if none does. */
-static inline unsigned count_plain(block b)
+/* Marks the bytes that need an escape: bit 0 is the first byte. */
+static inline unsigned mark_special(block b)
 {
-	return block_first((block)(b < ' ') | (block)(b == '"') | (block)(b == '/') |
+	return block_marks((block)(b < ' ') | (block)(b == '"') | (block)(b == '/') |
 			   (block)(b == '\\') | (block)(b == 0x7f));
 }
 
-static char *put_escape(char *to, unsigned char c)
+static inline char *put_escape(char *to, unsigned char c)
 {
 	*to++ = '\\';
 	*to++ = escapes[c];
@@ -57,6 +60,37 @@ static inline char *put_each(char *to, const char *text, size_t len)
 }
 
 /*
+ * Writes up to a block of bytes, of which `marks` need an escape. The plain bytes before each mark
+ * are copied as a whole block, so BLOCK_BYTES are read after each escaped byte.
+ */
+static inline char *put_marked(char *to, const char *text, size_t len, unsigned marks)
+{
+	const char *begin = text, *end = text + len;
+
+	do {
+		const char *next = begin + __builtin_ctz(marks);
+
+		memcpy(to, text, BLOCK_BYTES);
+		to = put_escape(to + (next - text), (unsigned char)*next);
+		text = next + 1;
+		marks &= marks - 1;
+	} while (marks != 0);
+	memcpy(to, text, BLOCK_BYTES);
+	return to + (end - text);
+}
+
+/* Writes the last bytes of a text, up to a block, if some of them need an escape. Nothing after the
+ * text is read. */
+static __attribute__((noinline)) char *put_last(char *to, const char *text, size_t len)
+{
+	char copy[2 * BLOCK_BYTES];
+
+	assert(len <= BLOCK_BYTES);
+	wire_put_bytes((unsigned char *)copy, (const unsigned char *)text, len);
+	return put_marked(to, copy, len, mark_special(block_load(copy)) & ((1u << len) - 1));
+}
+
+/*
  * Read fewer bytes than a block has as one block of two overlapping parts: their first and their
  * last bytes. Copies of these fixed sizes need no call of memcpy().
  */
@@ -77,8 +111,8 @@ static inline char *put_rest(char *to, const char *text, size_t len)
 		return put_each(to, text, len);
 	}
 	memcpy(&b, (uint64_t[]){ first, last }, sizeof b);
-	if (count_plain(b) != BLOCK_BYTES)
-		return put_each(to, text, len);
+	if (mark_special(b) != 0)
+		return put_last(to, text, len);
 	if (len >= 8) {
 		memcpy(to, &first, 8);
 		memcpy(to + len - 8, &last, 8);
@@ -92,47 +126,61 @@ static inline char *put_rest(char *to, const char *text, size_t len)
 /* Writes up to ESCAPED_MAX bytes for each byte, and up to BLOCK_BYTES more that do not count. */
 static inline char *put_escaped(char *to, const char *text, size_t len)
 {
-	while (len >= BLOCK_BYTES) {
-		unsigned plain = count_plain(block_load(text));
+	for (; len >= BLOCK_BYTES; len -= BLOCK_BYTES, text += BLOCK_BYTES) {
+		unsigned marks = mark_special(block_load(text));
 
-		memcpy(to, text, BLOCK_BYTES);
-		to += plain;
-		text += plain;
-		len -= plain;
-		if (plain != BLOCK_BYTES) {
-			to = put_escape(to, (unsigned char)*text++);
-			len--;
+		if (marks == 0) {
+			memcpy(to, text, BLOCK_BYTES);
+			to += BLOCK_BYTES;
+		} else if (len >= 2 * BLOCK_BYTES) {
+			to = put_marked(to, text, BLOCK_BYTES, marks);
+		} else {
+			to = put_last(to, text, BLOCK_BYTES);
 		}
 	}
 	return put_rest(to, text, len);
 }
 
-char *json_put_string(struct buf *b, char *to, struct qless_str s)
+static __attribute__((noinline)) char *put_long_string(struct buf *b, char *to, struct qless_str s)
 {
-	size_t at = 0;
-
 	to = buf_room(b, to, 1);
 	*to++ = '"';
-	do {
-		size_t left = s.len - at;
-		size_t len = left < PIECE_BYTES ? left : PIECE_BYTES;
-
-		to = buf_room(b, to, len * ESCAPED_MAX + BLOCK_BYTES + 1);
-		if (len != 0) /* an empty slice may have a NULL pointer */
-			to = put_escaped(to, s.ptr + at, len);
-		at += len;
-	} while (at != s.len);
+	while (s.len > PIECE_BYTES) {
+		to = buf_room(b, to, PIECE_ROOM(PIECE_BYTES));
+		to = put_escaped(to, s.ptr, PIECE_BYTES);
+		s = str_make(s.ptr + PIECE_BYTES, s.len - PIECE_BYTES);
+	}
+	to = buf_room(b, to, PIECE_ROOM(s.len));
+	to = put_escaped(to, s.ptr, s.len);
 	*to++ = '"';
 	return to;
 }
 
-char *json_put_long_number(struct buf *b, char *to, double value)
+/* Most strings are short names. For them the compiler need not save any register. */
+char *json_put_string(struct buf *b, char *to, struct qless_str s)
+{
+	if (s.len >= BLOCK_BYTES)
+		return put_long_string(b, to, s);
+	to = buf_room(b, to, PIECE_ROOM(s.len));
+	*to++ = '"';
+	if (s.len != 0) /* an empty slice may have a NULL pointer */
+		to = put_rest(to, s.ptr, s.len);
+	*to++ = '"';
+	return to;
+}
+
+size_t json_format_number(char out[NUM_MAX], double value)
 {
 	assert(!isnan(value));
 	if (isinf(value))
 		value = value > 0 ? DBL_MAX : -DBL_MAX;
+	return num_format_g14(out, value);
+}
+
+char *json_put_long_number(struct buf *b, char *to, double value)
+{
 	to = buf_room(b, to, NUM_MAX);
-	return to + num_format_g14(to, value);
+	return to + json_format_number(to, value);
 }
 
 void json_append_string(struct buf *b, struct qless_str s)

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "util/buf.h"
+#include "util/num.h"
 #include "util/str.h"
 
 /* Appends a string in quotes. */
@@ -17,6 +18,9 @@ void json_append_string(struct buf *b, struct qless_str s);
 
 /* Appends a number. JSON has no infinity: it becomes the largest number of its sign. */
 void json_append_number(struct buf *b, double value);
+
+/* Writes a number where there is room for NUM_MAX bytes. Returns the length. */
+size_t json_format_number(char out[NUM_MAX], double value);
 
 /* json_append_string() and json_append_number() at a pointer into an open buffer, see buf_open().
  * They return the pointer after what they wrote. */

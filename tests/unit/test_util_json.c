@@ -1,7 +1,9 @@
 #include <math.h>
+#include <stdlib.h>
 
 #include "unit.h"
 #include "util/json.h"
+#include "util/mem.h"
 
 static struct buf out;
 
@@ -81,6 +83,50 @@ static void a_byte_is_escaped_at_any_position(void)
 	}
 }
 
+/* Appends to `expected` the escape of one byte. */
+static void expect_byte(struct buf *expected, unsigned char c)
+{
+	static const char escaped[] = "\"\\/\b\f\n\r\t", letters[] = "\"\\/bfnrt";
+	const char *found = memchr(escaped, c, sizeof escaped - 1);
+
+	if (found != NULL)
+		buf_printf(expected, "\\%c", letters[found - escaped]);
+	else if (c < ' ' || c == 0x7f)
+		buf_printf(expected, "\\u%04x", c);
+	else
+		buf_append_char(expected, (char)c);
+}
+
+/* Each text has memory of its own size, so that a sanitizer notices a read after its end. */
+static void any_mixture_of_bytes_is_escaped_byte_for_byte(void)
+{
+	struct buf expected = BUF_INIT(BUF_NO_MAX);
+	unsigned long long state = 1;
+
+	for (int i = 0; i < 20000; i++) {
+		size_t len = (size_t)i % 100;
+		char *text = mem_alloc(len);
+		unsigned kind = (unsigned)i / 100 % 4;
+
+		buf_clear(&expected);
+		buf_append_char(&expected, '"');
+		for (size_t at = 0; at < len; at++) {
+			state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+			/* From only letters to only bytes that need an escape. */
+			text[at] = state >> 62 < kind ? "\"\\/\t\n\x7f\x1f\0"[state >> 40 & 7]
+						      : (char)('a' + (state >> 50) % 26);
+			expect_byte(&expected, (unsigned char)text[at]);
+		}
+		buf_append_char(&expected, '"');
+		buf_clear(&out);
+		json_append_string(&out, str_make(text, len));
+		TEST_ASSERT_EQUAL_size_t(expected.len, out.len);
+		TEST_ASSERT_EQUAL_MEMORY(buf_data(&expected), buf_data(&out), out.len);
+		free(text);
+	}
+	buf_done(&expected);
+}
+
 static void numbers_have_fourteen_digits(void)
 {
 	ASSERT_NUMBER_AS("0", 0.0);
@@ -112,6 +158,7 @@ int main(int argc, char **argv)
 	RUN(bytes_that_the_reference_escapes_are_escaped);
 	RUN(other_bytes_stay_unchanged);
 	RUN(a_byte_is_escaped_at_any_position);
+	RUN(any_mixture_of_bytes_is_escaped_byte_for_byte);
 	RUN(numbers_have_fourteen_digits);
 	RUN(numbers_are_never_infinite);
 	RUN(booleans_are_words);
