@@ -16,171 +16,196 @@
 #define DEPTH_MAX JSON_PLAIN_DEPTH_MAX
 static_assert(DEPTH_MAX <= 64, "they are the bits of a word");
 
-struct walk {
-	const char *at;
+struct text {
 	const char *end;
 	const char *last_block; /* the last BLOCK_BYTES of the text; NULL if it is shorter */
-	uint64_t is_object;	/* the lowest bit is the innermost */
-	size_t depth;
 };
 
-static bool is_digit(char c)
+/* The open arrays and objects. */
+struct nesting {
+	uint64_t is_object; /* the lowest bit is the innermost */
+	unsigned depth;
+};
+
+/*
+ * The functions below skip a part of the text at `at`. They return the address after it, or NULL if
+ * it is missing or not plain.
+ */
+
+static inline bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-static inline void skip_blanks(struct walk *w)
+static inline const char *skip_blanks(const struct text *t, const char *at)
 {
-	const char *at = w->at, *end = w->end;
-
-	while (at < end && *at <= ' ' && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
+	while (at < t->end && *at <= ' ' &&
+	       (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
 		at++;
-	w->at = at;
+	return at;
 }
 
-static inline bool take(struct walk *w, char c)
+static inline bool is_at(const struct text *t, const char *at, char c)
 {
-	if (w->at == w->end || *w->at != c)
-		return false;
-	w->at++;
-	return true;
+	return at < t->end && *at == c;
 }
 
-static bool take_word(struct walk *w, struct qless_str word)
+static inline const char *skip_word(const struct text *t, const char *at, struct qless_str word)
 {
-	if ((size_t)(w->end - w->at) < word.len || memcmp(w->at, word.ptr, word.len) != 0)
-		return false;
-	w->at += word.len;
-	return true;
+	if ((size_t)(t->end - at) < word.len || memcmp(at, word.ptr, word.len) != 0)
+		return NULL;
+	return at + word.len;
 }
 
-static bool is_ordinary(char c)
+static inline bool is_ordinary(char c)
 {
 	return (unsigned char)(c - ' ') < 0x80 - ' ' && c != '"' && c != '\\';
 }
 
-/* The position of the first byte that ends a string or needs a closer look; BLOCK_BYTES if there is
- * none. The first `skip` bytes do not count. */
-static inline unsigned count_ordinary(block b, unsigned skip)
+/* Marks the bytes that end a string or need a closer look: bit 0 is the first byte. */
+static inline unsigned mark_others(block b)
 {
-	static const block positions = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
-
-	return block_first(
-		((block)(b < ' ') | (block)(b >= 0x80) | (block)(b == '"') | (block)(b == '\\')) &
-		(block)(positions >= (unsigned char)skip));
+	return block_marks((block)(b < ' ') | (block)(b >= 0x80) | (block)(b == '"') |
+			   (block)(b == '\\'));
 }
 
 /* Skips to the next byte that ends the string or needs a closer look, or to the end of the text. */
-static inline void skip_ordinary(struct walk *w)
+static inline const char *skip_ordinary(const struct text *t, const char *at)
 {
-	const char *at = w->at, *end = w->end;
+	unsigned marks;
 
-	while (end - at >= BLOCK_BYTES) {
-		unsigned ordinary = count_ordinary(block_load(at), 0);
-
-		at += ordinary;
-		if (ordinary != BLOCK_BYTES) {
-			w->at = at;
-			return;
-		}
+	for (; t->end - at >= BLOCK_BYTES; at += BLOCK_BYTES) {
+		marks = mark_others(block_load(at));
+		/* A branch, so that the next block need not wait for the position. */
+		if (marks != 0)
+			return at + __builtin_ctz(marks);
 	}
-	if (w->last_block != NULL) {
-		w->at = w->last_block +
-			count_ordinary(block_load(w->last_block), (unsigned)(at - w->last_block));
-		return;
+	if (t->last_block != NULL) {
+		marks = mark_others(block_load(t->last_block)) >> (at - t->last_block);
+		return marks != 0 ? at + __builtin_ctz(marks) : t->end;
 	}
-	while (at < end && is_ordinary(*at))
+	while (at < t->end && is_ordinary(*at))
 		at++;
-	w->at = at;
+	return at;
 }
 
-/* The opening quote has been taken. Bytes beyond ASCII and \u escapes are not plain. */
-static bool take_string(struct walk *w)
+/* Bytes beyond ASCII and \u escapes are not plain. */
+static __attribute__((noinline)) const char *skip_any_string(const struct text *t, const char *at)
 {
 	for (;;) {
-		skip_ordinary(w);
-		if (take(w, '"'))
-			return true;
-		if (!take(w, '\\') || w->at == w->end || *w->at == '\0' ||
-		    strchr("\"\\/bfnrt", *w->at) == NULL)
-			return false;
-		w->at++;
+		at = skip_ordinary(t, at);
+		if (is_at(t, at, '"'))
+			return at + 1;
+		if (t->end - at < 2 || *at != '\\' || at[1] == '\0' ||
+		    strchr("\"\\/bfnrt", at[1]) == NULL)
+			return NULL;
+		at += 2;
 	}
+}
+
+/* The opening quote has been skipped. Most strings are short, and end in their first block. */
+static inline const char *skip_string(const struct text *t, const char *at)
+{
+	if (t->end - at >= BLOCK_BYTES) {
+		unsigned marks = mark_others(block_load(at));
+
+		if (marks != 0 && at[__builtin_ctz(marks)] == '"')
+			return at + __builtin_ctz(marks) + 1;
+	}
+	return skip_any_string(t, at);
+}
+
+static inline const char *skip_digits(const struct text *t, const char *at)
+{
+	while (at < t->end && is_digit(*at))
+		at++;
+	return at;
 }
 
 /* Digits with or without a fraction. An exponent is not plain. */
-static bool take_number(struct walk *w)
+static const char *skip_number(const struct text *t, const char *at)
 {
-	const char *whole, *fraction;
+	const char *whole = at + is_at(t, at, '-'), *fraction;
 
-	take(w, '-');
-	whole = w->at;
-	while (w->at < w->end && is_digit(*w->at))
-		w->at++;
-	if (w->at == whole || (*whole == '0' && w->at - whole > 1))
-		return false;
-	if (!take(w, '.'))
-		return true;
-	fraction = w->at;
-	while (w->at < w->end && is_digit(*w->at))
-		w->at++;
-	return w->at > fraction;
+	at = skip_digits(t, whole);
+	if (at == whole || (*whole == '0' && at - whole > 1))
+		return NULL;
+	if (!is_at(t, at, '.'))
+		return at;
+	fraction = at + 1;
+	at = skip_digits(t, fraction);
+	return at > fraction ? at : NULL;
 }
 
-static bool take_name(struct walk *w)
+/* The name of a member, and its colon. */
+static inline const char *skip_name(const struct text *t, const char *at)
 {
-	skip_blanks(w);
-	if (!take(w, '"') || !take_string(w))
-		return false;
-	skip_blanks(w);
-	return take(w, ':');
+	at = skip_blanks(t, at);
+	if (!is_at(t, at, '"'))
+		return NULL;
+	at = skip_string(t, at + 1);
+	if (at == NULL)
+		return NULL;
+	at = skip_blanks(t, at);
+	return is_at(t, at, ':') ? at + 1 : NULL;
 }
 
 /* A string, a number or a word. */
-static bool take_leaf(struct walk *w)
+static inline const char *skip_leaf(const struct text *t, const char *at)
 {
-	if (take(w, '"'))
-		return take_string(w);
-	return take_word(w, STR("true")) || take_word(w, STR("false")) ||
-	       take_word(w, STR("null")) || take_number(w);
+	if (at == t->end)
+		return NULL;
+	switch (*at) {
+	case '"':
+		return skip_string(t, at + 1);
+	case 't':
+		return skip_word(t, at, STR("true"));
+	case 'f':
+		return skip_word(t, at, STR("false"));
+	case 'n':
+		return skip_word(t, at, STR("null"));
+	default:
+		return skip_number(t, at);
+	}
 }
 
 /* A leaf, an empty array or object, or the beginning of another one, up to its first value. */
-static bool take_value(struct walk *w, bool *ret_is_whole)
+static inline const char *skip_value(const struct text *t, const char *at, struct nesting *open,
+				     bool *ret_is_whole)
 {
 	bool is_object;
 
-	skip_blanks(w);
+	at = skip_blanks(t, at);
 	*ret_is_whole = true;
-	is_object = take(w, '{');
-	if (!is_object && !take(w, '['))
-		return take_leaf(w);
-	if (w->depth == DEPTH_MAX)
-		return false;
-	skip_blanks(w);
-	if (take(w, is_object ? '}' : ']'))
-		return true;
-	w->depth++;
-	w->is_object = w->is_object << 1 | is_object;
+	is_object = is_at(t, at, '{');
+	if (!is_object && !is_at(t, at, '['))
+		return skip_leaf(t, at);
+	if (open->depth == DEPTH_MAX)
+		return NULL;
+	at = skip_blanks(t, at + 1);
+	if (is_at(t, at, is_object ? '}' : ']'))
+		return at + 1;
+	open->depth++;
+	open->is_object = open->is_object << 1 | is_object;
 	*ret_is_whole = false;
-	return !is_object || take_name(w);
+	return is_object ? skip_name(t, at) : at;
 }
 
 /* The text after a value: ends of arrays and objects, then the separator before the next value. */
-static bool take_ends(struct walk *w)
+static inline const char *skip_ends(const struct text *t, const char *at, struct nesting *open)
 {
-	for (;;) {
-		bool is_object = w->is_object & 1;
+	for (;; at++) {
+		bool is_object = open->is_object & 1;
 
-		skip_blanks(w);
-		if (w->depth == 0)
-			return true;
-		if (take(w, ','))
-			return !is_object || take_name(w);
-		if (!take(w, is_object ? '}' : ']'))
-			return false;
-		w->depth--;
-		w->is_object >>= 1;
+		at = skip_blanks(t, at);
+		if (open->depth == 0)
+			return at;
+		if (is_at(t, at, ','))
+			return is_object ? skip_name(t, at + 1) : at + 1;
+		if (!is_at(t, at, is_object ? '}' : ']'))
+			return NULL;
+		open->depth--;
+		open->is_object >>= 1;
 	}
 }
 
@@ -206,18 +231,23 @@ static enum json_kind kind_of(char first)
 
 bool json_is_plain(struct qless_str text, enum json_kind *ret_kind)
 {
-	struct walk w = { .at = text.ptr, .end = text.ptr + text.len };
+	const struct text t = {
+		.end = text.ptr + text.len,
+		.last_block = text.len >= BLOCK_BYTES ? text.ptr + text.len - BLOCK_BYTES : NULL,
+	};
+	struct nesting open = { 0 };
+	const char *at = skip_blanks(&t, text.ptr);
 	bool is_whole;
 
-	if (text.len >= BLOCK_BYTES)
-		w.last_block = w.end - BLOCK_BYTES;
-	skip_blanks(&w);
-	if (w.at == w.end)
+	if (at == t.end)
 		return false;
-	*ret_kind = kind_of(*w.at);
+	*ret_kind = kind_of(*at);
 	do {
-		if (!take_value(&w, &is_whole) || (is_whole && !take_ends(&w)))
+		at = skip_value(&t, at, &open, &is_whole);
+		if (at != NULL && is_whole)
+			at = skip_ends(&t, at, &open);
+		if (at == NULL)
 			return false;
-	} while (w.depth != 0);
-	return w.at == w.end;
+	} while (open.depth != 0);
+	return at == t.end;
 }
