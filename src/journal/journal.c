@@ -26,6 +26,11 @@ void journal_set_sync(struct journal *j, enum journal_sync sync)
 	journal_publish(j);
 }
 
+int64_t journal_unsynced_since_us(const struct journal *j)
+{
+	return unsynced_since_us(&j->unsynced);
+}
+
 void journal_set_segment_bytes(struct journal *j, uint64_t bytes)
 {
 	j->options.segment_bytes = bytes;
@@ -50,7 +55,7 @@ void journal_get_info(const struct journal *j, struct journal_info *ret_info)
 {
 	*ret_info = j->info;
 	ret_info->last_sequence = j->log.last;
-	ret_info->durable_sequence = j->log.committed;
+	ret_info->durable_sequence = j->positions.synced;
 	ret_info->base_bytes = j->files.base_bytes;
 	ret_info->log_bytes = j->files.ended_bytes + j->segment.size;
 	ret_info->pending_bytes = backlog_bytes(&j->backlog);

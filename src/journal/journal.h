@@ -92,6 +92,10 @@ void journal_close(struct journal *j, struct buf *ret_error);
 /* Returns the commit log, to which the server appends. It belongs to the journal. */
 struct commit_log *journal_log(struct journal *j);
 
+/* Returns when the oldest record that is not synced was appended, by the monotonic clock. INT64_MAX
+ * if all records are synced. Cheap. */
+int64_t journal_unsynced_since_us(const struct journal *j);
+
 /* ---- settings ---- */
 
 void journal_set_sync(struct journal *j, enum journal_sync sync);
@@ -122,7 +126,7 @@ void journal_wait(struct journal *j);
 
 struct journal_info {
 	uint64_t last_sequence;
-	uint64_t durable_sequence;
+	uint64_t durable_sequence; /* of the last record that is synced */
 	uint64_t base_bytes;
 	uint64_t log_bytes;	/* since the snapshot */
 	uint64_t pending_bytes; /* appended and not yet written */

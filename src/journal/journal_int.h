@@ -27,6 +27,7 @@
 #include "journal/rewrite.h"
 #include "journal/rewriter.h"
 #include "journal/segment.h"
+#include "journal/unsynced.h"
 #include "util/container.h"
 
 #define JOURNAL_COMPLAINT_MAX 256
@@ -78,6 +79,7 @@ struct journal {
 	struct segment segment;
 	struct backlog backlog;
 	struct positions positions;
+	struct unsynced unsynced;
 	struct mark_state mark;
 	struct pace pace;
 	struct schedule schedule;
@@ -147,6 +149,10 @@ void write_pending(struct journal *j);
 /* A write to the current segment has failed. */
 void write_handle_failure(struct journal *j, int rc);
 void write_start_sync(struct journal *j);
+/* A task begins that syncs all records up to `sequence`. */
+void write_begin_syncing(struct journal *j, uint64_t sequence);
+/* That task has synced them. */
+void write_end_syncing(struct journal *j);
 /* Returns whether the task has synced. */
 bool write_finish_sync(struct journal *j, const struct disk_task *task);
 

@@ -240,7 +240,7 @@ static void start_switch(struct journal *j)
 	struct disk_create create;
 
 	assert(r->process.is_over && r->process.result == 0 && r->sequence <= j->log.last);
-	j->positions.syncing = j->positions.written;
+	write_begin_syncing(j, j->positions.written);
 	if (r->restarts) {
 		create = rotate_describe(j, r->sequence + 1);
 		disk_task_init_restart(&j->task, &create, &replace);
@@ -293,6 +293,8 @@ static void restart_log(struct journal *j)
 	j->files.ended_bytes = 0;
 	j->positions = (struct positions){ .written = sequence, .synced = sequence };
 	j->mark.durable = sequence;
+	unsynced_init(&j->unsynced, sequence);
+	unsynced_note(&j->unsynced, j->log.last, j->schedule.mono_us);
 	buf_consume(&j->backlog.pending, j->rewrite.covered_bytes);
 	/* If records were dropped in the meantime, one more snapshot is needed. */
 	if (!j->backlog.has_gap)
@@ -315,7 +317,7 @@ void rewrite_finish_switch(struct journal *j, struct disk_task *task)
 	if (r->restarts)
 		restart_log(j);
 	else
-		j->positions.synced = j->positions.syncing;
+		write_end_syncing(j);
 	set_phase(j, REWRITE_NONE);
 	j->info.rewrites++;
 	j->info.rebuilds += r->from_log;

@@ -53,7 +53,7 @@ void rotate_start(struct journal *j)
 		return;
 	}
 	j->schedule.is_ending = false;
-	j->positions.syncing = j->positions.written;
+	write_begin_syncing(j, j->positions.written);
 	j->schedule.sync_began_us = j->schedule.mono_us;
 	create = rotate_describe(j, j->positions.written + 1);
 	create.zero_to = zeros_of_new_segment(j);

@@ -75,6 +75,7 @@ static void begin(struct journal *j, const struct commit_log_turn *turn)
 	j->schedule.wall_us = turn->wall_us;
 	j->schedule.is_urgent = turn->is_urgent;
 	pace_tick(&j->pace, turn->mono_us);
+	unsynced_note(&j->unsynced, j->log.last, turn->mono_us);
 }
 
 /* Whether the loop writes the records: unless the helper does, or the segment is being ended. */

@@ -68,6 +68,21 @@ void write_pending(struct journal *j)
 
 /* ---- syncs ---- */
 
+void write_begin_syncing(struct journal *j, uint64_t sequence)
+{
+	j->positions.syncing = sequence;
+	unsynced_begin_sync(&j->unsynced, sequence);
+}
+
+void write_end_syncing(struct journal *j)
+{
+	struct positions *p = &j->positions;
+
+	assert(p->synced <= p->syncing && p->syncing <= p->written);
+	p->synced = p->syncing;
+	unsynced_end_sync(&j->unsynced);
+}
+
 /* Let the helper write the pending records. */
 static void hand_over(struct journal *j, struct disk_write *write)
 {
@@ -78,7 +93,7 @@ static void hand_over(struct journal *j, struct disk_write *write)
 	write->records = backlog_hand_over(&j->backlog);
 	write->offset = j->segment.size;
 	zeros_plan(j, write->offset + write->records.len, &write->zero_from, &write->zero_to);
-	j->positions.syncing = j->log.last;
+	write_begin_syncing(j, j->log.last);
 }
 
 void write_start_sync(struct journal *j)
@@ -86,7 +101,7 @@ void write_start_sync(struct journal *j)
 	bool is_always = j->options.sync == JOURNAL_SYNC_ALWAYS;
 	struct disk_write write = { .offset = j->segment.size };
 
-	j->positions.syncing = j->positions.written;
+	write_begin_syncing(j, j->positions.written);
 	segment_note_sync(&j->segment);
 	j->schedule.sync_began_us = j->schedule.mono_us;
 	if (is_always && journal_is_healthy(j))
@@ -138,9 +153,7 @@ bool write_finish_sync(struct journal *j, const struct disk_task *task)
 		health_fail_segment(j, COMMIT_LOG_FAILED, task->result.rc, "syncing");
 		return false;
 	}
-	assert(j->positions.synced <= j->positions.syncing);
-	assert(j->positions.syncing <= j->positions.written);
-	j->positions.synced = j->positions.syncing;
+	write_end_syncing(j);
 	note_duration(j, task);
 	return true;
 }

@@ -16,4 +16,9 @@ static inline uint64_t max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+static inline int64_t min_i64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
 #endif
