@@ -5,8 +5,10 @@
 
 #include "command/acl.h"
 #include "command/classic.h"
+#include "command/handlers.h"
 #include "command/table.h"
 #include "resp/reply.h"
+#include "util/minmax.h"
 
 static const struct verdict run = { .kind = VERDICT_RUN };
 
@@ -73,11 +75,48 @@ static inline bool has_log(const struct request *req)
 }
 
 /* Returns whether a listing must not move jobs that have come due: its script only reads, clients
- * are paused, or the log cannot be written. */
-static bool has_to_be_still(const struct request *req, enum pause_mode pause)
+ * are paused, or the log cannot be written or synced. */
+static bool has_to_be_still(const struct request *req, const struct conditions *now)
 {
-	return req->only_reads || pause != PAUSE_NONE ||
+	return req->only_reads || now->pause != PAUSE_NONE || now->is_unsynced ||
 	       (has_log(req) && ask_log(req, 0).kind != VERDICT_RUN);
+}
+
+/* Returns where the arguments have the name of a queue command, followed by a time: those of QLESS
+ * and of scripts that may write. -1: they have none. */
+static int find_words(const struct command *row)
+{
+	if (row->handler == cmd_qless)
+		return 0;
+	return row->handler == cmd_eval || row->handler == cmd_evalsha ? 2 : -1;
+}
+
+/* Returns whether the log would record what the command, or the queue command that it names,
+ * changes. */
+static bool is_recorded(const struct request *req)
+{
+	const struct command *row = req->row;
+	size_t before = 0;
+	int at = find_words(row);
+
+	if (at >= (int)req->nargs)
+		return false;
+	if (at >= 0) {
+		row = command_table_find_queue(req->env->table, req->args[at]);
+		before = min_u64((size_t)at + 2, req->nargs);
+	}
+	return row != NULL && command_is_logged(row) &&
+	       !command_is_listing(row, req->args + before, req->nargs - before);
+}
+
+/* Returns whether the command has to wait while earlier changes are unsynced for too long. */
+static bool waits_for_sync(const struct request *req)
+{
+	if (req->form != REQUEST_NATIVE)
+		return false;
+	if (req->txn != NULL)
+		return (req->row->flags & CMD_EXEC) != 0 && req->txn->is_logged;
+	return is_recorded(req);
 }
 
 /* Checks the user. */
@@ -145,8 +184,10 @@ struct verdict admission_decide(struct request *req)
 	kind = decide(req, &now);
 	if (kind != VERDICT_RUN)
 		return verdict_of(kind);
+	if (now.is_unsynced && waits_for_sync(req))
+		return (struct verdict){ .kind = VERDICT_HOLD, .hold = HOLD_SYNC };
 	if ((req->row->flags & CMD_MOVES_DUE) != 0)
-		req->is_still = has_to_be_still(req, now.pause);
+		req->is_still = has_to_be_still(req, &now);
 	if (!has_log(req) || !command_is_logged(req->row))
 		return run;
 	verdict = ask_log(req, argument_bytes(req));
@@ -158,8 +199,12 @@ struct verdict admission_decide(struct request *req)
 
 struct verdict admission_decide_queued(struct request *req)
 {
-	if ((req->row->flags & CMD_MOVES_DUE) != 0)
-		req->is_still = has_to_be_still(req, conditions_of(req).pause);
+	struct conditions now;
+
+	if ((req->row->flags & CMD_MOVES_DUE) != 0) {
+		now = conditions_of(req);
+		req->is_still = has_to_be_still(req, &now);
+	}
 	if (req->session->user == NULL ||
 	    !acl_may_run(req->session->user, req->env->table, req->row))
 		return verdict_of(VERDICT_NO_LONGER_PERMITTED);

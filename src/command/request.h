@@ -97,13 +97,15 @@ enum hold_reason {
 	HOLD_NONE,
 	HOLD_PAUSE, /* CLIENT PAUSE has not ended */
 	HOLD_LOGIN, /* logins from its address are delayed */
+	HOLD_SYNC,  /* earlier changes have been unsynced for too long */
 };
 
 /* The state of the server that admission depends on. */
 struct conditions {
 	enum pause_mode pause;
-	bool loading; /* the state is not complete yet */
-	bool is_full; /* maxmemory is exceeded */
+	bool loading;	  /* the state is not complete yet */
+	bool is_full;	  /* maxmemory is exceeded */
+	bool is_unsynced; /* earlier changes have been unsynced for too long: later ones wait */
 };
 
 /* Properties of the commands that a client has queued since MULTI. */

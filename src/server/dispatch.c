@@ -90,8 +90,11 @@ enum dispatch_result dispatch_request(struct client *c, struct qless_str *argv, 
 	bool skip;
 
 	c->hold = verdict.hold;
-	if (verdict.kind == VERDICT_HOLD)
+	if (verdict.kind == VERDICT_HOLD) {
+		if (verdict.hold == HOLD_SYNC)
+			sync_watch_note_hold(c->server);
 		return DISPATCH_HOLD;
+	}
 	if (row != NULL && (row->flags & CMD_NO_AUTH) != 0 &&
 	    login_must_wait(c, row, req.args, req.nargs)) {
 		login_wait(c);

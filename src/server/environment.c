@@ -87,14 +87,16 @@ static void tell_conditions(void *arg, struct conditions *ret)
 		.pause = s->pause.mode,
 		.loading = s->loading,
 		.is_full = server_is_out_of_memory(s),
+		.is_unsynced = sync_watch_must_hold(s),
 	};
 }
 
-/* Nothing may change, not even by time, while the log cannot be written, because the state must not
- * get ahead of it, and during CLIENT PAUSE. */
+/* Nothing may change, not even by time, while the log cannot be written or synced, because the
+ * state must not get ahead of it, and during CLIENT PAUSE. */
 void environment_maintain(struct server *s)
 {
-	if (!s->loading && s->pause.mode == PAUSE_NONE && persist_refusal(s, 0) == NULL)
+	if (!s->loading && s->pause.mode == PAUSE_NONE && !sync_watch_must_hold(s) &&
+	    persist_refusal(s, 0) == NULL)
 		databases_maintain(s->env.databases);
 }
 

@@ -177,7 +177,14 @@ static void reply_ready(struct http *h, struct evhttp_request *request)
 		reason = "loading";
 	else if (server_is_out_of_memory(s))
 		reason = "out of memory: used memory is above maxmemory, jobs are refused";
-	else if (persist_complaint(s) != NULL) {
+	else if (sync_watch_is_late(s)) {
+		snprintf(
+			text, sizeof text,
+			"the disk is slow: the oldest unsynced record is %.1f seconds old, %s wait",
+			(double)sync_watch_age_us(s) / 1e6,
+			sync_watch_must_hold(s) ? "changes" : "replies");
+		reason = text;
+	} else if (persist_complaint(s) != NULL) {
 		snprintf(text, sizeof text, "the log cannot be written, changes are refused: %s",
 			 persist_complaint(s));
 		reason = text;

@@ -230,6 +230,7 @@ void persist_get_info(const struct server *s, struct persist_info *ret)
 		return;
 	journal_get_info(p->journal, &ret->log);
 	ret->state = p->log->state;
+	ret->unsynced_age_us = sync_watch_age_us(s);
 }
 
 const char *persist_complaint(const struct server *s)

@@ -34,6 +34,7 @@ struct persist_info {
 	struct journal_info log;
 	struct recovery_progress progress;
 	enum commit_log_state state;
+	int64_t unsynced_age_us; /* of the oldest record that is not synced */
 	/* While the log is loaded: when that began, and how many more seconds it will take at
 	 * the same speed. */
 	int64_t load_start_s;

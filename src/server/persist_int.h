@@ -1,7 +1,7 @@
 /*
  * Shared by the modules of the log: persist.c opens and closes it, recording.c writes to it,
- * loading.c reads it at the start, and rewrite_watch.c follows its rewrites. No other file includes
- * this.
+ * loading.c reads it at the start, rewrite_watch.c follows its rewrites, and sync_watch.c its
+ * syncs. No other file includes this.
  */
 #ifndef SERVER_PERSIST_INT_H
 #define SERVER_PERSIST_INT_H

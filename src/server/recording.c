@@ -180,6 +180,7 @@ void recording_end_turn(struct server *s)
 	if (begin_us != 0)
 		note_latencies(s);
 	note_state(s);
+	sync_watch_end_turn(s);
 	rewrite_watch_end_turn(s);
 	if (p->state == COMMIT_LOG_HEALTHY)
 		gate_advance(&s->gate, p->log->committed, p->log->last);

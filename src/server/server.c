@@ -111,6 +111,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 			    getenv("NOTIFY_SOCKET"));
 	pause_init(s);
 	login_init(s);
+	sync_watch_init(s);
 	stop_init(s);
 	cron_init(s);
 	signals_init(s);
@@ -135,6 +136,7 @@ void server_free(struct server *s)
 	cron_done(s);
 	pause_done(s);
 	login_done(s);
+	sync_watch_done(s);
 	stop_done(s);
 	signals_done(s);
 	if (s->base != NULL)

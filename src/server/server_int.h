@@ -30,6 +30,7 @@
 #include "server/stop.h"
 #include "server/strangers.h"
 #include "server/submit.h"
+#include "server/sync_watch.h"
 #include "server/turn.h"
 #include "sys/notify.h"
 
@@ -59,6 +60,7 @@ struct server {
 	struct clients clients;
 	struct intake intake;
 	struct gate gate;
+	struct sync_watch sync_watch;
 	struct submissions submissions;
 
 	struct command_table *table;

@@ -54,6 +54,7 @@ struct server_stats {
 	uint64_t query_limit_disconnects;
 	uint64_t auth_failures;
 	uint64_t auth_delays;
+	uint64_t delayed_writes; /* commands that waited for a sync of earlier changes */
 	uint64_t stranger_disconnects;
 	uint64_t evicted_clients;
 	uint64_t denied_commands;

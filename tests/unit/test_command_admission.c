@@ -7,6 +7,7 @@ static struct native_fixture f;
 static struct conditions now;
 static const char *log_line; /* the error of the log; NULL: it records changes */
 static size_t logged_bytes;
+static bool was_still; /* the last request that was decided about */
 
 static void tell_conditions(void *arg, struct conditions *ret)
 {
@@ -45,6 +46,7 @@ static struct verdict decide(const struct transaction *txn, const char *words)
 			       .session = &f.call.session,
 			       .txn = txn,
 			       .env = &f.call.env };
+	struct verdict verdict;
 	int name_args;
 
 	for (const char *word = words; *word != '\0';) {
@@ -56,7 +58,9 @@ static struct verdict decide(const struct transaction *txn, const char *words)
 	req.row = command_table_lookup(f.call.table, argv, req.argc, &name_args);
 	req.args = argv + name_args;
 	req.nargs = (size_t)(req.argc - name_args);
-	return admission_decide(&req);
+	verdict = admission_decide(&req);
+	was_still = req.is_still;
+	return verdict;
 }
 
 #define ASSERT_VERDICT(kind_, txn, words) TEST_ASSERT_EQUAL_INT(kind_, decide(txn, words).kind)
@@ -113,6 +117,55 @@ static void a_write_pause_holds_commands_that_write(void)
 	now.pause = PAUSE_ALL;
 	ASSERT_VERDICT(VERDICT_HOLD, NULL, "get j");
 	ASSERT_VERDICT(VERDICT_RUN, NULL, "client unpause");
+}
+
+static void changes_wait_while_earlier_ones_are_unsynced(void)
+{
+	struct transaction reads = { .is_logged = false }, changes = { .is_logged = true };
+
+	now.is_unsynced = true;
+	TEST_ASSERT_EQUAL_INT(HOLD_SYNC, decide(NULL, "put w q j k {} 0").hold);
+	ASSERT_VERDICT(VERDICT_HOLD, NULL, "pop w q 1");
+	ASSERT_VERDICT(VERDICT_HOLD, NULL, "qless put 1 w q j k {} 0");
+	ASSERT_VERDICT(VERDICT_HOLD, NULL, "eval script 0 put 1 w q j k {} 0");
+	ASSERT_VERDICT(VERDICT_HOLD, NULL, "evalsha sha 0 put 1 w q j k {} 0");
+	ASSERT_VERDICT(VERDICT_HOLD, NULL, "qless tag 1 add j t");
+	ASSERT_VERDICT(VERDICT_HOLD, NULL, "flushall");
+	ASSERT_VERDICT(VERDICT_HOLD, NULL, "acl setuser u");
+	ASSERT_VERDICT(VERDICT_QUEUE, &reads, "put w q j k {} 0");
+	ASSERT_VERDICT(VERDICT_HOLD, &changes, "exec");
+}
+
+static void reads_go_on_while_changes_are_unsynced(void)
+{
+	struct transaction reads = { .is_logged = false };
+
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "peek q 1");
+	TEST_ASSERT_FALSE(was_still);
+	now.is_unsynced = true;
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "get j");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "peek q 1");
+	TEST_ASSERT_TRUE(was_still); /* jobs that have come due are not moved */
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "tag get t");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "track");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "qless get 1 j");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "qless tag 1 get t");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "qless track 1");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "qless nope");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "evalsha sha 0 get 1 j");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "evalsha sha 0");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "PING");
+	ASSERT_VERDICT(VERDICT_RUN, &reads, "exec");
+}
+
+/* The client learns at once what no sync will change. */
+static void refusals_do_not_wait_for_a_sync(void)
+{
+	now = (struct conditions){ .is_unsynced = true, .is_full = true };
+	ASSERT_VERDICT(VERDICT_MEMORY, NULL, "put w q j k {} 0");
+	now.is_full = false;
+	log_out();
+	ASSERT_VERDICT(VERDICT_NOT_AUTHENTICATED, NULL, "put w q j k {} 0");
 }
 
 static void commands_that_need_memory_are_refused_above_maxmemory(void)
@@ -224,6 +277,9 @@ int main(int argc, char **argv)
 	RUN(a_command_runs_if_no_check_fails);
 	RUN(the_first_check_that_fails_decides);
 	RUN(a_write_pause_holds_commands_that_write);
+	RUN(changes_wait_while_earlier_ones_are_unsynced);
+	RUN(reads_go_on_while_changes_are_unsynced);
+	RUN(refusals_do_not_wait_for_a_sync);
 	RUN(commands_that_need_memory_are_refused_above_maxmemory);
 	RUN(the_log_decides_only_about_changes);
 	RUN(refusals_have_the_texts_of_redis);
