@@ -399,6 +399,7 @@ static struct place behind_member(double score, const struct qless_str *member)
 
 static void begin_insert(struct skiplist *list, struct skipnode *node, double score)
 {
+	assert(!isnan(score));
 	assert(!node->linked);
 	assert(list->count < SKIPLIST_COUNT_MAX);
 	node->score = score;
@@ -406,13 +407,14 @@ static void begin_insert(struct skiplist *list, struct skipnode *node, double sc
 	grow_levels(list, node->height);
 }
 
-void skiplist_insert(struct skiplist *list, struct skipnode *node, double score)
+/* Insert a node if its score does not say that it is the first or the last. */
+static __attribute__((noinline)) void insert_among(struct skiplist *list, struct skipnode *node,
+						   double score)
 {
 	struct qless_str member = list->member(node);
 	struct place place = before_member(score, &member);
 
-	begin_insert(list, node, score);
-	if (list->count == 0 || !lies_before(list, list->first, &place)) {
+	if (!lies_before(list, list->first, &place)) {
 		insert_first(list, node);
 	} else if (lies_before(list, list->last, &place)) {
 		insert_last(list, node);
@@ -422,6 +424,18 @@ void skiplist_insert(struct skiplist *list, struct skipnode *node, double score)
 		find_path_near(list, &place, &path);
 		insert_between(list, node, &path);
 	}
+}
+
+/* Most nodes are inserted at an end by their score alone, and then no member is asked for. */
+void skiplist_insert(struct skiplist *list, struct skipnode *node, double score)
+{
+	begin_insert(list, node, score);
+	if (list->count == 0 || score < list->first->score)
+		insert_first(list, node);
+	else if (score > list->last->score)
+		insert_last(list, node);
+	else
+		insert_among(list, node, score);
 	list->count++;
 }
 
@@ -584,29 +598,40 @@ static void sort_items(const struct skiplist *list, struct skiplist_batch *batch
 	free(sorted == items ? spare : items);
 }
 
+/* Insert a node after the end of a path that does not reach the last node. Returns its rank plus
+ * one. */
+static uint32_t insert_beyond(struct skiplist *list, struct skipnode *node, double score,
+			      struct path *path)
+{
+	struct qless_str member = list->member(node);
+	struct place place = before_member(score, &member);
+
+	if (lies_before(list, list->last, &place)) {
+		insert_last(list, node);
+		return list->count + 1;
+	}
+	if (path->count[0] == 0 && !lies_before(list, list->first, &place)) {
+		insert_first(list, node);
+		return 1;
+	}
+	extend_path(list, &place, path);
+	insert_between(list, node, path);
+	return path->count[0] + 1;
+}
+
 /* Insert a node after the end of the path. The path then ends with it. */
 static void insert_further(struct skiplist *list, struct skipnode *node, double score,
 			   struct path *path)
 {
-	struct qless_str member = list->member(node);
-	struct place place = before_member(score, &member);
-	uint32_t count;
+	uint32_t count = list->count + 1;
 
 	begin_insert(list, node, score);
-	if (list->count == 0) {
+	if (list->count == 0)
 		insert_first(list, node);
-		count = 1;
-	} else if (lies_before(list, list->last, &place)) {
+	else if (path->count[0] == list->count)
 		insert_last(list, node);
-		count = list->count + 1;
-	} else if (path->count[0] == 0 && !lies_before(list, list->first, &place)) {
-		insert_first(list, node);
-		count = 1;
-	} else {
-		extend_path(list, &place, path);
-		count = path->count[0] + 1;
-		insert_between(list, node, path);
-	}
+	else
+		count = insert_beyond(list, node, score, path);
 	list->count++;
 	for (unsigned level = 0; level < node->height; level++) {
 		path->node[level] = node;
