@@ -31,6 +31,8 @@ __extension__ typedef unsigned __int128 uint128_t;
 
 /* Digits of a time in seconds from 2001 to 2286. */
 #define SECONDS_DIGITS 10
+#define SECONDS_MIN    1000000000
+#define SECONDS_END    10000000000
 /* Bits after the point of such a time: it is at least 2^29, and a double has 53 bits. */
 #define SECONDS_FRACTION_BITS 23
 
@@ -161,14 +163,28 @@ static size_t count_digits(uint64_t value)
 	return digits - (digits > 1 && value < pow10_integer[digits - 1]);
 }
 
+/* Write the ten digits of a time in seconds. */
+static inline void put_seconds(char *out, uint64_t seconds)
+{
+	memcpy(out, &digit_pairs[seconds / EIGHT_DIGITS * 2], 2);
+	wire_put_u64((unsigned char *)out + 2, eight_digits((uint32_t)(seconds % EIGHT_DIGITS)));
+}
+
 static size_t format_integer(char *out, bool negative, uint64_t value)
 {
-	size_t digits = count_digits(value);
+	size_t digits;
 
 	if (negative)
 		*out++ = '-';
-	put_digits(out + digits, value);
+	/* Most integers of more than two digits are times. */
+	if (value - SECONDS_MIN < SECONDS_END - SECONDS_MIN) {
+		put_seconds(out, value);
+		out[SECONDS_DIGITS] = '\0';
+		return SECONDS_DIGITS + negative;
+	}
+	digits = count_digits(value);
 	out[digits] = '\0';
+	put_digits(out + digits, value);
 	return digits + negative;
 }
 
@@ -291,7 +307,7 @@ static inline size_t format_seconds(char *out, double value)
 	size_t len = SECONDS_DIGITS;
 
 	/* Below the limit, rounding up does not add a digit. */
-	if (!(value >= 1e9 && value < 1e10 - 1))
+	if (!(value >= SECONDS_MIN && value < SECONDS_END - 1))
 		return 0;
 	seconds = (uint64_t)(int64_t)value;
 	fraction = (uint64_t)(int64_t)((value - (double)(int64_t)seconds) * (double)one);
@@ -302,8 +318,7 @@ static inline size_t format_seconds(char *out, double value)
 		seconds++;
 		decimals = 0;
 	}
-	memcpy(out, &digit_pairs[seconds / EIGHT_DIGITS * 2], 2);
-	wire_put_u64((unsigned char *)out + 2, eight_digits((uint32_t)(seconds % EIGHT_DIGITS)));
+	put_seconds(out, seconds);
 	if (decimals != 0) {
 		out[len] = '.';
 		memcpy(out + len + 1, &digit_pairs[decimals / 100 * 2], 2);
