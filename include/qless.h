@@ -101,6 +101,12 @@ enum qless_code {
 	X(QLESS_WHY_TAGS, QLESS_ELIMIT, "the job would have more tags than max-tags (%n)")      \
 	X(QLESS_WHY_DEPENDENCIES, QLESS_ELIMIT,                                                 \
 	  "the job would have more dependencies than max-dependencies (%n)")                    \
+	X(QLESS_WHY_DEPENDENTS, QLESS_ELIMIT,                                                   \
+	  "more jobs would depend on job %j than max-dependents (%n)")                          \
+	X(QLESS_WHY_CALL_DEPENDENCIES, QLESS_ELIMIT,                                            \
+	  "the jobs of one call have more dependencies than max-dependencies (%n)")             \
+	X(QLESS_WHY_CALL_TAGS, QLESS_ELIMIT,                                                    \
+	  "the jobs of one call have more tags than max-jobs-per-call (%n)")                    \
 	X(QLESS_WHY_JOBS, QLESS_ELIMIT, "more jobs in one call than max-jobs-per-call (%n)")    \
 	X(QLESS_WHY_HISTORY, QLESS_ELIMIT, "the history of job %j is full (%n bytes)")
 
@@ -163,6 +169,7 @@ enum qless_state {
 #define QLESS_MAX_TEXT_BYTES   ((size_t)512 * 1024 * 1024)
 #define QLESS_MAX_TAGS	       ((size_t)1024 * 1024)
 #define QLESS_MAX_DEPENDENCIES ((size_t)1024 * 1024)
+#define QLESS_MAX_DEPENDENTS   ((size_t)1000 * 1000 * 1000)
 #define QLESS_MAX_JOBS	       ((size_t)1000 * 1000 * 1000)
 
 struct qless;
@@ -224,8 +231,9 @@ struct qless_limits {
 	/* Bytes of data, a message, a log item or the value of an option [max-data-size]. */
 	size_t max_data_bytes;
 	size_t max_tags;	 /* of one job [max-tags] */
-	size_t max_dependencies; /* of one job [max-dependencies] */
-	size_t max_jobs;	 /* in one pop, peek, unfail or put_many [max-jobs-per-call] */
+	size_t max_dependencies; /* of one job, or of all jobs of a call [max-dependencies] */
+	size_t max_jobs;	 /* in one call, and tags of all its jobs [max-jobs-per-call] */
+	size_t max_dependents;	 /* jobs that depend on one job [max-dependents] */
 };
 
 /* Copies the limits. 0 and values above the largest possible mean the largest possible; NULL means

@@ -53,6 +53,7 @@ static bool needs_memory(const struct request *req)
 	return (req->row->flags & CMD_TXN) == 0;
 }
 
+/* The size of the arguments. Each counts a byte more, so that a million empty ones have a size. */
 static size_t argument_bytes(const struct request *req)
 {
 	size_t bytes = req->nargs;
@@ -60,6 +61,21 @@ static size_t argument_bytes(const struct request *req)
 	for (const struct qless_str *arg = req->args; arg != req->args + req->nargs; arg++)
 		bytes += arg->len;
 	return bytes;
+}
+
+/* Returns whether the command lists more names than it may. */
+static inline bool has_too_many_names(const struct request *req)
+{
+	size_t max = req->env->limits.names;
+
+	return req->nargs > max && (req->row->flags & CMD_NAMES) != 0 && max != 0;
+}
+
+static inline bool is_too_large(const struct request *req, size_t bytes)
+{
+	size_t max = req->env->limits.change_bytes;
+
+	return bytes > max && max != 0;
 }
 
 static struct verdict ask_log(const struct request *req, size_t bytes)
@@ -173,6 +189,7 @@ struct verdict admission_decide(struct request *req)
 	struct verdict verdict;
 	struct conditions now;
 	enum verdict_kind kind;
+	size_t bytes = 0;
 
 	if (req->row == NULL)
 		return verdict_of(VERDICT_UNKNOWN);
@@ -182,7 +199,16 @@ struct verdict admission_decide(struct request *req)
 	if (is_held(req, now.pause))
 		return (struct verdict){ .kind = VERDICT_HOLD, .hold = HOLD_PAUSE };
 	kind = decide(req, &now);
-	if (kind != VERDICT_RUN)
+	if (kind != VERDICT_RUN && kind != VERDICT_QUEUE)
+		return verdict_of(kind);
+	if (has_too_many_names(req))
+		return verdict_of(VERDICT_NAMES);
+	if (command_is_logged(req->row)) {
+		bytes = argument_bytes(req);
+		if (is_too_large(req, bytes))
+			return verdict_of(VERDICT_CALL_SIZE);
+	}
+	if (kind == VERDICT_QUEUE)
 		return verdict_of(kind);
 	if (now.is_unsynced && waits_for_sync(req))
 		return (struct verdict){ .kind = VERDICT_HOLD, .hold = HOLD_SYNC };
@@ -190,7 +216,7 @@ struct verdict admission_decide(struct request *req)
 		req->is_still = has_to_be_still(req, &now);
 	if (!has_log(req) || !command_is_logged(req->row))
 		return run;
-	verdict = ask_log(req, argument_bytes(req));
+	verdict = ask_log(req, bytes);
 	/* The form of the command matters only if the log refuses. */
 	if (verdict.kind != VERDICT_RUN && command_is_listing(req->row, req->args, req->nargs))
 		return run;
@@ -230,6 +256,16 @@ static void describe(const struct request *req, const struct verdict *verdict, s
 		return;
 	case VERDICT_ARITY:
 		buf_printf(line, "ERR wrong number of arguments for '%s' command", name);
+		return;
+	case VERDICT_NAMES:
+		buf_printf(line, "LIMIT '%s' lists %zu names, and max-names-per-call allows %zu",
+			   name, req->nargs, req->env->limits.names);
+		return;
+	case VERDICT_CALL_SIZE:
+		buf_printf(line,
+			   "LIMIT The arguments of '%s' have %zu bytes, and max-call-size allows "
+			   "%zu",
+			   name, argument_bytes(req), req->env->limits.change_bytes);
 		return;
 	case VERDICT_NOT_AUTHENTICATED:
 		buf_printf(line, "NOAUTH Authentication required.");

@@ -20,6 +20,8 @@ enum verdict_kind {
 	/* The refusals, each with its reason: */
 	VERDICT_UNKNOWN,	     /* the command or subcommand is unknown */
 	VERDICT_ARITY,		     /* the number of arguments is wrong */
+	VERDICT_NAMES,		     /* there are more names than max-names-per-call */
+	VERDICT_CALL_SIZE,	     /* the arguments are larger than max-call-size */
 	VERDICT_NOT_AUTHENTICATED,   /* the client has not authenticated */
 	VERDICT_NOT_PERMITTED,	     /* the user may not run the command */
 	VERDICT_NO_LONGER_PERMITTED, /* the user lost the permission after the command was queued */

@@ -416,6 +416,16 @@ int request_count(struct request *req, double number, const char *command, int64
 	return 0;
 }
 
+int request_check_jobs(struct request *req, size_t count)
+{
+	size_t max = qless_get_limits(req->engine)->max_jobs;
+
+	return count <= max ? 0
+			    : request_fail(req, QLESS_ELIMIT,
+					   "More jobs in one call than max-jobs-per-call (%g)",
+					   (double)max);
+}
+
 int request_json_text(struct request *req, struct qless_str text, enum json_kind *ret_kind)
 {
 	size_t max_bytes = qless_get_limits(req->engine)->max_data_bytes;

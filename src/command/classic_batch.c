@@ -118,6 +118,11 @@ static int answer_multiput(struct request *req, const struct operation *op,
 
 int classic_multiput(struct request *req)
 {
+	size_t first = classic_multiput_jobs(req->args, req->nargs);
+	int rc = request_check_jobs(req, (req->nargs - first) / CLASSIC_MULTIPUT_JOB_ARGS);
+
+	if (rc < 0)
+		return rc;
 	return request_operation(req, decode_multiput, answer_multiput);
 }
 
@@ -190,6 +195,8 @@ int classic_multicomplete(struct request *req)
 	size_t i;
 	int rc = decode_completions(req, &op, &jobs);
 
+	if (rc == 0)
+		rc = request_check_jobs(req, jobs.count / 2);
 	if (rc < 0)
 		return rc;
 	reply_array(req->reply, jobs.count / 2);
@@ -229,6 +236,8 @@ int classic_multiheartbeat(struct request *req)
 	size_t i;
 	int rc = decode_multiheartbeat(req, &op);
 
+	if (rc == 0)
+		rc = request_check_jobs(req, req->nargs - 1);
 	if (rc < 0)
 		return rc;
 	reply_array(req->reply, req->nargs - 1);

@@ -74,6 +74,9 @@ int request_limit_page(struct request *req, double offset, double count,
 /* Return a number of jobs: an integer, not negative. */
 int request_count(struct request *req, double number, const char *command, int64_t *ret_count);
 
+/* Check that a command may name this many jobs. */
+int request_check_jobs(struct request *req, size_t count);
+
 /* Check that a text is well-formed JSON. Fails with the message of the JSON parser. */
 int request_json_text(struct request *req, struct qless_str text, enum json_kind *ret_kind);
 int request_fail_no_json(struct request *req);

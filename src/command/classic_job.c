@@ -91,7 +91,10 @@ int classic_multiget(struct request *req)
 {
 	struct job_reply reply;
 	size_t i;
+	int rc = request_check_jobs(req, req->nargs);
 
+	if (rc < 0)
+		return rc;
 	begin_jobs(&reply, req);
 	for (i = 0; i < req->nargs; i++) {
 		const struct qless_job *job = qless_get(req->engine, req->args[i]);

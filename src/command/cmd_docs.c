@@ -5,11 +5,13 @@
 #include "command/handlers.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "command/synopsis.h"
 #include "command/table.h"
 #include "resp/reply.h"
 #include "util/buf.h"
+#include "util/mem.h"
 
 /* Longest name of a group in bytes. It consists of the names of its members. */
 #define GROUP_NAME_MAX 64
@@ -123,6 +125,7 @@ void cmd_command_docs(struct request *req)
 {
 	const struct command_table *t = req->env->table;
 	struct reply_deferred docs;
+	bool *is_written = mem_zalloc((size_t)command_table_count(t));
 	const struct command *cmd;
 	size_t count = 0;
 
@@ -136,12 +139,15 @@ void cmd_command_docs(struct request *req)
 	}
 	for (size_t i = 0; i < req->nargs && reply_is_wanted(req->reply); i++) {
 		cmd = command_table_find(t, req->args[i]);
-		if (cmd == NULL)
+		/* A map has each key once. */
+		if (cmd == NULL || is_written[command_table_index(t, cmd)])
 			continue;
+		is_written[command_table_index(t, cmd)] = true;
 		write_docs(req->reply, t, cmd);
 		count++;
 	}
 	reply_deferred_end(req->reply, &docs, count);
+	free(is_written);
 }
 
 static void append_upper(struct buf *out, const char *text)

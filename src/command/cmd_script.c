@@ -62,7 +62,8 @@ static void warn_of_lacks(struct request *req, struct qless_str sha,
 }
 
 /* Returns the script of a text, and adds it if it is new. Returns NULL, and has replied, if the
- * script is refused or there are too many. The text of a known script is not read again. */
+ * script is too long or refused, or there are too many. The text of a known script is not read
+ * again. */
 static const struct script *learn_script(struct request *req, struct qless_str text)
 {
 	struct scripts *scripts = req->env->scripts;
@@ -73,6 +74,12 @@ static const struct script *learn_script(struct request *req, struct qless_str t
 	struct script_parts parts;
 	enum script_kind kind;
 
+	if (text.len > req->env->limits.script_bytes && req->env->limits.script_bytes != 0) {
+		reply_errorf(req->reply, "LIMIT",
+			     "The script has %zu bytes, and max-script-size allows %zu", text.len,
+			     req->env->limits.script_bytes);
+		return NULL;
+	}
 	scripts_compute_sha(text, hex);
 	sha = str_make(hex, sizeof hex);
 	script = scripts_find(scripts, sha);

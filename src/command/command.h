@@ -46,6 +46,7 @@ enum command_flag {
 	CMD_DENYOOM = 1 << 18,	  /* makes the state grow: refused beyond maxmemory */
 	CMD_EXEC = 1 << 19,	  /* runs the transaction; a refusal discards it */
 	CMD_LOGGED = 1 << 20,	  /* changes what the log records, and is no queue command */
+	CMD_NAMES = 1 << 21,	  /* its arguments are names; max-names-per-call limits them */
 };
 
 /* Categories of permissions: the bit, and the name after the @. No command is in `events`, which

@@ -60,7 +60,7 @@ void request_refuse_large(struct request *req, size_t max_bytes)
 
 bool request_check_pattern(struct request *req, struct qless_str pattern)
 {
-	size_t max_bytes = req->env->max_pattern_bytes;
+	size_t max_bytes = req->env->limits.pattern_bytes;
 
 	if (max_bytes == 0)
 		max_bytes = GLOB_MAX_BYTES;

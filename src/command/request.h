@@ -116,6 +116,14 @@ struct transaction {
 	size_t bytes;	/* size of all commands */
 };
 
+/* Limits of what one command may be given, so that no command takes long. 0 is no limit. */
+struct call_limits {
+	size_t names;	      /* arguments of a command with CMD_NAMES [max-names-per-call] */
+	size_t change_bytes;  /* arguments of a command that the log records [max-call-size] */
+	size_t script_bytes;  /* text of a script [max-script-size] */
+	size_t pattern_bytes; /* a glob [max-pattern-length] */
+};
+
 /* The environment of commands: everything that handlers of this layer may use besides the session.
  */
 struct command_env {
@@ -131,7 +139,7 @@ struct command_env {
 	struct scripts *scripts; /* scripts that clients have loaded */
 	struct scratch *scratch;
 	enum script_envelope envelope;
-	size_t max_pattern_bytes; /* longest glob in bytes; 0: as long as globs may be */
+	struct call_limits limits;
 	/* Returns the time of a native command in seconds, later than that of any earlier command.
 	 */
 	double (*now)(void *arg);

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 
+#include "engine/depends.h"
 #include "engine/error.h"
 #include "engine/event.h"
 #include "engine/fail.h"
@@ -14,6 +15,22 @@
 #include "engine/run.h"
 #include "engine/track.h"
 #include "engine/worker.h"
+
+/* Check that the jobs together do not have too many dependencies. */
+static int check_dependencies(struct qless *q, const struct qless_str *jids, size_t count)
+{
+	size_t dependencies = 0;
+	size_t i;
+
+	if (count <= 1 || q->depending_count == 0)
+		return 0;
+	for (i = 0; i < count; i++) {
+		const struct qless_job *job = job_find(q, jids[i]);
+
+		dependencies += job != NULL ? depends_count(job) : 0;
+	}
+	return limit_check_call(q, count, 0, dependencies);
+}
 
 /* Check that every job that depends on one of the jobs is among them too. The jobs are marked with
  * JOB_CHOSEN. */
@@ -80,7 +97,8 @@ int qless_cancel(struct qless *q, double now, const struct qless_str *jids, size
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (limit_check_published(q, "jids", jids, count) < 0)
+	if (limit_check_published(q, "jids", jids, count) < 0 ||
+	    limit_check_jobs(q, (int64_t)count) < 0 || check_dependencies(q, jids, count) < 0)
 		return engine_fail_during(q, QLESS_OP_CANCEL);
 	choose(q, jids, count, true);
 	rc = check_cancel(q, jids, count);

@@ -84,6 +84,8 @@ static void link_jobs(struct qless *q, struct qless_job *job, struct qless_job *
 	twin->twin = edge;
 	edge_insert(&job_need_extra(job)->dependencies, edge, &q->depending_count);
 	edge_insert(&job_need_extra(on)->dependents, twin, &q->depended_count);
+	if (skiplist_count(on->extra->dependents) > q->most_dependents)
+		q->most_dependents = skiplist_count(on->extra->dependents);
 	engine_changed(q);
 }
 
@@ -265,6 +267,41 @@ static int find_depending(struct qless *q, double now, struct qless_str jid,
 	return 0;
 }
 
+size_t depends_count(const struct qless_job *job)
+{
+	const struct skiplist *list = dependencies_of(job);
+
+	return list != NULL ? skiplist_count(list) : 0;
+}
+
+static int fail_dependents(struct qless *q, const struct qless_job *on)
+{
+	return engine_fail(q, (struct qless_error){ .reason = QLESS_WHY_DEPENDENTS,
+						    .jid = job_jid(on),
+						    .number = (double)q->limits.max_dependents });
+}
+
+int depends_check_more(struct qless *q, struct qless_str jid, const struct qless_str *jids,
+		       size_t count, size_t jobs)
+{
+	const struct qless_job *job;
+	size_t i;
+
+	if (count == 0 || q->most_dependents + jobs <= q->limits.max_dependents)
+		return 0;
+	job = job_find(q, jid);
+	for (i = 0; i < count; i++) {
+		const struct qless_job *on = job_find(q, jids[i]);
+
+		if (on == NULL || on->state == QLESS_COMPLETE || dependents_of(on) == NULL ||
+		    skiplist_count(dependents_of(on)) + jobs <= q->limits.max_dependents)
+			continue;
+		if (job == NULL || find_dependency(job, jids[i]) == NULL)
+			return fail_dependents(q, on);
+	}
+	return 0;
+}
+
 /* Check that the job may have these dependencies too. A new one that is given twice counts
  * twice. */
 static int check_more(struct qless *q, const struct qless_job *job, const struct qless_str *jids,
@@ -293,7 +330,8 @@ int qless_depends_on(struct qless *q, double now, struct qless_str jid,
 
 	if (rc < 0)
 		return rc;
-	if (check_more(q, job, jids, count) < 0)
+	if (limit_check_jobs(q, (int64_t)count) < 0 || check_more(q, job, jids, count) < 0 ||
+	    depends_check_more(q, jid, jids, count, 1) < 0)
 		return engine_fail_during(q, QLESS_OP_DEPENDS);
 	depends_add(q, job, jids, count);
 	return 0;
@@ -308,6 +346,8 @@ int qless_depends_off(struct qless *q, double now, struct qless_str jid,
 
 	if (rc < 0)
 		return rc;
+	if (limit_check_jobs(q, (int64_t)count) < 0)
+		return engine_fail_during(q, QLESS_OP_DEPENDS);
 	for (i = 0; i < count && depends_is_open(job); i++) {
 		struct edge *edge = find_dependency(job, jids[i]);
 

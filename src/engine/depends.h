@@ -21,6 +21,14 @@ struct edge {
 void depends_add(struct qless *q, struct qless_job *job, const struct qless_str *jids,
 		 size_t count);
 bool depends_is_open(const struct qless_job *job);
+/* Return the number of jobs that a job waits for. */
+size_t depends_count(const struct qless_job *job);
+/* Check that the jobs may get this many more dependents: `jobs` jobs, of which the first is `jid`.
+ * Jobs that are already in the list do not count. Returns 0, or QLESS_ELIMIT with an error
+ * recorded.
+ */
+int depends_check_more(struct qless *q, struct qless_str jid, const struct qless_str *jids,
+		       size_t count, size_t jobs);
 /* Remove the dependencies of `job` that are not in the list. */
 void depends_keep_only(struct qless *q, struct qless_job *job, const struct qless_str *jids,
 		       size_t count);

@@ -74,6 +74,7 @@ struct qless {
 	/* Counters, so that nobody has to walk. */
 	uint64_t depending_count; /* jobs that have dependencies */
 	uint64_t depended_count;  /* jobs that have dependents */
+	uint64_t most_dependents; /* the most that a job has had; never too low */
 	uint64_t busy_count;	  /* workers that hold something */
 	uint64_t group_count;
 	uint64_t paused_count;

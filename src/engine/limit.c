@@ -28,6 +28,7 @@ void qless_set_limits(struct qless *q, const struct qless_limits *limits)
 		.max_tags = clamp(limits->max_tags, QLESS_MAX_TAGS),
 		.max_dependencies = clamp(limits->max_dependencies, QLESS_MAX_DEPENDENCIES),
 		.max_jobs = clamp(limits->max_jobs, QLESS_MAX_JOBS),
+		.max_dependents = clamp(limits->max_dependents, QLESS_MAX_DEPENDENTS),
 	};
 	assert(q->limits.max_name_bytes > 0 && q->limits.max_jobs > 0);
 }
@@ -86,6 +87,20 @@ int limit_check_dependencies(struct qless *q, uint64_t count)
 int limit_check_jobs(struct qless *q, int64_t count)
 {
 	return check_count(q, QLESS_WHY_JOBS, (double)count, q->limits.max_jobs);
+}
+
+int limit_check_call(struct qless *q, size_t jobs, size_t tags, size_t dependencies)
+{
+	int rc;
+
+	/* One job has limits of its own. */
+	if (jobs <= 1)
+		return 0;
+	rc = check_count(q, QLESS_WHY_CALL_TAGS, (double)tags, q->limits.max_jobs);
+	if (rc == 0)
+		rc = check_count(q, QLESS_WHY_CALL_DEPENDENCIES, (double)dependencies,
+				 q->limits.max_dependencies);
+	return rc;
 }
 
 int limit_check_published(struct qless *q, const char *argument, const struct qless_str *names,

@@ -20,6 +20,8 @@ int limit_check_tags(struct qless *q, uint64_t count);
 int limit_check_dependencies(struct qless *q, uint64_t count);
 /* The number of jobs in one call. */
 int limit_check_jobs(struct qless *q, int64_t count);
+/* The number of tags and dependencies that several jobs of one call have together. */
+int limit_check_call(struct qless *q, size_t jobs, size_t tags, size_t dependencies);
 /* For names that are published but not stored. */
 int limit_check_published(struct qless *q, const char *argument, const struct qless_str *names,
 			  size_t count);

@@ -164,6 +164,8 @@ int qless_timeout(struct qless *q, double now, const struct qless_str *jids, siz
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
+	if (limit_check_jobs(q, (int64_t)count) < 0)
+		return engine_fail_during(q, QLESS_OP_TIMEOUT);
 	rc = check_running(q, jids, count);
 	if (rc < 0)
 		return rc;

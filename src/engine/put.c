@@ -19,7 +19,9 @@
 #define DEFAULT_RETRIES 5
 #define MICROSECONDS	1e6
 
-static int check_put(struct qless *q, enum qless_operation operation, const struct qless_put *put)
+/* Check a job that is put together with `jobs` - 1 others. */
+static int check_put(struct qless *q, enum qless_operation operation, const struct qless_put *put,
+		     size_t jobs)
 {
 	size_t tag_count = put->has_tags ? put->tag_count : 0;
 
@@ -30,7 +32,8 @@ static int check_put(struct qless *q, enum qless_operation operation, const stru
 	    limit_check_data(q, "data", put->data) < 0 ||
 	    limit_check_names(q, "tags", put->tags, tag_count) < 0 ||
 	    limit_check_tags(q, tag_count) < 0 ||
-	    limit_check_dependencies(q, put->depend_count) < 0)
+	    limit_check_dependencies(q, put->depend_count) < 0 ||
+	    depends_check_more(q, put->jid, put->depends, put->depend_count, jobs) < 0)
 		return engine_fail_during(q, operation);
 	if (!isfinite(put->delay))
 		return engine_fail_number(q, operation, QLESS_WHY_NO_NUMBER, "delay", put->delay);
@@ -110,7 +113,7 @@ int qless_put(struct qless *q, double now, const struct qless_put *put)
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	rc = check_put(q, QLESS_OP_PUT, put);
+	rc = check_put(q, QLESS_OP_PUT, put, 1);
 	if (rc < 0)
 		return rc;
 	apply_put(q, now, put);
@@ -120,6 +123,7 @@ int qless_put(struct qless *q, double now, const struct qless_put *put)
 int qless_put_many(struct qless *q, double now, const struct qless_put *puts, size_t count,
 		   double *ret_until)
 {
+	size_t tags = 0, dependencies = 0;
 	size_t i;
 	int rc;
 
@@ -128,10 +132,14 @@ int qless_put_many(struct qless *q, double now, const struct qless_put *puts, si
 	if (limit_check_jobs(q, (int64_t)count) < 0)
 		return engine_fail_during(q, QLESS_OP_PUT);
 	for (i = 0; i < count; i++) {
-		rc = check_put(q, QLESS_OP_PUT, &puts[i]);
+		rc = check_put(q, QLESS_OP_PUT, &puts[i], count);
 		if (rc < 0)
 			return rc;
+		tags += puts[i].has_tags ? puts[i].tag_count : 0;
+		dependencies += puts[i].depend_count;
 	}
+	if (limit_check_call(q, count, tags, dependencies) < 0)
+		return engine_fail_during(q, QLESS_OP_PUT);
 	*ret_until = now;
 	for (i = 0; i < count; i++) {
 		q->now = finite_add(now, (double)i / MICROSECONDS);
@@ -149,7 +157,7 @@ int qless_requeue(struct qless *q, double now, const struct qless_put *put)
 		return QLESS_EBADARG;
 	if (job_find(q, put->jid) == NULL)
 		return engine_fail_job(q, QLESS_OP_REQUEUE, QLESS_WHY_NO_JOB, put->jid, STR(""));
-	rc = check_put(q, QLESS_OP_REQUEUE, put);
+	rc = check_put(q, QLESS_OP_REQUEUE, put, 1);
 	if (rc < 0)
 		return rc;
 	apply_put(q, now, put);

@@ -47,6 +47,8 @@ enum error {
 	NO_ERROR,
 	BAD_COUNT,
 	BAD_LENGTH,
+	BIG_COUNT,
+	BIG_LENGTH,
 	BAD_TYPE,
 	BAD_BULK_END,
 	BAD_QUOTES,
@@ -62,6 +64,8 @@ enum error {
 static const char *const error_texts[] = {
 	[BAD_COUNT] = "Protocol error: invalid multibulk length",
 	[BAD_LENGTH] = "Protocol error: invalid bulk length",
+	[BIG_COUNT] = "Protocol error: invalid multibulk length: over client-max-arguments",
+	[BIG_LENGTH] = "Protocol error: invalid bulk length: over proto-max-bulk-len",
 	[BAD_BULK_END] = "Protocol error: expected CRLF after bulk",
 	[BAD_QUOTES] = "Protocol error: unbalanced quotes in request",
 	[LONG_INLINE] = "Protocol error: too big inline request",
@@ -317,7 +321,7 @@ static enum resp_status read_count(struct resp_parser *p, const struct resp_limi
 	if (status != RESP_REQUEST)
 		return status;
 	if (value > (int64_t)limits->max_args)
-		return fail(p, BAD_COUNT);
+		return fail(p, BIG_COUNT);
 	if (limits->unauthenticated && value > (int64_t)RESP_UNAUTH_MAX_ARGS)
 		return fail(p, UNAUTH_COUNT);
 	p->args_total = p->args_left = value > 0 ? (uint32_t)value : 0;
@@ -341,8 +345,10 @@ static enum resp_status read_length(struct resp_parser *p, const struct resp_lim
 	status = read_header(p, limits, base, len, &value);
 	if (status != RESP_REQUEST)
 		return status;
-	if (value < 0 || (uint64_t)value > limits->max_bulk)
+	if (value < 0)
 		return fail(p, BAD_LENGTH);
+	if ((uint64_t)value > limits->max_bulk)
+		return fail(p, BIG_LENGTH);
 	if (limits->unauthenticated && (uint64_t)value > RESP_UNAUTH_MAX_BULK)
 		return fail(p, UNAUTH_LENGTH);
 	room = p->pos < limits->max_request ? limits->max_request - p->pos : 0;
@@ -505,7 +511,7 @@ static enum error split_line(struct resp_request *r, const char *line, const cha
 		if (at == end)
 			return NO_ERROR;
 		if (r->argc == max_args)
-			return BAD_COUNT;
+			return BIG_COUNT;
 		word = at;
 		while (at < end && !ends_word(*at) && *at != '"' && *at != '\'')
 			at++;

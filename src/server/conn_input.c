@@ -34,6 +34,8 @@
 
 /* Bytes: an empty input buffer that is larger is freed. */
 #define KEEP_INPUT_BYTES ((size_t)4 * 1024)
+/* Bytes of a read at most, so that the rest of a large request does not arrive in one long turn. */
+#define READ_BYTES_MAX ((size_t)1024 * 1024)
 /* Bytes of input that a held connection may have. Beyond that it is not read. */
 #define HELD_INPUT_BYTES ((size_t)1024 * 1024)
 
@@ -185,8 +187,12 @@ static ssize_t read_some(struct conn *c, char **ret_base)
 		*ret_base = s->intake.scratch;
 		return c->transport.ops->read(&c->transport, s->intake.scratch, room);
 	}
-	if (c->client.session.user != NULL && resp_parser_wanted(&c->parser, c->in.len) > room)
-		room = resp_parser_wanted(&c->parser, c->in.len);
+	if (c->client.session.user != NULL) {
+		size_t wanted = resp_parser_wanted(&c->parser, c->in.len);
+
+		if (wanted > room)
+			room = wanted < READ_BYTES_MAX ? wanted : READ_BYTES_MAX;
+	}
 	to = buf_reserve(&c->in, room);
 	n = c->transport.ops->read(&c->transport, to, room);
 	if (n > 0)

@@ -219,10 +219,16 @@ void environment_apply_config(struct server *s)
 					     .max_tags = config->max_tags,
 					     .max_dependencies = config->max_dependencies,
 					     .max_jobs = config->max_jobs_per_call,
+					     .max_dependents = config->max_dependents,
 				     },
 				     .max_json_depth = config->max_json_depth,
 			     });
-	s->env.max_pattern_bytes = config->max_pattern_bytes;
+	s->env.limits = (struct call_limits){
+		.names = config->max_names_per_call,
+		.change_bytes = config->max_call_bytes,
+		.script_bytes = config->max_script_bytes,
+		.pattern_bytes = config->max_pattern_bytes,
+	};
 	s->env.envelope = config->script_error_format == CONFIG_SCRIPT_ERRORS_REDIS6
 				  ? SCRIPT_ENVELOPE_REDIS6
 				  : SCRIPT_ENVELOPE_REDIS7;

@@ -125,17 +125,29 @@ static struct qless_str *copy_arguments(const struct qless_str *argv, int argc, 
 	return copy;
 }
 
+/* Returns why no further command can be queued, or NULL. EXEC runs all commands at once, so they
+ * have the limits of one command. */
+static const char *refusal_of(const struct txn *txn, const struct config *config)
+{
+	if (txn->state.bytes > config->client_query_buffer_bytes)
+		return "transaction is larger than client-query-buffer-limit";
+	if (txn->state.bytes > config->max_call_bytes)
+		return "transaction is larger than max-call-size";
+	if ((size_t)txn->count >= config->max_transaction_commands)
+		return "transaction has more commands than max-transaction-commands";
+	return NULL;
+}
+
 void txn_queue(struct client *c, const struct request *req)
 {
 	struct txn *txn = c->txn;
+	const char *refusal = refusal_of(txn, c->server->config);
 	struct queued_command *q;
 	size_t bytes;
 
-	/* Queued commands count against the same limit as a request that is still arriving. */
-	if (txn->state.bytes > c->server->config->client_query_buffer_bytes) {
+	if (refusal != NULL) {
 		txn->failed = true;
-		reply_error(&c->writer, "ERR",
-			    STR("transaction is larger than client-query-buffer-limit"));
+		reply_error(&c->writer, "ERR", str_from(refusal));
 		return;
 	}
 	txn->commands =

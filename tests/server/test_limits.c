@@ -409,6 +409,7 @@ static void a_slow_reader_is_not_idle(void)
 	peer_connect_small_buffers(true);
 	slow = peer_connect(&q);
 	ASK(p, "CONFIG SET timeout 2", "+OK\r\n");
+	ASK(p, "CONFIG SET proto-max-bulk-len 64mb client-query-buffer-limit 64mb", "+OK\r\n");
 	ask_for_bytes(slow, len);
 	start_ms = wait_now_ms();
 	while (wait_now_ms() - start_ms < 5000 && taken + part < len) {

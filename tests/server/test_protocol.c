@@ -101,6 +101,8 @@ static void large_replies_arrive_after_the_peer_has_shut_down_writing(void)
 	peer_skip(p, len);
 	peer_expect(p, "\r\n");
 	peer_expect_end(p);
+	ASK(peer_connect(&q), "CONFIG SET proto-max-bulk-len 16mb client-query-buffer-limit 32mb",
+	    "+OK\r\n");
 }
 
 /* The kernel resets a connection that is closed while input is unread, and drops its unsent
@@ -138,6 +140,7 @@ static void last_replies_may_be_read_slowly(void)
 
 	peer_connect_small_buffers(true);
 	p = peer_connect(&q);
+	ASK(p, "CONFIG SET proto-max-bulk-len 64mb client-query-buffer-limit 64mb", "+OK\r\n");
 	memset(bytes, 'x', len);
 	peer_send_text(p, "*2\r\n$4\r\nECHO\r\n$50331648\r\n");
 	peer_send_blindly(p, bytes, len);
@@ -169,14 +172,17 @@ static void expect_protocol_error(const char *bytes, const char *error)
 
 static void malformed_requests_get_an_error_and_a_close(void)
 {
-	expect_protocol_error("*1048577\r\n", "-ERR Protocol error: invalid multibulk length\r\n");
+	expect_protocol_error(
+		"*131073\r\n",
+		"-ERR Protocol error: invalid multibulk length: over client-max-arguments\r\n");
 	expect_protocol_error("*99999999999999999999\r\n",
 			      "-ERR Protocol error: invalid multibulk length\r\n");
 	expect_protocol_error("*abc\r\n", "-ERR Protocol error: invalid multibulk length\r\n");
 	expect_protocol_error("*1\r\nPING\r\n", "-ERR Protocol error: expected '$', got 'P'\r\n");
 	expect_protocol_error("*1\r\n$-1\r\n", "-ERR Protocol error: invalid bulk length\r\n");
-	expect_protocol_error("*1\r\n$536870913\r\n",
-			      "-ERR Protocol error: invalid bulk length\r\n");
+	expect_protocol_error(
+		"*1\r\n$16777217\r\n",
+		"-ERR Protocol error: invalid bulk length: over proto-max-bulk-len\r\n");
 	expect_protocol_error("*1\r\n$x\r\n", "-ERR Protocol error: invalid bulk length\r\n");
 	expect_protocol_error("*1\r\n$4\r\nPINGxx",
 			      "-ERR Protocol error: expected CRLF after bulk\r\n");
@@ -209,7 +215,7 @@ static void an_error_arrives_while_the_peer_keeps_sending(void)
 	peer_send_text(p, "*1\r\n$999999999999\r\n");
 	for (int i = 0; i < 64 && !peer_has_input(p, 0); i++)
 		peer_try_send(p, junk, sizeof junk);
-	peer_expect(p, "-ERR Protocol error: invalid bulk length\r\n");
+	peer_expect(p, "-ERR Protocol error: invalid bulk length: over proto-max-bulk-len\r\n");
 	peer_expect_end(p);
 }
 
@@ -327,16 +333,20 @@ static void limits_of_requests_follow_the_configuration(void)
 
 	ASK(p, "CONFIG SET proto-max-bulk-len 1024 client-max-arguments 16 max-inline-length 1024",
 	    "+OK\r\n");
-	expect_protocol_error("*17\r\n", "-ERR Protocol error: invalid multibulk length\r\n");
-	expect_protocol_error("*1\r\n$1025\r\n", "-ERR Protocol error: invalid bulk length\r\n");
-	ASK(p, "CONFIG SET proto-max-bulk-len 512mb client-max-arguments 1048576", "+OK\r\n");
+	expect_protocol_error(
+		"*17\r\n",
+		"-ERR Protocol error: invalid multibulk length: over client-max-arguments\r\n");
+	expect_protocol_error(
+		"*1\r\n$1025\r\n",
+		"-ERR Protocol error: invalid bulk length: over proto-max-bulk-len\r\n");
+	ASK(p, "CONFIG SET proto-max-bulk-len 16mb client-max-arguments 131072", "+OK\r\n");
 	ASK(p, "CONFIG SET max-inline-length 64kb", "+OK\r\n");
 }
 
 static void a_request_may_have_very_many_arguments(void)
 {
 	struct peer *p = peer_connect(&q);
-	size_t used = 0, count = 200000;
+	size_t used = 0, count = 130000;
 	char *bytes = malloc(count * 8 + 100);
 
 	used += (size_t)sprintf(bytes, "*%zu\r\n$4\r\nPING\r\n", count + 1);

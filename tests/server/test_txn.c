@@ -407,12 +407,37 @@ static void a_transaction_is_limited_in_size(void)
 	ASK(p, "EXEC", "-EXECABORT Transaction discarded because of previous errors.\r\n");
 	ASK(p, "PING", "+PONG\r\n");
 	ASK_HAS(p, "CLIENT INFO", " multi-mem=0 ");
-	ASK(p, "CONFIG SET client-query-buffer-limit 1gb", "+OK\r\n");
+	ASK(p, "CONFIG SET client-query-buffer-limit 32mb", "+OK\r\n");
+}
+
+static void a_transaction_is_limited_in_commands(void)
+{
+	char text[1024];
+
+	ASK(p, "CONFIG SET max-transaction-commands 16", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	for (int i = 0; i < 16; i++)
+		ASK(p, "PUT w q j K {} 0", "+QUEUED\r\n");
+	ASK(p, "PUT w q j K {} 0",
+	    "-ERR transaction has more commands than max-transaction-commands\r\n");
+	ASK(p, "EXEC", "-EXECABORT Transaction discarded because of previous errors.\r\n");
+	ASK(p, "GET j", "$-1\r\n");
+	ASK(p, "CONFIG SET max-transaction-commands 10000 max-call-size 64kb", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	memset(text, 'x', sizeof text);
+	peer_send_text(p, "*2\r\n$4\r\nECHO\r\n$65536\r\n");
+	for (int i = 0; i < 64; i++)
+		peer_send(p, text, sizeof text);
+	peer_send_text(p, "\r\n");
+	peer_expect(p, "+QUEUED\r\n");
+	ASK(p, "PING", "-ERR transaction is larger than max-call-size\r\n");
+	ASK(p, "EXEC", "-EXECABORT Transaction discarded because of previous errors.\r\n");
+	ASK(p, "CONFIG SET max-call-size 8mb", "+OK\r\n");
 }
 
 static void a_long_transaction_runs_completely(void)
 {
-	const int count = 20000;
+	const int count = 10000;
 
 	peer_send_text(p, "MULTI\r\n");
 	for (int i = 0; i < count; i++)
@@ -421,7 +446,7 @@ static void a_long_transaction_runs_completely(void)
 	peer_expect(p, "+OK\r\n");
 	for (int i = 0; i < count; i++)
 		peer_expect(p, "+QUEUED\r\n");
-	peer_expect(p, "*20000\r\n");
+	peer_expect(p, "*10000\r\n");
 	for (int i = 0; i < count; i++)
 		peer_expect(p, "+PONG\r\n");
 }
@@ -459,6 +484,7 @@ int main(int argc, char **argv)
 	RUN(a_transaction_may_delete_its_own_user);
 	RUN(a_transaction_may_kill_its_own_client);
 	RUN(a_transaction_is_limited_in_size);
+	RUN(a_transaction_is_limited_in_commands);
 	RUN(a_long_transaction_runs_completely);
 	return UNIT_RESULT();
 }

@@ -394,6 +394,12 @@ static void docs_name_the_arguments(void)
 				 "7\r\ninteger\r\n"                                            \
 				 "$12\r\ndisplay_text\r\n$5\r\ncount\r\n"
 
+static void docs_describe_a_command_once(void)
+{
+	call_use_proto(&f, 3);
+	ASSERT_REPLY("%1\r\n" PUT_DOCS_3, &f, "command", "docs", "box|put", "BOX|PUT", "box|put");
+}
+
 static void docs_of_a_container_have_its_subcommands(void)
 {
 	call_use_proto(&f, 3);
@@ -468,6 +474,7 @@ int main(int argc, char **argv)
 	RUN(list_can_be_filtered);
 	RUN(getkeys_finds_no_keys);
 	RUN(docs_name_the_arguments);
+	RUN(docs_describe_a_command_once);
 	RUN(docs_of_a_container_have_its_subcommands);
 	RUN(docs_without_names_describe_all_commands);
 	RUN(help_lists_the_subcommands_and_ends_with_itself);

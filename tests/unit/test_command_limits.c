@@ -15,7 +15,8 @@ static const struct databases_limits narrow = {
 		    .max_data_bytes = 32,
 		    .max_tags = 3,
 		    .max_dependencies = 2,
-		    .max_jobs = 5 },
+		    .max_jobs = 5,
+		    .max_dependents = 3 },
 	.max_json_depth = 3,
 };
 
@@ -164,6 +165,128 @@ static void a_call_cannot_exceed_max_jobs_per_call(void)
 	ASSERT_REFUSED("-LIMIT More jobs in one call than max-jobs-per-call (5)\r\n", "unfail", "q",
 		       "g", "25");
 	ASSERT_NATIVE(":0\r\n", &f, "unfail", "q", "g", "5");
+}
+
+static void a_command_cannot_name_more_jobs_than_max_jobs_per_call(void)
+{
+	static const char refusal[] = "-LIMIT More jobs in one call than max-jobs-per-call (5)\r\n";
+
+	run_one("1");
+	ASSERT_REFUSED(refusal, "cancel", "1", "2", "3", "4", "5", "6");
+	ASSERT_REFUSED(refusal, "timeout", "1", "1", "1", "1", "1", "1");
+	ASSERT_REFUSED(refusal, "multiget", "1", "2", "3", "4", "5", "6");
+	ASSERT_REFUSED(refusal, "multiheartbeat", "w", "1", "2", "3", "4", "5", "6");
+	ASSERT_REFUSED(refusal, "multicomplete", "w", "q", "1", "{}", "2", "{}", "3", "{}", "4",
+		       "{}", "5", "{}", "6", "{}");
+	NATIVE(&f, "put", "w", "q", "d", "k", "{}", "0", "depends", "[1]");
+	ASSERT_REFUSED(refusal, "depends", "d", "on", "1", "2", "3", "4", "5", "6");
+	ASSERT_REFUSED(refusal, "depends", "d", "off", "1", "2", "3", "4", "5", "6");
+	ASSERT_BEGINS("*5\r\n:", &f, "multiheartbeat", "w", "1", "2", "3", "4", "5");
+	ASSERT_NATIVE("$-1\r\n", &f, "timeout", "1", "1", "1", "1", "1");
+	ASSERT_BEGINS("$", &f, "multiget", "1", "2", "3", "4", "5");
+}
+
+static void the_tags_of_all_jobs_of_a_call_are_limited(void)
+{
+	ASSERT_REFUSED("-LIMIT The jobs of one call have more tags than max-jobs-per-call (5)\r\n",
+		       "multiput", "w", "q", "0", "tags", "[1,2]", "jobs", "1", "k", "1", "2", "k",
+		       "1", "3", "k", "1");
+	ASSERT_BEGINS("*2\r\n", &f, "multiput", "w", "q", "0", "tags", "[1,2]", "jobs", "1", "k",
+		      "1", "2", "k", "1");
+	/* A single job has its own limit. */
+	ASSERT_BEGINS("*1\r\n", &f, "multiput", "w", "q", "0", "tags", "[1,2,3]", "jobs", "1", "k",
+		      "1");
+}
+
+static void the_dependencies_of_all_jobs_of_a_call_are_limited(void)
+{
+	static const char refusal[] = "-LIMIT The jobs of one call have more dependencies than "
+				      "max-dependencies (2)\r\n";
+
+	put("a");
+	put("b");
+	ASSERT_REFUSED(refusal, "multiput", "w", "q", "0", "depends", "[\"a\"]", "jobs", "1", "k",
+		       "1", "2", "k", "1", "3", "k", "1");
+	ASSERT_BEGINS("*2\r\n", &f, "multiput", "w", "q", "0", "depends", "[\"a\"]", "jobs", "1",
+		      "k", "1", "2", "k", "1");
+	ASSERT_BEGINS("$", &f, "put", "w", "q", "3", "k", "{}", "0", "depends", "[\"a\",\"b\"]");
+	ASSERT_REFUSED(refusal, "cancel", "2", "3");
+	ASSERT_BEGINS("*1\r\n", &f, "cancel", "3");
+	ASSERT_BEGINS("*2\r\n", &f, "cancel", "1", "2");
+}
+
+static void a_job_cannot_exceed_max_dependents(void)
+{
+	static const char refusal[] =
+		"-LIMIT More jobs would depend on a than max-dependents (3)\r\n";
+
+	put("a");
+	for (int i = 1; i <= 3; i++) {
+		char jid[] = { (char)('0' + i), '\0' };
+
+		ASSERT_BEGINS("$", &f, "put", "w", "q", jid, "k", "{}", "0", "depends", "[\"a\"]");
+	}
+	ASSERT_REFUSED(refusal, "put", "w", "q", "4", "k", "{}", "0", "depends", "[\"a\"]");
+	/* A job that depends on it already may be put again. */
+	ASSERT_BEGINS("$", &f, "put", "w", "q", "3", "k", "{}", "0", "depends", "[\"a\"]");
+	put("b");
+	ASSERT_BEGINS("$", &f, "put", "w", "q", "4", "k", "{}", "0", "depends", "[\"b\"]");
+	ASSERT_REFUSED(refusal, "depends", "4", "on", "a");
+	ASSERT_REFUSED("-LIMIT More jobs would depend on b than max-dependents (3)\r\n", "multiput",
+		       "w", "q", "0", "depends", "[\"b\"]", "jobs", "5", "k", "1", "6", "k", "1",
+		       "7", "k", "1");
+	NATIVE(&f, "put", "w", "other", "c", "k", "{}", "0");
+	NATIVE(&f, "pop", "other", "w", "1");
+	ASSERT_REFUSED(refusal, "complete", "c", "w", "other", "{}", "next", "q", "depends",
+		       "[\"a\"]");
+	ASSERT_BEGINS("*1\r\n", &f, "cancel", "3");
+	ASSERT_NATIVE(":1\r\n", &f, "depends", "4", "on", "a");
+}
+
+static void names_of_a_command_are_limited(void)
+{
+	f.call.env.limits.names = 2;
+	ASSERT_REFUSED("-LIMIT 'pause' lists 3 names, and max-names-per-call allows 2\r\n", "pause",
+		       "a", "b", "c");
+	ASSERT_REFUSED("-LIMIT 'unpause' lists 3 names, and max-names-per-call allows 2\r\n",
+		       "QLESS", "unpause", "1000", "a", "b", "c");
+	ASSERT_REFUSED("-LIMIT 'worker.deregister' lists 3 names, and max-names-per-call allows "
+		       "2\r\n",
+		       "worker.deregister", "a", "b", "c");
+	ASSERT_REFUSED("-LIMIT 'exists' lists 3 names, and max-names-per-call allows 2\r\n",
+		       "exists", "a", "b", "c");
+	ASSERT_REFUSED("-LIMIT 'command|docs' lists 3 names, and max-names-per-call allows 2\r\n",
+		       "command", "docs", "a", "b", "c");
+	ASSERT_NATIVE("$-1\r\n", &f, "pause", "a", "b");
+	/* Other commands have no list of names. */
+	ASSERT_BEGINS("$", &f, "put", "w", "q", "j", "k", "{}", "0", "priority", "1");
+}
+
+static void a_command_cannot_exceed_max_call_size(void)
+{
+	databases_set_limits(f.call.env.databases, NULL);
+	f.call.env.limits.change_bytes = 64;
+	ASSERT_REFUSED("-LIMIT The arguments of 'multiput' have 70 bytes, and max-call-size allows "
+		       "64\r\n",
+		       "multiput", "w", "q", "0", "jobs", "1", "k", "\"0123456789012345678\"", "2",
+		       "k", "\"0123456789012345678\"", "3", "k", "{}");
+	ASSERT_REFUSED(
+		"-LIMIT The arguments of 'heartbeat' have 68 bytes, and max-call-size allows "
+		"64\r\n",
+		"QLESS", "heartbeat", "1000", "j", "w",
+		"\"0123456789012345678901234567890123456789012345678901234567890\"");
+	/* A command that only reads changes nothing. */
+	ASSERT_NATIVE("$-1\r\n", &f, "get",
+		      "a-jid-01234567890123456789012345678901234567890123456789012345678901234");
+}
+
+static void a_script_cannot_exceed_max_script_size(void)
+{
+	f.call.env.limits.script_bytes = 16;
+	ASSERT_REFUSED("-LIMIT The script has 17 bytes, and max-script-size allows 16\r\n", "eval",
+		       "return 1+1+1+1+1;", "0");
+	ASSERT_REFUSED("-LIMIT The script has 17 bytes, and max-script-size allows 16\r\n",
+		       "script", "load", "return 1+1+1+1+1;");
 }
 
 static void all_commands_that_store_names_check_their_length(void)
@@ -318,6 +441,13 @@ int main(int argc, char **argv)
 	RUN(recur_has_the_limits_of_put);
 	RUN(reports_about_running_jobs_obey_the_limits);
 	RUN(a_call_cannot_exceed_max_jobs_per_call);
+	RUN(a_command_cannot_name_more_jobs_than_max_jobs_per_call);
+	RUN(the_tags_of_all_jobs_of_a_call_are_limited);
+	RUN(the_dependencies_of_all_jobs_of_a_call_are_limited);
+	RUN(a_job_cannot_exceed_max_dependents);
+	RUN(names_of_a_command_are_limited);
+	RUN(a_command_cannot_exceed_max_call_size);
+	RUN(a_script_cannot_exceed_max_script_size);
 	RUN(all_commands_that_store_names_check_their_length);
 	RUN(lookups_accept_long_names_and_find_nothing);
 	RUN(names_above_the_widest_limit_are_not_published);

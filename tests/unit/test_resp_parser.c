@@ -293,7 +293,6 @@ static void a_count_has_one_spelling(void)
 		"*1 \r\n",
 		"*1\rx",
 		"*\r\r\n\n",
-		"*1048577\r\n",
 		"*9223372036854775808\r\n",
 		"*-9223372036854775809\r\n",
 		"*99999999999999999999999\r\n",
@@ -309,16 +308,10 @@ static void a_count_has_one_spelling(void)
 static void a_length_has_one_spelling(void)
 {
 	static const char *const headers[] = {
-		"*1\r\n$\r\n",
-		"*1\r\n$x\r\n",
-		"*1\r\n$-1\r\n",
-		"*1\r\n$-0\r\n",
-		"*1\r\n$01\r\n",
-		"*1\r\n$+1\r\n",
-		"*1\r\n$1\rx",
-		"*1\r\n$536870913\r\n",
-		"*1\r\n$99999999999999999999999\r\n",
-		"*1\r\n$9223372036854775807\r\n",
+		"*1\r\n$\r\n",	 "*1\r\n$x\r\n",
+		"*1\r\n$-1\r\n", "*1\r\n$-0\r\n",
+		"*1\r\n$01\r\n", "*1\r\n$+1\r\n",
+		"*1\r\n$1\rx",	 "*1\r\n$99999999999999999999999\r\n",
 	};
 
 	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
@@ -364,20 +357,30 @@ static void an_error_is_permanent(void)
 
 /* ---- limits ---- */
 
+#define BIG_COUNT  "!Protocol error: invalid multibulk length: over client-max-arguments"
+#define BIG_LENGTH "!Protocol error: invalid bulk length: over proto-max-bulk-len"
+
+static void the_largest_request_is_limited(void)
+{
+	READS("*1048577\r\n", BIG_COUNT);
+	READS("*1\r\n$536870913\r\n", BIG_LENGTH);
+}
+
 static void bulk_length_is_limited(void)
 {
 	limits.max_bulk = 12;
 	READS("*1\r\n$12\r\n0123456789ab\r\n", "[12:0123456789ab]");
-	READS("*1\r\n$13\r\n", "!Protocol error: invalid bulk length");
+	READS("*1\r\n$13\r\n", BIG_LENGTH);
+	READS("*1\r\n$9223372036854775807\r\n", BIG_LENGTH);
 }
 
 static void argument_count_is_limited(void)
 {
 	limits.max_args = 2;
 	READS("*2\r\n$1\r\na\r\n$1\r\nb\r\n", "[1:a,1:b]");
-	READS("*3\r\n", "!Protocol error: invalid multibulk length");
+	READS("*3\r\n", BIG_COUNT);
 	READS("a b\n", "[1:a,1:b]");
-	READS("a b c\n", "!Protocol error: invalid multibulk length");
+	READS("a b c\n", BIG_COUNT);
 }
 
 static void line_length_is_limited_wherever_the_line_was_cut(void)
@@ -439,7 +442,8 @@ static void new_limits_apply_from_the_next_header(void)
 	stream = STR("*12\r\n$1\r\na\r\n$1\r\n");
 	TEST_ASSERT_EQUAL_INT(RESP_ERROR,
 			      resp_parse(&parser, &limits, stream.ptr, stream.len, &request));
-	TEST_ASSERT_EQUAL_STRING("Protocol error: invalid bulk length", request.error);
+	TEST_ASSERT_EQUAL_STRING("Protocol error: invalid bulk length: over proto-max-bulk-len",
+				 request.error);
 }
 
 /* ---- what it costs ---- */
@@ -721,6 +725,7 @@ int main(int argc, char **argv)
 	RUN(a_bulk_string_must_end_at_its_length);
 	RUN(requests_before_an_error_are_returned);
 	RUN(an_error_is_permanent);
+	RUN(the_largest_request_is_limited);
 	RUN(bulk_length_is_limited);
 	RUN(argument_count_is_limited);
 	RUN(line_length_is_limited_wherever_the_line_was_cut);
