@@ -574,6 +574,17 @@ struct qless_stats {
 	int64_t failed;
 };
 
+/* Runs of a recurring job that a step of the clock leaves to make up for. */
+#define QLESS_STEP_RUNS_MAX 100
+
+/*
+ * The clock that `now` is taken from was set from the time `from` to the time `now`, or the machine
+ * slept. Locks that were taken by the old time keep the time that was left. After a step forward, a
+ * recurring job makes up for at most QLESS_STEP_RUNS_MAX runs of the gap. After a step back, one
+ * that ran by the old time runs again within its interval.
+ */
+QLESS_CHECK int qless_step_clock(struct qless *q, double now, double from);
+
 /* The statistics of a queue for the day (UTC) of `date`. */
 void qless_stats(const struct qless *q, struct qless_str queue, double date,
 		 struct qless_stats *ret_stats);

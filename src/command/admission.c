@@ -85,6 +85,16 @@ static struct verdict ask_log(const struct request *req, size_t bytes)
 	return line != NULL ? (struct verdict){ .kind = VERDICT_LOG, .line = line } : run;
 }
 
+/* Checks the time that the client sent, in the forms that have one. */
+static struct verdict ask_clock(const struct request *req)
+{
+	const char *line = NULL;
+
+	if (req->env->now_refusal != NULL)
+		line = req->env->now_refusal(req->env->arg, req->session, req->now);
+	return line != NULL ? (struct verdict){ .kind = VERDICT_TIME, .line = line } : run;
+}
+
 static inline bool has_log(const struct request *req)
 {
 	return req->env->log_refusal != NULL;
@@ -212,6 +222,11 @@ struct verdict admission_decide(struct request *req)
 		return verdict_of(kind);
 	if (now.is_unsynced && waits_for_sync(req))
 		return (struct verdict){ .kind = VERDICT_HOLD, .hold = HOLD_SYNC };
+	if (req->form != REQUEST_NATIVE) {
+		verdict = ask_clock(req);
+		if (verdict.kind != VERDICT_RUN)
+			return verdict;
+	}
 	if ((req->row->flags & CMD_MOVES_DUE) != 0)
 		req->is_still = has_to_be_still(req, &now);
 	if (!has_log(req) || !command_is_logged(req->row))
@@ -299,6 +314,7 @@ static void describe(const struct request *req, const struct verdict *verdict, s
 	case VERDICT_IN_TRANSACTION:
 		buf_printf(line, "ERR Command not allowed inside a transaction");
 		return;
+	case VERDICT_TIME:
 	case VERDICT_LOG:
 		buf_append_str(line, str_from(verdict->line));
 		return;

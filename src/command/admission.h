@@ -30,6 +30,7 @@ enum verdict_kind {
 	VERDICT_SUBSCRIBED,	     /* a subscribed client may not run it */
 	VERDICT_LOADING,	     /* the state is not complete yet */
 	VERDICT_IN_TRANSACTION,	     /* the command cannot be queued */
+	VERDICT_TIME,		     /* the client's time is too far ahead: `line` is the error */
 	VERDICT_LOG,		     /* the log cannot record the change: `line` is the error */
 };
 

@@ -40,8 +40,6 @@ void qless_run(struct request *req, const struct qless_str *argv, size_t argc)
 		classic_write_limit(req, STR(REQUEST_NOT_RUN));
 		return;
 	}
-	if (req->env->note_now != NULL)
-		req->env->note_now(req->env->arg, req->session, req->now);
 	classic_run(req);
 }
 

@@ -176,15 +176,33 @@ uint64_t databases_fingerprint(const struct databases *d, unsigned index, struct
 	return keyspace_fingerprint(databases_peek(d, index), key);
 }
 
+/* Run an operation on each database that has an engine. */
+static void run_on_all(struct databases *d, struct operation *op)
+{
+	struct operation_outcome outcome;
+
+	for (op->db = 0; op->db < d->count; op->db++) {
+		struct qless *engine = d->of[op->db].engine;
+
+		if (engine != NULL && operation_run(engine, op, &outcome) == 0 && outcome.changed)
+			record(d, op);
+	}
+}
+
 void databases_maintain(struct databases *d)
 {
 	struct operation op = { .kind = OPERATION_MAINTAIN };
-	struct operation_outcome outcome;
 
-	for (op.db = 0; op.db < d->count; op.db++) {
-		struct qless *engine = d->of[op.db].engine;
+	run_on_all(d, &op);
+}
 
-		if (engine != NULL && operation_run(engine, &op, &outcome) == 0 && outcome.changed)
-			record(d, &op);
-	}
+void databases_step_clock(struct databases *d, double now, double from)
+{
+	struct operation op = {
+		.kind = OPERATION_STEP_CLOCK,
+		.now = now,
+		.step_clock = { .from = from },
+	};
+
+	run_on_all(d, &op);
 }

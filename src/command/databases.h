@@ -79,4 +79,7 @@ uint64_t databases_fingerprint(const struct databases *d, unsigned index, struct
 /* Drop statistics that are too old, in all databases. */
 void databases_maintain(struct databases *d);
 
+/* Tell all databases that the server's clock steps; see qless_step_clock(). */
+void databases_step_clock(struct databases *d, double now, double from);
+
 #endif

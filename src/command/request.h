@@ -145,8 +145,9 @@ struct command_env {
 	double (*now)(void *arg);
 	/* Called when a command has used times up to `now`: later commands get later times. */
 	void (*pass)(void *arg, double now);
-	/* Called with the time that a client sent with a command. May be NULL. */
-	void (*note_now)(void *arg, struct session *session, double now);
+	/* Returns why the time that a client sent with a command cannot be used, as the line of an
+	 * error reply; NULL if it can. May be NULL: every time can. */
+	const char *(*now_refusal)(void *arg, struct session *session, double now);
 	/* Writes a line to the log of the server, as a warning. May be NULL. */
 	void (*warn)(void *arg, struct qless_str line);
 	/* Gets the state of the server for admission. NULL: the server is always ready. */

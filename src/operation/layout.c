@@ -151,6 +151,7 @@ static const struct layout layouts[] = {
 	TIMED(OPERATION_CONFIG_UNSET, "config-unset", TEXT("option", config.name)),
 	TIMED(OPERATION_RESOLVE, "resolve", NOTHING),
 	TIMELESS(OPERATION_MAINTAIN, "maintain", NOTHING),
+	TIMED(OPERATION_STEP_CLOCK, "step-clock", NUMBER("from", step_clock.from)),
 	TIMELESS(OPERATION_FLUSH, "flush", NOTHING),
 	TIMELESS(OPERATION_SCRIPT_ADDED, "script-added", TEXT("sha", script.sha),
 		 TEXT("dialect", script.dialect),

@@ -68,6 +68,7 @@ enum operation_kind {
 	OPERATION_CONFIG_UNSET = 34,
 	OPERATION_RESOLVE = 35,
 	OPERATION_MAINTAIN = 36,
+	OPERATION_STEP_CLOCK = 37, /* `now` is the new time */
 	/* The kinds below do not change an engine. */
 	OPERATION_FLUSH = 64, /* empty the database */
 	OPERATION_SCRIPT_ADDED = 65,
@@ -160,6 +161,9 @@ struct operation {
 			struct qless_str name;
 			struct qless_str value; /* CONFIG_SET only */
 		} config;
+		struct {
+			double from;
+		} step_clock;
 		struct {
 			struct qless_str sha;
 			struct qless_str dialect; /* its name: numbers of dialects may change */

@@ -207,6 +207,8 @@ static inline __attribute__((always_inline)) int run(struct qless *q, const stru
 	case OPERATION_MAINTAIN:
 		qless_maintain(q);
 		return 0;
+	case OPERATION_STEP_CLOCK:
+		return qless_step_clock(q, now, op->step_clock.from);
 	case OPERATION_FLUSH:
 	case OPERATION_SCRIPT_ADDED:
 	case OPERATION_SCRIPTS_CLEARED:

@@ -17,6 +17,7 @@ struct clocks {
 	bool is_read;	 /* in this turn */
 	int64_t mono_us; /* of this turn */
 	int64_t wall_us;
+	int64_t turn_us;	    /* by the native clock, when the turn began */
 	int64_t lap_ns;		    /* monotonic: when the running command began */
 	struct steady_clock native; /* for native queue commands; advances with `lap_ns` */
 	int64_t started_mono_us;

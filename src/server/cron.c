@@ -37,6 +37,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 	memory_watch_tick(s);
 	maintain(s);
 	certificates_tick(s);
+	clock_watch_tick(s);
 	rewrite_watch_tick(s);
 	queues_tick(s);
 	http_cron(s->http);

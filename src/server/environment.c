@@ -1,7 +1,5 @@
 #include "server/environment.h"
 
-#include <math.h>
-
 #include "command/acl.h"
 #include "command/databases.h"
 #include "command/scripts.h"
@@ -14,7 +12,6 @@
 #include "server/users_log.h"
 #include "sys/entropy.h"
 #include "sys/log.h"
-#include "util/container.h"
 #include "util/hex.h"
 
 /*
@@ -33,36 +30,6 @@ static void native_pass(void *arg, double now)
 	struct server *s = arg;
 
 	steady_clock_pass(&s->clocks.native, clock_from_seconds(now));
-}
-
-static void warn_of_skew(struct server *s, struct client *c, double skew_s)
-{
-	/* This client was checked within the last hour. */
-	if (c->skew_us != 0 && s->clocks.mono_us - c->skew_us < COMPLAINTS_SKEW_DISTANCE_US)
-		return;
-	c->skew_us = s->clocks.mono_us;
-	if (!complaints_take_skew(&s->complaints, s->clocks.mono_us, c->peer))
-		return;
-	log_write(
-		LOG_LEVEL_WARNING,
-		LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer)),
-		"the clock of a client differs from ours by %.6g seconds: its jobs become due and "
-		"its locks expire by its own clock. Synchronize the clocks",
-		skew_s);
-}
-
-/* The clock of the turn is precise enough for a warning. */
-static void note_now(void *arg, struct session *session, double now)
-{
-	struct server *s = arg;
-	double skew_s = fabs(now - clock_seconds(s->clocks.wall_us));
-	int64_t limit_s = s->config->clock_skew_warning_s;
-
-	if (skew_s > s->stats.max_clock_skew_s)
-		s->stats.max_clock_skew_s = skew_s;
-	if (limit_s == 0 || skew_s <= (double)limit_s)
-		return;
-	warn_of_skew(s, container_of(session, struct client, session), skew_s);
 }
 
 /*
@@ -185,7 +152,7 @@ void environment_init(struct server *s)
 		.scratch = &s->command_scratch,
 		.now = native_now,
 		.pass = native_pass,
-		.note_now = note_now,
+		.now_refusal = clock_watch_refusal,
 		.warn = warn,
 		.conditions = tell_conditions,
 		.log_refusal = persist_refusal,

@@ -41,12 +41,15 @@ static struct qless *engine_to_load(void *arg, unsigned db)
 }
 
 /* Find the newest time that came from a server's clock, which must not give that time again.
- * Times of clients may be anything, so times far after the last mark do not count. */
-static void note_time(struct loading *l, double now)
+ * Times of clients may be anything, so times far after the last mark do not count. A step of
+ * the clock makes the times before it worthless. */
+static void note_time(struct loading *l, const struct operation *op)
 {
-	double us = now * 1e6;
+	double us = op->now * 1e6;
 
-	if (us > (double)l->newest_us && us <= (double)(l->mark_us + MARK_DISTANCE_US))
+	if (op->kind == OPERATION_STEP_CLOCK)
+		l->newest_us = l->mark_us = clock_from_seconds(op->now);
+	else if (us > (double)l->newest_us && us <= (double)(l->mark_us + MARK_DISTANCE_US))
 		l->newest_us = (int64_t)us;
 }
 
@@ -57,7 +60,7 @@ static int apply(void *arg, const struct operation *op, struct buf *ret_error)
 
 	if (users_log_is_operation(op))
 		return users_log_apply(s, op, ret_error);
-	note_time(&s->persist->loading, op->now);
+	note_time(&s->persist->loading, op);
 	return stored_apply(&stored, op, ret_error);
 }
 
@@ -169,12 +172,14 @@ static int load_from(struct server *s, const struct loading_origin *origin,
 static void finish_loading(struct server *s, const struct recovery *recovery)
 {
 	struct loading *l = &s->persist->loading;
-	int64_t newest_us = recovery->last_us > l->newest_us ? recovery->last_us : l->newest_us;
+	int64_t logged_us = l->mark_us > l->newest_us ? l->mark_us : l->newest_us;
+	/* Without records after the snapshot, its own time counts. */
+	int64_t newest_us = logged_us != 0 ? logged_us : recovery->last_us;
 
 	describe_recovery(recovery, clock_mono_us() - l->begin_us);
 	queues_begin(s);
-	steady_clock_pass(&s->clocks.native, newest_us);
 	recording_begin(s);
+	clock_watch_begin(s, newest_us);
 	users_log_loaded(s);
 }
 

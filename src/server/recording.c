@@ -174,7 +174,7 @@ void recording_end_turn(struct server *s)
 		return;
 	recording_end_batch(s);
 	commit_log_flush(p->log, &(struct commit_log_turn){ .mono_us = s->clocks.mono_us,
-							    .wall_us = s->clocks.wall_us,
+							    .wall_us = s->clocks.turn_us,
 							    .is_urgent = is_one_alone(s) });
 	stats_end_latency(s, "aof-write", begin_us);
 	if (begin_us != 0)

@@ -13,6 +13,7 @@
 #include "server/certificates.h"
 #include "server/client.h"
 #include "server/client_memory.h"
+#include "server/clock_watch.h"
 #include "server/clocks.h"
 #include "server/complaints.h"
 #include "server/conn.h"
@@ -52,6 +53,7 @@ struct server {
 	bool loading;	/* the state is being loaded */
 
 	struct clocks clocks;
+	struct clock_watch clock_watch;
 	struct turn turn;
 	struct conns conns;
 	struct client_memory client_memory;

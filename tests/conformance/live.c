@@ -40,8 +40,9 @@ static char **files;
 static int file_count;
 
 /* A snapshot is written after every few steps. */
-#define SERVER_ARGS \
-	"--clock-skew-warning", "0", "--log-segment-size", "64kb", "--auto-rewrite-min-size", "20kb"
+#define SERVER_ARGS                                                                         \
+	"--clock-skew-warning", "0", "--max-clock-skew", "0", "--log-segment-size", "64kb", \
+		"--auto-rewrite-min-size", "20kb"
 
 void setUp(void)
 {

@@ -953,6 +953,7 @@ static void a_log_of_an_older_version_continues_in_a_new_file(void)
 	copy_fixture("log-version-3", "log-00000002");
 	copy_fixture("log-version-3", "log-00000004");
 	start("always");
+	ASK(p, "CONFIG SET max-clock-skew 0", "+OK\r\n");
 	ASK(p, "QLESS track 1800000000 track d0", "$1\r\n1\r\n");
 	stop();
 	CHECK_HAS(0, "--dump --jid hb", " db0 heartbeat \"hb\" \"w1\" \"=\"\n");

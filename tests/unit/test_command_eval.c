@@ -18,11 +18,13 @@ static char sha[SCRIPT_SHA_BYTES + 1]; /* of LUATEXT_CLASSIC */
 static double noted_now;
 static struct buf warning;
 
-static void note_now(void *arg, struct session *session, double now)
+/* Refuses the times after 1000. */
+static const char *refuse_now(void *arg, struct session *session, double now)
 {
 	(void)arg;
 	TEST_ASSERT_EQUAL_INT(1, session->id);
 	noted_now = now;
+	return now > 1000 ? "CLOCKSKEW too far" : NULL;
 }
 
 static void warn(void *arg, struct qless_str line)
@@ -38,7 +40,7 @@ void setUp(void)
 	call_setup(&f, commands_new());
 	f.env.databases = databases_new(2, &hooks);
 	f.env.scripts = scripts_new(1, NULL);
-	f.env.note_now = note_now;
+	f.env.now_refusal = refuse_now;
 	f.env.warn = warn;
 	buf_init(&warning, BUF_NO_MAX);
 	noted_now = (double)NAN;
@@ -376,6 +378,16 @@ static void the_time_of_a_client_is_noted_if_its_command_runs(void)
 	TEST_ASSERT_TRUE(noted_now == 13);
 }
 
+static void a_time_that_is_refused_changes_nothing(void)
+{
+	load();
+	CALL(&f, "QLESS", "put", "12", "w", "q", "j", "k", "{}", "0");
+	ASSERT_REPLY("-CLOCKSKEW too far\r\n", &f, "QLESS", "pop", "1001", "q", "w", "1");
+	TEST_ASSERT_NOT_NULL(strstr(CALL(&f, "EVALSHA", sha, "0", "pop", "1001", "q", "w", "1"),
+				    "-CLOCKSKEW too far"));
+	ASSERT_REPLY(":1\r\n", &f, "QLESS", "length", "13", "q");
+}
+
 static void permissions_hold_in_all_forms(void)
 {
 	struct qless_str no_cancel = STR("-cancel");
@@ -414,6 +426,7 @@ int main(int argc, char **argv)
 	RUN(script_kill_never_finds_a_script);
 	RUN(the_number_of_scripts_is_limited);
 	RUN(the_time_of_a_client_is_noted_if_its_command_runs);
+	RUN(a_time_that_is_refused_changes_nothing);
 	RUN(permissions_hold_in_all_forms);
 	return UNIT_RESULT();
 }

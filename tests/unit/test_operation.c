@@ -259,6 +259,9 @@ static const struct sample {
 	  "db0 config-unset option=\"heartbeat\"" },
 	{ { .kind = OPERATION_RESOLVE, NOW }, "2300000000000000f83f", "db0 resolve" },
 	{ { .kind = OPERATION_MAINTAIN, .db = 300 }, "a4ac0200", "db300 maintain" },
+	{ { .kind = OPERATION_STEP_CLOCK, NOW, .step_clock.from = 7 },
+	  "2500000000000000f83f1c",
+	  "db0 step-clock from=7" },
 	{ { .kind = OPERATION_FLUSH, .db = 300 }, "c0ac0200", "db300 flush" },
 	{ { .kind = OPERATION_SCRIPT_ADDED, .script = { T("5c6b"), T("classic"), { NULL, 0 } } },
 	  "4100043563366207636c6173736963",
@@ -311,7 +314,7 @@ static void each_kind_has_a_sample(void)
 			TEST_ASSERT_TRUE_MESSAGE(found, operation_name(kind));
 		kinds += operation_name(kind) != NULL;
 	}
-	TEST_ASSERT_EQUAL_size_t(42, kinds);
+	TEST_ASSERT_EQUAL_size_t(43, kinds);
 }
 
 static void each_kind_is_decoded_as_it_was_encoded(void)

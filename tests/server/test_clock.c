@@ -1,0 +1,226 @@
+/*
+ * A clock that is wrong, on the machine of the server or on that of a client.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "peer.h"
+#include "unit.h"
+#include "wait.h"
+
+#define YEAR_S INT64_C(31536000)
+
+static struct qlessd q;
+static struct peer *p;
+static struct tempdir clock_dir;
+static volatile int64_t *ahead_us; /* of the server: the wall clock, and the monotonic clocks */
+
+static void map_clock(void)
+{
+	char path[QLESSD_PATH_MAX];
+	int fd;
+
+	tempdir_init(&clock_dir);
+	snprintf(path, sizeof path, "%s/clock", clock_dir.path);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	TEST_ASSERT_EQUAL_INT(0, ftruncate(fd, 2 * sizeof *ahead_us));
+	ahead_us = mmap(NULL, 2 * sizeof *ahead_us, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	TEST_ASSERT_TRUE((void *)(uintptr_t)ahead_us != MAP_FAILED);
+	close(fd);
+	setenv("QLESSD_CLOCK", path, 1);
+}
+
+/* The library is preloaded into the server alone. */
+static void start(bool again)
+{
+	setenv("LD_PRELOAD", getenv("SET_CLOCK"), 1);
+	if (again)
+		qlessd_start_again(&q, (const char *const[]){ NULL });
+	else
+		qlessd_start(&q);
+	unsetenv("LD_PRELOAD");
+	p = peer_connect(&q);
+}
+
+/* Locks last ten minutes, because the tests let a minute pass at once. */
+void setUp(void)
+{
+	map_clock();
+	start(false);
+	ASK(p, "CONFIG.SET heartbeat 600", "$-1\r\n");
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+	munmap((void *)(uintptr_t)ahead_us, 2 * sizeof *ahead_us);
+	tempdir_done(&clock_dir);
+}
+
+static void set_wall_clock(int64_t ahead_s)
+{
+	ahead_us[0] = ahead_s * 1000000;
+}
+
+/* Let time pass for the server, on all its clocks. */
+static void pass(int64_t seconds)
+{
+	ahead_us[0] += seconds * 1000000;
+	ahead_us[1] += seconds * 1000000;
+}
+
+static int64_t steps(void)
+{
+	return peer_ask_number(p, "INFO server", "clock_steps:");
+}
+
+static int64_t seconds_ahead(void)
+{
+	return peer_ask_number(p, "INFO server", "clock_ahead_seconds:");
+}
+
+/* The expiry of the lock of a job, in seconds from the test's own time. */
+static int64_t lock_left(const char *jid)
+{
+	char words[64];
+
+	snprintf(words, sizeof words, "GET %s", jid);
+	return peer_ask_number(p, words, "\"expires\":") - (int64_t)time(NULL);
+}
+
+static void put_and_pop(const char *jid)
+{
+	char words[64], reply[64];
+
+	snprintf(words, sizeof words, "PUT w q %s k {} 0", jid);
+	snprintf(reply, sizeof reply, "$%zu\r\n%s\r\n", strlen(jid), jid);
+	ASK(p, words, reply);
+	ASK_HAS(p, "POP q w 1", jid);
+}
+
+static void a_clock_that_is_wrong_for_a_moment_does_not_expire_locks(void)
+{
+	put_and_pop("a");
+	set_wall_clock(YEAR_S);
+	WAIT_UNTIL(qlessd_has_logged(&q, "the clock of this machine was set from"));
+	ASK(p, "POP q other 1", "$2\r\n[]\r\n");
+	put_and_pop("b");
+	TEST_ASSERT_INT64_WITHIN(300, -YEAR_S, seconds_ahead());
+	set_wall_clock(0);
+	WAIT_UNTIL(qlessd_has_logged(&q, "the clock of this machine is right again"));
+	TEST_ASSERT_INT64_WITHIN(60, 600, lock_left("b"));
+	TEST_ASSERT_INT64_WITHIN(2, 0, seconds_ahead());
+	TEST_ASSERT_EQUAL_INT64(0, steps());
+}
+
+static void a_clock_that_stays_ahead_is_followed_and_locks_keep_their_time(void)
+{
+	put_and_pop("a");
+	set_wall_clock(YEAR_S);
+	WAIT_UNTIL(qlessd_has_logged(&q, "the clock of this machine was set from"));
+	TEST_ASSERT_INT64_WITHIN(60, 600, lock_left("a"));
+	pass(61);
+	WAIT_UNTIL(steps() == 1);
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "so qlessd follows it"));
+	TEST_ASSERT_INT64_WITHIN(60, YEAR_S + 600, lock_left("a"));
+	TEST_ASSERT_INT64_WITHIN(2, 0, seconds_ahead());
+	put_and_pop("b");
+	TEST_ASSERT_INT64_WITHIN(60, YEAR_S + 661, lock_left("b"));
+
+	/* The way back: set the clock right. */
+	set_wall_clock(61);
+	WAIT_UNTIL(peer_ask_number(p, "INFO server", "clock_ahead_seconds:") > YEAR_S / 2);
+	WAIT_UNTIL(qlessd_has_logged(&q, "by -31536"));
+	pass(61);
+	WAIT_UNTIL(steps() == 2);
+	TEST_ASSERT_INT64_WITHIN(60, 661, lock_left("b"));
+	TEST_ASSERT_INT64_WITHIN(60, 600, lock_left("a"));
+}
+
+static void a_step_is_in_the_log(void)
+{
+	int64_t left;
+
+	put_and_pop("a");
+	set_wall_clock(YEAR_S);
+	WAIT_UNTIL(qlessd_has_logged(&q, "the clock of this machine was set from"));
+	pass(61);
+	WAIT_UNTIL(steps() == 1);
+	left = lock_left("a");
+	ASK(p, "CONFIG SET appendfsync always", "+OK\r\n");
+	put_and_pop("b");
+	kill(q.pid, SIGKILL);
+	qlessd_wait(&q);
+	start(true);
+	TEST_ASSERT_INT64_WITHIN(1, left, lock_left("a"));
+}
+
+static void a_log_from_the_future_is_loaded_with_a_warning(void)
+{
+	set_wall_clock(YEAR_S);
+	WAIT_UNTIL(qlessd_has_logged(&q, "the clock of this machine was set from"));
+	pass(61);
+	WAIT_UNTIL(steps() == 1);
+	put_and_pop("a");
+	ASK(p, "CONFIG SET appendfsync always", "+OK\r\n");
+	put_and_pop("b");
+	kill(q.pid, SIGKILL);
+	qlessd_wait(&q);
+	set_wall_clock(0);
+	ahead_us[1] = 0;
+	start(true);
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "seconds after the clock of this machine"));
+	TEST_ASSERT_EQUAL_INT64(1, steps());
+	TEST_ASSERT_INT64_WITHIN(2, 0, seconds_ahead());
+	TEST_ASSERT_INT64_WITHIN(60, 600, lock_left("a"));
+	put_and_pop("c");
+	TEST_ASSERT_INT64_WITHIN(60, 600, lock_left("c"));
+	/* The next start has nothing to warn of. */
+	kill(q.pid, SIGKILL);
+	qlessd_wait(&q);
+	start(true);
+	TEST_ASSERT_EQUAL_INT64(0, steps());
+}
+
+static void a_client_from_the_future_is_refused(void)
+{
+	char words[128];
+
+	put_and_pop("a");
+	ASK_HAS(p, "QLESS pop 1e12 q thief 1", "-CLOCKSKEW the time 1000000000000 is ");
+	ASK_HAS(p, "QLESS complete 1e12 a w q {}", "-CLOCKSKEW the time ");
+	snprintf(words, sizeof words, "QLESS length %lld q", (long long)time(NULL) + 3500);
+	ASK(p, words, ":1\r\n");
+	ASK(p, "QLESS length 12 q", ":1\r\n");
+	TEST_ASSERT_EQUAL_INT64(2, peer_ask_number(p, "INFO clients", "clock_skew_refused:"));
+	ASK(p, "CONFIG SET max-clock-skew 0", "+OK\r\n");
+	ASK(p, "QLESS length 1e12 q", ":1\r\n");
+}
+
+static void a_queued_command_from_the_future_is_refused_when_it_runs(void)
+{
+	put_and_pop("a");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "QLESS pop 1e12 q thief 1", "+QUEUED\r\n");
+	ASK(p, "PING", "+QUEUED\r\n");
+	ASK_HAS(p, "EXEC", "*2\r\n-CLOCKSKEW the time ");
+}
+
+int main(int argc, char **argv)
+{
+	qlessd_take_args(&argc, argv);
+	UNITY_BEGIN();
+	RUN(a_clock_that_is_wrong_for_a_moment_does_not_expire_locks);
+	RUN(a_clock_that_stays_ahead_is_followed_and_locks_keep_their_time);
+	RUN(a_step_is_in_the_log);
+	RUN(a_log_from_the_future_is_loaded_with_a_warning);
+	RUN(a_client_from_the_future_is_refused);
+	RUN(a_queued_command_from_the_future_is_refused_when_it_runs);
+	return UNIT_RESULT();
+}
