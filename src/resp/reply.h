@@ -54,6 +54,7 @@ struct reply_ops {
 	void (*number)(struct reply *r, double value);
 	void (*big_number)(struct reply *r, struct qless_str digits);
 	void (*bulk)(struct reply *r, struct qless_str s);
+	void (*shared_bulk)(struct reply *r, struct shared_bytes *s);
 	void (*verbatim)(struct reply *r, const char *type, struct qless_str s);
 	void (*header)(struct reply *r, enum reply_type type, size_t count);
 	/* Writes a deferred value to r->out: a header with the count, then its body, which
@@ -173,6 +174,13 @@ static inline void reply_bulk(struct reply *r, struct qless_str s)
 {
 	if (reply_takes(r, s.len))
 		r->ops->bulk(r, s);
+}
+
+/* A string that several replies contain. It is not copied. */
+static inline void reply_shared_bulk(struct reply *r, struct shared_bytes *s)
+{
+	if (reply_takes(r, s->len))
+		r->ops->shared_bulk(r, s);
 }
 
 void reply_bulk_integer(struct reply *r, int64_t value);

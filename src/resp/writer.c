@@ -111,6 +111,13 @@ static void write_integer(struct reply *r, int64_t value)
 	write_number_line(r, ':', value);
 }
 
+static void write_shared_bulk(struct reply *r, struct shared_bytes *s)
+{
+	write_number_line(r, '$', (int64_t)s->len);
+	chain_append_shared(r->out, s);
+	write_short(r, STR("\r\n"));
+}
+
 static void write_bulk(struct reply *r, struct qless_str s)
 {
 	char *start, *to;
@@ -190,6 +197,7 @@ static const struct reply_ops resp2 = {
 	.number = write_double2,
 	.big_number = write_bulk,
 	.bulk = write_bulk,
+	.shared_bulk = write_shared_bulk,
 	.verbatim = write_verbatim2,
 	.header = write_header2,
 	.finish = finish,
@@ -252,6 +260,7 @@ static const struct reply_ops resp3 = {
 	.number = write_double3,
 	.big_number = write_big_number3,
 	.bulk = write_bulk,
+	.shared_bulk = write_shared_bulk,
 	.verbatim = write_verbatim3,
 	.header = write_header3,
 	.finish = finish,

@@ -66,6 +66,26 @@ void client_memory_apply_config(struct server *s)
 				    : s->config->maxmemory_bytes / 100 * (size_t)limit->percent;
 }
 
+size_t client_memory_total(const struct server *s)
+{
+	size_t bytes = s->client_memory.bytes, twice = s->clients.chunks.counted_twice;
+
+	/* The dead have their output until the end of the turn, but no longer count. */
+	return bytes > twice ? bytes - twice : 0;
+}
+
+bool client_memory_is_exceeded(const struct server *s)
+{
+	return s->client_memory.limit != 0 && client_memory_total(s) > s->client_memory.limit;
+}
+
+size_t client_memory_of_buffers(const struct server *s)
+{
+	size_t total = client_memory_total(s), queued = s->client_memory.queued_bytes;
+
+	return total > queued ? total - queued : 0;
+}
+
 /* Returns the largest connection of a list that may be closed, or NULL. Those of the first list are
  * all small, and can be many: there the first one is returned. */
 static struct conn *find_largest(const struct client_memory *m, int list)
@@ -103,7 +123,7 @@ void client_memory_enforce(struct server *s)
 	const struct client_memory *m = &s->client_memory;
 	int list = CLIENT_MEMORY_LISTS - 1;
 
-	while (client_memory_is_exceeded(m) && list >= 0) {
+	while (client_memory_is_exceeded(s) && list >= 0) {
 		struct conn *largest = find_largest(m, list);
 
 		if (largest != NULL)

@@ -23,7 +23,7 @@ TAILQ_HEAD(client_memory_list, conn);
 
 struct client_memory {
 	struct client_memory_list lists[CLIENT_MEMORY_LISTS];
-	size_t bytes;	     /* of buffers and commands in transactions */
+	size_t bytes;	     /* of buffers and commands in transactions, shared messages in full */
 	size_t queued_bytes; /* of commands in transactions */
 	size_t limit;	     /* maxmemory-clients in bytes; 0 for none */
 };
@@ -38,18 +38,14 @@ void client_memory_remove(struct conn *c);
 /* Make the limit follow the configuration. */
 void client_memory_apply_config(struct server *s);
 
-static inline bool client_memory_is_exceeded(const struct client_memory *m)
-{
-	return m->limit != 0 && m->bytes > m->limit;
-}
+/* Returns the memory of all clients. Messages that several clients wait for count once. */
+size_t client_memory_total(const struct server *s);
+bool client_memory_is_exceeded(const struct server *s);
 /* Close the largest connections until the limit is met. Only at the end of a turn. */
 void client_memory_enforce(struct server *s);
 
 /* Returns the memory that does not count towards maxmemory. Commands in transactions count, because
  * they are refused when memory is short. */
-static inline size_t client_memory_of_buffers(const struct client_memory *m)
-{
-	return m->bytes - m->queued_bytes;
-}
+size_t client_memory_of_buffers(const struct server *s);
 
 #endif

@@ -8,6 +8,9 @@
 #include "util/glob.h"
 #include "util/mem.h"
 
+/* Smallest payload in bytes that subscribers share. A smaller one is cheaper to copy. */
+#define PUBSUB_SHARED_MIN_BYTES 4096
+
 struct pubsub {
 	struct hash channels;
 	struct hash patterns;
@@ -174,8 +177,26 @@ void pubsub_forget(struct client *c)
 		subscription_end(TAILQ_FIRST(&c->patterns));
 }
 
-static void deliver(struct client *c, const struct channel *pattern, struct qless_str channel,
-		    struct qless_str payload)
+/* A message on its way to all subscribers. */
+struct message {
+	struct qless_str channel;
+	struct qless_str payload;
+	struct shared_bytes *shared; /* the payload, if it is large and has a subscriber */
+	unsigned count;		     /* deliveries */
+};
+
+static void write_payload(struct reply *w, struct message *message)
+{
+	if (message->payload.len < PUBSUB_SHARED_MIN_BYTES) {
+		reply_bulk(w, message->payload);
+		return;
+	}
+	if (message->shared == NULL)
+		message->shared = shared_bytes_new(message->payload);
+	reply_shared_bulk(w, message->shared);
+}
+
+static void deliver(struct client *c, const struct channel *pattern, struct message *message)
 {
 	struct reply w;
 
@@ -187,17 +208,10 @@ static void deliver(struct client *c, const struct channel *pattern, struct qles
 	} else {
 		reply_bulk(&w, STR("message"));
 	}
-	reply_bulk(&w, channel);
-	reply_bulk(&w, payload);
+	reply_bulk(&w, message->channel);
+	write_payload(&w, message);
 	client_output_grew(c);
 }
-
-/* A message on its way to all subscribers. */
-struct message {
-	struct qless_str channel;
-	struct qless_str payload;
-	unsigned count; /* deliveries */
-};
 
 /* Subscriptions do not change while this runs: a connection over its limits is closed at the end
  * of the turn. */
@@ -208,18 +222,19 @@ static void deliver_to_all(const struct channel *ch, void *arg)
 	struct subscription *sub;
 
 	TAILQ_FOREACH(sub, &ch->subscriptions, by_channel)
-		deliver(sub->client, pattern, message->channel, message->payload);
+		deliver(sub->client, pattern, message);
 	message->count += ch->count;
 }
 
 unsigned pubsub_publish(struct server *s, struct qless_str channel, struct qless_str payload)
 {
 	const struct channel *ch = pubsub_find(s->pubsub, channel);
-	struct message message = { channel, payload, 0 };
+	struct message message = { .channel = channel, .payload = payload };
 
 	if (ch != NULL)
 		deliver_to_all(ch, &message);
 	pattern_index_match(&s->pubsub->index, channel, deliver_to_all, &message);
+	shared_bytes_release(message.shared);
 	return message.count;
 }
 

@@ -107,7 +107,7 @@ void server_apply_config(struct server *s);
 static inline bool server_is_out_of_memory(const struct server *s)
 {
 	return memory_watch_is_over(&s->memory, s->config->maxmemory_bytes,
-				    client_memory_of_buffers(&s->client_memory));
+				    client_memory_of_buffers(s));
 }
 
 #endif

@@ -116,7 +116,7 @@ void turn_run(struct server *s, bool wait)
 	recording_end_turn(s);
 	gate_release(&s->gate);
 	send_replies(s);
-	if (client_memory_is_exceeded(&s->client_memory))
+	if (client_memory_is_exceeded(s))
 		client_memory_enforce(s);
 	submissions_end_turn(s);
 	free_the_dead(s);

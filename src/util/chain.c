@@ -50,14 +50,45 @@ static struct chunk *chunk_new(struct chunk_pool *pool, size_t size)
 		chunk = alloc_chunk(size);
 	}
 	chunk->next = NULL;
+	chunk->shared = NULL;
 	chunk->start = 0;
 	chunk->end = 0;
 	return chunk;
 }
 
+/* The memory of a chunk. */
+static size_t chunk_memory(const struct chunk *chunk)
+{
+	return sizeof *chunk + (chunk->shared != NULL ? chunk->shared->len : chunk->cap);
+}
+
+static char *chunk_bytes(struct chunk *chunk)
+{
+	return chunk->shared != NULL ? chunk->shared->data : chunk->data;
+}
+
+static void free_if_unused(struct shared_bytes *shared)
+{
+	if (shared->uses == 0 && shared->is_released)
+		free(shared);
+}
+
+static void drop_shared(struct chunk_pool *pool, struct shared_bytes *shared)
+{
+	assert(shared->uses > 0);
+	if (--shared->uses != 0) {
+		assert(pool->counted_twice >= shared->len);
+		pool->counted_twice -= shared->len;
+	}
+	free_if_unused(shared);
+}
+
 static void chunk_free(struct chunk_pool *pool, struct chunk *chunk)
 {
-	if (chunk->cap == CHAIN_CHUNK_BYTES && pool->count < pool->keep) {
+	if (chunk->shared != NULL) {
+		drop_shared(pool, chunk->shared);
+		free(chunk);
+	} else if (chunk->cap == CHAIN_CHUNK_BYTES && pool->count < pool->keep) {
 		chunk->next = pool->free;
 		pool->free = chunk;
 		pool->count++;
@@ -79,7 +110,7 @@ static void drop_head(struct chain *c)
 	if (c->head == NULL)
 		c->tail = NULL;
 	c->len -= chunk->end - chunk->start;
-	c->allocated -= sizeof *chunk + chunk->cap;
+	c->allocated -= chunk_memory(chunk);
 	chunk_free(c->pool, chunk);
 }
 
@@ -89,18 +120,63 @@ void chain_done(struct chain *c)
 		drop_head(c);
 }
 
-char *chain_grow(struct chain *c, size_t size)
+static void add_tail(struct chain *c, struct chunk *chunk)
 {
-	size_t least = c->len < CHAIN_LARGE_BYTES ? CHAIN_CHUNK_BYTES : LARGE_CHUNK_BYTES;
-	struct chunk *chunk = chunk_new(c->pool, size > least ? size : least);
-
 	if (c->tail != NULL)
 		c->tail->next = chunk;
 	else
 		c->head = chunk;
 	c->tail = chunk;
-	c->allocated += sizeof *chunk + chunk->cap;
+	c->allocated += chunk_memory(chunk);
+}
+
+/* The least room of the next chunk. */
+static size_t least_room(const struct chain *c)
+{
+	if (c->tail != NULL && c->tail->shared != NULL)
+		return CHAIN_GLUE_BYTES;
+	return c->len < CHAIN_LARGE_BYTES ? CHAIN_CHUNK_BYTES : LARGE_CHUNK_BYTES;
+}
+
+char *chain_grow(struct chain *c, size_t size)
+{
+	size_t least = least_room(c);
+	struct chunk *chunk = chunk_new(c->pool, size > least ? size : least);
+
+	add_tail(c, chunk);
 	return chunk->data;
+}
+
+struct shared_bytes *shared_bytes_new(struct qless_str s)
+{
+	struct shared_bytes *shared = mem_alloc(sizeof *shared + s.len);
+
+	shared->uses = 0;
+	shared->is_released = false;
+	shared->len = s.len;
+	memcpy(shared->data, s.ptr, s.len);
+	return shared;
+}
+
+void shared_bytes_release(struct shared_bytes *shared)
+{
+	if (shared == NULL)
+		return;
+	assert(!shared->is_released);
+	shared->is_released = true;
+	free_if_unused(shared);
+}
+
+void chain_append_shared(struct chain *c, struct shared_bytes *shared)
+{
+	struct chunk *chunk = mem_alloc(sizeof *chunk);
+
+	assert(!shared->is_released);
+	*chunk = (struct chunk){ .shared = shared, .cap = shared->len, .end = shared->len };
+	if (shared->uses++ != 0)
+		c->pool->counted_twice += shared->len;
+	add_tail(c, chunk);
+	c->len += shared->len;
 }
 
 void chain_append(struct chain *c, const void *src, size_t len)
@@ -157,7 +233,7 @@ int chain_peek(const struct chain *c, struct iovec *iov, int max, size_t limit)
 			continue;
 		if (len > limit)
 			len = limit;
-		iov[count].iov_base = chunk->data + chunk->start;
+		iov[count].iov_base = chunk_bytes(chunk) + chunk->start;
 		iov[count].iov_len = len;
 		count++;
 		limit -= len;
@@ -182,9 +258,11 @@ void chain_truncate(struct chain *c, size_t len)
 	rest.head = last->next;
 	for (const struct chunk *chunk = rest.head; chunk != NULL; chunk = chunk->next) {
 		rest.len += chunk->end - chunk->start;
-		rest.allocated += sizeof *chunk + chunk->cap;
+		rest.allocated += chunk_memory(chunk);
 	}
 	last->end = last->start + left;
+	if (last->shared != NULL)
+		last->cap = last->end;
 	last->next = NULL;
 	c->tail = last;
 	c->len = len;

@@ -5,10 +5,13 @@
  * piece by piece as the peer reads it. Chunks of the common size come from a pool that many chains
  * share, and an idle chain holds no memory. A chain that holds many bytes gets larger chunks for
  * more.
+ *
+ * Several chains can send the same bytes without a copy for each: see struct shared_bytes.
  */
 #ifndef UTIL_CHAIN_H
 #define UTIL_CHAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/uio.h>
 
@@ -22,10 +25,23 @@
  * so at most half of its memory is unused. */
 #define CHAIN_LARGE_BYTES ((size_t)128 * 1024)
 
+/* Bytes of a chunk between two shared ones. It usually gets a line end and the next header. */
+#define CHAIN_GLUE_BYTES ((size_t)256)
+
+/* Bytes that several chains send, and that do not change. They are freed when their maker has
+ * released them and no chain has them any more. */
+struct shared_bytes {
+	size_t uses; /* chunks that refer to them */
+	bool is_released;
+	size_t len;
+	char data[];
+};
+
 struct chunk {
 	struct chunk *next;
-	size_t cap;
-	size_t start; /* the bytes are data[start] .. data[end - 1] */
+	struct shared_bytes *shared; /* the bytes are there; NULL: in `data` */
+	size_t cap;		     /* a shared chunk has no room: `cap` is `end` */
+	size_t start;		     /* the bytes are data[start] .. data[end - 1] */
 	size_t end;
 	char data[];
 };
@@ -34,13 +50,16 @@ struct chunk_pool {
 	struct chunk *free;
 	size_t count;
 	size_t keep; /* chunks that the pool keeps at most */
+	/* The chains of the pool count each of their shared bytes as allocated. This is how much
+	 * more they count than there is. */
+	size_t counted_twice;
 };
 
 struct chain {
 	struct chunk *head;
 	struct chunk *tail;
 	size_t len;
-	size_t allocated; /* bytes of all chunks, with headers */
+	size_t allocated; /* bytes of all chunks, with headers and shared bytes */
 	struct chunk_pool *pool;
 };
 
@@ -73,6 +92,14 @@ static inline void chain_commit(struct chain *c, size_t written)
 
 void chain_append(struct chain *c, const void *src, size_t len);
 void chain_append_str(struct chain *c, struct qless_str s);
+
+/* Makes shared bytes of a copy of `s`. The maker releases them when it has appended them. */
+struct shared_bytes *shared_bytes_new(struct qless_str s);
+/* NULL is a no-op. */
+void shared_bytes_release(struct shared_bytes *shared);
+
+/* Appends shared bytes without copying. All chains that share bytes use the same pool. */
+void chain_append_shared(struct chain *c, struct shared_bytes *shared);
 
 /* Appends all bytes of `from` to `to` without copying, and leaves `from` empty. Both use the same
  * pool. */

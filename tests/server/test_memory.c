@@ -311,6 +311,63 @@ static void a_client_may_be_protected_from_eviction(void)
 	ASK(p, "CONFIG GET maxmemory-clients", "*2\r\n$17\r\nmaxmemory-clients\r\n$2\r\n5%\r\n");
 }
 
+static void publish(const char *bytes, size_t len)
+{
+	char head[64];
+
+	snprintf(head, sizeof head, "*3\r\n$7\r\nPUBLISH\r\n$1\r\nx\r\n$%zu\r\n", len);
+	peer_send_text(p, head);
+	peer_send(p, bytes, len);
+	peer_send_text(p, "\r\n");
+	TEST_ASSERT_EQUAL_INT(':', peer_reply(p)[0]);
+}
+
+static void subscribers_that_do_not_read_share_large_messages(void)
+{
+	enum { SUBSCRIBERS = 30, MESSAGES = 12, BYTES = 1 << 20 };
+	static char bytes[BYTES];
+	struct peer *slow[SUBSCRIBERS];
+	char head[64];
+
+	/* The limit is a third of what a copy for each subscriber would take. */
+	QLESSD_START(&q, "--maxmemory-clients", "120mb");
+	p = peer_connect(&q);
+	memset(bytes, 'm', sizeof bytes);
+	peer_connect_small_buffers(true);
+	for (int i = 0; i < SUBSCRIBERS; i++) {
+		slow[i] = peer_connect(&q);
+		ASK_HAS(slow[i], i % 3 == 0 ? "HELLO 3" : "PING", i % 3 == 0 ? "%" : "PONG");
+		ASK_HAS(slow[i], i % 2 == 0 ? "SUBSCRIBE x" : "PSUBSCRIBE ?", "ubscribe");
+	}
+	peer_connect_small_buffers(false);
+	for (int i = 0; i < MESSAGES; i++) {
+		bytes[0] = (char)('a' + i);
+		publish(bytes, sizeof bytes);
+	}
+	TEST_ASSERT_TRUE(clients_bytes() < (int64_t)2 * MESSAGES * BYTES);
+	TEST_ASSERT_TRUE(peer_ask_number(p, "INFO memory", "\r\nmem_clients_shared:") >
+			 (int64_t)SUBSCRIBERS * MESSAGES * BYTES / 2);
+	TEST_ASSERT_EQUAL_INT64(0, evicted());
+	snprintf(head, sizeof head, "$%d\r\n", BYTES);
+	for (int i = 0; i < SUBSCRIBERS; i += 7) {
+		for (int m = 0; m < MESSAGES; m++) {
+			const char *at = strstr(peer_reply(slow[i]), head);
+
+			TEST_ASSERT_NOT_NULL(at);
+			bytes[0] = (char)('a' + m);
+			TEST_ASSERT_EQUAL_MEMORY(bytes, at + strlen(head), BYTES);
+		}
+	}
+	peer_close(slow[1]);
+	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "pubsub_clients:") == SUBSCRIBERS - 1);
+	for (int i = 0; i < SUBSCRIBERS; i++) {
+		if (i != 1)
+			peer_close(slow[i]);
+	}
+	WAIT_UNTIL(peer_ask_number(p, "INFO memory", "\r\nmem_clients_shared:") == 0);
+	TEST_ASSERT_TRUE(clients_bytes() < BYTES);
+}
+
 /* The first bytes of a request count, before it is complete. */
 static void unfinished_requests_count(void)
 {
@@ -344,6 +401,7 @@ int main(int argc, char **argv)
 	RUN(info_config_and_command_report_maxmemory);
 	RUN(the_largest_client_is_evicted_first);
 	RUN(a_client_may_be_protected_from_eviction);
+	RUN(subscribers_that_do_not_read_share_large_messages);
 	RUN(unfinished_requests_count);
 	RUN(memory_queues_estimates_from_samples);
 	RUN(memory_stats_and_doctor_describe_the_server);

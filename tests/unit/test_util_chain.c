@@ -177,6 +177,59 @@ static void random_operations_agree_with_a_plain_array(void)
 	}
 }
 
+static void shared_bytes_are_sent_whole_between_other_bytes(void)
+{
+	struct shared_bytes *shared = shared_bytes_new(STR("SHARED"));
+	char bytes[64];
+
+	chain_append(&c, "<", 1);
+	chain_append_shared(&c, shared);
+	chain_append(&c, ">", 1);
+	chain_append_shared(&c, shared);
+	chain_append(&c, "!", 1);
+	shared_bytes_release(shared);
+	TEST_ASSERT_EQUAL_size_t(15, c.len);
+	TEST_ASSERT_EQUAL_size_t(4, take(bytes, 4));
+	for (size_t at = 4; at < 15;)
+		at += take(bytes + at, sizeof bytes - at);
+	TEST_ASSERT_EQUAL_MEMORY("<SHARED>SHARED!", bytes, 15);
+	TEST_ASSERT_EQUAL_size_t(0, c.allocated);
+	TEST_ASSERT_EQUAL_size_t(0, pool.counted_twice);
+}
+
+static void bytes_of_several_chains_exist_once(void)
+{
+	struct shared_bytes *shared = shared_bytes_new(STR("0123456789"));
+	struct chain other;
+
+	chain_init(&other, &pool);
+	chain_append_shared(&c, shared);
+	TEST_ASSERT_EQUAL_size_t(0, pool.counted_twice);
+	chain_append_shared(&other, shared);
+	shared_bytes_release(shared);
+	TEST_ASSERT_EQUAL_size_t(c.allocated, other.allocated);
+	TEST_ASSERT_EQUAL_size_t(10, pool.counted_twice);
+	TEST_ASSERT_EQUAL_PTR(c.head->shared, other.head->shared);
+	chain_consume(&c, 10);
+	TEST_ASSERT_EQUAL_size_t(0, pool.counted_twice);
+	chain_done(&other);
+}
+
+static void a_chain_can_be_cut_within_shared_bytes(void)
+{
+	struct shared_bytes *shared = shared_bytes_new(STR("0123456789"));
+	char bytes[16];
+
+	chain_append_shared(&c, shared);
+	chain_append_shared(&c, shared);
+	shared_bytes_release(shared);
+	chain_truncate(&c, 14);
+	chain_append(&c, "x", 1);
+	TEST_ASSERT_EQUAL_size_t(15, take(bytes, sizeof bytes));
+	TEST_ASSERT_EQUAL_MEMORY("01234567890123x", bytes, 15);
+	TEST_ASSERT_EQUAL_size_t(0, c.allocated);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -189,5 +242,8 @@ int main(int argc, char **argv)
 	RUN(reserved_room_is_in_one_piece);
 	RUN(moving_a_chain_keeps_the_order);
 	RUN(random_operations_agree_with_a_plain_array);
+	RUN(shared_bytes_are_sent_whole_between_other_bytes);
+	RUN(bytes_of_several_chains_exist_once);
+	RUN(a_chain_can_be_cut_within_shared_bytes);
 	return UNIT_RESULT();
 }
