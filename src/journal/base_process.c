@@ -15,6 +15,7 @@
 #include "journal/journal_int.h"
 #include "sys/child.h"
 #include "sys/clock.h"
+#include "sys/entropy.h"
 
 /* Milliseconds to wait for each report of the rewriter after its order was cancelled. */
 #define KILL_WAIT_MS 1000
@@ -46,7 +47,7 @@ static struct base_options describe_base(const struct journal *j)
 		.dir = j->options.dir,
 		.number = j->rewrite.number,
 		.sequence = j->rewrite.sequence,
-		.salt = j->salt,
+		.salt = entropy_u64(),
 		.wall_us = j->rewrite.wall_us,
 		.bytes_per_second = j->options.rewrite_bytes_per_second,
 	};

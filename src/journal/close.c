@@ -40,7 +40,8 @@ void journal_wait(struct journal *j)
 	}
 }
 
-/* Sync, and append a mark that says so. From then on, damage cannot be taken for a torn end. */
+/* Sync, and append a mark that says so. Sync that, too, and then write to the header how long the
+ * file is. From then on, damage cannot be taken for a torn end. */
 static int seal(struct journal *j)
 {
 	struct segment *s = &j->segment;
@@ -55,7 +56,10 @@ static int seal(struct journal *j)
 	journal_append_mark(j);
 	write_pending(j);
 	j->io->truncate(j->io->arg, s->fd, s->size);
-	return journal_is_healthy(j) ? j->io->sync(j->io->arg, s->fd) : 0;
+	if (!journal_is_healthy(j))
+		return 0;
+	rc = j->io->sync(j->io->arg, s->fd);
+	return rc == 0 ? segment_seal(s, j->io) : rc;
 }
 
 static void close_log(struct journal *j, struct buf *ret_error)

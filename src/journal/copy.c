@@ -125,11 +125,16 @@ static int find_zeros(const struct journal_io *io, int fd, uint64_t size, uint64
 	return rc;
 }
 
-/* The last bytes of a record may be zeros, so the copy gets zeros up to the same size. */
+/* The last bytes of a record may be zeros, so the copy gets zeros up to the same size. The header
+ * is read first. If it says how long the file is, the server has closed it, and all of that
+ * follows. */
 static int copy_bytes(struct copy *c, int from, int to)
 {
+	unsigned char header[RECORD_FILE_HEADER_BYTES];
+	ssize_t got = journal_read_all(c->io, from, header, sizeof header, 0);
 	uint64_t size, end;
-	int rc = c->io->size(c->io->arg, from, &size);
+	size_t written;
+	int rc = got < 0 ? (int)got : c->io->size(c->io->arg, from, &size);
 
 	if (rc == 0)
 		rc = find_zeros(c->io, from, size, &end);
@@ -137,6 +142,8 @@ static int copy_bytes(struct copy *c, int from, int to)
 		rc = journal_copy_bytes(c->io, from, 0, end, to);
 	if (rc == 0 && end < size)
 		rc = c->io->truncate(c->io->arg, to, size);
+	if (rc == 0)
+		rc = journal_write_all(c->io, to, header, (size_t)got, 0, &written);
 	return rc == 0 ? c->io->sync(c->io->arg, to) : rc;
 }
 
@@ -170,7 +177,7 @@ static int check_target(struct copy *c)
 	return -EEXIST;
 }
 
-/* Read the copy with its new manifest, and cut off a torn end. */
+/* Read the copy with its new manifest, cut off a torn end, and close the copy. */
 static int make_whole(struct copy *c, struct recovery *r)
 {
 	struct recovery_limit all = RECOVERY_NO_LIMIT;
@@ -178,10 +185,10 @@ static int make_whole(struct copy *c, struct recovery *r)
 	char path[JOURNAL_PATH_MAX];
 	int rc = recovery_run(r, c->io, c->to, &all, &no_target, c->error);
 
-	if (rc < 0 || r->cut_bytes + r->spare_bytes == 0)
+	if (rc < 0)
 		return rc;
 	journal_log_path(path, c->to, r->tail.number);
-	rc = repair_truncate(c->io, path, r->tail_size);
+	rc = repair_end_segment(c->io, path, &r->tail, r->tail_size);
 	return rc < 0 ? complain(c, path, rc) : 0;
 }
 

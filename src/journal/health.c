@@ -38,7 +38,8 @@ void health_fail_segment(struct journal *j, enum commit_log_state state, int rc,
 {
 	char text[64];
 
-	snprintf(text, sizeof text, "%s log-%08llu", doing, (unsigned long long)j->segment.number);
+	snprintf(text, sizeof text, "%s log-%08llu", doing,
+		 (unsigned long long)j->segment.header.number);
 	health_fail(j, state, rc, text);
 }
 

@@ -74,7 +74,7 @@ struct journal {
 	struct journal_options options;
 	const struct journal_io *io;
 	struct directory_lock lock;
-	uint64_t salt; /* of all files */
+	uint64_t salt; /* of the current segment, and of those that follow it */
 	struct files files;
 	struct segment segment;
 	struct backlog backlog;

@@ -103,7 +103,7 @@ static void note_stray(void *arg, const char *name)
 /* The log holds records up to `sequence`, and all of them are on the disk. */
 static void set_positions(struct journal *j, uint64_t sequence)
 {
-	assert(j->segment.fd >= 0 && j->segment.first <= sequence + 1);
+	assert(j->segment.fd >= 0 && j->segment.header.sequence <= sequence + 1);
 	j->log.last = sequence;
 	j->positions = (struct positions){ .written = sequence, .synced = sequence };
 	unsynced_init(&j->unsynced, sequence);
@@ -229,6 +229,8 @@ static int open_tail(struct journal *j, const struct recovery *r, const char *pa
 	int fd = io->open(io->arg, path, O_WRONLY);
 	int rc = fd < 0 ? fd : io->truncate(io->arg, fd, r->tail_size);
 
+	if (rc == 0 && r->tail.closed_size != 0)
+		rc = segment_set_closed_size(io, fd, &r->tail, 0);
 	/* The bytes that were read may be only in the memory of the system. If a sync of them
 	 * failed before, another sync would not write them. */
 	if (rc == 0 && !r->sealed)
@@ -240,6 +242,27 @@ static int open_tail(struct journal *j, const struct recovery *r, const char *pa
 	if (fd >= 0)
 		io->close(io->arg, fd);
 	return rc;
+}
+
+/* The last segment may be continued only if its format is the current one, which other programs may
+ * not know, and if no record of it is lost. The comment in record.c says why. A copy that
+ * qlessd-check made is closed, but the original may have gone on with the same salt. */
+static bool can_continue(const struct recovery *r)
+{
+	return r->closed && r->sealed && r->tail.format == RECORD_FORMAT_VERSION;
+}
+
+/* Begin the next segment. One without records is left out of the log, so that their number stays
+ * small if the process dies again and again. */
+static int continue_in_new_segment(struct journal *j, const struct recovery *r,
+				   struct buf *ret_error)
+{
+	j->salt = entropy_u64();
+	if (r->tail_size == RECORD_FILE_HEADER_BYTES)
+		j->files.manifest.log_count--;
+	else
+		j->files.ended_bytes += r->tail_size;
+	return begin_log(j, r->last_sequence, ret_error);
 }
 
 /* Continue where the last segment ends. */
@@ -262,15 +285,13 @@ static int continue_log(struct journal *j, const struct recovery *r, struct buf 
 		buf_printf(ret_error, "cannot write to %s: %s", path, strerror(-fd));
 		return fd;
 	}
-	if (r->tail.format == RECORD_FORMAT_VERSION) {
+	if (can_continue(r)) {
 		segment_enter(&j->segment, j->io, fd, &r->tail, r->tail_size, /* zeroed= */ 0);
 		set_positions(j, r->last_sequence);
 		return 0;
 	}
-	/* A program that knows only that version must not read what is written from now on. */
 	j->io->close(j->io->arg, fd);
-	j->files.ended_bytes += r->tail_size;
-	return begin_log(j, r->last_sequence, ret_error);
+	return continue_in_new_segment(j, r, ret_error);
 }
 
 int journal_recover(struct journal *j, const struct recovery_target *target,
@@ -299,7 +320,7 @@ static int write_first_base(struct journal *j, uint64_t sequence)
 		.dir = j->options.dir,
 		.number = j->files.manifest.base,
 		.sequence = sequence,
-		.salt = j->salt,
+		.salt = entropy_u64(),
 		.wall_us = j->schedule.wall_us,
 	};
 	struct base_writer w;

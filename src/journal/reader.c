@@ -141,7 +141,7 @@ int reader_examine(struct reader *r, uint64_t sequence, struct record_damage *re
 
 	if (rc < 0)
 		return rc;
-	record_examine_damage((const unsigned char *)buf_data(&r->window), r->window.len, r->offset,
+	record_examine_damage((const unsigned char *)buf_data(&r->window), r->window.len,
 			      &r->header, sequence, ret_damage);
 	return 0;
 }

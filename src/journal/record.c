@@ -14,7 +14,7 @@
  *		snapshot: sequence number of the last record that it covers
  *	32   8	salt
  *	40   8	time of creation, in microseconds since 1970
- *	48   8	0
+ *	48   8	segment: its size when it was closed; 0 if it was not, or has been continued since
  *	56   8	checksum of the 56 bytes before: XXH3-64 with seed 0
  *
  * Records follow the header, one after the other, up to the end of the file. The last segment may
@@ -52,24 +52,35 @@
  *
  * Torn ends
  *
- * A crash of the machine loses any of the sectors that were not synced yet. So the last segment
- * may have a torn end, and recovery cuts it off. A crash does not damage bytes that had been
- * synced, and recovery must not pass over such damage. Records tell the two apart in two ways:
+ * When the power fails, each sector that was written and not yet synced may hold the new bytes, the
+ * bytes from before, zeros, or bytes of a file that was removed earlier. Sectors of the same write
+ * differ in that. So the last segment may have a torn end, and recovery cuts it off. The bytes
+ * before the torn end had been synced, and a power failure does not damage them. Recovery must not
+ * pass over such damage. Records tell the two apart in two ways:
  *
  * - The top bit of the type vouches for bytes: for everything before this record in its file. The
  *   first record of a write has the bit if a sync has covered everything before.
  * - A mark vouches for records: for all up to the number in its payload.
  *
- * Suppose there is damage at the place where record N should begin. It is a torn end if no intact
- * record follows. It is also a torn end if it has a hole, which is at least one sector of zeros,
- * and no intact record after it has the bit or is a mark that vouches for N. Otherwise it is
- * damage.
+ * Suppose there is damage at the place where record N should begin. It is damage of synced bytes if
+ * an intact record after it has the bit, or is a mark that vouches for N. It is also that if the
+ * header says that the file was closed, because then everything in it was synced. Otherwise it is a
+ * torn end: nothing shows that N had been synced. No record after N was committed before N, so
+ * nothing after N is missed either.
+ *
+ * Old bytes may be intact records of this log. They are told from new ones in two ways:
+ *
+ * - A segment that was not closed is never continued. The next process begins a segment, with
+ *   another salt. So no record that was lost in a crash comes back among those that got its number.
+ *   Snapshots have salts of their own.
+ * - Other old records have lower numbers than N. In the last segment, a record with a lower number
+ *   than expected counts as damage.
  *
  * The damaged bytes may be those of a mark that carries the number N. A later mark that vouches for
  * N - 1 does not tell whether they had been synced. This hides nothing: a mark and the record after
  * it are written together, so a sync that covers the mark also covers N, and later marks vouch for
- * N. Only the last mark of a log that was closed has no record after it. The next process syncs the
- * file before it writes, and its first record has the bit, which vouches for that mark.
+ * N. Only the last mark of a log that was closed has no record after it, and the header vouches for
+ * that mark.
  *
  *
  * Versions
@@ -89,6 +100,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "util/minmax.h"
 #include "util/wire.h"
 
 #define MAGIC_BYTES    8
@@ -121,6 +133,7 @@ void record_encode_header(const struct record_file_header *header,
 	wire_put_u64(to + 24, header->sequence);
 	wire_put_u64(to + 32, header->salt);
 	wire_put_u64(to + 40, (uint64_t)header->created_us);
+	wire_put_u64(to + 48, header->closed_size);
 	wire_put_u64(to + HEADER_HASHED, XXH3_64bits(to, HEADER_HASHED));
 }
 
@@ -147,6 +160,7 @@ enum record_status record_decode_header(const unsigned char *from, size_t len,
 		.sequence = wire_get_u64(from + 24),
 		.salt = wire_get_u64(from + 32),
 		.created_us = (int64_t)wire_get_u64(from + 40),
+		.closed_size = wire_get_u64(from + 48),
 	};
 	return ret_header->format >= RECORD_FORMAT_OLDEST &&
 			       ret_header->format <= RECORD_FORMAT_VERSION
@@ -306,22 +320,6 @@ static bool is_zero(const unsigned char *from, size_t len)
 	return from[0] == 0 && memcmp(from, from + 1, len - 1) == 0;
 }
 
-/* Whether the damage looks like writes that never reached the disk: zeros up to the end of the
- * sector in which the last synced byte is, or a whole sector of zeros later. The lost bytes may
- * have been zeros: then the next intact record begins before that sector ends. */
-static bool has_hole(const unsigned char *from, size_t damaged, size_t len, uint64_t offset)
-{
-	size_t at = SECTOR_BYTES - (size_t)(offset % SECTOR_BYTES);
-
-	if (at <= len && is_zero(from, at))
-		return true;
-	for (; at < damaged && at + SECTOR_BYTES <= len; at += SECTOR_BYTES) {
-		if (is_zero(from + at, SECTOR_BYTES))
-			return true;
-	}
-	return false;
-}
-
 static size_t count_last_zeros(const unsigned char *from, size_t len)
 {
 	size_t left = len;
@@ -361,7 +359,7 @@ static bool vouches(const struct record *record, uint32_t format, uint64_t expec
 	       mark.durable >= expected;
 }
 
-void record_examine_damage(const unsigned char *from, size_t len, uint64_t offset,
+void record_examine_damage(const unsigned char *from, size_t len,
 			   const struct record_file_header *header, uint64_t sequence,
 			   struct record_damage *ret_damage)
 {
@@ -373,15 +371,12 @@ void record_examine_damage(const unsigned char *from, size_t len, uint64_t offse
 		while (at < len &&
 		       !is_record(from, at, len, header->salt, sequence, &record, &size))
 			at++;
-		/* A torn end begins with a hole. Holes after intact records say nothing about the
-		 * first damage. */
-		if (!ret_damage->followed) {
-			ret_damage->has_hole = has_hole(from, at, len, offset);
-			ret_damage->skip = at;
-		}
 		if (at == len)
 			break;
+		if (!ret_damage->followed)
+			ret_damage->skip = at;
 		ret_damage->followed = true;
+		ret_damage->highest = max_u64(ret_damage->highest, record.sequence);
 		ret_damage->was_synced |= vouches(&record, header->format, sequence);
 	}
 }

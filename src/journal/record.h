@@ -13,10 +13,12 @@
 #include "util/buf.h"
 #include "util/str.h"
 
-#define RECORD_FORMAT_VERSION	 4
-#define RECORD_FORMAT_OLDEST	 2 /* the oldest version that can be read */
-#define RECORD_FILE_HEADER_BYTES ((size_t)64)
-#define RECORD_FRAME_BYTES	 ((size_t)21)
+#define RECORD_FORMAT_VERSION 4
+#define RECORD_FORMAT_OLDEST  2 /* the oldest version that can be read */
+/* The first version whose headers have `closed_size`. */
+#define RECORD_FORMAT_CLOSED_SIZE 4
+#define RECORD_FILE_HEADER_BYTES  ((size_t)64)
+#define RECORD_FRAME_BYTES	  ((size_t)21)
 /* Largest size of a payload, in bytes. A larger length is damage. */
 #define RECORD_PAYLOAD_MAX ((size_t)0x7fffffff)
 #define RECORD_MARK_BYTES  ((size_t)16)
@@ -37,6 +39,9 @@ struct record_file_header {
 	uint64_t sequence;
 	uint64_t salt; /* seed of the checksums of its records */
 	int64_t created_us;
+	/* log segment: its size, if it was closed and nothing was written to it since; otherwise 0
+	 */
+	uint64_t closed_size;
 };
 
 enum record_status {
@@ -112,18 +117,16 @@ bool record_decode_number(struct qless_str payload, uint64_t *ret_number);
 /* ---- damage ---- */
 
 struct record_damage {
-	bool followed;	 /* intact records follow the damage */
-	size_t skip;	 /* bytes up to the first of them */
-	bool was_synced; /* one of them vouches for the damaged bytes */
-	/* Sectors of zeros are at the beginning of the damage, or in it. They never reached the
-	 * disk. */
-	bool has_hole;
-	size_t zeros; /* number of zeros at the end of the bytes */
+	bool followed;	  /* intact records follow the damage */
+	size_t skip;	  /* bytes up to the first of them */
+	uint64_t highest; /* the highest sequence number among them */
+	bool was_synced;  /* one of them vouches for the damaged bytes */
+	size_t zeros;	  /* number of zeros at the end of the bytes */
 };
 
 /* Examine the bytes from a place where the record with that sequence number was expected, and is
- * not intact. `offset` is the offset of `from` in the file with that header. */
-void record_examine_damage(const unsigned char *from, size_t len, uint64_t offset,
+ * not intact. They are from the file with that header. */
+void record_examine_damage(const unsigned char *from, size_t len,
 			   const struct record_file_header *header, uint64_t sequence,
 			   struct record_damage *ret_damage);
 

@@ -56,6 +56,7 @@ struct recovery {
 	uint64_t cut_bytes;		/* bytes of a torn end after that */
 	uint64_t spare_bytes;		/* zeros at the end, which were written ahead */
 	bool sealed; /* the last record is a mark that vouches for all before it */
+	bool closed; /* the header of the last segment says that it ends there */
 	uint64_t base_bytes;
 	int64_t base_us; /* when the snapshot was made; 0: there is none */
 	uint64_t log_bytes;

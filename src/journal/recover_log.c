@@ -11,11 +11,21 @@
 #define PROGRESS_RECORDS 1024
 #define PROGRESS_BYTES	 ((uint64_t)64 * 1024)
 
-/* Whether a crash can have caused this damage. A crash loses whole sectors that were not synced.
- * record.c has the reasoning. */
-static bool is_torn(const struct record_damage *damage)
+/* Returns how it is known that the damaged bytes had been synced, or NULL. Then a power failure can
+ * have caused the damage. record.c has the reasoning. */
+static const char *why_synced(const struct recovery_job *job, const struct reader *reader,
+			      const struct record_damage *damage, uint64_t expected, bool is_last)
 {
-	return !damage->followed || (damage->has_hole && !damage->was_synced);
+	if (!is_last)
+		return "later segments follow";
+	if (damage->was_synced)
+		return "later records say that this was on the disk";
+	if (reader->offset < reader->header.closed_size)
+		return "the log was closed after this was on the disk";
+	/* A snapshot becomes current when the records that it covers are synced. */
+	if (expected <= job->r->manifest.base_sequence)
+		return "the snapshot was made after this was on the disk";
+	return NULL;
 }
 
 static int handle_damage(struct recovery_job *job, struct reader *reader, uint64_t expected,
@@ -25,19 +35,21 @@ static int handle_damage(struct recovery_job *job, struct reader *reader, uint64
 	struct record_damage damage;
 	int rc = reader_examine(reader, expected, &damage);
 	uint64_t left = reader->size - reader->offset;
+	const char *why;
 
 	if (rc < 0)
 		return recovery_fail_reading(job, reader, rc);
+	why = why_synced(job, reader, &damage, expected, is_last);
 	/* A log that was closed cleanly ends with a record. */
 	r->sealed = false;
 	if (is_last)
 		r->spare_bytes = damage.zeros;
-	if (is_last && damage.zeros == left)
+	if (why == NULL && damage.zeros == left)
 		return 0;
 	r->damaged_file = reader->header.number;
 	r->damaged_offset = reader->offset;
 	r->damaged_sequence = expected;
-	if (is_last && is_torn(&damage)) {
+	if (why == NULL) {
 		r->cut_bytes = left - damage.zeros;
 		return 0;
 	}
@@ -45,10 +57,27 @@ static int handle_damage(struct recovery_job *job, struct reader *reader, uint64
 	return recovery_complain(
 		job, -EBADMSG,
 		"%s is damaged at offset %" PRIu64 ", where sequence %" PRIu64
-		" should be%s. Nothing was changed. To see what is left run: qlessd-check %s",
-		reader->path, reader->offset, expected,
-		damage.followed ? ", and intact records follow" : ", and later segments follow",
-		job->dir);
+		" should be, and %s. Nothing was changed. To see what is left run: qlessd-check %s",
+		reader->path, reader->offset, expected, why, job->dir);
+}
+
+/* The file ends with a whole record, but before the end that it had when it was closed. */
+static int complain_about_end(struct recovery_job *job, const struct reader *reader,
+			      uint64_t expected)
+{
+	struct recovery *r = job->r;
+
+	r->damaged = true;
+	r->damaged_file = reader->header.number;
+	r->damaged_offset = reader->offset;
+	r->damaged_sequence = expected;
+	return recovery_complain(job, -EBADMSG,
+				 "%s ends at offset %" PRIu64 ", where sequence %" PRIu64
+				 " should be, but was %" PRIu64
+				 " bytes long when the log was closed. Nothing was changed. To see "
+				 "what is left run: qlessd-check %s",
+				 reader->path, reader->offset, expected, reader->header.closed_size,
+				 job->dir);
 }
 
 static bool is_beyond(const struct recovery_limit *limit, const struct record *record)
@@ -93,6 +122,8 @@ static int replay_records(struct recovery_job *job, struct reader *reader, uint6
 	int rc;
 
 	while ((rc = reader_next(reader, &record)) == 1) {
+		if (is_last && record.sequence < *expected)
+			return handle_damage(job, reader, *expected, is_last);
 		/* A failing machine wrote it, or the files of two logs were mixed. */
 		if (record.sequence != *expected)
 			return recovery_complain(job, -EBADMSG,
@@ -117,6 +148,8 @@ static int replay_records(struct recovery_job *job, struct reader *reader, uint6
 	}
 	if (rc == -EBADMSG)
 		return handle_damage(job, reader, *expected, is_last);
+	if (rc == 0 && reader->offset < reader->header.closed_size)
+		return complain_about_end(job, reader, *expected);
 	return rc < 0 ? recovery_fail_reading(job, reader, rc) : 0;
 }
 
@@ -150,6 +183,7 @@ static int replay_file(struct recovery_job *job, size_t index, uint64_t *expecte
 	}
 	r->tail = reader.header;
 	r->tail_size = reader.offset;
+	r->closed = reader.offset == reader.header.closed_size;
 	r->log_bytes += reader.offset;
 	reader_close(&reader);
 	return rc;

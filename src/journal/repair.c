@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "journal/segment.h"
+
 /* Space for a path with what is appended to the name of a copy. */
 #define CUT_PATH_MAX (JOURNAL_PATH_MAX + 48)
 /* Largest number of copies of a segment from the same offset on. */
@@ -79,13 +81,27 @@ static int keep(const struct journal_io *io, const char *path, uint64_t offset,
 	return rc;
 }
 
-int repair_truncate(const struct journal_io *io, const char *path, uint64_t offset)
+/* The header says that only when everything else is on the disk. */
+static int end_segment(const struct journal_io *io, int fd, const struct record_file_header *header,
+		       uint64_t offset)
 {
-	int fd = io->open(io->arg, path, O_WRONLY);
-	int rc = fd < 0 ? fd : io->truncate(io->arg, fd, offset);
+	int rc = segment_set_closed_size(io, fd, header, 0);
 
 	if (rc == 0)
+		rc = io->truncate(io->arg, fd, offset);
+	if (rc == 0)
 		rc = io->sync(io->arg, fd);
+	if (rc == 0)
+		rc = segment_set_closed_size(io, fd, header, offset);
+	return rc == 0 ? io->sync(io->arg, fd) : rc;
+}
+
+int repair_end_segment(const struct journal_io *io, const char *path,
+		       const struct record_file_header *header, uint64_t offset)
+{
+	int fd = io->open(io->arg, path, O_WRONLY);
+	int rc = fd < 0 ? fd : end_segment(io, fd, header, offset);
+
 	if (fd >= 0)
 		io->close(io->arg, fd);
 	return rc;
@@ -112,7 +128,7 @@ int repair_cut(const struct journal_io *io, const char *dir, const struct recove
 		rc = manifest_replace(&cut, io, dir, &unclear);
 	journal_log_path(path, dir, r->damaged_file);
 	if (rc == 0)
-		rc = repair_truncate(io, path, r->damaged_offset);
+		rc = repair_end_segment(io, path, &r->tail, r->damaged_offset);
 	for (size_t i = 0; i < old->log_count && rc == 0; i++) {
 		journal_log_path(path, dir, old->logs[i]);
 		if (old->logs[i] > r->damaged_file)

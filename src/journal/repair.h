@@ -25,7 +25,9 @@ bool repair_is_possible(const struct recovery *r, struct buf *ret_error);
 int repair_cut(const struct journal_io *io, const char *dir, const struct recovery *r,
 	       struct buf *ret_kept, struct buf *ret_error);
 
-/* Cut off a file, and sync it. 0 or a negative errno. */
-int repair_truncate(const struct journal_io *io, const char *path, uint64_t offset);
+/* End a log segment that has that header at an offset, as if it had been closed there. 0 or a
+ * negative errno. */
+int repair_end_segment(const struct journal_io *io, const char *path,
+		       const struct record_file_header *header, uint64_t offset);
 
 #endif

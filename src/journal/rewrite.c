@@ -166,8 +166,8 @@ static void describe_rewrite(struct journal *j)
 	r->from_log = can_rebuild(j);
 	r->covered_bytes = r->restarts ? j->backlog.pending.len : 0;
 	r->number = j->files.next_number++;
-	r->sequence = r->from_log ? j->segment.first - 1 : j->log.last;
-	r->first_log = j->segment.number;
+	r->sequence = r->from_log ? j->segment.header.sequence - 1 : j->log.last;
+	r->first_log = j->segment.header.number;
 	r->ended_bytes = j->files.ended_bytes;
 	r->wall_us = j->schedule.wall_us;
 	r->started_us = j->schedule.mono_us;
@@ -289,7 +289,7 @@ static void restart_log(struct journal *j)
 {
 	uint64_t sequence = j->rewrite.sequence;
 
-	assert(j->segment.first == sequence + 1);
+	assert(j->segment.header.sequence == sequence + 1);
 	j->files.ended_bytes = 0;
 	j->positions = (struct positions){ .written = sequence, .synced = sequence };
 	j->mark.durable = sequence;

@@ -17,13 +17,12 @@ void segment_enter(struct segment *s, const struct journal_io *io, int fd,
 		   const struct record_file_header *header, uint64_t size, uint64_t zeroed)
 {
 	assert(fd >= 0 && header->kind == RECORD_FILE_LOG);
-	assert(header->number > s->number && header->sequence >= s->first);
+	assert(header->number > s->header.number && header->sequence >= s->header.sequence);
 	assert(size >= RECORD_FILE_HEADER_BYTES && (zeroed == 0 || zeroed >= size));
 	segment_leave(s, io);
 	*s = (struct segment){
 		.fd = fd,
-		.number = header->number,
-		.first = header->sequence,
+		.header = *header,
 		.size = size,
 		.synced_size = size,
 		.zeroed = zeroed,
@@ -36,6 +35,27 @@ void segment_leave(struct segment *s, const struct journal_io *io)
 	if (s->fd >= 0)
 		io->close(io->arg, s->fd);
 	s->fd = -1;
+}
+
+int segment_set_closed_size(const struct journal_io *io, int fd,
+			    const struct record_file_header *header, uint64_t closed_size)
+{
+	struct record_file_header changed = *header;
+	unsigned char bytes[RECORD_FILE_HEADER_BYTES];
+	size_t written;
+
+	if (header->format < RECORD_FORMAT_CLOSED_SIZE)
+		return 0;
+	changed.closed_size = closed_size;
+	record_encode_header(&changed, bytes);
+	return journal_write_all(io, fd, bytes, sizeof bytes, 0, &written);
+}
+
+int segment_seal(struct segment *s, const struct journal_io *io)
+{
+	int rc = segment_set_closed_size(io, s->fd, &s->header, s->size);
+
+	return rc == 0 ? io->sync(io->arg, s->fd) : rc;
 }
 
 int segment_reserve(struct segment *s, const struct journal_io *io, uint64_t end)

@@ -22,9 +22,8 @@
 #include "util/minmax.h"
 
 struct segment {
-	int fd;		      /* -1: there is no current segment */
-	uint64_t number;      /* as in the file's name */
-	uint64_t first;	      /* sequence number of the first record that it has or will have */
+	int fd; /* -1: there is no current segment */
+	struct record_file_header header;
 	uint64_t size;	      /* bytes of the header and of whole records */
 	uint64_t synced_size; /* `size` when the last sync began */
 	uint64_t zeroed;      /* the zeros end here; less than `size` if there are none */
@@ -39,6 +38,9 @@ void segment_init(struct segment *s);
  * Takes `fd`. */
 void segment_enter(struct segment *s, const struct journal_io *io, int fd,
 		   const struct record_file_header *header, uint64_t size, uint64_t zeroed);
+/* The file is synced, and nothing more will be written: say so in its header, and sync that. 0 or a
+ * negative errno. */
+int segment_seal(struct segment *s, const struct journal_io *io);
 /* Close the current segment, if there is one. */
 void segment_leave(struct segment *s, const struct journal_io *io);
 
@@ -47,6 +49,11 @@ static inline uint64_t segment_room(const struct segment *s)
 {
 	return max_u64(max_u64(s->allocated, s->zeroed), s->size);
 }
+
+/* Write the header of a file again with another `closed_size`. Later writes to the file wait for a
+ * sync. No-op if the format of the file has none. 0 or a negative errno. */
+int segment_set_closed_size(const struct journal_io *io, int fd,
+			    const struct record_file_header *header, uint64_t closed_size);
 
 /* Reserve disk space up to `end`, and more for later. Fails only if the disk is full: -ENOSPC or
  * -EDQUOT. */

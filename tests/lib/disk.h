@@ -22,6 +22,7 @@
 #define DISK_FDS_MAX	64
 #define DISK_NAME_BYTES 64
 #define DISK_SECTOR	512
+#define DISK_GHOSTS	8
 /* A descriptor of the directory has this in place of the number of a file. */
 #define DISK_DIRECTORY (DISK_FILES_MAX + 1)
 
@@ -45,6 +46,9 @@ enum disk_crash {
 	DISK_KEEP_ALL,	  /* the process dies, and the machine writes everything */
 	DISK_KEEP_MEMORY, /* the process dies, and the machine still has it in memory */
 	DISK_KEEP_SOME,	  /* some sectors, and some changes of names */
+	/* As DISK_KEEP_SOME, but a lost sector may also hold zeros, garbage, or what a file that
+	 * is gone had at the same offset. File systems that do not order data leave that. */
+	DISK_KEEP_ANY,
 };
 
 struct disk_file {
@@ -66,6 +70,9 @@ struct disk {
 	struct disk_file files[DISK_FILES_MAX];
 	struct disk_name names[DISK_FILES_MAX];
 	struct disk_name synced_names[DISK_FILES_MAX];
+	/* The bytes of files that were removed, cut, or lost in a crash. */
+	struct buf ghosts[DISK_GHOSTS];
+	unsigned ghost_count;  /* ever; the last DISK_GHOSTS are there */
 	int fds[DISK_FDS_MAX]; /* file + 1, DISK_DIRECTORY, or 0 */
 	bool locked[DISK_FDS_MAX];
 
@@ -162,6 +169,17 @@ static inline bool disk_is_free(const struct disk *d, int file)
 			return false;
 	}
 	return true;
+}
+
+/* Somewhere on the disk the bytes of a file stay. */
+static inline void disk_add_ghost(struct disk *d, const struct disk_file *f)
+{
+	struct buf *ghost = &d->ghosts[d->ghost_count++ % DISK_GHOSTS];
+
+	if (ghost->max == 0)
+		buf_init(ghost, BUF_NO_MAX);
+	buf_clear(ghost);
+	buf_append_str(ghost, buf_str(&f->now));
 }
 
 static inline int disk_new_file(struct disk *d)
@@ -291,6 +309,8 @@ static inline int disk_truncate(void *arg, int fd, uint64_t size)
 
 	if (rc < 0)
 		return rc;
+	if (size < f->now.len)
+		disk_add_ghost(arg, f);
 	if (size > f->now.len) {
 		size_t more = (size_t)size - f->now.len;
 
@@ -388,6 +408,7 @@ static inline int disk_remove(void *arg, const char *path)
 	name = disk_find(d->names, path);
 	if (name == NULL)
 		return -ENOENT;
+	disk_add_ghost(d, &d->files[name->file]);
 	name->file = -1;
 	return 0;
 }
@@ -445,6 +466,8 @@ static inline void disk_done(struct disk *d)
 		buf_done(&d->files[i].now);
 		buf_done(&d->files[i].synced);
 	}
+	for (int i = 0; i < DISK_GHOSTS; i++)
+		buf_done(&d->ghosts[i]);
 }
 
 /* Make call number `after` of those kinds fail, where 0 is the next one. */
@@ -466,8 +489,26 @@ static inline void disk_stop(struct disk *d, unsigned kinds, unsigned after)
 	d->stop = true;
 }
 
+/* Fill a sector that no sync has covered with bytes that nobody has just written. */
+static inline void disk_haunt(const struct disk *d, char *sector, size_t at, size_t len,
+			      unsigned long long *rng)
+{
+	const struct buf *ghost = &d->ghosts[unit_random(rng) % DISK_GHOSTS];
+	unsigned choice = (unsigned)(unit_random(rng) % 4);
+
+	if (choice == 0) {
+		memset(sector, 0, len);
+	} else if (choice == 1) {
+		for (size_t i = 0; i < len; i++)
+			sector[i] = (char)unit_random(rng);
+	} else if (ghost->len >= at + len) {
+		memcpy(sector, buf_data(ghost) + at, len);
+	}
+}
+
 /* Each unsynced sector of a file reached the disk or did not, and so did the size. */
-static inline void disk_keep_some(struct disk_file *f, unsigned long long *rng)
+static inline void disk_keep_some(struct disk *d, struct disk_file *f, enum disk_crash how,
+				  unsigned long long *rng)
 {
 	size_t size = f->synced.len;
 	size_t from = f->dirty_from < size ? f->dirty_from : size;
@@ -481,11 +522,15 @@ static inline void disk_keep_some(struct disk_file *f, unsigned long long *rng)
 	memcpy(bytes, buf_data(&f->synced) != NULL ? buf_data(&f->synced) : "", f->synced.len);
 	for (size_t at = from; at < size;) {
 		size_t end = (at / DISK_SECTOR + 1) * DISK_SECTOR;
+		bool has_synced =
+			at % DISK_SECTOR != 0 || (end > f->dirty_to && f->synced.len > f->dirty_to);
 
 		if (end > size)
 			end = size;
 		if (unit_random(rng) % 2 == 0)
 			memcpy(bytes + at, buf_data(&f->now) + at, end - at);
+		else if (how == DISK_KEEP_ANY && !has_synced)
+			disk_haunt(d, bytes + at, at, end - at, rng);
 		at = end;
 	}
 	buf_clear(&f->now);
@@ -522,17 +567,21 @@ static inline void disk_keep_some_names(struct disk *d, unsigned long long *rng)
 /* The machine stops and starts again. */
 static inline void disk_crash(struct disk *d, enum disk_crash how, unsigned long long *rng)
 {
+	for (int i = 0; i < DISK_FILES_MAX; i++) {
+		if (d->files[i].used && !disk_is_free(d, i))
+			disk_add_ghost(d, &d->files[i]);
+	}
 	if (how == DISK_KEEP_SYNCED)
 		memcpy(d->names, d->synced_names, sizeof d->names);
-	else if (how == DISK_KEEP_SOME)
+	else if (how == DISK_KEEP_SOME || how == DISK_KEEP_ANY)
 		disk_keep_some_names(d, rng);
 	for (int i = 0; i < DISK_FILES_MAX; i++) {
 		struct disk_file *f = &d->files[i];
 
 		if (!f->used || how == DISK_KEEP_ALL || how == DISK_KEEP_MEMORY)
 			continue;
-		if (how == DISK_KEEP_SOME && f->now.len >= f->synced.len) {
-			disk_keep_some(f, rng);
+		if (how >= DISK_KEEP_SOME && f->now.len >= f->synced.len) {
+			disk_keep_some(d, f, how, rng);
 		} else {
 			buf_clear(&f->now);
 			buf_append_str(&f->now, buf_str(&f->synced));

@@ -169,6 +169,23 @@ static void a_copy_made_by_other_means_is_complete_or_rejected(void)
 	printf("%d of 10 were whole\n", good);
 }
 
+static void a_copy_that_was_cut_short_is_rejected(void)
+{
+	char command[COMMAND_MAX], output[OUTPUT_MAX];
+	struct tempdir copy;
+
+	begin_again();
+	tempdir_init(&copy);
+	snprintf(command, sizeof command,
+		 "'%s-check' --copy-to %s %s && cd %s && truncate -s -40 $(ls log-* | tail -1)",
+		 getenv("QLESSD"), copy.path, dir.path, copy.path);
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, run_meanwhile(command, output), output);
+	snprintf(command, sizeof command, "'%s-check' %s 2>&1", getenv("QLESSD"), copy.path);
+	TEST_ASSERT_EQUAL_INT_MESSAGE(1, run_meanwhile(command, output), output);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "the log was closed"), output);
+	tempdir_done(&copy);
+}
+
 static void a_copy_does_not_overwrite_another_log(void)
 {
 	char command[COMMAND_MAX], output[OUTPUT_MAX];
@@ -189,6 +206,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(a_copy_made_during_rewrites_is_complete);
 	RUN(a_copy_made_by_other_means_is_complete_or_rejected);
+	RUN(a_copy_that_was_cut_short_is_rejected);
 	RUN(a_copy_does_not_overwrite_another_log);
 	return UNIT_RESULT();
 }

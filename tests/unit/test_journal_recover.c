@@ -629,27 +629,111 @@ static void each_flipped_byte_of_a_closed_log_is_noticed(void)
 	struct random_calls calls;
 	struct fixture copy;
 	struct buf *log;
-	size_t last_mark;
 
 	random_calls_init(&calls, 15);
 	start();
 	make_changes(&calls, 60);
 	finish();
 	log = disk_file(&f.disk, "log-00000001");
-	last_mark = log->len - RECORD_FRAME_BYTES - RECORD_MARK_BYTES;
 	for (size_t i = 0; i < log->len; i++) {
 		buf_data(log)[i] ^= 0x20;
-		if (i < last_mark) {
-			TEST_ASSERT_EQUAL_INT(-EBADMSG, try_start(&copy, &f.disk));
-			TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&copy.error), "log-00000001"));
-		} else {
-			/* The last mark holds nothing but its claim that no record is missing. */
-			TEST_ASSERT_EQUAL_INT(0, try_start(&copy, &f.disk));
-			TEST_ASSERT_TRUE(copy.recovery.cut_bytes > 0);
-		}
+		TEST_ASSERT_EQUAL_INT(-EBADMSG, try_start(&copy, &f.disk));
+		TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&copy.error), "log-00000001"));
 		fixture_done(&copy);
 		buf_data(log)[i] ^= 0x20;
 	}
+}
+
+static void a_closed_log_that_was_cut_anywhere_is_refused(void)
+{
+	struct random_calls calls;
+	struct fixture copy;
+	struct buf *log;
+	uint64_t size;
+
+	random_calls_init(&calls, 15);
+	start();
+	make_changes(&calls, 60);
+	finish();
+	log = disk_file(&f.disk, "log-00000001");
+	size = log->len;
+	while (log->len > RECORD_FILE_HEADER_BYTES) {
+		char bytes[64];
+
+		buf_truncate(log, log->len - 1);
+		TEST_ASSERT_EQUAL_INT(-EBADMSG, try_start(&copy, &f.disk));
+		TEST_ASSERT_TRUE(copy.recovery.damaged);
+		TEST_ASSERT_EQUAL_UINT64(1, copy.recovery.damaged_file);
+		/* The message says what is missing if no part of a record is left. */
+		if (copy.recovery.damaged_offset == log->len) {
+			snprintf(bytes, sizeof bytes, "was %llu bytes long when the log was closed",
+				 (unsigned long long)size);
+			TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&copy.error), bytes));
+		}
+		/* Cutting makes the rest usable. */
+		if (log->len % 50 == 0) {
+			struct buf kept = BUF_INIT(BUF_NO_MAX);
+
+			TEST_ASSERT_EQUAL_INT(0, repair_cut(&copy.disk.io, "data", &copy.recovery,
+							    &kept, &copy.error));
+			fixture_forget(&copy);
+			TEST_ASSERT_EQUAL_INT(0, fixture_start(&copy));
+			buf_done(&kept);
+		}
+		fixture_done(&copy);
+	}
+}
+
+/* A log that goes on after it was closed may have a torn end again. */
+static void a_log_that_continues_is_no_longer_closed(void)
+{
+	struct random_calls calls;
+	struct journal_info info;
+	char *dump;
+
+	random_calls_init(&calls, 36);
+	start();
+	make_changes(&calls, 20);
+	restart();
+	TEST_ASSERT_TRUE(f.recovery.closed);
+	dump = fixture_dump(&f);
+	make_changes(&calls, 1);
+	journal_get_info(f.journal, &info);
+	fixture_kill(&f, DISK_KEEP_ALL, &rng);
+	buf_truncate(disk_file(&f.disk, "log-00000001"), info.log_bytes - 1);
+	start();
+	TEST_ASSERT_TRUE(f.recovery.cut_bytes > 0);
+	TEST_ASSERT_FALSE(f.recovery.closed);
+	check_dump(dump);
+}
+
+/* Old bytes of the disk may come back where a record was lost. They must not be taken for a record
+ * that got the same number later. */
+static void a_log_that_was_not_closed_continues_in_a_segment_with_another_salt(void)
+{
+	struct random_calls calls;
+	uint64_t salt;
+
+	random_calls_init(&calls, 37);
+	start();
+	make_changes(&calls, 20);
+	restart();
+	TEST_ASSERT_EQUAL_size_t(1, f.recovery.manifest.log_count);
+	salt = f.recovery.tail.salt;
+	make_changes(&calls, 20);
+	fixture_kill(&f, DISK_KEEP_ALL, &rng);
+	start();
+	make_changes(&calls, 5);
+	restart();
+	TEST_ASSERT_EQUAL_size_t(2, f.recovery.manifest.log_count);
+	TEST_ASSERT_TRUE(f.recovery.tail.salt != salt);
+	TEST_ASSERT_EQUAL_UINT64(41, f.recovery.tail.sequence);
+	/* Processes that die without a change leave no segments. */
+	for (int i = 0; i < 3; i++) {
+		fixture_kill(&f, DISK_KEEP_ALL, &rng);
+		start();
+	}
+	TEST_ASSERT_EQUAL_size_t(2 + 1, f.recovery.manifest.log_count);
 }
 
 static void a_flipped_byte_never_gives_a_wrong_state(void)
@@ -1074,7 +1158,9 @@ static void cutting_repairs_a_log_and_keeps_the_cut_bytes(void)
 	rest = disk_file(&f.disk, name);
 	TEST_ASSERT_NOT_NULL(rest);
 	TEST_ASSERT_EQUAL_size_t(size, second->len + rest->len);
-	TEST_ASSERT_EQUAL_MEMORY(buf_data(&was), buf_data(second), second->len);
+	TEST_ASSERT_EQUAL_MEMORY(buf_data(&was) + RECORD_FILE_HEADER_BYTES,
+				 buf_data(second) + RECORD_FILE_HEADER_BYTES,
+				 second->len - RECORD_FILE_HEADER_BYTES);
 	TEST_ASSERT_EQUAL_MEMORY(buf_data(&was) + second->len, buf_data(rest), rest->len);
 	fixture_forget(&f);
 	start();
@@ -1301,6 +1387,9 @@ int main(int argc, char **argv)
 	RUN(a_record_may_be_larger_than_a_segment);
 	RUN(setting_the_clock_back_does_no_harm);
 	RUN(each_flipped_byte_of_a_closed_log_is_noticed);
+	RUN(a_closed_log_that_was_cut_anywhere_is_refused);
+	RUN(a_log_that_continues_is_no_longer_closed);
+	RUN(a_log_that_was_not_closed_continues_in_a_segment_with_another_salt);
 	RUN(a_flipped_byte_never_gives_a_wrong_state);
 	RUN(damage_of_a_manifest_or_a_snapshot_is_refused);
 	RUN(damage_before_a_later_segment_is_refused_with_its_place);
