@@ -1,0 +1,468 @@
+/*
+ * The longest time that one command holds up all other clients, on a server with a million jobs and
+ * 100,000 queues, workers, failure groups and tags. A worker's command may take 10 ms of the loop,
+ * and an operator's 20 ms.
+ *
+ * The figure is eventloop_cpu_max of INFO: the processor time of the longest turn, so that a busy
+ * machine does not matter. It covers everything that the command causes in the loop: parsing,
+ * running, recording, and sending the first part of the reply.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "peer.h"
+#include "unit.h"
+#include "util/buf.h"
+#include "wait.h"
+
+#define WORKER_US   10000
+#define OPERATOR_US 20000
+
+#define JOBS	  1000000
+#define MANY	  100000 /* queues, workers, groups, tags */
+#define FAILED	  100000 /* jobs in one group */
+#define PER_QUEUE 5	 /* jobs in each queue */
+#define BATCH	  5000	 /* jobs of one MULTIPUT while the state is built */
+#define PIPELINE  200	 /* requests that are sent before their replies are read */
+/* Caches and memory are shared with other processes of the machine, so the best attempt counts. */
+#define ATTEMPTS 10
+
+static struct qlessd q;
+static struct peer *p;	     /* sends the commands */
+static struct peer *monitor; /* reads the figure */
+
+/* ---- requests ---- */
+
+/* The requests that are being made, and a word of one. */
+static struct buf request;
+static struct buf word;
+
+/* Appends a pattern in which each # stands for the number `i`. */
+static void append_numbered(struct buf *b, struct qless_str pattern, int i)
+{
+	for (size_t at = 0; at < pattern.len; at++) {
+		if (pattern.ptr[at] == '#')
+			buf_printf(b, "%d", i);
+		else
+			buf_append_char(b, pattern.ptr[at]);
+	}
+}
+
+static struct qless_str take_until(struct qless_str *rest, char end)
+{
+	const char *found = rest->len != 0 ? memchr(rest->ptr, end, rest->len) : NULL;
+	struct qless_str taken = *rest;
+
+	if (found == NULL) {
+		*rest = str_make(rest->ptr + rest->len, 0);
+		return taken;
+	}
+	taken.len = (size_t)(found - rest->ptr);
+	*rest = str_make(found + 1, rest->len - taken.len - 1);
+	return taken;
+}
+
+/* Appends the word as an argument of the request. */
+static void end_word(struct buf *arguments, size_t *count)
+{
+	buf_printf(arguments, "$%zu\r\n", word.len);
+	buf_append_str(arguments, buf_str(&word));
+	buf_append_str(arguments, STR("\r\n"));
+	buf_clear(&word);
+	++*count;
+}
+
+/*
+ * Append a request, in which blanks separate the words, and # stands for the number `i`.
+ *
+ *	*3(a#,b)	is six words: a0 b a1 b a2 b
+ *	=3([|#,|9])	is one word: [0,1,2,9]
+ */
+static void append_request(const char *words, int i)
+{
+	struct qless_str rest = str_from(words), from, pattern, part;
+	struct buf arguments = BUF_INIT(BUF_NO_MAX);
+	size_t count = 0;
+	long times;
+
+	while (rest.len != 0) {
+		from = take_until(&rest, ' ');
+		if ((*from.ptr != '*' && *from.ptr != '=') || from.len == 1) {
+			append_numbered(&word, from, i);
+			end_word(&arguments, &count);
+			continue;
+		}
+		times = strtol(from.ptr + 1, NULL, 10);
+		pattern = from;
+		take_until(&pattern, '(');
+		pattern.len--;
+		if (*from.ptr == '=') {
+			append_numbered(&word, take_until(&pattern, '|'), i);
+			part = take_until(&pattern, '|');
+			for (int k = 0; k < times; k++)
+				append_numbered(&word, part, k);
+			append_numbered(&word, pattern, i);
+			end_word(&arguments, &count);
+			continue;
+		}
+		for (int k = 0; k < times; k++) {
+			for (struct qless_str left = pattern; left.len != 0;) {
+				append_numbered(&word, take_until(&left, ','), k);
+				end_word(&arguments, &count);
+			}
+		}
+	}
+	buf_printf(&request, "*%zu\r\n", count);
+	buf_append_str(&request, buf_str(&arguments));
+	buf_done(&arguments);
+}
+
+static void send_requests(void)
+{
+	peer_send(p, buf_data(&request), request.len);
+	buf_clear(&request);
+}
+
+/* ---- the state ---- */
+
+/* Runs `words` for each number from 0 to `count` - 1. */
+static void run_each(int count, const char *words)
+{
+	for (int i = 0; i < count; i += PIPELINE) {
+		int end = i + PIPELINE < count ? i + PIPELINE : count;
+
+		for (int k = i; k < end; k++)
+			append_request(words, k);
+		send_requests();
+		for (int k = i; k < end; k++) {
+			const char *reply = peer_reply(p);
+
+			if (*reply == '-')
+				TEST_FAIL_MESSAGE(reply);
+		}
+	}
+}
+
+static void put_many(const char *queue, const char *prefix, int count)
+{
+	for (int i = 0; i < count; i += BATCH) {
+		buf_printf(&request,
+			   "*%d\r\n$8\r\nMULTIPUT\r\n$1\r\nw\r\n$%zu\r\n%s\r\n$1\r\n0\r\n"
+			   "$4\r\njobs\r\n",
+			   5 + 3 * BATCH, strlen(queue), queue);
+		for (int k = i; k < i + BATCH; k++) {
+			buf_printf(&word, "%s%d", prefix, k);
+			buf_printf(&request, "$%zu\r\n%.*s\r\n$5\r\nklass\r\n$2\r\n{}\r\n",
+				   word.len, (int)word.len, buf_data(&word));
+			buf_clear(&word);
+		}
+		send_requests();
+		TEST_ASSERT_EQUAL_INT('*', peer_reply(p)[0]);
+	}
+}
+
+static void build_state(void)
+{
+	/* With a log, but without a rewrite, which takes time from the loop for other reasons. */
+	QLESSD_START(&q, "--auto-rewrite-percentage", "0");
+	p = peer_connect(&q);
+	monitor = peer_connect(&q);
+	buf_init(&request, BUF_NO_MAX);
+	buf_init(&word, BUF_NO_MAX);
+	run_each(MANY, "MULTIPUT w queue-# 0 jobs m#-0 klass {} m#-1 klass {} m#-2 klass {} m#-3 "
+		       "klass {} m#-4 klass {}");
+	run_each(MANY, "PUT w tagged t# klass {} 0 tags [\"tag-#\",\"common\"]");
+	put_many("failing", "f", MANY);
+	for (int i = 0; i < MANY; i += BATCH)
+		run_each(1, "POP failing w 5000");
+	run_each(MANY, "FAIL f# w group-# message");
+	put_many("failing", "u", FAILED);
+	for (int i = 0; i < FAILED; i += BATCH)
+		run_each(1, "POP failing w 5000");
+	run_each(FAILED, "FAIL u# w group message");
+	put_many("running", "r", MANY);
+	run_each(MANY, "POP running worker-# 1");
+	put_many("big", "b", JOBS - (PER_QUEUE + 3) * MANY - FAILED);
+	TEST_ASSERT_EQUAL_INT64(JOBS, peer_ask_number(p, "INFO queues", "\njobs:"));
+}
+
+void setUp(void)
+{
+	if (q.pid == 0)
+		build_state();
+}
+
+void tearDown(void)
+{
+}
+
+/* ---- the table ---- */
+
+struct row {
+	const char *call;
+	int64_t bound_us;
+	const char *before; /* runs first, and does not count; requests are separated by ; */
+	const char *reply;  /* begins like this; NULL for anything but an error */
+};
+
+static void prepare(const char *requests)
+{
+	struct qless_str rest = requests != NULL ? str_from(requests) : STR("");
+
+	while (rest.len != 0) {
+		struct qless_str one = take_until(&rest, ';');
+		char *words = strndup(one.ptr, one.len);
+
+		run_each(1, words);
+		free(words);
+	}
+}
+
+/* Returns the processor time of the longest turn in microseconds. */
+static int64_t measure(const struct row *row)
+{
+	const char *reply;
+
+	prepare(row->before);
+	append_request(row->call, 0);
+	ASK(monitor, "CONFIG RESETSTAT", "+OK\r\n");
+	send_requests();
+	reply = peer_reply(p);
+	if (row->reply != NULL ? strncmp(reply, row->reply, strlen(row->reply)) != 0
+			       : *reply == '-') {
+		printf("%.100s: %.200s\n", row->call, reply);
+		TEST_FAIL_MESSAGE("unexpected reply");
+	}
+	return peer_ask_number(monitor, "INFO stats", "eventloop_cpu_max:");
+}
+
+static void check_rows(const struct row *rows, size_t count)
+{
+	bool is_late = false;
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t best_us = INT64_MAX;
+
+		for (int k = 0; k < ATTEMPTS && best_us > rows[i].bound_us; k++) {
+			int64_t us = measure(&rows[i]);
+
+			best_us = us < best_us ? us : best_us;
+		}
+		printf("%6.1f ms of %2.0f  %.60s\n", (double)best_us / 1e3,
+		       (double)rows[i].bound_us / 1e3, rows[i].call);
+		is_late |= best_us > rows[i].bound_us;
+	}
+	TEST_ASSERT_FALSE_MESSAGE(is_late, "a command holds up the loop for longer than it may");
+}
+
+#define CHECK(rows) check_rows(rows, sizeof(rows) / sizeof((rows)[0]))
+
+/* The errors of calls over a limit. */
+#define LIMIT_JOBS  "-LIMIT More jobs in one call than max-jobs-per-call (10000)"
+#define LIMIT_NAMES "-LIMIT '"
+
+static const struct row on_many_jobs[] = {
+	{ "MULTIPUT w q 0 jobs *10000(x#,k,{})", WORKER_US, NULL, "*10000" },
+	{ "MULTIPUT w q 0 tags [\"a\"] jobs *10000(x#,k,{})", WORKER_US, NULL, "*10000" },
+	{ "MULTIGET *10000(x#)", WORKER_US, NULL, NULL },
+	{ "POP q w 10000", WORKER_US, "MULTIPUT w q 0 jobs *10000(x#,k,{})", NULL },
+	{ "MULTIHEARTBEAT w *10000(x#)", WORKER_US, NULL, "*10000" },
+	{ "TIMEOUT *10000(x#)", WORKER_US, "MULTIPUT w q 0 jobs *10000(x#,k,{});POP q w 10000",
+	  NULL },
+	{ "POP q w2 10000", WORKER_US,
+	  "MULTIPUT w q 0 jobs *10000(x#,k,{});POP q w 10000;TIMEOUT *10000(x#)", NULL },
+	{ "MULTICOMPLETE w q *10000(x#,{})", WORKER_US,
+	  "MULTIPUT w q 0 jobs *10000(x#,k,{});POP q w 10000", "*10000" },
+	{ "CANCEL *10000(x#)", WORKER_US, "MULTIPUT w q 0 jobs *10000(x#,k,{})", "*10000" },
+	{ "CANCEL *10000(unknown#)", WORKER_US, NULL, "*10000" },
+	{ "UNFAIL q group 10000", WORKER_US, NULL, ":10000" },
+	{ "POP running w 10000", WORKER_US, NULL, NULL },
+	{ "POP big w 10000", WORKER_US, NULL, NULL },
+};
+
+static const struct row over_the_limit[] = {
+	{ "MULTIPUT w q 0 jobs *40000(x#,k,{})", WORKER_US, NULL, LIMIT_JOBS },
+	{ "POP q w 100000", WORKER_US, NULL, LIMIT_JOBS },
+	{ "UNFAIL q group 1000000", WORKER_US, NULL, LIMIT_JOBS },
+	{ "MULTIGET *100000(x#)", WORKER_US, NULL, LIMIT_JOBS },
+	{ "MULTIHEARTBEAT w *100000(x#)", WORKER_US, NULL, LIMIT_JOBS },
+	{ "TIMEOUT *100000(x#)", WORKER_US, NULL, LIMIT_JOBS },
+	{ "MULTICOMPLETE w q *60000(x#,{})", WORKER_US, NULL, LIMIT_JOBS },
+	{ "CANCEL *100000(x#)", WORKER_US, NULL, LIMIT_JOBS },
+	{ "PAUSE *100000(queue-#)", WORKER_US, NULL, LIMIT_NAMES },
+	{ "UNPAUSE *100000(queue-#)", WORKER_US, NULL, LIMIT_NAMES },
+	{ "QUEUE.FORGET *100000(queue-#)", WORKER_US, NULL, LIMIT_NAMES },
+	{ "WORKER.DEREGISTER *100000(worker-#)", WORKER_US, NULL, LIMIT_NAMES },
+	{ "TAG add b1 *100000(tag-#)", WORKER_US, NULL, LIMIT_NAMES },
+	{ "RECUR.TAG r *100000(tag-#)", WORKER_US, NULL, LIMIT_NAMES },
+	{ "EXISTS *100000(ql:j:b#)", WORKER_US, NULL, LIMIT_NAMES },
+	{ "HMGET ql:j:b1 *100000(data)", WORKER_US, NULL, LIMIT_NAMES },
+	{ "ZMSCORE ql:queues *100000(queue-#)", WORKER_US, NULL, LIMIT_NAMES },
+	{ "SCRIPT EXISTS *100000(x)", WORKER_US, NULL, LIMIT_NAMES },
+	{ "COMMAND DOCS *100000(put)", WORKER_US, NULL, LIMIT_NAMES },
+	{ "COMMAND INFO *100000(put)", WORKER_US, NULL, LIMIT_NAMES },
+	{ "PUBSUB NUMSUB *100000(c#)", WORKER_US, NULL, LIMIT_NAMES },
+	{ "WATCH *100000(ql:j:b#)", WORKER_US, NULL, "-ERR more than 1024 watched keys" },
+	{ "EVAL =16777000(return|x|) 0", WORKER_US, NULL, "-LIMIT The script has" },
+	{ "SCRIPT LOAD =16777000(return|x|)", WORKER_US, NULL, "-LIMIT The script has" },
+	{ "INFO *100000(server)", OPERATOR_US, NULL, LIMIT_NAMES },
+	{ "LATENCY HISTOGRAM *100000(put)", OPERATOR_US, NULL, LIMIT_NAMES },
+	{ "CLIENT LIST ID *100000(3)", OPERATOR_US, NULL, LIMIT_NAMES },
+	{ "CONFIG GET *100000(*)", OPERATOR_US, NULL, LIMIT_NAMES },
+	{ "ACL DELUSER *100000(user#)", OPERATOR_US, NULL, LIMIT_NAMES },
+};
+
+static const struct row on_many_names[] = {
+	{ "PAUSE *10000(queue-#)", WORKER_US, NULL, NULL },
+	{ "UNPAUSE *10000(queue-#)", WORKER_US, NULL, NULL },
+	{ "PAUSE *10000(new-#)", WORKER_US, NULL, NULL },
+	{ "QUEUE.FORGET *10000(new-#)", WORKER_US, NULL, NULL },
+	{ "WORKER.DEREGISTER *10000(worker-#)", WORKER_US, NULL, NULL },
+	{ "EXISTS *10000(ql:j:b#)", WORKER_US, NULL, NULL },
+	{ "HMGET ql:j:b1 *9999(data)", WORKER_US, NULL, NULL },
+	{ "ZMSCORE ql:queues *9999(queue-#)", WORKER_US, NULL, NULL },
+	{ "WATCH *1024(ql:j:b#)", WORKER_US, "UNWATCH", NULL },
+	{ "UNWATCH", WORKER_US, NULL, NULL },
+	{ "SCRIPT EXISTS *10000(x)", WORKER_US, NULL, NULL },
+	{ "PUBSUB NUMSUB *10000(c#)", WORKER_US, NULL, NULL },
+	{ "COMMAND DOCS *10000(put)", WORKER_US, NULL, NULL },
+	{ "COMMAND INFO *10000(put)", WORKER_US, NULL, NULL },
+	{ "COMMAND GETKEYS DEL *100000(k)", WORKER_US, NULL, NULL },
+	{ "COMMAND GETKEYSANDFLAGS DEL *100000(k)", WORKER_US, NULL, NULL },
+	{ "DEL *130000(k)", WORKER_US, NULL, "-ERR" },
+	{ "NOSUCH *130000(k)", WORKER_US, NULL, "-ERR unknown command" },
+	{ "ACL DRYRUN default DEL *130000(k)", OPERATOR_US, NULL, NULL },
+	{ "ACL SETUSER one *100000(+put)", OPERATOR_US, NULL, NULL },
+	{ "ACL DELUSER *10000(user#)", OPERATOR_US, NULL, NULL },
+	{ "LATENCY HISTOGRAM *10000(put)", OPERATOR_US, NULL, NULL },
+	{ "LATENCY RESET *100000(put)", OPERATOR_US, NULL, NULL },
+	{ "CONFIG GET *10000(*)", OPERATOR_US, NULL, NULL },
+	{ "CONFIG SET *60000(timeout,0)", OPERATOR_US, NULL, "-ERR" },
+	{ "CLIENT LIST ID *9999(3)", OPERATOR_US, NULL, NULL },
+	{ "CLIENT KILL *60000(ID,999999)", OPERATOR_US, NULL, NULL },
+	{ "INFO *10000(server)", OPERATOR_US, NULL, NULL },
+	{ "INFO everything", OPERATOR_US, NULL, NULL },
+	{ "MEMORY STATS", OPERATOR_US, NULL, NULL },
+};
+
+static const struct row on_many_edges[] = {
+	{ "PUT w dq d k {} 0 depends =4999([\"b0\"|,\"b1#\"|])", WORKER_US, "CANCEL d", NULL },
+	{ "PUT w dq d k {} 0 depends =4999([\"b0\"|,\"m#-0\"|])", WORKER_US, NULL, NULL },
+	{ "PUT w dq d k {} 0 depends =100000([\"b0\"|,\"b#\"|])", WORKER_US, NULL, "-LIMIT A job" },
+	{ "GET d", WORKER_US, NULL, NULL },
+	{ "DEPENDS d off all", WORKER_US, NULL, NULL },
+	{ "DEPENDS d on *4999(b#)", WORKER_US, "CANCEL d;PUT w dq d k {} 0 depends [\"m1-1\"]",
+	  NULL },
+	{ "DEPENDS d on *100000(b#)", WORKER_US, NULL, LIMIT_JOBS },
+	{ "CANCEL d", WORKER_US, NULL, NULL },
+	{ "MULTIPUT w q 0 depends [\"b9\"] jobs *5000(x#,k,{})", WORKER_US, "CANCEL *10000(x#)",
+	  "*5000" },
+	{ "CANCEL *5000(x#)", WORKER_US, "MULTIPUT w q 0 depends [\"b9\"] jobs *5000(x#,k,{})",
+	  "*5000" },
+	{ "CANCEL d *9999(x#)", WORKER_US,
+	  "MULTIPUT w q 0 jobs *10000(x#,k,{});PUT w dq d k {} 0 depends =4998([\"x0\"|,\"x#\"|])",
+	  "*10000" },
+	{ "CANCEL d e", WORKER_US,
+	  "PUT w dq d k {} 0 depends =4000([\"b0\"|,\"b#\"|]);"
+	  "PUT w dq e k {} 0 depends =4000([\"b0\"|,\"b#\"|])",
+	  "-LIMIT The jobs of one call have more dependencies" },
+	{ "PUT w q t1 k {} 0 tags =4999([\"0\"|,\"tag-#\"|])", WORKER_US, "CANCEL t1", NULL },
+	{ "PUT w q t1 k {} 0 tags =4999([\"0\"|,\"new-#\"|])", WORKER_US, NULL, NULL },
+	{ "GET t1", WORKER_US, NULL, NULL },
+	{ "TAG remove t1 *4998(new-#)", WORKER_US, NULL, NULL },
+	{ "TAG add t1 *4998(tag-#)", WORKER_US, NULL, NULL },
+	{ "CANCEL t1", WORKER_US, NULL, NULL },
+	{ "RECUR rq r1 k {} interval 60 0 tags =4999([\"0\"|,\"tag-#\"|])", WORKER_US, NULL, NULL },
+	{ "POP rq w 10000", WORKER_US, NULL, NULL },
+};
+
+static const struct row listings[] = {
+	{ "QUEUES big", WORKER_US, NULL, NULL },
+	{ "PEEK big 10000", WORKER_US, NULL, NULL },
+	{ "WORKERS worker-1", WORKER_US, NULL, NULL },
+	{ "FAILED group-1 0 1000000", WORKER_US, NULL, NULL },
+	{ "STATS big 0", WORKER_US, NULL, NULL },
+	{ "JOBS complete 0 1000000", WORKER_US, NULL, NULL },
+	{ "JOBS running running 0 1000000", WORKER_US, NULL, NULL },
+	{ "TAG top 0 1000000", WORKER_US, NULL, NULL },
+	{ "CONFIG.GET", WORKER_US, NULL, NULL },
+	{ "ZRANGE ql:q:big-work 0 -1", WORKER_US, NULL, NULL },
+	{ "ZRANGE ql:workers 0 -1", WORKER_US, NULL, NULL },
+	{ "WATCH ql:q:big-work ql:queues ql:workers ql:t:common ql:tags", WORKER_US, "UNWATCH",
+	  NULL },
+	{ "DBSIZE", WORKER_US, NULL, NULL },
+	{ "RANDOMKEY", WORKER_US, NULL, NULL },
+	{ "MEMORY USAGE ql:q:big-work SAMPLES 0", OPERATOR_US, NULL, NULL },
+	{ "MEMORY USAGE ql:queues", OPERATOR_US, NULL, NULL },
+};
+
+static void lists(void)
+{
+	CHECK(listings);
+}
+
+static void many_jobs(void)
+{
+	CHECK(on_many_jobs);
+}
+
+static void more_than_a_limit_allows(void)
+{
+	CHECK(over_the_limit);
+}
+
+static void many_names(void)
+{
+	CHECK(on_many_names);
+}
+
+static void many_tags_and_dependencies(void)
+{
+	CHECK(on_many_edges);
+}
+
+/* As many jobs as max-dependents allows are released. */
+static void a_job_that_many_wait_for(void)
+{
+	static const struct row complete[] = {
+		{ "COMPLETE hub w hubs {}", WORKER_US,
+		  "PUT w hubs hub k {} 0;"
+		  "MULTIPUT w hubs 0 depends [\"hub\"] jobs *5000(v#,k,{});"
+		  "MULTIPUT w hubs 0 depends [\"hub\"] jobs *5000(w#,k,{});"
+		  "MULTIPUT w hubs 0 depends [\"hub\"] jobs *5000(x#,k,{});"
+		  "MULTIPUT w hubs 0 depends [\"hub\"] jobs *5000(y#,k,{});"
+		  "MULTIPUT w hubs 0 depends [\"hub\"] jobs *5000(z#,k,{});"
+		  "POP hubs w 1",
+		  NULL },
+	};
+
+	CHECK(complete);
+}
+
+/* A flushed database is freed piece by piece. */
+static void flushing_everything(void)
+{
+	static const struct row flush[] = { { "FLUSHALL", OPERATOR_US, NULL, NULL } };
+	int64_t startup;
+
+	CHECK(flush);
+	startup = peer_ask_number(monitor, "INFO memory", "used_memory_startup:");
+	WAIT_UNTIL(peer_ask_number(monitor, "INFO memory", "used_memory:") < startup + (64 << 20));
+	TEST_ASSERT_LESS_THAN_INT64(OPERATOR_US,
+				    peer_ask_number(monitor, "INFO stats", "eventloop_cpu_max:"));
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(lists);
+	RUN(many_jobs);
+	RUN(more_than_a_limit_allows);
+	RUN(many_names);
+	RUN(many_tags_and_dependencies);
+	RUN(a_job_that_many_wait_for);
+	RUN(flushing_everything);
+	peer_close_all();
+	qlessd_stop(&q);
+	return UNIT_RESULT();
+}
