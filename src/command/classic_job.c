@@ -2,6 +2,7 @@
  * Queue commands on single jobs: their life from put to complete.
  */
 #include "command/classic_int.h"
+#include "command/listing.h"
 
 #include <string.h>
 
@@ -368,10 +369,69 @@ int classic_pop(struct request *req)
 	return rc < 0 ? rc : answer_pop(req, &outcome);
 }
 
+/* Many jobs, over several turns: `kind` is the list of the first part. */
+
+static const struct skiplist *find_peeked(const struct listing *l, const struct request *req)
+{
+	enum queue_list list =
+		l->part + 1 == l->part_count ? (enum queue_list)l->kind : QUEUE_LOCKS;
+
+	return view_queue(req->engine, req->args[0], list);
+}
+
+static size_t write_peeked(struct listing *l, struct request *req, const struct skiplist *list,
+			   const struct skipnode *node)
+{
+	const struct qless_job *job = qless_get(req->engine, list->member(node));
+
+	if (job != NULL)
+		json_append_job(listing_next_json(l, req), job, req->style);
+	return 0;
+}
+
+static void end_peeked(struct listing *l, struct request *req)
+{
+	listing_end_json(l, req, req->style->whole);
+}
+
+static int peek_many(struct request *req, const struct view_range *ranges, unsigned count)
+{
+	static const struct listing_form form = {
+		.type = REPLY_TEXT, .find = find_peeked, .write = write_peeked, .end = end_peeked
+	};
+	struct listing *l = listing_new(&form);
+
+	l->kind = ranges[count - 1].is_reverse ? QUEUE_WORK : QUEUE_LOCKS;
+	for (unsigned i = 0; i < count; i++)
+		listing_add_range(l, &ranges[i]);
+	listing_begin(req, l);
+	return 0;
+}
+
+/* More jobs than this are written over several turns: they may have much data. */
+#define PEEK_AT_ONCE 16
+
+static int reply_peek(struct request *req, struct qless_str queue, int64_t count)
+{
+	size_t max = qless_get_limits(req->engine)->max_jobs;
+	struct view_range ranges[VIEW_RANGES_MAX];
+	struct qless_jobs jobs;
+	unsigned range_count;
+	int rc;
+
+	if (count > PEEK_AT_ONCE && (uint64_t)count <= max) {
+		range_count = view_peek(req->engine, req->now, queue, count, ranges);
+		if (range_count != 0 &&
+		    ranges[0].count + (range_count > 1 ? ranges[1].count : 0) > PEEK_AT_ONCE)
+			return peek_many(req, ranges, range_count);
+	}
+	rc = qless_peek(req->engine, req->now, queue, count, &jobs);
+	return rc < 0 ? rc : reply_jobs(req, &jobs);
+}
+
 int classic_peek(struct request *req)
 {
 	struct qless_str queue;
-	struct qless_jobs jobs;
 	double number;
 	int64_t count;
 	int rc = request_need(req, 0, NO_QUEUE, &queue);
@@ -383,9 +443,7 @@ int classic_peek(struct request *req)
 		rc = request_count(req, number, "Peek", &count);
 	if (rc == 0)
 		rc = request_advance(req, QLESS_ADVANCE_POP, queue, count);
-	if (rc == 0)
-		rc = qless_peek(req->engine, req->now, queue, count, &jobs);
-	return rc < 0 ? rc : reply_jobs(req, &jobs);
+	return rc < 0 ? rc : reply_peek(req, queue, count);
 }
 
 /* ---- what workers report ---- */

@@ -2,6 +2,7 @@
  * Queue commands on queues, failures, statistics and workers.
  */
 #include "command/classic_int.h"
+#include "command/listing.h"
 
 #include "util/json.h"
 
@@ -141,13 +142,13 @@ int classic_stats(struct request *req)
 
 /* ---- jobs ---- */
 
-struct listing {
+struct job_state {
 	struct qless_str state;
 	enum qless_listing listing;
 	bool is_limit; /* a page is a limit, not an index range */
 };
 
-static const struct listing listings[] = {
+static const struct job_state listings[] = {
 	{ STR_INIT("complete"), QLESS_LIST_COMPLETE, false },
 	{ STR_INIT("running"), QLESS_LIST_RUNNING, true },
 	{ STR_INIT("stalled"), QLESS_LIST_STALLED, true },
@@ -156,7 +157,7 @@ static const struct listing listings[] = {
 	{ STR_INIT("recurring"), QLESS_LIST_RECURRING, true },
 };
 
-static const struct listing *find_listing(struct qless_str state)
+static const struct job_state *find_listing(struct qless_str state)
 {
 	size_t i;
 
@@ -173,11 +174,62 @@ static enum qless_listing choose_list(const struct request *req, enum qless_list
 	return listing == QLESS_LIST_NOT_DUE && req->is_still ? QLESS_LIST_SCHEDULED : listing;
 }
 
+/* Many jobs, over several turns. `kind` is the listing. */
+
+static bool is_complete(const struct listing *l)
+{
+	return l->kind == QLESS_LIST_COMPLETE;
+}
+
+static const struct skiplist *find_jobs(const struct listing *l, const struct request *req)
+{
+	static const enum queue_list lists[] = {
+		[QLESS_LIST_RUNNING] = QUEUE_LOCKS,	  [QLESS_LIST_STALLED] = QUEUE_LOCKS,
+		[QLESS_LIST_SCHEDULED] = QUEUE_SCHEDULED, [QLESS_LIST_NOT_DUE] = QUEUE_SCHEDULED,
+		[QLESS_LIST_DEPENDS] = QUEUE_DEPENDS,	  [QLESS_LIST_RECURRING] = QUEUE_RECUR,
+	};
+
+	return is_complete(l) ? view_completed(req->engine)
+			      : view_queue(req->engine, req->args[1], lists[l->kind]);
+}
+
+static int list_jobs(struct request *req, enum qless_listing listing,
+		     const struct view_range *ranges, unsigned count)
+{
+	static const struct listing_form form = { .type = REPLY_ARRAY,
+						  .find = find_jobs,
+						  .write = listing_write_member };
+	struct listing *l = listing_new(&form);
+
+	l->kind = (int)listing;
+	for (unsigned i = 0; i < count; i++)
+		listing_add_range(l, &ranges[i]);
+	listing_begin(req, l);
+	return 0;
+}
+
+static int reply_page(struct request *req, enum qless_listing listing, struct qless_str queue,
+		      const struct classic_page *page)
+{
+	struct view_range ranges[VIEW_RANGES_MAX];
+	struct qless_list jids;
+	uint64_t total = 0;
+	unsigned count =
+		view_jobs(req->engine, req->now, listing, queue, page->offset, page->count, ranges);
+	int rc;
+
+	for (unsigned i = 0; i < count; i++)
+		total += ranges[i].count;
+	if (total > LISTING_SHORT)
+		return list_jobs(req, listing, ranges, count);
+	rc = qless_jobs(req->engine, req->now, listing, queue, page->offset, page->count, &jids);
+	return rc < 0 ? rc : answer_array(req, jids.items, jids.count);
+}
+
 int classic_jobs(struct request *req)
 {
-	const struct listing *listing;
+	const struct job_state *listing;
 	struct classic_page page;
-	struct qless_list jids;
 	struct qless_str state;
 	struct qless_str queue = STR("");
 	size_t next = 1;
@@ -201,10 +253,7 @@ int classic_jobs(struct request *req)
 		rc = request_index_page(req, offset, count, &page);
 	if (rc == 0 && listing->listing == QLESS_LIST_NOT_DUE)
 		rc = request_advance(req, QLESS_ADVANCE_QUEUE, queue, QLESS_ADVANCE_MAX);
-	if (rc == 0)
-		rc = qless_jobs(req->engine, req->now, choose_list(req, listing->listing), queue,
-				page.offset, page.count, &jids);
-	return rc < 0 ? rc : answer_array(req, jids.items, jids.count);
+	return rc < 0 ? rc : reply_page(req, choose_list(req, listing->listing), queue, &page);
 }
 
 /* ---- failures ---- */
@@ -228,8 +277,45 @@ static int reply_failure_counts(struct request *req)
 	return answer_json(req);
 }
 
+/* Many failed jobs, over several turns. `number` is the total. */
+
+static const struct skiplist *find_failed(const struct listing *l, const struct request *req)
+{
+	(void)l;
+	return view_group(req->engine, req->args[0]);
+}
+
+static void begin_failed(struct listing *l, struct request *req)
+{
+	(void)l;
+	buf_append_str(&req->scratch->json, STR("{\"jobs\":"));
+}
+
+static void end_failed(struct listing *l, struct request *req)
+{
+	listing_end_json(l, req, req->style->inner);
+	add_number(&req->scratch->json, STR(",\"total\":"), l->number);
+	buf_append_char(&req->scratch->json, '}');
+}
+
+static int list_failed(struct request *req, const struct view_range *range)
+{
+	static const struct listing_form form = { .type = REPLY_TEXT,
+						  .find = find_failed,
+						  .write = listing_write_json,
+						  .begin_part = begin_failed,
+						  .end = end_failed };
+	struct listing *l = listing_new(&form);
+
+	l->number = skiplist_count(range->list);
+	listing_add_range(l, range);
+	listing_begin(req, l);
+	return 0;
+}
+
 int classic_failed(struct request *req)
 {
+	struct view_range range;
 	struct buf *json = request_json_buf(req);
 	struct classic_page page;
 	struct qless_list jids;
@@ -246,6 +332,9 @@ int classic_failed(struct request *req)
 	rc = request_index_page(req, start, limit, &page);
 	if (rc < 0)
 		return rc;
+	view_failed(req->engine, req->args[0], page.offset, page.count, &range);
+	if (range.count > LISTING_SHORT)
+		return list_failed(req, &range);
 	qless_failed(req->engine, req->args[0], page.offset, page.count, &jids);
 	buf_append_str(json, STR("{\"jobs\":"));
 	json_append_list(json, &jids, req->style->inner);
@@ -379,8 +468,53 @@ static int reply_worker(struct request *req)
 	return answer_json(req);
 }
 
+static void append_worker(struct buf *json, const struct qless_worker_counts *counts)
+{
+	add_number(json, STR("{\"stalled\":"), (double)counts->stalled);
+	buf_append_str(json, STR(",\"name\":"));
+	json_append_string(json, counts->name);
+	add_number(json, STR(",\"jobs\":"), (double)counts->jobs);
+	buf_append_char(json, '}');
+}
+
+/* Many workers, over several turns. */
+
+static const struct skiplist *find_workers(const struct listing *l, const struct request *req)
+{
+	(void)l;
+	return view_workers(req->engine);
+}
+
+static size_t write_worker(struct listing *l, struct request *req, const struct skiplist *list,
+			   const struct skipnode *node)
+{
+	struct qless_worker_counts counts =
+		view_worker_counts(req->engine, req->now, list->member(node));
+
+	append_worker(listing_next_json(l, req), &counts);
+	return 0;
+}
+
+static void end_workers(struct listing *l, struct request *req)
+{
+	listing_end_json(l, req, req->style->whole);
+}
+
+static int list_workers(struct request *req, uint32_t count)
+{
+	static const struct listing_form form = {
+		.type = REPLY_TEXT, .find = find_workers, .write = write_worker, .end = end_workers
+	};
+	struct listing *l = listing_new(&form);
+
+	listing_add(l, count - 1, count, true);
+	listing_begin(req, l);
+	return 0;
+}
+
 int classic_workers(struct request *req)
 {
+	uint32_t total;
 	struct buf *json = request_json_buf(req);
 	struct qless_workers workers;
 	size_t begin;
@@ -390,18 +524,18 @@ int classic_workers(struct request *req)
 	if (request_has(req, 0))
 		return reply_worker(req);
 	rc = request_advance(req, QLESS_ADVANCE_WORKERS, STR(""), INT64_MAX);
-	if (rc == 0)
-		rc = qless_workers(req->engine, req->now, &workers);
+	if (rc < 0)
+		return rc;
+	total = skiplist_count(view_workers(req->engine));
+	if (total > LISTING_SHORT)
+		return list_workers(req, total);
+	rc = qless_workers(req->engine, req->now, &workers);
 	if (rc < 0)
 		return rc;
 	begin = json_begin_list(json);
 	for (i = 0; i < workers.count; i++) {
 		json_next_item(json, begin);
-		add_number(json, STR("{\"stalled\":"), (double)workers.items[i].stalled);
-		buf_append_str(json, STR(",\"name\":"));
-		json_append_string(json, workers.items[i].name);
-		add_number(json, STR(",\"jobs\":"), (double)workers.items[i].jobs);
-		buf_append_char(json, '}');
+		append_worker(json, &workers.items[i]);
 	}
 	json_end_list(json, begin, req->style->whole);
 	return answer_json(req);

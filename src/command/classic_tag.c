@@ -2,6 +2,7 @@
  * Queue commands on tags and tracking.
  */
 #include "command/classic_int.h"
+#include "command/listing.h"
 
 #include "util/json.h"
 
@@ -31,8 +32,46 @@ static int tag_page_numbers(struct request *req, size_t i, double *ret_offset, d
 				    "Tag(): Arg \"count\" not a number: ", ret_offset, ret_count);
 }
 
+/* Many jobs of a tag, over several turns. `number` is the total. */
+
+static const struct skiplist *find_tagged(const struct listing *l, const struct request *req)
+{
+	(void)l;
+	return view_tag_jobs(req->engine, req->args[1]);
+}
+
+static void begin_tagged(struct listing *l, struct request *req)
+{
+	(void)l;
+	buf_append_str(&req->scratch->json, STR("{\"jobs\":"));
+}
+
+static void end_tagged(struct listing *l, struct request *req)
+{
+	listing_end_json(l, req, req->style->inner);
+	buf_append_str(&req->scratch->json, STR(",\"total\":"));
+	json_append_number(&req->scratch->json, l->number);
+	buf_append_char(&req->scratch->json, '}');
+}
+
+static int list_many_tagged(struct request *req, const struct view_range *range)
+{
+	static const struct listing_form form = { .type = REPLY_TEXT,
+						  .find = find_tagged,
+						  .write = listing_write_json,
+						  .begin_part = begin_tagged,
+						  .end = end_tagged };
+	struct listing *l = listing_new(&form);
+
+	l->number = skiplist_count(range->list);
+	listing_add_range(l, range);
+	listing_begin(req, l);
+	return 0;
+}
+
 static int list_tagged(struct request *req)
 {
+	struct view_range range;
 	struct buf *json = request_json_buf(req);
 	struct classic_page page;
 	struct qless_list jids;
@@ -47,6 +86,9 @@ static int list_tagged(struct request *req)
 		rc = request_index_page(req, offset, count, &page);
 	if (rc < 0)
 		return rc;
+	view_tagged(req->engine, tag, page.offset, page.count, &range);
+	if (range.count > LISTING_SHORT)
+		return list_many_tagged(req, &range);
 	qless_tagged(req->engine, tag, page.offset, page.count, &jids);
 	buf_append_str(json, STR("{\"jobs\":"));
 	json_append_list(json, &jids, req->style->inner);
@@ -102,36 +144,64 @@ int classic_tag(struct request *req)
 
 /* ---- track ---- */
 
+/* The list has two parts: the jids of tracked jobs that are gone, and the jobs. */
+enum {
+	TRACKED_EXPIRED,
+	TRACKED_JOBS,
+};
+
+static const struct skiplist *find_tracked(const struct listing *l, const struct request *req)
+{
+	(void)l;
+	return view_tracked(req->engine);
+}
+
+static void begin_tracked(struct listing *l, struct request *req)
+{
+	struct buf *json = &req->scratch->json;
+
+	buf_append_str(json, l->part == TRACKED_EXPIRED ? STR("{\"expired\":") : STR(",\"jobs\":"));
+}
+
+static size_t write_tracked(struct listing *l, struct request *req, const struct skiplist *list,
+			    const struct skipnode *node)
+{
+	struct qless_str jid = list->member(node);
+	const struct qless_job *job = qless_get(req->engine, jid);
+
+	if (job == NULL && l->part == TRACKED_EXPIRED)
+		json_append_string(listing_next_json(l, req), jid);
+	else if (job != NULL && l->part == TRACKED_JOBS)
+		json_append_job(listing_next_json(l, req), job, req->style);
+	return 0;
+}
+
+static void end_tracked_part(struct listing *l, struct request *req)
+{
+	listing_end_json(l, req, req->style->inner);
+}
+
+static void end_tracked(struct listing *l, struct request *req)
+{
+	(void)l;
+	buf_append_char(&req->scratch->json, '}');
+}
+
 static int list_tracked(struct request *req)
 {
-	struct buf *json = request_json_buf(req);
-	struct qless_list jids;
-	size_t begin;
-	size_t i;
+	static const struct listing_form form = { .type = REPLY_TEXT,
+						  .find = find_tracked,
+						  .write = write_tracked,
+						  .begin_part = begin_tracked,
+						  .end_part = end_tracked_part,
+						  .end = end_tracked };
+	uint32_t count = skiplist_count(view_tracked(req->engine));
+	struct listing *l = listing_new(&form);
 
-	qless_tracked(req->engine, &jids);
-	buf_append_str(json, STR("{\"expired\":"));
-	begin = json_begin_list(json);
-	for (i = 0; i < jids.count; i++) {
-		if (qless_get(req->engine, jids.items[i]) != NULL)
-			continue;
-		json_next_item(json, begin);
-		json_append_string(json, jids.items[i]);
-	}
-	json_end_list(json, begin, req->style->inner);
-	buf_append_str(json, STR(",\"jobs\":"));
-	begin = json_begin_list(json);
-	for (i = 0; i < jids.count; i++) {
-		const struct qless_job *job = qless_get(req->engine, jids.items[i]);
-
-		if (job == NULL)
-			continue;
-		json_next_item(json, begin);
-		json_append_job(json, job, req->style);
-	}
-	json_end_list(json, begin, req->style->inner);
-	buf_append_char(json, '}');
-	return answer_json(req);
+	listing_add(l, 0, count, false);
+	listing_add(l, 0, count, false);
+	listing_begin(req, l);
+	return 0;
 }
 
 /* Decodes the forms that change something. */

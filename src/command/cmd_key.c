@@ -4,8 +4,11 @@
 #include "command/databases.h"
 #include "command/handlers.h"
 #include "command/key.h"
+#include "command/work.h"
 #include "util/buf.h"
+#include "util/container.h"
 #include "util/glob.h"
+#include "util/mem.h"
 
 void cmd_type(struct request *req)
 {
@@ -78,25 +81,76 @@ static void list_key(void *arg, struct qless_str key, enum keyspace_type type)
 	reply_bulk(list->reply, key);
 }
 
-void cmd_keys(struct request *req)
+/* KEYS with a pattern: work that scans all keys. */
+struct keys_work {
+	struct work work;
+	uint64_t cursor;
+	bool has_begun;
+	size_t listed;
+	struct reply_deferred keys;
+};
+
+static bool list_some_keys(struct work *work, struct request *req)
 {
+	struct keys_work *w = container_of(work, struct keys_work, work);
 	struct key_scan scan = { .has_pattern = true, .pattern = req->args[0] };
 	struct key_list list = { .reply = req->reply, .scan = &scan };
 	struct qless_str prefix = glob_prefix(scan.pattern);
-	struct reply_deferred keys;
-	struct keyspace_key key;
 
-	if (!request_check_pattern(req, scan.pattern))
-		return;
-	reply_deferred_begin(req->reply, &keys, REPLY_ARRAY);
-	/* A pattern without special characters is the name of a key. */
-	if (prefix.len < scan.pattern.len)
-		keyspace_each_key(key_engine(req), prefix, list_key, &list);
-	else if (keyspace_find(key_engine(req), prefix, &key))
-		list_key(&list, prefix, key.type);
-	reply_deferred_end(req->reply, &keys, list.listed);
+	if (!w->has_begun)
+		reply_deferred_begin(req->reply, &w->keys, REPLY_ARRAY);
+	w->has_begun = true;
+	for (int i = 0; i < WORK_PART_ELEMENTS && list.seen < WORK_PART_ELEMENTS; i++) {
+		w->cursor = keyspace_scan(key_engine(req), w->cursor, prefix, list_key, &list);
+		if (w->cursor == 0)
+			break;
+	}
+	w->listed += list.listed;
+	if (w->cursor != 0)
+		return true;
+	reply_deferred_end(req->reply, &w->keys, w->listed);
+	return false;
 }
 
+static void free_keys_work(struct work *work)
+{
+	struct keys_work *w = container_of(work, struct keys_work, work);
+
+	chain_done(&w->keys.body);
+	free(w);
+}
+
+/* Replies with the key if there is one with that name. */
+static void reply_key(struct request *req, struct qless_str name)
+{
+	struct keyspace_key key;
+	bool exists = keyspace_find(key_engine(req), name, &key);
+
+	reply_array(req->reply, exists);
+	if (exists)
+		reply_bulk(req->reply, name);
+}
+
+void cmd_keys(struct request *req)
+{
+	static const struct work_ops ops = { .go_on = list_some_keys, .free = free_keys_work };
+	struct qless_str pattern = req->args[0];
+	struct keys_work *w;
+
+	if (!request_check_pattern(req, pattern))
+		return;
+	/* A pattern without special characters is the name of a key. */
+	if (glob_prefix(pattern).len == pattern.len) {
+		reply_key(req, pattern);
+		return;
+	}
+	w = mem_zalloc(sizeof *w);
+	w->work.ops = &ops;
+	work_begin(req, &w->work);
+}
+
+/* Keys that one SCAN returns at most, whatever COUNT is: they take a few milliseconds. */
+#define SCAN_COUNT_MAX 10000
 /* Steps for each key that COUNT asks for. In nearly empty tables a call ends with fewer keys, or
  * none. */
 #define SCAN_STEPS_PER_KEY 10
@@ -114,9 +168,9 @@ void cmd_scan(struct request *req)
 		return;
 	if (scan.has_pattern)
 		prefix = glob_prefix(scan.pattern);
-	max_steps = (uint64_t)scan.count > UINT64_MAX / SCAN_STEPS_PER_KEY
-			    ? UINT64_MAX
-			    : (uint64_t)scan.count * SCAN_STEPS_PER_KEY;
+	if (scan.count > SCAN_COUNT_MAX)
+		scan.count = SCAN_COUNT_MAX;
+	max_steps = (uint64_t)scan.count * SCAN_STEPS_PER_KEY;
 	reply_deferred_begin(req->reply, &keys, REPLY_ARRAY);
 	do {
 		scan.cursor = keyspace_scan(key_engine(req), scan.cursor, prefix, list_key, &list);

@@ -4,6 +4,7 @@
  */
 #include "command/handlers.h"
 #include "command/key.h"
+#include "command/listing.h"
 
 void cmd_scard(struct request *req)
 {
@@ -33,12 +34,38 @@ void cmd_smismember(struct request *req)
 		reply_integer(req->reply, exists && keyspace_set_has(&key, req->args[i]));
 }
 
+static const struct skiplist *find_members(const struct listing *l, const struct request *req)
+{
+	struct keyspace_key key;
+
+	(void)l;
+	return keyspace_find(key_engine(req), req->args[0], &key) && key.kind == KEYSPACE_RELATED
+		       ? key.list
+		       : NULL;
+}
+
+/* Writes many dependencies or dependents of a job over several turns. */
+static void list_members(struct request *req, size_t count)
+{
+	static const struct listing_form form = { .type = REPLY_SET,
+						  .find = find_members,
+						  .write = listing_write_member };
+	struct listing *l = listing_new(&form);
+
+	listing_add(l, 0, count, false);
+	listing_begin(req, l);
+}
+
 void cmd_smembers(struct request *req)
 {
 	struct keyspace_key key;
 
 	if (!key_open(req, KEYSPACE_SET, KEY_MISSING_SET, &key))
 		return;
+	if (keyspace_set_size(&key) > LISTING_SHORT && key.kind == KEYSPACE_RELATED) {
+		list_members(req, keyspace_set_size(&key));
+		return;
+	}
 	reply_set(req->reply, keyspace_set_size(&key));
 	keyspace_each_member(&key, SIZE_MAX, key_write_value, req->reply);
 }

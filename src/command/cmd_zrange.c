@@ -7,6 +7,7 @@
 
 #include "command/handlers.h"
 #include "command/key.h"
+#include "command/listing.h"
 #include "util/num.h"
 
 enum range_by {
@@ -274,12 +275,50 @@ static void write_nodes(struct reply *w, const struct skiplist *list, const stru
 	}
 }
 
+static const struct skiplist *find_listed(const struct listing *l, const struct request *req)
+{
+	struct keyspace_key key;
+
+	(void)l;
+	return keyspace_find(key_engine(req), req->args[0], &key) && key.type == KEYSPACE_ZSET
+		       ? key.list
+		       : NULL;
+}
+
+static size_t write_scored(struct listing *l, struct request *req, const struct skiplist *list,
+			   const struct skipnode *node)
+{
+	struct reply *w = req->reply;
+
+	(void)l;
+	if (w->ops->nests_pairs)
+		reply_array(w, 2);
+	reply_bulk(w, list->member(node));
+	reply_double(w, node->score);
+	return w->ops->nests_pairs ? 1 : 2;
+}
+
+/* Writes many members over several turns. */
+static void list_nodes(struct request *req, size_t first, size_t count, const struct range *range)
+{
+	static const struct listing_form members = { .type = REPLY_ARRAY,
+						     .find = find_listed,
+						     .write = listing_write_member };
+	static const struct listing_form scored = { .type = REPLY_ARRAY,
+						    .find = find_listed,
+						    .write = write_scored };
+	struct listing *l = listing_new(range->with_scores ? &scored : &members);
+
+	listing_add(l, first, count, range->reverse);
+	listing_begin(req, l);
+}
+
 static void write_range(struct request *req, enum range_by by, bool reverse, unsigned may)
 {
 	struct range range = { .by = by, .reverse = reverse, .limit = -1 };
-	const struct skipnode *first = NULL;
+	const struct skipnode *node = NULL;
 	struct keyspace_key key;
-	size_t begin, end, count;
+	size_t begin, end, count, first;
 
 	if (!parse_options(req, may, &range) || !parse_bounds(req, &range) ||
 	    !key_open(req, KEYSPACE_ZSET, KEY_MISSING_ARRAY, &key))
@@ -289,10 +328,14 @@ static void write_range(struct request *req, enum range_by by, bool reverse, uns
 	if (count != 0) {
 		size_t offset = (size_t)range.offset;
 
-		first = skiplist_at(key.list,
-				    (uint32_t)(range.reverse ? end - 1 - offset : begin + offset));
+		first = range.reverse ? end - 1 - offset : begin + offset;
+		if (count > LISTING_SHORT) {
+			list_nodes(req, first, count, &range);
+			return;
+		}
+		node = skiplist_at(key.list, (uint32_t)first);
 	}
-	write_nodes(req->reply, key.list, first, count, &range);
+	write_nodes(req->reply, key.list, node, count, &range);
 }
 
 void cmd_zrange(struct request *req)

@@ -5,6 +5,7 @@
 
 #include "command/handlers.h"
 #include "command/key.h"
+#include "command/listing.h"
 
 void cmd_zcard(struct request *req)
 {
@@ -135,8 +136,89 @@ static const struct skipnode *scan_nodes(const struct keyspace_key *key,
 	return node;
 }
 
+/*
+ * Many members, over several turns. `cursor` is the next cursor, and `kind` the index of the
+ * argument that is the pattern, or 0.
+ */
+
+static const struct skiplist *find_scanned(const struct listing *l, const struct request *req)
+{
+	struct keyspace_key key;
+
+	(void)l;
+	return keyspace_find(key_engine(req), req->args[0], &key) && key.type == KEYSPACE_ZSET
+		       ? key.list
+		       : NULL;
+}
+
+static void write_next_cursor(struct listing *l, struct request *req)
+{
+	key_write_cursor(req->reply, l->cursor);
+}
+
+static size_t write_scanned(struct listing *l, struct request *req, const struct skiplist *list,
+			    const struct skipnode *node)
+{
+	struct qless_str member = list->member(node);
+	struct key_scan scan = { .has_pattern = l->kind != 0, .pattern = req->args[l->kind] };
+
+	if (!key_scan_matches(&scan, member))
+		return 0;
+	reply_bulk(req->reply, member);
+	reply_bulkf(req->reply, "%.17g", node->score);
+	return 2;
+}
+
+static void scan_many(struct request *req, const struct key_scan *scan, uint32_t first,
+		      uint32_t end, uint64_t next)
+{
+	static const struct listing_form form = { .type = REPLY_ARRAY,
+						  .find = find_scanned,
+						  .write = write_scanned,
+						  .begin = write_next_cursor };
+	struct listing *l = listing_new(&form);
+
+	l->cursor = next;
+	for (size_t i = 0; scan->has_pattern && i < req->nargs; i++) {
+		if (req->args[i].ptr == scan->pattern.ptr)
+			l->kind = (int)i;
+	}
+	listing_add(l, first, end - first, false);
+	listing_begin(req, l);
+}
+
+/* Computes the ranks of the members of a call, and its next cursor, as scan_nodes() does. */
+static void find_scan(const struct skiplist *list, const struct key_scan *scan, uint32_t *ret_first,
+		      uint32_t *ret_end, uint64_t *ret_next)
+{
+	uint32_t total = skiplist_count(list), first = 0;
+	const struct skipnode *node;
+	double next_score;
+
+	if (scan->cursor != 0) {
+		double score = score_of_cursor(scan->cursor);
+
+		first = isnan(score) ? total : skiplist_count_lt(list, score);
+	}
+	*ret_first = first;
+	*ret_end = total;
+	*ret_next = 0;
+	if ((uint64_t)scan->count >= total - first)
+		return;
+	node = skiplist_at(list, first + (uint32_t)scan->count - 1);
+	/* NAN after the largest cursor. */
+	next_score = score_of_cursor(cursor_of_score(node->score) + 1);
+	node = isnan(next_score) ? NULL : skiplist_first_ge(list, next_score);
+	if (node == NULL)
+		return;
+	*ret_end = skiplist_rank(list, node);
+	*ret_next = cursor_of_score(node->score);
+}
+
 void cmd_zscan(struct request *req)
 {
+	uint32_t first, end;
+	uint64_t next_cursor;
 	const struct skipnode *next;
 	struct reply_deferred list;
 	struct keyspace_key key;
@@ -147,6 +229,11 @@ void cmd_zscan(struct request *req)
 	    !key_open(req, KEYSPACE_ZSET, KEY_MISSING_SCAN, &key) ||
 	    !key_parse_scan_options(req, 2, false, &scan))
 		return;
+	find_scan(key.list, &scan, &first, &end, &next_cursor);
+	if (end - first > ZSCAN_WHOLE_MAX) {
+		scan_many(req, &scan, first, end, next_cursor);
+		return;
+	}
 	reply_deferred_begin(req->reply, &list, REPLY_ARRAY);
 	next = scan_nodes(&key, &scan, req->reply, &count);
 	reply_deferred_leave(req->reply, &list);

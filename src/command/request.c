@@ -47,6 +47,12 @@ void request_use_database(struct request *req, struct database *database)
 	req->scratch = req->env->scratch;
 }
 
+void request_use_database_again(struct request *req)
+{
+	req->database = databases_get(req->env->databases, req->session->db);
+	req->engine = req->database->engine;
+}
+
 void request_refuse_large(struct request *req, size_t max_bytes)
 {
 	bool has_changed = command_changes(req->row, req->args, req->nargs);

@@ -32,6 +32,7 @@ struct script;
 struct scripts;
 struct session;
 struct user;
+struct work;
 
 enum request_form {
 	REQUEST_NATIVE,
@@ -95,9 +96,10 @@ enum pause_mode {
 /* The reasons to hold a command back, and try it again later. */
 enum hold_reason {
 	HOLD_NONE,
-	HOLD_PAUSE, /* CLIENT PAUSE has not ended */
-	HOLD_LOGIN, /* logins from its address are delayed */
-	HOLD_SYNC,  /* earlier changes have been unsynced for too long */
+	HOLD_PAUSE,   /* CLIENT PAUSE has not ended */
+	HOLD_LOGIN,   /* logins from its address are delayed */
+	HOLD_SYNC,    /* earlier changes have been unsynced for too long */
+	HOLD_COMMAND, /* its last command has not ended */
 };
 
 /* The state of the server that admission depends on. */
@@ -155,6 +157,8 @@ struct command_env {
 	/* Returns why the log cannot take a change now, as the line of an error reply; NULL if it
 	 * can. `bytes` is the size of the arguments. May be NULL. */
 	const char *(*log_refusal)(void *arg, size_t bytes);
+	/* Does work over several turns; see work.h. NULL: all of it at once. */
+	void (*spread)(void *arg, struct request *req, struct work *work);
 	/* Makes a unique, unpredictable jid. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
 	/* Returns an unpredictable number. */
@@ -171,6 +175,7 @@ struct request {
 	struct reply *reply;
 	struct session *session;
 	const struct transaction *txn; /* NULL unless the client is between MULTI and EXEC */
+	bool is_atomic;		       /* EXEC runs it: it cannot go on in later turns */
 	const struct command_env *env;
 
 	/* The fields of queue commands. */
@@ -196,6 +201,9 @@ struct request {
 
 /* Makes this a request on the queues of a database. */
 void request_use_database(struct request *req, struct database *database);
+
+/* Finds the engine of the database again, after other commands have run. */
+void request_use_database_again(struct request *req);
 
 /* Replaces a reply that became larger than max-reply-size by an error, which says whether the
  * command has changed something. */

@@ -47,6 +47,35 @@ struct view_job {
 
 void view_job(const struct qless_job *job, struct view_job *ret_view);
 
+/* A range of a list. */
+struct view_range {
+	const struct skiplist *list;
+	uint32_t first; /* rank of the first node */
+	uint64_t count;
+	bool is_reverse;
+};
+
+/* What qless_jobs() lists, as ranges that follow each other. Returns the number of ranges. */
+#define VIEW_RANGES_MAX 2
+unsigned view_jobs(const struct qless *q, double now, enum qless_listing listing,
+		   struct qless_str queue, int64_t offset, int64_t count,
+		   struct view_range ret_ranges[VIEW_RANGES_MAX]);
+
+/* What qless_tagged() and qless_failed() list. The list is NULL if there is no such tag or group.
+ */
+void view_tagged(const struct qless *q, struct qless_str tag, int64_t offset, int64_t count,
+		 struct view_range *ret_range);
+void view_failed(const struct qless *q, struct qless_str group, int64_t offset, int64_t count,
+		 struct view_range *ret_range);
+
+/* What qless_peek() lists: first jobs with an expired lock, then waiting ones. */
+unsigned view_peek(const struct qless *q, double now, struct qless_str queue, int64_t count,
+		   struct view_range ret_ranges[VIEW_RANGES_MAX]);
+
+/* What qless_workers() says about one worker. */
+struct qless_worker_counts view_worker_counts(const struct qless *q, double now,
+					      struct qless_str worker);
+
 bool view_is_paused(const struct qless *q, struct qless_str queue);
 
 /* ---- finding the members of lists ---- */

@@ -14,6 +14,7 @@
 #include "engine/job.h"
 #include "engine/stats.h"
 #include "engine/vec.h"
+#include "engine/view.h"
 #include "util/container.h"
 #include "util/mem.h"
 
@@ -302,6 +303,24 @@ bool qless_worker_next_day(const struct qless *q, struct qless_str name, size_t 
 
 /* ---- listings ---- */
 
+static struct qless_worker_counts count_held(const struct worker *worker, double now)
+{
+	return (struct qless_worker_counts){
+		.name = intern_str(worker->name),
+		.jobs = skiplist_count_range(&worker->by_expiry, now, now + WORKER_HORIZON),
+		.stalled = skiplist_count_range(&worker->by_expiry, 0, now),
+	};
+}
+
+struct qless_worker_counts view_worker_counts(const struct qless *q, double now,
+					      struct qless_str name)
+{
+	const struct worker *worker = worker_find(q, name);
+
+	return worker != NULL ? count_held(worker, now)
+			      : (struct qless_worker_counts){ .name = name };
+}
+
 int qless_workers(struct qless *q, double now, struct qless_workers *ret_workers)
 {
 	struct skipnode *node;
@@ -314,11 +333,7 @@ int qless_workers(struct qless *q, double now, struct qless_workers *ret_workers
 	for (node = skiplist_last(&q->workers); node != NULL; node = skiplist_prev(node)) {
 		struct worker *worker = container_of(node, struct worker, node);
 
-		q->worker_counts[count++] = (struct qless_worker_counts){
-			.name = intern_str(worker->name),
-			.jobs = skiplist_count_range(&worker->by_expiry, now, now + WORKER_HORIZON),
-			.stalled = skiplist_count_range(&worker->by_expiry, 0, now),
-		};
+		q->worker_counts[count++] = count_held(worker, now);
 	}
 	*ret_workers = (struct qless_workers){ q->worker_counts, count };
 	return 0;

@@ -40,6 +40,7 @@ void client_init(struct client *c, struct server *s, enum client_kind kind,
 void client_done(struct client *c)
 {
 	assert(!c->is_monitor && !client_is_subscribed(c));
+	waiting_abandon(c);
 	txn_free(c->txn);
 	chain_done(&c->out);
 	chain_done(&c->messages);

@@ -21,6 +21,7 @@ struct client;
 struct server;
 struct subscription;
 struct txn;
+struct waiting;
 
 TAILQ_HEAD(client_list, client);
 TAILQ_HEAD(subscription_list, subscription);
@@ -39,6 +40,8 @@ struct client_ops {
 	size_t (*output_room)(struct client *c);
 	/* The output would exceed the limit: drop it, and end the client. */
 	void (*output_exceeded)(struct client *c);
+	/* The command that the client waited for has ended: run the next one. */
+	void (*command_ended)(struct client *c);
 	/* Run no more requests. The client ends when its output has left. */
 	void (*finish)(struct client *c);
 	/* End the client at the end of this turn, and drop its output. `reason` goes to the log
@@ -65,6 +68,7 @@ struct client {
 				* reply, which may be half written */
 
 	struct txn *txn; /* between MULTI and EXEC, or while keys are watched; otherwise NULL */
+	struct waiting *waiting; /* its command goes on in later turns; otherwise NULL */
 	struct subscription_list channels;
 	struct subscription_list patterns;
 	unsigned channel_count;

@@ -66,7 +66,8 @@ const char *conn_class_name(enum conn_class class)
 
 size_t conn_memory(const struct conn *c)
 {
-	return sizeof *c + c->in.cap + c->client.out.allocated + c->client.messages.allocated;
+	return sizeof *c + c->in.cap + c->client.out.allocated + c->client.messages.allocated +
+	       waiting_memory(c->client.waiting);
 }
 
 void conn_kill(struct conn *c, const char *reason)
@@ -85,6 +86,7 @@ void conn_kill(struct conn *c, const char *reason)
 		event_del(&c->write_event);
 	}
 	conn_set_state(c, CONN_DEAD);
+	waiting_abandon(&c->client);
 	conn_unmark_ready(c);
 	conn_unmark_writable(c);
 	client_memory_remove(c);
@@ -107,6 +109,7 @@ void conn_finish(struct conn *c)
 	if (c->state != CONN_OPEN && c->state != CONN_HELD)
 		return;
 	conn_set_state(c, CONN_CLOSING);
+	waiting_abandon(&c->client);
 	c->closing_us = c->client.server->clocks.mono_us;
 	conn_unmark_ready(c);
 	client_stop_listening(&c->client);
@@ -148,6 +151,11 @@ struct conn *conn_find(const struct server *s, uint64_t id)
 	return node != NULL ? container_of(node, struct conn, by_id) : NULL;
 }
 
+static void on_command_ended(struct client *client)
+{
+	conn_release(conn_of(client));
+}
+
 static void finish_client(struct client *client)
 {
 	conn_finish(conn_of(client));
@@ -164,6 +172,7 @@ struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *
 		.output_grew = conn_on_output,
 		.output_room = conn_output_room,
 		.output_exceeded = conn_on_output_exceeded,
+		.command_ended = on_command_ended,
 		.finish = finish_client,
 		.drop = drop_client,
 	};

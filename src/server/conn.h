@@ -30,7 +30,7 @@
  *             |  the last reply is on its way                     v
  *   NEW ---> OPEN ---------------------------------------------> DEAD --> (freed at the end of
  *    |        ^  ^  |                                             ^        the turn)
- *    |        |  |  v  CLIENT PAUSE                               |
+ *    |        |  |  v  CLIENT PAUSE, a long command               |
  *    |        | HELD ---------------------------------------------+
  *    | TLS    |                                                   |
  *    +--> HANDSHAKE ----------------------------------------------+
@@ -39,10 +39,10 @@ enum conn_state {
 	CONN_NEW,	/* has a socket, and no events yet */
 	CONN_OPEN,	/* requests are read and run */
 	CONN_HANDSHAKE, /* the transport is not ready; nothing is read or written */
-	CONN_HELD,	/* its next request waits; client.hold is the reason */
-	CONN_CLOSING,	/* runs no more requests; closed when its output has left */
-	CONN_LEAVING,	/* all is written; waits until the peer has taken it */
-	CONN_DEAD,	/* on the list of the dead */
+	CONN_HELD, /* its next request waits; client.hold is the reason, such as its last command */
+	CONN_CLOSING, /* runs no more requests; closed when its output has left */
+	CONN_LEAVING, /* all is written; waits until the peer has taken it */
+	CONN_DEAD,    /* on the list of the dead */
 };
 
 enum conn_class {
@@ -167,7 +167,7 @@ void conn_finish(struct conn *c);
 /* Run the requests in the buffer of a connection on conns.ready, and read on if there may be
  * more. */
 void conn_run_ready(struct conn *c);
-/* The reason of a hold is gone: run the request that was held back. */
+/* The reason of a hold is gone: run the next request. */
 void conn_release(struct conn *c);
 
 /*

@@ -83,6 +83,7 @@ static size_t run_requests(struct conn *c, const char *base, size_t len)
 {
 	struct server *s = c->client.server;
 	struct resp_request *request = &s->intake.request;
+	enum dispatch_result result;
 	int64_t elapsed_us, until_ns;
 	size_t used = 0;
 	size_t left;
@@ -108,11 +109,17 @@ static size_t run_requests(struct conn *c, const char *base, size_t len)
 			conn_mark_ready(c);
 			return used;
 		}
-		if (request->argc != 0 && dispatch_request(&c->client, request->argv,
-							   (int)request->argc) == DISPATCH_HOLD) {
+		result = request->argc != 0
+				 ? dispatch_request(&c->client, request->argv, (int)request->argc)
+				 : DISPATCH_DONE;
+		if (result == DISPATCH_HOLD) {
 			resp_parser_init(&c->parser);
 			conn_set_state(c, CONN_HELD);
 			return used;
+		}
+		if (result == DISPATCH_WAIT) {
+			conn_set_state(c, CONN_HELD);
+			return used + request->consumed;
 		}
 		if (conn_is_stranger(c))
 			strangers_update(c);

@@ -55,6 +55,9 @@ static inline void conn_count_memory(struct conn *c)
 	size_t bytes =
 		sizeof *c + c->in.cap + c->client.out.allocated + c->client.messages.allocated;
 
+	if (c->client.waiting != NULL)
+		bytes += waiting_memory(c->client.waiting);
+
 	if (bytes != c->counted.bytes || c->client.txn != NULL)
 		client_memory_update(c);
 }

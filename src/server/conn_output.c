@@ -35,7 +35,9 @@ static const struct config_output_limit *output_limit_of(const struct conn *c)
 
 static size_t pending_output(const struct conn *c)
 {
-	return c->client.out.len + c->client.messages.len;
+	size_t waiting = c->client.waiting != NULL ? waiting_bytes(c->client.waiting) : 0;
+
+	return c->client.out.len + c->client.messages.len + waiting;
 }
 
 static bool over_limits(struct conn *c)

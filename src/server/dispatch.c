@@ -108,15 +108,14 @@ enum dispatch_result dispatch_request(struct client *c, struct qless_str *argv, 
 	c->writer.muted = false;
 	client_end_reply(c);
 	client_output_grew(c);
-	return DISPATCH_DONE;
+	return c->waiting != NULL ? DISPATCH_WAIT : DISPATCH_DONE;
 }
 
 /* The request may have become that of the command that QLESS or a script names: `row` is the one
  * that the client sent. */
-static void account(const struct request *req, const struct command *row, int64_t elapsed_ns,
-		    uint64_t errors)
+void dispatch_account(struct client *c, const struct request *req, const struct command *row,
+		      int64_t elapsed_ns, int64_t longest_ns, uint64_t errors)
 {
-	struct client *c = client_of(req);
 	struct server *s = c->server;
 	struct command_stats *stats = &s->stats.by_command[command_table_index(s->table, row)];
 
@@ -132,7 +131,7 @@ static void account(const struct request *req, const struct command *row, int64_
 	slowlog_note(s->slowlog, s->config, c, req->argv, req->argc, elapsed_ns / 1000);
 	if ((row->flags & CMD_BLOCKING) == 0)
 		stats_note_latency(s, (row->flags & CMD_FAST) != 0 ? "fast-command" : "command",
-				   elapsed_ns / 1000);
+				   longest_ns / 1000);
 }
 
 /*
@@ -155,10 +154,17 @@ static void limit_reply(struct client *c)
 static void replace_large_reply(struct request *req, size_t begin)
 {
 	struct client *c = client_of(req);
-	size_t max = c->writer.max;
 
 	reply_cut(&c->writer, begin);
+	dispatch_replace_reply(req, c);
+}
+
+void dispatch_replace_reply(struct request *req, struct client *c)
+{
+	size_t max = c->writer.max;
+
 	c->writer.max = REPLY_NO_MAX;
+	req->reply = &c->writer;
 	request_refuse_large(req, c->server->config->max_reply_bytes);
 	c->writer.max = max;
 	c->server->stats.large_replies++;
@@ -173,7 +179,7 @@ void dispatch_run(struct request *req)
 	const struct command *row = req->row;
 	uint64_t errors = c->writer.errors;
 	struct client *outer = s->clients.running;
-	int64_t start_ns = s->clocks.lap_ns;
+	int64_t start_ns = s->clocks.lap_ns, elapsed_ns;
 	size_t begin = c->out.len;
 	size_t max = c->writer.max;
 
@@ -191,5 +197,9 @@ void dispatch_run(struct request *req)
 	c->writer.max = max;
 	s->clients.running = outer;
 	s->clocks.lap_ns = clock_mono_ns();
-	account(req, row, s->clocks.lap_ns - start_ns, c->writer.errors - errors);
+	elapsed_ns = s->clocks.lap_ns - start_ns;
+	if (c->waiting != NULL)
+		waiting_note_begin(c->waiting, row, elapsed_ns);
+	else
+		dispatch_account(c, req, row, elapsed_ns, elapsed_ns, c->writer.errors - errors);
 }

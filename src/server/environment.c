@@ -156,6 +156,7 @@ void environment_init(struct server *s)
 		.warn = warn,
 		.conditions = tell_conditions,
 		.log_refusal = persist_refusal,
+		.spread = waiting_spread,
 		.make_jid = make_jid,
 		.random = random_number,
 		.arg = s,

@@ -63,6 +63,7 @@ static void init_parts(struct server *s)
 	gate_init(&s->gate);
 	clients_init(s);
 	submissions_init(s);
+	waitings_init(s);
 	conns_init(s);
 	strangers_init(s);
 	client_memory_init(s);

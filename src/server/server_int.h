@@ -33,6 +33,7 @@
 #include "server/submit.h"
 #include "server/sync_watch.h"
 #include "server/turn.h"
+#include "server/waiting.h"
 #include "sys/notify.h"
 
 struct http;
@@ -64,6 +65,7 @@ struct server {
 	struct gate gate;
 	struct sync_watch sync_watch;
 	struct submissions submissions;
+	struct waitings waitings;
 
 	struct command_table *table;
 	struct command_env env;

@@ -12,6 +12,7 @@
 
 enum submission_state {
 	SUBMISSION_QUEUED,
+	SUBMISSION_RUNNING,  /* its command goes on in later turns */
 	SUBMISSION_ANSWERED, /* in this turn */
 	SUBMISSION_WAITING,  /* at the gate */
 	SUBMISSION_DUE,
@@ -54,6 +55,7 @@ static struct submission_list *list_of(struct submissions *all, enum submission_
 		return &all->answered;
 	case SUBMISSION_DUE:
 		return &all->due;
+	case SUBMISSION_RUNNING:
 	case SUBMISSION_WAITING:
 		break;
 	}
@@ -132,6 +134,29 @@ static size_t unlimited_room(struct client *client)
 	return REPLY_NO_MAX;
 }
 
+/* The command of a submission that goes on has ended. */
+static void end_running(struct submitter *by, enum submit_outcome outcome)
+{
+	struct submissions *all = &by->client.server->submissions;
+	struct submission *sub;
+
+	TAILQ_FOREACH(sub, &by->submissions, by_submitter) {
+		if (sub->state == SUBMISSION_RUNNING)
+			break;
+	}
+	assert(sub != NULL && by->client.hold == HOLD_COMMAND);
+	sub->outcome = outcome;
+	by->client.hold = HOLD_NONE;
+	chain_move(&sub->reply, &by->client.out);
+	enter_state(all, sub, SUBMISSION_ANSWERED);
+	all->can_run = !TAILQ_EMPTY(&all->queued);
+}
+
+static void on_command_ended(struct client *client)
+{
+	end_running(container_of(client, struct submitter, client), SUBMIT_ANSWERED);
+}
+
 static void close_client(struct client *client)
 {
 	container_of(client, struct submitter, client)->is_closed = true;
@@ -150,6 +175,7 @@ void submitter_init(struct submitter *by, struct server *s, const char *name,
 		.output_grew = ignore_output,
 		.output_room = unlimited_room,
 		.output_exceeded = ignore_output,
+		.command_ended = on_command_ended,
 		.finish = close_client,
 		.drop = drop_client,
 	};
@@ -167,6 +193,7 @@ void submitter_done(struct submitter *by)
 	struct submission *first;
 
 	assert(s->clients.running != &by->client);
+	waiting_abandon(&by->client);
 	while ((first = TAILQ_FIRST(&by->submissions)) != NULL) {
 		gate_cancel(&s->gate, &first->wait);
 		submission_free(s, first);
@@ -207,11 +234,17 @@ void server_submit(struct server *s, struct submitter *by, const struct qless_st
 static bool run(struct server *s, struct submission *sub)
 {
 	struct client *c = &sub->by->client;
+	enum dispatch_result result = DISPATCH_DONE;
 
-	if (sub->by->is_closed) {
+	if (sub->by->is_closed)
 		sub->outcome = SUBMIT_CLOSED;
-	} else if (dispatch_request(c, sub->argv, sub->argc) == DISPATCH_HOLD) {
+	else
+		result = dispatch_request(c, sub->argv, sub->argc);
+	if (result == DISPATCH_HOLD)
 		return false;
+	if (result == DISPATCH_WAIT) {
+		enter_state(&s->submissions, sub, SUBMISSION_RUNNING);
+		return true;
 	}
 	chain_move(&sub->reply, &c->out);
 	enter_state(&s->submissions, sub, SUBMISSION_ANSWERED);
@@ -244,8 +277,10 @@ void submissions_release(struct server *s)
 {
 	struct submitter *by;
 
-	TAILQ_FOREACH(by, &s->submissions.submitters, all)
-		by->client.hold = HOLD_NONE;
+	TAILQ_FOREACH(by, &s->submissions.submitters, all) {
+		if (by->client.hold != HOLD_COMMAND)
+			by->client.hold = HOLD_NONE;
+	}
 	s->submissions.can_run = !TAILQ_EMPTY(&s->submissions.queued);
 }
 
@@ -253,8 +288,13 @@ void submissions_stop(struct server *s)
 {
 	struct submitter *by;
 
-	TAILQ_FOREACH(by, &s->submissions.submitters, all)
+	TAILQ_FOREACH(by, &s->submissions.submitters, all) {
 		by->is_closed = true;
+		if (by->client.waiting == NULL)
+			continue;
+		waiting_abandon(&by->client);
+		end_running(by, SUBMIT_CLOSED);
+	}
 	submissions_release(s);
 }
 

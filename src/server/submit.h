@@ -10,8 +10,10 @@
  * may be called from anywhere, from a callback of its own as well as from a handler of a command.
  *
  *	QUEUED --> ANSWERED --> WAITING --> DUE --> (the callback is called; freed)
- *	  ^ paused     |   waits at the gate ^
- *	  +---+        +---------------------+  nothing to wait for
+ *	  ^ | paused ^ |   waits at the gate ^
+ *	  +-+        | +---------------------+  nothing to wait for
+ *	  |          |
+ *	  +--> RUNNING  the command goes on in later turns
  */
 #ifndef SERVER_SUBMIT_H
 #define SERVER_SUBMIT_H

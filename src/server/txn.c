@@ -195,6 +195,7 @@ static void run_queued(struct client *c, const struct queued_command *q)
 	struct request req = dispatch_make_request(c, q->cmd, q->argv, q->argc, q->name_args);
 	struct verdict verdict = admission_decide_queued(&req);
 
+	req.is_atomic = true;
 	if (verdict.kind != VERDICT_RUN)
 		admission_refuse(&req, &verdict);
 	else if (c->writer.is_full && !command_changes(q->cmd, req.args, req.nargs))

@@ -94,14 +94,6 @@ static void the_same_large_field_many_times_is_an_error(void)
 	expect_little_memory();
 }
 
-static void the_same_documentation_many_times_is_an_error(void)
-{
-	ASK(p, "CONFIG SET max-reply-size 1mb", "+OK\r\n");
-	send_repeated("$7\r\nCOMMAND\r\n$4\r\nDOCS\r\n", 2, "client", 1000);
-	peer_expect(p, "-ERR The reply is larger than max-reply-size (1048576 bytes)\r\n");
-	ASK(p, "PING", "+PONG\r\n");
-}
-
 static void a_large_reply_is_an_error_in_each_form(void)
 {
 	const char *reply;
@@ -194,7 +186,6 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(the_same_large_job_many_times_is_an_error);
 	RUN(the_same_large_field_many_times_is_an_error);
-	RUN(the_same_documentation_many_times_is_an_error);
 	RUN(a_large_reply_is_an_error_in_each_form);
 	RUN(a_transaction_stops_reading_when_its_reply_is_too_large);
 	RUN(a_pop_hands_out_as_many_jobs_as_a_reply_holds);

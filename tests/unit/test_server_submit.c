@@ -256,6 +256,67 @@ static void a_pause_holds_commands_back_in_their_order(void)
 	assert_answer(2, "length mail", ":1\r\n");
 }
 
+/* Jobs whose listing takes several turns. */
+#define MANY_JOBS 20000
+
+static void put_many_jobs(void)
+{
+	static const char *const words[] = { "multiput", "w1", "mail", "0", "jobs" };
+	struct qless_str *argv = calloc(5 + 3 * MANY_JOBS, sizeof *argv);
+	int argc = 0;
+
+	for (size_t i = 0; i < 5; i++)
+		argv[argc++] = str_from(words[i]);
+	for (int i = 0; i < MANY_JOBS; i++) {
+		argv[argc++] = STR("*");
+		argv[argc++] = STR("Send");
+		argv[argc++] = STR("{}");
+	}
+	server_submit(server, &by, argv, argc, NULL, NULL);
+	free(argv);
+	turn_run(server, /* wait= */ false);
+}
+
+static void a_command_that_goes_on_is_answered_before_those_after_it(void)
+{
+	start("appendonly no\nmax-jobs-per-call 100000\n");
+	put_many_jobs();
+	submit("peek mail 20000");
+	submit("length mail");
+	turn_run(server, /* wait= */ false);
+	TEST_ASSERT_EQUAL_INT(0, answer_count);
+	TEST_ASSERT_EQUAL_size_t(1, server->waitings.count);
+	turns_until(2);
+	assert_answer(1, "length mail", ":20000\r\n");
+	TEST_ASSERT_EQUAL_STRING("peek mail 20000", answers[0].arg);
+	TEST_ASSERT_EQUAL_MEMORY("}]\r\n", buf_data(&answers[0].reply) + answers[0].reply.len - 4,
+				 4);
+}
+
+static void a_command_that_goes_on_ends_when_the_server_stops(void)
+{
+	start("appendonly no\nmax-jobs-per-call 100000\n");
+	put_many_jobs();
+	submit("keys *");
+	turn_run(server, /* wait= */ false);
+	TEST_ASSERT_EQUAL_size_t(1, server->waitings.count);
+	stop_begin(server);
+	turns_until(1);
+	TEST_ASSERT_EQUAL_INT(SUBMIT_CLOSED, answers[0].outcome);
+	TEST_ASSERT_EQUAL_size_t(0, server->waitings.count);
+}
+
+static void a_client_may_end_while_its_command_goes_on(void)
+{
+	start("appendonly no\nmax-jobs-per-call 100000\n");
+	put_many_jobs();
+	submit("keys *");
+	turn_run(server, /* wait= */ false);
+	TEST_ASSERT_EQUAL_size_t(1, server->waitings.count);
+	stop();
+	TEST_ASSERT_EQUAL_INT(0, answer_count);
+}
+
 static void a_transaction_works_as_on_a_connection(void)
 {
 	start("appendonly no\n");
@@ -369,6 +430,9 @@ int main(int argc, char **argv)
 	RUN(the_rights_are_those_of_the_user);
 	RUN(a_client_whose_user_is_deleted_has_no_rights);
 	RUN(a_pause_holds_commands_back_in_their_order);
+	RUN(a_command_that_goes_on_is_answered_before_those_after_it);
+	RUN(a_command_that_goes_on_ends_when_the_server_stops);
+	RUN(a_client_may_end_while_its_command_goes_on);
 	RUN(a_transaction_works_as_on_a_connection);
 	RUN(commands_about_a_connection_are_refused);
 	RUN(nothing_runs_after_quit);

@@ -1,0 +1,252 @@
+#include "server/waiting.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/work.h"
+#include "server/dispatch.h"
+#include "server/server_int.h"
+#include "util/mem.h"
+
+/* Microseconds of each turn for commands that go on, all together. */
+#define WAITINGS_US 1000
+/* Microseconds of a command before it goes on in later turns. */
+#define WAITING_FIRST_US 1000
+/* Bytes of unsent output of a client above which its command does not go on. */
+#define WAITING_OUTPUT_BYTES ((size_t)1024 * 1024)
+
+struct waiting {
+	struct client *client;
+	enum waiting_reason reason;
+	struct work *work;
+	const struct command *row; /* of what the client sent; req.row may be that of QLESS */
+	struct request req;
+	struct qless_str *argv; /* of req; the bytes follow in the same allocation */
+	size_t argv_bytes;
+	struct work_reply reply;
+	int64_t spent_ns;
+	int64_t longest_ns; /* the most in one turn */
+	TAILQ_ENTRY(waiting) link;
+};
+
+void waitings_init(struct server *s)
+{
+	TAILQ_INIT(&s->waitings.going_on);
+}
+
+static void waiting_free(struct waiting *w)
+{
+	w->work->ops->free(w->work);
+	chain_done(&w->reply.bytes);
+	free(w->argv);
+	free(w);
+}
+
+/* Does parts until the time. Returns false when the command has ended. */
+static bool go_on(struct waiting *w, int64_t until_ns)
+{
+	struct client *c = w->client;
+	struct server *s = c->server;
+	struct client *outer = s->clients.running;
+	int64_t start_ns = clock_mono_ns();
+	bool more;
+
+	s->clients.running = c;
+	do {
+		more = w->work->ops->go_on(w->work, &w->req) && !w->reply.writer.is_full;
+		s->clocks.lap_ns = clock_mono_ns();
+	} while (more && s->clocks.lap_ns < until_ns);
+	s->clients.running = outer;
+	w->spent_ns += s->clocks.lap_ns - start_ns;
+	if (s->clocks.lap_ns - start_ns > w->longest_ns)
+		w->longest_ns = s->clocks.lap_ns - start_ns;
+	return more;
+}
+
+/*
+ * Beginning
+ */
+
+/* The arguments and the sum of the script go away with the input of the client. */
+static void keep_arguments(struct waiting *w)
+{
+	struct request *req = &w->req;
+	size_t first = (size_t)(req->args - req->argv);
+	size_t bytes = (size_t)req->argc * sizeof *w->argv + req->sha.len;
+	char *to;
+
+	assert(req->args >= req->argv && first + req->nargs <= (size_t)req->argc);
+	for (int i = 0; i < req->argc; i++)
+		bytes += req->argv[i].len;
+	w->argv = mem_alloc(bytes);
+	w->argv_bytes = bytes;
+	to = (char *)(w->argv + req->argc);
+	for (int i = 0; i < req->argc; i++) {
+		w->argv[i] = str_make(to, req->argv[i].len);
+		if (req->argv[i].len != 0)
+			memcpy(to, req->argv[i].ptr, req->argv[i].len);
+		to += req->argv[i].len;
+	}
+	if (req->sha.len != 0)
+		memcpy(to, req->sha.ptr, req->sha.len);
+	req->sha = str_make(to, req->sha.len);
+	req->argv = w->argv;
+	req->args = w->argv + first;
+	req->script = NULL;
+	req->txn = NULL;
+}
+
+void waiting_spread(void *arg, struct request *req, struct work *work)
+{
+	struct server *s = arg;
+	struct client *c = client_of(req);
+	struct waiting *w = mem_zalloc(sizeof *w);
+
+	assert(c->waiting == NULL);
+	w->client = c;
+	w->work = work;
+	w->req = *req;
+	w->req.reply = &w->reply.writer;
+	work_reply_begin(&w->reply, req->reply);
+	if (!go_on(w, clock_mono_ns() + WAITING_FIRST_US * INT64_C(1000))) {
+		work_reply_end(&w->reply, req->reply);
+		waiting_free(w);
+		return;
+	}
+	keep_arguments(w);
+	w->reason = WAITING_FOR_TURN;
+	c->waiting = w;
+	c->hold = HOLD_COMMAND;
+	TAILQ_INSERT_TAIL(&s->waitings.going_on, w, link);
+	s->waitings.count++;
+}
+
+void waiting_note_begin(struct waiting *w, const struct command *row, int64_t elapsed_ns)
+{
+	w->row = row;
+	w->spent_ns = elapsed_ns;
+}
+
+/*
+ * Ending
+ */
+
+static void stop_waiting(struct waiting *w)
+{
+	struct server *s = w->client->server;
+
+	assert(w->client->waiting == w && w->reason == WAITING_FOR_TURN);
+	TAILQ_REMOVE(&s->waitings.going_on, w, link);
+	s->waitings.count--;
+	w->client->waiting = NULL;
+}
+
+void waiting_abandon(struct client *c)
+{
+	struct waiting *w = c->waiting;
+
+	if (w == NULL)
+		return;
+	stop_waiting(w);
+	waiting_free(w);
+}
+
+/* The reply joins the output, and is counted like every other one. */
+static void finish(struct waiting *w)
+{
+	struct client *c = w->client;
+	uint64_t errors = c->writer.errors;
+
+	stop_waiting(w);
+	c->writer.muted = w->reply.writer.muted && !w->reply.writer.is_full;
+	if (w->reply.writer.is_full)
+		dispatch_replace_reply(&w->req, c);
+	else
+		work_reply_end(&w->reply, &c->writer);
+	c->writer.muted = false;
+	client_end_reply(c);
+	dispatch_account(c, &w->req, w->row, w->spent_ns, w->longest_ns, c->writer.errors - errors);
+	waiting_free(w);
+	client_output_grew(c);
+	c->ops->command_ended(c);
+}
+
+/*
+ * Memory
+ */
+
+/* A reply that is written in pieces is at one end of them. */
+size_t waiting_bytes(const struct waiting *w)
+{
+	const struct work_reply *reply = &w->reply;
+
+	return reply->bytes.len + (reply->writer.out != &reply->bytes ? reply->writer.out->len : 0);
+}
+
+size_t waiting_memory(const struct waiting *w)
+{
+	const struct work_reply *reply;
+
+	if (w == NULL)
+		return 0;
+	reply = &w->reply;
+	return sizeof *w + w->argv_bytes + reply->bytes.allocated +
+	       (reply->writer.out != &reply->bytes ? reply->writer.out->allocated : 0);
+}
+
+/*
+ * Turns
+ */
+
+static bool may_go_on(const struct waiting *w)
+{
+	return w->client->out.len + w->client->messages.len <= WAITING_OUTPUT_BYTES;
+}
+
+bool waitings_can_run(const struct server *s)
+{
+	const struct waiting *w;
+
+	TAILQ_FOREACH(w, &s->waitings.going_on, link) {
+		if (may_go_on(w))
+			return true;
+	}
+	return false;
+}
+
+/* The database may have been flushed since the last part. */
+static void look_again(struct waiting *w)
+{
+	if (w->req.database != NULL)
+		request_use_database_again(&w->req);
+}
+
+void waitings_run(struct server *s)
+{
+	size_t count = s->waitings.count;
+	int64_t until_ns;
+
+	if (count == 0)
+		return;
+	until_ns = clock_mono_ns() + WAITINGS_US * INT64_C(1000);
+	for (; count != 0; count--) {
+		struct waiting *w = TAILQ_FIRST(&s->waitings.going_on);
+		int64_t left_ns = until_ns - clock_mono_ns();
+
+		if (w == NULL || left_ns <= 0)
+			return;
+		TAILQ_REMOVE(&s->waitings.going_on, w, link);
+		TAILQ_INSERT_TAIL(&s->waitings.going_on, w, link);
+		if (!may_go_on(w))
+			continue;
+		look_again(w);
+		if (!go_on(w, clock_mono_ns() + left_ns / (int64_t)count)) {
+			finish(w);
+			continue;
+		}
+		/* Messages came during the part, and the reply has grown. */
+		client_end_reply(w->client);
+		client_output_grew(w->client);
+	}
+}

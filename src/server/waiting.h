@@ -1,0 +1,64 @@
+/*
+ * Waiting: a client whose command has begun and not ended.
+ *
+ * The client runs no other command until then, and its later requests stay in its input. All others
+ * go on. There is one reason to wait so far: the command has more work than one turn may do
+ * (command/work.h). A command that waits for an event will be another reason.
+ *
+ *	(command runs) --> WAITING_FOR_TURN --> the reply joins the output, and the next request
+ *runs |  parts in each turn
+ *	                     +--> abandoned: the client ends
+ *
+ * All commands that wait for a turn share WAITINGS_US of each turn equally. None goes on while its
+ * client has much output that has not left.
+ */
+#ifndef SERVER_WAITING_H
+#define SERVER_WAITING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+struct client;
+struct command;
+struct request;
+struct server;
+struct waiting;
+struct work;
+
+enum waiting_reason {
+	WAITING_FOR_TURN, /* on the list of those that go on */
+};
+
+TAILQ_HEAD(waiting_list, waiting);
+
+struct waitings {
+	struct waiting_list going_on;
+	size_t count;
+};
+
+void waitings_init(struct server *s);
+
+/* For struct command_env: does work for the client of the request, and lets it wait if there is too
+ * much for now. */
+void waiting_spread(void *arg, struct request *req, struct work *work);
+
+/* The handler of a command has returned, and its client waits: notes what the client sent, and how
+ * long the handler took. */
+void waiting_note_begin(struct waiting *w, const struct command *row, int64_t elapsed_ns);
+
+/* The client ends: frees its command. Does nothing if the client does not wait. */
+void waiting_abandon(struct client *c);
+
+/* Bytes of the reply so far. */
+size_t waiting_bytes(const struct waiting *w);
+/* Memory of the command and its reply. `w` may be NULL. */
+size_t waiting_memory(const struct waiting *w);
+
+/* Returns whether a command can go on. */
+bool waitings_can_run(const struct server *s);
+/* Do some of the work. Once in each turn. */
+void waitings_run(struct server *s);
+
+#endif

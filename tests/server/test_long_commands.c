@@ -1,0 +1,296 @@
+/*
+ * Commands that go on over several turns: what their clients and all others see.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "peer.h"
+#include "unit.h"
+#include "wait.h"
+
+/* Jobs of the queue q: j000000 and so on. A listing of them takes many turns. */
+#define JOBS	  30000
+#define JID_BYTES 7
+#define BATCH	  5000
+/* More jobs, for listings of cheaper elements. */
+#define MANY 100000
+/* Bytes of an echo that fills the buffers of a socket. A command waits until it is read. */
+#define ECHO_BYTES ((size_t)8 * 1024 * 1024)
+/* Microseconds of processor time that a turn may take: more than the work of a turn, and less than
+ * any listing of the jobs at once. */
+#define TURN_US 5000
+
+static struct qlessd q;
+static struct peer *p, *slow;
+
+/* Put jobs in batches. `options` is sent as it is, with `words` arguments. */
+static void put_jobs_with(struct peer *peer, const char *queue, int first, int count, int words,
+			  const char *options)
+{
+	char text[128];
+
+	for (int done = 0; done < count; done += BATCH) {
+		int batch = count - done < BATCH ? count - done : BATCH;
+
+		snprintf(text, sizeof text, "*%d\r\n$8\r\nMULTIPUT\r\n$1\r\nw\r\n$%zu\r\n%s\r\n",
+			 5 + words + 3 * batch, strlen(queue), queue);
+		peer_send_text(peer, text);
+		peer_send_text(peer, "$1\r\n0\r\n");
+		peer_send_text(peer, options);
+		peer_send_text(peer, "$4\r\njobs\r\n");
+		for (int i = 0; i < batch; i++) {
+			snprintf(text, sizeof text, "$7\r\nj%06d\r\n$1\r\nk\r\n$2\r\n{}\r\n",
+				 first + done + i);
+			peer_send_text(peer, text);
+		}
+		TEST_ASSERT_EQUAL_INT('*', peer_reply(peer)[0]);
+	}
+}
+
+static void put_jobs(struct peer *peer, const char *queue, int first, int count)
+{
+	put_jobs_with(peer, queue, first, count, 0, "");
+}
+
+void setUp(void)
+{
+	QLESSD_START(&q, "--max-jobs-per-call", "1000000", "--max-dependents", "1000000",
+		     "--max-clock-skew", "0");
+	p = peer_connect(&q);
+	put_jobs(p, "q", 0, JOBS);
+	peer_connect_small_buffers(true);
+	slow = peer_connect(&q);
+	peer_connect_small_buffers(false);
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+}
+
+static int64_t waiting_clients(void)
+{
+	return peer_ask_number(p, "INFO clients", "blocked_clients:");
+}
+
+/* Send a command after an echo that nobody reads, and wait until it has begun. */
+static void begin_slowly(const char *words)
+{
+	char *bytes = malloc(ECHO_BYTES), head[64];
+
+	memset(bytes, 'x', ECHO_BYTES);
+	snprintf(head, sizeof head, "*2\r\n$4\r\nECHO\r\n$%zu\r\n", ECHO_BYTES);
+	peer_send_blindly(slow, head, strlen(head));
+	peer_send_blindly(slow, bytes, ECHO_BYTES);
+	peer_send_blindly(slow, "\r\n", 2);
+	free(bytes);
+	peer_send_words(slow, words);
+	WAIT_UNTIL(waiting_clients() == 1);
+}
+
+static void skip_echo(void)
+{
+	char head[64];
+
+	snprintf(head, sizeof head, "$%zu\r\n", ECHO_BYTES);
+	peer_expect(slow, head);
+	peer_skip(slow, ECHO_BYTES + 2);
+}
+
+/* Count how often a jid occurs in a reply. */
+static int occurrences(const char *reply, int job)
+{
+	char jid[JID_BYTES + 1];
+	int count = 0;
+
+	snprintf(jid, sizeof jid, "j%06d", job);
+	for (const char *at = reply; (at = strstr(at, jid)) != NULL; at += JID_BYTES)
+		count++;
+	return count;
+}
+
+static void expect_short_turns(const char *words, const char *beginning)
+{
+	const char *reply;
+
+	ASK(p, "CONFIG RESETSTAT", "+OK\r\n");
+	peer_send_words(p, words);
+	reply = peer_reply(p);
+	TEST_ASSERT_EQUAL_STRING_LEN_MESSAGE(beginning, reply, strlen(beginning), words);
+	if (!qlessd_is_sanitized())
+		TEST_ASSERT_LESS_THAN_INT64_MESSAGE(
+			TURN_US, peer_ask_number(p, "INFO stats", "eventloop_cpu_max:"), words);
+}
+
+static void long_listings_take_short_turns(void)
+{
+	expect_short_turns("KEYS *", "*60002\r\n");
+	TEST_ASSERT_GREATER_THAN_INT64(5, peer_ask_number(p, "INFO stats", "eventloop_cycles:"));
+	expect_short_turns("ZRANGE ql:q:q-work 0 -1", "*30000\r\n$7\r\nj029");
+	expect_short_turns("ZREVRANGE ql:q:q-work 0 -1 WITHSCORES", "*60000\r\n$7\r\nj0");
+	expect_short_turns("PEEK q 1000000", "$");
+	expect_short_turns("QLESS peek 1e11 q 1000000", "$");
+}
+
+static void long_listings_of_jobs_take_short_turns(void)
+{
+	put_jobs_with(p, "other", JOBS, MANY, 4,
+		      "$4\r\ntags\r\n$5\r\n[\"t\"]\r\n$7\r\ndepends\r\n$11\r\n[\"j000000\"]\r\n");
+	expect_short_turns("TAG get t 0 1000000", "$");
+	expect_short_turns("JOBS depends other 0 1000000", "*100000\r\n");
+	expect_short_turns("SMEMBERS ql:j:j000000-dependents", "*100000\r\n");
+	ASK_HAS(p, "TAG get t 99998 1000000",
+		"{\"jobs\":[\"j129998\",\"j129999\"],\"total\":100000}");
+}
+
+static void the_usage_is_counted_once(void)
+{
+	ASK(p, "CONFIG SET slowlog-log-slower-than 0", "+OK\r\n");
+	ASK(p, "CONFIG RESETSTAT", "+OK\r\n");
+	peer_ask(p, "KEYS *");
+	TEST_ASSERT_EQUAL_INT64(1, peer_ask_number(p, "INFO commandstats", "cmdstat_keys:calls="));
+	TEST_ASSERT_GREATER_THAN_INT64(
+		1000, peer_ask_number(p, "INFO commandstats", "cmdstat_keys:calls=1,usec="));
+	ASK_HAS(p, "SLOWLOG GET 10", "$4\r\nKEYS\r\n$1\r\n*\r\n");
+}
+
+static void others_go_on_and_later_requests_wait_for_their_turn(void)
+{
+	begin_slowly("KEYS *");
+	peer_send_words(slow, "ECHO after");
+	ASK(p, "PING", "+PONG\r\n");
+	TEST_ASSERT_EQUAL_INT64(1, waiting_clients());
+	skip_echo();
+	TEST_ASSERT_EQUAL_STRING_LEN("*60002\r\n", peer_reply(slow), 8);
+	peer_expect(slow, "$5\r\nafter\r\n");
+	TEST_ASSERT_EQUAL_INT64(0, waiting_clients());
+}
+
+/* The queue changes at both ends while it is listed. */
+static void jobs_that_stay_in_their_place_are_listed_exactly_once(void)
+{
+	const char *reply;
+
+	begin_slowly("PEEK q 1000000");
+	peer_ask(p, "POP q w 1000");
+	put_jobs(p, "q", JOBS, BATCH);
+	skip_echo();
+	reply = peer_reply(slow);
+	for (int i = 1000; i < JOBS; i += 97)
+		TEST_ASSERT_EQUAL_INT(1, occurrences(reply, i));
+}
+
+static void a_flush_ends_a_listing_early(void)
+{
+	const char *reply;
+
+	begin_slowly("PEEK q 1000000");
+	ASK(p, "FLUSHALL", "+OK\r\n");
+	put_jobs(p, "other", JOBS, 10);
+	skip_echo();
+	reply = peer_reply(slow);
+	TEST_ASSERT_EQUAL_INT(1, occurrences(reply, 0));
+	TEST_ASSERT_EQUAL_INT(0, occurrences(reply, JOBS - 1));
+	ASK(slow, "PING", "+PONG\r\n");
+}
+
+static void a_client_may_be_killed_while_its_command_goes_on(void)
+{
+	begin_slowly("KEYS *");
+	ASK(p, "CLIENT KILL TYPE normal SKIPME yes", ":1\r\n");
+	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "connected_clients:") == 1);
+	TEST_ASSERT_EQUAL_INT64(0, waiting_clients());
+	ASK(p, "PING", "+PONG\r\n");
+}
+
+static void a_client_may_leave_while_its_command_goes_on(void)
+{
+	begin_slowly("KEYS *");
+	peer_reset(slow);
+	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "connected_clients:") == 1);
+	TEST_ASSERT_EQUAL_INT64(0, waiting_clients());
+}
+
+static void the_server_stops_while_a_command_goes_on(void)
+{
+	begin_slowly("KEYS *");
+	peer_send_words(p, "SHUTDOWN NOSAVE");
+	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
+}
+
+static void a_pause_does_not_stop_a_command_that_has_begun(void)
+{
+	begin_slowly("KEYS *");
+	ASK(p, "CLIENT PAUSE 100000", "+OK\r\n");
+	skip_echo();
+	TEST_ASSERT_EQUAL_STRING_LEN("*60002\r\n", peer_reply(slow), 8);
+}
+
+static void a_reply_that_grows_over_turns_has_the_same_limits(void)
+{
+	struct peer *other = peer_connect(&q);
+
+	ASK(p, "CONFIG SET max-reply-size 1mb", "+OK\r\n");
+	ASK(p, "KEYS *", "-ERR The reply is larger than max-reply-size (1048576 bytes)\r\n");
+	TEST_ASSERT_EQUAL_STRING_LEN("-LIMIT The reply", peer_ask(p, "PEEK q 1000000"), 16);
+	ASK(p, "PING", "+PONG\r\n");
+	peer_send_text(p, "CONFIG SET client-output-buffer-limit \"normal 512kb 0 0\"\r\n");
+	peer_expect(p, "+OK\r\n");
+	peer_send_words(p, "KEYS *");
+	peer_expect_end(p);
+	ASK(other, "PING", "+PONG\r\n");
+}
+
+static void a_transaction_refuses_what_takes_too_long(void)
+{
+	const char *reply;
+
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "KEYS *", "+QUEUED\r\n");
+	ASK(p, "KEYS ql:queues*", "+QUEUED\r\n");
+	ASK(p, "ZRANGE ql:q:q-work 0 999", "+QUEUED\r\n");
+	ASK(p, "PUT w q last k {} 0", "+QUEUED\r\n");
+	peer_send_text(p, "EXEC\r\n");
+	reply = peer_reply(p);
+	TEST_ASSERT_NOT_NULL(strstr(reply, "-ERR The command takes too long for a transaction"));
+	TEST_ASSERT_NOT_NULL(strstr(reply, "*1000\r\n"));
+	TEST_ASSERT_NOT_NULL(strstr(reply, "$4\r\nlast\r\n"));
+}
+
+/* A large COUNT is a wish. */
+static void one_scan_returns_a_bounded_number_of_keys(void)
+{
+	const char *reply = peer_ask(p, "SCAN 0 COUNT 1000000");
+
+	TEST_ASSERT_NULL(strstr(reply, "$1\r\n0\r\n*"));
+	ASK(p, "CONFIG RESETSTAT", "+OK\r\n");
+	ASK_HAS(p, "ZSCAN ql:q:q-work 0 COUNT 30000",
+		"*2\r\n$1\r\n0\r\n*60000\r\n$7\r\nj029999\r\n");
+	ASK_HAS(p, "ZSCAN ql:q:q-work 0 COUNT 30000 MATCH j0000*",
+		"*2\r\n$1\r\n0\r\n*200\r\n$7\r\nj000099\r\n");
+	ASK_HAS(p, "ZSCAN ql:q:q-work 0 COUNT 1000", "\r\n*2000\r\n$7\r\nj029999\r\n");
+	if (!qlessd_is_sanitized())
+		TEST_ASSERT_LESS_THAN_INT64(TURN_US,
+					    peer_ask_number(p, "INFO stats", "eventloop_cpu_max:"));
+}
+
+int main(int argc, char **argv)
+{
+	qlessd_take_args(&argc, argv);
+	UNITY_BEGIN();
+	RUN(long_listings_take_short_turns);
+	RUN(long_listings_of_jobs_take_short_turns);
+	RUN(the_usage_is_counted_once);
+	RUN(others_go_on_and_later_requests_wait_for_their_turn);
+	RUN(jobs_that_stay_in_their_place_are_listed_exactly_once);
+	RUN(a_flush_ends_a_listing_early);
+	RUN(a_client_may_be_killed_while_its_command_goes_on);
+	RUN(a_client_may_leave_while_its_command_goes_on);
+	RUN(the_server_stops_while_a_command_goes_on);
+	RUN(a_pause_does_not_stop_a_command_that_has_begun);
+	RUN(a_reply_that_grows_over_turns_has_the_same_limits);
+	RUN(a_transaction_refuses_what_takes_too_long);
+	RUN(one_scan_returns_a_bounded_number_of_keys);
+	return UNIT_RESULT();
+}
