@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "journal/yielding.h"
+#include "sys/clock.h"
 #include "util/mem.h"
 
 struct helper {
@@ -18,26 +20,55 @@ struct helper {
 	void (*wake)(void *arg);
 	void *wake_arg;
 	struct disk_task *task; /* for the owner's thread only: started and not taken */
+	bool can_yield;		/* the process has the usual policy */
+
+	struct yielding yielding; /* for the helper's thread only, like the next field */
+	bool yields;
 
 	pthread_t thread;
 	pthread_mutex_t mutex; /* guards the fields below */
 	pthread_cond_t changed;
 	struct disk_task *todo;
-	atomic_bool done; /* also read without the mutex */
+	int64_t started_us; /* when `todo` was started */
+	atomic_bool done;   /* also read without the mutex */
 	bool ending;
 };
+
+/* SCHED_BATCH keeps the helper from interrupting the main thread when it gets a task on the same
+ * processor, because clients wait for the loop. If the system refuses the policy, everything still
+ * works. */
+static void set_yields(struct helper *h, bool yields)
+{
+	struct sched_param none = { 0 };
+
+	if (yields != h->yields)
+		pthread_setschedparam(pthread_self(), yields ? SCHED_BATCH : SCHED_OTHER, &none);
+	h->yields = yields;
+}
+
+static void note_begin(struct helper *h, int64_t started_us)
+{
+	int64_t now_us = clock_mono_us();
+
+	if (h->can_yield)
+		set_yields(h, yielding_note(&h->yielding, now_us - started_us, now_us));
+}
 
 static void *run(void *arg)
 {
 	struct helper *h = arg;
+	int64_t started_us;
 
+	pthread_setname_np(pthread_self(), HELPER_NAME);
 	pthread_mutex_lock(&h->mutex);
 	for (;;) {
 		while (h->todo == NULL && !h->ending)
 			pthread_cond_wait(&h->changed, &h->mutex);
 		if (h->todo == NULL)
 			break;
+		started_us = h->started_us;
 		pthread_mutex_unlock(&h->mutex);
+		note_begin(h, started_us);
 		disk_task_run(h->todo, h->io, h->dir);
 		pthread_mutex_lock(&h->mutex);
 		h->todo = NULL;
@@ -53,25 +84,17 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/*
- * The main thread handles signals. SCHED_BATCH keeps the helper from interrupting the main thread
- * when it gets a task on the same processor, because clients wait for the loop. If the system
- * refuses the policy, everything still works. A policy that the process was started with is left
- * alone.
- */
+/* The main thread handles signals. A policy that the process was started with is left alone. */
 static bool start_thread(struct helper *h)
 {
-	struct sched_param param;
 	sigset_t all, old;
-	int rc, policy;
+	int rc;
 
+	h->can_yield = sched_getscheduler(0) == SCHED_OTHER;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = pthread_create(&h->thread, NULL, run, h);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc == 0 && pthread_getschedparam(h->thread, &policy, &param) == 0 &&
-	    policy == SCHED_OTHER)
-		pthread_setschedparam(h->thread, SCHED_BATCH, &param);
 	return rc == 0;
 }
 
@@ -121,6 +144,7 @@ void helper_start(struct helper *h, struct disk_task *task)
 		return;
 	pthread_mutex_lock(&h->mutex);
 	h->todo = task;
+	h->started_us = clock_mono_us();
 	h->done = false;
 	pthread_cond_broadcast(&h->changed);
 	pthread_mutex_unlock(&h->mutex);

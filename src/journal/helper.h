@@ -1,5 +1,6 @@
 /*
- * The helper thread: it runs disk tasks (disk_task.h), one at a time, and touches nothing else.
+ * The helper thread: it runs disk tasks (disk_task.h), one at a time, and touches nothing else. It
+ * gives way to other threads unless that makes tasks late: see yielding.h.
  */
 #ifndef JOURNAL_HELPER_H
 #define JOURNAL_HELPER_H
@@ -8,6 +9,9 @@
 
 #include "journal/disk_task.h"
 #include "journal/io.h"
+
+/* The name of the thread. */
+#define HELPER_NAME "qlessd-helper"
 
 struct helper;
 
