@@ -32,7 +32,8 @@ static void keep_to_rate(const struct base_writer *w)
 		return;
 	delay.tv_sec = ahead_us / 1000000;
 	delay.tv_nsec = ahead_us % 1000000 * 1000;
-	nanosleep(&delay, NULL);
+	while (nanosleep(&delay, &delay) < 0 && errno == EINTR)
+		;
 }
 
 static void flush(struct base_writer *w)

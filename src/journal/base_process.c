@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "journal/journal_int.h"
+#include "sys/background.h"
 #include "sys/child.h"
 #include "sys/clock.h"
 #include "sys/entropy.h"
@@ -98,12 +99,13 @@ static int write_base(struct journal *j, int *pipe_fd, uint64_t *ret_bytes)
 static void run_child(struct journal *j, int pipe_fd, pid_t parent)
 {
 	struct report report = { .bytes = 0 };
+	struct background background;
 
 	if (!child_begin("qlessd-rewrite", parent))
 		_exit(1);
 	child_keep_fd(pipe_fd);
 	pipe_fd = CHILD_FD;
-	child_step_back();
+	background_begin(&background, BACKGROUND_LOW, NULL);
 	report.result = write_base(j, &pipe_fd, &report.bytes);
 	if (write(pipe_fd, &report, sizeof report) != (ssize_t)sizeof report)
 		_exit(1);

@@ -202,8 +202,8 @@ static void try_to_begin(struct journal *j)
 
 /* ---- RUNNING: watch ---- */
 
-/* The worker of the rewriter gets only idle processor time. If the log has grown since by more
- * bytes than the worker had to read, the worker may never catch up. */
+/* The worker of the rewriter gives way to other processes. If the log has grown since by more bytes
+ * than the worker had to read, the worker may never catch up. */
 static bool is_overtaken(const struct journal *j)
 {
 	const struct rewrite *r = &j->rewrite;

@@ -14,11 +14,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sys/background.h"
 #include "sys/child.h"
 #include "util/mem.h"
 
 /* Largest size of an error text in the worker, in bytes. Only its beginning is sent. */
 #define ERROR_MAX 65536
+/* Exit code of a worker that starves, and may not take the next class by itself. */
+#define EXIT_STARVED 70
 
 struct order {
 	bool is_cancelled;	  /* not an order: it cancels the one before */
@@ -66,8 +69,16 @@ static void send_progress(void *arg, uint64_t bytes)
 	send_message(&message);
 }
 
-static void work(const struct rewriter *r)
+/* A signal handler calls this. */
+static void give_up(enum background_class next)
 {
+	(void)next;
+	_exit(EXIT_STARVED);
+}
+
+static void work(const struct rewriter *r, enum background_class class)
+{
+	struct background background;
 	struct base_options base = r->order.base;
 	struct message message = { .kind = MESSAGE_RESULT };
 	struct buf error = BUF_INIT(ERROR_MAX);
@@ -76,7 +87,7 @@ static void work(const struct rewriter *r)
 	base.dir = r->dir;
 	base.progress = send_progress;
 	base.progress_arg = NULL;
-	child_take_leftovers();
+	background_begin(&background, class, give_up);
 	message.result = rebuild_base(r->options, &base, str_make(r->extra, r->order.extra_bytes),
 				      &message.bytes, &error);
 	if (message.result < 0)
@@ -96,11 +107,13 @@ static void take_order(struct rewriter *r, pid_t worker)
 	_exit(0);
 }
 
-/* Only the worker has the other end of `alive`, which is closed when the worker ends. */
-static void watch(struct rewriter *r, pid_t worker, int alive)
+/* Only the worker has the other end of `alive`, which is closed when the worker ends. Returns
+ * whether it starved. */
+static bool watch(struct rewriter *r, pid_t worker, int alive)
 {
 	struct pollfd fds[] = { { .fd = alive, .events = POLLIN },
 				{ .fd = CHILD_FD, .events = POLLIN } };
+	int status = 0;
 
 	for (;;) {
 		if (poll(fds, 2, -1) < 0)
@@ -111,12 +124,24 @@ static void watch(struct rewriter *r, pid_t worker, int alive)
 		if (r->order.is_cancelled)
 			kill(worker, SIGKILL);
 	}
-	waitpid(worker, NULL, 0);
+	waitpid(worker, &status, 0);
+	return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_STARVED;
 }
 
-static int employ(struct rewriter *r)
+/* Remove what a worker has left. */
+static void clean_up(const struct rewriter *r)
+{
+	char path[JOURNAL_PATH_MAX];
+
+	journal_base_path(path, r->dir, r->order.base.number);
+	unlink(path);
+}
+
+/* Returns whether the worker starved, or a negative errno. */
+static int employ(struct rewriter *r, enum background_class class)
 {
 	pid_t self = getpid(), worker;
+	bool starved = false;
 	int alive[2];
 
 	if (pipe(alive) < 0)
@@ -125,14 +150,29 @@ static int employ(struct rewriter *r)
 	if (worker == 0) {
 		close(alive[0]);
 		if (child_begin("qlessd-rewrite", self))
-			work(r);
+			work(r, class);
 		_exit(0);
 	}
 	close(alive[1]);
 	if (worker > 0)
-		watch(r, worker, alive[0]);
+		starved = watch(r, worker, alive[0]);
 	close(alive[0]);
-	return worker < 0 ? -errno : 0;
+	return worker < 0 ? -errno : starved;
+}
+
+/* Employ a worker, and another one with the next class if that one starves. A process without
+ * privileges cannot leave SCHED_IDLE or lower its nice value, but this process never had them
+ * changed. */
+static int make_base(struct rewriter *r)
+{
+	enum background_class class = BACKGROUND_IDLE;
+	int rc = employ(r, class);
+
+	while (rc > 0 && !r->order.is_cancelled && class < BACKGROUND_FAIR) {
+		clean_up(r);
+		rc = employ(r, ++class);
+	}
+	return rc < 0 ? rc : 0;
 }
 
 static void serve(struct rewriter *r)
@@ -144,7 +184,7 @@ static void serve(struct rewriter *r)
 		/* The owner may cancel before it has heard that the order is over. */
 		if (r->order.is_cancelled)
 			continue;
-		over.result = employ(r);
+		over.result = make_base(r);
 		send_message(&over);
 	}
 }

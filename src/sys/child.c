@@ -1,13 +1,10 @@
 #include "sys/child.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Nice value to add: with few processors, the child gets about a tenth of one, and idle time. */
-#define CHILD_NICE 10
 /* The highest score: the kernel kills this process first when memory runs out. */
 #define OOM_SCORE "1000"
 
@@ -52,7 +49,7 @@ void child_keep_fd(int fd)
 
 /* Best effort. After a change of user, only root may write the file unless the process is dumpable.
  * A failure has no consequence that the caller could act on. */
-static void be_killed_first(void)
+void child_be_killed_first(void)
 {
 	int dumpable = prctl(PR_GET_DUMPABLE), fd;
 
@@ -63,19 +60,4 @@ static void be_killed_first(void)
 		close(fd);
 	}
 	prctl(PR_SET_DUMPABLE, dumpable);
-}
-
-void child_step_back(void)
-{
-	(void)!nice(CHILD_NICE);
-	be_killed_first();
-}
-
-void child_take_leftovers(void)
-{
-	struct sched_param none = { 0 };
-
-	if (sched_setscheduler(0, SCHED_IDLE, &none) < 0)
-		(void)!nice(CHILD_NICE);
-	be_killed_first();
 }

@@ -15,12 +15,7 @@ bool child_begin(const char *name, pid_t parent);
 #define CHILD_FD 3
 void child_keep_fd(int fd);
 
-/* Give other processes priority: the child gets about a tenth of a busy processor, and idle time.
- * The kernel kills it first when memory runs out. */
-void child_step_back(void);
-
-/* child_step_back() with idle time only, which may be none for long. Unlike with the lowest
- * priority, a process that wakes up never waits for the child to use up its time slice. */
-void child_take_leftovers(void);
+/* Have the kernel kill this process first when memory runs out. */
+void child_be_killed_first(void);
 
 #endif

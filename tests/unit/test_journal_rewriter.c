@@ -4,7 +4,12 @@
 #include "journal/rewriter.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "journal_fixture.h"
@@ -286,6 +291,90 @@ static void an_order_has_a_size_limit(void)
 	free(extra);
 }
 
+/* ---- on a crowded processor ---- */
+
+#define NOBODY 65534
+/* The snapshot of an order, and a file that a worker has begun. */
+#define ORDERED	   1
+#define BEGUN_NAME "base-00000001"
+
+/* In memory that the test shares with the workers. */
+struct workers {
+	volatile int count;
+	volatile bool found_a_file; /* that the worker before has begun */
+	volatile int policy;	    /* of the last one */
+};
+
+/* Begin a file, and need processor time until the class is not the lowest one. */
+static struct recovery_target need_time(void *arg)
+{
+	struct workers *workers = arg;
+	const char *path = tempdir_file(&dir, BEGUN_NAME);
+
+	workers->found_a_file |= access(path, F_OK) == 0;
+	workers->count++;
+	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	while (sched_getscheduler(0) == SCHED_IDLE)
+		;
+	workers->policy = sched_getscheduler(0);
+	raise(SIGKILL);
+	return (struct recovery_target){ 0 };
+}
+
+static pid_t fork_busy(void)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (volatile int i = 0;; i++)
+		;
+}
+
+/* Start a rewriter that may not raise priorities. It shares one processor with this process. */
+static void start_without_privileges(void)
+{
+	struct rlimit limit;
+	uid_t user = geteuid();
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET((size_t)sched_getcpu(), &one);
+	TEST_ASSERT_EQUAL_INT(0, sched_setaffinity(0, sizeof one, &one));
+	getrlimit(RLIMIT_NICE, &limit);
+	limit.rlim_cur = 0;
+	setrlimit(RLIMIT_NICE, &limit);
+	TEST_ASSERT_EQUAL_INT(0, chmod(dir.path, 0777));
+	TEST_ASSERT_EQUAL_INT(0, seteuid(user == 0 ? NOBODY : user));
+	start_rewriter(&odd);
+	TEST_ASSERT_EQUAL_INT(0, seteuid(user));
+}
+
+static void a_worker_that_starves_is_replaced_by_one_that_does_not(void)
+{
+	struct workers *workers = mmap(NULL, sizeof *workers, PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	cpu_set_t before;
+	pid_t busy;
+
+	TEST_ASSERT_TRUE(workers != MAP_FAILED);
+	TEST_ASSERT_EQUAL_INT(0, sched_getaffinity(0, sizeof before, &before));
+	odd.begin = need_time;
+	odd.arg = workers;
+	start_without_privileges();
+	busy = fork_busy();
+	TEST_ASSERT_EQUAL_INT(0, order(ORDERED, 1));
+	TEST_ASSERT_EQUAL_INT(-ECHILD, wait_for_end().result);
+	kill(busy, SIGKILL);
+	waitpid(busy, NULL, 0);
+	sched_setaffinity(0, sizeof before, &before);
+	TEST_ASSERT_EQUAL_INT(2, workers->count);
+	TEST_ASSERT_EQUAL_INT(SCHED_OTHER, workers->policy);
+	TEST_ASSERT_FALSE(workers->found_a_file);
+	munmap(workers, sizeof *workers);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -297,5 +386,6 @@ int main(int argc, char **argv)
 	RUN(the_owner_does_not_wait_for_a_stopped_rewriter);
 	RUN(an_order_fails_if_the_rewriter_is_gone);
 	RUN(an_order_has_a_size_limit);
+	RUN(a_worker_that_starves_is_replaced_by_one_that_does_not);
 	return UNIT_RESULT();
 }

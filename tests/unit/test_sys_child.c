@@ -1,19 +1,14 @@
 #include "sys/child.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "unit.h"
-
-/* The highest nice value. */
-#define NICEST 19
 
 void setUp(void)
 {
@@ -129,49 +124,32 @@ static void a_child_keeps_one_descriptor(void)
 	expect_in_child(keeps_one);
 }
 
-static bool steps_back(pid_t parent)
+static bool is_killed_first(pid_t parent)
 {
-	int before = getpriority(PRIO_PROCESS, 0);
-	int expected = before + 10 < NICEST ? before + 10 : NICEST;
-
 	(void)parent;
-	child_step_back();
-	return getpriority(PRIO_PROCESS, 0) == expected &&
-	       is_in_file("/proc/self/oom_score_adj", "1000\n");
+	child_be_killed_first();
+	return is_in_file("/proc/self/oom_score_adj", "1000\n");
 }
 
-static void a_child_has_low_priority_and_is_killed_first(void)
+static void a_child_is_killed_first(void)
 {
-	expect_in_child(steps_back);
+	expect_in_child(is_killed_first);
 }
 
 /* A process that was root is not dumpable, and its files in /proc belong to root. */
-static bool steps_back_as_another(pid_t parent)
+static bool is_killed_first_as_another(pid_t parent)
 {
 	int rc = geteuid() == 0 ? setresuid(65534, 65534, 65534) : prctl(PR_SET_DUMPABLE, 0);
 
 	(void)parent;
-	child_step_back();
+	child_be_killed_first();
 	return rc == 0 && prctl(PR_GET_DUMPABLE) == 0 &&
 	       is_in_file("/proc/self/oom_score_adj", "1000\n");
 }
 
 static void a_child_of_another_user_is_killed_first_as_well(void)
 {
-	expect_in_child(steps_back_as_another);
-}
-
-static bool takes_leftovers(pid_t parent)
-{
-	(void)parent;
-	child_take_leftovers();
-	return sched_getscheduler(0) == SCHED_IDLE &&
-	       is_in_file("/proc/self/oom_score_adj", "1000\n");
-}
-
-static void a_child_can_use_idle_time_only(void)
-{
-	expect_in_child(takes_leftovers);
+	expect_in_child(is_killed_first_as_another);
 }
 
 /* The process that will be killed sends its id and waits. */
@@ -213,9 +191,8 @@ int main(int argc, char **argv)
 	RUN(a_child_without_a_parent_does_not_start);
 	RUN(a_child_ignores_signals_for_its_parent);
 	RUN(a_child_keeps_one_descriptor);
-	RUN(a_child_has_low_priority_and_is_killed_first);
+	RUN(a_child_is_killed_first);
 	RUN(a_child_of_another_user_is_killed_first_as_well);
-	RUN(a_child_can_use_idle_time_only);
 	RUN(a_child_does_not_outlive_its_parent);
 	return UNIT_RESULT();
 }
