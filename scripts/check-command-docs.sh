@@ -13,7 +13,7 @@ manual=$1
 shift
 rows=$({
   echo '#define COMMAND(name, run, min, max, flags, cats, group, since, args, ...) ROW run name " " args'
-  echo '#define QUEUE(name, run, op, decode, forms, min, max, flags, group, args, ...) ROW run name " " args'
+  echo '#define QUEUE(name, run, op, decode, objects, forms, min, max, flags, group, args, ...) ROW run name " " args'
   cat "$@"
 } | ${CC:-cc} -E -P -x c - | tr '\n' ' ' | sed 's/ROW /\n/g' | awk '
   $1 !~ /^(NULL|command_help|cmd_refuse_.*)$/ && sub(/^[^"]*"/, "") {

@@ -66,6 +66,7 @@ struct acl *acl_new(const struct command_table *table)
 	acl->default_user = acl_user_new(table, default_name);
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		acl_rule_apply(acl->default_user, rules[i]);
+	acl_user_settle(acl->default_user);
 	insert_user(acl, acl->default_user);
 	return acl;
 }
@@ -127,6 +128,7 @@ bool acl_set_user(struct acl *acl, struct qless_str name, const struct qless_str
 			return false;
 		}
 	}
+	acl_user_settle(draft);
 	if (user == NULL) {
 		insert_user(acl, draft);
 	} else {

@@ -3,9 +3,12 @@
  *
  * This is a subset of Redis's access lists. A user is on or off, has passwords (only their SHA-256
  * is kept), and may run some commands. Rules are applied from left to right, each to the result of
- * the rules before it. There are no patterns for keys and channels: `~*`, `&*` and their names are
- * accepted because they change nothing; other patterns are refused. `resetkeys` and `resetchannels`
- * are accepted and change nothing, because most lists made for Redis begin with them.
+ * the rules before it.
+ *
+ * Patterns of keys limit a user to queues with certain names, and to the jobs in them. They also
+ * match the names of the ql:* keys. Patterns of channels limit what a user may publish and
+ * subscribe to. A user without any rule about keys may use all of them, unlike in Redis: users of
+ * older versions have no such rules. This module knows only names; permit.h decides about requests.
  */
 #ifndef COMMAND_ACL_H
 #define COMMAND_ACL_H
@@ -24,6 +27,7 @@ struct user;
 #define ACL_MAX_PASSWORDS      64 /* of one user */
 #define ACL_MAX_NAME_BYTES     256
 #define ACL_MAX_PASSWORD_BYTES 4096
+#define ACL_MAX_PATTERNS       256 /* of keys, and of channels, of one user */
 
 /* Returns a list with one user, `default`, which is on, needs no password and may run everything.
  * Borrows the table. */
@@ -35,7 +39,9 @@ void acl_free(struct acl *acl);
  * and `error` says which rule is wrong and why, as a sentence without a code word. The sentence
  * never contains a password.
  *
- * A new user is off, has no password and may run nothing. Pointers to a user stay valid until it is
+ * A new user is off, has no password and may run nothing. If the rules of a new user say nothing
+ * about keys, it may use all of them. If they say nothing about channels, either, it may use all
+ * channels; with patterns of keys alone, none. Pointers to a user stay valid until it is
  * deleted.
  */
 bool acl_set_user(struct acl *acl, struct qless_str name, const struct qless_str *rules, int count,
@@ -68,7 +74,33 @@ struct qless_str acl_user_name(const struct user *user);
 bool acl_may_run(const struct user *user, const struct command_table *table,
 		 const struct command *cmd);
 
-/* Whether the user may publish on a channel. The server publishes its events on channels that begin
+/* The answer to whether a user may run a command. */
+enum acl_answer {
+	ACL_NO,
+	ACL_YES,
+	ACL_LIMITED, /* on some keys and channels only; see permit.h */
+};
+
+enum acl_answer acl_judge(const struct user *user, const struct command_table *table,
+			  const struct command *cmd);
+
+/* The kinds of access to a key. */
+enum acl_access {
+	ACL_READ = 1 << 0,
+	ACL_WRITE = 1 << 1,
+};
+
+/* Whether the user may only use keys that match its patterns. */
+bool acl_limits_keys(const struct user *user);
+/* Whether the user may use a queue or a key of that name in these ways. */
+bool acl_may_use_key(const struct user *user, struct qless_str name, unsigned access);
+
+/* Whether the user may publish on a channel, or subscribe to it. */
+bool acl_may_use_channel(const struct user *user, struct qless_str channel);
+/* Whether the user may subscribe to a pattern. As in Redis, the user needs this very pattern. */
+bool acl_may_use_pattern(const struct user *user, struct qless_str pattern);
+
+/* Whether the user may publish events. The server publishes its events on channels that begin
  * with "ql:". A user may publish there only after the rule +@events, which +@all does not include:
  * subscribers take such messages for events. */
 bool acl_may_publish(const struct user *user, struct qless_str channel);
@@ -80,8 +112,11 @@ int acl_user_password_count(const struct user *user);
 /* Appends the rules that turn a new user, or any user after `reset`, into this one. ACL LIST shows
  * them and acl_set_user() takes them, without "user" and the name. Equal users give equal text. */
 void acl_describe(const struct user *user, struct buf *out);
-/* Appends the part of acl_describe() that is about commands. */
+/* Append the parts of acl_describe() that are about commands, keys and channels. The parts about
+ * keys and channels are empty if the user may use none. */
 void acl_describe_commands(const struct user *user, struct buf *out);
+void acl_describe_keys(const struct user *user, struct buf *out);
+void acl_describe_channels(const struct user *user, struct buf *out);
 /* Appends the SHA-256 of one of the passwords, in hexadecimal. */
 void acl_describe_password(const struct user *user, int index, struct buf *out);
 

@@ -25,9 +25,8 @@ static const char error_no_such_password[] =
 	"The password you are trying to remove from the user does not exist";
 static const char error_password_length[] = "The password is empty or longer than 4096 bytes";
 static const char error_passwords[] = "The user has 64 passwords already";
-static const char error_pattern[] =
-	"Patterns of keys and channels other than '*' are not supported";
-static const char error_selector[] = "Selectors are not supported";
+static const char error_selector[] =
+	"Selectors are not supported: give all rules to the user itself";
 
 static_assert(ACL_MAX_PASSWORD_BYTES == 4096, "named in error_password_length");
 static_assert(ACL_MAX_PASSWORDS == 64, "named in error_passwords");
@@ -78,6 +77,8 @@ void acl_user_free(struct user *user)
 	free(user->passwords);
 	free(user->allowed);
 	free(user->choices);
+	acl_patterns_done(&user->keys);
+	acl_patterns_done(&user->channels);
 	free(user);
 }
 
@@ -99,6 +100,20 @@ void acl_user_copy(struct user *to, const struct user *from)
 	to->choices = mem_realloc_array(to->choices, choices + 1, sizeof(*to->choices));
 	if (choices != 0)
 		memcpy(to->choices, from->choices, choices * sizeof(*to->choices));
+	acl_patterns_copy(&to->keys, &from->keys);
+	acl_patterns_copy(&to->channels, &from->channels);
+	to->is_limited = from->is_limited;
+}
+
+void acl_user_settle(struct user *user)
+{
+	if (!user->keys.is_decided)
+		acl_patterns_allow_all(&user->keys);
+	if (!user->channels.is_decided && user->keys.all)
+		acl_patterns_allow_all(&user->channels);
+	if (!user->channels.is_decided)
+		acl_patterns_allow_none(&user->channels);
+	user->is_limited = !user->keys.all || !user->channels.all;
 }
 
 bool acl_may_run(const struct user *user, const struct command_table *table,
@@ -107,6 +122,14 @@ bool acl_may_run(const struct user *user, const struct command_table *table,
 	unsigned row = (unsigned)command_table_index(table, cmd);
 
 	return (user->allowed[row / WORD_BITS] >> (row % WORD_BITS) & 1) != 0;
+}
+
+enum acl_answer acl_judge(const struct user *user, const struct command_table *table,
+			  const struct command *cmd)
+{
+	if (!acl_may_run(user, table, cmd))
+		return ACL_NO;
+	return user->is_limited ? ACL_LIMITED : ACL_YES;
 }
 
 bool acl_may_publish(const struct user *user, struct qless_str channel)
@@ -306,10 +329,31 @@ static void rule_reset(struct user *u)
 	rule_off(u);
 	rule_resetpass(u);
 	rule_nocommands(u);
+	acl_patterns_forget(&u->keys);
+	acl_patterns_forget(&u->channels);
 }
 
-/* Lists made for Redis contain these rules. They are about keys and channels, which have no
- * permissions here. */
+static void rule_allkeys(struct user *u)
+{
+	acl_patterns_allow_all(&u->keys);
+}
+
+static void rule_resetkeys(struct user *u)
+{
+	acl_patterns_allow_none(&u->keys);
+}
+
+static void rule_allchannels(struct user *u)
+{
+	acl_patterns_allow_all(&u->channels);
+}
+
+static void rule_resetchannels(struct user *u)
+{
+	acl_patterns_allow_none(&u->channels);
+}
+
+/* Lists made for Redis contain these rules. There are no payloads to sanitize, and no selectors. */
 static void rule_nothing(struct user *u)
 {
 	(void)u;
@@ -326,12 +370,11 @@ static const struct {
 	{ "allcommands", rule_allcommands },
 	{ "nocommands", rule_nocommands },
 	{ "reset", rule_reset },
-	{ "allkeys", rule_nothing },
-	{ "resetkeys", rule_nothing },
-	{ "~*", rule_nothing },
-	{ "allchannels", rule_nothing },
-	{ "resetchannels", rule_nothing },
-	{ "&*", rule_nothing },
+	{ "allkeys", rule_allkeys },
+	{ "resetkeys", rule_resetkeys },
+	{ "allchannels", rule_allchannels },
+	{ "resetchannels", rule_resetchannels },
+	{ "clearselectors", rule_nothing },
 	{ "sanitize-payload", rule_nothing },
 	{ "skip-sanitize-payload", rule_nothing },
 };
@@ -363,8 +406,9 @@ const char *acl_rule_apply(struct user *user, struct qless_str rule)
 		return apply_password(user, rule.ptr[0], rest);
 	case '~':
 	case '%':
+		return acl_rule_apply_key(user, rule);
 	case '&':
-		return error_pattern;
+		return acl_rule_apply_channel(user, rule);
 	case '(':
 		return error_selector;
 	default:
@@ -403,6 +447,14 @@ void acl_describe(const struct user *user, struct buf *out)
 		buf_printf(out, " #");
 		acl_describe_password(user, i, out);
 	}
-	buf_printf(out, " ~* &* ");
+	buf_append_char(out, ' ');
+	if (user->keys.all || user->keys.count != 0)
+		acl_describe_keys(user, out);
+	else
+		buf_printf(out, "resetkeys");
+	buf_printf(out, user->channels.all ? " " : " resetchannels ");
+	acl_describe_channels(user, out);
+	if (user->channels.all || user->channels.count != 0)
+		buf_append_char(out, ' ');
 	acl_describe_commands(user, out);
 }

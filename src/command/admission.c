@@ -5,7 +5,9 @@
 
 #include "command/acl.h"
 #include "command/classic.h"
+#include "command/databases.h"
 #include "command/handlers.h"
+#include "command/permit.h"
 #include "command/table.h"
 #include "resp/reply.h"
 #include "util/minmax.h"
@@ -145,6 +147,28 @@ static bool waits_for_sync(const struct request *req)
 	return is_recorded(req);
 }
 
+/* Checks the queues, jobs, keys and channels that the request names. A command that is only queued
+ * may name jobs that the commands before it make. EXEC checks those. */
+static __attribute__((noinline)) enum verdict_kind decide_objects(const struct request *req)
+{
+	const struct object_request request = { req->row, req->form, req->args, req->nargs };
+	struct permit_query query = { .user = req->session->user, .engine = req->engine };
+
+	query.names_only =
+		req->txn != NULL && req->form == REQUEST_NATIVE && (req->row->flags & CMD_TXN) == 0;
+	if (query.engine == NULL && req->env->databases != NULL)
+		query.engine = databases_peek(req->env->databases, req->session->db);
+	switch (permit_request(&query, &request, &req->env->scratch->denied)) {
+	case PERMIT_YES:
+		break;
+	case PERMIT_NO_KEY:
+		return VERDICT_NO_KEY;
+	case PERMIT_NO_CHANNEL:
+		return VERDICT_NO_CHANNEL;
+	}
+	return VERDICT_RUN;
+}
+
 /* Checks the user. */
 static inline enum verdict_kind decide_user(const struct request *req)
 {
@@ -154,9 +178,15 @@ static inline enum verdict_kind decide_user(const struct request *req)
 		return VERDICT_RUN;
 	if (req->session->user == NULL)
 		return VERDICT_NOT_AUTHENTICATED;
-	if (!acl_may_run(req->session->user, req->env->table, req->row))
+	switch (acl_judge(req->session->user, req->env->table, req->row)) {
+	case ACL_NO:
 		return VERDICT_NOT_PERMITTED;
-	return VERDICT_RUN;
+	case ACL_YES:
+		return VERDICT_RUN;
+	case ACL_LIMITED:
+		break;
+	}
+	return decide_objects(req);
 }
 
 /* Checks the state of the client and of the server. This concerns the client's own commands, not
@@ -246,10 +276,17 @@ struct verdict admission_decide_queued(struct request *req)
 		now = conditions_of(req);
 		req->is_still = has_to_be_still(req, &now);
 	}
-	if (req->session->user == NULL ||
-	    !acl_may_run(req->session->user, req->env->table, req->row))
+	if (req->session->user == NULL)
 		return verdict_of(VERDICT_NO_LONGER_PERMITTED);
-	return run;
+	switch (acl_judge(req->session->user, req->env->table, req->row)) {
+	case ACL_NO:
+		return verdict_of(VERDICT_NO_LONGER_PERMITTED);
+	case ACL_YES:
+		return run;
+	case ACL_LIMITED:
+		break;
+	}
+	return verdict_of(decide_objects(req));
 }
 
 struct verdict admission_decide_exec(const struct request *req)
@@ -259,6 +296,32 @@ struct verdict admission_decide_exec(const struct request *req)
 }
 
 /* ---- refusals ---- */
+
+#define NO_KEY "NOPERM No permissions to access a key"
+
+static void report_denial(const struct request *req, enum denial reason, struct qless_str object)
+{
+	if (req->env->denied != NULL)
+		req->env->denied(req->env->user_gone_arg, req, reason, object);
+}
+
+static void report_refusal(const struct request *req, const struct verdict *verdict)
+{
+	switch (verdict->kind) {
+	case VERDICT_NOT_PERMITTED:
+	case VERDICT_NO_LONGER_PERMITTED:
+		report_denial(req, DENIAL_COMMAND, str_from(req->row->name));
+		break;
+	case VERDICT_NO_KEY:
+		report_denial(req, DENIAL_KEY, buf_str(&req->env->scratch->denied));
+		break;
+	case VERDICT_NO_CHANNEL:
+		report_denial(req, DENIAL_CHANNEL, buf_str(&req->env->scratch->denied));
+		break;
+	default:
+		break;
+	}
+}
 
 /* Appends the error line: a code, and a sentence. */
 static void describe(const struct request *req, const struct verdict *verdict, struct buf *line)
@@ -294,6 +357,12 @@ static void describe(const struct request *req, const struct verdict *verdict, s
 			   "NOPERM ACLs rules changed between the moment the transaction was "
 			   "accumulated and the EXEC call. No permission to run '%s'",
 			   name);
+		return;
+	case VERDICT_NO_KEY:
+		buf_printf(line, NO_KEY);
+		return;
+	case VERDICT_NO_CHANNEL:
+		buf_printf(line, "NOPERM No permissions to access a channel");
 		return;
 	case VERDICT_READ_ONLY:
 		buf_printf(line, "ERR Write commands are not allowed from read-only scripts.");
@@ -335,13 +404,17 @@ static struct qless_str without_code(struct qless_str line)
 					   : line;
 }
 
-/* In scripts two refusals have other texts, as in Redis. */
+/* In scripts some refusals have other texts, as in Redis. */
 static void refuse_in_script(struct request *req, const struct verdict *verdict,
 			     struct qless_str line)
 {
 	if (verdict->kind == VERDICT_NOT_PERMITTED)
 		classic_write_store_error(req, STR("The user executing the script can't run this "
 						   "command or subcommand"));
+	else if (verdict->kind == VERDICT_NO_KEY)
+		classic_write_store_error(req, STR("The user executing the script can't access at "
+						   "least one of the keys mentioned in the "
+						   "command"));
 	else if (verdict->kind == VERDICT_READ_ONLY)
 		classic_write_store_error(req, without_code(line));
 	else
@@ -354,6 +427,7 @@ void admission_refuse(struct request *req, const struct verdict *verdict)
 	struct qless_str line;
 
 	assert(verdict_is_refusal(verdict));
+	report_refusal(req, verdict);
 	buf_clear(error);
 	describe(req, verdict, error);
 	line = buf_str(error);
@@ -366,4 +440,14 @@ void admission_refuse(struct request *req, const struct verdict *verdict)
 	} else {
 		reply_error_line(req->reply, line);
 	}
+}
+
+bool admission_check_jid(struct request *req, const struct user *viewer, struct qless_str jid,
+			 unsigned access)
+{
+	if (viewer == NULL || permit_jid(viewer, req->engine, jid, access))
+		return true;
+	report_denial(req, DENIAL_KEY, jid);
+	classic_write_refusal(req, STR(NO_KEY));
+	return false;
 }

@@ -25,6 +25,8 @@ enum verdict_kind {
 	VERDICT_NOT_AUTHENTICATED,   /* the client has not authenticated */
 	VERDICT_NOT_PERMITTED,	     /* the user may not run the command */
 	VERDICT_NO_LONGER_PERMITTED, /* the user lost the permission after the command was queued */
+	VERDICT_NO_KEY,		     /* the user may not use a queue, job or key that it names */
+	VERDICT_NO_CHANNEL,	     /* the user may not use a channel that it names */
 	VERDICT_READ_ONLY,	     /* the command writes, but its script only reads */
 	VERDICT_MEMORY,		     /* the command needs memory, and maxmemory is exceeded */
 	VERDICT_SUBSCRIBED,	     /* a subscribed client may not run it */
@@ -61,5 +63,10 @@ struct verdict admission_decide_exec(const struct request *req);
 
 /* Replies with a refusal. */
 void admission_refuse(struct request *req, const struct verdict *verdict);
+
+/* Whether a command that answers for each of its jids may use a job. Otherwise writes the refusal
+ * as the answer for that jid. The viewer is that of permit_viewer(). */
+bool admission_check_jid(struct request *req, const struct user *viewer, struct qless_str jid,
+			 unsigned access);
 
 #endif

@@ -3,6 +3,8 @@
  */
 #include "command/classic_int.h"
 
+#include "command/admission.h"
+#include "command/permit.h"
 #include "util/mem.h"
 
 /* ---- multiput ---- */
@@ -189,6 +191,7 @@ int decode_multicomplete(struct request *req, struct operation *op)
 int classic_multicomplete(struct request *req)
 {
 	struct operation_outcome outcome = { .changed = false };
+	const struct user *viewer = permit_viewer(req);
 	struct operation_names jobs;
 	struct operation op;
 	size_t part = 0;
@@ -201,6 +204,8 @@ int classic_multicomplete(struct request *req)
 		return rc;
 	reply_array(req->reply, jobs.count / 2);
 	for (i = 0; i < jobs.count; i += 2) {
+		if (!admission_check_jid(req, viewer, jobs.items[i], ACL_WRITE))
+			continue;
 		rc = add_completion(req, jobs.items + i, &op);
 		if (rc == 0)
 			rc = request_run_part(req, &op, part++, &outcome);
@@ -229,9 +234,19 @@ int decode_multiheartbeat(struct request *req, struct operation *op)
 	return rc;
 }
 
+/* Adds a jid to the operation, and returns its place there. */
+static size_t keep_jid(struct request *req, struct operation *op, struct qless_str jid)
+{
+	struct qless_str *texts = req->scratch->decoded.texts;
+
+	texts[op->heartbeat_many.jids.count] = jid;
+	return op->heartbeat_many.jids.count++;
+}
+
 int classic_multiheartbeat(struct request *req)
 {
 	struct operation_outcome outcome = { .changed = false };
+	const struct user *viewer = permit_viewer(req);
 	struct operation op;
 	size_t i;
 	int rc = decode_multiheartbeat(req, &op);
@@ -240,9 +255,21 @@ int classic_multiheartbeat(struct request *req)
 		rc = request_check_jobs(req, req->nargs - 1);
 	if (rc < 0)
 		return rc;
+	/* The operation has only the jobs that the user may use. */
+	if (viewer != NULL) {
+		request_lists(req)->texts =
+			mem_realloc_array(NULL, req->nargs, sizeof(req->args[0]));
+		op.heartbeat_many.jids = (struct operation_names){ req->scratch->decoded.texts, 0 };
+	}
 	reply_array(req->reply, req->nargs - 1);
 	for (i = 0; i < req->nargs - 1; i++) {
-		rc = request_run_part(req, &op, i, &outcome);
+		size_t part = i;
+
+		if (!admission_check_jid(req, viewer, req->args[i + 1], ACL_WRITE))
+			continue;
+		if (viewer != NULL)
+			part = keep_jid(req, &op, req->args[i + 1]);
+		rc = request_run_part(req, &op, part, &outcome);
 		if (rc == 0)
 			answer_integer(req, outcome.expires);
 		else

@@ -3,6 +3,7 @@
  */
 #include "command/classic_int.h"
 
+#include "command/permit.h"
 #include "util/json.h"
 #include "util/num.h"
 
@@ -31,6 +32,7 @@ static void append_option(struct buf *json, const struct dialect *dialect,
 static int reply_all(struct request *req)
 {
 	const struct dialect *dialect = req->dialect;
+	const struct user *viewer = permit_viewer(req);
 	struct buf *json = request_json_buf(req);
 	struct qless_option option;
 	size_t cursor = 0;
@@ -40,7 +42,8 @@ static int reply_all(struct request *req)
 			append_option(json, dialect, &option);
 	}
 	while (qless_config_next(req->engine, &cursor, &option)) {
-		if (option.is_set && !dialect_lists_option(dialect, option.name))
+		if (option.is_set && !dialect_lists_option(dialect, option.name) &&
+		    permit_shows_option(viewer, option.name))
 			append_option(json, dialect, &option);
 	}
 	buf_append_str(json, json->len == 0 ? STR("{}") : STR("}"));

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "command/permit.h"
+
 #define NO_JID	 "Job(): no jid provided"
 #define NO_QUEUE "Queue(): no queue name provided"
 
@@ -90,6 +92,7 @@ int classic_get(struct request *req)
 
 int classic_multiget(struct request *req)
 {
+	const struct user *viewer = permit_viewer(req);
 	struct job_reply reply;
 	size_t i;
 	int rc = request_check_jobs(req, req->nargs);
@@ -100,7 +103,9 @@ int classic_multiget(struct request *req)
 	for (i = 0; i < req->nargs; i++) {
 		const struct qless_job *job = qless_get(req->engine, req->args[i]);
 
-		if (job != NULL && !add_job(&reply, job))
+		if (job == NULL || !permit_shows_job(viewer, req->engine, job))
+			continue;
+		if (!add_job(&reply, job))
 			break;
 	}
 	return end_jobs(&reply);

@@ -1,7 +1,10 @@
 /*
  * Queue commands on queues, failures, statistics and workers.
  */
-#include "command/classic_int.h"
+#include "command/classic_viewer.h"
+
+#include <stdlib.h>
+
 #include "command/listing.h"
 
 #include "util/json.h"
@@ -62,6 +65,7 @@ int classic_queues(struct request *req)
 {
 	struct buf *json = request_json_buf(req);
 	const struct qless_queue_counts *all;
+	const struct user *viewer = permit_viewer(req);
 	struct qless_queue_counts counts;
 	size_t count;
 	size_t begin;
@@ -79,6 +83,8 @@ int classic_queues(struct request *req)
 	for (i = 0; i < count; i++) {
 		if (i + AHEAD < count)
 			__builtin_prefetch(all[i + AHEAD].name.ptr);
+		if (!permit_shows_queue(viewer, all[i].name))
+			continue;
 		json_next_item(json, begin);
 		counts = settle(req, all[i]);
 		append_counts(json, &counts);
@@ -226,6 +232,23 @@ static int reply_page(struct request *req, enum qless_listing listing, struct ql
 	return rc < 0 ? rc : answer_array(req, jids.items, jids.count);
 }
 
+/* Lists the complete jobs that a viewer may read. */
+static int reply_complete_jobs(struct request *req, const struct user *viewer,
+			       const struct classic_page *page)
+{
+	struct qless_list jids;
+	struct qless_str *kept;
+	int rc = qless_jobs(req->engine, req->now, QLESS_LIST_COMPLETE, STR(""), 0, VIEWER_ALL,
+			    &jids);
+
+	if (rc < 0)
+		return rc;
+	kept = viewer_page(viewer, req->engine, &jids, page);
+	rc = answer_array(req, jids.items, jids.count);
+	free(kept);
+	return rc;
+}
+
 int classic_jobs(struct request *req)
 {
 	const struct job_state *listing;
@@ -251,6 +274,8 @@ int classic_jobs(struct request *req)
 		rc = request_limit_page(req, offset, count, &page);
 	else
 		rc = request_index_page(req, offset, count, &page);
+	if (rc == 0 && listing->listing == QLESS_LIST_COMPLETE && permit_viewer(req) != NULL)
+		return reply_complete_jobs(req, permit_viewer(req), &page);
 	if (rc == 0 && listing->listing == QLESS_LIST_NOT_DUE)
 		rc = request_advance(req, QLESS_ADVANCE_QUEUE, queue, QLESS_ADVANCE_MAX);
 	return rc < 0 ? rc : reply_page(req, choose_list(req, listing->listing), queue, &page);
@@ -260,6 +285,7 @@ int classic_jobs(struct request *req)
 
 static int reply_failure_counts(struct request *req)
 {
+	const struct user *viewer = permit_viewer(req);
 	struct buf *json = request_json_buf(req);
 	struct qless_list groups;
 	const uint64_t *counts;
@@ -268,10 +294,16 @@ static int reply_failure_counts(struct request *req)
 	qless_failures(req->engine, &groups, &counts);
 	buf_append_char(json, '{');
 	for (i = 0; i < groups.count; i++) {
-		if (i > 0)
+		uint64_t count = counts[i];
+
+		if (viewer != NULL)
+			count = viewer_count_failed(viewer, req->engine, groups.items[i]);
+		if (count == 0)
+			continue;
+		if (json->len > 1)
 			buf_append_char(json, ',');
 		json_append_string(json, groups.items[i]);
-		add_number(json, STR(":"), (double)counts[i]);
+		add_number(json, STR(":"), (double)count);
 	}
 	buf_append_char(json, '}');
 	return answer_json(req);
@@ -315,8 +347,10 @@ static int list_failed(struct request *req, const struct view_range *range)
 
 int classic_failed(struct request *req)
 {
+	const struct user *viewer = permit_viewer(req);
 	struct view_range range;
 	struct buf *json = request_json_buf(req);
+	struct qless_str *kept = NULL;
 	struct classic_page page;
 	struct qless_list jids;
 	double start;
@@ -332,14 +366,20 @@ int classic_failed(struct request *req)
 	rc = request_index_page(req, start, limit, &page);
 	if (rc < 0)
 		return rc;
-	view_failed(req->engine, req->args[0], page.offset, page.count, &range);
-	if (range.count > LISTING_SHORT)
-		return list_failed(req, &range);
-	qless_failed(req->engine, req->args[0], page.offset, page.count, &jids);
+	if (viewer != NULL) {
+		qless_failed(req->engine, req->args[0], 0, VIEWER_ALL, &jids);
+		kept = viewer_page(viewer, req->engine, &jids, &page);
+	} else {
+		view_failed(req->engine, req->args[0], page.offset, page.count, &range);
+		if (range.count > LISTING_SHORT)
+			return list_failed(req, &range);
+		qless_failed(req->engine, req->args[0], page.offset, page.count, &jids);
+	}
 	buf_append_str(json, STR("{\"jobs\":"));
 	json_append_list(json, &jids, req->style->inner);
 	add_number(json, STR(",\"total\":"), (double)jids.total);
 	buf_append_char(json, '}');
+	free(kept);
 	return answer_json(req);
 }
 
@@ -369,7 +409,14 @@ static int answer_unfail(struct request *req, const struct operation *op,
 
 int classic_unfail(struct request *req)
 {
-	return request_operation(req, decode_unfail, answer_unfail);
+	const struct user *viewer = permit_viewer(req);
+	struct operation op;
+	int rc;
+
+	if (viewer == NULL)
+		return request_operation(req, decode_unfail, answer_unfail);
+	rc = decode_unfail(req, &op);
+	return rc < 0 ? rc : viewer_unfail(req, viewer, &op);
 }
 
 /* ---- lists of names ---- */
@@ -426,7 +473,8 @@ int classic_worker_deregister(struct request *req)
 
 /* ---- workers ---- */
 
-/* Append the days of a worker. The reference does not have them, so only the native form does. */
+/* Append the days of a worker. The reference does not have them, so only the native form does. They
+ * count the jobs of all queues, so a user that may not see all of them sees none. */
 static void append_days(struct request *req, struct buf *json, struct qless_str worker)
 {
 	struct qless_worker_day day;
@@ -435,7 +483,8 @@ static void append_days(struct request *req, struct buf *json, struct qless_str 
 
 	buf_append_str(json, STR(",\"days\":"));
 	begin = json_begin_list(json);
-	while (qless_worker_next_day(req->engine, worker, &cursor, &day)) {
+	while (permit_viewer(req) == NULL &&
+	       qless_worker_next_day(req->engine, worker, &cursor, &day)) {
 		json_next_item(json, begin);
 		add_number(json, STR("{\"day\":"), day.day);
 		add_number(json, STR(",\"popped\":"), (double)day.popped);
@@ -449,6 +498,8 @@ static void append_days(struct request *req, struct buf *json, struct qless_str 
 
 static int reply_worker(struct request *req)
 {
+	const struct user *viewer = permit_viewer(req);
+	struct qless_str *kept_jobs = NULL, *kept_stalled = NULL;
 	struct buf *json = request_json_buf(req);
 	struct qless_list jobs;
 	struct qless_list stalled;
@@ -458,6 +509,10 @@ static int reply_worker(struct request *req)
 		rc = qless_worker_jobs(req->engine, req->now, req->args[0], &jobs, &stalled);
 	if (rc < 0)
 		return rc;
+	if (viewer != NULL) {
+		kept_jobs = viewer_keep(viewer, req->engine, &jobs, ACL_READ);
+		kept_stalled = viewer_keep(viewer, req->engine, &stalled, ACL_READ);
+	}
 	buf_append_str(json, STR("{\"stalled\":"));
 	json_append_list(json, &stalled, req->style->inner);
 	buf_append_str(json, STR(",\"jobs\":"));
@@ -465,6 +520,8 @@ static int reply_worker(struct request *req)
 	if (req->form == REQUEST_NATIVE)
 		append_days(req, json, req->args[0]);
 	buf_append_char(json, '}');
+	free(kept_jobs);
+	free(kept_stalled);
 	return answer_json(req);
 }
 
@@ -526,6 +583,8 @@ int classic_workers(struct request *req)
 	rc = request_advance(req, QLESS_ADVANCE_WORKERS, STR(""), INT64_MAX);
 	if (rc < 0)
 		return rc;
+	if (permit_viewer(req) != NULL)
+		return viewer_workers(req, permit_viewer(req));
 	total = skiplist_count(view_workers(req->engine));
 	if (total > LISTING_SHORT)
 		return list_workers(req, total);

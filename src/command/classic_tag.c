@@ -1,7 +1,10 @@
 /*
  * Queue commands on tags and tracking.
  */
-#include "command/classic_int.h"
+#include "command/classic_viewer.h"
+
+#include <stdlib.h>
+
 #include "command/listing.h"
 
 #include "util/json.h"
@@ -71,8 +74,10 @@ static int list_many_tagged(struct request *req, const struct view_range *range)
 
 static int list_tagged(struct request *req)
 {
+	const struct user *viewer = permit_viewer(req);
 	struct view_range range;
 	struct buf *json = request_json_buf(req);
+	struct qless_str *kept = NULL;
 	struct classic_page page;
 	struct qless_list jids;
 	struct qless_str tag;
@@ -86,20 +91,28 @@ static int list_tagged(struct request *req)
 		rc = request_index_page(req, offset, count, &page);
 	if (rc < 0)
 		return rc;
-	view_tagged(req->engine, tag, page.offset, page.count, &range);
-	if (range.count > LISTING_SHORT)
-		return list_many_tagged(req, &range);
-	qless_tagged(req->engine, tag, page.offset, page.count, &jids);
+	if (viewer != NULL) {
+		qless_tagged(req->engine, tag, 0, VIEWER_ALL, &jids);
+		kept = viewer_page(viewer, req->engine, &jids, &page);
+	} else {
+		view_tagged(req->engine, tag, page.offset, page.count, &range);
+		if (range.count > LISTING_SHORT)
+			return list_many_tagged(req, &range);
+		qless_tagged(req->engine, tag, page.offset, page.count, &jids);
+	}
 	buf_append_str(json, STR("{\"jobs\":"));
 	json_append_list(json, &jids, req->style->inner);
 	buf_append_str(json, STR(",\"total\":"));
 	json_append_number(json, (double)jids.total);
 	buf_append_char(json, '}');
+	free(kept);
 	return answer_json(req);
 }
 
 static int list_top(struct request *req)
 {
+	const struct user *viewer = permit_viewer(req);
+	struct qless_str *kept = NULL;
 	struct classic_page page;
 	struct qless_list tags;
 	double offset;
@@ -110,8 +123,12 @@ static int list_top(struct request *req)
 		rc = request_limit_page(req, offset, count, &page);
 	if (rc < 0)
 		return rc;
-	qless_top_tags(req->engine, page.offset, page.count, &tags);
+	if (viewer == NULL)
+		qless_top_tags(req->engine, page.offset, page.count, &tags);
+	else
+		kept = viewer_top_tags(viewer, req->engine, &page, &tags);
 	json_append_list(request_json_buf(req), &tags, req->style->whole);
+	free(kept);
 	return answer_json(req);
 }
 
@@ -166,12 +183,15 @@ static void begin_tracked(struct listing *l, struct request *req)
 static size_t write_tracked(struct listing *l, struct request *req, const struct skiplist *list,
 			    const struct skipnode *node)
 {
+	const struct user *viewer = permit_viewer(req);
 	struct qless_str jid = list->member(node);
 	const struct qless_job *job = qless_get(req->engine, jid);
 
-	if (job == NULL && l->part == TRACKED_EXPIRED)
+	/* Nothing tells the queue of a job that is gone. */
+	if (job == NULL && l->part == TRACKED_EXPIRED && viewer == NULL)
 		json_append_string(listing_next_json(l, req), jid);
-	else if (job != NULL && l->part == TRACKED_JOBS)
+	else if (job != NULL && l->part == TRACKED_JOBS &&
+		 permit_shows_job(viewer, req->engine, job))
 		json_append_job(listing_next_json(l, req), job, req->style);
 	return 0;
 }

@@ -4,6 +4,8 @@
 #include "command/handlers.h"
 
 #include "command/acl.h"
+#include "command/databases.h"
+#include "command/permit.h"
 #include "command/table.h"
 #include "resp/reply.h"
 #include "util/buf.h"
@@ -65,31 +67,36 @@ static void write_user_passwords(struct reply *w, const struct user *user)
 	buf_done(&hex);
 }
 
+static void write_rules(struct reply *w, const char *name, const struct user *user,
+			void (*describe)(const struct user *user, struct buf *out))
+{
+	struct buf rules = BUF_INIT(BUF_NO_MAX);
+
+	describe(user, &rules);
+	reply_bulk(w, str_from(name));
+	reply_bulk(w, buf_str(&rules));
+	buf_done(&rules);
+}
+
 void cmd_acl_getuser(struct request *req)
 {
 	const struct user *user = acl_find(req->env->acl, req->args[0]);
 	struct reply *w = req->reply;
-	struct buf commands = BUF_INIT(BUF_NO_MAX);
 
 	if (user == NULL) {
 		reply_null(w);
 		return;
 	}
-	acl_describe_commands(user, &commands);
 	reply_map(w, 6);
 	reply_bulk(w, STR("flags"));
 	write_user_flags(w, user);
 	reply_bulk(w, STR("passwords"));
 	write_user_passwords(w, user);
-	reply_bulk(w, STR("commands"));
-	reply_bulk(w, buf_str(&commands));
-	reply_bulk(w, STR("keys"));
-	reply_bulk(w, STR("~*"));
-	reply_bulk(w, STR("channels"));
-	reply_bulk(w, STR("&*"));
+	write_rules(w, "commands", user, acl_describe_commands);
+	write_rules(w, "keys", user, acl_describe_keys);
+	write_rules(w, "channels", user, acl_describe_channels);
 	reply_bulk(w, STR("selectors"));
 	reply_array(w, 0);
-	buf_done(&commands);
 }
 
 /* A user whose name is a forgotten name's password would reveal it in every list of users. */
@@ -192,12 +199,52 @@ static void write_not_found(struct reply *w, const char *what, struct qless_str 
 	reply_errorf(w, "ERR", "%s '%.*s' not found", what, (int)quoted.len, quoted.ptr);
 }
 
-static void write_channel_denied(struct reply *w, struct qless_str channel)
+static void write_denied(struct reply *w, const char *kind, struct qless_str name)
 {
-	struct qless_str quoted = command_quote(channel);
+	struct qless_str quoted = command_quote(name);
 
-	reply_bulkf(w, "This user has no permissions to access the '%.*s' channel", (int)quoted.len,
-		    quoted.ptr);
+	reply_bulkf(w, "This user has no permissions to access the '%.*s' %s", (int)quoted.len,
+		    quoted.ptr, kind);
+}
+
+/* Answers whether the user may run a command on what the arguments name, in the state of now. */
+static void judge_objects(struct request *req, const struct user *user,
+			  const struct object_request *request)
+{
+	struct buf object = BUF_INIT(BUF_NO_MAX);
+	struct permit_query query = { .user = user };
+
+	if (req->env->databases != NULL)
+		query.engine = databases_peek(req->env->databases, req->session->db);
+	switch (permit_request(&query, request, &object)) {
+	case PERMIT_YES:
+		reply_ok(req->reply);
+		break;
+	case PERMIT_NO_KEY:
+		write_denied(req->reply, "key", buf_str(&object));
+		break;
+	case PERMIT_NO_CHANNEL:
+		write_denied(req->reply, "channel", buf_str(&object));
+		break;
+	}
+	buf_done(&object);
+}
+
+/* Answers whether the user may run a command, or the queue command that QLESS or a script names. */
+static void judge(struct request *req, const struct user *user, const struct command *cmd,
+		  const struct qless_str *args, size_t nargs)
+{
+	struct object_request request = { cmd, REQUEST_NATIVE, args, nargs };
+	const struct command_table *t = req->env->table;
+
+	objects_unwrap(t, &request);
+	if (!acl_may_run(user, t, cmd) || !acl_may_run(user, t, request.row))
+		reply_bulkf(req->reply, "This user has no permissions to run the '%s' command",
+			    acl_may_run(user, t, cmd) ? request.row->name : cmd->name);
+	else if (strcmp(cmd->name, "publish") == 0 && !acl_may_publish(user, args[0]))
+		write_denied(req->reply, "channel", args[0]);
+	else
+		judge_objects(req, user, &request);
 }
 
 void cmd_acl_dryrun(struct request *req)
@@ -218,13 +265,8 @@ void cmd_acl_dryrun(struct request *req)
 	else if (!command_takes(cmd, argc - name_args))
 		reply_errorf(req->reply, "ERR", "wrong number of arguments for '%s' command",
 			     cmd->name);
-	else if (!acl_may_run(user, t, cmd))
-		reply_bulkf(req->reply, "This user has no permissions to run the '%s' command",
-			    cmd->name);
-	else if (strcmp(cmd->name, "publish") == 0 && !acl_may_publish(user, argv[1]))
-		write_channel_denied(req->reply, argv[1]);
 	else
-		reply_ok(req->reply);
+		judge(req, user, cmd, argv + name_args, (size_t)(argc - name_args));
 }
 
 /* ACL LOAD and ACL SAVE. */
@@ -233,4 +275,12 @@ void cmd_acl_file(struct request *req)
 	reply_error(req->reply, "ERR",
 		    STR("There is no ACL file: users are lines of qlessd.conf. CONFIG REWRITE "
 			"saves them there"));
+}
+
+void cmd_acl_log(struct request *req)
+{
+	if (req->env->show_denials != NULL)
+		req->env->show_denials(req);
+	else
+		reply_array(req->reply, 0);
 }

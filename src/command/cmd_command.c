@@ -1,11 +1,13 @@
 /*
- * COMMAND: describes the table to clients, in the format of Redis 7. The queue commands have no
- * keys: their arguments name queues and jobs, and there is no cluster that would need keys.
+ * COMMAND: describes the table to clients, in the format of Redis 7. COMMAND INFO shows no keys of
+ * the queue commands, because there is no cluster that would need them. The keys of their requests
+ * are the queues that the arguments name: patterns of keys match these.
  */
 #include "command/handlers.h"
 
 #include <stdio.h>
 
+#include "command/objects.h"
 #include "command/table.h"
 #include "resp/reply.h"
 #include "util/glob.h"
@@ -237,52 +239,88 @@ void cmd_command_list(struct request *req)
 	reply_deferred_end(req->reply, &list, count);
 }
 
-/* Finds the row of the request that follows GETKEYS. If the request has no keys, replies with an
- * error and returns NULL. */
-static const struct command *find_request(struct request *req, int *ret_name_args)
-{
-	const struct command *cmd =
-		command_table_lookup(req->env->table, req->args, (int)req->nargs, ret_name_args);
-	const char *error = NULL;
+/* The keys of a request while they are written. */
+struct key_list {
+	struct reply *reply;
+	bool with_flags;
+	size_t count;
+};
 
-	if (cmd == NULL)
-		error = "Invalid command specified";
-	else if ((cmd->flags & (CMD_KEY_FIRST | CMD_KEYS_ALL)) == 0)
-		error = "The command has no key arguments";
-	else if (!command_takes(cmd, (int)req->nargs - *ret_name_args))
-		error = "Invalid number of arguments specified for command";
-	if (error == NULL)
-		return cmd;
-	reply_error(req->reply, "ERR", str_from(error));
-	return NULL;
-}
-
-/* Replies with the kind of access to a key, in the words of Redis. */
-static void write_key_flags(struct reply *w, const struct command *cmd)
+/* Writes the kind of access to a key, in the words of Redis. */
+static void write_key_flags(struct reply *w, unsigned access)
 {
-	bool writes = (cmd->flags & CMD_WRITE) != 0;
+	bool writes = (access & ACL_WRITE) != 0;
 
 	reply_set(w, 2);
 	reply_status(w, writes ? STR("RW") : STR("RO"));
 	reply_status(w, writes ? STR("update") : STR("access"));
 }
 
+static bool write_key(void *arg, const struct object *object)
+{
+	struct key_list *keys = arg;
+
+	if (object->kind != OBJECT_KEY && object->kind != OBJECT_QUEUE)
+		return true;
+	keys->count++;
+	if (keys->with_flags)
+		reply_array(keys->reply, 2);
+	reply_bulk(keys->reply, object->name);
+	if (keys->with_flags)
+		write_key_flags(keys->reply, object->access);
+	return true;
+}
+
+static bool has_key(void *arg, const struct object *object)
+{
+	bool *has = arg;
+
+	*has |= object->kind == OBJECT_KEY || object->kind == OBJECT_QUEUE;
+	return !*has;
+}
+
+/* Finds the request that follows GETKEYS. If it has no keys, replies with an error and returns
+ * false.
+ */
+static bool find_request(struct request *req, struct object_request *ret_request)
+{
+	int name_args;
+	const struct command *cmd =
+		command_table_lookup(req->env->table, req->args, (int)req->nargs, &name_args);
+	const char *error = NULL;
+	bool has = false;
+
+	if (cmd == NULL) {
+		error = "Invalid command specified";
+	} else if (!command_takes(cmd, (int)req->nargs - name_args)) {
+		error = (cmd->flags & (CMD_KEY_FIRST | CMD_KEYS_ALL)) != 0 || cmd->objects != NULL
+				? "Invalid number of arguments specified for command"
+				: "The command has no key arguments";
+	} else {
+		*ret_request = (struct object_request){ cmd, REQUEST_NATIVE, req->args + name_args,
+							req->nargs - (size_t)name_args };
+		objects_unwrap(req->env->table, ret_request);
+		objects_each(ret_request, has_key, &has);
+		if (!has)
+			error = "The command has no key arguments";
+	}
+	if (error == NULL)
+		return true;
+	reply_error(req->reply, "ERR", str_from(error));
+	return false;
+}
+
 static void write_keys(struct request *req, bool with_flags)
 {
-	int name_args, count;
-	const struct command *cmd = find_request(req, &name_args);
+	struct key_list keys = { .reply = req->reply, .with_flags = with_flags };
+	struct object_request request;
+	struct reply_deferred list;
 
-	if (cmd == NULL)
+	if (!find_request(req, &request))
 		return;
-	count = (cmd->flags & CMD_KEYS_ALL) != 0 ? (int)req->nargs - name_args : 1;
-	reply_array(req->reply, (size_t)count);
-	for (int i = 0; i < count; i++) {
-		if (with_flags)
-			reply_array(req->reply, 2);
-		reply_bulk(req->reply, req->args[name_args + i]);
-		if (with_flags)
-			write_key_flags(req->reply, cmd);
-	}
+	reply_deferred_begin(req->reply, &list, REPLY_ARRAY);
+	objects_each(&request, write_key, &keys);
+	reply_deferred_end(req->reply, &list, keys.count);
 }
 
 void cmd_command_getkeys(struct request *req)

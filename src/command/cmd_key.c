@@ -4,6 +4,7 @@
 #include "command/databases.h"
 #include "command/handlers.h"
 #include "command/key.h"
+#include "command/permit.h"
 #include "command/work.h"
 #include "util/buf.h"
 #include "util/container.h"
@@ -64,9 +65,19 @@ void cmd_randomkey(struct request *req)
 struct key_list {
 	struct reply *reply;
 	const struct key_scan *scan;
+	const struct user *viewer; /* NULL: sees all keys */
+	const struct qless *engine;
 	size_t seen;
 	size_t listed;
 };
+
+static struct key_list make_list(struct request *req, const struct key_scan *scan)
+{
+	return (struct key_list){ .reply = req->reply,
+				  .scan = scan,
+				  .viewer = permit_viewer(req),
+				  .engine = key_engine(req) };
+}
 
 static void list_key(void *arg, struct qless_str key, enum keyspace_type type)
 {
@@ -76,6 +87,8 @@ static void list_key(void *arg, struct qless_str key, enum keyspace_type type)
 	if (!key_scan_matches(list->scan, key) ||
 	    (list->scan->has_type &&
 	     !str_equal_nocase(list->scan->type, str_from(keyspace_type_name(type)))))
+		return;
+	if (list->viewer != NULL && !permit_key(list->viewer, list->engine, key, ACL_READ))
 		return;
 	list->listed++;
 	reply_bulk(list->reply, key);
@@ -94,7 +107,7 @@ static bool list_some_keys(struct work *work, struct request *req)
 {
 	struct keys_work *w = container_of(work, struct keys_work, work);
 	struct key_scan scan = { .has_pattern = true, .pattern = req->args[0] };
-	struct key_list list = { .reply = req->reply, .scan = &scan };
+	struct key_list list = make_list(req, &scan);
 	struct qless_str prefix = glob_prefix(scan.pattern);
 
 	if (!w->has_begun)
@@ -123,8 +136,10 @@ static void free_keys_work(struct work *work)
 /* Replies with the key if there is one with that name. */
 static void reply_key(struct request *req, struct qless_str name)
 {
+	const struct user *viewer = permit_viewer(req);
 	struct keyspace_key key;
-	bool exists = keyspace_find(key_engine(req), name, &key);
+	bool exists = keyspace_find(key_engine(req), name, &key) &&
+		      (viewer == NULL || permit_key(viewer, key_engine(req), name, ACL_READ));
 
 	reply_array(req->reply, exists);
 	if (exists)
@@ -158,7 +173,7 @@ void cmd_keys(struct request *req)
 void cmd_scan(struct request *req)
 {
 	struct key_scan scan;
-	struct key_list list = { .reply = req->reply, .scan = &scan };
+	struct key_list list = make_list(req, &scan);
 	struct qless_str prefix = STR("");
 	struct reply_deferred keys;
 	uint64_t steps = 0, max_steps;

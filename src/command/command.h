@@ -18,6 +18,7 @@
 
 #include "util/str.h"
 
+struct object_walk;
 struct operation;
 struct request;
 
@@ -47,6 +48,10 @@ enum command_flag {
 	CMD_EXEC = 1 << 19,	  /* runs the transaction; a refusal discards it */
 	CMD_LOGGED = 1 << 20,	  /* changes what the log records, and is no queue command */
 	CMD_NAMES = 1 << 21,	  /* its arguments are names; max-names-per-call limits them */
+	CMD_CHANNEL = 1 << 22,	  /* its first argument is a channel */
+	CMD_CHANNELS = 1 << 23,	  /* all its arguments are channels */
+	CMD_PATTERNS = 1 << 24,	  /* all its arguments are patterns of channels */
+	CMD_EVERYTHING = 1 << 25, /* about all queues: not for a user with patterns of keys */
 };
 
 /* Categories of permissions: the bit, and the name after the @. No command is in `events`, which
@@ -108,6 +113,8 @@ struct command {
 	/* Make an operation of the arguments, without a reply; NULL for a command that only reads.
 	 */
 	int (*decode)(struct request *req, struct operation *op);
+	/* Visits what the arguments name; see objects.h. NULL: the flags tell. */
+	bool (*objects)(const struct object_walk *walk);
 
 	int min_args;	     /* arguments after the name, and after that of the subcommand */
 	int max_args;	     /* or COMMAND_ANY_ARGS */

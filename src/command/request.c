@@ -17,6 +17,7 @@ void scratch_init(struct scratch *scratch)
 	buf_init(&scratch->json, BUF_NO_MAX);
 	buf_init(&scratch->error, BUF_NO_MAX);
 	buf_init(&scratch->line, BUF_NO_MAX);
+	buf_init(&scratch->denied, BUF_NO_MAX);
 }
 
 void scratch_free_decoded(struct scratch *scratch)
@@ -36,6 +37,7 @@ void scratch_done(struct scratch *scratch)
 	buf_done(&scratch->json);
 	buf_done(&scratch->error);
 	buf_done(&scratch->line);
+	buf_done(&scratch->denied);
 }
 
 void request_use_database(struct request *req, struct database *database)

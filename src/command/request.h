@@ -24,6 +24,7 @@
 
 struct acl;
 struct command_table;
+struct request;
 struct databases;
 struct database;
 struct dialect;
@@ -58,9 +59,10 @@ struct decoded {
 
 /* Buffers that requests use one after the other. The owner of the environment has one set. */
 struct scratch {
-	struct buf json;  /* a reply in JSON */
-	struct buf error; /* the text of an error */
-	struct buf line;  /* an error in its envelope */
+	struct buf json;   /* a reply in JSON */
+	struct buf error;  /* the text of an error */
+	struct buf line;   /* an error in its envelope */
+	struct buf denied; /* the queue, job, key or channel that the user may not use */
 	struct decoded decoded;
 };
 
@@ -84,6 +86,13 @@ struct session {
 	int proto;	       /* 2 or 3 */
 	bool subscribed;       /* to any channel or pattern */
 	struct qless_str peer; /* its address, for messages */
+};
+
+/* Permissions that a user may lack. */
+enum denial {
+	DENIAL_COMMAND,
+	DENIAL_KEY, /* a queue, a job, or a key */
+	DENIAL_CHANNEL,
 };
 
 /* Modes of CLIENT PAUSE. Each mode holds back more commands than the one before it. */
@@ -136,7 +145,13 @@ struct command_env {
 	void (*user_gone)(void *arg, const struct user *user);
 	/* Called after a user was changed or deleted. May be NULL. */
 	void (*user_changed)(void *arg, struct qless_str name);
-	void *user_gone_arg; /* argument of these two */
+	/* Called after a command was refused, or a part of it, because the user lacks a permission.
+	 * May be NULL. */
+	void (*denied)(void *arg, const struct request *req, enum denial reason,
+		       struct qless_str object);
+	void *user_gone_arg; /* argument of these three */
+	/* Handles ACL LOG. NULL: there is no such log. */
+	void (*show_denials)(struct request *req);
 	struct databases *databases;
 	struct scripts *scripts; /* scripts that clients have loaded */
 	struct scratch *scratch;

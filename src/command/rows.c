@@ -4,6 +4,7 @@
 
 #include "command/classic_int.h"
 #include "command/handlers.h"
+#include "command/objects.h"
 
 #define FORMS_ALL  (1U << REQUEST_NATIVE | 1U << REQUEST_QLESS | 1U << REQUEST_SCRIPT)
 #define FORMS_OURS (1U << REQUEST_NATIVE | 1U << REQUEST_QLESS)
@@ -11,21 +12,22 @@
 #define COUNT_OF(rows) (sizeof(rows) / sizeof((rows)[0]))
 
 static const struct command queue_rows[] = {
-#define QUEUE(name_, handler_, run_, decode_, forms_, min_, max_, flags_, group_, arguments_, \
-	      summary_, complexity_)                                                          \
-	{ .name = name_,                                                                      \
-	  .handler = handler_,                                                                \
-	  .run = run_,                                                                        \
-	  .decode = decode_,                                                                  \
-	  .forms = forms_,                                                                    \
-	  .min_args = min_,                                                                   \
-	  .max_args = max_,                                                                   \
-	  .flags = flags_,                                                                    \
-	  .categories = CAT_QLESS,                                                            \
-	  .group = group_,                                                                    \
-	  .since = "0.1.0",                                                                   \
-	  .arguments = arguments_,                                                            \
-	  .summary = summary_,                                                                \
+#define QUEUE(name_, handler_, run_, decode_, objects_, forms_, min_, max_, flags_, group_, \
+	      arguments_, summary_, complexity_)                                            \
+	{ .name = name_,                                                                    \
+	  .handler = handler_,                                                              \
+	  .run = run_,                                                                      \
+	  .decode = decode_,                                                                \
+	  .objects = objects_,                                                              \
+	  .forms = forms_,                                                                  \
+	  .min_args = min_,                                                                 \
+	  .max_args = max_,                                                                 \
+	  .flags = flags_,                                                                  \
+	  .categories = CAT_QLESS,                                                          \
+	  .group = group_,                                                                  \
+	  .since = "0.1.0",                                                                 \
+	  .arguments = arguments_,                                                          \
+	  .summary = summary_,                                                              \
 	  .complexity = complexity_ },
 #include "command/queue_commands.def"
 #undef QUEUE

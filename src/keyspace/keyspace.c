@@ -28,24 +28,6 @@ const char *keyspace_type_name(enum keyspace_type type)
 
 /* ---- from a key to what it names ---- */
 
-/* Returns the rest after the prefix. */
-static bool strip_prefix(struct qless_str s, struct qless_str prefix, struct qless_str *ret_rest)
-{
-	if (!str_starts_with(s, prefix))
-		return false;
-	*ret_rest = str_make(s.ptr + prefix.len, s.len - prefix.len);
-	return true;
-}
-
-static bool strip_suffix(struct qless_str s, struct qless_str suffix, struct qless_str *ret_rest)
-{
-	if (s.len < suffix.len ||
-	    !str_equal(str_make(s.ptr + s.len - suffix.len, suffix.len), suffix))
-		return false;
-	*ret_rest = str_make(s.ptr, s.len - suffix.len);
-	return true;
-}
-
 static bool found(enum keyspace_type type, enum keyspace_kind kind, struct keyspace_key *ret_key)
 {
 	ret_key->type = type;
@@ -81,16 +63,16 @@ static bool find_job_key(const struct qless *q, struct qless_str rest, struct ke
 	ret_key->job = qless_get(q, rest);
 	if (ret_key->job != NULL)
 		return found(KEYSPACE_HASH, KEYSPACE_JOB, ret_key);
-	if (strip_suffix(rest, STR(NAMES_JOB_HISTORY), &jid)) {
+	if (str_strip_suffix(rest, STR(NAMES_JOB_HISTORY), &jid)) {
 		ret_key->job = qless_get(q, jid);
 		return ret_key->job != NULL && found(KEYSPACE_LIST, KEYSPACE_HISTORY, ret_key);
 	}
-	if (strip_suffix(rest, STR(NAMES_JOB_DEPENDENCIES), &jid)) {
+	if (str_strip_suffix(rest, STR(NAMES_JOB_DEPENDENCIES), &jid)) {
 		ret_key->job = qless_get(q, jid);
 		return ret_key->job != NULL &&
 		       found_related(view_dependencies(ret_key->job), ret_key);
 	}
-	if (strip_suffix(rest, STR(NAMES_JOB_DEPENDENTS), &jid)) {
+	if (str_strip_suffix(rest, STR(NAMES_JOB_DEPENDENTS), &jid)) {
 		ret_key->job = qless_get(q, jid);
 		return ret_key->job != NULL &&
 		       found_related(view_dependents(ret_key->job), ret_key);
@@ -105,7 +87,7 @@ static bool find_queue_key(const struct qless *q, struct qless_str rest,
 	int i;
 
 	for (i = 0; i < QUEUE_LISTS; i++) {
-		if (strip_suffix(rest, names_queue_suffixes[i], &queue))
+		if (str_strip_suffix(rest, names_queue_suffixes[i], &queue))
 			return found_zset(view_queue(q, queue, (enum queue_list)i),
 					  queue_list_has_jobs((enum queue_list)i)
 						  ? KEYSPACE_JOBS
@@ -192,7 +174,7 @@ static bool find_single_key(const struct qless *q, struct qless_str key,
 static bool find_worker_key(const struct qless *q, struct qless_str rest,
 			    struct keyspace_key *ret_key)
 {
-	if (!strip_suffix(rest, STR(NAMES_WORKER_JOBS), &ret_key->name))
+	if (!str_strip_suffix(rest, STR(NAMES_WORKER_JOBS), &ret_key->name))
 		return false;
 	return found_zset(view_worker_jobs(q, ret_key->name), KEYSPACE_WORKER_JOBS, ret_key);
 }
@@ -213,25 +195,25 @@ static bool find_key(const struct qless *q, struct qless_str key, struct keyspac
 {
 	struct qless_str rest;
 
-	if (strip_prefix(key, STR(NAMES_JOB), &rest))
+	if (str_strip_prefix(key, STR(NAMES_JOB), &rest))
 		return find_job_key(q, rest, ret_key);
-	if (strip_prefix(key, STR(NAMES_QUEUE), &rest))
+	if (str_strip_prefix(key, STR(NAMES_QUEUE), &rest))
 		return find_queue_key(q, rest, ret_key);
-	if (strip_prefix(key, STR(NAMES_RECUR), &rest)) {
+	if (str_strip_prefix(key, STR(NAMES_RECUR), &rest)) {
 		ret_key->recur = qless_recur_get(q, rest);
 		return ret_key->recur != NULL && found(KEYSPACE_HASH, KEYSPACE_RECUR, ret_key);
 	}
-	if (strip_prefix(key, STR(NAMES_WORKER), &rest))
+	if (str_strip_prefix(key, STR(NAMES_WORKER), &rest))
 		return find_worker_key(q, rest, ret_key);
-	if (strip_prefix(key, STR(NAMES_GROUP), &rest))
+	if (str_strip_prefix(key, STR(NAMES_GROUP), &rest))
 		return find_group_key(q, rest, ret_key);
-	if (strip_prefix(key, STR(NAMES_TAG), &rest))
+	if (str_strip_prefix(key, STR(NAMES_TAG), &rest))
 		return find_tag_key(q, rest, ret_key);
-	if (strip_prefix(key, STR(NAMES_STATS_WAIT), &rest))
+	if (str_strip_prefix(key, STR(NAMES_STATS_WAIT), &rest))
 		return find_stats_key(q, rest, KEYSPACE_STATS_WAIT, ret_key);
-	if (strip_prefix(key, STR(NAMES_STATS_RUN), &rest))
+	if (str_strip_prefix(key, STR(NAMES_STATS_RUN), &rest))
 		return find_stats_key(q, rest, KEYSPACE_STATS_RUN, ret_key);
-	if (strip_prefix(key, STR(NAMES_STATS_COUNTERS), &rest))
+	if (str_strip_prefix(key, STR(NAMES_STATS_COUNTERS), &rest))
 		return find_stats_key(q, rest, KEYSPACE_STATS_COUNTERS, ret_key);
 	return find_single_key(q, key, ret_key);
 }

@@ -84,7 +84,7 @@ static const char *tls_state(const struct conn *c)
 	return c->state == CONN_HANDSHAKE ? "handshake" : version;
 }
 
-static void describe(struct buf *out, const struct conn *c)
+void conn_describe(const struct conn *c, struct buf *out)
 {
 	const struct server *s = c->client.server;
 	struct qless_str user = c->client.session.user != NULL
@@ -171,7 +171,7 @@ void client_info(struct request *req)
 
 	if (!client_check_connection(client_of(req)))
 		return;
-	describe(&out, conn_of(client_of(req)));
+	conn_describe(conn_of(client_of(req)), &out);
 	reply_verbatim(req->reply, "txt", buf_str(&out));
 	buf_done(&out);
 }
@@ -208,7 +208,7 @@ static void describe_ids(struct request *req)
 		}
 		c = conn_find(server_of(req), (uint64_t)id);
 		if (c != NULL)
-			describe(&out, c);
+			conn_describe(c, &out);
 	}
 	reply_verbatim(req->reply, "txt", buf_str(&out));
 done:
@@ -234,7 +234,7 @@ void client_list(struct request *req)
 	}
 	TAILQ_FOREACH(c, &server_of(req)->conns.all, all) {
 		if (class < 0 || (int)conn_class(c) == class)
-			describe(&out, c);
+			conn_describe(c, &out);
 	}
 	reply_verbatim(req->reply, "txt", buf_str(&out));
 	buf_done(&out);

@@ -3,6 +3,7 @@
  */
 #include "command/acl.h"
 #include "resp/writer.h"
+#include "server/acl_log.h"
 #include "server/commands.h"
 #include "server/names.h"
 #include "server/pubsub.h"
@@ -29,6 +30,7 @@ static bool authenticate(struct client *c, struct qless_str name, struct qless_s
 		return true;
 	}
 	login_failed(c);
+	acl_log_note_login(c, name);
 	if (complaints_take(&c->server->complaints))
 		log_write(LOG_LEVEL_NOTICE,
 			  LOG_FIELDS(LOG_INT("id", c->session.id), LOG_TEXT("addr", c->peer),

@@ -2,6 +2,7 @@
  * SUBSCRIBE and its family, PUBLISH, PUBSUB.
  */
 #include "command/acl.h"
+#include "server/acl_log.h"
 #include "server/commands.h"
 #include "server/pubsub.h"
 #include "server/server_int.h"
@@ -182,7 +183,7 @@ static bool check_publisher(struct request *req)
 
 	if (acl_may_publish(req->session->user, channel))
 		return true;
-	server_of(req)->stats.denied_commands++;
+	acl_log_note_denial(server_of(req), req, DENIAL_CHANNEL, req->args[0]);
 	reply_errorf(req->reply, "NOPERM",
 		     "No permissions to access the channel '%.*s': the server publishes events "
 		     "there, and the user lacks +@events",
@@ -197,27 +198,34 @@ void cmd_publish(struct request *req)
 			      pubsub_publish(server_of(req), req->args[0], req->args[1]));
 }
 
+/* The channels that a user may use, while they are written. */
+struct channel_list {
+	struct reply *reply;
+	const struct user *user;
+	size_t count;
+};
+
 static void write_channel(const struct channel *channel, void *arg)
 {
-	struct reply *w = ((void **)arg)[0];
-	size_t *count = ((void **)arg)[1];
+	struct channel_list *list = arg;
 
-	reply_bulk(w, channel->name);
-	(*count)++;
+	if (!acl_may_use_channel(list->user, channel->name))
+		return;
+	reply_bulk(list->reply, channel->name);
+	list->count++;
 }
 
 void pubsub_cmd_channels(struct request *req)
 {
+	struct channel_list list = { .reply = req->reply, .user = req->session->user };
 	struct reply_deferred names;
-	size_t count = 0;
-	void *arg[] = { req->reply, &count };
 
 	if (req->nargs != 0 && !request_check_pattern(req, req->args[0]))
 		return;
 	reply_deferred_begin(req->reply, &names, REPLY_ARRAY);
 	pubsub_visit_channels(server_of(req)->pubsub, req->nargs != 0 ? &req->args[0] : NULL,
-			      write_channel, arg);
-	reply_deferred_end(req->reply, &names, count);
+			      write_channel, &list);
+	reply_deferred_end(req->reply, &names, list.count);
 }
 
 void pubsub_cmd_numsub(struct request *req)
@@ -225,9 +233,10 @@ void pubsub_cmd_numsub(struct request *req)
 	reply_array(req->reply, req->nargs * 2);
 	for (size_t i = 0; i < req->nargs; i++) {
 		const struct channel *ch = pubsub_find(server_of(req)->pubsub, req->args[i]);
+		bool is_shown = ch != NULL && acl_may_use_channel(req->session->user, ch->name);
 
 		reply_bulk(req->reply, req->args[i]);
-		reply_integer(req->reply, ch != NULL ? ch->count : 0);
+		reply_integer(req->reply, is_shown ? ch->count : 0);
 	}
 }
 

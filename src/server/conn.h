@@ -158,6 +158,9 @@ bool conn_begin_tls(struct conn *c);
 /* Returns the connection with that id, or NULL. Dead connections are not found. */
 struct conn *conn_find(const struct server *s, uint64_t id);
 
+/* Append the line of CLIENT INFO (cmd_client.c). */
+void conn_describe(const struct conn *c, struct buf *out);
+
 /* Close at the end of this turn, and drop the output. `reason` goes to the log unless it is NULL.
  * Does nothing to the dead. */
 void conn_kill(struct conn *c, const char *reason);

@@ -25,8 +25,6 @@ void dispatch_refuse(struct request *req, const struct verdict *verdict)
 
 	if (req->row != NULL)
 		s->stats.by_command[command_table_index(s->table, req->row)].rejected++;
-	if (verdict->kind == VERDICT_NOT_PERMITTED)
-		s->stats.denied_commands++;
 	admission_refuse(req, verdict);
 	if (req->row != NULL && (req->row->flags & CMD_EXEC) != 0 && txn_is_open(c))
 		txn_discard(c);

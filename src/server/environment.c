@@ -4,6 +4,7 @@
 #include "command/databases.h"
 #include "command/scripts.h"
 #include "command/table.h"
+#include "server/acl_log.h"
 #include "server/commands.h"
 #include "server/persist.h"
 #include "server/pubsub.h"
@@ -125,6 +126,41 @@ static void on_user_gone(void *arg, const struct user *user)
 	submissions_forget_user(s, user);
 }
 
+/* Whether the user may go on receiving what the client receives. */
+static bool may_listen(const struct client *c, const struct user *user)
+{
+	const struct subscription *sub;
+
+	TAILQ_FOREACH(sub, &c->channels, by_client) {
+		if (!acl_may_use_channel(user, sub->channel->name))
+			return false;
+	}
+	TAILQ_FOREACH(sub, &c->patterns, by_client) {
+		if (!acl_may_use_pattern(user, sub->channel->name))
+			return false;
+	}
+	return !c->is_monitor || !acl_limits_keys(user);
+}
+
+/* As in Redis, a subscription that the user could no longer make ends with the connection. */
+static void on_user_changed(void *arg, struct qless_str name)
+{
+	struct server *s = arg;
+	const struct user *user = acl_find(s->env.acl, name);
+	struct conn *c, *next;
+
+	users_log_note_change(s, name);
+	for (c = TAILQ_FIRST(&s->conns.all); c != NULL && user != NULL; c = next) {
+		next = TAILQ_NEXT(c, all);
+		if (c->client.session.user != user || may_listen(&c->client, user))
+			continue;
+		if (&c->client == s->clients.running)
+			conn_finish(c);
+		else
+			conn_kill(c, "its user may no longer receive what it subscribed to");
+	}
+}
+
 /*
  * Birth and death
  */
@@ -145,7 +181,9 @@ void environment_init(struct server *s)
 	s->env = (struct command_env){
 		.table = s->table,
 		.user_gone = on_user_gone,
-		.user_changed = users_log_note_change,
+		.user_changed = on_user_changed,
+		.denied = acl_log_note_denial,
+		.show_denials = acl_log_reply,
 		.user_gone_arg = s,
 		.databases = databases_new((unsigned)s->config->databases, &hooks),
 		.scripts = scripts_new(s->hash_seed, &hooks_of_scripts),

@@ -10,6 +10,7 @@
 #include "server/pubsub.h"
 #include "server/queues.h"
 #include "server/server_int.h"
+#include "server/acl_log.h"
 #include "server/slowlog.h"
 #include "server/tls.h"
 #include "server/tls_session.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command/databases.h"
+#include "command/permit.h"
 #include "server/server_int.h"
 #include "sys/clock.h"
 #include "util/mem.h"
@@ -105,6 +106,7 @@ void queues_begin(struct server *s)
 struct top {
 	unsigned db;
 	size_t max;
+	const struct user *viewer; /* gets only the queues that it may read; NULL: all */
 	struct queue_row *rows;
 	size_t count, cap;
 	uint64_t left_out;
@@ -141,6 +143,8 @@ static void consider_queue(void *arg, const struct view_queue_figures *figures)
 	struct top *top = arg;
 	struct queue_row row = { top->db, count_jobs(figures), *figures };
 
+	if (!permit_shows_queue(top->viewer, figures->name))
+		return;
 	if (top->count < top->max) {
 		add_row(top, &row);
 		return;
@@ -152,9 +156,9 @@ static void consider_queue(void *arg, const struct view_queue_figures *figures)
 	}
 }
 
-static void find_top(struct server *s, size_t max, struct top *ret)
+static void find_top(struct server *s, size_t max, const struct user *viewer, struct top *ret)
 {
-	*ret = (struct top){ .max = max };
+	*ret = (struct top){ .max = max, .viewer = viewer };
 	each_queue(s, &ret->db, consider_queue, ret);
 }
 
@@ -221,11 +225,20 @@ static int compare_rows(const void *left, const void *right)
 	return str_compare(a->figures.name, b->figures.name);
 }
 
+/* The user of the client that runs INFO, if it may not read all queues. */
+static const struct user *find_viewer(const struct server *s)
+{
+	const struct client *c = s->clients.running;
+	const struct user *user = c != NULL ? c->session.user : NULL;
+
+	return user != NULL && acl_limits_keys(user) ? user : NULL;
+}
+
 void queues_append_info(struct server *s, struct buf *out)
 {
 	struct top top;
 
-	find_top(s, QUEUES_INFO_MAX, &top);
+	find_top(s, QUEUES_INFO_MAX, find_viewer(s), &top);
 	if (top.count != 0)
 		qsort(top.rows, top.count, sizeof *top.rows, compare_rows);
 	for (size_t i = 0; i < top.count; i++)
@@ -263,7 +276,7 @@ void queues_take(struct server *s, size_t max, struct queues_snapshot *ret)
 {
 	struct top top;
 
-	find_top(s, max, &top);
+	find_top(s, max, NULL, &top);
 	*ret = (struct queues_snapshot){
 		.rows = top.rows,
 		.count = top.count,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/acl_log.h"
 #include "server/event_log.h"
 #include "server/http.h"
 #include "server/latency.h"
@@ -28,6 +29,7 @@ void server_apply_config(struct server *s)
 	client_memory_apply_config(s);
 	environment_apply_config(s);
 	s->turn.share = s->config->commands_per_turn;
+	acl_log_trim(s->acl_log, s->config->acl_log_max_len);
 	slowlog_trim(s->slowlog, s->config->slowlog_max_len);
 	persist_apply_config(s);
 }
@@ -68,6 +70,7 @@ static void init_parts(struct server *s)
 	strangers_init(s);
 	client_memory_init(s);
 	s->pubsub = pubsub_new(s->hash_seed);
+	s->acl_log = acl_log_new();
 	s->slowlog = slowlog_new();
 	s->latency = latency_new();
 	notify_init(&s->notify, NULL);
@@ -148,6 +151,7 @@ void server_free(struct server *s)
 	stats_done(s);
 	environment_done(s);
 	pubsub_free(s->pubsub);
+	acl_log_free(s->acl_log);
 	slowlog_free(s->slowlog);
 	latency_free(s->latency);
 	clients_done(s);

@@ -36,6 +36,7 @@
 #include "server/waiting.h"
 #include "sys/notify.h"
 
+struct acl_log;
 struct http;
 struct latency_monitor;
 struct persist;
@@ -89,6 +90,7 @@ struct server {
 
 	struct server_stats stats;
 	struct memory_watch memory;
+	struct acl_log *acl_log;
 	struct slowlog *slowlog;
 	struct latency_monitor *latency;
 

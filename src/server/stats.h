@@ -58,6 +58,8 @@ struct server_stats {
 	uint64_t stranger_disconnects;
 	uint64_t evicted_clients;
 	uint64_t denied_commands;
+	uint64_t denied_keys;
+	uint64_t denied_channels;
 	uint64_t refused_subscriptions; /* because of a limit */
 	uint64_t tls_handshakes;	/* successful ones; tls_resumed are among them */
 	uint64_t tls_resumed;

@@ -193,9 +193,10 @@ void cmd_discard(struct request *req)
 static void run_queued(struct client *c, const struct queued_command *q)
 {
 	struct request req = dispatch_make_request(c, q->cmd, q->argv, q->argc, q->name_args);
-	struct verdict verdict = admission_decide_queued(&req);
+	struct verdict verdict;
 
 	req.is_atomic = true;
+	verdict = admission_decide_queued(&req);
 	if (verdict.kind != VERDICT_RUN)
 		admission_refuse(&req, &verdict);
 	else if (c->writer.is_full && !command_changes(q->cmd, req.args, req.nargs))

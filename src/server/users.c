@@ -8,10 +8,12 @@ static bool load_line(struct acl *acl, const struct config_list *line, struct bu
 	struct qless_str *words = mem_realloc_array(NULL, line->count, sizeof *words);
 	bool ok;
 
-	for (size_t i = 0; i < line->count; i++)
+	/* A line defines its user completely, also the default one. */
+	words[0] = STR("reset");
+	for (size_t i = 1; i < line->count; i++)
 		words[i] = str_from(line->words[i]);
 	buf_printf(ret_error, "user %s: ", line->words[0]);
-	ok = acl_set_user(acl, words[0], words + 1, (int)line->count - 1, ret_error);
+	ok = acl_set_user(acl, str_from(line->words[0]), words, (int)line->count, ret_error);
 	if (ok)
 		buf_clear(ret_error);
 	free(words);
@@ -25,12 +27,7 @@ struct acl *users_load(const struct config *config, const struct command_table *
 
 	acl_set_default_password(acl, str_from(config->requirepass));
 	for (size_t i = 0; i < config->users.count; i++) {
-		const struct config_list *line = &config->users.of[i];
-		struct qless_str reset = STR("reset");
-
-		/* A line defines its user completely, also the default one. */
-		acl_set_user(acl, str_from(line->words[0]), &reset, 1, ret_error);
-		if (!load_line(acl, line, ret_error)) {
+		if (!load_line(acl, &config->users.of[i], ret_error)) {
 			acl_free(acl);
 			return NULL;
 		}

@@ -50,4 +50,25 @@ bool str_equal_nocase(struct qless_str a, struct qless_str b);
 
 bool str_starts_with(struct qless_str s, struct qless_str prefix);
 
+/* Return the rest of the text without its beginning or its end. Return false, and leave *ret_rest
+ * alone, if the text begins or ends otherwise. */
+static inline bool str_strip_prefix(struct qless_str s, struct qless_str prefix,
+				    struct qless_str *ret_rest)
+{
+	if (!str_starts_with(s, prefix))
+		return false;
+	*ret_rest = str_make(s.ptr + prefix.len, s.len - prefix.len);
+	return true;
+}
+
+static inline bool str_strip_suffix(struct qless_str s, struct qless_str suffix,
+				    struct qless_str *ret_rest)
+{
+	if (s.len < suffix.len ||
+	    !str_equal(str_make(s.ptr + s.len - suffix.len, suffix.len), suffix))
+		return false;
+	*ret_rest = str_make(s.ptr, s.len - suffix.len);
+	return true;
+}
+
 #endif

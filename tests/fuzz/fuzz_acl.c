@@ -50,6 +50,10 @@ static void check_same(const struct command_table *table, const struct user *a,
 	}
 	assert(acl_user_is_enabled(a) == acl_user_is_enabled(b));
 	assert(acl_user_password_count(a) == acl_user_password_count(b));
+	assert(acl_limits_keys(a) == acl_limits_keys(b));
+	assert(acl_may_use_key(a, STR("mail"), ACL_READ) ==
+	       acl_may_use_key(b, STR("mail"), ACL_READ));
+	assert(acl_may_use_channel(a, STR("ql:log")) == acl_may_use_channel(b, STR("ql:log")));
 }
 
 /* Apply the description of a user to a new user, and to one with other rules. */

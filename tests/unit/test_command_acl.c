@@ -160,8 +160,25 @@ static void rules_apply_from_left_to_right(void)
 		{ ">secret nopass", "off nopass ~* &* -@all" },
 		{ "nopass >secret", "off #" SECRET_HASH " ~* &* -@all" },
 		{ "nopass resetpass", "off ~* &* -@all" },
-		{ "allkeys allchannels ~* &* resetkeys resetchannels sanitize-payload",
-		  "off ~* &* -@all" },
+		{ "skip-sanitize-payload sanitize-payload clearselectors", "off ~* &* -@all" },
+		{ "~mail*", "off ~mail* resetchannels -@all" },
+		{ "~mail* ~news ~mail*", "off ~mail* ~news resetchannels -@all" },
+		{ "%R~a %w~b %RW~c %WR~d", "off %R~a %W~b ~c ~d resetchannels -@all" },
+		{ "%R~a %W~a", "off ~a resetchannels -@all" },
+		{ "%R~*", "off %R~* resetchannels -@all" },
+		{ "%RW~*", "off ~* &* -@all" },
+		{ "~mail* ~*", "off ~* &* -@all" },
+		{ "~mail* AllKeys", "off ~* &* -@all" },
+		{ "~* resetkeys ~mail*", "off ~mail* resetchannels -@all" },
+		{ "~* &* +@all", "off ~* &* +@all" },
+		{ "resetkeys", "off resetkeys resetchannels -@all" },
+		{ "resetkeys &*", "off resetkeys &* -@all" },
+		{ "&ql:* &x", "off ~* resetchannels &ql:* &x -@all" },
+		{ "resetchannels", "off ~* resetchannels -@all" },
+		{ "allkeys resetchannels allchannels", "off ~* &* -@all" },
+		{ "~mail* &* &* &*", "off ~mail* &* -@all" },
+		{ "~mail* &ql:w:* reset", "off ~* &* -@all" },
+		{ "~", "off ~ resetchannels -@all" },
 		{ "+peek", "off ~* &* -@all +peek" },
 		{ "+PEEK -peek", "off ~* &* -@all" },
 		{ "-peek", "off ~* &* -@all" },
@@ -183,12 +200,108 @@ static void rules_apply_from_left_to_right(void)
 	};
 
 	for (int i = 0; i < COUNT(cases); i++) {
-		TEST_ASSERT_EQUAL_STRING("", set_user("bob", "reset"));
+		acl_delete_user(f.env.acl, STR("bob"));
 		TEST_ASSERT_EQUAL_STRING_MESSAGE("", set_user("bob", cases[i].rules),
 						 cases[i].rules);
 		TEST_ASSERT_EQUAL_STRING_MESSAGE(cases[i].description, describe("bob"),
 						 cases[i].rules);
 	}
+}
+
+static void a_pattern_after_the_star_is_refused(void)
+{
+	TEST_ASSERT_EQUAL_STRING("", set_user("bob", "on"));
+	TEST_ASSERT_EQUAL_STRING(
+		"Error in ACL SETUSER modifier '~mail*': Adding a pattern after the * pattern (or "
+		"the 'allkeys' flag) is not valid and does not have any effect. Try 'resetkeys' to "
+		"start with an empty list of patterns",
+		set_user("bob", "~mail*"));
+	TEST_ASSERT_EQUAL_STRING("Error in ACL SETUSER modifier '&ql:*': Adding a pattern after "
+				 "the * pattern (or the "
+				 "'allchannels' flag) is not valid and does not have any effect. "
+				 "Try 'resetchannels' "
+				 "to start with an empty list of channels",
+				 set_user("bob", "&ql:*"));
+	TEST_ASSERT_EQUAL_STRING("on ~* &* -@all", describe("bob"));
+	TEST_ASSERT_EQUAL_STRING("", set_user("bob", "resetkeys ~mail* resetchannels &ql:*"));
+	TEST_ASSERT_EQUAL_STRING("", set_user("bob", "~news"));
+	TEST_ASSERT_EQUAL_STRING("on ~mail* ~news resetchannels &ql:* -@all", describe("bob"));
+}
+
+static void the_number_and_the_length_of_patterns_are_limited(void)
+{
+	char rule[4096 + 3];
+
+	for (int i = 0; i < ACL_MAX_PATTERNS; i++) {
+		snprintf(rule, sizeof rule, "~%d", i);
+		TEST_ASSERT_EQUAL_STRING("", set_user("bob", rule));
+		if (i == 0)
+			continue;
+		rule[0] = '&';
+		TEST_ASSERT_EQUAL_STRING("", set_user("bob", rule));
+	}
+	TEST_ASSERT_EQUAL_STRING("", set_user("bob", "~7 &7 &last"));
+	TEST_ASSERT_EQUAL_STRING("Error in ACL SETUSER modifier '~x': The user has 256 patterns of "
+				 "this kind already",
+				 set_user("bob", "~x"));
+	TEST_ASSERT_EQUAL_STRING("Error in ACL SETUSER modifier '&x': The user has 256 patterns of "
+				 "this kind already",
+				 set_user("bob", "&x"));
+	memset(rule, 'x', sizeof rule);
+	rule[0] = '~';
+	rule[sizeof rule - 1] = '\0';
+	TEST_ASSERT_NOT_NULL(
+		strstr(set_user("ann", rule), "The pattern is longer than 4096 bytes"));
+	rule[sizeof rule - 2] = '\0';
+	TEST_ASSERT_EQUAL_STRING("", set_user("ann", rule));
+}
+
+static bool may_use(const char *name, const char *key, unsigned access)
+{
+	return acl_may_use_key(acl_find(f.env.acl, str_from(name)), str_from(key), access);
+}
+
+static void patterns_decide_about_keys_and_channels(void)
+{
+	const struct user *bob;
+
+	set_user("bob", "~mail* %R~news %W~in &ql:w:* &chat");
+	bob = acl_find(f.env.acl, STR("bob"));
+	TEST_ASSERT_TRUE(acl_limits_keys(bob));
+	TEST_ASSERT_TRUE(may_use("bob", "mail", ACL_READ | ACL_WRITE));
+	TEST_ASSERT_TRUE(may_use("bob", "mail-2", ACL_WRITE));
+	TEST_ASSERT_FALSE(may_use("bob", "Mail", ACL_READ));
+	TEST_ASSERT_FALSE(may_use("bob", "", ACL_READ));
+	TEST_ASSERT_TRUE(may_use("bob", "news", ACL_READ));
+	TEST_ASSERT_FALSE(may_use("bob", "news", ACL_WRITE));
+	TEST_ASSERT_FALSE(may_use("bob", "news", ACL_READ | ACL_WRITE));
+	TEST_ASSERT_TRUE(may_use("bob", "in", ACL_WRITE));
+	TEST_ASSERT_FALSE(may_use("bob", "in", ACL_READ));
+	TEST_ASSERT_TRUE(acl_may_use_channel(bob, STR("ql:w:1")));
+	TEST_ASSERT_FALSE(acl_may_use_channel(bob, STR("ql:log")));
+	TEST_ASSERT_TRUE(acl_may_use_pattern(bob, STR("ql:w:*")));
+	TEST_ASSERT_TRUE(acl_may_use_pattern(bob, STR("chat")));
+	TEST_ASSERT_FALSE(acl_may_use_pattern(bob, STR("ql:w:1*")));
+	set_user("ann", "on");
+	TEST_ASSERT_FALSE(acl_limits_keys(acl_find(f.env.acl, STR("ann"))));
+	TEST_ASSERT_TRUE(may_use("ann", "anything", ACL_READ | ACL_WRITE));
+	TEST_ASSERT_TRUE(acl_may_use_pattern(acl_find(f.env.acl, STR("ann")), STR("*")));
+}
+
+static void only_a_user_with_limits_is_looked_at_closely(void)
+{
+	const struct command *put = command_table_find(f.table, STR("put"));
+
+	set_user("all", "+put");
+	set_user("keys", "+put ~x &*");
+	set_user("channels", "+put resetchannels");
+	TEST_ASSERT_EQUAL_INT(ACL_YES, acl_judge(acl_find(f.env.acl, STR("all")), f.table, put));
+	TEST_ASSERT_EQUAL_INT(ACL_LIMITED,
+			      acl_judge(acl_find(f.env.acl, STR("keys")), f.table, put));
+	TEST_ASSERT_EQUAL_INT(ACL_LIMITED,
+			      acl_judge(acl_find(f.env.acl, STR("channels")), f.table, put));
+	set_user("keys", "-put");
+	TEST_ASSERT_EQUAL_INT(ACL_NO, acl_judge(acl_find(f.env.acl, STR("keys")), f.table, put));
 }
 
 static void a_container_stands_for_its_subcommands(void)
@@ -242,13 +355,15 @@ static void a_wrong_rule_is_named(void)
 		{ "!" SECRET_HASH, "'!" SECRET_HASH "': The password you are trying to remove from "
 				   "the user does not exist" },
 		{ ">", "'>***': The password is empty or longer than 4096 bytes" },
-		{ "~foo",
-		  "'~foo': Patterns of keys and channels other than '*' are not supported" },
-		{ "%R~*",
-		  "'%R~*': Patterns of keys and channels other than '*' are not supported" },
-		{ "&foo",
-		  "'&foo': Patterns of keys and channels other than '*' are not supported" },
-		{ "(+put", "'(+put': Selectors are not supported" },
+		{ "%", "'%': Syntax error" },
+		{ "%R", "'%R': Syntax error" },
+		{ "%~foo", "'%~foo': Syntax error" },
+		{ "%X~foo", "'%X~foo': Syntax error" },
+		{ "%RR~foo", "'%RR~foo': Syntax error" },
+		{ "~a\tb", "'~a\tb': Patterns can't contain spaces or null characters" },
+		{ "&a\tb", "'&a\tb': Patterns can't contain spaces or null characters" },
+		{ "(+put", "'(+put': Selectors are not supported: give all rules to the user "
+			   "itself" },
 	};
 	char expected[512];
 
@@ -648,6 +763,10 @@ int main(int argc, char **argv)
 	RUN(the_default_user_may_do_everything);
 	RUN(a_new_user_may_do_nothing);
 	RUN(rules_apply_from_left_to_right);
+	RUN(a_pattern_after_the_star_is_refused);
+	RUN(the_number_and_the_length_of_patterns_are_limited);
+	RUN(patterns_decide_about_keys_and_channels);
+	RUN(only_a_user_with_limits_is_looked_at_closely);
 	RUN(a_container_stands_for_its_subcommands);
 	RUN(a_category_is_all_its_commands);
 	RUN(commands_before_authentication_are_for_everyone);

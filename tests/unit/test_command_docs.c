@@ -16,9 +16,9 @@ static void handle(struct request *req)
 
 /* The rows of the server, without their handlers. */
 static const struct command all_rows[] = {
-#define QUEUE(row_name, row_handler, row_run, row_decode, row_forms, min, max, row_flags, \
-	      row_group, row_arguments, row_summary, row_complexity)                      \
-	COMMAND_ROW(row_name, handle, min, max, row_flags, CAT_QLESS, row_group, "0.1.0", \
+#define QUEUE(row_name, row_handler, row_run, row_decode, row_objects, row_forms, min, max, \
+	      row_flags, row_group, row_arguments, row_summary, row_complexity)             \
+	COMMAND_ROW(row_name, handle, min, max, row_flags, CAT_QLESS, row_group, "0.1.0",   \
 		    row_arguments, row_summary, row_complexity)
 #define COMMAND(row_name, row_handler, ...) COMMAND_ROW(row_name, handle, __VA_ARGS__)
 #include "command/queue_commands.def"

@@ -95,7 +95,8 @@ static void get_gives_plain_values(void)
 
 static void get_takes_several_globs_and_names_each_directive_once(void)
 {
-	TEST_ASSERT_EQUAL_STRING("slowlog-log-slower-than=10000;slowlog-max-len=128;",
+	TEST_ASSERT_EQUAL_STRING("slowlog-log-slower-than=10000;slowlog-max-len=128;"
+				 "acllog-max-len=128;",
 				 get("slowlog-*", "*-max-len"));
 	TEST_ASSERT_EQUAL_STRING("", get("nothing", "user"));
 	get("*", NULL);

@@ -1,0 +1,210 @@
+#include "command/permit.h"
+
+#include "engine/view.h"
+#include "keyspace/names.h"
+#include "keyspace/owner.h"
+#include "util/num.h"
+
+/* ---- jobs ---- */
+
+/* If the number of entries in a history is limited, the first one stays, and the ones after it make
+ * room. */
+static size_t history_max(const struct qless *engine)
+{
+	struct qless_option option;
+	double max;
+
+	if (!qless_config_get(engine, STR("max-job-history"), &option) ||
+	    !num_parse_lua(option.value, &max) || max < 1 || max > 1e9)
+		return SIZE_MAX;
+	return (size_t)max;
+}
+
+/* Finds the queue of a complete job: the last one that it was put into. Returns false if the
+ * history does not tell: all that is left is the first entry, and others were dropped. */
+static bool find_last_queue(const struct qless *engine, const struct qless_job *job,
+			    struct qless_str *ret_queue)
+{
+	struct qless_event event;
+	size_t cursor = 0, entries = 0, last_put = 0;
+
+	while (qless_job_next_event(job, &cursor, &event)) {
+		entries++;
+		if (event.kind != QLESS_EVENT_PUT)
+			continue;
+		last_put = entries;
+		*ret_queue = event.queue;
+	}
+	return last_put > 1 || (last_put == 1 && entries < history_max(engine));
+}
+
+bool permit_job(const struct user *user, const struct qless *engine, const struct qless_job *job,
+		unsigned access)
+{
+	struct qless_job_info info;
+
+	qless_job_read(job, &info);
+	if (info.state == QLESS_COMPLETE && !find_last_queue(engine, job, &info.queue))
+		return false;
+	return acl_may_use_key(user, info.queue, access);
+}
+
+bool permit_jid(const struct user *user, const struct qless *engine, struct qless_str jid,
+		unsigned access)
+{
+	const struct qless_job *job = engine != NULL ? qless_get(engine, jid) : NULL;
+
+	return job != NULL && permit_job(user, engine, job, access);
+}
+
+size_t permit_keep_jids(const struct user *viewer, const struct qless *engine,
+			struct qless_str *items, size_t count, unsigned access)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (permit_jid(viewer, engine, items[i], access))
+			items[kept++] = items[i];
+	}
+	return kept;
+}
+
+/* ---- objects ---- */
+
+/* A judge of the objects of a request. */
+struct judge {
+	const struct permit_query *query;
+	struct buf *object; /* the name of the one that is refused */
+	enum permit answer;
+};
+
+/* A command that moves a job to another queue shows it there, so the user must be able to read it.
+ */
+static unsigned access_to_move(const struct object *object, struct qless_str queue)
+{
+	bool moves = object->queue != NULL && !str_equal(*object->queue, queue);
+
+	return object->access | (moves ? (unsigned)ACL_READ : 0);
+}
+
+static bool judge_job(const struct permit_query *query, const struct object *object)
+{
+	const struct qless_job *job =
+		query->engine != NULL ? qless_get(query->engine, object->name) : NULL;
+	struct qless_job_info info;
+
+	if (job == NULL)
+		return object->kind == OBJECT_NEW_JOB;
+	qless_job_read(job, &info);
+	return permit_job(query->user, query->engine, job, access_to_move(object, info.queue));
+}
+
+static bool judge_recur(const struct permit_query *query, const struct object *object)
+{
+	const struct qless_recur *recur =
+		query->engine != NULL ? qless_recur_get(query->engine, object->name) : NULL;
+	struct qless_recur_info info;
+
+	if (recur == NULL)
+		return object->kind == OBJECT_NEW_RECUR;
+	qless_recur_read(recur, &info);
+	return acl_may_use_key(query->user, info.queue, access_to_move(object, info.queue));
+}
+
+/* A worker may be removed from the list of workers by a user that may use all of its jobs. */
+static bool judge_worker(const struct permit_query *query, const struct object *object)
+{
+	const struct skiplist *jobs =
+		query->engine != NULL ? view_worker_jobs(query->engine, object->name) : NULL;
+	const struct skipnode *node = jobs != NULL ? skiplist_first(jobs) : NULL;
+
+	for (; node != NULL; node = skiplist_next(node)) {
+		if (!permit_jid(query->user, query->engine, jobs->member(node), object->access))
+			return false;
+	}
+	return true;
+}
+
+bool permit_option(const struct user *user, struct qless_str option, unsigned access)
+{
+	struct qless_str queue;
+
+	if (str_strip_suffix(option, STR("-heartbeat"), &queue) ||
+	    str_strip_suffix(option, STR("-max-concurrency"), &queue))
+		return acl_may_use_key(user, queue, access);
+	return access == ACL_READ || acl_may_use_key(user, STR(NAMES_CONFIG), access);
+}
+
+bool permit_key(const struct user *user, const struct qless *engine, struct qless_str key,
+		unsigned access)
+{
+	struct keyspace_owner owner;
+
+	if (acl_may_use_key(user, key, access))
+		return true;
+	if (engine == NULL)
+		return false;
+	keyspace_find_owner(engine, key, &owner);
+	if (owner.job != NULL)
+		return permit_job(user, engine, owner.job, access);
+	return owner.has_queue && acl_may_use_key(user, owner.queue, access);
+}
+
+static bool judge_object(const struct permit_query *query, const struct object *object)
+{
+	switch (object->kind) {
+	case OBJECT_QUEUE:
+		return acl_may_use_key(query->user, object->name, object->access);
+	case OBJECT_JOB:
+	case OBJECT_NEW_JOB:
+		return query->names_only || judge_job(query, object);
+	case OBJECT_RECUR:
+	case OBJECT_NEW_RECUR:
+		return query->names_only || judge_recur(query, object);
+	case OBJECT_WORKER:
+		return query->names_only || judge_worker(query, object);
+	case OBJECT_OPTION:
+		return permit_option(query->user, object->name, object->access);
+	case OBJECT_KEY:
+		return query->names_only ||
+		       permit_key(query->user, query->engine, object->name, object->access);
+	case OBJECT_EVERYTHING:
+		return false;
+	case OBJECT_CHANNEL:
+		return acl_may_use_channel(query->user, object->name);
+	case OBJECT_PATTERN:
+		return acl_may_use_pattern(query->user, object->name);
+	}
+	return false;
+}
+
+static bool judge(void *arg, const struct object *object)
+{
+	struct judge *j = arg;
+	bool is_channel = object->kind == OBJECT_CHANNEL || object->kind == OBJECT_PATTERN;
+
+	if (!is_channel && !acl_limits_keys(j->query->user))
+		return true;
+	if (judge_object(j->query, object))
+		return true;
+	j->answer = is_channel ? PERMIT_NO_CHANNEL : PERMIT_NO_KEY;
+	buf_clear(j->object);
+	buf_append_str(j->object, object->name);
+	return false;
+}
+
+enum permit permit_request(const struct permit_query *query, const struct object_request *request,
+			   struct buf *ret_object)
+{
+	struct judge j = { query, ret_object, PERMIT_YES };
+
+	objects_each(request, judge, &j);
+	return j.answer;
+}
+
+const struct user *permit_viewer(const struct request *req)
+{
+	const struct user *user = req->session != NULL ? req->session->user : NULL;
+
+	return user != NULL && acl_limits_keys(user) ? user : NULL;
+}
