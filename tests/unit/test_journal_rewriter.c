@@ -328,7 +328,7 @@ static pid_t fork_busy(void)
 	if (pid != 0)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (volatile int i = 0;; i++)
+	for (volatile unsigned i = 0;; i++)
 		;
 }
 

@@ -79,7 +79,7 @@ static pid_t fork_busy(void (*begin)(void))
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sched_setaffinity(0, sizeof one, &one);
 	begin();
-	for (volatile int i = 0;; i++)
+	for (volatile unsigned i = 0;; i++)
 		;
 }
 
