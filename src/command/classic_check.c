@@ -1,12 +1,20 @@
 /*
  * The command that verifies the state and repairs it.
+ *
+ * The check of a large state takes seconds, so a child process does it, on the state of one moment.
+ * The server itself makes repairs, and all clients wait for them: but only a damaged state needs
+ * any.
  */
 #include "command/classic_int.h"
 
 #include <stdlib.h>
 
+#include "command/work.h"
+#include "engine/view.h"
+#include "util/container.h"
 #include "util/hash.h"
 #include "util/intern.h"
+#include "util/mem.h"
 
 /* Findings: each sentence once, in the order of their arrival. */
 struct findings {
@@ -107,6 +115,8 @@ int decode_consistencycheck(struct request *req, struct operation *op)
 			    request_text(req, 0));
 }
 
+/* ---- at once ---- */
+
 static int resolve(struct request *req, struct operation *op, const struct findings *found)
 {
 	struct operation_outcome outcome;
@@ -122,17 +132,174 @@ static int resolve(struct request *req, struct operation *op, const struct findi
 	return 0;
 }
 
-int classic_consistencycheck(struct request *req)
+static int check_at_once(struct request *req, struct operation *op)
 {
 	struct findings found;
+	int rc;
+
+	findings_init(&found);
+	qless_check(req->engine, add_finding, &found);
+	rc = request_has(req, 0) ? resolve(req, op, &found) : reply_findings(req, &found);
+	findings_done(&found);
+	return rc;
+}
+
+/* ---- by a child process ---- */
+
+/* Jobs and other objects that are checked at once. That takes some milliseconds. */
+#define AT_ONCE_MAX 1000
+/* Findings that a child returns at most. */
+#define FINDINGS_MAX 10000
+
+enum check_phase {
+	CHECK_BEGINS,
+	CHECK_READS_FINDINGS,
+	CHECK_READS_REST, /* after the repairs */
+};
+
+struct check_work {
+	struct work work;
+	enum check_phase phase;
+	struct findings found;
+};
+
+/* In the child: one finding a line. The names in them are JSON, so that they have no line ends. */
+static void write_findings(const struct request *req, struct buf *output)
+{
+	struct findings found;
+	size_t count, i;
+
+	findings_init(&found);
+	qless_check(req->engine, add_finding, &found);
+	count = findings_count(&found);
+	for (i = 0; i < count && i < FINDINGS_MAX; i++) {
+		buf_append_str(output, findings_at(&found, i));
+		buf_append_char(output, '\n');
+	}
+	if (count > FINDINGS_MAX)
+		buf_printf(output, "There are %zu more findings\n", count - FINDINGS_MAX);
+	findings_done(&found);
+}
+
+/* Returns false, and has replied, if the child failed. */
+static bool read_findings(struct request *req, struct findings *f)
+{
+	struct qless_str rest;
+
+	if (req->output->mem == NULL) {
+		reply_error(req->reply, "ERR",
+			    STR("The check has failed: its process ended early. See the log of "
+				"the system about memory"));
+		return false;
+	}
+	rest = buf_str(req->output);
+	while (rest.len != 0) {
+		const char *end = memchr(rest.ptr, '\n', rest.len);
+		size_t len = end != NULL ? (size_t)(end - rest.ptr) : rest.len;
+
+		add_finding(f, str_make(rest.ptr, len));
+		len += end != NULL;
+		rest = str_make(rest.ptr + len, rest.len - len);
+	}
+	return true;
+}
+
+/* Returns whether the work goes on. */
+static bool start_child(struct check_work *w, struct request *req, enum check_phase next)
+{
+	const char *error = req->env->start_child(req->env->arg, req, write_findings);
+
+	w->phase = next;
+	if (error != NULL)
+		reply_errorf(req->reply, "ERR", "The check cannot begin: %s", error);
+	return error == NULL;
+}
+
+/* Other commands have run since the command was admitted. */
+static bool repair(struct request *req)
+{
+	struct operation op = { .kind = OPERATION_RESOLVE };
+	struct operation_outcome outcome;
+	const char *refusal = NULL;
+
+	if (req->env->log_refusal != NULL)
+		refusal = req->env->log_refusal(req->env->arg, 0);
+	if (refusal != NULL) {
+		reply_error_line(req->reply, str_from(refusal));
+		return false;
+	}
+	if (req->form == REQUEST_NATIVE)
+		req->now = req->env->now(req->env->arg);
+	if (request_run(req, &op, &outcome) == 0)
+		return true;
+	answer_error(req, QLESS_EBADARG);
+	return false;
+}
+
+static bool go_on(struct work *work, struct request *req)
+{
+	struct check_work *w = container_of(work, struct check_work, work);
+	struct findings left;
+
+	if (w->phase == CHECK_BEGINS)
+		return start_child(w, req, CHECK_READS_FINDINGS);
+	if (w->phase == CHECK_READS_FINDINGS) {
+		if (!read_findings(req, &w->found))
+			return false;
+		if (!request_has(req, 0) || findings_count(&w->found) == 0) {
+			reply_findings(req, &w->found);
+			return false;
+		}
+		return repair(req) && start_child(w, req, CHECK_READS_REST);
+	}
+	findings_init(&left);
+	if (read_findings(req, &left))
+		reply_repairs(req, &w->found, &left);
+	findings_done(&left);
+	return false;
+}
+
+static void free_check(struct work *work)
+{
+	struct check_work *w = container_of(work, struct check_work, work);
+
+	findings_done(&w->found);
+	free(w);
+}
+
+static void check_by_child(struct request *req)
+{
+	static const struct work_ops ops = { .go_on = go_on, .free = free_check };
+	struct check_work *w = mem_zalloc(sizeof *w);
+
+	w->work.ops = &ops;
+	findings_init(&w->found);
+	work_begin(req, &w->work);
+}
+
+static bool is_small(const struct request *req)
+{
+	struct view_counts counts;
+
+	view_counts(req->engine, &counts);
+	return counts.jobs + counts.recurs + counts.groups + counts.tags +
+		       view_queue_count(req->engine) + skiplist_count(view_workers(req->engine)) <=
+	       AT_ONCE_MAX;
+}
+
+int classic_consistencycheck(struct request *req)
+{
 	struct operation op;
 	int rc = request_has(req, 0) ? decode_consistencycheck(req, &op) : 0;
 
 	if (rc < 0)
 		return rc;
-	findings_init(&found);
-	qless_check(req->engine, add_finding, &found);
-	rc = request_has(req, 0) ? resolve(req, &op, &found) : reply_findings(req, &found);
-	findings_done(&found);
-	return rc;
+	if (is_small(req) || req->env->start_child == NULL)
+		return check_at_once(req, &op);
+	if (req->is_atomic)
+		return request_fail(req, QLESS_ELIMIT,
+				    "The command takes too long for a transaction. Send it "
+				    "outside of MULTI");
+	check_by_child(req);
+	return 0;
 }

@@ -29,6 +29,7 @@ struct databases;
 struct database;
 struct dialect;
 struct reply;
+struct request;
 struct script;
 struct scripts;
 struct session;
@@ -135,6 +136,9 @@ struct call_limits {
 	size_t pattern_bytes; /* a glob [max-pattern-length] */
 };
 
+/* Runs in a child process: appends what it finds. The request is that of the work. */
+typedef void child_work_fn(const struct request *req, struct buf *output);
+
 /* The environment of commands: everything that handlers of this layer may use besides the session.
  */
 struct command_env {
@@ -174,6 +178,10 @@ struct command_env {
 	const char *(*log_refusal)(void *arg, size_t bytes);
 	/* Does work over several turns; see work.h. NULL: all of it at once. */
 	void (*spread)(void *arg, struct request *req, struct work *work);
+	/* Work calls this last in a part: has a child process run `fn`. The next part comes when
+	 * the child has ended, with its output in the request. Returns NULL, or why there is no
+	 * child. NULL: work does without a child. */
+	const char *(*start_child)(void *arg, const struct request *req, child_work_fn *fn);
 	/* Makes a unique, unpredictable jid. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
 	/* Returns an unpredictable number. */
@@ -207,6 +215,7 @@ struct request {
 	bool is_still;			/* listings do not move jobs that have come due */
 	bool is_said;			/* the error is in scratch->error, not in the engine */
 	bool is_store;			/* the store raised the error, not the script */
+	const struct buf *output;	/* of the child of the work; empty memory if it failed */
 	double until;			/* the latest time that the command used: `now`, or later */
 };
 

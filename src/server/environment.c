@@ -195,6 +195,7 @@ void environment_init(struct server *s)
 		.conditions = tell_conditions,
 		.log_refusal = persist_refusal,
 		.spread = waiting_spread,
+		.start_child = child_work_start,
 		.make_jid = make_jid,
 		.random = random_number,
 		.arg = s,

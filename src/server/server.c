@@ -66,6 +66,7 @@ static void init_parts(struct server *s)
 	clients_init(s);
 	submissions_init(s);
 	waitings_init(s);
+	child_work_init(s);
 	conns_init(s);
 	strangers_init(s);
 	client_memory_init(s);
@@ -133,6 +134,7 @@ void server_free(struct server *s)
 		return;
 	conns_done(s);
 	submissions_done(s);
+	child_work_done(s);
 	listen_close_all(s);
 	certificates_done(s);
 	persist_close(s, /* save= */ false);

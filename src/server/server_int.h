@@ -33,6 +33,7 @@
 #include "server/submit.h"
 #include "server/sync_watch.h"
 #include "server/turn.h"
+#include "server/child_work.h"
 #include "server/waiting.h"
 #include "sys/notify.h"
 
@@ -67,6 +68,7 @@ struct server {
 	struct sync_watch sync_watch;
 	struct submissions submissions;
 	struct waitings waitings;
+	struct child_work child_work;
 
 	struct command_table *table;
 	struct command_env env;

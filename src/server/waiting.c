@@ -24,6 +24,7 @@ struct waiting {
 	struct request req;
 	struct qless_str *argv; /* of req; the bytes follow in the same allocation */
 	size_t argv_bytes;
+	struct buf output; /* of the child */
 	struct work_reply reply;
 	int64_t spent_ns;
 	int64_t longest_ns; /* the most in one turn */
@@ -38,6 +39,7 @@ void waitings_init(struct server *s)
 static void waiting_free(struct waiting *w)
 {
 	w->work->ops->free(w->work);
+	buf_done(&w->output);
 	chain_done(&w->reply.bytes);
 	free(w->argv);
 	free(w);
@@ -53,15 +55,36 @@ static bool go_on(struct waiting *w, int64_t until_ns)
 	bool more;
 
 	s->clients.running = c;
+	s->waitings.running = w;
 	do {
 		more = w->work->ops->go_on(w->work, &w->req) && !w->reply.writer.is_full;
 		s->clocks.lap_ns = clock_mono_ns();
-	} while (more && s->clocks.lap_ns < until_ns);
+	} while (more && w->reason == WAITING_FOR_TURN && s->clocks.lap_ns < until_ns);
+	s->waitings.running = NULL;
 	s->clients.running = outer;
 	w->spent_ns += s->clocks.lap_ns - start_ns;
 	if (s->clocks.lap_ns - start_ns > w->longest_ns)
 		w->longest_ns = s->clocks.lap_ns - start_ns;
 	return more;
+}
+
+/* The list of those that go on. */
+
+static void join(struct waiting *w)
+{
+	struct waitings *all = &w->client->server->waitings;
+
+	assert(w->reason == WAITING_FOR_TURN);
+	TAILQ_INSERT_TAIL(&all->going_on, w, link);
+	all->going_on_count++;
+}
+
+static void leave(struct waiting *w)
+{
+	struct waitings *all = &w->client->server->waitings;
+
+	TAILQ_REMOVE(&all->going_on, w, link);
+	all->going_on_count--;
 }
 
 /*
@@ -105,7 +128,9 @@ void waiting_spread(void *arg, struct request *req, struct work *work)
 
 	assert(c->waiting == NULL);
 	w->client = c;
+	w->reason = WAITING_FOR_TURN;
 	w->work = work;
+	buf_init(&w->output, BUF_NO_MAX);
 	w->req = *req;
 	w->req.reply = &w->reply.writer;
 	work_reply_begin(&w->reply, req->reply);
@@ -115,11 +140,11 @@ void waiting_spread(void *arg, struct request *req, struct work *work)
 		return;
 	}
 	keep_arguments(w);
-	w->reason = WAITING_FOR_TURN;
 	c->waiting = w;
 	c->hold = HOLD_COMMAND;
-	TAILQ_INSERT_TAIL(&s->waitings.going_on, w, link);
 	s->waitings.count++;
+	if (w->reason == WAITING_FOR_TURN)
+		join(w);
 }
 
 void waiting_note_begin(struct waiting *w, const struct command *row, int64_t elapsed_ns)
@@ -136,10 +161,33 @@ static void stop_waiting(struct waiting *w)
 {
 	struct server *s = w->client->server;
 
-	assert(w->client->waiting == w && w->reason == WAITING_FOR_TURN);
-	TAILQ_REMOVE(&s->waitings.going_on, w, link);
+	assert(w->client->waiting == w && s->waitings.running == NULL);
+	if (w->reason == WAITING_FOR_CHILD)
+		child_work_abandon(s);
+	else
+		leave(w);
 	s->waitings.count--;
 	w->client->waiting = NULL;
+}
+
+struct waiting *waiting_sleep(struct server *s)
+{
+	struct waiting *w = s->waitings.running;
+
+	assert(w != NULL && w->reason == WAITING_FOR_TURN);
+	w->reason = WAITING_FOR_CHILD;
+	return w;
+}
+
+void waiting_wake(struct waiting *w, struct buf *output)
+{
+	assert(w->reason == WAITING_FOR_CHILD && w->client->waiting == w);
+	buf_done(&w->output);
+	w->output = *output;
+	buf_init(output, BUF_NO_MAX);
+	w->req.output = &w->output;
+	w->reason = WAITING_FOR_TURN;
+	join(w);
 }
 
 void waiting_abandon(struct client *c)
@@ -224,7 +272,7 @@ static void look_again(struct waiting *w)
 
 void waitings_run(struct server *s)
 {
-	size_t count = s->waitings.count;
+	size_t count = s->waitings.going_on_count;
 	int64_t until_ns;
 
 	if (count == 0)
@@ -236,8 +284,8 @@ void waitings_run(struct server *s)
 
 		if (w == NULL || left_ns <= 0)
 			return;
-		TAILQ_REMOVE(&s->waitings.going_on, w, link);
-		TAILQ_INSERT_TAIL(&s->waitings.going_on, w, link);
+		leave(w);
+		join(w);
 		if (!may_go_on(w))
 			continue;
 		look_again(w);
@@ -245,6 +293,8 @@ void waitings_run(struct server *s)
 			finish(w);
 			continue;
 		}
+		if (w->reason != WAITING_FOR_TURN)
+			leave(w);
 		/* Messages came during the part, and the reply has grown. */
 		client_end_reply(w->client);
 		client_output_grew(w->client);

@@ -2,12 +2,13 @@
  * Waiting: a client whose command has begun and not ended.
  *
  * The client runs no other command until then, and its later requests stay in its input. All others
- * go on. There is one reason to wait so far: the command has more work than one turn may do
- * (command/work.h). A command that waits for an event will be another reason.
+ * go on. A command waits because it has more work than one turn may do (command/work.h), or until a
+ * child process has done a part of it (child_work.h).
  *
- *	(command runs) --> WAITING_FOR_TURN --> the reply joins the output, and the next request
- *runs |  parts in each turn
- *	                     +--> abandoned: the client ends
+ *	(command runs) --> WAITING_FOR_TURN --> (the reply joins the output)
+ *	      |                |  ^     |
+ *	      v                v  |     +--> (abandoned: the client ends)
+ *	     WAITING_FOR_CHILD ---+
  *
  * All commands that wait for a turn share WAITINGS_US of each turn equally. None goes on while its
  * client has much output that has not left.
@@ -20,6 +21,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+struct buf;
 struct client;
 struct command;
 struct request;
@@ -28,14 +30,17 @@ struct waiting;
 struct work;
 
 enum waiting_reason {
-	WAITING_FOR_TURN, /* on the list of those that go on */
+	WAITING_FOR_TURN,
+	WAITING_FOR_CHILD,
 };
 
 TAILQ_HEAD(waiting_list, waiting);
 
 struct waitings {
-	struct waiting_list going_on;
-	size_t count;
+	struct waiting_list going_on; /* those that wait for a turn */
+	size_t count;		      /* of all */
+	size_t going_on_count;
+	struct waiting *running; /* the command a part of which runs */
 };
 
 void waitings_init(struct server *s);
@@ -47,6 +52,11 @@ void waiting_spread(void *arg, struct request *req, struct work *work);
 /* The handler of a command has returned, and its client waits: notes what the client sent, and how
  * long the handler took. */
 void waiting_note_begin(struct waiting *w, const struct command *row, int64_t elapsed_ns);
+
+/* The command of which a part runs goes on only after waiting_wake(). Returns it. */
+struct waiting *waiting_sleep(struct server *s);
+/* Lets the command go on. Takes the bytes of `output`, and leaves it empty. */
+void waiting_wake(struct waiting *w, struct buf *output);
 
 /* The client ends: frees its command. Does nothing if the client does not wait. */
 void waiting_abandon(struct client *c);

@@ -144,6 +144,22 @@ static void long_listings_of_jobs_take_short_turns(void)
 		"{\"jobs\":[\"j129998\",\"j129999\"],\"total\":100000}");
 }
 
+/* A child process does the check. The fork takes longer the more memory is in use. */
+static void a_check_does_not_hold_others_up(void)
+{
+	expect_short_turns("CONSISTENCYCHECK", "*0\r\n");
+	expect_short_turns("CONSISTENCYCHECK RESOLVE", "*0\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "CONSISTENCYCHECK", "+QUEUED\r\n");
+	ASK(p, "EXEC",
+	    "*1\r\n-LIMIT The command takes too long for a transaction. Send it outside of "
+	    "MULTI\r\n");
+	begin_slowly("CONSISTENCYCHECK");
+	peer_reset(slow);
+	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "connected_clients:") == 1);
+	ASK(p, "PING", "+PONG\r\n");
+}
+
 static void the_usage_is_counted_once(void)
 {
 	ASK(p, "CONFIG SET slowlog-log-slower-than 0", "+OK\r\n");
@@ -281,6 +297,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(long_listings_take_short_turns);
 	RUN(long_listings_of_jobs_take_short_turns);
+	RUN(a_check_does_not_hold_others_up);
 	RUN(the_usage_is_counted_once);
 	RUN(others_go_on_and_later_requests_wait_for_their_turn);
 	RUN(jobs_that_stay_in_their_place_are_listed_exactly_once);

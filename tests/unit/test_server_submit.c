@@ -11,6 +11,7 @@
 #include "command/acl.h"
 #include "command/databases.h"
 #include "config/config.h"
+#include "engine/engine_int.h"
 #include "server/loading.h"
 #include "server/server_int.h"
 #include "server/slowlog.h"
@@ -306,6 +307,59 @@ static void a_command_that_goes_on_ends_when_the_server_stops(void)
 	TEST_ASSERT_EQUAL_size_t(0, server->waitings.count);
 }
 
+/* A child process checks a large state, and the server repairs it. */
+static void a_child_checks_a_large_state(void)
+{
+	struct qless *q;
+
+	start("appendonly no\nmax-jobs-per-call 100000\n");
+	put_many_jobs();
+	submit("consistencycheck");
+	submit("consistencycheck resolve");
+	turns_until(2);
+	assert_answer(0, "consistencycheck", "*0\r\n");
+	assert_answer(1, "consistencycheck resolve", "*0\r\n");
+	q = databases_peek(server->env.databases, 0);
+	q->depending_count++;
+	submit("consistencycheck");
+	turns_until(3);
+	assert_answer(2, "consistencycheck",
+		      "*1\r\n$43\r\nnumber of \"jobs with dependencies\" is wrong\r\n");
+	submit("consistencycheck resolve");
+	submit("consistencycheck");
+	turns_until(5);
+	assert_answer(3, "consistencycheck resolve",
+		      "*1\r\n$53\r\nrepaired: number of \"jobs with dependencies\" is wrong\r\n");
+	assert_answer(4, "consistencycheck", "*0\r\n");
+	TEST_ASSERT_EQUAL_INT(0, server->child_work.pid);
+}
+
+static void one_child_checks_at_a_time_and_is_killed_with_its_client(void)
+{
+	struct submitter other;
+
+	start("appendonly no\nmax-jobs-per-call 100000\n");
+	put_many_jobs();
+	submitter_init(&other, server, "internal:other", acl_default_user(server->env.acl));
+	submit_with(&other, "consistencycheck", note, "other");
+	turn_run(server, /* wait= */ false);
+	TEST_ASSERT_NOT_EQUAL_INT(0, server->child_work.pid);
+	submit("consistencycheck");
+	turns_until(1);
+	assert_answer(0, "consistencycheck",
+		      "-ERR The check cannot begin: the same command of another client has not "
+		      "ended\r\n");
+	submitter_done(&other);
+	for (int i = 0; i < MANY_TURNS && server->child_work.pid != 0; i++) {
+		turn_run(server, /* wait= */ false);
+		usleep(100);
+	}
+	TEST_ASSERT_EQUAL_INT(0, server->child_work.pid);
+	submit("consistencycheck");
+	turns_until(2);
+	assert_answer(1, "consistencycheck", "*0\r\n");
+}
+
 static void a_client_may_end_while_its_command_goes_on(void)
 {
 	start("appendonly no\nmax-jobs-per-call 100000\n");
@@ -433,6 +487,8 @@ int main(int argc, char **argv)
 	RUN(a_command_that_goes_on_is_answered_before_those_after_it);
 	RUN(a_command_that_goes_on_ends_when_the_server_stops);
 	RUN(a_client_may_end_while_its_command_goes_on);
+	RUN(a_child_checks_a_large_state);
+	RUN(one_child_checks_at_a_time_and_is_killed_with_its_client);
 	RUN(a_transaction_works_as_on_a_connection);
 	RUN(commands_about_a_connection_are_refused);
 	RUN(nothing_runs_after_quit);
