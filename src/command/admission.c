@@ -207,28 +207,41 @@ static inline enum verdict_kind decide_context(const struct request *req,
 	return (flags & CMD_TXN) == 0 ? VERDICT_QUEUE : VERDICT_RUN;
 }
 
-/* Makes the checks between the pause and the log. */
-static inline enum verdict_kind decide(const struct request *req, const struct conditions *now)
+/* Returns whether no check of decide() but that of the user can fail: the server is ready for
+ * everything, and the client is in its usual state. Nearly all commands are sent like this. */
+static inline bool is_usual(const struct request *req, const struct conditions *now)
+{
+	const struct session *session = req->session;
+	bool is_server_unusual = now->pause != PAUSE_NONE || now->loading || now->is_full;
+
+	return !is_server_unusual && session->user != NULL && !session->subscribed &&
+	       req->txn == NULL && !req->only_reads;
+}
+
+/* Makes the checks from the pause to those before the limits of what a command may name. */
+static __attribute__((noinline)) struct verdict decide(const struct request *req,
+						       const struct conditions *now)
 {
 	bool is_native = req->form == REQUEST_NATIVE;
 	enum verdict_kind kind;
 
+	if (is_held(req, now->pause))
+		return (struct verdict){ .kind = VERDICT_HOLD, .hold = HOLD_PAUSE };
 	if (req->only_reads && !is_native && command_changes(req->row, req->args, req->nargs))
-		return VERDICT_READ_ONLY;
+		return verdict_of(VERDICT_READ_ONLY);
 	kind = decide_user(req);
 	/* Before authentication only commands with CMD_NO_AUTH get here. */
 	if (kind != VERDICT_RUN || req->session->user == NULL)
-		return kind;
+		return verdict_of(kind);
 	if (now->is_full && needs_memory(req))
-		return VERDICT_MEMORY;
-	return is_native ? decide_context(req, now) : VERDICT_RUN;
+		return verdict_of(VERDICT_MEMORY);
+	return is_native ? verdict_of(decide_context(req, now)) : run;
 }
 
 struct verdict admission_decide(struct request *req)
 {
-	struct verdict verdict;
+	struct verdict verdict = run;
 	struct conditions now;
-	enum verdict_kind kind;
 	size_t bytes = 0;
 
 	if (req->row == NULL)
@@ -236,11 +249,12 @@ struct verdict admission_decide(struct request *req)
 	if (req->form == REQUEST_NATIVE && !command_takes(req->row, (int)req->nargs))
 		return verdict_of(VERDICT_ARITY);
 	now = conditions_of(req);
-	if (is_held(req, now.pause))
-		return (struct verdict){ .kind = VERDICT_HOLD, .hold = HOLD_PAUSE };
-	kind = decide(req, &now);
-	if (kind != VERDICT_RUN && kind != VERDICT_QUEUE)
-		return verdict_of(kind);
+	if (!is_usual(req, &now) ||
+	    acl_judge(req->session->user, req->env->table, req->row) != ACL_YES) {
+		verdict = decide(req, &now);
+		if (verdict.kind != VERDICT_RUN && verdict.kind != VERDICT_QUEUE)
+			return verdict;
+	}
 	if (has_too_many_names(req))
 		return verdict_of(VERDICT_NAMES);
 	if (command_is_logged(req->row)) {
@@ -248,8 +262,8 @@ struct verdict admission_decide(struct request *req)
 		if (is_too_large(req, bytes))
 			return verdict_of(VERDICT_CALL_SIZE);
 	}
-	if (kind == VERDICT_QUEUE)
-		return verdict_of(kind);
+	if (verdict.kind == VERDICT_QUEUE)
+		return verdict;
 	if (now.is_unsynced && waits_for_sync(req))
 		return (struct verdict){ .kind = VERDICT_HOLD, .hold = HOLD_SYNC };
 	if (req->form != REQUEST_NATIVE) {

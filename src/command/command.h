@@ -104,6 +104,7 @@ static inline struct qless_str command_quote(struct qless_str sent)
 struct command {
 	const char *name;	  /* lower case; a subcommand is "parent|name" */
 	command_handler *handler; /* NULL for a container that needs a subcommand */
+	int index;		  /* position in the table, which sets it */
 
 	/* The fields of queue commands; others have zeros. */
 	unsigned forms; /* bits by enum request_form */

@@ -204,6 +204,7 @@ struct command_table *command_table_new(const struct command_rows *parts, size_t
 	for (size_t i = 0; i < count; i++) {
 		for (size_t row = 0; row < parts[i].count; row++) {
 			t->rows[t->count] = parts[i].rows[row];
+			t->rows[t->count].index = t->count;
 			add_row(t, t->count++);
 		}
 	}
@@ -229,11 +230,6 @@ const struct command *command_table_row(const struct command_table *t, int index
 {
 	assert(index >= 0 && index < t->count);
 	return &t->rows[index];
-}
-
-int command_table_index(const struct command_table *t, const struct command *cmd)
-{
-	return (int)(cmd - t->rows);
 }
 
 const struct command *command_table_find(const struct command_table *t, struct qless_str name)
