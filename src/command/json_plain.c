@@ -109,7 +109,9 @@ static inline const char *skip_string(const struct text *t, const char *at)
 	if (t->end - at >= BLOCK_BYTES) {
 		unsigned marks = mark_others(block_load(at));
 
-		if (marks != 0 && at[__builtin_ctz(marks)] == '"')
+		if (marks == 0)
+			at += BLOCK_BYTES;
+		else if (at[__builtin_ctz(marks)] == '"')
 			return at + __builtin_ctz(marks) + 1;
 	}
 	return skip_any_string(t, at);
