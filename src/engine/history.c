@@ -30,6 +30,7 @@
 #define HISTORY_RESERVE	   4096
 #define HISTORY_LIFE_BYTES 48
 #define ENTRY_HEAD_MAX	   (1 + WIRE_VARINT_MAX)
+#define USUAL_TIME_BYTES   5
 #define SMALL_TIME_MAX	   4e18
 
 static unsigned char *bytes(const struct history *h)
@@ -169,7 +170,8 @@ static void unref_names(struct qless *q, enum qless_event_kind kind, struct inte
 }
 
 /* Drop `count` entries after the first one. */
-static void drop_entries(struct qless *q, struct history *h, uint64_t count)
+static __attribute__((noinline)) void drop_entries(struct qless *q, struct history *h,
+						   uint64_t count)
 {
 	unsigned char *start = bytes(h);
 	const unsigned char *from;
@@ -236,28 +238,53 @@ static unsigned char *reserve(struct history *h, size_t extra)
 	return mem + h->len;
 }
 
+/* Returns whether a varint of USUAL_TIME_BYTES holds the time: from 1974 to 2514. */
+static inline bool is_usual_time(uint64_t time)
+{
+	return time >> 7 * (USUAL_TIME_BYTES - 1) != 0 && time >> 7 * USUAL_TIME_BYTES == 0;
+}
+
+/* Write the header of an entry with a small whole time. Nearly all times have a varint of
+ * USUAL_TIME_BYTES, and are written without a loop. */
+static inline void put_head(unsigned char *to, enum qless_event_kind kind, uint64_t time)
+{
+	uint64_t groups;
+
+	to[0] = (unsigned char)kind;
+	if (!is_usual_time(time)) {
+		wire_put_varint(to + 1, time);
+		return;
+	}
+	groups = (time & 0x7f) | (time & 0x3f80) << 1 | (time & 0x1fc000) << 2 |
+		 (time & 0xfe00000) << 3;
+	wire_put_u32(to + 1, (uint32_t)groups | 0x80808080);
+	to[USUAL_TIME_BYTES] = (unsigned char)(time >> 28);
+}
+
 /* Begin an entry that takes up to `extra` bytes after its header. Returns the address of these
  * bytes. */
 static unsigned char *begin_entry(struct qless *q, struct history *h, double now,
 				  enum qless_event_kind kind, size_t extra)
 {
 	double when = floor(now);
-	unsigned char head[ENTRY_HEAD_MAX];
-	size_t len = 1;
+	uint64_t time = 0;
+	size_t len = 1 + sizeof(when);
 	unsigned char *out;
+	/* Negative zero is odd too, because it reads as "-0". */
+	bool is_odd = !(fabs(when) < SMALL_TIME_MAX) || (when == 0 && signbit(when));
 
 	trim(q, h);
-	head[0] = (unsigned char)kind;
-	/* Negative zero is odd too, because it reads as "-0". */
-	if (fabs(when) < SMALL_TIME_MAX && !(when == 0 && signbit(when))) {
-		len += wire_put_varint(head + 1, wire_zigzag((int64_t)when));
-	} else {
-		head[0] |= HISTORY_ODD_TIME;
-		memcpy(head + 1, &when, sizeof(when));
-		len += sizeof(when);
+	if (!is_odd) {
+		time = wire_zigzag((int64_t)when);
+		len = 1 + (is_usual_time(time) ? USUAL_TIME_BYTES : wire_varint_size(time));
 	}
 	out = reserve(h, len + extra);
-	memcpy(out, head, len);
+	if (is_odd) {
+		out[0] = (unsigned char)kind | HISTORY_ODD_TIME;
+		memcpy(out + 1, &when, sizeof(when));
+	} else {
+		put_head(out, kind, time);
+	}
 	assert(h->count < UINT32_MAX);
 	h->len += (uint32_t)len;
 	h->count++;
