@@ -120,13 +120,6 @@ bool engine_begin(struct qless *q, double now)
 	return true;
 }
 
-void engine_changed(struct qless *q)
-{
-	q->changes++;
-	if (q->now > q->latest)
-		q->latest = q->now;
-}
-
 char *engine_dup(struct qless_str s)
 {
 	return mem_dup(s.len > 0 ? s.ptr : "", s.len);

@@ -101,7 +101,12 @@ struct qless {
  * the error recorded. */
 bool engine_begin(struct qless *q, double now);
 /* Count a change, and remember the time of the latest one. */
-void engine_changed(struct qless *q);
+static inline void engine_changed(struct qless *q)
+{
+	q->changes++;
+	if (q->now > q->latest)
+		q->latest = q->now;
+}
 
 static inline unsigned engine_draw_height(struct qless *q)
 {
