@@ -19,11 +19,15 @@ static struct verdict verdict_of(enum verdict_kind kind)
 	return (struct verdict){ .kind = kind };
 }
 
+/* The command that QLESS or a script names is not asked about: its client's own command was. Only
+ * what it needs memory for, and what it moves, depends on the server. */
 static inline struct conditions conditions_of(const struct request *req)
 {
 	struct conditions now = { .pause = PAUSE_NONE };
+	bool matter = req->form == REQUEST_NATIVE ||
+		      (req->row->flags & (CMD_DENYOOM | CMD_MOVES_DUE)) != 0;
 
-	if (req->env->conditions != NULL)
+	if (matter && req->env->conditions != NULL)
 		req->env->conditions(req->env->arg, &now);
 	return now;
 }
@@ -73,11 +77,20 @@ static inline bool has_too_many_names(const struct request *req)
 	return req->nargs > max && (req->row->flags & CMD_NAMES) != 0 && max != 0;
 }
 
-static inline bool is_too_large(const struct request *req, size_t bytes)
+/* Adds up the arguments. Returns false if they are larger than max-call-size. Most commands have a
+ * few arguments, for which adding one after the other is faster than vectors. */
+static inline bool add_arguments(const struct request *req, size_t *ret_bytes)
 {
-	size_t max = req->env->limits.change_bytes;
+	size_t limit = req->env->limits.change_bytes, max = limit != 0 ? limit : SIZE_MAX;
+	size_t bytes = req->nargs;
 
-	return bytes > max && max != 0;
+	for (const struct qless_str *arg = req->args; arg != req->args + req->nargs; arg++) {
+		bytes += arg->len;
+		if (bytes > max)
+			return false;
+	}
+	*ret_bytes = bytes;
+	return true;
 }
 
 static struct verdict ask_log(const struct request *req, size_t bytes)
@@ -257,11 +270,8 @@ struct verdict admission_decide(struct request *req)
 	}
 	if (has_too_many_names(req))
 		return verdict_of(VERDICT_NAMES);
-	if (command_is_logged(req->row)) {
-		bytes = argument_bytes(req);
-		if (is_too_large(req, bytes))
-			return verdict_of(VERDICT_CALL_SIZE);
-	}
+	if (command_is_logged(req->row) && !add_arguments(req, &bytes))
+		return verdict_of(VERDICT_CALL_SIZE);
 	if (verdict.kind == VERDICT_QUEUE)
 		return verdict;
 	if (now.is_unsynced && waits_for_sync(req))
