@@ -90,6 +90,9 @@ enum acl_access {
 	ACL_WRITE = 1 << 1,
 };
 
+/* A user that may do nothing. It is in no list and has no name. */
+const struct user *acl_nobody(void);
+
 /* Whether the user may only use keys that match its patterns. */
 bool acl_limits_keys(const struct user *user);
 /* Whether the user may use a queue or a key of that name in these ways. */

@@ -177,6 +177,13 @@ const char *acl_rule_apply_channel(struct user *user, struct qless_str rule)
 
 /* ---- names ---- */
 
+const struct user *acl_nobody(void)
+{
+	static const struct user nobody = { .is_limited = true };
+
+	return &nobody;
+}
+
 bool acl_limits_keys(const struct user *user)
 {
 	return !user->keys.all;

@@ -167,6 +167,8 @@ static __attribute__((noinline)) enum verdict_kind decide_objects(const struct r
 	const struct object_request request = { req->row, req->form, req->args, req->nargs };
 	struct permit_query query = { .user = req->session->user, .engine = req->engine };
 
+	if (has_too_many_names(req))
+		return VERDICT_NAMES;
 	query.names_only =
 		req->txn != NULL && req->form == REQUEST_NATIVE && (req->row->flags & CMD_TXN) == 0;
 	if (query.engine == NULL && req->env->databases != NULL)

@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-#include "command/listing.h"
-
 #include "util/json.h"
 
 #define NO_QUEUE "Queue(): no queue name provided"
@@ -232,21 +230,19 @@ static int reply_page(struct request *req, enum qless_listing listing, struct ql
 	return rc < 0 ? rc : answer_array(req, jids.items, jids.count);
 }
 
-/* Lists the complete jobs that a viewer may read. */
-static int reply_complete_jobs(struct request *req, const struct user *viewer,
-			       const struct classic_page *page)
+/* Lists the complete jobs that the viewer may read. */
+static int reply_complete_jobs(struct request *req, const struct classic_page *page)
 {
-	struct qless_list jids;
-	struct qless_str *kept;
-	int rc = qless_jobs(req->engine, req->now, QLESS_LIST_COMPLETE, STR(""), 0, VIEWER_ALL,
-			    &jids);
+	static const struct listing_form form = { .type = REPLY_ARRAY,
+						  .find = find_jobs,
+						  .write = viewer_write_member,
+						  .end_part = viewer_end_part };
+	struct listing *l = listing_new(&form);
+	struct view_range all[VIEW_RANGES_MAX] = { { .count = 0 } };
 
-	if (rc < 0)
-		return rc;
-	kept = viewer_page(viewer, req->engine, &jids, page);
-	rc = answer_array(req, jids.items, jids.count);
-	free(kept);
-	return rc;
+	l->kind = QLESS_LIST_COMPLETE;
+	view_jobs(req->engine, req->now, QLESS_LIST_COMPLETE, STR(""), 0, INT64_MAX, all);
+	return viewer_begin_page(req, l, &all[0], page);
 }
 
 int classic_jobs(struct request *req)
@@ -275,7 +271,7 @@ int classic_jobs(struct request *req)
 	else
 		rc = request_index_page(req, offset, count, &page);
 	if (rc == 0 && listing->listing == QLESS_LIST_COMPLETE && permit_viewer(req) != NULL)
-		return reply_complete_jobs(req, permit_viewer(req), &page);
+		return reply_complete_jobs(req, &page);
 	if (rc == 0 && listing->listing == QLESS_LIST_NOT_DUE)
 		rc = request_advance(req, QLESS_ADVANCE_QUEUE, queue, QLESS_ADVANCE_MAX);
 	return rc < 0 ? rc : reply_page(req, choose_list(req, listing->listing), queue, &page);
@@ -285,25 +281,20 @@ int classic_jobs(struct request *req)
 
 static int reply_failure_counts(struct request *req)
 {
-	const struct user *viewer = permit_viewer(req);
 	struct buf *json = request_json_buf(req);
 	struct qless_list groups;
 	const uint64_t *counts;
 	size_t i;
 
+	if (permit_viewer(req) != NULL)
+		return viewer_failed(req);
 	qless_failures(req->engine, &groups, &counts);
 	buf_append_char(json, '{');
 	for (i = 0; i < groups.count; i++) {
-		uint64_t count = counts[i];
-
-		if (viewer != NULL)
-			count = viewer_count_failed(viewer, req->engine, groups.items[i]);
-		if (count == 0)
-			continue;
-		if (json->len > 1)
+		if (i > 0)
 			buf_append_char(json, ',');
 		json_append_string(json, groups.items[i]);
-		add_number(json, STR(":"), (double)count);
+		add_number(json, STR(":"), (double)counts[i]);
 	}
 	buf_append_char(json, '}');
 	return answer_json(req);
@@ -345,12 +336,25 @@ static int list_failed(struct request *req, const struct view_range *range)
 	return 0;
 }
 
+/* Lists the failed jobs that the viewer may read. */
+static int list_failed_of_viewer(struct request *req, const struct classic_page *page)
+{
+	static const struct listing_form form = { .type = REPLY_TEXT,
+						  .find = find_failed,
+						  .write = viewer_write_json,
+						  .begin = begin_failed,
+						  .end_part = viewer_end_part,
+						  .end = end_failed };
+	struct view_range all;
+
+	view_failed(req->engine, req->args[0], 0, INT64_MAX, &all);
+	return viewer_begin_page(req, listing_new(&form), &all, page);
+}
+
 int classic_failed(struct request *req)
 {
-	const struct user *viewer = permit_viewer(req);
 	struct view_range range;
 	struct buf *json = request_json_buf(req);
-	struct qless_str *kept = NULL;
 	struct classic_page page;
 	struct qless_list jids;
 	double start;
@@ -366,20 +370,16 @@ int classic_failed(struct request *req)
 	rc = request_index_page(req, start, limit, &page);
 	if (rc < 0)
 		return rc;
-	if (viewer != NULL) {
-		qless_failed(req->engine, req->args[0], 0, VIEWER_ALL, &jids);
-		kept = viewer_page(viewer, req->engine, &jids, &page);
-	} else {
-		view_failed(req->engine, req->args[0], page.offset, page.count, &range);
-		if (range.count > LISTING_SHORT)
-			return list_failed(req, &range);
-		qless_failed(req->engine, req->args[0], page.offset, page.count, &jids);
-	}
+	if (permit_viewer(req) != NULL)
+		return list_failed_of_viewer(req, &page);
+	view_failed(req->engine, req->args[0], page.offset, page.count, &range);
+	if (range.count > LISTING_SHORT)
+		return list_failed(req, &range);
+	qless_failed(req->engine, req->args[0], page.offset, page.count, &jids);
 	buf_append_str(json, STR("{\"jobs\":"));
 	json_append_list(json, &jids, req->style->inner);
 	add_number(json, STR(",\"total\":"), (double)jids.total);
 	buf_append_char(json, '}');
-	free(kept);
 	return answer_json(req);
 }
 
@@ -510,8 +510,8 @@ static int reply_worker(struct request *req)
 	if (rc < 0)
 		return rc;
 	if (viewer != NULL) {
-		kept_jobs = viewer_keep(viewer, req->engine, &jobs, ACL_READ);
-		kept_stalled = viewer_keep(viewer, req->engine, &stalled, ACL_READ);
+		kept_jobs = viewer_keep(viewer, req->engine, &jobs);
+		kept_stalled = viewer_keep(viewer, req->engine, &stalled);
 	}
 	buf_append_str(json, STR("{\"stalled\":"));
 	json_append_list(json, &stalled, req->style->inner);
@@ -584,7 +584,7 @@ int classic_workers(struct request *req)
 	if (rc < 0)
 		return rc;
 	if (permit_viewer(req) != NULL)
-		return viewer_workers(req, permit_viewer(req));
+		return viewer_workers(req);
 	total = skiplist_count(view_workers(req->engine));
 	if (total > LISTING_SHORT)
 		return list_workers(req, total);

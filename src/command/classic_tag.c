@@ -3,10 +3,6 @@
  */
 #include "command/classic_viewer.h"
 
-#include <stdlib.h>
-
-#include "command/listing.h"
-
 #include "util/json.h"
 
 /* ---- tag ---- */
@@ -72,12 +68,25 @@ static int list_many_tagged(struct request *req, const struct view_range *range)
 	return 0;
 }
 
+/* Lists the jobs of a tag that the viewer may read. */
+static int list_tagged_of_viewer(struct request *req, const struct classic_page *page)
+{
+	static const struct listing_form form = { .type = REPLY_TEXT,
+						  .find = find_tagged,
+						  .write = viewer_write_json,
+						  .begin = begin_tagged,
+						  .end_part = viewer_end_part,
+						  .end = end_tagged };
+	struct view_range all;
+
+	view_tagged(req->engine, req->args[1], 0, INT64_MAX, &all);
+	return viewer_begin_page(req, listing_new(&form), &all, page);
+}
+
 static int list_tagged(struct request *req)
 {
-	const struct user *viewer = permit_viewer(req);
 	struct view_range range;
 	struct buf *json = request_json_buf(req);
-	struct qless_str *kept = NULL;
 	struct classic_page page;
 	struct qless_list jids;
 	struct qless_str tag;
@@ -91,28 +100,22 @@ static int list_tagged(struct request *req)
 		rc = request_index_page(req, offset, count, &page);
 	if (rc < 0)
 		return rc;
-	if (viewer != NULL) {
-		qless_tagged(req->engine, tag, 0, VIEWER_ALL, &jids);
-		kept = viewer_page(viewer, req->engine, &jids, &page);
-	} else {
-		view_tagged(req->engine, tag, page.offset, page.count, &range);
-		if (range.count > LISTING_SHORT)
-			return list_many_tagged(req, &range);
-		qless_tagged(req->engine, tag, page.offset, page.count, &jids);
-	}
+	if (permit_viewer(req) != NULL)
+		return list_tagged_of_viewer(req, &page);
+	view_tagged(req->engine, tag, page.offset, page.count, &range);
+	if (range.count > LISTING_SHORT)
+		return list_many_tagged(req, &range);
+	qless_tagged(req->engine, tag, page.offset, page.count, &jids);
 	buf_append_str(json, STR("{\"jobs\":"));
 	json_append_list(json, &jids, req->style->inner);
 	buf_append_str(json, STR(",\"total\":"));
 	json_append_number(json, (double)jids.total);
 	buf_append_char(json, '}');
-	free(kept);
 	return answer_json(req);
 }
 
 static int list_top(struct request *req)
 {
-	const struct user *viewer = permit_viewer(req);
-	struct qless_str *kept = NULL;
 	struct classic_page page;
 	struct qless_list tags;
 	double offset;
@@ -123,12 +126,10 @@ static int list_top(struct request *req)
 		rc = request_limit_page(req, offset, count, &page);
 	if (rc < 0)
 		return rc;
-	if (viewer == NULL)
-		qless_top_tags(req->engine, page.offset, page.count, &tags);
-	else
-		kept = viewer_top_tags(viewer, req->engine, &page, &tags);
+	if (permit_viewer(req) != NULL)
+		return viewer_top_tags(req, &page);
+	qless_top_tags(req->engine, page.offset, page.count, &tags);
 	json_append_list(request_json_buf(req), &tags, req->style->whole);
-	free(kept);
 	return answer_json(req);
 }
 

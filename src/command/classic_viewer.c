@@ -1,139 +1,389 @@
 #include "command/classic_viewer.h"
 
+#include <stdlib.h>
+
 #include "command/key.h"
 #include "engine/view.h"
+#include "util/container.h"
 #include "util/json.h"
 #include "util/mem.h"
 
-static struct qless_str *copy_list(const struct qless_list *list)
+static bool is_shown(const struct request *req, struct qless_str jid)
 {
-	struct qless_str *items = mem_realloc_array(NULL, list->count + 1, sizeof(*items));
+	const struct user *viewer = permit_viewer(req);
 
-	if (list->count != 0)
-		memcpy(items, list->items, list->count * sizeof(*items));
-	return items;
+	return viewer == NULL || permit_jid(viewer, req->engine, jid, ACL_READ);
 }
 
-struct qless_str *viewer_keep(const struct user *viewer, const struct qless *engine,
-			      struct qless_list *list, unsigned access)
+/* ---- pages of jobs ---- */
+
+enum {
+	PART_COUNT,
+	PART_WRITE,
+};
+
+int viewer_begin_page(struct request *req, struct listing *l, const struct view_range *all,
+		      const struct classic_page *page)
 {
-	struct qless_str *items = copy_list(list);
-	size_t count = permit_keep_jids(viewer, engine, items, list->count, access);
-
-	*list = (struct qless_list){ items, count, count };
-	return items;
-}
-
-struct qless_str *viewer_page(const struct user *viewer, const struct qless *engine,
-			      struct qless_list *list, const struct classic_page *page)
-{
-	struct qless_str *items = viewer_keep(viewer, engine, list, ACL_READ);
-	size_t first = 0, count = 0;
-
-	key_index_range(list->count, page->offset, page->offset + page->count - 1, &first, &count);
-	list->items = items + first;
-	list->count = count;
-	return items;
-}
-
-/* Counts up to `max` jobs of a list that the viewer may read. */
-static uint64_t count_jobs(const struct user *viewer, const struct qless *engine,
-			   const struct skiplist *jobs, uint64_t max)
-{
-	const struct skipnode *node = jobs != NULL ? skiplist_first(jobs) : NULL;
-	uint64_t count = 0;
-
-	for (; node != NULL && count < max; node = skiplist_next(node))
-		count += permit_jid(viewer, engine, jobs->member(node), ACL_READ);
-	return count;
-}
-
-uint64_t viewer_count_failed(const struct user *viewer, const struct qless *engine,
-			     struct qless_str group)
-{
-	return count_jobs(viewer, engine, view_group(engine, group), UINT64_MAX);
-}
-
-struct qless_str *viewer_top_tags(const struct user *viewer, struct qless *engine,
-				  const struct classic_page *page, struct qless_list *ret_tags)
-{
-	struct qless_str *tags;
-	size_t kept = 0, first, count;
-
-	qless_top_tags(engine, 0, -1, ret_tags);
-	tags = copy_list(ret_tags);
-	for (size_t i = 0; i < ret_tags->count; i++) {
-		if (count_jobs(viewer, engine, view_tag_jobs(engine, tags[i]), 2) == 2)
-			tags[kept++] = tags[i];
-	}
-	/* A negative offset gives nothing, a negative count everything. */
-	first = page->offset >= 0 && (uint64_t)page->offset < kept ? (size_t)page->offset : kept;
-	count = kept - first;
-	if (page->count >= 0 && (uint64_t)page->count < count)
-		count = (size_t)page->count;
-	*ret_tags = (struct qless_list){ tags + first, count, kept };
-	return tags;
-}
-
-/* ---- workers ---- */
-
-static struct qless_str *copy_workers(const struct qless_workers *workers)
-{
-	struct qless_str *names = mem_realloc_array(NULL, workers->count + 1, sizeof(*names));
-
-	for (size_t i = 0; i < workers->count; i++)
-		names[i] = workers->items[i].name;
-	return names;
-}
-
-static int append_worker(struct request *req, const struct user *viewer, struct qless_str name,
-			 struct buf *json, size_t begin)
-{
-	struct qless_list jobs, stalled;
-	int rc = qless_worker_jobs(req->engine, req->now, name, &jobs, &stalled);
-	struct qless_str *kept_jobs, *kept_stalled;
-
-	if (rc < 0)
-		return rc;
-	kept_jobs = viewer_keep(viewer, req->engine, &jobs, ACL_READ);
-	kept_stalled = viewer_keep(viewer, req->engine, &stalled, ACL_READ);
-	free(kept_jobs);
-	free(kept_stalled);
-	if (jobs.count + stalled.count == 0)
-		return 0;
-	json_next_item(json, begin);
-	buf_append_str(json, STR("{\"stalled\":"));
-	json_append_number(json, (double)stalled.count);
-	buf_append_str(json, STR(",\"name\":"));
-	json_append_string(json, name);
-	buf_append_str(json, STR(",\"jobs\":"));
-	json_append_number(json, (double)jobs.count);
-	buf_append_char(json, '}');
+	l->page_offset = page->offset;
+	l->page_count = page->count;
+	listing_add_range(l, all);
+	listing_add_range(l, all);
+	listing_begin(req, l);
 	return 0;
 }
 
-int viewer_workers(struct request *req, const struct user *viewer)
+/* Counts the job, or returns whether it is on the page. After the last one, the part ends. */
+static bool is_on_page(struct listing *l, const struct request *req, struct qless_str jid)
 {
-	struct buf *json = request_json_buf(req);
-	struct qless_workers workers;
-	struct qless_str *names;
-	size_t begin;
-	int rc = qless_workers(req->engine, req->now, &workers);
-
-	if (rc < 0)
-		return rc;
-	names = copy_workers(&workers);
-	begin = json_begin_list(json);
-	for (size_t i = 0, count = workers.count; rc == 0 && i < count; i++)
-		rc = append_worker(req, viewer, names[i], json, begin);
-	free(names);
-	if (rc < 0)
-		return rc;
-	json_end_list(json, begin, req->style->whole);
-	return answer_json(req);
+	if (!is_shown(req, jid))
+		return false;
+	if (l->part == PART_COUNT) {
+		l->cursor++;
+		return false;
+	}
+	if (l->page_offset > 0) {
+		l->page_offset--;
+		return false;
+	}
+	if (--l->page_count == 0)
+		l->parts[PART_WRITE].count = 1;
+	return true;
 }
 
-/* ---- unfail ---- */
+size_t viewer_write_member(struct listing *l, struct request *req, const struct skiplist *list,
+			   const struct skipnode *node)
+{
+	return is_on_page(l, req, list->member(node)) ? listing_write_member(l, req, list, node)
+						      : 0;
+}
+
+size_t viewer_write_json(struct listing *l, struct request *req, const struct skiplist *list,
+			 const struct skipnode *node)
+{
+	return is_on_page(l, req, list->member(node)) ? listing_write_json(l, req, list, node) : 0;
+}
+
+void viewer_end_part(struct listing *l, struct request *req)
+{
+	size_t first = 0, count = 0;
+
+	(void)req;
+	if (l->part != PART_COUNT)
+		return;
+	key_index_range(l->cursor, l->page_offset, l->page_offset + l->page_count - 1, &first,
+			&count);
+	l->number = (double)l->cursor;
+	l->page_offset = (int64_t)first;
+	l->page_count = (int64_t)count;
+	if (count == 0)
+		l->parts[PART_WRITE].count = 0;
+}
+
+struct qless_str *viewer_keep(const struct user *viewer, const struct qless *engine,
+			      struct qless_list *list)
+{
+	struct qless_str *items = mem_realloc_array(NULL, list->count + 1, sizeof(*items));
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (permit_jid(viewer, engine, list->items[i], ACL_READ))
+			items[kept++] = list->items[i];
+	}
+	*list = (struct qless_list){ items, kept, kept };
+	return items;
+}
+
+/* ---- tallies ---- */
+
+struct tally;
+
+/* How to list names by the jobs that belong to them. */
+struct tally_form {
+	/* Returns the jobs of a name, or NULL if there are none. */
+	const struct skiplist *(*find)(const struct qless *q, struct qless_str name);
+	/* Counts a job of the viewer. Returns false if no more jobs of this name matter. */
+	bool (*count)(struct tally *t, const struct request *req, double score);
+	/* Writes the name, unless its jobs were too few. */
+	void (*write)(struct tally *t, struct request *req, struct qless_str name);
+	char open, close;
+};
+
+/* Work that counts the viewer's jobs of each of many names. It remembers its place in the jobs of a
+ * name by score and member, like a listing. */
+struct tally {
+	struct work work;
+	const struct tally_form *form;
+	struct buf names; /* for each its length, a size_t, and its bytes */
+	size_t at;	  /* the place of the current name */
+	bool is_scanning; /* more groups follow, from this cursor on */
+	uint32_t cursor;
+	bool has_visited; /* a job of the current name, whose place follows */
+	double score;
+	struct buf member;
+	uint64_t jobs;
+	uint64_t stalled;
+	struct classic_page page; /* of TAG top */
+	size_t written;
+	bool is_complete; /* no more names are wanted */
+	bool has_begun;
+	struct reply_deferred text;
+};
+
+static void free_tally(struct work *work)
+{
+	struct tally *t = container_of(work, struct tally, work);
+
+	chain_done(&t->text.body);
+	buf_done(&t->names);
+	buf_done(&t->member);
+	free(t);
+}
+
+static void add_name(struct tally *t, struct qless_str name)
+{
+	buf_append(&t->names, &name.len, sizeof(name.len));
+	buf_append_str(&t->names, name);
+}
+
+/* The current name; *ret_next is the place of the next one. */
+static struct qless_str current_name(const struct tally *t, size_t *ret_next)
+{
+	const char *at = buf_data(&t->names) + t->at;
+	struct qless_str name;
+
+	memcpy(&name.len, at, sizeof(name.len));
+	name.ptr = at + sizeof(name.len);
+	*ret_next = t->at + sizeof(name.len) + name.len;
+	return name;
+}
+
+/* Counts some jobs of a name, at most *left. Returns true after the last one. */
+static bool count_some(struct tally *t, const struct request *req, struct qless_str name, int *left)
+{
+	const struct skiplist *jobs = t->form->find(req->engine, name);
+	const struct skipnode *node = NULL;
+
+	if (jobs != NULL)
+		node = t->has_visited
+			       ? skiplist_first_gt_member(jobs, t->score, buf_str(&t->member))
+			       : skiplist_first(jobs);
+	for (; node != NULL && *left > 0; node = skiplist_next(node), --*left) {
+		t->score = node->score;
+		if (is_shown(req, jobs->member(node)) && !t->form->count(t, req, node->score))
+			return true;
+		if (*left > 1)
+			continue;
+		t->has_visited = true;
+		buf_clear(&t->member);
+		buf_append_str(&t->member, jobs->member(node));
+	}
+	return node == NULL;
+}
+
+/* Writes what precedes a name. */
+static struct buf *next_text(struct tally *t, struct request *req)
+{
+	struct buf *text = &req->env->scratch->json;
+
+	buf_append_char(text, t->written++ == 0 ? t->form->open : ',');
+	return text;
+}
+
+static void end_tally(struct tally *t, struct request *req)
+{
+	struct buf *text = &req->env->scratch->json;
+
+	if (t->written != 0)
+		buf_append_char(text, t->form->close);
+	else if (t->form->open == '{' || req->style->whole == JSON_EMPTY_OBJECT)
+		buf_append_str(text, STR("{}"));
+	else
+		buf_append_str(text, STR("[]"));
+}
+
+static void add_scanned_name(void *arg, struct qless_str name)
+{
+	add_name(arg, name);
+}
+
+/* Returns whether there is a current name. */
+static bool has_name(struct tally *t, const struct request *req)
+{
+	if (t->is_complete)
+		return false;
+	if (t->at == t->names.len && t->is_scanning) {
+		buf_clear(&t->names);
+		t->at = 0;
+		t->cursor = view_scan(req->engine, VIEW_GROUPS, t->cursor, add_scanned_name, t);
+		t->is_scanning = t->cursor != 0;
+	}
+	return t->at < t->names.len;
+}
+
+static bool has_more(const struct tally *t)
+{
+	return !t->is_complete && (t->is_scanning || t->at < t->names.len);
+}
+
+static bool tally_some(struct work *work, struct request *req)
+{
+	struct tally *t = container_of(work, struct tally, work);
+	struct buf *text = &req->env->scratch->json;
+	int left = WORK_PART_ELEMENTS;
+	bool more;
+
+	buf_clear(text);
+	if (!t->has_begun)
+		reply_deferred_begin(req->reply, &t->text, REPLY_TEXT);
+	t->has_begun = true;
+	for (; left > 0 && has_more(t) && text->len < WORK_PART_BYTES; left--) {
+		struct qless_str name;
+		size_t next;
+
+		if (!has_name(t, req))
+			continue;
+		name = current_name(t, &next);
+		if (!count_some(t, req, name, &left))
+			break;
+		t->form->write(t, req, name);
+		t->at = next;
+		t->has_visited = false;
+		t->jobs = t->stalled = 0;
+	}
+	more = has_more(t);
+	if (!more)
+		end_tally(t, req);
+	reply_deferred_append(req->reply, &t->text, buf_str(text));
+	buf_clear(text);
+	if (!more)
+		reply_deferred_end(req->reply, &t->text, 0);
+	return more;
+}
+
+static struct tally *tally_new(const struct tally_form *form)
+{
+	static const struct work_ops ops = { .go_on = tally_some, .free = free_tally };
+	struct tally *t = mem_zalloc(sizeof(*t));
+
+	t->work.ops = &ops;
+	t->form = form;
+	buf_init(&t->names, BUF_NO_MAX);
+	buf_init(&t->member, BUF_NO_MAX);
+	return t;
+}
+
+/* ---- FAILED ---- */
+
+static bool count_failed(struct tally *t, const struct request *req, double score)
+{
+	(void)req;
+	(void)score;
+	t->jobs++;
+	return true;
+}
+
+static void write_group(struct tally *t, struct request *req, struct qless_str name)
+{
+	struct buf *text;
+
+	if (t->jobs == 0)
+		return;
+	text = next_text(t, req);
+	json_append_string(text, name);
+	buf_append_char(text, ':');
+	json_append_number(text, (double)t->jobs);
+}
+
+/* The groups are in no order, because sorting many of them would take long. */
+int viewer_failed(struct request *req)
+{
+	static const struct tally_form form = { view_group, count_failed, write_group, '{', '}' };
+	struct tally *t = tally_new(&form);
+
+	t->is_scanning = true;
+	work_begin(req, &t->work);
+	return 0;
+}
+
+/* ---- TAG top ---- */
+
+static bool count_tagged(struct tally *t, const struct request *req, double score)
+{
+	(void)req;
+	(void)score;
+	return ++t->jobs < 2;
+}
+
+/* A negative offset gives nothing, a negative count everything. */
+static void write_tag(struct tally *t, struct request *req, struct qless_str name)
+{
+	if (t->jobs < 2 || t->page.offset-- != 0)
+		return;
+	t->page.offset = 0;
+	if (t->page.count == 0) {
+		t->is_complete = true;
+		return;
+	}
+	t->page.count--;
+	json_append_string(next_text(t, req), name);
+}
+
+int viewer_top_tags(struct request *req, const struct classic_page *page)
+{
+	static const struct tally_form form = { view_tag_jobs, count_tagged, write_tag, '[', ']' };
+	struct tally *t = tally_new(&form);
+	struct qless_list tags;
+
+	t->page = *page;
+	qless_top_tags(req->engine, 0, page->offset >= 0 ? -1 : 0, &tags);
+	for (size_t i = 0; i < tags.count; i++)
+		add_name(t, tags.items[i]);
+	work_begin(req, &t->work);
+	return 0;
+}
+
+/* ---- WORKERS ---- */
+
+/* The score is the time at which the lock expires. */
+static bool count_held(struct tally *t, const struct request *req, double score)
+{
+	t->jobs += score >= req->now;
+	t->stalled += score <= req->now;
+	return true;
+}
+
+static void write_worker(struct tally *t, struct request *req, struct qless_str name)
+{
+	struct buf *text;
+
+	if (t->jobs + t->stalled == 0)
+		return;
+	text = next_text(t, req);
+	buf_append_str(text, STR("{\"stalled\":"));
+	json_append_number(text, (double)t->stalled);
+	buf_append_str(text, STR(",\"name\":"));
+	json_append_string(text, name);
+	buf_append_str(text, STR(",\"jobs\":"));
+	json_append_number(text, (double)t->jobs);
+	buf_append_char(text, '}');
+}
+
+int viewer_workers(struct request *req)
+{
+	static const struct tally_form form = { view_worker_jobs, count_held, write_worker, '[',
+						']' };
+	const struct skiplist *workers = view_workers(req->engine);
+	struct tally *t = tally_new(&form);
+
+	for (const struct skipnode *node = skiplist_last(workers); node != NULL;
+	     node = skiplist_prev(node))
+		add_name(t, workers->member(node));
+	work_begin(req, &t->work);
+	return 0;
+}
+
+/* ---- UNFAIL ---- */
 
 static struct qless_str keep_text(struct qless_str text)
 {
@@ -179,22 +429,40 @@ static int check_unfail(struct request *req, const struct operation *op)
 	return qless_unfail(req->engine, req->now, op->unfail.queue, op->unfail.group, 0, &count);
 }
 
+/* Finds up to `max` jobs that the viewer may move, the oldest first. */
+static size_t find_movable(const struct request *req, const struct user *viewer,
+			   struct qless_str group, size_t max, const struct qless_job **ret_jobs)
+{
+	const struct skiplist *jobs = view_group(req->engine, group);
+	const struct skipnode *node = jobs != NULL ? skiplist_first(jobs) : NULL;
+	size_t found = 0;
+
+	for (size_t i = 0; i < VIEWER_UNFAIL_MAX && node != NULL && found < max; i++) {
+		const struct qless_job *job = qless_get(req->engine, jobs->member(node));
+
+		if (permit_job(viewer, req->engine, job, ACL_READ | ACL_WRITE))
+			ret_jobs[found++] = job;
+		node = skiplist_next(node);
+	}
+	return found;
+}
+
 int viewer_unfail(struct request *req, const struct user *viewer, const struct operation *op)
 {
-	struct qless_list jids;
-	struct qless_str *items;
-	int64_t moved = 0;
+	size_t max = VIEWER_UNFAIL_MAX, count, moved = 0;
+	const struct qless_job **jobs;
 	int rc = check_unfail(req, op);
 
 	if (rc < 0)
 		return rc;
-	qless_failed(req->engine, op->unfail.group, 0, VIEWER_ALL, &jids);
-	items = viewer_keep(viewer, req->engine, &jids, ACL_READ | ACL_WRITE);
-	/* The newest is the first. */
-	for (size_t i = jids.count; rc == 0 && i > 0 && moved < op->unfail.count; i--) {
-		rc = put_again(req, op->unfail.queue, qless_get(req->engine, items[i - 1]));
+	if ((uint64_t)op->unfail.count < max)
+		max = (size_t)op->unfail.count;
+	jobs = mem_realloc_array(NULL, max + 1, sizeof(*jobs));
+	count = find_movable(req, viewer, op->unfail.group, max, jobs);
+	while (rc == 0 && moved < count) {
+		rc = put_again(req, op->unfail.queue, jobs[moved]);
 		moved += rc == 0;
 	}
-	free(items);
+	free(jobs);
 	return rc < 0 ? rc : answer_integer(req, (double)moved);
 }

@@ -56,11 +56,13 @@ struct listing {
 	struct listing_part parts[LISTING_PARTS];
 	unsigned part;
 	unsigned part_count;
-	int kind;	  /* for the form */
-	uint64_t cursor;  /* for the form */
-	double number;	  /* for the form */
-	bool in_part;	  /* the part has begun */
-	bool has_visited; /* an element of the part, whose place follows */
+	int kind;	     /* for the form */
+	uint64_t cursor;     /* for the form */
+	double number;	     /* for the form */
+	int64_t page_offset; /* for the form */
+	int64_t page_count;  /* for the form */
+	bool in_part;	     /* the part has begun */
+	bool has_visited;    /* an element of the part, whose place follows */
 	double score;
 	struct buf member;
 	struct reply_deferred deferred;

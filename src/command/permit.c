@@ -57,18 +57,6 @@ bool permit_jid(const struct user *user, const struct qless *engine, struct qles
 	return job != NULL && permit_job(user, engine, job, access);
 }
 
-size_t permit_keep_jids(const struct user *viewer, const struct qless *engine,
-			struct qless_str *items, size_t count, unsigned access)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (permit_jid(viewer, engine, items[i], access))
-			items[kept++] = items[i];
-	}
-	return kept;
-}
-
 /* ---- objects ---- */
 
 /* A judge of the objects of a request. */
@@ -204,7 +192,10 @@ enum permit permit_request(const struct permit_query *query, const struct object
 
 const struct user *permit_viewer(const struct request *req)
 {
-	const struct user *user = req->session != NULL ? req->session->user : NULL;
+	const struct user *user;
 
-	return user != NULL && acl_limits_keys(user) ? user : NULL;
+	if (req->session == NULL)
+		return NULL;
+	user = req->session->user != NULL ? req->session->user : acl_nobody();
+	return acl_limits_keys(user) ? user : NULL;
 }

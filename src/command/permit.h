@@ -48,7 +48,8 @@ bool permit_key(const struct user *user, const struct qless *engine, struct qles
  * them needs access to the key ql:config. */
 bool permit_option(const struct user *user, struct qless_str option, unsigned access);
 
-/* The user, if it may not use all keys; NULL means that nothing is hidden from the request. */
+/* The user, if it may not use all keys; NULL means that nothing is hidden from the request. A
+ * session that has lost its user sees nothing. */
 const struct user *permit_viewer(const struct request *req);
 
 /* Whether a listing shows a job, a queue or an option to a viewer. */
@@ -67,10 +68,5 @@ static inline bool permit_shows_option(const struct user *viewer, struct qless_s
 {
 	return viewer == NULL || permit_option(viewer, option, ACL_READ);
 }
-
-/* Removes the jids of jobs that the viewer may not use from a list. `items` belongs to the caller.
- * Returns the number of those left. */
-size_t permit_keep_jids(const struct user *viewer, const struct qless *engine,
-			struct qless_str *items, size_t count, unsigned access);
 
 #endif

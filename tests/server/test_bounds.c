@@ -421,6 +421,34 @@ static void many_tags_and_dependencies(void)
 	CHECK(on_many_edges);
 }
 
+/* A user that may use some of the queues: each job that a listing could show has to be looked at.
+ */
+static void a_user_with_patterns(void)
+{
+	static const struct row rows[] = {
+		{ "FAILED", WORKER_US, NULL, NULL },
+		{ "FAILED group 0 25", WORKER_US, NULL, NULL },
+		{ "TAG get common -25 25", WORKER_US, NULL, NULL },
+		{ "TAG top 0 25", WORKER_US, NULL, NULL },
+		{ "WORKERS", WORKER_US, NULL, NULL },
+		{ "JOBS complete 0 25", WORKER_US, NULL, NULL },
+		{ "KEYS ql:*nothing*", WORKER_US, NULL, NULL },
+		{ "SCAN 0 COUNT 1000000", WORKER_US, NULL, NULL },
+		{ "TRACK", WORKER_US, NULL, NULL },
+		{ "MULTIGET *10000(b#)", WORKER_US, NULL, NULL },
+		{ "MULTIHEARTBEAT w *10000(b#)", WORKER_US, NULL, NULL },
+		{ "TIMEOUT *10000(b#)", WORKER_US, NULL, "-NOTRUNNING" },
+		{ "EXISTS *10000(ql:j:b#)", WORKER_US, NULL, NULL },
+		{ "UNFAIL big group 10000", WORKER_US, NULL, NULL },
+		{ "UNFAIL big nothing 10000", WORKER_US, NULL, ":0" },
+	};
+
+	ASK(monitor, "ACL SETUSER limited on nopass +@all ~x1* ~x2* ~x3* ~big ~failing", "+OK\r\n");
+	ASK(p, "AUTH limited x", "+OK\r\n");
+	CHECK(rows);
+	ASK(p, "AUTH default x", "+OK\r\n");
+}
+
 /* As many jobs as max-dependents allows are released. */
 static void a_job_that_many_wait_for(void)
 {
@@ -460,6 +488,7 @@ int main(int argc, char **argv)
 	RUN(more_than_a_limit_allows);
 	RUN(many_names);
 	RUN(many_tags_and_dependencies);
+	RUN(a_user_with_patterns);
 	RUN(a_job_that_many_wait_for);
 	RUN(flushing_everything);
 	peer_close_all();

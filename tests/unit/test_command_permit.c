@@ -468,6 +468,49 @@ static void listings_show_only_what_the_user_may_see(void)
 	ASSERT_NO_PART("bank", "CONFIG.GET");
 }
 
+/* Long lists are counted and written in parts. */
+static void long_listings_show_only_what_the_user_may_see(void)
+{
+	char words[128];
+
+	for (int i = 0; i < 600; i++) {
+		const char *queue = i % 3 == 0 ? "mail" : "bank";
+
+		snprintf(words, sizeof words, "PUT w %s l%03d k {} 0 priority 99 tags [\"long\"]",
+			 queue, i);
+		as_admin(words);
+		snprintf(words, sizeof words, "POP %s %s 1", queue, i < 300 ? "lw" : "fw");
+		as_admin(words);
+		if (i < 300)
+			continue;
+		snprintf(words, sizeof words, "FAIL l%03d fw long text", i);
+		as_admin(words);
+	}
+	ASSERT_PART("$21\r\n{\"", "FAILED");
+	ASSERT_PART("\"both\":1", "FAILED");
+	ASSERT_PART("\"long\":100", "FAILED");
+	ASSERT_PART("{\"jobs\":[\"l597\",\"l594\"],\"total\":100}", "FAILED long 0 2");
+	ASSERT_PART("{\"jobs\":[\"l303\",\"l300\"],\"total\":100}", "FAILED long 98 25");
+	ASSERT_PART("{\"jobs\":[\"l306\",\"l303\"],\"total\":100}", "FAILED long -3 2");
+	ASSERT_PART("{\"jobs\":[],\"total\":100}", "FAILED long 100 25");
+	ASSERT_PART("{\"jobs\":[\"l450\"],\"total\":200}", "TAG get long 150 1");
+	ASSERT_PART("{\"stalled\":0,\"name\":\"lw\",\"jobs\":100}", "WORKERS");
+	ASSERT_PART("\"jobs\":[\"l", "WORKERS lw");
+	ASSERT_NO_PART("l001", "WORKERS lw");
+	ASSERT_PART("[\"long\"]", "TAG top 0 1");
+	ASSERT_PART("[\"t\",\"mine\"]", "TAG top 1 25");
+	ASSERT_PART("[\"mine\"]", "TAG top 2 1");
+	ASSERT_RUN("$2\r\n[]\r\n", "TAG top 3 1");
+	ASSERT_RUN("$2\r\n[]\r\n", "TAG top -1 5");
+	ASSERT_RUN("$2\r\n[]\r\n", "TAG top 0 0");
+	ASSERT_PART("[\"long\",\"t\",\"mine\"]", "TAG top 0 -1");
+	ASSERT_RUN(":50\r\n", "UNFAIL mail long 50");
+	ASSERT_PART("\"total\":50}", "FAILED long");
+	ASSERT_PART("\"state\":\"waiting\"", "GET l300");
+	ASSERT_PART("\"state\":\"failed\"", "GET l597");
+	ASSERT_ADMIN("\"total\":250}", "FAILED long");
+}
+
 /* The replies of all listings in the other forms. */
 static void listings_of_other_forms_are_limited(void)
 {
@@ -673,6 +716,7 @@ int main(int argc, char **argv)
 	RUN(a_writer_reads_nothing);
 	RUN(patterns_match_the_names_of_keys_too);
 	RUN(listings_show_only_what_the_user_may_see);
+	RUN(long_listings_show_only_what_the_user_may_see);
 	RUN(listings_of_other_forms_are_limited);
 	RUN(a_tracked_jid_without_a_job_is_hidden);
 	RUN(a_worker_of_several_queues_shows_the_jobs_of_some);
