@@ -17,6 +17,8 @@
 #include "journal/copy.h"
 #include "journal/recover.h"
 #include "journal/repair.h"
+#include "journal/salvage.h"
+#include "journal/sweep.h"
 #include "sys/privileges.h"
 
 /* Exit codes. */
@@ -36,8 +38,8 @@ static const char usage[] =
 	"\n"
 	"Verifies the log in a directory, and prints what is in it.\n"
 	"\n"
-	"  --fix      cut off the log where it is damaged, after asking; the bytes that\n"
-	"             are cut off are kept in other files\n"
+	"  --fix      cut off the log where it is damaged, or make its manifest again,\n"
+	"             after asking; what is replaced is kept in other files\n"
 	"  --yes      do not ask\n"
 	"  --dump     print the records\n"
 	"  --jid id, --queue name\n"
@@ -75,16 +77,18 @@ static void print_summary(const struct recovery *r)
 		       dump_format_time((double)r->last_us / 1e6, last));
 }
 
-/* ---- cutting ---- */
+struct check {
+	struct recovery recovery;
+	bool is_loaded; /* the log was read to its end */
+	bool is_old;	/* the manifest does not name all segments of the log */
+};
 
-static bool ask(const struct options *o, const struct recovery *r)
+/* ---- repairing ---- */
+
+static bool get_answer(const struct options *o)
 {
 	char answer[16];
 
-	printf("Cut log-%08" PRIu64 " at offset %" PRIu64
-	       "? The log loses everything from sequence %" PRIu64
-	       " on, which is kept in other files. [y/N] ",
-	       r->damaged_file, r->damaged_offset, r->damaged_sequence);
 	if (o->yes) {
 		puts("y");
 		return true;
@@ -94,25 +98,126 @@ static bool ask(const struct options *o, const struct recovery *r)
 	       (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-static enum result fix(const struct options *o, const struct recovery *r)
+static bool ask_to_cut(const struct options *o, const struct recovery *r)
 {
-	struct buf error = BUF_INIT(ERROR_MAX), kept = BUF_INIT(BUF_NO_MAX);
-	enum result result = RESULT_DAMAGED;
-	struct directory_lock lock;
+	printf("Cut log-%08" PRIu64 " at offset %" PRIu64
+	       "? The log loses everything from sequence %" PRIu64
+	       " on, which is kept in other files. [y/N] ",
+	       r->damaged_file, r->damaged_offset, r->damaged_sequence);
+	return get_answer(o);
+}
 
-	if (repair_lock(&lock, &journal_io_system, o->dir, &error) < 0) {
-		result = RESULT_TROUBLE;
-	} else if (repair_is_possible(r, &error) && ask(o, r) &&
-		   repair_cut(&journal_io_system, o->dir, r, &kept, &error) == 0) {
+/* Cut the log where it is damaged. */
+static enum result cut(const struct options *o, const struct recovery *r, struct buf *error)
+{
+	struct buf kept = BUF_INIT(BUF_NO_MAX);
+	enum result result = RESULT_DAMAGED;
+
+	if (repair_is_possible(r, error) && ask_to_cut(o, r) &&
+	    repair_cut(&journal_io_system, o->dir, r, &kept, error) == 0) {
 		printf("the log was cut; the bytes that were cut off are in\n%s", buf_cstr(&kept));
 		result = RESULT_GOOD;
 	}
+	buf_done(&kept);
+	return result;
+}
+
+static bool ask_for_manifest(const struct options *o, const struct recovery *found,
+			     struct buf *unreadable)
+{
+	const struct manifest *m = &found->manifest;
+
+	if (unreadable->len > 0)
+		printf("The headers of these files cannot be read, so their records would be "
+		       "missing:\n%s",
+		       buf_cstr(unreadable));
+	printf("Make a new manifest? It names ");
+	if (m->base != 0)
+		printf("base-%08" PRIu64 " and ", m->base);
+	printf("%zu segments from log-%08" PRIu64 " to log-%08" PRIu64
+	       ". The log then ends with sequence %" PRIu64 "%s. [y/N] ",
+	       m->log_count, m->logs[0], m->logs[m->log_count - 1], found->last_sequence,
+	       found->damaged ? ", where it is damaged" : "");
+	return get_answer(o);
+}
+
+/* Check that a manifest from the headers leads further than the current one. `error` has the line
+ * of salvage_find(). */
+static bool check_found(const struct check *check, const struct recovery *found, int rc,
+			struct buf *error)
+{
+	const struct recovery *r = &check->recovery;
+
+	if (rc < 0 && !found->damaged) {
+		buf_printf(error, ". Restore the directory from a copy");
+		return false;
+	}
+	buf_clear(error);
+	if (!check->is_loaded || found->last_sequence > r->last_sequence)
+		return true;
+	buf_printf(error,
+		   "no manifest that could be made from the files leads further than sequence "
+		   "%" PRIu64 ": restore the directory from a copy, or move files that are not "
+		   "part of the log to another directory",
+		   r->last_sequence);
+	return false;
+}
+
+/* Make the manifest again from the headers of the files. */
+static enum result remake_manifest(const struct options *o, const struct check *check,
+				   struct buf *error)
+{
+	struct buf kept = BUF_INIT(BUF_NO_MAX), unreadable = BUF_INIT(BUF_NO_MAX);
+	enum result result = RESULT_DAMAGED;
+	struct recovery found;
+	int rc = salvage_find(&found, &journal_io_system, o->dir, &unreadable, error);
+
+	if (check_found(check, &found, rc, error) && ask_for_manifest(o, &found, &unreadable) &&
+	    repair_manifest(&journal_io_system, o->dir, &found, &kept, error) == 0) {
+		printf("the manifest was made again%s%s", kept.len > 0 ? "; the old one is " : "\n",
+		       kept.len > 0 ? buf_cstr(&kept) : "");
+		result = rc == 0 ? RESULT_GOOD : RESULT_DAMAGED;
+		if (rc < 0)
+			puts("the log is still damaged: run this command again to cut it");
+	}
+	recovery_done(&found);
+	buf_done(&kept);
+	buf_done(&unreadable);
+	return result;
+}
+
+/* A damaged segment can only be cut. All other damage is mended by another manifest, if at all. */
+static enum result fix(const struct options *o, const struct check *check)
+{
+	const struct recovery *r = &check->recovery;
+	struct buf error = BUF_INIT(ERROR_MAX);
+	struct directory_lock lock;
+	enum result result;
+
+	if (repair_lock(&lock, &journal_io_system, o->dir, &error) < 0)
+		result = RESULT_TROUBLE;
+	else
+		result = r->damaged_file != 0 && !check->is_old ? cut(o, r, &error)
+								: remake_manifest(o, check, &error);
 	if (error.len > 0)
 		fprintf(stderr, "qlessd-check: %s\n", buf_cstr(&error));
 	directory_lock_release(&lock, &journal_io_system);
 	buf_done(&error);
-	buf_done(&kept);
 	return result;
+}
+
+/* Complain about files of a log without a manifest. */
+static int check_files(const struct options *o, struct buf *error)
+{
+	uint64_t highest = 0;
+
+	if (journal_find_highest(&journal_io_system, o->dir, &highest) < 0 || highest == 0)
+		return -ENOENT;
+	buf_printf(error,
+		   "%s has log files but no manifest that says which of them are current. To make "
+		   "one from the files run: qlessd-check --fix %s",
+		   o->dir, o->dir);
+	return -EBADMSG;
 }
 
 static enum result report(const struct options *o, const struct recovery *r, int rc,
@@ -170,30 +275,45 @@ static enum result run_dump(const struct options *o)
 	return result;
 }
 
-static enum result run_check(const struct options *o)
+/* Read the log into a state, and look for what is wrong. Returns 0 or a negative errno. */
+static int read_log(const struct options *o, struct check *check, struct buf *error)
 {
 	struct recovery_limit all = RECOVERY_NO_LIMIT;
-	struct buf error = BUF_INIT(ERROR_MAX);
+	struct recovery *r = &check->recovery;
 	struct check_state state;
 	struct recovery_target target;
-	struct recovery recovery;
-	enum result result;
+	size_t findings = 0;
 	int rc;
 
 	check_state_init(&state);
 	target = check_state_target(&state);
-	rc = recovery_run(&recovery, &journal_io_system, o->dir, &all, &target, &error);
+	rc = recovery_run(r, &journal_io_system, o->dir, &all, &target, error);
 	if (rc != -ENOENT)
-		print_summary(&recovery);
-	if (rc == 0 && check_state_print(&state) > 0)
-		rc = -EBADMSG;
-	result = report(o, &recovery, rc, buf_cstr(&error));
+		print_summary(r);
+	if (rc == -ENOENT && error->len == 0)
+		rc = check_files(o, error);
+	check->is_loaded = rc == 0;
+	if (check->is_loaded) {
+		findings = check_state_print(&state);
+		rc = sweep_check(&journal_io_system, o->dir, r, error);
+		check->is_old = rc == -EBADMSG;
+	}
+	check_state_done(&state);
+	return rc == 0 && findings > 0 ? -EBADMSG : rc;
+}
+
+static enum result run_check(const struct options *o)
+{
+	struct buf error = BUF_INIT(ERROR_MAX);
+	struct check check = { 0 };
+	int rc = read_log(o, &check, &error);
+	enum result result = report(o, &check.recovery, rc, buf_cstr(&error));
+
 	if (result == RESULT_DAMAGED && o->fix)
-		result = fix(o, &recovery);
+		result = fix(o, &check);
 	else
 		puts(result == RESULT_GOOD ? "the log is whole" : "the log is NOT whole");
-	recovery_done(&recovery);
-	check_state_done(&state);
+	recovery_done(&check.recovery);
 	buf_done(&error);
 	return result;
 }

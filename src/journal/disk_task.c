@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "journal/kept.h"
+#include "journal/sweep.h"
 #include "sys/clock.h"
 #include "util/mem.h"
 
@@ -212,7 +213,16 @@ static int do_replace(struct disk_task *task, const struct disk *disk)
 
 static int do_remove(struct disk_task *task, const struct disk *disk)
 {
-	kept_sweep(&task->replace.manifest, task->replace.keep_bases, disk->io, disk->dir);
+	struct sweep_options options = {
+		.io = disk->io,
+		.dir = disk->dir,
+		.current = &task->replace.manifest,
+		.obsolete = task->replace.obsolete,
+		.keep_bases = task->replace.keep_bases,
+		.sequence = task->replace.manifest.base_sequence,
+	};
+
+	sweep(&options);
 	return 0;
 }
 

@@ -34,10 +34,7 @@ int kept_read(struct manifest *m, uint64_t number, const struct journal_io *io, 
 int kept_write(const struct manifest *m, uint64_t number, const struct journal_io *io,
 	       const char *dir);
 
-/* Remove all files of the log that belong neither to the current manifest nor to one of the last
- * `count` kept manifests. A crash leaves such files before they become current, or after they were
- * replaced. A file that cannot be removed now is removed by the next call. */
-void kept_sweep(const struct manifest *current, unsigned count, const struct journal_io *io,
-		const char *dir);
+/* Remove a kept manifest. The files that it names stay. 0 or a negative errno. */
+int kept_remove(uint64_t number, const struct journal_io *io, const char *dir);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "journal/kept.h"
+#include "journal/sweep.h"
 #include "sys/clock.h"
 #include "sys/entropy.h"
 #include "util/mem.h"
@@ -69,7 +69,7 @@ struct journal *journal_open(const struct journal_options *options, struct buf *
 
 /* ---- the directory at the start ---- */
 
-struct stray {
+struct search {
 	struct journal *j;
 	bool found;
 };
@@ -88,16 +88,17 @@ static bool has_records(const struct journal *j, const char *path)
 	return size > RECORD_FILE_HEADER_BYTES;
 }
 
-static void note_stray(void *arg, const char *name)
+static void note_file(void *arg, const char *name)
 {
-	struct stray *stray = arg;
+	struct search *search = arg;
 	char path[JOURNAL_PATH_MAX];
 	uint64_t number;
 	bool is_base;
 
-	journal_path(path, stray->j->options.dir, name);
-	if (journal_parse_name(name, &is_base, &number) && (is_base || has_records(stray->j, path)))
-		stray->found = true;
+	journal_path(path, search->j->options.dir, name);
+	if (journal_parse_name(name, &is_base, &number) &&
+	    (is_base || has_records(search->j, path)))
+		search->found = true;
 }
 
 /* The log holds records up to `sequence`, and all of them are on the disk. */
@@ -149,17 +150,17 @@ static int begin_log(struct journal *j, uint64_t sequence, struct buf *ret_error
 /* A directory without a manifest must not have other files of a log. */
 static int check_empty(struct journal *j, struct buf *ret_error)
 {
-	struct stray stray = { .j = j };
-	int rc = j->io->list(j->io->arg, j->options.dir, note_stray, &stray);
+	struct search search = { .j = j };
+	int rc = j->io->list(j->io->arg, j->options.dir, note_file, &search);
 
 	if (rc < 0)
 		buf_printf(ret_error, "cannot read the directory %s: %s", j->options.dir,
 			   strerror(-rc));
-	if (rc == 0 && stray.found) {
+	if (rc == 0 && search.found) {
 		buf_printf(ret_error,
 			   "the directory %s has log files but no manifest that says which of them "
-			   "are current: restore it from a copy, or move the files away",
-			   j->options.dir);
+			   "are current. To make one from the files run: qlessd-check --fix %s",
+			   j->options.dir, j->options.dir);
 		rc = -EBADMSG;
 	}
 	return rc;
@@ -305,11 +306,27 @@ int journal_recover(struct journal *j, const struct recovery_target *target,
 	if (rc == -ENOENT && ret_error->len == 0)
 		return begin_empty(j, ret_error);
 	if (rc == 0)
+		rc = sweep_check(j->io, j->options.dir, ret_recovery, ret_error);
+	if (rc == 0)
 		rc = continue_log(j, ret_recovery, ret_error);
 	if (rc < 0)
 		return rc;
-	kept_sweep(&j->files.manifest, j->options.keep_bases, j->io, j->options.dir);
+	sweep(&(struct sweep_options){ .io = j->io,
+				       .dir = j->options.dir,
+				       .current = &j->files.manifest,
+				       .keep_bases = j->options.keep_bases,
+				       .sequence = j->log.last,
+				       .orphans = &ret_recovery->orphans });
 	return 0;
+}
+
+/* Remove all files that the current manifest does not name. */
+static void sweep_all(const struct journal *j)
+{
+	sweep(&(struct sweep_options){ .io = j->io,
+				       .dir = j->options.dir,
+				       .current = &j->files.manifest,
+				       .sequence = UINT64_MAX });
 }
 
 /* Write the state of the owner as the first snapshot. */
@@ -351,7 +368,7 @@ static int create_log(struct journal *j, uint64_t sequence, struct buf *ret_erro
 	}
 	rc = begin_log(j, sequence, ret_error);
 	if (rc == 0)
-		kept_sweep(&j->files.manifest, 0, j->io, j->options.dir);
+		sweep_all(j);
 	return rc;
 }
 
@@ -361,7 +378,7 @@ int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error)
 
 	/* Pieces of an interrupted attempt belong to no manifest, not even to the new one. */
 	if (is_unfinished(j))
-		kept_sweep(&j->files.manifest, 0, j->io, j->options.dir);
+		sweep_all(j);
 	rc = check_empty(j, ret_error);
 	if (rc < 0)
 		return rc;

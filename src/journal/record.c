@@ -376,7 +376,8 @@ void record_examine_damage(const unsigned char *from, size_t len,
 		if (!ret_damage->followed)
 			ret_damage->skip = at;
 		ret_damage->followed = true;
-		ret_damage->highest = max_u64(ret_damage->highest, record.sequence);
+		if (record.type != RECORD_MARK)
+			ret_damage->highest = max_u64(ret_damage->highest, record.sequence);
 		ret_damage->was_synced |= vouches(&record, header->format, sequence);
 	}
 }

@@ -119,7 +119,7 @@ bool record_decode_number(struct qless_str payload, uint64_t *ret_number);
 struct record_damage {
 	bool followed;	  /* intact records follow the damage */
 	size_t skip;	  /* bytes up to the first of them */
-	uint64_t highest; /* the highest sequence number among them */
+	uint64_t highest; /* the highest sequence number among them, without marks */
 	bool was_synced;  /* one of them vouches for the damaged bytes */
 	size_t zeros;	  /* number of zeros at the end of the bytes */
 };

@@ -9,6 +9,9 @@
 
 #include "engine/state.h"
 
+/* Largest size of an error text of the target, in bytes. */
+#define SAID_MAX ((size_t)64 * 1024)
+
 int recovery_complain(struct recovery_job *job, int rc, const char *format, ...)
 {
 	va_list args;
@@ -109,34 +112,55 @@ static void sum_sizes(struct recovery_job *job)
 	}
 }
 
+static int run(struct recovery_job *job)
+{
+	int rc;
+
+	buf_init(&job->said, SAID_MAX);
+	sum_sizes(job);
+	rc = recovery_load_base(job);
+	if (rc == 0)
+		rc = recovery_replay_logs(job);
+	buf_done(&job->said);
+	return rc;
+}
+
 int recovery_run(struct recovery *r, const struct journal_io *io, const char *dir,
 		 const struct recovery_limit *limit, const struct recovery_target *target,
 		 struct buf *ret_error)
 {
-	struct recovery_job job = { .r = r,
-				    .io = io,
-				    .dir = dir,
-				    .limit = limit,
-				    .target = target,
-				    .error = ret_error,
-				    .said = BUF_INIT(64 * 1024) };
+	struct recovery_job job = {
+		.r = r, .io = io, .dir = dir, .limit = limit, .target = target, .error = ret_error
+	};
 	int rc;
 
-	*r = (struct recovery){ 0 };
+	*r = (struct recovery){ .orphans = BUF_INIT(BUF_NO_MAX) };
 	rc = manifest_read(&r->manifest, io, dir, ret_error);
-	if (rc < 0)
-		return rc;
-	rc = recovery_choose_manifest(&job);
-	sum_sizes(&job);
+	if (rc == -EBADMSG)
+		buf_printf(ret_error,
+			   ". To make a new one from the other files run: qlessd-check --fix %s",
+			   dir);
 	if (rc == 0)
-		rc = recovery_load_base(&job);
-	if (rc == 0)
-		rc = recovery_replay_logs(&job);
-	buf_done(&job.said);
-	return rc;
+		rc = recovery_choose_manifest(&job);
+	return rc == 0 ? run(&job) : rc;
+}
+
+int recovery_run_manifest(struct recovery *r, const struct journal_io *io, const char *dir,
+			  const struct manifest *manifest, const struct recovery_target *target,
+			  struct buf *ret_error)
+{
+	struct recovery_limit all = RECOVERY_NO_LIMIT;
+	struct recovery_job job = {
+		.r = r, .io = io, .dir = dir, .limit = &all, .target = target, .error = ret_error
+	};
+
+	*r = (struct recovery){ .orphans = BUF_INIT(BUF_NO_MAX) };
+	manifest_copy(&r->manifest, manifest);
+	return run(&job);
 }
 
 void recovery_done(struct recovery *r)
 {
 	manifest_done(&r->manifest);
+	buf_done(&r->orphans);
 }

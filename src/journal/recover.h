@@ -72,6 +72,8 @@ struct recovery {
 	uint64_t damaged_file; /* number of the segment; 0: there is no damage */
 	uint64_t damaged_offset;
 	uint64_t damaged_sequence; /* of the record that was expected there */
+	/* Names of the files that journal_recover() has set aside, one a line: see sweep.h. */
+	struct buf orphans;
 };
 
 /* Recover the log in a directory. -ENOENT without an error text: there is no log. After any other
@@ -80,6 +82,10 @@ struct recovery {
 int recovery_run(struct recovery *r, const struct journal_io *io, const char *dir,
 		 const struct recovery_limit *limit, const struct recovery_target *target,
 		 struct buf *ret_error);
+/* Recover what a manifest names that need not be the current one. */
+int recovery_run_manifest(struct recovery *r, const struct journal_io *io, const char *dir,
+			  const struct manifest *manifest, const struct recovery_target *target,
+			  struct buf *ret_error);
 void recovery_done(struct recovery *r);
 
 #endif

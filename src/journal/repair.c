@@ -1,5 +1,7 @@
 /*
- * Cutting: copy first, then a manifest without the later segments, then the cut.
+ * Cutting: keep what is cut, then make a manifest without the later segments, then cut. Later
+ * segments are renamed before the manifest changes. Otherwise a crash would leave segments that no
+ * manifest names and that hold newer records.
  */
 #include "journal/repair.h"
 
@@ -59,6 +61,25 @@ static int create_copy(const struct journal_io *io, const char *path, uint64_t o
 	return fd;
 }
 
+/* Rename a segment that is no longer part of the log. The new name is reserved first. */
+static int move_away(const struct journal_io *io, const char *path, struct buf *ret_kept)
+{
+	char to[CUT_PATH_MAX];
+	int fd = io->open(io->arg, path, O_RDONLY), rc;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	io->close(io->arg, fd);
+	fd = create_copy(io, path, 0, to);
+	if (fd < 0)
+		return fd;
+	io->close(io->arg, fd);
+	rc = io->rename(io->arg, path, to);
+	if (rc == 0)
+		buf_printf(ret_kept, "%s\n", to);
+	return rc;
+}
+
 /* Copy the bytes after `offset` to a file that has the offset in its name. */
 static int keep(const struct journal_io *io, const char *path, uint64_t offset,
 		struct buf *ret_kept)
@@ -107,35 +128,58 @@ int repair_end_segment(const struct journal_io *io, const char *path,
 	return rc;
 }
 
-int repair_cut(const struct journal_io *io, const char *dir, const struct recovery *r,
-	       struct buf *ret_kept, struct buf *ret_error)
+/* Copy and rename what is cut. `cut` gets the segments that stay. */
+static int keep_rest(const struct journal_io *io, const char *dir, const struct recovery *r,
+		     struct manifest *cut, struct buf *ret_kept)
 {
 	const struct manifest *old = &r->manifest;
-	struct manifest cut = { .base = old->base, .base_sequence = old->base_sequence };
 	char path[JOURNAL_PATH_MAX];
-	bool unclear;
 	int rc = 0;
 
 	for (size_t i = 0; i < old->log_count && rc == 0; i++) {
 		journal_log_path(path, dir, old->logs[i]);
 		if (old->logs[i] <= r->damaged_file)
-			manifest_add_log(&cut, old->logs[i]);
-		if (old->logs[i] >= r->damaged_file)
-			rc = keep(io, path, old->logs[i] == r->damaged_file ? r->damaged_offset : 0,
-				  ret_kept);
+			manifest_add_log(cut, old->logs[i]);
+		if (old->logs[i] == r->damaged_file)
+			rc = keep(io, path, r->damaged_offset, ret_kept);
+		else if (old->logs[i] > r->damaged_file)
+			rc = move_away(io, path, ret_kept);
 	}
+	return rc;
+}
+
+int repair_cut(const struct journal_io *io, const char *dir, const struct recovery *r,
+	       struct buf *ret_kept, struct buf *ret_error)
+{
+	struct manifest cut = { .base = r->manifest.base,
+				.base_sequence = r->manifest.base_sequence };
+	char path[JOURNAL_PATH_MAX];
+	bool unclear;
+	int rc = keep_rest(io, dir, r, &cut, ret_kept);
+
 	if (rc == 0)
 		rc = manifest_replace(&cut, io, dir, &unclear);
 	journal_log_path(path, dir, r->damaged_file);
 	if (rc == 0)
 		rc = repair_end_segment(io, path, &r->tail, r->damaged_offset);
-	for (size_t i = 0; i < old->log_count && rc == 0; i++) {
-		journal_log_path(path, dir, old->logs[i]);
-		if (old->logs[i] > r->damaged_file)
-			io->remove(io->arg, path);
-	}
 	manifest_done(&cut);
 	if (rc < 0)
 		buf_printf(ret_error, "cannot cut the log in %s: %s", dir, strerror(-rc));
+	return rc < 0 ? -1 : 0;
+}
+
+int repair_manifest(const struct journal_io *io, const char *dir, const struct recovery *r,
+		    struct buf *ret_kept, struct buf *ret_error)
+{
+	char path[JOURNAL_PATH_MAX];
+	bool unclear;
+	int rc;
+
+	journal_path(path, dir, MANIFEST_NAME);
+	rc = keep(io, path, 0, ret_kept);
+	if (rc == 0)
+		rc = manifest_replace(&r->manifest, io, dir, &unclear);
+	if (rc < 0)
+		buf_printf(ret_error, "cannot replace %s: %s", path, strerror(-rc));
 	return rc < 0 ? -1 : 0;
 }

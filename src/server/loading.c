@@ -141,6 +141,21 @@ static struct recovery_target make_target(struct server *s)
 	};
 }
 
+static void warn_of_orphans(const struct recovery *r)
+{
+	struct qless_str rest = buf_str(&r->orphans);
+
+	while (rest.len > 0) {
+		size_t len = (size_t)((const char *)memchr(rest.ptr, '\n', rest.len) - rest.ptr);
+
+		log_warning(
+			"no manifest names a file of the log, which holds what the log lacks or "
+			"cannot be read. It was renamed to %.*s. Remove it if no job is missing",
+			(int)len, rest.ptr);
+		rest = str_make(rest.ptr + len + 1, rest.len - len - 1);
+	}
+}
+
 static void describe_recovery(const struct recovery *r, int64_t took_us)
 {
 	if (r->cut_bytes > 0)
@@ -148,6 +163,7 @@ static void describe_recovery(const struct recovery *r, int64_t took_us)
 			    "sequence %" PRIu64 ", at offset %" PRIu64
 			    ", as a crash leaves them. They were cut off",
 			    r->tail.number, r->cut_bytes, r->last_sequence, r->tail_size);
+	warn_of_orphans(r);
 	log_notice("loaded up to sequence %" PRIu64 ": %" PRIu64 " records, %" PRIu64
 		   " MB, in %.3f seconds",
 		   r->last_sequence, r->records, (r->base_bytes + r->log_bytes) >> 20,

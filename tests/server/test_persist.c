@@ -820,6 +820,73 @@ static void qlessd_check_reports_dumps_and_cuts(void)
 	CHECK_HAS(2, "--nonsense", "Usage");
 }
 
+static void copy_file(const char *from, const char *to)
+{
+	char command[700], path[256];
+
+	snprintf(path, sizeof path, "%s", tempdir_file(&dir, from));
+	snprintf(command, sizeof command, "cp '%s' '%s'", path, tempdir_file(&dir, to));
+	TEST_ASSERT_EQUAL_INT(0, system(command));
+}
+
+static void expect_no_start(const char *error)
+{
+	char *output;
+
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--dir", dir.path, "--port", "0",
+					    "--unixsocket", tempdir_file(&dir, "other")));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, error), output);
+	free(output);
+}
+
+static void a_manifest_from_before_the_last_segment_stops_the_start_and_can_be_made_again(void)
+{
+	struct stat st;
+
+	start("everysec");
+	copy_file("manifest", "old");
+	while (stat(tempdir_file(&dir, "log-00000002"), &st) < 0)
+		put_often(1);
+	put("last");
+	stop();
+	copy_file("old", "manifest");
+	for (int i = 0; i < 2; i++) {
+		expect_no_start("it does not name log-00000002, which has records from sequence ");
+		TEST_ASSERT_EQUAL_INT(0, stat(tempdir_file(&dir, "log-00000002"), &st));
+	}
+	CHECK_HAS(1, "", "is an old one");
+	CHECK_HAS(1, "--fix", "Make a new manifest? It names ");
+	CHECK_HAS(0, "--fix --yes", "manifest.cut-0");
+	CHECK_HAS(0, "", "the log is whole");
+	start("everysec");
+	ASK_HAS(p, "GET last", "\"waiting\"");
+}
+
+static void a_damaged_or_lost_manifest_can_be_made_again(void)
+{
+	FILE *file;
+
+	start("everysec");
+	put("j1");
+	rewrite();
+	put("j2");
+	stop();
+	file = fopen(tempdir_file(&dir, "manifest"), "r+");
+	fseek(file, 30, SEEK_SET);
+	fputc('!', file);
+	fclose(file);
+	expect_no_start("To make a new one from the other files run: qlessd-check --fix ");
+	CHECK_HAS(0, "--fix --yes", "the manifest was made again; the old one is ");
+	CHECK_HAS(0, "", "the log is whole");
+	TEST_ASSERT_EQUAL_INT(0, unlink(tempdir_file(&dir, "manifest")));
+	expect_no_start("has log files but no manifest");
+	CHECK_HAS(1, "", "has log files but no manifest");
+	CHECK_HAS(0, "--fix --yes", "the manifest was made again\n");
+	start("everysec");
+	ASK_HAS(p, "GET j1", "\"waiting\"");
+	ASK_HAS(p, "GET j2", "\"waiting\"");
+}
+
 /* The daemon must be able to read files that root repaired. */
 static void qlessd_check_gives_files_to_the_owner_of_the_directory(void)
 {
@@ -1145,6 +1212,8 @@ int main(int argc, char **argv)
 	RUN(new_files_of_the_log_are_never_written_through_links);
 	RUN(damage_is_reported_and_files_stay_unchanged);
 	RUN(qlessd_check_reports_dumps_and_cuts);
+	RUN(a_manifest_from_before_the_last_segment_stops_the_start_and_can_be_made_again);
+	RUN(a_damaged_or_lost_manifest_can_be_made_again);
 	RUN(qlessd_check_gives_files_to_the_owner_of_the_directory);
 	RUN(a_log_of_version_2_loads_to_the_same_state);
 	RUN(a_log_of_version_3_loads_to_the_same_state);
