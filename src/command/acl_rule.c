@@ -116,18 +116,22 @@ void acl_user_settle(struct user *user)
 	user->is_limited = !user->keys.all || !user->channels.all;
 }
 
+/* Inline, because acl_judge() is called for every command. */
+static inline bool is_allowed(const struct user *user, unsigned row)
+{
+	return (user->allowed[row / WORD_BITS] >> (row % WORD_BITS) & 1) != 0;
+}
+
 bool acl_may_run(const struct user *user, const struct command_table *table,
 		 const struct command *cmd)
 {
-	unsigned row = (unsigned)command_table_index(table, cmd);
-
-	return (user->allowed[row / WORD_BITS] >> (row % WORD_BITS) & 1) != 0;
+	return is_allowed(user, (unsigned)command_table_index(table, cmd));
 }
 
 enum acl_answer acl_judge(const struct user *user, const struct command_table *table,
 			  const struct command *cmd)
 {
-	if (!acl_may_run(user, table, cmd))
+	if (!is_allowed(user, (unsigned)command_table_index(table, cmd)))
 		return ACL_NO;
 	return user->is_limited ? ACL_LIMITED : ACL_YES;
 }
