@@ -426,25 +426,68 @@ int request_check_jobs(struct request *req, size_t count)
 					   (double)max);
 }
 
+static int fail_depth(struct request *req)
+{
+	return request_fail(req, QLESS_ELIMIT,
+			    "A JSON text is nested deeper than max-json-depth (%g levels)",
+			    (double)req->database->max_json_depth);
+}
+
+/* Check a long text, up to an element after `max_elements`. */
+static int walk_text(struct request *req, struct qless_str text, size_t max_elements,
+		     struct json_shape *ret_shape)
+{
+	struct json_bounds bounds = { req->database->max_json_depth, max_elements };
+
+	if (json_walk(text, &bounds, ret_shape, &req->scratch->error) || ret_shape->is_too_long)
+		return 0;
+	if (ret_shape->is_too_deep)
+		return fail_depth(req);
+	req->is_said = true;
+	return QLESS_EBADJSON;
+}
+
 int request_json_text(struct request *req, struct qless_str text, enum json_kind *ret_kind)
 {
 	size_t max_bytes = qless_get_limits(req->engine)->max_data_bytes;
 	size_t max_depth = req->database->max_json_depth;
+	struct json_shape shape = { 0 };
+	int rc;
 
 	if (text.len > max_bytes)
 		return request_fail(req, QLESS_ELIMIT,
 				    "A JSON text is longer than max-data-size (%g bytes)",
 				    (double)max_bytes);
+	if (text.len > JSON_LONG_BYTES) {
+		rc = walk_text(req, text, SIZE_MAX, &shape);
+		*ret_kind = shape.kind;
+		return rc;
+	}
 	if (max_depth >= JSON_PLAIN_DEPTH_MAX && json_is_plain(text, ret_kind))
 		return 0;
 	if (json_is_deeper(text, max_depth))
-		return request_fail(req, QLESS_ELIMIT,
-				    "A JSON text is nested deeper than max-json-depth (%g levels)",
-				    (double)max_depth);
+		return fail_depth(req);
 	if (json_check(text, ret_kind, &req->scratch->error))
 		return 0;
 	req->is_said = true;
 	return QLESS_EBADJSON;
+}
+
+int request_json_list(struct request *req, struct qless_str text, size_t max, const char *message,
+		      enum json_kind *ret_kind)
+{
+	struct json_shape shape = { 0 };
+	int rc;
+
+	if (text.len <= JSON_LONG_BYTES || text.len > qless_get_limits(req->engine)->max_data_bytes)
+		return request_json_text(req, text, ret_kind);
+	rc = walk_text(req, text, max, &shape);
+	if (rc == 0 && shape.is_too_long && shape.kind == JSON_ARRAY)
+		return request_fail(req, QLESS_ELIMIT, "%s (%g)", message, (double)max);
+	if (rc == 0 && shape.is_too_long)
+		rc = walk_text(req, text, SIZE_MAX, &shape);
+	*ret_kind = shape.kind;
+	return rc;
 }
 
 int request_fail_no_json(struct request *req)

@@ -81,6 +81,13 @@ int request_check_jobs(struct request *req, size_t count);
 int request_json_text(struct request *req, struct qless_str text, enum json_kind *ret_kind);
 int request_fail_no_json(struct request *req);
 
+/* Check a text that should be an array of names. Fails with `message` and the limit if a long array
+ * has more than `max` elements, before they are read. */
+int request_json_list(struct request *req, struct qless_str text, size_t max, const char *message,
+		      enum json_kind *ret_kind);
+#define TOO_MANY_TAGS	      "A job would have more tags than max-tags"
+#define TOO_MANY_DEPENDENCIES "A job would have more dependencies than max-dependencies"
+
 /* Check argument i, which must not be missing either. */
 static inline int request_json(struct request *req, size_t i, enum json_kind *ret_kind)
 {

@@ -148,15 +148,17 @@ static int read_put_options(struct request *req, size_t from, struct put_options
 	return rc;
 }
 
-/* Check that an option is well-formed JSON and not `false`, if the client sent it. */
-static int check_option_json(struct request *req, const struct qless_str *text, const char *message)
+/* Check that an option is well-formed JSON and not `false`, if the client sent it. A long list may
+ * have `max` elements. */
+static int check_option_json(struct request *req, const struct qless_str *text, const char *message,
+			     size_t max, const char *too_many)
 {
 	enum json_kind kind;
 	int rc;
 
 	if (text == NULL)
 		return 0;
-	rc = request_json_text(req, *text, &kind);
+	rc = request_json_list(req, *text, max, too_many, &kind);
 	if (rc < 0)
 		return rc;
 	if (kind == JSON_FALSE)
@@ -189,19 +191,22 @@ static int read_option_strings(struct request *req, const struct qless_str *text
 static int check_put_options(struct request *req, const struct put_options *options,
 			     struct qless_put *put)
 {
+	const struct qless_limits *limits = qless_get_limits(req->engine);
 	struct decoded *lists = request_lists(req);
 	int rc = check_option_number(req, options->retries,
 				     "Put(): Arg \"retries\" not a number: ", &put->has_retries,
 				     &put->retries);
 
 	if (rc == 0)
-		rc = check_option_json(req, options->tags, "Put(): Arg \"tags\" not JSON");
+		rc = check_option_json(req, options->tags, "Put(): Arg \"tags\" not JSON",
+				       limits->max_tags, TOO_MANY_TAGS);
 	if (rc == 0)
 		rc = check_option_number(req, options->priority,
 					 "Put(): Arg \"priority\" not a number", &put->has_priority,
 					 &put->priority);
 	if (rc == 0)
-		rc = check_option_json(req, options->depends, "Put(): Arg \"depends\" not JSON: ");
+		rc = check_option_json(req, options->depends, "Put(): Arg \"depends\" not JSON: ",
+				       limits->max_dependencies, TOO_MANY_DEPENDENCIES);
 	if (rc == 0)
 		rc = read_option_strings(req, options->tags, "Put", "tags", &lists->tags);
 	if (rc == 0)
@@ -519,7 +524,9 @@ static int decode_complete_options(struct request *req, const struct complete_op
 				    request_words(req, "assertion failed!",
 						  "Complete(): Arg \"delay\" not a number: %S"),
 				    *options->delay);
-	rc = check_option_json(req, options->depends, "Complete(): Arg \"depends\" not JSON: ");
+	rc = check_option_json(req, options->depends, "Complete(): Arg \"depends\" not JSON: ",
+			       qless_get_limits(req->engine)->max_dependencies,
+			       TOO_MANY_DEPENDENCIES);
 	if (rc < 0)
 		return rc;
 	if (options->delay != NULL && complete->next == NULL)

@@ -88,7 +88,8 @@ static int decode_tags(struct request *req, const struct qless_str *text)
 
 	if (text == NULL)
 		return 0;
-	rc = request_json_text(req, *text, &kind);
+	rc = request_json_list(req, *text, qless_get_limits(req->engine)->max_tags, TOO_MANY_TAGS,
+			       &kind);
 	if (rc == 0 && kind == JSON_FALSE)
 		rc = request_fail(req, QLESS_EBADARG,
 				  "Recur(): Arg \"tags\" must be JSON string array: %S", *text);

@@ -85,15 +85,34 @@ bool json_check(struct qless_str text, enum json_kind *ret_kind, struct buf *err
 	return true;
 }
 
+/* Read a long text that is no array of strings. yyjson would take long if it is deeply nested.
+ * Returns false if it may be such an array. */
+static bool read_other(struct qless_str text, bool objects, bool *ret_ok)
+{
+	static const struct json_bounds flat = { 1, SIZE_MAX };
+	struct buf error = BUF_INIT(BUF_NO_MAX);
+	struct json_shape shape;
+	bool is_flat = json_walk(text, &flat, &shape, &error);
+
+	buf_done(&error);
+	*ret_ok = shape.kind == JSON_OBJECT && (objects || (is_flat && shape.elements == 0));
+	return shape.kind != JSON_ARRAY || !is_flat;
+}
+
 bool json_read_strings(struct qless_str text, bool objects, struct json_strings *ret_strings)
 {
+	struct json_strings strings = { 0 };
 	yyjson_read_err err;
-	yyjson_doc *doc = read_doc(text, &err);
-	yyjson_val *root = yyjson_doc_get_root(doc);
-	struct json_strings strings = { .doc = doc };
 	yyjson_arr_iter it;
-	yyjson_val *value;
+	yyjson_val *root, *value;
+	bool ok;
 
+	if (text.len > JSON_LONG_BYTES && read_other(text, objects, &ok)) {
+		*ret_strings = strings;
+		return ok;
+	}
+	strings.doc = read_doc(text, &err);
+	root = yyjson_doc_get_root(strings.doc);
 	if (yyjson_is_obj(root) && (objects || yyjson_obj_size(root) == 0)) {
 		*ret_strings = strings;
 		return true;
@@ -163,89 +182,153 @@ void json_append_list(struct buf *b, const struct qless_list *list, enum json_em
 	json_end_list(b, begin, empty);
 }
 
-static void append_text_value(struct buf *b, yyjson_val *value)
+/*
+ * The functions below copy valid JSON without blanks, and with strings in our spelling. `at` is in
+ * the text of an item, which ends with a brace, so they need not look for the end of the text.
+ * yyjson would build a document for each reader of the job, which takes long if it is deeply
+ * nested.
+ */
+
+static const char *skip_blanks(const char *at)
 {
-	json_append_string(b, str_make(yyjson_get_str(value), yyjson_get_len(value)));
+	while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')
+		at++;
+	return at;
 }
 
-/* Appends a value that has no members. */
-static void append_leaf(struct buf *b, yyjson_val *value)
+static uint32_t read_unit(const char *at)
 {
-	switch (yyjson_get_type(value)) {
-	case YYJSON_TYPE_NULL:
-		buf_append_str(b, STR("null"));
-		break;
-	case YYJSON_TYPE_BOOL:
-		json_append_bool(b, yyjson_is_true(value));
-		break;
-	case YYJSON_TYPE_STR:
-		append_text_value(b, value);
-		break;
-	case YYJSON_TYPE_ARR:
-		buf_append_str(b, STR("[]"));
-		break;
-	case YYJSON_TYPE_OBJ:
-		buf_append_str(b, STR("{}"));
-		break;
-	default:
-		buf_append(b, yyjson_get_raw(value), yyjson_get_len(value));
-		break;
+	uint32_t unit = 0;
+
+	for (int i = 0; i < 4; i++) {
+		uint32_t c = (unsigned char)at[i];
+
+		unit = unit << 4 | (c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
 	}
+	return unit;
 }
 
-/* An array or object whose end has not been written yet. */
-struct open_value {
-	size_t left; /* values to come; a member of an object counts as two */
-	bool is_object;
-};
-
-/* Documents can be nested more deeply than recursion allows, so this keeps a stack on the heap. */
-static void append_value(struct buf *b, yyjson_val *value)
+static void append_utf8(struct buf *b, uint32_t point)
 {
-	struct open_value *open = NULL;
+	if (point < 0x80) {
+		buf_append_char(b, (char)point);
+		return;
+	}
+	if (point < 0x800) {
+		buf_append_char(b, (char)(0xc0 | point >> 6));
+	} else {
+		if (point < 0x10000) {
+			buf_append_char(b, (char)(0xe0 | point >> 12));
+		} else {
+			buf_append_char(b, (char)(0xf0 | point >> 18));
+			buf_append_char(b, (char)(0x80 | (point >> 12 & 0x3f)));
+		}
+		buf_append_char(b, (char)(0x80 | (point >> 6 & 0x3f)));
+	}
+	buf_append_char(b, (char)(0x80 | (point & 0x3f)));
+}
+
+/* Decodes the escape at `at`, and returns the address after it. */
+static const char *decode_escape(struct buf *b, const char *at)
+{
+	static const char names[] = "\"\\/bfnrt";
+	static const char bytes[] = "\"\\/\b\f\n\r\t";
+	uint32_t point;
+
+	if (at[1] != 'u') {
+		buf_append_char(b, bytes[strchr(names, at[1]) - names]);
+		return at + 2;
+	}
+	point = read_unit(at + 2);
+	if (point < 0xd800 || point > 0xdbff) {
+		append_utf8(b, point);
+		return at + 6;
+	}
+	append_utf8(b, 0x10000 + ((point - 0xd800) << 10) + (read_unit(at + 8) - 0xdc00));
+	return at + 12;
+}
+
+/* Returns the text of the string at `at`, and the address after it. Escapes are decoded into
+ * `decoded`. */
+static struct qless_str read_string(const char *at, struct buf *decoded, const char **ret_after)
+{
+	const char *begin = at + 1;
+	const char *run = begin;
+
+	for (at = begin; *at != '"' && *at != '\\'; at++)
+		;
+	*ret_after = at + 1;
+	if (*at == '"')
+		return str_make(begin, (size_t)(at - begin));
+	buf_clear(decoded);
+	while (*at != '"') {
+		buf_append(decoded, run, (size_t)(at - run));
+		at = decode_escape(decoded, at);
+		for (run = at; *at != '"' && *at != '\\'; at++)
+			;
+	}
+	buf_append(decoded, run, (size_t)(at - run));
+	*ret_after = at + 1;
+	return buf_str(decoded);
+}
+
+/* Copies the value of a member. Returns the address of the comma or brace after it. */
+static const char *copy_value(struct buf *b, const char *at, const char *end, struct buf *decoded)
+{
 	size_t depth = 0;
-	size_t cap = 0;
+	char *to = buf_reserve(b, (size_t)(end - at));
 
-	do {
-		if (yyjson_is_ctn(value) && yyjson_get_len(value) > 0) {
-			bool is_object = yyjson_is_obj(value);
+	for (;; at++) {
+		at = skip_blanks(at);
+		if (*at == '"') {
+			struct qless_str text;
+			const char *after;
 
-			open = mem_grow(open, &cap, depth + 1, sizeof(*open));
-			open[depth++] = (struct open_value){
-				.left = yyjson_get_len(value) * (is_object ? 2 : 1),
-				.is_object = is_object,
-			};
-			buf_append_char(b, is_object ? '{' : '[');
-			value = unsafe_yyjson_get_first(value);
+			buf_commit(b, (size_t)(to - (buf_data(b) + b->len)));
+			text = read_string(at, decoded, &after);
+			json_append_string(b, text);
+			at = after - 1;
+			to = buf_reserve(b, (size_t)(end - at));
 			continue;
 		}
-		append_leaf(b, value);
-		value = unsafe_yyjson_get_next(value);
-		while (depth > 0 && --open[depth - 1].left == 0)
-			buf_append_char(b, open[--depth].is_object ? '}' : ']');
-		if (depth > 0)
-			buf_append_char(b, open[depth - 1].is_object && open[depth - 1].left % 2
-						   ? ':'
-						   : ',');
-	} while (depth > 0);
-	free(open);
+		if (depth == 0 && (*at == ',' || *at == '}'))
+			break;
+		if (*at == '[' || *at == '{')
+			depth++;
+		else if (*at == ']' || *at == '}')
+			depth--;
+		*to++ = *at;
+	}
+	buf_commit(b, (size_t)(to - (buf_data(b) + b->len)));
+	return at;
 }
 
 void json_append_item_members(struct buf *b, struct qless_str item)
 {
-	yyjson_read_err err;
-	yyjson_doc *doc = read_doc(item, &err);
-	yyjson_obj_iter it;
-	yyjson_val *key;
+	static const struct json_bounds widest = { JSON_DEPTH_MAX, SIZE_MAX };
+	const char *end = item.ptr + item.len;
+	struct buf decoded = BUF_INIT(BUF_NO_MAX);
+	struct json_shape shape;
+	const char *at;
 
-	yyjson_obj_iter_init(yyjson_doc_get_root(doc), &it);
-	while ((key = yyjson_obj_iter_next(&it)) != NULL) {
-		if (yyjson_equals_str(key, "when") || yyjson_equals_str(key, "what"))
-			continue;
-		append_text_value(b, key);
-		buf_append_char(b, ':');
-		append_value(b, yyjson_obj_iter_get_val(key));
-		buf_append_char(b, ',');
+	/* A snapshot from elsewhere may hold anything. */
+	if (!json_walk(item, &widest, &shape, &decoded) || shape.kind != JSON_OBJECT) {
+		buf_done(&decoded);
+		return;
 	}
-	yyjson_doc_free(doc);
+	at = skip_blanks(item.ptr) + 1;
+	for (at = skip_blanks(at); *at != '}';) {
+		size_t before = b->len;
+		struct qless_str name = read_string(at, &decoded, &at);
+		bool is_ours = str_equal(name, STR("when")) || str_equal(name, STR("what"));
+
+		json_append_string(b, name);
+		buf_append_char(b, ':');
+		at = copy_value(b, skip_blanks(at) + 1, end, &decoded);
+		buf_append_char(b, ',');
+		if (is_ours)
+			buf_truncate(b, before);
+		at = skip_blanks(*at == ',' ? at + 1 : at);
+	}
+	buf_done(&decoded);
 }

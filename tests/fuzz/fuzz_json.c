@@ -175,6 +175,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct qless_hooks hooks = { .hash_seed = 1 };
 	struct buf error = BUF_INIT(256);
 	struct subject s;
+	static const struct json_bounds no_bounds = { JSON_DEPTH_MAX, SIZE_MAX };
+	struct json_shape shape;
 	enum json_kind kind;
 	bool is_good, is_utf8;
 
@@ -182,6 +184,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(copy, data, size);
 	is_good = json_check(text, &kind, &error);
 	assert(is_good || error.len > 0);
+	assert(json_walk(text, &no_bounds, &shape, &error) == is_good);
+	assert(!is_good || shape.kind == kind);
 	is_utf8 = text_is_utf8(text);
 	assert(!is_good || is_utf8);
 	(void)json_is_deeper(text, 3);

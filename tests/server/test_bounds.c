@@ -303,8 +303,8 @@ static const struct row over_the_limit[] = {
 	{ "COMMAND INFO *100000(put)", WORKER_US, NULL, LIMIT_NAMES },
 	{ "PUBSUB NUMSUB *100000(c#)", WORKER_US, NULL, LIMIT_NAMES },
 	{ "WATCH *100000(ql:j:b#)", WORKER_US, NULL, "-ERR more than 1024 watched keys" },
-	{ "EVAL =16777000(return|x|) 0", WORKER_US, NULL, "-LIMIT The script has" },
-	{ "SCRIPT LOAD =16777000(return|x|)", WORKER_US, NULL, "-LIMIT The script has" },
+	{ "EVAL =8388000(return|x|) 0", WORKER_US, NULL, "-LIMIT The script has" },
+	{ "SCRIPT LOAD =8388000(return|x|)", WORKER_US, NULL, "-LIMIT The script has" },
 	{ "INFO *100000(server)", OPERATOR_US, NULL, LIMIT_NAMES },
 	{ "LATENCY HISTOGRAM *100000(put)", OPERATOR_US, NULL, LIMIT_NAMES },
 	{ "CLIENT LIST ID *100000(3)", OPERATOR_US, NULL, LIMIT_NAMES },
@@ -396,6 +396,56 @@ static const struct row listings[] = {
 	{ "MEMORY USAGE ql:queues", OPERATOR_US, NULL, NULL },
 };
 
+#define NEST_8	"[[[[[[[["
+#define NEST_32 NEST_8 NEST_8 NEST_8 NEST_8
+#define REST_8	"]]]]]]]]"
+#define REST_32 REST_8 REST_8 REST_8 REST_8
+
+/* As many bytes as max-data-size allows. */
+static const struct row on_long_texts[] = {
+	{ "PUT w long j k =2097150(\"|x|\") 0", WORKER_US, NULL, NULL },
+	{ "GET j", WORKER_US, NULL, NULL },
+	{ "HGETALL ql:j:j", WORKER_US, NULL, NULL },
+	{ "POP long w 1", WORKER_US, "PUT w long j k =2097150(\"|x|\") 0", NULL },
+	{ "HEARTBEAT j w =2097150(\"|y|\")", WORKER_US, NULL, NULL },
+	{ "COMPLETE j w long =2097150(\"|z|\")", WORKER_US,
+	  "PUT w long j k =2097150(\"|x|\") 0;POP long w 1", NULL },
+	{ "PUT w long j k =31000([|" NEST_32 REST_32 ",|0]) 0", WORKER_US, NULL, NULL },
+	{ "PUT w long j k =699000([|[],|0]) 0", WORKER_US, NULL, NULL },
+	{ "PUT w long j k =1000000([|1,|0]) 0", WORKER_US, NULL, NULL },
+	{ "PUT w long j k =699000([|\"\",|0]) 0", WORKER_US, NULL, NULL },
+	{ "PUT w long j k =262000([|{\"a\":1},|0]) 0", WORKER_US, NULL, NULL },
+	{ "PUT w long j k =299000([|-1.5e3,|0]) 0", WORKER_US, NULL, NULL },
+	{ "PUT w long j k =1000000(\"|\\n|\") 0", WORKER_US, NULL, NULL },
+	{ "PUT w long j k =345000(\"|\\u00e9|\") 0", WORKER_US, NULL, NULL },
+	{ "PUT w long j k =1000000(\"|\xc3\xa9|\") 0", WORKER_US, NULL, NULL },
+	{ "PUT w long j k =2090000(|[|) 0", WORKER_US, NULL,
+	  "-LIMIT A JSON text is nested deeper" },
+	{ "PUT w long j k =3000000(\"|x|\") 0", WORKER_US, NULL, "-LIMIT A JSON text is longer" },
+	{ "PUT w long j k {} 0 tags =699000([|\"\",|0])", WORKER_US, NULL, "-LIMIT A job would" },
+	{ "PUT w long j k {} 0 depends =699000([|\"\",|0])", WORKER_US, NULL,
+	  "-LIMIT A job would" },
+	{ "PUT w long j k {} 0 depends =31000([|" NEST_32 REST_32 ",|0])", WORKER_US, NULL,
+	  "-LIMIT A job would" },
+	{ "RECUR rq r2 k {} interval 60 0 tags =699000([|\"\",|0])", WORKER_US, NULL,
+	  "-LIMIT A job would" },
+	{ "LOG j message =31000({\"a\":[|" NEST_32 REST_32 ",|0]})", WORKER_US,
+	  "CANCEL j;PUT w long j k {} 0", NULL },
+	{ "GET j", WORKER_US, NULL, NULL },
+	{ "CANCEL j", WORKER_US, NULL, NULL },
+	{ "MULTIPUT w q 0 jobs y1 k =2000000(\"|x|\") y2 k =2000000(\"|x|\")", WORKER_US, NULL,
+	  NULL },
+	{ "CANCEL y1 y2", WORKER_US, NULL, NULL },
+	{ "ECHO =8388000(|x|)", WORKER_US, NULL, NULL },
+	{ "PUBLISH c =8388000(|x|)", WORKER_US, NULL, NULL },
+	{ "GET =8388000(|x|)", WORKER_US, NULL, NULL },
+};
+
+static void long_texts(void)
+{
+	CHECK(on_long_texts);
+}
+
 static void lists(void)
 {
 	CHECK(listings);
@@ -485,6 +535,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(lists);
 	RUN(many_jobs);
+	RUN(long_texts);
 	RUN(more_than_a_limit_allows);
 	RUN(many_names);
 	RUN(many_tags_and_dependencies);

@@ -93,7 +93,7 @@ static void an_invalid_configuration_is_reported_with_its_line(void)
 static void a_stop_signal_ends_it_with_all_replies_delivered(int number)
 {
 	struct peer *idle, *slow;
-	size_t len = (size_t)16 * 1024 * 1024;
+	size_t len = (size_t)8 * 1024 * 1024;
 	char *bytes = malloc(len);
 
 	start();
@@ -102,7 +102,7 @@ static void a_stop_signal_ends_it_with_all_replies_delivered(int number)
 	peer_connect_small_buffers(true);
 	slow = peer_connect(&q);
 	memset(bytes, 'x', len);
-	peer_send_blindly(slow, "*2\r\n$4\r\nECHO\r\n$16777216\r\n", 25);
+	peer_send_blindly(slow, "*2\r\n$4\r\nECHO\r\n$8388608\r\n", 24);
 	peer_send_blindly(slow, bytes, len);
 	peer_send_blindly(slow, "\r\nPING\r\n", 8);
 	WAIT_UNTIL(strstr(peer_ask(p, "CLIENT LIST"), " cmd=ping ") != NULL);
@@ -112,7 +112,7 @@ static void a_stop_signal_ends_it_with_all_replies_delivered(int number)
 	/* The client goes on sending, but nothing more runs. */
 	peer_try_send(slow, bytes, 65536);
 	free(bytes);
-	peer_expect(slow, "$16777216\r\n");
+	peer_expect(slow, "$8388608\r\n");
 	peer_skip(slow, len);
 	peer_expect(slow, "\r\n+PONG\r\n");
 	peer_expect_end(slow);
@@ -136,7 +136,7 @@ static void sigint_stops_after_all_replies(void)
 static void a_second_sigterm_does_not_wait_for_slow_readers(void)
 {
 	struct peer *slow;
-	size_t len = (size_t)16 * 1024 * 1024;
+	size_t len = (size_t)8 * 1024 * 1024;
 	char *bytes = malloc(len);
 	int64_t before;
 
@@ -144,7 +144,7 @@ static void a_second_sigterm_does_not_wait_for_slow_readers(void)
 	peer_connect_small_buffers(true);
 	slow = peer_connect(&q);
 	memset(bytes, 'x', len);
-	peer_send_blindly(slow, "*2\r\n$4\r\nECHO\r\n$16777216\r\n", 25);
+	peer_send_blindly(slow, "*2\r\n$4\r\nECHO\r\n$8388608\r\n", 24);
 	peer_send_blindly(slow, bytes, len);
 	peer_send_blindly(slow, "\r\n", 2);
 	free(bytes);

@@ -101,7 +101,7 @@ static void large_replies_arrive_after_the_peer_has_shut_down_writing(void)
 	peer_skip(p, len);
 	peer_expect(p, "\r\n");
 	peer_expect_end(p);
-	ASK(peer_connect(&q), "CONFIG SET proto-max-bulk-len 16mb client-query-buffer-limit 32mb",
+	ASK(peer_connect(&q), "CONFIG SET proto-max-bulk-len 8mb client-query-buffer-limit 16mb",
 	    "+OK\r\n");
 }
 
@@ -181,7 +181,7 @@ static void malformed_requests_get_an_error_and_a_close(void)
 	expect_protocol_error("*1\r\nPING\r\n", "-ERR Protocol error: expected '$', got 'P'\r\n");
 	expect_protocol_error("*1\r\n$-1\r\n", "-ERR Protocol error: invalid bulk length\r\n");
 	expect_protocol_error(
-		"*1\r\n$16777217\r\n",
+		"*1\r\n$8388609\r\n",
 		"-ERR Protocol error: invalid bulk length: over proto-max-bulk-len\r\n");
 	expect_protocol_error("*1\r\n$x\r\n", "-ERR Protocol error: invalid bulk length\r\n");
 	expect_protocol_error("*1\r\n$4\r\nPINGxx",
@@ -339,7 +339,7 @@ static void limits_of_requests_follow_the_configuration(void)
 	expect_protocol_error(
 		"*1\r\n$1025\r\n",
 		"-ERR Protocol error: invalid bulk length: over proto-max-bulk-len\r\n");
-	ASK(p, "CONFIG SET proto-max-bulk-len 16mb client-max-arguments 131072", "+OK\r\n");
+	ASK(p, "CONFIG SET proto-max-bulk-len 8mb client-max-arguments 131072", "+OK\r\n");
 	ASK(p, "CONFIG SET max-inline-length 64kb", "+OK\r\n");
 }
 

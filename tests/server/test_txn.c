@@ -407,7 +407,7 @@ static void a_transaction_is_limited_in_size(void)
 	ASK(p, "EXEC", "-EXECABORT Transaction discarded because of previous errors.\r\n");
 	ASK(p, "PING", "+PONG\r\n");
 	ASK_HAS(p, "CLIENT INFO", " multi-mem=0 ");
-	ASK(p, "CONFIG SET client-query-buffer-limit 32mb", "+OK\r\n");
+	ASK(p, "CONFIG SET client-query-buffer-limit 16mb", "+OK\r\n");
 }
 
 static void a_transaction_is_limited_in_commands(void)
@@ -432,7 +432,7 @@ static void a_transaction_is_limited_in_commands(void)
 	peer_expect(p, "+QUEUED\r\n");
 	ASK(p, "PING", "-ERR transaction is larger than max-call-size\r\n");
 	ASK(p, "EXEC", "-EXECABORT Transaction discarded because of previous errors.\r\n");
-	ASK(p, "CONFIG SET max-call-size 8mb", "+OK\r\n");
+	ASK(p, "CONFIG SET max-call-size 4mb", "+OK\r\n");
 }
 
 static void a_long_transaction_runs_completely(void)

@@ -1,5 +1,6 @@
 /*
- * json_is_plain() against yyjson: whenever it says yes, yyjson must agree.
+ * json_is_plain() and json_walk() against yyjson. If a text is plain, yyjson must accept it, and
+ * json_walk() must accept the texts that yyjson accepts, and no others.
  */
 #include "unit.h"
 
@@ -27,11 +28,26 @@ static unsigned draw(unsigned below)
 	return (unsigned)(state >> 33) % below;
 }
 
+static const struct json_bounds no_bounds = { JSON_DEPTH_MAX, SIZE_MAX };
+
+/* Check that json_walk() decides like yyjson. */
+static void compare_walk(struct qless_str text)
+{
+	struct json_shape shape;
+	enum json_kind kind;
+	bool is_valid = json_check(text, &kind, &error);
+
+	if (json_walk(text, &no_bounds, &shape, &error) != is_valid ||
+	    (is_valid && shape.kind != kind))
+		TEST_FAIL_MESSAGE(text.ptr);
+}
+
 /* Whether the text is plain. Fails if it is plain and not JSON of the same kind. */
 static bool is_plain(struct qless_str text)
 {
 	enum json_kind plain_kind, kind;
 
+	compare_walk(text);
 	if (!json_is_plain(text, &plain_kind))
 		return false;
 	if (!json_check(text, &kind, &error) || kind != plain_kind)
@@ -127,6 +143,112 @@ static void changed_plain_text_is_json(void)
 	}
 }
 
+static void the_walk_reads_every_kind_of_string(void)
+{
+	static const char *const pieces[] = {
+		"\\u0041",
+		"\\ud83d\\ude00",
+		"\\ud83d",
+		"\\ude00",
+		"\\ud83d\\u0041",
+		"\\uD7fF",
+		"\\u00",
+		"\\x",
+		"\\/",
+		"\xc3\xa9",
+		"\xe2\x82\xac",
+		"\xf0\x9f\x98\x80",
+		"\xc0\xaf",
+		"\xe0\x9f\xbf",
+		"\xed\xa0\x80",
+		"\xf4\x90\x80\x80",
+		"\xf0\x8f\xbf\xbf",
+		"\xf5\x80\x80\x80",
+		"\xc3",
+		"\x80",
+		"\xff",
+		"\x7f",
+		"\x1f",
+		"\\\"",
+		"\\\\",
+		"\\",
+		"a",
+		"0123456789abcdef",
+		"\xef\xbb\xbf",
+		"\\u0000",
+		"\xed\x9f\xbf",
+		"\xee\x80\x80",
+	};
+	const size_t count = sizeof pieces / sizeof *pieces;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		char text[256] = "\"";
+
+		for (unsigned j = draw(4); j != 0; j--)
+			strcat(text, pieces[draw((unsigned)count)]);
+		strcat(text, "\"");
+		compare_walk(str_from(text));
+		compare_walk(str_make(text, strlen(text) - 1));
+	}
+}
+
+static void the_walk_reads_every_kind_of_number(void)
+{
+	static const char bytes[] = "0123456789-+.eE ";
+
+	for (int i = 0; i < ROUNDS; i++) {
+		char text[8];
+		size_t len = 1 + draw(sizeof text - 1);
+
+		for (size_t j = 0; j < len; j++)
+			text[j] = bytes[draw(sizeof bytes - 1)];
+		compare_walk(str_make(text, len));
+	}
+	compare_walk(STR("1e999999999999999999999999"));
+	compare_walk(STR("\xef\xbb\xbf[]"));
+}
+
+static void the_walk_ends_at_its_bounds(void)
+{
+	struct json_bounds bounds = { 2, 3 };
+	struct json_shape shape;
+
+	TEST_ASSERT_TRUE(json_walk(STR("[[1],{},3]"), &bounds, &shape, &error));
+	TEST_ASSERT_EQUAL_INT(JSON_ARRAY, shape.kind);
+	TEST_ASSERT_EQUAL_size_t(3, shape.elements);
+	TEST_ASSERT_FALSE(json_walk(STR("[[1],{},3,4,!"), &bounds, &shape, &error));
+	TEST_ASSERT_TRUE(shape.is_too_long);
+	TEST_ASSERT_FALSE(json_walk(STR("[[[!"), &bounds, &shape, &error));
+	TEST_ASSERT_TRUE(shape.is_too_deep);
+	TEST_ASSERT_FALSE(json_walk(STR("[1,2 3]"), &bounds, &shape, &error));
+	TEST_ASSERT_FALSE(shape.is_too_deep || shape.is_too_long);
+	ASSERT_STR("Invalid JSON: unexpected character, expected a comma or ] at character 6",
+		   buf_str(&error));
+}
+
+static void the_walk_remembers_the_kinds_of_all_levels(void)
+{
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+
+	for (int round = 0; round < 300; round++) {
+		char ends[1000];
+		size_t depth = 1 + draw(1000);
+
+		buf_clear(&text);
+		for (size_t i = 0; i < depth; i++) {
+			ends[i] = draw(2) != 0 ? ']' : '}';
+			buf_append_str(&text, ends[i] == ']' ? STR("[") : STR("{\"a\":"));
+		}
+		buf_append_char(&text, '0');
+		for (size_t i = depth; i != 0; i--)
+			buf_append_char(&text, ends[i - 1]);
+		compare_walk(buf_str(&text));
+		text.mem[text.len - 1 - draw((unsigned)depth)] ^= ']' ^ '}';
+		compare_walk(buf_str(&text));
+	}
+	buf_done(&text);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -136,5 +258,9 @@ int main(int argc, char **argv)
 	RUN(json_is_plain_up_to_a_depth);
 	RUN(random_plain_text_is_json);
 	RUN(changed_plain_text_is_json);
+	RUN(the_walk_reads_every_kind_of_string);
+	RUN(the_walk_reads_every_kind_of_number);
+	RUN(the_walk_ends_at_its_bounds);
+	RUN(the_walk_remembers_the_kinds_of_all_levels);
 	return UNIT_RESULT();
 }

@@ -426,6 +426,13 @@ static void a_log_item_is_returned_unchanged(void)
 	NATIVE(&f, "log", "j", "m",
 	       "{\"e\":{},\"f\":[],\"a\":[1,[\"x\",{\"k\":[true,null]}],{}],\"n\":-1.50e3,"
 	       "\"when\":1}");
+	NATIVE(&f, "log", "j", "m2",
+	       " { \"\\u00e9\\/\" : [ \"\\ud83d\\ude00\\n\" , { \"a\" : -0 } ] "
+	       ",\"wh\\u0061t\":[1,{}]} ");
+	TEST_ASSERT_NOT_NULL(
+		strstr(NATIVE(&f, "get", "j"),
+		       "{\"\xc3\xa9\\/"
+		       "\":[\"\xf0\x9f\x98\x80\\n\",{\"a\":-0}],\"when\":1000,\"what\":\"m2\"}"));
 	TEST_ASSERT_NOT_NULL(strstr(NATIVE(&f, "get", "j"),
 				    "{\"e\":{},\"f\":[],\"a\":[1,[\"x\",{\"k\":[true,null]}],{}],"
 				    "\"n\":-1.50e3,\"when\":1000,\"what\":\"m\"}"));

@@ -47,7 +47,7 @@ static void defaults_come_from_the_table(void)
 	TEST_ASSERT_EQUAL_size_t(10000, cfg.maxclients);
 	TEST_ASSERT_TRUE(cfg.protected_mode);
 	TEST_ASSERT_EQUAL_size_t(0, cfg.users.count);
-	TEST_ASSERT_EQUAL_size_t(16u << 20, cfg.proto_max_bulk_bytes);
+	TEST_ASSERT_EQUAL_size_t(8u << 20, cfg.proto_max_bulk_bytes);
 	TEST_ASSERT_EQUAL_size_t(1u << 30, cfg.output_limits.of[CONFIG_CLIENT_NORMAL].hard_bytes);
 	TEST_ASSERT_EQUAL_size_t(8u << 20, cfg.output_limits.of[CONFIG_CLIENT_PUBSUB].soft_bytes);
 	TEST_ASSERT_EQUAL_INT64(60, cfg.output_limits.of[CONFIG_CLIENT_PUBSUB].soft_s);

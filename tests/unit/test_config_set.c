@@ -84,7 +84,7 @@ static void get_gives_plain_values(void)
 	TEST_ASSERT_EQUAL_STRING("port=7537;", get("port", NULL));
 	TEST_ASSERT_EQUAL_STRING("bind=127.0.0.1 -::1;", get("BIND", NULL));
 	TEST_ASSERT_EQUAL_STRING("unixsocketperm=700;", get("unixsocketperm", NULL));
-	TEST_ASSERT_EQUAL_STRING("proto-max-bulk-len=16777216;", get("proto-max-bulk-len", NULL));
+	TEST_ASSERT_EQUAL_STRING("proto-max-bulk-len=8388608;", get("proto-max-bulk-len", NULL));
 	TEST_ASSERT_EQUAL_STRING("loglevel=notice;", get("loglevel", NULL));
 	TEST_ASSERT_EQUAL_STRING("daemonize=no;", get("daemonize", NULL));
 	TEST_ASSERT_EQUAL_STRING("logfile=;", get("logfile", NULL));
@@ -108,7 +108,7 @@ static void set_changes_values_and_reports_changes(void)
 {
 	TEST_ASSERT_EQUAL_STRING("", SET(STR("MaxClients"), STR("50"), STR("loglevel"),
 					 STR("notice"), STR("max-data-size"), STR("1mb")));
-	TEST_ASSERT_EQUAL_STRING("maxclients 10000 -> 50;max-data-size 4194304 -> 1048576;",
+	TEST_ASSERT_EQUAL_STRING("maxclients 10000 -> 50;max-data-size 2097152 -> 1048576;",
 				 buf_cstr(&seen));
 	TEST_ASSERT_EQUAL_size_t(50, cfg.maxclients);
 	TEST_ASSERT_EQUAL_size_t(1 << 20, cfg.max_data_bytes);
