@@ -363,6 +363,12 @@ static size_t promises_before(const struct ledger *l, uint64_t cut)
 	return low;
 }
 
+/* Whether nobody was told of the record before. */
+static bool is_news(const struct ledger *l, size_t index)
+{
+	return index == 0 || l->promises[index].sequence > l->promises[index - 1].highest;
+}
+
 struct ledger_demand ledger_demand(const struct ledger *l, uint64_t cut, uint64_t recovered)
 {
 	size_t count = promises_before(l, cut);
@@ -375,9 +381,10 @@ struct ledger_demand ledger_demand(const struct ledger *l, uint64_t cut, uint64_
 	for (size_t i = count; i > 0 && l->promises[i - 1].highest > recovered; i--) {
 		if (l->promises[i - 1].sequence <= recovered)
 			continue;
-		if (newest_us == 0)
+		if (newest_us == 0 && is_news(l, i - 1))
 			newest_us = l->promises[i - 1].time_us;
-		demand.broken_us = (int64_t)(newest_us - l->promises[i - 1].time_us);
+		if (newest_us != 0)
+			demand.broken_us = (int64_t)(newest_us - l->promises[i - 1].time_us);
 		demand.broken_at = l->promises[i - 1].at;
 		demand.broken_token = l->promises[i - 1].token;
 		demand.broken++;

@@ -35,8 +35,9 @@ void ledger_read(struct ledger *l, const struct trace_event *event, uint64_t at,
 /* Records that a power failure before the event at an offset must leave. */
 struct ledger_demand {
 	uint64_t sequence; /* of the newest record that was promised */
-	/* If recovery ends with a certain number: the time between the oldest and the newest
-	 * promise that is broken. Negative: none is. */
+	/* If recovery ends with a certain number: the time between the oldest broken promise and
+	 * the newest one that was news. Reads repeat promises, which counts for nothing. Negative:
+	 * none is broken. */
 	int64_t broken_us;
 	size_t broken;	    /* number of broken promises */
 	uint64_t broken_at; /* offset in the trace of the oldest one */

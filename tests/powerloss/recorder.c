@@ -68,7 +68,7 @@ static struct fd fds[FDS_MAX];
 static dev_t dir_dev;
 static ino_t dir_ino;
 static enum fault fault;
-static unsigned delay_us, fail_every;
+static unsigned delay_us, log_delay_us, fail_every;
 static _Atomic uint64_t rng;
 
 /* The real functions, once find_real() has found them. Other libraries may make calls before this
@@ -473,9 +473,10 @@ int fallocate64(int fd, int mode, off_t offset, off_t len) __attribute__((alias(
 
 /* ---- syncs ---- */
 
-static void take_time(void)
+static void take_time(const struct fd *f)
 {
-	uint64_t us = delay_us == 0 ? 0 : random_number() % (2 * (uint64_t)delay_us);
+	uint64_t average_us = f->fault == FAULT_LOG && log_delay_us != 0 ? log_delay_us : delay_us;
+	uint64_t us = average_us == 0 ? 0 : random_number() % (2 * average_us);
 	struct timespec delay;
 
 	if (us > 0 && random_number() % SLOW_EVERY == 0)
@@ -519,7 +520,7 @@ static int sync_fd(struct fd *f)
 	if (fault != FAULT_NONE && f->fault == fault)
 		return fault == FAULT_LOG ? sync_late(f) : 0;
 	began = begin_sync(f);
-	take_time();
+	take_time(f);
 	failed = f->kind == FD_FILE && fail_every != 0 && random_number() % fail_every == 0;
 	end_sync(f, began, failed);
 	if (!failed)
@@ -789,6 +790,7 @@ __attribute__((constructor)) static void begin(void)
 	dir_ino = st.st_ino;
 	fault = fault_of(getenv(TRACE_ENV_FAULT));
 	delay_us = number_of(TRACE_ENV_DELAY);
+	log_delay_us = number_of(TRACE_ENV_LOG_DELAY);
 	fail_every = number_of(TRACE_ENV_FAIL);
 	rng = number_of(TRACE_ENV_SEED);
 	trace = map_trace(path);

@@ -23,12 +23,13 @@
 #define TRACE_NAME_BYTES 64
 
 /* Names in the environment of the daemon. */
-#define TRACE_ENV_FILE	"POWERLOSS_TRACE"
-#define TRACE_ENV_DIR	"POWERLOSS_DIR"	       /* the directory of the log */
-#define TRACE_ENV_SEED	"POWERLOSS_SEED"       /* of the random numbers below */
-#define TRACE_ENV_DELAY "POWERLOSS_DELAY_US"   /* average time of a sync, in microseconds */
-#define TRACE_ENV_FAIL	"POWERLOSS_FAIL_EVERY" /* one of this many syncs fails; 0: none does */
-#define TRACE_ENV_FAULT "POWERLOSS_FAULT"      /* which syncs do nothing: see recorder.c */
+#define TRACE_ENV_FILE	    "POWERLOSS_TRACE"
+#define TRACE_ENV_DIR	    "POWERLOSS_DIR"	     /* the directory of the log */
+#define TRACE_ENV_SEED	    "POWERLOSS_SEED"	     /* of the random numbers below */
+#define TRACE_ENV_DELAY	    "POWERLOSS_DELAY_US"     /* average time of a sync, in microseconds */
+#define TRACE_ENV_LOG_DELAY "POWERLOSS_LOG_DELAY_US" /* the same of log segments; 0: no other */
+#define TRACE_ENV_FAIL	    "POWERLOSS_FAIL_EVERY" /* one of this many syncs fails; 0: none does */
+#define TRACE_ENV_FAULT	    "POWERLOSS_FAULT"	   /* which syncs do nothing: see recorder.c */
 
 enum trace_kind {
 	TRACE_START = 1,  /* a process begins; older handles are gone */
