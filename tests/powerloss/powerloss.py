@@ -48,7 +48,8 @@ class Kind:
     def __init__(self, name, sync, requests=1200, seconds=0.0, log_delay_us=0, fail_every=0,
                  fault="", is_long=False):
         self.name = name
-        self.sync = sync
+        self.sync = sync  # the weakest one, with which the daemon starts
+        self.syncs = (sync, sync, "always")
         self.requests = requests  # of each life of the daemon
         self.seconds = seconds
         self.log_delay_us = log_delay_us
@@ -61,6 +62,8 @@ KINDS = (
     Kind("appendfsync always", "always"),
     Kind("appendfsync everysec", "everysec", requests=300, seconds=1.2),
     Kind("failing syncs", "always", fail_every=60),
+    Kind("failing syncs and appendfsync everysec", "everysec", requests=300, seconds=3,
+         fail_every=40, is_long=True),
     Kind("slow syncs and appendfsync everysec", "everysec", requests=300, seconds=10,
          log_delay_us=3000000, is_long=True),
 )
@@ -137,7 +140,7 @@ class Run:
         """One life of the daemon: start, load, and an end."""
         self.start()
         load = Load(self.socket, self.rng.random(), self.next_token, self.kind.requests,
-                    self.kind.seconds)
+                    self.kind.seconds, self.kind.syncs)
         threads = load.run()
         while load.goes_on() and not load.trouble:
             time.sleep(0.01)
