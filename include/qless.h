@@ -78,6 +78,8 @@ enum qless_code {
 	X(QLESS_WHY_STATE, QLESS_ENOTRUNNING, "job %j is not running, its state is %d")         \
 	/* detail: the worker that holds the job */                                             \
 	X(QLESS_WHY_WORKER, QLESS_ENOTOWNER, "job %j is held by another worker, %d")            \
+	/* number: that of the last hand-out */                                                 \
+	X(QLESS_WHY_LOCK, QLESS_ENOTOWNER, "job %j was handed out again, and its lock is %n")   \
 	/* detail: the queue of the job */                                                      \
 	X(QLESS_WHY_QUEUE, QLESS_EWRONGQUEUE, "job %j is in another queue, %d")                 \
 	X(QLESS_WHY_NO_WAITING_JOB, QLESS_ENOTDEPENDS, "job %j does not exist")                 \
@@ -333,6 +335,7 @@ struct qless_job_info {
 	double retries;
 	double remaining;
 	double expires; /* of the lock; 0 while idle */
+	uint64_t lock;	/* number of the last hand-out; 0 if there was none */
 	double time;	/* last put, pop or complete */
 	bool tracked;
 	bool has_failure;
@@ -416,6 +419,15 @@ QLESS_CHECK int qless_requeue(struct qless *q, double now, const struct qless_pu
  * not a whole number, fails in the group invalid-retries-<queue>. */
 QLESS_CHECK int qless_pop(struct qless *q, double now, struct qless_str queue,
 			  struct qless_str worker, int64_t count, struct qless_jobs *ret_jobs);
+/* Largest number of a hand-out. */
+#define QLESS_LOCK_MAX ((UINT64_C(1) << 48) - 1)
+
+/* Check that a running job was not handed out again since the hand-out of that number. Each
+ * hand-out has a larger number than all before it, see qless_job_info.lock. `operation` is named in
+ * errors: QLESS_ENOJOB, QLESS_ENOTRUNNING, QLESS_ENOTOWNER. */
+QLESS_CHECK int qless_check_lock(struct qless *q, enum qless_operation operation,
+				 struct qless_str jid, uint64_t number);
+
 /* The jobs that a pop would hand out next. Expired locks are left alone, and due jobs are not
  * moved: see qless_advance(). */
 QLESS_CHECK int qless_peek(struct qless *q, double now, struct qless_str queue, int64_t count,

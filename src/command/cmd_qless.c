@@ -8,6 +8,7 @@
 
 #include "command/admission.h"
 #include "command/databases.h"
+#include "command/fence.h"
 #include "command/handlers.h"
 #include "command/table.h"
 #include "util/mem.h"
@@ -50,19 +51,67 @@ void cmd_qless(struct request *req)
 	qless_run(req, req->args, req->nargs);
 }
 
-static void run_native(struct request *req)
+static void run_in_database(struct request *req)
 {
 	assert(req->row->run != NULL && req->form == REQUEST_NATIVE);
-	use_database(req);
 	req->now = req->env->now(req->env->arg);
 	classic_run(req);
 	if (req->until > req->now)
 		req->env->pass(req->env->arg, req->until);
 }
 
+static void run_native(struct request *req)
+{
+	use_database(req);
+	run_in_database(req);
+}
+
 void cmd_native(struct request *req)
 {
 	run_native(req);
+}
+
+/* Runs a native command whose arguments may contain the option LOCK, see fence_take(). Without the
+ * option, it has up to `max_args` arguments. */
+static void run_native_fenced(struct request *req, enum qless_operation operation, size_t first,
+			      int max_args)
+{
+	static const struct verdict arity = { .kind = VERDICT_ARITY };
+	struct fence fence;
+
+	/* Too few arguments for an option, as usual. */
+	if (req->nargs < (size_t)req->row->min_args + 2) {
+		run_native(req);
+		return;
+	}
+	use_database(req);
+	if (fence_take(&fence, req, first)) {
+		if (max_args != COMMAND_ANY_ARGS && req->nargs > (size_t)max_args)
+			admission_refuse(req, &arity);
+		else if (!fence.is_set || fence_check(&fence, req, operation))
+			run_in_database(req);
+	}
+	fence_done(&fence);
+}
+
+void cmd_native_complete(struct request *req)
+{
+	run_native_fenced(req, QLESS_OP_COMPLETE, 4, COMMAND_ANY_ARGS);
+}
+
+void cmd_native_fail(struct request *req)
+{
+	run_native_fenced(req, QLESS_OP_FAIL, 0, 5);
+}
+
+void cmd_native_heartbeat(struct request *req)
+{
+	run_native_fenced(req, QLESS_OP_HEARTBEAT, 0, 3);
+}
+
+void cmd_native_retry(struct request *req)
+{
+	run_native_fenced(req, QLESS_OP_RETRY, 0, 6);
 }
 
 /* Counts the "*" among the arguments `first`, `first` + `step` and so on. If `args` is not NULL,

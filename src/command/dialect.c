@@ -48,6 +48,7 @@ static const struct dialect_message common[] = {
 	MESSAGE(ANY, NO_RECUR, NULL, "No recurring job %j"),
 	MESSAGE(ANY, STATE, NULL, "Job %j is not currently running: %d"),
 	MESSAGE(ANY, WORKER, NULL, "Job %j has been given to another worker: %d"),
+	MESSAGE(ANY, LOCK, NULL, "Job %j was handed out again, and its lock is %n"),
 	MESSAGE(ANY, QUEUE, NULL, "Job %j running in another queue: %d"),
 	MESSAGE(ANY, DEPENDENT, NULL, "%j is a dependency of %d"),
 	MESSAGE(ANY, NO_WAITING_JOB, NULL, "Job %j not in the depends state: false"),
@@ -122,8 +123,9 @@ const struct dialect dialect_classic = {
 	.options = classic_options,
 	.option_count = COUNT_OF(classic_options),
 	.has_numbers = true,
-	.in_scripts = { JSON_EMPTY_OBJECT, JSON_EMPTY_OBJECT, JSON_PUT_Q },
-	.elsewhere = { JSON_EMPTY_ARRAY, JSON_EMPTY_ARRAY, JSON_PUT_Q },
+	.in_scripts = { JSON_EMPTY_OBJECT, JSON_EMPTY_OBJECT, JSON_PUT_Q, false },
+	.in_qless = { JSON_EMPTY_ARRAY, JSON_EMPTY_ARRAY, JSON_PUT_Q, false },
+	.native = { JSON_EMPTY_ARRAY, JSON_EMPTY_ARRAY, JSON_PUT_Q, true },
 };
 
 /* ---- all dialects ---- */

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "command/json.h"
+#include "command/request.h"
 #include "qless.h"
 #include "util/buf.h"
 #include "util/str.h"
@@ -47,15 +48,19 @@ struct dialect {
 	size_t option_count;
 	bool has_numbers;	      /* defaults that look like numbers are numbers in replies */
 	struct json_style in_scripts; /* as the script of the reference answers */
-	struct json_style elsewhere;  /* native, and QLESS */
+	struct json_style in_qless;   /* the same in commands of QLESS */
+	struct json_style native;     /* with members that the reference lacks */
 };
 
 /* qless: put, pop, complete ... */
 extern const struct dialect dialect_classic;
 
-static inline const struct json_style *dialect_style(const struct dialect *dialect, bool in_script)
+static inline const struct json_style *dialect_style(const struct dialect *dialect,
+						     enum request_form form)
 {
-	return in_script ? &dialect->in_scripts : &dialect->elsewhere;
+	if (form == REQUEST_NATIVE)
+		return &dialect->native;
+	return form == REQUEST_SCRIPT ? &dialect->in_scripts : &dialect->in_qless;
 }
 
 /* Returns the replacement of a text of the classic dialect, or the text itself. */

@@ -33,6 +33,10 @@ command_handler cmd_acl_whoami;
 
 /* Native queue commands; the row tells which. The others replace `*` by a new jid. */
 command_handler cmd_native;
+command_handler cmd_native_complete;
+command_handler cmd_native_fail;
+command_handler cmd_native_heartbeat;
+command_handler cmd_native_retry;
 command_handler cmd_native_multiput;
 command_handler cmd_native_put;
 command_handler cmd_native_recur;

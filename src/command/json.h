@@ -93,6 +93,7 @@ struct json_style {
 	enum json_empty whole; /* an empty list that is the whole reply */
 	enum json_empty inner; /* an empty list inside an object */
 	enum json_put_key put_key;
+	bool has_lock; /* running jobs have the number of their hand-out */
 };
 
 /* The caller writes the elements between these two calls. json_end_list() writes the spelling of an

@@ -211,6 +211,8 @@ static char *put_job(struct buf *b, char *to, const struct qless_job *job,
 	to = put(b, to, STR(",\"failure\":"));
 	to = info.has_failure ? put_failure(b, to, &info.failure) : put(b, to, STR("{}"));
 	to = put_same_number(b, to, STR(",\"expires\":"), info.expires, &memo->expires);
+	if (style->has_lock && info.state == QLESS_RUNNING && info.lock != 0)
+		to = put_number(b, to, STR(",\"lock\":"), (double)info.lock);
 	to = put_number(b, to, STR(",\"remaining\":"), floor(info.remaining));
 	to = put(b, to, STR(",\"spawned_from_jid\":"));
 	to = info.spawned_from.ptr != NULL ? json_put_string(b, to, info.spawned_from)

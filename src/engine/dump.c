@@ -330,6 +330,11 @@ static void dump_job(struct dump *d, const struct qless_job *job)
 	add_number(d, job->expires);
 	add_integer(d, job->flags);
 	end_line(d);
+	if (job_lock(job) != 0) {
+		begin_line(d, "  lock");
+		add_integer(d, (int64_t)job_lock(job));
+		end_line(d);
+	}
 	dump_history(d, job);
 	if (job->extra != NULL)
 		dump_extra(d, job->extra);
@@ -394,6 +399,7 @@ void qless_dump(const struct qless *q, void (*write)(void *arg, struct qless_str
 	buf_init(&d.line, BUF_NO_MAX);
 	begin_line(&d, "latest");
 	add_number(&d, q->latest);
+	add_integer(&d, (int64_t)q->last_lock);
 	end_line(&d);
 	dump_options(&d);
 	dump_queues(&d);

@@ -46,6 +46,7 @@ struct qless {
 	double now;	/* of the current call */
 	double latest;
 	double failure_number; /* of the last failure */
+	uint64_t last_lock;    /* number of the last hand-out */
 	double day_asked;      /* the time of the last stats_day_of(), and its day */
 	double day;
 	struct qless_limits limits;

@@ -278,6 +278,7 @@ void qless_job_read(const struct qless_job *job, struct qless_job_info *ret_info
 		.retries = job->retries,
 		.remaining = job->remaining,
 		.expires = job->expires,
+		.lock = job_lock(job),
 		.time = job->time,
 		.tracked = (job->flags & JOB_TRACKED) != 0,
 	};

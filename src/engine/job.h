@@ -58,8 +58,22 @@ struct qless_job {
 	struct history history;
 	uint8_t state; /* enum qless_state */
 	uint8_t flags;
+	uint16_t lock_high; /* number of the last hand-out, see job_lock() */
+	uint32_t lock_low;
 	struct skipnode node; /* aux: length of the data */
 };
+
+/* The number of the last hand-out, 48 bits that fill a gap of the struct; 0 if there was none. */
+static inline uint64_t job_lock(const struct qless_job *job)
+{
+	return (uint64_t)job->lock_high << 32 | job->lock_low;
+}
+
+static inline void job_set_lock(struct qless_job *job, uint64_t number)
+{
+	job->lock_high = (uint16_t)(number >> 32);
+	job->lock_low = (uint32_t)number;
+}
 
 /* Bytes of a line of the processor's cache. */
 #define CACHE_LINE_BYTES 64

@@ -146,6 +146,20 @@ int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct ql
 	return 0;
 }
 
+int qless_check_lock(struct qless *q, enum qless_operation operation, struct qless_str jid,
+		     uint64_t number)
+{
+	const struct qless_job *job = job_find(q, jid);
+	int rc = job_check_running(q, operation, jid, job);
+
+	if (rc < 0 || job_lock(job) == number)
+		return rc;
+	return engine_fail(q, (struct qless_error){ .operation = operation,
+						    .reason = QLESS_WHY_LOCK,
+						    .jid = jid,
+						    .number = (double)job_lock(job) });
+}
+
 /* Check that all jids are of running jobs. */
 static int check_running(struct qless *q, const struct qless_str *jids, size_t count)
 {

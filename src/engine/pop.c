@@ -37,6 +37,8 @@ static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job
 	job->time = now;
 	job_set_worker(q, job, worker);
 	job->expires = expires;
+	assert(q->last_lock < QLESS_LOCK_MAX);
+	job_set_lock(job, ++q->last_lock);
 	job_batch_as(q, job, QLESS_RUNNING, expires);
 	event_tracked(q, job, "ql:popped");
 	engine_changed(q);

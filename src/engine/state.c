@@ -1,7 +1,7 @@
 /*
  * Snapshots: their format, and saving.
  *
- * The format, version 1. A varint has seven bits a byte, the low ones first, and the top bit set in
+ * The format, version 2. A varint has seven bits a byte, the low ones first, and the top bit set in
  * every byte but the last; zigzag maps 0 -1 1 -2 to 0 1 2 3.
  *
  *	text	varint length, bytes
@@ -14,7 +14,7 @@
  *
  * A snapshot is, in this order:
  *
- *	version		varint, 1
+ *	version		varint, 2. Version 1 lacks what is marked so
  *	options		varint count; each: name text, value text
  *	tracked		varint count; each: jid text, score time
  *	recurring jobs	varint count; each: jid text, queue name, class name, data text, priority,
@@ -30,7 +30,8 @@
  *	workers		by name; each: byte 1, worker name, flags byte (1 known), score time if
  *			known; holdings: varint count, each: jid text, expiry time; days: varint
  *			count, each: day number and four varints; then a byte 0
- *	totals		changes varint, latest number, number of the last failure
+ *	totals		changes varint, latest number, number of the last failure; since version 2
+ *			also varint, number of the last hand-out
  *	end		byte 0x51
  *
  *	days		varint count; each: day number, two series (wait, run), three counters
@@ -50,6 +51,7 @@
  *	expires		time, if EXPIRES; otherwise 0
  *	score		byte 0 and 8 bytes of a double, if SCORE; otherwise job_usual_score()
  *	worker		name, if WORKER
+ *	lock		varint, if LOCK (since version 2): number of the last hand-out
  *	queue		name, if the job is in a group; others are in the queue of their list
  *	tags		if TAGS: varint count; each: tag name, time
  *	failure		if FAILURE: group name, message text, time; worker: byte 1, name, or byte 0
@@ -327,6 +329,8 @@ static unsigned job_flags(const struct qless_job *job)
 		flags |= STATE_JOB_CLEARED;
 	if (job->state == QLESS_STALLED)
 		flags |= STATE_JOB_STALLED;
+	if (job_lock(job) != 0)
+		flags |= STATE_JOB_LOCK;
 	if (job->remaining != job->retries || signbit(job->remaining) != signbit(job->retries))
 		flags |= STATE_JOB_REMAINING;
 	if (job->expires != 0 || signbit(job->expires))
@@ -378,6 +382,8 @@ static void save_job(struct saver *s, const struct qless_job *job)
 		save_raw_double(s, job->node.score);
 	if (flags & STATE_JOB_WORKER)
 		save_intern(s, STATE_WORKER, job->worker);
+	if (flags & STATE_JOB_LOCK)
+		save_varint(s, job_lock(job));
 	if (job->state == QLESS_FAILED)
 		save_intern(s, STATE_QUEUE, job->queue->name);
 	if (job->extra != NULL)
@@ -605,6 +611,7 @@ static void save_all(struct saver *s)
 	save_varint(s, s->q->changes);
 	save_number(s, s->q->latest);
 	save_number(s, s->q->failure_number);
+	save_varint(s, s->q->last_lock);
 	save_byte(s, STATE_END_MARK);
 	flush(s);
 	free(queues);

@@ -46,7 +46,8 @@ enum state_job_flag {
 	STATE_JOB_GRACE = 1 << 9,
 	STATE_JOB_CLEARED = 1 << 10,
 	STATE_JOB_STALLED = 1 << 11,
-	STATE_JOB_FLAGS = (1 << 12) - 1,
+	STATE_JOB_LOCK = 1 << 12, /* since version 2 */
+	STATE_JOB_FLAGS = (1 << 13) - 1,
 };
 
 #endif

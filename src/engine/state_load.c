@@ -290,6 +290,7 @@ static void load_totals(struct state_loader *l)
 	uint64_t changes = state_read_varint(l);
 	double latest = state_read_any_number(l);
 	double failure_number = state_read_number(l);
+	uint64_t last_lock = l->version >= 2 ? state_read_varint(l) : 0;
 
 	if (state_read_byte(l) != STATE_END_MARK || isnan(latest) || latest == INFINITY)
 		state_read_fail(l, "its end is not where it should be");
@@ -297,10 +298,13 @@ static void load_totals(struct state_loader *l)
 		state_read_fail(l, "it does not end where it should");
 	if (failure_number < l->failure_number)
 		state_read_fail(l, "a failure is yet to come");
+	if (last_lock < l->last_lock || last_lock > QLESS_LOCK_MAX)
+		state_read_fail(l, "a hand-out is yet to come");
 	l->q->changes = changes;
 	l->q->latest = latest;
 	assert(l->failed || failure_number >= l->failure_number);
 	l->q->failure_number = failure_number;
+	l->q->last_lock = last_lock;
 }
 
 static void load_all(struct state_loader *l)
@@ -311,7 +315,7 @@ static void load_all(struct state_loader *l)
 	double max_history;
 
 	l->version = state_read_varint(l);
-	if (l->version != STATE_VERSION) {
+	if (l->version == 0 || l->version > STATE_VERSION) {
 		state_read_fail(l, "its version is not known");
 		return;
 	}

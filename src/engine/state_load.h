@@ -15,6 +15,7 @@ struct state_loader {
 	void *arg;
 	bool failed;
 	uint64_t version;
+	uint64_t last_lock; /* largest number of a hand-out of the jobs */
 	/* The bytes being read, which are those of a piece or were joined from the ends of pieces,
 	 * and the rest of the last piece. */
 	const unsigned char *at;

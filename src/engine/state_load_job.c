@@ -194,6 +194,18 @@ static void check_job(struct state_loader *l, const struct qless_job *job,
 		state_read_fail(l, "a job depends on one that is complete");
 }
 
+static void load_lock(struct state_loader *l, struct qless_job *job)
+{
+	uint64_t number = state_read_varint(l);
+
+	if (number > QLESS_LOCK_MAX)
+		state_read_fail(l, "the number of a hand-out is too large");
+	else
+		job_set_lock(job, number);
+	if (number > l->last_lock)
+		l->last_lock = number;
+}
+
 /* Load the members of a new job that decide on its place. Returns its score. */
 static double load_fields(struct state_loader *l, struct qless_job *job,
 			  const struct state_place *place, uint64_t flags)
@@ -220,6 +232,8 @@ static double load_fields(struct state_loader *l, struct qless_job *job,
 		if (!l->failed)
 			job_set_worker(l->q, job, name);
 	}
+	if (flags & STATE_JOB_LOCK)
+		load_lock(l, job);
 	if (place->state == QLESS_FAILED) {
 		name = state_read_name(l, STATE_QUEUE);
 		if (!l->failed)

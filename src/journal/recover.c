@@ -81,10 +81,10 @@ void recovery_note_time(struct recovery *r, int64_t us)
 
 int recovery_check_engine(struct recovery_job *job, const struct reader *reader)
 {
-	if (reader->header.engine == STATE_VERSION)
+	if (reader->header.engine != 0 && reader->header.engine <= STATE_VERSION)
 		return 0;
 	return recovery_complain(job, -EBADMSG,
-				 "%s has engine version %" PRIu32 ", but this program has %d",
+				 "%s has engine version %" PRIu32 ", but this program knows 1 to %d",
 				 reader->path, reader->header.engine, STATE_VERSION);
 }
 

@@ -4,8 +4,8 @@
 #include "moving/build.h"
 #include "moving/view.h"
 
-/* A dump without the state that is in no key: the time of the last call, and the days of workers.
- * */
+/* A dump without the state that is in no key: the time of the last call, the days of workers, and
+ * the numbers of hand-outs. */
 struct outline {
 	struct buf text;
 	struct buf worker; /* the line of a worker, while only its name is known */
@@ -16,7 +16,7 @@ static void add_line(void *arg, struct qless_str line)
 {
 	struct outline *outline = arg;
 
-	if (str_starts_with(line, STR("latest ")))
+	if (str_starts_with(line, STR("latest ")) || str_starts_with(line, STR("  lock ")))
 		return;
 	if (str_starts_with(line, STR("worker "))) {
 		buf_clear(&outline->worker);

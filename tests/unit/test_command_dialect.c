@@ -95,7 +95,7 @@ static struct qless_str history_of(const struct qless *q, const struct json_styl
 static void the_style_names_the_queue_of_a_put(void)
 {
 	static const struct json_style longer = { JSON_EMPTY_ARRAY, JSON_EMPTY_OBJECT,
-						  JSON_PUT_QUEUE };
+						  JSON_PUT_QUEUE, false };
 	struct qless *q = qless_new(NULL);
 	struct qless_put put = {
 		.queue = STR("mail"), .jid = STR("j"), .klass = STR("Send"), .data = STR("{}")
@@ -103,7 +103,7 @@ static void the_style_names_the_queue_of_a_put(void)
 
 	TEST_ASSERT_EQUAL_INT(0, qless_put(q, 7, &put));
 	ASSERT_STR("\"history\":[{\"when\":7,\"q\":\"mail\",\"what\":\"put\"}]",
-		   history_of(q, dialect_style(&dialect_classic, true)));
+		   history_of(q, dialect_style(&dialect_classic, REQUEST_SCRIPT)));
 	ASSERT_STR("\"history\":[{\"when\":7,\"queue\":\"mail\",\"what\":\"put\"}]",
 		   history_of(q, &longer));
 	qless_free(q);
@@ -112,7 +112,8 @@ static void the_style_names_the_queue_of_a_put(void)
 /* The whole reply can be spelled in another way than what is inside one. */
 static void the_style_spells_empty_lists(void)
 {
-	static const struct json_style mixed = { JSON_EMPTY_ARRAY, JSON_EMPTY_OBJECT, JSON_PUT_Q };
+	static const struct json_style mixed = { JSON_EMPTY_ARRAY, JSON_EMPTY_OBJECT, JSON_PUT_Q,
+						 false };
 	struct json_job_list list;
 	struct qless *q = qless_new(NULL);
 	struct qless_put put = {

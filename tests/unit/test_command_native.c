@@ -193,6 +193,51 @@ static void pop_heartbeat_and_complete(void)
 	ASSERT_NATIVE("$8\r\ncomplete\r\n", &f, "complete", "j", "w", "q", "{}");
 }
 
+static void a_lock_number_protects_a_job_from_an_earlier_hand_out(void)
+{
+	put("j");
+	ASSERT_HAS("\"lock\":1,", "pop", "q", "w", "1");
+	ASSERT_BEGINS(":", &f, "heartbeat", "j", "w", "LOCK", "1");
+	ASSERT_BEGINS(":", &f, "heartbeat", "j", "w", "{}", "lock", "1");
+	ASSERT_NATIVE(":4\r\n", &f, "retry", "j", "q", "w", "Lock", "1");
+	TEST_ASSERT_NULL(strstr(NATIVE(&f, "get", "j"), "\"lock\""));
+	ASSERT_HAS("\"lock\":2,", "pop", "q", "w", "1");
+	ASSERT_HAS("\"lock\":2,", "get", "j");
+#define AGAIN "was handed out again, and its lock is 2\r\n"
+	ASSERT_NATIVE("-NOTOWNER Job j " AGAIN, &f, "heartbeat", "j", "w", "LOCK", "1");
+	ASSERT_NATIVE("-NOTOWNER Job j " AGAIN, &f, "complete", "j", "w", "q", "{}", "LOCK", "1",
+		      "next", "q2");
+	ASSERT_NATIVE("-NOTOWNER Job j " AGAIN, &f, "fail", "j", "w", "g", "m", "LOCK", "1");
+	ASSERT_NATIVE("-NOTOWNER Job j " AGAIN, &f, "fail", "j", "w", "g", "m", "{}", "LOCK", "1");
+	ASSERT_NATIVE("-NOTOWNER Job j " AGAIN, &f, "retry", "j", "q", "w", "5", "LOCK", "3");
+#undef AGAIN
+	ASSERT_NATIVE("$7\r\nwaiting\r\n", &f, "complete", "j", "w", "q", "{}", "LOCK", "2", "next",
+		      "q2");
+	ASSERT_BEGINS("-NOTRUNNING ", &f, "heartbeat", "j", "w", "LOCK", "2");
+	ASSERT_BEGINS("-NOJOB ", &f, "heartbeat", "none", "w", "LOCK", "2");
+}
+
+static void a_lock_that_is_no_number_is_an_error(void)
+{
+	pop("j");
+	for (size_t i = 0; i < 5; i++) {
+		const char *wrong[] = { "x", "0", "-1", "1.5", "281474976710656" };
+
+		ASSERT_BEGINS("-BADARG LOCK is the number of a hand-out", &f, "heartbeat", "j", "w",
+			      "LOCK", wrong[i]);
+	}
+	ASSERT_BEGINS("-ERR wrong number of arguments", &f, "heartbeat", "j", "w", "{}", "x", "y");
+	ASSERT_BEGINS("-BADJSON ", &f, "heartbeat", "j", "w", "LOCK");
+}
+
+static void the_classic_forms_do_not_show_locks(void)
+{
+	put("j");
+	TEST_ASSERT_NULL(strstr(NATIVE(&f, "qless", "pop", "200", "q", "w", "1"), "\"lock\""));
+	TEST_ASSERT_NULL(strstr(NATIVE(&f, "qless", "get", "200", "j"), "\"lock\""));
+	ASSERT_HAS("\"lock\":1,", "get", "j");
+}
+
 static void peek(void)
 {
 	put("a");
@@ -456,6 +501,9 @@ int main(int argc, char **argv)
 	RUN(a_star_among_many_arguments_is_replaced);
 	RUN(requeue);
 	RUN(pop_heartbeat_and_complete);
+	RUN(a_lock_number_protects_a_job_from_an_earlier_hand_out);
+	RUN(a_lock_that_is_no_number_is_an_error);
+	RUN(the_classic_forms_do_not_show_locks);
 	RUN(peek);
 	RUN(fail_failed_and_unfail);
 	RUN(retry);

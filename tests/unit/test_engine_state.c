@@ -219,7 +219,31 @@ static const char sample[] =
 	"00027b7d0180897a0b03008092f401000181897a000281897a010001000180897a020772756e6e69"
 	"6e67818ece1c04736c6f770101010401010100212f0351";
 
-static void snapshots_of_version_1_have_the_bytes_they_always_had(void)
+/* The same state in version 2, which adds the numbers of hand-outs. */
+static const char sample_2[] =
+	"0201096865617274626561740233300105776169747381bd831401017200017100016b025b5d03"
+	"057907008185d41b010001740101017002000000000001000180e8922601010903010173030403"
+	"030101730301000303025005776169747300027b7d0b010b010001020001000681ecb80b046e6f"
+	"746500813004736c6f7700027b7d0180e3be0a0b00017701030080897a000181897a0003819bee"
+	"020185200772756e6e696e6700027b7d01809bee020b818ece1c000202008097c81d000181897a"
+	"000108056c6174657200027b7d0180897a0b000000000000805b4001000100010007646570656e"
+	"647300027b7d01010b01000100000100016701a820066661696c656400027b7d0181897a0b0000"
+	"0000000000f03f030000076d6573736167658192f40101000300809bee02000181897a00048192"
+	"f40100000001802804646f6e6500027b7d0180897a0b0403008092f401000181897a000281897a"
+	"010001000180897a020772756e6e696e67818ece1c04736c6f770101010401010100212f030451";
+
+static void load_hex(const char *hex, size_t len)
+{
+	buf_clear(&bytes);
+	for (size_t i = 0; i < len; i += 2) {
+		char pair[3] = { hex[i], hex[i + 1], '\0' };
+
+		buf_append_char(&bytes, (char)strtoul(pair, NULL, 16));
+	}
+	TEST_ASSERT_EQUAL_INT(0, load(&to, buf_str(&bytes), 0));
+}
+
+static void snapshots_of_version_2_have_the_bytes_they_always_had(void)
 {
 	struct buf hex = BUF_INIT(BUF_NO_MAX);
 
@@ -227,11 +251,38 @@ static void snapshots_of_version_1_have_the_bytes_they_always_had(void)
 	save(&from, &bytes);
 	hex_write(buf_reserve(&hex, 2 * bytes.len), buf_data(&bytes), bytes.len);
 	buf_commit(&hex, 2 * bytes.len);
-	TEST_ASSERT_EQUAL_size_t(sizeof sample - 1, hex.len);
-	TEST_ASSERT_EQUAL_MEMORY(sample, buf_data(&hex), hex.len);
+	TEST_ASSERT_EQUAL_STRING_LEN(sample_2, buf_cstr(&hex), hex.len);
+	TEST_ASSERT_EQUAL_size_t(sizeof sample_2 - 1, hex.len);
 	buf_done(&hex);
-	TEST_ASSERT_EQUAL_INT(0, load(&to, buf_str(&bytes), 0));
+	load_hex(sample_2, sizeof sample_2 - 1);
 	assert_same_engines();
+}
+
+static uint64_t lock_of(const char *jid)
+{
+	const struct qless_job *job = qless_get(engines_get(&to, 0), str_from(jid));
+	struct qless_job_info info;
+
+	TEST_ASSERT_NOT_NULL(job);
+	qless_job_read(job, &info);
+	return info.lock;
+}
+
+/* All but the numbers of hand-outs is as in version 2. */
+static void snapshots_of_version_1_are_loaded(void)
+{
+	struct qless_jobs jobs;
+
+	load_hex(sample, sizeof sample - 1);
+	TEST_ASSERT_EQUAL_UINT64(0, lock_of("running"));
+	TEST_ASSERT_EQUAL_INT(0, qless_pop(engines_get(&to, 0), 15, STR("q"), STR("w"), 1, &jobs));
+	TEST_ASSERT_EQUAL_size_t(1, jobs.count);
+	TEST_ASSERT_EQUAL_UINT64(1, lock_of("slow"));
+	fresh_target();
+	load_hex(sample_2, sizeof sample_2 - 1);
+	TEST_ASSERT_EQUAL_UINT64(2, lock_of("running"));
+	TEST_ASSERT_EQUAL_INT(0, qless_pop(engines_get(&to, 0), 15, STR("q"), STR("w"), 1, &jobs));
+	TEST_ASSERT_EQUAL_UINT64(5, lock_of("slow"));
 }
 
 static void a_snapshot_loads_however_it_is_cut_into_pieces(void)
@@ -378,7 +429,8 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(an_empty_engine_is_saved_and_loaded);
 	RUN(a_loaded_engine_is_the_same_and_behaves_alike);
-	RUN(snapshots_of_version_1_have_the_bytes_they_always_had);
+	RUN(snapshots_of_version_1_are_loaded);
+	RUN(snapshots_of_version_2_have_the_bytes_they_always_had);
 	RUN(a_snapshot_loads_however_it_is_cut_into_pieces);
 	RUN(a_snapshot_that_ends_too_early_is_refused);
 	RUN(bytes_after_the_end_are_refused);
