@@ -333,7 +333,7 @@ static void recover_image(struct judge *j, struct image *image, const char *dir)
 
 	buf_printf(&text, "%s", buf_cstr(&error));
 	if (first.rc < 0 || text.len > 0) {
-		report(j, image, first.rc < 0 ? buf_cstr(&text) : "the state is inconsistent");
+		report(j, image, buf_cstr(&text));
 	} else {
 		image->is_recovered = true;
 		image->sequence = first.sequence;

@@ -6,8 +6,9 @@ replies. The daemon is killed, stopped and started again in between. From the tr
 images as a power failure could leave them, at any moment, and recovers each of them. README.md of
 the tests says what a disk may do.
 
-The second run of each kind begins with such an image. Other runs break the daemon on purpose: it
-leaves out syncs. There the judge must find something.
+The second run of each kind begins with such an image. In short runs, the power fails again while
+the daemon starts from an image. Other runs break the daemon on purpose: it leaves out syncs. There
+the judge must find something.
 
 Output is in the Test Anything Protocol. The exit status is 1 if a case failed. Then the run is
 kept, and the judge prints a command that builds the same image again.
@@ -34,6 +35,8 @@ START_SECONDS = 60
 START_ATTEMPTS = 5
 END_SECONDS = 60
 JUDGE_SECONDS = 1800
+LIVES = 3  # of the daemon in a run
+RESTART_IMAGES = 10  # of each start from an image
 DELAY_US = 1500  # average time of a sync
 # Runs with a planted fault: few images must be enough.
 FAULT_IMAGES = 100
@@ -160,7 +163,13 @@ class Run:
         if status not in (0, -signal.SIGKILL) and not self.kind.fail_every:
             raise RuntimeError(f"qlessd ended with {status}: see {self.dir}/qlessd.log")
 
-    def run(self, initial, next_token):
+    def restart(self):
+        """A life without load."""
+        self.start()
+        self.process.send_signal(self.rng.choice((signal.SIGKILL, signal.SIGTERM)))
+        self.process.wait(END_SECONDS)
+
+    def run(self, initial, next_token, is_restart=False):
         """Make the trace. `initial` is a directory to begin with, or None."""
         self.next_token = next_token
         if initial:
@@ -170,10 +179,12 @@ class Run:
         else:
             self.data.mkdir(mode=0o700)
         try:
-            for number in range(3):
-                self.live(number, is_last=number == 2)
+            if is_restart:
+                self.restart()
+            for number in range(0 if is_restart else LIVES):
+                self.live(number, is_last=number == LIVES - 1)
         finally:
-            if self.process.poll() is None:
+            if self.process and self.process.poll() is None:
                 self.process.kill()
                 self.process.wait()
         shutil.rmtree(self.data)
@@ -206,31 +217,57 @@ class Cases:
         sys.stdout.flush()
 
 
+def check_restarts(options, top, kind, first, count):
+    """The power fails again while the daemon starts from an image of the run `first`."""
+    for number in range(count):
+        initial = top / "initial"
+        first.judge(0, "--image", str(number), "--write", str(initial))
+        run = Run(options, top / f"restart-{number}", kind, f"{options.seed} restart {number}")
+        run.run(initial, 0, is_restart=True)
+        status, text = run.judge(RESTART_IMAGES)
+        if status != 0:
+            return status, text
+        shutil.rmtree(run.dir)
+        shutil.rmtree(initial)
+    return 0, f"{count} starts, with {RESTART_IMAGES} images each"
+
+
+def check_load(options, top, kind, images, number, previous):
+    """A run with load, which begins with an image of the previous run unless that is None."""
+    run = Run(options, top / f"load-{number}", kind, f"{options.seed} {kind.name} {number}")
+    initial = None
+    if previous:
+        initial = top / "initial"
+        previous.judge(0, "--image", str(images // 2), "--write", str(initial))
+    run.run(initial, previous.next_token if previous else 0)
+    if initial:
+        shutil.rmtree(initial)
+    return (run, *run.judge(images))
+
+
 def check_kind(options, top, kind, images, cases):
-    """Two runs: from an empty directory, and from an image of the first run."""
-    initial, next_token = None, 0
-    for number, share in enumerate((images - images // 2, images // 2)):
-        seed = f"{options.seed} {kind.name} {number}"
-        run = Run(options, top / f"{kind.name.replace(' ', '-')}-{number}", kind, seed)
-        name = f"no power failure breaks a promise with {kind.name}"
-        if number > 0:
-            name += ", after another power failure"
-        try:
-            run.run(initial, next_token)
-            status, text = run.judge(share)
-            if number == 0 and status == 0:
-                initial = top / "initial"
-                run.judge(share, "--image", str(share // 2), "--write", str(initial))
-        except Exception as error:  # pylint: disable=broad-except
-            status, text = 2, f"{error}"
+    """A run from an empty directory, and others from its images."""
+    top = top / kind.name.replace(" ", "-")
+    top.mkdir()
+    name = f"no power failure breaks a promise with {kind.name}"
+    failures = cases.failures
+    restarts = 1 + images // (10 * RESTART_IMAGES)
+    loaded = max(images - restarts * RESTART_IMAGES, 2)
+    try:
+        first, status, text = check_load(options, top, kind, loaded - loaded // 2, 0, None)
         cases.note(name, status == 0, text)
         if status != 0:
             return
-        next_token = run.next_token
-        if not options.keep:
-            shutil.rmtree(run.dir)
-    if not options.keep:
-        shutil.rmtree(initial)
+        name += ", after another power failure"
+        _, status, text = check_load(options, top, kind, loaded // 2, 1, first)
+        cases.note(name, status == 0, text)
+        name = f"no power failure during a start breaks a promise with {kind.name}"
+        status, text = check_restarts(options, top, kind, first, restarts)
+        cases.note(name, status == 0, text)
+    except Exception as error:  # pylint: disable=broad-except
+        cases.note(name, False, f"{error!r}")
+    if cases.failures == failures and not options.keep:
+        shutil.rmtree(top)
 
 
 def check_fault(options, top, kind, cases):
@@ -242,8 +279,6 @@ def check_fault(options, top, kind, cases):
         status, text = 2, f"{error}"
     text = "\n".join(text.splitlines()[:4])
     cases.note(f"the judge finds that {kind.name}", status == 1, text)
-    if status == 1 and not options.keep:
-        shutil.rmtree(run.dir)
 
 
 def parse_arguments():
