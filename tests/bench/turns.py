@@ -59,9 +59,9 @@ def by_evalsha(workload):
             (f"{workload} by EVALSHA", EVALSHA, [], load(workload))]
 
 
-def by_builds(workload, backlog=None):
-    return [(f"{workload} before", BEFORE, [], load(workload, backlog=backlog)),
-            (workload, NATIVE, [], load(workload, backlog=backlog))]
+def by_builds(workload, backlog=None, directives=()):
+    return [(f"{workload} before", BEFORE, directives, load(workload, backlog=backlog)),
+            (workload, NATIVE, directives, load(workload, backlog=backlog))]
 
 
 def beside_set(connections, pipeline, *workloads):
@@ -97,6 +97,7 @@ COMPARISONS = {
                   ("lifecycle", NATIVE, [], load("lifecycle")),
                   ("lifecycle by EVALSHA", EVALSHA, [], load("lifecycle"))],
     "build": by_builds("lifecycle"),
+    "build-always": by_builds("lifecycle", directives=["--appendfsync", "always"]),
     "build-heartbeat": by_builds("heartbeat"),
     "build-get": by_builds("get"),
     "build-tags": by_builds("tags"),
