@@ -13,7 +13,7 @@ void journal_append_mark(struct journal *j)
 
 	assert(pending->len == 0);
 	record_append_mark(pending, j->salt, j->log.last + 1, &mark);
-	if (p->synced == p->written && j->backlog.writing.len == 0)
+	if (write_is_all_synced(j) && j->backlog.writing.len == 0)
 		record_set_after_sync(buf_data(pending), j->salt);
 	j->mark = (struct mark_state){ mark.durable, mark.wall_us };
 }
@@ -30,6 +30,18 @@ static void begin_pending(struct journal *j)
 	/* The time is also new if the clock was set back. */
 	if (!is_said || since_us < 0 || since_us >= SECOND_US)
 		journal_append_mark(j);
+}
+
+/* Damage of the last synced records looks like a torn end as long as no record after them says that
+ * they were synced. So a mark says that when a second has passed without a change. */
+bool journal_wants_last_mark(const struct journal *j)
+{
+	const struct positions *p = &j->positions;
+
+	return journal_is_healthy(j) && journal_is_idle(j) && j->options.sync != JOURNAL_SYNC_NO &&
+	       backlog_bytes(&j->backlog) == 0 && p->synced == j->log.last &&
+	       p->synced != j->mark.durable &&
+	       j->schedule.mono_us - j->schedule.sync_began_us >= SECOND_US;
 }
 
 void journal_append(struct commit_log *log, struct qless_str operations)

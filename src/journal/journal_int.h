@@ -131,6 +131,8 @@ bool journal_admit(struct commit_log *log, size_t bytes);
 void journal_append(struct commit_log *log, struct qless_str operations);
 /* Append a mark, to an empty backlog. */
 void journal_append_mark(struct journal *j);
+/* Whether the records that were synced last need a mark after them. */
+bool journal_wants_last_mark(const struct journal *j);
 
 /* ---- health.c ---- */
 
@@ -148,7 +150,11 @@ void health_retry(struct journal *j);
 void write_pending(struct journal *j);
 /* A write to the current segment has failed. */
 void write_handle_failure(struct journal *j, int rc);
+/* Whether everything in the current segment is synced. */
+bool write_is_all_synced(const struct journal *j);
 void write_start_sync(struct journal *j);
+/* Write a mark after the last records, and sync it. */
+void write_last_mark(struct journal *j);
 /* A task begins that syncs all records up to `sequence`. */
 void write_begin_syncing(struct journal *j, uint64_t sequence);
 /* That task has synced them. */

@@ -107,6 +107,7 @@ static void set_positions(struct journal *j, uint64_t sequence)
 	assert(j->segment.fd >= 0 && j->segment.header.sequence <= sequence + 1);
 	j->log.last = sequence;
 	j->positions = (struct positions){ .written = sequence, .synced = sequence };
+	j->mark.durable = sequence;
 	unsynced_init(&j->unsynced, sequence);
 	journal_publish(j);
 }

@@ -79,8 +79,9 @@
  * The damaged bytes may be those of a mark that carries the number N. A later mark that vouches for
  * N - 1 does not tell whether they had been synced. This hides nothing: a mark and the record after
  * it are written together, so a sync that covers the mark also covers N, and later marks vouch for
- * N. Only the last mark of a log that was closed has no record after it, and the header vouches for
- * that mark.
+ * N. Two marks have no record after them. The header vouches for the last mark of a log that was
+ * closed. The mark of a log at rest holds nothing that is missed: it was written after a second
+ * without a change, to vouch for the records before it.
  *
  *
  * Versions

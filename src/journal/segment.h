@@ -29,6 +29,9 @@ struct segment {
 	uint64_t zeroed;      /* the zeros end here; less than `size` if there are none */
 	uint64_t allocated;   /* reserved up to here; less than `size` if nothing is */
 	bool cannot_allocate; /* the file system does not support reserving space */
+	/* A mark was written that no record follows, and it is not synced. Only records count in
+	 * the positions of the journal, so those do not tell. */
+	bool has_unsynced_mark;
 };
 
 void segment_init(struct segment *s);

@@ -67,6 +67,8 @@ static void start_task(struct journal *j)
 		write_start_sync(j);
 	else if (zeros_are_due(j))
 		zeros_start(j);
+	else if (journal_wants_last_mark(j))
+		write_last_mark(j);
 }
 
 static void begin(struct journal *j, const struct commit_log_turn *turn)

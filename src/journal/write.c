@@ -80,7 +80,13 @@ void write_end_syncing(struct journal *j)
 
 	assert(p->synced <= p->syncing && p->syncing <= p->written);
 	p->synced = p->syncing;
+	j->segment.has_unsynced_mark = false;
 	unsynced_end_sync(&j->unsynced);
+}
+
+bool write_is_all_synced(const struct journal *j)
+{
+	return j->positions.synced == j->positions.written && !j->segment.has_unsynced_mark;
 }
 
 /* Let the helper write the pending records. */
@@ -88,7 +94,7 @@ static void hand_over(struct journal *j, struct disk_write *write)
 {
 	struct buf *pending = &j->backlog.pending;
 
-	if (pending->len > 0 && j->positions.synced == j->positions.written)
+	if (pending->len > 0 && write_is_all_synced(j))
 		record_set_after_sync(buf_data(pending), j->salt);
 	write->records = backlog_hand_over(&j->backlog);
 	write->offset = j->segment.size;
@@ -112,6 +118,18 @@ void write_start_sync(struct journal *j)
 		task_run(j);
 	else
 		task_start(j);
+}
+
+void write_last_mark(struct journal *j)
+{
+	journal_append_mark(j);
+	if (j->options.sync != JOURNAL_SYNC_ALWAYS)
+		write_pending(j);
+	if (!journal_is_healthy(j))
+		return;
+	j->segment.has_unsynced_mark = true;
+	/* With `always` the sync writes the mark. */
+	write_start_sync(j);
 }
 
 /* The helper's records are in the file now. Otherwise they become pending again if the disk is

@@ -736,6 +736,55 @@ static void a_log_that_was_not_closed_continues_in_a_segment_with_another_salt(v
 	TEST_ASSERT_EQUAL_size_t(2 + 1, f.recovery.manifest.log_count);
 }
 
+/* When nothing has changed for a second, a mark vouches for the last records, too. */
+static void each_flipped_byte_of_a_log_at_rest_is_noticed(void)
+{
+	static const enum journal_sync policies[] = { JOURNAL_SYNC_ALWAYS, JOURNAL_SYNC_EVERYSEC };
+
+	for (int policy = 0; policy < 2; policy++) {
+		struct random_calls calls;
+		struct journal_info info;
+		struct fixture copy;
+		uint64_t end, syncs;
+		struct buf *log;
+
+		random_calls_init(&calls, 38);
+		f.options.sync = policies[policy];
+		start();
+		make_changes(&calls, 20);
+		make_changes_at_once(&calls, 20);
+		fixture_flush(&f);
+		fixture_flush(&f);
+		journal_get_info(f.journal, &info);
+		end = info.log_bytes;
+		for (int i = 0; i < 8; i++) {
+			f.us += 500000;
+			fixture_flush(&f);
+		}
+		journal_get_info(f.journal, &info);
+		syncs = info.syncs;
+		TEST_ASSERT_EQUAL_UINT64(end + RECORD_FRAME_BYTES + RECORD_MARK_BYTES,
+					 info.log_bytes);
+		/* One mark is enough. */
+		for (int i = 0; i < 8; i++) {
+			f.us += 500000;
+			fixture_flush(&f);
+		}
+		journal_get_info(f.journal, &info);
+		TEST_ASSERT_EQUAL_UINT64(syncs, info.syncs);
+		fixture_kill(&f, DISK_KEEP_SYNCED, &rng);
+		log = disk_file(&f.disk, "log-00000001");
+		for (size_t i = 0; i < end; i += 7) {
+			buf_data(log)[i] ^= 0x20;
+			TEST_ASSERT_EQUAL_INT(-EBADMSG, try_start(&copy, &f.disk));
+			fixture_done(&copy);
+			buf_data(log)[i] ^= 0x20;
+		}
+		tearDown();
+		setUp();
+	}
+}
+
 static void a_flipped_byte_never_gives_a_wrong_state(void)
 {
 	struct random_calls calls;
@@ -1390,6 +1439,7 @@ int main(int argc, char **argv)
 	RUN(a_closed_log_that_was_cut_anywhere_is_refused);
 	RUN(a_log_that_continues_is_no_longer_closed);
 	RUN(a_log_that_was_not_closed_continues_in_a_segment_with_another_salt);
+	RUN(each_flipped_byte_of_a_log_at_rest_is_noticed);
 	RUN(a_flipped_byte_never_gives_a_wrong_state);
 	RUN(damage_of_a_manifest_or_a_snapshot_is_refused);
 	RUN(damage_before_a_later_segment_is_refused_with_its_place);
