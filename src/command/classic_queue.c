@@ -9,10 +9,6 @@
 
 #define NO_QUEUE "Queue(): no queue name provided"
 
-/* How many queues ahead of the current one are fetched into the cache. With thousands of queues,
- * this is far enough to hide the latency of memory. */
-#define AHEAD 8
-
 static void add_number(struct buf *json, struct qless_str before, double number)
 {
 	buf_append_str(json, before);
@@ -59,12 +55,51 @@ static int reply_queue(struct request *req)
 	return answer_json(req);
 }
 
+/* Many queues, over several turns. */
+
+static const struct skiplist *find_queues(const struct listing *l, const struct request *req)
+{
+	(void)l;
+	return view_queues(req->engine);
+}
+
+static size_t write_queue(struct listing *l, struct request *req, const struct skiplist *list,
+			  const struct skipnode *node)
+{
+	struct qless_queue_counts counts;
+
+	if (!permit_shows_queue(permit_viewer(req), list->member(node)) ||
+	    qless_queue_counts(req->engine, req->now, list->member(node), &counts) < 0)
+		return 0;
+	counts = settle(req, counts);
+	append_counts(listing_next_json(l, req), &counts);
+	return 0;
+}
+
+static void end_queues(struct listing *l, struct request *req)
+{
+	listing_end_json(l, req, req->style->whole);
+}
+
+static int list_queues(struct request *req, uint32_t count)
+{
+	static const struct listing_form form = {
+		.type = REPLY_TEXT, .find = find_queues, .write = write_queue, .end = end_queues
+	};
+	struct listing *l = listing_new(&form);
+
+	listing_add(l, 0, count, false);
+	listing_begin(req, l);
+	return 0;
+}
+
 int classic_queues(struct request *req)
 {
 	struct buf *json = request_json_buf(req);
 	const struct qless_queue_counts *all;
 	const struct user *viewer = permit_viewer(req);
 	struct qless_queue_counts counts;
+	uint32_t total;
 	size_t count;
 	size_t begin;
 	size_t i;
@@ -73,14 +108,16 @@ int classic_queues(struct request *req)
 	if (request_has(req, 0))
 		return reply_queue(req);
 	rc = request_advance(req, QLESS_ADVANCE_KNOWN, STR(""), QLESS_ADVANCE_MAX);
-	if (rc == 0)
-		rc = qless_all_queue_counts(req->engine, req->now, &all, &count);
+	if (rc < 0)
+		return rc;
+	total = skiplist_count(view_queues(req->engine));
+	if (total > LISTING_SHORT)
+		return list_queues(req, total);
+	rc = qless_all_queue_counts(req->engine, req->now, &all, &count);
 	if (rc < 0)
 		return rc;
 	begin = json_begin_list(json);
 	for (i = 0; i < count; i++) {
-		if (i + AHEAD < count)
-			__builtin_prefetch(all[i + AHEAD].name.ptr);
 		if (!permit_shows_queue(viewer, all[i].name))
 			continue;
 		json_next_item(json, begin);
