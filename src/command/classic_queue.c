@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "command/scanning.h"
 #include "util/json.h"
 
 #define NO_QUEUE "Queue(): no queue name provided"
@@ -316,15 +317,53 @@ int classic_jobs(struct request *req)
 
 /* ---- failures ---- */
 
+/* Many groups, over several turns and in no order. */
+
+static void write_failure_count(struct scanning *sc, struct request *req, struct qless_str group)
+{
+	const struct skiplist *jobs = view_group(req->engine, group);
+	struct buf *json = &req->scratch->json;
+
+	if (jobs == NULL)
+		return;
+	buf_append_char(json, sc->values++ == 0 ? '{' : ',');
+	json_append_string(json, group);
+	add_number(json, STR(":"), (double)skiplist_count(jobs));
+}
+
+static void end_failure_counts(struct scanning *sc, struct request *req)
+{
+	buf_append_str(&req->scratch->json, sc->values != 0 ? STR("}") : STR("{}"));
+}
+
+static int list_failure_counts(struct request *req)
+{
+	static const struct scanning_form form = { .type = REPLY_TEXT,
+						   .table_count = 1,
+						   .tables = { VIEW_GROUPS },
+						   .visit = write_failure_count,
+						   .end = end_failure_counts };
+
+	scanning_begin(req, scanning_new(&form, sizeof(struct scanning)));
+	return 0;
+}
+
+/* Up to this many groups are written at once, in the order of their bytes. */
+#define GROUPS_SHORT 1000
+
 static int reply_failure_counts(struct request *req)
 {
 	struct buf *json = request_json_buf(req);
 	struct qless_list groups;
+	struct view_counts totals;
 	const uint64_t *counts;
 	size_t i;
 
 	if (permit_viewer(req) != NULL)
 		return viewer_failed(req);
+	view_counts(req->engine, &totals);
+	if (totals.groups > GROUPS_SHORT)
+		return list_failure_counts(req);
 	qless_failures(req->engine, &groups, &counts);
 	buf_append_char(json, '{');
 	for (i = 0; i < groups.count; i++) {

@@ -5,6 +5,10 @@
 #include "command/handlers.h"
 #include "command/key.h"
 #include "command/listing.h"
+#include "command/scanning.h"
+
+/* Sets of up to this many members are written at once, in the order of their bytes. */
+#define SET_SHORT 1000
 
 void cmd_scard(struct request *req)
 {
@@ -45,7 +49,7 @@ static const struct skiplist *find_members(const struct listing *l, const struct
 }
 
 /* Writes many dependencies or dependents of a job over several turns. */
-static void list_members(struct request *req, size_t count)
+static void list_related(struct request *req, size_t count)
 {
 	static const struct listing_form form = { .type = REPLY_SET,
 						  .find = find_members,
@@ -56,14 +60,44 @@ static void list_members(struct request *req, size_t count)
 	listing_begin(req, l);
 }
 
+static void write_group(struct scanning *sc, struct request *req, struct qless_str name)
+{
+	reply_bulk(req->reply, name);
+	sc->values++;
+}
+
+static void write_paused(struct scanning *sc, struct request *req, struct qless_str name)
+{
+	if (view_is_paused(key_engine(req), name))
+		write_group(sc, req, name);
+}
+
+/* Writes many members over several turns. Groups and queues are in no order then. */
+static void list_members(struct request *req, const struct keyspace_key *key)
+{
+	static const struct scanning_form groups = {
+		.type = REPLY_SET, .table_count = 1, .tables = { VIEW_GROUPS }, .visit = write_group
+	};
+	static const struct scanning_form paused = { .type = REPLY_SET,
+						     .table_count = 1,
+						     .tables = { VIEW_QUEUES },
+						     .visit = write_paused };
+
+	if (key->kind == KEYSPACE_RELATED)
+		list_related(req, keyspace_set_size(key));
+	else
+		scanning_begin(req, scanning_new(key->kind == KEYSPACE_PAUSED ? &paused : &groups,
+						 sizeof(struct scanning)));
+}
+
 void cmd_smembers(struct request *req)
 {
 	struct keyspace_key key;
 
 	if (!key_open(req, KEYSPACE_SET, KEY_MISSING_SET, &key))
 		return;
-	if (keyspace_set_size(&key) > LISTING_SHORT && key.kind == KEYSPACE_RELATED) {
-		list_members(req, keyspace_set_size(&key));
+	if (keyspace_set_size(&key) > SET_SHORT) {
+		list_members(req, &key);
 		return;
 	}
 	reply_set(req->reply, keyspace_set_size(&key));

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>

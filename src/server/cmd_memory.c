@@ -2,12 +2,14 @@
  * MEMORY: what uses the memory.
  */
 #include "command/databases.h"
+#include "command/scanning.h"
 #include "engine/view.h"
 #include "server/commands.h"
 #include "server/persist.h"
 #include "server/server_int.h"
 #include "server/txn.h"
 #include "sys/memory.h"
+#include "util/container.h"
 #include "util/num.h"
 
 /* MEMORY QUEUES looks at QUEUES_SAMPLES jobs of each list unless told otherwise, and at
@@ -126,56 +128,77 @@ static void write_memory(struct reply *w, const struct view_memory *m)
 	write_figure(w, "total.bytes", m->payload + m->index + m->history);
 }
 
+/* MEMORY QUEUES: work on all queues, then on all groups. */
 struct queues {
-	const struct qless *engine;
-	struct reply *reply;
+	struct scanning scanning;
 	size_t samples; /* jobs of each list */
-	size_t count;
+	struct view_memory failed;
 };
 
-static void write_queue(void *arg, struct qless_str name)
+static const struct qless *engine_of(const struct request *req)
 {
-	struct queues *q = arg;
-	struct view_memory memory = { 0 };
-
-	view_queue_memory(q->engine, name, q->samples, &memory);
-	reply_bulk(q->reply, name);
-	write_memory(q->reply, &memory);
-	q->count++;
+	return databases_peek(req->env->databases, req->session->db);
 }
 
-static void add_group(void *arg, struct qless_str name)
+static void write_queue(struct queues *q, struct request *req, struct qless_str name)
 {
-	void **args = arg;
-	const struct queues *q = args[0];
+	struct view_memory memory = { 0 };
 
-	view_jobs_memory(view_group(q->engine, name), q->samples, args[1]);
+	view_queue_memory(engine_of(req), name, q->samples, &memory);
+	reply_bulk(req->reply, name);
+	write_memory(req->reply, &memory);
+	q->scanning.values++;
+}
+
+static void visit_name(struct scanning *sc, struct request *req, struct qless_str name)
+{
+	struct queues *q = container_of(sc, struct queues, scanning);
+
+	if (sc->form->tables[sc->table] == VIEW_QUEUES)
+		write_queue(q, req, name);
+	else
+		view_jobs_memory(view_group(engine_of(req), name), q->samples, &q->failed);
+}
+
+/* Arguments are names of queues. */
+static void begin_queues(struct scanning *sc, struct request *req)
+{
+	(void)sc;
+	reply_map(req->reply, 3);
+	reply_bulk(req->reply, STR("queues"));
 }
 
 /* Failed and complete jobs are in no queue, but in lists of their own. */
-static void write_ended(struct queues *q)
+static void write_ended(struct scanning *sc, struct request *req)
 {
-	struct view_memory failed = { 0 }, complete = { 0 };
-	void *args[] = { q, &failed };
+	const struct queues *q = container_of(sc, struct queues, scanning);
+	const struct qless *engine = engine_of(req);
+	struct view_memory complete = { 0 };
 
-	if (q->engine != NULL) {
-		view_each(q->engine, VIEW_GROUPS, add_group, args);
-		view_jobs_memory(view_completed(q->engine), q->samples, &complete);
-	}
-	reply_bulk(q->reply, STR("failed"));
-	write_memory(q->reply, &failed);
-	reply_bulk(q->reply, STR("complete"));
-	write_memory(q->reply, &complete);
+	if (engine != NULL)
+		view_jobs_memory(view_completed(engine), q->samples, &complete);
+	reply_bulk(req->reply, STR("failed"));
+	write_memory(req->reply, &q->failed);
+	reply_bulk(req->reply, STR("complete"));
+	write_memory(req->reply, &complete);
 }
 
-/* [SAMPLES count]. The arguments after it are names of queues. */
-static bool parse_samples(struct request *req, int64_t *ret_samples, size_t *ret_first)
+static bool has_samples(const struct request *req)
+{
+	return req->nargs != 0 && str_equal_nocase(req->args[0], STR("SAMPLES"));
+}
+
+/* The arguments after [SAMPLES count] are names of queues. */
+static size_t names_begin(const struct request *req)
+{
+	return has_samples(req) ? 2 : 0;
+}
+
+static bool parse_samples(struct request *req, int64_t *ret_samples)
 {
 	*ret_samples = QUEUES_SAMPLES;
-	*ret_first = 0;
-	if (req->nargs == 0 || !str_equal_nocase(req->args[0], STR("SAMPLES")))
+	if (!has_samples(req))
 		return true;
-	*ret_first = 2;
 	if (req->nargs >= 2 && num_parse_i64(req->args[1], ret_samples) && *ret_samples >= 1 &&
 	    *ret_samples <= QUEUES_SAMPLES_MAX)
 		return true;
@@ -184,39 +207,57 @@ static bool parse_samples(struct request *req, int64_t *ret_samples, size_t *ret
 	return false;
 }
 
+/* Returns the number of jobs of each list to look at: fewer if there are many lists. */
+static size_t limit_samples(size_t samples, size_t queues)
+{
+	size_t lists = queues * QUEUE_LISTS + 1;
+
+	if (samples > QUEUES_SAMPLES_MAX / lists)
+		samples = QUEUES_SAMPLES_MAX / lists;
+	return samples != 0 ? samples : 1;
+}
+
+/* Writes the queues that the arguments name. */
+static void write_named_queues(struct scanning *sc, struct request *req)
+{
+	struct queues *q = container_of(sc, struct queues, scanning);
+	const struct qless *engine = engine_of(req);
+	size_t first = names_begin(req);
+
+	for (size_t i = first; engine != NULL && i < req->nargs; i++) {
+		if (view_queue(engine, req->args[i], QUEUE_WORK) != NULL)
+			write_queue(q, req, req->args[i]);
+	}
+}
+
 void memory_cmd_queues(struct request *req)
 {
-	struct server *s = server_of(req);
-	struct queues q = { .reply = req->reply };
-	struct reply_deferred deferred;
+	static const struct scanning_form all = { .type = REPLY_MAP,
+						  .table_count = 2,
+						  .tables = { VIEW_QUEUES, VIEW_GROUPS },
+						  .visit = visit_name,
+						  .begin = begin_queues,
+						  .end = write_ended };
+	static const struct scanning_form named = { .type = REPLY_MAP,
+						    .table_count = 1,
+						    .tables = { VIEW_GROUPS },
+						    .visit = visit_name,
+						    .begin = begin_queues,
+						    .begin_values = write_named_queues,
+						    .end = write_ended };
+	const struct qless *engine = engine_of(req);
+	size_t count = engine != NULL ? view_queue_count(engine) : 0;
+	bool has_names = names_begin(req) < req->nargs;
+	struct scanning *sc;
 	int64_t samples;
-	size_t lists;
-	size_t first;
 
-	if (!parse_samples(req, &samples, &first))
+	if (!parse_samples(req, &samples))
 		return;
-	q.engine = databases_peek(s->env.databases, req->session->db);
-	lists = q.engine != NULL ? view_queue_count(q.engine) : 0;
-	if (first < req->nargs)
-		lists = req->nargs - first;
-	lists = lists * QUEUE_LISTS + 1;
-	q.samples = (size_t)samples;
-	if (q.samples > QUEUES_SAMPLES_MAX / lists)
-		q.samples = QUEUES_SAMPLES_MAX / lists;
-	if (q.samples == 0)
-		q.samples = 1;
-
-	reply_map(req->reply, 3);
-	reply_bulk(req->reply, STR("queues"));
-	reply_deferred_begin(req->reply, &deferred, REPLY_MAP);
-	for (size_t i = first; q.engine != NULL && i < req->nargs; i++) {
-		if (view_queue(q.engine, req->args[i], QUEUE_WORK) != NULL)
-			write_queue(&q, req->args[i]);
-	}
-	if (q.engine != NULL && first >= req->nargs)
-		view_each(q.engine, VIEW_QUEUES, write_queue, &q);
-	reply_deferred_end(req->reply, &deferred, q.count);
-	write_ended(&q);
+	if (has_names)
+		count = req->nargs - names_begin(req);
+	sc = scanning_new(has_names ? &named : &all, sizeof(struct queues));
+	container_of(sc, struct queues, scanning)->samples = limit_samples((size_t)samples, count);
+	scanning_begin(req, sc);
 }
 
 /*

@@ -152,6 +152,12 @@ static void end_running(struct submitter *by, enum submit_outcome outcome)
 	all->can_run = !TAILQ_EMPTY(&all->queued);
 }
 
+static void abandon_running(struct submitter *by)
+{
+	waiting_abandon(&by->client);
+	end_running(by, SUBMIT_CLOSED);
+}
+
 static void on_command_ended(struct client *client)
 {
 	end_running(container_of(client, struct submitter, client), SUBMIT_ANSWERED);
@@ -207,8 +213,11 @@ void submissions_forget_user(struct server *s, const struct user *user)
 	struct submitter *by;
 
 	TAILQ_FOREACH(by, &s->submissions.submitters, all) {
-		if (by->client.session.user == user)
-			by->client.session.user = NULL;
+		if (by->client.session.user != user)
+			continue;
+		by->client.session.user = NULL;
+		if (by->client.waiting != NULL)
+			abandon_running(by);
 	}
 }
 
@@ -290,10 +299,8 @@ void submissions_stop(struct server *s)
 
 	TAILQ_FOREACH(by, &s->submissions.submitters, all) {
 		by->is_closed = true;
-		if (by->client.waiting == NULL)
-			continue;
-		waiting_abandon(&by->client);
-		end_running(by, SUBMIT_CLOSED);
+		if (by->client.waiting != NULL)
+			abandon_running(by);
 	}
 	submissions_release(s);
 }

@@ -35,7 +35,8 @@ TAILQ_HEAD(submitter_list, submitter);
 enum submit_outcome {
 	SUBMIT_ANSWERED, /* it ran, and its records are durable */
 	SUBMIT_LOST,	 /* it ran, but the log failed first; its records may be lost */
-	SUBMIT_CLOSED,	 /* it did not run: QUIT came before it, or the server stops */
+	SUBMIT_CLOSED, /* it did not run, or not to its end: QUIT came before it, the server stops,
+			* or its user was deleted */
 };
 
 /* Called once for each submission, in order for each submitter. `reply` is in the protocol of

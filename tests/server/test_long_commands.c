@@ -144,6 +144,63 @@ static void long_listings_of_jobs_take_short_turns(void)
 		"{\"jobs\":[\"j129998\",\"j129999\"],\"total\":100000}");
 }
 
+/* Names of queues, workers and groups of the test after this. More than are listed at once. */
+#define NAMES 2000
+
+/* Writes a pattern in which each # stands for the number. */
+static void number_words(char *to, size_t size, const char *pattern, int number)
+{
+	size_t len = 0;
+
+	for (; *pattern != '\0' && len < size - 1; pattern++) {
+		if (*pattern == '#')
+			len += (size_t)snprintf(to + len, size - len, "%d", number);
+		else
+			to[len++] = *pattern;
+	}
+	to[len] = '\0';
+}
+
+static void ask_for_each(const char *pattern)
+{
+	char words[128];
+
+	for (int i = 0; i < NAMES; i++) {
+		number_words(words, sizeof words, pattern, i);
+		peer_send_words(p, words);
+	}
+	peer_skip_replies(p, NAMES);
+}
+
+static void expect_each(const char *words, const char *pattern)
+{
+	const char *reply = peer_ask(p, words), *at;
+	char name[128];
+
+	for (int i = 0; i < NAMES; i++) {
+		number_words(name, sizeof name, pattern, i);
+		at = strstr(reply, name);
+		TEST_ASSERT_NOT_NULL_MESSAGE(at, words);
+		TEST_ASSERT_NULL_MESSAGE(strstr(at + 1, name), words);
+	}
+}
+
+static void long_listings_of_names_are_complete(void)
+{
+	ask_for_each("PUT w queue-# n# k {} 0");
+	ask_for_each("POP queue-# worker-# 1");
+	ask_for_each("FAIL n# worker-# group-# message {}");
+	expect_each("QUEUES", "\"name\":\"queue-#\",\"waiting\":0,");
+	expect_each("WORKERS", "{\"stalled\":0,\"name\":\"worker-#\",\"jobs\":0}");
+	expect_each("FAILED", "\"group-#\":1");
+	expect_each("SMEMBERS ql:failures", "\r\ngroup-#\r\n");
+	expect_each("MEMORY QUEUES", "\r\nqueue-#\r\n");
+	ask_for_each("PAUSE queue-#");
+	expect_each("SMEMBERS ql:paused_queues", "\r\nqueue-#\r\n");
+	ASK_HAS(p, "MEMORY QUEUES SAMPLES 10 queue-1 none queue-2",
+		"*6\r\n$6\r\nqueues\r\n*4\r\n$7\r\nqueue-1\r\n");
+}
+
 /* A child process does the check. The fork takes longer the more memory is in use. */
 static void a_check_does_not_hold_others_up(void)
 {
@@ -297,6 +354,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(long_listings_take_short_turns);
 	RUN(long_listings_of_jobs_take_short_turns);
+	RUN(long_listings_of_names_are_complete);
 	RUN(a_check_does_not_hold_others_up);
 	RUN(the_usage_is_counted_once);
 	RUN(others_go_on_and_later_requests_wait_for_their_turn);
