@@ -69,7 +69,7 @@ static void field_integer(struct fields *f, struct qless_str name, int64_t value
 static void add_list_item(struct buf *b, struct qless_str item)
 {
 	buf_append_char(b, b->len == 0 ? '[' : ',');
-	json_append_string(b, item);
+	json_append_stored_string(b, item);
 }
 
 /* Close the list of tags in JSON. Without tags it is an empty object. */
@@ -112,13 +112,13 @@ static void field_failure(struct fields *f, const struct qless_failure *failure)
 		return;
 	buf_clear(b);
 	buf_append_str(b, STR("{\"group\":"));
-	json_append_string(b, failure->group);
+	json_append_stored_string(b, failure->group);
 	buf_append_str(b, STR(",\"message\":"));
-	json_append_string(b, failure->message);
+	json_append_stored_string(b, failure->message);
 	buf_append_str(b, STR(",\"when\":"));
 	json_append_number(b, failure->when);
 	buf_append_str(b, STR(",\"worker\":"));
-	json_append_string(b, failure->worker);
+	json_append_stored_string(b, failure->worker);
 	buf_append_char(b, '}');
 	f->visit(f->arg, NAMES_FIELD(FAILURE), buf_str(b));
 }
@@ -300,24 +300,24 @@ static void append_event_item(struct buf *b, const struct qless_event *event)
 	switch (event->kind) {
 	case QLESS_EVENT_PUT:
 		buf_append_str(b, STR(",{\"q\":"));
-		json_append_string(b, event->queue);
+		json_append_stored_string(b, event->queue);
 		buf_append_char(b, '}');
 		break;
 	case QLESS_EVENT_POPPED:
 		buf_append_str(b, STR(",{\"worker\":"));
-		json_append_string(b, event->worker);
+		json_append_stored_string(b, event->worker);
 		buf_append_char(b, '}');
 		break;
 	case QLESS_EVENT_FAILED:
 		buf_append_str(b, STR(",{\"group\":"));
-		json_append_string(b, event->group);
+		json_append_stored_string(b, event->group);
 		buf_append_str(b, STR(",\"worker\":"));
-		json_append_string(b, event->worker);
+		json_append_stored_string(b, event->worker);
 		buf_append_char(b, '}');
 		break;
 	case QLESS_EVENT_EXHAUSTED:
 		buf_append_str(b, STR(",{\"group\":"));
-		json_append_string(b, event->group);
+		json_append_stored_string(b, event->group);
 		buf_append_char(b, '}');
 		break;
 	case QLESS_EVENT_LOG:
@@ -347,7 +347,7 @@ static void each_event(const struct keyspace_key *key, size_t first, size_t coun
 		buf_append_char(&text, '[');
 		json_append_number(&text, event.when);
 		buf_append_char(&text, ',');
-		json_append_string(&text, event.what);
+		json_append_stored_string(&text, event.what);
 		append_event_item(&text, &event);
 		buf_append_char(&text, ']');
 		visit(arg, buf_str(&text));

@@ -16,6 +16,7 @@
 #include "sys/memory.h"
 #include "util/mem.h"
 #include "util/num.h"
+#include "util/utf8.h"
 
 struct metrics {
 	struct server *server;
@@ -36,41 +37,22 @@ static void __attribute__((noinline)) append_text(struct buf *out, const char *t
  * Labels
  */
 
-/* Returns the length in bytes of the UTF-8 character that begins here, or 0 if none does. */
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-	size_t len = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
-
-	if (*p >= 0x80 && (*p < 0xc2 || *p > 0xf4))
-		return 0;
-	if (len > left)
-		return 0;
-	for (size_t i = 1; i < len; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) ||
-	    (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return len;
-}
-
 /* Append a label value. Anything that is not UTF-8, control characters and backslashes become
  * \xHH. So no two names look the same, which would make the whole page invalid. */
 static void append_label_text(struct buf *out, struct qless_str text)
 {
-	const unsigned char *p = (const unsigned char *)text.ptr;
 	size_t i = 0;
 
 	while (i < text.len) {
-		size_t len = utf8_length(p + i, text.len - i);
+		size_t len = utf8_length(text.ptr + i, text.len - i);
+		unsigned char c = (unsigned char)text.ptr[i];
 
-		if (p[i] == '"')
+		if (c == '"')
 			append_text(out, "\\\"");
-		else if (len == 0 || p[i] < ' ' || p[i] == 0x7f || p[i] == '\\')
-			buf_printf(out, "\\\\x%02x", p[i]);
+		else if (len == 0 || c < ' ' || c == 0x7f || c == '\\')
+			buf_printf(out, "\\\\x%02x", c);
 		else
-			buf_append(out, p + i, len);
+			buf_append(out, text.ptr + i, len);
 		i += len != 0 ? len : 1;
 	}
 }

@@ -7,6 +7,7 @@
 #include "util/block.h"
 #include "util/hex.h"
 #include "util/num.h"
+#include "util/utf8.h"
 #include "util/wire.h"
 
 /* The byte after the backslash in the escape of each byte: 0 if it needs none, 'u' if it is written
@@ -27,23 +28,102 @@ static const char escapes[256] = {
  * count, and two quotes. */
 #define PIECE_ROOM(len) ((len)*ESCAPED_MAX + BLOCK_BYTES + 2)
 
-/* Marks the bytes that need an escape: bit 0 is the first byte. */
+typedef signed char signed_block __attribute__((vector_size(BLOCK_BYTES)));
+
+/* Marks the bytes that need an escape or are not ASCII: bit 0 is the first byte. As signed numbers,
+ * bytes from 0x80 are less than a blank, too. */
 static inline unsigned mark_special(block b)
 {
-	return block_marks((block)(b < ' ') | (block)(b == '"') | (block)(b == '/') |
+	return block_marks((block)((signed_block)b < ' ') | (block)(b == '"') | (block)(b == '/') |
 			   (block)(b == '\\') | (block)(b == 0x7f));
+}
+
+/* Marks the bytes that are not ASCII. */
+static inline unsigned mark_high(block b)
+{
+	return block_marks((block)((signed_block)b < 0));
+}
+
+static inline bool is_high(char c)
+{
+	return (unsigned char)c >= 0x80;
+}
+
+/* Write a byte as \u00xx. */
+static char *put_hex(char *to, unsigned char c)
+{
+	memcpy(to, "\\u00", 4);
+	hex_write(to + 4, &c, 1);
+	return to + ESCAPED_MAX;
 }
 
 static inline char *put_escape(char *to, unsigned char c)
 {
-	*to++ = '\\';
-	*to++ = escapes[c];
-	if (escapes[c] != 'u')
-		return to;
-	*to++ = '0';
-	*to++ = '0';
-	hex_write(to, &c, 1);
+	if (escapes[c] == 'u')
+		return put_hex(to, c);
+	to[0] = '\\';
+	to[1] = escapes[c];
 	return to + 2;
+}
+
+/* The end of what was written, and the number of bytes that were read for it. */
+struct progress {
+	char *to;
+	size_t used;
+};
+
+/* Write a run of bytes from 0x80: characters as they are, and other bytes escaped. */
+static struct progress put_high(char *to, const char *text, size_t len)
+{
+	size_t used = 0;
+
+	while (used < len && is_high(text[used])) {
+		size_t bytes = utf8_length(text + used, len - used);
+
+		if (bytes == 0) {
+			to = put_hex(to, (unsigned char)text[used++]);
+			continue;
+		}
+		memcpy(to, text + used, bytes);
+		to += bytes;
+		used += bytes;
+	}
+	return (struct progress){ to, used };
+}
+
+/* Write a few bytes, of which any may be special. */
+static __attribute__((noinline)) char *put_few(char *to, const char *text, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (is_high(text[i])) {
+			struct progress high = put_high(to, text + i, len - i);
+
+			to = high.to;
+			i += high.used;
+			continue;
+		}
+		if (escapes[c] == 0)
+			*to++ = text[i];
+		else
+			to = put_escape(to, c);
+		i++;
+	}
+	return to;
+}
+
+/* Write the first `ascii` bytes, which are ASCII, and the run of others after them. */
+static __attribute__((noinline)) struct progress put_to_ascii(char *to, const char *text,
+							      size_t len, size_t ascii)
+{
+	struct progress high;
+
+	to = put_few(to, text, ascii);
+	high = put_high(to, text + ascii, len - ascii);
+	return (struct progress){ high.to, ascii + high.used };
 }
 
 static inline char *put_each(char *to, const char *text, size_t len)
@@ -51,10 +131,9 @@ static inline char *put_each(char *to, const char *text, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)text[i];
 
-		if (escapes[c] == 0)
-			*to++ = text[i];
-		else
-			to = put_escape(to, c);
+		if (is_high(text[i]) || escapes[c] != 0)
+			return put_few(to, text + i, len - i);
+		*to++ = text[i];
 	}
 	return to;
 }
@@ -87,6 +166,8 @@ static __attribute__((noinline)) char *put_last(char *to, const char *text, size
 
 	assert(len <= BLOCK_BYTES);
 	wire_put_bytes((unsigned char *)copy, (const unsigned char *)text, len);
+	if ((mark_high(block_load(copy)) & ((1u << len) - 1)) != 0)
+		return put_few(to, text, len);
 	return put_marked(to, copy, len, mark_special(block_load(copy)) & ((1u << len) - 1));
 }
 
@@ -126,19 +207,36 @@ static inline char *put_rest(char *to, const char *text, size_t len)
 /* Writes up to ESCAPED_MAX bytes for each byte, and up to BLOCK_BYTES more that do not count. */
 static inline char *put_escaped(char *to, const char *text, size_t len)
 {
-	for (; len >= BLOCK_BYTES; len -= BLOCK_BYTES, text += BLOCK_BYTES) {
-		unsigned marks = mark_special(block_load(text));
+	while (len >= BLOCK_BYTES) {
+		struct progress done = { to, BLOCK_BYTES };
+		block b = block_load(text);
+		unsigned marks = mark_special(b), high;
 
 		if (marks == 0) {
 			memcpy(to, text, BLOCK_BYTES);
-			to += BLOCK_BYTES;
+			done.to = to + BLOCK_BYTES;
+		} else if (__builtin_expect((high = mark_high(b)) != 0, 0)) {
+			done = put_to_ascii(to, text, len, (size_t)__builtin_ctz(high));
 		} else if (len >= 2 * BLOCK_BYTES) {
-			to = put_marked(to, text, BLOCK_BYTES, marks);
+			done.to = put_marked(to, text, BLOCK_BYTES, marks);
 		} else {
-			to = put_last(to, text, BLOCK_BYTES);
+			done.to = put_last(to, text, BLOCK_BYTES);
 		}
+		to = done.to;
+		text += done.used;
+		len -= done.used;
 	}
 	return put_rest(to, text, len);
+}
+
+/* The length of a piece of a longer text. No character is in two pieces. */
+static size_t piece_length(const char *text)
+{
+	size_t len = PIECE_BYTES;
+
+	while (len > PIECE_BYTES - UTF8_MAX && ((unsigned char)text[len] & 0xc0) == 0x80)
+		len--;
+	return len;
 }
 
 static __attribute__((noinline)) char *put_long_string(struct buf *b, char *to, struct qless_str s)
@@ -146,9 +244,11 @@ static __attribute__((noinline)) char *put_long_string(struct buf *b, char *to, 
 	to = buf_room(b, to, 1);
 	*to++ = '"';
 	while (s.len > PIECE_BYTES) {
-		to = buf_room(b, to, PIECE_ROOM(PIECE_BYTES));
-		to = put_escaped(to, s.ptr, PIECE_BYTES);
-		s = str_make(s.ptr + PIECE_BYTES, s.len - PIECE_BYTES);
+		size_t len = piece_length(s.ptr);
+
+		to = buf_room(b, to, PIECE_ROOM(len));
+		to = put_escaped(to, s.ptr, len);
+		s = str_make(s.ptr + len, s.len - len);
 	}
 	to = buf_room(b, to, PIECE_ROOM(s.len));
 	to = put_escaped(to, s.ptr, s.len);
@@ -186,6 +286,21 @@ char *json_put_long_number(struct buf *b, char *to, double value)
 void json_append_string(struct buf *b, struct qless_str s)
 {
 	buf_close(b, json_put_string(b, buf_open(b), s));
+}
+
+void json_append_stored_string(struct buf *b, struct qless_str s)
+{
+	buf_append_char(b, '"');
+	for (size_t i = 0; i < s.len; i++) {
+		unsigned char c = (unsigned char)s.ptr[i];
+		char escaped[ESCAPED_MAX];
+
+		if (escapes[c] == 0)
+			buf_append_char(b, s.ptr[i]);
+		else
+			buf_append(b, escaped, (size_t)(put_escape(escaped, c) - escaped));
+	}
+	buf_append_char(b, '"');
 }
 
 void json_append_number(struct buf *b, double value)

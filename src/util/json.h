@@ -1,8 +1,10 @@
 /*
  * Writing JSON in the spelling that clients of qless know.
  *
- * No blanks, numbers with 14 significant digits, an escaped `/`, and bytes from 0x80 unchanged. The
- * functions append values to a buffer without a maximum. The caller adds commas and brackets.
+ * No blanks, numbers with 14 significant digits, an escaped `/`, and characters from U+0080 as they
+ * are. A byte that is not UTF-8 becomes \u00xx, so that the text is valid JSON. No other text gives
+ * such an escape with a number of 80 or more. The functions append values to a buffer without a
+ * maximum. The caller adds commas and brackets.
  */
 #ifndef UTIL_JSON_H
 #define UTIL_JSON_H
@@ -15,6 +17,9 @@
 
 /* Appends a string in quotes. */
 void json_append_string(struct buf *b, struct qless_str s);
+
+/* Appends a string with all bytes from 0x80 unchanged, as the reference stores it. */
+void json_append_stored_string(struct buf *b, struct qless_str s);
 
 /* Appends a number. JSON has no infinity: it becomes the largest number of its sign. */
 void json_append_number(struct buf *b, double value);

@@ -54,9 +54,61 @@ static void bytes_that_the_reference_escapes_are_escaped(void)
 	ASSERT_STRING_AS("\"\\u0000\\u0001\\u000b\\u001f\\u007f\"", "\0\1\v\x1f\x7f");
 }
 
-static void other_bytes_stay_unchanged(void)
+static void characters_beyond_ascii_stay_unchanged(void)
 {
-	ASSERT_STRING_AS("\"\xc3\xa9\xff\x80\"", "\xc3\xa9\xff\x80");
+	ASSERT_STRING_AS("\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\x9f\"",
+			 "\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\x9f");
+	ASSERT_STRING_AS("\"a longer text with one \xc3\xa9 in it\"",
+			 "a longer text with one \xc3\xa9 in it");
+}
+
+static void bytes_that_are_not_utf_8_are_escaped(void)
+{
+	ASSERT_STRING_AS("\"caf\\u00e9\"", "caf\xe9");
+	ASSERT_STRING_AS("\"\xc3\xa9\\u00ff\\u0080\"", "\xc3\xa9\xff\x80");
+	ASSERT_STRING_AS("\"a cut character at the end: \\u00e2\\u0082\"",
+			 "a cut character at the end: \xe2\x82");
+	ASSERT_STRING_AS("\"\\u00c0\\u00af \\u00ed\\u00a0\\u0080 \\u00f5\"",
+			 "\xc0\xaf \xed\xa0\x80 \xf5");
+}
+
+/* Texts are written in pieces of 4096 bytes. */
+static void no_character_is_cut_between_two_pieces(void)
+{
+	struct buf text = BUF_INIT(BUF_NO_MAX), expected = BUF_INIT(BUF_NO_MAX);
+
+	for (size_t before = 0; before < 4; before++) {
+		buf_clear(&text);
+		buf_append(&text, "xxx", before);
+		for (size_t i = 0; i < 3000; i++)
+			buf_append_str(&text, STR("\xf0\x9f\x90\x9f"));
+		buf_clear(&expected);
+		buf_append_char(&expected, '"');
+		buf_append_str(&expected, buf_str(&text));
+		buf_append_char(&expected, '"');
+		buf_clear(&out);
+		json_append_string(&out, buf_str(&text));
+		TEST_ASSERT_TRUE(str_equal(buf_str(&expected), buf_str(&out)));
+	}
+	buf_done(&text);
+	buf_done(&expected);
+}
+
+static void long_texts_without_any_character_are_escaped(void)
+{
+	static char text[2 * 4096 + 5];
+
+	memset(text, '\xbf', sizeof text);
+	json_append_string(&out, str_make(text, sizeof text));
+	TEST_ASSERT_EQUAL_size_t(2 + 6 * sizeof text, out.len);
+	for (size_t i = 0; i < sizeof text; i++)
+		TEST_ASSERT_EQUAL_MEMORY("\\u00bf", buf_data(&out) + 1 + 6 * i, 6);
+}
+
+static void a_stored_string_keeps_bytes_that_are_not_utf_8(void)
+{
+	json_append_stored_string(&out, STR("\xc3\xa9\xff\x80/\"\1"));
+	ASSERT_STR("\"\xc3\xa9\xff\x80\\/\\\"\\u0001\"", buf_str(&out));
 }
 
 /* A text that is written in pieces, with a byte to escape at every place once. */
@@ -156,7 +208,11 @@ int main(int argc, char **argv)
 	RUN(plain_text_is_quoted);
 	RUN(an_empty_slice_is_an_empty_string);
 	RUN(bytes_that_the_reference_escapes_are_escaped);
-	RUN(other_bytes_stay_unchanged);
+	RUN(characters_beyond_ascii_stay_unchanged);
+	RUN(bytes_that_are_not_utf_8_are_escaped);
+	RUN(no_character_is_cut_between_two_pieces);
+	RUN(long_texts_without_any_character_are_escaped);
+	RUN(a_stored_string_keeps_bytes_that_are_not_utf_8);
 	RUN(a_byte_is_escaped_at_any_position);
 	RUN(any_mixture_of_bytes_is_escaped_byte_for_byte);
 	RUN(numbers_have_fourteen_digits);

@@ -1,0 +1,51 @@
+/*
+ * UTF-8 (RFC 3629): neither surrogates nor overlong forms nor characters above U+10FFFF.
+ */
+#ifndef UTIL_UTF8_H
+#define UTIL_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "util/str.h"
+
+/* Bytes of the longest character. */
+#define UTF8_MAX 4
+
+/* Returns the length in bytes of the character that begins at `p`, or 0 if none does. `left` is the
+ * number of bytes there, at least 1. */
+size_t utf8_length(const char *p, size_t left);
+
+/* The slow path of utf8_is_valid(): checks character by character. */
+bool utf8_check_each(struct qless_str s);
+
+/* The bytes of a slice of at least four, or-ed together. Loads overlap, so that none is single. */
+static inline uint64_t utf8_fold(const char *p, size_t len)
+{
+	uint32_t first, last;
+	uint64_t all, word;
+
+	if (len < 8) {
+		memcpy(&first, p, 4);
+		memcpy(&last, p + len - 4, 4);
+		return first | last;
+	}
+	memcpy(&all, p + len - 8, 8);
+	for (size_t i = 0; i + 8 < len; i += 8) {
+		memcpy(&word, p + i, 8);
+		all |= word;
+	}
+	return all;
+}
+
+/* Returns whether all of the slice is UTF-8. Nearly all names are ASCII, which is quickly seen. */
+static inline bool utf8_is_valid(struct qless_str s)
+{
+	if (s.len >= 4 && (utf8_fold(s.ptr, s.len) & 0x8080808080808080u) == 0)
+		return true;
+	return utf8_check_each(s);
+}
+
+#endif
