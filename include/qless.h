@@ -95,6 +95,12 @@ enum qless_code {
 	X(QLESS_WHY_NEGATIVE, QLESS_EBADARG, "%a must not be negative: %n")                     \
 	X(QLESS_WHY_NOT_POSITIVE, QLESS_EBADARG, "%a must be greater than 0: %n")               \
 	X(QLESS_WHY_NO_FIELD, QLESS_EBADARG, "%a is not a member of a recurring job")           \
+	/* argument, number; detail: what it must be */                                         \
+	X(QLESS_WHY_RANGE, QLESS_EBADARG, "%a must be %d: %n")                                  \
+	/* jid: the option; number; detail: what it must be */                                  \
+	X(QLESS_WHY_OPTION, QLESS_EBADARG, "option %j must be %d: %n")                          \
+	/* argument; detail: the name in quotes, with an escape for each invalid byte */        \
+	X(QLESS_WHY_NOT_UTF8, QLESS_EBADARG, "%a is not UTF-8: %d")                             \
 	/* detail: what is wrong */                                                             \
 	X(QLESS_WHY_SNAPSHOT, QLESS_EBADARG, "the snapshot is invalid: %d")                     \
 	/* number: the limit */                                                                 \
@@ -110,7 +116,9 @@ enum qless_code {
 	X(QLESS_WHY_CALL_TAGS, QLESS_ELIMIT,                                                    \
 	  "the jobs of one call have more tags than max-jobs-per-call (%n)")                    \
 	X(QLESS_WHY_JOBS, QLESS_ELIMIT, "more jobs in one call than max-jobs-per-call (%n)")    \
-	X(QLESS_WHY_HISTORY, QLESS_ELIMIT, "the history of job %j is full (%n bytes)")
+	X(QLESS_WHY_HISTORY, QLESS_ELIMIT, "the history of job %j is full (%n bytes)")          \
+	X(QLESS_WHY_JOB_BYTES, QLESS_ELIMIT,                                                    \
+	  "history and tags of the job would be larger than max-job-size (%n bytes)")
 
 enum qless_reason {
 #define QLESS_REASON_ENUM(name, code, text) name,
@@ -173,6 +181,7 @@ enum qless_state {
 #define QLESS_MAX_DEPENDENCIES ((size_t)1024 * 1024)
 #define QLESS_MAX_DEPENDENTS   ((size_t)1000 * 1000 * 1000)
 #define QLESS_MAX_JOBS	       ((size_t)1000 * 1000 * 1000)
+#define QLESS_MAX_JOB_BYTES    SIZE_MAX
 
 struct qless;
 struct qless_job;   /* read with qless_job_read() and its companions */
@@ -228,11 +237,15 @@ struct qless_str qless_state_text(enum qless_state state);
 /* How much a call may store or ask for. A call that asks for more fails with QLESS_ELIMIT. Its
  * sentence names the limit, by the name in brackets, and its value. */
 struct qless_limits {
+	/* Names that are stored must be UTF-8, retries must be whole numbers, and options of the
+	 * engine must be in a range that times can have (QLESS_EBADARG). */
+	bool is_strict;
 	/* Bytes of a jid, queue, worker, class, tag, group or option [max-name-length]. */
 	size_t max_name_bytes;
 	/* Bytes of data, a message, a log item or the value of an option [max-data-size]. */
 	size_t max_data_bytes;
 	size_t max_tags;	 /* of one job [max-tags] */
+	size_t max_job_bytes;	 /* of tags and history of one job together [max-job-size] */
 	size_t max_dependencies; /* of one job, or of all jobs of a call [max-dependencies] */
 	size_t max_jobs;	 /* in one call, and tags of all its jobs [max-jobs-per-call] */
 	size_t max_dependents;	 /* jobs that depend on one job [max-dependents] */
@@ -736,6 +749,10 @@ bool qless_config_get(const struct qless *q, struct qless_str name,
 /* The options that every program shows, then the others that are set. `*cursor` starts as 0; false
  * means the end. */
 bool qless_config_next(const struct qless *q, size_t *cursor, struct qless_option *ret_option);
+/* The range in which the value of an option makes sense. Returns false unless the engine uses the
+ * option. qless_config_set() also accepts others: a negative heartbeat, for example, gives locks
+ * that have expired already. */
+bool qless_option_range(struct qless_str name, double *ret_min, double *ret_max);
 /* The values of options that the engine knows must be numbers (QLESS_EBADARG). */
 QLESS_CHECK int qless_config_set(struct qless *q, double now, struct qless_str name,
 				 struct qless_str value);

@@ -525,6 +525,20 @@ int answer_integer(struct request *req, double number)
 	return 0;
 }
 
+int answer_time(struct request *req, double seconds)
+{
+	int64_t time;
+
+	if (seconds >= 9223372036854775808.0)
+		time = INT64_MAX;
+	else if (seconds <= -9223372036854775808.0)
+		time = 0;
+	else
+		time = (int64_t)seconds;
+	reply_integer(req->reply, time);
+	return 0;
+}
+
 int answer_null(struct request *req)
 {
 	reply_null(req->reply);

@@ -125,7 +125,7 @@ int classic_multiput(struct request *req)
 
 	if (rc < 0)
 		return rc;
-	return request_operation(req, decode_multiput, answer_multiput);
+	return request_strict_operation(req, decode_multiput, strict_put_many, answer_multiput);
 }
 
 /* ---- multicomplete ---- */
@@ -271,7 +271,7 @@ int classic_multiheartbeat(struct request *req)
 			part = keep_jid(req, &op, req->args[i + 1]);
 		rc = request_run_part(req, &op, part, &outcome);
 		if (rc == 0)
-			answer_integer(req, outcome.expires);
+			answer_time(req, outcome.expires);
 		else
 			answer_error(req, rc);
 	}

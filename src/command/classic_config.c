@@ -77,7 +77,7 @@ int decode_config_set(struct request *req, struct operation *op)
 
 int classic_config_set(struct request *req)
 {
-	return request_operation(req, decode_config_set, answer_nothing);
+	return request_strict_operation(req, decode_config_set, strict_config_set, answer_nothing);
 }
 
 int decode_config_unset(struct request *req, struct operation *op)

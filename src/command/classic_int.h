@@ -11,6 +11,7 @@
 #include "command/databases.h"
 #include "command/dialect.h"
 #include "command/json.h"
+#include "command/strict.h"
 #include "operation/operation.h"
 
 /* A handler writes one reply and returns 0. If it fails, it writes none and returns a negative
@@ -142,16 +143,25 @@ static inline int request_run(struct request *req, struct operation *op,
 	return rc;
 }
 
-/* Decode, run and reply. Inline, so that the compiler can inline the two functions, too. */
-static inline int request_operation(struct request *req, decode_fn *decode, answer_fn *answer)
+/* Decode, run and reply. `strict` also checks the operation if the command is native; it may be
+ * NULL. Inline, so that the compiler can inline the functions, too. */
+static inline int request_strict_operation(struct request *req, decode_fn *decode,
+					   strict_fn *strict, answer_fn *answer)
 {
 	struct operation_outcome outcome;
 	struct operation op;
 	int rc = decode(req, &op);
 
+	if (rc == 0 && strict != NULL && req->form == REQUEST_NATIVE)
+		rc = strict(req, &op);
 	if (rc == 0)
 		rc = request_run(req, &op, &outcome);
 	return rc < 0 ? rc : answer(req, &op, &outcome);
+}
+
+static inline int request_operation(struct request *req, decode_fn *decode, answer_fn *answer)
+{
+	return request_strict_operation(req, decode, NULL, answer);
 }
 
 /* Reply with null, or with the integer 1. */
@@ -159,6 +169,9 @@ answer_fn answer_nothing;
 answer_fn answer_one;
 
 int answer_integer(struct request *req, double number);
+/* Reply with a time in whole seconds. The last second that an integer can name stands for later
+ * ones, and 1970 for those before the first. */
+int answer_time(struct request *req, double seconds);
 int answer_null(struct request *req);
 int answer_bulk(struct request *req, struct qless_str text);
 /* Reply with the text in scratch->json. */

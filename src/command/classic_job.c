@@ -287,7 +287,7 @@ static int answer_put(struct request *req, const struct operation *op,
 
 int classic_put(struct request *req)
 {
-	return request_operation(req, decode_put, answer_put);
+	return request_strict_operation(req, decode_put, strict_put, answer_put);
 }
 
 int decode_requeue(struct request *req, struct operation *op)
@@ -307,7 +307,7 @@ int decode_requeue(struct request *req, struct operation *op)
 
 int classic_requeue(struct request *req)
 {
-	return request_operation(req, decode_requeue, answer_put);
+	return request_strict_operation(req, decode_requeue, strict_put, answer_put);
 }
 
 /* ---- pop and peek ---- */
@@ -372,6 +372,8 @@ int classic_pop(struct request *req)
 	struct operation op;
 	int rc = decode_pop(req, &op);
 
+	if (rc == 0 && req->form == REQUEST_NATIVE)
+		rc = strict_pop(req, &op);
 	if (rc == 0)
 		rc = limit_pop(req, &op);
 	if (rc == 0)
@@ -478,7 +480,7 @@ static int answer_heartbeat(struct request *req, const struct operation *op,
 			    const struct operation_outcome *outcome)
 {
 	(void)op;
-	return answer_integer(req, outcome->expires);
+	return answer_time(req, outcome->expires);
 }
 
 int classic_heartbeat(struct request *req)
@@ -589,7 +591,7 @@ static int answer_complete(struct request *req, const struct operation *op,
 
 int classic_complete(struct request *req)
 {
-	return request_operation(req, decode_complete, answer_complete);
+	return request_strict_operation(req, decode_complete, strict_complete, answer_complete);
 }
 
 int decode_fail(struct request *req, struct operation *op)
@@ -620,7 +622,7 @@ static int answer_fail(struct request *req, const struct operation *op,
 
 int classic_fail(struct request *req)
 {
-	return request_operation(req, decode_fail, answer_fail);
+	return request_strict_operation(req, decode_fail, strict_fail, answer_fail);
 }
 
 int decode_retry(struct request *req, struct operation *op)
@@ -651,7 +653,7 @@ static int answer_retry(struct request *req, const struct operation *op,
 
 int classic_retry(struct request *req)
 {
-	return request_operation(req, decode_retry, answer_retry);
+	return request_strict_operation(req, decode_retry, strict_retry, answer_retry);
 }
 
 /* ---- changes by others than the worker ---- */
@@ -746,7 +748,7 @@ static int answer_priority(struct request *req, const struct operation *op,
 
 int classic_priority(struct request *req)
 {
-	return request_operation(req, decode_priority, answer_priority);
+	return request_strict_operation(req, decode_priority, strict_priority, answer_priority);
 }
 
 int decode_log(struct request *req, struct operation *op)

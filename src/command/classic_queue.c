@@ -490,8 +490,10 @@ int classic_unfail(struct request *req)
 	int rc;
 
 	if (viewer == NULL)
-		return request_operation(req, decode_unfail, answer_unfail);
+		return request_strict_operation(req, decode_unfail, strict_unfail, answer_unfail);
 	rc = decode_unfail(req, &op);
+	if (rc == 0 && req->form == REQUEST_NATIVE)
+		rc = strict_unfail(req, &op);
 	return rc < 0 ? rc : viewer_unfail(req, viewer, &op);
 }
 
@@ -529,7 +531,7 @@ int decode_worker_deregister(struct request *req, struct operation *op)
 
 int classic_pause(struct request *req)
 {
-	return request_operation(req, decode_pause, answer_nothing);
+	return request_strict_operation(req, decode_pause, strict_pause, answer_nothing);
 }
 
 int classic_unpause(struct request *req)

@@ -165,7 +165,7 @@ static int answer_recur(struct request *req, const struct operation *op,
 
 int classic_recur(struct request *req)
 {
-	return request_operation(req, decode_recur, answer_recur);
+	return request_strict_operation(req, decode_recur, strict_recur, answer_recur);
 }
 
 /* ---- the others ---- */
@@ -285,7 +285,7 @@ int decode_recur_update(struct request *req, struct operation *op)
 
 int classic_recur_update(struct request *req)
 {
-	return request_operation(req, decode_recur_update, answer_one);
+	return request_strict_operation(req, decode_recur_update, strict_recur_update, answer_one);
 }
 
 static int decode_tagging(struct request *req, struct operation *op)
@@ -320,7 +320,7 @@ static int answer_tags(struct request *req, const struct operation *op,
 
 int classic_recur_tag(struct request *req)
 {
-	return request_operation(req, decode_recur_tag, answer_tags);
+	return request_strict_operation(req, decode_recur_tag, strict_tag, answer_tags);
 }
 
 int classic_recur_untag(struct request *req)

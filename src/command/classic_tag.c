@@ -157,7 +157,7 @@ int classic_tag(struct request *req)
 		return list_tagged(req);
 	if (request_has(req, 0) && str_equal(req->args[0], STR("top")))
 		return list_top(req);
-	return request_operation(req, decode_tag, answer_tags);
+	return request_strict_operation(req, decode_tag, strict_tag, answer_tags);
 }
 
 /* ---- track ---- */

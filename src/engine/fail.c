@@ -215,7 +215,7 @@ int qless_retry(struct qless *q, double now, const struct qless_retry *retry, do
 	if (!str_equal(queue_name(job->queue), retry->queue) &&
 	    limit_check_name(q, "queue", retry->queue) < 0)
 		return engine_fail_during(q, QLESS_OP_RETRY);
-	if (!retries_are_whole(job))
+	if (!retries_are_whole(job->remaining))
 		return engine_fail_job(q, QLESS_OP_RETRY, QLESS_WHY_RETRIES, retry->jid, STR(""));
 
 	job->remaining -= 1;

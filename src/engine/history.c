@@ -195,25 +195,31 @@ static __attribute__((noinline)) void drop_entries(struct qless *q, struct histo
 	h->count -= (uint32_t)count;
 }
 
-/* Make room for one more entry under the option max-job-history: of n entries, the first and the
- * last n - 2 stay. As in the reference, 2 never drops any, and 1 drops one each time. */
-static void trim(struct qless *q, struct history *h)
+/* The number of entries after the first that make room for one more under the option
+ * max-job-history: of n entries, the first and the last n - 2 stay. As in the reference, 2 never
+ * drops any, and 1 drops one each time. */
+static uint32_t count_excess(const struct qless *q, const struct history *h)
 {
 	double max = q->settings.max_job_history;
 	uint32_t rest;
 
-	if (h->len > HISTORY_MAX_BYTES - HISTORY_RESERVE) {
-		/* Drop the older half, whatever the option says. */
-		drop_entries(q, h, (h->count - 1) / 2);
-		return;
-	}
+	/* Drop the older half, whatever the option says. */
+	if (h->len > HISTORY_MAX_BYTES - HISTORY_RESERVE)
+		return (h->count - 1) / 2;
 	if (max <= 0 || max == 2 || h->count < 2)
-		return;
+		return 0;
 	rest = h->count - 1;
 	if (max == 1)
-		drop_entries(q, h, 1);
-	else if (max - 2 < (double)rest)
-		drop_entries(q, h, rest - (uint32_t)(max - 2));
+		return 1;
+	return max - 2 < (double)rest ? rest - (uint32_t)(max - 2) : 0;
+}
+
+static void trim(struct qless *q, struct history *h)
+{
+	uint32_t excess = count_excess(q, h);
+
+	if (excess > 0)
+		drop_entries(q, h, excess);
 }
 
 static unsigned char *reserve(struct history *h, size_t extra)
@@ -353,6 +359,23 @@ void history_append_log(struct qless *q, struct history *h, double now, struct q
 		bytes(h)[h->len] = 0;
 		h->len++;
 	}
+}
+
+size_t history_len_with(const struct qless *q, const struct history *h, struct qless_str what,
+			const struct qless_str *item)
+{
+	uint32_t excess = count_excess(q, h);
+	size_t len = h->len + ENTRY_HEAD_MAX + log_size(what, item);
+	struct qless_event event;
+	struct intern *names[2];
+	const unsigned char *first, *p;
+
+	if (excess == 0)
+		return len;
+	first = p = read_entry(bytes(h), &event, names);
+	for (uint32_t i = 0; i < excess; i++)
+		p = read_entry(p, &event, names);
+	return len - (size_t)(p - first);
 }
 
 bool history_has_room(const struct history *h, struct qless_str what, const struct qless_str *item)

@@ -37,6 +37,9 @@ void history_append_log(struct qless *q, struct history *h, double now, struct q
 			const struct qless_str *item);
 /* Whether a log entry of that size fits. */
 bool history_has_room(const struct history *h, struct qless_str what, const struct qless_str *item);
+/* The length that the history would have, at most, with a log entry of that size. */
+size_t history_len_with(const struct qless *q, const struct history *h, struct qless_str what,
+			const struct qless_str *item);
 /* Visit each reference to a name in the history. */
 void history_each_name(const struct history *h, void (*visit)(void *arg, const struct intern *name),
 		       void *arg);

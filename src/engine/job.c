@@ -336,6 +336,8 @@ int qless_log(struct qless *q, double now, struct qless_str jid, struct qless_st
 	job = job_find(q, jid);
 	if (job == NULL)
 		return engine_fail_job(q, QLESS_OP_LOG, QLESS_WHY_NO_JOB, jid, STR(""));
+	if (limit_check_job_bytes(q, job, history_len_with(q, &job->history, message, item), 0) < 0)
+		return engine_fail_during(q, QLESS_OP_LOG);
 	if (!history_has_room(&job->history, message, item))
 		return engine_fail(q,
 				   (struct qless_error){ .operation = QLESS_OP_LOG,

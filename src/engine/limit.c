@@ -7,9 +7,14 @@
 #include "engine/limit.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "engine/engine_int.h"
 #include "engine/error.h"
+#include "engine/job.h"
+#include "engine/lock.h"
+#include "engine/tag.h"
+#include "util/json.h"
 
 static size_t clamp(size_t value, size_t max)
 {
@@ -23,9 +28,11 @@ void qless_set_limits(struct qless *q, const struct qless_limits *limits)
 	if (limits == NULL)
 		limits = &widest;
 	q->limits = (struct qless_limits){
+		.is_strict = limits->is_strict,
 		.max_name_bytes = clamp(limits->max_name_bytes, QLESS_MAX_NAME_BYTES),
 		.max_data_bytes = clamp(limits->max_data_bytes, QLESS_MAX_TEXT_BYTES),
 		.max_tags = clamp(limits->max_tags, QLESS_MAX_TAGS),
+		.max_job_bytes = clamp(limits->max_job_bytes, QLESS_MAX_JOB_BYTES),
 		.max_dependencies = clamp(limits->max_dependencies, QLESS_MAX_DEPENDENCIES),
 		.max_jobs = clamp(limits->max_jobs, QLESS_MAX_JOBS),
 		.max_dependents = clamp(limits->max_dependents, QLESS_MAX_DEPENDENTS),
@@ -46,9 +53,24 @@ static int check_bytes(struct qless *q, enum qless_reason why, const char *argum
 	return engine_fail_number(q, QLESS_OP_ANY, why, argument, (double)max);
 }
 
-int limit_check_name(struct qless *q, const char *argument, struct qless_str name)
+/* The name is quoted as in JSON, with an escape for each invalid byte. */
+static int fail_not_utf8(struct qless *q, const char *argument, struct qless_str name)
 {
-	return check_bytes(q, QLESS_WHY_NAME_BYTES, argument, name, q->limits.max_name_bytes);
+	struct buf quoted = BUF_INIT(BUF_NO_MAX);
+	int rc;
+
+	json_append_string(&quoted, name);
+	rc = engine_fail_text(q, QLESS_OP_ANY, QLESS_WHY_NOT_UTF8, argument, buf_str(&quoted));
+	buf_done(&quoted);
+	return rc;
+}
+
+int limit_refuse_name(struct qless *q, const char *argument, struct qless_str name)
+{
+	if (name.len > q->limits.max_name_bytes)
+		return engine_fail_number(q, QLESS_OP_ANY, QLESS_WHY_NAME_BYTES, argument,
+					  (double)q->limits.max_name_bytes);
+	return fail_not_utf8(q, argument, name);
 }
 
 int limit_check_names(struct qless *q, const char *argument, const struct qless_str *names,
@@ -62,9 +84,10 @@ int limit_check_names(struct qless *q, const char *argument, const struct qless_
 	return rc;
 }
 
-int limit_check_data(struct qless *q, const char *argument, struct qless_str data)
+int limit_refuse_data(struct qless *q, const char *argument)
 {
-	return check_bytes(q, QLESS_WHY_DATA_BYTES, argument, data, q->limits.max_data_bytes);
+	return engine_fail_number(q, QLESS_OP_ANY, QLESS_WHY_DATA_BYTES, argument,
+				  (double)q->limits.max_data_bytes);
 }
 
 static int check_count(struct qless *q, enum qless_reason why, double count, size_t max)
@@ -82,6 +105,54 @@ int limit_check_tags(struct qless *q, uint64_t count)
 int limit_check_dependencies(struct qless *q, uint64_t count)
 {
 	return check_count(q, QLESS_WHY_DEPENDENCIES, (double)count, q->limits.max_dependencies);
+}
+
+/* The bytes of the tags of a job. A number that is too high will do if it is within `enough`, and
+ * is found without looking at each tag. */
+static size_t tag_bytes(const struct qless_job *job, size_t enough)
+{
+	struct qless_str tag;
+	size_t cursor = 0, bytes = 0;
+
+	if (job->extra == NULL || job->extra->tags == NULL)
+		return 0;
+	if (job->extra->tags->count <= enough / QLESS_MAX_NAME_BYTES)
+		return enough;
+	while (qless_job_next_tag(job, &cursor, &tag))
+		bytes += tag.len;
+	return bytes;
+}
+
+int limit_check_job_bytes(struct qless *q, const struct qless_job *job, size_t history, size_t tags)
+{
+	size_t max = q->limits.max_job_bytes;
+
+	if (history + tags <= max &&
+	    (job == NULL || tag_bytes(job, max - history - tags) <= max - history - tags))
+		return 0;
+	return engine_fail_number(q, QLESS_OP_ANY, QLESS_WHY_JOB_BYTES, NULL, (double)max);
+}
+
+int limit_check_tag_bytes(struct qless *q, const struct qless_str *tags, size_t count)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += tags[i].len;
+	return limit_check_job_bytes(q, NULL, 0, bytes);
+}
+
+int limit_check_retries(struct qless *q, enum qless_operation operation, double retries)
+{
+	if (!q->limits.is_strict || (retries_are_whole(retries) && fabs(retries) <= NUMBER_MAX))
+		return 0;
+	return engine_fail(q, (struct qless_error){
+				      .operation = operation,
+				      .reason = QLESS_WHY_RANGE,
+				      .argument = "retries",
+				      .detail = STR("a whole number from -1e+15 to 1e+15"),
+				      .number = retries,
+			      });
 }
 
 int limit_check_jobs(struct qless *q, int64_t count)

@@ -33,12 +33,12 @@ static bool will_be_taken(const struct qless *q, const struct qless_job *job)
 	return (job->flags & JOB_GRACE) != 0 || q->settings.grace_period <= 0;
 }
 
-bool retries_are_whole(const struct qless_job *job)
+bool retries_are_whole(double retries)
 {
 	/* Whether "%.17g" prints it without an exponent. Redis does not take "-0" for an integer
 	 * either. */
-	return job->remaining == floor(job->remaining) && fabs(job->remaining) < 1e17 &&
-	       !(job->remaining == 0 && signbit(job->remaining));
+	return retries == floor(retries) && fabs(retries) < 1e17 &&
+	       !(retries == 0 && signbit(retries));
 }
 
 /* Warn the worker that its lock expired. */
@@ -55,7 +55,7 @@ static void warn(struct qless *q, struct queue *queue, struct qless_job *job, do
 /* Take the job from its worker. Returns true if it is to be handed out again. */
 static bool take_away(struct qless *q, struct qless_job *job)
 {
-	bool can_count = retries_are_whole(job);
+	bool can_count = retries_are_whole(job->remaining);
 	struct intern *worker;
 
 	job_end_run(q, job, RUN_LOST);

@@ -20,7 +20,7 @@ bool lock_is_expired(const struct skipnode *node, double now);
  * retries that cannot be counted down, fail. */
 void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 		 struct job_vec *ret_jobs);
-/* Whether Redis would decrement the retries left: they print as an integer. */
-bool retries_are_whole(const struct qless_job *job);
+/* Whether Redis would decrement this number of retries left: it prints as an integer. */
+bool retries_are_whole(double retries);
 
 #endif

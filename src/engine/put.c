@@ -19,27 +19,48 @@
 #define DEFAULT_RETRIES 5
 #define MICROSECONDS	1e6
 
+/* Bytes of tags up to which a put does not look for the history of the job, because a search costs
+ * more than the few tags of most jobs matter. The tags of a put replace those of the job. */
+#define SMALL_TAG_BYTES ((size_t)4096)
+
+/* Check the tags, and their size together with the history that the job has. */
+static int check_tags(struct qless *q, const struct qless_put *put)
+{
+	const struct qless_job *job;
+	size_t bytes = 0;
+
+	if (limit_check_names(q, "tags", put->tags, put->tag_count) < 0 ||
+	    limit_check_tags(q, put->tag_count) < 0)
+		return engine_fail_during(q, QLESS_OP_ANY);
+	for (size_t i = 0; i < put->tag_count; i++)
+		bytes += put->tags[i].len;
+	if (bytes <= SMALL_TAG_BYTES)
+		return 0;
+	job = job_find(q, put->jid);
+	return limit_check_job_bytes(q, NULL, job != NULL ? job->history.len : 0, bytes);
+}
+
 /* Check a job that is put together with `jobs` - 1 others. */
 static int check_put(struct qless *q, enum qless_operation operation, const struct qless_put *put,
 		     size_t jobs)
 {
-	size_t tag_count = put->has_tags ? put->tag_count : 0;
-
 	if (limit_check_name(q, "worker", put->worker) < 0 ||
 	    limit_check_name(q, "queue", put->queue) < 0 ||
 	    limit_check_name(q, "jid", put->jid) < 0 ||
 	    limit_check_name(q, "klass", put->klass) < 0 ||
 	    limit_check_data(q, "data", put->data) < 0 ||
-	    limit_check_names(q, "tags", put->tags, tag_count) < 0 ||
-	    limit_check_tags(q, tag_count) < 0 ||
-	    limit_check_dependencies(q, put->depend_count) < 0 ||
-	    depends_check_more(q, put->jid, put->depends, put->depend_count, jobs) < 0)
+	    (put->has_tags && check_tags(q, put) < 0) ||
+	    (put->depend_count > 0 &&
+	     (limit_check_dependencies(q, put->depend_count) < 0 ||
+	      depends_check_more(q, put->jid, put->depends, put->depend_count, jobs) < 0)))
 		return engine_fail_during(q, operation);
 	if (!isfinite(put->delay))
 		return engine_fail_number(q, operation, QLESS_WHY_NO_NUMBER, "delay", put->delay);
 	if (put->has_retries && !isfinite(put->retries))
 		return engine_fail_number(q, operation, QLESS_WHY_NO_NUMBER, "retries",
 					  put->retries);
+	if (put->has_retries && limit_check_retries(q, operation, put->retries) < 0)
+		return engine_fail_during(q, operation);
 	if (put->has_priority && !isfinite(put->priority))
 		return engine_fail_number(q, operation, QLESS_WHY_NO_NUMBER, "priority",
 					  put->priority);

@@ -145,12 +145,14 @@ static int check_recur(struct qless *q, const struct qless_recur_put *put)
 	    limit_check_name(q, "klass", put->klass) < 0 ||
 	    limit_check_data(q, "data", put->data) < 0 ||
 	    limit_check_names(q, "tags", put->tags, put->tag_count) < 0 ||
-	    limit_check_tags(q, put->tag_count) < 0)
+	    limit_check_tags(q, put->tag_count) < 0 ||
+	    limit_check_tag_bytes(q, put->tags, put->tag_count) < 0)
 		return engine_fail_during(q, QLESS_OP_RECUR);
 	rc = check_finite(q, QLESS_OP_RECUR, "interval", put->interval);
 	rc = rc < 0 ? rc : check_finite(q, QLESS_OP_RECUR, "offset", put->offset);
 	rc = rc < 0 ? rc : check_finite(q, QLESS_OP_RECUR, "priority", put->priority);
 	rc = rc < 0 ? rc : check_finite(q, QLESS_OP_RECUR, "retries", put->retries);
+	rc = rc < 0 ? rc : limit_check_retries(q, QLESS_OP_RECUR, put->retries);
 	rc = rc < 0 ? rc : check_finite(q, QLESS_OP_RECUR, "backlog", put->backlog);
 	if (rc == 0 && put->interval <= 0)
 		rc = engine_fail_number(q, QLESS_OP_RECUR, QLESS_WHY_NOT_POSITIVE, "interval",
@@ -238,7 +240,9 @@ static int check_change(struct qless *q, const struct qless_recur_change *change
 	case QLESS_RECUR_PRIORITY:
 		return check_finite(q, QLESS_OP_RECUR_UPDATE, "priority", change->number);
 	case QLESS_RECUR_RETRIES:
-		return check_finite(q, QLESS_OP_RECUR_UPDATE, "retries", change->number);
+		if (check_finite(q, QLESS_OP_RECUR_UPDATE, "retries", change->number) < 0)
+			return engine_fail_during(q, QLESS_OP_RECUR_UPDATE);
+		return limit_check_retries(q, QLESS_OP_RECUR_UPDATE, change->number);
 	case QLESS_RECUR_BACKLOG:
 		return check_finite(q, QLESS_OP_RECUR_UPDATE, "backlog", change->number);
 	case QLESS_RECUR_INTERVAL:
@@ -381,6 +385,20 @@ static struct name_set name_set_of_tags(const struct qless *q, const struct qles
 	return set;
 }
 
+/* Check that the recurring job may have these tags, too. */
+static int check_tag_bytes(struct qless *q, const struct qless_recur *recur,
+			   const struct qless_str *tags, size_t count)
+{
+	struct qless_str tag;
+	size_t cursor = 0, bytes = 0;
+
+	while (qless_recur_next_tag(recur, &cursor, &tag))
+		bytes += tag.len;
+	for (size_t i = 0; i < count; i++)
+		bytes += tags[i].len;
+	return limit_check_job_bytes(q, NULL, 0, bytes);
+}
+
 int qless_recur_tag(struct qless *q, double now, struct qless_str jid, const struct qless_str *tags,
 		    size_t count)
 {
@@ -402,7 +420,8 @@ int qless_recur_tag(struct qless *q, double now, struct qless_str jid, const str
 	had = name_set_of_recur(recur);
 	for (i = 0; i < count; i++)
 		added += !name_set_has(&had, intern_find(&q->tag_names, tags[i]));
-	if (added > 0 && limit_check_tags(q, had.count + added) < 0)
+	if (added > 0 && (limit_check_tags(q, had.count + added) < 0 ||
+			  check_tag_bytes(q, recur, tags, count) < 0))
 		rc = engine_fail_during(q, QLESS_OP_RECUR_TAG);
 	for (i = 0; rc == 0 && i < count; i++) {
 		if (name_set_has(&had, intern_find(&q->tag_names, tags[i])))

@@ -25,23 +25,30 @@ struct setting {
 	size_t offset;	/* in struct settings; SIZE_MAX if the engine does not use it */
 	bool is_listed; /* listings have it while it is not set, too */
 	bool is_integer;
+	double min; /* see qless_option_range() */
 };
 
 #define FIELD(name) offsetof(struct settings, name)
 
+/* Seconds. A lock that expires as soon as it is given would be handed out again and again. */
+#define HEARTBEAT_MIN 0.001
+
 /* In the order of listings. */
 static const struct setting known[] = {
-	{ STR_INIT("application"), STR_INIT("qless"), 0, SIZE_MAX, true, false },
-	{ STR_INIT("grace-period"), STR_INIT("10"), 10, FIELD(grace_period), true, false },
-	{ STR_INIT("stats-history"), STR_INIT("30"), 30, FIELD(stats_history), true, false },
-	{ STR_INIT("jobs-history"), STR_INIT("604800"), 604800, FIELD(jobs_history), true, false },
-	{ STR_INIT("heartbeat"), STR_INIT("60"), 60, FIELD(heartbeat), true, false },
+	{ STR_INIT("application"), STR_INIT("qless"), 0, SIZE_MAX, true, false, 0 },
+	{ STR_INIT("grace-period"), STR_INIT("10"), 10, FIELD(grace_period), true, false, 0 },
+	{ STR_INIT("stats-history"), STR_INIT("30"), 30, FIELD(stats_history), true, false, 0 },
+	{ STR_INIT("jobs-history"), STR_INIT("604800"), 604800, FIELD(jobs_history), true, false,
+	  1 },
+	{ STR_INIT("heartbeat"), STR_INIT("60"), 60, FIELD(heartbeat), true, false, HEARTBEAT_MIN },
 	{ STR_INIT("jobs-history-count"), STR_INIT("50000"), 50000, FIELD(jobs_history_count), true,
-	  true },
-	{ STR_INIT("histogram-history"), STR_INIT("7"), 7, FIELD(histogram_history), true, false },
-	{ STR_INIT("max-job-history"), STR_INIT("100"), 100, FIELD(max_job_history), false, true },
-	{ STR_INIT("max-worker-age"), STR_INIT("86400"), 86400, FIELD(max_worker_age), false,
-	  false },
+	  true, 1 },
+	{ STR_INIT("histogram-history"), STR_INIT("7"), 7, FIELD(histogram_history), true, false,
+	  0 },
+	{ STR_INIT("max-job-history"), STR_INIT("100"), 100, FIELD(max_job_history), false, true,
+	  0 },
+	{ STR_INIT("max-worker-age"), STR_INIT("86400"), 86400, FIELD(max_worker_age), false, false,
+	  1 },
 };
 
 #define KNOWN_COUNT (sizeof(known) / sizeof(known[0]))
@@ -174,6 +181,23 @@ static void apply(struct qless *q, struct qless_str name, double value)
 	}
 }
 
+bool qless_option_range(struct qless_str name, double *ret_min, double *ret_max)
+{
+	const struct setting *setting = find_known(name);
+	struct qless_str queue;
+	double min = 0;
+
+	if (setting != NULL && setting->offset != SIZE_MAX)
+		min = setting->min;
+	else if (strip_suffix(name, heartbeat_suffix, &queue))
+		min = HEARTBEAT_MIN;
+	else if (!strip_suffix(name, concurrency_suffix, &queue))
+		return false;
+	*ret_min = min;
+	*ret_max = NUMBER_MAX;
+	return true;
+}
+
 /* Check a value. *ret_value is left alone for options that are free text. */
 static int check_value(struct qless *q, struct qless_str name, struct qless_str text,
 		       double *ret_value)
@@ -192,6 +216,14 @@ static int check_value(struct qless *q, struct qless_str name, struct qless_str 
 	if ((is_count || (setting != NULL && setting->is_integer)) && value != floor(value))
 		return engine_fail_text(q, QLESS_OP_CONFIG_SET, QLESS_WHY_NO_INTEGER, "value",
 					text);
+	if (q->limits.is_strict && fabs(value) > NUMBER_MAX)
+		return engine_fail(q, (struct qless_error){
+					      .operation = QLESS_OP_CONFIG_SET,
+					      .reason = QLESS_WHY_OPTION,
+					      .jid = name,
+					      .detail = STR("from -1e+15 to 1e+15"),
+					      .number = value,
+				      });
 	*ret_value = value;
 	return 0;
 }

@@ -206,19 +206,28 @@ static int check_more_tags(struct qless *q, const struct qless_job *job,
 {
 	const struct tag_list *list = tags_of(job);
 	uint64_t had = list != NULL ? list->count : 0;
-	uint64_t added = count;
+	uint64_t added = 0;
+	size_t bytes = 0;
 	size_t i;
+	int rc;
 
-	if (had + count <= q->limits.max_tags)
+	if (had + count <= q->limits.max_tags &&
+	    job->history.len + (had + count) * QLESS_MAX_NAME_BYTES <= q->limits.max_job_bytes)
 		return 0;
 	mark_tags(job);
 	for (i = 0; i < count; i++) {
 		const struct tag *tag = tag_find(q, tags[i]);
 
-		added -= tag != NULL && tag->mine != NULL;
+		if (tag != NULL && tag->mine != NULL)
+			continue;
+		added++;
+		bytes += tags[i].len;
 	}
 	unmark_tags(job);
-	return added > 0 ? limit_check_tags(q, had + added) : 0;
+	if (added == 0)
+		return 0;
+	rc = limit_check_tags(q, had + added);
+	return rc < 0 ? rc : limit_check_job_bytes(q, job, job->history.len, bytes);
 }
 
 int qless_tag(struct qless *q, double now, struct qless_str jid, const struct qless_str *tags,

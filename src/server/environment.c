@@ -221,9 +221,11 @@ void environment_apply_config(struct server *s)
 		databases_set_limits(s->env.databases,
 				     &(struct databases_limits){
 				     .engine = {
+					     .is_strict = true,
 					     .max_name_bytes = config->max_name_bytes,
 					     .max_data_bytes = config->max_data_bytes,
 					     .max_tags = config->max_tags,
+					     .max_job_bytes = config->max_job_bytes,
 					     .max_dependencies = config->max_dependencies,
 					     .max_jobs = config->max_jobs_per_call,
 					     .max_dependents = config->max_dependents,

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "util/block.h"
 #include "util/str.h"
 
 /* Bytes of the longest character. */
@@ -21,30 +22,42 @@ size_t utf8_length(const char *p, size_t left);
 /* The slow path of utf8_is_valid(): checks character by character. */
 bool utf8_check_each(struct qless_str s);
 
-/* The bytes of a slice of at least four, or-ed together. Loads overlap, so that none is single. */
-static inline uint64_t utf8_fold(const char *p, size_t len)
+/* The bytes of a slice of four to sixteen, or-ed together. */
+static inline uint64_t utf8_fold_few(const char *p, size_t len)
 {
 	uint32_t first, last;
-	uint64_t all, word;
+	uint64_t head, tail;
 
 	if (len < 8) {
 		memcpy(&first, p, 4);
 		memcpy(&last, p + len - 4, 4);
 		return first | last;
 	}
-	memcpy(&all, p + len - 8, 8);
-	for (size_t i = 0; i + 8 < len; i += 8) {
-		memcpy(&word, p + i, 8);
-		all |= word;
-	}
+	memcpy(&head, p, 8);
+	memcpy(&tail, p + len - 8, 8);
+	return head | tail;
+}
+
+/* The blocks of a slice of at least sixteen bytes, or-ed together. The last two may overlap. */
+static inline block utf8_fold_blocks(const char *p, size_t len)
+{
+	block all = block_load(p + len - BLOCK_BYTES);
+
+	for (; len > BLOCK_BYTES; len -= BLOCK_BYTES, p += BLOCK_BYTES)
+		all |= block_load(p);
 	return all;
 }
 
 /* Returns whether all of the slice is UTF-8. Nearly all names are ASCII, which is quickly seen. */
 static inline bool utf8_is_valid(struct qless_str s)
 {
-	if (s.len >= 4 && (utf8_fold(s.ptr, s.len) & 0x8080808080808080u) == 0)
-		return true;
+	if (s.len > BLOCK_BYTES) {
+		if (block_marks(utf8_fold_blocks(s.ptr, s.len) >= 0x80) == 0)
+			return true;
+	} else if (s.len >= 4) {
+		if ((utf8_fold_few(s.ptr, s.len) & 0x8080808080808080u) == 0)
+			return true;
+	}
 	return utf8_check_each(s);
 }
 

@@ -154,6 +154,9 @@ int main(void)
 
 	snprintf(count, sizeof count, "%d", JOBS);
 	native_setup(&fixture);
+	databases_set_limits(fixture.call.env.databases,
+			     &(struct databases_limits){ .engine = { .is_strict = true },
+							 .max_json_depth = JSON_DEPTH_MAX });
 	fixture.call.env.scripts = scripts_new(1, NULL);
 	scripts_compute_sha(STR(LUATEXT_CLASSIC), sha);
 	CALL(&fixture.call, "SCRIPT", "LOAD", LUATEXT_CLASSIC);

@@ -274,7 +274,7 @@ static void duplicate_jobs_are_an_error(void)
 	struct peer *p = peer_connect(&q);
 
 	/* A lock that has expired when the job is popped. */
-	ASK(p, "CONFIG.SET heartbeat -1", "$-1\r\n");
+	ASK(p, "QLESS config.set 1 heartbeat -1", "$-1\r\n");
 	ASK(p, "CONFIG.SET grace-period 0", "$-1\r\n");
 	TEST_ASSERT_EQUAL_INT(1, run("--workload pop --jobs 20 --connections 2"));
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "was popped twice"), output);

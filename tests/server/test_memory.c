@@ -119,7 +119,7 @@ static void beyond_maxmemory_commands_that_drain_queues_run(void)
 	ASK(p, "PRIORITY j4 5", ":5\r\n");
 	ASK_HAS(p, "QLESS length 1 q", ":");
 	/* And its purpose: draining queues. */
-	ASK(p, "CONFIG.SET jobs-history-count 0", "$-1\r\n");
+	ASK(p, "QLESS config.set 1 jobs-history-count 0", "$-1\r\n");
 	for (int i = 5; i < 80; i++) {
 		snprintf(words, sizeof words, "CANCEL j%d", i);
 		peer_ask(p, words);
@@ -132,7 +132,7 @@ static void purging_completed_jobs_makes_room(void)
 	char words[200];
 	int jobs = start_full();
 
-	ASK(p, "CONFIG.SET jobs-history-count 0", "$-1\r\n");
+	ASK(p, "QLESS config.set 1 jobs-history-count 0", "$-1\r\n");
 	peer_send_words(p, "POP q w 100");
 	peer_skip_replies(p, 1);
 	for (int i = 0; i < 100; i++) {

@@ -439,7 +439,8 @@ static void errors_begin_with_their_code(void)
 	ASSERT_BEGINS("-WRONGQUEUE ", &f, "complete", "a", "w", "other", "{}");
 	ASSERT_BEGINS("-NOTDEPENDS ", &f, "depends", "a", "on", "waits");
 	ASSERT_BEGINS("-DEPENDENTS ", &f, "cancel", "a");
-	NATIVE(&f, "put", "w", "q", "f", "k", "{}", "0", "retries", "1.5");
+	/* Only the log can bring such a job, because the limits of a server refuse it. */
+	NATIVE(&f, "qless", "put", "1", "w", "q", "f", "k", "{}", "0", "retries", "1.5");
 	NATIVE(&f, "pop", "q", "w", "1");
 	ASSERT_BEGINS("-RETRIES ", &f, "retry", "f", "q", "w");
 	ASSERT_BEGINS("-LIMIT ", &f, "pop", "q", "w", "1e10");

@@ -1,0 +1,239 @@
+#include "command/strict.h"
+
+#include <math.h>
+
+#include "command/classic_int.h"
+
+/* The largest delay, priority or count. Doubles up to it have at least three binary digits after
+ * the point, so no sum of a time and a delay loses more than a fraction of a second. */
+#define NUMBER_MAX 1e15
+
+/* Seconds. The reference rounds the time of a run down to whole seconds, so shorter intervals would
+ * make the same run again and again. */
+#define INTERVAL_MIN 1
+
+/* ---- single arguments ---- */
+
+static int fail_empty(struct request *req, const char *argument)
+{
+	return request_fail(req, QLESS_EBADARG, "Arg \"%s\" must not be empty", argument);
+}
+
+static inline int check_name(struct request *req, const char *argument, struct qless_str name)
+{
+	return name.len > 0 ? 0 : fail_empty(req, argument);
+}
+
+static int check_names(struct request *req, const char *argument, const struct qless_str *names,
+		       size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (names[i].len == 0)
+			return fail_empty(req, argument);
+	}
+	return 0;
+}
+
+static inline int check_range(struct request *req, const char *argument, double number, double min)
+{
+	if (number >= min && number <= NUMBER_MAX)
+		return 0;
+	return request_fail(req, QLESS_EBADARG, "Arg \"%s\" must be from %g to %g: %g", argument,
+			    min, NUMBER_MAX, number);
+}
+
+static int check_whole(struct request *req, const char *argument, double number)
+{
+	if (number == floor(number) && number >= 0 && number <= NUMBER_MAX)
+		return 0;
+	return request_fail(req, QLESS_EBADARG,
+			    "Arg \"%s\" must be a whole number from 0 to %g: %g", argument,
+			    NUMBER_MAX, number);
+}
+
+/* ---- operations ---- */
+
+/* Everything that the jobs of a put have in common. A negative delay means now: the client has
+ * computed it from a time that has passed. Not every client that puts a job is a worker, so the
+ * name of the worker may be empty. */
+static int check_common(struct request *req, const struct qless_put *put)
+{
+	int rc = check_name(req, "queue", put->queue);
+
+	if (rc == 0)
+		rc = check_range(req, "delay", put->delay, -NUMBER_MAX);
+	if (rc == 0 && put->has_priority)
+		rc = check_range(req, "priority", put->priority, -NUMBER_MAX);
+	if (rc == 0 && put->has_retries)
+		rc = check_whole(req, "retries", put->retries);
+	if (rc == 0 && put->has_tags)
+		rc = check_names(req, "tags", put->tags, put->tag_count);
+	return rc;
+}
+
+/* Returns whether a put has nothing but names, which most puts have. */
+static inline bool is_plain(const struct qless_put *put)
+{
+	return put->delay == 0 && !(put->has_priority | put->has_retries | put->has_tags) &&
+	       put->queue.len != 0 && put->jid.len != 0 && put->klass.len != 0;
+}
+
+int strict_put(struct request *req, const struct operation *op)
+{
+	const struct qless_put *put = &op->put;
+	int rc;
+
+	if (is_plain(put))
+		return 0;
+	rc = check_common(req, put);
+
+	if (rc == 0)
+		rc = check_name(req, "jid", put->jid);
+	if (rc == 0)
+		rc = check_name(req, "klass", put->klass);
+	return rc;
+}
+
+int strict_put_many(struct request *req, const struct operation *op)
+{
+	const struct qless_put *common = &op->put_many.common;
+	struct operation_names jobs = op->put_many.jobs;
+	int rc = check_common(req, common);
+
+	for (size_t i = 0; rc == 0 && i < jobs.count; i += CLASSIC_MULTIPUT_JOB_ARGS) {
+		rc = check_name(req, "jid", jobs.items[i]);
+		if (rc == 0)
+			rc = check_name(req, "klass", jobs.items[i + 1]);
+	}
+	return rc;
+}
+
+int strict_complete(struct request *req, const struct operation *op)
+{
+	const struct qless_complete *complete = &op->complete;
+	int rc;
+
+	if (complete->next == NULL)
+		return 0;
+	rc = check_name(req, "next", *complete->next);
+	if (rc == 0)
+		rc = check_range(req, "delay", complete->delay, -NUMBER_MAX);
+	return rc;
+}
+
+int strict_retry(struct request *req, const struct operation *op)
+{
+	const struct qless_retry *retry = &op->retry;
+	int rc = check_name(req, "queue", retry->queue);
+
+	if (rc == 0)
+		rc = check_range(req, "delay", retry->delay, -NUMBER_MAX);
+	if (rc == 0 && retry->group != NULL)
+		rc = check_name(req, "group", *retry->group);
+	return rc;
+}
+
+int strict_recur(struct request *req, const struct operation *op)
+{
+	const struct qless_recur_put *put = &op->recur;
+	int rc = check_name(req, "queue", put->queue);
+
+	if (rc == 0)
+		rc = check_name(req, "jid", put->jid);
+	if (rc == 0)
+		rc = check_name(req, "klass", put->klass);
+	if (rc == 0)
+		rc = check_range(req, "interval", put->interval, INTERVAL_MIN);
+	/* The first run may have been an interval ago, so that a job is made at once. An earlier
+	 * one would make a job for each interval since then. */
+	if (rc == 0)
+		rc = check_range(req, "offset", put->offset, -put->interval);
+	if (rc == 0)
+		rc = check_range(req, "priority", put->priority, -NUMBER_MAX);
+	if (rc == 0)
+		rc = check_whole(req, "retries", put->retries);
+	if (rc == 0)
+		rc = check_whole(req, "backlog", put->backlog);
+	if (rc == 0)
+		rc = check_names(req, "tags", put->tags, put->tag_count);
+	return rc;
+}
+
+static int check_change(struct request *req, const struct qless_recur_change *change)
+{
+	switch (change->field) {
+	case QLESS_RECUR_PRIORITY:
+		return check_range(req, "priority", change->number, -NUMBER_MAX);
+	case QLESS_RECUR_INTERVAL:
+		return check_range(req, "interval", change->number, INTERVAL_MIN);
+	case QLESS_RECUR_RETRIES:
+		return check_whole(req, "retries", change->number);
+	case QLESS_RECUR_BACKLOG:
+		return check_whole(req, "backlog", change->number);
+	case QLESS_RECUR_DATA:
+		break;
+	case QLESS_RECUR_KLASS:
+		return check_name(req, "klass", change->text);
+	case QLESS_RECUR_QUEUE:
+		return check_name(req, "queue", change->text);
+	}
+	return 0;
+}
+
+int strict_recur_update(struct request *req, const struct operation *op)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < op->recur_update.count; i++)
+		rc = check_change(req, &op->recur_update.changes[i]);
+	return rc;
+}
+
+/* The engine refuses a value that is no number, so that is not checked here. */
+int strict_config_set(struct request *req, const struct operation *op)
+{
+	struct qless_str name = op->config.name, value = op->config.value;
+	double number, min, max;
+
+	if (name.len == 0)
+		return fail_empty(req, "option");
+	if (!qless_option_range(name, &min, &max) || !text_is_number(value, &number) ||
+	    (number >= min && number <= max))
+		return 0;
+	return request_fail(req, QLESS_EBADARG,
+			    "config.set(): Option \"%S\" must be from %g to %g: %S", name, min, max,
+			    value);
+}
+
+int strict_pop(struct request *req, const struct operation *op)
+{
+	return check_name(req, "worker", op->pop.worker);
+}
+
+int strict_fail(struct request *req, const struct operation *op)
+{
+	return check_name(req, "group", op->fail.group);
+}
+
+int strict_priority(struct request *req, const struct operation *op)
+{
+	return check_range(req, "priority", op->priority.priority, -NUMBER_MAX);
+}
+
+int strict_unfail(struct request *req, const struct operation *op)
+{
+	return check_name(req, "queue", op->unfail.queue);
+}
+
+int strict_pause(struct request *req, const struct operation *op)
+{
+	return check_names(req, "queue", op->names.items, op->names.count);
+}
+
+/* Only a tag that is added must have a name. */
+int strict_tag(struct request *req, const struct operation *op)
+{
+	if (op->kind == OPERATION_UNTAG)
+		return 0;
+	return check_names(req, "tag", op->job.names.items, op->job.names.count);
+}

@@ -1,0 +1,31 @@
+/*
+ * What native commands refuse although the engine, and the forms of the reference, accept it: empty
+ * names, numbers that make no sense, and options out of range.
+ *
+ * These checks are about new commands of clients. The log may contain operations that fail them.
+ */
+#ifndef COMMAND_STRICT_H
+#define COMMAND_STRICT_H
+
+struct operation;
+struct request;
+
+/* Check the operation of a native command. Returns 0, or a negative code with the error worded, as
+ * request_fail() does. */
+typedef int strict_fn(struct request *req, const struct operation *op);
+
+strict_fn strict_put; /* also for requeue */
+strict_fn strict_put_many;
+strict_fn strict_pop;
+strict_fn strict_complete;
+strict_fn strict_fail;
+strict_fn strict_retry;
+strict_fn strict_priority;
+strict_fn strict_unfail;
+strict_fn strict_pause;
+strict_fn strict_tag; /* also for recur.tag */
+strict_fn strict_recur;
+strict_fn strict_recur_update;
+strict_fn strict_config_set;
+
+#endif
