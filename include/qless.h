@@ -99,6 +99,8 @@ enum qless_code {
 	X(QLESS_WHY_RANGE, QLESS_EBADARG, "%a must be %d: %n")                                  \
 	/* jid: the option; number; detail: what it must be */                                  \
 	X(QLESS_WHY_OPTION, QLESS_EBADARG, "option %j must be %d: %n")                          \
+	/* jid; detail: the circle, from the job back to itself */                              \
+	X(QLESS_WHY_CIRCLE, QLESS_EBADARG, "job %j would wait for itself: %d")                  \
 	/* argument; detail: the name in quotes, with an escape for each invalid byte */        \
 	X(QLESS_WHY_NOT_UTF8, QLESS_EBADARG, "%a is not UTF-8: %d")                             \
 	/* detail: what is wrong */                                                             \
@@ -117,6 +119,8 @@ enum qless_code {
 	  "the jobs of one call have more tags than max-jobs-per-call (%n)")                    \
 	X(QLESS_WHY_JOBS, QLESS_ELIMIT, "more jobs in one call than max-jobs-per-call (%n)")    \
 	X(QLESS_WHY_HISTORY, QLESS_ELIMIT, "the history of job %j is full (%n bytes)")          \
+	X(QLESS_WHY_CIRCLE_STEPS, QLESS_ELIMIT,                                                 \
+	  "the search for a circle of dependencies needs more than max-dependency-steps (%n)")  \
 	X(QLESS_WHY_JOB_BYTES, QLESS_ELIMIT,                                                    \
 	  "history and tags of the job would be larger than max-job-size (%n bytes)")
 
@@ -180,6 +184,7 @@ enum qless_state {
 #define QLESS_MAX_TAGS	       ((size_t)1024 * 1024)
 #define QLESS_MAX_DEPENDENCIES ((size_t)1024 * 1024)
 #define QLESS_MAX_DEPENDENTS   ((size_t)1000 * 1000 * 1000)
+#define QLESS_MAX_STEPS	       SIZE_MAX
 #define QLESS_MAX_JOBS	       ((size_t)1000 * 1000 * 1000)
 #define QLESS_MAX_JOB_BYTES    SIZE_MAX
 
@@ -249,6 +254,8 @@ struct qless_limits {
 	size_t max_dependencies; /* of one job, or of all jobs of a call [max-dependencies] */
 	size_t max_jobs;	 /* in one call, and tags of all its jobs [max-jobs-per-call] */
 	size_t max_dependents;	 /* jobs that depend on one job [max-dependents] */
+	/* Dependencies that qless_check_circle() follows [max-dependency-steps]. */
+	size_t max_dependency_steps;
 };
 
 /* Copies the limits. 0 and values above the largest possible mean the largest possible; NULL means
@@ -510,6 +517,20 @@ QLESS_CHECK int qless_depends_off(struct qless *q, double now, struct qless_str 
 				  const struct qless_str *jids, size_t count);
 QLESS_CHECK int qless_depends_off_all(struct qless *q, double now, struct qless_str jid);
 
+/* Jobs that are to depend on others: a put, a move or qless_depends_on() that has not happened. */
+struct qless_circle {
+	const struct qless_str *jids; /* each job at a multiple of `stride` */
+	size_t count;
+	size_t stride;
+	const struct qless_str *depends; /* each of the jobs is to depend on all of these */
+	size_t depend_count;
+};
+
+/* Check that no job would wait for itself, directly or over others (QLESS_EBADARG). The calls that
+ * make dependencies do not check this: such jobs wait until somebody removes a dependency. The
+ * search ends with QLESS_ELIMIT if it gets too long. */
+QLESS_CHECK int qless_check_circle(struct qless *q, const struct qless_circle *circle);
+
 /* A waiting job becomes the oldest of its new priority. QLESS_ENOJOB. */
 QLESS_CHECK int qless_priority(struct qless *q, double now, struct qless_str jid, double priority);
 /* Append to the history. `item` (a JSON object) may be NULL. QLESS_ENOJOB. */
@@ -764,6 +785,12 @@ QLESS_CHECK int qless_config_unset(struct qless *q, double now, struct qless_str
  * findings. Takes time proportional to the whole state. */
 size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless_str finding),
 		   void *arg);
+/* Report each circle of dependencies, whose jobs wait for each other until somebody removes a
+ * dependency or cancels them, as a sentence. A circle is no defect of the state. Returns the number
+ * of circles; of several that share a job, one is enough. Takes time proportional to the number of
+ * jobs and dependencies. */
+size_t qless_find_circles(struct qless *q, void (*report)(void *arg, struct qless_str finding),
+			  void *arg);
 /* Repair everything that has one right answer: lists follow the states of the jobs, dependencies
  * follow the waiting jobs, and counters are counted again. Returns the number of repairs;
  * qless_check() then tells what is left. */

@@ -115,6 +115,13 @@ int decode_consistencycheck(struct request *req, struct operation *op)
 			    request_text(req, 0));
 }
 
+/* Find defects of the state, and jobs that wait for themselves. Only defects can be repaired. */
+static void find_all(const struct request *req, struct findings *f)
+{
+	qless_check(req->engine, add_finding, f);
+	qless_find_circles(req->engine, add_finding, f);
+}
+
 /* ---- at once ---- */
 
 static int resolve(struct request *req, struct operation *op, const struct findings *found)
@@ -126,7 +133,7 @@ static int resolve(struct request *req, struct operation *op, const struct findi
 	if (rc < 0)
 		return rc;
 	findings_init(&left);
-	qless_check(req->engine, add_finding, &left);
+	find_all(req, &left);
 	reply_repairs(req, found, &left);
 	findings_done(&left);
 	return 0;
@@ -138,7 +145,7 @@ static int check_at_once(struct request *req, struct operation *op)
 	int rc;
 
 	findings_init(&found);
-	qless_check(req->engine, add_finding, &found);
+	find_all(req, &found);
 	rc = request_has(req, 0) ? resolve(req, op, &found) : reply_findings(req, &found);
 	findings_done(&found);
 	return rc;
@@ -170,7 +177,7 @@ static void write_findings(const struct request *req, struct buf *output)
 	size_t count, i;
 
 	findings_init(&found);
-	qless_check(req->engine, add_finding, &found);
+	find_all(req, &found);
 	count = findings_count(&found);
 	for (i = 0; i < count && i < FINDINGS_MAX; i++) {
 		buf_append_str(output, findings_at(&found, i));

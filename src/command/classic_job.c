@@ -723,7 +723,7 @@ int decode_depends(struct request *req, struct operation *op)
 
 int classic_depends(struct request *req)
 {
-	return request_operation(req, decode_depends, answer_one);
+	return request_strict_operation(req, decode_depends, strict_depends, answer_one);
 }
 
 int decode_priority(struct request *req, struct operation *op)

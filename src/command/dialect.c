@@ -34,6 +34,9 @@ static const struct dialect_message common[] = {
 	MESSAGE(ANY, CALL_TAGS, NULL,
 		"The jobs of one call have more tags than max-jobs-per-call (%n)"),
 	MESSAGE(ANY, JOBS, NULL, "More jobs in one call than max-jobs-per-call (%n)"),
+	MESSAGE(ANY, CIRCLE_STEPS, NULL,
+		"The search for a circle of dependencies needs more than max-dependency-steps "
+		"(%n)"),
 	MESSAGE(ANY, JOB_BYTES, NULL,
 		"History and tags of the job would be larger than max-job-size (%n bytes)"),
 	MESSAGE(ANY, NOT_UTF8, "klass", "The class is not UTF-8: %d"),
@@ -41,6 +44,7 @@ static const struct dialect_message common[] = {
 	MESSAGE(ANY, NOT_UTF8, "next", "The next queue is not UTF-8: %d"),
 	MESSAGE(ANY, NOT_UTF8, "tags", "A tag is not UTF-8: %d"),
 	MESSAGE(ANY, NOT_UTF8, "queues", "A queue is not UTF-8: %d"),
+	MESSAGE(ANY, CIRCLE, NULL, "Job %j would wait for itself: %d"),
 	MESSAGE(ANY, NOT_UTF8, NULL, "The %a is not UTF-8: %d"),
 	MESSAGE(ANY, HISTORY, NULL, "Log(): The history of job %j is full (%n bytes)"),
 	MESSAGE(ANY, SNAPSHOT, NULL, "The snapshot is invalid: %d"),

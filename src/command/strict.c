@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "command/classic_int.h"
+#include "command/permit.h"
 
 /* The largest delay, priority or count. Doubles up to it have at least three binary digits after
  * the point, so no sum of a time and a delay loses more than a fraction of a second. */
@@ -51,6 +52,22 @@ static int check_whole(struct request *req, const char *argument, double number)
 			    NUMBER_MAX, number);
 }
 
+static int check_circle(struct request *req, const struct qless_str *jids, size_t count,
+			size_t stride, const struct qless_str *depends, size_t depend_count)
+{
+	const struct qless_circle circle = { jids, count, stride, depends, depend_count };
+	const struct qless_error *error;
+	int rc = depend_count > 0 ? qless_check_circle(req->engine, &circle) : 0;
+
+	if (rc == 0 || permit_viewer(req) == NULL)
+		return rc;
+	/* The circle may lead over jobs that a limited user must not see. */
+	error = qless_last_error(req->engine);
+	if (error->reason != QLESS_WHY_CIRCLE)
+		return rc;
+	return request_fail(req, rc, "Job %S would wait for itself", error->jid);
+}
+
 /* ---- operations ---- */
 
 /* Everything that the jobs of a put have in common. A negative delay means now: the client has
@@ -74,8 +91,9 @@ static int check_common(struct request *req, const struct qless_put *put)
 /* Returns whether a put has nothing but names, which most puts have. */
 static inline bool is_plain(const struct qless_put *put)
 {
-	return put->delay == 0 && !(put->has_priority | put->has_retries | put->has_tags) &&
-	       put->queue.len != 0 && put->jid.len != 0 && put->klass.len != 0;
+	return put->delay == 0 && put->depend_count == 0 &&
+	       !(put->has_priority | put->has_retries | put->has_tags) && put->queue.len != 0 &&
+	       put->jid.len != 0 && put->klass.len != 0;
 }
 
 int strict_put(struct request *req, const struct operation *op)
@@ -91,6 +109,8 @@ int strict_put(struct request *req, const struct operation *op)
 		rc = check_name(req, "jid", put->jid);
 	if (rc == 0)
 		rc = check_name(req, "klass", put->klass);
+	if (rc == 0)
+		rc = check_circle(req, &put->jid, 1, 1, put->depends, put->depend_count);
 	return rc;
 }
 
@@ -105,7 +125,23 @@ int strict_put_many(struct request *req, const struct operation *op)
 		if (rc == 0)
 			rc = check_name(req, "klass", jobs.items[i + 1]);
 	}
+	if (rc == 0)
+		rc = check_circle(req, jobs.items, jobs.count / CLASSIC_MULTIPUT_JOB_ARGS,
+				  CLASSIC_MULTIPUT_JOB_ARGS, common->depends, common->depend_count);
 	return rc;
+}
+
+/* Whether the engine will complete the job, as far as the job decides that. */
+static bool is_owned(const struct qless *engine, const struct qless_complete *complete)
+{
+	const struct qless_job *job = qless_get(engine, complete->jid);
+	struct qless_job_info info;
+
+	if (job == NULL)
+		return false;
+	qless_job_read(job, &info);
+	return info.state == QLESS_RUNNING && str_equal(info.worker, complete->worker) &&
+	       str_equal(info.queue, complete->queue);
 }
 
 int strict_complete(struct request *req, const struct operation *op)
@@ -118,6 +154,10 @@ int strict_complete(struct request *req, const struct operation *op)
 	rc = check_name(req, "next", *complete->next);
 	if (rc == 0)
 		rc = check_range(req, "delay", complete->delay, -NUMBER_MAX);
+	/* An error of the job comes before errors of its dependencies. */
+	if (rc == 0 && complete->depend_count > 0 && is_owned(req->engine, complete))
+		rc = check_circle(req, &complete->jid, 1, 1, complete->depends,
+				  complete->depend_count);
 	return rc;
 }
 
@@ -213,6 +253,18 @@ int strict_pop(struct request *req, const struct operation *op)
 int strict_fail(struct request *req, const struct operation *op)
 {
 	return check_name(req, "group", op->fail.group);
+}
+
+int strict_depends(struct request *req, const struct operation *op)
+{
+	const struct operation_names *on = &op->job.names;
+	int rc;
+
+	if (op->kind != OPERATION_DEPENDS_ON)
+		return 0;
+	/* An error of the job comes before errors of its dependencies. */
+	rc = qless_depends_on(req->engine, req->now, op->job.jid, NULL, 0);
+	return rc < 0 ? rc : check_circle(req, &op->job.jid, 1, 1, on->items, on->count);
 }
 
 int strict_priority(struct request *req, const struct operation *op)

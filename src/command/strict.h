@@ -1,6 +1,6 @@
 /*
  * What native commands refuse although the engine, and the forms of the reference, accept it: empty
- * names, numbers that make no sense, and options out of range.
+ * names, numbers that make no sense, options out of range, and circles of dependencies.
  *
  * These checks are about new commands of clients. The log may contain operations that fail them.
  */
@@ -20,6 +20,7 @@ strict_fn strict_pop;
 strict_fn strict_complete;
 strict_fn strict_fail;
 strict_fn strict_retry;
+strict_fn strict_depends;
 strict_fn strict_priority;
 strict_fn strict_unfail;
 strict_fn strict_pause;

@@ -40,6 +40,8 @@ enum job_flag {
 	JOB_GRACE = 1 << 1,	      /* the lock expired and its worker was warned */
 	JOB_FAILURE_CLEARED = 1 << 2, /* it was completed: its failure reads as an empty object */
 	JOB_CHOSEN = 1 << 3,	      /* scratch for calls that take lists of jids */
+	JOB_SEEN_BELOW = 1 << 4,      /* scratch for the search for circles */
+	JOB_SEEN_ABOVE = 1 << 5,      /* scratch for the search for circles */
 };
 
 /* One allocation holds the struct, the upper levels of its node, the jid, and the first data. */

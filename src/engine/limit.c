@@ -34,6 +34,7 @@ void qless_set_limits(struct qless *q, const struct qless_limits *limits)
 		.max_tags = clamp(limits->max_tags, QLESS_MAX_TAGS),
 		.max_job_bytes = clamp(limits->max_job_bytes, QLESS_MAX_JOB_BYTES),
 		.max_dependencies = clamp(limits->max_dependencies, QLESS_MAX_DEPENDENCIES),
+		.max_dependency_steps = clamp(limits->max_dependency_steps, QLESS_MAX_STEPS),
 		.max_jobs = clamp(limits->max_jobs, QLESS_MAX_JOBS),
 		.max_dependents = clamp(limits->max_dependents, QLESS_MAX_DEPENDENTS),
 	};

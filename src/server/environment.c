@@ -227,6 +227,8 @@ void environment_apply_config(struct server *s)
 					     .max_tags = config->max_tags,
 					     .max_job_bytes = config->max_job_bytes,
 					     .max_dependencies = config->max_dependencies,
+					     .max_dependency_steps =
+						     config->max_dependency_steps,
 					     .max_jobs = config->max_jobs_per_call,
 					     .max_dependents = config->max_dependents,
 				     },

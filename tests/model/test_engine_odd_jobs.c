@@ -52,7 +52,7 @@ static void record(void *arg, const struct operation *op)
 
 /* What the server does: strict limits for new commands, and none for what it loads. */
 static const struct databases_limits strict = {
-	.engine = { .is_strict = true, .max_job_bytes = 20000 },
+	.engine = { .is_strict = true, .max_job_bytes = 20000, .max_dependency_steps = 1000 },
 	.max_json_depth = 1000,
 };
 

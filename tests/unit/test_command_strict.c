@@ -17,7 +17,7 @@
 static struct native_fixture f;
 
 static const struct databases_limits strict = {
-	.engine = { .is_strict = true, .max_job_bytes = 100 },
+	.engine = { .is_strict = true, .max_job_bytes = 100, .max_dependency_steps = 1000 },
 	.max_json_depth = JSON_DEPTH_MAX,
 };
 
@@ -446,6 +446,123 @@ static void a_put_with_many_tags_is_refused(void)
 	buf_done(&tags);
 }
 
+/* ---- circles ---- */
+
+static void native_jobs_cannot_wait_for_themselves(void)
+{
+	ASSERT_REFUSED("-BADARG Job j would wait for itself: j -> j (expected: PUT ",
+		       PUT("q", "j", "k"), "depends", "[\"j\"]");
+	ASSERT_REFUSED("-BADARG Job j would wait for itself: j -> j", "multiput", "w", "q", "0",
+		       "depends", "[\"j\"]", "jobs", "i", "k", "{}", "j", "k", "{}");
+	NATIVE(&f, PUT("q", "a", "k"));
+	NATIVE(&f, PUT("q", "j", "k"), "depends", "[\"a\"]");
+	ASSERT_REFUSED("-BADARG Job j would wait for itself: j -> j", "depends", "j", "on", "j");
+	NATIVE(&f, "pop", "q", "w", "1");
+	ASSERT_REFUSED("-BADARG Job a would wait for itself: a -> a", "complete", "a", "w", "q",
+		       "{}", "next", "q", "depends", "[\"a\"]");
+}
+
+static void a_circle_over_several_jobs_is_named(void)
+{
+	NATIVE(&f, PUT("q", "a", "k"));
+	NATIVE(&f, PUT("q", "b", "k"), "depends", "[\"a\"]");
+	NATIVE(&f, PUT("q", "c", "k"), "depends", "[\"b\"]");
+	NATIVE(&f, PUT("q", "d", "k"), "depends", "[\"c\"]");
+	ASSERT_REFUSED("-BADARG Job a would wait for itself: a -> d -> c -> b -> a",
+		       PUT("q", "a", "k"), "depends", "[\"x\",\"d\"]");
+	ASSERT_REFUSED("-BADARG Job a would wait for itself: a -> b -> a", "requeue", "w", "q", "a",
+		       "k", "{}", "0", "depends", "[\"b\"]");
+	ASSERT_REFUSED("-BADARG Job b would wait for itself: b -> d -> c -> b", "depends", "b",
+		       "on", "d");
+	ASSERT_REFUSED("-BADARG Job a would wait for itself: a -> c -> b -> a", "multiput", "w",
+		       "q", "0", "depends", "[\"c\"]", "jobs", "new", "k", "{}", "a", "k", "{}");
+	NATIVE(&f, "pop", "q", "w", "1");
+	ASSERT_REFUSED("-BADARG Job a would wait for itself: a -> d -> c -> b -> a", "complete",
+		       "a", "w", "q", "{}", "next", "q", "depends", "[\"d\"]");
+	/* Other ways to depend on them make no circle. */
+	ASSERT_NATIVE("$1\r\ne\r\n", &f, PUT("q", "e", "k"), "depends", "[\"a\",\"d\",\"c\"]");
+	ASSERT_NATIVE(":1\r\n", &f, "depends", "d", "on", "a", "b");
+}
+
+static void a_long_circle_is_named_in_part(void)
+{
+	char jid[20], on[40];
+
+	NATIVE(&f, PUT("q", "j0", "k"));
+	for (int i = 1; i < 30; i++) {
+		snprintf(jid, sizeof jid, "j%d", i);
+		snprintf(on, sizeof on, "[\"j%d\"]", i - 1);
+		NATIVE(&f, PUT("q", jid, "k"), "depends", on);
+	}
+	ASSERT_REFUSED(
+		"-BADARG Job j0 would wait for itself: j0 -> j29 -> j28 -> j27 -> j26 -> j25 -> "
+		"j24 -> j23 -> j22 -> j21 -> (20 more) -> j0 (expected",
+		PUT("q", "j0", "k"), "depends", "[\"j29\"]");
+}
+
+/* Two layers of a hundred jobs: each job of the second depends on all of the first. */
+static void a_search_for_a_circle_is_bounded(void)
+{
+	struct databases_limits limits = strict;
+	struct buf first = BUF_INIT(BUF_NO_MAX), second = BUF_INIT(BUF_NO_MAX);
+	char jid[20];
+
+	begin_old();
+	NATIVE(&f, PUT("q", "root", "k"));
+	NATIVE(&f, PUT("q", "top", "k"));
+	for (int i = 0; i < 100; i++) {
+		snprintf(jid, sizeof jid, "a%d", i);
+		NATIVE(&f, PUT("q", jid, "k"), "depends", "[\"root\"]");
+		snprintf(jid, sizeof jid, "b%d", i);
+		NATIVE(&f, PUT("q", jid, "k"), "depends", "[\"top\"]");
+		buf_printf(&first, "%s\"a%d\"", i > 0 ? "," : "[", i);
+		buf_printf(&second, "%s\"b%d\"", i > 0 ? "," : "[", i);
+	}
+	buf_append_char(&first, ']');
+	buf_append_char(&second, ']');
+	NATIVE(&f, PUT("q", "last", "k"), "depends", buf_cstr(&first));
+	NATIVE(&f, PUT("q", "other", "k"), "depends", buf_cstr(&second));
+	end_old();
+	ASSERT_NATIVE("$3\r\ntop\r\n", &f, PUT("q", "top", "k"), "depends", "[\"last\"]");
+	NATIVE(&f, PUT("q", "top", "k"));
+	NATIVE(&f, "depends", "top", "off", "all");
+	limits.engine.max_dependency_steps = 100;
+	databases_set_limits(f.call.env.databases, &limits);
+	ASSERT_REFUSED("-LIMIT The search for a circle of dependencies needs more than "
+		       "max-dependency-steps (100)",
+		       PUT("q", "top", "k"), "depends", "[\"last\"]");
+	/* Nothing is searched for a new job, or for a dependency that waits for nothing. */
+	ASSERT_NATIVE("$3\r\nnew\r\n", &f, PUT("q", "new", "k"), "depends", "[\"last\",\"other\"]");
+	ASSERT_NATIVE("$3\r\ntop\r\n", &f, PUT("q", "top", "k"), "depends", "[\"root\"]");
+	buf_done(&first);
+	buf_done(&second);
+}
+
+static void circles_of_the_reference_are_reported(void)
+{
+	const char *reply;
+
+	ASSERT_NATIVE("$1\r\nj\r\n", &f, QLESS_PUT("q", "j", "k"), "depends", "[\"j\"]");
+	ASSERT_NATIVE("*1\r\n$36\r\njob \"j\" waits for itself: \"j\" -> \"j\"\r\n", &f,
+		      "consistencycheck");
+	ASSERT_NATIVE("*1\r\n$42\r\nleft: job \"j\" waits for itself: \"j\" -> \"j\"\r\n", &f,
+		      "consistencycheck", "resolve");
+	/* It makes nothing else fail, and can be undone. */
+	ASSERT_JSON("pop", "q", "w", "5");
+	ASSERT_JSON("queues");
+	ASSERT_NATIVE(":1\r\n", &f, "depends", "j", "off", "j");
+	ASSERT_NATIVE("*0\r\n", &f, "consistencycheck");
+	NATIVE(&f, PUT("q", "a", "k"));
+	NATIVE(&f, PUT("q", "b", "k"), "depends", "[\"a\"]");
+	NATIVE(&f, QLESS_PUT("q", "a", "k"), "depends", "[\"b\"]");
+	NATIVE(&f, PUT("q", "c", "k"), "depends", "[\"b\"]");
+	reply = NATIVE(&f, "consistencycheck");
+	TEST_ASSERT_EQUAL_STRING_LEN("*1\r\n", reply, 4);
+	TEST_ASSERT_TRUE(strstr(reply, "\"a\" -> \"b\" -> \"a\"") != NULL ||
+			 strstr(reply, "\"b\" -> \"a\" -> \"b\"") != NULL);
+	ASSERT_BEGINS("*3\r\n", &f, "cancel", "a", "b", "c");
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -469,5 +586,10 @@ int main(int argc, char **argv)
 	RUN(an_entry_that_makes_room_for_itself_is_accepted);
 	RUN(tags_count_towards_the_size_of_a_job);
 	RUN(a_put_with_many_tags_is_refused);
+	RUN(native_jobs_cannot_wait_for_themselves);
+	RUN(a_circle_over_several_jobs_is_named);
+	RUN(a_long_circle_is_named_in_part);
+	RUN(a_search_for_a_circle_is_bounded);
+	RUN(circles_of_the_reference_are_reported);
 	return UNIT_RESULT();
 }
