@@ -111,12 +111,15 @@ static void tell_begin(struct server *s)
 
 static void tell_end(struct server *s)
 {
-	/* note_state() in recording.c tells of a log that has failed. */
-	if (s->persist->log->state == COMMIT_LOG_HEALTHY)
-		notify_status(&s->notify, SERVER_STATUS_READY);
-	if (s->sync_watch.is_logged)
-		log_notice("the log is synced again");
+	bool is_logged = s->sync_watch.is_logged;
+
 	s->sync_watch.is_logged = false;
+	/* note_state() in recording.c tells of a log that has failed. */
+	if (s->persist->log->state != COMMIT_LOG_HEALTHY)
+		return;
+	notify_status(&s->notify, SERVER_STATUS_READY);
+	if (is_logged)
+		log_notice("nothing waits for the disk any more");
 }
 
 /*
