@@ -189,9 +189,11 @@ int request_advance(struct request *req, enum qless_advance_kind kind, struct ql
 /* The buffer for JSON, emptied. */
 struct buf *request_json_buf(struct request *req);
 
+/* classic_multiget.c */
+int classic_multiget(struct request *req);
+
 /* classic_job.c */
 int classic_get(struct request *req);
-int classic_multiget(struct request *req);
 int classic_put(struct request *req);
 int classic_requeue(struct request *req);
 int classic_pop(struct request *req);

@@ -19,6 +19,8 @@
 /* A pop hands out jobs until their bytes are this part of the room of the reply. JSON writes a byte
  * in at most six, as in \u007f. */
 #define POP_ROOM 8
+/* Bytes of jobs that a pop hands out at most, so that it does not hold up other clients. */
+#define POP_BYTES_MAX ((size_t)4 * 1024 * 1024)
 
 struct job_reply {
 	struct request *req;
@@ -88,27 +90,6 @@ int classic_get(struct request *req)
 		return answer_null(req);
 	json_append_job(request_json_buf(req), job, req->style);
 	return answer_json(req);
-}
-
-int classic_multiget(struct request *req)
-{
-	const struct user *viewer = permit_viewer(req);
-	struct job_reply reply;
-	size_t i;
-	int rc = request_check_jobs(req, req->nargs);
-
-	if (rc < 0)
-		return rc;
-	begin_jobs(&reply, req);
-	for (i = 0; i < req->nargs; i++) {
-		const struct qless_job *job = qless_get(req->engine, req->args[i]);
-
-		if (job == NULL || !permit_shows_job(viewer, req->engine, job))
-			continue;
-		if (!add_job(&reply, job))
-			break;
-	}
-	return end_jobs(&reply);
 }
 
 /* ---- put ---- */
@@ -329,28 +310,41 @@ int decode_pop(struct request *req, struct operation *op)
 	return rc;
 }
 
+/* Halves the number of jobs until they fit into `room` bytes, together with what is due. */
+static int64_t largest_fit(const struct request *req, const struct operation *op, int64_t count,
+			   size_t room)
+{
+	while (count > 1 && qless_count_poppable(req->engine, req->now, op->pop.queue, count, room,
+						 true) < count)
+		count /= 2;
+	return count;
+}
+
 /*
  * A worker whose reply was cut would hold jobs that it does not know. So a pop hands out only as
- * many jobs as fit into a reply. What is due moves first, because it could change which jobs come
- * next.
+ * many jobs as fit into a reply and take little time. What is due moves first, because it could
+ * change which jobs come next.
  */
 static int limit_pop(struct request *req, struct operation *op)
 {
 	int64_t asked = op->pop.count;
 	size_t room = reply_room(req->reply) / POP_ROOM;
-	int64_t fit;
+	int64_t due, fit;
 	int rc;
 
 	if (req->reply->is_full)
 		return request_fail(req, QLESS_ELIMIT, REQUEST_NOT_RUN);
 	if (asked <= 1)
 		return 0;
-	fit = qless_count_poppable(req->engine, req->now, op->pop.queue, asked, room, true);
-	if (fit >= asked)
+	if (room > POP_BYTES_MAX)
+		room = POP_BYTES_MAX;
+	due = largest_fit(req, op, asked, room);
+	if (due == asked)
 		return 0;
-	rc = request_advance(req, QLESS_ADVANCE_POP, op->pop.queue, asked);
-	op->pop.count =
-		qless_count_poppable(req->engine, req->now, op->pop.queue, asked, room, false);
+	rc = request_advance(req, QLESS_ADVANCE_POP, op->pop.queue, due);
+	fit = qless_count_poppable(req->engine, req->now, op->pop.queue, asked, room, false);
+	/* The pop itself moves what is still due. */
+	op->pop.count = largest_fit(req, op, fit, 2 * room);
 	return rc;
 }
 

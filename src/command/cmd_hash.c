@@ -3,7 +3,16 @@
  * one reply, so HSCAN returns all of them at once.
  */
 #include "command/handlers.h"
+
+#include <stdlib.h>
+
 #include "command/key.h"
+#include "command/work.h"
+#include "util/container.h"
+#include "util/mem.h"
+
+/* Bytes of the values that HMGET writes at once. */
+#define HMGET_AT_ONCE_BYTES ((size_t)256 * 1024)
 
 /* A search for one field. */
 struct lookup {
@@ -62,20 +71,79 @@ void cmd_hstrlen(struct request *req)
 	reply_integer(req->reply, (int64_t)lookup.len);
 }
 
-void cmd_hmget(struct request *req)
+/* Whether the values of the fields, of which each may be given many times, make a long reply. */
+static bool is_long(const struct request *req, const struct keyspace_key *key)
 {
+	size_t bytes = 0;
+
+	for (size_t i = 1; i < req->nargs && bytes <= HMGET_AT_ONCE_BYTES; i++) {
+		struct lookup lookup = { 0 };
+
+		keyspace_find_field(key, req->args[i], found, &lookup);
+		bytes += lookup.len;
+	}
+	return bytes > HMGET_AT_ONCE_BYTES;
+}
+
+static void write_fields(struct request *req, size_t *next, size_t max_bytes)
+{
+	size_t before = req->reply->out->len;
 	struct keyspace_key key;
 	bool exists;
 
 	if (!key_open_any(req, KEYSPACE_HASH, &key, &exists))
 		return;
-	reply_array(req->reply, req->nargs - 1);
-	for (size_t i = 1; i < req->nargs && reply_is_wanted(req->reply); i++) {
+	while (*next < req->nargs && req->reply->out->len - before < max_bytes &&
+	       reply_is_wanted(req->reply)) {
 		if (exists)
-			write_field(req, &key, req->args[i]);
+			write_field(req, &key, req->args[*next]);
 		else
 			reply_null(req->reply);
+		++*next;
 	}
+}
+
+/* HMGET over several turns. */
+struct hmget {
+	struct work work;
+	size_t next; /* the argument to go on with; 0 before the reply has begun */
+};
+
+static bool go_on(struct work *work, struct request *req)
+{
+	struct hmget *h = container_of(work, struct hmget, work);
+
+	if (h->next == 0) {
+		reply_array(req->reply, req->nargs - 1);
+		h->next = 1;
+	}
+	write_fields(req, &h->next, WORK_PART_BYTES);
+	return h->next < req->nargs && reply_is_wanted(req->reply);
+}
+
+static void free_hmget(struct work *work)
+{
+	free(container_of(work, struct hmget, work));
+}
+
+void cmd_hmget(struct request *req)
+{
+	static const struct work_ops ops = { .go_on = go_on, .free = free_hmget };
+	struct keyspace_key key;
+	struct hmget *h;
+	size_t next = 1;
+	bool exists;
+
+	if (!key_open_any(req, KEYSPACE_HASH, &key, &exists))
+		return;
+	if (exists && req->nargs > 2 && is_long(req, &key)) {
+		h = mem_zalloc(sizeof *h);
+		h->work.ops = &ops;
+		work_begin(req, &h->work);
+		return;
+	}
+	reply_array(req->reply, req->nargs - 1);
+	write_fields(req, &next, SIZE_MAX);
 }
 
 /* Which parts of the fields a reply shows. */

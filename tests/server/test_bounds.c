@@ -462,9 +462,24 @@ static const struct row on_long_texts[] = {
 	{ "GET =8388000(|x|)", WORKER_US, NULL, NULL },
 };
 
+/* Many of them at once. */
+static const struct row on_many_long_texts[] = {
+	{ "MULTIGET *60(long#)", WORKER_US, NULL, NULL },
+	{ "MULTIGET *100(long1)", WORKER_US, NULL, NULL },
+	{ "HMGET ql:j:long1 *100(data)", WORKER_US, NULL, NULL },
+	{ "PEEK long 60", WORKER_US, NULL, NULL },
+	{ "POP long w 60", WORKER_US, NULL, NULL },
+	{ "CANCEL *60(long#)", WORKER_US, NULL, NULL },
+	{ "POP longs w 60", WORKER_US,
+	  "UNRECUR r3;QLESS recur 1600000000 longs r3 k =2097150(\"|x|\") interval 3600 0", NULL },
+	{ "UNRECUR r3", WORKER_US, NULL, NULL },
+};
+
 static void long_texts(void)
 {
 	CHECK(on_long_texts);
+	run_each(60, "PUT w long long# k =2097150(\"|x|\") 0");
+	CHECK(on_many_long_texts);
 }
 
 static void lists(void)
