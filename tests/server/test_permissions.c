@@ -10,6 +10,7 @@
 #include "tempdir.h"
 #include "textfile.h"
 #include "unit.h"
+#include "util/buf.h"
 
 #define NO_KEY	   "-NOPERM No permissions to access a key\r\n"
 #define NO_CHANNEL "-NOPERM No permissions to access a channel\r\n"
@@ -143,6 +144,34 @@ static void a_transaction_is_checked_when_it_is_queued_and_when_it_runs(void)
 }
 
 /* ---- what the server tells ---- */
+
+/* Puts 400 jobs with the tag `many` into each queue, in turns. */
+static void put_many(void)
+{
+	struct buf batch = BUF_INIT(BUF_NO_MAX);
+
+	for (int i = 0; i < 800; i++)
+		buf_printf(&batch, "PUT w %s n%03d k {} 0 tags '[\"many\"]'\r\n",
+			   i % 2 == 0 ? "mail" : "bank", i);
+	peer_send(p, buf_data(&batch), batch.len);
+	peer_skip_replies(p, 800);
+	buf_done(&batch);
+}
+
+/* The reply is made over several turns. */
+static void a_long_listing_shows_only_the_jobs_of_the_user(void)
+{
+	start();
+	put_many();
+	ASK(mail, "TAG get many 0 2", "$36\r\n{\"jobs\":[\"n000\",\"n002\"],\"total\":400}\r\n");
+	ASK(mail, "TAG get many 399 5", "$29\r\n{\"jobs\":[\"n798\"],\"total\":400}\r\n");
+	ASK(mail, "TAG get many -1 1", "$29\r\n{\"jobs\":[\"n798\"],\"total\":400}\r\n");
+	ASK_HAS(p, "TAG get many 0 1", "\"total\":800}");
+	ASK(mail, "TAG top", "$8\r\n[\"many\"]\r\n");
+	ASK_LACKS(mail, "KEYS ql:j:*", "ql:j:n001\r\n");
+	ASK_HAS(mail, "KEYS ql:j:*", "*800\r\n");
+	ASK_LACKS(mail, "QUEUES", "bank");
+}
 
 static void info_names_only_the_queues_of_the_user(void)
 {
@@ -312,6 +341,7 @@ int main(int argc, char **argv)
 	RUN(patterns_of_keys_alone_give_no_channels);
 	RUN(subscriptions_end_when_the_user_loses_the_channel);
 	RUN(a_transaction_is_checked_when_it_is_queued_and_when_it_runs);
+	RUN(a_long_listing_shows_only_the_jobs_of_the_user);
 	RUN(info_names_only_the_queues_of_the_user);
 	RUN(monitor_and_slowlog_are_for_users_of_all_queues);
 	RUN(acl_log_tells_what_was_refused);
