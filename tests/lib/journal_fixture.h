@@ -232,6 +232,41 @@ static inline bool fixture_step(struct fixture *f, struct random_calls *calls)
 	return qless_changes(engines_get(&f->engines, db)) != changes;
 }
 
+/* ---- steps of a test ---- */
+
+/* Start, which must succeed. */
+static inline void fixture_must_start(struct fixture *f)
+{
+	int rc = fixture_start(f);
+
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, rc, buf_cstr(&f->error));
+}
+
+/* Close the log, which must succeed. */
+static inline void fixture_finish(struct fixture *f)
+{
+	journal_close(f->journal, &f->error);
+	f->journal = NULL;
+	TEST_ASSERT_EQUAL_STRING("", buf_cstr(&f->error));
+}
+
+static inline void fixture_restart(struct fixture *f)
+{
+	fixture_finish(f);
+	fixture_forget(f);
+	fixture_must_start(f);
+}
+
+/* Make `count` recorded changes, each in a turn of its own. */
+static inline void fixture_make_changes(struct fixture *f, struct random_calls *calls, int count)
+{
+	while (count > 0) {
+		count -= fixture_step(f, calls);
+		fixture_flush(f);
+	}
+	fixture_flush(f);
+}
+
 /* The process dies: its open files and memory are lost without another call. */
 static inline void fixture_kill(struct fixture *f, enum disk_crash how, unsigned long long *rng)
 {

@@ -18,37 +18,6 @@ void tearDown(void)
 	fixture_done(&f);
 }
 
-static void start(void)
-{
-	int rc = fixture_start(&f);
-
-	TEST_ASSERT_EQUAL_INT_MESSAGE(0, rc, buf_cstr(&f.error));
-}
-
-static void finish(void)
-{
-	journal_close(f.journal, &f.error);
-	f.journal = NULL;
-	TEST_ASSERT_EQUAL_STRING("", buf_cstr(&f.error));
-}
-
-static void restart(void)
-{
-	finish();
-	fixture_forget(&f);
-	start();
-}
-
-/* Make `count` recorded changes, each in a turn of its own. */
-static void make_changes(struct random_calls *calls, int count)
-{
-	while (count > 0) {
-		count -= fixture_step(&f, calls);
-		fixture_flush(&f);
-	}
-	fixture_flush(&f);
-}
-
 /* ---- stray files ---- */
 
 /* Live with two segments, and go back to the manifest from before the second one. */
@@ -58,12 +27,12 @@ static void go_back_to_an_old_manifest(struct random_calls *calls)
 	unsigned segments = 0;
 
 	f.options.segment_bytes = 2000;
-	start();
+	fixture_must_start(&f);
 	buf_append_str(&old, buf_str(disk_file(&f.disk, "manifest")));
 	while (disk_file(&f.disk, "log-00000002") == NULL)
-		make_changes(calls, 1);
-	make_changes(calls, 5);
-	finish();
+		fixture_make_changes(&f, calls, 1);
+	fixture_make_changes(&f, calls, 5);
+	fixture_finish(&f);
 	fixture_forget(&f);
 	manifest = disk_file(&f.disk, "manifest");
 	buf_clear(manifest);
@@ -104,12 +73,12 @@ static void a_snapshot_that_an_old_manifest_does_not_name_is_set_aside(void)
 
 	random_calls_init(&calls, 42);
 	f.options.keep_bases = 1;
-	start();
-	make_changes(&calls, 50);
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 50);
 	buf_append_str(&old, buf_str(disk_file(&f.disk, "manifest")));
 	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
 	journal_wait(f.journal);
-	finish();
+	fixture_finish(&f);
 	fixture_forget(&f);
 	/* The old log has lost its end, so the snapshot is newer. */
 	manifest = disk_file(&f.disk, "manifest");
@@ -117,7 +86,7 @@ static void a_snapshot_that_an_old_manifest_does_not_name_is_set_aside(void)
 	buf_append_str(manifest, buf_str(&old));
 	buf_truncate(disk_file(&f.disk, "log-00000001"), 1000);
 	buf_append_str(&base, buf_str(disk_file(&f.disk, "base-00000003")));
-	start();
+	fixture_must_start(&f);
 	TEST_ASSERT_EQUAL_STRING("base-00000003.orphan\n", buf_cstr(&f.recovery.orphans));
 	TEST_ASSERT_NULL(disk_file(&f.disk, "base-00000003"));
 	TEST_ASSERT_EQUAL_size_t(base.len, disk_file(&f.disk, "base-00000003.orphan")->len);
@@ -125,7 +94,7 @@ static void a_snapshot_that_an_old_manifest_does_not_name_is_set_aside(void)
 	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
 	journal_wait(f.journal);
 	TEST_ASSERT_NULL(disk_file(&f.disk, "base-00000003"));
-	restart();
+	fixture_restart(&f);
 	TEST_ASSERT_EQUAL_size_t(0, f.recovery.orphans.len);
 	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "base-00000003.orphan"));
 	buf_done(&base);
@@ -136,8 +105,8 @@ static void a_file_that_cannot_be_read_is_set_aside(void)
 {
 	struct buf *log;
 
-	start();
-	finish();
+	fixture_must_start(&f);
+	fixture_finish(&f);
 	fixture_forget(&f);
 	log = &f.disk.files[disk_add_name(f.disk.names, "log-00000007", disk_new_file(&f.disk))
 				    ->file]
@@ -148,7 +117,7 @@ static void a_file_that_cannot_be_read_is_set_aside(void)
 	buf_append_str(disk_file(&f.disk, "log-00000008"),
 		       buf_str(disk_file(&f.disk, "log-00000001")));
 	disk_add_name(f.disk.names, "log-00000007.orphan", disk_new_file(&f.disk));
-	start();
+	fixture_must_start(&f);
 	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&f.recovery.orphans), "log-00000007.orphan-2\n"));
 	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&f.recovery.orphans), "log-00000008.orphan\n"));
 	TEST_ASSERT_EQUAL_size_t(18, disk_file(&f.disk, "log-00000007.orphan-2")->len);
@@ -160,15 +129,15 @@ static void stray_files_without_newer_records_are_removed(void)
 	static const char zeros[4096];
 
 	random_calls_init(&calls, 43);
-	start();
-	make_changes(&calls, 30);
-	finish();
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 30);
+	fixture_finish(&f);
 	fixture_forget(&f);
 	/* A segment that was never synced, and a snapshot of which only the name is there. */
 	disk_add_name(f.disk.names, "log-00000002", disk_new_file(&f.disk));
 	buf_append(disk_file(&f.disk, "log-00000002"), zeros, sizeof zeros);
 	disk_add_name(f.disk.names, "base-00000003", disk_new_file(&f.disk));
-	start();
+	fixture_must_start(&f);
 	TEST_ASSERT_EQUAL_size_t(0, f.recovery.orphans.len);
 	TEST_ASSERT_NULL(disk_file(&f.disk, "log-00000002"));
 	TEST_ASSERT_NULL(disk_file(&f.disk, "base-00000003"));
@@ -190,7 +159,7 @@ static char *salvage(void)
 	buf_done(&kept);
 	buf_done(&unreadable);
 	fixture_forget(&f);
-	start();
+	fixture_must_start(&f);
 	return fixture_dump(&f);
 }
 
@@ -203,19 +172,19 @@ static char *live_long(unsigned long long seed, unsigned keep_bases)
 	random_calls_init(&calls, seed);
 	f.options.segment_bytes = 1500;
 	f.options.keep_bases = keep_bases;
-	start();
+	fixture_must_start(&f);
 	for (int i = 0; i < 4; i++) {
-		make_changes(&calls, 40);
+		fixture_make_changes(&f, &calls, 40);
 		if (i > 0) {
 			TEST_ASSERT_TRUE(journal_rewrite(f.journal));
 			journal_wait(f.journal);
 		}
 		if (i % 2 == 0)
-			restart();
+			fixture_restart(&f);
 	}
-	make_changes(&calls, 60);
+	fixture_make_changes(&f, &calls, 60);
 	dump = fixture_dump(&f);
-	finish();
+	fixture_finish(&f);
 	fixture_forget(&f);
 	return dump;
 }
@@ -250,7 +219,7 @@ static void a_manifest_is_made_again_after_any_bit_was_flipped(void)
 			buf_clear(&f.error);
 			check_salvage(wanted, &old);
 			TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "manifest.cut-0"));
-			finish();
+			fixture_finish(&f);
 			fixture_forget(&f);
 			disk_done(&f.disk);
 			f.disk = before.disk;
@@ -295,9 +264,9 @@ static void a_kept_snapshot_replaces_a_damaged_one(void)
 	uint64_t base;
 	char name[32];
 
-	start();
+	fixture_must_start(&f);
 	base = f.recovery.manifest.base;
-	finish();
+	fixture_finish(&f);
 	fixture_forget(&f);
 	snprintf(name, sizeof name, "base-%08llu", (unsigned long long)base);
 	buf_data(disk_file(&f.disk, name))[200] ^= 1;
@@ -317,9 +286,9 @@ static void a_missing_segment_is_not_passed_over(void)
 
 	random_calls_init(&calls, 55);
 	f.options.segment_bytes = 1500;
-	start();
-	make_changes(&calls, 100);
-	finish();
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 100);
+	fixture_finish(&f);
 	fixture_forget(&f);
 	disk_find(f.disk.names, "manifest")->file = -1;
 	disk_find(f.disk.names, "log-00000002")->file = -1;

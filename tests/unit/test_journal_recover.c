@@ -16,37 +16,6 @@ void tearDown(void)
 	fixture_done(&f);
 }
 
-static void start(void)
-{
-	int rc = fixture_start(&f);
-
-	TEST_ASSERT_EQUAL_INT_MESSAGE(0, rc, buf_cstr(&f.error));
-}
-
-static void finish(void)
-{
-	journal_close(f.journal, &f.error);
-	f.journal = NULL;
-	TEST_ASSERT_EQUAL_STRING("", buf_cstr(&f.error));
-}
-
-static void restart(void)
-{
-	finish();
-	fixture_forget(&f);
-	start();
-}
-
-/* Make `count` recorded changes, each in a turn of its own. */
-static void make_changes(struct random_calls *calls, int count)
-{
-	while (count > 0) {
-		count -= fixture_step(&f, calls);
-		fixture_flush(&f);
-	}
-	fixture_flush(&f);
-}
-
 /* Make `count` recorded changes in one turn. */
 static void make_changes_at_once(struct random_calls *calls, int count)
 {
@@ -66,18 +35,18 @@ static void check_dump(char *dump)
 
 static void an_empty_directory_gets_a_log(void)
 {
-	start();
+	fixture_must_start(&f);
 	TEST_ASSERT_EQUAL_UINT64(0, journal_log(f.journal)->last);
 	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "manifest"));
 	TEST_ASSERT_EQUAL_size_t(RECORD_FILE_HEADER_BYTES, disk_file(&f.disk, "log-00000001")->len);
-	restart();
+	fixture_restart(&f);
 }
 
 static void a_second_process_is_locked_out(void)
 {
 	struct journal *other;
 
-	start();
+	fixture_must_start(&f);
 	other = journal_open(&f.options, &f.error);
 	TEST_ASSERT_NULL(other);
 	TEST_ASSERT_EQUAL_STRING("another process uses the directory data", buf_cstr(&f.error));
@@ -86,15 +55,15 @@ static void a_second_process_is_locked_out(void)
 
 static void removing_the_lock_file_does_not_let_a_second_process_in(void)
 {
-	start();
+	fixture_must_start(&f);
 	disk_find(f.disk.names, MANIFEST_LOCK)->file = -1;
 	TEST_ASSERT_NULL(journal_open(&f.options, &f.error));
 	TEST_ASSERT_EQUAL_STRING("another process uses the directory data", buf_cstr(&f.error));
 	buf_clear(&f.error);
 	/* The second process, which was refused, holds no lock. */
-	finish();
+	fixture_finish(&f);
 	fixture_forget(&f);
-	start();
+	fixture_must_start(&f);
 }
 
 static void recorded_changes_are_there_after_a_restart(void)
@@ -103,11 +72,11 @@ static void recorded_changes_are_there_after_a_restart(void)
 	char *before, *after;
 
 	random_calls_init(&calls, 11);
-	start();
+	fixture_must_start(&f);
 	for (int round = 0; round < 5; round++) {
-		make_changes(&calls, 300);
+		fixture_make_changes(&f, &calls, 300);
 		before = fixture_dump(&f);
-		restart();
+		fixture_restart(&f);
 		after = fixture_dump(&f);
 		TEST_ASSERT_EQUAL_STRING(before, after);
 		TEST_ASSERT_EQUAL_UINT64(0, f.recovery.cut_bytes);
@@ -124,20 +93,20 @@ static void live_through(unsigned long long seed)
 
 	random_calls_init(&calls, seed);
 	f.options.segment_bytes = 1000 + random_pick(&calls, 4000);
-	start();
+	fixture_must_start(&f);
 	for (int round = 0; round < 30; round++) {
-		make_changes(&calls, 20 + (int)random_pick(&calls, 60));
+		fixture_make_changes(&f, &calls, 20 + (int)random_pick(&calls, 60));
 		if (random_pick(&calls, 3) == 0) {
 			journal_rewrite(f.journal);
-			make_changes(&calls, (int)random_pick(&calls, 10));
+			fixture_make_changes(&f, &calls, (int)random_pick(&calls, 10));
 		}
 		before = fixture_dump(&f);
 		if (random_pick(&calls, 3) == 0)
 			fixture_kill(&f, DISK_KEEP_ALL, &rng);
 		else
-			finish();
+			fixture_finish(&f);
 		fixture_forget(&f);
-		start();
+		fixture_must_start(&f);
 		after = fixture_dump(&f);
 		TEST_ASSERT_EQUAL_STRING(before, after);
 		free(before);
@@ -183,15 +152,15 @@ static void rebuild_in_vain(struct random_calls *calls, const char *error)
 	/* The incomplete snapshot is gone. */
 	TEST_ASSERT_NULL(disk_file(&f.disk, "base-00000003"));
 	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "base-00000004"));
-	make_changes(calls, 50);
-	restart();
+	fixture_make_changes(&f, calls, 50);
+	fixture_restart(&f);
 	/* The next one is made from the files again. */
 	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
 	journal_wait(f.journal);
 	journal_get_info(f.journal, &info);
 	TEST_ASSERT_EQUAL_UINT64(1, info.rebuilds);
 	TEST_ASSERT_TRUE(info.last_is_rebuilt);
-	restart();
+	fixture_restart(&f);
 }
 
 static void a_log_that_cannot_be_read_is_rewritten_from_memory(void)
@@ -200,8 +169,8 @@ static void a_log_that_cannot_be_read_is_rewritten_from_memory(void)
 
 	random_calls_init(&calls, 14);
 	fixture_rebuild(&f);
-	start();
-	make_changes(&calls, 200);
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 200);
 	disk_fail(&f.disk, DISK_READ, 2, -EIO);
 	rebuild_in_vain(&calls, "Input/output error");
 }
@@ -213,8 +182,8 @@ static void a_damaged_log_is_rewritten_from_memory(void)
 
 	random_calls_init(&calls, 15);
 	fixture_rebuild(&f);
-	start();
-	make_changes(&calls, 200);
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 200);
 	log = disk_file(&f.disk, "log-00000001");
 	buf_data(log)[RECORD_FILE_HEADER_BYTES + 200] ^= 1;
 	rebuild_in_vain(&calls, "log-00000001 is damaged at offset");
@@ -228,9 +197,9 @@ static void a_small_state_is_rewritten_from_memory(void)
 	random_calls_init(&calls, 16);
 	fixture_rebuild(&f);
 	f.options.fork_max_bytes = 2;
-	start();
+	fixture_must_start(&f);
 	for (int i = 0; i < 2; i++) {
-		make_changes(&calls, 50);
+		fixture_make_changes(&f, &calls, 50);
 		TEST_ASSERT_TRUE(journal_rewrite(f.journal));
 		journal_wait(f.journal);
 		journal_get_info(f.journal, &info);
@@ -238,7 +207,7 @@ static void a_small_state_is_rewritten_from_memory(void)
 		TEST_ASSERT_EQUAL_UINT64((unsigned)i, info.rebuilds);
 		journal_set_fork_max(f.journal, 0);
 	}
-	restart();
+	fixture_restart(&f);
 }
 
 static void add_extra(void *arg, struct buf *out)
@@ -258,13 +227,13 @@ static void the_snapshot_has_the_extra_operations_of_the_owner(void)
 	random_calls_init(&calls, 17);
 	fixture_rebuild(&f);
 	f.options.save_extra = add_extra;
-	start();
-	make_changes(&calls, 50);
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 50);
 	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
 	journal_wait(f.journal);
-	finish();
+	fixture_finish(&f);
 	fixture_forget(&f);
-	start();
+	fixture_must_start(&f);
 	dump = fixture_dump(&f);
 	TEST_ASSERT_NOT_NULL(strstr(dump, "by-hand"));
 	free(dump);
@@ -278,8 +247,8 @@ static void a_rewrite_removes_old_files(void)
 
 	random_calls_init(&calls, 13);
 	f.options.segment_bytes = 2000;
-	start();
-	make_changes(&calls, 300);
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 300);
 	TEST_ASSERT_TRUE(journal_rewrite(f.journal));
 	TEST_ASSERT_FALSE(journal_rewrite(f.journal));
 	journal_wait(f.journal);
@@ -311,7 +280,7 @@ static void make_steps(struct random_calls *calls, enum journal_sync sync)
 
 	f.options.sync = sync;
 	f.options.segment_bytes = 64 * 1024;
-	start();
+	fixture_must_start(&f);
 	steps[0] = (struct step){ RECORD_FILE_HEADER_BYTES, fixture_dump(&f) };
 	while (count < STEPS) {
 		if (!fixture_step(&f, calls))
@@ -403,11 +372,11 @@ static void zeros_written_ahead_are_no_torn_end(void)
 	char *before, *after;
 
 	random_calls_init(&calls, 32);
-	start();
-	make_changes(&calls, 50);
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 50);
 	before = fixture_dump(&f);
 	fixture_kill(&f, DISK_KEEP_SYNCED, &rng);
-	start();
+	fixture_must_start(&f);
 	after = fixture_dump(&f);
 	TEST_ASSERT_EQUAL_STRING(before, after);
 	TEST_ASSERT_EQUAL_UINT64(0, f.recovery.cut_bytes);
@@ -417,10 +386,10 @@ static void zeros_written_ahead_are_no_torn_end(void)
 	free(before);
 	free(after);
 	/* Closing the log removes them. */
-	finish();
+	fixture_finish(&f);
 	TEST_ASSERT_TRUE(disk_file(&f.disk, "log-00000001")->len < 20000);
 	fixture_forget(&f);
-	start();
+	fixture_must_start(&f);
 	TEST_ASSERT_EQUAL_UINT64(0, f.recovery.spare_bytes);
 	TEST_ASSERT_TRUE(f.recovery.sealed);
 }
@@ -432,9 +401,9 @@ static void zeros_before_a_later_segment_are_damage(void)
 
 	random_calls_init(&calls, 33);
 	f.options.segment_bytes = 2000;
-	start();
-	make_changes(&calls, 100);
-	finish();
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 100);
+	fixture_finish(&f);
 	buf_append(disk_file(&f.disk, "log-00000001"), zeros, sizeof zeros);
 	fixture_forget(&f);
 	TEST_ASSERT_EQUAL_INT(-EBADMSG, fixture_start(&f));
@@ -451,7 +420,7 @@ static void a_group_comes_back_whole_or_not_at_all(void)
 
 	random_calls_init(&calls, 27);
 	f.options.sync = JOURNAL_SYNC_EVERYSEC;
-	start();
+	fixture_must_start(&f);
 	steps[0] = (struct step){ RECORD_FILE_HEADER_BYTES, fixture_dump(&f) };
 	while (at < 20) {
 		uint64_t last = journal_log(f.journal)->last;
@@ -493,8 +462,8 @@ static void a_batch_takes_few_records(void)
 	char *dump;
 
 	random_calls_init(&calls, 29);
-	start();
-	make_changes(&calls, 10);
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 10);
 	before = journal_log(f.journal)->last;
 	from = disk_file(&f.disk, "log-00000001")->len;
 	commit_log_begin_batch(journal_log(f.journal));
@@ -517,7 +486,7 @@ static void a_batch_takes_few_records(void)
 
 	dump = fixture_dump(&f);
 	fixture_kill(&f, DISK_KEEP_ALL, &rng);
-	start();
+	fixture_must_start(&f);
 	check_dump(dump);
 }
 
@@ -529,8 +498,8 @@ static void a_group_in_a_batch_is_one_record(void)
 	char *dump;
 
 	random_calls_init(&calls, 30);
-	start();
-	make_changes(&calls, 10);
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 10);
 	before = journal_log(f.journal)->last;
 	commit_log_begin_batch(journal_log(f.journal));
 	make_changes_at_once(&calls, 1);
@@ -545,15 +514,15 @@ static void a_group_in_a_batch_is_one_record(void)
 	commit_log_end_batch(journal_log(f.journal));
 	TEST_ASSERT_EQUAL_UINT64(before + 1, journal_log(f.journal)->last);
 	dump = fixture_dump(&f);
-	finish();
+	fixture_finish(&f);
 	fixture_forget(&f);
-	start();
+	fixture_must_start(&f);
 	check_dump(dump);
 }
 
 static void a_group_without_changes_is_no_record(void)
 {
-	start();
+	fixture_must_start(&f);
 	commit_log_begin_group(journal_log(f.journal));
 	commit_log_end_group(journal_log(f.journal));
 	commit_log_begin_batch(journal_log(f.journal));
@@ -573,8 +542,8 @@ static void a_record_may_be_larger_than_a_segment(void)
 
 	random_calls_init(&calls, 28);
 	f.options.segment_bytes = 1000;
-	start();
-	make_changes(&calls, 30);
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 30);
 	buf_printf(&data, "[");
 	for (int i = 0; i < 20000; i++)
 		buf_printf(&data, "%d,", i);
@@ -582,9 +551,9 @@ static void a_record_may_be_larger_than_a_segment(void)
 	argv[5] = buf_str(&data);
 	TEST_ASSERT_EQUAL_INT(0, engines_run(&f.engines, 0, calls.now, argv, 7));
 	fixture_flush(&f);
-	make_changes(&calls, 30);
+	fixture_make_changes(&f, &calls, 30);
 	before = fixture_dump(&f);
-	restart();
+	fixture_restart(&f);
 	after = fixture_dump(&f);
 	TEST_ASSERT_EQUAL_STRING(before, after);
 	free(before);
@@ -603,18 +572,18 @@ static void setting_the_clock_back_does_no_harm(void)
 
 	random_calls_init(&calls, 29);
 	f.options.segment_bytes = 2000;
-	start();
-	make_changes(&calls, 30);
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 30);
 	f.us -= INT64_C(86400) * 1000000;
 	early_us = f.us;
-	make_changes(&calls, 30);
+	fixture_make_changes(&f, &calls, 30);
 	before = fixture_dump(&f);
-	restart();
+	fixture_restart(&f);
 	after = fixture_dump(&f);
 	TEST_ASSERT_EQUAL_STRING(before, after);
 	free(before);
 	free(after);
-	finish();
+	fixture_finish(&f);
 	/* Marks have the times of the clock, so a recovery up to the early time stops at the late
 	 * one. */
 	limit = (struct recovery_limit){ UINT64_MAX, early_us };
@@ -631,9 +600,9 @@ static void each_flipped_byte_of_a_closed_log_is_noticed(void)
 	struct buf *log;
 
 	random_calls_init(&calls, 15);
-	start();
-	make_changes(&calls, 60);
-	finish();
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 60);
+	fixture_finish(&f);
 	log = disk_file(&f.disk, "log-00000001");
 	for (size_t i = 0; i < log->len; i++) {
 		buf_data(log)[i] ^= 0x20;
@@ -652,9 +621,9 @@ static void a_closed_log_that_was_cut_anywhere_is_refused(void)
 	uint64_t size;
 
 	random_calls_init(&calls, 15);
-	start();
-	make_changes(&calls, 60);
-	finish();
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 60);
+	fixture_finish(&f);
 	log = disk_file(&f.disk, "log-00000001");
 	size = log->len;
 	while (log->len > RECORD_FILE_HEADER_BYTES) {
@@ -692,16 +661,16 @@ static void a_log_that_continues_is_no_longer_closed(void)
 	char *dump;
 
 	random_calls_init(&calls, 36);
-	start();
-	make_changes(&calls, 20);
-	restart();
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 20);
+	fixture_restart(&f);
 	TEST_ASSERT_TRUE(f.recovery.closed);
 	dump = fixture_dump(&f);
-	make_changes(&calls, 1);
+	fixture_make_changes(&f, &calls, 1);
 	journal_get_info(f.journal, &info);
 	fixture_kill(&f, DISK_KEEP_ALL, &rng);
 	buf_truncate(disk_file(&f.disk, "log-00000001"), info.log_bytes - 1);
-	start();
+	fixture_must_start(&f);
 	TEST_ASSERT_TRUE(f.recovery.cut_bytes > 0);
 	TEST_ASSERT_FALSE(f.recovery.closed);
 	check_dump(dump);
@@ -715,23 +684,23 @@ static void a_log_that_was_not_closed_continues_in_a_segment_with_another_salt(v
 	uint64_t salt;
 
 	random_calls_init(&calls, 37);
-	start();
-	make_changes(&calls, 20);
-	restart();
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 20);
+	fixture_restart(&f);
 	TEST_ASSERT_EQUAL_size_t(1, f.recovery.manifest.log_count);
 	salt = f.recovery.tail.salt;
-	make_changes(&calls, 20);
+	fixture_make_changes(&f, &calls, 20);
 	fixture_kill(&f, DISK_KEEP_ALL, &rng);
-	start();
-	make_changes(&calls, 5);
-	restart();
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 5);
+	fixture_restart(&f);
 	TEST_ASSERT_EQUAL_size_t(2, f.recovery.manifest.log_count);
 	TEST_ASSERT_TRUE(f.recovery.tail.salt != salt);
 	TEST_ASSERT_EQUAL_UINT64(41, f.recovery.tail.sequence);
 	/* Processes that die without a change leave no segments. */
 	for (int i = 0; i < 3; i++) {
 		fixture_kill(&f, DISK_KEEP_ALL, &rng);
-		start();
+		fixture_must_start(&f);
 	}
 	TEST_ASSERT_EQUAL_size_t(2 + 1, f.recovery.manifest.log_count);
 }
@@ -750,8 +719,8 @@ static void each_flipped_byte_of_a_log_at_rest_is_noticed(void)
 
 		random_calls_init(&calls, 38);
 		f.options.sync = policies[policy];
-		start();
-		make_changes(&calls, 20);
+		fixture_must_start(&f);
+		fixture_make_changes(&f, &calls, 20);
 		make_changes_at_once(&calls, 20);
 		fixture_flush(&f);
 		fixture_flush(&f);
@@ -828,11 +797,11 @@ static void damage_of_a_manifest_or_a_snapshot_is_refused(void)
 	struct fixture copy;
 
 	random_calls_init(&calls, 17);
-	start();
-	make_changes(&calls, 100);
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 100);
 	journal_rewrite(f.journal);
 	journal_wait(f.journal);
-	finish();
+	fixture_finish(&f);
 	for (int n = 0; n < 2; n++) {
 		struct buf *file = disk_file(&f.disk, names[n]);
 
@@ -853,9 +822,9 @@ static void damage_before_a_later_segment_is_refused_with_its_place(void)
 
 	random_calls_init(&calls, 18);
 	f.options.segment_bytes = 2000;
-	start();
-	make_changes(&calls, 100);
-	finish();
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 100);
+	fixture_finish(&f);
 	buf_truncate(disk_file(&f.disk, "log-00000001"),
 		     disk_file(&f.disk, "log-00000001")->len - 1);
 	fixture_forget(&f);
@@ -871,9 +840,9 @@ static void a_missing_file_is_named(void)
 
 	random_calls_init(&calls, 19);
 	f.options.segment_bytes = 2000;
-	start();
-	make_changes(&calls, 100);
-	finish();
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 100);
+	fixture_finish(&f);
 	disk_find(f.disk.names, "log-00000002")->file = -1;
 	fixture_forget(&f);
 	TEST_ASSERT_EQUAL_INT(-ENOENT, fixture_start(&f));
@@ -886,9 +855,9 @@ static void segments_without_a_manifest_are_no_empty_directory(void)
 	struct random_calls calls;
 
 	random_calls_init(&calls, 20);
-	start();
-	make_changes(&calls, 10);
-	finish();
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 10);
+	fixture_finish(&f);
 	disk_find(f.disk.names, "manifest")->file = -1;
 	fixture_forget(&f);
 	TEST_ASSERT_EQUAL_INT(-EBADMSG, fixture_start(&f));
@@ -902,8 +871,8 @@ static void a_hole_that_a_crash_left_is_cut(void)
 	struct buf *log;
 
 	random_calls_init(&calls, 21);
-	start();
-	make_changes(&calls, 3);
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 3);
 	/* One turn with many records, which take several sectors and are not synced yet. */
 	f.disk.stop = true;
 	while (journal_log(f.journal)->last < 80)
@@ -917,7 +886,7 @@ static void a_hole_that_a_crash_left_is_cut(void)
 			 memcmp(buf_data(log) + 4096, zeros, sizeof zeros) != 0);
 	memset(buf_data(log) + 1024, 0, 512);
 	fixture_kill(&f, DISK_KEEP_ALL, &rng);
-	start();
+	fixture_must_start(&f);
 	TEST_ASSERT_TRUE(f.recovery.cut_bytes > 3000);
 	TEST_ASSERT_TRUE(f.recovery.tail_size > 500 && f.recovery.tail_size <= 1024);
 }
@@ -928,8 +897,8 @@ static void a_hole_in_synced_records_is_refused(void)
 	struct journal_info info;
 
 	random_calls_init(&calls, 22);
-	start();
-	make_changes(&calls, 60);
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 60);
 	journal_get_info(f.journal, &info);
 	TEST_ASSERT_TRUE(info.log_bytes > 2048);
 	fixture_kill(&f, DISK_KEEP_ALL, &rng);
@@ -967,8 +936,8 @@ static void make_log_of_version_3(void)
 	unsigned char bytes[RECORD_FILE_HEADER_BYTES];
 	struct buf *log;
 
-	start();
-	finish();
+	fixture_must_start(&f);
+	fixture_finish(&f);
 	fixture_forget(&f);
 	log = disk_file(&f.disk, "log-00000001");
 	record_encode_header(&header, bytes);
@@ -987,14 +956,14 @@ static void a_log_of_version_3_continues_in_a_segment_of_the_current_version(voi
 	char *dump;
 
 	make_log_of_version_3();
-	start();
+	fixture_must_start(&f);
 	TEST_ASSERT_EQUAL_UINT64(2, f.recovery.operations);
 	TEST_ASSERT_EQUAL_UINT64(4, journal_log(f.journal)->last);
 	random_calls_init(&calls, 34);
-	make_changes(&calls, 10);
+	fixture_make_changes(&f, &calls, 10);
 	dump = fixture_dump(&f);
 	TEST_ASSERT_NOT_NULL(strstr(dump, "by-v3"));
-	restart();
+	fixture_restart(&f);
 	TEST_ASSERT_EQUAL_UINT64(14, journal_log(f.journal)->last);
 	TEST_ASSERT_EQUAL_UINT32(RECORD_FORMAT_VERSION, f.recovery.tail.format);
 	check_dump(dump);
@@ -1019,10 +988,10 @@ static void a_log_of_version_3_is_cut_as_before(void)
 	make_log_of_version_3();
 	log = disk_file(&f.disk, "log-00000001");
 	buf_truncate(log, log->len - 1);
-	start();
+	fixture_must_start(&f);
 	TEST_ASSERT_TRUE(f.recovery.cut_bytes > 0);
 	TEST_ASSERT_EQUAL_UINT64(3, journal_log(f.journal)->last);
-	finish();
+	fixture_finish(&f);
 	fixture_forget(&f);
 
 	/* A hole where command 2 was is damage, because mark 3 vouches for it. */
@@ -1040,12 +1009,12 @@ static void sequence_numbers_count_records_but_no_marks(void)
 	struct random_calls calls;
 
 	random_calls_init(&calls, 35);
-	start();
+	fixture_must_start(&f);
 	for (int round = 1; round <= 3; round++) {
-		make_changes(&calls, 200);
+		fixture_make_changes(&f, &calls, 200);
 		f.us += 2000000;
 		TEST_ASSERT_EQUAL_UINT64(200 * (unsigned)round, journal_log(f.journal)->last);
-		restart();
+		fixture_restart(&f);
 		TEST_ASSERT_EQUAL_UINT64(200 * (unsigned)round, journal_log(f.journal)->last);
 		TEST_ASSERT_TRUE(f.recovery.records > f.recovery.operations);
 	}
@@ -1058,16 +1027,16 @@ static void syncs_take_no_space_in_the_log(void)
 	int64_t begin_us;
 
 	random_calls_init(&calls, 23);
-	start();
-	make_changes(&calls, 1);
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 1);
 	journal_get_info(f.journal, &before);
 	begin_us = f.us;
-	make_changes(&calls, 500);
+	fixture_make_changes(&f, &calls, 500);
 	journal_get_info(f.journal, &after);
 	TEST_ASSERT_TRUE(after.syncs - before.syncs >= 500);
-	finish();
+	fixture_finish(&f);
 	fixture_forget(&f);
-	start();
+	fixture_must_start(&f);
 	/* The others are marks: one a second, and one at each end. */
 	TEST_ASSERT_LESS_OR_EQUAL_UINT64(f.recovery.operations + 2 +
 						 (uint64_t)(f.us - begin_us) / 1000000 + 1,
@@ -1096,7 +1065,7 @@ static void put_large(const char *jid, size_t size)
 
 static void many_pending_bytes_want_a_flush_before_the_end_of_the_turn(void)
 {
-	start();
+	fixture_must_start(&f);
 	TEST_ASSERT_FALSE(commit_log_wants_flush(journal_log(f.journal)));
 	record_large("little", 1000);
 	TEST_ASSERT_FALSE(commit_log_wants_flush(journal_log(f.journal)));
@@ -1115,7 +1084,7 @@ static void many_pending_bytes_want_a_flush_before_the_end_of_the_turn(void)
 static void everysec_wants_no_flush_before_the_end_of_the_turn(void)
 {
 	f.options.sync = JOURNAL_SYNC_EVERYSEC;
-	start();
+	fixture_must_start(&f);
 	record_large("much", 100000);
 	TEST_ASSERT_FALSE(commit_log_wants_flush(journal_log(f.journal)));
 }
@@ -1146,7 +1115,7 @@ static void fast_writes_without_syncs_find_zeros_ahead(void)
 		spare_max = 0;
 		f.options.sync = policies[policy];
 		f.options.segment_bytes = 4 << 20;
-		start();
+		fixture_must_start(&f);
 		put_large("first", 100000);
 		fixture_flush(&f);
 		TEST_ASSERT_EQUAL_size_t(0, count_spare_bytes("log-00000001"));
@@ -1162,7 +1131,7 @@ static void fast_writes_without_syncs_find_zeros_ahead(void)
 		before = fixture_dump(&f);
 		TEST_ASSERT_TRUE(count_spare_bytes("log-00000002") > 0);
 		fixture_kill(&f, DISK_KEEP_ALL, &rng);
-		start();
+		fixture_must_start(&f);
 		after = fixture_dump(&f);
 		TEST_ASSERT_EQUAL_STRING(before, after);
 		TEST_ASSERT_EQUAL_UINT64(0, f.recovery.cut_bytes);
@@ -1185,9 +1154,9 @@ static void cutting_repairs_a_log_and_keeps_the_cut_bytes(void)
 
 	random_calls_init(&calls, 25);
 	f.options.segment_bytes = 2000;
-	start();
-	make_changes(&calls, 100);
-	finish();
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 100);
+	fixture_finish(&f);
 	second = disk_file(&f.disk, "log-00000002");
 	size = second->len;
 	buf_data(second)[1000] ^= 1;
@@ -1212,10 +1181,10 @@ static void cutting_repairs_a_log_and_keeps_the_cut_bytes(void)
 				 second->len - RECORD_FILE_HEADER_BYTES);
 	TEST_ASSERT_EQUAL_MEMORY(buf_data(&was) + second->len, buf_data(rest), rest->len);
 	fixture_forget(&f);
-	start();
+	fixture_must_start(&f);
 	TEST_ASSERT_EQUAL_UINT64(0, f.recovery.cut_bytes);
-	make_changes(&calls, 5);
-	restart();
+	fixture_make_changes(&f, &calls, 5);
+	fixture_restart(&f);
 	TEST_ASSERT_NOT_NULL(disk_file(&f.disk, "log-00000003.cut-0"));
 	buf_done(&kept);
 	buf_done(&was);
@@ -1226,9 +1195,9 @@ static void damage_that_cutting_does_not_repair_is_left_alone(void)
 	struct random_calls calls;
 
 	random_calls_init(&calls, 26);
-	start();
-	make_changes(&calls, 30);
-	finish();
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 30);
+	fixture_finish(&f);
 	buf_data(disk_file(&f.disk, "manifest"))[3] ^= 1;
 	fixture_forget(&f);
 	TEST_ASSERT_EQUAL_INT(-EBADMSG, fixture_start(&f));
@@ -1246,7 +1215,7 @@ static void the_state_as_of_a_sequence_number_is_recovered(void)
 
 	random_calls_init(&calls, 22);
 	make_steps(&calls, JOURNAL_SYNC_ALWAYS);
-	finish();
+	fixture_finish(&f);
 	for (int i = 0; i <= STEPS; i += 25) {
 		struct recovery_limit limit = RECOVERY_NO_LIMIT;
 		char *dump;
@@ -1293,9 +1262,9 @@ static void kept_snapshots_lead_to_earlier_states(void)
 	random_calls_init(&calls, 30);
 	f.options.segment_bytes = 1500;
 	f.options.keep_bases = 3;
-	start();
+	fixture_must_start(&f);
 	for (int i = 0; i < STEPS; i++) {
-		make_changes(&calls, 1);
+		fixture_make_changes(&f, &calls, 1);
 		moments[i].sequence = journal_log(f.journal)->last;
 		moments[i].dump = fixture_dump(&f);
 		if (i % 25 == 24) {
@@ -1303,9 +1272,9 @@ static void kept_snapshots_lead_to_earlier_states(void)
 			journal_wait(f.journal);
 		}
 		if (i % 70 == 69)
-			restart();
+			fixture_restart(&f);
 	}
-	finish();
+	fixture_finish(&f);
 	for (int i = 0; i < STEPS; i++) {
 		struct fixture copy;
 		struct recovery_target target;
@@ -1344,9 +1313,9 @@ static void kept_snapshots_are_removed_when_fewer_are_to_be_kept(void)
 	random_calls_init(&calls, 31);
 	f.options.segment_bytes = 1500;
 	f.options.keep_bases = 3;
-	start();
+	fixture_must_start(&f);
 	for (int i = 0; i < 5; i++) {
-		make_changes(&calls, 30);
+		fixture_make_changes(&f, &calls, 30);
 		journal_rewrite(f.journal);
 		journal_wait(f.journal);
 	}
@@ -1355,7 +1324,7 @@ static void kept_snapshots_are_removed_when_fewer_are_to_be_kept(void)
 			 strncmp(f.disk.names[i].name, "manifest-", 9) == 0;
 	TEST_ASSERT_EQUAL_INT(3, files);
 	f.options.keep_bases = 0;
-	restart();
+	fixture_restart(&f);
 	for (int i = 0, left = 0; i < DISK_FILES_MAX; i++) {
 		left += f.disk.names[i].file >= 0;
 		TEST_ASSERT_TRUE(left <= 4); /* manifest, lock, base, log */
@@ -1370,8 +1339,8 @@ static void a_state_before_the_oldest_snapshot_is_refused(void)
 	struct recovery r;
 
 	random_calls_init(&calls, 23);
-	start();
-	make_changes(&calls, 50);
+	fixture_must_start(&f);
+	fixture_make_changes(&f, &calls, 50);
 	journal_rewrite(f.journal);
 	journal_wait(f.journal);
 	TEST_ASSERT_EQUAL_INT(-ERANGE,
@@ -1401,9 +1370,9 @@ static void a_log_can_begin_with_a_state_from_elsewhere(void)
 	TEST_ASSERT_EQUAL_INT(0, journal_create(f.journal, 4711, &f.error));
 	TEST_ASSERT_EQUAL_UINT64(4711, journal_log(f.journal)->last);
 	fixture_begin_recording(&f);
-	make_changes(&calls, 20);
+	fixture_make_changes(&f, &calls, 20);
 	before = fixture_dump(&f);
-	restart();
+	fixture_restart(&f);
 	after = fixture_dump(&f);
 	TEST_ASSERT_EQUAL_STRING(before, after);
 	TEST_ASSERT_TRUE(journal_log(f.journal)->last > 4730);
