@@ -395,6 +395,8 @@ static void a_reader_changes_nothing(void)
 	ASSERT_DENIED("PAUSE mail");
 	ASSERT_DENIED("CONFIG.SET mail-heartbeat 1");
 	ASSERT_DENIED("DEL ql:j:m1");
+	ASSERT_RUN("*1\r\n" NO_KEY, "MULTIHEARTBEAT mw m-run");
+	ASSERT_DENIED("MULTICOMPLETE mw mail m-run {}");
 	ASSERT_PART("m-fail", "FAILED both");
 	ASSERT_DENIED("UNFAIL mail both");
 }
