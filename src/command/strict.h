@@ -1,6 +1,6 @@
 /*
- * What native commands refuse although the engine, and the forms of the reference, accept it: empty
- * names, numbers that make no sense, options out of range, and circles of dependencies.
+ * Checks of native commands. They refuse empty names, numbers that make no sense, options out of
+ * range, and circles of dependencies. The engine and the forms of the reference accept these.
  *
  * These checks are about new commands of clients. The log may contain operations that fail them.
  */

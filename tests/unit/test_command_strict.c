@@ -1,6 +1,6 @@
 /*
- * What new commands are refused for although the engine could do it. Some of it is refused in every
- * form. The rest is refused only in the native form, because the reference accepts it.
+ * New commands that are refused although the engine could run them. Some are refused in every form.
+ * The others are refused only in the native form, because the reference accepts them.
  */
 #include "native.h"
 
