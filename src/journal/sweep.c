@@ -190,7 +190,7 @@ int sweep_check(const struct journal_io *io, const char *dir, const struct recov
 		   ", which has records from sequence %" PRIu64 " to %" PRIu64
 		   ", and the log ends with sequence %" PRIu64
 		   ". Nothing was changed. To make a new manifest from all files run: "
-		   "qlessd-check --fix %s",
+		   "qlessd-check --fix %s. To do without these records, move the file away",
 		   dir, stray.number, stray.first, stray.last, r->last_sequence, dir);
 	return -EBADMSG;
 }

@@ -144,13 +144,14 @@ static void change(void)
 
 static void end_turn(void)
 {
-	const struct commit_log *log = journal_log(journal);
+	struct journal_info info;
 
 	now_us += 10000;
 	commit_log_flush(journal_log(journal),
 			 &(struct commit_log_turn){ .mono_us = now_us, .wall_us = now_us });
-	if (options.sync == JOURNAL_SYNC_ALWAYS && log->state == COMMIT_LOG_HEALTHY)
-		synced = log->committed;
+	journal_get_info(journal, &info);
+	if (journal_log(journal)->state == COMMIT_LOG_HEALTHY)
+		synced = info.durable_sequence;
 }
 
 /* Live on, up to the end or until the machine stops. */
@@ -166,6 +167,11 @@ static void live(void)
 		if (pick(20) == 0)
 			now_us += 1000000;
 		end_turn();
+		/* At rest, the log writes a mark after a second. */
+		for (unsigned rest = pick(4) == 0 ? pick(4) : 0; rest > 0; rest--) {
+			now_us += 600000;
+			end_turn();
+		}
 	}
 }
 
