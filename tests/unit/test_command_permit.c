@@ -513,6 +513,18 @@ static void long_listings_show_only_what_the_user_may_see(void)
 	ASSERT_ADMIN("\"total\":250}", "FAILED long");
 }
 
+static void the_error_about_a_circle_names_no_other_jobs(void)
+{
+	as_admin("PUT w mail m-low k {} 0");
+	as_admin("PUT w bank b-mid k {} 0 depends [\"m-low\"]");
+	as_admin("PUT w mail m-top k {} 0 depends [\"b-mid\"]");
+	ASSERT_ADMIN("m-low -> m-top -> b-mid -> m-low",
+		     "PUT w mail m-low k {} 0 depends [\"m-top\"]");
+	ASSERT_RUN("-BADARG Job m-low would wait for itself (expected: PUT worker queue jid klass "
+		   "data delay ...)\r\n",
+		   "PUT w mail m-low k {} 0 depends [\"m-top\"]");
+}
+
 /* The replies of all listings in the other forms. */
 static void listings_of_other_forms_are_limited(void)
 {
@@ -719,6 +731,7 @@ int main(int argc, char **argv)
 	RUN(patterns_match_the_names_of_keys_too);
 	RUN(listings_show_only_what_the_user_may_see);
 	RUN(long_listings_show_only_what_the_user_may_see);
+	RUN(the_error_about_a_circle_names_no_other_jobs);
 	RUN(listings_of_other_forms_are_limited);
 	RUN(a_tracked_jid_without_a_job_is_hidden);
 	RUN(a_worker_of_several_queues_shows_the_jobs_of_some);
