@@ -104,7 +104,6 @@ int strict_put(struct request *req, const struct operation *op)
 	if (is_plain(put))
 		return 0;
 	rc = check_common(req, put);
-
 	if (rc == 0)
 		rc = check_name(req, "jid", put->jid);
 	if (rc == 0)
