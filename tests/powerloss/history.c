@@ -45,9 +45,12 @@ struct history {
 
 /* ---- reading ---- */
 
+/* Text that mentions tokens: a record, or a snapshot. A snapshot has what the records up to its
+ * sequence number made. */
 struct mention {
 	struct history *h;
 	uint64_t sequence;
+	bool is_snapshot;
 };
 
 static void note_token(void *arg, size_t number)
@@ -59,23 +62,7 @@ static void note_token(void *arg, size_t number)
 		return;
 	if (span->first == 0 || mention->sequence < span->first)
 		span->first = mention->sequence;
-	if (mention->sequence > span->last)
-		span->last = mention->sequence;
-}
-
-/* A snapshot has what the records up to its sequence number made. Only that tells of dropped
- * records.
- */
-static void note_token_of_snapshot(void *arg, size_t number)
-{
-	const struct mention *mention = arg;
-	struct span *span = &mention->h->tokens[number];
-
-	if (span->is_old)
-		return;
-	if (span->first == 0 || mention->sequence < span->first)
-		span->first = mention->sequence;
-	if (span->last == 0)
+	if (span->last == 0 || (mention->sequence > span->last && !mention->is_snapshot))
 		span->last = mention->sequence;
 }
 
@@ -93,7 +80,7 @@ static struct entry *reach_entry(struct history *h, uint64_t sequence)
 static bool add_record(struct history *h, const struct record *record, const struct medium_file *f,
 		       struct buf *ret_error)
 {
-	struct mention mention = { h, record->sequence };
+	struct mention mention = { .h = h, .sequence = record->sequence };
 	struct entry *entry;
 
 	if (record->type == RECORD_MARK || record->sequence <= h->begin)
@@ -188,10 +175,13 @@ static bool read_files(struct history *h, const struct medium *m, struct buf *re
 			read_snapshot(h, &content);
 	}
 	buf_done(&content);
+	/* Only snapshots tell of dropped records. */
 	for (size_t i = 0; i < h->snapshot_count && has_gap(h); i++) {
-		struct mention mention = { h, h->snapshots[i].sequence };
+		struct mention mention = { .h = h,
+					   .sequence = h->snapshots[i].sequence,
+					   .is_snapshot = true };
 
-		tokens_find(buf_str(&h->snapshots[i].content), note_token_of_snapshot, &mention);
+		tokens_find(buf_str(&h->snapshots[i].content), note_token, &mention);
 	}
 	return ok;
 }
