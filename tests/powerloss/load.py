@@ -4,7 +4,6 @@ A token is a word that occurs in one command and in what that command makes. The
 the record of the command, and in the replies that tell of it: see tokens.h.
 """
 
-import itertools
 import json
 import random
 import socket
@@ -15,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "soak"))
 
-from resp import Peer, ServerError, encode
+from resp import Peer
 
 QUEUES = [f"q{n}" for n in range(4)]
 PRIVATE_QUEUE = "private"  # nobody pops from it
@@ -41,7 +40,6 @@ class Load:
     def __init__(self, path, seed, first_token, requests, seconds, syncs):
         self.path = path
         self.rng = random.Random(seed)
-        self.tokens = itertools.count(first_token)
         self.requests = requests  # at least this many, and at least for this time
         self.until = time.monotonic() + seconds
         self.syncs = syncs  # values of appendfsync that are allowed
@@ -49,12 +47,13 @@ class Load:
         self.is_over = False
         self.recent = []
         self.lock = threading.Lock()
-        self.next_token = first_token
+        self.next_token = first_token  # the number of the next one
         self.trouble = []
 
     def token(self):
-        number = next(self.tokens)
-        self.next_token = number + 1
+        with self.lock:
+            number = self.next_token
+            self.next_token += 1
         return f"tk{number:08d}z"
 
     def note_job(self, jid):
@@ -102,8 +101,6 @@ class Client:
         self.rng = rng
         self.peer = UnixPeer(load.path)
         self.is_subscribed = False
-        self.users = []
-        self.scripts = 0
 
     def ask(self, *words):
         self.load.sent += 1

@@ -35,6 +35,7 @@ START_SECONDS = 60
 START_ATTEMPTS = 5
 END_SECONDS = 60
 JUDGE_SECONDS = 1800
+MEMORY_BYTES = 2 << 30  # enough for all traces at the same time
 LIVES = 3  # of the daemon in a run
 RESTART_IMAGES = 10  # of each start from an image
 DELAY_US = 1500  # average time of a sync
@@ -281,6 +282,14 @@ def check_fault(options, top, kind, cases):
     cases.note(f"the judge finds that {kind.name}", status == 1, text)
 
 
+def find_memory():
+    """A directory in memory with enough space for the traces, or None."""
+    shared = Path("/dev/shm")
+    if os.access(shared, os.W_OK) and shutil.disk_usage(shared).free >= MEMORY_BYTES:
+        return shared
+    return None
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--build", type=Path, default=HERE.parents[1] / "build-test",
@@ -299,9 +308,7 @@ def parse_arguments():
 def main():
     options = parse_arguments()
     options.build = options.build.absolute()
-    shared = Path("/dev/shm")
-    top = Path(tempfile.mkdtemp(prefix="qlessd-powerloss-",
-                                dir=shared if os.access(shared, os.W_OK) else None))
+    top = Path(tempfile.mkdtemp(prefix="qlessd-powerloss-", dir=find_memory()))
     cases = Cases()
     began = time.monotonic()
     kinds = [kind for kind in KINDS if options.only in kind.name

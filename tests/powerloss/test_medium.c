@@ -15,6 +15,8 @@
 /* Images of each case: enough for every combination of a few sectors. */
 #define IMAGES 400
 #define SECTOR 512
+/* Bytes of the description of a file. */
+#define TEXT_BYTES 16
 
 static struct medium *m;
 static struct tempdir dir;
@@ -118,7 +120,7 @@ static void note(struct seen *seen, const char *text)
 	snprintf(seen->texts[seen->count++], sizeof seen->texts[0], "%s", text);
 }
 
-static void describe(const char *name, char *ret_text)
+static void describe(const char *name, char ret_text[TEXT_BYTES])
 {
 	struct buf content = BUF_INIT(BUF_NO_MAX);
 	char path[4096];
@@ -126,7 +128,7 @@ static void describe(const char *name, char *ret_text)
 
 	snprintf(path, sizeof path, "%s/%s", dir.path, name);
 	if (dirs_read_file(path, &content) < 0) {
-		strcpy(ret_text, "none");
+		snprintf(ret_text, TEXT_BYTES, "none");
 	} else {
 		for (size_t i = 0; i < content.len; i += SECTOR)
 			ret_text[count++] =
@@ -147,7 +149,7 @@ static void build(uint64_t seed, bool old_blocks)
 static struct seen look(const char *name, bool old_blocks)
 {
 	struct seen seen = { 0 };
-	char text[16];
+	char text[TEXT_BYTES];
 
 	for (uint64_t seed = 0; seed < IMAGES; seed++) {
 		build(seed, old_blocks);
@@ -326,7 +328,7 @@ static void a_synced_file_has_no_name_until_the_directory_is_synced(void)
 static void a_rename_happens_as_a_whole(void)
 {
 	struct seen together = { 0 };
-	char text[40], old_name[16], new_name[16];
+	char text[40], old_name[TEXT_BYTES], new_name[TEXT_BYTES];
 
 	make_safe_file();
 	create(3, "new");
@@ -367,7 +369,7 @@ static void names_change_in_any_order(void)
 
 static void the_same_choice_builds_the_same_image(void)
 {
-	char first[16], second[16];
+	char first[TEXT_BYTES], second[TEXT_BYTES];
 
 	make_safe_file();
 	fill(2, 0, 3, 'b');
