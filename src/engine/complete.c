@@ -103,8 +103,10 @@ int qless_complete(struct qless *q, double now, const struct qless_complete *com
 		return QLESS_EBADARG;
 	if (limit_check_data(q, "data", complete->data) < 0 ||
 	    (complete->next != NULL && limit_check_name(q, "next", *complete->next) < 0) ||
-	    limit_check_dependencies(q, complete->depend_count) < 0 ||
-	    depends_check_more(q, complete->jid, complete->depends, complete->depend_count, 1) < 0)
+	    (complete->depend_count != 0 &&
+	     (limit_check_dependencies(q, complete->depend_count) < 0 ||
+	      depends_check_more(q, complete->jid, complete->depends, complete->depend_count, 1) <
+		      0)))
 		return engine_fail_during(q, QLESS_OP_COMPLETE);
 	if (!isfinite(complete->delay))
 		return engine_fail_number(q, QLESS_OP_COMPLETE, QLESS_WHY_NO_NUMBER, "delay",

@@ -289,7 +289,7 @@ int depends_check_more(struct qless *q, struct qless_str jid, const struct qless
 	const struct qless_job *job;
 	size_t i;
 
-	if (count == 0 || q->most_dependents + jobs <= q->limits.max_dependents)
+	if (q->most_dependents + jobs <= q->limits.max_dependents)
 		return 0;
 	job = job_find(q, jid);
 	for (i = 0; i < count; i++) {
