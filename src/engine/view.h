@@ -55,24 +55,24 @@ struct view_range {
 	bool is_reverse;
 };
 
-/* What qless_jobs() lists, as ranges that follow each other. Returns the number of ranges. */
+/* Finds the ranges that qless_jobs() lists one after the other. Returns their number. */
 #define VIEW_RANGES_MAX 2
 unsigned view_jobs(const struct qless *q, double now, enum qless_listing listing,
 		   struct qless_str queue, int64_t offset, int64_t count,
 		   struct view_range ret_ranges[VIEW_RANGES_MAX]);
 
-/* What qless_tagged() and qless_failed() list. The list is NULL if there is no such tag or group.
- */
+/* Find the range that qless_tagged() or qless_failed() lists. The list is NULL if there is no such
+ * tag or group. */
 void view_tagged(const struct qless *q, struct qless_str tag, int64_t offset, int64_t count,
 		 struct view_range *ret_range);
 void view_failed(const struct qless *q, struct qless_str group, int64_t offset, int64_t count,
 		 struct view_range *ret_range);
 
-/* What qless_peek() lists: first jobs with an expired lock, then waiting ones. */
+/* Finds the ranges that qless_peek() lists: jobs with an expired lock, then waiting ones. */
 unsigned view_peek(const struct qless *q, double now, struct qless_str queue, int64_t count,
 		   struct view_range ret_ranges[VIEW_RANGES_MAX]);
 
-/* What qless_workers() says about one worker. */
+/* Counts the jobs of one worker as qless_workers() does. */
 struct qless_worker_counts view_worker_counts(const struct qless *q, double now,
 					      struct qless_str worker);
 

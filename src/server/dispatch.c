@@ -178,8 +178,7 @@ void dispatch_run(struct request *req)
 	uint64_t errors = c->writer.errors;
 	struct client *outer = s->clients.running;
 	int64_t start_ns = s->clocks.lap_ns, elapsed_ns;
-	size_t begin = c->out.len;
-	size_t max = c->writer.max;
+	size_t max = c->writer.max, begin;
 
 	assert(row->handler != NULL);
 	if (!TAILQ_EMPTY(&s->clients.monitors) && (row->flags & CMD_NO_MONITOR) == 0 &&
@@ -187,6 +186,7 @@ void dispatch_run(struct request *req)
 		monitor_feed(c, req->argv, req->argc);
 	c->last_command = row;
 	s->clients.running = c;
+	begin = c->out.len;
 	if (max == REPLY_NO_MAX)
 		limit_reply(c);
 	row->handler(req);
