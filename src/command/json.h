@@ -30,6 +30,27 @@ enum json_kind {
 	JSON_OBJECT,
 };
 
+/* Returns the kind of a valid text that begins with this byte. */
+static inline enum json_kind json_kind_of(char first)
+{
+	switch (first) {
+	case '{':
+		return JSON_OBJECT;
+	case '[':
+		return JSON_ARRAY;
+	case '"':
+		return JSON_STRING;
+	case 't':
+		return JSON_TRUE;
+	case 'f':
+		return JSON_FALSE;
+	case 'n':
+		return JSON_NULL;
+	default:
+		return JSON_NUMBER;
+	}
+}
+
 /* Whether arrays and objects are nested in more than `max` levels. The text need not be JSON. */
 bool json_is_deeper(struct qless_str text, size_t max);
 

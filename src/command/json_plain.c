@@ -211,26 +211,6 @@ static inline const char *skip_ends(const struct text *t, const char *at, struct
 	}
 }
 
-static enum json_kind kind_of(char first)
-{
-	switch (first) {
-	case '{':
-		return JSON_OBJECT;
-	case '[':
-		return JSON_ARRAY;
-	case '"':
-		return JSON_STRING;
-	case 't':
-		return JSON_TRUE;
-	case 'f':
-		return JSON_FALSE;
-	case 'n':
-		return JSON_NULL;
-	default:
-		return JSON_NUMBER;
-	}
-}
-
 bool json_is_plain(struct qless_str text, enum json_kind *ret_kind)
 {
 	const struct text t = {
@@ -243,7 +223,7 @@ bool json_is_plain(struct qless_str text, enum json_kind *ret_kind)
 
 	if (at == t.end)
 		return false;
-	*ret_kind = kind_of(*at);
+	*ret_kind = json_kind_of(*at);
 	do {
 		at = skip_value(&t, at, &open, &is_whole);
 		if (at != NULL && is_whole)

@@ -358,26 +358,6 @@ static inline bool skip_ends(struct walk *w)
 	return w->at == w->end || fail(w, "unexpected content after the document");
 }
 
-static enum json_kind kind_of(char first)
-{
-	switch (first) {
-	case '{':
-		return JSON_OBJECT;
-	case '[':
-		return JSON_ARRAY;
-	case '"':
-		return JSON_STRING;
-	case 't':
-		return JSON_TRUE;
-	case 'f':
-		return JSON_FALSE;
-	case 'n':
-		return JSON_NULL;
-	default:
-		return JSON_NUMBER;
-	}
-}
-
 bool json_walk(struct qless_str text, const struct json_bounds *bounds,
 	       struct json_shape *ret_shape, struct buf *error)
 {
@@ -394,7 +374,7 @@ bool json_walk(struct qless_str text, const struct json_bounds *bounds,
 	w.shape = (struct json_shape){ 0 };
 	skip_blanks(&w);
 	if (w.at < w.end)
-		w.shape.kind = kind_of(*w.at);
+		w.shape.kind = json_kind_of(*w.at);
 	do {
 		ok = skip_value(&w, &is_whole);
 		if (ok && is_whole)
