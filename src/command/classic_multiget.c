@@ -93,7 +93,7 @@ int classic_multiget(struct request *req)
 	for (size_t i = 0; i < req->nargs; i++) {
 		append_job(req, req->args[i], json, &listed);
 		if (json->len > AT_ONCE_BYTES && i + 1 < req->nargs) {
-			/* What has been written is little compared with the rest. */
+			/* The listing begins anew: little was written compared with the rest. */
 			buf_clear(json);
 			return spread(req);
 		}

@@ -83,9 +83,9 @@ int recovery_check_engine(struct recovery_job *job, const struct reader *reader)
 {
 	if (reader->header.engine != 0 && reader->header.engine <= STATE_VERSION)
 		return 0;
-	return recovery_complain(job, -EBADMSG,
-				 "%s has engine version %" PRIu32 ", but this program knows 1 to %d",
-				 reader->path, reader->header.engine, STATE_VERSION);
+	return recovery_complain(
+		job, -EBADMSG, "%s has engine version %" PRIu32 ", but this program knows 1 to %d",
+		reader->path, reader->header.engine, STATE_VERSION);
 }
 
 static void sum_sizes(struct recovery_job *job)

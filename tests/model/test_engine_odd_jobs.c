@@ -50,7 +50,8 @@ static void record(void *arg, const struct operation *op)
 	buf_done(&error);
 }
 
-/* As in the server, limits are strict for new commands, and there are none while a log is loaded. */
+/* As in the server, limits are strict for new commands, and there are none while a log is loaded.
+ */
 static const struct databases_limits strict = {
 	.engine = { .is_strict = true, .max_job_bytes = 20000, .max_dependency_steps = 1000 },
 	.max_json_depth = 1000,

@@ -287,7 +287,7 @@ static void a_client_may_be_protected_from_eviction(void)
 {
 	struct peer *slow;
 
-	QLESSD_START(&q, "--maxmemory-clients", "4mb");
+	QLESSD_START(&q, "--maxmemory-clients", "4mb", "--proto-max-bulk-len", "16mb");
 	p = peer_connect(&q);
 	slow = peer_connect(&q);
 	ASK(slow, "CLIENT NO-EVICT ON", "+OK\r\n");
