@@ -320,6 +320,11 @@ QLESS_CHECK int qless_advance(struct qless *q, double now, const struct qless_ad
  * on running jobs changes, when a run ends under that limit, and when qless_take_due() reports it.
  * Another worker may already have popped the job that woke it. */
 bool qless_take_woken(struct qless *q, struct qless_str *ret_queue);
+/* Whether qless_take_woken() would return a queue. */
+bool qless_has_woken(const struct qless *q);
+/* Whether a pop from the queue would find something: a job to hand out, an expired lock, or
+ * something that is due. If not, a pop hands out nothing. */
+bool qless_is_poppable(const struct qless *q, double now, struct qless_str queue);
 
 /* ---- results ---- */
 

@@ -67,6 +67,11 @@ bool qless_take_woken(struct qless *q, struct qless_str *ret_queue)
 	return true;
 }
 
+bool qless_has_woken(const struct qless *q)
+{
+	return q->first_woken != NULL;
+}
+
 /* ---- when something falls due ---- */
 
 static double score_of(const struct skipnode *node)

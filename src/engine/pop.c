@@ -159,6 +159,23 @@ int qless_pop(struct qless *q, double now, struct qless_str queue_text,
 	return 0;
 }
 
+static bool is_due(const struct skiplist *list, double now)
+{
+	const struct skipnode *node = skiplist_first_ge(list, 0);
+
+	return node != NULL && node->score <= now;
+}
+
+bool qless_is_poppable(const struct qless *q, double now, struct qless_str queue_text)
+{
+	const struct queue *queue = queue_find(q, queue_text);
+
+	return queue != NULL && !queue->paused && limit_concurrency(queue, now, 1) > 0 &&
+	       (skiplist_count(&queue->work) != 0 ||
+		lock_is_expired(skiplist_first(&queue->locks), now) ||
+		is_due(&queue->scheduled, now) || is_due(&queue->recurring, now));
+}
+
 /* Bytes of a dependent in the listing of its job, roughly. */
 #define DEPENDENT_BYTES 64
 

@@ -578,6 +578,50 @@ static void a_queue_that_has_more_jobs_waiting_has_woken(void)
 	}
 }
 
+static bool is_poppable(const struct subject *s, double at, size_t queue)
+{
+	/* A lock that expires at this very instant still counts as running. */
+	return qless_is_poppable(s->engine, nextafter(at, INFINITY), queue_names[queue]);
+}
+
+/* Clients that wait for a job depend on this: a pop that finds nothing need not be repeated before
+ * its queue wakes. */
+static void a_queue_with_something_to_pop_woke(void)
+{
+	bool awake[QUEUES], woken[QUEUES];
+	struct qless_str name;
+	struct subject s;
+	struct call call;
+	double latest;
+
+	for (unsigned seed = 700; seed < 700 + SEEDS; seed++) {
+		rng = seed;
+		latest = 0;
+		memset(awake, 0, sizeof awake);
+		subject_init(&s, seed);
+		for (int step = 0; step < STEPS; step++) {
+			make_call(&call);
+			subject_run(&s, &call);
+			/* The clock of those that wait does not go back, as that of clients may. */
+			latest = fmax(latest, now);
+			while (qless_take_due(s.engine, latest, &name))
+				continue;
+			take_woken(&s, woken);
+			for (size_t i = 0; i < QUEUES; i++) {
+				bool has_something = is_poppable(&s, latest, i);
+
+				awake[i] = (awake[i] || woken[i]) && has_something;
+				if (awake[i] || !has_something)
+					continue;
+				show_call(&call);
+				TEST_FAIL_MESSAGE(
+					"a pop would find something, but the queue sleeps");
+			}
+		}
+		subject_done(&s);
+	}
+}
+
 static double next_due_of_all(const struct subject *s)
 {
 	double due = INFINITY;
@@ -755,6 +799,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(every_call_leaves_a_consistent_state);
 	RUN(a_queue_that_has_more_jobs_waiting_has_woken);
+	RUN(a_queue_with_something_to_pop_woke);
 	RUN(the_next_due_time_is_the_earliest_of_all_queues);
 	RUN(reporting_due_queues_leaves_a_consistent_state);
 	RUN(a_call_that_fails_or_counts_no_change_has_no_effect);

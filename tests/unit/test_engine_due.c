@@ -281,6 +281,52 @@ static void a_freed_queue_does_not_wake(void)
 	TEST_ASSERT_EQUAL_STRING("p r ", woken());
 }
 
+static bool is_poppable(double now)
+{
+	return qless_is_poppable(q, now, STR("q"));
+}
+
+static void a_queue_is_poppable_if_a_pop_would_find_something(void)
+{
+	struct qless_str name = STR("q");
+
+	TEST_ASSERT_FALSE(is_poppable(0));
+	put_delayed(0, "q", "later", 10);
+	TEST_ASSERT_FALSE(is_poppable(9));
+	TEST_ASSERT_TRUE(is_poppable(10));
+	pop(10, "q", "w", 1);
+	TEST_ASSERT_FALSE(is_poppable(69));
+	TEST_ASSERT_TRUE(is_poppable(70));
+	/* The pop warns the worker, and there is nothing more to do before the grace period ends.
+	 */
+	pop(70, "q", "w", 1);
+	TEST_ASSERT_FALSE(is_poppable(79));
+	TEST_ASSERT_TRUE(is_poppable(80));
+	OK(qless_pause(q, 80, &name, 1));
+	TEST_ASSERT_FALSE(is_poppable(80));
+}
+
+static void a_queue_at_its_limit_is_not_poppable(void)
+{
+	set_option("q-max-concurrency", "1");
+	put(0, "q", "a");
+	put(1, "q", "b");
+	TEST_ASSERT_TRUE(is_poppable(1));
+	pop(1, "q", "w", 1);
+	TEST_ASSERT_FALSE(is_poppable(1));
+	complete(2, "q", "a", "w");
+	TEST_ASSERT_TRUE(is_poppable(1));
+}
+
+static void a_queue_that_woke_can_be_taken(void)
+{
+	TEST_ASSERT_FALSE(qless_has_woken(q));
+	put(0, "q", "j");
+	TEST_ASSERT_TRUE(qless_has_woken(q));
+	TEST_ASSERT_EQUAL_STRING("q ", woken());
+	TEST_ASSERT_FALSE(qless_has_woken(q));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -300,5 +346,8 @@ int main(int argc, char **argv)
 	RUN(a_paused_queue_wakes_when_it_is_unpaused);
 	RUN(a_queue_with_a_limit_wakes_when_a_run_ends_or_the_limit_changes);
 	RUN(a_freed_queue_does_not_wake);
+	RUN(a_queue_is_poppable_if_a_pop_would_find_something);
+	RUN(a_queue_at_its_limit_is_not_poppable);
+	RUN(a_queue_that_woke_can_be_taken);
 	return UNIT_RESULT();
 }
