@@ -265,6 +265,21 @@ decode_fn decode_unpause;
 decode_fn decode_queue_forget;
 decode_fn decode_worker_deregister;
 
+/*
+ * A worker whose reply was cut would hold jobs that it does not know. So a pop hands out only as
+ * many jobs as fit into a reply and take little time.
+ */
+
+/* Find how many bytes of jobs may be handed out. Fails if the reply is full. */
+int pop_find_room(struct request *req, size_t *ret_room);
+/* Lower the count of the pop to what fits. Before that, moves what is due, because it could change
+ * which jobs come next. */
+int pop_limit(struct request *req, struct operation *op, size_t room);
+
+/* native_pop.c */
+int native_mpop(struct request *req);
+int native_bpop(struct request *req);
+
 /* classic_recur.c */
 int classic_recur(struct request *req);
 int classic_unrecur(struct request *req);

@@ -2,6 +2,7 @@
  * Queue commands on single jobs: their life from put to complete.
  */
 #include "command/classic_int.h"
+#include "command/job_reply.h"
 #include "command/listing.h"
 
 #include <string.h>
@@ -11,70 +12,21 @@
 #define NO_JID	 "Job(): no jid provided"
 #define NO_QUEUE "Queue(): no queue name provided"
 
-/* Bytes after which a reply of jobs moves from the buffer to the output, so that a long reply is
- * not in memory twice. A piece and one more job should fit into a chunk of the output: chunks are
- * reused, and writing to new memory is slower. */
-#define PIECE_BYTES (CHAIN_CHUNK_BYTES / 2)
-
 /* A pop hands out jobs until their bytes are this part of the room of the reply. JSON writes a byte
  * in at most six, as in \u007f. */
 #define POP_ROOM 8
 /* Bytes of jobs that a pop hands out at most, so that it does not hold up other clients. */
 #define POP_BYTES_MAX ((size_t)4 * 1024 * 1024)
 
-struct job_reply {
-	struct request *req;
-	struct json_job_list list;
-	struct reply_deferred pieces;
-	bool has_pieces;
-};
-
-static void begin_jobs(struct job_reply *reply, struct request *req)
-{
-	reply->req = req;
-	reply->has_pieces = false;
-	json_job_list_begin(&reply->list, request_json_buf(req), req->style);
-}
-
-static void flush_piece(struct job_reply *reply)
-{
-	struct reply *w = reply->req->reply;
-
-	if (!reply->has_pieces)
-		reply_deferred_begin(w, &reply->pieces, REPLY_TEXT);
-	reply->has_pieces = true;
-	reply_deferred_append(w, &reply->pieces, buf_str(reply->list.buf));
-	buf_clear(reply->list.buf);
-}
-
-/* Returns false if no more jobs are wanted: the reply is too large. */
-static bool add_job(struct job_reply *reply, const struct qless_job *job)
-{
-	json_job_list_add(&reply->list, job);
-	if (reply->list.buf->len >= PIECE_BYTES)
-		flush_piece(reply);
-	return reply_is_wanted(reply->req->reply);
-}
-
-static int end_jobs(struct job_reply *reply)
-{
-	json_job_list_end(&reply->list);
-	if (!reply->has_pieces)
-		return answer_json(reply->req);
-	flush_piece(reply);
-	reply_deferred_end(reply->req->reply, &reply->pieces, 0);
-	return 0;
-}
-
 static int reply_jobs(struct request *req, const struct qless_jobs *jobs)
 {
 	struct job_reply reply;
 	size_t i;
 
-	begin_jobs(&reply, req);
-	for (i = 0; i < jobs->count && add_job(&reply, jobs->items[i]); i++)
+	job_reply_begin(&reply, req);
+	for (i = 0; i < jobs->count && job_reply_add(&reply, jobs->items[i]); i++)
 		continue;
-	return end_jobs(&reply);
+	return job_reply_end(&reply);
 }
 
 int classic_get(struct request *req)
@@ -320,24 +272,24 @@ static int64_t largest_fit(const struct request *req, const struct operation *op
 	return count;
 }
 
-/*
- * A worker whose reply was cut would hold jobs that it does not know. So a pop hands out only as
- * many jobs as fit into a reply and take little time. What is due moves first, because it could
- * change which jobs come next.
- */
-static int limit_pop(struct request *req, struct operation *op)
+int pop_find_room(struct request *req, size_t *ret_room)
+{
+	if (req->reply->is_full)
+		return request_fail(req, QLESS_ELIMIT, REQUEST_NOT_RUN);
+	*ret_room = reply_room(req->reply) / POP_ROOM;
+	if (*ret_room > POP_BYTES_MAX)
+		*ret_room = POP_BYTES_MAX;
+	return 0;
+}
+
+int pop_limit(struct request *req, struct operation *op, size_t room)
 {
 	int64_t asked = op->pop.count;
-	size_t room = reply_room(req->reply) / POP_ROOM;
 	int64_t due, fit;
 	int rc;
 
-	if (req->reply->is_full)
-		return request_fail(req, QLESS_ELIMIT, REQUEST_NOT_RUN);
 	if (asked <= 1)
 		return 0;
-	if (room > POP_BYTES_MAX)
-		room = POP_BYTES_MAX;
 	due = largest_fit(req, op, asked, room);
 	if (due == asked)
 		return 0;
@@ -364,12 +316,15 @@ int classic_pop(struct request *req)
 {
 	struct operation_outcome outcome;
 	struct operation op;
+	size_t room;
 	int rc = decode_pop(req, &op);
 
 	if (rc == 0 && req->form == REQUEST_NATIVE)
 		rc = strict_pop(req, &op);
 	if (rc == 0)
-		rc = limit_pop(req, &op);
+		rc = pop_find_room(req, &room);
+	if (rc == 0)
+		rc = pop_limit(req, &op, room);
 	if (rc == 0)
 		rc = request_run(req, &op, &outcome);
 	return rc < 0 ? rc : answer_pop(req, &outcome);

@@ -46,7 +46,7 @@ enum command_flag {
 	CMD_KEYS_ALL = 1 << 17,	  /* all its arguments are keys */
 	CMD_DENYOOM = 1 << 18,	  /* makes the state grow: refused beyond maxmemory */
 	CMD_EXEC = 1 << 19,	  /* runs the transaction; a refusal discards it */
-	CMD_LOGGED = 1 << 20,	  /* changes what the log records, and is no queue command */
+	CMD_LOGGED = 1 << 20,	  /* changes what the log records, and has no decoder */
 	CMD_NAMES = 1 << 21,	  /* its arguments are names; max-names-per-call limits them */
 	CMD_CHANNEL = 1 << 22,	  /* its first argument is a channel */
 	CMD_CHANNELS = 1 << 23,	  /* all its arguments are channels */
@@ -111,8 +111,8 @@ struct command {
 	/* Writes one reply and returns 0, or returns a negative code and writes none: that of
 	 * request_fail(), or the engine's. */
 	int (*run)(struct request *req);
-	/* Make an operation of the arguments, without a reply; NULL for a command that only reads.
-	 */
+	/* Make an operation of the arguments, without a reply; NULL for a command that only reads,
+	 * and for one with CMD_LOGGED, which makes any number of operations. */
 	int (*decode)(struct request *req, struct operation *op);
 	/* Visits what the arguments name; see objects.h. NULL: the flags tell. */
 	bool (*objects)(const struct object_walk *walk);

@@ -154,7 +154,8 @@ struct json_job_memo {
 
 /*
  * A list of jobs, written one after the other. The caller may empty the buffer between two jobs, so
- * that it never holds the whole of a long list. The engine must not change before the end.
+ * that it never holds the whole of a long list. If the engine changes before the end, the caller
+ * calls json_job_list_forget() before the next job.
  */
 struct json_job_list {
 	struct buf *buf;
@@ -166,6 +167,7 @@ struct json_job_list {
 /* `style` is not copied. */
 void json_job_list_begin(struct json_job_list *list, struct buf *b, const struct json_style *style);
 void json_job_list_add(struct json_job_list *list, const struct qless_job *job);
+void json_job_list_forget(struct json_job_list *list);
 void json_job_list_end(struct json_job_list *list);
 
 void json_append_recur(struct buf *b, const struct qless_recur *recur,

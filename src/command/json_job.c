@@ -270,6 +270,11 @@ void json_job_list_add(struct json_job_list *list, const struct qless_job *job)
 	buf_close(list->buf, put_job(list->buf, to, job, list->style, &list->memo));
 }
 
+void json_job_list_forget(struct json_job_list *list)
+{
+	init_memo(&list->memo);
+}
+
 void json_job_list_end(struct json_job_list *list)
 {
 	if (list->count != 0)

@@ -3,6 +3,7 @@
 #include "command/classic.h"
 #include "command/json.h"
 #include "command/table.h"
+#include "util/num.h"
 
 #define R  ((unsigned)ACL_READ)
 #define W  ((unsigned)ACL_WRITE)
@@ -176,6 +177,30 @@ bool objects_of_peek(const struct object_walk *walk)
 bool objects_of_pop(const struct object_walk *walk)
 {
 	return at(walk, OBJECT_QUEUE, RW, 0);
+}
+
+/* Visits the queues that follow their number, which is argument i. */
+static bool counted(const struct object_walk *walk, unsigned access, size_t i)
+{
+	int64_t count;
+
+	if (i >= walk->nargs || !num_parse_i64(walk->args[i], &count))
+		return true;
+	for (i++; count > 0 && i < walk->nargs; count--, i++) {
+		if (!at(walk, OBJECT_QUEUE, access, i))
+			return false;
+	}
+	return true;
+}
+
+bool objects_of_mpop(const struct object_walk *walk)
+{
+	return counted(walk, RW, 1);
+}
+
+bool objects_of_bpop(const struct object_walk *walk)
+{
+	return counted(walk, RW, 2);
 }
 
 /* PAUSE, UNPAUSE and QUEUE.FORGET. */

@@ -74,6 +74,8 @@ bool objects_of_multicomplete(const struct object_walk *walk);
 bool objects_of_multiput(const struct object_walk *walk);
 bool objects_of_peek(const struct object_walk *walk);
 bool objects_of_pop(const struct object_walk *walk);
+bool objects_of_mpop(const struct object_walk *walk);
+bool objects_of_bpop(const struct object_walk *walk);
 bool objects_of_put(const struct object_walk *walk);
 bool objects_of_queues(const struct object_walk *walk);
 bool objects_of_recur(const struct object_walk *walk);

@@ -30,6 +30,7 @@ struct database;
 struct dialect;
 struct reply;
 struct request;
+struct rotations;
 struct script;
 struct scripts;
 struct session;
@@ -158,6 +159,9 @@ struct command_env {
 	void (*show_denials)(struct request *req);
 	struct databases *databases;
 	struct scripts *scripts; /* scripts that clients have loaded */
+	/* Where pops from several queues in turn continue. NULL: each begins with its first queue.
+	 */
+	struct rotations *rotations;
 	struct scratch *scratch;
 	enum script_envelope envelope;
 	struct call_limits limits;
@@ -182,6 +186,18 @@ struct command_env {
 	 * the child has ended, with its output in the request. Returns NULL, or why there is no
 	 * child. NULL: work does without a child. */
 	const char *(*start_child)(void *arg, const struct request *req, child_work_fn *fn);
+	/* The operations that are recorded between these two calls happen as a whole or not at all,
+	 * even if the server crashes. May be NULL. */
+	void (*begin_group)(void *arg);
+	void (*end_group)(void *arg);
+	/* Whether the client of the request may pop from the queue now: nobody began to wait for
+	 * the queue before. NULL: always. */
+	bool (*is_next)(void *arg, const struct request *req, struct qless_str queue);
+	/* Work calls this last in a part, once: the parts after it come when one of the queues may
+	 * have a job for the client. After `timeout_s` seconds the reply is a null array instead; 0
+	 * is no timeout. NULL: no command waits. */
+	void (*wait_for_jobs)(void *arg, const struct request *req, const struct qless_str *queues,
+			      size_t count, double timeout_s);
 	/* Makes a unique, unpredictable jid. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
 	/* Returns an unpredictable number. */

@@ -6,8 +6,9 @@
 #include "command/handlers.h"
 #include "command/objects.h"
 
-#define FORMS_ALL  (1U << REQUEST_NATIVE | 1U << REQUEST_QLESS | 1U << REQUEST_SCRIPT)
-#define FORMS_OURS (1U << REQUEST_NATIVE | 1U << REQUEST_QLESS)
+#define FORMS_ALL    (1U << REQUEST_NATIVE | 1U << REQUEST_QLESS | 1U << REQUEST_SCRIPT)
+#define FORMS_OURS   (1U << REQUEST_NATIVE | 1U << REQUEST_QLESS)
+#define FORMS_NATIVE (1U << REQUEST_NATIVE)
 
 #define COUNT_OF(rows) (sizeof(rows) / sizeof((rows)[0]))
 

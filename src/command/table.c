@@ -174,10 +174,10 @@ static void add_row(struct command_table *t, int row)
 	assert(name.len > 0 && name.len <= COMMAND_NAME_MAX);
 	assert(strpbrk(name.ptr, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == NULL && "in lower case");
 	assert(slot->row < 0 && "a name is unique");
-	/* A queue command runs in its forms, and makes an operation if it writes. */
+	/* A queue command runs in its forms, and makes one operation or several if it writes. */
 	assert((t->rows[row].run != NULL) == (t->rows[row].forms != 0));
 	assert(t->rows[row].run == NULL ||
-	       (t->rows[row].decode != NULL) == ((t->rows[row].flags & CMD_WRITE) != 0));
+	       command_is_logged(&t->rows[row]) == ((t->rows[row].flags & CMD_WRITE) != 0));
 	*slot = (struct slot){ key.first, key.second, (uint32_t)name.len, row };
 
 	entry->name = name;

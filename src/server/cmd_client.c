@@ -414,7 +414,9 @@ void client_reply(struct request *req)
 
 void client_unblock(struct request *req)
 {
+	struct conn *c;
 	int64_t id;
+	bool with_error;
 
 	if (!num_parse_i64(req->args[0], &id)) {
 		reply_error(req->reply, "ERR", STR("value is not an integer or out of range"));
@@ -426,8 +428,9 @@ void client_unblock(struct request *req)
 			    STR("CLIENT UNBLOCK reason should be TIMEOUT or ERROR"));
 		return;
 	}
-	/* No command blocks its connection, so there is never one to unblock. */
-	reply_integer(req->reply, 0);
+	with_error = req->nargs == 2 && str_equal_nocase(req->args[1], STR("ERROR"));
+	c = conn_find(server_of(req), (uint64_t)id);
+	reply_integer(req->reply, c != NULL && lines_unblock(&c->client, with_error));
 }
 
 /* One year: longer than any maintenance, and far below the overflow of times. */

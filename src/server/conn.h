@@ -30,7 +30,7 @@
  *             |  the last reply is on its way                     v
  *   NEW ---> OPEN ---------------------------------------------> DEAD --> (freed at the end of
  *    |        ^  ^  |                                             ^        the turn)
- *    |        |  |  v  CLIENT PAUSE, a long command               |
+ *    |        |  |  v  CLIENT PAUSE, a long command, BPOP         |
  *    |        | HELD ---------------------------------------------+
  *    | TLS    |                                                   |
  *    +--> HANDSHAKE ----------------------------------------------+
@@ -166,6 +166,9 @@ void conn_describe(const struct conn *c, struct buf *out);
 void conn_kill(struct conn *c, const char *reason);
 /* Run no more requests, and close once all output has left. */
 void conn_finish(struct conn *c);
+
+/* Returns whether the peer has closed the connection, or will send no more. */
+bool conn_peer_is_gone(const struct conn *c);
 
 /* Run the requests in the buffer of a connection on conns.ready, and read on if there may be
  * more. */

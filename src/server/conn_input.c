@@ -22,6 +22,7 @@
  * edges or cannot announce the end of a peer (EVENT_NOEPOLL).
  */
 #include <assert.h>
+#include <poll.h>
 
 #include "server/conn_int.h"
 #include "server/dispatch.h"
@@ -141,13 +142,18 @@ static bool input_is_too_long(struct conn *c)
 	return true;
 }
 
+static bool waits_for_jobs(const struct conn *c)
+{
+	return waiting_lines(c->client.waiting) != NULL;
+}
+
 /* The peer sends no more. The server still runs and answers the requests it has sent, though the
- * peer may be gone. */
+ * peer may be gone. A peer that may be gone gets no job, so its wait ends. */
 static void on_end_of_input(struct conn *c)
 {
 	c->end_of_input = true;
 	event_del(&c->read_event);
-	if (!c->is_ready && c->state != CONN_HELD)
+	if (!c->is_ready && (c->state != CONN_HELD || waits_for_jobs(c)))
 		conn_finish(c);
 }
 
@@ -215,6 +221,13 @@ static ssize_t read_some(struct conn *c, char **ret_base)
 static bool may_have_ended(const struct conn *c)
 {
 	return c->end_is_near || c->in.len != 0 || c->client.out.len == 0;
+}
+
+bool conn_peer_is_gone(const struct conn *c)
+{
+	struct pollfd socket = { .fd = c->transport.fd, .events = POLLRDHUP };
+
+	return c->end_of_input || c->end_is_near || poll(&socket, 1, 0) != 0;
 }
 
 bool conn_discard_input(struct conn *c, bool *ret_any)

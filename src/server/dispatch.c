@@ -106,7 +106,12 @@ enum dispatch_result dispatch_request(struct client *c, struct qless_str *argv, 
 	c->writer.muted = false;
 	client_end_reply(c);
 	client_output_grew(c);
-	return c->waiting != NULL ? DISPATCH_WAIT : DISPATCH_DONE;
+	if (c->waiting != NULL)
+		return DISPATCH_WAIT;
+	/* The commands that follow must not overtake the clients that wait. */
+	if (c->server->lines.waiting != 0)
+		lines_serve(c->server, c->session.db);
+	return DISPATCH_DONE;
 }
 
 /* The request may have become that of the command that QLESS or a script names: `row` is the one

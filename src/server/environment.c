@@ -2,6 +2,7 @@
 
 #include "command/acl.h"
 #include "command/databases.h"
+#include "command/rotation.h"
 #include "command/scripts.h"
 #include "command/table.h"
 #include "server/acl_log.h"
@@ -66,6 +67,16 @@ void environment_maintain(struct server *s)
 	if (!s->loading && s->pause.mode == PAUSE_NONE && !sync_watch_must_hold(s) &&
 	    persist_refusal(s, 0) == NULL)
 		databases_maintain(s->env.databases);
+}
+
+static void begin_group(void *arg)
+{
+	recording_begin_group(arg);
+}
+
+static void end_group(void *arg)
+{
+	recording_end_group(arg);
 }
 
 /*
@@ -159,6 +170,8 @@ static void on_user_changed(void *arg, struct qless_str name)
 		else
 			conn_kill(c, "its user may no longer receive what it subscribed to");
 	}
+	if (user != NULL)
+		lines_check_user(s, user);
 }
 
 /*
@@ -187,6 +200,7 @@ void environment_init(struct server *s)
 		.user_gone_arg = s,
 		.databases = databases_new((unsigned)s->config->databases, &hooks),
 		.scripts = scripts_new(s->hash_seed, &hooks_of_scripts),
+		.rotations = rotations_new(s->hash_seed),
 		.scratch = &s->command_scratch,
 		.now = native_now,
 		.pass = native_pass,
@@ -196,6 +210,10 @@ void environment_init(struct server *s)
 		.log_refusal = persist_refusal,
 		.spread = waiting_spread,
 		.start_child = child_work_start,
+		.begin_group = begin_group,
+		.end_group = end_group,
+		.is_next = lines_is_next,
+		.wait_for_jobs = lines_wait,
 		.make_jid = make_jid,
 		.random = random_number,
 		.arg = s,
@@ -206,6 +224,7 @@ void environment_done(struct server *s)
 {
 	databases_free(s->env.databases);
 	scripts_free(s->env.scripts);
+	rotations_free(s->env.rotations);
 	scratch_done(&s->command_scratch);
 	acl_free(s->env.acl);
 	command_table_free(s->table);

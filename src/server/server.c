@@ -115,6 +115,7 @@ struct server *server_new(struct config *config, const char *config_file, struct
 		log_warning("cannot send messages to the service manager at %s",
 			    getenv("NOTIFY_SOCKET"));
 	pause_init(s);
+	lines_init(s);
 	login_init(s);
 	sync_watch_init(s);
 	stop_init(s);
@@ -141,6 +142,7 @@ void server_free(struct server *s)
 	http_close(s->http);
 	cron_done(s);
 	pause_done(s);
+	lines_done(s);
 	login_done(s);
 	sync_watch_done(s);
 	stop_done(s);

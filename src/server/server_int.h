@@ -20,6 +20,7 @@
 #include "server/cron.h"
 #include "server/environment.h"
 #include "server/gate.h"
+#include "server/lines.h"
 #include "server/listen.h"
 #include "server/login.h"
 #include "server/memory_watch.h"
@@ -69,6 +70,7 @@ struct server {
 	struct submissions submissions;
 	struct waitings waitings;
 	struct child_work child_work;
+	struct lines lines;
 
 	struct command_table *table;
 	struct command_env env;

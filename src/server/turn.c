@@ -97,7 +97,7 @@ static void end_turn(struct server *s)
 void turn_run(struct server *s, bool wait)
 {
 	bool is_idle = TAILQ_EMPTY(&s->conns.ready) && !s->submissions.can_run &&
-		       !s->turn.has_flushed && !waitings_can_run(s);
+		       !s->turn.has_flushed && !waitings_can_run(s) && !lines_can_run(s);
 	int flags = EVLOOP_ONCE | (wait && is_idle ? 0 : EVLOOP_NONBLOCK);
 
 	assert(!s->turn.is_running);
@@ -114,6 +114,7 @@ void turn_run(struct server *s, bool wait)
 	run_ready(s);
 	submissions_run(s);
 	waitings_run(s);
+	lines_run(s);
 	recording_end_turn(s);
 	gate_release(&s->gate);
 	send_replies(s);

@@ -4,8 +4,8 @@
  *	1. wait until something happens, unless there is work left over from the turn before;
  *	2. for each socket that has something: read it and run the requests, at most a share of the
  *	   turn for each connection; leave the rest to the next turn if much waits for a sync;
- *	3. go on with the connections that had more requests than their share, and run the commands
- *	   of internal clients;
+ *	3. go on with the connections that had more requests than their share, run the commands of
+ *	   internal clients, and hand jobs to the clients that wait for them;
  *	4. write the records of what was changed to the log;
  *	5. send the replies whose records are as durable as configured;
  *	6. free the connections that died, and a part of the flushed databases.

@@ -24,7 +24,8 @@ struct waiting {
 	struct request req;
 	struct qless_str *argv; /* of req; the bytes follow in the same allocation */
 	size_t argv_bytes;
-	struct buf output; /* of the child */
+	struct buf output;	 /* of the child */
+	struct line_wait *lines; /* NULL unless it waits for jobs */
 	struct work_reply reply;
 	int64_t spent_ns;
 	int64_t longest_ns; /* the most in one turn */
@@ -66,6 +67,13 @@ static bool go_on(struct waiting *w, int64_t until_ns)
 	if (s->clocks.lap_ns - start_ns > w->longest_ns)
 		w->longest_ns = s->clocks.lap_ns - start_ns;
 	return more;
+}
+
+/* The database may have been flushed since the last part. */
+static void look_again(struct waiting *w)
+{
+	if (w->req.database != NULL)
+		request_use_database_again(&w->req);
 }
 
 /* The list of those that go on. */
@@ -162,10 +170,17 @@ static void stop_waiting(struct waiting *w)
 	struct server *s = w->client->server;
 
 	assert(w->client->waiting == w && s->waitings.running == NULL);
-	if (w->reason == WAITING_FOR_CHILD)
-		child_work_abandon(s);
-	else
+	switch (w->reason) {
+	case WAITING_FOR_TURN:
 		leave(w);
+		break;
+	case WAITING_FOR_CHILD:
+		child_work_abandon(s);
+		break;
+	case WAITING_FOR_JOBS:
+		lines_leave(s, w->lines);
+		break;
+	}
 	s->waitings.count--;
 	w->client->waiting = NULL;
 }
@@ -176,6 +191,16 @@ struct waiting *waiting_sleep(struct server *s)
 
 	assert(w != NULL && w->reason == WAITING_FOR_TURN);
 	w->reason = WAITING_FOR_CHILD;
+	return w;
+}
+
+struct waiting *waiting_sleep_for_jobs(struct server *s, struct line_wait *lines)
+{
+	struct waiting *w = s->waitings.running;
+
+	assert(w != NULL && w->reason == WAITING_FOR_TURN);
+	w->reason = WAITING_FOR_JOBS;
+	w->lines = lines;
 	return w;
 }
 
@@ -221,6 +246,46 @@ static void finish(struct waiting *w)
 }
 
 /*
+ * Commands that wait for jobs
+ */
+
+bool waiting_try(struct waiting *w)
+{
+	assert(w->reason == WAITING_FOR_JOBS);
+	look_again(w);
+	if (go_on(w, 0))
+		return false;
+	finish(w);
+	return true;
+}
+
+struct reply *waiting_reply(struct waiting *w)
+{
+	return &w->reply.writer;
+}
+
+void waiting_end(struct waiting *w)
+{
+	assert(w->reason == WAITING_FOR_JOBS);
+	finish(w);
+}
+
+struct client *waiting_client(const struct waiting *w)
+{
+	return w->client;
+}
+
+const struct request *waiting_request(const struct waiting *w)
+{
+	return &w->req;
+}
+
+struct line_wait *waiting_lines(const struct waiting *w)
+{
+	return w != NULL ? w->lines : NULL;
+}
+
+/*
  * Memory
  */
 
@@ -239,7 +304,7 @@ size_t waiting_memory(const struct waiting *w)
 	if (w == NULL)
 		return 0;
 	reply = &w->reply;
-	return sizeof *w + w->argv_bytes + reply->bytes.allocated +
+	return sizeof *w + w->argv_bytes + lines_memory(w->lines) + reply->bytes.allocated +
 	       (reply->writer.out != &reply->bytes ? reply->writer.out->allocated : 0);
 }
 
@@ -261,13 +326,6 @@ bool waitings_can_run(const struct server *s)
 			return true;
 	}
 	return false;
-}
-
-/* The database may have been flushed since the last part. */
-static void look_again(struct waiting *w)
-{
-	if (w->req.database != NULL)
-		request_use_database_again(&w->req);
 }
 
 void waitings_run(struct server *s)

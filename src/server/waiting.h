@@ -2,13 +2,14 @@
  * Waiting: a client whose command has begun and not ended.
  *
  * The client runs no other command until then, and its later requests stay in its input. All others
- * go on. A command waits because it has more work than one turn may do (command/work.h), or until a
- * child process has done a part of it (child_work.h).
+ * go on. A command waits because it has more work than one turn may do (command/work.h), until a
+ * child process has done a part of it (child_work.h), or until a queue has a job for it (lines.h).
  *
  *	(command runs) --> WAITING_FOR_TURN --> (the reply joins the output)
- *	      |                |  ^     |
- *	      v                v  |     +--> (abandoned: the client ends)
- *	     WAITING_FOR_CHILD ---+
+ *	   |   |               |  ^     |               ^
+ *	   |   v               v  |     +-------------- | --> (abandoned: the client ends)
+ *	   |  WAITING_FOR_CHILD --+     |               |
+ *	   +------------------> WAITING_FOR_JOBS -------+
  *
  * All commands that wait for a turn share WAITINGS_US of each turn equally. None goes on while its
  * client has much output that has not left.
@@ -24,6 +25,8 @@
 struct buf;
 struct client;
 struct command;
+struct line_wait;
+struct reply;
 struct request;
 struct server;
 struct waiting;
@@ -32,6 +35,7 @@ struct work;
 enum waiting_reason {
 	WAITING_FOR_TURN,
 	WAITING_FOR_CHILD,
+	WAITING_FOR_JOBS,
 };
 
 TAILQ_HEAD(waiting_list, waiting);
@@ -57,6 +61,19 @@ void waiting_note_begin(struct waiting *w, const struct command *row, int64_t el
 struct waiting *waiting_sleep(struct server *s);
 /* Lets the command go on. Takes the bytes of `output`, and leaves it empty. */
 void waiting_wake(struct waiting *w, struct buf *output);
+
+/* The command of which a part runs goes on only when lines.h calls waiting_try(). Returns it. */
+struct waiting *waiting_sleep_for_jobs(struct server *s, struct line_wait *lines);
+/* Does the next part of a command that waits for jobs. Returns true if it has ended. */
+bool waiting_try(struct waiting *w);
+/* Ends a command that waits for jobs. The caller has written its reply. */
+struct reply *waiting_reply(struct waiting *w);
+void waiting_end(struct waiting *w);
+struct client *waiting_client(const struct waiting *w);
+/* Returns the request that the client sent. */
+const struct request *waiting_request(const struct waiting *w);
+/* The place in the lines, or NULL if the client does not wait for jobs. `w` may be NULL. */
+struct line_wait *waiting_lines(const struct waiting *w);
 
 /* The client ends: frees its command. Does nothing if the client does not wait. */
 void waiting_abandon(struct client *c);

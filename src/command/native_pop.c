@@ -1,0 +1,330 @@
+/*
+ * MPOP and BPOP: pops from several queues, which may wait.
+ *
+ * The log has an ordinary pop for each queue that was asked and had something, all of a command as
+ * a whole. A queue in which a pop would find nothing is left alone, so a command that finds no job
+ * changes nothing.
+ */
+#include "command/classic_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "command/job_reply.h"
+#include "command/rotation.h"
+#include "command/strict.h"
+#include "command/work.h"
+#include "util/mem.h"
+#include "util/num.h"
+
+/* Seconds of the longest timeout: that of Redis, whose timeouts are milliseconds in 64 bits. */
+#define TIMEOUT_MAX 9.2e15
+
+struct multi_pop {
+	struct qless_str worker;
+	const struct qless_str *queues;
+	size_t queue_count;
+	int64_t count;
+	bool in_turn; /* ORDER roundrobin */
+};
+
+/* ---- arguments ---- */
+
+static int parse_count(struct request *req, struct qless_str text, int64_t *ret_count)
+{
+	if (num_parse_i64(text, ret_count) && *ret_count > 0)
+		return request_check_jobs(req, (size_t)*ret_count);
+	return request_fail(req, QLESS_EBADARG, "COUNT is a whole number above 0; found \"%S\"",
+			    command_quote(text));
+}
+
+static int parse_order(struct request *req, struct qless_str text, bool *ret_in_turn)
+{
+	*ret_in_turn = str_equal_nocase(text, STR("roundrobin"));
+	if (*ret_in_turn || str_equal_nocase(text, STR("ordered")))
+		return 0;
+	return request_fail(req, QLESS_EBADARG,
+			    "ORDER is \"ordered\" or \"roundrobin\"; found \"%S\"",
+			    command_quote(text));
+}
+
+static int parse_options(struct request *req, size_t i, struct multi_pop *ret)
+{
+	bool has_count = false, has_order = false;
+	int rc = 0;
+
+	for (; rc == 0 && i < req->nargs; i += 2) {
+		struct qless_str name = req->args[i];
+		bool is_count = str_equal_nocase(name, STR("COUNT"));
+		bool *has = is_count ? &has_count : &has_order;
+
+		if (!is_count && !str_equal_nocase(name, STR("ORDER")))
+			return request_fail(req, QLESS_EBADARG, "Unknown option \"%S\"",
+					    command_quote(name));
+		if (*has)
+			return request_fail(req, QLESS_EBADARG, "Option \"%S\" is repeated", name);
+		if (i + 1 == req->nargs)
+			return request_fail(req, QLESS_EBADARG, "Option \"%S\" has no value", name);
+		*has = true;
+		rc = is_count ? parse_count(req, req->args[i + 1], &ret->count)
+			      : parse_order(req, req->args[i + 1], &ret->in_turn);
+	}
+	return rc;
+}
+
+/* A pop checks the length, too, but BPOP should fail before it waits. */
+static int check_worker(struct request *req, struct qless_str worker)
+{
+	size_t max = qless_get_limits(req->engine)->max_name_bytes;
+	struct operation op = { .kind = OPERATION_POP };
+
+	op.pop.worker = worker;
+	if (worker.len <= max)
+		return strict_pop(req, &op);
+	return request_fail(req, QLESS_ELIMIT,
+			    "The worker is longer than max-name-length (%g bytes)", (double)max);
+}
+
+/* Reads the arguments from number `first` on: the worker, the queues and the options. */
+static int parse(struct request *req, size_t first, struct multi_pop *ret)
+{
+	struct qless_str number = req->args[first + 1];
+	size_t left = req->nargs - first - 2;
+	int64_t count;
+	int rc;
+
+	*ret = (struct multi_pop){ .worker = req->args[first], .count = 1 };
+	if (!num_parse_i64(number, &count) || count <= 0)
+		return request_fail(req, QLESS_EBADARG,
+				    "numqueues is a whole number above 0; found \"%S\"",
+				    command_quote(number));
+	if ((uint64_t)count > left)
+		return request_fail(req, QLESS_EBADARG, "numqueues is %S, but %g arguments follow",
+				    number, (double)left);
+	ret->queues = req->args + first + 2;
+	ret->queue_count = (size_t)count;
+	rc = check_worker(req, ret->worker);
+	return rc < 0 ? rc : parse_options(req, first + 2 + ret->queue_count, ret);
+}
+
+/* ---- popping ---- */
+
+/* The jobs that one command hands out. */
+struct haul {
+	struct request *req;
+	const struct multi_pop *pop;
+	struct job_reply reply;
+	size_t room; /* bytes of jobs that a reply may have */
+	int64_t left;
+	int rc;
+};
+
+static bool is_done(const struct haul *haul)
+{
+	return haul->rc < 0 || haul->left == 0 || job_reply_bytes(&haul->reply) > haul->room;
+}
+
+static bool has_something(const struct haul *haul, struct qless_str queue)
+{
+	const struct command_env *env = haul->req->env;
+
+	return qless_is_poppable(haul->req->engine, haul->req->now, queue) &&
+	       (env->is_next == NULL || env->is_next(env->arg, haul->req, queue));
+}
+
+/* Returns whether there were any jobs. */
+static bool pop_from(struct haul *haul, struct qless_str queue, int64_t count)
+{
+	struct operation op = { .kind = OPERATION_POP };
+	struct operation_outcome outcome;
+
+	op.pop.queue = queue;
+	op.pop.worker = haul->pop->worker;
+	op.pop.count = count;
+	haul->rc = pop_limit(haul->req, &op, haul->room - job_reply_bytes(&haul->reply));
+	if (haul->rc == 0)
+		haul->rc = request_run(haul->req, &op, &outcome);
+	if (haul->rc < 0)
+		return false;
+	json_job_list_forget(&haul->reply.list);
+	for (size_t i = 0; i < outcome.jobs.count; i++)
+		job_reply_add(&haul->reply, outcome.jobs.items[i]);
+	haul->left -= (int64_t)outcome.jobs.count;
+	return outcome.jobs.count != 0;
+}
+
+static void pop_ordered(struct haul *haul)
+{
+	for (size_t i = 0; i < haul->pop->queue_count && !is_done(haul); i++) {
+		struct qless_str queue = haul->pop->queues[i];
+
+		if (has_something(haul, queue))
+			pop_from(haul, queue, haul->left);
+	}
+}
+
+/* Takes a job from each queue in turn, until a whole round has found none. */
+static void pop_in_turn(struct haul *haul)
+{
+	struct request *req = haul->req;
+	struct rotations *rotations = req->env->rotations;
+	const struct multi_pop *pop = haul->pop;
+	uint64_t key = 0;
+	size_t i = 0, without = 0;
+	int64_t left = haul->left;
+
+	if (rotations != NULL) {
+		key = rotations_key(rotations, req->database->index, pop->worker, pop->queues,
+				    pop->queue_count);
+		i = rotations_get(rotations, key) % pop->queue_count;
+	}
+	while (without < pop->queue_count && !is_done(haul)) {
+		struct qless_str queue = pop->queues[i];
+
+		if (has_something(haul, queue) && pop_from(haul, queue, 1)) {
+			without = 0;
+			i = (i + 1) % pop->queue_count;
+			continue;
+		}
+		without++;
+		i = (i + 1) % pop->queue_count;
+	}
+	if (rotations != NULL && haul->left != left)
+		rotations_set(rotations, key, (i + pop->queue_count - without) % pop->queue_count);
+}
+
+/* The jobs are few enough, so the limit of the reply does not apply. */
+static int answer(struct haul *haul)
+{
+	struct reply *reply = haul->req->reply;
+	size_t max = reply->max;
+
+	reply->max = REPLY_NO_MAX;
+	haul->rc = job_reply_end(&haul->reply);
+	reply->max = max;
+	return haul->rc;
+}
+
+/* Hands out jobs. Without jobs, writes no reply and sets *ret_any to false. */
+static int hand_out(struct request *req, const struct multi_pop *pop, bool *ret_any)
+{
+	const struct command_env *env = req->env;
+	bool is_group = env->begin_group != NULL && (pop->queue_count > 1 || pop->count > 1);
+	struct haul haul = {
+		.req = req,
+		.pop = pop,
+		.left = pop->count,
+	};
+
+	*ret_any = false;
+	haul.rc = pop_find_room(req, &haul.room);
+	if (haul.rc < 0)
+		return haul.rc;
+	job_reply_begin(&haul.reply, req);
+	if (is_group)
+		env->begin_group(env->arg);
+	if (pop->in_turn)
+		pop_in_turn(&haul);
+	else
+		pop_ordered(&haul);
+	if (is_group)
+		env->end_group(env->arg);
+	*ret_any = haul.left != pop->count;
+	return haul.rc == 0 && *ret_any ? answer(&haul) : haul.rc;
+}
+
+/* ---- commands ---- */
+
+int native_mpop(struct request *req)
+{
+	struct job_reply none;
+	struct multi_pop pop;
+	bool any;
+	int rc = parse(req, 0, &pop);
+
+	if (rc == 0)
+		rc = hand_out(req, &pop, &any);
+	if (rc < 0 || any)
+		return rc;
+	job_reply_begin(&none, req);
+	return job_reply_end(&none);
+}
+
+/* BPOP while it waits. */
+struct wait_work {
+	struct work work;
+	double timeout_s;
+	bool has_begun;
+};
+
+/* The first part runs with the command, and each other one when a queue has woken. */
+static bool go_on(struct work *work, struct request *req)
+{
+	struct wait_work *wait = (struct wait_work *)work;
+	const struct command_env *env = req->env;
+	struct multi_pop pop;
+	bool any = false;
+	int rc;
+
+	if (wait->has_begun)
+		req->now = env->now(env->arg);
+	rc = parse(req, 1, &pop);
+	if (rc == 0)
+		rc = hand_out(req, &pop, &any);
+	if (req->until > req->now)
+		env->pass(env->arg, req->until);
+	if (rc < 0)
+		answer_error(req, rc);
+	if (rc < 0 || any)
+		return false;
+	if (!wait->has_begun)
+		env->wait_for_jobs(env->arg, req, pop.queues, pop.queue_count, wait->timeout_s);
+	wait->has_begun = true;
+	return true;
+}
+
+static void free_wait(struct work *work)
+{
+	free(work);
+}
+
+static const struct work_ops wait_ops = { go_on, free_wait };
+
+static const char *refuse_timeout(struct qless_str text, double *ret_seconds)
+{
+	if (!num_parse_double(text, ret_seconds) || isnan(*ret_seconds))
+		return "timeout is not a float or out of range";
+	if (*ret_seconds < 0)
+		return "timeout is negative";
+	return *ret_seconds > TIMEOUT_MAX ? "timeout is out of range" : NULL;
+}
+
+/* Within a transaction, BPOP does not wait. */
+int native_bpop(struct request *req)
+{
+	struct wait_work *wait;
+	struct multi_pop pop;
+	double timeout_s;
+	const char *error = refuse_timeout(req->args[0], &timeout_s);
+	bool any;
+	int rc;
+
+	if (error != NULL) {
+		reply_error(req->reply, "ERR", str_from(error));
+		return 0;
+	}
+	rc = parse(req, 1, &pop);
+	if (rc < 0)
+		return rc;
+	if (!req->is_atomic && req->env->wait_for_jobs != NULL) {
+		wait = mem_zalloc(sizeof *wait);
+		wait->work.ops = &wait_ops;
+		wait->timeout_s = timeout_s;
+		work_begin(req, &wait->work);
+		return 0;
+	}
+	rc = hand_out(req, &pop, &any);
+	if (rc == 0 && !any)
+		reply_null_array(req->reply);
+	return rc;
+}

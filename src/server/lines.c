@@ -1,0 +1,462 @@
+#include "server/lines.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/acl.h"
+#include "command/admission.h"
+#include "command/databases.h"
+#include "server/persist.h"
+#include "server/server_int.h"
+#include "sys/clock.h"
+#include "util/container.h"
+#include "util/mem.h"
+
+/* Number of attempts to serve a client after one command, and in one turn. More wait for the next
+ * turn. An attempt takes a few microseconds. */
+#define SERVED_PER_COMMAND 64
+#define SERVED_PER_TURN	   512
+/* Number of woken or due queues that are looked at in one go. Queues for which nobody waits wake,
+ * too. */
+#define WOKEN_AT_ONCE 1000
+/* Microseconds that the timer waits at most. */
+#define TIMER_MAX_US (INT64_C(86400) * 1000000)
+
+struct place {
+	struct line *line;
+	struct line_wait *wait;
+	TAILQ_ENTRY(place) link;
+};
+
+TAILQ_HEAD(place_list, place);
+
+struct line {
+	struct hash_node by_queue;
+	unsigned db;
+	bool is_pending; /* on lines.pending, or being served: it stays even if it is empty */
+	struct place_list places;
+	TAILQ_ENTRY(line) pending;
+	size_t len;
+	char queue[];
+};
+
+struct line_wait {
+	struct waiting *waiting;
+	struct heap_node timeout;
+	size_t count;
+	struct place places[];
+};
+
+static struct qless_str line_name(const struct line *line)
+{
+	return str_make(line->queue, line->len);
+}
+
+static struct qless_str line_key(const struct hash_node *node)
+{
+	return line_name(container_of(node, const struct line, by_queue));
+}
+
+/*
+ * Lines
+ */
+
+static struct line *find_line(const struct server *s, unsigned db, struct qless_str queue)
+{
+	struct hash_node *node = hash_find(&s->lines.by_queue[db], queue);
+
+	return node != NULL ? container_of(node, struct line, by_queue) : NULL;
+}
+
+static struct line *need_line(struct server *s, unsigned db, struct qless_str queue)
+{
+	struct line *line = find_line(s, db, queue);
+
+	if (line != NULL)
+		return line;
+	line = mem_zalloc(sizeof *line + queue.len);
+	line->db = db;
+	line->len = queue.len;
+	if (queue.len != 0)
+		memcpy(line->queue, queue.ptr, queue.len);
+	TAILQ_INIT(&line->places);
+	hash_insert(&s->lines.by_queue[db], &line->by_queue);
+	return line;
+}
+
+static void free_if_empty(struct server *s, struct line *line)
+{
+	if (!TAILQ_EMPTY(&line->places) || line->is_pending)
+		return;
+	hash_remove(&s->lines.by_queue[line->db], &line->by_queue);
+	free(line);
+}
+
+static void add_pending(struct server *s, struct line *line)
+{
+	if (line->is_pending)
+		return;
+	line->is_pending = true;
+	TAILQ_INSERT_TAIL(&s->lines.pending, line, pending);
+}
+
+static void remove_pending(struct server *s, struct line *line)
+{
+	assert(line->is_pending);
+	TAILQ_REMOVE(&s->lines.pending, line, pending);
+	line->is_pending = false;
+	free_if_empty(s, line);
+}
+
+/*
+ * Waiting
+ */
+
+bool lines_is_next(void *arg, const struct request *req, struct qless_str queue)
+{
+	const struct server *s = arg;
+	const struct waiting *running = s->waitings.running;
+	const struct line *line;
+	const struct place *first;
+
+	/* Nobody waits, or the command is one that never waits. */
+	if (s->lines.waiting == 0 || running == NULL)
+		return true;
+	line = find_line(s, req->database->index, queue);
+	first = line != NULL ? TAILQ_FIRST(&line->places) : NULL;
+	return first == NULL || first->wait == waiting_lines(running);
+}
+
+void lines_wait(void *arg, const struct request *req, const struct qless_str *queues, size_t count,
+		double timeout_s)
+{
+	struct server *s = arg;
+	struct line_wait *wait = mem_alloc(sizeof *wait + count * sizeof wait->places[0]);
+
+	wait->waiting = waiting_sleep_for_jobs(s, wait);
+	wait->count = count;
+	heap_node_init(&wait->timeout);
+	if (timeout_s > 0)
+		heap_insert(&s->lines.timeouts, &wait->timeout,
+			    (double)s->clocks.lap_ns / 1e3 + timeout_s * 1e6);
+	for (size_t i = 0; i < count; i++) {
+		struct place *place = &wait->places[i];
+
+		place->line = need_line(s, req->database->index, queues[i]);
+		place->wait = wait;
+		TAILQ_INSERT_TAIL(&place->line->places, place, link);
+	}
+	s->lines.waiting++;
+}
+
+void lines_leave(struct server *s, struct line_wait *wait)
+{
+	for (size_t i = 0; i < wait->count; i++) {
+		struct place *place = &wait->places[i];
+
+		TAILQ_REMOVE(&place->line->places, place, link);
+		free_if_empty(s, place->line);
+	}
+	if (heap_has(&wait->timeout))
+		heap_remove(&s->lines.timeouts, &wait->timeout);
+	s->lines.waiting--;
+	free(wait);
+}
+
+size_t lines_memory(const struct line_wait *wait)
+{
+	return wait != NULL ? sizeof *wait + wait->count * sizeof wait->places[0] : 0;
+}
+
+/*
+ * Ending without a job
+ */
+
+static void end_with_null(struct waiting *w)
+{
+	reply_null_array(waiting_reply(w));
+	waiting_end(w);
+}
+
+bool lines_unblock(struct client *c, bool with_error)
+{
+	struct waiting *w = c->waiting;
+
+	if (waiting_lines(w) == NULL)
+		return false;
+	if (!with_error) {
+		end_with_null(w);
+		return true;
+	}
+	reply_error(waiting_reply(w), "UNBLOCKED", STR("client unblocked via CLIENT UNBLOCK"));
+	waiting_end(w);
+	return true;
+}
+
+static void end_timeouts(struct server *s)
+{
+	double now_us = (double)clock_mono_us();
+	struct heap_node *first;
+
+	while ((first = heap_first(&s->lines.timeouts)) != NULL && first->key <= now_us)
+		end_with_null(container_of(first, struct line_wait, timeout)->waiting);
+}
+
+/* The checks are those of a command that EXEC runs. */
+static void check_rights(struct client *c)
+{
+	struct request req = *waiting_request(c->waiting);
+	struct verdict verdict = admission_decide_queued(&req);
+
+	if (!verdict_is_refusal(&verdict))
+		return;
+	if (verdict.kind == VERDICT_NO_LONGER_PERMITTED)
+		verdict.kind = VERDICT_NOT_PERMITTED;
+	admission_refuse(&req, &verdict);
+	waiting_end(c->waiting);
+}
+
+void lines_check_user(struct server *s, const struct user *user)
+{
+	struct conn *c;
+
+	if (s->lines.waiting == 0)
+		return;
+	TAILQ_FOREACH(c, &s->conns.all, all) {
+		if (c->client.session.user == user && waiting_lines(c->client.waiting) != NULL)
+			check_rights(&c->client);
+	}
+}
+
+/*
+ * Serving
+ */
+
+static bool may_serve(const struct server *s)
+{
+	return !s->loading && s->pause.mode == PAUSE_NONE && !sync_watch_must_hold(s) &&
+	       persist_refusal((void *)(uintptr_t)s, 0) == NULL;
+}
+
+static bool may_wake(const struct server *s, unsigned db)
+{
+	const struct qless *engine = databases_peek(s->env.databases, db);
+
+	return hash_count(&s->lines.by_queue[db]) != 0 && engine != NULL && qless_has_woken(engine);
+}
+
+static void take_woken(struct server *s, unsigned db)
+{
+	struct qless *engine = databases_peek(s->env.databases, db);
+	struct qless_str queue;
+
+	for (int i = 0; i < WOKEN_AT_ONCE && qless_take_woken(engine, &queue); i++) {
+		struct line *line = find_line(s, db, queue);
+
+		if (line != NULL)
+			add_pending(s, line);
+	}
+}
+
+/* The kernel may know that the peer is gone before the loop does. */
+static bool is_gone(struct client *c)
+{
+	return c->kind != CLIENT_INTERNAL && conn_peer_is_gone(conn_of(c));
+}
+
+/* Lets the first client try. Returns false if nobody else could get something either. */
+static bool serve_first(struct server *s, struct line *line)
+{
+	struct waiting *w = TAILQ_FIRST(&line->places)->wait->waiting;
+	struct client *c = waiting_client(w);
+	uint64_t changes;
+
+	if (is_gone(c)) {
+		client_drop(c, "it closed while it waited for jobs");
+		return true;
+	}
+	changes = qless_changes(databases_peek(s->env.databases, line->db));
+	/* A pop without a job may have warned the owners of some expired locks, but not of all. */
+	return waiting_try(w) ||
+	       qless_changes(databases_peek(s->env.databases, line->db)) != changes;
+}
+
+static bool can_serve(const struct server *s, const struct line *line)
+{
+	const struct qless *engine = databases_peek(s->env.databases, line->db);
+
+	return !TAILQ_EMPTY(&line->places) && engine != NULL &&
+	       qless_is_poppable(engine, s->env.now(s->env.arg), line_name(line));
+}
+
+/* Returns the rest of `attempts`. */
+static unsigned serve_line(struct server *s, struct line *line, unsigned attempts)
+{
+	while (can_serve(s, line)) {
+		if (attempts == 0)
+			return 0;
+		attempts--;
+		if (!serve_first(s, line))
+			break;
+	}
+	remove_pending(s, line);
+	return attempts;
+}
+
+static void serve_pending(struct server *s, unsigned attempts)
+{
+	struct line *line;
+
+	while (attempts != 0 && (line = TAILQ_FIRST(&s->lines.pending)) != NULL)
+		attempts = serve_line(s, line, attempts);
+}
+
+void lines_serve(struct server *s, unsigned db)
+{
+	if (!may_wake(s, db) || !may_serve(s))
+		return;
+	take_woken(s, db);
+	serve_pending(s, SERVED_PER_COMMAND);
+}
+
+/*
+ * Due times
+ */
+
+static double native_seconds(struct server *s)
+{
+	return clock_seconds(steady_clock_peek_us(&s->clocks.native));
+}
+
+/* The pops that follow have a later time, so that they find what is due. */
+static void take_due(struct server *s, struct qless *engine)
+{
+	struct qless_str queue;
+	double now;
+
+	if (!(qless_next_due(engine) <= native_seconds(s)))
+		return;
+	now = s->env.now(s->env.arg);
+	for (int i = 0; i < WOKEN_AT_ONCE && qless_take_due(engine, now, &queue); i++)
+		continue;
+}
+
+static double next_due(struct server *s)
+{
+	double due = INFINITY;
+
+	for (unsigned db = 0; db < s->lines.databases; db++) {
+		struct qless *engine = databases_peek(s->env.databases, db);
+
+		if (engine != NULL && hash_count(&s->lines.by_queue[db]) != 0)
+			due = fmin(due, qless_next_due(engine));
+	}
+	return due;
+}
+
+/* Sets the timer, unless it fires early enough. Then it finds nothing to do, and is set again. */
+static void arm(struct server *s)
+{
+	struct lines *lines = &s->lines;
+	const struct heap_node *timeout = heap_first(&lines->timeouts);
+	int64_t now_us = clock_mono_us();
+	double left_us = timeout != NULL ? timeout->key - (double)now_us : INFINITY;
+	struct timeval delay;
+	int64_t delay_us;
+
+	if (may_serve(s))
+		left_us = fmin(left_us, (next_due(s) - native_seconds(s)) * 1e6);
+	if (left_us == INFINITY)
+		return;
+	left_us = fmin(fmax(left_us, 0), (double)TIMER_MAX_US);
+	delay_us = (int64_t)ceil(left_us);
+	if (lines->armed_us <= now_us + delay_us)
+		return;
+	lines->armed_us = now_us + delay_us;
+	delay.tv_sec = delay_us / 1000000;
+	delay.tv_usec = delay_us % 1000000;
+	event_add(lines->timer, &delay);
+}
+
+/* The turn does the work. */
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct server *s = arg;
+
+	(void)fd;
+	(void)what;
+	s->lines.armed_us = INT64_MAX;
+	server_read_clock(s);
+}
+
+/*
+ * Turns
+ */
+
+bool lines_can_run(const struct server *s)
+{
+	bool has_something = !TAILQ_EMPTY(&s->lines.pending);
+
+	if (s->lines.waiting == 0 || !may_serve(s))
+		return false;
+	for (unsigned db = 0; !has_something && db < s->lines.databases; db++)
+		has_something = may_wake(s, db);
+	return has_something;
+}
+
+static void serve_all(struct server *s)
+{
+	for (unsigned db = 0; db < s->lines.databases; db++) {
+		struct qless *engine = databases_peek(s->env.databases, db);
+
+		if (engine == NULL || hash_count(&s->lines.by_queue[db]) == 0)
+			continue;
+		take_due(s, engine);
+		take_woken(s, db);
+	}
+	serve_pending(s, SERVED_PER_TURN);
+}
+
+void lines_run(struct server *s)
+{
+	if (s->lines.waiting == 0)
+		return;
+	if (may_serve(s))
+		serve_all(s);
+	end_timeouts(s);
+	arm(s);
+}
+
+/*
+ * Birth and death
+ */
+
+void lines_init(struct server *s)
+{
+	struct lines *lines = &s->lines;
+
+	lines->databases = databases_count(s->env.databases);
+	lines->by_queue = mem_zalloc(lines->databases * sizeof *lines->by_queue);
+	for (unsigned db = 0; db < lines->databases; db++)
+		hash_init(&lines->by_queue[db], line_key, s->hash_seed);
+	TAILQ_INIT(&lines->pending);
+	lines->armed_us = INT64_MAX;
+	lines->timer = evtimer_new(s->base, on_timer, s);
+}
+
+void lines_done(struct server *s)
+{
+	struct lines *lines = &s->lines;
+
+	assert(lines->waiting == 0);
+	while (!TAILQ_EMPTY(&lines->pending))
+		remove_pending(s, TAILQ_FIRST(&lines->pending));
+	for (unsigned db = 0; db < lines->databases; db++)
+		hash_done(&lines->by_queue[db]);
+	free(lines->by_queue);
+	heap_done(&lines->timeouts);
+	if (lines->timer != NULL)
+		event_free(lines->timer);
+}

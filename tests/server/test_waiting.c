@@ -1,0 +1,698 @@
+/*
+ * MPOP and BPOP: pops from several queues, clients that wait for jobs, and everything that wakes
+ * them.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "peer.h"
+#include "unit.h"
+#include "wait.h"
+
+#define NOTHING "*-1\r\n"
+/* A heap of clients that wait, for costs that must not depend on their number. */
+#define MANY	    1000
+#define MANY_QUEUES 100
+/* Bytes that a waiting client may take for each queue that it names. */
+#define PLACE_BYTES 100
+#define REPLY_BYTES 4096
+#define DUE_JOBS    50
+
+static struct qlessd q;
+static struct peer *p;
+static struct peer *workers[4];
+
+static void connect_all(void)
+{
+	p = peer_connect(&q);
+	for (size_t i = 0; i < sizeof workers / sizeof workers[0]; i++)
+		workers[i] = peer_connect(&q);
+}
+
+void setUp(void)
+{
+	qlessd_start(&q);
+	connect_all();
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+}
+
+static int64_t waiting_clients(void)
+{
+	return peer_ask_number(p, "INFO clients", "blocked_clients:");
+}
+
+static void await(int64_t clients)
+{
+	WAIT_UNTIL(waiting_clients() == clients);
+}
+
+static void begin(struct peer *worker, const char *words)
+{
+	int64_t before = waiting_clients();
+
+	peer_send_words(worker, words);
+	await(before + 1);
+}
+
+static void put(const char *queue, const char *jid)
+{
+	char words[256];
+
+	snprintf(words, sizeof words, "PUT w %s %s klass {} 0", queue, jid);
+	TEST_ASSERT_EQUAL_INT('$', peer_ask(p, words)[0]);
+}
+
+/* Expects a reply with exactly these jobs, whose jids are separated by blanks. */
+static void expect_jobs(struct peer *worker, const char *jids)
+{
+	const char *reply = peer_reply(worker), *at = reply;
+	char list[REPLY_BYTES] = "";
+	size_t len = 0;
+
+	while ((at = strstr(at, "{\"jid\":\"")) != NULL) {
+		at += strlen("{\"jid\":\"");
+		len += (size_t)snprintf(list + len, sizeof list - len, "%s%.*s",
+					len != 0 ? " " : "", (int)strcspn(at, "\""), at);
+		TEST_ASSERT_LESS_THAN_size_t(sizeof list, len);
+	}
+	TEST_ASSERT_EQUAL_STRING_MESSAGE(jids, list, reply);
+}
+
+static void ask_jobs(struct peer *worker, const char *words, const char *jids)
+{
+	peer_send_words(worker, words);
+	expect_jobs(worker, jids);
+}
+
+static void expect_nothing_yet(struct peer *worker)
+{
+	/* The server has answered a later request, so a reply would have been sent. */
+	ASK(p, "PING", "+PONG\r\n");
+	TEST_ASSERT_FALSE(peer_has_input(worker, 0));
+}
+
+/* ---- MPOP ---- */
+
+static void fill_example(void)
+{
+	for (int i = 0; i < 5; i++) {
+		char jid[8];
+
+		snprintf(jid, sizeof jid, "A%d", i);
+		put("A", jid);
+		jid[0] = 'B';
+		if (i < 2)
+			put("B", jid);
+		jid[0] = 'C';
+		if (i < 3)
+			put("C", jid);
+	}
+}
+
+static void ordered_empties_the_first_queue_first(void)
+{
+	static const char *const jids[] = { "C0", "C1", "C2", "B0", "B1",
+					    "A0", "A1", "A2", "A3", "A4" };
+
+	fill_example();
+	for (size_t i = 0; i < sizeof jids / sizeof jids[0]; i++)
+		ask_jobs(p, "MPOP w 3 C B A", jids[i]);
+	ASK(p, "MPOP w 3 C B A", "$2\r\n[]\r\n");
+}
+
+static void round_robin_takes_from_each_queue_in_turn(void)
+{
+	static const char *const jids[] = { "C0", "B0", "A0", "C1", "B1",
+					    "A1", "C2", "A2", "A3", "A4" };
+
+	fill_example();
+	for (size_t i = 0; i < sizeof jids / sizeof jids[0]; i++)
+		ask_jobs(p, "MPOP w 3 C B A ORDER roundrobin", jids[i]);
+	ASK(p, "BPOP 0.01 w 3 C B A ORDER roundrobin", NOTHING);
+}
+
+static void a_count_continues_in_the_next_queues(void)
+{
+	fill_example();
+	ask_jobs(p, "MPOP w 3 C B A COUNT 4", "C0 C1 C2 B0");
+	ask_jobs(p, "bpop 0 w 3 C B A count 100 order Ordered", "B1 A0 A1 A2 A3 A4");
+}
+
+static void round_robin_with_a_count_goes_on_where_it_stopped(void)
+{
+	fill_example();
+	ask_jobs(p, "MPOP w 3 C B A COUNT 4 ORDER roundrobin", "C0 B0 A0 C1");
+	/* Another worker, and another list, begin with their first queue. */
+	ask_jobs(p, "MPOP other 3 C B A ORDER roundrobin", "C2");
+	ask_jobs(p, "MPOP w 2 A B ORDER roundrobin", "A1");
+	ask_jobs(p, "MPOP w 3 C B A COUNT 9 ORDER roundrobin", "B1 A2 A3 A4");
+}
+
+static void a_pop_without_jobs_changes_nothing(void)
+{
+	ASK(p, "MPOP w 2 x y", "$2\r\n[]\r\n");
+	ASK(p, "BPOP 0.01 w 2 x y", NOTHING);
+	ASK(p, "WORKERS", "$2\r\n[]\r\n");
+	ASK(p, "QUEUES", "$2\r\n[]\r\n");
+}
+
+static void bad_arguments_are_named(void)
+{
+	ASK_HAS(p, "MPOP w 0 q", "-BADARG numqueues is a whole number above 0; found \"0\"");
+	ASK_HAS(p, "MPOP w x q", "-BADARG numqueues is a whole number above 0; found \"x\"");
+	ASK_HAS(p, "MPOP w 3 q r", "-BADARG numqueues is 3, but 2 arguments follow");
+	ASK_HAS(p, "MPOP w 1 q COUNT", "-BADARG Option \"COUNT\" has no value");
+	ASK_HAS(p, "MPOP w 1 q COUNT 0", "-BADARG COUNT is a whole number above 0; found \"0\"");
+	ASK_HAS(p, "MPOP w 1 q COUNT 1 COUNT 1", "-BADARG Option \"COUNT\" is repeated");
+	ASK_HAS(p, "MPOP w 1 q ORDER x",
+		"-BADARG ORDER is \"ordered\" or \"roundrobin\"; found \"x\"");
+	ASK_HAS(p, "MPOP w 1 q TIMEOUT 1", "-BADARG Unknown option \"TIMEOUT\"");
+	ASK_HAS(p, "BPOP 0 w 1 q COUNT 1000000000", "-LIMIT ");
+	peer_send_text(p, "*4\r\n$4\r\nMPOP\r\n$0\r\n\r\n$1\r\n1\r\n$1\r\nq\r\n");
+	TEST_ASSERT_NOT_NULL(strstr(peer_reply(p), "-BADARG Arg \"worker\" must not be empty"));
+	ASK(p, "BPOP -1 w 1 q", "-ERR timeout is negative\r\n");
+	ASK(p, "BPOP x w 1 q", "-ERR timeout is not a float or out of range\r\n");
+	ASK(p, "BPOP nan w 1 q", "-ERR timeout is not a float or out of range\r\n");
+	ASK(p, "BPOP 1e300 w 1 q", "-ERR timeout is out of range\r\n");
+	ASK_HAS(p, "BPOP 0 w 1", "-ERR wrong number of arguments");
+	ASK_HAS(p, "QLESS mpop 1 w 1 q", "-ERR Unknown command mpop");
+	TEST_ASSERT_EQUAL_INT64(0, waiting_clients());
+}
+
+static void the_queues_are_keys(void)
+{
+	ASK(p, "COMMAND GETKEYS BPOP 0 w 2 a b COUNT 3", "*2\r\n$1\r\na\r\n$1\r\nb\r\n");
+	ASK(p, "COMMAND GETKEYS MPOP w 1 a", "*1\r\n$1\r\na\r\n");
+	ASK_HAS(p, "COMMAND INFO BPOP", "blocking");
+}
+
+/* ---- what wakes ---- */
+
+static void a_put_serves_the_workers_in_their_order(void)
+{
+	for (int i = 0; i < 3; i++)
+		begin(workers[i], "BPOP 0 w 2 q r");
+	put("r", "j0");
+	expect_jobs(workers[0], "j0");
+	put("q", "j1");
+	expect_jobs(workers[1], "j1");
+	/* The first worker is now the last. */
+	begin(workers[0], "BPOP 0 w 1 q");
+	ASK(p, "MULTIPUT w q 0 jobs j2 klass {} j3 klass {} j4 klass {}",
+	    "*3\r\n$2\r\nj2\r\n$2\r\nj3\r\n$2\r\nj4\r\n");
+	expect_jobs(workers[2], "j2");
+	expect_jobs(workers[0], "j3");
+	ask_jobs(p, "POP q w 1", "j4");
+	await(0);
+}
+
+/* A pop right after the put, even in the same transmission, does not overtake those that wait. */
+static void a_poll_does_not_overtake_a_waiting_worker(void)
+{
+	begin(workers[0], "BPOP 0 w 1 q");
+	peer_send_text(p, "PUT w q j1 klass {} 0\r\nPOP q poller 1\r\nMPOP poller 1 q\r\n");
+	peer_expect(p, "$2\r\nj1\r\n$2\r\n[]\r\n$2\r\n[]\r\n");
+	expect_jobs(workers[0], "j1");
+}
+
+static void a_worker_gets_jobs_of_the_queues_whose_first_it_is(void)
+{
+	begin(workers[0], "BPOP 0 w0 1 b");
+	begin(workers[1], "BPOP 0 w1 2 a b COUNT 5");
+	peer_send_text(p, "MULTI\r\nPUT w b j1 klass {} 0\r\nPUT w b j2 klass {} 0\r\n"
+			  "PUT w a j3 klass {} 0\r\nEXEC\r\n");
+	peer_skip_replies(p, 5);
+	expect_jobs(workers[0], "j1");
+	expect_jobs(workers[1], "j3 j2");
+}
+
+static void everything_that_makes_a_job_available_serves(void)
+{
+	struct peer *w = workers[0];
+
+	/* Requeue. */
+	put("other", "j");
+	begin(w, "BPOP 0 w 1 q");
+	peer_ask(p, "REQUEUE w q j klass {} 0");
+	expect_jobs(w, "j");
+	/* Retry. */
+	begin(workers[1], "BPOP 0 w1 1 q");
+	ASK(p, "RETRY j q w", ":4\r\n");
+	expect_jobs(workers[1], "j");
+	/* Timeout. */
+	begin(w, "BPOP 0 w 1 q");
+	peer_ask(p, "TIMEOUT j");
+	expect_jobs(w, "j");
+	/* Unfail. */
+	begin(workers[1], "BPOP 0 w1 1 q");
+	peer_ask(p, "FAIL j w group message");
+	expect_nothing_yet(workers[1]);
+	peer_ask(p, "UNFAIL q group");
+	expect_jobs(workers[1], "j");
+	/* The next queue. */
+	begin(w, "BPOP 0 w 1 q2");
+	peer_ask(p, "COMPLETE j w1 q {} next q2");
+	expect_jobs(w, "j");
+	/* The last dependency. */
+	begin(workers[1], "BPOP 0 w1 1 q");
+	peer_ask(p, "PUT w q after klass {} 0 depends [\"j\"]");
+	expect_nothing_yet(workers[1]);
+	peer_ask(p, "COMPLETE j w q2 {}");
+	expect_jobs(workers[1], "after");
+	/* A dependency that is removed. */
+	put("other", "first");
+	begin(w, "BPOP 0 w 1 q");
+	peer_ask(p, "PUT w q second klass {} 0 depends [\"first\"]");
+	expect_nothing_yet(w);
+	peer_ask(p, "DEPENDS second off first");
+	expect_jobs(w, "second");
+	await(0);
+}
+
+static void unpause_serves(void)
+{
+	ASK(p, "PAUSE q", "$-1\r\n");
+	begin(workers[0], "BPOP 0 w 1 q");
+	put("q", "j");
+	expect_nothing_yet(workers[0]);
+	peer_ask(p, "UNPAUSE q");
+	expect_jobs(workers[0], "j");
+}
+
+static void the_limit_on_running_jobs_serves(void)
+{
+	peer_ask(p, "CONFIG.SET q-max-concurrency 1");
+	for (int i = 0; i < 3; i++)
+		begin(workers[i], "BPOP 0 w 1 q");
+	put("q", "j1");
+	put("q", "j2");
+	put("q", "j3");
+	expect_jobs(workers[0], "j1");
+	expect_nothing_yet(workers[1]);
+	/* A run ends. */
+	peer_ask(p, "COMPLETE j1 w q {}");
+	expect_jobs(workers[1], "j2");
+	expect_nothing_yet(workers[2]);
+	/* The option changes. */
+	peer_ask(p, "CONFIG.SET q-max-concurrency 2");
+	expect_jobs(workers[2], "j3");
+}
+
+static void due_jobs_serve(void)
+{
+	begin(workers[0], "BPOP 0 w 1 q");
+	peer_ask(p, "PUT w q j1 klass {} 0.02");
+	expect_jobs(workers[0], "j1");
+	begin(workers[0], "BPOP 0 w 1 q");
+	peer_ask(p, "RECUR q tick klass {} interval 1000 0.02");
+	expect_jobs(workers[0], "tick-1");
+	await(0);
+}
+
+/* The pop when the lock expires warns the owner, and the pop after the grace period takes the job.
+ */
+static void an_expired_lock_serves_after_its_grace_period(void)
+{
+	peer_ask(p, "CONFIG.SET heartbeat 0.02");
+	peer_ask(p, "CONFIG.SET grace-period 0.02");
+	put("q", "j1");
+	put("q", "j2");
+	ask_jobs(p, "POP q lost 2", "j1 j2");
+	begin(workers[0], "BPOP 0 w 1 q");
+	begin(workers[1], "BPOP 0 w 1 q");
+	expect_jobs(workers[0], "j1");
+	expect_jobs(workers[1], "j2");
+	ASK_HAS(p, "GET j1", "timed-out");
+}
+
+/* With many due jobs and many workers, the loop runs a few turns for each due time, not more. */
+static void due_times_need_no_polling(void)
+{
+	char words[128];
+	int64_t turns;
+
+	for (int i = 0; i < DUE_JOBS; i++) {
+		snprintf(words, sizeof words, "PUT w q j%d klass {} 0.%d", i, 5 + i % 3);
+		peer_ask(p, words);
+	}
+	begin(workers[0], "BPOP 0 w 1 q COUNT 100");
+	turns = peer_ask_number(p, "INFO stats", "eventloop_cycles:");
+	TEST_ASSERT_NOT_NULL(strstr(peer_reply(workers[0]), "\"jid\""));
+	turns = peer_ask_number(p, "INFO stats", "eventloop_cycles:") - turns;
+	TEST_ASSERT_LESS_THAN_INT64(10, turns);
+}
+
+/* ---- ends without a job ---- */
+
+static void a_timeout_ends_the_wait(void)
+{
+	ASK(p, "BPOP 0.01 w 2 q r", NOTHING);
+	ASK(p, "BPOP 0.000001 w 1 q", NOTHING);
+	ASK_HAS(p, "HELLO 3", "proto");
+	ASK(p, "BPOP 0.01 w 1 q", "_\r\n");
+	await(0);
+	/* Nobody is left who would get the job. */
+	put("q", "j");
+	ask_jobs(p, "POP q w 1", "j");
+}
+
+static void unblock(const char *how, struct peer *worker)
+{
+	char words[64];
+	long long id = atoll(peer_ask(worker, "CLIENT ID") + 1);
+
+	begin(worker, "BPOP 0 w 1 q");
+	snprintf(words, sizeof words, "CLIENT UNBLOCK %lld%s", id, how);
+	ASK(p, words, ":1\r\n");
+	ASK(p, words, ":0\r\n");
+}
+
+static void client_unblock_ends_the_wait(void)
+{
+	unblock("", workers[0]);
+	peer_expect(workers[0], NOTHING);
+	unblock(" TIMEOUT", workers[0]);
+	peer_expect(workers[0], NOTHING);
+	unblock(" ERROR", workers[0]);
+	peer_expect(workers[0], "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n");
+	ASK(workers[0], "PING", "+PONG\r\n");
+	put("q", "j");
+	ask_jobs(p, "POP q w 1", "j");
+}
+
+static void later_requests_wait(void)
+{
+	peer_send_text(workers[0], "BPOP 0 w 1 q\r\nPING\r\nBPOP 0 w 1 q\r\nECHO x\r\n");
+	await(1);
+	expect_nothing_yet(workers[0]);
+	ASK_HAS(p, "CLIENT LIST", "flags=b ");
+	put("q", "j1");
+	expect_jobs(workers[0], "j1");
+	peer_expect(workers[0], "+PONG\r\n");
+	await(1);
+	put("q", "j2");
+	expect_jobs(workers[0], "j2");
+	peer_expect(workers[0], "$1\r\nx\r\n");
+}
+
+static void a_transaction_does_not_wait(void)
+{
+	put("q", "j");
+	peer_send_text(
+		p, "MULTI\r\nBPOP 0 w 1 none\r\nMPOP w 1 none\r\nBPOP 0 w 2 none q\r\nEXEC\r\n");
+	peer_expect(p, "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n" NOTHING "$2\r\n[]\r\n");
+	expect_jobs(p, "j");
+	TEST_ASSERT_EQUAL_INT64(0, waiting_clients());
+}
+
+static void nothing_is_handed_out_during_a_pause(void)
+{
+	begin(workers[0], "BPOP 0 w 1 q");
+	peer_ask(p, "PUT w q j klass {} 0.01");
+	ASK(p, "CLIENT PAUSE 1000000 WRITE", "+OK\r\n");
+	WAIT_UNTIL(peer_ask_number(p, "ZCOUNT ql:q:q-scheduled 0 inf", ":") == 1);
+	wait_ms(20);
+	expect_nothing_yet(workers[0]);
+	ASK(p, "CLIENT UNPAUSE", "+OK\r\n");
+	expect_jobs(workers[0], "j");
+}
+
+static void a_timeout_ends_during_a_pause(void)
+{
+	begin(workers[0], "BPOP 0.05 w 1 q");
+	ASK(p, "CLIENT PAUSE 1000000 WRITE", "+OK\r\n");
+	peer_expect(workers[0], NOTHING);
+}
+
+static void flushing_keeps_the_workers(void)
+{
+	put("other", "j");
+	begin(workers[0], "BPOP 0 w 1 q");
+	peer_ask(p, "PUT w q later klass {} 1000");
+	ASK(p, "FLUSHALL", "+OK\r\n");
+	put("q", "j");
+	expect_jobs(workers[0], "j");
+}
+
+static void databases_have_lines_of_their_own(void)
+{
+	ASK(workers[0], "SELECT 3", "+OK\r\n");
+	begin(workers[0], "BPOP 0 w 1 q");
+	put("q", "j0");
+	expect_nothing_yet(workers[0]);
+	ASK(p, "SELECT 3", "+OK\r\n");
+	put("q", "j3");
+	expect_jobs(workers[0], "j3");
+}
+
+/* ---- connections ---- */
+
+static void a_dead_connection_gets_nothing(void)
+{
+	begin(workers[0], "BPOP 0 w0 1 q");
+	begin(workers[1], "BPOP 0 w1 1 q");
+	begin(workers[2], "BPOP 0 w2 1 q");
+	begin(workers[3], "BPOP 0 w3 1 q");
+	/* The server learns of the ends and of the put at the same time. */
+	qlessd_halt(&q);
+	peer_send_words(p, "PUT w q j klass {} 0");
+	peer_reset(workers[0]);
+	peer_close(workers[1]);
+	peer_shutdown(workers[2]);
+	qlessd_go_on(&q);
+	peer_expect(p, "$1\r\nj\r\n");
+	expect_jobs(workers[3], "j");
+	ASK_HAS(p, "GET j", "\"worker\":\"w3\"");
+	peer_expect_end(workers[2]);
+	await(0);
+}
+
+static void a_connection_that_ends_leaves_the_line(void)
+{
+	begin(workers[0], "BPOP 0 w 1 q");
+	begin(workers[1], "BPOP 0 w 1 q");
+	peer_close(workers[0]);
+	await(1);
+	peer_shutdown(workers[1]);
+	peer_expect_end(workers[1]);
+	await(0);
+	begin(workers[2], "BPOP 0 w 1 q");
+	ASK(p, "CLIENT KILL TYPE normal SKIPME yes", ":2\r\n");
+	peer_expect_end(workers[2]);
+	put("q", "j");
+	ask_jobs(p, "POP q w 1", "j");
+}
+
+static void stopping_ends_the_wait(void)
+{
+	begin(workers[0], "BPOP 0 w 1 q");
+	put("other", "j");
+	kill(q.pid, SIGTERM);
+	peer_expect_end(workers[0]);
+	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
+}
+
+static void lost_rights_end_the_wait(void)
+{
+	ASK(p, "ACL SETUSER joe on nopass ~a ~b +@all", "+OK\r\n");
+	for (int i = 0; i < 3; i++)
+		ASK(workers[i], "AUTH joe x", "+OK\r\n");
+	ASK(workers[0], "BPOP 0 w 2 a c", "-NOPERM No permissions to access a key\r\n");
+	begin(workers[0], "BPOP 0 w 1 a");
+	begin(workers[1], "BPOP 0 w 2 a b");
+	ASK(p, "ACL SETUSER joe resetkeys ~a", "+OK\r\n");
+	peer_expect(workers[1], "-NOPERM No permissions to access a key\r\n");
+	expect_nothing_yet(workers[0]);
+	ASK(p, "ACL SETUSER joe -bpop", "+OK\r\n");
+	peer_expect(workers[0],
+		    "-NOPERM this user has no permissions to run the 'bpop' command\r\n");
+	ASK(p, "ACL SETUSER joe +bpop", "+OK\r\n");
+	begin(workers[0], "BPOP 0 w 1 a");
+	ASK(p, "ACL DELUSER joe", ":1\r\n");
+	peer_expect_end(workers[0]);
+	put("a", "j");
+	ask_jobs(p, "POP a w 1", "j");
+}
+
+/* ---- sharing queues ---- */
+
+/* One client polls with QLESS, and one waits. The poller gets what nobody waits for. */
+static void clients_that_poll_and_clients_that_wait_share_a_queue(void)
+{
+	char jid[16];
+	int polled = 0, waited = 0;
+
+	peer_send_words(workers[0], "BPOP 0 waiter 1 q");
+	await(1);
+	for (int i = 0; i < 20; i++) {
+		snprintf(jid, sizeof jid, "a%d", i);
+		put("q", jid);
+		snprintf(jid, sizeof jid, "b%d", i);
+		put("q", jid);
+		polled += strstr(peer_ask(workers[1], "QLESS pop 1 q poller 1"), "\"jid\"") != NULL;
+		waited += strstr(peer_reply(workers[0]), "\"jid\"") != NULL;
+		peer_send_words(workers[0], "BPOP 0 waiter 1 q");
+		await(1);
+	}
+	TEST_ASSERT_EQUAL_INT(20, polled);
+	TEST_ASSERT_EQUAL_INT(20, waited);
+}
+
+/* ---- the log ---- */
+
+static char *copy_reply(const char *words)
+{
+	return strdup(peer_ask(p, words));
+}
+
+static void a_hand_over_is_in_the_log(void)
+{
+	static const char *const views[] = { "GET j1",
+					     "GET j2",
+					     "GET j3",
+					     "QUEUES",
+					     "WORKERS",
+					     "STATS q 0",
+					     "ZRANGE ql:q:q-locks 0 -1 WITHSCORES" };
+	char *before[sizeof views / sizeof views[0]];
+
+	peer_ask(p, "CONFIG.SET heartbeat 1000");
+	begin(workers[0], "BPOP 0 w0 2 r q");
+	begin(workers[1], "BPOP 0 w1 1 q COUNT 3");
+	peer_ask(p, "PUT w q j1 klass {} 0.01");
+	expect_jobs(workers[0], "j1");
+	put("q", "j2");
+	expect_jobs(workers[1], "j2");
+	put("r", "j3");
+	ask_jobs(p, "MPOP w2 2 q r COUNT 2 ORDER roundrobin", "j3");
+	for (size_t i = 0; i < sizeof views / sizeof views[0]; i++)
+		before[i] = copy_reply(views[i]);
+	peer_close_all();
+	kill(q.pid, SIGKILL);
+	qlessd_wait(&q);
+	qlessd_start_again(&q, (const char *const[]){ NULL });
+	p = peer_connect(&q);
+	for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
+		TEST_ASSERT_EQUAL_STRING(before[i], peer_ask(p, views[i]));
+		free(before[i]);
+	}
+	ASK(p, "CONSISTENCYCHECK", "*0\r\n");
+}
+
+/* ---- many ---- */
+
+static void send_wait(struct peer *worker, int queues)
+{
+	char text[64];
+
+	snprintf(text, sizeof text, "*%d\r\n$4\r\nBPOP\r\n$1\r\n0\r\n$1\r\nw\r\n$%d\r\n%d\r\n",
+		 4 + queues, snprintf(NULL, 0, "%d", queues), queues);
+	peer_send_text(worker, text);
+	for (int i = 0; i < queues; i++) {
+		snprintf(text, sizeof text, "$8\r\nq%07d\r\n", i);
+		peer_send_text(worker, text);
+	}
+}
+
+static void a_place_in_a_line_takes_little_memory(void)
+{
+	static struct peer *many[200];
+	int64_t before, after;
+
+	for (int i = 0; i < 200; i++) {
+		many[i] = peer_connect(&q);
+		send_wait(many[i], 1);
+	}
+	await(200);
+	before = peer_ask_number(p, "INFO memory", "used_memory:");
+	for (int i = 0; i < 200; i++)
+		peer_close(many[i]);
+	await(0);
+	for (int i = 0; i < 200; i++) {
+		many[i] = peer_connect(&q);
+		send_wait(many[i], 501);
+	}
+	await(200);
+	after = peer_ask_number(p, "INFO memory", "used_memory:");
+	if (!qlessd_is_sanitized())
+		TEST_ASSERT_LESS_THAN_INT64(INT64_C(200) * 500 * PLACE_BYTES, after - before);
+	put("q0000400", "j");
+	expect_jobs(many[0], "j");
+}
+
+static void many_waiting_clients_cost_no_wake_ups(void)
+{
+	static struct peer *many[MANY];
+	int64_t begin_ms;
+	long switches;
+	char queue[32];
+
+	for (int i = 0; i < MANY; i++) {
+		char words[64];
+
+		many[i] = peer_connect(&q);
+		snprintf(words, sizeof words, "BPOP 0 w 1 q%d", i % MANY_QUEUES);
+		peer_send_words(many[i], words);
+	}
+	await(MANY);
+	/* Only what the server does once a second wakes it. A loop that polls would be as fast as
+	 * its interval. */
+	switches = qlessd_proc_status(&q, "voluntary_ctxt_switches");
+	begin_ms = wait_now_ms();
+	WAIT_UNTIL(qlessd_proc_status(&q, "voluntary_ctxt_switches") >= switches + 3);
+	TEST_ASSERT_GREATER_THAN_INT64(1000, wait_now_ms() - begin_ms);
+	for (int i = 0; i < MANY_QUEUES; i++) {
+		char jid[32];
+
+		snprintf(queue, sizeof queue, "q%d", i);
+		snprintf(jid, sizeof jid, "j%d", i);
+		put(queue, jid);
+		expect_jobs(many[i], jid);
+	}
+	await(MANY - MANY_QUEUES);
+}
+
+int main(int argc, char **argv)
+{
+	qlessd_take_args(&argc, argv);
+	UNITY_BEGIN();
+	RUN_TEST(ordered_empties_the_first_queue_first);
+	RUN_TEST(round_robin_takes_from_each_queue_in_turn);
+	RUN_TEST(a_count_continues_in_the_next_queues);
+	RUN_TEST(round_robin_with_a_count_goes_on_where_it_stopped);
+	RUN_TEST(a_pop_without_jobs_changes_nothing);
+	RUN_TEST(bad_arguments_are_named);
+	RUN_TEST(the_queues_are_keys);
+	RUN_TEST(a_put_serves_the_workers_in_their_order);
+	RUN_TEST(a_poll_does_not_overtake_a_waiting_worker);
+	RUN_TEST(a_worker_gets_jobs_of_the_queues_whose_first_it_is);
+	RUN_TEST(everything_that_makes_a_job_available_serves);
+	RUN_TEST(unpause_serves);
+	RUN_TEST(the_limit_on_running_jobs_serves);
+	RUN_TEST(due_jobs_serve);
+	RUN_TEST(an_expired_lock_serves_after_its_grace_period);
+	RUN_TEST(due_times_need_no_polling);
+	RUN_TEST(a_timeout_ends_the_wait);
+	RUN_TEST(client_unblock_ends_the_wait);
+	RUN_TEST(later_requests_wait);
+	RUN_TEST(a_transaction_does_not_wait);
+	RUN_TEST(nothing_is_handed_out_during_a_pause);
+	RUN_TEST(a_timeout_ends_during_a_pause);
+	RUN_TEST(flushing_keeps_the_workers);
+	RUN_TEST(databases_have_lines_of_their_own);
+	RUN_TEST(a_dead_connection_gets_nothing);
+	RUN_TEST(a_connection_that_ends_leaves_the_line);
+	RUN_TEST(stopping_ends_the_wait);
+	RUN_TEST(lost_rights_end_the_wait);
+	RUN_TEST(clients_that_poll_and_clients_that_wait_share_a_queue);
+	RUN_TEST(a_hand_over_is_in_the_log);
+	RUN_TEST(a_place_in_a_line_takes_little_memory);
+	RUN_TEST(many_waiting_clients_cost_no_wake_ups);
+	return UNITY_END();
+}
