@@ -56,6 +56,7 @@ struct client {
 	enum client_kind kind;
 
 	bool is_monitor; /* on server->clients.monitors */
+	bool is_dropped; /* ends with this turn, and its output goes nowhere */
 	bool no_evict;
 	bool no_touch;
 	bool reply_off;		/* CLIENT REPLY OFF */

@@ -4,9 +4,9 @@
 #include "command/acl.h"
 #include "server/acl_log.h"
 #include "server/commands.h"
+#include "server/pattern_index.h"
 #include "server/pubsub.h"
 #include "server/server_int.h"
-#include "util/glob.h"
 #include "util/mem.h"
 
 struct pubsub_verb {
@@ -56,7 +56,7 @@ static bool check_similar(struct request *req, struct qless_str pattern)
 {
 	const struct server *s = server_of(req);
 	unsigned similar = pubsub_similar_patterns(s->pubsub, pattern);
-	struct qless_str begin = command_quote(glob_prefix(pattern));
+	struct qless_str begin = command_quote(pattern_index_begin(pattern));
 
 	if (similar < s->config->max_patterns_per_prefix)
 		return true;

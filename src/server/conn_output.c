@@ -71,6 +71,7 @@ static void mark_over_limit(struct conn *c)
 			  "client closed for reaching client-output-buffer-limit");
 	c->client.server->stats.output_limit_disconnects++;
 	c->over_limit = true;
+	c->client.is_dropped = true;
 	TAILQ_INSERT_TAIL(&c->client.server->conns.over_limit, c, over_limit_link);
 }
 

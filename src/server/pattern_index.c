@@ -1,6 +1,7 @@
 #include "server/pattern_index.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "util/container.h"
 #include "util/mem.h"
@@ -20,14 +21,32 @@ static struct qless_str group_key(const struct hash_node *node)
 
 void pattern_index_init(struct pattern_index *index, uint64_t hash_seed)
 {
-	*index = (struct pattern_index){ .longest = 0 };
+	*index = (struct pattern_index){ .version = 1 };
 	hash_init(&index->groups, group_key, hash_seed);
+	for (size_t i = 0; i < PATTERN_MATCHES; i++)
+		buf_init(&index->matches[i].channel, BUF_NO_MAX);
 }
 
 void pattern_index_done(struct pattern_index *index)
 {
 	assert(hash_count(&index->groups) == 0);
 	hash_done(&index->groups);
+	for (size_t i = 0; i < PATTERN_MATCHES; i++) {
+		buf_done(&index->matches[i].channel);
+		free(index->matches[i].patterns);
+	}
+}
+
+static size_t round_down(size_t len)
+{
+	if (len <= PATTERN_BEGIN_EXACT)
+		return len;
+	return len < PATTERN_BEGIN_MAX ? len - len % PATTERN_BEGIN_STEP : PATTERN_BEGIN_MAX;
+}
+
+struct qless_str pattern_index_begin(struct qless_str pattern)
+{
+	return str_make(pattern.ptr, round_down(glob_prefix(pattern).len));
 }
 
 static struct pattern_group *find_group(const struct pattern_index *index, struct qless_str prefix)
@@ -63,7 +82,7 @@ static void drop_group(struct pattern_index *index, struct pattern_group *group)
 
 void pattern_index_add(struct pattern_index *index, struct channel *pattern)
 {
-	struct qless_str prefix = glob_prefix(pattern->name);
+	struct qless_str prefix = pattern_index_begin(pattern->name);
 	struct pattern_group *group = find_group(index, prefix);
 
 	assert(pattern->name.len <= GLOB_MAX_BYTES);
@@ -71,32 +90,39 @@ void pattern_index_add(struct pattern_index *index, struct channel *pattern)
 		group = add_group(index, prefix);
 	TAILQ_INSERT_TAIL(&group->patterns, pattern, link);
 	group->count++;
+	index->version++;
 }
 
 void pattern_index_remove(struct pattern_index *index, struct channel *pattern)
 {
-	struct pattern_group *group = find_group(index, glob_prefix(pattern->name));
+	struct pattern_group *group = find_group(index, pattern_index_begin(pattern->name));
 
 	assert(group != NULL);
 	TAILQ_REMOVE(&group->patterns, pattern, link);
+	index->version++;
 	if (--group->count == 0)
 		drop_group(index, group);
 }
 
 unsigned pattern_index_similar(const struct pattern_index *index, struct qless_str pattern)
 {
-	const struct pattern_group *group = find_group(index, glob_prefix(pattern));
+	const struct pattern_group *group = find_group(index, pattern_index_begin(pattern));
 
 	return group != NULL ? group->count : 0;
 }
 
-void pattern_index_match(const struct pattern_index *index, struct qless_str channel,
-			 pattern_visit_fn *visit, void *arg)
+static void add_match(struct pattern_matches *m, const struct channel *pattern)
+{
+	m->patterns = mem_grow(m->patterns, &m->cap, m->count + 1, sizeof *m->patterns);
+	m->patterns[m->count++] = pattern;
+}
+
+/* Compares the channel with all patterns that begin like it. */
+static void compare(const struct pattern_index *index, struct qless_str channel,
+		    struct pattern_matches *m)
 {
 	size_t longest = channel.len < index->longest ? channel.len : index->longest;
 
-	if (hash_count(&index->groups) == 0)
-		return;
 	for (size_t len = 0; len <= longest; len++) {
 		const struct pattern_group *group;
 		const struct channel *pattern;
@@ -108,7 +134,38 @@ void pattern_index_match(const struct pattern_index *index, struct qless_str cha
 			continue;
 		TAILQ_FOREACH(pattern, &group->patterns, link) {
 			if (glob_match(pattern->name, channel, false))
-				visit(pattern, arg);
+				add_match(m, pattern);
 		}
 	}
+}
+
+static const struct pattern_matches *find_matches(struct pattern_index *index,
+						  struct qless_str channel)
+{
+	struct pattern_matches *m;
+
+	for (size_t i = 0; i < PATTERN_MATCHES; i++) {
+		m = &index->matches[i];
+		if (m->version == index->version && str_equal(buf_str(&m->channel), channel))
+			return m;
+	}
+	m = &index->matches[index->next_matches++ % PATTERN_MATCHES];
+	m->version = index->version;
+	m->count = 0;
+	buf_clear(&m->channel);
+	buf_append_str(&m->channel, channel);
+	compare(index, channel, m);
+	return m;
+}
+
+void pattern_index_match(struct pattern_index *index, struct qless_str channel,
+			 pattern_visit_fn *visit, void *arg)
+{
+	const struct pattern_matches *m;
+
+	if (hash_count(&index->groups) == 0)
+		return;
+	m = find_matches(index, channel);
+	for (size_t i = 0; i < m->count; i++)
+		visit(m->patterns[i], arg);
 }

@@ -200,6 +200,8 @@ static void deliver(struct client *c, const struct channel *pattern, struct mess
 {
 	struct reply w;
 
+	if (c->is_dropped)
+		return;
 	client_begin_message(c, &w);
 	reply_push(&w, pattern != NULL ? 4 : 3);
 	if (pattern != NULL) {

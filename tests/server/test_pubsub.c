@@ -285,6 +285,73 @@ static void patterns_with_the_same_prefix_are_limited(void)
 	ASK(b, "PSUBSCRIBE y:*c", ">3\r\n$10\r\npsubscribe\r\n$4\r\ny:*c\r\n:2\r\n");
 }
 
+/* Otherwise a channel with a long name would be compared with many patterns for each of its bytes.
+ */
+static void long_prefixes_are_rounded_down(void)
+{
+	struct peer *a = peer_connect(&q);
+
+	ASK(a, "CONFIG SET max-patterns-per-prefix 1", "+OK\r\n");
+	peer_ask(a, "HELLO 3");
+	/* The first 16 bytes count, then the first 24. */
+	peer_ask(a, "PSUBSCRIBE ql:w:0123456789ab*");
+	ASK(a, "PSUBSCRIBE ql:w:0123456789abcdefgh*",
+	    "-ERR There are 1 patterns with the literal beginning 'ql:w:0123456789a', and "
+	    "max-patterns-per-prefix allows 1\r\n");
+	ASK(a, "PSUBSCRIBE ql:w:0123456789abcdefghi*",
+	    ">3\r\n$10\r\npsubscribe\r\n$25\r\nql:w:0123456789abcdefghi*\r\n:2\r\n");
+	ASK(a, "PUBSUB NUMPAT", ":2\r\n");
+	ASK(a, "PUNSUBSCRIBE ql:w:0123456789ab*",
+	    ">3\r\n$12\r\npunsubscribe\r\n$18\r\nql:w:0123456789ab*\r\n:1\r\n");
+	ASK(a, "PSUBSCRIBE ql:w:0123456789abcdefgh*",
+	    ">3\r\n$10\r\npsubscribe\r\n$24\r\nql:w:0123456789abcdefgh*\r\n:2\r\n");
+}
+
+#define EVENTS 2000
+
+/* Returns the microseconds of processor time of a command that publishes many events on ql:log. */
+static int64_t time_of_events(struct peer *a)
+{
+	static char words[EVENTS * 20 + 100];
+	size_t len = (size_t)snprintf(words, sizeof words, "MULTIPUT w q 0 jobs");
+
+	for (int i = 0; i < EVENTS; i++)
+		len += (size_t)snprintf(words + len, sizeof words - len, " j%d k {}", i);
+	snprintf(words + len, sizeof words - len, "\r\n");
+	peer_ask(a, "CONFIG RESETSTAT");
+	peer_send_text(a, words);
+	peer_skip_replies(a, 1);
+	return peer_ask_number(a, "INFO stats", "eventloop_cpu_max:");
+}
+
+static void subscribe_to_patterns_like(struct peer *b, size_t prefix)
+{
+	char words[2000];
+	size_t len = (size_t)snprintf(words, sizeof words, "PSUBSCRIBE");
+
+	for (int i = 0; i < 90; i++)
+		len += (size_t)snprintf(words + len, sizeof words - len, " %.*s*x*y*%d",
+					(int)prefix, "ql:log", i);
+	peer_send_words(b, words);
+	peer_skip_replies(b, 90);
+}
+
+static void many_events_on_a_channel_are_compared_with_patterns_once(void)
+{
+	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
+	int64_t alone_us = time_of_events(a);
+
+	for (size_t prefix = 0; prefix <= 6; prefix++)
+		subscribe_to_patterns_like(b, prefix);
+	ASK(a, "PUBSUB NUMPAT", ":630\r\n");
+	/* Without memory of the channel, it takes ten times as long. */
+	TEST_ASSERT_LESS_THAN_INT64(4 * alone_us + 2000, time_of_events(a));
+	/* A pattern that comes later is compared, too. */
+	peer_ask(b, "PSUBSCRIBE ql:l?g");
+	ASK(a, "PUT w q one k {} 0", "$3\r\none\r\n");
+	peer_expect(b, "*4\r\n$8\r\npmessage\r\n$6\r\nql:l?g\r\n$6\r\nql:log\r\n");
+}
+
 static void long_patterns_and_channels_are_refused(void)
 {
 	struct peer *a = peer_connect(&q);
@@ -348,6 +415,8 @@ int main(int argc, char **argv)
 	RUN(names_and_messages_may_hold_any_byte);
 	RUN(a_client_has_a_limited_number_of_subscriptions);
 	RUN(patterns_with_the_same_prefix_are_limited);
+	RUN(long_prefixes_are_rounded_down);
+	RUN(many_events_on_a_channel_are_compared_with_patterns_once);
 	RUN(long_patterns_and_channels_are_refused);
 	RUN(messages_reach_patterns_with_any_prefix);
 	return UNIT_RESULT();
