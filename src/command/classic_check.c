@@ -303,7 +303,7 @@ int classic_consistencycheck(struct request *req)
 		return rc;
 	if (is_small(req) || req->env->start_child == NULL)
 		return check_at_once(req, &op);
-	if (req->is_atomic)
+	if (req->parts_left != NULL)
 		return request_fail(req, QLESS_ELIMIT,
 				    "The command takes too long for a transaction. Send it "
 				    "outside of MULTI");

@@ -55,13 +55,13 @@ void request_use_database_again(struct request *req)
 	req->engine = req->database->engine;
 }
 
-void request_refuse_large(struct request *req, size_t max_bytes)
+void request_refuse_large(struct request *req, const char *limit, size_t max_bytes)
 {
 	bool has_changed = command_changes(req->row, req->args, req->nargs);
 	char text[128];
-	int len = snprintf(text, sizeof text, "%s larger than max-reply-size (%zu bytes)",
+	int len = snprintf(text, sizeof text, "%s larger than %s (%zu bytes)",
 			   has_changed ? "The command ran, but its reply is" : "The reply is",
-			   max_bytes);
+			   limit, max_bytes);
 
 	classic_write_limit(req, str_make(text, (size_t)len));
 }

@@ -214,7 +214,9 @@ struct request {
 	struct reply *reply;
 	struct session *session;
 	const struct transaction *txn; /* NULL unless the client is between MULTI and EXEC */
-	bool is_atomic;		       /* EXEC runs it: it cannot go on in later turns */
+	/* EXEC runs the command: it cannot go on in later turns. These are the parts of work that
+	 * all commands of the transaction may still do. NULL: EXEC does not run it. */
+	unsigned *parts_left;
 	const struct command_env *env;
 
 	/* The fields of queue commands. */
@@ -237,7 +239,8 @@ struct request {
 
 /* The error of a command that only reads, after a reply of its transaction became too large. */
 #define REQUEST_NOT_RUN \
-	"Not run, because an earlier reply of this transaction is larger than max-reply-size"
+	"Not run, because the replies of this transaction are larger than " \
+	"max-transaction-reply-size"
 
 /* Makes this a request on the queues of a database. */
 void request_use_database(struct request *req, struct database *database);
@@ -245,9 +248,9 @@ void request_use_database(struct request *req, struct database *database);
 /* Finds the engine of the database again, after other commands have run. */
 void request_use_database_again(struct request *req);
 
-/* Replaces a reply that became larger than max-reply-size by an error, which says whether the
- * command has changed something. */
-void request_refuse_large(struct request *req, size_t max_bytes);
+/* Replaces a reply that became larger than a limit by an error, which names the limit and says
+ * whether the command has changed something. */
+void request_refuse_large(struct request *req, const char *limit, size_t max_bytes);
 
 /* Whether a glob is within the limit of its length. Otherwise writes an error. */
 bool request_check_pattern(struct request *req, struct qless_str pattern);

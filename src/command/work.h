@@ -7,7 +7,8 @@
  * flushed, and the client may end. So work keeps names and positions, never pointers into the
  * engine, and reads arguments from the request that each part gets.
  *
- * A transaction runs as a whole, so its commands do only WORK_PARTS_AT_ONCE parts.
+ * A transaction runs as a whole, so its commands together do only WORK_PARTS_AT_ONCE parts, not
+ * counting the first part of each. After that, no work begins.
  *
  * The reply of work is written apart from the output of the client, and becomes a part of it when
  * the work is done. It is limited like every other one.
@@ -21,7 +22,7 @@
 #include "resp/reply.h"
 #include "util/chain.h"
 
-/* Parts of the work of one command within a transaction. They take a few milliseconds. */
+/* Parts of the work within a transaction. They take a few milliseconds. */
 #define WORK_PARTS_AT_ONCE 100
 
 /* Elements of a listing that one part handles at most, and bytes after which it handles no more.

@@ -162,7 +162,7 @@ static const char *context_of(const struct request *req)
 {
 	if (req->form == REQUEST_SCRIPT)
 		return in_script;
-	return req->txn != NULL || req->is_atomic ? in_transaction : at_top_level;
+	return req->txn != NULL || req->parts_left != NULL ? in_transaction : at_top_level;
 }
 
 static void count_denial(struct server_stats *stats, enum denial reason)

@@ -164,11 +164,16 @@ static void replace_large_reply(struct request *req, size_t begin)
 
 void dispatch_replace_reply(struct request *req, struct client *c)
 {
+	const struct config *config = c->server->config;
 	size_t max = c->writer.max;
 
 	c->writer.max = REPLY_NO_MAX;
 	req->reply = &c->writer;
-	request_refuse_large(req, c->server->config->max_reply_bytes);
+	if (req->parts_left != NULL)
+		request_refuse_large(req, "max-transaction-reply-size",
+				     config->max_transaction_reply_bytes);
+	else
+		request_refuse_large(req, "max-reply-size", config->max_reply_bytes);
 	c->writer.max = max;
 	c->server->stats.large_replies++;
 	if (c->reply_ends_client)

@@ -3,12 +3,19 @@
 #include "command/admission.h"
 #include "command/databases.h"
 #include "command/table.h"
+#include "command/weight.h"
+#include "command/work.h"
 #include "server/commands.h"
 #include "server/dispatch.h"
 #include "server/persist.h"
 #include "server/recording.h"
 #include "server/server_int.h"
+#include "sys/clock.h"
 #include "util/mem.h"
+
+/* Microseconds of processor time after which a transaction begins no more commands that only read
+ * and may take long. */
+#define TXN_READ_US 5000
 
 struct queued_command {
 	const struct command *cmd;
@@ -36,6 +43,7 @@ struct txn {
 	struct queued_command *commands;
 	int count;
 	size_t cap;
+	size_t weight; /* of all commands, see weight.h */
 };
 
 static struct txn *txn_get(struct client *c)
@@ -135,15 +143,20 @@ static const char *refusal_of(const struct txn *txn, const struct config *config
 		return "transaction is larger than max-call-size";
 	if ((size_t)txn->count >= config->max_transaction_commands)
 		return "transaction has more commands than max-transaction-commands";
+	if (txn->weight > config->max_jobs_per_call)
+		return "transaction names or asks for more jobs than max-jobs-per-call";
 	return NULL;
 }
 
 void txn_queue(struct client *c, const struct request *req)
 {
 	struct txn *txn = c->txn;
-	const char *refusal = refusal_of(txn, c->server->config);
+	const char *refusal;
 	struct queued_command *q;
 	size_t bytes;
+
+	txn->weight += weight_of(req);
+	refusal = refusal_of(txn, c->server->config);
 
 	if (refusal != NULL) {
 		txn->failed = true;
@@ -190,15 +203,37 @@ void cmd_discard(struct request *req)
 	reply_ok(req->reply);
 }
 
-static void run_queued(struct client *c, const struct queued_command *q)
+/* All replies are formatted at once, so together they are limited more than a long one that is
+ * written over several turns. */
+static void limit_replies(struct client *c)
+{
+	size_t max = c->out.len + c->server->config->max_transaction_reply_bytes;
+
+	if (max < c->writer.max) {
+		c->writer.max = max;
+		c->reply_ends_client = false;
+	}
+}
+
+/* What a transaction may take while others wait. */
+struct txn_budget {
+	unsigned parts_left;
+	int64_t cpu_end_us; /* after this, no command begins that only reads and may take long */
+};
+
+static void run_queued(struct client *c, const struct queued_command *q, struct txn_budget *budget)
 {
 	struct request req = dispatch_make_request(c, q->cmd, q->argv, q->argc, q->name_args);
 	struct verdict verdict;
 
-	req.is_atomic = true;
+	req.parts_left = &budget->parts_left;
 	verdict = admission_decide_queued(&req);
 	if (verdict.kind != VERDICT_RUN)
 		admission_refuse(&req, &verdict);
+	else if (weight_is_slow_read(&req) && clock_thread_cpu_us() > budget->cpu_end_us)
+		reply_error(&c->writer, "LIMIT",
+			    STR("Not run, because this transaction takes too long. Send commands "
+				"that only read outside of MULTI"));
 	else if (c->writer.is_full && !command_changes(q->cmd, req.args, req.nargs))
 		reply_error(&c->writer, "ERR", STR(REQUEST_NOT_RUN));
 	else
@@ -231,6 +266,7 @@ void cmd_exec(struct request *req)
 {
 	struct client *c = client_of(req);
 	struct txn *txn = c->txn;
+	struct txn_budget budget;
 	struct verdict verdict;
 
 	if (!txn_is_open(c)) {
@@ -255,12 +291,15 @@ void cmd_exec(struct request *req)
 		txn_discard(c);
 		return;
 	}
+	limit_replies(c);
+	budget.parts_left = WORK_PARTS_AT_ONCE;
+	budget.cpu_end_us = clock_thread_cpu_us() + TXN_READ_US;
 	/* Detach the transaction, so that its commands run outside of it. */
 	c->txn = NULL;
 	recording_begin_group(c->server);
 	reply_array(req->reply, (size_t)txn->count);
 	for (int i = 0; i < txn->count; i++) {
-		run_queued(c, &txn->commands[i]);
+		run_queued(c, &txn->commands[i], &budget);
 		client_output_grew(c);
 	}
 	recording_end_group(c->server);

@@ -16,8 +16,10 @@
 #include "util/buf.h"
 #include "wait.h"
 
-#define WORKER_US   10000
-#define OPERATOR_US 20000
+#define WORKER_US 10000
+/* Of a transaction as large as the limits allow. */
+#define TRANSACTION_US 20000
+#define OPERATOR_US    20000
 
 #define JOBS	  1000000
 #define MANY	  100000 /* queues, workers, groups, tags */
@@ -536,6 +538,52 @@ static void a_user_with_patterns(void)
 }
 
 /* As many jobs as max-dependents allows are released. */
+/* Queues `words` so often, and returns the reply to EXEC. */
+static const char *execute(const char *words, int count)
+{
+	ASK(p, "MULTI", "+OK\r\n");
+	for (int i = 0; i < count; i++)
+		append_request(words, i);
+	send_requests();
+	peer_skip_replies(p, count);
+	append_request("EXEC", 0);
+	ASK(monitor, "CONFIG RESETSTAT", "+OK\r\n");
+	send_requests();
+	return peer_reply(p);
+}
+
+/* A transaction of one command, as often as it may be queued. */
+static void transactions(void)
+{
+	static const char *const reads[] = {
+		"KEYS *", "QUEUES",	   "WORKERS", "PEEK q 1", "ZRANGE ql:queues 0 50",
+		"GET b9", "QLESS queues 1"
+	};
+	bool is_late = false;
+
+	for (size_t i = 0; i < sizeof reads / sizeof *reads; i++) {
+		int64_t best_us = INT64_MAX;
+
+		for (int k = 0; k < ATTEMPTS && best_us > TRANSACTION_US; k++) {
+			int64_t us;
+
+			TEST_ASSERT_EQUAL_INT('*', execute(reads[i], 9000)[0]);
+			us = peer_ask_number(monitor, "INFO stats", "eventloop_cpu_max:");
+			best_us = us < best_us ? us : best_us;
+		}
+		printf("%6.1f ms of %2.0f  9000 x %s\n", (double)best_us / 1e3,
+		       TRANSACTION_US / 1e3, reads[i]);
+		is_late |= best_us > TRANSACTION_US;
+	}
+	TEST_ASSERT_FALSE_MESSAGE(is_late,
+				  "a transaction holds up the loop for longer than it may");
+	TEST_ASSERT_EQUAL_INT(0, strncmp(execute("POP nothing w 6000", 3), "-EXECABORT", 10));
+	TEST_ASSERT_EQUAL_INT(0,
+			      strncmp(execute("QLESS pop 1 nothing w 6000", 3), "-EXECABORT", 10));
+	TEST_ASSERT_EQUAL_INT(0, strncmp(execute("CANCEL *4000(x#)", 4), "-EXECABORT", 10));
+	TEST_ASSERT_EQUAL_INT('*', execute("POP nothing w 3000", 3)[0]);
+}
+
 static void a_job_that_many_wait_for(void)
 {
 	static const struct row complete[] = {
@@ -576,6 +624,7 @@ int main(int argc, char **argv)
 	RUN(many_names);
 	RUN(many_tags_and_dependencies);
 	RUN(a_user_with_patterns);
+	RUN(transactions);
 	RUN(a_job_that_many_wait_for);
 	RUN(flushing_everything);
 	peer_close_all();

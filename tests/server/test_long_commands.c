@@ -320,9 +320,9 @@ static void a_transaction_refuses_what_takes_too_long(void)
 	const char *reply;
 
 	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "ZRANGE ql:q:q-work 0 999", "+QUEUED\r\n");
 	ASK(p, "KEYS *", "+QUEUED\r\n");
 	ASK(p, "KEYS ql:queues*", "+QUEUED\r\n");
-	ASK(p, "ZRANGE ql:q:q-work 0 999", "+QUEUED\r\n");
 	ASK(p, "PUT w q last k {} 0", "+QUEUED\r\n");
 	peer_send_text(p, "EXEC\r\n");
 	reply = peer_reply(p);
