@@ -25,7 +25,7 @@
 /* Channels whose matches are remembered; a power of two. */
 #define PATTERN_MATCHES 4
 
-/* What a channel matches. */
+/* The patterns that a channel matches. */
 struct pattern_matches {
 	uint64_t version; /* of the index; 0: nothing is remembered */
 	struct buf channel;

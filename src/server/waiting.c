@@ -8,11 +8,14 @@
 #include "server/dispatch.h"
 #include "server/server_int.h"
 #include "util/mem.h"
+#include "util/minmax.h"
 
 /* Microseconds of each turn for commands that go on, all together. */
 #define WAITINGS_US 1000
-/* Microseconds of a command before it goes on in later turns. */
-#define WAITING_FIRST_US 1000
+/* Microseconds of a command before it goes on in later turns, and of all commands that begin in the
+ * same turn. After that, a command does one part in the turn in which it begins. */
+#define WAITING_FIRST_US  1000
+#define WAITINGS_FIRST_US 4000
 /* Bytes of unsent output of a client above which its command does not go on. */
 #define WAITING_OUTPUT_BYTES ((size_t)1024 * 1024)
 
@@ -128,6 +131,17 @@ static void keep_arguments(struct waiting *w)
 	req->txn = NULL;
 }
 
+/* Does the first parts. Returns false when the command has ended. */
+static bool begin(struct waiting *w)
+{
+	struct waitings *all = &w->client->server->waitings;
+	int64_t left_ns = WAITINGS_FIRST_US * INT64_C(1000) - all->first_ns;
+	bool more = go_on(w, clock_mono_ns() + min_i64(left_ns, WAITING_FIRST_US * INT64_C(1000)));
+
+	all->first_ns += w->spent_ns;
+	return more;
+}
+
 void waiting_spread(void *arg, struct request *req, struct work *work)
 {
 	struct server *s = arg;
@@ -142,7 +156,7 @@ void waiting_spread(void *arg, struct request *req, struct work *work)
 	w->req = *req;
 	w->req.reply = &w->reply.writer;
 	work_reply_begin(&w->reply, req->reply);
-	if (!go_on(w, clock_mono_ns() + WAITING_FIRST_US * INT64_C(1000))) {
+	if (!begin(w)) {
 		work_reply_end(&w->reply, req->reply);
 		waiting_free(w);
 		return;
@@ -333,6 +347,7 @@ void waitings_run(struct server *s)
 	size_t count = s->waitings.going_on_count;
 	int64_t until_ns;
 
+	s->waitings.first_ns = 0;
 	if (count == 0)
 		return;
 	until_ns = clock_mono_ns() + WAITINGS_US * INT64_C(1000);

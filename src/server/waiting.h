@@ -44,6 +44,7 @@ struct waitings {
 	struct waiting_list going_on; /* those that wait for a turn */
 	size_t count;		      /* of all */
 	size_t going_on_count;
+	int64_t first_ns;	 /* spent in this turn on commands that began in it */
 	struct waiting *running; /* the command a part of which runs */
 };
 

@@ -55,7 +55,7 @@ static void put_jobs(struct peer *peer, const char *queue, int first, int count)
 void setUp(void)
 {
 	QLESSD_START(&q, "--max-jobs-per-call", "1000000", "--max-dependents", "1000000",
-		     "--max-clock-skew", "0");
+		     "--max-clock-skew", "0", "--enable-debug-command", "local");
 	p = peer_connect(&q);
 	put_jobs(p, "q", 0, JOBS);
 	peer_connect_small_buffers(true);
@@ -131,6 +131,27 @@ static void long_listings_take_short_turns(void)
 	expect_short_turns("ZREVRANGE ql:q:q-work 0 -1 WITHSCORES", "*60000\r\n$7\r\nj0");
 	expect_short_turns("PEEK q 1000000", "$");
 	expect_short_turns("QLESS peek 1e11 q 1000000", "$");
+}
+
+#define CROWD 60
+
+static void a_crowd_of_long_listings_takes_short_turns(void)
+{
+	struct peer *crowd[CROWD];
+
+	for (int i = 0; i < CROWD; i++)
+		crowd[i] = peer_connect(&q);
+	ASK(p, "CONFIG RESETSTAT", "+OK\r\n");
+	/* All of them arrive in one turn, because the loop is held up. */
+	peer_send_words(p, "DEBUG SLEEP 0.2");
+	for (int i = 0; i < CROWD; i++)
+		peer_send_words(crowd[i], "KEYS *nothing");
+	peer_expect(p, "+OK\r\n");
+	for (int i = 0; i < CROWD; i++)
+		peer_expect(crowd[i], "*0\r\n");
+	if (!qlessd_is_sanitized())
+		TEST_ASSERT_LESS_THAN_INT64(4 * TURN_US,
+					    peer_ask_number(p, "INFO stats", "eventloop_cpu_max:"));
 }
 
 static void long_listings_of_jobs_take_short_turns(void)
@@ -353,6 +374,7 @@ int main(int argc, char **argv)
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
 	RUN(long_listings_take_short_turns);
+	RUN(a_crowd_of_long_listings_takes_short_turns);
 	RUN(long_listings_of_jobs_take_short_turns);
 	RUN(long_listings_of_names_are_complete);
 	RUN(a_check_does_not_hold_others_up);
