@@ -316,7 +316,7 @@ int native_bpop(struct request *req)
 	rc = parse(req, 1, &pop);
 	if (rc < 0)
 		return rc;
-	if (!req->is_atomic && req->env->wait_for_jobs != NULL) {
+	if (req->parts_left == NULL && req->env->wait_for_jobs != NULL) {
 		wait = mem_zalloc(sizeof *wait);
 		wait->work.ops = &wait_ops;
 		wait->timeout_s = timeout_s;

@@ -238,7 +238,7 @@ struct request {
 };
 
 /* The error of a command that only reads, after a reply of its transaction became too large. */
-#define REQUEST_NOT_RUN \
+#define REQUEST_NOT_RUN                                                     \
 	"Not run, because the replies of this transaction are larger than " \
 	"max-transaction-reply-size"
 

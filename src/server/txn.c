@@ -215,7 +215,7 @@ static void limit_replies(struct client *c)
 	}
 }
 
-/* What a transaction may take while others wait. */
+/* The rest of the time that a transaction may take while others wait. */
 struct txn_budget {
 	unsigned parts_left;
 	int64_t cpu_end_us; /* after this, no command begins that only reads and may take long */

@@ -17,7 +17,7 @@
 #include "wait.h"
 
 #define WORKER_US 10000
-/* Of a transaction as large as the limits allow. */
+/* The bound of a transaction that is as large as the limits allow. */
 #define TRANSACTION_US 20000
 #define OPERATOR_US    20000
 
