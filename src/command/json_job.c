@@ -198,6 +198,14 @@ static char *put_failure(struct buf *b, char *to, const struct qless_failure *fa
 	return put(b, to, STR("}"));
 }
 
+static char *put_lock(struct buf *b, char *to, uint64_t number)
+{
+	static const struct qless_str before = STR_INIT(",\"lock\":");
+
+	to = put(b, buf_room(b, to, before.len + NUM_MAX), before);
+	return to + num_format_u64(to, number);
+}
+
 static char *put_job(struct buf *b, char *to, const struct qless_job *job,
 		     const struct json_style *style, struct json_job_memo *memo)
 {
@@ -212,7 +220,7 @@ static char *put_job(struct buf *b, char *to, const struct qless_job *job,
 	to = info.has_failure ? put_failure(b, to, &info.failure) : put(b, to, STR("{}"));
 	to = put_same_number(b, to, STR(",\"expires\":"), info.expires, &memo->expires);
 	if (style->has_lock && info.state == QLESS_RUNNING && info.lock != 0)
-		to = put_number(b, to, STR(",\"lock\":"), (double)info.lock);
+		to = put_lock(b, to, info.lock);
 	to = put_number(b, to, STR(",\"remaining\":"), floor(info.remaining));
 	to = put(b, to, STR(",\"spawned_from_jid\":"));
 	to = info.spawned_from.ptr != NULL ? json_put_string(b, to, info.spawned_from)
