@@ -95,7 +95,8 @@ const struct user *acl_nobody(void);
 
 /* Whether the user may only use keys that match its patterns. */
 bool acl_limits_keys(const struct user *user);
-/* Whether the user may use a queue or a key of that name in these ways. */
+/* Whether the user may use a queue or a key of that name in these ways. A pattern allows names that
+ * begin with "ql:" only if it begins so, too, or is "*". */
 bool acl_may_use_key(const struct user *user, struct qless_str name, unsigned access);
 
 /* Whether the user may publish on a channel, or subscribe to it. */

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "keyspace/names.h"
 #include "util/buf.h"
 #include "util/glob.h"
 #include "util/mem.h"
@@ -189,14 +190,23 @@ bool acl_limits_keys(const struct user *user)
 	return !user->keys.all;
 }
 
+/* A pattern that is meant for queues, such as q*, must not match all keys. */
+static bool is_for_name(struct qless_str pattern, struct qless_str name)
+{
+	return !str_starts_with(name, STR(NAMES_ALL)) || str_starts_with(pattern, STR(NAMES_ALL)) ||
+	       str_equal(pattern, STR("*"));
+}
+
 /* As in Redis, one pattern has to allow all of the access. */
 bool acl_may_use_key(const struct user *user, struct qless_str name, unsigned access)
 {
 	const struct acl_patterns *keys = &user->keys;
 
 	for (int i = 0; i < keys->count; i++) {
-		if ((keys->items[i].access & access) == access &&
-		    glob_match(text_of(&keys->items[i]), name, false))
+		struct qless_str pattern = text_of(&keys->items[i]);
+
+		if ((keys->items[i].access & access) == access && is_for_name(pattern, name) &&
+		    glob_match(pattern, name, false))
 			return true;
 	}
 	return keys->all;

@@ -441,6 +441,24 @@ static void patterns_match_the_names_of_keys_too(void)
 	ASSERT_NO_PART("ql:j:", "KEYS *");
 }
 
+/* All keys begin with "ql:", and a pattern of queues may happen to match them. */
+static void patterns_of_queues_do_not_match_the_names_of_keys(void)
+{
+	set_user("view", "~q* ~*b* ~[a-z]* ~?l* +@all");
+	become("view");
+	ASSERT_PART("\"name\":\"bank\"", "QUEUES");
+	ASSERT_DENIED("CONFIG.SET heartbeat 65");
+	ASSERT_DENIED("ZRANGE ql:workers 0 -1");
+	set_user("view", "~q* ~ql* ~*b1 +@all");
+	become("view");
+	ASSERT_DENIED("HGETALL ql:j:b1");
+	ASSERT_DENIED("ZRANGE ql:queues 0 -1");
+	ASSERT_RUN("*0\r\n", "KEYS *");
+	set_user("view", "%R~* +@all");
+	become("view");
+	ASSERT_PART("bank", "ZRANGE ql:queues 0 -1");
+}
+
 /* ---- listings ---- */
 
 static void listings_show_only_what_the_user_may_see(void)
@@ -729,6 +747,7 @@ int main(int argc, char **argv)
 	RUN(a_reader_changes_nothing);
 	RUN(a_writer_reads_nothing);
 	RUN(patterns_match_the_names_of_keys_too);
+	RUN(patterns_of_queues_do_not_match_the_names_of_keys);
 	RUN(listings_show_only_what_the_user_may_see);
 	RUN(long_listings_show_only_what_the_user_may_see);
 	RUN(the_error_about_a_circle_names_no_other_jobs);
