@@ -366,7 +366,7 @@ static void arm(struct server *s)
 	struct timeval delay;
 	int64_t delay_us;
 
-	if (may_serve(s))
+	if (!lines->is_held)
 		left_us = fmin(left_us, (next_due(s) - native_seconds(s)) * 1e6);
 	if (left_us == INFINITY)
 		return;
@@ -397,7 +397,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 bool lines_can_run(const struct server *s)
 {
-	bool has_something = !TAILQ_EMPTY(&s->lines.pending);
+	bool has_something = s->lines.is_held || !TAILQ_EMPTY(&s->lines.pending);
 
 	if (s->lines.waiting == 0 || !may_serve(s))
 		return false;
@@ -423,7 +423,8 @@ void lines_run(struct server *s)
 {
 	if (s->lines.waiting == 0)
 		return;
-	if (may_serve(s))
+	s->lines.is_held = !may_serve(s);
+	if (!s->lines.is_held)
 		serve_all(s);
 	end_timeouts(s);
 	arm(s);

@@ -47,6 +47,7 @@ struct lines {
 	size_t waiting;		  /* number of waiting clients */
 	struct heap timeouts;	  /* of clients, by their monotonic time in microseconds */
 	struct line_list pending; /* whose queues woke, until their clients were served */
+	bool is_held;		  /* nothing could be handed over in the last turn */
 	struct event *timer;
 	int64_t armed_us; /* monotonic: when the timer fires; INT64_MAX if it does not */
 };

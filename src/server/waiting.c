@@ -289,8 +289,9 @@ struct client *waiting_client(const struct waiting *w)
 	return w->client;
 }
 
-const struct request *waiting_request(const struct waiting *w)
+const struct request *waiting_request(struct waiting *w)
 {
+	look_again(w);
 	return &w->req;
 }
 

@@ -71,8 +71,8 @@ bool waiting_try(struct waiting *w);
 struct reply *waiting_reply(struct waiting *w);
 void waiting_end(struct waiting *w);
 struct client *waiting_client(const struct waiting *w);
-/* Returns the request that the client sent. */
-const struct request *waiting_request(const struct waiting *w);
+/* Returns the request that the client sent, as the next part would get it. */
+const struct request *waiting_request(struct waiting *w);
 /* The place in the lines, or NULL if the client does not wait for jobs. `w` may be NULL. */
 struct line_wait *waiting_lines(const struct waiting *w);
 

@@ -272,6 +272,38 @@ static void with_always_replies_wait_and_that_is_reported(void)
 	WAIT_UNTIL(has_page("/readyz", " 200 OK\r\n"));
 }
 
+/* Makes a job that becomes due while changes wait, and a client that waits for it. */
+static struct peer *begin_to_wait(void)
+{
+	struct peer *worker = send_from_another("BPOP 0 w 1 later");
+
+	WAIT_UNTIL(blocked() == 1);
+	ASK(p, "PUT w later due klass {} 4", "$3\r\ndue\r\n");
+	return worker;
+}
+
+static int64_t server_time_us(void)
+{
+	return peer_ask_number(p, "INFO server", "server_time_usec:");
+}
+
+static void no_job_is_handed_over_while_changes_wait(void)
+{
+	struct peer *worker;
+	int64_t begin_us;
+
+	start("everysec", "1");
+	worker = begin_to_wait();
+	begin_us = server_time_us();
+	put_without_sync("j1");
+	TEST_ASSERT_FALSE_MESSAGE(peer_has_input(worker, 0), "this machine is too slow");
+	WAIT_UNTIL(server_time_us() > begin_us + 5 * SECOND_US);
+	TEST_ASSERT_FALSE(peer_has_input(worker, 0));
+	ASK_HAS(p, "GET due", "\"scheduled\"");
+	let_disk_sync();
+	TEST_ASSERT_NOT_NULL(strstr(peer_reply(worker), "\"due\""));
+}
+
 static void the_server_stops_while_changes_wait(void)
 {
 	start("everysec", "1");
@@ -295,6 +327,7 @@ int main(int argc, char **argv)
 	RUN(a_new_limit_ends_the_wait);
 	RUN(a_client_that_leaves_does_not_change_anything);
 	RUN(with_always_replies_wait_and_that_is_reported);
+	RUN(no_job_is_handed_over_while_changes_wait);
 	RUN(the_server_stops_while_changes_wait);
 	return UNIT_RESULT();
 }
