@@ -1,9 +1,12 @@
 #include "server/lines.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "command/acl.h"
 #include "command/admission.h"
@@ -363,30 +366,32 @@ static void arm(struct server *s)
 	const struct heap_node *timeout = heap_first(&lines->timeouts);
 	int64_t now_us = clock_mono_us();
 	double left_us = timeout != NULL ? timeout->key - (double)now_us : INFINITY;
-	struct timeval delay;
+	struct itimerspec delay = { 0 };
 	int64_t delay_us;
 
 	if (!lines->is_held)
 		left_us = fmin(left_us, (next_due(s) - native_seconds(s)) * 1e6);
 	if (left_us == INFINITY)
 		return;
-	left_us = fmin(fmax(left_us, 0), (double)TIMER_MAX_US);
+	left_us = fmin(fmax(left_us, 1), (double)TIMER_MAX_US);
 	delay_us = (int64_t)ceil(left_us);
 	if (lines->armed_us <= now_us + delay_us)
 		return;
 	lines->armed_us = now_us + delay_us;
-	delay.tv_sec = delay_us / 1000000;
-	delay.tv_usec = delay_us % 1000000;
-	event_add(lines->timer, &delay);
+	delay.it_value.tv_sec = delay_us / 1000000;
+	delay.it_value.tv_nsec = delay_us % 1000000 * 1000;
+	timerfd_settime(lines->timer_fd, 0, &delay, NULL);
 }
 
 /* The turn does the work. */
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct server *s = arg;
+	uint64_t expirations;
 
-	(void)fd;
 	(void)what;
+	if (read(fd, &expirations, sizeof expirations) < 0)
+		return;
 	s->lines.armed_us = INT64_MAX;
 	server_read_clock(s);
 }
@@ -434,7 +439,7 @@ void lines_run(struct server *s)
  * Birth and death
  */
 
-void lines_init(struct server *s)
+int lines_init(struct server *s, struct buf *ret_error)
 {
 	struct lines *lines = &s->lines;
 
@@ -444,7 +449,14 @@ void lines_init(struct server *s)
 		hash_init(&lines->by_queue[db], line_key, s->hash_seed);
 	TAILQ_INIT(&lines->pending);
 	lines->armed_us = INT64_MAX;
-	lines->timer = evtimer_new(s->base, on_timer, s);
+	lines->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (lines->timer_fd < 0) {
+		buf_printf(ret_error, "cannot make a timer: %s", strerror(errno));
+		return -1;
+	}
+	lines->timer = event_new(s->base, lines->timer_fd, EV_READ | EV_PERSIST, on_timer, s);
+	event_add(lines->timer, NULL);
+	return 0;
 }
 
 void lines_done(struct server *s)
@@ -458,6 +470,8 @@ void lines_done(struct server *s)
 		hash_done(&lines->by_queue[db]);
 	free(lines->by_queue);
 	heap_done(&lines->timeouts);
-	if (lines->timer != NULL)
-		event_free(lines->timer);
+	if (lines->timer == NULL)
+		return;
+	event_free(lines->timer);
+	close(lines->timer_fd);
 }

@@ -31,6 +31,7 @@
 #include "util/heap.h"
 #include "util/str.h"
 
+struct buf;
 struct client;
 struct event;
 struct line;
@@ -48,11 +49,13 @@ struct lines {
 	struct heap timeouts;	  /* of clients, by their monotonic time in microseconds */
 	struct line_list pending; /* whose queues woke, until their clients were served */
 	bool is_held;		  /* nothing could be handed over in the last turn */
-	struct event *timer;
-	int64_t armed_us; /* monotonic: when the timer fires; INT64_MAX if it does not */
+	int timer_fd;		  /* the loop's own timers are precise to milliseconds only */
+	struct event *timer;	  /* of timer_fd */
+	int64_t armed_us;	  /* monotonic: when the timer fires; INT64_MAX if it does not */
 };
 
-void lines_init(struct server *s);
+/* Returns -1, with a sentence in `ret_error`, if the system has no timer. */
+int lines_init(struct server *s, struct buf *ret_error);
 void lines_done(struct server *s);
 
 /* For struct command_env. */

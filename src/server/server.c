@@ -108,14 +108,14 @@ struct server *server_new(struct config *config, const char *config_file, struct
 	/* The process gives up its last rights after it has opened the listeners, and before the
 	 * log starts a thread: each thread has its own rights. */
 	if (listen_open_all(s, ret_error) < 0 || http_open(s, ret_error) < 0 ||
-	    privileges_seal(ret_error) < 0 || persist_open(s, ret_error) < 0)
+	    privileges_seal(ret_error) < 0 || persist_open(s, ret_error) < 0 ||
+	    lines_init(s, ret_error) < 0)
 		goto fail;
 	if (config->supervised != CONFIG_SUPERVISED_NO &&
 	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) < 0)
 		log_warning("cannot send messages to the service manager at %s",
 			    getenv("NOTIFY_SOCKET"));
 	pause_init(s);
-	lines_init(s);
 	login_init(s);
 	sync_watch_init(s);
 	stop_init(s);
