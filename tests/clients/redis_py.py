@@ -312,6 +312,53 @@ def channels_and_patterns_are_heard_until_they_are_left(client):
         assert client.publish("ql:log", "text") == 0
 
 
+def wait_until(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def waiting(client):
+    """The ids of the connections that wait for a job."""
+    return [c["id"] for c in client.client_list() if c["cmd"] == "bpop" and "b" in c["flags"]]
+
+
+@check
+def a_worker_waits_for_a_job(client):
+    replies = []
+
+    def work():
+        with connect() as worker:
+            replies.append(worker.execute_command("BPOP", 0.01, "w", 1, "q"))
+            replies.append(worker.execute_command("BPOP", 0, "w", 2, "p", "q", "COUNT", 2))
+            replies.append(worker.execute_command("BPOP", 0, "w", 1, "q"))
+            try:
+                worker.execute_command("BPOP", 0, "w", 1, "q")
+            except redis.ResponseError as error:
+                replies.append(str(error))
+            try:
+                worker.execute_command("BPOP", 0, "w", 1, "q")
+            except redis.ConnectionError:
+                replies.append("lost")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    wait_until(lambda: len(replies) == 1 and waiting(client))
+    client.execute_command("PUT", "c", "q", "j", "klass", "{}", 0)
+    wait_until(lambda: len(replies) == 2 and waiting(client))
+    assert client.execute_command("CLIENT", "UNBLOCK", waiting(client)[0]) == 1
+    wait_until(lambda: len(replies) == 3 and waiting(client))
+    assert client.execute_command("CLIENT", "UNBLOCK", waiting(client)[0], "ERROR") == 1
+    wait_until(lambda: len(replies) == 4 and waiting(client))
+    restart()
+    thread.join(30)
+    assert replies[0] is None and replies[2] is None
+    assert [job["jid"] for job in json.loads(replies[1])] == ["j"]
+    assert replies[3] == "UNBLOCKED client unblocked via CLIENT UNBLOCK"
+    assert replies[4] == "lost"
+
+
 @check
 def a_transaction_counts_the_jobs_of_a_queue(client):
     qless = Qless(client)

@@ -257,6 +257,24 @@ static void a_paused_tls_client_continues(void)
 	ASK(p, "ECHO end", "$3\r\nend\r\n");
 }
 
+static void a_tls_client_waits_for_jobs(void)
+{
+	struct peer *plain, *worker, *gone;
+
+	START_OPEN(NULL);
+	plain = peer_connect_unix(&q);
+	gone = join(&anyone);
+	worker = join(&anyone);
+	peer_send_words(gone, "BPOP 0 w0 1 q");
+	WAIT_UNTIL(info("blocked_clients:") == 1);
+	peer_send_words(worker, "BPOP 0 w1 1 q");
+	WAIT_UNTIL(info("blocked_clients:") == 2);
+	peer_close(gone);
+	ASK(plain, "PUT w q j klass {} 0", "$1\r\nj\r\n");
+	TEST_ASSERT_NOT_NULL(strstr(peer_reply(worker), "\"worker\":\"w1\""));
+	ASK(worker, "BPOP 0.01 w1 1 q", "*-1\r\n");
+}
+
 static void keys_can_be_updated_at_any_time(void)
 {
 	struct peer *p;
@@ -670,6 +688,7 @@ int main(int argc, char **argv)
 	RUN(large_requests_and_replies_work_with_tls);
 	RUN(requests_inside_the_session_are_run);
 	RUN(a_paused_tls_client_continues);
+	RUN(a_tls_client_waits_for_jobs);
 	RUN(keys_can_be_updated_at_any_time);
 	RUN(renegotiation_is_refused);
 	RUN(a_session_can_be_resumed);

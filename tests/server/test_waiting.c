@@ -374,7 +374,7 @@ static void a_timeout_ends_the_wait(void)
 static void unblock(const char *how, struct peer *worker)
 {
 	char words[64];
-	long long id = atoll(peer_ask(worker, "CLIENT ID") + 1);
+	long long id = strtoll(peer_ask(worker, "CLIENT ID") + 1, NULL, 10);
 
 	begin(worker, "BPOP 0 w 1 q");
 	snprintf(words, sizeof words, "CLIENT UNBLOCK %lld%s", id, how);
