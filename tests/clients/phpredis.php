@@ -286,6 +286,19 @@ $checks = [
         expect(['schlüssel', $data], [$job['jid'], $job['data']]);
     },
 
+    'a worker waits for a job' => function (Redis $redis): void {
+        $qless = new Qless($redis);
+        $wait = fn (string $timeout) => $redis->rawCommand('BPOP', $timeout, 'w', '1', 'q');
+        expect([], $wait('0.01'));
+        $qless->put('j');
+        $qless->call('put', 'w', 'q', 'later', 'klass', '{}', 0.2);
+        foreach (['j', 'later'] as $jid) {
+            expect([$jid], array_column(json_decode($wait('0'), true), 'jid'));
+        }
+        restart();
+        expect([], $wait('0.01'));
+    },
+
     'a client goes on after a restart of the server' => function (Redis $redis): void {
         $qless = new Qless($redis);
         expect('j', $qless->put('j'));

@@ -273,6 +273,32 @@ CHECKS = [
     expect [['schlüssel', data]], (qless.pop.map { |job| job.values_at('jid', 'data') })
   end],
 
+  ['a worker waits for a job', lambda do |redis|
+    qless = Qless.new(redis)
+    worker = connect(timeout: PATIENCE, reconnect_attempts: 0)
+    id = worker.call('CLIENT', 'ID')
+    wait = lambda do
+      thread = Thread.new { worker.call('BPOP', '0', 'w', '1', 'q') }
+      thread.report_on_exception = false
+      sleep 0.01 until redis.info('clients')['blocked_clients'] == '1'
+      thread
+    end
+    expect nil, worker.call('BPOP', '0.01', 'w', '1', 'q')
+    thread = wait.call
+    qless.put('j')
+    expect(['j'], JSON.parse(thread.value).map { |job| job['jid'] })
+    thread = wait.call
+    expect 1, redis.call('CLIENT', 'UNBLOCK', id)
+    expect nil, thread.value
+    thread = wait.call
+    expect 1, redis.call('CLIENT', 'UNBLOCK', id, 'ERROR')
+    expect_error(Redis::CommandError, 'UNBLOCKED ') { thread.value }
+    thread = wait.call
+    restart
+    expect_error(Redis::BaseConnectionError, '') { thread.value }
+    worker.close
+  end],
+
   ['a client goes on after a restart of the server', lambda do |redis|
     qless = Qless.new(redis)
     expect 'j', qless.put('j')

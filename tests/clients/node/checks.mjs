@@ -122,6 +122,13 @@ export function assertVersion(info) {
   assert(major * 10_000 + minor * 100 + patch >= 2_05_05, info);
 }
 
+// Wait until a client waits for a job. `info` asks for what INFO says about clients.
+export async function untilOneWaits(info) {
+  while (parseInfo(await info()).blocked_clients !== '1') {
+    await sleep(10);
+  }
+}
+
 // End the server, which is then started again, and wait for the new one. `info` asks for what INFO
 // says about the server, and may fail while there is none.
 export async function restart(info) {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { Redis, ReplyError } from 'ioredis';
 import {
   assertRejects, assertVersion, Mailbox, NO_SCRIPT, PORT, Qless, QlessError, restart, runChecks,
-  SCRIPT, SHA1, workerChecks,
+  SCRIPT, SHA1, untilOneWaits, workerChecks,
 } from './checks.mjs';
 
 let clients = [];
@@ -144,6 +144,35 @@ const checks = {
     assert.deepEqual([queue, state], ['q', 'waiting']);
     assert.equal(await redis.hget('ql:j:j', 'klass'), 'klass');
     assert.deepEqual(await redis.zrange('ql:q:q-work', 0, -1), ['j']);
+  },
+
+  'a worker waits for a job': async ({ redis, qless }) => {
+    const worker = connect();
+    const id = await worker.client('ID');
+    const wait = async (timeout) => {
+      const reply = worker.call('BPOP', timeout, 'w', 1, 'q');
+      if (timeout === 0) {
+        await untilOneWaits(() => redis.info('clients'));
+      }
+      return { reply };
+    };
+    assert.equal(await (await wait(0.01)).reply, null);
+    const first = await wait(0);
+    await qless.put('j1');
+    assert.deepEqual(JSON.parse(await first.reply).map((job) => job.jid), ['j1']);
+    const second = await wait(0);
+    assert.equal(await redis.client('UNBLOCK', id), 1);
+    assert.equal(await second.reply, null);
+    const third = await wait(0);
+    const refused = assertRejects(ReplyError, /^UNBLOCKED /, third.reply);
+    assert.equal(await redis.client('UNBLOCK', id, 'ERROR'), 1);
+    await refused;
+    // The library sends the command again when the server is back.
+    const fourth = await wait(0);
+    await restart(() => redis.info('server'));
+    await untilOneWaits(() => redis.info('clients'));
+    await qless.put('j2');
+    assert.deepEqual(JSON.parse(await fourth.reply).map((job) => job.jid), ['j2']);
   },
 
   'a client goes on after a restart of the server': async ({ redis, qless }) => {

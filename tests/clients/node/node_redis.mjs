@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { createClient, defineScript, ErrorReply, WatchError } from 'redis';
 import {
   assertRejects, assertVersion, Mailbox, NO_SCRIPT, PORT, Qless, QlessError, restart, runChecks,
-  SCRIPT, SHA1, workerChecks,
+  SCRIPT, SHA1, untilOneWaits, workerChecks,
 } from './checks.mjs';
 
 const SCRIPTS = {
@@ -159,6 +159,36 @@ const checks = {
     assert.equal(typeof await redis.zScore('ql:q:q-work', 'j'), 'number');
     const [first] = await redis.zRangeWithScores('ql:q:q-work', 0, -1);
     assert.equal(first.value, 'j');
+  },
+
+  'a worker waits for a job': async ({ redis, qless }) => {
+    const worker = await connect();
+    const id = String(await worker.clientId());
+    const wait = async (timeout) => {
+      const reply = worker.sendCommand(['BPOP', timeout, 'w', '1', 'q']);
+      if (timeout === '0') {
+        await untilOneWaits(() => redis.info('clients'));
+      }
+      return { reply };
+    };
+    assert.equal(await (await wait('0.01')).reply, null);
+    const first = await wait('0');
+    await qless.put('j1');
+    assert.deepEqual(JSON.parse(await first.reply).map((job) => job.jid), ['j1']);
+    const second = await wait('0');
+    assert.equal(await redis.sendCommand(['CLIENT', 'UNBLOCK', id]), 1);
+    assert.equal(await second.reply, null);
+    const third = await wait('0');
+    const refused = assertRejects(ErrorReply, /^UNBLOCKED /, third.reply);
+    assert.equal(await redis.sendCommand(['CLIENT', 'UNBLOCK', id, 'ERROR']), 1);
+    await refused;
+    // The library does not know whether the command was run.
+    const fourth = await wait('0');
+    const lost = assert.rejects(fourth.reply);
+    await restart(() => redis.info('server'));
+    await lost;
+    await qless.put('j2');
+    assert.deepEqual(JSON.parse(await (await wait('1')).reply).map((job) => job.jid), ['j2']);
   },
 
   'a client goes on after a restart of the server': async ({ redis, qless }) => {
