@@ -20,7 +20,7 @@
 #include "unit.h"
 #include "wait.h"
 
-#define MAX_PEERS 12000
+#define MAX_PEERS    12000
 #define READ_BYTES   ((size_t)64 * 1024)
 #define SHOWN_BYTES  400
 #define SMALL_BUFFER 4096
