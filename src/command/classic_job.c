@@ -263,11 +263,11 @@ int decode_pop(struct request *req, struct operation *op)
 }
 
 /* Halves the number of jobs until they fit into `room` bytes, together with what is due. */
-static int64_t largest_fit(const struct request *req, const struct operation *op, int64_t count,
+static int64_t largest_fit(const struct request *req, struct qless_str queue, int64_t count,
 			   size_t room)
 {
-	while (count > 1 && qless_count_poppable(req->engine, req->now, op->pop.queue, count, room,
-						 true) < count)
+	while (count > 1 &&
+	       qless_count_poppable(req->engine, req->now, queue, count, room, true) < count)
 		count /= 2;
 	return count;
 }
@@ -290,13 +290,13 @@ int pop_limit(struct request *req, struct operation *op, size_t room)
 
 	if (asked <= 1)
 		return 0;
-	due = largest_fit(req, op, asked, room);
+	due = largest_fit(req, op->pop.queue, asked, room);
 	if (due == asked)
 		return 0;
 	rc = request_advance(req, QLESS_ADVANCE_POP, op->pop.queue, due);
 	fit = qless_count_poppable(req->engine, req->now, op->pop.queue, asked, room, false);
 	/* The pop itself moves what is still due. */
-	op->pop.count = largest_fit(req, op, fit, 2 * room);
+	op->pop.count = largest_fit(req, op->pop.queue, fit, 2 * room);
 	return rc;
 }
 
@@ -402,8 +402,11 @@ int classic_peek(struct request *req)
 				    "Peek(): Arg \"count\" missing or not a number: ", &number);
 	if (rc == 0)
 		rc = request_count(req, number, "Peek", &count);
+	/* A recurring job may be late for thousands of runs. Like a pop, a peek makes few large
+	 * jobs of it, and the next one makes more. */
 	if (rc == 0)
-		rc = request_advance(req, QLESS_ADVANCE_POP, queue, count);
+		rc = request_advance(req, QLESS_ADVANCE_POP, queue,
+				     largest_fit(req, queue, count, POP_BYTES_MAX));
 	return rc < 0 ? rc : reply_peek(req, queue, count);
 }
 

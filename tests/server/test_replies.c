@@ -149,6 +149,30 @@ static void a_pop_hands_out_as_many_jobs_as_a_reply_holds(void)
 	TEST_ASSERT_EQUAL_INT64(popped + 1, peer_ask_number(p, "ZCARD ql:q:q-locks", ":"));
 }
 
+/* Each run makes a job with data of its own. */
+static void a_peek_makes_few_large_jobs_of_a_late_recurring_job(void)
+{
+	char *data = malloc(LARGE), head[128];
+	int64_t made;
+
+	memset(data, 'x', LARGE);
+	data[0] = data[LARGE - 1] = '"';
+	peer_send_text(p, "*10\r\n$5\r\nQLESS\r\n$5\r\nrecur\r\n$4\r\n1000\r\n$1\r\nq\r\n"
+			  "$1\r\nr\r\n$1\r\nk\r\n");
+	snprintf(head, sizeof head, "$%zu\r\n", LARGE);
+	peer_send_text(p, head);
+	peer_send(p, data, LARGE);
+	free(data);
+	peer_send_text(p, "\r\n$8\r\ninterval\r\n$1\r\n1\r\n$1\r\n0\r\n");
+	peer_expect(p, "$1\r\nr\r\n");
+	peer_send_text(p, "PEEK q 1000\r\n");
+	TEST_ASSERT_EQUAL_INT('$', peer_reply(p)[0]);
+	made = peer_ask_number(p, "LENGTH q", ":");
+	TEST_ASSERT_GREATER_THAN_INT64(0, made);
+	TEST_ASSERT_LESS_THAN_INT64(10, made);
+	expect_little_memory();
+}
+
 static void a_transaction_without_room_pops_no_job(void)
 {
 	const char *reply;
@@ -189,6 +213,7 @@ int main(int argc, char **argv)
 	RUN(a_large_reply_is_an_error_in_each_form);
 	RUN(a_transaction_stops_reading_when_its_reply_is_too_large);
 	RUN(a_pop_hands_out_as_many_jobs_as_a_reply_holds);
+	RUN(a_peek_makes_few_large_jobs_of_a_late_recurring_job);
 	RUN(a_transaction_without_room_pops_no_job);
 	RUN(a_reply_beyond_the_limit_of_the_connection_ends_it_while_it_is_written);
 	return UNIT_RESULT();
