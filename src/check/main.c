@@ -134,10 +134,10 @@ static bool ask_for_manifest(const struct options *o, const struct recovery *fou
 	printf("Make a new manifest? It names ");
 	if (m->base != 0)
 		printf("base-%08" PRIu64 " and ", m->base);
-	printf("%zu segments from log-%08" PRIu64 " to log-%08" PRIu64
+	printf("%zu segment%s from log-%08" PRIu64 " to log-%08" PRIu64
 	       ". The log then ends with sequence %" PRIu64 "%s. [y/N] ",
-	       m->log_count, m->logs[0], m->logs[m->log_count - 1], found->last_sequence,
-	       found->damaged ? ", where it is damaged" : "");
+	       m->log_count, m->log_count == 1 ? "" : "s", m->logs[0], m->logs[m->log_count - 1],
+	       found->last_sequence, found->damaged ? ", where it is damaged" : "");
 	return get_answer(o);
 }
 

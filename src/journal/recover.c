@@ -142,7 +142,15 @@ int recovery_run(struct recovery *r, const struct journal_io *io, const char *di
 			   dir);
 	if (rc == 0)
 		rc = recovery_choose_manifest(&job);
-	return rc == 0 ? run(&job) : rc;
+	if (rc == 0)
+		rc = run(&job);
+	/* A rewrite removes the files of the manifest before it. */
+	if (rc == -ENOENT && r->manifest.log_count != 0)
+		buf_printf(ret_error,
+			   ". The manifest names this file. If the manifest is an old one, make a "
+			   "new one from the other files: qlessd-check --fix %s",
+			   dir);
+	return rc;
 }
 
 int recovery_run_manifest(struct recovery *r, const struct journal_io *io, const char *dir,

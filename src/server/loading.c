@@ -149,7 +149,7 @@ static void warn_of_orphans(const struct recovery *r)
 		size_t len = (size_t)((const char *)memchr(rest.ptr, '\n', rest.len) - rest.ptr);
 
 		log_warning(
-			"no manifest names a file of the log, which holds what the log lacks or "
+			"a file that is not in the manifest holds records that the log lacks, or "
 			"cannot be read. It was renamed to %.*s. Remove it if no job is missing",
 			(int)len, rest.ptr);
 		rest = str_make(rest.ptr + len + 1, rest.len - len - 1);

@@ -846,7 +846,9 @@ static void a_missing_file_is_named(void)
 	disk_find(f.disk.names, "log-00000002")->file = -1;
 	fixture_forget(&f);
 	TEST_ASSERT_EQUAL_INT(-ENOENT, fixture_start(&f));
-	TEST_ASSERT_EQUAL_STRING("cannot read data/log-00000002: No such file or directory",
+	TEST_ASSERT_EQUAL_STRING("cannot read data/log-00000002: No such file or directory. The "
+				 "manifest names this file. If the manifest is an old one, make a "
+				 "new one from the other files: qlessd-check --fix data",
 				 buf_cstr(&f.error));
 }
 
