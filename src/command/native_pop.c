@@ -19,6 +19,8 @@
 
 /* Seconds of the longest timeout: that of Redis, whose timeouts are milliseconds in 64 bits. */
 #define TIMEOUT_MAX 9.2e15
+/* Calls with more queues than this allocate memory for them. */
+#define QUEUES_ON_STACK 32
 
 struct multi_pop {
 	struct qless_str worker;
@@ -163,63 +165,64 @@ static void pop_ordered(struct haul *haul)
 	}
 }
 
-/* Takes a job from each queue in turn, until a whole round has found none. */
+/* Takes a job from each queue in turn. A queue that had none is left out of later rounds, so the
+ * work is linear in the queues and jobs together. Returns the queue of the last job, or `none`. */
+static size_t pop_rounds(struct haul *haul, size_t first, size_t none)
+{
+	size_t on_stack[QUEUES_ON_STACK], *queues = on_stack;
+	size_t count = haul->pop->queue_count, last = none, kept;
+
+	if (count > QUEUES_ON_STACK)
+		queues = mem_realloc_array(NULL, count, sizeof *queues);
+	for (size_t i = 0; i < count; i++)
+		queues[i] = (first + i) % count;
+	for (; count != 0 && !is_done(haul); count = kept) {
+		kept = 0;
+		for (size_t i = 0; i < count && !is_done(haul); i++) {
+			struct qless_str queue = haul->pop->queues[queues[i]];
+
+			if (has_something(haul, queue) && pop_from(haul, queue, 1))
+				last = queues[kept++] = queues[i];
+		}
+	}
+	if (queues != on_stack)
+		free(queues);
+	return last;
+}
+
+/* Begins after the queue of the worker's last job. */
 static void pop_in_turn(struct haul *haul)
 {
-	struct request *req = haul->req;
-	struct rotations *rotations = req->env->rotations;
 	const struct multi_pop *pop = haul->pop;
-	uint64_t key = 0;
-	size_t i = 0, without = 0;
-	int64_t left = haul->left;
+	struct rotations *rotations = haul->req->env->rotations;
+	size_t none = pop->queue_count, last;
+	uint64_t key;
 
-	if (rotations != NULL) {
-		key = rotations_key(rotations, req->database->index, pop->worker, pop->queues,
-				    pop->queue_count);
-		i = rotations_get(rotations, key) % pop->queue_count;
+	if (rotations == NULL) {
+		pop_rounds(haul, 0, none);
+		return;
 	}
-	while (without < pop->queue_count && !is_done(haul)) {
-		struct qless_str queue = pop->queues[i];
-
-		if (has_something(haul, queue) && pop_from(haul, queue, 1)) {
-			without = 0;
-			i = (i + 1) % pop->queue_count;
-			continue;
-		}
-		without++;
-		i = (i + 1) % pop->queue_count;
-	}
-	if (rotations != NULL && haul->left != left)
-		rotations_set(rotations, key, (i + pop->queue_count - without) % pop->queue_count);
+	key = rotations_key(rotations, haul->req->database->index, pop->worker, pop->queues,
+			    pop->queue_count);
+	last = pop_rounds(haul, rotations_get(rotations, key) % pop->queue_count, none);
+	if (last != none)
+		rotations_set(rotations, key, (last + 1) % pop->queue_count);
 }
 
-/* The jobs are few enough, so the limit of the reply does not apply. */
-static int answer(struct haul *haul)
-{
-	struct reply *reply = haul->req->reply;
-	size_t max = reply->max;
-
-	reply->max = REPLY_NO_MAX;
-	haul->rc = job_reply_end(&haul->reply);
-	reply->max = max;
-	return haul->rc;
-}
-
-/* Hands out jobs. Without jobs, writes no reply and sets *ret_any to false. */
+/* Hands out jobs, which are few enough for the reply, so its limit does not apply. Without jobs,
+ * writes no reply and sets *ret_any to false. */
 static int hand_out(struct request *req, const struct multi_pop *pop, bool *ret_any)
 {
 	const struct command_env *env = req->env;
 	bool is_group = env->begin_group != NULL && (pop->queue_count > 1 || pop->count > 1);
-	struct haul haul = {
-		.req = req,
-		.pop = pop,
-		.left = pop->count,
-	};
+	struct haul haul = { .req = req, .pop = pop, .left = pop->count };
+	size_t max = req->reply->max;
 
 	*ret_any = false;
 	haul.rc = pop_find_room(req, &haul.room);
 	if (haul.rc < 0)
 		return haul.rc;
+	req->reply->max = REPLY_NO_MAX;
 	job_reply_begin(&haul.reply, req);
 	if (is_group)
 		env->begin_group(env->arg);
@@ -230,7 +233,11 @@ static int hand_out(struct request *req, const struct multi_pop *pop, bool *ret_
 	if (is_group)
 		env->end_group(env->arg);
 	*ret_any = haul.left != pop->count;
-	return haul.rc == 0 && *ret_any ? answer(&haul) : haul.rc;
+	/* Whatever failed later, the worker must learn of the jobs that it has. */
+	if (*ret_any)
+		haul.rc = job_reply_end(&haul.reply);
+	req->reply->max = max;
+	return haul.rc;
 }
 
 /* ---- commands ---- */

@@ -21,6 +21,9 @@
  * turn. An attempt takes a few microseconds. */
 #define SERVED_PER_COMMAND 64
 #define SERVED_PER_TURN	   512
+/* Microseconds after which no further client is served in one go. An attempt of a client that waits
+ * for thousands of queues takes longer. */
+#define SERVING_US 1000
 /* Number of woken or due queues that are looked at in one go. Queues for which nobody waits wake,
  * too. */
 #define WOKEN_AT_ONCE 1000
@@ -294,26 +297,23 @@ static bool can_serve(const struct server *s, const struct line *line)
 	       qless_is_poppable(engine, s->env.now(s->env.arg), line_name(line));
 }
 
-/* Returns the rest of `attempts`. */
-static unsigned serve_line(struct server *s, struct line *line, unsigned attempts)
-{
-	while (can_serve(s, line)) {
-		if (attempts == 0)
-			return 0;
-		attempts--;
-		if (!serve_first(s, line))
-			break;
-	}
-	remove_pending(s, line);
-	return attempts;
-}
-
+/* Serves until nothing is left, or `attempts` are made, or the time is over. Each attempt reads the
+ * clock. */
 static void serve_pending(struct server *s, unsigned attempts)
 {
+	int64_t until_ns = clock_mono_ns() + SERVING_US * INT64_C(1000);
 	struct line *line;
 
-	while (attempts != 0 && (line = TAILQ_FIRST(&s->lines.pending)) != NULL)
-		attempts = serve_line(s, line, attempts);
+	while ((line = TAILQ_FIRST(&s->lines.pending)) != NULL) {
+		if (!can_serve(s, line)) {
+			remove_pending(s, line);
+			continue;
+		}
+		if (attempts-- == 0 || s->clocks.lap_ns > until_ns)
+			return;
+		if (!serve_first(s, line))
+			remove_pending(s, line);
+	}
 }
 
 void lines_serve(struct server *s, unsigned db)
