@@ -1,12 +1,17 @@
 /*
  * SUBSCRIBE and its family, PUBLISH, PUBSUB.
  */
+#include <stdlib.h>
+
 #include "command/acl.h"
+#include "command/work.h"
 #include "server/acl_log.h"
 #include "server/commands.h"
 #include "server/pattern_index.h"
 #include "server/pubsub.h"
 #include "server/server_int.h"
+#include "util/container.h"
+#include "util/glob.h"
 #include "util/mem.h"
 
 struct pubsub_verb {
@@ -198,34 +203,75 @@ void cmd_publish(struct request *req)
 			      pubsub_publish(server_of(req), req->args[0], req->args[1]));
 }
 
-/* The channels that a user may use, while they are written. */
+/* Work that lists the channels that a user may use. */
 struct channel_list {
-	struct reply *reply;
-	const struct user *user;
+	struct work work;
+	uint32_t cursor;
+	bool has_begun;
 	size_t count;
+	struct reply_deferred names;
+};
+
+/* A part of the work. */
+struct channel_visit {
+	struct channel_list *list;
+	struct request *req;
+	int left;
 };
 
 static void write_channel(const struct channel *channel, void *arg)
 {
-	struct channel_list *list = arg;
+	struct channel_visit *visit = arg;
+	struct request *req = visit->req;
+	const struct user *user = req->session->user != NULL ? req->session->user : acl_nobody();
 
-	if (!acl_may_use_channel(list->user, channel->name))
+	visit->left--;
+	if (!acl_may_use_channel(user, channel->name) ||
+	    (req->nargs != 0 && !glob_match(req->args[0], channel->name, false)))
 		return;
-	reply_bulk(list->reply, channel->name);
-	list->count++;
+	reply_bulk(req->reply, channel->name);
+	visit->list->count++;
+}
+
+static bool list_some_channels(struct work *work, struct request *req)
+{
+	struct channel_list *list = container_of(work, struct channel_list, work);
+	struct channel_visit visit = { .list = list, .req = req, .left = WORK_PART_ELEMENTS };
+
+	if (!list->has_begun)
+		reply_deferred_begin(req->reply, &list->names, REPLY_ARRAY);
+	list->has_begun = true;
+	for (int i = 0; i < WORK_PART_ELEMENTS && visit.left > 0; i++) {
+		list->cursor = pubsub_scan_channels(server_of(req)->pubsub, list->cursor,
+						    write_channel, &visit);
+		if (list->cursor == 0)
+			break;
+	}
+	if (list->cursor != 0)
+		return true;
+	reply_deferred_end(req->reply, &list->names, list->count);
+	return false;
+}
+
+static void free_channel_list(struct work *work)
+{
+	struct channel_list *list = container_of(work, struct channel_list, work);
+
+	chain_done(&list->names.body);
+	free(list);
 }
 
 void pubsub_cmd_channels(struct request *req)
 {
-	struct channel_list list = { .reply = req->reply, .user = req->session->user };
-	struct reply_deferred names;
+	static const struct work_ops ops = { .go_on = list_some_channels,
+					     .free = free_channel_list };
+	struct channel_list *list;
 
 	if (req->nargs != 0 && !request_check_pattern(req, req->args[0]))
 		return;
-	reply_deferred_begin(req->reply, &names, REPLY_ARRAY);
-	pubsub_visit_channels(server_of(req)->pubsub, req->nargs != 0 ? &req->args[0] : NULL,
-			      write_channel, &list);
-	reply_deferred_end(req->reply, &names, list.count);
+	list = mem_zalloc(sizeof *list);
+	list->work.ops = &ops;
+	work_begin(req, &list->work);
 }
 
 void pubsub_cmd_numsub(struct request *req)

@@ -5,7 +5,6 @@
 #include "server/pattern_index.h"
 #include "server/server_int.h"
 #include "util/container.h"
-#include "util/glob.h"
 #include "util/mem.h"
 
 /* Smallest payload in bytes that subscribers share. A smaller one is cheaper to copy. */
@@ -252,18 +251,24 @@ const struct channel *pubsub_find(const struct pubsub *p, struct qless_str name)
 	return node != NULL ? container_of(node, struct channel, node) : NULL;
 }
 
-void pubsub_visit_channels(const struct pubsub *p, const struct qless_str *pattern,
-			   pubsub_visit_fn *visit, void *arg)
+struct channel_scan {
+	pubsub_visit_fn *visit;
+	void *arg;
+};
+
+static void visit_channel(struct hash_node *node, void *arg)
 {
-	struct hash_iter it;
-	struct hash_node *node;
+	const struct channel_scan *scan = arg;
 
-	HASH_FOREACH(node, &it, &p->channels) {
-		const struct channel *ch = container_of(node, const struct channel, node);
+	scan->visit(container_of(node, const struct channel, node), scan->arg);
+}
 
-		if (pattern == NULL || glob_match(*pattern, ch->name, false))
-			visit(ch, arg);
-	}
+uint32_t pubsub_scan_channels(const struct pubsub *p, uint32_t cursor, pubsub_visit_fn *visit,
+			      void *arg)
+{
+	struct channel_scan scan = { visit, arg };
+
+	return hash_scan(&p->channels, cursor, visit_channel, &scan);
 }
 
 unsigned pubsub_channel_count(const struct pubsub *p)

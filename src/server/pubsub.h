@@ -53,11 +53,11 @@ unsigned pubsub_publish(struct server *s, struct qless_str channel, struct qless
 
 /* Returns the channel of that name, or NULL if it has no subscribers. */
 const struct channel *pubsub_find(const struct pubsub *p, struct qless_str name);
-/* Visit all channels that match a glob pattern, or all channels for NULL. Patterns are not
- * visited. */
+/* Visits some channels, and returns the cursor for the next call, as in hash_scan(). Patterns are
+ * not visited. */
 typedef void pubsub_visit_fn(const struct channel *channel, void *arg);
-void pubsub_visit_channels(const struct pubsub *p, const struct qless_str *pattern,
-			   pubsub_visit_fn *visit, void *arg);
+uint32_t pubsub_scan_channels(const struct pubsub *p, uint32_t cursor, pubsub_visit_fn *visit,
+			      void *arg);
 /* Returns whether there are no subscriptions. */
 bool pubsub_is_empty(const struct pubsub *p);
 unsigned pubsub_channel_count(const struct pubsub *p);

@@ -166,6 +166,29 @@ static void long_listings_of_jobs_take_short_turns(void)
 }
 
 /* Names of queues, workers and groups of the test after this. More than are listed at once. */
+#define SUBSCRIBERS 10
+#define CHANNELS    10000 /* of each */
+
+static void a_long_list_of_channels_takes_short_turns(void)
+{
+	char text[64];
+
+	for (int i = 0; i < SUBSCRIBERS; i++) {
+		struct peer *subscriber = peer_connect(&q);
+
+		snprintf(text, sizeof text, "*%d\r\n$9\r\nSUBSCRIBE\r\n", CHANNELS + 1);
+		peer_send_text(subscriber, text);
+		for (int k = 0; k < CHANNELS; k++) {
+			snprintf(text, sizeof text, "$6\r\n%06d\r\n", i * CHANNELS + k);
+			peer_send_text(subscriber, text);
+		}
+		peer_skip_replies(subscriber, CHANNELS);
+	}
+	expect_short_turns("PUBSUB CHANNELS *nothing", "*0\r\n");
+	expect_short_turns("PUBSUB CHANNELS", "*100000\r\n");
+	ASK(p, "PUBSUB CHANNELS 09999[9]", "*1\r\n$6\r\n099999\r\n");
+}
+
 #define NAMES 2000
 
 /* Writes a pattern in which each # stands for the number. */
@@ -376,6 +399,7 @@ int main(int argc, char **argv)
 	RUN(long_listings_take_short_turns);
 	RUN(a_crowd_of_long_listings_takes_short_turns);
 	RUN(long_listings_of_jobs_take_short_turns);
+	RUN(a_long_list_of_channels_takes_short_turns);
 	RUN(long_listings_of_names_are_complete);
 	RUN(a_check_does_not_hold_others_up);
 	RUN(the_usage_is_counted_once);
