@@ -278,7 +278,7 @@ static struct peer *begin_to_wait(void)
 	struct peer *worker = send_from_another("BPOP 0 w 1 later");
 
 	WAIT_UNTIL(blocked() == 1);
-	ASK(p, "PUT w later due klass {} 4", "$3\r\ndue\r\n");
+	ASK(p, "PUT w later due klass {} 6", "$3\r\ndue\r\n");
 	return worker;
 }
 
@@ -297,7 +297,7 @@ static void no_job_is_handed_over_while_changes_wait(void)
 	begin_us = server_time_us();
 	put_without_sync("j1");
 	TEST_ASSERT_FALSE_MESSAGE(peer_has_input(worker, 0), "this machine is too slow");
-	WAIT_UNTIL(server_time_us() > begin_us + 5 * SECOND_US);
+	WAIT_UNTIL(server_time_us() > begin_us + 7 * SECOND_US);
 	TEST_ASSERT_FALSE(peer_has_input(worker, 0));
 	ASK_HAS(p, "GET due", "\"scheduled\"");
 	let_disk_sync();

@@ -13,6 +13,7 @@
 #include "unit.h"
 #include "wait.h"
 
+/* The reply of BPOP when its time is over. */
 #define NOTHING "*-1\r\n"
 /* Number of clients that wait at once, or fewer if the system allows fewer open files. */
 #define MANY	    10000
@@ -104,6 +105,15 @@ static void expect_nothing_yet(struct peer *worker)
 	/* The server has answered a later request, so a reply would have been sent. */
 	ASK(p, "PING", "+PONG\r\n");
 	TEST_ASSERT_FALSE(peer_has_input(worker, 0));
+}
+
+/* Waits until the clock of the server has advanced. */
+static void await_time(double seconds)
+{
+	int64_t until_us = peer_ask_number(p, "INFO server", "server_time_usec:");
+
+	until_us += (int64_t)(seconds * 1e6);
+	WAIT_UNTIL(peer_ask_number(p, "INFO server", "server_time_usec:") > until_us);
 }
 
 /* ---- MPOP ---- */
@@ -423,11 +433,11 @@ static void a_transaction_does_not_wait(void)
 static void nothing_is_handed_out_during_a_pause(void)
 {
 	begin(workers[0], "BPOP 0 w 1 q");
-	peer_ask(p, "PUT w q j klass {} 0.01");
-	ASK(p, "CLIENT PAUSE 1000000 WRITE", "+OK\r\n");
-	WAIT_UNTIL(peer_ask_number(p, "ZCOUNT ql:q:q-scheduled 0 inf", ":") == 1);
-	wait_ms(20);
+	peer_send_text(p, "PUT w q j klass {} 0.05\r\nCLIENT PAUSE 1000000 WRITE\r\n");
+	peer_expect(p, "$1\r\nj\r\n+OK\r\n");
+	await_time(0.1);
 	expect_nothing_yet(workers[0]);
+	ASK_HAS(p, "GET j", "\"scheduled\"");
 	ASK(p, "CLIENT UNPAUSE", "+OK\r\n");
 	expect_jobs(workers[0], "j");
 }
@@ -546,12 +556,12 @@ static void nothing_is_handed_out_while_the_log_cannot_be_written(void)
 	ASK(p, "PAUSE later", "$-1\r\n");
 	peer_ask(p, "PUT w later due klass {} 0.01");
 	begin(workers[1], "BPOP 0 w 1 other");
-	peer_ask(p, "PUT w other soon klass {} 2");
+	peer_ask(p, "PUT w other soon klass {} 5");
 	set_file_limit(FULL_BYTES);
 	peer_send_words(workers[2], "PUT w q j klass {} 0");
 	peer_expect_end(workers[2]);
 	ASK_HAS(workers[3], "BPOP 0 w 1 q", "-MISCONF ");
-	WAIT_UNTIL(peer_ask_number(p, "INFO server", "uptime_in_seconds:") >= 4);
+	await_time(5.1);
 	ASK_HAS(p, "INFO persistence", "log_state:failed");
 	expect_nothing_yet(workers[1]);
 	ASK_HAS(p, "GET soon", "\"scheduled\"");
