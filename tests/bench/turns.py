@@ -59,9 +59,11 @@ def by_evalsha(workload):
             (f"{workload} by EVALSHA", EVALSHA, [], load(workload))]
 
 
-def by_builds(workload, backlog=None, directives=()):
-    return [(f"{workload} before", BEFORE, directives, load(workload, backlog=backlog)),
-            (workload, NATIVE, directives, load(workload, backlog=backlog))]
+def by_builds(workload, backlog=None, directives=(), clients=(64, 16)):
+    alone = "" if clients == (64, 16) else ", {} × {}".format(*clients)
+    options = load(workload, *clients, backlog=backlog)
+    return [(f"{workload} before{alone}", BEFORE, directives, options),
+            (workload + alone, NATIVE, directives, options)]
 
 
 def beside_set(connections, pipeline, *workloads):
@@ -98,6 +100,8 @@ COMPARISONS = {
                   ("lifecycle by EVALSHA", EVALSHA, [], load("lifecycle"))],
     "build": by_builds("lifecycle"),
     "build-always": by_builds("lifecycle", directives=["--appendfsync", "always"]),
+    "build-always-1x1": by_builds("lifecycle", directives=["--appendfsync", "always"],
+                                  clients=(1, 1)),
     "build-heartbeat": by_builds("heartbeat"),
     "build-get": by_builds("get"),
     "build-tags": by_builds("tags"),
