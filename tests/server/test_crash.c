@@ -115,8 +115,11 @@ static void send_step(struct client *c)
 		peer_send_words(c->peer, "EXEC");
 		break;
 	case 3:
-	case 5:
 		snprintf(words, sizeof words, "POP q%u w%u 1", c->number, c->number);
+		peer_send_words(c->peer, words);
+		break;
+	case 5:
+		snprintf(words, sizeof words, "BPOP 0 w%u 2 empty q%u", c->number, c->number);
 		peer_send_words(c->peer, words);
 		break;
 	default:
