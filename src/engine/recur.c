@@ -462,12 +462,20 @@ int qless_recur_untag(struct qless *q, double now, struct qless_str jid,
 	return 0;
 }
 
-/* The next free jid <recurring jid>-<number>; numbers of existing jobs are skipped. */
+/* Numbers of existing jobs that one run skips. With more, the run makes no job, so that nobody can
+ * hold up a pop by putting jobs with these names. */
+#define TAKEN_MAX 10000
+
+/* The next free jid <recurring jid>-<number>; numbers of existing jobs are skipped. Empty if too
+ * many are. */
 static struct qless_str next_jid(struct qless *q, struct qless_recur *recur)
 {
 	char number[NUM_MAX];
+	unsigned tried = 0;
 
 	do {
+		if (tried++ == TAKEN_MAX)
+			return STR("");
 		recur->count++;
 		buf_clear(&q->channel);
 		buf_append_str(&q->channel, recur_jid(recur));
@@ -477,13 +485,17 @@ static struct qless_str next_jid(struct qless *q, struct qless_recur *recur)
 	return buf_str(&q->channel);
 }
 
-static void make_job(struct qless *q, struct qless_recur *recur, double now, double when)
+/* Make the job of a run. Returns false if there is no free jid for it. */
+static bool make_job(struct qless *q, struct qless_recur *recur, double now, double when)
 {
-	struct qless_job *job =
-		job_new(q, next_jid(q, recur), str_make(recur->data, recur->data_len));
-	struct qless_str tag;
+	struct qless_str jid = next_jid(q, recur), tag;
+	struct qless_job *job;
 	size_t cursor = 0;
 
+	engine_changed(q);
+	if (jid.len == 0)
+		return false;
+	job = job_new(q, jid, str_make(recur->data, recur->data_len));
 	job_set_klass(q, job, intern_str(recur->klass));
 	job_need_extra(job)->spawned_from = intern_get(&q->names, recur_jid(recur));
 	str_vec_clear(&q->list);
@@ -497,7 +509,7 @@ static void make_job(struct qless *q, struct qless_recur *recur, double now, dou
 	assert(recur->node.linked && when <= now);
 	job_join(q, job, recur->queue, when);
 	job_place(q, job, when, 0);
-	engine_changed(q);
+	return true;
 }
 
 double recur_next_run(const struct qless_recur *recur, double now)
@@ -510,37 +522,43 @@ double recur_next_run(const struct qless_recur *recur, double now)
 	return when;
 }
 
-/* Make up to `max` due jobs of one recurring job. Returns the number of jobs. */
-static int64_t make_due_jobs(struct qless *q, struct qless_recur *recur, double now, int64_t max)
+/* Make up to `max` due jobs of one recurring job. Returns the number of jobs. *ret_has_room is
+ * whether each run found a free jid. */
+static int64_t make_due_jobs(struct qless *q, struct qless_recur *recur, double now, int64_t max,
+			     bool *ret_has_room)
 {
 	double when = recur_next_run(recur, now);
+	bool has_room = true, has_run = false;
 	int64_t made = 0;
 
 	assert(recur->node.linked && recur->node.score <= now);
-	while (when <= now && made < max) {
-		make_job(q, recur, now, when);
+	while (when <= now && made < max && has_room) {
+		has_room = make_job(q, recur, now, when);
 		when = finite_add(when, recur->interval);
-		made++;
+		made += has_room;
+		has_run = true;
 	}
-	if (made > 0) {
+	if (has_run) {
 		skiplist_rescore(&recur->queue->recurring, &recur->node, when);
 		recur_falls_due(q, recur);
 	}
+	*ret_has_room = has_room;
 	return made;
 }
 
 int64_t recur_spawn(struct qless *q, struct queue *queue, double now, int64_t max)
 {
 	struct skipnode *node = skiplist_first_ge(&queue->recurring, 0);
+	bool has_room = true;
 	int64_t made = 0;
 
 	/* A recurring job that made jobs moves after all due ones, so the next one keeps its
 	 * place. */
-	while (made < max && node != NULL && node->score <= now) {
+	while (made < max && has_room && node != NULL && node->score <= now) {
 		struct qless_recur *recur = recur_from_node(node);
 
 		node = skiplist_next(node);
-		made += make_due_jobs(q, recur, now, max - made);
+		made += make_due_jobs(q, recur, now, max - made, &has_room);
 	}
 	assert(made <= max);
 	return made;

@@ -10,6 +10,9 @@
 #include "sys/log.h"
 #include "util/container.h"
 
+/* Microseconds between the end of the log and the start, after which the log says so. */
+#define LONG_PAUSE_US (86400 * INT64_C(1000000))
+
 /* Bytes of a time as text, with room for the year 294247. */
 #define TIME_BYTES 32
 
@@ -76,6 +79,12 @@ void clock_watch_begin(struct server *s, int64_t newest_us)
 	int64_t now_us = steady_clock_peek_us(&s->clocks.native);
 	char newest[TIME_BYTES], now[TIME_BYTES];
 
+	if (now_us - newest_us > LONG_PAUSE_US && newest_us != 0)
+		log_warning(
+			"the log ends at %s, %.1f days before the clock of this machine (%s). If "
+			"the clock is wrong, stop qlessd and set it: all locks have expired",
+			utc(newest_us, newest), clock_seconds(now_us - newest_us) / 86400,
+			utc(now_us, now));
 	if (newest_us - now_us <= STEADY_CLOCK_BACK_US || persist_refusal(s, 0) != NULL) {
 		steady_clock_pass(&s->clocks.native, newest_us);
 		return;

@@ -47,6 +47,14 @@ static void start(bool again)
 	p = peer_connect(&q);
 }
 
+/* End the server, and keep its log. */
+static void end(void)
+{
+	peer_close_all();
+	kill(q.pid, SIGTERM);
+	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
+}
+
 /* Locks last ten minutes, because the tests let a minute pass at once. */
 void setUp(void)
 {
@@ -188,6 +196,18 @@ static void a_log_from_the_future_is_loaded_with_a_warning(void)
 	TEST_ASSERT_EQUAL_INT64(0, steps());
 }
 
+static void a_start_long_after_the_end_of_the_log_is_logged(void)
+{
+	put_and_pop("a");
+	end();
+	start(true);
+	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "days before the clock"));
+	end();
+	set_wall_clock(YEAR_S);
+	start(true);
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "365.0 days before the clock of this machine"));
+}
+
 static void a_client_from_the_future_is_refused(void)
 {
 	char words[128];
@@ -220,6 +240,7 @@ int main(int argc, char **argv)
 	RUN(a_clock_that_stays_ahead_is_followed_and_locks_keep_their_time);
 	RUN(a_step_is_in_the_log);
 	RUN(a_log_from_the_future_is_loaded_with_a_warning);
+	RUN(a_start_long_after_the_end_of_the_log_is_logged);
 	RUN(a_client_from_the_future_is_refused);
 	RUN(a_queued_command_from_the_future_is_refused_when_it_runs);
 	return UNIT_RESULT();

@@ -55,6 +55,21 @@ static void jobs_are_made_when_they_are_due(void)
 	TEST_ASSERT_EQUAL_UINT64(4, recur_info().count);
 }
 
+static void a_run_with_too_many_taken_names_makes_no_job(void)
+{
+	char jid[32];
+
+	for (int i = 1; i <= 15000; i++) {
+		snprintf(jid, sizeof jid, "r-%d", i);
+		put(1, "other", jid);
+	}
+	recur(10, 10, 0);
+	TEST_ASSERT_EQUAL_STRING("", pop(30, "q", "w", 9));
+	TEST_ASSERT_EQUAL_UINT64(10000, recur_info().count);
+	TEST_ASSERT_EQUAL_STRING("r-15001 r-15002 ", pop(30, "q", "w", 9));
+	TEST_ASSERT_EQUAL_STRING("", pop(39, "q", "w", 9));
+}
+
 static void no_more_jobs_are_made_than_are_asked_for(void)
 {
 	recur(0, 1, 0);
@@ -211,6 +226,7 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(jobs_are_made_when_they_are_due);
+	RUN(a_run_with_too_many_taken_names_makes_no_job);
 	RUN(no_more_jobs_are_made_than_are_asked_for);
 	RUN(a_backlog_limits_how_many_missed_runs_are_made_up_for);
 	RUN(jobs_that_exist_are_never_overwritten);
