@@ -46,6 +46,16 @@ static size_t number_at(const struct words *words, size_t i, size_t otherwise)
 	return number < 1e15 ? (size_t)number : (size_t)1e15;
 }
 
+/* The value of the option COUNT, or 1. */
+static size_t count_option(const struct words *words)
+{
+	for (size_t i = words->count; i-- > 0;) {
+		if (str_equal_nocase(words->args[i], STR("count")))
+			return number_at(words, i + 1, 1);
+	}
+	return 1;
+}
+
 /* The jobs that a command without a number handles: one, or those that it names. */
 static size_t count_named(const struct words *words)
 {
@@ -85,6 +95,8 @@ size_t weight_of(const struct request *req)
 		weight = number_at(&words, 1, 1);
 	else if (words.row->run == classic_unfail)
 		weight = number_at(&words, 2, 25);
+	else if (words.row->run == native_mpop || words.row->run == native_bpop)
+		weight = count_option(&words);
 	else
 		weight = count_named(&words);
 	return weight != 0 ? weight : 1;
