@@ -587,8 +587,8 @@ static void transactions(void)
 	TEST_ASSERT_EQUAL_INT(0, strncmp(execute("POP nothing w 6000", 3), "-EXECABORT", 10));
 	TEST_ASSERT_EQUAL_INT(0,
 			      strncmp(execute("QLESS pop 1 nothing w 6000", 3), "-EXECABORT", 10));
-	TEST_ASSERT_EQUAL_INT(
-		0, strncmp(execute("MPOP w 1 nothing COUNT 6000", 3), "-EXECABORT", 10));
+	TEST_ASSERT_EQUAL_INT(0,
+			      strncmp(execute("MPOP w 1 nothing COUNT 6000", 3), "-EXECABORT", 10));
 	TEST_ASSERT_EQUAL_INT(0, strncmp(execute("CANCEL *4000(x#)", 4), "-EXECABORT", 10));
 	TEST_ASSERT_EQUAL_INT('*', execute("POP nothing w 3000", 3)[0]);
 }
