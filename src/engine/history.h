@@ -13,8 +13,8 @@
 struct intern;
 struct queue;
 
-/* Bytes in the struct itself: enough for the first entries of most jobs. */
-#define HISTORY_INLINE_BYTES 16
+/* Bytes in the struct itself: enough for the first entry of most jobs. */
+#define HISTORY_INLINE_BYTES 14
 
 /* Bytes of a history above which log entries are refused. */
 #define HISTORY_LOG_BYTES_MAX ((size_t)1 << 29)
@@ -24,6 +24,7 @@ struct history {
 	uint32_t cap; /* 0: the bytes are in `room`; otherwise `room` holds a pointer to them */
 	uint32_t count;
 	unsigned char room[HISTORY_INLINE_BYTES];
+	uint16_t aux; /* for the owner; the history ignores it */
 };
 
 void history_append_put(struct qless *q, struct history *h, double now, struct queue *queue);

@@ -4,6 +4,7 @@
 #ifndef ENGINE_JOB_H
 #define ENGINE_JOB_H
 
+#include <assert.h>
 #include <stdint.h>
 
 #include "qless.h"
@@ -60,21 +61,24 @@ struct qless_job {
 	struct history history;
 	uint8_t state; /* enum qless_state */
 	uint8_t flags;
-	uint16_t lock_high; /* number of the last hand-out, see job_lock() */
-	uint32_t lock_low;
+	uint16_t lock_low;    /* of the number of the last hand-out, see job_lock() */
 	struct skipnode node; /* aux: length of the data */
 };
 
-/* The number of the last hand-out, 48 bits that fill a gap of the struct; 0 if there was none. */
+static_assert(sizeof(struct qless_job) == 152, "a waiting job takes no more memory");
+
+/* The number of the last hand-out, 48 bits; 0 if there was none. They are in three places that
+ * would be padding, because a job takes no byte for a number that only running jobs need. */
 static inline uint64_t job_lock(const struct qless_job *job)
 {
-	return (uint64_t)job->lock_high << 32 | job->lock_low;
+	return (uint64_t)job->node.aux16 << 32 | (uint32_t)job->history.aux << 16 | job->lock_low;
 }
 
 static inline void job_set_lock(struct qless_job *job, uint64_t number)
 {
-	job->lock_high = (uint16_t)(number >> 32);
-	job->lock_low = (uint32_t)number;
+	job->node.aux16 = (uint16_t)(number >> 32);
+	job->history.aux = (uint16_t)(number >> 16);
+	job->lock_low = (uint16_t)number;
 }
 
 /* Bytes of a line of the processor's cache. */

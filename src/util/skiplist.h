@@ -42,7 +42,8 @@ struct skipnode {
 	struct skipnode *next;
 	uint32_t aux; /* for the owner; the list ignores it */
 	uint8_t height;
-	bool linked; /* whether it is in a list */
+	bool linked;	/* whether it is in a list */
+	uint16_t aux16; /* for the owner, too, in what would be padding */
 };
 
 /* A level of a node above the lowest; only skiplist.c uses it. */
@@ -77,7 +78,7 @@ static inline size_t skipnode_size(unsigned height)
 	return sizeof(struct skipnode) + (height - 1) * sizeof(struct skipnode_level);
 }
 
-/* Initialises a node that is in no list, with 0 as `aux`. */
+/* Initialises a node that is in no list, with 0 as `aux` and `aux16`. */
 void skipnode_init(struct skipnode *node, unsigned height);
 
 void skiplist_init(struct skiplist *list, skiplist_member_fn *member);
