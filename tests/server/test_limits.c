@@ -259,6 +259,7 @@ static void a_client_over_its_limit_may_start_reading_in_the_same_turn(void)
 
 static void output_limits_apply_to_the_reply_of_exec(void)
 {
+	char echo[2000];
 	struct peer *big;
 	long before;
 
@@ -268,8 +269,9 @@ static void output_limits_apply_to_the_reply_of_exec(void)
 	before = qlessd_proc_status(&q, "VmHWM:");
 	big = peer_connect(&q);
 	peer_send_text(big, "MULTI\r\n");
+	snprintf(echo, sizeof echo, "ECHO %01900d\r\n", 0);
 	for (int i = 0; i < 1000; i++)
-		peer_send_text(big, "COMMAND DOCS\r\n");
+		peer_send_text(big, echo);
 	peer_skip_replies(big, 1001);
 	peer_send_text(big, "EXEC\r\n");
 	peer_expect_end(big);
