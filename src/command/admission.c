@@ -6,11 +6,10 @@
 #include "command/acl.h"
 #include "command/classic.h"
 #include "command/databases.h"
-#include "command/handlers.h"
+#include "command/inner.h"
 #include "command/permit.h"
 #include "command/table.h"
 #include "resp/reply.h"
-#include "util/minmax.h"
 
 static const struct verdict run = { .kind = VERDICT_RUN };
 
@@ -123,31 +122,14 @@ static bool has_to_be_still(const struct request *req, const struct conditions *
 	       (has_log(req) && ask_log(req, 0).kind != VERDICT_RUN);
 }
 
-/* Returns where the arguments have the name of a queue command, followed by a time: those of QLESS
- * and of scripts that may write. -1: they have none. */
-static int find_words(const struct command *row)
-{
-	if (row->handler == cmd_qless)
-		return 0;
-	return row->handler == cmd_eval || row->handler == cmd_evalsha ? 2 : -1;
-}
-
 /* Returns whether the log would record what the command, or the queue command that it names,
  * changes. */
 static bool is_recorded(const struct request *req)
 {
-	const struct command *row = req->row;
-	size_t before = 0;
-	int at = find_words(row);
+	struct inner_command inner = inner_find(req);
 
-	if (at >= (int)req->nargs)
-		return false;
-	if (at >= 0) {
-		row = command_table_find_queue(req->env->table, req->args[at]);
-		before = min_u64((size_t)at + 2, req->nargs);
-	}
-	return row != NULL && command_is_logged(row) &&
-	       !command_is_listing(row, req->args + before, req->nargs - before);
+	return inner.row != NULL && command_is_logged(inner.row) &&
+	       !command_is_listing(inner.row, inner.args, inner.count);
 }
 
 /* Returns whether the command has to wait while earlier changes are unsynced for too long. */

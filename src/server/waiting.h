@@ -50,8 +50,8 @@ struct waitings {
 
 void waitings_init(struct server *s);
 
-/* For struct command_env: does work for the client of the request, and lets it wait if there is too
- * much for now. */
+/* For struct command_env: does work for the client of the request. The client waits if the work
+ * takes longer than one turn may. */
 void waiting_spread(void *arg, struct request *req, struct work *work);
 
 /* The handler of a command has returned, and its client waits: notes what the client sent, and how
