@@ -6,6 +6,7 @@ import pathlib
 import re
 import signal
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -472,6 +473,17 @@ def jobs_are_worked_on_by_tls(client):
             assert next_message(listener) == ("subscribe", "ql:log", 1)
             client.publish("ql:log", "text")
             assert next_message(listener) == ("message", "ql:log", "text")
+
+
+@check
+def certificates_satisfy_strict_clients(client):
+    context = ssl.create_default_context(cafile=CERTIFICATES / "ca.crt")
+    context.verify_flags |= ssl.VERIFY_X509_STRICT  # the default since Python 3.13
+    context.load_cert_chain(CERTIFICATES / "client.crt", CERTIFICATES / "client.key")
+    with socket.create_connection(("127.0.0.1", TLS_PORT), timeout=10) as connection:
+        with context.wrap_socket(connection, server_hostname="localhost") as secure:
+            secure.sendall(b"PING\r\n")
+            assert secure.recv(7) == b"+PONG\r\n"
 
 
 @check

@@ -68,10 +68,14 @@ static struct pair make(const char *name, const struct pair *ca, long from_s, lo
 	X509_set_issuer_name(p.cert, X509_get_subject_name(ca->cert));
 	X509_set_pubkey(p.cert, p.key);
 	extend(&p, ca, NID_subject_key_identifier, "hash");
-	if (ca == &p)
+	/* Some clients insist on what RFC 5280 says of CAs and of what they sign. */
+	if (ca == &p) {
 		extend(&p, ca, NID_basic_constraints, "critical,CA:TRUE");
-	else
+		extend(&p, ca, NID_key_usage, "critical,digitalSignature,keyCertSign");
+	} else {
+		extend(&p, ca, NID_authority_key_identifier, "keyid:always");
 		extend(&p, ca, NID_subject_alt_name, "IP:127.0.0.1,DNS:localhost");
+	}
 	TEST_ASSERT_TRUE(X509_sign(p.cert, ca->key, EVP_sha256()) > 0);
 	return p;
 }
