@@ -9,6 +9,8 @@
 #include "command/table.h"
 #include "resp/reply.h"
 #include "util/buf.h"
+#include "util/hex.h"
+#include "util/num.h"
 
 /* Bytes of the longest error text. */
 #define ERROR_TEXT_MAX 1024
@@ -267,6 +269,35 @@ void cmd_acl_dryrun(struct request *req)
 			     cmd->name);
 	else
 		judge(req, user, cmd, argv + name_args, (size_t)(argc - name_args));
+}
+
+/* Bits of a password of ACL GENPASS, unless the client says how many, and the most. */
+#define GENPASS_BITS	 256
+#define GENPASS_BITS_MAX 4096
+/* Bits of a hexadecimal digit. */
+#define DIGIT_BITS 4
+
+void cmd_acl_genpass(struct request *req)
+{
+	const struct command_env *env = req->env;
+	char password[GENPASS_BITS_MAX / DIGIT_BITS];
+	uint64_t bits = GENPASS_BITS;
+	size_t digits;
+
+	if (req->nargs == 1 && !num_parse_u64(req->args[0], 1, GENPASS_BITS_MAX, &bits)) {
+		reply_error(req->reply, "ERR",
+			    STR("ACL GENPASS argument must be the number of bits for the output "
+				"password, a positive number up to 4096"));
+		return;
+	}
+	digits = ((size_t)bits + DIGIT_BITS - 1) / DIGIT_BITS;
+	/* Each number gives 16 digits. */
+	for (size_t at = 0; at < digits; at += 2 * sizeof(uint64_t)) {
+		uint64_t number = env->random(env->arg);
+
+		hex_write(password + at, &number, sizeof number);
+	}
+	reply_bulk(req->reply, str_make(password, digits));
 }
 
 /* ACL LOAD and ACL SAVE. */

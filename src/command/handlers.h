@@ -25,6 +25,7 @@ command_handler cmd_acl_deluser;
 command_handler cmd_acl_dryrun;
 command_handler cmd_acl_getuser;
 command_handler cmd_acl_list;
+command_handler cmd_acl_genpass;
 command_handler cmd_acl_log;
 command_handler cmd_acl_file;
 command_handler cmd_acl_setuser;

@@ -31,6 +31,12 @@ void cmd_monitor(struct request *req)
 	reply_ok(req->reply);
 }
 
+/* Tools ask for this to learn what the server can do. */
+void module_cmd_list(struct request *req)
+{
+	reply_array(req->reply, 0);
+}
+
 void cmd_swapdb(struct request *req)
 {
 	reply_error(req->reply, "ERR",

@@ -200,6 +200,7 @@ static void command_describes_all_commands(void)
 		"DEBUG HELP",
 		"LATENCY HELP",
 		"MEMORY HELP",
+		"MODULE HELP",
 		"PUBSUB HELP",
 		"SLOWLOG HELP",
 		"MEMORY STATS",
@@ -455,6 +456,28 @@ static void time_returns_the_wall_clock(void)
 	TEST_ASSERT_TRUE(then >= before && then <= (int64_t)after.tv_sec);
 }
 
+static void tools_learn_what_the_server_can_do(void)
+{
+	char first[80];
+
+	start();
+	ASK(p, "ROLE", "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n");
+	ASK(p, "WAIT 1 0", ":0\r\n");
+	ASK(p, "WAIT one 0", "-ERR value is not an integer or out of range\r\n");
+	ASK(p, "WAIT 1 soon", "-ERR timeout is not an integer or out of range\r\n");
+	ASK(p, "WAIT 1 -1", "-ERR timeout is negative\r\n");
+	ASK(p, "MODULE LIST", "*0\r\n");
+	ASK_HAS(p, "MODULE HELP", "LIST");
+	snprintf(first, sizeof first, "%s", peer_ask(p, "ACL GENPASS"));
+	TEST_ASSERT_EQUAL_size_t(strlen("$64\r\n\r\n") + 64, strlen(first));
+	TEST_ASSERT_TRUE(strcmp(first, peer_ask(p, "ACL GENPASS")) != 0);
+	TEST_ASSERT_EQUAL_size_t(strlen("$2\r\n5a\r\n"), strlen(peer_ask(p, "ACL GENPASS 5")));
+	ASK_HAS(p, "ACL GENPASS 4096", "$1024\r\n");
+	ASK_HAS(p, "ACL GENPASS 4097", "-ERR ACL GENPASS argument must be the number of bits");
+	ASK_HAS(p, "ACL GENPASS 0", "-ERR ACL GENPASS argument must be the number of bits");
+	ASK_HAS(p, "ACL GENPASS many", "-ERR ACL GENPASS argument must be the number of bits");
+}
+
 static void a_monitor_sees_commands_but_no_secrets(void)
 {
 	struct peer *m, *other;
@@ -536,6 +559,7 @@ int main(int argc, char **argv)
 	RUN(processor_time_of_the_longest_turn_leaves_out_waiting);
 	RUN(debug_is_off_unless_allowed);
 	RUN(time_returns_the_wall_clock);
+	RUN(tools_learn_what_the_server_can_do);
 	RUN(a_monitor_sees_commands_but_no_secrets);
 	RUN(a_monitor_ends_with_reset_or_its_connection);
 	return UNIT_RESULT();
