@@ -33,8 +33,6 @@ void client_init(struct client *c, struct server *s, enum client_kind kind,
 	chain_init(&c->out, &s->clients.chunks);
 	chain_init(&c->messages, &s->clients.chunks);
 	resp_writer_init(&c->writer, &c->out, RESP_PROTO_MIN);
-	TAILQ_INIT(&c->channels);
-	TAILQ_INIT(&c->patterns);
 }
 
 void client_done(struct client *c)

@@ -19,12 +19,11 @@
 
 struct client;
 struct server;
-struct subscription;
+struct subscriber;
 struct txn;
 struct waiting;
 
 TAILQ_HEAD(client_list, client);
-TAILQ_HEAD(subscription_list, subscription);
 
 enum client_kind {
 	CLIENT_TCP,	 /* a connection from an address */
@@ -69,9 +68,8 @@ struct client {
 				* reply, which may be half written */
 
 	struct txn *txn; /* between MULTI and EXEC, or while keys are watched; otherwise NULL */
-	struct waiting *waiting; /* its command goes on in later turns; otherwise NULL */
-	struct subscription_list channels;
-	struct subscription_list patterns;
+	struct waiting *waiting;       /* its command goes on in later turns; otherwise NULL */
+	struct subscriber *subscriber; /* its subscriptions; NULL: there are none */
 	unsigned channel_count;
 	unsigned pattern_count;
 

@@ -1,12 +1,16 @@
 /*
  * CLIENT: shows connections and controls them.
  */
+#include <stdlib.h>
+
 #include "command/acl.h"
+#include "command/work.h"
 #include "server/commands.h"
 #include "server/names.h"
 #include "server/server_int.h"
 #include "server/tls_session.h"
 #include "server/txn.h"
+#include "util/container.h"
 #include "util/mem.h"
 #include "util/num.h"
 
@@ -194,50 +198,103 @@ static bool parse_type(struct request *req, struct qless_str s, int *ret_class)
 	return true;
 }
 
-static void describe_ids(struct request *req)
-{
-	struct buf out = BUF_INIT(BUF_NO_MAX);
+/* Connections that CLIENT LIST describes in one part of its work. */
+#define LIST_PART 32
 
+/* Work that describes connections. One that ends before its turn comes is left out. */
+struct client_list_work {
+	struct work work;
+	uint64_t *ids;
+	size_t count, cap;
+	size_t next; /* of `ids` */
+	struct buf lines;
+};
+
+static void add_id(struct client_list_work *list, uint64_t id)
+{
+	list->ids = mem_grow(list->ids, &list->cap, list->count + 1, sizeof *list->ids);
+	list->ids[list->count++] = id;
+}
+
+static bool describe_some(struct work *work, struct request *req)
+{
+	struct client_list_work *list = container_of(work, struct client_list_work, work);
+
+	for (int i = 0; i < LIST_PART && list->next < list->count; i++) {
+		const struct conn *c = conn_find(server_of(req), list->ids[list->next++]);
+
+		if (c != NULL)
+			conn_describe(c, &list->lines);
+	}
+	if (list->next < list->count)
+		return true;
+	reply_verbatim(req->reply, "txt", buf_str(&list->lines));
+	return false;
+}
+
+static void free_client_list(struct work *work)
+{
+	struct client_list_work *list = container_of(work, struct client_list_work, work);
+
+	buf_done(&list->lines);
+	free(list->ids);
+	free(list);
+}
+
+static bool take_named(struct request *req, struct client_list_work *list)
+{
 	for (size_t i = 1; i < req->nargs; i++) {
-		const struct conn *c;
 		int64_t id;
 
 		if (!num_parse_i64(req->args[i], &id) || id <= 0) {
 			reply_error(req->reply, "ERR", STR("Invalid client ID"));
-			goto done;
+			return false;
 		}
-		c = conn_find(server_of(req), (uint64_t)id);
-		if (c != NULL)
-			conn_describe(c, &out);
+		add_id(list, (uint64_t)id);
 	}
-	reply_verbatim(req->reply, "txt", buf_str(&out));
-done:
-	buf_done(&out);
+	return true;
+}
+
+/* `class` is -1 for all. */
+static void take_class(const struct server *s, int class, struct client_list_work *list)
+{
+	const struct conn *c;
+
+	TAILQ_FOREACH(c, &s->conns.all, all) {
+		if (class < 0 || (int)conn_class(c) == class)
+			add_id(list, c->client.session.id);
+	}
+}
+
+/* Takes the ids of the connections that the arguments ask for. Otherwise writes an error. */
+static bool take_ids(struct request *req, struct client_list_work *list)
+{
+	int class = -1;
+
+	if (req->nargs >= 2 && str_equal_nocase(req->args[0], STR("ID")))
+		return take_named(req, list);
+	if (req->nargs == 2 && str_equal_nocase(req->args[0], STR("TYPE"))) {
+		if (!parse_type(req, req->args[1], &class))
+			return false;
+	} else if (req->nargs != 0) {
+		reply_error(req->reply, "ERR", STR("syntax error"));
+		return false;
+	}
+	take_class(server_of(req), class, list);
+	return true;
 }
 
 void client_list(struct request *req)
 {
-	struct buf out = BUF_INIT(BUF_NO_MAX);
-	int class = -1;
-	struct conn *c;
+	static const struct work_ops ops = { .go_on = describe_some, .free = free_client_list };
+	struct client_list_work *list = mem_zalloc(sizeof *list);
 
-	if (req->nargs >= 2 && str_equal_nocase(req->args[0], STR("ID"))) {
-		describe_ids(req);
-		return;
-	}
-	if (req->nargs == 2 && str_equal_nocase(req->args[0], STR("TYPE"))) {
-		if (!parse_type(req, req->args[1], &class))
-			return;
-	} else if (req->nargs != 0) {
-		reply_error(req->reply, "ERR", STR("syntax error"));
-		return;
-	}
-	TAILQ_FOREACH(c, &server_of(req)->conns.all, all) {
-		if (class < 0 || (int)conn_class(c) == class)
-			conn_describe(c, &out);
-	}
-	reply_verbatim(req->reply, "txt", buf_str(&out));
-	buf_done(&out);
+	list->work.ops = &ops;
+	buf_init(&list->lines, BUF_NO_MAX);
+	if (take_ids(req, list))
+		work_begin(req, &list->work);
+	else
+		free_client_list(&list->work);
 }
 
 /*

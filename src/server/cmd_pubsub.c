@@ -126,6 +126,8 @@ static void subscribe(struct request *req, const struct pubsub_verb *verb)
 
 	if (!client_check_connection(c))
 		return;
+	/* Each new subscription frees an ended one, which bounds the number of ended ones. */
+	pubsub_free_some(c->server->pubsub, req->nargs);
 	made = mem_zalloc(req->nargs * sizeof *made);
 	if (subscribe_to_all(req, verb->kind, made)) {
 		for (size_t i = 0; i < req->nargs; i++) {
@@ -139,7 +141,7 @@ static void subscribe(struct request *req, const struct pubsub_verb *verb)
 static void unsubscribe(struct request *req, const struct pubsub_verb *verb)
 {
 	struct client *c = client_of(req);
-	struct subscription_list *all = verb->kind == PUBSUB_PATTERN ? &c->patterns : &c->channels;
+	struct qless_str name;
 
 	for (size_t i = 0; i < req->nargs; i++) {
 		pubsub_unsubscribe(c, verb->kind, req->args[i]);
@@ -147,10 +149,9 @@ static void unsubscribe(struct request *req, const struct pubsub_verb *verb)
 	}
 	if (req->nargs != 0)
 		return;
-	if (TAILQ_EMPTY(all))
+	if (!pubsub_first(c, verb->kind, &name))
 		confirm(c, verb, NULL, subscriptions(c));
-	while (!TAILQ_EMPTY(all)) {
-		struct qless_str name = TAILQ_FIRST(all)->channel->name;
+	while (pubsub_first(c, verb->kind, &name)) {
 		struct buf copy = BUF_INIT(BUF_NO_MAX);
 
 		/* The channel is freed with its last subscription, and so is its name. */

@@ -81,10 +81,6 @@ void conn_kill(struct conn *c, const char *reason)
 			  LOG_FIELDS(LOG_INT("id", c->client.session.id),
 				     LOG_TEXT("addr", c->client.peer), LOG_TEXT("reason", reason)),
 			  "client closed");
-	if (c->state != CONN_NEW) {
-		event_del(&c->read_event);
-		event_del(&c->write_event);
-	}
 	conn_set_state(c, CONN_DEAD);
 	waiting_abandon(&c->client);
 	conn_unmark_ready(c);
@@ -98,6 +94,7 @@ void conn_kill(struct conn *c, const char *reason)
 	TAILQ_REMOVE(&s->conns.all, c, all);
 	hash_remove(&s->conns.by_id, &c->by_id);
 	s->conns.count--;
+	s->conns.dead_count++;
 	TAILQ_INSERT_TAIL(&s->conns.dead, c, dead);
 }
 
@@ -122,6 +119,10 @@ static void conn_free(struct conn *c)
 {
 	assert(c->state == CONN_DEAD);
 	assert(!c->is_ready && !c->has_output && !conn_has_held_output(c));
+	if (event_initialized(&c->read_event)) {
+		event_del(&c->read_event);
+		event_del(&c->write_event);
+	}
 	c->transport.ops->done(&c->transport);
 	close(c->transport.fd);
 	buf_done(&c->in);
@@ -286,7 +287,7 @@ void conns_done(struct server *s)
 
 	while ((c = TAILQ_FIRST(&s->conns.all)) != NULL)
 		conn_kill(c, NULL);
-	conns_free_dead(s);
+	conns_free_dead(s, INT64_MAX);
 	hash_done(&s->conns.by_id);
 	resp_request_done(&s->intake.request);
 	free(s->intake.scratch);
@@ -353,15 +354,16 @@ void conns_check(struct server *s)
 	strangers_tick(s);
 }
 
-bool conns_free_dead(struct server *s)
+void conns_free_dead(struct server *s, int64_t until_us)
 {
-	bool any = !TAILQ_EMPTY(&s->conns.dead);
 	struct conn *c;
 
 	while ((c = TAILQ_FIRST(&s->conns.dead)) != NULL) {
 		TAILQ_REMOVE(&s->conns.dead, c, dead);
+		s->conns.dead_count--;
 		conn_free(c);
+		if (clock_mono_us() >= until_us)
+			break;
 	}
 	s->strangers.cut = 0;
-	return any;
 }

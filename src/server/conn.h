@@ -29,7 +29,7 @@
  *             +---------------------------> CLOSING --> LEAVING --+
  *             |  the last reply is on its way                     v
  *   NEW ---> OPEN ---------------------------------------------> DEAD --> (freed at the end of
- *    |        ^  ^  |                                             ^        the turn)
+ *    |        ^  ^  |                                             ^    this or a later turn)
  *    |        |  |  v  CLIENT PAUSE, a long command, BPOP         |
  *    |        | HELD ---------------------------------------------+
  *    | TLS    |                                                   |
@@ -117,7 +117,8 @@ struct conns {
 	struct conn_list writable;
 	struct conn_list over_limit;
 	struct conn_list dead;
-	size_t count;
+	size_t count;		   /* without the dead */
+	size_t dead_count;	   /* they still have descriptors */
 	size_t limit;		   /* maxclients, or what the system allows if that is less */
 	size_t output_check_bytes; /* no output smaller than this is over any limit */
 };
@@ -142,8 +143,8 @@ bool conns_make_room(struct server *s, size_t clients);
 /* Call this once a second: closes idle connections, enforces the soft limits of output, and
  * frees input buffers. */
 void conns_check(struct server *s);
-/* Free the connections that died in this turn. Returns whether there were any. */
-bool conns_free_dead(struct server *s);
+/* Free dead connections until the monotonic time, and one of them in any case. */
+void conns_free_dead(struct server *s, int64_t until_us);
 
 /* Make a connection for a connected socket. Takes `peer` and `local`, both from malloc(). It
  * reads nothing before conn_begin() or conn_begin_tls(). */
@@ -161,7 +162,8 @@ struct conn *conn_find(const struct server *s, uint64_t id);
 /* Append the line of CLIENT INFO (cmd_client.c). */
 void conn_describe(const struct conn *c, struct buf *out);
 
-/* Close at the end of this turn, and drop the output. `reason` goes to the log unless it is NULL.
+/* Drop the output, and run no more requests. The socket is closed at the end of this turn, or of a
+ * later one if many connections die at once. `reason` goes to the log unless it is NULL.
  * Does nothing to the dead. */
 void conn_kill(struct conn *c, const char *reason);
 /* Run no more requests, and close once all output has left. */

@@ -239,6 +239,20 @@ bool conn_discard_input(struct conn *c, bool *ret_any)
 	return n > 0 || n == TRANSPORT_WANT_READ || n == TRANSPORT_WANT_WRITE;
 }
 
+/* The other sockets come first in the next turn. */
+static void end_turn_if_late(struct server *s)
+{
+	if (recording_wants_end_of_turn(s) || turn_is_late(s))
+		event_base_loopbreak(s->base);
+}
+
+/* Thousands of connections may end at once, without running a command. */
+static void note_end(struct server *s)
+{
+	s->clocks.lap_ns = clock_mono_ns();
+	end_turn_if_late(s);
+}
+
 /* Read once, and run the requests. */
 static void receive(struct conn *c)
 {
@@ -249,6 +263,7 @@ static void receive(struct conn *c)
 
 	if (n == TRANSPORT_FAILED) {
 		conn_kill(c, transport_error(&c->transport));
+		note_end(s);
 		return;
 	}
 	if (n == TRANSPORT_WANT_WRITE) {
@@ -262,6 +277,7 @@ static void receive(struct conn *c)
 		return;
 	if (n == 0) {
 		on_end_of_input(c);
+		note_end(s);
 		return;
 	}
 	s->stats.reads++;
@@ -285,9 +301,7 @@ static void receive(struct conn *c)
 		conn_mark_ready(c);
 	else if (c->state == CONN_HELD && c->on_edges && c->transport.has_more)
 		conn_tell_again(&c->read_event);
-	/* The turn ends early, and the other sockets come first in the next turn. */
-	if (recording_wants_end_of_turn(s))
-		event_base_loopbreak(s->base);
+	end_turn_if_late(s);
 }
 
 /*
@@ -361,6 +375,10 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (c->state == CONN_DEAD) {
+		event_del(&c->write_event);
+		return;
+	}
 	server_read_clock(c->client.server);
 	if (c->state == CONN_HANDSHAKE) {
 		run_handshake(c);
@@ -383,6 +401,10 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	bool still_sends;
 
 	(void)fd;
+	if (c->state == CONN_DEAD) {
+		event_del(&c->read_event);
+		return;
+	}
 	server_read_clock(c->client.server);
 	if ((what & EV_CLOSED) != 0)
 		c->end_is_near = true;

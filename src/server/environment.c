@@ -140,17 +140,7 @@ static void on_user_gone(void *arg, const struct user *user)
 /* Whether the user may go on receiving what the client receives. */
 static bool may_listen(const struct client *c, const struct user *user)
 {
-	const struct subscription *sub;
-
-	TAILQ_FOREACH(sub, &c->channels, by_client) {
-		if (!acl_may_use_channel(user, sub->channel->name))
-			return false;
-	}
-	TAILQ_FOREACH(sub, &c->patterns, by_client) {
-		if (!acl_may_use_pattern(user, sub->channel->name))
-			return false;
-	}
-	return !c->is_monitor || !acl_limits_keys(user);
+	return pubsub_may_receive(c, user) && (!c->is_monitor || !acl_limits_keys(user));
 }
 
 /* As in Redis, a subscription that the user could no longer make ends with the connection. */

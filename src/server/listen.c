@@ -183,6 +183,12 @@ static void greet(struct listener *l, int fd, const struct sockaddr_storage *add
 		  "client connected");
 }
 
+/* Connections that died in earlier turns may still have their descriptors. */
+static bool has_descriptors(const struct server *s)
+{
+	return s->conns.count + s->conns.dead_count <= s->conns.limit + LISTEN_CUTS_PER_TURN;
+}
+
 static void on_connection(evutil_socket_t fd, short what, void *arg)
 {
 	struct listener *l = arg;
@@ -190,7 +196,9 @@ static void on_connection(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	server_read_clock(l->server);
 	for (int i = 0;
-	     i < LISTEN_ACCEPTS_PER_TURN && l->server->strangers.cut < LISTEN_CUTS_PER_TURN; i++) {
+	     i < LISTEN_ACCEPTS_PER_TURN && l->server->strangers.cut < LISTEN_CUTS_PER_TURN &&
+	     has_descriptors(l->server);
+	     i++) {
 		struct sockaddr_storage address;
 		socklen_t len = sizeof address;
 		int client = accept4(fd, (void *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "command/acl.h"
 #include "server/pattern_index.h"
 #include "server/server_int.h"
 #include "util/container.h"
@@ -15,6 +16,9 @@ struct pubsub {
 	struct hash patterns;
 	struct hash subscriptions;
 	struct pattern_index index;
+	TAILQ_HEAD(, subscriber) ended;
+	size_t ended_count; /* of their subscriptions */
+	uint64_t last_subscriber;
 };
 
 static struct qless_str channel_key(const struct hash_node *node)
@@ -37,6 +41,7 @@ struct pubsub *pubsub_new(uint64_t hash_seed)
 	hash_init(&p->patterns, channel_key, hash_seed);
 	hash_init(&p->subscriptions, subscription_key, hash_seed);
 	pattern_index_init(&p->index, hash_seed);
+	TAILQ_INIT(&p->ended);
 	return p;
 }
 
@@ -44,6 +49,7 @@ void pubsub_free(struct pubsub *p)
 {
 	if (p == NULL)
 		return;
+	pubsub_free_some(p, SIZE_MAX);
 	assert(hash_count(&p->subscriptions) == 0);
 	hash_done(&p->channels);
 	hash_done(&p->patterns);
@@ -84,14 +90,14 @@ static void channel_drop(struct pubsub *p, struct channel *ch)
 	free(ch);
 }
 
-static struct subscription *subscription_new(const struct client *c, enum pubsub_kind kind,
-					     struct qless_str name)
+static struct subscription *subscription_new(const struct subscriber *subscriber,
+					     enum pubsub_kind kind, struct qless_str name)
 {
-	size_t id_len = sizeof c->session.id;
+	size_t id_len = sizeof subscriber->id;
 	size_t key_len = id_len + 1 + name.len;
 	struct subscription *sub = mem_alloc(sizeof *sub + key_len);
 
-	memcpy(sub->key, &c->session.id, id_len);
+	memcpy(sub->key, &subscriber->id, id_len);
 	sub->key[id_len] = (char)kind;
 	memcpy(sub->key + id_len + 1, name.ptr, name.len);
 	sub->key_len = key_len;
@@ -111,10 +117,13 @@ static void count_subscriptions(struct client *c, enum pubsub_kind kind, int cha
 static struct subscription *subscription_find(const struct client *c, enum pubsub_kind kind,
 					      struct qless_str name)
 {
-	struct subscription *key = subscription_new(c, kind, name);
-	struct hash_node *node =
-		hash_find(&c->server->pubsub->subscriptions, str_make(key->key, key->key_len));
+	struct subscription *key;
+	struct hash_node *node;
 
+	if (c->subscriber == NULL)
+		return NULL;
+	key = subscription_new(c->subscriber, kind, name);
+	node = hash_find(&c->server->pubsub->subscriptions, str_make(key->key, key->key_len));
 	free(key);
 	return node != NULL ? container_of(node, struct subscription, node) : NULL;
 }
@@ -124,35 +133,64 @@ bool pubsub_is_subscribed(const struct client *c, enum pubsub_kind kind, struct 
 	return subscription_find(c, kind, name) != NULL;
 }
 
+static struct subscription_list *list_of(struct subscriber *subscriber, enum pubsub_kind kind)
+{
+	return kind == PUBSUB_PATTERN ? &subscriber->patterns : &subscriber->channels;
+}
+
+bool pubsub_first(const struct client *c, enum pubsub_kind kind, struct qless_str *ret_name)
+{
+	const struct subscription *sub;
+
+	if (c->subscriber == NULL)
+		return false;
+	sub = TAILQ_FIRST(list_of(c->subscriber, kind));
+	if (sub == NULL)
+		return false;
+	*ret_name = sub->channel->name;
+	return true;
+}
+
+static struct subscriber *need_subscriber(struct client *c)
+{
+	struct subscriber *subscriber = c->subscriber;
+
+	if (subscriber != NULL)
+		return subscriber;
+	subscriber = c->subscriber = mem_zalloc(sizeof *subscriber);
+	subscriber->client = c;
+	subscriber->id = ++c->server->pubsub->last_subscriber;
+	TAILQ_INIT(&subscriber->channels);
+	TAILQ_INIT(&subscriber->patterns);
+	return subscriber;
+}
+
 bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct qless_str name)
 {
 	struct pubsub *p = c->server->pubsub;
-	struct subscription *sub = subscription_new(c, kind, name);
+	struct subscription *sub = subscription_new(need_subscriber(c), kind, name);
 
 	if (hash_find(&p->subscriptions, str_make(sub->key, sub->key_len)) != NULL) {
 		free(sub);
 		return false;
 	}
-	sub->client = c;
+	sub->subscriber = c->subscriber;
 	sub->channel = channel_get(p, kind, name);
 	sub->channel->count++;
 	hash_insert(&p->subscriptions, &sub->node);
 	TAILQ_INSERT_TAIL(&sub->channel->subscriptions, sub, by_channel);
-	TAILQ_INSERT_TAIL(kind == PUBSUB_PATTERN ? &c->patterns : &c->channels, sub, by_client);
+	TAILQ_INSERT_TAIL(list_of(c->subscriber, kind), sub, by_subscriber);
 	count_subscriptions(c, kind, 1);
 	return true;
 }
 
-static void subscription_end(struct subscription *sub)
+static void subscription_free(struct pubsub *p, struct subscription *sub)
 {
-	struct client *c = sub->client;
-	struct pubsub *p = c->server->pubsub;
 	struct channel *ch = sub->channel;
 
 	hash_remove(&p->subscriptions, &sub->node);
 	TAILQ_REMOVE(&ch->subscriptions, sub, by_channel);
-	TAILQ_REMOVE(ch->kind == PUBSUB_PATTERN ? &c->patterns : &c->channels, sub, by_client);
-	count_subscriptions(c, ch->kind, -1);
+	TAILQ_REMOVE(list_of(sub->subscriber, ch->kind), sub, by_subscriber);
 	if (--ch->count == 0)
 		channel_drop(p, ch);
 	free(sub);
@@ -164,16 +202,73 @@ bool pubsub_unsubscribe(struct client *c, enum pubsub_kind kind, struct qless_st
 
 	if (sub == NULL)
 		return false;
-	subscription_end(sub);
+	subscription_free(c->server->pubsub, sub);
+	count_subscriptions(c, kind, -1);
 	return true;
 }
 
 void pubsub_forget(struct client *c)
 {
-	while (!TAILQ_EMPTY(&c->channels))
-		subscription_end(TAILQ_FIRST(&c->channels));
-	while (!TAILQ_EMPTY(&c->patterns))
-		subscription_end(TAILQ_FIRST(&c->patterns));
+	struct subscriber *subscriber = c->subscriber;
+	struct pubsub *p = c->server->pubsub;
+
+	if (subscriber == NULL)
+		return;
+	subscriber->client = NULL;
+	TAILQ_INSERT_TAIL(&p->ended, subscriber, link);
+	p->ended_count += c->channel_count + c->pattern_count;
+	c->subscriber = NULL;
+	c->channel_count = c->pattern_count = 0;
+	c->session.subscribed = false;
+}
+
+static struct subscription *any_subscription(const struct subscriber *subscriber)
+{
+	struct subscription *sub = TAILQ_FIRST(&subscriber->channels);
+
+	return sub != NULL ? sub : TAILQ_FIRST(&subscriber->patterns);
+}
+
+bool pubsub_free_some(struct pubsub *p, size_t count)
+{
+	struct subscriber *subscriber;
+
+	while ((subscriber = TAILQ_FIRST(&p->ended)) != NULL) {
+		struct subscription *sub = any_subscription(subscriber);
+
+		if (sub == NULL) {
+			TAILQ_REMOVE(&p->ended, subscriber, link);
+			free(subscriber);
+		} else if (count-- == 0) {
+			return true;
+		} else {
+			subscription_free(p, sub);
+			p->ended_count--;
+		}
+	}
+	return false;
+}
+
+size_t pubsub_ended_count(const struct pubsub *p)
+{
+	return p->ended_count;
+}
+
+bool pubsub_may_receive(const struct client *c, const struct user *user)
+{
+	const struct subscription *sub;
+
+	if (c->subscriber == NULL)
+		return true;
+	TAILQ_FOREACH(sub, &c->subscriber->channels, by_subscriber) {
+		if (!acl_may_use_channel(user, sub->channel->name))
+			return false;
+	}
+	TAILQ_FOREACH(sub, &c->subscriber->patterns, by_subscriber) {
+		if (!acl_may_use_pattern(user, sub->channel->name))
+			return false;
+	}
+	return true;
 }
 
 /* A message on its way to all subscribers. */
@@ -199,6 +294,9 @@ static void deliver(struct client *c, const struct channel *pattern, struct mess
 {
 	struct reply w;
 
+	if (c == NULL)
+		return;
+	message->count++;
 	if (c->is_dropped)
 		return;
 	client_begin_message(c, &w);
@@ -223,8 +321,7 @@ static void deliver_to_all(const struct channel *ch, void *arg)
 	struct subscription *sub;
 
 	TAILQ_FOREACH(sub, &ch->subscriptions, by_channel)
-		deliver(sub->client, pattern, message);
-	message->count += ch->count;
+		deliver(sub->subscriber->client, pattern, message);
 }
 
 unsigned pubsub_publish(struct server *s, struct qless_str channel, struct qless_str payload)

@@ -1,5 +1,8 @@
 /*
  * Channels, patterns and their subscribers. All databases share them.
+ *
+ * A client may have thousands of subscriptions. When it ends, its subscriber leaves it at once, and
+ * receives nothing from then on. The subscriptions are freed over several turns.
  */
 #ifndef SERVER_PUBSUB_H
 #define SERVER_PUBSUB_H
@@ -12,11 +15,13 @@ enum pubsub_kind {
 	PUBSUB_PATTERN,
 };
 
-/* A channel or pattern with at least one subscriber. */
+TAILQ_HEAD(subscription_list, subscription);
+
+/* A channel or pattern with at least one subscription. */
 struct channel {
 	struct hash_node node;
 	enum pubsub_kind kind;
-	unsigned count; /* number of subscriptions */
+	unsigned count; /* number of subscriptions, including those that are being freed */
 	struct subscription_list subscriptions;
 	TAILQ_ENTRY(channel) link; /* for patterns: see pattern_index.h */
 	struct qless_str name;
@@ -27,16 +32,25 @@ TAILQ_HEAD(pattern_list, channel);
 
 struct subscription {
 	struct hash_node node;
-	struct client *client;
+	struct subscriber *subscriber;
 	struct channel *channel;
 	TAILQ_ENTRY(subscription) by_channel;
-	TAILQ_ENTRY(subscription) by_client;
+	TAILQ_ENTRY(subscription) by_subscriber;
 	size_t key_len;
-	char key[]; /* the client's id, the kind and the name, for lookup by hash */
+	char key[]; /* the subscriber's id, the kind and the name, for lookup by hash */
+};
+
+/* The subscriptions of a client. */
+struct subscriber {
+	struct client *client; /* NULL: it has ended, and the subscriptions are being freed */
+	uint64_t id;	       /* is never used again */
+	struct subscription_list channels;
+	struct subscription_list patterns;
+	TAILQ_ENTRY(subscriber) link; /* of those that have ended */
 };
 
 struct pubsub *pubsub_new(uint64_t hash_seed);
-/* Call this after all clients have ended. */
+/* Frees the rest of the subscriptions. Call this after all clients have ended. */
 void pubsub_free(struct pubsub *p);
 
 /* Checks no limits. Returns false if the client is subscribed already. A pattern has at most
@@ -45,8 +59,18 @@ bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct qless_str 
 /* Returns false if the client is not subscribed. */
 bool pubsub_unsubscribe(struct client *c, enum pubsub_kind kind, struct qless_str name);
 bool pubsub_is_subscribed(const struct client *c, enum pubsub_kind kind, struct qless_str name);
-/* End all subscriptions of a client. */
+/* Returns whether the client has subscriptions of that kind, and the name of one of them. The name
+ * is valid until the subscription ends. */
+bool pubsub_first(const struct client *c, enum pubsub_kind kind, struct qless_str *ret_name);
+/* Ends all subscriptions of a client in constant time. Until pubsub_free_some() has freed them,
+ * they count in their channels. */
 void pubsub_forget(struct client *c);
+/* Frees at most `count` subscriptions of clients that have ended. Returns whether more are left. */
+bool pubsub_free_some(struct pubsub *p, size_t count);
+/* Returns the number of subscriptions of clients that have ended. */
+size_t pubsub_ended_count(const struct pubsub *p);
+/* Returns whether the user may receive all messages that the client has subscribed to. */
+bool pubsub_may_receive(const struct client *c, const struct user *user);
 
 /* Send a message to all subscribers. Returns the number of subscriptions it matched. */
 unsigned pubsub_publish(struct server *s, struct qless_str channel, struct qless_str payload);

@@ -6,11 +6,20 @@
 
 #include "command/databases.h"
 #include "server/listen.h"
+#include "server/pubsub.h"
 #include "server/recording.h"
 #include "server/server_int.h"
 #include "server/share.h"
 #include "sys/log.h"
 
+/* Microseconds after which a turn reads no more sockets. */
+#define READ_US 4000
+/* Microseconds of a turn for sending replies. */
+#define SEND_US 3000
+/* Microseconds of a turn for closing dead connections and freeing their subscriptions. */
+#define BURY_US 1000
+/* Number of subscriptions that are freed between two looks at the clock. */
+#define BURY_SUBSCRIPTIONS 64
 /* Microseconds of a turn that freeing flushed databases takes at most. */
 #define FREE_US 1000
 /* Number of objects that are freed between two looks at the clock. */
@@ -21,6 +30,11 @@
 /* Number of steps of TLS handshakes in a turn. Each can take a millisecond, and other clients
  * wait. */
 #define HANDSHAKES_PER_TURN 8
+
+bool turn_is_late(const struct server *s)
+{
+	return s->clocks.lap_ns / 1000 - s->clocks.mono_us > READ_US;
+}
 
 /* Serve each ready connection once. A connection with even more requests goes to the end of the
  * list. The first one is always served, even if much waits for a sync: otherwise the others
@@ -41,18 +55,39 @@ static void run_ready(struct server *s)
 
 static void send_replies(struct server *s)
 {
+	int64_t end_us;
 	struct conn *c;
 
 	while ((c = TAILQ_FIRST(&s->conns.over_limit)) != NULL)
 		conn_kill(c, NULL);
-	while ((c = TAILQ_FIRST(&s->conns.writable)) != NULL)
+	c = TAILQ_FIRST(&s->conns.writable);
+	if (c == NULL)
+		return;
+	conn_send(c);
+	if (TAILQ_EMPTY(&s->conns.writable))
+		return;
+	end_us = clock_mono_us() + SEND_US;
+	while ((c = TAILQ_FIRST(&s->conns.writable)) != NULL && clock_mono_us() < end_us)
 		conn_send(c);
 }
 
 static void free_the_dead(struct server *s)
 {
-	if (conns_free_dead(s))
+	bool has_subscriptions = true;
+	int64_t end_us;
+
+	if (TAILQ_EMPTY(&s->conns.dead) && !pubsub_free_some(s->pubsub, BURY_SUBSCRIPTIONS)) {
+		s->turn.has_dead = false;
+		return;
+	}
+	end_us = clock_mono_us() + BURY_US;
+	if (!TAILQ_EMPTY(&s->conns.dead)) {
+		conns_free_dead(s, end_us);
 		listen_resume(s);
+	}
+	while (has_subscriptions && clock_mono_us() < end_us)
+		has_subscriptions = pubsub_free_some(s->pubsub, BURY_SUBSCRIPTIONS);
+	s->turn.has_dead = has_subscriptions || !TAILQ_EMPTY(&s->conns.dead);
 }
 
 static void free_the_flushed(struct server *s)
@@ -96,8 +131,9 @@ static void end_turn(struct server *s)
 
 void turn_run(struct server *s, bool wait)
 {
-	bool is_idle = TAILQ_EMPTY(&s->conns.ready) && !s->submissions.can_run &&
-		       !s->turn.has_flushed && !waitings_can_run(s) && !lines_can_run(s);
+	bool is_idle = TAILQ_EMPTY(&s->conns.ready) && TAILQ_EMPTY(&s->conns.writable) &&
+		       !s->submissions.can_run && !s->turn.has_flushed && !s->turn.has_dead &&
+		       !waitings_can_run(s) && !lines_can_run(s);
 	int flags = EVLOOP_ONCE | (wait && is_idle ? 0 : EVLOOP_NONBLOCK);
 
 	assert(!s->turn.is_running);

@@ -9,6 +9,9 @@
  *	4. write the records of what was changed to the log;
  *	5. send the replies whose records are as durable as configured;
  *	6. free the connections that died, and a part of the flushed databases.
+ *
+ * Thousands of connections may have requests, output or their end at once. So each of these steps
+ * has a limit of time, and leaves the rest to the next turn.
  */
 #ifndef SERVER_TURN_H
 #define SERVER_TURN_H
@@ -30,9 +33,13 @@ struct turn {
 	unsigned handshakes_left; /* number of steps of TLS handshakes left for this turn */
 	struct turn_cpu cpu;
 	bool has_flushed; /* a part of a flushed database has not been freed */
+	bool has_dead;	  /* connections or subscriptions that have ended have not been freed */
 	bool is_running;  /* turns do not nest */
 	bool loop_failed;
 };
+
+/* Returns whether the turn should read no more sockets, because it has taken long already. */
+bool turn_is_late(const struct server *s);
 
 /* Run one turn. Waits for an event if `wait` is true and nothing is left to do. */
 void turn_run(struct server *s, bool wait);

@@ -6,6 +6,7 @@
 
 #include "peer.h"
 #include "unit.h"
+#include "util/buf.h"
 #include "wait.h"
 
 static struct qlessd q;
@@ -35,6 +36,30 @@ static void a_message_reaches_all_subscribers(void)
 	peer_expect(a, "*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$5\r\nhello\r\n"
 		       "*3\r\n$7\r\nmessage\r\n$5\r\nsport\r\n$4\r\ngoal\r\n");
 	peer_expect(b, "*4\r\n$8\r\npmessage\r\n$2\r\nn*\r\n$4\r\nnews\r\n$5\r\nhello\r\n");
+}
+
+/* The subscriptions from before RESET are freed later. */
+static void a_client_that_subscribes_again_after_reset_gets_each_message_once(void)
+{
+	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
+	struct buf request = BUF_INIT(BUF_NO_MAX);
+
+	buf_printf(&request, "*5001\r\n$9\r\nSUBSCRIBE\r\n");
+	for (int i = 5000; i < 10000; i++)
+		buf_printf(&request, "$4\r\n%d\r\n", i);
+	buf_printf(&request, "*1\r\n$5\r\nRESET\r\n*3\r\n$9\r\nSUBSCRIBE\r\n"
+			     "$4\r\n9999\r\n$4\r\n5000\r\n");
+	peer_send(a, buf_data(&request), request.len);
+	buf_done(&request);
+	peer_skip_replies(a, 5000);
+	peer_expect(a, "+RESET\r\n*3\r\n$9\r\nsubscribe\r\n$4\r\n9999\r\n:1\r\n"
+		       "*3\r\n$9\r\nsubscribe\r\n$4\r\n5000\r\n:2\r\n");
+	ASK(b, "PUBLISH 9999 hello", ":1\r\n");
+	ASK(b, "PUBLISH 9998 hello", ":0\r\n");
+	peer_expect(a, "*3\r\n$7\r\nmessage\r\n$4\r\n9999\r\n$5\r\nhello\r\n");
+	ASK(a, "PING", "*2\r\n$4\r\npong\r\n$0\r\n\r\n");
+	WAIT_UNTIL(peer_ask_number(b, "INFO clients", "ended_subscriptions:") == 0);
+	ASK(b, "PUBSUB NUMSUB 9999 9998", "*4\r\n$4\r\n9999\r\n:1\r\n$4\r\n9998\r\n:0\r\n");
 }
 
 static void a_channel_and_a_pattern_deliver_two_messages(void)
@@ -400,6 +425,7 @@ int main(int argc, char **argv)
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
 	RUN(a_message_reaches_all_subscribers);
+	RUN(a_client_that_subscribes_again_after_reset_gets_each_message_once);
 	RUN(a_channel_and_a_pattern_deliver_two_messages);
 	RUN(in_resp2_a_subscriber_may_run_few_commands);
 	RUN(in_resp3_messages_are_pushed_between_replies);

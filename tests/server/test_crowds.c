@@ -1,0 +1,332 @@
+/*
+ * The longest time that many connections hold up all other clients: when they end together, or with
+ * thousands of subscriptions, and when they are listed, or all get something at once.
+ *
+ * The figure is eventloop_cpu_max of INFO, as in test_bounds.c. What is done over several turns is
+ * measured until its end.
+ */
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "peer.h"
+#include "unit.h"
+#include "util/buf.h"
+#include "wait.h"
+
+#define WORKER_US   10000
+#define OPERATOR_US 20000
+
+#define CLIENTS	      9000
+#define SUBSCRIBERS   50
+#define SUBSCRIPTIONS 10000 /* of each of them */
+/* Caches and memory are shared with other processes of the machine, so the best attempt counts. */
+#define ATTEMPTS 10
+
+static struct qlessd q;
+static struct peer *admin;
+static struct peer *crowd[CLIENTS];
+static int crowd_size;
+
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_max < CLIENTS + 200)
+		TEST_IGNORE_MESSAGE("the system allows too few open files");
+}
+
+void setUp(void)
+{
+	raise_file_limit();
+	QLESSD_START(&q, "--auto-rewrite-percentage", "0");
+	admin = peer_connect(&q);
+	ASK(admin, "ACL SETUSER guest on nopass +@all ~* &*", "+OK\r\n");
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+}
+
+/* ---- crowds ---- */
+
+static void send_all(const char *words)
+{
+	for (int i = 0; i < crowd_size; i++)
+		peer_send_words(crowd[i], words);
+}
+
+static void expect_all(const char *reply)
+{
+	for (int i = 0; i < crowd_size; i++)
+		peer_expect(crowd[i], reply);
+}
+
+static void gather(void)
+{
+	crowd_size = CLIENTS;
+	for (int i = 0; i < crowd_size; i++)
+		crowd[i] = peer_connect_unix(&q);
+	send_all("AUTH guest x");
+	expect_all("+OK\r\n");
+}
+
+static void gather_subscribers(void)
+{
+	gather();
+	send_all("SUBSCRIBE news");
+	expect_all("*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n:1\r\n");
+}
+
+/* Append SUBSCRIBE or PSUBSCRIBE of the client `i`. No two clients have the same names. */
+static void append_subscribe(struct buf *request, const char *verb, int i)
+{
+	char name[32];
+
+	buf_printf(request, "*%d\r\n$%zu\r\n%s\r\n", SUBSCRIPTIONS + 1, strlen(verb), verb);
+	for (int k = 0; k < SUBSCRIPTIONS; k++) {
+		int len = snprintf(name, sizeof name, "%d-%d-*", k, i);
+
+		buf_printf(request, "$%d\r\n%s\r\n", len, name);
+	}
+}
+
+static void gather_with_names(const char *verb, int count)
+{
+	struct buf request = BUF_INIT(BUF_NO_MAX);
+
+	crowd_size = count;
+	for (int i = 0; i < crowd_size; i++) {
+		crowd[i] = peer_connect_unix(&q);
+		ASK(crowd[i], "AUTH guest x", "+OK\r\n");
+		append_subscribe(&request, verb, i);
+		peer_send(crowd[i], buf_data(&request), request.len);
+		buf_clear(&request);
+		peer_skip_replies(crowd[i], SUBSCRIPTIONS);
+	}
+	buf_done(&request);
+}
+
+static void gather_many_channels(void)
+{
+	gather_with_names("SUBSCRIBE", SUBSCRIBERS);
+}
+
+static void gather_many_patterns(void)
+{
+	gather_with_names("PSUBSCRIBE", SUBSCRIBERS);
+}
+
+static void gather_one_with_channels(void)
+{
+	gather_with_names("SUBSCRIBE", 1);
+}
+
+static void gather_one_with_patterns(void)
+{
+	gather_with_names("PSUBSCRIBE", 1);
+}
+
+static void close_all(void)
+{
+	for (int i = 0; i < crowd_size; i++)
+		peer_close(crowd[i]);
+	crowd_size = 0;
+}
+
+static int64_t clients_info(const char *field)
+{
+	return peer_ask_number(admin, "INFO clients", field);
+}
+
+/* The crowd has gone, and all that it had is freed. */
+static void wait_until_freed(void)
+{
+	WAIT_UNTIL(clients_info("connected_clients:") == 1 && clients_info("ended_clients:") == 0 &&
+		   clients_info("ended_subscriptions:") == 0);
+}
+
+/* ---- what is measured ---- */
+
+struct row {
+	const char *name;
+	int64_t bound_us;
+	void (*gather)(void);
+	void (*act)(void);
+};
+
+static void all_end_at_once(void)
+{
+	qlessd_halt(&q);
+	close_all();
+	qlessd_go_on(&q);
+	wait_until_freed();
+}
+
+static void kill_by_user(void)
+{
+	TEST_ASSERT_EQUAL_INT(':', peer_ask(admin, "CLIENT KILL USER guest")[0]);
+	wait_until_freed();
+}
+
+static void kill_subscribers(void)
+{
+	TEST_ASSERT_EQUAL_INT(':', peer_ask(admin, "CLIENT KILL TYPE pubsub")[0]);
+	wait_until_freed();
+}
+
+static void kill_by_address(void)
+{
+	char words[256];
+
+	snprintf(words, sizeof words, "CLIENT KILL ADDR %s:0", q.socket_path);
+	TEST_ASSERT_EQUAL_INT(':', peer_ask(admin, words)[0]);
+	wait_until_freed();
+}
+
+static void delete_user(void)
+{
+	ASK(admin, "ACL DELUSER guest", ":1\r\n");
+	wait_until_freed();
+	ASK(admin, "ACL SETUSER guest on nopass +@all ~* &*", "+OK\r\n");
+}
+
+static void revoke_channels(void)
+{
+	ASK(admin, "ACL SETUSER guest resetchannels", "+OK\r\n");
+	wait_until_freed();
+	ASK(admin, "ACL SETUSER guest &*", "+OK\r\n");
+}
+
+static void list(void)
+{
+	const char *reply = peer_ask(admin, "CLIENT LIST");
+	int lines = 0;
+
+	for (; *reply != '\0'; reply++)
+		lines += *reply == '\n';
+	TEST_ASSERT_GREATER_THAN_INT(CLIENTS, lines);
+}
+
+static void read_info(void)
+{
+	peer_ask(admin, "INFO everything");
+}
+
+static void ask_at_once(void)
+{
+	qlessd_halt(&q);
+	send_all("PING");
+	qlessd_go_on(&q);
+	expect_all("+PONG\r\n");
+}
+
+static void unsubscribe(void)
+{
+	peer_send_words(crowd[0], "UNSUBSCRIBE");
+	peer_skip_replies(crowd[0], SUBSCRIPTIONS);
+}
+
+static void unsubscribe_patterns(void)
+{
+	peer_send_words(crowd[0], "PUNSUBSCRIBE");
+	peer_skip_replies(crowd[0], SUBSCRIPTIONS);
+}
+
+static void reset(void)
+{
+	ASK(crowd[0], "RESET", "+RESET\r\n");
+	WAIT_UNTIL(clients_info("ended_subscriptions:") == 0);
+}
+
+/* Returns the processor time of the longest turn in microseconds. */
+static int64_t measure(const struct row *row)
+{
+	int64_t us;
+
+	row->gather();
+	ASK(admin, "CONFIG RESETSTAT", "+OK\r\n");
+	row->act();
+	us = peer_ask_number(admin, "INFO stats", "eventloop_cpu_max:");
+	close_all();
+	wait_until_freed();
+	return us;
+}
+
+static void check_rows(const struct row *rows, size_t count)
+{
+	bool is_late = false;
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t best_us = INT64_MAX;
+
+		for (int k = 0; k < ATTEMPTS && best_us > rows[i].bound_us; k++) {
+			int64_t us = measure(&rows[i]);
+
+			best_us = us < best_us ? us : best_us;
+		}
+		printf("%6.1f ms of %2.0f  %s\n", (double)best_us / 1e3,
+		       (double)rows[i].bound_us / 1e3, rows[i].name);
+		is_late |= best_us > rows[i].bound_us;
+	}
+	TEST_ASSERT_FALSE_MESSAGE(is_late, "the loop is held up for longer than it may be");
+}
+
+#define CHECK(rows) check_rows(rows, sizeof(rows) / sizeof((rows)[0]))
+
+static void many_connections_end(void)
+{
+	static const struct row rows[] = {
+		{ "all end at once", WORKER_US, gather, all_end_at_once },
+		{ "CLIENT KILL USER", OPERATOR_US, gather, kill_by_user },
+		{ "CLIENT KILL ADDR", OPERATOR_US, gather, kill_by_address },
+		{ "CLIENT KILL TYPE pubsub", OPERATOR_US, gather_subscribers, kill_subscribers },
+		{ "ACL DELUSER", OPERATOR_US, gather, delete_user },
+		{ "ACL SETUSER resetchannels", OPERATOR_US, gather_subscribers, revoke_channels },
+	};
+
+	CHECK(rows);
+}
+
+static void many_subscriptions_end(void)
+{
+	static const struct row rows[] = {
+		{ "close 50 clients with channels", WORKER_US, gather_many_channels,
+		  all_end_at_once },
+		{ "close 50 clients with patterns", WORKER_US, gather_many_patterns,
+		  all_end_at_once },
+		{ "CLIENT KILL of 50 clients with channels", OPERATOR_US, gather_many_channels,
+		  kill_subscribers },
+		{ "UNSUBSCRIBE of 10000", WORKER_US, gather_one_with_channels, unsubscribe },
+		{ "PUNSUBSCRIBE of 10000", WORKER_US, gather_one_with_patterns,
+		  unsubscribe_patterns },
+		{ "RESET with 10000 channels", WORKER_US, gather_one_with_channels, reset },
+		{ "RESET with 10000 patterns", WORKER_US, gather_one_with_patterns, reset },
+	};
+
+	CHECK(rows);
+}
+
+static void many_connections_are_served(void)
+{
+	static const struct row rows[] = {
+		{ "CLIENT LIST", OPERATOR_US, gather, list },
+		{ "INFO everything", OPERATOR_US, gather, read_info },
+		{ "PING from all at once", WORKER_US, gather, ask_at_once },
+	};
+
+	CHECK(rows);
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(many_connections_end);
+	RUN(many_subscriptions_end);
+	RUN(many_connections_are_served);
+	return UNIT_RESULT();
+}
