@@ -9,9 +9,10 @@
  *
  * A line of a file is `directive value ...`. Words may be quoted. In "..." a backslash begins \n \r
  * \t \b \a \xHH or precedes a literal byte; in '...' only \' is special. A line whose first byte
- * other than blanks is `#` is a comment. `include path` reads another file at this point; its path
- * is relative to the file with the line. A repeated directive replaces the earlier one, except
- * `user`, whose lines add up.
+ * other than blanks is `#` is a comment. `include path` reads another file at this point, or all
+ * files `*.conf` of a directory, or all files that match a pattern, in the order of their names.
+ * The path is relative to the file with the line. A repeated directive replaces the earlier one,
+ * except `user`, whose lines add up.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -28,6 +29,7 @@
 #define CONFIG_VALUE_MAX_BYTES	 ((size_t)32 * 1024) /* of one directive, all words together */
 #define CONFIG_VALUE_MAX_WORDS	 1024
 #define CONFIG_INCLUDE_MAX_DEPTH 8
+#define CONFIG_INCLUDE_MAX_FILES 1000 /* of a directory or a pattern */
 
 /* Values of enable-debug-command. */
 enum config_access {

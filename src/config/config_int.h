@@ -32,6 +32,13 @@ bool config_next_line(struct qless_str *text, struct qless_str *ret_line);
 /* Whether the line is blank or a comment. */
 bool config_line_is_void(struct qless_str line);
 
+/* include.c */
+
+/* The files that the values of an `include` line in the file `from` name, in the order in which
+ * they are read. On failure writes the reason to `why`. The caller frees the list in any case. */
+int config_list_included(const char *from, const struct config_list *values,
+			 struct config_list *ret_paths, struct buf *why);
+
 /* value.c: the types of directives. */
 
 /* Sets the field from the words after the directive; for `user`, adds a line. On failure returns

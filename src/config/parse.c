@@ -2,7 +2,6 @@
  * Reading files and the command line.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 
 #include "config/config_int.h"
@@ -111,33 +110,22 @@ static int include_file(struct config *cfg, const char *path, int depth, struct 
 	return status == 0 ? 0 : -1;
 }
 
-/* `include`: the path is relative to the directory of the file with the line. */
 static int parse_include(struct config *cfg, const char *path, const struct config_list *values,
 			 int depth, struct buf *why)
 {
-	const char *slash = strrchr(path, '/');
-	char target[PATH_MAX];
-	int len;
+	struct config_list paths = { .count = 0 };
+	int status;
 
-	if (values->count != 1 || values->words[0][0] == '\0') {
-		buf_append_str(why, STR("include: expected one path"));
-		return -1;
-	}
 	if (depth == CONFIG_INCLUDE_MAX_DEPTH) {
 		buf_printf(why, "include: expected no more than %d files in one another",
 			   CONFIG_INCLUDE_MAX_DEPTH);
 		return -1;
 	}
-	if (slash == NULL || values->words[0][0] == '/')
-		len = snprintf(target, sizeof target, "%s", values->words[0]);
-	else
-		len = snprintf(target, sizeof target, "%.*s/%s", (int)(slash - path), path,
-			       values->words[0]);
-	if (len < 0 || (size_t)len >= sizeof target) {
-		buf_append_str(why, STR("include: the path is too long"));
-		return -1;
-	}
-	return include_file(cfg, target, depth + 1, why);
+	status = config_list_included(path, values, &paths, why);
+	for (size_t i = 0; i < paths.count && status == 0; i++)
+		status = include_file(cfg, paths.words[i], depth + 1, why);
+	config_list_done(&paths);
+	return status;
 }
 
 static int parse_line(struct config *cfg, const char *path, struct qless_str line, int depth,

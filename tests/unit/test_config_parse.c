@@ -1,5 +1,6 @@
 #include "config/config.h"
 
+#include <sys/stat.h>
 #include <syslog.h>
 
 #include "sys/log.h"
@@ -231,6 +232,67 @@ static void a_file_is_read_with_the_files_it_includes(void)
 	TEST_ASSERT_EQUAL_INT(2, cfg.port);
 	TEST_ASSERT_EQUAL_INT64(9, cfg.timeout_s);
 	TEST_ASSERT_EQUAL_size_t(7, cfg.maxclients);
+}
+
+static void a_directory_is_read_in_the_order_of_names(void)
+{
+	char line[300];
+
+	tempdir_write(&dir, "10-first.conf", STR("port 1\ntimeout 1\nmaxclients 1\n"));
+	tempdir_write(&dir, "20-second.conf", STR("timeout 2\nmaxclients 2\n"));
+	tempdir_write(&dir, "9-last.conf", STR("maxclients 9\n"));
+	tempdir_write(&dir, "30-second.conf.dpkg-old", STR("port 30\n"));
+	tempdir_write(&dir, ".hidden.conf", STR("port 40\n"));
+	tempdir_write(&dir, "notes", STR("this is no configuration\n"));
+	snprintf(line, sizeof line, "port 7\ninclude %s\n", dir.path);
+	TEST_ASSERT_EQUAL_STRING("", parse(str_from(line)));
+	TEST_ASSERT_EQUAL_INT(1, cfg.port);
+	TEST_ASSERT_EQUAL_INT64(2, cfg.timeout_s);
+	TEST_ASSERT_EQUAL_size_t(9, cfg.maxclients);
+}
+
+static void a_pattern_is_read_in_the_order_of_names(void)
+{
+	tempdir_write(&dir, "main", STR("include ?-*.conf\ninclude [x]*\ntimeout 9\n"));
+	TEST_ASSERT_EQUAL_INT(0, config_parse_file(&cfg, tempdir_file(&dir, "main"), &error));
+	tempdir_write(&dir, "2-port.conf", STR("port 2\n"));
+	tempdir_write(&dir, "1-port.conf", STR("port 1\ntimeout 8\n"));
+	tempdir_write(&dir, "10-port.conf", STR("port 10\n"));
+	TEST_ASSERT_EQUAL_INT(0, config_parse_file(&cfg, tempdir_file(&dir, "main"), &error));
+	TEST_ASSERT_EQUAL_INT(2, cfg.port);
+	TEST_ASSERT_EQUAL_INT64(9, cfg.timeout_s);
+}
+
+static void a_directory_that_everybody_can_write_to_is_not_read(void)
+{
+	static const char why[] = ": everybody may write to the directory, and so decide what the "
+				  "server does: chmod o-w it";
+	char line[300], expected[600];
+
+	tempdir_write(&dir, "a.conf", STR("port 1\n"));
+	TEST_ASSERT_EQUAL_INT(0, chmod(dir.path, 0777));
+	snprintf(line, sizeof line, "include %s\n", dir.path);
+	snprintf(expected, sizeof expected, "q.conf:1: %s%s", dir.path, why);
+	TEST_ASSERT_EQUAL_STRING(expected, parse(str_from(line)));
+	snprintf(line, sizeof line, "include %s/*.conf\n", dir.path);
+	TEST_ASSERT_EQUAL_STRING(expected, parse(str_from(line)));
+	TEST_ASSERT_EQUAL_INT(0, chmod(dir.path, 0700));
+	TEST_ASSERT_EQUAL_STRING("", parse(str_from(line)));
+}
+
+static void too_many_included_files_are_refused(void)
+{
+	char name[32], line[300];
+
+	for (int i = 0; i <= CONFIG_INCLUDE_MAX_FILES; i++) {
+		snprintf(name, sizeof name, "%d.conf", i);
+		tempdir_write(&dir, name, STR(""));
+	}
+	snprintf(line, sizeof line, "include %s\n", dir.path);
+	TEST_ASSERT_EQUAL_STRING("q.conf:1: include: expected no more than 1000 files",
+				 parse(str_from(line)));
+	unlink(tempdir_file(&dir, name));
+	TEST_ASSERT_EQUAL_STRING("", parse(str_from(line)));
 }
 
 static void an_error_in_an_included_file_names_both_places(void)
@@ -465,6 +527,10 @@ int main(int argc, char **argv)
 	RUN(errors_name_the_line_the_directive_and_what_was_expected);
 	RUN(a_value_that_is_too_long_is_refused);
 	RUN(a_file_is_read_with_the_files_it_includes);
+	RUN(a_directory_is_read_in_the_order_of_names);
+	RUN(a_pattern_is_read_in_the_order_of_names);
+	RUN(a_directory_that_everybody_can_write_to_is_not_read);
+	RUN(too_many_included_files_are_refused);
 	RUN(an_error_in_an_included_file_names_both_places);
 	RUN(a_file_that_includes_itself_is_refused);
 	RUN(a_file_that_cannot_be_read_is_an_error);
