@@ -81,25 +81,6 @@ static int read_origin(struct loading_origin *origin, int *argc, char **argv)
 	return origin->dir != NULL ? 0 : -1;
 }
 
-/* Read the file and the directives of the command line. Returns 0, or -1 with the reason
- * printed. */
-static int read_config(struct config *config, int argc, char **argv, const char *file)
-{
-	struct buf error = BUF_INIT(ERROR_MAX);
-	int rc = 0;
-
-	if (file != NULL)
-		rc = config_parse_file(config, file, &error);
-	if (rc == 0)
-		rc = config_parse_args(config, argc, argv, &error);
-	if (rc == 0)
-		rc = config_check(config, &error);
-	if (rc < 0)
-		fprintf(stderr, "qlessd: %s\n", buf_cstr(&error));
-	buf_done(&error);
-	return rc;
-}
-
 static int open_log(const struct config *config, struct buf *error)
 {
 	struct log_options options = {
@@ -114,11 +95,13 @@ static int open_log(const struct config *config, struct buf *error)
 	return log_open(&options, error);
 }
 
-/* Returns the absolute path of the file, because the working directory changes later. NULL if
- * there is no file. */
+/* The absolute path of the file, because the working directory changes later; the path itself if it
+ * cannot be told, and then the file cannot be read either. Allocated. */
 static char *absolute_path(const char *file)
 {
-	return file != NULL ? realpath(file, NULL) : NULL;
+	char *path = realpath(file, NULL);
+
+	return path != NULL ? path : strdup(file);
 }
 
 /* Become the configured user before any file is opened. Root could otherwise open a file through
@@ -166,7 +149,8 @@ static void warn_of_root(const struct config *config)
  * all files; then the directory, because all paths are relative to it; then the background process,
  * whose id the pid file holds; last the sockets, because then clients come.
  */
-static int run(struct config *config, const char *file, const struct loading_origin *origin)
+static int run(struct config *config, const struct config_source *source,
+	       const struct loading_origin *origin)
 {
 	struct buf error = BUF_INIT(ERROR_MAX);
 	struct pidfile pidfile = PIDFILE_INIT;
@@ -194,7 +178,7 @@ static int run(struct config *config, const char *file, const struct loading_ori
 
 	log_notice("qlessd %s starting, process %d", QLESSD_VERSION, (int)getpid());
 	warn_of_root(config);
-	server = server_new(config, file, &error);
+	server = server_new(config, source, &error);
 	if (server == NULL)
 		goto fail;
 	if (ready_fd >= 0)
@@ -214,9 +198,28 @@ done:
 	return status;
 }
 
+/* Check the configuration, or run the server. */
+static int check_or_run(struct config *config, const struct config_source *source, bool check_only,
+			const struct loading_origin *origin)
+{
+	struct buf error = BUF_INIT(ERROR_MAX);
+	int status = config_read(config, source, &error);
+
+	if (status < 0)
+		fprintf(stderr, "qlessd: %s\n", buf_cstr(&error));
+	buf_done(&error);
+	if (status < 0)
+		return EXIT_FAILURE;
+	if (!check_only)
+		return run(config, source, origin);
+	printf("%s: the configuration is valid\n", source->file != NULL ? source->file : "qlessd");
+	return EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
 	struct loading_origin origin = { .sequence = UINT64_MAX, .wall_us = INT64_MAX };
+	struct config_source source;
 	struct config config;
 	bool check_only;
 	const char *file;
@@ -235,20 +238,12 @@ int main(int argc, char **argv)
 	if (read_origin(&origin, &argc, argv) < 0)
 		return EXIT_FAILURE;
 	file = config_args_take_file(&argc, argv);
+	path = file != NULL ? absolute_path(file) : NULL;
+	source = (struct config_source){ .file = path, .argc = argc, .argv = argv };
 	config_init(&config);
-	if (read_config(&config, argc, argv, file) < 0) {
-		config_done(&config);
-		return EXIT_FAILURE;
-	}
-	if (check_only) {
-		printf("%s: the configuration is valid\n", file != NULL ? file : "qlessd");
-		config_done(&config);
-		return EXIT_SUCCESS;
-	}
-	path = absolute_path(file);
-	status = run(&config, path, &origin);
+	status = check_or_run(&config, &source, check_only, &origin);
+	config_done(&config);
 	free(path);
 	free(origin.dir);
-	config_done(&config);
 	return status;
 }

@@ -203,12 +203,24 @@ int config_parse_file(struct config *cfg, const char *path, struct buf *ret_erro
 int config_parse_text(struct config *cfg, const char *path, struct qless_str text,
 		      struct buf *ret_error);
 
-/* Check the rules between directives, such as that there is an address to listen on. Call it after
- * reading the file and the arguments. config_set_many() does it by itself. */
+/* Check the rules between directives, such as that there is an address to listen on. The
+ * functions that read or change a whole configuration do it by themselves. */
 int config_check(const struct config *cfg, struct buf *ret_error);
+
+/* Where a configuration comes from. */
+struct config_source {
+	const char *file; /* NULL: there is none */
+	int argc;	  /* of the command line, which takes precedence; argv[0] is not read */
+	char *const *argv;
+};
+
+/* Replace `cfg` by the defaults, the file and the command line. */
+int config_read(struct config *cfg, const struct config_source *source, struct buf *ret_error);
 
 /* The value as CONFIG GET shows it. */
 void config_format(const struct config *cfg, enum config_opt opt, struct buf *out);
+
+bool config_value_equal(const struct config *a, const struct config *b, enum config_opt opt);
 
 /* The line or lines of a file that set the value, each with a newline. */
 void config_format_lines(const struct config *cfg, enum config_opt opt, struct buf *out);
@@ -235,6 +247,15 @@ typedef int (*config_apply_fn)(const struct config *was, const struct config *no
  * Redis without its leading "ERR ". */
 int config_set_many(struct config *cfg, const struct qless_str *words, size_t count,
 		    config_apply_fn apply, void *arg, struct buf *ret_error);
+
+/*
+ * The configuration was read again. Each directive that differs between the two readings, and that
+ * may change at run time, takes the value that was read, as by CONFIG SET; what CONFIG SET changed,
+ * and the file did not, stays. `*ret_waiting` has the other ones that differ: they need a restart.
+ */
+int config_adopt(struct config *cfg, const struct config *was_read, const struct config *is_read,
+		 config_apply_fn apply, void *arg, struct config_changes *ret_applied,
+		 struct config_changes *ret_waiting, struct buf *ret_error);
 
 /* Replace the `user` lines with a copy of `users`. CONFIG REWRITE needs that after ACL commands. */
 void config_set_users(struct config *cfg, const struct config_lines *users);

@@ -47,7 +47,6 @@ int config_value_parse(struct config *cfg, enum config_opt opt, const struct con
 		       struct buf *why);
 /* Gives the field a copy of its own, after the struct was copied byte by byte. */
 void config_value_dup(struct config *cfg, enum config_opt opt);
-bool config_value_equal(const struct config *a, const struct config *b, enum config_opt opt);
 void config_value_done(struct config *cfg, enum config_opt opt);
 
 /* config.c */

@@ -50,8 +50,7 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Whoever can add a file to a directory of which all files are read decides what the server does.
- */
+/* Everybody who may add a file to such a directory decides what the server does. */
 static int check_directory(const char *path, struct buf *why)
 {
 	if (!files_is_open_to_all(path))

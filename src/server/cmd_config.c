@@ -4,6 +4,7 @@
 #include "command/acl.h"
 #include "command/table.h"
 #include "server/commands.h"
+#include "server/reload.h"
 #include "server/server_int.h"
 #include "server/users.h"
 #include "server/users_log.h"
@@ -82,52 +83,6 @@ void config_cmd_get(struct request *req)
 	reply_deferred_end(req->reply, &deferred, pairs.count);
 }
 
-static bool has_tls_changes(const struct config_changes *changes)
-{
-	static const enum config_opt of_tls[] = {
-		CONFIG_OPT_tls_cert_file,     CONFIG_OPT_tls_key_file,
-		CONFIG_OPT_tls_key_file_pass, CONFIG_OPT_tls_ca_cert_file,
-		CONFIG_OPT_tls_ca_cert_dir,   CONFIG_OPT_tls_auth_clients,
-		CONFIG_OPT_tls_protocols,     CONFIG_OPT_tls_ciphers,
-		CONFIG_OPT_tls_ciphersuites,
-	};
-
-	for (size_t i = 0; i < sizeof of_tls / sizeof of_tls[0]; i++) {
-		if (changes->of[of_tls[i]])
-			return true;
-	}
-	return false;
-}
-
-static int apply(const struct config *was, const struct config *now,
-		 const struct config_changes *changes, struct buf *ret_error, void *arg)
-{
-	struct server *s = arg;
-
-	if (changes->of[CONFIG_OPT_maxclients]) {
-		if (!conns_make_room(s, now->maxclients)) {
-			buf_printf(ret_error, "the system allows open files for %zu clients only",
-				   s->conns.limit);
-			conns_make_room(s, was->maxclients);
-			return -1;
-		}
-	}
-	if (s->certificates.tls != NULL && has_tls_changes(changes) &&
-	    certificates_load(s, now, ret_error) < 0) {
-		conns_make_room(s, was->maxclients);
-		return -1;
-	}
-	if (changes->of[CONFIG_OPT_requirepass]) {
-		acl_set_default_password(s->env.acl, str_from(now->requirepass));
-		users_log_note_password(s, str_from(now->requirepass));
-	}
-	if (changes->of[CONFIG_OPT_loglevel])
-		log_set_level((enum log_level)now->loglevel);
-	if (changes->of[CONFIG_OPT_log_format])
-		log_set_format((enum log_format)now->log_format);
-	return 0;
-}
-
 void config_cmd_set(struct request *req)
 {
 	struct server *s = server_of(req);
@@ -138,7 +93,7 @@ void config_cmd_set(struct request *req)
 			    STR("wrong number of arguments for 'config|set' command"));
 		return;
 	}
-	if (config_set_many(s->config, req->args, req->nargs, apply, s, &error) < 0) {
+	if (config_set_many(s->config, req->args, req->nargs, reload_apply, s, &error) < 0) {
 		reply_error(req->reply, "ERR", buf_str(&error));
 	} else {
 		server_apply_config(s);
@@ -150,18 +105,20 @@ void config_cmd_set(struct request *req)
 void config_cmd_rewrite(struct request *req)
 {
 	struct server *s = server_of(req);
+	const char *file = s->reload.source.file;
 	struct buf error = BUF_INIT(4096);
 
-	if (s->config_file == NULL) {
+	if (file == NULL) {
 		reply_error(req->reply, "ERR", STR("The server is running without a config file"));
 		return;
 	}
 	users_store(s->config, s->env.acl, s->table);
-	if (config_rewrite(s->config, s->config_file, &error) < 0) {
+	if (config_rewrite(s->config, file, &error) < 0) {
 		log_warning("CONFIG REWRITE: %s", buf_cstr(&error));
 		reply_errorf(req->reply, "ERR", "Rewriting config file: %s", buf_cstr(&error));
 	} else {
-		log_notice("CONFIG REWRITE: wrote %s", s->config_file);
+		log_notice("CONFIG REWRITE: wrote %s", file);
+		reload_note_rewrite(s);
 		users_log_note_rewrite(s, users_load(s->config, s->table, &error));
 		reply_ok(req->reply);
 	}

@@ -49,7 +49,8 @@ static void section_server(struct server *s, struct buf *out)
 	buf_printf(out, "listeners:%s\r\n", buf_cstr(&where));
 	buf_printf(out, "uptime_in_days:%lld\r\n", (long long)(uptime_s / SECONDS_PER_DAY));
 	buf_printf(out, "executable:%s\r\n", process.executable);
-	buf_printf(out, "config_file:%s\r\n", s->config_file != NULL ? s->config_file : "");
+	buf_printf(out, "config_file:%s\r\n",
+		   s->reload.source.file != NULL ? s->reload.source.file : "");
 	buf_done(&where);
 }
 

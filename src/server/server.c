@@ -79,12 +79,13 @@ static void init_parts(struct server *s)
 	stats_init(s);
 }
 
-struct server *server_new(struct config *config, const char *config_file, struct buf *ret_error)
+struct server *server_new(struct config *config, const struct config_source *source,
+			  struct buf *ret_error)
 {
 	struct server *s = mem_zalloc(sizeof *s);
 
 	s->config = config;
-	s->config_file = config_file;
+	reload_init(s, source);
 	init_parts(s);
 	if (!conns_make_room(s, config->maxclients))
 		log_warning(
@@ -154,6 +155,7 @@ void server_free(struct server *s)
 	users_log_free(s->users_log);
 	stats_done(s);
 	environment_done(s);
+	reload_done(s);
 	pubsub_free(s->pubsub);
 	acl_log_free(s->acl_log);
 	slowlog_free(s->slowlog);
@@ -174,6 +176,7 @@ enum server_exit server_run(struct server *s, const struct loading_origin *origi
 
 	if (loading_run(s, origin) < 0)
 		return s->stop.is_begun ? SERVER_EXIT_STOPPED : SERVER_EXIT_FAILED;
+	reload_catch_up(s);
 
 	server_describe_listeners(s, &where);
 	log_notice("ready to accept connections on %s", buf_cstr(&where));

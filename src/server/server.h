@@ -12,6 +12,7 @@
 
 struct buf;
 struct config;
+struct config_source;
 struct loading_origin;
 struct server;
 
@@ -22,9 +23,10 @@ enum server_exit {
 };
 
 /* Make a server, and open its listeners. It borrows `config` for its life and may change it
- * (CONFIG SET). `config_file` is the file that CONFIG REWRITE writes, or NULL. Returns NULL with
- * a reason in `ret_error` on failure. */
-struct server *server_new(struct config *config, const char *config_file, struct buf *error);
+ * (CONFIG SET). It keeps what `source` points to, and its file is the one that CONFIG REWRITE
+ * writes. Returns NULL with a reason in `ret_error` on failure. */
+struct server *server_new(struct config *config, const struct config_source *source,
+			  struct buf *error);
 void server_free(struct server *s);
 
 /* Load the state, serve until the server stops, and close the log. */

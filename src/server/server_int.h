@@ -26,6 +26,7 @@
 #include "server/memory_watch.h"
 #include "server/pause.h"
 #include "server/queues.h"
+#include "server/reload.h"
 #include "server/server.h"
 #include "server/signals.h"
 #include "server/stats.h"
@@ -51,7 +52,7 @@ struct users_log;
 
 struct server {
 	struct config *config;
-	const char *config_file;
+	struct reload reload;
 	struct event_base *base;
 	bool has_edges; /* sockets are edge-triggered */
 	bool loading;	/* the state is being loaded */

@@ -22,29 +22,12 @@ static void on_stop_signal(evutil_socket_t number, short what, void *arg)
 	stop_begin(s);
 }
 
-/* A program that rotates logs or renews certificates may have replaced both. */
 static void on_reload_signal(evutil_socket_t number, short what, void *arg)
 {
-	struct buf error = BUF_INIT(4096);
-	struct server *s = arg;
-
 	(void)number;
 	(void)what;
-	if (!s->loading)
-		notify_reloading(&s->notify);
-	if (log_reopen(&error) == 0)
-		log_notice("SIGHUP received, log file reopened");
-	else
-		log_warning("SIGHUP received, but %s", buf_cstr(&error));
-	buf_clear(&error);
-	if (s->certificates.tls != NULL && certificates_load(s, s->config, &error) == 0)
-		log_notice("certificate and key reloaded");
-	else if (s->certificates.tls != NULL)
-		log_warning("cannot reload the certificate, the old one stays in use: %s",
-			    buf_cstr(&error));
-	buf_done(&error);
-	if (!s->loading)
-		notify_ready(&s->notify, NULL);
+	server_read_clock(arg);
+	reload_run(arg);
 }
 
 static void on_report_signal(evutil_socket_t number, short what, void *arg)

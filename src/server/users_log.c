@@ -236,6 +236,27 @@ static void set_as_configured(struct server *s, struct qless_str name)
 		delete_user(s, name);
 }
 
+/* Deletes, and sets, the users of `acl` as configured. */
+static void follow_configuration(struct server *s, const struct acl *acl)
+{
+	for (int i = acl_count(acl); i > 0; i--) {
+		struct qless_str name = acl_user_name(acl_user_at(acl, i - 1));
+
+		if (hash_find(&s->users_log->changed, name) == NULL)
+			set_as_configured(s, name);
+	}
+}
+
+void users_log_reconfigure(struct server *s, struct acl *configured)
+{
+	struct acl *was = s->users_log->configured;
+
+	s->users_log->configured = configured;
+	follow_configuration(s, was);
+	follow_configuration(s, configured);
+	acl_free(was);
+}
+
 /* Returns whether an operation counts. One of an old log counts only while the configuration
  * still makes the user that it made then. */
 static bool counts(const struct server *s, const struct operation *op)

@@ -35,6 +35,10 @@ void users_log_note_password(struct server *s, struct qless_str password);
  * NULL. */
 void users_log_note_rewrite(struct server *s, struct acl *configured);
 
+/* The configuration was read again. Takes the users that it makes now. Those that were changed at
+ * run time stay as they are. */
+void users_log_reconfigure(struct server *s, struct acl *configured);
+
 /* For a snapshot: append an operation for each user that was changed at run time. */
 void users_log_save(struct server *s, struct buf *out);
 

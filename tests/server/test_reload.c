@@ -1,0 +1,205 @@
+/*
+ * Reading the configuration again while the server runs.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "peer.h"
+#include "textfile.h"
+#include "unit.h"
+#include "wait.h"
+
+static struct qlessd q;
+static struct tempdir dir;
+static char path[300];
+static struct peer *p;
+static int reloads;
+
+void setUp(void)
+{
+	tempdir_init(&dir);
+	snprintf(path, sizeof path, "%s", tempdir_file(&dir, "qlessd.conf"));
+	reloads = 0;
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+	tempdir_done(&dir);
+}
+
+static void start_with(const char *text)
+{
+	textfile_write(path, text);
+	QLESSD_START(&q, path);
+	p = peer_connect(&q);
+}
+
+static int count_logged(const char *what)
+{
+	char *text = textfile_read(q.log_path);
+	int count = 0;
+
+	for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
+		count++;
+	free(text);
+	return count;
+}
+
+/* Replace the file, and wait until the server has taken it. */
+static void reload(const char *text)
+{
+	textfile_write(path, text);
+	kill(q.pid, SIGHUP);
+	reloads++;
+	WAIT_UNTIL(count_logged("configuration reloaded") == reloads);
+}
+
+static void a_reload_applies_what_changed(void)
+{
+	start_with("timeout 100\nslowlog-max-len 10\nloglevel notice\n");
+	reload("timeout 200\nslowlog-max-len 10\nloglevel verbose\n");
+	ASK_HAS(p, "CONFIG GET timeout", "$3\r\n200\r\n");
+	ASK_HAS(p, "CONFIG GET loglevel", "verbose");
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "timeout is now \"200\""));
+	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "slowlog-max-len is now"));
+	/* A line that is gone means the default. */
+	reload("");
+	ASK_HAS(p, "CONFIG GET timeout", "$1\r\n0\r\n");
+	ASK_HAS(p, "CONFIG GET loglevel", "notice");
+}
+
+static void a_reload_keeps_what_was_set_at_run_time(void)
+{
+	start_with("timeout 100\n");
+	ASK(p, "CONFIG SET slowlog-max-len 77 timeout 300", "+OK\r\n");
+	reload("maxclients 99\ntimeout 100\n");
+	ASK_HAS(p, "CONFIG GET slowlog-max-len", "$2\r\n77\r\n");
+	ASK_HAS(p, "CONFIG GET timeout", "$3\r\n300\r\n");
+	ASK_HAS(p, "CONFIG GET maxclients", "$2\r\n99\r\n");
+	reload("maxclients 99\ntimeout 101\n");
+	ASK_HAS(p, "CONFIG GET timeout", "$3\r\n101\r\n");
+}
+
+static void a_reload_names_what_needs_a_restart(void)
+{
+	start_with("databases 3\n");
+	reload("databases 4\ntimeout 5\n");
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "databases takes its new value at the next start"));
+	ASK_HAS(p, "CONFIG GET databases", "$1\r\n3\r\n");
+	ASK_HAS(p, "CONFIG GET timeout", "$1\r\n5\r\n");
+	ASK(p, "SELECT 3", "-ERR DB index is out of range\r\n");
+}
+
+static void a_file_with_an_error_changes_nothing(void)
+{
+	start_with("timeout 100\n");
+	textfile_write(path, "timeout 200\nmaxclients none\n");
+	kill(q.pid, SIGHUP);
+	WAIT_UNTIL(qlessd_has_logged(
+		&q, "cannot reload the configuration, the old one stays in use: "));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "qlessd.conf:2: maxclients: expected"));
+	ASK_HAS(p, "CONFIG GET timeout", "$3\r\n100\r\n");
+	/* A mended file is compared with the last one that was read. */
+	reload("timeout 200\nmaxclients 50\n");
+	ASK_HAS(p, "CONFIG GET timeout", "$3\r\n200\r\n");
+	ASK_HAS(p, "CONFIG GET maxclients", "$2\r\n50\r\n");
+}
+
+static void a_value_that_cannot_take_effect_changes_nothing(void)
+{
+	q.max_files = 200;
+	start_with("timeout 100\nmaxclients 50\n");
+	textfile_write(path, "timeout 200\nmaxclients 100000\n");
+	kill(q.pid, SIGHUP);
+	WAIT_UNTIL(qlessd_has_logged(&q, "the system allows open files for"));
+	ASK_HAS(p, "CONFIG GET timeout", "$3\r\n100\r\n");
+	ASK_HAS(p, "CONFIG GET maxclients", "$2\r\n50\r\n");
+	q.max_files = 0;
+}
+
+static void the_command_line_takes_precedence(void)
+{
+	textfile_write(path, "timeout 100\n");
+	QLESSD_START(&q, path, "--timeout", "500");
+	p = peer_connect(&q);
+	reload("timeout 200\nmaxclients 50\n");
+	ASK_HAS(p, "CONFIG GET timeout", "$3\r\n500\r\n");
+	ASK_HAS(p, "CONFIG GET maxclients", "$2\r\n50\r\n");
+}
+
+static void a_reload_sets_and_deletes_users(void)
+{
+	struct peer *ann, *bob;
+
+	start_with("user ann on >pa +@all ~* &*\nuser bob on >pb +@all ~* &*\n");
+	ann = peer_connect(&q);
+	ASK(ann, "AUTH ann pa", "+OK\r\n");
+	bob = peer_connect(&q);
+	ASK(bob, "AUTH bob pb", "+OK\r\n");
+	ASK(p, "ACL SETUSER eve on >pe +ping", "+OK\r\n");
+	reload("user ann on >pa +@all -echo ~* &*\nuser cat on >pc +ping\n");
+	ASK_HAS(ann, "ECHO a", "-NOPERM");
+	ASK(ann, "PING", "+PONG\r\n");
+	peer_expect_end(bob);
+	ASK(p, "AUTH bob pb", "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+	ASK(p, "AUTH cat pc", "+OK\r\n");
+	/* The configuration does not speak of a user that was set at run time. */
+	ASK(p, "AUTH eve pe", "+OK\r\n");
+}
+
+static void a_user_of_the_run_time_stays_until_config_rewrite(void)
+{
+	start_with("user ann on >pa +ping\n");
+	ASK(p, "ACL SETUSER ann +echo", "+OK\r\n");
+	reload("user ann on >pa +ping +time\n");
+	ASK_HAS(p, "ACL GETUSER ann", "+echo");
+	ASK(p, "CONFIG REWRITE", "+OK\r\n");
+	reload("user ann on >pa +ping +time\n");
+	ASK_HAS(p, "ACL GETUSER ann", "+time");
+}
+
+static void a_reload_keeps_a_password_of_the_run_time(void)
+{
+	start_with("requirepass old\n");
+	ASK(p, "AUTH old", "+OK\r\n");
+	ASK(p, "CONFIG SET requirepass new", "+OK\r\n");
+	reload("requirepass old\nuser ann on >pa +ping\n");
+	ASK(p, "AUTH ann pa", "+OK\r\n");
+	ASK(p, "AUTH new", "+OK\r\n");
+	reload("requirepass newest\nuser ann on >pa +ping\n");
+	ASK(p, "AUTH newest", "+OK\r\n");
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "requirepass has changed"));
+	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "newest"));
+}
+
+static void a_bad_user_changes_nothing(void)
+{
+	start_with("timeout 100\nuser ann on >pa +ping\n");
+	textfile_write(path, "timeout 200\nuser ann on +nonsense\n");
+	kill(q.pid, SIGHUP);
+	WAIT_UNTIL(qlessd_has_logged(&q, "cannot reload the configuration"));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "user ann: "));
+	ASK_HAS(p, "CONFIG GET timeout", "$3\r\n100\r\n");
+	ASK(p, "AUTH ann pa", "+OK\r\n");
+}
+
+int main(int argc, char **argv)
+{
+	qlessd_take_args(&argc, argv);
+	UNITY_BEGIN();
+	RUN(a_reload_applies_what_changed);
+	RUN(a_reload_keeps_what_was_set_at_run_time);
+	RUN(a_reload_names_what_needs_a_restart);
+	RUN(a_file_with_an_error_changes_nothing);
+	RUN(a_value_that_cannot_take_effect_changes_nothing);
+	RUN(the_command_line_takes_precedence);
+	RUN(a_reload_sets_and_deletes_users);
+	RUN(a_user_of_the_run_time_stays_until_config_rewrite);
+	RUN(a_reload_keeps_a_password_of_the_run_time);
+	RUN(a_bad_user_changes_nothing);
+	return UNITY_END();
+}
