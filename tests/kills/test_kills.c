@@ -1,0 +1,437 @@
+/*
+ * Workers and the server are killed again and again, while workers wait for jobs and the log is
+ * synced before each reply. No acknowledged job is lost, and none is handed out twice under a good
+ * lock; judge.h has the rules. Two cases with a fault show that the judge would notice.
+ *
+ * The environment variable QLESSD_KILL_ROUNDS sets the number of rounds, QLESSD_KILL_SEED the
+ * random numbers. With QLESSD_KILL_LATE_MS, the jobs of a killed worker must be handed out again
+ * within this many milliseconds after they may be.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "history.h"
+#include "judge.h"
+#include "party.h"
+#include "peer.h"
+#include "unit.h"
+#include "wait.h"
+
+#define PRODUCERS      2
+#define WORKERS	       8
+#define ROUNDS_DEFAULT "40"
+#define SEED_DEFAULT   "4711"
+/* After this many rounds, all jobs end and the judge compares them with the server. */
+#define ROUNDS_OF_EPOCH 20
+/* Entries of the history between two kills. */
+#define ENTRIES_MAX   400
+#define KILLED_MAX    3
+#define REWRITE_EVERY 8 /* rounds */
+/* Rounds in which a fault must be found. */
+#define FAULT_ROUNDS_MAX 200
+/* Bytes that are cut from the log, if records are to be lost. A record has some hundred. */
+#define CUT_MAX 4000
+/* Time that passes for the server alone, if locks are to end early. */
+#define CLOCK_STEP_US 200000
+/* Completed jobs that the server keeps, which is more than those of an epoch. */
+#define KEPT_JOBS "20000"
+
+static struct qlessd q;
+static struct peer *asker;
+static struct history *history;
+static struct judge *judge;
+static FILE *findings;
+static char *text;
+static size_t text_len;
+
+static pid_t producers[PRODUCERS];
+static struct {
+	pid_t pid;
+	uint32_t process, name;
+} workers[WORKERS];
+static uint32_t processes; /* that were started */
+
+static unsigned long long rng;
+static uint64_t server_kills, worker_kills, waiting_at_kills;
+static bool is_log_cut; /* a fault */
+
+static volatile int64_t *ahead_us; /* another fault: the clock of the server; or NULL */
+static uint64_t epoch_begin;	   /* entry of the history */
+
+void setUp(void)
+{
+	const char *seed = getenv("QLESSD_KILL_SEED");
+
+	rng = strtoull(seed != NULL ? seed : SEED_DEFAULT, NULL, 10);
+	history = history_new();
+	findings = open_memstream(&text, &text_len);
+	judge = judge_new(PARTY_GRACE_S, findings);
+	processes = 0;
+	server_kills = worker_kills = waiting_at_kills = 0;
+}
+
+static void end_process(pid_t *pid)
+{
+	if (*pid <= 0)
+		return;
+	kill(*pid, SIGKILL);
+	waitpid(*pid, NULL, 0);
+	*pid = 0;
+}
+
+void tearDown(void)
+{
+	for (size_t i = 0; i < PRODUCERS; i++)
+		end_process(&producers[i]);
+	for (size_t i = 0; i < WORKERS; i++)
+		end_process(&workers[i].pid);
+	peer_close_all();
+	qlessd_stop(&q);
+	judge_free(judge);
+	fclose(findings);
+	free(text);
+	history_free(history);
+}
+
+static unsigned below(unsigned limit)
+{
+	return (unsigned)(unit_random(&rng) % limit);
+}
+
+/* ---- processes ---- */
+
+static void start_server(void)
+{
+	const char *const args[] = {
+		"--appendfsync",	"always", "--port", "0", "--log-segment-size", "64kb",
+		"--rewrite-rate-limit", "1mb",	  NULL
+	};
+
+	if (ahead_us != NULL)
+		setenv("LD_PRELOAD", getenv("SET_CLOCK"), 1);
+	if (q.socket_path[0] == '\0')
+		qlessd_start_with(&q, args);
+	else
+		qlessd_start_again(&q, args);
+	unsetenv("LD_PRELOAD");
+	asker = peer_connect_unix(&q);
+	ASK(asker, "CONSISTENCYCHECK", "*0\r\n");
+}
+
+static void configure_queues(void)
+{
+	char words[64];
+
+	snprintf(words, sizeof words, "CONFIG.SET heartbeat %g", PARTY_LOCK_S);
+	peer_ask(asker, words);
+	snprintf(words, sizeof words, "CONFIG.SET grace-period %g", PARTY_GRACE_S);
+	peer_ask(asker, words);
+	peer_ask(asker, "CONFIG.SET jobs-history-count " KEPT_JOBS);
+}
+
+static struct party next_party(void)
+{
+	return (struct party){
+		.history = history,
+		.socket_path = q.socket_path,
+		.process = processes,
+		.name = processes++,
+		.seed = unit_random(&rng),
+	};
+}
+
+static void start_producer(size_t i)
+{
+	struct party p = next_party();
+
+	producers[i] = party_start_producer(&p);
+	TEST_ASSERT_GREATER_THAN(0, producers[i]);
+}
+
+/* A new worker may have the name of the one that was killed. */
+static void start_worker(size_t i, bool same_name)
+{
+	struct party p = next_party();
+
+	if (same_name)
+		p.name = workers[i].name;
+	workers[i].process = p.process;
+	workers[i].name = p.name;
+	workers[i].pid = party_start_worker(&p);
+	TEST_ASSERT_GREATER_THAN(0, workers[i].pid);
+}
+
+static void kill_worker(size_t i, uint64_t round)
+{
+	history_enter(history, HISTORY_WORKER_KILLED,
+		      (struct history_entry){ .process = workers[i].process, .job = round });
+	end_process(&workers[i].pid);
+}
+
+/* Remove the end of the log, as if replies had left before it was written. */
+static void cut_log(void)
+{
+	DIR *d = opendir(q.dir.path);
+	char name[256] = "";
+	long size;
+	FILE *f;
+
+	TEST_ASSERT_NOT_NULL(d);
+	for (struct dirent *entry = readdir(d); entry != NULL; entry = readdir(d)) {
+		if (strncmp(entry->d_name, "log-", 4) == 0 && strcmp(entry->d_name, name) > 0)
+			snprintf(name, sizeof name, "%s", entry->d_name);
+	}
+	closedir(d);
+	f = fopen(tempdir_file(&q.dir, name), "r+");
+	TEST_ASSERT_NOT_NULL(f);
+	fseek(f, 0, SEEK_END);
+	size = ftell(f);
+	TEST_ASSERT_EQUAL_INT(0, ftruncate(fileno(f), size > CUT_MAX ? size - CUT_MAX : size));
+	fclose(f);
+}
+
+static void kill_server(void)
+{
+	history_enter(history, HISTORY_SERVER_KILLED, (struct history_entry){ 0 });
+	kill(q.pid, SIGKILL);
+	qlessd_wait(&q);
+	server_kills++;
+	peer_close_all();
+	if (is_log_cut)
+		cut_log();
+	start_server();
+}
+
+/* ---- rounds ---- */
+
+/* Whether a process still has a job that it neither returned nor completed, and that no other
+ * process got. */
+static bool has_jobs(uint32_t process)
+{
+	uint64_t count = history->count;
+
+	for (uint64_t i = epoch_begin; i < count; i++) {
+		const struct history_entry *e = &history->entries[i];
+		bool is_gone = false;
+
+		if (e->what != HISTORY_HANDED_OUT || e->process != process)
+			continue;
+		for (uint64_t k = i + 1; k < count && !is_gone; k++) {
+			const struct history_entry *later = &history->entries[k];
+
+			is_gone = later->job == e->job && (later->what == HISTORY_COMPLETE_SENT ||
+							   later->what == HISTORY_RETRY_SENT ||
+							   later->what == HISTORY_HANDED_OUT);
+		}
+		if (!is_gone)
+			return true;
+	}
+	return false;
+}
+
+static void replace_worker(size_t i, uint64_t round)
+{
+	kill_worker(i, round);
+	worker_kills++;
+	start_worker(i, below(2) == 0);
+}
+
+/* Returns WORKERS if there is none. */
+static size_t find_busy_worker(size_t first)
+{
+	for (size_t i = 0; i < WORKERS; i++) {
+		if (has_jobs(workers[(first + i) % WORKERS].process))
+			return (first + i) % WORKERS;
+	}
+	return WORKERS;
+}
+
+/* Nothing else is killed until its jobs are back. */
+static void kill_a_busy_worker(uint64_t round)
+{
+	size_t first = below(WORKERS), i;
+	uint32_t process;
+
+	WAIT_UNTIL((i = find_busy_worker(first)) < WORKERS);
+	process = workers[i].process;
+	replace_worker(i, round);
+	WAIT_UNTIL(!has_jobs(process));
+}
+
+static void kill_workers(uint64_t round)
+{
+	for (unsigned count = 1 + below(KILLED_MAX); count > 0; count--)
+		replace_worker(below(WORKERS), round);
+}
+
+static void run_round(uint64_t round)
+{
+	uint64_t target = history->count + below(ENTRIES_MAX);
+
+	WAIT_UNTIL(history->count >= target);
+	if (ahead_us != NULL) {
+		ahead_us[0] += CLOCK_STEP_US;
+		ahead_us[1] += CLOCK_STEP_US;
+	}
+	waiting_at_kills += (uint64_t)peer_ask_number(asker, "INFO clients", "blocked_clients:");
+	if (below(REWRITE_EVERY) == 0)
+		peer_ask(asker, "BGREWRITEAOF");
+	switch (below(6)) {
+	case 0:
+		kill_a_busy_worker(round);
+		break;
+	case 1:
+	case 2:
+		kill_workers(round);
+		break;
+	case 3:
+		kill_workers(round);
+		kill_server();
+		break;
+	default:
+		kill_server();
+	}
+}
+
+static int64_t ask_count(const char *field)
+{
+	return peer_ask_number(asker, "INFO queues", field);
+}
+
+static bool is_drained(void)
+{
+	return ask_count("jobs_waiting:") + ask_count("jobs_running:") +
+		       ask_count("jobs_stalled:") + ask_count("jobs_scheduled:") ==
+	       0;
+}
+
+static int64_t clients(void)
+{
+	return peer_ask_number(asker, "INFO clients", "connected_clients:");
+}
+
+/* Let the workers finish, end them, and compare each job of the epoch with the server. */
+static void settle(uint64_t first_job, uint64_t round)
+{
+	for (size_t i = 0; i < PRODUCERS; i++)
+		end_process(&producers[i]);
+	WAIT_UNTIL(clients() == WORKERS + 1);
+	WAIT_UNTIL(is_drained());
+	for (size_t i = 0; i < WORKERS; i++)
+		kill_worker(i, round);
+	WAIT_UNTIL(clients() == 1);
+	judge_read(judge, history);
+	for (uint64_t job = first_job; job < history->next_job; job++) {
+		char words[64];
+		const char *reply;
+
+		snprintf(words, sizeof words, "HGET ql:j:j%llu state", (unsigned long long)job);
+		reply = peer_ask(asker, words);
+		judge_settle(judge, job, reply[1] == '-' ? '-' : strchr(reply, '\n')[1]);
+	}
+	ASK(asker, "CONSISTENCYCHECK", "*0\r\n");
+}
+
+/* Returns the number of rounds, which is smaller if the judge found something. */
+static uint64_t run_rounds(uint64_t count)
+{
+	uint64_t round = 0;
+
+	start_server();
+	configure_queues();
+	while (round < count && judge_counts(judge)->findings == 0) {
+		uint64_t first_job = history->next_job;
+
+		epoch_begin = history->count;
+		for (size_t i = 0; i < PRODUCERS; i++)
+			start_producer(i);
+		for (size_t i = 0; i < WORKERS; i++)
+			start_worker(i, false);
+		do {
+			run_round(round++);
+		} while (round < count && round % ROUNDS_OF_EPOCH != 0);
+		settle(first_job, round);
+	}
+	fflush(findings);
+	return round;
+}
+
+static void print_counts(uint64_t rounds)
+{
+	const struct judge_counts *c = judge_counts(judge);
+
+	printf("%llu rounds: %llu kills of the server, %llu of workers, %.1f clients waiting\n",
+	       (unsigned long long)rounds, (unsigned long long)server_kills,
+	       (unsigned long long)worker_kills, (double)waiting_at_kills / (double)rounds);
+	printf("acknowledged: %llu puts, %llu hand-outs, %llu heartbeats, %llu retries, "
+	       "%llu completions; %llu refused, %llu hand-outs after a lock had ended\n",
+	       (unsigned long long)c->puts, (unsigned long long)c->hand_outs,
+	       (unsigned long long)c->heartbeats, (unsigned long long)c->retries,
+	       (unsigned long long)c->completions, (unsigned long long)c->refusals,
+	       (unsigned long long)c->expired);
+	printf("%llu jobs of killed workers came back %.1f ms after they could, at most %.1f ms\n",
+	       (unsigned long long)c->returned,
+	       c->returned == 0 ? 0 : c->lateness_sum_s / (double)c->returned * 1000,
+	       c->lateness_max_s * 1000);
+}
+
+static void kills_lose_no_job_and_share_no_lock(void)
+{
+	const char *rounds = getenv("QLESSD_KILL_ROUNDS"), *late_ms = getenv("QLESSD_KILL_LATE_MS");
+	const struct judge_counts *c = judge_counts(judge);
+
+	print_counts(run_rounds(strtoull(rounds != NULL ? rounds : ROUNDS_DEFAULT, NULL, 10)));
+	TEST_ASSERT_EQUAL_STRING("", text);
+	TEST_ASSERT_GREATER_THAN_UINT64(0, c->expired);
+	TEST_ASSERT_GREATER_THAN_UINT64(0, waiting_at_kills);
+	if (late_ms != NULL)
+		TEST_ASSERT_TRUE(c->lateness_max_s * 1000 <= strtod(late_ms, NULL));
+}
+
+/* ---- faults ---- */
+
+static void lost_records_are_found(void)
+{
+	is_log_cut = true;
+	run_rounds(FAULT_ROUNDS_MAX);
+	is_log_cut = false;
+	TEST_ASSERT_NOT_EQUAL_UINT64(0, judge_counts(judge)->findings);
+}
+
+static void locks_that_end_early_are_found(void)
+{
+	size_t bytes = 2 * sizeof *ahead_us;
+	struct tempdir dir;
+	int fd;
+
+	tempdir_init(&dir);
+	setenv("QLESSD_CLOCK", tempdir_file(&dir, "clock"), 1);
+	fd = open(dir.file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	TEST_ASSERT_EQUAL_INT(0, ftruncate(fd, (off_t)bytes));
+	ahead_us = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	TEST_ASSERT_TRUE((void *)(uintptr_t)ahead_us != MAP_FAILED);
+	close(fd);
+	run_rounds(FAULT_ROUNDS_MAX);
+	munmap((void *)(uintptr_t)ahead_us, bytes);
+	ahead_us = NULL;
+	tempdir_done(&dir);
+	TEST_ASSERT_NOT_NULL(strstr(text, "is handed out with lock"));
+}
+
+int main(int argc, char **argv)
+{
+	const char *seed = getenv("QLESSD_KILL_SEED");
+
+	qlessd_take_args(&argc, argv);
+	printf("seed %s\n", seed != NULL ? seed : SEED_DEFAULT);
+	UNITY_BEGIN();
+	RUN(kills_lose_no_job_and_share_no_lock);
+	RUN(lost_records_are_found);
+	RUN(locks_that_end_early_are_found);
+	return UNIT_RESULT();
+}
