@@ -110,6 +110,12 @@ int config_check_rules(const struct config *cfg, enum config_opt *ret_opt, struc
 {
 	if (check_listeners(cfg, ret_opt, why) < 0 || check_tls(cfg, ret_opt, why) < 0)
 		return -1;
+	if (cfg->rewrite_file[0] != '\0' && cfg->rewrite_file[0] != '/') {
+		*ret_opt = CONFIG_OPT_rewrite_file;
+		buf_append_str(why, STR("expected a path that begins with /, got "));
+		config_quote_briefly(str_from(cfg->rewrite_file), why);
+		return -1;
+	}
 	if (cfg->daemonize && cfg->supervised == CONFIG_SUPERVISED_SYSTEMD) {
 		*ret_opt = CONFIG_OPT_daemonize;
 		buf_append_str(why, STR("expected no, because supervised is systemd, got yes"));

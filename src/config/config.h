@@ -214,7 +214,7 @@ struct config_source {
 	char *const *argv;
 };
 
-/* Replace `cfg` by the defaults, the file and the command line. */
+/* Replace `cfg` by the defaults, the file, its rewrite-file, and the command line. */
 int config_read(struct config *cfg, const struct config_source *source, struct buf *ret_error);
 
 /* The value as CONFIG GET shows it. */
@@ -269,5 +269,10 @@ void config_set_users(struct config *cfg, const struct config_lines *users);
  */
 #define CONFIG_REWRITE_MARKER "# Written by CONFIG REWRITE"
 int config_rewrite(const struct config *cfg, const char *path, struct buf *ret_error);
+
+/* CONFIG REWRITE: writes the rewrite-file, or else the configuration file, of which there is one.
+ */
+int config_rewrite_source(const struct config *cfg, const struct config_source *source,
+			  struct buf *ret_error);
 
 #endif

@@ -49,6 +49,14 @@ int config_value_parse(struct config *cfg, enum config_opt opt, const struct con
 void config_value_dup(struct config *cfg, enum config_opt opt);
 void config_value_done(struct config *cfg, enum config_opt opt);
 
+/* parse.c */
+
+/* Like config_parse_file(), but the file may include no other. */
+int config_parse_plain_file(struct config *cfg, const char *path, struct buf *ret_error);
+
+/* Replace `cfg` with `next` if the status is 0, and free the other one. Returns the status. */
+int config_settle(struct config *cfg, struct config *next, int status);
+
 /* config.c */
 
 /* Copies to storage that holds no configuration yet. */

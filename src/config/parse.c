@@ -178,8 +178,7 @@ static int parse_lines(struct config *cfg, const char *path, struct qless_str te
 	return status;
 }
 
-/* Replace `cfg` with `next` if the status is 0, and free the other one. */
-static int settle(struct config *cfg, struct config *next, int status)
+int config_settle(struct config *cfg, struct config *next, int status)
 {
 	if (status == 0) {
 		config_done(cfg);
@@ -196,7 +195,7 @@ int config_parse_text(struct config *cfg, const char *path, struct qless_str tex
 	struct config next;
 
 	config_copy(&next, cfg);
-	return settle(cfg, &next, parse_lines(&next, path, text, 0, ret_error));
+	return config_settle(cfg, &next, parse_lines(&next, path, text, 0, ret_error));
 }
 
 int config_parse_file(struct config *cfg, const char *path, struct buf *ret_error)
@@ -204,7 +203,17 @@ int config_parse_file(struct config *cfg, const char *path, struct buf *ret_erro
 	struct config next;
 
 	config_copy(&next, cfg);
-	return settle(cfg, &next, include_file(&next, path, 0, ret_error));
+	return config_settle(cfg, &next, include_file(&next, path, 0, ret_error));
+}
+
+/* An include would be one too deep. */
+int config_parse_plain_file(struct config *cfg, const char *path, struct buf *ret_error)
+{
+	struct config next;
+
+	config_copy(&next, cfg);
+	return config_settle(cfg, &next,
+			     include_file(&next, path, CONFIG_INCLUDE_MAX_DEPTH, ret_error));
 }
 
 static bool is_directive(const char *arg)
@@ -280,5 +289,5 @@ int config_parse_args(struct config *cfg, int argc, char *const *argv, struct bu
 	}
 	if (status == 0)
 		buf_truncate(ret_error, before);
-	return settle(cfg, &next, status);
+	return config_settle(cfg, &next, status);
 }

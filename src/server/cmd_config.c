@@ -102,24 +102,29 @@ void config_cmd_set(struct request *req)
 	buf_done(&error);
 }
 
+/* The users of a configuration file are written to it. If there is a rewrite-file, those that were
+ * changed at run time stay in the log. */
 void config_cmd_rewrite(struct request *req)
 {
 	struct server *s = server_of(req);
-	const char *file = s->reload.source.file;
+	bool has_own_file = s->config->rewrite_file[0] != '\0';
+	const char *file = has_own_file ? s->config->rewrite_file : s->reload.source.file;
 	struct buf error = BUF_INIT(4096);
 
 	if (file == NULL) {
 		reply_error(req->reply, "ERR", STR("The server is running without a config file"));
 		return;
 	}
-	users_store(s->config, s->env.acl, s->table);
-	if (config_rewrite(s->config, file, &error) < 0) {
+	if (!has_own_file)
+		users_store(s->config, s->env.acl, s->table);
+	if (config_rewrite_source(s->config, &s->reload.source, &error) < 0) {
 		log_warning("CONFIG REWRITE: %s", buf_cstr(&error));
 		reply_errorf(req->reply, "ERR", "Rewriting config file: %s", buf_cstr(&error));
 	} else {
 		log_notice("CONFIG REWRITE: wrote %s", file);
 		reload_note_rewrite(s);
-		users_log_note_rewrite(s, users_load(s->config, s->table, &error));
+		if (!has_own_file)
+			users_log_note_rewrite(s, users_load(s->config, s->table, &error));
 		reply_ok(req->reply);
 	}
 	buf_done(&error);

@@ -187,6 +187,59 @@ static void a_bad_user_changes_nothing(void)
 	ASK(p, "AUTH ann pa", "+OK\r\n");
 }
 
+static void config_rewrite_writes_to_a_file_of_its_own(void)
+{
+	char own[300], line[400], *text;
+
+	snprintf(own, sizeof own, "%s", tempdir_file(&dir, "own.conf"));
+	snprintf(line, sizeof line, "# mine\ntimeout 100\nrewrite-file %s\n", own);
+	textfile_write(path, line);
+	QLESSD_START(&q, path, "--maxclients", "60");
+	p = peer_connect(&q);
+	ASK(p, "CONFIG SET timeout 300 slowlog-max-len 7 requirepass secret", "+OK\r\n");
+	ASK(p, "ACL SETUSER eve on >pe +ping", "+OK\r\n");
+	ASK(p, "CONFIG REWRITE", "+OK\r\n");
+	text = textfile_read(path);
+	TEST_ASSERT_EQUAL_STRING(line, text);
+	free(text);
+	text = textfile_read(own);
+	TEST_ASSERT_NOT_NULL(strstr(text, "\ntimeout 300\n"));
+	TEST_ASSERT_NOT_NULL(strstr(text, "\nslowlog-max-len 7\n"));
+	TEST_ASSERT_NULL(strstr(text, "maxclients"));
+	TEST_ASSERT_NULL(strstr(text, "eve"));
+	free(text);
+	qlessd_stop(&q);
+	QLESSD_START(&q, path, "--slowlog-max-len", "9");
+	p = peer_connect(&q);
+	ASK(p, "AUTH secret", "+OK\r\n");
+	ASK_HAS(p, "CONFIG GET timeout", "$3\r\n300\r\n");
+	ASK_HAS(p, "CONFIG GET slowlog-max-len", "$1\r\n9\r\n");
+	/* A reload reads both files. */
+	textfile_write(own, "timeout 301\nrequirepass secret\n");
+	kill(q.pid, SIGHUP);
+	WAIT_UNTIL(qlessd_has_logged(&q, "timeout is now \"301\""));
+	ASK_HAS(p, "CONFIG GET timeout", "$3\r\n301\r\n");
+}
+
+static void a_rewrite_file_sets_only_what_can_change(void)
+{
+	char own[300], line[400];
+
+	snprintf(own, sizeof own, "%s", tempdir_file(&dir, "own.conf"));
+	snprintf(line, sizeof line, "timeout 100\nrewrite-file %s\n", own);
+	start_with(line);
+	textfile_write(own, "timeout 300\nrun-as root\n");
+	kill(q.pid, SIGHUP);
+	WAIT_UNTIL(qlessd_has_logged(&q,
+				     "own.conf: run-as cannot be in this file, because it is read "
+				     "at the start only"));
+	textfile_write(own, "include /etc/passwd\n");
+	kill(q.pid, SIGHUP);
+	WAIT_UNTIL(qlessd_has_logged(&q, "own.conf:1: include: "));
+	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "root:"));
+	ASK_HAS(p, "CONFIG GET timeout", "$3\r\n100\r\n");
+}
+
 int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
@@ -201,5 +254,7 @@ int main(int argc, char **argv)
 	RUN(a_user_of_the_run_time_stays_until_config_rewrite);
 	RUN(a_reload_keeps_a_password_of_the_run_time);
 	RUN(a_bad_user_changes_nothing);
+	RUN(config_rewrite_writes_to_a_file_of_its_own);
+	RUN(a_rewrite_file_sets_only_what_can_change);
 	return UNITY_END();
 }
