@@ -22,6 +22,7 @@
 #define STEP_MAX_US 1000
 #define LONG_MAX_US 50000
 #define ASLEEP_US   600000
+#define SECOND_US   250000 /* of a job whose lock was lost before */
 #define POP_MAX	    3
 
 static const char *const queues[] = { "a", "b", "c" };
@@ -168,18 +169,32 @@ static void report(struct actor *a, enum happening sent, struct history_entry e,
 	freeReplyObject(reply);
 }
 
-static void work(struct actor *a, struct history_entry e, const char *queue)
+/* Microseconds for which the worker works on a job. */
+static unsigned duration(struct actor *a, yyjson_val *job)
 {
+	double left = yyjson_get_num(yyjson_obj_get(job, "remaining"));
+
+	/* The worker that lost the job wakes up while this one works on it. */
+	if (left < yyjson_get_num(yyjson_obj_get(job, "retries")) && one_of(a, 2))
+		return SECOND_US;
+	if (one_of(a, 100))
+		return ASLEEP_US;
+	return below(a, one_of(a, 20) ? LONG_MAX_US : STEP_MAX_US);
+}
+
+static void work(struct actor *a, struct history_entry e, yyjson_val *of)
+{
+	const char *queue = yyjson_get_str(yyjson_obj_get(of, "queue"));
 	unsigned long long job = e.job, lock = e.lock;
 	char words[128];
 
-	usleep(one_of(a, 100) ? ASLEEP_US : below(a, one_of(a, 20) ? LONG_MAX_US : STEP_MAX_US));
+	usleep(duration(a, of));
 	if (one_of(a, 3)) {
 		snprintf(words, sizeof words, "HEARTBEAT j%llu %s lock %llu", job, a->name, lock);
 		report(a, HISTORY_HEARTBEAT_SENT, e, words);
 		usleep(below(a, STEP_MAX_US));
 	}
-	if (one_of(a, 10)) {
+	if (one_of(a, 50)) {
 		snprintf(words, sizeof words, "RETRY j%llu %s %s 0 lock %llu", job, queue, a->name,
 			 lock);
 		report(a, HISTORY_RETRY_SENT, e, words);
@@ -208,8 +223,7 @@ static void work_on_all(struct actor *a, const redisReply *reply)
 	size_t i, count;
 
 	yyjson_arr_foreach(jobs, i, count, job) enter(a, HISTORY_HANDED_OUT, read_job(job));
-	yyjson_arr_foreach(jobs, i, count, job)
-		work(a, read_job(job), yyjson_get_str(yyjson_obj_get(job, "queue")));
+	yyjson_arr_foreach(jobs, i, count, job) work(a, read_job(job), job);
 	yyjson_doc_free(doc);
 }
 

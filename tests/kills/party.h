@@ -17,7 +17,7 @@ struct party {
 	struct history *history;
 	const char *socket_path;
 	uint32_t process;	 /* number of this process */
-	uint32_t name;		 /* of the worker; two processes may have it one after the other */
+	uint32_t name;		 /* of the worker; several processes may have it */
 	unsigned long long seed; /* of its random numbers */
 };
 

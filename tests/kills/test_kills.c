@@ -22,8 +22,12 @@
 #include "unit.h"
 #include "wait.h"
 
-#define PRODUCERS      2
-#define WORKERS	       8
+#define PRODUCERS 2
+#define WORKERS	  16
+/* Workers that have one name, so that only the numbers of hand-outs tell them apart. */
+#define SHARING 6
+/* One of this many new workers does not take the name of the one that was killed. */
+#define NEW_NAME_EVERY 4
 #define ROUNDS_DEFAULT "40"
 #define SEED_DEFAULT   "4711"
 /* After this many rounds, all jobs end and the judge compares them with the server. */
@@ -153,15 +157,13 @@ static void start_producer(size_t i)
 	TEST_ASSERT_GREATER_THAN(0, producers[i]);
 }
 
-/* A new worker may have the name of the one that was killed. */
-static void start_worker(size_t i, bool same_name)
+static void start_worker(size_t i, uint32_t name)
 {
 	struct party p = next_party();
 
-	if (same_name)
-		p.name = workers[i].name;
+	p.name = name;
 	workers[i].process = p.process;
-	workers[i].name = p.name;
+	workers[i].name = name;
 	workers[i].pid = party_start_worker(&p);
 	TEST_ASSERT_GREATER_THAN(0, workers[i].pid);
 }
@@ -238,7 +240,7 @@ static void replace_worker(size_t i, uint64_t round)
 {
 	kill_worker(i, round);
 	worker_kills++;
-	start_worker(i, below(2) == 0);
+	start_worker(i, below(NEW_NAME_EVERY) == 0 ? processes : workers[i].name);
 }
 
 /* Returns WORKERS if there is none. */
@@ -351,7 +353,7 @@ static uint64_t run_rounds(uint64_t count)
 		for (size_t i = 0; i < PRODUCERS; i++)
 			start_producer(i);
 		for (size_t i = 0; i < WORKERS; i++)
-			start_worker(i, false);
+			start_worker(i, i < SHARING ? 0 : processes);
 		do {
 			run_round(round++);
 		} while (round < count && round % ROUNDS_OF_EPOCH != 0);
