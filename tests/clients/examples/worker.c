@@ -1,109 +1,95 @@
-/*
- * A worker for qlessd with hiredis and yyjson. It first puts two jobs to work on.
+/* A worker for qlessd with hiredis and yyjson. It waits for jobs, connects again when the server
+ * has restarted, and on SIGTERM ends after the current job. A greeting takes 0.1 s for each step.
  */
 #include <hiredis/hiredis.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <yyjson.h>
 
+static volatile sig_atomic_t is_stopping;
 static redisContext *qlessd;
-static char name[32];
+static redisReply *reply; /* the last one */
+static char name[100];
 
-static bool is_lost(const char *error)
+static void stop(int number)
 {
-	return strncmp(error, "NOTRUNNING ", 11) == 0 || strncmp(error, "NOTOWNER ", 9) == 0 ||
-	       strncmp(error, "WRONGQUEUE ", 11) == 0 || strncmp(error, "NOJOB ", 6) == 0;
+	is_stopping = number;
 }
 
-/* Send words, up to a NULL. The caller frees the reply, which is NULL if the job is lost. */
-static redisReply *call(const char **words)
+static bool is_error(const char *code)
 {
-	redisReply *reply;
-	int count = 0;
+	return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, code, strlen(code)) == 0;
+}
 
-	while (words[count] != NULL)
-		count++;
-	reply = redisCommandArgv(qlessd, count, words, NULL);
-	if (reply == NULL) {
-		fprintf(stderr, "qlessd: %s\n", qlessd->errstr);
-		exit(1);
-	}
-	if (reply->type == REDIS_REPLY_ERROR) {
-		if (!is_lost(reply->str)) {
-			fprintf(stderr, "qlessd: %s\n", reply->str);
-			exit(1);
-		}
+/* Repeat a command until the server has replied. Returns whether the reply is no error. */
+static bool call(const char *format, ...)
+{
+	for (;; usleep(100000 + (useconds_t)rand() % 900000)) {
+		va_list words;
+
 		freeReplyObject(reply);
-		return NULL;
+		va_start(words, format);
+		reply = redisvCommand(qlessd, format, words);
+		va_end(words);
+		if (reply == NULL)
+			redisReconnect(qlessd);
+		else if (!is_error("LOADING ") && !is_error("MISCONF ") && !is_error("OOM "))
+			return !is_error("");
 	}
-	return reply;
 }
-#define CALL(...) call((const char *[]){ __VA_ARGS__, NULL })
 
-/* Returns false if the data of the job is invalid. */
-static bool do_work(const char *jid, const char *text)
+static bool greet(const char *jid, unsigned long long lock, yyjson_val *data)
 {
+	for (int64_t steps = yyjson_get_sint(yyjson_obj_get(data, "steps")); steps > 0; steps--) {
+		usleep(100000);
+		if (!call("HEARTBEAT %s %s lock %llu", jid, name, lock)) /* keep the lock */
+			return false;
+	}
+	return true;
+}
+
+/* The number of the hand-out tells this one from an earlier or later one. */
+static void work(yyjson_val *job)
+{
+	const char *jid = yyjson_get_str(yyjson_obj_get(job, "jid"));
+	const char *text = yyjson_get_str(yyjson_obj_get(job, "data"));
+	const char *queue = yyjson_get_str(yyjson_obj_get(job, "queue"));
+	unsigned long long lock = yyjson_get_uint(yyjson_obj_get(job, "lock"));
 	yyjson_doc *data = yyjson_read(text, strlen(text), 0);
 	const char *who = yyjson_get_str(yyjson_obj_get(yyjson_doc_get_root(data), "name"));
 
-	freeReplyObject(CALL("HEARTBEAT", jid, name)); /* between the steps of a long job */
-	if (who != NULL)
+	if (who == NULL) {
+		call("FAIL %s %s bad-data %s lock %llu", jid, name, "there is no name", lock);
+	} else if (greet(jid, lock, yyjson_doc_get_root(data))) {
 		printf("hello %s\n", who);
-	yyjson_doc_free(data);
-	return who != NULL;
-}
-
-static void do_job(yyjson_val *job)
-{
-	const char *jid = yyjson_get_str(yyjson_obj_get(job, "jid"));
-	const char *data = yyjson_get_str(yyjson_obj_get(job, "data"));
-	redisReply *reply;
-
-	if (do_work(jid, data)) {
-		reply = CALL("COMPLETE", jid, name, "greetings", data);
-		if (reply != NULL)
-			puts(reply->str);
-	} else {
-		reply = CALL("FAIL", jid, name, "bad-data", "there is no name");
-		if (reply != NULL)
-			printf("failed %s\n", jid);
+		call("COMPLETE %s %s %s %s lock %llu", jid, name, queue, text, lock);
 	}
-	if (reply == NULL)
-		printf("lost %s\n", jid); /* another worker has it by now */
-	freeReplyObject(reply);
-}
-
-/* Pop a job and work on it. Returns false if there is none; a real worker would wait. */
-static bool do_next_job(void)
-{
-	redisReply *reply = CALL("POP", "greetings", name, "1");
-	yyjson_doc *jobs = yyjson_read(reply->str, reply->len, 0);
-	yyjson_val *job = yyjson_arr_get_first(yyjson_doc_get_root(jobs));
-
-	if (job != NULL)
-		do_job(job);
-	yyjson_doc_free(jobs);
-	freeReplyObject(reply);
-	return job != NULL;
+	if (is_error(""))
+		printf("%s: %s\n", jid, reply->str); /* another worker has the job by now */
+	yyjson_doc_free(data);
 }
 
 int main(void)
 {
 	const char *port = getenv("QLESSD_PORT");
 
-	snprintf(name, sizeof name, "worker-%d", (int)getpid());
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGTERM, stop);
+	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+	gethostname(name, sizeof name - 20);
+	sprintf(name + strlen(name), "-%d", (int)getpid());
 	qlessd = redisConnect("127.0.0.1", port != NULL ? atoi(port) : 7537);
-	if (qlessd == NULL || qlessd->err != 0) {
-		fprintf(stderr, "cannot connect: %s\n", qlessd != NULL ? qlessd->errstr : "");
-		return 1;
+	while (!is_stopping) {
+		call("BPOP 2 %s 2 urgent greetings", name); /* to stop may take as long as this */
+		yyjson_doc *jobs =
+			reply->str != NULL ? yyjson_read(reply->str, reply->len, 0) : NULL;
+		yyjson_val *job = yyjson_arr_get_first(yyjson_doc_get_root(jobs));
+
+		if (job != NULL)
+			work(job);
+		yyjson_doc_free(jobs);
 	}
-	freeReplyObject(CALL("PUT", name, "greetings", "j1", "Greet", "{\"name\": \"ann\"}", "0"));
-	freeReplyObject(CALL("PUT", name, "greetings", "j2", "Greet", "{}", "0"));
-	while (do_next_job())
-		;
-	redisFree(qlessd);
 	return 0;
 }
