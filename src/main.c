@@ -12,7 +12,9 @@
 #include "build_config.h"
 #include "config/config.h"
 #include "server/loading.h"
+#include "server/preflight.h"
 #include "server/server.h"
+#include "server/version.h"
 #include "sys/crash.h"
 #include "sys/daemon.h"
 #include "sys/files.h"
@@ -36,9 +38,36 @@ static const char usage[] =
 	"  --recover-to limit\n"
 	"                  load that log up to a sequence number, or a time such as\n"
 	"                  2026-11-18T14:00:00 (UTC) or @1795000000.5\n"
-	"  --check-config  check the configuration, and exit\n"
-	"  --version       print the version and exit\n"
-	"  --help          print this and exit\n";
+	"  --check-config  check the configuration and what it names, and exit\n"
+	"  -p port         the same as --port\n"
+	"  -v, --version   print the versions of qlessd and its libraries, and exit\n"
+	"  -h, --help      print this and exit\n";
+
+/* Short forms, as other programs have them. A word after a directive is its value. */
+static void expand_short_forms(int argc, char **argv)
+{
+	static char help[] = "--help", version[] = "--version", port[] = "--port";
+
+	for (int i = 1; i < argc; i++) {
+		if (strncmp(argv[i - 1], "--", 2) == 0)
+			continue;
+		if (strcmp(argv[i], "-h") == 0)
+			argv[i] = help;
+		else if (strcmp(argv[i], "-v") == 0)
+			argv[i] = version;
+		else if (strcmp(argv[i], "-p") == 0)
+			argv[i] = port;
+	}
+}
+
+static void print_version(void)
+{
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+
+	version_describe(&text);
+	fputs(buf_cstr(&text), stdout);
+	buf_done(&text);
+}
 
 /* Remove a flag and the word after it from the arguments. Returns the word, or NULL if the flag
  * is missing. */
@@ -183,19 +212,48 @@ static int run(struct config *config, const struct config_source *source,
 		goto fail;
 	if (ready_fd >= 0)
 		daemon_ready(ready_fd);
-	if (server_run(server, origin) == SERVER_EXIT_STOPPED)
+	switch (server_run(server, origin)) {
+	case SERVER_EXIT_STOPPED:
+		log_notice("qlessd stopped");
 		status = EXIT_SUCCESS;
-	log_notice("qlessd %s", status == EXIT_SUCCESS ? "stopped" : "failed");
+		break;
+	case SERVER_EXIT_NOT_STARTED:
+		log_fatal("qlessd did not start");
+		break;
+	case SERVER_EXIT_FAILED:
+		log_fatal("qlessd failed");
+		break;
+	}
 	goto done;
 
 fail:
-	log_warning("%s", buf_cstr(&error));
+	log_fatal("%s", buf_cstr(&error));
+	log_fatal("qlessd did not start");
 done:
 	server_free(server);
 	pidfile_remove(&pidfile);
 	log_close();
 	buf_done(&error);
 	return status;
+}
+
+/* An error in the configuration: for a person at a terminal, or for the journal. */
+static void report_error(const char *error, bool check_only)
+{
+	if (check_only || !log_is_journal()) {
+		fprintf(stderr, "qlessd: %s\n", error);
+		return;
+	}
+	log_fatal("%s", error);
+	log_fatal("qlessd did not start");
+}
+
+/* Check what else would stop a start, as the user of the server. */
+static int check_surroundings(struct config *config, struct buf *error)
+{
+	if (become_user(config, error) < 0 || enter_dir(config, error) < 0)
+		return -1;
+	return preflight_check(config, error);
 }
 
 /* Check the configuration, or run the server. */
@@ -205,8 +263,10 @@ static int check_or_run(struct config *config, const struct config_source *sourc
 	struct buf error = BUF_INIT(ERROR_MAX);
 	int status = config_read(config, source, &error);
 
+	if (status == 0 && check_only)
+		status = check_surroundings(config, &error);
 	if (status < 0)
-		fprintf(stderr, "qlessd: %s\n", buf_cstr(&error));
+		report_error(buf_cstr(&error), check_only);
 	buf_done(&error);
 	if (status < 0)
 		return EXIT_FAILURE;
@@ -226,8 +286,10 @@ int main(int argc, char **argv)
 	char *path;
 	int status;
 
+	log_find_journal();
+	expand_short_forms(argc, argv);
 	if (config_args_take_flag(&argc, argv, "--version")) {
-		printf("qlessd %s\n", QLESSD_VERSION);
+		print_version();
 		return EXIT_SUCCESS;
 	}
 	if (config_args_take_flag(&argc, argv, "--help")) {

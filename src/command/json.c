@@ -40,6 +40,11 @@ bool json_is_deeper(struct qless_str text, size_t max)
 	return false;
 }
 
+const char *json_library(void)
+{
+	return "yyjson " YYJSON_VERSION_STRING;
+}
+
 static yyjson_doc *read_doc(struct qless_str text, yyjson_read_err *ret_err)
 {
 	/* yyjson writes to the text only with YYJSON_READ_INSITU. */

@@ -20,6 +20,9 @@
  * to ten times as long. */
 #define JSON_LONG_BYTES ((size_t)32 * 1024)
 
+/* Name and version of the library. */
+const char *json_library(void);
+
 enum json_kind {
 	JSON_NULL,
 	JSON_FALSE,

@@ -255,6 +255,13 @@ static int open_tcp(struct server *s, const struct addrinfo *ai, struct door doo
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	if (ai->ai_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+	if (s->listening.is_trial) {
+		if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 && errno != EADDRINUSE)
+			goto fail;
+		s->listening.tried++;
+		close(fd);
+		return 0;
+	}
 	if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, s->config->tcp_backlog) < 0 ||
 	    getsockname(fd, (void *)&own, &own_len) < 0)
 		goto fail;
@@ -375,7 +382,7 @@ fail:
 	return -1;
 }
 
-int listen_open_all(struct server *s, struct buf *ret_error)
+static int open_addresses(struct server *s, struct buf *ret_error)
 {
 	const struct config *config = s->config;
 	const struct door plain = { config->port, false }, tls = { config->tls_port, true };
@@ -385,12 +392,37 @@ int listen_open_all(struct server *s, struct buf *ret_error)
 
 		if ((plain.port != 0 && open_address(s, plain, host, ret_error) < 0) ||
 		    (tls.port != 0 && open_address(s, tls, host, ret_error) < 0))
-			goto fail;
+			return -1;
 	}
+	return 0;
+}
+
+static int refuse_nothing(struct buf *ret_error)
+{
+	buf_printf(ret_error, "nothing to listen on: no address in bind is available");
+	return -1;
+}
+
+int listen_try_all(struct server *s, struct buf *ret_error)
+{
+	s->listening.is_trial = true;
+	if (open_addresses(s, ret_error) < 0)
+		return -1;
+	if (s->listening.tried == 0 && s->config->unixsocket[0] == '\0')
+		return refuse_nothing(ret_error);
+	return 0;
+}
+
+int listen_open_all(struct server *s, struct buf *ret_error)
+{
+	const struct config *config = s->config;
+
+	if (open_addresses(s, ret_error) < 0)
+		goto fail;
 	if (config->unixsocket[0] != '\0' && open_unix(s, ret_error) < 0)
 		goto fail;
 	if (s->listening.count == 0) {
-		buf_printf(ret_error, "nothing to listen on: no address in bind is available");
+		refuse_nothing(ret_error);
 		goto fail;
 	}
 	s->listening.timer = evtimer_new(s->base, on_retry, s);

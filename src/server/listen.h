@@ -29,7 +29,13 @@ struct listening {
 	bool is_paused; /* no descriptors are left */
 	bool is_warned; /* the log says that none are left; once each time */
 	struct event *timer;
+	bool is_trial; /* sockets are bound, and closed at once */
+	int tried;
 };
+
+/* Bind to each address and leave it again. A port that is in use counts as free. The server needs
+ * no more than its `config`. Returns 0, or -1 with a reason. */
+int listen_try_all(struct server *s, struct buf *ret_error);
 
 /* Open all sockets that the configuration names. On failure, closes them all. */
 int listen_open_all(struct server *s, struct buf *ret_error);

@@ -225,7 +225,7 @@ int loading_run(struct server *s, const struct loading_origin *origin)
 		finish_loading(s, &recovery);
 	} else {
 		/* The error names the directory as ".". */
-		log_write(LOG_LEVEL_WARNING, LOG_FIELDS(LOG_TEXT("dir", s->config->dir)), "%s",
+		log_write(LOG_LEVEL_FATAL, LOG_FIELDS(LOG_TEXT("dir", s->config->dir)), "%s",
 			  buf_cstr(&error));
 	}
 	replay_done(&p->loading.replay);

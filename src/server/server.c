@@ -175,7 +175,7 @@ enum server_exit server_run(struct server *s, const struct loading_origin *origi
 	struct buf where = BUF_INIT(4096);
 
 	if (loading_run(s, origin) < 0)
-		return s->stop.is_begun ? SERVER_EXIT_STOPPED : SERVER_EXIT_FAILED;
+		return s->stop.is_begun ? SERVER_EXIT_STOPPED : SERVER_EXIT_NOT_STARTED;
 	reload_catch_up(s);
 
 	server_describe_listeners(s, &where);

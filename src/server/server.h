@@ -18,8 +18,9 @@ struct server;
 
 /* Why server_run() returned. */
 enum server_exit {
-	SERVER_EXIT_STOPPED, /* a signal or SHUTDOWN */
-	SERVER_EXIT_FAILED,  /* loading or the event loop failed; the log says why */
+	SERVER_EXIT_STOPPED,	 /* a signal or SHUTDOWN */
+	SERVER_EXIT_NOT_STARTED, /* the state cannot be loaded; the log says why */
+	SERVER_EXIT_FAILED,	 /* the event loop failed; the log says why */
 };
 
 /* Make a server, and open its listeners. It borrows `config` for its life and may change it

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@ static struct {
 	atomic_int level;  /* enum log_level */
 	atomic_int format; /* enum log_format */
 	int fd;		   /* -1: only to syslog */
+	bool has_journal;  /* standard error is the journal */
 	char *file;
 	bool syslog;
 	char *syslog_ident; /* libc keeps this pointer */
@@ -45,6 +47,7 @@ static const struct {
 	[LOG_LEVEL_VERBOSE] = { "verbose", LOG_INFO },
 	[LOG_LEVEL_NOTICE] = { "notice", LOG_NOTICE },
 	[LOG_LEVEL_WARNING] = { "warning", LOG_WARNING },
+	[LOG_LEVEL_FATAL] = { "fatal", LOG_CRIT },
 };
 
 static int open_file(const char *path, struct buf *ret_error)
@@ -94,6 +97,26 @@ void log_close(void)
 	sink.fd = STDERR_FILENO;
 	sink.level = LOG_LEVEL_NOTICE;
 	sink.format = LOG_FORMAT_TEXT;
+}
+
+/* JOURNAL_STREAM has the device and the inode of the journal's socket. A program between us and the
+ * service manager may have put something else in its place. */
+void log_find_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	char own[64];
+	struct stat st;
+
+	sink.has_journal = false;
+	if (stream == NULL || fstat(STDERR_FILENO, &st) < 0)
+		return;
+	snprintf(own, sizeof own, "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	sink.has_journal = strcmp(stream, own) == 0;
+}
+
+bool log_is_journal(void)
+{
+	return sink.has_journal && sink.fd == STDERR_FILENO;
 }
 
 int log_reopen(struct buf *ret_error)
@@ -241,10 +264,27 @@ static void put_time(struct line *line)
 	put_text(line, text);
 }
 
+static void put_head_for_journal(struct line *line, enum log_level level, enum log_format format)
+{
+	char priority[] = "<0>";
+
+	priority[1] = (char)('0' + levels[level].syslog_priority);
+	put_text(line, priority);
+	if (format == LOG_FORMAT_LOGFMT) {
+		put_text(line, "level=");
+		put_text(line, levels[level].name);
+		put_text(line, " msg=");
+	}
+}
+
 static void put_head(struct line *line, enum log_level level, enum log_format format)
 {
 	char pid[16];
 
+	if (log_is_journal()) {
+		put_head_for_journal(line, level, format);
+		return;
+	}
 	snprintf(pid, sizeof pid, "%ld", (long)getpid());
 	if (format == LOG_FORMAT_LOGFMT) {
 		put_text(line, "ts=");

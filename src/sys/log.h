@@ -4,6 +4,9 @@
  * Text:   2026-11-18T14:03:22.123Z 1234 notice client closed id=7 addr=127.0.0.1:4711
  * logfmt: ts=2026-11-18T14:03:22.123Z pid=1234 level=notice msg="client closed" id=7 addr=...
  *
+ * If standard error is systemd's journal, which adds the time and the process id, lines on it begin
+ * with their priority instead: <5>client closed id=7 addr=...
+ *
  * Control bytes are written as escapes such as \n, \t and \xHH, and ambiguous values are quoted. So
  * no client can forge a line or a field. A line longer than LOG_LINE_MAX_BYTES is cut.
  *
@@ -27,6 +30,7 @@ enum log_level {
 	LOG_LEVEL_VERBOSE,
 	LOG_LEVEL_NOTICE,
 	LOG_LEVEL_WARNING,
+	LOG_LEVEL_FATAL, /* the server cannot start, or has to stop */
 };
 
 enum log_format {
@@ -48,6 +52,11 @@ struct log_options {
 int log_open(const struct log_options *options, struct buf *ret_error);
 /* Restores the state before log_open(). */
 void log_close(void);
+
+/* Note whether the service manager has connected standard error to its journal. At the start. */
+void log_find_journal(void);
+/* Whether lines go to the journal. */
+bool log_is_journal(void);
 
 /* Open the file again by name, after a log rotation renamed it. If that fails, the old file stays
  * in use. */
@@ -91,5 +100,6 @@ void log_write(enum log_level level, const struct log_field *fields, const char 
 #define log_verbose(...) log_write(LOG_LEVEL_VERBOSE, NULL, __VA_ARGS__)
 #define log_notice(...)	 log_write(LOG_LEVEL_NOTICE, NULL, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_LEVEL_WARNING, NULL, __VA_ARGS__)
+#define log_fatal(...)	 log_write(LOG_LEVEL_FATAL, NULL, __VA_ARGS__)
 
 #endif

@@ -39,6 +39,15 @@
 /* Entries that are inserted together: enough work to hide the latency of memory. */
 #define BATCH ((size_t)64)
 
+#define AS_TEXT(number)	 AS_TEXT_(number)
+#define AS_TEXT_(number) #number
+
+const char *hash_library(void)
+{
+	return "xxHash " AS_TEXT(XXH_VERSION_MAJOR) "." AS_TEXT(XXH_VERSION_MINOR) "." AS_TEXT(
+		XXH_VERSION_RELEASE);
+}
+
 struct hash_line {
 	/* The tag of each entry, the first in the lowest byte. The highest byte holds the number of
 	 * entries, and whether the last place is a link. */

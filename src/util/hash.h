@@ -60,6 +60,9 @@ static inline uint32_t hash_count(const struct hash *h)
 /* Bytes that the table has allocated, without the entries. */
 size_t hash_memory(const struct hash *h);
 
+/* Name and version of the library that computes hashes. */
+const char *hash_library(void);
+
 /* The hash of a key, the same for all tables with the same seed. */
 uint32_t hash_compute(uint64_t seed, struct qless_str key);
 

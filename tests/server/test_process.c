@@ -52,6 +52,22 @@ static void version_help_and_check_config_print_and_exit(void)
 
 	TEST_ASSERT_EQUAL_INT(0, QLESSD_RUN(&output, "--version"));
 	TEST_ASSERT_EQUAL_INT(0, strncmp(output, "qlessd ", 7));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "\nlog format 4, "), output);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "\nbuilt with "), output);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "OpenSSL 3."), output);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, ", yyjson 0."), output);
+	free(output);
+	TEST_ASSERT_EQUAL_INT(0, QLESSD_RUN(&output, "-v"));
+	TEST_ASSERT_EQUAL_INT(0, strncmp(output, "qlessd ", 7));
+	free(output);
+	TEST_ASSERT_EQUAL_INT(0, QLESSD_RUN(&output, "-h"));
+	TEST_ASSERT_NOT_NULL(strstr(output, "Usage: qlessd"));
+	free(output);
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "-p", "70000"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "port: expected"), output);
+	free(output);
+	/* The value of a directive is no option. */
+	TEST_ASSERT_EQUAL_INT(0, QLESSD_RUN(&output, "--requirepass", "-v", "--check-config"));
 	free(output);
 	TEST_ASSERT_EQUAL_INT(0, QLESSD_RUN(&output, "--help"));
 	TEST_ASSERT_NOT_NULL(strstr(output, "Usage: qlessd"));
@@ -69,6 +85,63 @@ static void version_help_and_check_config_print_and_exit(void)
 	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, path, "--port", "0", "--unixsocket",
 					    tempdir_file(&dir, "s")));
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "ann"), output);
+	free(output);
+}
+
+static void assert_check_finds(const char *text, const char *what)
+{
+	char path[300], *output;
+
+	snprintf(path, sizeof path, "%s", tempdir_file(&dir, "qlessd.conf"));
+	textfile_write(path, text);
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, path, "--check-config"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, what), output);
+	free(output);
+	/* A start fails for the same reason. */
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, path));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, what), output);
+	free(output);
+}
+
+static void check_config_finds_what_would_stop_a_start(void)
+{
+	char *output, port[16];
+
+	assert_check_finds("dir /nosuch\n", "cannot change to the directory /nosuch: ");
+	assert_check_finds("run-as nosuchuser\n", "nosuchuser");
+	assert_check_finds("user ann on +nosuch\n", "user ann: ");
+	assert_check_finds("bind 192.0.2.1\n", "cannot listen on 192.0.2.1 port 7537: ");
+	assert_check_finds("bind -192.0.2.1\n", "nothing to listen on: no address");
+	assert_check_finds("logfile /nosuch/log\n", "/nosuch/log");
+	assert_check_finds("port 0\nunixsocket /nosuch/socket\n", "/nosuch/socket");
+	assert_check_finds("pidfile /nosuch/pid\n", "/nosuch/pid");
+	assert_check_finds("tls-port 7538\ntls-auth-clients no\ntls-cert-file /nosuch/crt\n"
+			   "tls-key-file /nosuch/key\n",
+			   "/nosuch/crt");
+	/* The port of a running server is fine. */
+	start();
+	snprintf(port, sizeof port, "%d", q.port);
+	TEST_ASSERT_EQUAL_INT(0, QLESSD_RUN(&output, "--check-config", "--port", port));
+	free(output);
+}
+
+static void a_start_that_fails_says_so_last(void)
+{
+	char *output, *last;
+
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--dir", "/nosuch"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, " fatal cannot change to the directory"),
+				     output);
+	last = strstr(output, " fatal qlessd did not start\n");
+	TEST_ASSERT_NOT_NULL_MESSAGE(last, output);
+	TEST_ASSERT_EQUAL_STRING(" fatal qlessd did not start\n", last);
+	free(output);
+	textfile_write(tempdir_file(&dir, "manifest"), "nonsense\n");
+	TEST_ASSERT_EQUAL_INT(
+		1, QLESSD_RUN(&output, "--dir", dir.path, "--port", "0", "--unixsocket", "socket"));
+	last = strstr(output, " fatal qlessd did not start\n");
+	TEST_ASSERT_NOT_NULL_MESSAGE(last, output);
+	TEST_ASSERT_EQUAL_STRING(" fatal qlessd did not start\n", last);
 	free(output);
 }
 
@@ -343,6 +416,8 @@ int main(int argc, char **argv)
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
 	RUN(version_help_and_check_config_print_and_exit);
+	RUN(check_config_finds_what_would_stop_a_start);
+	RUN(a_start_that_fails_says_so_last);
 	RUN(an_invalid_configuration_is_reported_with_its_line);
 	RUN(sigterm_stops_after_all_replies);
 	RUN(sigint_stops_after_all_replies);

@@ -4,6 +4,7 @@
 #include <regex.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <syslog.h>
 
 #include "tempdir.h"
@@ -234,6 +235,45 @@ static void without_a_file_lines_go_to_standard_error(void)
 	TEST_ASSERT_EQUAL_STRING("notice before it is opened\nnotice and after\n", logged());
 }
 
+static void lines_for_the_journal_begin_with_their_priority(void)
+{
+	struct log_options options = { .level = LOG_LEVEL_DEBUG };
+	int saved = dup(STDERR_FILENO);
+	int fd = open(tempdir_file(&dir, "journal"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	char stream[64];
+	struct stat st;
+
+	TEST_ASSERT_EQUAL_INT(0, fstat(fd, &st));
+	snprintf(stream, sizeof stream, "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	setenv("JOURNAL_STREAM", stream, 1);
+	log_find_journal();
+	TEST_ASSERT_FALSE(log_is_journal());
+	dup2(fd, STDERR_FILENO);
+	log_find_journal();
+	TEST_ASSERT_TRUE(log_is_journal());
+	TEST_ASSERT_EQUAL_INT(0, log_open(&options, &error));
+	log_debug("a");
+	log_verbose("b");
+	log_write(LOG_LEVEL_NOTICE, LOG_FIELDS(LOG_INT("id", 1)), "c");
+	log_warning("d");
+	log_fatal("e\n<7>f");
+	log_set_format(LOG_FORMAT_LOGFMT);
+	log_warning("g");
+	options.file = tempdir_file(&dir, "log");
+	TEST_ASSERT_EQUAL_INT(0, log_open(&options, &error));
+	TEST_ASSERT_FALSE(log_is_journal());
+	log_fatal("in the file");
+	dup2(saved, STDERR_FILENO);
+	unsetenv("JOURNAL_STREAM");
+	log_find_journal();
+	close(saved);
+	close(fd);
+	TEST_ASSERT_EQUAL_STRING("<7>a\n<6>b\n<5>c id=1\n<4>d\n<2>e\\n<7>f\n"
+				 "<4>level=warning msg=\"g\"\n",
+				 tempdir_read(&dir, "journal"));
+	TEST_ASSERT_EQUAL_STRING("fatal in the file\n", logged());
+}
+
 static void the_system_logger_replaces_standard_error_but_not_a_file(void)
 {
 	struct log_options options = { .syslog = true,
@@ -272,6 +312,7 @@ int main(int argc, char **argv)
 	RUN(the_errno_of_the_caller_stays);
 	RUN(lines_that_do_not_fit_on_the_disk_are_counted);
 	RUN(without_a_file_lines_go_to_standard_error);
+	RUN(lines_for_the_journal_begin_with_their_priority);
 	RUN(the_system_logger_replaces_standard_error_but_not_a_file);
 	return UNIT_RESULT();
 }
