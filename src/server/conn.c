@@ -118,7 +118,7 @@ void conn_finish(struct conn *c)
 static void conn_free(struct conn *c)
 {
 	assert(c->state == CONN_DEAD);
-	assert(!c->is_ready && !c->has_output && !conn_has_held_output(c));
+	assert(!c->is_ready && c->output_list == NULL && !conn_has_held_output(c));
 	if (event_initialized(&c->read_event)) {
 		event_del(&c->read_event);
 		event_del(&c->write_event);
@@ -273,6 +273,7 @@ void conns_init(struct server *s)
 
 	TAILQ_INIT(&conns->all);
 	TAILQ_INIT(&conns->ready);
+	TAILQ_INIT(&conns->served);
 	TAILQ_INIT(&conns->writable);
 	TAILQ_INIT(&conns->over_limit);
 	TAILQ_INIT(&conns->dead);

@@ -57,13 +57,14 @@ struct held_output {
 	struct gate_wait wait; /* waits while `bytes` is not 0 */
 };
 
+TAILQ_HEAD(conn_list, conn);
+
 struct conn {
 	struct client client;
 	struct transport transport;
 	enum conn_state state;
 
 	bool is_ready;	      /* on conns.ready: requests wait in `in`, or there is more to read */
-	bool has_output;      /* on conns.writable: the end of the turn writes its output */
 	bool awaits_writable; /* the write event is armed: the socket was full */
 	bool reading_waits;   /* the transport has to write before it can read on */
 	bool on_edges;	      /* edge-triggered: see conn_input.c */
@@ -101,20 +102,22 @@ struct conn {
 	struct hash_node by_id;
 	TAILQ_ENTRY(conn) ready;
 	TAILQ_ENTRY(conn) writable;
+	struct conn_list *output_list; /* that `writable` links it in, or NULL */
 	TAILQ_ENTRY(conn) over_limit_link;
 	TAILQ_ENTRY(conn) dead;
 	TAILQ_ENTRY(conn) stranger;
 	TAILQ_ENTRY(conn) by_memory;
 };
 
-TAILQ_HEAD(conn_list, conn);
-
 /* All connections. */
 struct conns {
 	struct conn_list all;
 	struct hash by_id;
 	struct conn_list ready;
-	struct conn_list writable;
+	/* A connection with output is on one of these two lists. */
+	struct conn_list served;   /* the end of the turn writes these first */
+	struct conn_list writable; /* and then these */
+	bool writable_first;	   /* in this turn, because the last one was too short for them */
 	struct conn_list over_limit;
 	struct conn_list dead;
 	size_t count;		   /* without the dead */
@@ -178,12 +181,26 @@ void conn_run_ready(struct conn *c);
 /* The reason of a hold is gone: run the next request. */
 void conn_release(struct conn *c);
 
+/* Send the output of a connection, if there is any, before that of the other connections. */
+void conn_send_first(struct conn *c);
+
 /*
- * End the turn of a connection on conns.writable. Holds the output of this turn back until
- * everything recorded by now is durable, and writes the output that may leave. So no client learns
- * of a state that a crash can undo, whoever caused that state.
+ * End the turn of a connection with output. Holds the output of this turn back until everything
+ * recorded by now is durable, and writes the output that may leave. So no client learns of a state
+ * that a crash can undo, whoever caused that state.
  */
 void conn_send(struct conn *c);
+
+/* Returns whether there is anything to send. */
+bool conns_have_output(const struct server *s);
+/* Returns whether one connection has output of this turn, and no other. */
+bool conns_one_has_output(const struct server *s);
+/* Close the connections that have output of this turn. */
+void conns_kill_with_output(struct server *s, const char *reason);
+/* Send the output of the next connection. Returns false if there is none. */
+bool conns_send_next(struct server *s);
+/* No more is sent in this turn. */
+void conns_end_sending(struct server *s);
 
 enum conn_class conn_class(const struct conn *c);
 const char *conn_class_name(enum conn_class class);

@@ -32,21 +32,26 @@ static inline void conn_unmark_ready(struct conn *c)
 	TAILQ_REMOVE(&c->client.server->conns.ready, c, ready);
 }
 
+static inline void conn_unmark_writable(struct conn *c)
+{
+	if (c->output_list == NULL)
+		return;
+	TAILQ_REMOVE(c->output_list, c, writable);
+	c->output_list = NULL;
+}
+
+static inline void conn_move_output(struct conn *c, struct conn_list *list)
+{
+	conn_unmark_writable(c);
+	c->output_list = list;
+	TAILQ_INSERT_TAIL(list, c, writable);
+}
+
 static inline void conn_mark_writable(struct conn *c)
 {
 	assert(c->state != CONN_DEAD);
-	if (c->has_output)
-		return;
-	c->has_output = true;
-	TAILQ_INSERT_TAIL(&c->client.server->conns.writable, c, writable);
-}
-
-static inline void conn_unmark_writable(struct conn *c)
-{
-	if (!c->has_output)
-		return;
-	c->has_output = false;
-	TAILQ_REMOVE(&c->client.server->conns.writable, c, writable);
+	if (c->output_list == NULL)
+		conn_move_output(c, &c->client.server->conns.writable);
 }
 
 /* Count the memory of a connection again if it has changed. */

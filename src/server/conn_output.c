@@ -297,3 +297,57 @@ void conn_send(struct conn *c)
 	if (!c->awaits_writable)
 		conn_write(c);
 }
+
+/*
+ * The order of writing
+ */
+
+void conn_send_first(struct conn *c)
+{
+	if (c->output_list != NULL)
+		conn_move_output(c, &c->client.server->conns.served);
+}
+
+bool conns_send_next(struct server *s)
+{
+	bool swap = s->conns.writable_first;
+	struct conn *c = TAILQ_FIRST(swap ? &s->conns.writable : &s->conns.served);
+
+	if (c == NULL)
+		c = TAILQ_FIRST(swap ? &s->conns.served : &s->conns.writable);
+	if (c == NULL)
+		return false;
+	conn_send(c);
+	return true;
+}
+
+/* Nobody starves if every turn is too short for both lists. */
+void conns_end_sending(struct server *s)
+{
+	s->conns.writable_first = !s->conns.writable_first && !TAILQ_EMPTY(&s->conns.writable);
+}
+
+bool conns_have_output(const struct server *s)
+{
+	return !TAILQ_EMPTY(&s->conns.served) || !TAILQ_EMPTY(&s->conns.writable);
+}
+
+bool conns_one_has_output(const struct server *s)
+{
+	const struct conn *served = TAILQ_FIRST(&s->conns.served);
+	const struct conn *other = TAILQ_FIRST(&s->conns.writable);
+
+	if ((served != NULL) == (other != NULL))
+		return false;
+	return TAILQ_NEXT(served != NULL ? served : other, writable) == NULL;
+}
+
+void conns_kill_with_output(struct server *s, const char *reason)
+{
+	struct conn *c;
+
+	while ((c = TAILQ_FIRST(&s->conns.served)) != NULL)
+		conn_kill(c, reason);
+	while ((c = TAILQ_FIRST(&s->conns.writable)) != NULL)
+		conn_kill(c, reason);
+}

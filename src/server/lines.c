@@ -284,9 +284,14 @@ static bool serve_first(struct server *s, struct line *line)
 		return true;
 	}
 	changes = qless_changes(databases_peek(s->env.databases, line->db));
+	if (waiting_try(w)) {
+		/* The worker begins while the server still writes to others. */
+		if (c->kind != CLIENT_INTERNAL)
+			conn_send_first(conn_of(c));
+		return true;
+	}
 	/* A pop without a job may have warned the owners of some expired locks, but not of all. */
-	return waiting_try(w) ||
-	       qless_changes(databases_peek(s->env.databases, line->db)) != changes;
+	return qless_changes(databases_peek(s->env.databases, line->db)) != changes;
 }
 
 static bool can_serve(const struct server *s, const struct line *line)

@@ -101,12 +101,7 @@ void recording_end_batch(struct server *s)
  * Their clients have to find out what happened, as after any lost connection. */
 static void drop_turn(struct server *s)
 {
-	struct conn *c, *next;
-
-	for (c = TAILQ_FIRST(&s->conns.writable); c != NULL; c = next) {
-		next = TAILQ_NEXT(c, writable);
-		conn_kill(c, CONN_OUTPUT_LOST);
-	}
+	conns_kill_with_output(s, CONN_OUTPUT_LOST);
 	submissions_lose_turn(s);
 }
 
@@ -137,11 +132,9 @@ static void note_state(struct server *s)
 /* Returns whether exactly one client waits for this turn, and no other client for anything. */
 static bool is_one_alone(const struct server *s)
 {
-	const struct conn *c = TAILQ_FIRST(&s->conns.writable);
-
 	/* A client whose request has not been read yet is on no list, but it breaks the loop. */
-	return c != NULL && TAILQ_NEXT(c, writable) == NULL && gate_is_empty(&s->gate) &&
-	       TAILQ_EMPTY(&s->conns.ready) && !event_base_got_break(s->base);
+	return conns_one_has_output(s) && gate_is_empty(&s->gate) && TAILQ_EMPTY(&s->conns.ready) &&
+	       !event_base_got_break(s->base);
 }
 
 /* Note how long the helper thread and the process that writes a snapshot took. */

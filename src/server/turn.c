@@ -60,15 +60,12 @@ static void send_replies(struct server *s)
 
 	while ((c = TAILQ_FIRST(&s->conns.over_limit)) != NULL)
 		conn_kill(c, NULL);
-	c = TAILQ_FIRST(&s->conns.writable);
-	if (c == NULL)
-		return;
-	conn_send(c);
-	if (TAILQ_EMPTY(&s->conns.writable))
-		return;
-	end_us = clock_mono_us() + SEND_US;
-	while ((c = TAILQ_FIRST(&s->conns.writable)) != NULL && clock_mono_us() < end_us)
-		conn_send(c);
+	if (conns_send_next(s) && conns_have_output(s)) {
+		end_us = clock_mono_us() + SEND_US;
+		while (clock_mono_us() < end_us && conns_send_next(s))
+			continue;
+	}
+	conns_end_sending(s);
 }
 
 static void free_the_dead(struct server *s)
@@ -131,7 +128,7 @@ static void end_turn(struct server *s)
 
 void turn_run(struct server *s, bool wait)
 {
-	bool is_idle = TAILQ_EMPTY(&s->conns.ready) && TAILQ_EMPTY(&s->conns.writable) &&
+	bool is_idle = TAILQ_EMPTY(&s->conns.ready) && !conns_have_output(s) &&
 		       !s->submissions.can_run && !s->turn.has_flushed && !s->turn.has_dead &&
 		       !waitings_can_run(s) && !lines_can_run(s);
 	int flags = EVLOOP_ONCE | (wait && is_idle ? 0 : EVLOOP_NONBLOCK);

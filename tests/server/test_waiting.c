@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "luatext.h"
 
@@ -365,6 +367,33 @@ static void due_times_need_no_polling(void)
 	TEST_ASSERT_NOT_NULL(strstr(peer_reply(workers[0]), "\"jid\""));
 	turns = peer_ask_number(p, "INFO stats", "eventloop_cycles:") - turns;
 	TEST_ASSERT_LESS_THAN_INT64(10, turns);
+}
+
+/* The second peer puts a job for the first. Epoll reports sockets in the order in which they
+ * became readable. */
+static bool is_readable_first(struct peer *first, struct peer *second)
+{
+	struct epoll_event events[2] = { { .events = EPOLLIN, .data.ptr = first },
+					 { .events = EPOLLIN, .data.ptr = second } };
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+	bool ret;
+
+	TEST_ASSERT_EQUAL_INT(0, epoll_ctl(fd, EPOLL_CTL_ADD, second->fd, &events[1]));
+	TEST_ASSERT_EQUAL_INT(0, epoll_ctl(fd, EPOLL_CTL_ADD, first->fd, &events[0]));
+	peer_send_words(second, "PUT w q j klass {} 0");
+	WAIT_UNTIL(peer_has_input(first, 0) && peer_has_input(second, 0));
+	TEST_ASSERT_EQUAL_INT(2, epoll_wait(fd, events, 2, 0));
+	ret = events[0].data.ptr == first;
+	close(fd);
+	return ret;
+}
+
+static void a_worker_gets_its_job_before_the_putter_gets_its_reply(void)
+{
+	begin(workers[0], "BPOP 0 w 1 q");
+	TEST_ASSERT_TRUE(is_readable_first(workers[0], workers[1]));
+	expect_jobs(workers[0], "j");
+	peer_expect(workers[1], "$1\r\nj\r\n");
 }
 
 /* ---- ends without a job ---- */
@@ -789,6 +818,7 @@ int main(int argc, char **argv)
 	RUN(due_jobs_serve);
 	RUN(an_expired_lock_serves_after_its_grace_period);
 	RUN(due_times_need_no_polling);
+	RUN(a_worker_gets_its_job_before_the_putter_gets_its_reply);
 	RUN(a_timeout_ends_the_wait);
 	RUN(client_unblock_ends_the_wait);
 	RUN(later_requests_wait);
