@@ -273,6 +273,12 @@ static void a_tls_client_waits_for_jobs(void)
 	ASK(plain, "PUT w q j klass {} 0", "$1\r\nj\r\n");
 	TEST_ASSERT_NOT_NULL(strstr(peer_reply(worker), "\"worker\":\"w1\""));
 	ASK(worker, "BPOP 0.01 w1 1 q", "*-1\r\n");
+	peer_send_words(worker, "BPOP 0 w1 1 q");
+	WAIT_UNTIL(info("blocked_clients:") == 1);
+	peer_send_words(plain, "SHUTDOWN");
+	peer_expect_end(worker);
+	TEST_ASSERT_TRUE(peer_was_notified(worker));
+	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
 }
 
 static void keys_can_be_updated_at_any_time(void)

@@ -14,16 +14,14 @@
 #include "peer.h"
 #include "unit.h"
 #include "wait.h"
+#include "waiting.h"
 
-/* The reply of BPOP when its time is over. */
-#define NOTHING "*-1\r\n"
 /* Number of clients that wait at once, or fewer if the system allows fewer open files. */
 #define MANY	    10000
 #define FEW	    1000
 #define MANY_QUEUES 100
 /* Bytes that a waiting client may take for each queue that it names. */
 #define PLACE_BYTES 100
-#define REPLY_BYTES 4096
 #define DUE_JOBS    50
 /* An idle server wakes less often than this. */
 #define WAKE_UPS   8
@@ -54,59 +52,10 @@ void tearDown(void)
 	qlessd_stop(&q);
 }
 
-static int64_t waiting_clients(void)
-{
-	return peer_ask_number(p, "INFO clients", "blocked_clients:");
-}
-
-static void await(int64_t clients)
-{
-	WAIT_UNTIL(waiting_clients() == clients);
-}
-
-static void begin(struct peer *worker, const char *words)
-{
-	int64_t before = waiting_clients();
-
-	peer_send_words(worker, words);
-	await(before + 1);
-}
-
-static void put(const char *queue, const char *jid)
-{
-	char words[256];
-
-	snprintf(words, sizeof words, "PUT w %s %s klass {} 0", queue, jid);
-	TEST_ASSERT_EQUAL_INT('$', peer_ask(p, words)[0]);
-}
-
-/* Expects a reply with exactly these jobs, whose jids are separated by blanks. */
-static void expect_jobs(struct peer *worker, const char *jids)
-{
-	const char *reply = peer_reply(worker), *at = reply;
-	char list[REPLY_BYTES] = "";
-	size_t len = 0;
-
-	while ((at = strstr(at, "{\"jid\":\"")) != NULL) {
-		at += strlen("{\"jid\":\"");
-		len += (size_t)snprintf(list + len, sizeof list - len, "%s%.*s",
-					len != 0 ? " " : "", (int)strcspn(at, "\""), at);
-		TEST_ASSERT_LESS_THAN_size_t(sizeof list, len);
-	}
-	TEST_ASSERT_EQUAL_STRING_MESSAGE(jids, list, reply);
-}
-
 static void ask_jobs(struct peer *worker, const char *words, const char *jids)
 {
 	peer_send_words(worker, words);
-	expect_jobs(worker, jids);
-}
-
-static void expect_nothing_yet(struct peer *worker)
-{
-	/* The server has answered a later request, so a reply would have been sent. */
-	ASK(p, "PING", "+PONG\r\n");
-	TEST_ASSERT_FALSE(peer_has_input(worker, 0));
+	waiting_expect_jobs(worker, jids);
 }
 
 /* Waits until the clock of the server has advanced. */
@@ -126,13 +75,13 @@ static void fill_example(void)
 		char jid[8];
 
 		snprintf(jid, sizeof jid, "A%d", i);
-		put("A", jid);
+		waiting_put(p, "A", jid);
 		jid[0] = 'B';
 		if (i < 2)
-			put("B", jid);
+			waiting_put(p, "B", jid);
 		jid[0] = 'C';
 		if (i < 3)
-			put("C", jid);
+			waiting_put(p, "C", jid);
 	}
 }
 
@@ -155,7 +104,7 @@ static void round_robin_takes_from_each_queue_in_turn(void)
 	fill_example();
 	for (size_t i = 0; i < sizeof jids / sizeof jids[0]; i++)
 		ask_jobs(p, "MPOP w 3 C B A ORDER roundrobin", jids[i]);
-	ASK(p, "BPOP 0.01 w 3 C B A ORDER roundrobin", NOTHING);
+	ASK(p, "BPOP 0.01 w 3 C B A ORDER roundrobin", WAITING_NOTHING);
 }
 
 static void a_count_continues_in_the_next_queues(void)
@@ -178,7 +127,7 @@ static void round_robin_with_a_count_goes_on_where_it_stopped(void)
 static void a_pop_without_jobs_changes_nothing(void)
 {
 	ASK(p, "MPOP w 2 x y", "$2\r\n[]\r\n");
-	ASK(p, "BPOP 0.01 w 2 x y", NOTHING);
+	ASK(p, "BPOP 0.01 w 2 x y", WAITING_NOTHING);
 	ASK(p, "WORKERS", "$2\r\n[]\r\n");
 	ASK(p, "QUEUES", "$2\r\n[]\r\n");
 }
@@ -203,7 +152,7 @@ static void bad_arguments_are_named(void)
 	ASK(p, "BPOP 1e300 w 1 q", "-ERR timeout is out of range\r\n");
 	ASK_HAS(p, "BPOP 0 w 1", "-ERR wrong number of arguments");
 	ASK_HAS(p, "QLESS mpop 1 w 1 q", "-ERR Unknown command mpop");
-	TEST_ASSERT_EQUAL_INT64(0, waiting_clients());
+	TEST_ASSERT_EQUAL_INT64(0, waiting_clients(p));
 }
 
 static void the_queues_are_keys(void)
@@ -218,39 +167,39 @@ static void the_queues_are_keys(void)
 static void a_put_serves_the_workers_in_their_order(void)
 {
 	for (int i = 0; i < 3; i++)
-		begin(workers[i], "BPOP 0 w 2 q r");
-	put("r", "j0");
-	expect_jobs(workers[0], "j0");
-	put("q", "j1");
-	expect_jobs(workers[1], "j1");
+		waiting_begin(p, workers[i], "BPOP 0 w 2 q r");
+	waiting_put(p, "r", "j0");
+	waiting_expect_jobs(workers[0], "j0");
+	waiting_put(p, "q", "j1");
+	waiting_expect_jobs(workers[1], "j1");
 	/* The first worker is now the last. */
-	begin(workers[0], "BPOP 0 w 1 q");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
 	ASK(p, "MULTIPUT w q 0 jobs j2 klass {} j3 klass {} j4 klass {}",
 	    "*3\r\n$2\r\nj2\r\n$2\r\nj3\r\n$2\r\nj4\r\n");
-	expect_jobs(workers[2], "j2");
-	expect_jobs(workers[0], "j3");
+	waiting_expect_jobs(workers[2], "j2");
+	waiting_expect_jobs(workers[0], "j3");
 	ask_jobs(p, "POP q w 1", "j4");
-	await(0);
+	waiting_await(p, 0);
 }
 
 /* A pop right after the put, even in the same transmission, does not overtake those that wait. */
 static void a_poll_does_not_overtake_a_waiting_worker(void)
 {
-	begin(workers[0], "BPOP 0 w 1 q");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
 	peer_send_text(p, "PUT w q j1 klass {} 0\r\nPOP q poller 1\r\nMPOP poller 1 q\r\n");
 	peer_expect(p, "$2\r\nj1\r\n$2\r\n[]\r\n$2\r\n[]\r\n");
-	expect_jobs(workers[0], "j1");
+	waiting_expect_jobs(workers[0], "j1");
 }
 
 static void a_worker_gets_jobs_of_the_queues_whose_first_it_is(void)
 {
-	begin(workers[0], "BPOP 0 w0 1 b");
-	begin(workers[1], "BPOP 0 w1 2 a b COUNT 5");
+	waiting_begin(p, workers[0], "BPOP 0 w0 1 b");
+	waiting_begin(p, workers[1], "BPOP 0 w1 2 a b COUNT 5");
 	peer_send_text(p, "MULTI\r\nPUT w b j1 klass {} 0\r\nPUT w b j2 klass {} 0\r\n"
 			  "PUT w a j3 klass {} 0\r\nEXEC\r\n");
 	peer_skip_replies(p, 5);
-	expect_jobs(workers[0], "j1");
-	expect_jobs(workers[1], "j3 j2");
+	waiting_expect_jobs(workers[0], "j1");
+	waiting_expect_jobs(workers[1], "j3 j2");
 }
 
 static void everything_that_makes_a_job_available_serves(void)
@@ -258,82 +207,82 @@ static void everything_that_makes_a_job_available_serves(void)
 	struct peer *w = workers[0];
 
 	/* Requeue. */
-	put("other", "j");
-	begin(w, "BPOP 0 w 1 q");
+	waiting_put(p, "other", "j");
+	waiting_begin(p, w, "BPOP 0 w 1 q");
 	peer_ask(p, "REQUEUE w q j klass {} 0");
-	expect_jobs(w, "j");
+	waiting_expect_jobs(w, "j");
 	/* Retry. */
-	begin(workers[1], "BPOP 0 w1 1 q");
+	waiting_begin(p, workers[1], "BPOP 0 w1 1 q");
 	ASK(p, "RETRY j q w", ":4\r\n");
-	expect_jobs(workers[1], "j");
+	waiting_expect_jobs(workers[1], "j");
 	/* Timeout. */
-	begin(w, "BPOP 0 w 1 q");
+	waiting_begin(p, w, "BPOP 0 w 1 q");
 	peer_ask(p, "TIMEOUT j");
-	expect_jobs(w, "j");
+	waiting_expect_jobs(w, "j");
 	/* Unfail. */
-	begin(workers[1], "BPOP 0 w1 1 q");
+	waiting_begin(p, workers[1], "BPOP 0 w1 1 q");
 	peer_ask(p, "FAIL j w group message");
-	expect_nothing_yet(workers[1]);
+	waiting_expect_nothing_yet(p, workers[1]);
 	peer_ask(p, "UNFAIL q group");
-	expect_jobs(workers[1], "j");
+	waiting_expect_jobs(workers[1], "j");
 	/* The next queue. */
-	begin(w, "BPOP 0 w 1 q2");
+	waiting_begin(p, w, "BPOP 0 w 1 q2");
 	peer_ask(p, "COMPLETE j w1 q {} next q2");
-	expect_jobs(w, "j");
+	waiting_expect_jobs(w, "j");
 	/* The last dependency. */
-	begin(workers[1], "BPOP 0 w1 1 q");
+	waiting_begin(p, workers[1], "BPOP 0 w1 1 q");
 	peer_ask(p, "PUT w q after klass {} 0 depends [\"j\"]");
-	expect_nothing_yet(workers[1]);
+	waiting_expect_nothing_yet(p, workers[1]);
 	peer_ask(p, "COMPLETE j w q2 {}");
-	expect_jobs(workers[1], "after");
+	waiting_expect_jobs(workers[1], "after");
 	/* A dependency that is removed. */
-	put("other", "first");
-	begin(w, "BPOP 0 w 1 q");
+	waiting_put(p, "other", "first");
+	waiting_begin(p, w, "BPOP 0 w 1 q");
 	peer_ask(p, "PUT w q second klass {} 0 depends [\"first\"]");
-	expect_nothing_yet(w);
+	waiting_expect_nothing_yet(p, w);
 	peer_ask(p, "DEPENDS second off first");
-	expect_jobs(w, "second");
-	await(0);
+	waiting_expect_jobs(w, "second");
+	waiting_await(p, 0);
 }
 
 static void unpause_serves(void)
 {
 	ASK(p, "PAUSE q", "$-1\r\n");
-	begin(workers[0], "BPOP 0 w 1 q");
-	put("q", "j");
-	expect_nothing_yet(workers[0]);
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
+	waiting_put(p, "q", "j");
+	waiting_expect_nothing_yet(p, workers[0]);
 	peer_ask(p, "UNPAUSE q");
-	expect_jobs(workers[0], "j");
+	waiting_expect_jobs(workers[0], "j");
 }
 
 static void the_limit_on_running_jobs_serves(void)
 {
 	peer_ask(p, "CONFIG.SET q-max-concurrency 1");
 	for (int i = 0; i < 3; i++)
-		begin(workers[i], "BPOP 0 w 1 q");
-	put("q", "j1");
-	put("q", "j2");
-	put("q", "j3");
-	expect_jobs(workers[0], "j1");
-	expect_nothing_yet(workers[1]);
+		waiting_begin(p, workers[i], "BPOP 0 w 1 q");
+	waiting_put(p, "q", "j1");
+	waiting_put(p, "q", "j2");
+	waiting_put(p, "q", "j3");
+	waiting_expect_jobs(workers[0], "j1");
+	waiting_expect_nothing_yet(p, workers[1]);
 	/* A run ends. */
 	peer_ask(p, "COMPLETE j1 w q {}");
-	expect_jobs(workers[1], "j2");
-	expect_nothing_yet(workers[2]);
+	waiting_expect_jobs(workers[1], "j2");
+	waiting_expect_nothing_yet(p, workers[2]);
 	/* The option changes. */
 	peer_ask(p, "CONFIG.SET q-max-concurrency 2");
-	expect_jobs(workers[2], "j3");
+	waiting_expect_jobs(workers[2], "j3");
 }
 
 static void due_jobs_serve(void)
 {
-	begin(workers[0], "BPOP 0 w 1 q");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
 	peer_ask(p, "PUT w q j1 klass {} 0.02");
-	expect_jobs(workers[0], "j1");
-	begin(workers[0], "BPOP 0 w 1 q");
+	waiting_expect_jobs(workers[0], "j1");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
 	peer_ask(p, "RECUR q tick klass {} interval 1000 0.02");
-	expect_jobs(workers[0], "tick-1");
-	await(0);
+	waiting_expect_jobs(workers[0], "tick-1");
+	waiting_await(p, 0);
 }
 
 /* The pop when the lock expires warns the owner, and the pop after the grace period takes the job.
@@ -342,13 +291,13 @@ static void an_expired_lock_serves_after_its_grace_period(void)
 {
 	peer_ask(p, "CONFIG.SET heartbeat 0.02");
 	peer_ask(p, "CONFIG.SET grace-period 0.02");
-	put("q", "j1");
-	put("q", "j2");
+	waiting_put(p, "q", "j1");
+	waiting_put(p, "q", "j2");
 	ask_jobs(p, "POP q lost 2", "j1 j2");
-	begin(workers[0], "BPOP 0 w 1 q");
-	begin(workers[1], "BPOP 0 w 1 q");
-	expect_jobs(workers[0], "j1");
-	expect_jobs(workers[1], "j2");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
+	waiting_begin(p, workers[1], "BPOP 0 w 1 q");
+	waiting_expect_jobs(workers[0], "j1");
+	waiting_expect_jobs(workers[1], "j2");
 	ASK_HAS(p, "GET j1", "timed-out");
 }
 
@@ -362,7 +311,7 @@ static void due_times_need_no_polling(void)
 		snprintf(words, sizeof words, "PUT w q j%d klass {} 0.%d", i, 5 + i % 3);
 		peer_ask(p, words);
 	}
-	begin(workers[0], "BPOP 0 w 1 q COUNT 100");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q COUNT 100");
 	turns = peer_ask_number(p, "INFO stats", "eventloop_cycles:");
 	TEST_ASSERT_NOT_NULL(strstr(peer_reply(workers[0]), "\"jid\""));
 	turns = peer_ask_number(p, "INFO stats", "eventloop_cycles:") - turns;
@@ -400,13 +349,13 @@ static void a_worker_gets_its_job_before_the_putter_gets_its_reply(void)
 
 static void a_timeout_ends_the_wait(void)
 {
-	ASK(p, "BPOP 0.01 w 2 q r", NOTHING);
-	ASK(p, "BPOP 0.000001 w 1 q", NOTHING);
+	ASK(p, "BPOP 0.01 w 2 q r", WAITING_NOTHING);
+	ASK(p, "BPOP 0.000001 w 1 q", WAITING_NOTHING);
 	ASK_HAS(p, "HELLO 3", "proto");
 	ASK(p, "BPOP 0.01 w 1 q", "_\r\n");
-	await(0);
+	waiting_await(p, 0);
 	/* Nobody is left who would get the job. */
-	put("q", "j");
+	waiting_put(p, "q", "j");
 	ask_jobs(p, "POP q w 1", "j");
 }
 
@@ -415,7 +364,7 @@ static void unblock(const char *how, struct peer *worker)
 	char words[64];
 	long long id = strtoll(peer_ask(worker, "CLIENT ID") + 1, NULL, 10);
 
-	begin(worker, "BPOP 0 w 1 q");
+	waiting_begin(p, worker, "BPOP 0 w 1 q");
 	snprintf(words, sizeof words, "CLIENT UNBLOCK %lld%s", id, how);
 	ASK(p, words, ":1\r\n");
 	ASK(p, words, ":0\r\n");
@@ -424,89 +373,90 @@ static void unblock(const char *how, struct peer *worker)
 static void client_unblock_ends_the_wait(void)
 {
 	unblock("", workers[0]);
-	peer_expect(workers[0], NOTHING);
+	peer_expect(workers[0], WAITING_NOTHING);
 	unblock(" TIMEOUT", workers[0]);
-	peer_expect(workers[0], NOTHING);
+	peer_expect(workers[0], WAITING_NOTHING);
 	unblock(" ERROR", workers[0]);
 	peer_expect(workers[0], "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n");
 	ASK(workers[0], "PING", "+PONG\r\n");
-	put("q", "j");
+	waiting_put(p, "q", "j");
 	ask_jobs(p, "POP q w 1", "j");
 }
 
 static void later_requests_wait(void)
 {
 	peer_send_text(workers[0], "BPOP 0 w 1 q\r\nPING\r\nBPOP 0 w 1 q\r\nECHO x\r\n");
-	await(1);
-	expect_nothing_yet(workers[0]);
+	waiting_await(p, 1);
+	waiting_expect_nothing_yet(p, workers[0]);
 	ASK_HAS(p, "CLIENT LIST", "flags=b ");
-	put("q", "j1");
-	expect_jobs(workers[0], "j1");
+	waiting_put(p, "q", "j1");
+	waiting_expect_jobs(workers[0], "j1");
 	peer_expect(workers[0], "+PONG\r\n");
-	await(1);
-	put("q", "j2");
-	expect_jobs(workers[0], "j2");
+	waiting_await(p, 1);
+	waiting_put(p, "q", "j2");
+	waiting_expect_jobs(workers[0], "j2");
 	peer_expect(workers[0], "$1\r\nx\r\n");
 }
 
 static void a_transaction_does_not_wait(void)
 {
-	put("q", "j");
+	waiting_put(p, "q", "j");
 	peer_send_text(
 		p, "MULTI\r\nBPOP 0 w 1 none\r\nMPOP w 1 none\r\nBPOP 0 w 2 none q\r\nEXEC\r\n");
-	peer_expect(p, "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n" NOTHING "$2\r\n[]\r\n");
-	expect_jobs(p, "j");
-	TEST_ASSERT_EQUAL_INT64(0, waiting_clients());
+	peer_expect(p, "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n" WAITING_NOTHING
+		       "$2\r\n[]\r\n");
+	waiting_expect_jobs(p, "j");
+	TEST_ASSERT_EQUAL_INT64(0, waiting_clients(p));
 }
 
 static void nothing_is_handed_out_during_a_pause(void)
 {
-	begin(workers[0], "BPOP 0 w 1 q");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
 	peer_send_text(p, "PUT w q j klass {} 0.05\r\nCLIENT PAUSE 1000000 WRITE\r\n");
 	peer_expect(p, "$1\r\nj\r\n+OK\r\n");
 	await_time(0.1);
-	expect_nothing_yet(workers[0]);
+	waiting_expect_nothing_yet(p, workers[0]);
 	ASK_HAS(p, "GET j", "\"scheduled\"");
 	ASK(p, "CLIENT UNPAUSE", "+OK\r\n");
-	expect_jobs(workers[0], "j");
+	waiting_expect_jobs(workers[0], "j");
 }
 
 static void a_timeout_ends_during_a_pause(void)
 {
-	begin(workers[0], "BPOP 0.05 w 1 q");
+	waiting_begin(p, workers[0], "BPOP 0.05 w 1 q");
 	ASK(p, "CLIENT PAUSE 1000000 WRITE", "+OK\r\n");
-	peer_expect(workers[0], NOTHING);
+	peer_expect(workers[0], WAITING_NOTHING);
 }
 
 static void flushing_keeps_the_workers(void)
 {
-	put("other", "j");
-	begin(workers[0], "BPOP 0 w 1 q");
+	waiting_put(p, "other", "j");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
 	peer_ask(p, "PUT w q later klass {} 1000");
 	ASK(p, "FLUSHALL", "+OK\r\n");
-	put("q", "j");
-	expect_jobs(workers[0], "j");
+	waiting_put(p, "q", "j");
+	waiting_expect_jobs(workers[0], "j");
 }
 
 static void databases_have_lines_of_their_own(void)
 {
 	ASK(workers[0], "SELECT 3", "+OK\r\n");
-	begin(workers[0], "BPOP 0 w 1 q");
-	put("q", "j0");
-	expect_nothing_yet(workers[0]);
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
+	waiting_put(p, "q", "j0");
+	waiting_expect_nothing_yet(p, workers[0]);
 	ASK(p, "SELECT 3", "+OK\r\n");
-	put("q", "j3");
-	expect_jobs(workers[0], "j3");
+	waiting_put(p, "q", "j3");
+	waiting_expect_jobs(workers[0], "j3");
 }
 
 /* ---- connections ---- */
 
 static void a_dead_connection_gets_nothing(void)
 {
-	begin(workers[0], "BPOP 0 w0 1 q");
-	begin(workers[1], "BPOP 0 w1 1 q");
-	begin(workers[2], "BPOP 0 w2 1 q");
-	begin(workers[3], "BPOP 0 w3 1 q");
+	waiting_begin(p, workers[0], "BPOP 0 w0 1 q");
+	waiting_begin(p, workers[1], "BPOP 0 w1 1 q");
+	waiting_begin(p, workers[2], "BPOP 0 w2 1 q");
+	waiting_begin(p, workers[3], "BPOP 0 w3 1 q");
 	/* The server learns of the ends and of the put at the same time. */
 	qlessd_halt(&q);
 	peer_send_words(p, "PUT w q j klass {} 0");
@@ -515,32 +465,32 @@ static void a_dead_connection_gets_nothing(void)
 	peer_shutdown(workers[2]);
 	qlessd_go_on(&q);
 	peer_expect(p, "$1\r\nj\r\n");
-	expect_jobs(workers[3], "j");
+	waiting_expect_jobs(workers[3], "j");
 	ASK_HAS(p, "GET j", "\"worker\":\"w3\"");
 	peer_expect_end(workers[2]);
-	await(0);
+	waiting_await(p, 0);
 }
 
 static void a_connection_that_ends_leaves_the_line(void)
 {
-	begin(workers[0], "BPOP 0 w 1 q");
-	begin(workers[1], "BPOP 0 w 1 q");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
+	waiting_begin(p, workers[1], "BPOP 0 w 1 q");
 	peer_close(workers[0]);
-	await(1);
+	waiting_await(p, 1);
 	peer_shutdown(workers[1]);
 	peer_expect_end(workers[1]);
-	await(0);
-	begin(workers[2], "BPOP 0 w 1 q");
+	waiting_await(p, 0);
+	waiting_begin(p, workers[2], "BPOP 0 w 1 q");
 	ASK(p, "CLIENT KILL TYPE normal SKIPME yes", ":2\r\n");
 	peer_expect_end(workers[2]);
-	put("q", "j");
+	waiting_put(p, "q", "j");
 	ask_jobs(p, "POP q w 1", "j");
 }
 
 static void stopping_ends_the_wait(void)
 {
-	begin(workers[0], "BPOP 0 w 1 q");
-	put("other", "j");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
+	waiting_put(p, "other", "j");
 	kill(q.pid, SIGTERM);
 	peer_expect_end(workers[0]);
 	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
@@ -552,19 +502,19 @@ static void lost_rights_end_the_wait(void)
 	for (int i = 0; i < 3; i++)
 		ASK(workers[i], "AUTH joe x", "+OK\r\n");
 	ASK(workers[0], "BPOP 0 w 2 a c", "-NOPERM No permissions to access a key\r\n");
-	begin(workers[0], "BPOP 0 w 1 a");
-	begin(workers[1], "BPOP 0 w 2 a b");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 a");
+	waiting_begin(p, workers[1], "BPOP 0 w 2 a b");
 	ASK(p, "ACL SETUSER joe resetkeys ~a", "+OK\r\n");
 	peer_expect(workers[1], "-NOPERM No permissions to access a key\r\n");
-	expect_nothing_yet(workers[0]);
+	waiting_expect_nothing_yet(p, workers[0]);
 	ASK(p, "ACL SETUSER joe -bpop", "+OK\r\n");
 	peer_expect(workers[0],
 		    "-NOPERM this user has no permissions to run the 'bpop' command\r\n");
 	ASK(p, "ACL SETUSER joe +bpop", "+OK\r\n");
-	begin(workers[0], "BPOP 0 w 1 a");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 a");
 	ASK(p, "ACL DELUSER joe", ":1\r\n");
 	peer_expect_end(workers[0]);
-	put("a", "j");
+	waiting_put(p, "a", "j");
 	ask_jobs(p, "POP a w 1", "j");
 }
 
@@ -581,10 +531,10 @@ static void nothing_is_handed_out_while_the_log_cannot_be_written(void)
 	qlessd_stop(&q);
 	QLESSD_START(&q, "--appendfsync", "always", "--log-segment-size", "64kb");
 	connect_all();
-	begin(workers[0], "BPOP 0 w 1 later");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 later");
 	ASK(p, "PAUSE later", "$-1\r\n");
 	peer_ask(p, "PUT w later due klass {} 0.01");
-	begin(workers[1], "BPOP 0 w 1 other");
+	waiting_begin(p, workers[1], "BPOP 0 w 1 other");
 	peer_ask(p, "PUT w other soon klass {} 5");
 	set_file_limit(FULL_BYTES);
 	peer_send_words(workers[2], "PUT w q j klass {} 0");
@@ -592,12 +542,12 @@ static void nothing_is_handed_out_while_the_log_cannot_be_written(void)
 	ASK_HAS(workers[3], "BPOP 0 w 1 q", "-MISCONF ");
 	await_time(5.1);
 	ASK_HAS(p, "INFO persistence", "log_state:failed");
-	expect_nothing_yet(workers[1]);
+	waiting_expect_nothing_yet(p, workers[1]);
 	ASK_HAS(p, "GET soon", "\"scheduled\"");
 	set_file_limit(RLIM_INFINITY);
-	expect_jobs(workers[1], "soon");
+	waiting_expect_jobs(workers[1], "soon");
 	peer_ask(p, "UNPAUSE later");
-	expect_jobs(workers[0], "due");
+	waiting_expect_jobs(workers[0], "due");
 }
 
 /* ---- figures ---- */
@@ -606,7 +556,7 @@ static void the_time_of_waiting_is_not_counted(void)
 {
 	ASK(p, "CONFIG SET slowlog-log-slower-than 90000", "+OK\r\n");
 	ASK(p, "CONFIG SET latency-monitor-threshold 90", "+OK\r\n");
-	ASK(workers[0], "BPOP 0.1 w 1 q", NOTHING);
+	ASK(workers[0], "BPOP 0.1 w 1 q", WAITING_NOTHING);
 	ASK(p, "SLOWLOG LEN", ":0\r\n");
 	ASK(p, "LATENCY LATEST", "*0\r\n");
 	TEST_ASSERT_EQUAL_INT64(1, peer_ask_number(p, "INFO commandstats", "cmdstat_bpop:calls="));
@@ -636,16 +586,16 @@ static void clients_that_poll_and_clients_that_wait_share_a_queue(void)
 	snprintf(poll, sizeof poll, "EVALSHA %s 0 pop 1 q poller 1", sha);
 
 	peer_send_words(workers[0], "BPOP 0 waiter 1 q");
-	await(1);
+	waiting_await(p, 1);
 	for (int i = 0; i < 20; i++) {
 		snprintf(jid, sizeof jid, "a%d", i);
-		put("q", jid);
+		waiting_put(p, "q", jid);
 		snprintf(jid, sizeof jid, "b%d", i);
-		put("q", jid);
+		waiting_put(p, "q", jid);
 		polled += strstr(peer_ask(workers[1], poll), "\"jid\"") != NULL;
 		waited += strstr(peer_reply(workers[0]), "\"jid\"") != NULL;
 		peer_send_words(workers[0], "BPOP 0 waiter 1 q");
-		await(1);
+		waiting_await(p, 1);
 	}
 	TEST_ASSERT_EQUAL_INT(20, polled);
 	TEST_ASSERT_EQUAL_INT(20, waited);
@@ -670,13 +620,13 @@ static void a_hand_over_is_in_the_log(void)
 	char *before[sizeof views / sizeof views[0]];
 
 	peer_ask(p, "CONFIG.SET heartbeat 1000");
-	begin(workers[0], "BPOP 0 w0 2 r q");
-	begin(workers[1], "BPOP 0 w1 1 q COUNT 3");
+	waiting_begin(p, workers[0], "BPOP 0 w0 2 r q");
+	waiting_begin(p, workers[1], "BPOP 0 w1 1 q COUNT 3");
 	peer_ask(p, "PUT w q j1 klass {} 0.01");
-	expect_jobs(workers[0], "j1");
-	put("q", "j2");
-	expect_jobs(workers[1], "j2");
-	put("r", "j3");
+	waiting_expect_jobs(workers[0], "j1");
+	waiting_put(p, "q", "j2");
+	waiting_expect_jobs(workers[1], "j2");
+	waiting_put(p, "r", "j3");
 	ask_jobs(p, "MPOP w2 2 q r COUNT 2 ORDER roundrobin", "j3");
 	for (size_t i = 0; i < sizeof views / sizeof views[0]; i++)
 		before[i] = copy_reply(views[i]);
@@ -701,7 +651,7 @@ static void the_jobs_of_one_command_are_one_record(void)
 		char jid[16];
 
 		snprintf(jid, sizeof jid, "j%d", i);
-		put(i % 2 == 0 ? "q" : "r", jid);
+		waiting_put(p, i % 2 == 0 ? "q" : "r", jid);
 	}
 	last = peer_ask_number(p, "INFO persistence", "log_last_sequence:");
 	TEST_ASSERT_NOT_NULL(
@@ -734,21 +684,21 @@ static void a_place_in_a_line_takes_little_memory(void)
 		many[i] = peer_connect(&q);
 		send_wait(many[i], 1);
 	}
-	await(200);
+	waiting_await(p, 200);
 	before = peer_ask_number(p, "INFO memory", "used_memory:");
 	for (int i = 0; i < 200; i++)
 		peer_close(many[i]);
-	await(0);
+	waiting_await(p, 0);
 	for (int i = 0; i < 200; i++) {
 		many[i] = peer_connect(&q);
 		send_wait(many[i], 501);
 	}
-	await(200);
+	waiting_await(p, 200);
 	after = peer_ask_number(p, "INFO memory", "used_memory:");
 	if (!qlessd_is_sanitized())
 		TEST_ASSERT_LESS_THAN_INT64(INT64_C(200) * 500 * PLACE_BYTES, after - before);
-	put("q0000400", "j");
-	expect_jobs(many[0], "j");
+	waiting_put(p, "q0000400", "j");
+	waiting_expect_jobs(many[0], "j");
 }
 
 /* Raises the limit of open files. Returns how many clients a test may have. */
@@ -781,7 +731,7 @@ static void many_waiting_clients_cost_no_wake_ups(void)
 		snprintf(words, sizeof words, "BPOP 0 w 1 q%d", i % MANY_QUEUES);
 		peer_send_words(many[i], words);
 	}
-	await(count);
+	waiting_await(p, count);
 	/* Nothing but the server's own work, about twice a second, wakes it. */
 	switches = qlessd_proc_status(&q, "voluntary_ctxt_switches");
 	begin_ms = wait_now_ms();
@@ -792,10 +742,10 @@ static void many_waiting_clients_cost_no_wake_ups(void)
 
 		snprintf(queue, sizeof queue, "q%d", i);
 		snprintf(jid, sizeof jid, "j%d", i);
-		put(queue, jid);
-		expect_jobs(many[i], jid);
+		waiting_put(p, queue, jid);
+		waiting_expect_jobs(many[i], jid);
 	}
-	await(count - MANY_QUEUES);
+	waiting_await(p, count - MANY_QUEUES);
 }
 
 int main(int argc, char **argv)
