@@ -339,9 +339,9 @@ static bool is_readable_first(struct peer *first, struct peer *second)
 
 static void a_worker_gets_its_job_before_the_putter_gets_its_reply(void)
 {
-	begin(workers[0], "BPOP 0 w 1 q");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
 	TEST_ASSERT_TRUE(is_readable_first(workers[0], workers[1]));
-	expect_jobs(workers[0], "j");
+	waiting_expect_jobs(workers[0], "j");
 	peer_expect(workers[1], "$1\r\nj\r\n");
 }
 
