@@ -803,6 +803,24 @@ static void find_path_to_node(const struct skiplist *list, const struct skipnode
 	ret_path->count[0] = rank;
 }
 
+void skiplist_insert_after(struct skiplist *list, struct skipnode *node, double score,
+			   struct skipnode *before)
+{
+	struct path path = { 0 };
+
+	/* The levels that the node adds begin before the first node: the path has zeros there. */
+	if (before != NULL && before != list->last)
+		find_path_to_node(list, before->next, &path);
+	begin_insert(list, node, score);
+	if (before == NULL)
+		insert_first(list, node);
+	else if (before == list->last)
+		insert_last(list, node);
+	else
+		insert_between(list, node, &path);
+	list->count++;
+}
+
 static bool is_at_end(const struct skipnode *node)
 {
 	return node->prev == NULL || node->next == NULL;
@@ -917,6 +935,26 @@ uint32_t skiplist_rank(const struct skiplist *list, const struct skipnode *node)
 		}
 	}
 	return list->count - 1 - steps;
+}
+
+/* The neighbours know a node that is in a list, and the last node of one of its levels tells in
+ * which list it is. */
+bool skiplist_has(const struct skiplist *list, const struct skipnode *node)
+{
+	if (!node->linked || (node->next != NULL && node->next->prev != node) ||
+	    (node->prev != NULL ? node->prev->next != node : list->first != node))
+		return false;
+	while (node->next != NULL) {
+		unsigned level = node->height - 1u;
+
+		if (level == 0)
+			node = node->next;
+		else if (node_level(node, level)->next != NULL)
+			node = node_level(node, level)->next;
+		else
+			return level <= list->up_count && list_ends(list, level)->last == node;
+	}
+	return list->last == node;
 }
 
 struct skipnode *skiplist_at(const struct skiplist *list, uint32_t rank)

@@ -130,6 +130,15 @@ void skiplist_batch_done(struct skiplist_batch *batch);
 /* Removes a node of this list. */
 void skiplist_remove(struct skiplist *list, struct skipnode *node);
 
+/* Returns whether the node is in this list. Compares no members, so it is right even in a list that
+ * is out of order. */
+bool skiplist_has(const struct skiplist *list, const struct skipnode *node);
+
+/* Inserts a node, which is in no list, right after `before`, or as the first one if that is NULL.
+ * For repairs: the caller answers for the order. */
+void skiplist_insert_after(struct skiplist *list, struct skipnode *node, double score,
+			   struct skipnode *before);
+
 /* Gives a node of this list another score. Cheap if its rank does not change. */
 void skiplist_rescore(struct skiplist *list, struct skipnode *node, double score);
 

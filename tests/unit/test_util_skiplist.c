@@ -624,6 +624,59 @@ static void neighbouring_insertions_compare_few_nodes(void)
 	check_ranks(runs * run + LARGE / 2);
 }
 
+/* A list in any order: the scores say nothing. */
+static void nodes_are_inserted_after_any_other(void)
+{
+	uint32_t order[MODEL_MAX], count = 0;
+	unsigned long long state = 5;
+
+	for (uint32_t i = 0; i < MODEL_MAX; i++) {
+		uint32_t at = (uint32_t)(unit_random(&state) % (count + 1));
+
+		skiplist_insert_after(&list, &things[i]->node, (double)(unit_random(&state) % 100),
+				      at > 0 ? &things[order[at - 1]]->node : NULL);
+		memmove(order + at + 1, order + at, (count - at) * sizeof *order);
+		order[at] = i;
+		count++;
+	}
+	check_order(order, count);
+	check_ranks(count);
+	for (uint32_t i = 0; i < MODEL_MAX / 2; i++) {
+		uint32_t at = (uint32_t)(unit_random(&state) % count);
+
+		skiplist_remove(&list, &things[order[at]]->node);
+		memmove(order + at, order + at + 1, (count - at - 1) * sizeof *order);
+		count--;
+	}
+	check_order(order, count);
+	check_ranks(count);
+}
+
+static void a_list_knows_its_nodes_even_out_of_order(void)
+{
+	struct skiplist another;
+
+	skiplist_init(&another, member_of);
+	for (uint32_t i = 0; i < MODEL_MAX; i++)
+		skiplist_insert(i % 3 == 0 ? &another : &list, &things[i]->node, i);
+	for (uint32_t i = 0; i < MODEL_MAX; i++)
+		things[i]->node.score = i * 7919 % 101;
+	member_calls = 0;
+	for (uint32_t i = 0; i < MODEL_MAX; i++) {
+		TEST_ASSERT_EQUAL(i % 3 == 0, skiplist_has(&another, &things[i]->node));
+		TEST_ASSERT_EQUAL(i % 3 != 0, skiplist_has(&list, &things[i]->node));
+	}
+	TEST_ASSERT_EQUAL_UINT64(0, member_calls);
+	TEST_ASSERT_FALSE(skiplist_has(&list, &things[MODEL_MAX]->node));
+	/* Marked by mistake, and removed. */
+	things[MODEL_MAX]->node.linked = true;
+	TEST_ASSERT_FALSE(skiplist_has(&list, &things[MODEL_MAX]->node));
+	skiplist_remove(&list, &things[1]->node);
+	things[1]->node.linked = true;
+	TEST_ASSERT_FALSE(skiplist_has(&list, &things[1]->node));
+	skiplist_done(&another);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -645,5 +698,7 @@ int main(int argc, char **argv)
 	RUN(removal_compares_nothing);
 	RUN(an_insertion_near_an_end_compares_few_nodes);
 	RUN(neighbouring_insertions_compare_few_nodes);
+	RUN(nodes_are_inserted_after_any_other);
+	RUN(a_list_knows_its_nodes_even_out_of_order);
 	return UNIT_RESULT();
 }
