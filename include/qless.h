@@ -800,6 +800,59 @@ size_t qless_find_circles(struct qless *q, void (*report)(void *arg, struct qles
  * follow the waiting jobs, and counters are counted again. Returns the number of repairs;
  * qless_check() then tells what is left. */
 size_t qless_resolve(struct qless *q, double now);
+
+/*
+ * qless_resolve() in portions, for a large state that is in use: qless_find_repairs() says in a
+ * copy of the state, such as that of a child process, what has to be repaired. qless_repair() makes
+ * some of these repairs in the state itself, which may have changed in the meantime. Once it has
+ * made all of them, in their order, the state is as after qless_resolve().
+ */
+
+/* The kinds have numbers that never change, because the log contains them. */
+enum qless_repair_kind {
+	QLESS_REPAIR_REBUILD = 1,     /* link the nodes of a list anew */
+	QLESS_REPAIR_MOVE_FIRST = 2,  /* move a member to the beginning of its list */
+	QLESS_REPAIR_MOVE_AFTER = 3,  /* move a member to its place after another one */
+	QLESS_REPAIR_ENTER_TABLE = 4, /* let a table find what a list has */
+	QLESS_REPAIR_EVICT = 5,	      /* remove from a list what belongs elsewhere */
+	QLESS_REPAIR_ENTER_LIST = 6,  /* insert into a list what a table finds */
+	QLESS_REPAIR_JOB = 7,	      /* members and place of a job */
+	QLESS_REPAIR_EDGES = 8,	      /* dependencies of a job: both ends know each other */
+	QLESS_REPAIR_STATE = 9,	      /* release a job that waits for nothing */
+	QLESS_REPAIR_TAGS = 10,	      /* tags of a job */
+	QLESS_REPAIR_TAG = 11,	      /* place of a tag among all tags */
+	QLESS_REPAIR_QUEUE = 12,      /* statistics, options and due time of a queue */
+	QLESS_REPAIR_GROUP = 13,      /* number of the last failure */
+	QLESS_REPAIR_DROP = 14,	      /* free what nothing refers to */
+	QLESS_REPAIR_COUNT = 15,      /* a counter */
+};
+
+struct qless_repair {
+	unsigned kind;		 /* enum qless_repair_kind */
+	unsigned what;		 /* which list or counter; the numbers are those of the engine */
+	struct qless_str name;	 /* of the owner of the list or counter */
+	struct qless_str member; /* of the list; or the jid of the job */
+	struct qless_str other;	 /* MOVE_AFTER */
+	double score;		 /* ENTER_TABLE and EVICT: the place of the member */
+	uint64_t from;		 /* COUNT: the counter has this value, */
+	uint64_t to;		 /* and this is the right one */
+};
+
+/* Nodes of a list with damaged links that can be repaired in portions. The list is linked anew in
+ * one portion, which takes milliseconds. */
+#define QLESS_REBUILD_MAX 5000
+
+/* Called with each repair. Its weight is about the number of searches in O(log n) that it takes. */
+typedef void qless_repair_fn(void *arg, const struct qless_repair *repair, size_t weight);
+
+/* Make the repairs of the whole state, and report each of them. Returns false, and repairs nothing,
+ * if the links of a list with more than QLESS_REBUILD_MAX nodes are damaged. */
+bool qless_find_repairs(struct qless *q, double now, qless_repair_fn *report, void *arg);
+/* Adjust repairs of counters to the values that these have now. Call this before qless_repair()
+ * with repairs that were found in a copy, and with those of a log never. */
+void qless_aim_repairs(struct qless *q, struct qless_repair *repairs, size_t count);
+/* Make the repairs that the state still needs. Returns their number. */
+size_t qless_repair(struct qless *q, double now, const struct qless_repair *repairs, size_t count);
 /* Write the whole state as text in an order that follows from the state alone: equal states give
  * equal bytes. */
 void qless_dump(const struct qless *q, void (*write)(void *arg, struct qless_str piece), void *arg);

@@ -452,13 +452,15 @@ size_t depends_resolve(struct qless *q, struct qless_job *job)
 	return repairs;
 }
 
-static size_t drop_empty(struct skiplist **list)
+/* `count` is the number of jobs that have a list in this direction. */
+static size_t drop_empty(struct skiplist **list, uint64_t *count)
 {
 	if (*list == NULL || skiplist_count(*list) > 0)
 		return 0;
 	skiplist_done(*list);
 	free(*list);
 	*list = NULL;
+	--*count;
 	return 1;
 }
 
@@ -467,8 +469,8 @@ size_t depends_settle(struct qless *q, struct qless_job *job)
 	size_t repairs = 0;
 
 	if (job->extra != NULL) {
-		repairs += drop_empty(&job->extra->dependencies);
-		repairs += drop_empty(&job->extra->dependents);
+		repairs += drop_empty(&job->extra->dependencies, &q->depending_count);
+		repairs += drop_empty(&job->extra->dependents, &q->depended_count);
 		job_release_extra(job);
 	}
 	if (job->state == QLESS_COMPLETE && dependents_of(job) != NULL) {

@@ -6,6 +6,8 @@
  * the steps matters: lists are sorted before anything is looked up in them, and references to names
  * are counted before anything is released.
  */
+#include "engine/resolve.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -43,8 +45,7 @@
 		}                                                      \
 	} while (0)
 
-/* Mark the node as being in no list. */
-static void reset_node(struct skipnode *node)
+void resolve_reset_node(struct skipnode *node)
 {
 	uint32_t aux = node->aux;
 
@@ -54,8 +55,7 @@ static void reset_node(struct skipnode *node)
 
 /* ---- the order of lists ---- */
 
-/* Insert the nodes of a list again unless it is in order. */
-static size_t sort_list(struct skiplist *list)
+size_t resolve_sort_list(struct skiplist *list)
 {
 	skiplist_member_fn *member = list->member;
 	struct skipnode **nodes;
@@ -74,7 +74,7 @@ static size_t sort_list(struct skiplist *list)
 	for (i = 0; i < count; i++) {
 		double score = nodes[i]->score;
 
-		reset_node(nodes[i]);
+		resolve_reset_node(nodes[i]);
 		skiplist_insert(list, nodes[i], isnan(score) ? 0 : score);
 	}
 	free(nodes);
@@ -87,32 +87,33 @@ static size_t sort_queue(struct qless *q, struct queue *queue)
 
 	(void)q;
 	for (int i = 0; i < QUEUE_LISTS; i++)
-		repairs += sort_list(&queue->lists[i]);
+		repairs += resolve_sort_list(&queue->lists[i]);
 	return repairs;
 }
 
 static size_t sort_group(struct qless *q, struct group *group)
 {
 	(void)q;
-	return sort_list(&group->jobs);
+	return resolve_sort_list(&group->jobs);
 }
 
 static size_t sort_worker(struct qless *q, struct worker *worker)
 {
 	(void)q;
-	return sort_list(&worker->by_expiry);
+	return resolve_sort_list(&worker->by_expiry);
 }
 
 static size_t sort_tag(struct qless *q, struct tag *tag)
 {
 	(void)q;
-	return sort_list(&tag->jobs);
+	return resolve_sort_list(&tag->jobs);
 }
 
 static size_t sort_lists(struct qless *q)
 {
-	size_t repairs = sort_list(&q->queues) + sort_list(&q->workers) + sort_list(&q->completed) +
-			 sort_list(&q->tracks) + sort_list(&q->tags);
+	size_t repairs = resolve_sort_list(&q->queues) + resolve_sort_list(&q->workers) +
+			 resolve_sort_list(&q->completed) + resolve_sort_list(&q->tracks) +
+			 resolve_sort_list(&q->tags);
 
 	RESOLVE_EACH(q, &q->queue_names, struct queue, sort_queue, repairs);
 	RESOLVE_EACH(q, &q->group_names, struct group, sort_group, repairs);
@@ -123,17 +124,17 @@ static size_t sort_lists(struct qless *q)
 
 /* ---- the lists that jobs are in ---- */
 
-/* Whether the state of the job says which list it belongs to. */
-static bool knows_list(const struct qless_job *job)
+bool resolve_knows_list(const struct qless_job *job)
 {
 	if (job->state == QLESS_FAILED)
 		return job->queue != NULL && job->extra != NULL && job->extra->failure != NULL;
 	return (job->queue == NULL) == (job->state == QLESS_COMPLETE);
 }
 
-static bool belongs(const struct qless *q, const struct qless_job *job, const struct skiplist *list)
+bool resolve_belongs(const struct qless *q, const struct qless_job *job,
+		     const struct skiplist *list)
 {
-	if (!knows_list(job))
+	if (!resolve_knows_list(job))
 		return true;
 	if (job->state == QLESS_FAILED && job->extra->failure->group->user == NULL)
 		return false;
@@ -155,7 +156,7 @@ static size_t clean_list(struct qless *q, struct skiplist *list)
 			hash_insert(&q->jobs, &job->hash);
 			repairs++;
 		}
-		if (!belongs(q, job, list)) {
+		if (!resolve_belongs(q, job, list)) {
 			skiplist_remove(list, &job->node);
 			repairs++;
 		}
@@ -179,9 +180,7 @@ static size_t clean_group(struct qless *q, struct group *group)
 	return clean_list(q, &group->jobs);
 }
 
-/* Place a job that is in no list and knows which it belongs to. The due time of a scheduled job is
- * lost with its place. A failed job becomes the newest of its group. */
-static void enter_list(struct qless *q, struct qless_job *job)
+void resolve_enter_list(struct qless *q, struct qless_job *job)
 {
 	double score = job_usual_score(job);
 
@@ -192,8 +191,7 @@ static void enter_list(struct qless *q, struct qless_job *job)
 	job_restore(q, job, score);
 }
 
-/* Repair the score, where it follows from the members of the job. */
-static size_t resolve_score(struct qless *q, struct qless_job *job)
+size_t resolve_score(struct qless *q, struct qless_job *job)
 {
 	double score = job->node.score;
 
@@ -209,22 +207,22 @@ static size_t resolve_score(struct qless *q, struct qless_job *job)
 
 static size_t resolve_place(struct qless *q, struct qless_job *job)
 {
-	if (!knows_list(job))
+	if (!resolve_knows_list(job))
 		return 0;
 	if (job->node.linked) {
 		/* Jobs in a list that they do not belong to have been removed from it. */
 		if (check_is_in(job_list(q, job), &job->node))
 			return resolve_score(q, job);
-		reset_node(&job->node);
+		resolve_reset_node(&job->node);
 	}
 	assert(!job->node.linked);
-	enter_list(q, job);
+	resolve_enter_list(q, job);
 	return 1;
 }
 
 /* ---- the fields of jobs ---- */
 
-static size_t resolve_fields(struct qless *q, struct qless_job *job)
+size_t resolve_fields(struct qless *q, struct qless_job *job)
 {
 	bool is_over = job->state == QLESS_COMPLETE || job->state == QLESS_FAILED;
 	uint8_t flags = job->flags & (uint8_t) ~(JOB_CHOSEN | JOB_TRACKED);
@@ -330,7 +328,7 @@ static size_t resolve_series(struct series *series)
 	return 1;
 }
 
-static size_t resolve_queue(struct qless *q, struct queue *queue)
+size_t resolve_figures(const struct qless *q, struct queue *queue)
 {
 	double heartbeat = settings_queue_number(q, queue_name(queue), STR("-heartbeat"));
 	double max = settings_queue_number(q, queue_name(queue), STR("-max-concurrency"));
@@ -346,11 +344,18 @@ static size_t resolve_queue(struct qless *q, struct queue *queue)
 		queue->max_concurrency = max;
 		repairs++;
 	}
+	return repairs;
+}
+
+static size_t resolve_queue(struct qless *q, struct queue *queue)
+{
+	size_t repairs = resolve_figures(q, queue);
+
 	queue_resume(q, queue);
 	return repairs;
 }
 
-static size_t resolve_group(struct qless *q, struct group *group)
+size_t resolve_group(struct qless *q, struct group *group)
 {
 	const struct skipnode *last = skiplist_last(&group->jobs);
 

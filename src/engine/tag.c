@@ -366,8 +366,7 @@ static uint32_t count_copies(const struct tag_list *list, const struct tagging *
 	return copies;
 }
 
-/* Repair the taggings of a job: each is in the list of its tag, and counts its occurrences. */
-static size_t resolve_tags_of(const struct qless_job *job)
+size_t job_resolve_tags(const struct qless_job *job)
 {
 	struct tag_list *list = tags_of(job);
 	size_t repairs = 0;
@@ -389,23 +388,25 @@ static size_t resolve_tags_of(const struct qless_job *job)
 	return repairs;
 }
 
-/* Drop the jobs of the tag that do not have it. The tag may be freed. */
-static size_t resolve_tag(struct qless *q, struct tag *tag)
+bool tagging_is_known(const struct tagging *tagging)
 {
-	struct skipnode *node = skiplist_first(&tag->jobs);
+	return count_copies(tags_of(tagging->job), tagging) > 0;
+}
+
+size_t tag_drop_unknown(struct tag *tag, struct tagging *tagging)
+{
+	if (tagging_is_known(tagging))
+		return 0;
+	skiplist_remove(&tag->jobs, &tagging->node);
+	free(tagging);
+	return 1;
+}
+
+size_t tag_resolve(struct qless *q, struct tag *tag)
+{
 	size_t repairs = tag->mine != NULL;
 
 	tag->mine = NULL;
-	while (node != NULL) {
-		struct tagging *tagging = container_of(node, struct tagging, node);
-
-		node = skiplist_next(node);
-		if (count_copies(tags_of(tagging->job), tagging) > 0)
-			continue;
-		skiplist_remove(&tag->jobs, &tagging->node);
-		free(tagging);
-		repairs++;
-	}
 	if (!tag->node.linked)
 		skiplist_insert(&q->tags, &tag->node, 0);
 	if (tag->node.score != skiplist_count(&tag->jobs)) {
@@ -415,6 +416,21 @@ static size_t resolve_tag(struct qless *q, struct tag *tag)
 	return repairs;
 }
 
+/* Drop the jobs of the tag that do not have it. The tag may be freed. */
+static size_t resolve_all_of_tag(struct qless *q, struct tag *tag)
+{
+	struct skipnode *node = skiplist_first(&tag->jobs);
+	size_t repairs = 0;
+
+	while (node != NULL) {
+		struct tagging *tagging = container_of(node, struct tagging, node);
+
+		node = skiplist_next(node);
+		repairs += tag_drop_unknown(tag, tagging);
+	}
+	return repairs + tag_resolve(q, tag);
+}
+
 size_t tags_resolve(struct qless *q)
 {
 	struct hash_iter it;
@@ -422,12 +438,12 @@ size_t tags_resolve(struct qless *q)
 	size_t repairs = 0;
 
 	HASH_FOREACH(node, &it, &q->jobs)
-		repairs += resolve_tags_of(container_of(node, struct qless_job, hash));
+		repairs += job_resolve_tags(container_of(node, struct qless_job, hash));
 	HASH_FOREACH(node, &it, &q->tag_names.hash) {
 		struct tag *tag = intern_from_node(node)->user;
 
 		if (tag != NULL)
-			repairs += resolve_tag(q, tag);
+			repairs += resolve_all_of_tag(q, tag);
 	}
 	return repairs;
 }

@@ -41,7 +41,15 @@ const struct skipnode *job_find_tag(const struct qless_job *job, const struct ta
 /* The interned name of a tag, for recurring jobs. */
 struct intern *tag_name_get(struct qless *q, struct qless_str name);
 
-/* Repair the tags of all jobs. Returns the number of repairs. */
+/* Whether the tagging is in the list of its job. */
+bool tagging_is_known(const struct tagging *tagging);
+/* Free a tagging of the tag, unless its job has it. */
+size_t tag_drop_unknown(struct tag *tag, struct tagging *tagging);
+/* Repair the taggings of a job: each is in the list of its tag, and counts its occurrences. */
+size_t job_resolve_tags(const struct qless_job *job);
+/* Repair the entry of the tag among all tags. A tag without jobs may be freed. */
+size_t tag_resolve(struct qless *q, struct tag *tag);
+/* Repair the tags of all jobs. These functions return the number of repairs. */
 size_t tags_resolve(struct qless *q);
 
 #endif

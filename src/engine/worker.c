@@ -384,6 +384,27 @@ int qless_worker_deregister(struct qless *q, double now, const struct qless_str 
 	return 0;
 }
 
+struct holding *worker_find_holding(const struct worker *worker, struct qless_str jid)
+{
+	struct hash_node *node = hash_find(&worker->held, jid);
+
+	return node != NULL ? container_of(node, struct holding, hash) : NULL;
+}
+
+size_t worker_list_holding(struct qless *q, struct worker *worker, struct holding *holding)
+{
+	const struct qless_job *job = job_find(q, holding_jid(holding));
+	bool is_mine = job != NULL && job->state == QLESS_RUNNING && job->worker == worker->name;
+	double expires = is_mine ? job->expires : holding->node.score;
+
+	if (holding->node.linked && holding->node.score == expires)
+		return 0;
+	if (holding->node.linked)
+		skiplist_remove(&worker->by_expiry, &holding->node);
+	skiplist_insert(&worker->by_expiry, &holding->node, expires);
+	return 1;
+}
+
 size_t worker_resolve(struct qless *q, struct worker *worker)
 {
 	struct hash_iter it;
@@ -399,19 +420,7 @@ size_t worker_resolve(struct qless *q, struct worker *worker)
 		hash_insert(&worker->held, &holding->hash);
 		repairs++;
 	}
-	HASH_FOREACH(hash, &it, &worker->held) {
-		struct holding *holding = container_of(hash, struct holding, hash);
-		const struct qless_job *job = job_find(q, holding_jid(holding));
-		bool is_mine =
-			job != NULL && job->state == QLESS_RUNNING && job->worker == worker->name;
-		double expires = is_mine ? job->expires : holding->node.score;
-
-		if (holding->node.linked && holding->node.score == expires)
-			continue;
-		if (holding->node.linked)
-			skiplist_remove(&worker->by_expiry, &holding->node);
-		skiplist_insert(&worker->by_expiry, &holding->node, expires);
-		repairs++;
-	}
+	HASH_FOREACH(hash, &it, &worker->held)
+		repairs += worker_list_holding(q, worker, container_of(hash, struct holding, hash));
 	return repairs;
 }

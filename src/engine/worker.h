@@ -70,6 +70,11 @@ struct qless_str holding_jid(const struct holding *holding);
 const struct skipnode *worker_find_job(const struct worker *worker, struct qless_str jid);
 /* Free the worker unless something keeps it visible. */
 void worker_release(struct qless *q, struct worker *worker);
+/* The entry of the job, or NULL. */
+struct holding *worker_find_holding(const struct worker *worker, struct qless_str jid);
+/* Repair the place of an entry in the list of held jobs. Does not count busy workers. Returns the
+ * number of repairs. */
+size_t worker_list_holding(struct qless *q, struct worker *worker, struct holding *holding);
 /* Repair the list of held jobs. Returns the number of repairs. */
 size_t worker_resolve(struct qless *q, struct worker *worker);
 

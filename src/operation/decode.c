@@ -199,6 +199,55 @@ static bool take_changes(struct cursor *c, const struct qless_recur_change **ret
 	return true;
 }
 
+/* A score may be infinite, other than a number of a client. */
+static bool take_score(struct cursor *c, double *ret_score)
+{
+	if (c->left < 8)
+		return false;
+	*ret_score = wire_get_double(c->at);
+	c->at += 8;
+	c->left -= 8;
+	return !isnan(*ret_score);
+}
+
+static bool take_repair(struct cursor *c, struct qless_repair *repair)
+{
+	uint64_t kind, what;
+
+	*repair = (struct qless_repair){ 0 };
+	if (!take_varint(c, QLESS_REPAIR_COUNT, &kind) || kind == 0 ||
+	    !take_varint(c, UINT32_MAX, &what) || !take_text(c, &repair->name) ||
+	    !take_text(c, &repair->member) || !take_text(c, &repair->other))
+		return false;
+	repair->kind = (unsigned)kind;
+	repair->what = (unsigned)what;
+	if (repair_has_score(repair))
+		return take_score(c, &repair->score);
+	return repair->kind != QLESS_REPAIR_COUNT || (take_varint(c, UINT64_MAX, &repair->from) &&
+						      take_varint(c, UINT64_MAX, &repair->to));
+}
+
+/* Bytes of a repair at least. So a damaged count fails before memory is allocated. */
+#define REPAIR_BYTES_MIN 5
+
+static bool take_repairs(struct cursor *c, const struct qless_repair **ret_repairs,
+			 size_t *ret_count)
+{
+	struct qless_repair *repairs;
+	uint64_t count;
+
+	if (!take_varint(c, c->left / REPAIR_BYTES_MIN, &count))
+		return false;
+	repairs = take_room(c->room, (size_t)count, sizeof *repairs);
+	for (size_t i = 0; i < count; i++) {
+		if (!take_repair(c, &repairs[i]))
+			return false;
+	}
+	*ret_repairs = repairs;
+	*ret_count = (size_t)count;
+	return true;
+}
+
 static bool take_field(struct cursor *c, const struct field *field, struct operation *op)
 {
 	uint64_t value;
@@ -228,6 +277,9 @@ static bool take_field(struct cursor *c, const struct field *field, struct opera
 	case FIELD_CHANGES:
 		return take_changes(c,
 				    FIELD_AT(const struct qless_recur_change *, op, field->offset),
+				    FIELD_AT(size_t, op, field->counted));
+	case FIELD_REPAIRS:
+		return take_repairs(c, FIELD_AT(const struct qless_repair *, op, field->offset),
 				    FIELD_AT(size_t, op, field->counted));
 	case FIELD_FLAG:
 		return true;

@@ -17,6 +17,24 @@ static const char *const change_names[] = {
 	[QLESS_RECUR_QUEUE] = "queue",
 };
 
+static const char *const repair_names[] = {
+	[QLESS_REPAIR_REBUILD] = "rebuild",
+	[QLESS_REPAIR_MOVE_FIRST] = "move-first",
+	[QLESS_REPAIR_MOVE_AFTER] = "move-after",
+	[QLESS_REPAIR_ENTER_TABLE] = "enter-table",
+	[QLESS_REPAIR_EVICT] = "evict",
+	[QLESS_REPAIR_ENTER_LIST] = "enter-list",
+	[QLESS_REPAIR_JOB] = "job",
+	[QLESS_REPAIR_EDGES] = "edges",
+	[QLESS_REPAIR_STATE] = "state",
+	[QLESS_REPAIR_TAGS] = "tags",
+	[QLESS_REPAIR_TAG] = "tag",
+	[QLESS_REPAIR_QUEUE] = "queue",
+	[QLESS_REPAIR_GROUP] = "group",
+	[QLESS_REPAIR_DROP] = "drop",
+	[QLESS_REPAIR_COUNT] = "count",
+};
+
 static void describe_texts(const struct operation *op, struct operation_names texts,
 			   struct buf *out)
 {
@@ -45,6 +63,22 @@ static void describe_changes(const struct qless_recur_change *changes, size_t co
 	}
 }
 
+/* ` <kind>(<what>,"name","member","other")`, and the values of a counter. */
+static void describe_repairs(const struct qless_repair *repairs, size_t count, struct buf *out)
+{
+	for (size_t i = 0; i < count; i++) {
+		buf_printf(out, " %s(%u,", repair_names[repairs[i].kind], repairs[i].what);
+		json_append_string(out, repairs[i].name);
+		buf_append_char(out, ',');
+		json_append_string(out, repairs[i].member);
+		buf_append_char(out, ',');
+		json_append_string(out, repairs[i].other);
+		if (repairs[i].kind == QLESS_REPAIR_COUNT)
+			buf_printf(out, ",%" PRIu64 ",%" PRIu64, repairs[i].from, repairs[i].to);
+		buf_append_char(out, ')');
+	}
+}
+
 static void describe_value(const struct operation *op, const struct field *field, struct buf *out)
 {
 	switch ((enum field_type)field->type) {
@@ -67,6 +101,7 @@ static void describe_value(const struct operation *op, const struct field *field
 		buf_append_str(out, str_from(advance_names[field_advance(op, field)]));
 		break;
 	case FIELD_CHANGES:
+	case FIELD_REPAIRS:
 	case FIELD_FLAG:
 		break;
 	}
@@ -75,8 +110,14 @@ static void describe_value(const struct operation *op, const struct field *field
 static void describe_field(const struct operation *op, const struct field *field, struct buf *out)
 {
 	const struct qless_recur_change *changes;
+	const struct qless_repair *repairs;
 	size_t count;
 
+	if (field->type == FIELD_REPAIRS) {
+		repairs = field_repairs(op, field, &count);
+		describe_repairs(repairs, count, out);
+		return;
+	}
 	if (field->type == FIELD_CHANGES) {
 		changes = field_changes(op, field, &count);
 		describe_changes(changes, count, out);
@@ -116,10 +157,21 @@ static bool is_in_changes(const struct qless_recur_change *changes, size_t count
 	return false;
 }
 
+static bool is_in_repairs(const struct qless_repair *repairs, size_t count, struct qless_str text)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (str_equal(repairs[i].name, text) || str_equal(repairs[i].member, text) ||
+		    str_equal(repairs[i].other, text))
+			return true;
+	}
+	return false;
+}
+
 static bool field_mentions(const struct operation *op, const struct field *field,
 			   struct qless_str text)
 {
 	const struct qless_recur_change *changes;
+	const struct qless_repair *repairs;
 	size_t count;
 
 	switch ((enum field_type)field->type) {
@@ -132,6 +184,9 @@ static bool field_mentions(const struct operation *op, const struct field *field
 	case FIELD_CHANGES:
 		changes = field_changes(op, field, &count);
 		return is_in_changes(changes, count, text);
+	case FIELD_REPAIRS:
+		repairs = field_repairs(op, field, &count);
+		return is_in_repairs(repairs, count, text);
 	case FIELD_NUMBER:
 	case FIELD_COUNT:
 	case FIELD_ADVANCE:

@@ -66,10 +66,34 @@ static char *put_changes(struct buf *out, char *to, const struct qless_recur_cha
 	return to;
 }
 
+static char *put_repairs(struct buf *out, char *to, const struct qless_repair *repairs,
+			 size_t count)
+{
+	to = put_varint(out, to, count);
+	for (size_t i = 0; i < count; i++) {
+		to = put_varint(out, to, repairs[i].kind);
+		to = put_varint(out, to, repairs[i].what);
+		to = put_text(out, to, repairs[i].name);
+		to = put_text(out, to, repairs[i].member);
+		to = put_text(out, to, repairs[i].other);
+		if (repair_has_score(&repairs[i])) {
+			to = buf_room(out, to, 8);
+			wire_put_double((unsigned char *)to, repairs[i].score);
+			to += 8;
+		}
+		if (repairs[i].kind == QLESS_REPAIR_COUNT) {
+			to = put_varint(out, to, repairs[i].from);
+			to = put_varint(out, to, repairs[i].to);
+		}
+	}
+	return to;
+}
+
 static char *put_field(struct buf *out, char *to, const struct operation *op,
 		       const struct field *field)
 {
 	const struct qless_recur_change *changes;
+	const struct qless_repair *repairs;
 	size_t count;
 
 	switch ((enum field_type)field->type) {
@@ -88,6 +112,9 @@ static char *put_field(struct buf *out, char *to, const struct operation *op,
 	case FIELD_CHANGES:
 		changes = field_changes(op, field, &count);
 		return put_changes(out, to, changes, count);
+	case FIELD_REPAIRS:
+		repairs = field_repairs(op, field, &count);
+		return put_repairs(out, to, repairs, count);
 	case FIELD_FLAG:
 		break;
 	}

@@ -17,6 +17,9 @@
  *	advance		varint, the enum qless_advance_kind
  *	changes		varint count, then for each: varint field (the order of struct
  *			qless_recur_change), a number or a text
+ *	repairs		varint count, then for each: varint kind (enum qless_repair_kind), varint
+ *			what, the texts name, member and other; for ENTER_TABLE and EVICT the score,
+ *			8 bytes; for COUNT the varints from and to
  *	flag		none: its bit is its value
  *
  * Numbers are little-endian. A varint has seven bits in each byte, the low ones first; the top bit
@@ -152,6 +155,9 @@ static const struct layout layouts[] = {
 	TIMED(OPERATION_RESOLVE, "resolve", NOTHING),
 	TIMELESS(OPERATION_MAINTAIN, "maintain", NOTHING),
 	TIMED(OPERATION_STEP_CLOCK, "step-clock", NUMBER("from", step_clock.from)),
+	TIMED(OPERATION_REPAIR, "repair",
+	      FIELD("repairs", FIELD_REPAIRS, PRESENT_ALWAYS, repair.items, repair.count,
+		    repair.count, 1)),
 	TIMELESS(OPERATION_FLUSH, "flush", NOTHING),
 	TIMELESS(OPERATION_SCRIPT_ADDED, "script-added", TEXT("sha", script.sha),
 		 TEXT("dialect", script.dialect),

@@ -17,6 +17,7 @@ enum field_type {
 	FIELD_COUNT,	/* int64_t */
 	FIELD_ADVANCE,	/* enum qless_advance_kind */
 	FIELD_CHANGES,	/* const struct qless_recur_change *, and a count */
+	FIELD_REPAIRS,	/* const struct qless_repair *, and a count */
 	FIELD_FLAG,	/* bool; nothing but the bit that says so */
 };
 
@@ -56,6 +57,12 @@ const struct layout *layout_find(unsigned kind);
 static inline bool change_is_number(const struct qless_recur_change *change)
 {
 	return change->field <= QLESS_RECUR_BACKLOG;
+}
+
+/* Whether a repair has a score. */
+static inline bool repair_has_score(const struct qless_repair *repair)
+{
+	return repair->kind == QLESS_REPAIR_ENTER_TABLE || repair->kind == QLESS_REPAIR_EVICT;
 }
 
 /* The address of a field, for writing and for reading. */
@@ -104,6 +111,13 @@ static inline const struct qless_recur_change *field_changes(const struct operat
 {
 	*ret_count = *CONST_FIELD_AT(size_t, op, field->counted);
 	return *CONST_FIELD_AT(const struct qless_recur_change *, op, field->offset);
+}
+
+static inline const struct qless_repair *field_repairs(const struct operation *op,
+						       const struct field *field, size_t *ret_count)
+{
+	*ret_count = *CONST_FIELD_AT(size_t, op, field->counted);
+	return *CONST_FIELD_AT(const struct qless_repair *, op, field->offset);
 }
 
 /* Returns whether an operation has a field. */

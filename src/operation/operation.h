@@ -69,6 +69,7 @@ enum operation_kind {
 	OPERATION_RESOLVE = 35,
 	OPERATION_MAINTAIN = 36,
 	OPERATION_STEP_CLOCK = 37, /* `now` is the new time */
+	OPERATION_REPAIR = 38,
 	/* The kinds below do not change an engine. */
 	OPERATION_FLUSH = 64, /* empty the database */
 	OPERATION_SCRIPT_ADDED = 65,
@@ -165,6 +166,10 @@ struct operation {
 			double from;
 		} step_clock;
 		struct {
+			const struct qless_repair *items;
+			size_t count;
+		} repair;
+		struct {
 			struct qless_str sha;
 			struct qless_str dialect; /* its name: numbers of dialects may change */
 			struct operation_names options; /* of its put, which qlessd lacks */
@@ -194,7 +199,7 @@ struct operation_outcome {
 		double remaining;	     /* RETRY */
 		const struct qless_job *job; /* TAG, UNTAG */
 		bool flag;		     /* TRACK: it is new. UNTRACK: it was tracked */
-		uint64_t count;		     /* ADVANCE: moved. UNFAIL: jobs. RESOLVE: repairs */
+		uint64_t count; /* ADVANCE: moved. UNFAIL: jobs. RESOLVE, REPAIR: repairs */
 	};
 };
 

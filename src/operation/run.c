@@ -204,6 +204,9 @@ static inline __attribute__((always_inline)) int run(struct qless *q, const stru
 	case OPERATION_RESOLVE:
 		ret->count = qless_resolve(q, now);
 		return 0;
+	case OPERATION_REPAIR:
+		ret->count = qless_repair(q, now, op->repair.items, op->repair.count);
+		return 0;
 	case OPERATION_MAINTAIN:
 		qless_maintain(q);
 		return 0;

@@ -16,6 +16,7 @@
 #include "engine/tag.h"
 #include "engine/track.h"
 #include "engine/worker.h"
+#include "portions.h"
 
 static struct qless *q;
 static struct buf findings;
@@ -117,13 +118,34 @@ static void assert_found(const char *expected)
 		TEST_ASSERT_EQUAL_STRING(expected, buf_cstr(&findings));
 }
 
+static void resolve_in_child(struct qless *copy, struct buf *ret)
+{
+	repair_in_portions(copy, NULL);
+	describe_state(copy, ret);
+}
+
+/* Resolve the state in one piece. Assert that portions lead to the same state. */
+static size_t resolve(void)
+{
+	struct buf portions = BUF_INIT(BUF_NO_MAX), piece = BUF_INIT(BUF_NO_MAX);
+	size_t repairs;
+
+	run_in_child(q, resolve_in_child, &portions);
+	repairs = qless_resolve(q, 2000);
+	describe_state(q, &piece);
+	TEST_ASSERT_EQUAL_STRING(buf_cstr(&piece), buf_cstr(&portions));
+	buf_done(&portions);
+	buf_done(&piece);
+	return repairs;
+}
+
 /* Assert that the damage is found and repaired completely. */
 static void assert_repaired(const char *expected)
 {
 	uint64_t changes = qless_changes(q);
 
 	assert_found(expected);
-	TEST_ASSERT_GREATER_THAN(0, qless_resolve(q, 2000));
+	TEST_ASSERT_GREATER_THAN(0, resolve());
 	TEST_ASSERT_GREATER_THAN(changes, qless_changes(q));
 	buf_clear(&findings);
 	qless_check(q, add_finding, NULL);
@@ -134,7 +156,7 @@ static void assert_repaired(const char *expected)
 static void assert_left(const char *expected)
 {
 	assert_found(expected);
-	qless_resolve(q, 2000);
+	resolve();
 	assert_found(expected);
 }
 

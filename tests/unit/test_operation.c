@@ -1,5 +1,6 @@
 #include "operation/operation.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "unit.h"
@@ -39,6 +40,12 @@ static const struct qless_recur_change changes[] = {
 	{ QLESS_RECUR_RETRIES, .number = 7 },	      { QLESS_RECUR_BACKLOG, .number = 0 },
 	{ QLESS_RECUR_DATA, .text = STR_INIT("{}") }, { QLESS_RECUR_KLASS, .text = STR_INIT("k") },
 	{ QLESS_RECUR_QUEUE, .text = STR_INIT("q") },
+};
+
+static const struct qless_repair repairs[] = {
+	{ QLESS_REPAIR_MOVE_AFTER, 8, STR_INIT("q"), STR_INIT("j"), STR_INIT("i"), 0, 0, 0 },
+	{ QLESS_REPAIR_EVICT, 7, STR_INIT("t"), STR_INIT("j"), STR_INIT(""), INFINITY, 0, 0 },
+	{ QLESS_REPAIR_COUNT, 4, STR_INIT("k"), STR_INIT(""), STR_INIT(""), 0, 300, 299 },
 };
 
 #define T   STR_INIT
@@ -262,6 +269,11 @@ static const struct sample {
 	{ { .kind = OPERATION_STEP_CLOCK, NOW, .step_clock.from = 7 },
 	  "2500000000000000f83f1c",
 	  "db0 step-clock from=7" },
+	{ { .kind = OPERATION_REPAIR, NOW, .repair = { repairs, 3 } },
+	  "2600000000000000f83f0303080171016a016905070174016a00000000000000f07f0f04016b0000ac02ab0"
+	  "2",
+	  "db0 repair move-after(8,\"q\",\"j\",\"i\") evict(7,\"t\",\"j\",\"\") "
+	  "count(4,\"k\",\"\",\"\",300,299)" },
 	{ { .kind = OPERATION_FLUSH, .db = 300 }, "c0ac0200", "db300 flush" },
 	{ { .kind = OPERATION_SCRIPT_ADDED, .script = { T("5c6b"), T("classic"), { NULL, 0 } } },
 	  "4100043563366207636c6173736963",
@@ -314,7 +326,7 @@ static void each_kind_has_a_sample(void)
 			TEST_ASSERT_TRUE_MESSAGE(found, operation_name(kind));
 		kinds += operation_name(kind) != NULL;
 	}
-	TEST_ASSERT_EQUAL_size_t(43, kinds);
+	TEST_ASSERT_EQUAL_size_t(44, kinds);
 }
 
 static void each_kind_is_decoded_as_it_was_encoded(void)
@@ -420,6 +432,11 @@ static void errors_name_the_operation_and_the_field(void)
 		     "an operation complete cannot be read: its data is damaged");
 	expect_error("0800000000000000f83f016a01770171",
 		     "an operation complete cannot be read: its data is damaged");
+	/* A repair of no known kind, and one with a score that is not a number. */
+	expect_error("2600000000000000f83f011000000000",
+		     "an operation repair cannot be read: its repairs is damaged");
+	expect_error("2600000000000000f83f0105070000000000000000f87f",
+		     "an operation repair cannot be read: its repairs is damaged");
 	/* The count of a list exceeds the bytes that are left. */
 	expect_error("0c00000000000000f83fffffffff0f00",
 		     "an operation timeout cannot be read: its jids is damaged");
@@ -602,6 +619,11 @@ static void mentions_finds_texts_in_all_fields(void)
 					 .retry = { .jid = S("j"), .group = &one } };
 	const struct operation cancel = { .kind = OPERATION_CANCEL, .names = NAMES };
 
+	const struct operation repair = { .kind = OPERATION_REPAIR, .repair = { repairs, 3 } };
+
+	TEST_ASSERT_TRUE(operation_mentions(&repair, S("k")));
+	TEST_ASSERT_TRUE(operation_mentions(&repair, S("i")));
+	TEST_ASSERT_FALSE(operation_mentions(&repair, S("300")));
 	TEST_ASSERT_TRUE(operation_mentions(&change, S("jid")));
 	TEST_ASSERT_TRUE(operation_mentions(&change, S("q")));
 	TEST_ASSERT_FALSE(operation_mentions(&change, S("another")));
