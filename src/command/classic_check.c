@@ -2,13 +2,14 @@
  * The command that verifies the state and repairs it.
  *
  * The check of a large state takes seconds, so a child process does it, on the state of one moment.
- * The server itself makes repairs, and all clients wait for them: but only a damaged state needs
- * any.
+ * The child also finds the repairs, and the server makes them over several turns.
  */
 #include "command/classic_int.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
+#include "command/repairing.h"
 #include "command/work.h"
 #include "engine/view.h"
 #include "util/container.h"
@@ -115,11 +116,14 @@ int decode_consistencycheck(struct request *req, struct operation *op)
 			    request_text(req, 0));
 }
 
-/* Find defects of the state, and jobs that wait for themselves. Only defects can be repaired. */
-static void find_all(const struct request *req, struct findings *f)
+/* Find defects of the state, and jobs that wait for themselves. Only defects can be repaired;
+ * returns their number. */
+static size_t find_all(const struct request *req, struct findings *f)
 {
-	qless_check(req->engine, add_finding, f);
+	size_t defects = qless_check(req->engine, add_finding, f);
+
 	qless_find_circles(req->engine, add_finding, f);
+	return defects;
 }
 
 /* ---- at once ---- */
@@ -158,40 +162,70 @@ static int check_at_once(struct request *req, struct operation *op)
 /* Findings that a child returns at most. */
 #define FINDINGS_MAX 10000
 
+/* Times that a child looks for repairs at most. It looks again for those above PORTION_REPAIRS_MAX,
+ * and for those that the server could not make because the state had changed. */
+#define ROUNDS_MAX 50
+
+#define CANNOT_REPAIR                                                                              \
+	"A list with more than %d entries has damaged links, so nothing is repaired. Restart the " \
+	"server, which links all lists anew"
+
+/*
+ *	BEGINS --> READS_FINDINGS --> REPAIRS --> READS_REST --> (the reply)
+ *	                                 ^             |
+ *	                                 +-------------+
+ */
 enum check_phase {
 	CHECK_BEGINS,
 	CHECK_READS_FINDINGS,
-	CHECK_READS_REST, /* after the repairs */
+	CHECK_REPAIRS,
+	CHECK_READS_REST,
 };
 
 struct check_work {
 	struct work work;
 	enum check_phase phase;
 	struct findings found;
+	struct findings left; /* after the repairs */
+	struct repairing repairing;
+	int rounds;
 };
 
-/* In the child: one finding a line. The names in them are JSON, so that they have no line ends. */
-static void write_findings(const struct request *req, struct buf *output)
+/* One finding a line. The names in them are JSON, so that they have no line ends. */
+static void write_lines(const struct findings *f, struct buf *output)
 {
-	struct findings found;
-	size_t count, i;
+	size_t count = findings_count(f), i;
 
-	findings_init(&found);
-	find_all(req, &found);
-	count = findings_count(&found);
 	for (i = 0; i < count && i < FINDINGS_MAX; i++) {
-		buf_append_str(output, findings_at(&found, i));
+		buf_append_str(output, findings_at(f, i));
 		buf_append_char(output, '\n');
 	}
 	if (count > FINDINGS_MAX)
 		buf_printf(output, "There are %zu more findings\n", count - FINDINGS_MAX);
+}
+
+/* In the child: the findings, an empty line, and portions of repairs. */
+static void write_findings(const struct request *req, struct buf *output)
+{
+	struct buf portions = BUF_INIT(BUF_NO_MAX);
+	struct findings found;
+	bool has_defects;
+
+	findings_init(&found);
+	has_defects = find_all(req, &found) > 0;
+	write_lines(&found, output);
 	findings_done(&found);
+	if (has_defects && request_has(req, 0) && !repairing_find(req, &portions))
+		buf_printf(output, CANNOT_REPAIR "\n", QLESS_REBUILD_MAX);
+	buf_append_char(output, '\n');
+	buf_append_str(output, buf_str(&portions));
+	buf_done(&portions);
 }
 
 /* Returns false, and has replied, if the child failed. */
-static bool read_findings(struct request *req, struct findings *f)
+static bool read_findings(struct check_work *w, struct request *req, struct findings *f)
 {
-	struct qless_str rest;
+	struct qless_str rest, line;
 
 	if (req->output->mem == NULL) {
 		reply_error(req->reply, "ERR",
@@ -199,15 +233,19 @@ static bool read_findings(struct request *req, struct findings *f)
 				"the system about memory"));
 		return false;
 	}
+	findings_done(f);
+	findings_init(f);
 	rest = buf_str(req->output);
-	while (rest.len != 0) {
+	do {
 		const char *end = memchr(rest.ptr, '\n', rest.len);
-		size_t len = end != NULL ? (size_t)(end - rest.ptr) : rest.len;
 
-		add_finding(f, str_make(rest.ptr, len));
-		len += end != NULL;
-		rest = str_make(rest.ptr + len, rest.len - len);
-	}
+		assert(end != NULL);
+		line = str_make(rest.ptr, (size_t)(end - rest.ptr));
+		rest = str_make(end + 1, rest.len - line.len - 1);
+		if (line.len != 0)
+			add_finding(f, line);
+	} while (line.len != 0);
+	repairing_take(&w->repairing, rest);
 	return true;
 }
 
@@ -217,52 +255,57 @@ static bool start_child(struct check_work *w, struct request *req, enum check_ph
 	const char *error = req->env->start_child(req->env->arg, req, write_findings);
 
 	w->phase = next;
+	repairing_begin(&w->repairing, req);
 	if (error != NULL)
 		reply_errorf(req->reply, "ERR", "The check cannot begin: %s", error);
 	return error == NULL;
 }
 
-/* Other commands have run since the command was admitted. */
-static bool repair(struct request *req)
+static bool read_first(struct check_work *w, struct request *req)
 {
-	struct operation op = { .kind = OPERATION_RESOLVE };
-	struct operation_outcome outcome;
-	const char *refusal = NULL;
-
-	if (req->env->log_refusal != NULL)
-		refusal = req->env->log_refusal(req->env->arg, 0);
-	if (refusal != NULL) {
-		reply_error_line(req->reply, str_from(refusal));
+	if (!read_findings(w, req, &w->found))
+		return false;
+	if (!request_has(req, 0) || findings_count(&w->found) == 0) {
+		reply_findings(req, &w->found);
 		return false;
 	}
-	if (req->form == REQUEST_NATIVE)
-		req->now = req->env->now(req->env->arg);
-	if (request_run(req, &op, &outcome) == 0)
-		return true;
-	answer_error(req, QLESS_EBADARG);
-	return false;
+	if (w->repairing.left.len == 0) {
+		reply_repairs(req, &w->found, &w->found);
+		return false;
+	}
+	w->phase = CHECK_REPAIRS;
+	return true;
+}
+
+/* The state may change while the child looks at it, so the last round may leave something. */
+static bool read_rest(struct check_work *w, struct request *req, bool has_made_repairs)
+{
+	if (!read_findings(w, req, &w->left))
+		return false;
+	if (w->repairing.left.len == 0 || !has_made_repairs || ++w->rounds == ROUNDS_MAX) {
+		reply_repairs(req, &w->found, &w->left);
+		return false;
+	}
+	w->phase = CHECK_REPAIRS;
+	return true;
 }
 
 static bool go_on(struct work *work, struct request *req)
 {
 	struct check_work *w = container_of(work, struct check_work, work);
-	struct findings left;
 
-	if (w->phase == CHECK_BEGINS)
+	switch (w->phase) {
+	case CHECK_BEGINS:
 		return start_child(w, req, CHECK_READS_FINDINGS);
-	if (w->phase == CHECK_READS_FINDINGS) {
-		if (!read_findings(req, &w->found))
+	case CHECK_READS_FINDINGS:
+		return read_first(w, req);
+	case CHECK_REPAIRS:
+		if (!repairing_go_on(&w->repairing, req))
 			return false;
-		if (!request_has(req, 0) || findings_count(&w->found) == 0) {
-			reply_findings(req, &w->found);
-			return false;
-		}
-		return repair(req) && start_child(w, req, CHECK_READS_REST);
+		return w->repairing.left.len != 0 || start_child(w, req, CHECK_READS_REST);
+	case CHECK_READS_REST:
+		return read_rest(w, req, w->repairing.made > 0);
 	}
-	findings_init(&left);
-	if (read_findings(req, &left))
-		reply_repairs(req, &w->found, &left);
-	findings_done(&left);
 	return false;
 }
 
@@ -271,6 +314,8 @@ static void free_check(struct work *work)
 	struct check_work *w = container_of(work, struct check_work, work);
 
 	findings_done(&w->found);
+	findings_done(&w->left);
+	repairing_done(&w->repairing);
 	free(w);
 }
 
@@ -281,6 +326,7 @@ static void check_by_child(struct request *req)
 
 	w->work.ops = &ops;
 	findings_init(&w->found);
+	findings_init(&w->left);
 	work_begin(req, &w->work);
 }
 
