@@ -4,6 +4,7 @@
 #include "command/classic_int.h"
 
 #include "command/admission.h"
+#include "command/links.h"
 #include "command/permit.h"
 #include "util/mem.h"
 
@@ -121,8 +122,11 @@ static int answer_multiput(struct request *req, const struct operation *op,
 int classic_multiput(struct request *req)
 {
 	size_t first = classic_multiput_jobs(req->args, req->nargs);
-	int rc = request_check_jobs(req, (req->nargs - first) / CLASSIC_MULTIPUT_JOB_ARGS);
+	size_t jobs = (req->nargs - first) / CLASSIC_MULTIPUT_JOB_ARGS;
+	int rc = request_check_jobs(req, jobs);
 
+	if (rc == 0 && jobs > 1)
+		rc = links_check_call(req);
 	if (rc < 0)
 		return rc;
 	return request_strict_operation(req, decode_multiput, strict_put_many, answer_multiput);
@@ -200,6 +204,8 @@ int classic_multicomplete(struct request *req)
 
 	if (rc == 0)
 		rc = request_check_jobs(req, jobs.count / 2);
+	if (rc == 0 && jobs.count > 2)
+		rc = links_check_call(req);
 	if (rc < 0)
 		return rc;
 	reply_array(req->reply, jobs.count / 2);

@@ -3,6 +3,7 @@
  */
 #include "command/classic_int.h"
 #include "command/job_reply.h"
+#include "command/links.h"
 #include "command/listing.h"
 
 #include <string.h>
@@ -638,6 +639,11 @@ static int answer_cancel(struct request *req, const struct operation *op,
 
 int classic_cancel(struct request *req)
 {
+	bool is_many = req->nargs > 1 && req->nargs <= qless_get_limits(req->engine)->max_jobs;
+	int rc = is_many ? links_check_call(req) : 0;
+
+	if (rc < 0)
+		return rc;
 	return request_operation(req, decode_cancel, answer_cancel);
 }
 

@@ -16,8 +16,7 @@ static size_t number_at(const struct inner_command *inner, size_t i, size_t othe
 	return number < 1e15 ? (size_t)number : (size_t)1e15;
 }
 
-/* The value of the option COUNT, or 1. */
-static size_t count_option(const struct inner_command *inner)
+size_t weight_count_option(const struct inner_command *inner)
 {
 	for (size_t i = inner->count; i-- > 0;) {
 		if (str_equal_nocase(inner->args[i], STR("count")))
@@ -64,7 +63,7 @@ size_t weight_of(const struct request *req)
 	else if (inner.row->run == classic_unfail)
 		weight = number_at(&inner, 2, 25);
 	else if (inner.row->run == native_mpop || inner.row->run == native_bpop)
-		weight = count_option(&inner);
+		weight = weight_count_option(&inner);
 	else
 		weight = count_named(&inner);
 	return weight != 0 ? weight : 1;

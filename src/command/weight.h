@@ -11,11 +11,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "command/inner.h"
 #include "command/request.h"
 
 /* Looks into QLESS and scripts for the command that they name. A number that is invalid weighs as
  * much as one job: the command fails. */
 size_t weight_of(const struct request *req);
+
+/* The value of the option COUNT of MPOP and BPOP, or 1. */
+size_t weight_count_option(const struct inner_command *inner);
 
 /* Returns whether the command only reads, and may take long. Looks into QLESS and scripts, too. */
 bool weight_is_slow_read(const struct request *req);

@@ -16,6 +16,7 @@
 #include "engine/recur.h"
 #include "engine/run.h"
 #include "engine/stats.h"
+#include "engine/tag.h"
 #include "engine/vec.h"
 #include "engine/worker.h"
 
@@ -178,18 +179,35 @@ bool qless_is_poppable(const struct qless *q, double now, struct qless_str queue
 
 /* Bytes of a dependent in the listing of its job, roughly. */
 #define DEPENDENT_BYTES 64
+/* Bytes of a tag in the listing of its job, roughly. */
+#define TAG_BYTES 16
+/* Making a job with a tag takes as long as this many bytes of data. */
+#define NEW_TAG_BYTES 256
 
 /* Bytes of what a job has most of. */
 static size_t job_bytes(const struct qless_job *job)
 {
 	size_t bytes = job->node.aux + job->history.len;
 
-	if (job->extra != NULL && job->extra->dependents != NULL)
+	if (job->extra == NULL)
+		return bytes;
+	if (job->extra->dependents != NULL)
 		bytes += (size_t)skiplist_count(job->extra->dependents) * DEPENDENT_BYTES;
+	if (job->extra->tags != NULL)
+		bytes += job->extra->tags->count * TAG_BYTES;
 	return bytes;
 }
 
-/* Bytes of up to `count` jobs that are due, and as many jobs of each recurring one. */
+/* Bytes of the jobs that a recurring job makes if it is due: at most `count` jobs. */
+static size_t made_bytes(const struct qless_recur *recur, double now, int64_t count)
+{
+	double due = floor((now - recur->node.score) / recur->interval) + 1;
+	size_t each = recur->data_len + (size_t)recur->tag_count * NEW_TAG_BYTES;
+
+	return each * (size_t)(due < (double)count ? due : (double)count);
+}
+
+/* Bytes of up to `count` jobs that are due, and of as many jobs of each recurring one. */
 static size_t due_bytes(const struct queue *queue, double now, int64_t count)
 {
 	const struct skipnode *node;
@@ -202,7 +220,7 @@ static size_t due_bytes(const struct queue *queue, double now, int64_t count)
 	left = count;
 	node = skiplist_first(&queue->recurring);
 	for (; left > 0 && node != NULL && node->score <= now; left--, node = skiplist_next(node))
-		bytes += (size_t)count * recur_from_node(node)->data_len;
+		bytes += made_bytes(recur_from_node(node), now, count);
 	return bytes;
 }
 

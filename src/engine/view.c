@@ -1,6 +1,7 @@
 #include "engine/view.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "engine/engine_int.h"
 #include "engine/fail.h"
@@ -13,6 +14,9 @@
 #include "engine/tag.h"
 #include "engine/track.h"
 #include "engine/worker.h"
+
+/* Recurring jobs of a queue that view_due_tags() looks at. */
+#define DUE_LOOKS 16
 
 const struct skiplist *view_queue(const struct qless *q, struct qless_str name,
 				  enum queue_list list)
@@ -86,6 +90,56 @@ void view_job(const struct qless_job *job, struct view_job *ret_view)
 		.is_warned = (job->flags & JOB_GRACE) != 0,
 		.failure_cleared = (job->flags & JOB_FAILURE_CLEARED) != 0,
 	};
+}
+
+struct view_lists view_lists(const struct qless *q, struct qless_str jid)
+{
+	const struct qless_job *job = job_find(q, jid);
+	const struct job_extra *extra = job != NULL ? job->extra : NULL;
+
+	if (extra == NULL)
+		return (struct view_lists){ 0 };
+	return (struct view_lists){
+		.tags = extra->tags != NULL ? extra->tags->count : 0,
+		.dependencies =
+			extra->dependencies != NULL ? skiplist_count(extra->dependencies) : 0,
+		.dependents = extra->dependents != NULL ? skiplist_count(extra->dependents) : 0,
+	};
+}
+
+size_t view_recur_tags(const struct qless *q, struct qless_str jid)
+{
+	const struct qless_recur *recur = qless_recur_get(q, jid);
+
+	return recur != NULL ? recur->tag_count : 0;
+}
+
+/* The number of runs that are due, at most `max`. */
+static double count_due_runs(const struct qless_recur *recur, double now, double max)
+{
+	double due = floor((now - recur->node.score) / recur->interval) + 1;
+
+	return due < max ? due : max;
+}
+
+size_t view_due_tags(const struct qless *q, double now, struct qless_str name, double count)
+{
+	const struct queue *queue = queue_find(q, name);
+	const struct skipnode *node = queue != NULL ? skiplist_first(&queue->recurring) : NULL;
+	double most = 0;
+
+	for (int i = 0; i < DUE_LOOKS && node != NULL && node->score <= now; i++) {
+		const struct qless_recur *recur = recur_from_node(node);
+
+		most = fmax(most, count_due_runs(recur, now, count) * recur->tag_count);
+		node = skiplist_next(node);
+	}
+	return (size_t)fmin(most, 1e15);
+}
+
+bool view_has_lists(const struct qless *q)
+{
+	return skiplist_count(&q->tags) != 0 || q->depending_count != 0;
 }
 
 bool view_is_paused(const struct qless *q, struct qless_str name)

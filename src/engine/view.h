@@ -47,6 +47,22 @@ struct view_job {
 
 void view_job(const struct qless_job *job, struct view_job *ret_view);
 
+/* The lengths of the lists of a job; 0 if it does not exist. All functions on lengths take constant
+ * time. */
+struct view_lists {
+	size_t tags;
+	size_t dependencies;
+	size_t dependents;
+};
+
+struct view_lists view_lists(const struct qless *q, struct qless_str jid);
+/* The number of tags of a recurring job; 0 if it does not exist. */
+size_t view_recur_tags(const struct qless *q, struct qless_str jid);
+/* About the number of tags of the jobs that recurring jobs make when `count` jobs are popped. */
+size_t view_due_tags(const struct qless *q, double now, struct qless_str queue, double count);
+/* Whether any job has tags or dependencies. Otherwise all lengths of jobs are 0. */
+bool view_has_lists(const struct qless *q);
+
 /* A range of a list. */
 struct view_range {
 	const struct skiplist *list;

@@ -245,6 +245,7 @@ void environment_apply_config(struct server *s)
 			     });
 	s->env.limits = (struct call_limits){
 		.names = config->max_names_per_call,
+		.links = config->max_links_per_call,
 		.change_bytes = config->max_call_bytes,
 		.script_bytes = config->max_script_bytes,
 		.pattern_bytes = config->max_pattern_bytes,

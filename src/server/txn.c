@@ -2,6 +2,8 @@
 
 #include "command/admission.h"
 #include "command/databases.h"
+#include "command/inner.h"
+#include "command/links.h"
 #include "command/table.h"
 #include "command/weight.h"
 #include "command/work.h"
@@ -12,6 +14,7 @@
 #include "server/server_int.h"
 #include "sys/clock.h"
 #include "util/mem.h"
+#include "util/num.h"
 
 /* Microseconds of processor time after which a transaction begins no more commands that only read
  * and may take long. */
@@ -262,6 +265,38 @@ static bool any_watched_changed(const struct txn *txn, const struct databases *d
 	return false;
 }
 
+/* The database that a command of the transaction leaves selected. */
+static unsigned next_database(const struct request *req, unsigned db)
+{
+	int64_t number;
+
+	if (req->row->handler != cmd_select || !num_parse_i64(req->args[0], &number) ||
+	    number < 0 || number >= (int64_t)databases_count(req->env->databases))
+		return db;
+	return (unsigned)number;
+}
+
+/* Returns whether the commands together have more links than they may. One command may have as many
+ * as its own limits allow. */
+static bool has_too_many_links(struct client *c, const struct txn *txn)
+{
+	const struct command_env *env = &c->server->env;
+	double now = env->now(env->arg);
+	unsigned db = c->session.db;
+	struct links links = { 0 };
+
+	for (int i = 0; i < txn->count; i++) {
+		const struct queued_command *q = &txn->commands[i];
+		struct request req =
+			dispatch_make_request(c, q->cmd, q->argv, q->argc, q->name_args);
+		struct inner_command inner = inner_find(&req);
+
+		links_add(&links, databases_peek(env->databases, db), now, &inner);
+		db = next_database(&req, db);
+	}
+	return links.sum > env->limits.links && links.sum != links.most;
+}
+
 void cmd_exec(struct request *req)
 {
 	struct client *c = client_of(req);
@@ -289,6 +324,14 @@ void cmd_exec(struct request *req)
 	if (verdict_is_refusal(&verdict)) {
 		admission_refuse(req, &verdict);
 		txn_discard(c);
+		return;
+	}
+	if (has_too_many_links(c, txn)) {
+		txn_discard(c);
+		reply_errorf(req->reply, "EXECABORT",
+			     "Transaction discarded because its commands change more tags, "
+			     "dependencies and dependents than max-links-per-call (%zu)",
+			     c->server->config->max_links_per_call);
 		return;
 	}
 	limit_replies(c);

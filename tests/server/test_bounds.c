@@ -264,6 +264,7 @@ static void check_rows(const struct row *rows, size_t count)
 /* The errors of calls over a limit. */
 #define LIMIT_JOBS  "-LIMIT More jobs in one call than max-jobs-per-call (10000)"
 #define LIMIT_NAMES "-LIMIT '"
+#define LIMIT_LINKS "-LIMIT The jobs of one call have more tags, dependencies and dependents"
 
 static const struct row on_many_jobs[] = {
 	{ "MULTIPUT w q 0 jobs *10000(x#,k,{})", WORKER_US, NULL, "*10000" },
@@ -356,6 +357,9 @@ static const struct row on_many_names[] = {
 	{ "MEMORY STATS", OPERATOR_US, NULL, NULL },
 };
 
+/* Makes a job with as many tags as a job may have. */
+#define PUT_TAGGED(jid) "PUT w q " jid " k {} 0 tags =4998([\"0\"|,\"tag-#\"|]);"
+
 static const struct row on_many_edges[] = {
 	{ "PUT w dq d k {} 0 depends =4999([\"b0\"|,\"b1#\"|])", WORKER_US, "CANCEL d", NULL },
 	{ "PUT w dq d k {} 0 depends =4999([\"b0\"|,\"m#-0\"|])", WORKER_US, NULL, NULL },
@@ -385,6 +389,20 @@ static const struct row on_many_edges[] = {
 	{ "CANCEL t1", WORKER_US, NULL, NULL },
 	{ "RECUR rq r1 k {} interval 60 0 tags =4999([\"0\"|,\"tag-#\"|])", WORKER_US, NULL, NULL },
 	{ "POP rq w 10000", WORKER_US, NULL, NULL },
+	/* Six jobs have more tags than max-links-per-call allows. */
+	{ "CANCEL *6(k#)", WORKER_US,
+	  PUT_TAGGED("k0") PUT_TAGGED("k1") PUT_TAGGED("k2") PUT_TAGGED("k3") PUT_TAGGED("k4")
+		  PUT_TAGGED("k5"),
+	  LIMIT_LINKS },
+	{ "MULTIPUT w q 0 jobs *6(k#,k,{})", WORKER_US, NULL, LIMIT_LINKS },
+	{ "CANCEL *5(k#)", WORKER_US, NULL, NULL },
+	{ "CANCEL k5", WORKER_US, NULL, NULL },
+	{ "POP late w 1000", WORKER_US,
+	  "UNRECUR r4;QLESS recur 1600000000 late r4 k {} interval 3600 0 tags "
+	  "=4998([\"0\"|,\"tag-#\"|])",
+	  NULL },
+	{ "PEEK late 1000", WORKER_US, NULL, NULL },
+	{ "UNRECUR r4", WORKER_US, NULL, NULL },
 };
 
 static const struct row listings[] = {
@@ -544,8 +562,7 @@ static void a_user_with_patterns(void)
 	ASK(p, "AUTH default x", "+OK\r\n");
 }
 
-/* As many jobs as max-dependents allows are released. */
-/* Queues `words` so often, and returns the reply to EXEC. */
+/* Queues `words` `count` times, and returns the reply to EXEC. */
 static const char *execute(const char *words, int count)
 {
 	ASK(p, "MULTI", "+OK\r\n");
@@ -593,6 +610,45 @@ static void transactions(void)
 	TEST_ASSERT_EQUAL_INT('*', execute("POP nothing w 3000", 3)[0]);
 }
 
+/* The commands of a transaction may change as many tags and dependencies as max-links-per-call
+ * allows. */
+static void transactions_with_many_links(void)
+{
+	static const struct {
+		const char *words;
+		int count;
+		const char *reply;
+	} rows[] = {
+		{ "PUT w dq p# k {} 0 depends =4998([\"b0\"|,\"b1#\"|])", 2, "*2" },
+		{ "DEPENDS p# off all", 2, "*2" },
+		{ "PUT w dq p# k {} 0 depends =4998([\"b0\"|,\"b1#\"|])", 40, "-EXECABORT" },
+		{ "PUT w tq p# k {} 0 tags =4998([\"0\"|,\"tag-#\"|])", 5, "*5" },
+		{ "TAG add p0 new", 70, "*70" },
+		{ "TAG add p0 new", 3000, "-EXECABORT" },
+		{ "LOG p1 message", 9000, "-EXECABORT" },
+		{ "PUT w tq p# k {} 0 tags =4998([\"0\"|,\"tag-#\"|])", 40, "-EXECABORT" },
+		{ "CANCEL p#", 5, "*5" },
+	};
+	bool is_late = false;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const char *reply = execute(rows[i].words, rows[i].count);
+		int64_t us;
+
+		if (strncmp(reply, rows[i].reply, strlen(rows[i].reply)) != 0) {
+			printf("%.60s: %.100s\n", rows[i].words, reply);
+			TEST_FAIL_MESSAGE("unexpected reply");
+		}
+		us = peer_ask_number(monitor, "INFO stats", "eventloop_cpu_max:");
+		printf("%6.1f ms of %2.0f  %d x %.50s\n", (double)us / 1e3, TRANSACTION_US / 1e3,
+		       rows[i].count, rows[i].words);
+		is_late |= us > TRANSACTION_US;
+	}
+	TEST_ASSERT_FALSE_MESSAGE(is_late,
+				  "a transaction holds up the loop for longer than it may");
+}
+
+/* As many jobs as max-dependents allows are released. */
 static void a_job_that_many_wait_for(void)
 {
 	static const struct row complete[] = {
@@ -634,6 +690,7 @@ int main(int argc, char **argv)
 	RUN(many_tags_and_dependencies);
 	RUN(a_user_with_patterns);
 	RUN(transactions);
+	RUN(transactions_with_many_links);
 	RUN(a_job_that_many_wait_for);
 	RUN(flushing_everything);
 	peer_close_all();

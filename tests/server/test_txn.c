@@ -6,6 +6,7 @@
 
 #include "peer.h"
 #include "unit.h"
+#include "util/buf.h"
 
 static struct qlessd q;
 static struct peer *p;
@@ -451,6 +452,106 @@ static void a_long_transaction_runs_completely(void)
 		peer_expect(p, "+PONG\r\n");
 }
 
+/* Appends a request that puts a job with 600 tags. */
+static void append_tagged(struct buf *b, const char *jid)
+{
+	struct buf tags = BUF_INIT(BUF_NO_MAX);
+
+	for (int i = 0; i < 600; i++)
+		buf_printf(&tags, "%s\"%d\"", i != 0 ? "," : "[", i);
+	buf_append_char(&tags, ']');
+	buf_printf(b,
+		   "*9\r\n$3\r\nPUT\r\n$1\r\nw\r\n$1\r\nq\r\n$%zu\r\n%s\r\n$1\r\nk\r\n$2\r\n"
+		   "{}\r\n$1\r\n0\r\n$4\r\ntags\r\n$%zu\r\n",
+		   strlen(jid), jid, tags.len);
+	buf_append_str(b, buf_str(&tags));
+	buf_append_str(b, STR("\r\n"));
+	buf_done(&tags);
+}
+
+static void put_tagged(const char *jid, const char *reply)
+{
+	struct buf b = BUF_INIT(BUF_NO_MAX);
+
+	append_tagged(&b, jid);
+	peer_send(p, buf_data(&b), b.len);
+	peer_expect(p, reply);
+	buf_done(&b);
+}
+
+#define TOO_MANY_LINKS                                                             \
+	"-EXECABORT Transaction discarded because its commands change more tags, " \
+	"dependencies and dependents than max-links-per-call (1000)\r\n"
+
+static void a_transaction_is_limited_in_tags_and_dependencies(void)
+{
+	ASK(p, "CONFIG SET max-links-per-call 1000", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	put_tagged("a", "+QUEUED\r\n");
+	put_tagged("b", "+QUEUED\r\n");
+	ASK(p, "EXEC", TOO_MANY_LINKS);
+	ASK(p, "MULTIGET a b", "$2\r\n[]\r\n");
+	/* The transaction is gone. */
+	put_tagged("a", "$1\r\na\r\n");
+	put_tagged("b", "$1\r\nb\r\n");
+	/* Existing links count, in the database that is selected then. */
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "CANCEL a", "+QUEUED\r\n");
+	ASK(p, "QLESS cancel 1 b", "+QUEUED\r\n");
+	ASK(p, "EXEC", TOO_MANY_LINKS);
+	ASK(p, "SELECT 1", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "SELECT 0", "+QUEUED\r\n");
+	ASK(p, "CANCEL a", "+QUEUED\r\n");
+	ASK(p, "CANCEL b", "+QUEUED\r\n");
+	ASK(p, "EXEC", TOO_MANY_LINKS);
+	ASK(p, "SELECT 0", "+OK\r\n");
+	ASK(p, "CANCEL a b",
+	    "-LIMIT The jobs of one call have more tags, dependencies and dependents than "
+	    "max-links-per-call (1000)\r\n");
+	/* One job has limits of its own. */
+	ASK(p, "CONFIG SET max-tags 5000", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "CANCEL a", "+QUEUED\r\n");
+	ASK(p, "PING", "+QUEUED\r\n");
+	ASK(p, "EXEC", "*2\r\n*1\r\n$1\r\na\r\n+PONG\r\n");
+	ASK(p, "CANCEL b unknown", "*2\r\n$1\r\nb\r\n$7\r\nunknown\r\n");
+}
+
+/* As many dependents as max-links-per-call allows are released in a transaction. */
+static void a_transaction_is_limited_in_dependents(void)
+{
+	const char *const hubs[] = { "a", "b" };
+	struct buf b = BUF_INIT(BUF_NO_MAX);
+
+	for (int h = 0; h < 2; h++) {
+		buf_printf(&b, "PUT w hubs %s k {} 0", hubs[h]);
+		peer_ask(p, buf_cstr(&b));
+		buf_clear(&b);
+		for (int i = 0; i < 600; i++) {
+			if (i % 100 == 0)
+				buf_printf(&b, "MULTIPUT w q 0 depends [\"%s\"] jobs", hubs[h]);
+			buf_printf(&b, " %s%d k {}", hubs[h], i);
+			if (i % 100 == 99) {
+				peer_ask(p, buf_cstr(&b));
+				buf_clear(&b);
+			}
+		}
+	}
+	buf_done(&b);
+	peer_ask(p, "POP hubs w 2");
+	ASK(p, "CONFIG SET max-links-per-call 1000", "+OK\r\n");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "COMPLETE a w hubs {}", "+QUEUED\r\n");
+	ASK(p, "COMPLETE b w hubs {}", "+QUEUED\r\n");
+	ASK(p, "EXEC", TOO_MANY_LINKS);
+	ASK(p, "LENGTH q", ":0\r\n");
+	ASK_HAS(p, "MULTICOMPLETE w hubs a {} b {}", "-LIMIT The jobs of one call have more tags");
+	ASK(p, "COMPLETE a w hubs {}", "$8\r\ncomplete\r\n");
+	ASK(p, "COMPLETE b w hubs {}", "$8\r\ncomplete\r\n");
+	ASK(p, "LENGTH q", ":1200\r\n");
+}
+
 int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
@@ -485,6 +586,8 @@ int main(int argc, char **argv)
 	RUN(a_transaction_may_kill_its_own_client);
 	RUN(a_transaction_is_limited_in_size);
 	RUN(a_transaction_is_limited_in_commands);
+	RUN(a_transaction_is_limited_in_tags_and_dependencies);
+	RUN(a_transaction_is_limited_in_dependents);
 	RUN(a_long_transaction_runs_completely);
 	return UNIT_RESULT();
 }
