@@ -9,16 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "benchmark/beanstalk.h"
 #include "benchmark/report.h"
 #include "sys/clock.h"
 #include "util/mem.h"
 
-#define JOBS_DEFAULT	   100000
-#define KEYS_DEFAULT	   10000 /* keys of SET, unless given */
-#define RATE_DEFAULT	   10000
-#define SETUP_PIPELINE_MIN 16
-#define SCRIPT_MAX	   ((size_t)4 * 1024 * 1024)
-#define NS_PER_S	   1e9
+#define JOBS_DEFAULT	    100000
+#define KEYS_DEFAULT	    10000 /* keys of SET, unless given */
+#define CONNECTIONS_DEFAULT 64
+#define SETUP_PIPELINE_MIN  16
+#define SCRIPT_MAX	    ((size_t)4 * 1024 * 1024)
+#define NS_PER_S	    1e9
 
 /* qlessd recognises a copy of qless.lua by the functions it defines, so these suffice. */
 static const char stand_in[] =
@@ -107,6 +108,12 @@ static int check_server(struct bench *b)
 		return -1;
 	}
 
+	if (!options_dialect_is_qless(b->options->dialect)) {
+		if (!b->server.is_qlessd)
+			return 0;
+		buf_printf(&b->error, "qlessd has no lists: --dialect lists needs a Redis");
+		return -1;
+	}
 	if (!is_plain && !b->server.is_qlessd && b->options->dialect != OPTIONS_EVALSHA) {
 		buf_printf(&b->error,
 			   "%s runs the commands of qless only as a script: use "
@@ -117,12 +124,19 @@ static int check_server(struct bench *b)
 	return 0;
 }
 
+static int identify(struct bench *b)
+{
+	if (b->options->dialect == OPTIONS_BEANSTALKD)
+		return beanstalk_identify(&b->control, &b->server, &b->error);
+	return figures_identify(&b->control, &b->server, &b->error);
+}
+
 static int connect_and_prepare(struct bench *b)
 {
 	struct reply reply;
 
-	if (control_open(&b->control, b->options, &b->error) < 0 ||
-	    figures_identify(&b->control, &b->server, &b->error) < 0 || check_server(b) < 0)
+	if (control_open(&b->control, b->options, &b->error) < 0 || identify(b) < 0 ||
+	    check_server(b) < 0)
 		return -1;
 	if (b->options->flush && CONTROL_CALL(&b->control, &reply, &b->error, "FLUSHALL") < 0)
 		return -1;
@@ -147,7 +161,7 @@ static int connect_and_prepare(struct bench *b)
 static int run_setup(struct bench *b, const struct workload_phase *phase, uint64_t round_jobs,
 		     uint64_t limit)
 {
-	struct loop_plan plan = { .width = (size_t)b->options->pipeline, .limit = limit };
+	struct loop_plan plan = { .width = b->pipeline, .limit = limit };
 
 	if (!b->once && plan.width < SETUP_PIPELINE_MIN)
 		plan.width = SETUP_PIPELINE_MIN;
@@ -198,7 +212,7 @@ static int hold(struct bench *b)
 static int run_workload(struct bench *b)
 {
 	struct loop_plan plan = {
-		.width = b->rate != 0 ? 0 : (size_t)b->options->pipeline,
+		.width = b->rate != 0 ? 0 : b->pipeline,
 		.limit = b->jobs,
 		.rate = b->rate,
 		.warmup_ns = (int64_t)(b->options->warmup_s * NS_PER_S),
@@ -208,7 +222,7 @@ static int run_workload(struct bench *b)
 
 	/* Only these workers have jobs. */
 	if ((b->workload->flags & WORKLOAD_HOLD) != 0)
-		plan.width = (size_t)b->options->pipeline;
+		plan.width = b->pipeline;
 	b->phase = &b->workload->phase;
 	b->round_jobs = b->phase->jobs;
 	if ((b->workload->flags & WORKLOAD_BATCHES) != 0)
@@ -224,6 +238,16 @@ static int refuse(struct bench *b, const char *why)
 	return -1;
 }
 
+/* The same for workloads with workers that wait. */
+static int settle_waiting(struct bench *b)
+{
+	if (b->options->dialect == OPTIONS_QLESS || b->options->dialect == OPTIONS_EVALSHA)
+		return refuse(b, "only native commands wait: use --dialect native");
+	if (b->options->queues > 1 || b->backlog != 0)
+		return refuse(b, "this workload has one empty queue: no --queues and no --backlog");
+	return 0;
+}
+
 /* Check options whose valid values depend on the workload. */
 static int settle(struct bench *b)
 {
@@ -232,7 +256,18 @@ static int settle(struct bench *b)
 
 	b->jobs = o->jobs != 0 ? o->jobs : o->duration_s > 0 ? UINT64_MAX : JOBS_DEFAULT;
 	b->batch = o->batch;
-	b->rate = o->rate != 0 ? o->rate : (w->flags & WORKLOAD_OPEN) != 0 ? RATE_DEFAULT : 0;
+	b->rate = o->rate != 0 ? o->rate : w->rate;
+	b->putting = (size_t)(o->connections != 0 ? o->connections : w->connections);
+	if (b->putting == 0)
+		b->putting = CONNECTIONS_DEFAULT;
+	b->waiting = (size_t)(o->workers != 0 ? o->workers : w->workers);
+	b->pipeline = (size_t)(o->pipeline != 0 ? o->pipeline : b->waiting);
+	if (b->pipeline == 0)
+		b->pipeline = 1;
+	b->waiting_phase = o->dialect == OPTIONS_LISTS ? &workload_taking : &workload_waiting;
+	b->counted = w->counted;
+	if (o->dialect == OPTIONS_LISTS)
+		b->counted = COMMAND_WAIT;
 	b->backlog = o->backlog != UINT64_MAX ? o->backlog : w->backlog;
 	b->fill = w->fill;
 	if (b->fill == FILL_NONE && b->backlog != 0 && (w->flags & WORKLOAD_PLAIN) == 0)
@@ -250,6 +285,13 @@ static int settle(struct bench *b)
 		return refuse(b, "this workload needs a --backlog");
 	if (w->phase.steps[0].command == COMMAND_SET && b->backlog == 0)
 		b->backlog = KEYS_DEFAULT;
+	if ((w->flags & WORKLOAD_WAIT) != 0)
+		return settle_waiting(b);
+	if (o->workers != 0)
+		return refuse(b, "no workers wait in this workload: no --workers");
+	if (!options_dialect_is_qless(o->dialect))
+		return refuse(b, "this workload is only for the commands of qless: "
+				 "lists and beanstalkd have handoff and wait");
 	if (b->jobs != UINT64_MAX && b->jobs % b->batch != 0)
 		return refuse(b, "--jobs must be a multiple of --batch");
 	return 0;

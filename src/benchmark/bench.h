@@ -5,6 +5,10 @@
  * the steps of the workload. A connection has as many workers as its pipeline is deep. With --rate,
  * requests have scheduled times. The next idle worker of a connection sends each, and if no worker
  * is idle, one is added.
+ *
+ * In some workloads, workers that wait take the jobs of others. Each has its own connection. When
+ * it gets a job, it completes it and waits again, with both requests in one go. Without --rate,
+ * there are at most as many unfinished puts as workers that wait, so each job finds one of them.
  */
 #ifndef BENCHMARK_BENCH_H
 #define BENCHMARK_BENCH_H
@@ -19,6 +23,7 @@
 #include "benchmark/histogram.h"
 #include "benchmark/ledger.h"
 #include "benchmark/options.h"
+#include "benchmark/put_times.h"
 #include "benchmark/reply.h"
 #include "benchmark/request.h"
 #include "benchmark/stamp.h"
@@ -34,6 +39,8 @@ struct worker {
 	size_t step;
 	unsigned rounds; /* started in this phase */
 	uint64_t queue;
+	uint64_t id; /* that beanstalkd gave to the job */
+	bool waits;
 	char *jids;
 	STAILQ_ENTRY(worker) idle;
 };
@@ -74,6 +81,8 @@ struct bench {
 	const struct options *options;
 	const struct workload *workload;
 	enum workload_fill fill;
+	enum command counted; /* like that of the workload, or what stands for it */
+	const struct workload_phase *waiting_phase;
 	uint64_t backlog, batch, fill_batch, jobs, rate, seed;
 
 	struct control control;
@@ -88,11 +97,15 @@ struct bench {
 	char *payload;
 	uint64_t random;
 
+	/* Those that put come first, and the workers that wait follow. */
 	struct connection *connections;
-	size_t connection_count;
+	size_t connection_count, putting, waiting;
+	size_t pipeline;	    /* workers of a connection that puts */
+	size_t waits_under_way;	    /* workers that wait now */
+	struct put_times put_times; /* of the jobs that no worker has got */
 	int epoll_fd;
 	struct buf scratch; /* the bytes read last */
-	size_t under_way;   /* requests without a reply on all connections */
+	size_t under_way;   /* requests without a reply on all connections, but not COMMAND_WAIT */
 	int64_t heard_ns;   /* time of the last reply, or of the last moment without requests under
 			       way */
 	int64_t now_ns;	    /* of this turn */
@@ -145,8 +158,12 @@ const char *requests_queue_name(const struct bench *b, uint64_t queue);
 
 /* Append the request of the worker's step. Returns false if the worker has finished this phase. */
 bool traffic_send(struct bench *b, struct worker *w, struct buf *out);
+/* Whether another job would find a worker that waits. */
+bool traffic_has_room(const struct bench *b);
 /* Check the reply, and go to the next step. */
 void traffic_receive(struct bench *b, struct worker *w, const struct reply *reply);
+/* Remove the worker's job from b->put_times. Returns when it was put, or 0. */
+int64_t traffic_take_put_time(struct bench *b, const struct worker *w);
 /* The command of the worker's step. */
 enum command traffic_command(const struct bench *b, const struct worker *w);
 

@@ -10,6 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "benchmark/beanstalk.h"
+
 #define READ_BYTES ((size_t)64 * 1024)
 /* Seconds to wait for the reply to a single call. A server may be loading a large log, for example.
  * */
@@ -104,7 +106,9 @@ int control_open(struct control *c, const struct options *options, struct buf *e
 {
 	struct timeval timeout = { .tv_sec = TIMEOUT_S };
 
-	*c = (struct control){ .in = BUF_INIT(BUF_NO_MAX) };
+	*c = (struct control){ .in = BUF_INIT(BUF_NO_MAX), .scan = reply_scan };
+	if (options->dialect == OPTIONS_BEANSTALKD)
+		c->scan = beanstalk_scan;
 	if (options->socket != NULL)
 		c->fd = connect_unix(options->socket, error);
 	else
@@ -114,7 +118,7 @@ int control_open(struct control *c, const struct options *options, struct buf *e
 	setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
 	setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
 	c->is_local = has_local_peer(c->fd);
-	return greet(c, options, error);
+	return options->dialect != OPTIONS_BEANSTALKD ? greet(c, options, error) : 0;
 }
 
 void control_done(struct control *c)
@@ -146,7 +150,7 @@ static int receive(struct control *c, struct reply *ret_reply, struct buf *error
 	ptrdiff_t len;
 
 	buf_clear(&c->in);
-	while ((len = reply_scan(buf_str(&c->in), ret_reply)) == 0) {
+	while ((len = c->scan(buf_str(&c->in), ret_reply)) == 0) {
 		ssize_t n = recv(c->fd, buf_reserve(&c->in, READ_BYTES), READ_BYTES, 0);
 
 		if (n < 0)
@@ -158,7 +162,8 @@ static int receive(struct control *c, struct reply *ret_reply, struct buf *error
 		buf_commit(&c->in, (size_t)n);
 	}
 	if (len < 0 || (size_t)len != c->in.len) {
-		buf_printf(error, "the server does not speak the protocol of Redis");
+		buf_printf(error, "the server does not speak the protocol of %s",
+			   c->scan == reply_scan ? "Redis" : "beanstalkd");
 		return -1;
 	}
 	if (ret_reply->type == REPLY_ERROR) {

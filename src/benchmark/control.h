@@ -15,6 +15,8 @@ struct control {
 	int fd;
 	bool is_local; /* the server is on this machine */
 	struct buf in; /* only the last reply */
+	/* reply_scan(), or that of another protocol. */
+	ptrdiff_t (*scan)(struct qless_str bytes, struct reply *ret_reply);
 };
 
 /* Connect, authenticate, and select the database. Returns 0, or -1 with a line in `error`. In both

@@ -52,9 +52,7 @@ static void read_proc_line(pid_t pid, const char *name, char *to, size_t size)
 		fclose(file);
 }
 
-/* Whether a process with this id runs the executable. Through a tunnel a server only seems to be
- * local. */
-static bool is_running_here(pid_t pid, struct qless_str executable)
+bool figures_is_running_here(pid_t pid, struct qless_str executable)
 {
 	const char *name = memrchr(executable.ptr, '/', executable.len);
 	struct qless_str base = executable;
@@ -87,7 +85,7 @@ int figures_identify(struct control *control, struct figures_server *ret_server,
 	if (control->is_local) {
 		pid_t pid = (pid_t)find_number(info.text, "process_id");
 
-		if (is_running_here(pid, find_field(info.text, "executable")))
+		if (figures_is_running_here(pid, find_field(info.text, "executable")))
 			ret_server->pid = pid;
 	}
 	return 0;

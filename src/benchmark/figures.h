@@ -35,6 +35,10 @@ int figures_read_log(struct control *control, struct figures *f, struct buf *err
 /* Reads the figures of the process from /proc. All are 0 if it is on another machine. */
 void figures_read_process(const struct figures_server *server, struct figures *f);
 
+/* Whether a process with this id runs the executable. Through a tunnel a server only seems to be
+ * local. */
+bool figures_is_running_here(pid_t pid, struct qless_str executable);
+
 /* Processor time of this process, in seconds. */
 double figures_own_cpu_s(void);
 

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "benchmark/beanstalk.h"
 #include "benchmark/report.h"
 #include "sys/clock.h"
 #include "util/mem.h"
@@ -55,6 +56,12 @@ static int open_connection(struct bench *b, struct connection *c, size_t index)
 		control_done(&control);
 		return -1;
 	}
+	if (b->options->dialect == OPTIONS_BEANSTALKD &&
+	    beanstalk_use(&control, str_make(requests_queue_name(b, 0), REQUEST_QUEUE_BYTES),
+			  &b->error) < 0) {
+		control_done(&control);
+		return -1;
+	}
 	c->fd = control_release(&control);
 	fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) | O_NONBLOCK);
 	if (epoll_ctl(b->epoll_fd, EPOLL_CTL_ADD, c->fd, &event) < 0) {
@@ -66,7 +73,7 @@ static int open_connection(struct bench *b, struct connection *c, size_t index)
 
 int loop_init(struct bench *b)
 {
-	size_t count = (size_t)b->options->connections;
+	size_t count = b->putting + b->waiting;
 
 	prctl(PR_SET_TIMERSLACK, 1);
 	buf_init(&b->scratch, BUF_NO_MAX);
@@ -76,11 +83,10 @@ int loop_init(struct bench *b)
 		return -1;
 	}
 	b->connections = mem_zalloc(count * sizeof(*b->connections));
+	b->connection_count = count;
 	for (size_t i = 0; i < count; i++)
 		b->connections[i].fd = -1;
-	for (b->connection_count = 0; b->connection_count < count; b->connection_count++) {
-		size_t i = b->connection_count;
-
+	for (size_t i = 0; i < count; i++) {
 		if (open_connection(b, &b->connections[i], i) < 0)
 			return -1;
 	}
@@ -103,12 +109,13 @@ static void close_connection(struct connection *c)
 
 void loop_done(struct bench *b)
 {
-	for (size_t i = 0; b->connections != NULL && i < (size_t)b->options->connections; i++)
+	for (size_t i = 0; b->connections != NULL && i < b->connection_count; i++)
 		close_connection(&b->connections[i]);
 	free(b->connections);
 	b->connections = NULL;
 	if (b->epoll_fd >= 0)
 		close(b->epoll_fd);
+	put_times_done(&b->put_times);
 	buf_done(&b->scratch);
 }
 
@@ -124,7 +131,7 @@ static struct worker *add_worker(struct bench *b, struct connection *c)
 	w->connection = c;
 	w->jids = mem_zalloc(jids * REQUEST_JID_BYTES);
 	/* With a rate there may be more workers than held jobs. Then two share one. */
-	if ((b->workload->flags & WORKLOAD_HOLD) != 0 && c->worker_count >= b->options->pipeline) {
+	if ((b->workload->flags & WORKLOAD_HOLD) != 0 && c->worker_count >= b->pipeline) {
 		const struct worker *other = c->workers[c->worker_count / 2];
 
 		memcpy(w->jids, other->jids, REQUEST_JID_BYTES);
@@ -174,7 +181,10 @@ static bool send_next(struct loop *l, struct worker *w, int64_t sent_ns)
 	if (!traffic_send(b, w, &c->out))
 		return false;
 	push_pending(c, (struct pending){ sent_ns, w, command });
-	b->under_way++;
+	if (command == COMMAND_WAIT)
+		b->waits_under_way++;
+	else
+		b->under_way++;
 	if (!c->is_dirty) {
 		c->is_dirty = true;
 		l->dirty[l->dirty_count++] = c;
@@ -226,6 +236,25 @@ static int flush_dirty(struct loop *l)
 	return rc;
 }
 
+/* Sends what the workers that wait have to send, and leaves the rest. */
+static int flush_waiting(struct loop *l)
+{
+	struct bench *b = l->b;
+	size_t left = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < l->dirty_count; i++) {
+		struct connection *c = l->dirty[i];
+
+		if (c < b->connections + b->putting)
+			l->dirty[left++] = c;
+		else if (rc == 0)
+			rc = flush(b, c);
+	}
+	l->dirty_count = left;
+	return rc;
+}
+
 /* For dialects whose requests have the client's time. */
 static void read_stamp(struct bench *b)
 {
@@ -244,7 +273,7 @@ static void measure(struct bench *b, const struct pending *p)
 		m->latencies[p->command] = mem_zalloc(sizeof(struct histogram));
 	histogram_add(m->latencies[p->command], (uint64_t)(b->now_ns - p->sent_ns));
 	m->commands++;
-	if (p->command == b->workload->counted && p->command != COMMAND_PING)
+	if (p->command == b->counted && p->command != COMMAND_PING)
 		m->jobs += b->jids_of[p->command];
 }
 
@@ -257,6 +286,114 @@ static void go_on(struct loop *l, struct worker *w)
 		STAILQ_INSERT_TAIL(&w->connection->idle, w, idle);
 }
 
+/* ---- workers that wait ---- */
+
+/* Let idle workers put jobs for those that wait. */
+static void put_for_waiting(struct loop *l)
+{
+	struct bench *b = l->b;
+
+	for (size_t i = 0; i < b->putting && traffic_has_room(b); i++) {
+		struct connection *c = &b->connections[l->next_connection];
+		struct worker *w = STAILQ_FIRST(&c->idle);
+
+		l->next_connection = (l->next_connection + 1) % b->putting;
+		if (w == NULL)
+			continue;
+		STAILQ_REMOVE_HEAD(&c->idle, idle);
+		if (!send_next(l, w, b->now_ns)) {
+			STAILQ_INSERT_HEAD(&c->idle, w, idle);
+			return;
+		}
+	}
+}
+
+static void wait_again(struct loop *l, struct worker *w)
+{
+	struct bench *b = l->b;
+
+	/* Its waits fail again and again. */
+	if (b->errors >= BENCH_ERRORS_MAX)
+		return;
+	w->step = 0;
+	send_next(l, w, b->now_ns);
+	if (l->plan->rate == 0)
+		put_for_waiting(l);
+}
+
+/* A worker has got a job. It completes it and waits for the next one. The latency is that of the
+ * hand-over, since the put was sent. */
+static void take_job(struct loop *l, struct pending *p, const struct reply *reply)
+{
+	struct worker *w = p->worker;
+	struct bench *b = l->b;
+	uint64_t errors = b->errors;
+
+	b->waits_under_way--;
+	w->step = 0;
+	traffic_receive(b, w, reply);
+	if (b->errors == errors) {
+		p->sent_ns = traffic_take_put_time(b, w);
+		measure(b, p);
+		if (w->step != 0)
+			send_next(l, w, b->now_ns);
+	}
+	wait_again(l, w);
+}
+
+/* The reply to COMPLETE: the worker waits already. */
+static void end_job(struct bench *b, struct worker *w, const struct reply *reply)
+{
+	size_t step = w->step;
+
+	w->step = 1;
+	traffic_receive(b, w, reply);
+	w->step = step;
+}
+
+static void start_waiting(struct loop *l)
+{
+	struct bench *b = l->b;
+
+	for (size_t i = b->putting; i < b->connection_count; i++) {
+		struct worker *w = add_worker(b, &b->connections[i]);
+
+		w->waits = true;
+		wait_again(l, w);
+	}
+}
+
+/* Without replies to come, except to workers that wait for nothing. */
+static bool is_over(const struct bench *b)
+{
+	return b->under_way == 0 && (b->put_times.count == 0 || b->waits_under_way == 0);
+}
+
+/* ---- replies ---- */
+
+static void take_reply(struct loop *l, struct pending *p, const struct reply *reply)
+{
+	struct bench *b = l->b;
+
+	b->heard_ns = b->now_ns;
+	if (p->command == COMMAND_WAIT) {
+		take_job(l, p, reply);
+		return;
+	}
+	assert(b->under_way != 0);
+	b->under_way--;
+	measure(b, p);
+	if (p->worker->waits) {
+		end_job(b, p->worker, reply);
+		return;
+	}
+	/* A job that was not put is not on its way. */
+	if (b->waiting != 0 && reply->error.len != 0)
+		traffic_take_put_time(b, p->worker);
+	traffic_receive(b, p->worker, reply);
+	go_on(l, p->worker);
+}
+
 /* Take the replies from the bytes read. The rest is the beginning of the next one. */
 static int take_replies(struct loop *l, struct connection *c)
 {
@@ -265,7 +402,7 @@ static int take_replies(struct loop *l, struct connection *c)
 	struct reply reply;
 	ptrdiff_t len;
 
-	while ((len = reply_scan(rest, &reply)) > 0) {
+	while ((len = b->control.scan(rest, &reply)) > 0) {
 		struct pending p;
 
 		if (c->count == 0) {
@@ -273,12 +410,7 @@ static int take_replies(struct loop *l, struct connection *c)
 			return -1;
 		}
 		p = pop_pending(c);
-		assert(b->under_way != 0);
-		b->under_way--;
-		b->heard_ns = b->now_ns;
-		measure(b, &p);
-		traffic_receive(b, p.worker, &reply);
-		go_on(l, p.worker);
+		take_reply(l, &p, &reply);
 		rest = str_make(rest.ptr + len, rest.len - (size_t)len);
 	}
 	if (len < 0) {
@@ -332,7 +464,7 @@ static void send_due(struct loop *l)
 			l->drains = true;
 			break;
 		}
-		l->next_connection = (l->next_connection + 1) % b->connection_count;
+		l->next_connection = (l->next_connection + 1) % b->putting;
 		l->due_count++;
 		l->next_due_ns = l->began_ns +
 				 (int64_t)((double)l->due_count * NS_PER_S / (double)l->plan->rate);
@@ -344,7 +476,7 @@ static void drain(struct loop *l)
 {
 	struct bench *b = l->b;
 
-	for (size_t i = 0; i < b->connection_count; i++) {
+	for (size_t i = 0; i < b->putting; i++) {
 		struct connection *c = &b->connections[i];
 		STAILQ_HEAD(, worker) idle = STAILQ_HEAD_INITIALIZER(idle);
 		struct worker *w;
@@ -357,12 +489,20 @@ static void drain(struct loop *l)
 	}
 }
 
+static int read_log_size(struct bench *b, struct figures *f)
+{
+	/* The log of beanstalkd has a fixed size. */
+	if (b->options->dialect == OPTIONS_BEANSTALKD)
+		return 0;
+	return figures_read_log(&b->control, f, &b->error);
+}
+
 static int start_measuring(struct loop *l)
 {
 	struct bench *b = l->b;
 	struct measurement *m = &b->m;
 
-	if (figures_read_log(&b->control, &m->before, &b->error) < 0)
+	if (read_log_size(b, &m->before) < 0)
 		return -1;
 	figures_read_process(&b->server, &m->before);
 	m->own_cpu_s = figures_own_cpu_s();
@@ -438,14 +578,14 @@ static int handle_event(struct loop *l, const struct epoll_event *event)
 	if (receive(l, c) < 0)
 		return -1;
 	/* Send the requests of this connection before the next one is read, so that the server has
-	 * work. */
-	return flush_dirty(l);
+	 * work. Puts for workers that wait leave together, after all these workers wait. */
+	return l->b->waiting != 0 ? flush_waiting(l) : flush_dirty(l);
 }
 
 /* Give up if the server hangs. */
 static int check_silence(struct bench *b)
 {
-	if (b->under_way == 0)
+	if (is_over(b))
 		b->heard_ns = b->now_ns;
 	if (b->now_ns - b->heard_ns <= SILENCE_MAX_NS)
 		return 0;
@@ -481,7 +621,7 @@ static int turn(struct loop *l)
 			drain(l);
 		return flush_dirty(l);
 	}
-	return look_at_time(l);
+	return b->waiting != 0 && flush_dirty(l) < 0 ? -1 : look_at_time(l);
 }
 
 /* All workers wait for the first step. An earlier phase may have added more than this one needs. */
@@ -489,7 +629,7 @@ static void line_up(struct loop *l)
 {
 	struct bench *b = l->b;
 
-	for (size_t i = 0; i < b->connection_count; i++) {
+	for (size_t i = 0; i < b->putting; i++) {
 		struct connection *c = &b->connections[i];
 
 		while (c->worker_count < l->plan->width)
@@ -517,17 +657,18 @@ int loop_run(struct bench *b, const struct loop_plan *plan)
 	rc = look_at_time(&l);
 	b->now_ns = b->heard_ns = l.began_ns = l.next_due_ns = clock_mono_ns();
 	read_stamp(b);
+	start_waiting(&l);
 	if (rc == 0 && plan->rate == 0) {
 		drain(&l);
 		rc = flush_dirty(&l);
 	}
-	while (rc == 0 && (b->under_way != 0 || (plan->rate != 0 && !l.drains))) {
+	while (rc == 0 && (!is_over(b) || (plan->rate != 0 && !l.drains))) {
 		rc = turn(&l);
 		report_progress(b);
 	}
 	if (rc == 0 && plan->measure) {
 		end_measuring(b);
-		rc = figures_read_log(&b->control, &b->m.after, &b->error);
+		rc = read_log_size(b, &b->m.after);
 	}
 	free(l.dirty);
 	return rc;

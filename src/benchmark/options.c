@@ -26,7 +26,7 @@ struct option_row {
 	const char *help;
 };
 
-const char *const options_dialects[] = { "native", "qless", "evalsha" };
+const char *const options_dialects[] = { "native", "qless", "evalsha", "lists", "beanstalkd" };
 
 #define DIALECT_COUNT (sizeof(options_dialects) / sizeof(options_dialects[0]))
 
@@ -43,13 +43,15 @@ static const struct option_row rows[] = {
 	{ "workload", TYPE_TEXT, FIELD(workload), 0, 0, "name",
 	  "workload to run (lifecycle); 'help' lists them" },
 	{ "dialect", TYPE_DIALECT, FIELD(dialect), 0, 0, "name",
-	  "native (PUT ...), qless (QLESS put now ...), or evalsha (native)" },
+	  "native (PUT ...), qless (QLESS put now ...), evalsha, lists or beanstalkd (native)" },
 	{ "script", TYPE_TEXT, FIELD(script), 0, 0, "file",
 	  "script to load for evalsha; without it a stub that only qlessd accepts" },
 	{ "connections", TYPE_COUNT, FIELD(connections), 1, OPTIONS_CONNECTIONS_MAX, "n",
-	  "connections (64)" },
+	  "connections; without those of --workers (64; handoff, wait: 1)" },
+	{ "workers", TYPE_COUNT, FIELD(workers), 1, OPTIONS_WORKERS_MAX, "n",
+	  "workers that wait, each with its own connection (wait: 64; handoff: 1)" },
 	{ "pipeline", TYPE_COUNT, FIELD(pipeline), 1, OPTIONS_PIPELINE_MAX, "n",
-	  "requests under way on each connection (1)" },
+	  "requests under way on each connection (1; wait: --workers)" },
 	{ "jobs", TYPE_COUNT, FIELD(jobs), 1, OPTIONS_JOBS_MAX, "n",
 	  "jobs to process, or requests if there are no jobs (100k)" },
 	{ "duration", TYPE_SECONDS, FIELD(duration_s), 0, OPTIONS_SECONDS_MAX, "seconds",
@@ -145,7 +147,8 @@ static int parse_dialect(const char *text, enum options_dialect *ret_dialect, st
 			return 0;
 		}
 	}
-	buf_printf(error, "--dialect must be native, qless or evalsha, not '%s'", text);
+	buf_printf(error, "--dialect must be native, qless, evalsha, lists or beanstalkd, not '%s'",
+		   text);
 	return -1;
 }
 
@@ -180,6 +183,10 @@ static int check(struct options *o, struct buf *error)
 {
 	if (o->script != NULL && o->dialect != OPTIONS_EVALSHA)
 		buf_printf(error, "--script is for --dialect evalsha");
+	else if (o->dialect == OPTIONS_BEANSTALKD &&
+		 (o->user != NULL || o->database != 0 || o->flush))
+		buf_printf(error, "beanstalkd has no users, no databases and no FLUSHALL: "
+				  "no --user, no --database and no --flush");
 	else if (o->user != NULL && o->password == NULL)
 		buf_printf(error, "--user needs a --password");
 	else if (o->batch > 1 && o->dialect == OPTIONS_EVALSHA)
@@ -197,8 +204,6 @@ static void set_defaults(struct options *ret)
 		.port = 7537,
 		.workload = "lifecycle",
 		.password = getenv("QLESSD_PASSWORD"),
-		.connections = 64,
-		.pipeline = 1,
 		.payload = 100,
 		.batch = 1,
 		.backlog = UINT64_MAX,

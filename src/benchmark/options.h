@@ -12,6 +12,7 @@
 
 #define OPTIONS_CONNECTIONS_MAX 10000
 #define OPTIONS_PIPELINE_MAX	10000
+#define OPTIONS_WORKERS_MAX	10000
 #define OPTIONS_QUEUES_MAX	1000000
 #define OPTIONS_BATCH_MAX	10000
 #define OPTIONS_JOBS_MAX	((uint64_t)1000 * 1000 * 1000 * 1000)
@@ -25,7 +26,15 @@ enum options_dialect {
 	OPTIONS_NATIVE,
 	OPTIONS_QLESS,
 	OPTIONS_EVALSHA,
+	OPTIONS_LISTS,
+	OPTIONS_BEANSTALKD,
 };
+
+/* Whether the dialect has the commands of qless. The others have only jobs that wait in a queue. */
+static inline bool options_dialect_is_qless(enum options_dialect dialect)
+{
+	return dialect < OPTIONS_LISTS;
+}
 
 /* Names of the dialects, in the order of the enum. */
 extern const char *const options_dialects[];
@@ -43,7 +52,7 @@ enum options_task {
 struct options {
 	const char *host, *socket, *user, *password, *script, *workload;
 	uint64_t port, database;
-	uint64_t connections, pipeline, jobs, payload, queues, batch, backlog, seed, rate;
+	uint64_t connections, workers, pipeline, jobs, payload, queues, batch, backlog, seed, rate;
 	double warmup_s, duration_s;
 	enum options_dialect dialect;
 	bool has_seed;

@@ -66,6 +66,12 @@ static void result_done(struct result *r)
 	free(r->all);
 }
 
+/* The latency of a command that waits is that of the hand-over. */
+static const char *name_of(const struct bench *b, int command)
+{
+	return command == COMMAND_WAIT ? "hand-over" : b->names[command];
+}
+
 /* 1234567.8 as "1,234,568". */
 static const char *grouped(double value, char to[NUMBER_MAX])
 {
@@ -149,12 +155,14 @@ static void print_head(const struct bench *b)
 {
 	const struct options *o = b->options;
 
-	printf("%s on %s: %s, %" PRIu64 " connections", b->workload->name, b->server.name,
-	       options_dialects[o->dialect], o->connections);
+	printf("%s on %s: %s, %zu connections", b->workload->name, b->server.name,
+	       options_dialects[o->dialect], b->putting);
+	if (b->waiting != 0)
+		printf(", %zu waiting workers", b->waiting);
 	if (b->rate != 0)
 		printf(", %" PRIu64 " requests a second", b->rate);
 	else
-		printf(", pipeline %" PRIu64, o->pipeline);
+		printf(", pipeline %zu", b->pipeline);
 	printf(", payload %" PRIu64 " bytes", o->payload);
 	if (b->queue_count > 1)
 		printf(", %zu queues", b->queue_count);
@@ -184,7 +192,7 @@ static void print_all_latencies(const struct bench *b, const struct result *r)
 	for (int i = 0; i < COMMAND_COUNT; i++) {
 		if (b->m.latencies[i] == NULL)
 			continue;
-		print_latencies(b->names[i], b->m.latencies[i]);
+		print_latencies(name_of(b, i), b->m.latencies[i]);
 		kinds++;
 	}
 	if (kinds > 1)
@@ -206,7 +214,7 @@ static void print_throughput(const struct bench *b, const struct result *r)
 /* Whether the server keeps every job. */
 static bool jobs_stay(const struct bench *b)
 {
-	return b->workload->phase.count == 1 && b->workload->counted == COMMAND_PUT;
+	return b->workload->phase.count == 1 && b->counted == COMMAND_PUT;
 }
 
 static void print_resources(const struct bench *b, const struct result *r)
@@ -325,8 +333,9 @@ static void append_settings(struct buf *out, const struct bench *b)
 	append_text(out, "server", b->server.name);
 	append_text(out, "workload", b->workload->name);
 	append_text(out, "dialect", options_dialects[o->dialect]);
-	append_count(out, "connections", o->connections);
-	append_count(out, "pipeline", o->pipeline);
+	append_count(out, "connections", b->putting);
+	append_count(out, "workers", b->waiting);
+	append_count(out, "pipeline", b->pipeline);
 	append_count(out, "rate", b->rate);
 	append_count(out, "payload", o->payload);
 	append_count(out, "queues", b->queue_count);
@@ -370,7 +379,7 @@ void report_json(struct bench *b)
 	buf_append_str(&out, STR("\"latency\":{"));
 	for (int i = 0; i < COMMAND_COUNT; i++) {
 		if (b->m.latencies[i] != NULL)
-			append_latencies(&out, b->names[i], b->m.latencies[i]);
+			append_latencies(&out, name_of(b, i), b->m.latencies[i]);
 	}
 	append_latencies(&out, "all", r.all);
 	append_end(&out, '}');

@@ -74,17 +74,17 @@ static void add_patch(struct request *r, enum place place)
 	r->patches[r->patch_count++] = (struct request_patch){ r->bytes.len, place };
 }
 
-void request_add(struct request *r, const char *arg)
+void request_begin_text(struct request *r)
 {
-	size_t len = 0, place;
-	const char *at;
+	request_done(r);
+	buf_init(&r->bytes, BUF_NO_MAX);
+}
 
-	for (at = arg; *at != '\0'; at += place < PLACE_COUNT ? 2 : 1) {
-		place = find_place(at);
-		len += place < PLACE_COUNT ? places[place].width : 1;
-	}
-	buf_printf(&r->bytes, "$%zu\r\n", len);
-	for (at = arg; *at != '\0'; at += place < PLACE_COUNT ? 2 : 1) {
+void request_add_text(struct request *r, const char *text)
+{
+	size_t place;
+
+	for (const char *at = text; *at != '\0'; at += place < PLACE_COUNT ? 2 : 1) {
 		place = find_place(at);
 		if (place < PLACE_COUNT) {
 			add_patch(r, (enum place)place);
@@ -95,6 +95,18 @@ void request_add(struct request *r, const char *arg)
 			buf_append_char(&r->bytes, *at);
 		}
 	}
+}
+
+void request_add(struct request *r, const char *arg)
+{
+	size_t len = 0, place;
+
+	for (const char *at = arg; *at != '\0'; at += place < PLACE_COUNT ? 2 : 1) {
+		place = find_place(at);
+		len += place < PLACE_COUNT ? places[place].width : 1;
+	}
+	buf_printf(&r->bytes, "$%zu\r\n", len);
+	request_add_text(r, arg);
 	buf_append_str(&r->bytes, STR("\r\n"));
 	r->arg_count++;
 }

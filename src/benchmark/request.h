@@ -49,6 +49,11 @@ void request_begin(struct request *r, enum request_form form, const char *sha, c
 void request_add(struct request *r, const char *arg);
 /* Appends arguments; NULL ends them. */
 void request_add_all(struct request *r, const char *const *args);
+/* Starts a request of a server that speaks another protocol: it has only the bytes of
+ * request_add_text(), and needs no request_end(). */
+void request_begin_text(struct request *r);
+/* Appends bytes with places. */
+void request_add_text(struct request *r, const char *text);
 /* Completes the request. */
 void request_end(struct request *r);
 

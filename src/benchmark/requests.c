@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "benchmark/beanstalk.h"
 #include "util/mem.h"
 
 #define FILL_BATCH_MAX	 100
@@ -17,9 +18,9 @@
 static enum request_form form_of(const struct bench *b)
 {
 	static const enum request_form forms[] = {
-		[OPTIONS_NATIVE] = REQUEST_PLAIN,
-		[OPTIONS_QLESS] = REQUEST_QLESS,
-		[OPTIONS_EVALSHA] = REQUEST_EVALSHA,
+		[OPTIONS_NATIVE] = REQUEST_PLAIN,     [OPTIONS_QLESS] = REQUEST_QLESS,
+		[OPTIONS_EVALSHA] = REQUEST_EVALSHA,  [OPTIONS_LISTS] = REQUEST_PLAIN,
+		[OPTIONS_BEANSTALKD] = REQUEST_PLAIN,
 	};
 
 	return forms[b->options->dialect];
@@ -133,6 +134,36 @@ static void make_pop(struct bench *b)
 	b->jids_of[COMMAND_POP] = (size_t)b->batch;
 }
 
+static void make_wait(struct bench *b)
+{
+	struct request *r = begin(b, COMMAND_WAIT, "bpop");
+
+	request_add_all(r, (const char *const[]){ "0", "%w", "1", "%q", NULL });
+	request_end(r);
+}
+
+/* A list as a queue, first in, first out. The jid and the payload are one value. */
+static void make_list_requests(struct bench *b)
+{
+	struct buf value = BUF_INIT(BUF_NO_MAX);
+	struct request *put = begin(b, COMMAND_PUT, "lpush");
+	struct request *wait = begin(b, COMMAND_WAIT, "brpop");
+
+	buf_printf(&value, "%%j%s", b->payload);
+	request_add_all(put, (const char *const[]){ "%q", buf_cstr(&value), NULL });
+	request_end(put);
+	request_add_all(wait, (const char *const[]){ "%q", "0", NULL });
+	request_end(wait);
+	buf_done(&value);
+}
+
+static void make_beanstalk_requests(struct bench *b)
+{
+	beanstalk_make_put(begin(b, COMMAND_PUT, "put"), b->payload, (size_t)b->options->payload);
+	beanstalk_make_reserve(begin(b, COMMAND_WAIT, "reserve"));
+	beanstalk_make_delete(begin(b, COMMAND_COMPLETE, "delete"));
+}
+
 /* Without the prefix of the dialect. */
 static void make_plain(struct bench *b, enum command kind, const char *name, const char *key,
 		       const char *value)
@@ -229,9 +260,14 @@ void requests_init(struct bench *b)
 	make_dependent(b, COMMAND_PUT_DEPENDENT, WORKLOAD_FAN);
 	make_dependent(b, COMMAND_PUT_NEXT, 1);
 	make_pop(b);
+	make_wait(b);
 	make_complete(b);
 	for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
 		make_fixed(b, fixed[i].kind, fixed[i].name, fixed[i].words);
+	if (b->options->dialect == OPTIONS_LISTS)
+		make_list_requests(b);
+	if (b->options->dialect == OPTIONS_BEANSTALKD)
+		make_beanstalk_requests(b);
 }
 
 void requests_make_queues(const struct bench *b, struct request *r)

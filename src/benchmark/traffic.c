@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "benchmark/beanstalk.h"
+
 #define JID_MARK STR("\"jid\":\"")
 
 /* ---- sending ---- */
 
 static const struct workload_step *step_of(const struct bench *b, const struct worker *w)
 {
-	return &b->phase->steps[w->step];
+	return &(w->waits ? b->waiting_phase : b->phase)->steps[w->step];
 }
 
 enum command traffic_command(const struct bench *b, const struct worker *w)
@@ -36,10 +38,26 @@ static void write_number(uint64_t value, char to[REQUEST_NUMBER_BYTES])
 		to[i] = (char)('0' + value % 10);
 }
 
+bool traffic_has_room(const struct bench *b)
+{
+	return (b->workload->flags & WORKLOAD_WAIT) == 0 || b->rate != 0 ||
+	       b->put_times.count < b->waits_under_way;
+}
+
+int64_t traffic_take_put_time(struct bench *b, const struct worker *w)
+{
+	uint64_t number;
+
+	if (!ledger_find(&b->ledger, str_make(jid_at(w, 0), REQUEST_JID_BYTES), &number))
+		return 0;
+	return put_times_take(&b->put_times, number);
+}
+
 /* At the first step: whether the worker may start another round. */
 static bool begin_round(struct bench *b, struct worker *w)
 {
-	if (b->is_stopping || b->started >= b->limit || (b->once && w->rounds != 0))
+	if (b->is_stopping || b->started >= b->limit || (b->once && w->rounds != 0) ||
+	    !traffic_has_room(b))
 		return false;
 	if ((b->workload->flags & WORKLOAD_OWN_QUEUES) == 0) {
 		uint64_t run =
@@ -62,11 +80,13 @@ bool traffic_send(struct bench *b, struct worker *w, struct buf *out)
 		.number = number,
 	};
 
-	if (w->step == 0 && !begin_round(b, w))
+	if (w->step == 0 && !w->waits && !begin_round(b, w))
 		return false;
 	values.queue = requests_queue_name(b, w->queue);
 	if (b->options->dialect != OPTIONS_NATIVE)
 		values.time = stamp_next(&b->stamp);
+	if ((b->workload->flags & WORKLOAD_WAIT) != 0 && makes_jobs(step->command))
+		put_times_add(&b->put_times, b->ledger.next, b->now_ns);
 	if (makes_jobs(step->command)) {
 		for (size_t i = 0; i < b->jids_of[step->command]; i++)
 			ledger_write_jid(&b->ledger, b->ledger.next++, jid_at(w, step->jid + i));
@@ -77,6 +97,8 @@ bool traffic_send(struct bench *b, struct worker *w, struct buf *out)
 	if (b->workload->number_count != 0)
 		write_number(b->workload->number_min + bench_random(b, b->workload->number_count),
 			     number);
+	else if (b->options->dialect == OPTIONS_BEANSTALKD)
+		write_number(w->id, number);
 	request_write(&b->requests[step->command], &values, out);
 	return true;
 }
@@ -122,14 +144,46 @@ static struct qless_str strip_suffix(const struct bench *b, struct qless_str jid
 	return jid;
 }
 
+/* The jobs of a reply. Takes the next jid from *rest. */
+static bool next_jid(const struct bench *b, struct qless_str *rest, struct qless_str *ret_jid)
+{
+	if (options_dialect_is_qless(b->options->dialect))
+		return find_jid(rest, ret_jid);
+	/* The value of the job begins with the jid. */
+	if (rest->len < REQUEST_JID_BYTES)
+		return false;
+	*ret_jid = str_make(rest->ptr, REQUEST_JID_BYTES);
+	rest->len = 0;
+	return true;
+}
+
+/* The text with the jobs in a reply to a pop. Returns false if the reply has none. */
+static bool find_jobs(const struct bench *b, const struct reply *reply, struct qless_str *ret_jobs)
+{
+	struct qless_str rest = reply->text;
+	struct reply element;
+
+	if (b->options->dialect != OPTIONS_LISTS) {
+		*ret_jobs = reply->text;
+		return reply->type == REPLY_BULK;
+	}
+	/* The name of the list and the value. */
+	if (reply->type != REPLY_ARRAY || !reply_next(&rest, &element) ||
+	    !reply_next(&rest, &element))
+		return false;
+	*ret_jobs = element.text;
+	return element.type == REPLY_BULK;
+}
+
 static bool check_pop(struct bench *b, struct worker *w, const struct reply *reply)
 {
-	struct qless_str json = reply->text, jid;
-	size_t count = 0, wanted = b->jids_of[COMMAND_POP];
+	size_t count = 0, wanted = b->jids_of[traffic_command(b, w)];
+	struct qless_str jobs, jid;
 
-	if (reply->type != REPLY_BULK)
+	if (!find_jobs(b, reply, &jobs))
 		return false;
-	while (count < wanted && find_jid(&json, &jid)) {
+	w->id = (uint64_t)reply->integer;
+	while (count < wanted && next_jid(b, &jobs, &jid)) {
 		jid = strip_suffix(b, jid);
 		switch (ledger_pop(&b->ledger, jid)) {
 		case LEDGER_GOOD:
@@ -154,6 +208,8 @@ static bool check_jids(const struct bench *b, const struct worker *w, const stru
 {
 	size_t count = b->jids_of[traffic_command(b, w)];
 
+	if (!options_dialect_is_qless(b->options->dialect))
+		return reply->type == REPLY_INTEGER;
 	if (reply->type == REPLY_ARRAY)
 		return (size_t)reply->integer == count;
 	return reply->type == REPLY_BULK && count == 1 &&
@@ -164,6 +220,8 @@ static bool check_complete(const struct bench *b, const struct reply *reply)
 {
 	size_t count = b->jids_of[COMMAND_COMPLETE];
 
+	if (b->options->dialect == OPTIONS_BEANSTALKD)
+		return reply->type == REPLY_STATUS;
 	if (count > 1)
 		return reply->type == REPLY_ARRAY && (size_t)reply->integer == count;
 	return reply->type == REPLY_BULK && str_equal(reply->text, STR("complete"));
@@ -207,6 +265,13 @@ static bool check(struct bench *b, struct worker *w, const struct reply *reply)
 		return check_get(b, w, reply);
 	case COMMAND_POP:
 		return check_pop(b, w, reply);
+	case COMMAND_WAIT:
+		if (!check_pop(b, w, reply))
+			return false;
+		/* A list keeps nothing of a job that a worker has. */
+		if (b->options->dialect == OPTIONS_LISTS)
+			b->ledger.running--;
+		return true;
 	case COMMAND_COMPLETE:
 		b->ledger.running -= count;
 		return check_complete(b, reply);
@@ -248,7 +313,7 @@ void traffic_receive(struct bench *b, struct worker *w, const struct reply *repl
 		w->step = 0;
 		return;
 	}
-	w->step = (w->step + 1) % b->phase->count;
+	w->step = (w->step + 1) % (w->waits ? b->waiting_phase : b->phase)->count;
 }
 
 /* ---- at the end ---- */
@@ -260,9 +325,22 @@ static int64_t find_count(struct qless_str json, const char *name)
 	return at != NULL ? strtoll(at + strlen(name), NULL, 10) : 0;
 }
 
-int traffic_check_queues(struct bench *b)
+static int count_list(struct bench *b, int64_t *ret_waiting)
 {
-	int64_t waiting = 0, running = 0, scheduled = 0;
+	char name[REQUEST_QUEUE_BYTES + 1] = "";
+	struct reply reply;
+
+	memcpy(name, requests_queue_name(b, 0), REQUEST_QUEUE_BYTES);
+	if (CONTROL_CALL(&b->control, &reply, &b->error, "LLEN", name) < 0)
+		return -1;
+	*ret_waiting = reply.integer;
+	return 0;
+}
+
+/* Sums the counts of all queues. */
+static int count_queues(struct bench *b, int64_t *ret_waiting, int64_t *ret_running,
+			int64_t *ret_scheduled)
+{
 	struct buf bytes = BUF_INIT(BUF_NO_MAX);
 	struct request r = { 0 };
 	int rc = 0;
@@ -279,11 +357,29 @@ int traffic_check_queues(struct bench *b)
 		rc = control_send(&b->control, buf_str(&bytes), &reply, &b->error);
 		if (rc < 0)
 			break;
-		waiting += find_count(reply.text, "\"waiting\":");
-		running += find_count(reply.text, "\"running\":") +
-			   find_count(reply.text, "\"stalled\":");
-		scheduled += find_count(reply.text, "\"scheduled\":");
+		*ret_waiting += find_count(reply.text, "\"waiting\":");
+		*ret_running += find_count(reply.text, "\"running\":") +
+				find_count(reply.text, "\"stalled\":");
+		*ret_scheduled += find_count(reply.text, "\"scheduled\":");
 	}
+	request_done(&r);
+	buf_done(&bytes);
+	return rc;
+}
+
+int traffic_check_queues(struct bench *b)
+{
+	int64_t waiting = 0, running = 0, scheduled = 0;
+	int rc;
+
+	if (b->options->dialect == OPTIONS_LISTS)
+		rc = count_list(b, &waiting);
+	else if (b->options->dialect == OPTIONS_BEANSTALKD)
+		rc = beanstalk_count(&b->control,
+				     str_make(requests_queue_name(b, 0), REQUEST_QUEUE_BYTES),
+				     &waiting, &running, &b->error);
+	else
+		rc = count_queues(b, &waiting, &running, &scheduled);
 	if (rc == 0 && (waiting != b->ledger.waiting || running != b->ledger.running ||
 			scheduled != b->ledger.scheduled))
 		bench_complain(b,
@@ -292,7 +388,5 @@ int traffic_check_queues(struct bench *b)
 			       (long long)waiting, (long long)running, (long long)scheduled,
 			       (long long)b->ledger.waiting, (long long)b->ledger.running,
 			       (long long)b->ledger.scheduled);
-	request_done(&r);
-	buf_done(&bytes);
 	return rc;
 }

@@ -27,6 +27,9 @@ STEPS(mixed, { COMMAND_PUT, 0 }, { COMMAND_PEEK, 0 }, { COMMAND_POP, 0 }, { COMM
       { COMMAND_COMPLETE, 0 }, { COMMAND_PUT, 0 }, { COMMAND_POP, 0 }, { COMMAND_TAG_ADD, 0 },
       { COMMAND_FAIL, 0 }, { COMMAND_CANCEL, 0 }, { COMMAND_STATS, 0 });
 
+STEPS(waiting, { COMMAND_WAIT, 0 }, { COMMAND_COMPLETE, 0 });
+STEPS(taking, { COMMAND_WAIT, 0 });
+
 STEPS(recurring, { COMMAND_RECUR, 0 }, { COMMAND_POP, 0 }, { COMMAND_COMPLETE, 0 },
       { COMMAND_UNRECUR, 0 });
 
@@ -54,6 +57,8 @@ STEPS(priorities, { COMMAND_PUT, 0 }, { COMMAND_PRIORITY, 0 }, { COMMAND_POP, 0 
       { COMMAND_COMPLETE, 0 });
 
 const struct workload_phase workload_hold = PHASE(hold, 1);
+const struct workload_phase workload_waiting = PHASE(waiting, 1);
+const struct workload_phase workload_taking = PHASE(taking, 1);
 
 static const struct workload workloads[] = {
 	{ .name = "ping", .summary = "PING", .phase = PHASE(ping, 1), .flags = WORKLOAD_PLAIN },
@@ -154,7 +159,23 @@ static const struct workload workloads[] = {
 	  .summary = "lifecycle at a fixed rate, 10k requests a second",
 	  .phase = PHASE(lifecycle, 1),
 	  .flags = WORKLOAD_BATCHES | WORKLOAD_OPEN,
-	  .counted = COMMAND_COMPLETE },
+	  .counted = COMMAND_COMPLETE,
+	  .rate = 10000 },
+	{ .name = "handoff",
+	  .summary = "time from a put to the worker that waits, at 1k puts a second",
+	  .phase = PHASE(put, 1),
+	  .flags = WORKLOAD_OPEN | WORKLOAD_WAIT,
+	  .counted = COMMAND_COMPLETE,
+	  .connections = 1,
+	  .workers = 1,
+	  .rate = 1000 },
+	{ .name = "wait",
+	  .summary = "jobs for 64 workers that wait, put as fast as they complete",
+	  .phase = PHASE(put, 1),
+	  .flags = WORKLOAD_WAIT,
+	  .counted = COMMAND_COMPLETE,
+	  .connections = 1,
+	  .workers = 64 },
 };
 
 #define WORKLOAD_COUNT (sizeof(workloads) / sizeof(workloads[0]))

@@ -19,6 +19,7 @@ enum command {
 	COMMAND_GET,
 	COMMAND_PEEK,
 	COMMAND_POP,
+	COMMAND_WAIT, /* a pop that waits */
 	COMMAND_HEARTBEAT,
 	COMMAND_COMPLETE,
 	COMMAND_RETRY,
@@ -67,6 +68,7 @@ enum workload_flags {
 	WORKLOAD_OWN_QUEUES = 1 << 3, /* each worker has its own queue */
 	WORKLOAD_HOLD = 1 << 4,	      /* each worker holds a job from the start */
 	WORKLOAD_OPEN = 1 << 5,	      /* always at a rate */
+	WORKLOAD_WAIT = 1 << 6,	      /* other connections have workers that wait for jobs */
 };
 
 struct workload {
@@ -76,8 +78,9 @@ struct workload {
 	unsigned flags;
 	enum command counted; /* the command whose replies count as jobs; PING if there is none */
 	enum workload_fill fill;
-	uint64_t backlog; /* unless --backlog is given */
-	unsigned queues;  /* unless --queues is given; 0 means 1 */
+	uint64_t backlog;		     /* unless --backlog is given */
+	unsigned queues;		     /* unless --queues is given; 0 means 1 */
+	unsigned connections, workers, rate; /* unless they are given */
 	/* The range of the random number in a request. */
 	uint32_t number_min, number_count;
 	const char *put_options[5]; /* of PUT; NULL ends them */
@@ -90,5 +93,8 @@ void workload_print_all(void);
 
 /* The phase before workloads with WORKLOAD_HOLD. */
 extern const struct workload_phase workload_hold;
+
+/* The steps of a worker that waits. Servers without COMPLETE have only the first. */
+extern const struct workload_phase workload_waiting, workload_taking;
 
 #endif

@@ -1,14 +1,17 @@
 /*
  * qlessd-benchmark with a real server: each workload in each dialect.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #include <yyjson.h>
 
 #include "peer.h"
 #include "textfile.h"
 #include "unit.h"
+#include "wait.h"
 
 #define OUTPUT_MAX  ((size_t)256 * 1024)
 #define COMMAND_MAX 1000
@@ -16,6 +19,7 @@
 static struct qlessd q;
 static char output[OUTPUT_MAX];
 static unsigned seed;
+static pid_t redis; /* 0 unless one runs */
 
 void setUp(void)
 {
@@ -25,6 +29,11 @@ void setUp(void)
 void tearDown(void)
 {
 	peer_close_all();
+	if (redis != 0) {
+		kill(redis, SIGKILL);
+		waitpid(redis, NULL, 0);
+		redis = 0;
+	}
 	qlessd_stop(&q);
 }
 
@@ -121,9 +130,24 @@ static const struct {
 	{ "many-queues", 240, 0, 0, 0, 0, "" },
 	{ "mixed", 240, 0, 0, 0, 0, "" },
 	{ "latency", 240, 0, 0, 0, 0, "" },
+	{ "handoff", 240, 0, 0, 0, 0, "--workers 5" },
+	{ "wait", 240, 0, 0, 0, 0, "--workers 5" },
 };
 
 #define WORKLOAD_COUNT (sizeof workloads / sizeof workloads[0])
+
+/* BPOP is a native command. */
+static bool needs_native(size_t i)
+{
+	return strstr(workloads[i].options, "--workers") != NULL;
+}
+
+/* At a rate, requests that begin before the end and finish after it do not count. */
+static bool has_rate(size_t i)
+{
+	return strcmp(workloads[i].name, "latency") == 0 ||
+	       strcmp(workloads[i].name, "handoff") == 0;
+}
 
 static void run_workload(size_t i, const char *dialect, const char *more)
 {
@@ -147,8 +171,7 @@ static void run_workload(size_t i, const char *dialect, const char *more)
 	TEST_ASSERT_EQUAL_INT64_MESSAGE(workloads[i].scheduled, count_jobs("scheduled"), what);
 	TEST_ASSERT_EQUAL_INT64_MESSAGE(workloads[i].recurring, count_jobs("recurring"), what);
 	TEST_ASSERT_EQUAL_INT64_MESSAGE(0, count_jobs("depends"), what);
-	/* With a rate, requests that begin before the end and finish after it do not count. */
-	if (more[0] == '\0' && strcmp(name, "latency") != 0)
+	if (more[0] == '\0' && !has_rate(i))
 		TEST_ASSERT_TRUE_MESSAGE(number(doc, "jobs") == workloads[i].jobs, what);
 	yyjson_doc_free(doc);
 }
@@ -157,6 +180,8 @@ static void every_workload_runs_in_every_dialect(void)
 {
 	for (size_t i = 0; i < WORKLOAD_COUNT; i++) {
 		run_workload(i, "native", "");
+		if (needs_native(i))
+			continue;
 		run_workload(i, "qless", "");
 		run_workload(i, "evalsha", "");
 	}
@@ -185,6 +210,58 @@ static void a_batch_has_several_jobs(void)
 	TEST_ASSERT_EQUAL_UINT64(10, replies_to(doc, "multiput"));
 	TEST_ASSERT_EQUAL_UINT64(10, replies_to(doc, "multicomplete"));
 	yyjson_doc_free(doc);
+}
+
+static void check_hand_overs(const char *options)
+{
+	yyjson_doc *doc = run_json(options);
+
+	TEST_ASSERT_TRUE(number(doc, "jobs") == 1000);
+	TEST_ASSERT_EQUAL_UINT64(1000, replies_to(doc, "hand-over"));
+	yyjson_doc_free(doc);
+}
+
+static void workers_that_wait_get_and_complete_every_job(void)
+{
+	yyjson_doc *doc;
+
+	check_hand_overs("--json --workload wait --jobs 1000 --connections 7");
+	check_hand_overs("--json --workload wait --jobs 1000 --workers 100");
+	TEST_ASSERT_EQUAL_INT64(0, count_jobs("waiting"));
+	TEST_ASSERT_EQUAL_INT64(0, count_jobs("running"));
+	doc = run_json("--json --workload handoff --duration 0.3");
+	TEST_ASSERT_TRUE(number(doc, "rate") == 1000);
+	TEST_ASSERT_TRUE(number(doc, "workers") == 1);
+	TEST_ASSERT_TRUE(number(doc, "connections") == 1);
+	TEST_ASSERT_GREATER_THAN_UINT64(0, replies_to(doc, "complete"));
+	TEST_ASSERT_EQUAL_UINT64(replies_to(doc, "put"), replies_to(doc, "hand-over"));
+	yyjson_doc_free(doc);
+}
+
+/* The lists of Redis instead of a queue, for comparison. */
+static void lists_of_redis_hand_jobs_over(void)
+{
+	char port[16], options[COMMAND_MAX];
+	struct peer *p;
+
+	q.port = qlessd_free_port();
+	snprintf(port, sizeof port, "%d", q.port);
+	redis = fork();
+	if (redis == 0) {
+		execlp("redis-server", "redis-server", "--port", port, "--save", "", "--dir",
+		       q.dir.path, "--bind", "127.0.0.1", "--logfile", "redis", (char *)NULL);
+		_exit(127);
+	}
+	WAIT_UNTIL(run("--workload ping --jobs 1 --connections 1") == 0);
+	check_hand_overs("--json --dialect lists --workload wait --jobs 1000");
+	snprintf(options, sizeof options, "--dialect lists --workload handoff --seed 7 --jobs 20");
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, run(options), output);
+	p = peer_connect(&q);
+	peer_ask(p, "LPUSH bench-00000007-000000 mine");
+	TEST_ASSERT_EQUAL_INT(1, run(options));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "brpop"), output);
+	TEST_ASSERT_EQUAL_INT(2, run("--dialect lists"));
+	TEST_ASSERT_EQUAL_INT(2, run("--workload wait"));
 }
 
 static void any_workload_can_have_a_backlog(void)
@@ -267,6 +344,9 @@ static void foreign_jobs_are_an_error(void)
 	ASK(p, "PUT w bench-00000007-000000 mine k {} 0 priority 5", "$4\r\nmine\r\n");
 	TEST_ASSERT_EQUAL_INT(1, run("--seed 7 --jobs 20 --connections 2"));
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "job mine was popped, but never put"), output);
+	ASK(p, "PUT w bench-00000008-000000 other k {} 0", "$5\r\nother\r\n");
+	TEST_ASSERT_EQUAL_INT(1, run("--seed 8 --workload wait --jobs 20"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "job other was popped, but never put"), output);
 }
 
 static void duplicate_jobs_are_an_error(void)
@@ -310,6 +390,15 @@ static void impossible_options_are_refused(void)
 	TEST_ASSERT_EQUAL_INT(2, run("--jobs 11 --batch 2"));
 	TEST_ASSERT_EQUAL_INT(2, run("--workload pop --duration 1"));
 	TEST_ASSERT_EQUAL_INT(2, run("--workload chain --queues 2"));
+	TEST_ASSERT_EQUAL_INT(2, run("--workers 2"));
+	TEST_ASSERT_EQUAL_INT(2, run("--workload wait --queues 2"));
+	TEST_ASSERT_EQUAL_INT(2, run("--workload wait --backlog 10"));
+	TEST_ASSERT_EQUAL_INT(2, run("--workload handoff --dialect qless"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "only native commands wait"), output);
+	TEST_ASSERT_EQUAL_INT(2, run("--workload wait --dialect lists"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "qlessd has no lists"), output);
+	TEST_ASSERT_EQUAL_INT(2, run("--workload wait --dialect beanstalkd"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "the server replied: -ERR"), output);
 	TEST_ASSERT_EQUAL_INT(2, run("--nonsense"));
 	TEST_ASSERT_EQUAL_INT(2, run("--socket /nowhere"));
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "cannot connect to /nowhere"), output);
@@ -331,6 +420,8 @@ int main(int argc, char **argv)
 	RUN(every_workload_runs_in_every_dialect);
 	RUN(every_workload_runs_at_a_rate);
 	RUN(a_batch_has_several_jobs);
+	RUN(workers_that_wait_get_and_complete_every_job);
+	RUN(lists_of_redis_hand_jobs_over);
 	RUN(any_workload_can_have_a_backlog);
 	RUN(a_run_ends_after_its_duration);
 	RUN(workers_that_fail_at_times_use_up_no_retries);

@@ -51,8 +51,9 @@ static void options_have_defaults(void)
 	TEST_ASSERT_EQUAL_STRING("127.0.0.1", options.host);
 	TEST_ASSERT_EQUAL_UINT64(7537, options.port);
 	TEST_ASSERT_EQUAL_STRING("lifecycle", options.workload);
-	TEST_ASSERT_EQUAL_UINT64(64, options.connections);
-	TEST_ASSERT_EQUAL_UINT64(1, options.pipeline);
+	TEST_ASSERT_EQUAL_UINT64(0, options.connections);
+	TEST_ASSERT_EQUAL_UINT64(0, options.workers);
+	TEST_ASSERT_EQUAL_UINT64(0, options.pipeline);
 	TEST_ASSERT_EQUAL_UINT64(100, options.payload);
 	TEST_ASSERT_EQUAL_INT(OPTIONS_NATIVE, options.dialect);
 	TEST_ASSERT_FALSE(options.has_seed);
@@ -126,7 +127,11 @@ static void unknown_options_are_refused(void)
 	ASSERT_REFUSED("unknown option -x", "-x");
 	ASSERT_REFUSED("'extra' is not an option", "extra");
 	ASSERT_REFUSED("--jobs needs a value", "--jobs");
-	ASSERT_REFUSED("--dialect must be native, qless or evalsha, not 'lua'", "--dialect", "lua");
+	ASSERT_REFUSED("--dialect must be native, qless, evalsha, lists or beanstalkd, not 'lua'",
+		       "--dialect", "lua");
+	ASSERT_REFUSED("beanstalkd has no users, no databases and no FLUSHALL: no --user, "
+		       "no --database and no --flush",
+		       "--dialect", "beanstalkd", "--flush");
 }
 
 static void conflicting_options_are_refused(void)
