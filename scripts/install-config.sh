@@ -1,12 +1,14 @@
 #!/bin/sh
-# usage: scripts/install-config.sh FILE DIRECTORY
+# usage: scripts/install-config.sh FILE TARGET
 #
-# Called by meson install: copy the sample configuration into DIRECTORY, below DESTDIR if that is set.
-# An existing file stays, because it belongs to the operator.
+# Called by meson install: copy the configuration of the service to TARGET, below DESTDIR if that is
+# set, and make the directory conf.d beside it. An existing file stays, because it belongs to the
+# operator.
 
 set -eu
 
-to=${DESTDIR-}$2/$(basename "$1")
+to=${DESTDIR-}$2
+install -d "$(dirname "$to")/conf.d"
 if [ -e "$to" ]; then
   echo "Keeping $to"
 else
