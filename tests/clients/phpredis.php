@@ -103,19 +103,35 @@ function restart(): void
     } while (!$again);
 }
 
-/* In a child process: wait for a subscriber, then cause something for it to hear. */
-function cause_when_heard(callable $cause): never
+/* Start a child process that acts as soon as a condition holds. Both get a connection. */
+function act_when(callable $condition, callable $act): int
 {
+    $child = pcntl_fork();
+    if ($child !== 0) {
+        return $child;
+    }
     try {
         $redis = connect();
-        while ($redis->pubsub('numpat') + count($redis->pubsub('channels')) === 0) {
+        while (!$condition($redis)) {
             usleep(10000);
         }
-        $cause($redis);
+        $act($redis);
     } catch (Throwable $error) {
         fwrite(STDERR, "$error\n");
     }
     posix_kill(getmypid(), SIGKILL); // it has the connections of the parent, and must not end them
+}
+
+/* The reply to a BPOP without a timeout, if a child process acts while it waits. */
+function wait_while(Redis $redis, callable $act): mixed
+{
+    $one_waits = fn (Redis $other) => (int) $other->info('clients')['blocked_clients'] === 1;
+    $child = act_when($one_waits, $act);
+    try {
+        return $redis->rawCommand('BPOP', '0', 'w', '1', 'q');
+    } finally {
+        pcntl_waitpid($child, $status);
+    }
 }
 
 /*
@@ -125,10 +141,9 @@ function cause_when_heard(callable $cause): never
 function listen(string $subscribe, string $channel, callable $cause): array
 {
     $heard = [];
-    $child = pcntl_fork();
-    if ($child === 0) {
-        cause_when_heard($cause);
-    }
+    $is_heard = fn (Redis $redis) =>
+        $redis->pubsub('numpat') + count($redis->pubsub('channels')) !== 0;
+    $child = act_when($is_heard, $cause);
     try {
         connect()->$subscribe([$channel], function (Redis $listener, ...$message) use (&$heard) {
             $heard = $message;
@@ -287,16 +302,28 @@ $checks = [
     },
 
     'a worker waits for a job' => function (Redis $redis): void {
-        $qless = new Qless($redis);
-        $wait = fn (string $timeout) => $redis->rawCommand('BPOP', $timeout, 'w', '1', 'q');
-        expect([], $wait('0.01'));
-        $qless->put('j');
-        $qless->call('put', 'w', 'q', 'later', 'klass', '{}', 0.2);
-        foreach (['j', 'later'] as $jid) {
-            expect([$jid], array_column(json_decode($wait('0'), true), 'jid'));
+        $jid = fn (string $reply) => json_decode($reply, true)[0]['jid'];
+        expect([], $redis->rawCommand('BPOP', '0.01', 'w', '1', 'q'));
+        $reply = wait_while($redis, fn (Redis $other) => (new Qless($other))->put('j'));
+        expect('j', $jid($reply));
+    },
+
+    'a worker that waits is unblocked' => function (Redis $redis): void {
+        $id = $redis->rawCommand('CLIENT', 'ID');
+        foreach ([[], ['TIMEOUT']] as $how) {
+            $unblock = fn (Redis $other) => expect(1,
+                $other->rawCommand('CLIENT', 'UNBLOCK', "$id", ...$how));
+            expect([], wait_while($redis, $unblock));
         }
-        restart();
-        expect([], $wait('0.01'));
+        $unblock = fn (Redis $other) => $other->rawCommand('CLIENT', 'UNBLOCK', "$id", 'ERROR');
+        expect_error('UNBLOCKED ', fn () => wait_while($redis, $unblock));
+    },
+
+    'a worker that waits learns of a restart of the server' => function (Redis $redis): void {
+        $qless = new Qless($redis);
+        expect_error('', fn () => wait_while($redis, fn () => restart()));
+        $qless->put('j');
+        expect('j', json_decode($redis->rawCommand('BPOP', '0', 'w', '1', 'q'), true)[0]['jid']);
     },
 
     'a client goes on after a restart of the server' => function (Redis $redis): void {
