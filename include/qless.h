@@ -732,7 +732,7 @@ struct qless_recur_info {
 
 /* One change of a recurring job. */
 struct qless_recur_change {
-	enum {
+	enum qless_recur_field {
 		QLESS_RECUR_PRIORITY,
 		QLESS_RECUR_INTERVAL,
 		QLESS_RECUR_RETRIES,

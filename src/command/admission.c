@@ -342,6 +342,7 @@ static void describe(const struct request *req, const struct verdict *verdict, s
 		return;
 	case VERDICT_ARITY:
 		buf_printf(line, "ERR wrong number of arguments for '%s' command", name);
+		command_append_expected(req->row, line);
 		return;
 	case VERDICT_NAMES:
 		buf_printf(line, "LIMIT '%s' lists %zu names, and max-names-per-call allows %zu",

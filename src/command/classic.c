@@ -4,7 +4,6 @@
  */
 #include "command/classic.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,6 +13,8 @@
 #include "command/databases.h"
 #include "command/rows.h"
 #include "command/scripts.h"
+#include "command/table.h"
+#include "util/escape.h"
 #include "util/num.h"
 
 /* Bound of an index or count. Redis writes numbers with 17 digits, so it takes larger ones for no
@@ -104,10 +105,29 @@ void classic_write_refusal(struct request *req, struct qless_str line)
 		reply_error_line(req->reply, wrap(req, "", line));
 }
 
-/* Quote an argument, but no more of it than a name may have. */
-static void append_quoted(struct buf *error, struct qless_str s)
+/* Quote an argument for a person: not all of a long one, and with its control characters. */
+static void append_native_quoted(struct buf *error, struct qless_str s)
 {
-	buf_append(error, s.ptr, s.len < QLESS_MAX_NAME_BYTES ? s.len : QLESS_MAX_NAME_BYTES);
+	char escape[ESCAPE_MAX];
+
+	s = command_quote(s);
+	for (size_t i = 0; i < s.len; i++) {
+		if ((unsigned char)s.ptr[i] < ' ' || s.ptr[i] == 0x7f)
+			buf_append(error, escape,
+				   (size_t)(escape_write(escape, s.ptr[i]) - escape));
+		else
+			buf_append_char(error, s.ptr[i]);
+	}
+}
+
+/* Quote an argument, but no more of it than a name may have. */
+static void append_quoted(const struct request *req, struct buf *error, struct qless_str s)
+{
+	if (req->form == REQUEST_NATIVE)
+		append_native_quoted(error, s);
+	else
+		buf_append(error, s.ptr,
+			   s.len < QLESS_MAX_NAME_BYTES ? s.len : QLESS_MAX_NAME_BYTES);
 }
 
 int request_fail(struct request *req, int code, const char *format, ...)
@@ -126,7 +146,7 @@ int request_fail(struct request *req, int code, const char *format, ...)
 		}
 		format++;
 		if (*format == 'S')
-			append_quoted(error, va_arg(args, struct qless_str));
+			append_quoted(req, error, va_arg(args, struct qless_str));
 		else if (*format == 'g')
 			buf_append(error, number, num_format_g14(number, va_arg(args, double)));
 		else
@@ -165,35 +185,18 @@ void answer_error(struct request *req, int code)
 	req->is_store = false;
 }
 
-/* Returns the length of a synopsis without the options at its end. */
-static size_t length_without_options(const char *args)
-{
-	const char *options = strstr(args, " [");
-	int depth = 0;
-
-	for (const char *p = options; p != NULL && *p != '\0'; p++) {
-		depth += (*p == '[') - (*p == ']');
-		if (depth < 0 || (depth == 0 && *p != ' ' && *p != ']'))
-			options = NULL;
-	}
-	return options != NULL ? (size_t)(options - args) : strlen(args);
-}
-
 /* Add the arguments that a native command expects. Clients often swap two of them, and the message
  * only names the first one that is invalid. */
 static void append_expected(struct request *req)
 {
-	struct buf *error = &req->scratch->error;
-	const char *arguments = req->row->arguments;
-	size_t len = length_without_options(arguments);
-
 	word_error(req);
-	buf_append_str(error, STR(" (expected: "));
-	for (const char *name = req->row->name; *name != '\0'; name++)
-		buf_append_char(error, (char)toupper((unsigned char)*name));
-	buf_append_char(error, ' ');
-	buf_append(error, arguments, len);
-	buf_append_str(error, arguments[len] != '\0' ? STR(" ...)") : STR(")"));
+	command_append_expected(req->row, &req->scratch->error);
+}
+
+void answer_expected(struct request *req)
+{
+	append_expected(req);
+	answer_error(req, QLESS_EBADARG);
 }
 
 /* ---- running ---- */
@@ -227,7 +230,7 @@ int classic_run(struct request *req)
 
 	req->until = req->now;
 	rc = req->row->run(req);
-	if (rc == QLESS_EBADARG && req->form == REQUEST_NATIVE)
+	if ((rc == QLESS_EBADARG || rc == QLESS_EBADJSON) && req->form == REQUEST_NATIVE)
 		append_expected(req);
 	if (rc < 0)
 		answer_error(req, rc);
@@ -283,7 +286,7 @@ int classic_refuse_script(struct request *req, const struct command *row,
 	} else if (!has_form(row, req->form)) {
 		buf_clear(error);
 		buf_append_str(error, STR("Unknown command "));
-		append_quoted(error, argv[0]);
+		append_quoted(req, error, argv[0]);
 		message = buf_str(error);
 	}
 	classic_write_error(req, message);
@@ -355,6 +358,31 @@ int request_check_option(struct request *req, const char *command, struct qless_
 			    "%s(): qlessd lacks the option \"%S\" of this script", command, name);
 }
 
+int request_whole(struct request *req, size_t i, const char *message, double min,
+		  double *ret_number)
+{
+	double number;
+	int rc = request_number(req, i, message, &number);
+
+	if (rc < 0)
+		return rc;
+	/* A number in this range fits into an integer, which costs less than floor(). */
+	if (req->form == REQUEST_NATIVE &&
+	    (number < min || number > STRICT_NUMBER_MAX || number != (double)(int64_t)number))
+		return request_fail(req, QLESS_EBADARG, "%s%S", message, req->args[i]);
+	*ret_number = number + 0.0; /* not -0 */
+	return 0;
+}
+
+int request_optional_whole(struct request *req, size_t i, const char *message, double min,
+			   double number, double *ret_number)
+{
+	if (request_has(req, i))
+		return request_whole(req, i, message, min, ret_number);
+	*ret_number = number;
+	return 0;
+}
+
 /* Returns whether Redis takes a number from a script for an index. */
 static bool is_index(double number)
 {
@@ -362,23 +390,20 @@ static bool is_index(double number)
 	       !(number == 0 && signbit(number));
 }
 
-static int fail_index(struct request *req, double offset, double count)
+static int fail_index(struct request *req)
 {
-	if (req->form == REQUEST_NATIVE)
-		return request_fail(req, QLESS_EBADARG,
-				    "The range is not two integers: start %g, count %g", offset,
-				    count);
 	return request_fail_store(req, "value is not an integer or out of range");
 }
 
 int request_page_numbers(struct request *req, size_t i, const char *offset_message,
 			 const char *count_message, double *ret_offset, double *ret_count)
 {
-	int rc = request_optional_number(req, i, offset_message, 0, ret_offset);
+	/* A negative offset counts from the end of some lists. */
+	int rc = request_optional_whole(req, i, offset_message, -STRICT_NUMBER_MAX, 0, ret_offset);
 
 	if (rc < 0)
 		return rc;
-	return request_optional_number(req, i + 1, count_message, 25, ret_count);
+	return request_optional_whole(req, i + 1, count_message, 0, 25, ret_count);
 }
 
 int request_index_page(struct request *req, double offset, double count,
@@ -387,7 +412,7 @@ int request_index_page(struct request *req, double offset, double count,
 	double stop = offset + count - 1;
 
 	if (!is_index(offset) || !is_index(stop))
-		return fail_index(req, offset, count);
+		return fail_index(req);
 	ret_page->offset = (int64_t)offset;
 	ret_page->count = (int64_t)stop - ret_page->offset + 1;
 	return 0;
@@ -397,7 +422,7 @@ int request_limit_page(struct request *req, double offset, double count,
 		       struct classic_page *ret_page)
 {
 	if (!is_index(offset) || !is_index(count))
-		return fail_index(req, offset, count);
+		return fail_index(req);
 	ret_page->offset = (int64_t)offset;
 	ret_page->count = (int64_t)count;
 	return 0;
@@ -405,6 +430,11 @@ int request_limit_page(struct request *req, double offset, double count,
 
 int request_count(struct request *req, double number, const char *command, int64_t *ret_count)
 {
+	/* request_whole() has checked it. */
+	if (req->form == REQUEST_NATIVE) {
+		*ret_count = (int64_t)number;
+		return 0;
+	}
 	if (number < 0)
 		return request_fail(req, QLESS_EBADARG,
 				    "%s(): Arg \"count\" must not be negative: %g", command,
@@ -433,9 +463,26 @@ static int fail_depth(struct request *req)
 			    (double)req->database->max_json_depth);
 }
 
+/* Fail with the message of the JSON parser, which is in scratch->error. */
+static int fail_json(struct request *req, const char *argument, struct qless_str text)
+{
+	struct buf *parser = &req->scratch->line;
+
+	if (req->form != REQUEST_NATIVE) {
+		req->is_said = true;
+		return QLESS_EBADJSON;
+	}
+	buf_clear(parser);
+	buf_append_str(parser, buf_str(&req->scratch->error));
+	if (text.len == 0)
+		return request_fail(req, QLESS_EBADJSON, "%s must be JSON; found \"\"", argument);
+	return request_fail(req, QLESS_EBADJSON, "%s must be JSON; found \"%S\": %S", argument,
+			    text, buf_str(parser));
+}
+
 /* Check a long text, up to an element after `max_elements`. */
-static int walk_text(struct request *req, struct qless_str text, size_t max_elements,
-		     struct json_shape *ret_shape)
+static int walk_text(struct request *req, const char *argument, struct qless_str text,
+		     size_t max_elements, struct json_shape *ret_shape)
 {
 	struct json_bounds bounds = { req->database->max_json_depth, max_elements };
 
@@ -443,11 +490,11 @@ static int walk_text(struct request *req, struct qless_str text, size_t max_elem
 		return 0;
 	if (ret_shape->is_too_deep)
 		return fail_depth(req);
-	req->is_said = true;
-	return QLESS_EBADJSON;
+	return fail_json(req, argument, text);
 }
 
-int request_json_text(struct request *req, struct qless_str text, enum json_kind *ret_kind)
+int request_json_text(struct request *req, const char *argument, struct qless_str text,
+		      enum json_kind *ret_kind)
 {
 	size_t max_bytes = qless_get_limits(req->engine)->max_data_bytes;
 	size_t max_depth = req->database->max_json_depth;
@@ -459,7 +506,7 @@ int request_json_text(struct request *req, struct qless_str text, enum json_kind
 				    "A JSON text is longer than max-data-size (%g bytes)",
 				    (double)max_bytes);
 	if (text.len > JSON_LONG_BYTES) {
-		rc = walk_text(req, text, SIZE_MAX, &shape);
+		rc = walk_text(req, argument, text, SIZE_MAX, &shape);
 		*ret_kind = shape.kind;
 		return rc;
 	}
@@ -469,23 +516,22 @@ int request_json_text(struct request *req, struct qless_str text, enum json_kind
 		return fail_depth(req);
 	if (json_check(text, ret_kind, &req->scratch->error))
 		return 0;
-	req->is_said = true;
-	return QLESS_EBADJSON;
+	return fail_json(req, argument, text);
 }
 
-int request_json_list(struct request *req, struct qless_str text, size_t max, const char *message,
-		      enum json_kind *ret_kind)
+int request_json_list(struct request *req, const char *argument, struct qless_str text, size_t max,
+		      const char *message, enum json_kind *ret_kind)
 {
 	struct json_shape shape = { 0 };
 	int rc;
 
 	if (text.len <= JSON_LONG_BYTES || text.len > qless_get_limits(req->engine)->max_data_bytes)
-		return request_json_text(req, text, ret_kind);
-	rc = walk_text(req, text, max, &shape);
+		return request_json_text(req, argument, text, ret_kind);
+	rc = walk_text(req, argument, text, max, &shape);
 	if (rc == 0 && shape.is_too_long && shape.kind == JSON_ARRAY)
 		return request_fail(req, QLESS_ELIMIT, "%s (%g)", message, (double)max);
 	if (rc == 0 && shape.is_too_long)
-		rc = walk_text(req, text, SIZE_MAX, &shape);
+		rc = walk_text(req, argument, text, SIZE_MAX, &shape);
 	*ret_kind = shape.kind;
 	return rc;
 }
@@ -493,9 +539,7 @@ int request_json_list(struct request *req, struct qless_str text, size_t max, co
 int request_fail_no_json(struct request *req)
 {
 	return request_fail(req, QLESS_EBADARG,
-			    request_words(req,
-					  "bad argument #1 to 'decode' (string expected, got nil)",
-					  "Arg \"data\" missing"));
+			    "bad argument #1 to 'decode' (string expected, got nil)");
 }
 
 /* ---- replies ---- */

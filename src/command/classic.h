@@ -36,9 +36,10 @@ int classic_refuse_script(struct request *req, const struct command *row,
 			  const struct qless_str *argv, size_t argc);
 
 /* Find the jobs among the arguments of multiput: for each job jid, class and data. Returns the
- * index of the first one; `count` if there is none. */
+ * index of the first one; `count` if there is none. In the native form, the word before the jobs
+ * may be in any case. */
 #define CLASSIC_MULTIPUT_JOB_ARGS 3
-size_t classic_multiput_jobs(const struct qless_str *args, size_t count);
+size_t classic_multiput_jobs(const struct qless_str *args, size_t count, enum request_form form);
 
 /* Write an error that does not come from a command, in the envelope of the form: one that the
  * script would raise, or one that Redis would. */

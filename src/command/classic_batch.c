@@ -17,12 +17,14 @@ enum {
 	ARG_OPTIONS,
 };
 
-size_t classic_multiput_jobs(const struct qless_str *args, size_t count)
+size_t classic_multiput_jobs(const struct qless_str *args, size_t count, enum request_form form)
 {
+	bool any_case = form == REQUEST_NATIVE;
 	size_t i;
 
 	for (i = ARG_OPTIONS; i < count; i += 2) {
-		if (str_equal(args[i], STR("jobs")))
+		if (any_case ? str_equal_nocase(args[i], STR("jobs"))
+			     : str_equal(args[i], STR("jobs")))
 			return i + 1;
 	}
 	return count;
@@ -42,10 +44,26 @@ static int decode_common(struct request *req, struct qless_put *put)
 }
 
 /* Read the options up to the word "jobs"; *ret_first is the index after that word. */
+static int read_native_options(struct request *req, struct put_options *ret, size_t *ret_first)
+{
+	size_t i = ARG_OPTIONS;
+	int rc;
+
+	while (i < req->nargs && !str_equal_nocase(req->args[i], STR("jobs")))
+		i += 2;
+	rc = put_options_read(req, ARG_OPTIONS, i < req->nargs ? i : req->nargs, ret);
+	if (rc == 0 && i >= req->nargs)
+		rc = request_fail(req, QLESS_EBADARG, "Multiput(): Word \"jobs\" missing");
+	*ret_first = i + 1;
+	return rc;
+}
+
 static int read_options(struct request *req, struct put_options *ret, size_t *ret_first)
 {
 	size_t i;
 
+	if (req->form == REQUEST_NATIVE)
+		return read_native_options(req, ret, ret_first);
 	*ret = (struct put_options){ NULL, NULL, NULL, NULL };
 	for (i = ARG_OPTIONS; i < req->nargs; i += 2) {
 		if (str_equal(req->args[i], STR("jobs"))) {
@@ -63,12 +81,24 @@ static int read_options(struct request *req, struct put_options *ret, size_t *re
 static int check_data(struct request *req, const struct qless_str *job)
 {
 	enum json_kind kind;
-	int rc = request_json_text(req, job[2], &kind);
+	int rc = request_json_text(req, "data", job[2], &kind);
 
+	if (rc == QLESS_EBADJSON && req->form == REQUEST_NATIVE)
+		return request_fail(req, rc, "data of job \"%S\" must be JSON; found \"%S\"",
+				    job[0], job[2]);
 	if (rc == 0 && kind == JSON_FALSE)
 		rc = request_fail(req, QLESS_EBADARG, "Multiput(): Data of job %S not JSON: false",
 				  job[0]);
 	return rc;
+}
+
+/* The jobs of the command have `count` arguments, which do not make whole jobs. */
+static int fail_jobs(struct request *req, const char *message, size_t count)
+{
+	if (req->form != REQUEST_NATIVE)
+		return request_fail(req, QLESS_EBADARG, "%s", message);
+	return request_fail(req, QLESS_EBADARG, "%s; found %g arguments for them", message,
+			    (double)count);
 }
 
 /* Decode the jobs, which begin at argument `first`. */
@@ -79,8 +109,8 @@ static int decode_puts(struct request *req, size_t first, struct operation_names
 	int rc = 0;
 
 	if (jobs.count == 0 || jobs.count % CLASSIC_MULTIPUT_JOB_ARGS != 0)
-		return request_fail(req, QLESS_EBADARG,
-				    "Multiput(): Each job needs a jid, a klass and data");
+		return fail_jobs(req, "Multiput(): Each job needs a jid, a klass and data",
+				 jobs.count);
 	for (i = 0; rc == 0 && i < jobs.count; i += CLASSIC_MULTIPUT_JOB_ARGS)
 		rc = check_data(req, jobs.items + i);
 	*ret_jobs = jobs;
@@ -121,7 +151,7 @@ static int answer_multiput(struct request *req, const struct operation *op,
 
 int classic_multiput(struct request *req)
 {
-	size_t first = classic_multiput_jobs(req->args, req->nargs);
+	size_t first = classic_multiput_jobs(req->args, req->nargs, req->form);
 	size_t jobs = (req->nargs - first) / CLASSIC_MULTIPUT_JOB_ARGS;
 	int rc = request_check_jobs(req, jobs);
 
@@ -140,7 +170,7 @@ static int add_completion(struct request *req, const struct qless_str *job, stru
 {
 	struct qless_str *texts = req->scratch->decoded.texts;
 	enum json_kind kind;
-	int rc = request_json_text(req, job[1], &kind);
+	int rc = request_json_text(req, "data", job[1], &kind);
 
 	if (rc == 0 && kind == JSON_FALSE)
 		rc = request_fail(req, QLESS_EBADARG,
@@ -168,8 +198,8 @@ static int decode_completions(struct request *req, struct operation *op,
 	if (rc < 0)
 		return rc;
 	if (req->nargs == 2 || req->nargs % 2 != 0)
-		return request_fail(req, QLESS_EBADARG,
-				    "Multicomplete(): Each job needs a jid and data");
+		return fail_jobs(req, "Multicomplete(): Each job needs a jid and data",
+				 req->nargs - 2);
 	*ret_jobs = request_rest(req, 2);
 	texts = mem_realloc_array(NULL, ret_jobs->count, sizeof(*texts));
 	request_lists(req)->texts = texts;

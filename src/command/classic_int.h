@@ -20,15 +20,17 @@
 /* Fail with a text of the classic dialect, in which %S is a struct qless_str, %g a number, and %s a
  * text. The dialect of the request can replace the format and each %s. Returns `code`. */
 int request_fail(struct request *req, int code, const char *format, ...);
-/* The words of the reference, or clearer ones of our own for the native form. */
-static inline const char *request_words(const struct request *req, const char *reference,
-					const char *native)
-{
-	return req->form == REQUEST_NATIVE ? native : reference;
-}
 
 /* Fail with an error that the script gets from Redis. */
 int request_fail_store(struct request *req, const char *message);
+
+/* Whether an argument is a literal word: in any case in the native form, and in lower case in the
+ * forms of the reference. */
+static inline bool request_is_word(const struct request *req, struct qless_str arg,
+				   struct qless_str word)
+{
+	return req->form == REQUEST_NATIVE ? str_equal_nocase(arg, word) : str_equal(arg, word);
+}
 
 static inline bool request_has(const struct request *req, size_t i)
 {
@@ -56,6 +58,11 @@ int request_number(struct request *req, size_t i, const char *message, double *r
 /* Like request_number(), but a missing argument means `number`. */
 int request_optional_number(struct request *req, size_t i, const char *message, double number,
 			    double *ret_number);
+/* Like these two. In the native form the number must be whole, from `min` to STRICT_NUMBER_MAX. */
+int request_whole(struct request *req, size_t i, const char *message, double min,
+		  double *ret_number);
+int request_optional_whole(struct request *req, size_t i, const char *message, double min,
+			   double number, double *ret_number);
 bool text_is_number(struct qless_str text, double *ret_number);
 
 /* A page of a list, as an index range or as a limit. */
@@ -78,23 +85,25 @@ int request_count(struct request *req, double number, const char *command, int64
 /* Check that a command may name this many jobs. */
 int request_check_jobs(struct request *req, size_t count);
 
-/* Check that a text is well-formed JSON. Fails with the message of the JSON parser. */
-int request_json_text(struct request *req, struct qless_str text, enum json_kind *ret_kind);
+/* Check that a text is well-formed JSON. Fails with the message of the JSON parser. A native error
+ * also names the argument. */
+int request_json_text(struct request *req, const char *argument, struct qless_str text,
+		      enum json_kind *ret_kind);
 int request_fail_no_json(struct request *req);
 
 /* Check a text that should be an array of names. Fails with `message` and the limit if a long array
  * has more than `max` elements, before they are read. */
-int request_json_list(struct request *req, struct qless_str text, size_t max, const char *message,
-		      enum json_kind *ret_kind);
+int request_json_list(struct request *req, const char *argument, struct qless_str text, size_t max,
+		      const char *message, enum json_kind *ret_kind);
 #define TOO_MANY_TAGS	      "A job would have more tags than max-tags"
 #define TOO_MANY_DEPENDENCIES "A job would have more dependencies than max-dependencies"
 
-/* Check argument i, which must not be missing either. */
+/* Check the data of a job in argument i, which must not be missing either. */
 static inline int request_json(struct request *req, size_t i, enum json_kind *ret_kind)
 {
 	if (!request_has(req, i))
 		return request_fail_no_json(req);
-	return request_json_text(req, req->args[i], ret_kind);
+	return request_json_text(req, "data", req->args[i], ret_kind);
 }
 
 /* Lists for the operation that is being decoded; see struct decoded. */
@@ -180,6 +189,8 @@ int answer_array(struct request *req, const struct qless_str *items, size_t coun
 
 /* Reply with the last error, of request_fail() or of the engine. */
 void answer_error(struct request *req, int code);
+/* Reply with QLESS_EBADARG, the last error, and the arguments that the native command expects. */
+void answer_expected(struct request *req);
 
 /* Move jobs that have come due, before a command lists them. Does nothing if nothing may change
  * now: then the command lists them as if they were not due yet. */
@@ -228,11 +239,14 @@ struct put_options {
 	const struct qless_str *depends;
 };
 
+/* Read the options of a native put from argument `first` to the one before `end`. */
+int put_options_read(struct request *req, size_t first, size_t end, struct put_options *ret);
+
 /* Refuse an option that the client's script knows and qlessd lacks. Other unknown options are
  * ignored, as in the reference. */
 int request_check_option(struct request *req, const char *command, struct qless_str name);
 
-/* Set an option by its name. Returns false if there is no such option. */
+/* Set an option by its name, as the reference does. Returns false if there is no such option. */
 bool put_option_set(struct put_options *options, struct qless_str name,
 		    const struct qless_str *value);
 /* Decode the options into `put`, which borrows lists from scratch->decoded. */

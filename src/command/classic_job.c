@@ -5,6 +5,7 @@
 #include "command/job_reply.h"
 #include "command/links.h"
 #include "command/listing.h"
+#include "command/options.h"
 
 #include <string.h>
 
@@ -70,10 +71,25 @@ bool classic_is_put_option(struct qless_str name)
 	return put_option_set(&options, name, NULL);
 }
 
+int put_options_read(struct request *req, size_t first, size_t end, struct put_options *ret)
+{
+	const struct option_slot slots[] = {
+		{ STR_INIT("priority"), &ret->priority },
+		{ STR_INIT("tags"), &ret->tags },
+		{ STR_INIT("retries"), &ret->retries },
+		{ STR_INIT("depends"), &ret->depends },
+	};
+
+	*ret = (struct put_options){ NULL, NULL, NULL, NULL };
+	return options_read(req, first, end, slots, sizeof slots / sizeof *slots);
+}
+
 static int read_put_options(struct request *req, size_t from, struct put_options *ret)
 {
 	int rc = 0;
 
+	if (req->form == REQUEST_NATIVE)
+		return put_options_read(req, from, req->nargs, ret);
 	*ret = (struct put_options){ NULL, NULL, NULL, NULL };
 	for (size_t i = from; rc == 0 && i + 1 < req->nargs; i += 2) {
 		if (!put_option_set(ret, req->args[i], &req->args[i + 1]))
@@ -84,15 +100,15 @@ static int read_put_options(struct request *req, size_t from, struct put_options
 
 /* Check that an option is well-formed JSON and not `false`, if the client sent it. A long list may
  * have `max` elements. */
-static int check_option_json(struct request *req, const struct qless_str *text, const char *message,
-			     size_t max, const char *too_many)
+static int check_option_json(struct request *req, const char *name, const struct qless_str *text,
+			     const char *message, size_t max, const char *too_many)
 {
 	enum json_kind kind;
 	int rc;
 
 	if (text == NULL)
 		return 0;
-	rc = request_json_list(req, *text, max, too_many, &kind);
+	rc = request_json_list(req, name, *text, max, too_many, &kind);
 	if (rc < 0)
 		return rc;
 	if (kind == JSON_FALSE)
@@ -117,6 +133,10 @@ static int read_option_strings(struct request *req, const struct qless_str *text
 
 	if (text == NULL || json_read_strings(*text, objects, ret))
 		return 0;
+	if (req->form == REQUEST_NATIVE)
+		return request_fail(req, QLESS_EBADARG,
+				    "%s must be a JSON array of strings; found \"%S\"", name,
+				    *text);
 	return request_fail(req, QLESS_EBADARG, "%s(): Arg \"%s\" not a JSON array of strings: %S",
 			    command, name, *text);
 }
@@ -132,14 +152,15 @@ static int check_put_options(struct request *req, const struct put_options *opti
 				     &put->retries);
 
 	if (rc == 0)
-		rc = check_option_json(req, options->tags, "Put(): Arg \"tags\" not JSON",
+		rc = check_option_json(req, "tags", options->tags, "Put(): Arg \"tags\" not JSON",
 				       limits->max_tags, TOO_MANY_TAGS);
 	if (rc == 0)
 		rc = check_option_number(req, options->priority,
 					 "Put(): Arg \"priority\" not a number", &put->has_priority,
 					 &put->priority);
 	if (rc == 0)
-		rc = check_option_json(req, options->depends, "Put(): Arg \"depends\" not JSON: ",
+		rc = check_option_json(req, "depends", options->depends,
+				       "Put(): Arg \"depends\" not JSON: ",
 				       limits->max_dependencies, TOO_MANY_DEPENDENCIES);
 	if (rc == 0)
 		rc = read_option_strings(req, options->tags, "Put", "tags", &lists->tags);
@@ -190,11 +211,9 @@ static int decode_put_args(struct request *req, struct qless_put *put)
 	rc = request_number(req, 5, "Put(): Arg \"delay\" not a number: ", &put->delay);
 	if (rc < 0)
 		return rc;
-	if ((req->nargs - 6) % 2 != 0)
+	if (req->form != REQUEST_NATIVE && (req->nargs - 6) % 2 != 0)
 		return request_fail(req, QLESS_EBADARG,
-				    request_words(req, "Odd number of additional args: table: 0x0",
-						  "Put(): Option \"%S\" has no value"),
-				    req->args[req->nargs - 1]);
+				    "Odd number of additional args: table: 0x0");
 	return 0;
 }
 
@@ -256,8 +275,8 @@ int decode_pop(struct request *req, struct operation *op)
 	if (rc == 0)
 		rc = request_need(req, 1, "Pop(): Arg \"worker\" missing", &op->pop.worker);
 	if (rc == 0)
-		rc = request_number(req, 2,
-				    "Pop(): Arg \"count\" missing or not a number: ", &number);
+		rc = request_whole(req, 2, "Pop(): Arg \"count\" missing or not a number: ", 0,
+				   &number);
 	if (rc == 0)
 		rc = request_count(req, number, "Pop", &op->pop.count);
 	return rc;
@@ -399,8 +418,8 @@ int classic_peek(struct request *req)
 	int rc = request_need(req, 0, NO_QUEUE, &queue);
 
 	if (rc == 0)
-		rc = request_number(req, 1,
-				    "Peek(): Arg \"count\" missing or not a number: ", &number);
+		rc = request_whole(req, 1, "Peek(): Arg \"count\" missing or not a number: ", 0,
+				   &number);
 	if (rc == 0)
 		rc = request_count(req, number, "Peek", &count);
 	/* A recurring job may be late for thousands of runs. Like a pop, a peek makes few large
@@ -448,12 +467,29 @@ struct complete_options {
 	const struct qless_str *depends;
 };
 
-/* A name at the end without a value resets that option. */
-static void read_complete_options(struct request *req, size_t from, struct complete_options *ret)
+/* The option LOCK has been taken from the arguments already; see fence_take(). */
+static int read_native_complete_options(struct request *req, size_t first,
+					struct complete_options *ret)
+{
+	const struct option_slot slots[] = {
+		{ STR_INIT("next"), &ret->next },
+		{ STR_INIT("delay"), &ret->delay },
+		{ STR_INIT("depends"), &ret->depends },
+	};
+
+	return options_read(req, first, req->nargs, slots, sizeof slots / sizeof *slots);
+}
+
+/* In the reference, a name at the end without a value resets that option. */
+static int read_complete_options(struct request *req, size_t from, struct complete_options *ret)
 {
 	size_t i;
 
 	*ret = (struct complete_options){ NULL, NULL, NULL };
+	if (!request_has(req, from))
+		return 0;
+	if (req->form == REQUEST_NATIVE)
+		return read_native_complete_options(req, from, ret);
 	for (i = from; i < req->nargs; i += 2) {
 		struct qless_str name = req->args[i];
 		const struct qless_str *value = request_has(req, i + 1) ? &req->args[i + 1] : NULL;
@@ -465,6 +501,7 @@ static void read_complete_options(struct request *req, size_t from, struct compl
 		else if (str_equal(name, STR("depends")))
 			ret->depends = value;
 	}
+	return 0;
 }
 
 static int decode_complete_options(struct request *req, const struct complete_options *options,
@@ -475,13 +512,10 @@ static int decode_complete_options(struct request *req, const struct complete_op
 
 	complete->next = options->next;
 	if (options->delay != NULL && !text_is_number(*options->delay, &complete->delay))
-		return request_fail(req, QLESS_EBADARG,
-				    request_words(req, "assertion failed!",
-						  "Complete(): Arg \"delay\" not a number: %S"),
-				    *options->delay);
-	rc = check_option_json(req, options->depends, "Complete(): Arg \"depends\" not JSON: ",
-			       qless_get_limits(req->engine)->max_dependencies,
-			       TOO_MANY_DEPENDENCIES);
+		return request_fail(req, QLESS_EBADARG, "assertion failed!", *options->delay);
+	rc = check_option_json(
+		req, "depends", options->depends, "Complete(): Arg \"depends\" not JSON: ",
+		qless_get_limits(req->engine)->max_dependencies, TOO_MANY_DEPENDENCIES);
 	if (rc < 0)
 		return rc;
 	if (options->delay != NULL && complete->next == NULL)
@@ -531,8 +565,8 @@ int decode_complete(struct request *req, struct operation *op)
 	rc = decode_complete_args(req, &op->complete);
 	if (rc < 0)
 		return rc;
-	read_complete_options(req, 4, &options);
-	return decode_complete_options(req, &options, &op->complete);
+	rc = read_complete_options(req, 4, &options);
+	return rc < 0 ? rc : decode_complete_options(req, &options, &op->complete);
 }
 
 static int answer_complete(struct request *req, const struct operation *op,
@@ -654,6 +688,10 @@ static int fail_depends_command(struct request *req, struct qless_str jid)
 
 	if (rc < 0)
 		return rc;
+	if (req->form == REQUEST_NATIVE)
+		return request_fail(req, QLESS_EBADARG,
+				    "The second argument must be \"on\" or \"off\"; found \"%S\"",
+				    req->args[1]);
 	return request_fail(req, QLESS_EBADARG,
 			    "Depends(): Argument \"command\" must be \"on\" or \"off\"");
 }
@@ -668,11 +706,11 @@ int decode_depends(struct request *req, struct operation *op)
 	if (rc < 0)
 		return rc;
 	op->job.names = request_rest(req, 2);
-	if (str_equal(command, STR("on")))
+	if (request_is_word(req, command, STR("on")))
 		op->kind = OPERATION_DEPENDS_ON;
-	else if (!str_equal(command, STR("off")))
+	else if (!request_is_word(req, command, STR("off")))
 		return fail_depends_command(req, op->job.jid);
-	else if (request_has(req, 2) && str_equal(req->args[2], STR("all")))
+	else if (request_has(req, 2) && request_is_word(req, req->args[2], STR("all")))
 		op->kind = OPERATION_DEPENDS_OFF_ALL;
 	else
 		op->kind = OPERATION_DEPENDS_OFF;

@@ -168,6 +168,8 @@ int classic_stats(struct request *req)
 	if (rc == 0)
 		rc = request_number(req, 1,
 				    "Stats(): Arg \"date\" missing or not a number: ", &date);
+	if (rc == 0 && req->form == REQUEST_NATIVE)
+		rc = strict_date(req, date);
 	if (rc < 0)
 		return rc;
 	qless_stats(req->engine, queue, date, &stats);
@@ -199,15 +201,27 @@ static const struct job_state listings[] = {
 	{ STR_INIT("recurring"), QLESS_LIST_RECURRING, true },
 };
 
-static const struct job_state *find_listing(struct qless_str state)
+static const struct job_state *find_listing(const struct request *req, struct qless_str state)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(listings) / sizeof(listings[0]); i++) {
-		if (str_equal(listings[i].state, state))
+		if (request_is_word(req, state, listings[i].state))
 			return &listings[i];
 	}
 	return NULL;
+}
+
+static int fail_state(struct request *req, struct qless_str state)
+{
+	if (req->form != REQUEST_NATIVE)
+		return request_fail(req, QLESS_EBADARG, "Jobs(): Unknown type \"%S\"", state);
+	return request_fail(
+		req, QLESS_EBADARG,
+		"state must be \"complete\", \"running\", \"stalled\", \"scheduled\", "
+		"\"depends\" or \"recurring\"; found \"%S\". PEEK lists waiting jobs, and "
+		"FAILED failed ones",
+		state);
 }
 
 /* Choose the list. While nothing may change, jobs that have come due stay in the scheduled list. */
@@ -294,16 +308,21 @@ int classic_jobs(struct request *req)
 	double count;
 	int rc = request_need(req, 0, "Jobs(): Arg \"state\" missing", &state);
 
-	if (rc == 0 && !str_equal(state, STR("complete")))
+	if (rc < 0)
+		return rc;
+	listing = find_listing(req, state);
+	/* The reference looks at all other arguments first. */
+	if (listing == NULL && req->form == REQUEST_NATIVE)
+		return fail_state(req, state);
+	if (listing == NULL || listing->listing != QLESS_LIST_COMPLETE)
 		rc = request_need(req, next++, "Jobs(): Arg \"queue\" missing", &queue);
 	if (rc == 0)
 		rc = request_page_numbers(req, next, "Jobs(): Arg \"offset\" not a number: ",
 					  "Jobs(): Arg \"count\" not a number: ", &offset, &count);
 	if (rc < 0)
 		return rc;
-	listing = find_listing(state);
 	if (listing == NULL)
-		return request_fail(req, QLESS_EBADARG, "Jobs(): Unknown type \"%S\"", state);
+		return fail_state(req, state);
 	if (listing->is_limit)
 		rc = request_limit_page(req, offset, count, &page);
 	else
@@ -469,8 +488,8 @@ int decode_unfail(struct request *req, struct operation *op)
 	if (rc == 0)
 		rc = request_need(req, 1, "Unfail(): Arg \"group\" missing", &op->unfail.group);
 	if (rc == 0)
-		rc = request_optional_number(req, 2, "Unfail(): Arg \"count\" not a number: ", 25,
-					     &number);
+		rc = request_optional_whole(req, 2, "Unfail(): Arg \"count\" not a number: ", 0, 25,
+					    &number);
 	if (rc == 0)
 		rc = request_count(req, number, "Unfail", &op->unfail.count);
 	return rc;

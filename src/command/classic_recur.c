@@ -2,6 +2,7 @@
  * Queue commands on recurring jobs.
  */
 #include "command/classic_int.h"
+#include "command/options.h"
 
 #include <string.h>
 
@@ -46,7 +47,7 @@ static int decode_names(struct request *req, struct qless_recur_put *put)
 		return request_fail(req, QLESS_EBADARG,
 				    "RecurringJob On(): Arg \"data\" not JSON: false");
 	put->data = req->args[ARG_DATA];
-	if (!str_equal(spec, STR("interval")))
+	if (!request_is_word(req, spec, STR("interval")))
 		return request_fail(req, QLESS_EBADARG, "Recur(): schedule type \"%S\" unknown",
 				    spec);
 	return 0;
@@ -62,14 +63,15 @@ static int decode_times(struct request *req, struct qless_recur_put *put)
 				    "Recur(): Arg \"offset\" not a number: ", &put->offset);
 	if (rc < 0)
 		return rc;
+	/* strict_recur() checks a native one. */
+	if (req->form == REQUEST_NATIVE)
+		return 0;
 	if (put->interval <= 0)
 		return request_fail(req, QLESS_EBADARG,
 				    "Recur(): Arg \"interval\" must be greater than 0");
 	if ((req->nargs - ARG_OPTIONS) % 2 != 0)
 		return request_fail(req, QLESS_EBADARG,
-				    request_words(req, "Odd number of additional args: table: 0x0",
-						  "Recur(): Option \"%S\" has no value"),
-				    req->args[req->nargs - 1]);
+				    "Odd number of additional args: table: 0x0");
 	return 0;
 }
 
@@ -88,55 +90,74 @@ static int decode_tags(struct request *req, const struct qless_str *text)
 
 	if (text == NULL)
 		return 0;
-	rc = request_json_list(req, *text, qless_get_limits(req->engine)->max_tags, TOO_MANY_TAGS,
-			       &kind);
+	rc = request_json_list(req, "tags", *text, qless_get_limits(req->engine)->max_tags,
+			       TOO_MANY_TAGS, &kind);
 	if (rc == 0 && kind == JSON_FALSE)
 		rc = request_fail(req, QLESS_EBADARG,
 				  "Recur(): Arg \"tags\" must be JSON string array: %S", *text);
 	return rc;
 }
 
-static int decode_options(struct request *req, struct qless_recur_put *put)
+/* The options of recur; NULL if the client did not send one. */
+struct recur_options {
+	const struct qless_str *priority;
+	const struct qless_str *tags;
+	const struct qless_str *retries;
+	const struct qless_str *backlog;
+};
+
+static int read_options(struct request *req, struct recur_options *ret)
 {
-	const struct qless_str *priority = NULL;
-	const struct qless_str *tags = NULL;
-	const struct qless_str *retries = NULL;
-	const struct qless_str *backlog = NULL;
-	struct decoded *lists;
-	size_t i;
+	const struct option_slot slots[] = {
+		{ STR_INIT("priority"), &ret->priority },
+		{ STR_INIT("tags"), &ret->tags },
+		{ STR_INIT("retries"), &ret->retries },
+		{ STR_INIT("backlog"), &ret->backlog },
+	};
+	const size_t count = sizeof slots / sizeof *slots;
 	int rc = 0;
 
-	for (i = ARG_OPTIONS; rc == 0 && i + 1 < req->nargs; i += 2) {
-		const struct qless_str *value = &req->args[i + 1];
+	*ret = (struct recur_options){ NULL, NULL, NULL, NULL };
+	if (req->form == REQUEST_NATIVE)
+		return options_read(req, ARG_OPTIONS, req->nargs, slots, count);
+	/* In the reference, the last of repeated options counts, and unknown ones do nothing. */
+	for (size_t i = ARG_OPTIONS; rc == 0 && i + 1 < req->nargs; i += 2) {
+		size_t k = 0;
 
-		if (str_equal(req->args[i], STR("priority")))
-			priority = value;
-		else if (str_equal(req->args[i], STR("tags")))
-			tags = value;
-		else if (str_equal(req->args[i], STR("retries")))
-			retries = value;
-		else if (str_equal(req->args[i], STR("backlog")))
-			backlog = value;
+		while (k < count && !str_equal(slots[k].name, req->args[i]))
+			k++;
+		if (k < count)
+			*slots[k].value = &req->args[i + 1];
 		else
 			rc = request_check_option(req, "Recur", req->args[i]);
 	}
+	return rc;
+}
+
+static int decode_options(struct request *req, struct qless_recur_put *put)
+{
+	struct recur_options options;
+	struct decoded *lists;
+	int rc = read_options(req, &options);
+
 	if (rc == 0)
-		rc = decode_tags(req, tags);
+		rc = decode_tags(req, options.tags);
 	if (rc == 0)
-		rc = decode_number(req, priority,
+		rc = decode_number(req, options.priority,
 				   "Recur(): Arg \"priority\" not a number: ", &put->priority);
 	if (rc == 0)
-		rc = decode_number(req, retries,
+		rc = decode_number(req, options.retries,
 				   "Recur(): Arg \"retries\" not a number: ", &put->retries);
 	if (rc == 0)
-		rc = decode_number(req, backlog,
+		rc = decode_number(req, options.backlog,
 				   "Recur(): Arg \"backlog\" not a number: ", &put->backlog);
-	if (rc < 0 || tags == NULL)
+	if (rc < 0 || options.tags == NULL)
 		return rc;
 	lists = request_lists(req);
-	if (!json_read_strings(*tags, false, &lists->tags))
+	if (!json_read_strings(*options.tags, false, &lists->tags))
 		return request_fail(req, QLESS_EBADARG,
-				    "Recur(): Arg \"tags\" not a JSON array of strings: %S", *tags);
+				    "Recur(): Arg \"tags\" not a JSON array of strings: %S",
+				    *options.tags);
 	put->tags = lists->tags.items;
 	put->tag_count = lists->tags.count;
 	return 0;
@@ -199,10 +220,12 @@ int classic_recur_get(struct request *req)
 static int decode_change_number(struct request *req, struct qless_str name, struct qless_str value,
 				struct qless_recur_change *change)
 {
+	/* strict_recur_update() checks the range of a native one. */
 	if (!text_is_number(value, &change->number))
 		return request_fail(req, QLESS_EBADARG, "Recur(): Arg \"%S\" must be a number: %S",
 				    name, value);
-	if (change->field == QLESS_RECUR_INTERVAL && change->number <= 0)
+	if (change->field == QLESS_RECUR_INTERVAL && change->number <= 0 &&
+	    req->form != REQUEST_NATIVE)
 		return request_fail(req, QLESS_EBADARG,
 				    "Recur(): Arg \"interval\" must be greater than 0");
 	return 0;
@@ -211,7 +234,7 @@ static int decode_change_number(struct request *req, struct qless_str name, stru
 static int decode_change_data(struct request *req, struct qless_str value)
 {
 	enum json_kind kind;
-	int rc = request_json_text(req, value, &kind);
+	int rc = request_json_text(req, "data", value, &kind);
 
 	if (rc == 0 && kind == JSON_FALSE)
 		rc = request_fail(req, QLESS_EBADARG,
@@ -219,51 +242,92 @@ static int decode_change_data(struct request *req, struct qless_str value)
 	return rc;
 }
 
-static int decode_change(struct request *req, size_t i, struct qless_recur_change *change)
+/* The fields of a recurring job by name. */
+static const struct field {
+	struct qless_str name;
+	enum qless_recur_field field;
+} fields[] = {
+	{ STR_INIT("priority"), QLESS_RECUR_PRIORITY },
+	{ STR_INIT("interval"), QLESS_RECUR_INTERVAL },
+	{ STR_INIT("retries"), QLESS_RECUR_RETRIES },
+	{ STR_INIT("data"), QLESS_RECUR_DATA },
+	{ STR_INIT("klass"), QLESS_RECUR_KLASS },
+	{ STR_INIT("queue"), QLESS_RECUR_QUEUE },
+	{ STR_INIT("backlog"), QLESS_RECUR_BACKLOG },
+};
+
+#define FIELD_COUNT (sizeof fields / sizeof *fields)
+
+static const struct field *find_field(const struct request *req, struct qless_str name)
+{
+	for (size_t i = 0; i < FIELD_COUNT; i++) {
+		if (request_is_word(req, name, fields[i].name))
+			return &fields[i];
+	}
+	return NULL;
+}
+
+static int fail_field(struct request *req, struct qless_str name)
+{
+	struct option_slot slots[FIELD_COUNT];
+
+	if (req->form != REQUEST_NATIVE)
+		return request_fail(req, QLESS_EBADARG, "Recur(): Unrecognized option \"%S\"",
+				    name);
+	for (size_t i = 0; i < FIELD_COUNT; i++)
+		slots[i] = (struct option_slot){ fields[i].name, NULL };
+	return options_fail_unknown(req, name, slots, FIELD_COUNT);
+}
+
+/* Native changes may name a field once. */
+static int check_repeated(struct request *req, const struct operation *op,
+			  const struct field *field, struct qless_str name)
+{
+	for (size_t i = 0; req->form == REQUEST_NATIVE && i < op->recur_update.count; i++) {
+		if (op->recur_update.changes[i].field == field->field)
+			return options_fail_repeated(req, name);
+	}
+	return 0;
+}
+
+static int decode_change(struct request *req, size_t i, struct operation *op,
+			 struct qless_recur_change *change)
 {
 	struct qless_str name = req->args[i];
-	struct qless_str value;
+	bool is_native = req->form == REQUEST_NATIVE;
+	const struct field *field = find_field(req, name);
+	int rc;
 
-	if (!request_has(req, i + 1))
+	if (!request_has(req, i + 1) && !is_native)
 		return request_fail(req, QLESS_EBADARG, "No value provided for %S", name);
-	value = req->args[i + 1];
-	change->text = value;
-	if (str_equal(name, STR("priority"))) {
-		change->field = QLESS_RECUR_PRIORITY;
-		return decode_change_number(req, name, value, change);
-	}
-	if (str_equal(name, STR("interval"))) {
-		change->field = QLESS_RECUR_INTERVAL;
-		return decode_change_number(req, name, value, change);
-	}
-	if (str_equal(name, STR("retries"))) {
-		change->field = QLESS_RECUR_RETRIES;
-		return decode_change_number(req, name, value, change);
-	}
-	if (str_equal(name, STR("data"))) {
-		change->field = QLESS_RECUR_DATA;
-		return decode_change_data(req, value);
-	}
-	if (str_equal(name, STR("klass"))) {
-		change->field = QLESS_RECUR_KLASS;
-		return 0;
-	}
-	if (str_equal(name, STR("queue"))) {
-		change->field = QLESS_RECUR_QUEUE;
-		return 0;
-	}
-	if (str_equal(name, STR("backlog"))) {
-		change->field = QLESS_RECUR_BACKLOG;
-		return decode_number(req, &value,
+	if (field == NULL)
+		return fail_field(req, name);
+	rc = check_repeated(req, op, field, name);
+	if (rc < 0)
+		return rc;
+	if (!request_has(req, i + 1))
+		return options_fail_without_value(req, name);
+	*change = (struct qless_recur_change){ .field = field->field, .text = req->args[i + 1] };
+	switch (field->field) {
+	case QLESS_RECUR_PRIORITY:
+	case QLESS_RECUR_INTERVAL:
+	case QLESS_RECUR_RETRIES:
+		return decode_change_number(req, field->name, change->text, change);
+	case QLESS_RECUR_BACKLOG:
+		return decode_number(req, &change->text,
 				     "Recur(): Arg \"backlog\" not a number: ", &change->number);
+	case QLESS_RECUR_DATA:
+		return decode_change_data(req, change->text);
+	case QLESS_RECUR_KLASS:
+	case QLESS_RECUR_QUEUE:
+		break;
 	}
-	return request_fail(req, QLESS_EBADARG, "Recur(): Unrecognized option \"%S\"", name);
+	return 0;
 }
 
 int decode_recur_update(struct request *req, struct operation *op)
 {
 	struct qless_recur_change *changes;
-	size_t count = 0;
 	size_t i;
 	int rc;
 
@@ -276,10 +340,12 @@ int decode_recur_update(struct request *req, struct operation *op)
 		return rc;
 	changes = mem_realloc_array(NULL, req->nargs / 2 + 1, sizeof(*changes));
 	request_lists(req)->changes = changes;
-	for (i = 1; rc == 0 && i < req->nargs; i += 2)
-		rc = decode_change(req, i, &changes[count++]);
 	op->recur_update.changes = changes;
-	op->recur_update.count = count;
+	op->recur_update.count = 0;
+	for (i = 1; rc == 0 && i < req->nargs; i += 2) {
+		rc = decode_change(req, i, op, &changes[op->recur_update.count]);
+		op->recur_update.count++;
+	}
 	return rc;
 }
 

@@ -143,19 +143,24 @@ int decode_tag(struct request *req, struct operation *op)
 
 	if (rc < 0)
 		return rc;
-	if (str_equal(command, STR("add")))
+	if (request_is_word(req, command, STR("add")))
 		return decode_tagging(req, op, OPERATION_TAG);
-	if (str_equal(command, STR("remove")))
+	if (request_is_word(req, command, STR("remove")))
 		return decode_tagging(req, op, OPERATION_UNTAG);
+	if (req->form == REQUEST_NATIVE)
+		return request_fail(req, QLESS_EBADARG,
+				    "The first argument must be \"add\", \"remove\", \"get\" or "
+				    "\"top\"; found \"%S\"",
+				    command);
 	return request_fail(req, QLESS_EBADARG,
 			    "Tag(): First argument must be \"add\", \"remove\" or \"get\"");
 }
 
 int classic_tag(struct request *req)
 {
-	if (request_has(req, 0) && str_equal(req->args[0], STR("get")))
+	if (request_has(req, 0) && request_is_word(req, req->args[0], STR("get")))
 		return list_tagged(req);
-	if (request_has(req, 0) && str_equal(req->args[0], STR("top")))
+	if (request_has(req, 0) && request_is_word(req, req->args[0], STR("top")))
 		return list_top(req);
 	return request_strict_operation(req, decode_tag, strict_tag, answer_tags);
 }
@@ -237,7 +242,7 @@ int decode_track(struct request *req, struct operation *op)
 		op->kind = OPERATION_TRACK;
 	else if (str_equal_nocase(command, STR("untrack")))
 		op->kind = OPERATION_UNTRACK;
-	else if (qless_get(req->engine, op->job.jid) == NULL)
+	else if (qless_get(req->engine, op->job.jid) == NULL && req->form != REQUEST_NATIVE)
 		rc = request_fail(req, QLESS_ENOJOB, "Track(): Job does not exist");
 	else
 		rc = request_fail(req, QLESS_EBADARG, "Track(): Unknown action \"%S\"", command);

@@ -170,6 +170,6 @@ void cmd_native_recur(struct request *req)
 
 void cmd_native_multiput(struct request *req)
 {
-	run_native_making(req, classic_multiput_jobs(req->args, req->nargs),
+	run_native_making(req, classic_multiput_jobs(req->args, req->nargs, REQUEST_NATIVE),
 			  CLASSIC_MULTIPUT_JOB_ARGS);
 }

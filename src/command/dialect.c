@@ -124,7 +124,7 @@ static const struct dialect_message classic_messages[] = {
 	MESSAGE(CONFIG_SET, NO_INTEGER, NULL, "config.set(): Arg \"%a\" not an integer: %v"),
 };
 
-static const struct dialect_option classic_options[] = {
+const struct dialect_option dialect_classic_options[DIALECT_CLASSIC_OPTIONS] = {
 	{ STR_INIT("application"), STR_INIT("qless") },
 	{ STR_INIT("grace-period"), { NULL, 0 } },
 	{ STR_INIT("stats-history"), { NULL, 0 } },
@@ -138,12 +138,11 @@ const struct dialect dialect_classic = {
 	.name = STR_INIT("classic"),
 	.messages = classic_messages,
 	.message_count = COUNT_OF(classic_messages),
-	.options = classic_options,
-	.option_count = COUNT_OF(classic_options),
+	.options = dialect_classic_options,
+	.option_count = DIALECT_CLASSIC_OPTIONS,
 	.has_numbers = true,
 	.in_scripts = { JSON_EMPTY_OBJECT, JSON_EMPTY_OBJECT, JSON_PUT_Q, false },
 	.in_qless = { JSON_EMPTY_ARRAY, JSON_EMPTY_ARRAY, JSON_PUT_Q, false },
-	.native = { JSON_EMPTY_ARRAY, JSON_EMPTY_ARRAY, JSON_PUT_Q, true },
 };
 
 /* ---- all dialects ---- */

@@ -52,8 +52,14 @@ struct dialect {
 	struct json_style native;     /* with members that the reference lacks */
 };
 
+/* The options that every instance of qless lists. */
+#define DIALECT_CLASSIC_OPTIONS 7
+extern const struct dialect_option dialect_classic_options[DIALECT_CLASSIC_OPTIONS];
+
 /* qless: put, pop, complete ... */
 extern const struct dialect dialect_classic;
+/* The same commands in their native form: native_words.c. No script has this dialect. */
+extern const struct dialect dialect_native;
 
 static inline const struct json_style *dialect_style(const struct dialect *dialect,
 						     enum request_form form)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command/classic_int.h"
+#include "command/options.h"
 #include "util/mem.h"
 #include "util/num.h"
 
@@ -26,17 +27,29 @@ static size_t find_option(const struct request *req, size_t first)
 static bool parse_number(struct request *req, struct qless_str text, uint64_t *ret_number)
 {
 	int64_t number;
-	struct qless_str quoted = command_quote(text);
 
 	if (num_parse_i64(text, &number) && number > 0 && number <= (int64_t)QLESS_LOCK_MAX) {
 		*ret_number = (uint64_t)number;
 		return true;
 	}
 	request_fail(req, QLESS_EBADARG,
-		     "LOCK is the number of a hand-out, a whole number above 0; found \"%S\"",
-		     quoted);
-	answer_error(req, QLESS_EBADARG);
+		     "LOCK must be the number of a hand-out, a whole number above 0; found \"%S\"",
+		     text);
+	answer_expected(req);
 	return false;
+}
+
+/* Returns whether the command has the option once, among the pairs that begin at argument `at`. */
+static bool check_once(struct request *req, size_t at)
+{
+	for (size_t i = at + 2; i < req->nargs; i += 2) {
+		if (!str_equal_nocase(req->args[i], STR("lock")))
+			continue;
+		options_fail_repeated(req, req->args[i]);
+		answer_expected(req);
+		return false;
+	}
+	return true;
 }
 
 bool fence_take(struct fence *fence, struct request *req, size_t first)
@@ -47,7 +60,7 @@ bool fence_take(struct fence *fence, struct request *req, size_t first)
 	*fence = (struct fence){ .is_set = at < req->nargs };
 	if (!fence->is_set)
 		return true;
-	if (!parse_number(req, req->args[at + 1], &fence->number))
+	if (!check_once(req, at) || !parse_number(req, req->args[at + 1], &fence->number))
 		return false;
 	after = req->nargs - at - 2;
 	if (after != 0) {

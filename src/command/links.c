@@ -36,15 +36,16 @@ static size_t count_elements(struct qless_str json)
 	return count + 1;
 }
 
-/* The links of one job that the options from `first` to `end` give. */
+/* The links of one job that the options from `first` to `end` give. Native commands take words in
+ * any case, and the others refuse or ignore those that are not in lower case. */
 static size_t count_options(const struct inner_command *inner, size_t first, size_t end)
 {
 	size_t count = 0;
 
 	for (size_t i = first; i + 1 < end; i += 2) {
-		if (str_equal(inner->args[i], STR("tags")))
+		if (str_equal_nocase(inner->args[i], STR("tags")))
 			count += count_elements(inner->args[i + 1]);
-		else if (str_equal(inner->args[i], STR("depends")))
+		else if (str_equal_nocase(inner->args[i], STR("depends")))
 			count += 2 * count_elements(inner->args[i + 1]);
 	}
 	return count;
@@ -68,7 +69,7 @@ static size_t count_put(const struct qless *q, const struct inner_command *inner
 
 static size_t count_multiput(const struct qless *q, const struct inner_command *inner)
 {
-	size_t first = classic_multiput_jobs(inner->args, inner->count);
+	size_t first = classic_multiput_jobs(inner->args, inner->count, REQUEST_NATIVE);
 	size_t jobs = (inner->count - first) / CLASSIC_MULTIPUT_JOB_ARGS;
 	size_t count = jobs * count_options(inner, 3, first);
 
@@ -106,7 +107,7 @@ static size_t count_cancel(const struct qless *q, const struct inner_command *in
 
 static size_t count_depends(const struct qless *q, const struct inner_command *inner)
 {
-	if (inner->count > 2 && str_equal(inner->args[1], STR("on")))
+	if (inner->count > 2 && str_equal_nocase(inner->args[1], STR("on")))
 		return 2 * (inner->count - 2);
 	return lists_of(q, inner->args[0]).dependencies;
 }

@@ -7,10 +7,10 @@
  */
 #include "command/classic_int.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "command/job_reply.h"
+#include "command/options.h"
 #include "command/rotation.h"
 #include "command/strict.h"
 #include "command/work.h"
@@ -36,8 +36,8 @@ static int parse_count(struct request *req, struct qless_str text, int64_t *ret_
 {
 	if (num_parse_i64(text, ret_count) && *ret_count > 0)
 		return request_check_jobs(req, (size_t)*ret_count);
-	return request_fail(req, QLESS_EBADARG, "COUNT is a whole number above 0; found \"%S\"",
-			    command_quote(text));
+	return request_fail(req, QLESS_EBADARG,
+			    "COUNT must be a whole number above 0; found \"%S\"", text);
 }
 
 static int parse_order(struct request *req, struct qless_str text, bool *ret_in_turn)
@@ -46,43 +46,39 @@ static int parse_order(struct request *req, struct qless_str text, bool *ret_in_
 	if (*ret_in_turn || str_equal_nocase(text, STR("ordered")))
 		return 0;
 	return request_fail(req, QLESS_EBADARG,
-			    "ORDER is \"ordered\" or \"roundrobin\"; found \"%S\"",
-			    command_quote(text));
+			    "ORDER must be \"ordered\" or \"roundrobin\"; found \"%S\"", text);
 }
 
-static int parse_options(struct request *req, size_t i, struct multi_pop *ret)
+static int parse_options(struct request *req, size_t first, struct multi_pop *ret)
 {
-	bool has_count = false, has_order = false;
-	int rc = 0;
+	const struct qless_str *count = NULL, *order = NULL;
+	const struct option_slot slots[] = {
+		{ STR_INIT("COUNT"), &count },
+		{ STR_INIT("ORDER"), &order },
+	};
+	int rc = options_read(req, first, req->nargs, slots, sizeof slots / sizeof *slots);
 
-	for (; rc == 0 && i < req->nargs; i += 2) {
-		struct qless_str name = req->args[i];
-		bool is_count = str_equal_nocase(name, STR("COUNT"));
-		bool *has = is_count ? &has_count : &has_order;
-
-		if (!is_count && !str_equal_nocase(name, STR("ORDER")))
-			return request_fail(req, QLESS_EBADARG, "Unknown option \"%S\"",
-					    command_quote(name));
-		if (*has)
-			return request_fail(req, QLESS_EBADARG, "Option \"%S\" is repeated", name);
-		if (i + 1 == req->nargs)
-			return request_fail(req, QLESS_EBADARG, "Option \"%S\" has no value", name);
-		*has = true;
-		rc = is_count ? parse_count(req, req->args[i + 1], &ret->count)
-			      : parse_order(req, req->args[i + 1], &ret->in_turn);
-	}
+	if (rc == 0 && count != NULL)
+		rc = parse_count(req, *count, &ret->count);
+	if (rc == 0 && order != NULL)
+		rc = parse_order(req, *order, &ret->in_turn);
 	return rc;
 }
 
-/* A pop checks the length, too, but BPOP should fail before it waits. */
-static int check_worker(struct request *req, struct qless_str worker)
+/* A pop checks the worker and the queue, too, but BPOP should fail before it waits. */
+static int check_names(struct request *req, const struct multi_pop *pop)
 {
 	size_t max = qless_get_limits(req->engine)->max_name_bytes;
 	struct operation op = { .kind = OPERATION_POP };
+	int rc = 0;
 
-	op.pop.worker = worker;
-	if (worker.len <= max)
-		return strict_pop(req, &op);
+	op.pop.worker = pop->worker;
+	for (size_t i = 0; rc == 0 && i < pop->queue_count; i++) {
+		op.pop.queue = pop->queues[i];
+		rc = strict_pop(req, &op);
+	}
+	if (rc < 0 || pop->worker.len <= max)
+		return rc;
 	return request_fail(req, QLESS_ELIMIT,
 			    "The worker is longer than max-name-length (%g bytes)", (double)max);
 }
@@ -98,14 +94,14 @@ static int parse(struct request *req, size_t first, struct multi_pop *ret)
 	*ret = (struct multi_pop){ .worker = req->args[first], .count = 1 };
 	if (!num_parse_i64(number, &count) || count <= 0)
 		return request_fail(req, QLESS_EBADARG,
-				    "numqueues is a whole number above 0; found \"%S\"",
-				    command_quote(number));
+				    "numqueues must be a whole number above 0; found \"%S\"",
+				    number);
 	if ((uint64_t)count > left)
 		return request_fail(req, QLESS_EBADARG, "numqueues is %S, but %g arguments follow",
 				    number, (double)left);
 	ret->queues = req->args + first + 2;
 	ret->queue_count = (size_t)count;
-	rc = check_worker(req, ret->worker);
+	rc = check_names(req, ret);
 	return rc < 0 ? rc : parse_options(req, first + 2 + ret->queue_count, ret);
 }
 
@@ -297,13 +293,14 @@ static void free_wait(struct work *work)
 
 static const struct work_ops wait_ops = { go_on, free_wait };
 
-static const char *refuse_timeout(struct qless_str text, double *ret_seconds)
+static int parse_timeout(struct request *req, struct qless_str text, double *ret_seconds)
 {
-	if (!num_parse_double(text, ret_seconds) || isnan(*ret_seconds))
-		return "timeout is not a float or out of range";
-	if (*ret_seconds < 0)
-		return "timeout is negative";
-	return *ret_seconds > TIMEOUT_MAX ? "timeout is out of range" : NULL;
+	/* A comparison with NaN is false. */
+	if (num_parse_double(text, ret_seconds) && *ret_seconds >= 0 && *ret_seconds <= TIMEOUT_MAX)
+		return 0;
+	return request_fail(req, QLESS_EBADARG,
+			    "timeout must be a number of seconds from 0 to %g; found \"%S\"",
+			    TIMEOUT_MAX, text);
 }
 
 /* Within a transaction, BPOP does not wait. */
@@ -312,15 +309,11 @@ int native_bpop(struct request *req)
 	struct wait_work *wait;
 	struct multi_pop pop;
 	double timeout_s;
-	const char *error = refuse_timeout(req->args[0], &timeout_s);
 	bool any;
-	int rc;
+	int rc = parse_timeout(req, req->args[0], &timeout_s);
 
-	if (error != NULL) {
-		reply_error(req->reply, "ERR", str_from(error));
-		return 0;
-	}
-	rc = parse(req, 1, &pop);
+	if (rc == 0)
+		rc = parse(req, 1, &pop);
 	if (rc < 0)
 		return rc;
 	if (req->parts_left == NULL && req->env->wait_for_jobs != NULL) {

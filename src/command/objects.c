@@ -39,7 +39,7 @@ static bool moved(const struct object_walk *walk, enum object_kind kind, size_t 
 {
 	if (i >= walk->nargs)
 		return true;
-	if (walk->makes_jids && kind != OBJECT_JOB && str_equal(walk->args[i], STR("*")))
+	if (walk->is_native && kind != OBJECT_JOB && str_equal(walk->args[i], STR("*")))
 		return true;
 	return visit(walk, &(struct object){ kind, W, walk->args[i], queue });
 }
@@ -61,12 +61,19 @@ static bool dependencies(const struct object_walk *walk, struct qless_str json)
 	return goes_on;
 }
 
+/* Whether an argument is a literal word. Native commands take it in any case, and the reference
+ * ignores or refuses other spellings than lower case. */
+static bool is_word(const struct object_walk *walk, size_t i, const char *word)
+{
+	return i < walk->nargs && (walk->is_native ? str_equal_nocase(walk->args[i], str_from(word))
+						   : str_equal(walk->args[i], str_from(word)));
+}
+
 /* Visits the dependencies in the options from argument i on, up to argument `end`. */
 static bool put_options(const struct object_walk *walk, size_t i, size_t end)
 {
 	for (; i + 1 < end; i += 2) {
-		if (str_equal(walk->args[i], STR("depends")) &&
-		    !dependencies(walk, walk->args[i + 1]))
+		if (is_word(walk, i, "depends") && !dependencies(walk, walk->args[i + 1]))
 			return false;
 	}
 	return true;
@@ -98,10 +105,10 @@ bool objects_of_complete(const struct object_walk *walk)
 	for (size_t i = 4; i + 1 < walk->nargs; i += 2) {
 		const struct qless_str *value = &walk->args[i + 1];
 
-		if (str_equal(walk->args[i], STR("next")) &&
+		if (is_word(walk, i, "next") &&
 		    (!at(walk, OBJECT_QUEUE, W, i + 1) || !moved(walk, OBJECT_JOB, 0, value)))
 			return false;
-		if (str_equal(walk->args[i], STR("depends")) && !dependencies(walk, *value))
+		if (is_word(walk, i, "depends") && !dependencies(walk, *value))
 			return false;
 	}
 	return true;
@@ -115,7 +122,7 @@ bool objects_of_multicomplete(const struct object_walk *walk)
 
 bool objects_of_depends(const struct object_walk *walk)
 {
-	bool is_on = walk->nargs > 1 && str_equal(walk->args[1], STR("on"));
+	bool is_on = is_word(walk, 1, "on");
 
 	return at(walk, OBJECT_JOB, W, 0) && (!is_on || from(walk, OBJECT_JOB, W, 2));
 }
@@ -134,7 +141,8 @@ bool objects_of_requeue(const struct object_walk *walk)
 
 bool objects_of_multiput(const struct object_walk *walk)
 {
-	size_t first = classic_multiput_jobs(walk->args, walk->nargs);
+	size_t first = classic_multiput_jobs(walk->args, walk->nargs,
+					     walk->is_native ? REQUEST_NATIVE : REQUEST_QLESS);
 
 	if (!at(walk, OBJECT_QUEUE, W, 1) || !put_options(walk, 3, first))
 		return false;
@@ -154,8 +162,7 @@ bool objects_of_retry(const struct object_walk *walk)
 /* TAG get and TAG top list what the user may see. The other forms return the tags of the job. */
 bool objects_of_tag(const struct object_walk *walk)
 {
-	bool lists = walk->nargs > 0 &&
-		     (str_equal(walk->args[0], STR("get")) || str_equal(walk->args[0], STR("top")));
+	bool lists = is_word(walk, 0, "get") || is_word(walk, 0, "top");
 
 	return lists || at(walk, OBJECT_JOB, RW, 1);
 }
@@ -211,7 +218,7 @@ bool objects_of_queues(const struct object_walk *walk)
 
 bool objects_of_jobs(const struct object_walk *walk)
 {
-	bool has_queue = walk->nargs > 0 && !str_equal(walk->args[0], STR("complete"));
+	bool has_queue = walk->nargs > 0 && !is_word(walk, 0, "complete");
 
 	return !has_queue || at(walk, OBJECT_QUEUE, R, 1);
 }
@@ -263,7 +270,7 @@ bool objects_of_recur_update(const struct object_walk *walk)
 	for (size_t i = 1; i + 1 < walk->nargs; i += 2) {
 		const struct qless_str *queue = &walk->args[i + 1];
 
-		if (str_equal(walk->args[i], STR("queue")) &&
+		if (is_word(walk, i, "queue") &&
 		    (!at(walk, OBJECT_QUEUE, W, i + 1) ||
 		     !visit(walk, &(struct object){ OBJECT_RECUR, W, walk->args[0], queue })))
 			return false;
@@ -297,7 +304,7 @@ bool objects_each(const struct object_request *request, object_fn *fn, void *arg
 	const struct object_walk walk = {
 		.args = request->args,
 		.nargs = request->nargs,
-		.makes_jids = request->form == REQUEST_NATIVE,
+		.is_native = request->form == REQUEST_NATIVE,
 		.visit = fn,
 		.arg = arg,
 	};

@@ -40,7 +40,8 @@ typedef bool object_fn(void *arg, const struct object *object);
 struct object_walk {
 	const struct qless_str *args;
 	size_t nargs;
-	bool makes_jids; /* the jid "*" stands for a new one */
+	/* The jid "*" stands for a new one, and literal words may be in any case. */
+	bool is_native;
 	object_fn *visit;
 	void *arg;
 };

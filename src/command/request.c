@@ -44,7 +44,10 @@ void request_use_database(struct request *req, struct database *database)
 {
 	req->database = database;
 	req->engine = database->engine;
-	req->dialect = req->script != NULL ? req->script->dialect : &dialect_classic;
+	if (req->form == REQUEST_NATIVE)
+		req->dialect = &dialect_native;
+	else
+		req->dialect = req->script != NULL ? req->script->dialect : &dialect_classic;
 	req->style = dialect_style(req->dialect, req->form);
 	req->scratch = req->env->scratch;
 }

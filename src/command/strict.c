@@ -4,10 +4,7 @@
 
 #include "command/classic_int.h"
 #include "command/permit.h"
-
-/* The largest delay, priority or count. Doubles up to it have at least three binary digits after
- * the point, so no sum of a time and a delay loses more than a fraction of a second. */
-#define NUMBER_MAX 1e15
+#include "engine/view.h"
 
 /* Seconds. The reference rounds the time of a run down to whole seconds, so shorter intervals would
  * make the same run again and again. */
@@ -17,7 +14,7 @@
 
 static int fail_empty(struct request *req, const char *argument)
 {
-	return request_fail(req, QLESS_EBADARG, "Arg \"%s\" must not be empty", argument);
+	return request_fail(req, QLESS_EBADARG, "%s must not be empty", argument);
 }
 
 static inline int check_name(struct request *req, const char *argument, struct qless_str name)
@@ -35,21 +32,33 @@ static int check_names(struct request *req, const char *argument, const struct q
 	return 0;
 }
 
+/* The names in a JSON array. */
+static int check_list(struct request *req, const char *argument, const struct qless_str *names,
+		      size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (names[i].len == 0)
+			return request_fail(req, QLESS_EBADARG, "%s must not contain an empty name",
+					    argument);
+	}
+	return 0;
+}
+
 static inline int check_range(struct request *req, const char *argument, double number, double min)
 {
-	if (number >= min && number <= NUMBER_MAX)
+	if (number >= min && number <= STRICT_NUMBER_MAX)
 		return 0;
-	return request_fail(req, QLESS_EBADARG, "Arg \"%s\" must be from %g to %g: %g", argument,
-			    min, NUMBER_MAX, number);
+	return request_fail(req, QLESS_EBADARG, "%s must be a number from %g to %g; found \"%g\"",
+			    argument, min, STRICT_NUMBER_MAX, number);
 }
 
 static int check_whole(struct request *req, const char *argument, double number)
 {
-	if (number == floor(number) && number >= 0 && number <= NUMBER_MAX)
+	if (number == floor(number) && number >= 0 && number <= STRICT_NUMBER_MAX)
 		return 0;
 	return request_fail(req, QLESS_EBADARG,
-			    "Arg \"%s\" must be a whole number from 0 to %g: %g", argument,
-			    NUMBER_MAX, number);
+			    "%s must be a whole number from 0 to %g; found \"%g\"", argument,
+			    STRICT_NUMBER_MAX, number);
 }
 
 static int check_circle(struct request *req, const struct qless_str *jids, size_t count,
@@ -70,21 +79,22 @@ static int check_circle(struct request *req, const struct qless_str *jids, size_
 
 /* ---- operations ---- */
 
-/* Everything that the jobs of a put have in common. A negative delay means now: the client has
- * computed it from a time that has passed. Not every client that puts a job is a worker, so the
- * name of the worker may be empty. */
+/* Everything that the jobs of a put have in common. Not every client that puts a job is a worker,
+ * so the name of the worker may be empty. */
 static int check_common(struct request *req, const struct qless_put *put)
 {
 	int rc = check_name(req, "queue", put->queue);
 
 	if (rc == 0)
-		rc = check_range(req, "delay", put->delay, -NUMBER_MAX);
+		rc = check_range(req, "delay", put->delay, 0);
 	if (rc == 0 && put->has_priority)
-		rc = check_range(req, "priority", put->priority, -NUMBER_MAX);
+		rc = check_range(req, "priority", put->priority, -STRICT_NUMBER_MAX);
 	if (rc == 0 && put->has_retries)
 		rc = check_whole(req, "retries", put->retries);
 	if (rc == 0 && put->has_tags)
-		rc = check_names(req, "tags", put->tags, put->tag_count);
+		rc = check_list(req, "tags", put->tags, put->tag_count);
+	if (rc == 0)
+		rc = check_list(req, "depends", put->depends, put->depend_count);
 	return rc;
 }
 
@@ -152,7 +162,9 @@ int strict_complete(struct request *req, const struct operation *op)
 		return 0;
 	rc = check_name(req, "next", *complete->next);
 	if (rc == 0)
-		rc = check_range(req, "delay", complete->delay, -NUMBER_MAX);
+		rc = check_range(req, "delay", complete->delay, 0);
+	if (rc == 0)
+		rc = check_list(req, "depends", complete->depends, complete->depend_count);
 	/* An error of the job comes before errors of its dependencies. */
 	if (rc == 0 && complete->depend_count > 0 && is_owned(req->engine, complete))
 		rc = check_circle(req, &complete->jid, 1, 1, complete->depends,
@@ -166,7 +178,7 @@ int strict_retry(struct request *req, const struct operation *op)
 	int rc = check_name(req, "queue", retry->queue);
 
 	if (rc == 0)
-		rc = check_range(req, "delay", retry->delay, -NUMBER_MAX);
+		rc = check_range(req, "delay", retry->delay, 0);
 	if (rc == 0 && retry->group != NULL)
 		rc = check_name(req, "group", *retry->group);
 	return rc;
@@ -188,13 +200,13 @@ int strict_recur(struct request *req, const struct operation *op)
 	if (rc == 0)
 		rc = check_range(req, "offset", put->offset, -put->interval);
 	if (rc == 0)
-		rc = check_range(req, "priority", put->priority, -NUMBER_MAX);
+		rc = check_range(req, "priority", put->priority, -STRICT_NUMBER_MAX);
 	if (rc == 0)
 		rc = check_whole(req, "retries", put->retries);
 	if (rc == 0)
 		rc = check_whole(req, "backlog", put->backlog);
 	if (rc == 0)
-		rc = check_names(req, "tags", put->tags, put->tag_count);
+		rc = check_list(req, "tags", put->tags, put->tag_count);
 	return rc;
 }
 
@@ -202,7 +214,7 @@ static int check_change(struct request *req, const struct qless_recur_change *ch
 {
 	switch (change->field) {
 	case QLESS_RECUR_PRIORITY:
-		return check_range(req, "priority", change->number, -NUMBER_MAX);
+		return check_range(req, "priority", change->number, -STRICT_NUMBER_MAX);
 	case QLESS_RECUR_INTERVAL:
 		return check_range(req, "interval", change->number, INTERVAL_MIN);
 	case QLESS_RECUR_RETRIES:
@@ -240,12 +252,15 @@ int strict_config_set(struct request *req, const struct operation *op)
 	    (number >= min && number <= max))
 		return 0;
 	return request_fail(req, QLESS_EBADARG,
-			    "config.set(): Option \"%S\" must be from %g to %g: %S", name, min, max,
-			    value);
+			    "The value of \"%S\" must be from %g to %g; found \"%S\"", name, min,
+			    max, value);
 }
 
+/* A client of the reference may have put jobs into a queue without a name. */
 int strict_pop(struct request *req, const struct operation *op)
 {
+	if (op->pop.queue.len == 0 && view_queue(req->engine, STR(""), QUEUE_WORK) == NULL)
+		return fail_empty(req, "queue");
 	return check_name(req, "worker", op->pop.worker);
 }
 
@@ -263,12 +278,14 @@ int strict_depends(struct request *req, const struct operation *op)
 		return 0;
 	/* An error of the job comes before errors of its dependencies. */
 	rc = qless_depends_on(req->engine, req->now, op->job.jid, NULL, 0);
+	if (rc == 0)
+		rc = check_names(req, "jid", on->items, on->count);
 	return rc < 0 ? rc : check_circle(req, &op->job.jid, 1, 1, on->items, on->count);
 }
 
 int strict_priority(struct request *req, const struct operation *op)
 {
-	return check_range(req, "priority", op->priority.priority, -NUMBER_MAX);
+	return check_range(req, "priority", op->priority.priority, -STRICT_NUMBER_MAX);
 }
 
 int strict_unfail(struct request *req, const struct operation *op)
@@ -287,4 +304,9 @@ int strict_tag(struct request *req, const struct operation *op)
 	if (op->kind == OPERATION_UNTAG)
 		return 0;
 	return check_names(req, "tag", op->job.names.items, op->job.names.count);
+}
+
+int strict_date(struct request *req, double date)
+{
+	return check_range(req, "date", date, 0);
 }

@@ -10,6 +10,10 @@
 struct operation;
 struct request;
 
+/* The largest delay, priority or count. Doubles up to it have at least three binary digits after
+ * the point, so no sum of a time and a delay loses more than a fraction of a second. */
+#define STRICT_NUMBER_MAX 1e15
+
 /* Check the operation of a native command. Returns 0, or a negative code with the error worded, as
  * request_fail() does. */
 typedef int strict_fn(struct request *req, const struct operation *op);
@@ -28,5 +32,8 @@ strict_fn strict_tag; /* also for recur.tag */
 strict_fn strict_recur;
 strict_fn strict_recur_update;
 strict_fn strict_config_set;
+
+/* Check the date of statistics, in seconds since 1970. */
+int strict_date(struct request *req, double date);
 
 #endif

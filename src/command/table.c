@@ -320,14 +320,39 @@ static void describe_unknown(const struct qless_str *argv, int argc, struct buf 
 	}
 }
 
+static void append_upper(struct buf *out, const char *name)
+{
+	for (const char *c = name; *c != '\0'; c++) {
+		if (*c == '|')
+			buf_append_char(out, ' ');
+		else
+			buf_append_char(out,
+					(char)(*c >= 'a' && *c <= 'z' ? *c - ('a' - 'A') : *c));
+	}
+}
+
+void command_append_expected(const struct command *cmd, struct buf *out)
+{
+	buf_append_str(out, STR(" (expected: "));
+	append_upper(out, cmd->name);
+	if (cmd->handler == NULL) {
+		buf_append_str(out, STR(" and a subcommand; see "));
+		append_upper(out, cmd->name);
+		buf_append_str(out, STR(" HELP"));
+	} else if (cmd->arguments[0] != '\0') {
+		buf_append_char(out, ' ');
+		buf_append_str(out, str_from(cmd->arguments));
+	}
+	buf_append_char(out, ')');
+}
+
 static void describe_unknown_subcommand(const struct command *container, struct qless_str sub,
 					struct buf *error)
 {
 	buf_printf(error, "ERR unknown subcommand '");
 	buf_append_str(error, command_quote(sub));
 	buf_printf(error, "'. Try ");
-	for (const char *c = container->name; *c != '\0'; c++)
-		buf_append_char(error, (char)(*c >= 'a' && *c <= 'z' ? *c - ('a' - 'A') : *c));
+	append_upper(error, container->name);
 	buf_printf(error, " HELP.");
 }
 
@@ -381,7 +406,8 @@ int command_category_find(struct qless_str name)
 	return -1;
 }
 
-/* Commands that make the state grow only if the argument at `at` is `word`. */
+/* Commands that make the state grow only if the argument at `at` is `word`. The reference refuses
+ * words that are not in lower case, so their case does not matter here. */
 static const struct {
 	const char *name;
 	size_t at;
@@ -399,7 +425,7 @@ bool command_grows(const struct command *cmd, const struct qless_str *args, size
 	for (size_t i = 0; i < sizeof growing_forms / sizeof growing_forms[0]; i++) {
 		if (strcmp(cmd->name, growing_forms[i].name) == 0)
 			return growing_forms[i].at < count &&
-			       str_equal(args[growing_forms[i].at], growing_forms[i].word);
+			       str_equal_nocase(args[growing_forms[i].at], growing_forms[i].word);
 	}
 	return true;
 }
@@ -407,8 +433,8 @@ bool command_grows(const struct command *cmd, const struct qless_str *args, size
 bool command_is_listing(const struct command *cmd, const struct qless_str *args, size_t count)
 {
 	if (strcmp(cmd->name, "tag") == 0)
-		return count > 0 &&
-		       (str_equal(args[0], STR("get")) || str_equal(args[0], STR("top")));
+		return count > 0 && (str_equal_nocase(args[0], STR("get")) ||
+				     str_equal_nocase(args[0], STR("top")));
 	return strcmp(cmd->name, "track") == 0 && count == 0;
 }
 

@@ -32,6 +32,8 @@ const struct command *command_table_find(const struct command_table *t, struct q
 /* Finds a queue command by its name in lower case; NULL if there is none. */
 const struct command *command_table_find_queue(const struct command_table *t,
 					       struct qless_str name);
+/* Append what a request for the command looks like: ` (expected: PEEK queue count)`. */
+void command_append_expected(const struct command *cmd, struct buf *out);
 /* Returns the container of a subcommand; NULL for any other command. */
 const struct command *command_table_parent(const struct command_table *t,
 					   const struct command *cmd);

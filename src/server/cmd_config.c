@@ -2,6 +2,7 @@
  * CONFIG: reads and changes directives while the server runs.
  */
 #include "command/acl.h"
+#include "command/admission.h"
 #include "command/table.h"
 #include "server/commands.h"
 #include "server/reload.h"
@@ -89,8 +90,7 @@ void config_cmd_set(struct request *req)
 	struct buf error = BUF_INIT(4096);
 
 	if (req->nargs % 2 != 0) {
-		reply_error(req->reply, "ERR",
-			    STR("wrong number of arguments for 'config|set' command"));
+		admission_refuse(req, &(struct verdict){ .kind = VERDICT_ARITY });
 		return;
 	}
 	if (config_set_many(s->config, req->args, req->nargs, reload_apply, s, &error) < 0) {

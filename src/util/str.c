@@ -41,10 +41,8 @@ static unsigned char lower(char c)
 	return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
 }
 
-bool str_equal_nocase(struct qless_str a, struct qless_str b)
+bool str_differ_in_case_only(struct qless_str a, struct qless_str b)
 {
-	if (a.len != b.len)
-		return false;
 	for (size_t i = 0; i < a.len; i++) {
 		if (lower(a.ptr[i]) != lower(b.ptr[i]))
 			return false;

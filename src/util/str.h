@@ -45,8 +45,15 @@ static inline bool str_equal(struct qless_str a, struct qless_str b)
 /* Compares bytes; a prefix comes first. Returns < 0, 0 or > 0. */
 int str_compare(struct qless_str a, struct qless_str b);
 
+/* Compares texts of the same length that differ. */
+bool str_differ_in_case_only(struct qless_str a, struct qless_str b);
+
 /* Ignores the case of ASCII letters, independent of the locale. */
-bool str_equal_nocase(struct qless_str a, struct qless_str b);
+static inline bool str_equal_nocase(struct qless_str a, struct qless_str b)
+{
+	return a.len == b.len &&
+	       (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0 || str_differ_in_case_only(a, b));
+}
 
 bool str_starts_with(struct qless_str s, struct qless_str prefix);
 

@@ -69,7 +69,9 @@ static void with_a_password_nothing_runs_before_auth(void)
 	ASK(p, "AUTH wrong", WRONGPASS);
 	ASK(p, "AUTH default wrong", WRONGPASS);
 	ASK(p, "AUTH other secret", WRONGPASS);
-	ASK(p, "AUTH a b c", "-ERR wrong number of arguments for 'auth' command\r\n");
+	ASK(p, "AUTH a b c",
+	    "-ERR wrong number of arguments for 'auth' command (expected: AUTH [username] "
+	    "password)\r\n");
 	ASK(p, "PING", NOAUTH);
 	ASK(p, "AUTH secret", "+OK\r\n");
 	ASK(p, "PING", "+PONG\r\n");
@@ -258,7 +260,8 @@ static void select_takes_database_numbers(void)
 	ASK(p, "SELECT 16", "-ERR DB index is out of range\r\n");
 	ASK(p, "SELECT -1", "-ERR DB index is out of range\r\n");
 	ASK(p, "SELECT x", "-ERR value is not an integer or out of range\r\n");
-	ASK(p, "SELECT", "-ERR wrong number of arguments for 'select' command\r\n");
+	ASK(p, "SELECT",
+	    "-ERR wrong number of arguments for 'select' command (expected: SELECT index)\r\n");
 	ASK_HAS(p, "CLIENT INFO", " db=15 ");
 }
 
@@ -325,7 +328,10 @@ static void client_list_filters_by_type_and_id(void)
 	ASK(p, "CLIENT LIST ID", "-ERR syntax error\r\n");
 	ASK(p, "CLIENT LIST nosuch", "-ERR syntax error\r\n");
 	ASK_HAS(p, "CLIENT INFO", " cmd=client|info ");
-	ASK(p, "CLIENT", "-ERR wrong number of arguments for 'client' command\r\n");
+	ASK(p, "CLIENT",
+	    "-ERR wrong number of arguments for 'client' command (expected: CLIENT and a "
+	    "subcommand; see "
+	    "CLIENT HELP)\r\n");
 	ASK(p, "CLIENT nosuch", "-ERR unknown subcommand 'nosuch'. Try CLIENT HELP.\r\n");
 	ASK_HAS(p, "CLIENT HELP", "KILL");
 }

@@ -70,7 +70,8 @@ static void a_client_that_does_not_read_its_replies_is_closed(void)
 	start();
 	ASK(p, "CONFIG SET client-output-buffer-limit",
 	    "-ERR wrong number of arguments for "
-	    "'config|set' command\r\n");
+	    "'config|set' command (expected: CONFIG SET parameter value [parameter value "
+	    "...])\r\n");
 	peer_send_text(p, "CONFIG SET client-output-buffer-limit \"normal 1mb 0 0\"\r\n");
 	peer_expect(p, "+OK\r\n");
 	peer_connect_small_buffers(true);

@@ -108,7 +108,10 @@ static void config_get_takes_patterns(void)
 	peer_ask(p, "HELLO 3");
 	ASK(p, "CONFIG GET timeout", "%1\r\n$7\r\ntimeout\r\n$1\r\n0\r\n");
 	ASK_LACKS(p, "CONFIG GET *", "$4\r\nuser\r\n");
-	ASK(p, "CONFIG GET", "-ERR wrong number of arguments for 'config|get' command\r\n");
+	ASK(p, "CONFIG GET",
+	    "-ERR wrong number of arguments for 'config|get' command (expected: CONFIG GET "
+	    "parameter "
+	    "[parameter ...])\r\n");
 }
 
 static void config_set_applies_all_values_or_none(void)
@@ -122,13 +125,21 @@ static void config_set_applies_all_values_or_none(void)
 	TEST_ASSERT_EQUAL_INT('-', peer_ask(p, "CONFIG SET timeout 7 port 1")[0]);
 	TEST_ASSERT_EQUAL_INT('-', peer_ask(p, "CONFIG SET timeout 7 timeout 8")[0]);
 	TEST_ASSERT_EQUAL_INT('-', peer_ask(p, "CONFIG SET timeout 7 loglevel loud")[0]);
-	ASK(p, "CONFIG SET timeout", "-ERR wrong number of arguments for 'config|set' command\r\n");
+	ASK(p, "CONFIG SET timeout",
+	    "-ERR wrong number of arguments for 'config|set' command (expected: CONFIG SET "
+	    "parameter "
+	    "value [parameter value ...])\r\n");
 	ASK(p, "CONFIG SET timeout 7 loglevel",
-	    "-ERR wrong number of arguments for 'config|set' command\r\n");
+	    "-ERR wrong number of arguments for 'config|set' command (expected: CONFIG SET "
+	    "parameter "
+	    "value [parameter value ...])\r\n");
 	ASK(p, "CONFIG GET timeout", "*2\r\n$7\r\ntimeout\r\n$1\r\n5\r\n");
 	ASK(p, "CONFIG SET loglevel debug", "+OK\r\n");
 	ASK(p, "PING", "+PONG\r\n");
-	ASK(p, "CONFIG", "-ERR wrong number of arguments for 'config' command\r\n");
+	ASK(p, "CONFIG",
+	    "-ERR wrong number of arguments for 'config' command (expected: CONFIG and a "
+	    "subcommand; see "
+	    "CONFIG HELP)\r\n");
 	ASK(p, "CONFIG nosuch", "-ERR unknown subcommand 'nosuch'. Try CONFIG HELP.\r\n");
 }
 

@@ -354,7 +354,9 @@ static void a_request_may_have_very_many_arguments(void)
 		used += (size_t)sprintf(bytes + used, "$1\r\na\r\n");
 	peer_send(p, bytes, used);
 	free(bytes);
-	peer_expect(p, "-ERR wrong number of arguments for 'ping' command\r\n");
+	peer_expect(
+		p,
+		"-ERR wrong number of arguments for 'ping' command (expected: PING [message])\r\n");
 }
 
 int main(int argc, char **argv)

@@ -186,7 +186,9 @@ static void pubsub_describes_channels(void)
 	ASK(b, "PUBSUB NUMPAT", ":1\r\n");
 	ASK(b, "PUBSUB BAD", "-ERR unknown subcommand 'BAD'. Try PUBSUB HELP.\r\n");
 	ASK(b, "PUBSUB CHANNELS a b",
-	    "-ERR wrong number of arguments for 'pubsub|channels' command\r\n");
+	    "-ERR wrong number of arguments for 'pubsub|channels' command (expected: PUBSUB "
+	    "CHANNELS "
+	    "[pattern])\r\n");
 	peer_close(a);
 	WAIT_UNTIL(strcmp(peer_ask(b, "PUBSUB NUMPAT"), ":0\r\n") == 0);
 	ASK(b, "PUBSUB CHANNELS", "*0\r\n");

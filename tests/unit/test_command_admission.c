@@ -200,8 +200,11 @@ static void refusals_have_the_texts_of_redis(void)
 	ASSERT_NATIVE("-ERR unknown command 'nope', with args beginning with: 'x' \r\n", &f, "nope",
 		      "x");
 	ASSERT_NATIVE("-ERR unknown subcommand 'x'. Try CLIENT HELP.\r\n", &f, "client", "x");
-	ASSERT_NATIVE("-ERR wrong number of arguments for 'get' command\r\n", &f, "get");
-	ASSERT_NATIVE("-ERR wrong number of arguments for 'client' command\r\n", &f, "client");
+	ASSERT_NATIVE("-ERR wrong number of arguments for 'get' command (expected: GET jid)\r\n",
+		      &f, "get");
+	ASSERT_NATIVE("-ERR wrong number of arguments for 'client' command (expected: CLIENT "
+		      "and a subcommand; see CLIENT HELP)\r\n",
+		      &f, "client");
 	now.loading = true;
 	ASSERT_NATIVE("-LOADING qlessd is loading the dataset in memory\r\n", &f, "get", "j");
 	f.call.session.subscribed = true;

@@ -3,8 +3,16 @@
 #include "command/handlers.h"
 
 static const struct command rows[] = {
-	{ .name = "ping", .handler = cmd_ping, .max_args = 1, .flags = CMD_SUBSCRIBED },
-	{ .name = "echo", .handler = cmd_echo, .min_args = 1, .max_args = 1 },
+	{ .name = "ping",
+	  .handler = cmd_ping,
+	  .max_args = 1,
+	  .flags = CMD_SUBSCRIBED,
+	  .arguments = "[message]" },
+	{ .name = "echo",
+	  .handler = cmd_echo,
+	  .min_args = 1,
+	  .max_args = 1,
+	  .arguments = "message" },
 };
 
 static struct call_fixture f;
@@ -24,7 +32,9 @@ static void ping_replies_with_pong_or_the_message(void)
 	ASSERT_REPLY("+PONG\r\n", &f, "PING");
 	ASSERT_REPLY("$5\r\nhello\r\n", &f, "ping", "hello");
 	ASSERT_REPLY("$0\r\n\r\n", &f, "ping", "");
-	ASSERT_REPLY("-ERR wrong number of arguments for 'ping' command\r\n", &f, "ping", "a", "b");
+	ASSERT_REPLY(
+		"-ERR wrong number of arguments for 'ping' command (expected: PING [message])\r\n",
+		&f, "ping", "a", "b");
 }
 
 static void ping_of_a_subscribed_connection_replies_with_an_array_in_resp2(void)
@@ -40,7 +50,9 @@ static void ping_of_a_subscribed_connection_replies_with_an_array_in_resp2(void)
 static void echo_replies_with_the_message(void)
 {
 	ASSERT_REPLY("$3\r\na b\r\n", &f, "echo", "a b");
-	ASSERT_REPLY("-ERR wrong number of arguments for 'echo' command\r\n", &f, "echo");
+	ASSERT_REPLY(
+		"-ERR wrong number of arguments for 'echo' command (expected: ECHO message)\r\n",
+		&f, "echo");
 }
 
 int main(int argc, char **argv)

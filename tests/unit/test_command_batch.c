@@ -134,29 +134,33 @@ static void multiput_applies_its_options_to_each_job(void)
 
 static void an_invalid_multiput_puts_no_job(void)
 {
-	ASSERT_NO_EFFECT("-BADARG Multiput(): Unknown option \"tag\" (expected: MULTI", "multiput",
-			 "w", "q", "0", "tag", "[]", "jobs", "a", "k", "1");
-	ASSERT_NO_EFFECT("-BADARG Multiput(): Word \"jobs\" missing (expected: MULTI", "multiput",
-			 "w", "q", "0", "tags", "[]", "retries", "1");
-	ASSERT_NO_EFFECT("-BADARG Multiput(): Word \"jobs\" missing (expected: MULTI", "multiput",
+	ASSERT_NO_EFFECT("-BADARG Unknown option \"tag\"; did you mean \"tags\"? (expected: MULTI",
+			 "multiput", "w", "q", "0", "tag", "[]", "jobs", "a", "k", "1");
+	ASSERT_NO_EFFECT(
+		"-BADARG The word \"jobs\" is missing, and the jobs after it (expected: MULTI",
+		"multiput", "w", "q", "0", "tags", "[]", "retries", "1");
+	ASSERT_NO_EFFECT("-BADARG Option \"priority\" has no value (expected: MULTI", "multiput",
 			 "w", "q", "0", "tags", "[]", "retries", "jobs", "priority");
 	ASSERT_NO_EFFECT(
-		"-BADARG Multiput(): Each job needs a jid, a klass and data (expected: MULTI",
+		"-BADARG Each job needs a jid, a klass and data; found 4 arguments for them (expec",
 		"multiput", "w", "q", "0", "jobs", "a", "k", "1", "b");
 	ASSERT_NO_EFFECT(
-		"-BADARG Multiput(): Each job needs a jid, a klass and data (expected: MULTI",
+		"-BADARG Each job needs a jid, a klass and data; found 0 arguments for them (expec",
 		"multiput", "w", "q", "0", "tags", "[]", "priority", "1", "jobs");
-	ASSERT_NO_EFFECT("-BADARG Multiput(): Arg \"delay\" not a number: soon (expected: MULTI",
-			 "multiput", "w", "q", "soon", "jobs", "a", "k", "1");
-	ASSERT_NO_EFFECT("-BADARG Multiput(): Data of job b not JSON: false (expected: MULTI",
-			 "multiput", "w", "q", "0", "jobs", "a", "k", "1", "b", "k", "false");
-	ASSERT_NO_EFFECT("-BADJSON ", "multiput", "w", "q", "0", "jobs", "a", "k", "1", "b", "k",
-			 "{");
 	ASSERT_NO_EFFECT(
-		"-BADARG Put(): Arg \"tags\" not a JSON array of strings: 1 (expected: MULTI",
+		"-BADARG delay must be a number from 0 to 1e+15; found \"soon\" (expected: MULTI",
+		"multiput", "w", "q", "soon", "jobs", "a", "k", "1");
+	ASSERT_NO_EFFECT(
+		"-BADARG data of job \"b\" must be JSON other than false; found \"false\" (exp",
+		"multiput", "w", "q", "0", "jobs", "a", "k", "1", "b", "k", "false");
+	ASSERT_NO_EFFECT("-BADJSON data of job \"b\" must be JSON; found \"{\" (expected: MULTI",
+			 "multiput", "w", "q", "0", "jobs", "a", "k", "1", "b", "k", "{");
+	ASSERT_NO_EFFECT(
+		"-BADARG tags must be a JSON array of strings; found \"1\" (expected: MULTI",
 		"multiput", "w", "q", "0", "tags", "1", "jobs", "a", "k", "1");
-	ASSERT_NO_EFFECT("-BADARG Put(): Arg \"retries\" not a number: x (expected: MULTI",
-			 "multiput", "w", "q", "0", "retries", "x", "jobs", "a", "k", "1");
+	ASSERT_NO_EFFECT(
+		"-BADARG retries must be a whole number from 0 to 1e+15; found \"x\" (expected",
+		"multiput", "w", "q", "0", "retries", "x", "jobs", "a", "k", "1");
 	ASSERT_NO_EFFECT("-ERR wrong number of arguments", "multiput", "w", "q", "0", "jobs", "a",
 			 "k");
 	ASSERT_NO_EFFECT("-ERR Multiput(): Arg \"worker\" missing\r\n", "qless", "multiput", "1");
@@ -177,11 +181,11 @@ static void multicomplete_replies_for_each_job(void)
 	NATIVE(&f, "pop", "other", "w", "1");
 	ASSERT_NATIVE("*7\r\n"
 		      "$8\r\ncomplete\r\n"
-		      "-NOTRUNNING Complete(): Job a is not currently running: complete\r\n"
-		      "-NOTOWNER Complete(): Job c has been handed out to another worker: v\r\n"
-		      "-WRONGQUEUE Complete(): Job d running in another queue: other\r\n"
-		      "-NOJOB Complete(): Job e does not exist\r\n"
-		      "-BADARG Complete(): Arg \"data\" missing or not JSON: false\r\n"
+		      "-NOTRUNNING Job a is not running: its state is complete\r\n"
+		      "-NOTOWNER Job c is held by another worker: v\r\n"
+		      "-WRONGQUEUE Job d is in another queue: other\r\n"
+		      "-NOJOB Job e does not exist\r\n"
+		      "-BADARG data must be JSON other than false; found \"false\"\r\n"
 		      "$8\r\ncomplete\r\n",
 		      &f, "multicomplete", "w", "q", "a", "1", "a", "1", "c", "1", "d", "1", "e",
 		      "1", "b", "false", "b", "2");
@@ -203,8 +207,9 @@ static void multicomplete_needs_data_for_each_job(void)
 {
 	NATIVE(&f, "put", "w", "q", "a", "k", "1", "0");
 	NATIVE(&f, "pop", "q", "w", "1");
-	ASSERT_NO_EFFECT("-BADARG Multicomplete(): Each job needs a jid and data (expected: MULTI",
-			 "multicomplete", "w", "q", "a", "1", "b");
+	ASSERT_NO_EFFECT(
+		"-BADARG Each job needs a jid and data; found 3 arguments for them (expected",
+		"multicomplete", "w", "q", "a", "1", "b");
 	ASSERT_NO_EFFECT("-ERR Multicomplete(): Each job needs a jid and data\r\n", "qless",
 			 "multicomplete", "1", "w", "q");
 	ASSERT_NO_EFFECT("-ERR Multicomplete(): Arg \"queue\" missing\r\n", "qless",
@@ -221,11 +226,11 @@ static void multiheartbeat_replies_for_each_job(void)
 	NATIVE(&f, "pop", "q", "w", "1");
 	f.now = 1010;
 	ASSERT_NATIVE("*4\r\n:1070\r\n"
-		      "-NOTRUNNING Heartbeat(): Job b not currently running: waiting\r\n"
-		      "-NOJOB Heartbeat(): Job c does not exist\r\n"
+		      "-NOTRUNNING Job b is not running: its state is waiting\r\n"
+		      "-NOJOB Job c does not exist\r\n"
 		      ":1070\r\n",
 		      &f, "multiheartbeat", "w", "a", "b", "c", "a");
-	ASSERT_NATIVE("*1\r\n-NOTOWNER Heartbeat(): Job a given out to another worker: w\r\n", &f,
+	ASSERT_NATIVE("*1\r\n-NOTOWNER Job a is held by another worker: w\r\n", &f,
 		      "multiheartbeat", "v", "a");
 	ASSERT_NO_EFFECT("-ERR Multiheartbeat(): Arg \"jid\" missing\r\n", "qless",
 			 "multiheartbeat", "1", "w");

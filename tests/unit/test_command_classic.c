@@ -102,49 +102,47 @@ static void the_queue_commands_are_in_order(void)
 	TEST_ASSERT_NULL(queue_command_find(STR("PUT")));
 }
 
-#define PUT_EXPECTED "(expected: PUT worker queue jid klass data delay ...)"
+#define PUT_EXPECTED                                                                          \
+	"(expected: PUT worker queue jid klass data delay [<'priority' n | 'tags' json-array" \
+	" | 'retries' n | 'depends' json-array> ...])"
 
 static void native_errors_begin_with_a_code(void)
 {
 	ASSERT_STR("$1\r\nj\r\n", run_native(5, "put w q j k {} 0"));
-	ASSERT_STR("-NOTRUNNING Heartbeat(): Job j not currently running: waiting\r\n",
+	ASSERT_STR("-NOTRUNNING Job j is not running: its state is waiting\r\n",
 		   run_native(6, "heartbeat j w"));
-	ASSERT_STR("-BADARG Queue(): no queue name provided (expected: POP queue worker count)\r\n",
-		   run_native(6, "pop"));
-	ASSERT_STR("-NOJOB Complete(): Job x does not exist\r\n",
-		   run_native(6, "complete x w q {}"));
-	ASSERT_STR("-BADARG Put(): Arg \"klass\" missing " PUT_EXPECTED "\r\n",
-		   run_native(6, "put w q j"));
+	ASSERT_STR("-NOJOB Job x does not exist\r\n", run_native(6, "complete x w q {}"));
 	TEST_ASSERT_TRUE(str_starts_with(run_native(6, "put w q j k [ 0"), STR("-BADJSON ")));
 }
 
 /* Errors name the argument, its value, and the expected arguments. */
 static void native_errors_show_the_expected_arguments(void)
 {
-	ASSERT_STR("-BADARG Put(): Arg \"delay\" not a number: mail " PUT_EXPECTED "\r\n",
+	ASSERT_STR("-BADARG delay must be a number from 0 to 1e+15; found \"mail\" " PUT_EXPECTED
+		   "\r\n",
 		   run_native(5, "put q j k w {} mail"));
-	ASSERT_STR("-BADARG Put(): Option \"tags\" has no value " PUT_EXPECTED "\r\n",
+	ASSERT_STR("-BADARG Option \"tags\" has no value " PUT_EXPECTED "\r\n",
 		   run_native(5, "put w q j k {} 0 tags"));
-	ASSERT_STR("-BADARG Put(): Arg \"retries\" not a number: x " PUT_EXPECTED "\r\n",
-		   run_native(5, "put w q j k {} 0 retries x"));
 	ASSERT_STR(
-		"-BADARG Arg \"data\" missing (expected: COMPLETE jid worker queue data ...)\r\n",
-		run_native(5, "complete j w q"));
-	ASSERT_STR("-BADARG Complete(): Arg \"delay\" not a number: x (expected: COMPLETE jid "
-		   "worker queue data ...)\r\n",
-		   run_native(5, "complete j w q {} next q delay x"));
-	ASSERT_STR("-BADARG The range is not two integers: start 0.5, count 25 (expected: FAILED "
-		   "[group [start [limit]]])\r\n",
+		"-BADARG retries must be a whole number from 0 to 1e+15; found \"x\" " PUT_EXPECTED
+		"\r\n",
+		run_native(5, "put w q j k {} 0 retries x"));
+	ASSERT_STR(
+		"-BADARG delay must be a number from 0 to 1e+15; found \"x\" (expected: COMPLETE "
+		"jid worker queue data [<'next' queue | 'delay' seconds | 'depends' json-array "
+		"| 'lock' number> ...])\r\n",
+		run_native(5, "complete j w q {} next q delay x"));
+	ASSERT_STR("-BADARG start must be a whole number from -1e+15 to 1e+15; found \"0.5\" "
+		   "(expected: FAILED [group [start [limit]]])\r\n",
 		   run_native(5, "failed g 0.5"));
-	ASSERT_STR("-BADARG Tag(): Arg \"jid\" missing (expected: TAG <'add' jid [tag ...] | "
+	ASSERT_STR("-BADARG jid is missing (expected: TAG <'add' jid [tag ...] | "
 		   "'remove' jid [tag ...] | 'get' tag [offset [count]] | "
 		   "'top' [offset [count]]>)\r\n",
 		   run_native(5, "tag add"));
 	/* An error of the engine. */
-	ASSERT_STR(
-		"-BADARG config.set(): Arg \"value\" not a number: x (expected: CONFIG.SET option "
-		"value)\r\n",
-		run_native(5, "config.set heartbeat x"));
+	ASSERT_STR("-BADARG value must be a number; found \"x\" (expected: CONFIG.SET option "
+		   "value)\r\n",
+		   run_native(5, "config.set heartbeat x"));
 }
 
 static void other_forms_have_the_errors_of_the_reference(void)
@@ -167,7 +165,8 @@ static void qless_takes_the_time_and_its_errors_begin_with_err(void)
 	ASSERT_STR("-ERR Arg \"now\" missing or not a number: nil\r\n",
 		   run_form(REQUEST_QLESS, "heartbeat x j w"));
 	ASSERT_STR("-ERR Unknown command nope\r\n", run_form(REQUEST_QLESS, "nope 1"));
-	ASSERT_STR("-ERR wrong number of arguments for 'qless' command\r\n",
+	ASSERT_STR("-ERR wrong number of arguments for 'qless' command (expected: QLESS command "
+		   "[now [arg [arg ...]]])\r\n",
 		   run_form(REQUEST_QLESS, ""));
 }
 
@@ -198,7 +197,7 @@ static void an_error_is_one_line_that_ends_at_a_nul(void)
 
 	queue_run(&classic, queue_command_find(STR("timeout")), REQUEST_NATIVE, 1, args, 1,
 		  &writer);
-	ASSERT_STR("-NOJOB Timeout(): Job a  b\r\n", take_reply());
+	ASSERT_STR("-NOJOB Job a  b\r\n", take_reply());
 }
 
 static void a_job_has_its_members_in_order(void)

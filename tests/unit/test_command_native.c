@@ -148,21 +148,22 @@ static void put_and_recur_replace_a_star_by_a_new_jid(void)
 	ASSERT_NATIVE("$32\r\n00000000000000000000000000000003\r\n", &f, "put", "*", "*", "*", "*",
 		      "{}", "0");
 	ASSERT_NATIVE("$1\r\n*\r\n", &f, "qless", "put", "1", "w", "q", "*", "k", "{}", "0");
-	ASSERT_NATIVE("-NOJOB Requeue(): Job x does not exist\r\n", &f, "requeue", "w", "q", "x",
-		      "k", "{}", "0");
+	ASSERT_NATIVE("-NOJOB Job x does not exist\r\n", &f, "requeue", "w", "q", "x", "k", "{}",
+		      "0");
 }
 
 static void a_star_among_many_arguments_is_replaced(void)
 {
-	struct qless_str argv[7 + 200] = { STR("put"), STR("w"),  STR("q"), STR("*"),
-					   STR("k"),   STR("{}"), STR("0") };
+	struct qless_str argv[5 + 3 * 40] = { STR("multiput"), STR("w"), STR("q"), STR("0"),
+					      STR("jobs") };
 
-	for (size_t i = 7; i < sizeof argv / sizeof *argv; i += 2) {
-		argv[i] = STR("priority");
-		argv[i + 1] = STR("5");
+	for (size_t i = 5; i < sizeof argv / sizeof *argv; i += 3) {
+		argv[i] = i == 5 ? STR("*") : STR("j");
+		argv[i + 1] = STR("k");
+		argv[i + 2] = STR("{}");
 	}
-	TEST_ASSERT_EQUAL_STRING("$32\r\n00000000000000000000000000000001\r\n",
-				 call_run_argv(&f.call, argv, sizeof argv / sizeof *argv));
+	TEST_ASSERT_EQUAL_STRING_LEN("*40\r\n$32\r\n00000000000000000000000000000001\r\n$1\r\nj",
+				     call_run_argv(&f.call, argv, sizeof argv / sizeof *argv), 48);
 }
 
 static void requeue(void)
@@ -170,8 +171,8 @@ static void requeue(void)
 	put("j");
 	ASSERT_NATIVE("$1\r\nj\r\n", &f, "requeue", "w", "other", "j", "k", "{}", "0");
 	ASSERT_HAS("\"queue\":\"other\"", "get", "j");
-	ASSERT_NATIVE("-NOJOB Requeue(): Job none does not exist\r\n", &f, "requeue", "w", "q",
-		      "none", "k", "{}", "0");
+	ASSERT_NATIVE("-NOJOB Job none does not exist\r\n", &f, "requeue", "w", "q", "none", "k",
+		      "{}", "0");
 }
 
 static void pop_heartbeat_and_complete(void)
@@ -223,8 +224,8 @@ static void a_lock_that_is_no_number_is_an_error(void)
 	for (size_t i = 0; i < 5; i++) {
 		const char *wrong[] = { "x", "0", "-1", "1.5", "281474976710656" };
 
-		ASSERT_BEGINS("-BADARG LOCK is the number of a hand-out", &f, "heartbeat", "j", "w",
-			      "LOCK", wrong[i]);
+		ASSERT_BEGINS("-BADARG LOCK must be the number of a hand-out", &f, "heartbeat", "j",
+			      "w", "LOCK", wrong[i]);
 	}
 	ASSERT_BEGINS("-ERR wrong number of arguments", &f, "heartbeat", "j", "w", "{}", "x", "y");
 	ASSERT_BEGINS("-BADJSON ", &f, "heartbeat", "j", "w", "LOCK");
@@ -430,8 +431,9 @@ static void errors_begin_with_their_code(void)
 	put("a");
 	NATIVE(&f, "put", "w", "q", "waits", "k", "{}", "0", "depends", "[\"a\"]");
 	NATIVE(&f, "pop", "q", "w", "1");
-	ASSERT_BEGINS("-BADARG Pop(): Arg \"count\" missing or not a number: x (expected: ", &f,
-		      "pop", "q", "w", "x");
+	ASSERT_BEGINS(
+		"-BADARG count must be a whole number from 0 to 1e+15; found \"x\" (expected: ", &f,
+		"pop", "q", "w", "x");
 	ASSERT_BEGINS("-BADJSON ", &f, "put", "w", "q", "j", "k", "{", "0");
 	ASSERT_BEGINS("-NOJOB ", &f, "heartbeat", "none", "w");
 	ASSERT_BEGINS("-NOTRUNNING ", &f, "heartbeat", "waits", "w");
@@ -444,8 +446,10 @@ static void errors_begin_with_their_code(void)
 	NATIVE(&f, "pop", "q", "w", "1");
 	ASSERT_BEGINS("-RETRIES ", &f, "retry", "f", "q", "w");
 	ASSERT_BEGINS("-LIMIT ", &f, "pop", "q", "w", "1e10");
-	ASSERT_BEGINS("-ERR wrong number of arguments for 'put' command\r\n", &f, "put", "w", "q",
-		      "j");
+	ASSERT_BEGINS(
+		"-ERR wrong number of arguments for 'put' command (expected: PUT worker queue "
+		"jid klass data delay [<'priority' n |",
+		&f, "put", "w", "q", "j");
 }
 
 static void qless_errors_have_no_code(void)
@@ -471,7 +475,7 @@ static void consistencycheck_finds_no_inconsistency(void)
 	pop("a");
 	ASSERT_NATIVE("*0\r\n", &f, "consistencycheck");
 	ASSERT_NATIVE("*0\r\n", &f, "consistencycheck", "RESOLVE");
-	ASSERT_NATIVE("-BADARG ConsistencyCheck(): Unknown argument \"now\" (expected: "
+	ASSERT_NATIVE("-BADARG The argument must be \"RESOLVE\"; found \"now\" (expected: "
 		      "CONSISTENCYCHECK [RESOLVE])\r\n",
 		      &f, "consistencycheck", "now");
 	ASSERT_NATIVE("*0\r\n", &f, "qless", "consistencycheck", "1");

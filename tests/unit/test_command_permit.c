@@ -5,6 +5,8 @@
  */
 #include "native.h"
 
+#include <strings.h>
+
 #include "command/scripts.h"
 #include "luatext.h"
 
@@ -153,6 +155,8 @@ static const char *const denied[] = {
 	"COMPLETE m-run mw mail {} next bank",
 	"COMPLETE m-run mw mail {} next bank next mail",
 	"COMPLETE m-run mw mail {} next mail depends [\"b1\"]",
+	"COMPLETE m-run mw mail {} NEXT bank",
+	"COMPLETE m-run mw mail {} Next mail Depends [\"b1\"]",
 	"FAIL b-run bw group text",
 	"RETRY b-run bank bw",
 	"RETRY b-run mail bw",
@@ -162,17 +166,21 @@ static const char *const denied[] = {
 	"DEPENDS b-wait on b2",
 	"DEPENDS b-wait off all",
 	"DEPENDS m-wait on b1",
+	"DEPENDS m-wait ON b1",
 	"DEPENDS m-wait on m2 b1",
 	"PUT w bank x k {} 0",
 	"PUT w mail b1 k {} 0",
 	"PUT w mail b-done k {} 0",
 	"PUT w mail x k {} 0 depends [\"b1\"]",
 	"PUT w mail x k {} 0 depends [\"b1\"] depends []",
+	"PUT w mail x k {} 0 DEPENDS [\"b1\"]",
 	"REQUEUE w mail b1 k {} 0",
 	"REQUEUE w bank m1 k {} 0",
 	"MULTIPUT w bank 0 jobs x k {}",
 	"MULTIPUT w mail 0 jobs x k {} b1 k {}",
 	"MULTIPUT w mail 0 depends [\"b1\"] jobs x k {}",
+	"MULTIPUT w mail 0 Depends [\"b1\"] JOBS x k {}",
+	"MULTIPUT w mail 0 JOBS b1 k {}",
 	"MULTICOMPLETE bw bank b-run {}",
 	"POP bank bw 1",
 	"PEEK bank 1",
@@ -201,6 +209,7 @@ static const char *const denied[] = {
 	"RECUR.UPDATE b-rec priority 1",
 	"RECUR.UPDATE b-rec queue mail",
 	"RECUR.UPDATE m-rec queue bank",
+	"RECUR.UPDATE m-rec QUEUE bank",
 	"RECUR.UPDATE m-rec priority 1 queue bank",
 	"UNRECUR b-rec",
 	"CONFIG.GET bank-heartbeat",
@@ -297,7 +306,7 @@ static void nothing_tells_whether_a_job_of_another_queue_exists(void)
 	for (size_t i = 0; i < sizeof denied / sizeof denied[0]; i++) {
 		/* A command that makes a job cannot take a jid that is in use. */
 		if (strncmp(denied[i], "PUT w mail b", 12) == 0 ||
-		    strncmp(denied[i], "MULTIPUT w mail 0 jobs", 22) == 0 ||
+		    strncasecmp(denied[i], "MULTIPUT w mail 0 jobs", 22) == 0 ||
 		    strncmp(denied[i], "RECUR mail b", 12) == 0 ||
 		    strstr(denied[i], "TYPE") != NULL || !replace_jids(denied[i], words))
 			continue;
@@ -523,7 +532,7 @@ static void long_listings_show_only_what_the_user_may_see(void)
 	ASSERT_RUN("$2\r\n[]\r\n", "TAG top 3 1");
 	ASSERT_RUN("$2\r\n[]\r\n", "TAG top -1 5");
 	ASSERT_RUN("$2\r\n[]\r\n", "TAG top 0 0");
-	ASSERT_PART("[\"long\",\"t\",\"mine\"]", "TAG top 0 -1");
+	ASSERT_PART("[\"long\",\"t\",\"mine\"]", "TAG top 0 100");
 	ASSERT_RUN(":50\r\n", "UNFAIL mail long 50");
 	ASSERT_PART("\"total\":50}", "FAILED long");
 	ASSERT_PART("\"state\":\"waiting\"", "GET l300");
@@ -539,7 +548,8 @@ static void the_error_about_a_circle_names_no_other_jobs(void)
 	ASSERT_ADMIN("m-low -> m-top -> b-mid -> m-low",
 		     "PUT w mail m-low k {} 0 depends [\"m-top\"]");
 	ASSERT_RUN("-BADARG Job m-low would wait for itself (expected: PUT worker queue jid klass "
-		   "data delay ...)\r\n",
+		   "data delay [<'priority' n | 'tags' json-array | 'retries' n | 'depends' "
+		   "json-array> ...])\r\n",
 		   "PUT w mail m-low k {} 0 depends [\"m-top\"]");
 }
 

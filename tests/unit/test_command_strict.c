@@ -114,10 +114,11 @@ static void no_form_takes_retries_that_are_not_a_whole_number(void)
 static void negative_retries_are_for_the_forms_of_the_reference(void)
 {
 	ASSERT_REFUSED(
-		"-BADARG Arg \"retries\" must be a whole number from 0 to 1e+15: -1 (expected: "
-		"PUT worker queue jid klass data delay ...)\r\n",
+		"-BADARG retries must be a whole number from 0 to 1e+15; found \"-1\" (expected: "
+		"PUT worker queue jid klass data delay [<'priority' n | 'tags' json-array | "
+		"'retries' n | 'depends' json-array> ...])\r\n",
 		PUT("q", "j", "k"), "retries", "-1");
-	ASSERT_REFUSED("-BADARG Arg \"retries\"", RECUR("q", "r", "k"), "retries", "-1");
+	ASSERT_REFUSED("-BADARG retries must ", RECUR("q", "r", "k"), "retries", "-1");
 	ASSERT_NATIVE("$1\r\nj\r\n", &f, QLESS_PUT("q", "j", "k"), "retries", "-1");
 	ASSERT_NATIVE("$1\r\nr\r\n", &f, QLESS_RECUR("q", "r", "k"), "retries", "-1");
 }
@@ -265,25 +266,24 @@ static void events_are_valid_json(void)
 
 static void native_names_are_not_empty(void)
 {
-	ASSERT_REFUSED("-BADARG Arg \"queue\" must not be empty (expected: PUT ",
-		       PUT("", "j", "k"));
-	ASSERT_REFUSED("-BADARG Arg \"jid\" must not be empty", PUT("q", "", "k"));
-	ASSERT_REFUSED("-BADARG Arg \"klass\" must not be empty", PUT("q", "j", ""));
-	ASSERT_REFUSED("-BADARG Arg \"tags\" must not be empty", PUT("q", "j", "k"), "tags",
+	ASSERT_REFUSED("-BADARG queue must not be empty (expected: PUT ", PUT("", "j", "k"));
+	ASSERT_REFUSED("-BADARG jid must not be empty", PUT("q", "", "k"));
+	ASSERT_REFUSED("-BADARG klass must not be empty", PUT("q", "j", ""));
+	ASSERT_REFUSED("-BADARG tags must not contain an empty name", PUT("q", "j", "k"), "tags",
 		       "[\"\"]");
-	ASSERT_REFUSED("-BADARG Arg \"jid\" must not be empty", "multiput", "w", "q", "0", "jobs",
-		       "j", "k", "{}", "", "k", "{}");
-	ASSERT_REFUSED("-BADARG Arg \"worker\" must not be empty", "pop", "q", "", "1");
-	ASSERT_REFUSED("-BADARG Arg \"jid\" must not be empty", RECUR("q", "", "k"));
-	ASSERT_REFUSED("-BADARG Arg \"queue\" must not be empty", "pause", "");
-	ASSERT_REFUSED("-BADARG Arg \"queue\" must not be empty", "unfail", "", "group");
-	ASSERT_REFUSED("-BADARG Arg \"option\" must not be empty", "config.set", "", "1");
+	ASSERT_REFUSED("-BADARG jid must not be empty", "multiput", "w", "q", "0", "jobs", "j", "k",
+		       "{}", "", "k", "{}");
+	ASSERT_REFUSED("-BADARG worker must not be empty", "pop", "q", "", "1");
+	ASSERT_REFUSED("-BADARG jid must not be empty", RECUR("q", "", "k"));
+	ASSERT_REFUSED("-BADARG queue must not be empty", "pause", "");
+	ASSERT_REFUSED("-BADARG queue must not be empty", "unfail", "", "group");
+	ASSERT_REFUSED("-BADARG option must not be empty", "config.set", "", "1");
 	NATIVE(&f, PUT("q", "j", "k"));
 	NATIVE(&f, "pop", "q", "w", "1");
-	ASSERT_REFUSED("-BADARG Arg \"tag\" must not be empty", "tag", "add", "j", "");
-	ASSERT_REFUSED("-BADARG Arg \"group\" must not be empty", "fail", "j", "w", "", "message");
-	ASSERT_REFUSED("-BADARG Arg \"next\" must not be empty", "complete", "j", "w", "q", "{}",
-		       "next", "");
+	ASSERT_REFUSED("-BADARG tag must not be empty", "tag", "add", "j", "");
+	ASSERT_REFUSED("-BADARG group must not be empty", "fail", "j", "w", "", "message");
+	ASSERT_REFUSED("-BADARG next must not be empty", "complete", "j", "w", "q", "{}", "next",
+		       "");
 	/* The client that puts a job need not be a worker. */
 	ASSERT_NATIVE("$1\r\ni\r\n", &f, "put", "", "q", "i", "k", "{}", "0");
 }
@@ -303,27 +303,27 @@ static void the_forms_of_the_reference_take_empty_names(void)
 
 static void native_numbers_make_sense(void)
 {
-	ASSERT_REFUSED("-BADARG Arg \"delay\" must be from -1e+15 to 1e+15: 1e+308", "put", "w",
-		       "q", "j", "k", "{}", "1e308");
-	ASSERT_REFUSED("-BADARG Arg \"priority\" must be from -1e+15 to 1e+15: -1e+308",
+	ASSERT_REFUSED("-BADARG delay must be a number from 0 to 1e+15; found \"1e+308\"", "put",
+		       "w", "q", "j", "k", "{}", "1e308");
+	ASSERT_REFUSED("-BADARG priority must be a number from -1e+15 to 1e+15; found \"-1e+308\"",
 		       PUT("q", "j", "k"), "priority", "-1e308");
 	NATIVE(&f, PUT("q", "j", "k"));
-	ASSERT_REFUSED("-BADARG Arg \"priority\"", "priority", "j", "1e308");
-	ASSERT_REFUSED("-BADARG Arg \"interval\" must be from 1 to 1e+15: 0.5", "recur", "q", "r",
-		       "k", "{}", "interval", "0.5", "0");
-	ASSERT_REFUSED("-BADARG Arg \"interval\"", "recur", "q", "r", "k", "{}", "interval",
-		       "1e308", "0");
-	ASSERT_REFUSED("-BADARG Arg \"offset\" must be from -60 to 1e+15: -61", "recur", "q", "r",
-		       "k", "{}", "interval", "60", "-61");
-	ASSERT_REFUSED("-BADARG Arg \"backlog\" must be a whole number from 0 to 1e+15: 1.5",
+	ASSERT_REFUSED("-BADARG priority must ", "priority", "j", "1e308");
+	ASSERT_REFUSED("-BADARG interval must be a number from 1 to 1e+15; found \"0.5\"", "recur",
+		       "q", "r", "k", "{}", "interval", "0.5", "0");
+	ASSERT_REFUSED("-BADARG interval must ", "recur", "q", "r", "k", "{}", "interval", "1e308",
+		       "0");
+	ASSERT_REFUSED("-BADARG offset must be a number from -60 to 1e+15; found \"-61\"", "recur",
+		       "q", "r", "k", "{}", "interval", "60", "-61");
+	ASSERT_REFUSED("-BADARG backlog must be a whole number from 0 to 1e+15; found \"1.5\"",
 		       RECUR("q", "r", "k"), "backlog", "1.5");
 	NATIVE(&f, RECUR("q", "r", "k"));
-	ASSERT_REFUSED("-BADARG Arg \"interval\"", "recur.update", "r", "interval", "0.5");
-	ASSERT_REFUSED("-BADARG Arg \"backlog\"", "recur.update", "r", "backlog", "-1");
+	ASSERT_REFUSED("-BADARG interval must ", "recur.update", "r", "interval", "0.5");
+	ASSERT_REFUSED("-BADARG backlog must ", "recur.update", "r", "backlog", "-1");
 	NATIVE(&f, "pop", "q", "w", "1");
-	ASSERT_REFUSED("-BADARG Arg \"delay\"", "retry", "j", "q", "w", "1e308");
-	/* A client may compute a delay from a time that has passed. */
-	ASSERT_NATIVE("$1\r\ni\r\n", &f, "put", "w", "q", "i", "k", "{}", "-5");
+	ASSERT_REFUSED("-BADARG delay must ", "retry", "j", "q", "w", "1e308");
+	ASSERT_REFUSED("-BADARG delay must be a number from 0 to 1e+15; found \"-5\"", "put", "w",
+		       "q", "i", "k", "{}", "-5");
 }
 
 static void the_forms_of_the_reference_take_other_numbers(void)
@@ -369,14 +369,15 @@ static void native_options_are_in_range(void)
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		char expected[200];
 
-		snprintf(expected, sizeof expected,
-			 "-BADARG config.set(): Option \"%s\" must be from ", bad[i][0]);
+		snprintf(expected, sizeof expected, "-BADARG The value of \"%s\" must be from ",
+			 bad[i][0]);
 		TEST_ASSERT_EQUAL_STRING_LEN(
 			expected, NATIVE(&f, "config.set", bad[i][0], bad[i][1]), strlen(expected));
 	}
-	ASSERT_REFUSED("-BADARG config.set(): Option \"heartbeat\" must be from 0.001 to 1e+15: -1 "
-		       "(expected: CONFIG.SET option value)\r\n",
-		       "config.set", "heartbeat", "-1");
+	ASSERT_REFUSED(
+		"-BADARG The value of \"heartbeat\" must be from 0.001 to 1e+15; found \"-1\" "
+		"(expected: CONFIG.SET option value)\r\n",
+		"config.set", "heartbeat", "-1");
 	ASSERT_NATIVE("$-1\r\n", &f, "config.set", "heartbeat", "0.5");
 	ASSERT_NATIVE("$-1\r\n", &f, "config.set", "q-max-concurrency", "0");
 	ASSERT_NATIVE("$-1\r\n", &f, "config.set", "max-job-history", "0");
