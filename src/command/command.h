@@ -55,7 +55,8 @@ enum command_flag {
 };
 
 /* Categories of permissions: the bit, and the name after the @. No command is in `events`, which
- * allows a user to publish where the server publishes its events. */
+ * allows a user to publish where the server publishes its events. The last four are roles, see
+ * roles.h. */
 #define COMMAND_CATEGORIES(X)             \
 	X(CAT_KEYSPACE, "keyspace")       \
 	X(CAT_READ, "read")               \
@@ -74,7 +75,11 @@ enum command_flag {
 	X(CAT_LIST, "list")               \
 	X(CAT_SET, "set")                 \
 	X(CAT_SORTEDSET, "sortedset")     \
-	X(CAT_EVENTS, "events")
+	X(CAT_EVENTS, "events")           \
+	X(CAT_PRODUCER, "producer")       \
+	X(CAT_WORKER, "worker")           \
+	X(CAT_OPERATOR, "operator")       \
+	X(CAT_DASHBOARD, "dashboard")
 
 enum command_category_bit {
 #define X(bit, name) bit##_BIT,

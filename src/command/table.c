@@ -6,6 +6,7 @@
 
 #include "util/buf.h"
 #include "util/mem.h"
+#include "command/roles.h"
 #include "util/wire.h"
 
 #define WORD_BYTES    8
@@ -205,6 +206,7 @@ struct command_table *command_table_new(const struct command_rows *parts, size_t
 		for (size_t row = 0; row < parts[i].count; row++) {
 			t->rows[t->count] = parts[i].rows[row];
 			t->rows[t->count].index = t->count;
+			t->rows[t->count].categories |= roles_of_command(parts[i].rows[row].name);
 			add_row(t, t->count++);
 		}
 	}

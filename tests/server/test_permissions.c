@@ -332,6 +332,51 @@ static void a_user_line_with_a_wrong_pattern_stops_the_start(void)
 	free(output);
 }
 
+#define NO_COMMAND(name) "-NOPERM this user has no permissions to run the '" name "' command\r\n"
+
+static void roles_have_what_their_users_need(void)
+{
+	struct peer *shop, *worker, *carla, *grafana;
+
+	start_with_users("user shop on nopass +@producer\nuser worker on nopass +@worker\n"
+			 "user carla on nopass +@operator\nuser grafana on nopass +@dashboard\n");
+	shop = peer_connect(&q);
+	ASK(shop, "AUTH shop x", "+OK\r\n");
+	ASK(shop, "PING", "+PONG\r\n");
+	ASK(shop, "CLIENT SETINFO LIB-NAME redis-py", "+OK\r\n");
+	ASK(shop, "QLESS put 1 w q j k {} 0", "$1\r\nj\r\n");
+	ASK(shop, "PUT w q j2 k {} 0", "$2\r\nj2\r\n");
+	ASK(shop, "POP q w 1", NO_COMMAND("pop"));
+	ASK_HAS(shop, "QLESS pop 1 q w 1", "-NOPERM");
+	ASK(shop, "CONFIG.SET heartbeat 60", NO_COMMAND("config.set"));
+	worker = peer_connect(&q);
+	ASK(worker, "AUTH worker x", "+OK\r\n");
+	ASK(worker, "PING", "+PONG\r\n");
+	ASK_HAS(worker, "BPOP 1 w 1 q", "\"jid\":\"j\"");
+	ASK(worker, "COMPLETE j w q {}", "$8\r\ncomplete\r\n");
+	ASK(worker, "CONFIG.SET heartbeat 60", NO_COMMAND("config.set"));
+	ASK(worker, "PUT w q j3 k {} 0", NO_COMMAND("put"));
+	ASK(worker, "SUBSCRIBE ql:w:w", "*3\r\n$9\r\nsubscribe\r\n$6\r\nql:w:w\r\n:1\r\n");
+	grafana = peer_connect(&q);
+	ASK(grafana, "AUTH grafana x", "+OK\r\n");
+	ASK(grafana, "PING", "+PONG\r\n");
+	ASK_HAS(grafana, "QUEUES", "\"waiting\":1");
+	ASK_HAS(grafana, "QLESS queues 1", "\"waiting\":1");
+	ASK_HAS(grafana, "INFO server", "qlessd_version:");
+	ASK(grafana, "PUT w q j3 k {} 0", NO_COMMAND("put"));
+	ASK_HAS(grafana, "QLESS put 1 w q j3 k {} 0", "-NOPERM");
+	carla = peer_connect(&q);
+	ASK(carla, "AUTH carla x", "+OK\r\n");
+	ASK(carla, "PING", "+PONG\r\n");
+	peer_ask(carla, "CONFIG.SET heartbeat 77");
+	ASK_HAS(carla, "CONFIG.GET heartbeat", "77");
+	ASK_HAS(carla, "CLIENT LIST", "user=grafana");
+	ASK_HAS(carla, "CANCEL j2", "j2");
+	ASK(carla, "SHUTDOWN", NO_COMMAND("shutdown"));
+	ASK(carla, "CONFIG SET timeout 1", NO_COMMAND("config|set"));
+	ASK(carla, "ACL SETUSER eve on", NO_COMMAND("acl|setuser"));
+}
+
 int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
@@ -349,5 +394,6 @@ int main(int argc, char **argv)
 	RUN(patterns_survive_a_restart);
 	RUN(users_without_patterns_may_use_all_queues);
 	RUN(a_user_line_with_a_wrong_pattern_stops_the_start);
+	RUN(roles_have_what_their_users_need);
 	return UNIT_RESULT();
 }

@@ -524,7 +524,8 @@ static void a_description_recreates_the_user(void)
 			size_t len = strlen(name);
 			bool named = strncmp(rows[i].name, name, len) == 0 &&
 				     (rows[i].name[len] == '\0' || rows[i].name[len] == '|');
-			bool in = (command_categories(&rows[i]) & 1U << bit) != 0;
+			const struct command *row = command_table_row(f.env.table, i);
+			bool in = (command_categories(row) & 1U << bit) != 0;
 
 			if (kind == 0 || (kind < 5 && in) || (kind >= 5 && named))
 				allowed[i] = allow;
@@ -681,11 +682,13 @@ static void deluser_with_default_deletes_nobody(void)
 
 static void cat_lists_categories_and_their_commands(void)
 {
-	ASSERT_REPLY("*18\r\n$8\r\nkeyspace\r\n$4\r\nread\r\n$5\r\nwrite\r\n$5\r\nqless\r\n"
+	ASSERT_REPLY("*22\r\n$8\r\nkeyspace\r\n$4\r\nread\r\n$5\r\nwrite\r\n$5\r\nqless\r\n"
 		     "$6\r\npubsub\r\n$5\r\nadmin\r\n$4\r\nfast\r\n$4\r\nslow\r\n"
 		     "$8\r\nblocking\r\n$9\r\ndangerous\r\n$10\r\nconnection\r\n"
 		     "$11\r\ntransaction\r\n$9\r\nscripting\r\n$4\r\nhash\r\n$4\r\nlist\r\n"
-		     "$3\r\nset\r\n$9\r\nsortedset\r\n$6\r\nevents\r\n",
+		     "$3\r\nset\r\n$9\r\nsortedset\r\n$6\r\nevents\r\n"
+		     "$8\r\nproducer\r\n$6\r\nworker\r\n$8\r\noperator\r\n"
+		     "$9\r\ndashboard\r\n",
 		     &f, "acl", "cat");
 	ASSERT_REPLY("*2\r\n$3\r\nput\r\n$6\r\ncancel\r\n", &f, "acl", "cat", "WRITE");
 	ASSERT_REPLY("*0\r\n", &f, "acl", "cat", "scripting");

@@ -262,12 +262,13 @@ static void every_container_has_help_and_every_other_row_has_a_handler(void)
 
 /* ---- COMMAND ---- */
 
+#define PING_ROLES "+@producer\r\n+@worker\r\n+@operator\r\n+@dashboard\r\n"
 #define PING_INFO_2                                                         \
 	"*10\r\n$4\r\nping\r\n:-1\r\n*3\r\n+loading\r\n+stale\r\n+fast\r\n" \
-	":0\r\n:0\r\n:0\r\n*2\r\n+@fast\r\n+@connection\r\n*0\r\n*0\r\n*0\r\n"
+	":0\r\n:0\r\n:0\r\n*6\r\n+@fast\r\n+@connection\r\n" PING_ROLES "*0\r\n*0\r\n*0\r\n"
 #define PING_INFO_3                                                         \
 	"*10\r\n$4\r\nping\r\n:-1\r\n~3\r\n+loading\r\n+stale\r\n+fast\r\n" \
-	":0\r\n:0\r\n:0\r\n~2\r\n+@fast\r\n+@connection\r\n~0\r\n~0\r\n~0\r\n"
+	":0\r\n:0\r\n:0\r\n~6\r\n+@fast\r\n+@connection\r\n" PING_ROLES "~0\r\n~0\r\n~0\r\n"
 #define PUT_INFO_3                                                                   \
 	"*10\r\n$7\r\nbox|put\r\n:-4\r\n~3\r\n+write\r\n+admin\r\n+skip_slowlog\r\n" \
 	":0\r\n:0\r\n:0\r\n"                                                         \
