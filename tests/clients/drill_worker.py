@@ -39,7 +39,8 @@ class Drill:
     """A worker, and the server that it works for."""
 
     def __init__(self, command):
-        self.server = redis.Redis(port=int(os.environ["QLESSD_PORT"]), decode_responses=True)
+        self.server = redis.Redis(host="127.0.0.1", port=int(os.environ["QLESSD_PORT"]),
+                                  decode_responses=True)
         self.call = self.server.execute_command
         self.call("FLUSHALL")
         self.worker = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

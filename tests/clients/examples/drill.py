@@ -24,7 +24,8 @@ NEVER = float("inf")
 
 
 def connect():
-    return redis.Redis(port=int(os.environ.get("QLESSD_PORT", "7537")), decode_responses=True)
+    return redis.Redis(host="127.0.0.1", port=int(os.environ.get("QLESSD_PORT", "7537")),
+                       decode_responses=True)
 
 
 class Book:
