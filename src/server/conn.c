@@ -275,6 +275,7 @@ void conns_init(struct server *s)
 	TAILQ_INIT(&conns->ready);
 	TAILQ_INIT(&conns->served);
 	TAILQ_INIT(&conns->writable);
+	TAILQ_INIT(&conns->late);
 	TAILQ_INIT(&conns->over_limit);
 	TAILQ_INIT(&conns->dead);
 	hash_init(&conns->by_id, conn_key, s->hash_seed);

@@ -114,9 +114,10 @@ struct conns {
 	struct conn_list all;
 	struct hash by_id;
 	struct conn_list ready;
-	/* A connection with output is on one of these two lists. */
+	/* A connection with output is on one of these lists. */
 	struct conn_list served;   /* the end of the turn writes these first */
 	struct conn_list writable; /* and then these */
+	struct conn_list late;	   /* the end of the next turn writes these */
 	bool writable_first;	   /* in this turn, because the last one was too short for them */
 	struct conn_list over_limit;
 	struct conn_list dead;
@@ -197,6 +198,8 @@ bool conns_have_output(const struct server *s);
 bool conns_one_has_output(const struct server *s);
 /* Close the connections that have output of this turn. */
 void conns_kill_with_output(struct server *s, const char *reason);
+/* Call this before the first conns_send_next() of a turn. */
+void conns_begin_sending(struct server *s);
 /* Send the output of the next connection. Returns false if there is none. */
 bool conns_send_next(struct server *s);
 /* No more is sent in this turn. */

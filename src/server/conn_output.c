@@ -300,12 +300,33 @@ void conn_send(struct conn *c)
 
 /*
  * The order of writing
+ *
+ * A busy worker completes a job and waits at once for the next one, with both requests in one go.
+ * It often gets that job in the next turn. So the reply to COMPLETE waits for the next turn, and
+ * one write sends both. A write costs as much as all else that a hand-over takes.
  */
 
 void conn_send_first(struct conn *c)
 {
-	if (c->output_list != NULL)
-		conn_move_output(c, &c->client.server->conns.served);
+	struct conn_list *served = &c->client.server->conns.served;
+
+	if (c->output_list != NULL && c->output_list != served)
+		conn_move_output(c, served);
+}
+
+/* Output that waits for the log would wait for even more of it. */
+static bool may_be_late(const struct conn *c)
+{
+	return c->state == CONN_HELD && waiting_lines(c->client.waiting) != NULL &&
+	       gate_pending(&c->client.server->gate) == 0;
+}
+
+void conns_begin_sending(struct server *s)
+{
+	struct conn *c;
+
+	while ((c = TAILQ_FIRST(&s->conns.late)) != NULL)
+		conn_move_output(c, &s->conns.served);
 }
 
 bool conns_send_next(struct server *s)
@@ -317,7 +338,12 @@ bool conns_send_next(struct server *s)
 		c = TAILQ_FIRST(swap ? &s->conns.served : &s->conns.writable);
 	if (c == NULL)
 		return false;
-	conn_send(c);
+	if (c->output_list != &s->conns.writable || !may_be_late(c)) {
+		conn_send(c);
+		return true;
+	}
+	hold_output(c);
+	conn_move_output(c, &s->conns.late);
 	return true;
 }
 
@@ -329,7 +355,8 @@ void conns_end_sending(struct server *s)
 
 bool conns_have_output(const struct server *s)
 {
-	return !TAILQ_EMPTY(&s->conns.served) || !TAILQ_EMPTY(&s->conns.writable);
+	return !TAILQ_EMPTY(&s->conns.served) || !TAILQ_EMPTY(&s->conns.writable) ||
+	       !TAILQ_EMPTY(&s->conns.late);
 }
 
 bool conns_one_has_output(const struct server *s)

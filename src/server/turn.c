@@ -60,6 +60,7 @@ static void send_replies(struct server *s)
 
 	while ((c = TAILQ_FIRST(&s->conns.over_limit)) != NULL)
 		conn_kill(c, NULL);
+	conns_begin_sending(s);
 	if (conns_send_next(s) && conns_have_output(s)) {
 		end_us = clock_mono_us() + SEND_US;
 		while (clock_mono_us() < end_us && conns_send_next(s))

@@ -346,6 +346,34 @@ static void a_worker_gets_its_job_before_the_putter_gets_its_reply(void)
 	peer_expect(workers[1], "$1\r\nj\r\n");
 }
 
+/* A reply that waits for the next turn is in the same write as the job of that turn. */
+static void a_worker_that_completes_and_waits_gets_both_replies_at_once(void)
+{
+	int64_t writes;
+
+	peer_close_all();
+	qlessd_stop(&q);
+	QLESSD_START(&q, "--commands-per-turn", "2");
+	connect_all();
+	waiting_put(p, "q", "j1");
+	ask_jobs(workers[0], "POP q w 1", "j1");
+	writes = peer_ask_number(p, "INFO stats", "total_writes_processed:");
+	qlessd_halt(&q);
+	peer_send_text(workers[0], "COMPLETE j1 w q {}\r\nBPOP 0 w 1 q\r\n");
+	/* The put is in a later turn than the first requests. */
+	peer_send_text(workers[1], "PING\r\nPING\r\nPING\r\nPING\r\nPUT w q j2 klass {} 0\r\n");
+	qlessd_go_on(&q);
+	peer_expect(workers[0], "$8\r\ncomplete\r\n");
+	waiting_expect_jobs(workers[0], "j2");
+	peer_expect(workers[1], "+PONG\r\n+PONG\r\n+PONG\r\n+PONG\r\n$2\r\nj2\r\n");
+	/* One for INFO, two for the client that put, and one for the worker. */
+	TEST_ASSERT_EQUAL_INT64(writes + 4,
+				peer_ask_number(p, "INFO stats", "total_writes_processed:"));
+	/* Without a job, the reply arrives, too. */
+	peer_send_text(workers[0], "COMPLETE j2 w q {}\r\nBPOP 0 w 1 q\r\n");
+	peer_expect(workers[0], "$8\r\ncomplete\r\n");
+}
+
 /* ---- ends without a job ---- */
 
 static void a_timeout_ends_the_wait(void)
@@ -770,6 +798,7 @@ int main(int argc, char **argv)
 	RUN(an_expired_lock_serves_after_its_grace_period);
 	RUN(due_times_need_no_polling);
 	RUN(a_worker_gets_its_job_before_the_putter_gets_its_reply);
+	RUN(a_worker_that_completes_and_waits_gets_both_replies_at_once);
 	RUN(a_timeout_ends_the_wait);
 	RUN(client_unblock_ends_the_wait);
 	RUN(later_requests_wait);
