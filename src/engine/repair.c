@@ -37,11 +37,6 @@
 
 /* ---- finding the objects ---- */
 
-static struct group *find_group(const struct qless *q, struct qless_str name)
-{
-	return group_find(q, name);
-}
-
 static struct skiplist *find_list(struct qless *q, unsigned list, struct qless_str name)
 {
 	struct queue *queue;
@@ -61,7 +56,7 @@ static struct skiplist *find_list(struct qless *q, unsigned list, struct qless_s
 	case LIST_TAGS:
 		return &q->tags;
 	case LIST_GROUP:
-		group = find_group(q, name);
+		group = group_find(q, name);
 		return group != NULL ? &group->jobs : NULL;
 	case LIST_WORKER:
 		worker = worker_find(q, name);
@@ -399,11 +394,11 @@ static size_t drop(struct qless *q, const struct qless_repair *r)
 		worker_release(q, worker);
 		return worker_find(q, r->name) == NULL;
 	case LIST_GROUP:
-		group = find_group(q, r->name);
+		group = group_find(q, r->name);
 		if (group == NULL)
 			return 0;
 		group_release(q, group);
-		return find_group(q, r->name) == NULL;
+		return group_find(q, r->name) == NULL;
 	default:
 		return 0;
 	}
@@ -543,7 +538,7 @@ size_t repair_run(struct qless *q, const struct qless_repair *r)
 		queue = queue_find(q, r->name);
 		return queue != NULL ? repair_queue(q, queue) : 0;
 	case QLESS_REPAIR_GROUP:
-		group = find_group(q, r->name);
+		group = group_find(q, r->name);
 		return group != NULL ? resolve_group(q, group) : 0;
 	case QLESS_REPAIR_DROP:
 		return drop(q, r);
