@@ -73,6 +73,18 @@ static void no_role_decides_about_users_or_the_end(void)
 			forbidden[i]);
 }
 
+static void a_worker_finds_its_jobs_and_ends_its_wait(void)
+{
+	static const char *const needed[] = { "client|id", "client|unblock", "multiget",
+					      "workers" };
+
+	for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+		TEST_ASSERT_TRUE_MESSAGE(
+			command_categories(command_table_find(table, str_from(needed[i]))) &
+				CAT_WORKER,
+			needed[i]);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -80,5 +92,6 @@ int main(int argc, char **argv)
 	RUN(every_command_about_jobs_has_a_role);
 	RUN(a_dashboard_changes_nothing);
 	RUN(no_role_decides_about_users_or_the_end);
+	RUN(a_worker_finds_its_jobs_and_ends_its_wait);
 	return UNITY_END();
 }
