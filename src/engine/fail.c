@@ -223,6 +223,7 @@ int qless_retry(struct qless *q, double now, const struct qless_retry *retry, do
 		job_end_run(q, job, RUN_GIVEN_UP);
 		job_exhaust(q, job, retry->group, retry->message);
 	} else {
+		job->queue->meter.counts[METER_RETRY]++;
 		job_end_run(q, job, RUN_RETURNED);
 		give_back(q, job, now, retry);
 	}

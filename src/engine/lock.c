@@ -58,6 +58,7 @@ static bool take_away(struct qless *q, struct qless_job *job)
 	bool can_count = retries_are_whole(job->remaining);
 	struct intern *worker;
 
+	job->queue->meter.counts[METER_LOSE]++;
 	job_end_run(q, job, RUN_LOST);
 	if (can_count)
 		job->remaining -= 1;
@@ -189,6 +190,7 @@ int qless_timeout(struct qless *q, double now, const struct qless_str *jids, siz
 		if (job->state != QLESS_RUNNING)
 			continue; /* the jid was given twice */
 		history_append_plain(q, &job->history, now, QLESS_EVENT_TIMED_OUT);
+		job->queue->meter.counts[METER_LOSE]++;
 		job_end_run(q, job, RUN_TIMED_OUT);
 		job->expires = 0;
 		job_place_as(q, job, QLESS_STALLED, INFINITY);

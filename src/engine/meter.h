@@ -21,6 +21,8 @@ enum meter_event {
 	METER_POP,
 	METER_COMPLETE,
 	METER_FAIL,
+	METER_RETRY, /* a worker gave a job back */
+	METER_LOSE,  /* a lock expired, or TIMEOUT took it */
 	METER_EVENTS,
 };
 

@@ -412,6 +412,32 @@ void view_each_queue(const struct qless *q, double now, view_queue_fn *visit, vo
 	queue_each(q, visit_figures, &v);
 }
 
+/* More than the score of a job loses by its age. */
+#define AGE_SCORE_MAX 0.5
+
+double view_oldest_waiting(const struct qless *q, struct qless_str name)
+{
+	const struct queue *queue = queue_find(q, name);
+	const struct skipnode *node;
+	double oldest;
+
+	if (queue == NULL || skiplist_count(&queue->work) == 0)
+		return NAN;
+	node = skiplist_first(&queue->work);
+	node = skiplist_last_le(&queue->work, job_from_node(node)->priority);
+	oldest = node != NULL ? job_from_node(node)->time : INFINITY;
+	node = skiplist_last(&queue->work);
+	for (int i = 0; i < VIEW_PRIORITIES && node != NULL; i++) {
+		const struct qless_job *job = job_from_node(node);
+
+		oldest = fmin(oldest, job->time);
+		node = skiplist_last_lt(&queue->work, isinf(node->score)
+							      ? node->score
+							      : job->priority - AGE_SCORE_MAX);
+	}
+	return oldest;
+}
+
 static void add_parts(struct queue *queue, void *arg)
 {
 	struct view_queue_parts *parts = arg;

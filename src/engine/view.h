@@ -214,6 +214,12 @@ size_t view_queue_count(const struct qless *q);
 /* All queues, in no order. */
 void view_each_queue(const struct qless *q, double now, view_queue_fn *visit, void *arg);
 
+/* When the job that waits longest in a queue began to wait; NAN if none waits. Looks at the oldest
+ * job of each priority, for the VIEW_PRIORITIES highest ones and the lowest. Priorities are taken
+ * for whole numbers. */
+#define VIEW_PRIORITIES 16
+double view_oldest_waiting(const struct qless *q, struct qless_str queue);
+
 /* The parts of all queues that are not empty. */
 struct view_queue_parts {
 	uint64_t lists;

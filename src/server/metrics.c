@@ -300,6 +300,12 @@ static void append_queue_paused(const struct queue_family *family, const struct 
 	append_queue_value(family, row, row->figures.paused, out);
 }
 
+static void append_queue_wait_now(const struct queue_family *family, const struct queue_row *row,
+				  struct buf *out)
+{
+	append_queue_value(family, row, row->oldest_wait_s, out);
+}
+
 static void append_queue_events(const struct queue_family *family, const struct queue_row *row,
 				struct buf *out)
 {
@@ -350,6 +356,8 @@ static const struct queue_family queue_families[] = {
 		  NUMBER(stalled) },
 	{ "queue_failed_jobs", "gauge", "Jobs that failed in the queue", NUMBER(failed) },
 	{ "queue_paused", "gauge", "Whether the queue is paused", append_queue_paused, 0 },
+	{ "queue_oldest_waiting_seconds", "gauge",
+	  "How long the oldest waiting job of the queue has waited", append_queue_wait_now, 0 },
 	{ "queue_puts_total", "counter", "Jobs that entered the queue", append_queue_events,
 	  METER_PUT },
 	{ "queue_pops_total", "counter", "Jobs that workers popped", append_queue_events,
@@ -358,6 +366,11 @@ static const struct queue_family queue_families[] = {
 	  "Jobs completed, including those that went on to another queue", append_queue_events,
 	  METER_COMPLETE },
 	{ "queue_fails_total", "counter", "Jobs that failed", append_queue_events, METER_FAIL },
+	{ "queue_retries_total", "counter", "Jobs that workers gave back", append_queue_events,
+	  METER_RETRY },
+	{ "queue_lost_locks_total", "counter",
+	  "Locks that expired, or that TIMEOUT took from a worker", append_queue_events,
+	  METER_LOSE },
 	{ "queue_job_wait_seconds", "histogram", "Time that jobs waited for a worker",
 	  append_queue_wait, 0 },
 	{ "queue_job_run_seconds", "histogram", "Time that jobs ran until they completed",

@@ -141,7 +141,7 @@ static void add_row(struct top *top, const struct queue_row *row)
 static void consider_queue(void *arg, const struct view_queue_figures *figures)
 {
 	struct top *top = arg;
-	struct queue_row row = { top->db, count_jobs(figures), *figures };
+	struct queue_row row = { .db = top->db, .jobs = count_jobs(figures), .figures = *figures };
 
 	if (!permit_shows_queue(top->viewer, figures->name))
 		return;
@@ -156,10 +156,21 @@ static void consider_queue(void *arg, const struct view_queue_figures *figures)
 	}
 }
 
+/* The clock of the client that put the job may be ahead. */
+static void measure_wait(const struct server *s, struct queue_row *row)
+{
+	double since = view_oldest_waiting(engine_of(s, row->db), row->figures.name);
+	double wait = clock_seconds(s->clocks.wall_us) - since;
+
+	row->oldest_wait_s = wait > 0 ? wait : 0;
+}
+
 static void find_top(struct server *s, size_t max, const struct user *viewer, struct top *ret)
 {
 	*ret = (struct top){ .max = max, .viewer = viewer };
 	each_queue(s, &ret->db, consider_queue, ret);
+	for (size_t i = 0; i < ret->count; i++)
+		measure_wait(s, &ret->rows[i]);
 }
 
 /*
@@ -211,6 +222,9 @@ static void append_line(struct buf *out, size_t number, const struct queue_row *
 	append_events(out, "pops", "pop", f->meter, METER_POP);
 	append_events(out, "completes", "complete", f->meter, METER_COMPLETE);
 	append_events(out, "fails", "fail", f->meter, METER_FAIL);
+	append_count(out, "retries", f->meter->counts[METER_RETRY]);
+	append_count(out, "lost_locks", f->meter->counts[METER_LOSE]);
+	buf_printf(out, ",oldest_wait=%.3f", e->oldest_wait_s);
 	buf_printf(out, "\r\n");
 }
 

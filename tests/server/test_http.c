@@ -331,6 +331,11 @@ static void make_state(void)
 		"SELECT 0",
 		"NOSUCH",
 		"PUBLISH a b",
+		"PUT w back h K {} 0",
+		"POP back w 1",
+		"RETRY h back w",
+		"POP back w 1",
+		"TIMEOUT h",
 	};
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -526,13 +531,17 @@ static void metrics_describe_queues(void)
 		"qlessd_queue_pops_total{queue=\"q\",db=\"0\"} 3\n",
 		"qlessd_queue_completes_total{queue=\"q\",db=\"0\"} 1\n",
 		"qlessd_queue_fails_total{queue=\"q\",db=\"0\"} 1\n",
+		"qlessd_queue_retries_total{queue=\"q\",db=\"0\"} 0\n",
+		"qlessd_queue_retries_total{queue=\"back\",db=\"0\"} 1\n",
+		"qlessd_queue_lost_locks_total{queue=\"back\",db=\"0\"} 1\n",
+		"qlessd_queue_oldest_waiting_seconds{queue=\"paused\",db=\"0\"} ",
 		"qlessd_queue_job_wait_seconds_count{queue=\"q\",db=\"0\"} 3\n",
 		"qlessd_queue_job_run_seconds_bucket{queue=\"q\",db=\"0\",le=\"+Inf\"} 1\n",
 		"qlessd_queue_waiting_jobs{queue=\"other\",db=\"1\"} 1\n",
-		"qlessd_queues 3\n",
+		"qlessd_queues 4\n",
 		"qlessd_jobs_complete 1\n",
 		"qlessd_errors_total{code=\"ERR\"} 1\n",
-		"qlessd_command_calls_total{command=\"put\"} 7\n",
+		"qlessd_command_calls_total{command=\"put\"} 8\n",
 		"qlessd_clients_by_library{library=\"test-lib\"} 1\n",
 	};
 
@@ -633,16 +642,16 @@ static void every_figure_of_info_has_a_metric(void)
 	free(info);
 }
 
-/* Reads the file that the environment variable DASHBOARD names. */
-static void the_dashboard_uses_existing_metrics(void)
+/* Each metric that the file names is on the page. Returns how often it names one. */
+static int count_metrics(const char *path)
 {
-	char *dashboard = textfile_read(getenv("DASHBOARD")), name[128], family[140];
+	char *text = textfile_read(path), name[128], family[140];
 	int count = 0;
 
 	start();
 	make_state();
 	get("/metrics");
-	for (char *at = dashboard; (at = strstr(at, "qlessd_")) != NULL; count++) {
+	for (char *at = text; (at = strstr(at, "qlessd_")) != NULL; count++) {
 		size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_");
 
 		TEST_ASSERT_TRUE(len < sizeof name);
@@ -654,8 +663,19 @@ static void the_dashboard_uses_existing_metrics(void)
 		TEST_ASSERT_NOT_NULL_MESSAGE(
 			strchr(" {", strstr(buf_cstr(&page), family)[strlen(family)]), name);
 	}
-	TEST_ASSERT_TRUE(count > 20);
-	free(dashboard);
+	free(text);
+	return count;
+}
+
+/* Environment variables name the files. */
+static void the_dashboard_uses_existing_metrics(void)
+{
+	TEST_ASSERT_TRUE(count_metrics(getenv("DASHBOARD")) > 20);
+}
+
+static void the_alarms_use_existing_metrics(void)
+{
+	TEST_ASSERT_TRUE(count_metrics(getenv("ALARMS")) > 10);
 }
 
 int main(int argc, char **argv)
@@ -677,5 +697,6 @@ int main(int argc, char **argv)
 	RUN(any_queue_name_is_a_valid_label);
 	RUN(every_figure_of_info_has_a_metric);
 	RUN(the_dashboard_uses_existing_metrics);
+	RUN(the_alarms_use_existing_metrics);
 	return UNITY_END() != 0;
 }

@@ -1,6 +1,8 @@
 /*
  * Monitoring: figures of queues, their meters, and sampled memory.
  */
+#include <math.h>
+
 #include "engine.h"
 #include "engine/view.h"
 
@@ -245,6 +247,57 @@ static void memory_of_jobs_is_estimated_from_samples(void)
 	TEST_ASSERT_TRUE(all.history > 40);
 }
 
+/* Random jobs of a few priorities, against the least time among those that wait. */
+static void the_oldest_waiting_job_is_found(void)
+{
+	enum { JOBS = 300, PRIORITIES = 6 };
+	double put_at[JOBS];
+	unsigned long long seed = 7;
+
+	TEST_ASSERT_TRUE(isnan(view_oldest_waiting(q, STR("q"))));
+	for (int i = 0; i < JOBS; i++)
+		put_at[i] = -1;
+	for (int turn = 1; turn < 3000; turn++) {
+		int i = (int)(unit_random(&seed) % JOBS);
+		double now = 1e9 + turn, oldest = INFINITY;
+		char jid[16];
+
+		snprintf(jid, sizeof jid, "%d", i);
+		if (put_at[i] >= 0) {
+			struct qless_str name = str_from(jid);
+
+			OK(qless_cancel(q, now, &name, 1));
+			put_at[i] = -1;
+		} else {
+			struct qless_put job = a_put("q", jid);
+
+			job.priority = (double)(unit_random(&seed) % PRIORITIES) - 2;
+			OK(qless_put(q, now, &job));
+			put_at[i] = now;
+		}
+		for (int k = 0; k < JOBS; k++)
+			oldest = put_at[k] >= 0 ? fmin(oldest, put_at[k]) : oldest;
+		if (isinf(oldest))
+			TEST_ASSERT_TRUE(isnan(view_oldest_waiting(q, STR("q"))));
+		else
+			TEST_ASSERT_EQUAL_DOUBLE(oldest, view_oldest_waiting(q, STR("q")));
+	}
+}
+
+static void a_stalled_job_counts_as_waiting(void)
+{
+	struct qless_str jid = STR("a");
+
+	put(100, "q", "a");
+	put(200, "q", "b");
+	TEST_ASSERT_EQUAL_DOUBLE(100, view_oldest_waiting(q, STR("q")));
+	pop(300, "q", "w", 1);
+	TEST_ASSERT_EQUAL_DOUBLE(200, view_oldest_waiting(q, STR("q")));
+	OK(qless_timeout(q, 400, &jid, 1));
+	TEST_ASSERT_EQUAL_DOUBLE(200, view_oldest_waiting(q, STR("q")));
+	TEST_ASSERT_EQUAL_UINT64(1, figures_of("q", 400).meter->counts[METER_LOSE]);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -256,5 +309,7 @@ int main(int argc, char **argv)
 	RUN(many_queues_are_ticked_in_several_calls);
 	RUN(a_reset_forgets_what_was_counted);
 	RUN(memory_of_jobs_is_estimated_from_samples);
+	RUN(the_oldest_waiting_job_is_found);
+	RUN(a_stalled_job_counts_as_waiting);
 	return UNITY_END() != 0;
 }
