@@ -117,7 +117,10 @@ struct json_style {
 	enum json_empty whole; /* an empty list that is the whole reply */
 	enum json_empty inner; /* an empty list inside an object */
 	enum json_put_key put_key;
-	bool has_lock; /* running jobs have the number of their hand-out */
+	/* A running job has the number of its hand-out, and other jobs have neither worker nor
+	 * expiry. In the reference, a job that was returned or timed out has those of its last run.
+	 */
+	bool tells_run;
 };
 
 /* The caller writes the elements between these two calls. json_end_list() writes the spelling of an

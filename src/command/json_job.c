@@ -213,13 +213,17 @@ static char *put_job(struct buf *b, char *to, const struct qless_job *job,
 	struct qless_job_info info;
 
 	qless_job_read(job, &info);
+	if (style->tells_run && info.state != QLESS_RUNNING) {
+		info.worker = STR("");
+		info.expires = 0;
+	}
 	to = put_string(b, to, STR("{\"jid\":"), info.jid);
 	to = put_number(b, to, STR(",\"retries\":"), info.retries);
 	to = put_string(b, to, STR(",\"data\":"), info.data);
 	to = put(b, to, STR(",\"failure\":"));
 	to = info.has_failure ? put_failure(b, to, &info.failure) : put(b, to, STR("{}"));
 	to = put_same_number(b, to, STR(",\"expires\":"), info.expires, &memo->expires);
-	if (style->has_lock && info.state == QLESS_RUNNING && info.lock != 0)
+	if (style->tells_run && info.state == QLESS_RUNNING && info.lock != 0)
 		to = put_lock(b, to, info.lock);
 	to = put_number(b, to, STR(",\"remaining\":"), floor(info.remaining));
 	to = put(b, to, STR(",\"spawned_from_jid\":"));

@@ -272,6 +272,50 @@ static void retry(void)
 	ASSERT_HAS("\"state\":\"scheduled\"", "get", "j");
 }
 
+/* Expects a job without a worker and an expiry, in each reply that shows it. */
+static void assert_no_run(const char *jid)
+{
+	const char *const commands[] = { "get", "multiget" };
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *reply = NATIVE(&f, commands[i], jid);
+
+		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(reply, "\"worker\":\"\"}"), reply);
+		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(reply, "\"expires\":0,"), reply);
+	}
+}
+
+static void a_job_that_does_not_run_shows_no_worker_and_no_expiry(void)
+{
+	pop("j");
+	ASSERT_HAS("\"expires\":1061,", "get", "j");
+	NATIVE(&f, "retry", "j", "q", "w");
+	assert_no_run("j");
+	ASSERT_HAS("\"worker\":\"\"}", "peek", "q", "1");
+	/* The other forms show what the reference stores. */
+	ASSERT_HAS("\"expires\":1061,", "qless", "get", "2000", "j");
+	NATIVE(&f, "pop", "q", "w", "1");
+	NATIVE(&f, "retry", "j", "q", "w", "5");
+	assert_no_run("j");
+	at(2000);
+	NATIVE(&f, "pop", "q", "w", "1");
+	NATIVE(&f, "timeout", "j");
+	ASSERT_HAS("\"state\":\"stalled\"", "get", "j");
+	assert_no_run("j");
+	/* The lock expires, the grace period ends, and another worker gets the job. */
+	NATIVE(&f, "pop", "q", "w", "1");
+	at(2100);
+	NATIVE(&f, "pop", "q", "v", "1");
+	at(2200);
+	ASSERT_HAS("\"worker\":\"v\"}", "pop", "q", "v", "1");
+	ASSERT_HAS("\"expires\":2260,", "get", "j");
+	NATIVE(&f, "put", "w", "q", "j", "k", "{}", "0");
+	assert_no_run("j");
+	NATIVE(&f, "pop", "q", "w", "1");
+	NATIVE(&f, "fail", "j", "w", "group", "message");
+	assert_no_run("j");
+}
+
 static void timeout_and_cancel(void)
 {
 	pop("a");
@@ -512,6 +556,7 @@ int main(int argc, char **argv)
 	RUN(peek);
 	RUN(fail_failed_and_unfail);
 	RUN(retry);
+	RUN(a_job_that_does_not_run_shows_no_worker_and_no_expiry);
 	RUN(timeout_and_cancel);
 	RUN(depends);
 	RUN(priority_and_log);
