@@ -775,6 +775,10 @@ bool qless_config_get(const struct qless *q, struct qless_str name,
 /* The options that every program shows, then the others that are set. `*cursor` starts as 0; false
  * means the end. */
 bool qless_config_next(const struct qless *q, size_t *cursor, struct qless_option *ret_option);
+/* The name of an option that the engine knows, by its number from 0 on; ptr is NULL after the last.
+ * Names of options of a queue end in qless_queue_option_name(), after the queue and a hyphen. */
+struct qless_str qless_option_name(size_t i);
+struct qless_str qless_queue_option_name(size_t i);
 /* The range in which the value of an option makes sense. Returns false unless the engine uses the
  * option. qless_config_set() also accepts others: a negative heartbeat, for example, gives locks
  * that have expired already. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "command/permit.h"
+#include "util/mem.h"
 
 #define NO_JID	 "Job(): no jid provided"
 #define NO_QUEUE "Queue(): no queue name provided"
@@ -671,13 +672,61 @@ static int answer_cancel(struct request *req, const struct operation *op,
 	return answer_array(req, op->names.items, op->names.count);
 }
 
-int classic_cancel(struct request *req)
+/* A complete job stays. */
+static bool can_be_canceled(const struct request *req, struct qless_str jid)
 {
-	bool is_many = req->nargs > 1 && req->nargs <= qless_get_limits(req->engine)->max_jobs;
-	int rc = is_many ? links_check_call(req) : 0;
+	const struct qless_job *job = qless_get(req->engine, jid);
+	struct qless_job_info info;
+
+	if (job == NULL)
+		return false;
+	qless_job_read(job, &info);
+	return info.state != QLESS_COMPLETE;
+}
+
+/* Copies the jids of the jobs that a cancel will delete. Returns their number. */
+static size_t find_canceled(const struct request *req, struct qless_str *ret_jids)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < req->nargs; i++) {
+		if (can_be_canceled(req, req->args[i]))
+			ret_jids[count++] = req->args[i];
+	}
+	return count;
+}
+
+/* Replies with the jids of the jobs that it deletes. */
+static int cancel_native(struct request *req)
+{
+	struct operation_outcome outcome;
+	struct qless_str one, *jids = &one;
+	struct operation op;
+	size_t count;
+	int rc = decode_cancel(req, &op);
 
 	if (rc < 0)
 		return rc;
+	if (req->nargs > 1) {
+		jids = mem_realloc_array(NULL, req->nargs, sizeof *jids);
+		request_lists(req)->texts = jids;
+	}
+	count = find_canceled(req, jids);
+	rc = request_run(req, &op, &outcome);
+	return rc < 0 ? rc : answer_array(req, jids, count);
+}
+
+/* The reference replies with all jids that it was given. */
+int classic_cancel(struct request *req)
+{
+	int rc = request_check_jobs(req, req->nargs);
+
+	if (rc == 0 && req->nargs > 1)
+		rc = links_check_call(req);
+	if (rc < 0)
+		return rc;
+	if (req->form == REQUEST_NATIVE)
+		return cancel_native(req);
 	return request_operation(req, decode_cancel, answer_cancel);
 }
 

@@ -197,9 +197,23 @@ int decode_unrecur(struct request *req, struct operation *op)
 	return request_need(req, 0, NO_JID, &op->job.jid);
 }
 
+static int answer_zero(struct request *req, const struct operation *op,
+		       const struct operation_outcome *outcome)
+{
+	(void)op;
+	(void)outcome;
+	return answer_integer(req, 0);
+}
+
+/* The reference always replies with 1, and a native command with the number of jobs that it
+ * deleted.
+ */
 int classic_unrecur(struct request *req)
 {
-	return request_operation(req, decode_unrecur, answer_one);
+	bool deletes = req->form != REQUEST_NATIVE ||
+		       qless_recur_get(req->engine, request_text(req, 0)) != NULL;
+
+	return request_operation(req, decode_unrecur, deletes ? answer_one : answer_zero);
 }
 
 int classic_recur_get(struct request *req)

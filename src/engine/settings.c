@@ -181,6 +181,20 @@ static void apply(struct qless *q, struct qless_str name, double value)
 	}
 }
 
+struct qless_str qless_option_name(size_t i)
+{
+	return i < KNOWN_COUNT ? known[i].name : str_make(NULL, 0);
+}
+
+struct qless_str qless_queue_option_name(size_t i)
+{
+	const struct qless_str *const suffixes[] = { &heartbeat_suffix, &concurrency_suffix };
+
+	if (i >= sizeof suffixes / sizeof *suffixes)
+		return str_make(NULL, 0);
+	return str_make(suffixes[i]->ptr + 1, suffixes[i]->len - 1); /* without its hyphen */
+}
+
 bool qless_option_range(struct qless_str name, double *ret_min, double *ret_max)
 {
 	const struct setting *setting = find_known(name);

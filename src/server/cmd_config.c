@@ -84,6 +84,35 @@ void config_cmd_get(struct request *req)
 	reply_deferred_end(req->reply, &deferred, pairs.count);
 }
 
+/* Returns whether a name is that of an option of the queues. */
+static bool is_queue_option(struct qless_str name)
+{
+	double min, max;
+
+	for (size_t i = 0; qless_option_name(i).ptr != NULL; i++) {
+		if (str_equal(qless_option_name(i), name))
+			return true;
+	}
+	return qless_option_range(name, &min, &max);
+}
+
+/* Options of the queues belong to the state, and directives to the configuration. Writes an error
+ * and returns true if the request takes one for the other. */
+static bool refuse_queue_option(struct request *req)
+{
+	for (size_t i = 0; i < req->nargs; i += 2) {
+		struct qless_str name = command_quote(req->args[i]);
+
+		if (config_option_find(name) != NULL || !is_queue_option(name))
+			continue;
+		reply_errorf(req->reply, "ERR",
+			     "'%.*s' is an option of the queues, not a directive; use CONFIG.SET",
+			     (int)name.len, name.ptr);
+		return true;
+	}
+	return false;
+}
+
 void config_cmd_set(struct request *req)
 {
 	struct server *s = server_of(req);
@@ -93,6 +122,8 @@ void config_cmd_set(struct request *req)
 		admission_refuse(req, &(struct verdict){ .kind = VERDICT_ARITY });
 		return;
 	}
+	if (refuse_queue_option(req))
+		return;
 	if (config_set_many(s->config, req->args, req->nargs, reload_apply, s, &error) < 0) {
 		reply_error(req->reply, "ERR", buf_str(&error));
 	} else {

@@ -125,6 +125,11 @@ static void config_set_applies_all_values_or_none(void)
 	TEST_ASSERT_EQUAL_INT('-', peer_ask(p, "CONFIG SET timeout 7 port 1")[0]);
 	TEST_ASSERT_EQUAL_INT('-', peer_ask(p, "CONFIG SET timeout 7 timeout 8")[0]);
 	TEST_ASSERT_EQUAL_INT('-', peer_ask(p, "CONFIG SET timeout 7 loglevel loud")[0]);
+	ASK(p, "CONFIG SET heartbeat 5",
+	    "-ERR 'heartbeat' is an option of the queues, not a directive; use CONFIG.SET\r\n");
+	ASK(p, "CONFIG SET timeout 5 mail-max-concurrency 5",
+	    "-ERR 'mail-max-concurrency' is an option of the queues, not a directive; use "
+	    "CONFIG.SET\r\n");
 	ASK(p, "CONFIG SET timeout",
 	    "-ERR wrong number of arguments for 'config|set' command (expected: CONFIG SET "
 	    "parameter "

@@ -326,6 +326,32 @@ static void timeout_and_cancel(void)
 	ASSERT_NATIVE("$-1\r\n", &f, "get", "a");
 }
 
+static void cancel_replies_with_the_jobs_that_it_deleted(void)
+{
+	put("a");
+	put("b");
+	pop("done");
+	NATIVE(&f, "pop", "q", "w", "5");
+	NATIVE(&f, "complete", "a", "w", "q", "{}");
+	ASSERT_NATIVE("*0\r\n", &f, "cancel", "none");
+	ASSERT_NATIVE("*0\r\n", &f, "cancel", "a");
+	ASSERT_HAS("\"state\":\"complete\"", "get", "a");
+	ASSERT_NATIVE("*1\r\n$1\r\nb\r\n", &f, "cancel", "none", "b", "a");
+	ASSERT_NATIVE("*1\r\n$4\r\ndone\r\n", &f, "cancel", "done");
+	/* The other forms reply like the reference. */
+	ASSERT_NATIVE("*2\r\n$4\r\nnone\r\n$1\r\na\r\n", &f, "qless", "cancel", "3000", "none",
+		      "a");
+}
+
+static void unrecur_replies_with_the_number_of_jobs_that_it_deleted(void)
+{
+	NATIVE(&f, "recur", "q", "r", "k", "{}", "interval", "60", "0");
+	ASSERT_NATIVE(":0\r\n", &f, "unrecur", "none");
+	ASSERT_NATIVE(":1\r\n", &f, "unrecur", "r");
+	ASSERT_NATIVE(":0\r\n", &f, "unrecur", "r");
+	ASSERT_NATIVE(":1\r\n", &f, "qless", "unrecur", "3000", "r");
+}
+
 static void depends(void)
 {
 	put("a");
@@ -468,6 +494,24 @@ static void options_of_the_queues(void)
 	ASSERT_NATIVE(":60\r\n", &f, "config.get", "heartbeat");
 }
 
+static void options_that_may_be_set(void)
+{
+	static const char *const names[] = {
+		"application",	  "max-job-history",   "max-worker-age",
+		"mail-heartbeat", "a-b-heartbeat",     "x-",
+		"x-anything",	  "q-max-concurrency", "mail-x-heartbeat",
+	};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		ASSERT_NATIVE("$-1\r\n", &f, "config.set", names[i], "5");
+	/* An option that a client of the reference has set. */
+	NATIVE(&f, "qless", "config.set", "1", "own", "1");
+	ASSERT_NATIVE("$-1\r\n", &f, "config.set", "own", "2");
+	ASSERT_NATIVE("$1\r\n2\r\n", &f, "config.get", "own");
+	ASSERT_NATIVE("$-1\r\n", &f, "config.unset", "own");
+	ASSERT_BEGINS("-BADARG Unknown option \"own\"", &f, "config.set", "own", "2");
+}
+
 /* ---- errors ---- */
 
 static void errors_begin_with_their_code(void)
@@ -558,6 +602,8 @@ int main(int argc, char **argv)
 	RUN(retry);
 	RUN(a_job_that_does_not_run_shows_no_worker_and_no_expiry);
 	RUN(timeout_and_cancel);
+	RUN(cancel_replies_with_the_jobs_that_it_deleted);
+	RUN(unrecur_replies_with_the_number_of_jobs_that_it_deleted);
 	RUN(depends);
 	RUN(priority_and_log);
 	RUN(tag_and_track);
@@ -568,6 +614,7 @@ int main(int argc, char **argv)
 	RUN(recurring_jobs);
 	RUN(workers_and_their_days);
 	RUN(options_of_the_queues);
+	RUN(options_that_may_be_set);
 	RUN(errors_begin_with_their_code);
 	RUN(qless_errors_have_no_code);
 	RUN(names_of_native_commands_ignore_case);
