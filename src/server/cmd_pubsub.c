@@ -197,11 +197,52 @@ static bool check_publisher(struct request *req)
 	return false;
 }
 
+/* Work that waits until a message has reached all its subscribers. */
+struct publish_work {
+	struct work work;
+	struct publication publication;
+};
+
+static bool wait_for_delivery(struct work *work, struct request *req)
+{
+	struct publish_work *publish = container_of(work, struct publish_work, work);
+
+	pubsub_run_part(server_of(req));
+	if (!publication_is_over(&publish->publication))
+		return true;
+	reply_integer(req->reply, publish->publication.count);
+	return false;
+}
+
+static void free_publish_work(struct work *work)
+{
+	struct publish_work *publish = container_of(work, struct publish_work, work);
+
+	publication_end(&publish->publication);
+	free(publish);
+}
+
+/* Replies with the number of subscriptions that the message has reached. A transaction does not
+ * wait until it has reached all of them. */
 void cmd_publish(struct request *req)
 {
-	if (check_channel(req, req->args[0]) && check_publisher(req))
-		reply_integer(req->reply,
-			      pubsub_publish(server_of(req), req->args[0], req->args[1]));
+	static const struct work_ops ops = { .go_on = wait_for_delivery,
+					     .free = free_publish_work };
+	struct publication publication = { 0 };
+	struct publish_work *publish;
+
+	if (!check_channel(req, req->args[0]) || !check_publisher(req))
+		return;
+	pubsub_publish(server_of(req), req->args[0], req->args[1], &publication);
+	if (publication_is_over(&publication) || req->parts_left != NULL) {
+		publication_end(&publication);
+		reply_integer(req->reply, publication.count);
+		return;
+	}
+	publish = mem_zalloc(sizeof *publish);
+	publish->work.ops = &ops;
+	publication_move(&publish->publication, &publication);
+	work_begin(req, &publish->work);
 }
 
 /* Work that lists the channels that a user may use. */

@@ -107,7 +107,7 @@ static uint64_t random_number(void *arg)
 
 static void publish_event(void *arg, struct qless_str channel, struct qless_str payload)
 {
-	pubsub_publish(arg, channel, payload);
+	pubsub_publish(arg, channel, payload, NULL);
 }
 
 /* Loading repeats commands whose events were published when they ran first. */

@@ -23,17 +23,17 @@ void pattern_index_init(struct pattern_index *index, uint64_t hash_seed)
 {
 	*index = (struct pattern_index){ .version = 1 };
 	hash_init(&index->groups, group_key, hash_seed);
-	for (size_t i = 0; i < PATTERN_MATCHES; i++)
-		buf_init(&index->matches[i].channel, BUF_NO_MAX);
+	for (size_t i = 0; i < PATTERN_MEMORY; i++)
+		buf_init(&index->memory[i].channel, BUF_NO_MAX);
 }
 
 void pattern_index_done(struct pattern_index *index)
 {
 	assert(hash_count(&index->groups) == 0);
 	hash_done(&index->groups);
-	for (size_t i = 0; i < PATTERN_MATCHES; i++) {
-		buf_done(&index->matches[i].channel);
-		free(index->matches[i].patterns);
+	for (size_t i = 0; i < PATTERN_MEMORY; i++) {
+		buf_done(&index->memory[i].channel);
+		pattern_matches_done(&index->memory[i].matches);
 	}
 }
 
@@ -111,61 +111,83 @@ unsigned pattern_index_similar(const struct pattern_index *index, struct qless_s
 	return group != NULL ? group->count : 0;
 }
 
-static void add_match(struct pattern_matches *m, const struct channel *pattern)
+void pattern_matches_add(struct pattern_matches *m, struct channel *pattern)
 {
 	m->patterns = mem_grow(m->patterns, &m->cap, m->count + 1, sizeof *m->patterns);
 	m->patterns[m->count++] = pattern;
 }
 
-/* Compares the channel with all patterns that begin like it. */
-static void compare(const struct pattern_index *index, struct qless_str channel,
-		    struct pattern_matches *m)
+void pattern_matches_done(struct pattern_matches *m)
+{
+	free(m->patterns);
+	*m = (struct pattern_matches){ 0 };
+}
+
+uint64_t pattern_index_version(const struct pattern_index *index)
+{
+	return index->version;
+}
+
+bool pattern_index_is_empty(const struct pattern_index *index)
+{
+	return hash_count(&index->groups) == 0;
+}
+
+/* The first pattern whose beginning has at least `len` bytes, and which begins like the channel. */
+static struct channel *first_from(const struct pattern_index *index, struct qless_str channel,
+				  size_t len)
 {
 	size_t longest = channel.len < index->longest ? channel.len : index->longest;
 
-	for (size_t len = 0; len <= longest; len++) {
+	for (; len <= longest; len++) {
 		const struct pattern_group *group;
-		const struct channel *pattern;
 
 		if (index->by_length[len] == 0)
 			continue;
 		group = find_group(index, str_make(channel.ptr, len));
-		if (group == NULL)
-			continue;
-		TAILQ_FOREACH(pattern, &group->patterns, link) {
-			if (glob_match(pattern->name, channel, false))
-				add_match(m, pattern);
-		}
+		if (group != NULL)
+			return TAILQ_FIRST(&group->patterns);
 	}
+	return NULL;
 }
 
-static const struct pattern_matches *find_matches(struct pattern_index *index,
-						  struct qless_str channel)
+struct channel *pattern_index_first(const struct pattern_index *index, struct qless_str channel)
 {
-	struct pattern_matches *m;
-
-	for (size_t i = 0; i < PATTERN_MATCHES; i++) {
-		m = &index->matches[i];
-		if (m->version == index->version && str_equal(buf_str(&m->channel), channel))
-			return m;
-	}
-	m = &index->matches[index->next_matches++ % PATTERN_MATCHES];
-	m->version = index->version;
-	m->count = 0;
-	buf_clear(&m->channel);
-	buf_append_str(&m->channel, channel);
-	compare(index, channel, m);
-	return m;
+	return first_from(index, channel, 0);
 }
 
-void pattern_index_match(struct pattern_index *index, struct qless_str channel,
-			 pattern_visit_fn *visit, void *arg)
+struct channel *pattern_index_next(const struct pattern_index *index, struct qless_str channel,
+				   const struct channel *pattern)
 {
-	const struct pattern_matches *m;
+	struct channel *next = TAILQ_NEXT(pattern, link);
 
-	if (hash_count(&index->groups) == 0)
-		return;
-	m = find_matches(index, channel);
-	for (size_t i = 0; i < m->count; i++)
-		visit(m->patterns[i], arg);
+	return next != NULL
+		       ? next
+		       : first_from(index, channel, pattern_index_begin(pattern->name).len + 1);
+}
+
+const struct pattern_matches *pattern_index_recall(const struct pattern_index *index,
+						   struct qless_str channel)
+{
+	for (size_t i = 0; i < PATTERN_MEMORY; i++) {
+		const struct pattern_memory *memory = &index->memory[i];
+
+		if (memory->version == index->version &&
+		    str_equal(buf_str(&memory->channel), channel))
+			return &memory->matches;
+	}
+	return NULL;
+}
+
+void pattern_index_remember(struct pattern_index *index, struct qless_str channel,
+			    struct pattern_matches *matches)
+{
+	struct pattern_memory *memory = &index->memory[index->next_memory++ % PATTERN_MEMORY];
+
+	memory->version = index->version;
+	buf_clear(&memory->channel);
+	buf_append_str(&memory->channel, channel);
+	pattern_matches_done(&memory->matches);
+	memory->matches = *matches;
+	*matches = (struct pattern_matches){ 0 };
 }

@@ -23,14 +23,18 @@
 #define PATTERN_BEGIN_MAX   64
 
 /* Channels whose matches are remembered; a power of two. */
-#define PATTERN_MATCHES 4
+#define PATTERN_MEMORY 4
 
-/* The patterns that a channel matches. */
+/* The patterns that a channel matches. All zero if there are none. */
 struct pattern_matches {
+	struct channel **patterns;
+	size_t count, cap;
+};
+
+struct pattern_memory {
 	uint64_t version; /* of the index; 0: nothing is remembered */
 	struct buf channel;
-	const struct channel **patterns;
-	size_t count, cap;
+	struct pattern_matches matches;
 };
 
 struct pattern_index {
@@ -39,8 +43,8 @@ struct pattern_index {
 	unsigned by_length[PATTERN_BEGIN_MAX + 1];
 	size_t longest;	  /* no group has a longer beginning */
 	uint64_t version; /* grows when a pattern is added or removed */
-	struct pattern_matches matches[PATTERN_MATCHES];
-	unsigned next_matches; /* to forget next */
+	struct pattern_memory memory[PATTERN_MEMORY];
+	unsigned next_memory; /* to forget next */
 };
 
 void pattern_index_init(struct pattern_index *index, uint64_t hash_seed);
@@ -56,10 +60,23 @@ struct qless_str pattern_index_begin(struct qless_str pattern);
 /* The number of patterns with the same beginning as this one. */
 unsigned pattern_index_similar(const struct pattern_index *index, struct qless_str pattern);
 
-/* Visit the patterns that match a channel: those with short beginnings first, and those with the
- * same beginning in the order in which they were added. The visitor does not change the index. */
-typedef void pattern_visit_fn(const struct channel *pattern, void *arg);
-void pattern_index_match(struct pattern_index *index, struct qless_str channel,
-			 pattern_visit_fn *visit, void *arg);
+/* The version changes with each pattern that is added or removed. It is never 0. */
+uint64_t pattern_index_version(const struct pattern_index *index);
+bool pattern_index_is_empty(const struct pattern_index *index);
+
+/* Step through the patterns that begin like a channel: those with short beginnings first, and those
+ * with the same beginning in the order in which they were added. NULL is the end. */
+struct channel *pattern_index_first(const struct pattern_index *index, struct qless_str channel);
+struct channel *pattern_index_next(const struct pattern_index *index, struct qless_str channel,
+				   const struct channel *pattern);
+
+void pattern_matches_add(struct pattern_matches *m, struct channel *pattern);
+void pattern_matches_done(struct pattern_matches *m);
+/* Returns the patterns that a channel matches, or NULL if they are not remembered. */
+const struct pattern_matches *pattern_index_recall(const struct pattern_index *index,
+						   struct qless_str channel);
+/* Remembers the patterns that a channel matches. Takes the matches, and leaves them empty. */
+void pattern_index_remember(struct pattern_index *index, struct qless_str channel,
+			    struct pattern_matches *matches);
 
 #endif

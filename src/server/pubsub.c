@@ -3,19 +3,21 @@
 #include <assert.h>
 
 #include "command/acl.h"
+#include "server/delivery.h"
 #include "server/pattern_index.h"
 #include "server/server_int.h"
 #include "util/container.h"
 #include "util/mem.h"
 
-/* Smallest payload in bytes that subscribers share. A smaller one is cheaper to copy. */
-#define PUBSUB_SHARED_MIN_BYTES 4096
+/* Microseconds of a turn for messages that wait. */
+#define DELIVERY_US 1000
 
 struct pubsub {
 	struct hash channels;
 	struct hash patterns;
 	struct hash subscriptions;
 	struct pattern_index index;
+	struct delivery delivery;
 	TAILQ_HEAD(, subscriber) ended;
 	size_t ended_count; /* of their subscriptions */
 	uint64_t last_subscriber;
@@ -33,7 +35,7 @@ static struct qless_str subscription_key(const struct hash_node *node)
 	return str_make(sub->key, sub->key_len);
 }
 
-struct pubsub *pubsub_new(uint64_t hash_seed)
+struct pubsub *pubsub_new(struct server *s, uint64_t hash_seed)
 {
 	struct pubsub *p = mem_zalloc(sizeof *p);
 
@@ -41,6 +43,8 @@ struct pubsub *pubsub_new(uint64_t hash_seed)
 	hash_init(&p->patterns, channel_key, hash_seed);
 	hash_init(&p->subscriptions, subscription_key, hash_seed);
 	pattern_index_init(&p->index, hash_seed);
+	delivery_init(&p->delivery, &p->index);
+	p->delivery.server = s;
 	TAILQ_INIT(&p->ended);
 	return p;
 }
@@ -49,6 +53,7 @@ void pubsub_free(struct pubsub *p)
 {
 	if (p == NULL)
 		return;
+	delivery_done(&p->delivery);
 	pubsub_free_some(p, SIZE_MAX);
 	assert(hash_count(&p->subscriptions) == 0);
 	hash_done(&p->channels);
@@ -76,6 +81,7 @@ static struct channel *channel_get(struct pubsub *p, enum pubsub_kind kind, stru
 	ch->name = str_make(ch->text, name.len);
 	ch->kind = kind;
 	TAILQ_INIT(&ch->subscriptions);
+	LIST_INIT(&ch->walks);
 	hash_insert(table_of(p, kind), &ch->node);
 	if (kind == PUBSUB_PATTERN)
 		pattern_index_add(&p->index, ch);
@@ -84,6 +90,7 @@ static struct channel *channel_get(struct pubsub *p, enum pubsub_kind kind, stru
 
 static void channel_drop(struct pubsub *p, struct channel *ch)
 {
+	delivery_forget_channel(&p->delivery, ch);
 	hash_remove(table_of(p, ch->kind), &ch->node);
 	if (ch->kind == PUBSUB_PATTERN)
 		pattern_index_remove(&p->index, ch);
@@ -175,6 +182,7 @@ bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct qless_str 
 		return false;
 	}
 	sub->subscriber = c->subscriber;
+	sub->since = p->delivery.last_message;
 	sub->channel = channel_get(p, kind, name);
 	sub->channel->count++;
 	hash_insert(&p->subscriptions, &sub->node);
@@ -188,6 +196,7 @@ static void subscription_free(struct pubsub *p, struct subscription *sub)
 {
 	struct channel *ch = sub->channel;
 
+	delivery_forget_subscription(&p->delivery, sub);
 	hash_remove(&p->subscriptions, &sub->node);
 	TAILQ_REMOVE(&ch->subscriptions, sub, by_channel);
 	TAILQ_REMOVE(list_of(sub->subscriber, ch->kind), sub, by_subscriber);
@@ -271,69 +280,41 @@ bool pubsub_may_receive(const struct client *c, const struct user *user)
 	return true;
 }
 
-/* A message on its way to all subscribers. */
-struct message {
-	struct qless_str channel;
-	struct qless_str payload;
-	struct shared_bytes *shared; /* the payload, if it is large and has a subscriber */
-	unsigned count;		     /* deliveries */
-};
-
-static void write_payload(struct reply *w, struct message *message)
+void pubsub_publish(struct server *s, struct qless_str channel, struct qless_str payload,
+		    struct publication *publication)
 {
-	if (message->payload.len < PUBSUB_SHARED_MIN_BYTES) {
-		reply_bulk(w, message->payload);
-		return;
-	}
-	if (message->shared == NULL)
-		message->shared = shared_bytes_new(message->payload);
-	reply_shared_bulk(w, message->shared);
+	delivery_publish(&s->pubsub->delivery, channel, payload, publication);
 }
 
-static void deliver(struct client *c, const struct channel *pattern, struct message *message)
+bool pubsub_can_run(const struct server *s)
 {
-	struct reply w;
-
-	if (c == NULL)
-		return;
-	message->count++;
-	if (c->is_dropped)
-		return;
-	client_begin_message(c, &w);
-	reply_push(&w, pattern != NULL ? 4 : 3);
-	if (pattern != NULL) {
-		reply_bulk(&w, STR("pmessage"));
-		reply_bulk(&w, pattern->name);
-	} else {
-		reply_bulk(&w, STR("message"));
-	}
-	reply_bulk(&w, message->channel);
-	write_payload(&w, message);
-	client_output_grew(c);
+	return !delivery_is_idle(&s->pubsub->delivery);
 }
 
-/* Subscriptions do not change while this runs: a connection over its limits is closed at the end
- * of the turn. */
-static void deliver_to_all(const struct channel *ch, void *arg)
+void pubsub_run_part(struct server *s)
 {
-	const struct channel *pattern = ch->kind == PUBSUB_PATTERN ? ch : NULL;
-	struct message *message = arg;
-	struct subscription *sub;
-
-	TAILQ_FOREACH(sub, &ch->subscriptions, by_channel)
-		deliver(sub->subscriber->client, pattern, message);
+	delivery_run_part(&s->pubsub->delivery);
 }
 
-unsigned pubsub_publish(struct server *s, struct qless_str channel, struct qless_str payload)
+void pubsub_run(struct server *s)
 {
-	const struct channel *ch = pubsub_find(s->pubsub, channel);
-	struct message message = { .channel = channel, .payload = payload };
+	struct delivery *d = &s->pubsub->delivery;
+	int64_t end_us;
 
-	if (ch != NULL)
-		deliver_to_all(ch, &message);
-	pattern_index_match(&s->pubsub->index, channel, deliver_to_all, &message);
-	shared_bytes_release(message.shared);
-	return message.count;
+	delivery_begin_turn(d);
+	if (delivery_is_idle(d))
+		return;
+	end_us = clock_mono_us() + DELIVERY_US;
+	do {
+		delivery_run_part(d);
+	} while (!delivery_is_idle(d) && clock_mono_us() < end_us);
+}
+
+size_t pubsub_backlog_bytes(const struct server *s)
+{
+	const struct delivery *d = &s->pubsub->delivery;
+
+	return d->queues[PUBSUB_CHANNEL].bytes + d->queues[PUBSUB_PATTERN].bytes;
 }
 
 bool pubsub_is_empty(const struct pubsub *p)
@@ -341,7 +322,7 @@ bool pubsub_is_empty(const struct pubsub *p)
 	return hash_count(&p->subscriptions) == 0;
 }
 
-const struct channel *pubsub_find(const struct pubsub *p, struct qless_str name)
+struct channel *pubsub_find(const struct pubsub *p, struct qless_str name)
 {
 	struct hash_node *node = hash_find(&p->channels, name);
 

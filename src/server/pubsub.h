@@ -16,6 +16,7 @@ enum pubsub_kind {
 };
 
 TAILQ_HEAD(subscription_list, subscription);
+LIST_HEAD(walk_list, walk);
 
 /* A channel or pattern with at least one subscription. */
 struct channel {
@@ -23,6 +24,7 @@ struct channel {
 	enum pubsub_kind kind;
 	unsigned count; /* number of subscriptions, including those that are being freed */
 	struct subscription_list subscriptions;
+	struct walk_list walks;	   /* messages that wait here: see delivery.c */
 	TAILQ_ENTRY(channel) link; /* for patterns: see pattern_index.h */
 	struct qless_str name;
 	char text[];
@@ -36,6 +38,7 @@ struct subscription {
 	struct channel *channel;
 	TAILQ_ENTRY(subscription) by_channel;
 	TAILQ_ENTRY(subscription) by_subscriber;
+	uint64_t since; /* number of the latest message before it */
 	size_t key_len;
 	char key[]; /* the subscriber's id, the kind and the name, for lookup by hash */
 };
@@ -49,7 +52,7 @@ struct subscriber {
 	TAILQ_ENTRY(subscriber) link; /* of those that have ended */
 };
 
-struct pubsub *pubsub_new(uint64_t hash_seed);
+struct pubsub *pubsub_new(struct server *s, uint64_t hash_seed);
 /* Frees the rest of the subscriptions. Call this after all clients have ended. */
 void pubsub_free(struct pubsub *p);
 
@@ -72,11 +75,37 @@ size_t pubsub_ended_count(const struct pubsub *p);
 /* Returns whether the user may receive all messages that the client has subscribed to. */
 bool pubsub_may_receive(const struct client *c, const struct user *user);
 
-/* Send a message to all subscribers. Returns the number of subscriptions it matched. */
-unsigned pubsub_publish(struct server *s, struct qless_str channel, struct qless_str payload);
+/* Counts the deliveries of a message. It must not move in memory before publication_end(), except
+ * by publication_move(). */
+struct publication {
+	unsigned count;
+	struct walk *walks[2]; /* the parts of the message that wait in a queue; see delivery.c */
+};
+
+/* Sends a message to all subscribers, of which some may get it in later turns. All zero,
+ * `publication` then counts the subscriptions that the message has reached. It may be NULL. */
+void pubsub_publish(struct server *s, struct qless_str channel, struct qless_str payload,
+		    struct publication *publication);
+/* Stops counting. */
+void publication_end(struct publication *publication);
+void publication_move(struct publication *to, const struct publication *from);
+/* Returns whether the message has reached all its subscribers. */
+static inline bool publication_is_over(const struct publication *publication)
+{
+	return publication->walks[0] == NULL && publication->walks[1] == NULL;
+}
+
+/* Sends the messages that wait. Once in each turn. */
+void pubsub_run(struct server *s);
+/* Sends a few of them. */
+void pubsub_run_part(struct server *s);
+/* Returns whether messages wait. */
+bool pubsub_can_run(const struct server *s);
+/* Returns the bytes of the messages that wait. */
+size_t pubsub_backlog_bytes(const struct server *s);
 
 /* Returns the channel of that name, or NULL if it has no subscribers. */
-const struct channel *pubsub_find(const struct pubsub *p, struct qless_str name);
+struct channel *pubsub_find(const struct pubsub *p, struct qless_str name);
 /* Visits some channels, and returns the cursor for the next call, as in hash_scan(). Patterns are
  * not visited. */
 typedef void pubsub_visit_fn(const struct channel *channel, void *arg);

@@ -70,7 +70,7 @@ static void init_parts(struct server *s)
 	conns_init(s);
 	strangers_init(s);
 	client_memory_init(s);
-	s->pubsub = pubsub_new(s->hash_seed);
+	s->pubsub = pubsub_new(s, s->hash_seed);
 	s->acl_log = acl_log_new();
 	s->slowlog = slowlog_new();
 	s->latency = latency_new();

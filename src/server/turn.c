@@ -48,7 +48,7 @@ static void run_ready(struct server *s)
 		count++;
 	for (; count != 0 && !TAILQ_EMPTY(&s->conns.ready); count--) {
 		conn_run_ready(TAILQ_FIRST(&s->conns.ready));
-		if (recording_wants_end_of_turn(s))
+		if (recording_wants_end_of_turn(s) || turn_is_late(s))
 			break;
 	}
 }
@@ -131,7 +131,7 @@ void turn_run(struct server *s, bool wait)
 {
 	bool is_idle = TAILQ_EMPTY(&s->conns.ready) && !conns_have_output(s) &&
 		       !s->submissions.can_run && !s->turn.has_flushed && !s->turn.has_dead &&
-		       !waitings_can_run(s) && !lines_can_run(s);
+		       !waitings_can_run(s) && !pubsub_can_run(s) && !lines_can_run(s);
 	int flags = EVLOOP_ONCE | (wait && is_idle ? 0 : EVLOOP_NONBLOCK);
 
 	assert(!s->turn.is_running);
@@ -149,6 +149,7 @@ void turn_run(struct server *s, bool wait)
 	submissions_run(s);
 	waitings_run(s);
 	lines_run(s);
+	pubsub_run(s);
 	recording_end_turn(s);
 	gate_release(&s->gate);
 	send_replies(s);

@@ -5,7 +5,7 @@
  *	2. for each socket that has something: read it and run the requests, at most a share of the
  *	   turn for each connection; leave the rest to the next turn if much waits for a sync;
  *	3. go on with the connections that had more requests than their share, run the commands of
- *	   internal clients, and hand jobs to the clients that wait for them;
+ *	   internal clients, hand jobs to the clients that wait for them, and deliver messages;
  *	4. write the records of what was changed to the log;
  *	5. send the replies whose records are as durable as configured;
  *	6. free the connections that died, and a part of the flushed databases.

@@ -1,6 +1,6 @@
 /*
  * The longest time that many connections hold up all other clients: when they end together, or with
- * thousands of subscriptions, and when they are listed, or all get something at once.
+ * thousands of subscriptions, when they are listed, and when many messages reach them.
  *
  * The figure is eventloop_cpu_max of INFO, as in test_bounds.c. What is done over several turns is
  * measured until its end.
@@ -19,6 +19,11 @@
 #define CLIENTS	      9000
 #define SUBSCRIBERS   50
 #define SUBSCRIPTIONS 10000 /* of each of them */
+#define LISTENERS     500   /* to the events of jobs */
+#define PATTERNS      100   /* with the same beginning */
+#define WORKERS	      2000
+#define TRANSACTIONS  100
+#define QUEUED	      2000 /* commands of each of them */
 /* Caches and memory are shared with other processes of the machine, so the best attempt counts. */
 #define ATTEMPTS 10
 
@@ -237,6 +242,112 @@ static void unsubscribe_patterns(void)
 	peer_skip_replies(crowd[0], SUBSCRIPTIONS);
 }
 
+/* Patterns with each beginning of a channel: as many as are compared with it. */
+static void gather_patterns(void)
+{
+	static const char channel[] =
+		"ql:w:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+	struct buf request = BUF_INIT(BUF_NO_MAX), words = BUF_INIT(BUF_NO_MAX);
+
+	crowd_size = 1;
+	crowd[0] = peer_connect_unix(&q);
+	for (int len = 0; len <= 64; len += len < 16 ? 1 : 8) {
+		buf_printf(&request, "*%d\r\n$10\r\nPSUBSCRIBE\r\n", PATTERNS + 1);
+		for (int i = 0; i < PATTERNS; i++)
+			buf_printf(&request, "$%d\r\n%.*s*%03d\r\n", len + 4, len, channel, i);
+		peer_send(crowd[0], buf_data(&request), request.len);
+		peer_skip_replies(crowd[0], PATTERNS);
+		buf_clear(&request);
+	}
+	/* Each job has a worker of its own, and so a channel. */
+	for (int i = 0; i < WORKERS; i++) {
+		buf_printf(&words, "PUT w slow s%d k {} 0", i);
+		peer_ask(admin, buf_cstr(&words));
+		buf_clear(&words);
+		buf_printf(&words, "POP slow %s.%d 1", channel + strlen("ql:w:"), i);
+		peer_ask(admin, buf_cstr(&words));
+		buf_clear(&words);
+	}
+	buf_done(&words);
+	buf_done(&request);
+}
+
+static void wait_until_delivered(void)
+{
+	WAIT_UNTIL(clients_info("pubsub_backlog_bytes:") == 0);
+}
+
+static void time_out_all(void)
+{
+	struct buf request = BUF_INIT(BUF_NO_MAX);
+
+	buf_printf(&request, "*%d\r\n$7\r\nTIMEOUT\r\n", WORKERS + 1);
+	for (int i = 0; i < WORKERS; i++)
+		buf_printf(&request, "$%d\r\ns%d\r\n", snprintf(NULL, 0, "s%d", i), i);
+	peer_send(admin, buf_data(&request), request.len);
+	buf_done(&request);
+	TEST_ASSERT_NOT_EQUAL_INT('-', peer_reply(admin)[0]);
+	wait_until_delivered();
+}
+
+static void gather_listeners(void)
+{
+	crowd_size = LISTENERS;
+	for (int i = 0; i < crowd_size; i++)
+		crowd[i] = peer_connect_unix(&q);
+	send_all("SUBSCRIBE ql:log");
+	expect_all("*3\r\n$9\r\nsubscribe\r\n$6\r\nql:log\r\n:1\r\n");
+}
+
+static void put_for_all(void)
+{
+	struct buf request = BUF_INIT(BUF_NO_MAX);
+
+	buf_printf(&request,
+		   "*%d\r\n$8\r\nMULTIPUT\r\n$1\r\nw\r\n$1\r\nq\r\n$1\r\n0\r\n$4\r\njobs\r\n",
+		   5 + 3 * WORKERS);
+	for (int i = 0; i < WORKERS; i++)
+		buf_printf(&request, "$%d\r\nj%d\r\n$1\r\nk\r\n$2\r\n{}\r\n",
+			   snprintf(NULL, 0, "j%d", i), i);
+	peer_send(admin, buf_data(&request), request.len);
+	buf_done(&request);
+	TEST_ASSERT_EQUAL_INT('*', peer_reply(admin)[0]);
+	peer_skip_replies(crowd[0], WORKERS);
+	wait_until_delivered();
+}
+
+static void publish_to_all(void)
+{
+	ASK(admin, "PUBLISH news hello", ":9000\r\n");
+	expect_all("*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$5\r\nhello\r\n");
+}
+
+/* Each has a transaction that takes about a millisecond. */
+static void gather_transactions(void)
+{
+	struct buf request = BUF_INIT(BUF_NO_MAX);
+
+	crowd_size = TRANSACTIONS;
+	buf_printf(&request, "MULTI\r\n");
+	for (int i = 0; i < QUEUED; i++)
+		buf_printf(&request, "LENGTH q\r\n");
+	for (int i = 0; i < crowd_size; i++) {
+		crowd[i] = peer_connect_unix(&q);
+		peer_send(crowd[i], buf_data(&request), request.len);
+		peer_skip_replies(crowd[i], QUEUED + 1);
+	}
+	buf_done(&request);
+}
+
+static void execute_at_once(void)
+{
+	qlessd_halt(&q);
+	send_all("EXEC");
+	qlessd_go_on(&q);
+	for (int i = 0; i < crowd_size; i++)
+		TEST_ASSERT_EQUAL_INT('*', peer_reply(crowd[i])[0]);
+}
+
 static void reset(void)
 {
 	ASK(crowd[0], "RESET", "+RESET\r\n");
@@ -317,6 +428,20 @@ static void many_connections_are_served(void)
 		{ "CLIENT LIST", OPERATOR_US, gather, list },
 		{ "INFO everything", OPERATOR_US, gather, read_info },
 		{ "PING from all at once", WORKER_US, gather, ask_at_once },
+		{ "EXEC from 100 at once", WORKER_US, gather_transactions, execute_at_once },
+	};
+
+	CHECK(rows);
+}
+
+static void many_messages_are_delivered(void)
+{
+	static const struct row rows[] = {
+		{ "PUBLISH to 9000 clients", WORKER_US, gather_subscribers, publish_to_all },
+		{ "MULTIPUT of 2000 jobs with 500 subscribers", WORKER_US, gather_listeners,
+		  put_for_all },
+		{ "TIMEOUT of 2000 jobs with 2300 patterns", WORKER_US, gather_patterns,
+		  time_out_all },
 	};
 
 	CHECK(rows);
@@ -328,5 +453,6 @@ int main(int argc, char **argv)
 	RUN(many_connections_end);
 	RUN(many_subscriptions_end);
 	RUN(many_connections_are_served);
+	RUN(many_messages_are_delivered);
 	return UNIT_RESULT();
 }

@@ -227,7 +227,7 @@ static void subscriptions_end_with_their_connection(void)
 	peer_expect(a, "*4\r\n$8\r\npmessage\r\n$7\r\np4999-*\r\n");
 	peer_reset(a);
 	WAIT_UNTIL(peer_ask_number(b, "INFO stats", "pubsub_channels:") == 0);
-	TEST_ASSERT_EQUAL_INT64(0, peer_ask_number(b, "PUBSUB NUMPAT", ":"));
+	WAIT_UNTIL(peer_ask_number(b, "PUBSUB NUMPAT", ":") == 0);
 }
 
 static void a_subscriber_may_be_killed_while_messages_arrive(void)
@@ -422,12 +422,192 @@ static void messages_reach_patterns_with_any_prefix(void)
 	ASK(b, "PUBLISH abcde 1", ":2\r\n");
 }
 
+/* ---- more deliveries than one turn allows ---- */
+
+#define LISTENERS  20
+#define JOB_EVENTS 5000
+
+static struct peer *listeners[LISTENERS];
+
+static void begin_listening(const char *words)
+{
+	for (int i = 0; i < LISTENERS; i++) {
+		listeners[i] = peer_connect(&q);
+		peer_ask(listeners[i], words);
+	}
+}
+
+/* Appends a MULTIPUT, which publishes an event for each job. */
+static void append_events(struct buf *b)
+{
+	buf_printf(b, "*%d\r\n$8\r\nMULTIPUT\r\n$1\r\nw\r\n$1\r\nq\r\n$1\r\n0\r\n$4\r\njobs\r\n",
+		   5 + 3 * JOB_EVENTS);
+	for (int i = 0; i < JOB_EVENTS; i++)
+		buf_printf(b, "$4\r\n%04d\r\n$1\r\nk\r\n$2\r\n{}\r\n", i);
+}
+
+static void send_events_and(struct peer *p, const char *text)
+{
+	struct buf b = BUF_INIT(BUF_NO_MAX);
+
+	append_events(&b);
+	buf_append_str(&b, str_from(text));
+	peer_send(p, buf_data(&b), b.len);
+	buf_done(&b);
+}
+
+static void expect_events(struct peer *p, int from)
+{
+	char event[64];
+
+	for (int i = from; i < JOB_EVENTS; i++) {
+		snprintf(event, sizeof event, "{\"jid\":\"%04d\",\"event\":\"put\"", i);
+		TEST_ASSERT_NOT_NULL(strstr(peer_reply(p), event));
+	}
+}
+
+static int64_t backlog(struct peer *p)
+{
+	return peer_ask_number(p, "INFO clients", "pubsub_backlog_bytes:");
+}
+
+static void many_messages_to_many_subscribers_keep_their_order(void)
+{
+	struct peer *p = peer_connect(&q), *late = peer_connect(&q);
+
+	begin_listening("SUBSCRIBE ql:log");
+	ASK_HAS(late, "HELLO 3", "proto");
+	/* One that subscribes after the events were published gets none of them. */
+	send_events_and(late, "SUBSCRIBE ql:log\r\nPSUBSCRIBE ql:*\r\n");
+	TEST_ASSERT_EQUAL_INT('*', peer_reply(late)[0]);
+	peer_expect(late, ">3\r\n$9\r\nsubscribe\r\n$6\r\nql:log\r\n:1\r\n"
+			  ">3\r\n$10\r\npsubscribe\r\n$4\r\nql:*\r\n:2\r\n");
+	for (int i = 0; i < LISTENERS; i++)
+		expect_events(listeners[i], 0);
+	peer_ask(p, "PUT w q last k {} 0");
+	TEST_ASSERT_NOT_NULL(strstr(peer_reply(late), "{\"jid\":\"last\""));
+	TEST_ASSERT_EQUAL_INT64(0, backlog(p));
+}
+
+static void many_messages_to_many_patterns_keep_their_order(void)
+{
+	begin_listening("PSUBSCRIBE ql:l?g ql:*");
+	for (int i = 0; i < LISTENERS; i++)
+		peer_skip_replies(listeners[i], 1);
+	send_events_and(peer_connect(&q), "");
+	for (int i = 0; i < LISTENERS; i++) {
+		for (int k = 0; k < JOB_EVENTS; k++) {
+			char event[64];
+
+			snprintf(event, sizeof event, "{\"jid\":\"%04d\"", k);
+			TEST_ASSERT_NOT_NULL(strstr(peer_reply(listeners[i]), event));
+			TEST_ASSERT_NOT_NULL(strstr(peer_reply(listeners[i]), event));
+		}
+	}
+}
+
+static void publish_waits_until_its_message_has_arrived(void)
+{
+	struct peer *p = peer_connect(&q);
+
+	begin_listening("SUBSCRIBE ql:log news");
+	for (int i = 0; i < LISTENERS; i++)
+		peer_skip_replies(listeners[i], 1);
+	send_events_and(p, "PUBLISH news hello\r\nPUBLISH nobody hello\r\nPING\r\n");
+	TEST_ASSERT_EQUAL_INT('*', peer_reply(p)[0]);
+	peer_expect(p, ":20\r\n:0\r\n+PONG\r\n");
+	for (int i = 0; i < LISTENERS; i++) {
+		expect_events(listeners[i], 0);
+		peer_expect(listeners[i], "*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$5\r\nhello\r\n");
+	}
+}
+
+static void a_client_that_unsubscribes_gets_no_message_that_still_waits(void)
+{
+	struct peer *p = peer_connect(&q);
+	const char *reply;
+
+	ASK_HAS(p, "HELLO 3", "proto");
+	begin_listening("SUBSCRIBE ql:log");
+	peer_ask(p, "SUBSCRIBE ql:log");
+	begin_listening("SUBSCRIBE ql:log");
+	send_events_and(p, "UNSUBSCRIBE ql:log\r\nPING\r\n");
+	do
+		reply = peer_reply(p);
+	while (strstr(reply, "unsubscribe") == NULL);
+	peer_expect(p, "+PONG\r\n");
+	for (int i = 0; i < LISTENERS; i++)
+		expect_events(listeners[i], 0);
+	ASK(p, "PING", "+PONG\r\n");
+}
+
+static void clients_may_end_while_messages_wait_for_them(void)
+{
+	struct peer *p = peer_connect(&q);
+
+	for (int i = 0; i < 2; i++) {
+		begin_listening(i == 0 ? "SUBSCRIBE ql:log" : "PSUBSCRIBE ql:*");
+		send_events_and(p, "CLIENT KILL TYPE pubsub\r\n");
+		TEST_ASSERT_EQUAL_INT('*', peer_reply(p)[0]);
+		peer_expect(p, ":20\r\n");
+		WAIT_UNTIL(backlog(p) == 0 &&
+			   peer_ask_number(p, "INFO clients", "ended_subscriptions:") == 0);
+		ASK(p, "PUBSUB NUMSUB ql:log", "*2\r\n$6\r\nql:log\r\n:0\r\n");
+		ASK(p, "PUBSUB NUMPAT", ":0\r\n");
+	}
+}
+
+static void subscribers_are_closed_if_too_many_messages_wait(void)
+{
+	static const char *const commands[] = { "SUBSCRIBE ql:log", "PSUBSCRIBE ql:l*" };
+	struct peer *p = peer_connect(&q), *other = peer_connect(&q);
+
+	ASK(p, "CONFIG SET pubsub-backlog-limit 65536", "+OK\r\n");
+	peer_ask(other, "SUBSCRIBE other");
+	for (int i = 0; i < 2; i++) {
+		begin_listening(commands[i]);
+		send_events_and(p, "");
+		TEST_ASSERT_EQUAL_INT('*', peer_reply(p)[0]);
+		for (int k = 0; k < LISTENERS; k++) {
+			while (peer_gets_more(listeners[k]))
+				peer_skip(listeners[k], 1);
+		}
+		ASK(p, "PUBLISH other hello", ":1\r\n");
+		peer_expect(other, "*3\r\n$7\r\nmessage\r\n$5\r\nother\r\n$5\r\nhello\r\n");
+		WAIT_UNTIL(backlog(p) == 0);
+	}
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "pubsub-backlog-limit"));
+}
+
+static void a_transaction_does_not_wait_for_its_messages(void)
+{
+	struct peer *p = peer_connect(&q);
+
+	begin_listening("SUBSCRIBE ql:log news");
+	for (int i = 0; i < LISTENERS; i++)
+		peer_skip_replies(listeners[i], 1);
+	send_events_and(p, "MULTI\r\nPUBLISH news hello\r\nEXEC\r\n");
+	TEST_ASSERT_EQUAL_INT('*', peer_reply(p)[0]);
+	peer_expect(p, "+OK\r\n+QUEUED\r\n*1\r\n:");
+	for (int i = 0; i < LISTENERS; i++) {
+		expect_events(listeners[i], 0);
+		peer_expect(listeners[i], "*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$5\r\nhello\r\n");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
 	RUN(a_message_reaches_all_subscribers);
 	RUN(a_client_that_subscribes_again_after_reset_gets_each_message_once);
+	RUN(many_messages_to_many_subscribers_keep_their_order);
+	RUN(many_messages_to_many_patterns_keep_their_order);
+	RUN(publish_waits_until_its_message_has_arrived);
+	RUN(a_client_that_unsubscribes_gets_no_message_that_still_waits);
+	RUN(clients_may_end_while_messages_wait_for_them);
+	RUN(subscribers_are_closed_if_too_many_messages_wait);
+	RUN(a_transaction_does_not_wait_for_its_messages);
 	RUN(a_channel_and_a_pattern_deliver_two_messages);
 	RUN(in_resp2_a_subscriber_may_run_few_commands);
 	RUN(in_resp3_messages_are_pushed_between_replies);
