@@ -160,7 +160,9 @@ enum qless_reason {
 	X(QLESS_OP_RECUR_TAG, "recur_tag")       \
 	X(QLESS_OP_RECUR_UNTAG, "recur_untag")   \
 	X(QLESS_OP_CONFIG_SET, "config_set")     \
-	X(QLESS_OP_CONFIG_UNSET, "config_unset")
+	X(QLESS_OP_CONFIG_UNSET, "config_unset") \
+	X(QLESS_OP_WORKER_RENEW, "worker_renew") \
+	X(QLESS_OP_WORKER_RELEASE, "worker_release")
 
 enum qless_operation {
 #define QLESS_OPERATION_ENUM(name, word) name,
@@ -509,6 +511,49 @@ QLESS_CHECK int qless_retry(struct qless *q, double now, const struct qless_retr
 /* Take the jobs from their workers. QLESS_ENOJOB, QLESS_ENOTRUNNING. */
 QLESS_CHECK int qless_timeout(struct qless *q, double now, const struct qless_str *jids,
 			      size_t count);
+
+/* The locks of a worker to renew: those that expire after `after`, and not after `until`. Up to
+ * `max` of them, the last to expire first. */
+struct qless_renewal {
+	struct qless_str worker;
+	double after;
+	double until;
+	int64_t max;
+};
+
+struct qless_renewed {
+	size_t count;
+	/* The next portion has this as its `until`. It is not above `after` if nothing is left. */
+	double until;
+};
+
+/* Renew locks of a worker, as qless_heartbeat() does one by one. A job whose lock expired, and
+ * whose worker was warned, is left out. */
+QLESS_CHECK int qless_worker_renew(struct qless *q, double now, const struct qless_renewal *renewal,
+				   struct qless_renewed *ret_renewed);
+/* Find the lock of a worker that expires first, but after `after`. Returns false if there is none.
+ * *ret_lease is how many seconds a renewal lasts; 0 if the run of the job has ended, and the next
+ * renewal drops the lock. */
+bool qless_worker_first_lock(const struct qless *q, struct qless_str worker, double after,
+			     double *ret_expires, double *ret_lease);
+
+struct qless_release {
+	struct qless_str worker;
+	bool counts; /* each job uses up one of its retries, and fails if none are left */
+	int64_t max;
+};
+
+struct qless_released {
+	size_t count;
+	bool more;
+};
+
+/* Return up to `max` jobs of a worker to their queues, where they wait from the time of their
+ * hand-out on. The first to expire go first. */
+QLESS_CHECK int qless_worker_release(struct qless *q, double now,
+				     const struct qless_release *release,
+				     struct qless_released *ret_released);
+
 /* Delete the jobs. If another job depends on one of them, it must be in the list too
  * (QLESS_EDEPENDENTS). Unknown and completed jobs are ignored. */
 QLESS_CHECK int qless_cancel(struct qless *q, double now, const struct qless_str *jids,

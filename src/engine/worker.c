@@ -60,7 +60,7 @@ static struct worker *worker_need(struct qless *q, struct intern *name)
 	return worker;
 }
 
-static void drop_holding(struct qless *q, struct worker *worker, struct holding *holding)
+void worker_drop_holding(struct qless *q, struct worker *worker, struct holding *holding)
 {
 	assert(holding->node.linked && q->busy_count > 0);
 	hash_remove(&worker->held, &holding->hash);
@@ -211,7 +211,7 @@ void worker_drop_job(struct qless *q, const struct qless_job *job)
 	node = hash_find_hashed(&worker->held, job_jid(job), job->hash.hash);
 	if (node == NULL)
 		return;
-	drop_holding(q, worker, container_of(node, struct holding, hash));
+	worker_drop_holding(q, worker, container_of(node, struct holding, hash));
 	worker_release(q, worker);
 }
 

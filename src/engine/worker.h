@@ -57,6 +57,8 @@ void worker_hold_jobs(struct qless *q, struct intern *name, const struct job_vec
 		      double expires);
 /* Let the worker of the job no longer hold it. */
 void worker_drop_job(struct qless *q, const struct qless_job *job);
+/* Drop and free an entry. The caller calls worker_release() in the end. */
+void worker_drop_holding(struct qless *q, struct worker *worker, struct holding *holding);
 void worker_free(struct qless *q, struct worker *worker);
 /* Count a deed of the worker, or a lock that it lost. */
 void worker_count(struct qless *q, struct intern *name, double now, enum deed deed, uint64_t count);

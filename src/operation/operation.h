@@ -70,6 +70,8 @@ enum operation_kind {
 	OPERATION_MAINTAIN = 36,
 	OPERATION_STEP_CLOCK = 37, /* `now` is the new time */
 	OPERATION_REPAIR = 38,
+	OPERATION_WORKER_RENEW = 39,
+	OPERATION_WORKER_RELEASE = 40,
 	/* The kinds below do not change an engine. */
 	OPERATION_FLUSH = 64, /* empty the database */
 	OPERATION_SCRIPT_ADDED = 65,
@@ -165,6 +167,8 @@ struct operation {
 		struct {
 			double from;
 		} step_clock;
+		struct qless_renewal renewal;
+		struct qless_release release;
 		struct {
 			const struct qless_repair *items;
 			size_t count;
@@ -200,6 +204,8 @@ struct operation_outcome {
 		const struct qless_job *job; /* TAG, UNTAG */
 		bool flag;		     /* TRACK: it is new. UNTRACK: it was tracked */
 		uint64_t count; /* ADVANCE: moved. UNFAIL: jobs. RESOLVE, REPAIR: repairs */
+		struct qless_renewed renewed;	/* WORKER_RENEW */
+		struct qless_released released; /* WORKER_RELEASE */
 	};
 };
 

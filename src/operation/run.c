@@ -212,6 +212,10 @@ static inline __attribute__((always_inline)) int run(struct qless *q, const stru
 		return 0;
 	case OPERATION_STEP_CLOCK:
 		return qless_step_clock(q, now, op->step_clock.from);
+	case OPERATION_WORKER_RENEW:
+		return qless_worker_renew(q, now, &op->renewal, &ret->renewed);
+	case OPERATION_WORKER_RELEASE:
+		return qless_worker_release(q, now, &op->release, &ret->released);
 	case OPERATION_FLUSH:
 	case OPERATION_SCRIPT_ADDED:
 	case OPERATION_SCRIPTS_CLEARED:

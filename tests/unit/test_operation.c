@@ -274,6 +274,15 @@ static const struct sample {
 	  "2",
 	  "db0 repair move-after(8,\"q\",\"j\",\"i\") evict(7,\"t\",\"j\",\"\") "
 	  "count(4,\"k\",\"\",\"\",300,299)" },
+	{ { .kind = OPERATION_WORKER_RENEW, NOW, .renewal = { T("w"), 7, 0.5, 64 } },
+	  "2700000000000000f83f01771c01000000000000e03f8001",
+	  "db0 worker-renew worker=\"w\" after=7 until=0.5 max=64" },
+	{ { .kind = OPERATION_WORKER_RELEASE, NOW, .release = { T("w"), false, 64 } },
+	  "2800000000000000f83f01778001",
+	  "db0 worker-release worker=\"w\" max=64" },
+	{ { .kind = OPERATION_WORKER_RELEASE, NOW, .release = { T("w"), true, 1 } },
+	  "2801000000000000f83f017702",
+	  "db0 worker-release worker=\"w\" counts-retry max=1" },
 	{ { .kind = OPERATION_FLUSH, .db = 300 }, "c0ac0200", "db300 flush" },
 	{ { .kind = OPERATION_SCRIPT_ADDED, .script = { T("5c6b"), T("classic"), { NULL, 0 } } },
 	  "4100043563366207636c6173736963",
@@ -326,7 +335,7 @@ static void each_kind_has_a_sample(void)
 			TEST_ASSERT_TRUE_MESSAGE(found, operation_name(kind));
 		kinds += operation_name(kind) != NULL;
 	}
-	TEST_ASSERT_EQUAL_size_t(44, kinds);
+	TEST_ASSERT_EQUAL_size_t(46, kinds);
 }
 
 static void each_kind_is_decoded_as_it_was_encoded(void)
