@@ -202,6 +202,10 @@ struct qless_hooks {
 	/* Returns whether anybody listens. The engine builds no events while this is false. NULL
 	 * means that somebody always listens. */
 	bool (*listens)(void *arg);
+	/* Tells of an event for a worker, `lock_lost` or `canceled`, whether anybody listens or
+	 * not. `q` is the engine. NULL means that nobody is told. */
+	void (*tell_worker)(void *arg, const struct qless *q, struct qless_str worker,
+			    struct qless_str event, struct qless_str jid);
 	void *arg;
 	/* The seed of the hash tables, a defence against clients that choose colliding names. It
 	 * has no visible effect. */

@@ -294,6 +294,12 @@ int pop_limit(struct request *req, struct operation *op, size_t room);
 int native_mpop(struct request *req);
 int native_bpop(struct request *req);
 
+/* native_worker.c */
+int native_worker_attach(struct request *req);
+int native_worker_detach(struct request *req);
+int native_worker_heartbeat(struct request *req);
+int native_worker_release(struct request *req);
+
 /* classic_recur.c */
 int classic_recur(struct request *req);
 int classic_unrecur(struct request *req);

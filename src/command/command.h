@@ -52,6 +52,7 @@ enum command_flag {
 	CMD_CHANNELS = 1 << 23,	  /* all its arguments are channels */
 	CMD_PATTERNS = 1 << 24,	  /* all its arguments are patterns of channels */
 	CMD_EVERYTHING = 1 << 25, /* about all queues: not for a user with patterns of keys */
+	CMD_LATER = 1 << 26,	  /* changes nothing itself, but lets the server do so later */
 };
 
 /* Categories of permissions: the bit, and the name after the @. No command is in `events`, which

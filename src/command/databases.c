@@ -176,6 +176,16 @@ uint64_t databases_fingerprint(const struct databases *d, unsigned index, struct
 	return keyspace_fingerprint(databases_peek(d, index), key);
 }
 
+int databases_run(struct databases *d, const struct operation *op,
+		  struct operation_outcome *ret_outcome)
+{
+	int rc = operation_run(databases_get(d, op->db)->engine, op, ret_outcome);
+
+	if (ret_outcome->changed)
+		record(d, op);
+	return rc;
+}
+
 /* Run an operation on each database that has an engine. */
 static void run_on_all(struct databases *d, struct operation *op)
 {

@@ -43,6 +43,10 @@ void databases_set_recorder(struct databases *d, const struct operation_recorder
  * allowed. Records nothing itself. Returns a negative code, with a sentence in `ret_error`, if it
  * fails. */
 int databases_apply(struct databases *d, const struct operation *op, struct buf *ret_error);
+/* Run an operation of the server itself on its database, and record it if it changed something.
+ * Returns what operation_run() returns. */
+int databases_run(struct databases *d, const struct operation *op,
+		  struct operation_outcome *ret_outcome);
 /* Append the sentence about a database that does not exist. */
 void databases_complain(unsigned index, struct buf *ret_error);
 

@@ -229,9 +229,28 @@ bool objects_of_unfail(const struct object_walk *walk)
 	return at(walk, OBJECT_QUEUE, W, 0);
 }
 
+/* WORKER.DEREGISTER, WORKER.DETACH and WORKER.HEARTBEAT. */
 bool objects_of_workers(const struct object_walk *walk)
 {
 	return from(walk, OBJECT_WORKER, W, 0);
+}
+
+/* The worker will belong to the client, and other workers may be kept off the queue. */
+bool objects_of_attach(const struct object_walk *walk)
+{
+	if (!at(walk, OBJECT_WORKER, W, 0))
+		return false;
+	for (size_t i = 1; i + 1 < walk->nargs; i += 2) {
+		if (str_equal_nocase(walk->args[i], STR("EXCLUSIVE")) &&
+		    !at(walk, OBJECT_QUEUE, RW, i + 1))
+			return false;
+	}
+	return true;
+}
+
+bool objects_of_release(const struct object_walk *walk)
+{
+	return at(walk, OBJECT_WORKER, W, 0);
 }
 
 bool objects_of_config_get(const struct object_walk *walk)

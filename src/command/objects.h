@@ -63,6 +63,7 @@ bool objects_each(const struct object_request *request, object_fn *visit, void *
 void objects_unwrap(const struct command_table *table, struct object_request *request);
 
 /* The column `objects` of queue_commands.def. */
+bool objects_of_attach(const struct object_walk *walk);
 bool objects_of_cancel(const struct object_walk *walk);
 bool objects_of_complete(const struct object_walk *walk);
 bool objects_of_config_get(const struct object_walk *walk);
@@ -84,6 +85,7 @@ bool objects_of_recur_get(const struct object_walk *walk);
 bool objects_of_recur_tag(const struct object_walk *walk);
 bool objects_of_recur_update(const struct object_walk *walk);
 bool objects_of_requeue(const struct object_walk *walk);
+bool objects_of_release(const struct object_walk *walk);
 bool objects_of_retry(const struct object_walk *walk);
 bool objects_of_tag(const struct object_walk *walk);
 bool objects_of_track(const struct object_walk *walk);

@@ -23,6 +23,7 @@
 #include "util/str.h"
 
 struct acl;
+struct attach_ops;
 struct command_table;
 struct request;
 struct databases;
@@ -199,6 +200,8 @@ struct command_env {
 	 * is no timeout. NULL: no command waits. */
 	void (*wait_for_jobs)(void *arg, const struct request *req, const struct qless_str *queues,
 			      size_t count, double timeout_s);
+	/* Attached workers. NULL: no worker can attach. */
+	const struct attach_ops *presence;
 	/* Makes a unique, unpredictable jid. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
 	/* Returns an unpredictable number. */

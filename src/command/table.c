@@ -373,7 +373,7 @@ unsigned command_categories(const struct command *cmd)
 {
 	unsigned categories = cmd->categories;
 
-	if (cmd->flags & CMD_WRITE)
+	if (cmd->flags & (CMD_WRITE | CMD_LATER))
 		categories |= CAT_WRITE;
 	if (cmd->flags & CMD_READ)
 		categories |= CAT_READ;

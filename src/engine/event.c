@@ -75,8 +75,16 @@ void event_put(struct qless *q, struct qless_str jid, struct qless_str queue)
 	publish_log(q);
 }
 
+static void tell_worker(struct qless *q, struct qless_str worker, struct qless_str event,
+			struct qless_str jid)
+{
+	if (q->hooks.tell_worker != NULL && worker.len > 0)
+		q->hooks.tell_worker(q->hooks.arg, q, worker, event, jid);
+}
+
 void event_lock_lost(struct qless *q, struct qless_str jid, struct qless_str worker)
 {
+	tell_worker(q, worker, STR("lock_lost"), jid);
 	if (!begin(q))
 		return;
 	add(q, STR("{\"jid\":"), jid);
@@ -124,6 +132,8 @@ void event_failed(struct qless *q, struct qless_str jid, struct qless_str group,
 void event_canceled(struct qless *q, struct qless_str jid, const struct qless_str *queue,
 		    const struct qless_str *worker)
 {
+	if (worker != NULL)
+		tell_worker(q, *worker, STR("canceled"), jid);
 	if (!begin(q))
 		return;
 	add(q, STR("{\"jid\":"), jid);

@@ -33,11 +33,12 @@ void client_init(struct client *c, struct server *s, enum client_kind kind,
 	chain_init(&c->out, &s->clients.chunks);
 	chain_init(&c->messages, &s->clients.chunks);
 	resp_writer_init(&c->writer, &c->out, RESP_PROTO_MIN);
+	TAILQ_INIT(&c->attached);
 }
 
 void client_done(struct client *c)
 {
-	assert(!c->is_monitor && !client_is_subscribed(c));
+	assert(!c->is_monitor && !client_is_subscribed(c) && TAILQ_EMPTY(&c->attached));
 	waiting_abandon(c);
 	txn_free(c->txn);
 	chain_done(&c->out);
@@ -74,8 +75,9 @@ void client_set_monitor(struct client *c, bool on)
 		TAILQ_REMOVE(&c->server->clients.monitors, c, monitor);
 }
 
-void client_stop_listening(struct client *c)
+void client_leave(struct client *c)
 {
+	presence_end_client(c);
 	pubsub_forget(c);
 	client_set_monitor(c, false);
 }

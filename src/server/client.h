@@ -17,12 +17,14 @@
 #include "resp/reply.h"
 #include "util/chain.h"
 
+struct attached;
 struct client;
 struct server;
 struct subscriber;
 struct txn;
 struct waiting;
 
+TAILQ_HEAD(attached_list, attached);
 TAILQ_HEAD(client_list, client);
 
 enum client_kind {
@@ -72,6 +74,10 @@ struct client {
 	struct subscriber *subscriber; /* its subscriptions; NULL: there are none */
 	unsigned channel_count;
 	unsigned pattern_count;
+
+	struct attached_list attached; /* the workers that it has attached */
+	size_t attached_count;
+	size_t attached_bytes; /* their memory */
 
 	char *name; /* CLIENT SETNAME and SETINFO; NULL or text */
 	char *lib_name;
@@ -137,8 +143,9 @@ bool client_check_connection(struct client *c);
 /* Start or stop showing the client every command that is run. */
 void client_set_monitor(struct client *c, bool on);
 
-/* End all subscriptions, and monitoring: from now on only replies are sent to the client. */
-void client_stop_listening(struct client *c);
+/* End all subscriptions, and monitoring, and let the workers leave: from now on only replies are
+ * sent to the client. */
+void client_leave(struct client *c);
 
 static inline bool client_is_subscribed(const struct client *c)
 {

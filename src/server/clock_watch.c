@@ -72,6 +72,7 @@ static void step_databases(struct server *s, int64_t from_us, int64_t to_us)
 {
 	s->clock_watch.steps++;
 	databases_step_clock(s->env.databases, clock_seconds(to_us), clock_seconds(from_us));
+	presence_step_clock(s, clock_seconds(from_us), clock_seconds(to_us));
 }
 
 void clock_watch_begin(struct server *s, int64_t newest_us)

@@ -163,6 +163,7 @@ void cmd_reset(struct request *req)
 	const struct user *user = acl_default_user(req->env->acl);
 
 	txn_discard(c);
+	presence_end_client(c);
 	pubsub_forget(c);
 	client_set_monitor(c, false);
 	client_set_text(&c->name, STR(""));

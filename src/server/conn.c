@@ -67,7 +67,7 @@ const char *conn_class_name(enum conn_class class)
 size_t conn_memory(const struct conn *c)
 {
 	return sizeof *c + c->in.cap + c->client.out.allocated + c->client.messages.allocated +
-	       waiting_memory(c->client.waiting);
+	       c->client.attached_bytes + waiting_memory(c->client.waiting);
 }
 
 void conn_kill(struct conn *c, const char *reason)
@@ -87,7 +87,7 @@ void conn_kill(struct conn *c, const char *reason)
 	conn_unmark_writable(c);
 	client_memory_remove(c);
 	strangers_remove(c);
-	client_stop_listening(&c->client);
+	client_leave(&c->client);
 	conn_forget_held(c);
 	if (c->over_limit)
 		TAILQ_REMOVE(&s->conns.over_limit, c, over_limit_link);
@@ -109,7 +109,7 @@ void conn_finish(struct conn *c)
 	waiting_abandon(&c->client);
 	c->closing_us = c->client.server->clocks.mono_us;
 	conn_unmark_ready(c);
-	client_stop_listening(&c->client);
+	client_leave(&c->client);
 	event_del(&c->read_event);
 	/* The end of the turn writes the output, and closes. */
 	conn_mark_writable(c);

@@ -60,8 +60,8 @@ static inline void conn_mark_writable(struct conn *c)
 /* Count the memory of a connection again if it has changed. */
 static inline void conn_count_memory(struct conn *c)
 {
-	size_t bytes =
-		sizeof *c + c->in.cap + c->client.out.allocated + c->client.messages.allocated;
+	size_t bytes = sizeof *c + c->in.cap + c->client.out.allocated +
+		       c->client.messages.allocated + c->client.attached_bytes;
 
 	if (c->client.waiting != NULL)
 		bytes += waiting_memory(c->client.waiting);

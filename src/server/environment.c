@@ -60,12 +60,15 @@ static void tell_conditions(void *arg, struct conditions *ret)
 	};
 }
 
-/* Nothing may change, not even by time, while the log cannot be written or synced, because the
- * state must not get ahead of it, and during CLIENT PAUSE. */
+bool environment_may_change(const struct server *s)
+{
+	return !s->loading && s->pause.mode == PAUSE_NONE && !sync_watch_must_hold(s) &&
+	       persist_refusal((void *)(uintptr_t)s, 0) == NULL;
+}
+
 void environment_maintain(struct server *s)
 {
-	if (!s->loading && s->pause.mode == PAUSE_NONE && !sync_watch_must_hold(s) &&
-	    persist_refusal(s, 0) == NULL)
+	if (environment_may_change(s))
 		databases_maintain(s->env.databases);
 }
 
@@ -173,6 +176,7 @@ void environment_init(struct server *s)
 	struct qless_hooks hooks = {
 		.publish = publish_event,
 		.listens = has_listeners,
+		.tell_worker = presence_tell,
 		.arg = s,
 		.hash_seed = s->hash_seed,
 	};
@@ -204,6 +208,7 @@ void environment_init(struct server *s)
 		.end_group = end_group,
 		.is_next = lines_is_next,
 		.wait_for_jobs = lines_wait,
+		.presence = &presence_attach_ops,
 		.make_jid = make_jid,
 		.random = random_number,
 		.arg = s,

@@ -26,6 +26,10 @@ void environment_done(struct server *s);
 /* Apply the configured limits to the databases. */
 void environment_apply_config(struct server *s);
 
+/* Returns whether the server may change something of its own accord. Nothing may change, not even
+ * by time, during CLIENT PAUSE and while the log cannot be written or synced, because the state
+ * must not get ahead of the log. */
+bool environment_may_change(const struct server *s);
 /* Drop old statistics, unless nothing may change at the moment. */
 void environment_maintain(struct server *s);
 

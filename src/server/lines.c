@@ -1,17 +1,13 @@
 #include "server/lines.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #include "command/acl.h"
 #include "command/admission.h"
 #include "command/databases.h"
-#include "server/persist.h"
 #include "server/server_int.h"
 #include "sys/clock.h"
 #include "util/container.h"
@@ -27,8 +23,6 @@
 /* Number of woken or due queues that are looked at in one go. Queues for which nobody waits wake,
  * too. */
 #define WOKEN_AT_ONCE 1000
-/* Microseconds that the timer waits at most. */
-#define TIMER_MAX_US (INT64_C(86400) * 1000000)
 
 struct place {
 	struct line *line;
@@ -240,12 +234,6 @@ void lines_check_user(struct server *s, const struct user *user)
  * Serving
  */
 
-static bool may_serve(const struct server *s)
-{
-	return !s->loading && s->pause.mode == PAUSE_NONE && !sync_watch_must_hold(s) &&
-	       persist_refusal((void *)(uintptr_t)s, 0) == NULL;
-}
-
 static bool may_wake(const struct server *s, unsigned db)
 {
 	const struct qless *engine = databases_peek(s->env.databases, db);
@@ -323,7 +311,7 @@ static void serve_pending(struct server *s, unsigned attempts)
 
 void lines_serve(struct server *s, unsigned db)
 {
-	if (!may_wake(s, db) || !may_serve(s))
+	if (!may_wake(s, db) || !environment_may_change(s))
 		return;
 	take_woken(s, db);
 	serve_pending(s, SERVED_PER_COMMAND);
@@ -364,41 +352,16 @@ static double next_due(struct server *s)
 	return due;
 }
 
-/* Sets the timer, unless it fires early enough. Then it finds nothing to do, and is set again. */
-static void arm(struct server *s)
+/* Asks for a turn when the next timeout ends, or something falls due. */
+static void set_alarm(struct server *s)
 {
-	struct lines *lines = &s->lines;
+	const struct lines *lines = &s->lines;
 	const struct heap_node *timeout = heap_first(&lines->timeouts);
-	int64_t now_us = clock_mono_us();
-	double left_us = timeout != NULL ? timeout->key - (double)now_us : INFINITY;
-	struct itimerspec delay = { 0 };
-	int64_t delay_us;
+	double left_us = timeout != NULL ? timeout->key - (double)clock_mono_us() : INFINITY;
 
 	if (!lines->is_held)
 		left_us = fmin(left_us, (next_due(s) - native_seconds(s)) * 1e6);
-	if (left_us == INFINITY)
-		return;
-	left_us = fmin(fmax(left_us, 1), (double)TIMER_MAX_US);
-	delay_us = (int64_t)ceil(left_us);
-	if (lines->armed_us <= now_us + delay_us)
-		return;
-	lines->armed_us = now_us + delay_us;
-	delay.it_value.tv_sec = delay_us / 1000000;
-	delay.it_value.tv_nsec = delay_us % 1000000 * 1000;
-	timerfd_settime(lines->timer_fd, 0, &delay, NULL);
-}
-
-/* The turn does the work. */
-static void on_timer(evutil_socket_t fd, short what, void *arg)
-{
-	struct server *s = arg;
-	uint64_t expirations;
-
-	(void)what;
-	if (read(fd, &expirations, sizeof expirations) < 0)
-		return;
-	s->lines.armed_us = INT64_MAX;
-	server_read_clock(s);
+	alarm_ring_in(s, left_us);
 }
 
 /*
@@ -409,7 +372,7 @@ bool lines_can_run(const struct server *s)
 {
 	bool has_something = s->lines.is_held || !TAILQ_EMPTY(&s->lines.pending);
 
-	if (s->lines.waiting == 0 || !may_serve(s))
+	if (s->lines.waiting == 0 || !environment_may_change(s))
 		return false;
 	for (unsigned db = 0; !has_something && db < s->lines.databases; db++)
 		has_something = may_wake(s, db);
@@ -433,18 +396,18 @@ void lines_run(struct server *s)
 {
 	if (s->lines.waiting == 0)
 		return;
-	s->lines.is_held = !may_serve(s);
+	s->lines.is_held = !environment_may_change(s);
 	if (!s->lines.is_held)
 		serve_all(s);
 	end_timeouts(s);
-	arm(s);
+	set_alarm(s);
 }
 
 /*
  * Birth and death
  */
 
-int lines_init(struct server *s, struct buf *ret_error)
+void lines_init(struct server *s)
 {
 	struct lines *lines = &s->lines;
 
@@ -453,15 +416,6 @@ int lines_init(struct server *s, struct buf *ret_error)
 	for (unsigned db = 0; db < lines->databases; db++)
 		hash_init(&lines->by_queue[db], line_key, s->hash_seed);
 	TAILQ_INIT(&lines->pending);
-	lines->armed_us = INT64_MAX;
-	lines->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (lines->timer_fd < 0) {
-		buf_printf(ret_error, "cannot make a timer: %s", strerror(errno));
-		return -1;
-	}
-	lines->timer = event_new(s->base, lines->timer_fd, EV_READ | EV_PERSIST, on_timer, s);
-	event_add(lines->timer, NULL);
-	return 0;
 }
 
 void lines_done(struct server *s)
@@ -475,8 +429,4 @@ void lines_done(struct server *s)
 		hash_done(&lines->by_queue[db]);
 	free(lines->by_queue);
 	heap_done(&lines->timeouts);
-	if (lines->timer == NULL)
-		return;
-	event_free(lines->timer);
-	close(lines->timer_fd);
 }

@@ -16,7 +16,7 @@
  * may change: during CLIENT PAUSE, and while the log cannot be written or synced. A queue that
  *wakes meanwhile stays awake until then.
  *
- * One timer serves all: it fires when the next timeout ends, or when something falls due in a
+ * The alarm of the server rings when the next timeout ends, or when something falls due in a
  * database for which a client waits.
  */
 #ifndef SERVER_LINES_H
@@ -31,9 +31,7 @@
 #include "util/heap.h"
 #include "util/str.h"
 
-struct buf;
 struct client;
-struct event;
 struct line;
 struct line_wait;
 struct request;
@@ -49,13 +47,9 @@ struct lines {
 	struct heap timeouts;	  /* of clients, by their monotonic time in microseconds */
 	struct line_list pending; /* whose queues woke, until their clients were served */
 	bool is_held;		  /* nothing could be handed over in the last turn */
-	int timer_fd;		  /* the loop's own timers are precise to milliseconds only */
-	struct event *timer;	  /* of timer_fd */
-	int64_t armed_us;	  /* monotonic: when the timer fires; INT64_MAX if it does not */
 };
 
-/* Returns -1, with a sentence in `ret_error`, if the system has no timer. */
-int lines_init(struct server *s, struct buf *ret_error);
+void lines_init(struct server *s);
 void lines_done(struct server *s);
 
 /* For struct command_env. */
@@ -79,7 +73,7 @@ void lines_serve(struct server *s, unsigned db);
 
 /* Returns whether clients can be served without anything new. */
 bool lines_can_run(const struct server *s);
-/* End the waits whose time is over, serve clients, and set the timer. Once in each turn. */
+/* End the waits whose time is over, serve clients, and set the alarm. Once in each turn. */
 void lines_run(struct server *s);
 
 #endif

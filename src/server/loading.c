@@ -207,8 +207,10 @@ int loading_run(struct server *s, const struct loading_origin *origin)
 	struct recovery recovery;
 	int rc;
 
-	if (p == NULL)
+	if (p == NULL) {
+		recording_begin(s);
 		return 0;
+	}
 	assert(!p->is_loaded && !s->loading);
 	p->loading.begin_us = p->loading.turn_us = clock_mono_us();
 	replay_init(&p->loading.replay, s->env.databases, apply, s);

@@ -37,6 +37,15 @@ static void record_change(void *arg, const struct operation *op)
 	commit_log_end_operation(log);
 }
 
+static void note_change(void *arg, const struct operation *op)
+{
+	struct server *s = arg;
+
+	presence_note(s, &s->presence, op);
+	if (s->persist != NULL)
+		record_change(s, op);
+}
+
 void recording_append(struct server *s, const struct operation *op)
 {
 	if (is_recording(s))
@@ -80,11 +89,12 @@ const struct scripts_hooks recording_scripts_hooks = {
 
 void recording_begin(struct server *s)
 {
-	struct operation_recorder recorder = { .record = record_change, .arg = s };
+	struct operation_recorder recorder = { .record = note_change, .arg = s };
 
-	assert(!s->loading && !s->persist->is_loaded);
+	assert(!s->loading && !is_recording(s));
 	databases_set_recorder(s->env.databases, &recorder);
-	s->persist->is_loaded = true;
+	if (s->persist != NULL)
+		s->persist->is_loaded = true;
 }
 
 void recording_end_batch(struct server *s)

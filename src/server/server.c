@@ -76,6 +76,8 @@ static void init_parts(struct server *s)
 	s->latency = latency_new();
 	notify_init(&s->notify, NULL);
 	environment_init(s);
+	lines_init(s);
+	presence_init(s);
 	stats_init(s);
 }
 
@@ -110,7 +112,7 @@ struct server *server_new(struct config *config, const struct config_source *sou
 	 * log starts a thread: each thread has its own rights. */
 	if (listen_open_all(s, ret_error) < 0 || http_open(s, ret_error) < 0 ||
 	    privileges_seal(ret_error) < 0 || persist_open(s, ret_error) < 0 ||
-	    lines_init(s, ret_error) < 0)
+	    alarm_init(s, ret_error) < 0)
 		goto fail;
 	if (config->supervised != CONFIG_SUPERVISED_NO &&
 	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) < 0)
@@ -144,6 +146,8 @@ void server_free(struct server *s)
 	cron_done(s);
 	pause_done(s);
 	lines_done(s);
+	presence_done(s);
+	alarm_done(s);
 	login_done(s);
 	sync_watch_done(s);
 	stop_done(s);

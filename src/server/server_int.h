@@ -10,6 +10,7 @@
 
 #include "command/request.h"
 #include "config/config.h"
+#include "server/alarm.h"
 #include "server/certificates.h"
 #include "server/client.h"
 #include "server/client_memory.h"
@@ -25,6 +26,7 @@
 #include "server/login.h"
 #include "server/memory_watch.h"
 #include "server/pause.h"
+#include "server/presence.h"
 #include "server/queues.h"
 #include "server/reload.h"
 #include "server/server.h"
@@ -71,7 +73,9 @@ struct server {
 	struct submissions submissions;
 	struct waitings waitings;
 	struct child_work child_work;
+	struct alarm alarm;
 	struct lines lines;
+	struct presence presence;
 
 	struct command_table *table;
 	struct command_env env;

@@ -131,7 +131,8 @@ void turn_run(struct server *s, bool wait)
 {
 	bool is_idle = TAILQ_EMPTY(&s->conns.ready) && !conns_have_output(s) &&
 		       !s->submissions.can_run && !s->turn.has_flushed && !s->turn.has_dead &&
-		       !waitings_can_run(s) && !pubsub_can_run(s) && !lines_can_run(s);
+		       !waitings_can_run(s) && !pubsub_can_run(s) && !lines_can_run(s) &&
+		       !presence_can_run(s);
 	int flags = EVLOOP_ONCE | (wait && is_idle ? 0 : EVLOOP_NONBLOCK);
 
 	assert(!s->turn.is_running);
@@ -148,6 +149,8 @@ void turn_run(struct server *s, bool wait)
 	run_ready(s);
 	submissions_run(s);
 	waitings_run(s);
+	/* Released jobs go to the clients that wait. */
+	presence_run(s);
 	lines_run(s);
 	pubsub_run(s);
 	recording_end_turn(s);

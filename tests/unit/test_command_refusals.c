@@ -620,6 +620,17 @@ static const struct refusal refusals[] = {
 	{ "UNFAIL q group x", COUNT "\"x\"" },
 	{ "UNFAIL q group -1", COUNT "\"-1\"" },
 	{ "UNFAIL q group 0.5", COUNT "\"0.5\"" },
+	{ "WORKER.ATTACH ''", "BADARG worker must not be empty" },
+	{ "WORKER.ATTACH w GRACE x",
+	  "BADARG GRACE must be a number of seconds from 0 to 86400; found \"x\"" },
+	{ "WORKER.ATTACH w PID 0",
+	  "BADARG PID must be a whole number from 1 to 2147483647; found \"0\"" },
+	{ "WORKER.ATTACH w NODE ''", "BADARG node must not be empty" },
+	{ "WORKER.ATTACH w EXCLUSIVE q",
+	  "BADARG EXCLUSIVE allows one worker for each node, so it needs the option NODE" },
+	{ "WORKER.DETACH ''", "BADARG worker must not be empty" },
+	{ "WORKER.HEARTBEAT ''", "BADARG worker must not be empty" },
+	{ "WORKER.RELEASE w RTRY", "BADARG Unknown option \"RTRY\"; did you mean \"RETRY\"?" },
 };
 
 static void an_error_names_what_was_found_and_what_was_expected(void)

@@ -1,0 +1,640 @@
+#include "server/presence.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/databases.h"
+#include "engine/view.h"
+#include "resp/writer.h"
+#include "server/server_int.h"
+#include "util/container.h"
+#include "util/mem.h"
+
+/* Jobs that are renewed or released in one operation. That takes a fraction of a millisecond. */
+#define PORTION_JOBS 64
+/* Microseconds of a turn for releases, and as many again for renewals. */
+#define PORTIONS_US 500
+/* The part of a lease after which its lock is renewed. */
+#define RENEW_AFTER 0.5
+/* A renewal also renews the other locks of the worker that have less than this part of the same
+ * lease left. */
+#define RENEW_WITH 0.75
+/* Seconds between two renewals of a worker, at least: a lease may be as short as a client likes. */
+#define RENEW_DISTANCE 0.1
+
+/* One worker with EXCLUSIVE. */
+struct exclusive {
+	struct hash_node node;
+	struct attached *holder;
+	size_t len;
+	char key[]; /* database, queue and node, see exclusive_key() */
+};
+
+struct attached {
+	struct hash_node by_name;
+	unsigned db;
+	struct client *client; /* NULL: it has left */
+	TAILQ_ENTRY(attached) by_client;
+	struct heap_node renewal; /* in presence.renewals while it may have jobs */
+	struct heap_node end;	  /* in presence.ends while it has left */
+	bool is_releasing;
+	TAILQ_ENTRY(attached) releasing;
+	double since;	  /* by the native clock: when it attached */
+	double renewed;	  /* when its last renewal began */
+	double until;	  /* where that goes on, or NAN: it has ended */
+	int64_t since_us; /* wall clock */
+	double grace_s;
+	int64_t pid;
+	struct qless_str node;	     /* in memory of its own */
+	struct exclusive *exclusive; /* NULL: it has no queue of its own */
+	size_t len;
+	char name[];
+};
+
+static struct qless_str name_of(const struct attached *a)
+{
+	return str_make(a->name, a->len);
+}
+
+static struct qless_str attached_key(const struct hash_node *node)
+{
+	return name_of(container_of(node, const struct attached, by_name));
+}
+
+static struct qless_str exclusive_key_of(const struct hash_node *node)
+{
+	const struct exclusive *exclusive = container_of(node, const struct exclusive, node);
+
+	return str_make(exclusive->key, exclusive->len);
+}
+
+static double native_seconds(struct server *s)
+{
+	return clock_seconds(steady_clock_peek_us(&s->clocks.native));
+}
+
+static struct attached *find(const struct server *s, unsigned db, struct qless_str name)
+{
+	struct hash_node *node = hash_find(&s->presence.by_name[db], name);
+
+	return node != NULL ? container_of(node, struct attached, by_name) : NULL;
+}
+
+static bool holds_jobs(const struct server *s, const struct attached *a)
+{
+	const struct qless *engine = databases_peek(s->env.databases, a->db);
+	const struct skiplist *jobs = engine != NULL ? view_worker_jobs(engine, name_of(a)) : NULL;
+
+	return jobs != NULL && skiplist_count(jobs) != 0;
+}
+
+/*
+ * Exclusive queues
+ */
+
+/* Appends the key: the database, the length of the queue, the queue, the node. */
+static void append_exclusive_key(struct buf *out, unsigned db, struct qless_str queue,
+				 struct qless_str node)
+{
+	buf_append(out, (const char *)&db, sizeof db);
+	buf_append(out, (const char *)&queue.len, sizeof queue.len);
+	buf_append_str(out, queue);
+	buf_append_str(out, node);
+}
+
+static struct exclusive *find_exclusive(const struct server *s, struct qless_str key)
+{
+	struct hash_node *node = hash_find(&s->presence.exclusives, key);
+
+	return node != NULL ? container_of(node, struct exclusive, node) : NULL;
+}
+
+static void drop_exclusive(struct server *s, struct attached *a)
+{
+	if (a->exclusive == NULL)
+		return;
+	hash_remove(&s->presence.exclusives, &a->exclusive->node);
+	free(a->exclusive);
+	a->exclusive = NULL;
+}
+
+static void take_exclusive(struct server *s, struct attached *a, struct qless_str key)
+{
+	struct exclusive *exclusive = mem_zalloc(sizeof *exclusive + key.len);
+
+	exclusive->holder = a;
+	exclusive->len = key.len;
+	memcpy(exclusive->key, key.ptr, key.len);
+	hash_insert(&s->presence.exclusives, &exclusive->node);
+	a->exclusive = exclusive;
+}
+
+/* Asks for a turn when the next grace period ends, or the next renewal is due. */
+static void set_alarm(struct server *s)
+{
+	const struct presence *p = &s->presence;
+	const struct heap_node *end = heap_first(&p->ends), *renewal = heap_first(&p->renewals);
+
+	if (end != NULL)
+		alarm_ring_in(s, end->key - (double)clock_mono_us());
+	if (renewal != NULL)
+		alarm_ring_in(s, (renewal->key - native_seconds(s)) * 1e6);
+}
+
+/*
+ * States
+ */
+
+static size_t memory_of(const struct attached *a)
+{
+	return sizeof *a + a->len + a->node.len +
+	       (a->exclusive != NULL ? sizeof *a->exclusive + a->exclusive->len : 0);
+}
+
+static void join_client(struct attached *a, struct client *c)
+{
+	assert(a->client == NULL);
+	a->client = c;
+	TAILQ_INSERT_TAIL(&c->attached, a, by_client);
+	c->attached_count++;
+	c->attached_bytes += memory_of(a);
+}
+
+static void leave_client(struct attached *a)
+{
+	struct client *c = a->client;
+
+	if (c == NULL)
+		return;
+	TAILQ_REMOVE(&c->attached, a, by_client);
+	c->attached_count--;
+	c->attached_bytes -= memory_of(a);
+	a->client = NULL;
+}
+
+static void stop_ending(struct server *s, struct attached *a)
+{
+	if (heap_has(&a->end))
+		heap_remove(&s->presence.ends, &a->end);
+	if (a->is_releasing)
+		TAILQ_REMOVE(&s->presence.releasing, a, releasing);
+	a->is_releasing = false;
+}
+
+static struct attached *attached_new(struct server *s, unsigned db, struct qless_str name)
+{
+	struct attached *a = mem_zalloc(sizeof *a + name.len);
+
+	a->db = db;
+	a->len = name.len;
+	memcpy(a->name, name.ptr, name.len);
+	a->until = NAN;
+	heap_node_init(&a->renewal);
+	heap_node_init(&a->end);
+	hash_insert(&s->presence.by_name[db], &a->by_name);
+	s->presence.count++;
+	return a;
+}
+
+static void free_node(struct attached *a)
+{
+	if (a->node.len != 0)
+		free((char *)(uintptr_t)a->node.ptr);
+}
+
+static void forget(struct server *s, struct attached *a)
+{
+	leave_client(a);
+	stop_ending(s, a);
+	if (heap_has(&a->renewal))
+		heap_remove(&s->presence.renewals, &a->renewal);
+	drop_exclusive(s, a);
+	hash_remove(&s->presence.by_name[a->db], &a->by_name);
+	s->presence.count--;
+	free_node(a);
+	free(a);
+}
+
+static void begin_release(struct server *s, struct attached *a)
+{
+	assert(a->client == NULL && !a->is_releasing);
+	stop_ending(s, a);
+	a->is_releasing = true;
+	TAILQ_INSERT_TAIL(&s->presence.releasing, a, releasing);
+}
+
+static void begin_grace(struct server *s, struct attached *a)
+{
+	double end_us = (double)clock_mono_us() + a->grace_s * 1e6;
+
+	assert(a->client == NULL && !a->is_releasing);
+	if (heap_has(&a->end))
+		heap_rekey(&s->presence.ends, &a->end, end_us);
+	else
+		heap_insert(&s->presence.ends, &a->end, end_us);
+	set_alarm(s);
+}
+
+void presence_end_client(struct client *c)
+{
+	struct server *s = c->server;
+	struct attached *a;
+
+	while ((a = TAILQ_FIRST(&c->attached)) != NULL) {
+		leave_client(a);
+		if (!holds_jobs(s, a))
+			forget(s, a);
+		else if (a->grace_s == 0)
+			begin_release(s, a);
+		else
+			begin_grace(s, a);
+	}
+}
+
+/*
+ * Renewals
+ */
+
+/* Returns when the next renewal of the worker is due; INFINITY if it has no lock to renew.
+ * *ret_until is the expiry up to which that renews. */
+static double next_renewal(const struct qless *engine, const struct attached *a, double now,
+			   double *ret_until)
+{
+	double expires, lease, due;
+
+	if (engine == NULL ||
+	    !qless_worker_first_lock(engine, name_of(a), a->since, &expires, &lease))
+		return INFINITY;
+	*ret_until = fmax(expires, now + lease * RENEW_WITH);
+	/* A lease of 0 belongs to a run that has ended: the renewal drops its lock. */
+	due = lease > 0 ? expires - lease * RENEW_AFTER : now;
+	return fmax(due, a->renewed + RENEW_DISTANCE);
+}
+
+static void plan_renewal(struct server *s, struct attached *a, double due)
+{
+	struct heap *renewals = &s->presence.renewals;
+
+	if (due == INFINITY) {
+		if (heap_has(&a->renewal))
+			heap_remove(renewals, &a->renewal);
+	} else if (heap_has(&a->renewal)) {
+		heap_rekey(renewals, &a->renewal, due);
+	} else {
+		heap_insert(renewals, &a->renewal, due);
+	}
+	if (heap_first(renewals) == &a->renewal)
+		set_alarm(s);
+}
+
+static void plan_next_renewal(struct server *s, struct attached *a)
+{
+	double until;
+
+	plan_renewal(s, a,
+		     next_renewal(databases_peek(s->env.databases, a->db), a, native_seconds(s),
+				  &until));
+}
+
+void presence_note_change(struct server *s, const struct operation *op)
+{
+	struct qless_str worker = op->kind == OPERATION_POP	    ? op->pop.worker
+				  : op->kind == OPERATION_HEARTBEAT ? op->heartbeat.worker
+								    : op->heartbeat_many.worker;
+	struct attached *a = find(s, op->db, worker);
+
+	/* A renewal that goes on, or comes soon enough, finds the new lock, too. */
+	if (a != NULL && isnan(a->until))
+		plan_next_renewal(s, a);
+}
+
+/* Renews a portion, or finds out that none is due yet. */
+static void renew_some(struct server *s, struct attached *a, double now)
+{
+	const struct qless *engine = databases_peek(s->env.databases, a->db);
+	struct operation op = { .kind = OPERATION_WORKER_RENEW, .db = a->db };
+	struct operation_outcome outcome;
+	double due;
+
+	if (isnan(a->until)) {
+		due = next_renewal(engine, a, now, &op.renewal.until);
+		if (due > now) {
+			plan_renewal(s, a, due);
+			return;
+		}
+		a->until = op.renewal.until;
+		a->renewed = now;
+	}
+	op.now = s->env.now(s->env.arg);
+	op.renewal.worker = name_of(a);
+	op.renewal.after = a->since;
+	op.renewal.until = a->until;
+	op.renewal.max = PORTION_JOBS;
+	if (databases_run(s->env.databases, &op, &outcome) == 0 &&
+	    outcome.renewed.until > a->since) {
+		a->until = outcome.renewed.until;
+		/* Workers whose renewals are due come before the rest of this one. */
+		plan_renewal(s, a, now);
+		return;
+	}
+	a->until = NAN;
+	plan_next_renewal(s, a);
+}
+
+static struct attached *first_renewal(const struct server *s)
+{
+	struct heap_node *first = heap_first(&s->presence.renewals);
+
+	return first != NULL ? container_of(first, struct attached, renewal) : NULL;
+}
+
+static void renew(struct server *s)
+{
+	int64_t until_us = clock_mono_us() + PORTIONS_US;
+	double now = native_seconds(s);
+	struct attached *a;
+
+	while ((a = first_renewal(s)) != NULL && a->renewal.key <= now) {
+		renew_some(s, a, now);
+		if (clock_mono_us() >= until_us)
+			return;
+	}
+}
+
+/*
+ * Releases
+ */
+
+static void end_graces(struct server *s)
+{
+	double now_us = (double)clock_mono_us();
+	struct heap_node *first;
+
+	while ((first = heap_first(&s->presence.ends)) != NULL && first->key <= now_us) {
+		struct attached *a = container_of(first, struct attached, end);
+
+		if (s->presence.is_held)
+			begin_grace(s, a);
+		else
+			begin_release(s, a);
+	}
+}
+
+static void release_some(struct server *s, struct attached *a)
+{
+	struct operation op = { .kind = OPERATION_WORKER_RELEASE, .db = a->db };
+	struct operation_outcome outcome;
+
+	if (!holds_jobs(s, a)) {
+		forget(s, a);
+		return;
+	}
+	op.now = s->env.now(s->env.arg);
+	op.release.worker = name_of(a);
+	op.release.max = PORTION_JOBS;
+	if (databases_run(s->env.databases, &op, &outcome) < 0 || !outcome.released.more)
+		forget(s, a);
+}
+
+static void release(struct server *s)
+{
+	int64_t until_us = clock_mono_us() + PORTIONS_US;
+	struct attached *a;
+
+	while ((a = TAILQ_FIRST(&s->presence.releasing)) != NULL) {
+		release_some(s, a);
+		if (clock_mono_us() >= until_us)
+			return;
+	}
+}
+
+/*
+ * Turns
+ */
+
+static bool is_due(struct server *s)
+{
+	const struct presence *p = &s->presence;
+	const struct heap_node *end = heap_first(&p->ends), *renewal = heap_first(&p->renewals);
+
+	return !TAILQ_EMPTY(&p->releasing) ||
+	       (end != NULL && end->key <= (double)clock_mono_us()) ||
+	       (renewal != NULL && renewal->key <= native_seconds(s));
+}
+
+/* Locks stay in the log when the server stops. They expire unless the worker attaches again. */
+static bool may_run(const struct server *s)
+{
+	return !s->stop.is_begun && environment_may_change(s);
+}
+
+bool presence_can_run(const struct server *s)
+{
+	struct server *own = (struct server *)(uintptr_t)s;
+
+	return s->presence.count != 0 && is_due(own) && may_run(s);
+}
+
+void presence_run(struct server *s)
+{
+	struct presence *p = &s->presence;
+
+	if (p->count == 0)
+		return;
+	if (is_due(s) && !may_run(s)) {
+		p->is_held |= s->pause.mode == PAUSE_ALL;
+		return;
+	}
+	end_graces(s);
+	p->is_held = false;
+	release(s);
+	renew(s);
+	set_alarm(s);
+}
+
+void presence_step_clock(struct server *s, double from, double to)
+{
+	struct presence *p = &s->presence;
+	struct hash_iter it;
+	struct hash_node *node;
+
+	for (unsigned db = 0; p->count != 0 && db < p->databases; db++) {
+		HASH_FOREACH(node, &it, &p->by_name[db]) {
+			struct attached *a = container_of(node, struct attached, by_name);
+
+			a->since += to - from;
+			a->renewed += to - from;
+			if (heap_has(&a->renewal))
+				heap_rekey(&p->renewals, &a->renewal, to);
+		}
+	}
+}
+
+/*
+ * Events
+ */
+
+void presence_tell(void *arg, const struct qless *engine, struct qless_str worker,
+		   struct qless_str event, struct qless_str jid)
+{
+	struct server *s = arg;
+	struct attached *a = NULL;
+	struct reply w;
+
+	for (unsigned db = 0; s->presence.count != 0 && db < s->presence.databases; db++) {
+		if (databases_peek(s->env.databases, db) == engine)
+			a = find(s, db, worker);
+	}
+	if (a == NULL || a->client == NULL || a->client->is_dropped ||
+	    a->client->session.proto != RESP_PROTO_MAX)
+		return;
+	client_begin_message(a->client, &w);
+	reply_push(&w, 4);
+	reply_bulk(&w, STR("worker"));
+	reply_bulk(&w, worker);
+	reply_bulk(&w, event);
+	reply_bulk(&w, jid);
+	client_output_grew(a->client);
+}
+
+/*
+ * Commands
+ */
+
+/* Returns whether the client may attach one worker more. Otherwise writes an error. */
+static bool check_room(struct request *req)
+{
+	const struct client *c = client_of(req);
+	size_t max = c->server->config->max_workers_per_connection;
+
+	if (c->attached_count < max)
+		return true;
+	reply_errorf(req->reply, "LIMIT",
+		     "More workers are attached to one connection than "
+		     "max-workers-per-connection (%zu)",
+		     max);
+	return false;
+}
+
+static int quoted_len(struct qless_str text)
+{
+	return (int)command_quote(text).len;
+}
+
+/* Returns whether no other worker has the queue for this node. Otherwise writes an error. */
+static bool check_exclusive(struct request *req, const struct attachment *attachment,
+			    struct qless_str key)
+{
+	const struct exclusive *exclusive = find_exclusive(server_of(req), key);
+	const struct attached *holder = exclusive != NULL ? exclusive->holder : NULL;
+
+	if (holder == NULL || str_equal(name_of(holder), attachment->worker))
+		return true;
+	reply_errorf(req->reply, "BUSY", "Worker %.*s has queue %.*s for itself on node %.*s%s",
+		     quoted_len(name_of(holder)), holder->name, quoted_len(attachment->exclusive),
+		     attachment->exclusive.ptr, quoted_len(attachment->node), attachment->node.ptr,
+		     holder->client != NULL ? "" : " until its grace period is over");
+	return false;
+}
+
+static struct attached *take_over(struct server *s, unsigned db, struct qless_str name)
+{
+	struct attached *a = find(s, db, name);
+
+	if (a == NULL)
+		return attached_new(s, db, name);
+	leave_client(a);
+	stop_ending(s, a);
+	drop_exclusive(s, a);
+	free_node(a);
+	return a;
+}
+
+static void do_attach(struct request *req, const struct attachment *attachment,
+		      struct qless_str exclusive_key)
+{
+	struct client *c = client_of(req);
+	struct server *s = c->server;
+	struct attached *a = take_over(s, req->database->index, attachment->worker);
+
+	a->since = req->now;
+	a->since_us = s->clocks.wall_us;
+	a->renewed = -INFINITY;
+	a->until = NAN;
+	a->grace_s = attachment->grace_s;
+	a->pid = attachment->pid;
+	a->node = STR("");
+	if (attachment->node.len != 0)
+		a->node = str_make(mem_dup(attachment->node.ptr, attachment->node.len),
+				   attachment->node.len);
+	if (attachment->exclusive.len != 0)
+		take_exclusive(s, a, exclusive_key);
+	join_client(a, c);
+	plan_next_renewal(s, a);
+}
+
+static void attach(void *arg, struct request *req, const struct attachment *attachment)
+{
+	struct server *s = arg;
+	struct client *c = client_of(req);
+	const struct attached *known = find(s, req->database->index, attachment->worker);
+	struct buf key = BUF_INIT(BUF_NO_MAX);
+
+	append_exclusive_key(&key, req->database->index, attachment->exclusive, attachment->node);
+	if (client_check_connection(c) &&
+	    ((known != NULL && known->client == c) || check_room(req)) &&
+	    (attachment->exclusive.len == 0 || check_exclusive(req, attachment, buf_str(&key)))) {
+		do_attach(req, attachment, buf_str(&key));
+		reply_ok(req->reply);
+	}
+	buf_done(&key);
+}
+
+static bool detach(void *arg, const struct request *req, struct qless_str worker)
+{
+	struct server *s = arg;
+	struct attached *a = find(s, req->database->index, worker);
+
+	if (a == NULL || (a->client != NULL && a->client != client_of(req)))
+		return false;
+	forget(s, a);
+	return true;
+}
+
+const struct attach_ops presence_attach_ops = { .attach = attach, .detach = detach };
+
+/*
+ * Birth and death
+ */
+
+void presence_init(struct server *s)
+{
+	struct presence *p = &s->presence;
+
+	p->databases = databases_count(s->env.databases);
+	p->by_name = mem_zalloc(p->databases * sizeof *p->by_name);
+	for (unsigned db = 0; db < p->databases; db++)
+		hash_init(&p->by_name[db], attached_key, s->hash_seed);
+	hash_init(&p->exclusives, exclusive_key_of, s->hash_seed);
+	TAILQ_INIT(&p->releasing);
+}
+
+void presence_done(struct server *s)
+{
+	struct presence *p = &s->presence;
+	struct hash_iter it;
+	struct hash_node *node;
+
+	for (unsigned db = 0; db < p->databases; db++) {
+		while ((node = hash_first(&it, &p->by_name[db])) != NULL)
+			forget(s, container_of(node, struct attached, by_name));
+		hash_done(&p->by_name[db]);
+	}
+	assert(p->count == 0);
+	hash_done(&p->exclusives);
+	heap_done(&p->renewals);
+	heap_done(&p->ends);
+	free(p->by_name);
+}
