@@ -895,14 +895,15 @@ struct qless_repair {
  * one portion, which takes milliseconds. */
 #define QLESS_REBUILD_MAX 5000
 
-/* Called with each repair. Its weight is about the number of searches in O(log n) that it takes. */
-typedef void qless_repair_fn(void *arg, const struct qless_repair *repair, size_t weight);
-
-/* Make the repairs of the whole state, and report each of them. Returns false, and repairs nothing,
- * if the links of a list with more than QLESS_REBUILD_MAX nodes are damaged. */
-bool qless_find_repairs(struct qless *q, double now, qless_repair_fn *report, void *arg);
-/* Adjust repairs of counters to the values that these have now. Call this before qless_repair()
- * with repairs that were found in a copy, and with those of a log never. */
+/* Make the repairs of the whole state, and report each of them. Its weight is about the number of
+ * searches in O(log n) that it takes. Returns false, and repairs nothing, if the links of a list
+ * with more than QLESS_REBUILD_MAX nodes are damaged. */
+bool qless_find_repairs(struct qless *q, double now,
+			void (*report)(void *arg, const struct qless_repair *repair, size_t weight),
+			void *arg);
+/* Adjust repairs of counters, which were found in a copy, to the values that the counters have now.
+ * The next qless_repair() trusts them. Without this, as for those of a log, it walks the whole
+ * state to verify a repair of a counter that has the value `from`. */
 void qless_aim_repairs(struct qless *q, struct qless_repair *repairs, size_t count);
 /* Make the repairs that the state still needs. Returns their number. */
 size_t qless_repair(struct qless *q, double now, const struct qless_repair *repairs, size_t count);

@@ -43,6 +43,7 @@ struct qless {
 	uint64_t heights; /* state of the generator of node heights */
 	uint64_t changes;
 	bool kept_data; /* see qless_kept_data() */
+	bool has_aimed; /* see qless_aim_repairs() */
 	double now;	/* of the current call */
 	double latest;
 	double failure_number; /* of the last failure */

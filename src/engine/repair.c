@@ -9,7 +9,8 @@
  * A counter cannot be verified without walking the whole state. But calls keep the difference
  * between a counter and what it counts. So a repair of a counter is aimed just before it runs: it
  * says the value that the counter has, and the right one. It does nothing if the counter has
- * another value, which happens if the log is replayed on a state without the defect.
+ * another value, which happens if the log is replayed on a state without the defect. A repair that
+ * was not aimed, and finds the value that it names, is verified by a walk: logs are not trusted.
  */
 #include "engine/repair.h"
 
@@ -25,6 +26,7 @@
 #include "engine/job.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
+#include "engine/refs.h"
 #include "engine/resolve.h"
 #include "engine/run.h"
 #include "engine/tag.h"
@@ -32,7 +34,8 @@
 #include "engine/worker.h"
 #include "util/container.h"
 
-/* Nodes that a move looks at, for those that came between its places since it was found. */
+/* Nodes that may have come between the places of a move since it was found; otherwise the node
+ * stays where it is. */
 #define MOVE_STEPS_MAX 1000
 
 /* ---- finding the objects ---- */
@@ -175,13 +178,13 @@ static size_t move(struct qless *q, const struct qless_repair *r)
 		if (before == NULL || !skiplist_has(list, before) || !precedes(list, before, node))
 			return 0;
 	}
-	for (int i = 0; i < MOVE_STEPS_MAX; i++) {
-		next = before != NULL ? skiplist_next(before) : skiplist_first(list);
-		if (next == NULL || next == node || !precedes(list, next, node))
-			break;
-		before = next;
-	}
 	next = before != NULL ? skiplist_next(before) : skiplist_first(list);
+	for (int i = 0; next != NULL && next != node && precedes(list, next, node); i++) {
+		if (i == MOVE_STEPS_MAX)
+			return 0;
+		before = next;
+		next = skiplist_next(next);
+	}
 	if (next == node && !isnan(node->score))
 		return 0;
 	skiplist_remove(list, node);
@@ -504,6 +507,64 @@ void qless_aim_repairs(struct qless *q, struct qless_repair *repairs, size_t cou
 		if (repairs[i].kind == QLESS_REPAIR_COUNT)
 			aim(q, &repairs[i]);
 	}
+	q->has_aimed = true;
+}
+
+/* The values that the counters should have. */
+struct counted {
+	struct refs refs;
+	struct tallies tallies;
+	bool is_known;
+};
+
+static void forget(struct counted *c)
+{
+	if (c->is_known)
+		refs_done(&c->refs);
+	c->is_known = false;
+}
+
+static void count_all(const struct qless *q, struct counted *c)
+{
+	if (c->is_known)
+		return;
+	refs_init(&c->refs, q);
+	refs_tally(q, &c->tallies);
+	c->is_known = true;
+}
+
+static uint64_t find_right_count(struct qless *q, const struct qless_repair *r,
+				 const struct counted *c)
+{
+	switch (r->what) {
+	case COUNTS_QUEUE_JOBS:
+		return refs_count(&c->refs, queue_find(q, r->name));
+	case COUNTS_DEPENDING:
+		return c->tallies.depending;
+	case COUNTS_DEPENDED:
+		return c->tallies.depended;
+	case COUNTS_BUSY:
+		return c->tallies.busy;
+	case COUNTS_GROUPS:
+		return c->tallies.groups;
+	case COUNTS_PAUSED:
+		return c->tallies.paused;
+	default:
+		return refs_count(&c->refs, find_counted_name(q, r));
+	}
+}
+
+/* Whether a repair that was not aimed is about the value that the counter has, and leads to the
+ * right one. */
+static bool is_right(struct qless *q, const struct qless_repair *r, struct counted *c)
+{
+	const struct intern *name = find_counted_name(q, r);
+	const uint64_t *tally = find_tally(q, r);
+
+	if (name != NULL ? name->node.aux != r->from : tally == NULL || *tally != r->from)
+		return false;
+	count_all(q, c);
+	return find_right_count(q, r, c) == r->to;
 }
 
 /* ---- all kinds ---- */
@@ -550,12 +611,25 @@ size_t repair_run(struct qless *q, const struct qless_repair *r)
 
 size_t qless_repair(struct qless *q, double now, const struct qless_repair *repairs, size_t count)
 {
+	struct counted counted = { .is_known = false };
+	bool has_aimed = q->has_aimed;
 	size_t made = 0;
 
+	q->has_aimed = false;
 	if (!engine_begin(q, now))
 		return 0;
-	for (size_t i = 0; i < count; i++)
-		made += repair_run(q, &repairs[i]);
+	for (size_t i = 0; i < count; i++) {
+		const struct qless_repair *r = &repairs[i];
+		bool counts = r->kind == QLESS_REPAIR_COUNT;
+		size_t had = made;
+
+		if (counts && !has_aimed && !is_right(q, r, &counted))
+			continue;
+		made += repair_run(q, r);
+		if (made > had && !counts)
+			forget(&counted);
+	}
+	forget(&counted);
 	if (made > 0)
 		engine_changed(q);
 	return made;

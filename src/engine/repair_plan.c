@@ -28,7 +28,7 @@
 
 struct plan {
 	struct qless *q;
-	qless_repair_fn *report;
+	void (*report)(void *arg, const struct qless_repair *repair, size_t weight);
 	void *arg;
 	/* The texts of the current repair, which may free their owners. */
 	struct buf texts;
@@ -433,7 +433,9 @@ static void plan_objects(struct plan *p)
 	plan_names(p, &q->group_names, QLESS_REPAIR_GROUP, 0);
 }
 
-bool qless_find_repairs(struct qless *q, double now, qless_repair_fn *report, void *arg)
+bool qless_find_repairs(struct qless *q, double now,
+			void (*report)(void *arg, const struct qless_repair *repair, size_t weight),
+			void *arg)
 {
 	struct plan p = { .q = q, .report = report, .arg = arg };
 

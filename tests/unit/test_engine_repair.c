@@ -439,6 +439,32 @@ static void the_state_may_change_while_it_is_repaired(void)
 	}
 }
 
+/* A log may say anything. */
+static void repairs_that_were_not_aimed_never_damage_a_sound_state(void)
+{
+	for (unsigned seed = 1; seed <= ROUNDS / 10; seed++) {
+		build_state(seed);
+		for (unsigned i = 0; i < 3000; i++) {
+			const struct qless_repair repair = {
+				.kind = 1 + draw(QLESS_REPAIR_COUNT),
+				.what = draw(14),
+				.name = chance(2) ? name("q", draw(QUEUES))
+						  : name(chance(2) ? "w" : "class", draw(NAMES)),
+				.member = name(chance(9) ? "q" : "j", draw(JOBS)),
+				.other = name("j", draw(JOBS)),
+				.score = draw(2000),
+				.from = draw(40),
+				.to = draw(40),
+			};
+
+			TEST_ASSERT_EQUAL_size_t(0, qless_repair(q, 2000, &repair, 1));
+		}
+		TEST_ASSERT_EQUAL_size_t(0, qless_check(q, NULL, NULL));
+		qless_free(q);
+		q = NULL;
+	}
+}
+
 /* ---- long lists ---- */
 
 #define MANY 20000
@@ -484,6 +510,17 @@ static void a_long_list_is_put_in_order_a_node_at_a_time(void)
 	TEST_ASSERT_EQUAL_size_t(0, qless_check(q, NULL, NULL));
 	TEST_ASSERT_UINT_WITHIN(MANY / 100, MANY / 2, w.repairs);
 	TEST_ASSERT_EQUAL_size_t(1, w.heaviest);
+}
+
+static void a_node_that_is_in_order_stays_in_its_place(void)
+{
+	const struct qless_repair first = {
+		.kind = QLESS_REPAIR_MOVE_FIRST, .what = 8, .name = STR("q"), .member = STR("j100")
+	};
+
+	put_many();
+	TEST_ASSERT_EQUAL_size_t(0, qless_repair(q, 2000, &first, 1));
+	TEST_ASSERT_EQUAL_size_t(0, qless_check(q, NULL, NULL));
 }
 
 static void a_long_list_with_damaged_links_prevents_repairs(void)
@@ -548,6 +585,8 @@ int main(int argc, char **argv)
 	RUN(portions_lead_to_the_same_state_as_one_piece);
 	RUN(a_replay_repairs_the_same_damage_and_leaves_a_sound_state_alone);
 	RUN(the_state_may_change_while_it_is_repaired);
+	RUN(repairs_that_were_not_aimed_never_damage_a_sound_state);
+	RUN(a_node_that_is_in_order_stays_in_its_place);
 	RUN(a_long_list_is_put_in_order_a_node_at_a_time);
 	RUN(a_long_list_with_damaged_links_prevents_repairs);
 	RUN(a_short_list_with_damaged_links_is_linked_anew);
