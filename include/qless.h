@@ -199,6 +199,10 @@ struct qless_hooks {
 	 * called during a call of the engine, so it must not call the engine. The slices are valid
 	 * until it returns. */
 	void (*publish)(void *arg, struct qless_str channel, struct qless_str payload);
+	/* Publishes an event of `ql:log` that is about a job, for those who only follow one queue.
+	 * A job that moves from one queue to the next tells both. The rules of `publish` hold. NULL
+	 * means that nobody follows a queue. */
+	void (*publish_to_queue)(void *arg, struct qless_str queue, struct qless_str payload);
 	/* Returns whether anybody listens. The engine builds no events while this is false. NULL
 	 * means that somebody always listens. */
 	bool (*listens)(void *arg);

@@ -700,9 +700,9 @@ static size_t find_canceled(const struct request *req, struct qless_str *ret_jid
 static int cancel_native(struct request *req)
 {
 	struct operation_outcome outcome;
-	struct qless_str one, *jids = &one;
+	struct qless_str *jids = NULL;
 	struct operation op;
-	size_t count;
+	size_t count = 0;
 	int rc = decode_cancel(req, &op);
 
 	if (rc < 0)
@@ -710,10 +710,14 @@ static int cancel_native(struct request *req)
 	if (req->nargs > 1) {
 		jids = mem_realloc_array(NULL, req->nargs, sizeof *jids);
 		request_lists(req)->texts = jids;
+		count = find_canceled(req, jids);
 	}
-	count = find_canceled(req, jids);
 	rc = request_run(req, &op, &outcome);
-	return rc < 0 ? rc : answer_array(req, jids, count);
+	if (rc < 0)
+		return rc;
+	/* A change tells about a single job. */
+	return req->nargs > 1 ? answer_array(req, jids, count)
+			      : answer_array(req, req->args, outcome.changed);
 }
 
 /* The reference replies with all jids that it was given. */

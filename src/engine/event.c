@@ -32,6 +32,14 @@ static void publish_log(struct qless *q)
 	publish(q, STR(CHANNEL_LOG), buf_str(&q->event));
 }
 
+/* Publish the event to those who follow the log, and to those who follow the queue. */
+static void publish_both(struct qless *q, struct qless_str queue)
+{
+	publish_log(q);
+	if (q->hooks.publish_to_queue != NULL)
+		q->hooks.publish_to_queue(q->hooks.arg, queue, buf_str(&q->event));
+}
+
 static void publish_worker(struct qless *q, struct qless_str worker)
 {
 	buf_clear(&q->channel);
@@ -72,7 +80,7 @@ void event_put(struct qless *q, struct qless_str jid, struct qless_str queue)
 	add(q, STR("{\"jid\":"), jid);
 	add(q, STR(",\"event\":\"put\",\"queue\":"), queue);
 	buf_append_char(&q->event, '}');
-	publish_log(q);
+	publish_both(q, queue);
 }
 
 static void tell_worker(struct qless *q, struct qless_str worker, struct qless_str event,
@@ -82,7 +90,8 @@ static void tell_worker(struct qless *q, struct qless_str worker, struct qless_s
 		q->hooks.tell_worker(q->hooks.arg, q, worker, event, jid);
 }
 
-void event_lock_lost(struct qless *q, struct qless_str jid, struct qless_str worker)
+void event_lock_lost(struct qless *q, struct qless_str jid, struct qless_str queue,
+		     struct qless_str worker)
 {
 	tell_worker(q, worker, STR("lock_lost"), jid);
 	if (!begin(q))
@@ -91,7 +100,7 @@ void event_lock_lost(struct qless *q, struct qless_str jid, struct qless_str wor
 	add(q, STR(",\"event\":\"lock_lost\",\"worker\":"), worker);
 	buf_append_char(&q->event, '}');
 	publish_worker(q, worker);
-	publish_log(q);
+	publish_both(q, queue);
 }
 
 void event_completed(struct qless *q, struct qless_str jid, struct qless_str queue)
@@ -101,7 +110,7 @@ void event_completed(struct qless *q, struct qless_str jid, struct qless_str que
 	add(q, STR("{\"jid\":"), jid);
 	add(q, STR(",\"event\":\"completed\",\"queue\":"), queue);
 	buf_append_char(&q->event, '}');
-	publish_log(q);
+	publish_both(q, queue);
 }
 
 void event_advanced(struct qless *q, struct qless_str jid, struct qless_str from,
@@ -113,11 +122,13 @@ void event_advanced(struct qless *q, struct qless_str jid, struct qless_str from
 	add(q, STR(",\"to\":"), to);
 	add(q, STR(",\"event\":\"advanced\",\"queue\":"), from);
 	buf_append_char(&q->event, '}');
-	publish_log(q);
+	publish_both(q, from);
+	if (q->hooks.publish_to_queue != NULL && !str_equal(from, to))
+		q->hooks.publish_to_queue(q->hooks.arg, to, buf_str(&q->event));
 }
 
-void event_failed(struct qless *q, struct qless_str jid, struct qless_str group,
-		  struct qless_str message, struct qless_str worker)
+void event_failed(struct qless *q, struct qless_str jid, struct qless_str queue,
+		  struct qless_str group, struct qless_str message, struct qless_str worker)
 {
 	if (!begin(q))
 		return;
@@ -126,7 +137,7 @@ void event_failed(struct qless *q, struct qless_str jid, struct qless_str group,
 	add(q, STR(",\"group\":"), group);
 	add(q, STR(",\"event\":\"failed\",\"worker\":"), worker);
 	buf_append_char(&q->event, '}');
-	publish_log(q);
+	publish_both(q, queue);
 }
 
 void event_canceled(struct qless *q, struct qless_str jid, const struct qless_str *queue,
@@ -140,7 +151,10 @@ void event_canceled(struct qless *q, struct qless_str jid, const struct qless_st
 	add_or_false(q, STR(",\"queue\":"), queue);
 	add_or_false(q, STR(",\"event\":\"canceled\",\"worker\":"), worker);
 	buf_append_char(&q->event, '}');
-	publish_log(q);
+	if (queue != NULL)
+		publish_both(q, *queue);
+	else
+		publish_log(q);
 	if (worker != NULL && worker->len > 0)
 		publish_worker(q, *worker);
 }

@@ -7,12 +7,13 @@
 #include "qless.h"
 
 void event_put(struct qless *q, struct qless_str jid, struct qless_str queue);
-void event_lock_lost(struct qless *q, struct qless_str jid, struct qless_str worker);
+void event_lock_lost(struct qless *q, struct qless_str jid, struct qless_str queue,
+		     struct qless_str worker);
 void event_completed(struct qless *q, struct qless_str jid, struct qless_str queue);
 void event_advanced(struct qless *q, struct qless_str jid, struct qless_str from,
 		    struct qless_str to);
-void event_failed(struct qless *q, struct qless_str jid, struct qless_str group,
-		  struct qless_str message, struct qless_str worker);
+void event_failed(struct qless *q, struct qless_str jid, struct qless_str queue,
+		  struct qless_str group, struct qless_str message, struct qless_str worker);
 /* `queue` and `worker` are NULL if there is no such job. */
 void event_canceled(struct qless *q, struct qless_str jid, const struct qless_str *queue,
 		    const struct qless_str *worker);

@@ -151,7 +151,7 @@ int qless_fail(struct qless *q, double now, struct qless_str jid, struct qless_s
 	if (rc < 0)
 		return rc;
 
-	event_failed(q, jid, group_text, message, worker);
+	event_failed(q, jid, queue_name(job->queue), group_text, message, worker);
 	event_tracked(q, job, "ql:failed");
 	job_end_run(q, job, RUN_FAILED);
 	group = intern_get(&q->group_names, group_text);

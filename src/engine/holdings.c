@@ -171,7 +171,7 @@ static bool use_retry(struct qless *q, struct qless_job *job)
 /* The job waits again, as old as its hand-out: a job that waits longer goes first. */
 static void give_back(struct qless *q, struct qless_job *job, bool counts)
 {
-	event_lock_lost(q, job_jid(job), intern_str(job->worker));
+	event_lock_lost(q, job_jid(job), queue_name(job->queue), intern_str(job->worker));
 	history_append_log(q, &job->history, q->now, STR("released"), NULL);
 	engine_changed(q);
 	if (counts && !use_retry(q, job))

@@ -48,7 +48,7 @@ static void warn(struct qless *q, struct queue *queue, struct qless_job *job, do
 	event_tracked(q, job, "ql:stalled");
 	history_append_plain(q, &job->history, now, QLESS_EVENT_TIMED_OUT);
 	job->flags |= JOB_GRACE;
-	event_lock_lost(q, job_jid(job), intern_str(job->worker));
+	event_lock_lost(q, job_jid(job), queue_name(queue), intern_str(job->worker));
 	stats_count(q, queue, now, COUNTER_RETRIES);
 }
 
@@ -71,8 +71,9 @@ static bool take_away(struct qless *q, struct qless_job *job)
 		job_exhaust(q, job, NULL, NULL);
 	else
 		job_fail_invalid(q, job);
-	event_failed(q, job_jid(job), intern_str(job->extra->failure->group),
-		     failure_message(job->extra->failure), intern_str(worker));
+	event_failed(q, job_jid(job), queue_name(job->queue),
+		     intern_str(job->extra->failure->group), failure_message(job->extra->failure),
+		     intern_str(worker));
 	intern_unref(&q->worker_names, worker);
 	return false;
 }
@@ -194,7 +195,7 @@ int qless_timeout(struct qless *q, double now, const struct qless_str *jids, siz
 		job_end_run(q, job, RUN_TIMED_OUT);
 		job->expires = 0;
 		job_place_as(q, job, QLESS_STALLED, INFINITY);
-		event_lock_lost(q, jids[i], intern_str(job->worker));
+		event_lock_lost(q, jids[i], queue_name(job->queue), intern_str(job->worker));
 		engine_changed(q);
 	}
 	return 0;

@@ -83,7 +83,7 @@ static void withdraw(struct qless *q, struct qless_job *job, struct qless_str ne
 			worker_drop_job(q, job);
 	}
 	if (is_lost)
-		event_lock_lost(q, job_jid(job), owner);
+		event_lock_lost(q, job_jid(job), queue_name(job->queue), owner);
 	job_set_worker(q, job, NULL);
 	job_set_due(job, NAN);
 	/* A job that depends on itself must not look complete. */

@@ -113,6 +113,20 @@ static void publish_event(void *arg, struct qless_str channel, struct qless_str 
 	pubsub_publish(arg, channel, payload, NULL);
 }
 
+static void publish_to_queue(void *arg, struct qless_str queue, struct qless_str payload)
+{
+	struct server *s = arg;
+	struct buf *channel = &s->queue_channel;
+
+	if (!pubsub_hears_queues(s->pubsub))
+		return;
+	buf_clear(channel);
+	buf_append_str(channel, STR(PUBSUB_QUEUE_PREFIX));
+	buf_append_str(channel, queue);
+	buf_append_str(channel, STR(":events"));
+	pubsub_publish(s, buf_str(channel), payload, NULL);
+}
+
 /* Loading repeats commands whose events were published when they ran first. */
 static bool has_listeners(void *arg)
 {
@@ -175,6 +189,7 @@ void environment_init(struct server *s)
 {
 	struct qless_hooks hooks = {
 		.publish = publish_event,
+		.publish_to_queue = publish_to_queue,
 		.listens = has_listeners,
 		.tell_worker = presence_tell,
 		.arg = s,
@@ -184,6 +199,7 @@ void environment_init(struct server *s)
 
 	hooks_of_scripts.arg = s;
 	scratch_init(&s->command_scratch);
+	buf_init(&s->queue_channel, BUF_NO_MAX);
 	s->table = commands_new();
 	s->env = (struct command_env){
 		.table = s->table,
@@ -221,6 +237,7 @@ void environment_done(struct server *s)
 	scripts_free(s->env.scripts);
 	rotations_free(s->env.rotations);
 	scratch_done(&s->command_scratch);
+	buf_done(&s->queue_channel);
 	acl_free(s->env.acl);
 	command_table_free(s->table);
 }

@@ -18,6 +18,7 @@ struct pubsub {
 	struct hash subscriptions;
 	struct pattern_index index;
 	struct delivery delivery;
+	unsigned of_queues; /* channels and patterns that may be those of a queue */
 	TAILQ_HEAD(, subscriber) ended;
 	size_t ended_count; /* of their subscriptions */
 	uint64_t last_subscriber;
@@ -68,6 +69,17 @@ static struct hash *table_of(struct pubsub *p, enum pubsub_kind kind)
 	return kind == PUBSUB_PATTERN ? &p->patterns : &p->channels;
 }
 
+/* Returns whether a channel or a pattern may be that of a queue. */
+static bool is_of_queues(enum pubsub_kind kind, struct qless_str name)
+{
+	struct qless_str prefix = STR(PUBSUB_QUEUE_PREFIX);
+
+	if (kind == PUBSUB_PATTERN)
+		name = pattern_index_begin(name);
+	return str_starts_with(name, prefix) ||
+	       (kind == PUBSUB_PATTERN && str_starts_with(prefix, name));
+}
+
 static struct channel *channel_get(struct pubsub *p, enum pubsub_kind kind, struct qless_str name)
 {
 	struct hash_node *node = hash_find(table_of(p, kind), name);
@@ -85,6 +97,7 @@ static struct channel *channel_get(struct pubsub *p, enum pubsub_kind kind, stru
 	hash_insert(table_of(p, kind), &ch->node);
 	if (kind == PUBSUB_PATTERN)
 		pattern_index_add(&p->index, ch);
+	p->of_queues += is_of_queues(kind, name);
 	return ch;
 }
 
@@ -94,6 +107,7 @@ static void channel_drop(struct pubsub *p, struct channel *ch)
 	hash_remove(table_of(p, ch->kind), &ch->node);
 	if (ch->kind == PUBSUB_PATTERN)
 		pattern_index_remove(&p->index, ch);
+	p->of_queues -= is_of_queues(ch->kind, ch->name);
 	free(ch);
 }
 
@@ -320,6 +334,11 @@ size_t pubsub_backlog_bytes(const struct server *s)
 bool pubsub_is_empty(const struct pubsub *p)
 {
 	return hash_count(&p->subscriptions) == 0;
+}
+
+bool pubsub_hears_queues(const struct pubsub *p)
+{
+	return p->of_queues != 0;
 }
 
 struct channel *pubsub_find(const struct pubsub *p, struct qless_str name)

@@ -113,6 +113,9 @@ uint32_t pubsub_scan_channels(const struct pubsub *p, uint32_t cursor, pubsub_vi
 			      void *arg);
 /* Returns whether there are no subscriptions. */
 bool pubsub_is_empty(const struct pubsub *p);
+/* Whether a subscription may match the channel of a queue, which begins with this prefix. */
+#define PUBSUB_QUEUE_PREFIX "ql:q:"
+bool pubsub_hears_queues(const struct pubsub *p);
 unsigned pubsub_channel_count(const struct pubsub *p);
 unsigned pubsub_pattern_count(const struct pubsub *p);
 /* If the pattern has no subscribers: the number of patterns with the same literal beginning.

@@ -80,6 +80,7 @@ struct server {
 	struct command_table *table;
 	struct command_env env;
 	struct scratch command_scratch; /* of env */
+	struct buf queue_channel;	/* name of the channel of an event that is published */
 	struct jids jids;
 	struct pause pause;
 	struct stop stop;

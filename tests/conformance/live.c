@@ -113,7 +113,9 @@ static void hear_events(struct replay *r)
 		channel = take_bulk(&message);
 		if (str_equal(channel, STR(SENTINEL_CHANNEL)))
 			return;
-		events_add(&r->events, channel, take_bulk(&message));
+		/* The reference has no channels of queues. */
+		if (!str_starts_with(channel, STR("ql:q:")))
+			events_add(&r->events, channel, take_bulk(&message));
 	}
 }
 

@@ -57,9 +57,15 @@ static inline void native_publish(void *arg, struct qless_str channel, struct ql
 	buf_append_char(&f->events, '\n');
 }
 
-static inline void native_setup(struct native_fixture *f)
+/* `publish_to_queue` is the hook of the engine; it may be NULL. */
+static inline void native_setup_followed(struct native_fixture *f,
+					 void (*publish_to_queue)(void *arg, struct qless_str queue,
+								  struct qless_str payload))
 {
-	struct qless_hooks hooks = { .publish = native_publish, .arg = f, .hash_seed = 7 };
+	struct qless_hooks hooks = { .publish = native_publish,
+				     .publish_to_queue = publish_to_queue,
+				     .arg = f,
+				     .hash_seed = 7 };
 
 	*f = (struct native_fixture){ .now = 1000,
 				      .events = BUF_INIT(BUF_NO_MAX),
@@ -70,6 +76,11 @@ static inline void native_setup(struct native_fixture *f)
 	f->call.env.pass = native_pass;
 	f->call.env.make_jid = native_make_jid;
 	f->call.env.arg = f;
+}
+
+static inline void native_setup(struct native_fixture *f)
+{
+	native_setup_followed(f, NULL);
 }
 
 static inline void native_fail_finding(void *arg, struct qless_str finding)

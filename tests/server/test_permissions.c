@@ -46,6 +46,21 @@ void tearDown(void)
 
 /* ---- channels ---- */
 
+static void the_channel_of_a_queue_needs_a_rule(void)
+{
+	start();
+	ASK(mail, "SUBSCRIBE ql:q:mail:events", NO_CHANNEL);
+	ASK(p, "ACL SETUSER mail &ql:q:mail:events", "+OK\r\n");
+	ASK(mail, "SUBSCRIBE ql:q:bank:events", NO_CHANNEL);
+	ASK(mail, "PSUBSCRIBE ql:q:*", NO_CHANNEL);
+	ASK(mail, "SUBSCRIBE ql:q:mail:events",
+	    "*3\r\n$9\r\nsubscribe\r\n$16\r\nql:q:mail:events\r\n:1\r\n");
+	ASK(p, "PUT w bank b2 k {} 0", "$2\r\nb2\r\n");
+	ASK(p, "PUT w mail m1 k {} 0", "$2\r\nm1\r\n");
+	peer_expect(mail, "*3\r\n$7\r\nmessage\r\n$16\r\nql:q:mail:events\r\n"
+			  "$41\r\n{\"jid\":\"m1\",\"event\":\"put\",\"queue\":\"mail\"}\r\n");
+}
+
 static void a_user_subscribes_to_its_own_channels(void)
 {
 	start();
@@ -381,6 +396,7 @@ int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
+	RUN(the_channel_of_a_queue_needs_a_rule);
 	RUN(a_user_subscribes_to_its_own_channels);
 	RUN(a_user_publishes_on_its_own_channels);
 	RUN(patterns_of_keys_alone_give_no_channels);

@@ -62,6 +62,33 @@ static void a_client_that_subscribes_again_after_reset_gets_each_message_once(vo
 	ASK(b, "PUBSUB NUMSUB 9999 9998", "*4\r\n$4\r\n9999\r\n:1\r\n$4\r\n9998\r\n:0\r\n");
 }
 
+#define MESSAGE(channel, payload) "*3\r\n$7\r\nmessage\r\n" channel "\r\n" payload "\r\n"
+#define PUT_EVENT		  "$40\r\n{\"jid\":\"j\",\"event\":\"put\",\"queue\":\"mail\"}"
+
+static void events_of_a_queue_have_a_channel_of_their_own(void)
+{
+	struct peer *a = peer_connect(&q), *b = peer_connect(&q), *c = peer_connect(&q);
+
+	ASK(a, "SUBSCRIBE ql:q:mail:events",
+	    "*3\r\n$9\r\nsubscribe\r\n$16\r\nql:q:mail:events\r\n:1\r\n");
+	ASK(b, "SUBSCRIBE ql:log", "*3\r\n$9\r\nsubscribe\r\n$6\r\nql:log\r\n:1\r\n");
+	ASK(c, "PUT w other i k {} 0", "$1\r\ni\r\n");
+	ASK(c, "PUT w mail j k {} 0", "$1\r\nj\r\n");
+	peer_expect(a, MESSAGE("$16\r\nql:q:mail:events", PUT_EVENT));
+	peer_skip_replies(b, 1);
+	peer_expect(b, MESSAGE("$6\r\nql:log", PUT_EVENT));
+	ASK(a, "UNSUBSCRIBE ql:q:mail:events",
+	    "*3\r\n$11\r\nunsubscribe\r\n$16\r\nql:q:mail:events\r\n:0\r\n");
+	ASK(c, "CANCEL j", "*1\r\n$1\r\nj\r\n");
+	/* A pattern that begins like the channels of queues, or earlier. */
+	peer_ask(a, "PSUBSCRIBE ql:q:m*:events");
+	peer_ask(b, "PSUBSCRIBE q[l]*");
+	ASK(c, "PUT w mail j k {} 0", "$1\r\nj\r\n");
+	peer_expect(a, "*4\r\n$8\r\npmessage\r\n$14\r\nql:q:m*:events\r\n"
+		       "$16\r\nql:q:mail:events\r\n" PUT_EVENT "\r\n");
+	peer_skip_replies(b, 4);
+}
+
 static void a_channel_and_a_pattern_deliver_two_messages(void)
 {
 	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
@@ -491,7 +518,7 @@ static void many_messages_to_many_subscribers_keep_their_order(void)
 
 static void many_messages_to_many_patterns_keep_their_order(void)
 {
-	begin_listening("PSUBSCRIBE ql:l?g ql:*");
+	begin_listening("PSUBSCRIBE ql:l?g ql:l*");
 	for (int i = 0; i < LISTENERS; i++)
 		peer_skip_replies(listeners[i], 1);
 	send_events_and(peer_connect(&q), "");
@@ -601,6 +628,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(a_message_reaches_all_subscribers);
 	RUN(a_client_that_subscribes_again_after_reset_gets_each_message_once);
+	RUN(events_of_a_queue_have_a_channel_of_their_own);
 	RUN(many_messages_to_many_subscribers_keep_their_order);
 	RUN(many_messages_to_many_patterns_keep_their_order);
 	RUN(publish_waits_until_its_message_has_arrived);
