@@ -300,6 +300,11 @@ int native_worker_detach(struct request *req);
 int native_worker_heartbeat(struct request *req);
 int native_worker_release(struct request *req);
 
+/* native_worker_list.c */
+int native_worker_list(struct request *req);
+/* Appends a member with the connection of the worker, if it is attached and the form is native. */
+void append_attachment(struct request *req, struct buf *json, struct qless_str worker);
+
 /* classic_recur.c */
 int classic_recur(struct request *req);
 int classic_unrecur(struct request *req);

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "command/attach.h"
 #include "command/scanning.h"
 #include "util/json.h"
 
@@ -16,7 +17,19 @@ static void add_number(struct buf *json, struct qless_str before, double number)
 	json_append_number(json, number);
 }
 
-static void append_counts(struct buf *json, const struct qless_queue_counts *counts)
+/* The number of listeners is about the server, not about the state: only native clients see it. */
+static void append_listeners(const struct request *req, struct buf *json, struct qless_str queue)
+{
+	const struct command_env *env = req->env;
+
+	if (req->form == REQUEST_NATIVE && env->presence != NULL)
+		add_number(json, STR(",\"listeners\":"),
+			   (double)env->presence->count_listeners(env->arg, req->database->index,
+								  queue));
+}
+
+static void append_counts(const struct request *req, struct buf *json,
+			  const struct qless_queue_counts *counts)
 {
 	buf_append_str(json, STR("{\"paused\":"));
 	json_append_bool(json, counts->paused);
@@ -28,6 +41,7 @@ static void append_counts(struct buf *json, const struct qless_queue_counts *cou
 	add_number(json, STR(",\"depends\":"), (double)counts->depends);
 	add_number(json, STR(",\"stalled\":"), (double)counts->stalled);
 	add_number(json, STR(",\"scheduled\":"), (double)counts->scheduled);
+	append_listeners(req, json, counts->name);
 	buf_append_char(json, '}');
 }
 
@@ -52,7 +66,7 @@ static int reply_queue(struct request *req)
 	if (rc < 0)
 		return rc;
 	counts = settle(req, counts);
-	append_counts(json, &counts);
+	append_counts(req, json, &counts);
 	return answer_json(req);
 }
 
@@ -73,7 +87,7 @@ static size_t write_queue(struct listing *l, struct request *req, const struct s
 	    qless_queue_counts(req->engine, req->now, list->member(node), &counts) < 0)
 		return 0;
 	counts = settle(req, counts);
-	append_counts(listing_next_json(l, req), &counts);
+	append_counts(req, listing_next_json(l, req), &counts);
 	return 0;
 }
 
@@ -123,7 +137,7 @@ int classic_queues(struct request *req)
 			continue;
 		json_next_item(json, begin);
 		counts = settle(req, all[i]);
-		append_counts(json, &counts);
+		append_counts(req, json, &counts);
 	}
 	json_end_list(json, begin, req->style->whole);
 	return answer_json(req);
@@ -616,6 +630,7 @@ static int reply_worker(struct request *req)
 	json_append_list(json, &jobs, req->style->inner);
 	if (req->form == REQUEST_NATIVE)
 		append_days(req, json, req->args[0]);
+	append_attachment(req, json, req->args[0]);
 	buf_append_char(json, '}');
 	free(kept_jobs);
 	free(kept_stalled);

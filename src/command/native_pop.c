@@ -281,7 +281,8 @@ static bool go_on(struct work *work, struct request *req)
 	if (rc < 0 || any)
 		return false;
 	if (!wait->has_begun)
-		env->wait_for_jobs(env->arg, req, pop.queues, pop.queue_count, wait->timeout_s);
+		env->wait_for_jobs(env->arg, req, pop.worker, pop.queues, pop.queue_count,
+				   wait->timeout_s);
 	wait->has_begun = true;
 	return true;
 }

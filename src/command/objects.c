@@ -248,6 +248,11 @@ bool objects_of_attach(const struct object_walk *walk)
 	return true;
 }
 
+bool objects_of_worker_list(const struct object_walk *walk)
+{
+	return at(walk, OBJECT_QUEUE, R, 1);
+}
+
 bool objects_of_release(const struct object_walk *walk)
 {
 	return at(walk, OBJECT_WORKER, W, 0);

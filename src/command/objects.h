@@ -90,6 +90,7 @@ bool objects_of_retry(const struct object_walk *walk);
 bool objects_of_tag(const struct object_walk *walk);
 bool objects_of_track(const struct object_walk *walk);
 bool objects_of_unfail(const struct object_walk *walk);
+bool objects_of_worker_list(const struct object_walk *walk);
 bool objects_of_workers(const struct object_walk *walk);
 
 #endif

@@ -198,8 +198,8 @@ struct command_env {
 	/* Work calls this last in a part, once: the parts after it come when one of the queues may
 	 * have a job for the client. After `timeout_s` seconds the reply is a null array instead; 0
 	 * is no timeout. NULL: no command waits. */
-	void (*wait_for_jobs)(void *arg, const struct request *req, const struct qless_str *queues,
-			      size_t count, double timeout_s);
+	void (*wait_for_jobs)(void *arg, const struct request *req, struct qless_str worker,
+			      const struct qless_str *queues, size_t count, double timeout_s);
 	/* Attached workers. NULL: no worker can attach. */
 	const struct attach_ops *presence;
 	/* Makes a unique, unpredictable jid. */

@@ -412,6 +412,20 @@ void view_each_queue(const struct qless *q, double now, view_queue_fn *visit, vo
 	queue_each(q, visit_figures, &v);
 }
 
+size_t view_queues_with_work(const struct qless *q, size_t cursor, size_t max, view_name_fn *visit,
+			     void *arg)
+{
+	const struct queue_vec *all = &q->all_queues;
+
+	for (; cursor < all->count && max > 0; cursor++, max--) {
+		const struct queue *queue = all->items[cursor];
+
+		if (skiplist_count(&queue->work) != 0)
+			visit(arg, queue_name(queue));
+	}
+	return cursor < all->count ? cursor : 0;
+}
+
 /* More than the score of a job loses by its age. */
 #define AGE_SCORE_MAX 0.5
 

@@ -214,6 +214,13 @@ size_t view_queue_count(const struct qless *q);
 /* All queues, in no order. */
 void view_each_queue(const struct qless *q, double now, view_queue_fn *visit, void *arg);
 
+/* Visits those of up to `max` queues in which jobs wait, beginning at `cursor`. That is 0 first,
+ * then the value returned; 0 is returned after the last queue. If queues come and go, a queue may
+ * be left out. */
+typedef void view_name_fn(void *arg, struct qless_str name);
+size_t view_queues_with_work(const struct qless *q, size_t cursor, size_t max, view_name_fn *visit,
+			     void *arg);
+
 /* When the job that waits longest in a queue began to wait; NAN if none waits. Looks at the oldest
  * job of each priority, for the VIEW_PRIORITIES highest ones and the lowest. Priorities are taken
  * for whole numbers. */

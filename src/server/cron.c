@@ -40,6 +40,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 	clock_watch_tick(s);
 	rewrite_watch_tick(s);
 	queues_tick(s);
+	listeners_tick(s);
 	http_cron(s->http);
 	stats_sample_rates(s);
 }

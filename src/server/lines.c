@@ -27,6 +27,7 @@
 struct place {
 	struct line *line;
 	struct line_wait *wait;
+	struct heard *heard; /* NULL: the worker is attached, and listens anyway */
 	TAILQ_ENTRY(place) link;
 };
 
@@ -129,11 +130,13 @@ bool lines_is_next(void *arg, const struct request *req, struct qless_str queue)
 	return first == NULL || first->wait == waiting_lines(running);
 }
 
-void lines_wait(void *arg, const struct request *req, const struct qless_str *queues, size_t count,
-		double timeout_s)
+void lines_wait(void *arg, const struct request *req, struct qless_str worker,
+		const struct qless_str *queues, size_t count, double timeout_s)
 {
 	struct server *s = arg;
 	struct line_wait *wait = mem_alloc(sizeof *wait + count * sizeof wait->places[0]);
+	unsigned db = req->database->index;
+	bool is_attached = presence_listens(s, db, worker, queues, count);
 
 	wait->waiting = waiting_sleep_for_jobs(s, wait);
 	wait->count = count;
@@ -144,7 +147,8 @@ void lines_wait(void *arg, const struct request *req, const struct qless_str *qu
 	for (size_t i = 0; i < count; i++) {
 		struct place *place = &wait->places[i];
 
-		place->line = need_line(s, req->database->index, queues[i]);
+		place->line = need_line(s, db, queues[i]);
+		place->heard = is_attached ? NULL : listeners_begin_wait(s, db, queues[i]);
 		place->wait = wait;
 		TAILQ_INSERT_TAIL(&place->line->places, place, link);
 	}
@@ -157,6 +161,8 @@ void lines_leave(struct server *s, struct line_wait *wait)
 		struct place *place = &wait->places[i];
 
 		TAILQ_REMOVE(&place->line->places, place, link);
+		if (place->heard != NULL)
+			listeners_end_wait(s, place->heard);
 		free_if_empty(s, place->line);
 	}
 	if (heap_has(&wait->timeout))
@@ -168,6 +174,22 @@ void lines_leave(struct server *s, struct line_wait *wait)
 size_t lines_memory(const struct line_wait *wait)
 {
 	return wait != NULL ? sizeof *wait + wait->count * sizeof wait->places[0] : 0;
+}
+
+bool lines_read_wait(const struct client *c, struct qless_str *ret_worker,
+		     const struct qless_str **ret_queues, size_t *ret_count)
+{
+	const struct line_wait *wait = waiting_lines(c->waiting);
+	const struct qless_str *args;
+
+	if (wait == NULL)
+		return false;
+	/* BPOP timeout worker numqueues queue ... */
+	args = waiting_request(c->waiting)->args;
+	*ret_worker = args[1];
+	*ret_queues = args + 3;
+	*ret_count = wait->count;
+	return true;
 }
 
 /*

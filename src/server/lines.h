@@ -54,13 +54,18 @@ void lines_done(struct server *s);
 
 /* For struct command_env. */
 bool lines_is_next(void *arg, const struct request *req, struct qless_str queue);
-void lines_wait(void *arg, const struct request *req, const struct qless_str *queues, size_t count,
-		double timeout_s);
+void lines_wait(void *arg, const struct request *req, struct qless_str worker,
+		const struct qless_str *queues, size_t count, double timeout_s);
 
 /* Leave all lines, and free the places. For waiting.c. */
 void lines_leave(struct server *s, struct line_wait *wait);
 /* Memory of the places. `wait` may be NULL. */
 size_t lines_memory(const struct line_wait *wait);
+
+/* Read for which worker and queues a client waits. The result borrows from its request. Returns
+ * false if the client does not wait for jobs. */
+bool lines_read_wait(const struct client *c, struct qless_str *ret_worker,
+		     const struct qless_str **ret_queues, size_t *ret_count);
 
 /* End the wait of a client as if its time were over, or with an error. Returns false if the client
  * does not wait for jobs. */

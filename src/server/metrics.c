@@ -306,6 +306,12 @@ static void append_queue_wait_now(const struct queue_family *family, const struc
 	append_queue_value(family, row, row->oldest_wait_s, out);
 }
 
+static void append_queue_listeners(const struct queue_family *family, const struct queue_row *row,
+				   struct buf *out)
+{
+	append_queue_value(family, row, (double)row->listeners, out);
+}
+
 static void append_queue_events(const struct queue_family *family, const struct queue_row *row,
 				struct buf *out)
 {
@@ -358,6 +364,9 @@ static const struct queue_family queue_families[] = {
 	{ "queue_paused", "gauge", "Whether the queue is paused", append_queue_paused, 0 },
 	{ "queue_oldest_waiting_seconds", "gauge",
 	  "How long the oldest waiting job of the queue has waited", append_queue_wait_now, 0 },
+	{ "queue_listeners", "gauge",
+	  "Attached workers that take jobs from the queue, and other clients that wait for it",
+	  append_queue_listeners, 0 },
 	{ "queue_puts_total", "counter", "Jobs that entered the queue", append_queue_events,
 	  METER_PUT },
 	{ "queue_pops_total", "counter", "Jobs that workers popped", append_queue_events,

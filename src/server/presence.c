@@ -49,6 +49,7 @@ struct attached {
 	int64_t pid;
 	struct qless_str node;	     /* in memory of its own */
 	struct exclusive *exclusive; /* NULL: it has no queue of its own */
+	struct listened_list listens;
 	size_t len;
 	char name[];
 };
@@ -149,7 +150,7 @@ static void set_alarm(struct server *s)
 
 static size_t memory_of(const struct attached *a)
 {
-	return sizeof *a + a->len + a->node.len +
+	return sizeof *a + a->len + a->node.len + a->listens.bytes +
 	       (a->exclusive != NULL ? sizeof *a->exclusive + a->exclusive->len : 0);
 }
 
@@ -211,6 +212,7 @@ static void forget(struct server *s, struct attached *a)
 	if (heap_has(&a->renewal))
 		heap_remove(&s->presence.renewals, &a->renewal);
 	drop_exclusive(s, a);
+	listeners_remove_all(s, &a->listens);
 	hash_remove(&s->presence.by_name[a->db], &a->by_name);
 	s->presence.count--;
 	free_node(a);
@@ -251,6 +253,25 @@ void presence_end_client(struct client *c)
 		else
 			begin_grace(s, a);
 	}
+}
+
+static void listen_to(struct server *s, struct attached *a, struct qless_str queue)
+{
+	size_t before = a->listens.bytes;
+
+	listeners_add(s, a, &a->listens, a->db, queue);
+	if (a->client != NULL)
+		a->client->attached_bytes += a->listens.bytes - before;
+}
+
+bool presence_listens(struct server *s, unsigned db, struct qless_str worker,
+		      const struct qless_str *queues, size_t count)
+{
+	struct attached *a = s->presence.count != 0 ? find(s, db, worker) : NULL;
+
+	for (size_t i = 0; a != NULL && i < count; i++)
+		listen_to(s, a, queues[i]);
+	return a != NULL;
 }
 
 /*
@@ -305,8 +326,12 @@ void presence_note_change(struct server *s, const struct operation *op)
 								    : op->heartbeat_many.worker;
 	struct attached *a = find(s, op->db, worker);
 
-	/* A renewal that goes on, or comes soon enough, finds the new lock, too. */
-	if (a != NULL && isnan(a->until))
+	if (a == NULL)
+		return;
+	if (op->kind == OPERATION_POP)
+		listen_to(s, a, op->pop.queue);
+	/* A renewal that goes on finds the new lock, too. */
+	if (isnan(a->until))
 		plan_next_renewal(s, a);
 }
 
@@ -603,7 +628,127 @@ static bool detach(void *arg, const struct request *req, struct qless_str worker
 	return true;
 }
 
-const struct attach_ops presence_attach_ops = { .attach = attach, .detach = detach };
+/*
+ * Views
+ */
+
+static double idle_seconds(const struct client *c)
+{
+	if (c->kind == CLIENT_INTERNAL)
+		return 0;
+	return (double)(c->server->clocks.mono_us - conn_of(c)->active_us) / 1e6;
+}
+
+static struct worker_view view_of(const struct attached *a)
+{
+	return (struct worker_view){
+		.name = name_of(a),
+		.node = a->node,
+		.address = a->client != NULL ? str_from(a->client->peer) : STR(""),
+		.pid = a->pid,
+		.is_attached = true,
+		.grace_s = a->grace_s,
+		.since_s = (double)a->since_us / 1e6,
+		.idle_s = a->client != NULL ? idle_seconds(a->client) : 0,
+		.listened = &a->listens,
+		.queue_count = a->listens.count,
+	};
+}
+
+static size_t count_listeners(void *arg, unsigned db, struct qless_str queue)
+{
+	return listeners_count(arg, db, queue);
+}
+
+static bool find_view(void *arg, unsigned db, struct qless_str worker, struct worker_view *ret)
+{
+	const struct attached *a = find(arg, db, worker);
+
+	if (a == NULL)
+		return false;
+	*ret = view_of(a);
+	return true;
+}
+
+struct view_scan {
+	const struct server *s;
+	unsigned db;
+	worker_view_fn *visit;
+	void *arg;
+};
+
+static void visit_attached(struct hash_node *node, void *arg)
+{
+	const struct view_scan *scan = arg;
+	struct worker_view view = view_of(container_of(node, struct attached, by_name));
+
+	scan->visit(scan->arg, &view);
+}
+
+static uint32_t scan_attached(void *arg, unsigned db, uint32_t cursor, worker_view_fn *visit,
+			      void *visit_arg)
+{
+	struct server *s = arg;
+	struct view_scan scan = { s, db, visit, visit_arg };
+
+	return hash_scan(&s->presence.by_name[db], cursor, visit_attached, &scan);
+}
+
+static void visit_waiting(struct hash_node *node, void *arg)
+{
+	const struct view_scan *scan = arg;
+	const struct conn *c = container_of(node, const struct conn, by_id);
+	const struct client *client = &c->client;
+	struct worker_view view = { 0 };
+
+	if (!lines_read_wait(client, &view.name, &view.queues, &view.queue_count) ||
+	    client->session.db != scan->db || find(scan->s, scan->db, view.name) != NULL)
+		return;
+	view.address = str_from(client->peer);
+	view.since_s =
+		(double)(scan->s->clocks.wall_us - scan->s->clocks.mono_us + c->created_us) / 1e6;
+	view.idle_s = idle_seconds(client);
+	scan->visit(scan->arg, &view);
+}
+
+static uint32_t scan_waiting(void *arg, unsigned db, uint32_t cursor, worker_view_fn *visit,
+			     void *visit_arg)
+{
+	struct server *s = arg;
+	struct view_scan scan = { s, db, visit, visit_arg };
+
+	return hash_scan(&s->conns.by_id, cursor, visit_waiting, &scan);
+}
+
+static bool next_queue(const struct worker_view *view, const void **cursor,
+		       struct qless_str *ret_queue)
+{
+	const struct listened *listened = *cursor;
+	const struct qless_str *next;
+
+	if (view->listened != NULL) {
+		if (!listeners_next(view->listened, &listened, ret_queue))
+			return false;
+		*cursor = listened;
+		return true;
+	}
+	next = *cursor != NULL ? (const struct qless_str *)*cursor + 1 : view->queues;
+	if (next == view->queues + view->queue_count)
+		return false;
+	*cursor = next;
+	*ret_queue = *next;
+	return true;
+}
+
+const struct attach_ops presence_attach_ops = {
+	.attach = attach,
+	.detach = detach,
+	.count_listeners = count_listeners,
+	.find = find_view,
+	.scan_attached = scan_attached,
+	.scan_waiting = scan_waiting,
+	.next_queue = next_queue,
+};
 
 /*
  * Birth and death

@@ -78,6 +78,10 @@ static inline void presence_note(struct server *s, const struct presence *p,
 		presence_note_change(s, op);
 }
 
+/* A worker begins to wait for queues. Returns whether it is attached; then it listens to them. */
+bool presence_listens(struct server *s, unsigned db, struct qless_str worker,
+		      const struct qless_str *queues, size_t count);
+
 /* The connection of the client has ended: its workers have left. */
 void presence_end_client(struct client *c);
 

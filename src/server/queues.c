@@ -169,8 +169,11 @@ static void find_top(struct server *s, size_t max, const struct user *viewer, st
 {
 	*ret = (struct top){ .max = max, .viewer = viewer };
 	each_queue(s, &ret->db, consider_queue, ret);
-	for (size_t i = 0; i < ret->count; i++)
+	for (size_t i = 0; i < ret->count; i++) {
 		measure_wait(s, &ret->rows[i]);
+		ret->rows[i].listeners =
+			listeners_count(s, ret->rows[i].db, ret->rows[i].figures.name);
+	}
 }
 
 /*
@@ -225,6 +228,7 @@ static void append_line(struct buf *out, size_t number, const struct queue_row *
 	append_count(out, "retries", f->meter->counts[METER_RETRY]);
 	append_count(out, "lost_locks", f->meter->counts[METER_LOSE]);
 	buf_printf(out, ",oldest_wait=%.3f", e->oldest_wait_s);
+	append_count(out, "listeners", e->listeners);
 	buf_printf(out, "\r\n");
 }
 

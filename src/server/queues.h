@@ -44,6 +44,7 @@ void queues_append_info(struct server *s, struct buf *out);
 struct queue_row {
 	unsigned db;
 	uint64_t jobs;
+	uint64_t listeners;
 	double oldest_wait_s; /* of the jobs that wait; only of the rows that are shown */
 	struct view_queue_figures figures; /* name and meter belong to the snapshot */
 };

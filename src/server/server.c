@@ -78,6 +78,7 @@ static void init_parts(struct server *s)
 	environment_init(s);
 	lines_init(s);
 	presence_init(s);
+	listeners_init(s);
 	stats_init(s);
 }
 
@@ -147,6 +148,7 @@ void server_free(struct server *s)
 	pause_done(s);
 	lines_done(s);
 	presence_done(s);
+	listeners_done(s);
 	alarm_done(s);
 	login_done(s);
 	sync_watch_done(s);

@@ -23,6 +23,7 @@
 #include "server/gate.h"
 #include "server/lines.h"
 #include "server/listen.h"
+#include "server/listeners.h"
 #include "server/login.h"
 #include "server/memory_watch.h"
 #include "server/pause.h"
@@ -76,6 +77,7 @@ struct server {
 	struct alarm alarm;
 	struct lines lines;
 	struct presence presence;
+	struct listeners listeners;
 
 	struct command_table *table;
 	struct command_env env;

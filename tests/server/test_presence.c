@@ -737,6 +737,137 @@ static void without_resp3_events_are_on_the_channel_of_the_worker(void)
 	ASK(workers[0], "PING", "+PONG\r\n");
 }
 
+/* ---- listeners ---- */
+
+static int64_t listeners(const char *queue)
+{
+	char words[64];
+
+	snprintf(words, sizeof words, "QUEUES %s", queue);
+	return peer_ask_number(p, words, "\"listeners\":");
+}
+
+static int64_t unheard_queues(void)
+{
+	return peer_ask_number(p, "INFO queues", "queues_without_listeners:");
+}
+
+static void a_worker_listens_to_the_queues_from_which_it_pops(void)
+{
+	TEST_ASSERT_EQUAL_INT64(0, listeners("q"));
+	attach(workers[0], "WORKER.ATTACH w");
+	put("q", "j");
+	TEST_ASSERT_EQUAL_INT64(0, listeners("q"));
+	ask_jobs(workers[0], "POP q w 1", "j");
+	TEST_ASSERT_EQUAL_INT64(1, listeners("q"));
+	ask_jobs(workers[0], "POP q w 1", "");
+	begin(workers[0], "BPOP 0 w 2 q p");
+	TEST_ASSERT_EQUAL_INT64(1, listeners("q"));
+	TEST_ASSERT_EQUAL_INT64(1, listeners("p"));
+	/* A busy worker goes on listening. */
+	put("p", "k");
+	expect_jobs(workers[0], "k");
+	TEST_ASSERT_EQUAL_INT64(1, listeners("p"));
+	attach(workers[1], "WORKER.ATTACH v");
+	begin(workers[1], "BPOP 0 v 1 p");
+	TEST_ASSERT_EQUAL_INT64(2, listeners("p"));
+	peer_close(workers[1]);
+	WAIT_UNTIL(listeners("p") == 1);
+	ASK(workers[0], "WORKER.DETACH w", ":1\r\n");
+	TEST_ASSERT_EQUAL_INT64(0, listeners("p"));
+	TEST_ASSERT_EQUAL_INT64(0, listeners("q"));
+	ASK_LACKS(p, "QLESS queues 1 q", "listeners");
+}
+
+static void other_clients_listen_while_they_wait(void)
+{
+	begin(workers[0], "BPOP 0 w 2 q p");
+	begin(workers[1], "BPOP 0 w 1 q");
+	TEST_ASSERT_EQUAL_INT64(2, listeners("q"));
+	TEST_ASSERT_EQUAL_INT64(1, listeners("p"));
+	put("q", "j");
+	expect_jobs(workers[0], "j");
+	TEST_ASSERT_EQUAL_INT64(1, listeners("q"));
+	TEST_ASSERT_EQUAL_INT64(0, listeners("p"));
+	peer_close(workers[1]);
+	WAIT_UNTIL(listeners("q") == 0);
+}
+
+static void queues_with_jobs_and_without_listeners_are_counted(void)
+{
+	put("q", "j1");
+	put("p", "j2");
+	begin(workers[0], "BPOP 0 w 1 none");
+	WAIT_UNTIL(unheard_queues() == 2);
+	attach(workers[1], "WORKER.ATTACH v");
+	ask_jobs(workers[1], "POP p v 1", "j2");
+	put("p", "j3");
+	WAIT_UNTIL(unheard_queues() == 1);
+	peer_ask(p, "POP q w 1");
+	WAIT_UNTIL(unheard_queues() == 0);
+	ASK_HAS(p, "INFO queues", "listeners=1");
+	TEST_ASSERT_EQUAL_INT64(1, peer_ask_number(p, "INFO clients", "attached_workers:"));
+}
+
+static void the_list_shows_attached_and_waiting_workers(void)
+{
+	ASK(p, "WORKER.LIST", "$2\r\n[]\r\n");
+	attach(workers[0], "WORKER.ATTACH w NODE host PID 77 GRACE 7");
+	put("q", "j");
+	ask_jobs(workers[0], "POP q w 1", "j");
+	ASK_HAS(p, "WORKER.LIST",
+		"[{\"name\":\"w\",\"attached\":true,\"node\":\"host\",\"pid\":77,\"address\":\"");
+	ASK_HAS(p, "WORKER.LIST", "\"grace\":7,\"jobs\":1,\"queues\":[\"q\"]}]");
+	begin(workers[1], "BPOP 0 v 2 q p");
+	ASK_HAS(p, "WORKER.LIST",
+		"{\"name\":\"v\",\"attached\":false,\"node\":\"\",\"pid\":0,\"address\":\"");
+	ASK_HAS(p, "WORKER.LIST QUEUE p", "\"jobs\":0,\"queues\":[\"q\",\"p\"]}]");
+	ASK_LACKS(p, "WORKER.LIST QUEUE p", "\"w\"");
+	ASK(p, "WORKER.LIST QUEUE none", "$2\r\n[]\r\n");
+	/* A worker that has left is listed without an address. */
+	peer_close(workers[0]);
+	WAIT_UNTIL(strstr(peer_ask(p, "WORKER.LIST"), "\"pid\":77,\"address\":\"\"") != NULL);
+	ASK_HAS(p, "WORKERS w", "\"attached\":{\"node\":\"host\",\"pid\":77,");
+	ASK_LACKS(p, "WORKERS v", "attached");
+	ASK_LACKS(p, "QLESS workers 1 w", "attached");
+	ASK(workers[2], "SELECT 1", "+OK\r\n");
+	ASK(workers[2], "WORKER.LIST", "$2\r\n[]\r\n");
+}
+
+static void the_list_hides_what_a_user_may_not_see(void)
+{
+	peer_ask(p, "ACL SETUSER joe on nopass +@qless ~mine");
+	attach(workers[0], "WORKER.ATTACH a");
+	attach(workers[0], "WORKER.ATTACH b");
+	put("mine", "j1");
+	put("theirs", "j2");
+	put("theirs", "j3");
+	ask_jobs(workers[0], "POP mine a 1", "j1");
+	ask_jobs(workers[0], "POP theirs a 1", "j2");
+	ask_jobs(workers[0], "POP theirs b 1", "j3");
+	peer_ask(workers[1], "AUTH joe x");
+	ASK_HAS(workers[1], "WORKER.LIST", "\"queues\":[\"mine\"]}]");
+	ASK_LACKS(workers[1], "WORKER.LIST", "\"b\"");
+	ASK_LACKS(workers[1], "WORKER.LIST", "jobs");
+	ASK_HAS(workers[1], "WORKER.LIST QUEUE theirs", "-NOPERM ");
+}
+
+static void a_long_list_is_complete(void)
+{
+	int count = 0;
+
+	for (int i = 0; i < 600; i++) {
+		char words[64];
+
+		snprintf(words, sizeof words, "WORKER.ATTACH w%03d", i);
+		attach(workers[0], words);
+	}
+	for (const char *at = peer_ask(p, "WORKER.LIST"); (at = strstr(at, "\"name\":")) != NULL;
+	     at++)
+		count++;
+	TEST_ASSERT_EQUAL_INT(600, count);
+}
+
 /* ---- arguments and permissions ---- */
 
 static void bad_arguments_are_named(void)
@@ -954,6 +1085,12 @@ int main(int argc, char **argv)
 	RUN(an_exclusive_queue_is_free_when_its_worker_leaves);
 	RUN(events_are_pushed_to_the_worker);
 	RUN(without_resp3_events_are_on_the_channel_of_the_worker);
+	RUN(a_worker_listens_to_the_queues_from_which_it_pops);
+	RUN(other_clients_listen_while_they_wait);
+	RUN(queues_with_jobs_and_without_listeners_are_counted);
+	RUN(the_list_shows_attached_and_waiting_workers);
+	RUN(the_list_hides_what_a_user_may_not_see);
+	RUN(a_long_list_is_complete);
 	RUN(bad_arguments_are_named);
 	RUN(a_limited_user_may_only_have_workers_with_its_own_jobs);
 	RUN(a_deleted_user_leaves_its_jobs);

@@ -630,6 +630,8 @@ static const struct refusal refusals[] = {
 	  "BADARG EXCLUSIVE allows one worker for each node, so it needs the option NODE" },
 	{ "WORKER.DETACH ''", "BADARG worker must not be empty" },
 	{ "WORKER.HEARTBEAT ''", "BADARG worker must not be empty" },
+	{ "WORKER.LIST QUEUES q", "BADARG Unknown option \"QUEUES\"; did you mean \"QUEUE\"?" },
+	{ "WORKER.LIST QUEUE", "BADARG Option \"QUEUE\" has no value" },
 	{ "WORKER.RELEASE w RTRY", "BADARG Unknown option \"RTRY\"; did you mean \"RETRY\"?" },
 };
 

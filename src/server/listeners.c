@@ -1,0 +1,221 @@
+#include "server/listeners.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/databases.h"
+#include "engine/view.h"
+#include "server/server_int.h"
+#include "util/container.h"
+#include "util/mem.h"
+
+/* Number of queues that are looked at in a second. With more queues, the count of those without
+ * listeners is as many seconds old as they take. */
+#define QUEUES_A_SECOND 2000
+
+/* Number of queues that a worker listens to at most. The names are those that clients send. */
+#define LISTENS_MAX 10000
+
+/* A queue with listeners. */
+struct heard {
+	struct hash_node by_queue; /* aux: length of the name */
+	unsigned db;
+	unsigned count;
+	char queue[];
+};
+
+struct pair {
+	const struct attached *worker;
+	struct heard *heard;
+};
+
+struct listened {
+	struct hash_node by_pair;
+	struct pair pair;
+	struct listened *next; /* of the same worker */
+};
+
+static struct qless_str heard_name(const struct heard *heard)
+{
+	return str_make(heard->queue, heard->by_queue.aux);
+}
+
+static struct qless_str heard_key(const struct hash_node *node)
+{
+	return heard_name(container_of(node, const struct heard, by_queue));
+}
+
+static struct qless_str pair_bytes(const struct pair *pair)
+{
+	return str_make((const char *)pair, sizeof *pair);
+}
+
+static struct qless_str pair_key(const struct hash_node *node)
+{
+	return pair_bytes(&container_of(node, const struct listened, by_pair)->pair);
+}
+
+static struct heard *find(const struct server *s, unsigned db, struct qless_str queue)
+{
+	struct hash_node *node = hash_find(&s->listeners.by_queue[db], queue);
+
+	return node != NULL ? container_of(node, struct heard, by_queue) : NULL;
+}
+
+static struct heard *need(struct server *s, unsigned db, struct qless_str queue)
+{
+	struct heard *heard = find(s, db, queue);
+
+	if (heard != NULL)
+		return heard;
+	heard = mem_zalloc(sizeof *heard + queue.len);
+	heard->by_queue.aux = (uint32_t)queue.len;
+	heard->db = db;
+	if (queue.len != 0)
+		memcpy(heard->queue, queue.ptr, queue.len);
+	hash_insert(&s->listeners.by_queue[db], &heard->by_queue);
+	return heard;
+}
+
+static void release(struct server *s, struct heard *heard)
+{
+	assert(heard->count != 0);
+	if (--heard->count != 0)
+		return;
+	hash_remove(&s->listeners.by_queue[heard->db], &heard->by_queue);
+	free(heard);
+}
+
+void listeners_add(struct server *s, const struct attached *worker, struct listened_list *list,
+		   unsigned db, struct qless_str queue)
+{
+	struct pair pair = { worker, find(s, db, queue) };
+	struct listened *listened;
+
+	if (list->count == LISTENS_MAX ||
+	    (pair.heard != NULL && hash_find(&s->listeners.pairs, pair_bytes(&pair)) != NULL))
+		return;
+	pair.heard = need(s, db, queue);
+	pair.heard->count++;
+	listened = mem_zalloc(sizeof *listened);
+	listened->pair = pair;
+	listened->next = list->first;
+	list->first = listened;
+	list->count++;
+	list->bytes += sizeof *listened;
+	hash_insert(&s->listeners.pairs, &listened->by_pair);
+}
+
+void listeners_remove_all(struct server *s, struct listened_list *list)
+{
+	while (list->first != NULL) {
+		struct listened *listened = list->first;
+
+		list->first = listened->next;
+		hash_remove(&s->listeners.pairs, &listened->by_pair);
+		release(s, listened->pair.heard);
+		free(listened);
+	}
+	*list = (struct listened_list){ 0 };
+}
+
+struct heard *listeners_begin_wait(struct server *s, unsigned db, struct qless_str queue)
+{
+	struct heard *heard = need(s, db, queue);
+
+	heard->count++;
+	return heard;
+}
+
+void listeners_end_wait(struct server *s, struct heard *heard)
+{
+	release(s, heard);
+}
+
+size_t listeners_count(const struct server *s, unsigned db, struct qless_str queue)
+{
+	const struct heard *heard = find(s, db, queue);
+
+	return heard != NULL ? heard->count : 0;
+}
+
+bool listeners_next(const struct listened_list *list, const struct listened **cursor,
+		    struct qless_str *ret_queue)
+{
+	const struct listened *next = *cursor != NULL ? (*cursor)->next : list->first;
+
+	if (next == NULL)
+		return false;
+	*cursor = next;
+	*ret_queue = heard_name(next->pair.heard);
+	return true;
+}
+
+/*
+ * Queues without listeners
+ */
+
+struct count {
+	struct server *s;
+	unsigned db;
+	uint64_t unheard;
+};
+
+static void count_queue(void *arg, struct qless_str queue)
+{
+	struct count *count = arg;
+
+	count->unheard += listeners_count(count->s, count->db, queue) == 0;
+}
+
+void listeners_tick(struct server *s)
+{
+	struct listeners *l = &s->listeners;
+
+	for (unsigned i = 0; i < l->databases && !s->loading; i++) {
+		const struct qless *engine = databases_peek(s->env.databases, l->unheard.db);
+		struct count count = { .s = s, .db = l->unheard.db };
+
+		l->unheard.cursor =
+			engine != NULL ? view_queues_with_work(engine, l->unheard.cursor,
+							       QUEUES_A_SECOND, count_queue, &count)
+				       : 0;
+		l->unheard.so_far += count.unheard;
+		if (l->unheard.cursor != 0)
+			return;
+		l->unheard.db = (l->unheard.db + 1) % l->databases;
+		if (l->unheard.db != 0)
+			continue;
+		l->unheard.count = l->unheard.so_far;
+		l->unheard.so_far = 0;
+	}
+}
+
+/*
+ * Birth and death
+ */
+
+void listeners_init(struct server *s)
+{
+	struct listeners *l = &s->listeners;
+
+	l->databases = databases_count(s->env.databases);
+	l->by_queue = mem_zalloc(l->databases * sizeof *l->by_queue);
+	for (unsigned db = 0; db < l->databases; db++)
+		hash_init(&l->by_queue[db], heard_key, s->hash_seed);
+	hash_init(&l->pairs, pair_key, s->hash_seed);
+}
+
+void listeners_done(struct server *s)
+{
+	struct listeners *l = &s->listeners;
+
+	assert(hash_count(&l->pairs) == 0);
+	for (unsigned db = 0; db < l->databases; db++) {
+		assert(hash_count(&l->by_queue[db]) == 0);
+		hash_done(&l->by_queue[db]);
+	}
+	hash_done(&l->pairs);
+	free(l->by_queue);
+}

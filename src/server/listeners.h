@@ -1,0 +1,76 @@
+/*
+ * Listeners: who gets the jobs of a queue, for those that watch over queues.
+ *
+ * A listener of a queue is one of these:
+ * - an attached worker that has popped from the queue, or waited for it, since it attached. A busy
+ *   worker stays a listener.
+ * - a client that waits for the queue by BPOP for a worker that is not attached. It is a listener
+ *   only while it waits.
+ *
+ * A client that polls is no listener. An alarm about queues without listeners should therefore last
+ * for some minutes before it rings.
+ *
+ * Each queue that has listeners has an entry with their number. Each attached worker has a list of
+ * the queues that it listens to. A table of pairs tells in constant time whether a pop is the first
+ * of its worker from its queue.
+ */
+#ifndef SERVER_LISTENERS_H
+#define SERVER_LISTENERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/hash.h"
+#include "util/str.h"
+
+struct attached;
+struct heard;
+struct listened;
+struct server;
+
+struct listeners {
+	struct hash *by_queue; /* the heard queues of each database */
+	unsigned databases;
+	struct hash pairs; /* of attached workers and heard queues */
+	/* The queues with waiting jobs and without listeners. They are counted by and by. */
+	struct {
+		unsigned db;
+		size_t cursor;
+		uint64_t so_far;
+		uint64_t count; /* of the last complete round */
+	} unheard;
+};
+
+/* The queues that an attached worker listens to. Starts zeroed. */
+struct listened_list {
+	struct listened *first;
+	size_t count;
+	size_t bytes;
+};
+
+void listeners_init(struct server *s);
+/* Call this after all workers and waiting clients have gone. */
+void listeners_done(struct server *s);
+
+/* The worker has popped from the queue, or waits for it. */
+void listeners_add(struct server *s, const struct attached *worker, struct listened_list *list,
+		   unsigned db, struct qless_str queue);
+/* The worker is no longer attached. */
+void listeners_remove_all(struct server *s, struct listened_list *list);
+
+/* A client without an attached worker begins to wait for a queue. Returns the entry, for the
+ * end. */
+struct heard *listeners_begin_wait(struct server *s, unsigned db, struct qless_str queue);
+void listeners_end_wait(struct server *s, struct heard *heard);
+
+size_t listeners_count(const struct server *s, unsigned db, struct qless_str queue);
+
+/* Step through the queues of a list. `*cursor` starts as NULL. Returns false at the end. */
+bool listeners_next(const struct listened_list *list, const struct listened **cursor,
+		    struct qless_str *ret_queue);
+
+/* Call this once a second: counts some of the queues without listeners. */
+void listeners_tick(struct server *s);
+
+#endif
