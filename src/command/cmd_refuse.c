@@ -1,9 +1,9 @@
 /*
  * Commands that would write to keys. All are refused: keys are a view of queues and jobs. The error
- * names the commands that change what the key shows.
+ * names the commands that change what the key shows, or says what qlessd is if the key is another
+ * one.
  */
-#include <assert.h>
-
+#include "command/foreign.h"
 #include "command/handlers.h"
 #include "resp/reply.h"
 
@@ -26,19 +26,29 @@ static const struct hint {
 	{ "ql:t", "TAG", "TAG" },
 	{ "ql:config", "CONFIG.UNSET", "CONFIG.SET or CONFIG.UNSET" },
 	{ "ql:s:", "CONFIG.SET stats-history", "CONFIG.SET stats-history" },
-	{ "", "CANCEL", "PUT" },
 };
 
 #define HINTS (sizeof(hints) / sizeof(hints[0]))
 
+/* Returns NULL if the key is none of those that show queues and jobs. */
 static const struct hint *find_hint(struct qless_str key)
 {
 	for (size_t i = 0; i < HINTS; i++) {
 		if (str_starts_with(key, str_from(hints[i].prefix)))
 			return &hints[i];
 	}
-	assert(0);
 	return NULL;
+}
+
+/* Libraries that keep jobs in lists, sets and hashes of Redis write to keys of their own. */
+static void refuse_foreign(struct request *req)
+{
+	const char *advice = foreign_advice(str_from(req->row->name));
+	struct qless_str key = command_quote(req->args[0]);
+
+	reply_errorf(req->reply, "ERR", "'%s' cannot write to '%.*s': " FOREIGN_IS "%s%s",
+		     req->row->name, (int)key.len, key.ptr, advice != NULL ? "; " : "",
+		     advice != NULL ? advice : "");
 }
 
 static void refuse(struct request *req, const char *instead)
@@ -53,10 +63,20 @@ static void refuse(struct request *req, const char *instead)
 
 void cmd_refuse_delete(struct request *req)
 {
-	refuse(req, find_hint(req->args[0])->to_delete);
+	const struct hint *hint = find_hint(req->args[0]);
+
+	if (hint != NULL)
+		refuse(req, hint->to_delete);
+	else
+		refuse_foreign(req);
 }
 
 void cmd_refuse_change(struct request *req)
 {
-	refuse(req, find_hint(req->args[0])->to_change);
+	const struct hint *hint = find_hint(req->args[0]);
+
+	if (hint != NULL)
+		refuse(req, hint->to_change);
+	else
+		refuse_foreign(req);
 }

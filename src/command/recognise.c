@@ -445,5 +445,7 @@ const char *recognise_refusal(enum script_kind kind)
 	case SCRIPT_UNKNOWN:
 		break;
 	}
-	return "qlessd runs qless scripts only: this one does not define the commands of qless";
+	return "qlessd is a server for job queues and runs qless scripts only: this one does not "
+	       "define the commands of qless; libraries that keep their jobs in Redis itself, such "
+	       "as BullMQ, Sidekiq, RQ and Celery, need Redis";
 }

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "command/foreign.h"
 #include "util/buf.h"
 #include "util/mem.h"
 #include "command/roles.h"
@@ -302,11 +303,16 @@ const struct command *command_table_lookup(const struct command_table *t,
 
 static void describe_unknown(const struct qless_str *argv, int argc, struct buf *error)
 {
+	const char *advice = foreign_advice(argv[0]);
 	struct qless_str part;
 	size_t start, quoted;
 
 	buf_printf(error, "ERR unknown command '");
 	buf_append_str(error, command_quote(argv[0]));
+	if (advice != NULL) {
+		buf_printf(error, "': " FOREIGN_IS "; %s", advice);
+		return;
+	}
 	buf_printf(error, "', with args beginning with: ");
 	start = error->len;
 	for (int i = 1; i < argc; i++) {

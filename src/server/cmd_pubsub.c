@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "command/acl.h"
+#include "command/foreign.h"
 #include "command/work.h"
 #include "server/acl_log.h"
 #include "server/commands.h"
@@ -86,12 +87,30 @@ static bool check_count(struct request *req)
 	return false;
 }
 
+/* Redis tells about changes of keys on these channels. A client would wait for messages for ever.
+ */
+static bool check_notifications(struct request *req, struct qless_str name)
+{
+	struct qless_str quoted = command_quote(name);
+
+	if (!str_starts_with(name, STR("__keyspace@")) &&
+	    !str_starts_with(name, STR("__keyevent@")) && !str_starts_with(name, STR("__key*")))
+		return true;
+	reply_errorf(req->reply, "ERR",
+		     "'%.*s' would get no message: " FOREIGN_IS
+		     "; subscribe to ql:log, or to ql:q:<queue>:events for one queue",
+		     (int)quoted.len, quoted.ptr);
+	return false;
+}
+
 /* Whether the limits allow a subscription. Otherwise writes an error. */
 static bool check_subscription(struct request *req, enum pubsub_kind kind, struct qless_str name)
 {
 	bool is_pattern = kind == PUBSUB_PATTERN;
 
 	if (is_pattern ? !request_check_pattern(req, name) : !check_channel(req, name))
+		return false;
+	if (!check_notifications(req, name))
 		return false;
 	if (pubsub_is_subscribed(client_of(req), kind, name))
 		return true;

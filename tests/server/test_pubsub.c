@@ -89,6 +89,21 @@ static void events_of_a_queue_have_a_channel_of_their_own(void)
 	peer_skip_replies(b, 4);
 }
 
+static void nobody_waits_for_notifications_of_keys(void)
+{
+	struct peer *a = peer_connect(&q);
+
+	ASK(a, "PSUBSCRIBE __keyevent@0__:expired",
+	    "-ERR '__keyevent@0__:expired' would get no message: qlessd is a server for job "
+	    "queues, "
+	    "not a Redis database; subscribe to ql:log, or to ql:q:<queue>:events for one "
+	    "queue\r\n");
+	ASK_HAS(a, "PSUBSCRIBE x __key*__:*", "-ERR '__key*__:*' would get no message");
+	ASK_HAS(a, "SUBSCRIBE __keyspace@0__:a", "-ERR ");
+	ASK(a, "PUBSUB CHANNELS", "*0\r\n");
+	ASK_HAS(a, "SUBSCRIBE __keys", "subscribe");
+}
+
 static void a_channel_and_a_pattern_deliver_two_messages(void)
 {
 	struct peer *a = peer_connect(&q), *b = peer_connect(&q);
@@ -636,6 +651,7 @@ int main(int argc, char **argv)
 	RUN(clients_may_end_while_messages_wait_for_them);
 	RUN(subscribers_are_closed_if_too_many_messages_wait);
 	RUN(a_transaction_does_not_wait_for_its_messages);
+	RUN(nobody_waits_for_notifications_of_keys);
 	RUN(a_channel_and_a_pattern_deliver_two_messages);
 	RUN(in_resp2_a_subscriber_may_run_few_commands);
 	RUN(in_resp3_messages_are_pushed_between_replies);

@@ -195,6 +195,21 @@ static void the_log_decides_only_about_changes(void)
 	ASSERT_VERDICT(VERDICT_RUN, NULL, "set k v");
 }
 
+static void foreign_commands_learn_what_to_use(void)
+{
+#define IS "': qlessd is a server for job queues, not a Redis database; "
+	ASSERT_NATIVE("-ERR unknown command 'BLPOP" IS "use BPOP to wait for a job\r\n", &f,
+		      "BLPOP", "queue:default", "2");
+	ASSERT_NATIVE("-ERR unknown command 'rpoplpush" IS
+		      "use POP to get a job, and BPOP to wait for one\r\n",
+		      &f, "rpoplpush", "a", "b");
+	ASSERT_NATIVE("-ERR unknown command 'XAdd" IS "use PUT to add a job\r\n", &f, "XAdd", "s",
+		      "*", "a", "b");
+	ASSERT_NATIVE("-ERR unknown command 'incr" IS "use PUT to add a job with data\r\n", &f,
+		      "incr", "x");
+#undef IS
+}
+
 static void refusals_have_the_texts_of_redis(void)
 {
 	ASSERT_NATIVE("-ERR unknown command 'nope', with args beginning with: 'x' \r\n", &f, "nope",
@@ -285,6 +300,7 @@ int main(int argc, char **argv)
 	RUN(refusals_do_not_wait_for_a_sync);
 	RUN(commands_that_need_memory_are_refused_above_maxmemory);
 	RUN(the_log_decides_only_about_changes);
+	RUN(foreign_commands_learn_what_to_use);
 	RUN(refusals_have_the_texts_of_redis);
 	RUN(qless_needs_permission_for_its_inner_command);
 	RUN(the_log_decides_about_a_whole_transaction);

@@ -231,8 +231,11 @@ static void a_read_only_script_lists_without_promoting_due_jobs(void)
 
 static void other_scripts_are_refused(void)
 {
-	static const char refusal[] = "-ERR qlessd runs qless scripts only: this one does not "
-				      "define the commands of qless\r\n";
+	static const char refusal[] = "-ERR qlessd is a server for job queues and runs qless "
+				      "scripts only: this one does not define the commands "
+				      "of qless; libraries that keep their jobs in Redis "
+				      "itself, such as BullMQ, Sidekiq, RQ and Celery, need "
+				      "Redis\r\n";
 
 	ASSERT_REPLY(refusal, &f, "SCRIPT", "LOAD", "return 1");
 	ASSERT_REPLY(refusal, &f, "EVAL", "return 1", "0");

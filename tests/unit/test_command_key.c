@@ -208,9 +208,19 @@ static void refused_writes_name_the_command_to_use(void)
 	ASSERT_REPLY("-ERR 'rename' cannot write to 'ql:t:x': keys are a read-only view of queues "
 		     "and jobs; use TAG\r\n",
 		     &f, "rename", "ql:t:x", "b");
-	ASSERT_REPLY("-ERR 'del' cannot write to 'foo': keys are a read-only view of queues and "
-		     "jobs; use CANCEL\r\n",
+	ASSERT_REPLY("-ERR 'del' cannot write to 'foo': qlessd is a server for job queues, not a "
+		     "Redis database; use CANCEL to delete a job\r\n",
 		     &f, "del", "foo");
+	ASSERT_REPLY("-ERR 'lpush' cannot write to 'queue:default': qlessd is a server for job "
+		     "queues, not a Redis database; use PUT to add a job\r\n",
+		     &f, "lpush", "queue:default", "{}");
+	ASSERT_REPLY(
+		"-ERR 'zadd' cannot write to 'schedule': qlessd is a server for job queues, not "
+		"a Redis database; use PUT with a delay to schedule a job\r\n",
+		&f, "zadd", "schedule", "1", "{}");
+	ASSERT_REPLY("-ERR 'expire' cannot write to 'rq:worker:1': qlessd is a server for job "
+		     "queues, not a Redis database\r\n",
+		     &f, "expire", "rq:worker:1", "5");
 	ASSERT_REPLY("+hash\r\n", &f, "type", "ql:j:a");
 }
 
