@@ -268,7 +268,7 @@ static void work_odd(double now)
 		queue = copy_name(n.text[6], info.queue);
 		worker = copy_name(n.text[7], info.worker);
 	}
-	switch (pick(8)) {
+	switch (pick(10)) {
 	case 0:
 	case 1:
 		op.kind = OPERATION_POP;
@@ -303,6 +303,14 @@ static void work_odd(double now)
 	case 6:
 		op.kind = OPERATION_TRACK;
 		op.job.jid = jid;
+		break;
+	case 7:
+		op.kind = OPERATION_WORKER_RENEW;
+		op.renewal = (struct qless_renewal){ worker, odd_time(), odd_time(), pick(6) };
+		break;
+	case 8:
+		op.kind = OPERATION_WORKER_RELEASE;
+		op.release = (struct qless_release){ worker, pick(2), pick(6) };
 		break;
 	default:
 		op.kind = OPERATION_PRIORITY;

@@ -666,6 +666,82 @@ static void a_job_that_many_wait_for(void)
 	CHECK(complete);
 }
 
+#define HELD	100000 /* jobs of one worker */
+#define KEEPERS 10000  /* attached workers with a job each */
+
+static void pop_held(const char *worker)
+{
+	char words[64];
+
+	snprintf(words, sizeof words, "POP big %s 10000", worker);
+	for (int i = 0; i < HELD; i += 10000)
+		run_each(1, words);
+}
+
+/* Checks the longest turn since CONFIG RESETSTAT. */
+static void check_turns(const char *what)
+{
+	int64_t us = peer_ask_number(monitor, "INFO stats", "eventloop_cpu_max:");
+
+	printf("%6.1f ms of %2.0f  %s\n", (double)us / 1e3, WORKER_US / 1e3, what);
+	TEST_ASSERT_LESS_THAN_INT64(WORKER_US, us);
+}
+
+static void a_worker_with_many_jobs(void)
+{
+	static const struct row renew[] = { { "WORKER.HEARTBEAT holder", WORKER_US, NULL,
+					      ":100000\r\n" } };
+	static const struct row release[] = { { "WORKER.RELEASE holder", WORKER_US, NULL, ":" } };
+	struct peer *worker = peer_connect(&q);
+	int64_t before;
+
+	pop_held("holder");
+	CHECK(renew);
+	CHECK(release);
+	/* Its connection ends. */
+	ASK(worker, "WORKER.ATTACH leaver GRACE 0", "+OK\r\n");
+	pop_held("leaver");
+	before = peer_ask_number(monitor, "QUEUES big", "\"running\":");
+	ASK(monitor, "CONFIG RESETSTAT", "+OK\r\n");
+	peer_close(worker);
+	WAIT_UNTIL(peer_ask_number(monitor, "QUEUES big", "\"running\":") == before - HELD);
+	check_turns("the end of a worker with 100000 jobs");
+}
+
+static double lock_at(const char *rank)
+{
+	char words[64];
+	const char *score;
+
+	snprintf(words, sizeof words, "ZRANGE ql:q:kept-locks %s %s WITHSCORES", rank, rank);
+	score = strrchr(peer_ask(monitor, words), '$');
+	TEST_ASSERT_NOT_NULL(score);
+	return atof(strchr(score, '\n') + 1);
+}
+
+/* All renewals are due at once after a pause. */
+static void many_attached_workers(void)
+{
+	double last;
+
+	run_each(1, "CONFIG SET max-workers-per-connection 100000");
+	run_each(1, "CONFIG.SET kept-heartbeat 20");
+	for (int i = 0; i < KEEPERS; i += BATCH)
+		run_each(1, i == 0 ? "MULTIPUT w kept 0 jobs *5000(kept0-#,k,{})"
+				   : "MULTIPUT w kept 0 jobs *5000(kept1-#,k,{})");
+	run_each(KEEPERS, "WORKER.ATTACH keeper-#");
+	run_each(KEEPERS, "POP kept keeper-# 1");
+	ASK(monitor, "CLIENT PAUSE 60000 WRITE", "+OK\r\n");
+	last = lock_at("-1");
+	/* Half of the lease passes. */
+	WAIT_UNTIL((double)peer_ask_number(monitor, "INFO server", "server_time_usec:") / 1e6 >
+		   last - 9);
+	ASK(monitor, "CONFIG RESETSTAT", "+OK\r\n");
+	ASK(monitor, "CLIENT UNPAUSE", "+OK\r\n");
+	WAIT_UNTIL(lock_at("0") > last);
+	check_turns("10000 attached workers renew their locks");
+}
+
 /* A flushed database is freed piece by piece. */
 static void flushing_everything(void)
 {
@@ -692,6 +768,8 @@ int main(int argc, char **argv)
 	RUN(transactions);
 	RUN(transactions_with_many_links);
 	RUN(a_job_that_many_wait_for);
+	RUN(a_worker_with_many_jobs);
+	RUN(many_attached_workers);
 	RUN(flushing_everything);
 	peer_close_all();
 	qlessd_stop(&q);
