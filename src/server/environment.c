@@ -177,8 +177,10 @@ static void on_user_changed(void *arg, struct qless_str name)
 		else
 			conn_kill(c, "its user may no longer receive what it subscribed to");
 	}
-	if (user != NULL)
-		lines_check_user(s, user);
+	if (user == NULL)
+		return;
+	lines_check_user(s, user);
+	presence_check_user(s, user);
 }
 
 /*

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/acl.h"
 #include "command/databases.h"
+#include "command/permit.h"
+#include "command/table.h"
 #include "engine/view.h"
 #include "resp/writer.h"
 #include "server/server_int.h"
@@ -239,19 +242,63 @@ static void begin_grace(struct server *s, struct attached *a)
 	set_alarm(s);
 }
 
+/* The worker has left. */
+static void leave(struct server *s, struct attached *a)
+{
+	leave_client(a);
+	if (!holds_jobs(s, a))
+		forget(s, a);
+	else if (a->grace_s == 0)
+		begin_release(s, a);
+	else
+		begin_grace(s, a);
+}
+
 void presence_end_client(struct client *c)
 {
-	struct server *s = c->server;
 	struct attached *a;
 
-	while ((a = TAILQ_FIRST(&c->attached)) != NULL) {
-		leave_client(a);
-		if (!holds_jobs(s, a))
-			forget(s, a);
-		else if (a->grace_s == 0)
-			begin_release(s, a);
-		else
-			begin_grace(s, a);
+	while ((a = TAILQ_FIRST(&c->attached)) != NULL)
+		leave(c->server, a);
+}
+
+/* Returns whether the user may attach the worker. */
+static bool may_attach(const struct server *s, const struct user *user, const struct attached *a)
+{
+	const struct command *row = command_table_find(s->table, STR("worker.attach"));
+	const struct qless_str name = name_of(a);
+	const struct object_request request = { row, REQUEST_NATIVE, &name, 1 };
+	const struct permit_query query = { .user = user,
+					    .engine = databases_peek(s->env.databases, a->db) };
+	struct buf object = BUF_INIT(BUF_NO_MAX);
+	enum acl_answer answer = acl_judge(user, s->table, row);
+	bool may = answer == ACL_YES || (answer == ACL_LIMITED &&
+					 permit_request(&query, &request, &object) == PERMIT_YES);
+
+	buf_done(&object);
+	return may;
+}
+
+static void check_workers(struct client *c, const struct user *user)
+{
+	struct attached *a, *next;
+
+	for (a = TAILQ_FIRST(&c->attached); a != NULL; a = next) {
+		next = TAILQ_NEXT(a, by_client);
+		if (!may_attach(c->server, user, a))
+			leave(c->server, a);
+	}
+}
+
+void presence_check_user(struct server *s, const struct user *user)
+{
+	struct conn *c;
+
+	if (s->presence.count == 0)
+		return;
+	TAILQ_FOREACH(c, &s->conns.all, all) {
+		if (c->client.session.user == user)
+			check_workers(&c->client, user);
 	}
 }
 

@@ -85,6 +85,9 @@ bool presence_listens(struct server *s, unsigned db, struct qless_str worker,
 /* The connection of the client has ended: its workers have left. */
 void presence_end_client(struct client *c);
 
+/* The rights of a user have changed: workers that it may no longer attach leave. */
+void presence_check_user(struct server *s, const struct user *user);
+
 /* An event for a worker: push it to the connection of the worker if that speaks RESP3. For struct
  * qless_hooks; `arg` is the server. */
 void presence_tell(void *arg, const struct qless *engine, struct qless_str worker,

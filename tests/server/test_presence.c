@@ -932,6 +932,24 @@ static void a_deleted_user_leaves_its_jobs(void)
 	WAIT_UNTIL(has_state("j", "waiting"));
 }
 
+static void a_worker_leaves_when_its_user_loses_the_right(void)
+{
+	peer_ask(p, "ACL SETUSER joe on nopass +@all allkeys");
+	peer_ask(workers[0], "AUTH joe x");
+	attach(workers[0], "WORKER.ATTACH w GRACE 0");
+	attach(workers[0], "WORKER.ATTACH v GRACE 0");
+	put("mine", "j");
+	put("theirs", "k");
+	ask_jobs(workers[0], "POP mine w 1", "j");
+	ask_jobs(workers[0], "POP theirs v 1", "k");
+	peer_ask(p, "ACL SETUSER joe resetkeys ~mine");
+	WAIT_UNTIL(has_state("k", "waiting"));
+	TEST_ASSERT_TRUE(has_state("j", "running"));
+	peer_ask(p, "ACL SETUSER joe -worker.attach");
+	WAIT_UNTIL(has_state("j", "waiting"));
+	ASK(workers[0], "PING", "+PONG\r\n");
+}
+
 static void a_transaction_may_attach_and_release(void)
 {
 	put("q", "j");
@@ -1094,6 +1112,7 @@ int main(int argc, char **argv)
 	RUN(bad_arguments_are_named);
 	RUN(a_limited_user_may_only_have_workers_with_its_own_jobs);
 	RUN(a_deleted_user_leaves_its_jobs);
+	RUN(a_worker_leaves_when_its_user_loses_the_right);
 	RUN(a_transaction_may_attach_and_release);
 	RUN(renewals_and_releases_are_in_the_log);
 	RUN(stopping_releases_nothing);
