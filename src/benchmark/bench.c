@@ -161,7 +161,7 @@ static int connect_and_prepare(struct bench *b)
 static int run_setup(struct bench *b, const struct workload_phase *phase, uint64_t round_jobs,
 		     uint64_t limit)
 {
-	struct loop_plan plan = { .width = b->pipeline, .limit = limit };
+	struct loop_plan plan = { .width = (size_t)b->options->pipeline, .limit = limit };
 
 	if (!b->once && plan.width < SETUP_PIPELINE_MIN)
 		plan.width = SETUP_PIPELINE_MIN;
@@ -212,7 +212,7 @@ static int hold(struct bench *b)
 static int run_workload(struct bench *b)
 {
 	struct loop_plan plan = {
-		.width = b->rate != 0 ? 0 : b->pipeline,
+		.width = b->rate != 0 ? 0 : (size_t)b->options->pipeline,
 		.limit = b->jobs,
 		.rate = b->rate,
 		.warmup_ns = (int64_t)(b->options->warmup_s * NS_PER_S),
@@ -222,7 +222,7 @@ static int run_workload(struct bench *b)
 
 	/* Only these workers have jobs. */
 	if ((b->workload->flags & WORKLOAD_HOLD) != 0)
-		plan.width = b->pipeline;
+		plan.width = (size_t)b->options->pipeline;
 	b->phase = &b->workload->phase;
 	b->round_jobs = b->phase->jobs;
 	if ((b->workload->flags & WORKLOAD_BATCHES) != 0)
@@ -261,9 +261,6 @@ static int settle(struct bench *b)
 	if (b->putting == 0)
 		b->putting = CONNECTIONS_DEFAULT;
 	b->waiting = (size_t)(o->workers != 0 ? o->workers : w->workers);
-	b->pipeline = (size_t)(o->pipeline != 0 ? o->pipeline : b->waiting);
-	if (b->pipeline == 0)
-		b->pipeline = 1;
 	b->waiting_phase = o->dialect == OPTIONS_LISTS ? &workload_taking : &workload_waiting;
 	b->counted = w->counted;
 	if (o->dialect == OPTIONS_LISTS)

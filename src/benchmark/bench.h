@@ -100,7 +100,6 @@ struct bench {
 	/* Those that put come first, and the workers that wait follow. */
 	struct connection *connections;
 	size_t connection_count, putting, waiting;
-	size_t pipeline;	    /* workers of a connection that puts */
 	size_t waits_under_way;	    /* workers that wait now */
 	struct put_times put_times; /* of the jobs that no worker has got */
 	int epoll_fd;

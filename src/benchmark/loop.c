@@ -131,7 +131,7 @@ static struct worker *add_worker(struct bench *b, struct connection *c)
 	w->connection = c;
 	w->jids = mem_zalloc(jids * REQUEST_JID_BYTES);
 	/* With a rate there may be more workers than held jobs. Then two share one. */
-	if ((b->workload->flags & WORKLOAD_HOLD) != 0 && c->worker_count >= b->pipeline) {
+	if ((b->workload->flags & WORKLOAD_HOLD) != 0 && c->worker_count >= b->options->pipeline) {
 		const struct worker *other = c->workers[c->worker_count / 2];
 
 		memcpy(w->jids, other->jids, REQUEST_JID_BYTES);

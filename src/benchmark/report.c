@@ -162,7 +162,7 @@ static void print_head(const struct bench *b)
 	if (b->rate != 0)
 		printf(", %" PRIu64 " requests a second", b->rate);
 	else
-		printf(", pipeline %zu", b->pipeline);
+		printf(", pipeline %" PRIu64, o->pipeline);
 	printf(", payload %" PRIu64 " bytes", o->payload);
 	if (b->queue_count > 1)
 		printf(", %zu queues", b->queue_count);
@@ -335,7 +335,7 @@ static void append_settings(struct buf *out, const struct bench *b)
 	append_text(out, "dialect", options_dialects[o->dialect]);
 	append_count(out, "connections", b->putting);
 	append_count(out, "workers", b->waiting);
-	append_count(out, "pipeline", b->pipeline);
+	append_count(out, "pipeline", o->pipeline);
 	append_count(out, "rate", b->rate);
 	append_count(out, "payload", o->payload);
 	append_count(out, "queues", b->queue_count);

@@ -174,7 +174,6 @@ static const struct workload workloads[] = {
 	  .phase = PHASE(put, 1),
 	  .flags = WORKLOAD_WAIT,
 	  .counted = COMMAND_COMPLETE,
-	  .connections = 1,
 	  .workers = 64 },
 };
 

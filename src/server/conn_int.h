@@ -52,7 +52,7 @@ static inline void conn_mark_writable(struct conn *c)
 	assert(c->state != CONN_DEAD);
 	if (c->output_list == NULL)
 		conn_move_output(c, &c->client.server->conns.writable);
-	/* What is late leaves together with what is new. */
+	/* Late output leaves together with new output. */
 	else if (c->output_list == &c->client.server->conns.late)
 		conn_move_output(c, &c->client.server->conns.served);
 }

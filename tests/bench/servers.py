@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ START_SECONDS = 30
 
 NATIVE, EVALSHA, SET, REFERENCE, PING = "native", "evalsha", "set", "reference", "ping"
 BEFORE = "before"  # NATIVE, from another build
+LISTS, BEANSTALKD = "lists", "beanstalkd"  # of Redis, and another server
 
 
 def say(text):
@@ -34,7 +36,9 @@ class Server:
         self.dir = tempfile.mkdtemp(prefix="bench-", dir=args.dir)
         self.port = free_port()
         common = ["--port", str(self.port), "--dir", self.dir, "--appendfsync", "everysec"]
-        if kind in (SET, REFERENCE, PING):
+        if kind == BEANSTALKD:
+            command = [args.beanstalkd, "-l", "127.0.0.1", "-p", str(self.port)]
+        elif kind in (SET, REFERENCE, PING, LISTS):
             command = [args.redis, *common, "--bind", "127.0.0.1", "--appendonly", "yes"]
             command += ["--save", "", "--auto-aof-rewrite-percentage", "0"]
         else:
@@ -42,7 +46,7 @@ class Server:
             command = [program, *common, "--auto-rewrite-percentage", "0"]
         self.log = open(os.path.join(self.dir, "output"), "w+b")
         self.process = subprocess.Popen(
-            [*args.pin_server, *command, *directives],
+            [*args.pin_server, *command, *(word.format(dir=self.dir) for word in directives)],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log
         )
 
@@ -73,12 +77,19 @@ def client_options(args, kind, options):
         options += ["--dialect", "evalsha"]
     elif kind == REFERENCE:
         options += ["--dialect", "evalsha", "--script", args.script]
+    elif kind in (LISTS, BEANSTALKD):
+        options += ["--dialect", kind]
     elif kind in (SET, PING):
         options[options.index("--workload") + 1] = kind
         while "--backlog" in options:
             at = options.index("--backlog")
             del options[at : at + 2]
     return options
+
+
+def quartiles(ratios):
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    return f"{middle:.2f} ({low:.2f} to {high:.2f})"
 
 
 def row(cells):
@@ -100,9 +111,11 @@ def print_how(args, words):
     """The command, the versions and the machine that the figures come from."""
     words = [*words, *(["--script", "qless.lua"] if args.script else [])]
     words += ["--pin"] if args.pin else []
-    versions = [output_of(args.qlessd, "--version")]
+    versions = [output_of(args.qlessd, "--version").partition("\n")[0]]
     if args.redis:
         versions.append(output_of(args.redis, "--version").split(" sha=")[0])
+    if args.beanstalkd:
+        versions.append(output_of(args.beanstalkd, "-v"))
     print(origin(words, *versions))
 
 
@@ -111,6 +124,8 @@ def add_arguments(parser):
                         help="directory of the build; build/ unless given, which scripts/run makes")
     parser.add_argument("--redis", default=shutil.which("redis-server"), metavar="FILE",
                         help="the redis-server to compare with; '' for none")
+    parser.add_argument("--beanstalkd", default=shutil.which("beanstalkd"), metavar="FILE",
+                        help="the beanstalkd to compare waiting workers with; '' for none")
     parser.add_argument("--script", metavar="FILE", help="qless.lua to load into redis-server")
     parser.add_argument("--pin", action="store_true",
                         help="servers run on processor 0, clients on processor 1")

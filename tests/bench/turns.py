@@ -29,8 +29,8 @@ import time
 
 from results import section
 from servers import (BEFORE, EVALSHA, NATIVE, REFERENCE, SET, Server, add_arguments,
-                     check_arguments, client_options, head, number, print_how, program_in, row,
-                     say)
+                     check_arguments, client_options, head, number, print_how, program_in, quartiles,
+                     row, say)
 
 # Seconds at the start of a turn that do not count, until the clients are running again.
 LEAD_SECONDS = 0.03
@@ -163,11 +163,6 @@ class Contender:
         after, end = self.count()
         self.send(signal.SIGSTOP)
         self.speeds.append((after - before) / (end - begin))
-
-
-def quartiles(ratios):
-    low, middle, high = statistics.quantiles(ratios, n=4)
-    return f"{middle:.2f} ({low:.2f} to {high:.2f})"
 
 
 def compare(args, name):

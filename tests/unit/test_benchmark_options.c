@@ -53,7 +53,7 @@ static void options_have_defaults(void)
 	TEST_ASSERT_EQUAL_STRING("lifecycle", options.workload);
 	TEST_ASSERT_EQUAL_UINT64(0, options.connections);
 	TEST_ASSERT_EQUAL_UINT64(0, options.workers);
-	TEST_ASSERT_EQUAL_UINT64(0, options.pipeline);
+	TEST_ASSERT_EQUAL_UINT64(1, options.pipeline);
 	TEST_ASSERT_EQUAL_UINT64(100, options.payload);
 	TEST_ASSERT_EQUAL_INT(OPTIONS_NATIVE, options.dialect);
 	TEST_ASSERT_FALSE(options.has_seed);

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Compare how jobs reach workers that wait, with Redis and beanstalkd, and write Markdown.
+
+qlessd-benchmark runs `wait` and `handoff` on new servers: BPOP of qlessd, BRPOP on a list of Redis,
+and reserve on beanstalkd. The contenders take turns of half a second, and the order is reversed
+from round to round. A ratio is the median of the ratios of all rounds, because a shared processor
+may be twice as fast in one second as in the next.
+
+The load of the half loaded servers is half of what the slower of qlessd and Redis completes in the
+same run. beanstalkd takes part if it is installed. Progress goes to standard error.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+
+from results import section
+from servers import (BEANSTALKD, BEFORE, LISTS, NATIVE, Server, add_arguments, check_arguments,
+                     client_options, head, number, print_how, program_in, quartiles, row, say)
+
+TITLES = {NATIVE: "qlessd", LISTS: "Redis", BEANSTALKD: "beanstalkd", BEFORE: "qlessd before"}
+WARMUP_SECONDS = 0.03
+
+# Directives and options of each server for a durability.
+LOGS = {
+    "everysec": {NATIVE: [], BEFORE: [], LISTS: [], BEANSTALKD: ["-b", "{dir}", "-f", "1000"]},
+    "none": {NATIVE: ["--appendonly", "no"], BEFORE: ["--appendonly", "no"],
+             LISTS: ["--appendonly", "no"], BEANSTALKD: []},
+}
+
+WAIT = ["--workload", "wait"]
+# Loads by name, with the options of qlessd-benchmark.
+LOADS = {
+    "64 connections put": WAIT,
+    "1 connection puts": [*WAIT, "--connections", "1", "--pipeline", "64"],
+}
+HANDOFF = ["--workload", "handoff"]
+
+INTRODUCTION = """\
+Contenders take turns of {turn:g} s in {rounds} rounds. Ratios are medians over all rounds, with
+quartiles. A worker of qlessd sends COMPLETE and the next BPOP in one go, one of beanstalkd delete and
+reserve; a worker on a list of Redis has nothing to complete. Client and servers share one machine,
+whose load average was {load:.1f} before. The payload has 100 bytes.
+"""
+
+
+class Contender:
+    def __init__(self, stack, args, kind, log):
+        self.args, self.kind, self.title = args, kind, TITLES[kind]
+        self.server = stack.enter_context(Server(args, kind, LOGS[log][kind]))
+        self.results = []
+
+    def take_turn(self, options):
+        command = [*self.args.pin_client, self.args.benchmark, "--port", str(self.server.port),
+                   "--json", "--warmup", str(WARMUP_SECONDS), "--duration", str(self.args.turn)]
+        done = subprocess.run(command + client_options(self.args, self.kind, options),
+                              stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{self.title}: qlessd-benchmark failed: {done.stdout}")
+        self.results.append(json.loads(done.stdout))
+
+    def figures(self, read):
+        return [read(result) for result in self.results]
+
+    def median(self, read):
+        return statistics.median(self.figures(read))
+
+
+def jobs_per_second(result):
+    return result["jobs_per_second"]
+
+
+def server_us(result):
+    """Microseconds of the server's processor time for a job."""
+    return result["server_cpu"] * 1e6 / result["jobs_per_second"]
+
+
+def median_us(result):
+    return result["latency"]["hand-over"]["p50_us"]
+
+
+def p99_us(result):
+    return result["latency"]["hand-over"]["p99_us"]
+
+
+def ratio(ours, theirs, read):
+    """Ours divided by theirs, in the rounds that both had."""
+    pairs = zip(ours.figures(read), theirs.figures(read))
+    return quartiles([a / b for a, b in pairs])
+
+
+def kinds_of(args, *, with_beanstalkd):
+    kinds = [(NATIVE, True), (BEFORE, args.before), (LISTS, args.redis),
+             (BEANSTALKD, args.beanstalkd and with_beanstalkd)]
+    return [kind for kind, needed in kinds if needed]
+
+
+def take_turns(args, log, kinds, options):
+    with contextlib.ExitStack() as stack:
+        contenders = [Contender(stack, args, kind, log) for kind in kinds]
+        for i in range(args.rounds):
+            for contender in contenders if i % 2 == 0 else reversed(contenders):
+                contender.take_turn(options)
+    args.raw.append({"log": log, "options": options,
+                     "results": {c.title: c.results for c in contenders}})
+    return contenders
+
+
+def compare_throughput(args):
+    """Print a table. Returns half of what the slower of qlessd and Redis did, by log."""
+    half = {}
+    head("load", "log", "server", "jobs/s", "server, us/job", "qlessd: jobs/s ÷",
+         "qlessd: us/job ÷")
+    for log in args.logs:
+        for name, options in LOADS.items():
+            say(f"throughput, {name}, log {log}")
+            contenders = take_turns(args, log, kinds_of(args, with_beanstalkd=True), options)
+            ours = contenders[0]
+            for c in contenders:
+                ratios = ["", ""]
+                if c is not ours:
+                    ratios = [ratio(ours, c, jobs_per_second), ratio(ours, c, server_us)]
+                row([name, log, c.title, number(c.median(jobs_per_second)),
+                     number(c.median(server_us)), *ratios])
+            if options is WAIT:
+                half[log] = int(min(c.median(jobs_per_second) for c in contenders
+                                    if c.kind in (NATIVE, LISTS)) / 2)
+    return half
+
+
+def compare_latency(args, half):
+    head("load", "log", "server", "median, us", "p99, us", "qlessd: median ÷", "qlessd: p99 ÷")
+    for log in args.logs:
+        loads = [("1,000 puts/s, 1 worker", HANDOFF)]
+        if log in half:
+            loads.append((f"{half[log]:,} puts/s, 64 workers",
+                          [*HANDOFF, "--workers", "64", "--rate", str(half[log])]))
+        for name, options in loads:
+            say(f"latency, {name}, log {log}")
+            contenders = take_turns(args, log, kinds_of(args, with_beanstalkd=False), options)
+            ours = contenders[0]
+            for c in contenders:
+                ratios = ["", ""]
+                if c is not ours:
+                    ratios = [ratio(ours, c, median_us), ratio(ours, c, p99_us)]
+                row([name, log, c.title, number(c.median(median_us)), number(c.median(p99_us)),
+                     *ratios])
+
+
+def parse():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=30, help="at least 4")
+    parser.add_argument("--turn", type=float, default=0.5, metavar="SECONDS")
+    parser.add_argument("--log", choices=LOGS, action="append", dest="logs",
+                        help="how durable the servers are; all unless given")
+    parser.add_argument("--rate", type=int, metavar="N",
+                        help="half load in puts a second, without measuring throughput")
+    parser.add_argument("--before", metavar="DIR", help="another build, to compare this one with")
+    parser.add_argument("--real-time", action="store_true",
+                        help="client and servers go before all other processes of the machine")
+    add_arguments(parser)
+    args = check_arguments(parser)
+    args.before = args.before and program_in(args.before)
+    args.logs = args.logs or list(LOGS)
+    if args.rounds < 4:
+        parser.error("--rounds must be at least 4")
+    return args
+
+
+def main():
+    args = parse()
+    for ending in signal.SIGTERM, signal.SIGHUP:
+        signal.signal(ending, lambda *_: sys.exit("ended by a signal"))
+    words = ["tests/bench/handoff.py", "--rounds", str(args.rounds), "--turn", f"{args.turn:g}"]
+    if args.real_time:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        words.append("--real-time")
+    words += ["--before", "build-before"] if args.before else []
+    with section("Hand-overs to waiting workers", args.results):
+        print_how(args, words)
+        print(INTRODUCTION.format(turn=args.turn, rounds=args.rounds, load=os.getloadavg()[0]))
+        half = {log: args.rate for log in args.logs}
+        if not args.rate:
+            print("Jobs that 64 waiting workers complete:\n")
+            half = compare_throughput(args)
+            print()
+        print("Time from a put until the worker that waits reads the job:\n")
+        compare_latency(args, half)
+    if args.raw_file:
+        with open(args.raw_file, "w", encoding="utf-8") as file:
+            json.dump(args.raw, file, indent=1)
+
+
+main()
