@@ -249,6 +249,7 @@ static void gather_patterns(void)
 		"ql:w:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 	struct buf request = BUF_INIT(BUF_NO_MAX), words = BUF_INIT(BUF_NO_MAX);
 
+	ASK(admin, "FLUSHALL", "+OK\r\n");
 	crowd_size = 1;
 	crowd[0] = peer_connect_unix(&q);
 	for (int len = 0; len <= 64; len += len < 16 ? 1 : 8) {
