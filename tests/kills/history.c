@@ -36,6 +36,7 @@ void history_enter(struct history *h, enum happening what, struct history_entry 
 
 	assert(at < HISTORY_ENTRIES_MAX);
 	to->process = entry.process;
+	to->name = entry.name;
 	to->job = entry.job;
 	to->lock = entry.lock;
 	to->expires = entry.expires;

@@ -26,13 +26,18 @@ enum happening {
 	HISTORY_RETRY_DONE,
 	HISTORY_REFUSED,       /* the last request of this process: the worker has lost the lock */
 	HISTORY_ODD_REPLY,     /* a reply that no request can have */
+	HISTORY_ATTACH_SENT,   /* `name` */
+	HISTORY_ATTACH_DONE,   /* the server keeps the locks of this process from now on */
+	HISTORY_RELEASE_SENT,  /* all jobs of `name`; this process knows of none */
 	HISTORY_WORKER_KILLED, /* entered before the signal is sent */
-	HISTORY_SERVER_KILLED,
+	HISTORY_SERVER_KILLED, /* entered before the signal is sent */
+	HISTORY_SERVER_DEAD,   /* all replies of the server have been sent */
 };
 
 struct history_entry {
 	_Atomic uint32_t what; /* enum happening; written last */
 	uint32_t process;      /* number of the producer or worker */
+	uint32_t name;	       /* of the worker that is attached */
 	uint64_t job;	       /* or, for the kill of a worker, the number of the round */
 	uint64_t lock;	       /* number of the hand-out */
 	double expires;	       /* end of the lock, in seconds since 1970 */

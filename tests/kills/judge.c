@@ -14,14 +14,16 @@
 /* One hand-out that a worker learned of. */
 struct hand_out {
 	uint64_t lock;
-	uint64_t at;	   /* index of the entry in the history */
-	uint64_t sent_at;  /* index of the last request under this lock, or 0 */
-	double time;	   /* when the worker learned of it */
-	double good_until; /* before this time, no other worker may get the job */
-	double killed_at;  /* when its worker was killed, or 0 */
-	uint64_t round;	   /* of that kill */
-	unsigned returns;  /* how often COMPLETE or RETRY was sent, after which the lock may end */
-	bool server_died;  /* after the hand-out */
+	uint64_t at;	    /* index of the entry in the history */
+	uint64_t sent_at;   /* index of the last request under this lock, or 0 */
+	double time;	    /* when the worker learned of it */
+	double lease_until; /* end of the lock and its grace period, as the worker knows */
+	double good_until;  /* before this time, no other worker may get the job */
+	double killed_at;   /* when its worker was killed, or 0 */
+	uint64_t round;	    /* of that kill */
+	unsigned returns;   /* how often COMPLETE or RETRY was sent, after which the lock may end */
+	bool server_died;   /* after the hand-out */
+	bool was_attached;  /* when its worker was killed */
 	struct hand_out *next_of_process;
 };
 
@@ -33,13 +35,21 @@ struct job {
 	uint64_t completed_by; /* lock under which COMPLETE was acknowledged, or 0 */
 };
 
+enum attachment {
+	UNATTACHED,
+	ATTACHING, /* it has sent the request */
+	ATTACHED,
+};
+
 struct process {
 	struct hand_out *held;		/* all hand-outs that it learned of, the last one first */
 	struct history_entry last_sent; /* under a lock */
+	enum attachment attachment;
+	uint64_t name; /* of an attached worker, plus 1 */
 };
 
 struct judge {
-	double grace_s;
+	struct judge_options options;
 	FILE *findings;
 	uint64_t next; /* entry to read */
 	struct job *jobs;
@@ -51,12 +61,12 @@ struct judge {
 	struct judge_counts counts;
 };
 
-struct judge *judge_new(double grace_s, FILE *findings)
+struct judge *judge_new(const struct judge_options *options, FILE *findings)
 {
 	struct judge *j = calloc(1, sizeof *j);
 
 	assert(j != NULL);
-	j->grace_s = grace_s;
+	j->options = *options;
 	j->findings = findings;
 	return j;
 }
@@ -160,9 +170,10 @@ static struct hand_out *add_hand_out(struct judge *j, struct job *job,
 		.lock = e->lock,
 		.at = at,
 		.time = e->time,
-		.good_until = e->expires + j->grace_s,
+		.lease_until = e->expires + j->options.grace_s,
 		.next_of_process = process->held,
 	};
+	h->good_until = process->attachment == ATTACHED ? INFINITY : h->lease_until;
 	process->held = h;
 	return h;
 }
@@ -184,6 +195,7 @@ static void check_succession(struct judge *j, uint64_t number, const struct hand
 static void count_return(struct judge *j, const struct hand_out *earlier,
 			 const struct hand_out *later)
 {
+	struct judge_returns *returns;
 	double lateness;
 
 	if (earlier == NULL || earlier->returns > 0)
@@ -192,10 +204,11 @@ static void count_return(struct judge *j, const struct hand_out *earlier,
 	/* A process that was killed later may have taken the job without a trace. */
 	if (earlier->killed_at == 0 || earlier->server_died || earlier->round != j->round)
 		return;
+	returns = earlier->was_attached ? &j->counts.attached_returns : &j->counts.returns;
 	lateness = later->time - fmax(earlier->good_until, earlier->killed_at);
-	j->counts.returned++;
-	j->counts.lateness_sum_s += lateness;
-	j->counts.lateness_max_s = fmax(j->counts.lateness_max_s, lateness);
+	returns->count++;
+	returns->sum_s += lateness;
+	returns->max_s = fmax(returns->max_s, lateness);
 }
 
 static void read_hand_out(struct judge *j, const struct history_entry *e, uint64_t at)
@@ -269,7 +282,8 @@ static void read_heartbeat(struct judge *j, const struct history_entry *e)
 	j->counts.heartbeats++;
 	if (h == NULL)
 		return;
-	h->good_until = fmax(h->good_until, e->expires + j->grace_s);
+	h->lease_until = fmax(h->lease_until, e->expires + j->options.grace_s);
+	h->good_until = fmax(h->good_until, h->lease_until);
 	check_succession(j, e->job, h, hand_out_after(job_of(j, e->job), e->lock));
 }
 
@@ -304,23 +318,61 @@ static void read_refusal(struct judge *j, const struct history_entry *e)
 		     h->good_until - e->time);
 }
 
-static void read_kill(struct judge *j, const struct history_entry *e)
+/* The server keeps the locks that have not expired when the worker attaches. */
+static void read_attached(struct judge *j, const struct history_entry *e)
 {
-	j->round = e->job;
-	for (struct hand_out *h = j->processes[e->process].held; h != NULL;
-	     h = h->next_of_process) {
-		h->killed_at = e->time;
-		h->round = e->job;
+	struct process *process = &j->processes[e->process];
+
+	/* A server that died afterwards may have sent the reply. */
+	if (process->attachment != ATTACHING)
+		return;
+	process->attachment = ATTACHED;
+	for (struct hand_out *h = process->held; h != NULL; h = h->next_of_process) {
+		if (e->time < h->lease_until - j->options.grace_s)
+			h->good_until = INFINITY;
 	}
 }
 
-static void read_server_kill(struct judge *j)
+/* A process releases all jobs of its name, which may be those of a process before it. */
+static void read_release(struct judge *j, const struct history_entry *e)
+{
+	uint64_t name = (uint64_t)e->name + 1;
+
+	for (size_t i = 0; i < PROCESSES_MAX; i++) {
+		struct hand_out *h = j->processes[i].name == name ? j->processes[i].held : NULL;
+
+		for (; h != NULL; h = h->next_of_process)
+			h->returns++;
+	}
+}
+
+static void read_kill(struct judge *j, const struct history_entry *e)
+{
+	struct process *process = &j->processes[e->process];
+	double released = e->time + j->options.attach_grace_s;
+
+	j->round = e->job;
+	for (struct hand_out *h = process->held; h != NULL; h = h->next_of_process) {
+		h->killed_at = e->time;
+		h->round = e->job;
+		h->was_attached = isinf(h->good_until);
+		if (process->attachment != UNATTACHED)
+			h->good_until = fmin(h->good_until, released);
+	}
+	process->attachment = UNATTACHED;
+}
+
+/* No worker is attached to the next process, and locks expire as the log says. */
+static void read_server_end(struct judge *j)
 {
 	for (size_t i = 0; i < PROCESSES_MAX; i++) {
 		struct hand_out *h = j->processes[i].held;
 
-		for (; h != NULL && !h->server_died; h = h->next_of_process)
+		j->processes[i].attachment = UNATTACHED;
+		for (; h != NULL; h = h->next_of_process) {
 			h->server_died = true;
+			h->good_until = fmin(h->good_until, h->lease_until);
+		}
 	}
 }
 
@@ -366,11 +418,22 @@ static void read_entry(struct judge *j, const struct history_entry *e, uint64_t 
 	case HISTORY_ODD_REPLY:
 		find(j, "process %u got a reply that its request cannot have", e->process);
 		break;
+	case HISTORY_ATTACH_SENT:
+		j->processes[e->process].name = (uint64_t)e->name + 1;
+		j->processes[e->process].attachment = ATTACHING;
+		break;
+	case HISTORY_ATTACH_DONE:
+		read_attached(j, e);
+		break;
+	case HISTORY_RELEASE_SENT:
+		read_release(j, e);
+		break;
 	case HISTORY_WORKER_KILLED:
 		read_kill(j, e);
 		break;
 	case HISTORY_SERVER_KILLED:
-		read_server_kill(j);
+	case HISTORY_SERVER_DEAD:
+		read_server_end(j);
 		break;
 	}
 }

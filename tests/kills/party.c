@@ -30,6 +30,7 @@ static const char *const queues[] = { "a", "b", "c" };
 struct actor {
 	struct party p;
 	redisContext *context; /* NULL while there is no connection */
+	bool may_have_jobs;    /* of which it does not know */
 	unsigned long long rng;
 	char name[16];
 };
@@ -58,20 +59,43 @@ static void disconnect(struct actor *a)
 	a->context = NULL;
 }
 
+static bool begins(const redisReply *reply, const char *code)
+{
+	return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, code, strlen(code)) == 0;
+}
+
+static void enter_odd_reply(struct actor *a, const char *words, const redisReply *reply)
+{
+	fprintf(stderr, "%s: %s\n", words, reply->str != NULL ? reply->str : "a reply of a type");
+	enter(a, HISTORY_ODD_REPLY, (struct history_entry){ 0 });
+}
+
+static bool attach(struct actor *a)
+{
+	redisReply *reply;
+	bool is_done;
+
+	enter(a, HISTORY_ATTACH_SENT, (struct history_entry){ .name = a->p.name });
+	reply = redisCommand(a->context, "WORKER.ATTACH %s GRACE %f", a->name,
+			     PARTY_ATTACH_GRACE_S);
+	is_done = reply != NULL && reply->type == REDIS_REPLY_STATUS;
+	if (is_done)
+		enter(a, HISTORY_ATTACH_DONE, (struct history_entry){ .name = a->p.name });
+	else if (reply != NULL && !begins(reply, "LOADING "))
+		enter_odd_reply(a, "WORKER.ATTACH", reply);
+	freeReplyObject(reply);
+	return is_done;
+}
+
 static void connect_again(struct actor *a)
 {
 	while (a->context == NULL) {
 		a->context = redisConnectUnix(a->p.socket_path);
-		if (a->context != NULL && a->context->err == 0)
+		if (a->context != NULL && a->context->err == 0 && (!a->p.is_attached || attach(a)))
 			return;
 		disconnect(a);
 		usleep(AGAIN_US);
 	}
-}
-
-static bool begins(const redisReply *reply, const char *code)
-{
-	return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, code, strlen(code)) == 0;
 }
 
 /* Sends words that are separated by blanks. The caller frees the reply. Returns NULL if the
@@ -107,12 +131,6 @@ static bool is_refusal(const redisReply *reply)
 {
 	return begins(reply, "NOTOWNER ") || begins(reply, "NOTRUNNING ") ||
 	       begins(reply, "WRONGQUEUE ") || begins(reply, "NOJOB ");
-}
-
-static void enter_odd_reply(struct actor *a, const char *words, const redisReply *reply)
-{
-	fprintf(stderr, "%s: %s\n", words, reply->str != NULL ? reply->str : "a reply of a type");
-	enter(a, HISTORY_ODD_REPLY, (struct history_entry){ 0 });
 }
 
 /* ---- producers ---- */
@@ -227,17 +245,37 @@ static void work_on_all(struct actor *a, const redisReply *reply)
 	yyjson_doc_free(doc);
 }
 
+/* The server may keep locks for a process that was killed, or for a reply to BPOP that was lost. */
+static void release_jobs(struct actor *a)
+{
+	redisReply *reply;
+	char words[64];
+
+	snprintf(words, sizeof words, "WORKER.RELEASE %s", a->name);
+	do {
+		enter(a, HISTORY_RELEASE_SENT, (struct history_entry){ .name = a->p.name });
+		reply = ask(a, words);
+	} while (reply == NULL);
+	if (reply->type != REDIS_REPLY_INTEGER)
+		enter_odd_reply(a, words, reply);
+	freeReplyObject(reply);
+}
+
 static void wait_and_work(struct actor *a)
 {
 	unsigned first = below(a, 3);
 	redisReply *reply;
 	char words[128];
 
+	if (a->p.is_attached && a->may_have_jobs)
+		release_jobs(a);
+
 	snprintf(words, sizeof words, "BPOP %s %s 3 %s %s %s COUNT %u ORDER %s",
 		 one_of(a, 2) ? "0" : "0.05", a->name, queues[first], queues[(first + 1) % 3],
 		 queues[(first + 2) % 3], 1 + below(a, POP_MAX),
 		 one_of(a, 2) ? "ordered" : "roundrobin");
 	reply = ask(a, words);
+	a->may_have_jobs = reply == NULL;
 	if (reply == NULL)
 		return;
 	if (reply->type == REDIS_REPLY_STRING)
@@ -251,7 +289,7 @@ static void wait_and_work(struct actor *a)
 
 static pid_t start(const struct party *p, void (*run)(struct actor *a))
 {
-	struct actor a = { .p = *p, .rng = p->seed };
+	struct actor a = { .p = *p, .rng = p->seed, .may_have_jobs = true };
 	pid_t pid;
 
 	fflush(NULL);

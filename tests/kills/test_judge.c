@@ -7,7 +7,8 @@
 
 #include "unit.h"
 
-#define GRACE_S 0.1
+#define GRACE_S	       0.1
+#define ATTACH_GRACE_S 0.5
 
 static struct history h;
 static struct judge *j;
@@ -20,7 +21,9 @@ void setUp(void)
 {
 	h = (struct history){ .entries = calloc(100, sizeof *h.entries) };
 	findings = open_memstream(&text, &text_len);
-	j = judge_new(GRACE_S, findings);
+	j = judge_new(
+		&(struct judge_options){ .grace_s = GRACE_S, .attach_grace_s = ATTACH_GRACE_S },
+		findings);
 	now = 1000;
 }
 
@@ -62,6 +65,13 @@ static void complete(uint32_t process, uint64_t job, uint64_t lock)
 {
 	enter(HISTORY_COMPLETE_SENT, process, job, lock, 0);
 	enter(HISTORY_COMPLETE_DONE, process, job, lock, 0);
+}
+
+static void attach(uint32_t process)
+{
+	enter(HISTORY_ATTACH_SENT, process, 0, 0, 0);
+	h.entries[h.count - 1].name = process % 10;
+	enter(HISTORY_ATTACH_DONE, process, 0, 0, 0);
 }
 
 static void expect_right(void)
@@ -261,8 +271,8 @@ static void the_return_of_the_jobs_of_a_killed_worker_is_measured(void)
 	now += 0.35;
 	hand_out(2, 1, 8, 1);
 	expect_right();
-	TEST_ASSERT_EQUAL_UINT64(1, judge_counts(j)->returned);
-	TEST_ASSERT_DOUBLE_WITHIN(0.001, 0.25, judge_counts(j)->lateness_max_s);
+	TEST_ASSERT_EQUAL_UINT64(1, judge_counts(j)->returns.count);
+	TEST_ASSERT_DOUBLE_WITHIN(0.001, 0.25, judge_counts(j)->returns.max_s);
 }
 
 static void a_return_that_other_kills_delay_is_not_measured(void)
@@ -281,7 +291,83 @@ static void a_return_that_other_kills_delay_is_not_measured(void)
 	now += 1;
 	hand_out(4, 2, 11, 1);
 	expect_right();
-	TEST_ASSERT_EQUAL_UINT64(0, judge_counts(j)->returned);
+	TEST_ASSERT_EQUAL_UINT64(0, judge_counts(j)->returns.count);
+}
+
+static void an_attached_worker_keeps_its_locks(void)
+{
+	put(1);
+	attach(1);
+	hand_out(1, 1, 7, 0.1);
+	now += 10;
+	expect_right();
+	hand_out(2, 1, 8, 1);
+	expect_wrong("job 1 is handed out with lock 8, inf seconds before lock 7 could end");
+}
+
+static void the_jobs_of_a_killed_attached_worker_come_back_after_its_grace_period(void)
+{
+	put(1);
+	put(2);
+	attach(1);
+	hand_out(1, 1, 7, 10);
+	hand_out(1, 2, 8, 10);
+	enter(HISTORY_WORKER_KILLED, 1, 3, 0, 0);
+	now += ATTACH_GRACE_S - 0.05;
+	hand_out(2, 1, 9, 1);
+	expect_right();
+	TEST_ASSERT_EQUAL_UINT64(1, judge_counts(j)->attached_returns.count);
+	TEST_ASSERT_DOUBLE_WITHIN(0.001, 0.05, judge_counts(j)->attached_returns.max_s);
+	now -= 0.2;
+	hand_out(2, 2, 10, 1);
+	expect_wrong("job 2 is handed out with lock 10, 0.0500 seconds before lock 8 could end");
+}
+
+static void a_process_of_the_same_name_releases_the_jobs(void)
+{
+	put(1);
+	put(2);
+	attach(1);
+	attach(2);
+	hand_out(1, 1, 7, 10);
+	hand_out(2, 2, 8, 10);
+	enter(HISTORY_WORKER_KILLED, 1, 3, 0, 0);
+	enter(HISTORY_RELEASE_SENT, 11, 0, 0, 0);
+	h.entries[h.count - 1].name = 1;
+	hand_out(3, 1, 9, 1);
+	expect_right();
+	TEST_ASSERT_EQUAL_UINT64(0, judge_counts(j)->attached_returns.count);
+	hand_out(3, 2, 10, 1);
+	expect_wrong("job 2 is handed out with lock 10");
+}
+
+static void the_end_of_the_server_detaches_and_a_valid_lock_is_attached_again(void)
+{
+	put(1);
+	put(2);
+	attach(1);
+	hand_out(1, 1, 7, 0.1);
+	hand_out(1, 2, 8, 10);
+	enter(HISTORY_SERVER_KILLED, 0, 0, 0, 0);
+	enter(HISTORY_SERVER_DEAD, 0, 0, 0, 0);
+	attach(1);
+	hand_out(2, 1, 9, 1);
+	expect_right();
+	now += 20;
+	hand_out(2, 2, 10, 1);
+	expect_wrong("job 2 is handed out with lock 10, inf seconds");
+}
+
+static void a_server_that_died_may_have_attached_the_worker(void)
+{
+	put(1);
+	enter(HISTORY_ATTACH_SENT, 1, 0, 0, 0);
+	enter(HISTORY_SERVER_KILLED, 0, 0, 0, 0);
+	enter(HISTORY_ATTACH_DONE, 1, 0, 0, 0);
+	hand_out(1, 1, 7, 0.1);
+	now += GRACE_S;
+	hand_out(2, 1, 8, 1);
+	expect_right();
 }
 
 int main(int argc, char **argv)
@@ -306,5 +392,10 @@ int main(int argc, char **argv)
 	RUN(a_put_without_a_reply_may_have_happened);
 	RUN(the_return_of_the_jobs_of_a_killed_worker_is_measured);
 	RUN(a_return_that_other_kills_delay_is_not_measured);
+	RUN(an_attached_worker_keeps_its_locks);
+	RUN(the_jobs_of_a_killed_attached_worker_come_back_after_its_grace_period);
+	RUN(a_process_of_the_same_name_releases_the_jobs);
+	RUN(the_end_of_the_server_detaches_and_a_valid_lock_is_attached_again);
+	RUN(a_server_that_died_may_have_attached_the_worker);
 	return UNIT_RESULT();
 }
