@@ -4,7 +4,7 @@
     drill_worker.py COMMAND [ARGUMENT]...       the command that starts the worker
 
 It waits for jobs of the queues `urgent` and `greetings`, greets the `name` in the data of a job, and
-takes a tenth of a second for each of its `steps`. with_qlessd runs this, and starts the server again
+takes as many `seconds` for it. with_qlessd runs this, and starts the server again
 after its end.
 """
 
@@ -98,7 +98,7 @@ def jobs_are_done_as_they_come(drill):
 def the_lock_of_a_long_job_is_kept(drill):
     drill.call("CONFIG.SET", "heartbeat", 1)
     drill.call("CONFIG.SET", "grace-period", 0)
-    drill.put("j1", name="ann", steps=20)
+    drill.put("j1", name="ann", seconds=2)
     drill.await_state("j1", "running")
     while drill.job("j1")["state"] == "running":
         assert drill.call("POP", "greetings", "thief", 1) == "[]"
@@ -109,7 +109,7 @@ def the_lock_of_a_long_job_is_kept(drill):
 
 @check
 def a_lost_job_is_left_to_its_new_owner(drill):
-    drill.put("j1", name="ann", steps=10)
+    drill.put("j1", name="ann", seconds=1)
     drill.await_state("j1", "running")
     drill.call("TIMEOUT", "j1")
     assert json.loads(drill.call("POP", "greetings", "thief", 1))[0]["jid"] == "j1"
@@ -134,7 +134,7 @@ def a_worker_that_waits_survives_the_death_of_the_server(drill):
 
 @check
 def a_worker_that_works_survives_the_death_of_the_server(drill):
-    drill.put("j1", name="ann", steps=5)
+    drill.put("j1", name="ann", seconds=0.5)
     drill.await_state("j1", "running")
     drill.restart(signal.SIGKILL)
     drill.await_state("j1", "complete")
@@ -145,7 +145,7 @@ def a_worker_that_works_survives_the_death_of_the_server(drill):
 
 @check
 def a_worker_that_is_asked_to_stop_finishes_its_job_and_takes_no_other(drill):
-    drill.put("j1", name="ann", steps=5)
+    drill.put("j1", name="ann", seconds=0.5)
     drill.await_state("j1", "running")
     drill.put("j2", name="bob")
     assert drill.stop() == ["hello ann"]

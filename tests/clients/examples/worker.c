@@ -1,95 +1,71 @@
 /* A worker for qlessd with hiredis and yyjson. It waits for jobs, connects again when the server
- * has restarted, and on SIGTERM ends after the current job. A greeting takes 0.1 s for each step.
- */
+ * has restarted, and on SIGTERM ends after the current job. The server keeps its locks. */
 #include <hiredis/hiredis.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <yyjson.h>
+#define TEXT(json, path) yyjson_get_str(yyjson_doc_ptr_get(json, path))
 
-static volatile sig_atomic_t is_stopping;
 static redisContext *qlessd;
-static redisReply *reply; /* the last one */
-static char name[100];
+static redisReply *reply; /* the last one, or NULL if it was lost */
+static volatile sig_atomic_t is_stopping;
 
 static void stop(int number)
 {
 	is_stopping = number;
 }
 
-static bool is_error(const char *code)
+/* Returns false if the reply is lost, or if the server cannot do this now. */
+static bool ask(const char *format, ...)
 {
-	return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, code, strlen(code)) == 0;
+	va_list words;
+
+	va_start(words, format);
+	freeReplyObject(reply);
+	reply = redisvCommand(qlessd, format, words);
+	va_end(words);
+	if (reply != NULL && (reply->type != REDIS_REPLY_ERROR || reply->str[0] == 'N'))
+		return true;
+	usleep(100000 + (useconds_t)rand() % 900000);
+	redisReconnect(qlessd);
+	return false;
 }
 
-/* Repeat a command until the server has replied. Returns whether the reply is no error. */
-static bool call(const char *format, ...)
+static void work(yyjson_doc *job, const char *jid, const char *text, int pid)
 {
-	for (;; usleep(100000 + (useconds_t)rand() % 900000)) {
-		va_list words;
-
-		freeReplyObject(reply);
-		va_start(words, format);
-		reply = redisvCommand(qlessd, format, words);
-		va_end(words);
-		if (reply == NULL)
-			redisReconnect(qlessd);
-		else if (!is_error("LOADING ") && !is_error("MISCONF ") && !is_error("OOM "))
-			return !is_error("");
-	}
-}
-
-static bool greet(const char *jid, unsigned long long lock, yyjson_val *data)
-{
-	for (int64_t steps = yyjson_get_sint(yyjson_obj_get(data, "steps")); steps > 0; steps--) {
-		usleep(100000);
-		if (!call("HEARTBEAT %s %s lock %llu", jid, name, lock)) /* keep the lock */
-			return false;
-	}
-	return true;
-}
-
-/* The number of the hand-out tells this one from an earlier or later one. */
-static void work(yyjson_val *job)
-{
-	const char *jid = yyjson_get_str(yyjson_obj_get(job, "jid"));
-	const char *text = yyjson_get_str(yyjson_obj_get(job, "data"));
-	const char *queue = yyjson_get_str(yyjson_obj_get(job, "queue"));
-	unsigned long long lock = yyjson_get_uint(yyjson_obj_get(job, "lock"));
+	unsigned long long lock = yyjson_get_uint(yyjson_doc_ptr_get(job, "/0/lock"));
 	yyjson_doc *data = yyjson_read(text, strlen(text), 0);
-	const char *who = yyjson_get_str(yyjson_obj_get(yyjson_doc_get_root(data), "name"));
+	const char *who = TEXT(data, "/name");
 
-	if (who == NULL) {
-		call("FAIL %s %s bad-data %s lock %llu", jid, name, "there is no name", lock);
-	} else if (greet(jid, lock, yyjson_doc_get_root(data))) {
+	usleep((useconds_t)(1e6 * yyjson_get_num(yyjson_doc_ptr_get(data, "/seconds"))));
+	while (!ask("%s %s worker-%d %s %s lock %llu", who ? "COMPLETE" : "FAIL", jid, pid,
+		    who ? TEXT(job, "/0/queue") : "bad-data", who ? text : "no name", lock))
+		;
+	if (reply->type == REDIS_REPLY_ERROR) /* NOTOWNER, NOTRUNNING, NOJOB: the lock is lost */
+		printf("%s: %s\n", jid, reply->str);
+	else if (who != NULL)
 		printf("hello %s\n", who);
-		call("COMPLETE %s %s %s %s lock %llu", jid, name, queue, text, lock);
-	}
-	if (is_error(""))
-		printf("%s: %s\n", jid, reply->str); /* another worker has the job by now */
 	yyjson_doc_free(data);
 }
 
 int main(void)
 {
 	const char *port = getenv("QLESSD_PORT");
+	int pid = (int)getpid();
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGTERM, stop);
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	gethostname(name, sizeof name - 20);
-	sprintf(name + strlen(name), "-%d", (int)getpid());
 	qlessd = redisConnect("127.0.0.1", port != NULL ? atoi(port) : 7537);
-	while (!is_stopping) {
-		call("BPOP 2 %s 2 urgent greetings", name); /* to stop may take as long as this */
-		yyjson_doc *jobs =
-			reply->str != NULL ? yyjson_read(reply->str, reply->len, 0) : NULL;
-		yyjson_val *job = yyjson_arr_get_first(yyjson_doc_get_root(jobs));
-
+	while (!is_stopping) { /* a lost reply may have had a job, which must be released */
+		if (!ask("WORKER.ATTACH worker-%d", pid) || !ask("WORKER.RELEASE worker-%d", pid) ||
+		    !ask("BPOP 2 worker-%d 2 urgent greetings", pid))
+			continue;
+		yyjson_doc *job = yyjson_read(reply->str, reply->len, 0);
 		if (job != NULL)
-			work(job);
-		yyjson_doc_free(jobs);
+			work(job, TEXT(job, "/0/jid"), TEXT(job, "/0/data"), pid);
+		yyjson_doc_free(job);
 	}
-	return 0;
 }

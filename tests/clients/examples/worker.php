@@ -1,8 +1,6 @@
 <?php
-
 /* A worker for qlessd with phpredis. It waits for jobs, connects again when the server has restarted,
- * and on SIGTERM ends after the current job. A greeting takes a tenth of a second for each step. */
-
+ * and on SIGTERM ends after the current job. The server keeps its locks while it is connected. */
 declare(strict_types=1);
 
 const QUEUES = ['urgent', 'greetings'];
@@ -13,47 +11,41 @@ define('NAME', gethostname() . '-' . getmypid());
 function connect(Redis $redis): Redis
 {
     $redis->connect('127.0.0.1', (int) (getenv('QLESSD_PORT') ?: 7537), 0, null, 0, WAIT + 10);
+    $redis->rawCommand('WORKER.ATTACH', NAME);
     return $redis;
 }
 
-/* Send a command until the server has replied. All commands of a worker may be repeated. */
-function call(string ...$words): mixed
+/* Send a command. Returns false if the reply is lost, or the server cannot do this now. */
+function ask(string ...$words): mixed
 {
     static $qlessd = null;
-    for (;; usleep(random_int(100000, 1000000))) {
-        try {
-            $qlessd ??= connect(new Redis());
-            $reply = $qlessd->rawCommand(...$words);
-            return $reply !== false ? $reply : throw new RuntimeException($qlessd->getLastError());
-        } catch (RedisException $e) {
-            $qlessd = null;
-            preg_match(PERMANENT, $e->getMessage()) && throw new RuntimeException($e->getMessage());
-        }
+    try {
+        $qlessd ??= connect(new Redis());
+        $reply = $qlessd->rawCommand(...$words);
+        return $reply !== false ? $reply : throw new RuntimeException($qlessd->getLastError());
+    } catch (RedisException $e) {
+        $qlessd = null;
+        preg_match(PERMANENT, $e->getMessage()) && throw new RuntimeException($e->getMessage());
+        usleep(random_int(100000, 1000000));
+        return false;
     }
 }
 
-function greet(array $job): void
-{
-    $data = json_decode($job['data'], true);
-    $name = $data['name'] ?? throw new DomainException('there is no name');
-    for ($step = 0; $step < ($data['steps'] ?? 0); $step++) {
-        usleep(100000);
-        call('HEARTBEAT', $job['jid'], NAME, 'lock', "{$job['lock']}"); // keep the lock of a long job
-    }
-    echo "hello $name\n";
-}
-
-/* The number of the hand-out tells this one from an earlier or later one. */
+/* The number of the hand-out, `lock`, tells this one from an earlier or later one. */
 function work(array $job): void
 {
-    [$jid, $lock] = [$job['jid'], (string) $job['lock']];
+    $data = json_decode($job['data'], true);
+    $report = ['COMPLETE', $job['jid'], NAME, $job['queue'], $job['data'], 'lock', "{$job['lock']}"];
+    if (isset($data['name'])) {
+        usleep((int) (1000000 * ($data['seconds'] ?? 0)));
+        echo "hello {$data['name']}\n";
+    } else {
+        array_splice($report, 0, 5, ['FAIL', $job['jid'], NAME, 'bad-data', 'there is no name']);
+    }
     try {
-        greet($job);
-        call('COMPLETE', $jid, NAME, $job['queue'], $job['data'], 'lock', $lock);
-    } catch (DomainException $e) {
-        call('FAIL', $jid, NAME, 'bad-data', $e->getMessage(), 'lock', $lock);
-    } catch (RuntimeException $e) {
-        echo "$jid: {$e->getMessage()}\n"; // the lock is lost: another worker has the job
+        while (ask(...$report) === false);
+    } catch (RuntimeException $e) { // the lock is lost: another worker has the job by now
+        echo "{$job['jid']}: {$e->getMessage()}\n";
     }
 }
 
@@ -61,6 +53,8 @@ $stopping = false;
 pcntl_async_signals(true);
 pcntl_signal(SIGTERM, function () use (&$stopping) { $stopping = true; });
 while (!$stopping) {
-    $jobs = call('BPOP', (string) WAIT, NAME, (string) count(QUEUES), ...QUEUES);
+    $jobs = ask('BPOP', (string) WAIT, NAME, (string) count(QUEUES), ...QUEUES);
+    /* A lost reply may have had a job, which the server would keep for this worker. Release it. */
+    while ($jobs === false && ask('WORKER.RELEASE', NAME) === false);
     array_map('work', json_decode($jobs ?: '[]', true));
 }
