@@ -146,8 +146,7 @@ static struct party next_party(void)
 	return (struct party){
 		.history = history,
 		.socket_path = q.socket_path,
-		.process = processes,
-		.name = processes++,
+		.process = processes++,
 		.seed = unit_random(&rng),
 	};
 }
