@@ -637,12 +637,14 @@ static int reply_worker(struct request *req)
 	return answer_json(req);
 }
 
-static void append_worker(struct buf *json, const struct qless_worker_counts *counts)
+static void append_worker(struct request *req, struct buf *json,
+			  const struct qless_worker_counts *counts)
 {
 	add_number(json, STR("{\"stalled\":"), (double)counts->stalled);
 	buf_append_str(json, STR(",\"name\":"));
 	json_append_string(json, counts->name);
 	add_number(json, STR(",\"jobs\":"), (double)counts->jobs);
+	append_attachment(req, json, counts->name);
 	buf_append_char(json, '}');
 }
 
@@ -660,7 +662,7 @@ static size_t write_worker(struct listing *l, struct request *req, const struct 
 	struct qless_worker_counts counts =
 		view_worker_counts(req->engine, req->now, list->member(node));
 
-	append_worker(listing_next_json(l, req), &counts);
+	append_worker(req, listing_next_json(l, req), &counts);
 	return 0;
 }
 
@@ -706,7 +708,7 @@ int classic_workers(struct request *req)
 	begin = json_begin_list(json);
 	for (i = 0; i < workers.count; i++) {
 		json_next_item(json, begin);
-		append_worker(json, &workers.items[i]);
+		append_worker(req, json, &workers.items[i]);
 	}
 	json_end_list(json, begin, req->style->whole);
 	return answer_json(req);
