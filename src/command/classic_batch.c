@@ -6,6 +6,7 @@
 #include "command/admission.h"
 #include "command/links.h"
 #include "command/permit.h"
+#include "command/swapped.h"
 #include "util/mem.h"
 
 /* ---- multiput ---- */
@@ -153,13 +154,17 @@ int classic_multiput(struct request *req)
 {
 	size_t first = classic_multiput_jobs(req->args, req->nargs, req->form);
 	size_t jobs = (req->nargs - first) / CLASSIC_MULTIPUT_JOB_ARGS;
+	uint32_t queues = swapped_count_queues(req);
 	int rc = request_check_jobs(req, jobs);
 
 	if (rc == 0 && jobs > 1)
 		rc = links_check_call(req);
 	if (rc < 0)
 		return rc;
-	return request_strict_operation(req, decode_multiput, strict_put_many, answer_multiput);
+	rc = request_strict_operation(req, decode_multiput, strict_put_many, answer_multiput);
+	if (rc == 0)
+		swapped_note_put(req, queues, req->args[ARG_WORKER], req->args[ARG_QUEUE]);
+	return rc;
 }
 
 /* ---- multicomplete ---- */

@@ -6,6 +6,7 @@
 #include "command/links.h"
 #include "command/listing.h"
 #include "command/options.h"
+#include "command/swapped.h"
 
 #include <string.h>
 
@@ -241,7 +242,12 @@ static int answer_put(struct request *req, const struct operation *op,
 
 int classic_put(struct request *req)
 {
-	return request_strict_operation(req, decode_put, strict_put, answer_put);
+	uint32_t queues = swapped_count_queues(req);
+	int rc = request_strict_operation(req, decode_put, strict_put, answer_put);
+
+	if (rc == 0)
+		swapped_note_put(req, queues, req->args[0], req->args[1]);
+	return rc;
 }
 
 int decode_requeue(struct request *req, struct operation *op)
@@ -261,7 +267,12 @@ int decode_requeue(struct request *req, struct operation *op)
 
 int classic_requeue(struct request *req)
 {
-	return request_strict_operation(req, decode_requeue, strict_put, answer_put);
+	uint32_t queues = swapped_count_queues(req);
+	int rc = request_strict_operation(req, decode_requeue, strict_put, answer_put);
+
+	if (rc == 0)
+		swapped_note_put(req, queues, req->args[0], req->args[1]);
+	return rc;
 }
 
 /* ---- pop and peek ---- */
@@ -348,7 +359,11 @@ int classic_pop(struct request *req)
 		rc = pop_limit(req, &op, room);
 	if (rc == 0)
 		rc = request_run(req, &op, &outcome);
-	return rc < 0 ? rc : answer_pop(req, &outcome);
+	if (rc < 0)
+		return rc;
+	if (outcome.jobs.count == 0)
+		swapped_note_pop(req, op.pop.queue, op.pop.worker);
+	return answer_pop(req, &outcome);
 }
 
 /* Many jobs, over several turns: `kind` is the list of the first part. */

@@ -175,6 +175,10 @@ struct command_env {
 	/* Returns why the time that a client sent with a command cannot be used, as the line of an
 	 * error reply; NULL if it can. May be NULL: every time can. */
 	const char *(*now_refusal)(void *arg, struct session *session, double now);
+	/* Called when worker and queue of a native command have probably changed places; see
+	 * swapped.h. May be NULL. */
+	void (*swapped)(void *arg, const struct request *req, struct qless_str worker,
+			struct qless_str queue);
 	/* Writes a line to the log of the server, as a warning. May be NULL. */
 	void (*warn)(void *arg, struct qless_str line);
 	/* Gets the state of the server for admission. NULL: the server is always ready. */

@@ -32,6 +32,7 @@ command_handler cmd_flushall;
 command_handler cmd_flushdb;
 command_handler cmd_hello;
 command_handler cmd_info;
+command_handler cmd_help;
 command_handler cmd_lastsave;
 command_handler cmd_monitor;
 command_handler cmd_multi;

@@ -7,6 +7,7 @@
 #include "command/table.h"
 #include "server/acl_log.h"
 #include "server/commands.h"
+#include "server/hints.h"
 #include "server/persist.h"
 #include "server/pubsub.h"
 #include "server/recording.h"
@@ -217,6 +218,7 @@ void environment_init(struct server *s)
 		.now = native_now,
 		.pass = native_pass,
 		.now_refusal = clock_watch_refusal,
+		.swapped = hints_note_swapped,
 		.warn = warn,
 		.conditions = tell_conditions,
 		.log_refusal = persist_refusal,

@@ -21,6 +21,7 @@
 #include "server/cron.h"
 #include "server/environment.h"
 #include "server/gate.h"
+#include "server/hints.h"
 #include "server/lines.h"
 #include "server/listen.h"
 #include "server/listeners.h"
@@ -93,6 +94,7 @@ struct server {
 	struct listening listening;
 	struct certificates certificates;
 	struct complaints complaints;
+	struct hints hints; /* for people whose commands did something else than they meant */
 	struct notify notify;
 
 	struct pubsub *pubsub;

@@ -1,0 +1,28 @@
+/*
+ * Notices arguments that have probably changed places: the queue of a native PUT or POP does not
+ * exist, and a queue has the name of the worker. Both commands take a worker and a queue, in
+ * different orders.
+ *
+ * The command runs as it was sent. The environment keeps the notice for people.
+ */
+#ifndef COMMAND_SWAPPED_H
+#define COMMAND_SWAPPED_H
+
+#include <stdint.h>
+
+#include "command/request.h"
+#include "engine/view.h"
+
+/* Returns the number of queues before a put, for swapped_note_put(). */
+static inline uint32_t swapped_count_queues(const struct request *req)
+{
+	return req->env->swapped != NULL ? skiplist_count(view_queues(req->engine)) : 0;
+}
+
+/* Call this after a put that succeeded. */
+void swapped_note_put(const struct request *req, uint32_t queues_before, struct qless_str worker,
+		      struct qless_str queue);
+/* Call this after a pop that found no job. */
+void swapped_note_pop(const struct request *req, struct qless_str queue, struct qless_str worker);
+
+#endif
