@@ -60,7 +60,7 @@ static struct worker *worker_need(struct qless *q, struct intern *name)
 	return worker;
 }
 
-void worker_drop_holding(struct qless *q, struct worker *worker, struct holding *holding)
+static void drop_holding(struct qless *q, struct worker *worker, struct holding *holding)
 {
 	assert(holding->node.linked && q->busy_count > 0);
 	hash_remove(&worker->held, &holding->hash);
@@ -69,6 +69,12 @@ void worker_drop_holding(struct qless *q, struct worker *worker, struct holding 
 	assert(hash_count(&worker->held) == skiplist_count(&worker->by_expiry));
 	if (skiplist_count(&worker->by_expiry) == 0)
 		q->busy_count--;
+}
+
+/* The compiler does not inline a function that the library exports, so COMPLETE has a static one. */
+void worker_drop_holding(struct qless *q, struct worker *worker, struct holding *holding)
+{
+	drop_holding(q, worker, holding);
 }
 
 /* All entries are freed, so none is removed from the list. */
@@ -211,7 +217,7 @@ void worker_drop_job(struct qless *q, const struct qless_job *job)
 	node = hash_find_hashed(&worker->held, job_jid(job), job->hash.hash);
 	if (node == NULL)
 		return;
-	worker_drop_holding(q, worker, container_of(node, struct holding, hash));
+	drop_holding(q, worker, container_of(node, struct holding, hash));
 	worker_release(q, worker);
 }
 

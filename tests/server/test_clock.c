@@ -1,14 +1,12 @@
 /*
  * A clock that is wrong, on the machine of the server or on that of a client.
  */
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "ahead.h"
 #include "peer.h"
 #include "unit.h"
 #include "wait.h"
@@ -17,33 +15,16 @@
 
 static struct qlessd q;
 static struct peer *p;
-static struct tempdir clock_dir;
-static volatile int64_t *ahead_us; /* of the server: the wall clock, and the monotonic clocks */
+static struct ahead ahead;
 
-static void map_clock(void)
-{
-	char path[QLESSD_PATH_MAX];
-	int fd;
-
-	tempdir_init(&clock_dir);
-	snprintf(path, sizeof path, "%s/clock", clock_dir.path);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	TEST_ASSERT_EQUAL_INT(0, ftruncate(fd, 2 * sizeof *ahead_us));
-	ahead_us = mmap(NULL, 2 * sizeof *ahead_us, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	TEST_ASSERT_TRUE((void *)(uintptr_t)ahead_us != MAP_FAILED);
-	close(fd);
-	setenv("QLESSD_CLOCK", path, 1);
-}
-
-/* The library is preloaded into the server alone. */
 static void start(bool again)
 {
-	setenv("LD_PRELOAD", getenv("SET_CLOCK"), 1);
+	ahead_begin_start();
 	if (again)
 		qlessd_start_again(&q, (const char *const[]){ NULL });
 	else
 		qlessd_start(&q);
-	unsetenv("LD_PRELOAD");
+	ahead_end_start();
 	p = peer_connect(&q);
 }
 
@@ -58,7 +39,7 @@ static void end(void)
 /* Locks last ten minutes, because the tests let a minute pass at once. */
 void setUp(void)
 {
-	map_clock();
+	ahead_init(&ahead);
 	start(false);
 	ASK(p, "CONFIG.SET heartbeat 600", "$-1\r\n");
 }
@@ -67,20 +48,19 @@ void tearDown(void)
 {
 	peer_close_all();
 	qlessd_stop(&q);
-	munmap((void *)(uintptr_t)ahead_us, 2 * sizeof *ahead_us);
-	tempdir_done(&clock_dir);
+	ahead_done(&ahead);
 }
 
 static void set_wall_clock(int64_t ahead_s)
 {
-	ahead_us[0] = ahead_s * 1000000;
+	ahead.us[0] = ahead_s * 1000000;
 }
 
 /* Let time pass for the server, on all its clocks. */
 static void pass(int64_t seconds)
 {
-	ahead_us[0] += seconds * 1000000;
-	ahead_us[1] += seconds * 1000000;
+	ahead.us[0] += seconds * 1000000;
+	ahead.us[1] += seconds * 1000000;
 }
 
 static int64_t steps(void)
@@ -181,7 +161,7 @@ static void a_log_from_the_future_is_loaded_with_a_warning(void)
 	kill(q.pid, SIGKILL);
 	qlessd_wait(&q);
 	set_wall_clock(0);
-	ahead_us[1] = 0;
+	ahead.us[1] = 0;
 	start(true);
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "seconds after the clock of this machine"));
 	TEST_ASSERT_EQUAL_INT64(1, steps());

@@ -2,17 +2,15 @@
  * Attached workers: the server renews their locks, and releases their jobs when their connections
  * end. The clock of the server is set ahead where a test lets time pass.
  */
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "luatext.h"
 
+#include "ahead.h"
 #include "peer.h"
 #include "unit.h"
 #include "wait.h"
@@ -37,23 +35,7 @@
 static struct qlessd q;
 static struct peer *p;
 static struct peer *workers[4];
-static struct tempdir clock_dir;
-static volatile int64_t *ahead_us; /* of the server: the wall clock, and the monotonic clocks */
-
-static void map_clock(void)
-{
-	char path[QLESSD_PATH_MAX];
-	int fd;
-
-	tempdir_init(&clock_dir);
-	snprintf(path, sizeof path, "%s/clock", clock_dir.path);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	TEST_ASSERT_EQUAL_INT(0, ftruncate(fd, 2 * sizeof *ahead_us));
-	ahead_us = mmap(NULL, 2 * sizeof *ahead_us, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	TEST_ASSERT_TRUE((void *)(uintptr_t)ahead_us != MAP_FAILED);
-	close(fd);
-	setenv("QLESSD_CLOCK", path, 1);
-}
+static struct ahead ahead;
 
 static void connect_all(void)
 {
@@ -62,15 +44,14 @@ static void connect_all(void)
 		workers[i] = peer_connect(&q);
 }
 
-/* The library is preloaded into the server alone. */
 static void start(bool again, const char *const *args)
 {
-	setenv("LD_PRELOAD", getenv("SET_CLOCK"), 1);
+	ahead_begin_start();
 	if (again)
 		qlessd_start_again(&q, args);
 	else
 		qlessd_start_with(&q, args);
-	unsetenv("LD_PRELOAD");
+	ahead_end_start();
 	connect_all();
 }
 
@@ -83,7 +64,7 @@ static void restart(const char *const *args)
 
 void setUp(void)
 {
-	map_clock();
+	ahead_init(&ahead);
 	start(false, (const char *const[]){ NULL });
 }
 
@@ -91,16 +72,15 @@ void tearDown(void)
 {
 	peer_close_all();
 	qlessd_stop(&q);
-	munmap((void *)(uintptr_t)ahead_us, 2 * sizeof *ahead_us);
-	tempdir_done(&clock_dir);
+	ahead_done(&ahead);
 }
 
 /* Let time pass for the server, on all its clocks at once. */
 static void pass(double seconds)
 {
 	qlessd_halt(&q);
-	ahead_us[0] += (int64_t)(seconds * 1e6);
-	ahead_us[1] += (int64_t)(seconds * 1e6);
+	ahead.us[0] += (int64_t)(seconds * 1e6);
+	ahead.us[1] += (int64_t)(seconds * 1e6);
 	qlessd_go_on(&q);
 }
 

@@ -1,0 +1,58 @@
+/*
+ * The clock of a qlessd, which a test sets ahead. The server preloads the library SET_CLOCK, and
+ * reads the file from here.
+ */
+#ifndef TESTS_AHEAD_H
+#define TESTS_AHEAD_H
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "qlessd.h"
+#include "unit.h"
+
+struct ahead {
+	struct tempdir dir;
+	/* Microseconds by which the wall clock, and the monotonic clocks, are ahead. */
+	volatile int64_t *us;
+};
+
+#define AHEAD_BYTES (2 * sizeof(int64_t))
+
+static inline void ahead_init(struct ahead *ahead)
+{
+	char path[QLESSD_PATH_MAX];
+	int fd;
+
+	tempdir_init(&ahead->dir);
+	snprintf(path, sizeof path, "%s/clock", ahead->dir.path);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	TEST_ASSERT_EQUAL_INT(0, ftruncate(fd, AHEAD_BYTES));
+	ahead->us = mmap(NULL, AHEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	TEST_ASSERT_TRUE((void *)(uintptr_t)ahead->us != MAP_FAILED);
+	close(fd);
+	setenv("QLESSD_CLOCK", path, 1);
+}
+
+static inline void ahead_done(struct ahead *ahead)
+{
+	munmap((void *)(uintptr_t)ahead->us, AHEAD_BYTES);
+	tempdir_done(&ahead->dir);
+}
+
+/* The library is preloaded into the server alone: call one before its start, the other after. */
+static inline void ahead_begin_start(void)
+{
+	setenv("LD_PRELOAD", getenv("SET_CLOCK"), 1);
+}
+
+static inline void ahead_end_start(void)
+{
+	unsetenv("LD_PRELOAD");
+}
+
+#endif
