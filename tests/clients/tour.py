@@ -40,7 +40,7 @@ def read_tour(path):
     text = path.read_text(encoding="utf-8")
     blocks = markdown_blocks(text) if path.suffix == ".md" else manual_blocks(text)
     for block in blocks:
-        typed = None
+        typed, shown = None, []
         for line in [*block, "$ "]:
             if not PROMPT.match(line) and not line.startswith("$ "):
                 if typed is not None and line.startswith(" "):

@@ -2,10 +2,10 @@
  * usage: with_qlessd COMMAND [ARGUMENT]...
  *
  * Runs a client of Redis with a qlessd of its own. The environment of the client has the ports on
- * 127.0.0.1 in QLESSD_PORT and QLESSD_TLS_PORT, and the directory of ca.crt, client.crt and
- * client.key in QLESSD_TLS_DIR. The client may end that qlessd with SIGTERM or SIGKILL, and it is
- * then started again on the same port. Fails if the client fails, or if qlessd ever ends with an
- * error or by another signal.
+ * 127.0.0.1 in QLESSD_PORT and QLESSD_TLS_PORT, the first one also as a URL in QLESSD_URL, and the
+ * directory of ca.crt, client.crt and client.key in QLESSD_TLS_DIR. The client may end that qlessd
+ * with SIGTERM or SIGKILL, and it is then started again on the same port. Fails if the client
+ * fails, or if qlessd ever ends with an error or by another signal.
  *
  * Standard output belongs to the client.
  */
@@ -65,10 +65,12 @@ void tearDown(void)
 
 static void start_client(void)
 {
-	char port[8];
+	char port[8], url[40];
 
 	snprintf(port, sizeof port, "%d", q.port);
+	snprintf(url, sizeof url, "redis://127.0.0.1:%d", q.port);
 	setenv("QLESSD_PORT", port, 1);
+	setenv("QLESSD_URL", url, 1);
 	setenv("QLESSD_TLS_PORT", tls_port, 1);
 	setenv("QLESSD_TLS_DIR", certs.path, 1);
 	fflush(NULL);
