@@ -17,7 +17,8 @@ static void stop(int number)
 	is_stopping = number;
 }
 
-/* Returns false if the reply is lost, or if the server cannot do this now. */
+/* Returns false if the reply is lost, or if the server cannot do this now. The errors NOTOWNER,
+ * NOTRUNNING and NOJOB are replies: the lock is lost, and another worker has the job. */
 static bool ask(const char *format, ...)
 {
 	va_list words;
@@ -26,7 +27,8 @@ static bool ask(const char *format, ...)
 	freeReplyObject(reply);
 	reply = redisvCommand(qlessd, format, words);
 	va_end(words);
-	if (reply != NULL && (reply->type != REDIS_REPLY_ERROR || reply->str[0] == 'N'))
+	if (reply != NULL &&
+	    (reply->type != REDIS_REPLY_ERROR || strncmp(reply->str, "NO", 2) == 0))
 		return true;
 	usleep(100000 + (useconds_t)rand() % 900000);
 	redisReconnect(qlessd);
@@ -43,7 +45,7 @@ static void work(yyjson_doc *job, const char *jid, const char *text, int pid)
 	while (!ask("%s %s worker-%d %s %s lock %llu", who ? "COMPLETE" : "FAIL", jid, pid,
 		    who ? TEXT(job, "/0/queue") : "bad-data", who ? text : "no name", lock))
 		;
-	if (reply->type == REDIS_REPLY_ERROR) /* NOTOWNER, NOTRUNNING, NOJOB: the lock is lost */
+	if (reply->type == REDIS_REPLY_ERROR)
 		printf("%s: %s\n", jid, reply->str);
 	else if (who != NULL)
 		printf("hello %s\n", who);
