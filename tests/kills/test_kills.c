@@ -7,14 +7,13 @@
  * random numbers. With QLESSD_KILL_LATE_MS, the jobs of a killed worker must be handed out again
  * within this many milliseconds after they may be.
  */
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ahead.h"
 #include "history.h"
 #include "judge.h"
 #include "party.h"
@@ -65,8 +64,8 @@ static unsigned long long rng;
 static uint64_t server_kills, worker_kills, waiting_at_kills;
 static bool is_log_cut; /* a fault */
 
-static volatile int64_t *ahead_us; /* another fault: the clock of the server; or NULL */
-static uint64_t epoch_begin;	   /* entry of the history */
+static struct ahead ahead;   /* another fault: the clock of the server */
+static uint64_t epoch_begin; /* entry of the history */
 
 void setUp(void)
 {
@@ -119,13 +118,13 @@ static void start_server(void)
 		"--rewrite-rate-limit", "1mb",	  NULL
 	};
 
-	if (ahead_us != NULL)
-		setenv("LD_PRELOAD", getenv("SET_CLOCK"), 1);
+	if (ahead.us != NULL)
+		ahead_begin_start();
 	if (q.socket_path[0] == '\0')
 		qlessd_start_with(&q, args);
 	else
 		qlessd_start_again(&q, args);
-	unsetenv("LD_PRELOAD");
+	ahead_end_start();
 	asker = peer_connect_unix(&q);
 	ASK(asker, "CONSISTENCYCHECK", "*0\r\n");
 }
@@ -283,9 +282,9 @@ static void run_round(uint64_t round)
 	uint64_t target = history->count + below(ENTRIES_MAX);
 
 	WAIT_UNTIL(history->count >= target);
-	if (ahead_us != NULL) {
-		ahead_us[0] += CLOCK_STEP_US;
-		ahead_us[1] += CLOCK_STEP_US;
+	if (ahead.us != NULL) {
+		ahead.us[0] += CLOCK_STEP_US;
+		ahead.us[1] += CLOCK_STEP_US;
 	}
 	waiting_at_kills += (uint64_t)peer_ask_number(asker, "INFO clients", "blocked_clients:");
 	if (below(REWRITE_EVERY) == 0)
@@ -426,21 +425,10 @@ static void lost_records_are_found(void)
 
 static void locks_that_end_early_are_found(void)
 {
-	size_t bytes = 2 * sizeof *ahead_us;
-	struct tempdir dir;
-	int fd;
-
-	tempdir_init(&dir);
-	setenv("QLESSD_CLOCK", tempdir_file(&dir, "clock"), 1);
-	fd = open(dir.file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	TEST_ASSERT_EQUAL_INT(0, ftruncate(fd, (off_t)bytes));
-	ahead_us = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	TEST_ASSERT_TRUE((void *)(uintptr_t)ahead_us != MAP_FAILED);
-	close(fd);
+	ahead_init(&ahead);
 	run_rounds(FAULT_ROUNDS_MAX);
-	munmap((void *)(uintptr_t)ahead_us, bytes);
-	ahead_us = NULL;
-	tempdir_done(&dir);
+	ahead_done(&ahead);
+	ahead.us = NULL;
 	TEST_ASSERT_NOT_NULL(strstr(text, "is handed out with lock"));
 }
 
