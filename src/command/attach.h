@@ -62,10 +62,8 @@ struct attach_ops {
 				  void *visit_arg);
 	uint32_t (*scan_waiting)(void *arg, unsigned db, uint32_t cursor, worker_view_fn *visit,
 				 void *visit_arg);
-	/* Steps through the queues of a worker. `*cursor` starts as NULL. Returns false at the
-	 * end. */
-	bool (*next_queue)(const struct worker_view *view, const void **cursor,
-			   struct qless_str *ret_queue);
+	/* Returns queue number `i` of a worker, below its queue_count. */
+	struct qless_str (*queue_at)(const struct worker_view *view, size_t i);
 };
 
 #endif

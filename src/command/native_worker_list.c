@@ -61,13 +61,13 @@ static bool append_queues(const struct list_part *part, struct buf *json,
 	const struct attach_ops *ops = part->req->env->presence;
 	const struct user *viewer = permit_viewer(part->req);
 	bool is_shown = part->queue == NULL && viewer == NULL;
-	const void *cursor = NULL;
-	struct qless_str queue;
 	size_t begin;
 
 	buf_append_str(json, STR(",\"queues\":"));
 	begin = json_begin_list(json);
-	while (ops->next_queue(view, &cursor, &queue)) {
+	for (size_t i = 0; i < view->queue_count; i++) {
+		struct qless_str queue = ops->queue_at(view, i);
+
 		if (!permit_shows_queue(viewer, queue))
 			continue;
 		json_next_item(json, begin);

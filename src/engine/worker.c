@@ -71,7 +71,8 @@ static void drop_holding(struct qless *q, struct worker *worker, struct holding 
 		q->busy_count--;
 }
 
-/* The compiler does not inline a function that the library exports, so COMPLETE has a static one. */
+/* The compiler does not inline a function that the library exports, so COMPLETE has a static one.
+ */
 void worker_drop_holding(struct qless *q, struct worker *worker, struct holding *holding)
 {
 	drop_holding(q, worker, holding);

@@ -25,17 +25,6 @@ struct heard {
 	char queue[];
 };
 
-struct pair {
-	const struct attached *worker;
-	struct heard *heard;
-};
-
-struct listened {
-	struct hash_node by_pair;
-	struct pair pair;
-	struct listened *next; /* of the same worker */
-};
-
 static struct qless_str heard_name(const struct heard *heard)
 {
 	return str_make(heard->queue, heard->by_queue.aux);
@@ -44,16 +33,6 @@ static struct qless_str heard_name(const struct heard *heard)
 static struct qless_str heard_key(const struct hash_node *node)
 {
 	return heard_name(container_of(node, const struct heard, by_queue));
-}
-
-static struct qless_str pair_bytes(const struct pair *pair)
-{
-	return str_make((const char *)pair, sizeof *pair);
-}
-
-static struct qless_str pair_key(const struct hash_node *node)
-{
-	return pair_bytes(&container_of(node, const struct listened, by_pair)->pair);
 }
 
 static struct heard *find(const struct server *s, unsigned db, struct qless_str queue)
@@ -87,36 +66,61 @@ static void release(struct server *s, struct heard *heard)
 	free(heard);
 }
 
-void listeners_add(struct server *s, const struct attached *worker, struct listened_list *list,
-		   unsigned db, struct qless_str queue)
+static int compare_heard(const void *left, const void *right)
 {
-	struct pair pair = { worker, find(s, db, queue) };
-	struct listened *listened;
+	const struct heard *a = *(struct heard *const *)left, *b = *(struct heard *const *)right;
 
-	if (list->count == LISTENS_MAX ||
-	    (pair.heard != NULL && hash_find(&s->listeners.pairs, pair_bytes(&pair)) != NULL))
+	return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+}
+
+static bool has(const struct listened_list *list, const struct heard *heard)
+{
+	return list->count != 0 && bsearch(&heard, list->items, list->count, sizeof(struct heard *),
+					   compare_heard) != NULL;
+}
+
+/* Sorts the list after `added` queues were appended, and drops those that are there twice. */
+static void settle(struct server *s, struct listened_list *list, size_t added)
+{
+	size_t kept = 0;
+
+	list->count += added;
+	if (added == 0)
 		return;
-	pair.heard = need(s, db, queue);
-	pair.heard->count++;
-	listened = mem_zalloc(sizeof *listened);
-	listened->pair = pair;
-	listened->next = list->first;
-	list->first = listened;
-	list->count++;
-	list->bytes += sizeof *listened;
-	hash_insert(&s->listeners.pairs, &listened->by_pair);
+	qsort(list->items, list->count, sizeof *list->items, compare_heard);
+	for (size_t i = 0; i < list->count; i++) {
+		if (kept != 0 && list->items[kept - 1] == list->items[i])
+			release(s, list->items[i]);
+		else
+			list->items[kept++] = list->items[i];
+	}
+	list->count = kept;
+}
+
+void listeners_add(struct server *s, struct listened_list *list, unsigned db,
+		   const struct qless_str *queues, size_t count)
+{
+	size_t added = 0;
+
+	for (size_t i = 0; i < count && list->count + added < LISTENS_MAX; i++) {
+		struct heard *heard = find(s, db, queues[i]);
+
+		if (heard != NULL && has(list, heard))
+			continue;
+		list->items = mem_grow(list->items, &list->cap, list->count + added + 1,
+				       sizeof *list->items);
+		heard = need(s, db, queues[i]);
+		heard->count++;
+		list->items[list->count + added++] = heard;
+	}
+	settle(s, list, added);
 }
 
 void listeners_remove_all(struct server *s, struct listened_list *list)
 {
-	while (list->first != NULL) {
-		struct listened *listened = list->first;
-
-		list->first = listened->next;
-		hash_remove(&s->listeners.pairs, &listened->by_pair);
-		release(s, listened->pair.heard);
-		free(listened);
-	}
+	for (size_t i = 0; i < list->count; i++)
+		release(s, list->items[i]);
+	free(list->items);
 	*list = (struct listened_list){ 0 };
 }
 
@@ -140,16 +144,10 @@ size_t listeners_count(const struct server *s, unsigned db, struct qless_str que
 	return heard != NULL ? heard->count : 0;
 }
 
-bool listeners_next(const struct listened_list *list, const struct listened **cursor,
-		    struct qless_str *ret_queue)
+struct qless_str listeners_queue(const struct listened_list *list, size_t i)
 {
-	const struct listened *next = *cursor != NULL ? (*cursor)->next : list->first;
-
-	if (next == NULL)
-		return false;
-	*cursor = next;
-	*ret_queue = heard_name(next->pair.heard);
-	return true;
+	assert(i < list->count);
+	return heard_name(list->items[i]);
 }
 
 /*
@@ -204,18 +202,15 @@ void listeners_init(struct server *s)
 	l->by_queue = mem_zalloc(l->databases * sizeof *l->by_queue);
 	for (unsigned db = 0; db < l->databases; db++)
 		hash_init(&l->by_queue[db], heard_key, s->hash_seed);
-	hash_init(&l->pairs, pair_key, s->hash_seed);
 }
 
 void listeners_done(struct server *s)
 {
 	struct listeners *l = &s->listeners;
 
-	assert(hash_count(&l->pairs) == 0);
 	for (unsigned db = 0; db < l->databases; db++) {
 		assert(hash_count(&l->by_queue[db]) == 0);
 		hash_done(&l->by_queue[db]);
 	}
-	hash_done(&l->pairs);
 	free(l->by_queue);
 }

@@ -10,9 +10,8 @@
  * A client that polls is no listener. An alarm about queues without listeners should therefore last
  * for some minutes before it rings.
  *
- * Each queue that has listeners has an entry with their number. Each attached worker has a list of
- * the queues that it listens to. A table of pairs tells in constant time whether a pop is the first
- * of its worker from its queue.
+ * Each queue that has listeners has an entry with their number. Each attached worker has a sorted
+ * list of the entries that it listens to: eight bytes for each, and O(log N) for a pop.
  */
 #ifndef SERVER_LISTENERS_H
 #define SERVER_LISTENERS_H
@@ -24,15 +23,12 @@
 #include "util/hash.h"
 #include "util/str.h"
 
-struct attached;
 struct heard;
-struct listened;
 struct server;
 
 struct listeners {
 	struct hash *by_queue; /* the heard queues of each database */
 	unsigned databases;
-	struct hash pairs; /* of attached workers and heard queues */
 	/* The queues with waiting jobs and without listeners. They are counted by and by. */
 	struct {
 		unsigned db;
@@ -44,18 +40,18 @@ struct listeners {
 
 /* The queues that an attached worker listens to. Starts zeroed. */
 struct listened_list {
-	struct listened *first;
+	struct heard **items; /* by their addresses */
 	size_t count;
-	size_t bytes;
+	size_t cap;
 };
 
 void listeners_init(struct server *s);
 /* Call this after all workers and waiting clients have gone. */
 void listeners_done(struct server *s);
 
-/* The worker has popped from the queue, or waits for it. */
-void listeners_add(struct server *s, const struct attached *worker, struct listened_list *list,
-		   unsigned db, struct qless_str queue);
+/* The worker has popped from queues, or waits for them. */
+void listeners_add(struct server *s, struct listened_list *list, unsigned db,
+		   const struct qless_str *queues, size_t count);
 /* The worker is no longer attached. */
 void listeners_remove_all(struct server *s, struct listened_list *list);
 
@@ -66,9 +62,8 @@ void listeners_end_wait(struct server *s, struct heard *heard);
 
 size_t listeners_count(const struct server *s, unsigned db, struct qless_str queue);
 
-/* Step through the queues of a list. `*cursor` starts as NULL. Returns false at the end. */
-bool listeners_next(const struct listened_list *list, const struct listened **cursor,
-		    struct qless_str *ret_queue);
+/* The name of queue number `i` of a list. */
+struct qless_str listeners_queue(const struct listened_list *list, size_t i);
 
 /* Call this once a second: counts some of the queues without listeners. */
 void listeners_tick(struct server *s);

@@ -32,7 +32,7 @@ struct exclusive {
 	struct hash_node node;
 	struct attached *holder;
 	size_t len;
-	char key[]; /* database, queue and node, see exclusive_key() */
+	char key[]; /* database, queue and node, see append_exclusive_key() */
 };
 
 struct attached {
@@ -153,7 +153,7 @@ static void set_alarm(struct server *s)
 
 static size_t memory_of(const struct attached *a)
 {
-	return sizeof *a + a->len + a->node.len + a->listens.bytes +
+	return sizeof *a + a->len + a->node.len + a->listens.cap * sizeof *a->listens.items +
 	       (a->exclusive != NULL ? sizeof *a->exclusive + a->exclusive->len : 0);
 }
 
@@ -302,13 +302,14 @@ void presence_check_user(struct server *s, const struct user *user)
 	}
 }
 
-static void listen_to(struct server *s, struct attached *a, struct qless_str queue)
+static void listen_to(struct server *s, struct attached *a, const struct qless_str *queues,
+		      size_t count)
 {
-	size_t before = a->listens.bytes;
+	size_t before = memory_of(a);
 
-	listeners_add(s, a, &a->listens, a->db, queue);
+	listeners_add(s, &a->listens, a->db, queues, count);
 	if (a->client != NULL)
-		a->client->attached_bytes += a->listens.bytes - before;
+		a->client->attached_bytes += memory_of(a) - before;
 }
 
 bool presence_listens(struct server *s, unsigned db, struct qless_str worker,
@@ -316,8 +317,8 @@ bool presence_listens(struct server *s, unsigned db, struct qless_str worker,
 {
 	struct attached *a = s->presence.count != 0 ? find(s, db, worker) : NULL;
 
-	for (size_t i = 0; a != NULL && i < count; i++)
-		listen_to(s, a, queues[i]);
+	if (a != NULL)
+		listen_to(s, a, queues, count);
 	return a != NULL;
 }
 
@@ -376,7 +377,7 @@ void presence_note_change(struct server *s, const struct operation *op)
 	if (a == NULL)
 		return;
 	if (op->kind == OPERATION_POP)
-		listen_to(s, a, op->pop.queue);
+		listen_to(s, a, &op->pop.queue, 1);
 	/* A renewal that goes on finds the new lock, too. */
 	if (isnan(a->until))
 		plan_next_renewal(s, a);
@@ -767,24 +768,9 @@ static uint32_t scan_waiting(void *arg, unsigned db, uint32_t cursor, worker_vie
 	return hash_scan(&s->conns.by_id, cursor, visit_waiting, &scan);
 }
 
-static bool next_queue(const struct worker_view *view, const void **cursor,
-		       struct qless_str *ret_queue)
+static struct qless_str queue_at(const struct worker_view *view, size_t i)
 {
-	const struct listened *listened = *cursor;
-	const struct qless_str *next;
-
-	if (view->listened != NULL) {
-		if (!listeners_next(view->listened, &listened, ret_queue))
-			return false;
-		*cursor = listened;
-		return true;
-	}
-	next = *cursor != NULL ? (const struct qless_str *)*cursor + 1 : view->queues;
-	if (next == view->queues + view->queue_count)
-		return false;
-	*cursor = next;
-	*ret_queue = *next;
-	return true;
+	return view->listened != NULL ? listeners_queue(view->listened, i) : view->queues[i];
 }
 
 const struct attach_ops presence_attach_ops = {
@@ -794,7 +780,7 @@ const struct attach_ops presence_attach_ops = {
 	.find = find_view,
 	.scan_attached = scan_attached,
 	.scan_waiting = scan_waiting,
-	.next_queue = next_queue,
+	.queue_at = queue_at,
 };
 
 /*

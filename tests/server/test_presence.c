@@ -29,6 +29,12 @@
 #define GRACE_S	 0.2
 #define MARGIN_S 0.1
 #define ATTEMPTS 10
+/* Number of workers that wait, and of queues that each of them names. */
+#define NAMERS	     100
+#define NAMED_QUEUES 501
+/* Bytes that an attached worker that waits may take for each queue that it names, with its request.
+ */
+#define NAME_COST 100
 /* Bytes of the log, after which the disk fails. */
 #define FULL_BYTES 64
 
@@ -1022,6 +1028,44 @@ static int count_many(void)
 	return limit.rlim_cur > MANY + FEW && !qlessd_is_sanitized() ? MANY : FEW;
 }
 
+/* Attaches a worker that waits for many queues. */
+static struct peer *wait_for_many(int number, int queues)
+{
+	static char words[16 * NAMED_QUEUES];
+	struct peer *worker = peer_connect(&q);
+	size_t len;
+
+	snprintf(words, sizeof words, "WORKER.ATTACH w%d", number);
+	attach(worker, words);
+	len = (size_t)snprintf(words, sizeof words, "BPOP 0 w%d %d", number, queues);
+	for (int i = 0; i < queues; i++)
+		len += (size_t)snprintf(words + len, sizeof words - len, " q%07d", i);
+	peer_send_words(worker, words);
+	return worker;
+}
+
+static void a_queue_of_an_attached_worker_takes_little_memory(void)
+{
+	static struct peer *many[NAMERS];
+	int64_t before, after;
+
+	for (int i = 0; i < NAMERS; i++)
+		many[i] = wait_for_many(i, 1);
+	WAIT_UNTIL(waiting_clients() == NAMERS);
+	before = peer_ask_number(p, "INFO memory", "used_memory:");
+	for (int i = 0; i < NAMERS; i++)
+		peer_close(many[i]);
+	WAIT_UNTIL(waiting_clients() == 0);
+	for (int i = 0; i < NAMERS; i++)
+		many[i] = wait_for_many(i, NAMED_QUEUES);
+	WAIT_UNTIL(waiting_clients() == NAMERS);
+	after = peer_ask_number(p, "INFO memory", "used_memory:");
+	if (!qlessd_is_sanitized())
+		TEST_ASSERT_LESS_THAN_INT64((int64_t)NAMERS * (NAMED_QUEUES - 1) * NAME_COST,
+					    after - before);
+	TEST_ASSERT_EQUAL_INT64(NAMERS, listeners("q0000400"));
+}
+
 static void many_attached_workers_cost_no_wake_ups(void)
 {
 	static struct peer *many[MANY];
@@ -1099,6 +1143,7 @@ int main(int argc, char **argv)
 	RUN(a_transaction_may_attach_and_release);
 	RUN(renewals_and_releases_are_in_the_log);
 	RUN(stopping_releases_nothing);
+	RUN(a_queue_of_an_attached_worker_takes_little_memory);
 	RUN(many_attached_workers_cost_no_wake_ups);
 	return UNIT_RESULT();
 }
