@@ -10,13 +10,13 @@
 //
 //     worker.run();
 //
-// A job completes when its handler returns, and fails when it throws. WORKER LIBRARIES in
-// qlessd-clients(7) describes this file.
+// A job completes when its handler returns, and fails when it throws. qlessd-clients(7) describes
+// this library.
 //
-// A worker has a session of two or three connections: one for commands, one on which BPOP waits, and
-// one for messages if the first cannot have them. If one of them breaks, the worker closes the others
-// and opens a new session. The libraries never connect again or send again, because they do not know
-// which commands may be sent twice.
+// A worker has a session of two or three connections: one for commands, one on which BPOP waits,
+// and one for messages if the first cannot have them. If one of them breaks, the worker closes the
+// others and opens a new session. The libraries never connect again or send again, because they do
+// not know which commands may be sent twice.
 
 'use strict';
 
@@ -48,13 +48,15 @@ const EXIT_MS = 1_000;
 const PING_MS = 20_000;
 // Jobs that are asked for at once.
 const BATCH = 50;
-// Bytes of a failure's message and group that are sent. The server refuses a longer group.
+// Bytes of a failure's message and group that are sent. The server refuses a group above
+// max-name-length.
 const MESSAGE_BYTES = 8_192;
 const GROUP_BYTES = 256;
 // Points between two entries about progress in the history of a job.
 const PROGRESS_STEP = 10;
 
-// The first words of errors: the job is no longer the worker's; the server cannot do this now.
+// Codes of errors. The first set says that the job is no longer the worker's, and the second that
+// the server cannot do this now.
 const LOST = new Set(['NOTRUNNING', 'NOTOWNER', 'WRONGQUEUE', 'NOJOB']);
 const TEMPORARY = new Set(['MISCONF', 'LOADING', 'OOM', 'BUSY']);
 const FULL = 'ERR max number of clients reached';

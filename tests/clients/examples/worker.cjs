@@ -1,6 +1,6 @@
-// A worker for qlessd with ioredis and the library qlessd-worker.cjs, which is in the same directory.
-// It waits for jobs, connects again when the server has restarted, and on SIGTERM ends after the
-// current job. A greeting takes the `seconds` in its data.
+// A worker for qlessd with ioredis and the library qlessd-worker.cjs, which is in the same
+// directory. It waits for jobs, connects again when the server has restarted, and on SIGTERM ends
+// after the current job. A greeting takes the `seconds` in its data.
 
 const { setTimeout: sleep } = require('node:timers/promises');
 const { Worker } = require('./qlessd-worker.cjs');
