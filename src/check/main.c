@@ -320,6 +320,19 @@ static enum result run_check(const struct options *o)
 
 /* ---- copying ---- */
 
+/* The server shows the time of its last copy. */
+static void leave_marker(const struct options *o)
+{
+	int rc = copy_leave_marker(&journal_io_system, o->dir);
+
+	if (rc < 0)
+		fprintf(stderr,
+			"qlessd-check: warning: the copy is complete, but the file %s/%s, which "
+			"tells the server of it, cannot be written: %s. INFO and /metrics will not "
+			"show this copy\n",
+			o->dir, COPY_MARKER_NAME, strerror(-rc));
+}
+
 static enum result run_copy(const struct options *o)
 {
 	struct buf error = BUF_INIT(ERROR_MAX);
@@ -331,10 +344,12 @@ static enum result run_copy(const struct options *o)
 		return RESULT_TROUBLE;
 	}
 	rc = copy_log(&journal_io_system, o->dir, o->copy_to, &recovery, &error);
-	if (rc == 0)
+	if (rc == 0) {
 		printf("copied up to sequence %" PRIu64 "\n", recovery.last_sequence);
-	else
+		leave_marker(o);
+	} else {
 		fprintf(stderr, "qlessd-check: %s\n", buf_cstr(&error));
+	}
 	recovery_done(&recovery);
 	buf_done(&error);
 	if (rc == 0)

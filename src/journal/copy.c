@@ -231,3 +231,20 @@ int copy_log(const struct journal_io *io, const char *from, const char *to,
 	close_files(&c);
 	return rc;
 }
+
+/* The directory belongs to the user of the server. So the marker is a new file: no link of that
+ * user is followed. */
+int copy_leave_marker(const struct journal_io *io, const char *dir)
+{
+	char path[JOURNAL_PATH_MAX], fresh[JOURNAL_PATH_MAX];
+	int fd, rc;
+
+	journal_path(path, dir, COPY_MARKER_NAME);
+	journal_path(fresh, dir, COPY_MARKER_NAME ".new");
+	io->remove(io->arg, fresh);
+	fd = journal_create_file(io, fresh);
+	if (fd < 0)
+		return fd;
+	rc = io->close(io->arg, fd);
+	return rc == 0 ? io->rename(io->arg, fresh, path) : rc;
+}

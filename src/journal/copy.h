@@ -9,6 +9,9 @@
 #include "journal/recover.h"
 #include "util/buf.h"
 
+/* The time of this file is when the log of a directory was last copied completely. */
+#define COPY_MARKER_NAME "last-copy"
+
 /*
  * Copy the log in the directory `from` to the directory `to`, which exists and holds no log. A
  * qlessd may be running in `from`. The copy is read to its end, and a record that was being written
@@ -20,5 +23,9 @@
  */
 int copy_log(const struct journal_io *io, const char *from, const char *to,
 	     struct recovery *ret_recovery, struct buf *ret_error);
+
+/* Note in a directory that its log has been copied, by making COPY_MARKER_NAME anew. 0 or a
+ * negative errno. */
+int copy_leave_marker(const struct journal_io *io, const char *dir);
 
 #endif

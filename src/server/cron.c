@@ -39,6 +39,8 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 	certificates_tick(s);
 	clock_watch_tick(s);
 	rewrite_watch_tick(s);
+	if (s->persist != NULL)
+		copy_watch_tick(&s->copies, ".", s->clocks.mono_us);
 	queues_tick(s);
 	listeners_tick(s);
 	http_cron(s->http);

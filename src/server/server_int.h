@@ -18,6 +18,7 @@
 #include "server/clocks.h"
 #include "server/complaints.h"
 #include "server/conn.h"
+#include "server/copy_watch.h"
 #include "server/cron.h"
 #include "server/environment.h"
 #include "server/gate.h"
@@ -93,6 +94,7 @@ struct server {
 
 	struct listening listening;
 	struct certificates certificates;
+	struct copy_watch copies;
 	struct complaints complaints;
 	struct hints hints; /* for people whose commands did something else than they meant */
 	struct notify notify;

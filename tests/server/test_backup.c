@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "peer.h"
 #include "unit.h"
@@ -200,6 +202,55 @@ static void a_copy_does_not_overwrite_another_log(void)
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "cannot make "), output);
 }
 
+static int64_t ask_copy_time(void)
+{
+	return peer_ask_number(p, "INFO persistence", "log_last_copy_time:");
+}
+
+/* The server looks at most once a minute, so the test starts another one. */
+static void the_server_shows_when_it_was_last_copied(void)
+{
+	char command[COMMAND_MAX], output[OUTPUT_MAX];
+	int64_t begin_s = (int64_t)time(NULL);
+	struct tempdir copy;
+
+	put_some();
+	TEST_ASSERT_EQUAL_INT64(0, ask_copy_time());
+	tempdir_init(&copy);
+	snprintf(command, sizeof command, "'%s-check' --copy-to %s %s 2>&1", getenv("QLESSD"),
+		 copy.path, dir.path);
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, run_meanwhile(command, output), output);
+	peer_close_all();
+	qlessd_stop(&q);
+	QLESSD_START(&q, "--dir", dir.path);
+	p = peer_connect(&q);
+	WAIT_UNTIL(ask_copy_time() != 0);
+	TEST_ASSERT_TRUE(ask_copy_time() >= begin_s && ask_copy_time() <= (int64_t)time(NULL));
+	/* The copy itself has never been copied. */
+	QLESSD_START(&second, "--dir", copy.path);
+	TEST_ASSERT_FALSE(access(tempdir_file(&copy, "last-copy"), F_OK) == 0);
+	qlessd_stop(&second);
+	tempdir_done(&copy);
+}
+
+/* A directory in the place of the new marker makes it impossible to write. */
+static void a_copy_succeeds_where_its_time_cannot_be_noted(void)
+{
+	char command[COMMAND_MAX], output[OUTPUT_MAX];
+	struct tempdir copy;
+
+	put_some();
+	tempdir_init(&copy);
+	TEST_ASSERT_EQUAL_INT(0, mkdir(tempdir_file(&dir, "last-copy.new"), 0700));
+	snprintf(command, sizeof command, "'%s-check' --copy-to %s %s 2>&1", getenv("QLESSD"),
+		 copy.path, dir.path);
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, run_meanwhile(command, output), output);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "warning: the copy is complete"), output);
+	TEST_ASSERT_EQUAL_INT(0, rmdir(tempdir_file(&dir, "last-copy.new")));
+	check_copy(&copy, BATCH, put);
+	tempdir_done(&copy);
+}
+
 int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
@@ -208,5 +259,7 @@ int main(int argc, char **argv)
 	RUN(a_copy_made_by_other_means_is_complete_or_rejected);
 	RUN(a_copy_that_was_cut_short_is_rejected);
 	RUN(a_copy_does_not_overwrite_another_log);
+	RUN(the_server_shows_when_it_was_last_copied);
+	RUN(a_copy_succeeds_where_its_time_cannot_be_noted);
 	return UNIT_RESULT();
 }
