@@ -283,7 +283,7 @@ static const struct row on_many_jobs[] = {
 	{ "MULTICOMPLETE w q *10000(x#,{})", WORKER_US,
 	  "MULTIPUT w q 0 jobs *10000(x#,k,{});POP q w 10000", "*10000" },
 	{ "CANCEL *10000(x#)", WORKER_US, "MULTIPUT w q 0 jobs *10000(x#,k,{})", "*10000" },
-	{ "CANCEL *10000(unknown#)", WORKER_US, NULL, "*10000" },
+	{ "CANCEL *10000(unknown#)", WORKER_US, NULL, "*0" },
 	{ "UNFAIL q group 10000", WORKER_US, NULL, ":10000" },
 	{ "POP running w 10000", WORKER_US, NULL, NULL },
 	{ "POP big w 10000", WORKER_US, NULL, NULL },

@@ -88,7 +88,7 @@ static void every_key_command_answers(void)
 	};
 	static const char *const refused[] = {
 		"DEL ql:j:a",	      "EXPIRE ql:j:a 1",    "HSET ql:j:a jid b", "LPUSH ql:f:g b",
-		"RENAME ql:j:a b",    "SADD ql:failures g", "SET a b",		 "UNLINK ql:j:a",
+		"RENAME ql:j:a b",    "SADD ql:failures g", "SET ql:j:a b",	 "UNLINK ql:j:a",
 		"ZADD ql:queues 1 r", "ZREM ql:queues q",
 	};
 

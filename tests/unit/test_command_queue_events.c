@@ -34,7 +34,7 @@ static void run(const char *line)
 	int count = 0;
 	const char *reply;
 
-	strcpy(text, line);
+	snprintf(text, sizeof text, "%s", line);
 	for (const char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " "))
 		words[count++] = str_from(word);
 	buf_clear(&f.events);

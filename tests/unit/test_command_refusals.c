@@ -27,7 +27,7 @@ static const char *run_line(const char *line)
 	int count = 0;
 
 	TEST_ASSERT_TRUE(strlen(line) < sizeof text);
-	strcpy(text, line);
+	snprintf(text, sizeof text, "%s", line);
 	for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " ")) {
 		TEST_ASSERT_TRUE(count < WORDS_MAX);
 		words[count++] = strcmp(word, "''") == 0 ? STR("") : str_from(word);
@@ -729,7 +729,7 @@ static void no_error_has_a_word_of_the_reference(void)
 		int len = 0;
 
 		/* One word in four is another one. */
-		strcpy(copy, like->line);
+		snprintf(copy, sizeof copy, "%s", like->line);
 		for (const char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
 			if (len != 0 && next_random(&state) % 4 == 0)
 				word = (char *)(uintptr_t)
