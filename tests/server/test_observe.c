@@ -171,7 +171,7 @@ static void config_rewrite_keeps_comments_and_saves_changes(void)
 	text = textfile_read(path);
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(text, "# mine\n"), text);
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(text, "timeout 11\n"), text);
-	TEST_ASSERT_NULL_MESSAGE(strstr(text, "pb"), text);
+	TEST_ASSERT_NULL_MESSAGE(strstr(text, ">pb"), text);
 	free(text);
 	/* A start reads the rewritten file. */
 	QLESSD_START(&q, path);

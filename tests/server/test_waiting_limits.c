@@ -110,7 +110,8 @@ static void a_waiting_client_that_is_evicted_leaves_the_line(void)
 	START("--maxmemory-clients", "12mb", "--client-output-buffer-limit", "normal", "0", "0",
 	      "0");
 	ASK(p, "CLIENT NO-EVICT ON", "+OK\r\n");
-	slow = hoard(8);
+	/* The kernel takes some MiB of each. */
+	slow = hoard(10);
 	waiting_begin(p, slow, "BPOP 0 slow 1 q");
 	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
 	hoard(6);
