@@ -1,0 +1,60 @@
+"""The needs of the examples in qlessd-commands(7)."""
+
+import pathlib
+
+from kinds import Configuration, Inline, NotRun, Typed
+
+SCRIPT = pathlib.Path(__file__).parent.parent / "clients" / "qless.lua"
+QUOTED_SCRIPT = SCRIPT.read_text(encoding="utf-8").replace("\n", "\\n")
+WORKER = "ACL SETUSER worker on >secret +@all"
+ONE_JOB = ["PUT me mail j1 send {} 0"]
+RUNNING = ["PUT me in j1 send {} 0", "POP in worker-17 1"]
+
+EXAMPLES = {
+    "USERS AND PERMISSIONS": Configuration(),
+    "USERS AND PERMISSIONS #2": Configuration(),
+    "ROLES": Configuration(),
+    "PERMISSIONS PER QUEUE": Configuration(),
+    "CONNECTION COMMANDS: AUTH": Typed(before=[WORKER]),
+    "CONNECTION COMMANDS: CLIENT ID": Typed(any_number=True),
+    "CONNECTION COMMANDS: CLIENT KILL": Typed(
+        before=[WORKER], others=[["AUTH worker secret"]] * 3),
+    "CONNECTION COMMANDS: CLIENT LIST": Typed(
+        first=["CLIENT SETNAME importer", "CLIENT SETINFO LIB-NAME mylib"], any_number=True),
+    "CONNECTION COMMANDS: CLIENT UNBLOCK": Typed(others=[["BPOP 0 worker-1 1 mail"]] * 7),
+    "CONNECTION COMMANDS: HELLO": Typed(before=[WORKER]),
+    "USER COMMANDS: ACL DRYRUN": Typed(before=[
+        "ACL SETUSER worker on >secret +@worker", "ACL SETUSER mail on >secret ~mail* +@qless"]),
+    "JOBS: COMPLETE": Typed(before=RUNNING),
+    "JOBS: FAIL": Typed(before=RUNNING),
+    "JOBS: GET": Typed(before=ONE_JOB),
+    "QUEUES: BPOP": Typed(before=ONE_JOB),
+    "QUEUES: MPOP": Typed(before=ONE_JOB),
+    "QUEUES: POP": Typed(before=ONE_JOB),
+    "SCRIPTS": NotRun("the form of a call; EVALSHA has an example"),
+    "SCRIPTS #2": NotRun("the form of an error; the test client_redis_py sees real ones"),
+    "SCRIPTS: EVALSHA": Typed(before=[f'SCRIPT LOAD "{QUOTED_SCRIPT}"']),
+    "KEYS: SCAN": Typed(before=[*ONE_JOB, "POP mail worker-1 1", "PUT me mail j2 send {} 0"]),
+    "KEYS: HGET": Typed(before=["PUT me mail a send {} 0"]),
+    "KEYS: LRANGE": Typed(before=["PUT me mail a send {} 0"]),
+    "KEYS: ZCARD": Typed(before=[
+        *(f"PUT me mail j{number} send {{}} 0" for number in range(15)), "POP mail worker-1 3"]),
+    "KEYS: ZRANGE": Typed(before=[
+        "QLESS put 985000000 me mail a send {} 0", "QLESS pop 985000000 mail worker-1 1"]),
+    "COMMANDS THAT ARE REFUSED": Typed(before=["PUT me mail a send {} 0"]),
+    "PUBLISH AND SUBSCRIBE: PSUBSCRIBE": Typed(after=["redis-cli -p 7537 publish news hello"]),
+    "PUBLISH AND SUBSCRIBE: SUBSCRIBE": Typed(after=["true"]),
+    "PUBLISH AND SUBSCRIBE: PUBLISH": Typed(others=[["SUBSCRIBE news"], ["PSUBSCRIBE n*"]]),
+    "PUBLISH AND SUBSCRIBE: PUBSUB CHANNELS": Typed(others=[["SUBSCRIBE news"]]),
+    "PUBLISH AND SUBSCRIBE: PUBSUB NUMPAT": Typed(others=[["PSUBSCRIBE n*"]]),
+    "PUBLISH AND SUBSCRIBE: PUBSUB NUMSUB": Typed(others=[["SUBSCRIBE news"]]),
+    "TRANSACTIONS: WATCH": Typed(before=["PUT me mail a send {} 0"]),
+    "SERVER COMMANDS: INFO": Typed(any_number=True),
+    "SERVER COMMANDS: HELP": Inline(),
+    "SERVER COMMANDS: TIME": Typed(any_number=True),
+    "SERVER COMMANDS: MONITOR": Typed(after=[
+        "redis-cli -p 7537 publish news hello", "redis-cli -p 7537 pubsub channels"]),
+    "SERVER COMMANDS: SLOWLOG GET": Typed(
+        options=["--enable-debug-command", "yes"],
+        first=["CLIENT SETNAME importer", "slowlog reset", "debug sleep 0.15"], any_number=True),
+}
