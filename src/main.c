@@ -11,6 +11,7 @@
 
 #include "build_config.h"
 #include "config/config.h"
+#include "journal/recover.h"
 #include "server/loading.h"
 #include "server/preflight.h"
 #include "server/server.h"
@@ -97,7 +98,7 @@ static int read_origin(struct loading_origin *origin, int *argc, char **argv)
 		      stderr);
 		return -1;
 	}
-	if (to != NULL && !loading_parse_limit(to, origin)) {
+	if (to != NULL && !recovery_parse_limit(to, &origin->limit)) {
 		fprintf(stderr, "qlessd: --recover-to %s is neither a sequence number nor a time\n",
 			to);
 		return -1;
@@ -278,7 +279,7 @@ static int check_or_run(struct config *config, const struct config_source *sourc
 
 int main(int argc, char **argv)
 {
-	struct loading_origin origin = { .sequence = UINT64_MAX, .wall_us = INT64_MAX };
+	struct loading_origin origin = { .limit = RECOVERY_NO_LIMIT };
 	struct config_source source;
 	struct config config;
 	bool check_only;

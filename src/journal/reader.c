@@ -44,8 +44,9 @@ static int check_header(struct reader *r, enum record_file_kind kind, uint64_t n
 	return 0;
 }
 
-int reader_open(struct reader *r, const struct journal_io *io, const char *dir,
-		enum record_file_kind kind, uint64_t number, struct buf *ret_error)
+/* Open a file without a look at what is in it. */
+static int open_file(struct reader *r, const struct journal_io *io, const char *dir,
+		     enum record_file_kind kind, uint64_t number, struct buf *ret_error)
 {
 	int rc;
 
@@ -58,7 +59,32 @@ int reader_open(struct reader *r, const struct journal_io *io, const char *dir,
 	rc = r->fd < 0 ? r->fd : io->size(io->arg, r->fd, &r->size);
 	if (rc < 0)
 		buf_printf(ret_error, "cannot read %s: %s", r->path, strerror(-rc));
-	else
+	return rc;
+}
+
+int reader_open_known(struct reader *r, const struct journal_io *io, const char *dir,
+		      uint64_t number, const struct record_file_header *header,
+		      struct buf *ret_error)
+{
+	int rc = open_file(r, io, dir, RECORD_FILE_LOG, number, ret_error);
+
+	if (rc < 0) {
+		reader_close(r);
+		return rc;
+	}
+	r->header = *header;
+	r->offset = RECORD_FILE_HEADER_BYTES;
+	if (r->size < r->offset)
+		r->size = r->offset;
+	return 0;
+}
+
+int reader_open(struct reader *r, const struct journal_io *io, const char *dir,
+		enum record_file_kind kind, uint64_t number, struct buf *ret_error)
+{
+	int rc = open_file(r, io, dir, kind, number, ret_error);
+
+	if (rc == 0)
 		rc = check_header(r, kind, number, ret_error);
 	if (rc < 0) {
 		reader_close(r);
@@ -143,5 +169,26 @@ int reader_examine(struct reader *r, uint64_t sequence, struct record_damage *re
 		return rc;
 	record_examine_damage((const unsigned char *)buf_data(&r->window), r->window.len,
 			      &r->header, sequence, ret_damage);
+	return 0;
+}
+
+int reader_skip(struct reader *r, uint64_t low, uint64_t high, uint64_t *ret_bytes)
+{
+	const char *bytes;
+	size_t found, len;
+	int rc;
+
+	r->taken = 0;
+	rc = fill(r, UINT64_MAX);
+	if (rc < 0)
+		return rc;
+	bytes = buf_data(&r->window);
+	len = r->window.len;
+	found = record_find((const unsigned char *)bytes, len, 1, r->header.salt, low, high);
+	*ret_bytes = found;
+	while (found == len && *ret_bytes > 0 && bytes[*ret_bytes - 1] == 0)
+		(*ret_bytes)--;
+	buf_consume(&r->window, found);
+	r->offset += found;
 	return 0;
 }

@@ -27,6 +27,10 @@ struct reader {
  * close. Returns -EBADMSG if the header is damaged or belongs to another file, or another errno. */
 int reader_open(struct reader *r, const struct journal_io *io, const char *dir,
 		enum record_file_kind kind, uint64_t number, struct buf *ret_error);
+/* Open a log segment that has that header, which is not read again. */
+int reader_open_known(struct reader *r, const struct journal_io *io, const char *dir,
+		      uint64_t number, const struct record_file_header *header,
+		      struct buf *ret_error);
 void reader_close(struct reader *r);
 
 /* Returns 1 with the next record, which is valid until the next call, or 0 at the end of the file.
@@ -37,5 +41,10 @@ int reader_next(struct reader *r, struct record *ret_record);
 /* After -EBADMSG: examine the bytes from that place on, where the record with number `sequence` was
  * expected. 0 or an errno. */
 int reader_examine(struct reader *r, uint64_t sequence, struct record_damage *ret_damage);
+
+/* After -EBADMSG, or a record that does not count: pass over the bytes from r->offset up to the
+ * next intact record with a number from `low` to `high`, or up to the end of the file. *ret_bytes
+ * is their number, without zeros at the end of the file. 0 or an errno. */
+int reader_skip(struct reader *r, uint64_t low, uint64_t high, uint64_t *ret_bytes);
 
 #endif

@@ -118,6 +118,12 @@
 /* Bytes that a disk writes at once. */
 #define SECTOR_BYTES ((size_t)512)
 
+/* A search for a record computes checksums of up to this many bytes for each byte that it searches.
+ * Then it passes over payloads above SMALL_BYTES, which no server writes unless a single call is as
+ * large. Only bytes that were chosen to look like records get there. */
+#define SEARCH_FACTOR 64
+#define SMALL_BYTES   ((size_t)64 * 1024)
+
 static const char magic[][MAGIC_BYTES + 1] = {
 	[RECORD_FILE_LOG] = "QLESSLOG",
 	[RECORD_FILE_BASE] = "QLESSBAS",
@@ -381,4 +387,23 @@ void record_examine_damage(const unsigned char *from, size_t len,
 			ret_damage->highest = max_u64(ret_damage->highest, record.sequence);
 		ret_damage->was_synced |= vouches(&record, header->format, sequence);
 	}
+}
+
+size_t record_find(const unsigned char *from, size_t len, size_t at, uint64_t salt, uint64_t low,
+		   uint64_t high)
+{
+	uint64_t hashed = 0, budget = (uint64_t)len * SEARCH_FACTOR;
+
+	for (; at < len && len - at >= RECORD_FRAME_BYTES; at++) {
+		uint64_t sequence = wire_get_u64(from + at + FRAME_SEQUENCE);
+		size_t size = wire_get_u32(from + at + FRAME_LENGTH);
+
+		if (sequence < low || sequence > high || size > len - at - RECORD_FRAME_BYTES ||
+		    (hashed > budget && size > SMALL_BYTES))
+			continue;
+		if (wire_get_u64(from + at) == checksum(from + at, size, salt))
+			return at;
+		hashed += size;
+	}
+	return len;
 }

@@ -130,4 +130,10 @@ void record_examine_damage(const unsigned char *from, size_t len,
 			   const struct record_file_header *header, uint64_t sequence,
 			   struct record_damage *ret_damage);
 
+/* Find the first intact record that begins at `at` or later and has a sequence number from `low` to
+ * `high`. Returns where it begins, or `len` if there is none. The time grows in proportion to
+ * `len`, even if a client has chosen the bytes. */
+size_t record_find(const unsigned char *from, size_t len, size_t at, uint64_t salt, uint64_t low,
+		   uint64_t high);
+
 #endif

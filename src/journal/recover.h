@@ -49,6 +49,10 @@ struct recovery_limit {
 
 #define RECOVERY_NO_LIMIT ((struct recovery_limit){ UINT64_MAX, INT64_MAX })
 
+/* Parse a limit: a sequence number, @seconds since 1970, or a time such as 2026-11-18T14:00:00
+ * (UTC). Returns false, and changes nothing, if the text is none of them. */
+bool recovery_parse_limit(const char *text, struct recovery_limit *limit);
+
 struct recovery {
 	struct manifest manifest;	/* the one that leads to the limit: current or kept */
 	struct record_file_header tail; /* of the last log segment */

@@ -1,5 +1,6 @@
 /*
- * Shared by the parts of recovery: one run through the files of a directory. For recover*.c only.
+ * Shared by the parts of recovery: one run through the files of a directory. For recover*.c and
+ * rescue.c only.
  *
  *	recover.c		runs the parts in order, and has what they share
  *	recover_choose.c	finds the manifest that leads to the limit

@@ -218,6 +218,13 @@ static inline bool operation_is_for_engine(const struct operation *op)
 	return op->kind < OPERATION_FLUSH;
 }
 
+/* Returns whether the operation is about a user of the server. */
+static inline bool operation_is_for_user(const struct operation *op)
+{
+	return op->kind == OPERATION_USER_SET || op->kind == OPERATION_USER_DELETED ||
+	       op->kind == OPERATION_USER_AS_CONFIGURED;
+}
+
 /* ---- running ---- */
 
 /* Call the engine. Returns 0 or the code of the engine; qless_last_error() then has the error. An

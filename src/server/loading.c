@@ -17,13 +17,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "command/databases.h"
 #include "server/persist_int.h"
 #include "server/users_log.h"
 #include "sys/log.h"
-#include "util/num.h"
 
 /* Microseconds between two log lines about the progress. */
 #define REPORT_US INT64_C(5000000)
@@ -58,7 +56,7 @@ static int apply(void *arg, const struct operation *op, struct buf *ret_error)
 	struct server *s = arg;
 	struct stored stored = persist_stored(s);
 
-	if (users_log_is_operation(op))
+	if (operation_is_for_user(op))
 		return users_log_apply(s, op, ret_error);
 	note_time(&s->persist->loading, op);
 	return stored_apply(&stored, op, ret_error);
@@ -173,10 +171,9 @@ static void describe_recovery(const struct recovery *r, int64_t took_us)
 static int load_from(struct server *s, const struct loading_origin *origin,
 		     struct recovery *ret_recovery, struct buf *error)
 {
-	struct recovery_limit limit = { origin->sequence, origin->wall_us };
 	struct recovery_target target = make_target(s);
-	int rc =
-		recovery_run(ret_recovery, &journal_io_system, origin->dir, &limit, &target, error);
+	int rc = recovery_run(ret_recovery, &journal_io_system, origin->dir, &origin->limit,
+			      &target, error);
 
 	if (rc == -ENOENT && error->len == 0)
 		buf_printf(error, "there is no log in %s", origin->dir);
@@ -234,25 +231,4 @@ int loading_run(struct server *s, const struct loading_origin *origin)
 	recovery_done(&recovery);
 	buf_done(&error);
 	return rc == 0 ? 0 : -1;
-}
-
-bool loading_parse_limit(const char *text, struct loading_origin *origin)
-{
-	struct qless_str all = str_from(text);
-	struct tm tm = { 0 };
-	const char *end;
-	double seconds;
-
-	if (num_parse_u64(all, 1, UINT64_MAX, &origin->sequence))
-		return true;
-	if (text[0] == '@' && num_parse_double(str_from(text + 1), &seconds) && seconds > 0 &&
-	    seconds < 1e12) {
-		origin->wall_us = (int64_t)(seconds * 1e6);
-		return true;
-	}
-	end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	if (end == NULL || (*end != '\0' && strcmp(end, "Z") != 0))
-		return false;
-	origin->wall_us = (int64_t)timegm(&tm) * PERSIST_SECOND_US;
-	return true;
 }

@@ -131,7 +131,7 @@ int persist_open(struct server *s, struct buf *ret_error)
 	}
 	p->wake = event_new(s->base, p->wake_fd, EV_READ | EV_PERSIST, on_wake, s);
 	event_add(p->wake, NULL);
-	p->rebuild = stored_rebuild(s->config);
+	p->rebuild = stored_rebuild(&s->config->databases);
 	options.rebuild = &p->rebuild;
 	p->journal = journal_open(&options, ret_error);
 	if (p->journal == NULL)

@@ -10,7 +10,7 @@
 #include "journal/recover.h"
 #include "server/persist.h"
 #include "server/server_int.h"
-#include "server/stored.h"
+#include "stored/stored.h"
 
 #define PERSIST_SECOND_US   INT64_C(1000000)
 #define PERSIST_REFUSAL_MAX 512

@@ -196,12 +196,6 @@ void users_log_save(struct server *s, struct buf *out)
  * Loading
  */
 
-bool users_log_is_operation(const struct operation *op)
-{
-	return op->kind == OPERATION_USER_SET || op->kind == OPERATION_USER_DELETED ||
-	       op->kind == OPERATION_USER_AS_CONFIGURED;
-}
-
 static void delete_user(struct server *s, struct qless_str name)
 {
 	const struct user *user = acl_find(s->env.acl, name);

@@ -42,9 +42,8 @@ void users_log_reconfigure(struct server *s, struct acl *configured);
 /* For a snapshot: append an operation for each user that was changed at run time. */
 void users_log_save(struct server *s, struct buf *out);
 
-/* While loading. Returns whether an operation is about a user. */
-bool users_log_is_operation(const struct operation *op);
-/* Apply such an operation; negative with a sentence in `ret_error` if that cannot be done. */
+/* While loading: apply an operation about a user. Negative, with a sentence in `ret_error`, if that
+ * cannot be done. */
 int users_log_apply(struct server *s, const struct operation *op, struct buf *ret_error);
 /* The log has been read, and can be written to. */
 void users_log_loaded(struct server *s);

@@ -77,7 +77,7 @@ static inline void turns_until(int answered)
 
 static void start(const char *directives)
 {
-	struct loading_origin origin = { .sequence = UINT64_MAX, .wall_us = INT64_MAX };
+	struct loading_origin origin = { .limit = RECOVERY_NO_LIMIT };
 	struct buf text = BUF_INIT(BUF_NO_MAX), error = BUF_INIT(4096);
 	int rc;
 

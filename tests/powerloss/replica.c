@@ -54,7 +54,7 @@ static int apply_operation(void *arg, const struct operation *op, struct buf *re
 {
 	struct replica *r = arg;
 
-	if (!users_log_is_operation(op))
+	if (!operation_is_for_user(op))
 		return stored_apply(&r->stored, op, ret_error);
 	apply_user(r, op);
 	return 0;

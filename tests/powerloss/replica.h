@@ -9,7 +9,7 @@
 
 #include "command/replay.h"
 #include "journal/recover.h"
-#include "server/stored.h"
+#include "stored/stored.h"
 #include "tokens.h"
 #include "util/buf.h"
 

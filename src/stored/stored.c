@@ -1,10 +1,8 @@
-#include "server/stored.h"
+#include "stored/stored.h"
 
 #include <string.h>
 
 #include "command/dialect.h"
-#include "config/config.h"
-#include "server/users_log.h"
 #include "sys/entropy.h"
 #include "util/mem.h"
 
@@ -102,7 +100,7 @@ static int apply_to_second(void *arg, const struct operation *op, struct buf *re
 {
 	struct second *second = arg;
 
-	return users_log_is_operation(op) ? 0 : stored_apply(&second->stored, op, ret_error);
+	return operation_is_for_user(op) ? 0 : stored_apply(&second->stored, op, ret_error);
 }
 
 static int apply_record_to_second(void *arg, const struct record *record, uint64_t *ret_count,
@@ -124,11 +122,11 @@ static bool go_on(void *arg, const struct recovery_progress *progress)
 
 static struct recovery_target begin_second(void *arg)
 {
-	const struct config *config = arg;
+	const int *databases = arg;
 	struct second *second = mem_zalloc(sizeof *second);
 	struct qless_hooks hooks = { .hash_seed = entropy_u64() };
 
-	second->stored.databases = databases_new((unsigned)config->databases, &hooks);
+	second->stored.databases = databases_new((unsigned)*databases, &hooks);
 	second->stored.scripts = scripts_new(hooks.hash_seed, NULL);
 	replay_init(&second->replay, second->stored.databases, apply_to_second, second);
 	databases_set_limits(second->stored.databases, NULL);
@@ -153,11 +151,11 @@ static void end_second(void *state)
 	free(state);
 }
 
-struct rebuild_options stored_rebuild(struct config *config)
+struct rebuild_options stored_rebuild(int *databases)
 {
 	return (struct rebuild_options){
 		.begin = begin_second,
-		.arg = config,
+		.arg = databases,
 		.save = save_second,
 		.end = end_second,
 	};

@@ -1,10 +1,11 @@
 /*
  * The state that the log keeps, except users: the databases and the scripts.
  *
- * The server has one such state. A process that makes a snapshot from the log has another.
+ * The server has one such state. A process that makes a snapshot from the log has another, and so
+ * has qlessd-check when it recovers a log.
  */
-#ifndef SERVER_STORED_H
-#define SERVER_STORED_H
+#ifndef STORED_STORED_H
+#define STORED_STORED_H
 
 #include "command/databases.h"
 #include "command/replay.h"
@@ -13,8 +14,6 @@
 #include "journal/rebuild.h"
 #include "journal/record.h"
 #include "operation/operation.h"
-
-struct config;
 
 struct stored {
 	struct databases *databases;
@@ -38,9 +37,8 @@ int stored_replay(struct replay *replay, const struct record *record, uint64_t *
 /* Add the whole state to a snapshot. */
 void stored_save(const struct stored *stored, struct base_writer *w);
 
-/* How to make a snapshot from the log, with the configured number of databases. Borrows the
- * configuration. Records of users are skipped: only the server knows the users of the
- * configuration. */
-struct rebuild_options stored_rebuild(struct config *config);
+/* How to make a snapshot from the log, with that number of databases. Borrows the number. Records
+ * of users are skipped: only the server knows the users of the configuration. */
+struct rebuild_options stored_rebuild(int *databases);
 
 #endif
