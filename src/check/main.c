@@ -1,5 +1,5 @@
 /*
- * qlessd-check: verify, print, copy or cut off the log in a directory.
+ * qlessd-check: verify, print, copy, recover or cut off the log in a directory.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -13,6 +13,8 @@
 
 #include "build_config.h"
 #include "check/dump.h"
+#include "check/recovering.h"
+#include "check/result.h"
 #include "check/state.h"
 #include "journal/copy.h"
 #include "journal/recover.h"
@@ -21,13 +23,6 @@
 #include "journal/sweep.h"
 #include "sys/privileges.h"
 
-/* Exit codes. */
-enum result {
-	RESULT_GOOD = 0,
-	RESULT_DAMAGED = 1,
-	RESULT_TROUBLE = 2,
-};
-
 /* Largest size of an error text, in bytes. */
 #define ERROR_MAX ((size_t)8192)
 
@@ -35,6 +30,8 @@ static const char usage[] =
 	"Usage: qlessd-check [--fix [--yes]] directory\n"
 	"       qlessd-check --dump [filter ...] directory\n"
 	"       qlessd-check --copy-to target directory\n"
+	"       qlessd-check [--recover-into target] [--recover-to limit]\n"
+	"                    [--skip-damaged] directory\n"
 	"\n"
 	"Verifies the log in a directory, and prints what is in it.\n"
 	"\n"
@@ -48,6 +45,14 @@ static const char usage[] =
 	"             filter: only operations from or up to this time\n"
 	"  --copy-to target\n"
 	"             copy the log to a new or empty directory; qlessd may run\n"
+	"  --recover-into target\n"
+	"             write a new log with the state of this one to a new or empty\n"
+	"             directory\n"
+	"  --recover-to limit\n"
+	"             only up to a sequence number, or a time such as\n"
+	"             2026-11-18T14:00:00 (UTC) or @1795000000.5\n"
+	"  --skip-damaged\n"
+	"             use every intact record, and list what is missing\n"
 	"  --version, --help\n";
 
 struct options {
@@ -56,6 +61,8 @@ struct options {
 	bool yes;
 	bool dump;
 	const char *copy_to; /* NULL: no copy */
+	bool recover;	     /* one of the options of `recovering` was given */
+	struct recovering_options recovering;
 	struct dump_filter filter;
 };
 
@@ -294,7 +301,7 @@ static int read_log(const struct options *o, struct check *check, struct buf *er
 		rc = check_files(o, error);
 	check->is_loaded = rc == 0;
 	if (check->is_loaded) {
-		findings = check_state_print(&state);
+		findings = check_state_print(state.databases);
 		rc = sweep_check(&journal_io_system, o->dir, r, error);
 		check->is_old = rc == -EBADMSG;
 	}
@@ -367,6 +374,17 @@ static bool parse_seconds(const char *text, double *ret_seconds)
 	return end != text && *end == '\0' && isfinite(*ret_seconds);
 }
 
+static bool parse_limit(const char *text, struct recovery_limit *limit)
+{
+	if (recovery_parse_limit(text, limit))
+		return true;
+	fprintf(stderr,
+		"qlessd-check: --recover-to %s is neither a sequence number nor a time such as "
+		"2026-11-18T14:00:00 or @1795000000\n",
+		text);
+	return false;
+}
+
 static int parse_args(struct options *o, int argc, char **argv)
 {
 	static const struct option long_options[] = {
@@ -378,6 +396,9 @@ static int parse_args(struct options *o, int argc, char **argv)
 		{ "since", required_argument, NULL, 's' },
 		{ "until", required_argument, NULL, 'u' },
 		{ "copy-to", required_argument, NULL, 'c' },
+		{ "recover-into", required_argument, NULL, 'i' },
+		{ "recover-to", required_argument, NULL, 't' },
+		{ "skip-damaged", no_argument, NULL, 'k' },
 		{ "version", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -411,6 +432,18 @@ static int parse_args(struct options *o, int argc, char **argv)
 		case 'c':
 			o->copy_to = optarg;
 			break;
+		case 'i':
+			o->recovering.into = optarg;
+			o->recover = true;
+			break;
+		case 't':
+			ok &= parse_limit(optarg, &o->recovering.limit);
+			o->recover = true;
+			break;
+		case 'k':
+			o->recovering.skip_damaged = true;
+			o->recover = true;
+			break;
 		case 'v':
 			printf("qlessd-check %s\n", QLESSD_VERSION);
 			exit(RESULT_GOOD);
@@ -421,15 +454,15 @@ static int parse_args(struct options *o, int argc, char **argv)
 			return -1;
 		}
 	}
-	if (!ok || optind + 1 != argc || (o->fix + o->dump + (o->copy_to != NULL) > 1))
+	if (!ok || optind + 1 != argc || o->fix + o->dump + (o->copy_to != NULL) + o->recover > 1)
 		return -1;
-	o->dir = argv[optind];
+	o->dir = o->recovering.dir = argv[optind];
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct options o = { .filter = DUMP_FILTER_NONE };
+	struct options o = { .filter = DUMP_FILTER_NONE, .recovering.limit = RECOVERY_NO_LIMIT };
 
 	if (parse_args(&o, argc, argv) < 0) {
 		fputs(usage, stderr);
@@ -439,5 +472,7 @@ int main(int argc, char **argv)
 		return RESULT_TROUBLE;
 	if (o.copy_to != NULL)
 		return (int)run_copy(&o);
+	if (o.recover)
+		return (int)recovering_run(&o.recovering);
 	return (int)(o.dump ? run_dump(&o) : run_check(&o));
 }

@@ -8,9 +8,7 @@
 
 #include "engine/view.h"
 
-/* Largest number of databases that the directive `databases` allows. */
-#define DATABASES_MAX 16384
-#define STATE_COUNT   (QLESS_COMPLETE + 1)
+#define STATE_COUNT (QLESS_COMPLETE + 1)
 
 /* Scripts and users change no jobs, so their operations are skipped. */
 static int apply(void *arg, const struct operation *op, struct buf *ret_error)
@@ -26,7 +24,7 @@ void check_state_init(struct check_state *s)
 {
 	struct qless_hooks hooks = { 0 };
 
-	s->databases = databases_new(DATABASES_MAX, &hooks);
+	s->databases = databases_new(CHECK_DATABASES_MAX, &hooks);
 	replay_init(&s->replay, s->databases, apply, s);
 }
 
@@ -40,7 +38,7 @@ static struct qless *engine_of(void *arg, unsigned db)
 {
 	struct check_state *s = arg;
 
-	return db < DATABASES_MAX ? databases_get(s->databases, db)->engine : NULL;
+	return db < CHECK_DATABASES_MAX ? databases_get(s->databases, db)->engine : NULL;
 }
 
 static int apply_record(void *arg, const struct record *record, uint64_t *ret_count,
@@ -96,12 +94,12 @@ static void print_finding(void *arg, struct qless_str finding)
 	printf("inconsistent: %.*s\n", (int)finding.len, finding.ptr);
 }
 
-size_t check_state_print(const struct check_state *s)
+size_t check_state_print(const struct databases *databases)
 {
 	size_t findings = 0;
 
-	for (unsigned db = 0; db < databases_count(s->databases); db++) {
-		const struct qless *engine = databases_peek(s->databases, db);
+	for (unsigned db = 0; db < databases_count(databases); db++) {
+		const struct qless *engine = databases_peek(databases, db);
 
 		if (engine == NULL)
 			continue;

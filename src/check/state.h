@@ -10,6 +10,9 @@
 #include "command/replay.h"
 #include "journal/recover.h"
 
+/* Largest number of databases that the directive `databases` allows. */
+#define CHECK_DATABASES_MAX 16384
+
 struct check_state {
 	struct databases *databases;
 	struct replay replay;
@@ -23,6 +26,6 @@ struct recovery_target check_state_target(struct check_state *s);
 
 /* Print the number of jobs of each database, and every inconsistency. Returns the number of
  * inconsistencies. */
-size_t check_state_print(const struct check_state *s);
+size_t check_state_print(const struct databases *databases);
 
 #endif

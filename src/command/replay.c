@@ -52,8 +52,12 @@ int replay_commands(struct replay *r, struct qless_str payload, uint64_t *ret_co
 			return QLESS_EBADARG;
 		}
 		rc = legacy_decode(&r->legacy, r->databases, &command, &op, ret_error);
-		if (rc == 0)
+		if (rc == 0) {
 			rc = apply(r, &op, ret_count, ret_error);
+		} else if (r->refused != NULL) {
+			r->refused(r->arg);
+			rc = 0;
+		}
 	} while (rc == 0 && payload.len > 0);
 	return rc;
 }

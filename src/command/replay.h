@@ -18,6 +18,9 @@ struct replay {
 	/* Apply one operation. Returns a negative code, with a sentence in `ret_error`, if it
 	 * fails. */
 	int (*apply)(void *arg, const struct operation *op, struct buf *ret_error);
+	/* Not NULL: called for a command that has no meaning in the present state, and replay goes
+	 * on. NULL: replay stops there. */
+	void (*refused)(void *arg);
 	void *arg;
 	struct operation_room room;
 	struct legacy legacy;
