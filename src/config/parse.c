@@ -6,40 +6,11 @@
 
 #include "config/config_int.h"
 #include "sys/files.h"
+#include "util/nearest.h"
 
 /* Most edits that make an unknown name a guess. A short name may differ by at most a third of its
  * bytes. */
 #define GUESS_MAX_DISTANCE 2
-#define GUESS_MAX_BYTES	   40
-
-static size_t least(size_t a, size_t b, size_t c)
-{
-	size_t ab = a < b ? a : b;
-
-	return ab < c ? ab : c;
-}
-
-/* The number of bytes to add, remove or change to turn one into the other (Levenshtein). */
-static size_t distance(struct qless_str a, struct qless_str b)
-{
-	size_t row[GUESS_MAX_BYTES + 1];
-
-	for (size_t j = 0; j <= b.len; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= a.len; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= b.len; j++) {
-			size_t above = row[j];
-
-			row[j] = least(above + 1, row[j - 1] + 1,
-				       diagonal + (a.ptr[i - 1] != b.ptr[j - 1]));
-			diagonal = above;
-		}
-	}
-	return row[b.len];
-}
 
 /* The most similar name, or NULL if none is similar. */
 static const char *guess_name(struct qless_str name)
@@ -48,11 +19,12 @@ static const char *guess_name(struct qless_str name)
 	size_t best = limit + 1;
 	const char *guess = NULL;
 
-	if (name.len > GUESS_MAX_BYTES)
+	if (name.len > NEAREST_MAX)
 		return NULL;
 	for (size_t i = 0; i < CONFIG_OPT_COUNT; i++) {
 		struct qless_str candidate = str_from(config_options[i].name);
-		size_t far = candidate.len <= GUESS_MAX_BYTES ? distance(name, candidate) : best;
+		size_t far =
+			candidate.len <= NEAREST_MAX ? nearest_distance(name, candidate) : best;
 
 		if (far < best) {
 			best = far;

@@ -186,6 +186,7 @@ static void errors_name_the_line_the_directive_and_what_was_expected(void)
 		  "client-output-buffer-limit: expected seconds from 0 to 31536000 for the soft "
 		  "limit, got \"-1\"" },
 		{ "maxclient 5", "\"maxclient\": unknown directive; did you mean maxclients?" },
+		{ "MAXCLIENT 5", "\"MAXCLIENT\": unknown directive; did you mean maxclients?" },
 		{ "prt 5", "\"prt\": unknown directive; did you mean port?" },
 		{ "work 5", "\"work\": unknown directive" },
 		{ "save 900 1", "\"save\": unknown directive" },
