@@ -2,6 +2,7 @@
  * qlessd: reads the configuration, detaches if configured, serves, and reports the result.
  */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,13 +126,18 @@ static int open_log(const struct config *config, struct buf *error)
 	return log_open(&options, error);
 }
 
-/* The absolute path of the file, because the working directory changes later; the path itself if it
- * cannot be told, and then the file cannot be read either. Allocated. */
-static char *absolute_path(const char *file)
+/* Returns the absolute path of the file, because the working directory changes later; the path
+ * itself if that is not possible. Links stay in the path, because they can change until the file is
+ * read again. */
+static const char *make_absolute(const char *file, char path[PATH_MAX])
 {
-	char *path = realpath(file, NULL);
+	char cwd[PATH_MAX];
+	int len;
 
-	return path != NULL ? path : strdup(file);
+	if (file[0] == '/' || getcwd(cwd, sizeof cwd) == NULL)
+		return file;
+	len = snprintf(path, PATH_MAX, "%s/%s", cwd, file);
+	return len >= 0 && len < PATH_MAX ? path : file;
 }
 
 /* Become the configured user before any file is opened. Root could otherwise open a file through
@@ -284,7 +290,7 @@ int main(int argc, char **argv)
 	struct config config;
 	bool check_only;
 	const char *file;
-	char *path;
+	char path[PATH_MAX];
 	int status;
 
 	log_find_journal();
@@ -301,12 +307,12 @@ int main(int argc, char **argv)
 	if (read_origin(&origin, &argc, argv) < 0)
 		return EXIT_FAILURE;
 	file = config_args_take_file(&argc, argv);
-	path = file != NULL ? absolute_path(file) : NULL;
-	source = (struct config_source){ .file = path, .argc = argc, .argv = argv };
+	if (file != NULL)
+		file = make_absolute(file, path);
+	source = (struct config_source){ .file = file, .argc = argc, .argv = argv };
 	config_init(&config);
 	status = check_or_run(&config, &source, check_only, &origin);
 	config_done(&config);
-	free(path);
 	free(origin.dir);
 	return status;
 }

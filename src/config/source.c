@@ -6,6 +6,8 @@
  * because the server that writes it may have fewer rights than the one that reads it.
  */
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "config/config_int.h"
@@ -54,14 +56,23 @@ static int read_rewritten(struct config *cfg, const char *path, struct buf *ret_
 	return config_settle(cfg, &next, status);
 }
 
+/* Returns the path of the file without links, which can change between two readings. Paths of
+ * `include` lines are relative to its directory. If it does not exist, the error names the file as
+ * it was given. */
+static const char *find_file(const struct config_source *source, char target[PATH_MAX])
+{
+	return realpath(source->file, target) != NULL ? target : source->file;
+}
+
 /* Read the file, the rewrite-file unless the path is empty, and the command line. */
 static int read_with(struct config *cfg, const struct config_source *source,
 		     const char *rewrite_file, struct buf *ret_error)
 {
+	char target[PATH_MAX];
 	int status = 0;
 
 	if (source->file != NULL)
-		status = config_parse_file(cfg, source->file, ret_error);
+		status = config_parse_file(cfg, find_file(source, target), ret_error);
 	if (status == 0 && rewrite_file[0] != '\0')
 		status = read_rewritten(cfg, rewrite_file, ret_error);
 	if (status == 0)
@@ -135,11 +146,12 @@ static int write_rewritten(const struct config *cfg, const struct config *given,
 int config_rewrite_source(const struct config *cfg, const struct config_source *source,
 			  struct buf *ret_error)
 {
+	char target[PATH_MAX];
 	struct config given;
 	int status;
 
 	if (cfg->rewrite_file[0] == '\0')
-		return config_rewrite(cfg, source->file, ret_error);
+		return config_rewrite(cfg, find_file(source, target), ret_error);
 	config_init(&given);
 	status = read_with(&given, source, "", ret_error);
 	if (status == 0)

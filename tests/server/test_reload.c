@@ -121,6 +121,41 @@ static void a_value_that_cannot_take_effect_changes_nothing(void)
 	q.max_files = 0;
 }
 
+static void point_link_to(const char *link, const char *target)
+{
+	char fresh[300];
+
+	snprintf(fresh, sizeof fresh, "%s", tempdir_file(&dir, "fresh"));
+	TEST_ASSERT_EQUAL_INT(0, symlink(target, fresh));
+	TEST_ASSERT_EQUAL_INT(0, rename(fresh, link));
+}
+
+/* Kubernetes mounts a configuration so: the link changes, and then the old file is deleted. */
+static void a_reload_follows_a_link_that_has_changed(void)
+{
+	char old[300], new[300], *text;
+
+	snprintf(old, sizeof old, "%s", tempdir_file(&dir, "old.conf"));
+	snprintf(new, sizeof new, "%s", tempdir_file(&dir, "new.conf"));
+	textfile_write(old, "timeout 100\n");
+	textfile_write(new, "timeout 200\n");
+	point_link_to(path, "old.conf");
+	QLESSD_START(&q, path);
+	p = peer_connect(&q);
+	ASK_HAS(p, "CONFIG GET timeout", "$3\r\n100\r\n");
+	point_link_to(path, "new.conf");
+	TEST_ASSERT_EQUAL_INT(0, unlink(old));
+	kill(q.pid, SIGHUP);
+	WAIT_UNTIL(count_logged("configuration reloaded") + count_logged("cannot reload") == 1);
+	ASK_HAS(p, "CONFIG GET timeout", "$3\r\n200\r\n");
+	/* CONFIG REWRITE keeps the link. */
+	ASK(p, "CONFIG SET timeout 300", "+OK\r\n");
+	ASK(p, "CONFIG REWRITE", "+OK\r\n");
+	text = textfile_read(new);
+	TEST_ASSERT_EQUAL_INT(0, strncmp(text, "timeout 300\n", 12));
+	free(text);
+}
+
 static void the_command_line_takes_precedence(void)
 {
 	textfile_write(path, "timeout 100\n");
@@ -249,6 +284,7 @@ int main(int argc, char **argv)
 	RUN(a_reload_names_what_needs_a_restart);
 	RUN(a_file_with_an_error_changes_nothing);
 	RUN(a_value_that_cannot_take_effect_changes_nothing);
+	RUN(a_reload_follows_a_link_that_has_changed);
 	RUN(the_command_line_takes_precedence);
 	RUN(a_reload_sets_and_deletes_users);
 	RUN(a_user_of_the_run_time_stays_until_config_rewrite);
