@@ -294,6 +294,8 @@ int main(int argc, char **argv)
 	int status;
 
 	log_find_journal();
+	/* A flag takes no value, so a short form may follow it. */
+	check_only = config_args_take_flag(&argc, argv, "--check-config");
 	expand_short_forms(argc, argv);
 	if (config_args_take_flag(&argc, argv, "--version")) {
 		print_version();
@@ -303,7 +305,6 @@ int main(int argc, char **argv)
 		fputs(usage, stdout);
 		return EXIT_SUCCESS;
 	}
-	check_only = config_args_take_flag(&argc, argv, "--check-config");
 	if (read_origin(&origin, &argc, argv) < 0)
 		return EXIT_FAILURE;
 	file = config_args_take_file(&argc, argv);

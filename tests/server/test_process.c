@@ -66,6 +66,9 @@ static void version_help_and_check_config_print_and_exit(void)
 	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "-p", "70000"));
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "port: expected"), output);
 	free(output);
+	TEST_ASSERT_EQUAL_INT(1, QLESSD_RUN(&output, "--check-config", "-p", "70000"));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "port: expected"), output);
+	free(output);
 	/* The value of a directive is no option. */
 	TEST_ASSERT_EQUAL_INT(0, QLESSD_RUN(&output, "--requirepass", "-v", "--check-config"));
 	free(output);
