@@ -217,7 +217,6 @@ void view_each_queue(const struct qless *q, double now, view_queue_fn *visit, vo
 /* Visits those of up to `max` queues in which jobs wait, beginning at `cursor`. That is 0 first,
  * then the value returned; 0 is returned after the last queue. If queues come and go, a queue may
  * be left out. */
-typedef void view_name_fn(void *arg, struct qless_str name);
 size_t view_queues_with_work(const struct qless *q, size_t cursor, size_t max, view_name_fn *visit,
 			     void *arg);
 
