@@ -177,13 +177,15 @@ void reload_run(struct server *s)
 	else
 		log_warning("SIGHUP received, but %s", buf_cstr(&error));
 	buf_done(&error);
-	reload_certificates(s);
 	if (s->loading) {
+		reload_certificates(s);
 		s->reload.is_asked_for = true;
 		return;
 	}
 	notify_reloading(&s->notify);
+	/* The configuration may name other files for the certificate and the key. */
 	reload_config(s);
+	reload_certificates(s);
 	notify_ready(&s->notify, NULL);
 }
 

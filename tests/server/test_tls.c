@@ -557,6 +557,33 @@ static void a_certificate_can_be_replaced_by_another_file(void)
 	ASK(p, "PING", "+PONG\r\n");
 }
 
+static void write_names(const char *config, const char *cert, const char *key)
+{
+	char text[400];
+
+	snprintf(text, sizeof text, "tls-cert-file %s\ntls-key-file %s\ntls-auth-clients no\n",
+		 file(cert), file(key));
+	textfile_write(config, text);
+}
+
+static void a_reload_takes_certificates_from_where_they_are_now(void)
+{
+	char config[100];
+
+	snprintf(config, sizeof config, "%s", file("qlessd.conf"));
+	write_names(config, "server.crt", "server.key");
+	QLESSD_START(&q, config, "--tls-port", port_text);
+	TEST_ASSERT_TRUE(may_join(&anyone));
+	TEST_ASSERT_EQUAL_INT(0, rename(file("server.crt"), file("moved.crt")));
+	TEST_ASSERT_EQUAL_INT(0, rename(file("server.key"), file("moved.key")));
+	write_names(config, "moved.crt", "moved.key");
+	kill(q.pid, SIGHUP);
+	WAIT_UNTIL(qlessd_has_logged(&q, "cannot reload the certificate") ||
+		   qlessd_has_logged(&q, "certificate and key reloaded"));
+	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "cannot reload the certificate"));
+	TEST_ASSERT_TRUE(may_join(&anyone));
+}
+
 /*
  * Clients that do it wrong
  */
@@ -709,6 +736,7 @@ int main(int argc, char **argv)
 	RUN(a_reload_uses_the_new_certificate);
 	RUN(an_invalid_certificate_keeps_the_old_one);
 	RUN(a_certificate_can_be_replaced_by_another_file);
+	RUN(a_reload_takes_certificates_from_where_they_are_now);
 	RUN(a_plain_client_on_the_tls_port_gets_an_error);
 	RUN(a_tls_client_on_the_plain_port_gets_an_error);
 	RUN(leaving_during_the_handshake_does_no_harm);
