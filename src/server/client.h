@@ -33,14 +33,17 @@ enum client_kind {
 	CLIENT_INTERNAL, /* a part of the server */
 };
 
+/* The directive that limits the output of each client. */
+#define CLIENT_OUTPUT_LIMIT "client-output-buffer-limit"
+
 /* Operations that depend on the kind of client. */
 struct client_ops {
 	/* Send the bytes that were added to `out` or `messages`, and enforce limits. */
 	void (*output_grew)(struct client *c);
 	/* Returns how many bytes of output the client may still get before its limit ends it. */
 	size_t (*output_room)(struct client *c);
-	/* The output would exceed the limit: drop it, and end the client. */
-	void (*output_exceeded)(struct client *c);
+	/* The output would exceed the limit of that directive: drop it, and end the client. */
+	void (*output_exceeded)(struct client *c, const char *limit);
 	/* The command that the client waited for has ended: run the next one. */
 	void (*command_ended)(struct client *c);
 	/* Run no more requests. The client ends when its output has left. */

@@ -84,7 +84,7 @@ bool conn_discard_input(struct conn *c, bool *ret_any);
 /* For struct client_ops: output was added. */
 void conn_on_output(struct client *client);
 size_t conn_output_room(struct client *client);
-void conn_on_output_exceeded(struct client *client);
+void conn_on_output_exceeded(struct client *client, const char *limit);
 /* Write the output that may leave, as far as the socket takes it. */
 void conn_write(struct conn *c);
 void conn_watch_writable(struct conn *c, bool on);

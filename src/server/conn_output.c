@@ -58,7 +58,7 @@ static bool over_limits(struct conn *c)
 
 /* The connection is closed at the end of the turn, because the caller may be walking a list that
  * holds it. */
-static void mark_over_limit(struct conn *c)
+static void mark_over_limit(struct conn *c, const char *limit)
 {
 	if (c->over_limit)
 		return;
@@ -68,7 +68,7 @@ static void mark_over_limit(struct conn *c)
 				     LOG_TEXT("addr", c->client.peer),
 				     LOG_TEXT("class", conn_class_name(conn_class(c))),
 				     LOG_INT("pending_bytes", pending_output(c))),
-			  "client closed for reaching client-output-buffer-limit");
+			  "client closed for reaching %s", limit);
 	c->client.server->stats.output_limit_disconnects++;
 	c->over_limit = true;
 	c->client.is_dropped = true;
@@ -78,7 +78,7 @@ static void mark_over_limit(struct conn *c)
 void conn_enforce_output_limits(struct conn *c)
 {
 	if (over_limits(c))
-		mark_over_limit(c);
+		mark_over_limit(c, CLIENT_OUTPUT_LIMIT);
 }
 
 size_t conn_output_room(struct client *client)
@@ -102,12 +102,12 @@ static void drop_output(struct conn *c)
 	conn_forget_held(c);
 }
 
-void conn_on_output_exceeded(struct client *client)
+void conn_on_output_exceeded(struct client *client, const char *limit)
 {
 	struct conn *c = conn_of(client);
 
 	if (c->state != CONN_DEAD)
-		mark_over_limit(c);
+		mark_over_limit(c, limit);
 }
 
 void conn_on_output(struct client *client)

@@ -323,7 +323,7 @@ static void close_subscribers(const struct channel *ch)
 		struct client *c = sub->subscriber->client;
 
 		if (c != NULL)
-			c->ops->output_exceeded(c);
+			c->ops->output_exceeded(c, "pubsub-backlog-limit");
 	}
 }
 

@@ -177,7 +177,7 @@ void dispatch_replace_reply(struct request *req, struct client *c)
 	c->writer.max = max;
 	c->server->stats.large_replies++;
 	if (c->reply_ends_client)
-		c->ops->output_exceeded(c);
+		c->ops->output_exceeded(c, CLIENT_OUTPUT_LIMIT);
 }
 
 void dispatch_run(struct request *req)

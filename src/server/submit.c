@@ -127,6 +127,12 @@ static void ignore_output(struct client *client)
 	(void)client;
 }
 
+static void ignore_limit(struct client *client, const char *limit)
+{
+	(void)client;
+	(void)limit;
+}
+
 /* The caller frees the reply soon, so only max-reply-size limits it. */
 static size_t unlimited_room(struct client *client)
 {
@@ -180,7 +186,7 @@ void submitter_init(struct submitter *by, struct server *s, const char *name,
 	static const struct client_ops ops = {
 		.output_grew = ignore_output,
 		.output_room = unlimited_room,
-		.output_exceeded = ignore_output,
+		.output_exceeded = ignore_limit,
 		.command_ended = on_command_ended,
 		.finish = close_client,
 		.drop = drop_client,

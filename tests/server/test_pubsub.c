@@ -619,6 +619,7 @@ static void subscribers_are_closed_if_too_many_messages_wait(void)
 		WAIT_UNTIL(backlog(p) == 0);
 	}
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "pubsub-backlog-limit"));
+	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "reaching client-output-buffer-limit"));
 }
 
 static void a_transaction_does_not_wait_for_its_messages(void)
