@@ -40,8 +40,17 @@
 /* Bytes of input that a held connection may have. Beyond that it is not read. */
 #define HELD_INPUT_BYTES ((size_t)1024 * 1024)
 
+static bool waits_for_jobs(const struct conn *c)
+{
+	return waiting_lines(c->client.waiting) != NULL;
+}
+
+/* A connection may wait for jobs for ever. Reading shows when it ends, so it is read up to
+ * client-query-buffer-limit. */
 static size_t held_room(const struct conn *c)
 {
+	if (waits_for_jobs(c))
+		return SIZE_MAX;
 	return c->client.session.user != NULL
 		       ? HELD_INPUT_BYTES
 		       : c->client.server->config->unauthenticated_request_bytes;
@@ -142,11 +151,6 @@ static bool input_is_too_long(struct conn *c)
 	return true;
 }
 
-static bool waits_for_jobs(const struct conn *c)
-{
-	return waiting_lines(c->client.waiting) != NULL;
-}
-
 /* The peer sends no more. The server still runs and answers the requests it has sent, though the
  * peer may be gone. A peer that may be gone gets no job, so its wait ends. */
 static void on_end_of_input(struct conn *c)
@@ -175,7 +179,8 @@ static void run_buffered(struct conn *c)
 	if (c->in.len == 0 && c->in.cap > KEEP_INPUT_BYTES)
 		buf_done(&c->in);
 	count_input(c);
-	if (c->end_of_input && !c->is_ready && c->state == CONN_OPEN)
+	/* BPOP may have been on hold, or in the buffer, when the input ended. */
+	if (c->end_of_input && !c->is_ready && (c->state == CONN_OPEN || waits_for_jobs(c)))
 		conn_finish(c);
 }
 
@@ -293,6 +298,8 @@ static void receive(struct conn *c)
 			buf_append(&c->in, base + used, (size_t)n - used);
 	}
 	count_input(c);
+	if (waits_for_jobs(c) && input_is_too_long(c))
+		return;
 	if (conn_is_stranger(c))
 		strangers_update(c);
 	if (c->on_edges && may_have_ended(c))

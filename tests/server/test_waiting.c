@@ -32,6 +32,9 @@
 /* Bytes of the log, after which the disk fails. */
 #define FULL_BYTES 64
 
+/* Bytes of requests after BPOP: more than the server reads from other connections on hold. */
+#define MANY_REQUEST_BYTES 1500000
+
 static struct qlessd q;
 static struct peer *p;
 static struct peer *workers[4];
@@ -519,6 +522,44 @@ static void a_connection_that_ends_leaves_the_line(void)
 	ask_jobs(p, "POP q w 1", "j");
 }
 
+/* Its input ends while BPOP is on hold. */
+static void a_dead_connection_does_not_begin_to_wait(void)
+{
+	ASK(p, "CLIENT PAUSE 1000000 WRITE", "+OK\r\n");
+	peer_send_words(workers[0], "BPOP 0 w 1 q");
+	peer_close(workers[0]);
+	WAIT_UNTIL(strstr(peer_ask(p, "CLIENT LIST"), " events= ") != NULL);
+	ASK(p, "CLIENT UNPAUSE", "+OK\r\n");
+	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "connected_clients:") == 4);
+	TEST_ASSERT_EQUAL_INT64(0, waiting_clients(p));
+}
+
+/* The server stops reading from other connections on hold before that. */
+static void a_connection_that_ends_after_many_requests_leaves_the_line(void)
+{
+	char *requests = malloc(MANY_REQUEST_BYTES);
+
+	memset(requests, '\n', MANY_REQUEST_BYTES);
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
+	peer_send_blindly(workers[0], requests, MANY_REQUEST_BYTES);
+	peer_close(workers[0]);
+	waiting_await(p, 0);
+	free(requests);
+}
+
+static void a_waiting_connection_has_the_limit_on_input(void)
+{
+	char *requests = malloc(MANY_REQUEST_BYTES);
+
+	memset(requests, '\n', MANY_REQUEST_BYTES);
+	ASK(p, "CONFIG SET client-query-buffer-limit 1048576", "+OK\r\n");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
+	peer_send_blindly(workers[0], requests, MANY_REQUEST_BYTES);
+	waiting_await(p, 0);
+	peer_expect_end(workers[0]);
+	free(requests);
+}
+
 static void stopping_ends_the_wait(void)
 {
 	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
@@ -877,6 +918,9 @@ int main(int argc, char **argv)
 	RUN(databases_have_lines_of_their_own);
 	RUN(a_dead_connection_gets_nothing);
 	RUN(a_connection_that_ends_leaves_the_line);
+	RUN(a_dead_connection_does_not_begin_to_wait);
+	RUN(a_connection_that_ends_after_many_requests_leaves_the_line);
+	RUN(a_waiting_connection_has_the_limit_on_input);
 	RUN(stopping_ends_the_wait);
 	RUN(lost_rights_end_the_wait);
 	RUN(nothing_is_handed_out_while_the_log_cannot_be_written);
