@@ -135,6 +135,32 @@ int native_worker_detach(struct request *req)
 
 /* ---- all jobs of a worker ---- */
 
+/* Returns the number of entries of the worker's list. Each is a job, or left from an ended run. */
+static size_t count_entries(const struct request *req, struct qless_str worker)
+{
+	const struct skiplist *jobs = view_worker_jobs(req->engine, worker);
+
+	return jobs != NULL ? skiplist_count(jobs) : 0;
+}
+
+/* Checks that the transaction may do all parts, so that none is done otherwise. work_begin() counts
+ * all of them but the first, so that one counts here. */
+static int check_parts(struct request *req, size_t entries)
+{
+	/* The last part of a renewal may find nothing. */
+	size_t parts = entries / WORK_PART_ELEMENTS + 1;
+
+	if (req->parts_left == NULL || entries == 0)
+		return 0;
+	if (parts >= *req->parts_left)
+		return request_fail(req, QLESS_ELIMIT,
+				    "The worker has more jobs (%g) than the transaction may still "
+				    "change. Send the command outside of MULTI",
+				    (double)entries);
+	--*req->parts_left;
+	return 0;
+}
+
 struct holdings_work {
 	struct work work;
 	struct operation op;
@@ -218,6 +244,8 @@ int native_worker_heartbeat(struct request *req)
 	int rc = check_name(req, "worker", req->args[0]);
 	struct holdings_work *w;
 
+	if (rc == 0)
+		rc = check_parts(req, count_entries(req, req->args[0]));
 	if (rc < 0)
 		return rc;
 	w = holdings_work_new(OPERATION_WORKER_RENEW);
@@ -232,17 +260,20 @@ int native_worker_release(struct request *req)
 {
 	static const struct option_slot slots[] = { { STR_INIT("RETRY"), NULL } };
 	int rc = check_name(req, "worker", req->args[0]);
-	const struct skiplist *jobs;
 	struct holdings_work *w;
+	size_t entries;
 
 	if (rc == 0 && request_has(req, 1) && !str_equal_nocase(req->args[1], STR("RETRY")))
 		rc = options_fail_unknown(req, req->args[1], slots, 1);
 	if (rc < 0)
 		return rc;
-	jobs = view_worker_jobs(req->engine, req->args[0]);
+	entries = count_entries(req, req->args[0]);
+	rc = check_parts(req, entries);
+	if (rc < 0)
+		return rc;
 	w = holdings_work_new(OPERATION_WORKER_RELEASE);
 	/* A worker that waits may get its jobs again, so only those that it has now count. */
-	w->left = jobs != NULL ? skiplist_count(jobs) : 0;
+	w->left = entries;
 	w->op.release.counts = request_has(req, 1);
 	w->op.release.max = (int64_t)min_u64(w->left, WORK_PART_ELEMENTS);
 	work_begin(req, &w->work);

@@ -687,6 +687,36 @@ static void check_turns(const char *what)
 	TEST_ASSERT_LESS_THAN_INT64(WORKER_US, us);
 }
 
+/* Runs the words in a transaction, and checks the first reply and the longest turn. */
+static void check_transaction(const char *words, int count, const char *first)
+{
+	int64_t us;
+
+	TEST_ASSERT_NOT_NULL(strstr(execute(words, count), first));
+	us = peer_ask_number(monitor, "INFO stats", "eventloop_cpu_max:");
+	printf("%6.1f ms of %2.0f  %d x %s\n", (double)us / 1e3, TRANSACTION_US / 1e3, count,
+	       words);
+	TEST_ASSERT_LESS_THAN_INT64(TRANSACTION_US, us);
+}
+
+/* A transaction handles all jobs of a worker, or none, and as many jobs altogether as one call may
+ * have. */
+static void transactions_with_all_jobs_of_a_worker(void)
+{
+	int64_t running;
+
+	run_each(1, "POP big modest 120");
+	pop_held("owner");
+	running = peer_ask_number(monitor, "QUEUES big", "\"running\":");
+	check_transaction("WORKER.HEARTBEAT owner", 1, "*1\r\n-LIMIT");
+	check_transaction("WORKER.RELEASE owner", 1, "*1\r\n-LIMIT");
+	check_transaction("WORKER.RELEASE owner RETRY", 5000, "*5000\r\n-LIMIT");
+	TEST_ASSERT_EQUAL_INT64(running, peer_ask_number(monitor, "QUEUES big", "\"running\":"));
+	check_transaction("WORKER.HEARTBEAT modest", 9000, "*9000\r\n:120");
+	check_transaction("WORKER.RELEASE modest", 1, "*1\r\n:120");
+	run_each(1, "WORKER.RELEASE owner");
+}
+
 static void a_worker_with_many_jobs(void)
 {
 	static const struct row renew[] = { { "WORKER.HEARTBEAT holder", WORKER_US, NULL,
@@ -768,6 +798,7 @@ int main(int argc, char **argv)
 	RUN(transactions);
 	RUN(transactions_with_many_links);
 	RUN(a_job_that_many_wait_for);
+	RUN(transactions_with_all_jobs_of_a_worker);
 	RUN(a_worker_with_many_jobs);
 	RUN(many_attached_workers);
 	RUN(flushing_everything);
