@@ -4,6 +4,8 @@
  *
  * Only a server can say what a user may do, because the configuration has a part in that. So the
  * last operation of each user is kept as it is.
+ *
+ * In logs before format 4 such an operation may depend on the configuration; here it always counts.
  */
 #ifndef CHECK_WHOLE_H
 #define CHECK_WHOLE_H

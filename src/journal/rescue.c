@@ -16,6 +16,7 @@
 
 #include "journal/recover_int.h"
 #include "journal/rescue_files.h"
+#include "journal/rescue_io.h"
 #include "util/mem.h"
 #include "util/minmax.h"
 
@@ -187,7 +188,8 @@ static int apply_record(struct walk *w, const struct reader *reader, const struc
 static int skip(struct walk *w, struct reader *reader, uint64_t high)
 {
 	uint64_t offset = reader->offset, closed = reader->header.closed_size, bytes;
-	int rc = reader_skip(reader, w->expected, min_u64(high, w->expected + SKIP_MAX), &bytes);
+	uint64_t far = max_u64(w->expected, w->r->recovery.manifest.base_sequence) + SKIP_MAX;
+	int rc = reader_skip(reader, w->expected, min_u64(high, far), &bytes);
 
 	if (rc < 0)
 		return recovery_fail_reading(w->job, reader, rc);
@@ -305,8 +307,10 @@ static int walk_all(struct walk *w)
 
 	w->first_log = first_log(w->files, base);
 	w->expected = base + 1;
-	if (logs->count > 0 && logs->all[w->first_log].state == RESCUE_HEADER_WHOLE)
-		w->expected = min_u64(w->expected, logs->all[w->first_log].header.sequence);
+	/* Without its header, the segment may begin anywhere. */
+	if (logs->count > 0)
+		w->expected =
+			min_u64(w->expected, max_u64(1, logs->all[w->first_log].header.sequence));
 	for (size_t i = w->first_log; i < logs->count && rc == 0 && !w->is_over; i++)
 		rc = walk_file(w, i);
 	return rc;
@@ -473,8 +477,9 @@ int rescue_run(struct rescue *r, const struct journal_io *io, const char *dir,
 	       const struct recovery_limit *limit, const struct rescue_owner *owner,
 	       struct buf *ret_error)
 {
+	struct rescue_io readable;
 	struct recovery_job job = { .r = &r->recovery,
-				    .io = io,
+				    .io = &readable.io,
 				    .dir = dir,
 				    .limit = limit,
 				    .target = &owner->target,
@@ -485,11 +490,16 @@ int rescue_run(struct rescue *r, const struct journal_io *io, const char *dir,
 	*r = (struct rescue){ .notes = BUF_INIT(BUF_NO_MAX),
 			      .recovery = { .orphans = BUF_INIT(BUF_NO_MAX) } };
 	buf_init(&job.said, ret_error->max);
-	rc = rescue_files_read(&files, io, dir, &r->notes, ret_error);
+	rescue_io_init(&readable, io);
+	rc = rescue_files_read(&files, &readable.io, dir, &r->notes, ret_error);
 	if (rc == 0 && files.bases.count == 0 && files.logs.count == 0)
 		rc = -ENOENT;
 	if (rc == 0)
 		rc = run(&job, owner, &files, r);
+	if (readable.unreadable > 0)
+		buf_printf(
+			&r->notes,
+			"the disk failed to read parts of the files: copy them to another one\n");
 	rescue_files_done(&files);
 	buf_done(&job.said);
 	return rc;

@@ -164,13 +164,23 @@ uint64_t rescue_files_bound(const struct rescue_files *files, size_t i)
 	return UINT64_MAX;
 }
 
+/* Returns a sequence number that the log had reached, and that the i-th segment may begin after. */
+static uint64_t reached(const struct rescue_files *files, size_t i)
+{
+	uint64_t sequence = bound_below(files, i);
+
+	for (size_t base = 0; base < files->bases.count; base++)
+		sequence = max_u64(sequence, files->bases.all[base].header.sequence);
+	return sequence;
+}
+
 /* The salt in the header may be intact. Otherwise another segment may have the same one. */
 static void guess_header(struct rescue_files *files, size_t i, const struct buf *bytes)
 {
 	struct rescue_file *file = &files->logs.all[i];
 	const unsigned char *header = (const unsigned char *)buf_data(bytes);
 	uint64_t low = bound_below(files, i), bound = rescue_files_bound(files, i + 1);
-	uint64_t high = bound == UINT64_MAX ? low + SEQUENCES_MAX : bound - 1;
+	uint64_t high = bound == UINT64_MAX ? reached(files, i) + SEQUENCES_MAX : bound - 1;
 	uint32_t format = wire_get_u32(header + HEADER_FORMAT);
 	uint64_t salt = wire_get_u64(header + HEADER_SALT);
 	uint64_t closed_size = wire_get_u64(header + HEADER_CLOSED);

@@ -17,6 +17,8 @@
 #define TURN_US	    INT64_C(400000)
 /* A snapshot holds the number of the last record that it covers. */
 #define BASE_BYTES 9
+/* Where the sector begins that cannot be read, and its size. */
+#define BAD_SECTOR ((uint64_t)4096)
 
 struct place {
 	char name[DISK_NAME_BYTES];
@@ -315,6 +317,14 @@ static void clear(void *arg)
 	base_sequence = 0;
 }
 
+/* The second sector of the log cannot be read. */
+static ssize_t read_badly(void *arg, int fd, void *to, size_t len, uint64_t offset)
+{
+	if (offset < 2 * BAD_SECTOR && offset + len > BAD_SECTOR)
+		return -EIO;
+	return disk_read(arg, fd, to, len, offset);
+}
+
 static void rescue(struct rescue *r, const struct recovery_limit *limit)
 {
 	struct rescue_owner owner = { .target = target, .clear = clear, .tally = &tally };
@@ -494,6 +504,25 @@ static void without_any_snapshot_the_log_after_it_is_used(void)
 	disk_done(&damaged);
 }
 
+/* The snapshot covers the first records of the segment, whose header does not tell where it begins.
+ */
+static void a_segment_without_a_header_is_not_taken_for_damaged(void)
+{
+	struct recovery_limit all = RECOVERY_NO_LIMIT;
+	struct rescue r;
+
+	make_log(LIVES, 0, true);
+	note_all_records();
+	disk_copy(&damaged, &disk);
+	buf_data(damaged_bytes(places[0].name))[16] ^= 1;
+	rescue(&r, &all);
+	TEST_ASSERT_EQUAL_size_t(0, r.gap_count);
+	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&r.notes), "the header of log-"));
+	TEST_ASSERT_EQUAL_UINT64(places[place_count - 1].sequence - 1, applied[applied_count - 1]);
+	rescue_done(&r);
+	disk_done(&damaged);
+}
+
 static void a_damaged_manifest_is_not_needed(void)
 {
 	struct recovery_limit all = RECOVERY_NO_LIMIT;
@@ -586,6 +615,36 @@ static void a_gap_tells_its_place_its_numbers_and_what_followed(void)
 	disk_done(&damaged);
 }
 
+/* A sector that the disk cannot read costs the records in it, and no others. */
+static void a_sector_that_cannot_be_read_is_a_gap(void)
+{
+	struct recovery_limit all = RECOVERY_NO_LIMIT;
+	struct rescue r;
+
+	options = (struct journal_options){
+		.dir = "data", .io = &disk.io, .segment_bytes = 1 << 20, .save = save
+	};
+	start();
+	for (int i = 0; i < 200; i++) {
+		change('a');
+		end_turn();
+	}
+	journal_close(journal, NULL);
+	journal = NULL;
+	note_all_records();
+	disk_copy(&damaged, &disk);
+	TEST_ASSERT_TRUE(damaged_bytes("log-00000001")->len > 3 * BAD_SECTOR);
+	damaged.io.read = read_badly;
+	rescue(&r, &all);
+	TEST_ASSERT_EQUAL_size_t(1, r.gap_count);
+	TEST_ASSERT_TRUE(applied_count > 100 && applied_count < 200);
+	TEST_ASSERT_EQUAL_UINT64(200, applied[applied_count - 1]);
+	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&r.notes), "the disk failed to read"));
+	check_gaps(&r, "bad sector");
+	rescue_done(&r);
+	disk_done(&damaged);
+}
+
 static void a_limit_leaves_out_what_is_after_it(void)
 {
 	struct recovery_limit limit = { .sequence = 50, .wall_us = INT64_MAX };
@@ -671,10 +730,12 @@ int main(int argc, char **argv)
 	RUN(a_whole_log_has_no_gaps);
 	RUN(a_damaged_snapshot_is_replaced_by_an_older_one_and_the_log);
 	RUN(without_any_snapshot_the_log_after_it_is_used);
+	RUN(a_segment_without_a_header_is_not_taken_for_damaged);
 	RUN(a_damaged_manifest_is_not_needed);
 	RUN(a_segment_that_was_never_used_does_not_hide_records);
 	RUN(a_gap_tells_its_place_its_numbers_and_what_followed);
 	RUN(a_limit_leaves_out_what_is_after_it);
+	RUN(a_sector_that_cannot_be_read_is_a_gap);
 	RUN(records_of_an_unknown_time_are_not_applied_under_a_limit);
 	RUN(bytes_that_look_like_records_do_not_take_forever);
 	RUN(limits_are_numbers_and_times);
