@@ -163,7 +163,7 @@ int classic_multiput(struct request *req)
 		return rc;
 	rc = request_strict_operation(req, decode_multiput, strict_put_many, answer_multiput);
 	if (rc == 0)
-		swapped_note_put(req, queues, req->args[ARG_WORKER], req->args[ARG_QUEUE]);
+		swapped_note_put(req, queues, ARG_WORKER);
 	return rc;
 }
 

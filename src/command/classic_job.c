@@ -50,19 +50,29 @@ int classic_get(struct request *req)
 
 /* ---- put ---- */
 
+/* Returns where the value of an option goes, or NULL if there is none of this name. */
+static inline const struct qless_str **find_put_option(struct put_options *options,
+						       struct qless_str name)
+{
+	if (str_equal(name, STR("priority")))
+		return &options->priority;
+	if (str_equal(name, STR("tags")))
+		return &options->tags;
+	if (str_equal(name, STR("retries")))
+		return &options->retries;
+	if (str_equal(name, STR("depends")))
+		return &options->depends;
+	return NULL;
+}
+
 bool put_option_set(struct put_options *options, struct qless_str name,
 		    const struct qless_str *value)
 {
-	if (str_equal(name, STR("priority")))
-		options->priority = value;
-	else if (str_equal(name, STR("tags")))
-		options->tags = value;
-	else if (str_equal(name, STR("retries")))
-		options->retries = value;
-	else if (str_equal(name, STR("depends")))
-		options->depends = value;
-	else
+	const struct qless_str **option = find_put_option(options, name);
+
+	if (option == NULL)
 		return false;
+	*option = value;
 	return true;
 }
 
@@ -73,17 +83,32 @@ bool classic_is_put_option(struct qless_str name)
 	return put_option_set(&options, name, NULL);
 }
 
-int put_options_read(struct request *req, size_t first, size_t end, struct put_options *ret)
+/* Options in any case, and what is none. */
+static int read_other_put_options(struct request *req, size_t first, size_t end,
+				  struct put_options *options)
 {
 	const struct option_slot slots[] = {
-		{ STR_INIT("priority"), &ret->priority },
-		{ STR_INIT("tags"), &ret->tags },
-		{ STR_INIT("retries"), &ret->retries },
-		{ STR_INIT("depends"), &ret->depends },
+		{ STR_INIT("priority"), &options->priority },
+		{ STR_INIT("tags"), &options->tags },
+		{ STR_INIT("retries"), &options->retries },
+		{ STR_INIT("depends"), &options->depends },
 	};
 
-	*ret = (struct put_options){ NULL, NULL, NULL, NULL };
 	return options_read(req, first, end, slots, sizeof slots / sizeof *slots);
+}
+
+/* Most clients send options in lower case, which are cheaper to find. */
+int put_options_read(struct request *req, size_t first, size_t end, struct put_options *ret)
+{
+	*ret = (struct put_options){ NULL, NULL, NULL, NULL };
+	for (; first < end; first += 2) {
+		const struct qless_str **option = find_put_option(ret, req->args[first]);
+
+		if (option == NULL || *option != NULL || first + 1 >= end)
+			return read_other_put_options(req, first, end, ret);
+		*option = &req->args[first + 1];
+	}
+	return 0;
 }
 
 static int read_put_options(struct request *req, size_t from, struct put_options *ret)
@@ -246,7 +271,7 @@ int classic_put(struct request *req)
 	int rc = request_strict_operation(req, decode_put, strict_put, answer_put);
 
 	if (rc == 0)
-		swapped_note_put(req, queues, req->args[0], req->args[1]);
+		swapped_note_put(req, queues, 0);
 	return rc;
 }
 
@@ -271,7 +296,7 @@ int classic_requeue(struct request *req)
 	int rc = request_strict_operation(req, decode_requeue, strict_put, answer_put);
 
 	if (rc == 0)
-		swapped_note_put(req, queues, req->args[0], req->args[1]);
+		swapped_note_put(req, queues, 0);
 	return rc;
 }
 
@@ -680,11 +705,14 @@ int decode_cancel(struct request *req, struct operation *op)
 	return 0;
 }
 
+/* The reference replies with all jids that it was given. The native form replies with those of the
+ * jobs that it deletes: here of the only one, which a change tells about. */
 static int answer_cancel(struct request *req, const struct operation *op,
 			 const struct operation_outcome *outcome)
 {
-	(void)outcome;
-	return answer_array(req, op->names.items, op->names.count);
+	bool is_all = outcome->changed || req->form != REQUEST_NATIVE;
+
+	return answer_array(req, op->names.items, is_all ? op->names.count : 0);
 }
 
 /* A complete job stays. */
@@ -711,41 +739,41 @@ static size_t find_canceled(const struct request *req, struct qless_str *ret_jid
 	return count;
 }
 
-/* Replies with the jids of the jobs that it deletes. */
-static int cancel_native(struct request *req)
+/* Which jobs a native command deletes is known only before it does. */
+static int cancel_many_native(struct request *req)
 {
 	struct operation_outcome outcome;
-	struct qless_str *jids = NULL;
+	struct qless_str *jids;
 	struct operation op;
-	size_t count = 0;
+	size_t count;
 	int rc = decode_cancel(req, &op);
 
 	if (rc < 0)
 		return rc;
-	if (req->nargs > 1) {
-		jids = mem_realloc_array(NULL, req->nargs, sizeof *jids);
-		request_lists(req)->texts = jids;
-		count = find_canceled(req, jids);
-	}
+	jids = mem_realloc_array(NULL, req->nargs, sizeof *jids);
+	request_lists(req)->texts = jids;
+	count = find_canceled(req, jids);
 	rc = request_run(req, &op, &outcome);
-	if (rc < 0)
-		return rc;
-	/* A change tells about a single job. */
-	return req->nargs > 1 ? answer_array(req, jids, count)
-			      : answer_array(req, req->args, outcome.changed);
+	return rc < 0 ? rc : answer_array(req, jids, count);
 }
 
-/* The reference replies with all jids that it was given. */
-int classic_cancel(struct request *req)
+static int cancel_many(struct request *req)
 {
 	int rc = request_check_jobs(req, req->nargs);
 
-	if (rc == 0 && req->nargs > 1)
+	if (rc == 0)
 		rc = links_check_call(req);
 	if (rc < 0)
 		return rc;
 	if (req->form == REQUEST_NATIVE)
-		return cancel_native(req);
+		return cancel_many_native(req);
+	return request_operation(req, decode_cancel, answer_cancel);
+}
+
+int classic_cancel(struct request *req)
+{
+	if (req->nargs > 1)
+		return cancel_many(req);
 	return request_operation(req, decode_cancel, answer_cancel);
 }
 

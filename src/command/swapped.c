@@ -11,10 +11,10 @@ static void note(const struct request *req, struct qless_str worker, struct qles
 		req->env->swapped(req->env->arg, req, worker, queue);
 }
 
-void swapped_note_put(const struct request *req, uint32_t queues_before, struct qless_str worker,
-		      struct qless_str queue)
+void swapped_note_new_queue(const struct request *req, struct qless_str worker,
+			    struct qless_str queue)
 {
-	if (req->form == REQUEST_NATIVE && swapped_count_queues(req) != queues_before)
+	if (req->form == REQUEST_NATIVE && req->env->swapped != NULL)
 		note(req, worker, queue);
 }
 

@@ -32,12 +32,20 @@ static void publish_log(struct qless *q)
 	publish(q, STR(CHANNEL_LOG), buf_str(&q->event));
 }
 
-/* Publish the event to those who follow the log, and to those who follow the queue. */
-static void publish_both(struct qless *q, struct qless_str queue)
+/* Not inlined, so that its callers keep nothing for it where nobody follows queues. */
+static __attribute__((noinline)) void publish_to_queue(struct qless *q, struct qless_str queue)
 {
 	publish_log(q);
+	q->hooks.publish_to_queue(q->hooks.arg, queue, buf_str(&q->event));
+}
+
+/* Publish the event to those who follow the log, and to those who follow the queue. */
+static inline void publish_both(struct qless *q, struct qless_str queue)
+{
 	if (q->hooks.publish_to_queue != NULL)
-		q->hooks.publish_to_queue(q->hooks.arg, queue, buf_str(&q->event));
+		publish_to_queue(q, queue);
+	else
+		publish_log(q);
 }
 
 static void publish_worker(struct qless *q, struct qless_str worker)

@@ -48,11 +48,17 @@ int str_compare(struct qless_str a, struct qless_str b);
 /* Compares texts of the same length that differ. */
 bool str_differ_in_case_only(struct qless_str a, struct qless_str b);
 
-/* Ignores the case of ASCII letters, independent of the locale. */
+/* Ignores the case of ASCII letters, independent of the locale. The two cases of a letter differ in
+ * one bit, so most texts that differ do so in the other bits of their first bytes. */
 static inline bool str_equal_nocase(struct qless_str a, struct qless_str b)
 {
-	return a.len == b.len &&
-	       (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0 || str_differ_in_case_only(a, b));
+	if (a.len != b.len)
+		return false;
+	if (a.len == 0)
+		return true;
+	if (((a.ptr[0] ^ b.ptr[0]) & ~('a' ^ 'A')) != 0)
+		return false;
+	return memcmp(a.ptr, b.ptr, a.len) == 0 || str_differ_in_case_only(a, b);
 }
 
 bool str_starts_with(struct qless_str s, struct qless_str prefix);
