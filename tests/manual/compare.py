@@ -9,7 +9,7 @@ import re
 WILD = [
     (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z"), "DATE"),
     (re.compile(r"\b1\d{9}(\.\d+)?\b"), "TIME"),
-    (re.compile(r"\b(?=\w*[a-f])[0-9a-f]{16,}\b"), "HEX"),
+    (re.compile(r"\b[0-9a-f]{16,}\b"), "HEX"),
     (re.compile(r"\b127\.0\.0\.1:\d+"), "ADDRESS"),
 ]
 NUMBER = re.compile(r"\d+(\.\d+)?")

@@ -1,6 +1,7 @@
 """How an example is run: each kind has run(stage-less example) and returns complaints, if any."""
 
 import os
+import re
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
@@ -8,9 +9,18 @@ from dataclasses import dataclass, field
 from compare import matches
 from stage import Stage
 
+# A server in the background writes its log between the output of the commands.
+LOG_LINE = re.compile(r"^\S+Z \d+ (?:notice|warning) .*\n", re.MULTILINE)
+
 
 def complaint(shown, output):
     return f"the page has:\n{shown}\nthe real output is:\n{output}"
+
+
+def replaced(text, replacements):
+    for theirs, ours in replacements.items():
+        text = text.replace(theirs, ours)
+    return text
 
 
 @dataclass
@@ -79,7 +89,10 @@ class Inline:
 
 @dataclass
 class Shell:
-    """Lines for a shell. `before` is for redis-cli, and `shell` for the shell; both run first."""
+    """Lines for a shell. `before` is for redis-cli, and `shell` for the shell; both run first.
+
+    `answers` are typed when a program asks. A command without output on the page must succeed.
+    """
 
     before: list = field(default_factory=list)
     shell: list = field(default_factory=list)
@@ -87,39 +100,65 @@ class Shell:
     any_number: bool = False
     starts: bool = True  # whether the server runs already
     silent: bool = False  # the page shows no output, whatever it is
+    instead: dict = field(default_factory=dict)  # replaces what would take too long
+    answers: str = ""
 
     def run(self, example):
         steps = example.steps()
+        for step in steps:
+            step.typed = replaced(step.typed, self.instead)
         with Stage(*self.options) as stage:
             if self.starts:
                 stage.start()
             if self.before:
                 stage.run(*self.before)
-            outputs = stage.shell(*self.shell, *(step.typed for step in steps))[len(self.shell):]
+            results = stage.shell(*self.shell, *(step.typed for step in steps),
+                                  answers=self.answers)[len(self.shell):]
         problems = []
-        for step, output in zip(steps, outputs + ["(nothing, because the shell has ended)"] * 9):
+        for i, step in enumerate(steps):
             shown = "\n".join(step.shown)
-            if not shown and "command not found" not in output and (
-                    self.silent or "rror" not in output):
-                continue
-            if not matches(shown, output, self.any_number):
+            status, output = results[i] if i < len(results) else (-1, "the shell has ended")
+            if "journalctl" not in step.typed:
+                output = LOG_LINE.sub("", output)
+            for answer in self.answers.splitlines():
+                output = output.replace("[y/N] ", f"[y/N] {answer}\n")
+            if not shown and status != 0:
+                problems.append(f"{step.typed}\nfails with status {status}:\n{output}")
+            elif (shown or not self.silent) and not matches(shown, output, self.any_number):
                 problems.append(f"{step.typed}\n" + complaint(shown, output))
         return "\n".join(problems) or None
 
 
 @dataclass
 class Configuration:
-    """Lines of qlessd.conf, which the daemon accepts."""
+    """Lines of qlessd.conf, which the daemon accepts. `instead` replaces what this machine lacks."""
 
-    places: list = field(default_factory=list)
+    instead: dict = field(default_factory=dict)
 
     def run(self, example):
         with Stage() as stage:
             conf = stage.root / "qlessd.conf"
-            conf.write_text(stage.here(example.text) + "\n")
+            text = replaced(example.text, self.instead)
+            conf.write_text(stage.here(text) + "\n")
             result = subprocess.run([os.environ["QLESSD"], conf, "--check-config"], text=True,
                                     capture_output=True, check=False)
         return None if result.returncode == 0 else result.stdout + result.stderr
+
+
+@dataclass
+class Sent:
+    """A command without prompt and reply, which the server accepts."""
+
+    before: list = field(default_factory=list)
+    instead: dict = field(default_factory=dict)
+
+    def run(self, example):
+        with Stage() as stage:
+            stage.start()
+            if self.before:
+                stage.run(*self.before)
+            output = stage.run(replaced(example.text, self.instead))
+        return complaint(example.text, output) if "(error)" in output else None
 
 
 @dataclass
@@ -131,14 +170,17 @@ class Output:
     options: list = field(default_factory=list)
     any_number: bool = True
     within: bool = False  # the command may print more before and after it
+    instead: dict = field(default_factory=dict)
 
     def run(self, example):
         with Stage(*self.options) as stage:
             stage.start()
             if self.before:
                 stage.run(*self.before)
-            output = stage.shell(*self.shell)[-1]
-        shown = f"...{example.text}..." if self.within else example.text
+            output = stage.shell(*self.shell)[-1][1]
+        shown = replaced(example.text, self.instead)
+        shown = shown.replace("\\\n", "")
+        shown = f"...{shown}..." if self.within else shown
         return None if matches(shown, output, self.any_number) else complaint(shown, output)
 
 

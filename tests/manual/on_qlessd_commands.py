@@ -1,11 +1,8 @@
 """The needs of the examples in qlessd-commands(7)."""
 
-import pathlib
+from kinds import Configuration, Inline, NotRun, Output, Typed
+from scripts import LOAD, SHA
 
-from kinds import Configuration, Inline, NotRun, Typed
-
-SCRIPT = pathlib.Path(__file__).parent.parent / "clients" / "qless.lua"
-QUOTED_SCRIPT = SCRIPT.read_text(encoding="utf-8").replace("\n", "\\n")
 WORKER = "ACL SETUSER worker on >secret +@all"
 ONE_JOB = ["PUT me mail j1 send {} 0"]
 RUNNING = ["PUT me in j1 send {} 0", "POP in worker-17 1"]
@@ -32,8 +29,10 @@ EXAMPLES = {
     "QUEUES: MPOP": Typed(before=ONE_JOB),
     "QUEUES: POP": Typed(before=ONE_JOB),
     "SCRIPTS": NotRun("the form of a call; EVALSHA has an example"),
-    "SCRIPTS #2": NotRun("the form of an error; the test client_redis_py sees real ones"),
-    "SCRIPTS: EVALSHA": Typed(before=[f'SCRIPT LOAD "{QUOTED_SCRIPT}"']),
+    "SCRIPTS #2": Output(
+        [f"redis-cli -p 7537 evalsha {SHA} 0 heartbeat 1 j1 worker-1"], before=[LOAD],
+        within=True, any_number=False, instead={"message": "...", "sha1": SHA}),
+    "SCRIPTS: EVALSHA": Typed(before=[LOAD]),
     "KEYS: SCAN": Typed(before=[*ONE_JOB, "POP mail worker-1 1", "PUT me mail j2 send {} 0"]),
     "KEYS: HGET": Typed(before=["PUT me mail a send {} 0"]),
     "KEYS: LRANGE": Typed(before=["PUT me mail a send {} 0"]),

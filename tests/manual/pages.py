@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 OF_REDIS_CLI = re.compile(r"(127\.0\.0\.1:7537)?> ")
-OF_A_SHELL = re.compile(r"[$#] ")
+OF_A_SHELL = re.compile(r"[$] |# (?=[a-z])")  # "# Queues" is output
 HERE_DOCUMENT = re.compile(r"<<(\w+)")
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """usage: run_examples.py PAGE [NAME]...
 
-Runs every example of a manual page, or those with the names, as it stands there, and compares the output.
+Runs every example of a manual page as it stands there, and compares the output. With names, it runs
+only these.
 
 The table of the page says what each example needs, or why it is not run. An example for redis-cli
 that is not in the table runs on an empty server. Any other example must be in the table, and so must

@@ -13,6 +13,7 @@ import time
 
 PATIENCE_S = 20
 STAND_INS = pathlib.Path(__file__).parent / "stand-ins"
+PROGRAMS = pathlib.Path(os.environ["QLESSD"]).parent
 EXAMPLES = pathlib.Path(__file__).parent.parent / "clients" / "examples"
 REDIS_CLI = shutil.which("redis-cli")
 MARK = "=== the next example begins ==="
@@ -43,9 +44,9 @@ class Stage:
             "".join(self.here(line) + "\n" for line in conf))
         self.environment = {
             **os.environ,
-            "PATH": f"{STAND_INS}:{pathlib.Path(os.environ['QLESSD']).parent}:{os.environ['PATH']}",
-            "STAGE": str(self.root), "STAGE_OPTIONS": " ".join(options),
-            "STAGE_PORT": self.ports["7537"],
+            "PATH": f"{STAND_INS}:{PROGRAMS}:/usr/bin:{os.environ['PATH']}",
+            "STAGE": str(self.root), "STAGE_OPTIONS": self.here(" ".join(options)),
+            "STAGE_PORT": self.ports["7537"], "QLESSD_PORT": self.ports["7537"],
         }
 
     def __enter__(self):
@@ -74,13 +75,16 @@ class Stage:
     def start(self):
         self.shell("systemctl start qlessd")
 
-    def shell(self, *commands):
-        """Runs commands in one shell. Returns the output of each."""
-        script = f"\necho; echo '{MARK}'\n".join(self.here(command) for command in commands)
-        script += "\nkill $(jobs -p) 2>/dev/null; wait"
-        with tempfile.TemporaryFile("w+") as output:
+    def shell(self, *commands, answers=""):
+        """Runs commands in one shell. Returns the exit status and the output of each."""
+        mark = f"\necho \"{MARK}$?\"\n"
+        script = "".join(self.here(command) + mark for command in commands)
+        script += "kill $(jobs -p) 2>/dev/null; wait"
+        with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as typed:
+            typed.write(answers)
+            typed.seek(0)
             shell = subprocess.Popen(["/bin/bash", "-c", script], cwd=self.root / "tmp",
-                                     env=self.environment, stdin=subprocess.DEVNULL,
+                                     env=self.environment, stdin=typed,
                                      stdout=output, stderr=subprocess.STDOUT,
                                      start_new_session=True)
             try:
@@ -89,7 +93,8 @@ class Stage:
                 os.killpg(shell.pid, signal.SIGKILL)
                 shell.wait()
             output.seek(0)
-            return self.there(output.read()).split(MARK + "\n")
+            parts = re.split(rf"{MARK}(\d+)\n", self.there(output.read()))
+            return [(int(status), text) for text, status in zip(parts[::2], parts[1::2])]
 
     def redis_cli(self):
         """A redis-cli that reads commands, and writes replies into the file `output`."""
