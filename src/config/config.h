@@ -251,7 +251,7 @@ int config_set_many(struct config *cfg, const struct qless_str *words, size_t co
 /*
  * The configuration was read again. Each directive that differs between the two readings, and that
  * may change at run time, takes the value that was read, as by CONFIG SET; what CONFIG SET changed,
- * and the file did not, stays. `*ret_waiting` has the other ones that differ: they need a restart.
+ * and the file did not, stays. `*ret_waiting` has those that need a restart.
  */
 int config_adopt(struct config *cfg, const struct config *was_read, const struct config *is_read,
 		 config_apply_fn apply, void *arg, struct config_changes *ret_applied,

@@ -193,11 +193,12 @@ int config_adopt(struct config *cfg, const struct config *was_read, const struct
 	*ret_applied = *ret_waiting = (struct config_changes){ .count = 0 };
 	config_copy(&next, cfg);
 	for (enum config_opt opt = 0; opt < CONFIG_OPT_COUNT && status == 0; opt++) {
-		if (config_value_equal(was_read, is_read, opt))
+		if (config_value_equal(was_read, is_read, opt) ||
+		    config_value_equal(cfg, is_read, opt))
 			continue;
 		if (!is_reloadable(opt)) {
 			add_change(ret_waiting, opt);
-		} else if (!config_value_equal(cfg, is_read, opt)) {
+		} else {
 			status = take_value(&next, is_read, opt, ret_error);
 			add_change(ret_applied, opt);
 		}

@@ -92,6 +92,9 @@ static void a_reload_names_what_needs_a_restart(void)
 	ASK_HAS(p, "CONFIG GET databases", "$1\r\n3\r\n");
 	ASK_HAS(p, "CONFIG GET timeout", "$1\r\n5\r\n");
 	ASK(p, "SELECT 3", "-ERR DB index is out of range\r\n");
+	/* The server has the old value already. */
+	reload("databases 3\ntimeout 5\n");
+	TEST_ASSERT_EQUAL_INT(1, count_logged("databases takes its new value"));
 }
 
 static void a_file_with_an_error_changes_nothing(void)
