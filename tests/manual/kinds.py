@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import tempfile
 from dataclasses import dataclass, field
 
 from compare import matches

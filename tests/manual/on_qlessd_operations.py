@@ -52,6 +52,7 @@ EXAMPLES = {
     "DRILLS: Single drills #5": Shell(
         before=MANY_JOBS, shell=["systemctl stop qlessd", TORN], any_number=True,
         silent=True, answers="y\n"),
-    "DRILLS: Single drills #6": NotRun("it needs a second user; the tests server_service and server_process have the messages"),
+    "DRILLS: Single drills #6": NotRun(
+        "it needs a second user; the tests server_service and server_process have the messages"),
     "DRILLS: Single drills #7": MOUNTS,
 }

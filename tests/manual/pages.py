@@ -63,6 +63,7 @@ def read_examples(path):
     examples, counts = [], {}
     section = subsection = ""
     display = None
+    begin = 0
     heading = False  # the line before was .Ss
 
     def add(number, lines):
