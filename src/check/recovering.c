@@ -1,6 +1,7 @@
 #include "check/recovering.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +26,18 @@ static enum result complain(const char *text)
 
 /* ---- the new directory ---- */
 
+/* Give a new directory to another user. It may be in the directory of a user, who can put a link in
+ * its place. */
+static int give_away(const char *path, const struct stat *to)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int rc = fd < 0 ? -1 : fchown(fd, to->st_uid, to->st_gid);
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 /* Make the directory of the new log, unless it exists. If root does that, the directory belongs to
  * the owner of the old log, so that the same server can use it. */
 static int make_directory(const struct recovering_options *o, struct buf *error)
@@ -37,7 +50,7 @@ static int make_directory(const struct recovering_options *o, struct buf *error)
 		buf_printf(error, "cannot make %s: %s", o->into, strerror(errno));
 		return -1;
 	}
-	if (geteuid() != 0 || stat(o->dir, &st) < 0 || chown(o->into, st.st_uid, st.st_gid) == 0)
+	if (geteuid() != 0 || stat(o->dir, &st) < 0 || give_away(o->into, &st) == 0)
 		return 0;
 	buf_printf(error, "cannot give %s to the owner of %s: %s", o->into, o->dir,
 		   strerror(errno));
