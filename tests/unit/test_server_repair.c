@@ -24,6 +24,12 @@
 #define IS_TIMED true
 #define MILLION	 1000000
 #endif
+/* One in this many jobs has a tag. The check looks it up in the list of the tag, which takes much
+ * of its time. */
+#define TAGGED_EACH 16
+/* Bytes of the data of the other jobs. With them, the state takes as long to fork as one in which
+ * all jobs have a tag. */
+#define DATA_BYTES 128
 /* Enough that a child process checks them. */
 #define MANY 20000
 
@@ -43,12 +49,14 @@ static void put_jobs(int count)
 				 .data = STR("{}"),
 				 .has_tags = true,
 				 .tags = &tag };
-	char jid[32];
+	char jid[32], data[DATA_BYTES];
 
+	memset(data, '1', sizeof data);
 	for (int i = 0; i < count; i++) {
 		snprintf(jid, sizeof jid, "j%d", i);
 		put.jid = str_from(jid);
-		put.tag_count = i < 2 * MANY ? 0 : 1;
+		put.tag_count = i >= 2 * MANY && i % TAGGED_EACH == 0 ? 1 : 0;
+		put.data = put.tag_count != 0 ? STR("{}") : str_make(data, sizeof data);
 		TEST_ASSERT_EQUAL_INT(0, qless_put(engine(), 1000 + i, &put));
 	}
 }
