@@ -99,16 +99,21 @@ static int check_users(const struct server *s, const struct config *config, stru
 	return status;
 }
 
-/* The password of the default user may be one of CONFIG SET. */
-static void adopt_users(struct server *s, const struct config *is_read)
+/* The password of the default user may be one of CONFIG SET. A new requirepass does not replace the
+ * password of a line for that user. */
+static void adopt_users(struct server *s, const struct config *is_read,
+			const struct config_changes *applied)
 {
+	bool are_new = !config_value_equal(&s->reload.read, is_read, CONFIG_OPT_users);
 	struct buf error = BUF_INIT(ERROR_TEXT_MAX);
 
-	if (config_value_equal(&s->reload.read, is_read, CONFIG_OPT_users))
+	if (!are_new && !applied->of[CONFIG_OPT_requirepass])
 		return;
 	config_set_users(s->config, &is_read->users);
 	users_log_reconfigure(s, users_load(s->config, s->table, &error));
-	log_notice("the users are as configured, apart from those that were changed at run time");
+	if (are_new)
+		log_notice("the users are as configured, apart from those that were changed at run "
+			   "time");
 	buf_done(&error);
 }
 
@@ -120,7 +125,7 @@ static int adopt(struct server *s, const struct config *is_read, struct buf *ret
 	    config_adopt(s->config, &s->reload.read, is_read, reload_apply, s, &applied, &waiting,
 			 ret_error) < 0)
 		return -1;
-	adopt_users(s, is_read);
+	adopt_users(s, is_read, &applied);
 	for (enum config_opt opt = 0; opt < CONFIG_OPT_COUNT; opt++) {
 		if (applied.of[opt])
 			log_change(s->config, opt);

@@ -214,6 +214,18 @@ static void a_reload_keeps_a_password_of_the_run_time(void)
 	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "newest"));
 }
 
+static void a_user_line_takes_precedence_over_requirepass(void)
+{
+	struct peer *other;
+
+	start_with("requirepass one\nuser default on >line +@all ~* &*\n");
+	ASK(p, "AUTH line", "+OK\r\n");
+	reload("requirepass two\nuser default on >line +@all ~* &*\n");
+	other = peer_connect(&q);
+	ASK_HAS(other, "AUTH two", "-WRONGPASS");
+	ASK(other, "AUTH line", "+OK\r\n");
+}
+
 static void a_bad_user_changes_nothing(void)
 {
 	start_with("timeout 100\nuser ann on >pa +ping\n");
@@ -292,6 +304,7 @@ int main(int argc, char **argv)
 	RUN(a_reload_sets_and_deletes_users);
 	RUN(a_user_of_the_run_time_stays_until_config_rewrite);
 	RUN(a_reload_keeps_a_password_of_the_run_time);
+	RUN(a_user_line_takes_precedence_over_requirepass);
 	RUN(a_bad_user_changes_nothing);
 	RUN(config_rewrite_writes_to_a_file_of_its_own);
 	RUN(a_rewrite_file_sets_only_what_can_change);
