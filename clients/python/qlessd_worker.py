@@ -917,6 +917,7 @@ class _Session:
         self._is_attached = False
         self._is_over = False
         self._is_out = False  # the server cannot be reached
+        self._audit_at: Optional[float] = None  # when a slot looks for lost hand-overs once more
         self._held: Dict[Tuple[str, Optional[int]], Job] = {}
         self._presence = _Presence(self)
 
@@ -1055,6 +1056,7 @@ class _Session:
                     if self._is_stopping:
                         break
                 try:
+                    is_unsure = is_unsure or self._begins_audit()
                     if is_unsure:
                         job = self._adopt(link)
                         is_unsure = job is not None
@@ -1064,6 +1066,8 @@ class _Session:
                     raise
                 except CONNECTION_ERRORS as error:
                     is_unsure = True
+                    with self._changed:
+                        self._audit_at = time.monotonic() + WAIT_SECONDS
                     if not link.is_ended:
                         self._out(error)
                 except redis.ResponseError as error:
@@ -1109,6 +1113,18 @@ class _Session:
             log.info("found job %s (%s), whose hand-over was lost", job.jid, job.klass)
             return job
         return None
+
+    def _begins_audit(self) -> bool:
+        """Whether this slot looks for lost hand-overs, because the time for that has come.
+
+        A server that has not noticed the end of a connection hands out jobs to it until its BPOP
+        times out.
+        """
+        with self._changed:
+            is_due = self._audit_at is not None and time.monotonic() >= self._audit_at
+            if is_due:
+                self._audit_at = None
+            return is_due
 
     def _hold(self, fields: Dict[str, Any], link: _Link) -> Optional[Job]:
         """The job, or None if another slot has it."""

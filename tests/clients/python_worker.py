@@ -188,6 +188,8 @@ class Proxy:
         self.listener.bind(("127.0.0.1", 0))
         self.url = f"redis://127.0.0.1:{self.listener.getsockname()[1]}/{OPTIONS}"
         self.victims = []  # (name of a command, text of its reply), each once
+        self.links = []  # (socket of the worker, its last request, is it severed)
+        self.swallowed = []  # replies to severed connections
 
     def open(self):
         self.listener.listen()
@@ -202,24 +204,36 @@ class Proxy:
                 threading.Thread(target=self.serve, args=[client, server], daemon=True).start()
 
     def serve(self, client, server):
-        last = [b""]
+        last, is_severed = [b""], threading.Event()
+        self.links.append((client, last, is_severed))
 
         def pass_on():
             with contextlib.suppress(OSError):
                 while request := client.recv(1 << 20):
                     last[0] = request
                     server.sendall(request)
-                server.shutdown(socket.SHUT_WR)
+                if not is_severed.is_set():
+                    server.shutdown(socket.SHUT_WR)
 
         threading.Thread(target=pass_on, daemon=True).start()
         with contextlib.suppress(OSError), client, server:
             while reply := server.recv(1 << 20):
+                if is_severed.is_set():
+                    self.swallowed.append(reply)
+                    continue
                 for victim in self.victims:
                     if victim[0].encode() in last[0] and victim[1].encode() in reply:
                         self.victims.remove(victim)
                         client.shutdown(socket.SHUT_RDWR)
                         return
                 client.sendall(reply)
+
+    def sever(self):
+        """Break the connections that wait for jobs. The server does not notice."""
+        for client, last, is_severed in self.links:
+            if b"BPOP" in last[0]:
+                is_severed.set()
+                client.shutdown(socket.SHUT_RDWR)
 
     def close(self):
         self.listener.close()
@@ -734,6 +748,25 @@ def a_job_whose_hand_over_was_lost_is_found(client):
     assert proxy.victims == []
     assert sorted(jid for jid, _ in jobs) == ["j0", "j1", "j2", "j3"], jobs
     assert get(client, "j0")["remaining"] == 5, "it was handed out once"
+
+
+@check
+def a_job_that_was_handed_to_a_severed_connection_is_found(client):
+    proxy, jobs, before = Proxy().open(), [], qlessd_worker.WAIT_SECONDS
+    qlessd_worker.WAIT_SECONDS = 3
+    try:
+        worker = Worker(proxy.url, ["q"])
+        worker.on("Work")(lambda job: jobs.append(job.jid))
+        with running(worker):
+            wait_until(lambda: waiting(client))
+            proxy.sever()
+            wait_until(lambda: waiting(client, 2))
+            put(client, "q", "j")
+            wait_until(lambda: state(client, "j") == "complete")
+    finally:
+        qlessd_worker.WAIT_SECONDS = before
+        proxy.close()
+    assert jobs == ["j"] and any(b'"j"' in reply for reply in proxy.swallowed)
 
 
 @check

@@ -53,8 +53,8 @@ $stopping = false;
 pcntl_async_signals(true);
 pcntl_signal(SIGTERM, function () use (&$stopping) { $stopping = true; });
 while (!$stopping) {
-    $jobs = ask('BPOP', (string) WAIT, NAME, (string) count(QUEUES), ...QUEUES);
     /* A lost reply may have had a job, which the server would keep for this worker. Release it. */
-    while ($jobs === false && ask('WORKER.RELEASE', NAME) === false);
+    if (ask('WORKER.RELEASE', NAME) === false) continue;
+    $jobs = ask('BPOP', (string) WAIT, NAME, (string) count(QUEUES), ...QUEUES);
     array_map('work', json_decode($jobs ?: '[]', true));
 }

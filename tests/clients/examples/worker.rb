@@ -52,8 +52,9 @@ $stdout.sync = true
 stopping = false
 trap('TERM') { stopping = true }
 until stopping
-  jobs = ask('BPOP', WAIT, NAME, QUEUES.size, *QUEUES)
   # A lost reply may have had a job, which the server would keep for this worker. Release it.
-  nil until jobs != false || stopping || ask('WORKER.RELEASE', NAME)
+  next unless ask('WORKER.RELEASE', NAME)
+
+  jobs = ask('BPOP', WAIT, NAME, QUEUES.size, *QUEUES)
   JSON.parse(jobs || '[]').each { |job| work(job) }
 end
