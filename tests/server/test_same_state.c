@@ -1,0 +1,228 @@
+/*
+ * The log of hand-overs, releases and renewals leads to one state: that of the server. Engines with
+ * different hash seeds load it, from the log and from a snapshot that the server makes of its own
+ * state.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "peer.h"
+#include "unit.h"
+#include "wait.h"
+
+#include "command/replay.h"
+#include "qless.h"
+#include "journal/recover.h"
+#include "stored/stored.h"
+
+#define DATABASES 2
+#define QUEUES	  3
+#define WORKERS	  6
+#define JOBS	  300
+#define WAITS	  100 /* requests of a worker */
+/* The state as text is larger than this. */
+#define DUMP_BYTES_MIN 10000
+
+static struct qlessd q;
+static struct peer *p;
+static struct peer *workers[WORKERS];
+
+void setUp(void)
+{
+	QLESSD_START(&q, "--databases", "2", "--auto-rewrite-percentage", "0");
+	p = peer_connect(&q);
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+}
+
+/* ---- loading ---- */
+
+struct load {
+	struct stored stored;
+	struct replay replay;
+	size_t pops, releases, renewals;
+};
+
+static int apply_operation(void *arg, const struct operation *op, struct buf *ret_error)
+{
+	struct load *load = arg;
+
+	load->pops += op->kind == OPERATION_POP;
+	load->releases += op->kind == OPERATION_WORKER_RELEASE;
+	load->renewals += op->kind == OPERATION_WORKER_RENEW;
+	return stored_apply(&load->stored, op, ret_error);
+}
+
+static int apply_record(void *arg, const struct record *record, uint64_t *ret_count,
+			struct buf *ret_error)
+{
+	struct load *load = arg;
+
+	return stored_replay(&load->replay, record, ret_count, ret_error);
+}
+
+static struct qless *engine_of(void *arg, unsigned db)
+{
+	struct load *load = arg;
+
+	return stored_engine(&load->stored, db);
+}
+
+static void append_piece(void *arg, struct qless_str piece)
+{
+	struct buf *dump = arg;
+
+	buf_append_str(dump, piece);
+	buf_append_char(dump, '\n');
+}
+
+/* Appends the state that the files of the server lead to: a log, or else a snapshot. */
+static void load_state(uint64_t hash_seed, bool is_log, struct buf *ret_dump)
+{
+	struct qless_hooks hooks = { .hash_seed = hash_seed };
+	struct recovery_limit all = RECOVERY_NO_LIMIT;
+	struct buf error = BUF_INIT(BUF_NO_MAX);
+	struct recovery recovery;
+	struct load load = {
+		.stored = { .databases = databases_new(DATABASES, &hooks),
+			    .scripts = scripts_new(hash_seed, NULL) },
+	};
+	struct recovery_target target = { .arg = &load,
+					  .engine = engine_of,
+					  .apply = apply_record };
+
+	databases_set_limits(load.stored.databases, NULL);
+	replay_init(&load.replay, load.stored.databases, apply_operation, &load);
+	TEST_ASSERT_EQUAL_INT_MESSAGE(
+		0, recovery_run(&recovery, &journal_io_system, q.dir.path, &all, &target, &error),
+		buf_cstr(&error));
+	recovery_done(&recovery);
+	TEST_ASSERT_EQUAL(is_log, load.pops != 0 && load.releases != 0 && load.renewals != 0);
+	for (unsigned db = 0; db < DATABASES; db++)
+		qless_dump(databases_get(load.stored.databases, db)->engine, append_piece,
+			   ret_dump);
+	replay_done(&load.replay);
+	scripts_free(load.stored.scripts);
+	databases_free(load.stored.databases);
+	buf_done(&error);
+}
+
+/* ---- work ---- */
+
+/* Random, but the same each time. */
+static unsigned pick(unsigned count)
+{
+	static uint32_t state = 1;
+
+	state = state * 1664525 + 1013904223;
+	return (state >> 8) % count;
+}
+
+/* Sends a command that may fail, and waits for its reply. */
+#define TELL(to, ...)                                         \
+	do {                                                  \
+		char words_[200];                             \
+		snprintf(words_, sizeof words_, __VA_ARGS__); \
+		peer_ask(to, words_);                         \
+	} while (0)
+
+/* The worker takes jobs as soon as there are any, again and again. It reads no replies. */
+static void begin_worker(unsigned i)
+{
+	char words[200];
+
+	workers[i] = peer_connect(&q);
+	TELL(workers[i], "SELECT %u", i % DATABASES);
+	TELL(workers[i], "WORKER.ATTACH w%u GRACE 0", i);
+	for (int k = 0; k < WAITS; k++) {
+		snprintf(words, sizeof words, "BPOP 0 w%u 3 q0 q1 q2 COUNT %u ORDER roundrobin", i,
+			 1 + pick(4));
+		peer_send_words(workers[i], words);
+	}
+}
+
+static void end_worker(unsigned i)
+{
+	peer_close(workers[i]);
+	workers[i] = NULL;
+	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "attached_workers:") == WORKERS - 1);
+}
+
+static void put_jobs(void)
+{
+	for (unsigned i = 0; i < JOBS; i++) {
+		unsigned worker = pick(WORKERS);
+
+		TELL(p, "SELECT %u", i % DATABASES);
+		TELL(p, "PUT me q%u j%u klass {} 0 retries 1", pick(QUEUES), i);
+		switch (pick(8)) {
+		case 0:
+			TELL(p, "WORKER.RELEASE w%u", worker);
+			break;
+		case 1:
+			TELL(p, "WORKER.RELEASE w%u RETRY", worker);
+			break;
+		case 2:
+			TELL(p, "WORKER.HEARTBEAT w%u", worker);
+			break;
+		case 3:
+			end_worker(worker);
+			begin_worker(worker);
+			break;
+		case 4:
+			TELL(p, "TIMEOUT j%u", pick(i + 1));
+			break;
+		default:
+			TELL(p, "COMPLETE j%u w%u q0 {}", pick(i + 1), worker);
+		}
+	}
+}
+
+/* Lets the server renew the locks of all workers at least once. */
+static void renew_locks(void)
+{
+	int64_t before;
+
+	for (unsigned i = 0; i < QUEUES; i++)
+		TELL(p, "CONFIG.SET q%u-heartbeat 0.4", i);
+	TELL(p, "SELECT 0");
+	TELL(p, "WORKER.HEARTBEAT w0");
+	before = peer_ask_number(p, "INFO persistence", "log_last_sequence:");
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "log_last_sequence:") > before);
+	for (unsigned i = 0; i < QUEUES; i++)
+		TELL(p, "CONFIG.SET q%u-heartbeat 600", i);
+	TELL(p, "WORKER.HEARTBEAT w0");
+}
+
+static void every_load_of_the_log_has_the_state_of_the_server(void)
+{
+	struct buf dumps[3] = { BUF_INIT(BUF_NO_MAX), BUF_INIT(BUF_NO_MAX), BUF_INIT(BUF_NO_MAX) };
+
+	for (unsigned i = 0; i < WORKERS; i++)
+		begin_worker(i);
+	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "blocked_clients:") == WORKERS);
+	put_jobs();
+	renew_locks();
+	load_state(1, true, &dumps[0]);
+	load_state(2, true, &dumps[1]);
+	ASK_HAS(p, "BGREWRITEAOF", "+");
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrite_in_progress:") == 0);
+	load_state(3, false, &dumps[2]);
+	TEST_ASSERT_GREATER_THAN_size_t(DUMP_BYTES_MIN, dumps[0].len);
+	TEST_ASSERT_EQUAL_STRING(buf_cstr(&dumps[0]), buf_cstr(&dumps[1]));
+	TEST_ASSERT_EQUAL_STRING(buf_cstr(&dumps[0]), buf_cstr(&dumps[2]));
+	ASK(p, "CONSISTENCYCHECK", "*0\r\n");
+	for (size_t i = 0; i < sizeof dumps / sizeof dumps[0]; i++)
+		buf_done(&dumps[i]);
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(every_load_of_the_log_has_the_state_of_the_server);
+	return UNIT_RESULT();
+}
