@@ -1083,8 +1083,9 @@ class Worker {
     await control.call(['WORKER.ATTACH', this.name, 'GRACE', this.#grace, 'NODE', hostname(),
       'PID', process.pid, ...exclusive]);
     if (!this.#hasAttached) {
-      // A process that had this name before has left its jobs.
-      await control.call(['WORKER.RELEASE', this.name]);
+      // A process that had this name before has died, and left its jobs. One of them may have killed
+      // it, so this counts as an attempt.
+      await control.call(['WORKER.RELEASE', this.name, 'RETRY']);
       this.#hasAttached = true;
     }
   }

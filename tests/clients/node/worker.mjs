@@ -649,6 +649,16 @@ const checks = {
     assert.deepEqual([(await get('j')).state, (await get('j')).remaining], ['waiting', 5]);
   },
 
+  'a job of a dead worker with the same name uses up a retry': async () => {
+    await call('PUT', 'p', 'q', 'j', 'Job', '{}', 0);
+    await call('POP', 'q', 'again', 1);
+    const { worker, next } = makeWorker({ name: 'again', run: false });
+    worker.on('Job', () => {});
+    worker.run({ signals: false }).catch(() => {});
+    const [job] = await next('completed');
+    assert.deepEqual([job.jid, job.remaining], ['j', 4]);
+  },
+
   'the jobs of a process that was killed go to another worker': async () => {
     const { child, hear } = await startProgram();
     await call('PUT', 'p', 'q', 'j', 'Wait', '{}', 0);
