@@ -90,7 +90,8 @@ class Inline:
 class Shell:
     """Lines for a shell. `before` is for redis-cli, and `shell` for the shell; both run first.
 
-    `answers` are typed when a program asks. A command without output on the page must succeed.
+    `answers` are typed when a program asks. A command without output on the page must end with one
+    of `statuses`.
     """
 
     before: list = field(default_factory=list)
@@ -101,6 +102,7 @@ class Shell:
     silent: bool = False  # the page shows no output, whatever it is
     instead: dict = field(default_factory=dict)  # replaces what would take too long
     answers: str = ""
+    statuses: tuple = (0,)
 
     def run(self, example):
         steps = example.steps()
@@ -121,7 +123,7 @@ class Shell:
                 output = LOG_LINE.sub("", output)
             for answer in self.answers.splitlines():
                 output = output.replace("[y/N] ", f"[y/N] {answer}\n")
-            if not shown and status != 0:
+            if not shown and status not in self.statuses:
                 problems.append(f"{step.typed}\nfails with status {status}:\n{output}")
             elif (shown or not self.silent) and not matches(shown, output, self.any_number):
                 problems.append(f"{step.typed}\n" + complaint(shown, output))

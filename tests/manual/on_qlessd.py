@@ -18,8 +18,6 @@ EXAMPLES = {
     "EXAMPLES": Shell(starts=False),
     "EXAMPLES #2": Shell(starts=False),
     "EXAMPLES #3": NotRun("the package of Debian does it, and its test checks the result"),
-    "EXAMPLES #4": Shell(
-        shell=["echo >/var/log/qlessd.log"],
-        options=["--logfile", "/var/log/qlessd.log", "--pidfile", "/run/qlessd/qlessd.pid"]),
+    "EXAMPLES #4": Shell(options=["--logfile", "/var/log/qlessd/qlessd.log"]),
     "EXAMPLES #5": Shell(silent=True),
 }

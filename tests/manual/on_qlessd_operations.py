@@ -28,7 +28,12 @@ EXAMPLES = {
     "BACKUP AND RESTORE: Back up": Shell(before=SOME_JOBS, any_number=True),
     "BACKUP AND RESTORE: Restore": Shell(before=SOME_JOBS, shell=[BACKUP]),
     "BACKUP AND RESTORE: Undo a mistake": Shell(
-        before=SOME_JOBS, silent=True, instead={"--recover-to 1000": "--recover-to 5"}),
+        before=SOME_JOBS, any_number=True, silent=True,
+        instead={"--recover-to 1000": "--recover-to 5"}),
+    "A DAMAGED LOG": Shell(
+        before=MANY_JOBS, shell=["systemctl stop qlessd", TORN], any_number=True),
+    "A DAMAGED LOG #2": Shell(
+        before=MANY_JOBS, shell=["systemctl stop qlessd", TORN], silent=True, statuses=(0, 1)),
     "A FULL DISK": NotRun("the test journal_crash has a full disk, and this text"),
     "A FULL DISK #2": NotRun("systemd shows it"),
     "UPGRADE": Shell(silent=True),

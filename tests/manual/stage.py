@@ -20,7 +20,7 @@ MARK = "=== the next example begins ==="
 A_TIME = re.compile(r"\b1\d{9}\b")
 
 # Directories of the machine that examples name.
-PLACES = ["/var/lib/qlessd", "/var/log", "/etc/qlessd", "/run/qlessd", "/backup", "/tmp"]
+PLACES = ["/var/lib/qlessd", "/var/log/qlessd", "/var/log", "/etc/qlessd", "/run/qlessd", "/backup", "/tmp"]
 PORTS = ["7537", "7538", "7539", "7600", "6379"]
 
 
@@ -37,7 +37,7 @@ class Stage:
         self.children = []
         self.numbers = itertools.count()
         for place in PLACES:
-            (self.root / place[1:]).mkdir(parents=True, mode=0o700)
+            (self.root / place[1:]).mkdir(parents=True, exist_ok=True, mode=0o700)
         conf = ["port 7537", "dir /var/lib/qlessd", "http-port 7539",
                 "latency-monitor-threshold 20", "appendfsync always"]
         (self.root / "etc/qlessd/qlessd.conf").write_text(
