@@ -46,9 +46,9 @@ class Typed:
             if self.before:
                 stage.run(*self.before)
             for commands in self.others:
-                other = stage.redis_cli()
-                stage.type_in(other, commands)
-                stage.wait_for(lambda: stage.run("CLIENT LIST").count("\n") > len(stage.children))
+                stage.type_in(stage.redis_cli(), commands)
+            if self.others:
+                stage.wait_for_others()
             child = stage.redis_cli()
             done = self.first and "=first="
             stage.type_in(child, [*self.first, *([f"ECHO {done}"] if done else [])])

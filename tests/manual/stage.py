@@ -126,6 +126,16 @@ class Stage:
             server.sendall(request.encode())
             return b"".join(iter(lambda: server.recv(65536), b"")).decode()
 
+    def wait_for_others(self):
+        """Waits until each open redis-cli has a reply or is blocked. It uses one connection."""
+        blocked = f"blocked_clients:{len(self.children)}\r\n"
+        with socket.create_connection(("127.0.0.1", self.ports["7537"]), PATIENCE_S) as server:
+            def have_begun():
+                server.sendall(b"INFO clients\r\n")
+                return blocked in server.recv(65536).decode() or all(
+                    child.output.stat().st_size for child in self.children)
+            return self.wait_for(have_begun)
+
     def wait_for(self, is_true):
         """Whether the condition came true in time."""
         until = time.monotonic() + PATIENCE_S
