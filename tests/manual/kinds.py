@@ -45,10 +45,8 @@ class Typed:
             stage.start()
             if self.before:
                 stage.run(*self.before)
-            for commands in self.others:
-                stage.type_in(stage.redis_cli(), commands)
             if self.others:
-                stage.wait_for_others()
+                stage.start_others(self.others)
             child = stage.redis_cli()
             done = self.first and "=first="
             stage.type_in(child, [*self.first, *([f"ECHO {done}"] if done else [])])

@@ -126,10 +126,16 @@ class Stage:
             server.sendall(request.encode())
             return b"".join(iter(lambda: server.recv(65536), b"")).decode()
 
-    def wait_for_others(self):
-        """Waits until each open redis-cli has a reply or is blocked. It uses one connection."""
-        blocked = f"blocked_clients:{len(self.children)}\r\n"
+    def start_others(self, others):
+        """Opens a redis-cli for each list of commands. Returns when each has a reply or is blocked.
+
+        The first connection is the one that watches, so the ids of the others follow it.
+        """
+        blocked = f"blocked_clients:{len(others)}\r\n"
         with socket.create_connection(("127.0.0.1", self.ports["7537"]), PATIENCE_S) as server:
+            for commands in others:
+                self.type_in(self.redis_cli(), commands)
+
             def have_begun():
                 server.sendall(b"INFO clients\r\n")
                 return blocked in server.recv(65536).decode() or all(
