@@ -43,7 +43,7 @@ def check(function):
 
 
 def connect(**options):
-    return redis.Redis(port=PORT, decode_responses=True, **options)
+    return redis.Redis(host="127.0.0.1", port=PORT, decode_responses=True, **options)
 
 
 def wait_until(condition):

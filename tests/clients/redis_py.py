@@ -13,6 +13,8 @@ import time
 import traceback
 
 import redis
+import redis.backoff
+import redis.retry
 
 PORT = int(os.environ["QLESSD_PORT"])
 TLS_PORT = int(os.environ["QLESSD_TLS_PORT"])
@@ -330,7 +332,8 @@ def a_worker_waits_for_a_job(client):
     replies = []
 
     def work():
-        with connect() as worker:
+        # Newer versions of the library send a command again by themselves.
+        with connect(retry=redis.retry.Retry(redis.backoff.NoBackoff(), 0)) as worker:
             replies.append(worker.execute_command("BPOP", 0.01, "w", 1, "q"))
             replies.append(worker.execute_command("BPOP", 0, "w", 2, "p", "q", "COUNT", 2))
             replies.append(worker.execute_command("BPOP", 0, "w", 1, "q"))

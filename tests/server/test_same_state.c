@@ -182,20 +182,35 @@ static void put_jobs(void)
 	}
 }
 
-/* Lets the server renew the locks of all workers at least once. */
+static int64_t last_sequence(void)
+{
+	return peer_ask_number(p, "INFO persistence", "log_last_sequence:");
+}
+
+static void set_heartbeats(unsigned db, const char *seconds)
+{
+	TELL(p, "SELECT %u", db);
+	for (unsigned i = 0; i < QUEUES; i++)
+		TELL(p, "CONFIG.SET q%u-heartbeat %s", i, seconds);
+}
+
+/* Lets the server renew locks by itself at least once. Then all locks are renewed for so long that
+ * it has nothing more to do. */
 static void renew_locks(void)
 {
 	int64_t before;
 
-	for (unsigned i = 0; i < QUEUES; i++)
-		TELL(p, "CONFIG.SET q%u-heartbeat 0.4", i);
+	set_heartbeats(0, "2");
+	for (unsigned i = 0; i < WORKERS; i++)
+		TELL(p, "WORKER.HEARTBEAT w%u", i);
+	before = last_sequence();
+	WAIT_UNTIL(last_sequence() > before);
+	for (unsigned db = 0; db < DATABASES; db++) {
+		set_heartbeats(db, "600");
+		for (unsigned i = 0; i < WORKERS; i++)
+			TELL(p, "WORKER.HEARTBEAT w%u", i);
+	}
 	TELL(p, "SELECT 0");
-	TELL(p, "WORKER.HEARTBEAT w0");
-	before = peer_ask_number(p, "INFO persistence", "log_last_sequence:");
-	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "log_last_sequence:") > before);
-	for (unsigned i = 0; i < QUEUES; i++)
-		TELL(p, "CONFIG.SET q%u-heartbeat 600", i);
-	TELL(p, "WORKER.HEARTBEAT w0");
 }
 
 static void every_load_of_the_log_has_the_state_of_the_server(void)

@@ -28,12 +28,15 @@ let admin;
 let toEnd = []; // functions
 
 // A client as users make it; the library never connects it.
+// Not every machine knows the name localhost.
+const HOST = '127.0.0.1';
+
 function template({ port = PORT, username, password, tls, ...more } = {}) {
   if (LIBRARY === 'ioredis') {
-    return new Redis({ port, username, password, tls, lazyConnect: true, ...more });
+    return new Redis({ host: HOST, port, username, password, tls, lazyConnect: true, ...more });
   }
   return createClient({
-    socket: { port, ...(tls && { tls: true, ...tls }) },
+    socket: { host: HOST, port, ...(tls && { tls: true, ...tls }) },
     username,
     password,
     RESP: Number(LIBRARY.slice(-1)),
