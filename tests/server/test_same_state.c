@@ -194,8 +194,8 @@ static void set_heartbeats(unsigned db, const char *seconds)
 		TELL(p, "CONFIG.SET q%u-heartbeat %s", i, seconds);
 }
 
-/* Lets the server renew locks by itself at least once. Then all locks are renewed for so long that
- * it has nothing more to do. */
+/* Lets the server renew locks by itself at least once. Then all locks are renewed for 600 seconds,
+ * so that it has nothing more to do. */
 static void renew_locks(void)
 {
 	int64_t before;
