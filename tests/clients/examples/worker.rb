@@ -15,7 +15,7 @@ BadJob = Class.new(StandardError)
 
 def connect
   port = Integer(ENV.fetch('QLESSD_PORT', '7537'))
-  redis = Redis.new(port: port, timeout: WAIT + 10, reconnect_attempts: 0)
+  redis = Redis.new(host: "127.0.0.1", port: port, timeout: WAIT + 10, reconnect_attempts: 0)
   redis.tap { redis.call('WORKER.ATTACH', NAME) }
 end
 

@@ -59,7 +59,7 @@ const checks = {
 };
 
 async function begin() {
-  const redis = new Redis(PORT);
+  const redis = new Redis(PORT, '127.0.0.1');
   await redis.flushall();
   return { redis, directory: mkdtempSync(join(tmpdir(), 'qlessd-')) };
 }

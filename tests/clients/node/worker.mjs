@@ -830,7 +830,7 @@ const checks = {
 };
 
 async function begin() {
-  admin = new Redis(PORT, { retryStrategy: () => 10 });
+  admin = new Redis(PORT, HOST, { retryStrategy: () => 10 });
   admin.on('error', () => {}); // what a call does not survive, the call says
   await admin.flushall();
 }
