@@ -410,6 +410,12 @@ int listen_try_all(struct server *s, struct buf *ret_error)
 		return -1;
 	if (s->listening.tried == 0 && s->config->unixsocket[0] == '\0')
 		return refuse_nothing(ret_error);
+	for (size_t i = 0; s->config->http_port != 0 && i < s->config->http_bind.count; i++) {
+		const struct door http = { s->config->http_port, false };
+
+		if (open_address(s, http, s->config->http_bind.words[i], ret_error) < 0)
+			return -1;
+	}
 	return 0;
 }
 

@@ -33,8 +33,8 @@ struct listening {
 	int tried;
 };
 
-/* Bind to each address and leave it again. A port that is in use counts as free. The server needs
- * no more than its `config`. Returns 0, or -1 with a reason. */
+/* Bind to each address, also those of http-bind, and leave it again. A port that is in use counts
+ * as free. The server needs no more than its `config`. Returns 0, or -1 with a reason. */
 int listen_try_all(struct server *s, struct buf *ret_error);
 
 /* Open all sockets that the configuration names. On failure, closes them all. */

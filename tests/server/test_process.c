@@ -114,6 +114,8 @@ static void check_config_finds_what_would_stop_a_start(void)
 	assert_check_finds("run-as nosuchuser\n", "nosuchuser");
 	assert_check_finds("user ann on +nosuch\n", "user ann: ");
 	assert_check_finds("bind 192.0.2.1\n", "cannot listen on 192.0.2.1 port 7537: ");
+	assert_check_finds("http-port 7539\nhttp-bind 192.0.2.1\n",
+			   "cannot listen on 192.0.2.1 port 7539");
 	assert_check_finds("bind -192.0.2.1\n", "nothing to listen on: no address");
 	assert_check_finds("logfile /nosuch/log\n", "/nosuch/log");
 	assert_check_finds("port 0\nunixsocket /nosuch/socket\n", "/nosuch/socket");
