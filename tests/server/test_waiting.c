@@ -883,7 +883,9 @@ static void a_put_costs_the_same_with_many_waiting_clients(void)
 	}
 	waiting_await(p, count);
 	many_ns = cost_of_hand_overs(many, count);
-	TEST_ASSERT_LESS_THAN_INT64(2 * alone_ns, many_ns);
+	/* Caches that 10,000 connections fill cost up to twice as much. A walk over all that wait
+	 * would cost dozens of times as much; tests/bench/waiting.py counts instructions. */
+	TEST_ASSERT_LESS_THAN_INT64(5 * alone_ns, many_ns);
 }
 
 int main(int argc, char **argv)
