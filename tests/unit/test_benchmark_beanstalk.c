@@ -1,7 +1,6 @@
 #include "benchmark/beanstalk.h"
 
-#include <stdlib.h>
-
+#include "scanreply.h"
 #include "unit.h"
 
 #define JID "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -23,32 +22,14 @@ void tearDown(void)
 	buf_done(&out);
 }
 
-/* The bytes end where their memory ends, so that a sanitizer sees a read of the byte after them. */
 static ptrdiff_t scan(const char *bytes, size_t len)
 {
-	static char *copy;
-
-	free(copy);
-	copy = malloc(len != 0 ? len : 1);
-	memcpy(copy, bytes, len);
-	return beanstalk_scan(str_make(copy, len), &reply);
+	return scanreply_part(beanstalk_scan, bytes, len, &reply);
 }
 
-/* The whole is one reply, also if more bytes follow, and no part of it is one. */
 static void scan_split(const char *bytes)
 {
-	size_t len = strlen(bytes);
-	char *more = malloc(len + 4);
-
-	for (size_t part = 0; part < len; part++) {
-		TEST_ASSERT_EQUAL_INT64(0, scan(bytes, part));
-		TEST_ASSERT_EQUAL_INT64(77, reply.integer);
-	}
-	memcpy(more, bytes, len);
-	memcpy(more + len, "USI", 4);
-	TEST_ASSERT_EQUAL_INT64((int64_t)len, scan(more, len + 3));
-	free(more);
-	TEST_ASSERT_EQUAL_INT64((int64_t)len, scan(bytes, len));
+	scanreply_split(beanstalk_scan, bytes, "USI", &reply);
 }
 
 static void a_job_has_an_id_and_a_body(void)
