@@ -1,73 +1,60 @@
-/* A worker for qlessd with hiredis and yyjson. It waits for jobs, connects again when the server
- * has restarted, and on SIGTERM ends after the current job. The server keeps its locks. */
+/* A worker for qlessd with hiredis and yyjson. On SIGTERM it ends after the current job. When the
+ * server has restarted, it connects again, and releases the jobs of a BPOP without a reply. */
 #include <hiredis/hiredis.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <yyjson.h>
-#define TEXT(json, path) yyjson_get_str(yyjson_doc_ptr_get(json, path))
+#define ASK(...)	      take_reply(redisCommand(qlessd, __VA_ARGS__))
+#define GET(type, json, path) yyjson_get_##type(yyjson_doc_ptr_get(json, path))
 
 static redisContext *qlessd;
 static redisReply *reply; /* the last one, or NULL if it was lost */
-static volatile sig_atomic_t is_stopping;
 
-static void stop(int number)
+/* Returns false, after a pause and with a new connection, if the reply is lost or an error. */
+static bool take_reply(redisReply *next)
 {
-	is_stopping = number;
-}
-
-/* Returns false if the reply is lost, or if the server cannot do this now. The errors NOTOWNER,
- * NOTRUNNING and NOJOB are replies: the lock is lost, and another worker has the job. */
-static bool ask(const char *format, ...)
-{
-	va_list words;
-
-	va_start(words, format);
 	freeReplyObject(reply);
-	reply = redisvCommand(qlessd, format, words);
-	va_end(words);
-	if (reply != NULL &&
-	    (reply->type != REDIS_REPLY_ERROR || strncmp(reply->str, "NO", 2) == 0))
+	reply = next;
+	if (reply != NULL && reply->type != REDIS_REPLY_ERROR)
 		return true;
 	usleep(100000 + (useconds_t)rand() % 900000);
 	redisReconnect(qlessd);
 	return false;
 }
 
-static void work(yyjson_doc *job, const char *jid, const char *text, int pid)
+static void work(yyjson_doc *job, int pid)
 {
-	unsigned long long lock = yyjson_get_uint(yyjson_doc_ptr_get(job, "/0/lock"));
+	const char *jid = GET(str, job, "/0/jid"), *text = GET(str, job, "/0/data");
 	yyjson_doc *data = yyjson_read(text, strlen(text), 0);
-	const char *who = TEXT(data, "/name");
+	const char *name = GET(str, data, "/name"), *queue = GET(str, job, "/0/queue");
 
-	usleep((useconds_t)(1e6 * yyjson_get_num(yyjson_doc_ptr_get(data, "/seconds"))));
-	while (!ask("%s %s worker-%d %s %s lock %llu", who ? "COMPLETE" : "FAIL", jid, pid,
-		    who ? TEXT(job, "/0/queue") : "bad-data", who ? text : "no name", lock))
-		;
+	usleep((useconds_t)(1e6 * GET(num, data, "/seconds")));
+	if (name != NULL)
+		dprintf(STDOUT_FILENO, "hello %s\n", name);
+	while (!ASK("%s %s worker-%d %s %s lock %.0f", name ? "COMPLETE" : "FAIL", jid, pid,
+		    name ? queue : "bad-data", name ? text : "no name", GET(num, job, "/0/lock")) &&
+	       (reply == NULL || strncmp(reply->str, "NO", 2) != 0))
+		; /* NOTOWNER, NOTRUNNING and NOJOB mean that another worker has the job. */
 	if (reply->type == REDIS_REPLY_ERROR)
-		printf("%s: %s\n", jid, reply->str);
-	else if (who != NULL)
-		printf("hello %s\n", who);
+		dprintf(STDOUT_FILENO, "%s: %s\n", jid, reply->str);
 	yyjson_doc_free(data);
+	yyjson_doc_free(job);
 }
 
 int main(void)
 {
 	const char *port = getenv("QLESSD_PORT");
-	int pid = (int)getpid();
+	sigset_t stop;
 
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGTERM, stop);
-	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTERM);
+	sigprocmask(SIG_BLOCK, &stop, NULL);
 	qlessd = redisConnect("127.0.0.1", port != NULL ? atoi(port) : 7537);
-	while (!is_stopping) { /* a lost reply may have had a job, which must be released */
-		if (!ask("WORKER.ATTACH worker-%d", pid) || !ask("WORKER.RELEASE worker-%d", pid) ||
-		    !ask("BPOP 2 worker-%d 2 urgent greetings", pid))
-			continue;
-		yyjson_doc *job = yyjson_read(reply->str, reply->len, 0);
-		if (job != NULL)
-			work(job, TEXT(job, "/0/jid"), TEXT(job, "/0/data"), pid);
-		yyjson_doc_free(job);
-	}
+	for (int pid = getpid(); sigtimedwait(&stop, NULL, &(struct timespec){ 0 }) < 0;)
+		if (ASK("WORKER.ATTACH worker-%d", pid) && ASK("WORKER.RELEASE worker-%d", pid) &&
+		    ASK("BPOP 2 worker-%d 2 urgent greetings", pid) && reply->len != 0)
+			work(yyjson_read(reply->str, reply->len, 0), pid);
 }
