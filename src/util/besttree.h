@@ -75,6 +75,12 @@ void besttree_update(struct besttree *tree, struct besttree_node *node);
 void besttree_rekey(struct besttree *tree, struct besttree_node *node, double key);
 void besttree_remove(struct besttree *tree, struct besttree_node *node);
 
+/* Returns the best node of all, or NULL if the tree is empty. Takes O(1). */
+static inline struct besttree_node *besttree_best(const struct besttree *tree)
+{
+	return tree->root != NULL ? tree->root->best : NULL;
+}
+
 /* Returns the best node with a key of at most `key`, or NULL if there is none. */
 struct besttree_node *besttree_best_le(const struct besttree *tree, double key);
 

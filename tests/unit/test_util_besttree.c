@@ -83,6 +83,7 @@ static void an_empty_tree_has_no_nodes(void)
 	TEST_ASSERT_NULL(besttree_first(&tree));
 	TEST_ASSERT_NULL(besttree_first_gt(&tree, -INFINITY));
 	TEST_ASSERT_NULL(besttree_best_le(&tree, INFINITY));
+	TEST_ASSERT_NULL(besttree_best(&tree));
 	TEST_ASSERT_EQUAL_size_t(0, besttree_count(&tree));
 	TEST_ASSERT_TRUE(besttree_is_ordered(&tree));
 	TEST_ASSERT_FALSE(besttree_has(&things[0].node));
@@ -246,6 +247,9 @@ static void check_searches(size_t count, double key)
 	TEST_ASSERT_TRUE(has_above ? node != NULL && node->key == above : node == NULL);
 	node = besttree_best_le(&tree, key);
 	TEST_ASSERT_TRUE(best == UINT32_MAX ? node == NULL : thing_of(node)->rank == best);
+	node = besttree_best_le(&tree, INFINITY);
+	TEST_ASSERT_TRUE(node == NULL ||
+			 thing_of(node)->rank == thing_of(besttree_best(&tree))->rank);
 }
 
 static double random_key(unsigned long long *rng, unsigned range)
