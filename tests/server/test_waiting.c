@@ -20,9 +20,6 @@
 #define MANY	    10000
 #define FEW	    1000
 #define MANY_QUEUES 100
-/* Number of jobs whose cost is compared, and of a batch of them. */
-#define COSTED_JOBS  500
-#define COSTED_BATCH 25
 /* Bytes that a waiting client may take for each queue that it names. */
 #define PLACE_BYTES 100
 #define DUE_JOBS    50
@@ -830,73 +827,6 @@ static void many_waiting_clients_cost_no_wake_ups(void)
 	waiting_await(p, count - MANY_QUEUES);
 }
 
-/* Nanoseconds of processor time of the server's main thread. */
-static int64_t server_cpu_ns(void)
-{
-	char path[64];
-	long long ns = 0;
-	FILE *file;
-
-	snprintf(path, sizeof path, "/proc/%d/schedstat", (int)q.pid);
-	file = fopen(path, "re");
-	TEST_ASSERT_NOT_NULL(file);
-	TEST_ASSERT_EQUAL_INT(1, fscanf(file, "%lld", &ns)); /* NOLINT(cert-err34-c): a number */
-	fclose(file);
-	return ns;
-}
-
-/* Processor time of jobs that clients get in turn, each of which then waits again: the least that a
- * batch of them took, because other processes make the processor slower for a while. */
-static int64_t cost_of_hand_overs(struct peer *const *clients, int count)
-{
-	int64_t least_ns = INT64_MAX;
-
-	for (int i = 0; i < COSTED_JOBS; i += COSTED_BATCH) {
-		int64_t begin_ns = server_cpu_ns();
-
-		for (int j = i; j < i + COSTED_BATCH; j++) {
-			char jid[32];
-
-			snprintf(jid, sizeof jid, "%d-%d", count, j);
-			waiting_put(p, "q", jid);
-			waiting_expect_jobs(clients[j % count], jid);
-			peer_send_words(clients[j % count], "BPOP 0 w 1 q");
-		}
-		ASK(p, "PING", "+PONG\r\n");
-		if (server_cpu_ns() - begin_ns < least_ns)
-			least_ns = server_cpu_ns() - begin_ns;
-	}
-	return least_ns;
-}
-
-static void a_put_costs_the_same_with_many_waiting_clients(void)
-{
-	static struct peer *many[MANY];
-	int count = count_many();
-	int64_t alone_ns, many_ns;
-
-	peer_close_all();
-	qlessd_stop(&q);
-	QLESSD_START(&q, "--maxclients", "11000");
-	connect_all();
-	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
-	alone_ns = cost_of_hand_overs(&workers[0], 1);
-	peer_close(workers[0]);
-	waiting_await(p, 0);
-	for (int i = 0; i < count; i++) {
-		many[i] = peer_connect(&q);
-		peer_send_words(many[i], "BPOP 0 w 1 q");
-		/* They wait in this order. */
-		if (i < COSTED_JOBS)
-			waiting_await(p, i + 1);
-	}
-	waiting_await(p, count);
-	many_ns = cost_of_hand_overs(many, count);
-	/* Caches that 10,000 connections fill cost up to twice as much. A walk over all that wait
-	 * would cost dozens of times as much; tests/bench/waiting.py counts instructions. */
-	TEST_ASSERT_LESS_THAN_INT64(5 * alone_ns, many_ns);
-}
-
 int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
@@ -941,8 +871,5 @@ int main(int argc, char **argv)
 	RUN(the_jobs_of_one_command_are_one_record);
 	RUN(a_place_in_a_line_takes_little_memory);
 	RUN(many_waiting_clients_cost_no_wake_ups);
-	/* poll() looks at all descriptors whenever one is ready. */
-	if (getenv("EVENT_NOEPOLL") == NULL)
-		RUN(a_put_costs_the_same_with_many_waiting_clients);
 	return UNIT_RESULT();
 }
