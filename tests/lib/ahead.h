@@ -55,4 +55,22 @@ static inline void ahead_end_start(void)
 	unsetenv("LD_PRELOAD");
 }
 
+/* Start a server whose clock can be set. */
+static inline void ahead_start(struct qlessd *q, const char *const *args)
+{
+	ahead_begin_start();
+	qlessd_start_with(q, args);
+	ahead_end_start();
+}
+#define AHEAD_START(q, ...) ahead_start(q, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* Let time pass for the server, on all its clocks at once. */
+static inline void ahead_pass(struct ahead *ahead, const struct qlessd *q, double seconds)
+{
+	qlessd_halt(q);
+	ahead->us[0] += (int64_t)(seconds * 1e6);
+	ahead->us[1] += (int64_t)(seconds * 1e6);
+	qlessd_go_on(q);
+}
+
 #endif

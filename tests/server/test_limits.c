@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "ahead.h"
 #include "peer.h"
 #include "textfile.h"
 #include "unit.h"
@@ -15,21 +16,36 @@
 
 static struct qlessd q;
 static struct peer *p;
+static struct ahead ahead;
 
 void setUp(void)
 {
+	ahead_init(&ahead);
 }
 
 void tearDown(void)
 {
 	peer_close_all();
 	qlessd_stop(&q);
+	ahead_done(&ahead);
 }
 
 static void start(void)
 {
 	qlessd_start(&q);
 	p = peer_connect(&q);
+}
+
+/* Start a server for which time can pass. */
+static void start_ahead(void)
+{
+	AHEAD_START(&q, NULL);
+	p = peer_connect(&q);
+}
+
+static void pass(double seconds)
+{
+	ahead_pass(&ahead, &q, seconds);
 }
 
 /* Ask for an echo of `bytes`, and read nothing. */
@@ -142,8 +158,6 @@ static int64_t pending_of(const char *name)
 
 /* Far more than the system accepts at once when it accepts something again. */
 #define SOFT_BYTES ((int64_t)16 * 1024 * 1024)
-/* Longer than the steps within it take on a busy machine. */
-#define SOFT_MS 4000
 
 /* The system buffers an unknown amount for a socket. Only bytes that are still there at a second
  * look were refused by it. */
@@ -162,24 +176,25 @@ static void fall_behind(struct peer *slow)
 static void a_soft_limit_counts_from_when_it_was_last_exceeded(void)
 {
 	struct peer *slow;
-	int64_t first;
 
-	start();
-	peer_send_text(p, "CONFIG SET client-output-buffer-limit \"normal 0 16mb 4\"\r\n");
+	start_ahead();
+	peer_send_text(p, "CONFIG SET client-output-buffer-limit \"normal 0 16mb 1000\"\r\n");
 	peer_expect(p, "+OK\r\n");
 	peer_connect_small_buffers(true);
 	slow = peer_connect(&q);
 	peer_ask(slow, "CLIENT SETNAME slow");
 	fall_behind(slow);
-	first = wait_now_ms();
+	pass(600);
 	while (pending_of("slow") > SOFT_BYTES)
 		peer_skip(slow, 65536);
 	TEST_ASSERT_GREATER_THAN(0, pending_of("slow"));
 	/* Below the limit for a while. */
-	while (wait_now_ms() - first < SOFT_MS + 500)
-		wait_ms(10);
+	pass(600);
 	fall_behind(slow);
+	pass(600);
+	TEST_ASSERT_TRUE(is_behind());
 	TEST_ASSERT_EQUAL_INT64(0, disconnects());
+	pass(600);
 	WAIT_UNTIL(disconnects() == 1);
 }
 
@@ -382,7 +397,7 @@ static void idle_clients_are_closed_but_subscribers_are_not(void)
 {
 	struct peer *idle, *listener, *monitor, *busy;
 
-	start();
+	start_ahead();
 	idle = peer_connect(&q);
 	listener = peer_connect(&q);
 	monitor = peer_connect(&q);
@@ -390,10 +405,11 @@ static void idle_clients_are_closed_but_subscribers_are_not(void)
 	peer_ask(idle, "PING");
 	peer_ask(listener, "SUBSCRIBE x");
 	peer_ask(monitor, "MONITOR");
-	/* Long enough for the busy client not to be late on a busy machine. */
-	ASK(p, "CONFIG SET timeout 3", "+OK\r\n");
-	while (!peer_has_input(idle, 100))
+	ASK(p, "CONFIG SET timeout 1000", "+OK\r\n");
+	for (int i = 0; i < 3; i++) {
+		pass(400);
 		ASK(busy, "PING", "+PONG\r\n");
+	}
 	peer_expect_end(idle);
 	ASK(busy, "PUBLISH x 1", ":1\r\n");
 	peer_expect(listener, "*3\r\n$7\r\nmessage\r\n");
@@ -403,23 +419,27 @@ static void idle_clients_are_closed_but_subscribers_are_not(void)
 /* Its reply is being sent all the time, and it sends nothing. */
 static void a_slow_reader_is_not_idle(void)
 {
-	const size_t len = (size_t)48 * 1024 * 1024, part = (size_t)256 * 1024;
-	int64_t start_ms;
+	const size_t len = (size_t)48 * 1024 * 1024, part = (size_t)1024 * 1024;
 	struct peer *slow;
 	size_t taken = 0;
 
-	start();
+	start_ahead();
 	peer_connect_small_buffers(true);
 	slow = peer_connect(&q);
-	ASK(p, "CONFIG SET timeout 2", "+OK\r\n");
+	peer_ask(slow, "CLIENT SETNAME slow");
+	ASK(p, "CONFIG SET timeout 1000", "+OK\r\n");
 	ASK(p, "CONFIG SET proto-max-bulk-len 64mb client-query-buffer-limit 64mb", "+OK\r\n");
 	ask_for_bytes(slow, len);
-	start_ms = wait_now_ms();
-	while (wait_now_ms() - start_ms < 5000 && taken + part < len) {
-		ASK(p, "PING", "+PONG\r\n");
-		peer_skip(slow, part);
-		taken += part;
-		wait_ms(40);
+	WAIT_UNTIL(is_behind());
+	for (int i = 0; i < 5; i++) {
+		int64_t before = pending_of("slow");
+
+		pass(300);
+		while (pending_of("slow") >= before) {
+			taken += part;
+			TEST_ASSERT_LESS_THAN_size_t(len, taken);
+			peer_skip(slow, part);
+		}
 	}
 	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "idle"));
 	peer_skip(slow, len - taken);
@@ -539,17 +559,28 @@ static void slow_commands_do_not_delay_other_clients_for_long(void)
 
 static void large_replies_do_not_delay_other_clients(void)
 {
+	const int count = 20000;
+	const char request[] = "COMMAND\r\n";
+	const size_t len = sizeof request - 1;
+	char *bytes = malloc((size_t)count * len);
 	struct peer *busy;
-	int64_t before, after;
+	size_t taken;
+	int64_t run;
 
 	start();
 	busy = peer_connect(&q);
-	for (int i = 0; i < 20000; i++)
-		peer_send_text(busy, "COMMAND\r\n");
-	before = wait_now_ms();
-	ASK(p, "PING", "+PONG\r\n");
-	after = wait_now_ms();
-	TEST_ASSERT_LESS_THAN(10000, after - before);
+	peer_ask(p, "PING");
+	peer_ask(busy, "PING");
+	for (int i = 0; i < count; i++)
+		memcpy(bytes + (size_t)i * len, request, len);
+	qlessd_halt(&q);
+	taken = peer_try_send(busy, bytes, (size_t)count * len) / len;
+	free(bytes);
+	peer_send_words(p, "INFO stats");
+	qlessd_go_on(&q);
+	run = strtoll(strstr(peer_reply(p), "total_commands_processed:") + 25, NULL, 10);
+	TEST_ASSERT_GREATER_THAN_size_t(1000, taken);
+	TEST_ASSERT_LESS_THAN_INT64((int64_t)taken / 10, run);
 }
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ahead.h"
 #include "peer.h"
 #include "unit.h"
 #include "wait.h"
@@ -16,10 +17,11 @@
 static struct qlessd q;
 static struct peer *p;
 static struct peer *workers[3];
+static struct ahead ahead;
 
 static void start(const char *const *args)
 {
-	qlessd_start_with(&q, args);
+	ahead_start(&q, args);
 	p = peer_connect(&q);
 	for (size_t i = 0; i < sizeof workers / sizeof workers[0]; i++)
 		workers[i] = peer_connect(&q);
@@ -28,12 +30,19 @@ static void start(const char *const *args)
 
 void setUp(void)
 {
+	ahead_init(&ahead);
 }
 
 void tearDown(void)
 {
 	peer_close_all();
 	qlessd_stop(&q);
+	ahead_done(&ahead);
+}
+
+static void pass(double seconds)
+{
+	ahead_pass(&ahead, &q, seconds);
 }
 
 /* Sends a command with a last argument of this many bytes. */
@@ -123,11 +132,15 @@ static void a_waiting_client_that_is_evicted_leaves_the_line(void)
 
 static void a_client_that_waits_is_not_idle(void)
 {
-	START("--timeout", "1");
+	START("--timeout", "1000");
 	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
 	ASK(workers[1], "PING", "+PONG\r\n");
-	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "connected_clients:") == 2);
+	for (int i = 0; i < 2; i++) {
+		pass(600);
+		ASK(p, "PING", "+PONG\r\n");
+	}
 	peer_expect_end(workers[1]);
+	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "connected_clients:") == 2);
 	waiting_put(p, "q", "j");
 	waiting_expect_jobs(workers[0], "j");
 }
