@@ -4,14 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ahead.h"
 #include "peer.h"
 #include "unit.h"
 #include "wait.h"
 
 static struct qlessd q;
+static struct ahead ahead;
 
 void setUp(void)
 {
+	ahead_init(&ahead);
 	qlessd_start(&q);
 }
 
@@ -19,6 +22,7 @@ void tearDown(void)
 {
 	peer_close_all();
 	qlessd_stop(&q);
+	ahead_done(&ahead);
 }
 
 static void a_request_may_come_byte_by_byte(void)
@@ -131,15 +135,27 @@ static void replies_arrive_although_input_is_left_unread(void)
 	peer_expect_end(p);
 }
 
+/* Bytes of output that wait for the client `slow`. */
+static int64_t pending_for_slow(struct peer *asker)
+{
+	const char *line = strstr(peer_ask(asker, "CLIENT LIST"), "name=slow");
+
+	TEST_ASSERT_NOT_NULL(line);
+	return strtoll(strstr(line, " obl=") + 5, NULL, 10);
+}
+
 static void last_replies_may_be_read_slowly(void)
 {
-	const int parts = 48;
-	struct peer *p;
-	size_t len = (size_t)48 * 1024 * 1024;
+	struct peer *p, *asker;
+	size_t len = (size_t)48 * 1024 * 1024, part = (size_t)1024 * 1024, taken = 0;
 	char *bytes = malloc(len);
 
+	qlessd_stop(&q);
+	AHEAD_START(&q, "--timeout", "0");
+	asker = peer_connect(&q);
 	peer_connect_small_buffers(true);
 	p = peer_connect(&q);
+	ASK(p, "CLIENT SETNAME slow", "+OK\r\n");
 	ASK(p, "CONFIG SET proto-max-bulk-len 64mb client-query-buffer-limit 64mb", "+OK\r\n");
 	memset(bytes, 'x', len);
 	peer_send_text(p, "*2\r\n$4\r\nECHO\r\n$50331648\r\n");
@@ -148,11 +164,18 @@ static void last_replies_may_be_read_slowly(void)
 	peer_shutdown(p);
 	free(bytes);
 	peer_expect(p, "$50331648\r\n");
-	/* Longer than a connection may stay without reading. */
-	for (int i = 0; i < parts; i++) {
-		peer_skip(p, len / (size_t)parts);
-		wait_ms(14000 / parts);
+	/* Twice the ten seconds that a connection may stay without reading. */
+	for (int i = 0; i < 7; i++) {
+		int64_t before = pending_for_slow(asker);
+
+		ahead_pass(&ahead, &q, 3);
+		while (pending_for_slow(asker) >= before) {
+			taken += part;
+			TEST_ASSERT_LESS_THAN_size_t(len, taken);
+			peer_skip(p, part);
+		}
 	}
+	peer_skip(p, len - taken);
 	peer_expect(p, "\r\n");
 	peer_expect_end(p);
 }
