@@ -69,7 +69,7 @@ struct connection {
 /* The figures of the requests sent from `start_ns` to `end_ns`, each until its reply. */
 struct measurement {
 	int64_t start_ns, end_ns; /* 0 if not yet */
-	double own_cpu_s;
+	double own_cpu_s, own_run_delay_s;
 	struct figures before, after;
 	struct histogram *latencies[COMMAND_COUNT]; /* NULL for commands without replies */
 	uint64_t commands;			    /* replies */

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "util/num.h"
 
-#define COMM_MAX      ((size_t)15) /* bytes of a name that the kernel keeps */
-#define PROC_LINE_MAX 1024
-#define WORDS_BEFORE_UTIME \
-	12 /* from the end of the name in /proc/PID/stat, which counts as a word */
+#define COMM_MAX	       ((size_t)15) /* bytes of a name that the kernel keeps */
+#define PROC_LINE_MAX	       1024
+#define WORDS_BEFORE_RUN_DELAY 1 /* in /proc/PID/schedstat */
 
 /* The value of "name:" in the reply of INFO, or an empty one. */
 static struct qless_str find_field(struct qless_str info, const char *name)
@@ -101,19 +101,23 @@ static uint64_t number_behind(const char *line, int words)
 	return strtoull(line, NULL, 10);
 }
 
+/* The ticks in /proc/PID/stat are too coarse for a measurement of milliseconds. */
 static double read_cpu_s(pid_t pid)
 {
-	char line[PROC_LINE_MAX];
-	const char *name_end;
-	uint64_t ticks = 0;
+	struct timespec used;
+	clockid_t clock;
 
-	read_proc_line(pid, "stat", line, sizeof line);
-	/* The name of the program is in parentheses and may contain blanks. */
-	name_end = strrchr(line, ')');
-	if (name_end != NULL)
-		ticks = number_behind(name_end, WORDS_BEFORE_UTIME) +
-			number_behind(name_end, WORDS_BEFORE_UTIME + 1);
-	return (double)ticks / (double)sysconf(_SC_CLK_TCK);
+	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+		return 0;
+	return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
+}
+
+static double read_run_delay_s(pid_t pid)
+{
+	char line[PROC_LINE_MAX];
+
+	read_proc_line(pid, "schedstat", line, sizeof line);
+	return (double)number_behind(line, WORDS_BEFORE_RUN_DELAY) / 1e9;
 }
 
 static uint64_t read_rss(pid_t pid)
@@ -142,6 +146,7 @@ void figures_read_process(const struct figures_server *server, struct figures *f
 	if (server->pid == 0)
 		return;
 	f->cpu_s = read_cpu_s(server->pid);
+	f->run_delay_s = read_run_delay_s(server->pid);
 	f->rss = read_rss(server->pid);
 }
 
@@ -152,4 +157,9 @@ double figures_own_cpu_s(void)
 	getrusage(RUSAGE_SELF, &usage);
 	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+double figures_own_run_delay_s(void)
+{
+	return read_run_delay_s(getpid());
 }

@@ -20,10 +20,12 @@ struct figures_server {
 };
 
 struct figures {
-	double cpu_s;	   /* processor time in seconds */
-	uint64_t rss;	   /* bytes */
-	uint64_t log;	   /* bytes of the log, with those not written yet */
-	uint64_t log_base; /* bytes of these in the snapshot of the last rewrite */
+	double cpu_s;	    /* processor time in seconds */
+	double run_delay_s; /* seconds for which the main thread could run but waited for a
+			       processor */
+	uint64_t rss;	    /* bytes */
+	uint64_t log;	    /* bytes of the log, with those not written yet */
+	uint64_t log_base;  /* bytes of these in the snapshot of the last rewrite */
 	bool has_log;
 };
 
@@ -41,5 +43,7 @@ bool figures_is_running_here(pid_t pid, struct qless_str executable);
 
 /* Processor time of this process, in seconds. */
 double figures_own_cpu_s(void);
+/* Seconds for which this process could run but waited for a processor. */
+double figures_own_run_delay_s(void);
 
 #endif

@@ -506,6 +506,7 @@ static int start_measuring(struct loop *l)
 		return -1;
 	figures_read_process(&b->server, &m->before);
 	m->own_cpu_s = figures_own_cpu_s();
+	m->own_run_delay_s = figures_own_run_delay_s();
 	m->start_ns = clock_mono_ns();
 	b->started = 0;
 	b->limit = l->plan->limit;
@@ -522,6 +523,7 @@ static void end_measuring(struct bench *b)
 		return;
 	m->end_ns = b->now_ns = clock_mono_ns();
 	m->own_cpu_s = figures_own_cpu_s() - m->own_cpu_s;
+	m->own_run_delay_s = figures_own_run_delay_s() - m->own_run_delay_s;
 	figures_read_process(&b->server, &m->after);
 }
 

@@ -33,6 +33,7 @@ static const struct {
 /* Figures derived from the measurement. */
 struct result {
 	double seconds, own_cpu, server_cpu, server_us_per_command;
+	double own_run_delay, server_run_delay; /* parts of the time */
 	struct histogram *all;
 	bool has_log;
 	uint64_t log_bytes;
@@ -52,6 +53,9 @@ static void result_init(const struct bench *b, struct result *ret)
 	if (ret->seconds > 0) {
 		ret->own_cpu = m->own_cpu_s / ret->seconds;
 		ret->server_cpu = server_s / ret->seconds;
+		ret->own_run_delay = m->own_run_delay_s / ret->seconds;
+		ret->server_run_delay =
+			(m->after.run_delay_s - m->before.run_delay_s) / ret->seconds;
 	}
 	if (m->commands != 0)
 		ret->server_us_per_command = server_s * 1e6 / (double)m->commands;
@@ -349,10 +353,12 @@ static void append_resources(struct buf *out, const struct bench *b, const struc
 	const struct measurement *m = &b->m;
 
 	append_number(out, "client_cpu", r->own_cpu, 3);
+	append_number(out, "client_run_delay", r->own_run_delay, 6);
 	if (b->rate != 0)
 		append_number(out, "late_max_us", (double)m->late_ns / US, 2);
 	if (b->server.pid != 0) {
-		append_number(out, "server_cpu", r->server_cpu, 3);
+		append_number(out, "server_cpu", r->server_cpu, 6);
+		append_number(out, "server_run_delay", r->server_run_delay, 6);
 		append_number(out, "server_us_per_command", r->server_us_per_command, 3);
 		append_count(out, "rss_before", m->before.rss);
 		append_count(out, "rss_after", m->after.rss);

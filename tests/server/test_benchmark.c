@@ -1,6 +1,7 @@
 /*
  * qlessd-benchmark with a real server: each workload in each dialect.
  */
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -306,6 +307,35 @@ static void memory_and_log_of_a_local_server_are_measured(void)
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "###"), output);
 }
 
+/* Let this process, its children and the server use the same processor, or all of `allowed`. */
+static void share_processors(const cpu_set_t *allowed)
+{
+	TEST_ASSERT_EQUAL_INT(0, sched_setaffinity(0, sizeof *allowed, allowed));
+	TEST_ASSERT_EQUAL_INT(0, sched_setaffinity(q.pid, sizeof *allowed, allowed));
+}
+
+/* The server wakes the program, which gets the processor only when the server sleeps. */
+static void processor_time_and_waits_for_a_processor_are_measured(void)
+{
+	cpu_set_t all, one;
+	yyjson_doc *doc;
+	size_t first = 0;
+
+	TEST_ASSERT_EQUAL_INT(0, sched_getaffinity(0, sizeof all, &all));
+	while (!CPU_ISSET(first, &all))
+		first++;
+	CPU_ZERO(&one);
+	CPU_SET(first, &one);
+	share_processors(&one);
+	doc = run_json("--json --workload put --jobs 100");
+	share_processors(&all);
+	TEST_ASSERT_TRUE(number(doc, "server_cpu") > 0);
+	TEST_ASSERT_TRUE(number(doc, "server_run_delay") + number(doc, "client_run_delay") > 0);
+	TEST_ASSERT_TRUE(number(doc, "server_run_delay") < 1);
+	TEST_ASSERT_TRUE(number(doc, "client_run_delay") < 1);
+	yyjson_doc_free(doc);
+}
+
 static void the_same_seed_puts_the_same_jobs(void)
 {
 	struct peer *p = peer_connect(&q);
@@ -426,6 +456,7 @@ int main(int argc, char **argv)
 	RUN(a_run_ends_after_its_duration);
 	RUN(workers_that_fail_at_times_use_up_no_retries);
 	RUN(memory_and_log_of_a_local_server_are_measured);
+	RUN(processor_time_and_waits_for_a_processor_are_measured);
 	RUN(the_same_seed_puts_the_same_jobs);
 	RUN(a_script_from_a_file_is_loaded);
 	RUN(missing_jobs_are_an_error);
