@@ -2,12 +2,14 @@
 """Compare how jobs reach workers that wait, with Redis and beanstalkd, and write Markdown.
 
 qlessd-benchmark runs `wait` and `handoff` on new servers: BPOP of qlessd, BRPOP on a list of Redis,
-and reserve on beanstalkd. The contenders take turns of half a second, and the order is reversed
-from round to round. A ratio is the median of the ratios of all rounds, because a shared processor
-may be twice as fast in one second as in the next.
+and reserve on beanstalkd. The contenders take turns, and the order is reversed from round to round.
+A ratio is the median of the ratios of all rounds, because a shared processor may be twice as fast in
+one second as in the next.
 
 The load of the half loaded servers is half of what the slower of qlessd and Redis completes in the
-same run. beanstalkd takes part if it is installed. Progress goes to standard error.
+same run. Their turns are shorter and more: the p99 of a turn shows the longest interruption by
+another process, and many short turns have none. No turn is left out. beanstalkd takes part if it is
+installed. Progress goes to standard error.
 """
 
 import argparse
@@ -25,6 +27,8 @@ from servers import (BEANSTALKD, BEFORE, LISTS, NATIVE, Server, add_arguments, c
 
 TITLES = {NATIVE: "qlessd", LISTS: "Redis", BEANSTALKD: "beanstalkd", BEFORE: "qlessd before"}
 WARMUP_SECONDS = 0.03
+TURN_MIN_SECONDS = 0.05
+HALF_LOAD_DIVISOR = 5  # turns at half load are shorter by this, and there are more of them
 
 # Directives and options of each server for a durability.
 LOGS = {
@@ -43,9 +47,16 @@ HANDOFF = ["--workload", "handoff"]
 
 INTRODUCTION = """\
 Contenders take turns of {turn:g} s in {rounds} rounds. Ratios are medians over all rounds, with
-quartiles. A worker of qlessd sends COMPLETE and the next BPOP in one go, one of beanstalkd delete and
-reserve; a worker on a list of Redis has nothing to complete. Client and servers share one machine,
-whose load average was {load:.1f} before. The payload has 100 bytes.
+quartiles. A worker of qlessd sends COMPLETE and the next BPOP in one go. A worker of beanstalkd sends
+delete and reserve in one go, and a worker on a list of Redis has nothing to complete. Clients and
+servers share one machine, whose load average was {load:.1f} before. The payload has 100 bytes.
+"""
+
+LATENCY = """\
+Time from a put until the worker that waits reads the job. At half load there are {rounds} rounds
+with turns of {turn:g} s. The p99 of a server is the median of its turns, with quartiles. The wait for a
+processor is the time for which the server or the client could run and other processes did, as the
+kernel counts it. The quiet rounds are the half of the rounds in which these waits were shortest.
 """
 
 
@@ -55,14 +66,17 @@ class Contender:
         self.server = stack.enter_context(Server(args, kind, LOGS[log][kind]))
         self.results = []
 
-    def take_turn(self, options):
+    def take_turn(self, options, seconds):
         command = [*self.args.pin_client, self.args.benchmark, "--port", str(self.server.port),
-                   "--json", "--warmup", str(WARMUP_SECONDS), "--duration", str(self.args.turn)]
+                   "--json", "--warmup", str(WARMUP_SECONDS), "--duration", str(seconds)]
         done = subprocess.run(command + client_options(self.args, self.kind, options),
                               stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"{self.title}: qlessd-benchmark failed: {done.stdout}")
-        self.results.append(json.loads(done.stdout))
+        result = json.loads(done.stdout)
+        if result["jobs"] == 0:
+            sys.exit(f"{self.title}: no worker got a job within {seconds:g} s: give a longer --turn")
+        self.results.append(result)
 
     def figures(self, read):
         return [read(result) for result in self.results]
@@ -88,10 +102,31 @@ def p99_us(result):
     return result["latency"]["hand-over"]["p99_us"]
 
 
+def run_delay_ms(result):
+    """Milliseconds in each second for which the server or the client waited for a processor."""
+    return (result["server_run_delay"] + result["client_run_delay"]) * 1e3
+
+
+def ratios(ours, theirs, read):
+    """Ours divided by theirs, round by round."""
+    return [a / b for a, b in zip(ours.figures(read), theirs.figures(read))]
+
+
 def ratio(ours, theirs, read):
-    """Ours divided by theirs, in the rounds that both had."""
-    pairs = zip(ours.figures(read), theirs.figures(read))
-    return quartiles([a / b for a, b in pairs])
+    return quartiles(ratios(ours, theirs, read))
+
+
+def quiet_ratio(ours, theirs, read):
+    """The ratio in the half of the rounds in which the two waited least for a processor."""
+    delays = [a + b for a, b in zip(ours.figures(run_delay_ms), theirs.figures(run_delay_ms))]
+    by_delay = sorted(zip(delays, ratios(ours, theirs, read)))
+    return quartiles([value for _, value in by_delay[: len(by_delay) // 2]])
+
+
+def spread(values):
+    """The median with quartiles, as text."""
+    low, middle, high = statistics.quantiles(values, n=4)
+    return f"{number(middle)} ({number(low)} to {number(high)})"
 
 
 def kinds_of(args, *, with_beanstalkd):
@@ -100,12 +135,13 @@ def kinds_of(args, *, with_beanstalkd):
     return [kind for kind, needed in kinds if needed]
 
 
-def take_turns(args, log, kinds, options):
+def take_turns(args, log, kinds, options, divisor=1):
+    """Turns that are shorter by a divisor, and rounds that are more."""
     with contextlib.ExitStack() as stack:
         contenders = [Contender(stack, args, kind, log) for kind in kinds]
-        for i in range(args.rounds):
+        for i in range(args.rounds * divisor):
             for contender in contenders if i % 2 == 0 else reversed(contenders):
-                contender.take_turn(options)
+                contender.take_turn(options, args.turn / divisor)
     args.raw.append({"log": log, "options": options,
                      "results": {c.title: c.results for c in contenders}})
     return contenders
@@ -122,11 +158,11 @@ def compare_throughput(args):
             contenders = take_turns(args, log, kinds_of(args, with_beanstalkd=True), options)
             ours = contenders[0]
             for c in contenders:
-                ratios = ["", ""]
+                compared = ["", ""]
                 if c is not ours:
-                    ratios = [ratio(ours, c, jobs_per_second), ratio(ours, c, server_us)]
+                    compared = [ratio(ours, c, jobs_per_second), ratio(ours, c, server_us)]
                 row([name, log, c.title, number(c.median(jobs_per_second)),
-                     number(c.median(server_us)), *ratios])
+                     number(c.median(server_us)), *compared])
             if options is WAIT:
                 half[log] = int(min(c.median(jobs_per_second) for c in contenders
                                     if c.kind in (NATIVE, LISTS)) / 2)
@@ -134,22 +170,26 @@ def compare_throughput(args):
 
 
 def compare_latency(args, half):
-    head("load", "log", "server", "median, us", "p99, us", "qlessd: median ÷", "qlessd: p99 ÷")
+    head("load", "log", "server", "median, us", "p99, us", "wait for a processor, ms/s",
+         "qlessd: median ÷", "qlessd: p99 ÷", "p99 ÷ in quiet rounds")
     for log in args.logs:
-        loads = [("1,000 puts/s, 1 worker", HANDOFF)]
+        loads = [("1,000 puts/s, 1 worker", HANDOFF, 1)]
         if log in half:
             loads.append((f"{half[log]:,} puts/s, 64 workers",
-                          [*HANDOFF, "--workers", "64", "--rate", str(half[log])]))
-        for name, options in loads:
+                          [*HANDOFF, "--workers", "64", "--rate", str(half[log])],
+                          HALF_LOAD_DIVISOR))
+        for name, options, divisor in loads:
             say(f"latency, {name}, log {log}")
-            contenders = take_turns(args, log, kinds_of(args, with_beanstalkd=False), options)
+            contenders = take_turns(args, log, kinds_of(args, with_beanstalkd=False), options,
+                                    divisor)
             ours = contenders[0]
             for c in contenders:
-                ratios = ["", ""]
+                compared = ["", "", ""]
                 if c is not ours:
-                    ratios = [ratio(ours, c, median_us), ratio(ours, c, p99_us)]
-                row([name, log, c.title, number(c.median(median_us)), number(c.median(p99_us)),
-                     *ratios])
+                    compared = [ratio(ours, c, median_us), ratio(ours, c, p99_us),
+                                quiet_ratio(ours, c, p99_us)]
+                row([name, log, c.title, number(c.median(median_us)), spread(c.figures(p99_us)),
+                     number(statistics.mean(c.figures(run_delay_ms))), *compared])
 
 
 def parse():
@@ -157,7 +197,8 @@ def parse():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=30, help="at least 4")
-    parser.add_argument("--turn", type=float, default=0.5, metavar="SECONDS")
+    parser.add_argument("--turn", type=float, default=0.5, metavar="SECONDS",
+                        help=f"at least {TURN_MIN_SECONDS:g}; 0.5 unless given")
     parser.add_argument("--log", choices=LOGS, action="append", dest="logs",
                         help="how durable the servers are; all unless given")
     parser.add_argument("--rate", type=int, metavar="N",
@@ -171,6 +212,8 @@ def parse():
     args.logs = args.logs or list(LOGS)
     if args.rounds < 4:
         parser.error("--rounds must be at least 4")
+    if args.turn < TURN_MIN_SECONDS:
+        parser.error(f"--turn must be at least {TURN_MIN_SECONDS:g} seconds")
     return args
 
 
@@ -191,7 +234,8 @@ def main():
             print("Jobs that 64 waiting workers complete:\n")
             half = compare_throughput(args)
             print()
-        print("Time from a put until the worker that waits reads the job:\n")
+        print(LATENCY.format(rounds=args.rounds * HALF_LOAD_DIVISOR,
+                             turn=args.turn / HALF_LOAD_DIVISOR))
         compare_latency(args, half)
     if args.raw_file:
         with open(args.raw_file, "w", encoding="utf-8") as file:
