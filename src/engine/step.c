@@ -150,7 +150,10 @@ int qless_step_clock(struct qless *q, double now, double from)
 		return engine_fail_number(q, QLESS_OP_ANY, QLESS_WHY_NO_NUMBER, "from", from);
 	if (now < from) {
 		q->due_taken = fmin(q->due_taken, now);
-		q->latest = fmin(q->latest, now);
+		if (q->latest > now) {
+			q->latest = now;
+			engine_changed(q);
+		}
 		move_workers(q, now);
 	}
 	queue_each(q, step_queue, &step);

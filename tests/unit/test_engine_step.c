@@ -170,6 +170,21 @@ static void statistics_are_kept_by_the_time_after_a_step_back(void)
 	TEST_ASSERT_TRUE(stats.wait.count == 1);
 }
 
+/* The latest time is a part of the state, so a replay of the changes must lead to it. */
+static void a_step_back_that_only_moves_the_latest_time_counts_as_a_change(void)
+{
+	uint64_t changes;
+
+	put(1000, "q", "a");
+	changes = qless_changes(q);
+	step(1000, 990);
+	TEST_ASSERT_TRUE(qless_latest(q) == 990);
+	TEST_ASSERT_TRUE(qless_changes(q) > changes);
+	changes = qless_changes(q);
+	step(995, 991);
+	TEST_ASSERT_TRUE(qless_changes(q) == changes);
+}
+
 static void a_time_that_is_no_number_is_refused(void)
 {
 	TEST_ASSERT_EQUAL_INT(QLESS_EBADARG, qless_step_clock(q, 1000, (double)NAN));
@@ -190,6 +205,7 @@ int main(int argc, char **argv)
 	RUN(a_first_run_in_the_far_future_stays_there_after_a_step_back);
 	RUN(workers_are_not_seen_in_the_future);
 	RUN(statistics_are_kept_by_the_time_after_a_step_back);
+	RUN(a_step_back_that_only_moves_the_latest_time_counts_as_a_change);
 	RUN(a_time_that_is_no_number_is_refused);
 	return UNIT_RESULT();
 }
