@@ -206,11 +206,24 @@ void chain_append_str(struct chain *c, struct qless_str s)
 	chain_append(c, s.ptr, s.len);
 }
 
+/* A moved chunk keeps its room. Many short chains would leave most of the memory empty, so a chunk
+ * of the common size is copied. */
+static bool is_cheaper_to_copy(const struct chain *to, const struct chain *from)
+{
+	return to->tail != NULL && from->head == from->tail && from->head->shared == NULL &&
+	       from->len <= CHAIN_CHUNK_BYTES;
+}
+
 void chain_move(struct chain *to, struct chain *from)
 {
 	assert(to->pool == from->pool);
 	if (from->head == NULL)
 		return;
+	if (is_cheaper_to_copy(to, from)) {
+		chain_append(to, from->head->data + from->head->start, from->len);
+		chain_done(from);
+		return;
+	}
 	if (to->tail != NULL)
 		to->tail->next = from->head;
 	else

@@ -101,8 +101,8 @@ void shared_bytes_release(struct shared_bytes *shared);
 /* Appends shared bytes without copying. All chains that share bytes use the same pool. */
 void chain_append_shared(struct chain *c, struct shared_bytes *shared);
 
-/* Appends all bytes of `from` to `to` without copying, and leaves `from` empty. Both use the same
- * pool. */
+/* Appends all bytes of `from` to `to`, and leaves `from` empty. Copies at most CHAIN_CHUNK_BYTES.
+ * Both use the same pool. */
 void chain_move(struct chain *to, struct chain *from);
 
 /* Describes the bytes from the front in up to `max` pieces of at most `limit` bytes together.

@@ -699,6 +699,18 @@ static void check_transaction(const char *words, int count, const char *first)
 	TEST_ASSERT_LESS_THAN_INT64(TRANSACTION_US, us);
 }
 
+/* Commands that may take long, and find nothing to do. */
+static void transactions_without_work(void)
+{
+	static const char *const calls[] = { "WORKER.RELEASE nobody", "WORKER.RELEASE nobody RETRY",
+					     "WORKER.HEARTBEAT nobody", "MULTIGET nothing" };
+
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+		TEST_ASSERT_EQUAL_INT(0, strncmp(execute(calls[i], 9000), "*9000", 5));
+		check_turns(calls[i]);
+	}
+}
+
 /* A transaction handles all jobs of a worker, or none, and as many jobs altogether as one call may
  * have. */
 static void transactions_with_all_jobs_of_a_worker(void)
@@ -798,6 +810,7 @@ int main(int argc, char **argv)
 	RUN(transactions);
 	RUN(transactions_with_many_links);
 	RUN(a_job_that_many_wait_for);
+	RUN(transactions_without_work);
 	RUN(transactions_with_all_jobs_of_a_worker);
 	RUN(a_worker_with_many_jobs);
 	RUN(many_attached_workers);

@@ -147,6 +147,26 @@ static void moving_a_chain_keeps_the_order(void)
 	TEST_ASSERT_NULL(c.head);
 }
 
+static void many_short_chains_leave_little_room_unused(void)
+{
+	char digit, bytes[1];
+
+	for (int i = 0; i < 10000; i++) {
+		struct chain other;
+
+		chain_init(&other, &pool);
+		digit = (char)('0' + i % 10);
+		chain_append(&other, &digit, 1);
+		chain_move(&c, &other);
+	}
+	TEST_ASSERT_EQUAL_size_t(10000, c.len);
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(c.len + 2 * CHAIN_CHUNK_BYTES, c.allocated);
+	for (int i = 0; i < 10000; i++) {
+		TEST_ASSERT_EQUAL_size_t(1, take(bytes, 1));
+		TEST_ASSERT_EQUAL_CHAR('0' + i % 10, bytes[0]);
+	}
+}
+
 static void random_operations_agree_with_a_plain_array(void)
 {
 	static char model[1 << 22], out[70000];
@@ -241,6 +261,7 @@ int main(int argc, char **argv)
 	RUN(the_end_of_a_large_piece_fits_into_its_chunk);
 	RUN(reserved_room_is_in_one_piece);
 	RUN(moving_a_chain_keeps_the_order);
+	RUN(many_short_chains_leave_little_room_unused);
 	RUN(random_operations_agree_with_a_plain_array);
 	RUN(shared_bytes_are_sent_whole_between_other_bytes);
 	RUN(bytes_of_several_chains_exist_once);
