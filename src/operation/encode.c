@@ -27,6 +27,13 @@ static inline __attribute__((always_inline)) char *put_text(struct buf *out, cha
 	return to + text.len;
 }
 
+/* Not inline: what is rare must not keep the compiler from inlining what is common. */
+static __attribute__((noinline)) char *put_rare_text(struct buf *out, char *to,
+						     struct qless_str text)
+{
+	return put_text(out, to, text);
+}
+
 static bool is_whole(double number)
 {
 	return fabs(number) < WHOLE_MAX && number == (double)(int64_t)number &&
@@ -61,7 +68,7 @@ static char *put_changes(struct buf *out, char *to, const struct qless_recur_cha
 		if (change_is_number(&changes[i]))
 			to = put_number(out, to, changes[i].number);
 		else
-			to = put_text(out, to, changes[i].text);
+			to = put_rare_text(out, to, changes[i].text);
 	}
 	return to;
 }
@@ -73,9 +80,9 @@ static char *put_repairs(struct buf *out, char *to, const struct qless_repair *r
 	for (size_t i = 0; i < count; i++) {
 		to = put_varint(out, to, repairs[i].kind);
 		to = put_varint(out, to, repairs[i].what);
-		to = put_text(out, to, repairs[i].name);
-		to = put_text(out, to, repairs[i].member);
-		to = put_text(out, to, repairs[i].other);
+		to = put_rare_text(out, to, repairs[i].name);
+		to = put_rare_text(out, to, repairs[i].member);
+		to = put_rare_text(out, to, repairs[i].other);
 		if (repair_has_score(&repairs[i])) {
 			to = buf_room(out, to, 8);
 			wire_put_double((unsigned char *)to, repairs[i].score);

@@ -96,6 +96,7 @@ void conn_kill(struct conn *c, const char *reason)
 	s->conns.count--;
 	s->conns.dead_count++;
 	TAILQ_INSERT_TAIL(&s->conns.dead, c, dead);
+	s->turn.has_dead = true;
 }
 
 void conn_finish(struct conn *c)

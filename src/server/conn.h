@@ -193,7 +193,11 @@ void conn_send_first(struct conn *c);
 void conn_send(struct conn *c);
 
 /* Returns whether there is anything to send. */
-bool conns_have_output(const struct server *s);
+static inline bool conns_have_output(const struct conns *conns)
+{
+	return !TAILQ_EMPTY(&conns->served) || !TAILQ_EMPTY(&conns->writable) ||
+	       !TAILQ_EMPTY(&conns->late);
+}
 /* Returns whether one connection has output of this turn, and no other. */
 bool conns_one_has_output(const struct server *s);
 /* Close the connections that have output of this turn. */

@@ -138,17 +138,23 @@ static size_t run_requests(struct conn *c, const char *base, size_t len)
 	return c->state == CONN_OPEN ? used : len;
 }
 
-static bool input_is_too_long(struct conn *c)
+static void refuse_long_input(struct conn *c)
 {
-	if (c->in.len <= c->client.server->config->client_query_buffer_bytes)
-		return false;
 	log_write(LOG_LEVEL_WARNING,
 		  LOG_FIELDS(LOG_INT("id", c->client.session.id), LOG_TEXT("addr", c->client.peer),
 			     LOG_INT("bytes", c->in.len)),
 		  "client closed for reaching client-query-buffer-limit");
 	c->client.server->stats.query_limit_disconnects++;
 	conn_kill(c, NULL);
-	return true;
+}
+
+/* Checks the input that is kept. Returns false if the connection is dead. */
+static inline bool check_input(struct conn *c)
+{
+	if (c->in.len <= c->client.server->config->client_query_buffer_bytes)
+		return true;
+	refuse_long_input(c);
+	return false;
 }
 
 /* The peer sends no more. The server still runs and answers the requests it has sent, though the
@@ -298,13 +304,13 @@ static void receive(struct conn *c)
 			buf_append(&c->in, base + used, (size_t)n - used);
 	}
 	count_input(c);
-	if (waits_for_jobs(c) && input_is_too_long(c))
+	if (waits_for_jobs(c) && !check_input(c))
 		return;
 	if (conn_is_stranger(c))
 		strangers_update(c);
 	if (c->on_edges && may_have_ended(c))
 		c->transport.has_more = true;
-	if (c->state == CONN_OPEN && !input_is_too_long(c) && c->transport.has_more)
+	if (c->state == CONN_OPEN && check_input(c) && c->transport.has_more)
 		conn_mark_ready(c);
 	else if (c->state == CONN_HELD && c->on_edges && c->transport.has_more)
 		conn_tell_again(&c->read_event);

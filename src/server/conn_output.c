@@ -113,16 +113,18 @@ void conn_on_output_exceeded(struct client *client, const char *limit)
 void conn_on_output(struct client *client)
 {
 	struct conn *c = conn_of(client);
+	size_t pending;
 
 	if (c->state == CONN_DEAD)
 		return;
 	conn_mark_writable(c);
-	if (pending_output(c) > client->server->conns.output_check_bytes)
+	pending = pending_output(c);
+	if (pending > client->server->conns.output_check_bytes)
 		conn_enforce_output_limits(c);
 	if (c->over_limit)
 		drop_output(c);
 	/* Less than a chunk is counted if it cannot be written. */
-	if (pending_output(c) > CHAIN_CHUNK_BYTES)
+	if (pending > CHAIN_CHUNK_BYTES)
 		conn_count_memory(c);
 }
 
@@ -351,12 +353,6 @@ bool conns_send_next(struct server *s)
 void conns_end_sending(struct server *s)
 {
 	s->conns.writable_first = !s->conns.writable_first && !TAILQ_EMPTY(&s->conns.writable);
-}
-
-bool conns_have_output(const struct server *s)
-{
-	return !TAILQ_EMPTY(&s->conns.served) || !TAILQ_EMPTY(&s->conns.writable) ||
-	       !TAILQ_EMPTY(&s->conns.late);
 }
 
 bool conns_one_has_output(const struct server *s)

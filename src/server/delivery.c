@@ -351,6 +351,7 @@ static void publish_to(struct delivery *d, struct walk *walk)
 {
 	const struct delivery_queue *queue = &d->queues[walk->kind];
 
+	d->server->turn.has_messages = true;
 	if (STAILQ_EMPTY(&queue->walks))
 		d->units_left = walk_on(d, walk, d->units_left);
 	if (walk->has_begun && walk->at == NULL)

@@ -394,7 +394,7 @@ bool lines_can_run(const struct server *s)
 {
 	bool has_something = s->lines.is_held || !TAILQ_EMPTY(&s->lines.pending);
 
-	if (s->lines.waiting == 0 || !environment_may_change(s))
+	if (lines_are_empty(&s->lines) || !environment_may_change(s))
 		return false;
 	for (unsigned db = 0; !has_something && db < s->lines.databases; db++)
 		has_something = may_wake(s, db);
@@ -416,8 +416,6 @@ static void serve_all(struct server *s)
 
 void lines_run(struct server *s)
 {
-	if (s->lines.waiting == 0)
-		return;
 	s->lines.is_held = !environment_may_change(s);
 	if (!s->lines.is_held)
 		serve_all(s);

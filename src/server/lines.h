@@ -76,9 +76,15 @@ void lines_check_user(struct server *s, const struct user *user);
 /* Serve the clients that wait for the queues of a database. Call this after each command. */
 void lines_serve(struct server *s, unsigned db);
 
+/* Returns whether no client waits. */
+static inline bool lines_are_empty(const struct lines *lines)
+{
+	return lines->waiting == 0;
+}
 /* Returns whether clients can be served without anything new. */
 bool lines_can_run(const struct server *s);
-/* End the waits whose time is over, serve clients, and set the alarm. Once in each turn. */
+/* End the waits whose time is over, serve clients, and set the alarm. Once in each turn, unless
+ * lines_are_empty(). */
 void lines_run(struct server *s);
 
 #endif

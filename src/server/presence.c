@@ -507,15 +507,13 @@ bool presence_can_run(const struct server *s)
 {
 	struct server *own = (struct server *)(uintptr_t)s;
 
-	return s->presence.count != 0 && is_due(own) && may_run(s);
+	return !presence_is_empty(&s->presence) && is_due(own) && may_run(s);
 }
 
 void presence_run(struct server *s)
 {
 	struct presence *p = &s->presence;
 
-	if (p->count == 0)
-		return;
 	if (is_due(s) && !may_run(s)) {
 		p->is_held |= s->pause.mode == PAUSE_ALL;
 		return;

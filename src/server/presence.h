@@ -96,9 +96,15 @@ void presence_tell(void *arg, const struct qless *engine, struct qless_str worke
 /* The native clock was set from one time to another, in seconds. */
 void presence_step_clock(struct server *s, double from, double to);
 
+/* Returns whether no worker is attached, and none that was has jobs. */
+static inline bool presence_is_empty(const struct presence *p)
+{
+	return p->count == 0;
+}
 /* Returns whether something can be renewed or released without anything new. */
 bool presence_can_run(const struct server *s);
-/* Renew and release some of what is due, and set the alarm. Once in each turn. */
+/* Renew and release some of what is due, and set the alarm. Once in each turn, unless
+ * presence_is_empty(). */
 void presence_run(struct server *s);
 
 #endif

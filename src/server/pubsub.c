@@ -239,6 +239,7 @@ void pubsub_forget(struct client *c)
 		return;
 	subscriber->client = NULL;
 	TAILQ_INSERT_TAIL(&p->ended, subscriber, link);
+	c->server->turn.has_dead = true;
 	p->ended_count += c->channel_count + c->pattern_count;
 	c->subscriber = NULL;
 	c->channel_count = c->pattern_count = 0;
@@ -300,28 +301,24 @@ void pubsub_publish(struct server *s, struct qless_str channel, struct qless_str
 	delivery_publish(&s->pubsub->delivery, channel, payload, publication);
 }
 
-bool pubsub_can_run(const struct server *s)
-{
-	return !delivery_is_idle(&s->pubsub->delivery);
-}
-
 void pubsub_run_part(struct server *s)
 {
 	delivery_run_part(&s->pubsub->delivery);
 }
 
-void pubsub_run(struct server *s)
+bool pubsub_run(struct server *s)
 {
 	struct delivery *d = &s->pubsub->delivery;
 	int64_t end_us;
 
 	delivery_begin_turn(d);
 	if (delivery_is_idle(d))
-		return;
+		return false;
 	end_us = clock_mono_us() + DELIVERY_US;
 	do {
 		delivery_run_part(d);
 	} while (!delivery_is_idle(d) && clock_mono_us() < end_us);
+	return !delivery_is_idle(d);
 }
 
 size_t pubsub_backlog_bytes(const struct server *s)

@@ -95,12 +95,11 @@ static inline bool publication_is_over(const struct publication *publication)
 	return publication->walks[0] == NULL && publication->walks[1] == NULL;
 }
 
-/* Sends the messages that wait. Once in each turn. */
-void pubsub_run(struct server *s);
+/* Sends messages that wait, and returns whether more of them wait. Call this at most once in a
+ * turn, and only if turn.has_messages is set: a message sets it. */
+bool pubsub_run(struct server *s);
 /* Sends a few of them. */
 void pubsub_run_part(struct server *s);
-/* Returns whether messages wait. */
-bool pubsub_can_run(const struct server *s);
 /* Returns the bytes of the messages that wait. */
 size_t pubsub_backlog_bytes(const struct server *s);
 

@@ -272,8 +272,6 @@ void submissions_run(struct server *s)
 	struct submission *last = TAILQ_LAST(&all->queued, submission_list);
 	struct submission *sub, *next;
 
-	if (!all->can_run)
-		return;
 	/* A command may submit another one. That comes after `last`, and runs in the next turn:
 	 * server_submit() sets can_run again. */
 	all->can_run = false;

@@ -82,7 +82,7 @@ void server_submit(struct server *s, struct submitter *by, const struct qless_st
  * For the loop
  */
 
-/* Run the queued commands. */
+/* Run the queued commands. Call this if `can_run` is set. */
 void submissions_run(struct server *s);
 /* The pause is over. */
 void submissions_release(struct server *s);
@@ -90,7 +90,8 @@ void submissions_release(struct server *s);
 void submissions_stop(struct server *s);
 /* The log failed: the answers of this turn are lost. */
 void submissions_lose_turn(struct server *s);
-/* Call this at the end of a turn, after the log was written: calls the callbacks that are due. */
+/* Call this at the end of a turn, after the log was written, if there are submissions: calls the
+ * callbacks that are due. */
 void submissions_end_turn(struct server *s);
 /* A user is about to be deleted: take its rights from submitters. */
 void submissions_forget_user(struct server *s, const struct user *user);

@@ -61,7 +61,7 @@ static void send_replies(struct server *s)
 	while ((c = TAILQ_FIRST(&s->conns.over_limit)) != NULL)
 		conn_kill(c, NULL);
 	conns_begin_sending(s);
-	if (conns_send_next(s) && conns_have_output(s)) {
+	if (conns_send_next(s) && conns_have_output(&s->conns)) {
 		end_us = clock_mono_us() + SEND_US;
 		while (clock_mono_us() < end_us && conns_send_next(s))
 			continue;
@@ -72,13 +72,8 @@ static void send_replies(struct server *s)
 static void free_the_dead(struct server *s)
 {
 	bool has_subscriptions = true;
-	int64_t end_us;
+	int64_t end_us = clock_mono_us() + BURY_US;
 
-	if (TAILQ_EMPTY(&s->conns.dead) && !pubsub_free_some(s->pubsub, BURY_SUBSCRIPTIONS)) {
-		s->turn.has_dead = false;
-		return;
-	}
-	end_us = clock_mono_us() + BURY_US;
 	if (!TAILQ_EMPTY(&s->conns.dead)) {
 		conns_free_dead(s, end_us);
 		listen_resume(s);
@@ -127,13 +122,36 @@ static void end_turn(struct server *s)
 	s->turn.share = share_next(s->turn.share, elapsed_us, s->config->commands_per_turn);
 }
 
+/* Most servers have no such clients most of the time, so the questions whether there are any are
+ * inline. */
+static bool is_idle(const struct server *s)
+{
+	return TAILQ_EMPTY(&s->conns.ready) && !conns_have_output(&s->conns) &&
+	       !s->submissions.can_run && !s->turn.has_flushed && !s->turn.has_dead &&
+	       !s->turn.has_messages && (waitings_are_idle(&s->waitings) || !waitings_can_run(s)) &&
+	       (lines_are_empty(&s->lines) || !lines_can_run(s)) &&
+	       (presence_is_empty(&s->presence) || !presence_can_run(s));
+}
+
+/* Goes on with what does not come from a socket in this turn. Released jobs go to the clients that
+ * wait. */
+static void run_others(struct server *s)
+{
+	if (s->submissions.can_run)
+		submissions_run(s);
+	if (!waitings_are_idle(&s->waitings))
+		waitings_run(s);
+	if (!presence_is_empty(&s->presence))
+		presence_run(s);
+	if (!lines_are_empty(&s->lines))
+		lines_run(s);
+	if (s->turn.has_messages)
+		s->turn.has_messages = pubsub_run(s);
+}
+
 void turn_run(struct server *s, bool wait)
 {
-	bool is_idle = TAILQ_EMPTY(&s->conns.ready) && !conns_have_output(s) &&
-		       !s->submissions.can_run && !s->turn.has_flushed && !s->turn.has_dead &&
-		       !waitings_can_run(s) && !pubsub_can_run(s) && !lines_can_run(s) &&
-		       !presence_can_run(s);
-	int flags = EVLOOP_ONCE | (wait && is_idle ? 0 : EVLOOP_NONBLOCK);
+	int flags = EVLOOP_ONCE | (wait && is_idle(s) ? 0 : EVLOOP_NONBLOCK);
 
 	assert(!s->turn.is_running);
 	s->turn.is_running = true;
@@ -147,19 +165,16 @@ void turn_run(struct server *s, bool wait)
 	}
 	server_read_clock(s);
 	run_ready(s);
-	submissions_run(s);
-	waitings_run(s);
-	/* Released jobs go to the clients that wait. */
-	presence_run(s);
-	lines_run(s);
-	pubsub_run(s);
+	run_others(s);
 	recording_end_turn(s);
 	gate_release(&s->gate);
 	send_replies(s);
 	if (client_memory_is_exceeded(s))
 		client_memory_enforce(s);
-	submissions_end_turn(s);
-	free_the_dead(s);
+	if (s->submissions.count != 0)
+		submissions_end_turn(s);
+	if (s->turn.has_dead)
+		free_the_dead(s);
 	free_the_flushed(s);
 	end_turn(s);
 }

@@ -84,9 +84,14 @@ size_t waiting_bytes(const struct waiting *w);
 /* Memory of the command and its reply. `w` may be NULL. */
 size_t waiting_memory(const struct waiting *w);
 
+/* Returns whether no command goes on, and none began in this turn. */
+static inline bool waitings_are_idle(const struct waitings *all)
+{
+	return all->going_on_count == 0 && all->first_ns == 0;
+}
 /* Returns whether a command can go on. */
 bool waitings_can_run(const struct server *s);
-/* Do some of the work. Once in each turn. */
+/* Do some of the work. Once in each turn, unless waitings_are_idle(). */
 void waitings_run(struct server *s);
 
 #endif
