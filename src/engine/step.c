@@ -66,6 +66,9 @@ static void move_locks(const struct step *step, struct queue *queue)
 			worker_hold_job(q, job->worker, job, job->expires);
 		skiplist_remove(&queue->locks, &job->node);
 		skiplist_batch_add(&q->batch, &job->node, expires);
+		/* It may have expired by the old time without being reported. */
+		if (expires <= step->to)
+			queue_wake(q, queue);
 		engine_changed(q);
 	}
 	skiplist_insert_batch(&queue->locks, &q->batch);

@@ -89,6 +89,19 @@ static void locks_come_back_with_the_clock(void)
 	TEST_ASSERT_EQUAL_STRING("a b ", pop(1070, "q", "other", 2));
 }
 
+static void a_queue_wakes_for_a_lock_that_expired_shortly_before_the_clock_was_set_back(void)
+{
+	struct qless_str name;
+
+	put(1000, "q", "a");
+	pop(1000, "q", "w", 1);
+	while (qless_take_due(q, 1059, &name) || qless_take_woken(q, &name))
+		continue;
+	step(1061, 950);
+	TEST_ASSERT_TRUE(qless_take_woken(q, &name));
+	ASSERT_STR("q", name);
+}
+
 static void a_recurring_job_makes_up_for_a_bounded_number_of_runs(void)
 {
 	int made = 0;
@@ -199,6 +212,7 @@ int main(int argc, char **argv)
 	RUN(the_grace_period_goes_on_after_a_step);
 	RUN(a_lock_by_the_clock_of_a_client_stays_as_it_is);
 	RUN(locks_come_back_with_the_clock);
+	RUN(a_queue_wakes_for_a_lock_that_expired_shortly_before_the_clock_was_set_back);
 	RUN(a_recurring_job_makes_up_for_a_bounded_number_of_runs);
 	RUN(a_short_gap_costs_no_runs);
 	RUN(a_recurring_job_runs_again_within_its_interval_after_a_step_back);
