@@ -187,10 +187,13 @@ void dispatch_run(struct request *req)
 	const struct command *row = req->row;
 	uint64_t errors = c->writer.errors;
 	struct client *outer = s->clients.running;
-	int64_t start_ns = s->clocks.lap_ns, elapsed_ns;
+	int64_t start_ns, elapsed_ns;
 	size_t max = c->writer.max, begin;
 
 	assert(row->handler != NULL);
+	if (presence_is_late(&s->presence, s->clocks.lap_ns) && outer == NULL)
+		presence_catch_up(s);
+	start_ns = s->clocks.lap_ns;
 	if (!TAILQ_EMPTY(&s->clients.monitors) && (row->flags & CMD_NO_MONITOR) == 0 &&
 	    !command_is_secret(s->table, req->argv, req->argc))
 		monitor_feed(c, req->argv, req->argc);

@@ -320,6 +320,8 @@ static void serve_pending(struct server *s, unsigned attempts)
 	struct line *line;
 
 	while ((line = TAILQ_FIRST(&s->lines.pending)) != NULL) {
+		if (presence_is_late(&s->presence, s->clocks.lap_ns))
+			presence_catch_up(s);
 		if (!can_serve(s, line)) {
 			remove_pending(s, line);
 			continue;

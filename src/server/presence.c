@@ -19,6 +19,9 @@
 #define PORTION_JOBS 64
 /* Microseconds of a turn for releases, and as many again for renewals. */
 #define PORTIONS_US 500
+/* Microseconds for which renewals that are late hold up a command: enough for hundreds of workers.
+ */
+#define CATCH_UP_US 3000
 /* The part of a lease after which its lock is renewed. */
 #define RENEW_AFTER 0.5
 /* A renewal also renews the other locks of the worker that have less than this part of the same
@@ -26,6 +29,8 @@
 #define RENEW_WITH 0.75
 /* Seconds between two renewals of a worker, at least: a lease may be as short as a client likes. */
 #define RENEW_DISTANCE 0.1
+/* Seconds, longer than the server runs: a renewal that is due later is never late. */
+#define LATE_MAX_S 1e9
 
 /* One worker with EXCLUSIVE. */
 struct exclusive {
@@ -138,13 +143,19 @@ static void take_exclusive(struct server *s, struct attached *a, struct qless_st
 /* Asks for a turn when the next grace period ends, or the next renewal is due. */
 static void set_alarm(struct server *s)
 {
-	const struct presence *p = &s->presence;
+	struct presence *p = &s->presence;
 	const struct heap_node *end = heap_first(&p->ends), *renewal = heap_first(&p->renewals);
+	double left_s;
 
 	if (end != NULL)
 		alarm_ring_in(s, end->key - (double)clock_mono_us());
-	if (renewal != NULL)
-		alarm_ring_in(s, (renewal->key - native_seconds(s)) * 1e6);
+	p->late_ns = INT64_MAX;
+	if (renewal == NULL)
+		return;
+	left_s = renewal->key - native_seconds(s);
+	alarm_ring_in(s, left_s * 1e6);
+	if (left_s < LATE_MAX_S)
+		p->late_ns = s->clocks.lap_ns + (int64_t)((left_s + RENEW_DISTANCE) * 1e9);
 }
 
 /*
@@ -423,9 +434,9 @@ static struct attached *first_renewal(const struct server *s)
 	return first != NULL ? container_of(first, struct attached, renewal) : NULL;
 }
 
-static void renew(struct server *s)
+static void renew(struct server *s, int64_t for_us)
 {
-	int64_t until_us = clock_mono_us() + PORTIONS_US;
+	int64_t until_us = clock_mono_us() + for_us;
 	double now = native_seconds(s);
 	struct attached *a;
 
@@ -521,8 +532,16 @@ void presence_run(struct server *s)
 	end_graces(s);
 	p->is_held = false;
 	release(s);
-	renew(s);
+	renew(s, PORTIONS_US);
 	set_alarm(s);
+}
+
+void presence_catch_up(struct server *s)
+{
+	if (may_run(s))
+		renew(s, CATCH_UP_US);
+	set_alarm(s);
+	s->clocks.lap_ns = clock_mono_ns();
 }
 
 void presence_step_clock(struct server *s, double from, double to)
@@ -789,6 +808,7 @@ void presence_init(struct server *s)
 {
 	struct presence *p = &s->presence;
 
+	p->late_ns = INT64_MAX;
 	p->databases = databases_count(s->env.databases);
 	p->by_name = mem_zalloc(p->databases * sizeof *p->by_name);
 	for (unsigned db = 0; db < p->databases; db++)

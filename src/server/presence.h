@@ -27,6 +27,8 @@
  * - A heap has the workers by when the next renewal is due. A pop enters its worker, and a renewal
  *   that finds no job removes it. So a worker without jobs costs nothing, and nothing is polled.
  * - A worker that left keeps its locks until its grace period ends.
+ * - A server that stood still for longer than a lease renews before it runs the next command, so
+ *   that no other worker gets a job whose lock has expired meanwhile.
  * - Only locks that were valid when the worker attached are renewed. What an earlier process of the
  *   same name has lost stays lost.
  *
@@ -59,7 +61,8 @@ struct presence {
 	struct heap renewals; /* by the time of the next renewal, in seconds of the native clock */
 	struct heap ends;     /* by the end of the grace period, in monotonic microseconds */
 	struct attached_list releasing;
-	bool is_held; /* something was due while all commands were paused */
+	int64_t late_ns; /* monotonic time at which the next renewal is late */
+	bool is_held;	 /* something was due while all commands were paused */
 };
 
 extern const struct attach_ops presence_attach_ops;
@@ -101,6 +104,14 @@ static inline bool presence_is_empty(const struct presence *p)
 {
 	return p->count == 0;
 }
+/* Returns whether a lock may have expired because the server stood still, or all commands were
+ * paused, when its renewal was due. */
+static inline bool presence_is_late(const struct presence *p, int64_t mono_ns)
+{
+	return mono_ns >= p->late_ns;
+}
+/* Renew the locks that are late, before a command finds them expired. */
+void presence_catch_up(struct server *s);
 /* Returns whether something can be renewed or released without anything new. */
 bool presence_can_run(const struct server *s);
 /* Renew and release some of what is due, and set the alarm. Once in each turn, unless

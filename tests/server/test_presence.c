@@ -246,6 +246,34 @@ static void renewals_are_few_records(void)
 				peer_ask_number(p, "INFO persistence", "log_last_sequence:"));
 }
 
+/* The first request that the server reads after it stood still is the pop of another worker. */
+static void locks_survive_a_server_that_stood_still(void)
+{
+	peer_ask(p, "CONFIG.SET grace-period 0");
+	attach(workers[0], "WORKER.ATTACH w");
+	put("q", "j1");
+	ask_jobs(workers[0], "POP q w 1", "j1");
+	begin(workers[1], "BPOP 0 other 1 q");
+	for (int i = 0; i < 3; i++) {
+		qlessd_halt(&q);
+		peer_send_text(workers[2], "POP q thief 1\r\n");
+		WAIT_UNTIL(peer_is_delivered(workers[2]));
+		ahead.us[0] += 100000000;
+		ahead.us[1] += 100000000;
+		qlessd_go_on(&q);
+		peer_expect(workers[2], NO_JOBS);
+	}
+	/* Renewals wait for the end of a pause, as the pop does. */
+	ASK(p, "CLIENT PAUSE 1000000 WRITE", "+OK\r\n");
+	peer_send_text(workers[2], "POP q thief 1\r\n");
+	WAIT_UNTIL(waiting_clients() == 2);
+	pass(100);
+	ASK(p, "CLIENT UNPAUSE", "+OK\r\n");
+	peer_expect(workers[2], NO_JOBS);
+	TEST_ASSERT_FALSE(peer_has_input(workers[1], 0));
+	ASK(workers[0], "COMPLETE j1 w q {}", "$8\r\ncomplete\r\n");
+}
+
 static void what_an_earlier_process_lost_stays_lost(void)
 {
 	put("q", "j1");
@@ -1107,6 +1135,7 @@ int main(int argc, char **argv)
 	RUN(locks_are_renewed_without_a_log);
 	RUN(each_queue_has_its_own_lease);
 	RUN(renewals_are_few_records);
+	RUN(locks_survive_a_server_that_stood_still);
 	RUN(what_an_earlier_process_lost_stays_lost);
 	RUN(heartbeat_renews_all_valid_locks);
 	RUN(heartbeat_renews_more_locks_than_one_turn_does);
