@@ -7,9 +7,12 @@ A ratio is the median of the ratios of all rounds, because a shared processor ma
 one second as in the next.
 
 The load of the half loaded servers is half of what the slower of qlessd and Redis completes in the
-same run. Their turns are shorter and more: the p99 of a turn shows the longest interruption by
-another process, and many short turns have none. No turn is left out. beanstalkd takes part if it is
-installed. Progress goes to standard error.
+same run. Their turns are shorter, and there are more of them. The p99 of a turn shows the longest
+interruption by another process, and most short turns have none. No turn is left out. beanstalkd takes
+part if it is installed. Progress goes to standard error.
+
+Use --pin on a machine with two processors. Otherwise the latency of an idle server depends on where
+the scheduler puts it and its client.
 """
 
 import argparse
@@ -40,23 +43,31 @@ LOGS = {
 WAIT = ["--workload", "wait"]
 # Loads by name, with the options of qlessd-benchmark.
 LOADS = {
-    "64 connections put": WAIT,
-    "1 connection puts": [*WAIT, "--connections", "1", "--pipeline", "64"],
+    "64 connections, 1 put each": WAIT,
+    "1 connection, 64 puts under way": [*WAIT, "--connections", "1", "--pipeline", "64"],
 }
 HANDOFF = ["--workload", "handoff"]
 
 INTRODUCTION = """\
-Contenders take turns of {turn:g} s in {rounds} rounds. Ratios are medians over all rounds, with
-quartiles. A worker of qlessd sends COMPLETE and the next BPOP in one go. A worker of beanstalkd sends
-delete and reserve in one go, and a worker on a list of Redis has nothing to complete. Clients and
-servers share one machine, whose load average was {load:.1f} before. The payload has 100 bytes.
+The servers take turns of {turn:g} s in {rounds} rounds. A ratio divides the figure of qlessd by that
+of the server in the row. It is the median over all rounds, with quartiles. Servers and clients share
+one machine, whose load average was {load:.1f} before. The payload has 100 bytes.
+
+A worker of qlessd sends COMPLETE and the next BPOP together. A worker of beanstalkd sends delete and
+reserve together. A worker on a list of Redis has nothing to complete.
+
+Two sections below explain the figures: "the system calls of a hand-over" and "what delays hand-overs".
+"""
+
+THROUGHPUT = """\
+Jobs that 64 waiting workers complete, and the processor time of the server for a job:
 """
 
 LATENCY = """\
-Time from a put until the worker that waits reads the job. At half load there are {rounds} rounds
-with turns of {turn:g} s. The p99 of a server is the median of its turns, with quartiles. The wait for a
-processor is the time for which the server or the client could run and other processes did, as the
-kernel counts it. The quiet rounds are the half of the rounds in which these waits were shortest.
+Time from a put until a waiting worker reads the job. At half load there are {rounds} rounds with
+turns of {turn:g} s. The p99 of a server is the median over its turns, with quartiles. The wait for a
+processor is how long the server or its client could run while other processes did, as the kernel
+counts it. The quiet rounds are the half of the rounds in which these waits were shortest.
 """
 
 
@@ -150,8 +161,7 @@ def take_turns(args, log, kinds, options, divisor=1):
 def compare_throughput(args):
     """Print a table. Returns half of what the slower of qlessd and Redis did, by log."""
     half = {}
-    head("load", "log", "server", "jobs/s", "server, us/job", "qlessd: jobs/s ÷",
-         "qlessd: us/job ÷")
+    head("load", "log", "server", "jobs/s", "us/job", "ratio of jobs/s", "ratio of us/job")
     for log in args.logs:
         for name, options in LOADS.items():
             say(f"throughput, {name}, log {log}")
@@ -171,7 +181,7 @@ def compare_throughput(args):
 
 def compare_latency(args, half):
     head("load", "log", "server", "median, us", "p99, us", "wait for a processor, ms/s",
-         "qlessd: median ÷", "qlessd: p99 ÷", "p99 ÷ in quiet rounds")
+         "ratio of medians", "ratio of p99", "ratio of p99, quiet rounds")
     for log in args.logs:
         loads = [("1,000 puts/s, 1 worker", HANDOFF, 1)]
         if log in half:
@@ -231,7 +241,7 @@ def main():
         print(INTRODUCTION.format(turn=args.turn, rounds=args.rounds, load=os.getloadavg()[0]))
         half = {log: args.rate for log in args.logs}
         if not args.rate:
-            print("Jobs that 64 waiting workers complete:\n")
+            print(THROUGHPUT)
             half = compare_throughput(args)
             print()
         print(LATENCY.format(rounds=args.rounds * HALF_LOAD_DIVISOR,

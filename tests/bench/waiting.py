@@ -178,9 +178,9 @@ def measure_idle(args):
         many = count_wake_ups(server)
     print(f"{CONNECTIONS:,} connections wait for {QUEUES} queues, and nothing happens:\n")
     head("", "nobody waits", f"{CONNECTIONS:,} wait")
-    row(["wake-ups of the process a second", number(alone), number(many)])
-    print(f"\nA queue of {len('queue-0000000')} bytes that a waiting connection names takes "
-          f"{measure_place(args):.0f} bytes.\n")
+    row(["wake-ups a second", number(alone), number(many)])
+    print(f"\nA waiting connection takes {measure_place(args):.0f} bytes for each queue that it names, "
+          f"if the name has {len('queue-0000000')} bytes.\n")
 
 
 # ---- cost ----
@@ -250,7 +250,7 @@ def measure_cost(args):
         alone = count_instructions(args, directory, 1, 1)
         many = count_instructions(args, directory, CONNECTIONS, QUEUES)
     args.pin_server = []
-    print("Instructions of the server for a job that is put, handed over and completed, by "
+    print("Instructions that the server runs to put, hand over and complete a job, counted by "
           "callgrind:\n")
     head("", "1 worker waits", f"{CONNECTIONS:,} wait for {QUEUES} queues", "ratio")
     row(["instructions", number(alone), number(many), f"{many / alone:.2f}"])
