@@ -408,8 +408,11 @@ static void kills_lose_no_job_and_share_no_lock(void)
 	TEST_ASSERT_GREATER_THAN_UINT64(0, c->expired);
 	TEST_ASSERT_GREATER_THAN_UINT64(0, waiting_at_kills);
 	if (late_ms != NULL) {
-		TEST_ASSERT_TRUE(c->returns.max_s * 1000 <= strtod(late_ms, NULL));
-		TEST_ASSERT_TRUE(c->attached_returns.max_s * 1000 <= strtod(late_ms, NULL));
+		uint64_t limit_ms = strtoull(late_ms, NULL, 10);
+
+		TEST_ASSERT_LESS_OR_EQUAL_UINT64(limit_ms, (uint64_t)(c->returns.max_s * 1000));
+		TEST_ASSERT_LESS_OR_EQUAL_UINT64(limit_ms,
+						 (uint64_t)(c->attached_returns.max_s * 1000));
 	}
 }
 
