@@ -133,6 +133,8 @@ class Ledger:
                 states.add(MISSING)
             if entry.end is not None:
                 states.add(STATE_OF_END[entry.end])
+            if entry.end == COMPLETE and jid not in newest:
+                states.add(MISSING)  # the end was not lost, and the server has forgotten the job
         return states
 
     def settle(self, jobs, safe_until):

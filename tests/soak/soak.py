@@ -247,6 +247,7 @@ class Soak:
             self.note_rewrites()
             self.control.close()
             self.is_ending = True
+            fsync = self.server.fsync
             safe_until = self.stop(how)
             over.set()
         for thread in threads:
@@ -255,14 +256,14 @@ class Soak:
                 raise RuntimeError("a client of the load does not end")
         threads.clear()
         if how == REST:
-            self.settle(float("inf"), how)
+            self.settle(float("inf"), how, self.server.fsync)
             self.read_log(how)
         else:
             self.start(how)
-            self.settle(safe_until, how)
+            self.settle(safe_until, how, fsync)
             self.find_strays(f"after {how}")
 
-    def settle(self, safe_until, how):
+    def settle(self, safe_until, how, fsync):
         """Compare the ledger with the state, and run CONSISTENCYCHECK."""
         jids = list(self.ledger.entries)
         jobs = {}
@@ -271,7 +272,7 @@ class Soak:
             for jid, reply in zip(batch, self.control.pipeline([("get", j) for j in batch])):
                 jobs[jid] = json.loads(reply) if reply else None
         for wrong in self.ledger.settle(jobs, safe_until):
-            self.found(f"after {how} with appendfsync {self.server.fsync}: {wrong}")
+            self.found(f"after {how} with appendfsync {fsync}: {wrong}")
         self.settled += len(jids)
         for sentence in self.control.call("consistencycheck"):
             self.found(f"CONSISTENCYCHECK after {how}: {sentence}")
@@ -337,7 +338,7 @@ class Soak:
             job = json.loads(self.control.call("get", jid) or "null")
             if job and job["state"] not in (COMPLETE, FAILED):
                 self.found(f"{jid} is stuck: {job!r:.600}")
-        self.settle(float("inf"), REST)
+        self.settle(float("inf"), REST, self.server.fsync)
         if self.ledger.entries:
             self.found(f"{len(self.ledger.entries)} jobs are left at rest")
         for queue in json.loads(self.control.call("queues")):

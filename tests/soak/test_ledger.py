@@ -10,6 +10,7 @@ from soak import slope
 
 NOTHING_IS_LOST = float("inf")
 ALL_MAY_BE_LOST = 0
+HISTORY_COUNT = 100
 
 checks = []
 
@@ -21,7 +22,7 @@ def check(function):
 
 
 def ledger_with(jid="j", is_put=True):
-    ledger = Ledger(history_count=100)
+    ledger = Ledger(HISTORY_COUNT)
     ledger.announce_put(jid)
     if is_put:
         ledger.confirm_put(jid)
@@ -64,6 +65,19 @@ def a_completed_job_does_not_come_back():
         ledger.announce_end("j", COMPLETE)
         ledger.confirm_end("j", COMPLETE)
         assert is_right(ledger, found) == right, found
+
+
+@check
+def a_job_that_many_have_followed_to_completion_may_be_forgotten():
+    for safe_until in (NOTHING_IS_LOST, ALL_MAY_BE_LOST):
+        for followers, right in ((0, False), (HISTORY_COUNT, True)):
+            ledger = ledger_with()
+            ledger.settle({"j": job("waiting")}, NOTHING_IS_LOST)  # so that its put is safe
+            ledger.confirm_end("j", COMPLETE)
+            for number in range(followers):
+                ledger.announce_put(f"k{number}")
+                ledger.confirm_end(f"k{number}", COMPLETE)
+            assert is_right(ledger, None, safe_until) == right, (safe_until, followers)
 
 
 @check
