@@ -13,7 +13,8 @@ WILD = [
     (re.compile(r"\b127\.0\.0\.1:\d+"), "ADDRESS"),
 ]
 NUMBER = re.compile(r"\d+(\.\d+)?")
-REDIS_CLI_SAYS = re.compile(r"^Reading messages\.\.\..*$\n?", re.MULTILINE)
+# It adds the time of a reply that took half a second.
+REDIS_CLI_SAYS = re.compile(r"^(Reading messages\.\.\..*|\(\d+\.\d\ds\))$\n?", re.MULTILINE)
 
 
 def simplify(text, any_number):

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-PATIENCE_S = 20
+PATIENCE_S = 100
 STAND_INS = pathlib.Path(__file__).parent / "stand-ins"
 PROGRAMS = pathlib.Path(os.environ["QLESSD"]).parent
 EXAMPLES = pathlib.Path(__file__).parent.parent / "clients" / "examples"
