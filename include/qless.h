@@ -105,10 +105,14 @@ enum qless_code {
 	X(QLESS_WHY_NOT_UTF8, QLESS_EBADARG, "%a is not UTF-8: %d")                             \
 	/* detail: what is wrong */                                                             \
 	X(QLESS_WHY_SNAPSHOT, QLESS_EBADARG, "the snapshot is invalid: %d")                     \
+	/* argument; detail: what it must not be, with the name */                              \
+	X(QLESS_WHY_LIMIT_NAME, QLESS_EBADARG, "%a must not be %d")                             \
 	/* number: the limit */                                                                 \
 	X(QLESS_WHY_NAME_BYTES, QLESS_ELIMIT, "%a is longer than max-name-length (%n bytes)")   \
 	X(QLESS_WHY_DATA_BYTES, QLESS_ELIMIT, "%a is longer than max-data-size (%n bytes)")     \
 	X(QLESS_WHY_TAGS, QLESS_ELIMIT, "the job would have more tags than max-tags (%n)")      \
+	X(QLESS_WHY_LIMITS, QLESS_ELIMIT,                                                       \
+	  "the job would have more limits than max-limits-per-job (%n)")                        \
 	X(QLESS_WHY_DEPENDENCIES, QLESS_ELIMIT,                                                 \
 	  "the job would have more dependencies than max-dependencies (%n)")                    \
 	X(QLESS_WHY_DEPENDENTS, QLESS_ELIMIT,                                                   \
@@ -131,38 +135,42 @@ enum qless_reason {
 };
 
 /* The calls that can fail: name, and the word that qless_error_text() begins with. */
-#define QLESS_OPERATIONS(X)                      \
-	/* any call, when `now` is not finite */ \
-	X(QLESS_OP_ANY, "")                      \
-	X(QLESS_OP_LOAD, "load")                 \
-	X(QLESS_OP_PUT, "put")                   \
-	X(QLESS_OP_REQUEUE, "requeue")           \
-	X(QLESS_OP_POP, "pop")                   \
-	X(QLESS_OP_PEEK, "peek")                 \
-	X(QLESS_OP_ADVANCE, "advance")           \
-	X(QLESS_OP_HEARTBEAT, "heartbeat")       \
-	X(QLESS_OP_COMPLETE, "complete")         \
-	X(QLESS_OP_FAIL, "fail")                 \
-	X(QLESS_OP_RETRY, "retry")               \
-	X(QLESS_OP_TIMEOUT, "timeout")           \
-	X(QLESS_OP_CANCEL, "cancel")             \
-	X(QLESS_OP_DEPENDS, "depends")           \
-	X(QLESS_OP_PRIORITY, "priority")         \
-	X(QLESS_OP_LOG, "log")                   \
-	X(QLESS_OP_UNFAIL, "unfail")             \
-	X(QLESS_OP_PAUSE, "pause")               \
-	X(QLESS_OP_TAG, "tag")                   \
-	X(QLESS_OP_UNTAG, "untag")               \
-	X(QLESS_OP_TRACK, "track")               \
-	X(QLESS_OP_UNTRACK, "untrack")           \
-	X(QLESS_OP_RECUR, "recur")               \
-	X(QLESS_OP_RECUR_UPDATE, "recur_update") \
-	X(QLESS_OP_RECUR_TAG, "recur_tag")       \
-	X(QLESS_OP_RECUR_UNTAG, "recur_untag")   \
-	X(QLESS_OP_CONFIG_SET, "config_set")     \
-	X(QLESS_OP_CONFIG_UNSET, "config_unset") \
-	X(QLESS_OP_WORKER_RENEW, "worker_renew") \
-	X(QLESS_OP_WORKER_RELEASE, "worker_release")
+#define QLESS_OPERATIONS(X)                          \
+	/* any call, when `now` is not finite */     \
+	X(QLESS_OP_ANY, "")                          \
+	X(QLESS_OP_LOAD, "load")                     \
+	X(QLESS_OP_PUT, "put")                       \
+	X(QLESS_OP_REQUEUE, "requeue")               \
+	X(QLESS_OP_POP, "pop")                       \
+	X(QLESS_OP_PEEK, "peek")                     \
+	X(QLESS_OP_ADVANCE, "advance")               \
+	X(QLESS_OP_HEARTBEAT, "heartbeat")           \
+	X(QLESS_OP_COMPLETE, "complete")             \
+	X(QLESS_OP_FAIL, "fail")                     \
+	X(QLESS_OP_RETRY, "retry")                   \
+	X(QLESS_OP_TIMEOUT, "timeout")               \
+	X(QLESS_OP_CANCEL, "cancel")                 \
+	X(QLESS_OP_DEPENDS, "depends")               \
+	X(QLESS_OP_PRIORITY, "priority")             \
+	X(QLESS_OP_LOG, "log")                       \
+	X(QLESS_OP_UNFAIL, "unfail")                 \
+	X(QLESS_OP_PAUSE, "pause")                   \
+	X(QLESS_OP_TAG, "tag")                       \
+	X(QLESS_OP_UNTAG, "untag")                   \
+	X(QLESS_OP_TRACK, "track")                   \
+	X(QLESS_OP_UNTRACK, "untrack")               \
+	X(QLESS_OP_RECUR, "recur")                   \
+	X(QLESS_OP_RECUR_UPDATE, "recur_update")     \
+	X(QLESS_OP_RECUR_TAG, "recur_tag")           \
+	X(QLESS_OP_RECUR_UNTAG, "recur_untag")       \
+	X(QLESS_OP_CONFIG_SET, "config_set")         \
+	X(QLESS_OP_CONFIG_UNSET, "config_unset")     \
+	X(QLESS_OP_WORKER_RENEW, "worker_renew")     \
+	X(QLESS_OP_WORKER_RELEASE, "worker_release") \
+	X(QLESS_OP_LIMIT_SET, "limit_set")           \
+	X(QLESS_OP_LIMIT_DELETE, "limit_delete")     \
+	X(QLESS_OP_LIMIT_HOLD, "limit_hold")         \
+	X(QLESS_OP_LIMIT_SWEEP, "limit_sweep")
 
 enum qless_operation {
 #define QLESS_OPERATION_ENUM(name, word) name,
@@ -187,6 +195,7 @@ enum qless_state {
 #define QLESS_MAX_DEPENDENCIES ((size_t)1024 * 1024)
 #define QLESS_MAX_DEPENDENTS   ((size_t)1000 * 1000 * 1000)
 #define QLESS_MAX_STEPS	       SIZE_MAX
+#define QLESS_MAX_LIMITS       ((size_t)64)
 #define QLESS_MAX_JOBS	       ((size_t)1000 * 1000 * 1000)
 #define QLESS_MAX_JOB_BYTES    SIZE_MAX
 
@@ -264,6 +273,7 @@ struct qless_limits {
 	size_t max_dependencies; /* of one job, or of all jobs of a call [max-dependencies] */
 	size_t max_jobs;	 /* in one call, and tags of all its jobs [max-jobs-per-call] */
 	size_t max_dependents;	 /* jobs that depend on one job [max-dependents] */
+	size_t max_limits;	 /* that one job names [max-limits-per-job] */
 	/* Dependencies that qless_check_circle() follows [max-dependency-steps]. */
 	size_t max_dependency_steps;
 };
@@ -376,6 +386,7 @@ struct qless_job_info {
 	bool has_failure;
 	struct qless_failure failure; /* the last one, even if the job has moved on */
 	bool has_lists;		      /* it has tags, dependencies or dependents */
+	bool has_limits;	      /* see qless_job_next_limit() */
 };
 
 enum qless_event_kind {
@@ -411,6 +422,7 @@ void qless_job_read(const struct qless_job *job, struct qless_job_info *ret_info
 
 /* Step through the lists of a job. `*cursor` starts as 0 (or NULL); false means the end. */
 bool qless_job_next_tag(const struct qless_job *job, size_t *cursor, struct qless_str *ret_tag);
+bool qless_job_next_limit(const struct qless_job *job, size_t *cursor, struct qless_str *ret_name);
 bool qless_job_next_event(const struct qless_job *job, size_t *cursor,
 			  struct qless_event *ret_event);
 bool qless_job_next_dependency(const struct qless_job *job, const void **cursor,
@@ -438,6 +450,13 @@ struct qless_put {
 	size_t tag_count;
 	const struct qless_str *depends; /* an empty list leaves existing dependencies alone */
 	size_t depend_count;
+	/* The limits that the job counts under, see qless_limit_set(). The first name is also the
+	 * one that takes turns. A name that occurs twice counts once. An empty list removes the
+	 * limits of the job. A limit of a job has no name that is empty, ends in `*` or begins with
+	 * `queue:` (QLESS_EBADARG). */
+	bool has_limits;
+	const struct qless_str *limits;
+	size_t limit_count;
 };
 
 /* Create the job, or move an existing one from any state. */
@@ -490,6 +509,9 @@ struct qless_complete {
 	double delay;		      /* in `next` */
 	const struct qless_str *depends;
 	size_t depend_count;
+	bool has_limits; /* the job has these limits in `next`; otherwise it keeps its own */
+	const struct qless_str *limits;
+	size_t limit_count;
 };
 
 /* *ret_state is complete, waiting, scheduled or depends. The call also purges old completed jobs.
@@ -769,6 +791,8 @@ struct qless_recur_put {
 	double backlog; /* the most missed runs that are made up for; 0: all */
 	const struct qless_str *tags;
 	size_t tag_count;
+	const struct qless_str *limits; /* of the jobs that it makes */
+	size_t limit_count;
 };
 
 struct qless_recur_info {
@@ -805,6 +829,8 @@ const struct qless_recur *qless_recur_get(const struct qless *q, struct qless_st
 void qless_recur_read(const struct qless_recur *recur, struct qless_recur_info *ret_info);
 bool qless_recur_next_tag(const struct qless_recur *recur, size_t *cursor,
 			  struct qless_str *ret_tag);
+bool qless_recur_next_limit(const struct qless_recur *recur, size_t *cursor,
+			    struct qless_str *ret_name);
 /* Apply all changes, or none if one is invalid. QLESS_ENOJOB, QLESS_EBADARG. */
 QLESS_CHECK int qless_recur_update(struct qless *q, double now, struct qless_str jid,
 				   const struct qless_recur_change *changes, size_t count);
@@ -812,6 +838,97 @@ QLESS_CHECK int qless_recur_tag(struct qless *q, double now, struct qless_str ji
 				const struct qless_str *tags, size_t count);
 QLESS_CHECK int qless_recur_untag(struct qless *q, double now, struct qless_str jid,
 				  const struct qless_str *tags, size_t count);
+
+/* ---- limits ---- */
+
+/*
+ * A limit has a name, and bounds the jobs of all queues that name it: how many run at the same time
+ * (concurrency), how many are handed out in a time (rate), or both. A rate is a bucket of `burst`
+ * tokens that fills with `rate` tokens in `per` seconds. Each hand-out takes a token, which is not
+ * returned. Each run takes a slot, and its end releases the slot.
+ *
+ * A rule says what a limit allows. A rule with a name that ends in `*` is a pattern. It applies to
+ * each limit that has no rule of its own, and whose name begins with the text before the `*`. Of
+ * several patterns the longest applies. A limit without a rule allows everything.
+ *
+ * The limit `queue:<name>` bounds all jobs of a queue, which do not name it. Its concurrency is the
+ * option <name>-max-concurrency. Patterns do not apply to the limits of queues.
+ */
+
+struct qless_limit_change {
+	struct qless_str name; /* of the rule */
+	/* Values that are not given stay as they are. */
+	bool has_concurrency;
+	int64_t concurrency; /* 0: any number of jobs; negative: none */
+	bool has_rate;
+	double rate; /* jobs in `per` seconds; 0: any number */
+	double per;
+	bool has_burst;
+	double burst; /* a whole number, 1 unless it is set */
+	bool has_weight;
+	double weight; /* turns in a queue with fair order; 1 unless it is set */
+	bool has_ttl;
+	double ttl; /* seconds after which a sweep deletes the rule; 0: it stays */
+};
+
+/* Make a rule, or change one. QLESS_EBADARG. */
+QLESS_CHECK int qless_limit_set(struct qless *q, double now,
+				const struct qless_limit_change *change);
+/* Delete a rule. Tokens, holds and slots of its limits stay. *ret_was is whether there was one. */
+QLESS_CHECK int qless_limit_delete(struct qless *q, double now, struct qless_str name,
+				   bool *ret_was);
+/* Hand out nothing under a limit for some seconds; 0 ends that. *ret_until is when the hold ends. A
+ * pattern cannot be held (QLESS_EBADARG). */
+QLESS_CHECK int qless_limit_hold(struct qless *q, double now, struct qless_str name, double seconds,
+				 double *ret_until);
+/* Delete up to `max` rules whose time is over, and limits that nothing names and whose tokens and
+ * hold are as those of a new limit. *ret_swept is their number. */
+QLESS_CHECK int qless_limit_sweep(struct qless *q, double now, int64_t max, uint64_t *ret_swept);
+/* When the next qless_limit_sweep() has something to do; INFINITY if nothing is due. */
+double qless_next_limit_sweep(const struct qless *q);
+
+struct qless_limit_info {
+	struct qless_str name;
+	struct qless_str rule; /* the name of the rule that applies; ptr is NULL if none does */
+	/* The values of the rule. */
+	int64_t concurrency;
+	double rate;
+	double per;
+	double burst;
+	double weight;
+	double expires;	   /* when its time is over; INFINITY: never */
+	double held_until; /* 0 if the limit is not held */
+	/* When it opens, as far as is known: not after `now` if it is open, INFINITY if somebody
+	 * has to change its rule. */
+	double opens;
+	uint64_t running; /* slots that are taken */
+	uint64_t waiting; /* jobs that wait and name it */
+	bool is_full;	  /* all slots are taken */
+};
+
+/* Returns false if no rule applies to the name and nothing names it. */
+bool qless_limit_get(const struct qless *q, double now, struct qless_str name,
+		     struct qless_limit_info *ret_info);
+/* Visit the names of some rules and limits; the engine may change between the calls. `cursor` is 0
+ * first, then the value returned; 0 is returned at the end. A name that exists all the time is
+ * visited exactly once. */
+uint32_t qless_limit_scan(const struct qless *q, uint32_t cursor,
+			  void (*visit)(void *arg, struct qless_str name), void *arg);
+/* The number of names that qless_limit_scan() visits. */
+size_t qless_limit_count(const struct qless *q);
+
+/* A job that has a slot of a limit. */
+struct qless_limit_holder {
+	struct qless_str jid;
+	struct qless_str queue;
+	struct qless_str worker;
+	double expires; /* its lock, or the grace period after it */
+};
+
+/* The holders of a limit, the first to expire first. `*cursor` starts as NULL; false means the
+ * end. */
+bool qless_limit_next_holder(const struct qless *q, struct qless_str name, const void **cursor,
+			     struct qless_limit_holder *ret_holder);
 
 /* ---- options ---- */
 

@@ -29,6 +29,8 @@ static enum qless_state advance(struct qless *q, struct qless_job *job, double n
 	event_advanced(q, job_jid(job), complete->queue, *complete->next);
 	job_join(q, job, next, now);
 	queue_know(q, next, now);
+	if (complete->has_limits)
+		job_set_limits(q, job, complete->limits, complete->limit_count);
 	depends_add(q, job, complete->depends, complete->depend_count);
 	return job_place(q, job, now, complete->delay);
 }
@@ -103,6 +105,8 @@ int qless_complete(struct qless *q, double now, const struct qless_complete *com
 		return QLESS_EBADARG;
 	if (limit_check_data(q, "data", complete->data) < 0 ||
 	    (complete->next != NULL && limit_check_name(q, "next", *complete->next) < 0) ||
+	    (complete->has_limits &&
+	     limit_check_limits(q, complete->limits, complete->limit_count) < 0) ||
 	    (complete->depend_count != 0 &&
 	     (limit_check_dependencies(q, complete->depend_count) < 0 ||
 	      depends_check_more(q, complete->jid, complete->depends, complete->depend_count, 1) <

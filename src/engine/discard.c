@@ -15,6 +15,7 @@
 #include "engine/fail.h"
 #include "engine/history.h"
 #include "engine/job.h"
+#include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/settings.h"
@@ -75,6 +76,8 @@ static bool discard_job(struct qless *q)
 			return true;
 		discard_tags(extra->tags);
 		free(extra->failure);
+		if (job->flags & JOB_LIMITED)
+			slots_discard(job);
 		free(extra);
 		q->going_job = NULL;
 	}
@@ -149,6 +152,21 @@ static bool discard_worker(struct qless *q)
 	return true;
 }
 
+static bool discard_limit_set(struct qless *q)
+{
+	struct hash_node *node = hash_take(&q->limit_sets);
+
+	if (node == NULL)
+		return false;
+	free(container_of(node, struct limit_set, hash));
+	return true;
+}
+
+static void discard_limit(void *object)
+{
+	named_limit_free(object);
+}
+
 static void discard_group(void *object)
 {
 	struct group *group = object;
@@ -183,7 +201,8 @@ static bool discard_one(struct qless *q)
 	return discard_job(q) || discard_recur(q) || discard_tracked(q) || discard_queue(q) ||
 	       discard_worker(q) || discard_name(&q->queue_names, NULL) ||
 	       discard_name(&q->group_names, discard_group) ||
-	       discard_name(&q->tag_names, discard_tag) || discard_name(&q->names, NULL);
+	       discard_name(&q->tag_names, discard_tag) || discard_name(&q->names, NULL) ||
+	       discard_limit_set(q) || discard_name(&q->limit_names, discard_limit);
 }
 
 /* Free what exists once, or is empty by now. */
@@ -196,6 +215,10 @@ static void discard_rest(struct qless *q)
 	intern_done(&q->group_names);
 	intern_done(&q->tag_names);
 	intern_done(&q->names);
+	intern_done(&q->limit_names);
+	hash_done(&q->limit_sets);
+	skiplist_done(&q->limit_sweeps);
+	free(q->patterns);
 	hash_done(&q->jobs);
 	hash_done(&q->recurs);
 	hash_done(&q->tracked);

@@ -13,6 +13,7 @@
 #include "engine/fail.h"
 #include "engine/history.h"
 #include "engine/job.h"
+#include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/settings.h"
@@ -254,6 +255,43 @@ static void dump_tags(struct dump *d)
 	}
 }
 
+/* ---- limits ---- */
+
+static void dump_limit(struct dump *d, const struct named_limit *limit)
+{
+	const struct limit_rule *rule = limit->own;
+
+	begin_line(d, "limit");
+	add_string(d, intern_str(limit->name));
+	add_number(d, limit->tat);
+	add_number(d, limit->held_until);
+	end_line(d);
+	if (rule != NULL) {
+		begin_line(d, "  rule");
+		add_integer(d, rule->concurrency);
+		add_number(d, rule->rate);
+		add_number(d, rule->per);
+		add_number(d, rule->burst);
+		add_number(d, rule->weight);
+		add_number(d, rule->expires);
+		end_line(d);
+	}
+	dump_part(d, "slot", &limit->slots);
+}
+
+static void dump_limits(struct dump *d)
+{
+	take_objects(d, &d->q->limit_names);
+	for (size_t i = 0; i < d->names.count; i++)
+		dump_limit(d, named_limit_find(d->q, d->names.items[i]));
+}
+
+static void add_set(struct dump *d, const struct limit_set *set)
+{
+	for (uint32_t i = 0; set != NULL && i < set->count; i++)
+		add_string(d, intern_str(set->limits[i]->name));
+}
+
 /* ---- jobs ---- */
 
 static void dump_history(struct dump *d, const struct qless_job *job)
@@ -338,6 +376,11 @@ static void dump_job(struct dump *d, const struct qless_job *job)
 	dump_history(d, job);
 	if (job->extra != NULL)
 		dump_extra(d, job->extra);
+	if (job_limits(job) != NULL) {
+		begin_line(d, "  limits");
+		add_set(d, job_limits(job));
+		end_line(d);
+	}
 }
 
 static void dump_jobs(struct dump *d)
@@ -368,6 +411,11 @@ static void dump_recur(struct dump *d, const struct qless_recur *recur)
 	for (i = 0; i < recur->tag_count; i++)
 		add_string(d, intern_str(recur->tags[i]));
 	end_line(d);
+	if (recur->limits != NULL) {
+		begin_line(d, "  limits");
+		add_set(d, recur->limits);
+		end_line(d);
+	}
 }
 
 static void dump_recurs(struct dump *d)
@@ -406,6 +454,7 @@ void qless_dump(const struct qless *q, void (*write)(void *arg, struct qless_str
 	dump_workers(&d);
 	dump_groups(&d);
 	dump_tags(&d);
+	dump_limits(&d);
 	dump_jobs(&d);
 	dump_recurs(&d);
 	buf_done(&d.line);

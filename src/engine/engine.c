@@ -34,6 +34,11 @@ static struct qless_str worker_member(const struct skipnode *node)
 	return intern_str(container_of(node, const struct worker, node)->name);
 }
 
+static struct qless_str limit_member(const struct skipnode *node)
+{
+	return intern_str(container_of(node, const struct named_limit, node)->name);
+}
+
 static struct qless_str tag_member(const struct skipnode *node)
 {
 	return intern_str(container_of(node, const struct tag, node)->name);
@@ -59,6 +64,9 @@ struct qless *qless_new(const struct qless_hooks *hooks)
 	intern_init(&q->group_names, seed);
 	intern_init(&q->tag_names, seed);
 	intern_init(&q->names, seed);
+	intern_init(&q->limit_names, seed);
+	hash_init(&q->limit_sets, limit_set_key, seed);
+	skiplist_init(&q->limit_sweeps, limit_member);
 	skiplist_init(&q->queues, queue_member);
 	skiplist_init(&q->workers, worker_member);
 	skiplist_init(&q->completed, job_member);

@@ -59,7 +59,17 @@ struct qless {
 	struct intern_table worker_names;
 	struct intern_table group_names;
 	struct intern_table tag_names;
-	struct intern_table names; /* classes, and jids of recurring jobs that made jobs */
+	struct intern_table names;	 /* classes, and jids of recurring jobs that made jobs */
+	struct intern_table limit_names; /* user: struct named_limit */
+	struct hash limit_sets;
+	struct skiplist limit_sweeps; /* limits that a sweep changes, by when */
+	/* The lengths of the prefixes of patterns, longest first, and the patterns of each. */
+	struct pattern_length {
+		size_t len;
+		size_t count;
+	} * patterns;
+	size_t pattern_count;
+	size_t pattern_cap;
 
 	struct queue_vec all_queues; /* known or not, in no order */
 	struct heap due;	     /* queues by when something next falls due in them */

@@ -90,6 +90,8 @@ static void renew_job(struct qless *q, struct qless_job *job)
 	job->flags &= (uint8_t)~JOB_GRACE;
 	worker_hold_job(q, job->worker, job, job->expires);
 	skiplist_rescore(&job->queue->locks, &job->node, job->expires);
+	if (job->flags & JOB_LIMITED)
+		slots_hold(q, job, job->expires);
 	queue_falls_due(q, job->queue, job->expires);
 	engine_changed(q);
 }

@@ -95,7 +95,7 @@ void job_release_extra(struct qless_job *job)
 
 	if (extra == NULL || extra->tags != NULL || extra->failure != NULL ||
 	    extra->spawned_from != NULL || extra->dependencies != NULL ||
-	    extra->dependents != NULL || !isnan(extra->due))
+	    extra->dependents != NULL || !isnan(extra->due) || (job->flags & JOB_LIMITED))
 		return;
 	free(extra);
 	job->extra = NULL;
@@ -115,6 +115,7 @@ static void job_free(struct qless *q, struct qless_job *job)
 	       (job->extra->dependencies == NULL && job->extra->dependents == NULL));
 	job_drop_tags(q, job);
 	job_clear_failure(q, job);
+	job_use_limits(q, job, NULL);
 	job_set_worker(q, job, NULL);
 	job_set_queue(q, job, NULL);
 	history_done(q, &job->history);
@@ -284,6 +285,7 @@ void qless_job_read(const struct qless_job *job, struct qless_job_info *ret_info
 	};
 	if (extra == NULL)
 		return;
+	ret_info->has_limits = (job->flags & JOB_LIMITED) != 0;
 	ret_info->has_lists =
 		extra->tags != NULL || extra->dependencies != NULL || extra->dependents != NULL;
 	if (extra->spawned_from != NULL)

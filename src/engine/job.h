@@ -9,6 +9,7 @@
 
 #include "qless.h"
 #include "engine/history.h"
+#include "engine/named_limit.h"
 #include "util/container.h"
 #include "util/hash.h"
 #include "util/intern.h"
@@ -36,6 +37,13 @@ struct job_extra {
 	double due; /* when it is due once its dependencies are complete; NAN if at once */
 };
 
+/* The extra part of a job that names limits. */
+struct job_limited {
+	struct job_extra extra;
+	struct limit_set *set;
+	struct slot *slots; /* while it is running */
+};
+
 enum job_flag {
 	JOB_TRACKED = 1 << 0,
 	JOB_GRACE = 1 << 1,	      /* the lock expired and its worker was warned */
@@ -43,6 +51,7 @@ enum job_flag {
 	JOB_CHOSEN = 1 << 3,	      /* scratch for calls that take lists of jids */
 	JOB_SEEN_BELOW = 1 << 4,      /* scratch for the search for circles */
 	JOB_SEEN_ABOVE = 1 << 5,      /* scratch for the search for circles */
+	JOB_LIMITED = 1 << 6,	      /* it names limits: `extra` is in a struct job_limited */
 };
 
 /* One allocation holds the struct, the upper levels of its node, the jid, and the first data. */
@@ -66,6 +75,7 @@ struct qless_job {
 };
 
 static_assert(sizeof(struct qless_job) == 152, "a waiting job takes no more memory");
+static_assert(sizeof(struct job_extra) == 48, "a job without limits takes no more memory");
 
 /* The number of the last hand-out, 48 bits; 0 if there was none. They are in three places that
  * would be padding, because a job takes no byte for a number that only running jobs need. */
@@ -87,6 +97,13 @@ static inline void job_set_lock(struct qless_job *job, uint64_t number)
 static inline struct qless_job *job_from_node(const struct skipnode *node)
 {
 	return container_of((struct skipnode *)(uintptr_t)node, struct qless_job, node);
+}
+
+/* The part of a job that names limits. */
+static inline struct job_limited *job_limited(const struct qless_job *job)
+{
+	assert(job->flags & JOB_LIMITED);
+	return container_of(job->extra, struct job_limited, extra);
 }
 
 static inline struct qless_str job_jid(const struct qless_job *job)

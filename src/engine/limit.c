@@ -37,6 +37,7 @@ void qless_set_limits(struct qless *q, const struct qless_limits *limits)
 		.max_dependency_steps = clamp(limits->max_dependency_steps, QLESS_MAX_STEPS),
 		.max_jobs = clamp(limits->max_jobs, QLESS_MAX_JOBS),
 		.max_dependents = clamp(limits->max_dependents, QLESS_MAX_DEPENDENTS),
+		.max_limits = clamp(limits->max_limits, QLESS_MAX_LIMITS),
 	};
 	assert(q->limits.max_name_bytes > 0 && q->limits.max_jobs > 0);
 }

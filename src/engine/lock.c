@@ -103,6 +103,8 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 		if (!taken) {
 			skiplist_remove(&queue->locks, &job->node);
 			skiplist_batch_add(&q->batch, &job->node, grace_ends);
+			if (job->flags & JOB_LIMITED)
+				slots_hold(q, job, grace_ends);
 		} else if (take_away(q, job)) {
 			job_vec_push(ret_jobs, job);
 		}
@@ -142,6 +144,8 @@ int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct ql
 	worker_seen(q, job->worker, now);
 	assert(job->node.linked && !(job->flags & JOB_GRACE));
 	skiplist_rescore(&job->queue->locks, &job->node, expires);
+	if (job->flags & JOB_LIMITED)
+		slots_hold(q, job, expires);
 	queue_falls_due(q, job->queue, expires);
 	engine_changed(q);
 	*ret_expires = expires;

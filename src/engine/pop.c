@@ -41,6 +41,8 @@ static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job
 	assert(q->last_lock < QLESS_LOCK_MAX);
 	job_set_lock(job, ++q->last_lock);
 	job_batch_as(q, job, QLESS_RUNNING, expires);
+	if (job->flags & JOB_LIMITED)
+		slots_hold(q, job, expires);
 	event_tracked(q, job, "ql:popped");
 	engine_changed(q);
 	/* The worker will complete the job. If there are many jobs, the cache forgets the first

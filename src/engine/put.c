@@ -50,6 +50,7 @@ static int check_put(struct qless *q, enum qless_operation operation, const stru
 	    limit_check_name(q, "klass", put->klass) < 0 ||
 	    limit_check_data(q, "data", put->data) < 0 ||
 	    (put->has_tags && check_tags(q, put) < 0) ||
+	    (put->has_limits && limit_check_limits(q, put->limits, put->limit_count) < 0) ||
 	    (put->depend_count > 0 &&
 	     (limit_check_dependencies(q, put->depend_count) < 0 ||
 	      depends_check_more(q, put->jid, put->depends, put->depend_count, jobs) < 0)))
@@ -114,6 +115,8 @@ static void apply_put(struct qless *q, double now, const struct qless_put *put)
 		job_set_tags(q, job, put->tags, put->tag_count, now);
 	else
 		job_refresh_tags(q, job, now);
+	if (put->has_limits)
+		job_set_limits(q, job, put->limits, put->limit_count);
 	if (put->has_priority)
 		job->priority = put->priority;
 	if (put->has_retries)

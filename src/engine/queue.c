@@ -13,6 +13,7 @@
 #include "engine/job.h"
 #include "engine/limit.h"
 #include "engine/lists.h"
+#include "engine/named_limit.h"
 #include "engine/recur.h"
 #include "engine/settings.h"
 #include "engine/stats.h"
@@ -49,6 +50,29 @@ struct queue *queue_recall(struct qless *q, struct qless_str name)
 	return found != NULL ? found->user : NULL;
 }
 
+/* The limit of the queue; NULL if there is none. */
+static struct named_limit *find_limit(const struct qless *q, struct qless_str name)
+{
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+	struct named_limit *limit;
+
+	if (intern_count(&q->limit_names) == 0)
+		return NULL;
+	buf_append_str(&text, STR(QUEUE_LIMIT_PREFIX));
+	buf_append_str(&text, name);
+	limit = named_limit_find(q, buf_str(&text));
+	buf_done(&text);
+	return limit;
+}
+
+void queue_use_limit(struct qless *q, struct qless_str name, struct named_limit *limit)
+{
+	struct queue *queue = queue_find(q, name);
+
+	if (queue != NULL)
+		queue->limit = limit;
+}
+
 static struct queue *queue_new(struct qless *q, struct qless_str name)
 {
 	unsigned height = engine_draw_height(q);
@@ -64,6 +88,7 @@ static struct queue *queue_new(struct qless *q, struct qless_str name)
 			      queue_list_has_jobs((enum queue_list)i) ? job_member : recur_member);
 	queue->heartbeat = settings_queue_number(q, name, STR("-heartbeat"));
 	queue->max_concurrency = settings_queue_number(q, name, STR("-max-concurrency"));
+	queue->limit = find_limit(q, name);
 	heap_node_init(&queue->due);
 	queue->index = (uint32_t)q->all_queues.count;
 	queue_vec_push(&q->all_queues, queue);
@@ -178,6 +203,16 @@ void qless_queues(struct qless *q, struct qless_list *ret_names)
 	*ret_names = (struct qless_list){ q->list.items, q->list.count, q->list.count };
 }
 
+uint64_t queue_count_locks(const struct queue *queue, double now)
+{
+	return skiplist_count(&queue->locks) - skiplist_count_range(&queue->locks, 0, now);
+}
+
+uint64_t queue_count_waiting(const struct queue *queue)
+{
+	return skiplist_count(&queue->work);
+}
+
 static void count_queue(const struct queue *queue, double now,
 			struct qless_queue_counts *ret_counts)
 {
@@ -187,7 +222,7 @@ static void count_queue(const struct queue *queue, double now,
 	queue_due_range(queue, now, &first_due, &due_end);
 	*ret_counts = (struct qless_queue_counts){
 		.name = queue_name(queue),
-		.waiting = skiplist_count(&queue->work),
+		.waiting = queue_count_waiting(queue),
 		.running = skiplist_count(&queue->locks) - stalled,
 		.stalled = stalled,
 		.scheduled = skiplist_count(&queue->scheduled),

@@ -15,6 +15,7 @@
 #include "util/skiplist.h"
 #include "util/str.h"
 
+struct named_limit;
 struct stats_day;
 
 struct queue {
@@ -33,8 +34,9 @@ struct queue {
 	uint64_t job_count; /* jobs that name this queue */
 	double heartbeat;   /* its own options; NAN if not set */
 	double max_concurrency;
-	uint32_t name_len; /* so that the name can be passed on without reading it */
-	uint32_t index;	   /* in qless.all_queues */
+	struct named_limit *limit; /* `queue:<name>`; NULL if there is none */
+	uint32_t name_len;	   /* so that the name can be passed on without reading it */
+	uint32_t index;		   /* in qless.all_queues */
 	bool paused;
 	bool is_woken;	      /* in the list of woken queues */
 	struct heap_node due; /* in qless.due, see due.c */
@@ -57,6 +59,11 @@ typedef void queue_visit_fn(struct queue *queue, void *arg);
 void queue_each(const struct qless *q, queue_visit_fn *visit, void *arg);
 /* Add the queue to the list of known ones, unless it is there. */
 void queue_know(struct qless *q, struct queue *queue, double now);
+/* Let the limit bound the queue of that name, if there is one; NULL: nothing does. */
+void queue_use_limit(struct qless *q, struct qless_str name, struct named_limit *limit);
+/* The jobs that run under a valid lock. */
+uint64_t queue_count_locks(const struct queue *queue, double now);
+uint64_t queue_count_waiting(const struct queue *queue);
 /* When a lock expires that is taken at `now`. */
 double queue_lock_expiry(const struct qless *q, const struct queue *queue, double now);
 /* The ranks of the due scheduled jobs: `*ret_first` up to, but not including, `*ret_end`. */

@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "engine/job.h"
 #include "engine/limit.h"
+#include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/run.h"
 #include "engine/tag.h"
@@ -95,6 +96,7 @@ void recur_free(struct qless *q, struct qless_recur *recur)
 	hash_remove(&q->recurs, &recur->hash);
 	leave_queue(q, recur);
 	drop_tags(q, recur);
+	limit_set_unref(q, recur->limits);
 	intern_unref(&q->names, recur->klass);
 	free(recur->data);
 	free(recur);
@@ -128,6 +130,15 @@ static void add_tags(struct qless *q, struct qless_recur *recur, const struct ql
 		recur->tags[recur->tag_count++] = tag_name_get(q, tags[i]);
 }
 
+static void set_limits(struct qless *q, struct qless_recur *recur, const struct qless_str *names,
+		       size_t count)
+{
+	struct limit_set *old = recur->limits;
+
+	recur->limits = limit_set_get(q, names, count);
+	limit_set_unref(q, old);
+}
+
 static int check_finite(struct qless *q, enum qless_operation operation, const char *argument,
 			double number)
 {
@@ -146,7 +157,8 @@ static int check_recur(struct qless *q, const struct qless_recur_put *put)
 	    limit_check_data(q, "data", put->data) < 0 ||
 	    limit_check_names(q, "tags", put->tags, put->tag_count) < 0 ||
 	    limit_check_tags(q, put->tag_count) < 0 ||
-	    limit_check_tag_bytes(q, put->tags, put->tag_count) < 0)
+	    limit_check_tag_bytes(q, put->tags, put->tag_count) < 0 ||
+	    limit_check_limits(q, put->limits, put->limit_count) < 0)
 		return engine_fail_during(q, QLESS_OP_RECUR);
 	rc = check_finite(q, QLESS_OP_RECUR, "interval", put->interval);
 	rc = rc < 0 ? rc : check_finite(q, QLESS_OP_RECUR, "offset", put->offset);
@@ -182,6 +194,7 @@ int qless_recur(struct qless *q, double now, const struct qless_recur_put *put)
 	set_data(recur, put->data);
 	drop_tags(q, recur);
 	add_tags(q, recur, put->tags, put->tag_count);
+	set_limits(q, recur, put->limits, put->limit_count);
 	recur->priority = put->priority;
 	recur->retries = put->retries;
 	recur->interval = put->interval;
@@ -502,6 +515,7 @@ static bool make_job(struct qless *q, struct qless_recur *recur, double now, dou
 	while (qless_recur_next_tag(recur, &cursor, &tag))
 		str_vec_push(&q->list, tag);
 	job_set_tags(q, job, q->list.items, q->list.count, now);
+	job_use_limits(q, job, limit_set_ref(recur->limits));
 	job->priority = recur->priority;
 	job->retries = recur->retries;
 	job->remaining = recur->retries;

@@ -202,6 +202,8 @@ size_t resolve_score(struct qless *q, struct qless_job *job)
 	if (score == job->node.score)
 		return 0;
 	skiplist_rescore(job_list(q, job), &job->node, score);
+	if (job->state == QLESS_RUNNING && (job->flags & JOB_LIMITED))
+		slots_hold(q, job, score);
 	return 1;
 }
 

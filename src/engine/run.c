@@ -136,6 +136,8 @@ void job_end_run(struct qless *q, struct qless_job *job, enum run_end end)
 	if (!rule->keeps_holding && (job->worker->len > 0 || !rule->keeps_nameless))
 		worker_drop_job(q, job);
 	job->flags &= (uint8_t)~JOB_GRACE;
+	if (job->flags & JOB_LIMITED)
+		slots_release(q, job);
 	/* Another job may run now. */
 	if (!isnan(job->queue->max_concurrency))
 		queue_wake(q, job->queue);
@@ -226,6 +228,8 @@ void job_restore(struct qless *q, struct qless_job *job, double score)
 	if (job->state == QLESS_FAILED)
 		group_need(q, job->extra->failure->group);
 	skiplist_insert(job_list(q, job), &job->node, score);
+	if (job->state == QLESS_RUNNING && (job->flags & JOB_LIMITED))
+		slots_hold(q, job, score);
 	tell_queue(q, job, job->state, score);
 }
 

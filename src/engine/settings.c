@@ -260,14 +260,12 @@ static void store(struct settings *s, struct qless_str name, struct qless_str va
 	option->value_len = value.len;
 }
 
-int qless_config_set(struct qless *q, double now, struct qless_str name, struct qless_str value)
+static int set(struct qless *q, struct qless_str name, struct qless_str value)
 {
 	const struct option *old;
 	double number = NAN;
 	int rc;
 
-	if (!engine_begin(q, now))
-		return QLESS_EBADARG;
 	if (limit_check_name(q, "name", name) < 0 || limit_check_data(q, "value", value) < 0)
 		return engine_fail_during(q, QLESS_OP_CONFIG_SET);
 	rc = check_value(q, name, value, &number);
@@ -283,18 +281,20 @@ int qless_config_set(struct qless *q, double now, struct qless_str name, struct 
 	return 0;
 }
 
-int qless_config_unset(struct qless *q, double now, struct qless_str name)
+int qless_config_set(struct qless *q, double now, struct qless_str name, struct qless_str value)
+{
+	return engine_begin(q, now) ? set(q, name, value) : QLESS_EBADARG;
+}
+
+/* Returns whether the option was set. */
+static bool unset(struct qless *q, struct qless_str name)
 {
 	struct settings *s = &q->settings;
 	size_t i;
 
-	if (!engine_begin(q, now))
-		return QLESS_EBADARG;
-	if (limit_check_published(q, "name", &name, 1) < 0)
-		return engine_fail_during(q, QLESS_OP_CONFIG_UNSET);
 	event_config_unset(q, name);
 	if (settings_find(s, name) == NULL)
-		return 0;
+		return false;
 	apply(q, name, NAN);
 	i = find_place(s, name);
 	assert(i < s->count && str_equal(option_name(&s->options[i]), name));
@@ -302,7 +302,50 @@ int qless_config_unset(struct qless *q, double now, struct qless_str name)
 	s->count--;
 	memmove(s->options + i, s->options + i + 1, (s->count - i) * sizeof(*s->options));
 	engine_changed(q);
+	return true;
+}
+
+int qless_config_unset(struct qless *q, double now, struct qless_str name)
+{
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (limit_check_published(q, "name", &name, 1) < 0)
+		return engine_fail_during(q, QLESS_OP_CONFIG_UNSET);
+	unset(q, name);
 	return 0;
+}
+
+static void append_concurrency_name(struct buf *out, struct qless_str queue)
+{
+	buf_append_str(out, queue);
+	buf_append_str(out, concurrency_suffix);
+}
+
+int settings_set_concurrency(struct qless *q, struct qless_str queue, int64_t concurrency)
+{
+	struct buf name = BUF_INIT(BUF_NO_MAX);
+	char number[NUM_MAX];
+	int rc = 0;
+
+	append_concurrency_name(&name, queue);
+	if (concurrency != 0)
+		rc = set(q, buf_str(&name), str_make(number, num_format_i64(number, concurrency)));
+	else if (settings_find(&q->settings, buf_str(&name)) != NULL)
+		unset(q, buf_str(&name));
+	buf_done(&name);
+	return rc;
+}
+
+bool settings_unset_concurrency(struct qless *q, struct qless_str queue)
+{
+	struct buf name = BUF_INIT(BUF_NO_MAX);
+	bool was = false;
+
+	append_concurrency_name(&name, queue);
+	if (settings_find(&q->settings, buf_str(&name)) != NULL)
+		was = unset(q, buf_str(&name));
+	buf_done(&name);
+	return was;
 }
 
 bool qless_config_get(const struct qless *q, struct qless_str name, struct qless_option *ret_option)

@@ -1,7 +1,7 @@
 /*
  * Snapshots: their format, and saving.
  *
- * The format, version 2. A varint has seven bits a byte, the low ones first, and the top bit set in
+ * The format, version 3. A varint has seven bits a byte, the low ones first, and the top bit set in
  * every byte but the last; zigzag maps 0 -1 1 -2 to 0 1 2 3.
  *
  *	text	varint length, bytes
@@ -9,16 +9,21 @@
  *	time	varint 0 and 8 bytes of a double, or one more than the zigzag of the difference in
  *		microseconds to the time before it (0 at first)
  *	name	varint: how many different names of its kind came before the first use of this one;
- *		in its first use the text follows. Kinds: queue, worker, group, tag, and the rest
- *		(classes, and the recurring jobs that made jobs)
+ *		in its first use the text follows. Kinds: queue, worker, group, tag, the rest
+ *		(classes, and the recurring jobs that made jobs), and limit
  *
  * A snapshot is, in this order:
  *
- *	version		varint, 2. Version 1 lacks what is marked so
+ *	version		varint, 3. Versions 1 and 2 lack what is marked so
  *	options		varint count; each: name text, value text
  *	tracked		varint count; each: jid text, score time
+ *	limits		since version 3: varint count; each, by name: limit name, flags byte (enum
+ *			state_limit_flag); rule, if RULE: concurrency varint (zigzag), rate, per,
+ *			burst, weight numbers; expires time, if EXPIRES; tat time, if TAT; held
+ *			time, if HELD
  *	recurring jobs	varint count; each: jid text, queue name, class name, data text, priority,
- *			retries, interval, backlog numbers, made varint, next time, tags
+ *			retries, interval, backlog numbers, made varint, next time, tags; since
+ *			version 3 also its set
  *	queues		by name; each: byte 1, queue name, flags byte (1 known, 2 paused), score
  *			time if known, days, and a list of jobs for each row of queue_lists[] that
  *			has jobs; after the last queue a byte 0
@@ -39,6 +44,9 @@
  *			number, varint
  *	counter		varint: 0 if never counted, otherwise one more than the zigzag of it
  *	tags		varint count; each: tag name
+ *	set		varint: 0 without limits, otherwise one more than the number of different
+ *			sets before the first use of this one; in its first use follow a varint
+ *			count, and each: limit name
  *	list of jobs	varint count; the jobs in the order of the list, so that each is appended
  *			when it is loaded
  *
@@ -57,6 +65,7 @@
  *	failure		if FAILURE: group name, message text, time; worker: byte 1, name, or byte 0
  *	spawned from	name, if SPAWNED
  *	due		time, if DUE
+ *	set		if LIMITS (since version 3)
  *	history		varint count; each: kind byte, time, and by its kind:
  *			put: queue name; popped: worker name; failed: group name, worker name;
  *			exhausted: group name; log: text, byte 1 and item text, or byte 0
@@ -74,6 +83,7 @@
 #include "engine/history.h"
 #include "engine/job.h"
 #include "engine/lists.h"
+#include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/run.h"
@@ -107,6 +117,8 @@ struct saver {
 	int64_t last_us;
 	struct name_map names;
 	uint64_t name_counts[STATE_KINDS];
+	struct name_map sets; /* by the address of the set */
+	uint64_t set_count;
 	struct name_map jobs; /* jobs with dependents, by their jid */
 	uint64_t job_count;
 };
@@ -243,6 +255,28 @@ static void save_intern(struct saver *s, enum state_kind kind, const struct inte
 	save_name(s, kind, intern_str(name));
 }
 
+static void save_set(struct saver *s, const struct limit_set *set)
+{
+	struct name_slot *slot;
+
+	if (set == NULL) {
+		save_varint(s, 0);
+		return;
+	}
+	slot = need_slot(&s->sets, (const char *)set);
+	if (slot->text != NULL) {
+		save_varint(s, slot->id + 1);
+		return;
+	}
+	slot->text = (const char *)set;
+	slot->id = s->set_count++;
+	s->sets.count++;
+	save_varint(s, slot->id + 1);
+	save_varint(s, set->count);
+	for (uint32_t i = 0; i < set->count; i++)
+		save_intern(s, STATE_LIMIT, set->limits[i]->name);
+}
+
 /* ---- jobs ---- */
 
 static void save_event(struct saver *s, const struct qless_event *event)
@@ -316,6 +350,12 @@ static void save_extra(struct saver *s, const struct job_extra *extra, unsigned 
 		save_time(s, extra->due);
 }
 
+static void save_limits_of(struct saver *s, const struct qless_job *job, unsigned flags)
+{
+	if (flags & STATE_JOB_LIMITS)
+		save_set(s, job_limits(job));
+}
+
 static unsigned job_flags(const struct qless_job *job)
 {
 	const struct job_extra *extra = job->extra;
@@ -331,6 +371,8 @@ static unsigned job_flags(const struct qless_job *job)
 		flags |= STATE_JOB_STALLED;
 	if (job_lock(job) != 0)
 		flags |= STATE_JOB_LOCK;
+	if (job->flags & JOB_LIMITED)
+		flags |= STATE_JOB_LIMITS;
 	if (job->remaining != job->retries || signbit(job->remaining) != signbit(job->retries))
 		flags |= STATE_JOB_REMAINING;
 	if (job->expires != 0 || signbit(job->expires))
@@ -388,6 +430,7 @@ static void save_job(struct saver *s, const struct qless_job *job)
 		save_intern(s, STATE_QUEUE, job->queue->name);
 	if (job->extra != NULL)
 		save_extra(s, job->extra, flags);
+	save_limits_of(s, job, flags);
 	save_history(s, &job->history);
 	if (flags & STATE_JOB_DEPENDENTS)
 		number_job(s, job);
@@ -443,6 +486,7 @@ static void save_recur(struct saver *s, const struct qless_recur *recur)
 	save_varint(s, recur->tag_count);
 	for (uint32_t i = 0; i < recur->tag_count; i++)
 		save_intern(s, STATE_TAG, recur->tags[i]);
+	save_set(s, recur->limits);
 }
 
 static void save_series(struct saver *s, const struct series *series)
@@ -530,6 +574,58 @@ static struct intern **sort_names(const struct intern_table *table, size_t *ret_
 	return list;
 }
 
+static unsigned limit_flags(const struct named_limit *limit)
+{
+	unsigned flags = 0;
+
+	if (limit->own != NULL)
+		flags |= STATE_LIMIT_RULE;
+	if (limit->own != NULL && isfinite(limit->own->expires))
+		flags |= STATE_LIMIT_EXPIRES;
+	if (isfinite(limit->tat))
+		flags |= STATE_LIMIT_TAT;
+	if (isfinite(limit->held_until))
+		flags |= STATE_LIMIT_HELD;
+	return flags;
+}
+
+static void save_limit(struct saver *s, const struct named_limit *limit)
+{
+	unsigned flags = limit_flags(limit);
+
+	save_intern(s, STATE_LIMIT, limit->name);
+	save_byte(s, flags);
+	if (flags & STATE_LIMIT_RULE) {
+		save_varint(s, wire_zigzag(limit->own->concurrency));
+		save_number(s, limit->own->rate);
+		save_number(s, limit->own->per);
+		save_number(s, limit->own->burst);
+		save_number(s, limit->own->weight);
+	}
+	if (flags & STATE_LIMIT_EXPIRES)
+		save_time(s, limit->own->expires);
+	if (flags & STATE_LIMIT_TAT)
+		save_time(s, limit->tat);
+	if (flags & STATE_LIMIT_HELD)
+		save_time(s, limit->held_until);
+}
+
+/* Save the limits that are more than a name. The others come with the sets that name them. */
+static void save_limits(struct saver *s)
+{
+	size_t count, kept = 0;
+	struct intern **names = sort_names(&s->q->limit_names, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (limit_flags(names[i]->user) != 0)
+			names[kept++] = names[i];
+	}
+	save_varint(s, kept);
+	for (size_t i = 0; i < kept; i++)
+		save_limit(s, names[i]->user);
+	free(names);
+}
+
 static void save_recurs(struct saver *s, struct intern **queues, size_t count)
 {
 	const struct skipnode *node;
@@ -599,6 +695,7 @@ static void save_all(struct saver *s)
 	save_varint(s, STATE_VERSION);
 	save_options(s);
 	save_tracked(s);
+	save_limits(s);
 	save_recurs(s, queues, count);
 	for (size_t i = 0; i < count && !s->failed; i++)
 		save_queue(s, queues[i]->user);
@@ -625,6 +722,7 @@ bool state_save(const struct qless *q, state_write_fn *write, void *arg)
 	save_all(&s);
 	free(s.piece);
 	free(s.names.slots);
+	free(s.sets.slots);
 	free(s.jobs.slots);
 	return !s.failed;
 }

@@ -15,7 +15,7 @@
 #include "qless.h"
 
 /* The version of the rules and the format. A newer engine may read older versions. */
-#define STATE_VERSION 2
+#define STATE_VERSION 3
 
 /* Bytes of the longest piece. */
 #define STATE_PIECE_BYTES ((size_t)256 * 1024)

@@ -23,6 +23,7 @@ enum state_kind {
 	STATE_GROUP,
 	STATE_TAG,
 	STATE_NAME,
+	STATE_LIMIT,
 	STATE_KINDS,
 };
 
@@ -30,6 +31,15 @@ enum state_kind {
 enum state_flag {
 	STATE_KNOWN = 1 << 0,
 	STATE_PAUSED = 1 << 1,
+};
+
+/* The members of a limit that are saved. */
+enum state_limit_flag {
+	STATE_LIMIT_RULE = 1 << 0,
+	STATE_LIMIT_EXPIRES = 1 << 1, /* the rule has a time to live */
+	STATE_LIMIT_TAT = 1 << 2,
+	STATE_LIMIT_HELD = 1 << 3,
+	STATE_LIMIT_FLAGS = (1 << 4) - 1,
 };
 
 /* The optional members of a job, and other deviations from the usual job. */
@@ -46,8 +56,9 @@ enum state_job_flag {
 	STATE_JOB_GRACE = 1 << 9,
 	STATE_JOB_CLEARED = 1 << 10,
 	STATE_JOB_STALLED = 1 << 11,
-	STATE_JOB_LOCK = 1 << 12, /* since version 2 */
-	STATE_JOB_FLAGS = (1 << 13) - 1,
+	STATE_JOB_LOCK = 1 << 12,   /* since version 2 */
+	STATE_JOB_LIMITS = 1 << 13, /* since version 3 */
+	STATE_JOB_FLAGS = (1 << 14) - 1,
 };
 
 #endif

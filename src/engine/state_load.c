@@ -16,6 +16,7 @@
 #include "engine/engine_int.h"
 #include "engine/job.h"
 #include "engine/lists.h"
+#include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/state.h"
@@ -71,6 +72,7 @@ static void load_recur(struct state_loader *l)
 	struct qless_str data = state_read_text(l, QLESS_MAX_TEXT_BYTES);
 	char *kept = engine_dup(data); /* read() reuses its memory before the data is used */
 	struct qless_recur_put put = { .jid = jid, .data = str_make(kept, data.len) };
+	struct limit_set *limits = NULL;
 	struct qless_recur *recur;
 	uint64_t made;
 	double next;
@@ -82,6 +84,8 @@ static void load_recur(struct state_loader *l)
 	made = state_read_varint(l);
 	next = state_read_time(l);
 	state_load_tag_list(l, false);
+	if (l->version >= 3)
+		limits = state_load_set(l);
 	if (!l->failed && qless_recur_get(l->q, jid) != NULL)
 		state_read_fail(l, "a recurring job comes twice");
 	if (!l->failed) {
@@ -94,6 +98,7 @@ static void load_recur(struct state_loader *l)
 		} else {
 			recur = (struct qless_recur *)(uintptr_t)qless_recur_get(l->q, jid);
 			recur->count = made;
+			recur->limits = limit_set_ref(limits);
 			set_known(l->q, recur->queue, false, 0);
 		}
 	}
@@ -324,6 +329,8 @@ static void load_all(struct state_loader *l)
 	max_history = l->q->settings.max_job_history;
 	l->q->settings.max_job_history = 0;
 	load_tracked(l);
+	if (l->version >= 3)
+		state_load_limits(l);
 	load_recurs(l);
 	for (name = NULL; (name = load_next(l, STATE_QUEUE, name)) != NULL;)
 		load_queue(l, name);
@@ -369,6 +376,7 @@ int state_load(struct qless *q, state_read_fn *read, void *arg)
 	state_find_jobs(&l); /* also the jobs before an error, so that qless_free() finds them */
 	qless_set_limits(q, &limits);
 	release_queues(q);
+	state_settle_limits(&l);
 	loader_done(&l);
 	q->hooks.publish = publish;
 	return l.failed ? QLESS_EBADARG : 0;

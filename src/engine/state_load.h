@@ -34,7 +34,10 @@ struct state_loader {
 	size_t fresh_count;
 	struct job_vec depending; /* in the lists `depends` */
 	struct job_vec depended;  /* in the order of their numbers */
-	double failure_number;	  /* the highest failure number of a failed job */
+	struct limit_set **sets;  /* in the order of their numbers */
+	size_t set_count;
+	size_t set_cap;
+	double failure_number; /* the highest failure number of a failed job */
 	struct str_vec tags;
 	double *tag_times;
 	size_t tag_cap;
@@ -64,6 +67,14 @@ struct intern *state_read_name(struct state_loader *l, enum state_kind kind);
 bool state_read_is_at_end(struct state_loader *l);
 /* Release the names, and free the buffers. */
 void state_read_done(struct state_loader *l);
+
+/* ---- state_load_limit.c ---- */
+
+void state_load_limits(struct state_loader *l);
+/* Load a set. Returns NULL if it is none, or on failure. The loader keeps the reference. */
+struct limit_set *state_load_set(struct state_loader *l);
+/* Release the sets, and the limits that nothing keeps. */
+void state_settle_limits(struct state_loader *l);
 
 /* ---- state_load_job.c ---- */
 

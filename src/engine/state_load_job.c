@@ -134,6 +134,16 @@ static void load_failure(struct state_loader *l, struct qless_job *job)
 		job_set_failure(l->q, job, group, message, when, worker);
 }
 
+static void load_limits_of(struct state_loader *l, struct qless_job *job)
+{
+	struct limit_set *set = state_load_set(l);
+
+	if (set == NULL)
+		state_read_fail(l, "a job names limits but has none");
+	else
+		job_use_limits(l->q, job, limit_set_ref(set));
+}
+
 static void load_extra(struct state_loader *l, struct qless_job *job, uint64_t flags)
 {
 	struct intern *name;
@@ -149,6 +159,8 @@ static void load_extra(struct state_loader *l, struct qless_job *job, uint64_t f
 	}
 	if (flags & STATE_JOB_DUE)
 		job_set_due(job, state_read_time(l));
+	if (flags & STATE_JOB_LIMITS)
+		load_limits_of(l, job);
 }
 
 /* Place the job with the score that was saved. Everything that can be wrong was checked. */

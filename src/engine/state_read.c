@@ -195,6 +195,8 @@ static struct intern_table *table_of(struct qless *q, enum state_kind kind)
 		return &q->group_names;
 	case STATE_TAG:
 		return &q->tag_names;
+	case STATE_LIMIT:
+		return &q->limit_names;
 	case STATE_NAME:
 	case STATE_KINDS:
 		break;

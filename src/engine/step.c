@@ -16,6 +16,7 @@
 #include "engine/engine_int.h"
 #include "engine/error.h"
 #include "engine/job.h"
+#include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/vec.h"
@@ -69,6 +70,8 @@ static void move_locks(const struct step *step, struct queue *queue)
 		/* It may have expired by the old time without being reported. */
 		if (expires <= step->to)
 			queue_wake(q, queue);
+		if (job->flags & JOB_LIMITED)
+			slots_hold(q, job, expires);
 		engine_changed(q);
 	}
 	skiplist_insert_batch(&queue->locks, &q->batch);
@@ -121,6 +124,39 @@ static void move_recurring(const struct step *step, struct queue *queue)
 	skiplist_insert_batch(&queue->recurring, &q->batch);
 }
 
+/* ---- limits ---- */
+
+/* Keep the time that was left. */
+static double move_time(const struct step *step, double time)
+{
+	return time > step->from ? time + (step->to - step->from) : time;
+}
+
+/* Buckets fill, and holds end, after the time that was left. */
+static void move_limits(const struct step *step)
+{
+	struct qless *q = step->q;
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH(node, &it, &q->limit_names.hash) {
+		struct named_limit *limit = intern_from_node(node)->user;
+		double tat, held_until;
+
+		if (limit == NULL)
+			continue;
+		tat = move_time(step, limit->tat);
+		held_until = move_time(step, limit->held_until);
+		if (tat == limit->tat && held_until == limit->held_until)
+			continue;
+		limit->tat = tat;
+		limit->held_until = held_until;
+		engine_changed(q);
+		named_limit_reopen(q, limit);
+		named_limit_settle(q, limit, q->now);
+	}
+}
+
 /* ---- all of it ---- */
 
 static void step_queue(struct queue *queue, void *arg)
@@ -160,5 +196,6 @@ int qless_step_clock(struct qless *q, double now, double from)
 		move_workers(q, now);
 	}
 	queue_each(q, step_queue, &step);
+	move_limits(&step);
 	return 0;
 }

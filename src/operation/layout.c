@@ -51,6 +51,8 @@
 #define COUNT(name, member)	    ROW(FIELD_COUNT, PRESENT_ALWAYS, name, member)
 #define NUMBER_IF_HAS(name, member, has) \
 	FIELD(name, FIELD_NUMBER, PRESENT_IF_TRUE, member, member, has, 1)
+#define COUNT_IF_HAS(name, member, has) \
+	FIELD(name, FIELD_COUNT, PRESENT_IF_TRUE, member, member, has, 1)
 
 /* Lists that are always present: names, or tuples of `step` texts. */
 #define NAMES(name, list) TUPLES(name, list, 1)
@@ -72,7 +74,8 @@
 		NUMBER_IF_HAS("priority", put.priority, put.has_priority),   \
 		NUMBER_IF_HAS("retries", put.retries, put.has_retries),      \
 		TEXTS_IF_HAS("tags", put.tags, put.tag_count, put.has_tags), \
-		TEXTS_IF_SET("depends", put.depends, put.depend_count)
+		TEXTS_IF_SET("depends", put.depends, put.depend_count),      \
+		TEXTS_IF_HAS("limits", put.limits, put.limit_count, put.has_limits)
 
 #define PUT_FIELDS                                                                  \
 	TEXT("worker", put.worker), TEXT("queue", put.queue), TEXT("jid", put.jid), \
@@ -110,7 +113,8 @@ static const struct layout layouts[] = {
 	      TEXT("worker", complete.worker), TEXT("queue", complete.queue), KEPT,
 	      DATA(complete.data), TEXT_IF_SET("next", complete.next),
 	      NUMBER_IF_SET("delay", complete.delay),
-	      TEXTS_IF_SET("depends", complete.depends, complete.depend_count)),
+	      TEXTS_IF_SET("depends", complete.depends, complete.depend_count),
+	      TEXTS_IF_HAS("limits", complete.limits, complete.limit_count, complete.has_limits)),
 	TIMED(OPERATION_COMPLETE_MANY, "complete-many", TEXT("worker", complete_many.worker),
 	      TEXT("queue", complete_many.queue), TUPLES("jobs", complete_many.jobs, 2)),
 	TIMED(OPERATION_FAIL, "fail", TEXT("jid", fail.jid), TEXT("worker", fail.worker),
@@ -142,7 +146,8 @@ static const struct layout layouts[] = {
 	      NUMBER("interval", recur.interval), NUMBER("offset", recur.offset),
 	      NUMBER_IF_SET("priority", recur.priority), NUMBER_IF_SET("retries", recur.retries),
 	      NUMBER_IF_SET("backlog", recur.backlog),
-	      TEXTS_IF_SET("tags", recur.tags, recur.tag_count)),
+	      TEXTS_IF_SET("tags", recur.tags, recur.tag_count),
+	      TEXTS_IF_SET("limits", recur.limits, recur.limit_count)),
 	TIMED(OPERATION_UNRECUR, "unrecur", JID),
 	TIMED(OPERATION_RECUR_UPDATE, "recur-update", TEXT("jid", recur_update.jid),
 	      FIELD("changes", FIELD_CHANGES, PRESENT_ALWAYS, recur_update.changes,
@@ -164,6 +169,17 @@ static const struct layout layouts[] = {
 	TIMED(OPERATION_WORKER_RELEASE, "worker-release", TEXT("worker", release.worker),
 	      ROW(FIELD_FLAG, PRESENT_IF_TRUE, "counts-retry", release.counts),
 	      COUNT("max", release.max)),
+	TIMED(OPERATION_LIMIT_SET, "limit-set", TEXT("name", limit_set.name),
+	      COUNT_IF_HAS("concurrency", limit_set.concurrency, limit_set.has_concurrency),
+	      NUMBER_IF_HAS("rate", limit_set.rate, limit_set.has_rate),
+	      NUMBER_IF_HAS("per", limit_set.per, limit_set.has_rate),
+	      NUMBER_IF_HAS("burst", limit_set.burst, limit_set.has_burst),
+	      NUMBER_IF_HAS("weight", limit_set.weight, limit_set.has_weight),
+	      NUMBER_IF_HAS("ttl", limit_set.ttl, limit_set.has_ttl)),
+	TIMED(OPERATION_LIMIT_DELETE, "limit-delete", TEXT("name", limit_name)),
+	TIMED(OPERATION_LIMIT_HOLD, "limit-hold", TEXT("name", limit_hold.name),
+	      NUMBER("seconds", limit_hold.seconds)),
+	TIMED(OPERATION_LIMIT_SWEEP, "limit-sweep", COUNT("max", limit_sweep.max)),
 	TIMELESS(OPERATION_FLUSH, "flush", NOTHING),
 	TIMELESS(OPERATION_SCRIPT_ADDED, "script-added", TEXT("sha", script.sha),
 		 TEXT("dialect", script.dialect),

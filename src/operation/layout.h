@@ -42,7 +42,7 @@ struct field {
 	unsigned short test;	/* offset of the member that decides if the field is present */
 };
 
-#define FIELDS_MAX 11
+#define FIELDS_MAX 12
 
 struct layout {
 	const char *name;

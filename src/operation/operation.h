@@ -72,6 +72,10 @@ enum operation_kind {
 	OPERATION_REPAIR = 38,
 	OPERATION_WORKER_RENEW = 39,
 	OPERATION_WORKER_RELEASE = 40,
+	OPERATION_LIMIT_SET = 41,
+	OPERATION_LIMIT_DELETE = 42,
+	OPERATION_LIMIT_HOLD = 43,
+	OPERATION_LIMIT_SWEEP = 44,
 	/* The kinds below do not change an engine. */
 	OPERATION_FLUSH = 64, /* empty the database */
 	OPERATION_SCRIPT_ADDED = 65,
@@ -169,6 +173,15 @@ struct operation {
 		} step_clock;
 		struct qless_renewal renewal;
 		struct qless_release release;
+		struct qless_limit_change limit_set;
+		struct qless_str limit_name; /* LIMIT_DELETE */
+		struct {
+			struct qless_str name;
+			double seconds;
+		} limit_hold;
+		struct {
+			int64_t max;
+		} limit_sweep;
 		struct {
 			const struct qless_repair *items;
 			size_t count;
@@ -199,11 +212,13 @@ struct operation_outcome {
 		struct qless_jobs jobs;	     /* POP, PEEK */
 		struct qless_list jids;	     /* JOBS */
 		enum qless_state state;	     /* COMPLETE */
-		double expires;		     /* HEARTBEAT */
+		double expires;		     /* HEARTBEAT, LIMIT_HOLD */
 		double remaining;	     /* RETRY */
 		const struct qless_job *job; /* TAG, UNTAG */
-		bool flag;		     /* TRACK: it is new. UNTRACK: it was tracked */
-		uint64_t count; /* ADVANCE: moved. UNFAIL: jobs. RESOLVE, REPAIR: repairs */
+		/* TRACK: it is new. UNTRACK: it was tracked. LIMIT_DELETE: there was a rule */
+		bool flag;
+		/* ADVANCE: moved. UNFAIL: jobs. RESOLVE, REPAIR: repairs. LIMIT_SWEEP: limits */
+		uint64_t count;
 		struct qless_renewed renewed;	/* WORKER_RENEW */
 		struct qless_released released; /* WORKER_RELEASE */
 	};

@@ -216,6 +216,15 @@ static inline __attribute__((always_inline)) int run(struct qless *q, const stru
 		return qless_worker_renew(q, now, &op->renewal, &ret->renewed);
 	case OPERATION_WORKER_RELEASE:
 		return qless_worker_release(q, now, &op->release, &ret->released);
+	case OPERATION_LIMIT_SET:
+		return qless_limit_set(q, now, &op->limit_set);
+	case OPERATION_LIMIT_DELETE:
+		return qless_limit_delete(q, now, op->limit_name, &ret->flag);
+	case OPERATION_LIMIT_HOLD:
+		return qless_limit_hold(q, now, op->limit_hold.name, op->limit_hold.seconds,
+					&ret->expires);
+	case OPERATION_LIMIT_SWEEP:
+		return qless_limit_sweep(q, now, op->limit_sweep.max, &ret->count);
 	case OPERATION_FLUSH:
 	case OPERATION_SCRIPT_ADDED:
 	case OPERATION_SCRIPTS_CLEARED:

@@ -266,6 +266,7 @@ void environment_apply_config(struct server *s)
 						     config->max_dependency_steps,
 					     .max_jobs = config->max_jobs_per_call,
 					     .max_dependents = config->max_dependents,
+					     .max_limits = config->max_limits_per_job,
 				     },
 				     .max_json_depth = config->max_json_depth,
 			     });

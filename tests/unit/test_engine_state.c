@@ -206,7 +206,7 @@ static void make_sample(struct qless *q)
 }
 
 /* A snapshot of version 1, which every later version must load. A new version gets another
- * sample. */
+ * sample, and the one before is then only loaded. */
 static const char sample[] =
 	"0101096865617274626561740233300105776169747381bd831401017200017100016b025b5d0305"
 	"7907008185d41b010001740101017002000000000001000180e89226010109030101730304030301"
@@ -243,17 +243,9 @@ static void load_hex(const char *hex, size_t len)
 	TEST_ASSERT_EQUAL_INT(0, load(&to, buf_str(&bytes), 0));
 }
 
-static void snapshots_of_version_2_have_the_bytes_they_always_had(void)
+static void snapshots_of_version_2_are_loaded(void)
 {
-	struct buf hex = BUF_INIT(BUF_NO_MAX);
-
 	make_sample(engines_get(&from, 0));
-	save(&from, &bytes);
-	hex_write(buf_reserve(&hex, 2 * bytes.len), buf_data(&bytes), bytes.len);
-	buf_commit(&hex, 2 * bytes.len);
-	TEST_ASSERT_EQUAL_STRING_LEN(sample_2, buf_cstr(&hex), hex.len);
-	TEST_ASSERT_EQUAL_size_t(sizeof sample_2 - 1, hex.len);
-	buf_done(&hex);
 	load_hex(sample_2, sizeof sample_2 - 1);
 	assert_same_engines();
 }
@@ -430,7 +422,7 @@ int main(int argc, char **argv)
 	RUN(an_empty_engine_is_saved_and_loaded);
 	RUN(a_loaded_engine_is_the_same_and_behaves_alike);
 	RUN(snapshots_of_version_1_are_loaded);
-	RUN(snapshots_of_version_2_have_the_bytes_they_always_had);
+	RUN(snapshots_of_version_2_are_loaded);
 	RUN(a_snapshot_loads_however_it_is_cut_into_pieces);
 	RUN(a_snapshot_that_ends_too_early_is_refused);
 	RUN(bytes_after_the_end_are_refused);

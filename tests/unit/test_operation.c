@@ -104,6 +104,18 @@ static const struct sample {
 	  "0209000000000000f83f0177017101000000000000e03f000101610003630064",
 	  "db0 put-many worker=\"w\" queue=\"q\" delay=0.5 tags=[] "
 	  "jobs=[\"a\",\"\",\"c\\u0000d\"]" },
+	{ { .kind = OPERATION_PUT,
+	    NOW,
+	    .put = { .worker = T("w"),
+		     .queue = T("q"),
+		     .jid = T("j"),
+		     .klass = T("k"),
+		     .data = T("{}"),
+		     .has_limits = true,
+		     .limits = names,
+		     .limit_count = 1 } },
+	  "0120000000000000f83f01770171016a016b027b7d010161",
+	  "db0 put worker=\"w\" queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" limits=[\"a\"]" },
 	{ { .kind = OPERATION_REQUEUE,
 	    NOW,
 	    .put = { .worker = T("w"),
@@ -158,6 +170,16 @@ static const struct sample {
 	  "081d000000000000f83f016a01770171036f6e65c070010161",
 	  "db0 complete jid=\"j\" worker=\"w\" queue=\"q\" keeps-data next=\"one\" delay=3600 "
 	  "depends=[\"a\"]" },
+	{ { .kind = OPERATION_COMPLETE,
+	    NOW,
+	    .complete = { .jid = T("j"),
+			  .worker = T("w"),
+			  .queue = T("q"),
+			  .data = T("{}"),
+			  .next = &one,
+			  .has_limits = true } },
+	  "0826000000000000f83f016a01770171027b7d036f6e6500",
+	  "db0 complete jid=\"j\" worker=\"w\" queue=\"q\" data=\"{}\" next=\"one\" limits=[]" },
 	{ { .kind = OPERATION_COMPLETE_MANY,
 	    NOW,
 	    .complete_many = { T("w"), T("q"), { names, 2 } } },
@@ -240,10 +262,16 @@ static const struct sample {
 	  "db0 recur queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" interval=60 offset=0" },
 	{ { .kind = OPERATION_RECUR,
 	    NOW,
-	    .recur = { T("q"), T("j"), T("k"), T("{}"), 0.25, -1, 1, 2, 3, names, 3 } },
+	    .recur = { T("q"), T("j"), T("k"), T("{}"), 0.25, -1, 1, 2, 3, names, 3, NULL, 0 } },
 	  "1c0f000000000000f83f0171016a016b027b7d01000000000000d03f0204080c0301610003630064",
 	  "db0 recur queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" interval=0.25 offset=-1 "
 	  "priority=1 retries=2 backlog=3 tags=[\"a\",\"\",\"c\\u0000d\"]" },
+	{ { .kind = OPERATION_RECUR,
+	    NOW,
+	    .recur = { T("q"), T("j"), T("k"), T("{}"), 60, 0, 0, 0, 0, NULL, 0, names, 1 } },
+	  "1c10000000000000f83f0171016a016b027b7df00100010161",
+	  "db0 recur queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" interval=60 offset=0 "
+	  "limits=[\"a\"]" },
 	{ { .kind = OPERATION_UNRECUR, NOW, .job.jid = T("j") },
 	  "1d00000000000000f83f016a",
 	  "db0 unrecur jid=\"j\"" },
@@ -283,6 +311,23 @@ static const struct sample {
 	{ { .kind = OPERATION_WORKER_RELEASE, NOW, .release = { T("w"), true, 1 } },
 	  "2801000000000000f83f017702",
 	  "db0 worker-release worker=\"w\" counts-retry max=1" },
+	{ { .kind = OPERATION_LIMIT_SET, NOW, .limit_set.name = T("l") },
+	  "2900000000000000f83f016c",
+	  "db0 limit-set name=\"l\"" },
+	{ { .kind = OPERATION_LIMIT_SET,
+	    NOW,
+	    .limit_set = { T("l*"), true, -1, true, 2, 0.5, true, 3, true, 4, true, 60 } },
+	  "293f000000000000f83f026c2a010801000000000000e03f0c10f001",
+	  "db0 limit-set name=\"l*\" concurrency=-1 rate=2 per=0.5 burst=3 weight=4 ttl=60" },
+	{ { .kind = OPERATION_LIMIT_DELETE, NOW, .limit_name = T("l") },
+	  "2a00000000000000f83f016c",
+	  "db0 limit-delete name=\"l\"" },
+	{ { .kind = OPERATION_LIMIT_HOLD, NOW, .limit_hold = { T("l"), 60 } },
+	  "2b00000000000000f83f016cf001",
+	  "db0 limit-hold name=\"l\" seconds=60" },
+	{ { .kind = OPERATION_LIMIT_SWEEP, NOW, .limit_sweep.max = 64 },
+	  "2c00000000000000f83f8001",
+	  "db0 limit-sweep max=64" },
 	{ { .kind = OPERATION_FLUSH, .db = 300 }, "c0ac0200", "db300 flush" },
 	{ { .kind = OPERATION_SCRIPT_ADDED, .script = { T("5c6b"), T("classic"), { NULL, 0 } } },
 	  "4100043563366207636c6173736963",
@@ -335,7 +380,7 @@ static void each_kind_has_a_sample(void)
 			TEST_ASSERT_TRUE_MESSAGE(found, operation_name(kind));
 		kinds += operation_name(kind) != NULL;
 	}
-	TEST_ASSERT_EQUAL_size_t(46, kinds);
+	TEST_ASSERT_EQUAL_size_t(50, kinds);
 }
 
 static void each_kind_is_decoded_as_it_was_encoded(void)
