@@ -5,9 +5,10 @@ code is 0 if a test passed, none failed, and meson's STATUS is 0.
 
 The output of a test determines how it counts. The line "N Tests N Failures N Ignored" of Unity counts
 the cases, and "N scenarios passed, N failed" the scenarios. With a plan "1..N" of the Test Anything
-Protocol, the lines "ok" and "not ok" count. Any other test counts as one. An ignored or skipped case
-has failed, and so has a skipped test. A test that meson reports (crash, time-out, leak) has at least
-one failure, whatever its output.
+Protocol, the lines "ok" and "not ok" count, and cases of the plan that are missing have failed. Any
+other test counts as one. An ignored or skipped case has failed, and so has a skipped test. A test
+that meson reports (crash, time-out, leak) has at least one failure, whatever its output. If Unity did
+not get to its last line, the cases before the crash count.
 """
 
 import json
@@ -16,7 +17,8 @@ import sys
 
 UNITY_TOTAL = re.compile(r"^(\d+) Tests (\d+) Failures (\d+) Ignored", re.MULTILINE)
 SCENARIOS = re.compile(r"^(\d+) scenarios passed, (\d+) failed", re.MULTILINE)
-TAP_PLAN = re.compile(r"^1\.\.\d+$", re.MULTILINE)
+UNITY_CASE = re.compile(r"^\S+\.c:\d+:\w+:(PASS|FAIL)\b", re.MULTILINE)
+TAP_PLAN = re.compile(r"^1\.\.(\d+)$", re.MULTILINE)
 TAP_CASE = re.compile(r"^(?:not )?ok\b.*$", re.MULTILINE)
 TAP_PASSED = re.compile(r"ok\b(?!.*# *(?:skip|todo))", re.IGNORECASE)
 UNITY_IGNORED = re.compile(r"^.*:IGNORE.*$", re.MULTILINE)
@@ -31,10 +33,13 @@ def count(test):
         passed = cases - failed
     elif totals := SCENARIOS.findall(output):
         passed, failed = map(int, totals[-1])
-    elif TAP_PLAN.search(output):
+    elif plan := TAP_PLAN.search(output):
         cases = TAP_CASE.findall(output)
         passed = sum(TAP_PASSED.match(case) is not None for case in cases)
-        failed = len(cases) - passed
+        failed = max(len(cases), int(plan.group(1))) - passed
+    elif outcomes := UNITY_CASE.findall(output):
+        passed = outcomes.count("PASS")
+        failed = outcomes.count("FAIL") + (not good)
     else:
         passed, failed = (1, 0) if good else (0, 1)
     return passed, failed if good else max(failed, 1)

@@ -36,14 +36,15 @@ expect '3 passed, 3 failed' 1 0 <<'END'
 {"name": "c", "result": "OK", "stdout": "1..2\nok 1 - one\nok 2 - two # SKIP no time\n"}
 END
 
-# A crash is a failure, also after the last case or before the first.
-expect '10 passed, 8 failed' 1 4 <<'END'
+# A crash is a failure, also after the last case or before the first. Cases that are missing after it
+# have failed if their number is known.
+expect '12 passed, 11 failed' 1 4 <<'END'
 {"name": "failing", "result": "FAIL", "stdout": "5 Tests 2 Failures 0 Ignored \nFAIL\n"}
 {"name": "differing", "result": "FAIL", "stdout": "2 scenarios passed, 1 failed\n"}
 {"name": "leaking", "result": "FAIL", "stdout": "3 Tests 0 Failures 0 Ignored \nOK\n"}
-{"name": "crashing", "result": "FAIL", "stdout": "x.c:1:some_case:PASS\n"}
+{"name": "crashing", "result": "FAIL", "stdout": "x.c:1:some:PASS\nx.c:2:bad:FAIL: Was 1\nx.c:3:more:PASS\n"}
 {"name": "tap", "result": "FAIL", "stdout": "1..2\nnot ok 1 - one\nok 2 - two\n"}
-{"name": "short", "result": "ERROR", "stdout": "1..2\nok 1 - one\n"}
+{"name": "short", "result": "ERROR", "stdout": "1..4\nok 1 - one\n"}
 {"name": "hanging", "result": "TIMEOUT", "stdout": ""}
 END
 

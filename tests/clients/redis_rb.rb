@@ -5,14 +5,16 @@
 require 'digest/sha1'
 require 'json'
 require 'redis'
+require 'timeout'
 
 PORT = Integer(ENV.fetch('QLESSD_PORT'))
 SCRIPT = File.read(File.join(__dir__, 'qless.lua'))
 NO_SCRIPT = 'NOSCRIPT No matching script. Please use EVAL.'
-PATIENCE = 10 # seconds
+PATIENCE = 60 # seconds, for each reply
+LONGEST = 120 # seconds, for each check
 
 def connect(**options)
-  Redis.new(url: "redis://127.0.0.1:#{PORT}", **options)
+  Redis.new(url: "redis://127.0.0.1:#{PORT}", timeout: PATIENCE, **options)
 end
 
 # What a script said went wrong, without what Redis says around it.
@@ -275,7 +277,7 @@ CHECKS = [
 
   ['a worker waits for a job', lambda do |redis|
     qless = Qless.new(redis)
-    worker = connect(timeout: PATIENCE, reconnect_attempts: 0)
+    worker = connect(reconnect_attempts: 0)
     id = worker.call('CLIENT', 'ID')
     wait = lambda do
       thread = Thread.new { worker.call('BPOP', '0', 'w', '1', 'q') }
@@ -308,13 +310,14 @@ CHECKS = [
   end]
 ]
 
+$stdout.sync = true
 puts "1..#{CHECKS.size}"
 results = CHECKS.map.with_index(1) do |(name, check), number|
-  redis = connect
-  redis.flushall
-  redis.script(:flush)
   begin
-    check.call(redis)
+    redis = connect
+    redis.flushall
+    redis.script(:flush)
+    Timeout.timeout(LONGEST) { check.call(redis) }
     passed = true
   rescue StandardError => e # whatever it is, the next case may do better
     warn e.full_message(highlight: false)

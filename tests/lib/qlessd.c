@@ -23,6 +23,12 @@
 #define REPORT_MAX	 4000
 #define EXIT_NOT_STARTED 127
 
+/* What a test has printed is there even if it is killed because it hangs. */
+__attribute__((constructor)) static void print_lines_at_once(void)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
 static const char *external_host;
 static int external_port;
 

@@ -11,7 +11,8 @@ export const SCRIPT = readFileSync(new URL('../qless.lua', import.meta.url), 'ut
 export const SHA1 = createHash('sha1').update(SCRIPT).digest('hex');
 export const NO_SCRIPT = 'NOSCRIPT No matching script. Please use EVAL.';
 
-const PATIENCE_MS = 10_000;
+// For each wait, and for each check.
+const PATIENCE_MS = 60_000;
 
 // What a script said went wrong, without what Redis says around it.
 export class QlessError extends Error {}
@@ -141,22 +142,44 @@ export async function restart(info, signal = 'SIGTERM') {
   }
 }
 
+// What a promise holds, unless that takes too long. A check that waits for ever fails alone.
+async function inTime(promise) {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), 2 * PATIENCE_MS);
+  const tooLate = once(late.signal, 'abort').then(() => {
+    throw new Error('the check takes too long');
+  });
+  try {
+    return await Promise.race([promise, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 // Run all checks, or those whose name contains the variable ONLY of the environment, each with what
 // `begin` makes and `end` ends.
 export async function runChecks(checks, begin, end) {
   const names = Object.keys(checks).filter((name) => name.includes(process.env.ONLY ?? ''));
   console.log(`1..${names.length}`);
+  let outcome;
+  const fail = (error) => { // whatever it is, the next case may do better
+    outcome = 'not ok';
+    process.exitCode = 1;
+    console.error(error);
+  };
+  process.on('uncaughtException', fail); // and promises that nobody waits for
   for (const [index, name] of names.entries()) {
-    let outcome = 'ok';
-    const context = await begin();
+    outcome = 'ok';
     try {
-      await checks[name](context);
-    } catch (error) { // whatever it is, the next case may do better
-      outcome = 'not ok';
-      process.exitCode = 1;
-      console.error(error);
+      const context = await begin();
+      try {
+        await inTime(checks[name](context));
+      } finally {
+        await end(context);
+      }
+    } catch (error) {
+      fail(error);
     }
-    await end(context);
     console.log(`${outcome} ${index + 1} - ${name}`);
   }
 }
