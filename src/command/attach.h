@@ -52,6 +52,9 @@ struct attach_ops {
 	/* Detaches the worker. Returns false if it is not attached to the client of the request,
 	 * and another client has it. */
 	bool (*detach)(void *arg, const struct request *req, struct qless_str worker);
+	/* Works for a tenth of a millisecond at most to make count_listeners() right. Returns
+	 * whether it is: workers that have ended may still count. */
+	bool (*settle_listeners)(void *arg);
 	/* Returns the number of listeners of a queue. */
 	size_t (*count_listeners)(void *arg, unsigned db, struct qless_str queue);
 	/* Returns false if the worker is not attached. */

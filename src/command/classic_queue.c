@@ -7,7 +7,9 @@
 
 #include "command/attach.h"
 #include "command/scanning.h"
+#include "command/work.h"
 #include "util/json.h"
+#include "util/mem.h"
 
 #define NO_QUEUE "Queue(): no queue name provided"
 
@@ -18,11 +20,23 @@ static void add_number(struct buf *json, struct qless_str before, double number)
 }
 
 /* The number of listeners is about the server, not about the state: only native clients see it. */
+static bool shows_listeners(const struct request *req)
+{
+	return req->form == REQUEST_NATIVE && req->env->presence != NULL;
+}
+
+/* Makes the numbers of listeners right, if they are shown. Returns false if that takes longer than
+ * a part may. */
+static bool settle_listeners(const struct request *req)
+{
+	return !shows_listeners(req) || req->env->presence->settle_listeners(req->env->arg);
+}
+
 static void append_listeners(const struct request *req, struct buf *json, struct qless_str queue)
 {
 	const struct command_env *env = req->env;
 
-	if (req->form == REQUEST_NATIVE && env->presence != NULL)
+	if (shows_listeners(req))
 		add_number(json, STR(",\"listeners\":"),
 			   (double)env->presence->count_listeners(env->arg, req->database->index,
 								  queue));
@@ -70,6 +84,37 @@ static int reply_queue(struct request *req)
 	return answer_json(req);
 }
 
+/* One queue, once the numbers are right. */
+
+static bool try_queue(struct work *work, struct request *req)
+{
+	int rc;
+
+	(void)work;
+	if (!settle_listeners(req))
+		return true;
+	req->now = req->env->now(req->env->arg);
+	rc = reply_queue(req);
+	if (rc < 0)
+		answer_error(req, rc);
+	return false;
+}
+
+static void free_queue_work(struct work *work)
+{
+	free(work);
+}
+
+static int reply_queue_later(struct request *req)
+{
+	static const struct work_ops ops = { try_queue, free_queue_work };
+	struct work *work = mem_zalloc(sizeof *work);
+
+	work->ops = &ops;
+	work_begin(req, work);
+	return 0;
+}
+
 /* Many queues, over several turns. */
 
 static const struct skiplist *find_queues(const struct listing *l, const struct request *req)
@@ -98,9 +143,11 @@ static void end_queues(struct listing *l, struct request *req)
 
 static int list_queues(struct request *req, uint32_t count)
 {
-	static const struct listing_form form = {
-		.type = REPLY_TEXT, .find = find_queues, .write = write_queue, .end = end_queues
-	};
+	static const struct listing_form form = { .type = REPLY_TEXT,
+						  .find = find_queues,
+						  .write = write_queue,
+						  .prepare = settle_listeners,
+						  .end = end_queues };
 	struct listing *l = listing_new(&form);
 
 	listing_add(l, 0, count, false);
@@ -114,6 +161,7 @@ int classic_queues(struct request *req)
 	const struct qless_queue_counts *all;
 	const struct user *viewer = permit_viewer(req);
 	struct qless_queue_counts counts;
+	bool is_settled = settle_listeners(req);
 	uint32_t total;
 	size_t count;
 	size_t begin;
@@ -121,12 +169,12 @@ int classic_queues(struct request *req)
 	int rc;
 
 	if (request_has(req, 0))
-		return reply_queue(req);
+		return is_settled ? reply_queue(req) : reply_queue_later(req);
 	rc = request_advance(req, QLESS_ADVANCE_KNOWN, STR(""), QLESS_ADVANCE_MAX);
 	if (rc < 0)
 		return rc;
 	total = skiplist_count(view_queues(req->engine));
-	if (total > LISTING_SHORT)
+	if (total > LISTING_SHORT || !is_settled)
 		return list_queues(req, total);
 	rc = qless_all_queue_counts(req->engine, req->now, &all, &count);
 	if (rc < 0)

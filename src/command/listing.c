@@ -94,6 +94,8 @@ static bool go_on(struct work *work, struct request *req)
 	struct listing *l = listing_of(work);
 	struct buf *text = text_of(req);
 
+	if (!l->has_begun && l->form->prepare != NULL && !l->form->prepare(req))
+		return true;
 	buf_clear(text);
 	if (!l->has_begun)
 		begin(l, req);

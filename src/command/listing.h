@@ -34,6 +34,9 @@ struct listing_form {
 	/* Writes an element. Returns how many values of the aggregate these are. */
 	size_t (*write)(struct listing *l, struct request *req, const struct skiplist *list,
 			const struct skipnode *node);
+	/* Prepares what the elements show. Returns false if the next part has to go on with that.
+	 * NULL: nothing is prepared. */
+	bool (*prepare)(const struct request *req);
 	/* Writes values before the aggregate. NULL: none. */
 	void (*begin)(struct listing *l, struct request *req);
 	/* Text before and after a part, and at the end. NULL: none. */

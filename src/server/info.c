@@ -176,6 +176,15 @@ static bool is_wanted(const struct info_section *section, const struct qless_str
 	return false;
 }
 
+bool info_has_queues(const struct qless_str *names, int count)
+{
+	for (size_t i = 0; i < SECTION_COUNT; i++) {
+		if (sections[i].append == queues_append_info)
+			return is_wanted(&sections[i], names, count);
+	}
+	return false;
+}
+
 void info_append_sections(struct server *s, const struct qless_str *names, int count,
 			  struct buf *out)
 {

@@ -10,6 +10,8 @@
  * several. Unknown names are ignored. Without names, appends "default". */
 void info_append_sections(struct server *s, const struct qless_str *names, int count,
 			  struct buf *out);
+/* Returns whether these are names of the section about queues, among others. */
+bool info_has_queues(const struct qless_str *names, int count);
 
 /* Write all sections to the log, line by line. */
 void info_report(struct server *s);

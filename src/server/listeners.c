@@ -17,6 +17,18 @@
 /* Number of queues that a worker listens to at most. The names are those that clients send. */
 #define LISTENS_MAX 10000
 
+/* Microseconds for which listeners_settle() frees entries. */
+#define SETTLE_US 100
+/* Number of entries that it frees between two looks at the clock. */
+#define SETTLE_ENTRIES 256
+
+/* The entries of a worker that has ended. */
+struct ended_list {
+	struct heard **items;
+	size_t count;
+	STAILQ_ENTRY(ended_list) link;
+};
+
 /* A queue with listeners. */
 struct heard {
 	struct hash_node by_queue; /* aux: length of the name */
@@ -116,12 +128,48 @@ void listeners_add(struct server *s, struct listened_list *list, unsigned db,
 	settle(s, list, added);
 }
 
-void listeners_remove_all(struct server *s, struct listened_list *list)
+void listeners_end(struct server *s, struct listened_list *list)
 {
-	for (size_t i = 0; i < list->count; i++)
-		release(s, list->items[i]);
-	free(list->items);
+	struct listeners *l = &s->listeners;
+	struct ended_list *ended;
+
+	if (list->count != 0) {
+		ended = mem_alloc(sizeof *ended);
+		*ended = (struct ended_list){ .items = list->items, .count = list->count };
+		STAILQ_INSERT_TAIL(&l->ended, ended, link);
+		l->ended_count += list->count;
+		s->turn.has_dead = true;
+	}
 	*list = (struct listened_list){ 0 };
+}
+
+bool listeners_free_some(struct server *s, size_t count)
+{
+	struct listeners *l = &s->listeners;
+	struct ended_list *ended;
+
+	while ((ended = STAILQ_FIRST(&l->ended)) != NULL) {
+		for (; count != 0 && ended->count != 0; count--) {
+			release(s, ended->items[--ended->count]);
+			l->ended_count--;
+		}
+		if (ended->count != 0)
+			return true;
+		STAILQ_REMOVE_HEAD(&l->ended, link);
+		free(ended->items);
+		free(ended);
+	}
+	return false;
+}
+
+bool listeners_settle(struct server *s)
+{
+	bool more = s->listeners.ended_count != 0;
+	int64_t until_us = more ? clock_mono_us() + SETTLE_US : 0;
+
+	while (more && clock_mono_us() < until_us)
+		more = listeners_free_some(s, SETTLE_ENTRIES);
+	return !more;
 }
 
 struct heard *listeners_begin_wait(struct server *s, unsigned db, struct qless_str queue)
@@ -202,12 +250,14 @@ void listeners_init(struct server *s)
 	l->by_queue = mem_zalloc(l->databases * sizeof *l->by_queue);
 	for (unsigned db = 0; db < l->databases; db++)
 		hash_init(&l->by_queue[db], heard_key, s->hash_seed);
+	STAILQ_INIT(&l->ended);
 }
 
 void listeners_done(struct server *s)
 {
 	struct listeners *l = &s->listeners;
 
+	listeners_free_some(s, SIZE_MAX);
 	for (unsigned db = 0; db < l->databases; db++) {
 		assert(hash_count(&l->by_queue[db]) == 0);
 		hash_done(&l->by_queue[db]);

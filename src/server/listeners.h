@@ -12,6 +12,10 @@
  *
  * Each queue that has listeners has an entry with their number. Each attached worker has a sorted
  * list of the entries that it listens to: eight bytes for each, and O(log N) for a pop.
+ *
+ * Thousands of workers may end together, each with thousands of entries. So the list of a worker
+ * that has ended is freed over several turns. Until then its entries still count, and a command
+ * that shows the listeners of queues first calls listeners_settle().
  */
 #ifndef SERVER_LISTENERS_H
 #define SERVER_LISTENERS_H
@@ -19,16 +23,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "util/hash.h"
 #include "util/str.h"
 
+struct ended_list;
 struct heard;
 struct server;
 
 struct listeners {
 	struct hash *by_queue; /* the heard queues of each database */
 	unsigned databases;
+	STAILQ_HEAD(, ended_list) ended; /* the lists of workers that have ended */
+	size_t ended_count;		 /* of their entries */
 	/* The queues with waiting jobs and without listeners. They are counted by and by. */
 	struct {
 		unsigned db;
@@ -52,8 +60,14 @@ void listeners_done(struct server *s);
 /* The worker has popped from queues, or waits for them. */
 void listeners_add(struct server *s, struct listened_list *list, unsigned db,
 		   const struct qless_str *queues, size_t count);
-/* The worker is no longer attached. */
-void listeners_remove_all(struct server *s, struct listened_list *list);
+/* The worker is no longer attached. Takes the entries, and leaves the list empty. */
+void listeners_end(struct server *s, struct listened_list *list);
+
+/* Frees at most `count` entries of workers that have ended. Returns whether more are left. */
+bool listeners_free_some(struct server *s, size_t count);
+/* Frees entries of workers that have ended, for a tenth of a millisecond at most. Returns whether
+ * none are left: then listeners_count() is right. */
+bool listeners_settle(struct server *s);
 
 /* A client without an attached worker begins to wait for a queue. Returns the entry, for the
  * end. */

@@ -226,7 +226,7 @@ static void forget(struct server *s, struct attached *a)
 	if (heap_has(&a->renewal))
 		heap_remove(&s->presence.renewals, &a->renewal);
 	drop_exclusive(s, a);
-	listeners_remove_all(s, &a->listens);
+	listeners_end(s, &a->listens);
 	hash_remove(&s->presence.by_name[a->db], &a->by_name);
 	s->presence.count--;
 	free_node(a);
@@ -720,6 +720,11 @@ static struct worker_view view_of(const struct attached *a)
 	};
 }
 
+static bool settle_listeners(void *arg)
+{
+	return listeners_settle(arg);
+}
+
 static size_t count_listeners(void *arg, unsigned db, struct qless_str queue)
 {
 	return listeners_count(arg, db, queue);
@@ -793,6 +798,7 @@ static struct qless_str queue_at(const struct worker_view *view, size_t i)
 const struct attach_ops presence_attach_ops = {
 	.attach = attach,
 	.detach = detach,
+	.settle_listeners = settle_listeners,
 	.count_listeners = count_listeners,
 	.find = find_view,
 	.scan_attached = scan_attached,

@@ -16,10 +16,12 @@
 #define READ_US 4000
 /* Microseconds of a turn for sending replies. */
 #define SEND_US 3000
-/* Microseconds of a turn for closing dead connections and freeing their subscriptions. */
+/* Microseconds of a turn for closing dead connections, and freeing subscriptions and listeners that
+ * have ended. */
 #define BURY_US 1000
-/* Number of subscriptions that are freed between two looks at the clock. */
+/* Number of subscriptions, or of listeners, that are freed between two looks at the clock. */
 #define BURY_SUBSCRIPTIONS 64
+#define BURY_LISTENERS	   256
 /* Microseconds of a turn that freeing flushed databases takes at most. */
 #define FREE_US 1000
 /* Number of objects that are freed between two looks at the clock. */
@@ -71,7 +73,7 @@ static void send_replies(struct server *s)
 
 static void free_the_dead(struct server *s)
 {
-	bool has_subscriptions = true;
+	bool has_subscriptions = true, has_listeners = true;
 	int64_t end_us = clock_mono_us() + BURY_US;
 
 	if (!TAILQ_EMPTY(&s->conns.dead)) {
@@ -80,7 +82,9 @@ static void free_the_dead(struct server *s)
 	}
 	while (has_subscriptions && clock_mono_us() < end_us)
 		has_subscriptions = pubsub_free_some(s->pubsub, BURY_SUBSCRIPTIONS);
-	s->turn.has_dead = has_subscriptions || !TAILQ_EMPTY(&s->conns.dead);
+	while (has_listeners && clock_mono_us() < end_us)
+		has_listeners = listeners_free_some(s, BURY_LISTENERS);
+	s->turn.has_dead = has_subscriptions || has_listeners || !TAILQ_EMPTY(&s->conns.dead);
 }
 
 static void free_the_flushed(struct server *s)

@@ -32,8 +32,8 @@ struct turn {
 	size_t share; /* number of commands that a connection may run in this turn, see share.h */
 	unsigned handshakes_left; /* number of steps of TLS handshakes left for this turn */
 	struct turn_cpu cpu;
-	bool has_flushed;  /* a part of a flushed database has not been freed */
-	bool has_dead;	   /* connections or subscriptions that have ended have not been freed */
+	bool has_flushed; /* a part of a flushed database has not been freed */
+	bool has_dead;	  /* connections, subscriptions or listeners that ended are not yet freed */
 	bool has_messages; /* messages wait, or were delivered in this turn */
 	bool is_running;   /* turns do not nest */
 	bool loop_failed;

@@ -22,6 +22,7 @@
 #define LISTENERS     500   /* to the events of jobs */
 #define PATTERNS      100   /* with the same beginning */
 #define WORKERS	      2000
+#define LISTENED      9990 /* queues to which each of many attached workers listens */
 #define TRANSACTIONS  100
 #define QUEUED	      2000 /* commands of each of them */
 /* Caches and memory are shared with other processes of the machine, so the best attempt counts. */
@@ -152,7 +153,8 @@ static int64_t clients_info(const char *field)
 static void wait_until_freed(void)
 {
 	WAIT_UNTIL(clients_info("connected_clients:") == 1 && clients_info("ended_clients:") == 0 &&
-		   clients_info("ended_subscriptions:") == 0);
+		   clients_info("ended_subscriptions:") == 0 &&
+		   clients_info("ended_listeners:") == 0);
 }
 
 /* ---- what is measured ---- */
@@ -323,6 +325,70 @@ static void publish_to_all(void)
 	expect_all("*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$5\r\nhello\r\n");
 }
 
+/* Appends a wait for queues whose names begin with the prefix. */
+static void append_wait(struct buf *request, const char *worker, const char *prefix)
+{
+	char name[32];
+
+	buf_printf(request, "*%d\r\n$4\r\nBPOP\r\n$5\r\n0.001\r\n$%zu\r\n%s\r\n$4\r\n%d\r\n",
+		   LISTENED + 4, strlen(worker), worker, LISTENED);
+	for (int i = 0; i < LISTENED; i++) {
+		int len = snprintf(name, sizeof name, "%s-%d", prefix, i);
+
+		buf_printf(request, "$%d\r\n%s\r\n", len, name);
+	}
+}
+
+/* One connection with attached workers, which listen to the same queues or each to queues of its
+ * own. The first worker listens to heard-0. */
+static void gather_workers(int count, bool same_queues)
+{
+	struct buf request = BUF_INIT(BUF_NO_MAX);
+	char worker[32], prefix[32];
+
+	crowd_size = 1;
+	crowd[0] = peer_connect_unix(&q);
+	for (int i = 0; i < count; i++) {
+		snprintf(worker, sizeof worker, "worker-%d", i);
+		snprintf(prefix, sizeof prefix, same_queues || i == 0 ? "heard" : "heard-%d", i);
+		buf_printf(&request, "WORKER.ATTACH %s\r\n", worker);
+		append_wait(&request, worker, prefix);
+		peer_send(crowd[0], buf_data(&request), request.len);
+		peer_expect(crowd[0], "+OK\r\n");
+		peer_expect(crowd[0], "*-1\r\n");
+		buf_clear(&request);
+	}
+	buf_done(&request);
+	ASK(admin, "PUT w heard-0 j k {} 0", "$1\r\nj\r\n");
+	TEST_ASSERT_EQUAL_INT64(same_queues ? count : 1,
+				peer_ask_number(admin, "QUEUES heard-0", "\"listeners\":"));
+}
+
+static void gather_workers_with_same_queues(void)
+{
+	gather_workers(1000, true);
+}
+
+static void gather_workers_with_own_queues(void)
+{
+	gather_workers(100, false);
+}
+
+/* No listener counts any more, though they are being freed. */
+static void kill_workers(void)
+{
+	peer_send_words(admin, "CLIENT KILL TYPE normal");
+	peer_send_words(admin, "QUEUES heard-0");
+	peer_send_words(admin, "INFO queues");
+	peer_send_words(admin, "QUEUES");
+	peer_expect(admin, ":1\r\n");
+	TEST_ASSERT_NOT_NULL(strstr(peer_reply(admin), "\"listeners\":0"));
+	TEST_ASSERT_NOT_NULL(strstr(peer_reply(admin), "listeners=0"));
+	TEST_ASSERT_NOT_NULL(strstr(peer_reply(admin), "\"listeners\":0"));
+	wait_until_freed();
+	ASK(admin, "CANCEL j", "*1\r\n$1\r\nj\r\n");
+}
+
 /* Each has a transaction that takes about a millisecond. */
 static void gather_transactions(void)
 {
@@ -423,6 +489,18 @@ static void many_subscriptions_end(void)
 	CHECK(rows);
 }
 
+static void many_listeners_end(void)
+{
+	static const struct row rows[] = {
+		{ "kill 1000 workers with 9990 queues", WORKER_US, gather_workers_with_same_queues,
+		  kill_workers },
+		{ "kill 100 workers with 9990 queues each", WORKER_US,
+		  gather_workers_with_own_queues, kill_workers },
+	};
+
+	CHECK(rows);
+}
+
 static void many_connections_are_served(void)
 {
 	static const struct row rows[] = {
@@ -453,6 +531,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(many_connections_end);
 	RUN(many_subscriptions_end);
+	RUN(many_listeners_end);
 	RUN(many_connections_are_served);
 	RUN(many_messages_are_delivered);
 	return UNIT_RESULT();
