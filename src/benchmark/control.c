@@ -153,6 +153,8 @@ static int receive(struct control *c, struct reply *ret_reply, struct buf *error
 	while ((len = c->scan(buf_str(&c->in), ret_reply)) == 0) {
 		ssize_t n = recv(c->fd, buf_reserve(&c->in, READ_BYTES), READ_BYTES, 0);
 
+		if (n < 0 && errno == EINTR)
+			continue;
 		if (n < 0)
 			return fail(error, "cannot receive");
 		if (n == 0) {
@@ -180,6 +182,8 @@ int control_send(struct control *c, struct qless_str request, struct reply *ret_
 	while (request.len != 0) {
 		ssize_t n = send(c->fd, request.ptr, request.len, MSG_NOSIGNAL);
 
+		if (n < 0 && errno == EINTR)
+			continue;
 		if (n < 0)
 			return fail(error, "cannot send");
 		request = str_make(request.ptr + n, request.len - (size_t)n);

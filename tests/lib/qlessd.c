@@ -23,7 +23,7 @@
 #define REPORT_MAX	 4000
 #define EXIT_NOT_STARTED 127
 
-/* What a test has printed is there even if it is killed because it hangs. */
+/* A test that is killed because it hangs leaves what it has printed. */
 __attribute__((constructor)) static void print_lines_at_once(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);

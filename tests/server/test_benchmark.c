@@ -2,6 +2,7 @@
  * qlessd-benchmark with a real server: each workload in each dialect.
  */
 #include <sched.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -400,6 +401,45 @@ static void errors_of_the_server_are_shown_and_counted(void)
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output, "and 15 more"), output);
 }
 
+static bool is_asleep(pid_t pid)
+{
+	char path[64], *text;
+	bool is_asleep;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	text = textfile_read(path);
+	is_asleep = strstr(text, "State:\tS") != NULL;
+	free(text);
+	return is_asleep;
+}
+
+/* A signal interrupts a receive that has a time limit, although the process goes on. */
+static void a_benchmark_that_was_suspended_goes_on(void)
+{
+	char program[300], port[16];
+	int status;
+	pid_t pid;
+
+	snprintf(program, sizeof program, "%s-benchmark", getenv("QLESSD"));
+	snprintf(port, sizeof port, "%d", q.port);
+	qlessd_halt(&q);
+	pid = fork();
+	if (pid == 0) {
+		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+		execl(program, program, "--port", port, "--jobs", "10", (char *)NULL);
+		_exit(127);
+	}
+	/* It waits for the first reply of the server. */
+	WAIT_UNTIL(is_asleep(pid));
+	kill(pid, SIGSTOP);
+	waitpid(pid, &status, WUNTRACED);
+	kill(pid, SIGCONT);
+	WAIT_UNTIL(is_asleep(pid) || waitpid(pid, &status, WNOHANG | WNOWAIT) != 0);
+	qlessd_go_on(&q);
+	TEST_ASSERT_EQUAL_INT(pid, waitpid(pid, &status, 0));
+	TEST_ASSERT_EQUAL_INT(0, status);
+}
+
 static void users_have_to_authenticate(void)
 {
 	struct peer *p = peer_connect(&q);
@@ -463,6 +503,7 @@ int main(int argc, char **argv)
 	RUN(foreign_jobs_are_an_error);
 	RUN(duplicate_jobs_are_an_error);
 	RUN(errors_of_the_server_are_shown_and_counted);
+	RUN(a_benchmark_that_was_suspended_goes_on);
 	RUN(users_have_to_authenticate);
 	RUN(impossible_options_are_refused);
 	RUN(help_and_version_are_printed);

@@ -18,6 +18,9 @@
 #include "unit.h"
 #include "wait.h"
 
+/* Number of attempts to do something in time. */
+#define ATTEMPTS 5
+
 static struct qlessd q;
 static struct tempdir dir;
 static struct peer *p;
@@ -211,12 +214,13 @@ static void sigint_stops_after_all_replies(void)
 	a_stop_signal_ends_it_with_all_replies_delivered(SIGINT);
 }
 
-static void a_second_sigterm_does_not_wait_for_slow_readers(void)
+/* Returns the milliseconds from the first of two signals to the end. */
+static int64_t stop_twice_with_a_slow_reader(void)
 {
 	struct peer *slow;
 	size_t len = (size_t)8 * 1024 * 1024;
 	char *bytes = malloc(len);
-	int64_t before;
+	int64_t before, took_ms;
 
 	start();
 	peer_connect_small_buffers(true);
@@ -232,9 +236,22 @@ static void a_second_sigterm_does_not_wait_for_slow_readers(void)
 	WAIT_UNTIL(qlessd_has_logged(&q, "SIGTERM received"));
 	kill(q.pid, SIGTERM);
 	assert_exit(0, qlessd_wait(&q));
-	/* A slow reader would have ten seconds. */
-	TEST_ASSERT_LESS_THAN(9000, wait_now_ms() - before);
+	took_ms = wait_now_ms() - before;
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "SIGTERM received again"));
+	peer_close_all();
+	qlessd_stop(&q);
+	return took_ms;
+}
+
+/* After one signal, a slow reader has five seconds. The machine may take as long for one attempt.
+ */
+static void a_second_sigterm_does_not_wait_for_slow_readers(void)
+{
+	int64_t took_ms = INT64_MAX;
+
+	for (int i = 0; i < ATTEMPTS && took_ms > 4000; i++)
+		took_ms = stop_twice_with_a_slow_reader();
+	TEST_ASSERT_LESS_THAN_INT64(4000, took_ms);
 }
 
 static void shutdown_sends_no_reply(void)

@@ -2,6 +2,7 @@
  * The process as a service: its user, its permissions, and its messages to the service manager.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <glob.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -262,8 +263,11 @@ static void start_with_manager(const char *watchdog_us)
 static const char *next_message(void)
 {
 	static char text[1024];
-	ssize_t len = recv(manager, text, sizeof text - 1, 0);
+	ssize_t len;
 
+	do {
+		len = recv(manager, text, sizeof text - 1, 0);
+	} while (len < 0 && errno == EINTR);
 	TEST_ASSERT_TRUE_MESSAGE(len > 0, "no message to the service manager");
 	text[len] = '\0';
 	return text;

@@ -66,6 +66,7 @@ EXPLAINED = (
     (re.compile(r"client closed for reaching client-output-buffer-limit"), None),
     (re.compile(r"client closed for sending an HTTP request"), None),
     (re.compile(r"more lines about refused clients"), None),
+    (re.compile(r"the disk is slow"), None),
 )
 
 
