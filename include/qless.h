@@ -817,9 +817,13 @@ struct qless_recur_change {
 		QLESS_RECUR_DATA,
 		QLESS_RECUR_KLASS,
 		QLESS_RECUR_QUEUE,
+		QLESS_RECUR_LIMITS,
 	} field;
 	double number;	       /* the first four */
-	struct qless_str text; /* the others */
+	struct qless_str text; /* data, class or queue */
+	/* The limits of the jobs that it makes from now on. An empty list removes them. */
+	const struct qless_str *limits;
+	size_t limit_count;
 };
 
 QLESS_CHECK int qless_recur(struct qless *q, double now, const struct qless_recur_put *put);
@@ -904,6 +908,7 @@ struct qless_limit_info {
 	uint64_t running; /* slots that are taken */
 	uint64_t waiting; /* jobs that wait and name it */
 	bool is_full;	  /* all slots are taken */
+	double tokens;	  /* jobs that the rate would hand out at once; 0 without a rate */
 };
 
 /* Returns false if no rule applies to the name and nothing names it. */

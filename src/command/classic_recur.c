@@ -334,6 +334,7 @@ static int decode_change(struct request *req, size_t i, struct operation *op,
 		return decode_change_data(req, change->text);
 	case QLESS_RECUR_KLASS:
 	case QLESS_RECUR_QUEUE:
+	case QLESS_RECUR_LIMITS:
 		break;
 	}
 	return 0;

@@ -222,6 +222,7 @@ static int check_change(struct request *req, const struct qless_recur_change *ch
 	case QLESS_RECUR_BACKLOG:
 		return check_whole(req, "backlog", change->number);
 	case QLESS_RECUR_DATA:
+	case QLESS_RECUR_LIMITS:
 		break;
 	case QLESS_RECUR_KLASS:
 		return check_name(req, "klass", change->text);

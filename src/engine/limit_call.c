@@ -238,6 +238,16 @@ static void read_rule(const struct limit_rule *rule, struct qless_limit_info *in
 	info->expires = rule->expires;
 }
 
+/* When the first of the locks expires that are still valid, of which there is one. */
+static double first_expiry(const struct queue *queue, double now)
+{
+	uint32_t expired = skiplist_count_range(&queue->locks, 0, now);
+	const struct skipnode *node = skiplist_at(&queue->locks, expired);
+
+	assert(node != NULL);
+	return node->score;
+}
+
 /* Read the limit of a queue, and count its jobs. Returns whether anything does. */
 static bool read_queue(const struct qless *q, double now, struct qless_limit_info *info)
 {
@@ -253,13 +263,27 @@ static bool read_queue(const struct qless *q, double now, struct qless_limit_inf
 		return false;
 	info->concurrency = max > 0 ? (int64_t)max : 0;
 	info->is_full = info->concurrency > 0 && info->running >= (uint64_t)info->concurrency;
+	if (info->is_full)
+		info->opens = fmax(info->opens, first_expiry(queue, now));
 	return true;
+}
+
+/* How many jobs the rate would hand out at once. */
+static double count_tokens(const struct limit_rule *rule, double tat, double now)
+{
+	double spent;
+
+	if (rule == NULL || rule->rate == 0)
+		return 0;
+	spent = fmax(tat - now, 0) / limit_rule_interval(rule);
+	return fmax(rule->burst - ceil(spent), 0);
 }
 
 static void read_limit(const struct named_limit *limit, double now, struct qless_limit_info *info)
 {
 	info->held_until = limit->held_until > now ? limit->held_until : 0;
 	info->opens = named_limit_opens(limit);
+	info->tokens = count_tokens(limit->rule, limit->tat, now);
 	info->running = skiplist_count(&limit->slots);
 	info->waiting = limit->waiting;
 	info->is_full = named_limit_is_full(limit);
@@ -288,6 +312,8 @@ bool qless_limit_get(const struct qless *q, double now, struct qless_str name,
 	}
 	if (rule != NULL)
 		read_rule(rule, &info);
+	if (limit == NULL)
+		info.tokens = count_tokens(rule, -INFINITY, now);
 	if (limit_name_is_of_queue(name) && !read_queue(q, now, &info) && limit == NULL)
 		return false;
 	if (limit == NULL && rule == NULL && !limit_name_is_of_queue(name))

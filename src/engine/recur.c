@@ -269,6 +269,10 @@ static int check_change(struct qless *q, const struct qless_recur_change *change
 		return limit_check_name(q, "klass", change->text);
 	case QLESS_RECUR_QUEUE:
 		return limit_check_name(q, "queue", change->text);
+	case QLESS_RECUR_LIMITS:
+		if (limit_check_limits(q, change->limits, change->limit_count) < 0)
+			return engine_fail_during(q, QLESS_OP_RECUR_UPDATE);
+		return 0;
 	}
 	return engine_fail_number(q, QLESS_OP_RECUR_UPDATE, QLESS_WHY_NO_FIELD, "field",
 				  change->field);
@@ -314,6 +318,9 @@ static void apply_change(struct qless *q, struct qless_recur *recur,
 		break;
 	case QLESS_RECUR_QUEUE:
 		move_to(q, recur, change->text, now);
+		break;
+	case QLESS_RECUR_LIMITS:
+		set_limits(q, recur, change->limits, change->limit_count);
 		break;
 	}
 	engine_changed(q);

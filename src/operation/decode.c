@@ -174,9 +174,11 @@ static bool take_change(struct cursor *c, struct qless_recur_change *change)
 	uint64_t field;
 
 	*change = (struct qless_recur_change){ 0 };
-	if (!take_varint(c, QLESS_RECUR_QUEUE, &field))
+	if (!take_varint(c, QLESS_RECUR_LIMITS, &field))
 		return false;
 	change->field = (unsigned)field;
+	if (change->field == QLESS_RECUR_LIMITS)
+		return take_texts(c, 1, &change->limits, &change->limit_count);
 	return change_is_number(change) ? take_number(c, &change->number)
 					: take_text(c, &change->text);
 }

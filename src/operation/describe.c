@@ -14,7 +14,7 @@ static const char *const change_names[] = {
 	[QLESS_RECUR_PRIORITY] = "priority", [QLESS_RECUR_INTERVAL] = "interval",
 	[QLESS_RECUR_RETRIES] = "retries",   [QLESS_RECUR_BACKLOG] = "backlog",
 	[QLESS_RECUR_DATA] = "data",	     [QLESS_RECUR_KLASS] = "klass",
-	[QLESS_RECUR_QUEUE] = "queue",
+	[QLESS_RECUR_QUEUE] = "queue",	     [QLESS_RECUR_LIMITS] = "limits",
 };
 
 static const char *const repair_names[] = {
@@ -51,13 +51,15 @@ static void describe_texts(const struct operation *op, struct operation_names te
 	buf_append_char(out, ']');
 }
 
-static void describe_changes(const struct qless_recur_change *changes, size_t count,
-			     struct buf *out)
+static void describe_changes(const struct operation *op, const struct qless_recur_change *changes,
+			     size_t count, struct buf *out)
 {
 	for (size_t i = 0; i < count; i++) {
 		buf_printf(out, " %s=", change_names[changes[i].field]);
 		if (change_is_number(&changes[i]))
 			json_append_number(out, changes[i].number);
+		else if (changes[i].field == QLESS_RECUR_LIMITS)
+			describe_texts(op, change_limits(&changes[i]), out);
 		else
 			json_append_string(out, changes[i].text);
 	}
@@ -120,7 +122,7 @@ static void describe_field(const struct operation *op, const struct field *field
 	}
 	if (field->type == FIELD_CHANGES) {
 		changes = field_changes(op, field, &count);
-		describe_changes(changes, count, out);
+		describe_changes(op, changes, count, out);
 		return;
 	}
 	buf_printf(out, field->type == FIELD_FLAG ? " %s" : " %s=", field->name);
@@ -151,8 +153,12 @@ static bool is_in_changes(const struct qless_recur_change *changes, size_t count
 			  struct qless_str text)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (!change_is_number(&changes[i]) && str_equal(changes[i].text, text))
+		if (changes[i].field == QLESS_RECUR_LIMITS) {
+			if (is_in_texts(change_limits(&changes[i]), text))
+				return true;
+		} else if (!change_is_number(&changes[i]) && str_equal(changes[i].text, text)) {
 			return true;
+		}
 	}
 	return false;
 }

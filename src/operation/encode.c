@@ -67,6 +67,8 @@ static char *put_changes(struct buf *out, char *to, const struct qless_recur_cha
 		to = put_varint(out, to, changes[i].field);
 		if (change_is_number(&changes[i]))
 			to = put_number(out, to, changes[i].number);
+		else if (changes[i].field == QLESS_RECUR_LIMITS)
+			to = put_texts(out, to, change_limits(&changes[i]), 1);
 		else
 			to = put_rare_text(out, to, changes[i].text);
 	}

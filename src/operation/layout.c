@@ -16,7 +16,8 @@
  *	count		varint, zigzag
  *	advance		varint, the enum qless_advance_kind
  *	changes		varint count, then for each: varint field (the order of struct
- *			qless_recur_change), a number or a text
+ *			qless_recur_change), a number, a text, or for limits a varint count and
+ *			each text
  *	repairs		varint count, then for each: varint kind (enum qless_repair_kind), varint
  *			what, the texts name, member and other; for ENTER_TABLE and EVICT the score,
  *			8 bytes; for COUNT the varints from and to

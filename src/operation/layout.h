@@ -59,6 +59,11 @@ static inline bool change_is_number(const struct qless_recur_change *change)
 	return change->field <= QLESS_RECUR_BACKLOG;
 }
 
+static inline struct operation_names change_limits(const struct qless_recur_change *change)
+{
+	return (struct operation_names){ change->limits, change->limit_count };
+}
+
 /* Whether a repair has a score. */
 static inline bool repair_has_score(const struct qless_repair *repair)
 {

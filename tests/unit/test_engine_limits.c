@@ -121,6 +121,34 @@ static void jobs_of_a_recurring_job_name_its_limits(void)
 	TEST_ASSERT_EQUAL_STRING("", limits_of("r-2"));
 }
 
+static void an_update_changes_the_limits_of_later_jobs(void)
+{
+	struct qless_str names[] = { STR("a"), STR("b"), STR("a") };
+	const struct qless_str pattern = STR("c*");
+	struct qless_recur_change change = { QLESS_RECUR_LIMITS, .limits = names,
+					     .limit_count = 3 };
+	struct qless_recur_put recur = {
+		.queue = STR("q"),
+		.jid = STR("r"),
+		.klass = STR("k"),
+		.data = STR("{}"),
+		.interval = 10,
+	};
+
+	OK(qless_recur(q, 0, &recur));
+	OK(qless_recur_update(q, 1, STR("r"), &change, 1));
+	TEST_ASSERT_EQUAL_STRING("r-1 ", pop(2, "q", "w", 1));
+	TEST_ASSERT_EQUAL_STRING("a b ", limits_of("r-1"));
+	change.limits = &pattern;
+	change.limit_count = 1;
+	ASSERT_ERROR(QLESS_EBADARG, "recur_update: a limit of a job must not be a pattern, \"c*\"",
+		     qless_recur_update(q, 3, STR("r"), &change, 1));
+	change.limit_count = 0;
+	OK(qless_recur_update(q, 3, STR("r"), &change, 1));
+	TEST_ASSERT_EQUAL_STRING("r-2 ", pop(12, "q", "w", 1));
+	TEST_ASSERT_EQUAL_STRING("", limits_of("r-2"));
+}
+
 static void a_job_that_moves_on_keeps_its_limits_or_gets_others(void)
 {
 	struct qless_str next = STR("r"), names[] = { STR("b") };
@@ -386,6 +414,23 @@ static void a_hold_ends_by_itself_or_by_a_call(void)
 		     qless_limit_hold(q, 1, STR("a"), -1, &until));
 }
 
+static void a_limit_tells_how_many_tokens_it_has(void)
+{
+	set_rate(100, "a", 1, 10, 3);
+	TEST_ASSERT_EQUAL_DOUBLE(3, limit_of(100, "a").tokens);
+	set_concurrency(100, "b", 1);
+	TEST_ASSERT_EQUAL_DOUBLE(0, limit_of(100, "b").tokens);
+}
+
+static void a_full_queue_opens_when_its_first_lock_expires(void)
+{
+	set_concurrency(100, "queue:q", 1);
+	put_limited(100, "q", "j", "");
+	TEST_ASSERT_EQUAL_STRING("j ", pop(100, "q", "w", 1));
+	TEST_ASSERT_TRUE(limit_of(101, "queue:q").is_full);
+	TEST_ASSERT_EQUAL_DOUBLE(160, limit_of(101, "queue:q").opens);
+}
+
 static void a_running_job_has_a_slot_of_each_of_its_limits(void)
 {
 	struct qless_limit_holder holder;
@@ -476,6 +521,7 @@ int main(int argc, char **argv)
 	RUN(a_limit_of_a_job_has_a_name_of_its_own);
 	RUN(a_job_has_at_most_max_limits_per_job);
 	RUN(jobs_of_a_recurring_job_name_its_limits);
+	RUN(an_update_changes_the_limits_of_later_jobs);
 	RUN(a_job_that_moves_on_keeps_its_limits_or_gets_others);
 	RUN(a_rule_keeps_the_values_that_are_not_given);
 	RUN(the_same_rule_again_changes_nothing);
@@ -489,6 +535,8 @@ int main(int argc, char **argv)
 	RUN(patterns_do_not_apply_to_queues);
 	RUN(the_limit_of_a_queue_goes_with_its_time);
 	RUN(a_hold_ends_by_itself_or_by_a_call);
+	RUN(a_limit_tells_how_many_tokens_it_has);
+	RUN(a_full_queue_opens_when_its_first_lock_expires);
 	RUN(a_running_job_has_a_slot_of_each_of_its_limits);
 	RUN(a_renewed_lock_renews_the_slots);
 	RUN(a_scan_visits_rules_and_limits_of_jobs_once);

@@ -99,7 +99,7 @@ static void a_changed_interval_moves_the_next_run(void)
 {
 	recur(0, 10, 0);
 	TEST_ASSERT_EQUAL_STRING("r-1 ", pop(0, "q", "w", 5));
-	update(1, (struct qless_recur_change){ QLESS_RECUR_INTERVAL, 4, STR("") });
+	update(1, (struct qless_recur_change){ QLESS_RECUR_INTERVAL, .number = 4 });
 	TEST_ASSERT_EQUAL_STRING("", pop(3.9, "q", "w", 5));
 	TEST_ASSERT_EQUAL_STRING("r-2 ", pop(4, "q", "w", 5));
 }
@@ -107,7 +107,7 @@ static void a_changed_interval_moves_the_next_run(void)
 static void a_recurring_job_may_move_to_another_queue(void)
 {
 	recur(0, 10, 5);
-	update(1, (struct qless_recur_change){ QLESS_RECUR_QUEUE, 0, STR("p") });
+	update(1, (struct qless_recur_change){ QLESS_RECUR_QUEUE, .text = STR("p") });
 	TEST_ASSERT_EQUAL_STRING("", pop(5, "q", "w", 5));
 	TEST_ASSERT_EQUAL_STRING("r-1 ", pop(5, "p", "w", 5));
 }
@@ -115,8 +115,8 @@ static void a_recurring_job_may_move_to_another_queue(void)
 static void an_update_applies_all_changes_or_none(void)
 {
 	struct qless_recur_change changes[] = {
-		{ QLESS_RECUR_KLASS, 0, STR_INIT("Other") },
-		{ QLESS_RECUR_INTERVAL, 0, STR_INIT("") },
+		{ QLESS_RECUR_KLASS, .text = STR_INIT("Other") },
+		{ QLESS_RECUR_INTERVAL, .number = 0 },
 	};
 
 	recur(0, 10, 0);

@@ -42,6 +42,10 @@ static const struct qless_recur_change changes[] = {
 	{ QLESS_RECUR_QUEUE, .text = STR_INIT("q") },
 };
 
+static const struct qless_recur_change limit_change[] = {
+	{ QLESS_RECUR_LIMITS, .limits = names, .limit_count = 2 },
+};
+
 static const struct qless_repair repairs[] = {
 	{ QLESS_REPAIR_MOVE_AFTER, 8, STR_INIT("q"), STR_INIT("j"), STR_INIT("i"), 0, 0, 0 },
 	{ QLESS_REPAIR_EVICT, 7, STR_INIT("t"), STR_INIT("j"), STR_INIT(""), INFINITY, 0, 0 },
@@ -280,6 +284,9 @@ static const struct sample {
 	  "060171",
 	  "db0 recur-update jid=\"j\" priority=-0 interval=0.5 retries=7 backlog=0 data=\"{}\" "
 	  "klass=\"k\" queue=\"q\"" },
+	{ { .kind = OPERATION_RECUR_UPDATE, NOW, .recur_update = { T("j"), limit_change, 1 } },
+	  "1e00000000000000f83f016a010702016100",
+	  "db0 recur-update jid=\"j\" limits=[\"a\",\"\"]" },
 	{ { .kind = OPERATION_RECUR_TAG, NOW, .job = { T("j"), { names, 1 } } },
 	  "1f00000000000000f83f016a010161",
 	  "db0 recur-tag jid=\"j\" tags=[\"a\"]" },
@@ -669,12 +676,16 @@ static void mentions_finds_texts_in_all_fields(void)
 {
 	const struct operation change = { .kind = OPERATION_RECUR_UPDATE,
 					  .recur_update = { S("jid"), changes, 7 } };
+	const struct operation limited = { .kind = OPERATION_RECUR_UPDATE,
+					   .recur_update = { S("jid"), limit_change, 1 } };
 	const struct operation retry = { .kind = OPERATION_RETRY,
 					 .retry = { .jid = S("j"), .group = &one } };
 	const struct operation cancel = { .kind = OPERATION_CANCEL, .names = NAMES };
 
 	const struct operation repair = { .kind = OPERATION_REPAIR, .repair = { repairs, 3 } };
 
+	TEST_ASSERT_TRUE(operation_mentions(&limited, S("a")));
+	TEST_ASSERT_FALSE(operation_mentions(&limited, S("c\0d")));
 	TEST_ASSERT_TRUE(operation_mentions(&repair, S("k")));
 	TEST_ASSERT_TRUE(operation_mentions(&repair, S("i")));
 	TEST_ASSERT_FALSE(operation_mentions(&repair, S("300")));
