@@ -19,7 +19,7 @@ static bool take_reply(redisReply *next)
 	reply = next;
 	if (reply != NULL && reply->type != REDIS_REPLY_ERROR)
 		return true;
-	usleep(100000 + (useconds_t)rand() % 900000);
+	usleep(100000 + arc4random_uniform(900000));
 	redisReconnect(qlessd);
 	return false;
 }
