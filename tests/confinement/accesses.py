@@ -37,6 +37,7 @@ PROGRAM = "/usr/sbin/qlessd"
 HARMLESS_FAILURES = ("ENOENT", "ENOTDIR")
 
 LINE = re.compile(r"(\w+)\((.*)\)\s+= (-?\w+)(?:<(.*?)>(?: |$))?(.*)")
+UNFINISHED = ("= ?", "<unfinished ...>", "<detached ...>")  # the process ended before the call
 FAMILIES = {name: int(getattr(socket, name)) for name in dir(socket) if name.startswith("AF_")}
 KINDS = {name: int(getattr(socket, name)) for name in dir(socket) if name.startswith("SOCK_")}
 
@@ -134,7 +135,9 @@ class Reader:
         """The accesses of one line of the trace. `is_start`: it is the start of the daemon."""
         found = LINE.match(line)
         if not found:
-            return
+            if line.startswith("+++") or line.endswith(UNFINISHED):
+                return
+            raise ValueError(f"cannot read this line of strace: {line}")
         call, text, result, result_path, rest = found.groups()
         if result == "-1" and any(f" {name} " in rest + " " for name in HARMLESS_FAILURES):
             return
