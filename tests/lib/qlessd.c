@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -22,6 +23,13 @@
 #define START_ATTEMPTS	 5
 #define REPORT_MAX	 4000
 #define EXIT_NOT_STARTED 127
+/* Ports below those that Linux gives to clients, so that no connection takes the port of a server
+ * before it starts, or while it is restarted. */
+#define PORT_MIN      15000
+#define PORT_MAX      32000
+#define PORT_ATTEMPTS 1000
+/* Number of ports that a test keeps for itself: more than its servers use at once. */
+#define PORTS_RESERVED 64
 
 /* A test that is killed because it hangs leaves what it has printed. */
 __attribute__((constructor)) static void print_lines_at_once(void)
@@ -49,17 +57,59 @@ void qlessd_take_args(int *argc, char **argv)
 	}
 }
 
+/* Returns a socket that reserves a port among the tests of the machine, until it is closed. Returns
+ * -1 if another test has it. */
+static int reserve_port(int port)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* The name begins with a NUL, so it is in no directory and ends with the process. */
+	int len = snprintf(un.sun_path + 1, sizeof un.sun_path - 1, "qlessd-test-port-%d", port);
+
+	if (bind(fd, (const void *)&un,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static bool can_listen(int port)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
+	bool can;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+	can = bind(fd, (const void *)&in, sizeof in) == 0 && listen(fd, 1) == 0;
+	close(fd);
+	return can;
+}
+
 int qlessd_free_port(void)
 {
-	struct sockaddr_in in = { .sin_family = AF_INET };
-	socklen_t len = sizeof in;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	static int reserved[PORTS_RESERVED];
+	static unsigned count;
+	static unsigned long long rng;
 
-	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	TEST_ASSERT_EQUAL_INT(0, bind(fd, (const void *)&in, sizeof in));
-	TEST_ASSERT_EQUAL_INT(0, getsockname(fd, (void *)&in, &len));
-	close(fd);
-	return ntohs(in.sin_port);
+	if (count == 0)
+		rng = (unsigned long long)wait_now_ms() * 100000 + (unsigned)getpid();
+	for (int i = 0; i < PORT_ATTEMPTS; i++) {
+		int port = PORT_MIN + (int)(unit_random(&rng) % (PORT_MAX - PORT_MIN));
+		int fd = reserve_port(port);
+
+		if (fd < 0)
+			continue;
+		if (!can_listen(port)) {
+			close(fd);
+			continue;
+		}
+		if (count >= PORTS_RESERVED)
+			close(reserved[count % PORTS_RESERVED]);
+		reserved[count++ % PORTS_RESERVED] = fd;
+		return port;
+	}
+	TEST_FAIL_MESSAGE("no port is free");
+	return 0;
 }
 
 static const char *executable(void)

@@ -54,7 +54,8 @@ int qlessd_run(const char *const *args, char **ret_output);
 #define QLESSD_RUN(ret_output, ...) \
 	qlessd_run((const char *const[]){ __VA_ARGS__, NULL }, ret_output)
 
-/* A TCP port that is free now. */
+/* A TCP port that is free, and that no other test gets while this one runs. tests/lib/ports.py does
+ * the same. */
 int qlessd_free_port(void);
 
 /* Whether it was built with sanitizers, which take memory and time. */

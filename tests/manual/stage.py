@@ -8,8 +8,12 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "lib"))
+from ports import Reserved  # noqa: E402
 
 PATIENCE_S = 100
 STAND_INS = pathlib.Path(__file__).parent / "stand-ins"
@@ -24,16 +28,11 @@ PLACES = ["/var/lib/qlessd", "/var/log/qlessd", "/var/log", "/etc/qlessd", "/run
 PORTS = ["7537", "7538", "7539", "7600", "6379"]
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return str(listener.getsockname()[1])
-
-
 class Stage:
     def __init__(self, *options):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="qlessd-manual-"))
-        self.ports = {port: free_port() for port in PORTS}
+        self.reserved = {port: Reserved() for port in PORTS}
+        self.ports = {port: str(own.port) for port, own in self.reserved.items()}
         self.children = []
         self.numbers = itertools.count()
         for place in PLACES:
@@ -58,6 +57,8 @@ class Stage:
             child.wait()
         self.shell("systemctl stop qlessd")
         shutil.rmtree(self.root)
+        for reserved in self.reserved.values():
+            reserved.close()
 
     def here(self, text):
         """The text with the directories and ports of this stage."""
