@@ -499,6 +499,9 @@ QLESS_CHECK int qless_heartbeat(struct qless *q, double now, struct qless_str ji
 				struct qless_str worker, const struct qless_str *data,
 				double *ret_expires);
 
+/* The most completed jobs that one call purges, so that it stays short. */
+#define QLESS_PURGE_MAX 1000
+
 struct qless_complete {
 	struct qless_str jid;
 	uint64_t jid_hint; /* from qless_prefetch() of this jid, or 0 */
@@ -512,10 +515,13 @@ struct qless_complete {
 	bool has_limits; /* the job has these limits in `next`; otherwise it keeps its own */
 	const struct qless_str *limits;
 	size_t limit_count;
+	bool has_purge_max; /* the call purges at most this many old completed jobs */
+	int64_t purge_max;
 };
 
-/* *ret_state is complete, waiting, scheduled or depends. The call also purges old completed jobs.
- * QLESS_ENOJOB, QLESS_ENOTRUNNING, QLESS_ENOTOWNER, QLESS_EWRONGQUEUE. */
+/* *ret_state is complete, waiting, scheduled or depends. The call also purges old completed jobs,
+ * up to QLESS_PURGE_MAX; later calls purge the rest. QLESS_ENOJOB, QLESS_ENOTRUNNING,
+ * QLESS_ENOTOWNER, QLESS_EWRONGQUEUE. */
 QLESS_CHECK int qless_complete(struct qless *q, double now, const struct qless_complete *complete,
 			       enum qless_state *ret_state);
 

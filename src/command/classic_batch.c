@@ -6,6 +6,7 @@
 #include "command/admission.h"
 #include "command/links.h"
 #include "command/permit.h"
+#include "command/purging.h"
 #include "command/swapped.h"
 #include "util/mem.h"
 
@@ -195,6 +196,7 @@ static int decode_completions(struct request *req, struct operation *op,
 	int rc;
 
 	op->kind = OPERATION_COMPLETE_MANY;
+	op->complete_many.has_purge_end = false;
 	rc = request_need(req, 0, "Multicomplete(): Arg \"worker\" missing",
 			  &op->complete_many.worker);
 	if (rc == 0)
@@ -233,6 +235,7 @@ int classic_multicomplete(struct request *req)
 	const struct user *viewer = permit_viewer(req);
 	struct operation_names jobs;
 	struct operation op;
+	size_t purges_left = purging_begin(req);
 	size_t part = 0;
 	size_t i;
 	int rc = decode_completions(req, &op, &jobs);
@@ -248,8 +251,10 @@ int classic_multicomplete(struct request *req)
 		if (!admission_check_jid(req, viewer, jobs.items[i], ACL_WRITE))
 			continue;
 		rc = add_completion(req, jobs.items + i, &op);
-		if (rc == 0)
+		if (rc == 0) {
+			purging_limit_part(req, &op, part, &purges_left);
 			rc = request_run_part(req, &op, part++, &outcome);
+		}
 		if (rc == 0)
 			answer_bulk(req, qless_state_text(outcome.state));
 		else

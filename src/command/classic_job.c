@@ -6,6 +6,7 @@
 #include "command/links.h"
 #include "command/listing.h"
 #include "command/options.h"
+#include "command/purging.h"
 #include "command/swapped.h"
 
 #include <string.h>
@@ -607,7 +608,10 @@ int decode_complete(struct request *req, struct operation *op)
 	if (rc < 0)
 		return rc;
 	rc = read_complete_options(req, 4, &options);
-	return rc < 0 ? rc : decode_complete_options(req, &options, &op->complete);
+	if (rc == 0)
+		rc = decode_complete_options(req, &options, &op->complete);
+	purging_limit(req, &op->complete);
+	return rc;
 }
 
 static int answer_complete(struct request *req, const struct operation *op,

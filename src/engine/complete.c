@@ -15,10 +15,6 @@
 #include "engine/run.h"
 #include "engine/stats.h"
 
-/* The most completed jobs that one call purges, so that it stays short. Later calls purge the
- * rest. */
-#define ENGINE_PURGE_MAX 1000
-
 /* Move the job on to the next queue. */
 static enum qless_state advance(struct qless *q, struct qless_job *job, double now,
 				const struct qless_complete *complete)
@@ -47,15 +43,21 @@ static void prefetch_purge(const struct qless *q)
 	job_prefetch(skiplist_next(node));
 }
 
-/* Purge the oldest completed jobs: those older than the option jobs-history allows, then those in
- * excess of jobs-history-count. A negative count of -n purges the n oldest. */
-static void purge(struct qless *q, double now)
+static int purge_max(const struct qless_complete *complete)
+{
+	if (!complete->has_purge_max || complete->purge_max > QLESS_PURGE_MAX)
+		return QLESS_PURGE_MAX;
+	return complete->purge_max > 0 ? (int)complete->purge_max : 0;
+}
+
+/* Purge the oldest completed jobs, up to `left`: those older than the option jobs-history allows,
+ * then those in excess of jobs-history-count. A negative count of -n purges the n oldest. */
+static void purge(struct qless *q, double now, int left)
 {
 	double oldest = now - q->settings.jobs_history;
 	double keep = q->settings.jobs_history_count;
 	struct skipnode *node = skiplist_first_ge(&q->completed, 0);
 	uint32_t before = skiplist_count(&q->completed);
-	int left = ENGINE_PURGE_MAX;
 	double count, excess;
 
 	while (left > 0 && node != NULL && node->score <= oldest) {
@@ -84,14 +86,15 @@ static void purge(struct qless *q, double now)
 }
 
 /* Complete the job for good. It may be purged at once. */
-static enum qless_state finish(struct qless *q, struct qless_job *job, double now)
+static enum qless_state finish(struct qless *q, struct qless_job *job, double now,
+			       const struct qless_complete *complete)
 {
 	event_completed(q, job_jid(job), queue_name(job->queue));
 	job_set_queue(q, job, NULL);
 	job_place_as(q, job, QLESS_COMPLETE, now);
 	depends_satisfy(q, job, now);
 	assert(job->extra == NULL || job->extra->dependents == NULL);
-	purge(q, now);
+	purge(q, now, purge_max(complete));
 	return QLESS_COMPLETE;
 }
 
@@ -136,7 +139,8 @@ int qless_complete(struct qless *q, double now, const struct qless_complete *com
 	job_set_due(job, NAN);
 	job->expires = 0;
 	job->remaining = job->retries;
-	*ret_state = complete->next != NULL ? advance(q, job, now, complete) : finish(q, job, now);
+	*ret_state = complete->next != NULL ? advance(q, job, now, complete)
+					    : finish(q, job, now, complete);
 	engine_changed(q);
 	return 0;
 }

@@ -137,6 +137,19 @@ size_t view_due_tags(const struct qless *q, double now, struct qless_str name, d
 	return (size_t)fmin(most, 1e15);
 }
 
+size_t view_purgeable(const struct qless *q, double now)
+{
+	double oldest = now - q->settings.jobs_history;
+	double keep = q->settings.jobs_history_count;
+	double count = skiplist_count(&q->completed);
+	double excess = keep >= 0 ? fmax(count - keep, 0) : fmin(-keep, count);
+	const struct skipnode *first = skiplist_first(&q->completed);
+
+	if (first != NULL && first->score <= oldest)
+		excess = fmax(excess, skiplist_count_range(&q->completed, 0, oldest));
+	return (size_t)excess;
+}
+
 bool view_has_lists(const struct qless *q)
 {
 	return skiplist_count(&q->tags) != 0 || q->depending_count != 0;

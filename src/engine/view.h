@@ -60,6 +60,8 @@ struct view_lists view_lists(const struct qless *q, struct qless_str jid);
 size_t view_recur_tags(const struct qless *q, struct qless_str jid);
 /* About the number of tags of the jobs that recurring jobs make when `count` jobs are popped. */
 size_t view_due_tags(const struct qless *q, double now, struct qless_str queue, double count);
+/* About the number of old completed jobs that completions may purge now. */
+size_t view_purgeable(const struct qless *q, double now);
 /* Whether any job has tags or dependencies. Otherwise all lengths of jobs are 0. */
 bool view_has_lists(const struct qless *q);
 

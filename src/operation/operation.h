@@ -126,6 +126,9 @@ struct operation {
 			struct qless_str queue;
 			/* jid and data of each job, one after the other. */
 			struct operation_names jobs;
+			/* From this job on, each purges at most one old completed job. */
+			bool has_purge_end;
+			int64_t purge_end;
 		} complete_many;
 		struct {
 			struct qless_str jid;

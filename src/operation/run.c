@@ -97,16 +97,20 @@ static int run_part(struct qless *q, const struct operation *op, size_t i,
 		    struct operation_outcome *ret)
 {
 	const struct qless_str *job;
+	bool purges_one;
 
 	if (op->kind == OPERATION_HEARTBEAT_MANY)
 		return qless_heartbeat(q, op->now, op->heartbeat_many.jids.items[i],
 				       op->heartbeat_many.worker, NULL, &ret->expires);
 	job = op->complete_many.jobs.items + 2 * i;
+	purges_one = op->complete_many.has_purge_end && (int64_t)i >= op->complete_many.purge_end;
 	return qless_complete(q, op->now,
 			      &(struct qless_complete){ .jid = job[0],
 							.worker = op->complete_many.worker,
 							.queue = op->complete_many.queue,
-							.data = job[1] },
+							.data = job[1],
+							.has_purge_max = purges_one,
+							.purge_max = 1 },
 			      &ret->state);
 }
 

@@ -4,6 +4,7 @@
 #include "command/databases.h"
 #include "command/inner.h"
 #include "command/links.h"
+#include "command/purging.h"
 #include "command/table.h"
 #include "command/weight.h"
 #include "command/work.h"
@@ -221,6 +222,7 @@ static void limit_replies(struct client *c)
 /* The rest of the time that a transaction may take while others wait. */
 struct txn_budget {
 	unsigned parts_left;
+	size_t purges_left;
 	int64_t cpu_end_us; /* after this, no command begins that only reads and may take long */
 };
 
@@ -230,6 +232,7 @@ static void run_queued(struct client *c, const struct queued_command *q, struct 
 	struct verdict verdict;
 
 	req.parts_left = &budget->parts_left;
+	req.purges_left = &budget->purges_left;
 	verdict = admission_decide_queued(&req);
 	if (verdict.kind != VERDICT_RUN)
 		admission_refuse(&req, &verdict);
@@ -336,6 +339,7 @@ void cmd_exec(struct request *req)
 	}
 	limit_replies(c);
 	budget.parts_left = WORK_PARTS_AT_ONCE;
+	budget.purges_left = PURGING_PER_CALL;
 	budget.cpu_end_us = clock_thread_cpu_us() + TXN_READ_US;
 	/* Detach the transaction, so that its commands run outside of it. */
 	c->txn = NULL;

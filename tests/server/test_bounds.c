@@ -697,6 +697,7 @@ static void a_job_that_many_wait_for(void)
 }
 
 #define HELD	100000 /* jobs of one worker */
+#define OLD	100000 /* completed jobs to be purged */
 #define KEEPERS 10000  /* attached workers with a job each */
 
 static void pop_held(const char *worker)
@@ -780,6 +781,30 @@ static void a_worker_with_many_jobs(void)
 	check_turns("the end of a worker with 100000 jobs");
 }
 
+/* A completion purges up to 1,000 jobs. */
+static void many_old_jobs(void)
+{
+	char words[64];
+
+	run_each(1, "CONFIG.SET jobs-history-count 1000000");
+	for (int i = 0; i < OLD / BATCH; i++) {
+		snprintf(words, sizeof words, "MULTIPUT w old 0 jobs *5000(old%d-#,k,{})", i);
+		run_each(1, words);
+		run_each(1, "POP old w 5000");
+		snprintf(words, sizeof words, "MULTICOMPLETE w old *5000(old%d-#,{})", i);
+		run_each(1, words);
+	}
+	run_each(1, "MULTIPUT w old 0 jobs *100(new#,k,{}) *100(newer#,k,{})");
+	run_each(1, "POP old w 200");
+	run_each(1, "CONFIG.SET jobs-history-count 1");
+	TEST_ASSERT_EQUAL_INT(0, strncmp(execute("COMPLETE new# w old {}", 100), "*100", 4));
+	check_turns("100 x COMPLETE with 100000 old jobs");
+	ASK(monitor, "CONFIG RESETSTAT", "+OK\r\n");
+	run_each(1, "MULTICOMPLETE w old *100(newer#,{})");
+	check_turns("MULTICOMPLETE of 100 with 95000 old jobs");
+	run_each(1, "CONFIG.UNSET jobs-history-count");
+}
+
 static double lock_at(const char *rank)
 {
 	char words[64];
@@ -843,6 +868,7 @@ int main(int argc, char **argv)
 	RUN(transactions_without_work);
 	RUN(transactions_with_all_jobs_of_a_worker);
 	RUN(a_worker_with_many_jobs);
+	RUN(many_old_jobs);
 	RUN(many_attached_workers);
 	RUN(flushing_everything);
 	peer_close_all();

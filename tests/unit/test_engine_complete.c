@@ -154,6 +154,29 @@ static void the_job_itself_may_be_purged_at_once(void)
 	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, info_of("b").state);
 }
 
+static void a_call_may_purge_fewer_jobs(void)
+{
+	struct qless_complete c = a_complete("d");
+	enum qless_state state;
+
+	for (const char *const *jid = (const char *const[]){ "a", "b", "c", "d", "e", NULL };
+	     *jid != NULL; jid++)
+		put(1, "q", *jid);
+	pop(2, "q", "w", 5);
+	complete(3, "q", "a", "w");
+	complete(4, "q", "b", "w");
+	complete(5, "q", "c", "w");
+	set_option("jobs-history-count", "0");
+	c.has_purge_max = true;
+	c.purge_max = 1;
+	OK(qless_complete(q, 6, &c, &state));
+	TEST_ASSERT_EQUAL_STRING("d c b ", jobs_in(6, QLESS_LIST_COMPLETE, ""));
+	c.jid = STR("e");
+	c.purge_max = 0;
+	OK(qless_complete(q, 7, &c, &state));
+	TEST_ASSERT_EQUAL_STRING("e d c b ", jobs_in(7, QLESS_LIST_COMPLETE, ""));
+}
+
 static void purging_many_jobs_is_spread_over_several_calls(void)
 {
 	struct qless_list jids;
@@ -246,6 +269,7 @@ int main(int argc, char **argv)
 	RUN(completed_jobs_are_purged_when_they_are_old);
 	RUN(completed_jobs_are_purged_when_they_are_many);
 	RUN(the_job_itself_may_be_purged_at_once);
+	RUN(a_call_may_purge_fewer_jobs);
 	RUN(purging_many_jobs_is_spread_over_several_calls);
 	RUN(cancel_deletes_jobs_wherever_they_are);
 	RUN(cancel_ignores_complete_and_unknown_jobs);

@@ -184,11 +184,26 @@ static const struct sample {
 			  .has_limits = true } },
 	  "0826000000000000f83f016a01770171027b7d036f6e6500",
 	  "db0 complete jid=\"j\" worker=\"w\" queue=\"q\" data=\"{}\" next=\"one\" limits=[]" },
+	{ { .kind = OPERATION_COMPLETE,
+	    NOW,
+	    .complete = { .jid = T("j"),
+			  .worker = T("w"),
+			  .queue = T("q"),
+			  .data = T("{}"),
+			  .has_purge_max = true,
+			  .purge_max = 1 } },
+	  "0842000000000000f83f016a01770171027b7d02",
+	  "db0 complete jid=\"j\" worker=\"w\" queue=\"q\" data=\"{}\" purge-max=1" },
 	{ { .kind = OPERATION_COMPLETE_MANY,
 	    NOW,
-	    .complete_many = { T("w"), T("q"), { names, 2 } } },
+	    .complete_many = { T("w"), T("q"), { names, 2 }, false, 0 } },
 	  "0900000000000000f83f0177017101016100",
 	  "db0 complete-many worker=\"w\" queue=\"q\" jobs=[\"a\",\"\"]" },
+	{ { .kind = OPERATION_COMPLETE_MANY,
+	    NOW,
+	    .complete_many = { T("w"), T("q"), { names, 2 }, true, 1 } },
+	  "0901000000000000f83f017701710101610002",
+	  "db0 complete-many worker=\"w\" queue=\"q\" jobs=[\"a\",\"\"] purge-end=1" },
 	{ { .kind = OPERATION_FAIL, NOW, .fail = { T("j"), T("w"), T("g"), T("m"), &two } },
 	  "0a02000000000000f83f016a01770167016d0132",
 	  "db0 fail jid=\"j\" worker=\"w\" group=\"g\" message=\"m\" data=\"2\"" },
@@ -639,6 +654,53 @@ static void put_many_puts_jobs_in_order(void)
 	qless_free(q);
 }
 
+static void complete(const char *jid)
+{
+	struct operation op = { .kind = OPERATION_COMPLETE,
+				.complete = { .jid = str_from(jid),
+					      .worker = S("w"),
+					      .queue = S("q"),
+					      .data = S("{}") } };
+
+	TEST_ASSERT_EQUAL_INT(0, run_at(3, op));
+}
+
+/* Completes two jobs while there are three old jobs, of which one may be kept. Returns whether the
+ * newest of these still exists. */
+static bool keeps_newest(int64_t purge_end)
+{
+	static const struct qless_str jobs[] = { STR_INIT("j4"), STR_INIT("{}"), STR_INIT("j5"),
+						 STR_INIT("{}") };
+	struct operation both = { .kind = OPERATION_COMPLETE_MANY,
+				  .complete_many = {
+					  S("w"), S("q"), { jobs, 4 }, true, purge_end } };
+	struct operation keep = { .kind = OPERATION_CONFIG_SET,
+				  .config = { S("jobs-history-count"), S("1") } };
+	bool exists;
+
+	q = qless_new(NULL);
+	for (const char *const *jid = (const char *const[]){ "j1", "j2", "j3", "j4", "j5", NULL };
+	     *jid != NULL; jid++)
+		put(*jid);
+	pop(5);
+	complete("j1");
+	complete("j2");
+	complete("j3");
+	TEST_ASSERT_EQUAL_INT(0, run_at(4, keep));
+	TEST_ASSERT_EQUAL_INT(0, run_at(5, both));
+	TEST_ASSERT_NULL(qless_get(q, S("j2")));
+	TEST_ASSERT_NOT_NULL(qless_get(q, S("j5")));
+	exists = qless_get(q, S("j3")) != NULL;
+	qless_free(q);
+	return exists;
+}
+
+static void from_its_purge_end_on_each_part_purges_one_job(void)
+{
+	TEST_ASSERT_TRUE(keeps_newest(0));
+	TEST_ASSERT_FALSE(keeps_newest(1));
+}
+
 static void a_refused_part_does_not_stop_the_others(void)
 {
 	static const struct qless_str jobs[] = { STR_INIT("nobody"), STR_INIT("{}"), STR_INIT("j1"),
@@ -712,6 +774,7 @@ int main(int argc, char **argv)
 	RUN(a_refused_operation_leaves_the_error_of_the_engine);
 	RUN(a_job_keeps_its_data_if_the_operation_says_so);
 	RUN(put_many_puts_jobs_in_order);
+	RUN(from_its_purge_end_on_each_part_purges_one_job);
 	RUN(a_refused_part_does_not_stop_the_others);
 	RUN(mentions_finds_texts_in_all_fields);
 	return UNIT_RESULT();
