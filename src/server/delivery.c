@@ -81,6 +81,8 @@ static size_t deliver(struct walk *walk, const struct subscription *sub)
 
 	if (c == NULL || sub->since >= walk->number)
 		return 1;
+	if (sub->subscriber->unchecked != NULL && !pubsub_is_allowed(sub))
+		return 1;
 	if (walk->publication != NULL)
 		walk->publication->count++;
 	if (c->is_dropped)
@@ -351,7 +353,7 @@ static void publish_to(struct delivery *d, struct walk *walk)
 {
 	const struct delivery_queue *queue = &d->queues[walk->kind];
 
-	d->server->turn.has_messages = true;
+	d->server->turn.has_pubsub = true;
 	if (STAILQ_EMPTY(&queue->walks))
 		d->units_left = walk_on(d, walk, d->units_left);
 	if (walk->has_begun && walk->at == NULL)

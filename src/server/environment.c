@@ -155,13 +155,17 @@ static void on_user_gone(void *arg, const struct user *user)
 	submissions_forget_user(s, user);
 }
 
-/* Whether the user may go on receiving what the client receives. */
-static bool may_listen(const struct client *c, const struct user *user)
+/* The rights of the client's user have changed. */
+static void check_listener(struct server *s, struct conn *c)
 {
-	return pubsub_may_receive(c, user) && (!c->is_monitor || !acl_limits_keys(user));
+	if (!c->client.is_monitor || !acl_limits_keys(c->client.session.user))
+		pubsub_check(&c->client);
+	else if (&c->client == s->clients.running)
+		conn_finish(c);
+	else
+		conn_kill(c, "its user may no longer receive all commands");
 }
 
-/* As in Redis, a subscription that the user could no longer make ends with the connection. */
 static void on_user_changed(void *arg, struct qless_str name)
 {
 	struct server *s = arg;
@@ -171,15 +175,12 @@ static void on_user_changed(void *arg, struct qless_str name)
 	users_log_note_change(s, name);
 	for (c = TAILQ_FIRST(&s->conns.all); c != NULL && user != NULL; c = next) {
 		next = TAILQ_NEXT(c, all);
-		if (c->client.session.user != user || may_listen(&c->client, user))
-			continue;
-		if (&c->client == s->clients.running)
-			conn_finish(c);
-		else
-			conn_kill(c, "its user may no longer receive what it subscribed to");
+		if (c->client.session.user == user)
+			check_listener(s, c);
 	}
 	if (user == NULL)
 		return;
+	pubsub_check_now(s);
 	lines_check_user(s, user);
 	presence_check_user(s, user);
 }

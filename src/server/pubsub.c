@@ -12,6 +12,13 @@
 /* Microseconds of a turn for messages that wait. */
 #define DELIVERY_US 1000
 
+/* Microseconds of a turn for checks of subscriptions. */
+#define CHECK_US 1000
+/* Number of subscriptions that are checked between two looks at the clock. */
+#define CHECKS_PER_LOOK 16
+/* Number of subscriptions that the commands of a turn check at once. */
+#define CHECKS_AT_ONCE 1000
+
 struct pubsub {
 	struct hash channels;
 	struct hash patterns;
@@ -19,6 +26,9 @@ struct pubsub {
 	struct pattern_index index;
 	struct delivery delivery;
 	unsigned of_queues; /* channels and patterns that may be those of a queue */
+	TAILQ_HEAD(, subscriber) unchecked;
+	size_t unchecked_count;
+	size_t checks_left; /* that the commands of this turn may do at once */
 	TAILQ_HEAD(, subscriber) ended;
 	size_t ended_count; /* of their subscriptions */
 	uint64_t last_subscriber;
@@ -46,6 +56,8 @@ struct pubsub *pubsub_new(struct server *s, uint64_t hash_seed)
 	pattern_index_init(&p->index, hash_seed);
 	delivery_init(&p->delivery, &p->index);
 	p->delivery.server = s;
+	TAILQ_INIT(&p->unchecked);
+	p->checks_left = CHECKS_AT_ONCE;
 	TAILQ_INIT(&p->ended);
 	return p;
 }
@@ -206,10 +218,35 @@ bool pubsub_subscribe(struct client *c, enum pubsub_kind kind, struct qless_str 
 	return true;
 }
 
+static void stop_checking(struct pubsub *p, struct subscriber *subscriber)
+{
+	if (subscriber->unchecked == NULL)
+		return;
+	subscriber->unchecked = NULL;
+	TAILQ_REMOVE(&p->unchecked, subscriber, link);
+	p->unchecked_count--;
+}
+
+/* The next subscription to be checked is fine, or ends. */
+static void check_next(struct pubsub *p, struct subscriber *subscriber)
+{
+	const struct subscription *sub = subscriber->unchecked;
+	struct subscription *next = TAILQ_NEXT(sub, by_subscriber);
+
+	if (next == NULL && sub->channel->kind == PUBSUB_CHANNEL)
+		next = TAILQ_FIRST(&subscriber->patterns);
+	if (next == NULL)
+		stop_checking(p, subscriber);
+	else
+		subscriber->unchecked = next;
+}
+
 static void subscription_free(struct pubsub *p, struct subscription *sub)
 {
 	struct channel *ch = sub->channel;
 
+	if (sub->subscriber->unchecked == sub)
+		check_next(p, sub->subscriber);
 	delivery_forget_subscription(&p->delivery, sub);
 	hash_remove(&p->subscriptions, &sub->node);
 	TAILQ_REMOVE(&ch->subscriptions, sub, by_channel);
@@ -237,6 +274,7 @@ void pubsub_forget(struct client *c)
 
 	if (subscriber == NULL)
 		return;
+	stop_checking(p, subscriber);
 	subscriber->client = NULL;
 	TAILQ_INSERT_TAIL(&p->ended, subscriber, link);
 	c->server->turn.has_dead = true;
@@ -278,22 +316,86 @@ size_t pubsub_ended_count(const struct pubsub *p)
 	return p->ended_count;
 }
 
-bool pubsub_may_receive(const struct client *c, const struct user *user)
-{
-	const struct subscription *sub;
+/*
+ * Checks
+ */
 
-	if (c->subscriber == NULL)
-		return true;
-	TAILQ_FOREACH(sub, &c->subscriber->channels, by_subscriber) {
-		if (!acl_may_use_channel(user, sub->channel->name))
-			return false;
-	}
-	TAILQ_FOREACH(sub, &c->subscriber->patterns, by_subscriber) {
-		if (!acl_may_use_pattern(user, sub->channel->name))
-			return false;
-	}
-	return true;
+bool pubsub_is_allowed(const struct subscription *sub)
+{
+	const struct user *user = sub->subscriber->client->session.user;
+	struct qless_str name = sub->channel->name;
+
+	if (user == NULL)
+		return false;
+	return sub->channel->kind == PUBSUB_PATTERN ? acl_may_use_pattern(user, name)
+						    : acl_may_use_channel(user, name);
 }
+
+void pubsub_check(struct client *c)
+{
+	struct subscriber *subscriber = c->subscriber;
+	struct pubsub *p = c->server->pubsub;
+
+	if (subscriber == NULL || any_subscription(subscriber) == NULL)
+		return;
+	if (subscriber->unchecked == NULL) {
+		TAILQ_INSERT_TAIL(&p->unchecked, subscriber, link);
+		p->unchecked_count++;
+	}
+	subscriber->unchecked = any_subscription(subscriber);
+	c->server->turn.has_pubsub = true;
+}
+
+/* As in Redis, a subscription that the user could no longer make ends with the connection. */
+static void end_client(struct client *c)
+{
+	if (c->server->clients.running == c)
+		conn_finish(conn_of(c));
+	else
+		conn_kill(conn_of(c), "its user may no longer receive what it subscribed to");
+	assert(c->subscriber == NULL);
+}
+
+/* Checks up to `count` subscriptions. Returns the rest of the count. */
+static size_t check_some(struct pubsub *p, size_t count)
+{
+	struct subscriber *subscriber;
+
+	for (; count != 0 && (subscriber = TAILQ_FIRST(&p->unchecked)) != NULL; count--) {
+		if (pubsub_is_allowed(subscriber->unchecked))
+			check_next(p, subscriber);
+		else
+			end_client(subscriber->client);
+	}
+	return count;
+}
+
+void pubsub_check_now(struct server *s)
+{
+	s->pubsub->checks_left = check_some(s->pubsub, s->pubsub->checks_left);
+}
+
+static void run_checks(struct pubsub *p)
+{
+	int64_t end_us;
+
+	p->checks_left = CHECKS_AT_ONCE;
+	if (TAILQ_EMPTY(&p->unchecked))
+		return;
+	end_us = clock_mono_us() + CHECK_US;
+	do {
+		check_some(p, CHECKS_PER_LOOK);
+	} while (!TAILQ_EMPTY(&p->unchecked) && clock_mono_us() < end_us);
+}
+
+size_t pubsub_unchecked_count(const struct pubsub *p)
+{
+	return p->unchecked_count;
+}
+
+/*
+ * Messages
+ */
 
 void pubsub_publish(struct server *s, struct qless_str channel, struct qless_str payload,
 		    struct publication *publication)
@@ -306,19 +408,26 @@ void pubsub_run_part(struct server *s)
 	delivery_run_part(&s->pubsub->delivery);
 }
 
-bool pubsub_run(struct server *s)
+static void run_delivery(struct delivery *d)
 {
-	struct delivery *d = &s->pubsub->delivery;
 	int64_t end_us;
 
 	delivery_begin_turn(d);
 	if (delivery_is_idle(d))
-		return false;
+		return;
 	end_us = clock_mono_us() + DELIVERY_US;
 	do {
 		delivery_run_part(d);
 	} while (!delivery_is_idle(d) && clock_mono_us() < end_us);
-	return !delivery_is_idle(d);
+}
+
+bool pubsub_run(struct server *s)
+{
+	struct pubsub *p = s->pubsub;
+
+	run_checks(p);
+	run_delivery(&p->delivery);
+	return !TAILQ_EMPTY(&p->unchecked) || !delivery_is_idle(&p->delivery);
 }
 
 size_t pubsub_backlog_bytes(const struct server *s)

@@ -3,6 +3,10 @@
  *
  * A client may have thousands of subscriptions. When it ends, its subscriber leaves it at once, and
  * receives nothing from then on. The subscriptions are freed over several turns.
+ *
+ * When the rights of a user change, a client ends if it has a subscription that the user could no
+ * longer make. To find out, all of its subscriptions are checked over several turns. Until then
+ * each message to the client is checked, so the change takes effect at once.
  */
 #ifndef SERVER_PUBSUB_H
 #define SERVER_PUBSUB_H
@@ -49,7 +53,8 @@ struct subscriber {
 	uint64_t id;	       /* is never used again */
 	struct subscription_list channels;
 	struct subscription_list patterns;
-	TAILQ_ENTRY(subscriber) link; /* of those that have ended */
+	struct subscription *unchecked; /* the next one to be checked; NULL: there is none */
+	TAILQ_ENTRY(subscriber) link;	/* of those to be checked, or of those that have ended */
 };
 
 struct pubsub *pubsub_new(struct server *s, uint64_t hash_seed);
@@ -72,8 +77,15 @@ void pubsub_forget(struct client *c);
 bool pubsub_free_some(struct pubsub *p, size_t count);
 /* Returns the number of subscriptions of clients that have ended. */
 size_t pubsub_ended_count(const struct pubsub *p);
-/* Returns whether the user may receive all messages that the client has subscribed to. */
-bool pubsub_may_receive(const struct client *c, const struct user *user);
+/* The rights of the client's user have changed: checks all subscriptions, in this turn or in later
+ * ones. */
+void pubsub_check(struct client *c);
+/* Checks subscriptions at once, unless that takes long. */
+void pubsub_check_now(struct server *s);
+/* Returns whether the user of the client could make the subscription. */
+bool pubsub_is_allowed(const struct subscription *sub);
+/* Returns the number of clients with subscriptions to be checked. */
+size_t pubsub_unchecked_count(const struct pubsub *p);
 
 /* Counts the deliveries of a message. It must not move in memory before publication_end(), except
  * by publication_move(). */
@@ -95,8 +107,8 @@ static inline bool publication_is_over(const struct publication *publication)
 	return publication->walks[0] == NULL && publication->walks[1] == NULL;
 }
 
-/* Sends messages that wait, and returns whether more of them wait. Call this at most once in a
- * turn, and only if turn.has_messages is set: a message sets it. */
+/* Checks subscriptions, and sends messages that wait. Returns whether there is more to do. Call
+ * this at most once in a turn, and only if turn.has_pubsub is set. */
 bool pubsub_run(struct server *s);
 /* Sends a few of them. */
 void pubsub_run_part(struct server *s);

@@ -132,7 +132,7 @@ static bool is_idle(const struct server *s)
 {
 	return TAILQ_EMPTY(&s->conns.ready) && !conns_have_output(&s->conns) &&
 	       !s->submissions.can_run && !s->turn.has_flushed && !s->turn.has_dead &&
-	       !s->turn.has_messages && (waitings_are_idle(&s->waitings) || !waitings_can_run(s)) &&
+	       !s->turn.has_pubsub && (waitings_are_idle(&s->waitings) || !waitings_can_run(s)) &&
 	       (lines_are_empty(&s->lines) || !lines_can_run(s)) &&
 	       (presence_is_empty(&s->presence) || !presence_can_run(s));
 }
@@ -149,8 +149,8 @@ static void run_others(struct server *s)
 		presence_run(s);
 	if (!lines_are_empty(&s->lines))
 		lines_run(s);
-	if (s->turn.has_messages)
-		s->turn.has_messages = pubsub_run(s);
+	if (s->turn.has_pubsub)
+		s->turn.has_pubsub = pubsub_run(s);
 }
 
 void turn_run(struct server *s, bool wait)

@@ -34,8 +34,8 @@ struct turn {
 	struct turn_cpu cpu;
 	bool has_flushed; /* a part of a flushed database has not been freed */
 	bool has_dead;	  /* connections, subscriptions or listeners that ended are not yet freed */
-	bool has_messages; /* messages wait, or were delivered in this turn */
-	bool is_running;   /* turns do not nest */
+	bool has_pubsub;  /* messages or checks of subscriptions wait, or used their share of it */
+	bool is_running;  /* turns do not nest */
 	bool loop_failed;
 };
 

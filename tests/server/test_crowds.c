@@ -209,6 +209,30 @@ static void revoke_channels(void)
 	ASK(admin, "ACL SETUSER guest &*", "+OK\r\n");
 }
 
+/* Allows all channels of the crowd but the last one of each client. */
+static void revoke_last_channels(void)
+{
+	peer_send_words(admin, "ACL SETUSER guest resetchannels &9-* &99-* &999-* &[0-8]* "
+			       "&9[0-8]* &99[0-8]* &999[0-8]*");
+	peer_send_words(admin, "PUBLISH 9999-49-* secret");
+	peer_expect(admin, "+OK\r\n");
+	peer_expect(admin, ":0\r\n");
+	wait_until_freed();
+	ASK(admin, "ACL SETUSER guest resetchannels &*", "+OK\r\n");
+}
+
+/* Allows all channels of the crowd. */
+static void check_channels(void)
+{
+	ASK(admin, "ACL SETUSER guest resetchannels &a* &b* &c* &d* &e* &f* &g* &h* &i* &j* &*-*-*",
+	    "+OK\r\n");
+	WAIT_UNTIL(clients_info("unchecked_clients:") == 0);
+	TEST_ASSERT_EQUAL_INT64(SUBSCRIBERS + 1, clients_info("connected_clients:"));
+	ASK(admin, "PUBLISH 9999-49-* hello", ":1\r\n");
+	ASK(admin, "ACL SETUSER guest resetchannels &*", "+OK\r\n");
+	WAIT_UNTIL(clients_info("unchecked_clients:") == 0);
+}
+
 static void list(void)
 {
 	const char *reply = peer_ask(admin, "CLIENT LIST");
@@ -489,6 +513,18 @@ static void many_subscriptions_end(void)
 	CHECK(rows);
 }
 
+static void many_subscriptions_are_checked(void)
+{
+	static const struct row rows[] = {
+		{ "ACL SETUSER that allows 500000 channels", OPERATOR_US, gather_many_channels,
+		  check_channels },
+		{ "ACL SETUSER that revokes 50 of 500000 channels", OPERATOR_US,
+		  gather_many_channels, revoke_last_channels },
+	};
+
+	CHECK(rows);
+}
+
 static void many_listeners_end(void)
 {
 	static const struct row rows[] = {
@@ -531,6 +567,7 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(many_connections_end);
 	RUN(many_subscriptions_end);
+	RUN(many_subscriptions_are_checked);
 	RUN(many_listeners_end);
 	RUN(many_connections_are_served);
 	RUN(many_messages_are_delivered);
