@@ -19,7 +19,7 @@ import redis
 
 PATIENCE = 60  # seconds
 # Seconds for which the worker works on a job that it loses, in the last of some attempts.
-LONGEST = 8
+LONGEST = 4
 
 checks = []
 
@@ -114,15 +114,14 @@ def a_lost_job_is_left_to_its_new_owner(drill):
     seconds = 1
     while not takes_away(drill, f"j{seconds}", seconds) and seconds < LONGEST:
         seconds *= 2
-    assert drill.job(f"j{seconds}")["worker"] == "thief"
-    lost, hello = drill.stop()[-2:]
-    assert lost.startswith(f"j{seconds}: NOTOWNER "), lost
-    assert hello == "hello bob"
+    lines = drill.stop()
+    assert any(": NOTOWNER " in line for line in lines), lines
+    assert lines[-1] == "hello bob"
 
 
 def takes_away(drill, jid, seconds):
-    """Take a job away from the worker. Returns whether there was time to tell the worker before it
-    had finished: the next job is complete soon after that."""
+    """Take a job away from the worker. Returns whether the worker was certainly told before it had
+    finished, because nothing was late: the next job is complete right after that."""
     begin = time.monotonic()
     drill.put(jid, name="ann", seconds=seconds)
     drill.await_state(jid, "running")
@@ -130,9 +129,13 @@ def takes_away(drill, jid, seconds):
         transaction.execute_command("TIMEOUT", jid)
         transaction.execute_command("POP", "greetings", "thief", 1)
         popped = transaction.execute(raise_on_error=False)[1]
+    taken = time.monotonic() - begin
     drill.put(f"after-{jid}", name="bob")
     drill.await_state(f"after-{jid}", "complete")
-    return popped != "[]" and time.monotonic() - begin < 1.5 * seconds
+    complete = time.monotonic() - begin
+    if popped != "[]":  # otherwise the worker was faster
+        assert drill.job(jid)["worker"] == "thief"
+    return popped != "[]" and taken < 0.5 * seconds and complete < 1.1 * seconds
 
 
 @check
