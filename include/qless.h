@@ -941,6 +941,34 @@ struct qless_limit_holder {
 bool qless_limit_next_holder(const struct qless *q, struct qless_str name, const void **cursor,
 			     struct qless_limit_holder *ret_holder);
 
+/* Why a limit hands out nothing. */
+enum qless_held {
+	QLESS_HELD_NOT,
+	QLESS_HELD_CONCURRENCY, /* all slots are taken */
+	QLESS_HELD_RATE,	/* there is no token */
+	QLESS_HELD_HOLD,	/* see qless_limit_hold() */
+	QLESS_HELD_CLOSED,	/* its concurrency is negative */
+};
+
+struct qless_why {
+	enum qless_state state;
+	bool is_paused;	       /* its queue is paused */
+	bool is_full;	       /* its queue has reached <queue>-max-concurrency */
+	uint64_t place;	       /* waiting jobs of its queue that are before it */
+	uint64_t dependencies; /* jobs that it waits for */
+	double due;	       /* of a scheduled job; otherwise 0 */
+	/* The limit of the job or its queue that opens last, of those that are shut. */
+	enum qless_held held;
+	struct qless_str limit; /* ptr is NULL if none is shut */
+	double opens;		/* the latest time at which it opens; INFINITY if that is unknown */
+	/* QLESS_HELD_CONCURRENCY: the holder whose lock expires first. */
+	struct qless_str holder;
+	struct qless_str holder_worker;
+};
+
+/* Find out why a job does not run. Returns false if there is no such job. */
+bool qless_why(const struct qless *q, double now, struct qless_str jid, struct qless_why *ret_why);
+
 /* ---- options ---- */
 
 struct qless_option {
@@ -1010,6 +1038,7 @@ enum qless_repair_kind {
 	QLESS_REPAIR_GROUP = 13,      /* number of the last failure */
 	QLESS_REPAIR_DROP = 14,	      /* free what nothing refers to */
 	QLESS_REPAIR_COUNT = 15,      /* a counter */
+	QLESS_REPAIR_LIMITS = 16,     /* slots and filing of all jobs with limits */
 };
 
 struct qless_repair {

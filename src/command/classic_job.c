@@ -394,12 +394,13 @@ int classic_pop(struct request *req)
 
 /* Many jobs, over several turns: `kind` is the list of the first part. */
 
-static const struct skiplist *find_peeked(const struct listing *l, const struct request *req)
+static bool find_peeked(const struct listing *l, const struct request *req,
+			struct skipmerge *ret_order)
 {
 	enum queue_list list =
 		l->part + 1 == l->part_count ? (enum queue_list)l->kind : QUEUE_LOCKS;
 
-	return view_queue(req->engine, req->args[0], list);
+	return view_queue_order(req->engine, req->args[0], list, ret_order);
 }
 
 static size_t write_peeked(struct listing *l, struct request *req, const struct skiplist *list,
@@ -419,9 +420,10 @@ static void end_peeked(struct listing *l, struct request *req)
 
 static int peek_many(struct request *req, const struct view_range *ranges, unsigned count)
 {
-	static const struct listing_form form = {
-		.type = REPLY_TEXT, .find = find_peeked, .write = write_peeked, .end = end_peeked
-	};
+	static const struct listing_form form = { .type = REPLY_TEXT,
+						  .find_order = find_peeked,
+						  .write = write_peeked,
+						  .end = end_peeked };
 	struct listing *l = listing_new(&form);
 
 	l->kind = ranges[count - 1].is_reverse ? QUEUE_WORK : QUEUE_LOCKS;

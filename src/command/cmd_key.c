@@ -293,10 +293,11 @@ static size_t take_samples(const struct keyspace_key *key, size_t max, struct sa
 		keyspace_each_member(key, max, add_sample, samples);
 		return keyspace_set_size(key);
 	case KEYSPACE_ZSET:
-		node = skiplist_first(key->list);
-		for (; node != NULL && samples->count < max; node = skiplist_next(node))
-			add_sample(samples, key->list->member(node));
-		return skiplist_count(key->list);
+		node = skipmerge_first(&key->order);
+		for (; node != NULL && samples->count < max;
+		     node = skipmerge_next(&key->order, node))
+			add_sample(samples, skipmerge_member(&key->order, node));
+		return skipmerge_count(&key->order);
 	}
 	return samples->count;
 }

@@ -178,10 +178,10 @@ static bool parse_options(struct request *req, unsigned may, struct range *range
 
 /* ---- from bounds to ranks ---- */
 
-static void find_by_rank(const struct skiplist *list, const struct range *range, size_t *ret_begin,
-			 size_t *ret_end)
+static void find_by_rank(const struct skipmerge *order, const struct range *range,
+			 size_t *ret_begin, size_t *ret_end)
 {
-	size_t total = skiplist_count(list), first, count;
+	size_t total = skipmerge_count(order), first, count;
 
 	*ret_begin = *ret_end = 0;
 	if (!key_index_range(total, range->start, range->stop, &first, &count))
@@ -190,58 +190,58 @@ static void find_by_rank(const struct skiplist *list, const struct range *range,
 	*ret_end = *ret_begin + count;
 }
 
-static void find_by_score(const struct skiplist *list, const struct range *range, size_t *ret_begin,
-			  size_t *ret_end)
+static void find_by_score(const struct skipmerge *order, const struct range *range,
+			  size_t *ret_begin, size_t *ret_end)
 {
 	const struct score_bound *min = &range->min_score, *max = &range->max_score;
 
-	*ret_begin = min->exclusive ? skiplist_count_le(list, min->score)
-				    : skiplist_count_lt(list, min->score);
-	*ret_end = max->exclusive ? skiplist_count_lt(list, max->score)
-				  : skiplist_count_le(list, max->score);
+	*ret_begin = min->exclusive ? skipmerge_count_le(order, min->score)
+				    : skipmerge_count_lt(order, min->score);
+	*ret_end = max->exclusive ? skipmerge_count_lt(order, max->score)
+				  : skipmerge_count_le(order, max->score);
 }
 
 /* Returns the number of nodes before the bound. A range by member makes sense only if all scores
  * are equal; otherwise only the nodes with the lowest score count. */
-static size_t count_before_lex(const struct skiplist *list, const struct lex_bound *bound,
+static size_t count_before_lex(const struct skipmerge *order, const struct lex_bound *bound,
 			       bool inclusive)
 {
 	const struct skipnode *node;
-	double score = skiplist_first(list)->score;
+	double score = skipmerge_first(order)->score;
 
 	switch (bound->kind) {
 	case LEX_MIN:
 		return 0;
 	case LEX_MAX:
-		return skiplist_count(list);
+		return skipmerge_count(order);
 	case LEX_MEMBER:
 		break;
 	}
-	node = inclusive ? skiplist_first_gt_member(list, score, bound->member)
-			 : skiplist_first_ge_member(list, score, bound->member);
-	return node != NULL ? skiplist_rank(list, node) : skiplist_count(list);
+	node = inclusive ? skipmerge_first_gt_member(order, score, bound->member)
+			 : skipmerge_first_ge_member(order, score, bound->member);
+	return node != NULL ? skipmerge_rank(order, node) : skipmerge_count(order);
 }
 
-static void find_by_lex(const struct skiplist *list, const struct range *range, size_t *ret_begin,
+static void find_by_lex(const struct skipmerge *order, const struct range *range, size_t *ret_begin,
 			size_t *ret_end)
 {
-	*ret_begin = count_before_lex(list, &range->min_lex, range->min_lex.exclusive);
-	*ret_end = count_before_lex(list, &range->max_lex, !range->max_lex.exclusive);
+	*ret_begin = count_before_lex(order, &range->min_lex, range->min_lex.exclusive);
+	*ret_end = count_before_lex(order, &range->max_lex, !range->max_lex.exclusive);
 }
 
 /* The ranks from begin to end - 1; none if begin >= end. */
-static void find_range(const struct skiplist *list, const struct range *range, size_t *ret_begin,
+static void find_range(const struct skipmerge *order, const struct range *range, size_t *ret_begin,
 		       size_t *ret_end)
 {
 	switch (range->by) {
 	case BY_RANK:
-		find_by_rank(list, range, ret_begin, ret_end);
+		find_by_rank(order, range, ret_begin, ret_end);
 		break;
 	case BY_SCORE:
-		find_by_score(list, range, ret_begin, ret_end);
+		find_by_score(order, range, ret_begin, ret_end);
 		break;
 	case BY_LEX:
-		find_by_lex(list, range, ret_begin, ret_end);
+		find_by_lex(order, range, ret_begin, ret_end);
 		break;
 	}
 }
@@ -259,7 +259,7 @@ static size_t limited(const struct range *range, size_t total)
 	return range->limit < 0 || (uint64_t)range->limit > left ? left : (size_t)range->limit;
 }
 
-static void write_nodes(struct reply *w, const struct skiplist *list, const struct skipnode *node,
+static void write_nodes(struct reply *w, const struct skipmerge *order, const struct skipnode *node,
 			size_t count, const struct range *range)
 {
 	bool in_pairs = range->with_scores && w->ops->nests_pairs;
@@ -268,21 +268,23 @@ static void write_nodes(struct reply *w, const struct skiplist *list, const stru
 	for (; count != 0; count--) {
 		if (in_pairs)
 			reply_array(w, 2);
-		reply_bulk(w, list->member(node));
+		reply_bulk(w, skipmerge_member(order, node));
 		if (range->with_scores)
 			reply_double(w, node->score);
-		node = range->reverse ? skiplist_prev(node) : skiplist_next(node);
+		node = range->reverse ? skipmerge_prev(order, node) : skipmerge_next(order, node);
 	}
 }
 
-static const struct skiplist *find_listed(const struct listing *l, const struct request *req)
+static bool find_listed(const struct listing *l, const struct request *req,
+			struct skipmerge *ret_order)
 {
 	struct keyspace_key key;
 
 	(void)l;
-	return keyspace_find(key_engine(req), req->args[0], &key) && key.type == KEYSPACE_ZSET
-		       ? key.list
-		       : NULL;
+	if (!keyspace_find(key_engine(req), req->args[0], &key) || key.type != KEYSPACE_ZSET)
+		return false;
+	*ret_order = key.order;
+	return true;
 }
 
 static size_t write_scored(struct listing *l, struct request *req, const struct skiplist *list,
@@ -302,10 +304,10 @@ static size_t write_scored(struct listing *l, struct request *req, const struct 
 static void list_nodes(struct request *req, size_t first, size_t count, const struct range *range)
 {
 	static const struct listing_form members = { .type = REPLY_ARRAY,
-						     .find = find_listed,
+						     .find_order = find_listed,
 						     .write = listing_write_member };
 	static const struct listing_form scored = { .type = REPLY_ARRAY,
-						    .find = find_listed,
+						    .find_order = find_listed,
 						    .write = write_scored };
 	struct listing *l = listing_new(range->with_scores ? &scored : &members);
 
@@ -323,7 +325,7 @@ static void write_range(struct request *req, enum range_by by, bool reverse, uns
 	if (!parse_options(req, may, &range) || !parse_bounds(req, &range) ||
 	    !key_open(req, KEYSPACE_ZSET, KEY_MISSING_ARRAY, &key))
 		return;
-	find_range(key.list, &range, &begin, &end);
+	find_range(&key.order, &range, &begin, &end);
 	count = begin < end ? limited(&range, end - begin) : 0;
 	if (count != 0) {
 		size_t offset = (size_t)range.offset;
@@ -333,9 +335,9 @@ static void write_range(struct request *req, enum range_by by, bool reverse, uns
 			list_nodes(req, first, count, &range);
 			return;
 		}
-		node = skiplist_at(key.list, (uint32_t)first);
+		node = skipmerge_at(&key.order, (uint32_t)first);
 	}
-	write_nodes(req->reply, key.list, node, count, &range);
+	write_nodes(req->reply, &key.order, node, count, &range);
 }
 
 void cmd_zrange(struct request *req)
@@ -376,7 +378,7 @@ static void write_count(struct request *req, enum range_by by)
 
 	if (!parse_bounds(req, &range) || !key_open(req, KEYSPACE_ZSET, KEY_MISSING_ZERO, &key))
 		return;
-	find_range(key.list, &range, &begin, &end);
+	find_range(&key.order, &range, &begin, &end);
 	reply_integer(req->reply, begin < end ? (int64_t)(end - begin) : 0);
 }
 

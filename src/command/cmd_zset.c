@@ -12,7 +12,7 @@ void cmd_zcard(struct request *req)
 	struct keyspace_key key;
 
 	if (key_open(req, KEYSPACE_ZSET, KEY_MISSING_ZERO, &key))
-		reply_integer(req->reply, skiplist_count(key.list));
+		reply_integer(req->reply, skipmerge_count(&key.order));
 }
 
 static void write_score(struct reply *w, const struct skipnode *node)
@@ -56,8 +56,8 @@ static void write_rank(struct request *req, bool reverse)
 		reply_null(req->reply);
 		return;
 	}
-	rank = skiplist_rank(key.list, node);
-	reply_integer(req->reply, reverse ? skiplist_count(key.list) - 1 - rank : rank);
+	rank = skipmerge_rank(&key.order, node);
+	reply_integer(req->reply, reverse ? skipmerge_count(&key.order) - 1 - rank : rank);
 }
 
 void cmd_zrank(struct request *req)
@@ -111,18 +111,18 @@ static const struct skipnode *scan_nodes(const struct keyspace_key *key,
 					 const struct key_scan *scan, struct reply *w,
 					 size_t *ret_count)
 {
-	bool whole = skiplist_count(key->list) <= ZSCAN_WHOLE_MAX;
-	const struct skipnode *node = skiplist_first(key->list);
+	bool whole = skipmerge_count(&key->order) <= ZSCAN_WHOLE_MAX;
+	const struct skipnode *node = skipmerge_first(&key->order);
 	uint64_t last = 0;
 
 	*ret_count = 0;
 	if (!whole && scan->cursor != 0) {
 		double score = score_of_cursor(scan->cursor);
 
-		node = isnan(score) ? NULL : skiplist_first_ge(key->list, score);
+		node = isnan(score) ? NULL : skipmerge_first_ge(&key->order, score);
 	}
-	for (int64_t seen = 0; node != NULL; node = skiplist_next(node), seen++) {
-		struct qless_str member = key->list->member(node);
+	for (int64_t seen = 0; node != NULL; node = skipmerge_next(&key->order, node), seen++) {
+		struct qless_str member = skipmerge_member(&key->order, node);
 
 		if (!whole && seen >= scan->count && cursor_of_score(node->score) != last)
 			break;
@@ -141,14 +141,16 @@ static const struct skipnode *scan_nodes(const struct keyspace_key *key,
  * argument that is the pattern, or 0.
  */
 
-static const struct skiplist *find_scanned(const struct listing *l, const struct request *req)
+static bool find_scanned(const struct listing *l, const struct request *req,
+			 struct skipmerge *ret_order)
 {
 	struct keyspace_key key;
 
 	(void)l;
-	return keyspace_find(key_engine(req), req->args[0], &key) && key.type == KEYSPACE_ZSET
-		       ? key.list
-		       : NULL;
+	if (!keyspace_find(key_engine(req), req->args[0], &key) || key.type != KEYSPACE_ZSET)
+		return false;
+	*ret_order = key.order;
+	return true;
 }
 
 static void write_next_cursor(struct listing *l, struct request *req)
@@ -173,7 +175,7 @@ static void scan_many(struct request *req, const struct key_scan *scan, uint32_t
 		      uint32_t end, uint64_t next)
 {
 	static const struct listing_form form = { .type = REPLY_ARRAY,
-						  .find = find_scanned,
+						  .find_order = find_scanned,
 						  .write = write_scanned,
 						  .begin = write_next_cursor };
 	struct listing *l = listing_new(&form);
@@ -188,30 +190,30 @@ static void scan_many(struct request *req, const struct key_scan *scan, uint32_t
 }
 
 /* Computes the ranks of the members of a call, and its next cursor, as scan_nodes() does. */
-static void find_scan(const struct skiplist *list, const struct key_scan *scan, uint32_t *ret_first,
-		      uint32_t *ret_end, uint64_t *ret_next)
+static void find_scan(const struct skipmerge *order, const struct key_scan *scan,
+		      uint32_t *ret_first, uint32_t *ret_end, uint64_t *ret_next)
 {
-	uint32_t total = skiplist_count(list), first = 0;
+	uint32_t total = skipmerge_count(order), first = 0;
 	const struct skipnode *node;
 	double next_score;
 
 	if (scan->cursor != 0) {
 		double score = score_of_cursor(scan->cursor);
 
-		first = isnan(score) ? total : skiplist_count_lt(list, score);
+		first = isnan(score) ? total : skipmerge_count_lt(order, score);
 	}
 	*ret_first = first;
 	*ret_end = total;
 	*ret_next = 0;
 	if ((uint64_t)scan->count >= total - first)
 		return;
-	node = skiplist_at(list, first + (uint32_t)scan->count - 1);
+	node = skipmerge_at(order, first + (uint32_t)scan->count - 1);
 	/* NAN after the largest cursor. */
 	next_score = score_of_cursor(cursor_of_score(node->score) + 1);
-	node = isnan(next_score) ? NULL : skiplist_first_ge(list, next_score);
+	node = isnan(next_score) ? NULL : skipmerge_first_ge(order, next_score);
 	if (node == NULL)
 		return;
-	*ret_end = skiplist_rank(list, node);
+	*ret_end = skipmerge_rank(order, node);
 	*ret_next = cursor_of_score(node->score);
 }
 
@@ -229,7 +231,7 @@ void cmd_zscan(struct request *req)
 	    !key_open(req, KEYSPACE_ZSET, KEY_MISSING_SCAN, &key) ||
 	    !key_parse_scan_options(req, 2, false, &scan))
 		return;
-	find_scan(key.list, &scan, &first, &end, &next_cursor);
+	find_scan(&key.order, &scan, &first, &end, &next_cursor);
 	if (end - first > ZSCAN_WHOLE_MAX) {
 		scan_many(req, &scan, first, end, next_cursor);
 		return;

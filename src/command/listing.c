@@ -27,16 +27,17 @@ static struct buf *text_of(const struct request *req)
 }
 
 /* Returns the node to go on with, or NULL. */
-static const struct skipnode *next_node(const struct listing *l, const struct skiplist *list)
+static const struct skipnode *next_node(const struct listing *l, const struct skipmerge *order)
 {
 	const struct listing_part *part = &l->parts[l->part];
 
 	if (!l->has_visited)
-		return part->first < skiplist_count(list) ? skiplist_at(list, (uint32_t)part->first)
-							  : NULL;
+		return part->first < skipmerge_count(order)
+			       ? skipmerge_at(order, (uint32_t)part->first)
+			       : NULL;
 	if (part->is_reverse)
-		return skiplist_last_lt_member(list, l->score, buf_str(&l->member));
-	return skiplist_first_gt_member(list, l->score, buf_str(&l->member));
+		return skipmerge_last_lt_member(order, l->score, buf_str(&l->member));
+	return skipmerge_first_gt_member(order, l->score, buf_str(&l->member));
 }
 
 static void remember(struct listing *l, const struct skiplist *list, const struct skipnode *node)
@@ -60,24 +61,35 @@ static size_t written(const struct listing *l, const struct request *req)
 	return l->form->type == REPLY_TEXT ? text_of(req)->len : req->reply->out->len;
 }
 
+/* Finds the list of the current part. Returns false if it is gone. */
+static bool find_order(const struct listing *l, const struct request *req, struct skipmerge *ret)
+{
+	if (l->form->find_order != NULL)
+		return l->form->find_order(l, req, ret);
+	*ret = (struct skipmerge){ .first = l->form->find(l, req) };
+	return ret->first != NULL;
+}
+
 /* Visits some elements of the part. Returns false if there are no more. */
 static bool visit_some(struct listing *l, struct request *req)
 {
 	struct listing_part *part = &l->parts[l->part];
-	const struct skiplist *list = part->count != 0 ? l->form->find(l, req) : NULL;
-	const struct skipnode *node = list != NULL ? next_node(l, list) : NULL;
+	struct skipmerge order;
+	bool is_there = part->count != 0 && find_order(l, req, &order);
+	const struct skipnode *node = is_there ? next_node(l, &order) : NULL;
 	const struct skipnode *last = NULL;
 	size_t until = written(l, req) + WORK_PART_BYTES;
 
 	for (int i = 0;
 	     i < WORK_PART_ELEMENTS && node != NULL && part->count != 0 && written(l, req) < until;
 	     i++, part->count--) {
-		l->values += l->form->write(l, req, list, node);
+		l->values += l->form->write(l, req, order.first, node);
 		last = node;
-		node = part->is_reverse ? skiplist_prev(node) : skiplist_next(node);
+		node = part->is_reverse ? skipmerge_prev(&order, node)
+					: skipmerge_next(&order, node);
 	}
 	if (last != NULL)
-		remember(l, list, last);
+		remember(l, order.first, last);
 	return node != NULL && part->count != 0;
 }
 

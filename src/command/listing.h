@@ -20,6 +20,7 @@
 #include "engine/view.h"
 #include "util/buf.h"
 #include "util/skiplist.h"
+#include "util/skipmerge.h"
 
 /* Shorter listings are written at once. */
 #define LISTING_SHORT 64
@@ -31,6 +32,9 @@ struct listing_form {
 	enum reply_type type;
 	/* Returns the list of a part as it is now, or NULL if it is gone. */
 	const struct skiplist *(*find)(const struct listing *l, const struct request *req);
+	/* For a part that may be in two lists, instead. Returns whether there is one. */
+	bool (*find_order)(const struct listing *l, const struct request *req,
+			   struct skipmerge *ret_order);
 	/* Writes an element. Returns how many values of the aggregate these are. */
 	size_t (*write)(struct listing *l, struct request *req, const struct skiplist *list,
 			const struct skipnode *node);

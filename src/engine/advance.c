@@ -29,8 +29,8 @@ static int64_t promote(struct qless *q, struct queue *queue, double now, int64_t
 		job_batch_as(q, job, QLESS_WAITING, job_work_score(job, now));
 		engine_changed(q);
 	}
-	assert(q->batch.count == (size_t)moved);
-	if (moved > 0)
+	assert(q->batch.count <= (size_t)moved);
+	if (q->batch.count > 0)
 		job_place_batch(q, queue, QLESS_WAITING);
 	return moved;
 }

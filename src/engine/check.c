@@ -13,6 +13,7 @@
 #include "engine/history.h"
 #include "engine/job.h"
 #include "engine/lists.h"
+#include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/refs.h"
@@ -295,7 +296,7 @@ static uint64_t check_queue_lists(struct check *c, const struct queue *queue)
 	struct buf what = BUF_INIT(BUF_NO_MAX);
 	uint64_t listed = 0;
 
-	for (int i = 0; i < QUEUE_LISTS; i++) {
+	for (int i = 0; i < QUEUE_ALL_LISTS; i++) {
 		buf_clear(&what);
 		buf_append_str(&what, str_from(queue_lists[i].what));
 		buf_append_str(&what, STR(" of queue"));
@@ -475,6 +476,22 @@ static void check_tallies(struct check *c)
 	expect(c, q->paused_count == t.paused, "number of", STR("paused queues"), "is wrong");
 }
 
+/* Check what follows from the limits that jobs name. */
+static void check_limits(struct check *c)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH(node, &it, &c->q->limit_sets) {
+		const struct limit_set *set = container_of(node, const struct limit_set, hash);
+
+		expect(c, set->refs == refs_count(&c->refs, set), "set of limits that begins with",
+		       intern_str(set->limits[0]->name), "has a wrong reference count");
+	}
+	expect(c, limits_are_sound(c->q), "slots and lanes of", STR("jobs with limits"),
+	       "do not match the jobs");
+}
+
 size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless_str finding),
 		   void *arg)
 {
@@ -497,6 +514,7 @@ size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless
 	check_jobs(&c);
 	check_recurs(&c);
 	check_tracked(&c);
+	check_limits(&c);
 	check_tallies(&c);
 	expect(&c, heap_is_ordered(&q->due), "heap of", STR("queues by due time"),
 	       "is out of order");

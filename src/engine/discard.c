@@ -15,6 +15,7 @@
 #include "engine/fail.h"
 #include "engine/history.h"
 #include "engine/job.h"
+#include "engine/lane.h"
 #include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
@@ -76,7 +77,7 @@ static bool discard_job(struct qless *q)
 			return true;
 		discard_tags(extra->tags);
 		free(extra->failure);
-		if (job->flags & JOB_LIMITED)
+		if ((job->flags & JOB_LIMITED) && job->state == QLESS_RUNNING)
 			slots_discard(job);
 		free(extra);
 		q->going_job = NULL;
@@ -117,7 +118,7 @@ static bool discard_queue(struct qless *q)
 	if (q->all_queues.count == 0)
 		return false;
 	queue = q->all_queues.items[--q->all_queues.count];
-	for (int i = 0; i < QUEUE_LISTS; i++)
+	for (int i = 0; i < QUEUE_ALL_LISTS; i++)
 		skiplist_done(&queue->lists[i]);
 	stats_free_days(queue);
 	free(queue);
@@ -202,7 +203,8 @@ static bool discard_one(struct qless *q)
 	       discard_worker(q) || discard_name(&q->queue_names, NULL) ||
 	       discard_name(&q->group_names, discard_group) ||
 	       discard_name(&q->tag_names, discard_tag) || discard_name(&q->names, NULL) ||
-	       discard_limit_set(q) || discard_name(&q->limit_names, discard_limit);
+	       lanes_discard_one(q) || discard_limit_set(q) ||
+	       discard_name(&q->limit_names, discard_limit);
 }
 
 /* Free what exists once, or is empty by now. */
@@ -217,6 +219,8 @@ static void discard_rest(struct qless *q)
 	intern_done(&q->names);
 	intern_done(&q->limit_names);
 	hash_done(&q->limit_sets);
+	hash_done(&q->lanes);
+	hash_done(&q->lane_groups);
 	skiplist_done(&q->limit_sweeps);
 	free(q->patterns);
 	hash_done(&q->jobs);

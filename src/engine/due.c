@@ -15,6 +15,8 @@
 #include <math.h>
 
 #include "engine/engine_int.h"
+#include "engine/lane.h"
+#include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "util/container.h"
@@ -79,6 +81,19 @@ static double score_of(const struct skipnode *node)
 	return node != NULL ? node->score : INFINITY;
 }
 
+static bool has_limits(const struct queue *queue)
+{
+	return queue->limit != NULL || besttree_count(&queue->groups) > 0;
+}
+
+/* The first time after `time` at which a limit of the queue opens, or of its jobs. */
+static double next_open_after(const struct queue *queue, double time)
+{
+	double ready = queue->limit != NULL ? named_limit_ready(queue->limit) : -INFINITY;
+
+	return fmin(ready > time ? ready : INFINITY, lanes_next_open_after(queue, time));
+}
+
 /* Scheduled and recurring jobs that were due before 1970 never are: the reference ignores negative
  * times. */
 double queue_next_due(const struct queue *queue)
@@ -86,7 +101,8 @@ double queue_next_due(const struct queue *queue)
 	double due = score_of(skiplist_first(&queue->locks));
 
 	due = fmin(due, score_of(skiplist_first_ge(&queue->scheduled, 0)));
-	return fmin(due, score_of(skiplist_first_ge(&queue->recurring, 0)));
+	due = fmin(due, score_of(skiplist_first_ge(&queue->recurring, 0)));
+	return has_limits(queue) ? fmin(due, next_open_after(queue, -INFINITY)) : due;
 }
 
 static const struct skipnode *first_after(const struct skiplist *list, double time)
@@ -116,6 +132,8 @@ double queue_next_due_after(const struct queue *queue, double time)
 
 	due = fmin(due, score_of(first_after(&queue->scheduled, time)));
 	due = fmin(due, score_of(first_after(&queue->recurring, time)));
+	if (has_limits(queue))
+		due = fmin(due, next_open_after(queue, time));
 	return fmin(due, next_late_run(queue, time));
 }
 

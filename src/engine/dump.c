@@ -179,7 +179,7 @@ static void dump_queue(struct dump *d, const struct queue *queue)
 	if (queue->paused)
 		buf_append_str(&d->line, STR(" paused"));
 	end_line(d);
-	for (int list = 0; list < QUEUE_LISTS; list++)
+	for (int list = 0; list < QUEUE_ALL_LISTS; list++)
 		dump_part(d, queue_lists[list].word, &queue->lists[list]);
 	for (i = 0; i < queue->day_count; i++)
 		dump_day(d, &queue->days[i]);

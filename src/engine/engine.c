@@ -9,6 +9,7 @@
 #include "engine/engine_int.h"
 #include "engine/error.h"
 #include "engine/job.h"
+#include "engine/lane.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/settings.h"
@@ -67,6 +68,8 @@ struct qless *qless_new(const struct qless_hooks *hooks)
 	intern_init(&q->limit_names, seed);
 	hash_init(&q->limit_sets, limit_set_key, seed);
 	skiplist_init(&q->limit_sweeps, limit_member);
+	hash_init(&q->lanes, lane_key, seed);
+	hash_init(&q->lane_groups, lane_group_key, seed);
 	skiplist_init(&q->queues, queue_member);
 	skiplist_init(&q->workers, worker_member);
 	skiplist_init(&q->completed, job_member);

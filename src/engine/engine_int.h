@@ -8,7 +8,8 @@
  *
  * A job is in exactly one list, and its state says in which:
  *
- *	waiting, stalled	work of its queue	score: job_work_score()
+ *	waiting, stalled	work of its queue, or
+ *				limited if it names limits	score: job_work_score()
  *	running			locks of its queue	score: when the lock expires
  *	scheduled		scheduled of its queue	score: when it is due
  *	depends			depends of its queue	score: when it was put there
@@ -62,6 +63,12 @@ struct qless {
 	struct intern_table names;	 /* classes, and jids of recurring jobs that made jobs */
 	struct intern_table limit_names; /* user: struct named_limit */
 	struct hash limit_sets;
+	struct hash lanes;
+	struct hash lane_groups;
+	bool are_limits_suspended; /* see limits_suspend() */
+	bool are_limits_stale;	   /* a job has changed without them */
+	uint64_t lanes_filed;	   /* so far, and lanes that pops looked at; for tests */
+	uint64_t lanes_tried;
 	struct skiplist limit_sweeps; /* limits that a sweep changes, by when */
 	/* The lengths of the prefixes of patterns, longest first, and the patterns of each. */
 	struct pattern_length {

@@ -14,6 +14,7 @@
 #include "engine/history.h"
 #include "engine/limit.h"
 #include "engine/queue.h"
+#include "engine/run.h"
 #include "engine/tag.h"
 #include "engine/track.h"
 #include "util/container.h"
@@ -319,7 +320,7 @@ int qless_priority(struct qless *q, double now, struct qless_str jid, double pri
 	 * reference, jobs of a queue without a name keep their place. */
 	if ((job->state == QLESS_WAITING || job->state == QLESS_STALLED) &&
 	    job->queue->name->len > 0)
-		skiplist_rescore(&job->queue->work, &job->node, priority);
+		job_rescore(q, job, priority);
 	job->priority = priority;
 	engine_changed(q);
 	return 0;

@@ -37,12 +37,23 @@ struct job_extra {
 	double due; /* when it is due once its dependencies are complete; NAN if at once */
 };
 
+/* The place of a waiting job in its lane, see lane_jobs.c. */
+struct lane_links {
+	struct qless_job *child[2];
+	struct qless_job *up;
+};
+
 /* The extra part of a job that names limits. */
 struct job_limited {
 	struct job_extra extra;
 	struct limit_set *set;
-	struct slot *slots; /* while it is running */
+	union {
+		struct lane_links lane; /* while it waits */
+		struct slot *slots;	/* while it is running; NULL in the other states */
+	};
 };
+
+static_assert(sizeof(struct job_limited) == 80, "limits take no more memory");
 
 enum job_flag {
 	JOB_TRACKED = 1 << 0,

@@ -139,6 +139,7 @@ void limit_set_unref(struct qless *q, struct limit_set *set)
 	assert(set->refs > 0);
 	if (--set->refs > 0)
 		return;
+	assert(set->lane == NULL);
 	hash_remove(&q->limit_sets, &set->hash);
 	for (uint32_t i = 0; i < set->count; i++) {
 		assert(set->limits[i]->set_count > 0);

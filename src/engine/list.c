@@ -165,7 +165,7 @@ unsigned view_peek(const struct qless *q, double now, struct qless_str queue_tex
 		expired = left;
 	left -= expired;
 	add_range(&ranges, &queue->locks, 0, expired, false);
-	waiting = skiplist_count(&queue->work);
+	waiting = (uint32_t)queue_count_waiting(queue);
 	if (waiting != 0)
 		add_range(&ranges, &queue->work, waiting - 1, left < waiting ? left : waiting,
 			  true);

@@ -33,15 +33,24 @@
 	X(RECUR, recurring, recurring, QUEUE_NO_JOBS, 1, "recur", "recurring jobs",           \
 	  "Recurring jobs of the queue")
 
+/* Lists that no key shows: the view of the waiting jobs has both kinds. In snapshots they come
+ * after the others. */
+#define QUEUE_HIDDEN_LIST_ROWS(X)                                                             \
+	X(LIMITED, limited, limited, QLESS_WAITING, 3, "limited", "waiting jobs with limits", \
+	  "Jobs of the queue that wait for a worker and name limits")
+
 /* The state column of a list without jobs: no state of a job. */
 #define QUEUE_NO_JOBS (QLESS_COMPLETE + 1)
 
 enum queue_list {
 #define QUEUE_LIST_NUMBER(NAME, ...) QUEUE_##NAME,
-	QUEUE_LIST_ROWS(QUEUE_LIST_NUMBER)
+	QUEUE_LIST_ROWS(QUEUE_LIST_NUMBER) QUEUE_HIDDEN_LIST_ROWS(QUEUE_LIST_NUMBER)
 #undef QUEUE_LIST_NUMBER
-		QUEUE_LISTS
+		QUEUE_ALL_LISTS
 };
+
+/* The number of lists that keys show. */
+#define QUEUE_LISTS QUEUE_LIMITED
 
 struct queue_list_row {
 	const char *figure;
@@ -51,7 +60,7 @@ struct queue_list_row {
 	const char *what;
 };
 
-extern const struct queue_list_row queue_lists[QUEUE_LISTS];
+extern const struct queue_list_row queue_lists[QUEUE_ALL_LISTS];
 
 static inline bool queue_list_has_jobs(enum queue_list list)
 {

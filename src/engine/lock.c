@@ -78,6 +78,34 @@ static bool take_away(struct qless *q, struct qless_job *job)
 	return false;
 }
 
+/* Let a job whose run has ended wait in its queue, as old as its hand-out. */
+static void wait_again(struct qless *q, struct qless_job *job)
+{
+	job_set_worker(q, job, NULL);
+	job->expires = 0;
+	job_place_as(q, job, QLESS_WAITING, job_work_score(job, job->time));
+}
+
+void lock_expire_holder(struct qless *q, struct qless_job *job, double now)
+{
+	struct queue *queue = job->queue;
+	double grace_ends = finite_add(now, q->settings.grace_period);
+	bool taken = will_be_taken(q, job);
+
+	assert(job->flags & JOB_LIMITED);
+	worker_drop_job(q, job);
+	if (!(job->flags & JOB_GRACE) || q->settings.grace_period <= 0)
+		warn(q, queue, job, now);
+	if (!taken) {
+		skiplist_rescore(&queue->locks, &job->node, grace_ends);
+		slots_hold(q, job, grace_ends);
+		queue_falls_due(q, queue, grace_ends);
+	} else if (take_away(q, job)) {
+		wait_again(q, job);
+	}
+	engine_changed(q);
+}
+
 void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 		 struct job_vec *ret_jobs)
 {
@@ -95,6 +123,10 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 		bool taken = will_be_taken(q, job);
 
 		assert(job->state == QLESS_RUNNING && job->queue == queue && job->worker != NULL);
+		if (job->flags & JOB_LIMITED) {
+			lock_expire_holder(q, job, now);
+			continue;
+		}
 		worker_drop_job(q, job);
 		/* Without a grace period every expiry warns, also after a warning under an earlier
 		 * one. */
@@ -103,8 +135,6 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 		if (!taken) {
 			skiplist_remove(&queue->locks, &job->node);
 			skiplist_batch_add(&q->batch, &job->node, grace_ends);
-			if (job->flags & JOB_LIMITED)
-				slots_hold(q, job, grace_ends);
 		} else if (take_away(q, job)) {
 			job_vec_push(ret_jobs, job);
 		}

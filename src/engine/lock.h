@@ -16,10 +16,13 @@ struct skipnode;
 /* Whether the node is the lock of a job and has expired. `node` may be NULL. */
 bool lock_is_expired(const struct skipnode *node, double now);
 /* Warn the workers of up to `max` expired locks, and end the runs of workers that were warned
- * before. Appends the jobs to be handed out again to `ret_jobs`. Jobs without retries left, or with
- * retries that cannot be counted down, fail. */
+ * before. Appends the jobs to be handed out again to `ret_jobs`; those that name limits wait
+ * instead. Jobs without retries left, or with retries that cannot be counted down, fail. */
 void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 		 struct job_vec *ret_jobs);
+/* Treat the expired lock of a job that names limits as lock_expire() does. A job that loses its
+ * lock waits in its own queue, because it needs its limits again. */
+void lock_expire_holder(struct qless *q, struct qless_job *job, double now);
 /* Whether Redis would decrement this number of retries left: it prints as an integer. */
 bool retries_are_whole(double retries);
 

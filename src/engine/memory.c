@@ -50,8 +50,11 @@ static void add_job(const struct qless_job *job, struct view_memory *memory)
 		offsetof(struct qless_job, node) + skipnode_size(job->node.height) + HASH_BYTES;
 	if (extra == NULL)
 		return;
-	memory->index += sizeof *extra + tags_bytes(extra->tags) +
-			 edges_bytes(extra->dependencies) + edges_bytes(extra->dependents);
+	memory->index += (job->flags & JOB_LIMITED) ? sizeof(struct job_limited) : sizeof *extra;
+	if ((job->flags & JOB_LIMITED) && job->state == QLESS_RUNNING)
+		memory->index += (size_t)job_limits(job)->count * sizeof(struct slot);
+	memory->index += tags_bytes(extra->tags) + edges_bytes(extra->dependencies) +
+			 edges_bytes(extra->dependents);
 	if (extra->failure != NULL)
 		memory->payload += sizeof *extra->failure + extra->failure->message_len;
 }
@@ -87,7 +90,7 @@ void view_queue_memory(const struct qless *q, struct qless_str name, size_t samp
 
 	if (queue == NULL)
 		return;
-	for (int i = 0; i < QUEUE_LISTS; i++) {
+	for (int i = 0; i < QUEUE_ALL_LISTS; i++) {
 		if (queue_list_has_jobs((enum queue_list)i))
 			view_jobs_memory(&queue->lists[i], samples, memory);
 	}

@@ -213,8 +213,7 @@ static void drop(struct qless *q, struct named_limit *limit)
 	intern_unref(&q->limit_names, name);
 }
 
-/* When a sweep deletes the rule, or frees the limit; INFINITY if it does neither. */
-static double sweep_time(const struct named_limit *limit)
+double named_limit_sweep_time(const struct named_limit *limit)
 {
 	if (limit->own != NULL)
 		return limit->own->expires;
@@ -225,7 +224,7 @@ static double sweep_time(const struct named_limit *limit)
 
 void named_limit_settle(struct qless *q, struct named_limit *limit, double now)
 {
-	double when = sweep_time(limit);
+	double when = named_limit_sweep_time(limit);
 	bool is_idle = limit->own == NULL && limit->set_count == 0 && when <= now;
 
 	if (limit->node.linked && (is_idle || limit->node.score != when))
@@ -296,10 +295,4 @@ double named_limit_opens(const struct named_limit *limit)
 	if (limit->rule->concurrency < 0)
 		return INFINITY;
 	return fmax(opens, skiplist_first(&limit->slots)->score);
-}
-
-void named_limit_reopen(struct qless *q, struct named_limit *limit)
-{
-	(void)q;
-	(void)limit;
 }

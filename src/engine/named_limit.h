@@ -19,8 +19,9 @@
 #include "util/skiplist.h"
 #include "util/str.h"
 
-struct qless_job;
+struct lane;
 struct lane_group;
+struct qless_job;
 
 /* The values that qless_limit_set() set. */
 struct limit_rule {
@@ -60,6 +61,7 @@ struct limit_set {
 	struct hash_node hash;
 	uint32_t refs; /* jobs and recurring jobs */
 	uint32_t count;
+	struct lane *lane; /* the last one that was used; NULL if none is known */
 	struct named_limit *limits[];
 };
 
@@ -106,7 +108,7 @@ void limit_rule_replace(struct qless *q, struct named_limit *limit, const struct
  * limit find the rule that applies. */
 void limit_rule_load(struct qless *q, struct named_limit *limit, const struct limit_rule *rule);
 void limit_rules_follow(struct qless *q);
-/* Note that the limit may open earlier than before. */
+/* Note that the limit may open earlier than before, so that waiting jobs may run. */
 void named_limit_reopen(struct qless *q, struct named_limit *limit);
 
 /* Seconds in which one token arrives. */
@@ -175,5 +177,19 @@ void slots_hold(struct qless *q, struct qless_job *job, double expires);
 void slots_release(struct qless *q, struct qless_job *job);
 /* Free the slots of a job, together with the lists that they are in. */
 void slots_discard(struct qless_job *job);
+
+/* ---- checks and repairs ---- */
+
+/* When a sweep deletes the rule, or frees the limit; INFINITY if it does neither. */
+double named_limit_sweep_time(const struct named_limit *limit);
+/* Whether slots, lanes and times of sweeps agree with the jobs and the limits. */
+bool limits_are_sound(const struct qless *q);
+/* Until limits_resume(), jobs that change their states change no slots and lanes. */
+void limits_suspend(struct qless *q);
+/* Make slots and lanes anew if a job with limits has changed since. Returns the number of
+ * repairs. */
+size_t limits_resume(struct qless *q);
+/* Make slots and lanes anew. */
+void limits_rebuild(struct qless *q);
 
 #endif

@@ -10,8 +10,10 @@
 #include "engine/event.h"
 #include "engine/history.h"
 #include "engine/job.h"
+#include "engine/lane.h"
 #include "engine/limit.h"
 #include "engine/lock.h"
+#include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/run.h"
@@ -19,6 +21,7 @@
 #include "engine/tag.h"
 #include "engine/vec.h"
 #include "engine/worker.h"
+#include "util/skipmerge.h"
 
 /* Jobs for which prefetched memory is still in the cache when they are completed. */
 #define FEW_JOBS 64u
@@ -28,11 +31,12 @@ static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job
 		     struct intern *worker, double expires)
 {
 	assert(job->queue == queue);
-	/* The run of a job that another worker lost has ended already. */
+	/* The run of a job that another worker lost has ended already. A job with limits has left
+	 * its lane, so that the next one could be chosen. */
 	if (job->node.linked)
 		job_leave(q, job);
 	else
-		assert(job->state == QLESS_RUNNING);
+		assert(job->state == QLESS_RUNNING || (job->flags & JOB_LIMITED));
 	history_append_popped(q, &job->history, now, worker);
 	stats_record_wait(q, queue, now, now - job->time);
 	job->time = now;
@@ -41,8 +45,6 @@ static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job
 	assert(q->last_lock < QLESS_LOCK_MAX);
 	job_set_lock(job, ++q->last_lock);
 	job_batch_as(q, job, QLESS_RUNNING, expires);
-	if (job->flags & JOB_LIMITED)
-		slots_hold(q, job, expires);
 	event_tracked(q, job, "ql:popped");
 	engine_changed(q);
 	/* The worker will complete the job. If there are many jobs, the cache forgets the first
@@ -71,11 +73,49 @@ static void enter_locks(struct qless *q, struct queue *queue, double now, struct
 	worker_count(q, worker, now, DEED_POPPED, count);
 }
 
+/* Choose the best jobs that may run, and take their tokens and slots. */
+static void choose_waiting(struct qless *q, struct queue *queue, double now, int64_t max,
+			   double expires)
+{
+	struct skipnode *node = skiplist_last(&queue->work);
+
+	for (; max > 0; max--) {
+		struct qless_job *other = node != NULL ? job_from_node(node) : NULL;
+		struct qless_job *job = lane_choose(q, queue, now, other, false);
+
+		if (job == NULL && other == NULL)
+			break;
+		if (job != NULL) {
+			job_leave(q, job);
+			lane_charge(q, job, now, expires);
+			job_vec_push(&q->jobs_out, job);
+		} else {
+			job_vec_push(&q->jobs_out, other);
+			node = skiplist_prev(node);
+		}
+	}
+}
+
 static void push_waiting(const struct queue *queue, int64_t max, struct job_vec *ret_jobs)
 {
 	struct skipnode *node = skiplist_last(&queue->work);
 
 	for (; max > 0 && node != NULL; max--, node = skiplist_prev(node))
+		job_vec_push(ret_jobs, job_from_node(node));
+}
+
+/* The waiting jobs, with limits or without. */
+static struct skipmerge waiting_order(const struct queue *queue)
+{
+	return (struct skipmerge){ &queue->work, &queue->limited };
+}
+
+static void push_all_waiting(const struct queue *queue, int64_t max, struct job_vec *ret_jobs)
+{
+	struct skipmerge order = waiting_order(queue);
+	const struct skipnode *node = skipmerge_last(&order);
+
+	for (; max > 0 && node != NULL; max--, node = skipmerge_prev(&order, node))
 		job_vec_push(ret_jobs, job_from_node(node));
 }
 
@@ -91,6 +131,38 @@ static int64_t limit_concurrency(const struct queue *queue, double now, int64_t 
 	assert(running >= 0);
 	room = fmax(0, queue->max_concurrency - running);
 	return room < (double)count ? (int64_t)room : count;
+}
+
+/* The hand-outs that the limit `queue:<name>` allows, at most `count`. */
+static int64_t limit_rate(const struct queue *queue, double now, int64_t count)
+{
+	struct named_limit trial;
+	int64_t allowed = 0;
+
+	if (queue->limit == NULL)
+		return count;
+	trial = *queue->limit;
+	if (trial.rule == NULL || !(trial.rule->rate > 0))
+		return named_limit_ready(&trial) <= now ? count : 0;
+	for (; allowed < count && named_limit_ready(&trial) <= now; allowed++)
+		named_limit_charge(&trial, now);
+	return allowed;
+}
+
+/* Take the tokens of `queue:<name>`. */
+static void charge_queue(struct qless *q, struct queue *queue, double now, size_t count)
+{
+	struct named_limit *limit = queue->limit;
+	double ready;
+
+	if (limit == NULL || limit->rule == NULL || !(limit->rule->rate > 0) || count == 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		named_limit_charge(limit, now);
+	ready = named_limit_ready(limit);
+	if (ready > now)
+		queue_falls_due(q, queue, ready);
+	named_limit_settle(q, limit, now);
 }
 
 static int check_count(struct qless *q, enum qless_operation operation, int64_t count)
@@ -118,7 +190,7 @@ static void pop_from(struct qless *q, struct queue *queue, double now, struct in
 	double expires = queue_lock_expiry(q, queue, now);
 	size_t i;
 
-	count = limit_concurrency(queue, now, count);
+	count = limit_rate(queue, now, limit_concurrency(queue, now, count));
 	worker_seen(q, worker, now);
 	if (count == 0)
 		return;
@@ -126,7 +198,11 @@ static void pop_from(struct qless *q, struct queue *queue, double now, struct in
 	count -= (int64_t)q->jobs_out.count;
 	assert(count >= 0);
 	advance_for_pop(q, queue, now, count);
-	push_waiting(queue, count, &q->jobs_out);
+	if (skiplist_count(&queue->limited) == 0)
+		push_waiting(queue, count, &q->jobs_out);
+	else
+		choose_waiting(q, queue, now, count, expires);
+	charge_queue(q, queue, now, q->jobs_out.count);
 	assert(q->batch.count == 0);
 	for (i = 0; i < q->jobs_out.count; i++)
 		hand_out(q, queue, q->jobs_out.items[i], now, worker, expires);
@@ -169,12 +245,20 @@ static bool is_due(const struct skiplist *list, double now)
 	return node != NULL && node->score <= now;
 }
 
+/* Whether a job with limits may run. The search files lanes, which is no change of the state. */
+static bool has_open_lane(const struct qless *q, struct queue *queue, double now)
+{
+	return lane_choose((struct qless *)(uintptr_t)q, queue, now, NULL, true) != NULL;
+}
+
 bool qless_is_poppable(const struct qless *q, double now, struct qless_str queue_text)
 {
-	const struct queue *queue = queue_find(q, queue_text);
+	struct queue *queue = queue_find(q, queue_text);
 
 	return queue != NULL && !queue->paused && limit_concurrency(queue, now, 1) > 0 &&
+	       limit_rate(queue, now, 1) > 0 &&
 	       (skiplist_count(&queue->work) != 0 ||
+		(skiplist_count(&queue->limited) != 0 && has_open_lane(q, queue, now)) ||
 		lock_is_expired(skiplist_first(&queue->locks), now) ||
 		is_due(&queue->scheduled, now) || is_due(&queue->recurring, now));
 }
@@ -242,11 +326,13 @@ int64_t qless_count_poppable(struct qless *q, double now, struct qless_str queue
 {
 	const struct queue *queue = queue_recall(q, queue_text);
 	const struct skipnode *node;
+	struct skipmerge order;
 	size_t left = max_bytes;
 	int64_t fit = 0;
 
 	if (queue == NULL)
 		return count;
+	order = waiting_order(queue);
 	if (due) {
 		size_t bytes = due_bytes(queue, now, count);
 
@@ -259,8 +345,8 @@ int64_t qless_count_poppable(struct qless *q, double now, struct qless_str queue
 		if (!takes_job(node, &left))
 			return fit > 0 ? fit : 1;
 	}
-	node = skiplist_last(&queue->work);
-	for (; fit < count && node != NULL; fit++, node = skiplist_prev(node)) {
+	node = skipmerge_last(&order);
+	for (; fit < count && node != NULL; fit++, node = skipmerge_prev(&order, node)) {
 		if (!takes_job(node, &left))
 			return fit > 0 ? fit : 1;
 	}
@@ -284,7 +370,7 @@ int qless_peek(struct qless *q, double now, struct qless_str queue_text, int64_t
 		node = skiplist_first(&queue->locks);
 		for (; count > 0 && lock_is_expired(node, now); count--, node = skiplist_next(node))
 			job_vec_push(&q->jobs_out, job_from_node(node));
-		push_waiting(queue, count, &q->jobs_out);
+		push_all_waiting(queue, count, &q->jobs_out);
 	}
 	set_result(q, ret_jobs);
 	return 0;

@@ -11,6 +11,7 @@
 #include "engine/engine_int.h"
 #include "engine/error.h"
 #include "engine/job.h"
+#include "engine/lane.h"
 #include "engine/limit.h"
 #include "engine/lists.h"
 #include "engine/named_limit.h"
@@ -24,10 +25,10 @@
 /* Queues between a prefetch and the use of its memory: far enough for memory to answer. */
 #define AHEAD 8
 
-const struct queue_list_row queue_lists[QUEUE_LISTS] = {
+const struct queue_list_row queue_lists[QUEUE_ALL_LISTS] = {
 #define QUEUE_LIST_ROW(NAME, field, figure, state, since, word, what, help) \
 	[QUEUE_##NAME] = { #figure, (state), (since), (word), (what) },
-	QUEUE_LIST_ROWS(QUEUE_LIST_ROW)
+	QUEUE_LIST_ROWS(QUEUE_LIST_ROW) QUEUE_HIDDEN_LIST_ROWS(QUEUE_LIST_ROW)
 #undef QUEUE_LIST_ROW
 };
 
@@ -73,6 +74,18 @@ void queue_use_limit(struct qless *q, struct qless_str name, struct named_limit 
 		queue->limit = limit;
 }
 
+void queue_reopen(struct qless *q, const struct named_limit *limit)
+{
+	struct queue *queue = queue_find(q, limit_queue_name(intern_str(limit->name)));
+	double ready = named_limit_ready(limit);
+
+	if (queue == NULL)
+		return;
+	queue_wake(q, queue);
+	if (ready > -INFINITY)
+		queue_falls_due(q, queue, ready);
+}
+
 static struct queue *queue_new(struct qless *q, struct qless_str name)
 {
 	unsigned height = engine_draw_height(q);
@@ -83,15 +96,18 @@ static struct queue *queue_new(struct qless *q, struct qless_str name)
 	assert(queue->name->user == NULL);
 	queue->name->user = queue;
 	queue->name_len = queue->name->len;
-	for (int i = 0; i < QUEUE_LISTS; i++)
+	for (int i = 0; i < QUEUE_ALL_LISTS; i++)
 		skiplist_init(&queue->lists[i],
 			      queue_list_has_jobs((enum queue_list)i) ? job_member : recur_member);
 	queue->heartbeat = settings_queue_number(q, name, STR("-heartbeat"));
 	queue->max_concurrency = settings_queue_number(q, name, STR("-max-concurrency"));
-	queue->limit = find_limit(q, name);
+	besttree_init(&queue->groups, lane_group_is_better);
 	heap_node_init(&queue->due);
 	queue->index = (uint32_t)q->all_queues.count;
 	queue_vec_push(&q->all_queues, queue);
+	queue->limit = find_limit(q, name);
+	if (queue->limit != NULL)
+		queue_reopen(q, queue->limit);
 	return queue;
 }
 
@@ -124,14 +140,14 @@ void queue_release(struct qless *q, struct queue *queue)
 void queue_free(struct qless *q, struct queue *queue)
 {
 	assert(queue->name->user == queue && queue->job_count == 0 && !queue->paused);
-	for (int i = 0; i < QUEUE_LISTS; i++)
+	for (int i = 0; i < QUEUE_ALL_LISTS; i++)
 		assert(skiplist_count(&queue->lists[i]) == 0);
 	if (queue->node.linked)
 		skiplist_remove(&q->queues, &queue->node);
 	if (heap_has(&queue->due))
 		heap_remove(&q->due, &queue->due);
 	queue_forget_woken(q, queue);
-	for (int i = 0; i < QUEUE_LISTS; i++)
+	for (int i = 0; i < QUEUE_ALL_LISTS; i++)
 		skiplist_done(&queue->lists[i]);
 	stats_free_days(queue);
 	leave_all(&q->all_queues, queue);
@@ -210,7 +226,7 @@ uint64_t queue_count_locks(const struct queue *queue, double now)
 
 uint64_t queue_count_waiting(const struct queue *queue)
 {
-	return skiplist_count(&queue->work);
+	return (uint64_t)skiplist_count(&queue->work) + skiplist_count(&queue->limited);
 }
 
 static void count_queue(const struct queue *queue, double now,
@@ -276,7 +292,7 @@ uint64_t qless_queue_length(const struct qless *q, struct qless_str name)
 
 	if (queue == NULL)
 		return 0;
-	return (uint64_t)skiplist_count(&queue->locks) + skiplist_count(&queue->work) +
+	return queue_count_waiting(queue) + skiplist_count(&queue->locks) +
 	       skiplist_count(&queue->scheduled);
 }
 

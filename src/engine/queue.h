@@ -10,6 +10,7 @@
 #include "qless.h"
 #include "engine/lists.h"
 #include "engine/meter.h"
+#include "util/besttree.h"
 #include "util/heap.h"
 #include "util/intern.h"
 #include "util/skiplist.h"
@@ -21,10 +22,10 @@ struct stats_day;
 struct queue {
 	struct intern *name;
 	union {
-		struct skiplist lists[QUEUE_LISTS];
+		struct skiplist lists[QUEUE_ALL_LISTS];
 		struct {
 #define QUEUE_LIST_FIELD(NAME, field, ...) struct skiplist field;
-			QUEUE_LIST_ROWS(QUEUE_LIST_FIELD)
+			QUEUE_LIST_ROWS(QUEUE_LIST_FIELD) QUEUE_HIDDEN_LIST_ROWS(QUEUE_LIST_FIELD)
 #undef QUEUE_LIST_FIELD
 		};
 	};
@@ -35,6 +36,7 @@ struct queue {
 	double heartbeat;   /* its own options; NAN if not set */
 	double max_concurrency;
 	struct named_limit *limit; /* `queue:<name>`; NULL if there is none */
+	struct besttree groups;	   /* lanes by when their limits open, see lane.h */
 	uint32_t name_len;	   /* so that the name can be passed on without reading it */
 	uint32_t index;		   /* in qless.all_queues */
 	bool paused;
@@ -61,6 +63,8 @@ void queue_each(const struct qless *q, queue_visit_fn *visit, void *arg);
 void queue_know(struct qless *q, struct queue *queue, double now);
 /* Let the limit bound the queue of that name, if there is one; NULL: nothing does. */
 void queue_use_limit(struct qless *q, struct qless_str name, struct named_limit *limit);
+/* Note that the limit of a queue may open earlier than before, or that it opens later. */
+void queue_reopen(struct qless *q, const struct named_limit *limit);
 /* The jobs that run under a valid lock. */
 uint64_t queue_count_locks(const struct queue *queue, double now);
 uint64_t queue_count_waiting(const struct queue *queue);

@@ -36,6 +36,7 @@ static void add_job(struct refs *refs, const struct qless_job *job)
 	add(refs, job->worker);
 	add(refs, (const void *)job->queue);
 	history_each_name(&job->history, add, refs);
+	add(refs, (const void *)job_limits(job));
 	if (extra == NULL)
 		return;
 	add(refs, extra->spawned_from);
@@ -52,6 +53,7 @@ static void add_recur(struct refs *refs, const struct qless_recur *recur)
 	uint32_t i;
 
 	add(refs, recur->klass);
+	add(refs, (const void *)recur->limits);
 	for (i = 0; i < recur->tag_count; i++)
 		add(refs, recur->tags[i]);
 }

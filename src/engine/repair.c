@@ -24,6 +24,7 @@
 #include "engine/engine_int.h"
 #include "engine/fail.h"
 #include "engine/job.h"
+#include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/refs.h"
@@ -68,7 +69,7 @@ static struct skiplist *find_list(struct qless *q, unsigned list, struct qless_s
 		tag = tag_find(q, name);
 		return tag != NULL ? &tag->jobs : NULL;
 	default:
-		queue = list - LIST_QUEUE < QUEUE_LISTS ? queue_find(q, name) : NULL;
+		queue = list - LIST_QUEUE < QUEUE_ALL_LISTS ? queue_find(q, name) : NULL;
 		return queue != NULL ? &queue->lists[list - LIST_QUEUE] : NULL;
 	}
 }
@@ -246,6 +247,8 @@ static size_t evict_job(struct qless *q, struct skiplist *list, struct qless_str
 	if (job == NULL || !skiplist_has(list, &job->node) || resolve_belongs(q, job, list))
 		return 0;
 	skiplist_remove(list, &job->node);
+	if (q->are_limits_suspended)
+		q->are_limits_stale = true;
 	return 1;
 }
 
@@ -567,6 +570,18 @@ static bool is_right(struct qless *q, const struct qless_repair *r, struct count
 	return find_right_count(q, r, c) == r->to;
 }
 
+/* ---- limits ---- */
+
+static size_t repair_limits(struct qless *q)
+{
+	bool is_wrong = limits_resume(q) > 0 || !limits_are_sound(q);
+
+	if (is_wrong)
+		limits_rebuild(q);
+	limits_suspend(q);
+	return is_wrong;
+}
+
 /* ---- all kinds ---- */
 
 size_t repair_run(struct qless *q, const struct qless_repair *r)
@@ -605,6 +620,8 @@ size_t repair_run(struct qless *q, const struct qless_repair *r)
 		return drop(q, r);
 	case QLESS_REPAIR_COUNT:
 		return recount(q, r);
+	case QLESS_REPAIR_LIMITS:
+		return repair_limits(q);
 	}
 	return 0;
 }
@@ -618,6 +635,7 @@ size_t qless_repair(struct qless *q, double now, const struct qless_repair *repa
 	q->has_aimed = false;
 	if (!engine_begin(q, now))
 		return 0;
+	limits_suspend(q);
 	for (size_t i = 0; i < count; i++) {
 		const struct qless_repair *r = &repairs[i];
 		bool counts = r->kind == QLESS_REPAIR_COUNT;
@@ -630,6 +648,7 @@ size_t qless_repair(struct qless *q, double now, const struct qless_repair *repa
 			forget(&counted);
 	}
 	forget(&counted);
+	limits_resume(q);
 	if (made > 0)
 		engine_changed(q);
 	return made;

@@ -15,6 +15,7 @@
 #include "engine/engine_int.h"
 #include "engine/fail.h"
 #include "engine/job.h"
+#include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/refs.h"
@@ -76,7 +77,7 @@ static void each_list_of_names(struct plan *p, unsigned what, struct intern_tabl
 			visit(p, what, intern_str(name), &((struct worker *)name->user)->by_expiry);
 		else if (what == LIST_TAG)
 			visit(p, what, intern_str(name), &((struct tag *)name->user)->jobs);
-		for (unsigned i = 0; what == LIST_QUEUE && i < QUEUE_LISTS; i++)
+		for (unsigned i = 0; what == LIST_QUEUE && i < QUEUE_ALL_LISTS; i++)
 			visit(p, LIST_QUEUE + i, intern_str(name),
 			      &((struct queue *)name->user)->lists[i]);
 	}
@@ -445,6 +446,7 @@ bool qless_find_repairs(struct qless *q, double now,
 	if (p.is_blocked)
 		return false;
 	buf_init(&p.texts, BUF_NO_MAX);
+	limits_suspend(q);
 	plan_lists(&p);
 	plan_counts(&p);
 	plan_objects(&p);
@@ -452,6 +454,8 @@ bool qless_find_repairs(struct qless *q, double now,
 	plan_names(&p, &q->queue_names, QLESS_REPAIR_DROP, LIST_QUEUES);
 	plan_names(&p, &q->worker_names, QLESS_REPAIR_DROP, LIST_WORKERS);
 	plan_names(&p, &q->group_names, QLESS_REPAIR_DROP, LIST_GROUP);
+	attempt(&p, &(struct qless_repair){ .kind = QLESS_REPAIR_LIMITS });
+	limits_resume(q);
 	buf_done(&p.texts);
 	return true;
 }

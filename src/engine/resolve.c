@@ -19,6 +19,7 @@
 #include "engine/fail.h"
 #include "engine/job.h"
 #include "engine/lists.h"
+#include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/refs.h"
@@ -86,7 +87,7 @@ static size_t sort_queue(struct qless *q, struct queue *queue)
 	size_t repairs = 0;
 
 	(void)q;
-	for (int i = 0; i < QUEUE_LISTS; i++)
+	for (int i = 0; i < QUEUE_ALL_LISTS; i++)
 		repairs += resolve_sort_list(&queue->lists[i]);
 	return repairs;
 }
@@ -168,7 +169,7 @@ static size_t clean_queue(struct qless *q, struct queue *queue)
 {
 	size_t repairs = 0;
 
-	for (int i = 0; i < QUEUE_LISTS; i++) {
+	for (int i = 0; i < QUEUE_ALL_LISTS; i++) {
 		if (queue_list_has_jobs((enum queue_list)i))
 			repairs += clean_list(q, &queue->lists[i]);
 	}
@@ -201,9 +202,7 @@ size_t resolve_score(struct qless *q, struct qless_job *job)
 		score = job->time;
 	if (score == job->node.score)
 		return 0;
-	skiplist_rescore(job_list(q, job), &job->node, score);
-	if (job->state == QLESS_RUNNING && (job->flags & JOB_LIMITED))
-		slots_hold(q, job, score);
+	job_rescore(q, job, score);
 	return 1;
 }
 
@@ -464,6 +463,7 @@ size_t qless_resolve(struct qless *q, double now)
 
 	if (findings == 0 || !engine_begin(q, now))
 		return 0;
+	limits_suspend(q);
 	repairs = sort_lists(q);
 	repairs += resolve_tracked(q);
 	repairs += resolve_jobs(q);
@@ -475,6 +475,11 @@ size_t qless_resolve(struct qless *q, double now)
 	repairs += recount(q);
 	repairs += resolve_tallies(q);
 	drop_unused(q);
+	repairs += limits_resume(q);
+	if (!limits_are_sound(q)) {
+		limits_rebuild(q);
+		repairs++;
+	}
 	engine_changed(q);
 	return repairs;
 }

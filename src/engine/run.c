@@ -8,6 +8,7 @@
 #include "engine/fail.h"
 #include "engine/history.h"
 #include "engine/job.h"
+#include "engine/lane.h"
 #include "engine/lists.h"
 #include "engine/meter.h"
 #include "engine/queue.h"
@@ -34,11 +35,14 @@ static const uint8_t next_states[] = {
 	[QLESS_COMPLETE] = PUT_STATES,
 };
 
-/* The list of a queue that has the jobs of each state. */
-static const uint8_t state_lists[] = { [QLESS_STALLED] = QUEUE_WORK,
-#define STATE_LIST(NAME, field, figure, state, ...) [(state)] = QUEUE_##NAME,
-				       QUEUE_LIST_ROWS(STATE_LIST)
-#undef STATE_LIST
+/* The list of a queue that has the jobs of each state, without limits and with them. */
+#define STATE_LISTS_BUT_WAITING                                             \
+	[QLESS_RUNNING] = QUEUE_LOCKS, [QLESS_SCHEDULED] = QUEUE_SCHEDULED, \
+	[QLESS_DEPENDS] = QUEUE_DEPENDS
+static const uint8_t state_lists[2][QUEUE_NO_JOBS] = {
+	{ STATE_LISTS_BUT_WAITING, [QLESS_WAITING] = QUEUE_WORK, [QLESS_STALLED] = QUEUE_WORK },
+	{ STATE_LISTS_BUT_WAITING, [QLESS_WAITING] = QUEUE_LIMITED,
+	  [QLESS_STALLED] = QUEUE_LIMITED },
 };
 
 /* The meaning of an end of a run for the worker. */
@@ -68,7 +72,13 @@ static inline struct skiplist *list_of(const struct qless *q, const struct qless
 		return &((struct group *)job->extra->failure->group->user)->jobs;
 	if (state == QLESS_COMPLETE)
 		return (struct skiplist *)(uintptr_t)&q->completed;
-	return &job->queue->lists[state_lists[state]];
+	return &job->queue->lists[state_lists[(job->flags & JOB_LIMITED) != 0][state]];
+}
+
+/* Whether the job is in a lane besides its list. */
+static inline bool has_lane(const struct qless_job *job, enum qless_state state)
+{
+	return (job->flags & JOB_LIMITED) && (state == QLESS_WAITING || state == QLESS_STALLED);
 }
 
 struct skiplist *job_list(const struct qless *q, const struct qless_job *job)
@@ -84,6 +94,19 @@ static inline double work_score(const struct qless_job *job, double time)
 double job_work_score(const struct qless_job *job, double time)
 {
 	return work_score(job, time);
+}
+
+void job_rescore(struct qless *q, struct qless_job *job, double score)
+{
+	bool is_filed = has_lane(job, job->state);
+
+	if (is_filed)
+		lane_leave(q, job);
+	skiplist_rescore(job_list(q, job), &job->node, score);
+	if (is_filed)
+		lane_enter(q, job);
+	else if (job->state == QLESS_RUNNING && (job->flags & JOB_LIMITED))
+		slots_hold(q, job, score);
 }
 
 double job_usual_score(const struct qless_job *job)
@@ -119,6 +142,8 @@ void job_leave(struct qless *q, struct qless_job *job)
 {
 	assert(job->node.linked && job->state != QLESS_RUNNING);
 	assert((job->queue == NULL) == (job->state == QLESS_COMPLETE));
+	if (has_lane(job, job->state))
+		lane_leave(q, job);
 	skiplist_remove(job_list(q, job), &job->node);
 	if (job->state == QLESS_FAILED)
 		group_release(q, job->extra->failure->group->user);
@@ -185,6 +210,8 @@ static inline void place_as(struct qless *q, struct qless_job *job, enum qless_s
 {
 	set_state(job, state);
 	skiplist_insert(list_of(q, job, state), &job->node, score);
+	if (has_lane(job, state))
+		lane_enter(q, job);
 	tell_queue(q, job, state, score);
 }
 
@@ -195,6 +222,10 @@ void job_place_as(struct qless *q, struct qless_job *job, enum qless_state state
 
 void job_batch_as(struct qless *q, struct qless_job *job, enum qless_state state, double score)
 {
+	if (has_lane(job, state)) {
+		place_as(q, job, state, score);
+		return;
+	}
 	set_state(job, state);
 	skiplist_batch_add(&q->batch, &job->node, score);
 	tell_queue(q, job, state, score);
@@ -203,7 +234,7 @@ void job_batch_as(struct qless *q, struct qless_job *job, enum qless_state state
 void job_place_batch(struct qless *q, struct queue *queue, enum qless_state state)
 {
 	assert(state != QLESS_FAILED && state != QLESS_COMPLETE);
-	skiplist_insert_batch(&queue->lists[state_lists[state]], &q->batch);
+	skiplist_insert_batch(&queue->lists[state_lists[false][state]], &q->batch);
 }
 
 enum qless_state job_place(struct qless *q, struct qless_job *job, double now, double delay)
@@ -228,7 +259,9 @@ void job_restore(struct qless *q, struct qless_job *job, double score)
 	if (job->state == QLESS_FAILED)
 		group_need(q, job->extra->failure->group);
 	skiplist_insert(job_list(q, job), &job->node, score);
-	if (job->state == QLESS_RUNNING && (job->flags & JOB_LIMITED))
+	if (has_lane(job, job->state))
+		lane_enter(q, job);
+	else if (job->state == QLESS_RUNNING && (job->flags & JOB_LIMITED))
 		slots_hold(q, job, score);
 	tell_queue(q, job, job->state, score);
 }

@@ -62,6 +62,9 @@ double job_work_score(const struct qless_job *job, double time);
 /* The score of a job in its state unless something special happened to it. */
 double job_usual_score(const struct qless_job *job);
 
+/* Give the job another score in its list. */
+void job_rescore(struct qless *q, struct qless_job *job, double score);
+
 /* Take the job out of its list. For a running job use job_end_run(). */
 void job_leave(struct qless *q, struct qless_job *job);
 
@@ -76,7 +79,7 @@ enum qless_state job_place(struct qless *q, struct qless_job *job, double now, d
 /* Place a job that is in no list in the list of `state`, with that score. */
 void job_place_as(struct qless *q, struct qless_job *job, enum qless_state state, double score);
 /* Place several jobs of one queue: job_batch_as() adds a job that is in no list to the batch of the
- * engine, and job_place_batch() inserts the batch. */
+ * engine, and job_place_batch() inserts the batch. A waiting job with limits is placed at once. */
 void job_batch_as(struct qless *q, struct qless_job *job, enum qless_state state, double score);
 void job_place_batch(struct qless *q, struct queue *queue, enum qless_state state);
 /* Place a job that is in no list in the list of the state that it has, for a snapshot or a

@@ -64,6 +64,10 @@ void slots_hold(struct qless *q, struct qless_job *job, double expires)
 	struct slot **at = slots_of(job);
 	const struct limit_set *set = job_limits(job);
 
+	if (q->are_limits_suspended) {
+		q->are_limits_stale = true;
+		return;
+	}
 	if (*at != NULL) {
 		rescore(q, *at, expires);
 		return;
@@ -78,6 +82,10 @@ void slots_release(struct qless *q, struct qless_job *job)
 {
 	struct slot **slots = slots_of(job);
 
+	if (q->are_limits_suspended) {
+		q->are_limits_stale = true;
+		return;
+	}
 	while (*slots != NULL) {
 		struct slot *slot = *slots;
 		struct named_limit *limit = slot->limit;

@@ -521,7 +521,7 @@ static void save_queue(struct saver *s, const struct queue *queue)
 	save_varint(s, queue->day_count);
 	for (uint32_t i = 0; i < queue->day_count; i++)
 		save_day(s, &queue->days[i]);
-	for (int i = 0; i < QUEUE_LISTS; i++) {
+	for (int i = 0; i < QUEUE_ALL_LISTS; i++) {
 		if (queue_list_has_jobs((enum queue_list)i))
 			save_jobs(s, &queue->lists[i]);
 	}

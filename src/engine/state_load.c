@@ -194,7 +194,7 @@ static void load_queue(struct state_loader *l, struct intern *name)
 	l->q->paused_count += queue->paused;
 	for (uint64_t i = 0; i < days && !l->failed; i++)
 		load_day(l, queue);
-	for (int i = 0; i < QUEUE_LISTS; i++) {
+	for (int i = 0; i < QUEUE_ALL_LISTS; i++) {
 		if (!queue_list_has_jobs((enum queue_list)i) || queue_lists[i].since > l->version)
 			continue;
 		place.state = (enum qless_state)queue_lists[i].state;

@@ -26,6 +26,18 @@ const struct skiplist *view_queue(const struct qless *q, struct qless_str name,
 	return queue != NULL ? &queue->lists[list] : NULL;
 }
 
+bool view_queue_order(const struct qless *q, struct qless_str name, enum queue_list list,
+		      struct skipmerge *ret_order)
+{
+	const struct queue *queue = queue_find(q, name);
+
+	if (queue == NULL)
+		return false;
+	ret_order->first = &queue->lists[list];
+	ret_order->second = list == QUEUE_WORK ? &queue->limited : NULL;
+	return true;
+}
+
 const struct skiplist *view_worker_jobs(const struct qless *q, struct qless_str name)
 {
 	const struct worker *worker = worker_find(q, name);
@@ -168,8 +180,14 @@ const struct skipnode *view_find_job(const struct qless *q, const struct skiplis
 				     struct qless_str jid)
 {
 	const struct qless_job *job = job_find(q, jid);
+	const struct skiplist *own;
 
-	return job != NULL && job_list(q, job) == list ? &job->node : NULL;
+	if (job == NULL)
+		return NULL;
+	own = job_list(q, job);
+	if (job->queue != NULL && own == &job->queue->limited)
+		own = &job->queue->work;
+	return own == list ? &job->node : NULL;
 }
 
 const struct skipnode *view_find_recur(const struct qless *q, const struct skiplist *list,
@@ -396,7 +414,8 @@ static void read_queue(const struct queue *queue, double now, struct view_queue_
 		.meter = &queue->meter,
 	};
 	for (int i = 0; i < QUEUE_LISTS; i++) {
-		ret->listed[i] = skiplist_count(&queue->lists[i]);
+		ret->listed[i] = i == QUEUE_WORK ? queue_count_waiting(queue)
+						 : skiplist_count(&queue->lists[i]);
 		if (queue_list_has_jobs((enum queue_list)i))
 			ret->failed -= ret->listed[i];
 	}
@@ -433,7 +452,7 @@ size_t view_queues_with_work(const struct qless *q, size_t cursor, size_t max, v
 	for (; cursor < all->count && max > 0; cursor++, max--) {
 		const struct queue *queue = all->items[cursor];
 
-		if (skiplist_count(&queue->work) != 0)
+		if (queue_count_waiting(queue) != 0)
 			visit(arg, queue_name(queue));
 	}
 	return cursor < all->count ? cursor : 0;
@@ -442,27 +461,34 @@ size_t view_queues_with_work(const struct qless *q, size_t cursor, size_t max, v
 /* More than the score of a job loses by its age. */
 #define AGE_SCORE_MAX 0.5
 
-double view_oldest_waiting(const struct qless *q, struct qless_str name)
+static double oldest_in(const struct skiplist *work)
 {
-	const struct queue *queue = queue_find(q, name);
-	const struct skipnode *node;
-	double oldest;
+	const struct skipnode *node = skiplist_first(work);
+	double oldest = INFINITY;
 
-	if (queue == NULL || skiplist_count(&queue->work) == 0)
-		return NAN;
-	node = skiplist_first(&queue->work);
-	node = skiplist_last_le(&queue->work, job_from_node(node)->priority);
-	oldest = node != NULL ? job_from_node(node)->time : INFINITY;
-	node = skiplist_last(&queue->work);
+	if (node == NULL)
+		return oldest;
+	node = skiplist_last_le(work, job_from_node(node)->priority);
+	if (node != NULL)
+		oldest = job_from_node(node)->time;
+	node = skiplist_last(work);
 	for (int i = 0; i < VIEW_PRIORITIES && node != NULL; i++) {
 		const struct qless_job *job = job_from_node(node);
 
 		oldest = fmin(oldest, job->time);
-		node = skiplist_last_lt(&queue->work, isinf(node->score)
-							      ? node->score
-							      : job->priority - AGE_SCORE_MAX);
+		node = skiplist_last_lt(work, isinf(node->score) ? node->score
+								 : job->priority - AGE_SCORE_MAX);
 	}
 	return oldest;
+}
+
+double view_oldest_waiting(const struct qless *q, struct qless_str name)
+{
+	const struct queue *queue = queue_find(q, name);
+
+	if (queue == NULL || queue_count_waiting(queue) == 0)
+		return NAN;
+	return fmin(oldest_in(&queue->work), oldest_in(&queue->limited));
 }
 
 static void add_parts(struct queue *queue, void *arg)
@@ -472,7 +498,8 @@ static void add_parts(struct queue *queue, void *arg)
 	uint32_t i;
 
 	for (i = 0; i < QUEUE_LISTS; i++)
-		parts->lists += skiplist_count(&queue->lists[i]) > 0;
+		parts->lists += i == QUEUE_WORK ? queue_count_waiting(queue) > 0
+						: skiplist_count(&queue->lists[i]) > 0;
 	for (i = 0; i < queue->day_count; i++) {
 		view_of_day(&queue->days[i], &day);
 		parts->waits += day.wait.count > 0;

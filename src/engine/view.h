@@ -16,11 +16,16 @@
 #include "engine/meter.h"
 #include "qless.h"
 #include "util/skiplist.h"
+#include "util/skipmerge.h"
 #include "util/str.h"
 
 /* Each returns NULL if there is no such queue, worker, tag or group. */
 const struct skiplist *view_queue(const struct qless *q, struct qless_str queue,
 				  enum queue_list list);
+/* A list of a queue as its key shows it: the waiting jobs of both kinds are in one order. Returns
+ * false if there is no such queue. */
+bool view_queue_order(const struct qless *q, struct qless_str queue, enum queue_list list,
+		      struct skipmerge *ret_order);
 const struct skiplist *view_worker_jobs(const struct qless *q, struct qless_str worker);
 const struct skiplist *view_tag_jobs(const struct qless *q, struct qless_str tag);
 /* The failed jobs of a group, oldest first. */
@@ -86,7 +91,8 @@ void view_tagged(const struct qless *q, struct qless_str tag, int64_t offset, in
 void view_failed(const struct qless *q, struct qless_str group, int64_t offset, int64_t count,
 		 struct view_range *ret_range);
 
-/* Finds the ranges that qless_peek() lists: jobs with an expired lock, then waiting ones. */
+/* Finds the ranges that qless_peek() lists: jobs with an expired lock, then waiting ones. The ranks
+ * of the latter are those of view_queue_order(). */
 unsigned view_peek(const struct qless *q, double now, struct qless_str queue, int64_t count,
 		   struct view_range ret_ranges[VIEW_RANGES_MAX]);
 
@@ -98,7 +104,8 @@ bool view_is_paused(const struct qless *q, struct qless_str queue);
 
 /* ---- finding the members of lists ---- */
 
-/* Each returns the node of the name in the list, or NULL. */
+/* Each returns the node of the name in the list, or NULL. The list of waiting jobs has both kinds.
+ */
 const struct skipnode *view_find_job(const struct qless *q, const struct skiplist *list,
 				     struct qless_str jid);
 const struct skipnode *view_find_recur(const struct qless *q, const struct skiplist *list,

@@ -494,12 +494,12 @@ static void hash_field(void *arg, struct qless_str field, struct qless_str value
 	hash_value(arg, value);
 }
 
-static void hash_list(uint64_t *hash, const struct skiplist *list)
+static void hash_order(uint64_t *hash, const struct skipmerge *order)
 {
 	const struct skipnode *node;
 
-	for (node = skiplist_first(list); node != NULL; node = skiplist_next(node)) {
-		hash_value(hash, list->member(node));
+	for (node = skipmerge_first(order); node != NULL; node = skipmerge_next(order, node)) {
+		hash_value(hash, skipmerge_member(order, node));
 		hash_value(hash, str_make((const char *)&node->score, sizeof(node->score)));
 	}
 }
@@ -514,7 +514,7 @@ static size_t count_elements(const struct keyspace_key *key)
 	case KEYSPACE_SET:
 		return keyspace_set_size(key);
 	case KEYSPACE_ZSET:
-		return skiplist_count(key->list);
+		return skipmerge_count(&key->order);
 	}
 	return 0;
 }
@@ -543,7 +543,7 @@ uint64_t keyspace_fingerprint(const struct qless *q, struct qless_str name)
 		keyspace_each_member(&key, SIZE_MAX, hash_value, &hash);
 		break;
 	case KEYSPACE_ZSET:
-		hash_list(&hash, key.list);
+		hash_order(&hash, &key.order);
 		break;
 	}
 	return hash;

@@ -42,6 +42,7 @@ static bool found_list(const struct skiplist *list, enum keyspace_type type,
 	if (list == NULL || skiplist_count(list) == 0)
 		return false;
 	ret_key->list = list;
+	ret_key->order = (struct skipmerge){ .first = list };
 	return found(type, kind, ret_key);
 }
 
@@ -87,12 +88,16 @@ static bool find_queue_key(const struct qless *q, struct qless_str rest,
 	int i;
 
 	for (i = 0; i < QUEUE_LISTS; i++) {
-		if (str_strip_suffix(rest, names_queue_suffixes[i], &queue))
-			return found_zset(view_queue(q, queue, (enum queue_list)i),
-					  queue_list_has_jobs((enum queue_list)i)
-						  ? KEYSPACE_JOBS
-						  : KEYSPACE_QUEUE_RECURS,
-					  ret_key);
+		if (!str_strip_suffix(rest, names_queue_suffixes[i], &queue))
+			continue;
+		if (!view_queue_order(q, queue, (enum queue_list)i, &ret_key->order) ||
+		    skipmerge_count(&ret_key->order) == 0)
+			return false;
+		ret_key->list = ret_key->order.first;
+		return found(KEYSPACE_ZSET,
+			     queue_list_has_jobs((enum queue_list)i) ? KEYSPACE_JOBS
+								     : KEYSPACE_QUEUE_RECURS,
+			     ret_key);
 	}
 	return false;
 }

@@ -15,6 +15,7 @@
 #include "qless.h"
 #include "util/buf.h"
 #include "util/skiplist.h"
+#include "util/skipmerge.h"
 #include "util/str.h"
 
 enum keyspace_type {
@@ -52,7 +53,8 @@ struct keyspace_key {
 	enum keyspace_type type;
 	enum keyspace_kind kind;
 	const struct qless *engine;
-	const struct skiplist *list; /* KEYSPACE_ZSET: members, ranks, scores */
+	const struct skiplist *list; /* members of a list or a set */
+	struct skipmerge order;	     /* KEYSPACE_ZSET: members, ranks, scores */
 	const struct qless_job *job;
 	const struct qless_recur *recur;
 	struct qless_str name; /* of the queue, worker or tag */
@@ -126,7 +128,7 @@ bool keyspace_set_has(const struct keyspace_key *key, struct qless_str member);
 
 /* ---- KEYSPACE_ZSET ---- */
 
-/* Members, ranks and scores are those of key->list. Returns the node of a member, or NULL if it is
+/* Members, ranks and scores are those of key->order. Returns the node of a member, or NULL if it is
  * not in the list, without searching the list. */
 const struct skipnode *keyspace_zset_find(const struct keyspace_key *key, struct qless_str member);
 

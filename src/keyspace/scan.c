@@ -95,11 +95,13 @@ static void show_stats(struct walk *w, struct qless_str prefix, double day, stru
 static void show_queue(void *arg, struct qless_str queue)
 {
 	struct walk *w = arg;
+	struct skipmerge order;
 	struct view_day day;
 	size_t i;
 
 	for (i = 0; i < QUEUE_LISTS; i++) {
-		if (skiplist_count(view_queue(w->engine, queue, (enum queue_list)i)) > 0)
+		if (view_queue_order(w->engine, queue, (enum queue_list)i, &order) &&
+		    skipmerge_count(&order) > 0)
 			show(w, STR(NAMES_QUEUE), queue, names_queue_suffixes[i], KEYSPACE_ZSET);
 	}
 	for (i = 0; view_stats_day(w->engine, queue, i, &day); i++) {

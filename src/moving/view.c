@@ -20,15 +20,15 @@ static void add_field(void *arg, struct qless_str field, struct qless_str value)
 	key_add_pair(arg, field, value);
 }
 
-static void add_members(struct key *key, const struct skiplist *list)
+static void add_members(struct key *key, const struct skipmerge *order)
 {
 	const struct skipnode *node;
 	char score[NUM_MAX];
 
-	for (node = skiplist_first(list); node != NULL; node = skiplist_next(node)) {
+	for (node = skipmerge_first(order); node != NULL; node = skipmerge_next(order, node)) {
 		size_t len = num_format_g17(score, node->score);
 
-		key_add_pair(key, list->member(node), str_make(score, len));
+		key_add_pair(key, skipmerge_member(order, node), str_make(score, len));
 	}
 }
 
@@ -54,7 +54,7 @@ struct key *view_key(const struct qless *engine, struct qless_str name)
 		return key;
 	case KEYSPACE_ZSET:
 		key = key_new(name, KEY_ZSET);
-		add_members(key, from.list);
+		add_members(key, &from.order);
 		return key;
 	}
 	return NULL;

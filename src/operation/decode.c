@@ -217,7 +217,7 @@ static bool take_repair(struct cursor *c, struct qless_repair *repair)
 	uint64_t kind, what;
 
 	*repair = (struct qless_repair){ 0 };
-	if (!take_varint(c, QLESS_REPAIR_COUNT, &kind) || kind == 0 ||
+	if (!take_varint(c, QLESS_REPAIR_LIMITS, &kind) || kind == 0 ||
 	    !take_varint(c, UINT32_MAX, &what) || !take_text(c, &repair->name) ||
 	    !take_text(c, &repair->member) || !take_text(c, &repair->other))
 		return false;

@@ -33,6 +33,7 @@ static const char *const repair_names[] = {
 	[QLESS_REPAIR_GROUP] = "group",
 	[QLESS_REPAIR_DROP] = "drop",
 	[QLESS_REPAIR_COUNT] = "count",
+	[QLESS_REPAIR_LIMITS] = "limits",
 };
 
 static void describe_texts(const struct operation *op, struct operation_names texts,

@@ -446,7 +446,7 @@ static void repairs_that_were_not_aimed_never_damage_a_sound_state(void)
 		build_state(seed);
 		for (unsigned i = 0; i < 3000; i++) {
 			const struct qless_repair repair = {
-				.kind = 1 + draw(QLESS_REPAIR_COUNT),
+				.kind = 1 + draw(QLESS_REPAIR_LIMITS),
 				.what = draw(14),
 				.name = chance(2) ? name("q", draw(QUEUES))
 						  : name(chance(2) ? "w" : "class", draw(NAMES)),

@@ -250,6 +250,85 @@ static void snapshots_of_version_2_are_loaded(void)
 	assert_same_engines();
 }
 
+/* Add a rule, a pattern, a hold, and jobs with limits: one waits, one runs, and one is recurring.
+ */
+static void add_limits(struct qless *q)
+{
+	const struct qless_str names[] = { STR("db"), STR("api:x") };
+	struct qless_limit_change change = { .name = STR("db"),
+					     .has_concurrency = true,
+					     .concurrency = 1 };
+	struct qless_put put = { .queue = STR("q"),
+				 .jid = STR("limited"),
+				 .klass = STR("k"),
+				 .data = STR("{}"),
+				 .has_limits = true,
+				 .limits = names,
+				 .limit_count = 2 };
+	struct qless_recur_put recur = { .queue = STR("q"),
+					 .jid = STR("s"),
+					 .klass = STR("k"),
+					 .data = STR("[]"),
+					 .interval = 60,
+					 .offset = 30,
+					 .limits = names,
+					 .limit_count = 1 };
+	struct qless_jobs jobs;
+	double until;
+	int failures = qless_limit_set(q, 30, &change);
+
+	change = (struct qless_limit_change){ .name = STR("api:*"),
+					      .has_rate = true,
+					      .rate = 1,
+					      .per = 2.5,
+					      .has_ttl = true,
+					      .ttl = 600 };
+	failures += qless_limit_set(q, 30, &change);
+	failures += qless_put(q, 31, &put);
+	put.queue = STR("r");
+	put.jid = STR("limited too");
+	failures += qless_put(q, 32, &put);
+	failures += qless_pop(q, 33, STR("r"), STR("w"), 1, &jobs);
+	failures += qless_limit_hold(q, 34, STR("held"), 60, &until);
+	failures += qless_recur(q, 35, &recur);
+	TEST_ASSERT_EQUAL_INT(0, failures);
+	TEST_ASSERT_EQUAL_size_t(1, jobs.count);
+}
+
+/* Version 3 adds limits. */
+static const char sample_3[] =
+	"0301096865617274626561740233300105776169747381bd83140400056170693a2a0300030000"
+	"00000000000440030381e9e4c40401056170693a7804c0e6fab604020264620102010303030304"
+	"68656c6408c18ee53702017200017100016b025b5d0305790700808cfb29010001740001730000"
+	"025b5d01017901008187a70e00010102010101700200000000000001000180efb9340101090301"
+	"0173030403030101730301000303025005776169747300027b7d0b010b010001020001000681ec"
+	"b80b046e6f746500813004736c6f7700027b7d0180e3be0a0b00017701030080897a000181897a"
+	"0003819bee020185200772756e6e696e6700027b7d01809bee020b818ece1c000202008097c81d"
+	"000181897a000108056c6174657200027b7d0180897a0b000000000000805b4001000100010007"
+	"646570656e647300027b7d01010b01000100018040076c696d6974656400027b7d0181bd83140b"
+	"0202020101000100010201720181897a01010303010173030101010100000000000185600b6c69"
+	"6d6974656420746f6f00027b7d0181897a0b818ece1c00050202008097c81d020181897a000000"
+	"00000100016701a820066661696c656400027b7d0180c6fd140b00000000000000f03f03000007"
+	"6d6573736167658192f40101000300809bee02000181897a00048192f40100000001802804646f"
+	"6e6500027b7d0180897a0b0403008092f401000181897a000281897a010001000181bd83140307"
+	"72756e6e696e6781c8d00704736c6f77010b6c696d6974656420746f6f81c6fd14010105010101"
+	"002c47030551";
+
+static void snapshots_of_version_3_have_the_bytes_they_always_had(void)
+{
+	struct buf hex = BUF_INIT(BUF_NO_MAX);
+
+	make_sample(engines_get(&from, 0));
+	add_limits(engines_get(&from, 0));
+	save(&from, &bytes);
+	hex_write(buf_reserve(&hex, 2 * bytes.len), buf_data(&bytes), bytes.len);
+	buf_commit(&hex, 2 * bytes.len);
+	TEST_ASSERT_EQUAL_STRING(sample_3, buf_cstr(&hex));
+	buf_done(&hex);
+	load_hex(sample_3, sizeof sample_3 - 1);
+	assert_same_engines();
+}
+
 static uint64_t lock_of(const char *jid)
 {
 	const struct qless_job *job = qless_get(engines_get(&to, 0), str_from(jid));
@@ -423,6 +502,7 @@ int main(int argc, char **argv)
 	RUN(a_loaded_engine_is_the_same_and_behaves_alike);
 	RUN(snapshots_of_version_1_are_loaded);
 	RUN(snapshots_of_version_2_are_loaded);
+	RUN(snapshots_of_version_3_have_the_bytes_they_always_had);
 	RUN(a_snapshot_loads_however_it_is_cut_into_pieces);
 	RUN(a_snapshot_that_ends_too_early_is_refused);
 	RUN(bytes_after_the_end_are_refused);

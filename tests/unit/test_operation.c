@@ -509,7 +509,7 @@ static void errors_name_the_operation_and_the_field(void)
 	expect_error("0800000000000000f83f016a01770171",
 		     "an operation complete cannot be read: its data is damaged");
 	/* A repair of no known kind, and one with a score that is not a number. */
-	expect_error("2600000000000000f83f011000000000",
+	expect_error("2600000000000000f83f011100000000",
 		     "an operation repair cannot be read: its repairs is damaged");
 	expect_error("2600000000000000f83f0105070000000000000000f87f",
 		     "an operation repair cannot be read: its repairs is damaged");

@@ -1,0 +1,486 @@
+/*
+ * Filing lanes under limits, and choosing the next job.
+ */
+#include "engine/lane.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "engine/due.h"
+#include "engine/engine_int.h"
+#include "engine/job.h"
+#include "engine/lock.h"
+#include "engine/named_limit.h"
+#include "engine/queue.h"
+#include "util/container.h"
+#include "util/mem.h"
+
+/* ---- finding lanes and groups ---- */
+
+/* The bytes of a pair of pointers that follow each other in an object. */
+static struct qless_str pair_key(struct queue *const *first)
+{
+	return str_make((const char *)first, sizeof(void *) * 2);
+}
+
+static_assert(offsetof(struct lane, set) == offsetof(struct lane, queue) + sizeof(void *),
+	      "queue and set are the key");
+static_assert(offsetof(struct lane_group, limit) ==
+		      offsetof(struct lane_group, queue) + sizeof(void *),
+	      "queue and limit are the key");
+
+struct qless_str lane_key(const struct hash_node *node)
+{
+	return pair_key(&container_of(node, const struct lane, hash)->queue);
+}
+
+struct qless_str lane_group_key(const struct hash_node *node)
+{
+	return pair_key(&container_of(node, const struct lane_group, hash)->queue);
+}
+
+static struct lane *lane_of(const struct besttree_node *node)
+{
+	return container_of((struct besttree_node *)(uintptr_t)node, struct lane, node);
+}
+
+static struct lane_group *group_of(const struct besttree_node *node)
+{
+	return container_of((struct besttree_node *)(uintptr_t)node, struct lane_group, node);
+}
+
+static struct lane *find_lane(struct qless *q, struct queue *queue, struct limit_set *set)
+{
+	struct lane key = { .queue = queue, .set = set };
+	struct hash_node *node;
+
+	if (set->lane != NULL && set->lane->queue == queue)
+		return set->lane;
+	node = hash_find(&q->lanes, pair_key(&key.queue));
+	if (node == NULL)
+		return NULL;
+	set->lane = container_of(node, struct lane, hash);
+	return set->lane;
+}
+
+static struct lane_group *find_group(const struct qless *q, struct queue *queue,
+				     struct named_limit *limit)
+{
+	struct lane_group key = { .queue = queue, .limit = limit };
+	struct hash_node *node;
+
+	if (limit->groups == NULL)
+		return NULL;
+	if (limit->groups->queue == queue)
+		return limit->groups;
+	node = hash_find(&q->lane_groups, pair_key(&key.queue));
+	return node != NULL ? container_of(node, struct lane_group, hash) : NULL;
+}
+
+/* ---- groups ---- */
+
+static bool lane_is_better(const struct besttree_node *a, const struct besttree_node *b)
+{
+	return lane_job_precedes(lane_of(a)->best, lane_of(b)->best);
+}
+
+static const struct qless_job *best_of(const struct lane_group *group)
+{
+	return lane_of(besttree_best(&group->lanes))->best;
+}
+
+bool lane_group_is_better(const struct besttree_node *a, const struct besttree_node *b)
+{
+	return lane_job_precedes(best_of(group_of(a)), best_of(group_of(b)));
+}
+
+/* The key of the groups of a limit. */
+static double key_of(const struct named_limit *limit, double now)
+{
+	double opens = named_limit_opens(limit);
+
+	return opens > now ? opens : -INFINITY;
+}
+
+static void rekey(struct qless *q, struct lane_group *group, double key)
+{
+	if (key == group->node.key)
+		return;
+	besttree_rekey(&group->queue->groups, &group->node, key);
+	if (key == -INFINITY)
+		queue_wake(q, group->queue);
+	else if (key < INFINITY)
+		queue_falls_due(q, group->queue, key);
+}
+
+static struct lane_group *group_new(struct qless *q, struct queue *queue, struct named_limit *limit)
+{
+	struct lane_group *group = mem_zalloc(sizeof *group);
+
+	group->queue = queue;
+	group->limit = limit;
+	group->next = limit->groups;
+	if (limit->groups != NULL)
+		limit->groups->prev = group;
+	limit->groups = group;
+	besttree_init(&group->lanes, lane_is_better);
+	besttree_node_init(&group->node);
+	hash_insert(&q->lane_groups, &group->hash);
+	return group;
+}
+
+static void group_free(struct qless *q, struct lane_group *group)
+{
+	if (group->prev != NULL)
+		group->prev->next = group->next;
+	else
+		group->limit->groups = group->next;
+	if (group->next != NULL)
+		group->next->prev = group->prev;
+	hash_remove(&q->lane_groups, &group->hash);
+	free(group);
+}
+
+static void file(struct qless *q, struct lane *lane, struct named_limit *limit, double now)
+{
+	struct lane_group *group = find_group(q, lane->queue, limit);
+	double key = key_of(limit, now);
+
+	assert(lane->group == NULL);
+	q->lanes_filed++;
+	if (group != NULL) {
+		rekey(q, group, key);
+		besttree_insert(&group->lanes, &lane->node, 0);
+		besttree_update(&lane->queue->groups, &group->node);
+	} else {
+		group = group_new(q, lane->queue, limit);
+		besttree_insert(&group->lanes, &lane->node, 0);
+		besttree_insert(&lane->queue->groups, &group->node, key);
+		if (key < INFINITY && key > -INFINITY)
+			queue_falls_due(q, lane->queue, key);
+	}
+	lane->group = group;
+}
+
+static void unfile(struct qless *q, struct lane *lane)
+{
+	struct lane_group *group = lane->group;
+
+	lane->group = NULL;
+	if (besttree_count(&group->lanes) == 1) {
+		besttree_remove(&lane->queue->groups, &group->node);
+		besttree_remove(&group->lanes, &lane->node);
+		group_free(q, group);
+		return;
+	}
+	besttree_remove(&group->lanes, &lane->node);
+	besttree_update(&lane->queue->groups, &group->node);
+}
+
+/* The limit of a set that opens last, if that is after `now`; NULL if all are open. */
+static struct named_limit *find_shut(const struct limit_set *set, double now)
+{
+	struct named_limit *shut = NULL;
+	double last = now;
+
+	for (uint32_t i = 0; i < set->count; i++) {
+		double opens = named_limit_opens(set->limits[i]);
+
+		if (opens > last) {
+			last = opens;
+			shut = set->limits[i];
+		}
+	}
+	return shut;
+}
+
+/* The limit to file a new lane under. If all are open, that is the one which most sets contain: if
+ * it shuts, one key changes for all its lanes. */
+static struct named_limit *find_home(const struct limit_set *set, double now)
+{
+	struct named_limit *home = find_shut(set, now);
+
+	if (home != NULL)
+		return home;
+	home = set->limits[0];
+	for (uint32_t i = 1; i < set->count; i++) {
+		if (set->limits[i]->set_count > home->set_count)
+			home = set->limits[i];
+	}
+	return home;
+}
+
+/* ---- jobs that come and go ---- */
+
+static void count_waiting(struct limit_set *set, uint64_t by)
+{
+	for (uint32_t i = 0; i < set->count; i++)
+		set->limits[i]->waiting += by;
+}
+
+static void lane_free(struct qless *q, struct lane *lane)
+{
+	assert(lane->root == NULL && lane->group == NULL);
+	hash_remove(&q->lanes, &lane->hash);
+	if (lane->set->lane == lane)
+		lane->set->lane = NULL;
+	free(lane);
+}
+
+/* Note that a job changes without its lane and its slots. Returns false if they are to change. */
+static bool skip(struct qless *q)
+{
+	if (q->are_limits_suspended)
+		q->are_limits_stale = true;
+	return q->are_limits_suspended;
+}
+
+void lane_enter(struct qless *q, struct qless_job *job)
+{
+	struct limit_set *set = job_limits(job);
+	struct lane *lane;
+	const struct qless_job *best;
+
+	if (skip(q))
+		return;
+	assert(job->node.linked);
+	lane = find_lane(q, job->queue, set);
+	best = lane != NULL ? lane->best : NULL;
+	count_waiting(set, 1);
+	if (lane == NULL) {
+		lane = mem_zalloc(sizeof *lane);
+		lane->queue = job->queue;
+		lane->set = set;
+		besttree_node_init(&lane->node);
+		hash_insert(&q->lanes, &lane->hash);
+		set->lane = lane;
+	}
+	lane_insert(lane, job);
+	if (lane->group == NULL) {
+		file(q, lane, find_home(set, q->now), q->now);
+	} else if (lane->best != best) {
+		besttree_update(&lane->group->lanes, &lane->node);
+		besttree_update(&lane->queue->groups, &lane->group->node);
+	}
+}
+
+void lane_leave(struct qless *q, struct qless_job *job)
+{
+	struct limit_set *set = job_limits(job);
+	struct lane *lane;
+	bool was_best;
+
+	if (skip(q))
+		return;
+	lane = find_lane(q, job->queue, set);
+	assert(lane != NULL && lane->group != NULL);
+	count_waiting(set, (uint64_t)-1);
+	was_best = lane->best == job;
+	if (was_best && lane->last == job) {
+		unfile(q, lane);
+		lane_remove(lane, job);
+		lane_free(q, lane);
+	} else {
+		lane_remove(lane, job);
+		if (was_best) {
+			besttree_update(&lane->group->lanes, &lane->node);
+			besttree_update(&lane->queue->groups, &lane->group->node);
+		}
+	}
+	job_limited(job)->slots = NULL;
+}
+
+/* ---- limits that open and shut ---- */
+
+void named_limit_reopen(struct qless *q, struct named_limit *limit)
+{
+	double key = key_of(limit, q->now);
+	struct lane_group *group;
+
+	if (limit->is_queue) {
+		queue_reopen(q, limit);
+		return;
+	}
+	for (group = limit->groups; group != NULL; group = group->next) {
+		if (key < group->node.key)
+			rekey(q, group, key);
+	}
+}
+
+/* ---- choosing ---- */
+
+/* Move a lane to the group of a limit that is shut, or correct the key of that group. */
+static void move(struct qless *q, struct lane *lane, struct named_limit *shut, double now)
+{
+	if (lane->group->limit == shut) {
+		rekey(q, lane->group, key_of(shut, now));
+		return;
+	}
+	unfile(q, lane);
+	file(q, lane, shut, now);
+}
+
+/* The holder of a full limit, all of whose slots are taken, whose lock has expired; NULL if all
+ * limits have a free slot. */
+static struct qless_job *find_late_holder(const struct limit_set *set)
+{
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct named_limit *limit = set->limits[i];
+
+		if (named_limit_is_full(limit))
+			return container_of(skiplist_first(&limit->slots), struct slot, node)->job;
+	}
+	return NULL;
+}
+
+struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
+			      const struct qless_job *rival, bool is_trial)
+{
+	struct besttree_node *node;
+
+	while ((node = besttree_best_le(&queue->groups, now)) != NULL) {
+		struct lane *lane = lane_of(besttree_best(&group_of(node)->lanes));
+		struct named_limit *shut;
+		struct qless_job *late;
+
+		q->lanes_tried++;
+		if (rival != NULL && lane_job_precedes(rival, lane->best))
+			return NULL;
+		shut = find_shut(lane->set, now);
+		if (shut != NULL) {
+			move(q, lane, shut, now);
+			continue;
+		}
+		late = find_late_holder(lane->set);
+		if (late == NULL || is_trial)
+			return lane->best;
+		lock_expire_holder(q, late, now);
+	}
+	return NULL;
+}
+
+void lane_charge(struct qless *q, struct qless_job *job, double now, double expires)
+{
+	struct limit_set *set = job_limits(job);
+
+	slots_hold(q, job, expires);
+	for (uint32_t i = 0; i < set->count; i++) {
+		struct named_limit *limit = set->limits[i];
+		struct lane_group *group = find_group(q, job->queue, limit);
+
+		named_limit_charge(limit, now);
+		if (group != NULL)
+			rekey(q, group, key_of(limit, now));
+	}
+	named_limit_sweep_some(q);
+}
+
+/* ---- when limits open ---- */
+
+double lanes_next_open_after(const struct queue *queue, double time)
+{
+	const struct besttree_node *node = besttree_first_gt(&queue->groups, time);
+
+	return node != NULL ? node->key : INFINITY;
+}
+
+/* ---- repairs and the end ---- */
+
+bool lanes_discard_one(struct qless *q)
+{
+	struct hash_node *node = hash_take(&q->lanes);
+
+	if (node != NULL) {
+		free(container_of(node, struct lane, hash));
+		return true;
+	}
+	node = hash_take(&q->lane_groups);
+	if (node != NULL) {
+		free(container_of(node, struct lane_group, hash));
+		return true;
+	}
+	return false;
+}
+
+static void forget_groups(struct queue *queue, void *arg)
+{
+	(void)arg;
+	besttree_init(&queue->groups, lane_group_is_better);
+}
+
+static void enter_all(struct queue *queue, void *arg)
+{
+	struct skipnode *node = skiplist_first(&queue->limited);
+
+	for (; node != NULL; node = skiplist_next(node))
+		lane_enter(arg, job_from_node(node));
+}
+
+void lanes_rebuild(struct qless *q)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	while (lanes_discard_one(q))
+		continue;
+	queue_each(q, forget_groups, NULL);
+	HASH_FOREACH(node, &it, &q->limit_sets)
+		container_of(node, struct limit_set, hash)->lane = NULL;
+	HASH_FOREACH(node, &it, &q->limit_names.hash) {
+		struct named_limit *limit = intern_from_node(node)->user;
+
+		if (limit != NULL) {
+			limit->groups = NULL;
+			limit->waiting = 0;
+		}
+	}
+	queue_each(q, enter_all, q);
+}
+
+/* ---- checks ---- */
+
+static bool contains(const struct limit_set *set, const struct named_limit *limit)
+{
+	for (uint32_t i = 0; i < set->count; i++) {
+		if (set->limits[i] == limit)
+			return true;
+	}
+	return false;
+}
+
+/* A key that is too late keeps jobs from running. */
+static bool is_group_sound(const struct lane_group *group)
+{
+	return besttree_count(&group->lanes) > 0 && besttree_is_ordered(&group->lanes) &&
+	       group->node.key <= named_limit_opens(group->limit) && besttree_has(&group->node);
+}
+
+bool lanes_are_sound(const struct qless *q)
+{
+	uint64_t in_lanes = 0, in_lists = 0;
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH(node, &it, &q->lane_groups) {
+		if (!is_group_sound(container_of(node, struct lane_group, hash)))
+			return false;
+	}
+	HASH_FOREACH(node, &it, &q->lanes) {
+		const struct lane *lane = container_of(node, struct lane, hash);
+		size_t jobs = lane_count_jobs(lane);
+
+		if (jobs == SIZE_MAX || jobs == 0 || lane->group == NULL ||
+		    lane->group->queue != lane->queue || !contains(lane->set, lane->group->limit))
+			return false;
+		in_lanes += jobs;
+	}
+	for (size_t i = 0; i < q->all_queues.count; i++) {
+		const struct queue *queue = q->all_queues.items[i];
+
+		if (!besttree_is_ordered(&queue->groups))
+			return false;
+		in_lists += skiplist_count(&queue->limited);
+	}
+	return in_lanes == in_lists;
+}

@@ -1,0 +1,95 @@
+/*
+ * Lanes: the waiting jobs with limits, filed by what may keep them from running.
+ *
+ * A lane has the waiting jobs of one queue that name the same limits, the best on top: as long as
+ * one of these limits is shut, none of its jobs can run. A lane is filed under one of its limits,
+ * in the group of that limit and queue. A queue has its groups in a tree by when their limits open,
+ * in which each node knows the best job below. So the best job under all limits that are open is
+ * found in O(log n).
+ *
+ * A pop checks all limits of that job. If another limit is shut, the lane moves to the group of
+ * that one, and the pop looks for the next job. Where a lane is filed never decides which job is
+ * next, so it is not part of the state.
+ *
+ * The key of a group may be too early, never too late: if a limit may open before the key says, its
+ * groups get new keys, and their queues wake. After a search without a result, all keys of the
+ * queue are later than its time.
+ */
+#ifndef ENGINE_LANE_H
+#define ENGINE_LANE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "qless.h"
+#include "util/besttree.h"
+#include "util/hash.h"
+
+struct limit_set;
+struct named_limit;
+struct qless_job;
+struct queue;
+
+struct lane {
+	struct hash_node hash;
+	/* The key. */
+	struct queue *queue;
+	struct limit_set *set;
+	struct qless_job *root; /* of the tree of jobs, see lane_jobs.c */
+	struct qless_job *best;
+	struct qless_job *last;
+	struct lane_group *group;
+	struct besttree_node node; /* in its group */
+};
+
+/* Lanes of one queue that are filed under one limit. */
+struct lane_group {
+	struct hash_node hash;
+	/* The key. */
+	struct queue *queue;
+	struct named_limit *limit;
+	struct lane_group *prev; /* of the same limit */
+	struct lane_group *next;
+	struct besttree lanes;	   /* by their best jobs; all keys are 0 */
+	struct besttree_node node; /* in queue.groups; key: when the limit opens, or -INFINITY */
+};
+
+struct qless_str lane_key(const struct hash_node *node);
+struct qless_str lane_group_key(const struct hash_node *node);
+/* Compares groups of one queue, see besttree_is_better_fn. */
+bool lane_group_is_better(const struct besttree_node *a, const struct besttree_node *b);
+
+/* File a waiting job that has entered the list of its queue. */
+void lane_enter(struct qless *q, struct qless_job *job);
+/* Remove a job that leaves that list. Its score is still the one it entered with. */
+void lane_leave(struct qless *q, struct qless_job *job);
+
+/* The best job of a queue with limits that are all open, and that precedes `rival`, which may be
+ * NULL. Returns NULL if there is none. A slot of a holder whose lock has expired counts as free if
+ * `is_trial` is true. Otherwise the lock is treated as by a pop of the queue of the holder. */
+struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
+			      const struct qless_job *rival, bool is_trial);
+/* Take the tokens and slots of a job that lane_choose() returned, and that has left its lane. */
+void lane_charge(struct qless *q, struct qless_job *job, double now, double expires);
+
+/* When the first limit opens, after `time`, that lanes of the queue wait for; INFINITY if none
+ * does. */
+double lanes_next_open_after(const struct queue *queue, double time);
+
+/* File all waiting jobs again, for a repair. */
+void lanes_rebuild(struct qless *q);
+/* Whether each lane has the jobs of its list, and is filed where they are found. */
+bool lanes_are_sound(const struct qless *q);
+/* Free a lane or a group. Returns false if nothing was left. */
+bool lanes_discard_one(struct qless *q);
+
+/* ---- the jobs of a lane ---- */
+
+/* Whether `a` is handed out before `b`. */
+bool lane_job_precedes(const struct qless_job *a, const struct qless_job *b);
+void lane_insert(struct lane *lane, struct qless_job *job);
+void lane_remove(struct lane *lane, struct qless_job *job);
+/* Returns the number of jobs of a lane, or SIZE_MAX if its tree is damaged. */
+size_t lane_count_jobs(const struct lane *lane);
+
+#endif
