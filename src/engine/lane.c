@@ -157,7 +157,11 @@ static void file(struct qless *q, struct lane *lane, struct named_limit *limit, 
 		group = group_new(q, lane->queue, limit);
 		besttree_insert(&group->lanes, &lane->node, 0);
 		besttree_insert(&lane->queue->groups, &group->node, key);
-		if (key < INFINITY && key > -INFINITY)
+		/* A limit that is open may have opened while the lane was filed under another key,
+		 * whose time nobody has reported. */
+		if (key == -INFINITY)
+			queue_wake(q, lane->queue);
+		else if (key < INFINITY)
 			queue_falls_due(q, lane->queue, key);
 	}
 	lane->group = group;

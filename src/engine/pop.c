@@ -31,12 +31,10 @@ static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job
 		     struct intern *worker, double expires)
 {
 	assert(job->queue == queue);
-	/* The run of a job that another worker lost has ended already. A job with limits has left
-	 * its lane, so that the next one could be chosen. */
+	/* A job that was chosen has left its list, so that the next one could be chosen. The run of
+	 * a job that another worker lost has ended already. */
 	if (job->node.linked)
 		job_leave(q, job);
-	else
-		assert(job->state == QLESS_RUNNING || (job->flags & JOB_LIMITED));
 	history_append_popped(q, &job->history, now, worker);
 	stats_record_wait(q, queue, now, now - job->time);
 	job->time = now;
@@ -73,26 +71,29 @@ static void enter_locks(struct qless *q, struct queue *queue, double now, struct
 	worker_count(q, worker, now, DEED_POPPED, count);
 }
 
-/* Choose the best jobs that may run, and take their tokens and slots. */
+/* Choose the best jobs that may run, and take their tokens and slots. If all that wait are shut, go
+ * on with what is due: the jobs that came due first may all be shut, too. */
 static void choose_waiting(struct qless *q, struct queue *queue, double now, int64_t max,
 			   double expires)
 {
-	struct skipnode *node = skiplist_last(&queue->work);
-
-	for (; max > 0; max--) {
+	while (max > 0) {
+		struct skipnode *node = skiplist_last(&queue->work);
 		struct qless_job *other = node != NULL ? job_from_node(node) : NULL;
 		struct qless_job *job = lane_choose(q, queue, now, other, false);
 
-		if (job == NULL && other == NULL)
-			break;
 		if (job != NULL) {
 			job_leave(q, job);
 			lane_charge(q, job, now, expires);
-			job_vec_push(&q->jobs_out, job);
+		} else if (other != NULL) {
+			job = other;
+			job_leave(q, job);
+		} else if (advance_for_pop(q, queue, now, max) > 0) {
+			continue;
 		} else {
-			job_vec_push(&q->jobs_out, other);
-			node = skiplist_prev(node);
+			break;
 		}
+		job_vec_push(&q->jobs_out, job);
+		max--;
 	}
 }
 
@@ -160,7 +161,7 @@ static void charge_queue(struct qless *q, struct queue *queue, double now, size_
 	for (size_t i = 0; i < count; i++)
 		named_limit_charge(limit, now);
 	ready = named_limit_ready(limit);
-	if (ready > now)
+	if (ready > q->due_taken)
 		queue_falls_due(q, queue, ready);
 	named_limit_settle(q, limit, now);
 }

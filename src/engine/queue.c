@@ -70,8 +70,12 @@ void queue_use_limit(struct qless *q, struct qless_str name, struct named_limit 
 {
 	struct queue *queue = queue_find(q, name);
 
-	if (queue != NULL)
-		queue->limit = limit;
+	if (queue == NULL)
+		return;
+	queue->limit = limit;
+	/* Perhaps the limit opened a moment ago, and nobody has reported that. */
+	if (limit == NULL)
+		queue_wake(q, queue);
 }
 
 void queue_reopen(struct qless *q, const struct named_limit *limit)

@@ -701,6 +701,31 @@ static void scheduled_and_depending_jobs_enter_their_lanes(void)
 
 /* ---- views ---- */
 
+static void put_limited_delayed(double now, const char *queue, const char *jid, const char *limits,
+				double delay)
+{
+	struct qless_str names[LIMIT_NAMES_MAX];
+	struct qless_put p = a_put(queue, jid);
+
+	p.has_limits = true;
+	p.limits = names;
+	p.limit_count = split_names(limits, names);
+	p.delay = delay;
+	OK(qless_put(q, now, &p));
+}
+
+static void a_job_that_is_due_is_found_after_those_that_are_shut(void)
+{
+	hold(1, "shut", 100);
+	put_limited_delayed(1, "q", "a", "shut", 1);
+	put_limited_delayed(1, "q", "b", "shut", 2);
+	put_limited_delayed(1, "q", "c", "open", 3);
+	put_delayed(1, "q", "d", 4);
+	TEST_ASSERT_EQUAL_STRING("c ", pop(10, "q", "w", 1));
+	TEST_ASSERT_EQUAL_STRING("d ", pop(10, "q", "w", 9));
+	TEST_ASSERT_EQUAL_STRING("b a ", pop(101, "q", "w", 9));
+}
+
 static void counts_and_peeks_have_all_waiting_jobs(void)
 {
 	struct qless_queue_counts counts;
@@ -790,6 +815,46 @@ static void why_tells_of_the_queue(void)
 #define MANY 100000
 
 /* A pop looks at one lane for each job that it hands out, whatever is shut. */
+/* ---- times that nobody has reported ---- */
+
+static void a_queue_wakes_when_its_hold_is_swept_before_its_end_is_reported(void)
+{
+	uint64_t swept;
+
+	hold(1, "queue:q", 10);
+	put(2, "q", "a");
+	woken();
+	OK(qless_limit_sweep(q, 12, 9, &swept));
+	TEST_ASSERT_EQUAL_UINT64(1, swept);
+	TEST_ASSERT_EQUAL_STRING("q ", woken());
+	TEST_ASSERT_TRUE(is_poppable(12, "q"));
+}
+
+static void a_queue_wakes_when_a_job_is_filed_again_after_its_limit_opened(void)
+{
+	hold(1, "x", 10);
+	put_limited(2, "q", "a", "x");
+	TEST_ASSERT_EQUAL_STRING("", pop(2, "q", "w", 1));
+	woken();
+	OK(qless_priority(q, 12, STR("a"), 3));
+	TEST_ASSERT_EQUAL_STRING("q ", woken());
+	TEST_ASSERT_TRUE(is_poppable(12, "q"));
+}
+
+/* After each case, the state is checked. */
+static void the_burst_of_a_queue_leaves_a_consistent_due_time(void)
+{
+	struct qless_str name;
+
+	set_rate(1, "queue:q", 1, 10, 2);
+	put(1, "q", "a");
+	put(2, "q", "b");
+	TEST_ASSERT_EQUAL_STRING("a ", pop(2, "q", "w", 1));
+	while (qless_take_due(q, 3, &name))
+		continue;
+	TEST_ASSERT_EQUAL_STRING("b ", pop(15, "q", "w", 1));
+}
+
 static void a_pop_never_looks_at_shut_limits(void)
 {
 	uint64_t tried, filed;
@@ -1117,9 +1182,13 @@ int main(int argc, char **argv)
 	RUN(a_released_worker_releases_the_slots);
 	RUN(a_worker_that_gave_up_releases_the_slots);
 	RUN(scheduled_and_depending_jobs_enter_their_lanes);
+	RUN(a_job_that_is_due_is_found_after_those_that_are_shut);
 	RUN(counts_and_peeks_have_all_waiting_jobs);
 	RUN(why_names_the_limit_that_opens_last);
 	RUN(why_tells_of_the_queue);
+	RUN(a_queue_wakes_when_its_hold_is_swept_before_its_end_is_reported);
+	RUN(a_queue_wakes_when_a_job_is_filed_again_after_its_limit_opened);
+	RUN(the_burst_of_a_queue_leaves_a_consistent_due_time);
 	RUN(a_pop_never_looks_at_shut_limits);
 	RUN(a_shared_limit_that_shuts_moves_no_lanes);
 	RUN(snapshots_and_questions_never_change_what_follows);
