@@ -1,0 +1,103 @@
+/*
+ * Many jobs with limits: what is handed out when, counted on a clock that the test sets.
+ */
+#include "limiting.h"
+
+#define START 1000.0
+
+#define DOMAINS		 5000u
+#define JOBS_OF_A_DOMAIN 8u
+#define INTERVAL	 10.0 /* seconds between two jobs of a domain */
+#define MINUTE		 60.0
+
+void setUp(void)
+{
+	engine_set_up();
+	is_heard = false;
+}
+
+void tearDown(void)
+{
+	engine_tear_down();
+}
+
+static void put_for(double now, unsigned name, unsigned number)
+{
+	char jid[32], limit[32];
+
+	snprintf(jid, sizeof jid, "%u-%u", name, number);
+	snprintf(limit, sizeof limit, "domain:%u", name);
+	put_limited(now, "q", jid, limit);
+}
+
+/* Returns the number of the name of the next job, or -1 if there is none. */
+static int pop_name(double now)
+{
+	struct qless_job_info info;
+	struct qless_jobs jobs;
+
+	OK(qless_pop(q, now, STR("q"), STR("w"), 1, &jobs));
+	if (jobs.count == 0)
+		return -1;
+	qless_job_read(jobs.items[0], &info);
+	return atoi(info.jid.ptr);
+}
+
+/* The queue is popped when the engine says that something has come due, and only then. */
+static void each_domain_gets_all_the_jobs_that_its_rate_allows(void)
+{
+	static double last[DOMAINS];
+	static unsigned counts[DOMAINS];
+	struct qless_str name;
+	double now = START;
+	unsigned wakes = 0;
+
+	set_rate(START, "domain:*", 1, INTERVAL, 1);
+	OK(qless_config_set(q, START, STR("heartbeat"), STR("100000")));
+	for (unsigned d = 0; d < DOMAINS; d++) {
+		for (unsigned i = 0; i < JOBS_OF_A_DOMAIN; i++)
+			put_for(START, d, i);
+		last[d] = -INFINITY;
+	}
+	for (; now <= START + MINUTE; now = qless_next_due(q)) {
+		int domain;
+
+		while (qless_take_due(q, now, &name))
+			continue;
+		while ((domain = pop_name(now)) >= 0) {
+			TEST_ASSERT_TRUE(now >= last[domain] + INTERVAL);
+			last[domain] = now;
+			counts[domain]++;
+		}
+		wakes++;
+	}
+	for (unsigned d = 0; d < DOMAINS; d++)
+		TEST_ASSERT_EQUAL_UINT(1 + MINUTE / INTERVAL, counts[d]);
+	TEST_ASSERT_LESS_OR_EQUAL(2 * (1 + MINUTE / INTERVAL), wakes);
+}
+
+/* The first jobs of the queue are all under limits that are shut. */
+static void a_job_that_may_run_is_found_among_many_that_may_not(void)
+{
+	OK(qless_config_set(q, START, STR("heartbeat"), STR("100000")));
+	set_concurrency(START, "domain:*", 1);
+	for (unsigned d = 0; d < DOMAINS; d++) {
+		put_for(START, d, 0);
+		TEST_ASSERT_EQUAL_INT(d, pop_name(START));
+		put_for(START, d, 1);
+	}
+	TEST_ASSERT_EQUAL_INT(-1, pop_name(START + 1));
+	put_for(START + 1, DOMAINS, 0);
+	TEST_ASSERT_EQUAL_INT(DOMAINS, pop_name(START + 1));
+	complete(START + 2, "q", "77-0", "w");
+	TEST_ASSERT_EQUAL_INT(77, pop_name(START + 2));
+	TEST_ASSERT_EQUAL_INT(-1, pop_name(START + 2));
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(each_domain_gets_all_the_jobs_that_its_rate_allows);
+	RUN(a_job_that_may_run_is_found_among_many_that_may_not);
+	return UNIT_RESULT();
+}
