@@ -32,11 +32,13 @@ struct ended_list;
 struct heard;
 struct server;
 
+STAILQ_HEAD(ended_lists, ended_list);
+
 struct listeners {
 	struct hash *by_queue; /* the heard queues of each database */
 	unsigned databases;
-	STAILQ_HEAD(, ended_list) ended; /* the lists of workers that have ended */
-	size_t ended_count;		 /* of their entries */
+	struct ended_lists ended; /* the lists of workers that have ended */
+	size_t ended_count;	  /* of their entries */
 	/* The queues with waiting jobs and without listeners. They are counted by and by. */
 	struct {
 		unsigned db;
