@@ -130,15 +130,12 @@ static void append_quoted(const struct request *req, struct buf *error, struct q
 			   s.len < QLESS_MAX_NAME_BYTES ? s.len : QLESS_MAX_NAME_BYTES);
 }
 
-int request_fail(struct request *req, int code, const char *format, ...)
+static void word(struct request *req, const char *format, va_list args)
 {
 	struct buf *error = &req->scratch->error;
 	char number[NUM_MAX];
-	va_list args;
 
 	buf_clear(error);
-	format = dialect_text_of(req->dialect, format);
-	va_start(args, format);
 	for (; *format != '\0'; format++) {
 		if (*format != '%') {
 			buf_append_char(error, *format);
@@ -153,9 +150,27 @@ int request_fail(struct request *req, int code, const char *format, ...)
 			buf_append_str(error, str_from(dialect_text_of(
 						      req->dialect, va_arg(args, const char *))));
 	}
+}
+
+int request_fail(struct request *req, int code, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	word(req, dialect_text_of(req->dialect, format), args);
 	va_end(args);
 	req->is_said = true;
 	return code;
+}
+
+struct qless_str request_word(struct request *req, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	word(req, format, args);
+	va_end(args);
+	return buf_str(&req->scratch->error);
 }
 
 int request_fail_store(struct request *req, const char *message)

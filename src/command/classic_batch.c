@@ -66,7 +66,7 @@ static int read_options(struct request *req, struct put_options *ret, size_t *re
 
 	if (req->form == REQUEST_NATIVE)
 		return read_native_options(req, ret, ret_first);
-	*ret = (struct put_options){ NULL, NULL, NULL, NULL };
+	*ret = (struct put_options){ NULL, NULL, NULL, NULL, NULL };
 	for (i = ARG_OPTIONS; i < req->nargs; i += 2) {
 		if (str_equal(req->args[i], STR("jobs"))) {
 			*ret_first = i + 1;

@@ -21,6 +21,9 @@
  * text. The dialect of the request can replace the format and each %s. Returns `code`. */
 int request_fail(struct request *req, int code, const char *format, ...);
 
+/* Word a text that is no error, with the same formats. Valid until the next text or error. */
+struct qless_str request_word(struct request *req, const char *format, ...);
+
 /* Fail with an error that the script gets from Redis. */
 int request_fail_store(struct request *req, const char *message);
 
@@ -231,12 +234,13 @@ decode_fn decode_depends;
 decode_fn decode_priority;
 decode_fn decode_log;
 
-/* The options of put as the client sent them; NULL if it did not. */
+/* The options of put as the client sent them; NULL if it did not. The reference lacks `limits`. */
 struct put_options {
 	const struct qless_str *priority;
 	const struct qless_str *tags;
 	const struct qless_str *retries;
 	const struct qless_str *depends;
+	const struct qless_str *limits;
 };
 
 /* Read the options of a native put from argument `first` to the one before `end`. */
@@ -252,6 +256,11 @@ bool put_option_set(struct put_options *options, struct qless_str name,
 /* Decode the options into `put`, which borrows lists from scratch->decoded. */
 int put_options_decode(struct request *req, const struct put_options *options,
 		       struct qless_put *put);
+
+/* Decode the option `limits` of a native command: the names of limits that a job counts under.
+ * Borrows from scratch->decoded. Fails like a decoder. */
+int limit_names_decode(struct request *req, struct qless_str text,
+		       struct operation_names *ret_names);
 
 /* classic_batch.c */
 int classic_multicomplete(struct request *req);
@@ -299,6 +308,21 @@ int native_worker_attach(struct request *req);
 int native_worker_detach(struct request *req);
 int native_worker_heartbeat(struct request *req);
 int native_worker_release(struct request *req);
+
+/* native_limit.c */
+int native_limit_set(struct request *req);
+int native_limit_get(struct request *req);
+int native_limit_delete(struct request *req);
+int native_limit_hold(struct request *req);
+decode_fn decode_limit_set;
+decode_fn decode_limit_delete;
+decode_fn decode_limit_hold;
+
+/* native_limit_list.c */
+int native_limit_list(struct request *req);
+
+/* native_why.c */
+int native_job_why(struct request *req);
 
 /* native_worker_list.c */
 int native_worker_list(struct request *req);

@@ -84,6 +84,17 @@ bool classic_is_put_option(struct qless_str name)
 	return put_option_set(&options, name, NULL);
 }
 
+/* The options that only native commands have are rarely sent, so they are looked for last. */
+static inline const struct qless_str **find_native_put_option(struct put_options *options,
+							      struct qless_str name)
+{
+	const struct qless_str **option = find_put_option(options, name);
+
+	if (option == NULL && str_equal(name, STR("limits")))
+		return &options->limits;
+	return option;
+}
+
 /* Options in any case, and what is none. */
 static int read_other_put_options(struct request *req, size_t first, size_t end,
 				  struct put_options *options)
@@ -93,6 +104,7 @@ static int read_other_put_options(struct request *req, size_t first, size_t end,
 		{ STR_INIT("tags"), &options->tags },
 		{ STR_INIT("retries"), &options->retries },
 		{ STR_INIT("depends"), &options->depends },
+		{ STR_INIT("limits"), &options->limits },
 	};
 
 	return options_read(req, first, end, slots, sizeof slots / sizeof *slots);
@@ -101,9 +113,9 @@ static int read_other_put_options(struct request *req, size_t first, size_t end,
 /* Most clients send options in lower case, which are cheaper to find. */
 int put_options_read(struct request *req, size_t first, size_t end, struct put_options *ret)
 {
-	*ret = (struct put_options){ NULL, NULL, NULL, NULL };
+	*ret = (struct put_options){ NULL, NULL, NULL, NULL, NULL };
 	for (; first < end; first += 2) {
-		const struct qless_str **option = find_put_option(ret, req->args[first]);
+		const struct qless_str **option = find_native_put_option(ret, req->args[first]);
 
 		if (option == NULL || *option != NULL || first + 1 >= end)
 			return read_other_put_options(req, first, end, ret);
@@ -118,7 +130,7 @@ static int read_put_options(struct request *req, size_t from, struct put_options
 
 	if (req->form == REQUEST_NATIVE)
 		return put_options_read(req, from, req->nargs, ret);
-	*ret = (struct put_options){ NULL, NULL, NULL, NULL };
+	*ret = (struct put_options){ NULL, NULL, NULL, NULL, NULL };
 	for (size_t i = from; rc == 0 && i + 1 < req->nargs; i += 2) {
 		if (!put_option_set(ret, req->args[i], &req->args[i + 1]))
 			rc = request_check_option(req, "Put", req->args[i]);
@@ -201,10 +213,16 @@ int put_options_decode(struct request *req, const struct put_options *options,
 		       struct qless_put *put)
 {
 	const struct decoded *lists = &req->scratch->decoded;
+	struct operation_names limits = { NULL, 0 };
 	int rc = check_put_options(req, options, put);
 
+	if (rc == 0 && options->limits != NULL)
+		rc = limit_names_decode(req, *options->limits, &limits);
 	if (rc < 0)
 		return rc;
+	put->has_limits = options->limits != NULL;
+	put->limits = limits.items;
+	put->limit_count = limits.count;
 	put->has_tags = options->tags != NULL;
 	put->tags = lists->tags.items;
 	put->tag_count = lists->tags.count;
@@ -509,6 +527,7 @@ struct complete_options {
 	const struct qless_str *next;
 	const struct qless_str *delay;
 	const struct qless_str *depends;
+	const struct qless_str *limits; /* native only */
 };
 
 /* The option LOCK has been taken from the arguments already; see fence_take(). */
@@ -519,6 +538,7 @@ static int read_native_complete_options(struct request *req, size_t first,
 		{ STR_INIT("next"), &ret->next },
 		{ STR_INIT("delay"), &ret->delay },
 		{ STR_INIT("depends"), &ret->depends },
+		{ STR_INIT("limits"), &ret->limits },
 	};
 
 	return options_read(req, first, req->nargs, slots, sizeof slots / sizeof *slots);
@@ -529,7 +549,7 @@ static int read_complete_options(struct request *req, size_t from, struct comple
 {
 	size_t i;
 
-	*ret = (struct complete_options){ NULL, NULL, NULL };
+	*ret = (struct complete_options){ NULL, NULL, NULL, NULL };
 	if (!request_has(req, from))
 		return 0;
 	if (req->form == REQUEST_NATIVE)
@@ -545,6 +565,24 @@ static int read_complete_options(struct request *req, size_t from, struct comple
 		else if (str_equal(name, STR("depends")))
 			ret->depends = value;
 	}
+	return 0;
+}
+
+static int decode_complete_limits(struct request *req, const struct complete_options *options,
+				  struct qless_complete *complete)
+{
+	struct operation_names limits;
+	int rc;
+
+	if (options->next == NULL)
+		return request_fail(req, QLESS_EBADARG,
+				    "Option \"limits\" needs the option \"next\"");
+	rc = limit_names_decode(req, *options->limits, &limits);
+	if (rc < 0)
+		return rc;
+	complete->has_limits = true;
+	complete->limits = limits.items;
+	complete->limit_count = limits.count;
 	return 0;
 }
 
@@ -568,8 +606,10 @@ static int decode_complete_options(struct request *req, const struct complete_op
 	if (options->depends != NULL && complete->next == NULL)
 		return request_fail(req, QLESS_EBADARG,
 				    "Complete(): \"depends\" cannot be used without a \"next\".");
-	if (options->depends == NULL)
-		return 0;
+	if (options->limits != NULL)
+		rc = decode_complete_limits(req, options, complete);
+	if (rc < 0 || options->depends == NULL)
+		return rc;
 	lists = request_lists(req);
 	rc = read_option_strings(req, options->depends, "Complete", "depends", &lists->depends);
 	complete->depends = lists->depends.items;

@@ -104,29 +104,30 @@ struct recur_options {
 	const struct qless_str *tags;
 	const struct qless_str *retries;
 	const struct qless_str *backlog;
+	const struct qless_str *limits;
 };
 
 static int read_options(struct request *req, struct recur_options *ret)
 {
 	const struct option_slot slots[] = {
-		{ STR_INIT("priority"), &ret->priority },
-		{ STR_INIT("tags"), &ret->tags },
-		{ STR_INIT("retries"), &ret->retries },
-		{ STR_INIT("backlog"), &ret->backlog },
+		{ STR_INIT("priority"), &ret->priority }, { STR_INIT("tags"), &ret->tags },
+		{ STR_INIT("retries"), &ret->retries },	  { STR_INIT("backlog"), &ret->backlog },
+		{ STR_INIT("limits"), &ret->limits },
 	};
 	const size_t count = sizeof slots / sizeof *slots;
+	const size_t reference_count = count - 1; /* the reference lacks the last one */
 	int rc = 0;
 
-	*ret = (struct recur_options){ NULL, NULL, NULL, NULL };
+	*ret = (struct recur_options){ NULL, NULL, NULL, NULL, NULL };
 	if (req->form == REQUEST_NATIVE)
 		return options_read(req, ARG_OPTIONS, req->nargs, slots, count);
 	/* In the reference, the last of repeated options counts, and unknown ones do nothing. */
 	for (size_t i = ARG_OPTIONS; rc == 0 && i + 1 < req->nargs; i += 2) {
 		size_t k = 0;
 
-		while (k < count && !str_equal(slots[k].name, req->args[i]))
+		while (k < reference_count && !str_equal(slots[k].name, req->args[i]))
 			k++;
-		if (k < count)
+		if (k < reference_count)
 			*slots[k].value = &req->args[i + 1];
 		else
 			rc = request_check_option(req, "Recur", req->args[i]);
@@ -136,6 +137,7 @@ static int read_options(struct request *req, struct recur_options *ret)
 
 static int decode_options(struct request *req, struct qless_recur_put *put)
 {
+	struct operation_names limits = { NULL, 0 };
 	struct recur_options options;
 	struct decoded *lists;
 	int rc = read_options(req, &options);
@@ -151,6 +153,10 @@ static int decode_options(struct request *req, struct qless_recur_put *put)
 	if (rc == 0)
 		rc = decode_number(req, options.backlog,
 				   "Recur(): Arg \"backlog\" not a number: ", &put->backlog);
+	if (rc == 0 && options.limits != NULL)
+		rc = limit_names_decode(req, *options.limits, &limits);
+	put->limits = limits.items;
+	put->limit_count = limits.count;
 	if (rc < 0 || options.tags == NULL)
 		return rc;
 	lists = request_lists(req);
@@ -268,13 +274,20 @@ static const struct field {
 	{ STR_INIT("klass"), QLESS_RECUR_KLASS },
 	{ STR_INIT("queue"), QLESS_RECUR_QUEUE },
 	{ STR_INIT("backlog"), QLESS_RECUR_BACKLOG },
+	{ STR_INIT("limits"), QLESS_RECUR_LIMITS },
 };
 
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
 
+/* The reference lacks the last one. */
+static size_t count_fields(const struct request *req)
+{
+	return req->form == REQUEST_NATIVE ? FIELD_COUNT : FIELD_COUNT - 1;
+}
+
 static const struct field *find_field(const struct request *req, struct qless_str name)
 {
-	for (size_t i = 0; i < FIELD_COUNT; i++) {
+	for (size_t i = 0; i < count_fields(req); i++) {
 		if (request_is_word(req, name, fields[i].name))
 			return &fields[i];
 	}
@@ -301,6 +314,18 @@ static int check_repeated(struct request *req, const struct operation *op,
 		if (op->recur_update.changes[i].field == field->field)
 			return options_fail_repeated(req, name);
 	}
+	return 0;
+}
+
+static int decode_change_limits(struct request *req, struct qless_recur_change *change)
+{
+	struct operation_names names;
+	int rc = limit_names_decode(req, change->text, &names);
+
+	if (rc < 0)
+		return rc;
+	change->limits = names.items;
+	change->limit_count = names.count;
 	return 0;
 }
 
@@ -332,9 +357,10 @@ static int decode_change(struct request *req, size_t i, struct operation *op,
 				     "Recur(): Arg \"backlog\" not a number: ", &change->number);
 	case QLESS_RECUR_DATA:
 		return decode_change_data(req, change->text);
+	case QLESS_RECUR_LIMITS:
+		return decode_change_limits(req, change);
 	case QLESS_RECUR_KLASS:
 	case QLESS_RECUR_QUEUE:
-	case QLESS_RECUR_LIMITS:
 		break;
 	}
 	return 0;

@@ -27,7 +27,6 @@ static const struct dialect_message common[] = {
 	MESSAGE(ANY, NAME_BYTES, NULL, "The %a is longer than max-name-length (%n bytes)"),
 	MESSAGE(ANY, DATA_BYTES, NULL, "The %a is longer than max-data-size (%n bytes)"),
 	MESSAGE(ANY, TAGS, NULL, "A job would have more tags than max-tags (%n)"),
-	MESSAGE(ANY, LIMIT_NAME, NULL, "%a must not be %d"),
 	MESSAGE(ANY, LIMITS, NULL, "A job would have more limits than max-limits-per-job (%n)"),
 	MESSAGE(ANY, DEPENDENCIES, NULL,
 		"A job would have more dependencies than max-dependencies (%n)"),
@@ -52,6 +51,7 @@ static const struct dialect_message common[] = {
 	MESSAGE(ANY, NOT_UTF8, NULL, "The %a is not UTF-8: %d"),
 	MESSAGE(ANY, HISTORY, NULL, "Log(): The history of job %j is full (%n bytes)"),
 	MESSAGE(ANY, SNAPSHOT, NULL, "The snapshot is invalid: %d"),
+	MESSAGE(ANY, LIMIT_NAME, NULL, "%a must not be %d"),
 	MESSAGE(ANY, NO_FIELD, NULL, "Recur(): The %a is no member of a recurring job"),
 	MESSAGE(ANY, NO_NUMBER, "now", "Arg \"now\" missing or not a number: nil"),
 	MESSAGE(ANY, NO_NUMBER, NULL, "Arg \"%a\" not a number: %v"),
@@ -145,8 +145,8 @@ const struct dialect dialect_classic = {
 	.options = dialect_classic_options,
 	.option_count = DIALECT_CLASSIC_OPTIONS,
 	.has_numbers = true,
-	.in_scripts = { JSON_EMPTY_OBJECT, JSON_EMPTY_OBJECT, JSON_PUT_Q, false },
-	.in_qless = { JSON_EMPTY_ARRAY, JSON_EMPTY_ARRAY, JSON_PUT_Q, false },
+	.in_scripts = { JSON_EMPTY_OBJECT, JSON_EMPTY_OBJECT, JSON_PUT_Q, false, false },
+	.in_qless = { JSON_EMPTY_ARRAY, JSON_EMPTY_ARRAY, JSON_PUT_Q, false, false },
 };
 
 /* ---- all dialects ---- */

@@ -121,6 +121,8 @@ struct json_style {
 	 * expiry. In the reference, a job that was returned or timed out has those of its last run.
 	 */
 	bool tells_run;
+	/* Jobs and recurring jobs have their limits, which the reference does not know. */
+	bool tells_limits;
 };
 
 /* The caller writes the elements between these two calls. json_end_list() writes the spelling of an

@@ -174,6 +174,31 @@ static char *put_tags(struct buf *b, char *to, const struct qless_job *job, enum
 	return put(b, to, STR("]"));
 }
 
+/* The names of a job or a recurring job, with the member before them. Most have none. */
+static char *put_limits(struct buf *b, char *to, const void *of,
+			bool (*next)(const void *, size_t *, struct qless_str *))
+{
+	struct qless_str name;
+	size_t cursor = 0;
+
+	if (!next(of, &cursor, &name))
+		return to;
+	to = put_string(b, to, STR(",\"limits\":["), name);
+	while (next(of, &cursor, &name))
+		to = put_string(b, to, STR(","), name);
+	return put(b, to, STR("]"));
+}
+
+static bool next_limit(const void *job, size_t *cursor, struct qless_str *ret_name)
+{
+	return qless_job_next_limit(job, cursor, ret_name);
+}
+
+static bool next_recur_limit(const void *recur, size_t *cursor, struct qless_str *ret_name)
+{
+	return qless_recur_next_limit(recur, cursor, ret_name);
+}
+
 static char *put_related(struct buf *b, char *to, const struct qless_job *job,
 			 enum json_empty empty,
 			 bool (*next)(const struct qless_job *, const void **, struct qless_str *))
@@ -244,6 +269,8 @@ static char *put_job(struct buf *b, char *to, const struct qless_job *job,
 	to = put(b, to, STR(",\"dependents\":"));
 	to = info.has_lists ? put_related(b, to, job, empty, qless_job_next_dependent)
 			    : put_empty(b, to, empty);
+	if (info.has_limits && style->tells_limits)
+		to = put_limits(b, to, job, next_limit);
 	to = put_number(b, to, STR(",\"priority\":"), info.priority);
 	to = put_name(b, to, STR(",\"worker\":"), info.worker, &memo->worker);
 	return put(b, to, STR("}"));
@@ -334,5 +361,7 @@ void json_append_recur(struct buf *b, const struct qless_recur *recur,
 	to = put_string(b, to, STR(",\"klass\":"), info.klass);
 	to = put_number(b, to, STR(",\"backlog\":"), info.backlog);
 	to = put_number(b, to, STR(",\"priority\":"), info.priority);
+	if (style->tells_limits)
+		to = put_limits(b, to, recur, next_recur_limit);
 	buf_close(b, put(b, to, STR("}")));
 }

@@ -2,6 +2,7 @@
 
 #include "command/classic.h"
 #include "command/json.h"
+#include "command/limit_names.h"
 #include "command/table.h"
 #include "util/num.h"
 
@@ -266,6 +267,29 @@ bool objects_of_config_get(const struct object_walk *walk)
 bool objects_of_config_set(const struct object_walk *walk)
 {
 	return at(walk, OBJECT_OPTION, W, 0);
+}
+
+/* ---- limits ---- */
+
+/* The limit of a queue belongs to the queue. Other limits belong to no queue, so permissions for
+ * commands alone decide about them. */
+static bool limit(const struct object_walk *walk, unsigned access)
+{
+	struct qless_str queue;
+
+	return walk->nargs == 0 || !limit_is_of_queue(walk->args[0], &queue) ||
+	       visit(walk, &(struct object){ OBJECT_QUEUE, access, queue, NULL });
+}
+
+bool objects_of_limit_get(const struct object_walk *walk)
+{
+	return limit(walk, R);
+}
+
+/* LIMIT.SET, LIMIT.HOLD and LIMIT.DELETE. */
+bool objects_of_limit_set(const struct object_walk *walk)
+{
+	return limit(walk, W);
 }
 
 /* ---- recurring jobs ---- */

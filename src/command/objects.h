@@ -72,6 +72,8 @@ bool objects_of_depends(const struct object_walk *walk);
 bool objects_of_get(const struct object_walk *walk);
 bool objects_of_job(const struct object_walk *walk);
 bool objects_of_jobs(const struct object_walk *walk);
+bool objects_of_limit_get(const struct object_walk *walk);
+bool objects_of_limit_set(const struct object_walk *walk);
 bool objects_of_multicomplete(const struct object_walk *walk);
 bool objects_of_multiput(const struct object_walk *walk);
 bool objects_of_peek(const struct object_walk *walk);

@@ -26,6 +26,7 @@ void scratch_free_decoded(struct scratch *scratch)
 
 	json_strings_done(&decoded->tags);
 	json_strings_done(&decoded->depends);
+	json_strings_done(&decoded->limits);
 	free(decoded->changes);
 	free(decoded->texts);
 	*decoded = (struct decoded){ 0 };

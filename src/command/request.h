@@ -56,6 +56,7 @@ struct decoded {
 	bool is_used;
 	struct json_strings tags;
 	struct json_strings depends;
+	struct json_strings limits;
 	struct qless_recur_change *changes;
 	struct qless_str *texts;
 };

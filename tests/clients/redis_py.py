@@ -315,6 +315,27 @@ def channels_and_patterns_are_heard_until_they_are_left(client):
         assert client.publish("ql:log", "text") == 0
 
 
+@check
+def a_job_counts_under_the_limits_that_it_names(client):
+    assert client.execute_command("LIMIT.SET", "db", "CONCURRENCY", 1) == "OK"
+    for queue, jid in (("in", "i"), ("out", "j")):
+        client.execute_command("PUT", "me", queue, jid, "k", "{}", 0, "limits", '["db"]')
+    assert [job["jid"] for job in json.loads(client.execute_command("POP", "in", "w", 5))] == ["i"]
+    assert json.loads(client.execute_command("POP", "out", "w", 5)) == []
+    assert json.loads(client.execute_command("GET", "j"))["limits"] == ["db"]
+    newest = connect(protocol=3) if REDIS_PY >= (5, 0) else None
+    if newest is not None:
+        limit = newest.execute_command("LIMIT.GET", "db")
+        assert (limit["state"], limit["running"], limit["waiting"]) == ("full", 1, 1), limit
+        assert [holder["jid"] for holder in limit["holders"]] == ["i"], limit
+        why = newest.execute_command("JOB.WHY", "j")
+        assert (why["reason"], why["limit"], why["held-by"]) == ("limit", "db", "concurrency"), why
+        cursor, limits = newest.execute_command("LIMIT.LIST")
+        assert cursor == "0" and [limit["name"] for limit in limits] == ["db"]
+    client.execute_command("COMPLETE", "i", "w", "in", "{}")
+    assert [job["jid"] for job in json.loads(client.execute_command("POP", "out", "w", 5))] == ["j"]
+
+
 def wait_until(condition):
     deadline = time.monotonic() + 30
     while not condition():

@@ -25,6 +25,12 @@ EXAMPLES = {
     "JOBS: COMPLETE": Typed(before=RUNNING),
     "JOBS: FAIL": Typed(before=RUNNING),
     "JOBS: GET": Typed(before=ONE_JOB),
+    "JOBS: JOB.WHY": Typed(before=[
+        "LIMIT.SET database CONCURRENCY 1",
+        """PUT me nightly import Import {} 0 limits '["database"]'""",
+        """PUT me mail report Report {} 0 limits '["database"]'""", "POP nightly worker-1 1"]),
+    "LIMITS": NotRun("the form of a call; LIMIT.SET has an example"),
+    "LIMITS: LIMIT.LIST": Typed(before=["LIMIT.SET domain:* RATE 1 PER 2"]),
     "QUEUES: BPOP": Typed(before=ONE_JOB),
     "QUEUES: MPOP": Typed(before=ONE_JOB),
     "QUEUES: POP": Typed(before=ONE_JOB),

@@ -94,7 +94,7 @@ static void the_queue_commands_are_in_order(void)
 {
 	const struct command *rows = queue_command_rows.rows;
 
-	TEST_ASSERT_EQUAL_size_t(37 + 11, queue_command_rows.count); /* qless's, and ours */
+	TEST_ASSERT_EQUAL_size_t(37 + 17, queue_command_rows.count); /* qless's, and ours */
 	for (size_t i = 1; i < queue_command_rows.count; i++)
 		TEST_ASSERT_LESS_THAN(0, strcmp(rows[i - 1].name, rows[i].name));
 	for (size_t i = 0; i < queue_command_rows.count; i++)
@@ -104,7 +104,7 @@ static void the_queue_commands_are_in_order(void)
 
 #define PUT_EXPECTED                                                                          \
 	"(expected: PUT worker queue jid klass data delay [<'priority' n | 'tags' json-array" \
-	" | 'retries' n | 'depends' json-array> ...])"
+	" | 'retries' n | 'depends' json-array | 'limits' json-array> ...])"
 
 static void native_errors_begin_with_a_code(void)
 {
@@ -130,7 +130,7 @@ static void native_errors_show_the_expected_arguments(void)
 	ASSERT_STR(
 		"-BADARG delay must be a number from 0 to 1e+15; found \"x\" (expected: COMPLETE "
 		"jid worker queue data [<'next' queue | 'delay' seconds | 'depends' json-array "
-		"| 'lock' number> ...])\r\n",
+		"| 'limits' json-array | 'lock' number> ...])\r\n",
 		run_native(5, "complete j w q {} next q delay x"));
 	ASSERT_STR("-BADARG start must be a whole number from -1e+15 to 1e+15; found \"0.5\" "
 		   "(expected: FAILED [group [start [limit]]])\r\n",

@@ -95,7 +95,7 @@ static struct qless_str history_of(const struct qless *q, const struct json_styl
 static void the_style_names_the_queue_of_a_put(void)
 {
 	static const struct json_style longer = { JSON_EMPTY_ARRAY, JSON_EMPTY_OBJECT,
-						  JSON_PUT_QUEUE, false };
+						  JSON_PUT_QUEUE, false, false };
 	struct qless *q = qless_new(NULL);
 	struct qless_put put = {
 		.queue = STR("mail"), .jid = STR("j"), .klass = STR("Send"), .data = STR("{}")
@@ -113,7 +113,7 @@ static void the_style_names_the_queue_of_a_put(void)
 static void the_style_spells_empty_lists(void)
 {
 	static const struct json_style mixed = { JSON_EMPTY_ARRAY, JSON_EMPTY_OBJECT, JSON_PUT_Q,
-						 false };
+						 false, false };
 	struct json_job_list list;
 	struct qless *q = qless_new(NULL);
 	struct qless_put put = {

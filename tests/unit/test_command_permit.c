@@ -549,7 +549,7 @@ static void the_error_about_a_circle_names_no_other_jobs(void)
 		     "PUT w mail m-low k {} 0 depends [\"m-top\"]");
 	ASSERT_RUN("-BADARG Job m-low would wait for itself (expected: PUT worker queue jid klass "
 		   "data delay [<'priority' n | 'tags' json-array | 'retries' n | 'depends' "
-		   "json-array> ...])\r\n",
+		   "json-array | 'limits' json-array> ...])\r\n",
 		   "PUT w mail m-low k {} 0 depends [\"m-top\"]");
 }
 
@@ -672,10 +672,43 @@ static void a_complete_job_with_a_shortened_history_is_hidden(void)
 
 /* ---- the table ---- */
 
+/* The limit of a queue belongs to it. Other limits are for everybody who has the command. */
+static void patterns_decide_about_the_limits_of_queues_alone(void)
+{
+	as_admin("LIMIT.SET queue:bank CONCURRENCY 5");
+	as_admin("LIMIT.SET queue:mail CONCURRENCY 5");
+	become("mail");
+	ASSERT_DENIED("LIMIT.SET queue:bank CONCURRENCY 1");
+	ASSERT_DENIED("LIMIT.GET queue:bank");
+	ASSERT_DENIED("LIMIT.HOLD queue:bank 60");
+	ASSERT_DENIED("LIMIT.DELETE queue:bank");
+	ASSERT_RUN("+OK\r\n", "LIMIT.SET queue:mail CONCURRENCY 1");
+	ASSERT_RUN("+OK\r\n", "LIMIT.SET bank CONCURRENCY 1");
+	ASSERT_RUN("+OK\r\n", "LIMIT.HOLD bank 60");
+	ASSERT_PART("$4\r\nbank\r\n", "LIMIT.LIST");
+	ASSERT_NO_PART("queue:bank", "LIMIT.LIST");
+	ASSERT_ADMIN("$1\r\n5\r\n", "CONFIG.GET bank-max-concurrency");
+	ASSERT_ADMIN("$1\r\n1\r\n", "CONFIG.GET mail-max-concurrency");
+}
+
+/* A limit is shared with queues that the user must not see. */
+static void a_limit_shows_no_holders_of_other_queues(void)
+{
+	as_admin("PUT w vault secret k {} 0 limits [\"db\"]");
+	as_admin("PUT w mailing open k {} 0 limits [\"db\"]");
+	as_admin("POP vault banker 1");
+	as_admin("POP mailing mailer 1");
+	become("mail");
+	ASSERT_PART("$7\r\nrunning\r\n:2\r\n", "LIMIT.GET db");
+	ASSERT_PART("mailer", "LIMIT.GET db");
+	ASSERT_NO_PART("secret", "LIMIT.GET db");
+	ASSERT_NO_PART("banker", "LIMIT.GET db");
+}
+
 static void each_queue_command_says_what_it_names(void)
 {
-	static const char *const none[] = { "consistencycheck", "failed", "multiget",
-					    "multiheartbeat", "workers" };
+	static const char *const none[] = { "consistencycheck", "failed",	  "limit.list",
+					    "multiget",		"multiheartbeat", "workers" };
 	size_t count = 0;
 
 	for (int i = 0; i < command_table_count(f.call.table); i++) {
@@ -703,6 +736,9 @@ static void getkeys_returns_the_queues(void)
 	ASSERT_RUN("*2\r\n$1\r\na\r\n$1\r\nb\r\n", "COMMAND GETKEYS EXISTS a b");
 	ASSERT_RUN("-ERR The command has no key arguments\r\n", "COMMAND GETKEYS GET b1");
 	ASSERT_RUN("-ERR The command has no key arguments\r\n", "COMMAND GETKEYS PING");
+	ASSERT_RUN("*1\r\n$4\r\nbank\r\n", "COMMAND GETKEYS LIMIT.SET queue:bank CONCURRENCY 1");
+	ASSERT_RUN("-ERR The command has no key arguments\r\n",
+		   "COMMAND GETKEYS LIMIT.SET bank CONCURRENCY 1");
 	ASSERT_RUN("*1\r\n*2\r\n$4\r\nbank\r\n*2\r\n+RO\r\n+access\r\n",
 		   "COMMAND GETKEYSANDFLAGS LENGTH bank");
 	ASSERT_RUN("*1\r\n*2\r\n$4\r\nbank\r\n*2\r\n+RW\r\n+update\r\n",
@@ -769,6 +805,8 @@ int main(int argc, char **argv)
 	RUN(unfail_moves_the_oldest_jobs_first);
 	RUN(permissions_follow_a_job_to_another_queue);
 	RUN(a_complete_job_with_a_shortened_history_is_hidden);
+	RUN(patterns_decide_about_the_limits_of_queues_alone);
+	RUN(a_limit_shows_no_holders_of_other_queues);
 	RUN(each_queue_command_says_what_it_names);
 	RUN(getkeys_returns_the_queues);
 	RUN(dryrun_names_the_key);
