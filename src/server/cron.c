@@ -43,6 +43,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 		copy_watch_tick(&s->copies, ".", s->clocks.mono_us);
 	queues_tick(s);
 	listeners_tick(s);
+	limit_watch_tick(s);
 	http_cron(s->http);
 	stats_sample_rates(s);
 }

@@ -59,8 +59,10 @@ void queues_sum(struct server *s, struct queues_totals *ret)
 	for (db = 0; db < databases_count(s->env.databases); db++) {
 		const struct qless *engine = engine_of(s, db);
 
-		if (engine != NULL)
-			ret->complete += skiplist_count(view_completed(engine));
+		if (engine == NULL)
+			continue;
+		ret->complete += skiplist_count(view_completed(engine));
+		ret->limits += qless_limit_count(engine);
 	}
 	ret->jobs = count_jobs(&ret->sum) + ret->complete;
 }

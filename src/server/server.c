@@ -78,6 +78,7 @@ static void init_parts(struct server *s)
 	environment_init(s);
 	lines_init(s);
 	presence_init(s);
+	limit_watch_init(s);
 	listeners_init(s);
 	stats_init(s);
 }

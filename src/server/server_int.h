@@ -23,6 +23,7 @@
 #include "server/environment.h"
 #include "server/gate.h"
 #include "server/hints.h"
+#include "server/limit_watch.h"
 #include "server/lines.h"
 #include "server/listen.h"
 #include "server/listeners.h"
@@ -78,6 +79,7 @@ struct server {
 	struct child_work child_work;
 	struct alarm alarm;
 	struct lines lines;
+	struct limit_watch limit_watch;
 	struct presence presence;
 	struct listeners listeners;
 

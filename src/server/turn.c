@@ -134,7 +134,8 @@ static bool is_idle(const struct server *s)
 	       !s->submissions.can_run && !s->turn.has_flushed && !s->turn.has_dead &&
 	       !s->turn.has_pubsub && (waitings_are_idle(&s->waitings) || !waitings_can_run(s)) &&
 	       (lines_are_empty(&s->lines) || !lines_can_run(s)) &&
-	       (presence_is_empty(&s->presence) || !presence_can_run(s));
+	       (presence_is_empty(&s->presence) || !presence_can_run(s)) &&
+	       (limit_watch_is_idle(&s->limit_watch) || !limit_watch_can_run(s));
 }
 
 /* Goes on with what does not come from a socket in this turn. Released jobs go to the clients that
@@ -147,6 +148,8 @@ static void run_others(struct server *s)
 		waitings_run(s);
 	if (!presence_is_empty(&s->presence))
 		presence_run(s);
+	if (!limit_watch_is_idle(&s->limit_watch))
+		limit_watch_run(s);
 	if (!lines_are_empty(&s->lines))
 		lines_run(s);
 	if (s->turn.has_pubsub)

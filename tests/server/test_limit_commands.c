@@ -1,0 +1,329 @@
+/*
+ * Limits in the real server: what wakes a client that waits for jobs, sweeps, restarts and crashes
+ * with limits that are half used, figures and metrics.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flatmap.h"
+#include "peer.h"
+#include "unit.h"
+#include "wait.h"
+#include "waiting.h"
+
+static struct qlessd q;
+static struct peer *p;
+static struct peer *workers[3];
+
+static void connect_all(void)
+{
+	p = peer_connect(&q);
+	for (size_t i = 0; i < sizeof workers / sizeof workers[0]; i++)
+		workers[i] = peer_connect(&q);
+}
+
+void setUp(void)
+{
+	QLESSD_START(&q, "--appendfsync", "always");
+	connect_all();
+}
+
+void tearDown(void)
+{
+	peer_close_all();
+	qlessd_stop(&q);
+}
+
+static void put(const char *queue, const char *jid, const char *limits)
+{
+	char words[256];
+
+	snprintf(words, sizeof words, "PUT me %s %s k {} 0 limits %s", queue, jid, limits);
+	TEST_ASSERT_EQUAL_INT_MESSAGE('$', peer_ask(p, words)[0], words);
+}
+
+static void ask_jobs(struct peer *worker, const char *words, const char *jids)
+{
+	peer_send_words(worker, words);
+	waiting_expect_jobs(worker, jids);
+}
+
+#define SET(words)	     ASK(p, words, "+OK\r\n")
+#define COMPLETE(jid, queue) ASK(p, "COMPLETE " jid " w " queue " {}", "$8\r\ncomplete\r\n")
+
+static const char *limit(const char *name, const char *member)
+{
+	char words[256];
+
+	snprintf(words, sizeof words, "LIMIT.GET %s", name);
+	return flatmap_get(peer_ask(p, words), member);
+}
+
+static const char *why(const char *jid, const char *member)
+{
+	char words[256];
+
+	snprintf(words, sizeof words, "JOB.WHY %s", jid);
+	return flatmap_get(peer_ask(p, words), member);
+}
+
+/* ---- waking ---- */
+
+/* The only timer is that of the limit: nothing else happens in the server. */
+static void a_waiting_worker_sleeps_until_a_rate_allows_the_next_job(void)
+{
+	SET("LIMIT.SET api RATE 1 PER 0.2");
+	put("q", "first", "[\"api\"]");
+	put("q", "second", "[\"api\"]");
+	ask_jobs(workers[0], "BPOP 0 w 1 q", "first");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
+	waiting_expect_jobs(workers[0], "second");
+}
+
+static void a_slot_that_another_queue_releases_wakes_a_worker(void)
+{
+	SET("LIMIT.SET db CONCURRENCY 1");
+	put("in", "i", "[\"db\"]");
+	put("out", "j", "[\"db\"]");
+	ask_jobs(p, "POP in w 1", "i");
+	waiting_begin(p, workers[0], "BPOP 0 v 1 out");
+	waiting_expect_nothing_yet(p, workers[0]);
+	COMPLETE("i", "in");
+	waiting_expect_jobs(workers[0], "j");
+}
+
+static void each_change_of_a_limit_that_opens_it_wakes_a_worker(void)
+{
+	static const char *const opening[] = { "LIMIT.SET api RATE 0", "LIMIT.DELETE api",
+					       "LIMIT.SET api RATE 1000000 PER 1" };
+
+	for (size_t i = 0; i < sizeof opening / sizeof *opening; i++) {
+		ASK(p, "FLUSHALL", "+OK\r\n");
+		SET("LIMIT.SET api RATE 1 PER 1000000");
+		put("q", "first", "[\"api\"]");
+		put("q", "second", "[\"api\"]");
+		ask_jobs(p, "POP q w 5", "first");
+		waiting_begin(p, workers[0], "BPOP 0 w 1 q");
+		waiting_expect_nothing_yet(p, workers[0]);
+		TEST_ASSERT_NOT_EQUAL_INT('-', peer_ask(p, opening[i])[0]);
+		waiting_expect_jobs(workers[0], "second");
+	}
+}
+
+static void the_end_of_a_hold_wakes_a_worker(void)
+{
+	SET("LIMIT.HOLD api 0.2");
+	put("q", "j", "[\"api\"]");
+	ask_jobs(p, "POP q w 1", "");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
+	waiting_expect_jobs(workers[0], "j");
+	SET("LIMIT.HOLD api 1000000");
+	put("q", "k", "[\"api\"]");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
+	waiting_expect_nothing_yet(p, workers[0]);
+	SET("LIMIT.HOLD api 0");
+	waiting_expect_jobs(workers[0], "k");
+}
+
+static void the_limit_of_a_queue_and_its_option_are_one(void)
+{
+	SET("LIMIT.SET queue:q CONCURRENCY 1");
+	waiting_put(p, "q", "i");
+	waiting_put(p, "q", "j");
+	ask_jobs(p, "POP q w 5", "i");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
+	waiting_expect_nothing_yet(p, workers[0]);
+	ASK(p, "CONFIG.SET q-max-concurrency 2", "$-1\r\n");
+	waiting_expect_jobs(workers[0], "j");
+	TEST_ASSERT_EQUAL_STRING("2", limit("queue:q", "concurrency"));
+}
+
+/* The worker of the job is gone, and nobody pops from its queue. */
+static void the_slot_of_a_dead_worker_serves_another_queue(void)
+{
+	ASK(p, "CONFIG.SET heartbeat 0.1", "$-1\r\n");
+	ASK(p, "CONFIG.SET grace-period 0.1", "$-1\r\n");
+	SET("LIMIT.SET db CONCURRENCY 1");
+	put("in", "i", "[\"db\"]");
+	put("out", "j", "[\"db\"]");
+	ask_jobs(p, "POP in dead 1", "i");
+	peer_send_words(workers[0], "BPOP 0 w 1 out");
+	waiting_expect_jobs(workers[0], "j");
+	TEST_ASSERT_EQUAL_STRING("waiting", why("i", "state"));
+}
+
+static void a_released_job_frees_its_slot(void)
+{
+	SET("LIMIT.SET db CONCURRENCY 1");
+	ASK(workers[1], "WORKER.ATTACH gone GRACE 0", "+OK\r\n");
+	put("in", "i", "[\"db\"]");
+	put("out", "j", "[\"db\"]");
+	ask_jobs(workers[1], "POP in gone 1", "i");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 out");
+	peer_close(workers[1]);
+	waiting_expect_jobs(workers[0], "j");
+}
+
+/* ---- sweeps ---- */
+
+static void a_rule_goes_when_its_time_is_over(void)
+{
+	SET("LIMIT.SET api RATE 1 PER 1000000 TTL 0.1");
+	put("q", "first", "[\"api\"]");
+	put("q", "second", "[\"api\"]");
+	ask_jobs(p, "POP q w 5", "first");
+	ask_jobs(workers[0], "BPOP 0 w 1 q", "second");
+	TEST_ASSERT_EQUAL_STRING("null", limit("api", "rule"));
+}
+
+/* The last of them are forgotten by a sweep of the server, because no command follows. */
+static void limits_that_nothing_needs_are_forgotten(void)
+{
+	char limits[64], jid[32];
+
+	SET("LIMIT.SET domain:* RATE 1 PER 1");
+	for (int i = 0; i < 200; i++) {
+		snprintf(jid, sizeof jid, "j%d", i);
+		snprintf(limits, sizeof limits, "[\"domain:%d\"]", i);
+		put("q", jid, limits);
+	}
+	TEST_ASSERT_EQUAL_INT('$', peer_ask(p, "POP q w 200")[0]);
+	TEST_ASSERT_EQUAL_INT64(201, peer_ask_number(p, "INFO queues", "limits:"));
+	for (int i = 0; i < 200; i++) {
+		snprintf(jid, sizeof jid, "CANCEL j%d", i);
+		TEST_ASSERT_EQUAL_INT('*', peer_ask(p, jid)[0]);
+	}
+	WAIT_UNTIL(peer_ask_number(p, "INFO queues", "limits:") == 1);
+	TEST_ASSERT_GREATER_THAN_INT64(0, peer_ask_number(p, "INFO queues", "limits_swept:"));
+}
+
+/* ---- restarts ---- */
+
+static void restart(bool crash)
+{
+	peer_close_all();
+	kill(q.pid, crash ? SIGKILL : SIGTERM);
+	qlessd_wait(&q);
+	qlessd_start_again(&q, (const char *const[]){ "--appendfsync", "always", NULL });
+	connect_all();
+}
+
+/* Half of the slots and tokens are taken before, and the other half after. */
+static void use_limits_across_a_restart(bool crash)
+{
+	char opens[64];
+
+	SET("LIMIT.SET db CONCURRENCY 2");
+	SET("LIMIT.SET api:* RATE 2 PER 1000000 BURST 2");
+	SET("LIMIT.HOLD held 1000000");
+	put("held", "h", "[\"held\"]");
+	for (int i = 0; i < 4; i++) {
+		char jid[16];
+
+		snprintf(jid, sizeof jid, "s%d", i);
+		put("slots", jid, "[\"db\"]");
+		jid[0] = 't';
+		put("tokens", jid, "[\"api:x\"]");
+	}
+	ask_jobs(p, "POP slots w 1", "s0");
+	ask_jobs(p, "POP tokens w 1", "t0");
+	snprintf(opens, sizeof opens, "%.60s", limit("held", "opens"));
+	restart(crash);
+	TEST_ASSERT_EQUAL_STRING("1", limit("db", "running"));
+	TEST_ASSERT_EQUAL_STRING("1", limit("api:x", "tokens"));
+	TEST_ASSERT_EQUAL_STRING("api:*", limit("api:x", "rule"));
+	TEST_ASSERT_EQUAL_STRING(opens, limit("held", "opens"));
+	ask_jobs(p, "POP slots w 5", "s1");
+	ask_jobs(p, "POP tokens w 5", "t1");
+	ask_jobs(p, "POP held w 5", "");
+	restart(crash);
+	ask_jobs(p, "POP slots w 5", "");
+	ask_jobs(p, "POP tokens w 5", "");
+	COMPLETE("s0", "slots");
+	COMPLETE("t0", "tokens");
+	ask_jobs(p, "POP slots w 5", "s2");
+	ask_jobs(p, "POP tokens w 5", "");
+}
+
+static void limits_survive_a_restart(void)
+{
+	use_limits_across_a_restart(false);
+}
+
+static void limits_survive_a_crash(void)
+{
+	use_limits_across_a_restart(true);
+}
+
+static void tokens_survive_a_rewritten_log(void)
+{
+	SET("LIMIT.SET api:* RATE 3 PER 1000000 BURST 3");
+	for (int i = 0; i < 4; i++) {
+		char jid[16];
+
+		snprintf(jid, sizeof jid, "t%d", i);
+		put("q", jid, "[\"api:x\"]");
+	}
+	ask_jobs(p, "POP q w 2", "t0 t1");
+	TEST_ASSERT_EQUAL_INT('+', peer_ask(p, "BGREWRITEAOF")[0]);
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrite_in_progress:") == 0);
+	restart(true);
+	TEST_ASSERT_EQUAL_STRING("1", limit("api:x", "tokens"));
+	ask_jobs(p, "POP q w 5", "t2");
+	TEST_ASSERT_EQUAL_STRING("rate", why("t3", "held-by"));
+}
+
+/* ---- what the server tells ---- */
+
+static void a_waiting_job_without_listeners_says_so(void)
+{
+	waiting_put(p, "q", "j");
+	TEST_ASSERT_EQUAL_STRING("no-listener", why("j", "reason"));
+	SET("LIMIT.HOLD api 1000000");
+	put("q2", "k", "[\"api\"]");
+	waiting_begin(p, workers[0], "BPOP 0 w 1 q2");
+	TEST_ASSERT_EQUAL_STRING("limit", why("k", "reason"));
+	TEST_ASSERT_EQUAL_STRING("1", why("k", "listeners"));
+}
+
+/* A long list is spread over turns, and other clients are served meanwhile. */
+static void a_long_list_has_all_limits(void)
+{
+	const int count = 3000;
+	size_t found = 0;
+
+	for (int i = 0; i < count; i++) {
+		char words[64];
+
+		snprintf(words, sizeof words, "LIMIT.SET limit:%d CONCURRENCY 1", i);
+		peer_send_words(p, words);
+	}
+	peer_skip_replies(p, count);
+	for (const char *at = peer_ask(p, "LIMIT.LIST COUNT 10000");
+	     (at = strstr(at, "$4\r\nname\r\n")) != NULL; at++)
+		found++;
+	TEST_ASSERT_EQUAL_size_t(count, found);
+}
+
+int main(int argc, char **argv)
+{
+	qlessd_take_args(&argc, argv);
+	UNITY_BEGIN();
+	RUN(a_waiting_worker_sleeps_until_a_rate_allows_the_next_job);
+	RUN(a_slot_that_another_queue_releases_wakes_a_worker);
+	RUN(each_change_of_a_limit_that_opens_it_wakes_a_worker);
+	RUN(the_end_of_a_hold_wakes_a_worker);
+	RUN(the_limit_of_a_queue_and_its_option_are_one);
+	RUN(the_slot_of_a_dead_worker_serves_another_queue);
+	RUN(a_released_job_frees_its_slot);
+	RUN(a_rule_goes_when_its_time_is_over);
+	RUN(limits_that_nothing_needs_are_forgotten);
+	RUN(limits_survive_a_restart);
+	RUN(limits_survive_a_crash);
+	RUN(tokens_survive_a_rewritten_log);
+	RUN(a_waiting_job_without_listeners_says_so);
+	RUN(a_long_list_has_all_limits);
+	return UNIT_RESULT();
+}
