@@ -9,6 +9,8 @@
 #include "server/figures.h"
 #include "server/histogram.h"
 #include "server/libraries.h"
+#include "server/limit_metrics.h"
+#include "server/metrics_text.h"
 #include "server/names.h"
 #include "server/persist.h"
 #include "server/queues.h"
@@ -21,9 +23,10 @@
 struct metrics {
 	struct server *server;
 	struct queues_snapshot queues;
-	size_t step;   /* the next step */
-	size_t family; /* the next row of queues, after the last step */
-	size_t queue;  /* the next row of the family */
+	size_t step;		     /* the next step */
+	size_t family;		     /* the next row of queues, after the last step */
+	size_t queue;		     /* the next row of the family */
+	struct limit_metrics limits; /* after the queues */
 };
 
 /* Not inline: rarely run code should not use up the compiler's limit for copies of buf_append(),
@@ -37,9 +40,7 @@ static void __attribute__((noinline)) append_text(struct buf *out, const char *t
  * Labels
  */
 
-/* Append a label value. Anything that is not UTF-8, control characters and backslashes become
- * \xHH. So no two names look the same, which would make the whole page invalid. */
-static void append_label_text(struct buf *out, struct qless_str text)
+void metrics_append_label(struct buf *out, struct qless_str text)
 {
 	size_t i = 0;
 
@@ -61,11 +62,11 @@ static void append_label(struct buf *out, const char *name, const char *text)
 {
 	append_text(out, name);
 	append_text(out, "=\"");
-	append_label_text(out, str_from(text));
+	metrics_append_label(out, str_from(text));
 	append_text(out, "\"");
 }
 
-static void append_head(struct buf *out, const char *name, const char *type, const char *help)
+void metrics_append_head(struct buf *out, const char *name, const char *type, const char *help)
 {
 	buf_printf(out, "# HELP qlessd_%s %s.\n# TYPE qlessd_%s %s\n", name, help, name, type);
 }
@@ -86,7 +87,7 @@ static void append_sample(struct buf *out, const char *name, const char *label, 
 
 static void append_info(struct server *s, struct buf *out)
 {
-	append_head(out, "info", "gauge", "Always 1; the labels tell what runs here");
+	metrics_append_head(out, "info", "gauge", "Always 1; the labels tell what runs here");
 	append_text(out, "qlessd_info{");
 	append_label(out, "version", QLESSD_VERSION);
 	append_text(out, ",");
@@ -107,8 +108,9 @@ static void append_libraries(struct server *s, struct buf *out)
 	libraries_count(s, &libraries);
 	if (libraries.count == 0)
 		return;
-	append_head(out, "clients_by_library", "gauge",
-		    "Connections by the library they say they use (client_library in INFO)");
+	metrics_append_head(
+		out, "clients_by_library", "gauge",
+		"Connections by the library they say they use (client_library in INFO)");
 	for (unsigned i = 0; i < libraries.count; i++)
 		append_sample(out, "clients_by_library", "library", libraries.of[i].name,
 			      (double)libraries.of[i].clients);
@@ -118,7 +120,7 @@ static void append_databases(struct server *s, struct buf *out)
 {
 	char number[NUM_MAX];
 
-	append_head(out, "database_keys", "gauge", "Keys of the ql:* view (db in INFO)");
+	metrics_append_head(out, "database_keys", "gauge", "Keys of the ql:* view (db in INFO)");
 	for (unsigned i = 0; i < databases_count(s->env.databases); i++) {
 		size_t count = s->loading ? 0 : databases_count_keys(s->env.databases, i);
 
@@ -131,8 +133,8 @@ static void append_databases(struct server *s, struct buf *out)
 
 static void append_errors(struct server *s, struct buf *out)
 {
-	append_head(out, "errors_total", "counter",
-		    "Error replies by their first word (errorstat in INFO)");
+	metrics_append_head(out, "errors_total", "counter",
+			    "Error replies by their first word (errorstat in INFO)");
 	for (unsigned i = 0; i < s->stats.error_kinds; i++)
 		append_sample(out, "errors_total", "code", s->stats.errors[i].code,
 			      (double)s->stats.errors[i].count);
@@ -151,7 +153,7 @@ enum command_counter {
 static void append_commands(struct server *s, const char *name, const char *help,
 			    enum command_counter counter, struct buf *out)
 {
-	append_head(out, name, "counter", help);
+	metrics_append_head(out, name, "counter", help);
 	for (int i = 0; i < command_table_count(s->table); i++) {
 		const struct command_stats *stats = &s->stats.by_command[i];
 		const uint64_t values[] = {
@@ -194,9 +196,10 @@ static void append_duration(const char *command, const struct command_stats *sta
 
 static void append_durations(struct server *s, struct buf *out)
 {
-	append_head(out, "command_duration_seconds", "histogram",
-		    "Duration of commands, if latency-tracking is on (latency_percentiles_usec "
-		    "in INFO)");
+	metrics_append_head(
+		out, "command_duration_seconds", "histogram",
+		"Duration of commands, if latency-tracking is on (latency_percentiles_usec "
+		"in INFO)");
 	for (int i = 0; i < command_table_count(s->table); i++) {
 		const struct command_stats *stats = &s->stats.by_command[i];
 
@@ -239,8 +242,8 @@ static void step_databases(struct metrics *m, struct buf *out)
 static void step_take_queues(struct metrics *m, struct buf *out)
 {
 	queues_take(m->server, m->server->config->http_max_queues, &m->queues);
-	append_head(out, "queues_left_out", "gauge",
-		    "Queues without metrics of their own, beyond http-max-queues");
+	metrics_append_head(out, "queues_left_out", "gauge",
+			    "Queues without metrics of their own, beyond http-max-queues");
 	append_text(out, "qlessd_queues_left_out ");
 	figures_append_value(out, (double)m->queues.left_out);
 }
@@ -274,7 +277,7 @@ static void append_queue(struct buf *out, const char *name, const char *suffix,
 	append_text(out, name);
 	append_text(out, suffix);
 	append_text(out, "{queue=\"");
-	append_label_text(out, row->figures.name);
+	metrics_append_label(out, row->figures.name);
 	buf_printf(out, "\",db=\"%u\"", row->db);
 }
 
@@ -392,13 +395,16 @@ struct metrics *metrics_new(struct server *s)
 	struct metrics *m = mem_zalloc(sizeof *m);
 
 	m->server = s;
+	limit_metrics_begin(&m->limits, s);
 	return m;
 }
 
 void metrics_free(struct metrics *m)
 {
-	if (m != NULL)
-		queues_snapshot_done(&m->queues);
+	if (m == NULL)
+		return;
+	queues_snapshot_done(&m->queues);
+	limit_metrics_done(&m->limits);
 	free(m);
 }
 
@@ -410,7 +416,7 @@ static void append_queues(struct metrics *m, struct buf *out, size_t about_bytes
 		/* The head goes into the same portion as the first row. Otherwise the next
 		 * portion would write it again. */
 		if (m->queue == 0)
-			append_head(out, family->name, family->type, family->help);
+			metrics_append_head(out, family->name, family->type, family->help);
 		for (; m->queue < m->queues.count; m->queue++) {
 			if (m->queue != 0 && out->len >= about_bytes)
 				return;
@@ -425,7 +431,9 @@ bool metrics_append(struct metrics *m, struct buf *out, size_t about_bytes)
 {
 	if (m->step < STEPS)
 		steps[m->step++](m, out);
-	else
+	else if (m->family < QUEUE_FAMILIES)
 		append_queues(m, out, out->len + about_bytes);
-	return m->family < QUEUE_FAMILIES;
+	else
+		return limit_metrics_append(&m->limits, out, out->len + about_bytes);
+	return true;
 }

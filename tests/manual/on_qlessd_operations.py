@@ -5,6 +5,7 @@ from kinds import NotRun, Shell
 FAILED = ["PUT me mail j1 Send {} 0", "POP mail worker-1 1",
           "FAIL j1 worker-1 smtp 'no answer' {}"]
 RUNNING = ["PUT me mail j1 Send {} 0", "POP mail worker-1 1"]
+LIMITED = ["LIMIT.SET database CONCURRENCY 1", "LIMIT.HOLD database 60"]
 BACKUP = "qlessd-check --copy-to /backup/2026-11-18 /var/lib/qlessd"
 SOME_JOBS = [f"PUT me mail j{number} Send {{}} 0" for number in range(10)]
 MANY_JOBS = [f"PUT me mail j{number} Send {{}} 0" for number in range(1500)]
@@ -25,6 +26,12 @@ EXAMPLES = {
     "AT THREE IN THE MORNING #9": Shell(silent=True),
     "AT THREE IN THE MORNING #10": Shell(
         shell=["echo 'a warning of today' >>/var/log/journal"], silent=True),
+    "WHY DOES NOTHING RUN": Shell(before=RUNNING, silent=True),
+    "WHY DOES NOTHING RUN #2": Shell(silent=True),
+    "WHY DOES NOTHING RUN #3": Shell(before=LIMITED, silent=True),
+    "WHY DOES NOTHING RUN #4": Shell(before=LIMITED, silent=True),
+    "WHY DOES NOTHING RUN #5": Shell(before=LIMITED, silent=True),
+    "WHY DOES NOTHING RUN #6": Shell(before=LIMITED, silent=True),
     "BACKUP AND RESTORE: Back up": Shell(before=SOME_JOBS, any_number=True),
     "BACKUP AND RESTORE: Restore": Shell(before=SOME_JOBS, shell=[BACKUP]),
     "BACKUP AND RESTORE: Undo a mistake": Shell(

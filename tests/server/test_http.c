@@ -348,6 +348,7 @@ static void make_state(void)
 		"RETRY h back w",
 		"POP back w 1",
 		"TIMEOUT h",
+		"LIMIT.SET db CONCURRENCY 1",
 	};
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -564,6 +565,48 @@ static void metrics_describe_queues(void)
 		assert_has(buf_cstr(&page), lines[i]);
 }
 
+static void metrics_describe_limits(void)
+{
+	static const char *const lines[] = {
+		"qlessd_limits_left_out 0\n",
+		"qlessd_limit_waiting_jobs{limit=\"db\",db=\"0\"} 1\n",
+		"qlessd_limit_running_jobs{limit=\"db\",db=\"0\"} 1\n",
+		"qlessd_limit_concurrency{limit=\"db\",db=\"0\"} 1\n",
+		"qlessd_limit_closed_seconds{limit=\"db\",db=\"0\"} ",
+		"qlessd_limit_closed_seconds{limit=\"idle\",db=\"0\"} 0\n",
+	};
+
+	start();
+	make_state();
+	ASK(p, "LIMIT.SET idle CONCURRENCY 1", "+OK\r\n");
+	peer_ask(p, "PUT w limited i K {} 0 limits [\"db\"]");
+	peer_ask(p, "PUT w limited j K {} 0 limits [\"db\"]");
+	peer_ask(p, "POP limited w 1");
+	get("/metrics");
+	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+		assert_has(buf_cstr(&page), lines[i]);
+}
+
+/* The limits are looked at in portions. */
+static void only_the_limits_with_most_jobs_have_metrics(void)
+{
+	start_with("--http-max-limits", "2");
+	for (int i = 0; i < 3000; i++) {
+		char words[100];
+
+		snprintf(words, sizeof words, "LIMIT.SET limit-%d CONCURRENCY 1", i);
+		peer_send_words(p, words);
+	}
+	peer_skip_replies(p, 3000);
+	peer_ask(p, "PUT w q i K {} 0 limits [\"limit-1234\",\"limit-2345\"]");
+	assert_has(get("/metrics"), "qlessd_limits_left_out 2998\n");
+	assert_has(buf_cstr(&page), "qlessd_limit_waiting_jobs{limit=\"limit-1234\",db=\"0\"} 1\n");
+	assert_has(buf_cstr(&page), "qlessd_limit_waiting_jobs{limit=\"limit-2345\",db=\"0\"} 1\n");
+	ASK(p, "CONFIG SET http-max-limits 0", "+OK\r\n");
+	assert_has(get("/metrics"), "qlessd_limits_left_out 3000\n");
+	TEST_ASSERT_NULL(strstr(buf_cstr(&page), "qlessd_limit_waiting_jobs{"));
+}
+
 static void any_queue_name_is_a_valid_label(void)
 {
 	static const char put_odd[] = "*7\r\n$3\r\nPUT\r\n$1\r\nw\r\n$8\r\n\"\\\n\xc3\xa4\x01\\x"
@@ -706,6 +749,8 @@ int main(int argc, char **argv)
 	RUN(metrics_are_in_the_format_of_prometheus);
 	RUN(a_family_may_end_near_the_end_of_a_portion);
 	RUN(metrics_describe_queues);
+	RUN(metrics_describe_limits);
+	RUN(only_the_limits_with_most_jobs_have_metrics);
 	RUN(any_queue_name_is_a_valid_label);
 	RUN(every_figure_of_info_has_a_metric);
 	RUN(the_dashboard_uses_existing_metrics);
