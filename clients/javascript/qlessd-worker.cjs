@@ -440,7 +440,7 @@ class Client {
    * @param {string} klass
    * @param {unknown} data anything that JSON can express
    * @param {{jid?: string, delay?: number, priority?: number, retries?: number, tags?: string[],
-   *          depends?: string[]}} [options] `delay` is in seconds
+   *          depends?: string[], limits?: string[]}} [options] `delay` is in seconds
    * @returns {Promise<string>}
    */
   async put(queue, klass, data = {}, { jid: chosen, delay = 0, ...options } = {}) {
@@ -583,7 +583,8 @@ class Job {
 
   /**
    * Completes the job, or moves it to the queue `next`. Stores new data if given.
-   * @param {{data?: unknown, next?: string, delay?: number, depends?: string[]}} [options]
+   * @param {{data?: unknown, next?: string, delay?: number, depends?: string[],
+   *          limits?: string[]}} [options]
    */
   complete({ data, ...options } = {}) {
     const text = data === undefined ? this.fields.data : JSON.stringify(data);
@@ -694,9 +695,10 @@ class ServerBackend {
       return ['FAIL', job.jid, this.#name, ending.group, ending.message, ...lock];
     }
     const words = ['COMPLETE', job.jid, this.#name, job.queue, ending.text];
-    for (const name of ['next', 'delay', 'depends']) {
-      if (ending[name] !== undefined) {
-        words.push(name, name === 'depends' ? JSON.stringify(ending[name]) : ending[name]);
+    for (const name of ['next', 'delay', 'depends', 'limits']) {
+      const value = ending[name];
+      if (value !== undefined) {
+        words.push(name, Array.isArray(value) ? JSON.stringify(value) : value);
       }
     }
     return [...words, ...lock];

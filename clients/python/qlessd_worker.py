@@ -210,11 +210,11 @@ class Job:
         self.log("progress", percent=percent, **({} if note is None else {"note": note}))
 
     def complete(self, data: Any = None, *, next: Optional[str] = None, delay: float = 0,
-                 depends: Sequence[str] = ()) -> None:
+                 depends: Sequence[str] = (), limits: Optional[Sequence[str]] = None) -> None:
         """Complete the job, and store new data if given.
 
         With `next`, the job moves to that queue instead. There it waits for `delay` seconds, or
-        until the jobs in `depends` complete.
+        until the jobs in `depends` complete, under the limits that it has or those in `limits`.
         """
         options: List[Any] = []
         if next is not None:
@@ -223,8 +223,11 @@ class Job:
                 options += ["delay", delay]
             if depends:
                 options += ["depends", _dump(list(depends))]
-        elif delay or depends:
-            raise ValueError("delay and depends need next, the queue in which the job waits")
+            if limits is not None:
+                options += ["limits", _dump(list(limits))]
+        elif delay or depends or limits is not None:
+            raise ValueError("delay, depends and limits need next, the queue in which the job "
+                             "waits")
         text = self.fields["data"] if data is None else _dump(data)
         self._end(None, "COMPLETE", self.jid, self._worker, self.queue, text, *options)
 
@@ -526,14 +529,15 @@ class Client:
 
     def put(self, queue: str, klass: str, data: Any = None, *, jid: Optional[str] = None,
             delay: float = 0, priority: Optional[int] = None, tags: Sequence[str] = (),
-            retries: Optional[int] = None, depends: Sequence[str] = ()) -> str:
-        """Put a job into a queue, and return its jid.
+            retries: Optional[int] = None, depends: Sequence[str] = (),
+            limits: Sequence[str] = ()) -> str:
+        """Put a job into a queue, and return its jid. `limits` are names of limits.
 
         If the connection breaks, put() connects again. It then puts the job only if the first
         attempt did not arrive. With a jid of your own it cannot know, and raises the error.
         """
         command = _put_command(self.name, queue, klass, data, jid, delay, priority, tags, retries,
-                               depends)
+                               depends, limits)
         end = time.monotonic() + self._timeout
         is_repeated = False
         for pause in _pauses():
@@ -560,7 +564,7 @@ class Client:
 
 def _put_command(name: str, queue: str, klass: str, data: Any, jid: Optional[str], delay: float,
                  priority: Optional[int], tags: Sequence[str], retries: Optional[int],
-                 depends: Sequence[str]) -> List[Any]:
+                 depends: Sequence[str], limits: Sequence[str]) -> List[Any]:
     options: List[Any] = []
     if priority is not None:
         options += ["priority", priority]
@@ -570,6 +574,8 @@ def _put_command(name: str, queue: str, klass: str, data: Any, jid: Optional[str
         options += ["tags", _dump(list(tags))]
     if depends:
         options += ["depends", _dump(list(depends))]
+    if limits:
+        options += ["limits", _dump(list(limits))]
     return ["PUT", name, queue, jid or uuid.uuid4().hex, klass, _dump({} if data is None else data),
             delay, *options]
 
@@ -817,7 +823,7 @@ def _sleep(seconds: float) -> bool:
 def _put_in_memory(memory: _Memory, queue: str, klass: str, data: Any,
                    options: Dict[str, Any]) -> str:
     given: Dict[str, Any] = {"jid": None, "delay": 0, "priority": None, "tags": (),
-                             "retries": None, "depends": (), **options}
+                             "retries": None, "depends": (), "limits": (), **options}
     return str(memory.execute(*_put_command("inline", queue, klass, data, **given)))
 
 

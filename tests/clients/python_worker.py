@@ -376,6 +376,25 @@ def a_job_moves_on_to_the_next_queue(client):
 
 
 @check
+def jobs_count_under_the_limits_that_they_name(client):
+    assert client.execute_command("LIMIT.SET", "api", "CONCURRENCY", "1") == "OK"
+    worker, limits = make_worker(), []
+    worker.on("First")(lambda job: job.complete(next="out", limits=["mail", "api"]))
+
+    @worker.on("Second")
+    def second(job):
+        limits.append(job.fields["limits"])
+
+    worker.put("q", "First", jid="first", limits=["api"])
+    worker.put("q", "Second", jid="second", limits=["api"])
+    assert get(client, "second")["limits"] == ["api"]
+    with running(worker):
+        wait_until(lambda: state(client, "second") == "complete")
+    assert limits == [["api"]]
+    assert get(client, "first")["limits"] == ["mail", "api"]
+
+
+@check
 def what_a_handler_did_to_its_job_stands_when_it_raises_later(client):
     worker = make_worker()
 
@@ -1375,7 +1394,7 @@ def mistakes_of_the_programmer_are_refused(client):
 
     raises(TypeError, "coroutine is a coroutine", worker.on("Work"), coroutine)
     worker.on("Work")(lambda job: job.complete(delay=5))
-    raises(ValueError, "delay and depends need next", worker.run_inline, "Work")
+    raises(ValueError, "delay, depends and limits need next", worker.run_inline, "Work")
 
 
 @check

@@ -283,6 +283,19 @@ const checks = {
     assert.equal(await stateOf('j'), 'complete');
   },
 
+  'jobs count under the limits that they name': async () => {
+    const { worker, next } = makeWorker({ queues: ['in', 'out'] });
+    const seen = [];
+    worker.on('Step', (job) => {
+      seen.push(job.fields.limits);
+      return job.queue === 'in' ? job.complete({ next: 'out', limits: ['mail'] }) : undefined;
+    });
+    await worker.put('in', 'Step', {}, { jid: 'j', limits: ['db', 'api'] });
+    await next('completed');
+    await next('completed');
+    assert.deepEqual(seen, [['db', 'api'], ['mail']]);
+  },
+
   'a refused end leaves the job to its handler, or fails it': async () => {
     const { worker, next } = makeWorker();
     worker.on('Mend', async (job) => {
