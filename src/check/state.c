@@ -85,6 +85,8 @@ static void print_counts(unsigned db, const struct qless *engine)
 
 		printf(", %" PRIu64 " %.*s", count.jobs[state], (int)name.len, name.ptr);
 	}
+	if (qless_limit_count(engine) != 0)
+		printf(", %zu limits", qless_limit_count(engine));
 	putchar('\n');
 }
 

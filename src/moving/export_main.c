@@ -118,6 +118,8 @@ static enum program_result move(struct export_run *run)
 	if (!program_read(&run->program, run->source, "reading", &run->keys))
 		return PROGRAM_TROUBLE;
 	printf("read: %zu keys, %.1f MB\n", keys_count(&run->keys), (double)run->keys.bytes / 1e6);
+	if (peer_has_limits(run->source))
+		puts("limits are not moved: qless has none, so its workers would not obey them");
 	if (!run->quick) {
 		if (!compare_with(run, run->source, "reading again",
 				  "keys changed while they were read, nothing was written. Stop "

@@ -201,6 +201,28 @@ bool peer_count_keys(struct peer *peer, uint64_t *ret_count)
 	return true;
 }
 
+/* LIMIT.LIST returns a cursor, and an array of what it has looked at. */
+static bool has_limits(const redisReply *reply)
+{
+	return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+	       reply->element[1]->type == REDIS_REPLY_ARRAY && reply->element[1]->elements != 0;
+}
+
+bool peer_has_limits(struct peer *peer)
+{
+	void *reply = NULL;
+	bool has;
+
+	SEND(peer, STR("LIMIT.LIST"), STR("COUNT"), STR("1000"));
+	if (peer->error[0] != '\0')
+		return false;
+	if (redisGetReply(peer->context, &reply) != REDIS_OK || reply == NULL)
+		return fail_connection(peer);
+	has = has_limits(reply);
+	freeReplyObject(reply);
+	return has;
+}
+
 /* ---- reading ---- */
 
 static struct qless_str reply_str(const redisReply *reply)

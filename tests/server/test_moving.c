@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "peer.h"
 #include "qlessd.h"
 #include "unit.h"
 #include "wait.h"
@@ -171,6 +172,21 @@ static void export_and_import_keep_the_state(void)
 	TEST_ASSERT_EQUAL_STRING(digest, ask(redis, "DEBUG DIGEST"));
 }
 
+static void export_says_that_limits_are_not_moved(void)
+{
+	struct peer *p;
+
+	qlessd_start(&q);
+	p = peer_connect(&q);
+	ASK(p, "PUT w q j k {} 0", "$1\r\nj\r\n");
+	ASSERT_RUN(0, "export", "--dry-run --from 127.0.0.1:%d", q.port);
+	TEST_ASSERT_NULL(strstr(output, "limits are not moved"));
+	ASK(p, "LIMIT.SET db CONCURRENCY 1", "+OK\r\n");
+	ASSERT_RUN(0, "export", "--dry-run --from 127.0.0.1:%d", q.port);
+	ASSERT_SAID("limits are not moved");
+	peer_close_all();
+}
+
 static void export_and_import_take_database_numbers(void)
 {
 	ask(redis, "SELECT 3");
@@ -319,6 +335,7 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(export_and_import_keep_the_state);
+	RUN(export_says_that_limits_are_not_moved);
 	RUN(export_and_import_take_database_numbers);
 	RUN(import_does_not_overwrite_a_log);
 	RUN(import_refuses_the_directory_of_a_running_qlessd);
