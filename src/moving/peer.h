@@ -44,8 +44,8 @@ const char *peer_error(const struct peer *peer);
 /* The number of keys in the database. */
 bool peer_count_keys(struct peer *peer, uint64_t *ret_count);
 
-/* Returns whether the database has limits or rules of limits, which qless does not know. False for a
- * peer without such commands. */
+/* Returns whether the database has limits or rules of limits, which qless does not know. False for
+ * a peer without such commands. */
 bool peer_has_limits(struct peer *peer);
 
 /* Called with each key; takes ownership of it. */
