@@ -9,6 +9,7 @@
 
 #include "engine/engine_int.h"
 #include "engine/job.h"
+#include "engine/lane.h"
 #include "engine/lists.h"
 #include "engine/queue.h"
 #include "engine/stats.h"
@@ -95,4 +96,17 @@ void view_queue_memory(const struct qless *q, struct qless_str name, size_t samp
 			view_jobs_memory(&queue->lists[i], samples, memory);
 	}
 	memory->index += sizeof *queue + queue->day_cap * sizeof *queue->days;
+}
+
+uint64_t view_limits_memory(const struct qless *q)
+{
+	/* Most sets have one limit, and most nodes in a skiplist the least height. */
+	size_t per_limit = offsetof(struct named_limit, node) + skipnode_size(1);
+	size_t per_set = sizeof(struct limit_set) + sizeof(struct named_limit *);
+
+	return intern_memory(&q->limit_names) + hash_memory(&q->limit_sets) +
+	       hash_memory(&q->lanes) + hash_memory(&q->lane_groups) +
+	       intern_count(&q->limit_names) * per_limit + hash_count(&q->limit_sets) * per_set +
+	       hash_count(&q->lanes) * sizeof(struct lane) +
+	       hash_count(&q->lane_groups) * sizeof(struct lane_group);
 }

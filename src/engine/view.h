@@ -254,6 +254,9 @@ struct view_memory {
 	uint64_t history;
 };
 
+/* Estimated bytes of all limits: their names, and the sets, lanes and groups by which jobs are
+ * filed under them. Takes constant time. */
+uint64_t view_limits_memory(const struct qless *q);
 /* Add an estimate for the jobs of a list, from `samples` of them that are evenly spread. */
 void view_jobs_memory(const struct skiplist *jobs, size_t samples, struct view_memory *memory);
 /* Add an estimate for a queue and its jobs, with `samples` jobs of each list. */

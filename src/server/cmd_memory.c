@@ -164,8 +164,17 @@ static void visit_name(struct scanning *sc, struct request *req, struct qless_st
 static void begin_queues(struct scanning *sc, struct request *req)
 {
 	(void)sc;
-	reply_map(req->reply, 3);
+	reply_map(req->reply, 4);
 	reply_bulk(req->reply, STR("queues"));
+}
+
+/* Limits belong to no queue. */
+static void write_limits(struct reply *w, const struct qless *engine)
+{
+	reply_bulk(w, STR("limits"));
+	reply_map(w, 2);
+	write_figure(w, "limits", engine != NULL ? qless_limit_count(engine) : 0);
+	write_figure(w, "total.bytes", engine != NULL ? view_limits_memory(engine) : 0);
 }
 
 /* Failed and complete jobs are in no queue, but in lists of their own. */
@@ -181,6 +190,7 @@ static void write_ended(struct scanning *sc, struct request *req)
 	write_memory(req->reply, &q->failed);
 	reply_bulk(req->reply, STR("complete"));
 	write_memory(req->reply, &complete);
+	write_limits(req->reply, engine);
 }
 
 static bool has_samples(const struct request *req)

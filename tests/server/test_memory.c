@@ -179,6 +179,31 @@ static void info_config_and_command_report_maxmemory(void)
 	ASK_LACKS(p, "COMMAND INFO pop", "+denyoom\r\n");
 }
 
+/* The limits take all memory that is new. */
+static void memory_queues_estimates_the_memory_of_limits(void)
+{
+	const int count = 20000;
+	int64_t before, bytes;
+
+	qlessd_start(&q);
+	p = peer_connect(&q);
+	ASK_HAS(p, "MEMORY QUEUES", "$6\r\nlimits\r\n*4\r\n$6\r\nlimits\r\n:0\r\n");
+	before = peer_ask_number(p, "INFO memory", "used_memory:");
+	for (int i = 0; i < count; i++) {
+		char words[64];
+
+		snprintf(words, sizeof words, "LIMIT.HOLD limit-%d 1000000", i);
+		peer_send_words(p, words);
+		if (i % 1000 == 999)
+			peer_skip_replies(p, 1000);
+	}
+	bytes = peer_ask_number(p, "INFO memory", "used_memory:") - before;
+	ASK_HAS(p, "MEMORY QUEUES", "$6\r\nlimits\r\n:20000\r\n");
+	TEST_ASSERT_INT64_WITHIN(
+		(uint64_t)bytes / 3, bytes,
+		peer_ask_number(p, "MEMORY QUEUES", "limits\r\n:20000\r\n$11\r\ntotal.bytes\r\n:"));
+}
+
 static void memory_queues_estimates_from_samples(void)
 {
 	qlessd_start(&q);
@@ -403,6 +428,7 @@ int main(int argc, char **argv)
 	RUN(a_client_may_be_protected_from_eviction);
 	RUN(subscribers_that_do_not_read_share_large_messages);
 	RUN(unfinished_requests_count);
+	RUN(memory_queues_estimates_the_memory_of_limits);
 	RUN(memory_queues_estimates_from_samples);
 	RUN(memory_stats_and_doctor_describe_the_server);
 	return UNITY_END() != 0;
