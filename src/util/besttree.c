@@ -59,23 +59,42 @@ void besttree_node_init(struct besttree_node *node)
 	*node = (struct besttree_node){ .key = 0 };
 }
 
+/* Whether `a` is better than `b`. The values are passed on, because they are also known where the
+ * nodes are not in the cache. */
+static bool is_better(const struct besttree *tree, const struct besttree_node *a, double a_value,
+		      const struct besttree_node *b, double b_value)
+{
+	return a_value != b_value ? a_value > b_value : tree->is_better(a, b);
+}
+
+/* Whether the best node of a subtree is better than another node. */
+static bool has_better(const struct besttree *tree, const struct besttree_node *subtree,
+		       const struct besttree_node *other, double value)
+{
+	return is_better(tree, subtree->best, subtree->best_value, other, value);
+}
+
 /* Find the best node of a subtree whose lower subtrees know theirs. The one of before remains if no
  * other is better. */
 static void refresh(const struct besttree *tree, struct besttree_node *node)
 {
 	struct besttree_node *best = node;
+	double value = node->value;
 
 	for (int side = LEFT; side <= RIGHT; side++) {
-		struct besttree_node *other;
+		const struct besttree_node *child = node->child[side];
 
-		if (node->child[side] == NULL)
+		if (child == NULL)
 			continue;
-		other = node->child[side]->best;
-		if (other == node->best ? !tree->is_better(best, other)
-					: tree->is_better(other, best))
-			best = other;
+		if (child->best == node->best
+			    ? !is_better(tree, best, value, child->best, child->best_value)
+			    : has_better(tree, child, best, value)) {
+			best = child->best;
+			value = child->best_value;
+		}
 	}
 	node->best = best;
+	node->best_value = value;
 }
 
 /* Put `child` in the place of `old` below `parent`, which is NULL above the root. */
@@ -104,6 +123,7 @@ static void lift_child(struct besttree *tree, struct besttree_node *node, int si
 	child->child[!side] = node;
 	set_parent(node, child);
 	child->best = node->best;
+	child->best_value = node->best_value;
 	refresh(tree, node);
 }
 
@@ -158,7 +178,12 @@ void besttree_insert(struct besttree *tree, struct besttree_node *node, double k
 		parent = at;
 		side = key < at->key ? LEFT : RIGHT;
 	}
-	*node = (struct besttree_node){ .key = key, .best = node };
+	*node = (struct besttree_node){
+		.key = key,
+		.value = node->value,
+		.best_value = node->value,
+		.best = node,
+	};
 	set_parent(node, parent);
 	set_balance(node, 0);
 	if (parent == NULL)
@@ -167,8 +192,12 @@ void besttree_insert(struct besttree *tree, struct besttree_node *node, double k
 		parent->child[side] = node;
 	tree->count++;
 
-	for (; parent != NULL && tree->is_better(node, parent->best); parent = parent_of(parent))
+	for (;
+	     parent != NULL && is_better(tree, node, node->value, parent->best, parent->best_value);
+	     parent = parent_of(parent)) {
 		parent->best = node;
+		parent->best_value = node->value;
+	}
 	grow(tree, node);
 }
 
@@ -223,6 +252,7 @@ static void replace_by_next(struct besttree *tree, struct besttree_node *node)
 			set_parent(next->child[i], next);
 	}
 	next->best = node->best;
+	next->best_value = node->best_value;
 	set_balance(next, balance_of(node));
 	replace_child(tree, parent_of(node), node, next);
 	shrink(tree, low, side, next);
@@ -240,7 +270,7 @@ void besttree_remove(struct besttree *tree, struct besttree_node *node)
 		replace_child(tree, parent, node, node->child[node->child[LEFT] == NULL]);
 		shrink(tree, parent, side, parent);
 	}
-	besttree_node_init(node);
+	node->best = NULL;
 	tree->count--;
 }
 
@@ -296,6 +326,7 @@ struct besttree_node *besttree_best_le(const struct besttree *tree, double key)
 {
 	struct besttree_node *best = NULL;
 	struct besttree_node *at = tree->root;
+	double value = -INFINITY;
 
 	while (at != NULL) {
 		const struct besttree_node *left = at->child[LEFT];
@@ -304,10 +335,14 @@ struct besttree_node *besttree_best_le(const struct besttree *tree, double key)
 			at = at->child[LEFT];
 			continue;
 		}
-		if (best == NULL || tree->is_better(at, best))
+		if (best == NULL || is_better(tree, at, at->value, best, value)) {
 			best = at;
-		if (left != NULL && tree->is_better(left->best, best))
+			value = at->value;
+		}
+		if (left != NULL && has_better(tree, left, best, value)) {
 			best = left->best;
+			value = left->best_value;
+		}
 		at = at->child[RIGHT];
 	}
 	return best;
@@ -353,11 +388,12 @@ static int check_subtree(const struct besttree *tree, const struct besttree_node
 			continue;
 		heights[side] = check_subtree(tree, child);
 		if (heights[side] < 0 || parent_of(child) != node ||
-		    tree->is_better(child->best, node->best))
+		    has_better(tree, child, node->best, node->best_value))
 			return -1;
 		knows_best = knows_best || node->best == child->best;
 	}
-	if (!knows_best || tree->is_better(node, node->best) ||
+	if (!knows_best || node->best_value != node->best->value ||
+	    is_better(tree, node, node->value, node->best, node->best_value) ||
 	    heights[RIGHT] - heights[LEFT] != balance_of(node))
 		return -1;
 	return 1 + (heights[LEFT] > heights[RIGHT] ? heights[LEFT] : heights[RIGHT]);

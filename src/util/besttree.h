@@ -1,9 +1,9 @@
 /*
  * A tree ordered by a key, in which every node knows the best node of its subtree.
  *
- * It answers "the best of all nodes with a key of at most x" in O(log n), where the caller says
- * which of two nodes is better. Inserting, removing and changing a key or a value take O(log n),
- * too. The tree allocates nothing.
+ * It answers "the best of all nodes with a key of at most x" in O(log n). The best node is the one
+ * with the highest value. Among nodes with equal values, the caller says which is better.
+ *Inserting, removing and changing a key or a value take O(log n), too. The tree allocates nothing.
  *
  * Nodes belong to the caller, and know their place. Nodes with equal keys are in no particular
  * order.
@@ -15,6 +15,7 @@
  *
  *	besttree_init(&tree, is_better);
  *	besttree_node_init(&t->opening);
+ *	t->opening.value = ...;
  *	besttree_insert(&tree, &t->opening, when);
  *	best = besttree_best_le(&tree, now);
  */
@@ -27,15 +28,17 @@
 
 struct besttree_node {
 	double key;
+	double value;		    /* set by the owner; not NaN */
+	double best_value;	    /* of `best` */
 	struct besttree_node *best; /* of its subtree, itself included; NULL while in no tree */
 	struct besttree_node *child[2];
 	uintptr_t up; /* the parent, and in the two lowest bits the balance, see besttree.c */
 };
 
 /*
- * Returns whether the value of `a` is better than that of `b`. The value does not depend on the
- * key. The order is a strict one, and a total one if the result must not depend on the history of
- * the tree: if neither of two nodes is better, either counts as the best.
+ * Returns whether `a` is better than `b`, whose value is equal. This does not depend on the key.
+ * The order is a strict one, and a total one if the result must not depend on the history of the
+ * tree: if neither of two nodes is better, either counts as the best.
  */
 typedef bool besttree_is_better_fn(const struct besttree_node *a, const struct besttree_node *b);
 
@@ -49,7 +52,7 @@ struct besttree {
 /* Initialises an empty tree. It never needs to be freed. */
 void besttree_init(struct besttree *tree, besttree_is_better_fn *is_better);
 
-/* Initialises a node that is in no tree. */
+/* Initialises a node that is in no tree, with 0 as value. */
 void besttree_node_init(struct besttree_node *node);
 
 static inline bool besttree_has(const struct besttree_node *node)

@@ -27,6 +27,7 @@ struct thing {
 static struct besttree tree;
 static struct thing things[THINGS];
 static unsigned long comparisons;
+static unsigned ranks_of_a_value;
 
 static struct thing *thing_of(const struct besttree_node *node)
 {
@@ -47,14 +48,21 @@ void setUp(void)
 		besttree_node_init(&things[i].node);
 	}
 	comparisons = 0;
+	ranks_of_a_value = 3;
 }
 
 void tearDown(void)
 {
 }
 
+static void set_value(struct thing *t)
+{
+	t->node.value = -(double)(t->rank / ranks_of_a_value);
+}
+
 static void insert(size_t i, double key)
 {
+	set_value(&things[i]);
 	besttree_insert(&tree, &things[i].node, key);
 	things[i].key = key;
 	things[i].in_tree = true;
@@ -62,6 +70,7 @@ static void insert(size_t i, double key)
 
 static void rekey(size_t i, double key)
 {
+	set_value(&things[i]);
 	besttree_rekey(&tree, &things[i].node, key);
 	things[i].key = key;
 }
@@ -75,6 +84,7 @@ static void take_out(size_t i)
 static void set_rank(size_t i, unsigned rank)
 {
 	things[i].rank = rank;
+	set_value(&things[i]);
 	besttree_update(&tree, &things[i].node);
 }
 
@@ -191,6 +201,7 @@ static void next_visits_all_nodes_in_the_order_of_their_keys(void)
 /* An AVL tree of 3,000 nodes is at most 16 high. A search compares two nodes a level at most. */
 static void a_search_compares_a_logarithmic_number_of_nodes(void)
 {
+	ranks_of_a_value = UINT32_MAX;
 	for (size_t i = 0; i < THINGS; i++)
 		insert(i, (double)i);
 	TEST_ASSERT_TRUE(besttree_is_ordered(&tree));
@@ -203,6 +214,7 @@ static void a_search_compares_a_logarithmic_number_of_nodes(void)
 
 static void an_update_that_changes_no_best_node_stops_early(void)
 {
+	ranks_of_a_value = UINT32_MAX;
 	for (size_t i = 0; i < THINGS; i++) {
 		things[i].rank = 10 + (unsigned)(i * 7919 % THINGS);
 		insert(i, (double)i);
@@ -212,6 +224,19 @@ static void an_update_that_changes_no_best_node_stops_early(void)
 		set_rank(i, things[i].rank);
 	/* A walk to the root for each node would take 20 comparisons or more. */
 	TEST_ASSERT_LESS_THAN(6 * THINGS, comparisons);
+}
+
+/* The values decide alone if all differ. */
+static void nodes_with_different_values_are_not_compared(void)
+{
+	ranks_of_a_value = 1;
+	for (size_t i = 0; i < THINGS; i++)
+		insert(i, (double)i);
+	set_rank(1, THINGS);
+	TEST_ASSERT_EQUAL_PTR(&things[0].node, besttree_best_le(&tree, 2));
+	rekey(0, 7.5);
+	TEST_ASSERT_EQUAL_PTR(&things[2].node, besttree_best_le(&tree, 7));
+	TEST_ASSERT_EQUAL_size_t(0, comparisons);
 }
 
 /* Compare searches with a look at each thing. */
@@ -332,6 +357,7 @@ int main(int argc, char **argv)
 	RUN(next_visits_all_nodes_in_the_order_of_their_keys);
 	RUN(a_search_compares_a_logarithmic_number_of_nodes);
 	RUN(an_update_that_changes_no_best_node_stops_early);
+	RUN(nodes_with_different_values_are_not_compared);
 	RUN(random_changes_agree_with_a_linear_search);
 	RUN(a_long_run_of_changes_leaves_the_tree_in_order);
 	return UNIT_RESULT();
