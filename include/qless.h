@@ -104,6 +104,8 @@ enum qless_code {
 	/* argument; detail: the name in quotes, with an escape for each invalid byte */        \
 	X(QLESS_WHY_NOT_UTF8, QLESS_EBADARG, "%a is not UTF-8: %d")                             \
 	/* detail: what is wrong */                                                             \
+	X(QLESS_WHY_SCHEDULE, QLESS_EBADARG, "the schedule is invalid: %d")                     \
+	/* detail: what is wrong */                                                             \
 	X(QLESS_WHY_SNAPSHOT, QLESS_EBADARG, "the snapshot is invalid: %d")                     \
 	/* argument; detail: what it must not be, with the name */                              \
 	X(QLESS_WHY_LIMIT_NAME, QLESS_EBADARG, "%a must not be %d")                             \
@@ -163,6 +165,7 @@ enum qless_reason {
 	X(QLESS_OP_RECUR_UPDATE, "recur_update")     \
 	X(QLESS_OP_RECUR_TAG, "recur_tag")           \
 	X(QLESS_OP_RECUR_UNTAG, "recur_untag")       \
+	X(QLESS_OP_TICK, "tick")                     \
 	X(QLESS_OP_CONFIG_SET, "config_set")         \
 	X(QLESS_OP_CONFIG_UNSET, "config_unset")     \
 	X(QLESS_OP_WORKER_RENEW, "worker_renew")     \
@@ -785,6 +788,40 @@ QLESS_CHECK int qless_untrack(struct qless *q, double now, struct qless_str jid,
 
 /* ---- recurring jobs ---- */
 
+/* How a schedule makes up for ticks that have passed without a job, because the program did not run
+ * or nobody asked for jobs. */
+enum qless_missed {
+	QLESS_MISSED_ONE, /* one job, for the last of them */
+	/* No job, unless the last tick is not longer ago than QLESS_MISSED_SECONDS. */
+	QLESS_MISSED_SKIP,
+	QLESS_MISSED_ALL, /* a job for each */
+};
+
+/* Seconds after which a tick counts as missed. */
+#define QLESS_MISSED_SECONDS 60
+
+/* Whether a schedule makes a job while the last one that it made is neither complete nor failed. */
+enum qless_overlap {
+	QLESS_OVERLAP_ALLOW, /* make one more */
+	QLESS_OVERLAP_SKIP,  /* make none */
+};
+
+/* The times at which a recurring job makes jobs. */
+struct qless_schedule {
+	/* Five fields, or six with seconds; or a word such as `@daily`. */
+	struct qless_str cron;
+	struct qless_str zone; /* its name, for people: `Europe/Berlin` */
+	/* The POSIX rule of the zone, the last line of its zone file: `CET-1CEST,M3.5.0,M10.5.0/3`.
+	 * It alone decides when ticks are. */
+	struct qless_str rule;
+	enum qless_missed missed;
+	enum qless_overlap overlap;
+};
+
+/* Names of the choices, such as "one" and "allow". */
+struct qless_str qless_missed_text(enum qless_missed missed);
+struct qless_str qless_overlap_text(enum qless_overlap overlap);
+
 struct qless_recur_put {
 	struct qless_str queue;
 	struct qless_str jid;
@@ -799,6 +836,9 @@ struct qless_recur_put {
 	size_t tag_count;
 	const struct qless_str *limits; /* of the jobs that it makes */
 	size_t limit_count;
+	/* NULL: it recurs in intervals. Otherwise interval, offset and backlog are not used. A
+	 * recurring job that had the same expression and rule keeps its next tick. */
+	const struct qless_schedule *schedule;
 };
 
 struct qless_recur_info {
@@ -810,7 +850,9 @@ struct qless_recur_info {
 	double retries;
 	double interval;
 	double backlog;
-	uint64_t count; /* jobs made so far */
+	uint64_t count;	   /* jobs made so far */
+	bool has_schedule; /* the interval is 0 */
+	struct qless_schedule schedule;
 };
 
 /* One change of a recurring job. */
@@ -824,9 +866,16 @@ struct qless_recur_change {
 		QLESS_RECUR_KLASS,
 		QLESS_RECUR_QUEUE,
 		QLESS_RECUR_LIMITS,
+		/* A job with intervals gets a schedule by QLESS_RECUR_CRON; its zone is UTC unless
+		 * the same call sets it. QLESS_RECUR_INTERVAL takes the schedule away. */
+		QLESS_RECUR_CRON,
+		QLESS_RECUR_ZONE, /* comes with its rule */
+		QLESS_RECUR_RULE,
+		QLESS_RECUR_MISSED,
+		QLESS_RECUR_OVERLAP,
 	} field;
-	double number;	       /* the first four */
-	struct qless_str text; /* data, class or queue */
+	double number;	       /* the first four, and the last two: their enum */
+	struct qless_str text; /* the others but the limits */
 	/* The limits of the jobs that it makes from now on. An empty list removes them. */
 	const struct qless_str *limits;
 	size_t limit_count;
@@ -841,6 +890,18 @@ bool qless_recur_next_tag(const struct qless_recur *recur, size_t *cursor,
 			  struct qless_str *ret_tag);
 bool qless_recur_next_limit(const struct qless_recur *recur, size_t *cursor,
 			    struct qless_str *ret_name);
+/* When the next tick of a schedule is due, and of which recurring job; INFINITY if there is none. A
+ * pop from its queue makes the jobs of a tick. A program that does not wait for a pop calls
+ * qless_tick() then. `ret_jid` may be NULL. Takes O(1). */
+double qless_next_tick(const struct qless *q, struct qless_str *ret_jid);
+/* Make up to `max` jobs of a recurring job with a schedule, also if its queue is paused. *ret_made
+ * is their number. QLESS_ENOJOB. */
+QLESS_CHECK int qless_tick(struct qless *q, double now, struct qless_str jid, int64_t max,
+			   uint64_t *ret_made);
+/* When it makes jobs after `now`, if somebody asks for them at once: `count` times, fewer if there
+ * are no more. Returns the number of times. */
+size_t qless_recur_times(const struct qless_recur *recur, double now, double *ret_times,
+			 size_t count);
 /* Apply all changes, or none if one is invalid. QLESS_ENOJOB, QLESS_EBADARG. */
 QLESS_CHECK int qless_recur_update(struct qless *q, double now, struct qless_str jid,
 				   const struct qless_recur_change *changes, size_t count);

@@ -49,6 +49,23 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+bool zone_is_name(struct qless_str text)
+{
+	char last = '/';
+
+	if (text.len > ZONE_NAME_MAX)
+		return false;
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		if (c == '/' ? last == '/'
+			     : !is_letter(c) && !is_digit(c) && c != '+' && c != '-' && c != '_')
+			return false;
+		last = c;
+	}
+	return last != '/';
+}
+
 /* Names do not matter here: they only have to be names. */
 static void skip_name(struct reader *r)
 {

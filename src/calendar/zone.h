@@ -17,6 +17,9 @@
 /* Bytes of the longest rule. The longest one of the zone files has 45. */
 #define ZONE_RULE_MAX 128
 
+/* Bytes of the longest name of a zone. */
+#define ZONE_NAME_MAX 64
+
 /* Instants that have a local time: the years 1 to 9999. */
 #define ZONE_INSTANT_MIN INT64_C(-62135596800)
 #define ZONE_INSTANT_MAX INT64_C(253402300799)
@@ -41,6 +44,11 @@ struct zone {
 	struct zone_date begins; /* of daylight saving time */
 	struct zone_date ends;
 };
+
+/* Whether the text may be the name of a zone, such as America/Port-au-Prince: words of letters,
+ * digits,
+ * `+`, `-` and `_` between slashes. Such a name is a safe path. */
+bool zone_is_name(struct qless_str text);
 
 /* Read a rule. Returns false, with a phrase in `ret_error` that says what is wrong, if it is
  * invalid. `ret_error` may be NULL. */

@@ -361,6 +361,11 @@ static int decode_change(struct request *req, size_t i, struct operation *op,
 		return decode_change_limits(req, change);
 	case QLESS_RECUR_KLASS:
 	case QLESS_RECUR_QUEUE:
+	case QLESS_RECUR_CRON:
+	case QLESS_RECUR_ZONE:
+	case QLESS_RECUR_RULE:
+	case QLESS_RECUR_MISSED:
+	case QLESS_RECUR_OVERLAP:
 		break;
 	}
 	return 0;

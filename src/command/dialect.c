@@ -50,6 +50,7 @@ static const struct dialect_message common[] = {
 	MESSAGE(ANY, CIRCLE, NULL, "Job %j would wait for itself: %d"),
 	MESSAGE(ANY, NOT_UTF8, NULL, "The %a is not UTF-8: %d"),
 	MESSAGE(ANY, HISTORY, NULL, "Log(): The history of job %j is full (%n bytes)"),
+	MESSAGE(ANY, SCHEDULE, NULL, "Recur(): %d"),
 	MESSAGE(ANY, SNAPSHOT, NULL, "The snapshot is invalid: %d"),
 	MESSAGE(ANY, LIMIT_NAME, NULL, "%a must not be %d"),
 	MESSAGE(ANY, NO_FIELD, NULL, "Recur(): The %a is no member of a recurring job"),

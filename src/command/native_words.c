@@ -24,6 +24,7 @@ static const struct dialect_message messages[] = {
 	MESSAGE(OPTION, "The value of \"%j\" must be %d; found \"%n\""),
 	MESSAGE(NEGATIVE, "%a must not be negative; found \"%n\""),
 	MESSAGE(NOT_POSITIVE, "%a must be greater than 0; found \"%n\""),
+	MESSAGE(SCHEDULE, "%d"),
 	MESSAGE(NO_FIELD, "A recurring job has no %a"),
 	MESSAGE(RETRIES, "The retries left of job %j are not a whole number"),
 	MESSAGE(NO_RECUR, "Recurring job %j does not exist"),

@@ -223,6 +223,11 @@ static int check_change(struct request *req, const struct qless_recur_change *ch
 		return check_whole(req, "backlog", change->number);
 	case QLESS_RECUR_DATA:
 	case QLESS_RECUR_LIMITS:
+	case QLESS_RECUR_CRON:
+	case QLESS_RECUR_ZONE:
+	case QLESS_RECUR_RULE:
+	case QLESS_RECUR_MISSED:
+	case QLESS_RECUR_OVERLAP:
 		break;
 	case QLESS_RECUR_KLASS:
 		return check_name(req, "klass", change->text);

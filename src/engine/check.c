@@ -439,8 +439,14 @@ static void check_recurs(struct check *c)
 
 		expect(c, check_is_in(&recur->queue->recurring, &recur->node), "recurring job",
 		       recur_jid(recur), "is missing from the list of its queue");
-		expect(c, recur->interval > 0 && isfinite(recur->interval), "recurring job",
-		       recur_jid(recur), "has an invalid interval");
+		expect(c,
+		       recur->schedule != NULL ? recur->interval == 0
+					       : recur->interval > 0 && isfinite(recur->interval),
+		       "recurring job", recur_jid(recur), "has an invalid interval");
+		expect(c,
+		       recur->schedule == NULL || !recur->node.linked ||
+			       recur->schedule->tick.key == recur->node.score,
+		       "recurring job", recur_jid(recur), "has its next tick at two times");
 	}
 }
 
@@ -516,6 +522,7 @@ size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless
 	check_tracked(&c);
 	check_limits(&c);
 	check_tallies(&c);
+	expect(&c, heap_is_ordered(&q->ticks), "heap of", STR("ticks"), "is out of order");
 	expect(&c, heap_is_ordered(&q->due), "heap of", STR("queues by due time"),
 	       "is out of order");
 	refs_done(&c.refs);

@@ -97,6 +97,7 @@ static bool discard_recur(struct qless *q)
 	recur = container_of(node, struct qless_recur, hash);
 	free(recur->tags);
 	free(recur->data);
+	free(recur->schedule); /* the heap of ticks is discarded without a look at its nodes */
 	free(recur);
 	return true;
 }
@@ -242,6 +243,7 @@ static void discard_rest(struct qless *q)
 	free(q->list2.items);
 	free(q->all_queues.items);
 	heap_done(&q->due);
+	heap_done(&q->ticks);
 	free(q->queues_out.items);
 	free(q->queue_counts);
 	free(q->worker_counts);

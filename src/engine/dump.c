@@ -16,6 +16,7 @@
 #include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
+#include "engine/schedule.h"
 #include "engine/settings.h"
 #include "engine/stats.h"
 #include "engine/tag.h"
@@ -394,6 +395,19 @@ static void dump_jobs(struct dump *d)
 		dump_job(d, job_find(d->q, d->names.items[i]));
 }
 
+static void dump_schedule(struct dump *d, const struct schedule *schedule)
+{
+	struct qless_schedule read = schedule_read(schedule);
+
+	begin_line(d, "  schedule");
+	add_string(d, read.cron);
+	add_string(d, read.zone);
+	add_string(d, read.rule);
+	add_integer(d, read.missed);
+	add_integer(d, read.overlap);
+	end_line(d);
+}
+
 static void dump_recur(struct dump *d, const struct qless_recur *recur)
 {
 	uint32_t i;
@@ -416,6 +430,8 @@ static void dump_recur(struct dump *d, const struct qless_recur *recur)
 		add_set(d, recur->limits);
 		end_line(d);
 	}
+	if (recur->schedule != NULL)
+		dump_schedule(d, recur->schedule);
 }
 
 static void dump_recurs(struct dump *d)

@@ -262,6 +262,7 @@ bool import_recur(struct import *import, const struct qless_recur_put *put, uint
 		return false;
 	recur = (struct qless_recur *)(uintptr_t)qless_recur_get(q, put->jid);
 	recur->count = made;
+	recur_set_next(q, recur, next);
 	/* The call makes the queue known. The list of queues says whether it was. */
 	if (!was_known && recur->queue->node.linked)
 		skiplist_remove(&q->queues, &recur->queue->node);

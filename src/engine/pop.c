@@ -288,10 +288,9 @@ static size_t job_bytes(const struct qless_job *job)
 /* Bytes of the jobs that a recurring job makes if it is due: at most `count` jobs. */
 static size_t made_bytes(const struct qless_recur *recur, double now, int64_t count)
 {
-	double due = floor((now - recur->node.score) / recur->interval) + 1;
 	size_t each = recur->data_len + (size_t)recur->tag_count * NEW_TAG_BYTES;
 
-	return each * (size_t)(due < (double)count ? due : (double)count);
+	return each * (size_t)recur_count_due(recur, now, (double)count);
 }
 
 /* Bytes of up to `count` jobs that are due, and of as many jobs of each recurring one. */

@@ -1,9 +1,10 @@
 /*
- * Recurring jobs: they make jobs at fixed intervals.
+ * Recurring jobs: they make jobs at fixed intervals, or at the ticks of a schedule.
  */
 #include "engine/recur.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,6 +15,7 @@
 #include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/run.h"
+#include "engine/schedule.h"
 #include "engine/tag.h"
 #include "engine/vec.h"
 #include "util/container.h"
@@ -84,7 +86,7 @@ static void leave_queue(struct qless *q, struct qless_recur *recur)
 static void enter_queue(struct qless *q, struct qless_recur *recur, struct queue *queue,
 			double next, double now)
 {
-	assert(recur->interval > 0 && !recur->node.linked);
+	assert((recur->interval > 0) == (recur->schedule == NULL) && !recur->node.linked);
 	recur->queue = queue;
 	skiplist_insert(&queue->recurring, &recur->node, next);
 	recur_falls_due(q, recur);
@@ -99,7 +101,21 @@ void recur_free(struct qless *q, struct qless_recur *recur)
 	limit_set_unref(q, recur->limits);
 	intern_unref(&q->names, recur->klass);
 	free(recur->data);
+	schedule_free(q, recur->schedule);
 	free(recur);
+}
+
+void recur_set_next(struct qless *q, struct qless_recur *recur, double next)
+{
+	skiplist_rescore(&recur->queue->recurring, &recur->node, next);
+	recur_falls_due(q, recur);
+}
+
+static double next_time(const struct qless_recur *recur, double when)
+{
+	if (recur->schedule != NULL)
+		return schedule_next(recur->schedule, when);
+	return finite_add(when, recur->interval);
 }
 
 static void set_klass(struct qless *q, struct qless_recur *recur, struct qless_str klass)
@@ -166,10 +182,37 @@ static int check_recur(struct qless *q, const struct qless_recur_put *put)
 	rc = rc < 0 ? rc : check_finite(q, QLESS_OP_RECUR, "retries", put->retries);
 	rc = rc < 0 ? rc : limit_check_retries(q, QLESS_OP_RECUR, put->retries);
 	rc = rc < 0 ? rc : check_finite(q, QLESS_OP_RECUR, "backlog", put->backlog);
+	if (rc == 0 && put->schedule != NULL)
+		return schedule_check(q, QLESS_OP_RECUR, put->schedule);
 	if (rc == 0 && put->interval <= 0)
 		rc = engine_fail_number(q, QLESS_OP_RECUR, QLESS_WHY_NOT_POSITIVE, "interval",
 					put->interval);
 	return rc;
+}
+
+/* Set when the recurring job makes jobs. Returns when it makes the next one. */
+static double set_times(struct qless *q, struct qless_recur *recur,
+			const struct qless_recur_put *put, double now)
+{
+	struct schedule *old = recur->schedule;
+	double next;
+
+	recur->schedule = NULL;
+	recur->interval = put->interval;
+	recur->backlog = put->backlog;
+	next = finite_add(now, put->offset);
+	if (put->schedule != NULL) {
+		recur->schedule = schedule_new(put->schedule, recur);
+		recur->interval = 0;
+		recur->backlog = 0;
+		/* Programs often set up their recurring jobs whenever they start. A tick that is
+		 * due must survive that. */
+		next = old != NULL && schedule_has_ticks_of(old, put->schedule)
+			       ? recur->node.score
+			       : schedule_next(recur->schedule, now);
+	}
+	schedule_free(q, old);
+	return next;
 }
 
 int qless_recur(struct qless *q, double now, const struct qless_recur_put *put)
@@ -197,9 +240,7 @@ int qless_recur(struct qless *q, double now, const struct qless_recur_put *put)
 	set_limits(q, recur, put->limits, put->limit_count);
 	recur->priority = put->priority;
 	recur->retries = put->retries;
-	recur->interval = put->interval;
-	recur->backlog = put->backlog;
-	enter_queue(q, recur, queue, finite_add(now, put->offset), now);
+	enter_queue(q, recur, queue, set_times(q, recur, put, now), now);
 	engine_changed(q);
 	return 0;
 }
@@ -235,7 +276,27 @@ void qless_recur_read(const struct qless_recur *recur, struct qless_recur_info *
 		.interval = recur->interval,
 		.backlog = recur->backlog,
 		.count = recur->count,
+		.has_schedule = recur->schedule != NULL,
 	};
+	if (recur->schedule != NULL)
+		ret_info->schedule = schedule_read(recur->schedule);
+}
+
+size_t qless_recur_times(const struct qless_recur *recur, double now, double *ret_times,
+			 size_t count)
+{
+	double when = recur_next_run(recur, now);
+	size_t made = 0;
+
+	if (when <= now && recur->schedule != NULL)
+		when = schedule_next(recur->schedule, now);
+	else if (when <= now)
+		when += (floor((now - when) / recur->interval) + 1) * recur->interval;
+	while (made < count && when < DBL_MAX) {
+		ret_times[made++] = when;
+		when = next_time(recur, when);
+	}
+	return made;
 }
 
 bool qless_recur_next_tag(const struct qless_recur *recur, size_t *cursor,
@@ -245,6 +306,18 @@ bool qless_recur_next_tag(const struct qless_recur *recur, size_t *cursor,
 		return false;
 	*ret_tag = intern_str(recur->tags[(*cursor)++]);
 	return true;
+}
+
+/* Check that the number is that of an enum. */
+static int check_choice(struct qless *q, const char *argument, double number, int max)
+{
+	if (number >= 0 && number <= max && number == floor(number))
+		return 0;
+	return engine_fail(q, (struct qless_error){ .operation = QLESS_OP_RECUR_UPDATE,
+						    .reason = QLESS_WHY_RANGE,
+						    .argument = argument,
+						    .number = number,
+						    .detail = STR("one of its words") });
 }
 
 static int check_change(struct qless *q, const struct qless_recur_change *change)
@@ -273,9 +346,88 @@ static int check_change(struct qless *q, const struct qless_recur_change *change
 		if (limit_check_limits(q, change->limits, change->limit_count) < 0)
 			return engine_fail_during(q, QLESS_OP_RECUR_UPDATE);
 		return 0;
+	case QLESS_RECUR_MISSED:
+		return check_choice(q, "missed", change->number, QLESS_MISSED_ALL);
+	case QLESS_RECUR_OVERLAP:
+		return check_choice(q, "overlap", change->number, QLESS_OVERLAP_SKIP);
+	case QLESS_RECUR_CRON:
+	case QLESS_RECUR_ZONE:
+	case QLESS_RECUR_RULE:
+		return 0; /* check_schedule() looks at all of them together */
 	}
 	return engine_fail_number(q, QLESS_OP_RECUR_UPDATE, QLESS_WHY_NO_FIELD, "field",
 				  change->field);
+}
+
+/* The schedule after the changes. Returns false if they are about no schedule, or take it away. */
+static bool change_schedule(const struct qless_recur *recur,
+			    const struct qless_recur_change *changes, size_t count,
+			    struct qless_schedule *ret_schedule)
+{
+	bool is_changed = false;
+
+	*ret_schedule = (struct qless_schedule){ .zone = STR("UTC"), .rule = STR("UTC0") };
+	if (recur->schedule != NULL)
+		*ret_schedule = schedule_read(recur->schedule);
+	for (size_t i = 0; i < count; i++) {
+		const struct qless_recur_change *change = &changes[i];
+
+		is_changed = is_changed || change->field >= QLESS_RECUR_CRON;
+		if (change->field == QLESS_RECUR_INTERVAL)
+			return false;
+		if (change->field == QLESS_RECUR_CRON)
+			ret_schedule->cron = change->text;
+		else if (change->field == QLESS_RECUR_ZONE)
+			ret_schedule->zone = change->text;
+		else if (change->field == QLESS_RECUR_RULE)
+			ret_schedule->rule = change->text;
+		else if (change->field == QLESS_RECUR_MISSED)
+			ret_schedule->missed = (unsigned)change->number;
+		else if (change->field == QLESS_RECUR_OVERLAP)
+			ret_schedule->overlap = (unsigned)change->number;
+	}
+	return is_changed;
+}
+
+static int check_schedule(struct qless *q, const struct qless_recur *recur,
+			  const struct qless_recur_change *changes, size_t count)
+{
+	struct qless_schedule schedule;
+
+	if (!change_schedule(recur, changes, count, &schedule))
+		return 0;
+	return schedule_check(q, QLESS_OP_RECUR_UPDATE, &schedule);
+}
+
+static void apply_schedule(struct qless *q, struct qless_recur *recur,
+			   const struct qless_recur_change *changes, size_t count, double now)
+{
+	struct qless_schedule schedule;
+	struct schedule *old = recur->schedule;
+
+	if (!change_schedule(recur, changes, count, &schedule))
+		return;
+	recur->schedule = schedule_new(&schedule, recur);
+	recur->interval = 0;
+	recur->backlog = 0;
+	recur_set_next(q, recur,
+		       old != NULL && schedule_has_ticks_of(old, &schedule)
+			       ? recur->node.score
+			       : schedule_next(recur->schedule, now));
+	schedule_free(q, old);
+}
+
+/* The next run moves by the difference of the intervals. */
+static void set_interval(struct qless *q, struct qless_recur *recur, double interval, double now)
+{
+	double next = finite_add(recur->node.score, interval - recur->interval);
+
+	if (recur->schedule != NULL)
+		next = finite_add(now, interval);
+	schedule_free(q, recur->schedule);
+	recur->schedule = NULL;
+	recur->interval = interval;
+	recur_set_next(q, recur, next);
 }
 
 static void move_to(struct qless *q, struct qless_recur *recur, struct qless_str name, double now)
@@ -304,11 +456,7 @@ static void apply_change(struct qless *q, struct qless_recur *recur,
 		recur->backlog = change->number;
 		break;
 	case QLESS_RECUR_INTERVAL:
-		/* The next run moves by the difference of the intervals. */
-		skiplist_rescore(&recur->queue->recurring, &recur->node,
-				 finite_add(recur->node.score, change->number - recur->interval));
-		recur->interval = change->number;
-		recur_falls_due(q, recur);
+		set_interval(q, recur, change->number, now);
 		break;
 	case QLESS_RECUR_DATA:
 		set_data(recur, change->text);
@@ -322,6 +470,12 @@ static void apply_change(struct qless *q, struct qless_recur *recur,
 	case QLESS_RECUR_LIMITS:
 		set_limits(q, recur, change->limits, change->limit_count);
 		break;
+	case QLESS_RECUR_CRON:
+	case QLESS_RECUR_ZONE:
+	case QLESS_RECUR_RULE:
+	case QLESS_RECUR_MISSED:
+	case QLESS_RECUR_OVERLAP:
+		break; /* apply_schedule() applies all of them together */
 	}
 	engine_changed(q);
 }
@@ -343,8 +497,12 @@ int qless_recur_update(struct qless *q, double now, struct qless_str jid,
 		if (rc < 0)
 			return rc;
 	}
+	rc = check_schedule(q, recur, changes, count);
+	if (rc < 0)
+		return rc;
 	for (i = 0; i < count; i++)
 		apply_change(q, recur, &changes[i], now);
+	apply_schedule(q, recur, changes, count, now);
 	return 0;
 }
 
@@ -486,6 +644,9 @@ int qless_recur_untag(struct qless *q, double now, struct qless_str jid,
  * hold up a pop by putting jobs with these names. */
 #define TAKEN_MAX 10000
 
+/* Ticks that are counted one by one to see how many are due. */
+#define DUE_COUNTED 1000
+
 /* The next free jid <recurring jid>-<number>; numbers of existing jobs are skipped. Empty if too
  * many are. */
 static struct qless_str next_jid(struct qless *q, struct qless_recur *recur)
@@ -536,11 +697,56 @@ static bool make_job(struct qless *q, struct qless_recur *recur, double now, dou
 double recur_next_run(const struct qless_recur *recur, double now)
 {
 	double when = floor(recur->node.score);
-	double missed = (now - when) / recur->interval;
+	double missed;
 
+	if (recur->schedule != NULL)
+		return schedule_catch_up(recur->schedule, when, now);
+	missed = (now - when) / recur->interval;
 	if (recur->backlog != 0 && missed > recur->backlog)
 		when += ceil(missed - recur->backlog) * recur->interval;
 	return when;
+}
+
+double recur_count_due(const struct qless_recur *recur, double now, double max)
+{
+	const struct schedule *schedule = recur->schedule;
+	double due = 1, when = recur->node.score;
+
+	if (schedule == NULL) {
+		due = floor((now - recur->node.score) / recur->interval) + 1;
+	} else if (schedule->missed == QLESS_MISSED_ALL &&
+		   schedule->overlap == QLESS_OVERLAP_ALLOW) {
+		while (due < DUE_COUNTED && (when = schedule_next(schedule, when)) <= now)
+			due++;
+		/* There are no more ticks than seconds. */
+		if (due == DUE_COUNTED)
+			due = fmax(due, now - recur->node.score + 1);
+	}
+	return due < max ? due : max;
+}
+
+/* Returns whether the last job that it made is neither complete nor failed. */
+static bool is_busy(struct qless *q, const struct qless_recur *recur)
+{
+	char number[NUM_MAX];
+	const struct qless_job *job;
+
+	buf_clear(&q->channel);
+	buf_append_str(&q->channel, recur_jid(recur));
+	buf_append_char(&q->channel, '-');
+	buf_append(&q->channel, number, num_format_u64(number, recur->count));
+	job = job_find(q, buf_str(&q->channel));
+	/* Somebody else may have put a job with this name. */
+	return job != NULL && job->state != QLESS_COMPLETE && job->state != QLESS_FAILED &&
+	       job->extra != NULL && job->extra->spawned_from != NULL &&
+	       str_equal(intern_str(job->extra->spawned_from), recur_jid(recur));
+}
+
+/* Returns whether the runs up to `now` make no job, because the last one is not over. */
+static bool skips_overlap(struct qless *q, const struct qless_recur *recur)
+{
+	return recur->schedule != NULL && recur->schedule->overlap == QLESS_OVERLAP_SKIP &&
+	       is_busy(q, recur);
 }
 
 /* Make up to `max` due jobs of one recurring job. Returns the number of jobs. *ret_has_room is
@@ -549,20 +755,25 @@ static int64_t make_due_jobs(struct qless *q, struct qless_recur *recur, double 
 			     bool *ret_has_room)
 {
 	double when = recur_next_run(recur, now);
-	bool has_room = true, has_run = false;
+	bool has_room = true, has_run = when > now && recur->schedule != NULL;
 	int64_t made = 0;
 
 	assert(recur->node.linked && recur->node.score <= now);
 	while (when <= now && made < max && has_room) {
-		has_room = make_job(q, recur, now, when);
-		when = finite_add(when, recur->interval);
-		made += has_room;
 		has_run = true;
+		if (skips_overlap(q, recur)) {
+			when = schedule_next(recur->schedule, now);
+			break;
+		}
+		has_room = make_job(q, recur, now, when);
+		when = next_time(recur, when);
+		made += has_room;
 	}
-	if (has_run) {
-		skiplist_rescore(&recur->queue->recurring, &recur->node, when);
-		recur_falls_due(q, recur);
-	}
+	if (has_run)
+		recur_set_next(q, recur, when);
+	/* Runs that make no job change the state, too. */
+	if (has_run && recur->schedule != NULL)
+		engine_changed(q);
 	*ret_has_room = has_room;
 	return made;
 }
@@ -583,4 +794,22 @@ int64_t recur_spawn(struct qless *q, struct queue *queue, double now, int64_t ma
 	}
 	assert(made <= max);
 	return made;
+}
+
+int qless_tick(struct qless *q, double now, struct qless_str jid, int64_t max, uint64_t *ret_made)
+{
+	struct qless_recur *recur;
+	bool has_room;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (max < 0)
+		return engine_fail_number(q, QLESS_OP_TICK, QLESS_WHY_NEGATIVE, "max", (double)max);
+	recur = recur_find(q, jid);
+	if (recur == NULL)
+		return engine_fail_job(q, QLESS_OP_TICK, QLESS_WHY_NO_RECUR, jid, STR(""));
+	*ret_made = 0;
+	if (recur->schedule != NULL && recur->node.linked && recur->node.score <= now && max > 0)
+		*ret_made = (uint64_t)make_due_jobs(q, recur, now, max, &has_room);
+	return 0;
 }

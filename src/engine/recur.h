@@ -1,5 +1,5 @@
 /*
- * Recurring jobs: they make jobs at fixed intervals.
+ * Recurring jobs: they make jobs at fixed intervals, or at the ticks of a schedule.
  */
 #ifndef ENGINE_RECUR_H
 #define ENGINE_RECUR_H
@@ -8,6 +8,7 @@
 
 #include "qless.h"
 #include "engine/due.h"
+#include "engine/schedule.h"
 #include "util/hash.h"
 #include "util/intern.h"
 #include "util/skiplist.h"
@@ -26,7 +27,8 @@ struct qless_recur {
 	char *data;
 	double priority;
 	double retries;
-	double interval;
+	struct schedule *schedule; /* NULL: it has an interval */
+	double interval;	   /* 0 if it has a schedule */
 	double backlog;
 	uint64_t count;
 	struct skipnode node; /* score: when the next run is due. The jid follows the levels */
@@ -34,12 +36,18 @@ struct qless_recur {
 
 /* Make up to `max` jobs of runs that are due. Returns the number of jobs. */
 int64_t recur_spawn(struct qless *q, struct queue *queue, double now, int64_t max);
-/* When it makes its next job, as of `now`. A backlog skips runs. */
+/* When it makes its next job, as of `now`. A backlog or a schedule skips runs that were missed. */
 double recur_next_run(const struct qless_recur *recur, double now);
+/* About the number of runs that are due, at most `max`. The recurring job is due. */
+double recur_count_due(const struct qless_recur *recur, double now, double max);
+/* Set when the next run is due. The recurring job is in its queue. */
+void recur_set_next(struct qless *q, struct qless_recur *recur, double next);
 /* Note when the next run falls due. A run that was due before 1970 never is: the reference ignores
  * negative times. */
 static inline void recur_falls_due(struct qless *q, const struct qless_recur *recur)
 {
+	if (recur->schedule != NULL)
+		schedule_falls_due(q, recur->schedule, recur->node.score);
 	if (recur->node.score >= 0)
 		queue_falls_due(q, recur->queue, recur->node.score);
 }

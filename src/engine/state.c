@@ -23,7 +23,7 @@
  *			time, if HELD
  *	recurring jobs	varint count; each: jid text, queue name, class name, data text, priority,
  *			retries, interval, backlog numbers, made varint, next time, tags; since
- *			version 3 also its set
+ *			version 3 also its set, and a byte: 0, or 1 and then a schedule
  *	queues		by name; each: byte 1, queue name, flags byte (1 known, 2 paused), score
  *			time if known, days, and a list of jobs for each row of queue_lists[] that
  *			has jobs; after the last queue a byte 0
@@ -47,6 +47,8 @@
  *	set		varint: 0 without limits, otherwise one more than the number of different
  *			sets before the first use of this one; in its first use follow a varint
  *			count, and each: limit name
+ *	schedule	expression, name of the zone, rule texts; enum qless_missed and enum
+ *			qless_overlap bytes
  *	list of jobs	varint count; the jobs in the order of the list, so that each is appended
  *			when it is loaded
  *
@@ -87,6 +89,7 @@
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/run.h"
+#include "engine/schedule.h"
 #include "engine/settings.h"
 #include "engine/state_int.h"
 #include "engine/stats.h"
@@ -471,6 +474,17 @@ static void save_tracked(struct saver *s)
 	}
 }
 
+static void save_schedule(struct saver *s, const struct schedule *schedule)
+{
+	struct qless_schedule read = schedule_read(schedule);
+
+	save_text(s, read.cron);
+	save_text(s, read.zone);
+	save_text(s, read.rule);
+	save_byte(s, read.missed);
+	save_byte(s, read.overlap);
+}
+
 static void save_recur(struct saver *s, const struct qless_recur *recur)
 {
 	save_text(s, recur_jid(recur));
@@ -487,6 +501,9 @@ static void save_recur(struct saver *s, const struct qless_recur *recur)
 	for (uint32_t i = 0; i < recur->tag_count; i++)
 		save_intern(s, STATE_TAG, recur->tags[i]);
 	save_set(s, recur->limits);
+	save_byte(s, recur->schedule != NULL);
+	if (recur->schedule != NULL)
+		save_schedule(s, recur->schedule);
 }
 
 static void save_series(struct saver *s, const struct series *series)

@@ -19,6 +19,7 @@
 #include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
+#include "engine/schedule.h"
 #include "engine/state.h"
 #include "engine/stats.h"
 #include "engine/track.h"
@@ -64,8 +65,36 @@ static void set_known(struct qless *q, struct queue *queue, bool known, double s
 		skiplist_insert(&q->queues, &queue->node, score);
 }
 
+/* Read the schedule of a recurring job, if it has one. The texts are in `kept`. Returns whether it
+ * has one. */
+static bool load_schedule(struct state_loader *l, struct buf *kept,
+			  struct qless_schedule *ret_schedule)
+{
+	static const size_t max[] = { CRON_TEXT_MAX, ZONE_NAME_MAX, ZONE_RULE_MAX };
+	size_t lens[3];
+	const char *at;
+
+	if (l->version < 3 || state_read_byte(l) == 0)
+		return false;
+	for (int i = 0; i < 3; i++) {
+		struct qless_str text = state_read_text(l, max[i]);
+
+		lens[i] = text.len;
+		buf_append_str(kept, text);
+	}
+	at = buf_str(kept).ptr;
+	ret_schedule->cron = str_make(at, lens[0]);
+	ret_schedule->zone = str_make(at + lens[0], lens[1]);
+	ret_schedule->rule = str_make(at + lens[0] + lens[1], lens[2]);
+	ret_schedule->missed = state_read_byte(l);
+	ret_schedule->overlap = state_read_byte(l);
+	return true;
+}
+
 static void load_recur(struct state_loader *l)
 {
+	struct buf texts = BUF_INIT(BUF_NO_MAX);
+	struct qless_schedule schedule;
 	struct qless_str jid = state_read_kept_text(l, STATE_NAME_BYTES_MAX);
 	struct intern *queue = state_read_name(l, STATE_QUEUE);
 	struct intern *klass = state_read_name(l, STATE_NAME);
@@ -86,6 +115,8 @@ static void load_recur(struct state_loader *l)
 	state_load_tag_list(l, false);
 	if (l->version >= 3)
 		limits = state_load_set(l);
+	if (load_schedule(l, &texts, &schedule))
+		put.schedule = &schedule;
 	if (!l->failed && qless_recur_get(l->q, jid) != NULL)
 		state_read_fail(l, "a recurring job comes twice");
 	if (!l->failed) {
@@ -99,10 +130,12 @@ static void load_recur(struct state_loader *l)
 			recur = (struct qless_recur *)(uintptr_t)qless_recur_get(l->q, jid);
 			recur->count = made;
 			recur->limits = limit_set_ref(limits);
+			recur_set_next(l->q, recur, next);
 			set_known(l->q, recur->queue, false, 0);
 		}
 	}
 	free(kept);
+	buf_done(&texts);
 }
 
 static void load_recurs(struct state_loader *l)

@@ -19,6 +19,7 @@
 #include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
+#include "engine/schedule.h"
 #include "engine/vec.h"
 #include "engine/worker.h"
 
@@ -103,6 +104,37 @@ static double runs_to_move(const struct step *step, const struct qless_recur *re
 	return -floor((next - step->to) / recur->interval);
 }
 
+/* A step back by less than this leaves the ticks of schedules alone: they must not come twice
+ * because a clock was a little ahead. */
+#define BACK_SECONDS_MIN (3 * 3600)
+
+/* When the next tick is after the step. */
+static double step_schedule(const struct step *step, const struct qless_recur *recur)
+{
+	double next = recur->node.score, tick = step->to;
+	int runs = 0;
+
+	if (!is_forward(step)) {
+		if (next <= step->from || step->from - step->to < BACK_SECONDS_MIN)
+			return next;
+		return fmin(next, schedule_next(recur->schedule, step->to));
+	}
+	/* A schedule that does not make up for all ticks makes up for one at most. */
+	if (recur->schedule->missed != QLESS_MISSED_ALL || next <= step->from || next > step->to)
+		return next;
+	for (; runs < QLESS_STEP_RUNS_MAX && tick > next; runs++)
+		tick = schedule_last(recur->schedule, next, runs == 0 ? tick : tick - 1);
+	return tick;
+}
+
+/* When the next run is after the step. */
+static double step_recurring(const struct step *step, const struct qless_recur *recur)
+{
+	if (recur->schedule != NULL)
+		return step_schedule(step, recur);
+	return finite_add(recur->node.score, runs_to_move(step, recur) * recur->interval);
+}
+
 static void move_recurring(const struct step *step, struct queue *queue)
 {
 	struct qless *q = step->q;
@@ -111,14 +143,15 @@ static void move_recurring(const struct step *step, struct queue *queue)
 
 	for (; node != NULL; node = next) {
 		const struct qless_recur *recur = recur_from_node(node);
-		double runs = runs_to_move(step, recur);
+		double when = step_recurring(step, recur);
 
 		next = skiplist_next(node);
-		if (runs == 0)
+		if (when == node->score)
 			continue;
 		skiplist_remove(&queue->recurring, node);
-		skiplist_batch_add(&q->batch, node,
-				   finite_add(node->score, runs * recur->interval));
+		skiplist_batch_add(&q->batch, node, when);
+		if (recur->schedule != NULL)
+			schedule_falls_due(q, recur->schedule, when);
 		engine_changed(q);
 	}
 	skiplist_insert_batch(&queue->recurring, &q->batch);

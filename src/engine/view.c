@@ -126,14 +126,6 @@ size_t view_recur_tags(const struct qless *q, struct qless_str jid)
 	return recur != NULL ? recur->tag_count : 0;
 }
 
-/* The number of runs that are due, at most `max`. */
-static double count_due_runs(const struct qless_recur *recur, double now, double max)
-{
-	double due = floor((now - recur->node.score) / recur->interval) + 1;
-
-	return due < max ? due : max;
-}
-
 size_t view_due_tags(const struct qless *q, double now, struct qless_str name, double count)
 {
 	const struct queue *queue = queue_find(q, name);
@@ -143,7 +135,7 @@ size_t view_due_tags(const struct qless *q, double now, struct qless_str name, d
 	for (int i = 0; i < DUE_LOOKS && node != NULL && node->score <= now; i++) {
 		const struct qless_recur *recur = recur_from_node(node);
 
-		most = fmax(most, count_due_runs(recur, now, count) * recur->tag_count);
+		most = fmax(most, recur_count_due(recur, now, count) * recur->tag_count);
 		node = skiplist_next(node);
 	}
 	return (size_t)fmin(most, 1e15);

@@ -174,7 +174,7 @@ static bool take_change(struct cursor *c, struct qless_recur_change *change)
 	uint64_t field;
 
 	*change = (struct qless_recur_change){ 0 };
-	if (!take_varint(c, QLESS_RECUR_LIMITS, &field))
+	if (!take_varint(c, QLESS_RECUR_OVERLAP, &field))
 		return false;
 	change->field = (unsigned)field;
 	if (change->field == QLESS_RECUR_LIMITS)
@@ -250,6 +250,21 @@ static bool take_repairs(struct cursor *c, const struct qless_repair **ret_repai
 	return true;
 }
 
+static bool take_schedule(struct cursor *c, const struct qless_schedule **ret_schedule)
+{
+	struct qless_schedule *schedule = take_room(c->room, 1, sizeof *schedule);
+	uint64_t missed, overlap;
+
+	if (!take_text(c, &schedule->cron) || !take_text(c, &schedule->zone) ||
+	    !take_text(c, &schedule->rule) || !take_varint(c, QLESS_MISSED_ALL, &missed) ||
+	    !take_varint(c, QLESS_OVERLAP_SKIP, &overlap))
+		return false;
+	schedule->missed = (unsigned)missed;
+	schedule->overlap = (unsigned)overlap;
+	*ret_schedule = schedule;
+	return true;
+}
+
 static bool take_field(struct cursor *c, const struct field *field, struct operation *op)
 {
 	uint64_t value;
@@ -283,6 +298,8 @@ static bool take_field(struct cursor *c, const struct field *field, struct opera
 	case FIELD_REPAIRS:
 		return take_repairs(c, FIELD_AT(const struct qless_repair *, op, field->offset),
 				    FIELD_AT(size_t, op, field->counted));
+	case FIELD_SCHEDULE:
+		return take_schedule(c, FIELD_AT(const struct qless_schedule *, op, field->offset));
 	case FIELD_FLAG:
 		return true;
 	}

@@ -15,6 +15,9 @@ static const char *const change_names[] = {
 	[QLESS_RECUR_RETRIES] = "retries",   [QLESS_RECUR_BACKLOG] = "backlog",
 	[QLESS_RECUR_DATA] = "data",	     [QLESS_RECUR_KLASS] = "klass",
 	[QLESS_RECUR_QUEUE] = "queue",	     [QLESS_RECUR_LIMITS] = "limits",
+	[QLESS_RECUR_CRON] = "cron",	     [QLESS_RECUR_ZONE] = "tz",
+	[QLESS_RECUR_RULE] = "rule",	     [QLESS_RECUR_MISSED] = "missed",
+	[QLESS_RECUR_OVERLAP] = "overlap",
 };
 
 static const char *const repair_names[] = {
@@ -52,12 +55,42 @@ static void describe_texts(const struct operation *op, struct operation_names te
 	buf_append_char(out, ']');
 }
 
+/* A record may have any number. The engine refuses most of them. */
+static void describe_choice(const struct qless_recur_change *change, struct buf *out)
+{
+	double number = change->number;
+
+	if (change->field == QLESS_RECUR_MISSED && number >= 0 && number <= QLESS_MISSED_ALL)
+		buf_append_str(out, qless_missed_text((unsigned)number));
+	else if (change->field == QLESS_RECUR_OVERLAP && number >= 0 &&
+		 number <= QLESS_OVERLAP_SKIP)
+		buf_append_str(out, qless_overlap_text((unsigned)number));
+	else
+		json_append_number(out, number);
+}
+
+static void describe_schedule(const struct qless_schedule *schedule, struct buf *out)
+{
+	buf_append_str(out, STR(" cron="));
+	json_append_string(out, schedule->cron);
+	buf_append_str(out, STR(" tz="));
+	json_append_string(out, schedule->zone);
+	buf_append_str(out, STR(" rule="));
+	json_append_string(out, schedule->rule);
+	buf_append_str(out, STR(" missed="));
+	buf_append_str(out, qless_missed_text(schedule->missed));
+	buf_append_str(out, STR(" overlap="));
+	buf_append_str(out, qless_overlap_text(schedule->overlap));
+}
+
 static void describe_changes(const struct operation *op, const struct qless_recur_change *changes,
 			     size_t count, struct buf *out)
 {
 	for (size_t i = 0; i < count; i++) {
 		buf_printf(out, " %s=", change_names[changes[i].field]);
-		if (change_is_number(&changes[i]))
+		if (changes[i].field >= QLESS_RECUR_MISSED)
+			describe_choice(&changes[i], out);
+		else if (change_is_number(&changes[i]))
 			json_append_number(out, changes[i].number);
 		else if (changes[i].field == QLESS_RECUR_LIMITS)
 			describe_texts(op, change_limits(&changes[i]), out);
@@ -105,6 +138,7 @@ static void describe_value(const struct operation *op, const struct field *field
 		break;
 	case FIELD_CHANGES:
 	case FIELD_REPAIRS:
+	case FIELD_SCHEDULE:
 	case FIELD_FLAG:
 		break;
 	}
@@ -119,6 +153,10 @@ static void describe_field(const struct operation *op, const struct field *field
 	if (field->type == FIELD_REPAIRS) {
 		repairs = field_repairs(op, field, &count);
 		describe_repairs(repairs, count, out);
+		return;
+	}
+	if (field->type == FIELD_SCHEDULE) {
+		describe_schedule(field_schedule(op, field), out);
 		return;
 	}
 	if (field->type == FIELD_CHANGES) {
@@ -194,6 +232,10 @@ static bool field_mentions(const struct operation *op, const struct field *field
 	case FIELD_REPAIRS:
 		repairs = field_repairs(op, field, &count);
 		return is_in_repairs(repairs, count, text);
+	case FIELD_SCHEDULE:
+		return str_equal(field_schedule(op, field)->cron, text) ||
+		       str_equal(field_schedule(op, field)->zone, text) ||
+		       str_equal(field_schedule(op, field)->rule, text);
 	case FIELD_NUMBER:
 	case FIELD_COUNT:
 	case FIELD_ADVANCE:

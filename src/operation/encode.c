@@ -98,6 +98,15 @@ static char *put_repairs(struct buf *out, char *to, const struct qless_repair *r
 	return to;
 }
 
+static char *put_schedule(struct buf *out, char *to, const struct qless_schedule *schedule)
+{
+	to = put_text(out, to, schedule->cron);
+	to = put_text(out, to, schedule->zone);
+	to = put_text(out, to, schedule->rule);
+	to = put_varint(out, to, schedule->missed);
+	return put_varint(out, to, schedule->overlap);
+}
+
 static char *put_field(struct buf *out, char *to, const struct operation *op,
 		       const struct field *field)
 {
@@ -124,6 +133,8 @@ static char *put_field(struct buf *out, char *to, const struct operation *op,
 	case FIELD_REPAIRS:
 		repairs = field_repairs(op, field, &count);
 		return put_repairs(out, to, repairs, count);
+	case FIELD_SCHEDULE:
+		return put_schedule(out, to, field_schedule(op, field));
 	case FIELD_FLAG:
 		break;
 	}

@@ -21,7 +21,8 @@
  *	repairs		varint count, then for each: varint kind (enum qless_repair_kind), varint
  *			what, the texts name, member and other; for ENTER_TABLE and EVICT the score,
  *			8 bytes; for COUNT the varints from and to
- *	flag		none: its bit is its value
+ *	schedule	the texts cron, zone and rule; varints: enum qless_missed, enum
+ *qless_overlap flag		none: its bit is its value
  *
  * Numbers are little-endian. A varint has seven bits in each byte, the low ones first; the top bit
  *is set in every byte but the last. Unused bits of optional fields are 0.
@@ -150,7 +151,8 @@ static const struct layout layouts[] = {
 	      NUMBER_IF_SET("priority", recur.priority), NUMBER_IF_SET("retries", recur.retries),
 	      NUMBER_IF_SET("backlog", recur.backlog),
 	      TEXTS_IF_SET("tags", recur.tags, recur.tag_count),
-	      TEXTS_IF_SET("limits", recur.limits, recur.limit_count)),
+	      TEXTS_IF_SET("limits", recur.limits, recur.limit_count),
+	      ROW(FIELD_SCHEDULE, PRESENT_IF_REF, "schedule", recur.schedule)),
 	TIMED(OPERATION_UNRECUR, "unrecur", JID),
 	TIMED(OPERATION_RECUR_UPDATE, "recur-update", TEXT("jid", recur_update.jid),
 	      FIELD("changes", FIELD_CHANGES, PRESENT_ALWAYS, recur_update.changes,
@@ -183,6 +185,7 @@ static const struct layout layouts[] = {
 	TIMED(OPERATION_LIMIT_HOLD, "limit-hold", TEXT("name", limit_hold.name),
 	      NUMBER("seconds", limit_hold.seconds)),
 	TIMED(OPERATION_LIMIT_SWEEP, "limit-sweep", COUNT("max", limit_sweep.max)),
+	TIMED(OPERATION_TICK, "tick", TEXT("jid", tick.jid), COUNT("max", tick.max)),
 	TIMELESS(OPERATION_FLUSH, "flush", NOTHING),
 	TIMELESS(OPERATION_SCRIPT_ADDED, "script-added", TEXT("sha", script.sha),
 		 TEXT("dialect", script.dialect),

@@ -18,6 +18,7 @@ enum field_type {
 	FIELD_ADVANCE,	/* enum qless_advance_kind */
 	FIELD_CHANGES,	/* const struct qless_recur_change *, and a count */
 	FIELD_REPAIRS,	/* const struct qless_repair *, and a count */
+	FIELD_SCHEDULE, /* const struct qless_schedule * */
 	FIELD_FLAG,	/* bool; nothing but the bit that says so */
 };
 
@@ -42,7 +43,7 @@ struct field {
 	unsigned short test;	/* offset of the member that decides if the field is present */
 };
 
-#define FIELDS_MAX 12
+#define FIELDS_MAX 13
 
 struct layout {
 	const char *name;
@@ -56,7 +57,7 @@ const struct layout *layout_find(unsigned kind);
 /* Whether a change of a recurring job is a number or a text. */
 static inline bool change_is_number(const struct qless_recur_change *change)
 {
-	return change->field <= QLESS_RECUR_BACKLOG;
+	return change->field <= QLESS_RECUR_BACKLOG || change->field >= QLESS_RECUR_MISSED;
 }
 
 static inline struct operation_names change_limits(const struct qless_recur_change *change)
@@ -92,6 +93,12 @@ static inline struct operation_names field_texts(const struct operation *op,
 		*CONST_FIELD_AT(const struct qless_str *, op, field->offset),
 		*CONST_FIELD_AT(size_t, op, field->counted),
 	};
+}
+
+static inline const struct qless_schedule *field_schedule(const struct operation *op,
+							  const struct field *field)
+{
+	return *CONST_FIELD_AT(const struct qless_schedule *, op, field->offset);
 }
 
 static inline double field_number(const struct operation *op, const struct field *field)

@@ -76,6 +76,7 @@ enum operation_kind {
 	OPERATION_LIMIT_DELETE = 42,
 	OPERATION_LIMIT_HOLD = 43,
 	OPERATION_LIMIT_SWEEP = 44,
+	OPERATION_TICK = 45,
 	/* The kinds below do not change an engine. */
 	OPERATION_FLUSH = 64, /* empty the database */
 	OPERATION_SCRIPT_ADDED = 65,
@@ -168,6 +169,10 @@ struct operation {
 			size_t count;
 		} recur_update;
 		struct {
+			struct qless_str jid;
+			int64_t max;
+		} tick;
+		struct {
 			struct qless_str name;
 			struct qless_str value; /* CONFIG_SET only */
 		} config;
@@ -220,7 +225,8 @@ struct operation_outcome {
 		const struct qless_job *job; /* TAG, UNTAG */
 		/* TRACK: it is new. UNTRACK: it was tracked. LIMIT_DELETE: there was a rule */
 		bool flag;
-		/* ADVANCE: moved. UNFAIL: jobs. RESOLVE, REPAIR: repairs. LIMIT_SWEEP: limits */
+		/* ADVANCE: moved. UNFAIL, TICK: jobs. RESOLVE, REPAIR: repairs. LIMIT_SWEEP:
+		 * limits */
 		uint64_t count;
 		struct qless_renewed renewed;	/* WORKER_RENEW */
 		struct qless_released released; /* WORKER_RELEASE */

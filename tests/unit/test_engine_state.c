@@ -295,12 +295,30 @@ static void add_limits(struct qless *q)
 	TEST_ASSERT_EQUAL_size_t(1, jobs.count);
 }
 
-/* Version 3 adds limits. */
+static void add_schedule(struct qless *q)
+{
+	const struct qless_schedule schedule = { .cron = STR("@daily"),
+						 .zone = STR("Europe/Berlin"),
+						 .rule = STR("CET-1CEST,M3.5.0,M10.5.0/3"),
+						 .missed = QLESS_MISSED_ALL,
+						 .overlap = QLESS_OVERLAP_SKIP };
+	const struct qless_recur_put recur = { .queue = STR("q"),
+					       .jid = STR("cron"),
+					       .klass = STR("k"),
+					       .data = STR("{}"),
+					       .schedule = &schedule };
+
+	TEST_ASSERT_EQUAL_INT(0, qless_recur(q, 36, &recur));
+}
+
+/* Version 3 adds limits and schedules. */
 static const char sample_3[] =
 	"0301096865617274626561740233300105776169747381bd83140400056170693a2a0300030000"
 	"00000000000440030381e9e4c40401056170693a7804c0e6fab604020264620102010303030304"
-	"68656c6408c18ee53702017200017100016b025b5d0305790700808cfb29010001740001730000"
-	"025b5d01017901008187a70e00010102010101700200000000000001000180efb9340101090301"
+	"68656c6408c18ee53703017200017100016b025b5d0305790700808cfb29010001740000017300"
+	"00025b5d01017901008187a70e00010102000463726f6e0000027b7d010101010081a79fb6e804"
+	"00000106406461696c790d4575726f70652f4265726c696e1a4345542d31434553542c4d332e35"
+	"2e302c4d31302e352e302f33020101010170020000000000000100018096d9eae8040101090301"
 	"0173030403030101730301000303025005776169747300027b7d0b010b010001020001000681ec"
 	"b80b046e6f746500813004736c6f7700027b7d0180e3be0a0b00017701030080897a000181897a"
 	"0003819bee020185200772756e6e696e6700027b7d01809bee020b818ece1c000202008097c81d"
@@ -312,7 +330,7 @@ static const char sample_3[] =
 	"6d6573736167658192f40101000300809bee02000181897a00048192f40100000001802804646f"
 	"6e6500027b7d0180897a0b0403008092f401000181897a000281897a010001000181bd83140307"
 	"72756e6e696e6781c8d00704736c6f77010b6c696d6974656420746f6f81c6fd14010105010101"
-	"002c47030551";
+	"002d49030551";
 
 static void snapshots_of_version_3_have_the_bytes_they_always_had(void)
 {
@@ -320,6 +338,7 @@ static void snapshots_of_version_3_have_the_bytes_they_always_had(void)
 
 	make_sample(engines_get(&from, 0));
 	add_limits(engines_get(&from, 0));
+	add_schedule(engines_get(&from, 0));
 	save(&from, &bytes);
 	hex_write(buf_reserve(&hex, 2 * bytes.len), buf_data(&bytes), bytes.len);
 	buf_commit(&hex, 2 * bytes.len);

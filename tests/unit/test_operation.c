@@ -46,6 +46,22 @@ static const struct qless_recur_change limit_change[] = {
 	{ QLESS_RECUR_LIMITS, .limits = names, .limit_count = 2 },
 };
 
+static const struct qless_recur_change schedule_changes[] = {
+	{ QLESS_RECUR_CRON, .text = STR_INIT("@daily") },
+	{ QLESS_RECUR_ZONE, .text = STR_INIT("UTC") },
+	{ QLESS_RECUR_RULE, .text = STR_INIT("UTC0") },
+	{ QLESS_RECUR_MISSED, .number = QLESS_MISSED_SKIP },
+	{ QLESS_RECUR_OVERLAP, .number = QLESS_OVERLAP_ALLOW },
+};
+
+static const struct qless_schedule schedule = {
+	.cron = STR_INIT("@daily"),
+	.zone = STR_INIT("UTC"),
+	.rule = STR_INIT("UTC0"),
+	.missed = QLESS_MISSED_ALL,
+	.overlap = QLESS_OVERLAP_SKIP,
+};
+
 static const struct qless_repair repairs[] = {
 	{ QLESS_REPAIR_MOVE_AFTER, 8, STR_INIT("q"), STR_INIT("j"), STR_INIT("i"), 0, 0, 0 },
 	{ QLESS_REPAIR_EVICT, 7, STR_INIT("t"), STR_INIT("j"), STR_INIT(""), INFINITY, 0, 0 },
@@ -291,6 +307,17 @@ static const struct sample {
 	  "1c10000000000000f83f0171016a016b027b7df00100010161",
 	  "db0 recur queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" interval=60 offset=0 "
 	  "limits=[\"a\"]" },
+	{ { .kind = OPERATION_RECUR,
+	    NOW,
+	    .recur = { .queue = T("q"),
+		       .jid = T("j"),
+		       .klass = T("k"),
+		       .data = T("{}"),
+		       .schedule = &schedule } },
+	  "1c20000000000000f83f0171016a016b027b7d000006406461696c79035554430455544330020"
+	  "1",
+	  "db0 recur queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" interval=0 offset=0 "
+	  "cron=\"@daily\" tz=\"UTC\" rule=\"UTC0\" missed=all overlap=skip" },
 	{ { .kind = OPERATION_UNRECUR, NOW, .job.jid = T("j") },
 	  "1d00000000000000f83f016a",
 	  "db0 unrecur jid=\"j\"" },
@@ -302,6 +329,13 @@ static const struct sample {
 	{ { .kind = OPERATION_RECUR_UPDATE, NOW, .recur_update = { T("j"), limit_change, 1 } },
 	  "1e00000000000000f83f016a010702016100",
 	  "db0 recur-update jid=\"j\" limits=[\"a\",\"\"]" },
+	{ { .kind = OPERATION_RECUR_UPDATE, NOW, .recur_update = { T("j"), schedule_changes, 5 } },
+	  "1e00000000000000f83f016a050806406461696c7909035554430a04555443300b040c00",
+	  "db0 recur-update jid=\"j\" cron=\"@daily\" tz=\"UTC\" rule=\"UTC0\" missed=skip "
+	  "overlap=allow" },
+	{ { .kind = OPERATION_TICK, NOW, .tick = { T("j"), 5 } },
+	  "2d00000000000000f83f016a0a",
+	  "db0 tick jid=\"j\" max=5" },
 	{ { .kind = OPERATION_RECUR_TAG, NOW, .job = { T("j"), { names, 1 } } },
 	  "1f00000000000000f83f016a010161",
 	  "db0 recur-tag jid=\"j\" tags=[\"a\"]" },
@@ -402,7 +436,7 @@ static void each_kind_has_a_sample(void)
 			TEST_ASSERT_TRUE_MESSAGE(found, operation_name(kind));
 		kinds += operation_name(kind) != NULL;
 	}
-	TEST_ASSERT_EQUAL_size_t(50, kinds);
+	TEST_ASSERT_EQUAL_size_t(51, kinds);
 }
 
 static void each_kind_is_decoded_as_it_was_encoded(void)
