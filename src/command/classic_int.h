@@ -334,6 +334,7 @@ int classic_recur(struct request *req);
 int classic_unrecur(struct request *req);
 int classic_recur_get(struct request *req);
 int classic_recur_update(struct request *req);
+int native_recur_next(struct request *req);
 int classic_recur_tag(struct request *req);
 int classic_recur_untag(struct request *req);
 decode_fn decode_recur;

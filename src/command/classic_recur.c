@@ -2,6 +2,7 @@
  * Queue commands on recurring jobs.
  */
 #include "command/classic_int.h"
+#include "command/native_recur.h"
 #include "command/options.h"
 
 #include <string.h>
@@ -21,9 +22,15 @@ enum {
 	ARG_DATA,
 	ARG_SPEC,
 	ARG_INTERVAL,
+	ARG_CRON = ARG_INTERVAL, /* of a native command, which then has no offset */
 	ARG_OFFSET,
 	ARG_OPTIONS,
 };
+
+static bool has_cron(const struct request *req)
+{
+	return req->form == REQUEST_NATIVE && native_recur_has_cron(req->args, req->nargs);
+}
 
 static int decode_names(struct request *req, struct qless_recur_put *put)
 {
@@ -47,6 +54,8 @@ static int decode_names(struct request *req, struct qless_recur_put *put)
 		return request_fail(req, QLESS_EBADARG,
 				    "RecurringJob On(): Arg \"data\" not JSON: false");
 	put->data = req->args[ARG_DATA];
+	if (has_cron(req))
+		return 0;
 	if (!request_is_word(req, spec, STR("interval")))
 		return request_fail(req, QLESS_EBADARG, "Recur(): schedule type \"%S\" unknown",
 				    spec);
@@ -55,8 +64,12 @@ static int decode_names(struct request *req, struct qless_recur_put *put)
 
 static int decode_times(struct request *req, struct qless_recur_put *put)
 {
-	int rc = request_number(req, ARG_INTERVAL,
-				"Recur(): Arg \"interval\" not a number: ", &put->interval);
+	int rc = 0;
+
+	if (req->form == REQUEST_NATIVE && req->nargs <= ARG_OFFSET)
+		return request_fail(req, QLESS_EBADARG, "offset is missing");
+	rc = request_number(req, ARG_INTERVAL,
+			    "Recur(): Arg \"interval\" not a number: ", &put->interval);
 
 	if (rc == 0)
 		rc = request_number(req, ARG_OFFSET,
@@ -98,6 +111,10 @@ static int decode_tags(struct request *req, const struct qless_str *text)
 	return rc;
 }
 
+/* The last of the options, and of the fields, of a recurring job, which the reference lacks. */
+#define OWN_OPTIONS 4
+#define OWN_FIELDS  5
+
 /* The options of recur; NULL if the client did not send one. */
 struct recur_options {
 	const struct qless_str *priority;
@@ -105,22 +122,28 @@ struct recur_options {
 	const struct qless_str *retries;
 	const struct qless_str *backlog;
 	const struct qless_str *limits;
+	struct native_schedule schedule;
 };
 
-static int read_options(struct request *req, struct recur_options *ret)
+static int read_options(struct request *req, size_t first, struct recur_options *ret)
 {
 	const struct option_slot slots[] = {
-		{ STR_INIT("priority"), &ret->priority }, { STR_INIT("tags"), &ret->tags },
-		{ STR_INIT("retries"), &ret->retries },	  { STR_INIT("backlog"), &ret->backlog },
+		{ STR_INIT("priority"), &ret->priority },
+		{ STR_INIT("tags"), &ret->tags },
+		{ STR_INIT("retries"), &ret->retries },
+		{ STR_INIT("backlog"), &ret->backlog },
 		{ STR_INIT("limits"), &ret->limits },
+		{ STR_INIT("tz"), &ret->schedule.zone },
+		{ STR_INIT("missed"), &ret->schedule.missed },
+		{ STR_INIT("overlap"), &ret->schedule.overlap },
 	};
 	const size_t count = sizeof slots / sizeof *slots;
-	const size_t reference_count = count - 1; /* the reference lacks the last one */
+	const size_t reference_count = count - OWN_OPTIONS;
 	int rc = 0;
 
-	*ret = (struct recur_options){ NULL, NULL, NULL, NULL, NULL };
+	*ret = (struct recur_options){ .priority = NULL };
 	if (req->form == REQUEST_NATIVE)
-		return options_read(req, ARG_OPTIONS, req->nargs, slots, count);
+		return options_read(req, first, req->nargs, slots, count);
 	/* In the reference, the last of repeated options counts, and unknown ones do nothing. */
 	for (size_t i = ARG_OPTIONS; rc == 0 && i + 1 < req->nargs; i += 2) {
 		size_t k = 0;
@@ -135,13 +158,36 @@ static int read_options(struct request *req, struct recur_options *ret)
 	return rc;
 }
 
+/* Read the schedule, and refuse options that do not fit what the job recurs by. */
+static int decode_schedule(struct request *req, const struct recur_options *options,
+			   struct qless_recur_put *put)
+{
+	const struct native_schedule *schedule = &options->schedule;
+
+	if (has_cron(req) && options->backlog != NULL)
+		return request_fail(req, QLESS_EBADARG,
+				    "Option \"backlog\" needs an interval; a cron expression has "
+				    "the option \"missed\"");
+	if (has_cron(req))
+		return native_schedule_read(req, req->args[ARG_CRON], schedule, &put->schedule);
+	if (schedule->zone == NULL && schedule->missed == NULL && schedule->overlap == NULL)
+		return 0;
+	return request_fail(req, QLESS_EBADARG, "Option \"%s\" needs a cron expression",
+			    schedule->zone != NULL     ? "tz"
+			    : schedule->missed != NULL ? "missed"
+						       : "overlap");
+}
+
 static int decode_options(struct request *req, struct qless_recur_put *put)
 {
 	struct operation_names limits = { NULL, 0 };
+	size_t first = has_cron(req) ? NATIVE_RECUR_CRON_OPTIONS : ARG_OPTIONS;
 	struct recur_options options;
 	struct decoded *lists;
-	int rc = read_options(req, &options);
+	int rc = read_options(req, first, &options);
 
+	if (rc == 0)
+		rc = decode_schedule(req, &options, put);
 	if (rc == 0)
 		rc = decode_tags(req, options.tags);
 	if (rc == 0)
@@ -176,7 +222,7 @@ int decode_recur(struct request *req, struct operation *op)
 	op->kind = OPERATION_RECUR;
 	op->recur = (struct qless_recur_put){ 0 };
 	rc = decode_names(req, &op->recur);
-	if (rc == 0)
+	if (rc == 0 && !has_cron(req))
 		rc = decode_times(req, &op->recur);
 	if (rc == 0)
 		rc = decode_options(req, &op->recur);
@@ -275,14 +321,18 @@ static const struct field {
 	{ STR_INIT("queue"), QLESS_RECUR_QUEUE },
 	{ STR_INIT("backlog"), QLESS_RECUR_BACKLOG },
 	{ STR_INIT("limits"), QLESS_RECUR_LIMITS },
+	{ STR_INIT("cron"), QLESS_RECUR_CRON },
+	{ STR_INIT("tz"), QLESS_RECUR_ZONE },
+	{ STR_INIT("missed"), QLESS_RECUR_MISSED },
+	{ STR_INIT("overlap"), QLESS_RECUR_OVERLAP },
 };
 
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
 
-/* The reference lacks the last one. */
+/* The reference lacks the last ones. */
 static size_t count_fields(const struct request *req)
 {
-	return req->form == REQUEST_NATIVE ? FIELD_COUNT : FIELD_COUNT - 1;
+	return req->form == REQUEST_NATIVE ? FIELD_COUNT : FIELD_COUNT - OWN_FIELDS;
 }
 
 static const struct field *find_field(const struct request *req, struct qless_str name)
@@ -335,6 +385,7 @@ static int decode_change(struct request *req, size_t i, struct operation *op,
 	struct qless_str name = req->args[i];
 	bool is_native = req->form == REQUEST_NATIVE;
 	const struct field *field = find_field(req, name);
+	struct qless_str rule;
 	int rc;
 
 	if (!request_has(req, i + 1) && !is_native)
@@ -359,13 +410,19 @@ static int decode_change(struct request *req, size_t i, struct operation *op,
 		return decode_change_data(req, change->text);
 	case QLESS_RECUR_LIMITS:
 		return decode_change_limits(req, change);
-	case QLESS_RECUR_KLASS:
-	case QLESS_RECUR_QUEUE:
-	case QLESS_RECUR_CRON:
 	case QLESS_RECUR_ZONE:
-	case QLESS_RECUR_RULE:
+		rc = native_schedule_change(req, change, &rule);
+		/* The rule follows as a change of its own. */
+		change[1] = (struct qless_recur_change){ .field = QLESS_RECUR_RULE, .text = rule };
+		op->recur_update.count += rc == 0;
+		return rc;
+	case QLESS_RECUR_CRON:
 	case QLESS_RECUR_MISSED:
 	case QLESS_RECUR_OVERLAP:
+		return native_schedule_change(req, change, &rule);
+	case QLESS_RECUR_KLASS:
+	case QLESS_RECUR_QUEUE:
+	case QLESS_RECUR_RULE:
 		break;
 	}
 	return 0;
@@ -384,7 +441,7 @@ int decode_recur_update(struct request *req, struct operation *op)
 		rc = qless_recur_update(req->engine, req->now, op->recur_update.jid, NULL, 0);
 	if (rc < 0)
 		return rc;
-	changes = mem_realloc_array(NULL, req->nargs / 2 + 1, sizeof(*changes));
+	changes = mem_realloc_array(NULL, req->nargs / 2 + 2, sizeof(*changes));
 	request_lists(req)->changes = changes;
 	op->recur_update.changes = changes;
 	op->recur_update.count = 0;

@@ -121,8 +121,9 @@ struct json_style {
 	 * expiry. In the reference, a job that was returned or timed out has those of its last run.
 	 */
 	bool tells_run;
-	/* Jobs and recurring jobs have their limits, which the reference does not know. */
-	bool tells_limits;
+	/* Jobs and recurring jobs have members that the reference does not know: limits, schedules.
+	 */
+	bool tells_own;
 };
 
 /* The caller writes the elements between these two calls. json_end_list() writes the spelling of an

@@ -269,7 +269,7 @@ static char *put_job(struct buf *b, char *to, const struct qless_job *job,
 	to = put(b, to, STR(",\"dependents\":"));
 	to = info.has_lists ? put_related(b, to, job, empty, qless_job_next_dependent)
 			    : put_empty(b, to, empty);
-	if (info.has_limits && style->tells_limits)
+	if (info.has_limits && style->tells_own)
 		to = put_limits(b, to, job, next_limit);
 	to = put_number(b, to, STR(",\"priority\":"), info.priority);
 	to = put_name(b, to, STR(",\"worker\":"), info.worker, &memo->worker);
@@ -343,6 +343,15 @@ void json_append_recur_tags(struct buf *b, const struct qless_recur *recur, enum
 	buf_close(b, put_recur_tags(b, buf_open(b), recur, empty));
 }
 
+static char *put_schedule(struct buf *b, char *to, const struct qless_schedule *schedule)
+{
+	to = put_string(b, to, STR(",\"cron\":"), schedule->cron);
+	to = put_string(b, to, STR(",\"tz\":"), schedule->zone);
+	to = put_string(b, to, STR(",\"rule\":"), schedule->rule);
+	to = put_string(b, to, STR(",\"missed\":"), qless_missed_text(schedule->missed));
+	return put_string(b, to, STR(",\"overlap\":"), qless_overlap_text(schedule->overlap));
+}
+
 void json_append_recur(struct buf *b, const struct qless_recur *recur,
 		       const struct json_style *style)
 {
@@ -361,7 +370,9 @@ void json_append_recur(struct buf *b, const struct qless_recur *recur,
 	to = put_string(b, to, STR(",\"klass\":"), info.klass);
 	to = put_number(b, to, STR(",\"backlog\":"), info.backlog);
 	to = put_number(b, to, STR(",\"priority\":"), info.priority);
-	if (style->tells_limits)
+	if (style->tells_own)
 		to = put_limits(b, to, recur, next_recur_limit);
+	if (style->tells_own && info.has_schedule)
+		to = put_schedule(b, to, &info.schedule);
 	buf_close(b, put(b, to, STR("}")));
 }

@@ -1,6 +1,7 @@
 #include "command/links.h"
 
 #include "command/classic_int.h"
+#include "command/native_recur.h"
 #include "command/weight.h"
 #include "engine/view.h"
 
@@ -129,7 +130,12 @@ static size_t count_recur(const struct qless *q, const struct inner_command *inn
 {
 	if (inner->count < 2)
 		return 0;
-	return recur_tags(q, inner->args[1]) + count_options(inner, OPTIONS_OF_RECUR, inner->count);
+	return recur_tags(q, inner->args[1]) +
+	       count_options(inner,
+			     native_recur_has_cron(inner->args, inner->count)
+				     ? NATIVE_RECUR_CRON_OPTIONS
+				     : OPTIONS_OF_RECUR,
+			     inner->count);
 }
 
 /* Each run of a recurring job that is due makes a job with all its tags. `popped` jobs of the queue

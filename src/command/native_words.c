@@ -105,7 +105,7 @@ static const struct dialect_text texts[] = {
 
 	/* Words. */
 	{ "Recur(): schedule type \"%S\" unknown",
-	  "The fifth argument must be \"interval\"; found \"%S\"" },
+	  "The fifth argument must be \"interval\" or \"cron\"; found \"%S\"" },
 	{ "Track(): Unknown action \"%S\"",
 	  "The action must be \"track\" or \"untrack\"; found \"%S\"" },
 	{ "ConsistencyCheck(): Unknown argument \"%S\"",

@@ -59,6 +59,8 @@ struct decoded {
 	struct json_strings limits;
 	struct qless_recur_change *changes;
 	struct qless_str *texts;
+	struct qless_schedule schedule;
+	struct buf rule; /* of the zone of the schedule */
 };
 
 /* Buffers that requests use one after the other. The owner of the environment has one set. */
@@ -209,6 +211,11 @@ struct command_env {
 	const struct attach_ops *presence;
 	/* Makes a unique, unpredictable jid. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
+	/* Appends the POSIX rule of a time zone, which is a zone_is_name(). Returns false, with a
+	 * phrase in `ret_error` that says what is wrong, if the zone has none for times after
+	 * `now`. NULL: there are no zones. */
+	bool (*find_zone)(void *arg, struct qless_str name, double now, struct buf *ret_rule,
+			  struct buf *ret_error);
 	/* Returns an unpredictable number. */
 	uint64_t (*random)(void *arg);
 	void *arg; /* argument of the functions from `now` on */

@@ -193,7 +193,7 @@ int strict_recur(struct request *req, const struct operation *op)
 		rc = check_name(req, "jid", put->jid);
 	if (rc == 0)
 		rc = check_name(req, "klass", put->klass);
-	if (rc == 0)
+	if (rc == 0 && put->schedule == NULL)
 		rc = check_range(req, "interval", put->interval, INTERVAL_MIN);
 	/* The first run may have been an interval ago, so that a job is made at once. An earlier
 	 * one would make a job for each interval since then. */
@@ -237,9 +237,49 @@ static int check_change(struct request *req, const struct qless_recur_change *ch
 	return 0;
 }
 
+static bool has_change(const struct operation *op, enum qless_recur_field first,
+		       enum qless_recur_field last)
+{
+	for (size_t i = 0; i < op->recur_update.count; i++) {
+		enum qless_recur_field field = op->recur_update.changes[i].field;
+
+		if (field >= first && field <= last)
+			return true;
+	}
+	return false;
+}
+
+/* Check that the changes fit what the job recurs by, now and after them. */
+static int check_kind(struct request *req, const struct operation *op)
+{
+	const struct qless_recur *recur = qless_recur_get(req->engine, op->recur_update.jid);
+	bool gets_interval = has_change(op, QLESS_RECUR_INTERVAL, QLESS_RECUR_INTERVAL);
+	bool gets_cron = has_change(op, QLESS_RECUR_CRON, QLESS_RECUR_CRON);
+	struct qless_recur_info info;
+
+	if (recur == NULL)
+		return 0;
+	qless_recur_read(recur, &info);
+	if (gets_interval && has_change(op, QLESS_RECUR_CRON, QLESS_RECUR_OVERLAP))
+		return request_fail(
+			req, QLESS_EBADARG,
+			"A recurring job has an interval or a cron expression, not both");
+	if (!gets_cron && !info.has_schedule &&
+	    has_change(op, QLESS_RECUR_ZONE, QLESS_RECUR_OVERLAP))
+		return request_fail(req, QLESS_EBADARG,
+				    "tz, missed and overlap need a cron expression, and recurring "
+				    "job %S has an interval",
+				    info.jid);
+	if ((gets_cron || (info.has_schedule && !gets_interval)) &&
+	    has_change(op, QLESS_RECUR_BACKLOG, QLESS_RECUR_BACKLOG))
+		return request_fail(req, QLESS_EBADARG,
+				    "backlog needs an interval; a cron expression has \"missed\"");
+	return 0;
+}
+
 int strict_recur_update(struct request *req, const struct operation *op)
 {
-	int rc = 0;
+	int rc = check_kind(req, op);
 
 	for (size_t i = 0; rc == 0 && i < op->recur_update.count; i++)
 		rc = check_change(req, &op->recur_update.changes[i]);

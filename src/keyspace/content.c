@@ -157,6 +157,15 @@ static void each_job_field(struct fields *f, const struct qless_job *job)
 		field_number(f, NAMES_FIELD(SCHEDULED), view.due);
 }
 
+static void each_schedule_field(struct fields *f, const struct qless_schedule *schedule)
+{
+	field(f, NAMES_FIELD(CRON), schedule->cron);
+	field(f, NAMES_FIELD(TZ), schedule->zone);
+	field(f, NAMES_FIELD(RULE), schedule->rule);
+	field(f, NAMES_FIELD(MISSED), qless_missed_text(schedule->missed));
+	field(f, NAMES_FIELD(OVERLAP), qless_overlap_text(schedule->overlap));
+}
+
 static void each_recur_field(struct fields *f, const struct qless_recur *recur)
 {
 	struct qless_recur_info info;
@@ -169,11 +178,13 @@ static void each_recur_field(struct fields *f, const struct qless_recur *recur)
 	field_recur_tags(f, recur);
 	field(f, NAMES_FIELD(STATE), STR("recur"));
 	field(f, NAMES_FIELD(QUEUE), info.queue);
-	field(f, NAMES_FIELD(TYPE), STR("interval"));
+	field(f, NAMES_FIELD(TYPE), info.has_schedule ? STR("cron") : STR("interval"));
 	field_integer(f, NAMES_FIELD(COUNT), (int64_t)info.count);
 	field_number(f, NAMES_FIELD(INTERVAL), info.interval);
 	field_number(f, NAMES_FIELD(RETRIES), info.retries);
 	field_number(f, NAMES_FIELD(BACKLOG), info.backlog);
+	if (info.has_schedule)
+		each_schedule_field(f, &info.schedule);
 }
 
 static void each_option(struct fields *f, const struct qless *q)

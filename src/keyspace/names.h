@@ -87,7 +87,12 @@ extern const struct qless_str names_queue_suffixes[QUEUE_LISTS];
 	FIELD(TYPE, "type", false, false)                   \
 	FIELD(COUNT, "count", false, false)                 \
 	FIELD(INTERVAL, "interval", false, false)           \
-	FIELD(BACKLOG, "backlog", false, false)
+	FIELD(BACKLOG, "backlog", false, false)             \
+	FIELD(CRON, "cron", false, true)                    \
+	FIELD(TZ, "tz", false, true)                        \
+	FIELD(RULE, "rule", false, true)                    \
+	FIELD(MISSED, "missed", false, true)                \
+	FIELD(OVERLAP, "overlap", false, true)
 
 enum names_field {
 #define NAMES_FIELD_ENUM(suffix, ...) NAMES_FIELD_##suffix,

@@ -149,6 +149,25 @@ static void note_settled(struct build *b)
 
 /* ---- recurring jobs ---- */
 
+/* Read the schedule of a recurring job of another qlessd. Returns false if it has none. */
+static bool read_schedule(const struct key *key, struct qless_schedule *ret_schedule)
+{
+	struct qless_str missed = key_field(key, NAMES_FIELD(MISSED));
+
+	*ret_schedule = (struct qless_schedule){
+		.cron = key_field(key, NAMES_FIELD(CRON)),
+		.zone = key_field(key, NAMES_FIELD(TZ)),
+		.rule = key_field(key, NAMES_FIELD(RULE)),
+	};
+	while (ret_schedule->missed < QLESS_MISSED_ALL &&
+	       !str_equal(missed, qless_missed_text(ret_schedule->missed)))
+		ret_schedule->missed++;
+	if (str_equal(key_field(key, NAMES_FIELD(OVERLAP)), qless_overlap_text(QLESS_OVERLAP_SKIP)))
+		ret_schedule->overlap = QLESS_OVERLAP_SKIP;
+	return ret_schedule->cron.ptr != NULL && ret_schedule->zone.ptr != NULL &&
+	       ret_schedule->rule.ptr != NULL;
+}
+
 static bool read_recur(struct build *b, const struct key *key, struct qless_str queue,
 		       struct qless_str jid, struct qless_recur_put *put)
 {
@@ -169,6 +188,7 @@ static void build_recur(struct build *b, const struct key *list, struct qless_st
 {
 	const struct key *key = keys_find(b->keys, build_name(b, STR(NAMES_RECUR), jid, STR("")));
 	struct qless_recur_put put = { .offset = 0 };
+	struct qless_schedule schedule;
 	double made;
 	void *tags;
 
@@ -177,6 +197,8 @@ static void build_recur(struct build *b, const struct key *list, struct qless_st
 		findings_add(b->findings, FINDING_RECURRING, list->name, jid);
 		return;
 	}
+	if (read_schedule(key, &schedule))
+		put.schedule = &schedule;
 	tags = build_tags(b, key);
 	put.tags = b->tags;
 	put.tag_count = b->tag_count;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "moving/exportable.h"
 #include "moving/program.h"
 #include "sys/clock.h"
 #include "sys/entropy.h"
@@ -111,6 +112,21 @@ static bool compare_with(struct export_run *run, struct peer *peer, const char *
 	return false;
 }
 
+static bool check_recurring(const struct export_run *run)
+{
+	struct qless_str jid;
+	size_t count = exportable_count_schedules(&run->keys, &jid);
+
+	if (count == 0)
+		return true;
+	program_complain(&run->program,
+			 "refused: %zu recurring jobs have cron expressions, which qless lacks, "
+			 "the first one \"%.*s\". Delete them, or give them an interval by "
+			 "RECUR.UPDATE",
+			 count, (int)jid.len, jid.ptr);
+	return false;
+}
+
 static enum program_result move(struct export_run *run)
 {
 	enum program_result result = PROGRAM_DONE;
@@ -120,6 +136,8 @@ static enum program_result move(struct export_run *run)
 	printf("read: %zu keys, %.1f MB\n", keys_count(&run->keys), (double)run->keys.bytes / 1e6);
 	if (peer_has_limits(run->source))
 		puts("limits are not moved: qless has none, so its workers would not obey them");
+	if (!check_recurring(run))
+		return PROGRAM_REFUSED;
 	if (!run->quick) {
 		if (!compare_with(run, run->source, "reading again",
 				  "keys changed while they were read, nothing was written. Stop "

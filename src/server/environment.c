@@ -1,5 +1,6 @@
 #include "server/environment.h"
 
+#include "calendar/tzif.h"
 #include "command/acl.h"
 #include "command/databases.h"
 #include "command/rotation.h"
@@ -15,6 +16,7 @@
 #include "server/users_log.h"
 #include "sys/entropy.h"
 #include "sys/log.h"
+#include "sys/zonefile.h"
 #include "util/hex.h"
 
 /*
@@ -84,7 +86,7 @@ static void end_group(void *arg)
 }
 
 /*
- * Ids and random numbers
+ * Ids, time zones and random numbers
  */
 
 static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
@@ -97,6 +99,21 @@ static void make_jid(void *arg, char to[COMMAND_JID_BYTES])
 	}
 	s->jids.left -= COMMAND_JID_BYTES / 2;
 	hex_write(to, s->jids.entropy + s->jids.left, COMMAND_JID_BYTES / 2);
+}
+
+static bool find_zone(void *arg, struct qless_str name, double now, struct buf *ret_rule,
+		      struct buf *ret_error)
+{
+	struct buf file = BUF_INIT(BUF_NO_MAX);
+	struct qless_str rule;
+	bool is_found = zonefile_read(name, &file, ret_error) &&
+			tzif_find_rule(buf_str(&file), (int64_t)now, &rule, ret_error);
+
+	(void)arg;
+	if (is_found)
+		buf_append_str(ret_rule, rule);
+	buf_done(&file);
+	return is_found;
 }
 
 static uint64_t random_number(void *arg)
@@ -231,6 +248,7 @@ void environment_init(struct server *s)
 		.wait_for_jobs = lines_wait,
 		.presence = &presence_attach_ops,
 		.make_jid = make_jid,
+		.find_zone = find_zone,
 		.random = random_number,
 		.arg = s,
 	};

@@ -42,6 +42,7 @@ static void note_change(void *arg, const struct operation *op)
 	struct server *s = arg;
 
 	presence_note(s, &s->presence, op);
+	ticks_note_change(&s->ticks, op);
 	if (s->persist != NULL)
 		record_change(s, op);
 }

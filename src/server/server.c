@@ -79,6 +79,7 @@ static void init_parts(struct server *s)
 	lines_init(s);
 	presence_init(s);
 	limit_watch_init(s);
+	ticks_init(s);
 	listeners_init(s);
 	stats_init(s);
 }

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "server/alarm.h"
 #include "server/certificates.h"
+#include "server/child_work.h"
 #include "server/client.h"
 #include "server/client_memory.h"
 #include "server/clock_watch.h"
@@ -40,8 +41,8 @@
 #include "server/strangers.h"
 #include "server/submit.h"
 #include "server/sync_watch.h"
+#include "server/ticks.h"
 #include "server/turn.h"
-#include "server/child_work.h"
 #include "server/waiting.h"
 #include "sys/notify.h"
 
@@ -81,6 +82,7 @@ struct server {
 	struct lines lines;
 	struct limit_watch limit_watch;
 	struct presence presence;
+	struct ticks ticks;
 	struct listeners listeners;
 
 	struct command_table *table;

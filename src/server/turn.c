@@ -135,7 +135,8 @@ static bool is_idle(const struct server *s)
 	       !s->turn.has_pubsub && (waitings_are_idle(&s->waitings) || !waitings_can_run(s)) &&
 	       (lines_are_empty(&s->lines) || !lines_can_run(s)) &&
 	       (presence_is_empty(&s->presence) || !presence_can_run(s)) &&
-	       (limit_watch_is_idle(&s->limit_watch) || !limit_watch_can_run(s));
+	       (limit_watch_is_idle(&s->limit_watch) || !limit_watch_can_run(s)) &&
+	       (ticks_are_idle(&s->ticks) || !ticks_can_run(s));
 }
 
 /* Goes on with what does not come from a socket in this turn. Released jobs go to the clients that
@@ -150,6 +151,8 @@ static void run_others(struct server *s)
 		presence_run(s);
 	if (!limit_watch_is_idle(&s->limit_watch))
 		limit_watch_run(s);
+	if (!ticks_are_idle(&s->ticks))
+		ticks_run(s);
 	if (!lines_are_empty(&s->lines))
 		lines_run(s);
 	if (s->turn.has_pubsub)

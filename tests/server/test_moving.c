@@ -224,6 +224,22 @@ static void export_does_not_overwrite_keys(void)
 	TEST_ASSERT_EQUAL_STRING("1", ask(redis, "DBSIZE"));
 }
 
+static void export_refuses_recurring_jobs_that_qless_lacks(void)
+{
+	redisContext *c;
+
+	qlessd_start(&q);
+	c = redisConnect("127.0.0.1", q.port);
+	ask(c, "RECUR q nightly k {} cron @daily");
+	ASSERT_RUN(1, "export", "--from 127.0.0.1:%d --to 127.0.0.1:%d", q.port, redis_port);
+	ASSERT_SAID("1 recurring jobs have cron expressions");
+	ASSERT_SAID("\"nightly\"");
+	TEST_ASSERT_EQUAL_STRING("0", ask(redis, "DBSIZE"));
+	ask(c, "RECUR.UPDATE nightly interval 86400");
+	ASSERT_RUN(0, "export", "--from 127.0.0.1:%d --to 127.0.0.1:%d", q.port, redis_port);
+	redisFree(c);
+}
+
 static void a_dry_run_writes_nothing(void)
 {
 	put_job();
@@ -340,6 +356,7 @@ int main(int argc, char **argv)
 	RUN(import_does_not_overwrite_a_log);
 	RUN(import_refuses_the_directory_of_a_running_qlessd);
 	RUN(export_does_not_overwrite_keys);
+	RUN(export_refuses_recurring_jobs_that_qless_lacks);
 	RUN(a_dry_run_writes_nothing);
 	RUN(findings_are_reported_and_refused_with_strict);
 	RUN(long_lists_are_moved_completely);

@@ -496,6 +496,27 @@ static void a_recurring_job_in_no_queue_is_left_out(void)
 	ASSERT_FOUND(FINDING_RECURRING, 2);
 }
 
+static void a_recurring_job_of_another_qlessd_keeps_its_schedule(void)
+{
+	struct qless_recur_info info;
+
+	set_usual();
+	SET("ql:r:r", KEY_HASH, "jid", "r", "klass", "k", "data", "{}", "priority", "0", "tags",
+	    "{}", "state", "recur", "queue", "q", "type", "cron", "count", "3", "interval", "0",
+	    "retries", "0", "backlog", "0", "cron", "@daily", "tz", "Europe/Berlin", "rule",
+	    "CET-1CEST,M3.5.0,M10.5.0/3", "missed", "skip", "overlap", "skip");
+	SET("ql:q:q-recur", KEY_ZSET, "r", "1795215600");
+	build();
+	TEST_ASSERT_EQUAL_UINT64(0, findings.counts[FINDING_RECURRING]);
+	TEST_ASSERT_NOT_NULL(qless_recur_get(q, STR("r")));
+	qless_recur_read(qless_recur_get(q, STR("r")), &info);
+	TEST_ASSERT_TRUE(info.has_schedule);
+	ASSERT_STR("@daily", info.schedule.cron);
+	TEST_ASSERT_EQUAL_INT(QLESS_MISSED_SKIP, info.schedule.missed);
+	TEST_ASSERT_EQUAL_INT(QLESS_OVERLAP_SKIP, info.schedule.overlap);
+	TEST_ASSERT_TRUE(qless_next_tick(q, NULL) == 1795215600);
+}
+
 static void a_lock_expires_when_the_list_says(void)
 {
 	struct qless_job_info info;
@@ -567,6 +588,7 @@ int main(int argc, char **argv)
 	RUN(statistics_in_another_spelling_are_left_out);
 	RUN(invalid_options_and_statistics_are_left_out);
 	RUN(a_recurring_job_in_no_queue_is_left_out);
+	RUN(a_recurring_job_of_another_qlessd_keeps_its_schedule);
 	RUN(a_lock_expires_when_the_list_says);
 	RUN(differences_without_a_finding_are_reported);
 	RUN(numbers_and_json_may_have_another_spelling);
