@@ -1,7 +1,7 @@
 /*
  * The longest time that one command holds up all other clients, on a server with a million jobs and
- * 100,000 queues, workers, failure groups and tags. A worker's command may take 10 ms of the loop,
- * and an operator's 20 ms.
+ * 100,000 queues, workers, failure groups, tags and limits. A worker's command may take 10 ms of
+ * the loop, and an operator's 20 ms.
  *
  * The figure is eventloop_cpu_max of INFO: the processor time of the longest turn, so that a busy
  * machine does not matter. It covers everything that the command causes in the loop: parsing,
@@ -22,7 +22,7 @@
 #define OPERATOR_US    20000
 
 #define JOBS	  1000000
-#define MANY	  100000 /* queues, workers, groups, tags */
+#define MANY	  100000 /* queues, workers, groups, tags, limits */
 #define FAILED	  100000 /* jobs in one group */
 #define PER_QUEUE 5	 /* jobs in each queue */
 #define BATCH	  5000	 /* jobs of one MULTIPUT while the state is built */
@@ -197,6 +197,7 @@ static void build_state(void)
 	run_each(MANY, "POP running worker-# 1");
 	put_many("big", "b", JOBS - (PER_QUEUE + 3) * MANY - FAILED);
 	TEST_ASSERT_EQUAL_INT64(JOBS, peer_ask_number(p, "INFO queues", "\njobs:"));
+	run_each(MANY, "LIMIT.HOLD limit-# 1000000");
 }
 
 void setUp(void)
@@ -303,6 +304,15 @@ static const struct row on_many_jobs[] = {
 	{ "UNFAIL q group 10000", WORKER_US, NULL, ":10000" },
 	{ "POP running w 10000", WORKER_US, NULL, NULL },
 	{ "POP big w 10000", WORKER_US, NULL, NULL },
+	/* Jobs with a limit, in a queue of their own. */
+	{ "MULTIPUT w lq 0 limits [\"a\"] jobs *10000(l#,k,{})", WORKER_US, "CANCEL *10000(l#)",
+	  "*10000" },
+	{ "POP lq w 10000", WORKER_US, "MULTIPUT w lq 0 limits [\"a\"] jobs *10000(l#,k,{})",
+	  NULL },
+	{ "MULTIHEARTBEAT w *10000(l#)", WORKER_US, NULL, "*10000" },
+	{ "PEEK lq 10000", WORKER_US, "MULTIPUT w lq 0 limits [\"a\"] jobs *10000(l#,k,{})", NULL },
+	{ "MULTICOMPLETE w lq *10000(l#,{})", WORKER_US,
+	  "MULTIPUT w lq 0 limits [\"a\"] jobs *10000(l#,k,{});POP lq w 10000", "*10000" },
 };
 
 static const struct row over_the_limit[] = {
@@ -432,6 +442,8 @@ static const struct row listings[] = {
 	{ "SCAN 0 COUNT 1000000", WORKER_US, NULL, NULL },
 	{ "ZSCAN ql:q:big-work 0 COUNT 1000000", WORKER_US, NULL, NULL },
 	{ "TRACK", WORKER_US, NULL, NULL },
+	{ "LIMIT.LIST COUNT 10000", WORKER_US, NULL, NULL },
+	{ "LIMIT.LIST MATCH nothing COUNT 10000", WORKER_US, NULL, NULL },
 	{ "CONSISTENCYCHECK", OPERATOR_US, NULL, NULL },
 	{ "WORKERS worker-1", WORKER_US, NULL, NULL },
 	{ "FAILED", WORKER_US, NULL, NULL },
