@@ -116,7 +116,8 @@ static void job_free(struct qless *q, struct qless_job *job)
 	       (job->extra->dependencies == NULL && job->extra->dependents == NULL));
 	job_drop_tags(q, job);
 	job_clear_failure(q, job);
-	job_use_limits(q, job, NULL);
+	if (job->flags & JOB_LIMITED)
+		job_use_limits(q, job, NULL);
 	job_set_worker(q, job, NULL);
 	job_set_queue(q, job, NULL);
 	history_done(q, &job->history);

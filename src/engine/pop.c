@@ -114,8 +114,13 @@ static struct skipmerge waiting_order(const struct queue *queue)
 static void push_all_waiting(const struct queue *queue, int64_t max, struct job_vec *ret_jobs)
 {
 	struct skipmerge order = waiting_order(queue);
-	const struct skipnode *node = skipmerge_last(&order);
+	const struct skipnode *node;
 
+	if (skipmerge_is_single(&order)) {
+		push_waiting(queue, max, ret_jobs);
+		return;
+	}
+	node = skipmerge_last(&order);
 	for (; max > 0 && node != NULL; max--, node = skipmerge_prev(&order, node))
 		job_vec_push(ret_jobs, job_from_node(node));
 }

@@ -35,14 +35,11 @@ static const uint8_t next_states[] = {
 	[QLESS_COMPLETE] = PUT_STATES,
 };
 
-/* The list of a queue that has the jobs of each state, without limits and with them. */
-#define STATE_LISTS_BUT_WAITING                                             \
-	[QLESS_RUNNING] = QUEUE_LOCKS, [QLESS_SCHEDULED] = QUEUE_SCHEDULED, \
-	[QLESS_DEPENDS] = QUEUE_DEPENDS
-static const uint8_t state_lists[2][QUEUE_NO_JOBS] = {
-	{ STATE_LISTS_BUT_WAITING, [QLESS_WAITING] = QUEUE_WORK, [QLESS_STALLED] = QUEUE_WORK },
-	{ STATE_LISTS_BUT_WAITING, [QLESS_WAITING] = QUEUE_LIMITED,
-	  [QLESS_STALLED] = QUEUE_LIMITED },
+/* The list of a queue that has the jobs of each state, unless they are in a lane, too. */
+static const uint8_t state_lists[] = { [QLESS_STALLED] = QUEUE_WORK,
+#define STATE_LIST(NAME, field, figure, state, ...) [(state)] = QUEUE_##NAME,
+				       QUEUE_LIST_ROWS(STATE_LIST)
+#undef STATE_LIST
 };
 
 /* The meaning of an end of a run for the worker. */
@@ -65,6 +62,15 @@ static const struct end_rule end_rules[RUN_ENDS] = {
 };
 
 /* These are called for each job, so shared parts are inlined. */
+
+/* Whether the job is in a lane besides its list. */
+static inline bool has_lane(const struct qless_job *job, enum qless_state state)
+{
+	return __builtin_expect((job->flags & JOB_LIMITED) != 0, 0) &&
+	       (state == QLESS_WAITING || state == QLESS_STALLED);
+}
+
+/* The list of a job that is in no lane. */
 static inline struct skiplist *list_of(const struct qless *q, const struct qless_job *job,
 				       enum qless_state state)
 {
@@ -72,18 +78,12 @@ static inline struct skiplist *list_of(const struct qless *q, const struct qless
 		return &((struct group *)job->extra->failure->group->user)->jobs;
 	if (state == QLESS_COMPLETE)
 		return (struct skiplist *)(uintptr_t)&q->completed;
-	return &job->queue->lists[state_lists[(job->flags & JOB_LIMITED) != 0][state]];
-}
-
-/* Whether the job is in a lane besides its list. */
-static inline bool has_lane(const struct qless_job *job, enum qless_state state)
-{
-	return (job->flags & JOB_LIMITED) && (state == QLESS_WAITING || state == QLESS_STALLED);
+	return &job->queue->lists[state_lists[state]];
 }
 
 struct skiplist *job_list(const struct qless *q, const struct qless_job *job)
 {
-	return list_of(q, job, job->state);
+	return has_lane(job, job->state) ? &job->queue->limited : list_of(q, job, job->state);
 }
 
 static inline double work_score(const struct qless_job *job, double time)
@@ -138,13 +138,29 @@ int job_refuse(struct qless *q, enum qless_operation operation, struct qless_str
 	return engine_fail_job(q, operation, QLESS_WHY_WORKER, jid, intern_str(job->worker));
 }
 
+/* Not inlined, so that jobs without limits pay one test. */
+static __attribute__((noinline, cold)) void leave_lane(struct qless *q, struct qless_job *job)
+{
+	lane_leave(q, job);
+	skiplist_remove(&job->queue->limited, &job->node);
+}
+
+static __attribute__((noinline, cold)) void enter_lane(struct qless *q, struct qless_job *job,
+						       double score)
+{
+	skiplist_insert(&job->queue->limited, &job->node, score);
+	lane_enter(q, job);
+}
+
 void job_leave(struct qless *q, struct qless_job *job)
 {
 	assert(job->node.linked && job->state != QLESS_RUNNING);
 	assert((job->queue == NULL) == (job->state == QLESS_COMPLETE));
-	if (has_lane(job, job->state))
-		lane_leave(q, job);
-	skiplist_remove(job_list(q, job), &job->node);
+	if (has_lane(job, job->state)) {
+		leave_lane(q, job);
+		return;
+	}
+	skiplist_remove(list_of(q, job, job->state), &job->node);
 	if (job->state == QLESS_FAILED)
 		group_release(q, job->extra->failure->group->user);
 }
@@ -209,9 +225,10 @@ static inline void place_as(struct qless *q, struct qless_job *job, enum qless_s
 			    double score)
 {
 	set_state(job, state);
-	skiplist_insert(list_of(q, job, state), &job->node, score);
 	if (has_lane(job, state))
-		lane_enter(q, job);
+		enter_lane(q, job, score);
+	else
+		skiplist_insert(list_of(q, job, state), &job->node, score);
 	tell_queue(q, job, state, score);
 }
 
@@ -234,7 +251,7 @@ void job_batch_as(struct qless *q, struct qless_job *job, enum qless_state state
 void job_place_batch(struct qless *q, struct queue *queue, enum qless_state state)
 {
 	assert(state != QLESS_FAILED && state != QLESS_COMPLETE);
-	skiplist_insert_batch(&queue->lists[state_lists[false][state]], &q->batch);
+	skiplist_insert_batch(&queue->lists[state_lists[state]], &q->batch);
 }
 
 enum qless_state job_place(struct qless *q, struct qless_job *job, double now, double delay)
