@@ -84,9 +84,11 @@ int decode_config_set(struct request *req, struct operation *op)
 static bool may_set(const struct request *req, struct qless_str name)
 {
 	struct qless_option option;
+	struct qless_str queue;
 	double min, max;
 
 	return str_starts_with(name, STR(OWN_PREFIX)) || qless_option_range(name, &min, &max) ||
+	       str_strip_suffix(name, STR("-order"), &queue) ||
 	       qless_config_get(req->engine, name, &option);
 }
 

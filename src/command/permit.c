@@ -118,7 +118,8 @@ bool permit_option(const struct user *user, struct qless_str option, unsigned ac
 	struct qless_str queue;
 
 	if (str_strip_suffix(option, STR("-heartbeat"), &queue) ||
-	    str_strip_suffix(option, STR("-max-concurrency"), &queue))
+	    str_strip_suffix(option, STR("-max-concurrency"), &queue) ||
+	    str_strip_suffix(option, STR("-order"), &queue))
 		return acl_may_use_key(user, queue, access);
 	return access == ACL_READ || acl_may_use_key(user, STR(NAMES_CONFIG), access);
 }

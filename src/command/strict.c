@@ -289,11 +289,16 @@ int strict_recur_update(struct request *req, const struct operation *op)
 /* The engine refuses a value that is no number, so that is not checked here. */
 int strict_config_set(struct request *req, const struct operation *op)
 {
-	struct qless_str name = op->config.name, value = op->config.value;
+	struct qless_str name = op->config.name, value = op->config.value, queue;
 	double number, min, max;
 
 	if (name.len == 0)
 		return fail_empty(req, "option");
+	if (str_strip_suffix(name, STR("-order"), &queue) && !str_equal(value, STR("fair")) &&
+	    !str_equal(value, STR("priority")))
+		return request_fail(req, QLESS_EBADARG,
+				    "The value of \"%S\" must be priority or fair; found \"%S\"",
+				    name, value);
 	if (!qless_option_range(name, &min, &max) || !text_is_number(value, &number) ||
 	    (number >= min && number <= max))
 		return 0;

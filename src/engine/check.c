@@ -335,6 +335,8 @@ static void check_queue(struct check *c, const struct queue *queue)
 		       same_option(queue->max_concurrency,
 				   settings_queue_number(c->q, name, STR("-max-concurrency"))),
 	       "queue", name, "does not match its options");
+	expect(c, (queue->fair != NULL) == settings_is_fair(c->q, name), "queue", name,
+	       "has another order than its option");
 }
 
 static void check_worker(struct check *c, const struct worker *worker)

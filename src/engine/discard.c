@@ -13,6 +13,7 @@
 #include "engine/engine_int.h"
 #include "engine/error.h"
 #include "engine/fail.h"
+#include "engine/fair.h"
 #include "engine/history.h"
 #include "engine/job.h"
 #include "engine/lane.h"
@@ -121,6 +122,7 @@ static bool discard_queue(struct qless *q)
 	queue = q->all_queues.items[--q->all_queues.count];
 	for (int i = 0; i < QUEUE_ALL_LISTS; i++)
 		skiplist_done(&queue->lists[i]);
+	fair_free(NULL, queue->fair);
 	stats_free_days(queue);
 	free(queue);
 	return true;

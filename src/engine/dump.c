@@ -11,6 +11,7 @@
 
 #include "engine/engine_int.h"
 #include "engine/fail.h"
+#include "engine/fair.h"
 #include "engine/history.h"
 #include "engine/job.h"
 #include "engine/named_limit.h"
@@ -171,6 +172,24 @@ static void dump_day(struct dump *d, const struct stats_day *day)
 	dump_series(d, "    run", &day->run);
 }
 
+static void dump_turns(struct dump *d, const struct fair *fair)
+{
+	size_t count;
+	struct turn **turns = fair_sort_turns(fair, &count);
+
+	begin_line(d, "  fair");
+	add_number(d, fair->pass);
+	add_number(d, fair->plain);
+	end_line(d);
+	for (size_t i = 0; i < count; i++) {
+		begin_line(d, "  turn");
+		add_string(d, intern_str(turns[i]->name));
+		add_number(d, turns[i]->pass);
+		end_line(d);
+	}
+	free(turns);
+}
+
 static void dump_queue(struct dump *d, const struct queue *queue)
 {
 	uint32_t i;
@@ -184,6 +203,8 @@ static void dump_queue(struct dump *d, const struct queue *queue)
 		dump_part(d, queue_lists[list].word, &queue->lists[list]);
 	for (i = 0; i < queue->day_count; i++)
 		dump_day(d, &queue->days[i]);
+	if (queue->fair != NULL)
+		dump_turns(d, queue->fair);
 }
 
 static void dump_queues(struct dump *d)

@@ -65,6 +65,7 @@ struct qless {
 	struct hash limit_sets;
 	struct hash lanes;
 	struct hash lane_groups;
+	bool are_lanes_moving;	   /* lanes are filed anew, which gives no name another pass */
 	bool are_limits_suspended; /* see limits_suspend() */
 	bool are_limits_stale;	   /* a job has changed without them */
 	uint64_t lanes_filed;	   /* so far, and lanes that pops looked at; for tests */

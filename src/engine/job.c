@@ -317,12 +317,12 @@ int qless_priority(struct qless *q, double now, struct qless_str jid, double pri
 	if (job == NULL)
 		return engine_fail_job(q, QLESS_OP_PRIORITY, QLESS_WHY_NO_JOB, jid, STR(""));
 
+	job->priority = priority;
 	/* The new score has no time in it, so the job is the first of its priority. As in the
 	 * reference, jobs of a queue without a name keep their place. */
 	if ((job->state == QLESS_WAITING || job->state == QLESS_STALLED) &&
 	    job->queue->name->len > 0)
 		job_rescore(q, job, priority);
-	job->priority = priority;
 	engine_changed(q);
 	return 0;
 }

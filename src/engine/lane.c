@@ -9,6 +9,7 @@
 
 #include "engine/due.h"
 #include "engine/engine_int.h"
+#include "engine/fair.h"
 #include "engine/job.h"
 #include "engine/lock.h"
 #include "engine/named_limit.h"
@@ -18,26 +19,26 @@
 
 /* ---- finding lanes and groups ---- */
 
-/* The bytes of a pair of pointers that follow each other in an object. */
-static struct qless_str pair_key(struct queue *const *first)
+/* The bytes of some pointers that follow each other in an object. */
+static struct qless_str pointer_key(struct queue *const *first, size_t count)
 {
-	return str_make((const char *)first, sizeof(void *) * 2);
+	return str_make((const char *)first, sizeof(void *) * count);
 }
 
 static_assert(offsetof(struct lane, set) == offsetof(struct lane, queue) + sizeof(void *),
 	      "queue and set are the key");
-static_assert(offsetof(struct lane_group, limit) ==
-		      offsetof(struct lane_group, queue) + sizeof(void *),
-	      "queue and limit are the key");
+static_assert(offsetof(struct lane_group, turn) ==
+		      offsetof(struct lane_group, queue) + 2 * sizeof(void *),
+	      "queue, limit and name are the key");
 
 struct qless_str lane_key(const struct hash_node *node)
 {
-	return pair_key(&container_of(node, const struct lane, hash)->queue);
+	return pointer_key(&container_of(node, const struct lane, hash)->queue, 2);
 }
 
 struct qless_str lane_group_key(const struct hash_node *node)
 {
-	return pair_key(&container_of(node, const struct lane_group, hash)->queue);
+	return pointer_key(&container_of(node, const struct lane_group, hash)->queue, 3);
 }
 
 static struct lane *lane_of(const struct besttree_node *node)
@@ -57,24 +58,24 @@ static struct lane *find_lane(struct qless *q, struct queue *queue, struct limit
 
 	if (set->lane != NULL && set->lane->queue == queue)
 		return set->lane;
-	node = hash_find(&q->lanes, pair_key(&key.queue));
+	node = hash_find(&q->lanes, pointer_key(&key.queue, 2));
 	if (node == NULL)
 		return NULL;
 	set->lane = container_of(node, struct lane, hash);
 	return set->lane;
 }
 
-static struct lane_group *find_group(const struct qless *q, struct queue *queue,
+static struct lane_group *find_group(const struct qless *q, const struct lane *lane,
 				     struct named_limit *limit)
 {
-	struct lane_group key = { .queue = queue, .limit = limit };
+	struct lane_group key = { .queue = lane->queue, .limit = limit, .turn = lane->turn };
 	struct hash_node *node;
 
 	if (limit->groups == NULL)
 		return NULL;
-	if (limit->groups->queue == queue)
+	if (limit->groups->queue == lane->queue && limit->groups->turn == lane->turn)
 		return limit->groups;
-	node = hash_find(&q->lane_groups, pair_key(&key.queue));
+	node = hash_find(&q->lane_groups, pointer_key(&key.queue, 3));
 	return node != NULL ? container_of(node, struct lane_group, hash) : NULL;
 }
 
@@ -90,6 +91,11 @@ static const struct qless_job *best_of(const struct lane_group *group)
 	return lane_of(besttree_best(&group->lanes))->best;
 }
 
+const struct qless_job *lane_tree_best(const struct besttree *groups)
+{
+	return best_of(group_of(besttree_best(groups)));
+}
+
 bool lane_group_is_better(const struct besttree_node *a, const struct besttree_node *b)
 {
 	return lane_job_precedes(best_of(group_of(a)), best_of(group_of(b)));
@@ -103,23 +109,45 @@ static double key_of(const struct named_limit *limit, double now)
 	return opens > now ? opens : -INFINITY;
 }
 
+static struct besttree *tree_of(const struct lane_group *group)
+{
+	return group->turn != NULL ? &group->turn->groups : &group->queue->groups;
+}
+
+/* Note that a group has come, has gone, or has another key or best job. */
+static void update_turn(struct turn *turn)
+{
+	if (turn != NULL)
+		turn_update(turn);
+}
+
+/* Note that the best job of a group has changed. */
+static void update_group(struct lane_group *group)
+{
+	besttree_update(tree_of(group), &group->node);
+	update_turn(group->turn);
+}
+
 static void rekey(struct qless *q, struct lane_group *group, double key)
 {
 	if (key == group->node.key)
 		return;
-	besttree_rekey(&group->queue->groups, &group->node, key);
+	besttree_rekey(tree_of(group), &group->node, key);
+	update_turn(group->turn);
 	if (key == -INFINITY)
 		queue_wake(q, group->queue);
 	else if (key < INFINITY)
 		queue_falls_due(q, group->queue, key);
 }
 
-static struct lane_group *group_new(struct qless *q, struct queue *queue, struct named_limit *limit)
+static struct lane_group *group_new(struct qless *q, const struct lane *lane,
+				    struct named_limit *limit)
 {
 	struct lane_group *group = mem_zalloc(sizeof *group);
 
-	group->queue = queue;
+	group->queue = lane->queue;
 	group->limit = limit;
+	group->turn = lane->turn;
 	group->next = limit->groups;
 	if (limit->groups != NULL)
 		limit->groups->prev = group;
@@ -144,7 +172,7 @@ static void group_free(struct qless *q, struct lane_group *group)
 
 static void file(struct qless *q, struct lane *lane, struct named_limit *limit, double now)
 {
-	struct lane_group *group = find_group(q, lane->queue, limit);
+	struct lane_group *group = find_group(q, lane, limit);
 	double key = key_of(limit, now);
 
 	assert(lane->group == NULL);
@@ -152,11 +180,12 @@ static void file(struct qless *q, struct lane *lane, struct named_limit *limit, 
 	if (group != NULL) {
 		rekey(q, group, key);
 		besttree_insert(&group->lanes, &lane->node, 0);
-		besttree_update(&lane->queue->groups, &group->node);
+		update_group(group);
 	} else {
-		group = group_new(q, lane->queue, limit);
+		group = group_new(q, lane, limit);
 		besttree_insert(&group->lanes, &lane->node, 0);
-		besttree_insert(&lane->queue->groups, &group->node, key);
+		besttree_insert(tree_of(group), &group->node, key);
+		update_turn(group->turn);
 		/* A limit that is open may have opened while the lane was filed under another key,
 		 * whose time nobody has reported. */
 		if (key == -INFINITY)
@@ -173,13 +202,14 @@ static void unfile(struct qless *q, struct lane *lane)
 
 	lane->group = NULL;
 	if (besttree_count(&group->lanes) == 1) {
-		besttree_remove(&lane->queue->groups, &group->node);
+		besttree_remove(tree_of(group), &group->node);
+		update_turn(group->turn);
 		besttree_remove(&group->lanes, &lane->node);
 		group_free(q, group);
 		return;
 	}
 	besttree_remove(&group->lanes, &lane->node);
-	besttree_update(&lane->queue->groups, &group->node);
+	update_group(group);
 }
 
 /* The limit of a set that opens last, if that is after `now`; NULL if all are open. */
@@ -229,6 +259,8 @@ static void lane_free(struct qless *q, struct lane *lane)
 	hash_remove(&q->lanes, &lane->hash);
 	if (lane->set->lane == lane)
 		lane->set->lane = NULL;
+	if (lane->turn != NULL)
+		turn_leave(q, lane->turn);
 	free(lane);
 }
 
@@ -259,13 +291,14 @@ void lane_enter(struct qless *q, struct qless_job *job)
 		besttree_node_init(&lane->node);
 		hash_insert(&q->lanes, &lane->hash);
 		set->lane = lane;
+		lane->turn = turn_join(q, lane->queue, set);
 	}
 	lane_insert(lane, job);
 	if (lane->group == NULL) {
 		file(q, lane, find_home(set, q->now), q->now);
 	} else if (lane->best != best) {
 		besttree_update(&lane->group->lanes, &lane->node);
-		besttree_update(&lane->queue->groups, &lane->group->node);
+		update_group(lane->group);
 	}
 }
 
@@ -289,7 +322,7 @@ void lane_leave(struct qless *q, struct qless_job *job)
 		lane_remove(lane, job);
 		if (was_best) {
 			besttree_update(&lane->group->lanes, &lane->node);
-			besttree_update(&lane->queue->groups, &lane->group->node);
+			update_group(lane->group);
 		}
 	}
 	job_limited(job)->slots = NULL;
@@ -338,12 +371,16 @@ static struct qless_job *find_late_holder(const struct limit_set *set)
 	return NULL;
 }
 
-struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
-			      const struct qless_job *rival, bool is_trial)
+/* The best job of a tree with limits that are all open, and that precedes `rival`; NULL if there is
+ * none. *ret_has_moved is whether the lock of a holder was treated instead. Then other jobs may
+ * wait now, and the search begins anew. */
+static struct qless_job *choose_in(struct qless *q, struct besttree *groups, double now,
+				   const struct qless_job *rival, bool is_trial,
+				   bool *ret_has_moved)
 {
 	struct besttree_node *node;
 
-	while ((node = besttree_best_le(&queue->groups, now)) != NULL) {
+	while ((node = besttree_best_le(groups, now)) != NULL) {
 		struct lane *lane = lane_of(besttree_best(&group_of(node)->lanes));
 		struct named_limit *shut;
 		struct qless_job *late;
@@ -360,18 +397,66 @@ struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
 		if (late == NULL || is_trial)
 			return lane->best;
 		lock_expire_holder(q, late, now);
+		*ret_has_moved = true;
+		return NULL;
 	}
 	return NULL;
+}
+
+/* The best job of a queue with fair order. The best job of a name may be shut, so the first name
+ * may have a worse one than the next name: names are left out of the tree of names until no other
+ * can be better. */
+static struct qless_job *choose_fair(struct qless *q, struct queue *queue, double now,
+				     const struct qless_job *rival, bool is_trial,
+				     bool *ret_has_moved)
+{
+	struct fair *fair = queue->fair;
+	const struct qless_job *best = rival;
+	struct turn *aside = NULL, *turn;
+
+	while (!*ret_has_moved && (turn = fair_best_turn(fair, now)) != NULL) {
+		const struct qless_job *job;
+
+		if (best != NULL && fair_precedes(fair, best, lane_tree_best(&turn->groups)))
+			break;
+		job = choose_in(q, &turn->groups, now, NULL, is_trial, ret_has_moved);
+		if (job != NULL && (best == NULL || fair_precedes(fair, job, best)))
+			best = job;
+		/* Without a job, all keys of the name are later now. */
+		if (job != NULL)
+			turn_put_aside(turn, &aside);
+	}
+	turns_put_back(aside);
+	return *ret_has_moved || best == rival ? NULL : (struct qless_job *)(uintptr_t)best;
+}
+
+struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
+			      const struct qless_job *rival, bool is_trial)
+{
+	struct qless_job *job;
+	bool has_moved;
+
+	do {
+		has_moved = false;
+		if (queue->fair != NULL)
+			job = choose_fair(q, queue, now, rival, is_trial, &has_moved);
+		else
+			job = choose_in(q, &queue->groups, now, rival, is_trial, &has_moved);
+	} while (has_moved);
+	return job;
 }
 
 void lane_charge(struct qless *q, struct qless_job *job, double now, double expires)
 {
 	struct limit_set *set = job_limits(job);
+	struct lane key = { .queue = job->queue };
 
+	if (job->queue->fair != NULL)
+		key.turn = turn_find(job->queue->fair, intern_str(set->limits[0]->name));
 	slots_hold(q, job, expires);
 	for (uint32_t i = 0; i < set->count; i++) {
 		struct named_limit *limit = set->limits[i];
-		struct lane_group *group = find_group(q, job->queue, limit);
+		struct lane_group *group = find_group(q, &key, limit);
 
 		named_limit_charge(limit, now);
 		if (group != NULL)
@@ -384,9 +469,35 @@ void lane_charge(struct qless *q, struct qless_job *job, double now, double expi
 
 double lanes_next_open_after(const struct queue *queue, double time)
 {
-	const struct besttree_node *node = besttree_first_gt(&queue->groups, time);
+	const struct besttree *tree = queue->fair != NULL ? &queue->fair->turns : &queue->groups;
+	const struct besttree_node *node = besttree_first_gt(tree, time);
 
 	return node != NULL ? node->key : INFINITY;
+}
+
+/* ---- all lanes of a queue ---- */
+
+static void withdraw(struct qless *q, const struct skiplist *limited)
+{
+	struct skipnode *node = skiplist_first(limited);
+
+	for (; node != NULL; node = skiplist_next(node))
+		lane_leave(q, job_from_node(node));
+}
+
+void lanes_withdraw(struct qless *q, struct queue *queue)
+{
+	q->are_lanes_moving = true;
+	withdraw(q, &queue->limited);
+	q->are_lanes_moving = false;
+}
+
+void lanes_return(struct qless *q, struct queue *queue)
+{
+	struct skipnode *node = skiplist_first(&queue->limited);
+
+	for (; node != NULL; node = skiplist_next(node))
+		lane_enter(q, job_from_node(node));
 }
 
 /* ---- repairs and the end ---- */
@@ -411,6 +522,8 @@ static void forget_groups(struct queue *queue, void *arg)
 {
 	(void)arg;
 	besttree_init(&queue->groups, lane_group_is_better);
+	if (queue->fair != NULL)
+		fair_forget_lanes(queue->fair);
 }
 
 static void enter_all(struct queue *queue, void *arg)
@@ -439,7 +552,9 @@ void lanes_rebuild(struct qless *q)
 			limit->waiting = 0;
 		}
 	}
+	q->are_lanes_moving = true;
 	queue_each(q, enter_all, q);
+	q->are_lanes_moving = false;
 }
 
 /* ---- checks ---- */
@@ -460,6 +575,15 @@ static bool is_group_sound(const struct lane_group *group)
 	       group->node.key <= named_limit_opens(group->limit) && besttree_has(&group->node);
 }
 
+/* Whether the lane takes turns by its first name if its queue has fair order. */
+static bool is_turn_sound(const struct lane *lane)
+{
+	if (lane->queue->fair == NULL)
+		return lane->turn == NULL;
+	return lane->turn != NULL && lane->turn->queue == lane->queue &&
+	       lane->turn->name == lane->set->limits[0]->name;
+}
+
 bool lanes_are_sound(const struct qless *q)
 {
 	uint64_t in_lanes = 0, in_lists = 0;
@@ -475,14 +599,16 @@ bool lanes_are_sound(const struct qless *q)
 		size_t jobs = lane_count_jobs(lane);
 
 		if (jobs == SIZE_MAX || jobs == 0 || lane->group == NULL ||
-		    lane->group->queue != lane->queue || !contains(lane->set, lane->group->limit))
+		    lane->group->queue != lane->queue || lane->group->turn != lane->turn ||
+		    !contains(lane->set, lane->group->limit) || !is_turn_sound(lane))
 			return false;
 		in_lanes += jobs;
 	}
 	for (size_t i = 0; i < q->all_queues.count; i++) {
 		const struct queue *queue = q->all_queues.items[i];
 
-		if (!besttree_is_ordered(&queue->groups))
+		if (!besttree_is_ordered(&queue->groups) ||
+		    (queue->fair != NULL && !fair_is_sound(queue->fair)))
 			return false;
 		in_lists += skiplist_count(&queue->limited);
 	}

@@ -7,6 +7,9 @@
  * in which each node knows the best job below. So the best job under all limits that are open is
  * found in O(log n).
  *
+ * In a queue with fair order, each name has such a tree of its own, and the queue has its names in
+ * a tree, see fair.h.
+ *
  * A pop checks all limits of that job. If another limit is shut, the lane moves to the group of
  * that one, and the pop looks for the next job. Where a lane is filed never decides which job is
  * next, so it is not part of the state.
@@ -29,6 +32,7 @@ struct limit_set;
 struct named_limit;
 struct qless_job;
 struct queue;
+struct turn;
 
 struct lane {
 	struct hash_node hash;
@@ -39,6 +43,7 @@ struct lane {
 	struct qless_job *best;
 	struct qless_job *last;
 	struct lane_group *group;
+	struct turn *turn;	   /* its name in a queue with fair order; otherwise NULL */
 	struct besttree_node node; /* in its group */
 };
 
@@ -48,16 +53,21 @@ struct lane_group {
 	/* The key. */
 	struct queue *queue;
 	struct named_limit *limit;
+	struct turn *turn;	 /* of all of its lanes */
 	struct lane_group *prev; /* of the same limit */
 	struct lane_group *next;
-	struct besttree lanes;	   /* by their best jobs; all keys are 0 */
-	struct besttree_node node; /* in queue.groups; key: when the limit opens, or -INFINITY */
+	struct besttree lanes; /* by their best jobs; all keys are 0 */
+	/* In queue.groups, or in the groups of its name. Key: when the limit opens, or -INFINITY */
+	struct besttree_node node;
 };
 
 struct qless_str lane_key(const struct hash_node *node);
 struct qless_str lane_group_key(const struct hash_node *node);
 /* Compares groups of one queue, see besttree_is_better_fn. */
 bool lane_group_is_better(const struct besttree_node *a, const struct besttree_node *b);
+
+/* The best job of a tree of groups that is not empty. */
+const struct qless_job *lane_tree_best(const struct besttree *groups);
 
 /* File a waiting job that has entered the list of its queue. */
 void lane_enter(struct qless *q, struct qless_job *job);
@@ -76,6 +86,10 @@ void lane_charge(struct qless *q, struct qless_job *job, double now, double expi
  * does. */
 double lanes_next_open_after(const struct queue *queue, double time);
 
+/* Take all lanes of a queue out of their groups, and file them again. In between, the queue may get
+ * another order. */
+void lanes_withdraw(struct qless *q, struct queue *queue);
+void lanes_return(struct qless *q, struct queue *queue);
 /* File all waiting jobs again, for a repair. */
 void lanes_rebuild(struct qless *q);
 /* Whether each lane has the jobs of its list, and is filed where they are found. */

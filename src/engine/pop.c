@@ -8,6 +8,7 @@
 #include "engine/engine_int.h"
 #include "engine/error.h"
 #include "engine/event.h"
+#include "engine/fair.h"
 #include "engine/history.h"
 #include "engine/job.h"
 #include "engine/lane.h"
@@ -71,6 +72,13 @@ static void enter_locks(struct qless *q, struct queue *queue, double now, struct
 	worker_count(q, worker, now, DEED_POPPED, count);
 }
 
+/* Count the hand-out in a queue with fair order. */
+static void count_turn(struct qless *q, struct queue *queue, const struct qless_job *job)
+{
+	if (queue->fair != NULL)
+		fair_count(q, queue, job);
+}
+
 /* Choose the best jobs that may run, and take their tokens and slots. If all that wait are shut, go
  * on with what is due: the jobs that came due first may all be shut, too. */
 static void choose_waiting(struct qless *q, struct queue *queue, double now, int64_t max,
@@ -82,10 +90,12 @@ static void choose_waiting(struct qless *q, struct queue *queue, double now, int
 		struct qless_job *job = lane_choose(q, queue, now, other, false);
 
 		if (job != NULL) {
+			count_turn(q, queue, job);
 			job_leave(q, job);
 			lane_charge(q, job, now, expires);
 		} else if (other != NULL) {
 			job = other;
+			count_turn(q, queue, job);
 			job_leave(q, job);
 		} else if (advance_for_pop(q, queue, now, max) > 0) {
 			continue;
@@ -204,7 +214,7 @@ static void pop_from(struct qless *q, struct queue *queue, double now, struct in
 	count -= (int64_t)q->jobs_out.count;
 	assert(count >= 0);
 	advance_for_pop(q, queue, now, count);
-	if (skiplist_count(&queue->limited) == 0)
+	if (skiplist_count(&queue->limited) == 0 && queue->fair == NULL)
 		push_waiting(queue, count, &q->jobs_out);
 	else
 		choose_waiting(q, queue, now, count, expires);

@@ -10,6 +10,7 @@
 #include "engine/due.h"
 #include "engine/engine_int.h"
 #include "engine/error.h"
+#include "engine/fair.h"
 #include "engine/job.h"
 #include "engine/lane.h"
 #include "engine/limit.h"
@@ -112,6 +113,7 @@ static struct queue *queue_new(struct qless *q, struct qless_str name)
 	queue->limit = find_limit(q, name);
 	if (queue->limit != NULL)
 		queue_reopen(q, queue->limit);
+	queue_set_fair(q, queue, settings_is_fair(q, name));
 	return queue;
 }
 
@@ -153,6 +155,7 @@ void queue_free(struct qless *q, struct queue *queue)
 	queue_forget_woken(q, queue);
 	for (int i = 0; i < QUEUE_ALL_LISTS; i++)
 		skiplist_done(&queue->lists[i]);
+	fair_free(q, queue->fair);
 	stats_free_days(queue);
 	leave_all(&q->all_queues, queue);
 	queue->name->user = NULL;

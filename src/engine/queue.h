@@ -16,6 +16,7 @@
 #include "util/skiplist.h"
 #include "util/str.h"
 
+struct fair;
 struct named_limit;
 struct stats_day;
 
@@ -37,6 +38,7 @@ struct queue {
 	double max_concurrency;
 	struct named_limit *limit; /* `queue:<name>`; NULL if there is none */
 	struct besttree groups;	   /* lanes by when their limits open, see lane.h */
+	struct fair *fair;	   /* NULL unless the order is fair */
 	uint32_t name_len;	   /* so that the name can be passed on without reading it */
 	uint32_t index;		   /* in qless.all_queues */
 	bool paused;

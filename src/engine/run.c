@@ -6,6 +6,7 @@
 #include "engine/due.h"
 #include "engine/engine_int.h"
 #include "engine/fail.h"
+#include "engine/fair.h"
 #include "engine/history.h"
 #include "engine/job.h"
 #include "engine/lane.h"
@@ -205,6 +206,9 @@ static inline void tell_queue(struct qless *q, const struct qless_job *job, enum
 	case QLESS_WAITING:
 	case QLESS_STALLED:
 		queue_wake(q, job->queue);
+		if (job->queue->fair != NULL && !(job->flags & JOB_LIMITED) &&
+		    skiplist_count(&job->queue->work) == job->node.linked)
+			fair_enter_plain(job->queue->fair);
 		break;
 	case QLESS_SCHEDULED:
 		/* The reference ignores negative times: what was due before 1970 never is. */

@@ -13,6 +13,7 @@
 #include "engine/engine_int.h"
 #include "engine/error.h"
 #include "engine/event.h"
+#include "engine/fair.h"
 #include "engine/limit.h"
 #include "engine/queue.h"
 #include "util/mem.h"
@@ -55,6 +56,7 @@ static const struct setting known[] = {
 
 static const struct qless_str heartbeat_suffix = STR_INIT("-heartbeat");
 static const struct qless_str concurrency_suffix = STR_INIT("-max-concurrency");
+static const struct qless_str order_suffix = STR_INIT("-order");
 
 static const struct setting *find_known(struct qless_str name)
 {
@@ -158,6 +160,39 @@ double settings_queue_number(const struct qless *q, struct qless_str queue, stru
 	return value;
 }
 
+static bool is_fair(struct qless_str value)
+{
+	return str_equal(value, STR("fair"));
+}
+
+bool settings_is_fair(const struct qless *q, struct qless_str queue)
+{
+	const struct option *option;
+	struct buf name = BUF_INIT(BUF_NO_MAX);
+	bool found;
+
+	if (q->settings.count == 0)
+		return false;
+	buf_append_str(&name, queue);
+	buf_append_str(&name, order_suffix);
+	option = settings_find(&q->settings, buf_str(&name));
+	found = option != NULL && is_fair(option_value(option));
+	buf_done(&name);
+	return found;
+}
+
+/* Apply an option that may be the order of a queue. */
+static void apply_order(struct qless *q, struct qless_str name, struct qless_str value)
+{
+	struct qless_str queue_text;
+	struct queue *queue = NULL;
+
+	if (strip_suffix(name, order_suffix, &queue_text))
+		queue = queue_find(q, queue_text);
+	if (queue != NULL)
+		queue_set_fair(q, queue, is_fair(value));
+}
+
 /* Apply the value of an option; NAN means that it is no longer set. */
 static void apply(struct qless *q, struct qless_str name, double value)
 {
@@ -188,7 +223,8 @@ struct qless_str qless_option_name(size_t i)
 
 struct qless_str qless_queue_option_name(size_t i)
 {
-	const struct qless_str *const suffixes[] = { &heartbeat_suffix, &concurrency_suffix };
+	const struct qless_str *const suffixes[] = { &heartbeat_suffix, &concurrency_suffix,
+						     &order_suffix };
 
 	if (i >= sizeof suffixes / sizeof *suffixes)
 		return str_make(NULL, 0);
@@ -277,6 +313,7 @@ static int set(struct qless *q, struct qless_str name, struct qless_str value)
 		return 0;
 	store(&q->settings, name, value);
 	apply(q, name, number);
+	apply_order(q, name, value);
 	engine_changed(q);
 	return 0;
 }
@@ -296,6 +333,7 @@ static bool unset(struct qless *q, struct qless_str name)
 	if (settings_find(s, name) == NULL)
 		return false;
 	apply(q, name, NAN);
+	apply_order(q, name, STR(""));
 	i = find_place(s, name);
 	assert(i < s->count && str_equal(option_name(&s->options[i]), name));
 	option_done(&s->options[i]);

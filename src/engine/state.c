@@ -26,7 +26,7 @@
  *			version 3 also its set, and a byte: 0, or 1 and then a schedule
  *	queues		by name; each: byte 1, queue name, flags byte (1 known, 2 paused), score
  *			time if known, days, and a list of jobs for each row of queue_lists[] that
- *			has jobs; after the last queue a byte 0
+ *			has jobs; since version 3 also its turns; after the last queue a byte 0
  *	groups		by name; each: byte 1, group name, list of jobs; then a byte 0
  *	completed	list of jobs
  *	dependencies	of each job in the lists `depends`, in the order in which these came: varint
@@ -39,6 +39,9 @@
  *			also varint, number of the last hand-out
  *	end		byte 0x51
  *
+ *	turns		byte 0, or if the order of the queue is fair: byte 1, pass of the queue
+ *			number, pass of jobs without limits number, varint count; each, by name:
+ *			limit name, pass number
  *	days		varint count; each: day number, two series (wait, run), three counters
  *	series		count, mean, vk numbers; varint count of buckets; each: unit byte, value
  *			number, varint
@@ -82,6 +85,7 @@
 #include "engine/depends.h"
 #include "engine/engine_int.h"
 #include "engine/fail.h"
+#include "engine/fair.h"
 #include "engine/history.h"
 #include "engine/job.h"
 #include "engine/lists.h"
@@ -528,6 +532,25 @@ static void save_day(struct saver *s, const struct stats_day *day)
 		save_varint(s, day->counted[i] ? wire_zigzag(day->counters[i]) + 1 : 0);
 }
 
+static void save_turns(struct saver *s, const struct fair *fair)
+{
+	struct turn **turns;
+	size_t count;
+
+	save_byte(s, fair != NULL);
+	if (fair == NULL)
+		return;
+	save_number(s, fair->pass);
+	save_number(s, fair->plain);
+	turns = fair_sort_turns(fair, &count);
+	save_varint(s, count);
+	for (size_t i = 0; i < count; i++) {
+		save_intern(s, STATE_LIMIT, turns[i]->name);
+		save_number(s, turns[i]->pass);
+	}
+	free(turns);
+}
+
 static void save_queue(struct saver *s, const struct queue *queue)
 {
 	save_byte(s, 1);
@@ -542,6 +565,7 @@ static void save_queue(struct saver *s, const struct queue *queue)
 		if (queue_list_has_jobs((enum queue_list)i))
 			save_jobs(s, &queue->lists[i]);
 	}
+	save_turns(s, queue->fair);
 }
 
 static void save_worker(struct saver *s, const struct worker *worker)

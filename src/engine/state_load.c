@@ -233,6 +233,8 @@ static void load_queue(struct state_loader *l, struct intern *name)
 		place.state = (enum qless_state)queue_lists[i].state;
 		state_load_jobs(l, &place);
 	}
+	if (l->version >= 3)
+		state_load_turns(l, queue);
 }
 
 static void load_worker_days(struct state_loader *l, struct intern *name)

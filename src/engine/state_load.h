@@ -71,6 +71,8 @@ void state_read_done(struct state_loader *l);
 /* ---- state_load_limit.c ---- */
 
 void state_load_limits(struct state_loader *l);
+/* Load the turns of a queue, whose jobs have been loaded. */
+void state_load_turns(struct state_loader *l, struct queue *queue);
 /* Load a set. Returns NULL if it is none, or on failure. The loader keeps the reference. */
 struct limit_set *state_load_set(struct state_loader *l);
 /* Release the sets, and the limits that nothing keeps. */

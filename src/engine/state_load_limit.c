@@ -6,9 +6,11 @@
 #include <stdlib.h>
 
 #include "engine/engine_int.h"
+#include "engine/fair.h"
 #include "engine/job.h"
 #include "engine/limit.h"
 #include "engine/named_limit.h"
+#include "engine/queue.h"
 #include "engine/state_load.h"
 #include "engine/vec.h"
 #include "util/mem.h"
@@ -124,6 +126,36 @@ struct limit_set *state_load_set(struct state_loader *l)
 	else if (number == l->set_count + 1)
 		load_new_set(l);
 	return l->failed ? NULL : l->sets[number - 1];
+}
+
+static double load_pass(struct state_loader *l)
+{
+	double pass = state_read_number(l);
+
+	if (pass < 0)
+		state_read_fail(l, "a queue has a negative number of turns");
+	return pass;
+}
+
+void state_load_turns(struct state_loader *l, struct queue *queue)
+{
+	bool is_fair = state_read_byte(l) != 0;
+	uint64_t count;
+
+	if (!l->failed && is_fair != (queue->fair != NULL))
+		state_read_fail(l, "a queue has turns without fair order, or the other way round");
+	if (l->failed || !is_fair)
+		return;
+	queue->fair->pass = load_pass(l);
+	queue->fair->plain = load_pass(l);
+	count = state_read_varint(l);
+	for (uint64_t i = 0; i < count && !l->failed; i++) {
+		struct intern *name = state_read_name(l, STATE_LIMIT);
+		double pass = load_pass(l);
+
+		if (!l->failed)
+			turn_set_pass(turn_need(queue, name), pass);
+	}
 }
 
 void state_settle_limits(struct state_loader *l)

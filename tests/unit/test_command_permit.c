@@ -215,6 +215,7 @@ static const char *const denied[] = {
 	"CONFIG.GET bank-heartbeat",
 	"CONFIG.SET bank-heartbeat 60",
 	"CONFIG.SET bank-max-concurrency 1",
+	"CONFIG.SET bank-order fair",
 	"CONFIG.UNSET bank-heartbeat",
 	"CONFIG.SET heartbeat 1",
 	"CONFIG.UNSET jobs-history",

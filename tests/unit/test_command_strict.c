@@ -385,6 +385,15 @@ static void native_options_are_in_range(void)
 	ASSERT_NATIVE("$-1\r\n", &f, "config.set", "x-anything", "-1");
 }
 
+static void the_order_of_a_queue_is_one_of_two_words(void)
+{
+	ASSERT_REFUSED("-BADARG The value of \"q-order\" must be priority or fair; found "
+		       "\"random\" (expected: CONFIG.SET option value)\r\n",
+		       "config.set", "q-order", "random");
+	ASSERT_NATIVE("$-1\r\n", &f, "config.set", "q-order", "fair");
+	ASSERT_NATIVE("$-1\r\n", &f, "config.set", "q-order", "priority");
+}
+
 static void no_form_takes_options_beyond_any_time(void)
 {
 	ASSERT_REFUSED(
@@ -583,6 +592,7 @@ int main(int argc, char **argv)
 	RUN(the_forms_of_the_reference_take_other_numbers);
 	RUN(a_heartbeat_answers_with_a_time);
 	RUN(native_options_are_in_range);
+	RUN(the_order_of_a_queue_is_one_of_two_words);
 	RUN(no_form_takes_options_beyond_any_time);
 	RUN(log_entries_of_a_job_are_bounded_in_sum);
 	RUN(an_entry_that_makes_room_for_itself_is_accepted);

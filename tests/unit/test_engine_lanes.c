@@ -986,6 +986,8 @@ static void draw_rule(struct drawer *d, struct random_call *c)
 						       .has_rate = draw(d, 2) == 0,
 						       .rate = draw(d, 4),
 						       .per = 1 + draw(d, 20),
+						       .has_weight = draw(d, 3) == 0,
+						       .weight = 1 + draw(d, 3),
 						       .has_burst = draw(d, 3) == 0,
 						       .burst = 1 + draw(d, 3),
 						       .has_ttl = draw(d, 4) == 0,
@@ -1015,8 +1017,13 @@ static void draw_call(struct drawer *d, double now, struct random_call *c)
 		op->limit_hold.seconds = draw(d, 20);
 		break;
 	case 3:
-		op->kind = OPERATION_LIMIT_SWEEP;
-		op->limit_sweep.max = draw(d, 5);
+		op->kind = draw(d, 4) == 0 ? OPERATION_CONFIG_SET : OPERATION_LIMIT_SWEEP;
+		if (op->kind == OPERATION_CONFIG_SET) {
+			op->config.name = STR("q0-order");
+			op->config.value = draw(d, 2) == 0 ? STR("fair") : STR("priority");
+		} else {
+			op->limit_sweep.max = draw(d, 5);
+		}
 		break;
 	case 4:
 		op->kind = OPERATION_CANCEL;
@@ -1107,6 +1114,8 @@ static void snapshots_and_questions_never_change_what_follows(void)
 	set_option("grace-period", "5");
 	OK(qless_config_set(other, 0, STR("heartbeat"), STR("15")));
 	OK(qless_config_set(other, 0, STR("grace-period"), STR("5")));
+	set_option("q1-order", "fair");
+	OK(qless_config_set(other, 0, STR("q1-order"), STR("fair")));
 	for (int i = 0; i < STEPS; i++) {
 		struct operation_outcome outcome, other_outcome;
 		struct random_call call;

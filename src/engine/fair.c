@@ -1,0 +1,307 @@
+#include "engine/fair.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "engine/engine_int.h"
+#include "engine/job.h"
+#include "engine/lane.h"
+#include "engine/named_limit.h"
+#include "engine/queue.h"
+#include "util/container.h"
+#include "util/mem.h"
+
+struct qless_str turn_key(const struct hash_node *node)
+{
+	return intern_str(container_of(node, const struct turn, hash)->name);
+}
+
+struct turn *turn_find(const struct fair *fair, struct qless_str name)
+{
+	struct hash_node *node = hash_find(&fair->table, name);
+
+	return node != NULL ? container_of(node, struct turn, hash) : NULL;
+}
+
+static struct turn *turn_of(const struct besttree_node *node)
+{
+	return container_of((struct besttree_node *)(uintptr_t)node, struct turn, node);
+}
+
+/* ---- order ---- */
+
+/* Jobs that timed out by a call come before any priority. */
+static double priority_of(const struct qless_job *job)
+{
+	return job->state == QLESS_STALLED ? INFINITY : job->priority;
+}
+
+static bool precedes(const struct qless_job *a, double pass_a, const struct qless_job *b,
+		     double pass_b)
+{
+	if (priority_of(a) != priority_of(b))
+		return priority_of(a) > priority_of(b);
+	return pass_a != pass_b ? pass_a < pass_b : lane_job_precedes(a, b);
+}
+
+static double pass_of(const struct fair *fair, const struct qless_job *job)
+{
+	const struct limit_set *set = job_limits(job);
+
+	return set != NULL ? turn_find(fair, intern_str(set->limits[0]->name))->pass : fair->plain;
+}
+
+bool fair_precedes(const struct fair *fair, const struct qless_job *a, const struct qless_job *b)
+{
+	return precedes(a, pass_of(fair, a), b, pass_of(fair, b));
+}
+
+/* Compares the best jobs of two names, whether they may run or not. */
+static bool turn_is_better(const struct besttree_node *a, const struct besttree_node *b)
+{
+	const struct turn *x = turn_of(a), *y = turn_of(b);
+
+	return precedes(lane_tree_best(&x->groups), x->pass, lane_tree_best(&y->groups), y->pass);
+}
+
+/* ---- names ---- */
+
+struct turn *turn_need(struct queue *queue, struct intern *name)
+{
+	struct fair *fair = queue->fair;
+	struct turn *turn = turn_find(fair, intern_str(name));
+
+	if (turn != NULL)
+		return turn;
+	turn = mem_zalloc(sizeof *turn);
+	turn->queue = queue;
+	turn->name = intern_ref(name);
+	besttree_init(&turn->groups, lane_group_is_better);
+	besttree_node_init(&turn->node);
+	heap_node_init(&turn->idle);
+	hash_insert(&fair->table, &turn->hash);
+	heap_insert(&fair->idle, &turn->idle, turn->pass);
+	return turn;
+}
+
+static void turn_free(struct qless *q, struct fair *fair, struct turn *turn)
+{
+	assert(turn->lanes == 0 && besttree_count(&turn->groups) == 0);
+	if (heap_has(&turn->idle))
+		heap_remove(&fair->idle, &turn->idle);
+	hash_remove(&fair->table, &turn->hash);
+	intern_unref(&q->limit_names, turn->name);
+	free(turn);
+}
+
+/* Forget the names that have no lanes, and no pass above that of the queue. */
+static void forget_idle(struct qless *q, struct fair *fair)
+{
+	struct heap_node *node;
+
+	while ((node = heap_first(&fair->idle)) != NULL && node->key <= fair->pass)
+		turn_free(q, fair, container_of(node, struct turn, idle));
+}
+
+struct turn *turn_join(const struct qless *q, struct queue *queue, const struct limit_set *set)
+{
+	struct fair *fair = queue->fair;
+	struct turn *turn;
+
+	if (fair == NULL)
+		return NULL;
+	turn = turn_need(queue, set->limits[0]->name);
+	if (turn->lanes++ == 0) {
+		heap_remove(&fair->idle, &turn->idle);
+		if (!q->are_lanes_moving)
+			turn->pass = fmax(turn->pass, fair->pass);
+	}
+	return turn;
+}
+
+void turn_leave(struct qless *q, struct turn *turn)
+{
+	assert(turn->lanes > 0);
+	if (--turn->lanes > 0)
+		return;
+	heap_insert(&turn->queue->fair->idle, &turn->idle, turn->pass);
+	if (!q->are_lanes_moving)
+		forget_idle(q, turn->queue->fair);
+}
+
+void turn_update(struct turn *turn)
+{
+	struct besttree *turns = &turn->queue->fair->turns;
+	const struct besttree_node *first = besttree_first(&turn->groups);
+
+	if (first == NULL || turn->is_aside) {
+		if (besttree_has(&turn->node))
+			besttree_remove(turns, &turn->node);
+	} else if (besttree_has(&turn->node)) {
+		besttree_rekey(turns, &turn->node, first->key);
+	} else {
+		besttree_insert(turns, &turn->node, first->key);
+	}
+}
+
+struct turn *fair_best_turn(const struct fair *fair, double now)
+{
+	struct besttree_node *node = besttree_best_le(&fair->turns, now);
+
+	return node != NULL ? turn_of(node) : NULL;
+}
+
+void turn_put_aside(struct turn *turn, struct turn **list)
+{
+	assert(!turn->is_aside);
+	turn->is_aside = true;
+	turn->next_aside = *list;
+	*list = turn;
+	turn_update(turn);
+}
+
+void turns_put_back(struct turn *list)
+{
+	for (; list != NULL; list = list->next_aside) {
+		list->is_aside = false;
+		turn_update(list);
+	}
+}
+
+void fair_forget_lanes(struct fair *fair)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	besttree_init(&fair->turns, turn_is_better);
+	HASH_FOREACH(node, &it, &fair->table) {
+		struct turn *turn = container_of(node, struct turn, hash);
+
+		turn->lanes = 0;
+		besttree_init(&turn->groups, lane_group_is_better);
+		besttree_node_init(&turn->node);
+		if (!heap_has(&turn->idle))
+			heap_insert(&fair->idle, &turn->idle, turn->pass);
+	}
+}
+
+static bool is_turn_sound(const struct turn *turn)
+{
+	const struct besttree_node *first = besttree_first(&turn->groups);
+
+	return besttree_is_ordered(&turn->groups) && !turn->is_aside &&
+	       heap_has(&turn->idle) == (turn->lanes == 0) &&
+	       (turn->lanes == 0) == (first == NULL) &&
+	       besttree_has(&turn->node) == (first != NULL) &&
+	       (first == NULL || turn->node.key == first->key) && turn->pass >= 0;
+}
+
+bool fair_is_sound(const struct fair *fair)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	HASH_FOREACH(node, &it, &fair->table) {
+		if (!is_turn_sound(container_of(node, const struct turn, hash)))
+			return false;
+	}
+	return besttree_is_ordered(&fair->turns) && heap_is_ordered(&fair->idle);
+}
+
+void turn_set_pass(struct turn *turn, double pass)
+{
+	turn->pass = pass;
+	if (heap_has(&turn->idle))
+		heap_rekey(&turn->queue->fair->idle, &turn->idle, pass);
+	turn_update(turn);
+}
+
+void fair_enter_plain(struct fair *fair)
+{
+	fair->plain = fmax(fair->plain, fair->pass);
+}
+
+void fair_count(struct qless *q, struct queue *queue, const struct qless_job *job)
+{
+	const struct limit_set *set = job_limits(job);
+	struct fair *fair = queue->fair;
+	const struct limit_rule *rule = set != NULL ? set->limits[0]->rule : NULL;
+	double by = 1 / (rule != NULL ? rule->weight : 1);
+	struct turn *turn;
+
+	if (set == NULL) {
+		fair->pass = fmax(fair->pass, fair->plain);
+		fair->plain += by;
+	} else {
+		turn = turn_find(fair, intern_str(set->limits[0]->name));
+		fair->pass = fmax(fair->pass, turn->pass);
+		turn_set_pass(turn, turn->pass + by);
+	}
+	forget_idle(q, fair);
+}
+
+/* ---- the option ---- */
+
+static struct fair *fair_new(struct qless *q)
+{
+	struct fair *fair = mem_zalloc(sizeof *fair);
+
+	hash_init(&fair->table, turn_key, q->hooks.hash_seed);
+	besttree_init(&fair->turns, turn_is_better);
+	return fair;
+}
+
+void fair_free(struct qless *q, struct fair *fair)
+{
+	struct hash_node *node;
+
+	if (fair == NULL)
+		return;
+	while ((node = hash_take(&fair->table)) != NULL) {
+		struct turn *turn = container_of(node, struct turn, hash);
+
+		if (q != NULL)
+			intern_unref(&q->limit_names, turn->name);
+		free(turn);
+	}
+	hash_done(&fair->table);
+	heap_done(&fair->idle);
+	free(fair);
+}
+
+void queue_set_fair(struct qless *q, struct queue *queue, bool is_fair)
+{
+	struct fair *old = queue->fair;
+
+	if ((old != NULL) == is_fair)
+		return;
+	lanes_withdraw(q, queue);
+	queue->fair = is_fair ? fair_new(q) : NULL;
+	fair_free(q, old);
+	lanes_return(q, queue);
+}
+
+/* ---- reading ---- */
+
+static int compare_turns(const void *a, const void *b)
+{
+	return str_compare(intern_str((*(struct turn *const *)a)->name),
+			   intern_str((*(struct turn *const *)b)->name));
+}
+
+struct turn **fair_sort_turns(const struct fair *fair, size_t *ret_count)
+{
+	struct turn **turns =
+		mem_realloc_array(NULL, (size_t)hash_count(&fair->table) + 1, sizeof *turns);
+	struct hash_iter it;
+	struct hash_node *node;
+	size_t count = 0;
+
+	HASH_FOREACH(node, &it, &fair->table)
+		turns[count++] = container_of(node, struct turn, hash);
+	if (count > 0)
+		qsort(turns, count, sizeof *turns, compare_turns);
+	*ret_count = count;
+	return turns;
+}
