@@ -312,8 +312,11 @@ bool qless_limit_get(const struct qless *q, double now, struct qless_str name,
 	}
 	if (rule != NULL)
 		read_rule(rule, &info);
-	if (limit == NULL)
+	if (limit == NULL) {
 		info.tokens = count_tokens(rule, -INFINITY, now);
+		info.is_full = rule != NULL && rule->concurrency < 0;
+		info.opens = info.is_full ? INFINITY : -INFINITY;
+	}
 	if (limit_name_is_of_queue(name) && !read_queue(q, now, &info) && limit == NULL)
 		return false;
 	if (limit == NULL && rule == NULL && !limit_name_is_of_queue(name))

@@ -92,34 +92,62 @@ static void count_pattern(struct qless *q, size_t len, bool is_added)
 	q->pattern_count++;
 }
 
-/* Let a limit follow the rule that applies now, which is new or has new values. A bucket that was
- * charged under a slower rate is full after a burst under the new one. */
-static void follow_rule(struct qless *q, struct named_limit *limit)
+/* Let a limit follow a rule that is new to it or has new values. A bucket that was charged under a
+ * slower rate is full after a burst under the new one. Returns whether its tokens have changed. */
+static bool follow_rule(struct qless *q, struct named_limit *limit, const struct limit_rule *rule)
 {
-	const struct limit_rule *rule = find_rule(q, limit);
+	double tat = limit->tat;
 
 	limit->rule = rule;
 	if (rule != NULL && rule->rate > 0)
-		limit->tat = fmin(limit->tat, q->now + rule->burst * limit_rule_interval(rule));
-	named_limit_reopen(q, limit);
-	named_limit_settle(q, limit, q->now);
+		limit->tat = fmin(tat, q->now + rule->burst * limit_rule_interval(rule));
+	if (limit->groups != NULL || limit->is_queue)
+		named_limit_reopen(q, limit);
+	return limit->tat != tat;
 }
 
-/* Let all limits that match a pattern follow their rules. */
-static void follow_pattern(struct qless *q, const struct named_limit *pattern)
+/* Whether a pattern that is new applies to a limit: it wins over a shorter one. */
+static bool takes_over(const struct named_limit *limit, const struct limit_rule *rule,
+		       struct qless_str prefix)
 {
-	struct qless_str prefix = intern_str(pattern->name);
+	return limit->own == NULL && !limit->is_queue && !limit->is_pattern &&
+	       (limit->rule == NULL || limit->rule->prefix_len < rule->prefix_len) &&
+	       str_starts_with(intern_str(limit->name), prefix);
+}
+
+/* Let all limits follow a pattern whose rule is new, has new values, or is deleted: `rule` replaces
+ * `old`. There may be many limits, so each is looked at once, and patterns are searched for only
+ * after a deletion. */
+static void follow_pattern(struct qless *q, struct qless_str prefix, const struct limit_rule *old,
+			   const struct limit_rule *rule)
+{
 	struct hash_iter it;
 	struct hash_node *node;
 
-	prefix.len--;
 	HASH_FOREACH(node, &it, &q->limit_names.hash) {
 		struct named_limit *limit = intern_from_node(node)->user;
+		bool has_changed = false;
 
-		if (limit != NULL && limit->own == NULL && !limit->is_queue && !limit->is_pattern &&
-		    str_starts_with(intern_str(limit->name), prefix))
-			follow_rule(q, limit);
+		if (limit == NULL || limit->is_pattern)
+			continue;
+		if (old != NULL && limit->rule == old)
+			has_changed =
+				follow_rule(q, limit, rule != NULL ? rule : find_rule(q, limit));
+		else if (old == NULL && takes_over(limit, rule, prefix))
+			has_changed = follow_rule(q, limit, rule);
+		/* Its tokens decide when a sweep frees a limit without a rule of its own. */
+		if (has_changed)
+			named_limit_settle(q, limit, q->now);
 	}
+}
+
+static struct limit_rule *copy_rule(const struct named_limit *limit, const struct limit_rule *rule)
+{
+	struct limit_rule *copy = mem_alloc(sizeof *copy);
+
+	*copy = *rule;
+	copy->prefix_len = limit->is_pattern ? limit->name->len - 1 : SIZE_MAX;
+	return copy;
 }
 
 void limit_rule_replace(struct qless *q, struct named_limit *limit, const struct limit_rule *rule)
@@ -128,26 +156,22 @@ void limit_rule_replace(struct qless *q, struct named_limit *limit, const struct
 
 	if (limit->is_pattern && (old == NULL) != (rule == NULL))
 		count_pattern(q, limit->name->len - 1, rule != NULL);
-	limit->own = NULL;
-	if (rule != NULL) {
-		limit->own = mem_alloc(sizeof *limit->own);
-		*limit->own = *rule;
-	}
+	limit->own = rule != NULL ? copy_rule(limit, rule) : NULL;
 	if (limit->is_pattern) {
 		limit->rule = limit->own;
-		follow_pattern(q, limit);
-		named_limit_settle(q, limit, q->now);
+		follow_pattern(q, str_make(limit->name->text, limit->name->len - 1), old,
+			       limit->own);
 	} else {
-		follow_rule(q, limit);
+		follow_rule(q, limit, find_rule(q, limit));
 	}
 	free(old);
+	named_limit_settle(q, limit, q->now);
 }
 
 void limit_rule_load(struct qless *q, struct named_limit *limit, const struct limit_rule *rule)
 {
 	assert(limit->own == NULL);
-	limit->own = mem_alloc(sizeof *limit->own);
-	*limit->own = *rule;
+	limit->own = copy_rule(limit, rule);
 	if (limit->is_pattern)
 		count_pattern(q, limit->name->len - 1, true);
 }

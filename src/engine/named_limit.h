@@ -30,7 +30,8 @@ struct limit_rule {
 	double per;
 	double burst;
 	double weight;
-	double expires; /* INFINITY: never */
+	double expires;	   /* INFINITY: never */
+	size_t prefix_len; /* of a pattern; SIZE_MAX if the rule is for one name */
 };
 
 struct named_limit {

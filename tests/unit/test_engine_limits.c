@@ -232,6 +232,37 @@ static void an_exact_name_wins_and_a_longer_pattern_beats_a_shorter_one(void)
 	TEST_ASSERT_EQUAL_INT64(4, limit_of(1, "domain:abc").concurrency);
 }
 
+static void a_name_that_nothing_mentions_is_closed_if_its_pattern_is(void)
+{
+	set_concurrency(1, "a*", -1);
+	TEST_ASSERT_TRUE(limit_of(1, "ab").is_full);
+	TEST_ASSERT_EQUAL_DOUBLE(INFINITY, limit_of(1, "ab").opens);
+	set_concurrency(1, "a*", 1);
+	TEST_ASSERT_FALSE(limit_of(1, "ab").is_full);
+	TEST_ASSERT_EQUAL_DOUBLE(-INFINITY, limit_of(1, "ab").opens);
+}
+
+static void a_new_pattern_takes_over_limits_of_shorter_ones_only(void)
+{
+	put_limited(1, "q", "j", "abcd");
+	put_limited(1, "q", "k", "abxx");
+	set_concurrency(1, "abc*", 3);
+	set_concurrency(1, "a*", 1);
+	TEST_ASSERT_EQUAL_INT64(3, limit_of(1, "abcd").concurrency);
+	TEST_ASSERT_EQUAL_INT64(1, limit_of(1, "abxx").concurrency);
+	set_concurrency(1, "ab*", 2);
+	TEST_ASSERT_EQUAL_INT64(3, limit_of(1, "abcd").concurrency);
+	TEST_ASSERT_EQUAL_INT64(2, limit_of(1, "abxx").concurrency);
+	set_concurrency(1, "ab*", 5);
+	TEST_ASSERT_EQUAL_INT64(5, limit_of(1, "abxx").concurrency);
+	reload();
+	delete_rule(1, "abc*");
+	TEST_ASSERT_EQUAL_INT64(5, limit_of(1, "abcd").concurrency);
+	delete_rule(1, "ab*");
+	TEST_ASSERT_EQUAL_INT64(1, limit_of(1, "abcd").concurrency);
+	TEST_ASSERT_EQUAL_INT64(1, limit_of(1, "abxx").concurrency);
+}
+
 static void limits_that_exist_follow_patterns_that_come_and_go(void)
 {
 	put_limited(1, "q", "j", "domain:a");
@@ -526,6 +557,8 @@ int main(int argc, char **argv)
 	RUN(a_rule_keeps_the_values_that_are_not_given);
 	RUN(the_same_rule_again_changes_nothing);
 	RUN(an_exact_name_wins_and_a_longer_pattern_beats_a_shorter_one);
+	RUN(a_name_that_nothing_mentions_is_closed_if_its_pattern_is);
+	RUN(a_new_pattern_takes_over_limits_of_shorter_ones_only);
 	RUN(limits_that_exist_follow_patterns_that_come_and_go);
 	RUN(invalid_rules_are_refused_and_change_nothing);
 	RUN(a_rule_goes_when_its_time_is_over);
