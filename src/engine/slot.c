@@ -36,12 +36,17 @@ static struct slot *take(struct qless *q, struct qless_job *job, struct named_li
 {
 	unsigned height = engine_draw_height(q);
 	struct slot *slot = mem_alloc(offsetof(struct slot, node) + skipnode_size(height));
+	bool was_full = named_limit_is_full(limit);
 
 	skipnode_init(&slot->node, height);
 	slot->next = NULL;
 	slot->job = job;
 	slot->limit = limit;
 	skiplist_insert(&limit->slots, &slot->node, expires);
+	/* A snapshot may have waiting jobs before a lock that expires earlier than all before it.
+	 */
+	if (was_full && skiplist_first(&limit->slots) == &slot->node)
+		named_limit_reopen(q, limit);
 	return slot;
 }
 

@@ -322,6 +322,22 @@ static void a_dead_holder_is_found_from_another_queue(void)
 	TEST_ASSERT_EQUAL_STRING("dead ", pop(82, "q", "w", 1));
 }
 
+static void a_snapshot_keeps_the_time_at_which_the_first_holder_expires(void)
+{
+	set_option("a-heartbeat", "1000");
+	set_concurrency(0, "db", 2);
+	put_limited(1, "a", "late", "db");
+	put_limited(2, "z", "early", "db");
+	put_limited(3, "a", "next", "db");
+	TEST_ASSERT_EQUAL_STRING("late ", pop(10, "a", "w", 1));
+	TEST_ASSERT_EQUAL_STRING("early ", pop(10, "z", "w", 1));
+	set_concurrency(11, "db", 1);
+	TEST_ASSERT_EQUAL_STRING("", pop(12, "a", "w", 1));
+	TEST_ASSERT_EQUAL_DOUBLE(70, next_due("a"));
+	reload();
+	TEST_ASSERT_EQUAL_DOUBLE(70, next_due("a"));
+}
+
 static void a_holder_that_renews_its_lock_keeps_its_slot(void)
 {
 	double expires;
@@ -1166,6 +1182,7 @@ int main(int argc, char **argv)
 	RUN(limits_that_shut_in_turn_never_lose_a_job);
 	RUN(queues_share_a_limit_and_wake_each_other);
 	RUN(a_dead_holder_is_found_from_another_queue);
+	RUN(a_snapshot_keeps_the_time_at_which_the_first_holder_expires);
 	RUN(a_holder_that_renews_its_lock_keeps_its_slot);
 	RUN(a_dead_holder_without_retries_fails);
 	RUN(a_job_with_an_expired_lock_needs_its_limits_again);
