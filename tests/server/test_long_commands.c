@@ -255,7 +255,7 @@ static void long_listings_of_names_are_complete(void)
 	ask_for_each("PAUSE queue-#");
 	expect_each("SMEMBERS ql:paused_queues", "\r\nqueue-#\r\n");
 	ASK_HAS(p, "MEMORY QUEUES SAMPLES 10 queue-1 none queue-2",
-		"*6\r\n$6\r\nqueues\r\n*4\r\n$7\r\nqueue-1\r\n");
+		"*8\r\n$6\r\nqueues\r\n*4\r\n$7\r\nqueue-1\r\n");
 }
 
 /* A child process does the check. The fork takes longer the more memory is in use. */
