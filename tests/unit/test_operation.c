@@ -297,13 +297,14 @@ static const struct sample {
 	  "db0 recur queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" interval=60 offset=0" },
 	{ { .kind = OPERATION_RECUR,
 	    NOW,
-	    .recur = { T("q"), T("j"), T("k"), T("{}"), 0.25, -1, 1, 2, 3, names, 3, NULL, 0 } },
+	    .recur = { T("q"), T("j"), T("k"), T("{}"), 0.25, -1, 1, 2, 3, names, 3, NULL, 0,
+		       NULL } },
 	  "1c0f000000000000f83f0171016a016b027b7d01000000000000d03f0204080c0301610003630064",
 	  "db0 recur queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" interval=0.25 offset=-1 "
 	  "priority=1 retries=2 backlog=3 tags=[\"a\",\"\",\"c\\u0000d\"]" },
 	{ { .kind = OPERATION_RECUR,
 	    NOW,
-	    .recur = { T("q"), T("j"), T("k"), T("{}"), 60, 0, 0, 0, 0, NULL, 0, names, 1 } },
+	    .recur = { T("q"), T("j"), T("k"), T("{}"), 60, 0, 0, 0, 0, NULL, 0, names, 1, NULL } },
 	  "1c10000000000000f83f0171016a016b027b7df00100010161",
 	  "db0 recur queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" interval=60 offset=0 "
 	  "limits=[\"a\"]" },
