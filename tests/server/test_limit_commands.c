@@ -166,6 +166,42 @@ static void a_released_job_frees_its_slot(void)
 	waiting_expect_jobs(workers[0], "j");
 }
 
+/* ---- turns ---- */
+
+/* The jobs of A were there first. */
+static void fill_two_tenants(void)
+{
+	for (int i = 0; i < 12; i++) {
+		char jid[16];
+
+		snprintf(jid, sizeof jid, "A%d", i);
+		put("q", jid, "[\"A\"]");
+	}
+	put("q", "B0", "[\"B\"]");
+	put("q", "B1", "[\"B\"]");
+}
+
+static void tenants_take_turns_in_a_queue_with_fair_order(void)
+{
+	fill_two_tenants();
+	ask_jobs(p, "POP q w 2", "A0 A1");
+	ASK(p, "CONFIG.SET q-order fair", "$-1\r\n");
+	ASK_HAS(p, "POP q w 2", "\"B0\"");
+	ASK_HAS(p, "POP q w 2", "\"B1\"");
+	ask_jobs(p, "POP q w 2", "A4 A5");
+}
+
+/* A has three turns, and B has one. */
+static void a_weight_gives_a_name_more_turns(void)
+{
+	ASK(p, "CONFIG.SET q-order fair", "$-1\r\n");
+	SET("LIMIT.SET A WEIGHT 3");
+	fill_two_tenants();
+	ASK_HAS(p, "POP q w 4", "\"B0\"");
+	ASK_LACKS(p, "POP q w 1", "\"B1\"");
+	ASK_HAS(p, "POP q w 3", "\"B1\"");
+}
+
 /* ---- sweeps ---- */
 
 static void a_rule_goes_when_its_time_is_over(void)
@@ -252,6 +288,16 @@ static void limits_survive_a_restart(void)
 	use_limits_across_a_restart(false);
 }
 
+static void turns_go_on_after_a_crash(void)
+{
+	ASK(p, "CONFIG.SET q-order fair", "$-1\r\n");
+	fill_two_tenants();
+	ASK_HAS(p, "POP q w 2", "\"B0\"");
+	restart(true);
+	ASK_HAS(p, "POP q w 2", "\"B1\"");
+	ask_jobs(p, "POP q w 2", "A2 A3");
+}
+
 static void limits_survive_a_crash(void)
 {
 	use_limits_across_a_restart(true);
@@ -318,10 +364,13 @@ int main(int argc, char **argv)
 	RUN(the_limit_of_a_queue_and_its_option_are_one);
 	RUN(the_slot_of_a_dead_worker_serves_another_queue);
 	RUN(a_released_job_frees_its_slot);
+	RUN(tenants_take_turns_in_a_queue_with_fair_order);
+	RUN(a_weight_gives_a_name_more_turns);
 	RUN(a_rule_goes_when_its_time_is_over);
 	RUN(limits_that_nothing_needs_are_forgotten);
 	RUN(limits_survive_a_restart);
 	RUN(limits_survive_a_crash);
+	RUN(turns_go_on_after_a_crash);
 	RUN(tokens_survive_a_rewritten_log);
 	RUN(a_waiting_job_without_listeners_says_so);
 	RUN(a_long_list_has_all_limits);

@@ -453,6 +453,8 @@ static const struct refusal refusals[] = {
 	{ "CONFIG.SET maxmemory 1gb",
 	  "BADARG Unknown option \"maxmemory\". CONFIG.GET lists the options, a name of your own "
 	  "begins with \"x-\", and CONFIG SET sets directives of the server" },
+	{ "CONFIG.SET q-order fairly",
+	  "BADARG The value of \"q-order\" must be priority or fair; found \"fairly\"" },
 	{ "CONFIG.SET heartbeat x", "BADARG value must be a number; found \"x\"" },
 	{ "CONFIG.SET heartbeat -1",
 	  "BADARG The value of \"heartbeat\" must be from 0.001 to 1e+15; found \"-1\"" },
