@@ -271,7 +271,8 @@ static void sweep(struct qless *q, struct named_limit *limit)
 	limit_rule_replace(q, limit, NULL);
 }
 
-static uint64_t sweep_up_to(struct qless *q, int64_t max)
+/* Without `may_walk`, stops at the rule of a pattern, because deleting it walks all limits. */
+static uint64_t sweep_up_to(struct qless *q, int64_t max, bool may_walk)
 {
 	struct skipnode *node;
 	uint64_t swept = 0;
@@ -279,6 +280,8 @@ static uint64_t sweep_up_to(struct qless *q, int64_t max)
 	for (; max > 0; max--) {
 		node = skiplist_first(&q->limit_sweeps);
 		if (node == NULL || node->score > q->now)
+			break;
+		if (!may_walk && container_of(node, struct named_limit, node)->is_pattern)
 			break;
 		sweep(q, container_of(node, struct named_limit, node));
 		engine_changed(q);
@@ -289,7 +292,7 @@ static uint64_t sweep_up_to(struct qless *q, int64_t max)
 
 void named_limit_sweep_some(struct qless *q)
 {
-	sweep_up_to(q, SWEEP_SOME);
+	sweep_up_to(q, SWEEP_SOME, false);
 }
 
 int qless_limit_sweep(struct qless *q, double now, int64_t max, uint64_t *ret_swept)
@@ -299,7 +302,7 @@ int qless_limit_sweep(struct qless *q, double now, int64_t max, uint64_t *ret_sw
 	if (max < 0)
 		return engine_fail_number(q, QLESS_OP_LIMIT_SWEEP, QLESS_WHY_NEGATIVE, "max",
 					  (double)max);
-	*ret_swept = sweep_up_to(q, max);
+	*ret_swept = sweep_up_to(q, max, true);
 	return 0;
 }
 

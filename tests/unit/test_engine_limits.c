@@ -347,6 +347,21 @@ static void a_rule_goes_when_its_time_is_over(void)
 	TEST_ASSERT_EQUAL_DOUBLE(INFINITY, qless_next_limit_sweep(q));
 }
 
+static void only_a_sweep_deletes_the_rule_of_a_pattern(void)
+{
+	struct qless_limit_change change = { .name = STR("a*"), .has_ttl = true, .ttl = 60 };
+	uint64_t swept;
+
+	OK(qless_limit_set(q, 100, &change));
+	hold(100, "b", 10);
+	put_limited(110, "q", "j", "ab");
+	TEST_ASSERT_FALSE(has_limit("b"));
+	put_limited(170, "q", "j", "ab");
+	TEST_ASSERT_TRUE(has_limit("a*"));
+	OK(qless_limit_sweep(q, 170, 1, &swept));
+	TEST_ASSERT_FALSE(has_limit("a*"));
+}
+
 static void a_rule_without_a_time_to_live_stays(void)
 {
 	struct qless_limit_change change = { .name = STR("a"), .has_ttl = true, .ttl = 60 };
@@ -562,6 +577,7 @@ int main(int argc, char **argv)
 	RUN(limits_that_exist_follow_patterns_that_come_and_go);
 	RUN(invalid_rules_are_refused_and_change_nothing);
 	RUN(a_rule_goes_when_its_time_is_over);
+	RUN(only_a_sweep_deletes_the_rule_of_a_pattern);
 	RUN(a_rule_without_a_time_to_live_stays);
 	RUN(the_concurrency_of_a_queue_is_its_option);
 	RUN(a_queue_cannot_be_closed_by_its_concurrency);
