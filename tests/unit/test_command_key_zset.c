@@ -48,6 +48,45 @@ static void members_have_scores_and_ranks(void)
 	ASSERT_REPLY("*2\r\n,1\r\n_\r\n", &f, "zmscore", KEY, "a", "e");
 }
 
+/* Put a job with a limit in the queue of the key. */
+static void put_limited(double now, const char *jid)
+{
+	const struct qless_str limit = STR("x");
+	struct qless_put put = { .queue = STR("q"),
+				 .jid = str_from(jid),
+				 .klass = STR("k"),
+				 .data = STR("{}"),
+				 .has_limits = true,
+				 .limits = &limit,
+				 .limit_count = 1 };
+
+	databases_get(f.env.databases, 0);
+	TEST_ASSERT_EQUAL_INT(0, qless_put(databases_peek(f.env.databases, 0), now, &put));
+}
+
+#define WORK "ql:q:q-work"
+
+static void waiting_jobs_with_and_without_limits_are_in_one_sorted_set(void)
+{
+	put_limited(1, "d");
+	ASSERT_REPLY("*1\r\n" D, &f, "zrange", WORK, "0", "-1");
+	PUT(&f, "2", "q", "c");
+	put_limited(3, "b");
+	PUT(&f, "4", "q", "a");
+	ASSERT_REPLY(":4\r\n", &f, "zcard", WORK);
+	ASSERT_REPLY("*4\r\n" A B C D, &f, "zrange", WORK, "0", "-1");
+	ASSERT_REPLY("*2\r\n" D C, &f, "zrevrange", WORK, "0", "1");
+	ASSERT_REPLY("*2\r\n" B C, &f, "zrange", WORK, "1", "2");
+	ASSERT_REPLY(":1\r\n", &f, "zrank", WORK, "b");
+	ASSERT_REPLY(":2\r\n", &f, "zrevrank", WORK, "b");
+	ASSERT_REPLY("$6\r\n-3e-10\r\n", &f, "zscore", WORK, "b");
+	ASSERT_REPLY("*2\r\n" B C, &f, "zrangebyscore", WORK, "-3e-10", "-2e-10");
+	ASSERT_REPLY(":3\r\n", &f, "zcount", WORK, "-3e-10", "inf");
+	ASSERT_REPLY("*2\r\n$1\r\n0\r\n*8\r\n" A "$23\r\n-4.0000000000000001e-10\r\n" B
+		     "$6\r\n-3e-10\r\n" C "$23\r\n-2.0000000000000001e-10\r\n" D "$6\r\n-1e-10\r\n",
+		     &f, "zscan", WORK, "0");
+}
+
 static void members_of_every_kind_of_sorted_set_are_found(void)
 {
 	QLESS(&f, "put", "1", "w", "q", "a", "klass", "{}", "0", "tags", "[\"x\"]");
@@ -211,6 +250,7 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(members_have_scores_and_ranks);
+	RUN(waiting_jobs_with_and_without_limits_are_in_one_sorted_set);
 	RUN(members_of_every_kind_of_sorted_set_are_found);
 	RUN(a_range_by_rank_takes_indices_from_either_end);
 	RUN(scores_follow_members_and_form_pairs_in_resp3);
