@@ -199,9 +199,13 @@ static void memory_queues_estimates_the_memory_of_limits(void)
 	}
 	bytes = peer_ask_number(p, "INFO memory", "used_memory:") - before;
 	ASK_HAS(p, "MEMORY QUEUES", "$6\r\nlimits\r\n:20000\r\n");
-	TEST_ASSERT_INT64_WITHIN(
-		(uint64_t)bytes / 3, bytes,
-		peer_ask_number(p, "MEMORY QUEUES", "limits\r\n:20000\r\n$11\r\ntotal.bytes\r\n:"));
+	/* With sanitizers the memory in use is unknown. */
+	if (!qlessd_is_sanitized()) {
+		TEST_ASSERT_INT64_WITHIN(
+			(uint64_t)bytes / 3, bytes,
+			peer_ask_number(p, "MEMORY QUEUES",
+					"limits\r\n:20000\r\n$11\r\ntotal.bytes\r\n:"));
+	}
 }
 
 static void memory_queues_estimates_from_samples(void)
