@@ -371,11 +371,18 @@ static struct qless_job *find_late_holder(const struct limit_set *set)
 	return NULL;
 }
 
+/* Whether `a` is handed out before `b`, if both may run. */
+static bool precedes(const struct queue *queue, const struct qless_job *a,
+		     const struct qless_job *b)
+{
+	return queue->fair != NULL ? fair_precedes(queue->fair, a, b) : lane_job_precedes(a, b);
+}
+
 /* The best job of a tree with limits that are all open, and that precedes `rival`; NULL if there is
  * none. *ret_has_moved is whether the lock of a holder was treated instead. Then other jobs may
  * wait now, and the search begins anew. */
 static struct qless_job *choose_in(struct qless *q, struct besttree *groups, double now,
-				   const struct qless_job *rival, bool is_trial,
+				   const struct qless_job *rival, unsigned *late_left,
 				   bool *ret_has_moved)
 {
 	struct besttree_node *node;
@@ -386,7 +393,7 @@ static struct qless_job *choose_in(struct qless *q, struct besttree *groups, dou
 		struct qless_job *late;
 
 		q->lanes_tried++;
-		if (rival != NULL && lane_job_precedes(rival, lane->best))
+		if (rival != NULL && precedes(lane->queue, rival, lane->best))
 			return NULL;
 		shut = find_shut(lane->set, now);
 		if (shut != NULL) {
@@ -394,8 +401,13 @@ static struct qless_job *choose_in(struct qless *q, struct besttree *groups, dou
 			continue;
 		}
 		late = find_late_holder(lane->set);
-		if (late == NULL || is_trial)
+		if (late == NULL || late_left == NULL)
 			return lane->best;
+		if (*late_left == 0) {
+			queue_wake(q, lane->queue);
+			return NULL;
+		}
+		--*late_left;
 		lock_expire_holder(q, late, now);
 		*ret_has_moved = true;
 		return NULL;
@@ -407,7 +419,7 @@ static struct qless_job *choose_in(struct qless *q, struct besttree *groups, dou
  * may have a worse one than the next name: names are left out of the tree of names until no other
  * can be better. */
 static struct qless_job *choose_fair(struct qless *q, struct queue *queue, double now,
-				     const struct qless_job *rival, bool is_trial,
+				     const struct qless_job *rival, unsigned *late_left,
 				     bool *ret_has_moved)
 {
 	struct fair *fair = queue->fair;
@@ -419,11 +431,11 @@ static struct qless_job *choose_fair(struct qless *q, struct queue *queue, doubl
 
 		if (best != NULL && fair_precedes(fair, best, lane_tree_best(&turn->groups)))
 			break;
-		job = choose_in(q, &turn->groups, now, NULL, is_trial, ret_has_moved);
-		if (job != NULL && (best == NULL || fair_precedes(fair, job, best)))
-			best = job;
-		/* Without a job, all keys of the name are later now. */
+		job = choose_in(q, &turn->groups, now, best, late_left, ret_has_moved);
 		if (job != NULL)
+			best = job;
+		/* If all its limits are shut, all keys of the name are later now. */
+		if (besttree_has(&turn->node) && turn->node.key <= now)
 			turn_put_aside(turn, &aside);
 	}
 	turns_put_back(aside);
@@ -431,7 +443,7 @@ static struct qless_job *choose_fair(struct qless *q, struct queue *queue, doubl
 }
 
 struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
-			      const struct qless_job *rival, bool is_trial)
+			      const struct qless_job *rival, unsigned *late_left)
 {
 	struct qless_job *job;
 	bool has_moved;
@@ -439,9 +451,9 @@ struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
 	do {
 		has_moved = false;
 		if (queue->fair != NULL)
-			job = choose_fair(q, queue, now, rival, is_trial, &has_moved);
+			job = choose_fair(q, queue, now, rival, late_left, &has_moved);
 		else
-			job = choose_in(q, &queue->groups, now, rival, is_trial, &has_moved);
+			job = choose_in(q, &queue->groups, now, rival, late_left, &has_moved);
 	} while (has_moved);
 	return job;
 }

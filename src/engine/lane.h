@@ -75,10 +75,13 @@ void lane_enter(struct qless *q, struct qless_job *job);
 void lane_leave(struct qless *q, struct qless_job *job);
 
 /* The best job of a queue with limits that are all open, and that precedes `rival`, which may be
- * NULL. Returns NULL if there is none. A slot of a holder whose lock has expired counts as free if
- * `is_trial` is true. Otherwise the lock is treated as by a pop of the queue of the holder. */
+ * NULL. Returns NULL if there is none.
+ *
+ * A slot of a holder whose lock has expired counts as free if `late_left` is NULL. Otherwise the
+ * lock is treated as by a pop of the queue of the holder, and *late_left is how many more locks the
+ * call may treat so. If that is not enough, it returns NULL and wakes the queue. */
 struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
-			      const struct qless_job *rival, bool is_trial);
+			      const struct qless_job *rival, unsigned *late_left);
 /* Take the tokens and slots of a job that lane_choose() returned, and that has left its lane. */
 void lane_charge(struct qless *q, struct qless_job *job, double now, double expires);
 

@@ -27,6 +27,10 @@
 /* Jobs for which prefetched memory is still in the cache when they are completed. */
 #define FEW_JOBS 64u
 
+/* Expired locks of holders of limits, of all queues, that one pop looks after. If all workers of a
+ * limit with 100,000 slots die at once, the next pops share the work. */
+#define LATE_HOLDERS_MAX 1000u
+
 /* Hand the job to the worker. All jobs of a pop enter the lists together, from the batch. */
 static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job, double now,
 		     struct intern *worker, double expires)
@@ -84,10 +88,12 @@ static void count_turn(struct qless *q, struct queue *queue, const struct qless_
 static void choose_waiting(struct qless *q, struct queue *queue, double now, int64_t max,
 			   double expires)
 {
+	unsigned late_left = LATE_HOLDERS_MAX;
+
 	while (max > 0) {
 		struct skipnode *node = skiplist_last(&queue->work);
 		struct qless_job *other = node != NULL ? job_from_node(node) : NULL;
-		struct qless_job *job = lane_choose(q, queue, now, other, false);
+		struct qless_job *job = lane_choose(q, queue, now, other, &late_left);
 
 		if (job != NULL) {
 			count_turn(q, queue, job);
@@ -264,7 +270,7 @@ static bool is_due(const struct skiplist *list, double now)
 /* Whether a job with limits may run. The search files lanes, which is no change of the state. */
 static bool has_open_lane(const struct qless *q, struct queue *queue, double now)
 {
-	return lane_choose((struct qless *)(uintptr_t)q, queue, now, NULL, true) != NULL;
+	return lane_choose((struct qless *)(uintptr_t)q, queue, now, NULL, NULL) != NULL;
 }
 
 bool qless_is_poppable(const struct qless *q, double now, struct qless_str queue_text)

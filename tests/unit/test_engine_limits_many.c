@@ -94,10 +94,56 @@ static void a_job_that_may_run_is_found_among_many_that_may_not(void)
 	TEST_ASSERT_EQUAL_INT(-1, pop_name(START + 2));
 }
 
+/* Returns how many of the holders of slots of `shared` have a lock until `expires`. */
+static unsigned count_holders_until(double expires)
+{
+	struct qless_limit_holder holder;
+	const void *cursor = NULL;
+	unsigned count = 0;
+
+	while (qless_limit_next_holder(q, STR("shared"), &cursor, &holder))
+		count += holder.expires == expires;
+	return count;
+}
+
+/* All workers died, and each of the next pops warns some of them. */
+static void one_pop_does_not_look_after_all_expired_locks_of_a_limit(void)
+{
+	double expired = START + 60, later = expired + 10; /* when the grace period ends */
+	unsigned warned = 0, pops = 0;
+	struct qless_jobs jobs;
+	struct qless_str name;
+	char jid[32];
+
+	for (unsigned i = 0; i < DOMAINS; i++) {
+		snprintf(jid, sizeof jid, "%u", i);
+		put_limited(START, "dead", jid, "shared");
+	}
+	put_limited(START, "q", "0-next", "shared");
+	OK(qless_pop(q, START, STR("dead"), STR("dead"), DOMAINS, &jobs));
+	TEST_ASSERT_EQUAL_size_t(DOMAINS, jobs.count);
+	set_concurrency(START, "shared", DOMAINS);
+	while (warned < DOMAINS) {
+		unsigned before = warned;
+
+		while (qless_take_woken(q, &name))
+			continue;
+		TEST_ASSERT_EQUAL_INT(-1, pop_name(expired));
+		warned = count_holders_until(later);
+		TEST_ASSERT_TRUE(warned > before && warned - before <= DOMAINS / 2);
+		TEST_ASSERT_EQUAL(warned < DOMAINS, qless_is_poppable(q, expired, STR("q")));
+		TEST_ASSERT_EQUAL(warned < DOMAINS, qless_has_woken(q));
+		pops++;
+	}
+	TEST_ASSERT_LESS_OR_EQUAL_UINT(10, pops);
+	TEST_ASSERT_EQUAL_INT(0, pop_name(later));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(each_domain_gets_all_the_jobs_that_its_rate_allows);
 	RUN(a_job_that_may_run_is_found_among_many_that_may_not);
+	RUN(one_pop_does_not_look_after_all_expired_locks_of_a_limit);
 	return UNIT_RESULT();
 }
