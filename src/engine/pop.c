@@ -31,6 +31,17 @@
  * limit with 100,000 slots die at once, the next pops share the work. */
 #define LATE_HOLDERS_MAX 1000u
 
+/* Bytes of the jobs that one pop chooses from a queue with limited jobs, unless the first one alone
+ * has more. The caller cannot count them in advance: it does not know which jobs may run. */
+#define CHOSEN_BYTES_MAX ((size_t)4 * 1024 * 1024)
+
+/* Bytes of a dependent in the listing of its job, roughly. */
+#define DEPENDENT_BYTES 64
+/* Bytes of a tag in the listing of its job, roughly. */
+#define TAG_BYTES 16
+/* Making a job with a tag takes as long as this many bytes of data. */
+#define NEW_TAG_BYTES 256
+
 /* Hand the job to the worker. All jobs of a pop enter the lists together, from the batch. */
 static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job, double now,
 		     struct intern *worker, double expires)
@@ -83,31 +94,56 @@ static void count_turn(struct qless *q, struct queue *queue, const struct qless_
 		fair_count(q, queue, job);
 }
 
+/* Bytes of what a job has most of. */
+static size_t job_bytes(const struct qless_job *job)
+{
+	size_t bytes = job->node.aux + job->history.len;
+
+	if (job->extra == NULL)
+		return bytes;
+	if (job->extra->dependents != NULL)
+		bytes += (size_t)skiplist_count(job->extra->dependents) * DEPENDENT_BYTES;
+	if (job->extra->tags != NULL)
+		bytes += job->extra->tags->count * TAG_BYTES;
+	return bytes;
+}
+
+/* Takes a job off the budget. Returns false if it is too large for what is left. */
+static bool takes_job(const struct skipnode *node, size_t *left)
+{
+	size_t bytes = job_bytes(job_from_node(node));
+
+	if (bytes > *left)
+		return false;
+	*left -= bytes;
+	return true;
+}
+
 /* Choose the best jobs that may run, and take their tokens and slots. If all that wait are shut, go
  * on with what is due: the jobs that came due first may all be shut, too. */
 static void choose_waiting(struct qless *q, struct queue *queue, double now, int64_t max,
 			   double expires)
 {
 	unsigned late_left = LATE_HOLDERS_MAX;
+	size_t bytes_left = CHOSEN_BYTES_MAX;
 
 	while (max > 0) {
 		struct skipnode *node = skiplist_last(&queue->work);
 		struct qless_job *other = node != NULL ? job_from_node(node) : NULL;
-		struct qless_job *job = lane_choose(q, queue, now, other, &late_left);
+		struct qless_job *limited = lane_choose(q, queue, now, other, &late_left);
+		struct qless_job *job = limited != NULL ? limited : other;
 
-		if (job != NULL) {
-			count_turn(q, queue, job);
-			job_leave(q, job);
-			lane_charge(q, job, now, expires);
-		} else if (other != NULL) {
-			job = other;
-			count_turn(q, queue, job);
-			job_leave(q, job);
-		} else if (advance_for_pop(q, queue, now, max) > 0) {
+		if (job == NULL) {
+			if (advance_for_pop(q, queue, now, max) == 0)
+				break;
 			continue;
-		} else {
-			break;
 		}
+		if (!takes_job(&job->node, &bytes_left) && q->jobs_out.count > 0)
+			break;
+		count_turn(q, queue, job);
+		job_leave(q, job);
+		if (limited != NULL)
+			lane_charge(q, job, now, expires);
 		job_vec_push(&q->jobs_out, job);
 		max--;
 	}
@@ -285,27 +321,6 @@ bool qless_is_poppable(const struct qless *q, double now, struct qless_str queue
 		is_due(&queue->scheduled, now) || is_due(&queue->recurring, now));
 }
 
-/* Bytes of a dependent in the listing of its job, roughly. */
-#define DEPENDENT_BYTES 64
-/* Bytes of a tag in the listing of its job, roughly. */
-#define TAG_BYTES 16
-/* Making a job with a tag takes as long as this many bytes of data. */
-#define NEW_TAG_BYTES 256
-
-/* Bytes of what a job has most of. */
-static size_t job_bytes(const struct qless_job *job)
-{
-	size_t bytes = job->node.aux + job->history.len;
-
-	if (job->extra == NULL)
-		return bytes;
-	if (job->extra->dependents != NULL)
-		bytes += (size_t)skiplist_count(job->extra->dependents) * DEPENDENT_BYTES;
-	if (job->extra->tags != NULL)
-		bytes += job->extra->tags->count * TAG_BYTES;
-	return bytes;
-}
-
 /* Bytes of the jobs that a recurring job makes if it is due: at most `count` jobs. */
 static size_t made_bytes(const struct qless_recur *recur, double now, int64_t count)
 {
@@ -331,29 +346,16 @@ static size_t due_bytes(const struct queue *queue, double now, int64_t count)
 	return bytes;
 }
 
-/* Takes a job off the budget. Returns false if it is too large for what is left. */
-static bool takes_job(const struct skipnode *node, size_t *left)
-{
-	size_t bytes = job_bytes(job_from_node(node));
-
-	if (bytes > *left)
-		return false;
-	*left -= bytes;
-	return true;
-}
-
 int64_t qless_count_poppable(struct qless *q, double now, struct qless_str queue_text,
 			     int64_t count, size_t max_bytes, bool due)
 {
 	const struct queue *queue = queue_recall(q, queue_text);
 	const struct skipnode *node;
-	struct skipmerge order;
 	size_t left = max_bytes;
 	int64_t fit = 0;
 
 	if (queue == NULL)
 		return count;
-	order = waiting_order(queue);
 	if (due) {
 		size_t bytes = due_bytes(queue, now, count);
 
@@ -366,8 +368,11 @@ int64_t qless_count_poppable(struct qless *q, double now, struct qless_str queue
 		if (!takes_job(node, &left))
 			return fit > 0 ? fit : 1;
 	}
-	node = skipmerge_last(&order);
-	for (; fit < count && node != NULL; fit++, node = skipmerge_prev(&order, node)) {
+	/* The pop itself counts the bytes of jobs that it chooses by their limits. */
+	if (skiplist_count(&queue->limited) > 0)
+		return count;
+	node = skiplist_last(&queue->work);
+	for (; fit < count && node != NULL; fit++, node = skiplist_prev(node)) {
 		if (!takes_job(node, &left))
 			return fit > 0 ? fit : 1;
 	}

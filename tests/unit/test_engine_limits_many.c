@@ -139,11 +139,52 @@ static void one_pop_does_not_look_after_all_expired_locks_of_a_limit(void)
 	TEST_ASSERT_EQUAL_INT(0, pop_name(later));
 }
 
+static void put_large(const char *jid, const char *limit, size_t size)
+{
+	struct qless_str name = str_from(limit);
+	struct qless_put p = a_put("q", jid);
+	struct buf data = BUF_INIT(BUF_NO_MAX);
+
+	for (size_t i = 0; i < size; i++)
+		buf_append_char(&data, 'x');
+	p.data = buf_str(&data);
+	p.has_limits = true;
+	p.limits = &name;
+	p.limit_count = 1;
+	OK(qless_put(q, START, &p));
+	buf_done(&data);
+}
+
+/* The bytes of jobs that are shut do not count: they may be smaller or larger than the others. */
+static void a_pop_chooses_four_megabytes_of_jobs_at_most(void)
+{
+	/* The largest job is the last of twelve, and is handed out alone. */
+	static const size_t counts[] = { 4, 4, 3, 1, 0 };
+	struct qless_jobs jobs;
+	char jid[32];
+
+	hold(START, "shut", 1000);
+	for (unsigned i = 0; i < 12; i++) {
+		snprintf(jid, sizeof jid, "%u-shut", i);
+		put_large(jid, "shut", i % 2 == 0 ? 0 : 8000000);
+	}
+	for (unsigned i = 0; i < 12; i++) {
+		snprintf(jid, sizeof jid, "%u-open", i);
+		put_large(jid, "open", i == 0 ? 5000000 : 900000);
+	}
+	TEST_ASSERT_EQUAL_INT(12, qless_count_poppable(q, START, STR("q"), 12, 4000000, true));
+	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
+		OK(qless_pop(q, START, STR("q"), STR("w"), 12, &jobs));
+		TEST_ASSERT_EQUAL_size_t(counts[i], jobs.count);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(each_domain_gets_all_the_jobs_that_its_rate_allows);
 	RUN(a_job_that_may_run_is_found_among_many_that_may_not);
 	RUN(one_pop_does_not_look_after_all_expired_locks_of_a_limit);
+	RUN(a_pop_chooses_four_megabytes_of_jobs_at_most);
 	return UNIT_RESULT();
 }
