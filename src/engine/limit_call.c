@@ -46,11 +46,11 @@ static int check_name(struct qless *q, struct qless_str name)
 /* A member of a rule that is given: its range as numbers and in words. */
 struct rule_range {
 	const char *argument;
-	bool is_given;
+	const char *words;
 	double value;
 	double min;
+	bool is_given;
 	bool is_whole;
-	const char *words;
 };
 
 static int check_range(struct qless *q, const struct rule_range *range)
@@ -76,18 +76,18 @@ static int check_change(struct qless *q, const struct qless_limit_change *change
 {
 	bool is_queue = limit_name_is_of_queue(change->name);
 	const struct rule_range ranges[] = {
-		{ "concurrency", change->has_concurrency, (double)change->concurrency,
-		  is_queue ? 0 : -NUMBER_MAX, true,
-		  is_queue ? "from 0 to 1e+15" : "from -1e+15 to 1e+15" },
-		{ "rate", change->has_rate && change->rate != 0, change->rate, RATE_MIN, false,
-		  "0, or from 0.000001 to 1e+15" },
-		{ "per", change->has_rate && change->rate != 0, change->per, PER_MIN, false,
-		  "from 0.001 to 1e+15" },
-		{ "burst", change->has_burst, change->burst, 1, true,
-		  "a whole number from 1 to 1e+15" },
-		{ "weight", change->has_weight, change->weight, WEIGHT_MIN, false,
-		  "from 0.001 to 1e+15" },
-		{ "ttl", change->has_ttl, change->ttl, 0, false, "from 0 to 1e+15" },
+		{ "concurrency", is_queue ? "from 0 to 1e+15" : "from -1e+15 to 1e+15",
+		  (double)change->concurrency, is_queue ? 0 : -NUMBER_MAX, change->has_concurrency,
+		  true },
+		{ "rate", "0, or from 0.000001 to 1e+15", change->rate, RATE_MIN,
+		  change->has_rate && change->rate != 0, false },
+		{ "per", "from 0.001 to 1e+15", change->per, PER_MIN,
+		  change->has_rate && change->rate != 0, false },
+		{ "burst", "a whole number from 1 to 1e+15", change->burst, 1, change->has_burst,
+		  true },
+		{ "weight", "from 0.001 to 1e+15", change->weight, WEIGHT_MIN, change->has_weight,
+		  false },
+		{ "ttl", "from 0 to 1e+15", change->ttl, 0, change->has_ttl, false },
 	};
 	int rc = check_name(q, change->name);
 
