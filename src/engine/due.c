@@ -83,7 +83,7 @@ static double score_of(const struct skipnode *node)
 
 static bool has_limits(const struct queue *queue)
 {
-	return queue->limit != NULL || besttree_count(&queue->groups) > 0;
+	return queue->limit != NULL || skiplist_count(&queue->limited) > 0;
 }
 
 /* The first time after `time` at which a limit of the queue opens, or of its jobs. */
