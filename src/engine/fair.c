@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/due.h"
 #include "engine/engine_int.h"
 #include "engine/job.h"
 #include "engine/lane.h"
@@ -31,10 +32,10 @@ static struct turn *turn_of(const struct besttree_node *node)
 
 /* ---- order ---- */
 
-/* Jobs that timed out by a call come before any priority. */
+/* Jobs that timed out by a call come before any priority, until they are given another. */
 static double priority_of(const struct qless_job *job)
 {
-	return job->state == QLESS_STALLED ? INFINITY : job->priority;
+	return job->node.score == INFINITY ? INFINITY : job->priority;
 }
 
 static bool precedes(const struct qless_job *a, double pass_a, const struct qless_job *b,
@@ -130,7 +131,7 @@ void turn_leave(struct qless *q, struct turn *turn)
 		forget_idle(q, turn->queue->fair);
 }
 
-void turn_update(struct turn *turn)
+void turn_update(struct qless *q, struct turn *turn)
 {
 	struct besttree *turns = &turn->queue->fair->turns;
 	const struct besttree_node *first = besttree_first(&turn->groups);
@@ -143,6 +144,9 @@ void turn_update(struct turn *turn)
 	} else {
 		besttree_insert(turns, &turn->node, first->key);
 	}
+	/* While a limit of another group was open, nobody looked at this key. */
+	if (first != NULL && first->key > fmax(q->now, q->due_taken) && first->key < INFINITY)
+		queue_falls_due(q, turn->queue, first->key);
 }
 
 struct turn *fair_best_turn(const struct fair *fair, double now)
@@ -152,20 +156,20 @@ struct turn *fair_best_turn(const struct fair *fair, double now)
 	return node != NULL ? turn_of(node) : NULL;
 }
 
-void turn_put_aside(struct turn *turn, struct turn **list)
+void turn_put_aside(struct qless *q, struct turn *turn, struct turn **list)
 {
 	assert(!turn->is_aside);
 	turn->is_aside = true;
 	turn->next_aside = *list;
 	*list = turn;
-	turn_update(turn);
+	turn_update(q, turn);
 }
 
-void turns_put_back(struct turn *list)
+void turns_put_back(struct qless *q, struct turn *list)
 {
 	for (; list != NULL; list = list->next_aside) {
 		list->is_aside = false;
-		turn_update(list);
+		turn_update(q, list);
 	}
 }
 
@@ -209,12 +213,12 @@ bool fair_is_sound(const struct fair *fair)
 	return besttree_is_ordered(&fair->turns) && heap_is_ordered(&fair->idle);
 }
 
-void turn_set_pass(struct turn *turn, double pass)
+void turn_set_pass(struct qless *q, struct turn *turn, double pass)
 {
 	turn->pass = pass;
 	if (heap_has(&turn->idle))
 		heap_rekey(&turn->queue->fair->idle, &turn->idle, pass);
-	turn_update(turn);
+	turn_update(q, turn);
 }
 
 void fair_enter_plain(struct fair *fair)
@@ -236,7 +240,7 @@ void fair_count(struct qless *q, struct queue *queue, const struct qless_job *jo
 	} else {
 		turn = turn_find(fair, intern_str(set->limits[0]->name));
 		fair->pass = fmax(fair->pass, turn->pass);
-		turn_set_pass(turn, turn->pass + by);
+		turn_set_pass(q, turn, turn->pass + by);
 	}
 	forget_idle(q, fair);
 }

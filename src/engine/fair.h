@@ -65,17 +65,17 @@ struct turn *turn_find(const struct fair *fair, struct qless_str name);
 /* The name, which need not have lanes; for snapshots. */
 struct turn *turn_need(struct queue *queue, struct intern *name);
 /* Note that a key or the best job of its groups has changed. */
-void turn_update(struct turn *turn);
+void turn_update(struct qless *q, struct turn *turn);
 /* The name with the best job of those with an open limit, whether that job may run or not. */
 struct turn *fair_best_turn(const struct fair *fair, double now);
 /* Leave a name out of further searches, and end that for a list of names. */
-void turn_put_aside(struct turn *turn, struct turn **list);
-void turns_put_back(struct turn *list);
+void turn_put_aside(struct qless *q, struct turn *turn, struct turn **list);
+void turns_put_back(struct qless *q, struct turn *list);
 /* Let all names forget their lanes, which are made anew. */
 void fair_forget_lanes(struct fair *fair);
 /* Whether each name is where a search finds it. */
 bool fair_is_sound(const struct fair *fair);
-void turn_set_pass(struct turn *turn, double pass);
+void turn_set_pass(struct qless *q, struct turn *turn, double pass);
 
 /* A job without limits enters a list of waiting jobs that was empty. */
 void fair_enter_plain(struct fair *fair);

@@ -115,17 +115,17 @@ static struct besttree *tree_of(const struct lane_group *group)
 }
 
 /* Note that a group has come, has gone, or has another key or best job. */
-static void update_turn(struct turn *turn)
+static void update_turn(struct qless *q, struct turn *turn)
 {
 	if (turn != NULL)
-		turn_update(turn);
+		turn_update(q, turn);
 }
 
 /* Note that the best job of a group has changed. */
-static void update_group(struct lane_group *group)
+static void update_group(struct qless *q, struct lane_group *group)
 {
 	besttree_update(tree_of(group), &group->node);
-	update_turn(group->turn);
+	update_turn(q, group->turn);
 }
 
 static void rekey(struct qless *q, struct lane_group *group, double key)
@@ -133,7 +133,7 @@ static void rekey(struct qless *q, struct lane_group *group, double key)
 	if (key == group->node.key)
 		return;
 	besttree_rekey(tree_of(group), &group->node, key);
-	update_turn(group->turn);
+	update_turn(q, group->turn);
 	if (key == -INFINITY)
 		queue_wake(q, group->queue);
 	else if (key < INFINITY)
@@ -180,12 +180,12 @@ static void file(struct qless *q, struct lane *lane, struct named_limit *limit, 
 	if (group != NULL) {
 		rekey(q, group, key);
 		besttree_insert(&group->lanes, &lane->node, 0);
-		update_group(group);
+		update_group(q, group);
 	} else {
 		group = group_new(q, lane, limit);
 		besttree_insert(&group->lanes, &lane->node, 0);
 		besttree_insert(tree_of(group), &group->node, key);
-		update_turn(group->turn);
+		update_turn(q, group->turn);
 		/* A limit that is open may have opened while the lane was filed under another key,
 		 * whose time nobody has reported. */
 		if (key == -INFINITY)
@@ -203,13 +203,13 @@ static void unfile(struct qless *q, struct lane *lane)
 	lane->group = NULL;
 	if (besttree_count(&group->lanes) == 1) {
 		besttree_remove(tree_of(group), &group->node);
-		update_turn(group->turn);
+		update_turn(q, group->turn);
 		besttree_remove(&group->lanes, &lane->node);
 		group_free(q, group);
 		return;
 	}
 	besttree_remove(&group->lanes, &lane->node);
-	update_group(group);
+	update_group(q, group);
 }
 
 /* The limit of a set that opens last, if that is after `now`; NULL if all are open. */
@@ -298,7 +298,7 @@ void lane_enter(struct qless *q, struct qless_job *job)
 		file(q, lane, find_home(set, q->now), q->now);
 	} else if (lane->best != best) {
 		besttree_update(&lane->group->lanes, &lane->node);
-		update_group(lane->group);
+		update_group(q, lane->group);
 	}
 }
 
@@ -322,7 +322,7 @@ void lane_leave(struct qless *q, struct qless_job *job)
 		lane_remove(lane, job);
 		if (was_best) {
 			besttree_update(&lane->group->lanes, &lane->node);
-			update_group(lane->group);
+			update_group(q, lane->group);
 		}
 	}
 	job_limited(job)->slots = NULL;
@@ -378,6 +378,20 @@ static bool precedes(const struct queue *queue, const struct qless_job *a,
 	return queue->fair != NULL ? fair_precedes(queue->fair, a, b) : lane_job_precedes(a, b);
 }
 
+/* Treat the expired lock of a holder, unless the call has treated enough of them. Then the queue
+ * wakes, and the next call goes on. Returns whether the lock was treated. */
+static bool expire_late(struct qless *q, struct queue *queue, struct qless_job *late,
+			unsigned *late_left, double now)
+{
+	if (*late_left == 0) {
+		queue_wake(q, queue);
+		return false;
+	}
+	--*late_left;
+	lock_expire_holder(q, late, now);
+	return true;
+}
+
 /* The best job of a tree with limits that are all open, and that precedes `rival`; NULL if there is
  * none. *ret_has_moved is whether the lock of a holder was treated instead. Then other jobs may
  * wait now, and the search begins anew. */
@@ -403,13 +417,7 @@ static struct qless_job *choose_in(struct qless *q, struct besttree *groups, dou
 		late = find_late_holder(lane->set);
 		if (late == NULL || late_left == NULL)
 			return lane->best;
-		if (*late_left == 0) {
-			queue_wake(q, lane->queue);
-			return NULL;
-		}
-		--*late_left;
-		lock_expire_holder(q, late, now);
-		*ret_has_moved = true;
+		*ret_has_moved = expire_late(q, lane->queue, late, late_left, now);
 		return NULL;
 	}
 	return NULL;
@@ -425,21 +433,28 @@ static struct qless_job *choose_fair(struct qless *q, struct queue *queue, doubl
 	struct fair *fair = queue->fair;
 	const struct qless_job *best = rival;
 	struct turn *aside = NULL, *turn;
+	struct qless_job *late;
 
-	while (!*ret_has_moved && (turn = fair_best_turn(fair, now)) != NULL) {
+	while ((turn = fair_best_turn(fair, now)) != NULL) {
 		const struct qless_job *job;
 
 		if (best != NULL && fair_precedes(fair, best, lane_tree_best(&turn->groups)))
 			break;
-		job = choose_in(q, &turn->groups, now, best, late_left, ret_has_moved);
+		job = choose_in(q, &turn->groups, now, best, NULL, ret_has_moved);
 		if (job != NULL)
 			best = job;
 		/* If all its limits are shut, all keys of the name are later now. */
 		if (besttree_has(&turn->node) && turn->node.key <= now)
-			turn_put_aside(turn, &aside);
+			turn_put_aside(q, turn, &aside);
 	}
-	turns_put_back(aside);
-	return *ret_has_moved || best == rival ? NULL : (struct qless_job *)(uintptr_t)best;
+	turns_put_back(q, aside);
+	if (best == rival)
+		return NULL;
+	late = late_left != NULL ? find_late_holder(job_limits(best)) : NULL;
+	if (late == NULL)
+		return (struct qless_job *)(uintptr_t)best;
+	*ret_has_moved = expire_late(q, queue, late, late_left, now);
+	return NULL;
 }
 
 struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,

@@ -241,6 +241,58 @@ static void a_dead_holder_is_found_in_a_fair_queue(void)
 	reload();
 }
 
+static void put_named(double at, const char *jid, const char *limits, double priority)
+{
+	struct qless_str names[LIMIT_NAMES_MAX];
+	struct qless_put p = a_put(QUEUE, jid);
+
+	p.has_limits = true;
+	p.limits = names;
+	p.limit_count = split_names(limits, names);
+	p.has_priority = true;
+	p.priority = priority;
+	OK(qless_put(q, at, &p));
+}
+
+/* Only the job that is handed out next looks for a dead holder. */
+static void a_dead_holder_is_left_alone_while_another_name_is_next(void)
+{
+	set_concurrency(1, "x", 1);
+	put_limited(1, "other", "holder", "x");
+	set_option("heartbeat", "10");
+	TEST_ASSERT_EQUAL_STRING("holder ", pop(1, "other", "dead", 1));
+	set_option("grace-period", "0");
+	hold(1, "z", 100);
+	put_named(2, "shut", "x z", 9);
+	put_named(3, "first", "x", 0);
+	put_named(4, "second", "y", 1);
+	TEST_ASSERT_EQUAL_STRING("second ", pop(20, QUEUE, "w", 1));
+	TEST_ASSERT_EQUAL_INT(QLESS_RUNNING, info_of("holder").state);
+	TEST_ASSERT_EQUAL_STRING("first ", pop(20, QUEUE, "w", 1));
+	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, info_of("holder").state);
+}
+
+static void a_job_that_timed_out_follows_its_new_priority(void)
+{
+	struct qless_str jid = STR("a");
+
+	put_named(1, "a", "x", 0);
+	TEST_ASSERT_EQUAL_STRING("a ", pop(1, QUEUE, "w", 1));
+	OK(qless_timeout(q, 2, &jid, 1));
+	OK(qless_priority(q, 3, jid, 0));
+	put_named(4, "b", "y", 1);
+	TEST_ASSERT_EQUAL_STRING("b a ", pop(5, QUEUE, "w", 2));
+}
+
+static void a_worker_that_waits_sleeps_until_a_limit_opens(void)
+{
+	hold(1, "x", 10);
+	put_limited(2, QUEUE, "a", "x");
+	TEST_ASSERT_EQUAL_STRING("", pop(2, QUEUE, "w", 1));
+	TEST_ASSERT_TRUE(qless_next_due(q) == 11);
+	TEST_ASSERT_EQUAL_STRING("a ", pop(11, QUEUE, "w", 1));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -258,5 +310,8 @@ int main(int argc, char **argv)
 	RUN(the_order_can_change_while_jobs_wait);
 	RUN(an_order_that_is_unknown_is_by_priority);
 	RUN(a_dead_holder_is_found_in_a_fair_queue);
+	RUN(a_dead_holder_is_left_alone_while_another_name_is_next);
+	RUN(a_job_that_timed_out_follows_its_new_priority);
+	RUN(a_worker_that_waits_sleeps_until_a_limit_opens);
 	return UNIT_RESULT();
 }
