@@ -296,6 +296,53 @@ static double work_score(const struct model_job *job, double time)
 	return job->priority - time / TIME_PER_PRIORITY;
 }
 
+/* The number of the name by which a job takes its turn. */
+static int turn_of(const struct model_job *job)
+{
+	return job->limit_count > 0 ? 1 + job->limits[0] : 0;
+}
+
+static double pass_of(const struct model *m, const struct model_job *job)
+{
+	return m->queues[job->queue].passes[turn_of(job)];
+}
+
+/* To be called after each change of what waits: a name that has jobs again begins at the pass of
+ * its queue, unless its own is higher. */
+static void notice_names(struct model *m)
+{
+	for (int i = 0; i < MODEL_QUEUES; i++) {
+		struct model_queue *queue = &m->queues[i];
+
+		for (int turn = 0; turn <= MODEL_NAMES; turn++) {
+			bool was_waiting = queue->is_waiting[turn];
+
+			queue->is_waiting[turn] = false;
+			for (int j = 0; j < MODEL_JOBS; j++) {
+				const struct model_job *job = &m->jobs[j];
+
+				if (waits(job) && job->queue == i && turn_of(job) == turn)
+					queue->is_waiting[turn] = true;
+			}
+			if (queue->is_waiting[turn] && !was_waiting)
+				queue->passes[turn] = fmax(queue->passes[turn], queue->pass);
+		}
+	}
+}
+
+/* Count the turn of a job that waits and is handed out. */
+static void count_turn(struct model *m, const struct model_job *job)
+{
+	struct model_queue *queue = &m->queues[job->queue];
+	const struct model_rule *rule =
+		job->limit_count > 0 ? model_rule_of(m, job->limits[0]) : NULL;
+
+	if (!queue->is_fair)
+		return;
+	queue->pass = fmax(queue->pass, pass_of(m, job));
+	queue->passes[turn_of(job)] += 1 / (rule != NULL ? rule->weight : 1);
+}
+
 static void place(struct model_job *job, double now, double delay)
 {
 	if (job->depends != MODEL_NONE) {
@@ -348,6 +395,9 @@ int model_put_job(struct model *m, double now, const struct model_put *put)
 			.retries = DEFAULT_RETRIES,
 			.depends = MODEL_NONE,
 		};
+	/* On its way, the job does not wait anywhere. */
+	job->state = QLESS_DEPENDS;
+	notice_names(m);
 	/* A new dependency replaces the old one. */
 	if (put->depends != MODEL_NONE)
 		job->depends = MODEL_NONE;
@@ -365,6 +415,7 @@ int model_put_job(struct model *m, double now, const struct model_put *put)
 	set_limits(job, put);
 	depend(m, job, put->depends);
 	place(job, now, put->delay);
+	notice_names(m);
 	return 0;
 }
 
@@ -444,30 +495,26 @@ static bool may_run(const struct model *m, double now, const struct model_job *j
 	return true;
 }
 
-/* Among waiting jobs, those that were timed out by a call come before any priority. */
+/* Jobs that were timed out by a call come before any priority, until they are given another. */
 static double priority_of(const struct model_job *job)
 {
-	return job->state == QLESS_STALLED ? INFINITY : job->priority;
+	return job->score == INFINITY ? INFINITY : job->priority;
 }
 
-static double *pass_of(struct model *m, const struct model_job *job)
-{
-	return &m->queues[job->queue].passes[job->limit_count > 0 ? 1 + job->limits[0] : 0];
-}
-
-static bool comes_before(struct model *m, const struct model_job *a, const struct model_job *b)
+static bool comes_before(const struct model *m, const struct model_job *a,
+			 const struct model_job *b)
 {
 	if (m->queues[a->queue].is_fair) {
 		if (priority_of(a) != priority_of(b))
 			return priority_of(a) > priority_of(b);
-		if (*pass_of(m, a) != *pass_of(m, b))
-			return *pass_of(m, a) < *pass_of(m, b);
+		if (pass_of(m, a) != pass_of(m, b))
+			return pass_of(m, a) < pass_of(m, b);
 	}
 	return a->score > b->score || (a->score == b->score && a > b);
 }
 
 /* The best of all jobs of a queue that may run; MODEL_NONE if there is none. */
-static int best_candidate(struct model *m, double now, int queue)
+static int best_candidate(const struct model *m, double now, int queue)
 {
 	int best = MODEL_NONE;
 
@@ -504,6 +551,7 @@ static int choose(struct model *m, double now, int queue)
 		holder = &m->jobs[first_holder(m, full)];
 		if (expire_lock(m, now, holder))
 			give_back(holder);
+		notice_names(m);
 	}
 }
 
@@ -542,17 +590,21 @@ int model_pop(struct model *m, double now, int queue, int worker, int count,
 			give_back(job);
 		else
 			ret_jobs[given++] = expired[i];
+		notice_names(m);
 	}
 	for (int i = 0; i < given; i++)
 		hand_out(m, now, queue, worker, ret_jobs[i]);
 	do {
 		promoted = promote(m, now, queue, count - given);
+		notice_names(m);
 		while (given < count) {
 			int job = choose(m, now, queue);
 
 			if (job == MODEL_NONE)
 				break;
+			count_turn(m, &m->jobs[job]);
 			hand_out(m, now, queue, worker, job);
+			notice_names(m);
 			ret_jobs[given++] = job;
 		}
 	} while (given < count && promoted > 0);
@@ -629,12 +681,14 @@ int model_complete(struct model *m, double now, int number, int worker, int queu
 		job->queue = MODEL_NONE;
 		job->score = now;
 		satisfy(m, now, number);
+		notice_names(m);
 		return 0;
 	}
 	job->queue = next->queue;
 	set_limits(job, next);
 	depend(m, job, next->depends);
 	place(job, now, next->delay);
+	notice_names(m);
 	return 0;
 }
 
@@ -663,6 +717,7 @@ int model_retry(struct model *m, double now, int number, int worker, int queue, 
 	job->is_held = job->in_grace = false;
 	job->queue = queue;
 	place(job, now, delay);
+	notice_names(m);
 	return 0;
 }
 
@@ -678,6 +733,7 @@ int model_timeout(struct model *m, double now, int number)
 	job->score = INFINITY;
 	job->expires = 0;
 	job->is_held = job->in_grace = false;
+	notice_names(m);
 	return 0;
 }
 
@@ -693,6 +749,7 @@ int model_cancel(struct model *m, int number)
 	}
 	if (job->state != QLESS_COMPLETE)
 		job->exists = false;
+	notice_names(m);
 	return 0;
 }
 
@@ -718,18 +775,28 @@ int model_unfail(struct model *m, double now, int queue, int group, int count)
 		oldest->score = work_score(oldest, now);
 		moved++;
 	}
+	notice_names(m);
 	return moved;
 }
 
 int model_priority(struct model *m, int number, double priority)
 {
 	struct model_job *job = &m->jobs[number];
+	enum qless_state state = job->state;
 
 	if (!job->exists)
 		return QLESS_ENOJOB;
 	job->priority = priority;
-	if (waits(job))
-		job->score = priority;
+	if (!waits(job))
+		return 0;
+	job->score = priority;
+	/* A job with limits is filed again, so for an instant it does not wait. */
+	if (job->limit_count > 0) {
+		job->state = QLESS_DEPENDS;
+		notice_names(m);
+		job->state = state;
+		notice_names(m);
+	}
 	return 0;
 }
 
@@ -754,7 +821,19 @@ void model_release(struct model *m, int worker, bool counts)
 			fail_job(m, job, 1 + job->queue);
 		else
 			give_back(job);
+		notice_names(m);
 	}
+}
+
+void model_set_fair(struct model *m, int number, bool is_fair)
+{
+	struct model_queue *queue = &m->queues[number];
+
+	if (queue->is_fair == is_fair)
+		return;
+	queue->is_fair = is_fair;
+	queue->pass = 0;
+	memset(queue->passes, 0, sizeof queue->passes);
 }
 
 void model_renew(struct model *m, double now, int worker)
@@ -771,6 +850,7 @@ void model_renew(struct model *m, double now, int worker)
 void model_advance(struct model *m, double now, int queue, int max)
 {
 	promote(m, now, queue, max);
+	notice_names(m);
 }
 
 void model_step_clock(struct model *m, double now, double from)
@@ -804,20 +884,23 @@ void model_step_clock(struct model *m, double now, double from)
 
 static const struct model_rule no_rule = { .per = 1, .burst = 1, .weight = 1, .expires = INFINITY };
 
-/* A rule is new, has changed or is gone. What was charged under a slower one counts for at most a
- * burst of the one that applies now. */
-static void follow_rule(struct model *m, double now, int number)
+/* Replace a rule, or delete it if `rule` does not exist. What was charged under a slower rule
+ * counts for at most a burst of the one that applies now. */
+static void replace_rule(struct model *m, double now, int number, const struct model_rule *rule)
 {
-	for (int i = 0; i < MODEL_LIMITS; i++) {
-		const struct model_rule *rule = model_rule_of(m, i);
-		bool is_hidden = number != i && m->rules[i].exists;
+	struct model before = *m;
 
-		if (!matches(number, i) || is_hidden)
+	m->rules[number] = *rule;
+	for (int i = 0; i < MODEL_LIMITS; i++) {
+		const struct model_rule *old = model_rule_of(&before, i);
+		const struct model_rule *new = model_rule_of(m, i);
+
+		if (old != &before.rules[number] && new != &m->rules[number])
 			continue;
 		m->limits[i].rule_changes++;
-		if (model_interval(rule) > 0)
+		if (model_interval(new) > 0)
 			m->limits[i].tat =
-				fmin(m->limits[i].tat, now + rule->burst * model_interval(rule));
+				fmin(m->limits[i].tat, now + new->burst *model_interval(new));
 	}
 }
 
@@ -861,18 +944,15 @@ void model_limit_set(struct model *m, double now, int number,
 		rule.expires = change->ttl > 0 ? now + change->ttl : INFINITY;
 	if (is_same_rule(&m->rules[number], &rule))
 		return;
-	m->rules[number] = rule;
-	follow_rule(m, now, number);
+	replace_rule(m, now, number, &rule);
 }
 
 void model_limit_delete(struct model *m, double now, int number)
 {
 	if (is_queue_limit(number))
 		set_queue_concurrency(m, number, 0);
-	if (m->rules[number].exists) {
-		m->rules[number].exists = false;
-		follow_rule(m, now, number);
-	}
+	if (m->rules[number].exists)
+		replace_rule(m, now, number, &(struct model_rule){ .exists = false });
 }
 
 void model_limit_hold(struct model *m, double now, int limit, double seconds)

@@ -71,8 +71,11 @@ struct model_queue {
 	bool is_fair;
 	double max_concurrency; /* NAN if not set */
 	double heartbeat;	/* NAN if not set */
-	double pass;		/* of the latest hand-out */
+	/* With fair order: the highest pass of a hand-out, and for each name its pass and whether
+	 * jobs of it wait. The first name is that of the jobs without limits. */
+	double pass;
 	double passes[1 + MODEL_NAMES];
+	bool is_waiting[1 + MODEL_NAMES];
 };
 
 struct model {
@@ -137,6 +140,8 @@ int model_unfail(struct model *m, double now, int queue, int group, int count);
 int model_priority(struct model *m, int job, double priority);
 void model_release(struct model *m, int worker, bool counts);
 void model_renew(struct model *m, double now, int worker);
+/* Whether jobs of equal priority take turns by their first limit. */
+void model_set_fair(struct model *m, int queue, bool is_fair);
 void model_advance(struct model *m, double now, int queue, int max);
 void model_step_clock(struct model *m, double now, double from);
 void model_limit_set(struct model *m, double now, int rule,

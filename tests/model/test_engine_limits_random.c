@@ -423,6 +423,7 @@ static void check_sleep(void)
 	latest = fmax(latest, now);
 	while (qless_take_due(engine, latest, &name))
 		continue;
+	require(qless_next_due(engine) > latest, "the next due time has passed");
 	while (qless_take_woken(engine, &name))
 		awake[name.ptr[1] - '0'] = true;
 	for (int i = 0; i < MODEL_QUEUES; i++) {
@@ -442,7 +443,6 @@ static void check_sleep(void)
 		woken_for_nothing += awake[i] && !has_something;
 		awake[i] = has_something;
 	}
-	require(qless_next_due(engine) > latest, "the next due time has passed");
 }
 
 static void check_next_due(void)
@@ -454,6 +454,10 @@ static void check_next_due(void)
 		if (model.queues[i].is_paused || awake[i])
 			continue;
 		next = model_next_change(&model, nextafter(latest, INFINITY), i);
+		if (qless_next_due(engine) > next) {
+			show_queue(i);
+			printf("a pop at %.17g would change something\n", next);
+		}
 		require(qless_next_due(engine) <= next, "the engine would wake too late");
 	}
 }
@@ -627,6 +631,7 @@ static void pop_from(int queue, int worker, int count)
 	struct operation_outcome outcome;
 	struct qless_job_info info;
 	int expected[MODEL_JOBS];
+	struct model before = model;
 	int expected_count = model_pop(&model, now, queue, worker, count, expected);
 
 	require(run(&op, &outcome) == 0, "a pop fails");
@@ -645,6 +650,8 @@ static void pop_from(int queue, int worker, int count)
 			show_job(&model.jobs[got]);
 		if (i < (size_t)expected_count)
 			show_job(&model.jobs[expected[i]]);
+		model = before;
+		show_queue(queue);
 		fail("a pop hands out another job");
 	}
 	for (int i = 0; i < expected_count; i++)
@@ -836,13 +843,25 @@ static void set_option(const char *name, double value)
 	expect(0, &op);
 }
 
+static void set_order(int queue, bool is_fair)
+{
+	struct operation op = { .kind = OPERATION_CONFIG_SET };
+	char name[40];
+
+	snprintf(name, sizeof name, "q%d-order", queue);
+	op.config.name = str_from(name);
+	op.config.value = is_fair ? STR("fair") : STR("priority");
+	model_set_fair(&model, queue, is_fair);
+	expect(0, &op);
+}
+
 static void call_config(void)
 {
 	int queue = some_queue();
 	double value = pick(12);
 	char name[40];
 
-	switch (pick(4)) {
+	switch (pick(5)) {
 	case 0:
 		set_option("heartbeat", model.heartbeat = 1 + value);
 		break;
@@ -852,6 +871,9 @@ static void call_config(void)
 	case 2:
 		snprintf(name, sizeof name, "q%d-heartbeat", queue);
 		set_option(name, model.queues[queue].heartbeat = 1 + value);
+		break;
+	case 3:
+		set_order(queue, !model.queues[queue].is_fair);
 		break;
 	default:
 		snprintf(name, sizeof name, "q%d-max-concurrency", queue);

@@ -10,6 +10,11 @@
 #define INTERVAL	 10.0 /* seconds between two jobs of a domain */
 #define MINUTE		 60.0
 
+#define TENANTS	  10u /* with few jobs */
+#define FEW_JOBS  10u
+#define MANY_JOBS 100000u
+#define FAIR_POPS 220u
+
 void setUp(void)
 {
 	engine_set_up();
@@ -179,6 +184,22 @@ static void a_pop_chooses_four_megabytes_of_jobs_at_most(void)
 	}
 }
 
+static void a_tenant_with_many_jobs_does_not_hold_up_those_with_few(void)
+{
+	unsigned handed_out = 0, pops = 0;
+
+	set_option("q-order", "fair");
+	for (unsigned i = 0; i < MANY_JOBS; i++)
+		put_for(START, 0, i);
+	for (unsigned tenant = 1; tenant <= TENANTS; tenant++) {
+		for (unsigned i = 0; i < FEW_JOBS; i++)
+			put_for(START + tenant, tenant, i);
+	}
+	for (; handed_out < TENANTS * FEW_JOBS && pops < MANY_JOBS; pops++)
+		handed_out += pop_name(START + 100) > 0;
+	TEST_ASSERT_LESS_OR_EQUAL(FAIR_POPS, pops);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -186,5 +207,6 @@ int main(int argc, char **argv)
 	RUN(a_job_that_may_run_is_found_among_many_that_may_not);
 	RUN(one_pop_does_not_look_after_all_expired_locks_of_a_limit);
 	RUN(a_pop_chooses_four_megabytes_of_jobs_at_most);
+	RUN(a_tenant_with_many_jobs_does_not_hold_up_those_with_few);
 	return UNIT_RESULT();
 }
