@@ -2,7 +2,7 @@
  * LIMIT.LIST: a page of all limits and rules.
  *
  * The cursor is that of a walk over a hash table, as in SCAN, so it needs no state in the server. A
- * limit that exists all the time is listed at least once by a walk from cursor 0 to cursor 0.
+ * limit that exists all the time is listed exactly once by a walk from cursor 0 to cursor 0.
  */
 #include "command/classic_int.h"
 

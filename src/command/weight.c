@@ -2,7 +2,11 @@
 
 #include "command/classic_int.h"
 #include "command/inner.h"
+#include "command/limit_names.h"
 #include "command/table.h"
+
+/* Limits that follow a changed pattern for the weight of one job. */
+#define LIMITS_PER_WEIGHT 10
 
 /* The number in argument `i`, or `otherwise` if it is missing. */
 static size_t number_at(const struct inner_command *inner, size_t i, size_t otherwise)
@@ -41,6 +45,18 @@ static size_t count_named(const struct inner_command *inner)
 	return 1;
 }
 
+/* A changed pattern walks over all limits. */
+static size_t weight_of_rule(const struct request *req, const struct inner_command *inner)
+{
+	const struct qless *engine = req->engine;
+
+	if (inner->count == 0 || !limit_is_pattern(inner->args[0]))
+		return 1;
+	if (engine == NULL && req->env->databases != NULL)
+		engine = databases_peek(req->env->databases, req->session->db);
+	return engine != NULL ? 1 + qless_limit_count(engine) / LIMITS_PER_WEIGHT : 1;
+}
+
 bool weight_is_slow_read(const struct request *req)
 {
 	struct inner_command inner = inner_find(req);
@@ -64,6 +80,8 @@ size_t weight_of(const struct request *req)
 		weight = number_at(&inner, 2, 25);
 	else if (inner.row->run == native_mpop || inner.row->run == native_bpop)
 		weight = weight_count_option(&inner);
+	else if (inner.row->run == native_limit_set || inner.row->run == native_limit_delete)
+		weight = weight_of_rule(req, &inner);
 	else
 		weight = count_named(&inner);
 	return weight != 0 ? weight : 1;

@@ -353,6 +353,27 @@ static void a_long_list_has_all_limits(void)
 	TEST_ASSERT_EQUAL_size_t(count, found);
 }
 
+/* Each walks over all limits, and EXEC runs them without a break. */
+static void a_transaction_changes_few_patterns_if_there_are_many_limits(void)
+{
+	const int count = 11000;
+
+	for (int i = 0; i < count; i++) {
+		char words[64];
+
+		snprintf(words, sizeof words, "LIMIT.HOLD limit:%d 1000000", i);
+		peer_send_words(p, words);
+		if (i % 1000 == 999)
+			peer_skip_replies(p, 1000);
+	}
+	ASK(p, "MULTI", "+OK\r\n");
+	for (int i = 0; i < 9; i++)
+		ASK(p, "LIMIT.SET limit:* CONCURRENCY 1", "+QUEUED\r\n");
+	ASK(p, "LIMIT.SET limit:1 CONCURRENCY 1", "+QUEUED\r\n");
+	ASK_HAS(p, "LIMIT.SET limit:* CONCURRENCY 1", "-ERR transaction names or asks for more");
+	ASK_HAS(p, "EXEC", "-EXECABORT");
+}
+
 int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
@@ -374,5 +395,6 @@ int main(int argc, char **argv)
 	RUN(tokens_survive_a_rewritten_log);
 	RUN(a_waiting_job_without_listeners_says_so);
 	RUN(a_long_list_has_all_limits);
+	RUN(a_transaction_changes_few_patterns_if_there_are_many_limits);
 	return UNIT_RESULT();
 }
