@@ -716,7 +716,8 @@ struct qless_stats {
  * The clock that `now` is taken from was set from the time `from` to the time `now`, or the machine
  * slept. Locks that were taken by the old time keep the time that was left. After a step forward, a
  * recurring job makes up for at most QLESS_STEP_RUNS_MAX runs of the gap. After a step back, one
- * that ran by the old time runs again within its interval.
+ * that ran by the old time runs again within its interval. One with a schedule keeps its next tick
+ * if the step back is shorter than three hours.
  */
 QLESS_CHECK int qless_step_clock(struct qless *q, double now, double from);
 
