@@ -145,7 +145,7 @@ void turn_update(struct qless *q, struct turn *turn)
 		besttree_insert(turns, &turn->node, first->key);
 	}
 	/* While a limit of another group was open, nobody looked at this key. */
-	if (first != NULL && first->key > fmax(q->now, q->due_taken) && first->key < INFINITY)
+	if (first != NULL && first->key > q->due_taken && first->key < INFINITY)
 		queue_falls_due(q, turn->queue, first->key);
 }
 
