@@ -78,8 +78,15 @@ static void a_waiting_worker_sleeps_until_a_rate_allows_the_next_job(void)
 	put("q", "first", "[\"api\"]");
 	put("q", "second", "[\"api\"]");
 	ask_jobs(workers[0], "BPOP 0 w 1 q", "first");
-	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
-	waiting_expect_jobs(workers[0], "second");
+	ask_jobs(workers[0], "BPOP 0 w 1 q", "second");
+}
+
+static void a_worker_sleeps_until_a_rate_opens_in_fair_order_too(void)
+{
+	ASK(p, "CONFIG.SET q-order fair", "$-1\r\n");
+	a_waiting_worker_sleeps_until_a_rate_allows_the_next_job();
+	put("q", "third", "[\"other\",\"api\"]");
+	ask_jobs(workers[0], "BPOP 0 w 1 q", "third");
 }
 
 static void a_slot_that_another_queue_releases_wakes_a_worker(void)
@@ -114,10 +121,11 @@ static void each_change_of_a_limit_that_opens_it_wakes_a_worker(void)
 
 static void the_end_of_a_hold_wakes_a_worker(void)
 {
-	SET("LIMIT.HOLD api 0.2");
+	SET("LIMIT.HOLD api 1000000");
 	put("q", "j", "[\"api\"]");
 	ask_jobs(p, "POP q w 1", "");
 	waiting_begin(p, workers[0], "BPOP 0 w 1 q");
+	SET("LIMIT.HOLD api 0.2");
 	waiting_expect_jobs(workers[0], "j");
 	SET("LIMIT.HOLD api 1000000");
 	put("q", "k", "[\"api\"]");
@@ -206,10 +214,11 @@ static void a_weight_gives_a_name_more_turns(void)
 
 static void a_rule_goes_when_its_time_is_over(void)
 {
-	SET("LIMIT.SET api RATE 1 PER 1000000 TTL 0.1");
+	SET("LIMIT.SET api RATE 1 PER 1000000");
 	put("q", "first", "[\"api\"]");
 	put("q", "second", "[\"api\"]");
 	ask_jobs(p, "POP q w 5", "first");
+	SET("LIMIT.SET api TTL 0.1");
 	ask_jobs(workers[0], "BPOP 0 w 1 q", "second");
 	TEST_ASSERT_EQUAL_STRING("null", limit("api", "rule"));
 }
@@ -217,20 +226,18 @@ static void a_rule_goes_when_its_time_is_over(void)
 /* The last of them are forgotten by a sweep of the server, because no command follows. */
 static void limits_that_nothing_needs_are_forgotten(void)
 {
-	char limits[64], jid[32];
+	char limits[64], jid[32], cancel[4000] = "CANCEL";
 
-	SET("LIMIT.SET domain:* RATE 1 PER 1");
+	SET("LIMIT.SET domain:* RATE 1 PER 2");
 	for (int i = 0; i < 200; i++) {
 		snprintf(jid, sizeof jid, "j%d", i);
 		snprintf(limits, sizeof limits, "[\"domain:%d\"]", i);
 		put("q", jid, limits);
+		strcat(strcat(cancel, " "), jid);
 	}
 	TEST_ASSERT_EQUAL_INT('$', peer_ask(p, "POP q w 200")[0]);
 	TEST_ASSERT_EQUAL_INT64(201, peer_ask_number(p, "INFO queues", "limits:"));
-	for (int i = 0; i < 200; i++) {
-		snprintf(jid, sizeof jid, "CANCEL j%d", i);
-		TEST_ASSERT_EQUAL_INT('*', peer_ask(p, jid)[0]);
-	}
+	TEST_ASSERT_EQUAL_INT('*', peer_ask(p, cancel)[0]);
 	WAIT_UNTIL(peer_ask_number(p, "INFO queues", "limits:") == 1);
 	TEST_ASSERT_GREATER_THAN_INT64(0, peer_ask_number(p, "INFO queues", "limits_swept:"));
 }
@@ -379,6 +386,7 @@ int main(int argc, char **argv)
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
 	RUN(a_waiting_worker_sleeps_until_a_rate_allows_the_next_job);
+	RUN(a_worker_sleeps_until_a_rate_opens_in_fair_order_too);
 	RUN(a_slot_that_another_queue_releases_wakes_a_worker);
 	RUN(each_change_of_a_limit_that_opens_it_wakes_a_worker);
 	RUN(the_end_of_a_hold_wakes_a_worker);
