@@ -121,9 +121,21 @@ static void update_turn(struct qless *q, struct turn *turn)
 		turn_update(q, turn);
 }
 
+/* The score of its best job is the value of a lane, and of a group. */
+static void value_lane(struct lane *lane)
+{
+	lane->node.value = lane->best->node.score;
+}
+
+static void value_group(struct lane_group *group)
+{
+	group->node.value = besttree_best(&group->lanes)->value;
+}
+
 /* Note that the best job of a group has changed. */
 static void update_group(struct qless *q, struct lane_group *group)
 {
+	value_group(group);
 	besttree_update(tree_of(group), &group->node);
 	update_turn(q, group->turn);
 }
@@ -184,6 +196,7 @@ static void file(struct qless *q, struct lane *lane, struct named_limit *limit, 
 	} else {
 		group = group_new(q, lane, limit);
 		besttree_insert(&group->lanes, &lane->node, 0);
+		value_group(group);
 		besttree_insert(tree_of(group), &group->node, key);
 		update_turn(q, group->turn);
 		/* A limit that is open may have opened while the lane was filed under another key,
@@ -294,6 +307,7 @@ void lane_enter(struct qless *q, struct qless_job *job)
 		lane->turn = turn_join(q, lane->queue, set);
 	}
 	lane_insert(lane, job);
+	value_lane(lane);
 	if (lane->group == NULL) {
 		file(q, lane, find_home(set, q->now), q->now);
 	} else if (lane->best != best) {
@@ -321,6 +335,7 @@ void lane_leave(struct qless *q, struct qless_job *job)
 	} else {
 		lane_remove(lane, job);
 		if (was_best) {
+			value_lane(lane);
 			besttree_update(&lane->group->lanes, &lane->node);
 			update_group(q, lane->group);
 		}
