@@ -22,17 +22,21 @@
 #define JID_BYTES  32
 #define NOW_BYTES  20
 #define ARGS_MAX   16
+#define NAME_BYTES 32
+#define NAMES	   64
 #define CALL_STEP  0.001 /* seconds from one call to the next */
 #define DATA	   "{\"to\":\"somebody@example.com\",\"subject\":\"hello\",\"attempt\":1}"
 #define TIME_ARG   "%"
 #define JID_ARG	   "@"
 #define SCRIPT_ARG "$"
 #define COUNT_ARG  "#"
+#define LIMIT_ARG  "^"
 
 struct step {
 	const char *name;    /* NULL if it only prepares */
 	const char *command; /* words; JID_ARG, TIME_ARG and SCRIPT_ARG are the jid, the time and
-				the SHA-1. COUNT_ARG is JOBS, for a single call about all jobs */
+				the SHA-1, LIMIT_ARG a list with the limit of the job. COUNT_ARG is
+				JOBS, for a single call about all jobs */
 	double wait;	     /* seconds before it */
 };
 
@@ -73,6 +77,11 @@ static const struct step steps[] = {
 	{ "pop by EVALSHA", "EVALSHA $ 0 pop % queue worker 1", 0 },
 	{ "heartbeat by EVALSHA", "EVALSHA $ 0 heartbeat % @ worker", 0 },
 	{ "complete by EVALSHA", "EVALSHA $ 0 complete % @ worker queue " DATA, 0 },
+
+	{ NULL, "LIMIT.SET domain:* RATE 1000000 PER 1 BURST 1000000", 0 },
+	{ "put with a limit", "PUT client limited @ Klass " DATA " 0 limits ^", 0 },
+	{ "pop with a limit", "POP limited worker 1", 0 },
+	{ "complete with a limit", "COMPLETE @ worker limited " DATA, 0 },
 };
 
 #define STEPS (sizeof steps / sizeof steps[0])
@@ -84,6 +93,7 @@ struct made_request {
 	double now;
 	char jid[JID_BYTES + 1];
 	char now_text[NOW_BYTES];
+	char limit[NAME_BYTES];
 };
 
 static struct native_fixture fixture;
@@ -116,6 +126,7 @@ static void prepare(struct made_request *r, const char *command, unsigned i, dou
 {
 	snprintf(r->jid, sizeof r->jid, "%08x%024x", i * 2654435761u, i);
 	snprintf(r->now_text, sizeof r->now_text, "%.3f", now);
+	snprintf(r->limit, sizeof r->limit, "[\"domain:%u\"]", i % NAMES);
 	r->now = now;
 	r->argc = 0;
 	for (const char *word = command; *word != '\0'; word += strspn(word, " ")) {
@@ -130,6 +141,8 @@ static void prepare(struct made_request *r, const char *command, unsigned i, dou
 			arg = str_from(sha);
 		else if (str_equal(arg, STR(COUNT_ARG)))
 			arg = str_from(count);
+		else if (str_equal(arg, STR(LIMIT_ARG)))
+			arg = str_from(r->limit);
 		r->argv[r->argc++] = arg;
 	}
 }
