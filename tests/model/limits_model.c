@@ -977,13 +977,24 @@ void model_limit_sweep(struct model *m, double now)
 
 /* ---- the future ---- */
 
+static bool has_changed(const struct model_job *a, const struct model_job *b)
+{
+	return a->state != b->state || a->score != b->score || a->worker != b->worker ||
+	       a->in_grace != b->in_grace || a->remaining != b->remaining;
+}
+
 bool model_pop_changes(const struct model *m, double now, int queue)
 {
 	struct model copy = *m;
 	int jobs[MODEL_JOBS];
 
-	return model_pop(&copy, now, queue, 0, 1, jobs) > 0 ||
-	       memcmp(copy.jobs, m->jobs, sizeof copy.jobs) != 0;
+	if (model_pop(&copy, now, queue, 0, 1, jobs) > 0)
+		return true;
+	for (int i = 0; i < MODEL_JOBS; i++) {
+		if (m->jobs[i].exists && has_changed(&m->jobs[i], &copy.jobs[i]))
+			return true;
+	}
+	return false;
 }
 
 /* Consider another time at which something may change. */

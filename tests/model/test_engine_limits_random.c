@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "unit.h"
 
@@ -32,9 +33,9 @@
 #define SHOWN 40
 
 struct outs {
-	unsigned rule_changes;	/* of the limit before these hand-outs */
 	double times[OUTS_MAX]; /* by a clock that nobody sets */
 	unsigned count;
+	unsigned rule_changes; /* of the limit before these hand-outs */
 };
 
 static unsigned long long rng;
@@ -89,11 +90,16 @@ static struct qless_str give_all(void *arg)
 	return all;
 }
 
+/* Write the last operations, also in a signal handler. */
 static void show_calls(void)
 {
-	for (unsigned i = 0; i < SHOWN; i++)
-		printf("%s\n", shown[(noted + i) % SHOWN]);
-	printf("seed %llu step %u\n", seed, step);
+	for (unsigned i = 0; i < SHOWN; i++) {
+		const char *line = shown[(noted + i) % SHOWN];
+
+		if (write(STDOUT_FILENO, line, strlen(line)) < 0 ||
+		    write(STDOUT_FILENO, "\n", 1) < 0)
+			return;
+	}
 }
 
 /* An assertion of the engine failed. */
@@ -101,7 +107,6 @@ static void on_abort(int number)
 {
 	(void)number;
 	show_calls();
-	fflush(stdout);
 }
 
 /* Show the last operations, then fail. */
@@ -109,6 +114,7 @@ static void fail(const char *what)
 {
 	static char text[200];
 
+	fflush(stdout);
 	show_calls();
 	snprintf(text, sizeof text, "seed %llu step %u at %.2f: %s", seed, step, now, what);
 	TEST_FAIL_MESSAGE(text);
