@@ -42,6 +42,20 @@ UNUSED_OK static void put_limited(double now, const char *queue, const char *jid
 	OK(qless_put(q, now, &p));
 }
 
+UNUSED_OK static void put_limited_priority(double now, const char *queue, const char *jid,
+					   const char *limits, double priority)
+{
+	struct qless_str names[LIMIT_NAMES_MAX];
+	struct qless_put p = a_put(queue, jid);
+
+	p.has_limits = true;
+	p.limits = names;
+	p.limit_count = split_names(limits, names);
+	p.has_priority = true;
+	p.priority = priority;
+	OK(qless_put(q, now, &p));
+}
+
 UNUSED_OK static void set_concurrency(double now, const char *name, int64_t concurrency)
 {
 	struct qless_limit_change change = {

@@ -241,19 +241,6 @@ static void a_dead_holder_is_found_in_a_fair_queue(void)
 	reload();
 }
 
-static void put_named(double at, const char *jid, const char *limits, double priority)
-{
-	struct qless_str names[LIMIT_NAMES_MAX];
-	struct qless_put p = a_put(QUEUE, jid);
-
-	p.has_limits = true;
-	p.limits = names;
-	p.limit_count = split_names(limits, names);
-	p.has_priority = true;
-	p.priority = priority;
-	OK(qless_put(q, at, &p));
-}
-
 /* Only the job that is handed out next looks for a dead holder. */
 static void a_dead_holder_is_left_alone_while_another_name_is_next(void)
 {
@@ -263,9 +250,9 @@ static void a_dead_holder_is_left_alone_while_another_name_is_next(void)
 	TEST_ASSERT_EQUAL_STRING("holder ", pop(1, "other", "dead", 1));
 	set_option("grace-period", "0");
 	hold(1, "z", 100);
-	put_named(2, "shut", "x z", 9);
-	put_named(3, "first", "x", 0);
-	put_named(4, "second", "y", 1);
+	put_limited_priority(2, QUEUE, "shut", "x z", 9);
+	put_limited_priority(3, QUEUE, "first", "x", 0);
+	put_limited_priority(4, QUEUE, "second", "y", 1);
 	TEST_ASSERT_EQUAL_STRING("second ", pop(20, QUEUE, "w", 1));
 	TEST_ASSERT_EQUAL_INT(QLESS_RUNNING, info_of("holder").state);
 	TEST_ASSERT_EQUAL_STRING("first ", pop(20, QUEUE, "w", 1));
@@ -276,11 +263,11 @@ static void a_job_that_timed_out_follows_its_new_priority(void)
 {
 	struct qless_str jid = STR("a");
 
-	put_named(1, "a", "x", 0);
+	put_limited_priority(1, QUEUE, "a", "x", 0);
 	TEST_ASSERT_EQUAL_STRING("a ", pop(1, QUEUE, "w", 1));
 	OK(qless_timeout(q, 2, &jid, 1));
 	OK(qless_priority(q, 3, jid, 0));
-	put_named(4, "b", "y", 1);
+	put_limited_priority(4, QUEUE, "b", "y", 1);
 	TEST_ASSERT_EQUAL_STRING("b a ", pop(5, QUEUE, "w", 2));
 }
 

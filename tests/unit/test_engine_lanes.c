@@ -42,20 +42,6 @@ static const char *woken(void)
 	return text;
 }
 
-static void put_limited_priority(double now, const char *queue, const char *jid, const char *limits,
-				 double priority)
-{
-	struct qless_str names[LIMIT_NAMES_MAX];
-	struct qless_put p = a_put(queue, jid);
-
-	p.has_limits = true;
-	p.limits = names;
-	p.limit_count = split_names(limits, names);
-	p.has_priority = true;
-	p.priority = priority;
-	OK(qless_put(q, now, &p));
-}
-
 /* ---- order ---- */
 
 static void jobs_with_and_without_limits_are_in_one_order(void)
