@@ -490,9 +490,9 @@ QLESS_CHECK int qless_check_lock(struct qless *q, enum qless_operation operation
 QLESS_CHECK int qless_peek(struct qless *q, double now, struct qless_str queue, int64_t count,
 			   struct qless_jobs *ret_jobs);
 /* How many of the next `count` jobs that a pop would hand out have `max_bytes` of data and history
- * together; at least 1, and `count` if there are no more jobs. With `due`, jobs that have come due
- * count first: use it to learn whether they might be too large, and without it after
- * qless_advance(). */
+ * together; at least 1, and `count` if there are no more jobs. Also stops at 25,000 limits of jobs
+ * with expired locks. With `due`, jobs that have come due count first: use it to learn whether they
+ * might be too large, and without it after qless_advance(). */
 int64_t qless_count_poppable(struct qless *q, double now, struct qless_str queue, int64_t count,
 			     size_t max_bytes, bool due);
 

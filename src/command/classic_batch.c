@@ -299,6 +299,8 @@ int classic_multiheartbeat(struct request *req)
 
 	if (rc == 0)
 		rc = request_check_jobs(req, req->nargs - 1);
+	if (rc == 0 && req->nargs > 2)
+		rc = links_check_call(req);
 	if (rc < 0)
 		return rc;
 	/* The operation has only the jobs that the user may use. */

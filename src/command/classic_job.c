@@ -741,6 +741,14 @@ int decode_timeout(struct request *req, struct operation *op)
 
 int classic_timeout(struct request *req)
 {
+	int rc = 0;
+
+	if (req->nargs > 1)
+		rc = request_check_jobs(req, req->nargs);
+	if (rc == 0 && req->nargs > 1)
+		rc = links_check_call(req);
+	if (rc < 0)
+		return rc;
 	return request_operation(req, decode_timeout, answer_nothing);
 }
 

@@ -52,12 +52,35 @@ static size_t count_options(const struct inner_command *inner, size_t first, siz
 	return count;
 }
 
-/* The links that a job has before it is put again. */
+/* The links that a job loses if it is put again or deleted. */
 static size_t replaced_links(const struct qless *q, struct qless_str jid)
 {
 	struct view_lists lists = lists_of(q, jid);
 
-	return lists.tags + lists.dependencies;
+	return lists.tags + lists.dependencies + lists.slots;
+}
+
+/* The slots of the jobs that a command renews or returns. */
+static size_t count_slots(const struct qless *q, const struct inner_command *inner, size_t first)
+{
+	size_t count = 0;
+
+	for (size_t i = first; i < inner->count; i++)
+		count += lists_of(q, inner->args[i]).slots;
+	return count;
+}
+
+static size_t count_slots_of_one(const struct qless *q, const struct inner_command *inner)
+{
+	return lists_of(q, inner->args[0]).slots;
+}
+
+/* Completing a job releases its dependents and its slots. */
+static size_t completed_links(const struct qless *q, struct qless_str jid)
+{
+	struct view_lists lists = lists_of(q, jid);
+
+	return lists.dependents + lists.slots;
 }
 
 static size_t count_put(const struct qless *q, const struct inner_command *inner)
@@ -81,7 +104,7 @@ static size_t count_multiput(const struct qless *q, const struct inner_command *
 
 static size_t count_complete(const struct qless *q, const struct inner_command *inner)
 {
-	return lists_of(q, inner->args[0]).dependents +
+	return completed_links(q, inner->args[0]) +
 	       count_options(inner, OPTIONS_OF_COMPLETE, inner->count);
 }
 
@@ -90,7 +113,7 @@ static size_t count_multicomplete(const struct qless *q, const struct inner_comm
 	size_t count = 0;
 
 	for (size_t i = 2; i < inner->count; i += 2)
-		count += lists_of(q, inner->args[i]).dependents;
+		count += completed_links(q, inner->args[i]);
 	return count;
 }
 
@@ -98,11 +121,8 @@ static size_t count_cancel(const struct qless *q, const struct inner_command *in
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < inner->count; i++) {
-		struct view_lists lists = lists_of(q, inner->args[i]);
-
-		count += lists.tags + lists.dependencies;
-	}
+	for (size_t i = 0; i < inner->count; i++)
+		count += replaced_links(q, inner->args[i]);
 	return count;
 }
 
@@ -201,6 +221,12 @@ static size_t links_of(const struct qless *q, double now, const struct inner_com
 		return count_multicomplete(q, inner);
 	if (run == classic_cancel)
 		return count_cancel(q, inner);
+	if (run == classic_heartbeat || run == classic_fail || run == classic_retry)
+		return count_slots_of_one(q, inner);
+	if (run == classic_multiheartbeat)
+		return count_slots(q, inner, 1);
+	if (run == classic_timeout)
+		return count_slots(q, inner, 0);
 	if (run == classic_depends)
 		return count_depends(q, inner);
 	if (run == classic_tag)
@@ -239,7 +265,7 @@ int links_check_call(struct request *req)
 	if (links.sum <= max)
 		return 0;
 	return request_fail(req, QLESS_ELIMIT,
-			    "The jobs of one call have more tags, dependencies and dependents than "
-			    "max-links-per-call (%g)",
+			    "The jobs of one call have more tags, dependencies, dependents and "
+			    "limits than max-links-per-call (%g)",
 			    (double)max);
 }

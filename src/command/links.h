@@ -1,5 +1,6 @@
 /*
- * Links: the tags, dependencies and dependents that a command adds, removes, releases or lists.
+ * Links: the tags, dependencies and dependents that a command adds, removes, releases or lists, and
+ * the limits of running jobs, whose slots it renews or releases.
  *
  * A job may have thousands of them, so the number of jobs does not say how long a command takes.
  * max-links-per-call limits the links of the commands of a transaction, and those of one command

@@ -136,7 +136,7 @@ struct transaction {
 /* Limits of what one command may be given, so that no command takes long. 0 is no limit. */
 struct call_limits {
 	size_t names;	      /* arguments of a command with CMD_NAMES [max-names-per-call] */
-	size_t links;	      /* tags, dependencies and dependents [max-links-per-call] */
+	size_t links;	      /* of all jobs together, see links.h [max-links-per-call] */
 	size_t change_bytes;  /* arguments of a command that the log records [max-call-size] */
 	size_t script_bytes;  /* text of a script [max-script-size] */
 	size_t pattern_bytes; /* a glob [max-pattern-length] */

@@ -34,6 +34,9 @@
 /* Bytes of the jobs that one pop chooses from a queue with limited jobs, unless the first one alone
  * has more. The caller cannot count them in advance: it does not know which jobs may run. */
 #define CHOSEN_BYTES_MAX ((size_t)4 * 1024 * 1024)
+/* Slots of limits that one pop takes, unless the first job alone has more, and slots of the expired
+ * locks that it looks after. Taking a slot costs about a quarter of handing out a job. */
+#define CHOSEN_SLOTS_MAX 25000u
 
 /* Bytes of a dependent in the listing of its job, roughly. */
 #define DEPENDENT_BYTES 64
@@ -108,14 +111,23 @@ static size_t job_bytes(const struct qless_job *job)
 	return bytes;
 }
 
-/* Takes a job off the budget. Returns false if it is too large for what is left. */
-static bool takes_job(const struct skipnode *node, size_t *left)
-{
-	size_t bytes = job_bytes(job_from_node(node));
+/* The room that a pop has left for its jobs. */
+struct budget {
+	size_t bytes;
+	size_t slots; /* of their limits */
+};
 
-	if (bytes > *left)
+/* Takes a job off the budget. Returns false if it is too large for what is left. */
+static bool takes_job(const struct skipnode *node, struct budget *left)
+{
+	const struct qless_job *job = job_from_node(node);
+	size_t bytes = job_bytes(job);
+	size_t slots = job->flags & JOB_LIMITED ? job_limits(job)->count : 0;
+
+	if (bytes > left->bytes || slots > left->slots)
 		return false;
-	*left -= bytes;
+	left->bytes -= bytes;
+	left->slots -= slots;
 	return true;
 }
 
@@ -125,7 +137,7 @@ static void choose_waiting(struct qless *q, struct queue *queue, double now, int
 			   double expires)
 {
 	unsigned late_left = LATE_HOLDERS_MAX;
-	size_t bytes_left = CHOSEN_BYTES_MAX;
+	struct budget left = { CHOSEN_BYTES_MAX, CHOSEN_SLOTS_MAX };
 
 	while (max > 0) {
 		struct skipnode *node = skiplist_last(&queue->work);
@@ -138,7 +150,7 @@ static void choose_waiting(struct qless *q, struct queue *queue, double now, int
 				break;
 			continue;
 		}
-		if (!takes_job(&job->node, &bytes_left) && q->jobs_out.count > 0)
+		if (!takes_job(&job->node, &left) && q->jobs_out.count > 0)
 			break;
 		count_turn(q, queue, job);
 		job_leave(q, job);
@@ -351,7 +363,7 @@ int64_t qless_count_poppable(struct qless *q, double now, struct qless_str queue
 {
 	const struct queue *queue = queue_recall(q, queue_text);
 	const struct skipnode *node;
-	size_t left = max_bytes;
+	struct budget left = { max_bytes, CHOSEN_SLOTS_MAX };
 	int64_t fit = 0;
 
 	if (queue == NULL)
@@ -359,16 +371,16 @@ int64_t qless_count_poppable(struct qless *q, double now, struct qless_str queue
 	if (due) {
 		size_t bytes = due_bytes(queue, now, count);
 
-		if (bytes > left)
+		if (bytes > left.bytes)
 			return 1;
-		left -= bytes;
+		left.bytes -= bytes;
 	}
 	node = skiplist_first(&queue->locks);
 	for (; fit < count && lock_is_expired(node, now); fit++, node = skiplist_next(node)) {
 		if (!takes_job(node, &left))
 			return fit > 0 ? fit : 1;
 	}
-	/* The pop itself counts the bytes of jobs that it chooses by their limits. */
+	/* The pop itself counts the bytes and slots of jobs that it chooses by their limits. */
 	if (skiplist_count(&queue->limited) > 0)
 		return count;
 	node = skiplist_last(&queue->work);

@@ -7,6 +7,7 @@
 #include "engine/fail.h"
 #include "engine/job.h"
 #include "engine/lists.h"
+#include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/run.h"
@@ -104,6 +105,13 @@ void view_job(const struct qless_job *job, struct view_job *ret_view)
 	};
 }
 
+static size_t count_slots(const struct qless_job *job)
+{
+	const struct limit_set *set = job_limits(job);
+
+	return set != NULL && job->state == QLESS_RUNNING ? set->count : 0;
+}
+
 struct view_lists view_lists(const struct qless *q, struct qless_str jid)
 {
 	const struct qless_job *job = job_find(q, jid);
@@ -116,6 +124,7 @@ struct view_lists view_lists(const struct qless *q, struct qless_str jid)
 		.dependencies =
 			extra->dependencies != NULL ? skiplist_count(extra->dependencies) : 0,
 		.dependents = extra->dependents != NULL ? skiplist_count(extra->dependents) : 0,
+		.slots = count_slots(job),
 	};
 }
 
@@ -156,7 +165,8 @@ size_t view_purgeable(const struct qless *q, double now)
 
 bool view_has_lists(const struct qless *q)
 {
-	return skiplist_count(&q->tags) != 0 || q->depending_count != 0;
+	return skiplist_count(&q->tags) != 0 || q->depending_count != 0 ||
+	       hash_count(&q->limit_sets) != 0;
 }
 
 bool view_is_paused(const struct qless *q, struct qless_str name)

@@ -58,6 +58,7 @@ struct view_lists {
 	size_t tags;
 	size_t dependencies;
 	size_t dependents;
+	size_t slots; /* limits of a running job */
 };
 
 struct view_lists view_lists(const struct qless *q, struct qless_str jid);
@@ -67,7 +68,7 @@ size_t view_recur_tags(const struct qless *q, struct qless_str jid);
 size_t view_due_tags(const struct qless *q, double now, struct qless_str queue, double count);
 /* About the number of old completed jobs that completions may purge now. */
 size_t view_purgeable(const struct qless *q, double now);
-/* Whether any job has tags or dependencies. Otherwise all lengths of jobs are 0. */
+/* Whether any job has tags, dependencies or limits. Otherwise all lengths of jobs are 0. */
 bool view_has_lists(const struct qless *q);
 
 /* A range of a list. */

@@ -333,7 +333,7 @@ void cmd_exec(struct request *req)
 		txn_discard(c);
 		reply_errorf(req->reply, "EXECABORT",
 			     "Transaction discarded because its commands change more tags, "
-			     "dependencies and dependents than max-links-per-call (%zu)",
+			     "dependencies, dependents and limits than max-links-per-call (%zu)",
 			     c->server->config->max_links_per_call);
 		return;
 	}

@@ -281,7 +281,10 @@ static void check_rows(const struct row *rows, size_t count)
 /* The errors of calls over a limit. */
 #define LIMIT_JOBS  "-LIMIT More jobs in one call than max-jobs-per-call (10000)"
 #define LIMIT_NAMES "-LIMIT '"
-#define LIMIT_LINKS "-LIMIT The jobs of one call have more tags, dependencies and dependents"
+#define LIMIT_LINKS \
+	"-LIMIT The jobs of one call have more tags, dependencies, dependents and limits"
+
+#define EIGHT_LIMITS "limits [\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\"]"
 
 static const struct row on_many_jobs[] = {
 	{ "MULTIPUT w q 0 jobs *10000(x#,k,{})", WORKER_US, NULL, "*10000" },
@@ -313,6 +316,21 @@ static const struct row on_many_jobs[] = {
 	{ "PEEK lq 10000", WORKER_US, "MULTIPUT w lq 0 limits [\"a\"] jobs *10000(l#,k,{})", NULL },
 	{ "MULTICOMPLETE w lq *10000(l#,{})", WORKER_US,
 	  "MULTIPUT w lq 0 limits [\"a\"] jobs *10000(l#,k,{});POP lq w 10000", "*10000" },
+	/* Jobs with as many limits as a job may have. A pop hands out 3,125 of them. */
+	{ "MULTIPUT w mq 0 " EIGHT_LIMITS " jobs *10000(e#,k,{})", WORKER_US, NULL, "*10000" },
+	{ "POP mq w 10000", WORKER_US, "MULTIPUT w mq 0 " EIGHT_LIMITS " jobs *10000(e#,k,{})",
+	  NULL },
+	{ "MULTIHEARTBEAT w *3125(e#)", WORKER_US, NULL, "*3125" },
+	{ "MULTIHEARTBEAT w *10000(e#)", WORKER_US,
+	  "POP mq w 2500;POP mq w 2500;POP mq w 2500;POP mq w 2500", LIMIT_LINKS },
+	{ "TIMEOUT *10000(e#)", WORKER_US, NULL, LIMIT_LINKS },
+	{ "MULTICOMPLETE w mq *10000(e#,{})", WORKER_US, NULL, LIMIT_LINKS },
+	{ "MULTIPUT w mq 0 jobs *10000(e#,k,{})", WORKER_US, NULL, LIMIT_LINKS },
+	{ "CANCEL *10000(e#)", WORKER_US, NULL, LIMIT_LINKS },
+	{ "TIMEOUT *3125(i#)", WORKER_US,
+	  "MULTIPUT w iq 0 " EIGHT_LIMITS " jobs *3125(i#,k,{});POP iq w 3125", NULL },
+	{ "MULTICOMPLETE w iq *3125(i#,{})", WORKER_US,
+	  "MULTIPUT w iq 0 " EIGHT_LIMITS " jobs *3125(i#,k,{});POP iq w 3125", "*3125" },
 };
 
 static const struct row over_the_limit[] = {

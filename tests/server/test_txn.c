@@ -481,7 +481,7 @@ static void put_tagged(const char *jid, const char *reply)
 
 #define TOO_MANY_LINKS                                                             \
 	"-EXECABORT Transaction discarded because its commands change more tags, " \
-	"dependencies and dependents than max-links-per-call (1000)\r\n"
+	"dependencies, dependents and limits than max-links-per-call (1000)\r\n"
 
 static void a_transaction_is_limited_in_tags_and_dependencies(void)
 {
@@ -507,7 +507,7 @@ static void a_transaction_is_limited_in_tags_and_dependencies(void)
 	ASK(p, "EXEC", TOO_MANY_LINKS);
 	ASK(p, "SELECT 0", "+OK\r\n");
 	ASK(p, "CANCEL a b",
-	    "-LIMIT The jobs of one call have more tags, dependencies and dependents than "
+	    "-LIMIT The jobs of one call have more tags, dependencies, dependents and limits than "
 	    "max-links-per-call (1000)\r\n");
 	/* One job has limits of its own. */
 	ASK(p, "CONFIG SET max-tags 5000", "+OK\r\n");

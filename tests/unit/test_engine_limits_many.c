@@ -200,6 +200,50 @@ static void a_tenant_with_many_jobs_does_not_hold_up_those_with_few(void)
 	TEST_ASSERT_LESS_OR_EQUAL(FAIR_POPS, pops);
 }
 
+#define EIGHT	       8u
+#define SLOTS_OF_A_POP 25000u
+
+/* A pop takes few enough slots, and looks after few enough expired locks. */
+static void a_pop_chooses_jobs_with_few_limits_together(void)
+{
+	static const struct qless_str names[EIGHT] = {
+		STR_INIT("a"), STR_INIT("b"), STR_INIT("c"), STR_INIT("d"),
+		STR_INIT("e"), STR_INIT("f"), STR_INIT("g"), STR_INIT("h"),
+	};
+	size_t most = SLOTS_OF_A_POP / EIGHT;
+	double expired = START + 60;
+	struct qless_jobs jobs;
+	char jid[32];
+
+	for (unsigned i = 0; i < DOMAINS; i++) {
+		struct qless_put p;
+
+		snprintf(jid, sizeof jid, "%u", i);
+		p = a_put("q", jid);
+		p.has_limits = true;
+		p.limits = names;
+		p.limit_count = EIGHT;
+		OK(qless_put(q, START, &p));
+	}
+	OK(qless_pop(q, START, STR("q"), STR("w"), DOMAINS, &jobs));
+	TEST_ASSERT_EQUAL_size_t(most, jobs.count);
+	OK(qless_pop(q, START, STR("q"), STR("w"), DOMAINS, &jobs));
+	TEST_ASSERT_EQUAL_size_t(DOMAINS - most, jobs.count);
+	TEST_ASSERT_EQUAL_INT(most,
+			      qless_count_poppable(q, expired, STR("q"), DOMAINS, 4000000, false));
+}
+
+/* Jobs with one limit each are all handed out at once. */
+static void a_pop_chooses_many_jobs_with_one_limit_each(void)
+{
+	struct qless_jobs jobs;
+
+	for (unsigned d = 0; d < DOMAINS; d++)
+		put_for(START, d, 0);
+	OK(qless_pop(q, START, STR("q"), STR("w"), DOMAINS, &jobs));
+	TEST_ASSERT_EQUAL_size_t(DOMAINS, jobs.count);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -207,6 +251,8 @@ int main(int argc, char **argv)
 	RUN(a_job_that_may_run_is_found_among_many_that_may_not);
 	RUN(one_pop_does_not_look_after_all_expired_locks_of_a_limit);
 	RUN(a_pop_chooses_four_megabytes_of_jobs_at_most);
+	RUN(a_pop_chooses_jobs_with_few_limits_together);
+	RUN(a_pop_chooses_many_jobs_with_one_limit_each);
 	RUN(a_tenant_with_many_jobs_does_not_hold_up_those_with_few);
 	return UNIT_RESULT();
 }
