@@ -156,9 +156,11 @@ static inline int request_run(struct request *req, struct operation *op,
 }
 
 /* Decode, run and reply. `strict` also checks the operation if the command is native; it may be
- * NULL. Inline, so that the compiler can inline the functions, too. */
-static inline int request_strict_operation(struct request *req, decode_fn *decode,
-					   strict_fn *strict, answer_fn *answer)
+ * NULL. Always inline, so that the compiler can inline the functions, too. */
+static inline __attribute__((always_inline)) int request_strict_operation(struct request *req,
+									  decode_fn *decode,
+									  strict_fn *strict,
+									  answer_fn *answer)
 {
 	struct operation_outcome outcome;
 	struct operation op;
@@ -171,7 +173,9 @@ static inline int request_strict_operation(struct request *req, decode_fn *decod
 	return rc < 0 ? rc : answer(req, &op, &outcome);
 }
 
-static inline int request_operation(struct request *req, decode_fn *decode, answer_fn *answer)
+static inline __attribute__((always_inline)) int request_operation(struct request *req,
+								   decode_fn *decode,
+								   answer_fn *answer)
 {
 	return request_strict_operation(req, decode, NULL, answer);
 }

@@ -29,7 +29,8 @@ void scratch_free_decoded(struct scratch *scratch)
 	json_strings_done(&decoded->limits);
 	free(decoded->changes);
 	free(decoded->texts);
-	buf_done(&decoded->rule);
+	if (decoded->rule.mem != NULL)
+		buf_done(&decoded->rule);
 	*decoded = (struct decoded){ 0 };
 }
 
