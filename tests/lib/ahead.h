@@ -6,12 +6,14 @@
 #define TESTS_AHEAD_H
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "peer.h"
 #include "qlessd.h"
 #include "unit.h"
 
@@ -63,6 +65,26 @@ static inline void ahead_start(struct qlessd *q, const char *const *args)
 	ahead_end_start();
 }
 #define AHEAD_START(q, ...) ahead_start(q, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* Start a server whose clock can be set, or start it again with its files. Returns a connection. */
+static inline struct peer *ahead_connect(struct qlessd *q, bool again)
+{
+	ahead_begin_start();
+	if (again)
+		qlessd_start_again(q, (const char *const[]){ NULL });
+	else
+		qlessd_start(q);
+	ahead_end_start();
+	return peer_connect(q);
+}
+
+/* End the server as an operator does, and keep its files. */
+static inline void ahead_end(struct qlessd *q)
+{
+	peer_close_all();
+	kill(q->pid, SIGTERM);
+	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(q));
+}
 
 /* Let time pass for the server, on all its clocks at once. */
 static inline void ahead_pass(struct ahead *ahead, const struct qlessd *q, double seconds)

@@ -17,30 +17,11 @@ static struct qlessd q;
 static struct peer *p;
 static struct ahead ahead;
 
-static void start(bool again)
-{
-	ahead_begin_start();
-	if (again)
-		qlessd_start_again(&q, (const char *const[]){ NULL });
-	else
-		qlessd_start(&q);
-	ahead_end_start();
-	p = peer_connect(&q);
-}
-
-/* End the server, and keep its log. */
-static void end(void)
-{
-	peer_close_all();
-	kill(q.pid, SIGTERM);
-	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
-}
-
 /* Locks last ten minutes, because the tests let a minute pass at once. */
 void setUp(void)
 {
 	ahead_init(&ahead);
-	start(false);
+	p = ahead_connect(&q, false);
 	ASK(p, "CONFIG.SET heartbeat 600", "$-1\r\n");
 }
 
@@ -151,7 +132,7 @@ static void a_step_is_in_the_log(void)
 	put_and_pop("b");
 	kill(q.pid, SIGKILL);
 	qlessd_wait(&q);
-	start(true);
+	p = ahead_connect(&q, true);
 	TEST_ASSERT_EQUAL_INT64(expires, lock_expires("a"));
 }
 
@@ -168,7 +149,7 @@ static void a_log_from_the_future_is_loaded_with_a_warning(void)
 	qlessd_wait(&q);
 	set_wall_clock(0);
 	ahead.us[1] = 0;
-	start(true);
+	p = ahead_connect(&q, true);
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "seconds after the clock of this machine"));
 	TEST_ASSERT_EQUAL_INT64(1, steps());
 	TEST_ASSERT_INT64_WITHIN(2, 0, seconds_ahead());
@@ -178,19 +159,19 @@ static void a_log_from_the_future_is_loaded_with_a_warning(void)
 	/* The next start has nothing to warn of. */
 	kill(q.pid, SIGKILL);
 	qlessd_wait(&q);
-	start(true);
+	p = ahead_connect(&q, true);
 	TEST_ASSERT_EQUAL_INT64(0, steps());
 }
 
 static void a_start_long_after_the_end_of_the_log_is_logged(void)
 {
 	put_and_pop("a");
-	end();
-	start(true);
+	ahead_end(&q);
+	p = ahead_connect(&q, true);
 	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "days before the clock"));
-	end();
+	ahead_end(&q);
 	set_wall_clock(YEAR_S);
-	start(true);
+	p = ahead_connect(&q, true);
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "365.0 days before the clock of this machine"));
 }
 

@@ -2,7 +2,6 @@
  * Recurring jobs with a cron expression, in the time of the server. A tab separates the fields of
  * an expression here, because blanks separate the words of a command.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -29,24 +28,6 @@
 static struct qlessd q;
 static struct peer *p;
 static struct ahead ahead;
-
-static void start(bool again)
-{
-	ahead_begin_start();
-	if (again)
-		qlessd_start_again(&q, (const char *const[]){ NULL });
-	else
-		qlessd_start(&q);
-	ahead_end_start();
-	p = peer_connect(&q);
-}
-
-static void end(void)
-{
-	peer_close_all();
-	kill(q.pid, SIGTERM);
-	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&q));
-}
 
 void setUp(void)
 {
@@ -96,7 +77,7 @@ static void each_second_gives_a_waiting_worker_a_job(void)
 	int64_t turns;
 	char jid[32];
 
-	start(false);
+	p = ahead_connect(&q, false);
 	turns = peer_ask_number(p, "INFO stats", "eventloop_cycles:");
 	ASK(p, "RECUR q r k {} cron *\t*\t*\t*\t*\t*", "$1\r\nr\r\n");
 	for (int i = 1; i <= SECONDS; i++) {
@@ -109,7 +90,7 @@ static void each_second_gives_a_waiting_worker_a_job(void)
 
 static void ticks_make_jobs_although_nobody_asks_for_them(void)
 {
-	start(false);
+	p = ahead_connect(&q, false);
 	ASK(p, "PAUSE q", "$-1\r\n");
 	ASK(p, "RECUR q r k {} cron *\t*\t*\t*\t*\t*", "$1\r\nr\r\n");
 	WAIT_UNTIL(jobs_made() >= 2);
@@ -119,7 +100,7 @@ static void ticks_make_jobs_although_nobody_asks_for_them(void)
 static void no_tick_is_lost_when_the_clocks_go_forward(void)
 {
 	set_wall_clock(BEFORE_SPRING);
-	start(false);
+	p = ahead_connect(&q, false);
 	ASK(p, "RECUR q r k {} cron 30\t2\t*\t*\t* tz Europe/Berlin", "$1\r\nr\r\n");
 	ASK(p, "RECUR.NEXT r 3", "$34\r\n[1806195600,1806280200,1806366600]\r\n");
 	pass_hours(24);
@@ -133,7 +114,7 @@ static void no_tick_is_lost_when_the_clocks_go_forward(void)
 static void no_tick_comes_twice_when_the_clocks_go_back(void)
 {
 	set_wall_clock(BEFORE_AUTUMN);
-	start(false);
+	p = ahead_connect(&q, false);
 	ASK(p, "RECUR q r k {} cron 30\t2\t*\t*\t* tz Europe/Berlin", "$1\r\nr\r\n");
 	pass_hours(26);
 	WAIT_UNTIL(jobs_made() == 1);
@@ -146,13 +127,13 @@ static void no_tick_comes_twice_when_the_clocks_go_back(void)
 static void ticks_that_the_server_missed_are_made_up_for_as_asked(void)
 {
 	set_wall_clock(BEFORE_AUTUMN);
-	start(false);
+	p = ahead_connect(&q, false);
 	ASK(p, "RECUR q r k {} cron @hourly", "$1\r\nr\r\n");
 	ASK(p, "RECUR q all k {} cron @hourly missed all", "$3\r\nall\r\n");
 	ASK(p, "RECUR q skip k {} cron 0,30\t*\t*\t*\t* missed skip", "$4\r\nskip\r\n");
-	end();
+	ahead_end(&q);
 	set_wall_clock(BEFORE_AUTUMN + 5 * HOUR + 300);
-	start(true);
+	p = ahead_connect(&q, true);
 	WAIT_UNTIL(jobs_made() == 1);
 	assert_job_of("r-1", BEFORE_AUTUMN + 5 * HOUR);
 	WAIT_UNTIL(peer_ask_number(p, "RECUR.GET all", "\"count\":") == 5);
@@ -160,8 +141,8 @@ static void ticks_that_the_server_missed_are_made_up_for_as_asked(void)
 	TEST_ASSERT_EQUAL_INT64(0, peer_ask_number(p, "RECUR.GET skip", "\"count\":"));
 	ASK(p, "RECUR.NEXT skip 1", "$12\r\n[1792855800]\r\n");
 	/* Another restart finds nothing to make up for. */
-	end();
-	start(true);
+	ahead_end(&q);
+	p = ahead_connect(&q, true);
 	ASK(p, "PING", "+PONG\r\n");
 	TEST_ASSERT_EQUAL_INT64(1, jobs_made());
 }
@@ -169,7 +150,7 @@ static void ticks_that_the_server_missed_are_made_up_for_as_asked(void)
 static void a_job_does_not_overlap_the_one_before(void)
 {
 	set_wall_clock(BEFORE_AUTUMN);
-	start(false);
+	p = ahead_connect(&q, false);
 	ASK(p, "CONFIG.SET heartbeat 86400", "$-1\r\n");
 	ASK(p, "RECUR q r k {} cron @hourly overlap skip", "$1\r\nr\r\n");
 	pass_hours(1);
@@ -200,7 +181,7 @@ static void zones_are_files_of_the_directory_in_the_environment(void)
 	TEST_ASSERT_EQUAL_INT(0, truncate(path, 1 << 20));
 	snprintf(path, sizeof path, "%s/Pipe", dir.path);
 	TEST_ASSERT_EQUAL_INT(0, mkfifo(path, 0600));
-	start(false);
+	p = ahead_connect(&q, false);
 	ASK_HAS(p, ZONE_TEST "Text", "-BADARG tz cannot be \"Text\": it is not a zone file");
 	ASK_HAS(p, ZONE_TEST "Large", "/Large: File too large");
 	ASK_HAS(p, ZONE_TEST "Pipe", "there is no file ");
@@ -214,7 +195,7 @@ static void zones_are_files_of_the_directory_in_the_environment(void)
 
 static void a_zone_that_no_rule_describes_is_refused(void)
 {
-	start(false);
+	p = ahead_connect(&q, false);
 	ASK_HAS(p, ZONE_TEST "Africa/Casablanca",
 		"it has changes of the clocks in the future that no rule describes");
 	ASK(p, "RECUR.GET r", "$-1\r\n");
