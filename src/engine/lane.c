@@ -1,5 +1,5 @@
 /*
- * Filing lanes under limits, and choosing the next job.
+ * Filing lanes under limits.
  */
 #include "engine/lane.h"
 
@@ -11,7 +11,6 @@
 #include "engine/engine_int.h"
 #include "engine/fair.h"
 #include "engine/job.h"
-#include "engine/lock.h"
 #include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "util/container.h"
@@ -86,19 +85,19 @@ static bool lane_is_better(const struct besttree_node *a, const struct besttree_
 	return lane_job_precedes(lane_of(a)->best, lane_of(b)->best);
 }
 
-static const struct qless_job *best_of(const struct lane_group *group)
+struct lane *lane_group_best(const struct besttree_node *node)
 {
-	return lane_of(besttree_best(&group->lanes))->best;
+	return lane_of(besttree_best(&group_of(node)->lanes));
 }
 
 const struct qless_job *lane_tree_best(const struct besttree *groups)
 {
-	return best_of(group_of(besttree_best(groups)));
+	return lane_group_best(besttree_best(groups))->best;
 }
 
 bool lane_group_is_better(const struct besttree_node *a, const struct besttree_node *b)
 {
-	return lane_job_precedes(best_of(group_of(a)), best_of(group_of(b)));
+	return lane_job_precedes(lane_group_best(a)->best, lane_group_best(b)->best);
 }
 
 /* The key of the groups of a limit. */
@@ -225,8 +224,7 @@ static void unfile(struct qless *q, struct lane *lane)
 	update_group(q, group);
 }
 
-/* The limit of a set that opens last, if that is after `now`; NULL if all are open. */
-static struct named_limit *find_shut(const struct limit_set *set, double now)
+struct named_limit *lane_find_shut(const struct limit_set *set, double now)
 {
 	struct named_limit *shut = NULL;
 	double last = now;
@@ -246,7 +244,7 @@ static struct named_limit *find_shut(const struct limit_set *set, double now)
  * it shuts, one key changes for all its lanes. */
 static struct named_limit *find_home(const struct limit_set *set, double now)
 {
-	struct named_limit *home = find_shut(set, now);
+	struct named_limit *home = lane_find_shut(set, now);
 
 	if (home != NULL)
 		return home;
@@ -360,10 +358,9 @@ void named_limit_reopen(struct qless *q, struct named_limit *limit)
 	}
 }
 
-/* ---- choosing ---- */
+/* ---- what a pop changes ---- */
 
-/* Move a lane to the group of a limit that is shut, or correct the key of that group. */
-static void move(struct qless *q, struct lane *lane, struct named_limit *shut, double now)
+void lane_move(struct qless *q, struct lane *lane, struct named_limit *shut, double now)
 {
 	if (lane->group->limit == shut) {
 		rekey(q, lane->group, key_of(shut, now));
@@ -371,121 +368,6 @@ static void move(struct qless *q, struct lane *lane, struct named_limit *shut, d
 	}
 	unfile(q, lane);
 	file(q, lane, shut, now);
-}
-
-/* The holder of a full limit, all of whose slots are taken, whose lock has expired; NULL if all
- * limits have a free slot. */
-static struct qless_job *find_late_holder(const struct limit_set *set)
-{
-	for (uint32_t i = 0; i < set->count; i++) {
-		const struct named_limit *limit = set->limits[i];
-
-		if (named_limit_is_full(limit))
-			return container_of(skiplist_first(&limit->slots), struct slot, node)->job;
-	}
-	return NULL;
-}
-
-/* Whether `a` is handed out before `b`, if both may run. */
-static bool precedes(const struct queue *queue, const struct qless_job *a,
-		     const struct qless_job *b)
-{
-	return queue->fair != NULL ? fair_precedes(queue->fair, a, b) : lane_job_precedes(a, b);
-}
-
-/* Treat the expired lock of a holder, unless the call has treated enough of them. Then the queue
- * wakes, and the next call goes on. Returns whether the lock was treated. */
-static bool expire_late(struct qless *q, struct queue *queue, struct qless_job *late,
-			unsigned *late_left, double now)
-{
-	if (*late_left == 0) {
-		queue_wake(q, queue);
-		return false;
-	}
-	--*late_left;
-	lock_expire_holder(q, late, now);
-	return true;
-}
-
-/* The best job of a tree with limits that are all open, and that precedes `rival`; NULL if there is
- * none. *ret_has_moved is whether the lock of a holder was treated instead. Then other jobs may
- * wait now, and the search begins anew. */
-static struct qless_job *choose_in(struct qless *q, struct besttree *groups, double now,
-				   const struct qless_job *rival, unsigned *late_left,
-				   bool *ret_has_moved)
-{
-	struct besttree_node *node;
-
-	while ((node = besttree_best_le(groups, now)) != NULL) {
-		struct lane *lane = lane_of(besttree_best(&group_of(node)->lanes));
-		struct named_limit *shut;
-		struct qless_job *late;
-
-		q->lanes_tried++;
-		if (rival != NULL && precedes(lane->queue, rival, lane->best))
-			return NULL;
-		shut = find_shut(lane->set, now);
-		if (shut != NULL) {
-			move(q, lane, shut, now);
-			continue;
-		}
-		late = find_late_holder(lane->set);
-		if (late == NULL || late_left == NULL)
-			return lane->best;
-		*ret_has_moved = expire_late(q, lane->queue, late, late_left, now);
-		return NULL;
-	}
-	return NULL;
-}
-
-/* The best job of a queue with fair order. The best job of a name may be shut, so the first name
- * may have a worse one than the next name: names are left out of the tree of names until no other
- * can be better. */
-static struct qless_job *choose_fair(struct qless *q, struct queue *queue, double now,
-				     const struct qless_job *rival, unsigned *late_left,
-				     bool *ret_has_moved)
-{
-	struct fair *fair = queue->fair;
-	const struct qless_job *best = rival;
-	struct turn *aside = NULL, *turn;
-	struct qless_job *late;
-
-	while ((turn = fair_best_turn(fair, now)) != NULL) {
-		const struct qless_job *job;
-
-		if (best != NULL && fair_precedes(fair, best, lane_tree_best(&turn->groups)))
-			break;
-		job = choose_in(q, &turn->groups, now, best, NULL, ret_has_moved);
-		if (job != NULL)
-			best = job;
-		/* If all its limits are shut, all keys of the name are later now. */
-		if (besttree_has(&turn->node) && turn->node.key <= now)
-			turn_put_aside(q, turn, &aside);
-	}
-	turns_put_back(q, aside);
-	if (best == rival)
-		return NULL;
-	late = late_left != NULL ? find_late_holder(job_limits(best)) : NULL;
-	if (late == NULL)
-		return (struct qless_job *)(uintptr_t)best;
-	*ret_has_moved = expire_late(q, queue, late, late_left, now);
-	return NULL;
-}
-
-struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
-			      const struct qless_job *rival, unsigned *late_left)
-{
-	struct qless_job *job;
-	bool has_moved;
-
-	do {
-		has_moved = false;
-		if (queue->fair != NULL)
-			job = choose_fair(q, queue, now, rival, late_left, &has_moved);
-		else
-			job = choose_in(q, &queue->groups, now, rival, late_left, &has_moved);
-	} while (has_moved);
-	return job;
 }
 
 void lane_charge(struct qless *q, struct qless_job *job, double now, double expires)
@@ -540,119 +422,4 @@ void lanes_return(struct qless *q, struct queue *queue)
 
 	for (; node != NULL; node = skiplist_next(node))
 		lane_enter(q, job_from_node(node));
-}
-
-/* ---- repairs and the end ---- */
-
-bool lanes_discard_one(struct qless *q)
-{
-	struct hash_node *node = hash_take(&q->lanes);
-
-	if (node != NULL) {
-		free(container_of(node, struct lane, hash));
-		return true;
-	}
-	node = hash_take(&q->lane_groups);
-	if (node != NULL) {
-		free(container_of(node, struct lane_group, hash));
-		return true;
-	}
-	return false;
-}
-
-static void forget_groups(struct queue *queue, void *arg)
-{
-	(void)arg;
-	besttree_init(&queue->groups, lane_group_is_better);
-	if (queue->fair != NULL)
-		fair_forget_lanes(queue->fair);
-}
-
-static void enter_all(struct queue *queue, void *arg)
-{
-	struct skipnode *node = skiplist_first(&queue->limited);
-
-	for (; node != NULL; node = skiplist_next(node))
-		lane_enter(arg, job_from_node(node));
-}
-
-void lanes_rebuild(struct qless *q)
-{
-	struct hash_iter it;
-	struct hash_node *node;
-
-	while (lanes_discard_one(q))
-		continue;
-	queue_each(q, forget_groups, NULL);
-	HASH_FOREACH(node, &it, &q->limit_sets)
-		container_of(node, struct limit_set, hash)->lane = NULL;
-	HASH_FOREACH(node, &it, &q->limit_names.hash) {
-		struct named_limit *limit = intern_from_node(node)->user;
-
-		if (limit != NULL) {
-			limit->groups = NULL;
-			limit->waiting = 0;
-		}
-	}
-	q->are_lanes_moving = true;
-	queue_each(q, enter_all, q);
-	q->are_lanes_moving = false;
-}
-
-/* ---- checks ---- */
-
-static bool contains(const struct limit_set *set, const struct named_limit *limit)
-{
-	for (uint32_t i = 0; i < set->count; i++) {
-		if (set->limits[i] == limit)
-			return true;
-	}
-	return false;
-}
-
-/* A key that is too late keeps jobs from running. */
-static bool is_group_sound(const struct lane_group *group)
-{
-	return besttree_count(&group->lanes) > 0 && besttree_is_ordered(&group->lanes) &&
-	       group->node.key <= named_limit_opens(group->limit) && besttree_has(&group->node);
-}
-
-/* Whether the lane takes turns by its first name if its queue has fair order. */
-static bool is_turn_sound(const struct lane *lane)
-{
-	if (lane->queue->fair == NULL)
-		return lane->turn == NULL;
-	return lane->turn != NULL && lane->turn->queue == lane->queue &&
-	       lane->turn->name == lane->set->limits[0]->name;
-}
-
-bool lanes_are_sound(const struct qless *q)
-{
-	uint64_t in_lanes = 0, in_lists = 0;
-	struct hash_iter it;
-	struct hash_node *node;
-
-	HASH_FOREACH(node, &it, &q->lane_groups) {
-		if (!is_group_sound(container_of(node, struct lane_group, hash)))
-			return false;
-	}
-	HASH_FOREACH(node, &it, &q->lanes) {
-		const struct lane *lane = container_of(node, struct lane, hash);
-		size_t jobs = lane_count_jobs(lane);
-
-		if (jobs == SIZE_MAX || jobs == 0 || lane->group == NULL ||
-		    lane->group->queue != lane->queue || lane->group->turn != lane->turn ||
-		    !contains(lane->set, lane->group->limit) || !is_turn_sound(lane))
-			return false;
-		in_lanes += jobs;
-	}
-	for (size_t i = 0; i < q->all_queues.count; i++) {
-		const struct queue *queue = q->all_queues.items[i];
-
-		if (!besttree_is_ordered(&queue->groups) ||
-		    (queue->fair != NULL && !fair_is_sound(queue->fair)))
-			return false;
-		in_lists += skiplist_count(&queue->limited);
-	}
-	return in_lanes == in_lists;
 }

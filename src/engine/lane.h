@@ -100,6 +100,15 @@ bool lanes_are_sound(const struct qless *q);
 /* Free a lane or a group. Returns false if nothing was left. */
 bool lanes_discard_one(struct qless *q);
 
+/* ---- what lane_choose.c needs ---- */
+
+/* The lane with the best job of a group, which is given by its node. */
+struct lane *lane_group_best(const struct besttree_node *node);
+/* The limit of a set that opens last, if that is after `now`; NULL if all are open. */
+struct named_limit *lane_find_shut(const struct limit_set *set, double now);
+/* Move a lane to the group of a limit that is shut, or correct the key of that group. */
+void lane_move(struct qless *q, struct lane *lane, struct named_limit *shut, double now);
+
 /* ---- the jobs of a lane ---- */
 
 /* Whether `a` is handed out before `b`. */
