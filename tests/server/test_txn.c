@@ -552,6 +552,54 @@ static void a_transaction_is_limited_in_dependents(void)
 	ASK(p, "LENGTH q", ":1200\r\n");
 }
 
+#define LIMITED_JOBS 126 /* together they have more than 1,000 limits */
+
+/* Queue `words` for each of the first `count` jobs, in which a # stands for its jid. */
+static const char *execute_for_jobs(const char *words, int count)
+{
+	size_t before = strcspn(words, "#");
+	struct buf b = BUF_INIT(BUF_NO_MAX);
+
+	ASK(p, "MULTI", "+OK\r\n");
+	for (int i = 0; i < count; i++) {
+		buf_printf(&b, "%.*sj%d%s", (int)before, words, i, words + before + 1);
+		ASK(p, buf_cstr(&b), "+QUEUED\r\n");
+		buf_clear(&b);
+	}
+	buf_done(&b);
+	return peer_ask(p, "EXEC");
+}
+
+/* As many slots as max-links-per-call allows are renewed or released in a transaction. */
+static void a_transaction_is_limited_in_limits_of_running_jobs(void)
+{
+	static const char *const calls[] = { "HEARTBEAT # w", "FAIL # w group message",
+					     "RETRY # q w", "COMPLETE # w q {}", "TIMEOUT #" };
+	struct buf put = BUF_INIT(BUF_NO_MAX);
+	struct buf renew = BUF_INIT(BUF_NO_MAX);
+
+	buf_printf(&put, "MULTIPUT w q 0 limits [\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\","
+			 "\"h\"] jobs");
+	buf_printf(&renew, "MULTIHEARTBEAT w");
+	for (int i = 0; i < LIMITED_JOBS; i++) {
+		buf_printf(&put, " j%d k {}", i);
+		buf_printf(&renew, " j%d", i);
+	}
+	ASK_HAS(p, buf_cstr(&put), "*126\r\n");
+	ASK(p, "CONFIG SET max-links-per-call 1000", "+OK\r\n");
+	/* Nothing counts before the jobs run. */
+	ASK_HAS(p, buf_cstr(&renew), "*126\r\n");
+	peer_ask(p, "POP q w 126");
+	ASK_HAS(p, buf_cstr(&renew), "-LIMIT The jobs of one call have more tags");
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+		TEST_ASSERT_EQUAL_STRING(TOO_MANY_LINKS, execute_for_jobs(calls[i], LIMITED_JOBS));
+	TEST_ASSERT_EQUAL_INT64(LIMITED_JOBS, peer_ask_number(p, "QUEUES q", "\"running\":"));
+	TEST_ASSERT_EQUAL_INT(
+		0, strncmp("*125\r\n:", execute_for_jobs("HEARTBEAT # w", LIMITED_JOBS - 1), 7));
+	buf_done(&put);
+	buf_done(&renew);
+}
+
 int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
@@ -588,6 +636,7 @@ int main(int argc, char **argv)
 	RUN(a_transaction_is_limited_in_commands);
 	RUN(a_transaction_is_limited_in_tags_and_dependencies);
 	RUN(a_transaction_is_limited_in_dependents);
+	RUN(a_transaction_is_limited_in_limits_of_running_jobs);
 	RUN(a_long_transaction_runs_completely);
 	return UNIT_RESULT();
 }
