@@ -82,23 +82,42 @@ static bool take_block(struct qless_str *file, size_t time_bytes, struct block *
 	return true;
 }
 
-/* Check that the rule says the same as every listed change after `now`. */
+/* Whether the rule has this offset at all times of a part of the future. */
+static bool has_offset(const struct zone *zone, int64_t from, int64_t until, int64_t offset)
+{
+	struct zone_span span;
+
+	for (; from < until; from = span.until) {
+		span = zone_span_at(zone, from);
+		if (span.offset != offset)
+			return false;
+	}
+	return true;
+}
+
+/* Check that the rule says the same as the list, from `now` to the last change in the list. */
 static bool follows_rule(const struct block *block, const struct zone *zone, int64_t now)
 {
 	const unsigned char *types = block->data + block->counts[CHANGES] * block->time_bytes;
 	const unsigned char *offsets = types + block->counts[CHANGES];
+	size_t type = 0; /* that of the time before the first change */
 
 	for (size_t i = 0; i < block->counts[CHANGES]; i++) {
 		int64_t at = read_signed(block->data + i * block->time_bytes, block->time_bytes);
-		size_t type = types[i];
 
 		if (type >= block->counts[TYPES])
 			return false;
-		if (at > now && at <= ZONE_INSTANT_MAX &&
-		    zone_span_at(zone, at).offset != read_signed(offsets + type * TYPE_BYTES, 4))
-			return false;
+		if (at > ZONE_INSTANT_MAX)
+			break;
+		if (at > now) {
+			if (!has_offset(zone, now, at, read_signed(offsets + type * TYPE_BYTES, 4)))
+				return false;
+			now = at;
+		}
+		type = types[i];
 	}
-	return true;
+	/* From the last change on, the rule alone counts. */
+	return type < block->counts[TYPES];
 }
 
 bool tzif_find_rule(struct qless_str file, int64_t now, struct qless_str *ret_rule,

@@ -19,8 +19,8 @@
  *
  *	- it is not a zone file, or of version 1, which has no rule
  *	- its zone has no rule
- *	- it lists a change after `now` after which the rule says something else, as in a zone whose
- *	  clocks follow the moon
+ *	- it lists changes after `now`, and the rule says something else for the time up to the last
+ *	  of them, as in a zone whose clocks follow the moon
  *
  * The rule is a slice of `file` that zone_parse() accepts.
  */
