@@ -20,7 +20,8 @@ grep '^#' "$budgets" >"$dir/budgets"
 "$check" "$program" "$dir/budgets" other-1-cpu "$valgrind" --update
 "$check" "$program" "$dir/budgets" other-1-cpu "$valgrind" >"$dir/output" ||
   fail "what was just written is over budget"
-if grep '^ok' "$dir/output" | grep -qv ' (+0.0%)$'; then
+# Sets of limits are found by addresses, so a probe more or less may change the last digit.
+if grep '^ok' "$dir/output" | grep -qv ' ([+-]0\.0%)$'; then
   fail "two runs did not count the same"
 fi
 
