@@ -29,16 +29,25 @@ UNUSED_OK static size_t split_names(const char *list, struct qless_str names[LIM
 	return count;
 }
 
-/* Put a job with limits, which are separated by blanks. */
-UNUSED_OK static void put_limited(double now, const char *queue, const char *jid,
-				  const char *limits)
+/* A put with limits, which are separated by blanks. */
+UNUSED_OK static struct qless_put a_limited_put(const char *queue, const char *jid,
+						const char *limits,
+						struct qless_str names[LIMIT_NAMES_MAX])
 {
-	struct qless_str names[LIMIT_NAMES_MAX];
 	struct qless_put p = a_put(queue, jid);
 
 	p.has_limits = true;
 	p.limits = names;
 	p.limit_count = split_names(limits, names);
+	return p;
+}
+
+UNUSED_OK static void put_limited(double now, const char *queue, const char *jid,
+				  const char *limits)
+{
+	struct qless_str names[LIMIT_NAMES_MAX];
+	struct qless_put p = a_limited_put(queue, jid, limits, names);
+
 	OK(qless_put(q, now, &p));
 }
 
@@ -46,11 +55,8 @@ UNUSED_OK static void put_limited_priority(double now, const char *queue, const 
 					   const char *limits, double priority)
 {
 	struct qless_str names[LIMIT_NAMES_MAX];
-	struct qless_put p = a_put(queue, jid);
+	struct qless_put p = a_limited_put(queue, jid, limits, names);
 
-	p.has_limits = true;
-	p.limits = names;
-	p.limit_count = split_names(limits, names);
 	p.has_priority = true;
 	p.priority = priority;
 	OK(qless_put(q, now, &p));
