@@ -25,11 +25,6 @@ struct turn *turn_find(const struct fair *fair, struct qless_str name)
 	return node != NULL ? container_of(node, struct turn, hash) : NULL;
 }
 
-static struct turn *turn_of(const struct besttree_node *node)
-{
-	return container_of((struct besttree_node *)(uintptr_t)node, struct turn, node);
-}
-
 /* ---- order ---- */
 
 /* Jobs that timed out by a call come before any priority, until they are given another. */
@@ -58,10 +53,34 @@ bool fair_precedes(const struct fair *fair, const struct qless_job *a, const str
 	return precedes(a, pass_of(fair, a), b, pass_of(fair, b));
 }
 
-/* Compares the best jobs of two names, whether they may run or not. */
-static bool turn_is_better(const struct besttree_node *a, const struct besttree_node *b)
+static struct turn *turn_of_open(const struct besttree_node *node)
 {
-	const struct turn *x = turn_of(a), *y = turn_of(b);
+	return container_of((struct besttree_node *)(uintptr_t)node, struct turn, open);
+}
+
+static struct turn *turn_of_shut(const struct besttree_node *node)
+{
+	return container_of((struct besttree_node *)(uintptr_t)node, struct turn, shut);
+}
+
+/* The best job of the open groups of a name that has some. */
+static const struct qless_job *open_job(const struct turn *turn)
+{
+	return lane_group_best(turn->open_group)->best;
+}
+
+/* Compares the best jobs of two names in groups that count as open. */
+static bool open_is_better(const struct besttree_node *a, const struct besttree_node *b)
+{
+	const struct turn *x = turn_of_open(a), *y = turn_of_open(b);
+
+	return precedes(open_job(x), x->pass, open_job(y), y->pass);
+}
+
+/* Compares the best jobs of two names, whether they may run or not. */
+static bool shut_is_better(const struct besttree_node *a, const struct besttree_node *b)
+{
+	const struct turn *x = turn_of_shut(a), *y = turn_of_shut(b);
 
 	return precedes(lane_tree_best(&x->groups), x->pass, lane_tree_best(&y->groups), y->pass);
 }
@@ -79,7 +98,8 @@ struct turn *turn_need(struct queue *queue, struct intern *name)
 	turn->queue = queue;
 	turn->name = intern_ref(name);
 	besttree_init(&turn->groups, lane_group_is_better);
-	besttree_node_init(&turn->node);
+	besttree_node_init(&turn->open);
+	besttree_node_init(&turn->shut);
 	heap_node_init(&turn->idle);
 	hash_insert(&fair->table, &turn->hash);
 	heap_insert(&fair->idle, &turn->idle, turn->pass);
@@ -131,45 +151,64 @@ void turn_leave(struct qless *q, struct turn *turn)
 		forget_idle(q, turn->queue->fair);
 }
 
+/* Put a node of a name where it belongs: with a key, or in no tree. */
+static void place(struct besttree *tree, struct besttree_node *node, bool belongs, double key)
+{
+	if (belongs && besttree_has(node))
+		besttree_rekey(tree, node, key);
+	else if (belongs)
+		besttree_insert(tree, node, key);
+	else if (besttree_has(node))
+		besttree_remove(tree, node);
+}
+
+/* Let the groups of a name with a key of at most `seen` count as open. */
+static void look(struct qless *q, struct turn *turn, double seen)
+{
+	struct fair *fair = turn->queue->fair;
+	const struct besttree_node *shut = besttree_first_gt(&turn->groups, seen);
+
+	turn->seen = seen;
+	turn->open_group = besttree_best_le(&turn->groups, seen);
+	place(&fair->open, &turn->open, turn->open_group != NULL, 0);
+	place(&fair->shut, &turn->shut, shut != NULL, shut != NULL ? shut->key : 0);
+	if (shut != NULL && shut->key > q->due_taken && shut->key < INFINITY)
+		queue_falls_due(q, turn->queue, shut->key);
+}
+
 void turn_update(struct qless *q, struct turn *turn)
 {
-	struct besttree *turns = &turn->queue->fair->turns;
-	const struct besttree_node *first = besttree_first(&turn->groups);
-
-	if (first == NULL || turn->is_aside) {
-		if (besttree_has(&turn->node))
-			besttree_remove(turns, &turn->node);
-	} else if (besttree_has(&turn->node)) {
-		besttree_rekey(turns, &turn->node, first->key);
-	} else {
-		besttree_insert(turns, &turn->node, first->key);
-	}
-	/* While a limit of another group was open, nobody looked at this key. */
-	if (first != NULL && first->key > q->due_taken && first->key < INFINITY)
-		queue_falls_due(q, turn->queue, first->key);
+	/* After a step back of the clock, a group may open at a time that was seen already. */
+	look(q, turn, fmin(turn->seen, q->now));
 }
 
-struct turn *fair_best_turn(const struct fair *fair, double now)
+const struct besttree_node *fair_best_group(struct qless *q, struct queue *queue, double now)
 {
-	struct besttree_node *node = besttree_best_le(&fair->turns, now);
+	struct fair *fair = queue->fair;
 
-	return node != NULL ? turn_of(node) : NULL;
-}
+	for (;;) {
+		const struct besttree_node *open = besttree_best(&fair->open);
+		const struct besttree_node *shut = besttree_best_le(&fair->shut, now);
+		struct turn *turn = open != NULL ? turn_of_open(open) : NULL;
 
-void turn_put_aside(struct qless *q, struct turn *turn, struct turn **list)
-{
-	assert(!turn->is_aside);
-	turn->is_aside = true;
-	turn->next_aside = *list;
-	*list = turn;
-	turn_update(q, turn);
-}
+		if (turn != NULL && turn->seen > now) {
+			q->lanes_tried++;
+			look(q, turn, now);
+			continue;
+		}
+		if (shut == NULL)
+			return turn != NULL ? turn->open_group : NULL;
+		if (turn != NULL) {
+			const struct turn *other = turn_of_shut(shut);
 
-void turns_put_back(struct qless *q, struct turn *list)
-{
-	for (; list != NULL; list = list->next_aside) {
-		list->is_aside = false;
-		turn_update(q, list);
+			if (!precedes(lane_tree_best(&other->groups), other->pass, open_job(turn),
+				      turn->pass))
+				return turn->open_group;
+		}
+		/* The time at which a group opened may not have been reported yet. */
+		queue_wake(q, queue);
+		q->lanes_tried++;
+		look(q, turn_of_shut(shut), now);
 	}
 }
 
@@ -178,13 +217,16 @@ void fair_forget_lanes(struct fair *fair)
 	struct hash_iter it;
 	struct hash_node *node;
 
-	besttree_init(&fair->turns, turn_is_better);
+	besttree_init(&fair->open, open_is_better);
+	besttree_init(&fair->shut, shut_is_better);
 	HASH_FOREACH(node, &it, &fair->table) {
 		struct turn *turn = container_of(node, struct turn, hash);
 
 		turn->lanes = 0;
 		besttree_init(&turn->groups, lane_group_is_better);
-		besttree_node_init(&turn->node);
+		turn->open_group = NULL;
+		besttree_node_init(&turn->open);
+		besttree_node_init(&turn->shut);
 		if (!heap_has(&turn->idle))
 			heap_insert(&fair->idle, &turn->idle, turn->pass);
 	}
@@ -192,13 +234,14 @@ void fair_forget_lanes(struct fair *fair)
 
 static bool is_turn_sound(const struct turn *turn)
 {
-	const struct besttree_node *first = besttree_first(&turn->groups);
+	const struct besttree_node *shut = besttree_first_gt(&turn->groups, turn->seen);
 
-	return besttree_is_ordered(&turn->groups) && !turn->is_aside &&
-	       heap_has(&turn->idle) == (turn->lanes == 0) &&
-	       (turn->lanes == 0) == (first == NULL) &&
-	       besttree_has(&turn->node) == (first != NULL) &&
-	       (first == NULL || turn->node.key == first->key) && turn->pass >= 0;
+	return besttree_is_ordered(&turn->groups) && heap_has(&turn->idle) == (turn->lanes == 0) &&
+	       (turn->lanes == 0) == (besttree_count(&turn->groups) == 0) &&
+	       turn->open_group == besttree_best_le(&turn->groups, turn->seen) &&
+	       besttree_has(&turn->open) == (turn->open_group != NULL) &&
+	       besttree_has(&turn->shut) == (shut != NULL) &&
+	       (shut == NULL || turn->shut.key == shut->key) && turn->pass >= 0;
 }
 
 bool fair_is_sound(const struct fair *fair)
@@ -210,7 +253,8 @@ bool fair_is_sound(const struct fair *fair)
 		if (!is_turn_sound(container_of(node, const struct turn, hash)))
 			return false;
 	}
-	return besttree_is_ordered(&fair->turns) && heap_is_ordered(&fair->idle);
+	return besttree_is_ordered(&fair->open) && besttree_is_ordered(&fair->shut) &&
+	       heap_is_ordered(&fair->idle);
 }
 
 void turn_set_pass(struct qless *q, struct turn *turn, double pass)
@@ -252,7 +296,8 @@ static struct fair *fair_new(struct qless *q)
 	struct fair *fair = mem_zalloc(sizeof *fair);
 
 	hash_init(&fair->table, turn_key, q->hooks.hash_seed);
-	besttree_init(&fair->turns, turn_is_better);
+	besttree_init(&fair->open, open_is_better);
+	besttree_init(&fair->shut, shut_is_better);
 	return fair;
 }
 

@@ -9,6 +9,12 @@
  * of the queue, which is the highest that a name had when it was handed out. So a name saves up no
  * turns while nothing of it waits.
  *
+ * The best job of a name may be shut. So a queue has its names in two trees: by the best job of
+ * the groups that count as open, and by when the next of their other groups opens. A search takes
+ * the best name of the first tree. A name of the second tree whose time has come only matters if
+ * its best job, shut or not, would precede that. Then its groups are looked at again, once for
+ * each group that opens.
+ *
  * Passes are part of the state. A name is forgotten when nothing of it waits, and its pass is not
  * above that of the queue.
  */
@@ -34,11 +40,12 @@ struct turn {
 	struct queue *queue;
 	struct intern *name;
 	double pass;
-	uint32_t lanes; /* lanes with jobs of that name */
-	bool is_aside;	/* it is left out of a search that goes on */
-	struct turn *next_aside;
-	struct besttree groups;	   /* its groups, by when their limits open */
-	struct besttree_node node; /* in fair.turns while it has groups; key: the lowest of them */
+	uint32_t lanes;		/* lanes with jobs of that name */
+	struct besttree groups; /* its groups, by when their limits open */
+	double seen;		/* groups with a key up to this time count as open */
+	const struct besttree_node *open_group; /* the best of those; NULL if there is none */
+	struct besttree_node open;		/* in fair.open while there is one; key: 0 */
+	struct besttree_node shut; /* in fair.shut while there are others; key: their lowest */
 	struct heap_node idle;	   /* in fair.idle while it has no lanes; key: its pass */
 };
 
@@ -46,7 +53,8 @@ struct fair {
 	double pass;  /* the highest of a hand-out */
 	double plain; /* of the jobs without limits */
 	struct hash table;
-	struct besttree turns; /* names with lanes, by when a limit opens, and the best job */
+	struct besttree open; /* names by the best job of their open groups */
+	struct besttree shut; /* names by when another group opens; best: by all of their groups */
 	struct heap idle;
 };
 
@@ -66,11 +74,9 @@ struct turn *turn_find(const struct fair *fair, struct qless_str name);
 struct turn *turn_need(struct queue *queue, struct intern *name);
 /* Note that a key or the best job of its groups has changed. */
 void turn_update(struct qless *q, struct turn *turn);
-/* The name with the best job of those with an open limit, whether that job may run or not. */
-struct turn *fair_best_turn(const struct fair *fair, double now);
-/* Leave a name out of further searches, and end that for a list of names. */
-void turn_put_aside(struct qless *q, struct turn *turn, struct turn **list);
-void turns_put_back(struct qless *q, struct turn *list);
+/* The group with the best job of those whose limits open at `now` or before; NULL if all of them
+ * are shut. */
+const struct besttree_node *fair_best_group(struct qless *q, struct queue *queue, double now);
 /* Let all names forget their lanes, which are made anew. */
 void fair_forget_lanes(struct fair *fair);
 /* Whether each name is where a search finds it. */

@@ -393,7 +393,7 @@ void lane_charge(struct qless *q, struct qless_job *job, double now, double expi
 
 double lanes_next_open_after(const struct queue *queue, double time)
 {
-	const struct besttree *tree = queue->fair != NULL ? &queue->fair->turns : &queue->groups;
+	const struct besttree *tree = queue->fair != NULL ? &queue->fair->shut : &queue->groups;
 	const struct besttree_node *node = besttree_first_gt(tree, time);
 
 	return node != NULL ? node->key : INFINITY;

@@ -44,22 +44,26 @@ static bool expire_late(struct qless *q, struct queue *queue, struct qless_job *
 	return true;
 }
 
-/* The best job of a tree with limits that are all open, and that precedes `rival`; NULL if there is
- * none. *ret_has_moved is whether the lock of a holder was treated instead. Then other jobs may
- * wait now, and the search begins anew. */
-static struct qless_job *choose_in(struct qless *q, struct besttree *groups, double now,
-				   const struct qless_job *rival, unsigned *late_left,
-				   bool *ret_has_moved)
+/* The group with the best job of those whose limits open at `now` or before; NULL if all of them
+ * are shut. */
+static const struct besttree_node *best_group(struct qless *q, struct queue *queue, double now)
 {
-	struct besttree_node *node;
+	return queue->fair != NULL ? fair_best_group(q, queue, now)
+				   : besttree_best_le(&queue->groups, now);
+}
 
-	while ((node = besttree_best_le(groups, now)) != NULL) {
+struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
+			      const struct qless_job *rival, unsigned *late_left)
+{
+	const struct besttree_node *node;
+
+	while ((node = best_group(q, queue, now)) != NULL) {
 		struct lane *lane = lane_group_best(node);
 		struct named_limit *shut;
 		struct qless_job *late;
 
 		q->lanes_tried++;
-		if (rival != NULL && precedes(lane->queue, rival, lane->best))
+		if (rival != NULL && precedes(queue, rival, lane->best))
 			return NULL;
 		shut = lane_find_shut(lane->set, now);
 		if (shut != NULL) {
@@ -69,58 +73,9 @@ static struct qless_job *choose_in(struct qless *q, struct besttree *groups, dou
 		late = find_late_holder(lane->set);
 		if (late == NULL || late_left == NULL)
 			return lane->best;
-		*ret_has_moved = expire_late(q, lane->queue, late, late_left, now);
-		return NULL;
+		/* Other jobs may wait once the lock is treated, so the search begins anew. */
+		if (!expire_late(q, queue, late, late_left, now))
+			return NULL;
 	}
 	return NULL;
-}
-
-/* The best job of a queue with fair order. The best job of a name may be shut, so the first name
- * may have a worse one than the next name: names are left out of the tree of names until no other
- * can be better. */
-static struct qless_job *choose_fair(struct qless *q, struct queue *queue, double now,
-				     const struct qless_job *rival, unsigned *late_left,
-				     bool *ret_has_moved)
-{
-	struct fair *fair = queue->fair;
-	const struct qless_job *best = rival;
-	struct turn *aside = NULL, *turn;
-	struct qless_job *late;
-
-	while ((turn = fair_best_turn(fair, now)) != NULL) {
-		const struct qless_job *job;
-
-		if (best != NULL && fair_precedes(fair, best, lane_tree_best(&turn->groups)))
-			break;
-		job = choose_in(q, &turn->groups, now, best, NULL, ret_has_moved);
-		if (job != NULL)
-			best = job;
-		/* If all its limits are shut, all keys of the name are later now. */
-		if (besttree_has(&turn->node) && turn->node.key <= now)
-			turn_put_aside(q, turn, &aside);
-	}
-	turns_put_back(q, aside);
-	if (best == rival)
-		return NULL;
-	late = late_left != NULL ? find_late_holder(job_limits(best)) : NULL;
-	if (late == NULL)
-		return (struct qless_job *)(uintptr_t)best;
-	*ret_has_moved = expire_late(q, queue, late, late_left, now);
-	return NULL;
-}
-
-struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
-			      const struct qless_job *rival, unsigned *late_left)
-{
-	struct qless_job *job;
-	bool has_moved;
-
-	do {
-		has_moved = false;
-		if (queue->fair != NULL)
-			job = choose_fair(q, queue, now, rival, late_left, &has_moved);
-		else
-			job = choose_in(q, &queue->groups, now, rival, late_left, &has_moved);
-	} while (has_moved);
-	return job;
 }

@@ -1,3 +1,5 @@
+#include "engine/engine_int.h"
+
 #include "limiting.h"
 
 #define QUEUE "q"
@@ -280,6 +282,54 @@ static void a_worker_that_waits_sleeps_until_a_limit_opens(void)
 	TEST_ASSERT_EQUAL_STRING("a ", pop(11, QUEUE, "w", 1));
 }
 
+#define HELD_NAMES 1000
+
+/* The best job of each name is held, and would precede every job that may run. */
+static void put_held_and_open_jobs(void)
+{
+	for (int i = 0; i < HELD_NAMES; i++) {
+		char jid[24], names[32];
+
+		snprintf(names, sizeof names, "d%d H", i);
+		snprintf(jid, sizeof jid, "held%04d", i);
+		put_limited_priority(1, QUEUE, jid, names, 9);
+		snprintf(names, sizeof names, "d%d", i);
+		snprintf(jid, sizeof jid, "open%04d", i);
+		put_limited(2, QUEUE, jid, names);
+	}
+}
+
+static void better_jobs_that_are_shut_cost_a_pop_nothing(void)
+{
+	uint64_t tried;
+
+	hold(1, "H", 1000);
+	put_held_and_open_jobs();
+	TEST_ASSERT_EQUAL_STRING_LEN("open", pop(3, QUEUE, "w", 1), 4);
+	tried = q->lanes_tried;
+	for (int i = 1; i < 500; i++)
+		TEST_ASSERT_EQUAL_STRING_LEN("open", pop(3, QUEUE, "w", 1), 4);
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(500, q->lanes_tried - tried);
+	/* The hold ends: its jobs come first again, and no name is looked at before its turn. */
+	tried = q->lanes_tried;
+	for (int i = 0; i < 500; i++)
+		TEST_ASSERT_EQUAL_STRING_LEN("held", pop(2000, QUEUE, "w", 1), 4);
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(1000, q->lanes_tried - tried);
+}
+
+/* What a question finds open at a later time may be shut for the next pop. */
+static void a_question_about_a_later_time_opens_nothing(void)
+{
+	hold(1, "x", 100);
+	put_limited(2, QUEUE, "held", "a x");
+	put_limited(2, QUEUE, "open", "b");
+	TEST_ASSERT_TRUE(qless_is_poppable(q, 200, STR(QUEUE)));
+	TEST_ASSERT_EQUAL_STRING("open ", pop(3, QUEUE, "w", 2));
+	TEST_ASSERT_TRUE(qless_is_poppable(q, 200, STR(QUEUE)));
+	TEST_ASSERT_FALSE(qless_is_poppable(q, 4, STR(QUEUE)));
+	TEST_ASSERT_EQUAL_STRING("held ", pop(101, QUEUE, "w", 2));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -300,5 +350,7 @@ int main(int argc, char **argv)
 	RUN(a_dead_holder_is_left_alone_while_another_name_is_next);
 	RUN(a_job_that_timed_out_follows_its_new_priority);
 	RUN(a_worker_that_waits_sleeps_until_a_limit_opens);
+	RUN(better_jobs_that_are_shut_cost_a_pop_nothing);
+	RUN(a_question_about_a_later_time_opens_nothing);
 	return UNIT_RESULT();
 }
