@@ -13,6 +13,9 @@
 #include "util/container.h"
 #include "util/mem.h"
 
+/* Idle names that one call forgets. */
+#define FORGOTTEN_MAX 4
+
 struct qless_str turn_key(const struct hash_node *node)
 {
 	return intern_str(container_of(node, const struct turn, hash)->name);
@@ -23,6 +26,16 @@ struct turn *turn_find(const struct fair *fair, struct qless_str name)
 	struct hash_node *node = hash_find(&fair->table, name);
 
 	return node != NULL ? container_of(node, struct turn, hash) : NULL;
+}
+
+static struct turn *turn_from_idle(const struct skipnode *node)
+{
+	return container_of((struct skipnode *)(uintptr_t)node, struct turn, idle);
+}
+
+static struct qless_str idle_member(const struct skipnode *node)
+{
+	return intern_str(turn_from_idle(node)->name);
 }
 
 /* ---- order ---- */
@@ -87,54 +100,60 @@ static bool shut_is_better(const struct besttree_node *a, const struct besttree_
 
 /* ---- names ---- */
 
-struct turn *turn_need(struct queue *queue, struct intern *name)
+struct turn *turn_need(struct qless *q, struct queue *queue, struct intern *name)
 {
 	struct fair *fair = queue->fair;
+	unsigned height;
 	struct turn *turn = turn_find(fair, intern_str(name));
 
 	if (turn != NULL)
 		return turn;
-	turn = mem_zalloc(sizeof *turn);
-	turn->queue = queue;
-	turn->name = intern_ref(name);
+	height = engine_draw_height(q);
+	turn = mem_alloc(offsetof(struct turn, idle) + skipnode_size(height));
+	*turn = (struct turn){ .queue = queue, .name = intern_ref(name) };
 	besttree_init(&turn->groups, lane_group_is_better);
 	besttree_node_init(&turn->open);
 	besttree_node_init(&turn->shut);
-	heap_node_init(&turn->idle);
+	skipnode_init(&turn->idle, height);
 	hash_insert(&fair->table, &turn->hash);
-	heap_insert(&fair->idle, &turn->idle, turn->pass);
+	skiplist_insert(&fair->idle, &turn->idle, turn->pass);
 	return turn;
 }
 
 static void turn_free(struct qless *q, struct fair *fair, struct turn *turn)
 {
 	assert(turn->lanes == 0 && besttree_count(&turn->groups) == 0);
-	if (heap_has(&turn->idle))
-		heap_remove(&fair->idle, &turn->idle);
+	if (turn->idle.linked)
+		skiplist_remove(&fair->idle, &turn->idle);
 	hash_remove(&fair->table, &turn->hash);
 	intern_unref(&q->limit_names, turn->name);
 	free(turn);
 }
 
-/* Forget the names that have no lanes, and no pass above that of the queue. */
-static void forget_idle(struct qless *q, struct fair *fair)
+/* Forget some of the names that have no lanes, and no pass above that of the queue. The others
+ * go with later calls. */
+static void forget_some_idle(struct qless *q, struct fair *fair)
 {
-	struct heap_node *node;
+	struct skipnode *node;
 
-	while ((node = heap_first(&fair->idle)) != NULL && node->key <= fair->pass)
-		turn_free(q, fair, container_of(node, struct turn, idle));
+	for (int i = 0; i < FORGOTTEN_MAX; i++) {
+		node = skiplist_first(&fair->idle);
+		if (node == NULL || node->score > fair->pass)
+			return;
+		turn_free(q, fair, turn_from_idle(node));
+	}
 }
 
-struct turn *turn_join(const struct qless *q, struct queue *queue, const struct limit_set *set)
+struct turn *turn_join(struct qless *q, struct queue *queue, const struct limit_set *set)
 {
 	struct fair *fair = queue->fair;
 	struct turn *turn;
 
 	if (fair == NULL)
 		return NULL;
-	turn = turn_need(queue, set->limits[0]->name);
+	turn = turn_need(q, queue, set->limits[0]->name);
 	if (turn->lanes++ == 0) {
-		heap_remove(&fair->idle, &turn->idle);
+		skiplist_remove(&fair->idle, &turn->idle);
 		if (!q->are_lanes_moving)
 			turn->pass = fmax(turn->pass, fair->pass);
 	}
@@ -146,9 +165,9 @@ void turn_leave(struct qless *q, struct turn *turn)
 	assert(turn->lanes > 0);
 	if (--turn->lanes > 0)
 		return;
-	heap_insert(&turn->queue->fair->idle, &turn->idle, turn->pass);
+	skiplist_insert(&turn->queue->fair->idle, &turn->idle, turn->pass);
 	if (!q->are_lanes_moving)
-		forget_idle(q, turn->queue->fair);
+		forget_some_idle(q, turn->queue->fair);
 }
 
 /* Put a node of a name where it belongs: with a key, or in no tree. */
@@ -227,8 +246,8 @@ void fair_forget_lanes(struct fair *fair)
 		turn->open_group = NULL;
 		besttree_node_init(&turn->open);
 		besttree_node_init(&turn->shut);
-		if (!heap_has(&turn->idle))
-			heap_insert(&fair->idle, &turn->idle, turn->pass);
+		if (!turn->idle.linked)
+			skiplist_insert(&fair->idle, &turn->idle, turn->pass);
 	}
 }
 
@@ -236,7 +255,7 @@ static bool is_turn_sound(const struct turn *turn)
 {
 	const struct besttree_node *shut = besttree_first_gt(&turn->groups, turn->seen);
 
-	return besttree_is_ordered(&turn->groups) && heap_has(&turn->idle) == (turn->lanes == 0) &&
+	return besttree_is_ordered(&turn->groups) && turn->idle.linked == (turn->lanes == 0) &&
 	       (turn->lanes == 0) == (besttree_count(&turn->groups) == 0) &&
 	       turn->open_group == besttree_best_le(&turn->groups, turn->seen) &&
 	       besttree_has(&turn->open) == (turn->open_group != NULL) &&
@@ -253,15 +272,14 @@ bool fair_is_sound(const struct fair *fair)
 		if (!is_turn_sound(container_of(node, const struct turn, hash)))
 			return false;
 	}
-	return besttree_is_ordered(&fair->open) && besttree_is_ordered(&fair->shut) &&
-	       heap_is_ordered(&fair->idle);
+	return besttree_is_ordered(&fair->open) && besttree_is_ordered(&fair->shut);
 }
 
 void turn_set_pass(struct qless *q, struct turn *turn, double pass)
 {
 	turn->pass = pass;
-	if (heap_has(&turn->idle))
-		heap_rekey(&turn->queue->fair->idle, &turn->idle, pass);
+	if (turn->idle.linked)
+		skiplist_rescore(&turn->queue->fair->idle, &turn->idle, pass);
 	turn_update(q, turn);
 }
 
@@ -286,7 +304,7 @@ void fair_count(struct qless *q, struct queue *queue, const struct qless_job *jo
 		fair->pass = fmax(fair->pass, turn->pass);
 		turn_set_pass(q, turn, turn->pass + by);
 	}
-	forget_idle(q, fair);
+	forget_some_idle(q, fair);
 }
 
 /* ---- the option ---- */
@@ -296,6 +314,7 @@ static struct fair *fair_new(struct qless *q)
 	struct fair *fair = mem_zalloc(sizeof *fair);
 
 	hash_init(&fair->table, turn_key, q->hooks.hash_seed);
+	skiplist_init(&fair->idle, idle_member);
 	besttree_init(&fair->open, open_is_better);
 	besttree_init(&fair->shut, shut_is_better);
 	return fair;
@@ -315,7 +334,7 @@ void fair_free(struct qless *q, struct fair *fair)
 		free(turn);
 	}
 	hash_done(&fair->table);
-	heap_done(&fair->idle);
+	skiplist_done(&fair->idle);
 	free(fair);
 }
 

@@ -15,8 +15,9 @@
  * its best job, shut or not, would precede that. Then its groups are looked at again, once for
  * each group that opens.
  *
- * Passes are part of the state. A name is forgotten when nothing of it waits, and its pass is not
- * above that of the queue.
+ * Passes are part of the state. A name may be forgotten when nothing of it waits, and its pass is
+ * not above that of the queue: it would start at the pass of the queue anyway. Each hand-out
+ * forgets some such names, by pass and name.
  */
 #ifndef ENGINE_FAIR_H
 #define ENGINE_FAIR_H
@@ -27,8 +28,8 @@
 #include "qless.h"
 #include "util/besttree.h"
 #include "util/hash.h"
-#include "util/heap.h"
 #include "util/intern.h"
+#include "util/skiplist.h"
 
 struct limit_set;
 struct qless_job;
@@ -46,7 +47,7 @@ struct turn {
 	const struct besttree_node *open_group; /* the best of those; NULL if there is none */
 	struct besttree_node open;		/* in fair.open while there is one; key: 0 */
 	struct besttree_node shut; /* in fair.shut while there are others; key: their lowest */
-	struct heap_node idle;	   /* in fair.idle while it has no lanes; key: its pass */
+	struct skipnode idle; /* in fair.idle while it has no lanes; last, as it may be longer */
 };
 
 struct fair {
@@ -55,7 +56,7 @@ struct fair {
 	struct hash table;
 	struct besttree open; /* names by the best job of their open groups */
 	struct besttree shut; /* names by when another group opens; best: by all of their groups */
-	struct heap idle;
+	struct skiplist idle; /* names without lanes, by pass and name */
 };
 
 struct qless_str turn_key(const struct hash_node *node);
@@ -65,13 +66,13 @@ void queue_set_fair(struct qless *q, struct queue *queue, bool is_fair);
 void fair_free(struct qless *q, struct fair *fair);
 
 /* The name of the jobs of a set, for a lane that is new or was filed under none. */
-struct turn *turn_join(const struct qless *q, struct queue *queue, const struct limit_set *set);
+struct turn *turn_join(struct qless *q, struct queue *queue, const struct limit_set *set);
 /* A lane of the name is empty. */
 void turn_leave(struct qless *q, struct turn *turn);
 /* The name of that text; NULL if it is not known. */
 struct turn *turn_find(const struct fair *fair, struct qless_str name);
 /* The name, which need not have lanes; for snapshots. */
-struct turn *turn_need(struct queue *queue, struct intern *name);
+struct turn *turn_need(struct qless *q, struct queue *queue, struct intern *name);
 /* Note that a key or the best job of its groups has changed. */
 void turn_update(struct qless *q, struct turn *turn);
 /* The group with the best job of those whose limits open at `now` or before; NULL if all of them

@@ -154,7 +154,7 @@ void state_load_turns(struct state_loader *l, struct queue *queue)
 		double pass = load_pass(l);
 
 		if (!l->failed)
-			turn_set_pass(l->q, turn_need(queue, name), pass);
+			turn_set_pass(l->q, turn_need(l->q, queue, name), pass);
 	}
 }
 

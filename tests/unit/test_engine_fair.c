@@ -1,4 +1,6 @@
 #include "engine/engine_int.h"
+#include "engine/fair.h"
+#include "engine/queue.h"
 
 #include "limiting.h"
 
@@ -330,6 +332,40 @@ static void a_question_about_a_later_time_opens_nothing(void)
 	TEST_ASSERT_EQUAL_STRING("held ", pop(101, QUEUE, "w", 2));
 }
 
+static size_t count_names(void)
+{
+	return hash_count(&queue_find(q, STR(QUEUE))->fair->table);
+}
+
+static void idle_names_are_forgotten_a_few_at_a_time(void)
+{
+	size_t before;
+
+	for (int i = 0; i < 1000; i++) {
+		char jid[24], name[24];
+
+		snprintf(name, sizeof name, "n%d", i);
+		snprintf(jid, sizeof jid, "j%d", i);
+		put_limited(now += 0.001, QUEUE, jid, name);
+	}
+	TEST_ASSERT_EQUAL_INT(200, (int)strlen(take(200)));
+	while (*take(1) != '\0')
+		continue;
+	before = count_names();
+	TEST_ASSERT_EQUAL_size_t(1000, before);
+	put_some("a", 2);
+	/* With the second job of a name, the pass of the queue rises to that of all others. */
+	TEST_ASSERT_EQUAL_STRING("aa", take(2));
+	TEST_ASSERT_GREATER_OR_EQUAL_size_t(before - 20, count_names());
+	reload();
+	put_some("a", 200);
+	TEST_ASSERT_EQUAL_INT(200, (int)strlen(take(200)));
+	put_some("a", 200);
+	TEST_ASSERT_EQUAL_INT(200, (int)strlen(take(200)));
+	TEST_ASSERT_EQUAL_size_t(1, count_names());
+	reload();
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -352,5 +388,6 @@ int main(int argc, char **argv)
 	RUN(a_worker_that_waits_sleeps_until_a_limit_opens);
 	RUN(better_jobs_that_are_shut_cost_a_pop_nothing);
 	RUN(a_question_about_a_later_time_opens_nothing);
+	RUN(idle_names_are_forgotten_a_few_at_a_time);
 	return UNIT_RESULT();
 }
