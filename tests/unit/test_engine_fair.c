@@ -319,7 +319,7 @@ static void better_jobs_that_are_shut_cost_a_pop_nothing(void)
 	TEST_ASSERT_LESS_OR_EQUAL_UINT64(1000, q->lanes_tried - tried);
 }
 
-/* What a question finds open at a later time may be shut for the next pop. */
+/* A question counts limits as open at its time. They may be shut for the next pop. */
 static void a_question_about_a_later_time_opens_nothing(void)
 {
 	hold(1, "x", 100);
