@@ -321,8 +321,12 @@ static struct recovery_target need_time(void *arg)
 	return (struct recovery_target){ 0 };
 }
 
-/* Its weight is a third of the usual one: a worker starves, but runs often enough to notice that
- * soon. */
+/* Processes that need all the time they get. Together they have a third of the weight of a process
+ * with the usual priority: a worker starves, but runs often enough to notice that soon. If the test
+ * itself runs with the lowest priority, they are still 25 times as heavy as the worker. */
+#define BUSY	  5
+#define BUSY_NICE 12
+
 static pid_t fork_busy(void)
 {
 	pid_t pid = fork();
@@ -330,7 +334,7 @@ static pid_t fork_busy(void)
 	if (pid != 0)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 5);
+	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + BUSY_NICE);
 	for (volatile unsigned i = 0;; i++)
 		;
 }
@@ -359,18 +363,21 @@ static void a_worker_that_starves_is_replaced_by_one_that_does_not(void)
 	struct workers *workers = mmap(NULL, sizeof *workers, PROT_READ | PROT_WRITE,
 				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	cpu_set_t before;
-	pid_t busy;
+	pid_t busy[BUSY];
 
 	TEST_ASSERT_TRUE(workers != MAP_FAILED);
 	TEST_ASSERT_EQUAL_INT(0, sched_getaffinity(0, sizeof before, &before));
 	odd.begin = need_time;
 	odd.arg = workers;
 	start_without_privileges();
-	busy = fork_busy();
+	for (int i = 0; i < BUSY; i++)
+		busy[i] = fork_busy();
 	TEST_ASSERT_EQUAL_INT(0, order(ORDERED, 1));
 	TEST_ASSERT_EQUAL_INT(-ECHILD, wait_for_end().result);
-	kill(busy, SIGKILL);
-	waitpid(busy, NULL, 0);
+	for (int i = 0; i < BUSY; i++) {
+		kill(busy[i], SIGKILL);
+		waitpid(busy[i], NULL, 0);
+	}
 	sched_setaffinity(0, sizeof before, &before);
 	TEST_ASSERT_EQUAL_INT(2, workers->count);
 	TEST_ASSERT_EQUAL_INT(SCHED_OTHER, workers->policy);
