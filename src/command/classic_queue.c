@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "command/attach.h"
+#include "command/native_jobs.h"
 #include "command/scanning.h"
 #include "command/work.h"
 #include "util/json.h"
@@ -278,12 +279,10 @@ static int fail_state(struct request *req, struct qless_str state)
 {
 	if (req->form != REQUEST_NATIVE)
 		return request_fail(req, QLESS_EBADARG, "Jobs(): Unknown type \"%S\"", state);
-	return request_fail(
-		req, QLESS_EBADARG,
-		"state must be \"complete\", \"running\", \"stalled\", \"scheduled\", "
-		"\"depends\" or \"recurring\"; found \"%S\". PEEK lists waiting jobs, and "
-		"FAILED failed ones",
-		state);
+	return request_fail(req, QLESS_EBADARG,
+			    "state must be \"waiting\", \"running\", \"stalled\", \"scheduled\", "
+			    "\"depends\", \"recurring\", \"failed\" or \"complete\"; found \"%S\"",
+			    state);
 }
 
 /* Choose the list. While nothing may change, jobs that have come due stay in the scheduled list. */
@@ -372,6 +371,8 @@ int classic_jobs(struct request *req)
 
 	if (rc < 0)
 		return rc;
+	if (req->form == REQUEST_NATIVE && native_jobs_has_list(req->args, req->nargs))
+		return native_jobs(req);
 	listing = find_listing(req, state);
 	/* The reference looks at all other arguments first. */
 	if (listing == NULL && req->form == REQUEST_NATIVE)

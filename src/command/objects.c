@@ -3,6 +3,7 @@
 #include "command/classic.h"
 #include "command/json.h"
 #include "command/limit_names.h"
+#include "command/native_jobs.h"
 #include "command/table.h"
 #include "util/num.h"
 
@@ -221,6 +222,8 @@ bool objects_of_jobs(const struct object_walk *walk)
 {
 	bool has_queue = walk->nargs > 0 && !is_word(walk, 0, "complete");
 
+	if (walk->is_native && native_jobs_has_list(walk->args, walk->nargs))
+		has_queue = true;
 	return !has_queue || at(walk, OBJECT_QUEUE, R, 1);
 }
 

@@ -105,6 +105,11 @@ void view_job(const struct qless_job *job, struct view_job *ret_view)
 	};
 }
 
+double view_job_due(const struct qless_job *job)
+{
+	return job->state == QLESS_SCHEDULED ? job->node.score : job_due(job);
+}
+
 static size_t count_slots(const struct qless_job *job)
 {
 	const struct limit_set *set = job_limits(job);
@@ -312,6 +317,26 @@ uint32_t view_scan(const struct qless *q, enum view_table table, uint32_t cursor
 	struct scan scan = scan_of(q, table, visit, arg);
 
 	return hash_scan(scan.hash, cursor, visit_node, &scan);
+}
+
+struct job_scan {
+	void (*visit)(void *arg, const struct qless_job *job);
+	void *arg;
+};
+
+static void visit_job(struct hash_node *node, void *arg)
+{
+	const struct job_scan *scan = arg;
+
+	scan->visit(scan->arg, container_of(node, const struct qless_job, hash));
+}
+
+uint32_t view_scan_jobs(const struct qless *q, uint32_t cursor,
+			void (*visit)(void *arg, const struct qless_job *job), void *arg)
+{
+	struct job_scan scan = { visit, arg };
+
+	return hash_scan(&q->jobs, cursor, visit_job, &scan);
 }
 
 void view_counts(const struct qless *q, struct view_counts *ret_counts)

@@ -51,6 +51,8 @@ struct view_job {
 };
 
 void view_job(const struct qless_job *job, struct view_job *ret_view);
+/* When a job is due that is scheduled, or will be scheduled; NAN for other jobs. */
+double view_job_due(const struct qless_job *job);
 
 /* The lengths of the lists of a job; 0 if it does not exist. All functions on lengths take constant
  * time. */
@@ -142,6 +144,10 @@ void view_each(const struct qless *q, enum view_table table, view_name_fn *visit
  * once. */
 uint32_t view_scan(const struct qless *q, enum view_table table, uint32_t cursor,
 		   view_name_fn *visit, void *arg);
+
+/* view_scan() for jobs, without a search for each name. */
+uint32_t view_scan_jobs(const struct qless *q, uint32_t cursor,
+			void (*visit)(void *arg, const struct qless_job *job), void *arg);
 
 /* Counts that need no walk. */
 struct view_counts {

@@ -1,0 +1,234 @@
+#include "command/job_fields.h"
+
+#include <math.h>
+
+#include "command/classic_int.h"
+#include "command/job_queue.h"
+#include "engine/view.h"
+#include "util/nearest.h"
+
+/* A job while its fields are written. */
+struct field_source {
+	struct request *req;
+	const struct qless_job *job;
+	struct qless_job_info info;
+};
+
+/* ---- values ---- */
+
+static void write_text(const struct field_source *of, struct qless_str text)
+{
+	reply_bulk(of->req->reply, text);
+}
+
+/* Writes null for an empty text. */
+static void write_name(const struct field_source *of, struct qless_str text)
+{
+	if (text.len != 0)
+		write_text(of, text);
+	else
+		reply_null(of->req->reply);
+}
+
+static void write_number(const struct field_source *of, double number)
+{
+	if (isnan(number))
+		reply_null(of->req->reply);
+	else
+		reply_double(of->req->reply, number);
+}
+
+static void write_jid(const struct field_source *of)
+{
+	write_text(of, of->info.jid);
+}
+
+static void write_state(const struct field_source *of)
+{
+	write_text(of, qless_state_text(of->info.state));
+}
+
+static void write_klass(const struct field_source *of)
+{
+	write_text(of, of->info.klass);
+}
+
+static void write_queue(const struct field_source *of)
+{
+	struct qless_str queue;
+
+	if (job_queue_find(of->req->engine, of->job, &of->info, &queue))
+		write_text(of, queue);
+	else
+		reply_null(of->req->reply);
+}
+
+static void write_data(const struct field_source *of)
+{
+	write_text(of, of->info.data);
+}
+
+static void write_priority(const struct field_source *of)
+{
+	write_number(of, of->info.priority);
+}
+
+static void write_retries(const struct field_source *of)
+{
+	write_number(of, of->info.retries);
+}
+
+static void write_remaining(const struct field_source *of)
+{
+	write_number(of, of->info.remaining);
+}
+
+static void write_tracked(const struct field_source *of)
+{
+	reply_boolean(of->req->reply, of->info.tracked);
+}
+
+static void write_since(const struct field_source *of)
+{
+	write_number(of, of->info.time);
+}
+
+static void write_due(const struct field_source *of)
+{
+	write_number(of, view_job_due(of->job));
+}
+
+/* ---- the run ---- */
+
+static bool is_running(const struct field_source *of)
+{
+	return of->info.state == QLESS_RUNNING;
+}
+
+static void write_worker(const struct field_source *of)
+{
+	write_name(of, is_running(of) ? of->info.worker : STR(""));
+}
+
+static void write_expires(const struct field_source *of)
+{
+	write_number(of, is_running(of) ? of->info.expires : NAN);
+}
+
+static void write_lock(const struct field_source *of)
+{
+	if (is_running(of) && of->info.lock != 0)
+		reply_integer(of->req->reply, (int64_t)of->info.lock);
+	else
+		reply_null(of->req->reply);
+}
+
+/* ---- the last failure ---- */
+
+static void write_group(const struct field_source *of)
+{
+	write_name(of, of->info.has_failure ? of->info.failure.group : STR(""));
+}
+
+static void write_message(const struct field_source *of)
+{
+	if (of->info.has_failure)
+		write_text(of, of->info.failure.message);
+	else
+		reply_null(of->req->reply);
+}
+
+static void write_failed_at(const struct field_source *of)
+{
+	write_number(of, of->info.has_failure ? of->info.failure.when : NAN);
+}
+
+static void write_job(const struct field_source *of)
+{
+	struct buf *json = &of->req->scratch->json;
+
+	buf_clear(json);
+	json_append_job(json, of->job, of->req->style);
+	write_text(of, buf_str(json));
+}
+
+/* ---- all fields ---- */
+
+struct job_field {
+	struct qless_str name;
+	void (*write)(const struct field_source *of);
+};
+
+static const struct job_field all_fields[] = {
+	{ STR_INIT("jid"), write_jid },
+	{ STR_INIT("state"), write_state },
+	{ STR_INIT("klass"), write_klass },
+	{ STR_INIT("queue"), write_queue },
+	{ STR_INIT("data"), write_data },
+	{ STR_INIT("priority"), write_priority },
+	{ STR_INIT("retries"), write_retries },
+	{ STR_INIT("remaining"), write_remaining },
+	{ STR_INIT("worker"), write_worker },
+	{ STR_INIT("expires"), write_expires },
+	{ STR_INIT("lock"), write_lock },
+	{ STR_INIT("since"), write_since },
+	{ STR_INIT("due"), write_due },
+	{ STR_INIT("tracked"), write_tracked },
+	{ STR_INIT("group"), write_group },
+	{ STR_INIT("message"), write_message },
+	{ STR_INIT("failed-at"), write_failed_at },
+	{ STR_INIT("job"), write_job },
+};
+
+#define FIELD_COUNT (sizeof all_fields / sizeof *all_fields)
+
+static_assert(FIELD_COUNT <= JOB_FIELDS_MAX, "a selection has room for all fields");
+
+static int fail_unknown(struct request *req, struct qless_str name)
+{
+	struct nearest nearest;
+
+	nearest_begin(&nearest, name);
+	for (size_t i = 0; i < FIELD_COUNT; i++)
+		nearest_try(&nearest, all_fields[i].name);
+	if (nearest.found.ptr == NULL)
+		return request_fail(req, QLESS_EBADARG,
+				    "WITH must name fields of a job, such as \"jid\" and "
+				    "\"worker\"; found \"%S\"",
+				    name);
+	return request_fail(req, QLESS_EBADARG,
+			    "WITH must name fields of a job; found \"%S\", did you mean \"%S\"?",
+			    name, nearest.found);
+}
+
+int job_fields_add(struct request *req, struct job_fields *fields, struct qless_str name)
+{
+	size_t i = 0;
+
+	while (i < FIELD_COUNT && !str_equal_nocase(all_fields[i].name, name))
+		i++;
+	if (i == FIELD_COUNT)
+		return fail_unknown(req, name);
+	for (size_t k = 0; k < fields->count; k++) {
+		if (fields->items[k] == i)
+			return request_fail(req, QLESS_EBADARG, "WITH names field \"%S\" twice",
+					    name);
+	}
+	fields->items[fields->count++] = (unsigned char)i;
+	return 0;
+}
+
+void job_fields_write(struct request *req, const struct job_fields *fields,
+		      const struct qless_job *job)
+{
+	struct field_source of = { .req = req, .job = job };
+
+	qless_job_read(job, &of.info);
+	reply_map(req->reply, fields->count);
+	for (size_t i = 0; i < fields->count; i++) {
+		const struct job_field *field = &all_fields[fields->items[i]];
+
+		reply_bulk(req->reply, field->name);
+		field->write(&of);
+	}
+}

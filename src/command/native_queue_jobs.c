@@ -1,0 +1,308 @@
+/*
+ * QUEUE.JOBS: all jobs of a queue in any state, some in each call.
+ *
+ * A call walks through the table of all jobs, because its order does not change: a list of the
+ * engine is sorted by a score, and a heartbeat or a new priority would move a job before or after
+ * the cursor. So a job that stays in its queue and its state is listed exactly once, and jobs cost
+ * nothing for it. A call looks at LOOKS_MAX jobs at most, of whatever queue.
+ */
+#include "command/classic_int.h"
+
+#include <stdlib.h>
+
+#include "command/job_fields.h"
+#include "command/job_queue.h"
+#include "command/options.h"
+#include "command/work.h"
+#include "engine/view.h"
+#include "util/container.h"
+#include "util/mem.h"
+#include "util/num.h"
+
+/* Jobs that a call lists unless COUNT says otherwise, and at most. */
+#define COUNT_DEFAULT 100
+#define COUNT_MAX     10000
+/* Jobs that a call looks at before it returns a cursor. This takes about 20 ms, in parts. */
+#define LOOKS_MAX 100000
+/* Bytes of jobs after which a call lists no more. */
+#define PAGE_BYTES ((size_t)1024 * 1024)
+
+enum {
+	STATE_WAITING = 1 << 0,
+	STATE_RUNNING = 1 << 1,
+	STATE_STALLED = 1 << 2,
+	STATE_SCHEDULED = 1 << 3,
+	STATE_DEPENDS = 1 << 4,
+	STATE_FAILED = 1 << 5,
+	STATE_COMPLETE = 1 << 6,
+	STATE_ANY = (1 << 7) - 1,
+};
+
+static const struct {
+	struct qless_str name;
+	unsigned states;
+} state_words[] = {
+	{ STR_INIT("waiting"), STATE_WAITING },	  { STR_INIT("running"), STATE_RUNNING },
+	{ STR_INIT("stalled"), STATE_STALLED },	  { STR_INIT("scheduled"), STATE_SCHEDULED },
+	{ STR_INIT("depends"), STATE_DEPENDS },	  { STR_INIT("failed"), STATE_FAILED },
+	{ STR_INIT("complete"), STATE_COMPLETE },
+};
+
+struct jobs_page {
+	unsigned states;
+	bool has_cursor;
+	uint32_t cursor;
+	bool has_count;
+	int64_t count;
+	struct job_fields fields; /* none: jids */
+};
+
+struct jobs_work {
+	struct work work;
+	struct jobs_page page;
+	bool has_begun;
+	int64_t looks_left;
+	size_t listed;
+	struct reply_deferred deferred;
+};
+
+/* ---- arguments ---- */
+
+/* Returns the states that a word stands for; 0 if it is none. */
+static unsigned find_states(struct qless_str word)
+{
+	for (size_t i = 0; i < sizeof state_words / sizeof *state_words; i++) {
+		if (str_equal_nocase(state_words[i].name, word))
+			return state_words[i].states;
+	}
+	return 0;
+}
+
+/* Reads the states from argument *at on. */
+static int parse_states(struct request *req, size_t *at, struct jobs_page *page)
+{
+	size_t first = *at;
+	unsigned states;
+
+	while (*at < req->nargs && (states = find_states(req->args[*at])) != 0) {
+		page->states |= states;
+		++*at;
+	}
+	if (*at > first)
+		return 0;
+	return request_fail(req, QLESS_EBADARG,
+			    "STATE must be \"waiting\", \"running\", \"stalled\", \"scheduled\", "
+			    "\"depends\", \"failed\" or \"complete\"; found \"%S\"",
+			    request_text(req, *at));
+}
+
+static int parse_cursor(struct request *req, struct qless_str text, struct jobs_page *page)
+{
+	uint64_t cursor;
+
+	if (!num_parse_u64(text, 0, UINT32_MAX, &cursor))
+		return request_fail(
+			req, QLESS_EBADARG,
+			"CURSOR must be 0 or the cursor of an earlier reply; found \"%S\"", text);
+	page->has_cursor = true;
+	page->cursor = (uint32_t)cursor;
+	return 0;
+}
+
+static int parse_count(struct request *req, struct qless_str text, struct jobs_page *page)
+{
+	page->has_count = true;
+	if (num_parse_i64(text, &page->count) && page->count > 0 && page->count <= COUNT_MAX)
+		return 0;
+	return request_fail(req, QLESS_EBADARG,
+			    "COUNT must be a whole number from 1 to %g; found \"%S\"",
+			    (double)COUNT_MAX, text);
+}
+
+/* Reads the fields from argument *at to the last. */
+static int parse_fields(struct request *req, size_t *at, struct jobs_page *page)
+{
+	int rc = 0;
+
+	for (; rc == 0 && *at < req->nargs; ++*at)
+		rc = job_fields_add(req, &page->fields, req->args[*at]);
+	return rc;
+}
+
+/* Reads one option, whose name is in argument *at. */
+static int parse_option(struct request *req, size_t *at, struct jobs_page *page)
+{
+	const struct qless_str *unused = NULL;
+	const struct option_slot slots[] = {
+		{ STR_INIT("STATE"), &unused },
+		{ STR_INIT("CURSOR"), &unused },
+		{ STR_INIT("COUNT"), &unused },
+		{ STR_INIT("WITH"), &unused },
+	};
+	struct qless_str name = req->args[(*at)++];
+	bool is_state = str_equal_nocase(name, STR("STATE"));
+	bool is_cursor = str_equal_nocase(name, STR("CURSOR"));
+	bool is_count = str_equal_nocase(name, STR("COUNT"));
+
+	if (!is_state && !is_cursor && !is_count && !str_equal_nocase(name, STR("WITH")))
+		return options_fail_unknown(req, name, slots, sizeof slots / sizeof *slots);
+	if ((is_state && page->states != 0) || (is_cursor && page->has_cursor) ||
+	    (is_count && page->has_count))
+		return options_fail_repeated(req, name);
+	if (*at >= req->nargs)
+		return options_fail_without_value(req, name);
+	if (is_state)
+		return parse_states(req, at, page);
+	if (is_cursor)
+		return parse_cursor(req, req->args[(*at)++], page);
+	if (is_count)
+		return parse_count(req, req->args[(*at)++], page);
+	return parse_fields(req, at, page);
+}
+
+static int parse_page(struct request *req, struct jobs_page *ret)
+{
+	int rc = 0;
+
+	*ret = (struct jobs_page){ .count = COUNT_DEFAULT };
+	for (size_t at = 1; rc == 0 && at < req->nargs;)
+		rc = parse_option(req, &at, ret);
+	if (ret->states == 0)
+		ret->states = STATE_ANY;
+	return rc;
+}
+
+/* ---- the page ---- */
+
+struct jobs_part {
+	struct request *req;
+	struct jobs_work *list;
+	int looked;
+};
+
+/* A lock that has expired counts as stalled, as in QUEUES and JOBS. */
+static unsigned state_of(const struct request *req, const struct qless_job_info *info)
+{
+	switch (info->state) {
+	case QLESS_WAITING:
+		return STATE_WAITING;
+	case QLESS_RUNNING:
+		return info->expires > req->now ? STATE_RUNNING : STATE_STALLED;
+	case QLESS_STALLED:
+		return STATE_STALLED;
+	case QLESS_SCHEDULED:
+		return STATE_SCHEDULED;
+	case QLESS_DEPENDS:
+		return STATE_DEPENDS;
+	case QLESS_FAILED:
+		return STATE_FAILED;
+	case QLESS_COMPLETE:
+		break;
+	}
+	return STATE_COMPLETE;
+}
+
+static bool is_listed(const struct request *req, const struct jobs_page *page,
+		      const struct qless_job *job)
+{
+	struct qless_job_info info;
+	struct qless_str queue;
+
+	qless_job_read(job, &info);
+	return (state_of(req, &info) & page->states) != 0 &&
+	       job_queue_find(req->engine, job, &info, &queue) && str_equal(queue, req->args[0]);
+}
+
+static void look_at(void *arg, const struct qless_job *job)
+{
+	struct jobs_part *part = arg;
+	struct jobs_work *list = part->list;
+	struct request *req = part->req;
+	struct qless_job_info info;
+
+	part->looked++;
+	list->looks_left--;
+	if (!is_listed(req, &list->page, job))
+		return;
+	list->listed++;
+	if (list->page.fields.count != 0) {
+		job_fields_write(req, &list->page.fields, job);
+		return;
+	}
+	qless_job_read(job, &info);
+	reply_bulk(req->reply, info.jid);
+}
+
+static void begin(struct jobs_work *list, struct request *req)
+{
+	list->has_begun = true;
+	reply_array(req->reply, 2);
+	reply_deferred_begin(req->reply, &list->deferred, REPLY_ARRAY);
+}
+
+static void end(struct jobs_work *list, struct request *req)
+{
+	reply_deferred_leave(req->reply, &list->deferred);
+	reply_bulk_integer(req->reply, list->page.cursor);
+	reply_deferred_end(req->reply, &list->deferred, list->listed);
+}
+
+static bool is_page_full(const struct jobs_work *list, const struct request *req)
+{
+	return (int64_t)list->listed >= list->page.count || list->looks_left <= 0 ||
+	       req->reply->out->len >= PAGE_BYTES;
+}
+
+/* In a transaction the call ends where it would take too long, and the client goes on later. */
+static bool may_take_another_part(const struct request *req)
+{
+	return req->parts_left == NULL || *req->parts_left != 0;
+}
+
+static bool go_on(struct work *work, struct request *req)
+{
+	struct jobs_work *list = container_of(work, struct jobs_work, work);
+	struct jobs_part part = { .req = req, .list = list };
+	size_t until = req->reply->out->len + WORK_PART_BYTES;
+	bool more = true;
+
+	if (!list->has_begun)
+		begin(list, req);
+	for (int i = 0; i < WORK_PART_ELEMENTS && part.looked < WORK_PART_ELEMENTS &&
+			req->reply->out->len < until && more;
+	     i++) {
+		list->page.cursor = view_scan_jobs(req->engine, list->page.cursor, look_at, &part);
+		more = list->page.cursor != 0 && !is_page_full(list, req);
+	}
+	if (more && reply_is_wanted(req->reply) && may_take_another_part(req))
+		return true;
+	end(list, req);
+	return false;
+}
+
+static void free_jobs(struct work *work)
+{
+	struct jobs_work *list = container_of(work, struct jobs_work, work);
+
+	chain_done(&list->deferred.body);
+	free(list);
+}
+
+int native_queue_jobs(struct request *req)
+{
+	static const struct work_ops ops = { go_on, free_jobs };
+	struct jobs_work *list;
+	struct jobs_page page;
+	int rc = parse_page(req, &page);
+
+	if (rc == 0)
+		rc = request_advance(req, QLESS_ADVANCE_QUEUE, req->args[0], QLESS_ADVANCE_MAX);
+	if (rc < 0)
+		return rc;
+	list = mem_zalloc(sizeof *list);
+	list->work.ops = &ops;
+	list->page = page;
+	list->looks_left = LOOKS_MAX;
+	work_begin(req, &list->work);
+	return 0;
+}
