@@ -390,6 +390,7 @@ struct qless_job_info {
 	struct qless_failure failure; /* the last one, even if the job has moved on */
 	bool has_lists;		      /* it has tags, dependencies or dependents */
 	bool has_limits;	      /* see qless_job_next_limit() */
+	bool carries;		      /* see qless_job_terms() */
 };
 
 enum qless_event_kind {
@@ -435,6 +436,32 @@ bool qless_job_next_dependent(const struct qless_job *job, const void **cursor,
 
 /* ---- the life of a job ---- */
 
+/* How the delay before the next attempt of a job grows from attempt to attempt. */
+enum qless_backoff_kind {
+	QLESS_BACKOFF_NONE,	   /* there is no delay */
+	QLESS_BACKOFF_FIXED,	   /* base */
+	QLESS_BACKOFF_LINEAR,	   /* base, 2 * base, 3 * base ... */
+	QLESS_BACKOFF_EXPONENTIAL, /* base, 2 * base, 4 * base ... */
+};
+
+struct qless_backoff {
+	enum qless_backoff_kind kind;
+	double base; /* seconds */
+	double max;  /* no delay is longer */
+};
+
+/* The name of a kind, such as "fixed". */
+struct qless_str qless_backoff_text(enum qless_backoff_kind kind);
+
+/* The terms that a put may have, besides what every job has. */
+struct qless_terms {
+	bool has_backoff;
+	struct qless_backoff backoff;
+};
+
+/* Read the terms of a job. Returns false if it has none. */
+bool qless_job_terms(const struct qless_job *job, struct qless_terms *ret_terms);
+
 struct qless_put {
 	struct qless_str worker; /* the worker that puts the job; it gets no lock_lost */
 	struct qless_str queue;
@@ -460,6 +487,7 @@ struct qless_put {
 	bool has_limits;
 	const struct qless_str *limits;
 	size_t limit_count;
+	const struct qless_terms *terms; /* NULL: none are given */
 };
 
 /* Create the job, or move an existing one from any state. */
@@ -518,7 +546,8 @@ struct qless_complete {
 	bool has_limits; /* the job has these limits in `next`; otherwise it keeps its own */
 	const struct qless_str *limits;
 	size_t limit_count;
-	bool has_purge_max; /* the call purges at most this many old completed jobs */
+	const struct qless_terms *terms; /* for `next`; those that are not given stay */
+	bool has_purge_max;		 /* the call purges at most this many old completed jobs */
 	int64_t purge_max;
 };
 
@@ -540,6 +569,9 @@ struct qless_retry {
 	double delay;
 	const struct qless_str *group; /* NULL: not given */
 	const struct qless_str *message;
+	/* No delay was given: if the job has a backoff, that decides, and `delay` if not. The
+	 * attempts are the retries that the job has used, with this one. */
+	bool backs_off;
 };
 
 /* Return the job to its queue. *ret_remaining is the number of retries left; below 0 the job has
@@ -840,6 +872,7 @@ struct qless_recur_put {
 	/* NULL: it recurs in intervals. Otherwise interval, offset and backlog are not used. A
 	 * recurring job that had the same expression and rule keeps its next tick. */
 	const struct qless_schedule *schedule;
+	const struct qless_terms *terms; /* of the jobs that it makes; NULL: none */
 };
 
 struct qless_recur_info {
@@ -854,6 +887,7 @@ struct qless_recur_info {
 	uint64_t count;	   /* jobs made so far */
 	bool has_schedule; /* the interval is 0 */
 	struct qless_schedule schedule;
+	const struct qless_terms *terms; /* of the jobs that it makes; NULL: none */
 };
 
 /* One change of a recurring job. */

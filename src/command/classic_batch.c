@@ -5,6 +5,7 @@
 
 #include "command/admission.h"
 #include "command/links.h"
+#include "command/options.h"
 #include "command/permit.h"
 #include "command/purging.h"
 #include "command/swapped.h"
@@ -21,12 +22,12 @@ enum {
 
 size_t classic_multiput_jobs(const struct qless_str *args, size_t count, enum request_form form)
 {
-	bool any_case = form == REQUEST_NATIVE;
+	bool is_native = form == REQUEST_NATIVE;
 	size_t i;
 
-	for (i = ARG_OPTIONS; i < count; i += 2) {
-		if (any_case ? str_equal_nocase(args[i], STR("jobs"))
-			     : str_equal(args[i], STR("jobs")))
+	for (i = ARG_OPTIONS; i < count; i += is_native ? option_width(args[i]) : 2) {
+		if (is_native ? str_equal_nocase(args[i], STR("jobs"))
+			      : str_equal(args[i], STR("jobs")))
 			return i + 1;
 	}
 	return count;
@@ -52,7 +53,7 @@ static int read_native_options(struct request *req, struct put_options *ret, siz
 	int rc;
 
 	while (i < req->nargs && !str_equal_nocase(req->args[i], STR("jobs")))
-		i += 2;
+		i += option_width(req->args[i]);
 	rc = put_options_read(req, ARG_OPTIONS, i < req->nargs ? i : req->nargs, ret);
 	if (rc == 0 && i >= req->nargs)
 		rc = request_fail(req, QLESS_EBADARG, "Multiput(): Word \"jobs\" missing");
@@ -66,7 +67,7 @@ static int read_options(struct request *req, struct put_options *ret, size_t *re
 
 	if (req->form == REQUEST_NATIVE)
 		return read_native_options(req, ret, ret_first);
-	*ret = (struct put_options){ NULL, NULL, NULL, NULL, NULL };
+	*ret = (struct put_options){ .priority = NULL };
 	for (i = ARG_OPTIONS; i < req->nargs; i += 2) {
 		if (str_equal(req->args[i], STR("jobs"))) {
 			*ret_first = i + 1;

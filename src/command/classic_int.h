@@ -12,6 +12,7 @@
 #include "command/dialect.h"
 #include "command/json.h"
 #include "command/strict.h"
+#include "command/term_options.h"
 #include "operation/operation.h"
 
 /* A handler writes one reply and returns 0. If it fails, it writes none and returns a negative
@@ -238,13 +239,15 @@ decode_fn decode_depends;
 decode_fn decode_priority;
 decode_fn decode_log;
 
-/* The options of put as the client sent them; NULL if it did not. The reference lacks `limits`. */
+/* The options of put as the client sent them; NULL if it did not. The reference lacks the last two
+ * members. */
 struct put_options {
 	const struct qless_str *priority;
 	const struct qless_str *tags;
 	const struct qless_str *retries;
 	const struct qless_str *depends;
 	const struct qless_str *limits;
+	struct term_options terms;
 };
 
 /* Read the options of a native put from argument `first` to the one before `end`. */

@@ -8,6 +8,7 @@
 #include "command/options.h"
 #include "command/purging.h"
 #include "command/swapped.h"
+#include "command/term_options.h"
 
 #include <string.h>
 
@@ -95,25 +96,29 @@ static inline const struct qless_str **find_native_put_option(struct put_options
 	return option;
 }
 
-/* Options in any case, and what is none. */
+/* Options besides terms. */
+#define PUT_SLOTS 5
+
+/* Options in any case, terms, and what is none. */
 static int read_other_put_options(struct request *req, size_t first, size_t end,
 				  struct put_options *options)
 {
-	const struct option_slot slots[] = {
-		{ STR_INIT("priority"), &options->priority },
-		{ STR_INIT("tags"), &options->tags },
-		{ STR_INIT("retries"), &options->retries },
-		{ STR_INIT("depends"), &options->depends },
-		{ STR_INIT("limits"), &options->limits },
+	struct option_slot slots[PUT_SLOTS + TERM_SLOTS_MAX] = {
+		{ STR_INIT("priority"), &options->priority, 1 },
+		{ STR_INIT("tags"), &options->tags, 1 },
+		{ STR_INIT("retries"), &options->retries, 1 },
+		{ STR_INIT("depends"), &options->depends, 1 },
+		{ STR_INIT("limits"), &options->limits, 1 },
 	};
+	size_t terms = term_options_slots(TERM_OF_PUT, &options->terms, slots + PUT_SLOTS);
 
-	return options_read(req, first, end, slots, sizeof slots / sizeof *slots);
+	return options_read(req, first, end, slots, PUT_SLOTS + terms);
 }
 
 /* Most clients send options in lower case, which are cheaper to find. */
 int put_options_read(struct request *req, size_t first, size_t end, struct put_options *ret)
 {
-	*ret = (struct put_options){ NULL, NULL, NULL, NULL, NULL };
+	*ret = (struct put_options){ .priority = NULL };
 	for (; first < end; first += 2) {
 		const struct qless_str **option = find_native_put_option(ret, req->args[first]);
 
@@ -130,7 +135,7 @@ static int read_put_options(struct request *req, size_t from, struct put_options
 
 	if (req->form == REQUEST_NATIVE)
 		return put_options_read(req, from, req->nargs, ret);
-	*ret = (struct put_options){ NULL, NULL, NULL, NULL, NULL };
+	*ret = (struct put_options){ .priority = NULL };
 	for (size_t i = from; rc == 0 && i + 1 < req->nargs; i += 2) {
 		if (!put_option_set(ret, req->args[i], &req->args[i + 1]))
 			rc = request_check_option(req, "Put", req->args[i]);
@@ -218,6 +223,8 @@ int put_options_decode(struct request *req, const struct put_options *options,
 
 	if (rc == 0 && options->limits != NULL)
 		rc = limit_names_decode(req, *options->limits, &limits);
+	if (rc == 0)
+		rc = term_options_decode(req, &options->terms, &put->terms);
 	if (rc < 0)
 		return rc;
 	put->has_limits = options->limits != NULL;
@@ -527,21 +534,26 @@ struct complete_options {
 	const struct qless_str *next;
 	const struct qless_str *delay;
 	const struct qless_str *depends;
-	const struct qless_str *limits; /* native only */
+	const struct qless_str *limits; /* native only, as all that follow */
+	struct term_options terms;
 };
+
+/* Options besides terms. */
+#define COMPLETE_SLOTS 4
 
 /* The option LOCK has been taken from the arguments already; see fence_take(). */
 static int read_native_complete_options(struct request *req, size_t first,
 					struct complete_options *ret)
 {
-	const struct option_slot slots[] = {
-		{ STR_INIT("next"), &ret->next },
-		{ STR_INIT("delay"), &ret->delay },
-		{ STR_INIT("depends"), &ret->depends },
-		{ STR_INIT("limits"), &ret->limits },
+	struct option_slot slots[COMPLETE_SLOTS + TERM_SLOTS_MAX] = {
+		{ STR_INIT("next"), &ret->next, 1 },
+		{ STR_INIT("delay"), &ret->delay, 1 },
+		{ STR_INIT("depends"), &ret->depends, 1 },
+		{ STR_INIT("limits"), &ret->limits, 1 },
 	};
+	size_t terms = term_options_slots(TERM_OF_NEXT, &ret->terms, slots + COMPLETE_SLOTS);
 
-	return options_read(req, first, req->nargs, slots, sizeof slots / sizeof *slots);
+	return options_read(req, first, req->nargs, slots, COMPLETE_SLOTS + terms);
 }
 
 /* In the reference, a name at the end without a value resets that option. */
@@ -549,7 +561,7 @@ static int read_complete_options(struct request *req, size_t from, struct comple
 {
 	size_t i;
 
-	*ret = (struct complete_options){ NULL, NULL, NULL, NULL };
+	*ret = (struct complete_options){ .next = NULL };
 	if (!request_has(req, from))
 		return 0;
 	if (req->form == REQUEST_NATIVE)
@@ -566,6 +578,17 @@ static int read_complete_options(struct request *req, size_t from, struct comple
 			ret->depends = value;
 	}
 	return 0;
+}
+
+static int decode_complete_terms(struct request *req, const struct complete_options *options,
+				 struct qless_complete *complete)
+{
+	const char *first = term_options_first(&options->terms);
+
+	if (first != NULL && options->next == NULL)
+		return request_fail(req, QLESS_EBADARG, "Option \"%s\" needs the option \"next\"",
+				    first);
+	return term_options_decode(req, &options->terms, &complete->terms);
 }
 
 static int decode_complete_limits(struct request *req, const struct complete_options *options,
@@ -608,6 +631,8 @@ static int decode_complete_options(struct request *req, const struct complete_op
 				    "Complete(): \"depends\" cannot be used without a \"next\".");
 	if (options->limits != NULL)
 		rc = decode_complete_limits(req, options, complete);
+	if (rc == 0)
+		rc = decode_complete_terms(req, options, complete);
 	if (rc < 0 || options->depends == NULL)
 		return rc;
 	lists = request_lists(req);
@@ -706,7 +731,9 @@ int decode_retry(struct request *req, struct operation *op)
 
 	op->kind = OPERATION_RETRY;
 	*retry = (struct qless_retry){ .group = request_has(req, 4) ? &req->args[4] : NULL,
-				       .message = request_has(req, 5) ? &req->args[5] : NULL };
+				       .message = request_has(req, 5) ? &req->args[5] : NULL,
+				       .backs_off = req->form == REQUEST_NATIVE &&
+						    !request_has(req, 3) };
 	rc = request_need(req, 0, NO_JID, &retry->jid);
 	if (rc == 0)
 		rc = request_need(req, 1, "Retry(): Arg \"queue\" missing", &retry->queue);

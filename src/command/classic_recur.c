@@ -114,6 +114,8 @@ static int decode_tags(struct request *req, const struct qless_str *text)
 /* The last of the options, and of the fields, of a recurring job, which the reference lacks. */
 #define OWN_OPTIONS 4
 #define OWN_FIELDS  5
+/* Options besides terms. */
+#define RECUR_SLOTS 8
 
 /* The options of recur; NULL if the client did not send one. */
 struct recur_options {
@@ -123,27 +125,28 @@ struct recur_options {
 	const struct qless_str *backlog;
 	const struct qless_str *limits;
 	struct native_schedule schedule;
+	struct term_options terms;
 };
 
 static int read_options(struct request *req, size_t first, struct recur_options *ret)
 {
-	const struct option_slot slots[] = {
-		{ STR_INIT("priority"), &ret->priority },
-		{ STR_INIT("tags"), &ret->tags },
-		{ STR_INIT("retries"), &ret->retries },
-		{ STR_INIT("backlog"), &ret->backlog },
-		{ STR_INIT("limits"), &ret->limits },
-		{ STR_INIT("tz"), &ret->schedule.zone },
-		{ STR_INIT("missed"), &ret->schedule.missed },
-		{ STR_INIT("overlap"), &ret->schedule.overlap },
+	struct option_slot slots[RECUR_SLOTS + TERM_SLOTS_MAX] = {
+		{ STR_INIT("priority"), &ret->priority, 1 },
+		{ STR_INIT("tags"), &ret->tags, 1 },
+		{ STR_INIT("retries"), &ret->retries, 1 },
+		{ STR_INIT("backlog"), &ret->backlog, 1 },
+		{ STR_INIT("limits"), &ret->limits, 1 },
+		{ STR_INIT("tz"), &ret->schedule.zone, 1 },
+		{ STR_INIT("missed"), &ret->schedule.missed, 1 },
+		{ STR_INIT("overlap"), &ret->schedule.overlap, 1 },
 	};
-	const size_t count = sizeof slots / sizeof *slots;
-	const size_t reference_count = count - OWN_OPTIONS;
+	const size_t reference_count = RECUR_SLOTS - OWN_OPTIONS;
+	size_t terms = term_options_slots(TERM_OF_RECUR, &ret->terms, slots + RECUR_SLOTS);
 	int rc = 0;
 
 	*ret = (struct recur_options){ .priority = NULL };
 	if (req->form == REQUEST_NATIVE)
-		return options_read(req, first, req->nargs, slots, count);
+		return options_read(req, first, req->nargs, slots, RECUR_SLOTS + terms);
 	/* In the reference, the last of repeated options counts, and unknown ones do nothing. */
 	for (size_t i = ARG_OPTIONS; rc == 0 && i + 1 < req->nargs; i += 2) {
 		size_t k = 0;
@@ -201,6 +204,8 @@ static int decode_options(struct request *req, struct qless_recur_put *put)
 				   "Recur(): Arg \"backlog\" not a number: ", &put->backlog);
 	if (rc == 0 && options.limits != NULL)
 		rc = limit_names_decode(req, *options.limits, &limits);
+	if (rc == 0)
+		rc = term_options_decode(req, &options.terms, &put->terms);
 	put->limits = limits.items;
 	put->limit_count = limits.count;
 	if (rc < 0 || options.tags == NULL)
@@ -352,7 +357,7 @@ static int fail_field(struct request *req, struct qless_str name)
 		return request_fail(req, QLESS_EBADARG, "Recur(): Unrecognized option \"%S\"",
 				    name);
 	for (size_t i = 0; i < FIELD_COUNT; i++)
-		slots[i] = (struct option_slot){ fields[i].name, NULL };
+		slots[i] = (struct option_slot){ fields[i].name, NULL, 1 };
 	return options_fail_unknown(req, name, slots, FIELD_COUNT);
 }
 

@@ -17,7 +17,7 @@ static size_t find_option(const struct request *req, size_t first)
 		return count;
 	if (first == 0)
 		return str_equal_nocase(req->args[count - 2], STR("lock")) ? count - 2 : count;
-	for (size_t i = first; i + 1 < count; i += 2) {
+	for (size_t i = first; i + 1 < count; i += option_width(req->args[i])) {
 		if (str_equal_nocase(req->args[i], STR("lock")))
 			return i;
 	}
@@ -39,10 +39,11 @@ static bool parse_number(struct request *req, struct qless_str text, uint64_t *r
 	return false;
 }
 
-/* Returns whether the command has the option once, among the pairs that begin at argument `at`. */
+/* Returns whether the command has the option once, among the options that begin at argument `at`.
+ */
 static bool check_once(struct request *req, size_t at)
 {
-	for (size_t i = at + 2; i < req->nargs; i += 2) {
+	for (size_t i = at + 2; i < req->nargs; i += option_width(req->args[i])) {
 		if (!str_equal_nocase(req->args[i], STR("lock")))
 			continue;
 		options_fail_repeated(req, req->args[i]);

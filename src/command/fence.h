@@ -21,7 +21,7 @@ struct fence {
 	struct qless_str *args; /* the arguments without the option, from malloc(), or NULL */
 };
 
-/* Takes `LOCK <number>` from the arguments: in one of the pairs that begin at argument `first`, or
+/* Takes `LOCK <number>` from the arguments: one of the options that begin at argument `first`, or
  * at the end if `first` is 0. Writes an error and returns false if the number is invalid. The
  * caller calls fence_done() in any case. */
 bool fence_take(struct fence *fence, struct request *req, size_t first);

@@ -199,6 +199,33 @@ static bool next_recur_limit(const void *recur, size_t *cursor, struct qless_str
 	return qless_recur_next_limit(recur, cursor, ret_name);
 }
 
+static char *put_backoff(struct buf *b, char *to, const struct qless_backoff *backoff)
+{
+	to = put_string(b, to, STR(",\"backoff\":{\"kind\":"), qless_backoff_text(backoff->kind));
+	to = put_number(b, to, STR(",\"base\":"), backoff->base);
+	to = put_number(b, to, STR(",\"max\":"), backoff->max);
+	return put(b, to, STR("}"));
+}
+
+/* The terms of a job or a recurring job, with a comma before each. */
+static char *put_terms(struct buf *b, char *to, const struct qless_terms *terms)
+{
+	if (terms->has_backoff && terms->backoff.kind != QLESS_BACKOFF_NONE)
+		to = put_backoff(b, to, &terms->backoff);
+	return to;
+}
+
+/* The members that few jobs have. Not inline, to keep the writing of the other jobs short. */
+static __attribute__((noinline)) char *put_carried(struct buf *b, char *to,
+						   const struct qless_job *job)
+{
+	struct qless_terms terms;
+
+	if (qless_job_terms(job, &terms))
+		to = put_terms(b, to, &terms);
+	return to;
+}
+
 static char *put_related(struct buf *b, char *to, const struct qless_job *job,
 			 enum json_empty empty,
 			 bool (*next)(const struct qless_job *, const void **, struct qless_str *))
@@ -271,6 +298,8 @@ static char *put_job(struct buf *b, char *to, const struct qless_job *job,
 			    : put_empty(b, to, empty);
 	if (info.has_limits && style->tells_own)
 		to = put_limits(b, to, job, next_limit);
+	if (info.carries && style->tells_own)
+		to = put_carried(b, to, job);
 	to = put_number(b, to, STR(",\"priority\":"), info.priority);
 	to = put_name(b, to, STR(",\"worker\":"), info.worker, &memo->worker);
 	return put(b, to, STR("}"));
@@ -374,5 +403,7 @@ void json_append_recur(struct buf *b, const struct qless_recur *recur,
 		to = put_limits(b, to, recur, next_recur_limit);
 	if (style->tells_own && info.has_schedule)
 		to = put_schedule(b, to, &info.schedule);
+	if (style->tells_own && info.terms != NULL)
+		to = put_terms(b, to, info.terms);
 	buf_close(b, put(b, to, STR("}")));
 }

@@ -38,12 +38,13 @@ static size_t count_elements(struct qless_str json)
 }
 
 /* The links of one job that the options from `first` to `end` give. Native commands take words in
- * any case, and the others refuse or ignore those that are not in lower case. */
+ * any case, and the others refuse or ignore those that are not in lower case. Options of the forms
+ * have different numbers of values, so each argument is looked at. */
 static size_t count_options(const struct inner_command *inner, size_t first, size_t end)
 {
 	size_t count = 0;
 
-	for (size_t i = first; i + 1 < end; i += 2) {
+	for (size_t i = first; i + 1 < end; i++) {
 		if (str_equal_nocase(inner->args[i], STR("tags")))
 			count += count_elements(inner->args[i + 1]);
 		else if (str_equal_nocase(inner->args[i], STR("depends")))

@@ -65,12 +65,12 @@ struct limit_options {
 static int read_options(struct request *req, struct limit_options *ret)
 {
 	const struct option_slot slots[] = {
-		{ STR_INIT("CONCURRENCY"), &ret->concurrency },
-		{ STR_INIT("RATE"), &ret->rate },
-		{ STR_INIT("PER"), &ret->per },
-		{ STR_INIT("BURST"), &ret->burst },
-		{ STR_INIT("WEIGHT"), &ret->weight },
-		{ STR_INIT("TTL"), &ret->ttl },
+		{ STR_INIT("CONCURRENCY"), &ret->concurrency, 1 },
+		{ STR_INIT("RATE"), &ret->rate, 1 },
+		{ STR_INIT("PER"), &ret->per, 1 },
+		{ STR_INIT("BURST"), &ret->burst, 1 },
+		{ STR_INIT("WEIGHT"), &ret->weight, 1 },
+		{ STR_INIT("TTL"), &ret->ttl, 1 },
 	};
 
 	*ret = (struct limit_options){ NULL, NULL, NULL, NULL, NULL, NULL };

@@ -82,9 +82,9 @@ static int parse_page(struct request *req, struct page *ret)
 {
 	const struct qless_str *cursor = NULL, *count = NULL;
 	const struct option_slot slots[] = {
-		{ STR_INIT("MATCH"), &ret->match },
-		{ STR_INIT("CURSOR"), &cursor },
-		{ STR_INIT("COUNT"), &count },
+		{ STR_INIT("MATCH"), &ret->match, 1 },
+		{ STR_INIT("CURSOR"), &cursor, 1 },
+		{ STR_INIT("COUNT"), &count, 1 },
 	};
 	int rc;
 

@@ -53,8 +53,8 @@ static int parse_options(struct request *req, size_t first, struct multi_pop *re
 {
 	const struct qless_str *count = NULL, *order = NULL;
 	const struct option_slot slots[] = {
-		{ STR_INIT("COUNT"), &count },
-		{ STR_INIT("ORDER"), &order },
+		{ STR_INIT("COUNT"), &count, 1 },
+		{ STR_INIT("ORDER"), &order, 1 },
 	};
 	int rc = options_read(req, first, req->nargs, slots, sizeof slots / sizeof *slots);
 

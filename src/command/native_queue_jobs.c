@@ -134,10 +134,10 @@ static int parse_option(struct request *req, size_t *at, struct jobs_page *page)
 {
 	const struct qless_str *unused = NULL;
 	const struct option_slot slots[] = {
-		{ STR_INIT("STATE"), &unused },
-		{ STR_INIT("CURSOR"), &unused },
-		{ STR_INIT("COUNT"), &unused },
-		{ STR_INIT("WITH"), &unused },
+		{ STR_INIT("STATE"), &unused, 1 },
+		{ STR_INIT("CURSOR"), &unused, 1 },
+		{ STR_INIT("COUNT"), &unused, 1 },
+		{ STR_INIT("WITH"), &unused, 1 },
 	};
 	struct qless_str name = req->args[(*at)++];
 	bool is_state = str_equal_nocase(name, STR("STATE"));

@@ -76,10 +76,10 @@ static int parse_options(struct request *req, size_t first, struct attachment *r
 {
 	const struct qless_str *grace = NULL, *node = NULL, *pid = NULL, *exclusive = NULL;
 	const struct option_slot slots[] = {
-		{ STR_INIT("GRACE"), &grace },
-		{ STR_INIT("NODE"), &node },
-		{ STR_INIT("PID"), &pid },
-		{ STR_INIT("EXCLUSIVE"), &exclusive },
+		{ STR_INIT("GRACE"), &grace, 1 },
+		{ STR_INIT("NODE"), &node, 1 },
+		{ STR_INIT("PID"), &pid, 1 },
+		{ STR_INIT("EXCLUSIVE"), &exclusive, 1 },
 	};
 	int rc = options_read(req, first, req->nargs, slots, sizeof slots / sizeof *slots);
 
@@ -258,7 +258,7 @@ int native_worker_heartbeat(struct request *req)
 
 int native_worker_release(struct request *req)
 {
-	static const struct option_slot slots[] = { { STR_INIT("RETRY"), NULL } };
+	static const struct option_slot slots[] = { { STR_INIT("RETRY"), NULL, 1 } };
 	int rc = check_name(req, "worker", req->args[0]);
 	struct holdings_work *w;
 	size_t entries;

@@ -146,7 +146,7 @@ int native_worker_list(struct request *req)
 {
 	static const struct work_ops ops = { go_on, free_list };
 	const struct qless_str *queue = NULL;
-	const struct option_slot slots[] = { { STR_INIT("QUEUE"), &queue } };
+	const struct option_slot slots[] = { { STR_INIT("QUEUE"), &queue, 1 } };
 	int rc = options_read(req, 0, req->nargs, slots, 1);
 	struct list_work *list;
 

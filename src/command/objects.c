@@ -4,6 +4,7 @@
 #include "command/json.h"
 #include "command/limit_names.h"
 #include "command/native_jobs.h"
+#include "command/options.h"
 #include "command/table.h"
 #include "util/num.h"
 
@@ -71,10 +72,16 @@ static bool is_word(const struct object_walk *walk, size_t i, const char *word)
 						   : str_equal(walk->args[i], str_from(word)));
 }
 
+/* Arguments of the option at argument i. */
+static size_t width(const struct object_walk *walk, size_t i)
+{
+	return walk->is_native ? option_width(walk->args[i]) : 2;
+}
+
 /* Visits the dependencies in the options from argument i on, up to argument `end`. */
 static bool put_options(const struct object_walk *walk, size_t i, size_t end)
 {
-	for (; i + 1 < end; i += 2) {
+	for (; i + 1 < end; i += width(walk, i)) {
 		if (is_word(walk, i, "depends") && !dependencies(walk, walk->args[i + 1]))
 			return false;
 	}
@@ -104,7 +111,7 @@ bool objects_of_complete(const struct object_walk *walk)
 {
 	if (!at(walk, OBJECT_JOB, W, 0) || !at(walk, OBJECT_QUEUE, W, 2))
 		return false;
-	for (size_t i = 4; i + 1 < walk->nargs; i += 2) {
+	for (size_t i = 4; i + 1 < walk->nargs; i += width(walk, i)) {
 		const struct qless_str *value = &walk->args[i + 1];
 
 		if (is_word(walk, i, "next") &&

@@ -37,10 +37,21 @@ static const struct option_slot *find_slot(struct qless_str name, const struct o
 	return NULL;
 }
 
+static int fail_values(struct request *req, struct qless_str name, const struct option_slot *slot,
+		       size_t found)
+{
+	if (slot->values == 1)
+		return options_fail_without_value(req, name);
+	return request_fail(req, QLESS_EBADARG, "Option \"%S\" must have %g values; found %g", name,
+			    (double)slot->values, (double)found);
+}
+
 int options_read(struct request *req, size_t first, size_t end, const struct option_slot *slots,
 		 size_t count)
 {
-	for (size_t i = first; i < end; i += 2) {
+	size_t i = first;
+
+	while (i < end) {
 		struct qless_str name = req->args[i];
 		const struct option_slot *slot = find_slot(name, slots, count);
 
@@ -48,9 +59,10 @@ int options_read(struct request *req, size_t first, size_t end, const struct opt
 			return options_fail_unknown(req, name, slots, count);
 		if (*slot->value != NULL)
 			return options_fail_repeated(req, name);
-		if (i + 1 >= end)
-			return options_fail_without_value(req, name);
-		*slot->value = &req->args[i + 1];
+		if (end - i <= slot->values)
+			return fail_values(req, name, slot, end - i - 1);
+		*slot->value = &req->args[slot->values > 0 ? i + 1 : i];
+		i += 1 + slot->values;
 	}
 	return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * The options at the end of a native command: pairs of a word and a value.
+ * The options at the end of a native command: a word, and its values. Most have one value.
  *
  * The word is taken in any case. A word that is unknown, repeated or without a value is an error
  * that names it. The forms of the reference are lenient, so their decoders read options themselves.
@@ -18,7 +18,13 @@ struct option_slot {
 	struct qless_str name;
 	/* Where the value goes: set to the argument if the client sent the option. Starts NULL. */
 	const struct qless_str **value;
+	/* The number of values. Without any, `value` gets the word. */
+	size_t values;
 };
+
+/* Arguments of an option of a native command: the word and its values. A word that is unknown
+ * counts as one with a value. */
+size_t option_width(struct qless_str word);
 
 /* Reads the options from argument `first` to the one before `end`. Returns 0, or a negative code
  * with the error worded, as request_fail() does. */

@@ -60,6 +60,7 @@ struct decoded {
 	struct qless_recur_change *changes;
 	struct qless_str *texts;
 	struct qless_schedule schedule;
+	struct qless_terms terms;
 	struct buf rule; /* of the zone of the schedule */
 };
 

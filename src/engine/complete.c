@@ -14,6 +14,7 @@
 #include "engine/queue.h"
 #include "engine/run.h"
 #include "engine/stats.h"
+#include "engine/terms.h"
 
 /* Move the job on to the next queue. */
 static enum qless_state advance(struct qless *q, struct qless_job *job, double now,
@@ -27,6 +28,8 @@ static enum qless_state advance(struct qless *q, struct qless_job *job, double n
 	queue_know(q, next, now);
 	if (complete->has_limits)
 		job_set_limits(q, job, complete->limits, complete->limit_count);
+	if (complete->terms != NULL)
+		terms_apply(q, job, complete->terms);
 	depends_add(q, job, complete->depends, complete->depend_count);
 	return job_place(q, job, now, complete->delay);
 }
@@ -115,6 +118,8 @@ int qless_complete(struct qless *q, double now, const struct qless_complete *com
 	      depends_check_more(q, complete->jid, complete->depends, complete->depend_count, 1) <
 		      0)))
 		return engine_fail_during(q, QLESS_OP_COMPLETE);
+	if (complete->terms != NULL && terms_check(q, QLESS_OP_COMPLETE, complete->terms) < 0)
+		return q->error.last.code;
 	if (!isfinite(complete->delay))
 		return engine_fail_number(q, QLESS_OP_COMPLETE, QLESS_WHY_NO_NUMBER, "delay",
 					  complete->delay);

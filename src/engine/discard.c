@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "engine/carried.h"
 #include "engine/depends.h"
 #include "engine/engine_int.h"
 #include "engine/error.h"
@@ -80,7 +81,8 @@ static bool discard_job(struct qless *q)
 		free(extra->failure);
 		if ((job->flags & JOB_LIMITED) && job->state == QLESS_RUNNING)
 			slots_discard(job);
-		free(extra);
+		job_discard_carried(job);
+		job_free_extra(job);
 		q->going_job = NULL;
 	}
 	history_discard(&job->history);
@@ -98,6 +100,7 @@ static bool discard_recur(struct qless *q)
 	recur = container_of(node, struct qless_recur, hash);
 	free(recur->tags);
 	free(recur->data);
+	free(recur->terms);
 	free(recur->schedule); /* the heap of ticks is discarded without a look at its nodes */
 	free(recur);
 	return true;

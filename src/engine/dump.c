@@ -9,6 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/account.h"
+#include "engine/carried.h"
 #include "engine/engine_int.h"
 #include "engine/fail.h"
 #include "engine/fair.h"
@@ -368,6 +370,36 @@ static void dump_extra(struct dump *d, const struct job_extra *extra)
 	dump_members(d, "  needed by", extra->dependents);
 }
 
+static void dump_terms(struct dump *d, const struct qless_terms *terms)
+{
+	if (terms->has_backoff) {
+		begin_line(d, "  backoff");
+		add_string(d, qless_backoff_text(terms->backoff.kind));
+		add_number(d, terms->backoff.base);
+		add_number(d, terms->backoff.max);
+		end_line(d);
+	}
+}
+
+static void dump_account(struct dump *d, const struct job_account *account)
+{
+	if (account->result != NULL) {
+		begin_line(d, "  result");
+		add_string(d, str_make(account->result, account->result_len));
+		end_line(d);
+	}
+}
+
+static void dump_carried(struct dump *d, const struct qless_job *job)
+{
+	struct qless_terms terms;
+
+	if (qless_job_terms(job, &terms))
+		dump_terms(d, &terms);
+	if (job_account(job) != NULL)
+		dump_account(d, job_account(job));
+}
+
 static void dump_job(struct dump *d, const struct qless_job *job)
 {
 	begin_line(d, "job");
@@ -403,6 +435,7 @@ static void dump_job(struct dump *d, const struct qless_job *job)
 		add_set(d, job_limits(job));
 		end_line(d);
 	}
+	dump_carried(d, job);
 }
 
 static void dump_jobs(struct dump *d)
@@ -453,6 +486,8 @@ static void dump_recur(struct dump *d, const struct qless_recur *recur)
 	}
 	if (recur->schedule != NULL)
 		dump_schedule(d, recur->schedule);
+	if (recur->terms != NULL)
+		dump_terms(d, recur->terms);
 }
 
 static void dump_recurs(struct dump *d)

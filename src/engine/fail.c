@@ -18,6 +18,7 @@
 #include "engine/queue.h"
 #include "engine/run.h"
 #include "engine/stats.h"
+#include "engine/terms.h"
 #include "engine/vec.h"
 #include "util/mem.h"
 #include "util/num.h"
@@ -188,7 +189,7 @@ static void give_back(struct qless *q, struct qless_job *job, double now,
 		job_set_queue(q, job, queue);
 		queue_know(q, queue, now);
 	}
-	job_place(q, job, now, retry->delay);
+	job_place(q, job, now, retry->backs_off ? job_backoff(job) : retry->delay);
 	if (retry->group != NULL && retry->message != NULL) {
 		group = intern_get(&q->group_names, *retry->group);
 		job_set_failure(q, job, group, *retry->message, floor(now), job->worker);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/carried.h"
 #include "engine/depends.h"
 #include "engine/engine_int.h"
 #include "engine/error.h"
@@ -96,9 +97,31 @@ void job_release_extra(struct qless_job *job)
 
 	if (extra == NULL || extra->tags != NULL || extra->failure != NULL ||
 	    extra->spawned_from != NULL || extra->dependencies != NULL ||
-	    extra->dependents != NULL || !isnan(extra->due) || (job->flags & JOB_LIMITED))
+	    extra->dependents != NULL || !isnan(extra->due) ||
+	    (job->flags & (JOB_LIMITED | JOB_CARRIES)))
 		return;
 	free(extra);
+	job->extra = NULL;
+}
+
+/* Bytes before the extra part in its allocation. */
+static size_t bytes_before_extra(const struct qless_job *job)
+{
+	return job->flags & JOB_CARRIES ? sizeof(struct job_carried) : 0;
+}
+
+void job_resize_extra(struct qless_job *job, size_t size)
+{
+	size_t before = bytes_before_extra(job);
+	char *memory = mem_realloc((char *)job->extra - before, before + size);
+
+	job->extra = (struct job_extra *)(void *)(memory + before);
+}
+
+void job_free_extra(struct qless_job *job)
+{
+	if (job->extra != NULL)
+		free((char *)job->extra - bytes_before_extra(job));
 	job->extra = NULL;
 }
 
@@ -118,12 +141,13 @@ static void job_free(struct qless *q, struct qless_job *job)
 	job_clear_failure(q, job);
 	if (job->flags & JOB_LIMITED)
 		job_use_limits(q, job, NULL);
+	job_drop_carried(q, job);
 	job_set_worker(q, job, NULL);
 	job_set_queue(q, job, NULL);
 	history_done(q, &job->history);
 	if (job->extra != NULL)
 		intern_unref(&q->names, job->extra->spawned_from);
-	free(job->extra);
+	job_free_extra(job);
 	intern_unref(&q->names, job->klass);
 	job_free_memory(job);
 }
@@ -288,6 +312,7 @@ void qless_job_read(const struct qless_job *job, struct qless_job_info *ret_info
 	if (extra == NULL)
 		return;
 	ret_info->has_limits = (job->flags & JOB_LIMITED) != 0;
+	ret_info->carries = (job->flags & JOB_CARRIES) != 0;
 	ret_info->has_lists =
 		extra->tags != NULL || extra->dependencies != NULL || extra->dependents != NULL;
 	if (extra->spawned_from != NULL)

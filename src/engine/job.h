@@ -63,6 +63,7 @@ enum job_flag {
 	JOB_SEEN_BELOW = 1 << 4,      /* scratch for the search for circles */
 	JOB_SEEN_ABOVE = 1 << 5,      /* scratch for the search for circles */
 	JOB_LIMITED = 1 << 6,	      /* it names limits: `extra` is in a struct job_limited */
+	JOB_CARRIES = 1 << 7,	      /* a struct job_carried is before `extra` */
 };
 
 /* One allocation holds the struct, the upper levels of its node, the jid, and the first data. */
@@ -100,6 +101,12 @@ static inline void job_set_lock(struct qless_job *job, uint64_t number)
 	job->node.aux16 = (uint16_t)(number >> 32);
 	job->history.aux = (uint16_t)(number >> 16);
 	job->lock_low = (uint16_t)number;
+}
+
+/* Bytes of the extra part, which the job has. */
+static inline size_t job_extra_size(const struct qless_job *job)
+{
+	return job->flags & JOB_LIMITED ? sizeof(struct job_limited) : sizeof(struct job_extra);
 }
 
 /* Bytes of a line of the processor's cache. */
@@ -174,6 +181,10 @@ double job_due(const struct qless_job *job);
 struct job_extra *job_need_extra(struct qless_job *job);
 /* Free the extra part if it is empty. */
 void job_release_extra(struct qless_job *job);
+/* Give the extra part, which the job has, the size of another struct. */
+void job_resize_extra(struct qless_job *job, size_t size);
+/* Free the memory of the extra part, and nothing that hangs on it. */
+void job_free_extra(struct qless_job *job);
 
 static inline struct qless_str failure_message(const struct failure *failure)
 {

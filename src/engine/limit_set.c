@@ -170,19 +170,16 @@ void job_use_limits(struct qless *q, struct qless_job *job, struct limit_set *se
 
 	assert(!job->node.linked);
 	if (set != NULL && old == NULL) {
-		struct job_limited *limited;
-
 		job_need_extra(job);
-		limited = mem_realloc(job->extra, sizeof *limited);
-		limited->slots = NULL;
-		job->extra = &limited->extra;
+		job_resize_extra(job, sizeof(struct job_limited));
 		job->flags |= JOB_LIMITED;
+		job_limited(job)->slots = NULL;
 	}
 	if (set != NULL) {
 		job_limited(job)->set = set;
 	} else if (old != NULL) {
 		job->flags &= (uint8_t)~JOB_LIMITED;
-		job->extra = mem_realloc(job->extra, sizeof *job->extra);
+		job_resize_extra(job, sizeof(struct job_extra));
 		job_release_extra(job);
 	}
 	limit_set_unref(q, old);

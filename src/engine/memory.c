@@ -7,6 +7,7 @@
 
 #include <assert.h>
 
+#include "engine/carried.h"
 #include "engine/engine_int.h"
 #include "engine/job.h"
 #include "engine/lane.h"
@@ -51,7 +52,7 @@ static void add_job(const struct qless_job *job, struct view_memory *memory)
 		offsetof(struct qless_job, node) + skipnode_size(job->node.height) + HASH_BYTES;
 	if (extra == NULL)
 		return;
-	memory->index += (job->flags & JOB_LIMITED) ? sizeof(struct job_limited) : sizeof *extra;
+	memory->index += job_extra_size(job) + job_carried_bytes(job);
 	if ((job->flags & JOB_LIMITED) && job->state == QLESS_RUNNING)
 		memory->index += (size_t)job_limits(job)->count * sizeof(struct slot);
 	memory->index += tags_bytes(extra->tags) + edges_bytes(extra->dependencies) +

@@ -14,6 +14,7 @@
 #include "engine/queue.h"
 #include "engine/run.h"
 #include "engine/tag.h"
+#include "engine/terms.h"
 #include "engine/worker.h"
 
 #define DEFAULT_RETRIES 5
@@ -55,6 +56,8 @@ static int check_put(struct qless *q, enum qless_operation operation, const stru
 	     (limit_check_dependencies(q, put->depend_count) < 0 ||
 	      depends_check_more(q, put->jid, put->depends, put->depend_count, jobs) < 0)))
 		return engine_fail_during(q, operation);
+	if (put->terms != NULL && terms_check(q, operation, put->terms) < 0)
+		return q->error.last.code;
 	if (!isfinite(put->delay))
 		return engine_fail_number(q, operation, QLESS_WHY_NO_NUMBER, "delay", put->delay);
 	if (put->has_retries && !isfinite(put->retries))
@@ -117,6 +120,8 @@ static void apply_put(struct qless *q, double now, const struct qless_put *put)
 		job_refresh_tags(q, job, now);
 	if (put->has_limits)
 		job_set_limits(q, job, put->limits, put->limit_count);
+	if (put->terms != NULL)
+		terms_apply(q, job, put->terms);
 	if (put->has_priority)
 		job->priority = put->priority;
 	if (put->has_retries)

@@ -17,6 +17,7 @@
 #include "engine/run.h"
 #include "engine/schedule.h"
 #include "engine/tag.h"
+#include "engine/terms.h"
 #include "engine/vec.h"
 #include "util/container.h"
 #include "util/mem.h"
@@ -102,6 +103,7 @@ void recur_free(struct qless *q, struct qless_recur *recur)
 	intern_unref(&q->names, recur->klass);
 	free(recur->data);
 	schedule_free(q, recur->schedule);
+	free(recur->terms);
 	free(recur);
 }
 
@@ -155,6 +157,14 @@ static void set_limits(struct qless *q, struct qless_recur *recur, const struct 
 	limit_set_unref(q, old);
 }
 
+static void set_terms(struct qless_recur *recur, const struct qless_terms *terms)
+{
+	struct qless_terms *old = recur->terms;
+
+	recur->terms = terms_dup(terms);
+	free(old);
+}
+
 static int check_finite(struct qless *q, enum qless_operation operation, const char *argument,
 			double number)
 {
@@ -176,7 +186,8 @@ static int check_recur(struct qless *q, const struct qless_recur_put *put)
 	    limit_check_tag_bytes(q, put->tags, put->tag_count) < 0 ||
 	    limit_check_limits(q, put->limits, put->limit_count) < 0)
 		return engine_fail_during(q, QLESS_OP_RECUR);
-	rc = check_finite(q, QLESS_OP_RECUR, "interval", put->interval);
+	rc = terms_check(q, QLESS_OP_RECUR, put->terms);
+	rc = rc < 0 ? rc : check_finite(q, QLESS_OP_RECUR, "interval", put->interval);
 	rc = rc < 0 ? rc : check_finite(q, QLESS_OP_RECUR, "offset", put->offset);
 	rc = rc < 0 ? rc : check_finite(q, QLESS_OP_RECUR, "priority", put->priority);
 	rc = rc < 0 ? rc : check_finite(q, QLESS_OP_RECUR, "retries", put->retries);
@@ -238,6 +249,7 @@ int qless_recur(struct qless *q, double now, const struct qless_recur_put *put)
 	drop_tags(q, recur);
 	add_tags(q, recur, put->tags, put->tag_count);
 	set_limits(q, recur, put->limits, put->limit_count);
+	set_terms(recur, put->terms);
 	recur->priority = put->priority;
 	recur->retries = put->retries;
 	enter_queue(q, recur, queue, set_times(q, recur, put, now), now);
@@ -277,6 +289,7 @@ void qless_recur_read(const struct qless_recur *recur, struct qless_recur_info *
 		.backlog = recur->backlog,
 		.count = recur->count,
 		.has_schedule = recur->schedule != NULL,
+		.terms = recur->terms,
 	};
 	if (recur->schedule != NULL)
 		ret_info->schedule = schedule_read(recur->schedule);
@@ -684,6 +697,7 @@ static bool make_job(struct qless *q, struct qless_recur *recur, double now, dou
 		str_vec_push(&q->list, tag);
 	job_set_tags(q, job, q->list.items, q->list.count, now);
 	job_use_limits(q, job, limit_set_ref(recur->limits));
+	terms_apply(q, job, recur->terms);
 	job->priority = recur->priority;
 	job->retries = recur->retries;
 	job->remaining = recur->retries;

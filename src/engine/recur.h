@@ -20,8 +20,9 @@ struct qless_recur {
 	struct hash_node hash; /* aux: length of the jid */
 	struct queue *queue;
 	struct intern *klass;
-	struct intern **tags;	  /* names of tags, in order */
-	struct limit_set *limits; /* of its jobs; NULL: none */
+	struct intern **tags;	   /* names of tags, in order */
+	struct limit_set *limits;  /* of its jobs; NULL: none */
+	struct qless_terms *terms; /* of its jobs; NULL: none */
 	uint32_t tag_count;
 	uint32_t data_len;
 	char *data;

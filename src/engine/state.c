@@ -23,7 +23,8 @@
  *			time, if HELD
  *	recurring jobs	varint count; each: jid text, queue name, class name, data text, priority,
  *			retries, interval, backlog numbers, made varint, next time, tags; since
- *			version 3 also its set, and a byte: 0, or 1 and then a schedule
+ *			version 3 also its set, flags byte (enum state_recur_flag); schedule, if
+ *			SCHEDULE; terms, if TERMS
  *	queues		by name; each: byte 1, queue name, flags byte (1 known, 2 paused), score
  *			time if known, days, and a list of jobs for each row of queue_lists[] that
  *			has jobs; since version 3 also its turns; after the last queue a byte 0
@@ -50,6 +51,7 @@
  *	set		varint: 0 without limits, otherwise one more than the number of different
  *			sets before the first use of this one; in its first use follow a varint
  *			count, and each: limit name
+ *	terms		varint: bits of enum terms_flag; then what terms_save() has for each
  *	schedule	expression, name of the zone, rule texts; enum qless_missed and enum
  *			qless_overlap bytes
  *	list of jobs	varint count; the jobs in the order of the list, so that each is appended
@@ -71,6 +73,8 @@
  *	spawned from	name, if SPAWNED
  *	due		time, if DUE
  *	set		if LIMITS (since version 3)
+ *	terms		if TERMS (since version 3)
+ *	account		if ACCOUNT (since version 3), see account.c
  *	history		varint count; each: kind byte, time, and by its kind:
  *			put: queue name; popped: worker name; failed: group name, worker name;
  *			exhausted: group name; log: text, byte 1 and item text, or byte 0
@@ -82,6 +86,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/account.h"
+#include "engine/carried.h"
 #include "engine/depends.h"
 #include "engine/engine_int.h"
 #include "engine/fail.h"
@@ -96,8 +102,10 @@
 #include "engine/schedule.h"
 #include "engine/settings.h"
 #include "engine/state_int.h"
+#include "engine/state_save.h"
 #include "engine/stats.h"
 #include "engine/tag.h"
+#include "engine/terms.h"
 #include "engine/track.h"
 #include "engine/worker.h"
 #include "util/container.h"
@@ -262,6 +270,40 @@ static void save_intern(struct saver *s, enum state_kind kind, const struct inte
 	save_name(s, kind, intern_str(name));
 }
 
+/* ---- the same for other files ---- */
+
+void state_save_byte(struct saver *s, unsigned value)
+{
+	save_byte(s, value);
+}
+
+void state_save_varint(struct saver *s, uint64_t value)
+{
+	save_varint(s, value);
+}
+
+void state_save_number(struct saver *s, double value)
+{
+	save_number(s, value);
+}
+
+void state_save_time(struct saver *s, double value)
+{
+	save_time(s, value);
+}
+
+void state_save_text(struct saver *s, struct qless_str text)
+{
+	save_text(s, text);
+}
+
+void state_save_name(struct saver *s, enum state_kind kind, const struct intern *name)
+{
+	save_intern(s, kind, name);
+}
+
+/* ---- jobs ---- */
+
 static void save_set(struct saver *s, const struct limit_set *set)
 {
 	struct name_slot *slot;
@@ -283,8 +325,6 @@ static void save_set(struct saver *s, const struct limit_set *set)
 	for (uint32_t i = 0; i < set->count; i++)
 		save_intern(s, STATE_LIMIT, set->limits[i]->name);
 }
-
-/* ---- jobs ---- */
 
 static void save_event(struct saver *s, const struct qless_event *event)
 {
@@ -363,6 +403,22 @@ static void save_limits_of(struct saver *s, const struct qless_job *job, unsigne
 		save_set(s, job_limits(job));
 }
 
+static void save_terms_of(struct saver *s, const struct qless_job *job)
+{
+	struct qless_terms terms;
+
+	qless_job_terms(job, &terms);
+	terms_save(s, &terms);
+}
+
+static void save_carried(struct saver *s, const struct qless_job *job, unsigned flags)
+{
+	if (flags & STATE_JOB_TERMS)
+		save_terms_of(s, job);
+	if (flags & STATE_JOB_ACCOUNT)
+		account_save(s, job_account(job));
+}
+
 static unsigned job_flags(const struct qless_job *job)
 {
 	const struct job_extra *extra = job->extra;
@@ -380,6 +436,10 @@ static unsigned job_flags(const struct qless_job *job)
 		flags |= STATE_JOB_LOCK;
 	if (job->flags & JOB_LIMITED)
 		flags |= STATE_JOB_LIMITS;
+	if (job_terms(job) != NULL)
+		flags |= STATE_JOB_TERMS;
+	if (job_account(job) != NULL)
+		flags |= STATE_JOB_ACCOUNT;
 	if (job->remaining != job->retries || signbit(job->remaining) != signbit(job->retries))
 		flags |= STATE_JOB_REMAINING;
 	if (job->expires != 0 || signbit(job->expires))
@@ -438,6 +498,7 @@ static void save_job(struct saver *s, const struct qless_job *job)
 	if (job->extra != NULL)
 		save_extra(s, job->extra, flags);
 	save_limits_of(s, job, flags);
+	save_carried(s, job, flags);
 	save_history(s, &job->history);
 	if (flags & STATE_JOB_DEPENDENTS)
 		number_job(s, job);
@@ -505,9 +566,12 @@ static void save_recur(struct saver *s, const struct qless_recur *recur)
 	for (uint32_t i = 0; i < recur->tag_count; i++)
 		save_intern(s, STATE_TAG, recur->tags[i]);
 	save_set(s, recur->limits);
-	save_byte(s, recur->schedule != NULL);
+	save_byte(s, (recur->schedule != NULL ? STATE_RECUR_SCHEDULE : 0u) |
+			     (recur->terms != NULL ? STATE_RECUR_TERMS : 0u));
 	if (recur->schedule != NULL)
 		save_schedule(s, recur->schedule);
+	if (recur->terms != NULL)
+		terms_save(s, recur->terms);
 }
 
 static void save_series(struct saver *s, const struct series *series)

@@ -42,6 +42,13 @@ enum state_limit_flag {
 	STATE_LIMIT_FLAGS = (1 << 4) - 1,
 };
 
+/* The parts that follow the set of a recurring job. */
+enum state_recur_flag {
+	STATE_RECUR_SCHEDULE = 1 << 0,
+	STATE_RECUR_TERMS = 1 << 1,
+	STATE_RECUR_FLAGS = (1 << 2) - 1,
+};
+
 /* The optional members of a job, and other deviations from the usual job. */
 enum state_job_flag {
 	STATE_JOB_WORKER = 1 << 0,
@@ -56,9 +63,11 @@ enum state_job_flag {
 	STATE_JOB_GRACE = 1 << 9,
 	STATE_JOB_CLEARED = 1 << 10,
 	STATE_JOB_STALLED = 1 << 11,
-	STATE_JOB_LOCK = 1 << 12,   /* since version 2 */
-	STATE_JOB_LIMITS = 1 << 13, /* since version 3 */
-	STATE_JOB_FLAGS = (1 << 14) - 1,
+	STATE_JOB_LOCK = 1 << 12,    /* since version 2 */
+	STATE_JOB_LIMITS = 1 << 13,  /* since version 3 */
+	STATE_JOB_TERMS = 1 << 14,   /* since version 3 */
+	STATE_JOB_ACCOUNT = 1 << 15, /* since version 3 */
+	STATE_JOB_FLAGS = (1 << 16) - 1,
 };
 
 #endif

@@ -22,6 +22,7 @@
 #include "engine/schedule.h"
 #include "engine/state.h"
 #include "engine/stats.h"
+#include "engine/terms.h"
 #include "engine/track.h"
 #include "engine/worker.h"
 #include "util/mem.h"
@@ -65,17 +66,14 @@ static void set_known(struct qless *q, struct queue *queue, bool known, double s
 		skiplist_insert(&q->queues, &queue->node, score);
 }
 
-/* Read the schedule of a recurring job, if it has one. The texts are in `kept`. Returns whether it
- * has one. */
-static bool load_schedule(struct state_loader *l, struct buf *kept,
+/* Read the schedule of a recurring job. The texts are in `kept`. */
+static void load_schedule(struct state_loader *l, struct buf *kept,
 			  struct qless_schedule *ret_schedule)
 {
 	static const size_t max[] = { CRON_TEXT_MAX, ZONE_NAME_MAX, ZONE_RULE_MAX };
 	size_t lens[3];
 	const char *at;
 
-	if (l->version < 3 || state_read_byte(l) == 0)
-		return false;
 	for (int i = 0; i < 3; i++) {
 		struct qless_str text = state_read_text(l, max[i]);
 
@@ -88,13 +86,13 @@ static bool load_schedule(struct state_loader *l, struct buf *kept,
 	ret_schedule->rule = str_make(at + lens[0] + lens[1], lens[2]);
 	ret_schedule->missed = state_read_byte(l);
 	ret_schedule->overlap = state_read_byte(l);
-	return true;
 }
 
 static void load_recur(struct state_loader *l)
 {
 	struct buf texts = BUF_INIT(BUF_NO_MAX);
 	struct qless_schedule schedule;
+	struct qless_terms terms;
 	struct qless_str jid = state_read_kept_text(l, STATE_NAME_BYTES_MAX);
 	struct intern *queue = state_read_name(l, STATE_QUEUE);
 	struct intern *klass = state_read_name(l, STATE_NAME);
@@ -103,6 +101,7 @@ static void load_recur(struct state_loader *l)
 	struct qless_recur_put put = { .jid = jid, .data = str_make(kept, data.len) };
 	struct limit_set *limits = NULL;
 	struct qless_recur *recur;
+	unsigned flags = 0;
 	uint64_t made;
 	double next;
 
@@ -113,10 +112,18 @@ static void load_recur(struct state_loader *l)
 	made = state_read_varint(l);
 	next = state_read_time(l);
 	state_load_tag_list(l, false);
-	if (l->version >= 3)
+	if (l->version >= 3) {
 		limits = state_load_set(l);
-	if (load_schedule(l, &texts, &schedule))
+		flags = state_read_byte(l);
+	}
+	if (flags > STATE_RECUR_FLAGS)
+		state_read_fail(l, "a recurring job has flags that are not known");
+	if (flags & STATE_RECUR_SCHEDULE) {
+		load_schedule(l, &texts, &schedule);
 		put.schedule = &schedule;
+	}
+	if ((flags & STATE_RECUR_TERMS) && terms_load(l, &terms))
+		put.terms = &terms;
 	if (!l->failed && qless_recur_get(l->q, jid) != NULL)
 		state_read_fail(l, "a recurring job comes twice");
 	if (!l->failed) {

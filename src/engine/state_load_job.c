@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <math.h>
 
+#include "engine/account.h"
+#include "engine/carried.h"
 #include "engine/engine_int.h"
 #include "engine/history.h"
 #include "engine/job.h"
@@ -11,6 +13,7 @@
 #include "engine/run.h"
 #include "engine/state_load.h"
 #include "engine/tag.h"
+#include "engine/terms.h"
 #include "engine/vec.h"
 #include "util/mem.h"
 
@@ -144,6 +147,16 @@ static void load_limits_of(struct state_loader *l, struct qless_job *job)
 		job_use_limits(l->q, job, limit_set_ref(set));
 }
 
+static void load_terms_of(struct state_loader *l, struct qless_job *job)
+{
+	struct qless_terms terms;
+
+	if (terms_load(l, &terms))
+		terms_apply(l->q, job, &terms);
+	if (!l->failed && job_terms(job) == NULL)
+		state_read_fail(l, "a job has terms without any in them");
+}
+
 static void load_extra(struct state_loader *l, struct qless_job *job, uint64_t flags)
 {
 	struct intern *name;
@@ -161,6 +174,10 @@ static void load_extra(struct state_loader *l, struct qless_job *job, uint64_t f
 		job_set_due(job, state_read_time(l));
 	if (flags & STATE_JOB_LIMITS)
 		load_limits_of(l, job);
+	if (flags & STATE_JOB_TERMS)
+		load_terms_of(l, job);
+	if (flags & STATE_JOB_ACCOUNT)
+		account_load(l, job);
 }
 
 /* Place the job with the score that was saved. Everything that can be wrong was checked. */

@@ -265,6 +265,49 @@ static bool take_schedule(struct cursor *c, const struct qless_schedule **ret_sc
 	return true;
 }
 
+static bool take_term(struct cursor *c, const struct term *term, struct qless_terms *terms)
+{
+	void *value = (char *)terms + term->offset;
+	uint64_t choice;
+
+	switch (term->type) {
+	case FIELD_NUMBER:
+		return take_number(c, value);
+	case FIELD_TEXT:
+		return take_text(c, value);
+	case FIELD_CHOICE:
+		if (!take_varint(c, term->max, &choice))
+			return false;
+		*(unsigned *)value = (unsigned)choice;
+		return true;
+	default:
+		return true;
+	}
+}
+
+static bool take_terms(struct cursor *c, const struct qless_terms **ret_terms)
+{
+	struct qless_terms *terms = take_room(c->room, 1, sizeof *terms);
+	unsigned bits = 0, known = 0, byte;
+
+	for (unsigned shift = 0; shift < TERM_BITS; shift += 8) {
+		if (!take_byte(c, &byte))
+			return false;
+		bits |= byte << shift;
+	}
+	memset(terms, 0, sizeof *terms);
+	for (const struct term *term = terms_layout; term->name != NULL; term++) {
+		known |= 1u << term->bit;
+		if ((bits & 1u << term->bit) == 0)
+			continue;
+		*(bool *)((char *)terms + term->test) = true;
+		if (!take_term(c, term, terms))
+			return false;
+	}
+	*ret_terms = terms;
+	return (bits & ~known) == 0;
+}
+
 static bool take_field(struct cursor *c, const struct field *field, struct operation *op)
 {
 	uint64_t value;
@@ -300,6 +343,10 @@ static bool take_field(struct cursor *c, const struct field *field, struct opera
 				    FIELD_AT(size_t, op, field->counted));
 	case FIELD_SCHEDULE:
 		return take_schedule(c, FIELD_AT(const struct qless_schedule *, op, field->offset));
+	case FIELD_TERMS:
+		return take_terms(c, FIELD_AT(const struct qless_terms *, op, field->offset));
+	case FIELD_CHOICE:
+		return false;
 	case FIELD_FLAG:
 		return true;
 	}

@@ -115,6 +115,23 @@ static void describe_repairs(const struct qless_repair *repairs, size_t count, s
 	}
 }
 
+static void describe_terms(const struct qless_terms *terms, struct buf *out)
+{
+	for (const struct term *term = terms_layout; term->name != NULL; term++) {
+		const void *value = term_at(terms, term);
+
+		if (!term_is_given(terms, term))
+			continue;
+		buf_printf(out, term->type == FIELD_FLAG ? " %s" : " %s=", term->name);
+		if (term->type == FIELD_NUMBER)
+			json_append_number(out, *(const double *)value);
+		else if (term->type == FIELD_TEXT)
+			json_append_string(out, *(const struct qless_str *)value);
+		else if (term->type == FIELD_CHOICE)
+			buf_append_str(out, term->words(*(const unsigned *)value));
+	}
+}
+
 static void describe_value(const struct operation *op, const struct field *field, struct buf *out)
 {
 	switch ((enum field_type)field->type) {
@@ -139,6 +156,8 @@ static void describe_value(const struct operation *op, const struct field *field
 	case FIELD_CHANGES:
 	case FIELD_REPAIRS:
 	case FIELD_SCHEDULE:
+	case FIELD_TERMS:
+	case FIELD_CHOICE:
 	case FIELD_FLAG:
 		break;
 	}
@@ -157,6 +176,10 @@ static void describe_field(const struct operation *op, const struct field *field
 	}
 	if (field->type == FIELD_SCHEDULE) {
 		describe_schedule(field_schedule(op, field), out);
+		return;
+	}
+	if (field->type == FIELD_TERMS) {
+		describe_terms(field_terms(op, field), out);
 		return;
 	}
 	if (field->type == FIELD_CHANGES) {
@@ -212,6 +235,16 @@ static bool is_in_repairs(const struct qless_repair *repairs, size_t count, stru
 	return false;
 }
 
+static bool is_in_terms(const struct qless_terms *terms, struct qless_str text)
+{
+	for (const struct term *term = terms_layout; term->name != NULL; term++) {
+		if (term->type == FIELD_TEXT && term_is_given(terms, term) &&
+		    str_equal(*(const struct qless_str *)term_at(terms, term), text))
+			return true;
+	}
+	return false;
+}
+
 static bool field_mentions(const struct operation *op, const struct field *field,
 			   struct qless_str text)
 {
@@ -236,9 +269,12 @@ static bool field_mentions(const struct operation *op, const struct field *field
 		return str_equal(field_schedule(op, field)->cron, text) ||
 		       str_equal(field_schedule(op, field)->zone, text) ||
 		       str_equal(field_schedule(op, field)->rule, text);
+	case FIELD_TERMS:
+		return is_in_terms(field_terms(op, field), text);
 	case FIELD_NUMBER:
 	case FIELD_COUNT:
 	case FIELD_ADVANCE:
+	case FIELD_CHOICE:
 	case FIELD_FLAG:
 		break;
 	}

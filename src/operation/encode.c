@@ -107,6 +107,39 @@ static char *put_schedule(struct buf *out, char *to, const struct qless_schedule
 	return put_varint(out, to, schedule->overlap);
 }
 
+static char *put_term(struct buf *out, char *to, const struct qless_terms *terms,
+		      const struct term *term)
+{
+	const void *value = term_at(terms, term);
+
+	switch (term->type) {
+	case FIELD_NUMBER:
+		return put_number(out, to, *(const double *)value);
+	case FIELD_TEXT:
+		return put_text(out, to, *(const struct qless_str *)value);
+	case FIELD_CHOICE:
+		return put_varint(out, to, *(const unsigned *)value);
+	default:
+		return to;
+	}
+}
+
+static char *put_terms(struct buf *out, char *to, const struct qless_terms *terms)
+{
+	unsigned bits = 0;
+
+	for (const struct term *term = terms_layout; term->name != NULL; term++)
+		bits |= term_is_given(terms, term) ? 1u << term->bit : 0;
+	to = buf_room(out, to, TERM_BITS / 8);
+	for (unsigned shift = 0; shift < TERM_BITS; shift += 8)
+		*to++ = (char)(bits >> shift);
+	for (const struct term *term = terms_layout; term->name != NULL; term++) {
+		if (term_is_given(terms, term))
+			to = put_term(out, to, terms, term);
+	}
+	return to;
+}
+
 static char *put_field(struct buf *out, char *to, const struct operation *op,
 		       const struct field *field)
 {
@@ -135,6 +168,9 @@ static char *put_field(struct buf *out, char *to, const struct operation *op,
 		return put_repairs(out, to, repairs, count);
 	case FIELD_SCHEDULE:
 		return put_schedule(out, to, field_schedule(op, field));
+	case FIELD_TERMS:
+		return put_terms(out, to, field_terms(op, field));
+	case FIELD_CHOICE:
 	case FIELD_FLAG:
 		break;
 	}

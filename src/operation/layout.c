@@ -23,6 +23,9 @@
  *			8 bytes; for COUNT the varints from and to
  *	schedule	the texts cron, zone and rule; varints: enum qless_missed, enum
  *qless_overlap flag		none: its bit is its value
+ *	terms		two bytes with a bit for each term, the lowest for the first row of the
+ *			table at the end; then the values of the terms that are given: numbers,
+ *			texts, flags, and choices, which are varints
  *
  * Numbers are little-endian. A varint has seven bits in each byte, the low ones first; the top bit
  *is set in every byte but the last. Unused bits of optional fields are 0.
@@ -70,14 +73,17 @@
 #define DATA(member)	 ROW(FIELD_TEXT, PRESENT_IF_NEW, "data", member)
 #define DATA_REF(member) ROW(FIELD_TEXT_REF, PRESENT_IF_NEW_REF, "data", member)
 
+#define TERMS(member) ROW(FIELD_TERMS, PRESENT_IF_REF, "terms", member)
+
 /* All of struct qless_put after its data. */
-#define PUT_OPTIONS                                                          \
-	NUMBER_IF_SET("delay", put.delay),                                   \
-		NUMBER_IF_HAS("priority", put.priority, put.has_priority),   \
-		NUMBER_IF_HAS("retries", put.retries, put.has_retries),      \
-		TEXTS_IF_HAS("tags", put.tags, put.tag_count, put.has_tags), \
-		TEXTS_IF_SET("depends", put.depends, put.depend_count),      \
-		TEXTS_IF_HAS("limits", put.limits, put.limit_count, put.has_limits)
+#define PUT_OPTIONS                                                                  \
+	NUMBER_IF_SET("delay", put.delay),                                           \
+		NUMBER_IF_HAS("priority", put.priority, put.has_priority),           \
+		NUMBER_IF_HAS("retries", put.retries, put.has_retries),              \
+		TEXTS_IF_HAS("tags", put.tags, put.tag_count, put.has_tags),         \
+		TEXTS_IF_SET("depends", put.depends, put.depend_count),              \
+		TEXTS_IF_HAS("limits", put.limits, put.limit_count, put.has_limits), \
+		TERMS(put.terms)
 
 #define PUT_FIELDS                                                                  \
 	TEXT("worker", put.worker), TEXT("queue", put.queue), TEXT("jid", put.jid), \
@@ -117,7 +123,8 @@ static const struct layout layouts[] = {
 	      NUMBER_IF_SET("delay", complete.delay),
 	      TEXTS_IF_SET("depends", complete.depends, complete.depend_count),
 	      TEXTS_IF_HAS("limits", complete.limits, complete.limit_count, complete.has_limits),
-	      COUNT_IF_HAS("purge-max", complete.purge_max, complete.has_purge_max)),
+	      COUNT_IF_HAS("purge-max", complete.purge_max, complete.has_purge_max),
+	      TERMS(complete.terms)),
 	TIMED(OPERATION_COMPLETE_MANY, "complete-many", TEXT("worker", complete_many.worker),
 	      TEXT("queue", complete_many.queue), TUPLES("jobs", complete_many.jobs, 2),
 	      COUNT_IF_HAS("purge-end", complete_many.purge_end, complete_many.has_purge_end)),
@@ -125,7 +132,8 @@ static const struct layout layouts[] = {
 	      TEXT("group", fail.group), TEXT("message", fail.message), KEPT, DATA_REF(fail.data)),
 	TIMED(OPERATION_RETRY, "retry", TEXT("jid", retry.jid), TEXT("queue", retry.queue),
 	      TEXT("worker", retry.worker), NUMBER_IF_SET("delay", retry.delay),
-	      TEXT_IF_SET("group", retry.group), TEXT_IF_SET("message", retry.message)),
+	      TEXT_IF_SET("group", retry.group), TEXT_IF_SET("message", retry.message),
+	      ROW(FIELD_FLAG, PRESENT_IF_TRUE, "backs-off", retry.backs_off)),
 	TIMED(OPERATION_TIMEOUT, "timeout", NAMES("jids", names)),
 	TIMED(OPERATION_CANCEL, "cancel", NAMES("jids", names)),
 	TIMED(OPERATION_DEPENDS_ON, "depends-on", JID, NAMES("jids", job.names)),
@@ -152,7 +160,7 @@ static const struct layout layouts[] = {
 	      NUMBER_IF_SET("backlog", recur.backlog),
 	      TEXTS_IF_SET("tags", recur.tags, recur.tag_count),
 	      TEXTS_IF_SET("limits", recur.limits, recur.limit_count),
-	      ROW(FIELD_SCHEDULE, PRESENT_IF_REF, "schedule", recur.schedule)),
+	      ROW(FIELD_SCHEDULE, PRESENT_IF_REF, "schedule", recur.schedule), TERMS(recur.terms)),
 	TIMED(OPERATION_UNRECUR, "unrecur", JID),
 	TIMED(OPERATION_RECUR_UPDATE, "recur-update", TEXT("jid", recur_update.jid),
 	      FIELD("changes", FIELD_CHANGES, PRESENT_ALWAYS, recur_update.changes,
@@ -195,6 +203,27 @@ static const struct layout layouts[] = {
 		 NAMES("rules", user.rules)),
 	TIMELESS(OPERATION_USER_DELETED, "user-deleted", TEXT("name", user.name)),
 	TIMELESS(OPERATION_USER_AS_CONFIGURED, "user-as-configured", TEXT("name", user.name)),
+};
+
+#define TERM_AT(member) offsetof(struct qless_terms, member)
+#define TERM(bit_, name_, type_, member, has, max_, words_)                                        \
+	{                                                                                          \
+		.name = (name_), .type = (type_), .bit = (bit_), .max = (max_), .words = (words_), \
+		.offset = TERM_AT(member), .test = TERM_AT(has)                                    \
+	}
+#define TERM_NUMBER(bit, name, member, has) TERM(bit, name, FIELD_NUMBER, member, has, 0, NULL)
+#define TERM_TEXT(bit, name, member, has)   TERM(bit, name, FIELD_TEXT, member, has, 0, NULL)
+#define TERM_FLAG(bit, name, member)	    TERM(bit, name, FIELD_FLAG, member, member, 0, NULL)
+#define TERM_CHOICE(bit, name, member, has, max, words) \
+	TERM(bit, name, FIELD_CHOICE, member, has, max, words)
+
+/* A bit is never reused. Readers refuse bits that they do not know. */
+const struct term terms_layout[] = {
+	TERM_CHOICE(0, "backoff", backoff.kind, has_backoff, QLESS_BACKOFF_EXPONENTIAL,
+		    qless_backoff_text),
+	TERM_NUMBER(0, "base", backoff.base, has_backoff),
+	TERM_NUMBER(0, "max", backoff.max, has_backoff),
+	NOTHING,
 };
 
 const struct layout *layout_find(unsigned kind)

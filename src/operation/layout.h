@@ -19,6 +19,8 @@ enum field_type {
 	FIELD_CHANGES,	/* const struct qless_recur_change *, and a count */
 	FIELD_REPAIRS,	/* const struct qless_repair *, and a count */
 	FIELD_SCHEDULE, /* const struct qless_schedule * */
+	FIELD_TERMS,	/* const struct qless_terms * */
+	FIELD_CHOICE,	/* enum, for terms only */
 	FIELD_FLAG,	/* bool; nothing but the bit that says so */
 };
 
@@ -43,13 +45,40 @@ struct field {
 	unsigned short test;	/* offset of the member that decides if the field is present */
 };
 
-#define FIELDS_MAX 13
+#define FIELDS_MAX 14
 
 struct layout {
 	const char *name;
 	bool has_time;
 	struct field fields[FIELDS_MAX]; /* up to the first without a name */
 };
+
+/* A value of struct qless_terms. Several values may share a bit: they are given together. */
+struct term {
+	const char *name;
+	unsigned char type; /* FIELD_NUMBER, FIELD_TEXT, FIELD_FLAG or FIELD_CHOICE */
+	unsigned char bit;  /* its number in the bitmap */
+	unsigned char max;  /* FIELD_CHOICE: the largest value, and the word for each */
+	struct qless_str (*words)(unsigned value);
+	unsigned short offset;
+	unsigned short test; /* offset of the bool that says whether the term is given */
+};
+
+/* Bits of the bitmap of terms, which is a multiple of bytes. */
+#define TERM_BITS 16
+
+/* The values by their bits, up to the first without a name. */
+extern const struct term terms_layout[];
+
+static inline bool term_is_given(const struct qless_terms *terms, const struct term *term)
+{
+	return *(const bool *)((const char *)terms + term->test);
+}
+
+static inline const void *term_at(const struct qless_terms *terms, const struct term *term)
+{
+	return (const char *)terms + term->offset;
+}
 
 /* The layout of a kind; NULL if there is no such kind. */
 const struct layout *layout_find(unsigned kind);
@@ -99,6 +128,12 @@ static inline const struct qless_schedule *field_schedule(const struct operation
 							  const struct field *field)
 {
 	return *CONST_FIELD_AT(const struct qless_schedule *, op, field->offset);
+}
+
+static inline const struct qless_terms *field_terms(const struct operation *op,
+						    const struct field *field)
+{
+	return *CONST_FIELD_AT(const struct qless_terms *, op, field->offset);
 }
 
 static inline double field_number(const struct operation *op, const struct field *field)

@@ -548,10 +548,8 @@ static void the_error_about_a_circle_names_no_other_jobs(void)
 	as_admin("PUT w mail m-top k {} 0 depends [\"b-mid\"]");
 	ASSERT_ADMIN("m-low -> m-top -> b-mid -> m-low",
 		     "PUT w mail m-low k {} 0 depends [\"m-top\"]");
-	ASSERT_RUN("-BADARG Job m-low would wait for itself (expected: PUT worker queue jid klass "
-		   "data delay [<'priority' n | 'tags' json-array | 'retries' n | 'depends' "
-		   "json-array | 'limits' json-array> ...])\r\n",
-		   "PUT w mail m-low k {} 0 depends [\"m-top\"]");
+	ASSERT_PART("-BADARG Job m-low would wait for itself (expected: PUT worker ",
+		    "PUT w mail m-low k {} 0 depends [\"m-top\"]");
 }
 
 /* The replies of all listings in the other forms. */

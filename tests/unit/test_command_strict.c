@@ -115,8 +115,7 @@ static void negative_retries_are_for_the_forms_of_the_reference(void)
 {
 	ASSERT_REFUSED(
 		"-BADARG retries must be a whole number from 0 to 1e+15; found \"-1\" (expected: "
-		"PUT worker queue jid klass data delay [<'priority' n | 'tags' json-array | "
-		"'retries' n | 'depends' json-array | 'limits' json-array> ...])\r\n",
+		"PUT worker queue jid klass data delay [<'priority' n | ",
 		PUT("q", "j", "k"), "retries", "-1");
 	ASSERT_REFUSED("-BADARG retries must ", RECUR("q", "r", "k"), "retries", "-1");
 	ASSERT_NATIVE("$1\r\nj\r\n", &f, QLESS_PUT("q", "j", "k"), "retries", "-1");

@@ -42,6 +42,11 @@ static const struct qless_recur_change changes[] = {
 	{ QLESS_RECUR_QUEUE, .text = STR_INIT("q") },
 };
 
+static const struct qless_terms terms = {
+	.has_backoff = true,
+	.backoff = { QLESS_BACKOFF_LINEAR, 0.5, 60 },
+};
+
 static const struct qless_recur_change limit_change[] = {
 	{ QLESS_RECUR_LIMITS, .limits = names, .limit_count = 2 },
 };
@@ -136,6 +141,18 @@ static const struct sample {
 		     .limit_count = 1 } },
 	  "0120000000000000f83f01770171016a016b027b7d010161",
 	  "db0 put worker=\"w\" queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" limits=[\"a\"]" },
+	{ { .kind = OPERATION_PUT,
+	    NOW,
+	    .put = { .worker = T("w"),
+		     .queue = T("q"),
+		     .jid = T("j"),
+		     .klass = T("k"),
+		     .data = T("{}"),
+		     .terms = &terms } },
+	  "0140000000000000f83f01770171016a016b027b7d01000201000000000000e03ff001",
+	  "db0 put worker=\"w\" queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" backoff=linear "
+	  "base=0.5 "
+	  "max=60" },
 	{ { .kind = OPERATION_REQUEUE,
 	    NOW,
 	    .put = { .worker = T("w"),
@@ -229,12 +246,21 @@ static const struct sample {
 	    .fail = { T("j"), T("w"), T("g"), T("m"), NULL } },
 	  "0a01000000000000f83f016a01770167016d",
 	  "db0 fail jid=\"j\" worker=\"w\" group=\"g\" message=\"m\" keeps-data" },
-	{ { .kind = OPERATION_RETRY, NOW, .retry = { T("j"), T("q"), T("w"), 0, NULL, NULL } },
+	{ { .kind = OPERATION_RETRY,
+	    NOW,
+	    .retry = { T("j"), T("q"), T("w"), 0, NULL, NULL, false } },
 	  "0b00000000000000f83f016a01710177",
 	  "db0 retry jid=\"j\" queue=\"q\" worker=\"w\"" },
-	{ { .kind = OPERATION_RETRY, NOW, .retry = { T("j"), T("q"), T("w"), -5, &one, &two } },
+	{ { .kind = OPERATION_RETRY,
+	    NOW,
+	    .retry = { T("j"), T("q"), T("w"), -5, &one, &two, false } },
 	  "0b07000000000000f83f016a0171017712036f6e650132",
 	  "db0 retry jid=\"j\" queue=\"q\" worker=\"w\" delay=-5 group=\"one\" message=\"2\"" },
+	{ { .kind = OPERATION_RETRY,
+	    NOW,
+	    .retry = { T("j"), T("q"), T("w"), 0, NULL, NULL, true } },
+	  "0b08000000000000f83f016a01710177",
+	  "db0 retry jid=\"j\" queue=\"q\" worker=\"w\" backs-off" },
 	{ { .kind = OPERATION_TIMEOUT, NOW, .names = NAMES },
 	  "0c00000000000000f83f0301610003630064",
 	  "db0 timeout jids=[\"a\",\"\",\"c\\u0000d\"]" },

@@ -1,0 +1,119 @@
+#include "command/term_options.h"
+
+#include "command/classic_int.h"
+
+/* Decode the values of an option, of which the first is at `value`. */
+typedef int term_decode_fn(struct request *req, const struct qless_str *value,
+			   struct qless_terms *terms);
+
+#define EVERYWHERE (TERM_OF_PUT | TERM_OF_REQUEUE | TERM_OF_RECUR | TERM_OF_NEXT)
+
+/* ---- values ---- */
+
+static int decode_seconds(struct request *req, const char *argument, struct qless_str text,
+			  double *ret_seconds)
+{
+	if (text_is_number(text, ret_seconds) && *ret_seconds >= 0 &&
+	    *ret_seconds <= STRICT_NUMBER_MAX)
+		return 0;
+	return request_fail(req, QLESS_EBADARG, "%s must be a number from 0 to %g; found \"%S\"",
+			    argument, STRICT_NUMBER_MAX, text);
+}
+
+static int decode_backoff(struct request *req, const struct qless_str *value,
+			  struct qless_terms *terms)
+{
+	struct qless_backoff *backoff = &terms->backoff;
+	unsigned kind = QLESS_BACKOFF_FIXED;
+	int rc;
+
+	while (kind <= QLESS_BACKOFF_EXPONENTIAL &&
+	       !str_equal_nocase(value[0], qless_backoff_text(kind)))
+		kind++;
+	if (kind > QLESS_BACKOFF_EXPONENTIAL)
+		return request_fail(req, QLESS_EBADARG,
+				    "backoff must be fixed, linear or exponential; found \"%S\"",
+				    value[0]);
+	rc = decode_seconds(req, "The base of backoff", value[1], &backoff->base);
+	if (rc == 0)
+		rc = decode_seconds(req, "The maximum of backoff", value[2], &backoff->max);
+	/* Without a delay there is none. */
+	backoff->kind = backoff->base > 0 && backoff->max > 0 ? kind : QLESS_BACKOFF_NONE;
+	terms->has_backoff = true;
+	return rc;
+}
+
+/* ---- the table ---- */
+
+static const struct row {
+	struct qless_str name;
+	unsigned char values;
+	unsigned char users; /* enum term_user */
+	size_t offset;	     /* in struct term_options */
+	term_decode_fn *decode;
+} rows[] = {
+	{ STR_INIT("backoff"), 3, EVERYWHERE, offsetof(struct term_options, backoff),
+	  decode_backoff },
+};
+
+#define ROWS (sizeof rows / sizeof *rows)
+
+static_assert(ROWS == TERM_SLOTS_MAX, "each row needs a slot");
+
+static const struct qless_str *value_of(const struct term_options *options, const struct row *row)
+{
+	return *(const struct qless_str *const *)((const char *)options + row->offset);
+}
+
+size_t term_options_slots(enum term_user user, struct term_options *options,
+			  struct option_slot slots[TERM_SLOTS_MAX])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < ROWS; i++) {
+		void *at = (char *)options + rows[i].offset;
+
+		if (rows[i].users & user)
+			slots[count++] = (struct option_slot){ rows[i].name, at, rows[i].values };
+	}
+	return count;
+}
+
+const char *term_options_first(const struct term_options *options)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		if (value_of(options, &rows[i]) != NULL)
+			return rows[i].name.ptr;
+	}
+	return NULL;
+}
+
+int term_options_decode(struct request *req, const struct term_options *options,
+			const struct qless_terms **ret_terms)
+{
+	struct qless_terms *terms;
+	int rc = 0;
+
+	*ret_terms = NULL;
+	if (term_options_first(options) == NULL)
+		return 0;
+	terms = &request_lists(req)->terms;
+	*terms = (struct qless_terms){ 0 };
+	for (size_t i = 0; rc == 0 && i < ROWS; i++) {
+		if (value_of(options, &rows[i]) != NULL)
+			rc = rows[i].decode(req, value_of(options, &rows[i]), terms);
+	}
+	*ret_terms = terms;
+	return rc;
+}
+
+/* ---- walks ---- */
+
+size_t option_width(struct qless_str word)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		if (str_equal_nocase(rows[i].name, word))
+			return 1 + (size_t)rows[i].values;
+	}
+	return 2;
+}

@@ -1,0 +1,129 @@
+#include "engine/carried.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/account.h"
+#include "engine/terms.h"
+#include "util/mem.h"
+
+static struct job_carried *carried_of(const struct qless_job *job)
+{
+	assert(job->flags & JOB_CARRIES);
+	return (struct job_carried *)(void *)job->extra - 1;
+}
+
+/* Move the extra part after two pointers. */
+static struct job_carried *need_carried(struct qless_job *job)
+{
+	struct job_carried *carried;
+	size_t size;
+
+	if (job->flags & JOB_CARRIES)
+		return carried_of(job);
+	job_need_extra(job);
+	size = job_extra_size(job);
+	carried = mem_alloc(sizeof *carried + size);
+	*carried = (struct job_carried){ NULL, NULL };
+	memcpy(carried + 1, job->extra, size);
+	free(job->extra);
+	job->extra = (struct job_extra *)(void *)(carried + 1);
+	job->flags |= JOB_CARRIES;
+	return carried;
+}
+
+/* Give the two pointers back if both are NULL. */
+static void release_carried(struct qless_job *job)
+{
+	struct job_carried *carried = carried_of(job);
+	struct job_extra *extra;
+
+	if (carried->terms != NULL || carried->account != NULL)
+		return;
+	extra = mem_alloc(job_extra_size(job));
+	memcpy(extra, job->extra, job_extra_size(job));
+	free(carried);
+	job->extra = extra;
+	job->flags &= (uint8_t)~JOB_CARRIES;
+	job_release_extra(job);
+}
+
+struct job_terms *job_need_terms(struct qless_job *job)
+{
+	struct job_carried *carried = need_carried(job);
+
+	if (carried->terms == NULL)
+		carried->terms = terms_new();
+	return carried->terms;
+}
+
+struct job_account *job_need_account(struct qless_job *job)
+{
+	struct job_carried *carried = need_carried(job);
+
+	if (carried->account == NULL)
+		carried->account = account_new();
+	return carried->account;
+}
+
+void job_release_terms(struct qless *q, struct qless_job *job)
+{
+	struct job_terms *terms = job_terms(job);
+
+	if (terms == NULL || !terms_are_empty(terms))
+		return;
+	terms_free(q, terms);
+	carried_of(job)->terms = NULL;
+	release_carried(job);
+}
+
+void job_release_account(struct qless *q, struct qless_job *job)
+{
+	struct job_account *account = job_account(job);
+
+	if (account == NULL || !account_is_empty(account))
+		return;
+	account_free(q, account);
+	carried_of(job)->account = NULL;
+	release_carried(job);
+}
+
+void job_drop_carried(struct qless *q, struct qless_job *job)
+{
+	struct job_carried *carried;
+
+	if (!(job->flags & JOB_CARRIES))
+		return;
+	carried = carried_of(job);
+	if (carried->terms != NULL)
+		terms_free(q, carried->terms);
+	if (carried->account != NULL)
+		account_free(q, carried->account);
+	*carried = (struct job_carried){ NULL, NULL };
+	release_carried(job);
+}
+
+void job_discard_carried(struct qless_job *job)
+{
+	struct job_carried *carried;
+
+	if (!(job->flags & JOB_CARRIES))
+		return;
+	carried = carried_of(job);
+	terms_discard(carried->terms);
+	account_discard(carried->account);
+}
+
+size_t job_carried_bytes(const struct qless_job *job)
+{
+	size_t bytes = 0;
+
+	if (!(job->flags & JOB_CARRIES))
+		return 0;
+	if (job_terms(job) != NULL)
+		bytes += terms_bytes(job_terms(job));
+	if (job_account(job) != NULL)
+		bytes += account_bytes(job_account(job));
+	return sizeof(struct job_carried) + bytes;
+}

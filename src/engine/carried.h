@@ -1,0 +1,56 @@
+/*
+ * Parts that few jobs carry: the terms of their put, and the account that their workers gave.
+ *
+ * A job that carries something has the flag JOB_CARRIES. Its extra part then has two pointers
+ *before it, in the same allocation:
+ *
+ *	struct job_carried | struct job_extra or struct job_limited
+ *	                     ▲ job->extra
+ *
+ * A job that carries nothing has neither, and takes no byte more.
+ */
+#ifndef ENGINE_CARRIED_H
+#define ENGINE_CARRIED_H
+
+#include "engine/job.h"
+
+struct job_account;
+struct job_terms;
+
+/* At least one of them is not NULL. */
+struct job_carried {
+	struct job_terms *terms;
+	struct job_account *account;
+};
+
+/* Both return NULL if the job has none. */
+static inline struct job_terms *job_terms(const struct qless_job *job)
+{
+	if (!(job->flags & JOB_CARRIES))
+		return NULL;
+	return ((struct job_carried *)(void *)job->extra)[-1].terms;
+}
+
+static inline struct job_account *job_account(const struct qless_job *job)
+{
+	if (!(job->flags & JOB_CARRIES))
+		return NULL;
+	return ((struct job_carried *)(void *)job->extra)[-1].account;
+}
+
+/* Make the terms or the account, with nothing in it, unless the job has one. */
+struct job_terms *job_need_terms(struct qless_job *job);
+struct job_account *job_need_account(struct qless_job *job);
+/* Free the terms or the account of the job if nothing is in it. */
+void job_release_terms(struct qless *q, struct qless_job *job);
+void job_release_account(struct qless *q, struct qless_job *job);
+/* Free both, for a job that is deleted. */
+void job_drop_carried(struct qless *q, struct qless_job *job);
+/* Free what the job carries, for qless_free_some(): nothing else of the engine is kept up to date.
+ */
+void job_discard_carried(struct qless_job *job);
+
+/* Bytes that the job takes for what it carries. */
+size_t job_carried_bytes(const struct qless_job *job);
+
+#endif

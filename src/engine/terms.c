@@ -1,0 +1,187 @@
+#include "engine/terms.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "engine/carried.h"
+#include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/state_load.h"
+#include "engine/state_save.h"
+#include "util/mem.h"
+
+/* The terms that a snapshot has: bits of a varint. The terms follow in this order. */
+enum terms_flag {
+	TERMS_BACKOFF = 1 << 0,
+	TERMS_FLAGS = (1 << 1) - 1,
+};
+
+struct job_terms *terms_new(void)
+{
+	return mem_zalloc(sizeof(struct job_terms));
+}
+
+bool terms_are_empty(const struct job_terms *terms)
+{
+	return terms->backoff.kind == QLESS_BACKOFF_NONE;
+}
+
+void terms_free(struct qless *q, struct job_terms *terms)
+{
+	(void)q;
+	terms_discard(terms);
+}
+
+void terms_discard(struct job_terms *terms)
+{
+	free(terms);
+}
+
+size_t terms_bytes(const struct job_terms *terms)
+{
+	return sizeof *terms;
+}
+
+struct qless_str qless_backoff_text(enum qless_backoff_kind kind)
+{
+	static const struct qless_str texts[] = {
+		[QLESS_BACKOFF_NONE] = STR_INIT("none"),
+		[QLESS_BACKOFF_FIXED] = STR_INIT("fixed"),
+		[QLESS_BACKOFF_LINEAR] = STR_INIT("linear"),
+		[QLESS_BACKOFF_EXPONENTIAL] = STR_INIT("exponential"),
+	};
+
+	return texts[kind];
+}
+
+/* ---- puts ---- */
+
+static int check_seconds(struct qless *q, enum qless_operation operation, const char *argument,
+			 double seconds)
+{
+	if (!isfinite(seconds))
+		return engine_fail_number(q, operation, QLESS_WHY_NO_NUMBER, argument, seconds);
+	if (seconds < 0)
+		return engine_fail_number(q, operation, QLESS_WHY_NEGATIVE, argument, seconds);
+	return 0;
+}
+
+static int check_backoff(struct qless *q, enum qless_operation operation,
+			 const struct qless_backoff *backoff)
+{
+	int rc = check_seconds(q, operation, "base", backoff->base);
+
+	return rc < 0 ? rc : check_seconds(q, operation, "max", backoff->max);
+}
+
+int terms_check(struct qless *q, enum qless_operation operation, const struct qless_terms *terms)
+{
+	if (terms == NULL)
+		return 0;
+	return terms->has_backoff ? check_backoff(q, operation, &terms->backoff) : 0;
+}
+
+void terms_apply(struct qless *q, struct qless_job *job, const struct qless_terms *terms)
+{
+	if (terms == NULL)
+		return;
+	if (terms->has_backoff)
+		job_need_terms(job)->backoff = terms->backoff;
+	job_release_terms(q, job);
+}
+
+bool qless_job_terms(const struct qless_job *job, struct qless_terms *ret_terms)
+{
+	const struct job_terms *terms = job_terms(job);
+
+	*ret_terms = (struct qless_terms){ 0 };
+	if (terms == NULL)
+		return false;
+	ret_terms->has_backoff = terms->backoff.kind != QLESS_BACKOFF_NONE;
+	ret_terms->backoff = terms->backoff;
+	return true;
+}
+
+/* The part of a delay that is jitter, so that jobs that failed together do not come back together.
+ */
+#define JITTER 0.2
+/* Doublings after which any base exceeds any maximum. */
+#define DOUBLINGS_MAX 2100
+
+double job_backoff(const struct qless_job *job)
+{
+	const struct job_terms *terms = job_terms(job);
+	double attempt = fmax(job->retries - job->remaining, 1);
+	double delay, jitter;
+
+	if (terms == NULL || terms->backoff.kind == QLESS_BACKOFF_NONE)
+		return 0;
+	delay = terms->backoff.base;
+	if (terms->backoff.kind == QLESS_BACKOFF_LINEAR)
+		delay *= attempt;
+	else if (terms->backoff.kind == QLESS_BACKOFF_EXPONENTIAL)
+		delay = ldexp(delay, (int)fmin(attempt - 1, DOUBLINGS_MAX));
+	delay = fmin(delay, terms->backoff.max);
+	jitter = (double)hash_compute((uint64_t)fmin(attempt, UINT32_MAX), job_jid(job)) /
+		 ((double)UINT32_MAX + 1);
+	return delay - delay * JITTER * jitter;
+}
+
+struct qless_terms *terms_dup(const struct qless_terms *from)
+{
+	struct qless_terms *terms;
+	struct qless_terms given;
+
+	if (from == NULL)
+		return NULL;
+	given = *from;
+	given.has_backoff = given.has_backoff && given.backoff.kind != QLESS_BACKOFF_NONE;
+	if (!given.has_backoff)
+		return NULL;
+	terms = mem_alloc(sizeof *terms);
+	*terms = given;
+	return terms;
+}
+
+/* ---- snapshots ---- */
+
+void terms_save(struct saver *s, const struct qless_terms *terms)
+{
+	uint64_t flags = 0;
+
+	if (terms->has_backoff)
+		flags |= TERMS_BACKOFF;
+	state_save_varint(s, flags);
+	if (flags & TERMS_BACKOFF) {
+		state_save_byte(s, terms->backoff.kind);
+		state_save_number(s, terms->backoff.base);
+		state_save_number(s, terms->backoff.max);
+	}
+}
+
+static struct qless_backoff load_backoff(struct state_loader *l)
+{
+	unsigned kind = state_read_byte(l);
+	struct qless_backoff backoff = { .base = state_read_number(l) };
+
+	backoff.max = state_read_number(l);
+	if (kind > QLESS_BACKOFF_EXPONENTIAL || backoff.base < 0 || backoff.max < 0)
+		state_read_fail(l, "the backoff of a job is out of range");
+	else
+		backoff.kind = (enum qless_backoff_kind)kind;
+	return backoff;
+}
+
+bool terms_load(struct state_loader *l, struct qless_terms *ret_terms)
+{
+	uint64_t flags = state_read_varint(l);
+
+	*ret_terms = (struct qless_terms){ 0 };
+	if (flags == 0 || flags > TERMS_FLAGS)
+		return state_read_fail(l, "the terms of a job have flags that are not known");
+	if (flags & TERMS_BACKOFF) {
+		ret_terms->has_backoff = true;
+		ret_terms->backoff = load_backoff(l);
+	}
+	return !l->failed;
+}

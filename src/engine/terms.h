@@ -1,0 +1,44 @@
+/*
+ * The terms of a job: what the options of its put ask for, besides what every job has.
+ */
+#ifndef ENGINE_TERMS_H
+#define ENGINE_TERMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "qless.h"
+
+struct saver;
+struct state_loader;
+
+struct job_terms {
+	struct qless_backoff backoff;
+};
+
+struct job_terms *terms_new(void);
+/* Whether nothing is in it, so that the job need not have it. */
+bool terms_are_empty(const struct job_terms *terms);
+void terms_free(struct qless *q, struct job_terms *terms);
+/* Free it for qless_free_some(), without telling the engine. NULL is a no-op. */
+void terms_discard(struct job_terms *terms);
+size_t terms_bytes(const struct job_terms *terms);
+
+/* Check what a caller gives; NULL is valid. Returns 0, or a code with the error recorded. */
+int terms_check(struct qless *q, enum qless_operation operation, const struct qless_terms *terms);
+/* Give a job that is put the terms of the put. Terms that are not given stay. */
+void terms_apply(struct qless *q, struct qless_job *job, const struct qless_terms *terms);
+
+/* The delay before the next attempt of a job, which has used up a retry for it; 0 if it has no
+ * backoff. It depends on the jid and the attempt alone. */
+double job_backoff(const struct qless_job *job);
+
+/* A copy of the terms that a job would have, for free(); NULL if it would have none. */
+struct qless_terms *terms_dup(const struct qless_terms *from);
+
+/* The terms of a job or a recurring job in a snapshot, see state.c. terms_load() returns false on
+ * failure. */
+void terms_save(struct saver *s, const struct qless_terms *terms);
+bool terms_load(struct state_loader *l, struct qless_terms *ret_terms);
+
+#endif
