@@ -8,6 +8,7 @@
 
 #include "util/json.h"
 #include "util/mem.h"
+#include "util/utf8.h"
 
 /* ---- reading ---- */
 
@@ -201,58 +202,6 @@ static const char *skip_blanks(const char *at)
 	return at;
 }
 
-static uint32_t read_unit(const char *at)
-{
-	uint32_t unit = 0;
-
-	for (int i = 0; i < 4; i++) {
-		uint32_t c = (unsigned char)at[i];
-
-		unit = unit << 4 | (c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-	}
-	return unit;
-}
-
-static void append_utf8(struct buf *b, uint32_t point)
-{
-	if (point < 0x80) {
-		buf_append_char(b, (char)point);
-		return;
-	}
-	if (point < 0x800) {
-		buf_append_char(b, (char)(0xc0 | point >> 6));
-	} else {
-		if (point < 0x10000) {
-			buf_append_char(b, (char)(0xe0 | point >> 12));
-		} else {
-			buf_append_char(b, (char)(0xf0 | point >> 18));
-			buf_append_char(b, (char)(0x80 | (point >> 12 & 0x3f)));
-		}
-		buf_append_char(b, (char)(0x80 | (point >> 6 & 0x3f)));
-	}
-	buf_append_char(b, (char)(0x80 | (point & 0x3f)));
-}
-
-/* Decodes the escape at `at`, and returns the address after it. */
-static const char *decode_escape(struct buf *b, const char *at)
-{
-	static const char names[] = "\"\\/bfnrt";
-	static const char bytes[] = "\"\\/\b\f\n\r\t";
-	uint32_t point;
-
-	if (at[1] != 'u') {
-		buf_append_char(b, bytes[strchr(names, at[1]) - names]);
-		return at + 2;
-	}
-	point = read_unit(at + 2);
-	if (point < 0xd800 || point > 0xdbff) {
-		append_utf8(b, point);
-		return at + 6;
-	}
-	append_utf8(b, 0x10000 + ((point - 0xd800) << 10) + (read_unit(at + 8) - 0xdc00));
-	return at + 12;
-}
-
 /* Returns the text of the string at `at`, and the address after it. Escapes are decoded into
  * `decoded`. */
 static struct qless_str read_string(const char *at, struct buf *decoded, const char **ret_after)
@@ -267,8 +216,10 @@ static struct qless_str read_string(const char *at, struct buf *decoded, const c
 		return str_make(begin, (size_t)(at - begin));
 	buf_clear(decoded);
 	while (*at != '"') {
+		char character[UTF8_MAX];
+
 		buf_append(decoded, run, (size_t)(at - run));
-		at = decode_escape(decoded, at);
+		buf_append(decoded, character, json_decode_escape(&at, character));
 		for (run = at; *at != '"' && *at != '\\'; at++)
 			;
 	}

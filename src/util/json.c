@@ -307,3 +307,33 @@ void json_append_number(struct buf *b, double value)
 {
 	buf_close(b, json_put_number(b, buf_open(b), value));
 }
+
+static uint32_t read_unit(const char *at)
+{
+	uint32_t unit = 0;
+
+	for (int i = 0; i < 4; i++)
+		unit = unit << 4 | (uint32_t)hex_value(at[i]);
+	return unit;
+}
+
+size_t json_decode_escape(const char **at, char ret_character[UTF8_MAX])
+{
+	static const char names[] = "\"\\/bfnrt";
+	static const char bytes[] = "\"\\/\b\f\n\r\t";
+	const char *escape = *at;
+	uint32_t point;
+
+	if (escape[1] != 'u') {
+		ret_character[0] = bytes[strchr(names, escape[1]) - names];
+		*at = escape + 2;
+		return 1;
+	}
+	point = read_unit(escape + 2);
+	*at = escape + 6;
+	if (point >= 0xd800 && point <= 0xdbff) {
+		point = 0x10000 + ((point - 0xd800) << 10) + (read_unit(escape + 8) - 0xdc00);
+		*at = escape + 12;
+	}
+	return utf8_encode(point, ret_character);
+}

@@ -1,5 +1,5 @@
 /*
- * Writing JSON in the spelling that clients of qless know.
+ * Writing JSON in the spelling that clients of qless know, and reading its escapes.
  *
  * No blanks, numbers with 14 significant digits, an escaped `/`, and characters from U+0080 as they
  * are. A byte that is not UTF-8 becomes \u00xx, so that the text is valid JSON. No other text gives
@@ -14,6 +14,7 @@
 #include "util/buf.h"
 #include "util/num.h"
 #include "util/str.h"
+#include "util/utf8.h"
 
 /* Appends a string in quotes. */
 void json_append_string(struct buf *b, struct qless_str s);
@@ -41,6 +42,10 @@ static inline char *json_put_number(struct buf *b, char *to, double value)
 	*to++ = (char)('0' + (int)value);
 	return to;
 }
+
+/* Decodes the escape at `*at` of a string in valid JSON, such as `\n` or a pair of surrogates, and
+ * moves `*at` after it. Returns the length of the character in UTF-8. */
+size_t json_decode_escape(const char **at, char ret_character[UTF8_MAX]);
 
 static inline void json_append_bool(struct buf *b, bool value)
 {

@@ -33,3 +33,14 @@ bool utf8_check_each(struct qless_str s)
 	}
 	return true;
 }
+
+size_t utf8_encode(uint32_t point, char ret_character[UTF8_MAX])
+{
+	size_t len = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+	static const unsigned char heads[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+
+	for (size_t i = len - 1; i > 0; i--, point >>= 6)
+		ret_character[i] = (char)(0x80 | (point & 0x3f));
+	ret_character[0] = (char)(heads[len] | point);
+	return len;
+}

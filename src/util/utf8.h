@@ -19,6 +19,9 @@
  * number of bytes there, at least 1. */
 size_t utf8_length(const char *p, size_t left);
 
+/* Writes a character, which is no surrogate and not above U+10FFFF. Returns its length. */
+size_t utf8_encode(uint32_t point, char ret_character[UTF8_MAX]);
+
 /* The slow path of utf8_is_valid(): checks character by character. */
 bool utf8_check_each(struct qless_str s);
 

@@ -202,6 +202,28 @@ static void booleans_are_words(void)
 	ASSERT_STR("truefalse", buf_str(&out));
 }
 
+#define ASSERT_ESCAPE(expected, text, count)                             \
+	do {                                                             \
+		const char *begin_ = (text), *at_ = begin_;              \
+		char character_[UTF8_MAX];                               \
+		size_t len_ = json_decode_escape(&at_, character_);      \
+		ASSERT_STR(expected, str_make(character_, len_));        \
+		TEST_ASSERT_EQUAL_size_t(count, (size_t)(at_ - begin_)); \
+	} while (0)
+
+static void an_escape_is_decoded_and_skipped(void)
+{
+	ASSERT_ESCAPE("\"", "\\\"x", 2);
+	ASSERT_ESCAPE("\\", "\\\\x", 2);
+	ASSERT_ESCAPE("/", "\\/x", 2);
+	ASSERT_ESCAPE("\b", "\\b", 2);
+	ASSERT_ESCAPE("\t", "\\t", 2);
+	ASSERT_ESCAPE("A", "\\u0041b", 6);
+	ASSERT_ESCAPE("\0", "\\u0000", 6);
+	ASSERT_ESCAPE("\xef\xbf\xbf", "\\uFfFf", 6);
+	ASSERT_ESCAPE("\xf0\x9f\x90\x9f", "\\ud83d\\udc1f\\u0041", 12);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -218,5 +240,6 @@ int main(int argc, char **argv)
 	RUN(numbers_have_fourteen_digits);
 	RUN(numbers_are_never_infinite);
 	RUN(booleans_are_words);
+	RUN(an_escape_is_decoded_and_skipped);
 	return UNIT_RESULT();
 }

@@ -70,6 +70,26 @@ static void an_invalid_byte_is_found_at_any_position(void)
 	}
 }
 
+/* Every character that is no surrogate. */
+static void what_is_encoded_is_one_valid_character(void)
+{
+	char text[UTF8_MAX], before[UTF8_MAX] = { 0 };
+	size_t len, before_len = 0;
+
+	for (uint32_t point = 0; point <= 0x10ffff; point++) {
+		if (point >= 0xd800 && point <= 0xdfff)
+			continue;
+		len = utf8_encode(point, text);
+		TEST_ASSERT_EQUAL_size_t(len, utf8_length(text, len));
+		/* The order of the bytes is the order of the characters. */
+		TEST_ASSERT_TRUE(point == 0 || str_compare(str_make(before, before_len),
+							   str_make(text, len)) < 0);
+		memcpy(before, text, len);
+		before_len = len;
+	}
+	ASSERT_STR("\xf4\x8f\xbf\xbf", str_make(before, before_len));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -77,5 +97,6 @@ int main(int argc, char **argv)
 	RUN(characters_of_each_length_are_valid);
 	RUN(overlong_forms_surrogates_and_large_numbers_are_invalid);
 	RUN(an_invalid_byte_is_found_at_any_position);
+	RUN(what_is_encoded_is_one_valid_character);
 	return UNIT_RESULT();
 }
