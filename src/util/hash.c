@@ -212,6 +212,15 @@ uint64_t hash_bytes(uint64_t seed, struct qless_str bytes)
 	return XXH3_64bits_withSeed(bytes.ptr, bytes.len, seed);
 }
 
+void hash_bytes_wide(struct qless_str bytes, unsigned char ret_hash[HASH_WIDE_BYTES])
+{
+	XXH128_canonical_t wide;
+
+	static_assert(sizeof wide == HASH_WIDE_BYTES, "the hash has 128 bits");
+	XXH128_canonicalFromHash(&wide, XXH3_128bits(bytes.ptr, bytes.len));
+	memcpy(ret_hash, &wide, sizeof wide);
+}
+
 uint32_t hash_compute(uint64_t seed, struct qless_str key)
 {
 	return (uint32_t)hash_bytes(seed, key);

@@ -70,6 +70,10 @@ uint32_t hash_compute(uint64_t seed, struct qless_str key);
  * pass the hash of one as the seed of the next. */
 uint64_t hash_bytes(uint64_t seed, struct qless_str bytes);
 
+/* A hash of 128 bits, the same in every process: it may be stored. */
+#define HASH_WIDE_BYTES 16
+void hash_bytes_wide(struct qless_str bytes, unsigned char ret_hash[HASH_WIDE_BYTES]);
+
 /* Returns the entry with that key, or NULL. */
 struct hash_node *hash_find(const struct hash *h, struct qless_str key);
 

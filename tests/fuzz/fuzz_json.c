@@ -14,7 +14,9 @@
 #include "resp/writer.h"
 #include "util/buf.h"
 #include "util/chain.h"
+#include "util/hash.h"
 #include "util/json.h"
+#include "util/json_value.h"
 #include "util/mem.h"
 #include "util/utf8.h"
 
@@ -31,6 +33,36 @@ static void check_strings(struct qless_str text, bool objects)
 		bytes += strings.items[i].len;
 	assert(bytes <= text.len);
 	json_strings_done(&strings);
+}
+
+/* Hash the text between two others, from memory of just that size. */
+static void hash_between(struct qless_str before, struct qless_str text, struct qless_str after,
+			 struct json_value_room *room, unsigned char *hash)
+{
+	size_t len = before.len + text.len + after.len;
+	char *copy = mem_alloc(len);
+
+	memcpy(copy, before.ptr, before.len);
+	memcpy(copy + before.len, text.ptr, text.len);
+	memcpy(copy + before.len + text.len, after.ptr, after.len);
+	json_hash_value(STR("label"), str_make(copy, len), room, hash);
+	free(copy);
+}
+
+/* White space does not change a value; brackets do. */
+static void check_value(struct qless_str text)
+{
+	struct json_value_room room = { 0 };
+	unsigned char hash[HASH_WIDE_BYTES], other[HASH_WIDE_BYTES];
+
+	hash_between(STR(""), text, STR(""), &room, hash);
+	hash_between(STR("\n "), text, STR("\t"), &room, other);
+	assert(memcmp(hash, other, sizeof hash) == 0);
+	hash_between(STR("["), text, STR("]"), &room, other);
+	assert(memcmp(hash, other, sizeof hash) != 0);
+	hash_between(STR("[\r"), text, STR(" ]"), &room, hash);
+	assert(memcmp(hash, other, sizeof hash) == 0);
+	json_value_room_done(&room);
 }
 
 /* Any bytes can be a string. It reads as the same bytes if they are UTF-8. */
@@ -192,6 +224,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(!json_is_deeper(text, size + 1));
 		check_strings(text, false);
 		check_strings(text, true);
+		check_value(text);
 	}
 	check_written(text, is_utf8);
 

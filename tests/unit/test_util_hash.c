@@ -4,6 +4,7 @@
 
 #include "unit.h"
 #include "util/container.h"
+#include "util/hex.h"
 #include "util/mem.h"
 
 /* Enough for segments that come in blocks. */
@@ -397,6 +398,17 @@ static void a_large_table_that_shrinks_and_grows_again_takes_the_same_memory(voi
 		TEST_ASSERT_EQUAL_PTR(&entries[id], find(id));
 }
 
+/* Published values of XXH3 with 128 bits. Stored hashes must stay the same. */
+static void a_wide_hash_never_changes(void)
+{
+	unsigned char hash[HASH_WIDE_BYTES];
+	char hex[2 * HASH_WIDE_BYTES];
+
+	hash_bytes_wide(STR(""), hash);
+	hex_write(hex, hash, sizeof hash);
+	ASSERT_STR("99aa06d3014798d86001c324468d497f", str_make(hex, sizeof hex));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -415,5 +427,6 @@ int main(int argc, char **argv)
 	RUN(no_operation_does_much_at_any_size);
 	RUN(a_large_table_that_shrinks_and_grows_again_takes_the_same_memory);
 	RUN(inserting_and_removing_in_turns_does_not_split_and_merge);
+	RUN(a_wide_hash_never_changes);
 	return UNIT_RESULT();
 }

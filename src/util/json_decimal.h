@@ -1,0 +1,24 @@
+/*
+ * Numbers of JSON texts, compared by their exact decimal value.
+ *
+ * Readers of JSON disagree about large numbers: some read a double, some read as many digits as
+ * there are. So no digit is lost here: 9007199254740993 and 9007199254740992 differ, although both
+ * are the same double.
+ */
+#ifndef UTIL_JSON_DECIMAL_H
+#define UTIL_JSON_DECIMAL_H
+
+#include <stddef.h>
+
+#include "util/str.h"
+
+/* Bytes that a number may gain when it is written in one way. */
+#define JSON_DECIMAL_ROOM 32
+
+/* Writes a number of valid JSON in the one way that all numbers of its value share: its digits
+ * without zeros at either end, and an exponent unless that is 0. 1, 1.0 and 10e-1 become `1`; 100
+ * and 1E2 become `1e2`; -0 and 0.0 become `0`. `to` has room for JSON_DECIMAL_ROOM bytes more than
+ * the number. Returns the address after the last byte. */
+char *json_decimal_put(char *to, struct qless_str number);
+
+#endif
