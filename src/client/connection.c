@@ -53,6 +53,7 @@ struct connection {
 	bool login_must_succeed[LOGIN_MAX];
 	unsigned login_sent;
 	unsigned login_answered;
+	int64_t id;
 	struct buf error;
 };
 
@@ -202,10 +203,9 @@ static void open_host(struct connection *c)
 	try_addresses(c, -EHOSTUNREACH);
 }
 
-struct connection *connection_open(const struct client_settings *settings)
+static struct connection *new_connection(const struct client_settings *settings)
 {
 	struct connection *c = mem_zalloc(sizeof *c);
-	struct buf reason = BUF_INIT(ERROR_MAX);
 
 	c->settings = settings;
 	c->fd = -1;
@@ -217,19 +217,50 @@ struct connection *connection_open(const struct client_settings *settings)
 	buf_init(&c->in, INPUT_MAX);
 	buf_init(&c->error, BUF_NO_MAX);
 	client_reply_parser_init(&c->parser);
-	if (settings->tls) {
-		c->tls = client_tls_new(settings, &reason);
-		if (c->tls == NULL) {
-			fail(c, CONNECTION_REFUSED, buf_cstr(&reason), NULL);
-			buf_done(&reason);
-			return c;
-		}
-	}
+	return c;
+}
+
+/* Returns false if the settings of TLS are wrong. */
+static bool prepare_tls(struct connection *c)
+{
+	struct buf reason = BUF_INIT(ERROR_MAX);
+
+	if (!c->settings->tls)
+		return true;
+	c->tls = client_tls_new(c->settings, &reason);
+	if (c->tls == NULL)
+		fail(c, CONNECTION_REFUSED, buf_cstr(&reason), NULL);
+	buf_done(&reason);
+	return c->tls != NULL;
+}
+
+struct connection *connection_open(const struct client_settings *settings)
+{
+	struct connection *c = new_connection(settings);
+
+	if (!prepare_tls(c))
+		return c;
 	if (settings->socket != NULL)
 		open_socket(c, settings->socket);
 	else
 		open_host(c);
-	buf_done(&reason);
+	return c;
+}
+
+struct connection *connection_adopt(int fd, const struct client_settings *settings)
+{
+	struct connection *c = new_connection(settings);
+	int flags = fcntl(fd, F_GETFL);
+
+	c->fd = fd;
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) {
+		fail(c, CONNECTION_LOST, "the socket cannot be used", strerror(errno));
+		return c;
+	}
+	if (!prepare_tls(c))
+		return c;
+	/* The next step finds the socket connected. */
+	set_deadline(c);
 	return c;
 }
 
@@ -310,6 +341,15 @@ static bool take_reply(struct connection *c, struct client_reply *ret_reply)
 	return false;
 }
 
+/* HELLO replies with a map. */
+static void take_id(struct connection *c, const struct client_reply *hello)
+{
+	for (size_t i = 0; hello->type == CLIENT_REPLY_MAP && i + 1 < hello->count; i += 2) {
+		if (str_equal(client_reply_str(&hello->elements[i]), STR("id")))
+			c->id = hello->elements[i + 1].integer;
+	}
+}
+
 static void continue_login(struct connection *c)
 {
 	struct client_reply reply;
@@ -324,6 +364,7 @@ static void continue_login(struct connection *c)
 		if (must_succeed && client_reply_is_error(&reply))
 			fail(c, is_temporary(&reply) ? CONNECTION_LOST : CONNECTION_REFUSED,
 			     "the server refuses the login", reply.ptr);
+		take_id(c, &reply);
 		client_reply_done(&reply);
 	}
 	if (c->state != CONNECTION_LOGIN)
@@ -487,6 +528,11 @@ bool connection_has_failed(const struct connection *c)
 const char *connection_error(const struct connection *c)
 {
 	return buf_str(&c->error).ptr;
+}
+
+int64_t connection_id(const struct connection *c)
+{
+	return c->id;
 }
 
 int connection_fd(const struct connection *c)

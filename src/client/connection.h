@@ -32,6 +32,9 @@ struct connection;
 
 /* Begins to connect. Never returns NULL: a failure is a state. Borrows the settings. */
 struct connection *connection_open(const struct client_settings *settings);
+/* Uses a socket that is connected already, such as one end of socketpair(2), and takes ownership of
+ * it. The address of the settings is only for messages. */
+struct connection *connection_adopt(int fd, const struct client_settings *settings);
 void connection_close(struct connection *c);
 
 enum connection_state connection_state(const struct connection *c);
@@ -39,6 +42,10 @@ enum connection_state connection_state(const struct connection *c);
 bool connection_has_failed(const struct connection *c);
 /* The reason of a failure, with the address. */
 const char *connection_error(const struct connection *c);
+
+/* The number of the connection at the server, for CLIENT UNBLOCK. 0 with RESP2, or before the login
+ * is complete. */
+int64_t connection_id(const struct connection *c);
 
 /* The socket, or -1. It changes while the connection tries the addresses of a host. */
 int connection_fd(const struct connection *c);

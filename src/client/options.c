@@ -256,7 +256,7 @@ const struct flag client_options_rows[] = {
 	  set_ciphersuites },
 	{ "connect-timeout", 't', FLAG_SECONDS, SETTING(connect_timeout_s), 0, TIMEOUT_MAX_S,
 	  "seconds", "time limit for connecting (10)", NULL },
-	{ "timeout", 0, FLAG_SECONDS, SETTING(timeout_s), 0, TIMEOUT_MAX_S, "seconds",
+	{ "reply-timeout", 0, FLAG_SECONDS, SETTING(timeout_s), 0, TIMEOUT_MAX_S, "seconds",
 	  "time limit for a reply (60); 0: none", NULL },
 	{ NULL, 0, FLAG_SET, 0, 0, 0, NULL, NULL, NULL },
 };

@@ -61,7 +61,7 @@ struct client_options {
 
 /* The environment variables with the password, and with the address. */
 #define CLIENT_OPTIONS_AUTH "QLESSCLI_AUTH"
-#define CLIENT_OPTIONS_URL  "QLESS_URL"
+#define CLIENT_OPTIONS_URL  "QLESSD_URL"
 
 /* Sets the defaults and what the environment says. Returns false if that is invalid, with the
  * reason in `error`. */

@@ -4,9 +4,12 @@
  */
 #include "client/client.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "certs.h"
@@ -261,6 +264,47 @@ static void messages_arrive_without_a_request(void)
 	TEST_ASSERT_EQUAL_INT(CLIENT_TIMED_OUT, client_status(client));
 }
 
+/* Waits until a reply arrives. */
+static void next_reply(struct connection *c, struct client_reply *ret_reply)
+{
+	while (!connection_next(c, ret_reply)) {
+		struct pollfd ready = { .fd = connection_fd(c), .events = connection_wants(c) };
+
+		TEST_ASSERT_FALSE_MESSAGE(connection_has_failed(c), connection_error(c));
+		TEST_ASSERT_EQUAL_INT(1, poll(&ready, 1, WAIT_MAX_MS));
+		connection_step(c);
+	}
+}
+
+static void a_connected_socket_is_adopted(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct client_reply reply = { 0 };
+	struct connection *c;
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	qlessd_start(&q);
+	strcpy(address.sun_path, q.socket_path);
+	TEST_ASSERT_EQUAL_INT(0, connect(fd, (const struct sockaddr *)&address, sizeof address));
+	settings.proto = 3;
+	c = connection_adopt(fd, &settings);
+	connection_send(c, (const struct qless_str[]){ STR("CLIENT"), STR("ID") }, 2);
+	next_reply(c, &reply);
+	TEST_ASSERT_EQUAL_INT(fd, connection_fd(c));
+	TEST_ASSERT_TRUE(reply.integer > 0);
+	TEST_ASSERT_EQUAL_INT64(reply.integer, connection_id(c));
+	client_reply_done(&reply);
+	/* A reply that is on its way still arrives after this side has ended. */
+	connection_send(c, (const struct qless_str[]){ STR("PING") }, 1);
+	connection_step(c);
+	TEST_ASSERT_EQUAL_size_t(0, connection_unsent(c));
+	shutdown(fd, SHUT_WR);
+	next_reply(c, &reply);
+	ASSERT_STR("PONG", client_reply_str(&reply));
+	client_reply_done(&reply);
+	connection_close(c);
+}
+
 /* ---- TLS ---- */
 
 static void start_tls(const char *auth_clients)
@@ -365,6 +409,7 @@ int main(int argc, char **argv)
 	RUN(a_server_that_does_not_answer_is_given_up);
 	RUN(a_descriptor_interrupts_waiting);
 	RUN(messages_arrive_without_a_request);
+	RUN(a_connected_socket_is_adopted);
 	RUN(tls_works);
 	RUN(a_client_shows_its_certificate);
 	RUN(a_certificate_that_is_not_trusted_is_refused);

@@ -163,8 +163,8 @@ static void wrong_options_are_refused(void)
 	TEST_ASSERT_EQUAL_STRING("--host needs a value: name", buf_cstr(&text));
 	TEST_ASSERT_EQUAL_INT(-1, TAKE("--tls=yes"));
 	TEST_ASSERT_EQUAL_STRING("--tls has no value", buf_cstr(&text));
-	TEST_ASSERT_EQUAL_INT(-1, TAKE("--timeout", "-1"));
-	TEST_ASSERT_EQUAL_STRING("--timeout must be seconds from 0 to 86400, not '-1'",
+	TEST_ASSERT_EQUAL_INT(-1, TAKE("--reply-timeout", "-1"));
+	TEST_ASSERT_EQUAL_STRING("--reply-timeout must be seconds from 0 to 86400, not '-1'",
 				 buf_cstr(&text));
 	TEST_ASSERT_EQUAL_INT(0, TAKE("--nothing"));
 	TEST_ASSERT_EQUAL_INT(0, TAKE("queues"));
