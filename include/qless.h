@@ -222,6 +222,11 @@ struct qless_hooks {
 	 * not. `q` is the engine. NULL means that nobody is told. */
 	void (*tell_worker)(void *arg, const struct qless *q, struct qless_str worker,
 			    struct qless_str event, struct qless_str jid);
+	/* Tells that a job has ended, while qless_watch_ends() asks for it. The job is complete or
+	 * failed, or about to be deleted before it ended. `q` is the engine, which may be read.
+	 * NULL means that nobody asks. */
+	void (*tell_end)(void *arg, const struct qless *q, const struct qless_job *job,
+			 bool is_deleted);
 	void *arg;
 	/* The seed of the hash tables, a defence against clients that choose colliding names. It
 	 * has no visible effect. */
@@ -295,6 +300,9 @@ uint64_t qless_changes(const struct qless *q);
 bool qless_kept_data(const struct qless *q);
 /* The largest `now` of all calls that changed something; -INFINITY before the first. */
 double qless_latest(const struct qless *q);
+
+/* Ask the hook `tell_end` to tell of each end of a job from now on, or no more. */
+void qless_watch_ends(struct qless *q, bool on);
 
 /* ---- what comes due, and what wakes ---- */
 

@@ -309,6 +309,12 @@ int pop_limit(struct request *req, struct operation *op, size_t room);
 /* native_pop.c */
 int native_mpop(struct request *req);
 int native_bpop(struct request *req);
+/* Reads the seconds after which a command that waits gives up. */
+int request_timeout(struct request *req, struct qless_str text, double *ret_seconds);
+
+/* native_wait.c */
+int native_job_wait(struct request *req);
+int native_job_result(struct request *req);
 
 /* native_worker.c */
 int native_worker_attach(struct request *req);

@@ -294,7 +294,7 @@ static void free_wait(struct work *work)
 
 static const struct work_ops wait_ops = { go_on, free_wait };
 
-static int parse_timeout(struct request *req, struct qless_str text, double *ret_seconds)
+int request_timeout(struct request *req, struct qless_str text, double *ret_seconds)
 {
 	/* A comparison with NaN is false. */
 	if (num_parse_double(text, ret_seconds) && *ret_seconds >= 0 && *ret_seconds <= TIMEOUT_MAX)
@@ -311,7 +311,7 @@ int native_bpop(struct request *req)
 	struct multi_pop pop;
 	double timeout_s;
 	bool any;
-	int rc = parse_timeout(req, req->args[0], &timeout_s);
+	int rc = request_timeout(req, req->args[0], &timeout_s);
 
 	if (rc == 0)
 		rc = parse(req, 1, &pop);

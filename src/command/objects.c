@@ -1,6 +1,7 @@
 #include "command/objects.h"
 
 #include "command/classic.h"
+#include "command/job_wait.h"
 #include "command/json.h"
 #include "command/limit_names.h"
 #include "command/native_jobs.h"
@@ -93,6 +94,15 @@ static bool put_options(const struct object_walk *walk, size_t i, size_t end)
 bool objects_of_get(const struct object_walk *walk)
 {
 	return at(walk, OBJECT_JOB, R, 0);
+}
+
+bool objects_of_job_wait(const struct object_walk *walk)
+{
+	struct object_walk jids = *walk;
+	bool any;
+
+	jids.nargs = JOB_WAIT_JIDS_AT + job_wait_count_jids(walk->args, walk->nargs, &any);
+	return from(&jids, OBJECT_JOB, R, JOB_WAIT_JIDS_AT);
 }
 
 /* FAIL, HEARTBEAT, LOG and PRIORITY. */

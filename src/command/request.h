@@ -29,6 +29,7 @@ struct request;
 struct databases;
 struct database;
 struct dialect;
+struct job_wait;
 struct reply;
 struct request;
 struct rotations;
@@ -208,6 +209,9 @@ struct command_env {
 	 * is no timeout. NULL: no command waits. */
 	void (*wait_for_jobs)(void *arg, const struct request *req, struct qless_str worker,
 			      const struct qless_str *queues, size_t count, double timeout_s);
+	/* Work calls this last in a part, once: the part after it comes when the wait is over, see
+	 * job_wait.h. NULL: no command waits. */
+	void (*wait_for_ends)(void *arg, const struct request *req, struct job_wait *wait);
 	/* Attached workers. NULL: no worker can attach. */
 	const struct attach_ops *presence;
 	/* Makes a unique, unpredictable jid. */

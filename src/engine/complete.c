@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "engine/depends.h"
+#include "engine/ends.h"
 #include "engine/engine_int.h"
 #include "engine/error.h"
 #include "engine/event.h"
@@ -95,6 +96,7 @@ static enum qless_state finish(struct qless *q, struct qless_job *job, double no
 	event_completed(q, job_jid(job), queue_name(job->queue));
 	job_set_queue(q, job, NULL);
 	job_place_as(q, job, QLESS_COMPLETE, now);
+	job_tell_end(q, job, false);
 	depends_satisfy(q, job, now);
 	assert(job->extra == NULL || job->extra->dependents == NULL);
 	purge(q, now, purge_max(complete));

@@ -105,6 +105,12 @@ bool qless_kept_data(const struct qless *q)
 	return q->kept_data;
 }
 
+void qless_watch_ends(struct qless *q, bool on)
+{
+	assert(q->hooks.tell_end != NULL || !on);
+	q->watches_ends = on;
+}
+
 double qless_latest(const struct qless *q)
 {
 	return q->latest;

@@ -43,9 +43,10 @@ struct qless {
 	struct qless_hooks hooks;
 	uint64_t heights; /* state of the generator of node heights */
 	uint64_t changes;
-	bool kept_data; /* see qless_kept_data() */
-	bool has_aimed; /* see qless_aim_repairs() */
-	double now;	/* of the current call */
+	bool kept_data;	   /* see qless_kept_data() */
+	bool watches_ends; /* see qless_watch_ends() */
+	bool has_aimed;	   /* see qless_aim_repairs() */
+	double now;	   /* of the current call */
 	double latest;
 	double failure_number; /* of the last failure */
 	uint64_t last_lock;    /* number of the last hand-out */

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/ends.h"
 #include "engine/engine_int.h"
 #include "engine/error.h"
 #include "engine/event.h"
@@ -80,6 +81,7 @@ static void settle(struct qless *q, struct qless_job *job)
 	stats_count(q, job->queue, q->now, COUNTER_FAILURES);
 	stats_count(q, job->queue, q->now, COUNTER_FAILED);
 	engine_changed(q);
+	job_tell_end(q, job, false);
 }
 
 void job_exhaust(struct qless *q, struct qless_job *job, const struct qless_str *group_text,

@@ -10,6 +10,7 @@
 
 #include "engine/carried.h"
 #include "engine/depends.h"
+#include "engine/ends.h"
 #include "engine/engine_int.h"
 #include "engine/error.h"
 #include "engine/history.h"
@@ -155,6 +156,8 @@ static void job_free(struct qless *q, struct qless_job *job)
 void job_delete(struct qless *q, struct qless_job *job)
 {
 	assert(!job->node.linked);
+	if (job->state != QLESS_COMPLETE && job->state != QLESS_FAILED)
+		job_tell_end(q, job, true);
 	hash_remove(&q->jobs, &job->hash);
 	depends_drop_all(q, job);
 	depends_forget_dependents(q, job);

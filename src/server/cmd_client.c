@@ -487,7 +487,7 @@ void client_unblock(struct request *req)
 	}
 	with_error = req->nargs == 2 && str_equal_nocase(req->args[1], STR("ERROR"));
 	c = conn_find(server_of(req), (uint64_t)id);
-	reply_integer(req->reply, c != NULL && lines_unblock(&c->client, with_error));
+	reply_integer(req->reply, c != NULL && waiting_unblock(&c->client, with_error));
 }
 
 /* One year: longer than any maintenance, and far below the overflow of times. */

@@ -40,16 +40,11 @@
 /* Bytes of input that a held connection may have. Beyond that it is not read. */
 #define HELD_INPUT_BYTES ((size_t)1024 * 1024)
 
-static bool waits_for_jobs(const struct conn *c)
-{
-	return waiting_lines(c->client.waiting) != NULL;
-}
-
-/* A connection may wait for jobs for ever. Reading shows when it ends, so it is read up to
- * client-query-buffer-limit. */
+/* A connection may wait for jobs or their ends for ever. Reading shows when it ends, so it is read
+ * up to client-query-buffer-limit. */
 static size_t held_room(const struct conn *c)
 {
-	if (waits_for_jobs(c))
+	if (waiting_is_asleep(c->client.waiting))
 		return SIZE_MAX;
 	return c->client.session.user != NULL
 		       ? HELD_INPUT_BYTES
@@ -163,7 +158,7 @@ static void on_end_of_input(struct conn *c)
 {
 	c->end_of_input = true;
 	event_del(&c->read_event);
-	if (!c->is_ready && (c->state != CONN_HELD || waits_for_jobs(c)))
+	if (!c->is_ready && (c->state != CONN_HELD || waiting_is_asleep(c->client.waiting)))
 		conn_finish(c);
 }
 
@@ -186,7 +181,8 @@ static void run_buffered(struct conn *c)
 		buf_done(&c->in);
 	count_input(c);
 	/* BPOP may have been on hold, or in the buffer, when the input ended. */
-	if (c->end_of_input && !c->is_ready && (c->state == CONN_OPEN || waits_for_jobs(c)))
+	if (c->end_of_input && !c->is_ready &&
+	    (c->state == CONN_OPEN || waiting_is_asleep(c->client.waiting)))
 		conn_finish(c);
 }
 
@@ -304,7 +300,7 @@ static void receive(struct conn *c)
 			buf_append(&c->in, base + used, (size_t)n - used);
 	}
 	count_input(c);
-	if (waits_for_jobs(c) && !check_input(c))
+	if (waiting_is_asleep(c->client.waiting) && !check_input(c))
 		return;
 	if (conn_is_stranger(c))
 		strangers_update(c);

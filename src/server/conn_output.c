@@ -319,7 +319,7 @@ void conn_send_first(struct conn *c)
 /* Output that waits for the log would wait for even more of it. */
 static bool may_be_late(const struct conn *c)
 {
-	return c->state == CONN_HELD && waiting_lines(c->client.waiting) != NULL &&
+	return c->state == CONN_HELD && waiting_is_asleep(c->client.waiting) &&
 	       gate_pending(&c->client.server->gate) == 0;
 }
 

@@ -111,6 +111,8 @@ enum dispatch_result dispatch_request(struct client *c, struct qless_str *argv, 
 	/* The commands that follow must not overtake the clients that wait. */
 	if (c->server->lines.waiting != 0)
 		lines_serve(c->server, c->session.db);
+	if (awaited_can_run(&c->server->awaited))
+		awaited_serve(c->server);
 	return DISPATCH_DONE;
 }
 

@@ -198,7 +198,7 @@ static void on_user_changed(void *arg, struct qless_str name)
 	if (user == NULL)
 		return;
 	pubsub_check_now(s);
-	lines_check_user(s, user);
+	waitings_check_user(s, user);
 	presence_check_user(s, user);
 }
 
@@ -213,6 +213,7 @@ void environment_init(struct server *s)
 		.publish_to_queue = publish_to_queue,
 		.listens = has_listeners,
 		.tell_worker = presence_tell,
+		.tell_end = awaited_note_end,
 		.arg = s,
 		.hash_seed = s->hash_seed,
 	};
@@ -246,6 +247,7 @@ void environment_init(struct server *s)
 		.end_group = end_group,
 		.is_next = lines_is_next,
 		.wait_for_jobs = lines_wait,
+		.wait_for_ends = awaited_begin,
 		.presence = &presence_attach_ops,
 		.make_jid = make_jid,
 		.find_zone = find_zone,

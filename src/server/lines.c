@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/acl.h"
-#include "command/admission.h"
 #include "command/databases.h"
 #include "server/server_int.h"
 #include "sys/clock.h"
@@ -196,60 +194,13 @@ bool lines_read_wait(const struct client *c, struct qless_str *ret_worker,
  * Ending without a job
  */
 
-static void end_with_null(struct waiting *w)
-{
-	reply_null_array(waiting_reply(w));
-	waiting_end(w);
-}
-
-bool lines_unblock(struct client *c, bool with_error)
-{
-	struct waiting *w = c->waiting;
-
-	if (waiting_lines(w) == NULL)
-		return false;
-	if (!with_error) {
-		end_with_null(w);
-		return true;
-	}
-	reply_error(waiting_reply(w), "UNBLOCKED", STR("client unblocked via CLIENT UNBLOCK"));
-	waiting_end(w);
-	return true;
-}
-
 static void end_timeouts(struct server *s)
 {
 	double now_us = (double)clock_mono_us();
 	struct heap_node *first;
 
 	while ((first = heap_first(&s->lines.timeouts)) != NULL && first->key <= now_us)
-		end_with_null(container_of(first, struct line_wait, timeout)->waiting);
-}
-
-/* The checks are those of a command that EXEC runs. */
-static void check_rights(struct client *c)
-{
-	struct request req = *waiting_request(c->waiting);
-	struct verdict verdict = admission_decide_queued(&req);
-
-	if (!verdict_is_refusal(&verdict))
-		return;
-	if (verdict.kind == VERDICT_NO_LONGER_PERMITTED)
-		verdict.kind = VERDICT_NOT_PERMITTED;
-	admission_refuse(&req, &verdict);
-	waiting_end(c->waiting);
-}
-
-void lines_check_user(struct server *s, const struct user *user)
-{
-	struct conn *c;
-
-	if (s->lines.waiting == 0)
-		return;
-	TAILQ_FOREACH(c, &s->conns.all, all) {
-		if (c->client.session.user == user && waiting_lines(c->client.waiting) != NULL)
-			check_rights(&c->client);
-	}
+		waiting_end_with_null(container_of(first, struct line_wait, timeout)->waiting);
 }
 
 /*

@@ -36,7 +36,6 @@ struct line;
 struct line_wait;
 struct request;
 struct server;
-struct user;
 
 TAILQ_HEAD(line_list, line);
 
@@ -66,12 +65,6 @@ size_t lines_memory(const struct line_wait *wait);
  * false if the client does not wait for jobs. */
 bool lines_read_wait(const struct client *c, struct qless_str *ret_worker,
 		     const struct qless_str **ret_queues, size_t *ret_count);
-
-/* End the wait of a client as if its time were over, or with an error. Returns false if the client
- * does not wait for jobs. */
-bool lines_unblock(struct client *c, bool with_error);
-/* The rights of a user have changed: end the waits that it could no longer begin. */
-void lines_check_user(struct server *s, const struct user *user);
 
 /* Serve the clients that wait for the queues of a database. Call this after each command. */
 void lines_serve(struct server *s, unsigned db);

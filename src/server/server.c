@@ -77,6 +77,7 @@ static void init_parts(struct server *s)
 	notify_init(&s->notify, NULL);
 	environment_init(s);
 	lines_init(s);
+	awaited_init(s);
 	presence_init(s);
 	limit_watch_init(s);
 	ticks_init(s);
@@ -149,6 +150,7 @@ void server_free(struct server *s)
 	cron_done(s);
 	pause_done(s);
 	lines_done(s);
+	awaited_done(s);
 	presence_done(s);
 	listeners_done(s);
 	alarm_done(s);

@@ -11,6 +11,7 @@
 #include "command/request.h"
 #include "config/config.h"
 #include "server/alarm.h"
+#include "server/awaited.h"
 #include "server/certificates.h"
 #include "server/child_work.h"
 #include "server/client.h"
@@ -80,6 +81,7 @@ struct server {
 	struct child_work child_work;
 	struct alarm alarm;
 	struct lines lines;
+	struct awaited awaited;
 	struct limit_watch limit_watch;
 	struct presence presence;
 	struct ticks ticks;

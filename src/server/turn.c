@@ -133,7 +133,7 @@ static bool is_idle(const struct server *s)
 	return TAILQ_EMPTY(&s->conns.ready) && !conns_have_output(&s->conns) &&
 	       !s->submissions.can_run && !s->turn.has_flushed && !s->turn.has_dead &&
 	       !s->turn.has_pubsub && (waitings_are_idle(&s->waitings) || !waitings_can_run(s)) &&
-	       (lines_are_empty(&s->lines) || !lines_can_run(s)) &&
+	       (lines_are_empty(&s->lines) || !lines_can_run(s)) && !awaited_can_run(&s->awaited) &&
 	       (presence_is_empty(&s->presence) || !presence_can_run(s)) &&
 	       (limit_watch_is_idle(&s->limit_watch) || !limit_watch_can_run(s)) &&
 	       (ticks_are_idle(&s->ticks) || !ticks_can_run(s));
@@ -155,6 +155,8 @@ static void run_others(struct server *s)
 		ticks_run(s);
 	if (!lines_are_empty(&s->lines))
 		lines_run(s);
+	if (!awaited_is_empty(&s->awaited))
+		awaited_run(s);
 	if (s->turn.has_pubsub)
 		s->turn.has_pubsub = pubsub_run(s);
 }

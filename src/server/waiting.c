@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/acl.h"
+#include "command/admission.h"
 #include "command/work.h"
 #include "server/dispatch.h"
 #include "server/server_int.h"
@@ -29,6 +31,7 @@ struct waiting {
 	size_t argv_bytes;
 	struct buf output;	 /* of the child */
 	struct line_wait *lines; /* NULL unless it waits for jobs */
+	struct end_wait *ends;	 /* NULL unless it waits for the ends of jobs */
 	struct work_reply reply;
 	int64_t spent_ns;
 	int64_t longest_ns; /* the most in one turn */
@@ -194,6 +197,9 @@ static void stop_waiting(struct waiting *w)
 	case WAITING_FOR_JOBS:
 		lines_leave(s, w->lines);
 		break;
+	case WAITING_FOR_ENDS:
+		awaited_leave(s, w->ends);
+		break;
 	}
 	s->waitings.count--;
 	w->client->waiting = NULL;
@@ -215,6 +221,16 @@ struct waiting *waiting_sleep_for_jobs(struct server *s, struct line_wait *lines
 	assert(w != NULL && w->reason == WAITING_FOR_TURN);
 	w->reason = WAITING_FOR_JOBS;
 	w->lines = lines;
+	return w;
+}
+
+struct waiting *waiting_sleep_for_ends(struct server *s, struct end_wait *ends)
+{
+	struct waiting *w = s->waitings.running;
+
+	assert(w != NULL && w->reason == WAITING_FOR_TURN);
+	w->reason = WAITING_FOR_ENDS;
+	w->ends = ends;
 	return w;
 }
 
@@ -260,12 +276,17 @@ static void finish(struct waiting *w)
 }
 
 /*
- * Commands that wait for jobs
+ * Commands that are asleep
  */
+
+bool waiting_is_asleep(const struct waiting *w)
+{
+	return w != NULL && (w->reason == WAITING_FOR_JOBS || w->reason == WAITING_FOR_ENDS);
+}
 
 bool waiting_try(struct waiting *w)
 {
-	assert(w->reason == WAITING_FOR_JOBS);
+	assert(waiting_is_asleep(w));
 	look_again(w);
 	if (go_on(w, 0))
 		return false;
@@ -273,15 +294,52 @@ bool waiting_try(struct waiting *w)
 	return true;
 }
 
-struct reply *waiting_reply(struct waiting *w)
+void waiting_end_with_null(struct waiting *w)
 {
-	return &w->reply.writer;
+	assert(waiting_is_asleep(w));
+	reply_null_array(&w->reply.writer);
+	finish(w);
 }
 
-void waiting_end(struct waiting *w)
+bool waiting_unblock(struct client *c, bool with_error)
 {
-	assert(w->reason == WAITING_FOR_JOBS);
+	struct waiting *w = c->waiting;
+
+	if (!waiting_is_asleep(w))
+		return false;
+	if (!with_error) {
+		waiting_end_with_null(w);
+		return true;
+	}
+	reply_error(&w->reply.writer, "UNBLOCKED", STR("client unblocked via CLIENT UNBLOCK"));
 	finish(w);
+	return true;
+}
+
+/* The checks are those of a command that EXEC runs. */
+static void check_rights(struct waiting *w)
+{
+	struct request req = *waiting_request(w);
+	struct verdict verdict = admission_decide_queued(&req);
+
+	if (!verdict_is_refusal(&verdict))
+		return;
+	if (verdict.kind == VERDICT_NO_LONGER_PERMITTED)
+		verdict.kind = VERDICT_NOT_PERMITTED;
+	admission_refuse(&req, &verdict);
+	finish(w);
+}
+
+void waitings_check_user(struct server *s, const struct user *user)
+{
+	struct conn *c;
+
+	if (lines_are_empty(&s->lines) && awaited_is_empty(&s->awaited))
+		return;
+	TAILQ_FOREACH(c, &s->conns.all, all) {
+		if (c->client.session.user == user && waiting_is_asleep(c->client.waiting))
+			check_rights(c->client.waiting);
+	}
 }
 
 struct client *waiting_client(const struct waiting *w)
@@ -319,7 +377,8 @@ size_t waiting_memory(const struct waiting *w)
 	if (w == NULL)
 		return 0;
 	reply = &w->reply;
-	return sizeof *w + w->argv_bytes + lines_memory(w->lines) + reply->bytes.allocated +
+	return sizeof *w + w->argv_bytes + lines_memory(w->lines) + awaited_memory(w->ends) +
+	       reply->bytes.allocated +
 	       (reply->writer.out != &reply->bytes ? reply->writer.out->allocated : 0);
 }
 

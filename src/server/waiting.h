@@ -3,13 +3,15 @@
  *
  * The client runs no other command until then, and its later requests stay in its input. All others
  * go on. A command waits because it has more work than one turn may do (command/work.h), until a
- * child process has done a part of it (child_work.h), or until a queue has a job for it (lines.h).
+ * child process has done a part of it (child_work.h), until a queue has a job for it (lines.h), or
+ * until jobs have ended (awaited.h).
  *
  *	(command runs) --> WAITING_FOR_TURN --> (the reply joins the output)
  *	   |   |               |  ^     |               ^
  *	   |   v               v  |     +-------------- | --> (abandoned: the client ends)
  *	   |  WAITING_FOR_CHILD --+     |               |
  *	   +------------------> WAITING_FOR_JOBS -------+
+ *	   +------------------> WAITING_FOR_ENDS -------+
  *
  * All commands that wait for a turn share WAITINGS_US of each turn equally. None goes on while its
  * client has much output that has not left.
@@ -25,10 +27,12 @@
 struct buf;
 struct client;
 struct command;
+struct end_wait;
 struct line_wait;
 struct reply;
 struct request;
 struct server;
+struct user;
 struct waiting;
 struct work;
 
@@ -36,6 +40,7 @@ enum waiting_reason {
 	WAITING_FOR_TURN,
 	WAITING_FOR_CHILD,
 	WAITING_FOR_JOBS,
+	WAITING_FOR_ENDS,
 };
 
 TAILQ_HEAD(waiting_list, waiting);
@@ -65,11 +70,20 @@ void waiting_wake(struct waiting *w, struct buf *output);
 
 /* The command of which a part runs goes on only when lines.h calls waiting_try(). Returns it. */
 struct waiting *waiting_sleep_for_jobs(struct server *s, struct line_wait *lines);
-/* Does the next part of a command that waits for jobs. Returns true if it has ended. */
+/* The command of which a part runs goes on only when awaited.h calls waiting_try(). Returns it. */
+struct waiting *waiting_sleep_for_ends(struct server *s, struct end_wait *ends);
+/* Whether the command waits for jobs or their ends. `w` may be NULL. */
+bool waiting_is_asleep(const struct waiting *w);
+/* Does the next part of a command that is asleep. Returns true if it has ended. */
 bool waiting_try(struct waiting *w);
-/* Ends a command that waits for jobs. The caller has written its reply. */
-struct reply *waiting_reply(struct waiting *w);
-void waiting_end(struct waiting *w);
+/* Ends a command that is asleep, because its time is over. */
+void waiting_end_with_null(struct waiting *w);
+/* Ends the command of a client as if its time were over, or with an error. Returns false if it is
+ * not asleep. */
+bool waiting_unblock(struct client *c, bool with_error);
+/* The rights of a user have changed: ends the commands that are asleep, and that the user could no
+ * longer send. */
+void waitings_check_user(struct server *s, const struct user *user);
 struct client *waiting_client(const struct waiting *w);
 /* Returns the request that the client sent, as the next part would get it. */
 const struct request *waiting_request(struct waiting *w);

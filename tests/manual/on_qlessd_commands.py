@@ -25,6 +25,8 @@ EXAMPLES = {
     "JOBS: COMPLETE": Typed(before=RUNNING),
     "JOBS: FAIL": Typed(before=RUNNING),
     "JOBS: GET": Typed(before=ONE_JOB),
+    "JOBS: JOB.RESULT": Typed(before=ONE_JOB),
+    "JOBS: JOB.WAIT": Typed(before=ONE_JOB),
     "JOBS: JOB.WHY": Typed(before=[
         "LIMIT.SET database CONCURRENCY 1",
         """PUT me nightly import Import {} 0 limits '["database"]'""",

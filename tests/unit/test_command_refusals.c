@@ -512,6 +512,10 @@ static const struct refusal refusals[] = {
 	  "BADARG offset must be a whole number from 0 to 1e+15; found \"-1\"" },
 	{ "JOBS complete q x",
 	  "BADARG offset must be a whole number from 0 to 1e+15; found \"x\"" },
+	{ "JOB.WAIT x j",
+	  "BADARG timeout must be a number of seconds from 0 to 9.2e+15; found \"x\"" },
+	{ "JOB.WAIT -1 j",
+	  "BADARG timeout must be a number of seconds from 0 to 9.2e+15; found \"-1\"" },
 	{ "QUEUE.JOBS q STATE none",
 	  "BADARG STATE must be \"waiting\", \"running\", \"stalled\", \"scheduled\", "
 	  "\"depends\", \"failed\" or \"complete\"; found \"none\"" },
@@ -770,9 +774,9 @@ static void an_error_names_what_was_found_and_what_was_expected(void)
 
 /* Commands without an argument that could be wrong. */
 static const char *const harmless[] = {
-	"config.get",	     "config.unset", "get",    "job.why",   "length",  "multiget",
-	"multiheartbeat",    "queue.forget", "queues", "recur.get", "unpause", "unrecur",
-	"worker.deregister", "workers",
+	"config.get", "config.unset",	   "get",	   "job.result", "job.why",   "length",
+	"multiget",   "multiheartbeat",	   "queue.forget", "queues",	 "recur.get", "unpause",
+	"unrecur",    "worker.deregister", "workers",
 };
 
 static void each_command_has_a_refusal_here(void)
