@@ -465,6 +465,16 @@ struct qless_str qless_backoff_text(enum qless_backoff_kind kind);
 struct qless_terms {
 	bool has_backoff;
 	struct qless_backoff backoff;
+	/* The terms below are about one put, and the job does not keep them. */
+	/* The job is due at this time, whatever the delay. Jobs of one call are due a microsecond
+	 * apart, in their order. */
+	bool has_at;
+	double at;
+	bool is_new; /* put the job only if its jid is free; see qless_read_put_end() */
+	/* The jids of the call, or some of them, are numbers up to this one, so that
+	 * qless_next_number() returns none of them again. */
+	bool has_number;
+	double number;
 };
 
 /* Read the terms of a job. Returns false if it has none. */
@@ -506,6 +516,22 @@ QLESS_CHECK int qless_put_many(struct qless *q, double now, const struct qless_p
 			       size_t count, double *ret_until);
 /* qless_put() for a job that must exist (QLESS_ENOJOB). */
 QLESS_CHECK int qless_requeue(struct qless *q, double now, const struct qless_put *put);
+
+/* The ends of a put that was valid. */
+enum qless_put_end {
+	QLESS_PUT_DONE,
+	QLESS_PUT_EXISTS, /* nothing: its jid was not free */
+	QLESS_PUT_HELD,	  /* nothing: another job holds its unique key */
+};
+
+/* The end of put number `index` of the last call, from 0 on. *ret_holder is the jid of the job that
+ * holds the key, or empty. */
+enum qless_put_end qless_read_put_end(const struct qless *q, size_t index,
+				      struct qless_str *ret_holder);
+
+/* The next number that is free as a jid, above `after` and above all numbers that were given to
+ * puts as qless_terms.number. A caller that numbers several jobs of a call passes the last one. */
+double qless_next_number(const struct qless *q, double after);
 
 /* Lock up to `count` jobs for `worker`: first jobs whose lock and grace period expired, then those
  * with the highest priority, oldest first. A job that would lose its lock, and whose retries are

@@ -54,7 +54,7 @@ static int read_native_options(struct request *req, struct put_options *ret, siz
 
 	while (i < req->nargs && !str_equal_nocase(req->args[i], STR("jobs")))
 		i += option_width(req->args[i]);
-	rc = put_options_read(req, ARG_OPTIONS, i < req->nargs ? i : req->nargs, ret);
+	rc = put_options_read(req, ARG_OPTIONS, i < req->nargs ? i : req->nargs, TERM_OF_PUT, ret);
 	if (rc == 0 && i >= req->nargs)
 		rc = request_fail(req, QLESS_EBADARG, "Multiput(): Word \"jobs\" missing");
 	*ret_first = i + 1;
@@ -136,6 +136,8 @@ int decode_multiput(struct request *req, struct operation *op)
 		rc = put_options_decode(req, &options, common);
 	if (rc == 0)
 		rc = decode_puts(req, first, &op->put_many.jobs);
+	if (rc == 0 && req->last_number != 0)
+		term_add_number(req, &common->terms);
 	return rc;
 }
 
@@ -148,7 +150,7 @@ static int answer_multiput(struct request *req, const struct operation *op,
 	(void)outcome;
 	reply_array(req->reply, jobs->count / CLASSIC_MULTIPUT_JOB_ARGS);
 	for (i = 0; i < jobs->count; i += CLASSIC_MULTIPUT_JOB_ARGS)
-		reply_bulk(req->reply, jobs->items[i]);
+		answer_put_end(req, i / CLASSIC_MULTIPUT_JOB_ARGS, jobs->items[i]);
 	return 0;
 }
 

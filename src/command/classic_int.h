@@ -251,7 +251,10 @@ struct put_options {
 };
 
 /* Read the options of a native put from argument `first` to the one before `end`. */
-int put_options_read(struct request *req, size_t first, size_t end, struct put_options *ret);
+int put_options_read(struct request *req, size_t first, size_t end, enum term_user user,
+		     struct put_options *ret);
+/* Reply about put number `i` of a call whose puts have terms: with the jid if it put the job. */
+int answer_put_end(struct request *req, size_t i, struct qless_str jid);
 
 /* Refuse an option that the client's script knows and qlessd lacks. Other unknown options are
  * ignored, as in the reference. */

@@ -101,7 +101,7 @@ static inline const struct qless_str **find_native_put_option(struct put_options
 
 /* Options in any case, terms, and what is none. */
 static int read_other_put_options(struct request *req, size_t first, size_t end,
-				  struct put_options *options)
+				  enum term_user user, struct put_options *options)
 {
 	struct option_slot slots[PUT_SLOTS + TERM_SLOTS_MAX] = {
 		{ STR_INIT("priority"), &options->priority, 1 },
@@ -110,31 +110,33 @@ static int read_other_put_options(struct request *req, size_t first, size_t end,
 		{ STR_INIT("depends"), &options->depends, 1 },
 		{ STR_INIT("limits"), &options->limits, 1 },
 	};
-	size_t terms = term_options_slots(TERM_OF_PUT, &options->terms, slots + PUT_SLOTS);
+	size_t terms = term_options_slots(user, &options->terms, slots + PUT_SLOTS);
 
 	return options_read(req, first, end, slots, PUT_SLOTS + terms);
 }
 
 /* Most clients send options in lower case, which are cheaper to find. */
-int put_options_read(struct request *req, size_t first, size_t end, struct put_options *ret)
+int put_options_read(struct request *req, size_t first, size_t end, enum term_user user,
+		     struct put_options *ret)
 {
 	*ret = (struct put_options){ .priority = NULL };
 	for (; first < end; first += 2) {
 		const struct qless_str **option = find_native_put_option(ret, req->args[first]);
 
 		if (option == NULL || *option != NULL || first + 1 >= end)
-			return read_other_put_options(req, first, end, ret);
+			return read_other_put_options(req, first, end, user, ret);
 		*option = &req->args[first + 1];
 	}
 	return 0;
 }
 
-static int read_put_options(struct request *req, size_t from, struct put_options *ret)
+static int read_put_options(struct request *req, size_t from, enum term_user user,
+			    struct put_options *ret)
 {
 	int rc = 0;
 
 	if (req->form == REQUEST_NATIVE)
-		return put_options_read(req, from, req->nargs, ret);
+		return put_options_read(req, from, req->nargs, user, ret);
 	*ret = (struct put_options){ .priority = NULL };
 	for (size_t i = from; rc == 0 && i + 1 < req->nargs; i += 2) {
 		if (!put_option_set(ret, req->args[i], &req->args[i + 1]))
@@ -214,6 +216,14 @@ static int check_put_options(struct request *req, const struct put_options *opti
 	return rc;
 }
 
+static int check_due(struct request *req, const struct qless_terms *terms, double delay)
+{
+	if (!terms->has_at || delay == 0)
+		return 0;
+	return request_fail(req, QLESS_EBADARG,
+			    "delay must be 0 with the option \"at\"; found \"%g\"", delay);
+}
+
 int put_options_decode(struct request *req, const struct put_options *options,
 		       struct qless_put *put)
 {
@@ -225,6 +235,8 @@ int put_options_decode(struct request *req, const struct put_options *options,
 		rc = limit_names_decode(req, *options->limits, &limits);
 	if (rc == 0)
 		rc = term_options_decode(req, &options->terms, &put->terms);
+	if (rc == 0 && put->terms != NULL)
+		rc = check_due(req, put->terms, put->delay);
 	if (rc < 0)
 		return rc;
 	put->has_limits = options->limits != NULL;
@@ -270,7 +282,8 @@ static int decode_put_args(struct request *req, struct qless_put *put)
 	return 0;
 }
 
-int decode_put(struct request *req, struct operation *op)
+/* `user` is the kind of the command. */
+static int decode_put_of(struct request *req, struct operation *op, enum term_user user)
 {
 	struct put_options options;
 	int rc;
@@ -278,16 +291,42 @@ int decode_put(struct request *req, struct operation *op)
 	op->kind = OPERATION_PUT;
 	op->put = (struct qless_put){ 0 };
 	rc = decode_put_args(req, &op->put);
-	if (rc < 0 || !request_has(req, 6))
-		return rc;
-	rc = read_put_options(req, 6, &options);
-	return rc < 0 ? rc : put_options_decode(req, &options, &op->put);
+	if (rc == 0 && request_has(req, 6)) {
+		rc = read_put_options(req, 6, user, &options);
+		rc = rc < 0 ? rc : put_options_decode(req, &options, &op->put);
+	}
+	if (rc == 0 && req->last_number != 0)
+		term_add_number(req, &op->put.terms);
+	return rc;
+}
+
+int decode_put(struct request *req, struct operation *op)
+{
+	return decode_put_of(req, op, TERM_OF_PUT);
+}
+
+/* Reply about put number `i` of the call. */
+int answer_put_end(struct request *req, size_t i, struct qless_str jid)
+{
+	struct qless_str holder;
+
+	switch (qless_read_put_end(req->engine, i, &holder)) {
+	case QLESS_PUT_EXISTS:
+		return answer_null(req);
+	case QLESS_PUT_HELD:
+		return answer_bulk(req, holder);
+	case QLESS_PUT_DONE:
+		break;
+	}
+	return answer_bulk(req, jid);
 }
 
 static int answer_put(struct request *req, const struct operation *op,
 		      const struct operation_outcome *outcome)
 {
 	(void)outcome;
+	if (op->put.terms != NULL)
+		return answer_put_end(req, 0, op->put.jid);
 	return answer_bulk(req, op->put.jid);
 }
 
@@ -311,7 +350,7 @@ int decode_requeue(struct request *req, struct operation *op)
 	/* A missing job comes before any invalid argument. */
 	if (qless_get(req->engine, jid) == NULL)
 		return request_fail(req, QLESS_ENOJOB, "Requeue(): Job %S does not exist", jid);
-	rc = decode_put(req, op);
+	rc = decode_put_of(req, op, TERM_OF_REQUEUE);
 	op->kind = OPERATION_REQUEUE;
 	return rc;
 }
@@ -584,11 +623,15 @@ static int decode_complete_terms(struct request *req, const struct complete_opti
 				 struct qless_complete *complete)
 {
 	const char *first = term_options_first(&options->terms);
+	int rc;
 
 	if (first != NULL && options->next == NULL)
 		return request_fail(req, QLESS_EBADARG, "Option \"%s\" needs the option \"next\"",
 				    first);
-	return term_options_decode(req, &options->terms, &complete->terms);
+	rc = term_options_decode(req, &options->terms, &complete->terms);
+	if (rc == 0 && complete->terms != NULL)
+		rc = check_due(req, complete->terms, complete->delay);
+	return rc;
 }
 
 static int decode_complete_limits(struct request *req, const struct complete_options *options,

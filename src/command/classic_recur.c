@@ -231,6 +231,8 @@ int decode_recur(struct request *req, struct operation *op)
 		rc = decode_times(req, &op->recur);
 	if (rc == 0)
 		rc = decode_options(req, &op->recur);
+	if (rc == 0 && req->last_number != 0)
+		term_add_number(req, &op->recur.terms);
 	return rc;
 }
 

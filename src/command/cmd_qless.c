@@ -114,26 +114,43 @@ void cmd_native_retry(struct request *req)
 	run_native_fenced(req, QLESS_OP_RETRY, 0, 6);
 }
 
-/* Counts the "*" among the arguments `first`, `first` + `step` and so on. If `args` is not NULL,
- * replaces each of them there by a new jid. */
+static bool is_made(struct qless_str jid)
+{
+	return jid.len == 1 && (jid.ptr[0] == '*' || jid.ptr[0] == '+');
+}
+
+/* Makes an unpredictable jid, or the next number. */
+static struct qless_str make_jid(struct request *req, struct qless_str wanted,
+				 char to[COMMAND_JID_BYTES])
+{
+	static_assert(COMMAND_JID_BYTES >= NUM_MAX, "a number fits");
+	if (wanted.ptr[0] == '*') {
+		req->env->make_jid(req->env->arg, to);
+		return str_make(to, COMMAND_JID_BYTES);
+	}
+	req->last_number = qless_next_number(req->engine, req->last_number);
+	return str_make(to, num_format_u64(to, (uint64_t)req->last_number));
+}
+
+/* Counts the "*" and "+" among the arguments `first`, `first` + `step` and so on. If `args` is not
+ * NULL, replaces each of them there by a new jid. */
 static size_t make_jids(struct request *req, size_t first, size_t step, struct qless_str *args,
 			char (*jids)[COMMAND_JID_BYTES])
 {
 	size_t count = 0;
 
 	for (size_t i = first; i < req->nargs; i += step) {
-		if (!str_equal(req->args[i], STR("*")))
+		if (!is_made(req->args[i]))
 			continue;
-		if (args != NULL) {
-			req->env->make_jid(req->env->arg, jids[count]);
-			args[i] = str_make(jids[count], COMMAND_JID_BYTES);
-		}
+		if (args != NULL)
+			args[i] = make_jid(req, req->args[i], jids[count]);
 		count++;
 	}
 	return count;
 }
 
-/* Runs a native command that makes jobs, and replaces each "*" in place of a jid by a new jid. */
+/* Runs a native command that makes jobs, and replaces each "*" or "+" in place of a jid by a new
+ * jid. */
 static void run_native_making(struct request *req, size_t first, size_t step)
 {
 	struct qless_str args_on_stack[NATIVE_ARGS_ON_STACK], *args = args_on_stack;
@@ -149,9 +166,10 @@ static void run_native_making(struct request *req, size_t first, size_t step)
 	if (wanted > 1)
 		jids = mem_realloc_array(NULL, wanted, sizeof *jids);
 	memcpy(args, req->args, req->nargs * sizeof *args);
+	use_database(req);
 	make_jids(req, first, step, args, jids);
 	req->args = args;
-	run_native(req);
+	run_in_database(req);
 	if (jids != jid_on_stack)
 		free(jids);
 	if (args != args_on_stack)

@@ -43,7 +43,8 @@ static bool moved(const struct object_walk *walk, enum object_kind kind, size_t 
 {
 	if (i >= walk->nargs)
 		return true;
-	if (walk->is_native && kind != OBJECT_JOB && str_equal(walk->args[i], STR("*")))
+	if (walk->is_native && kind != OBJECT_JOB &&
+	    (str_equal(walk->args[i], STR("*")) || str_equal(walk->args[i], STR("+"))))
 		return true;
 	return visit(walk, &(struct object){ kind, W, walk->args[i], queue });
 }

@@ -40,7 +40,7 @@ typedef bool object_fn(void *arg, const struct object *object);
 struct object_walk {
 	const struct qless_str *args;
 	size_t nargs;
-	/* The jid "*" stands for a new one, and literal words may be in any case. */
+	/* The jids "*" and "+" stand for new ones, and literal words may be in any case. */
 	bool is_native;
 	object_fn *visit;
 	void *arg;

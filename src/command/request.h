@@ -244,6 +244,7 @@ struct request {
 	/* The fields of queue commands. */
 	enum request_form form;
 	double now;
+	double last_number; /* of the jobs that the server numbers for it; 0: none */
 	struct database *database;
 	struct qless *engine; /* the engine of that database */
 	const struct dialect *dialect;

@@ -6,6 +6,8 @@
 typedef int term_decode_fn(struct request *req, const struct qless_str *value,
 			   struct qless_terms *terms);
 
+/* Where a put happens when the command comes in. */
+#define AT_ONCE	   (TERM_OF_PUT | TERM_OF_REQUEUE | TERM_OF_NEXT)
 #define EVERYWHERE (TERM_OF_PUT | TERM_OF_REQUEUE | TERM_OF_RECUR | TERM_OF_NEXT)
 
 /* ---- values ---- */
@@ -18,6 +20,20 @@ static int decode_seconds(struct request *req, const char *argument, struct qles
 		return 0;
 	return request_fail(req, QLESS_EBADARG, "%s must be a number from 0 to %g; found \"%S\"",
 			    argument, STRICT_NUMBER_MAX, text);
+}
+
+static int decode_at(struct request *req, const struct qless_str *value, struct qless_terms *terms)
+{
+	terms->has_at = true;
+	return decode_seconds(req, "at", *value, &terms->at);
+}
+
+static int decode_nx(struct request *req, const struct qless_str *value, struct qless_terms *terms)
+{
+	(void)req;
+	(void)value;
+	terms->is_new = true;
+	return 0;
 }
 
 static int decode_backoff(struct request *req, const struct qless_str *value,
@@ -52,6 +68,8 @@ static const struct row {
 	size_t offset;	     /* in struct term_options */
 	term_decode_fn *decode;
 } rows[] = {
+	{ STR_INIT("at"), 1, AT_ONCE, offsetof(struct term_options, at), decode_at },
+	{ STR_INIT("nx"), 0, TERM_OF_PUT, offsetof(struct term_options, nx), decode_nx },
 	{ STR_INIT("backoff"), 3, EVERYWHERE, offsetof(struct term_options, backoff),
 	  decode_backoff },
 };
@@ -105,6 +123,17 @@ int term_options_decode(struct request *req, const struct term_options *options,
 	}
 	*ret_terms = terms;
 	return rc;
+}
+
+void term_add_number(struct request *req, const struct qless_terms **terms)
+{
+	struct qless_terms *numbered = &request_lists(req)->terms;
+
+	if (*terms == NULL)
+		*numbered = (struct qless_terms){ 0 };
+	numbered->has_number = true;
+	numbered->number = req->last_number;
+	*terms = numbered;
 }
 
 /* ---- walks ---- */

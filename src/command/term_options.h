@@ -27,10 +27,12 @@ enum term_user {
 /* The options that the client sent; NULL if it did not. An option with values points to the first
  * of them, and an option without values to its word. */
 struct term_options {
+	const struct qless_str *at;
+	const struct qless_str *nx;
 	const struct qless_str *backoff;
 };
 
-#define TERM_SLOTS_MAX 1
+#define TERM_SLOTS_MAX 3
 
 /* Append the slots of the options that the command takes. Returns their number. */
 size_t term_options_slots(enum term_user user, struct term_options *options,
@@ -41,5 +43,9 @@ const char *term_options_first(const struct term_options *options);
  * scratch->decoded. Fails like a decoder. */
 int term_options_decode(struct request *req, const struct term_options *options,
 			const struct qless_terms **ret_terms);
+
+/* Add the number that the server gave to the last job of the request to its terms, which may be
+ * NULL. */
+void term_add_number(struct request *req, const struct qless_terms **terms);
 
 #endif

@@ -32,6 +32,8 @@ static enum qless_state advance(struct qless *q, struct qless_job *job, double n
 	if (complete->terms != NULL)
 		terms_apply(q, job, complete->terms);
 	depends_add(q, job, complete->depends, complete->depend_count);
+	if (complete->terms != NULL && complete->terms->has_at)
+		return job_place_at(q, job, now, complete->terms->at);
 	return job_place(q, job, now, complete->delay);
 }
 

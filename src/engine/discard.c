@@ -252,6 +252,7 @@ static void discard_rest(struct qless *q)
 	free(q->queues_out.items);
 	free(q->queue_counts);
 	free(q->worker_counts);
+	free(q->refused);
 	free(q->group_counts);
 	free(q);
 }

@@ -521,6 +521,11 @@ void qless_dump(const struct qless *q, void (*write)(void *arg, struct qless_str
 	add_number(&d, q->latest);
 	add_integer(&d, (int64_t)q->last_lock);
 	end_line(&d);
+	if (q->last_number > 0) {
+		begin_line(&d, "numbered");
+		add_number(&d, q->last_number);
+		end_line(&d);
+	}
 	dump_options(&d);
 	dump_queues(&d);
 	dump_workers(&d);

@@ -126,6 +126,7 @@ bool engine_begin(struct qless *q, double now)
 	assert(q->batch.count == 0);
 	q->now = now;
 	q->kept_data = false;
+	q->refused_count = 0;
 	job_vec_clear(&q->jobs_out);
 	job_vec_clear(&q->picked);
 	str_vec_clear(&q->list);

@@ -30,6 +30,7 @@
 #include "qless.h"
 
 #include "engine/error.h"
+#include "engine/put_end.h"
 #include "engine/settings.h"
 #include "engine/vec.h"
 #include "util/buf.h"
@@ -50,6 +51,7 @@ struct qless {
 	double latest;
 	double failure_number; /* of the last failure */
 	uint64_t last_lock;    /* number of the last hand-out */
+	double last_number;    /* of a job, see numbering.h */
 	double day_asked;      /* the time of the last stats_day_of(), and its day */
 	double day;
 	struct qless_limits limits;
@@ -105,6 +107,9 @@ struct qless {
 	struct buf event;   /* payload being built */
 	struct buf channel; /* its channel */
 	/* Results of the last call, and scratch room for the current one. */
+	struct refused_put *refused; /* see put_end.h */
+	size_t refused_count;
+	size_t refused_cap;
 	struct job_vec jobs_out;
 	struct job_vec picked;
 	struct skiplist_batch batch;

@@ -11,6 +11,7 @@
 #include "engine/fail.h"
 #include "engine/job.h"
 #include "engine/limit.h"
+#include "engine/numbering.h"
 #include "engine/queue.h"
 #include "engine/run.h"
 #include "engine/tag.h"
@@ -94,7 +95,8 @@ static void withdraw(struct qless *q, struct qless_job *job, struct qless_str ne
 	job->state = QLESS_WAITING;
 }
 
-static void apply_put(struct qless *q, double now, const struct qless_put *put)
+/* `after` is how much later than the first put of the call this one is. */
+static void apply_put(struct qless *q, double now, const struct qless_put *put, double after)
 {
 	uint32_t hash = engine_hash_hinted(q, put->jid, put->jid_hint);
 	struct qless_job *job = job_find_hashed(q, put->jid, hash);
@@ -120,8 +122,10 @@ static void apply_put(struct qless *q, double now, const struct qless_put *put)
 		job_refresh_tags(q, job, now);
 	if (put->has_limits)
 		job_set_limits(q, job, put->limits, put->limit_count);
-	if (put->terms != NULL)
+	if (put->terms != NULL) {
 		terms_apply(q, job, put->terms);
+		numbering_use(q, put->terms);
+	}
 	if (put->has_priority)
 		job->priority = put->priority;
 	if (put->has_retries)
@@ -130,10 +134,23 @@ static void apply_put(struct qless *q, double now, const struct qless_put *put)
 	job->expires = 0;
 	job->time = now;
 	depends_add(q, job, put->depends, put->depend_count);
-	job_place(q, job, now, put->delay);
+	if (put->terms != NULL && put->terms->has_at)
+		job_place_at(q, job, now, finite_add(put->terms->at, after));
+	else
+		job_place(q, job, now, put->delay);
 	queue_know(q, queue, now);
 	event_tracked(q, job, "ql:put");
 	engine_changed(q);
+}
+
+/* Returns whether the terms of a put that is valid let it create nothing. `index` is its number
+ * among the puts of the call. */
+static bool creates_nothing(struct qless *q, const struct qless_put *put, size_t index)
+{
+	if (put->terms == NULL || !put->terms->is_new || job_find(q, put->jid) == NULL)
+		return false;
+	put_refuse(q, index, str_make(NULL, 0));
+	return true;
 }
 
 int qless_put(struct qless *q, double now, const struct qless_put *put)
@@ -145,7 +162,8 @@ int qless_put(struct qless *q, double now, const struct qless_put *put)
 	rc = check_put(q, QLESS_OP_PUT, put, 1);
 	if (rc < 0)
 		return rc;
-	apply_put(q, now, put);
+	if (!creates_nothing(q, put, 0))
+		apply_put(q, now, put, 0);
 	return 0;
 }
 
@@ -171,8 +189,11 @@ int qless_put_many(struct qless *q, double now, const struct qless_put *puts, si
 		return engine_fail_during(q, QLESS_OP_PUT);
 	*ret_until = now;
 	for (i = 0; i < count; i++) {
-		q->now = finite_add(now, (double)i / MICROSECONDS);
-		apply_put(q, q->now, &puts[i]);
+		double after = (double)i / MICROSECONDS;
+
+		q->now = finite_add(now, after);
+		if (!creates_nothing(q, &puts[i], i))
+			apply_put(q, q->now, &puts[i], after);
 		*ret_until = q->now;
 	}
 	return 0;
@@ -189,6 +210,7 @@ int qless_requeue(struct qless *q, double now, const struct qless_put *put)
 	rc = check_put(q, QLESS_OP_REQUEUE, put, 1);
 	if (rc < 0)
 		return rc;
-	apply_put(q, now, put);
+	if (!creates_nothing(q, put, 0))
+		apply_put(q, now, put, 0);
 	return 0;
 }

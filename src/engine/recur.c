@@ -13,6 +13,7 @@
 #include "engine/job.h"
 #include "engine/limit.h"
 #include "engine/named_limit.h"
+#include "engine/numbering.h"
 #include "engine/queue.h"
 #include "engine/run.h"
 #include "engine/schedule.h"
@@ -250,6 +251,7 @@ int qless_recur(struct qless *q, double now, const struct qless_recur_put *put)
 	add_tags(q, recur, put->tags, put->tag_count);
 	set_limits(q, recur, put->limits, put->limit_count);
 	set_terms(recur, put->terms);
+	numbering_use(q, put->terms);
 	recur->priority = put->priority;
 	recur->retries = put->retries;
 	enter_queue(q, recur, queue, set_times(q, recur, put, now), now);

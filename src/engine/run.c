@@ -274,6 +274,18 @@ enum qless_state job_place(struct qless *q, struct qless_job *job, double now, d
 	return job->state;
 }
 
+enum qless_state job_place_at(struct qless *q, struct qless_job *job, double now, double due)
+{
+	bool depends = job->extra != NULL && job->extra->dependencies != NULL;
+
+	if (!(due > now))
+		return job_place(q, job, now, 0);
+	if (depends)
+		job_set_due(job, due);
+	place_as(q, job, depends ? QLESS_DEPENDS : QLESS_SCHEDULED, depends ? now : due);
+	return job->state;
+}
+
 void job_restore(struct qless *q, struct qless_job *job, double score)
 {
 	assert(!job->node.linked);

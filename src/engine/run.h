@@ -76,6 +76,8 @@ void job_end_run(struct qless *q, struct qless_job *job, enum run_end end);
  * on others, among the scheduled ones if `delay` is positive, otherwise among the waiting ones.
  * Returns its state. */
 enum qless_state job_place(struct qless *q, struct qless_job *job, double now, double delay);
+/* job_place() for a job that is due at a time, which may have passed. */
+enum qless_state job_place_at(struct qless *q, struct qless_job *job, double now, double due);
 /* Place a job that is in no list in the list of `state`, with that score. */
 void job_place_as(struct qless *q, struct qless_job *job, enum qless_state state, double score);
 /* Place several jobs of one queue: job_batch_as() adds a job that is in no list to the batch of the

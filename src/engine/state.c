@@ -38,6 +38,7 @@
  *			count, each: day number and four varints; then a byte 0
  *	totals		changes varint, latest number, number of the last failure; since version 2
  *			also varint, number of the last hand-out
+ *	last number	since version 3, if a job was numbered: byte 0x52, number
  *	end		byte 0x51
  *
  *	turns		byte 0, or if the order of the queue is fair: byte 1, pass of the queue
@@ -814,6 +815,10 @@ static void save_all(struct saver *s)
 	save_number(s, s->q->latest);
 	save_number(s, s->q->failure_number);
 	save_varint(s, s->q->last_lock);
+	if (s->q->last_number > 0) {
+		save_byte(s, STATE_NUMBER_MARK);
+		save_number(s, s->q->last_number);
+	}
 	save_byte(s, STATE_END_MARK);
 	flush(s);
 	free(queues);

@@ -10,6 +10,7 @@
 /* Integers below this are exact as doubles. */
 #define STATE_INTEGER_MAX 9007199254740992.0
 #define STATE_END_MARK	  0x51u
+#define STATE_NUMBER_MARK 0x52u
 
 /* Bytes of the longest name. The engine makes longer names than a call may have: jids of jobs that
  * recurring jobs make end in a number, and the group of exhausted retries is named after the queue.

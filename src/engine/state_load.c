@@ -17,6 +17,7 @@
 #include "engine/job.h"
 #include "engine/lists.h"
 #include "engine/named_limit.h"
+#include "engine/numbering.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/schedule.h"
@@ -338,8 +339,15 @@ static void load_totals(struct state_loader *l)
 	double latest = state_read_any_number(l);
 	double failure_number = state_read_number(l);
 	uint64_t last_lock = l->version >= 2 ? state_read_varint(l) : 0;
+	unsigned mark = state_read_byte(l);
 
-	if (state_read_byte(l) != STATE_END_MARK || isnan(latest) || latest == INFINITY)
+	if (mark == STATE_NUMBER_MARK) {
+		l->q->last_number = state_read_number(l);
+		mark = state_read_byte(l);
+	}
+	if (!(l->q->last_number >= 0 && l->q->last_number <= NUMBERING_MAX))
+		state_read_fail(l, "the number of the last numbered job is out of range");
+	if (mark != STATE_END_MARK || isnan(latest) || latest == INFINITY)
 		state_read_fail(l, "its end is not where it should be");
 	else if (!state_read_is_at_end(l))
 		state_read_fail(l, "it does not end where it should");

@@ -6,6 +6,7 @@
 #include "engine/carried.h"
 #include "engine/engine_int.h"
 #include "engine/error.h"
+#include "engine/numbering.h"
 #include "engine/state_load.h"
 #include "engine/state_save.h"
 #include "util/mem.h"
@@ -78,6 +79,12 @@ int terms_check(struct qless *q, enum qless_operation operation, const struct ql
 {
 	if (terms == NULL)
 		return 0;
+	if (terms->has_at && !isfinite(terms->at))
+		return engine_fail_number(q, operation, QLESS_WHY_NO_NUMBER, "at", terms->at);
+	if (terms->has_number && !(terms->number >= 0 && terms->number <= NUMBERING_MAX &&
+				   terms->number == floor(terms->number)))
+		return engine_fail_number(q, operation, QLESS_WHY_NO_INTEGER, "number",
+					  terms->number);
 	return terms->has_backoff ? check_backoff(q, operation, &terms->backoff) : 0;
 }
 
@@ -135,6 +142,7 @@ struct qless_terms *terms_dup(const struct qless_terms *from)
 	if (from == NULL)
 		return NULL;
 	given = *from;
+	given.has_at = given.is_new = given.has_number = false;
 	given.has_backoff = given.has_backoff && given.backoff.kind != QLESS_BACKOFF_NONE;
 	if (!given.has_backoff)
 		return NULL;

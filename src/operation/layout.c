@@ -223,6 +223,9 @@ const struct term terms_layout[] = {
 		    qless_backoff_text),
 	TERM_NUMBER(0, "base", backoff.base, has_backoff),
 	TERM_NUMBER(0, "max", backoff.max, has_backoff),
+	TERM_NUMBER(1, "at", at, has_at),
+	TERM_FLAG(4, "nx", is_new),
+	TERM_NUMBER(5, "number", number, has_number),
 	NOTHING,
 };
 

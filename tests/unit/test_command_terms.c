@@ -128,6 +128,70 @@ static void a_classic_retry_does_not_back_off(void)
 	ASSERT_HAS("\"state\":\"waiting\"", "GET", "a");
 }
 
+static void a_job_is_due_at_the_time_that_is_given(void)
+{
+	PUT("a", "at", "1060.5");
+	ASSERT_HAS("\"state\":\"scheduled\"", "GET", "a");
+	ASSERT_BEGINS("$", &f, "REQUEUE", "me", "q", "a", "k", "{}", "0", "at", "1070");
+	f.now = 1069;
+	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "POP", "q", "w", "1");
+	f.now = 1070;
+	ASSERT_HAS("\"jid\":\"a\"", "POP", "q", "w", "1");
+	ASSERT_BEGINS("$9\r\nscheduled", &f, "COMPLETE", "a", "w", "q", "{}", "next", "q", "at",
+		      "1080");
+	ASSERT_BEGINS("*1", &f, "MULTIPUT", "me", "q", "0", "AT", "1090", "jobs", "b", "k", "{}");
+	ASSERT_HAS("\"state\":\"scheduled\"", "GET", "b");
+}
+
+static void a_time_excludes_a_delay(void)
+{
+	ASSERT_REFUSED("-BADARG delay must be 0 with the option \"at\"; found \"5\"", "PUT", "me",
+		       "q", "a", "k", "{}", "5", "at", "1060");
+	ASSERT_REFUSED("-BADARG delay must be 0 with the option \"at\"; found \"5\"", "MULTIPUT",
+		       "me", "q", "5", "at", "1060", "jobs", "a", "k", "{}");
+	ASSERT_REFUSED("-BADARG at must be a number from 0 to 1e+15; found \"soon\"", "PUT", "me",
+		       "q", "a", "k", "{}", "0", "at", "soon");
+	ASSERT_REFUSED("-BADARG at must be a number from 0 to 1e+15; found \"-1\"", "PUT", "me",
+		       "q", "a", "k", "{}", "0", "at", "-1");
+	ASSERT_REFUSED("-BADARG Unknown option \"at\"", "RECUR", "q", "r", "k", "{}", "interval",
+		       "60", "0", "at", "1060");
+	PUT("a", "priority", "1");
+	ASSERT_HAS("\"jid\":\"a\"", "POP", "q", "w", "1");
+	ASSERT_REFUSED("-BADARG delay must be 0 with the option \"at\"; found \"5\"", "COMPLETE",
+		       "a", "w", "q", "{}", "next", "q", "at", "1060", "delay", "5");
+	ASSERT_REFUSED("-BADARG Option \"at\" needs the option \"next\"", "COMPLETE", "a", "w", "q",
+		       "{}", "at", "1060");
+}
+
+static void a_put_for_a_free_jid_replies_null_if_the_job_exists(void)
+{
+	ASSERT_NATIVE("$1\r\na\r\n", &f, "PUT", "me", "q", "a", "k", "{}", "0", "nx");
+	ASSERT_NATIVE("$-1\r\n", &f, "PUT", "me", "q", "a", "k", "[1]", "0", "NX", "priority", "5");
+	ASSERT_HAS("\"data\":\"{}\"", "GET", "a");
+	ASSERT_NATIVE("*3\r\n$-1\r\n$1\r\nb\r\n$-1\r\n", &f, "MULTIPUT", "me", "q", "0", "nx",
+		      "jobs", "a", "k", "{}", "b", "k", "{}", "b", "k", "{}");
+	ASSERT_REFUSED("-BADARG Unknown option \"nx\"", "REQUEUE", "me", "q", "a", "k", "{}", "0",
+		       "nx");
+	ASSERT_REFUSED("-BADARG Option \"nx\" is repeated", "PUT", "me", "q", "c", "k", "{}", "0",
+		       "nx", "nx");
+	ASSERT_REFUSED("-BADARG Unknown option \"1\"", "PUT", "me", "q", "c", "k", "{}", "0", "nx",
+		       "1");
+}
+
+static void the_server_numbers_jobs(void)
+{
+	ASSERT_NATIVE("$1\r\n1\r\n", &f, "PUT", "me", "q", "+", "k", "{}", "0");
+	ASSERT_NATIVE("$1\r\n2\r\n", &f, "PUT", "me", "q", "+", "k", "{}", "0", "priority", "1");
+	ASSERT_REFUSED("-BADARG", "PUT", "me", "q", "+", "k", "{}", "soon");
+	PUT("4", "nx");
+	ASSERT_NATIVE("*3\r\n$1\r\n3\r\n$1\r\nx\r\n$1\r\n5\r\n", &f, "MULTIPUT", "me", "q", "0",
+		      "jobs", "+", "k", "{}", "x", "k", "{}", "+", "k", "{}");
+	ASSERT_NATIVE("$1\r\n6\r\n", &f, "RECUR", "q", "+", "k", "{}", "interval", "60", "0");
+	ASSERT_NATIVE(":1\r\n", &f, "UNRECUR", "6");
+	ASSERT_NATIVE("$1\r\n7\r\n", &f, "PUT", "me", "q", "+", "k", "{}", "0", "nx");
+	ASSERT_NATIVE("$1\r\n+\r\n", &f, "QLESS", "put", "1", "me", "q", "+", "k", "{}", "0");
+}
+
 int main(void)
 {
 	UNITY_BEGIN();
@@ -138,5 +202,9 @@ int main(void)
 	RUN_TEST(invalid_terms_are_refused);
 	RUN_TEST(retry_without_a_delay_backs_off);
 	RUN_TEST(a_classic_retry_does_not_back_off);
+	RUN_TEST(a_job_is_due_at_the_time_that_is_given);
+	RUN_TEST(a_time_excludes_a_delay);
+	RUN_TEST(a_put_for_a_free_jid_replies_null_if_the_job_exists);
+	RUN_TEST(the_server_numbers_jobs);
 	return UNITY_END();
 }

@@ -144,6 +144,133 @@ static void an_invalid_backoff_is_refused(void)
 	TEST_ASSERT_EQUAL_UINT64(0, qless_changes(q));
 }
 
+/* ---- terms of one put ---- */
+
+static void a_job_with_a_time_is_due_exactly_then(void)
+{
+	struct qless_terms terms = { .has_at = true, .at = 1700000000.1 };
+
+	put_terms(1699999999.9, "q", "j", &terms);
+	TEST_ASSERT_EQUAL_INT(QLESS_SCHEDULED, info_of("j").state);
+	TEST_ASSERT_EQUAL_UINT64(0, memcmp(&terms.at, &(double){ qless_next_due(q) }, 8));
+	TEST_ASSERT_EQUAL_STRING("", pop(1700000000.0, "q", "w", 1));
+	TEST_ASSERT_EQUAL_STRING("j ", pop(1700000000.1, "q", "w", 1));
+	TEST_ASSERT_FALSE(info_of("j").carries);
+}
+
+static void a_time_that_has_passed_puts_the_job_at_once(void)
+{
+	struct qless_terms terms = { .has_at = true, .at = -5 };
+
+	put_terms(10, "q", "j", &terms);
+	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, info_of("j").state);
+	terms.at = 11;
+	put_terms(11, "q", "k", &terms);
+	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, info_of("k").state);
+}
+
+static void a_job_that_depends_on_others_keeps_its_time(void)
+{
+	struct qless_terms terms = { .has_at = true, .at = 100 };
+	struct qless_put p = a_put("q", "j");
+	struct qless_str on = STR("first");
+
+	put(0, "q", "first");
+	p.terms = &terms;
+	p.depends = &on;
+	p.depend_count = 1;
+	OK(qless_put(q, 0, &p));
+	TEST_ASSERT_EQUAL_INT(QLESS_DEPENDS, info_of("j").state);
+	reload();
+	pop(1, "q", "w", 1);
+	complete(2, "q", "first", "w");
+	TEST_ASSERT_EQUAL_INT(QLESS_SCHEDULED, info_of("j").state);
+	TEST_ASSERT_EQUAL_DOUBLE(100, qless_next_due(q));
+}
+
+static void jobs_of_one_call_with_a_time_keep_their_order(void)
+{
+	struct qless_terms terms = { .has_at = true, .at = 100 };
+	struct qless_put puts[3] = { a_put("q", "c"), a_put("q", "b"), a_put("q", "a") };
+	double until;
+
+	for (int i = 0; i < 3; i++)
+		puts[i].terms = &terms;
+	OK(qless_put_many(q, 1, puts, 3, &until));
+	TEST_ASSERT_EQUAL_DOUBLE(100, qless_next_due(q));
+	TEST_ASSERT_EQUAL_STRING("c b a ", pop(101, "q", "w", 5));
+}
+
+static void a_put_for_a_free_jid_leaves_an_existing_job_alone(void)
+{
+	struct qless_terms terms = { .is_new = true };
+	struct qless_put puts[3] = { a_put("q", "a"), a_put("other", "b"), a_put("q", "a") };
+	struct qless_str holder;
+	uint64_t changes;
+	double until;
+
+	put(0, "q", "b");
+	for (int i = 0; i < 3; i++)
+		puts[i].terms = &terms;
+	OK(qless_put_many(q, 1, puts, 3, &until));
+	TEST_ASSERT_EQUAL_INT(QLESS_PUT_DONE, qless_read_put_end(q, 0, &holder));
+	TEST_ASSERT_EQUAL_INT(QLESS_PUT_EXISTS, qless_read_put_end(q, 1, &holder));
+	TEST_ASSERT_EQUAL_INT(QLESS_PUT_EXISTS, qless_read_put_end(q, 2, &holder));
+	TEST_ASSERT_EQUAL_STRING("put@0 ", history_of("b"));
+	ASSERT_STR("q", info_of("b").queue);
+	forget_events();
+	changes = qless_changes(q);
+	OK(qless_put(q, 2, &puts[1]));
+	TEST_ASSERT_EQUAL_INT(QLESS_PUT_EXISTS, qless_read_put_end(q, 0, &holder));
+	TEST_ASSERT_EQUAL_UINT64(changes, qless_changes(q));
+	ASSERT_EVENTS("");
+	put(3, "q", "b");
+	TEST_ASSERT_EQUAL_INT(QLESS_PUT_DONE, qless_read_put_end(q, 0, &holder));
+}
+
+static void a_number_is_used_once(void)
+{
+	struct qless_terms terms = { .has_number = true, .number = 1 };
+
+	TEST_ASSERT_EQUAL_DOUBLE(1, qless_next_number(q, 0));
+	put_terms(0, "q", "1", &terms);
+	TEST_ASSERT_EQUAL_DOUBLE(2, qless_next_number(q, 0));
+	TEST_ASSERT_EQUAL_DOUBLE(6, qless_next_number(q, 5));
+	OK(qless_cancel(q, 0, &STR("1"), 1));
+	reload();
+	TEST_ASSERT_EQUAL_DOUBLE(2, qless_next_number(q, 0));
+}
+
+static void numbers_that_are_jids_are_skipped(void)
+{
+	char jid[16];
+	double number;
+
+	for (int i = 1; i <= 3; i++) {
+		snprintf(jid, sizeof jid, "%d", i);
+		put(0, "q", jid);
+	}
+	TEST_ASSERT_EQUAL_DOUBLE(4, qless_next_number(q, 0));
+	for (int i = 4; i <= 5000; i++) {
+		snprintf(jid, sizeof jid, "%d", i);
+		put(0, "q", jid);
+	}
+	number = qless_next_number(q, 0);
+	TEST_ASSERT_TRUE(number > 5000 && number < 20000);
+}
+
+static void invalid_terms_of_one_put_are_refused(void)
+{
+	struct qless_terms terms = { .has_at = true, .at = INFINITY };
+	struct qless_put p = a_put("q", "j");
+
+	p.terms = &terms;
+	ASSERT_ERROR(QLESS_EBADARG, "put: at is not a finite number: inf", qless_put(q, 0, &p));
+	terms = (struct qless_terms){ .has_number = true, .number = 0.5 };
+	ASSERT_ERROR(QLESS_EBADARG, "put: number is not an integer: 0.5", qless_put(q, 0, &p));
+	TEST_ASSERT_EQUAL_UINT64(0, qless_changes(q));
+}
+
 /* ---- what a job carries ---- */
 
 static void a_job_keeps_its_terms_until_others_are_given(void)
@@ -272,6 +399,14 @@ int main(void)
 	RUN_TEST(a_job_without_backoff_comes_back_at_once);
 	RUN_TEST(the_jitter_depends_on_the_jid_and_the_attempt_alone);
 	RUN_TEST(an_invalid_backoff_is_refused);
+	RUN_TEST(a_job_with_a_time_is_due_exactly_then);
+	RUN_TEST(a_time_that_has_passed_puts_the_job_at_once);
+	RUN_TEST(a_job_that_depends_on_others_keeps_its_time);
+	RUN_TEST(jobs_of_one_call_with_a_time_keep_their_order);
+	RUN_TEST(a_put_for_a_free_jid_leaves_an_existing_job_alone);
+	RUN_TEST(a_number_is_used_once);
+	RUN_TEST(numbers_that_are_jids_are_skipped);
+	RUN_TEST(invalid_terms_of_one_put_are_refused);
 	RUN_TEST(a_job_keeps_its_terms_until_others_are_given);
 	RUN_TEST(a_job_whose_terms_are_taken_away_carries_nothing);
 	RUN_TEST(terms_and_limits_come_and_go_in_any_order);

@@ -46,6 +46,13 @@ static const struct qless_terms terms = {
 	.has_backoff = true,
 	.backoff = { QLESS_BACKOFF_LINEAR, 0.5, 60 },
 };
+static const struct qless_terms terms_of_a_put = {
+	.has_at = true,
+	.at = 60,
+	.is_new = true,
+	.has_number = true,
+	.number = 7,
+};
 
 static const struct qless_recur_change limit_change[] = {
 	{ QLESS_RECUR_LIMITS, .limits = names, .limit_count = 2 },
@@ -153,6 +160,16 @@ static const struct sample {
 	  "db0 put worker=\"w\" queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" backoff=linear "
 	  "base=0.5 "
 	  "max=60" },
+	{ { .kind = OPERATION_PUT,
+	    NOW,
+	    .put = { .worker = T("w"),
+		     .queue = T("q"),
+		     .jid = T("j"),
+		     .klass = T("k"),
+		     .data = T("{}"),
+		     .terms = &terms_of_a_put } },
+	  "0140000000000000f83f01770171016a016b027b7d3200f0011c",
+	  "db0 put worker=\"w\" queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" at=60 nx number=7" },
 	{ { .kind = OPERATION_REQUEUE,
 	    NOW,
 	    .put = { .worker = T("w"),
