@@ -538,6 +538,16 @@ double qless_next_number(const struct qless *q, double after);
  * not a whole number, fails in the group invalid-retries-<queue>. */
 QLESS_CHECK int qless_pop(struct qless *q, double now, struct qless_str queue,
 			  struct qless_str worker, int64_t count, struct qless_jobs *ret_jobs);
+/* A pop that takes little time even if it would have to look at very many jobs with limits that
+ * turn out to be shut. If it stops early, the queue wakes, and the next pop goes on with the
+ * search. Such a pop can be repeated only by qless_pop_steps(), with *ret_steps. */
+QLESS_CHECK int qless_pop_some(struct qless *q, double now, struct qless_str queue,
+			       struct qless_str worker, int64_t count, struct qless_jobs *ret_jobs,
+			       bool *ret_is_stopped, uint64_t *ret_steps);
+/* qless_pop() that stops after as many steps as a call of qless_pop_some() took. */
+QLESS_CHECK int qless_pop_steps(struct qless *q, double now, struct qless_str queue,
+				struct qless_str worker, int64_t count, uint64_t steps,
+				struct qless_jobs *ret_jobs);
 /* Largest number of a hand-out. */
 #define QLESS_LOCK_MAX ((UINT64_C(1) << 48) - 1)
 

@@ -224,6 +224,10 @@ void request_record(struct request *req, struct operation *op,
 	if (recorder == NULL || !outcome->changed)
 		return;
 	op->keeps_data = outcome->kept_data;
+	if (outcome->is_stopped) {
+		op->pop.has_steps = true;
+		op->pop.steps = outcome->steps;
+	}
 	recorder->record(recorder->arg, op);
 }
 

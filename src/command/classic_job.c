@@ -373,6 +373,7 @@ int decode_pop(struct request *req, struct operation *op)
 	int rc;
 
 	op->kind = OPERATION_POP;
+	op->pop.may_stop = op->pop.has_steps = false;
 	rc = request_need(req, 0, NO_QUEUE, &op->pop.queue);
 	if (rc == 0)
 		rc = request_need(req, 1, "Pop(): Arg \"worker\" missing", &op->pop.worker);
@@ -447,6 +448,7 @@ int classic_pop(struct request *req)
 		rc = pop_find_room(req, &room);
 	if (rc == 0)
 		rc = pop_limit(req, &op, room);
+	op.pop.may_stop = true;
 	if (rc == 0)
 		rc = request_run(req, &op, &outcome);
 	if (rc < 0)

@@ -139,6 +139,7 @@ static bool pop_from(struct haul *haul, struct qless_str queue, int64_t count)
 	op.pop.queue = queue;
 	op.pop.worker = haul->pop->worker;
 	op.pop.count = count;
+	op.pop.may_stop = true;
 	haul->rc = pop_limit(haul->req, &op, haul->room - job_reply_bytes(&haul->reply));
 	if (haul->rc == 0)
 		haul->rc = request_run(haul->req, &op, &outcome);

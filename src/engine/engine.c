@@ -56,6 +56,7 @@ struct qless *qless_new(const struct qless_hooks *hooks)
 	q->heights = seed;
 	q->latest = -INFINITY;
 	q->due_taken = -INFINITY;
+	q->looks_max = LANE_LOOKS_MAX;
 
 	hash_init(&q->jobs, job_key, seed);
 	hash_init(&q->recurs, recur_key, seed);

@@ -201,7 +201,8 @@ void turn_update(struct qless *q, struct turn *turn)
 	look(q, turn, fmin(turn->seen, q->now));
 }
 
-const struct besttree_node *fair_best_group(struct qless *q, struct queue *queue, double now)
+const struct besttree_node *fair_best_group(struct qless *q, struct queue *queue, double now,
+					    struct lane_search *search)
 {
 	struct fair *fair = queue->fair;
 
@@ -211,7 +212,8 @@ const struct besttree_node *fair_best_group(struct qless *q, struct queue *queue
 		struct turn *turn = open != NULL ? turn_of_open(open) : NULL;
 
 		if (turn != NULL && turn->seen > now) {
-			q->lanes_tried++;
+			if (!lane_search_look(q, search))
+				return NULL;
 			look(q, turn, now);
 			continue;
 		}
@@ -226,7 +228,8 @@ const struct besttree_node *fair_best_group(struct qless *q, struct queue *queue
 		}
 		/* The time at which a group opened may not have been reported yet. */
 		queue_wake(q, queue);
-		q->lanes_tried++;
+		if (!lane_search_look(q, search))
+			return NULL;
 		look(q, turn_of_shut(shut), now);
 	}
 }

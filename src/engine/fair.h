@@ -31,6 +31,7 @@
 #include "util/intern.h"
 #include "util/skiplist.h"
 
+struct lane_search;
 struct limit_set;
 struct qless_job;
 struct queue;
@@ -76,8 +77,9 @@ struct turn *turn_need(struct qless *q, struct queue *queue, struct intern *name
 /* Note that a key or the best job of its groups has changed. */
 void turn_update(struct qless *q, struct turn *turn);
 /* The group with the best job of those whose limits open at `now` or before; NULL if all of them
- * are shut. */
-const struct besttree_node *fair_best_group(struct qless *q, struct queue *queue, double now);
+ * are shut, or if the search stops. */
+const struct besttree_node *fair_best_group(struct qless *q, struct queue *queue, double now,
+					    struct lane_search *search);
 /* Let all names forget their lanes, which are made anew. */
 void fair_forget_lanes(struct fair *fair);
 /* Whether each name is where a search finds it. */

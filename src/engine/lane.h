@@ -14,6 +14,10 @@
  * that one, and the pop looks for the next job. Where a lane is filed never decides which job is
  * next, so it is not part of the state.
  *
+ * A pop that would look at too many lanes stops, and the next ones go on with the search. How many
+ * lanes it looks at follows from where they are filed. So the log says how many steps such a pop
+ * took, and a replay stops after as many.
+ *
  * The key of a group may be too early, never too late: if a limit may open before the key says, its
  * groups get new keys, and their queues wake. After a search without a result, all keys of the
  * queue are later than its time.
@@ -74,14 +78,33 @@ void lane_enter(struct qless *q, struct qless_job *job);
 /* Remove a job that leaves that list. Its score is still the one it entered with. */
 void lane_leave(struct qless *q, struct qless_job *job);
 
+/* Lanes and names that a search looks at, at most. A look takes a microsecond or less. A worker
+ * that waits makes up to three searches before it gives way to other commands. */
+#define LANE_LOOKS_MAX 2500
+
+/* The bounds of a search for jobs, and what it has done. */
+struct lane_search {
+	bool is_question;   /* a slot of a holder whose lock has expired counts as free */
+	unsigned late_left; /* expired locks of holders */
+	uint64_t looks_left;
+	uint64_t steps_left;
+	uint64_t steps; /* taken so far */
+	bool is_stopped;
+};
+
+/* Count a look at a lane, or at a name. Returns false if the search has to stop. */
+bool lane_search_look(struct qless *q, struct lane_search *search);
+/* Count a step, which is a change of the state that the search makes or asks for. Returns false if
+ * that was the last one. */
+bool lane_search_step(struct lane_search *search);
+
 /* The best job of a queue with limits that are all open, and that precedes `rival`, which may be
- * NULL. Returns NULL if there is none.
+ * NULL. Returns NULL if there is none, or if the search stops.
  *
- * A slot of a holder whose lock has expired counts as free if `late_left` is NULL. Otherwise the
- * lock is treated as by a pop of the queue of the holder, and *late_left is how many more locks the
- * call may treat so. If that is not enough, it returns NULL and wakes the queue. */
+ * The lock of a holder that has expired is treated as by a pop of the queue of the holder, which is
+ * a step. If the search may treat no more locks, it returns NULL and wakes the queue. */
 struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
-			      const struct qless_job *rival, unsigned *late_left);
+			      const struct qless_job *rival, struct lane_search *search);
 /* Take the tokens and slots of a job that lane_choose() returned, and that has left its lane. */
 void lane_charge(struct qless *q, struct qless_job *job, double now, double expires);
 

@@ -1,6 +1,8 @@
 /*
  * Choosing the next job with limits.
  */
+#include <assert.h>
+
 #include "engine/due.h"
 #include "engine/engine_int.h"
 #include "engine/fair.h"
@@ -30,52 +32,74 @@ static bool precedes(const struct queue *queue, const struct qless_job *a,
 	return queue->fair != NULL ? fair_precedes(queue->fair, a, b) : lane_job_precedes(a, b);
 }
 
-/* Treat the expired lock of a holder, unless the call has treated enough of them. Then the queue
- * wakes, and the next call goes on. Returns whether the lock was treated. */
-static bool expire_late(struct qless *q, struct queue *queue, struct qless_job *late,
-			unsigned *late_left, double now)
+bool lane_search_look(struct qless *q, struct lane_search *search)
 {
-	if (*late_left == 0) {
+	q->lanes_tried++;
+	if (search->looks_left == 0)
+		search->is_stopped = true;
+	else
+		search->looks_left--;
+	return !search->is_stopped;
+}
+
+bool lane_search_step(struct lane_search *search)
+{
+	assert(search->steps_left > 0 && !search->is_stopped);
+	search->steps++;
+	search->is_stopped = --search->steps_left == 0;
+	return !search->is_stopped;
+}
+
+/* Treat the expired lock of a holder, unless the call has treated enough of them. Then the queue
+ * wakes, and the next call goes on. Returns whether the search goes on. */
+static bool expire_late(struct qless *q, struct queue *queue, struct qless_job *late,
+			struct lane_search *search, double now)
+{
+	if (search->late_left == 0) {
 		queue_wake(q, queue);
 		return false;
 	}
-	--*late_left;
+	search->late_left--;
 	lock_expire_holder(q, late, now);
-	return true;
+	return lane_search_step(search);
 }
 
 /* The group with the best job of those whose limits open at `now` or before; NULL if all of them
- * are shut. */
-static const struct besttree_node *best_group(struct qless *q, struct queue *queue, double now)
+ * are shut, or if the search stops. */
+static const struct besttree_node *best_group(struct qless *q, struct queue *queue, double now,
+					      struct lane_search *search)
 {
-	return queue->fair != NULL ? fair_best_group(q, queue, now)
+	return queue->fair != NULL ? fair_best_group(q, queue, now, search)
 				   : besttree_best_le(&queue->groups, now);
 }
 
 struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
-			      const struct qless_job *rival, unsigned *late_left)
+			      const struct qless_job *rival, struct lane_search *search)
 {
 	const struct besttree_node *node;
 
-	while ((node = best_group(q, queue, now)) != NULL) {
+	while ((node = best_group(q, queue, now, search)) != NULL) {
 		struct lane *lane = lane_group_best(node);
 		struct named_limit *shut;
 		struct qless_job *late;
 
-		q->lanes_tried++;
 		if (rival != NULL && precedes(queue, rival, lane->best))
 			return NULL;
+		if (!lane_search_look(q, search))
+			break;
 		shut = lane_find_shut(lane->set, now);
 		if (shut != NULL) {
 			lane_move(q, lane, shut, now);
 			continue;
 		}
 		late = find_late_holder(lane->set);
-		if (late == NULL || late_left == NULL)
+		if (late == NULL || search->is_question)
 			return lane->best;
 		/* Other jobs may wait once the lock is treated, so the search begins anew. */
-		if (!expire_late(q, queue, late, late_left, now))
+		if (!expire_late(q, queue, late, search, now))
 			return NULL;
 	}
+	if (search->is_stopped)
+		queue_wake(q, queue);
 	return NULL;
 }

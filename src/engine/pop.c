@@ -134,20 +134,22 @@ static bool takes_job(const struct skipnode *node, struct budget *left)
 /* Choose the best jobs that may run, and take their tokens and slots. If all that wait are shut, go
  * on with what is due: the jobs that came due first may all be shut, too. */
 static void choose_waiting(struct qless *q, struct queue *queue, double now, int64_t max,
-			   double expires)
+			   double expires, struct lane_search *search)
 {
-	unsigned late_left = LATE_HOLDERS_MAX;
 	struct budget left = { CHOSEN_BYTES_MAX, CHOSEN_SLOTS_MAX };
 
-	while (max > 0) {
+	while (max > 0 && !search->is_stopped) {
 		struct skipnode *node = skiplist_last(&queue->work);
 		struct qless_job *other = node != NULL ? job_from_node(node) : NULL;
-		struct qless_job *limited = lane_choose(q, queue, now, other, &late_left);
+		struct qless_job *limited = lane_choose(q, queue, now, other, search);
 		struct qless_job *job = limited != NULL ? limited : other;
 
+		if (search->is_stopped)
+			break;
 		if (job == NULL) {
 			if (advance_for_pop(q, queue, now, max) == 0)
 				break;
+			lane_search_step(search);
 			continue;
 		}
 		if (!takes_job(&job->node, &left) && q->jobs_out.count > 0)
@@ -158,6 +160,7 @@ static void choose_waiting(struct qless *q, struct queue *queue, double now, int
 			lane_charge(q, job, now, expires);
 		job_vec_push(&q->jobs_out, job);
 		max--;
+		lane_search_step(search);
 	}
 }
 
@@ -255,7 +258,7 @@ static void set_result(struct qless *q, struct qless_jobs *ret_jobs)
 /* Pop from a queue that exists, into jobs_out. The arguments have been checked, and nothing that a
  * job contains makes this fail. */
 static void pop_from(struct qless *q, struct queue *queue, double now, struct intern *worker,
-		     int64_t count)
+		     int64_t count, struct lane_search *search)
 {
 	double expires = queue_lock_expiry(q, queue, now);
 	size_t i;
@@ -270,8 +273,8 @@ static void pop_from(struct qless *q, struct queue *queue, double now, struct in
 	advance_for_pop(q, queue, now, count);
 	if (skiplist_count(&queue->limited) == 0 && queue->fair == NULL)
 		push_waiting(queue, count, &q->jobs_out);
-	else
-		choose_waiting(q, queue, now, count, expires);
+	else if (search->steps_left > 0)
+		choose_waiting(q, queue, now, count, expires, search);
 	charge_queue(q, queue, now, q->jobs_out.count);
 	assert(q->batch.count == 0);
 	for (i = 0; i < q->jobs_out.count; i++)
@@ -281,8 +284,9 @@ static void pop_from(struct qless *q, struct queue *queue, double now, struct in
 	job_prefetch(skiplist_last(&queue->work));
 }
 
-int qless_pop(struct qless *q, double now, struct qless_str queue_text,
-	      struct qless_str worker_text, int64_t count, struct qless_jobs *ret_jobs)
+static int pop(struct qless *q, double now, struct qless_str queue_text,
+	       struct qless_str worker_text, int64_t count, struct lane_search *search,
+	       struct qless_jobs *ret_jobs)
 {
 	struct queue *queue;
 	struct intern *worker;
@@ -299,13 +303,47 @@ int qless_pop(struct qless *q, double now, struct qless_str queue_text,
 	if (queue == NULL || !queue->paused) {
 		worker = intern_get(&q->worker_names, worker_text);
 		if (queue != NULL)
-			pop_from(q, queue, now, worker, count);
+			pop_from(q, queue, now, worker, count, search);
 		else
 			worker_seen(q, worker, now);
 		intern_unref(&q->worker_names, worker);
 	}
 	set_result(q, ret_jobs);
 	return 0;
+}
+
+int qless_pop(struct qless *q, double now, struct qless_str queue, struct qless_str worker,
+	      int64_t count, struct qless_jobs *ret_jobs)
+{
+	return qless_pop_steps(q, now, queue, worker, count, UINT64_MAX, ret_jobs);
+}
+
+int qless_pop_steps(struct qless *q, double now, struct qless_str queue, struct qless_str worker,
+		    int64_t count, uint64_t steps, struct qless_jobs *ret_jobs)
+{
+	struct lane_search search = {
+		.late_left = LATE_HOLDERS_MAX,
+		.looks_left = UINT64_MAX,
+		.steps_left = steps,
+	};
+
+	return pop(q, now, queue, worker, count, &search, ret_jobs);
+}
+
+int qless_pop_some(struct qless *q, double now, struct qless_str queue, struct qless_str worker,
+		   int64_t count, struct qless_jobs *ret_jobs, bool *ret_is_stopped,
+		   uint64_t *ret_steps)
+{
+	struct lane_search search = {
+		.late_left = LATE_HOLDERS_MAX,
+		.looks_left = q->looks_max,
+		.steps_left = UINT64_MAX,
+	};
+	int rc = pop(q, now, queue, worker, count, &search, ret_jobs);
+
+	*ret_is_stopped = search.is_stopped;
+	*ret_steps = search.steps;
+	return rc;
 }
 
 static bool is_due(const struct skiplist *list, double now)
@@ -315,10 +353,18 @@ static bool is_due(const struct skiplist *list, double now)
 	return node != NULL && node->score <= now;
 }
 
-/* Whether a job with limits may run. The search files lanes, which is no change of the state. */
+/* Whether a job with limits may run, or the search stops. It files lanes, which is no change of the
+ * state. */
 static bool has_open_lane(const struct qless *q, struct queue *queue, double now)
 {
-	return lane_choose((struct qless *)(uintptr_t)q, queue, now, NULL, NULL) != NULL;
+	struct lane_search search = {
+		.is_question = true,
+		.looks_left = q->looks_max,
+		.steps_left = UINT64_MAX,
+	};
+
+	return lane_choose((struct qless *)(uintptr_t)q, queue, now, NULL, &search) != NULL ||
+	       search.is_stopped;
 }
 
 bool qless_is_poppable(const struct qless *q, double now, struct qless_str queue_text)

@@ -109,7 +109,7 @@ static const struct layout layouts[] = {
 	      PUT_OPTIONS, TUPLES("jobs", put_many.jobs, 3)),
 	TIMED(OPERATION_REQUEUE, "requeue", PUT_FIELDS),
 	TIMED(OPERATION_POP, "pop", TEXT("queue", pop.queue), TEXT("worker", pop.worker),
-	      COUNT("count", pop.count)),
+	      COUNT("count", pop.count), COUNT_IF_HAS("steps", pop.steps, pop.has_steps)),
 	TIMED(OPERATION_ADVANCE, "advance",
 	      ROW(FIELD_ADVANCE, PRESENT_ALWAYS, "kind", advance.kind),
 	      TEXT("queue", advance.queue), COUNT("max", advance.max)),

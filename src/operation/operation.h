@@ -110,6 +110,11 @@ struct operation {
 			struct qless_str queue;
 			struct qless_str worker;
 			int64_t count;
+			/* It takes little time, and may stop early. Not in the log: once the pop
+			 * has run, the log needs the steps that it took. */
+			bool may_stop;
+			bool has_steps; /* it stopped after that number of steps */
+			int64_t steps;
 		} pop;
 		struct qless_advance advance;
 		struct {
@@ -215,6 +220,9 @@ struct operation_outcome {
 	bool changed;	/* the operation changed the state and must be recorded */
 	bool kept_data; /* the job already had the data; see keeps_data */
 	double until;	/* the latest time that the operation used: `now`, or later */
+	/* POP: it stopped early, after that many steps. */
+	bool is_stopped;
+	int64_t steps;
 	/* Valid only after success. */
 	union {
 		struct qless_jobs jobs;	     /* POP, PEEK */

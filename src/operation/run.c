@@ -114,6 +114,22 @@ static int run_part(struct qless *q, const struct operation *op, size_t i,
 			      &ret->state);
 }
 
+static int run_pop(struct qless *q, const struct operation *op, struct operation_outcome *ret)
+{
+	uint64_t steps;
+	int rc;
+
+	if (!op->pop.may_stop) {
+		steps = op->pop.has_steps ? (uint64_t)op->pop.steps : UINT64_MAX;
+		return qless_pop_steps(q, op->now, op->pop.queue, op->pop.worker, op->pop.count,
+				       steps, &ret->jobs);
+	}
+	rc = qless_pop_some(q, op->now, op->pop.queue, op->pop.worker, op->pop.count, &ret->jobs,
+			    &ret->is_stopped, &steps);
+	ret->steps = (int64_t)steps;
+	return rc;
+}
+
 static int run_parts(struct qless *q, const struct operation *op, struct operation_outcome *ret)
 {
 	int rc;
@@ -142,7 +158,7 @@ static inline __attribute__((always_inline)) int run(struct qless *q, const stru
 	case OPERATION_REQUEUE:
 		return qless_requeue(q, now, &op->put);
 	case OPERATION_POP:
-		return qless_pop(q, now, op->pop.queue, op->pop.worker, op->pop.count, &ret->jobs);
+		return run_pop(q, op, ret);
 	case OPERATION_ADVANCE:
 		return qless_advance(q, now, &op->advance, &ret->count);
 	case OPERATION_HEARTBEAT:
@@ -251,6 +267,7 @@ int operation_run(struct qless *q, const struct operation *op,
 
 	ret_outcome->until = op->now;
 	ret_outcome->kept_data = false;
+	ret_outcome->is_stopped = false;
 	rc = run(q, op, ret_outcome);
 	ret_outcome->changed = qless_changes(q) != changes;
 	return rc;
@@ -265,6 +282,7 @@ int operation_run_part(struct qless *q, const struct operation *op, size_t i,
 	assert(i < operation_count_parts(op));
 	ret_outcome->until = op->now;
 	ret_outcome->kept_data = false;
+	ret_outcome->is_stopped = false;
 	rc = run_part(q, op, i, ret_outcome);
 	ret_outcome->changed = qless_changes(q) != changes;
 	return rc;

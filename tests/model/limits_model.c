@@ -1,5 +1,6 @@
 #include "limits_model.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -538,10 +539,11 @@ static int full_limit(const struct model *m, const struct model_job *job)
 }
 
 /* The next job to hand out. If a slot that it needs belongs to a worker whose lock expired, that
- * lock is treated as in a pop from its queue, and the choice begins anew. */
-static int choose(struct model *m, double now, int queue)
+ * lock is treated as in a pop from its queue, which is a step, and the choice begins anew. Returns
+ * MODEL_NONE if no step is left. */
+static int choose(struct model *m, double now, int queue, int *steps)
 {
-	for (;;) {
+	while (*steps > 0) {
 		int best = best_candidate(m, now, queue);
 		int full = best != MODEL_NONE ? full_limit(m, &m->jobs[best]) : MODEL_NONE;
 		struct model_job *holder;
@@ -552,7 +554,9 @@ static int choose(struct model *m, double now, int queue)
 		if (expire_lock(m, now, holder))
 			give_back(holder);
 		notice_names(m);
+		--*steps;
 	}
+	return MODEL_NONE;
 }
 
 static int room_of_queue(const struct model *m, double now, int queue, int count)
@@ -567,7 +571,7 @@ static int room_of_queue(const struct model *m, double now, int queue, int count
 	return running >= max ? 0 : count < max - running ? count : (int)(max - running);
 }
 
-int model_pop(struct model *m, double now, int queue, int worker, int count,
+int model_pop(struct model *m, double now, int queue, int worker, int count, int steps,
 	      int ret_jobs[MODEL_JOBS])
 {
 	int expired[MODEL_JOBS];
@@ -598,7 +602,7 @@ int model_pop(struct model *m, double now, int queue, int worker, int count,
 		promoted = promote(m, now, queue, count - given);
 		notice_names(m);
 		while (given < count) {
-			int job = choose(m, now, queue);
+			int job = choose(m, now, queue, &steps);
 
 			if (job == MODEL_NONE)
 				break;
@@ -606,8 +610,10 @@ int model_pop(struct model *m, double now, int queue, int worker, int count,
 			hand_out(m, now, queue, worker, job);
 			notice_names(m);
 			ret_jobs[given++] = job;
+			steps--;
 		}
-	} while (given < count && promoted > 0);
+		/* Promoting others is a step. */
+	} while (given < count && promoted > 0 && steps-- > 0);
 	return given;
 }
 
@@ -947,12 +953,26 @@ void model_limit_set(struct model *m, double now, int number,
 	replace_rule(m, now, number, &rule);
 }
 
+/* Forget a limit of which nothing is left. If the clock steps back later, its hold has ended. */
+static void forget_idle(struct model *m, int limit, double now)
+{
+	if (m->rules[limit].exists || !model_is_idle(m, limit, now))
+		return;
+	m->limits[limit] = (struct model_limit){
+		.tat = -INFINITY,
+		.rule_changes = m->limits[limit].rule_changes,
+	};
+}
+
 void model_limit_delete(struct model *m, double now, int number)
 {
 	if (is_queue_limit(number))
 		set_queue_concurrency(m, number, 0);
-	if (m->rules[number].exists)
-		replace_rule(m, now, number, &(struct model_rule){ .exists = false });
+	if (!m->rules[number].exists)
+		return;
+	replace_rule(m, now, number, &(struct model_rule){ .exists = false });
+	if (number < MODEL_LIMITS)
+		forget_idle(m, number, now);
 }
 
 void model_limit_hold(struct model *m, double now, int limit, double seconds)
@@ -966,13 +986,8 @@ void model_limit_sweep(struct model *m, double now)
 		if (m->rules[i].exists && m->rules[i].expires <= now)
 			model_limit_delete(m, now, i);
 	}
-	for (int i = 0; i < MODEL_LIMITS; i++) {
-		if (!m->rules[i].exists && model_is_idle(m, i, now))
-			m->limits[i] = (struct model_limit){
-				.tat = -INFINITY,
-				.rule_changes = m->limits[i].rule_changes,
-			};
-	}
+	for (int i = 0; i < MODEL_LIMITS; i++)
+		forget_idle(m, i, now);
 }
 
 /* ---- the future ---- */
@@ -988,7 +1003,7 @@ bool model_pop_changes(const struct model *m, double now, int queue)
 	struct model copy = *m;
 	int jobs[MODEL_JOBS];
 
-	if (model_pop(&copy, now, queue, 0, 1, jobs) > 0)
+	if (model_pop(&copy, now, queue, 0, 1, INT_MAX, jobs) > 0)
 		return true;
 	for (int i = 0; i < MODEL_JOBS; i++) {
 		if (m->jobs[i].exists && has_changed(&m->jobs[i], &copy.jobs[i]))

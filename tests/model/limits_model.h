@@ -125,8 +125,9 @@ int model_expired(const struct model *m, int queue, double now, int ret_jobs[MOD
 
 /* The calls. Those that may fail return the code of the error. */
 int model_put_job(struct model *m, double now, const struct model_put *put);
-/* Returns the number of jobs that are handed out, in their order. */
-int model_pop(struct model *m, double now, int queue, int worker, int count,
+/* Returns the number of jobs that are handed out, in their order. It stops after `steps` steps, see
+ * qless_pop_some(). */
+int model_pop(struct model *m, double now, int queue, int worker, int count, int steps,
 	      int ret_jobs[MODEL_JOBS]);
 int model_heartbeat(struct model *m, double now, int job, int worker);
 /* `put` is the next queue with its options, or NULL. */

@@ -9,6 +9,7 @@
  */
 #include "limits_model.h"
 
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 
 #include "unit.h"
 
+#include "engine/engine_int.h"
 #include "engine/state.h"
 #include "operation/operation.h"
 #include "util/buf.h"
@@ -52,7 +54,7 @@ static bool awake[MODEL_QUEUES];
 static struct outs outs[MODEL_LIMITS];
 static char shown[SHOWN][400];
 static unsigned noted;
-static unsigned long total, handed_out, checked_waits, woken_for_nothing;
+static unsigned long total, handed_out, checked_waits, woken_for_nothing, stopped;
 
 static unsigned pick(unsigned below)
 {
@@ -162,6 +164,10 @@ static int run(struct operation *op, struct operation_outcome *ret_outcome)
 	rc = operation_run(engine, op, ret_outcome);
 	if (rc == 0 && ret_outcome->changed) {
 		op->keeps_data = ret_outcome->kept_data;
+		if (ret_outcome->is_stopped) {
+			op->pop.has_steps = true;
+			op->pop.steps = ret_outcome->steps;
+		}
 		run_recorded(op);
 	}
 	return rc;
@@ -227,9 +233,17 @@ static void reload(struct qless **q, uint64_t hash_seed)
 	buf_done(&bytes);
 }
 
+/* With every other seed, a search looks at few lanes, so that many pops stop early. */
+static void limit_looks(void)
+{
+	if (seed % 2 == 0)
+		engine->looks_max = 1 + seed / 2 % 4;
+}
+
 static void reload_engine(void)
 {
 	reload(&engine, pick(1000));
+	limit_looks();
 	/* Those who wait ask an engine that was loaded once. */
 	for (int i = 0; i < MODEL_QUEUES; i++)
 		awake[i] = true;
@@ -420,6 +434,21 @@ static void compare_why(int number)
 
 /* ---- workers that wait ---- */
 
+/* Ask as a worker does that looks whenever the queue wakes: a search that stops early wakes it. */
+static bool ask(double time, int queue)
+{
+	struct qless_str name;
+	bool is_poppable, is_woken;
+
+	do {
+		is_poppable = qless_is_poppable(engine, time, model_queue_name(queue));
+		is_woken = false;
+		while (qless_take_woken(engine, &name))
+			is_woken |= name.ptr[1] - '0' == queue;
+	} while (is_woken);
+	return is_poppable;
+}
+
 /* A worker that waits looks only when its queue has woken, and then until it finds nothing. So a
  * queue in which a pop would change something must have woken since it last would not. */
 static void check_sleep(void)
@@ -436,8 +465,7 @@ static void check_sleep(void)
 		/* A lock that expires at this very instant still takes up room in its queue. */
 		double after = nextafter(latest, INFINITY);
 		bool has_something = model_pop_changes(&model, after, i);
-		bool is_poppable =
-			awake[i] && qless_is_poppable(engine, after, model_queue_name(i));
+		bool is_poppable = awake[i] && ask(after, i);
 
 		if (has_something && !is_poppable)
 			show_queue(i);
@@ -629,18 +657,23 @@ static void call_put_many(void)
 	expect(0, &op);
 }
 
-static void pop_from(int queue, int worker, int count)
+/* Returns whether the pop stopped early. It hands out what the model does in as many steps. */
+static bool pop_some(int queue, int worker, int count)
 {
 	struct operation op = { .kind = OPERATION_POP,
-				.pop = { model_queue_name(queue), model_worker_name(worker),
-					 count } };
+				.pop = { .queue = model_queue_name(queue),
+					 .worker = model_worker_name(worker),
+					 .count = count,
+					 .may_stop = true } };
 	struct operation_outcome outcome;
 	struct qless_job_info info;
 	int expected[MODEL_JOBS];
 	struct model before = model;
-	int expected_count = model_pop(&model, now, queue, worker, count, expected);
+	int expected_count;
 
 	require(run(&op, &outcome) == 0, "a pop fails");
+	expected_count = model_pop(&model, now, queue, worker, count,
+				   outcome.is_stopped ? (int)outcome.steps : INT_MAX, expected);
 	for (size_t i = 0; i < outcome.jobs.count || i < (size_t)expected_count; i++) {
 		int got = MODEL_NONE;
 
@@ -663,6 +696,19 @@ static void pop_from(int queue, int worker, int count)
 	for (int i = 0; i < expected_count; i++)
 		check_hand_out(queue, &model.jobs[expected[i]]);
 	handed_out += (unsigned)expected_count;
+	require(!outcome.is_stopped || qless_has_woken(engine),
+		"a pop stops early, but the queue sleeps");
+	return outcome.is_stopped;
+}
+
+/* Each pop that stops early has filed lanes, so that one of the next finds what may run. */
+static void pop_from(int queue, int worker, int count)
+{
+	int tries = 1;
+
+	for (; pop_some(queue, worker, count); tries++)
+		require(tries < 1000, "one pop after another stops early");
+	stopped += (unsigned)tries - 1;
 }
 
 static void call_pop(void)
@@ -1054,6 +1100,7 @@ static void begin(void)
 	now = START;
 	latest = passed = 0;
 	engine = qless_new(&(struct qless_hooks){ .hash_seed = seed });
+	limit_looks();
 	twin = qless_new(&(struct qless_hooks){ .hash_seed = ~seed });
 	/* No completed job is purged, however long the run is. */
 	set_option("jobs-history", 1e12);
@@ -1106,9 +1153,11 @@ static void the_engine_hands_out_what_the_model_says(void)
 		begin();
 		run_steps(STEPS_A_SEED);
 	}
-	printf("%lu steps, %lu jobs handed out, %lu queues with work, %lu woken in vain\n", total,
-	       handed_out, checked_waits, woken_for_nothing);
+	printf("%lu steps, %lu jobs handed out, %lu queues with work, %lu woken in vain, %lu pops "
+	       "stopped early\n",
+	       total, handed_out, checked_waits, woken_for_nothing, stopped);
 	TEST_ASSERT_GREATER_THAN(total / 20, handed_out);
+	TEST_ASSERT_GREATER_THAN(total / 500, stopped);
 }
 
 int main(int argc, char **argv)

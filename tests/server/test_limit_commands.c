@@ -381,6 +381,43 @@ static void a_transaction_changes_few_patterns_if_there_are_many_limits(void)
 	ASK_HAS(p, "EXEC", "-EXECABORT");
 }
 
+#define DOMAINS 3000
+
+/* Send a command for each domain, whose number takes the place of each `#`, then read the replies.
+ */
+static void for_each_domain(const char *command)
+{
+	for (int i = 0; i < DOMAINS; i++) {
+		char words[128];
+		size_t len = 0;
+
+		for (const char *at = command; *at != '\0'; at++)
+			len += (size_t)(*at == '#' ? sprintf(words + len, "%d", i)
+						   : sprintf(words + len, "%c", *at));
+		peer_send_words(p, words);
+	}
+	for (int i = 0; i < DOMAINS; i++)
+		TEST_ASSERT_NOT_EQUAL('-', peer_reply(p)[0]);
+}
+
+/* The jobs are filed by their domains, all of which open. But one job of each is shut by its user.
+ * A search looks at fewer jobs than that, so the server goes on with it turn by turn. */
+static void a_worker_that_waits_gets_a_job_although_thousands_are_shut(void)
+{
+	for_each_domain("LIMIT.HOLD domain:# 2000000");
+	for_each_domain("PUT me q shut# k {} 0 limits [\"domain:#\",\"user:#\"]");
+	put("q", "open", "[\"domain:7\"]");
+	for_each_domain("LIMIT.HOLD user:# 1000000");
+	for_each_domain("LIMIT.HOLD domain:# 0");
+	ask_jobs(workers[0], "BPOP 0 w 1 q", "open");
+	ASK(p, "MPOP v 1 q COUNT 10", "$2\r\n[]\r\n");
+	restart(true);
+	ASK(p, "HGET ql:j:open worker", "$1\r\nw\r\n");
+	COMPLETE("open", "q");
+	TEST_ASSERT_NOT_EQUAL('-', peer_ask(p, "LIMIT.HOLD user:8 0")[0]);
+	ask_jobs(workers[0], "BPOP 0 w 1 q", "shut8");
+}
+
 int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
@@ -404,5 +441,6 @@ int main(int argc, char **argv)
 	RUN(a_waiting_job_without_listeners_says_so);
 	RUN(a_long_list_has_all_limits);
 	RUN(a_transaction_changes_few_patterns_if_there_are_many_limits);
+	RUN(a_worker_that_waits_gets_a_job_although_thousands_are_shut);
 	return UNIT_RESULT();
 }

@@ -1,0 +1,201 @@
+/*
+ * Searches for a job with limits that would have to look at very many lanes: they stop, and the
+ * next ones go on.
+ */
+#include "engine/engine_int.h"
+#include "engine/lane.h"
+
+#include "limiting.h"
+
+#define TENANTS	 10000
+#define INTERVAL 10.0 /* seconds between two jobs of a tenant */
+
+#define OPENING 12.0 /* when all tenants open */
+
+void setUp(void)
+{
+	engine_set_up();
+	is_heard = false;
+	set_option("heartbeat", "100000");
+}
+
+void tearDown(void)
+{
+	engine_tear_down();
+}
+
+static void put_of(double now, const char *kind, int tenant, const char *other)
+{
+	char jid[40], names[80];
+
+	snprintf(jid, sizeof jid, "%s-%d", kind, tenant);
+	snprintf(names, sizeof names, "t:%d", tenant);
+	if (other != NULL)
+		snprintf(names, sizeof names, "t:%d %s:%d", tenant, other, tenant);
+	put_limited(now, "q", jid, names);
+}
+
+/* All tenants open at the same time. Their first jobs are shut by another limit until later. */
+static void put_jobs_that_are_shut_twice(void)
+{
+	struct qless_jobs jobs;
+	char name[40];
+
+	set_rate(1, "t:*", 1, INTERVAL, 1);
+	for (int i = 0; i < TENANTS; i++)
+		put_of(1, "first", i, NULL);
+	OK(qless_pop(q, OPENING - INTERVAL, STR("q"), STR("w"), TENANTS, &jobs));
+	TEST_ASSERT_EQUAL_size_t(TENANTS, jobs.count);
+	for (int i = 0; i < TENANTS; i++) {
+		put_of(3, "shut", i, "x");
+		put_of(4, "open", i, NULL);
+	}
+	for (int i = 0; i < TENANTS; i++) {
+		snprintf(name, sizeof name, "x:%d", i);
+		hold(5, name, 1000);
+	}
+}
+
+static bool take_woken(void)
+{
+	struct qless_str name;
+	bool has_woken = false;
+
+	while (qless_take_woken(q, &name))
+		has_woken = true;
+	return has_woken;
+}
+
+/* Pops until a pop does not stop. Returns the number of pops. */
+static int pop_until_done(double now, int64_t count, struct qless_jobs *ret_jobs)
+{
+	uint64_t steps;
+	bool is_stopped = true;
+	int pops = 0;
+
+	while (is_stopped) {
+		uint64_t tried = q->lanes_tried;
+
+		take_woken();
+		OK(qless_pop_some(q, now, STR("q"), STR("w"), count, ret_jobs, &is_stopped,
+				  &steps));
+		TEST_ASSERT_LESS_OR_EQUAL_UINT64(LANE_LOOKS_MAX + 1, q->lanes_tried - tried);
+		if (is_stopped) {
+			TEST_ASSERT_EQUAL_size_t(0, ret_jobs->count);
+			TEST_ASSERT_TRUE(take_woken());
+		}
+		TEST_ASSERT_LESS_THAN_INT(TENANTS, pops++);
+	}
+	return pops;
+}
+
+static const char *jid_of(const struct qless_job *job)
+{
+	static char jid[40];
+	struct qless_job_info info;
+
+	qless_job_read(job, &info);
+	snprintf(jid, sizeof jid, "%.*s", (int)info.jid.len, info.jid.ptr);
+	return jid;
+}
+
+static void check_pops(void)
+{
+	struct qless_jobs jobs;
+
+	put_jobs_that_are_shut_twice();
+	TEST_ASSERT_GREATER_THAN_INT(2, pop_until_done(OPENING, 1, &jobs));
+	TEST_ASSERT_EQUAL_size_t(1, jobs.count);
+	TEST_ASSERT_EQUAL_STRING_LEN("open-", jid_of(jobs.items[0]), 5);
+	TEST_ASSERT_EQUAL_INT(1, pop_until_done(OPENING, 1, &jobs));
+	TEST_ASSERT_EQUAL_size_t(1, jobs.count);
+}
+
+static void a_pop_stops_before_it_has_looked_at_too_many_lanes(void)
+{
+	check_pops();
+}
+
+static void a_pop_of_a_fair_queue_stops_before_it_has_looked_at_too_many_names(void)
+{
+	set_option("q-order", "fair");
+	check_pops();
+}
+
+static void a_question_that_stops_says_that_a_pop_may_find_something(void)
+{
+	uint64_t tried;
+	int questions = 0;
+
+	put_jobs_that_are_shut_twice();
+	do {
+		take_woken();
+		tried = q->lanes_tried;
+		TEST_ASSERT_TRUE(qless_is_poppable(q, OPENING, STR("q")));
+		TEST_ASSERT_LESS_OR_EQUAL_UINT64(LANE_LOOKS_MAX + 1, q->lanes_tried - tried);
+		TEST_ASSERT_LESS_THAN_INT(TENANTS, questions++);
+	} while (take_woken());
+	TEST_ASSERT_GREATER_THAN_INT(2, questions);
+}
+
+/* An engine that is loaded from a snapshot of this one. */
+static struct qless *copy_engine(void)
+{
+	struct qless *copy = qless_new(NULL);
+	struct buf bytes = BUF_INIT(BUF_NO_MAX);
+	struct qless_str left;
+
+	TEST_ASSERT_TRUE(state_save(q, append_state, &bytes));
+	left = buf_str(&bytes);
+	TEST_ASSERT_EQUAL_INT(0, state_load(copy, take_state, &left));
+	buf_done(&bytes);
+	return copy;
+}
+
+static void expect_same_dump(const struct qless *a, const struct qless *b)
+{
+	struct buf x = BUF_INIT(BUF_NO_MAX), y = BUF_INIT(BUF_NO_MAX);
+
+	qless_dump(a, append_dump, &x);
+	qless_dump(b, append_dump, &y);
+	TEST_ASSERT_EQUAL_STRING(buf_cstr(&x), buf_cstr(&y));
+	buf_done(&x);
+	buf_done(&y);
+}
+
+/* The other engine files its lanes elsewhere, so that it would find more jobs. */
+static void a_pop_that_stopped_is_repeated_by_its_steps(void)
+{
+	struct qless_jobs jobs;
+	struct qless *other;
+	uint64_t steps;
+	bool is_stopped;
+
+	put_jobs_that_are_shut_twice();
+	put_limited_priority(6, "q", "urgent", "y", 1);
+	other = copy_engine();
+	OK(qless_pop_some(q, OPENING, STR("q"), STR("w"), 5, &jobs, &is_stopped, &steps));
+	TEST_ASSERT_TRUE(is_stopped);
+	TEST_ASSERT_EQUAL_UINT64(1, steps);
+	TEST_ASSERT_EQUAL_size_t(1, jobs.count);
+	TEST_ASSERT_EQUAL_STRING("urgent", jid_of(jobs.items[0]));
+	OK(qless_pop_steps(other, OPENING, STR("q"), STR("w"), 5, steps, &jobs));
+	TEST_ASSERT_EQUAL_size_t(1, jobs.count);
+	TEST_ASSERT_EQUAL_STRING("urgent", jid_of(jobs.items[0]));
+	expect_same_dump(q, other);
+	OK(qless_pop_steps(other, OPENING, STR("q"), STR("w"), 5, 0, &jobs));
+	TEST_ASSERT_EQUAL_size_t(0, jobs.count);
+	OK(qless_pop(other, OPENING, STR("q"), STR("w"), 5, &jobs));
+	TEST_ASSERT_EQUAL_size_t(5, jobs.count);
+	qless_free(other);
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(a_pop_stops_before_it_has_looked_at_too_many_lanes);
+	RUN(a_pop_of_a_fair_queue_stops_before_it_has_looked_at_too_many_names);
+	RUN(a_question_that_stops_says_that_a_pop_may_find_something);
+	RUN(a_pop_that_stopped_is_repeated_by_its_steps);
+	return UNIT_RESULT();
+}
