@@ -12,6 +12,8 @@
  *	level 1       a --------- c ----------- e --------- g
  *	level 0       a --- b --- c --- d ----- e --- f --- g --- h
  *	span at 1           2           2             2
+ *
+ * A packed list has just the lowest level, and blocks that know ranks.
  */
 #include "util/skiplist.h"
 
@@ -19,6 +21,7 @@
 #include <math.h>
 
 #include "util/mem.h"
+#include "util/skiplist_packed.h"
 
 /* Nodes of a batch that keeps its memory when it becomes empty; a larger one frees it. */
 #define BATCH_KEEP 4096
@@ -39,16 +42,6 @@ struct skiplist_ends {
 	uint32_t first_number;
 	uint32_t last_number;
 	uint32_t recent_number; /* undefined if `recent` is NULL */
-};
-
-/*
- * A place between two nodes. It is after all smaller nodes, and after the equal ones if
- * `behind_equal` is set. Without a member, all nodes of the same score are equal.
- */
-struct place {
-	double score;
-	const struct qless_str *member;
-	bool behind_equal;
 };
 
 /* The path to a place: for each level the last node before the place, or NULL, and the number of
@@ -83,14 +76,28 @@ void skiplist_init(struct skiplist *list, skiplist_member_fn *member)
 	*list = (struct skiplist){ .member = member };
 }
 
+void skiplist_clear(struct skiplist *list)
+{
+	if (!list->is_packed) {
+		free(list->up);
+		skiplist_init(list, list->member);
+		return;
+	}
+	packed_clear(list);
+}
+
 void skiplist_done(struct skiplist *list)
 {
-	free(list->up);
+	skiplist_clear(list);
+	if (list->is_packed)
+		packed_done(list);
 	skiplist_init(list, list->member);
 }
 
 size_t skiplist_memory(const struct skiplist *list)
 {
+	if (list->is_packed)
+		return packed_memory(list);
 	return list->up_cap * sizeof *list->up;
 }
 
@@ -124,20 +131,6 @@ static uint32_t span_on_level(const struct skiplist *list, const struct skipnode
 	if (node != NULL)
 		return node_level(node, level)->span;
 	return list_ends(list, level)->first_number - list->origin + 1;
-}
-
-static bool lies_before(const struct skiplist *list, const struct skipnode *node,
-			const struct place *place)
-{
-	if (node->score != place->score)
-		return node->score < place->score;
-	if (place->member != NULL) {
-		int order = str_compare(list->member(node), *place->member);
-
-		if (order != 0)
-			return order < 0;
-	}
-	return place->behind_equal;
 }
 
 /* Continue a path to a place that is not before its end. A path of zeros ends before the first
@@ -385,25 +378,9 @@ static void insert_between(struct skiplist *list, struct skipnode *node, const s
 	}
 }
 
-static struct place before_member(double score, const struct qless_str *member)
-{
-	assert(!isnan(score));
-	return (struct place){ .score = score, .member = member };
-}
-
-static struct place behind_member(double score, const struct qless_str *member)
-{
-	assert(!isnan(score));
-	return (struct place){ .score = score, .member = member, .behind_equal = true };
-}
-
 static void begin_insert(struct skiplist *list, struct skipnode *node, double score)
 {
-	assert(!isnan(score));
-	assert(!node->linked);
-	assert(list->count < SKIPLIST_COUNT_MAX);
-	node->score = score;
-	node->linked = true;
+	skipnode_link(list, node, score);
 	grow_levels(list, node->height);
 }
 
@@ -429,6 +406,10 @@ static __attribute__((noinline)) void insert_among(struct skiplist *list, struct
 /* Most nodes are inserted at an end by their score alone, and then no member is asked for. */
 void skiplist_insert(struct skiplist *list, struct skipnode *node, double score)
 {
+	if (list->is_packed) {
+		packed_insert(list, node, score);
+		return;
+	}
 	begin_insert(list, node, score);
 	if (list->count == 0 || score < list->first->score)
 		insert_first(list, node);
@@ -644,7 +625,9 @@ static void insert_sorted(struct skiplist *list, const struct skiplist_batch *ba
 	struct path path = { 0 };
 	size_t i;
 
-	for (i = 0; i < batch->count; i++)
+	for (i = 0; i < batch->count && list->is_packed; i++)
+		packed_insert(list, batch->items[i].node, batch->items[i].score);
+	for (; i < batch->count; i++)
 		insert_further(list, batch->items[i].node, batch->items[i].score, &path);
 }
 
@@ -808,6 +791,10 @@ void skiplist_insert_after(struct skiplist *list, struct skipnode *node, double 
 {
 	struct path path = { 0 };
 
+	if (list->is_packed) {
+		packed_insert_after(list, node, score, before);
+		return;
+	}
 	/* The levels that the node adds begin before the first node: the path has zeros there. */
 	if (before != NULL && before != list->last)
 		find_path_to_node(list, before->next, &path);
@@ -848,6 +835,10 @@ void skiplist_remove(struct skiplist *list, struct skipnode *node)
 {
 	struct path path;
 
+	if (list->is_packed) {
+		packed_remove(list, node);
+		return;
+	}
 	if (!is_at_end(node))
 		find_path_to_node(list, node, &path);
 	remove_node(list, node, &path);
@@ -861,7 +852,9 @@ static void remove_sorted(struct skiplist *list, struct skiplist_batch *batch)
 	for (i = 0; i < batch->count; i++)
 		batch->items[i].score = batch->items[i].node->score;
 	sort_items(list, batch);
-	for (i = 0; i < batch->count; i++) {
+	for (i = 0; i < batch->count && list->is_packed; i++)
+		packed_remove(list, batch->items[i].node);
+	for (; i < batch->count; i++) {
 		struct skipnode *node = batch->items[i].node;
 		struct qless_str member = list->member(node);
 		struct place place = before_member(node->score, &member);
@@ -921,6 +914,8 @@ uint32_t skiplist_rank(const struct skiplist *list, const struct skipnode *node)
 	uint32_t steps = 0;
 
 	assert(node->linked);
+	if (list->is_packed)
+		return packed_rank(list, node);
 	while (node->next != NULL) {
 		unsigned level = node->height - 1u;
 
@@ -944,6 +939,8 @@ bool skiplist_has(const struct skiplist *list, const struct skipnode *node)
 	if (!node->linked || (node->next != NULL && node->next->prev != node) ||
 	    (node->prev != NULL ? node->prev->next != node : list->first != node))
 		return false;
+	if (list->is_packed)
+		return packed_has(list, node);
 	while (node->next != NULL) {
 		unsigned level = node->height - 1u;
 
@@ -966,6 +963,8 @@ struct skipnode *skiplist_at(const struct skiplist *list, uint32_t rank)
 		return NULL;
 	if (rank == list->count - 1)
 		return list->last;
+	if (list->is_packed)
+		return packed_at(list, rank);
 	for (unsigned level = list->up_count + 1u; level-- > 0;) {
 		while (next_on_level(list, at, level) != NULL &&
 		       count + span_on_level(list, at, level) <= rank + 1) {
@@ -982,6 +981,8 @@ static struct skipnode *last_before(const struct skiplist *list, const struct pl
 {
 	struct path path;
 
+	if (list->is_packed)
+		return packed_last_before(list, place, &path.count[0]);
 	find_path(list, place, &path);
 	return path.node[0];
 }
@@ -1001,7 +1002,10 @@ static uint32_t count_before(const struct skiplist *list, const struct place *pl
 
 	if (list->first == NULL || !lies_before(list, list->first, place))
 		return 0;
-	find_path(list, place, &path);
+	if (list->is_packed)
+		packed_last_before(list, place, &path.count[0]);
+	else
+		find_path(list, place, &path);
 	return path.count[0];
 }
 

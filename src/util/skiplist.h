@@ -19,6 +19,10 @@
  *	struct thing *t = mem_alloc(offsetof(struct thing, node) + skipnode_size(height));
  *
  *	skipnode_init(&t->node, height);
+ *
+ * A packed list has its nodes in blocks instead of levels, and each node knows its block. Use it if
+ * nodes leave from the middle: that takes two or three lines of memory that are not in the cache,
+ * instead of twenty. It needs room for a pointer in each node's object, and 8 to 16 bytes a node.
  */
 #ifndef UTIL_SKIPLIST_H
 #define UTIL_SKIPLIST_H
@@ -56,16 +60,25 @@ struct skipnode_level {
  * and member. The member must not change while the node is in a list. */
 typedef struct qless_str skiplist_member_fn(const struct skipnode *node);
 
+struct skiplist_block;
+
+/* Returns where the owner of a node of a packed list keeps the pointer to its block. */
+typedef struct skiplist_block **skiplist_block_fn(struct skipnode *node);
+
 /* The fields belong to skiplist.c and the inline functions here. */
 struct skiplist {
 	skiplist_member_fn *member;
 	struct skipnode *first;
 	struct skipnode *last;
-	struct skiplist_ends *up; /* the ends of each level above the lowest */
+	union {
+		struct skiplist_ends *up;	/* the ends of each level above the lowest */
+		struct skiplist_blocks *blocks; /* of a packed list */
+	};
 	uint32_t count;
 	uint32_t origin; /* number of the first node, see skiplist.c */
 	uint8_t up_count;
 	uint8_t up_cap;
+	bool is_packed;
 };
 
 /* Draws the height of a node, 1 to SKIPLIST_HEIGHT_MAX, from a generator that the caller owns. The
@@ -82,10 +95,16 @@ static inline size_t skipnode_size(unsigned height)
 void skipnode_init(struct skipnode *node, unsigned height);
 
 void skiplist_init(struct skiplist *list, skiplist_member_fn *member);
+/* Initialises a packed list. */
+void skiplist_init_packed(struct skiplist *list, skiplist_member_fn *member,
+			  skiplist_block_fn *block_of);
 
 /* Frees the memory of the list. It does not touch the nodes, which may be freed before or after. A
  * node that was in the list needs skipnode_init() before it goes into a list again. */
 void skiplist_done(struct skiplist *list);
+
+/* Lets the list forget its nodes. What skiplist_done() says about them holds here, too. */
+void skiplist_clear(struct skiplist *list);
 
 /* Bytes that the list has allocated, without the nodes. */
 size_t skiplist_memory(const struct skiplist *list);

@@ -1,3 +1,4 @@
+/* test_util_skiplist_packed.c runs all of this with packed lists. */
 #include "util/skiplist.h"
 
 #include <float.h>
@@ -14,9 +15,14 @@
 #endif
 #define MODEL_MAX 1500u
 
+#ifndef PACKED
+#define PACKED false
+#endif
+
 struct thing {
 	unsigned char member[4]; /* big endian, so that members sort as numbers */
 	bool in_model;
+	struct skiplist_block *block;
 	struct skipnode node;
 };
 
@@ -52,10 +58,23 @@ static struct thing *thing_new(uint32_t id)
 	return t;
 }
 
+static struct skiplist_block **block_of(struct skipnode *node)
+{
+	return &container_of(node, struct thing, node)->block;
+}
+
+static void init(struct skiplist *new_list)
+{
+	if (PACKED)
+		skiplist_init_packed(new_list, member_of, block_of);
+	else
+		skiplist_init(new_list, member_of);
+}
+
 void setUp(void)
 {
 	heights = 1;
-	skiplist_init(&list, member_of);
+	init(&list);
 	things = calloc(LARGE, sizeof(struct thing *));
 	for (uint32_t i = 0; i < LARGE; i++)
 		things[i] = thing_new(i);
@@ -144,7 +163,7 @@ static void a_node_can_move_to_another_list(void)
 {
 	struct skiplist other;
 
-	skiplist_init(&other, member_of);
+	init(&other);
 	for (uint32_t i = 0; i < 100; i++)
 		insert(i, i);
 	while (skiplist_count(&list) != 0)
@@ -656,7 +675,7 @@ static void a_list_knows_its_nodes_even_out_of_order(void)
 {
 	struct skiplist another;
 
-	skiplist_init(&another, member_of);
+	init(&another);
 	for (uint32_t i = 0; i < MODEL_MAX; i++)
 		skiplist_insert(i % 3 == 0 ? &another : &list, &things[i]->node, i);
 	for (uint32_t i = 0; i < MODEL_MAX; i++)
@@ -677,9 +696,41 @@ static void a_list_knows_its_nodes_even_out_of_order(void)
 	skiplist_done(&another);
 }
 
+/* Leaves of a packed list have 512 bytes, and there is little above them. */
+static void blocks_are_dense_at_the_ends_and_half_full_otherwise(void)
+{
+	unsigned long long state = 1;
+	uint32_t count = LARGE;
+
+	for (uint32_t i = 0; i < LARGE; i++)
+		insert(i, i % 2 == 0 ? i : -(double)i);
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(LARGE * 9ul, skiplist_memory(&list));
+	check_ranks(count);
+	skiplist_clear(&list);
+	TEST_ASSERT_EQUAL_size_t(0, skiplist_memory(&list));
+	for (uint32_t i = 0; i < LARGE; i++) {
+		skipnode_init(&things[i]->node, things[i]->node.height);
+		insert(i, (double)unit_random(&state));
+	}
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(LARGE * 16ul, skiplist_memory(&list));
+	check_ranks(count);
+	while (count > 10) {
+		skiplist_remove(&list, skiplist_at(&list, (uint32_t)unit_random(&state) % count));
+		if (--count % (LARGE / 8) == 0) {
+			TEST_ASSERT_LESS_OR_EQUAL_size_t(count * 36ul + 2048,
+							 skiplist_memory(&list));
+			check_ranks(count);
+		}
+	}
+	TEST_ASSERT_LESS_OR_EQUAL_size_t(512, skiplist_memory(&list));
+	check_ranks(count);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
+	if (PACKED)
+		RUN(blocks_are_dense_at_the_ends_and_half_full_otherwise);
 	RUN(an_empty_list_has_nothing);
 	RUN(a_node_is_small);
 	RUN(heights_are_the_same_for_the_same_state);
