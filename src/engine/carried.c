@@ -1,6 +1,5 @@
 #include "engine/carried.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,27 +7,20 @@
 #include "engine/terms.h"
 #include "util/mem.h"
 
-static struct job_carried *carried_of(const struct qless_job *job)
-{
-	assert(job->flags & JOB_CARRIES);
-	return (struct job_carried *)(void *)job->extra - 1;
-}
-
 /* Move the extra part after two pointers. */
 static struct job_carried *need_carried(struct qless_job *job)
 {
 	struct job_carried *carried;
-	size_t size;
+	struct job_extra *extra;
 
 	if (job->flags & JOB_CARRIES)
-		return carried_of(job);
-	job_need_extra(job);
-	size = job_extra_size(job);
-	carried = mem_alloc(sizeof *carried + size);
+		return job_carried(job);
+	extra = job_need_extra(job);
+	carried = mem_alloc(sizeof *carried + sizeof *extra);
 	*carried = (struct job_carried){ NULL, NULL };
-	memcpy(carried + 1, job->extra, size);
-	free(job->extra);
-	job->extra = (struct job_extra *)(void *)(carried + 1);
+	memcpy(carried + 1, extra, sizeof *extra);
+	free(extra);
+	job_set_extra(job, (struct job_extra *)(void *)(carried + 1));
 	job->flags |= JOB_CARRIES;
 	return carried;
 }
@@ -36,15 +28,15 @@ static struct job_carried *need_carried(struct qless_job *job)
 /* Give the two pointers back if both are NULL. */
 static void release_carried(struct qless_job *job)
 {
-	struct job_carried *carried = carried_of(job);
+	struct job_carried *carried = job_carried(job);
 	struct job_extra *extra;
 
 	if (carried->terms != NULL || carried->account != NULL)
 		return;
-	extra = mem_alloc(job_extra_size(job));
-	memcpy(extra, job->extra, job_extra_size(job));
+	extra = mem_alloc(sizeof *extra);
+	memcpy(extra, job_extra(job), sizeof *extra);
 	free(carried);
-	job->extra = extra;
+	job_set_extra(job, extra);
 	job->flags &= (uint8_t)~JOB_CARRIES;
 	job_release_extra(job);
 }
@@ -74,7 +66,7 @@ void job_release_terms(struct qless *q, struct qless_job *job)
 	if (terms == NULL || !terms_are_empty(terms))
 		return;
 	terms_free(q, terms);
-	carried_of(job)->terms = NULL;
+	job_carried(job)->terms = NULL;
 	release_carried(job);
 }
 
@@ -85,7 +77,7 @@ void job_release_account(struct qless *q, struct qless_job *job)
 	if (account == NULL || !account_is_empty(account))
 		return;
 	account_free(q, account);
-	carried_of(job)->account = NULL;
+	job_carried(job)->account = NULL;
 	release_carried(job);
 }
 
@@ -95,7 +87,7 @@ void job_drop_carried(struct qless *q, struct qless_job *job)
 
 	if (!(job->flags & JOB_CARRIES))
 		return;
-	carried = carried_of(job);
+	carried = job_carried(job);
 	if (carried->terms != NULL)
 		terms_free(q, carried->terms);
 	if (carried->account != NULL)
@@ -110,7 +102,7 @@ void job_discard_carried(struct qless_job *job)
 
 	if (!(job->flags & JOB_CARRIES))
 		return;
-	carried = carried_of(job);
+	carried = job_carried(job);
 	terms_discard(carried->terms);
 	account_discard(carried->account);
 }

@@ -2,15 +2,17 @@
  * Parts that few jobs carry: the terms of their put, and the account that their workers gave.
  *
  * A job that carries something has the flag JOB_CARRIES. Its extra part then has two pointers
- *before it, in the same allocation:
+ * before it, in the same allocation:
  *
- *	struct job_carried | struct job_extra or struct job_limited
- *	                     ▲ job->extra
+ *	struct job_carried | struct job_extra
+ *	                     ▲ job_extra(job)
  *
  * A job that carries nothing has neither, and takes no byte more.
  */
 #ifndef ENGINE_CARRIED_H
 #define ENGINE_CARRIED_H
+
+#include <assert.h>
 
 #include "engine/job.h"
 
@@ -23,19 +25,28 @@ struct job_carried {
 	struct job_account *account;
 };
 
+/* The two pointers of a job with the flag JOB_CARRIES. */
+static inline struct job_carried *job_carried(const struct qless_job *job)
+{
+	char *extra = (char *)job_extra(job);
+
+	assert((job->flags & JOB_CARRIES) && extra != NULL);
+	return (struct job_carried *)(void *)(extra - sizeof(struct job_carried));
+}
+
 /* Both return NULL if the job has none. */
 static inline struct job_terms *job_terms(const struct qless_job *job)
 {
 	if (!(job->flags & JOB_CARRIES))
 		return NULL;
-	return ((struct job_carried *)(void *)job->extra)[-1].terms;
+	return job_carried(job)->terms;
 }
 
 static inline struct job_account *job_account(const struct qless_job *job)
 {
 	if (!(job->flags & JOB_CARRIES))
 		return NULL;
-	return ((struct job_carried *)(void *)job->extra)[-1].account;
+	return job_carried(job)->account;
 }
 
 /* Make the terms or the account, with nothing in it, unless the job has one. */

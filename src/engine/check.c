@@ -108,8 +108,9 @@ static void check_state(struct check *c, const struct qless_job *job)
 
 	expect(c, (job->queue == NULL) == is_complete, "job", jid,
 	       "is complete but in a queue, or not complete and in none");
-	if (job->state == QLESS_FAILED && (job->extra == NULL || job->extra->failure == NULL ||
-					   job->extra->failure->group->user == NULL)) {
+	if (job->state == QLESS_FAILED &&
+	    (job_extra(job) == NULL || job_extra(job)->failure == NULL ||
+	     job_extra(job)->failure->group->user == NULL)) {
 		find(c, "job", jid, "has failed but has no failure");
 		return;
 	}
@@ -157,7 +158,7 @@ static void check_history(struct check *c, const struct qless_job *job)
  * list of the job. */
 static void check_tags_of(struct check *c, const struct qless_job *job)
 {
-	const struct tag_list *list = job->extra->tags;
+	const struct tag_list *list = job_extra(job)->tags;
 	uint32_t i;
 
 	if (list == NULL)
@@ -187,11 +188,12 @@ static void check_edges(struct check *c, const struct qless_job *job, const stru
 		const struct edge *edge = container_of(node, const struct edge, node);
 		const struct qless_job *other = edge->job;
 
-		if (job_find(c->q, job_jid(other)) != other || other->extra == NULL) {
+		if (job_find(c->q, job_jid(other)) != other || job_extra(other) == NULL) {
 			find(c, "job", job_jid(job), "has a dependency with a job that is gone");
 			continue;
 		}
-		list = are_dependencies ? other->extra->dependents : other->extra->dependencies;
+		list = are_dependencies ? job_extra(other)->dependents
+					: job_extra(other)->dependencies;
 		expect(c,
 		       edge->twin->twin == edge && edge->twin->job == job && list != NULL &&
 			       check_is_in(list, &edge->twin->node),
@@ -205,7 +207,7 @@ static void check_edges(struct check *c, const struct qless_job *job, const stru
 
 static void check_job(struct check *c, const struct qless_job *job)
 {
-	const struct job_extra *extra = job->extra;
+	const struct job_extra *extra = job_extra(job);
 
 	expect(c, job_find(c->q, job_jid(job)) == job, "job", job_jid(job),
 	       "is missing from the table of jobs");

@@ -78,9 +78,9 @@ static void end_circle(struct circle_text *text, struct qless_str first)
 
 static const struct skiplist *edges_of(const struct qless_job *job, bool is_down)
 {
-	if (job->extra == NULL)
+	if (job_extra(job) == NULL)
 		return NULL;
-	return is_down ? job->extra->dependencies : job->extra->dependents;
+	return is_down ? job_extra(job)->dependencies : job_extra(job)->dependents;
 }
 
 static void reach(struct search *s, struct qless_job *job, size_t from)

@@ -46,6 +46,7 @@ static void prefetch_purge(const struct qless *q)
 	if (node == NULL)
 		return;
 	hash_prefetch(&q->jobs, job_from_node(node)->hash.hash);
+	__builtin_prefetch(job_from_node(node)->parts);
 	job_prefetch(skiplist_next(node));
 }
 
@@ -100,7 +101,7 @@ static enum qless_state finish(struct qless *q, struct qless_job *job, double no
 	job_place_as(q, job, QLESS_COMPLETE, now);
 	job_tell_end(q, job, false);
 	depends_satisfy(q, job, now);
-	assert(job->extra == NULL || job->extra->dependents == NULL);
+	assert(job_extra(job) == NULL || job_extra(job)->dependents == NULL);
 	purge(q, now, purge_max(complete));
 	return QLESS_COMPLETE;
 }

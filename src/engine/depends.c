@@ -66,12 +66,12 @@ static void edge_remove(struct skiplist **list, struct edge *edge, uint64_t *cou
 
 static const struct skiplist *dependencies_of(const struct qless_job *job)
 {
-	return job->extra != NULL ? job->extra->dependencies : NULL;
+	return job_extra(job) != NULL ? job_extra(job)->dependencies : NULL;
 }
 
 static const struct skiplist *dependents_of(const struct qless_job *job)
 {
-	return job->extra != NULL ? job->extra->dependents : NULL;
+	return job_extra(job) != NULL ? job_extra(job)->dependents : NULL;
 }
 
 static void link_jobs(struct qless *q, struct qless_job *job, struct qless_job *on)
@@ -84,8 +84,8 @@ static void link_jobs(struct qless *q, struct qless_job *job, struct qless_job *
 	twin->twin = edge;
 	edge_insert(&job_need_extra(job)->dependencies, edge, &q->depending_count);
 	edge_insert(&job_need_extra(on)->dependents, twin, &q->depended_count);
-	if (skiplist_count(on->extra->dependents) > q->most_dependents)
-		q->most_dependents = skiplist_count(on->extra->dependents);
+	if (skiplist_count(job_extra(on)->dependents) > q->most_dependents)
+		q->most_dependents = skiplist_count(job_extra(on)->dependents);
 	engine_changed(q);
 }
 
@@ -98,8 +98,8 @@ static __attribute__((noinline)) void unlink_jobs(struct qless *q, struct qless_
 
 	assert(edge->twin->twin == edge && edge->twin->job == job);
 	assert(q->depending_count > 0 && q->depended_count > 0);
-	edge_remove(&on->extra->dependents, edge->twin, &q->depended_count);
-	edge_remove(&job->extra->dependencies, edge, &q->depending_count);
+	edge_remove(&job_extra(on)->dependents, edge->twin, &q->depended_count);
+	edge_remove(&job_extra(job)->dependencies, edge, &q->depending_count);
 	job_release_extra(on);
 	if (on != job)
 		job_release_extra(job);
@@ -402,7 +402,7 @@ bool qless_job_next_dependent(const struct qless_job *job, const void **cursor,
 /* Drop the dependents that do not name this job as a dependency. */
 static size_t drop_unknown_dependents(struct qless *q, struct qless_job *job)
 {
-	struct skipnode *node = skiplist_first(job->extra->dependents);
+	struct skipnode *node = skiplist_first(job_extra(job)->dependents);
 	size_t repairs = 0;
 
 	while (node != NULL) {
@@ -414,7 +414,7 @@ static size_t drop_unknown_dependents(struct qless *q, struct qless_job *job)
 			continue;
 		free(twin);
 		repairs++;
-		edge_remove(&job->extra->dependents, edge, &q->depended_count);
+		edge_remove(&job_extra(job)->dependents, edge, &q->depended_count);
 	}
 	return repairs;
 }
@@ -422,7 +422,7 @@ static size_t drop_unknown_dependents(struct qless *q, struct qless_job *job)
 /* Add the job to the dependents of the jobs that it waits for. */
 static size_t tell_dependencies(struct qless *q, struct qless_job *job)
 {
-	struct skipnode *node = skiplist_first(job->extra->dependencies);
+	struct skipnode *node = skiplist_first(job_extra(job)->dependencies);
 	size_t repairs = 0;
 
 	for (; node != NULL; node = skiplist_next(node)) {
@@ -468,9 +468,9 @@ size_t depends_settle(struct qless *q, struct qless_job *job)
 {
 	size_t repairs = 0;
 
-	if (job->extra != NULL) {
-		repairs += drop_empty(&job->extra->dependencies, &q->depending_count);
-		repairs += drop_empty(&job->extra->dependents, &q->depended_count);
+	if (job_extra(job) != NULL) {
+		repairs += drop_empty(&job_extra(job)->dependencies, &q->depending_count);
+		repairs += drop_empty(&job_extra(job)->dependents, &q->depended_count);
 		job_release_extra(job);
 	}
 	if (job->state == QLESS_COMPLETE && dependents_of(job) != NULL) {

@@ -72,19 +72,19 @@ static bool discard_job(struct qless *q)
 			return false;
 		job = container_of(node, struct qless_job, hash);
 	}
-	extra = job->extra;
+	extra = job_extra(job);
 	if (extra != NULL) {
 		q->going_job = job;
 		if (discard_edge(&extra->dependencies) || discard_edge(&extra->dependents))
 			return true;
 		discard_tags(extra->tags);
 		free(extra->failure);
-		if ((job->flags & JOB_LIMITED) && job->state == QLESS_RUNNING)
-			slots_discard(job);
 		job_discard_carried(job);
-		job_free_extra(job);
 		q->going_job = NULL;
 	}
+	if ((job->flags & JOB_LIMITED) && job->state == QLESS_RUNNING)
+		slots_discard(job);
+	job_free_parts(job);
 	history_discard(&job->history);
 	job_free_memory(job);
 	return true;

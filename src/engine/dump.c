@@ -428,8 +428,8 @@ static void dump_job(struct dump *d, const struct qless_job *job)
 		end_line(d);
 	}
 	dump_history(d, job);
-	if (job->extra != NULL)
-		dump_extra(d, job->extra);
+	if (job_extra(job) != NULL)
+		dump_extra(d, job_extra(job));
 	if (job_limits(job) != NULL) {
 		begin_line(d, "  limits");
 		add_set(d, job_limits(job));

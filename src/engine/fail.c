@@ -65,17 +65,17 @@ struct group *group_need(struct qless *q, struct intern *name)
 void job_forgive(struct qless *q, struct qless_job *job)
 {
 	assert(job->state == QLESS_FAILED);
-	stats_uncount(q, job->queue, job->extra->failure->when, COUNTER_FAILED);
+	stats_uncount(q, job->queue, job_extra(job)->failure->when, COUNTER_FAILED);
 }
 
 /* Place a job whose run has ended, and whose failure is recorded, as the newest of its group. */
 static void settle(struct qless *q, struct qless_job *job)
 {
 	assert(job->state == QLESS_RUNNING && !job->node.linked);
-	assert(job->extra != NULL && job->extra->failure != NULL);
+	assert(job_extra(job) != NULL && job_extra(job)->failure != NULL);
 	job_set_worker(q, job, NULL);
 	job->expires = 0;
-	group_need(q, job->extra->failure->group);
+	group_need(q, job_extra(job)->failure->group);
 	q->failure_number += 1;
 	job_place_as(q, job, QLESS_FAILED, q->failure_number);
 	stats_count(q, job->queue, q->now, COUNTER_FAILURES);

@@ -82,7 +82,8 @@ static void set_failure(struct qless *q, struct qless_job *job, const struct qle
 
 static void place(struct qless *q, struct qless_job *job, double score)
 {
-	assert(job->state != QLESS_FAILED || (job->extra != NULL && job->extra->failure != NULL));
+	assert(job->state != QLESS_FAILED ||
+	       (job_extra(job) != NULL && job_extra(job)->failure != NULL));
 	if (job->state == QLESS_FAILED) {
 		score = fmax(score, 1);
 		q->failure_number = fmax(q->failure_number, score);

@@ -87,43 +87,81 @@ struct qless_job *job_new_hashed(struct qless *q, struct qless_str jid, uint32_t
 	return job;
 }
 
+struct skiplist_block **job_block(struct skipnode *node)
+{
+	struct qless_job *job = job_from_node(node);
+
+	return job->flags & JOB_LIMITED ? &job_limited(job)->block : NULL;
+}
+
 struct qless_job *job_new(struct qless *q, struct qless_str jid, struct qless_str data)
 {
 	return job_new_hashed(q, jid, engine_hash(q, jid), data);
 }
 
+/* ---- parts ---- */
+
+void job_set_extra(struct qless_job *job, struct job_extra *extra)
+{
+	if (job->flags & JOB_LIMITED)
+		job_limited(job)->extra = extra;
+	else
+		job->parts = extra;
+}
+
+struct job_extra *job_need_extra(struct qless_job *job)
+{
+	struct job_extra *extra = job_extra(job);
+
+	if (extra == NULL) {
+		extra = mem_zalloc(sizeof *extra);
+		extra->due = NAN;
+		job_set_extra(job, extra);
+	}
+	return extra;
+}
+
 void job_release_extra(struct qless_job *job)
 {
-	struct job_extra *extra = job->extra;
+	struct job_extra *extra = job_extra(job);
 
 	if (extra == NULL || extra->tags != NULL || extra->failure != NULL ||
 	    extra->spawned_from != NULL || extra->dependencies != NULL ||
-	    extra->dependents != NULL || !isnan(extra->due) ||
-	    (job->flags & (JOB_LIMITED | JOB_CARRIES)))
+	    extra->dependents != NULL || !isnan(extra->due) || (job->flags & JOB_CARRIES))
 		return;
 	free(extra);
-	job->extra = NULL;
+	job_set_extra(job, NULL);
 }
 
-/* Bytes before the extra part in its allocation. */
-static size_t bytes_before_extra(const struct qless_job *job)
+struct job_limited *job_add_limited(struct qless_job *job)
 {
-	return job->flags & JOB_CARRIES ? sizeof(struct job_carried) : 0;
+	struct job_limited *limited = mem_alloc(sizeof *limited);
+
+	*limited = (struct job_limited){ .extra = job_extra(job) };
+	job->parts = limited;
+	job->flags |= JOB_LIMITED;
+	return limited;
 }
 
-void job_resize_extra(struct qless_job *job, size_t size)
+void job_drop_limited(struct qless_job *job)
 {
-	size_t before = bytes_before_extra(job);
-	char *memory = mem_realloc((char *)job->extra - before, before + size);
+	struct job_limited *limited = job_limited(job);
 
-	job->extra = (struct job_extra *)(void *)(memory + before);
+	job->parts = limited->extra;
+	job->flags &= (uint8_t)~JOB_LIMITED;
+	free(limited);
 }
 
-void job_free_extra(struct qless_job *job)
+void job_free_parts(struct qless_job *job)
 {
-	if (job->extra != NULL)
-		free((char *)job->extra - bytes_before_extra(job));
-	job->extra = NULL;
+	struct job_extra *extra;
+
+	if (job->flags & JOB_LIMITED)
+		job_drop_limited(job);
+	extra = job_extra(job);
+	if (extra != NULL)
+		free((char *)extra - (job->flags & JOB_CARRIES ? sizeof(struct job_carried) : 0));
+	job->parts = NULL;
 }
 
 void job_free_memory(struct qless_job *job)
@@ -136,8 +174,8 @@ void job_free_memory(struct qless_job *job)
 /* The job is in no list and has no dependencies in either direction. */
 static void job_free(struct qless *q, struct qless_job *job)
 {
-	assert(job->extra == NULL ||
-	       (job->extra->dependencies == NULL && job->extra->dependents == NULL));
+	assert(job_extra(job) == NULL ||
+	       (job_extra(job)->dependencies == NULL && job_extra(job)->dependents == NULL));
 	job_drop_tags(q, job);
 	job_clear_failure(q, job);
 	if (job->flags & JOB_LIMITED)
@@ -146,9 +184,9 @@ static void job_free(struct qless *q, struct qless_job *job)
 	job_set_worker(q, job, NULL);
 	job_set_queue(q, job, NULL);
 	history_done(q, &job->history);
-	if (job->extra != NULL)
-		intern_unref(&q->names, job->extra->spawned_from);
-	job_free_extra(job);
+	if (job_extra(job) != NULL)
+		intern_unref(&q->names, job_extra(job)->spawned_from);
+	job_free_parts(job);
 	intern_unref(&q->names, job->klass);
 	job_free_memory(job);
 }
@@ -221,15 +259,6 @@ void job_set_queue(struct qless *q, struct qless_job *job, struct queue *queue)
 	}
 }
 
-struct job_extra *job_need_extra(struct qless_job *job)
-{
-	if (job->extra == NULL) {
-		job->extra = mem_zalloc(sizeof(*job->extra));
-		job->extra->due = NAN;
-	}
-	return job->extra;
-}
-
 void job_set_failure(struct qless *q, struct qless_job *job, struct intern *group,
 		     struct qless_str message, double when, struct intern *worker)
 {
@@ -248,20 +277,20 @@ void job_set_failure(struct qless *q, struct qless_job *job, struct intern *grou
 
 void job_clear_failure(struct qless *q, struct qless_job *job)
 {
-	struct failure *failure = job->extra != NULL ? job->extra->failure : NULL;
+	struct failure *failure = job_extra(job) != NULL ? job_extra(job)->failure : NULL;
 
 	if (failure == NULL)
 		return;
 	intern_unref(&q->group_names, failure->group);
 	intern_unref(&q->worker_names, failure->worker);
 	free(failure);
-	job->extra->failure = NULL;
+	job_extra(job)->failure = NULL;
 	job_release_extra(job);
 }
 
 void job_set_due(struct qless_job *job, double due)
 {
-	if (isnan(due) && job->extra == NULL)
+	if (isnan(due) && job_extra(job) == NULL)
 		return;
 	job_need_extra(job)->due = due;
 	job_release_extra(job);
@@ -269,7 +298,7 @@ void job_set_due(struct qless_job *job, double due)
 
 double job_due(const struct qless_job *job)
 {
-	return job->extra != NULL ? job->extra->due : NAN;
+	return job_extra(job) != NULL ? job_extra(job)->due : NAN;
 }
 
 uint64_t qless_prefetch(const struct qless *q, struct qless_str jid)
@@ -295,7 +324,7 @@ static void read_failure(const struct failure *failure, struct qless_failure *re
 
 void qless_job_read(const struct qless_job *job, struct qless_job_info *ret_info)
 {
-	const struct job_extra *extra = job->extra;
+	const struct job_extra *extra = job_extra(job);
 
 	*ret_info = (struct qless_job_info){
 		.jid = job_jid(job),
@@ -311,10 +340,10 @@ void qless_job_read(const struct qless_job *job, struct qless_job_info *ret_info
 		.lock = job_lock(job),
 		.time = job->time,
 		.tracked = (job->flags & JOB_TRACKED) != 0,
+		.has_limits = (job->flags & JOB_LIMITED) != 0,
 	};
 	if (extra == NULL)
 		return;
-	ret_info->has_limits = (job->flags & JOB_LIMITED) != 0;
 	ret_info->carries = (job->flags & JOB_CARRIES) != 0;
 	ret_info->has_lists =
 		extra->tags != NULL || extra->dependencies != NULL || extra->dependents != NULL;

@@ -43,17 +43,18 @@ struct lane_links {
 	struct qless_job *up;
 };
 
-/* The extra part of a job that names limits. */
+/* Members that a job with limits has besides. */
 struct job_limited {
-	struct job_extra extra;
+	struct job_extra *extra; /* NULL if it does without */
 	struct limit_set *set;
+	struct skiplist_block *block; /* of queue->limited, while it waits */
 	union {
 		struct lane_links lane; /* while it waits */
 		struct slot *slots;	/* while it is running; NULL in the other states */
 	};
 };
 
-static_assert(sizeof(struct job_limited) == 80, "limits take no more memory");
+static_assert(sizeof(struct job_limited) == 48, "limits take no more memory");
 
 enum job_flag {
 	JOB_TRACKED = 1 << 0,
@@ -62,8 +63,8 @@ enum job_flag {
 	JOB_CHOSEN = 1 << 3,	      /* scratch for calls that take lists of jids */
 	JOB_SEEN_BELOW = 1 << 4,      /* scratch for the search for circles */
 	JOB_SEEN_ABOVE = 1 << 5,      /* scratch for the search for circles */
-	JOB_LIMITED = 1 << 6,	      /* it names limits: `extra` is in a struct job_limited */
-	JOB_CARRIES = 1 << 7,	      /* a struct job_carried is before `extra` */
+	JOB_LIMITED = 1 << 6,	      /* it names limits: `parts` is a struct job_limited */
+	JOB_CARRIES = 1 << 7,	      /* a struct job_carried is before its struct job_extra */
 };
 
 /* One allocation holds the struct, the upper levels of its node, the jid, and the first data. */
@@ -72,7 +73,7 @@ struct qless_job {
 	struct queue *queue;   /* NULL once complete */
 	struct intern *klass;
 	struct intern *worker; /* NULL if none; stays after a retry */
-	struct job_extra *extra;
+	void *parts;	       /* struct job_limited or job_extra; NULL if it has neither */
 	char *data;
 	double priority;
 	double retries;
@@ -103,12 +104,6 @@ static inline void job_set_lock(struct qless_job *job, uint64_t number)
 	job->lock_low = (uint16_t)number;
 }
 
-/* Bytes of the extra part, which the job has. */
-static inline size_t job_extra_size(const struct qless_job *job)
-{
-	return job->flags & JOB_LIMITED ? sizeof(struct job_limited) : sizeof(struct job_extra);
-}
-
 /* Bytes of a line of the processor's cache. */
 #define CACHE_LINE_BYTES 64
 
@@ -121,7 +116,15 @@ static inline struct qless_job *job_from_node(const struct skipnode *node)
 static inline struct job_limited *job_limited(const struct qless_job *job)
 {
 	assert(job->flags & JOB_LIMITED);
-	return container_of(job->extra, struct job_limited, extra);
+	return job->parts;
+}
+
+/* The members that most jobs do without; NULL if the job has none. Most jobs pay for one test. */
+static inline struct job_extra *job_extra(const struct qless_job *job)
+{
+	if (__builtin_expect(job->parts == NULL, 1))
+		return NULL;
+	return job->flags & JOB_LIMITED ? job_limited(job)->extra : job->parts;
 }
 
 static inline struct qless_str job_jid(const struct qless_job *job)
@@ -136,6 +139,8 @@ static inline struct qless_str job_data(const struct qless_job *job)
 
 /* For skiplists of jobs. */
 struct qless_str job_member(const struct skipnode *node);
+/* For the list of waiting jobs with limits. */
+struct skiplist_block **job_block(struct skipnode *node);
 struct qless_str job_key(const struct hash_node *node);
 
 struct qless_job *job_find(const struct qless *q, struct qless_str jid);
@@ -178,13 +183,17 @@ void job_set_failure(struct qless *q, struct qless_job *job, struct intern *grou
 void job_clear_failure(struct qless *q, struct qless_job *job);
 void job_set_due(struct qless_job *job, double due);
 double job_due(const struct qless_job *job);
+/* Returns the extra part, a new one if there was none. */
 struct job_extra *job_need_extra(struct qless_job *job);
 /* Free the extra part if it is empty. */
 void job_release_extra(struct qless_job *job);
-/* Give the extra part, which the job has, the size of another struct. */
-void job_resize_extra(struct qless_job *job, size_t size);
-/* Free the memory of the extra part, and nothing that hangs on it. */
-void job_free_extra(struct qless_job *job);
+/* Give the job a new extra part, or none. The caller frees the old one. */
+void job_set_extra(struct qless_job *job, struct job_extra *extra);
+/* Make or free what a job has that names limits. The caller answers for the set. */
+struct job_limited *job_add_limited(struct qless_job *job);
+void job_drop_limited(struct qless_job *job);
+/* Free the memory of both, and nothing that hangs on it. */
+void job_free_parts(struct qless_job *job);
 
 static inline struct qless_str failure_message(const struct failure *failure)
 {

@@ -116,9 +116,9 @@ static size_t tag_bytes(const struct qless_job *job, size_t enough)
 	struct qless_str tag;
 	size_t cursor = 0, bytes = 0;
 
-	if (job->extra == NULL || job->extra->tags == NULL)
+	if (job_extra(job) == NULL || job_extra(job)->tags == NULL)
 		return 0;
-	if (job->extra->tags->count <= enough / QLESS_MAX_NAME_BYTES)
+	if (job_extra(job)->tags->count <= enough / QLESS_MAX_NAME_BYTES)
 		return enough;
 	while (qless_job_next_tag(job, &cursor, &tag))
 		bytes += tag.len;

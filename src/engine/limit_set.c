@@ -169,19 +169,12 @@ void job_use_limits(struct qless *q, struct qless_job *job, struct limit_set *se
 	struct limit_set *old = job_limits(job);
 
 	assert(!job->node.linked);
-	if (set != NULL && old == NULL) {
-		job_need_extra(job);
-		job_resize_extra(job, sizeof(struct job_limited));
-		job->flags |= JOB_LIMITED;
-		job_limited(job)->slots = NULL;
-	}
-	if (set != NULL) {
+	if (set != NULL && old == NULL)
+		job_add_limited(job)->set = set;
+	else if (set != NULL)
 		job_limited(job)->set = set;
-	} else if (old != NULL) {
-		job->flags &= (uint8_t)~JOB_LIMITED;
-		job_resize_extra(job, sizeof(struct job_extra));
-		job_release_extra(job);
-	}
+	else if (old != NULL)
+		job_drop_limited(job);
 	limit_set_unref(q, old);
 }
 

@@ -72,8 +72,8 @@ static bool take_away(struct qless *q, struct qless_job *job)
 	else
 		job_fail_invalid(q, job);
 	event_failed(q, job_jid(job), queue_name(job->queue),
-		     intern_str(job->extra->failure->group), failure_message(job->extra->failure),
-		     intern_str(worker));
+		     intern_str(job_extra(job)->failure->group),
+		     failure_message(job_extra(job)->failure), intern_str(worker));
 	intern_unref(&q->worker_names, worker);
 	return false;
 }

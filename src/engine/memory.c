@@ -44,17 +44,19 @@ static size_t tags_bytes(const struct tag_list *tags)
 
 static void add_job(const struct qless_job *job, struct view_memory *memory)
 {
-	const struct job_extra *extra = job->extra;
+	const struct job_extra *extra = job_extra(job);
 
 	memory->payload += job->hash.aux + job->node.aux;
 	memory->history += job->history.cap;
 	memory->index +=
 		offsetof(struct qless_job, node) + skipnode_size(job->node.height) + HASH_BYTES;
-	if (extra == NULL)
-		return;
-	memory->index += job_extra_size(job) + job_carried_bytes(job);
+	if (job->flags & JOB_LIMITED)
+		memory->index += sizeof(struct job_limited);
 	if ((job->flags & JOB_LIMITED) && job->state == QLESS_RUNNING)
 		memory->index += (size_t)job_limits(job)->count * sizeof(struct slot);
+	if (extra == NULL)
+		return;
+	memory->index += sizeof *extra + job_carried_bytes(job);
 	memory->index += tags_bytes(extra->tags) + edges_bytes(extra->dependencies) +
 			 edges_bytes(extra->dependents);
 	if (extra->failure != NULL)

@@ -102,12 +102,12 @@ static size_t job_bytes(const struct qless_job *job)
 {
 	size_t bytes = job->node.aux + job->history.len;
 
-	if (job->extra == NULL)
+	if (job_extra(job) == NULL)
 		return bytes;
-	if (job->extra->dependents != NULL)
-		bytes += (size_t)skiplist_count(job->extra->dependents) * DEPENDENT_BYTES;
-	if (job->extra->tags != NULL)
-		bytes += job->extra->tags->count * TAG_BYTES;
+	if (job_extra(job)->dependents != NULL)
+		bytes += (size_t)skiplist_count(job_extra(job)->dependents) * DEPENDENT_BYTES;
+	if (job_extra(job)->tags != NULL)
+		bytes += job_extra(job)->tags->count * TAG_BYTES;
 	return bytes;
 }
 

@@ -101,9 +101,10 @@ static struct queue *queue_new(struct qless *q, struct qless_str name)
 	assert(queue->name->user == NULL);
 	queue->name->user = queue;
 	queue->name_len = queue->name->len;
-	for (int i = 0; i < QUEUE_ALL_LISTS; i++)
+	for (int i = 0; i < QUEUE_LISTS; i++)
 		skiplist_init(&queue->lists[i],
 			      queue_list_has_jobs((enum queue_list)i) ? job_member : recur_member);
+	skiplist_init_packed(&queue->limited, job_member, job_block);
 	queue->heartbeat = settings_queue_number(q, name, STR("-heartbeat"));
 	queue->max_concurrency = settings_queue_number(q, name, STR("-max-concurrency"));
 	besttree_init(&queue->groups, lane_group_is_better);

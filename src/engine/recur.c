@@ -754,8 +754,8 @@ static bool is_busy(struct qless *q, const struct qless_recur *recur)
 	job = job_find(q, buf_str(&q->channel));
 	/* Somebody else may have put a job with this name. */
 	return job != NULL && job->state != QLESS_COMPLETE && job->state != QLESS_FAILED &&
-	       job->extra != NULL && job->extra->spawned_from != NULL &&
-	       str_equal(intern_str(job->extra->spawned_from), recur_jid(recur));
+	       job_extra(job) != NULL && job_extra(job)->spawned_from != NULL &&
+	       str_equal(intern_str(job_extra(job)->spawned_from), recur_jid(recur));
 }
 
 /* Returns whether the runs up to `now` make no job, because the last one is not over. */

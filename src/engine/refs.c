@@ -29,7 +29,7 @@ static void add(void *arg, const struct intern *object)
 
 static void add_job(struct refs *refs, const struct qless_job *job)
 {
-	const struct job_extra *extra = job->extra;
+	const struct job_extra *extra = job_extra(job);
 	uint32_t i;
 
 	add(refs, job->klass);
@@ -136,7 +136,8 @@ void refs_tally(const struct qless *q, struct tallies *ret_tallies)
 	struct hash_node *node;
 
 	HASH_FOREACH(node, &it, &q->jobs) {
-		const struct job_extra *extra = container_of(node, struct qless_job, hash)->extra;
+		const struct job_extra *extra =
+			job_extra(container_of(node, struct qless_job, hash));
 
 		t.depending += extra != NULL && extra->dependencies != NULL;
 		t.depended += extra != NULL && extra->dependents != NULL;

@@ -319,7 +319,7 @@ static bool has_own_list(const struct qless_job *job)
 {
 	if (!resolve_knows_list(job))
 		return false;
-	return job->state != QLESS_FAILED || job->extra->failure->group->user != NULL;
+	return job->state != QLESS_FAILED || job_extra(job)->failure->group->user != NULL;
 }
 
 static size_t place_job(struct qless *q, struct qless_job *job)
@@ -661,7 +661,7 @@ size_t qless_repair(struct qless *q, double now, const struct qless_repair *repa
 
 static size_t count_edges(const struct qless_job *job)
 {
-	const struct job_extra *extra = job->extra;
+	const struct job_extra *extra = job_extra(job);
 	size_t count = 0;
 
 	if (extra != NULL && extra->dependencies != NULL)
@@ -674,7 +674,9 @@ static size_t count_edges(const struct qless_job *job)
 /* Each occurrence of a tag is counted by walking the list. */
 static size_t square_tags(const struct qless_job *job)
 {
-	size_t count = job->extra != NULL && job->extra->tags != NULL ? job->extra->tags->count : 0;
+	size_t count = job_extra(job) != NULL && job_extra(job)->tags != NULL
+			       ? job_extra(job)->tags->count
+			       : 0;
 
 	return count * count / PER_SEARCH;
 }

@@ -58,7 +58,6 @@ void resolve_reset_node(struct skipnode *node)
 
 size_t resolve_sort_list(struct skiplist *list)
 {
-	skiplist_member_fn *member = list->member;
 	struct skipnode **nodes;
 	struct skipnode *node;
 	size_t count = 0;
@@ -70,8 +69,7 @@ size_t resolve_sort_list(struct skiplist *list)
 	for (node = skiplist_first(list); node != NULL && count < skiplist_count(list);
 	     node = skiplist_next(node))
 		nodes[count++] = node;
-	skiplist_done(list);
-	skiplist_init(list, member);
+	skiplist_clear(list);
 	for (i = 0; i < count; i++) {
 		double score = nodes[i]->score;
 
@@ -128,7 +126,8 @@ static size_t sort_lists(struct qless *q)
 bool resolve_knows_list(const struct qless_job *job)
 {
 	if (job->state == QLESS_FAILED)
-		return job->queue != NULL && job->extra != NULL && job->extra->failure != NULL;
+		return job->queue != NULL && job_extra(job) != NULL &&
+		       job_extra(job)->failure != NULL;
 	return (job->queue == NULL) == (job->state == QLESS_COMPLETE);
 }
 
@@ -137,7 +136,7 @@ bool resolve_belongs(const struct qless *q, const struct qless_job *job,
 {
 	if (!resolve_knows_list(job))
 		return true;
-	if (job->state == QLESS_FAILED && job->extra->failure->group->user == NULL)
+	if (job->state == QLESS_FAILED && job_extra(job)->failure->group->user == NULL)
 		return false;
 	return job_list(q, job) == list;
 }

@@ -76,7 +76,7 @@ static inline struct skiplist *list_of(const struct qless *q, const struct qless
 				       enum qless_state state)
 {
 	if (state == QLESS_FAILED)
-		return &((struct group *)job->extra->failure->group->user)->jobs;
+		return &((struct group *)job_extra(job)->failure->group->user)->jobs;
 	if (state == QLESS_COMPLETE)
 		return (struct skiplist *)(uintptr_t)&q->completed;
 	return &job->queue->lists[state_lists[state]];
@@ -163,7 +163,7 @@ void job_leave(struct qless *q, struct qless_job *job)
 	}
 	skiplist_remove(list_of(q, job, job->state), &job->node);
 	if (job->state == QLESS_FAILED)
-		group_release(q, job->extra->failure->group->user);
+		group_release(q, job_extra(job)->failure->group->user);
 }
 
 void job_end_run(struct qless *q, struct qless_job *job, enum run_end end)
@@ -261,8 +261,8 @@ void job_place_batch(struct qless *q, struct queue *queue, enum qless_state stat
 enum qless_state job_place(struct qless *q, struct qless_job *job, double now, double delay)
 {
 	/* Only a job that depends on others remembers when it is due. */
-	assert(job->extra == NULL || isnan(job->extra->due));
-	if (job->extra != NULL && job->extra->dependencies != NULL) {
+	assert(job_extra(job) == NULL || isnan(job_extra(job)->due));
+	if (job_extra(job) != NULL && job_extra(job)->dependencies != NULL) {
 		if (delay > 0)
 			job_set_due(job, finite_add(now, delay));
 		place_as(q, job, QLESS_DEPENDS, now);
@@ -276,7 +276,7 @@ enum qless_state job_place(struct qless *q, struct qless_job *job, double now, d
 
 enum qless_state job_place_at(struct qless *q, struct qless_job *job, double now, double due)
 {
-	bool depends = job->extra != NULL && job->extra->dependencies != NULL;
+	bool depends = job_extra(job) != NULL && job_extra(job)->dependencies != NULL;
 
 	if (!(due > now))
 		return job_place(q, job, now, 0);
@@ -290,7 +290,7 @@ void job_restore(struct qless *q, struct qless_job *job, double score)
 {
 	assert(!job->node.linked);
 	if (job->state == QLESS_FAILED)
-		group_need(q, job->extra->failure->group);
+		group_need(q, job_extra(job)->failure->group);
 	skiplist_insert(job_list(q, job), &job->node, score);
 	if (has_lane(job, job->state))
 		lane_enter(q, job);

@@ -422,7 +422,7 @@ static void save_carried(struct saver *s, const struct qless_job *job, unsigned 
 
 static unsigned job_flags(const struct qless_job *job)
 {
-	const struct job_extra *extra = job->extra;
+	const struct job_extra *extra = job_extra(job);
 	unsigned flags = 0;
 
 	if (job->worker != NULL)
@@ -496,8 +496,8 @@ static void save_job(struct saver *s, const struct qless_job *job)
 		save_varint(s, job_lock(job));
 	if (job->state == QLESS_FAILED)
 		save_intern(s, STATE_QUEUE, job->queue->name);
-	if (job->extra != NULL)
-		save_extra(s, job->extra, flags);
+	if (job_extra(job) != NULL)
+		save_extra(s, job_extra(job), flags);
 	save_limits_of(s, job, flags);
 	save_carried(s, job, flags);
 	save_history(s, &job->history);
@@ -767,7 +767,7 @@ static void save_dependencies(struct saver *s, const struct queue *queue)
 	const struct skipnode *node = skiplist_first(&queue->depends);
 
 	for (; node != NULL; node = skiplist_next(node)) {
-		const struct skiplist *list = job_from_node(node)->extra->dependencies;
+		const struct skiplist *list = job_extra(job_from_node(node))->dependencies;
 		const struct skipnode *at;
 
 		save_varint(s, skiplist_count(list));

@@ -313,8 +313,8 @@ static void load_dependencies(struct state_loader *l)
 			jid = job_jid(l->depended.items[number]);
 			depends_add(l->q, job, &jid, 1);
 		}
-		if (!l->failed &&
-		    (!depends_is_open(job) || skiplist_count(job->extra->dependencies) != count))
+		if (!l->failed && (!depends_is_open(job) ||
+				   skiplist_count(job_extra(job)->dependencies) != count))
 			state_read_fail(l, "a job has other dependencies than it should");
 	}
 }

@@ -118,7 +118,7 @@ static void load_tags(struct state_loader *l, struct qless_job *job)
 		return;
 	}
 	job_set_tags(l->q, job, l->tags.items, l->tags.count, l->tag_times[0]);
-	tags = job->extra->tags;
+	tags = job_extra(job)->tags;
 	for (uint32_t i = 0; i < tags->count; i++) {
 		if (tags->items[i]->node.score != l->tag_times[i])
 			skiplist_rescore(&tags->items[i]->tag->jobs, &tags->items[i]->node,
@@ -217,7 +217,7 @@ static void check_job(struct state_loader *l, const struct qless_job *job,
 	if (job->state != QLESS_DEPENDS && (flags & STATE_JOB_DUE))
 		state_read_fail(l, "a job remembers a time without waiting for others");
 	if (job->state == QLESS_FAILED &&
-	    (!(flags & STATE_JOB_FAILURE) || job->extra->failure->group != place->group))
+	    (!(flags & STATE_JOB_FAILURE) || job_extra(job)->failure->group != place->group))
 		state_read_fail(l, "a failed job has no failure");
 	if (job->state == QLESS_COMPLETE && (flags & STATE_JOB_DEPENDENTS))
 		state_read_fail(l, "a job depends on one that is complete");

@@ -75,7 +75,7 @@ static void tag_recount(struct qless *q, struct tag *tag)
 
 static struct tag_list *tags_of(const struct qless_job *job)
 {
-	return job->extra != NULL ? job->extra->tags : NULL;
+	return job_extra(job) != NULL ? job_extra(job)->tags : NULL;
 }
 
 const struct skipnode *job_find_tag(const struct qless_job *job, const struct tag *tag)
@@ -166,7 +166,7 @@ void job_drop_tags(struct qless *q, struct qless_job *job)
 			free_tagging(q, list->items[i]);
 	}
 	free(list);
-	job->extra->tags = NULL;
+	job_extra(job)->tags = NULL;
 	job_release_extra(job);
 }
 

@@ -87,12 +87,12 @@ const struct skiplist *view_tags(const struct qless *q)
 
 const struct skiplist *view_dependencies(const struct qless_job *job)
 {
-	return job->extra != NULL ? job->extra->dependencies : NULL;
+	return job_extra(job) != NULL ? job_extra(job)->dependencies : NULL;
 }
 
 const struct skiplist *view_dependents(const struct qless_job *job)
 {
-	return job->extra != NULL ? job->extra->dependents : NULL;
+	return job_extra(job) != NULL ? job_extra(job)->dependents : NULL;
 }
 
 void view_job(const struct qless_job *job, struct view_job *ret_view)
@@ -120,7 +120,7 @@ static size_t count_slots(const struct qless_job *job)
 struct view_lists view_lists(const struct qless *q, struct qless_str jid)
 {
 	const struct qless_job *job = job_find(q, jid);
-	const struct job_extra *extra = job != NULL ? job->extra : NULL;
+	const struct job_extra *extra = job != NULL ? job_extra(job) : NULL;
 
 	if (extra == NULL)
 		return (struct view_lists){ 0 };

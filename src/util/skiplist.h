@@ -62,7 +62,8 @@ typedef struct qless_str skiplist_member_fn(const struct skipnode *node);
 
 struct skiplist_block;
 
-/* Returns where the owner of a node of a packed list keeps the pointer to its block. */
+/* Returns where the owner of a node of a packed list keeps the pointer to its block; NULL if the
+ * node can be in no such list, which only skiplist_has() asks. */
 typedef struct skiplist_block **skiplist_block_fn(struct skipnode *node);
 
 /* The fields belong to skiplist.c and the inline functions here. */

@@ -247,7 +247,9 @@ static void shrink(struct skiplist_blocks *blocks, struct skiplist_block *block)
 static struct skiplist_block *leaf_of(const struct skiplist_blocks *blocks,
 				      const struct skipnode *node)
 {
-	return *blocks->block_of((struct skipnode *)(uintptr_t)node);
+	struct skiplist_block **block = blocks->block_of((struct skipnode *)(uintptr_t)node);
+
+	return block != NULL ? *block : NULL;
 }
 
 static unsigned number_in(const struct skiplist_block *leaf, const struct skipnode *node)

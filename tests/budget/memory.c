@@ -20,7 +20,7 @@
 #define FEW_NAMES 50
 
 /* Bytes for the limit of a job, and for the limit itself while it has jobs in one queue. */
-#define LIMIT_BUDGET 80
+#define LIMIT_BUDGET 64
 #define NAME_BUDGET  800
 
 /* Counts page by page, because other figures of the kernel are off by some pages for each

@@ -239,9 +239,9 @@ static void marks_that_calls_left_are_removed(void)
 {
 	job("waiting")->flags |= JOB_CHOSEN;
 	assert_repaired("job \"waiting\" was left marked by a call");
-	tag_find(q, STR("t"))->mine = job("waiting")->extra->tags->items[0];
+	tag_find(q, STR("t"))->mine = job_extra(job("waiting"))->tags->items[0];
 	assert_repaired("tag \"t\" was left marked by a call");
-	skiplist_first(job("depends")->extra->dependencies)->aux = 1;
+	skiplist_first(job_extra(job("depends"))->dependencies)->aux = 1;
 	assert_repaired("job \"depends\" has a dependency that a call left marked");
 }
 
@@ -279,7 +279,7 @@ static void a_dependency_lists_the_job_that_waits_for_it(void)
 {
 	struct qless_job *on = job("waiting");
 
-	skiplist_remove(on->extra->dependents, skiplist_first(on->extra->dependents));
+	skiplist_remove(job_extra(on)->dependents, skiplist_first(job_extra(on)->dependents));
 	assert_repaired("job \"depends\" has a dependency without a twin");
 	TEST_ASSERT_EQUAL_INT(QLESS_DEPENDS, job("depends")->state);
 }
@@ -288,7 +288,8 @@ static void a_job_in_depends_without_dependencies_is_released(void)
 {
 	struct qless_job *depends = job("depends");
 
-	skiplist_remove(depends->extra->dependencies, skiplist_first(depends->extra->dependencies));
+	skiplist_remove(job_extra(depends)->dependencies,
+			skiplist_first(job_extra(depends)->dependencies));
 	assert_repaired("job \"waiting\" has a dependency without a twin");
 	TEST_ASSERT_EQUAL_INT(QLESS_WAITING, job("depends")->state);
 }
@@ -323,7 +324,7 @@ static void counters_of_tags_are_exact(void)
 
 static void a_tag_has_the_jobs_that_have_it(void)
 {
-	struct tag_list *tags = job("waiting")->extra->tags;
+	struct tag_list *tags = job_extra(job("waiting"))->tags;
 	struct tagging *tagging = tags->items[1];
 
 	skiplist_remove(&tagging->tag->jobs, &tagging->node);
@@ -421,16 +422,16 @@ static void statistics_that_contradict_each_other_are_left(void)
 static void damage_without_one_right_answer_is_left(void)
 {
 	struct qless_job *failed = job("failed");
-	struct failure *failure = failed->extra->failure;
+	struct failure *failure = job_extra(failed)->failure;
 
 	job_set_worker(q, job("running"), NULL);
 	assert_left("job \"running\" is running without a worker");
 	job("running")->priority = INFINITY;
 	assert_left("job \"running\" has a number that is not finite");
 
-	failed->extra->failure = NULL;
+	job_extra(failed)->failure = NULL;
 	assert_found("job \"failed\" has failed but has no failure");
-	failed->extra->failure = failure;
+	job_extra(failed)->failure = failure;
 
 	job("waiting2")->state = QLESS_COMPLETE;
 	assert_left("job \"waiting2\" is complete but in a queue, or not complete and in none");
@@ -446,8 +447,8 @@ static void several_kinds_of_damage_are_repaired_together(void)
 	job("waiting")->node.score = 1000;
 	job("waiting2")->node.score = -1000;
 	job("waiting2")->flags |= JOB_CHOSEN;
-	skiplist_remove(job("waiting")->extra->dependents,
-			skiplist_first(job("waiting")->extra->dependents));
+	skiplist_remove(job_extra(job("waiting"))->dependents,
+			skiplist_first(job_extra(job("waiting"))->dependents));
 	assert_repaired("job \"running\" is missing from the list of its state");
 }
 

@@ -145,7 +145,7 @@ void tearDown(void)
 
 static void damage_edges(struct qless_job *job)
 {
-	struct job_extra *extra = job->extra;
+	struct job_extra *extra = job_extra(job);
 
 	if (extra == NULL)
 		return;
@@ -159,7 +159,7 @@ static void damage_edges(struct qless_job *job)
 
 static void damage_tags(struct qless_job *job)
 {
-	struct tag_list *tags = job->extra != NULL ? job->extra->tags : NULL;
+	struct tag_list *tags = job_extra(job) != NULL ? job_extra(job)->tags : NULL;
 	struct tagging *tagging;
 
 	if (tags == NULL)

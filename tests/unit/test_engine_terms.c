@@ -289,7 +289,7 @@ static void a_job_whose_terms_are_taken_away_carries_nothing(void)
 	TEST_ASSERT_TRUE(info_of("j").carries);
 	put_backoff(0, "j", QLESS_BACKOFF_NONE, 0, 0);
 	TEST_ASSERT_FALSE(info_of("j").carries);
-	TEST_ASSERT_NULL(qless_get(q, STR("j"))->extra);
+	TEST_ASSERT_NULL(job_extra(qless_get(q, STR("j"))));
 }
 
 static void terms_and_limits_come_and_go_in_any_order(void)
@@ -314,7 +314,7 @@ static void terms_and_limits_come_and_go_in_any_order(void)
 		TEST_ASSERT_EQUAL_INT((code & 1) != 0, info_of("j").has_limits);
 		TEST_ASSERT_EQUAL_INT((code & 2) != 0, info_of("j").carries);
 		TEST_ASSERT_EQUAL_INT((code & 4) != 0, info_of("j").has_lists);
-		TEST_ASSERT_EQUAL_INT((code & 7) != 0, qless_get(q, STR("j"))->extra != NULL);
+		TEST_ASSERT_EQUAL_INT((code & 6) != 0, job_extra(qless_get(q, STR("j"))) != NULL);
 		TEST_ASSERT_EQUAL_size_t(0, qless_check(q, on_finding, NULL));
 		reload();
 	}
