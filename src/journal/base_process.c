@@ -1,6 +1,7 @@
 /*
  * The process that writes a snapshot: a child, which has the state in memory, or the rewriter,
- * which builds the state again from the files.
+ * which builds the state again from the files. In a program that must not be forked, a thread does
+ * what the rewriter does.
  */
 #include <assert.h>
 #include <errno.h>
@@ -20,6 +21,9 @@
 
 /* Milliseconds to wait for each report of the rewriter after its order was cancelled. */
 #define KILL_WAIT_MS 1000
+
+/* Why a snapshot from the files is cancelled. */
+#define OVERTAKEN "the log grows faster than it can be read"
 
 /* The child reports its progress through a pipe, and at the end the result. */
 struct report {
@@ -217,6 +221,22 @@ static int order_base(struct journal *j, struct qless_str extra)
 	return rc;
 }
 
+static int start_thread(struct journal *j, struct qless_str extra)
+{
+	struct base_process *p = &j->rewrite.process;
+	struct base_options base = describe_base(j);
+
+	p->rebuilder = rebuilder_start(j->options.rebuild, &base, extra);
+	if (p->rebuilder == NULL) {
+		int rc = -errno;
+
+		base_process_note_error(j, strerror(-rc));
+		return rc;
+	}
+	begin(p, BASE_PROCESS_THREAD, 0, rebuilder_fd(p->rebuilder));
+	return 0;
+}
+
 static void rebuild_at_once(struct journal *j, struct qless_str extra)
 {
 	struct base_process *p = &j->rewrite.process;
@@ -235,7 +255,9 @@ static int start_rebuild(struct journal *j)
 
 	if (j->options.save_extra != NULL)
 		j->options.save_extra(j->options.arg, &extra);
-	if (j->options.threads)
+	if (j->options.threads && j->options.no_processes)
+		rc = start_thread(j, buf_str(&extra));
+	else if (j->options.threads)
 		rc = order_base(j, buf_str(&extra));
 	else
 		rebuild_at_once(j, buf_str(&extra));
@@ -248,7 +270,7 @@ static void note_end_of_rebuild(struct journal *j, const struct rewriter_report 
 	if (report->result == 0)
 		return;
 	if (j->rewrite.process.is_cancelled)
-		base_process_note_error(j, "the log grows faster than it can be read");
+		base_process_note_error(j, OVERTAKEN);
 	else if (report->result == -ECHILD)
 		base_process_note_error(j, "its process was killed");
 	else if (report->error[0] != '\0')
@@ -284,7 +306,31 @@ static void kill_rebuild(struct journal *j)
 	end(p, -ECANCELED);
 }
 
-/* ---- either ---- */
+/* ---- the thread ---- */
+
+static void end_thread(struct journal *j, int result)
+{
+	struct base_process *p = &j->rewrite.process;
+
+	if (result != 0)
+		base_process_note_error(j, p->is_cancelled ? OVERTAKEN
+							   : rebuilder_error(p->rebuilder));
+	rebuilder_free(p->rebuilder);
+	p->rebuilder = NULL;
+	end(p, result);
+}
+
+static void watch_thread(struct journal *j)
+{
+	struct base_process *p = &j->rewrite.process;
+	int result;
+
+	p->bytes = rebuilder_bytes(p->rebuilder);
+	if (rebuilder_is_over(p->rebuilder, &result))
+		end_thread(j, result);
+}
+
+/* ---- any of them ---- */
 
 int base_process_start(struct journal *j)
 {
@@ -297,7 +343,7 @@ int base_process_start(struct journal *j)
 	p->result = -ECHILD; /* unless it reports a result before it ends */
 	if (j->rewrite.from_log)
 		return start_rebuild(j);
-	if (j->options.threads)
+	if (j->options.threads && !j->options.no_processes)
 		return start_child(j);
 	end(p, write_base(j, NULL, &bytes));
 	p->bytes = bytes;
@@ -313,6 +359,9 @@ void base_process_watch(struct journal *j)
 	case BASE_PROCESS_REWRITER:
 		watch_rewriter(j);
 		break;
+	case BASE_PROCESS_THREAD:
+		watch_thread(j);
+		break;
 	case BASE_PROCESS_NONE:
 		break;
 	}
@@ -326,6 +375,8 @@ void base_process_cancel(struct journal *j)
 	p->is_cancelled = true;
 	if (p->kind == BASE_PROCESS_REWRITER)
 		rewriter_cancel(j->rewriter);
+	else if (p->kind == BASE_PROCESS_THREAD)
+		rebuilder_cancel(p->rebuilder);
 	else
 		kill(p->pid, SIGKILL);
 }
@@ -338,6 +389,9 @@ void base_process_kill(struct journal *j)
 		break;
 	case BASE_PROCESS_REWRITER:
 		kill_rebuild(j);
+		break;
+	case BASE_PROCESS_THREAD:
+		end_thread(j, -ECANCELED);
 		break;
 	case BASE_PROCESS_NONE:
 		break;

@@ -55,6 +55,9 @@ struct journal_options {
 	unsigned keep_bases; /* number of replaced snapshots to keep: see kept.h */
 	/* Without threads and processes the calls do everything, so tests can stop anywhere. */
 	bool threads;
+	/* The log is a part of a program that must not be forked: a thread makes snapshots from the
+	 * files (rebuilder.h), or the calls make them from the state in memory. */
+	bool no_processes;
 	/* The helper thread calls this when the owner should call commit_log_flush(). */
 	void (*wake)(void *arg);
 	/* Write all databases, and operations for everything else, with the calls of base.h. A
@@ -71,8 +74,8 @@ struct journal_options {
 };
 
 /* Open the journal of a directory, which exists, and lock it. Copies the options, and borrows
- * `dir`, `io` and `rebuild`. With `threads` and `rebuild` it forks the rewriter, so the process
- * should have one thread and little memory. Returns NULL with a line in `ret_error` on failure. */
+ * `dir`, `io` and `rebuild`. With `threads` and `rebuild`, and without `no_processes`, it forks the
+ * rewriter, so the process should have one thread and little memory. Returns NULL with a line in `ret_error` on failure. */
 struct journal *journal_open(const struct journal_options *options, struct buf *ret_error);
 
 /* Load the state, cut off a torn end, and prepare for appending. An empty directory gets a first

@@ -60,7 +60,7 @@ struct journal *journal_open(const struct journal_options *options, struct buf *
 	}
 	/* The rewriter is forked before there is a thread. Without a rewriter, children write all
 	 * snapshots. */
-	if (options->threads && options->rebuild != NULL)
+	if (options->threads && !options->no_processes && options->rebuild != NULL)
 		start_rewriter(j);
 	j->helper =
 		helper_new(j->io, j->options.dir, options->threads, options->wake, options->arg);

@@ -151,7 +151,7 @@ static bool can_rebuild(const struct journal *j)
 	uint64_t state;
 
 	if (journal_has_failed(j) || j->rewrite.must_fork || j->options.rebuild == NULL ||
-	    (j->options.threads && j->rewriter == NULL))
+	    (j->options.threads && !j->options.no_processes && j->rewriter == NULL))
 		return false;
 	state = j->options.state_bytes(j->options.arg);
 	return state >= j->options.fork_max_bytes &&

@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "journal/disk_task.h"
+#include "journal/rebuilder.h"
 #include "journal/rewriter.h"
 
 struct journal;
@@ -34,16 +35,18 @@ enum rewrite_phase {
 	REWRITE_SWITCHING,
 };
 
-/* The process that writes the snapshot. */
+/* The process that writes the snapshot, or the thread. */
 enum base_process_kind {
 	BASE_PROCESS_NONE,
 	BASE_PROCESS_CHILD,    /* a child, from the state in memory */
 	BASE_PROCESS_REWRITER, /* the rewriter, from the files */
+	BASE_PROCESS_THREAD,   /* a thread, from the files */
 };
 
 struct base_process {
 	enum base_process_kind kind; /* NONE before it starts and after it ends */
 	pid_t pid;		     /* of the child; 0: there is none */
+	struct rebuilder *rebuilder; /* NULL: there is no such thread */
 	int fd;			     /* readable when it reports; -1: there is none */
 	bool is_cancelled;	     /* it was told to end early */
 	bool is_over;

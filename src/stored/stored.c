@@ -81,7 +81,7 @@ int stored_replay(struct replay *replay, const struct record *record, uint64_t *
 }
 
 /*
- * A second state, in the process that makes a snapshot from the log
+ * A second state, in the process or the thread that makes a snapshot from the log
  */
 
 struct second {
@@ -149,6 +149,24 @@ static void save_second(void *state, struct base_writer *w)
 static void end_second(void *state)
 {
 	free(state);
+}
+
+static void free_second(void *state)
+{
+	struct second *second = state;
+
+	replay_done(&second->replay);
+	scripts_free(second->stored.scripts);
+	databases_free(second->stored.databases);
+	free(second);
+}
+
+struct rebuild_options stored_rebuild_in_thread(int *databases)
+{
+	struct rebuild_options options = stored_rebuild(databases);
+
+	options.end = free_second;
+	return options;
 }
 
 struct rebuild_options stored_rebuild(int *databases)

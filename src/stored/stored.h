@@ -40,5 +40,7 @@ void stored_save(const struct stored *stored, struct base_writer *w);
 /* How to make a snapshot from the log, with that number of databases. Borrows the number. Records
  * of users are skipped: only the server knows the users of the configuration. */
 struct rebuild_options stored_rebuild(int *databases);
+/* Does so in a thread of a process that goes on: all memory is freed in the end. */
+struct rebuild_options stored_rebuild_in_thread(int *databases);
 
 #endif
