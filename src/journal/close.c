@@ -78,6 +78,14 @@ static void close_log(struct journal *j, struct buf *ret_error)
 		buf_printf(ret_error, "the log was not closed cleanly: %s", j->complaint);
 }
 
+void journal_abandon(struct journal *j)
+{
+	directory_lock_release(&j->lock, j->io);
+	if (j->segment.fd >= 0)
+		j->io->close(j->io->arg, j->segment.fd);
+	j->segment.fd = -1;
+}
+
 void journal_close(struct journal *j, struct buf *ret_error)
 {
 	if (j == NULL)

@@ -75,7 +75,8 @@ struct journal_options {
 
 /* Open the journal of a directory, which exists, and lock it. Copies the options, and borrows
  * `dir`, `io` and `rebuild`. With `threads` and `rebuild`, and without `no_processes`, it forks the
- * rewriter, so the process should have one thread and little memory. Returns NULL with a line in `ret_error` on failure. */
+ * rewriter, so the process should have one thread and little memory. Returns NULL with a line in
+ * `ret_error` on failure. */
 struct journal *journal_open(const struct journal_options *options, struct buf *ret_error);
 
 /* Load the state, cut off a torn end, and prepare for appending. An empty directory gets a first
@@ -91,6 +92,10 @@ int journal_create(struct journal *j, uint64_t sequence, struct buf *ret_error);
 /* Write and sync all records, append a last mark, and free the journal. Gives up a rewrite. On
  * failure `ret_error` gets a line, unless it is NULL. A NULL journal is a no-op. */
 void journal_close(struct journal *j, struct buf *ret_error);
+
+/* In a child of the process that opened the journal: close the copies of the lock and of the
+ * current segment, without writing anything. Other calls are not allowed after this. */
+void journal_abandon(struct journal *j);
 
 /* Returns the commit log, to which the server appends. It belongs to the journal. */
 struct commit_log *journal_log(struct journal *j);

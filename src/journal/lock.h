@@ -10,6 +10,9 @@
 #include "journal/io.h"
 #include "util/buf.h"
 
+/* How the error about a directory that another process has locked begins. */
+#define DIRECTORY_IN_USE "another process uses the directory"
+
 struct directory_lock {
 	int file_fd; /* -1: not open */
 	int dir_fd;

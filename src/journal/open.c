@@ -20,7 +20,7 @@ static int take_lock(struct journal *j, struct buf *ret_error)
 	int rc = directory_lock_take(&j->lock, j->io, j->options.dir, ret_error);
 
 	if (rc == -EWOULDBLOCK)
-		buf_printf(ret_error, "another process uses the directory %s", j->options.dir);
+		buf_printf(ret_error, DIRECTORY_IN_USE " %s", j->options.dir);
 	return rc;
 }
 

@@ -132,6 +132,8 @@ const char *child_work_start(void *arg, const struct request *req, child_work_fn
 	int ends[2];
 	pid_t pid;
 
+	if (s->is_inside)
+		return "the program that has the jobs inside must not be forked";
 	if (child->pid != 0)
 		return "the same command of another client has not ended";
 	if (pipe2(ends, O_CLOEXEC) < 0)

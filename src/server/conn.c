@@ -336,7 +336,8 @@ bool conns_make_room(struct server *s, size_t clients)
 		OWN_FDS +
 		(s->config->http_port != 0 ? s->config->http_maxclients + HTTP_OWN_DESCRIPTORS : 0);
 	uint64_t wanted = (uint64_t)clients + own;
-	uint64_t have = rlimit_raise_files(wanted);
+	/* The limit of another program stays as it is. */
+	uint64_t have = s->is_inside ? wanted : rlimit_raise_files(wanted);
 
 	if (have >= wanted) {
 		s->conns.limit = clients;

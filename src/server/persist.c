@@ -105,16 +105,18 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 int persist_open(struct server *s, struct buf *ret_error)
 {
 	struct journal_options options = {
-		.dir = ".", /* the working directory is that of the directive dir */
+		/* Otherwise the working directory is that of the directive dir. */
+		.dir = s->is_inside ? s->config->dir : ".",
 		.sync = sync_of(s->config),
 		.segment_bytes = s->config->log_segment_bytes,
 		.rewrite_bytes_per_second = s->config->rewrite_rate_bytes,
 		.keep_bases = (unsigned)s->config->log_keep_bases,
 		.threads = true,
+		.no_processes = s->is_inside,
 		.wake = wake_up,
 		.save = save_state,
 		.state_bytes = state_bytes,
-		.fork_max_bytes = s->config->fork_max_bytes,
+		.fork_max_bytes = s->is_inside ? 0 : s->config->fork_max_bytes,
 		.save_extra = save_users,
 		.arg = s,
 	};
@@ -131,7 +133,8 @@ int persist_open(struct server *s, struct buf *ret_error)
 	}
 	p->wake = event_new(s->base, p->wake_fd, EV_READ | EV_PERSIST, on_wake, s);
 	event_add(p->wake, NULL);
-	p->rebuild = stored_rebuild(&s->config->databases);
+	p->rebuild = s->is_inside ? stored_rebuild_in_thread(&s->config->databases)
+				  : stored_rebuild(&s->config->databases);
 	options.rebuild = &p->rebuild;
 	p->journal = journal_open(&options, ret_error);
 	if (p->journal == NULL)
@@ -156,6 +159,7 @@ void persist_close(struct server *s, bool save)
 	journal_close(p->journal, &error);
 	if (error.len > 0)
 		log_warning("%s", buf_cstr(&error));
+	s->has_lost_records = error.len > 0;
 	buf_done(&error);
 	rewrite_watch_done(&p->rewrites);
 	if (p->wake != NULL)
@@ -166,6 +170,12 @@ void persist_close(struct server *s, bool save)
 	s->persist = NULL;
 }
 
+void persist_abandon(struct server *s)
+{
+	if (s->persist != NULL && s->persist->journal != NULL)
+		journal_abandon(s->persist->journal);
+}
+
 void persist_apply_config(struct server *s)
 {
 	if (s->persist == NULL || s->persist->journal == NULL)
@@ -174,7 +184,8 @@ void persist_apply_config(struct server *s)
 	journal_set_segment_bytes(s->persist->journal, s->config->log_segment_bytes);
 	journal_set_rewrite_rate(s->persist->journal, s->config->rewrite_rate_bytes);
 	journal_set_keep_bases(s->persist->journal, (unsigned)s->config->log_keep_bases);
-	journal_set_fork_max(s->persist->journal, s->config->fork_max_bytes);
+	if (!s->is_inside)
+		journal_set_fork_max(s->persist->journal, s->config->fork_max_bytes);
 }
 
 /*

@@ -22,6 +22,9 @@ int persist_open(struct server *s, struct buf *ret_error);
 /* Close the log, after writing a new snapshot if `save`. */
 void persist_close(struct server *s, bool save);
 
+/* In a child of the process: see journal_abandon(). */
+void persist_abandon(struct server *s);
+
 /* Apply the configuration to the log. */
 void persist_apply_config(struct server *s);
 

@@ -42,7 +42,9 @@ static void describe_rewrite(const struct journal_info *info)
 {
 	char how[64] = "from the log";
 
-	if (!info->last_is_rebuilt)
+	if (!info->last_is_rebuilt && info->forks == 0)
+		snprintf(how, sizeof how, "from memory");
+	else if (!info->last_is_rebuilt)
 		snprintf(how, sizeof how, "fork took %.3f ms", (double)info->fork_us / 1e3);
 	log_notice("wrote a new snapshot: %" PRIu64 " MB in %.3f seconds, %s",
 		   info->base_bytes >> 20, (double)info->last_rewrite_us / 1e6, how);
@@ -56,8 +58,9 @@ static void note_rewrites(struct server *s)
 
 	journal_get_info(journal, &info);
 	if (info.rebuild_failures != w->rebuild_failures)
-		log_warning("cannot make a snapshot from the log: %s. It is made by a fork",
-			    journal_rebuild_error(journal));
+		log_warning("cannot make a snapshot from the log: %s. It is made %s",
+			    journal_rebuild_error(journal),
+			    s->is_inside ? "from memory" : "by a fork");
 	if (info.rewrites != w->done) {
 		describe_rewrite(&info);
 		w->delay_us = 0;

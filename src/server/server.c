@@ -85,12 +85,33 @@ static void init_parts(struct server *s)
 	stats_init(s);
 }
 
-struct server *server_new(struct config *config, const struct config_source *source,
-			  struct buf *ret_error)
+/* Open what makes requests arrive. */
+static int open_doors(struct server *s, struct buf *ret_error)
+{
+	if (s->is_inside)
+		return inbox_open(s, ret_error);
+	if (listen_open_all(s, ret_error) < 0 || http_open(s, ret_error) < 0)
+		return -1;
+	/* The process gives up its last rights after it has opened the listeners, and before the
+	 * log starts a thread: each thread has its own rights. */
+	return privileges_seal(ret_error);
+}
+
+static void notify_begin(struct server *s)
+{
+	if (s->is_inside || s->config->supervised == CONFIG_SUPERVISED_NO ||
+	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) >= 0)
+		return;
+	log_warning("cannot send messages to the service manager at %s", getenv("NOTIFY_SOCKET"));
+}
+
+static struct server *make_server(struct config *config, const struct config_source *source,
+				  bool is_inside, struct buf *ret_error)
 {
 	struct server *s = mem_zalloc(sizeof *s);
 
 	s->config = config;
+	s->is_inside = is_inside;
 	reload_init(s, source);
 	init_parts(s);
 	if (!conns_make_room(s, config->maxclients))
@@ -99,7 +120,8 @@ struct server *server_new(struct config *config, const struct config_source *sou
 			config->maxclients, s->conns.limit);
 	server_apply_config(s);
 
-	event_log_install();
+	if (!is_inside)
+		event_log_install();
 	s->base = make_base();
 	if (s->base == NULL) {
 		buf_printf(ret_error, "cannot make an event loop: %s", strerror(errno));
@@ -112,28 +134,34 @@ struct server *server_new(struct config *config, const struct config_source *sou
 	if (s->env.acl == NULL)
 		goto fail;
 	s->users_log = users_log_new(users_load(config, s->table, ret_error), s->hash_seed);
-	/* The process gives up its last rights after it has opened the listeners, and before the
-	 * log starts a thread: each thread has its own rights. */
-	if (listen_open_all(s, ret_error) < 0 || http_open(s, ret_error) < 0 ||
-	    privileges_seal(ret_error) < 0 || persist_open(s, ret_error) < 0 ||
+	if (open_doors(s, ret_error) < 0 || persist_open(s, ret_error) < 0 ||
 	    alarm_init(s, ret_error) < 0)
 		goto fail;
-	if (config->supervised != CONFIG_SUPERVISED_NO &&
-	    notify_init(&s->notify, getenv("NOTIFY_SOCKET")) < 0)
-		log_warning("cannot send messages to the service manager at %s",
-			    getenv("NOTIFY_SOCKET"));
+	notify_begin(s);
 	pause_init(s);
 	login_init(s);
 	sync_watch_init(s);
 	stop_init(s);
 	cron_init(s);
-	signals_init(s);
+	if (!is_inside)
+		signals_init(s);
 	s->memory.startup_bytes = memory_gauge_read(&s->memory.gauge);
 	return s;
 
 fail:
 	server_free(s);
 	return NULL;
+}
+
+struct server *server_new(struct config *config, const struct config_source *source,
+			  struct buf *ret_error)
+{
+	return make_server(config, source, /* is_inside= */ false, ret_error);
+}
+
+struct server *server_new_inside(struct config *config, struct buf *ret_error)
+{
+	return make_server(config, NULL, /* is_inside= */ true, ret_error);
 }
 
 void server_free(struct server *s)
@@ -144,6 +172,7 @@ void server_free(struct server *s)
 	submissions_done(s);
 	child_work_done(s);
 	listen_close_all(s);
+	inbox_close(s);
 	certificates_done(s);
 	persist_close(s, /* save= */ false);
 	http_close(s->http);
@@ -180,21 +209,42 @@ void server_describe_listeners(const struct server *s, struct buf *out)
 		buf_printf(out, "%s%s", i != 0 ? " " : "", s->listening.listeners[i].name);
 }
 
+int server_load(struct server *s, const struct loading_origin *origin)
+{
+	if (loading_run(s, origin) < 0)
+		return -1;
+	reload_catch_up(s);
+	return 0;
+}
+
+enum server_exit server_serve(struct server *s)
+{
+	while (!stop_is_over(s) && !s->turn.loop_failed)
+		turn_run(s, /* wait= */ true);
+	inbox_refuse(s);
+	persist_close(s, s->stop.saves_log);
+	return s->turn.loop_failed ? SERVER_EXIT_FAILED : SERVER_EXIT_STOPPED;
+}
+
+bool server_lost_records(const struct server *s)
+{
+	return s->has_lost_records;
+}
+
+void server_abandon(struct server *s)
+{
+	persist_abandon(s);
+}
+
 enum server_exit server_run(struct server *s, const struct loading_origin *origin)
 {
 	struct buf where = BUF_INIT(4096);
 
-	if (loading_run(s, origin) < 0)
+	if (server_load(s, origin) < 0)
 		return s->stop.is_begun ? SERVER_EXIT_STOPPED : SERVER_EXIT_NOT_STARTED;
-	reload_catch_up(s);
-
 	server_describe_listeners(s, &where);
 	log_notice("ready to accept connections on %s", buf_cstr(&where));
 	buf_done(&where);
 	notify_ready(&s->notify, SERVER_STATUS_READY);
-
-	while (!stop_is_over(s) && !s->turn.loop_failed)
-		turn_run(s, /* wait= */ true);
-	persist_close(s, s->stop.saves_log);
-	return s->turn.loop_failed ? SERVER_EXIT_FAILED : SERVER_EXIT_STOPPED;
+	return server_serve(s);
 }

@@ -25,6 +25,7 @@
 #include "server/environment.h"
 #include "server/gate.h"
 #include "server/hints.h"
+#include "server/inbox.h"
 #include "server/limit_watch.h"
 #include "server/lines.h"
 #include "server/listen.h"
@@ -62,8 +63,10 @@ struct server {
 	struct config *config;
 	struct reload reload;
 	struct event_base *base;
-	bool has_edges; /* sockets are edge-triggered */
-	bool loading;	/* the state is being loaded */
+	bool has_edges;	       /* sockets are edge-triggered */
+	bool loading;	       /* the state is being loaded */
+	bool is_inside;	       /* of another program, whose process is left as it is */
+	bool has_lost_records; /* the log was not closed cleanly */
 
 	struct clocks clocks;
 	struct clock_watch clock_watch;
@@ -99,6 +102,7 @@ struct server {
 	struct queue_ticker ticker;
 
 	struct listening listening;
+	struct inbox inbox;
 	struct certificates certificates;
 	struct copy_watch copies;
 	struct complaints complaints;

@@ -39,6 +39,13 @@ static struct {
 	.fd = STDERR_FILENO,
 };
 
+/* Where the lines of this thread go, if not to the log of the process. */
+static _Thread_local struct {
+	log_line_fn *fn; /* NULL: to the log of the process */
+	void *arg;
+	enum log_level level;
+} redirection;
+
 static const struct {
 	const char *name;
 	int syslog_priority;
@@ -135,7 +142,10 @@ int log_reopen(struct buf *ret_error)
 
 void log_set_level(enum log_level level)
 {
-	sink.level = level;
+	if (redirection.fn != NULL)
+		redirection.level = level;
+	else
+		sink.level = level;
 }
 
 void log_set_format(enum log_format format)
@@ -145,6 +155,8 @@ void log_set_format(enum log_format format)
 
 bool log_is_enabled(enum log_level level)
 {
+	if (redirection.fn != NULL)
+		return level >= redirection.level;
 	return (int)level >= atomic_load_explicit(&sink.level, memory_order_relaxed);
 }
 
@@ -346,6 +358,25 @@ static void write_to_syslog(enum log_level level, const struct log_field *fields
 	syslog(levels[level].syslog_priority, "%.*s", (int)line.len - 1, line.bytes);
 }
 
+void log_redirect_thread(log_line_fn *fn, void *arg)
+{
+	redirection.fn = fn;
+	redirection.arg = arg;
+	redirection.level = LOG_LEVEL_NOTICE;
+}
+
+static void write_to_function(enum log_level level, const struct log_field *fields,
+			      struct qless_str message)
+{
+	struct line line = { .len = 0 };
+
+	put_escaped(&line, message);
+	put_fields(&line, fields);
+	end_line(&line);
+	line.bytes[line.len - 1] = '\0';
+	redirection.fn(redirection.arg, level, line.bytes);
+}
+
 void log_write(enum log_level level, const struct log_field *fields, const char *format, ...)
 {
 	int saved_errno = errno;
@@ -366,6 +397,11 @@ void log_write(enum log_level level, const struct log_field *fields, const char 
 		memcpy(text + len - 3, "...", 3);
 	}
 	message = str_make(text, (size_t)len);
+	if (redirection.fn != NULL) {
+		write_to_function(level, fields, message);
+		errno = saved_errno;
+		return;
+	}
 	if (sink.fd >= 0)
 		write_to_file(level, fields, message);
 	if (sink.syslog)

@@ -73,6 +73,12 @@ int log_fd(void);
 /* Lines that could not be written, for example because the disk is full. */
 uint64_t log_lines_lost(void);
 
+/* Let the lines of this thread go to a function instead of the log of the process, for a server
+ * inside another program. A line has the message and its fields, with escapes, and ends with a NUL.
+ * The thread has a level of its own, which begins with notice. NULL ends that. */
+typedef void log_line_fn(void *arg, enum log_level level, const char *line);
+void log_redirect_thread(log_line_fn *fn, void *arg);
+
 /* A key and its value. Keys are literals. */
 struct log_field {
 	const char *key; /* NULL in the last field */

@@ -1,6 +1,7 @@
 #include "sys/log.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <regex.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -297,6 +298,40 @@ static void the_system_logger_replaces_standard_error_but_not_a_file(void)
 	TEST_ASSERT_EQUAL_STRING("notice there and here id=1\n", logged());
 }
 
+static void take_line(void *arg, enum log_level level, const char *line)
+{
+	struct buf *lines = arg;
+
+	buf_printf(lines, "%d:%s|", (int)level, line);
+}
+
+static void *log_in_a_thread(void *arg)
+{
+	log_redirect_thread(take_line, arg);
+	log_verbose("below its level");
+	log_write(LOG_LEVEL_WARNING, LOG_FIELDS(LOG_TEXT("file", "a b")), "two\nlines");
+	log_set_level(LOG_LEVEL_VERBOSE);
+	log_verbose("verbose");
+	log_redirect_thread(NULL, NULL);
+	log_notice("in the log");
+	return NULL;
+}
+
+static void a_thread_may_have_a_function_instead_of_the_log(void)
+{
+	struct buf lines = BUF_INIT(BUF_NO_MAX);
+	pthread_t thread;
+
+	start(LOG_LEVEL_NOTICE, LOG_FORMAT_TEXT);
+	TEST_ASSERT_EQUAL_INT(0, pthread_create(&thread, NULL, log_in_a_thread, &lines));
+	pthread_join(thread, NULL);
+	log_verbose("the level of the process is as it was");
+	log_notice("the other threads too");
+	TEST_ASSERT_EQUAL_STRING("3:two\\nlines file=\"a b\"|1:verbose|", buf_cstr(&lines));
+	TEST_ASSERT_EQUAL_STRING("notice in the log\nnotice the other threads too\n", logged());
+	buf_done(&lines);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -313,6 +348,7 @@ int main(int argc, char **argv)
 	RUN(lines_that_do_not_fit_on_the_disk_are_counted);
 	RUN(without_a_file_lines_go_to_standard_error);
 	RUN(lines_for_the_journal_begin_with_their_priority);
+	RUN(a_thread_may_have_a_function_instead_of_the_log);
 	RUN(the_system_logger_replaces_standard_error_but_not_a_file);
 	return UNIT_RESULT();
 }
