@@ -42,6 +42,9 @@ LIBRARIES = {
     "yyjson.h": {"dep_yyjson"},
 }
 
+# The headers that are installed, below include/, and the layers whose contracts they are.
+PUBLIC = {"qless.h": "engine", "qless_store.h": "embed"}
+
 Include = collections.namedtuple("Include", "line name is_quoted")
 
 
@@ -93,8 +96,8 @@ class Checker:
 
     def unit_of(self, path):
         """A header without a source file belongs to the layer that is named like its folder."""
-        if path == "qless.h":
-            return self.names.get("engine")
+        if path in PUBLIC:
+            return self.names.get(PUBLIC[path])
         source = re.sub(r"\.h$", ".c", path)
         return self.units.get(source) or self.names.get(path.split("/")[0])
 
@@ -110,7 +113,7 @@ class Checker:
             return
         if name == "build_config.h":
             return
-        if name != "qless.h" and not (self.src / name).is_file():
+        if name not in PUBLIC and not (self.src / name).is_file():
             self.complain(where, f'"{name}" is no path below src')
             return
         if name.endswith("_int.h") and os.path.dirname(name) != os.path.dirname(path):

@@ -10,6 +10,11 @@
 
 #include "build_config.h"
 
+/* A shared library has the allocator of the program that loads it. */
+#ifdef QLESSD_NO_JEMALLOC
+#undef HAVE_JEMALLOC
+#endif
+
 #ifdef HAVE_JEMALLOC
 #include <jemalloc/jemalloc.h>
 #endif
