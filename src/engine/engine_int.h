@@ -73,8 +73,9 @@ struct qless {
 	bool are_limits_stale;	   /* a job has changed without them */
 	uint64_t lanes_filed;	   /* so far, and lanes that pops looked at; for tests */
 	uint64_t lanes_tried;
-	uint64_t looks_max;	      /* of one search; tests lower it */
-	struct skiplist limit_sweeps; /* limits that a sweep changes, by when */
+	uint64_t looks_max;		    /* of one search; tests lower it */
+	const struct qless_job *prefetched; /* see prefetch_limited(); never read through */
+	struct skiplist limit_sweeps;	    /* limits that a sweep changes, by when */
 	/* The lengths of the prefixes of patterns, longest first, and the patterns of each. */
 	struct pattern_length {
 		size_t len;

@@ -131,6 +131,36 @@ static bool takes_job(const struct skipnode *node, struct budget *left)
 	return true;
 }
 
+/* Prefetch a job with limits that is probably handed out soon: first the job, and what it points to
+ * once another question has found the same job. */
+static void prefetch_limited(struct qless *q, const struct qless_job *job)
+{
+	const char *limited;
+
+	if (q->prefetched != job) {
+		q->prefetched = job;
+		job_prefetch(&job->node);
+		return;
+	}
+	limited = (const char *)job_limited(job);
+	__builtin_prefetch(limited);
+	__builtin_prefetch(limited + sizeof(struct job_limited) - 1);
+	__builtin_prefetch(job->node.prev);
+	__builtin_prefetch(job->node.next);
+}
+
+/* Prefetch the job that is probably the best of a lane once this one has left. */
+static inline void prefetch_next_of_lane(const struct qless_job *job)
+{
+	const struct lane_links *links = &job_limited(job)->lane;
+	const struct qless_job *next = links->child[1] != NULL ? links->child[1] : links->up;
+
+	if (next == NULL)
+		return;
+	__builtin_prefetch(next);
+	__builtin_prefetch(&next->node);
+}
+
 /* Choose the best jobs that may run, and take their tokens and slots. If all that wait are shut, go
  * on with what is due: the jobs that came due first may all be shut, too. */
 static void choose_waiting(struct qless *q, struct queue *queue, double now, int64_t max,
@@ -152,6 +182,8 @@ static void choose_waiting(struct qless *q, struct queue *queue, double now, int
 			lane_search_step(search);
 			continue;
 		}
+		if (limited != NULL)
+			prefetch_next_of_lane(job);
 		if (!takes_job(&job->node, &left) && q->jobs_out.count > 0)
 			break;
 		count_turn(q, queue, job);
@@ -363,8 +395,13 @@ static bool has_open_lane(const struct qless *q, struct queue *queue, double now
 		.steps_left = UINT64_MAX,
 	};
 
-	return lane_choose((struct qless *)(uintptr_t)q, queue, now, NULL, &search) != NULL ||
-	       search.is_stopped;
+	struct qless *changing = (struct qless *)(uintptr_t)q;
+	const struct qless_job *job = lane_choose(changing, queue, now, NULL, &search);
+
+	if (job == NULL)
+		return search.is_stopped;
+	prefetch_limited(changing, job);
+	return true;
 }
 
 bool qless_is_poppable(const struct qless *q, double now, struct qless_str queue_text)
