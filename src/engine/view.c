@@ -122,8 +122,10 @@ struct view_lists view_lists(const struct qless *q, struct qless_str jid)
 	const struct qless_job *job = job_find(q, jid);
 	const struct job_extra *extra = job != NULL ? job_extra(job) : NULL;
 
-	if (extra == NULL)
+	if (job == NULL)
 		return (struct view_lists){ 0 };
+	if (extra == NULL)
+		return (struct view_lists){ .slots = count_slots(job) };
 	return (struct view_lists){
 		.tags = extra->tags != NULL ? extra->tags->count : 0,
 		.dependencies =
