@@ -76,6 +76,9 @@ enum qless_code {
 	X(QLESS_WHY_NO_RECUR, QLESS_ENOJOB, "recurring job %j does not exist")                  \
 	/* detail: the state of the job */                                                      \
 	X(QLESS_WHY_STATE, QLESS_ENOTRUNNING, "job %j is not running, its state is %d")         \
+	/* number: its runtime */                                                               \
+	X(QLESS_WHY_OVERTIME, QLESS_ENOTRUNNING,                                                \
+	  "the run of job %j is over, it took longer than %n seconds")                          \
 	/* detail: the worker that holds the job */                                             \
 	X(QLESS_WHY_WORKER, QLESS_ENOTOWNER, "job %j is held by another worker, %d")            \
 	/* number: that of the last hand-out */                                                 \
@@ -465,6 +468,10 @@ struct qless_str qless_backoff_text(enum qless_backoff_kind kind);
 struct qless_terms {
 	bool has_backoff;
 	struct qless_backoff backoff;
+	/* Seconds that one run may take, at least 0.001; 0: as long as the option <queue>-runtime
+	 * says. See qless_overtime(). */
+	bool has_runtime;
+	double runtime;
 	/* The terms below are about one put, and the job does not keep them. */
 	/* The job is due at this time, whatever the delay. Jobs of one call are due a microsecond
 	 * apart, in their order. */
@@ -648,13 +655,29 @@ QLESS_CHECK int qless_worker_renew(struct qless *q, double now, const struct qle
 				   struct qless_renewed *ret_renewed);
 /* Find the lock of a worker that expires first, but after `after`. Returns false if there is none.
  * *ret_lease is how many seconds a renewal lasts; 0 if the run of the job has ended, and the next
- * renewal drops the lock. */
+ * renewal drops the lock. Locks that last as long as the runtime of their jobs are passed over, but
+ * not very many of them. */
 bool qless_worker_first_lock(const struct qless *q, struct qless_str worker, double after,
 			     double *ret_expires, double *ret_lease);
 
+/*
+ * A job may have a runtime, of its own or that of its queue. Its lock then ends no later than that
+ * after the hand-out, whatever the worker does, and without a grace period. Later heartbeats fail
+ * (QLESS_ENOTRUNNING). The run counts as a lost one: it uses up a retry, and the job backs off.
+ * Without retries left, the job fails in the group `timed-out`. A pop from its queue does all that
+ * to the jobs that it finds. A program that does not wait for a pop calls qless_overtime().
+ */
+
+/* When the next run is over, and of which job; INFINITY if there is none. `ret_jid` may be NULL.
+ * Takes O(1). */
+double qless_next_overtime(const struct qless *q, struct qless_str *ret_jid);
+/* End the run of a job if it is over. *ret_ended is whether it was. */
+QLESS_CHECK int qless_overtime(struct qless *q, double now, struct qless_str jid, bool *ret_ended);
+
 struct qless_release {
 	struct qless_str worker;
-	bool counts; /* each job uses up one of its retries, and fails if none are left */
+	/* Each job uses up one of its retries and backs off, or fails if none are left. */
+	bool counts;
 	int64_t max;
 };
 

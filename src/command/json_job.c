@@ -212,6 +212,8 @@ static char *put_terms(struct buf *b, char *to, const struct qless_terms *terms)
 {
 	if (terms->has_backoff && terms->backoff.kind != QLESS_BACKOFF_NONE)
 		to = put_backoff(b, to, &terms->backoff);
+	if (terms->has_runtime && terms->runtime > 0)
+		to = put_number(b, to, STR(",\"runtime\":"), terms->runtime);
 	return to;
 }
 

@@ -290,7 +290,8 @@ int strict_recur_update(struct request *req, const struct operation *op)
 int strict_config_set(struct request *req, const struct operation *op)
 {
 	struct qless_str name = op->config.name, value = op->config.value, queue;
-	double number, min, max;
+	double number = NAN, min, max;
+	bool is_text;
 
 	if (name.len == 0)
 		return fail_empty(req, "option");
@@ -299,8 +300,10 @@ int strict_config_set(struct request *req, const struct operation *op)
 		return request_fail(req, QLESS_EBADARG,
 				    "The value of \"%S\" must be priority or fair; found \"%S\"",
 				    name, value);
-	if (!qless_option_range(name, &min, &max) || !text_is_number(value, &number) ||
-	    (number >= min && number <= max))
+	/* The engine accepts a runtime that is no number, because old logs may have one. */
+	is_text =
+		!text_is_number(value, &number) && !str_strip_suffix(name, STR("-runtime"), &queue);
+	if (!qless_option_range(name, &min, &max) || is_text || (number >= min && number <= max))
 		return 0;
 	return request_fail(req, QLESS_EBADARG,
 			    "The value of \"%S\" must be from %g to %g; found \"%S\"", name, min,

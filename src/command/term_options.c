@@ -1,6 +1,7 @@
 #include "command/term_options.h"
 
 #include "command/classic_int.h"
+#include "engine/runtime.h"
 
 /* Decode the values of an option, of which the first is at `value`. */
 typedef int term_decode_fn(struct request *req, const struct qless_str *value,
@@ -59,6 +60,20 @@ static int decode_backoff(struct request *req, const struct qless_str *value,
 	return rc;
 }
 
+static int decode_runtime(struct request *req, const struct qless_str *value,
+			  struct qless_terms *terms)
+{
+	double *seconds = &terms->runtime;
+
+	terms->has_runtime = true;
+	if (text_is_number(*value, seconds) &&
+	    (*seconds == 0 || (*seconds >= RUNTIME_MIN && *seconds <= STRICT_NUMBER_MAX)))
+		return 0;
+	return request_fail(req, QLESS_EBADARG,
+			    "runtime must be 0 or a number from %g to %g; found \"%S\"",
+			    RUNTIME_MIN, STRICT_NUMBER_MAX, *value);
+}
+
 /* ---- the table ---- */
 
 static const struct row {
@@ -72,6 +87,8 @@ static const struct row {
 	{ STR_INIT("nx"), 0, TERM_OF_PUT, offsetof(struct term_options, nx), decode_nx },
 	{ STR_INIT("backoff"), 3, EVERYWHERE, offsetof(struct term_options, backoff),
 	  decode_backoff },
+	{ STR_INIT("runtime"), 1, EVERYWHERE, offsetof(struct term_options, runtime),
+	  decode_runtime },
 };
 
 #define ROWS (sizeof rows / sizeof *rows)

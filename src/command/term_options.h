@@ -30,9 +30,10 @@ struct term_options {
 	const struct qless_str *at;
 	const struct qless_str *nx;
 	const struct qless_str *backoff;
+	const struct qless_str *runtime;
 };
 
-#define TERM_SLOTS_MAX 3
+#define TERM_SLOTS_MAX 4
 
 /* Append the slots of the options that the command takes. Returns their number. */
 size_t term_options_slots(enum term_user user, struct term_options *options,

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/carried.h"
 #include "engine/depends.h"
 #include "engine/due.h"
 #include "engine/engine_int.h"
@@ -18,6 +19,7 @@
 #include "engine/recur.h"
 #include "engine/refs.h"
 #include "engine/run.h"
+#include "engine/runtime.h"
 #include "engine/settings.h"
 #include "engine/stats.h"
 #include "engine/tag.h"
@@ -114,8 +116,12 @@ static void check_state(struct check *c, const struct qless_job *job)
 		find(c, "job", jid, "has failed but has no failure");
 		return;
 	}
+	expect(c, !(job->flags & JOB_CARRIES) || job_terms(job) != NULL || job_account(job) != NULL,
+	       "job", jid, "has room for terms but carries nothing");
 	if (job->queue == NULL && !is_complete)
 		return;
+	expect(c, runtime_is_sound(c->q, job), "job", jid,
+	       "has a runtime that does not fit its run");
 	expect(c, check_is_in(job_list(c->q, job), &job->node), "job", jid,
 	       "is missing from the list of its state");
 	expect(c, job->state != QLESS_RUNNING || job->worker != NULL, "job", jid,
@@ -337,6 +343,8 @@ static void check_queue(struct check *c, const struct queue *queue)
 		       same_option(queue->max_concurrency,
 				   settings_queue_number(c->q, name, STR("-max-concurrency"))),
 	       "queue", name, "does not match its options");
+	expect(c, queue->runtime == settings_runtime(c->q, name), "queue", name,
+	       "has another runtime than its option");
 	expect(c, (queue->fair != NULL) == settings_is_fair(c->q, name), "queue", name,
 	       "has another order than its option");
 }

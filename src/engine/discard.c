@@ -249,6 +249,7 @@ static void discard_rest(struct qless *q)
 	free(q->all_queues.items);
 	heap_done(&q->due);
 	heap_done(&q->ticks);
+	heap_done(&q->runs);
 	free(q->queues_out.items);
 	free(q->queue_counts);
 	free(q->worker_counts);

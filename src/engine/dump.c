@@ -19,10 +19,12 @@
 #include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
+#include "engine/runtime.h"
 #include "engine/schedule.h"
 #include "engine/settings.h"
 #include "engine/stats.h"
 #include "engine/tag.h"
+#include "engine/terms.h"
 #include "engine/vec.h"
 #include "engine/worker.h"
 #include "util/json.h"
@@ -379,6 +381,21 @@ static void dump_terms(struct dump *d, const struct qless_terms *terms)
 		add_number(d, terms->backoff.max);
 		end_line(d);
 	}
+	if (terms->has_runtime) {
+		begin_line(d, "  runtime");
+		add_number(d, terms->runtime);
+		end_line(d);
+	}
+}
+
+static void dump_run(struct dump *d, const struct qless_job *job)
+{
+	if (isinf(runtime_ends(job)))
+		return;
+	begin_line(d, "  run ends");
+	add_number(d, runtime_ends(job));
+	add_number(d, job_terms(job)->allowed);
+	end_line(d);
 }
 
 static void dump_account(struct dump *d, const struct job_account *account)
@@ -398,6 +415,7 @@ static void dump_carried(struct dump *d, const struct qless_job *job)
 		dump_terms(d, &terms);
 	if (job_account(job) != NULL)
 		dump_account(d, job_account(job));
+	dump_run(d, job);
 }
 
 static void dump_job(struct dump *d, const struct qless_job *job)

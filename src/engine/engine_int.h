@@ -87,6 +87,7 @@ struct qless {
 	struct queue_vec all_queues; /* known or not, in no order */
 	struct heap due;	     /* queues by when something next falls due in them */
 	struct heap ticks;	     /* schedules by their next tick */
+	struct heap runs;	     /* runs with a runtime by when they are over */
 	double due_taken;	     /* the latest `now` of qless_take_due() */
 	struct queue *first_woken;   /* queues that woke and were not taken, oldest first */
 	struct queue *last_woken;

@@ -23,6 +23,8 @@
 #include "engine/lock.h"
 #include "engine/queue.h"
 #include "engine/run.h"
+#include "engine/runtime.h"
+#include "engine/terms.h"
 #include "engine/vec.h"
 #include "engine/worker.h"
 #include "util/container.h"
@@ -83,10 +85,15 @@ static double pick_locks(struct qless *q, struct worker *worker,
 	return left > 0 ? renewal->after : last;
 }
 
-static void renew_job(struct qless *q, struct qless_job *job)
+/* Returns false if the run ends before a renewed lock would, or with the lock that the job has. */
+static bool renew_job(struct qless *q, struct qless_job *job)
 {
+	double expires = runtime_cap(job, queue_lock_expiry(q, job->queue, q->now));
+
 	assert(job->node.linked);
-	job->expires = queue_lock_expiry(q, job->queue, q->now);
+	if ((job->flags & JOB_CARRIES) && expires <= job->expires && !(job->flags & JOB_GRACE))
+		return false;
+	job->expires = expires;
 	job->flags &= (uint8_t)~JOB_GRACE;
 	worker_hold_job(q, job->worker, job, job->expires);
 	skiplist_rescore(&job->queue->locks, &job->node, job->expires);
@@ -94,6 +101,7 @@ static void renew_job(struct qless *q, struct qless_job *job)
 		slots_hold(q, job, job->expires);
 	queue_falls_due(q, job->queue, job->expires);
 	engine_changed(q);
+	return true;
 }
 
 int qless_worker_renew(struct qless *q, double now, const struct qless_renewal *renewal,
@@ -101,7 +109,7 @@ int qless_worker_renew(struct qless *q, double now, const struct qless_renewal *
 {
 	struct worker *worker;
 	double last = renewal->after;
-	size_t i;
+	size_t renewed = 0, i;
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
@@ -111,14 +119,37 @@ int qless_worker_renew(struct qless *q, double now, const struct qless_renewal *
 	if (worker != NULL) {
 		last = pick_locks(q, worker, renewal);
 		for (i = 0; i < q->picked.count; i++)
-			renew_job(q, q->picked.items[i]);
-		if (q->picked.count > 0)
+			renewed += renew_job(q, q->picked.items[i]);
+		if (renewed > 0)
 			worker_seen(q, worker->name, now);
-		else
+		else if (q->picked.count == 0)
 			worker_release(q, worker);
 	}
 	*ret_renewed = (struct qless_renewed){ q->picked.count, last };
 	return 0;
+}
+
+/* Locks of runs that will soon be over which a search for a lock to renew passes over. */
+#define CAPPED_MAX 1000
+
+/* Whether the lock lasts as long as its run may, so that a renewal does nothing. */
+static bool is_capped(const struct qless_job *job)
+{
+	return (job->flags & JOB_CARRIES) && job->expires >= runtime_ends(job);
+}
+
+/* The first lock from a node on that a renewal would extend or drop. */
+static struct skipnode *first_renewable(const struct qless *q, const struct worker *worker,
+					struct skipnode *node)
+{
+	for (int looked = 0; looked < CAPPED_MAX && node != NULL; looked++) {
+		const struct qless_job *job = job_of(q, worker, holding_from(node));
+
+		if (job == NULL || !is_capped(job))
+			break;
+		node = skiplist_next(node);
+	}
+	return node;
 }
 
 bool qless_worker_first_lock(const struct qless *q, struct qless_str name, double after,
@@ -129,6 +160,7 @@ bool qless_worker_first_lock(const struct qless *q, struct qless_str name, doubl
 		worker != NULL ? skiplist_first_gt(&worker->by_expiry, after) : NULL;
 	const struct qless_job *job;
 
+	node = first_renewable(q, worker, node);
 	if (node == NULL)
 		return false;
 	job = job_of(q, worker, holding_from(node));
@@ -170,18 +202,26 @@ static bool use_retry(struct qless *q, struct qless_job *job)
 	return false;
 }
 
-/* The job waits again, as old as its hand-out: a job that waits longer goes first. */
+/* The job waits again, as old as its hand-out: a job that waits longer goes first. If it used up a
+ * retry, it may have to back off. */
 static void give_back(struct qless *q, struct qless_job *job, bool counts)
 {
+	double delay;
+
 	event_lock_lost(q, job_jid(job), queue_name(job->queue), intern_str(job->worker));
 	history_append_log(q, &job->history, q->now, STR("released"), NULL);
 	engine_changed(q);
 	if (counts && !use_retry(q, job))
 		return;
 	job_end_run(q, job, RUN_RETURNED);
+	delay = counts ? job_backoff(job) : 0;
+	if (delay <= 0) {
+		job_wait_again(q, job);
+		return;
+	}
 	job_set_worker(q, job, NULL);
 	job->expires = 0;
-	job_place_as(q, job, QLESS_WAITING, job_work_score(job, job->time));
+	job_place_as(q, job, QLESS_SCHEDULED, finite_add(q->now, delay));
 }
 
 int qless_worker_release(struct qless *q, double now, const struct qless_release *release,

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "engine/carried.h"
 #include "engine/due.h"
 #include "engine/engine_int.h"
 #include "engine/error.h"
@@ -19,7 +20,9 @@
 #include "engine/limit.h"
 #include "engine/queue.h"
 #include "engine/run.h"
+#include "engine/runtime.h"
 #include "engine/stats.h"
+#include "engine/terms.h"
 #include "engine/vec.h"
 #include "engine/worker.h"
 
@@ -78,21 +81,18 @@ static bool take_away(struct qless *q, struct qless_job *job)
 	return false;
 }
 
-/* Let a job whose run has ended wait in its queue, as old as its hand-out. */
-static void wait_again(struct qless *q, struct qless_job *job)
-{
-	job_set_worker(q, job, NULL);
-	job->expires = 0;
-	job_place_as(q, job, QLESS_WAITING, job_work_score(job, job->time));
-}
-
 void lock_expire_holder(struct qless *q, struct qless_job *job, double now)
 {
 	struct queue *queue = job->queue;
-	double grace_ends = finite_add(now, q->settings.grace_period);
+	double grace_ends = runtime_cap(job, finite_add(now, q->settings.grace_period));
 	bool taken = will_be_taken(q, job);
 
 	assert(job->flags & JOB_LIMITED);
+	if (runtime_is_over(job, now)) {
+		if (runtime_lose(q, job))
+			job_wait_again(q, job);
+		return;
+	}
 	worker_drop_job(q, job);
 	if (!(job->flags & JOB_GRACE) || q->settings.grace_period <= 0)
 		warn(q, queue, job, now);
@@ -101,9 +101,16 @@ void lock_expire_holder(struct qless *q, struct qless_job *job, double now)
 		slots_hold(q, job, grace_ends);
 		queue_falls_due(q, queue, grace_ends);
 	} else if (take_away(q, job)) {
-		wait_again(q, job);
+		job_wait_again(q, job);
 	}
 	engine_changed(q);
+}
+
+/* Let a job, whose worker was warned, return to the locks with this expiry. */
+static void add_to_batch(struct qless *q, struct qless_job *job, double expires)
+{
+	skiplist_batch_add(&q->batch, &job->node, expires);
+	queue_falls_due(q, job->queue, expires);
 }
 
 void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
@@ -127,6 +134,11 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 			lock_expire_holder(q, job, now);
 			continue;
 		}
+		if (runtime_is_over(job, now)) {
+			if (runtime_lose(q, job))
+				job_vec_push(ret_jobs, job);
+			continue;
+		}
 		worker_drop_job(q, job);
 		/* Without a grace period every expiry warns, also after a warning under an earlier
 		 * one. */
@@ -134,14 +146,12 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 			warn(q, queue, job, now);
 		if (!taken) {
 			skiplist_remove(&queue->locks, &job->node);
-			skiplist_batch_add(&q->batch, &job->node, grace_ends);
+			add_to_batch(q, job, runtime_cap(job, grace_ends));
 		} else if (take_away(q, job)) {
 			job_vec_push(ret_jobs, job);
 		}
 		engine_changed(q);
 	}
-	if (q->batch.count > 0)
-		queue_falls_due(q, queue, grace_ends);
 	skiplist_insert_batch(&queue->locks, &q->batch);
 }
 
@@ -164,8 +174,13 @@ int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct ql
 	if (worker.len == 0 || !str_equal(intern_str(job->worker), worker))
 		return engine_fail_job(q, QLESS_OP_HEARTBEAT, QLESS_WHY_WORKER, jid,
 				       intern_str(job->worker));
+	if (runtime_is_over(job, now))
+		return engine_fail(q, (struct qless_error){ .operation = QLESS_OP_HEARTBEAT,
+							    .reason = QLESS_WHY_OVERTIME,
+							    .jid = jid,
+							    .number = job_terms(job)->allowed });
 
-	expires = queue_lock_expiry(q, job->queue, now);
+	expires = runtime_cap(job, queue_lock_expiry(q, job->queue, now));
 	job->expires = expires;
 	job->flags &= (uint8_t)~JOB_GRACE;
 	if (data != NULL)

@@ -18,6 +18,7 @@
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/run.h"
+#include "engine/runtime.h"
 #include "engine/stats.h"
 #include "engine/tag.h"
 #include "engine/vec.h"
@@ -88,6 +89,13 @@ static void enter_locks(struct qless *q, struct queue *queue, double now, struct
 	job_place_batch(q, queue, QLESS_RUNNING);
 	worker_hold_jobs(q, worker, &q->picked, expires);
 	worker_count(q, worker, now, DEED_POPPED, count);
+}
+
+/* Decide when the runs of the jobs that were handed out are over. */
+static __attribute__((noinline)) void begin_runtimes(struct qless *q, double now)
+{
+	for (size_t i = 0; i < q->jobs_out.count; i++)
+		runtime_begin(q, q->jobs_out.items[i], now);
 }
 
 /* Count the hand-out in a queue with fair order. */
@@ -293,6 +301,7 @@ static void pop_from(struct qless *q, struct queue *queue, double now, struct in
 		     int64_t count, struct lane_search *search)
 {
 	double expires = queue_lock_expiry(q, queue, now);
+	unsigned flags = 0;
 	size_t i;
 
 	count = limit_rate(queue, now, limit_concurrency(queue, now, count));
@@ -309,10 +318,14 @@ static void pop_from(struct qless *q, struct queue *queue, double now, struct in
 		choose_waiting(q, queue, now, count, expires, search);
 	charge_queue(q, queue, now, q->jobs_out.count);
 	assert(q->batch.count == 0);
-	for (i = 0; i < q->jobs_out.count; i++)
+	for (i = 0; i < q->jobs_out.count; i++) {
+		flags |= q->jobs_out.items[i]->flags;
 		hand_out(q, queue, q->jobs_out.items[i], now, worker, expires);
+	}
 	enter_locks(q, queue, now, worker, expires);
 	assert(q->batch.count == 0);
+	if ((flags & JOB_CARRIES) || queue->runtime > 0)
+		begin_runtimes(q, now);
 	job_prefetch(skiplist_last(&queue->work));
 }
 

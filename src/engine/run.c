@@ -13,6 +13,7 @@
 #include "engine/lists.h"
 #include "engine/meter.h"
 #include "engine/queue.h"
+#include "engine/runtime.h"
 #include "engine/worker.h"
 
 /* Seconds that count as much as one unit of priority in the score of a waiting job: 317 years, so
@@ -166,6 +167,14 @@ void job_leave(struct qless *q, struct qless_job *job)
 		group_release(q, job_extra(job)->failure->group->user);
 }
 
+/* Not inlined, so that most jobs pay one test. */
+static __attribute__((noinline, cold)) void end_extra(struct qless *q, struct qless_job *job)
+{
+	if (job->flags & JOB_LIMITED)
+		slots_release(q, job);
+	runtime_end(q, job);
+}
+
 void job_end_run(struct qless *q, struct qless_job *job, enum run_end end)
 {
 	const struct end_rule *rule = &end_rules[end];
@@ -178,8 +187,8 @@ void job_end_run(struct qless *q, struct qless_job *job, enum run_end end)
 	if (!rule->keeps_holding && (job->worker->len > 0 || !rule->keeps_nameless))
 		worker_drop_job(q, job);
 	job->flags &= (uint8_t)~JOB_GRACE;
-	if (job->flags & JOB_LIMITED)
-		slots_release(q, job);
+	if (__builtin_expect(job->flags & (JOB_LIMITED | JOB_CARRIES), 0))
+		end_extra(q, job);
 	/* Another job may run now. */
 	if (!isnan(job->queue->max_concurrency))
 		queue_wake(q, job->queue);
@@ -239,6 +248,13 @@ static inline void place_as(struct qless *q, struct qless_job *job, enum qless_s
 void job_place_as(struct qless *q, struct qless_job *job, enum qless_state state, double score)
 {
 	place_as(q, job, state, score);
+}
+
+void job_wait_again(struct qless *q, struct qless_job *job)
+{
+	job_set_worker(q, job, NULL);
+	job->expires = 0;
+	job_place_as(q, job, QLESS_WAITING, work_score(job, job->time));
 }
 
 void job_batch_as(struct qless *q, struct qless_job *job, enum qless_state state, double score)

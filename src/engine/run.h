@@ -80,6 +80,8 @@ enum qless_state job_place(struct qless *q, struct qless_job *job, double now, d
 enum qless_state job_place_at(struct qless *q, struct qless_job *job, double now, double due);
 /* Place a job that is in no list in the list of `state`, with that score. */
 void job_place_as(struct qless *q, struct qless_job *job, enum qless_state state, double score);
+/* Let a job whose run has ended wait in its queue, as old as its hand-out. */
+void job_wait_again(struct qless *q, struct qless_job *job);
 /* Place several jobs of one queue: job_batch_as() adds a job that is in no list to the batch of the
  * engine, and job_place_batch() inserts the batch. A waiting job with limits is placed at once. */
 void job_batch_as(struct qless *q, struct qless_job *job, enum qless_state state, double score);

@@ -16,6 +16,7 @@
 #include "engine/fair.h"
 #include "engine/limit.h"
 #include "engine/queue.h"
+#include "engine/runtime.h"
 #include "util/mem.h"
 #include "util/num.h"
 
@@ -57,6 +58,7 @@ static const struct setting known[] = {
 static const struct qless_str heartbeat_suffix = STR_INIT("-heartbeat");
 static const struct qless_str concurrency_suffix = STR_INIT("-max-concurrency");
 static const struct qless_str order_suffix = STR_INIT("-order");
+static const struct qless_str runtime_suffix = STR_INIT("-runtime");
 
 static const struct setting *find_known(struct qless_str name)
 {
@@ -181,8 +183,31 @@ bool settings_is_fair(const struct qless *q, struct qless_str queue)
 	return found;
 }
 
-/* Apply an option that may be the order of a queue. */
-static void apply_order(struct qless *q, struct qless_str name, struct qless_str value)
+static double runtime_of(struct qless_str value)
+{
+	double seconds;
+
+	return num_parse_lua(value, &seconds) && isfinite(seconds) && seconds > 0 ? seconds : 0;
+}
+
+double settings_runtime(const struct qless *q, struct qless_str queue)
+{
+	const struct option *option;
+	struct buf name = BUF_INIT(BUF_NO_MAX);
+	double seconds;
+
+	if (q->settings.count == 0)
+		return 0;
+	buf_append_str(&name, queue);
+	buf_append_str(&name, runtime_suffix);
+	option = settings_find(&q->settings, buf_str(&name));
+	seconds = option != NULL ? runtime_of(option_value(option)) : 0;
+	buf_done(&name);
+	return seconds;
+}
+
+/* Apply an option that may be the order of a queue, or its runtime. */
+static void apply_text(struct qless *q, struct qless_str name, struct qless_str value)
 {
 	struct qless_str queue_text;
 	struct queue *queue = NULL;
@@ -191,6 +216,11 @@ static void apply_order(struct qless *q, struct qless_str name, struct qless_str
 		queue = queue_find(q, queue_text);
 	if (queue != NULL)
 		queue_set_fair(q, queue, is_fair(value));
+	queue = NULL;
+	if (strip_suffix(name, runtime_suffix, &queue_text))
+		queue = queue_find(q, queue_text);
+	if (queue != NULL)
+		queue->runtime = runtime_of(value);
 }
 
 /* Apply the value of an option; NAN means that it is no longer set. */
@@ -224,7 +254,7 @@ struct qless_str qless_option_name(size_t i)
 struct qless_str qless_queue_option_name(size_t i)
 {
 	const struct qless_str *const suffixes[] = { &heartbeat_suffix, &concurrency_suffix,
-						     &order_suffix };
+						     &order_suffix, &runtime_suffix };
 
 	if (i >= sizeof suffixes / sizeof *suffixes)
 		return str_make(NULL, 0);
@@ -241,6 +271,8 @@ bool qless_option_range(struct qless_str name, double *ret_min, double *ret_max)
 		min = setting->min;
 	else if (strip_suffix(name, heartbeat_suffix, &queue))
 		min = HEARTBEAT_MIN;
+	else if (strip_suffix(name, runtime_suffix, &queue))
+		min = RUNTIME_MIN;
 	else if (!strip_suffix(name, concurrency_suffix, &queue))
 		return false;
 	*ret_min = min;
@@ -313,7 +345,7 @@ static int set(struct qless *q, struct qless_str name, struct qless_str value)
 		return 0;
 	store(&q->settings, name, value);
 	apply(q, name, number);
-	apply_order(q, name, value);
+	apply_text(q, name, value);
 	engine_changed(q);
 	return 0;
 }
@@ -333,7 +365,7 @@ static bool unset(struct qless *q, struct qless_str name)
 	if (settings_find(s, name) == NULL)
 		return false;
 	apply(q, name, NAN);
-	apply_order(q, name, STR(""));
+	apply_text(q, name, STR(""));
 	i = find_place(s, name);
 	assert(i < s->count && str_equal(option_name(&s->options[i]), name));
 	option_done(&s->options[i]);

@@ -76,6 +76,7 @@
  *	set		if LIMITS (since version 3)
  *	terms		if TERMS (since version 3)
  *	account		if ACCOUNT (since version 3), see account.c
+ *	run		if RUN (since version 3): time at which it is over, runtime number
  *	history		varint count; each: kind byte, time, and by its kind:
  *			put: queue name; popped: worker name; failed: group name, worker name;
  *			exhausted: group name; log: text, byte 1 and item text, or byte 0
@@ -100,6 +101,7 @@
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/run.h"
+#include "engine/runtime.h"
 #include "engine/schedule.h"
 #include "engine/settings.h"
 #include "engine/state_int.h"
@@ -418,6 +420,24 @@ static void save_carried(struct saver *s, const struct qless_job *job, unsigned 
 		save_terms_of(s, job);
 	if (flags & STATE_JOB_ACCOUNT)
 		account_save(s, job_account(job));
+	if (flags & STATE_JOB_RUN) {
+		save_time(s, runtime_ends(job));
+		save_number(s, job_terms(job)->allowed);
+	}
+}
+
+static unsigned carried_flags(const struct qless_job *job)
+{
+	struct qless_terms terms;
+	unsigned flags = 0;
+
+	if (qless_job_terms(job, &terms))
+		flags |= STATE_JOB_TERMS;
+	if (job_account(job) != NULL)
+		flags |= STATE_JOB_ACCOUNT;
+	if (isfinite(runtime_ends(job)))
+		flags |= STATE_JOB_RUN;
+	return flags;
 }
 
 static unsigned job_flags(const struct qless_job *job)
@@ -437,10 +457,8 @@ static unsigned job_flags(const struct qless_job *job)
 		flags |= STATE_JOB_LOCK;
 	if (job->flags & JOB_LIMITED)
 		flags |= STATE_JOB_LIMITS;
-	if (job_terms(job) != NULL)
-		flags |= STATE_JOB_TERMS;
-	if (job_account(job) != NULL)
-		flags |= STATE_JOB_ACCOUNT;
+	if (job->flags & JOB_CARRIES)
+		flags |= carried_flags(job);
 	if (job->remaining != job->retries || signbit(job->remaining) != signbit(job->retries))
 		flags |= STATE_JOB_REMAINING;
 	if (job->expires != 0 || signbit(job->expires))

@@ -68,7 +68,8 @@ enum state_job_flag {
 	STATE_JOB_LIMITS = 1 << 13,  /* since version 3 */
 	STATE_JOB_TERMS = 1 << 14,   /* since version 3 */
 	STATE_JOB_ACCOUNT = 1 << 15, /* since version 3 */
-	STATE_JOB_FLAGS = (1 << 16) - 1,
+	STATE_JOB_RUN = 1 << 16,     /* since version 3: it runs under a runtime */
+	STATE_JOB_FLAGS = (1 << 17) - 1,
 };
 
 #endif

@@ -11,6 +11,7 @@
 #include "engine/job.h"
 #include "engine/queue.h"
 #include "engine/run.h"
+#include "engine/runtime.h"
 #include "engine/state_load.h"
 #include "engine/tag.h"
 #include "engine/terms.h"
@@ -157,6 +158,17 @@ static void load_terms_of(struct state_loader *l, struct qless_job *job)
 		state_read_fail(l, "a job has terms without any in them");
 }
 
+static void load_run(struct state_loader *l, struct qless_job *job)
+{
+	double ends = state_read_time(l);
+	double allowed = state_read_number(l);
+
+	if (job->state != QLESS_RUNNING || !(allowed > 0) || !(job->expires <= ends))
+		state_read_fail(l, "the end of a run is out of range");
+	if (!l->failed)
+		runtime_restore(l->q, job, ends, allowed);
+}
+
 static void load_extra(struct state_loader *l, struct qless_job *job, uint64_t flags)
 {
 	struct intern *name;
@@ -178,6 +190,8 @@ static void load_extra(struct state_loader *l, struct qless_job *job, uint64_t f
 		load_terms_of(l, job);
 	if (flags & STATE_JOB_ACCOUNT)
 		account_load(l, job);
+	if (flags & STATE_JOB_RUN)
+		load_run(l, job);
 }
 
 /* Place the job with the score that was saved. Everything that can be wrong was checked. */
@@ -203,10 +217,12 @@ static void check_score(struct state_loader *l, const struct qless_job *job, uin
 }
 
 static void check_job(struct state_loader *l, const struct qless_job *job,
-		      const struct state_place *place, uint64_t flags)
+		      const struct state_place *place, uint64_t flags, double score)
 {
 	if ((flags & STATE_JOB_STALLED) && job->state != QLESS_STALLED)
 		state_read_fail(l, "a job is stalled outside of a queue");
+	if ((flags & STATE_JOB_RUN) && score > runtime_ends(job))
+		state_read_fail(l, "a lock outlives its run");
 	if (job->state == QLESS_RUNNING && job->worker == NULL)
 		state_read_fail(l, "a running job has no worker");
 	if (job->state != QLESS_RUNNING && (flags & STATE_JOB_GRACE))
@@ -310,7 +326,7 @@ static void load_job(struct state_loader *l, const struct state_place *place)
 	score = load_fields(l, job, place, flags);
 	load_extra(l, job, flags);
 	if (!l->failed)
-		check_job(l, job, place, flags);
+		check_job(l, job, place, flags, score);
 	if (!l->failed && (flags & STATE_JOB_SCORE))
 		check_score(l, job, flags, score);
 	if (l->failed) {

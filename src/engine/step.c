@@ -21,6 +21,7 @@
 #include "engine/recur.h"
 #include "engine/schedule.h"
 #include "engine/vec.h"
+#include "engine/runtime.h"
 #include "engine/worker.h"
 
 struct step {
@@ -229,6 +230,7 @@ int qless_step_clock(struct qless *q, double now, double from)
 		move_workers(q, now);
 	}
 	queue_each(q, step_queue, &step);
+	runtime_step(q, from, now - from);
 	move_limits(&step);
 	return 0;
 }

@@ -14,22 +14,28 @@
 /* The terms that a snapshot has: bits of a varint. The terms follow in this order. */
 enum terms_flag {
 	TERMS_BACKOFF = 1 << 0,
-	TERMS_FLAGS = (1 << 1) - 1,
+	TERMS_RUNTIME = 1 << 1,
+	TERMS_FLAGS = (1 << 2) - 1,
 };
 
 struct job_terms *terms_new(void)
 {
-	return mem_zalloc(sizeof(struct job_terms));
+	struct job_terms *terms = mem_zalloc(sizeof *terms);
+
+	heap_node_init(&terms->run);
+	return terms;
 }
 
 bool terms_are_empty(const struct job_terms *terms)
 {
-	return terms->backoff.kind == QLESS_BACKOFF_NONE;
+	return terms->backoff.kind == QLESS_BACKOFF_NONE && terms->runtime == 0 &&
+	       !heap_has(&terms->run);
 }
 
 void terms_free(struct qless *q, struct job_terms *terms)
 {
-	(void)q;
+	if (heap_has(&terms->run))
+		heap_remove(&q->runs, &terms->run);
 	terms_discard(terms);
 }
 
@@ -85,6 +91,8 @@ int terms_check(struct qless *q, enum qless_operation operation, const struct ql
 				   terms->number == floor(terms->number)))
 		return engine_fail_number(q, operation, QLESS_WHY_NO_INTEGER, "number",
 					  terms->number);
+	if (terms->has_runtime && check_seconds(q, operation, "runtime", terms->runtime) < 0)
+		return q->error.last.code;
 	return terms->has_backoff ? check_backoff(q, operation, &terms->backoff) : 0;
 }
 
@@ -94,6 +102,8 @@ void terms_apply(struct qless *q, struct qless_job *job, const struct qless_term
 		return;
 	if (terms->has_backoff)
 		job_need_terms(job)->backoff = terms->backoff;
+	if (terms->has_runtime)
+		job_need_terms(job)->runtime = terms->runtime;
 	job_release_terms(q, job);
 }
 
@@ -106,7 +116,9 @@ bool qless_job_terms(const struct qless_job *job, struct qless_terms *ret_terms)
 		return false;
 	ret_terms->has_backoff = terms->backoff.kind != QLESS_BACKOFF_NONE;
 	ret_terms->backoff = terms->backoff;
-	return true;
+	ret_terms->has_runtime = terms->runtime > 0;
+	ret_terms->runtime = terms->runtime;
+	return ret_terms->has_backoff || ret_terms->has_runtime;
 }
 
 /* The part of a delay that is jitter, so that jobs that failed together do not come back together.
@@ -144,7 +156,8 @@ struct qless_terms *terms_dup(const struct qless_terms *from)
 	given = *from;
 	given.has_at = given.is_new = given.has_number = false;
 	given.has_backoff = given.has_backoff && given.backoff.kind != QLESS_BACKOFF_NONE;
-	if (!given.has_backoff)
+	given.has_runtime = given.has_runtime && given.runtime > 0;
+	if (!given.has_backoff && !given.has_runtime)
 		return NULL;
 	terms = mem_alloc(sizeof *terms);
 	*terms = given;
@@ -159,12 +172,16 @@ void terms_save(struct saver *s, const struct qless_terms *terms)
 
 	if (terms->has_backoff)
 		flags |= TERMS_BACKOFF;
+	if (terms->has_runtime)
+		flags |= TERMS_RUNTIME;
 	state_save_varint(s, flags);
 	if (flags & TERMS_BACKOFF) {
 		state_save_byte(s, terms->backoff.kind);
 		state_save_number(s, terms->backoff.base);
 		state_save_number(s, terms->backoff.max);
 	}
+	if (flags & TERMS_RUNTIME)
+		state_save_number(s, terms->runtime);
 }
 
 static struct qless_backoff load_backoff(struct state_loader *l)
@@ -190,6 +207,12 @@ bool terms_load(struct state_loader *l, struct qless_terms *ret_terms)
 	if (flags & TERMS_BACKOFF) {
 		ret_terms->has_backoff = true;
 		ret_terms->backoff = load_backoff(l);
+	}
+	if (flags & TERMS_RUNTIME) {
+		ret_terms->has_runtime = true;
+		ret_terms->runtime = state_read_number(l);
+		if (!(ret_terms->runtime > 0))
+			state_read_fail(l, "the runtime of a job is out of range");
 	}
 	return !l->failed;
 }

@@ -8,12 +8,18 @@
 #include <stddef.h>
 
 #include "qless.h"
+#include "util/heap.h"
 
 struct saver;
 struct state_loader;
 
 struct job_terms {
 	struct qless_backoff backoff;
+	double runtime; /* 0: that of the queue */
+	/* While the job runs under a runtime: */
+	struct heap_node run;  /* in qless.runs; key: when the run is over */
+	struct qless_job *job; /* that has the terms */
+	double allowed;	       /* seconds that the run may take */
 };
 
 struct job_terms *terms_new(void);

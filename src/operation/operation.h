@@ -77,6 +77,7 @@ enum operation_kind {
 	OPERATION_LIMIT_HOLD = 43,
 	OPERATION_LIMIT_SWEEP = 44,
 	OPERATION_TICK = 45,
+	OPERATION_OVERTIME = 46,
 	/* The kinds below do not change an engine. */
 	OPERATION_FLUSH = 64, /* empty the database */
 	OPERATION_SCRIPT_ADDED = 65,
@@ -177,6 +178,7 @@ struct operation {
 			struct qless_str jid;
 			int64_t max;
 		} tick;
+		struct qless_str overtime; /* a jid */
 		struct {
 			struct qless_str name;
 			struct qless_str value; /* CONFIG_SET only */
@@ -231,7 +233,8 @@ struct operation_outcome {
 		double expires;		     /* HEARTBEAT, LIMIT_HOLD */
 		double remaining;	     /* RETRY */
 		const struct qless_job *job; /* TAG, UNTAG */
-		/* TRACK: it is new. UNTRACK: it was tracked. LIMIT_DELETE: there was a rule */
+		/* TRACK: it is new. UNTRACK: it was tracked. LIMIT_DELETE: there was a rule.
+		 * OVERTIME: the run ended */
 		bool flag;
 		/* ADVANCE: moved. UNFAIL, TICK: jobs. RESOLVE, REPAIR: repairs. LIMIT_SWEEP:
 		 * limits */

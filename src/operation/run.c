@@ -215,6 +215,8 @@ static inline __attribute__((always_inline)) int run(struct qless *q, const stru
 					  op->recur_update.count);
 	case OPERATION_TICK:
 		return qless_tick(q, now, op->tick.jid, op->tick.max, &ret->count);
+	case OPERATION_OVERTIME:
+		return qless_overtime(q, now, op->overtime, &ret->flag);
 	case OPERATION_RECUR_TAG:
 		return qless_recur_tag(q, now, jid, op->job.names.items, op->job.names.count);
 	case OPERATION_RECUR_UNTAG:

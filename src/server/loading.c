@@ -195,6 +195,7 @@ static void finish_loading(struct server *s, const struct recovery *recovery)
 	clock_watch_begin(s, newest_us);
 	users_log_loaded(s);
 	ticks_look(s);
+	overtime_look(s);
 }
 
 int loading_run(struct server *s, const struct loading_origin *origin)

@@ -43,6 +43,7 @@ static void note_change(void *arg, const struct operation *op)
 
 	presence_note(s, &s->presence, op);
 	ticks_note_change(&s->ticks, op);
+	overtime_note_change(s, &s->overtime, op);
 	if (s->persist != NULL)
 		record_change(s, op);
 }

@@ -81,6 +81,7 @@ static void init_parts(struct server *s)
 	presence_init(s);
 	limit_watch_init(s);
 	ticks_init(s);
+	overtime_init(s);
 	listeners_init(s);
 	stats_init(s);
 }

@@ -43,6 +43,7 @@
 #include "server/strangers.h"
 #include "server/submit.h"
 #include "server/sync_watch.h"
+#include "server/overtime.h"
 #include "server/ticks.h"
 #include "server/turn.h"
 #include "server/waiting.h"
@@ -88,6 +89,7 @@ struct server {
 	struct limit_watch limit_watch;
 	struct presence presence;
 	struct ticks ticks;
+	struct overtime overtime;
 	struct listeners listeners;
 
 	struct command_table *table;

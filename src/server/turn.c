@@ -136,7 +136,8 @@ static bool is_idle(const struct server *s)
 	       (lines_are_empty(&s->lines) || !lines_can_run(s)) && !awaited_can_run(&s->awaited) &&
 	       (presence_is_empty(&s->presence) || !presence_can_run(s)) &&
 	       (limit_watch_is_idle(&s->limit_watch) || !limit_watch_can_run(s)) &&
-	       (ticks_are_idle(&s->ticks) || !ticks_can_run(s));
+	       (ticks_are_idle(&s->ticks) || !ticks_can_run(s)) &&
+	       (overtime_is_idle(&s->overtime) || !overtime_can_run(s));
 }
 
 /* Goes on with what does not come from a socket in this turn. Released jobs go to the clients that
@@ -153,6 +154,8 @@ static void run_others(struct server *s)
 		limit_watch_run(s);
 	if (!ticks_are_idle(&s->ticks))
 		ticks_run(s);
+	if (!overtime_is_idle(&s->overtime))
+		overtime_run(s);
 	if (!lines_are_empty(&s->lines))
 		lines_run(s);
 	if (!awaited_is_empty(&s->awaited))

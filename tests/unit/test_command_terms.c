@@ -192,6 +192,60 @@ static void the_server_numbers_jobs(void)
 	ASSERT_NATIVE("$1\r\n+\r\n", &f, "QLESS", "put", "1", "me", "q", "+", "k", "{}", "0");
 }
 
+static void all_puts_take_a_runtime(void)
+{
+	PUT("a", "runtime", "20");
+	ASSERT_HAS(",\"runtime\":20,", "GET", "a");
+	ASSERT_HAS("\"expires\":1020,", "POP", "q", "w", "1");
+	ASSERT_BEGINS("$7\r\nwaiting", &f, "COMPLETE", "a", "w", "q", "{}", "next", "q", "runtime",
+		      "0");
+	ASSERT_LACKS("runtime", "GET", "a");
+	ASSERT_BEGINS("*1", &f, "MULTIPUT", "me", "q", "0", "runtime", "0.5", "jobs", "b", "k",
+		      "{}");
+	ASSERT_HAS(",\"runtime\":0.5,", "GET", "b");
+	ASSERT_BEGINS("$", &f, "RECUR", "q", "r", "k", "{}", "interval", "60", "0", "runtime", "7");
+	ASSERT_HAS(",\"runtime\":7}", "RECUR.GET", "r");
+	ASSERT_HAS(",\"runtime\":7,", "POP", "q", "w", "5");
+	ASSERT_LACKS("runtime", "QLESS", "get", "1", "b");
+}
+
+static void a_heartbeat_after_the_runtime_is_refused(void)
+{
+	PUT("a", "runtime", "20");
+	ASSERT_HAS("\"jid\":\"a\"", "POP", "q", "w", "1");
+	f.now = 1019;
+	ASSERT_NATIVE(":1020\r\n", &f, "HEARTBEAT", "a", "w");
+	f.now = 1020;
+	ASSERT_REFUSED(
+		"-NOTRUNNING The run of job a is over: it took longer than its runtime of 20 "
+		"seconds\r\n",
+		"HEARTBEAT", "a", "w");
+	ASSERT_REFUSED(
+		"-ERR Heartbeat(): Job a not currently running: its runtime of 20 seconds is "
+		"over\r\n",
+		"QLESS", "heartbeat", "1020", "a", "w");
+}
+
+static void an_invalid_runtime_is_refused(void)
+{
+	ASSERT_REFUSED("-BADARG runtime must be 0 or a number from 0.001 to 1e+15; found \"-1\"",
+		       "PUT", "me", "q", "a", "k", "{}", "0", "runtime", "-1");
+	ASSERT_REFUSED(
+		"-BADARG runtime must be 0 or a number from 0.001 to 1e+15; found \"0.0001\"",
+		"PUT", "me", "q", "a", "k", "{}", "0", "runtime", "0.0001");
+	ASSERT_REFUSED("-BADARG runtime must be 0 or a number from 0.001 to 1e+15; found \"ever\"",
+		       "PUT", "me", "q", "a", "k", "{}", "0", "runtime", "ever");
+	ASSERT_REFUSED("-BADARG Option \"runtime\" has no value", "PUT", "me", "q", "a", "k", "{}",
+		       "0", "runtime");
+	ASSERT_REFUSED(
+		"-BADARG The value of \"q-runtime\" must be from 0.001 to 1e+15; found \"0\"",
+		"CONFIG.SET", "q-runtime", "0");
+	ASSERT_REFUSED(
+		"-BADARG The value of \"q-runtime\" must be from 0.001 to 1e+15; found \"long\"",
+		"CONFIG.SET", "q-runtime", "long");
+	ASSERT_NATIVE("$-1\r\n", &f, "CONFIG.SET", "q-runtime", "1.5");
+}
+
 int main(void)
 {
 	UNITY_BEGIN();
@@ -206,5 +260,8 @@ int main(void)
 	RUN_TEST(a_time_excludes_a_delay);
 	RUN_TEST(a_put_for_a_free_jid_replies_null_if_the_job_exists);
 	RUN_TEST(the_server_numbers_jobs);
+	RUN_TEST(all_puts_take_a_runtime);
+	RUN_TEST(a_heartbeat_after_the_runtime_is_refused);
+	RUN_TEST(an_invalid_runtime_is_refused);
 	return UNITY_END();
 }

@@ -52,6 +52,8 @@ static const struct qless_terms terms_of_a_put = {
 	.is_new = true,
 	.has_number = true,
 	.number = 7,
+	.has_runtime = true,
+	.runtime = 1,
 };
 
 static const struct qless_recur_change limit_change[] = {
@@ -168,8 +170,9 @@ static const struct sample {
 		     .klass = T("k"),
 		     .data = T("{}"),
 		     .terms = &terms_of_a_put } },
-	  "0140000000000000f83f01770171016a016b027b7d3200f0011c",
-	  "db0 put worker=\"w\" queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" at=60 nx number=7" },
+	  "0140000000000000f83f01770171016a016b027b7d3600f001041c",
+	  "db0 put worker=\"w\" queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" at=60 "
+	  "runtime=1 nx number=7" },
 	{ { .kind = OPERATION_REQUEUE,
 	    NOW,
 	    .put = { .worker = T("w"),
@@ -386,6 +389,9 @@ static const struct sample {
 	  "1e00000000000000f83f016a050806406461696c7909035554430a04555443300b040c00",
 	  "db0 recur-update jid=\"j\" cron=\"@daily\" tz=\"UTC\" rule=\"UTC0\" missed=skip "
 	  "overlap=allow" },
+	{ { .kind = OPERATION_OVERTIME, NOW, .overtime = T("j") },
+	  "2e00000000000000f83f016a",
+	  "db0 overtime jid=\"j\"" },
 	{ { .kind = OPERATION_TICK, NOW, .tick = { T("j"), 5 } },
 	  "2d00000000000000f83f016a0a",
 	  "db0 tick jid=\"j\" max=5" },
@@ -489,7 +495,7 @@ static void each_kind_has_a_sample(void)
 			TEST_ASSERT_TRUE_MESSAGE(found, operation_name(kind));
 		kinds += operation_name(kind) != NULL;
 	}
-	TEST_ASSERT_EQUAL_size_t(51, kinds);
+	TEST_ASSERT_EQUAL_size_t(52, kinds);
 }
 
 static void each_kind_is_decoded_as_it_was_encoded(void)

@@ -1,0 +1,199 @@
+#include "engine/runtime.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "engine/carried.h"
+#include "engine/due.h"
+#include "engine/engine_int.h"
+#include "engine/error.h"
+#include "engine/event.h"
+#include "engine/fail.h"
+#include "engine/history.h"
+#include "engine/lock.h"
+#include "engine/named_limit.h"
+#include "engine/queue.h"
+#include "engine/run.h"
+#include "engine/stats.h"
+#include "engine/terms.h"
+#include "engine/vec.h"
+#include "engine/worker.h"
+#include "util/container.h"
+#include "util/num.h"
+
+#define TIMED_OUT_GROUP "timed-out"
+
+double runtime_ends(const struct qless_job *job)
+{
+	const struct job_terms *terms = job_terms(job);
+
+	return terms != NULL ? terms->run.key : INFINITY;
+}
+
+void runtime_restore(struct qless *q, struct qless_job *job, double ends, double allowed)
+{
+	struct job_terms *terms = job_need_terms(job);
+
+	assert(job->state == QLESS_RUNNING && !heap_has(&terms->run));
+	terms->job = job;
+	terms->allowed = allowed;
+	heap_insert(&q->runs, &terms->run, ends);
+}
+
+/* Let the lock of a running job, or its grace period, end no later than its run. */
+static void cap_lock(struct qless *q, struct qless_job *job)
+{
+	double ends = runtime_ends(job);
+
+	if (job->node.score <= ends)
+		return;
+	skiplist_rescore(&job->queue->locks, &job->node, ends);
+	if (!(job->flags & JOB_GRACE)) {
+		job->expires = ends;
+		worker_hold_job(q, job->worker, job, ends);
+	}
+	if (job->flags & JOB_LIMITED)
+		slots_hold(q, job, ends);
+	queue_falls_due(q, job->queue, ends);
+}
+
+void runtime_begin(struct qless *q, struct qless_job *job, double now)
+{
+	const struct job_terms *terms = job_terms(job);
+	double allowed = terms != NULL && terms->runtime > 0 ? terms->runtime : job->queue->runtime;
+
+	/* A queue without a runtime has NAN. */
+	if (!(allowed > 0))
+		return;
+	runtime_restore(q, job, finite_add(now, allowed), allowed);
+	cap_lock(q, job);
+}
+
+void runtime_end(struct qless *q, struct qless_job *job)
+{
+	struct job_terms *terms = job_terms(job);
+
+	if (terms == NULL || !heap_has(&terms->run))
+		return;
+	heap_remove(&q->runs, &terms->run);
+	terms->allowed = 0;
+	job_release_terms(q, job);
+}
+
+void runtime_step(struct qless *q, double from, double by)
+{
+	job_vec_clear(&q->picked);
+	for (size_t i = 0; i < q->runs.count; i++) {
+		struct heap_node *node = q->runs.nodes[i];
+
+		if (node->key > from)
+			job_vec_push(&q->picked, container_of(node, struct job_terms, run)->job);
+	}
+	for (size_t i = 0; i < q->picked.count; i++) {
+		struct qless_job *job = q->picked.items[i];
+		struct job_terms *terms = job_terms(job);
+
+		heap_rekey(&q->runs, &terms->run, finite_add(terms->run.key, by));
+		cap_lock(q, job);
+		engine_changed(q);
+	}
+}
+
+/* ---- runs that are over ---- */
+
+/* Tell the worker, unless it was warned when its lock expired. */
+static void warn(struct qless *q, struct qless_job *job)
+{
+	if (job->flags & JOB_GRACE)
+		return;
+	event_tracked(q, job, "ql:stalled");
+	history_append_plain(q, &job->history, q->now, QLESS_EVENT_TIMED_OUT);
+	event_lock_lost(q, job_jid(job), queue_name(job->queue), intern_str(job->worker));
+	stats_count(q, job->queue, q->now, COUNTER_RETRIES);
+}
+
+/* Fail a job without retries left, whose run has ended. */
+static void give_up(struct qless *q, struct qless_job *job, double allowed)
+{
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+	struct qless_str group = STR(TIMED_OUT_GROUP), message;
+	struct intern *worker = intern_ref(job->worker);
+	char number[NUM_MAX];
+
+	buf_append_str(&text, STR("The run took longer than "));
+	buf_append(&text, number, num_format_g14(number, allowed));
+	buf_append_str(&text, STR(" seconds"));
+	message = buf_str(&text);
+	if (retries_are_whole(job->remaining))
+		job_exhaust(q, job, &group, &message);
+	else
+		job_fail_invalid(q, job);
+	buf_done(&text);
+	event_failed(q, job_jid(job), queue_name(job->queue),
+		     intern_str(job_extra(job)->failure->group),
+		     failure_message(job_extra(job)->failure), intern_str(worker));
+	intern_unref(&q->worker_names, worker);
+}
+
+bool runtime_lose(struct qless *q, struct qless_job *job)
+{
+	double allowed = job_terms(job)->allowed;
+	bool can_count = retries_are_whole(job->remaining);
+	double delay;
+
+	warn(q, job);
+	job->queue->meter.counts[METER_LOSE]++;
+	job_end_run(q, job, RUN_LOST);
+	engine_changed(q);
+	if (can_count)
+		job->remaining -= 1;
+	if (!can_count || job->remaining < 0) {
+		give_up(q, job, allowed);
+		return false;
+	}
+	delay = job_backoff(job);
+	if (delay <= 0)
+		return true;
+	job_set_worker(q, job, NULL);
+	job->expires = 0;
+	job_place_as(q, job, QLESS_SCHEDULED, finite_add(q->now, delay));
+	return false;
+}
+
+double qless_next_overtime(const struct qless *q, struct qless_str *ret_jid)
+{
+	const struct heap_node *node = heap_first(&q->runs);
+
+	if (node == NULL)
+		return INFINITY;
+	if (ret_jid != NULL)
+		*ret_jid = job_jid(container_of(node, const struct job_terms, run)->job);
+	return node->key;
+}
+
+int qless_overtime(struct qless *q, double now, struct qless_str jid, bool *ret_ended)
+{
+	struct qless_job *job;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	job = job_find(q, jid);
+	*ret_ended = job != NULL && job->state == QLESS_RUNNING && runtime_is_over(job, now);
+	if (*ret_ended && runtime_lose(q, job))
+		job_wait_again(q, job);
+	return 0;
+}
+
+/* ---- checks ---- */
+
+bool runtime_is_sound(const struct qless *q, const struct qless_job *job)
+{
+	const struct job_terms *terms = job_terms(job);
+
+	if (terms == NULL || !heap_has(&terms->run))
+		return true;
+	return job->state == QLESS_RUNNING && terms->job == job && terms->allowed > 0 &&
+	       terms->run.place < q->runs.count && q->runs.nodes[terms->run.place] == &terms->run &&
+	       job->node.score <= terms->run.key;
+}
