@@ -89,6 +89,13 @@ static const struct flag *find(const struct flag *rows, const char *text, const 
 	return NULL;
 }
 
+const struct flag *flags_find(const struct flag *rows, const char *argument)
+{
+	const char *value;
+
+	return find(rows, argument, &value);
+}
+
 int flags_take(const struct flag *rows, void *into, int argc, char *const *argv, int *at,
 	       struct buf *error)
 {

@@ -47,6 +47,9 @@ struct flag {
 int flags_take(const struct flag *rows, void *into, int argc, char *const *argv, int *at,
 	       struct buf *error);
 
+/* The row of an argument that is an option of the table, or NULL. */
+const struct flag *flags_find(const struct flag *rows, const char *argument);
+
 /* Prints a line for each option that has a help text. */
 void flags_print(const struct flag *rows, FILE *to);
 

@@ -46,6 +46,7 @@ class Stage:
             "PATH": f"{STAND_INS}:{PROGRAMS}:/usr/bin:{os.environ['PATH']}",
             "STAGE": str(self.root), "STAGE_OPTIONS": self.here(" ".join(options)),
             "STAGE_PORT": self.ports["7537"], "QLESSD_PORT": self.ports["7537"],
+            "QLESSD_URL": f"redis://127.0.0.1:{self.ports['7537']}",
         }
 
     def __enter__(self):
