@@ -6,6 +6,7 @@
 #include "command/links.h"
 #include "command/listing.h"
 #include "command/options.h"
+#include "command/popping.h"
 #include "command/purging.h"
 #include "command/swapped.h"
 #include "command/term_options.h"
@@ -439,20 +440,23 @@ int classic_pop(struct request *req)
 {
 	struct operation_outcome outcome;
 	struct operation op;
-	size_t room;
+	size_t room, slots = popping_begin(req);
 	int rc = decode_pop(req, &op);
 
 	if (rc == 0 && req->form == REQUEST_NATIVE)
 		rc = strict_pop(req, &op);
 	if (rc == 0)
 		rc = pop_find_room(req, &room);
-	if (rc == 0)
-		rc = pop_limit(req, &op, room);
+	if (rc < 0)
+		return rc;
+	op.pop.count = popping_limit(req, op.pop.count, slots);
+	rc = pop_limit(req, &op, room);
 	op.pop.may_stop = true;
 	if (rc == 0)
 		rc = request_run(req, &op, &outcome);
 	if (rc < 0)
 		return rc;
+	popping_take(req, &outcome.jobs, &slots);
 	if (outcome.jobs.count == 0)
 		swapped_note_pop(req, op.pop.queue, op.pop.worker);
 	return answer_pop(req, &outcome);

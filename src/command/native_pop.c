@@ -11,6 +11,7 @@
 
 #include "command/job_reply.h"
 #include "command/options.h"
+#include "command/popping.h"
 #include "command/rotation.h"
 #include "command/strict.h"
 #include "command/work.h"
@@ -112,14 +113,16 @@ struct haul {
 	struct request *req;
 	const struct multi_pop *pop;
 	struct job_reply reply;
-	size_t room; /* bytes of jobs that a reply may have */
+	size_t room;  /* bytes of jobs that a reply may have */
+	size_t slots; /* of limits that the call may still take */
 	int64_t left;
 	int rc;
 };
 
 static bool is_done(const struct haul *haul)
 {
-	return haul->rc < 0 || haul->left == 0 || job_reply_bytes(&haul->reply) > haul->room;
+	return haul->rc < 0 || haul->left == 0 || job_reply_bytes(&haul->reply) > haul->room ||
+	       (haul->left < haul->pop->count && popping_is_over(haul->req, haul->slots));
 }
 
 static bool has_something(const struct haul *haul, struct qless_str queue)
@@ -138,7 +141,7 @@ static bool pop_from(struct haul *haul, struct qless_str queue, int64_t count)
 
 	op.pop.queue = queue;
 	op.pop.worker = haul->pop->worker;
-	op.pop.count = count;
+	op.pop.count = popping_limit(haul->req, count, haul->slots);
 	op.pop.may_stop = true;
 	haul->rc = pop_limit(haul->req, &op, haul->room - job_reply_bytes(&haul->reply));
 	if (haul->rc == 0)
@@ -149,6 +152,7 @@ static bool pop_from(struct haul *haul, struct qless_str queue, int64_t count)
 	for (size_t i = 0; i < outcome.jobs.count; i++)
 		job_reply_add(&haul->reply, outcome.jobs.items[i]);
 	haul->left -= (int64_t)outcome.jobs.count;
+	popping_take(haul->req, &outcome.jobs, &haul->slots);
 	return outcome.jobs.count != 0;
 }
 
@@ -212,7 +216,9 @@ static int hand_out(struct request *req, const struct multi_pop *pop, bool *ret_
 {
 	const struct command_env *env = req->env;
 	bool is_group = env->begin_group != NULL && (pop->queue_count > 1 || pop->count > 1);
-	struct haul haul = { .req = req, .pop = pop, .left = pop->count };
+	struct haul haul = {
+		.req = req, .pop = pop, .left = pop->count, .slots = popping_begin(req)
+	};
 	size_t max = req->reply->max;
 
 	*ret_any = false;

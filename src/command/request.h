@@ -239,6 +239,7 @@ struct request {
 	 * all commands of the transaction may still do. NULL: EXEC does not run it. */
 	unsigned *parts_left;
 	size_t *purges_left; /* the same for purges of old completed jobs, see purging.h */
+	size_t *slots_left;  /* and for slots of limits, see popping.h */
 	const struct command_env *env;
 
 	/* The fields of queue commands. */

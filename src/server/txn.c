@@ -4,6 +4,7 @@
 #include "command/databases.h"
 #include "command/inner.h"
 #include "command/links.h"
+#include "command/popping.h"
 #include "command/purging.h"
 #include "command/table.h"
 #include "command/weight.h"
@@ -223,6 +224,7 @@ static void limit_replies(struct client *c)
 struct txn_budget {
 	unsigned parts_left;
 	size_t purges_left;
+	size_t slots_left;
 	int64_t cpu_end_us; /* after this, no command begins that only reads and may take long */
 };
 
@@ -233,6 +235,7 @@ static void run_queued(struct client *c, const struct queued_command *q, struct 
 
 	req.parts_left = &budget->parts_left;
 	req.purges_left = &budget->purges_left;
+	req.slots_left = &budget->slots_left;
 	verdict = admission_decide_queued(&req);
 	if (verdict.kind != VERDICT_RUN)
 		admission_refuse(&req, &verdict);
@@ -340,6 +343,7 @@ void cmd_exec(struct request *req)
 	limit_replies(c);
 	budget.parts_left = WORK_PARTS_AT_ONCE;
 	budget.purges_left = PURGING_PER_CALL;
+	budget.slots_left = POPPING_SLOTS;
 	budget.cpu_end_us = clock_thread_cpu_us() + TXN_READ_US;
 	/* Detach the transaction, so that its commands run outside of it. */
 	c->txn = NULL;

@@ -320,6 +320,12 @@ static const struct row on_many_jobs[] = {
 	{ "MULTIPUT w mq 0 " EIGHT_LIMITS " jobs *10000(e#,k,{})", WORKER_US, NULL, "*10000" },
 	{ "POP mq w 10000", WORKER_US, "MULTIPUT w mq 0 " EIGHT_LIMITS " jobs *10000(e#,k,{})",
 	  NULL },
+	{ "MPOP w 4 m1 m2 m3 m4 COUNT 10000", WORKER_US,
+	  "MULTIPUT w m1 0 " EIGHT_LIMITS " jobs *3125(m#,k,{});"
+	  "MULTIPUT w m2 0 " EIGHT_LIMITS " jobs *3125(n#,k,{});"
+	  "MULTIPUT w m3 0 " EIGHT_LIMITS " jobs *3125(o#,k,{});"
+	  "MULTIPUT w m4 0 " EIGHT_LIMITS " jobs *3125(p#,k,{})",
+	  NULL },
 	{ "MULTIHEARTBEAT w *3125(e#)", WORKER_US, NULL, "*3125" },
 	{ "MULTIHEARTBEAT w *10000(e#)", WORKER_US,
 	  "POP mq w 2500;POP mq w 2500;POP mq w 2500;POP mq w 2500", LIMIT_LINKS },

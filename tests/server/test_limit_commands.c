@@ -383,11 +383,11 @@ static void a_transaction_changes_few_patterns_if_there_are_many_limits(void)
 
 #define DOMAINS 3000
 
-/* Send a command for each domain, whose number takes the place of each `#`, then read the replies.
- */
-static void for_each_domain(const char *command)
+/* Send a command several times, with the numbers from 0 on in the place of each `#`, then read the
+ * replies. */
+static void repeat(int count, const char *command)
 {
-	for (int i = 0; i < DOMAINS; i++) {
+	for (int i = 0; i < count; i++) {
 		char words[128];
 		size_t len = 0;
 
@@ -396,8 +396,13 @@ static void for_each_domain(const char *command)
 						   : sprintf(words + len, "%c", *at));
 		peer_send_words(p, words);
 	}
-	for (int i = 0; i < DOMAINS; i++)
+	for (int i = 0; i < count; i++)
 		TEST_ASSERT_NOT_EQUAL('-', peer_reply(p)[0]);
+}
+
+static void for_each_domain(const char *command)
+{
+	repeat(DOMAINS, command);
 }
 
 /* The jobs are filed by their domains, all of which open. But one job of each is shut by its user.
@@ -416,6 +421,42 @@ static void a_worker_that_waits_gets_a_job_although_thousands_are_shut(void)
 	COMPLETE("open", "q");
 	TEST_ASSERT_NOT_EQUAL('-', peer_ask(p, "LIMIT.HOLD user:8 0")[0]);
 	ask_jobs(workers[0], "BPOP 0 w 1 q", "shut8");
+}
+
+#define EIGHT_LIMITS "[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\"]"
+
+/* A call takes 25,000 slots, which are those of 3,125 jobs. */
+static void the_pops_of_a_call_take_few_slots_together(void)
+{
+	repeat(2000, "PUT me q q# k {} 0 limits " EIGHT_LIMITS);
+	repeat(2000, "PUT me r r# k {} 0 limits " EIGHT_LIMITS);
+	TEST_ASSERT_EQUAL('$', peer_ask(p, "MPOP w 2 q r COUNT 4000")[0]);
+	ASK_HAS(p, "LIMIT.GET a", "$7\r\nrunning\r\n:3125\r\n");
+	ASK(p, "ZCARD ql:q:q-work", ":0\r\n");
+	ASK(p, "WORKER.RELEASE w", ":3125\r\n");
+	TEST_ASSERT_EQUAL('$', peer_ask(p, "MPOP w 2 q r COUNT 4000 ORDER roundrobin")[0]);
+	ASK_HAS(p, "LIMIT.GET a", "$7\r\nrunning\r\n:3125\r\n");
+	ASK(p, "WORKER.RELEASE w", ":3125\r\n");
+}
+
+/* Once the slots are taken, each pop hands out one job. Jobs without limits take none. */
+static void the_pops_of_a_transaction_take_few_slots_together(void)
+{
+	repeat(2000, "PUT me q q# k {} 0 limits " EIGHT_LIMITS);
+	repeat(2000, "PUT me r r# k {} 0 limits " EIGHT_LIMITS);
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "POP q w 2000", "+QUEUED\r\n");
+	ASK(p, "MPOP w 1 r COUNT 2000", "+QUEUED\r\n");
+	ASK(p, "POP r w 2000", "+QUEUED\r\n");
+	ASK(p, "POP r w 1", "+QUEUED\r\n");
+	TEST_ASSERT_EQUAL('*', peer_ask(p, "EXEC")[0]);
+	ASK_HAS(p, "LIMIT.GET a", "$7\r\nrunning\r\n:3127\r\n");
+	repeat(2000, "PUT me plain p# k {} 0");
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "POP plain w 1000", "+QUEUED\r\n");
+	ASK(p, "POP plain w 1000", "+QUEUED\r\n");
+	TEST_ASSERT_EQUAL('*', peer_ask(p, "EXEC")[0]);
+	ASK(p, "ZCARD ql:q:plain-work", ":0\r\n");
 }
 
 int main(int argc, char **argv)
@@ -442,5 +483,7 @@ int main(int argc, char **argv)
 	RUN(a_long_list_has_all_limits);
 	RUN(a_transaction_changes_few_patterns_if_there_are_many_limits);
 	RUN(a_worker_that_waits_gets_a_job_although_thousands_are_shut);
+	RUN(the_pops_of_a_call_take_few_slots_together);
+	RUN(the_pops_of_a_transaction_take_few_slots_together);
 	return UNIT_RESULT();
 }
