@@ -464,8 +464,41 @@ struct qless_backoff {
 /* The name of a kind, such as "fixed". */
 struct qless_str qless_backoff_text(enum qless_backoff_kind kind);
 
+/* How long a job holds its unique key. */
+enum qless_until {
+	QLESS_UNTIL_FINISHED, /* until it has failed, or is complete for good */
+	QLESS_UNTIL_POPPED,   /* until it is handed out, and again while it waits for a retry */
+	QLESS_UNTIL_SECONDS,  /* for some seconds from its put on, whatever happens to the job */
+};
+
+/* The name of a choice, such as "finished". */
+struct qless_str qless_until_text(enum qless_until until);
+
+/*
+ * A key that one job holds at a time. A put that finds the key held by another job creates nothing.
+ *
+ * The key is free as soon as the job no longer holds it: at the end that it was put for, or when
+ * the job is deleted. A job that comes back, by a retry or out of a group of failures, takes its
+ * key again if that is free, and goes on without if not.
+ */
+struct qless_unique {
+	struct qless_str key;
+	enum qless_until until;
+	double seconds; /* QLESS_UNTIL_SECONDS; > 0 */
+	/* A put that finds the key held gives the data, the due time and the priority, if it has
+	 * one, to the holder, unless that has been handed out. */
+	bool replace;
+	/* The following members are about the key of a job, and ignored in puts. */
+	double ends; /* QLESS_UNTIL_SECONDS: when the job no longer holds the key */
+	bool is_held;
+};
+
 /* The terms that a put may have, besides what every job has. */
 struct qless_terms {
+	/* Unlike other terms, the key of a job does not stay when it is put without one. It stays
+	 * when the job is requeued, or moves on to its next queue. */
+	bool has_unique;
+	struct qless_unique unique;
 	bool has_backoff;
 	struct qless_backoff backoff;
 	/* Seconds that one run may take, at least 0.001; 0: as long as the option <queue>-runtime
@@ -514,6 +547,27 @@ struct qless_put {
 	size_t limit_count;
 	const struct qless_terms *terms; /* NULL: none are given */
 };
+
+/* Memory for qless_args_key(), which several calls may use one after the other. */
+struct qless_args_room;
+struct qless_args_room *qless_args_room_new(void);
+void qless_args_room_free(struct qless_args_room *room);
+
+/* Make a unique key of a class and data: jobs have the same key if their classes are equal and
+ * their data has the same value as JSON. White space, the order of members, escapes, and how a
+ * number is written do not matter; numbers are compared by all of their digits. If an object has
+ * several members of one name, the last one counts. `data` must be valid JSON. Only these keys
+ * begin with a byte 0xff. */
+#define QLESS_ARGS_KEY_BYTES 17
+void qless_args_key(struct qless_args_room *room, struct qless_str klass, struct qless_str data,
+		    char ret_key[QLESS_ARGS_KEY_BYTES]);
+bool qless_is_args_key(struct qless_str key);
+
+/* Find the job that holds a key. Returns false if none does. */
+bool qless_unique_holder(const struct qless *q, struct qless_str key, double now,
+			 struct qless_str *ret_jid);
+/* The number of keys that jobs hold, or would hold if they came back. */
+size_t qless_unique_count(const struct qless *q);
 
 /* Create the job, or move an existing one from any state. */
 QLESS_CHECK int qless_put(struct qless *q, double now, const struct qless_put *put);
@@ -975,8 +1029,10 @@ struct qless_recur_change {
 		QLESS_RECUR_RULE,
 		QLESS_RECUR_MISSED,
 		QLESS_RECUR_OVERLAP,
+		/* The unique key of the jobs that it makes. Nothing changes if they have none. */
+		QLESS_RECUR_UNIQUE,
 	} field;
-	double number;	       /* the first four, and the last two: their enum */
+	double number;	       /* the first four, and MISSED and OVERLAP: their enum */
 	struct qless_str text; /* the others but the limits */
 	/* The limits of the jobs that it makes from now on. An empty list removes them. */
 	const struct qless_str *limits;
@@ -1202,6 +1258,7 @@ enum qless_repair_kind {
 	QLESS_REPAIR_DROP = 14,	      /* free what nothing refers to */
 	QLESS_REPAIR_COUNT = 15,      /* a counter */
 	QLESS_REPAIR_LIMITS = 16,     /* slots and filing of all jobs with limits */
+	QLESS_REPAIR_UNIQUE = 17,     /* unique keys, and the jobs that hold them */
 };
 
 struct qless_repair {

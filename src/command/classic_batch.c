@@ -136,6 +136,9 @@ int decode_multiput(struct request *req, struct operation *op)
 		rc = put_options_decode(req, &options, common);
 	if (rc == 0)
 		rc = decode_puts(req, first, &op->put_many.jobs);
+	if (rc == 0)
+		rc = term_unique_decode_many(req, common->terms, &op->put_many.jobs,
+					     &op->put_many.keys);
 	if (rc == 0 && req->last_number != 0)
 		term_add_number(req, &common->terms);
 	return rc;

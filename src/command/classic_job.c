@@ -296,6 +296,8 @@ static int decode_put_of(struct request *req, struct operation *op, enum term_us
 		rc = read_put_options(req, 6, user, &options);
 		rc = rc < 0 ? rc : put_options_decode(req, &options, &op->put);
 	}
+	if (rc == 0)
+		rc = term_unique_decode(req, op->put.terms, op->put.klass, op->put.data);
 	if (rc == 0 && req->last_number != 0)
 		term_add_number(req, &op->put.terms);
 	return rc;
@@ -713,6 +715,21 @@ static int decode_complete_args(struct request *req, struct qless_complete *comp
 	return 0;
 }
 
+/* The unique key of the job in its next queue. */
+static int decode_complete_key(struct request *req, const struct qless_complete *complete)
+{
+	const struct qless_job *job;
+	struct qless_job_info info;
+
+	if (complete->terms == NULL || !complete->terms->has_unique)
+		return 0;
+	job = qless_get(req->engine, complete->jid);
+	if (job == NULL)
+		return 0; /* the engine refuses the call */
+	qless_job_read(job, &info);
+	return term_unique_decode(req, complete->terms, info.klass, complete->data);
+}
+
 int decode_complete(struct request *req, struct operation *op)
 {
 	struct complete_options options;
@@ -726,6 +743,8 @@ int decode_complete(struct request *req, struct operation *op)
 	rc = read_complete_options(req, 4, &options);
 	if (rc == 0)
 		rc = decode_complete_options(req, &options, &op->complete);
+	if (rc == 0)
+		rc = decode_complete_key(req, &op->complete);
 	purging_limit(req, &op->complete);
 	return rc;
 }

@@ -231,6 +231,8 @@ int decode_recur(struct request *req, struct operation *op)
 		rc = decode_times(req, &op->recur);
 	if (rc == 0)
 		rc = decode_options(req, &op->recur);
+	if (rc == 0)
+		rc = term_unique_decode(req, op->recur.terms, op->recur.klass, op->recur.data);
 	if (rc == 0 && req->last_number != 0)
 		term_add_number(req, &op->recur.terms);
 	return rc;
@@ -430,9 +432,42 @@ static int decode_change(struct request *req, size_t i, struct operation *op,
 	case QLESS_RECUR_KLASS:
 	case QLESS_RECUR_QUEUE:
 	case QLESS_RECUR_RULE:
+	case QLESS_RECUR_UNIQUE:
 		break;
 	}
 	return 0;
+}
+
+/* If its jobs have a unique key of class and data, and either changes, the key changes, too.
+ * Returns the number of changes that were added. */
+static size_t add_key(struct request *req, const struct operation *op,
+		      struct qless_recur_change *change)
+{
+	const struct qless_recur *recur = qless_recur_get(req->engine, op->recur_update.jid);
+	bool is_needed = false;
+	struct qless_recur_info info;
+
+	qless_recur_read(recur, &info);
+	if (info.terms == NULL || !info.terms->has_unique ||
+	    !qless_is_args_key(info.terms->unique.key))
+		return 0;
+	for (size_t i = 0; i < op->recur_update.count; i++) {
+		const struct qless_recur_change *other = &op->recur_update.changes[i];
+
+		is_needed = is_needed || other->field == QLESS_RECUR_DATA ||
+			    other->field == QLESS_RECUR_KLASS;
+		if (other->field == QLESS_RECUR_DATA)
+			info.data = other->text;
+		else if (other->field == QLESS_RECUR_KLASS)
+			info.klass = other->text;
+	}
+	if (!is_needed)
+		return 0;
+	*change = (struct qless_recur_change){
+		.field = QLESS_RECUR_UNIQUE,
+		.text = term_unique_make(req, info.klass, info.data),
+	};
+	return 1;
 }
 
 int decode_recur_update(struct request *req, struct operation *op)
@@ -448,7 +483,7 @@ int decode_recur_update(struct request *req, struct operation *op)
 		rc = qless_recur_update(req->engine, req->now, op->recur_update.jid, NULL, 0);
 	if (rc < 0)
 		return rc;
-	changes = mem_realloc_array(NULL, req->nargs / 2 + 2, sizeof(*changes));
+	changes = mem_realloc_array(NULL, req->nargs / 2 + 3, sizeof(*changes));
 	request_lists(req)->changes = changes;
 	op->recur_update.changes = changes;
 	op->recur_update.count = 0;
@@ -456,6 +491,8 @@ int decode_recur_update(struct request *req, struct operation *op)
 		rc = decode_change(req, i, op, &changes[op->recur_update.count]);
 		op->recur_update.count++;
 	}
+	if (rc == 0)
+		op->recur_update.count += add_key(req, op, &changes[op->recur_update.count]);
 	return rc;
 }
 

@@ -6,6 +6,7 @@
  * buf_close() counts them all at the end.
  */
 #include "command/json.h"
+#include "command/term_options.h"
 
 #include <math.h>
 #include <string.h>
@@ -207,13 +208,32 @@ static char *put_backoff(struct buf *b, char *to, const struct qless_backoff *ba
 	return put(b, to, STR("}"));
 }
 
+/* A recurring job does not hold the key itself. */
+static char *put_unique(struct buf *b, char *to, const struct qless_unique *unique, bool is_of_job)
+{
+	char room[TERM_ARGS_TEXT_BYTES];
+
+	to = put_string(b, to, STR(",\"unique\":{\"key\":"), term_unique_text(unique->key, room));
+	if (unique->until == QLESS_UNTIL_SECONDS)
+		to = put_number(b, to, STR(",\"until\":"), unique->seconds);
+	else
+		to = put_string(b, to, STR(",\"until\":"), qless_until_text(unique->until));
+	if (is_of_job && unique->until == QLESS_UNTIL_SECONDS)
+		to = put_number(b, to, STR(",\"ends\":"), unique->ends);
+	if (is_of_job)
+		to = put(b, to, unique->is_held ? STR(",\"held\":true") : STR(",\"held\":false"));
+	return put(b, to, STR("}"));
+}
+
 /* The terms of a job or a recurring job, with a comma before each. */
-static char *put_terms(struct buf *b, char *to, const struct qless_terms *terms)
+static char *put_terms(struct buf *b, char *to, const struct qless_terms *terms, bool is_of_job)
 {
 	if (terms->has_backoff && terms->backoff.kind != QLESS_BACKOFF_NONE)
 		to = put_backoff(b, to, &terms->backoff);
 	if (terms->has_runtime && terms->runtime > 0)
 		to = put_number(b, to, STR(",\"runtime\":"), terms->runtime);
+	if (terms->has_unique)
+		to = put_unique(b, to, &terms->unique, is_of_job);
 	return to;
 }
 
@@ -224,7 +244,7 @@ static __attribute__((noinline)) char *put_carried(struct buf *b, char *to,
 	struct qless_terms terms;
 
 	if (qless_job_terms(job, &terms))
-		to = put_terms(b, to, &terms);
+		to = put_terms(b, to, &terms, true);
 	return to;
 }
 
@@ -406,6 +426,6 @@ void json_append_recur(struct buf *b, const struct qless_recur *recur,
 	if (style->tells_own && info.has_schedule)
 		to = put_schedule(b, to, &info.schedule);
 	if (style->tells_own && info.terms != NULL)
-		to = put_terms(b, to, info.terms);
+		to = put_terms(b, to, info.terms, false);
 	buf_close(b, put(b, to, STR("}")));
 }

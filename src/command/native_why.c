@@ -358,6 +358,23 @@ static void add_queue(struct why *why)
 		add_integer(why, "listeners", why->listeners);
 }
 
+/* The unique key that the job claims, and the job that holds it if this one does not. */
+static void add_unique(struct why *why)
+{
+	struct request *req = why->req;
+	const struct user *viewer = permit_viewer(req);
+	char room[TERM_ARGS_TEXT_BYTES];
+	struct qless_terms terms;
+	struct qless_str holder;
+
+	if (!qless_job_terms(why->job, &terms) || !terms.has_unique)
+		return;
+	add_text(why, "unique", term_unique_text(terms.unique.key, room));
+	if (qless_unique_holder(req->engine, terms.unique.key, req->now, &holder) &&
+	    (viewer == NULL || permit_jid(viewer, req->engine, holder, ACL_READ)))
+		add_text(why, "unique-holder", holder);
+}
+
 int native_job_why(struct request *req)
 {
 	struct why why = { .req = req,
@@ -374,6 +391,7 @@ int native_job_why(struct request *req)
 	add_text(&why, "state", qless_state_text(why.engine.state));
 	explain(&why);
 	add_queue(&why);
+	add_unique(&why);
 	reply_deferred_end(req->reply, &map, why.pairs);
 	buf_done(&why.queue_limit);
 	return 0;

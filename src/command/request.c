@@ -29,6 +29,8 @@ void scratch_free_decoded(struct scratch *scratch)
 	json_strings_done(&decoded->limits);
 	free(decoded->changes);
 	free(decoded->texts);
+	free(decoded->args_keys);
+	free(decoded->keys);
 	if (decoded->rule.mem != NULL)
 		buf_done(&decoded->rule);
 	*decoded = (struct decoded){ 0 };
@@ -41,6 +43,7 @@ void scratch_done(struct scratch *scratch)
 	buf_done(&scratch->error);
 	buf_done(&scratch->line);
 	buf_done(&scratch->denied);
+	qless_args_room_free(scratch->args_room);
 }
 
 void request_use_database(struct request *req, struct database *database)

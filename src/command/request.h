@@ -62,7 +62,10 @@ struct decoded {
 	struct qless_str *texts;
 	struct qless_schedule schedule;
 	struct qless_terms terms;
-	struct buf rule; /* of the zone of the schedule */
+	char args_key[QLESS_ARGS_KEY_BYTES]; /* the unique key in the terms, if it is `args` */
+	char (*args_keys)[QLESS_ARGS_KEY_BYTES];
+	struct qless_str *keys; /* for put_many */
+	struct buf rule;	/* of the zone of the schedule */
 };
 
 /* Buffers that requests use one after the other. The owner of the environment has one set. */
@@ -72,6 +75,7 @@ struct scratch {
 	struct buf line;   /* an error in its envelope */
 	struct buf denied; /* the queue, job, key or channel that the user may not use */
 	struct decoded decoded;
+	struct qless_args_room *args_room; /* NULL before its first use */
 };
 
 void scratch_init(struct scratch *scratch);

@@ -228,6 +228,7 @@ static int check_change(struct request *req, const struct qless_recur_change *ch
 	case QLESS_RECUR_RULE:
 	case QLESS_RECUR_MISSED:
 	case QLESS_RECUR_OVERLAP:
+	case QLESS_RECUR_UNIQUE:
 		break;
 	case QLESS_RECUR_KLASS:
 		return check_name(req, "klass", change->text);

@@ -1,7 +1,10 @@
 #include "command/term_options.h"
 
 #include "command/classic_int.h"
+#include "command/permit.h"
 #include "engine/runtime.h"
+#include "util/hex.h"
+#include "util/mem.h"
 
 /* Decode the values of an option, of which the first is at `value`. */
 typedef int term_decode_fn(struct request *req, const struct qless_str *value,
@@ -74,6 +77,137 @@ static int decode_runtime(struct request *req, const struct qless_str *value,
 			    RUNTIME_MIN, STRICT_NUMBER_MAX, *value);
 }
 
+/* ---- unique ---- */
+
+/* The key of the word `args` is not known yet: it is empty until term_unique_decode(). */
+static int decode_unique(struct request *req, const struct qless_str *value,
+			 struct qless_terms *terms)
+{
+	if (value->len == 0)
+		return request_fail(req, QLESS_EBADARG, "unique must not be empty");
+	terms->has_unique = true;
+	terms->unique.key = str_equal_nocase(*value, STR("args")) ? STR("") : *value;
+	return 0;
+}
+
+static int decode_until(struct request *req, const struct qless_str *value,
+			struct qless_terms *terms)
+{
+	struct qless_unique *unique = &terms->unique;
+
+	if (str_equal_nocase(*value, qless_until_text(QLESS_UNTIL_POPPED))) {
+		unique->until = QLESS_UNTIL_POPPED;
+		return 0;
+	}
+	if (str_equal_nocase(*value, qless_until_text(QLESS_UNTIL_FINISHED)))
+		return 0;
+	unique->until = QLESS_UNTIL_SECONDS;
+	if (text_is_number(*value, &unique->seconds) && unique->seconds > 0 &&
+	    unique->seconds <= STRICT_NUMBER_MAX)
+		return 0;
+	return request_fail(req, QLESS_EBADARG,
+			    "until must be popped, finished, or a number of seconds above 0 and up "
+			    "to %g; found \"%S\"",
+			    STRICT_NUMBER_MAX, *value);
+}
+
+static int decode_replace(struct request *req, const struct qless_str *value,
+			  struct qless_terms *terms)
+{
+	(void)req;
+	(void)value;
+	terms->unique.replace = true;
+	return 0;
+}
+
+/* Returns the name of an option that needs `unique`, if it was sent without. */
+static const char *find_lonely(const struct term_options *options)
+{
+	if (options->unique != NULL)
+		return NULL;
+	return options->until != NULL ? "until" : options->replace != NULL ? "replace" : NULL;
+}
+
+static struct qless_str make_key(struct request *req, struct qless_str klass, struct qless_str data,
+				 char to[QLESS_ARGS_KEY_BYTES])
+{
+	struct scratch *scratch = req->scratch;
+
+	if (scratch->args_room == NULL)
+		scratch->args_room = qless_args_room_new();
+	qless_args_key(scratch->args_room, klass, data, to);
+	return str_make(to, QLESS_ARGS_KEY_BYTES);
+}
+
+struct qless_str term_unique_make(struct request *req, struct qless_str klass,
+				  struct qless_str data)
+{
+	return make_key(req, klass, data, request_lists(req)->args_key);
+}
+
+struct qless_str term_unique_text(struct qless_str key, char room[TERM_ARGS_TEXT_BYTES])
+{
+	static const char args[] = { 'a', 'r', 'g', 's', ':' };
+
+	if (!qless_is_args_key(key))
+		return key;
+	memcpy(room, args, sizeof args);
+	hex_write(room + sizeof args, key.ptr + 1, key.len - 1);
+	return str_make(room, TERM_ARGS_TEXT_BYTES);
+}
+
+/* Check that a user that may not use all queues may use that of the holder of the key. */
+static int check_holder(struct request *req, struct qless_str key, bool replaces)
+{
+	const struct user *viewer = permit_viewer(req);
+	struct qless_str holder;
+
+	if (viewer == NULL || !qless_unique_holder(req->engine, key, req->now, &holder) ||
+	    permit_jid(viewer, req->engine, holder, replaces ? ACL_WRITE : ACL_READ))
+		return 0;
+	return request_fail(req, QLESS_EWRONGQUEUE,
+			    "The unique key is held by a job in a queue that the user may not %s",
+			    replaces ? "change" : "read");
+}
+
+int term_unique_decode(struct request *req, const struct qless_terms *terms, struct qless_str klass,
+		       struct qless_str data)
+{
+	struct decoded *lists;
+
+	if (terms == NULL || !terms->has_unique)
+		return 0;
+	lists = request_lists(req);
+	if (terms->unique.key.len == 0)
+		lists->terms.unique.key = term_unique_make(req, klass, data);
+	return check_holder(req, terms->unique.key, terms->unique.replace);
+}
+
+int term_unique_decode_many(struct request *req, const struct qless_terms *terms,
+			    const struct operation_names *jobs, struct operation_names *ret_keys)
+{
+	size_t count = jobs->count / CLASSIC_MULTIPUT_JOB_ARGS;
+	struct decoded *lists;
+	int rc = 0;
+
+	*ret_keys = (struct operation_names){ NULL, 0 };
+	if (terms == NULL || !terms->has_unique)
+		return 0;
+	if (terms->unique.key.len > 0)
+		return check_holder(req, terms->unique.key, terms->unique.replace);
+	lists = request_lists(req);
+	lists->args_keys = mem_realloc_array(NULL, count, sizeof *lists->args_keys);
+	lists->keys = mem_realloc_array(NULL, count, sizeof *lists->keys);
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		const struct qless_str *job = jobs->items + i * CLASSIC_MULTIPUT_JOB_ARGS;
+
+		lists->keys[i] = make_key(req, job[1], job[2], lists->args_keys[i]);
+		rc = check_holder(req, lists->keys[i], terms->unique.replace);
+	}
+	*ret_keys = (struct operation_names){ lists->keys, count };
+	return rc;
+}
+
 /* ---- the table ---- */
 
 static const struct row {
@@ -89,6 +223,9 @@ static const struct row {
 	  decode_backoff },
 	{ STR_INIT("runtime"), 1, EVERYWHERE, offsetof(struct term_options, runtime),
 	  decode_runtime },
+	{ STR_INIT("unique"), 1, EVERYWHERE, offsetof(struct term_options, unique), decode_unique },
+	{ STR_INIT("until"), 1, EVERYWHERE, offsetof(struct term_options, until), decode_until },
+	{ STR_INIT("replace"), 0, AT_ONCE, offsetof(struct term_options, replace), decode_replace },
 };
 
 #define ROWS (sizeof rows / sizeof *rows)
@@ -132,6 +269,9 @@ int term_options_decode(struct request *req, const struct term_options *options,
 	*ret_terms = NULL;
 	if (term_options_first(options) == NULL)
 		return 0;
+	if (find_lonely(options) != NULL)
+		return request_fail(req, QLESS_EBADARG, "Option \"%s\" needs the option \"unique\"",
+				    find_lonely(options));
 	terms = &request_lists(req)->terms;
 	*terms = (struct qless_terms){ 0 };
 	for (size_t i = 0; rc == 0 && i < ROWS; i++) {

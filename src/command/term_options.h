@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "command/options.h"
+#include "operation/operation.h"
 #include "qless.h"
 #include "util/str.h"
 
@@ -31,9 +32,12 @@ struct term_options {
 	const struct qless_str *nx;
 	const struct qless_str *backoff;
 	const struct qless_str *runtime;
+	const struct qless_str *unique;
+	const struct qless_str *until;
+	const struct qless_str *replace;
 };
 
-#define TERM_SLOTS_MAX 4
+#define TERM_SLOTS_MAX 7
 
 /* Append the slots of the options that the command takes. Returns their number. */
 size_t term_options_slots(enum term_user user, struct term_options *options,
@@ -44,6 +48,24 @@ const char *term_options_first(const struct term_options *options);
  * scratch->decoded. Fails like a decoder. */
 int term_options_decode(struct request *req, const struct term_options *options,
 			const struct qless_terms **ret_terms);
+
+/* Set the key of terms whose `unique` is `args`, once the class and the data of the job are known.
+ * Then check that the user may use the job that holds the key. Fails like a decoder. */
+int term_unique_decode(struct request *req, const struct qless_terms *terms, struct qless_str klass,
+		       struct qless_str data);
+/* Do this for each of the jobs, which are jid, class and data one after the other. *ret_keys has a
+ * key for each job if they differ, and otherwise none. */
+int term_unique_decode_many(struct request *req, const struct qless_terms *terms,
+			    const struct operation_names *jobs, struct operation_names *ret_keys);
+
+/* The unique key of a class and data that is JSON. Borrows from scratch->decoded. */
+struct qless_str term_unique_make(struct request *req, struct qless_str klass,
+				  struct qless_str data);
+
+/* Bytes of the text that a key of class and data is shown as. */
+#define TERM_ARGS_TEXT_BYTES (5 + 2 * (QLESS_ARGS_KEY_BYTES - 1))
+/* A unique key as people see it: as it was given, or `args:` and 32 hexadecimal digits. */
+struct qless_str term_unique_text(struct qless_str key, char room[TERM_ARGS_TEXT_BYTES]);
 
 /* Add the number that the server gave to the last job of the request to its terms, which may be
  * NULL. */

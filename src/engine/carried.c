@@ -65,7 +65,7 @@ void job_release_terms(struct qless *q, struct qless_job *job)
 
 	if (terms == NULL || !terms_are_empty(terms))
 		return;
-	terms_free(q, terms);
+	terms_free(q, job, terms);
 	job_carried(job)->terms = NULL;
 	release_carried(job);
 }
@@ -89,7 +89,7 @@ void job_drop_carried(struct qless *q, struct qless_job *job)
 		return;
 	carried = job_carried(job);
 	if (carried->terms != NULL)
-		terms_free(q, carried->terms);
+		terms_free(q, job, carried->terms);
 	if (carried->account != NULL)
 		account_free(q, carried->account);
 	*carried = (struct job_carried){ NULL, NULL };

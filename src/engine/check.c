@@ -24,6 +24,7 @@
 #include "engine/stats.h"
 #include "engine/tag.h"
 #include "engine/track.h"
+#include "engine/unique.h"
 #include "engine/worker.h"
 #include "util/container.h"
 #include "util/json.h"
@@ -533,6 +534,7 @@ size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless
 	check_recurs(&c);
 	check_tracked(&c);
 	check_limits(&c);
+	expect(&c, unique_is_sound(q), "table of", STR("unique keys"), "does not match the jobs");
 	check_tallies(&c);
 	expect(&c, heap_is_ordered(&q->ticks), "heap of", STR("ticks"), "is out of order");
 	expect(&c, heap_is_ordered(&q->due), "heap of", STR("queues by due time"),

@@ -16,6 +16,7 @@
 #include "engine/run.h"
 #include "engine/stats.h"
 #include "engine/terms.h"
+#include "engine/unique.h"
 
 /* Move the job on to the next queue. */
 static enum qless_state advance(struct qless *q, struct qless_job *job, double now,
@@ -35,6 +36,28 @@ static enum qless_state advance(struct qless *q, struct qless_job *job, double n
 	if (complete->terms != NULL && complete->terms->has_at)
 		return job_place_at(q, job, now, complete->terms->at);
 	return job_place(q, job, now, complete->delay);
+}
+
+/* Returns whether another job holds the unique key that the job would have in its next queue. That
+ * job gets what this one has, if the caller asks for it. */
+static bool finds_holder(struct qless *q, const struct qless_job *job, double now,
+			 const struct qless_complete *complete)
+{
+	const struct qless_terms *terms = complete->terms;
+	struct qless_job *holder;
+
+	if (terms == NULL || !terms->has_unique)
+		return false;
+	holder = unique_find_holder(q, terms->unique.key, now);
+	if (holder == NULL || holder == job)
+		return false;
+	if (terms->unique.replace)
+		unique_replace(q, holder,
+			       &(struct qless_put){ .data = job_data(job),
+						    .delay = complete->delay,
+						    .terms = terms },
+			       now);
+	return true;
 }
 
 /* Prefetch the jobs that are purged next. Once jobs-history-count jobs are kept, each completion
@@ -149,8 +172,10 @@ int qless_complete(struct qless *q, double now, const struct qless_complete *com
 	job_set_due(job, NAN);
 	job->expires = 0;
 	job->remaining = job->retries;
-	*ret_state = complete->next != NULL ? advance(q, job, now, complete)
-					    : finish(q, job, now, complete);
+	/* If another job holds the key, it does what this one would do in its next queue. */
+	*ret_state = complete->next != NULL && !finds_holder(q, job, now, complete)
+			     ? advance(q, job, now, complete)
+			     : finish(q, job, now, complete);
 	engine_changed(q);
 	return 0;
 }

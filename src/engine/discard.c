@@ -25,6 +25,7 @@
 #include "engine/stats.h"
 #include "engine/tag.h"
 #include "engine/track.h"
+#include "engine/unique.h"
 #include "engine/worker.h"
 #include "util/container.h"
 
@@ -209,7 +210,7 @@ static bool discard_one(struct qless *q)
 	       discard_worker(q) || discard_name(&q->queue_names, NULL) ||
 	       discard_name(&q->group_names, discard_group) ||
 	       discard_name(&q->tag_names, discard_tag) || discard_name(&q->names, NULL) ||
-	       lanes_discard_one(q) || discard_limit_set(q) ||
+	       lanes_discard_one(q) || discard_limit_set(q) || unique_discard_one(q) ||
 	       discard_name(&q->limit_names, discard_limit);
 }
 
@@ -225,6 +226,7 @@ static void discard_rest(struct qless *q)
 	intern_done(&q->names);
 	intern_done(&q->limit_names);
 	hash_done(&q->limit_sets);
+	hash_done(&q->unique_keys);
 	hash_done(&q->lanes);
 	hash_done(&q->lane_groups);
 	skiplist_done(&q->limit_sweeps);

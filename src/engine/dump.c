@@ -372,6 +372,20 @@ static void dump_extra(struct dump *d, const struct job_extra *extra)
 	dump_members(d, "  needed by", extra->dependents);
 }
 
+static void dump_unique(struct dump *d, const struct qless_unique *unique)
+{
+	begin_line(d, unique->is_held ? "  holds" : "  claims");
+	add_string(d, unique->key);
+	add_string(d, qless_until_text(unique->until));
+	if (unique->until == QLESS_UNTIL_SECONDS) {
+		add_number(d, unique->seconds);
+		add_number(d, unique->ends);
+	}
+	if (unique->replace)
+		add_string(d, STR("replace"));
+	end_line(d);
+}
+
 static void dump_terms(struct dump *d, const struct qless_terms *terms)
 {
 	if (terms->has_backoff) {
@@ -386,6 +400,8 @@ static void dump_terms(struct dump *d, const struct qless_terms *terms)
 		add_number(d, terms->runtime);
 		end_line(d);
 	}
+	if (terms->has_unique)
+		dump_unique(d, &terms->unique);
 }
 
 static void dump_run(struct dump *d, const struct qless_job *job)

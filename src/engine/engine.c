@@ -15,6 +15,7 @@
 #include "engine/settings.h"
 #include "engine/tag.h"
 #include "engine/track.h"
+#include "engine/unique.h"
 #include "engine/vec.h"
 #include "engine/worker.h"
 #include "util/container.h"
@@ -68,6 +69,7 @@ struct qless *qless_new(const struct qless_hooks *hooks)
 	intern_init(&q->names, seed);
 	intern_init(&q->limit_names, seed);
 	hash_init(&q->limit_sets, limit_set_key, seed);
+	hash_init(&q->unique_keys, unique_key_text, seed);
 	skiplist_init(&q->limit_sweeps, limit_member);
 	hash_init(&q->lanes, lane_key, seed);
 	hash_init(&q->lane_groups, lane_group_key, seed);

@@ -66,6 +66,7 @@ struct qless {
 	struct intern_table names;	 /* classes, and jids of recurring jobs that made jobs */
 	struct intern_table limit_names; /* user: struct named_limit */
 	struct hash limit_sets;
+	struct hash unique_keys;
 	struct hash lanes;
 	struct hash lane_groups;
 	bool are_lanes_moving;	   /* lanes are filed anew, which gives no name another pass */

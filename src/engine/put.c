@@ -15,6 +15,8 @@
 #include "engine/queue.h"
 #include "engine/run.h"
 #include "engine/tag.h"
+#include "engine/unique.h"
+#include "engine/unique.h"
 #include "engine/terms.h"
 #include "engine/worker.h"
 
@@ -96,7 +98,8 @@ static void withdraw(struct qless *q, struct qless_job *job, struct qless_str ne
 }
 
 /* `after` is how much later than the first put of the call this one is. */
-static void apply_put(struct qless *q, double now, const struct qless_put *put, double after)
+static void apply_put(struct qless *q, enum qless_operation operation, double now,
+		      const struct qless_put *put, double after)
 {
 	uint32_t hash = engine_hash_hinted(q, put->jid, put->jid_hint);
 	struct qless_job *job = job_find_hashed(q, put->jid, hash);
@@ -113,6 +116,9 @@ static void apply_put(struct qless *q, double now, const struct qless_put *put, 
 			depends_keep_only(q, job, put->depends, put->depend_count);
 		withdraw(q, job, put->worker);
 		job_set_data(q, job, put->data);
+		/* A put states the unique key anew, and a requeue only if it has one. */
+		if ((job->flags & JOB_CARRIES) && operation == QLESS_OP_PUT)
+			unique_drop(q, job);
 	}
 	job_join(q, job, queue, now);
 	job_set_klass(q, job, put->klass);
@@ -143,14 +149,31 @@ static void apply_put(struct qless *q, double now, const struct qless_put *put, 
 	engine_changed(q);
 }
 
+/* Returns whether another job holds the unique key of a put. That job gets what the put has, if the
+ * put asks for it. */
+static bool finds_holder(struct qless *q, double now, const struct qless_put *put, size_t index)
+{
+	struct qless_job *holder = unique_find_holder(q, put->terms->unique.key, now);
+
+	if (holder == NULL || str_equal(job_jid(holder), put->jid))
+		return false;
+	put_refuse(q, index, job_jid(holder));
+	if (put->terms->unique.replace)
+		unique_replace(q, holder, put, now);
+	return true;
+}
+
 /* Returns whether the terms of a put that is valid let it create nothing. `index` is its number
  * among the puts of the call. */
-static bool creates_nothing(struct qless *q, const struct qless_put *put, size_t index)
+static bool creates_nothing(struct qless *q, double now, const struct qless_put *put, size_t index)
 {
-	if (put->terms == NULL || !put->terms->is_new || job_find(q, put->jid) == NULL)
+	if (put->terms == NULL)
 		return false;
-	put_refuse(q, index, str_make(NULL, 0));
-	return true;
+	if (put->terms->is_new && job_find(q, put->jid) != NULL) {
+		put_refuse(q, index, str_make(NULL, 0));
+		return true;
+	}
+	return put->terms->has_unique && finds_holder(q, now, put, index);
 }
 
 int qless_put(struct qless *q, double now, const struct qless_put *put)
@@ -162,8 +185,8 @@ int qless_put(struct qless *q, double now, const struct qless_put *put)
 	rc = check_put(q, QLESS_OP_PUT, put, 1);
 	if (rc < 0)
 		return rc;
-	if (!creates_nothing(q, put, 0))
-		apply_put(q, now, put, 0);
+	if (!creates_nothing(q, now, put, 0))
+		apply_put(q, QLESS_OP_PUT, now, put, 0);
 	return 0;
 }
 
@@ -192,8 +215,8 @@ int qless_put_many(struct qless *q, double now, const struct qless_put *puts, si
 		double after = (double)i / MICROSECONDS;
 
 		q->now = finite_add(now, after);
-		if (!creates_nothing(q, &puts[i], i))
-			apply_put(q, q->now, &puts[i], after);
+		if (!creates_nothing(q, q->now, &puts[i], i))
+			apply_put(q, QLESS_OP_PUT, q->now, &puts[i], after);
 		*ret_until = q->now;
 	}
 	return 0;
@@ -210,7 +233,7 @@ int qless_requeue(struct qless *q, double now, const struct qless_put *put)
 	rc = check_put(q, QLESS_OP_REQUEUE, put, 1);
 	if (rc < 0)
 		return rc;
-	if (!creates_nothing(q, put, 0))
-		apply_put(q, now, put, 0);
+	if (!creates_nothing(q, now, put, 0))
+		apply_put(q, QLESS_OP_REQUEUE, now, put, 0);
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include "engine/schedule.h"
 #include "engine/tag.h"
 #include "engine/terms.h"
+#include "engine/unique.h"
 #include "engine/vec.h"
 #include "util/container.h"
 #include "util/mem.h"
@@ -164,6 +165,17 @@ static void set_terms(struct qless_recur *recur, const struct qless_terms *terms
 
 	recur->terms = terms_dup(terms);
 	free(old);
+}
+
+static void set_key(struct qless_recur *recur, struct qless_str key)
+{
+	struct qless_terms terms;
+
+	if (recur->terms == NULL || !recur->terms->has_unique)
+		return;
+	terms = *recur->terms;
+	terms.unique.key = key;
+	set_terms(recur, &terms);
 }
 
 static int check_finite(struct qless *q, enum qless_operation operation, const char *argument,
@@ -361,6 +373,9 @@ static int check_change(struct qless *q, const struct qless_recur_change *change
 		if (limit_check_limits(q, change->limits, change->limit_count) < 0)
 			return engine_fail_during(q, QLESS_OP_RECUR_UPDATE);
 		return 0;
+	case QLESS_RECUR_UNIQUE:
+		return unique_check(q, QLESS_OP_RECUR_UPDATE,
+				    &(struct qless_unique){ .key = change->text });
 	case QLESS_RECUR_MISSED:
 		return check_choice(q, "missed", change->number, QLESS_MISSED_ALL);
 	case QLESS_RECUR_OVERLAP:
@@ -387,7 +402,8 @@ static bool change_schedule(const struct qless_recur *recur,
 	for (size_t i = 0; i < count; i++) {
 		const struct qless_recur_change *change = &changes[i];
 
-		is_changed = is_changed || change->field >= QLESS_RECUR_CRON;
+		is_changed = is_changed || (change->field >= QLESS_RECUR_CRON &&
+					    change->field <= QLESS_RECUR_OVERLAP);
 		if (change->field == QLESS_RECUR_INTERVAL)
 			return false;
 		if (change->field == QLESS_RECUR_CRON)
@@ -484,6 +500,9 @@ static void apply_change(struct qless *q, struct qless_recur *recur,
 		break;
 	case QLESS_RECUR_LIMITS:
 		set_limits(q, recur, change->limits, change->limit_count);
+		break;
+	case QLESS_RECUR_UNIQUE:
+		set_key(recur, change->text);
 		break;
 	case QLESS_RECUR_CRON:
 	case QLESS_RECUR_ZONE:
@@ -765,6 +784,24 @@ static bool skips_overlap(struct qless *q, const struct qless_recur *recur)
 	       is_busy(q, recur);
 }
 
+/* Returns whether the runs up to `now` make no job, because a job holds the unique key of their
+ * jobs. */
+static bool finds_holder(const struct qless *q, const struct qless_recur *recur, double now)
+{
+	const struct qless_terms *terms = recur->terms;
+
+	return terms != NULL && terms->has_unique &&
+	       unique_find_holder(q, terms->unique.key, now) != NULL;
+}
+
+/* The first run after `now`, where `when` is a run that is due. */
+static double skip_due(const struct qless_recur *recur, double when, double now)
+{
+	if (recur->schedule != NULL)
+		return schedule_next(recur->schedule, now);
+	return finite_add(when, (floor((now - when) / recur->interval) + 1) * recur->interval);
+}
+
 /* Make up to `max` due jobs of one recurring job. Returns the number of jobs. *ret_has_room is
  * whether each run found a free jid. */
 static int64_t make_due_jobs(struct qless *q, struct qless_recur *recur, double now, int64_t max,
@@ -772,13 +809,15 @@ static int64_t make_due_jobs(struct qless *q, struct qless_recur *recur, double 
 {
 	double when = recur_next_run(recur, now);
 	bool has_room = true, has_run = when > now && recur->schedule != NULL;
+	bool is_skipped = false;
 	int64_t made = 0;
 
 	assert(recur->node.linked && recur->node.score <= now);
 	while (when <= now && made < max && has_room) {
 		has_run = true;
-		if (skips_overlap(q, recur)) {
-			when = schedule_next(recur->schedule, now);
+		if (skips_overlap(q, recur) || finds_holder(q, recur, now)) {
+			when = skip_due(recur, when, now);
+			is_skipped = true;
 			break;
 		}
 		has_room = make_job(q, recur, now, when);
@@ -788,7 +827,7 @@ static int64_t make_due_jobs(struct qless *q, struct qless_recur *recur, double 
 	if (has_run)
 		recur_set_next(q, recur, when);
 	/* Runs that make no job change the state, too. */
-	if (has_run && recur->schedule != NULL)
+	if (has_run && (recur->schedule != NULL || is_skipped))
 		engine_changed(q);
 	*ret_has_room = has_room;
 	return made;

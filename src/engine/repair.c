@@ -32,6 +32,7 @@
 #include "engine/run.h"
 #include "engine/tag.h"
 #include "engine/track.h"
+#include "engine/unique.h"
 #include "engine/worker.h"
 #include "util/container.h"
 
@@ -582,6 +583,16 @@ static size_t repair_limits(struct qless *q)
 	return is_wrong;
 }
 
+/* ---- unique keys ---- */
+
+static size_t repair_unique(struct qless *q)
+{
+	if (unique_is_sound(q))
+		return 0;
+	unique_rebuild(q);
+	return 1;
+}
+
 /* ---- all kinds ---- */
 
 size_t repair_run(struct qless *q, const struct qless_repair *r)
@@ -622,6 +633,8 @@ size_t repair_run(struct qless *q, const struct qless_repair *r)
 		return recount(q, r);
 	case QLESS_REPAIR_LIMITS:
 		return repair_limits(q);
+	case QLESS_REPAIR_UNIQUE:
+		return repair_unique(q);
 	}
 	return 0;
 }

@@ -455,6 +455,7 @@ bool qless_find_repairs(struct qless *q, double now,
 	plan_names(&p, &q->worker_names, QLESS_REPAIR_DROP, LIST_WORKERS);
 	plan_names(&p, &q->group_names, QLESS_REPAIR_DROP, LIST_GROUP);
 	attempt(&p, &(struct qless_repair){ .kind = QLESS_REPAIR_LIMITS });
+	attempt(&p, &(struct qless_repair){ .kind = QLESS_REPAIR_UNIQUE });
 	limits_resume(q);
 	buf_done(&p.texts);
 	return true;

@@ -28,6 +28,7 @@
 #include "engine/stats.h"
 #include "engine/tag.h"
 #include "engine/track.h"
+#include "engine/unique.h"
 #include "engine/worker.h"
 #include "util/container.h"
 #include "util/mem.h"
@@ -479,6 +480,10 @@ size_t qless_resolve(struct qless *q, double now)
 	repairs += limits_resume(q);
 	if (!limits_are_sound(q)) {
 		limits_rebuild(q);
+		repairs++;
+	}
+	if (!unique_is_sound(q)) {
+		unique_rebuild(q);
 		repairs++;
 	}
 	engine_changed(q);

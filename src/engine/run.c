@@ -14,6 +14,7 @@
 #include "engine/meter.h"
 #include "engine/queue.h"
 #include "engine/runtime.h"
+#include "engine/unique.h"
 #include "engine/worker.h"
 
 /* Seconds that count as much as one unit of priority in the score of a waiting job: 317 years, so
@@ -234,10 +235,18 @@ static inline void tell_queue(struct qless *q, const struct qless_job *job, enum
 	}
 }
 
+/* Tell what the job carries that it has another state. */
+static __attribute__((noinline, cold)) void tell_carried(struct qless *q, struct qless_job *job)
+{
+	unique_follow(q, job);
+}
+
 static inline void place_as(struct qless *q, struct qless_job *job, enum qless_state state,
 			    double score)
 {
 	set_state(job, state);
+	if (__builtin_expect((job->flags & JOB_CARRIES) != 0, 0))
+		tell_carried(q, job);
 	if (has_lane(job, state))
 		enter_lane(q, job, score);
 	else
@@ -264,6 +273,8 @@ void job_batch_as(struct qless *q, struct qless_job *job, enum qless_state state
 		return;
 	}
 	set_state(job, state);
+	if (__builtin_expect((job->flags & JOB_CARRIES) != 0, 0))
+		tell_carried(q, job);
 	skiplist_batch_add(&q->batch, &job->node, score);
 	tell_queue(q, job, state, score);
 }

@@ -52,7 +52,9 @@
  *	set		varint: 0 without limits, otherwise one more than the number of different
  *			sets before the first use of this one; in its first use follow a varint
  *			count, and each: limit name
- *	terms		varint: bits of enum terms_flag; then what terms_save() has for each
+ *	terms		varint: bits of enum terms_flag; then what terms_save() has for each. Of a
+ *			unique key: byte, enum qless_until and enum unique_flag; seconds and end
+ *			numbers, if it has them; text
  *	schedule	expression, name of the zone, rule texts; enum qless_missed and enum
  *			qless_overlap bytes
  *	list of jobs	varint count; the jobs in the order of the list, so that each is appended

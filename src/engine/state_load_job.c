@@ -154,6 +154,8 @@ static void load_terms_of(struct state_loader *l, struct qless_job *job)
 
 	if (terms_load(l, &terms))
 		terms_apply(l->q, job, &terms);
+	if (!l->failed && terms.has_unique && !unique_restore(job, &terms.unique))
+		state_read_fail(l, "a unique key is held by a job that cannot hold it");
 	if (!l->failed && job_terms(job) == NULL)
 		state_read_fail(l, "a job has terms without any in them");
 }

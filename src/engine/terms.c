@@ -15,7 +15,8 @@
 enum terms_flag {
 	TERMS_BACKOFF = 1 << 0,
 	TERMS_RUNTIME = 1 << 1,
-	TERMS_FLAGS = (1 << 2) - 1,
+	TERMS_UNIQUE = 1 << 2,
+	TERMS_FLAGS = (1 << 3) - 1,
 };
 
 struct job_terms *terms_new(void)
@@ -29,13 +30,14 @@ struct job_terms *terms_new(void)
 bool terms_are_empty(const struct job_terms *terms)
 {
 	return terms->backoff.kind == QLESS_BACKOFF_NONE && terms->runtime == 0 &&
-	       !heap_has(&terms->run);
+	       terms->unique.key == NULL && !heap_has(&terms->run);
 }
 
-void terms_free(struct qless *q, struct job_terms *terms)
+void terms_free(struct qless *q, const struct qless_job *job, struct job_terms *terms)
 {
 	if (heap_has(&terms->run))
 		heap_remove(&q->runs, &terms->run);
+	unique_release(q, job, &terms->unique);
 	terms_discard(terms);
 }
 
@@ -93,7 +95,9 @@ int terms_check(struct qless *q, enum qless_operation operation, const struct ql
 					  terms->number);
 	if (terms->has_runtime && check_seconds(q, operation, "runtime", terms->runtime) < 0)
 		return q->error.last.code;
-	return terms->has_backoff ? check_backoff(q, operation, &terms->backoff) : 0;
+	if (terms->has_backoff && check_backoff(q, operation, &terms->backoff) < 0)
+		return q->error.last.code;
+	return terms->has_unique ? unique_check(q, operation, &terms->unique) : 0;
 }
 
 void terms_apply(struct qless *q, struct qless_job *job, const struct qless_terms *terms)
@@ -104,6 +108,8 @@ void terms_apply(struct qless *q, struct qless_job *job, const struct qless_term
 		job_need_terms(job)->backoff = terms->backoff;
 	if (terms->has_runtime)
 		job_need_terms(job)->runtime = terms->runtime;
+	if (terms->has_unique)
+		unique_claim(q, job, &terms->unique);
 	job_release_terms(q, job);
 }
 
@@ -118,7 +124,8 @@ bool qless_job_terms(const struct qless_job *job, struct qless_terms *ret_terms)
 	ret_terms->backoff = terms->backoff;
 	ret_terms->has_runtime = terms->runtime > 0;
 	ret_terms->runtime = terms->runtime;
-	return ret_terms->has_backoff || ret_terms->has_runtime;
+	ret_terms->has_unique = unique_read(job, &terms->unique, &ret_terms->unique);
+	return ret_terms->has_backoff || ret_terms->has_runtime || ret_terms->has_unique;
 }
 
 /* The part of a delay that is jitter, so that jobs that failed together do not come back together.
@@ -157,14 +164,37 @@ struct qless_terms *terms_dup(const struct qless_terms *from)
 	given.has_at = given.is_new = given.has_number = false;
 	given.has_backoff = given.has_backoff && given.backoff.kind != QLESS_BACKOFF_NONE;
 	given.has_runtime = given.has_runtime && given.runtime > 0;
-	if (!given.has_backoff && !given.has_runtime)
+	if (!given.has_backoff && !given.has_runtime && !given.has_unique)
 		return NULL;
-	terms = mem_alloc(sizeof *terms);
+	if (!given.has_unique)
+		given.unique.key = STR("");
+	terms = mem_alloc(sizeof *terms + given.unique.key.len);
+	engine_copy((char *)(terms + 1), given.unique.key);
+	given.unique.key.ptr = (char *)(terms + 1);
 	*terms = given;
 	return terms;
 }
 
 /* ---- snapshots ---- */
+
+/* The bits of the byte that a key begins with, besides enum qless_until. */
+enum unique_flag {
+	UNIQUE_UNTIL = 3,
+	UNIQUE_HELD = 1 << 2,
+	UNIQUE_REPLACE = 1 << 3,
+	UNIQUE_FLAGS = (1 << 4) - 1,
+};
+
+static void save_unique(struct saver *s, const struct qless_unique *unique)
+{
+	state_save_byte(s, unique->until | (unique->is_held ? UNIQUE_HELD : 0u) |
+				   (unique->replace ? UNIQUE_REPLACE : 0u));
+	if (unique->until == QLESS_UNTIL_SECONDS) {
+		state_save_number(s, unique->seconds);
+		state_save_number(s, unique->ends);
+	}
+	state_save_text(s, unique->key);
+}
 
 void terms_save(struct saver *s, const struct qless_terms *terms)
 {
@@ -174,6 +204,8 @@ void terms_save(struct saver *s, const struct qless_terms *terms)
 		flags |= TERMS_BACKOFF;
 	if (terms->has_runtime)
 		flags |= TERMS_RUNTIME;
+	if (terms->has_unique)
+		flags |= TERMS_UNIQUE;
 	state_save_varint(s, flags);
 	if (flags & TERMS_BACKOFF) {
 		state_save_byte(s, terms->backoff.kind);
@@ -182,6 +214,8 @@ void terms_save(struct saver *s, const struct qless_terms *terms)
 	}
 	if (flags & TERMS_RUNTIME)
 		state_save_number(s, terms->runtime);
+	if (flags & TERMS_UNIQUE)
+		save_unique(s, &terms->unique);
 }
 
 static struct qless_backoff load_backoff(struct state_loader *l)
@@ -195,6 +229,26 @@ static struct qless_backoff load_backoff(struct state_loader *l)
 	else
 		backoff.kind = (enum qless_backoff_kind)kind;
 	return backoff;
+}
+
+/* The key is valid until the next read. */
+static void load_unique(struct state_loader *l, struct qless_unique *ret_unique)
+{
+	unsigned flags = state_read_byte(l);
+	struct qless_unique unique = { .until = flags & UNIQUE_UNTIL };
+
+	if (flags > UNIQUE_FLAGS || unique.until > QLESS_UNTIL_SECONDS)
+		state_read_fail(l, "a unique key has flags that are not known");
+	unique.is_held = (flags & UNIQUE_HELD) != 0;
+	unique.replace = (flags & UNIQUE_REPLACE) != 0;
+	if (unique.until == QLESS_UNTIL_SECONDS) {
+		unique.seconds = state_read_number(l);
+		unique.ends = state_read_number(l);
+	}
+	unique.key = state_read_text(l, QLESS_MAX_NAME_BYTES);
+	if (unique.key.len == 0 || unique.seconds < 0)
+		state_read_fail(l, "a unique key is empty, or ends before it begins");
+	*ret_unique = unique;
 }
 
 bool terms_load(struct state_loader *l, struct qless_terms *ret_terms)
@@ -213,6 +267,11 @@ bool terms_load(struct state_loader *l, struct qless_terms *ret_terms)
 		ret_terms->runtime = state_read_number(l);
 		if (!(ret_terms->runtime > 0))
 			state_read_fail(l, "the runtime of a job is out of range");
+	}
+	/* The last one, because the next read ends the validity of its text. */
+	if (flags & TERMS_UNIQUE) {
+		ret_terms->has_unique = true;
+		load_unique(l, &ret_terms->unique);
 	}
 	return !l->failed;
 }

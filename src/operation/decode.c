@@ -174,7 +174,7 @@ static bool take_change(struct cursor *c, struct qless_recur_change *change)
 	uint64_t field;
 
 	*change = (struct qless_recur_change){ 0 };
-	if (!take_varint(c, QLESS_RECUR_OVERLAP, &field))
+	if (!take_varint(c, QLESS_RECUR_UNIQUE, &field))
 		return false;
 	change->field = (unsigned)field;
 	if (change->field == QLESS_RECUR_LIMITS)
@@ -217,7 +217,7 @@ static bool take_repair(struct cursor *c, struct qless_repair *repair)
 	uint64_t kind, what;
 
 	*repair = (struct qless_repair){ 0 };
-	if (!take_varint(c, QLESS_REPAIR_LIMITS, &kind) || kind == 0 ||
+	if (!take_varint(c, QLESS_REPAIR_UNIQUE, &kind) || kind == 0 ||
 	    !take_varint(c, UINT32_MAX, &what) || !take_text(c, &repair->name) ||
 	    !take_text(c, &repair->member) || !take_text(c, &repair->other))
 		return false;
@@ -393,6 +393,13 @@ static const char *take_fields(struct cursor *c, const struct layout *layout, st
 	return bits == 0 ? NULL : "byte of bits";
 }
 
+/* Whether a PUT_MANY has a unique key for each job, or none. */
+static bool has_matching_keys(const struct operation *op)
+{
+	return op->put_many.keys.count == 0 ||
+	       op->put_many.keys.count == op->put_many.jobs.count / 3;
+}
+
 int operation_decode(struct qless_str *bytes, struct operation_room *room, struct operation *ret_op,
 		     struct buf *ret_error)
 {
@@ -418,6 +425,8 @@ int operation_decode(struct qless_str *bytes, struct operation_room *room, struc
 		wrong = "database";
 	if (wrong == NULL)
 		wrong = take_fields(&c, layout, ret_op);
+	if (wrong == NULL && ret_op->kind == OPERATION_PUT_MANY && !has_matching_keys(ret_op))
+		wrong = "unique-keys";
 	if (wrong != NULL) {
 		buf_printf(ret_error, "an operation %s cannot be read: its %s is damaged",
 			   layout->name, wrong);

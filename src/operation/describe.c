@@ -17,7 +17,7 @@ static const char *const change_names[] = {
 	[QLESS_RECUR_QUEUE] = "queue",	     [QLESS_RECUR_LIMITS] = "limits",
 	[QLESS_RECUR_CRON] = "cron",	     [QLESS_RECUR_ZONE] = "tz",
 	[QLESS_RECUR_RULE] = "rule",	     [QLESS_RECUR_MISSED] = "missed",
-	[QLESS_RECUR_OVERLAP] = "overlap",
+	[QLESS_RECUR_OVERLAP] = "overlap",   [QLESS_RECUR_UNIQUE] = "unique",
 };
 
 static const char *const repair_names[] = {
@@ -88,7 +88,8 @@ static void describe_changes(const struct operation *op, const struct qless_recu
 {
 	for (size_t i = 0; i < count; i++) {
 		buf_printf(out, " %s=", change_names[changes[i].field]);
-		if (changes[i].field >= QLESS_RECUR_MISSED)
+		if (changes[i].field == QLESS_RECUR_MISSED ||
+		    changes[i].field == QLESS_RECUR_OVERLAP)
 			describe_choice(&changes[i], out);
 		else if (change_is_number(&changes[i]))
 			json_append_number(out, changes[i].number);

@@ -106,7 +106,8 @@ static_assert(AT(put) == AT(put_many.common), "they begin at the same place");
 static const struct layout layouts[] = {
 	TIMED(OPERATION_PUT, "put", PUT_FIELDS),
 	TIMED(OPERATION_PUT_MANY, "put-many", TEXT("worker", put.worker), TEXT("queue", put.queue),
-	      PUT_OPTIONS, TUPLES("jobs", put_many.jobs, 3)),
+	      PUT_OPTIONS, TUPLES("jobs", put_many.jobs, 3),
+	      TEXTS_IF_SET("unique-keys", put_many.keys.items, put_many.keys.count)),
 	TIMED(OPERATION_REQUEUE, "requeue", PUT_FIELDS),
 	TIMED(OPERATION_POP, "pop", TEXT("queue", pop.queue), TEXT("worker", pop.worker),
 	      COUNT("count", pop.count), COUNT_IF_HAS("steps", pop.steps, pop.has_steps)),
@@ -228,6 +229,10 @@ const struct term terms_layout[] = {
 	TERM_NUMBER(2, "runtime", runtime, has_runtime),
 	TERM_FLAG(4, "nx", is_new),
 	TERM_NUMBER(5, "number", number, has_number),
+	TERM_TEXT(6, "unique", unique.key, has_unique),
+	TERM_CHOICE(6, "until", unique.until, has_unique, QLESS_UNTIL_SECONDS, qless_until_text),
+	TERM_NUMBER(6, "seconds", unique.seconds, has_unique),
+	TERM_FLAG(9, "replace", unique.replace),
 	NOTHING,
 };
 

@@ -86,7 +86,8 @@ const struct layout *layout_find(unsigned kind);
 /* Whether a change of a recurring job is a number or a text. */
 static inline bool change_is_number(const struct qless_recur_change *change)
 {
-	return change->field <= QLESS_RECUR_BACKLOG || change->field >= QLESS_RECUR_MISSED;
+	return change->field <= QLESS_RECUR_BACKLOG || change->field == QLESS_RECUR_MISSED ||
+	       change->field == QLESS_RECUR_OVERLAP;
 }
 
 static inline struct operation_names change_limits(const struct qless_recur_change *change)

@@ -106,6 +106,9 @@ struct operation {
 			struct qless_put common;
 			/* jid, class and data of each job, one after the other. */
 			struct operation_names jobs;
+			/* A unique key for each job, which counts instead of the one in `common`.
+			 * Without any, all jobs have the terms in `common`. */
+			struct operation_names keys;
 		} put_many;
 		struct {
 			struct qless_str queue;

@@ -67,21 +67,41 @@ static int run_fail(struct qless *q, const struct operation *op, struct operatio
 	return rc;
 }
 
+/* The terms of each of the jobs, which differ in their unique keys. */
+static struct qless_terms *make_terms(const struct operation *op, size_t count)
+{
+	const struct qless_terms *common = op->put_many.common.terms;
+	struct qless_terms *terms = mem_realloc_array(NULL, count, sizeof *terms);
+
+	for (size_t i = 0; i < count; i++) {
+		terms[i] = common != NULL ? *common : (struct qless_terms){ 0 };
+		terms[i].has_unique = true;
+		terms[i].unique.key = op->put_many.keys.items[i];
+	}
+	return terms;
+}
+
 static int run_put_many(struct qless *q, const struct operation *op, struct operation_outcome *ret)
 {
 	const struct qless_str *item = op->put_many.jobs.items;
 	size_t count = op->put_many.jobs.count / 3;
 	struct qless_put *puts = mem_realloc_array(NULL, count, sizeof *puts);
+	struct qless_terms *terms = op->put_many.keys.count > 0 ? make_terms(op, count) : NULL;
 	int rc;
+
+	assert(terms == NULL || op->put_many.keys.count == count);
 
 	for (size_t i = 0; i < count; i++, item += 3) {
 		puts[i] = op->put_many.common;
 		puts[i].jid = item[0];
 		puts[i].klass = item[1];
 		puts[i].data = item[2];
+		if (terms != NULL)
+			puts[i].terms = &terms[i];
 	}
 	rc = qless_put_many(q, op->now, puts, count, &ret->until);
 	free(puts);
+	free(terms);
 	return rc;
 }
 

@@ -56,6 +56,18 @@ static const struct qless_terms terms_of_a_put = {
 	.runtime = 1,
 };
 
+static const struct qless_terms unique_terms = {
+	.has_unique = true,
+	.unique = { .key = STR_INIT("key"),
+		    .until = QLESS_UNTIL_SECONDS,
+		    .seconds = 60,
+		    .replace = true },
+};
+
+static const struct qless_recur_change key_change[] = {
+	{ QLESS_RECUR_UNIQUE, .text = STR_INIT("key") },
+};
+
 static const struct qless_recur_change limit_change[] = {
 	{ QLESS_RECUR_LIMITS, .limits = names, .limit_count = 2 },
 };
@@ -173,6 +185,25 @@ static const struct sample {
 	  "0140000000000000f83f01770171016a016b027b7d3600f001041c",
 	  "db0 put worker=\"w\" queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" at=60 "
 	  "runtime=1 nx number=7" },
+	{ { .kind = OPERATION_PUT,
+	    NOW,
+	    .put = { .worker = T("w"),
+		     .queue = T("q"),
+		     .jid = T("j"),
+		     .klass = T("k"),
+		     .data = T("{}"),
+		     .terms = &unique_terms } },
+	  "0140000000000000f83f01770171016a016b027b7d4002036b657902f001",
+	  "db0 put worker=\"w\" queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" unique=\"key\" "
+	  "until=seconds seconds=60 replace" },
+	{ { .kind = OPERATION_PUT_MANY,
+	    NOW,
+	    .put_many = { .common = { .worker = T("w"), .queue = T("q"), .terms = &unique_terms },
+			  .jobs = { names, 3 },
+			  .keys = { names, 1 } } },
+	  "02c0000000000000f83f017701714002036b657902f0010101610003630064010161",
+	  "db0 put-many worker=\"w\" queue=\"q\" unique=\"key\" until=seconds seconds=60 replace "
+	  "jobs=[\"a\",\"\",\"c\\u0000d\"] unique-keys=[\"a\"]" },
 	{ { .kind = OPERATION_REQUEUE,
 	    NOW,
 	    .put = { .worker = T("w"),
@@ -382,6 +413,9 @@ static const struct sample {
 	  "060171",
 	  "db0 recur-update jid=\"j\" priority=-0 interval=0.5 retries=7 backlog=0 data=\"{}\" "
 	  "klass=\"k\" queue=\"q\"" },
+	{ { .kind = OPERATION_RECUR_UPDATE, NOW, .recur_update = { T("j"), key_change, 1 } },
+	  "1e00000000000000f83f016a010d036b6579",
+	  "db0 recur-update jid=\"j\" unique=\"key\"" },
 	{ { .kind = OPERATION_RECUR_UPDATE, NOW, .recur_update = { T("j"), limit_change, 1 } },
 	  "1e00000000000000f83f016a010702016100",
 	  "db0 recur-update jid=\"j\" limits=[\"a\",\"\"]" },
@@ -602,10 +636,13 @@ static void errors_name_the_operation_and_the_field(void)
 	expect_error("0800000000000000f83f016a01770171",
 		     "an operation complete cannot be read: its data is damaged");
 	/* A repair of no known kind, and one with a score that is not a number. */
-	expect_error("2600000000000000f83f011100000000",
+	expect_error("2600000000000000f83f011200000000",
 		     "an operation repair cannot be read: its repairs is damaged");
 	expect_error("2600000000000000f83f0105070000000000000000f87f",
 		     "an operation repair cannot be read: its repairs is damaged");
+	/* Two unique keys for one job. */
+	expect_error("0280000000000000f83f000001016a016b027b7d0201610162",
+		     "an operation put-many cannot be read: its unique-keys is damaged");
 	/* The count of a list exceeds the bytes that are left. */
 	expect_error("0c00000000000000f83fffffffff0f00",
 		     "an operation timeout cannot be read: its jids is damaged");
