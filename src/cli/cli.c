@@ -240,6 +240,16 @@ void cli_add_left(struct table *t, double now, double when)
 		add_duration(t, when - now);
 }
 
+void cli_add_listeners(struct table *t, double listeners, bool has_jobs, bool is_paused)
+{
+	if (is_paused)
+		table_safe(t, TABLE_YELLOW, STR("paused"));
+	else if (has_jobs && listeners == 0)
+		table_safe(t, TABLE_YELLOW, STR("none"));
+	else
+		table_count(t, TABLE_PLAIN, listeners);
+}
+
 bool cli_output_is_gone(void)
 {
 	return ferror(stdout) != 0;

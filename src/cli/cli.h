@@ -167,7 +167,10 @@ enum table_style cli_state_style(struct qless_str state);
 void cli_add_age(struct table *t, double now, double when);
 void cli_add_left(struct table *t, double now, double when);
 
-/* Ends the program at the next opportunity if standard output is gone. */
+/* Adds a cell with the workers of a queue, or with what keeps its jobs from them. */
+void cli_add_listeners(struct table *t, double listeners, bool has_jobs, bool is_paused);
+
+/* Whether a write to standard output has failed. */
 bool cli_output_is_gone(void);
 
 #endif

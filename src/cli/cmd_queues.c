@@ -19,7 +19,6 @@ static const struct table_column queue_columns[] = {
 	{ "SCHEDULED", true, false, 2 }, { "DEPENDS", true, false, 3 },
 	{ "RECURRING", true, false, 4 }, { "FAILED", true, false, 0 },
 	{ "OLDEST", true, false, 1 },	 { "WORKERS", true, false, 0 },
-	{ "", false, true, 0 },
 };
 
 static void add_count(struct table *t, enum table_style style, double count)
@@ -48,11 +47,7 @@ static void add_queue(struct table *t, yyjson_val *queue, const struct figures_q
 		cli_add_age(t, oldest_s + 1, 1);
 	else
 		table_safe(t, TABLE_DIM, STR("-"));
-	table_count(t, TABLE_PLAIN, listeners);
-	table_safe(t, TABLE_YELLOW,
-		   answer_bool(queue, "paused")	   ? STR("paused")
-		   : waiting > 0 && listeners == 0 ? STR("no worker")
-						   : STR(""));
+	cli_add_listeners(t, listeners, waiting > 0, answer_bool(queue, "paused"));
 }
 
 /* The members of the server, and the figures that only INFO has. */

@@ -68,49 +68,75 @@ static void add_log(struct cli *cli, struct buf *out, const struct figures *f)
 	buf_done(&text);
 }
 
-/* A number and its name, if it is not 0. */
-static void add_part(struct cli *cli, struct buf *out, const struct figures *f, const char *figure,
-		     const char *name, enum table_style style)
+/* A line with a total and its parts. It is broken where the terminal ends. */
+struct line {
+	struct cli *cli;
+	struct buf *out;
+	const struct figures *figures;
+	size_t columns;
+	bool has_parts;
+};
+
+static struct line begin_total(struct cli *cli, struct buf *out, const struct figures *f,
+			       const char *label, const char *figure)
 {
 	struct buf text = BUF_INIT(BUF_NO_MAX);
-	double value = figures_number(f, figure);
+	struct line line = { .cli = cli, .out = out, .figures = f };
 
-	if (value != 0) {
-		text_append_count(&text, value);
-		buf_printf(&text, " %s", name);
-		buf_append_str(out, STR(", "));
-		table_append_styled(out, &cli->look, style, buf_str(&text));
-	}
+	begin(cli, out, label);
+	text_append_count(&text, figures_number(f, figure));
+	buf_append_str(out, buf_str(&text));
+	line.columns = LABEL_COLUMNS + text.len;
 	buf_done(&text);
+	return line;
 }
 
-static void add_total(struct cli *cli, struct buf *out, const struct figures *f, const char *label,
-		      const char *figure)
+/* Adds a part of the total, if it is not 0. */
+static void add_part(struct line *line, const char *figure, const char *name,
+		     enum table_style style)
 {
-	begin(cli, out, label);
-	text_append_count(out, figures_number(f, figure));
+	const struct table_look *look = &line->cli->look;
+	double value = figures_number(line->figures, figure);
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+
+	if (value == 0)
+		return;
+	text_append_count(&text, value);
+	buf_printf(&text, " %s", name);
+	buf_append_char(line->out, line->has_parts ? ',' : ':');
+	/* The comma after it also takes a column. */
+	if (look->width > 0 && line->columns + 2 + text.len + 1 > look->width) {
+		buf_printf(line->out, "\n%*s", LABEL_COLUMNS - 1, "");
+		line->columns = LABEL_COLUMNS - 2;
+	}
+	buf_append_char(line->out, ' ');
+	table_append_styled(line->out, look, style, buf_str(&text));
+	line->columns += 2 + text.len;
+	line->has_parts = true;
+	buf_done(&text);
 }
 
 static void add_counts(struct cli *cli, struct buf *out, const struct figures *f)
 {
-	add_total(cli, out, f, "clients", "connected_clients");
-	add_part(cli, out, f, "blocked_clients", "waiting for jobs", TABLE_PLAIN);
-	add_part(cli, out, f, "attached_workers", "attached workers", TABLE_PLAIN);
+	struct line line = begin_total(cli, out, f, "clients", "connected_clients");
+
+	add_part(&line, "blocked_clients", "waiting for jobs", TABLE_PLAIN);
+	add_part(&line, "attached_workers", "attached workers", TABLE_PLAIN);
 	buf_append_char(out, '\n');
-	add_total(cli, out, f, "queues", "queues");
-	add_part(cli, out, f, "queues_paused", "paused", TABLE_YELLOW);
-	add_part(cli, out, f, "queues_without_listeners", "with jobs and no worker", TABLE_YELLOW);
+	line = begin_total(cli, out, f, "queues", "queues");
+	add_part(&line, "queues_paused", "paused", TABLE_YELLOW);
+	add_part(&line, "queues_without_listeners", "with jobs and no worker", TABLE_YELLOW);
 	buf_append_char(out, '\n');
-	add_total(cli, out, f, "jobs", "jobs");
-	add_part(cli, out, f, "jobs_waiting", "waiting", TABLE_PLAIN);
-	add_part(cli, out, f, "jobs_running", "running", TABLE_GREEN);
-	add_part(cli, out, f, "jobs_stalled", "stalled", TABLE_YELLOW);
-	add_part(cli, out, f, "jobs_scheduled", "scheduled", TABLE_PLAIN);
-	add_part(cli, out, f, "jobs_depends", "depending on others", TABLE_PLAIN);
-	add_part(cli, out, f, "jobs_failed", "failed", TABLE_RED);
-	add_part(cli, out, f, "jobs_complete", "complete", TABLE_DIM);
+	line = begin_total(cli, out, f, "jobs", "jobs");
+	add_part(&line, "jobs_waiting", "waiting", TABLE_PLAIN);
+	add_part(&line, "jobs_running", "running", TABLE_GREEN);
+	add_part(&line, "jobs_stalled", "stalled", TABLE_YELLOW);
+	add_part(&line, "jobs_scheduled", "scheduled", TABLE_PLAIN);
+	add_part(&line, "jobs_depends", "depending on others", TABLE_PLAIN);
+	add_part(&line, "jobs_failed", "failed", TABLE_RED);
+	add_part(&line, "jobs_complete", "complete", TABLE_DIM);
 	buf_append_char(out, '\n');
-	add_total(cli, out, f, "limits", "limits");
+	begin_total(cli, out, f, "limits", "limits");
 	buf_append_char(out, '\n');
 }
 

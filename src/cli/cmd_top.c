@@ -25,7 +25,6 @@ static const struct table_column columns[] = {
 	{ "STALL", true, false, 0 },  { "SCHED", true, false, 2 },  { "DEPS", true, false, 3 },
 	{ "FAILED", true, false, 0 }, { "PUT/s", true, false, 0 },  { "DONE/s", true, false, 0 },
 	{ "FAIL/s", true, false, 1 }, { "OLDEST", true, false, 0 }, { "WORKERS", true, false, 0 },
-	{ "", false, true, 0 },
 };
 
 enum sort_key { SORT_WAITING, SORT_RUNNING, SORT_FAILED, SORT_NAME };
@@ -161,7 +160,7 @@ static void append_head(struct buf *out, const struct top *top)
 	text_append_duration(&line, figures_number(f, "uptime_in_seconds"));
 	buf_append_str(&line, STR("  "));
 	text_append_bytes(&line, figures_number(f, "used_memory"));
-	buf_printf(&line, "  %.0f clients  log ", figures_number(f, "connected_clients"));
+	buf_printf(&line, "  clients %.0f  log ", figures_number(f, "connected_clients"));
 	table_append_styled(&line, &cli->look,
 			    str_equal(figures_text(f, "log_state"), STR("ok")) ? TABLE_PLAIN
 									       : TABLE_RED,
@@ -212,11 +211,7 @@ static void add_queue(struct table *t, const struct figures_queue *q)
 		cli_add_age(t, figures_of(q, "oldest_wait") + 1, 1);
 	else
 		table_safe(t, TABLE_DIM, STR("-"));
-	table_count(t, TABLE_PLAIN, listeners);
-	table_safe(t, TABLE_YELLOW,
-		   figures_of(q, "paused") > 0	   ? STR("paused")
-		   : waiting > 0 && listeners == 0 ? STR("no worker")
-						   : STR(""));
+	cli_add_listeners(t, listeners, waiting > 0, figures_of(q, "paused") > 0);
 }
 
 /* Appends the queues from top->first on, in at most `rows` lines with the titles. */

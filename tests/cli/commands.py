@@ -24,8 +24,8 @@ def queues_are_listed_with_their_counts():
     call("PAUSE", "images")
     shows("""\
 QUEUE   WAITING  RUNNING  STALLED  SCHEDULED  DEPENDS  RECURRING  FAILED  OLDEST  WORKERS
-images        1        0        0          0        0          0       0     1ms        0  paused
-mail          1        1        0          1        0          0       1     1ms        0  no worker
+images        1        0        0          0        0          0       0     1ms   paused
+mail          1        1        0          1        0          0       1     1ms     none
 """, "queues")
     queues = as_json("queues")
     equal(["images", "mail"], [queue["name"] for queue in queues])
@@ -43,11 +43,11 @@ def no_queue_is_a_table_without_rows():
 
 def a_narrow_table_leaves_columns_out():
     put("a-queue-with-quite-a-long-name", "m1")
-    lines = qless("queues", "--width", "72").lines
-    equal("QUEUE              WAITING  RUNNING  STALLED  FAILED  WORKERS", lines[0])
-    contains("a-queue-with-qui…  ", lines[1])
+    lines = qless("queues", "--width", "62").lines
+    equal("QUEUE               WAITING  RUNNING  STALLED  FAILED  WORKERS", lines[0])
+    contains("a-queue-with-quit…  ", lines[1])
     for line in lines:
-        assert len(line) <= 72, line
+        assert len(line) <= 62, line
 
 
 def jobs_of_a_queue_are_listed():
@@ -239,7 +239,9 @@ def info_shows_the_server():
     out = qless("info").out
     contains("server    qlessd ", out)
     contains("log       ok, ", out)
-    contains("jobs      1, 1 waiting\n", out)
+    contains("jobs      1: 1 waiting\n", out)
+    put("mail", "j2", delay=1000)
+    contains("jobs      2: 1 waiting,\n          1 scheduled\n", qless("info", "--width", "24").out)
     equal("ok", as_json("info")["log_state"])
     equal(1, as_json("info")["jobs_waiting"])
 
