@@ -169,6 +169,12 @@ bool client_connect_patiently(struct client *client, double limit_s, client_fail
 	return true;
 }
 
+void client_take(struct client *client, struct client_reply *ret_reply)
+{
+	*ret_reply = client->reply;
+	client->reply = (struct client_reply){ .type = CLIENT_REPLY_NULL };
+}
+
 bool client_send(struct client *client, const struct qless_str *argv, size_t argc)
 {
 	if (!client_connect(client))

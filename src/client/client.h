@@ -68,6 +68,9 @@ const struct client_reply *client_call_within(struct client *client, double time
 	client_call((client), (const struct qless_str[]){ __VA_ARGS__ }, \
 		    sizeof((const struct qless_str[]){ __VA_ARGS__ }) / sizeof(struct qless_str))
 
+/* Takes the reply of the last call or receive, which the caller frees. */
+void client_take(struct client *client, struct client_reply *ret_reply);
+
 /* Send a request without waiting for its reply. client_receive() returns the replies in order. */
 bool client_send(struct client *client, const struct qless_str *argv, size_t argc);
 

@@ -468,7 +468,7 @@ static void exchange(struct connection *c)
 		return;
 	write_error = write_socket(c);
 	if (ended && error == 0)
-		fail(c, CONNECTION_LOST, "the server closed the connection", NULL);
+		fail(c, CONNECTION_LOST, "the connection failed", "the server closed it");
 	else if (ended || write_error != 0)
 		fail(c, CONNECTION_LOST, "the connection failed",
 		     strerror(ended ? error : write_error));

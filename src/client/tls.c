@@ -162,7 +162,7 @@ static enum client_tls_result check(struct client_tls_session *session, int rc, 
 	case SSL_ERROR_WANT_WRITE:
 		return CLIENT_TLS_GOES_ON;
 	case SSL_ERROR_ZERO_RETURN:
-		buf_printf(error, "the server closed the connection");
+		buf_printf(error, "the connection failed: the server closed it");
 		return CLIENT_TLS_ENDED;
 	default:
 		break;

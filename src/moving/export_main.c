@@ -23,12 +23,12 @@ static const char usage[] =
 	"\n"
 	"Writes the queues of a qlessd to an empty Redis, for qless to go on there.\n"
 	"\n"
-	"  --from host[:port], --from path\n"
+	"  --from host[:port], --from path, --from uri\n"
 	"                     the qlessd, or its Unix socket (127.0.0.1:7537)\n"
 	"  --from-user name, --from-password text\n"
 	"                     to authenticate; default password: QLESSD_FROM_PASSWORD\n"
 	"  --from-db number   database to read (0)\n"
-	"  --to host[:port], --to path\n"
+	"  --to host[:port], --to path, --to uri\n"
 	"                     the Redis, or its Unix socket\n"
 	"  --to-user name, --to-password text\n"
 	"                     to authenticate; default password: QLESSD_TO_PASSWORD\n"
@@ -44,8 +44,7 @@ struct export_run {
 	struct program program;
 	struct peer_options from;
 	struct peer_options to;
-	char *from_address;
-	char *to_address;
+	bool has_target;
 	bool dry_run;
 	bool quick;
 
@@ -74,7 +73,7 @@ static enum program_result open_target(struct export_run *run)
 	program_complain(&run->program,
 			 "refused: the database %u has %" PRIu64
 			 " keys, which are not overwritten. Give an empty database",
-			 run->to.db, count);
+			 run->to.server.db, count);
 	return PROGRAM_REFUSED;
 }
 
@@ -173,36 +172,31 @@ static enum program_result export_run(struct export_run *run)
 	return result == PROGRAM_DONE ? move(run) : result;
 }
 
-static bool set_address(char **text, const char *value, struct peer_options *options)
-{
-	free(*text);
-	*text = strdup(value);
-	return *text != NULL && peer_parse_address(*text, options);
-}
-
 static bool set_peer_option(struct peer_options *options, int option, const char *value)
 {
 	switch (option) {
 	case 'u':
-		options->user = value;
+		client_settings_set_text(&options->server.user, value);
 		return true;
 	case 'p':
-		options->password = value;
+		client_settings_set_text(&options->server.password, value);
 		return true;
 	default:
-		return program_parse(value, 0, DATABASES_MAX - 1, &options->db);
+		return program_parse(value, 0, DATABASES_MAX - 1, &options->server.db);
 	}
 }
 
 static bool set_option(void *arg, int option, const char *value)
 {
 	struct export_run *run = arg;
+	unsigned seconds;
 
 	switch (option) {
 	case 'f':
-		return set_address(&run->from_address, value, &run->from);
+		return program_set_address(&run->from, value);
 	case 't':
-		return set_address(&run->to_address, value, &run->to);
+		run->has_target = true;
+		return program_set_address(&run->to, value);
 	case 'u':
 	case 'p':
 	case 'd':
@@ -225,9 +219,10 @@ static bool set_option(void *arg, int option, const char *value)
 		run->to.batch = run->from.batch;
 		return true;
 	case 'T':
-		if (!program_parse(value, 1, 86400, &run->from.timeout_seconds))
+		if (!program_parse(value, 1, 86400, &seconds))
 			return false;
-		run->to.timeout_seconds = run->from.timeout_seconds;
+		peer_options_set_timeout(&run->from, seconds);
+		peer_options_set_timeout(&run->to, seconds);
 		return true;
 	case 'P':
 		run->program.progress = true;
@@ -262,7 +257,7 @@ static bool parse_args(struct export_run *run, int argc, char **argv,
 	if (!program_parse_args(&run->program, options, usage, set_option, run, argc, argv,
 				ret_result))
 		return false;
-	if ((run->to_address == NULL) == run->dry_run)
+	if (run->has_target != run->dry_run)
 		return true;
 	fputs(usage, stderr);
 	*ret_result = PROGRAM_TROUBLE;
@@ -273,27 +268,22 @@ int main(int argc, char **argv)
 {
 	struct export_run run = {
 		.program = { .name = "qlessd-export", .progress = isatty(STDERR_FILENO) },
-		.from = { .host = "127.0.0.1",
-			  .port = 7537,
-			  .batch = PEER_BATCH_DEFAULT,
-			  .timeout_seconds = PEER_TIMEOUT_DEFAULT },
-		.to = { .port = 6379,
-			.batch = PEER_BATCH_DEFAULT,
-			.timeout_seconds = PEER_TIMEOUT_DEFAULT },
 	};
 	enum program_result result;
 
 	run.program.started_us = clock_mono_us();
 	keys_init(&run.keys, entropy_u64());
+	peer_options_init(&run.from, 7537);
+	peer_options_init(&run.to, 6379);
 	if (parse_args(&run, argc, argv, &result)) {
-		run.from.password = program_password(run.from.password, "QLESSD_FROM_PASSWORD");
-		run.to.password = program_password(run.to.password, "QLESSD_TO_PASSWORD");
+		program_set_password(&run.from, "QLESSD_FROM_PASSWORD");
+		program_set_password(&run.to, "QLESSD_TO_PASSWORD");
 		result = export_run(&run);
 	}
 	peer_close(run.source);
 	peer_close(run.target);
 	keys_done(&run.keys);
-	free(run.from_address);
-	free(run.to_address);
+	peer_options_done(&run.from);
+	peer_options_done(&run.to);
 	return (int)result;
 }

@@ -32,7 +32,7 @@ static const char usage[] =
 	"\n"
 	"Reads the queues of qless from a Redis, and writes them for a qlessd to start with.\n"
 	"\n"
-	"  --from host[:port], --from path\n"
+	"  --from host[:port], --from path, --from uri\n"
 	"                     the Redis, or its Unix socket (127.0.0.1:6379)\n"
 	"  --from-user name   user to authenticate as\n"
 	"  --from-password text\n"
@@ -51,7 +51,6 @@ static const char usage[] =
 struct import_run {
 	struct program program;
 	struct peer_options from;
-	char *address;
 	const char *dir;
 	unsigned db;
 	bool dry_run;
@@ -264,31 +263,25 @@ static void import_done(struct import_run *run)
 	findings_done(&run->findings);
 	comparison_done(&run->comparison);
 	journal_close(run->journal, NULL);
-	free(run->address);
-}
-
-static bool set_address(struct import_run *run, const char *text)
-{
-	free(run->address);
-	run->address = strdup(text);
-	return run->address != NULL && peer_parse_address(run->address, &run->from);
+	peer_options_done(&run->from);
 }
 
 static bool set_option(void *arg, int option, const char *value)
 {
 	struct import_run *run = arg;
+	unsigned seconds;
 
 	switch (option) {
 	case 'f':
-		return set_address(run, value);
+		return program_set_address(&run->from, value);
 	case 'u':
-		run->from.user = value;
+		client_settings_set_text(&run->from.server.user, value);
 		return true;
 	case 'p':
-		run->from.password = value;
+		client_settings_set_text(&run->from.server.password, value);
 		return true;
 	case 'd':
-		return program_parse(value, 0, DATABASES_MAX - 1, &run->from.db);
+		return program_parse(value, 0, DATABASES_MAX - 1, &run->from.server.db);
 	case 'D':
 		run->dir = value;
 		return true;
@@ -306,7 +299,10 @@ static bool set_option(void *arg, int option, const char *value)
 	case 'b':
 		return program_parse(value, 1, PEER_BATCH_MAX, &run->from.batch);
 	case 'T':
-		return program_parse(value, 1, 86400, &run->from.timeout_seconds);
+		if (!program_parse(value, 1, 86400, &seconds))
+			return false;
+		peer_options_set_timeout(&run->from, seconds);
+		return true;
 	case 'P':
 		run->program.progress = true;
 		return true;
@@ -350,18 +346,15 @@ int main(int argc, char **argv)
 {
 	struct import_run run = {
 		.program = { .name = "qlessd-import", .progress = isatty(STDERR_FILENO) },
-		.from = { .host = "127.0.0.1",
-			  .port = 6379,
-			  .batch = PEER_BATCH_DEFAULT,
-			  .timeout_seconds = PEER_TIMEOUT_DEFAULT },
 	};
 	enum program_result result;
 
 	run.program.started_us = clock_mono_us();
 	keys_init(&run.keys, entropy_u64());
 	findings_init(&run.findings, entropy_u64());
+	peer_options_init(&run.from, 6379);
 	if (parse_args(&run, argc, argv, &result)) {
-		run.from.password = program_password(run.from.password, "QLESSD_FROM_PASSWORD");
+		program_set_password(&run.from, "QLESSD_FROM_PASSWORD");
 		result = import_run(&run);
 	}
 	import_done(&run);

@@ -1,11 +1,11 @@
 #include "moving/peer.h"
 
 #include <assert.h>
-#include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/client.h"
 #include "sys/entropy.h"
 #include "util/buf.h"
 #include "util/mem.h"
@@ -19,8 +19,8 @@
 #define BATCH_BYTES ((size_t)4 * 1024 * 1024)
 
 struct peer {
-	struct peer_options options;
-	redisContext *context;
+	struct peer_options options; /* shares the texts of its owner */
+	struct client *client;
 	struct keys seen; /* names only */
 	struct key **batch;
 	size_t batch_count;
@@ -31,89 +31,74 @@ struct peer {
 
 /* ---- the connection ---- */
 
-bool peer_parse_address(char *text, struct peer_options *options)
+void peer_options_init(struct peer_options *options, int port)
 {
-	char *colon = strrchr(text, ':');
-	uint64_t port = (uint64_t)options->port;
+	*options = (struct peer_options){ .batch = PEER_BATCH_DEFAULT };
+	client_settings_init(&options->server);
+	options->server.port = port;
+	peer_options_set_timeout(options, PEER_TIMEOUT_DEFAULT);
+}
 
-	if (text[0] == '\0')
-		return false;
-	if (strchr(text, '/') != NULL) {
-		options->host = text;
-		options->port = 0;
-		return true;
-	}
-	if (text[0] == '[') {
-		char *end = strchr(text, ']');
+void peer_options_done(struct peer_options *options)
+{
+	client_settings_done(&options->server);
+}
 
-		if (end == NULL || (end[1] != '\0' && end + 1 != colon))
-			return false;
-		colon = end[1] == ':' ? end + 1 : NULL;
-		*end = '\0';
-		text++;
-	}
-	if (colon != NULL) {
-		if (!num_parse_u64(str_from(colon + 1), 1, 65535, &port))
-			return false;
-		*colon = '\0';
-	}
-	options->host = text;
-	options->port = (int)port;
-	return true;
+void peer_options_set_timeout(struct peer_options *options, unsigned seconds)
+{
+	options->server.timeout_s = seconds;
+	options->server.connect_timeout_s = seconds;
 }
 
 static bool fail(struct peer *peer, const char *what, const char *why)
 {
+	struct buf address = BUF_INIT(BUF_NO_MAX);
+
 	if (peer->error[0] != '\0')
 		return false;
-	if (peer->options.port == 0)
-		snprintf(peer->error, sizeof peer->error, "%s: %s%s%s", peer->options.host, what,
-			 why[0] != '\0' ? ": " : "", why);
-	else
-		snprintf(peer->error, sizeof peer->error, "%s:%d: %s%s%s", peer->options.host,
-			 peer->options.port, what, why[0] != '\0' ? ": " : "", why);
+	client_settings_print_address(&peer->options.server, &address);
+	snprintf(peer->error, sizeof peer->error, "%s: %s%s%s", buf_cstr(&address), what,
+		 why[0] != '\0' ? ": " : "", why);
+	buf_done(&address);
 	return false;
 }
 
+/* The client has put the address into its message. */
 static bool fail_connection(struct peer *peer)
 {
-	const char *why = peer->context != NULL ? peer->context->errstr : "out of memory";
-
-	return fail(peer, "the connection failed", why);
+	if (peer->error[0] == '\0')
+		snprintf(peer->error, sizeof peer->error, "%s", client_error(peer->client));
+	return false;
 }
 
-/* Returns the next reply, which the caller frees, or NULL if it is an error. */
-static redisReply *get_reply(struct peer *peer)
+/* Returns the next reply, also if it is an error. It is valid until the next one. */
+static const struct client_reply *get_any_reply(struct peer *peer)
 {
-	void *reply = NULL;
+	const struct client_reply *reply;
 
 	if (peer->error[0] != '\0')
 		return NULL;
-	if (redisGetReply(peer->context, &reply) != REDIS_OK || reply == NULL) {
+	reply = client_receive(peer->client, peer->options.server.timeout_s);
+	if (reply == NULL)
 		fail_connection(peer);
-		return NULL;
-	}
-	if (((redisReply *)reply)->type == REDIS_REPLY_ERROR) {
-		fail(peer, "it answered", ((redisReply *)reply)->str);
-		freeReplyObject(reply);
-		return NULL;
-	}
 	return reply;
+}
+
+/* Returns the next reply, or NULL if it is an error. */
+static const struct client_reply *get_reply(struct peer *peer)
+{
+	const struct client_reply *reply = get_any_reply(peer);
+
+	if (reply == NULL || !client_reply_is_error(reply))
+		return reply;
+	fail(peer, "it answered", reply->ptr);
+	return NULL;
 }
 
 static void send_words(struct peer *peer, const struct qless_str *words, size_t count)
 {
-	const char *argv[ARGUMENTS_MAX];
-	size_t lens[ARGUMENTS_MAX];
-
 	assert(count <= ARGUMENTS_MAX);
-	if (peer->error[0] != '\0')
-		return;
-	for (size_t i = 0; i < count; i++) {
-		argv[i] = words[i].ptr;
-		lens[i] = words[i].len;
-	}
-	if (redisAppendCommandArgv(peer->context, (int)count, argv, lens) != REDIS_OK)
+	if (peer->error[0] == '\0' && !client_send(peer->client, words, count))
 		fail_connection(peer);
 }
 
@@ -121,52 +106,16 @@ static void send_words(struct peer *peer, const struct qless_str *words, size_t 
 	send_words((peer), (const struct qless_str[]){ __VA_ARGS__ }, \
 		   sizeof((const struct qless_str[]){ __VA_ARGS__ }) / sizeof(struct qless_str))
 
-/* Reads a reply that reports success and nothing else. */
-static bool get_ok(struct peer *peer)
-{
-	redisReply *reply = get_reply(peer);
-
-	if (reply == NULL)
-		return false;
-	freeReplyObject(reply);
-	return true;
-}
-
-static void log_in(struct peer *peer)
-{
-	char db[NUM_MAX];
-	size_t len = num_format_u64(db, peer->options.db);
-
-	if (peer->options.password != NULL) {
-		if (peer->options.user != NULL)
-			SEND(peer, STR("AUTH"), str_from(peer->options.user),
-			     str_from(peer->options.password));
-		else
-			SEND(peer, STR("AUTH"), str_from(peer->options.password));
-		get_ok(peer);
-	}
-	SEND(peer, STR("SELECT"), str_make(db, len));
-	get_ok(peer);
-}
-
 struct peer *peer_open(const struct peer_options *options)
 {
 	struct peer *peer = mem_zalloc(sizeof *peer);
-	struct timeval timeout = { .tv_sec = options->timeout_seconds };
 
 	peer->options = *options;
 	peer->batch = mem_realloc_array(NULL, options->batch, sizeof(struct key *));
 	keys_init(&peer->seen, entropy_u64());
-	peer->context = options->port == 0
-				? redisConnectUnixWithTimeout(options->host, timeout)
-				: redisConnectWithTimeout(options->host, options->port, timeout);
-	if (peer->context == NULL || peer->context->err != 0) {
-		fail(peer, "cannot connect",
-		     peer->context != NULL ? peer->context->errstr : "out of memory");
-		return peer;
-	}
-	redisSetTimeout(peer->context, timeout);
-	log_in(peer);
+	peer->client = client_new(&options->server);
+	if (!client_connect(peer->client))
+		fail_connection(peer);
 	return peer;
 }
 
@@ -178,8 +127,7 @@ void peer_close(struct peer *peer)
 		key_free(peer->batch[i]);
 	free(peer->batch);
 	keys_done(&peer->seen);
-	if (peer->context != NULL)
-		redisFree(peer->context);
+	client_free(peer->client);
 	free(peer);
 }
 
@@ -190,45 +138,33 @@ const char *peer_error(const struct peer *peer)
 
 bool peer_count_keys(struct peer *peer, uint64_t *ret_count)
 {
-	redisReply *reply;
+	const struct client_reply *reply;
 
 	SEND(peer, STR("DBSIZE"));
 	reply = get_reply(peer);
 	if (reply == NULL)
 		return false;
 	*ret_count = reply->integer > 0 ? (uint64_t)reply->integer : 0;
-	freeReplyObject(reply);
 	return true;
 }
 
 /* LIMIT.LIST returns a cursor, and an array of what it has looked at. */
-static bool has_limits(const redisReply *reply)
+static bool has_limits(const struct client_reply *reply)
 {
-	return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-	       reply->element[1]->type == REDIS_REPLY_ARRAY && reply->element[1]->elements != 0;
+	return reply->type == CLIENT_REPLY_ARRAY && reply->count == 2 &&
+	       reply->elements[1].type == CLIENT_REPLY_ARRAY && reply->elements[1].count != 0;
 }
 
 bool peer_has_limits(struct peer *peer)
 {
-	void *reply = NULL;
-	bool has;
+	const struct client_reply *reply;
 
 	SEND(peer, STR("LIMIT.LIST"), STR("COUNT"), STR("1000"));
-	if (peer->error[0] != '\0')
-		return false;
-	if (redisGetReply(peer->context, &reply) != REDIS_OK || reply == NULL)
-		return fail_connection(peer);
-	has = has_limits(reply);
-	freeReplyObject(reply);
-	return has;
+	reply = get_any_reply(peer);
+	return reply != NULL && has_limits(reply);
 }
 
 /* ---- reading ---- */
-
-static struct qless_str reply_str(const redisReply *reply)
-{
-	return str_make(reply->str != NULL ? reply->str : "", reply->len);
-}
 
 static void ask_content(struct peer *peer, const struct key *key, size_t first)
 {
@@ -259,7 +195,7 @@ static void ask_content(struct peer *peer, const struct key *key, size_t first)
 static bool take_content(struct peer *peer, struct key *key, bool *ret_more)
 {
 	size_t stride = key_type_stride(key->type);
-	redisReply *reply;
+	const struct client_reply *reply;
 
 	*ret_more = false;
 	if (key->type == KEY_OTHER)
@@ -267,20 +203,18 @@ static bool take_content(struct peer *peer, struct key *key, bool *ret_more)
 	reply = get_reply(peer);
 	if (reply == NULL)
 		return false;
-	if (reply->type != REDIS_REPLY_ARRAY || reply->elements % stride != 0) {
-		freeReplyObject(reply);
+	if (reply->type != CLIENT_REPLY_ARRAY || reply->count % stride != 0) {
 		return fail(peer, "its reply is not a list", "");
 	}
-	for (size_t i = 0; i < reply->elements; i += stride) {
+	for (size_t i = 0; i < reply->count; i += stride) {
 		if (stride == 2)
-			key_add_pair(key, reply_str(reply->element[i]),
-				     reply_str(reply->element[i + 1]));
+			key_add_pair(key, client_reply_str(&reply->elements[i]),
+				     client_reply_str(&reply->elements[i + 1]));
 		else
-			key_add(key, reply_str(reply->element[i]));
+			key_add(key, client_reply_str(&reply->elements[i]));
 	}
-	*ret_more = (key->type == KEY_LIST || key->type == KEY_ZSET) &&
-		    reply->elements == PAGE * stride;
-	freeReplyObject(reply);
+	*ret_more =
+		(key->type == KEY_LIST || key->type == KEY_ZSET) && reply->count == PAGE * stride;
 	return true;
 }
 
@@ -298,12 +232,11 @@ static bool take_rest(struct peer *peer, struct key *key)
 
 static bool take_type(struct peer *peer, struct key *key)
 {
-	redisReply *reply = get_reply(peer);
+	const struct client_reply *reply = get_reply(peer);
 
 	if (reply == NULL)
 		return false;
-	key->type = key_type_from(reply_str(reply));
-	freeReplyObject(reply);
+	key->type = key_type_from(client_reply_str(reply));
 	return true;
 }
 
@@ -344,11 +277,11 @@ static bool read_batch(struct peer *peer, peer_key_fn *each, void *arg)
 	return true;
 }
 
-static bool read_names(struct peer *peer, const redisReply *names, peer_key_fn *each,
+static bool read_names(struct peer *peer, const struct client_reply *names, peer_key_fn *each,
 		       peer_progress_fn *progress, void *arg)
 {
-	for (size_t i = 0; i < names->elements; i++) {
-		struct qless_str name = reply_str(names->element[i]);
+	for (size_t i = 0; i < names->count; i++) {
+		struct qless_str name = client_reply_str(&names->elements[i]);
 
 		if (keys_find(&peer->seen, name) != NULL)
 			continue;
@@ -361,6 +294,18 @@ static bool read_names(struct peer *peer, const redisReply *names, peer_key_fn *
 		}
 	}
 	return true;
+}
+
+/* Reads the keys of a page of SCAN, and sets the cursor to that of the next page. */
+static void read_page(struct peer *peer, const struct client_reply *page, struct buf *cursor,
+		      peer_key_fn *each, peer_progress_fn *progress, void *arg)
+{
+	buf_clear(cursor);
+	if (page->type != CLIENT_REPLY_ARRAY || page->count != 2 ||
+	    !buf_append_str(cursor, client_reply_str(&page->elements[0])))
+		fail(peer, "its reply to SCAN is invalid", "");
+	else
+		read_names(peer, &page->elements[1], each, progress, arg);
 }
 
 bool peer_read(struct peer *peer, peer_key_fn *each, peer_progress_fn *progress, void *arg)
@@ -376,21 +321,17 @@ bool peer_read(struct peer *peer, peer_key_fn *each, peer_progress_fn *progress,
 	keys_init(&peer->seen, entropy_u64());
 	buf_append_char(&cursor, '0');
 	while (!done && peer->error[0] == '\0') {
-		redisReply *reply;
+		struct client_reply page;
 
 		SEND(peer, STR("SCAN"), buf_str(&cursor), STR("MATCH"), STR("ql:*"), STR("COUNT"),
 		     count_text);
-		reply = get_reply(peer);
-		if (reply == NULL)
+		if (get_reply(peer) == NULL)
 			break;
-		buf_clear(&cursor);
-		if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
-		    !buf_append_str(&cursor, reply_str(reply->element[0])))
-			fail(peer, "its reply to SCAN is invalid", "");
-		else
-			read_names(peer, reply->element[1], each, progress, arg);
+		/* The replies about its keys arrive while the page is walked. */
+		client_take(peer->client, &page);
+		read_page(peer, &page, &cursor, each, progress, arg);
+		client_reply_done(&page);
 		done = str_equal(buf_str(&cursor), STR("0"));
-		freeReplyObject(reply);
 	}
 	buf_done(&cursor);
 	if (peer->error[0] == '\0')
@@ -406,7 +347,7 @@ bool peer_read(struct peer *peer, peer_key_fn *each, peer_progress_fn *progress,
 bool peer_flush(struct peer *peer)
 {
 	for (; peer->pending > 0 && peer->error[0] == '\0'; peer->pending--)
-		get_ok(peer);
+		get_reply(peer);
 	peer->pending_bytes = 0;
 	return peer->error[0] == '\0';
 }

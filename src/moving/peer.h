@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/settings.h"
 #include "moving/keys.h"
 
 #define PEER_BATCH_MAX	     100000
@@ -18,23 +19,20 @@
 #define PEER_TIMEOUT_DEFAULT 60
 
 struct peer_options {
-	const char *host; /* a name, or the path of a socket if `port` is 0 */
-	int port;
-	const char *user;     /* or NULL */
-	const char *password; /* or NULL */
-	unsigned db;
+	struct client_settings server;
 	unsigned batch;
-	unsigned timeout_seconds; /* for each read or write */
 };
 
 struct peer;
 
-/* Parses "host", "host:port", "[v6]:port" or the path of a socket. Returns false for anything else.
- * Without a port, that of the options stays. The host points into `text`, which is changed. */
-bool peer_parse_address(char *text, struct peer_options *options);
+/* Sets the defaults, with this port. */
+void peer_options_init(struct peer_options *options, int port);
+void peer_options_done(struct peer_options *options);
 
-/* Never returns NULL; peer_error() tells whether connecting failed. Borrows the strings of the
- * options. */
+/* Sets the time limit for each reply, and for connecting. */
+void peer_options_set_timeout(struct peer_options *options, unsigned seconds);
+
+/* Never returns NULL; peer_error() tells whether connecting failed. Borrows the options. */
 struct peer *peer_open(const struct peer_options *options);
 void peer_close(struct peer *peer);
 

@@ -39,11 +39,23 @@ bool program_parse(const char *text, uint64_t min, uint64_t max, unsigned *ret_v
 	return true;
 }
 
-const char *program_password(const char *given, const char *variable)
+bool program_set_address(struct peer_options *options, const char *value)
 {
-	const char *text = given != NULL ? given : getenv(variable);
+	struct buf ignored = BUF_INIT(BUF_NO_MAX);
+	bool ok = client_settings_set_any(&options->server, value, &ignored);
 
-	return text != NULL && text[0] != '\0' ? text : NULL;
+	buf_done(&ignored);
+	return ok;
+}
+
+void program_set_password(struct peer_options *options, const char *variable)
+{
+	char **password = &options->server.password;
+
+	if (*password == NULL)
+		client_settings_set_text(password, getenv(variable));
+	if (*password != NULL && (*password)[0] == '\0')
+		client_settings_set_text(password, NULL);
 }
 
 /* ---- progress ---- */

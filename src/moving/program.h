@@ -53,7 +53,12 @@ bool program_parse_args(const struct program *p, const struct option *options, c
 /* Parses a number of the command line. */
 bool program_parse(const char *text, uint64_t min, uint64_t max, unsigned *ret_value);
 
-/* Returns `given`, or the value of the environment variable if that is NULL. */
-const char *program_password(const char *given, const char *variable);
+/* Sets the address from "host", "host:port", the path of a socket, or a URI. Returns false if it is
+ * none of these. */
+bool program_set_address(struct peer_options *options, const char *value);
+
+/* Sets the password from the environment variable, unless there is one. An empty password is
+ * none. */
+void program_set_password(struct peer_options *options, const char *variable);
 
 #endif

@@ -118,7 +118,7 @@ def tail_connects_again():
                             stderr=subprocess.PIPE, env=environment())
     wait_until(lambda: call("PUBSUB", "NUMSUB", "ql:log")[1] == 1)
     call("CLIENT", "KILL", "TYPE", "pubsub")
-    contains(b"closed the connection", tail.stderr.readline())
+    contains(b"the connection failed: ", tail.stderr.readline())
     contains(b"events until then are not shown", tail.stderr.readline())
     equal(b"qless: connected\n", tail.stderr.readline())
     wait_until(lambda: call("PUBSUB", "NUMSUB", "ql:log")[1] == 1)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "certs.h"
 #include "peer.h"
 #include "qlessd.h"
 #include "unit.h"
@@ -285,15 +286,35 @@ static void a_password_may_come_from_the_environment(void)
 	ASSERT_RUN(0, "import",
 		   "--from 127.0.0.1:%d --from-user default --from-password secret --dry-run",
 		   redis_port);
+	ASSERT_RUN(0, "import", "--from redis://:secret@127.0.0.1:%d/0 --dry-run", redis_port);
 	setenv("QLESSD_FROM_PASSWORD", "secret", 1);
 	ASSERT_RUN(0, "import", "--from 127.0.0.1:%d --dry-run", redis_port);
 	unsetenv("QLESSD_FROM_PASSWORD");
 }
 
+static void a_uri_may_ask_for_tls(void)
+{
+	char port[16], cert[300], key[300];
+
+	certs_make(&target);
+	snprintf(port, sizeof port, "%d", qlessd_free_port());
+	snprintf(cert, sizeof cert, "%s", tempdir_file(&target, "server.crt"));
+	snprintf(key, sizeof key, "%s", tempdir_file(&target, "server.key"));
+	QLESSD_START(&q, "--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key,
+		     "--tls-auth-clients", "no");
+	fill_qlessd();
+	ASSERT_RUN(2, "export", "--from rediss://127.0.0.1:%s --dry-run", port);
+	ASSERT_SAID("the certificate of the server is not valid");
+	/* OpenSSL trusts this file as it does the certificates of the system. */
+	setenv("SSL_CERT_FILE", tempdir_file(&target, "ca.crt"), 1);
+	ASSERT_RUN(0, "export", "--from rediss://127.0.0.1:%s --to 127.0.0.1:%d", port, redis_port);
+	unsetenv("SSL_CERT_FILE");
+}
+
 /* Answer a few requests as a Redis would, and close. */
 static pid_t start_quitter(int *ret_port)
 {
-	static const char replies[] = "+OK\r\n:4\r\n*2\r\n$1\r\n0\r\n*1\r\n$6\r\nql:j:a\r\n+ha";
+	static const char replies[] = ":4\r\n*2\r\n$1\r\n0\r\n*1\r\n$6\r\nql:j:a\r\n+ha";
 	struct sockaddr_in address = { .sin_family = AF_INET };
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), client;
 	socklen_t len = sizeof address;
@@ -361,6 +382,7 @@ int main(int argc, char **argv)
 	RUN(findings_are_reported_and_refused_with_strict);
 	RUN(long_lists_are_moved_completely);
 	RUN(a_password_may_come_from_the_environment);
+	RUN(a_uri_may_ask_for_tls);
 	RUN(a_lost_connection_leaves_the_directory_unchanged);
 	RUN(wrong_arguments_are_explained);
 	return UNIT_RESULT();
