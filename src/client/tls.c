@@ -7,6 +7,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "util/mem.h"
@@ -137,7 +138,9 @@ struct client_tls_session *client_tls_session_new(struct client_tls *tls,
 	if (name != NULL && is_ip_address(name)) {
 		X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session->ssl), name);
 	} else if (name != NULL) {
-		SSL_set_tlsext_host_name(session->ssl, name);
+		/* The macro for this call discards const by a cast that clang complains about. */
+		SSL_ctrl(session->ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+			 (void *)(uintptr_t)name);
 		SSL_set1_host(session->ssl, name);
 	}
 	return session;
