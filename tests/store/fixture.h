@@ -165,14 +165,23 @@ static inline bool is_in_state(const char *state, const char *jid)
 	return is;
 }
 
+/* Returns a number of INFO. */
+static inline int64_t read_figure(const char *name)
+{
+	struct qless_reply *reply = ask("INFO everything");
+	const char *at = strstr(qless_reply_text(reply).ptr, name);
+	int64_t value;
+
+	TEST_ASSERT_NOT_NULL_MESSAGE(at, name);
+	value = atoll(at + strlen(name) + 1);
+	qless_reply_free(reply);
+	return value;
+}
+
 /* Whether a client waits for jobs. */
 static inline bool somebody_waits(void)
 {
-	struct qless_reply *reply = ask("INFO clients");
-	bool waits = strstr(qless_reply_text(reply).ptr, "blocked_clients:1") != NULL;
-
-	qless_reply_free(reply);
-	return waits;
+	return read_figure("blocked_clients") > 0;
 }
 
 #endif

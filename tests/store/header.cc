@@ -1,4 +1,5 @@
-// The header in a program in C++.
+// The headers in a program in C++.
+#include <qless.h>
 #include <qless_store.h>
 
 #include <cstdio>
