@@ -60,7 +60,8 @@ struct qless_str {
 	X(QLESS_ENOTDEPENDS, -7, "NOTDEPENDS") \
 	X(QLESS_EDEPENDENTS, -8, "DEPENDENTS") \
 	X(QLESS_ERETRIES, -9, "RETRIES")       \
-	X(QLESS_ELIMIT, -10, "LIMIT")
+	X(QLESS_ELIMIT, -10, "LIMIT")          \
+	X(QLESS_ENOTFINISHED, -11, "NOTFINISHED")
 
 enum qless_code {
 #define QLESS_ERROR_ENUM(name, value, word) name = (value),
@@ -91,6 +92,9 @@ enum qless_code {
 	  "job %j does not wait for other jobs, its state is %d")                               \
 	/* detail: a job that depends on it */                                                  \
 	X(QLESS_WHY_DEPENDENT, QLESS_EDEPENDENTS, "job %d depends on job %j and is not listed") \
+	/* detail: the state of the job */                                                      \
+	X(QLESS_WHY_NOT_FINISHED, QLESS_ENOTFINISHED,                                           \
+	  "job %j is not complete or failed, its state is %d")                                  \
 	X(QLESS_WHY_RETRIES, QLESS_ERETRIES, "job %j has retries left that are no integer")     \
 	/* argument; detail: its text if it is one, otherwise number */                         \
 	X(QLESS_WHY_NO_NUMBER, QLESS_EBADARG, "%a is not a finite number: %v")                  \
@@ -115,6 +119,12 @@ enum qless_code {
 	/* number: the limit */                                                                 \
 	X(QLESS_WHY_NAME_BYTES, QLESS_ELIMIT, "%a is longer than max-name-length (%n bytes)")   \
 	X(QLESS_WHY_DATA_BYTES, QLESS_ELIMIT, "%a is longer than max-data-size (%n bytes)")     \
+	X(QLESS_WHY_RESULT_BYTES, QLESS_ELIMIT, "%a is longer than max-result-size (%n bytes)") \
+	X(QLESS_WHY_NOTE_BYTES, QLESS_ELIMIT, "%a is longer than max-note-size (%n bytes)")     \
+	X(QLESS_WHY_META_FIELDS, QLESS_ELIMIT,                                                  \
+	  "the job would have more fields than max-meta-fields (%n)")                           \
+	X(QLESS_WHY_META_BYTES, QLESS_ELIMIT,                                                   \
+	  "the fields of the job would be larger than max-meta-size (%n bytes)")                \
 	X(QLESS_WHY_TAGS, QLESS_ELIMIT, "the job would have more tags than max-tags (%n)")      \
 	X(QLESS_WHY_LIMITS, QLESS_ELIMIT,                                                       \
 	  "the job would have more limits than max-limits-per-job (%n)")                        \
@@ -176,7 +186,12 @@ enum qless_reason {
 	X(QLESS_OP_LIMIT_SET, "limit_set")           \
 	X(QLESS_OP_LIMIT_DELETE, "limit_delete")     \
 	X(QLESS_OP_LIMIT_HOLD, "limit_hold")         \
-	X(QLESS_OP_LIMIT_SWEEP, "limit_sweep")
+	X(QLESS_OP_LIMIT_SWEEP, "limit_sweep")       \
+	X(QLESS_OP_JOB_START, "start")               \
+	X(QLESS_OP_JOB_PROGRESS, "progress")         \
+	X(QLESS_OP_JOB_META, "meta")                 \
+	X(QLESS_OP_JOB_DELETE, "delete")             \
+	X(QLESS_OP_JOB_ABORT, "abort")
 
 enum qless_operation {
 #define QLESS_OPERATION_ENUM(name, word) name,
@@ -202,6 +217,7 @@ enum qless_state {
 #define QLESS_MAX_DEPENDENTS   ((size_t)1000 * 1000 * 1000)
 #define QLESS_MAX_STEPS	       SIZE_MAX
 #define QLESS_MAX_LIMITS       ((size_t)64)
+#define QLESS_MAX_META_FIELDS  ((size_t)1024 * 1024)
 #define QLESS_MAX_JOBS	       ((size_t)1000 * 1000 * 1000)
 #define QLESS_MAX_JOB_BYTES    SIZE_MAX
 
@@ -285,6 +301,10 @@ struct qless_limits {
 	size_t max_jobs;	 /* in one call, and tags of all its jobs [max-jobs-per-call] */
 	size_t max_dependents;	 /* jobs that depend on one job [max-dependents] */
 	size_t max_limits;	 /* that one job names [max-limits-per-job] */
+	size_t max_result_bytes; /* of a result, or of the text of an error [max-result-size] */
+	size_t max_note_bytes;	 /* of the note of a progress, or of a node [max-note-size] */
+	size_t max_meta_fields;	 /* of one job [max-meta-fields] */
+	size_t max_meta_bytes;	 /* of names and values of the fields of one job [max-meta-size] */
 	/* Dependencies that qless_check_circle() follows [max-dependency-steps]. */
 	size_t max_dependency_steps;
 };
@@ -520,6 +540,32 @@ struct qless_terms {
 /* Read the terms of a job. Returns false if it has none. */
 bool qless_job_terms(const struct qless_job *job, struct qless_terms *ret_terms);
 
+/* The account of a job: what its workers reported about it. The ptr of a text that is missing is
+ * NULL. */
+struct qless_account {
+	/* The current run, or the last one until the next begins. */
+	bool is_started; /* see qless_job_start() */
+	double started;
+	int64_t pid; /* 0: not given */
+	struct qless_str node;
+	bool has_progress; /* see qless_job_progress() */
+	double percent;
+	struct qless_str note;
+	struct qless_str result; /* of the last completion, until the next run begins */
+	struct qless_str error;	 /* of the last failure */
+	size_t meta_count;	 /* see qless_job_next_meta() */
+};
+
+/* Read the account of a job. Returns false if it has none. */
+bool qless_job_account(const struct qless_job *job, struct qless_account *ret_account);
+/* Step through the fields of the application, in the order of their names. `*cursor` starts as 0;
+ * false means the end. */
+bool qless_job_next_meta(const struct qless_job *job, size_t *cursor, struct qless_str *ret_field,
+			 struct qless_str *ret_value);
+/* Get the value of a field. Returns false if the job has no such field. */
+bool qless_job_find_meta(const struct qless_job *job, struct qless_str field,
+			 struct qless_str *ret_value);
+
 struct qless_put {
 	struct qless_str worker; /* the worker that puts the job; it gets no lock_lost */
 	struct qless_str queue;
@@ -652,6 +698,7 @@ struct qless_complete {
 	const struct qless_str *limits;
 	size_t limit_count;
 	const struct qless_terms *terms; /* for `next`; those that are not given stay */
+	const struct qless_str *result;	 /* kept until the next run of the job; NULL: none */
 	bool has_purge_max;		 /* the call purges at most this many old completed jobs */
 	int64_t purge_max;
 };
@@ -666,6 +713,70 @@ QLESS_CHECK int qless_complete(struct qless *q, double now, const struct qless_c
 QLESS_CHECK int qless_fail(struct qless *q, double now, struct qless_str jid,
 			   struct qless_str worker, struct qless_str group,
 			   struct qless_str message, const struct qless_str *data);
+
+struct qless_fail {
+	struct qless_str jid;
+	struct qless_str worker;
+	struct qless_str group;
+	struct qless_str message;
+	const struct qless_str *data;  /* NULL: the job keeps its data */
+	const struct qless_str *error; /* a longer text than the message; NULL: none */
+};
+
+/* qless_fail() with the text of an error. */
+QLESS_CHECK int qless_fail_with(struct qless *q, double now, const struct qless_fail *fail);
+
+struct qless_abort {
+	struct qless_str jid;
+	struct qless_str supervisor; /* the history and the failure name it */
+	struct qless_str group;
+	struct qless_str message;
+};
+
+/* Fail a running job for its worker, whose process has died. The worker gets `lock_lost`.
+ * QLESS_ENOJOB, QLESS_ENOTRUNNING. */
+QLESS_CHECK int qless_abort(struct qless *q, double now, const struct qless_abort *abort);
+
+struct qless_start {
+	struct qless_str jid;
+	struct qless_str worker;
+	int64_t pid; /* of the process that runs the job; 0: not given */
+	struct qless_str node;
+};
+
+/* Note that the worker of a running job has begun with it. A later call replaces pid and node.
+ * QLESS_ENOJOB, QLESS_ENOTRUNNING, QLESS_ENOTOWNER. */
+QLESS_CHECK int qless_job_start(struct qless *q, double now, const struct qless_start *start);
+
+struct qless_progress {
+	struct qless_str jid;
+	struct qless_str worker;
+	double percent;		      /* from 0 to 100 */
+	const struct qless_str *note; /* NULL: none */
+};
+
+/* Note how far a running job is, and publish it as the event `progress`. QLESS_ENOJOB,
+ * QLESS_ENOTRUNNING, QLESS_ENOTOWNER. */
+QLESS_CHECK int qless_job_progress(struct qless *q, double now,
+				   const struct qless_progress *progress);
+
+struct qless_meta {
+	struct qless_str jid;
+	const struct qless_str *pairs; /* field and value of each, one after the other */
+	size_t pair_count;
+	const struct qless_str *removed; /* fields */
+	size_t removed_count;
+};
+
+/* Set and remove fields of the application, in any state of the job. *ret_count is the number of
+ * new fields and of those that were removed. QLESS_ENOJOB. */
+QLESS_CHECK int qless_job_meta(struct qless *q, double now, const struct qless_meta *meta,
+			       uint64_t *ret_count);
+
+/* Delete complete and failed jobs. *ret_count is their number: unknown jobs are ignored.
+ * QLESS_ENOTFINISHED; QLESS_EDEPENDENTS if a job waits for one of them. */
+QLESS_CHECK int qless_job_delete(struct qless *q, double now, const struct qless_str *jids,
+				 size_t count, uint64_t *ret_count);
 
 struct qless_retry {
 	struct qless_str jid;

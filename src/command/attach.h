@@ -52,6 +52,8 @@ struct attach_ops {
 	/* Detaches the worker. Returns false if it is not attached to the client of the request,
 	 * and another client has it. */
 	bool (*detach)(void *arg, const struct request *req, struct qless_str worker);
+	/* Returns whether the worker is attached to the client of the request. */
+	bool (*is_attached_here)(void *arg, const struct request *req, struct qless_str worker);
 	/* Works for a tenth of a millisecond at most to make count_listeners() right. Returns
 	 * whether it is: workers that have ended may still count. */
 	bool (*settle_listeners)(void *arg);

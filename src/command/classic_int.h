@@ -315,6 +315,20 @@ int native_bpop(struct request *req);
 /* Reads the seconds after which a command that waits gives up. */
 int request_timeout(struct request *req, struct qless_str text, double *ret_seconds);
 
+/* native_report.c */
+int native_job_start(struct request *req);
+int native_job_progress(struct request *req);
+int native_job_meta(struct request *req);
+decode_fn decode_job_start;
+decode_fn decode_job_progress;
+decode_fn decode_job_meta;
+
+/* native_end.c */
+int native_job_abort(struct request *req);
+int native_job_delete(struct request *req);
+decode_fn decode_job_abort;
+decode_fn decode_job_delete;
+
 /* native_wait.c */
 int native_job_wait(struct request *req);
 int native_job_result(struct request *req);

@@ -2,6 +2,7 @@
  * Queue commands on single jobs: their life from put to complete.
  */
 #include "command/classic_int.h"
+#include "command/complete_args.h"
 #include "command/job_reply.h"
 #include "command/links.h"
 #include "command/listing.h"
@@ -582,21 +583,21 @@ struct complete_options {
 	const struct qless_str *delay;
 	const struct qless_str *depends;
 	const struct qless_str *limits; /* native only, as all that follow */
+	const struct qless_str *result;
 	struct term_options terms;
 };
 
 /* Options besides terms. */
-#define COMPLETE_SLOTS 4
+#define COMPLETE_SLOTS 5
 
 /* The option LOCK has been taken from the arguments already; see fence_take(). */
 static int read_native_complete_options(struct request *req, size_t first,
 					struct complete_options *ret)
 {
 	struct option_slot slots[COMPLETE_SLOTS + TERM_SLOTS_MAX] = {
-		{ STR_INIT("next"), &ret->next, 1 },
-		{ STR_INIT("delay"), &ret->delay, 1 },
-		{ STR_INIT("depends"), &ret->depends, 1 },
-		{ STR_INIT("limits"), &ret->limits, 1 },
+		{ STR_INIT("next"), &ret->next, 1 },	   { STR_INIT("delay"), &ret->delay, 1 },
+		{ STR_INIT("depends"), &ret->depends, 1 }, { STR_INIT("limits"), &ret->limits, 1 },
+		{ STR_INIT("result"), &ret->result, 1 },
 	};
 	size_t terms = term_options_slots(TERM_OF_NEXT, &ret->terms, slots + COMPLETE_SLOTS);
 
@@ -667,6 +668,7 @@ static int decode_complete_options(struct request *req, const struct complete_op
 	int rc;
 
 	complete->next = options->next;
+	complete->result = options->result;
 	if (options->delay != NULL && !text_is_number(*options->delay, &complete->delay))
 		return request_fail(req, QLESS_EBADARG, "assertion failed!", *options->delay);
 	rc = check_option_json(
@@ -693,7 +695,22 @@ static int decode_complete_options(struct request *req, const struct complete_op
 	return rc;
 }
 
-static int decode_complete_args(struct request *req, struct qless_complete *complete)
+/* Gives the job the data that it has. */
+static int keep_data(struct request *req, struct qless_complete *complete)
+{
+	const struct qless_job *job = qless_get(req->engine, complete->jid);
+	struct qless_job_info info;
+
+	complete->data = STR("");
+	if (job == NULL)
+		return 0;
+	qless_job_read(job, &info);
+	complete->data = info.data;
+	return 0;
+}
+
+/* `has_data` is whether the data is among the arguments. */
+static int decode_complete_args(struct request *req, bool has_data, struct qless_complete *complete)
 {
 	enum json_kind kind;
 	int rc = request_need(req, 0, NO_JID, &complete->jid);
@@ -704,6 +721,8 @@ static int decode_complete_args(struct request *req, struct qless_complete *comp
 	rc = request_need(req, 1, "Complete(): Arg \"worker\" missing", &complete->worker);
 	if (rc == 0)
 		rc = request_need(req, 2, "Complete(): Arg \"queue\" missing", &complete->queue);
+	if (rc == 0 && !has_data)
+		return keep_data(req, complete);
 	if (rc == 0)
 		rc = request_json(req, 3, &kind);
 	if (rc < 0)
@@ -733,18 +752,23 @@ static int decode_complete_key(struct request *req, const struct qless_complete 
 int decode_complete(struct request *req, struct operation *op)
 {
 	struct complete_options options;
+	size_t first = COMPLETE_DATA_AT + 1;
 	int rc;
 
 	op->kind = OPERATION_COMPLETE;
 	op->complete = (struct qless_complete){ 0 };
-	rc = decode_complete_args(req, &op->complete);
+	if (req->form == REQUEST_NATIVE)
+		first = complete_options_at(req->args, req->nargs);
+	rc = decode_complete_args(req, first > COMPLETE_DATA_AT, &op->complete);
 	if (rc < 0)
 		return rc;
-	rc = read_complete_options(req, 4, &options);
+	rc = read_complete_options(req, first, &options);
 	if (rc == 0)
 		rc = decode_complete_options(req, &options, &op->complete);
 	if (rc == 0)
 		rc = decode_complete_key(req, &op->complete);
+	if (op->complete.result != NULL)
+		op->kind = OPERATION_COMPLETE_WITH;
 	purging_limit(req, &op->complete);
 	return rc;
 }
@@ -761,13 +785,25 @@ int classic_complete(struct request *req)
 	return request_strict_operation(req, decode_complete, strict_complete, answer_complete);
 }
 
+static __attribute__((noinline)) int read_fail_options(struct request *req, size_t first,
+						       struct qless_fail *fail)
+{
+	const struct option_slot slots[] = { { STR_INIT("error"), &fail->error, 1 } };
+
+	return options_read(req, first, req->nargs, slots, 1);
+}
+
 int decode_fail(struct request *req, struct operation *op)
 {
+	bool is_native = req->form == REQUEST_NATIVE;
+	size_t first = is_native ? fail_options_at(req->args, req->nargs) : req->nargs;
+	bool has_data = first > FAIL_DATA_AT;
 	enum json_kind kind;
 	int rc;
 
 	op->kind = OPERATION_FAIL;
-	op->fail.data = request_has(req, 4) ? &req->args[4] : NULL;
+	op->fail.error = NULL;
+	op->fail.data = has_data ? &req->args[FAIL_DATA_AT] : NULL;
 	rc = request_need(req, 0, NO_JID, &op->fail.jid);
 	if (rc == 0)
 		rc = request_need(req, 1, "Fail(): Arg \"worker\" missing", &op->fail.worker);
@@ -775,8 +811,10 @@ int decode_fail(struct request *req, struct operation *op)
 		rc = request_need(req, 2, "Fail(): Arg \"group\" missing", &op->fail.group);
 	if (rc == 0)
 		rc = request_need(req, 3, "Fail(): Arg \"message\" missing", &op->fail.message);
-	if (rc == 0 && request_has(req, 4))
-		rc = request_json(req, 4, &kind);
+	if (rc == 0 && has_data)
+		rc = request_json(req, FAIL_DATA_AT, &kind);
+	if (rc == 0 && first < req->nargs)
+		rc = read_fail_options(req, first, &op->fail);
 	return rc;
 }
 

@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "command/admission.h"
+#include "command/complete_args.h"
 #include "command/databases.h"
 #include "command/fence.h"
 #include "command/handlers.h"
@@ -96,12 +97,32 @@ static void run_native_fenced(struct request *req, enum qless_operation operatio
 
 void cmd_native_complete(struct request *req)
 {
-	run_native_fenced(req, QLESS_OP_COMPLETE, 4, COMMAND_ANY_ARGS);
+	if (req->nargs <= COMPLETE_DATA_AT + 1) {
+		run_native(req);
+		return;
+	}
+	run_native_fenced(req, QLESS_OP_COMPLETE, complete_options_at(req->args, req->nargs),
+			  COMMAND_ANY_ARGS);
 }
 
 void cmd_native_fail(struct request *req)
 {
-	run_native_fenced(req, QLESS_OP_FAIL, 0, 5);
+	if (req->nargs <= FAIL_DATA_AT + 1) {
+		run_native(req);
+		return;
+	}
+	run_native_fenced(req, QLESS_OP_FAIL, fail_options_at(req->args, req->nargs),
+			  COMMAND_ANY_ARGS);
+}
+
+void cmd_native_start(struct request *req)
+{
+	run_native_fenced(req, QLESS_OP_JOB_START, 2, COMMAND_ANY_ARGS);
+}
+
+void cmd_native_progress(struct request *req)
+{
+	run_native_fenced(req, QLESS_OP_JOB_PROGRESS, 0, 4);
 }
 
 void cmd_native_heartbeat(struct request *req)

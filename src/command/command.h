@@ -77,6 +77,7 @@ enum command_flag {
 	X(CAT_SET, "set")                 \
 	X(CAT_SORTEDSET, "sortedset")     \
 	X(CAT_EVENTS, "events")           \
+	X(CAT_SUPERVISE, "supervise")     \
 	X(CAT_PRODUCER, "producer")       \
 	X(CAT_WORKER, "worker")           \
 	X(CAT_OPERATOR, "operator")       \

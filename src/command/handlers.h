@@ -35,6 +35,8 @@ command_handler cmd_acl_whoami;
 /* Native queue commands; the row tells which. The others replace `*` by a new jid. */
 command_handler cmd_native;
 command_handler cmd_native_complete;
+command_handler cmd_native_progress;
+command_handler cmd_native_start;
 command_handler cmd_native_fail;
 command_handler cmd_native_heartbeat;
 command_handler cmd_native_retry;

@@ -12,6 +12,7 @@ struct field_source {
 	struct request *req;
 	const struct qless_job *job;
 	struct qless_job_info info;
+	struct qless_account account; /* zeroed if the job has none */
 };
 
 /* ---- values ---- */
@@ -143,6 +144,60 @@ static void write_failed_at(const struct field_source *of)
 	write_number(of, of->info.has_failure ? of->info.failure.when : NAN);
 }
 
+/* ---- the account ---- */
+
+/* Writes null for a text that is missing. */
+static void write_optional(const struct field_source *of, struct qless_str text)
+{
+	if (text.ptr != NULL)
+		write_text(of, text);
+	else
+		reply_null(of->req->reply);
+}
+
+static bool is_started(const struct field_source *of)
+{
+	return of->account.is_started && is_running(of);
+}
+
+static void write_started(const struct field_source *of)
+{
+	write_number(of, is_started(of) ? of->account.started : NAN);
+}
+
+static void write_pid(const struct field_source *of)
+{
+	if (is_started(of) && of->account.pid != 0)
+		reply_integer(of->req->reply, of->account.pid);
+	else
+		reply_null(of->req->reply);
+}
+
+static void write_node(const struct field_source *of)
+{
+	write_optional(of, is_started(of) ? of->account.node : str_make(NULL, 0));
+}
+
+static void write_progress(const struct field_source *of)
+{
+	write_number(of, of->account.has_progress ? of->account.percent : NAN);
+}
+
+static void write_note(const struct field_source *of)
+{
+	write_optional(of, of->account.note);
+}
+
+static void write_result(const struct field_source *of)
+{
+	write_optional(of, of->account.result);
+}
+
+static void write_error(const struct field_source *of)
+{
+	write_optional(of, of->account.error);
+}
+
 static void write_job(const struct field_source *of)
 {
 	struct buf *json = &of->req->scratch->json;
@@ -177,6 +232,13 @@ static const struct job_field all_fields[] = {
 	{ STR_INIT("group"), write_group },
 	{ STR_INIT("message"), write_message },
 	{ STR_INIT("failed-at"), write_failed_at },
+	{ STR_INIT("started"), write_started },
+	{ STR_INIT("pid"), write_pid },
+	{ STR_INIT("node"), write_node },
+	{ STR_INIT("progress"), write_progress },
+	{ STR_INIT("note"), write_note },
+	{ STR_INIT("result"), write_result },
+	{ STR_INIT("error"), write_error },
 	{ STR_INIT("job"), write_job },
 };
 
@@ -224,6 +286,8 @@ void job_fields_write(struct request *req, const struct job_fields *fields,
 	struct field_source of = { .req = req, .job = job };
 
 	qless_job_read(job, &of.info);
+	if (!qless_job_account(job, &of.account))
+		of.account = (struct qless_account){ .is_started = false };
 	reply_map(req->reply, fields->count);
 	for (size_t i = 0; i < fields->count; i++) {
 		const struct job_field *field = &all_fields[fields->items[i]];

@@ -237,14 +237,61 @@ static char *put_terms(struct buf *b, char *to, const struct qless_terms *terms,
 	return to;
 }
 
+/* The fields of the application. */
+static char *put_meta(struct buf *b, char *to, const struct qless_job *job)
+{
+	struct qless_str field, value;
+	size_t cursor = 0;
+
+	to = put(b, to, STR(",\"meta\":"));
+	while (qless_job_next_meta(job, &cursor, &field, &value)) {
+		to = put_string(b, to, cursor == 1 ? STR("{") : STR(","), field);
+		to = put_string(b, to, STR(":"), value);
+	}
+	return put(b, to, STR("}"));
+}
+
+/* The process that runs the job. */
+static char *put_start(struct buf *b, char *to, const struct qless_account *account)
+{
+	to = put_number(b, to, STR(",\"started\":"), account->started);
+	if (account->pid != 0)
+		to = put_number(b, to, STR(",\"pid\":"), (double)account->pid);
+	if (account->node.ptr != NULL)
+		to = put_string(b, to, STR(",\"node\":"), account->node);
+	return to;
+}
+
+static char *put_account(struct buf *b, char *to, const struct qless_job *job,
+			 const struct qless_account *account, enum qless_state state)
+{
+	if (account->is_started && state == QLESS_RUNNING)
+		to = put_start(b, to, account);
+	if (account->has_progress)
+		to = put_number(b, to, STR(",\"progress\":"), account->percent);
+	if (account->note.ptr != NULL)
+		to = put_string(b, to, STR(",\"note\":"), account->note);
+	if (account->meta_count != 0)
+		to = put_meta(b, to, job);
+	if (account->result.ptr != NULL)
+		to = put_string(b, to, STR(",\"result\":"), account->result);
+	if (account->error.ptr != NULL)
+		to = put_string(b, to, STR(",\"error\":"), account->error);
+	return to;
+}
+
 /* The members that few jobs have. Not inline, to keep the writing of the other jobs short. */
 static __attribute__((noinline)) char *put_carried(struct buf *b, char *to,
-						   const struct qless_job *job)
+						   const struct qless_job *job,
+						   enum qless_state state)
 {
+	struct qless_account account;
 	struct qless_terms terms;
 
 	if (qless_job_terms(job, &terms))
 		to = put_terms(b, to, &terms, true);
+	if (qless_job_account(job, &account))
+		to = put_account(b, to, job, &account, state);
 	return to;
 }
 
@@ -321,7 +368,7 @@ static char *put_job(struct buf *b, char *to, const struct qless_job *job,
 	if (info.has_limits && style->tells_own)
 		to = put_limits(b, to, job, next_limit);
 	if (info.carries && style->tells_own)
-		to = put_carried(b, to, job);
+		to = put_carried(b, to, job, info.state);
 	to = put_number(b, to, STR(",\"priority\":"), info.priority);
 	to = put_name(b, to, STR(",\"worker\":"), info.worker, &memo->worker);
 	return put(b, to, STR("}"));

@@ -10,7 +10,7 @@
 
 /* Where the options of a command begin. */
 enum {
-	OPTIONS_OF_COMPLETE = 4,
+	OPTIONS_OF_COMPLETE = 3, /* or 4, after the data */
 	OPTIONS_OF_PUT = 6,
 	OPTIONS_OF_RECUR = 7,
 };
@@ -220,9 +220,10 @@ static size_t links_of(const struct qless *q, double now, const struct inner_com
 		return count_multiput(q, inner);
 	if (run == classic_multicomplete)
 		return count_multicomplete(q, inner);
-	if (run == classic_cancel)
+	if (run == classic_cancel || run == native_job_delete)
 		return count_cancel(q, inner);
-	if (run == classic_heartbeat || run == classic_fail || run == classic_retry)
+	if (run == classic_heartbeat || run == classic_fail || run == native_job_abort ||
+	    run == classic_retry)
 		return count_slots_of_one(q, inner);
 	if (run == classic_multiheartbeat)
 		return count_slots(q, inner, 1);

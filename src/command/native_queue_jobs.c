@@ -35,16 +35,22 @@ enum {
 	STATE_DEPENDS = 1 << 4,
 	STATE_FAILED = 1 << 5,
 	STATE_COMPLETE = 1 << 6,
-	STATE_ANY = (1 << 7) - 1,
+	STATE_STARTED = 1 << 7, /* running, after JOB.START */
+	STATE_ANY = (1 << 8) - 1,
 };
 
 static const struct {
 	struct qless_str name;
 	unsigned states;
 } state_words[] = {
-	{ STR_INIT("waiting"), STATE_WAITING },	  { STR_INIT("running"), STATE_RUNNING },
-	{ STR_INIT("stalled"), STATE_STALLED },	  { STR_INIT("scheduled"), STATE_SCHEDULED },
-	{ STR_INIT("depends"), STATE_DEPENDS },	  { STR_INIT("failed"), STATE_FAILED },
+	{ STR_INIT("waiting"), STATE_WAITING },
+	{ STR_INIT("running"), STATE_RUNNING | STATE_STARTED },
+	{ STR_INIT("reserved"), STATE_RUNNING },
+	{ STR_INIT("started"), STATE_STARTED },
+	{ STR_INIT("stalled"), STATE_STALLED },
+	{ STR_INIT("scheduled"), STATE_SCHEDULED },
+	{ STR_INIT("depends"), STATE_DEPENDS },
+	{ STR_INIT("failed"), STATE_FAILED },
 	{ STR_INIT("complete"), STATE_COMPLETE },
 };
 
@@ -91,8 +97,9 @@ static int parse_states(struct request *req, size_t *at, struct jobs_page *page)
 	if (*at > first)
 		return 0;
 	return request_fail(req, QLESS_EBADARG,
-			    "STATE must be \"waiting\", \"running\", \"stalled\", \"scheduled\", "
-			    "\"depends\", \"failed\" or \"complete\"; found \"%S\"",
+			    "STATE must be \"waiting\", \"running\", \"reserved\", \"started\", "
+			    "\"stalled\", \"scheduled\", \"depends\", \"failed\" or "
+			    "\"complete\"; found \"%S\"",
 			    request_text(req, *at));
 }
 
@@ -180,14 +187,24 @@ struct jobs_part {
 	int looked;
 };
 
+static bool is_started(const struct qless_job *job, const struct qless_job_info *info)
+{
+	struct qless_account account;
+
+	return info->carries && qless_job_account(job, &account) && account.is_started;
+}
+
 /* A lock that has expired counts as stalled, as in QUEUES and JOBS. */
-static unsigned state_of(const struct request *req, const struct qless_job_info *info)
+static unsigned state_of(const struct request *req, const struct qless_job *job,
+			 const struct qless_job_info *info)
 {
 	switch (info->state) {
 	case QLESS_WAITING:
 		return STATE_WAITING;
 	case QLESS_RUNNING:
-		return info->expires > req->now ? STATE_RUNNING : STATE_STALLED;
+		if (info->expires <= req->now)
+			return STATE_STALLED;
+		return is_started(job, info) ? STATE_STARTED : STATE_RUNNING;
 	case QLESS_STALLED:
 		return STATE_STALLED;
 	case QLESS_SCHEDULED:
@@ -209,7 +226,7 @@ static bool is_listed(const struct request *req, const struct jobs_page *page,
 	struct qless_str queue;
 
 	qless_job_read(job, &info);
-	return (state_of(req, &info) & page->states) != 0 &&
+	return (state_of(req, job, &info) & page->states) != 0 &&
 	       job_queue_find(req->engine, job, &info, &queue) && str_equal(queue, req->args[0]);
 }
 

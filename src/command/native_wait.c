@@ -27,7 +27,7 @@ static void keep_outcome(struct job_end *end, const struct qless_job *job)
 
 	qless_job_read(job, &info);
 	end->state = info.state;
-	value = job_outcome(&info);
+	value = job_outcome(job, &info);
 	if (value.ptr != NULL)
 		end->value = str_make(mem_dup(value.ptr, value.len), value.len);
 }
@@ -181,11 +181,11 @@ int native_job_result(struct request *req)
 	write_member(req, "jid", info.jid);
 	write_member(req, "state", qless_state_text(info.state));
 	if (is_complete)
-		write_member(req, "result", job_outcome(&info));
+		write_member(req, "result", job_outcome(job, &info));
 	if (is_failed) {
 		write_member(req, "group", info.failure.group);
 		write_member(req, "message", info.failure.message);
-		write_member(req, "error", job_outcome(&info));
+		write_member(req, "error", job_outcome(job, &info));
 	}
 	return 0;
 }

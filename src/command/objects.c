@@ -1,6 +1,7 @@
 #include "command/objects.h"
 
 #include "command/classic.h"
+#include "command/complete_args.h"
 #include "command/job_wait.h"
 #include "command/json.h"
 #include "command/limit_names.h"
@@ -106,13 +107,24 @@ bool objects_of_job_wait(const struct object_walk *walk)
 	return from(&jids, OBJECT_JOB, R, JOB_WAIT_JIDS_AT);
 }
 
-/* FAIL, HEARTBEAT, LOG and PRIORITY. */
+bool objects_of_meta(const struct object_walk *walk)
+{
+	return at(walk, OBJECT_JOB, is_word(walk, 1, "get") ? R : W, 0);
+}
+
+/* The reply has the data of the job. */
+bool objects_of_start(const struct object_walk *walk)
+{
+	return at(walk, OBJECT_JOB, RW, 0);
+}
+
+/* FAIL, HEARTBEAT, JOB.ABORT, JOB.PROGRESS, LOG and PRIORITY. */
 bool objects_of_job(const struct object_walk *walk)
 {
 	return at(walk, OBJECT_JOB, W, 0);
 }
 
-/* CANCEL and TIMEOUT. */
+/* CANCEL, JOB.DELETE and TIMEOUT. */
 bool objects_of_cancel(const struct object_walk *walk)
 {
 	return from(walk, OBJECT_JOB, W, 0);
@@ -120,9 +132,12 @@ bool objects_of_cancel(const struct object_walk *walk)
 
 bool objects_of_complete(const struct object_walk *walk)
 {
+	size_t first = walk->is_native ? complete_options_at(walk->args, walk->nargs)
+				       : COMPLETE_DATA_AT + 1;
+
 	if (!at(walk, OBJECT_JOB, W, 0) || !at(walk, OBJECT_QUEUE, W, 2))
 		return false;
-	for (size_t i = 4; i + 1 < walk->nargs; i += width(walk, i)) {
+	for (size_t i = first; i + 1 < walk->nargs; i += width(walk, i)) {
 		const struct qless_str *value = &walk->args[i + 1];
 
 		if (is_word(walk, i, "next") &&

@@ -422,6 +422,7 @@ static const struct {
 	struct qless_str word;
 } growing_forms[] = {
 	{ "depends", 1, STR_INIT("on") },
+	{ "job.meta", 1, STR_INIT("set") },
 	{ "tag", 0, STR_INIT("add") },
 	{ "track", 0, STR_INIT("track") },
 };
@@ -443,6 +444,8 @@ bool command_is_listing(const struct command *cmd, const struct qless_str *args,
 	if (strcmp(cmd->name, "tag") == 0)
 		return count > 0 && (str_equal_nocase(args[0], STR("get")) ||
 				     str_equal_nocase(args[0], STR("top")));
+	if (strcmp(cmd->name, "job.meta") == 0)
+		return count > 1 && str_equal_nocase(args[1], STR("get"));
 	return strcmp(cmd->name, "track") == 0 && count == 0;
 }
 

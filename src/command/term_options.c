@@ -260,6 +260,15 @@ const char *term_options_first(const struct term_options *options)
 	return NULL;
 }
 
+bool term_option_is(struct qless_str word)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		if (str_equal_nocase(rows[i].name, word))
+			return true;
+	}
+	return false;
+}
+
 int term_options_decode(struct request *req, const struct term_options *options,
 			const struct qless_terms **ret_terms)
 {

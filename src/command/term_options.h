@@ -8,6 +8,7 @@
 #ifndef COMMAND_TERM_OPTIONS_H
 #define COMMAND_TERM_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "command/options.h"
@@ -44,6 +45,8 @@ size_t term_options_slots(enum term_user user, struct term_options *options,
 			  struct option_slot slots[TERM_SLOTS_MAX]);
 /* The word of an option that the client sent; NULL if it sent none. */
 const char *term_options_first(const struct term_options *options);
+/* Whether a word is such an option, in any case. */
+bool term_option_is(struct qless_str word);
 /* Decode the options. *ret_terms is NULL if there are none, and otherwise borrows from
  * scratch->decoded. Fails like a decoder. */
 int term_options_decode(struct request *req, const struct term_options *options,

@@ -39,7 +39,7 @@ static size_t count_named(const struct inner_command *inner)
 	if (run == classic_multicomplete)
 		return inner->count / 2;
 	if (run == classic_multiget || run == classic_multiheartbeat || run == classic_cancel ||
-	    run == classic_timeout || run == classic_depends ||
+	    run == native_job_delete || run == classic_timeout || run == classic_depends ||
 	    (inner->row->flags & CMD_NAMES) != 0)
 		return inner->count;
 	return 1;

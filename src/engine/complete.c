@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "engine/account.h"
 #include "engine/depends.h"
 #include "engine/ends.h"
 #include "engine/engine_int.h"
@@ -138,6 +139,7 @@ int qless_complete(struct qless *q, double now, const struct qless_complete *com
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
 	if (limit_check_data(q, "data", complete->data) < 0 ||
+	    (complete->result != NULL && limit_check_result(q, "result", *complete->result) < 0) ||
 	    (complete->next != NULL && limit_check_name(q, "next", *complete->next) < 0) ||
 	    (complete->has_limits &&
 	     limit_check_limits(q, complete->limits, complete->limit_count) < 0) ||
@@ -169,6 +171,8 @@ int qless_complete(struct qless *q, double now, const struct qless_complete *com
 	job_set_worker(q, job, NULL);
 	job_clear_failure(q, job);
 	job->flags |= JOB_FAILURE_CLEARED;
+	if (complete->result != NULL || (job->flags & JOB_CARRIES))
+		account_set_result(q, job, complete->result);
 	job_set_due(job, NAN);
 	job->expires = 0;
 	job->remaining = job->retries;

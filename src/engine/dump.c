@@ -414,11 +414,41 @@ static void dump_run(struct dump *d, const struct qless_job *job)
 	end_line(d);
 }
 
+static void dump_text(struct dump *d, const char *word, const struct account_text *text)
+{
+	if (text->ptr == NULL)
+		return;
+	begin_line(d, word);
+	add_string(d, account_str(text));
+	end_line(d);
+}
+
+static void dump_report(struct dump *d, const struct job_account *account)
+{
+	if (account->is_started) {
+		begin_line(d, "  started");
+		add_number(d, account->started);
+		add_number(d, (double)account->pid);
+		end_line(d);
+	}
+	dump_text(d, "  node", &account->node);
+	if (account->has_progress) {
+		begin_line(d, "  progress");
+		add_number(d, account->percent);
+		end_line(d);
+	}
+	dump_text(d, "  note", &account->note);
+}
+
 static void dump_account(struct dump *d, const struct job_account *account)
 {
-	if (account->result != NULL) {
-		begin_line(d, "  result");
-		add_string(d, str_make(account->result, account->result_len));
+	dump_report(d, account);
+	dump_text(d, "  result", &account->result);
+	dump_text(d, "  error", &account->error);
+	for (size_t i = 0; i < account->meta_count; i++) {
+		begin_line(d, "  field");
+		add_string(d, account_str(&account->meta[i].name));
+		add_string(d, account_str(&account->meta[i].value));
 		end_line(d);
 	}
 }

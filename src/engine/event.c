@@ -10,6 +10,7 @@
 #include "engine/engine_int.h"
 #include "engine/job.h"
 #include "util/json.h"
+#include "util/num.h"
 
 #define CHANNEL_LOG	      "ql:log"
 #define CHANNEL_WORKER_PREFIX "ql:w:"
@@ -109,6 +110,36 @@ void event_lock_lost(struct qless *q, struct qless_str jid, struct qless_str que
 	buf_append_char(&q->event, '}');
 	publish_worker(q, worker);
 	publish_both(q, queue);
+}
+
+void event_progress(struct qless *q, struct qless_str jid, struct qless_str queue, double percent,
+		    const struct qless_str *note)
+{
+	char number[NUM_MAX];
+
+	if (!begin(q))
+		return;
+	add(q, STR("{\"jid\":"), jid);
+	add(q, STR(",\"event\":\"progress\",\"queue\":"), queue);
+	buf_append_str(&q->event, STR(",\"progress\":"));
+	buf_append(&q->event, number, num_format_g14(number, percent));
+	if (note != NULL)
+		add(q, STR(",\"note\":"), *note);
+	buf_append_char(&q->event, '}');
+	publish_both(q, queue);
+}
+
+void event_deleted(struct qless *q, struct qless_str jid, const struct qless_str *queue)
+{
+	if (!begin(q))
+		return;
+	add(q, STR("{\"jid\":"), jid);
+	add_or_false(q, STR(",\"event\":\"deleted\",\"queue\":"), queue);
+	buf_append_char(&q->event, '}');
+	if (queue != NULL)
+		publish_both(q, *queue);
+	else
+		publish_log(q);
 }
 
 void event_completed(struct qless *q, struct qless_str jid, struct qless_str queue)

@@ -9,6 +9,11 @@
 void event_put(struct qless *q, struct qless_str jid, struct qless_str queue);
 void event_lock_lost(struct qless *q, struct qless_str jid, struct qless_str queue,
 		     struct qless_str worker);
+/* How far a running job is. `note` may be NULL. */
+void event_progress(struct qless *q, struct qless_str jid, struct qless_str queue, double percent,
+		    const struct qless_str *note);
+/* `queue` is NULL if the job is complete. */
+void event_deleted(struct qless *q, struct qless_str jid, const struct qless_str *queue);
 void event_completed(struct qless *q, struct qless_str jid, struct qless_str queue);
 void event_advanced(struct qless *q, struct qless_str jid, struct qless_str from,
 		    struct qless_str to);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/account.h"
 #include "engine/ends.h"
 #include "engine/engine_int.h"
 #include "engine/error.h"
@@ -136,33 +137,91 @@ void job_fail_invalid(struct qless *q, struct qless_job *job)
 	event_tracked(q, job, "ql:failed");
 }
 
-int qless_fail(struct qless *q, double now, struct qless_str jid, struct qless_str worker,
-	       struct qless_str group_text, struct qless_str message, const struct qless_str *data)
+static int check_fail(struct qless *q, const struct qless_fail *fail)
+{
+	if (limit_check_name(q, "group", fail->group) < 0 ||
+	    limit_check_data(q, "message", fail->message) < 0 ||
+	    (fail->data != NULL && limit_check_data(q, "data", *fail->data) < 0) ||
+	    (fail->error != NULL && limit_check_result(q, "error", *fail->error) < 0))
+		return engine_fail_during(q, QLESS_OP_FAIL);
+	return 0;
+}
+
+/* End the run of a job. The worker is the one that reports the failure. */
+static void fail_run(struct qless *q, struct qless_job *job, struct qless_str group_text,
+		     struct qless_str message, struct intern *worker)
+{
+	struct intern *group;
+
+	job_end_run(q, job, RUN_FAILED);
+	group = intern_get(&q->group_names, group_text);
+	history_append_failed(q, &job->history, q->now, group, worker);
+	job_set_failure(q, job, group, message, floor(q->now), worker);
+	intern_unref(&q->group_names, group);
+}
+
+int qless_fail_with(struct qless *q, double now, const struct qless_fail *fail)
 {
 	struct qless_job *job;
-	struct intern *group;
 	int rc;
 
 	if (!engine_begin(q, now))
 		return QLESS_EBADARG;
-	if (limit_check_name(q, "group", group_text) < 0 ||
-	    limit_check_data(q, "message", message) < 0 ||
-	    (data != NULL && limit_check_data(q, "data", *data) < 0))
-		return engine_fail_during(q, QLESS_OP_FAIL);
-	job = job_find(q, jid);
-	rc = job_check_owner(q, QLESS_OP_FAIL, jid, job, worker);
+	rc = check_fail(q, fail);
+	if (rc < 0)
+		return rc;
+	job = job_find(q, fail->jid);
+	rc = job_check_owner(q, QLESS_OP_FAIL, fail->jid, job, fail->worker);
 	if (rc < 0)
 		return rc;
 
-	event_failed(q, jid, queue_name(job->queue), group_text, message, worker);
+	event_failed(q, fail->jid, queue_name(job->queue), fail->group, fail->message,
+		     fail->worker);
 	event_tracked(q, job, "ql:failed");
-	job_end_run(q, job, RUN_FAILED);
-	group = intern_get(&q->group_names, group_text);
-	history_append_failed(q, &job->history, now, group, job->worker);
-	if (data != NULL)
-		job_set_data(q, job, *data);
-	job_set_failure(q, job, group, message, floor(now), job->worker);
-	intern_unref(&q->group_names, group);
+	if (fail->data != NULL)
+		job_set_data(q, job, *fail->data);
+	fail_run(q, job, fail->group, fail->message, job->worker);
+	if (fail->error != NULL)
+		account_set_error(q, job, fail->error);
+	settle(q, job);
+	return 0;
+}
+
+int qless_fail(struct qless *q, double now, struct qless_str jid, struct qless_str worker,
+	       struct qless_str group, struct qless_str message, const struct qless_str *data)
+{
+	return qless_fail_with(q, now,
+			       &(struct qless_fail){ .jid = jid,
+						     .worker = worker,
+						     .group = group,
+						     .message = message,
+						     .data = data });
+}
+
+int qless_abort(struct qless *q, double now, const struct qless_abort *abort)
+{
+	struct intern *supervisor;
+	struct qless_job *job;
+	int rc;
+
+	if (!engine_begin(q, now))
+		return QLESS_EBADARG;
+	if (limit_check_name(q, "supervisor", abort->supervisor) < 0 ||
+	    limit_check_name(q, "group", abort->group) < 0 ||
+	    limit_check_data(q, "message", abort->message) < 0)
+		return engine_fail_during(q, QLESS_OP_JOB_ABORT);
+	job = job_find(q, abort->jid);
+	rc = job_check_running(q, QLESS_OP_JOB_ABORT, abort->jid, job);
+	if (rc < 0)
+		return rc;
+
+	event_lock_lost(q, abort->jid, queue_name(job->queue), intern_str(job->worker));
+	event_failed(q, abort->jid, queue_name(job->queue), abort->group, abort->message,
+		     abort->supervisor);
+	event_tracked(q, job, "ql:failed");
+	supervisor = intern_get(&q->worker_names, abort->supervisor);
+	fail_run(q, job, abort->group, abort->message, supervisor);
+	intern_unref(&q->worker_names, supervisor);
 	settle(q, job);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/account.h"
 #include "engine/carried.h"
 #include "engine/depends.h"
 #include "engine/ends.h"
@@ -281,6 +282,8 @@ void job_clear_failure(struct qless *q, struct qless_job *job)
 
 	if (failure == NULL)
 		return;
+	if (job->flags & JOB_CARRIES)
+		account_set_error(q, job, NULL);
 	intern_unref(&q->group_names, failure->group);
 	intern_unref(&q->worker_names, failure->worker);
 	free(failure);

@@ -38,6 +38,10 @@ void qless_set_limits(struct qless *q, const struct qless_limits *limits)
 		.max_jobs = clamp(limits->max_jobs, QLESS_MAX_JOBS),
 		.max_dependents = clamp(limits->max_dependents, QLESS_MAX_DEPENDENTS),
 		.max_limits = clamp(limits->max_limits, QLESS_MAX_LIMITS),
+		.max_result_bytes = clamp(limits->max_result_bytes, QLESS_MAX_TEXT_BYTES),
+		.max_note_bytes = clamp(limits->max_note_bytes, QLESS_MAX_TEXT_BYTES),
+		.max_meta_fields = clamp(limits->max_meta_fields, QLESS_MAX_META_FIELDS),
+		.max_meta_bytes = clamp(limits->max_meta_bytes, QLESS_MAX_TEXT_BYTES),
 	};
 	assert(q->limits.max_name_bytes > 0 && q->limits.max_jobs > 0);
 }
@@ -53,6 +57,16 @@ static int check_bytes(struct qless *q, enum qless_reason why, const char *argum
 	if (s.len <= max)
 		return 0;
 	return engine_fail_number(q, QLESS_OP_ANY, why, argument, (double)max);
+}
+
+int limit_check_result(struct qless *q, const char *argument, struct qless_str text)
+{
+	return check_bytes(q, QLESS_WHY_RESULT_BYTES, argument, text, q->limits.max_result_bytes);
+}
+
+int limit_check_note(struct qless *q, const char *argument, struct qless_str text)
+{
+	return check_bytes(q, QLESS_WHY_NOTE_BYTES, argument, text, q->limits.max_note_bytes);
 }
 
 /* The name is quoted as in JSON, with an escape for each invalid byte. */

@@ -37,6 +37,9 @@ static inline int limit_check_data(struct qless *q, const char *argument, struct
 	return data.len <= q->limits.max_data_bytes ? 0 : limit_refuse_data(q, argument);
 }
 
+/* A result, the text of an error, a note or a node. */
+int limit_check_result(struct qless *q, const char *argument, struct qless_str text);
+int limit_check_note(struct qless *q, const char *argument, struct qless_str text);
 /* The number of tags or dependencies of one job. */
 int limit_check_tags(struct qless *q, uint64_t count);
 int limit_check_dependencies(struct qless *q, uint64_t count);

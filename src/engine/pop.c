@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "engine/account.h"
 #include "engine/advance.h"
 #include "engine/engine_int.h"
 #include "engine/error.h"
@@ -60,6 +61,8 @@ static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job
 	job->time = now;
 	job_set_worker(q, job, worker);
 	job->expires = expires;
+	if (job->flags & JOB_CARRIES)
+		account_begin_run(q, job);
 	assert(q->last_lock < QLESS_LOCK_MAX);
 	job_set_lock(job, ++q->last_lock);
 	job_batch_as(q, job, QLESS_RUNNING, expires);

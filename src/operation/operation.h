@@ -78,6 +78,12 @@ enum operation_kind {
 	OPERATION_LIMIT_SWEEP = 44,
 	OPERATION_TICK = 45,
 	OPERATION_OVERTIME = 46,
+	OPERATION_JOB_START = 50,
+	OPERATION_JOB_PROGRESS = 51,
+	OPERATION_JOB_META = 52,
+	OPERATION_JOB_DELETE = 53,
+	OPERATION_JOB_ABORT = 54,
+	OPERATION_COMPLETE_WITH = 55, /* COMPLETE with a result */
 	/* The kinds below do not change an engine. */
 	OPERATION_FLUSH = 64, /* empty the database */
 	OPERATION_SCRIPT_ADDED = 65,
@@ -96,8 +102,9 @@ struct operation {
 	enum operation_kind kind;
 	unsigned db; /* 0 if the operation is not about a database */
 	double now;  /* not used by MAINTAIN and by the kinds that do not change an engine */
-	/* COMPLETE, HEARTBEAT and FAIL: the job keeps its data, and `data` is ignored. This saves
-	 * space in the log: clients send the data with each call and rarely change it. */
+	/* COMPLETE, COMPLETE_WITH, HEARTBEAT and FAIL: the job keeps its data, and `data` is
+	 * ignored. This saves space in the log: clients send the data with each call and rarely
+	 * change it. */
 	bool keeps_data;
 	union {
 		struct qless_put put; /* PUT, REQUEUE */
@@ -130,7 +137,7 @@ struct operation {
 			struct qless_str worker;
 			struct operation_names jids;
 		} heartbeat_many;
-		struct qless_complete complete;
+		struct qless_complete complete; /* COMPLETE_WITH, too */
 		struct {
 			struct qless_str worker;
 			struct qless_str queue;
@@ -140,15 +147,17 @@ struct operation {
 			bool has_purge_end;
 			int64_t purge_end;
 		} complete_many;
+		struct qless_fail fail;
+		struct qless_abort abort;
+		struct qless_start start;
+		struct qless_progress progress;
 		struct {
 			struct qless_str jid;
-			struct qless_str worker;
-			struct qless_str group;
-			struct qless_str message;
-			const struct qless_str *data; /* NULL: no new data */
-		} fail;
+			struct operation_names set; /* name and value of each field */
+			struct operation_names removed;
+		} meta;
 		struct qless_retry retry;
-		/* TIMEOUT, CANCEL: jids. PAUSE, UNPAUSE, QUEUE_FORGET: queues.
+		/* TIMEOUT, CANCEL, JOB_DELETE: jids. PAUSE, UNPAUSE, QUEUE_FORGET: queues.
 		 * WORKER_DEREGISTER: workers. */
 		struct operation_names names;
 		/* DEPENDS_ON, DEPENDS_OFF: other jids. TAG, UNTAG, RECUR_TAG, RECUR_UNTAG: tags.
@@ -239,8 +248,8 @@ struct operation_outcome {
 		/* TRACK: it is new. UNTRACK: it was tracked. LIMIT_DELETE: there was a rule.
 		 * OVERTIME: the run ended */
 		bool flag;
-		/* ADVANCE: moved. UNFAIL, TICK: jobs. RESOLVE, REPAIR: repairs. LIMIT_SWEEP:
-		 * limits */
+		/* ADVANCE: moved. UNFAIL, TICK, JOB_DELETE: jobs. JOB_META: fields. RESOLVE,
+		 * REPAIR: repairs. LIMIT_SWEEP: limits */
 		uint64_t count;
 		struct qless_renewed renewed;	/* WORKER_RENEW */
 		struct qless_released released; /* WORKER_RELEASE */

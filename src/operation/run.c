@@ -53,16 +53,15 @@ static int run_complete(struct qless *q, const struct operation *op, struct oper
 
 static int run_fail(struct qless *q, const struct operation *op, struct operation_outcome *ret)
 {
-	const struct qless_str *data = op->fail.data;
+	struct qless_fail fail = op->fail;
 	struct qless_str kept;
 	int rc;
 
 	if (op->keeps_data) {
-		kept = data_of(q, op->fail.jid);
-		data = &kept;
+		kept = data_of(q, fail.jid);
+		fail.data = &kept;
 	}
-	rc = qless_fail(q, op->now, op->fail.jid, op->fail.worker, op->fail.group, op->fail.message,
-			data);
+	rc = qless_fail_with(q, op->now, &fail);
 	ret->kept_data = qless_kept_data(q);
 	return rc;
 }
@@ -79,6 +78,17 @@ static struct qless_terms *make_terms(const struct operation *op, size_t count)
 		terms[i].unique.key = op->put_many.keys.items[i];
 	}
 	return terms;
+}
+
+static int run_meta(struct qless *q, const struct operation *op, struct operation_outcome *ret)
+{
+	return qless_job_meta(q, op->now,
+			      &(struct qless_meta){ .jid = op->meta.jid,
+						    .pairs = op->meta.set.items,
+						    .pair_count = op->meta.set.count / 2,
+						    .removed = op->meta.removed.items,
+						    .removed_count = op->meta.removed.count },
+			      &ret->count);
 }
 
 static int run_put_many(struct qless *q, const struct operation *op, struct operation_outcome *ret)
@@ -187,6 +197,7 @@ static inline __attribute__((always_inline)) int run(struct qless *q, const stru
 	case OPERATION_COMPLETE_MANY:
 		return run_parts(q, op, ret);
 	case OPERATION_COMPLETE:
+	case OPERATION_COMPLETE_WITH:
 		return run_complete(q, op, ret);
 	case OPERATION_FAIL:
 		return run_fail(q, op, ret);
@@ -269,6 +280,16 @@ static inline __attribute__((always_inline)) int run(struct qless *q, const stru
 					&ret->expires);
 	case OPERATION_LIMIT_SWEEP:
 		return qless_limit_sweep(q, now, op->limit_sweep.max, &ret->count);
+	case OPERATION_JOB_START:
+		return qless_job_start(q, now, &op->start);
+	case OPERATION_JOB_PROGRESS:
+		return qless_job_progress(q, now, &op->progress);
+	case OPERATION_JOB_META:
+		return run_meta(q, op, ret);
+	case OPERATION_JOB_DELETE:
+		return qless_job_delete(q, now, names->items, names->count, &ret->count);
+	case OPERATION_JOB_ABORT:
+		return qless_abort(q, now, &op->abort);
 	case OPERATION_FLUSH:
 	case OPERATION_SCRIPT_ADDED:
 	case OPERATION_SCRIPTS_CLEARED:

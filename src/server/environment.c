@@ -288,6 +288,10 @@ void environment_apply_config(struct server *s)
 					     .max_jobs = config->max_jobs_per_call,
 					     .max_dependents = config->max_dependents,
 					     .max_limits = config->max_limits_per_job,
+					     .max_result_bytes = config->max_result_bytes,
+					     .max_note_bytes = config->max_note_bytes,
+					     .max_meta_fields = config->max_meta_fields,
+					     .max_meta_bytes = config->max_meta_bytes,
 				     },
 				     .max_json_depth = config->max_json_depth,
 			     });

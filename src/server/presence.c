@@ -693,6 +693,13 @@ static bool detach(void *arg, const struct request *req, struct qless_str worker
 	return true;
 }
 
+static bool is_attached_here(void *arg, const struct request *req, struct qless_str worker)
+{
+	const struct attached *a = find(arg, req->database->index, worker);
+
+	return a != NULL && a->client == client_of(req);
+}
+
 /*
  * Views
  */
@@ -798,6 +805,7 @@ static struct qless_str queue_at(const struct worker_view *view, size_t i)
 const struct attach_ops presence_attach_ops = {
 	.attach = attach,
 	.detach = detach,
+	.is_attached_here = is_attached_here,
 	.settle_listeners = settle_listeners,
 	.count_listeners = count_listeners,
 	.find = find_view,

@@ -682,11 +682,11 @@ static void deluser_with_default_deletes_nobody(void)
 
 static void cat_lists_categories_and_their_commands(void)
 {
-	ASSERT_REPLY("*22\r\n$8\r\nkeyspace\r\n$4\r\nread\r\n$5\r\nwrite\r\n$5\r\nqless\r\n"
+	ASSERT_REPLY("*23\r\n$8\r\nkeyspace\r\n$4\r\nread\r\n$5\r\nwrite\r\n$5\r\nqless\r\n"
 		     "$6\r\npubsub\r\n$5\r\nadmin\r\n$4\r\nfast\r\n$4\r\nslow\r\n"
 		     "$8\r\nblocking\r\n$9\r\ndangerous\r\n$10\r\nconnection\r\n"
 		     "$11\r\ntransaction\r\n$9\r\nscripting\r\n$4\r\nhash\r\n$4\r\nlist\r\n"
-		     "$3\r\nset\r\n$9\r\nsortedset\r\n$6\r\nevents\r\n"
+		     "$3\r\nset\r\n$9\r\nsortedset\r\n$6\r\nevents\r\n$9\r\nsupervise\r\n"
 		     "$8\r\nproducer\r\n$6\r\nworker\r\n$8\r\noperator\r\n"
 		     "$9\r\ndashboard\r\n",
 		     &f, "acl", "cat");

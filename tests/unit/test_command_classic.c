@@ -94,7 +94,7 @@ static void the_queue_commands_are_in_order(void)
 {
 	const struct command *rows = queue_command_rows.rows;
 
-	TEST_ASSERT_EQUAL_size_t(37 + 21, queue_command_rows.count); /* qless's, and ours */
+	TEST_ASSERT_EQUAL_size_t(37 + 26, queue_command_rows.count); /* qless's, and ours */
 	for (size_t i = 1; i < queue_command_rows.count; i++)
 		TEST_ASSERT_LESS_THAN(0, strcmp(rows[i - 1].name, rows[i].name));
 	for (size_t i = 0; i < queue_command_rows.count; i++)
@@ -137,7 +137,7 @@ static void native_errors_show_the_expected_arguments(void)
 		run_native(5, "put w q j k {} 0 retries x"));
 	ASSERT_STARTS(
 		"-BADARG delay must be a number from 0 to 1e+15; found \"x\" (expected: COMPLETE "
-		"jid worker queue data [<'next' queue | 'delay' seconds | ",
+		"jid worker queue [data] [<'result' text | 'next' queue | ",
 		run_native(5, "complete j w q {} next q delay x"));
 	ASSERT_STR("-BADARG start must be a whole number from -1e+15 to 1e+15; found \"0.5\" "
 		   "(expected: FAILED [group [start [limit]]])\r\n",

@@ -157,7 +157,7 @@ static void too_many_arguments_before_an_option_show_the_synopsis(void)
 {
 	const char *const lines[] = {
 		"HEARTBEAT running w {} {} {}",
-		"FAIL running w group message {} {} {}",
+		"FAIL running w group message {} error text {} {} {}",
 		"RETRY running q w 0 group message {} {}",
 	};
 
@@ -517,17 +517,37 @@ static const struct refusal refusals[] = {
 	{ "JOB.WAIT -1 j",
 	  "BADARG timeout must be a number of seconds from 0 to 9.2e+15; found \"-1\"" },
 	{ "QUEUE.JOBS q STATE none",
-	  "BADARG STATE must be \"waiting\", \"running\", \"stalled\", \"scheduled\", "
-	  "\"depends\", \"failed\" or \"complete\"; found \"none\"" },
+	  "BADARG STATE must be \"waiting\", \"running\", \"reserved\", \"started\", "
+	  "\"stalled\", \"scheduled\", \"depends\", \"failed\" or \"complete\"; found "
+	  "\"none\"" },
+	{ "JOB.ABORT running '' g m", "BADARG supervisor must not be empty" },
+	{ "JOB.ABORT running s '' m", "BADARG group must not be empty" },
+	{ "JOB.DELETE waiting",
+	  "NOTFINISHED Job waiting is not complete or failed: its state is waiting. CANCEL deletes "
+	  "such jobs" },
+	{ "JOB.META waiting PUT a b",
+	  "BADARG The action must be \"SET\", \"GET\" or \"DEL\"; found \"PUT\"" },
+	{ "JOB.META waiting SET a",
+	  "BADARG SET must have a value for each field; found 1 arguments" },
+	{ "JOB.META waiting SET '' b", "BADARG field must not be empty" },
+	{ "JOB.META waiting DEL", "BADARG DEL must have a field" },
+	{ "JOB.PROGRESS running w 101",
+	  "BADARG percent must be a number from 0 to 100; found \"101\"" },
+	{ "JOB.PROGRESS running w x",
+	  "BADARG percent must be a number from 0 to 100; found \"x\"" },
+	{ "JOB.START running w PID 0",
+	  "BADARG PID must be a whole number from 1 to 2147483647; found \"0\"" },
+	{ "JOB.START running w NODE ''", "BADARG NODE must not be empty" },
+	{ "JOB.START running w HOST h", "BADARG Unknown option \"HOST\"" },
 	{ "QUEUE.JOBS q STATE waiting none", "BADARG Unknown option \"none\"" },
 	{ "QUEUE.JOBS q CURSOR x",
 	  "BADARG CURSOR must be 0 or the cursor of an earlier reply; found \"x\"" },
 	{ "QUEUE.JOBS q COUNT 10001",
 	  "BADARG COUNT must be a whole number from 1 to 10000; found \"10001\"" },
 	{ "QUEUE.JOBS q WITH jid jid", "BADARG WITH names field \"jid\" twice" },
-	{ "QUEUE.JOBS q WITH none",
+	{ "QUEUE.JOBS q WITH color",
 	  "BADARG WITH must name fields of a job, such as \"jid\" and \"worker\"; found "
-	  "\"none\"" },
+	  "\"color\"" },
 	{ "QUEUE.JOBS q WITH workers",
 	  "BADARG WITH must name fields of a job; found \"workers\", did you mean \"worker\"?" },
 	{ "JOBS running q 0 -1", COUNT "\"-1\"" },

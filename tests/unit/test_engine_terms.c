@@ -373,18 +373,16 @@ static void a_snapshot_has_what_jobs_carry(void)
 	put_limited(0, "q", "b", "x y");
 	put_backoff(0, "b", QLESS_BACKOFF_LINEAR, 1, 2);
 	put(0, "q", "c");
-	job = (struct qless_job *)(uintptr_t)qless_get(q, STR("c"));
-	account_set_result(job_need_account(job), &result);
 	put_backoff(0, "c", QLESS_BACKOFF_FIXED, 3, 4);
 	pop(1, "q", "w", 1);
+	job = (struct qless_job *)(uintptr_t)qless_get(q, STR("c"));
+	account_set_result(q, job, &result);
 	reload();
 	TEST_ASSERT_EQUAL_DOUBLE(3600, terms_of("a")->backoff.max);
 	TEST_ASSERT_EQUAL_INT(QLESS_BACKOFF_LINEAR, terms_of("b")->backoff.kind);
 	job = (struct qless_job *)(uintptr_t)qless_get(q, STR("c"));
-	ASSERT_STR("done \0 and dusted",
-		   str_make(job_account(job)->result, job_account(job)->result_len));
-	account_set_result(job_account(job), NULL);
-	job_release_account(q, job);
+	ASSERT_STR("done \0 and dusted", account_str(&job_account(job)->result));
+	account_set_result(q, job, NULL);
 	TEST_ASSERT_NOT_NULL(terms_of("c"));
 	TEST_ASSERT_NULL(job_account(qless_get(q, STR("c"))));
 }

@@ -477,6 +477,41 @@ static const struct sample {
 	{ { .kind = OPERATION_LIMIT_SWEEP, NOW, .limit_sweep.max = 64 },
 	  "2c00000000000000f83f8001",
 	  "db0 limit-sweep max=64" },
+	{ { .kind = OPERATION_JOB_START, NOW, .start = { T("j"), T("w"), 42, T("n") } },
+	  "3200000000000000f83f016a017754016e",
+	  "db0 job-start jid=\"j\" worker=\"w\" pid=42 node=\"n\"" },
+	{ { .kind = OPERATION_JOB_PROGRESS, NOW, .progress = { T("j"), T("w"), 50, &one } },
+	  "3301000000000000f83f016a0177c801036f6e65",
+	  "db0 job-progress jid=\"j\" worker=\"w\" percent=50 note=\"one\"" },
+	{ { .kind = OPERATION_JOB_META, NOW, .meta = { T("j"), { names, 2 }, { names, 1 } } },
+	  "3400000000000000f83f016a010161000101"
+	  "61",
+	  "db0 job-meta jid=\"j\" set=[\"a\",\"\"] removed=[\"a\"]" },
+	{ { .kind = OPERATION_JOB_DELETE, NOW, .names = { names, 2 } },
+	  "3500000000000000f83f02016100",
+	  "db0 job-delete jids=[\"a\",\"\"]" },
+	{ { .kind = OPERATION_JOB_ABORT, NOW, .abort = { T("j"), T("s"), T("g"), T("m") } },
+	  "3600000000000000f83f016a01730167016d",
+	  "db0 job-abort jid=\"j\" supervisor=\"s\" group=\"g\" message=\"m\"" },
+	{ { .kind = OPERATION_COMPLETE_WITH,
+	    NOW,
+	    .complete = { .jid = T("j"),
+			  .worker = T("w"),
+			  .queue = T("q"),
+			  .data = T("{}"),
+			  .result = &one } },
+	  "3782000000000000f83f016a01770171027b7d00036f6e65",
+	  "db0 complete-with jid=\"j\" worker=\"w\" queue=\"q\" data=\"{}\" delay=0 "
+	  "result=\"one\"" },
+	{ { .kind = OPERATION_FAIL,
+	    NOW,
+	    .fail = { .jid = T("j"),
+		      .worker = T("w"),
+		      .group = T("g"),
+		      .message = T("m"),
+		      .error = &one } },
+	  "0a04000000000000f83f016a01770167016d036f6e65",
+	  "db0 fail jid=\"j\" worker=\"w\" group=\"g\" message=\"m\" error=\"one\"" },
 	{ { .kind = OPERATION_FLUSH, .db = 300 }, "c0ac0200", "db300 flush" },
 	{ { .kind = OPERATION_SCRIPT_ADDED, .script = { T("5c6b"), T("classic"), { NULL, 0 } } },
 	  "4100043563366207636c6173736963",
@@ -529,7 +564,7 @@ static void each_kind_has_a_sample(void)
 			TEST_ASSERT_TRUE_MESSAGE(found, operation_name(kind));
 		kinds += operation_name(kind) != NULL;
 	}
-	TEST_ASSERT_EQUAL_size_t(52, kinds);
+	TEST_ASSERT_EQUAL_size_t(58, kinds);
 }
 
 static void each_kind_is_decoded_as_it_was_encoded(void)
