@@ -188,16 +188,15 @@ static bool read_line(struct client_reply_parser *p, struct buf *in)
 {
 	struct qless_str all = buf_str(in);
 	const char *lf = memchr(all.ptr + p->scanned, '\n', all.len - p->scanned);
-	size_t len;
+	size_t len = lf != NULL ? (size_t)(lf - all.ptr) : all.len;
 
+	if (len > CLIENT_REPLY_LINE_MAX)
+		return refuse(p, "a line is too long");
 	if (lf == NULL) {
-		p->scanned = all.len;
-		if (all.len > CLIENT_REPLY_LINE_MAX)
-			return refuse(p, "a line is too long");
+		p->scanned = len;
 		return false;
 	}
 	p->scanned = 0;
-	len = (size_t)(lf - all.ptr);
 	if (len == 0 || all.ptr[len - 1] != '\r')
 		return refuse(p, "a line does not end in CR LF");
 	if (!take_line(p, str_make(all.ptr, len - 1)))

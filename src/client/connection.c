@@ -179,7 +179,7 @@ static void open_socket(struct connection *c, const char *path)
 		fail(c, CONNECTION_REFUSED, "the path of the socket is too long", NULL);
 		return;
 	}
-	strcpy(address.sun_path, path);
+	memcpy(address.sun_path, path, strlen(path));
 	rc = begin_connect(c, AF_UNIX, (const struct sockaddr *)&address, sizeof address);
 	if (rc < 0)
 		fail(c, CONNECTION_LOST, "cannot connect", strerror(-rc));
