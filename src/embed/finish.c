@@ -26,6 +26,15 @@ static void add(struct command *c, struct qless_str word)
 	c->argv[c->argc++] = word;
 }
 
+/* Begin a command about a job, whose arguments are the job and its worker first. */
+static void begin(struct command *c, struct qless_str name, const struct qless_store_job *job)
+{
+	c->argc = 0;
+	add(c, name);
+	add(c, qless_store_job_jid(job));
+	add(c, str_from(job->worker->name));
+}
+
 static void add_lock(struct command *c, const struct qless_store_job *job)
 {
 	size_t len = num_format_i64(c->lock, qless_store_job_lock(job));
@@ -62,68 +71,73 @@ static int check(struct qless_store_job *job, struct qless_store_error *error)
 	return store_check_owner(worker->store, error);
 }
 
-/* Runs a command about a job. On success the caller frees the reply. */
-static int run(struct qless_store_job *job, const struct command *c, struct client_reply *ret_reply,
+/* Runs a command about a job, with the number of its hand-out. *ret_integer is the reply if that is
+ * one. */
+static int run(struct qless_store_job *job, struct command *c, int64_t *ret_integer,
 	       struct qless_store_error *error)
 {
 	struct qless_store_error own;
-	int rc = store_insist(job->worker->store, c->argv, c->argc, ret_reply, &own);
+	struct client_reply reply;
+	int rc;
 
+	add_lock(c, job);
+	rc = store_insist(job->worker->store, c->argv, c->argc, &reply, &own);
 	if (rc == QLESS_STORE_EREFUSED && says_lost(&own))
 		atomic_store_explicit(&job->is_lost, true, memory_order_relaxed);
 	if (error != NULL)
 		*error = own;
-	return rc;
+	if (rc < 0)
+		return rc;
+	*ret_integer = reply.integer;
+	client_reply_done(&reply);
+	return 0;
 }
 
-/* The job is no longer the worker's. */
-static void note_end(struct qless_store_job *job)
+/* Runs a command after which the job is no longer the worker's. */
+static int end_job(struct qless_store_job *job, struct command *c, int64_t *ret_integer,
+		   struct qless_store_error *error)
 {
 	struct qless_store_worker *worker = job->worker;
+	int rc = run(job, c, ret_integer, error);
 
+	if (rc < 0)
+		return rc;
 	pthread_mutex_lock(&worker->mutex);
 	TAILQ_REMOVE(&worker->jobs, job, link);
 	job->has_ended = true;
 	pthread_mutex_unlock(&worker->mutex);
+	return 0;
 }
 
 int qless_store_heartbeat(struct qless_store_job *job, struct qless_str data,
 			  struct qless_store_error *error)
 {
-	struct client_reply reply;
-	struct command c = { .argc = 0 };
+	struct command c;
+	int64_t ignored;
 	int rc = check(job, error);
 
 	if (rc < 0)
 		return rc;
-	add(&c, STR("HEARTBEAT"));
-	add(&c, qless_store_job_jid(job));
-	add(&c, str_from(job->worker->name));
+	begin(&c, STR("HEARTBEAT"), job);
 	if (data.len > 0)
 		add(&c, data);
-	add_lock(&c, job);
-	rc = run(job, &c, &reply, error);
-	if (rc == 0)
-		client_reply_done(&reply);
-	return rc;
+	return run(job, &c, &ignored, error);
 }
 
 int qless_store_complete(struct qless_store_job *job, const struct qless_store_complete *options,
 			 struct qless_store_error *error)
 {
 	struct qless_store_complete own;
-	struct command c = { .argc = 0 };
-	struct client_reply reply;
 	char delay[NUM_MAX];
+	struct command c;
+	int64_t ignored;
 	int rc = MEMBERS_READ(&own, options, error);
 
 	if (rc == 0)
 		rc = check(job, error);
 	if (rc < 0)
 		return rc;
-	add(&c, STR("COMPLETE"));
-	add(&c, qless_store_job_jid(job));
-	add(&c, str_from(job->worker->name));
+	begin(&c, STR("COMPLETE"), job);
 	add(&c, qless_store_job_queue(job));
 	add(&c, own.data.len > 0 ? own.data : qless_store_job_data(job));
 	if (own.next.len > 0) {
@@ -132,45 +146,31 @@ int qless_store_complete(struct qless_store_job *job, const struct qless_store_c
 		add(&c, STR("delay"));
 		add(&c, str_make(delay, num_format_g17(delay, own.delay_s)));
 	}
-	add_lock(&c, job);
-	rc = run(job, &c, &reply, error);
-	if (rc < 0)
-		return rc;
-	client_reply_done(&reply);
-	note_end(job);
-	return 0;
+	return end_job(job, &c, &ignored, error);
 }
 
 int qless_store_fail(struct qless_store_job *job, struct qless_str group, struct qless_str message,
 		     struct qless_str data, struct qless_store_error *error)
 {
-	struct command c = { .argc = 0 };
-	struct client_reply reply;
+	struct command c;
+	int64_t ignored;
 	int rc = check(job, error);
 
 	if (rc < 0)
 		return rc;
-	add(&c, STR("FAIL"));
-	add(&c, qless_store_job_jid(job));
-	add(&c, str_from(job->worker->name));
+	begin(&c, STR("FAIL"), job);
 	add(&c, group);
 	add(&c, message);
 	if (data.len > 0)
 		add(&c, data);
-	add_lock(&c, job);
-	rc = run(job, &c, &reply, error);
-	if (rc < 0)
-		return rc;
-	client_reply_done(&reply);
-	note_end(job);
-	return 0;
+	return end_job(job, &c, &ignored, error);
 }
 
 int qless_store_retry(struct qless_store_job *job, double delay_s, struct qless_store_error *error)
 {
 	struct command c = { .argc = 0 };
-	struct client_reply reply;
 	char delay[NUM_MAX];
+	int64_t left;
 	int rc = check(job, error);
 
 	if (rc < 0)
@@ -180,13 +180,9 @@ int qless_store_retry(struct qless_store_job *job, double delay_s, struct qless_
 	add(&c, qless_store_job_queue(job));
 	add(&c, str_from(job->worker->name));
 	add(&c, str_make(delay, num_format_g17(delay, delay_s)));
-	add_lock(&c, job);
-	rc = run(job, &c, &reply, error);
+	rc = end_job(job, &c, &left, error);
 	if (rc < 0)
 		return rc;
 	/* -1: none was left, and the job has failed. */
-	rc = reply.integer > 0 ? (int)reply.integer : 0;
-	client_reply_done(&reply);
-	note_end(job);
-	return rc;
+	return left > 0 ? (int)left : 0;
 }

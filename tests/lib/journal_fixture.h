@@ -301,4 +301,16 @@ static inline char *fixture_dump(struct fixture *f)
 	return buf_cstr(&all); /* belongs to the caller */
 }
 
+/* Close the log, load it again, and compare the states. */
+static inline void fixture_expect_same_after_restart(struct fixture *f)
+{
+	char *live = fixture_dump(f), *dump;
+
+	fixture_restart(f);
+	dump = fixture_dump(f);
+	TEST_ASSERT_EQUAL_STRING(live, dump);
+	free(live);
+	free(dump);
+}
+
 #endif

@@ -7,13 +7,9 @@
 #include <stdlib.h>
 
 #include "peer.h"
+#include "stored_dump.h"
 #include "unit.h"
 #include "wait.h"
-
-#include "command/replay.h"
-#include "qless.h"
-#include "journal/recover.h"
-#include "stored/stored.h"
 
 #define DATABASES 2
 #define QUEUES	  3
@@ -41,74 +37,27 @@ void tearDown(void)
 
 /* ---- loading ---- */
 
-struct load {
-	struct stored stored;
-	struct replay replay;
+struct seen {
 	size_t pops, releases, renewals;
 };
 
-static int apply_operation(void *arg, const struct operation *op, struct buf *ret_error)
+static void count(void *arg, const struct operation *op)
 {
-	struct load *load = arg;
+	struct seen *seen = arg;
 
-	load->pops += op->kind == OPERATION_POP;
-	load->releases += op->kind == OPERATION_WORKER_RELEASE;
-	load->renewals += op->kind == OPERATION_WORKER_RENEW;
-	return stored_apply(&load->stored, op, ret_error);
-}
-
-static int apply_record(void *arg, const struct record *record, uint64_t *ret_count,
-			struct buf *ret_error)
-{
-	struct load *load = arg;
-
-	return stored_replay(&load->replay, record, ret_count, ret_error);
-}
-
-static struct qless *engine_of(void *arg, unsigned db)
-{
-	struct load *load = arg;
-
-	return stored_engine(&load->stored, db);
-}
-
-static void append_piece(void *arg, struct qless_str piece)
-{
-	struct buf *dump = arg;
-
-	buf_append_str(dump, piece);
-	buf_append_char(dump, '\n');
+	seen->pops += op->kind == OPERATION_POP;
+	seen->releases += op->kind == OPERATION_WORKER_RELEASE;
+	seen->renewals += op->kind == OPERATION_WORKER_RENEW;
 }
 
 /* Appends the state that the files of the server lead to: a log, or else a snapshot. */
 static void load_state(uint64_t hash_seed, bool is_log, struct buf *ret_dump)
 {
-	struct qless_hooks hooks = { .hash_seed = hash_seed };
-	struct recovery_limit all = RECOVERY_NO_LIMIT;
-	struct buf error = BUF_INIT(BUF_NO_MAX);
-	struct recovery recovery;
-	struct load load = {
-		.stored = { .databases = databases_new(DATABASES, &hooks),
-			    .scripts = scripts_new(hash_seed, NULL) },
-	};
-	struct recovery_target target = { .arg = &load,
-					  .engine = engine_of,
-					  .apply = apply_record };
+	struct seen seen = { .pops = 0 };
+	struct stored_dump load = { .visit = count, .arg = &seen };
 
-	databases_set_limits(load.stored.databases, NULL);
-	replay_init(&load.replay, load.stored.databases, apply_operation, &load);
-	TEST_ASSERT_EQUAL_INT_MESSAGE(
-		0, recovery_run(&recovery, &journal_io_system, q.dir.path, &all, &target, &error),
-		buf_cstr(&error));
-	recovery_done(&recovery);
-	TEST_ASSERT_EQUAL(is_log, load.pops != 0 && load.releases != 0 && load.renewals != 0);
-	for (unsigned db = 0; db < DATABASES; db++)
-		qless_dump(databases_get(load.stored.databases, db)->engine, append_piece,
-			   ret_dump);
-	replay_done(&load.replay);
-	scripts_free(load.stored.scripts);
-	databases_free(load.stored.databases);
-	buf_done(&error);
+	stored_dump_files(&load, q.dir.path, DATABASES, hash_seed, ret_dump);
+	TEST_ASSERT_EQUAL(is_log, seen.pops != 0 && seen.releases != 0 && seen.renewals != 0);
 }
 
 /* ---- work ---- */

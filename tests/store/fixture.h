@@ -184,4 +184,36 @@ static inline bool somebody_waits(void)
 	return read_figure("blocked_clients") > 0;
 }
 
+/* A thread that waits for a job of the queue `mail`. */
+struct waiter {
+	pthread_t thread;
+	struct qless_store_worker *worker;
+	struct qless_stopper *stopper;
+	double timeout_s;
+	struct qless_store_job *job;
+	struct qless_store_error error;
+	int rc; /* of qless_store_next() */
+};
+
+static inline void *wait_for_job(void *arg)
+{
+	struct waiter *waiter = arg;
+	struct qless_next_options options = { .size = sizeof options,
+					      .timeout_s = waiter->timeout_s,
+					      .stopper = waiter->stopper };
+	struct qless_str queue = qless_text("mail");
+
+	waiter->rc =
+		qless_store_next(waiter->worker, &queue, 1, &options, &waiter->job, &waiter->error);
+	return NULL;
+}
+
+static inline void begin_wait(struct waiter *waiter, struct qless_store_worker *worker,
+			      struct qless_stopper *stopper)
+{
+	*waiter = (struct waiter){ .worker = worker, .stopper = stopper };
+	TEST_ASSERT_EQUAL_INT(0, pthread_create(&waiter->thread, NULL, wait_for_job, waiter));
+	WAIT_UNTIL(somebody_waits());
+}
+
 #endif

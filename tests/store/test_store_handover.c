@@ -5,11 +5,7 @@
 
 #include "fixture.h"
 #include "qlessd.h"
-
-#include "command/replay.h"
-#include "journal/recover.h"
-#include "qless.h"
-#include "stored/stored.h"
+#include "stored_dump.h"
 
 #define DATABASES 2
 #define JOBS	  60
@@ -37,69 +33,12 @@ void tearDown(void)
 
 /* ---- the state of the files ---- */
 
-struct load {
-	struct stored stored;
-	struct replay replay;
-};
-
-static int apply_operation(void *arg, const struct operation *op, struct buf *ret_error)
-{
-	struct load *load = arg;
-
-	return stored_apply(&load->stored, op, ret_error);
-}
-
-static int apply_record(void *arg, const struct record *record, uint64_t *ret_count,
-			struct buf *ret_error)
-{
-	struct load *load = arg;
-
-	return stored_replay(&load->replay, record, ret_count, ret_error);
-}
-
-static struct qless *engine_of(void *arg, unsigned db)
-{
-	struct load *load = arg;
-
-	return stored_engine(&load->stored, db);
-}
-
-static void append_piece(void *arg, struct qless_str piece)
-{
-	struct buf *dump = arg;
-
-	buf_append_str(dump, piece);
-	buf_append_char(dump, '\n');
-}
-
 static void dump_files(struct buf *ret_dump)
 {
-	struct qless_hooks hooks = { .hash_seed = 1 };
-	struct recovery_limit all = RECOVERY_NO_LIMIT;
-	struct buf reason = BUF_INIT(BUF_NO_MAX);
-	struct recovery recovery;
-	struct load load = {
-		.stored = { .databases = databases_new(DATABASES, &hooks),
-			    .scripts = scripts_new(1, NULL) },
-	};
-	struct recovery_target target = { .arg = &load,
-					  .engine = engine_of,
-					  .apply = apply_record };
+	struct stored_dump load = { .visit = NULL };
 
 	buf_clear(ret_dump);
-	databases_set_limits(load.stored.databases, NULL);
-	replay_init(&load.replay, load.stored.databases, apply_operation, &load);
-	TEST_ASSERT_EQUAL_INT_MESSAGE(
-		0, recovery_run(&recovery, &journal_io_system, q.dir.path, &all, &target, &reason),
-		buf_cstr(&reason));
-	recovery_done(&recovery);
-	for (unsigned db = 0; db < DATABASES; db++)
-		qless_dump(databases_get(load.stored.databases, db)->engine, append_piece,
-			   ret_dump);
-	replay_done(&load.replay);
-	scripts_free(load.stored.scripts);
-	databases_free(load.stored.databases);
-	buf_done(&reason);
+	stored_dump_files(&load, q.dir.path, DATABASES, /* hash_seed= */ 1, ret_dump);
 }
 
 /* ---- the state as commands show it ---- */

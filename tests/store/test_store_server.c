@@ -149,33 +149,11 @@ static void a_call_finds_the_server_that_has_restarted(void)
 	expect_state("waiting", "j1");
 }
 
-struct waiter {
-	pthread_t thread;
-	struct qless_store_worker *worker;
-	struct qless_store_job *job;
-	struct qless_store_error error;
-	double timeout_s;
-	int rc;
-};
-
-static void *wait_for_job(void *arg)
-{
-	struct waiter *waiter = arg;
-	struct qless_next_options options = { .size = sizeof options,
-					      .timeout_s = waiter->timeout_s };
-	struct qless_str queue = qless_text("mail");
-
-	waiter->rc =
-		qless_store_next(waiter->worker, &queue, 1, &options, &waiter->job, &waiter->error);
-	return NULL;
-}
-
 static void a_worker_waits_across_a_restart(void)
 {
-	struct waiter waiter = { .worker = start_worker("w1") };
+	struct waiter waiter;
 
-	TEST_ASSERT_EQUAL_INT(0, pthread_create(&waiter.thread, NULL, wait_for_job, &waiter));
-	WAIT_UNTIL(somebody_waits());
+	begin_wait(&waiter, start_worker("w1"), NULL);
 	end_server(SIGKILL);
 	start_server_again();
 	WAIT_UNTIL(run_words(store, "PING", NULL, NULL) == 0);

@@ -137,34 +137,6 @@ static void jobs_of_a_worker_that_ends_return_at_once(void)
 
 /* ---- waiting ---- */
 
-struct waiter {
-	pthread_t thread;
-	struct qless_store_worker *worker;
-	struct qless_stopper *stopper;
-	struct qless_store_job *job;
-	struct qless_store_error error;
-	int rc;
-};
-
-static void *wait_for_job(void *arg)
-{
-	struct waiter *waiter = arg;
-	struct qless_next_options options = { .size = sizeof options, .stopper = waiter->stopper };
-	struct qless_str queue = qless_text("mail");
-
-	waiter->rc =
-		qless_store_next(waiter->worker, &queue, 1, &options, &waiter->job, &waiter->error);
-	return NULL;
-}
-
-static void begin_wait(struct waiter *waiter, struct qless_store_worker *worker,
-		       struct qless_stopper *stopper)
-{
-	*waiter = (struct waiter){ .worker = worker, .stopper = stopper };
-	TEST_ASSERT_EQUAL_INT(0, pthread_create(&waiter->thread, NULL, wait_for_job, waiter));
-	WAIT_UNTIL(somebody_waits());
-}
-
 static void expect_job(struct waiter *waiter, const char *jid)
 {
 	pthread_join(waiter->thread, NULL);
