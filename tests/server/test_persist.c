@@ -992,6 +992,20 @@ static void check_old_log(const char *log)
 	check_state(log);
 }
 
+/* A command hands out these jobs. */
+static void check_jobs(const char *words, const char *expected)
+{
+	struct buf jids = BUF_INIT(BUF_NO_MAX);
+
+	for (const char *at = peer_ask(p, words); (at = strstr(at, "\"jid\":\"")) != NULL;) {
+		at += strlen("\"jid\":\"");
+		buf_append(&jids, at, strcspn(at, "\""));
+		buf_append_char(&jids, ' ');
+	}
+	TEST_ASSERT_EQUAL_STRING(expected, buf_cstr(&jids));
+	buf_done(&jids);
+}
+
 static void a_log_of_version_2_loads_to_the_same_state(void)
 {
 	copy_fixture("log-version-2", "manifest");
@@ -1007,6 +1021,20 @@ static void a_log_of_version_3_loads_to_the_same_state(void)
 	copy_fixture("log-version-3", "log-00000002");
 	copy_fixture("log-version-3", "log-00000004");
 	check_old_log("log-version-3");
+}
+
+/* The hand-outs depend on all that is known about limits: a slot of `db` is free, the tokens of
+ * `domain:a` are used up, and tenant `a` has three turns for one of the others. */
+static void a_log_with_limits_loads_to_the_same_state(void)
+{
+	copy_fixture("log-version-4-limits", "manifest");
+	copy_fixture("log-version-4-limits", "base-00000003");
+	copy_fixture("log-version-4-limits", "log-00000002");
+	check_old_log("log-version-4-limits");
+	check_jobs("POP fair w9 7", "a1 a2 b1 c1 b2 c2 ");
+	check_jobs("POP q w9 9", "db0 db2 dom3 dom2 ");
+	check_jobs("POP held w9 9", "");
+	check_jobs("POP full w9 9", "");
 }
 
 static void a_log_of_an_older_version_continues_in_a_new_file(void)
@@ -1217,6 +1245,7 @@ int main(int argc, char **argv)
 	RUN(qlessd_check_gives_files_to_the_owner_of_the_directory);
 	RUN(a_log_of_version_2_loads_to_the_same_state);
 	RUN(a_log_of_version_3_loads_to_the_same_state);
+	RUN(a_log_with_limits_loads_to_the_same_state);
 	RUN(a_log_of_an_older_version_continues_in_a_new_file);
 	RUN(recover_to_restores_an_earlier_state);
 	RUN(kept_snapshots_allow_recovery_of_earlier_states);
