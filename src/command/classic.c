@@ -351,9 +351,16 @@ bool text_is_number(struct qless_str text, double *ret_number)
 	return true;
 }
 
+bool request_reads_number(const struct request *req, struct qless_str text, double *ret_number)
+{
+	if (req->form == REQUEST_NATIVE)
+		return num_parse_decimal(text, ret_number);
+	return text_is_number(text, ret_number);
+}
+
 int request_number(struct request *req, size_t i, const char *message, double *ret_number)
 {
-	if (!request_has(req, i) || !text_is_number(req->args[i], ret_number))
+	if (!request_has(req, i) || !request_reads_number(req, req->args[i], ret_number))
 		return request_fail(req, QLESS_EBADARG, "%s%S", message, request_text(req, i));
 	return 0;
 }

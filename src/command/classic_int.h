@@ -67,7 +67,10 @@ int request_whole(struct request *req, size_t i, const char *message, double min
 		  double *ret_number);
 int request_optional_whole(struct request *req, size_t i, const char *message, double min,
 			   double number, double *ret_number);
+/* Whether a text is a finite number as Lua reads it. */
 bool text_is_number(struct qless_str text, double *ret_number);
+/* The same for an argument: a native command takes decimal numbers alone. */
+bool request_reads_number(const struct request *req, struct qless_str text, double *ret_number);
 
 /* A page of a list, as an index range or as a limit. */
 struct classic_page {

@@ -169,7 +169,7 @@ static int check_option_number(struct request *req, const struct qless_str *text
 			       const char *message, bool *ret_has, double *ret_number)
 {
 	*ret_has = text != NULL;
-	if (text == NULL || text_is_number(*text, ret_number))
+	if (text == NULL || request_reads_number(req, *text, ret_number))
 		return 0;
 	return request_fail(req, QLESS_EBADARG, "%s%S", message, *text);
 }
@@ -669,7 +669,7 @@ static int decode_complete_options(struct request *req, const struct complete_op
 
 	complete->next = options->next;
 	complete->result = options->result;
-	if (options->delay != NULL && !text_is_number(*options->delay, &complete->delay))
+	if (options->delay != NULL && !request_reads_number(req, *options->delay, &complete->delay))
 		return request_fail(req, QLESS_EBADARG, "assertion failed!", *options->delay);
 	rc = check_option_json(
 		req, "depends", options->depends, "Complete(): Arg \"depends\" not JSON: ",

@@ -91,7 +91,7 @@ static int decode_times(struct request *req, struct qless_recur_put *put)
 static int decode_number(struct request *req, const struct qless_str *text, const char *message,
 			 double *ret_number)
 {
-	if (text == NULL || text_is_number(*text, ret_number))
+	if (text == NULL || request_reads_number(req, *text, ret_number))
 		return 0;
 	return request_fail(req, QLESS_EBADARG, "%s%S", message, *text);
 }
@@ -296,7 +296,7 @@ static int decode_change_number(struct request *req, struct qless_str name, stru
 				struct qless_recur_change *change)
 {
 	/* strict_recur_update() checks the range of a native one. */
-	if (!text_is_number(value, &change->number))
+	if (!request_reads_number(req, value, &change->number))
 		return request_fail(req, QLESS_EBADARG, "Recur(): Arg \"%S\" must be a number: %S",
 				    name, value);
 	if (change->field == QLESS_RECUR_INTERVAL && change->number <= 0 &&

@@ -130,6 +130,7 @@ bool json_read_strings(struct qless_str text, bool objects, struct json_strings 
 	while ((value = yyjson_arr_iter_next(&it)) != NULL) {
 		if (!yyjson_is_str(value) && !yyjson_is_raw(value))
 			goto fail;
+		strings.has_numbers |= yyjson_is_raw(value);
 		strings.items[strings.count++] =
 			yyjson_is_str(value)
 				? str_make(yyjson_get_str(value), yyjson_get_len(value))

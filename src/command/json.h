@@ -92,6 +92,7 @@ struct json_strings {
 	void *doc; /* holds the strings */
 	struct qless_str *items;
 	size_t count;
+	bool has_numbers; /* as their text */
 };
 
 /* The text must be valid JSON. Returns false if it is not such an array. With `objects`, an object

@@ -38,7 +38,7 @@ int limit_names_decode(struct request *req, struct qless_str text,
 	if (rc < 0)
 		return rc;
 	names = &request_lists(req)->limits;
-	if (!json_read_strings(text, false, names))
+	if (kind != JSON_ARRAY || !json_read_strings(text, false, names) || names->has_numbers)
 		return request_fail(req, QLESS_EBADARG,
 				    "limits must be a JSON array of strings; found \"%S\"", text);
 	for (size_t i = 0; rc == 0 && i < names->count; i++)

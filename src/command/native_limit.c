@@ -26,7 +26,7 @@ static int parse_whole(struct request *req, const char *option, struct qless_str
 {
 	double number;
 
-	if (num_parse_double(text, &number) && number == floor(number) && number >= min &&
+	if (num_parse_decimal(text, &number) && number == floor(number) && number >= min &&
 	    number <= JOBS_MAX) {
 		*ret_number = number + 0.0; /* not -0 */
 		return 0;
@@ -42,7 +42,7 @@ static int parse_number(struct request *req, const char *option, const char *uni
 {
 	double number;
 
-	if (num_parse_double(text, &number) && number >= min && number <= max) {
+	if (num_parse_decimal(text, &number) && number >= min && number <= max) {
 		*ret_number = number + 0.0;
 		return 0;
 	}

@@ -304,7 +304,8 @@ static const struct work_ops wait_ops = { go_on, free_wait };
 int request_timeout(struct request *req, struct qless_str text, double *ret_seconds)
 {
 	/* A comparison with NaN is false. */
-	if (num_parse_double(text, ret_seconds) && *ret_seconds >= 0 && *ret_seconds <= TIMEOUT_MAX)
+	if (num_parse_decimal(text, ret_seconds) && *ret_seconds >= 0 &&
+	    *ret_seconds <= TIMEOUT_MAX)
 		return 0;
 	return request_fail(req, QLESS_EBADARG,
 			    "timeout must be a number of seconds from 0 to %g; found \"%S\"",

@@ -140,7 +140,7 @@ int native_recur_next(struct request *req)
 	struct buf *json;
 	size_t found, begin;
 
-	if (req->nargs > 1 && (!text_is_number(req->args[1], &count) ||
+	if (req->nargs > 1 && (!request_reads_number(req, req->args[1], &count) ||
 			       !(count >= 1 && count <= TIMES_MAX) || count != (double)(int)count))
 		return request_fail(req, QLESS_EBADARG,
 				    "count must be a whole number from 1 to %g; found \"%S\"",

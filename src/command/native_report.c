@@ -66,8 +66,8 @@ int decode_job_progress(struct request *req, struct operation *op)
 		(struct qless_progress){ .jid = req->args[0],
 					 .worker = req->args[1],
 					 .note = request_has(req, 3) ? &req->args[3] : NULL };
-	if (text_is_number(req->args[2], &op->progress.percent) && op->progress.percent >= 0 &&
-	    op->progress.percent <= 100)
+	if (request_reads_number(req, req->args[2], &op->progress.percent) &&
+	    op->progress.percent >= 0 && op->progress.percent <= 100)
 		return 0;
 	return request_fail(req, QLESS_EBADARG,
 			    "percent must be a number from 0 to 100; found \"%S\"", req->args[2]);

@@ -43,7 +43,7 @@ static int parse_grace(struct request *req, struct qless_str text, double *ret_s
 {
 	double seconds;
 
-	if (num_parse_double(text, &seconds) && seconds >= 0 && seconds <= ATTACH_GRACE_MAX) {
+	if (num_parse_decimal(text, &seconds) && seconds >= 0 && seconds <= ATTACH_GRACE_MAX) {
 		*ret_seconds = seconds;
 		return 0;
 	}

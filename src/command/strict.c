@@ -304,7 +304,8 @@ int strict_config_set(struct request *req, const struct operation *op)
 	/* The engine accepts a runtime that is no number, because old logs may have one. */
 	is_text =
 		!text_is_number(value, &number) && !str_strip_suffix(name, STR("-runtime"), &queue);
-	if (!qless_option_range(name, &min, &max) || is_text || (number >= min && number <= max))
+	if (!qless_option_range(name, &min, &max) || is_text ||
+	    (num_parse_decimal(value, &number) && number >= min && number <= max))
 		return 0;
 	return request_fail(req, QLESS_EBADARG,
 			    "The value of \"%S\" must be from %g to %g; found \"%S\"", name, min,

@@ -19,7 +19,7 @@ typedef int term_decode_fn(struct request *req, const struct qless_str *value,
 static int decode_seconds(struct request *req, const char *argument, struct qless_str text,
 			  double *ret_seconds)
 {
-	if (text_is_number(text, ret_seconds) && *ret_seconds >= 0 &&
+	if (request_reads_number(req, text, ret_seconds) && *ret_seconds >= 0 &&
 	    *ret_seconds <= STRICT_NUMBER_MAX)
 		return 0;
 	return request_fail(req, QLESS_EBADARG, "%s must be a number from 0 to %g; found \"%S\"",
@@ -69,7 +69,7 @@ static int decode_runtime(struct request *req, const struct qless_str *value,
 	double *seconds = &terms->runtime;
 
 	terms->has_runtime = true;
-	if (text_is_number(*value, seconds) &&
+	if (request_reads_number(req, *value, seconds) &&
 	    (*seconds == 0 || (*seconds >= RUNTIME_MIN && *seconds <= STRICT_NUMBER_MAX)))
 		return 0;
 	return request_fail(req, QLESS_EBADARG,
@@ -102,7 +102,7 @@ static int decode_until(struct request *req, const struct qless_str *value,
 	if (str_equal_nocase(*value, qless_until_text(QLESS_UNTIL_FINISHED)))
 		return 0;
 	unique->until = QLESS_UNTIL_SECONDS;
-	if (text_is_number(*value, &unique->seconds) && unique->seconds > 0 &&
+	if (request_reads_number(req, *value, &unique->seconds) && unique->seconds > 0 &&
 	    unique->seconds <= STRICT_NUMBER_MAX)
 		return 0;
 	return request_fail(req, QLESS_EBADARG,

@@ -551,6 +551,15 @@ bool num_parse_lua(struct qless_str text, double *ret_value)
 	return parse_seconds(text, ret_value) || parse_lua(text, ret_value);
 }
 
+bool num_parse_decimal(struct qless_str text, double *ret_value)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		if (memchr("0123456789+-.eE", text.ptr[i], 15) == NULL)
+			return false;
+	}
+	return num_parse_double(text, ret_value);
+}
+
 bool num_parse_double(struct qless_str text, double *ret_value)
 {
 	bool range;

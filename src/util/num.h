@@ -41,6 +41,10 @@ bool num_parse_lua(struct qless_str text, double *ret_value);
  * that only rounds to infinity or zero. */
 bool num_parse_double(struct qless_str text, double *ret_value);
 
+/* Only digits with a sign, a decimal point and an exponent as in C, and no number that only rounds
+ * to infinity or zero. */
+bool num_parse_decimal(struct qless_str text, double *ret_value);
+
 /* Like the integer arguments of Redis: only text that num_format_i64() writes. */
 bool num_parse_i64(struct qless_str text, int64_t *ret_value);
 

@@ -422,6 +422,24 @@ static void a_float_argument_is_stricter(void)
 	TEST_ASSERT_TRUE(num_parse_double(STR("1e-320"), &value) && value > 0);
 }
 
+static void a_decimal_argument_has_neither_letters_nor_blanks(void)
+{
+	static const struct qless_str refused[] = {
+		STR_INIT(""),	 STR_INIT("0x10"),  STR_INIT("inf"),   STR_INIT("-Infinity"),
+		STR_INIT("nan"), STR_INIT("1_000"), STR_INIT(" 5"),    STR_INIT("5 "),
+		STR_INIT("e"),	 STR_INIT("1e"),    STR_INIT("1e400"), STR_INIT("1p3"),
+		STR_INIT("."),	 STR_INIT("5\0"),   STR_INIT("1.2.3"), STR_INIT("1,5"),
+	};
+	double value = 77;
+
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+		TEST_ASSERT_FALSE(num_parse_decimal(refused[i], &value));
+	TEST_ASSERT_TRUE(value == 77);
+	TEST_ASSERT_TRUE(num_parse_decimal(STR("+1.5E+2"), &value) && value == 150);
+	TEST_ASSERT_TRUE(num_parse_decimal(STR("-.5e-1"), &value) && value == -0.05);
+	TEST_ASSERT_TRUE(num_parse_decimal(STR("007"), &value) && value == 7);
+}
+
 static void an_integer_argument_has_one_spelling(void)
 {
 	static const struct qless_str refused[] = {
@@ -526,6 +544,7 @@ int main(int argc, char **argv)
 	RUN(random_digits_are_read_as_strtod_does);
 	RUN(times_of_clients_are_read_as_strtod_does);
 	RUN(a_float_argument_is_stricter);
+	RUN(a_decimal_argument_has_neither_letters_nor_blanks);
 	RUN(an_integer_argument_has_one_spelling);
 	RUN(an_unsigned_argument_is_held_to_its_range);
 	RUN(sizes_take_the_units_of_a_configuration_file);
