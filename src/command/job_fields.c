@@ -36,7 +36,7 @@ static void write_number(const struct field_source *of, double number)
 	if (isnan(number))
 		reply_null(of->req->reply);
 	else
-		reply_double(of->req->reply, number);
+		reply_short_double(of->req->reply, number);
 }
 
 static void write_jid(const struct field_source *of)

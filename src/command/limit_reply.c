@@ -33,13 +33,13 @@ static void write_integer(struct request *req, const char *name, int64_t number)
 static void write_double(struct request *req, const char *name, double number)
 {
 	write_name(req, name);
-	reply_double(req->reply, number);
+	reply_short_double(req->reply, number);
 }
 
 void limit_reply_time(struct request *req, double seconds)
 {
 	if (seconds != 0)
-		reply_double(req->reply, seconds);
+		reply_short_double(req->reply, seconds);
 	else
 		reply_null(req->reply);
 }

@@ -300,7 +300,7 @@ static void explain_failed(struct why *why)
 	add_text(why, "message", failure->message);
 	add_text(why, "worker", failure->worker);
 	add_time(why, "failed-at", failure->when);
-	reply_double(begin_member(why, "retries-left"), why->info.remaining);
+	reply_short_double(begin_member(why, "retries-left"), why->info.remaining);
 }
 
 static void explain_complete(struct why *why)

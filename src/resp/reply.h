@@ -52,6 +52,7 @@ struct reply_ops {
 	void (*null)(struct reply *r);
 	void (*null_array)(struct reply *r);
 	void (*number)(struct reply *r, double value);
+	void (*short_number)(struct reply *r, double value);
 	void (*big_number)(struct reply *r, struct qless_str digits);
 	void (*bulk)(struct reply *r, struct qless_str s);
 	void (*shared_bulk)(struct reply *r, struct shared_bytes *s);
@@ -159,6 +160,13 @@ static inline void reply_double(struct reply *r, double value)
 {
 	if (reply_takes(r, 0))
 		r->ops->number(r, value);
+}
+
+/* With 14 significant digits, as in JSON. */
+static inline void reply_short_double(struct reply *r, double value)
+{
+	if (reply_takes(r, 0))
+		r->ops->short_number(r, value);
 }
 
 /* `digits` is an integer of any length in decimal. */

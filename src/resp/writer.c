@@ -176,6 +176,13 @@ static void write_double2(struct reply *r, double value)
 	write_bulk(r, format_double(text, value));
 }
 
+static void write_short_double2(struct reply *r, double value)
+{
+	char text[NUM_MAX];
+
+	write_bulk(r, str_make(text, num_format_g14(text, value)));
+}
+
 static void write_verbatim2(struct reply *r, const char *type, struct qless_str s)
 {
 	(void)type;
@@ -195,6 +202,7 @@ static const struct reply_ops resp2 = {
 	.null = write_null2,
 	.null_array = write_null_array2,
 	.number = write_double2,
+	.short_number = write_short_double2,
 	.big_number = write_bulk,
 	.bulk = write_bulk,
 	.shared_bulk = write_shared_bulk,
@@ -220,6 +228,13 @@ static void write_double3(struct reply *r, double value)
 	char text[NUM_MAX];
 
 	write_text_line(r, ',', format_double(text, value));
+}
+
+static void write_short_double3(struct reply *r, double value)
+{
+	char text[NUM_MAX];
+
+	write_text_line(r, ',', str_make(text, num_format_g14(text, value)));
 }
 
 static void write_big_number3(struct reply *r, struct qless_str digits)
@@ -258,6 +273,7 @@ static const struct reply_ops resp3 = {
 	.null = write_null3,
 	.null_array = write_null3,
 	.number = write_double3,
+	.short_number = write_short_double3,
 	.big_number = write_big_number3,
 	.bulk = write_bulk,
 	.shared_bulk = write_shared_bulk,

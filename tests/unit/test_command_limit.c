@@ -259,6 +259,16 @@ static void a_rate_shows_its_tokens_and_when_it_opens(void)
 	expect_pop("q", "k");
 }
 
+/* As native JSON has them. */
+static void times_have_four_decimals(void)
+{
+	put("q", "i", "[\"api\"]");
+	f.now = 1700000000.123456;
+	ASSERT_NATIVE("+OK\r\n", &f, "LIMIT.HOLD", "api", "30");
+	ASSERT_LIMIT("1700000030.1235", "opens", "api");
+	ASSERT_WHY("1700000030.1235", "opens", "i");
+}
+
 static void a_hold_shows_when_it_ends(void)
 {
 	put("q", "j", "[\"api\"]");
@@ -502,6 +512,7 @@ int main(int argc, char **argv)
 	RUN(a_limit_has_no_long_name);
 	RUN(a_full_limit_shows_its_holders);
 	RUN(a_rate_shows_its_tokens_and_when_it_opens);
+	RUN(times_have_four_decimals);
 	RUN(a_hold_shows_when_it_ends);
 	RUN(a_walk_lists_each_limit_once);
 	RUN(a_page_has_about_as_many_limits_as_it_should);

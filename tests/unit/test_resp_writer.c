@@ -154,6 +154,10 @@ static void doubles_are_bulk_strings_in_resp2(void)
 	WRITES(reply_double(&w, 3), "$1\r\n3\r\n", ",3\r\n");
 	WRITES(reply_double(&w, -1.5), "$4\r\n-1.5\r\n", ",-1.5\r\n");
 	WRITES(reply_double(&w, 0.1), "$19\r\n0.10000000000000001\r\n", ",0.10000000000000001\r\n");
+	WRITES(reply_short_double(&w, 0.1), "$3\r\n0.1\r\n", ",0.1\r\n");
+	WRITES(reply_short_double(&w, 1700000000.123456), "$15\r\n1700000000.1235\r\n",
+	       ",1700000000.1235\r\n");
+	WRITES(reply_short_double(&w, (double)INFINITY), "$3\r\ninf\r\n", ",inf\r\n");
 	WRITES(reply_double(&w, 1e100), "$6\r\n1e+100\r\n", ",1e+100\r\n");
 }
 
