@@ -93,9 +93,11 @@ static inline const struct qless_str **find_native_put_option(struct put_options
 {
 	const struct qless_str **option = find_put_option(options, name);
 
-	if (option == NULL && str_equal(name, STR("limits")))
+	if (option != NULL)
+		return option;
+	if (str_equal(name, STR("limits")))
 		return &options->limits;
-	return option;
+	return str_equal(name, STR("unique")) ? &options->terms.unique : NULL;
 }
 
 /* Options besides terms. */
@@ -195,7 +197,7 @@ static int check_put_options(struct request *req, const struct put_options *opti
 			     struct qless_put *put)
 {
 	const struct qless_limits *limits = qless_get_limits(req->engine);
-	struct decoded *lists = request_lists(req);
+	struct decoded *lists;
 	int rc = check_option_number(req, options->retries,
 				     "Put(): Arg \"retries\" not a number: ", &put->has_retries,
 				     &put->retries);
@@ -211,8 +213,10 @@ static int check_put_options(struct request *req, const struct put_options *opti
 		rc = check_option_json(req, "depends", options->depends,
 				       "Put(): Arg \"depends\" not JSON: ",
 				       limits->max_dependencies, TOO_MANY_DEPENDENCIES);
-	if (rc == 0)
-		rc = read_option_strings(req, options->tags, "Put", "tags", &lists->tags);
+	if (rc < 0 || (options->tags == NULL && options->depends == NULL))
+		return rc;
+	lists = request_lists(req);
+	rc = read_option_strings(req, options->tags, "Put", "tags", &lists->tags);
 	if (rc == 0)
 		rc = read_option_strings(req, options->depends, "Put", "depends", &lists->depends);
 	return rc;

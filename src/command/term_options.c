@@ -142,7 +142,7 @@ static struct qless_str make_key(struct request *req, struct qless_str klass, st
 struct qless_str term_unique_make(struct request *req, struct qless_str klass,
 				  struct qless_str data)
 {
-	return make_key(req, klass, data, request_lists(req)->args_key);
+	return make_key(req, klass, data, req->scratch->decoded.args_key);
 }
 
 struct qless_str term_unique_text(struct qless_str key, char room[TERM_ARGS_TEXT_BYTES])
@@ -173,13 +173,10 @@ static int check_holder(struct request *req, struct qless_str key, bool replaces
 int term_unique_decode(struct request *req, const struct qless_terms *terms, struct qless_str klass,
 		       struct qless_str data)
 {
-	struct decoded *lists;
-
 	if (terms == NULL || !terms->has_unique)
 		return 0;
-	lists = request_lists(req);
 	if (terms->unique.key.len == 0)
-		lists->terms.unique.key = term_unique_make(req, klass, data);
+		req->scratch->decoded.terms.unique.key = term_unique_make(req, klass, data);
 	return check_holder(req, terms->unique.key, terms->unique.replace);
 }
 
@@ -272,28 +269,30 @@ bool term_option_is(struct qless_str word)
 int term_options_decode(struct request *req, const struct term_options *options,
 			const struct qless_terms **ret_terms)
 {
-	struct qless_terms *terms;
+	/* Terms own no memory, so the lists of the request need not be freed for them. */
+	struct qless_terms *terms = &req->scratch->decoded.terms;
 	int rc = 0;
 
 	*ret_terms = NULL;
-	if (term_options_first(options) == NULL)
-		return 0;
-	if (find_lonely(options) != NULL)
-		return request_fail(req, QLESS_EBADARG, "Option \"%s\" needs the option \"unique\"",
-				    find_lonely(options));
-	terms = &request_lists(req)->terms;
-	*terms = (struct qless_terms){ 0 };
 	for (size_t i = 0; rc == 0 && i < ROWS; i++) {
-		if (value_of(options, &rows[i]) != NULL)
-			rc = rows[i].decode(req, value_of(options, &rows[i]), terms);
+		const struct qless_str *value = value_of(options, &rows[i]);
+
+		if (value == NULL)
+			continue;
+		if (*ret_terms == NULL)
+			*terms = (struct qless_terms){ 0 };
+		*ret_terms = terms;
+		rc = rows[i].decode(req, value, terms);
 	}
-	*ret_terms = terms;
+	if (rc == 0 && find_lonely(options) != NULL)
+		rc = request_fail(req, QLESS_EBADARG, "Option \"%s\" needs the option \"unique\"",
+				  find_lonely(options));
 	return rc;
 }
 
 void term_add_number(struct request *req, const struct qless_terms **terms)
 {
-	struct qless_terms *numbered = &request_lists(req)->terms;
+	struct qless_terms *numbered = &req->scratch->decoded.terms;
 
 	if (*terms == NULL)
 		*numbered = (struct qless_terms){ 0 };

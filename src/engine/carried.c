@@ -1,5 +1,6 @@
 #include "engine/carried.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,14 +12,14 @@
 static struct job_carried *need_carried(struct qless_job *job)
 {
 	struct job_carried *carried;
-	struct job_extra *extra;
+	struct job_extra *extra = job_extra(job);
 
 	if (job->flags & JOB_CARRIES)
 		return job_carried(job);
-	extra = job_need_extra(job);
 	carried = mem_alloc(sizeof *carried + sizeof *extra);
 	*carried = (struct job_carried){ NULL, NULL };
-	memcpy(carried + 1, extra, sizeof *extra);
+	*(struct job_extra *)(void *)(carried + 1) =
+		extra != NULL ? *extra : (struct job_extra){ .due = NAN };
 	free(extra);
 	job_set_extra(job, (struct job_extra *)(void *)(carried + 1));
 	job->flags |= JOB_CARRIES;

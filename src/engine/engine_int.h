@@ -67,6 +67,7 @@ struct qless {
 	struct intern_table limit_names; /* user: struct named_limit */
 	struct hash limit_sets;
 	struct hash unique_keys;
+	uint64_t key_hint; /* of the next claim, see unique_find_for_put() */
 	struct hash lanes;
 	struct hash lane_groups;
 	bool are_lanes_moving;	   /* lanes are filed anew, which gives no name another pass */

@@ -142,11 +142,32 @@ struct qless_job *unique_find_holder(const struct qless *q, struct qless_str tex
 	return key != NULL ? holder_at(key, now) : NULL;
 }
 
-static struct unique_key *need_key(struct qless *q, struct qless_str text)
+/* Marks a hint, of which the lower half is the hash of the key. */
+#define HINT_SET ((uint64_t)1 << 32)
+/* Says that the table lacks the key. */
+#define HINT_MISSING ((uint64_t)1 << 33)
+
+struct qless_job *unique_find_for_put(struct qless *q, struct qless_str text, double now)
 {
 	uint32_t hash = engine_hash(q, text);
-	struct unique_key *key = find_key(q, text, hash);
+	const struct unique_key *key = find_key(q, text, hash);
 
+	q->key_hint = HINT_SET | hash | (key == NULL ? HINT_MISSING : 0);
+	return key != NULL ? holder_at(key, now) : NULL;
+}
+
+void unique_forget_hint(struct qless *q)
+{
+	q->key_hint = 0;
+}
+
+static struct unique_key *need_key(struct qless *q, struct qless_str text)
+{
+	uint64_t hint = q->key_hint;
+	uint32_t hash = hint != 0 ? (uint32_t)hint : engine_hash(q, text);
+	struct unique_key *key = hint & HINT_MISSING ? NULL : find_key(q, text, hash);
+
+	q->key_hint = 0;
 	if (key != NULL)
 		return key;
 	key = mem_alloc(sizeof *key + text.len);

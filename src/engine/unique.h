@@ -44,6 +44,11 @@ int unique_check(struct qless *q, enum qless_operation operation,
 /* Returns the job that holds a key at `now`; NULL if none does. */
 struct qless_job *unique_find_holder(const struct qless *q, struct qless_str key, double now);
 
+/* Find the holder of the key of a put. If the put goes on, its claim need not search again;
+ * otherwise the caller calls unique_forget_hint(). */
+struct qless_job *unique_find_for_put(struct qless *q, struct qless_str key, double now);
+void unique_forget_hint(struct qless *q);
+
 /* Let the job claim a key, instead of the one that it claims. It does not hold the key before
  * unique_follow(). */
 void unique_claim(struct qless *q, struct qless_job *job, const struct qless_unique *unique);

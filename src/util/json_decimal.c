@@ -112,12 +112,17 @@ static char *put_sum(char *to, struct qless_str digits, int64_t by)
 
 static char *put_small_exponent(char *to, const struct parts *parts)
 {
+	size_t digits = parts->whole.len + parts->fraction.len;
 	int64_t exponent = 0;
 	char text[NUM_MAX];
 
 	for (size_t i = 0; i < parts->exponent.len; i++)
 		exponent = exponent * 10 + (parts->exponent.ptr[i] - '0');
 	exponent = (parts->is_exponent_negative ? -exponent : exponent) + parts->shift;
+	if (exponent >= 0 && exponent <= JSON_DECIMAL_WHOLE - (int64_t)digits) {
+		memset(to, '0', (size_t)exponent);
+		return to + exponent;
+	}
 	if (exponent == 0)
 		return to;
 	*to++ = 'e';
@@ -152,7 +157,8 @@ static __attribute__((noinline)) char *put_parts(char *to, const struct parts *p
  * numbers. */
 static bool is_usual(struct qless_str number)
 {
-	if (number.len > 1 && (number.ptr[0] == '-' || number.ptr[number.len - 1] == '0'))
+	if (number.ptr[0] == '-' ||
+	    (number.len > JSON_DECIMAL_WHOLE && number.ptr[number.len - 1] == '0'))
 		return false;
 	for (size_t i = 0; i < number.len; i++) {
 		if (number.ptr[i] < '0' || number.ptr[i] > '9')

@@ -9,8 +9,8 @@
  *	number		see json_decimal.h
  *	true ...	the first letter
  *	array, object	a mark and a hash. The hash is over the bracket or brace that opens it, and
- *			what is in it: elements with commas between them; or members, each a string
- *			and a value, in the order of the bytes of these strings
+ *			what is in it: elements with commas between them; or members, each a
+ *			string, a colon and a value, in the order of the bytes of these strings
  *
  * The result is the hash over the length of the label, 4 bytes, the label, and the value. An
  * outermost array or object is not hashed before that.
@@ -166,7 +166,15 @@ static __attribute__((noinline)) struct cursor put_decimal(struct cursor c)
 	return c;
 }
 
-/* Most numbers are whole, and do not end in a zero. They are written as they are. */
+/* Whether a whole number is written as it is. That is not so for -0 and long ones that end in 0. */
+static inline bool is_kept(const char *begin, const char *end)
+{
+	return end[-1] != '0' ||
+	       (*begin != '-' ? end - begin <= JSON_DECIMAL_WHOLE
+			      : end - begin > 2 && end - begin <= JSON_DECIMAL_WHOLE);
+}
+
+/* Most numbers are whole, and are written as they are. */
 static inline struct cursor put_number(struct cursor c)
 {
 	const char *at = c.at;
@@ -176,7 +184,7 @@ static inline struct cursor put_number(struct cursor c)
 		*to++ = *at++;
 	while (is_digit(*at))
 		*to++ = *at++;
-	if (*at == '.' || (*at | 0x20) == 'e' || (to[-1] == '0' && to - c.to > 1))
+	if (*at == '.' || (*at | 0x20) == 'e' || !is_kept(c.at, at))
 		return put_decimal(c);
 	return (struct cursor){ at, to };
 }
@@ -311,6 +319,7 @@ static inline struct cursor put_name(struct json_value_room *room, struct cursor
 	c.at = skip_blanks(c.at) + 1;
 	member->at.offset = (size_t)(name - buf_data(&room->text));
 	member->name_len = (uint32_t)(c.to - name);
+	*c.to++ = ':';
 	member->head = head_of(name, member->name_len);
 	/* Names that begin alike are compared later. */
 	if (room->member_count++ > level->member && member[-1].head >= member->head)
@@ -367,6 +376,137 @@ static inline struct cursor put_value(struct json_value_room *room, struct curso
 	return put_ends(room, c);
 }
 
+/* ---- plain objects ---- */
+
+/* Most data is a small object whose members are strings without escapes, and small whole numbers.
+ * It is read in one go, and its members are copied once, into their order. */
+
+/* Bytes and members of a plain object, and bytes of the label. */
+#define PLAIN_BYTES   512
+#define PLAIN_MEMBERS 12
+#define PLAIN_LABEL   128
+
+struct plain_member {
+	uint64_t head;
+	const char *name;
+	const char *name_end;
+	const char *value;
+	const char *end;
+};
+
+/* Returns the address after the string at `at`; NULL if it has escapes. */
+static inline const char *skip_plain_string(const char *at)
+{
+	for (at++;; at += BLOCK_BYTES) {
+		block b = block_load(at);
+		unsigned marks = block_marks((block)(b == '"') | (block)(b == '\\'));
+
+		if (marks == 0)
+			continue;
+		at += __builtin_ctz(marks);
+		return *at == '"' ? at + 1 : NULL;
+	}
+}
+
+/* Returns the address after a value that is written as its text is; NULL for other values. */
+static inline const char *skip_plain_value(const char *at)
+{
+	const char *begin = at;
+
+	if (*at == '"')
+		return skip_plain_string(at);
+	at += *at == '-';
+	if (!is_digit(*at))
+		return NULL;
+	while (is_digit(*at))
+		at++;
+	if (*at == '.' || (*at | 0x20) == 'e' || !is_kept(begin, at))
+		return NULL;
+	return at;
+}
+
+/* Inserts a member in its order. Returns false if the heads of two names are equal. */
+static inline bool insert_plain(struct plain_member *members, size_t count,
+				const struct plain_member *member)
+{
+	struct plain_member *to = members + count;
+
+	for (; to > members && to[-1].head > member->head; to--)
+		*to = to[-1];
+	*to = *member;
+	return to == members || to[-1].head != member->head;
+}
+
+/* Reads the members of the object at `at`. Returns their number; 0 if the object is not plain. */
+static inline size_t read_plain(const char *at, struct plain_member *members)
+{
+	struct plain_member member;
+	size_t count = 0;
+
+	do {
+		at = skip_blanks(at + 1);
+		if (*at != '"' || count == PLAIN_MEMBERS)
+			return 0;
+		member.name = at;
+		at = skip_plain_string(at);
+		if (at == NULL)
+			return 0;
+		member.name_end = at;
+		member.head = head_of(member.name, (size_t)(at - member.name));
+		member.value = skip_blanks(skip_blanks(at) + 1);
+		at = skip_plain_value(member.value);
+		if (at == NULL)
+			return 0;
+		member.end = at;
+		if (!insert_plain(members, count++, &member))
+			return 0;
+		at = skip_blanks(at);
+	} while (*at == ',');
+	return count;
+}
+
+/* Hashes a label and a plain object. Returns false, and leaves the rest to the caller, if the
+ * object is not plain. */
+static bool hash_plain(struct qless_str label, struct qless_str text,
+		       unsigned char ret_hash[HASH_WIDE_BYTES])
+{
+	struct plain_member members[PLAIN_MEMBERS];
+	char padded[PLAIN_BYTES + PADDING];
+	char out[LENGTH_BYTES + PLAIN_LABEL + 1 + PLAIN_BYTES];
+	char *to = out + LENGTH_BYTES;
+	size_t count;
+
+	if (text.len == 0 || *text.ptr != '{' || text.len > PLAIN_BYTES || label.len > PLAIN_LABEL)
+		return false;
+	memcpy(padded, text.ptr, text.len);
+	memset(padded + text.len, 0, PADDING);
+	count = read_plain(padded, members);
+	if (count == 0)
+		return false;
+	wire_put_u32((unsigned char *)out, (uint32_t)label.len);
+	memcpy(to, label.ptr, label.len);
+	to += label.len;
+	*to++ = '{';
+	for (const struct plain_member *m = members; m < members + count; m++) {
+		size_t name = (size_t)(m->name_end - m->name);
+		size_t value = (size_t)(m->end - m->value);
+
+		if (m->value == m->name_end + 1) {
+			/* There is nothing but the colon between them. */
+			memcpy(to, m->name, name + 1 + value);
+		} else {
+			memcpy(to, m->name, name);
+			to[name] = ':';
+			memcpy(to + name + 1, m->value, value);
+		}
+		to += name + 1 + value;
+	}
+	hash_bytes_wide(str_make(out, (size_t)(to - out)), ret_hash);
+	return true;
+}
+
+/* ---- any text ---- */
+
 /* Copies the text to where more bytes may be read after it. */
 static const char *pad(struct json_value_room *room, struct qless_str text)
 {
@@ -400,6 +540,8 @@ void json_hash_value(struct qless_str label, struct qless_str text, struct json_
 	struct cursor c;
 	bool is_leaf;
 
+	if (hash_plain(label, text, ret_hash))
+		return;
 	assert(room->level_count == 0 && room->member_count == 0);
 	assert(label.len <= UINT32_MAX && text.len <= JSON_VALUE_BYTES_MAX);
 	c.at = skip_blanks(pad(room, text));

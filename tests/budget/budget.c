@@ -31,12 +31,15 @@
 #define SCRIPT_ARG "$"
 #define COUNT_ARG  "#"
 #define LIMIT_ARG  "^"
+#define DATA_ARG   "~"
+#define DATA_BYTES 80
 
 struct step {
 	const char *name;    /* NULL if it only prepares */
 	const char *command; /* words; JID_ARG, TIME_ARG and SCRIPT_ARG are the jid, the time and
-				the SHA-1, LIMIT_ARG a list with the limit of the job. COUNT_ARG is
-				JOBS, for a single call about all jobs */
+				the SHA-1, LIMIT_ARG a list with the limit of the job, and DATA_ARG
+				data that only this job has. COUNT_ARG is JOBS, for a single call
+				about all jobs */
 	double wait;	     /* seconds before it */
 };
 
@@ -54,6 +57,14 @@ static const struct step steps[] = {
 	{ "complete", "COMPLETE @ worker queue " DATA, 0 },
 	{ "put again", "PUT client queue @ Klass " DATA " 0", 0 },
 	{ "cancel", "CANCEL @", 0 },
+
+	{ "put with unique args", "PUT client queue @ Klass ~ 0 unique args", 0 },
+	{ "put that finds its args", "PUT client queue other Klass ~ 0 unique args", 0 },
+	{ "pop with unique args", "POP queue worker 1", 0 },
+	{ "complete with unique args", "COMPLETE @ worker queue ~ next queue", 0 },
+	{ NULL, "CANCEL @", 0 },
+	{ "put with a unique key", "PUT client queue @ Klass " DATA " 0 unique @", 0 },
+	{ NULL, "CANCEL @", 0 },
 
 	{ "put with a delay", "PUT client queue @ Klass " DATA " 60", 0 },
 	{ "pop what is due", "POP queue worker 1", 120 },
@@ -94,6 +105,7 @@ struct made_request {
 	char jid[JID_BYTES + 1];
 	char now_text[NOW_BYTES];
 	char limit[NAME_BYTES];
+	char data[DATA_BYTES];
 };
 
 static struct native_fixture fixture;
@@ -127,6 +139,8 @@ static void prepare(struct made_request *r, const char *command, unsigned i, dou
 	snprintf(r->jid, sizeof r->jid, "%08x%024x", i * 2654435761u, i);
 	snprintf(r->now_text, sizeof r->now_text, "%.3f", now);
 	snprintf(r->limit, sizeof r->limit, "[\"domain:%u\"]", i % NAMES);
+	snprintf(r->data, sizeof r->data,
+		 "{\"to\":\"someone@example.com\",\"subject\":\"hello\",\"attempt\":%u}", 1000 + i);
 	r->now = now;
 	r->argc = 0;
 	for (const char *word = command; *word != '\0'; word += strspn(word, " ")) {
@@ -143,6 +157,8 @@ static void prepare(struct made_request *r, const char *command, unsigned i, dou
 			arg = str_from(count);
 		else if (str_equal(arg, STR(LIMIT_ARG)))
 			arg = str_from(r->limit);
+		else if (str_equal(arg, STR(DATA_ARG)))
+			arg = str_from(r->data);
 		r->argv[r->argc++] = arg;
 	}
 }
