@@ -780,6 +780,32 @@ static void a_user_without_patterns_may_use_everything(void)
 	ASSERT_RUN("*0\r\n", "KEYS *");
 }
 
+/* ---- unique keys ---- */
+
+static void a_key_that_a_foreign_job_holds_is_refused(void)
+{
+	as_admin("PUT me bank key-b k {} 0 unique key");
+	as_admin("PUT me mail key-m k {} 0 unique mine");
+	become("mail");
+	ASSERT_PART("-WRONGQUEUE The unique key is held by a job in a queue that the user may not "
+		    "read",
+		    "PUT me mail key-n k {} 0 unique key");
+	ASSERT_PART("-WRONGQUEUE The unique key is held by a job in a queue that the user may not "
+		    "change",
+		    "PUT me mail key-n k [] 0 unique key replace");
+	ASSERT_PART("-WRONGQUEUE", "MULTIPUT me mail 0 unique key jobs key-n k {}");
+	ASSERT_RUN("$5\r\nkey-m\r\n", "PUT me mail key-n k {} 0 unique mine");
+	ASSERT_RUN("$5\r\nkey-m\r\n", "PUT me mail key-n k [] 0 unique mine replace");
+	ASSERT_ADMIN("\"data\":\"{}\"", "GET key-b");
+	ASSERT_ADMIN("\"data\":\"[]\"", "GET key-m");
+	/* A job that lost its key to a foreign job does not name that. */
+	as_admin("POP mail w 9");
+	as_admin("FAIL key-m w g m");
+	as_admin("PUT me bank key-c k {} 0 unique mine");
+	ASSERT_PART("unique", "JOB.WHY key-m");
+	ASSERT_NO_PART("key-c", "JOB.WHY key-m");
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -810,5 +836,6 @@ int main(int argc, char **argv)
 	RUN(getkeys_returns_the_queues);
 	RUN(dryrun_names_the_key);
 	RUN(a_user_without_patterns_may_use_everything);
+	RUN(a_key_that_a_foreign_job_holds_is_refused);
 	return UNIT_RESULT();
 }
