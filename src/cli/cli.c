@@ -175,6 +175,22 @@ bool cli_confirm(struct cli *cli, const char *format, ...)
 	return false;
 }
 
+void cli_append_pair(const struct cli *cli, struct buf *out, struct qless_str name,
+		     yyjson_val *value)
+{
+	struct buf json = BUF_INIT(BUF_NO_MAX);
+
+	if (yyjson_is_str(value))
+		buf_append_str(&json, answer_str(value, NULL));
+	else
+		answer_append_value(&json, value);
+	buf_append_char(out, ' ');
+	text_append(out, name, cli->look.is_utf8);
+	buf_append_char(out, '=');
+	text_append(out, buf_str(&json), cli->look.is_utf8);
+	buf_done(&json);
+}
+
 bool cli_parse_duration(struct cli *cli, const char *option, const char *text, double *ret_s)
 {
 	static const struct {

@@ -157,6 +157,10 @@ bool cli_confirm(struct cli *cli, const char *format, ...) __attribute__((format
  * the option, and returns false. */
 bool cli_parse_duration(struct cli *cli, const char *option, const char *text, double *ret_s);
 
+/* Appends " name=value", where the value is a text or JSON. */
+void cli_append_pair(const struct cli *cli, struct buf *out, struct qless_str name,
+		     yyjson_val *value);
+
 /* The name under which qless changes jobs. */
 #define CLI_WORKER "qless"
 

@@ -70,12 +70,14 @@ static bool ask(const struct completion *c, const char *words, bool is_json, str
 static void offer_names(const struct completion *c, const char *words, bool is_json, bool is_page)
 {
 	struct answer answer = { 0 };
-	size_t i, max;
+	yyjson_arr_iter elements;
 	yyjson_val *item, *items;
 
 	if (ask(c, words, is_json, &answer)) {
 		items = is_page ? yyjson_arr_get(answer.root, 1) : answer.root;
-		yyjson_arr_foreach(items, i, max, item) offer(c, answer_str(item, "name"), NULL);
+		elements = yyjson_arr_iter_with(items);
+		while ((item = yyjson_arr_iter_next(&elements)) != NULL)
+			offer(c, answer_str(item, "name"), NULL);
 	}
 	answer_done(&answer);
 }
@@ -83,11 +85,12 @@ static void offer_names(const struct completion *c, const char *words, bool is_j
 static void offer_groups(const struct completion *c)
 {
 	struct answer answer = { 0 };
-	size_t i, max;
-	yyjson_val *key, *value;
+	yyjson_obj_iter members;
+	yyjson_val *key;
 
 	if (ask(c, "FAILED", true, &answer)) {
-		yyjson_obj_foreach(answer.root, i, max, key, value)
+		members = yyjson_obj_iter_with(answer.root);
+		while ((key = yyjson_obj_iter_next(&members)) != NULL)
 			offer(c, answer_str(key, NULL), NULL);
 	}
 	answer_done(&answer);
@@ -113,13 +116,13 @@ static void offer_jobs_of(const struct completion *c, struct qless_str queue)
 static void offer_jobs(const struct completion *c)
 {
 	struct answer answer = { 0 };
-	size_t i, max;
+	yyjson_arr_iter elements;
 	yyjson_val *queue;
 
 	if (ask(c, "QUEUES", true, &answer)) {
-		yyjson_arr_foreach(answer.root, i, max, queue)
-		{
-			if (i < QUEUES_MAX)
+		elements = yyjson_arr_iter_with(answer.root);
+		while ((queue = yyjson_arr_iter_next(&elements)) != NULL) {
+			if (elements.idx <= QUEUES_MAX)
 				offer_jobs_of(c, answer_str(queue, "name"));
 		}
 	}

@@ -65,7 +65,7 @@ static bool show_page(struct cli *cli, struct table *t, struct buf *cursor, doub
 {
 	struct answer page = { 0 };
 	struct query q = { 0 };
-	size_t i, max;
+	yyjson_arr_iter elements;
 	yyjson_val *limit;
 	bool ok;
 
@@ -81,8 +81,8 @@ static bool show_page(struct cli *cli, struct table *t, struct buf *cursor, doub
 	query_done(&q);
 	buf_clear(cursor);
 	buf_append_str(cursor, answer_str(yyjson_arr_get(page.root, 0), NULL));
-	yyjson_arr_foreach(yyjson_arr_get(page.root, 1), i, max, limit)
-	{
+	elements = yyjson_arr_iter_with(yyjson_arr_get(page.root, 1));
+	while ((limit = yyjson_arr_iter_next(&elements)) != NULL) {
 		struct buf json = BUF_INIT(BUF_NO_MAX);
 
 		answer_append_value(&json, limit);
@@ -182,11 +182,11 @@ static void show_holders(struct cli *cli, yyjson_val *holders, double now)
 							      { "WORKER", false, true, 0 },
 							      { "LOCK", true, false, 0 } };
 	struct table *t = table_new(holder_columns, 4, &cli->look);
-	size_t i, max;
+	yyjson_arr_iter elements;
 	yyjson_val *holder;
 
-	yyjson_arr_foreach(holders, i, max, holder)
-	{
+	elements = yyjson_arr_iter_with(holders);
+	while ((holder = yyjson_arr_iter_next(&elements)) != NULL) {
 		table_text(t, TABLE_PLAIN, answer_str(holder, "jid"));
 		table_text(t, TABLE_PLAIN, answer_str(holder, "queue"));
 		table_text(t, TABLE_PLAIN, answer_str(holder, "worker"));

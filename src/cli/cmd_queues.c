@@ -112,14 +112,17 @@ static void show_all_queues(struct cli *cli, struct table *t, struct buf *json,
 {
 	struct answer answer = { 0 };
 	yyjson_val **queues, *queue;
-	size_t count, i, max;
+	size_t count;
+	yyjson_arr_iter elements;
 
 	if (ask_queues(cli, &answer, NULL)) {
 		count = yyjson_arr_size(answer.root);
 		queues = mem_realloc_array(NULL, count + 1, sizeof(yyjson_val *));
-		yyjson_arr_foreach(answer.root, i, max, queue) queues[i] = queue;
+		elements = yyjson_arr_iter_with(answer.root);
+		while ((queue = yyjson_arr_iter_next(&elements)) != NULL)
+			queues[elements.idx - 1] = queue;
 		qsort(queues, count, sizeof(yyjson_val *), compare_queues);
-		for (i = 0; i < count; i++)
+		for (size_t i = 0; i < count; i++)
 			show_queue(cli, t, json, queues[i], figures);
 		free(queues);
 	}
@@ -178,13 +181,17 @@ static void show_groups(struct cli *cli, yyjson_val *root)
 						       { "JOBS", true, false, 0 } };
 	struct table *t = table_new(columns, 2, &cli->look);
 	struct group *groups = mem_realloc_array(NULL, yyjson_obj_size(root) + 1, sizeof *groups);
-	size_t count = 0, i, max;
-	yyjson_val *key, *value;
+	size_t count = 0;
+	yyjson_obj_iter members;
+	yyjson_val *key;
 
-	yyjson_obj_foreach(root, i, max, key, value) groups[count++] =
-		(struct group){ answer_str(key, NULL), answer_number(value, NULL) };
+	members = yyjson_obj_iter_with(root);
+	while ((key = yyjson_obj_iter_next(&members)) != NULL)
+		groups[count++] =
+			(struct group){ answer_str(key, NULL),
+					answer_number(yyjson_obj_iter_get_val(key), NULL) };
 	qsort(groups, count, sizeof *groups, compare_groups);
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (cli->options.quiet)
 			cli_print_text(cli, groups[i].name);
 		table_text(t, TABLE_PLAIN, groups[i].name);
@@ -227,7 +234,8 @@ static size_t show_failures_page(struct cli *cli, struct table *t, size_t start,
 {
 	struct answer page = { 0 }, jobs = { 0 };
 	struct query q = { 0 }, get = { 0 };
-	size_t found = 0, i, max;
+	size_t found = 0;
+	yyjson_arr_iter elements;
 	yyjson_val *value;
 
 	query_text(&q, "FAILED");
@@ -237,12 +245,15 @@ static size_t show_failures_page(struct cli *cli, struct table *t, size_t start,
 	if (!cli_ask_json(cli, &page, &q))
 		goto done;
 	query_text(&get, "MULTIGET");
-	yyjson_arr_foreach(answer_get(page.root, "jobs"), i, max, value)
+	elements = yyjson_arr_iter_with(answer_get(page.root, "jobs"));
+	while ((value = yyjson_arr_iter_next(&elements)) != NULL)
 		query_add(&get, answer_str(value, NULL));
 	found = get.count - 1;
 	if (found == 0 || !cli_ask_json(cli, &jobs, &get))
 		goto done;
-	yyjson_arr_foreach(jobs.root, i, max, value) show_failure(cli, t, value, now);
+	elements = yyjson_arr_iter_with(jobs.root);
+	while ((value = yyjson_arr_iter_next(&elements)) != NULL)
+		show_failure(cli, t, value, now);
 	if (!cli->options.json && !cli->options.quiet)
 		table_print(t, stdout);
 done:
@@ -326,7 +337,8 @@ static size_t show_recurring_page(struct cli *cli, struct table *t, size_t start
 {
 	struct answer page = { 0 };
 	struct query q = { 0 };
-	size_t found = 0, i, max;
+	size_t found = 0;
+	yyjson_arr_iter elements;
 	yyjson_val *jid;
 
 	query_words(&q, "JOBS recurring");
@@ -335,8 +347,8 @@ static size_t show_recurring_page(struct cli *cli, struct table *t, size_t start
 	query_number(&q, PAGE);
 	if (cli_ask_values(cli, &page, &q)) {
 		found = yyjson_arr_size(page.root);
-		yyjson_arr_foreach(page.root, i, max, jid)
-		{
+		elements = yyjson_arr_iter_with(page.root);
+		while ((jid = yyjson_arr_iter_next(&elements)) != NULL) {
 			struct query get = { 0 };
 			struct answer job = { 0 };
 

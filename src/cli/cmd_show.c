@@ -84,15 +84,15 @@ static void add_when(struct page *p, const char *label, double when)
 
 static void add_list(struct page *p, const char *label, yyjson_val *list)
 {
-	size_t i, max;
+	yyjson_arr_iter elements;
 	yyjson_val *item;
 
 	if (yyjson_arr_size(list) == 0)
 		return;
 	begin_line(p, label);
-	yyjson_arr_foreach(list, i, max, item)
-	{
-		if (i > 0)
+	elements = yyjson_arr_iter_with(list);
+	while ((item = yyjson_arr_iter_next(&elements)) != NULL) {
+		if (elements.idx > 1)
 			buf_append_str(&p->out, STR(", "));
 		append_text(p, TABLE_PLAIN, answer_str(item, NULL));
 	}
@@ -148,44 +148,34 @@ static bool is_known(struct qless_str name)
 /* Members that newer servers add to a job. */
 static void add_others(struct page *p, yyjson_val *job)
 {
-	size_t i, max;
-	yyjson_val *key, *value;
+	yyjson_obj_iter members;
+	yyjson_val *key;
 
-	yyjson_obj_foreach(job, i, max, key, value)
-	{
-		if (!is_known(answer_str(key, NULL)) && answer_has(value, NULL))
-			add_value(p, answer_str(key, NULL), value);
+	members = yyjson_obj_iter_with(job);
+	while ((key = yyjson_obj_iter_next(&members)) != NULL) {
+		if (!is_known(answer_str(key, NULL)) &&
+		    answer_has(yyjson_obj_iter_get_val(key), NULL))
+			add_value(p, answer_str(key, NULL), yyjson_obj_iter_get_val(key));
 	}
 }
 
 static void add_event(struct page *p, yyjson_val *event)
 {
-	size_t i, max;
-	yyjson_val *key, *value;
+	yyjson_obj_iter members = yyjson_obj_iter_with(event);
+	yyjson_val *key;
 
 	buf_append_str(&p->out, STR("  "));
 	text_append_time(&p->out, answer_number(event, "when"));
 	buf_append_str(&p->out, STR("  "));
 	append_text(p, TABLE_PLAIN, answer_str(event, "what"));
 	buf_append_char(&p->out, ' ');
-	yyjson_obj_foreach(event, i, max, key, value)
-	{
+	while ((key = yyjson_obj_iter_next(&members)) != NULL) {
 		struct qless_str name = answer_str(key, NULL);
 
 		if (str_equal(name, STR("when")) || str_equal(name, STR("what")))
 			continue;
-		buf_append_char(&p->out, ' ');
-		append_text(p, TABLE_PLAIN, str_equal(name, STR("q")) ? STR("queue") : name);
-		buf_append_char(&p->out, '=');
-		if (yyjson_is_str(value)) {
-			append_text(p, TABLE_PLAIN, answer_str(value, NULL));
-		} else {
-			struct buf json = BUF_INIT(BUF_NO_MAX);
-
-			answer_append_value(&json, value);
-			append_text(p, TABLE_PLAIN, buf_str(&json));
-			buf_done(&json);
-		}
+		cli_append_pair(p->cli, &p->out, str_equal(name, STR("q")) ? STR("queue") : name,
+				yyjson_obj_iter_get_val(key));
 	}
 	end_line(p);
 }
@@ -218,7 +208,7 @@ static void add_job(struct page *p, yyjson_val *job)
 {
 	struct qless_str state = answer_str(job, "state");
 	yyjson_val *history = answer_get(job, "history"), *event;
-	size_t i, max;
+	yyjson_arr_iter elements;
 
 	add_text(p, "job", TABLE_BOLD, answer_str(job, "jid"));
 	add_text(p, "class", TABLE_PLAIN, answer_str(job, "klass"));
@@ -246,7 +236,9 @@ static void add_job(struct page *p, yyjson_val *job)
 		begin_line(p, "history");
 		end_line(p);
 	}
-	yyjson_arr_foreach(history, i, max, event) add_event(p, event);
+	elements = yyjson_arr_iter_with(history);
+	while ((event = yyjson_arr_iter_next(&elements)) != NULL)
+		add_event(p, event);
 }
 
 static void print_page(struct page *p)
@@ -306,11 +298,11 @@ static void add_holders(struct page *p, yyjson_val *holders)
 						       { "WORKER", false, true, 0 },
 						       { "LOCK", true, false, 0 } };
 	struct table *t = table_new(columns, 4, &p->cli->look);
-	size_t i, max;
+	yyjson_arr_iter elements;
 	yyjson_val *holder;
 
-	yyjson_arr_foreach(holders, i, max, holder)
-	{
+	elements = yyjson_arr_iter_with(holders);
+	while ((holder = yyjson_arr_iter_next(&elements)) != NULL) {
 		struct buf jid = BUF_INIT(BUF_NO_MAX);
 
 		buf_append_str(&jid, STR("  "));
@@ -332,11 +324,11 @@ static void add_dependencies(struct page *p, yyjson_val *dependencies)
 						       { "STATE", false, false, 0 },
 						       { "QUEUE", false, true, 0 } };
 	struct table *t = table_new(columns, 3, &p->cli->look);
-	size_t i, max;
+	yyjson_arr_iter elements;
 	yyjson_val *dependency;
 
-	yyjson_arr_foreach(dependencies, i, max, dependency)
-	{
+	elements = yyjson_arr_iter_with(dependencies);
+	while ((dependency = yyjson_arr_iter_next(&elements)) != NULL) {
 		struct qless_str state = answer_str(dependency, "state");
 		struct buf jid = BUF_INIT(BUF_NO_MAX);
 

@@ -104,30 +104,18 @@ static enum table_style style_of(struct qless_str event)
 	return str_equal(event, STR("completed")) ? TABLE_GREEN : TABLE_PLAIN;
 }
 
-static void append_rest(struct buf *out, yyjson_val *event, bool is_utf8)
+static void append_rest(const struct cli *cli, struct buf *out, yyjson_val *event)
 {
-	size_t i, max;
-	yyjson_val *key, *value;
+	yyjson_obj_iter members = yyjson_obj_iter_with(event);
+	yyjson_val *key;
 
-	yyjson_obj_foreach(event, i, max, key, value)
-	{
+	while ((key = yyjson_obj_iter_next(&members)) != NULL) {
 		struct qless_str name = answer_str(key, NULL);
+		yyjson_val *value = yyjson_obj_iter_get_val(key);
 
-		if (str_equal(name, STR("event")) || str_equal(name, STR("jid")) ||
-		    str_equal(name, STR("queue")) || !answer_has(value, NULL))
-			continue;
-		buf_append_char(out, ' ');
-		text_append(out, name, is_utf8);
-		buf_append_char(out, '=');
-		if (yyjson_is_str(value)) {
-			text_append(out, answer_str(value, NULL), is_utf8);
-		} else {
-			struct buf json = BUF_INIT(BUF_NO_MAX);
-
-			answer_append_value(&json, value);
-			text_append(out, buf_str(&json), is_utf8);
-			buf_done(&json);
-		}
+		if (!str_equal(name, STR("event")) && !str_equal(name, STR("jid")) &&
+		    !str_equal(name, STR("queue")) && answer_has(value, NULL))
+			cli_append_pair(cli, out, name, value);
 	}
 }
 
@@ -146,7 +134,7 @@ static void print_event(struct cli *cli, struct qless_str queue, yyjson_val *eve
 		      is_utf8, QUEUE_COLUMNS);
 	buf_append_char(&line, ' ');
 	text_append(&line, answer_str(event, "jid"), is_utf8);
-	append_rest(&line, event, is_utf8);
+	append_rest(cli, &line, event);
 	buf_append_char(&line, '\n');
 	fwrite(buf_data(&line), 1, line.len, stdout);
 	buf_done(&line);

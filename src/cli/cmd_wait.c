@@ -58,11 +58,11 @@ static const struct client_reply *wait_for_reply(struct cli *cli, double limit_s
 static void show(struct cli *cli, yyjson_val *root)
 {
 	struct table *t = table_new(columns, 3, &cli->look);
-	size_t i, max;
+	yyjson_arr_iter elements;
 	yyjson_val *job;
 
-	yyjson_arr_foreach(root, i, max, job)
-	{
+	elements = yyjson_arr_iter_with(root);
+	while ((job = yyjson_arr_iter_next(&elements)) != NULL) {
 		struct qless_str state = answer_str(yyjson_arr_get(job, 1), NULL);
 
 		if (!str_equal(state, STR("complete")))

@@ -32,18 +32,20 @@ static int compare(const void *a, const void *b)
 /* Joins both lists by name. Returns the number of workers. */
 static size_t join(yyjson_val *counts, yyjson_val *connections, struct worker **ret_workers)
 {
-	size_t known = yyjson_arr_size(counts), count = 0, i, max;
+	size_t known = yyjson_arr_size(counts), count = 0;
+	yyjson_arr_iter elements;
 	struct worker *workers =
 		mem_realloc_array(NULL, known + yyjson_arr_size(connections) + 1, sizeof *workers);
 	yyjson_val *value;
 
-	yyjson_arr_foreach(counts, i, max, value) workers[count++] =
-		(struct worker){ answer_str(value, "name"), value, NULL };
+	elements = yyjson_arr_iter_with(counts);
+	while ((value = yyjson_arr_iter_next(&elements)) != NULL)
+		workers[count++] = (struct worker){ answer_str(value, "name"), value, NULL };
 	if (count > 0)
 		qsort(workers, count, sizeof *workers, compare);
 	known = count;
-	yyjson_arr_foreach(connections, i, max, value)
-	{
+	elements = yyjson_arr_iter_with(connections);
+	while ((value = yyjson_arr_iter_next(&elements)) != NULL) {
 		struct worker key = { .name = answer_str(value, "name") };
 		struct worker *found =
 			known > 0 ? bsearch(&key, workers, known, sizeof key, compare) : NULL;
@@ -65,12 +67,12 @@ static size_t join(yyjson_val *counts, yyjson_val *connections, struct worker **
 static void add_queues(struct table *t, yyjson_val *queues)
 {
 	struct buf list = BUF_INIT(BUF_NO_MAX);
-	size_t i, max;
+	yyjson_arr_iter elements;
 	yyjson_val *queue;
 
-	yyjson_arr_foreach(queues, i, max, queue)
-	{
-		if (i > 0)
+	elements = yyjson_arr_iter_with(queues);
+	while ((queue = yyjson_arr_iter_next(&elements)) != NULL) {
+		if (elements.idx > 1)
 			buf_append_char(&list, ' ');
 		buf_append_str(&list, answer_str(queue, NULL));
 	}
@@ -163,11 +165,11 @@ static const struct table_column day_columns[] = {
 
 static void add_jobs(struct table *t, yyjson_val *jids, struct qless_str state)
 {
-	size_t i, max;
+	yyjson_arr_iter elements;
 	yyjson_val *jid;
 
-	yyjson_arr_foreach(jids, i, max, jid)
-	{
+	elements = yyjson_arr_iter_with(jids);
+	while ((jid = yyjson_arr_iter_next(&elements)) != NULL) {
 		table_text(t, TABLE_PLAIN, answer_str(jid, NULL));
 		table_safe(t, cli_state_style(state), state);
 	}
@@ -192,7 +194,7 @@ static void show_one(struct cli *cli)
 	struct table *days = table_new(day_columns, 5, &cli->look);
 	struct answer worker = { 0 };
 	struct query q = { 0 };
-	size_t i, max;
+	yyjson_arr_iter elements;
 	yyjson_val *day;
 
 	query_text(&q, "WORKERS");
@@ -205,7 +207,9 @@ static void show_one(struct cli *cli)
 	}
 	add_jobs(jobs, answer_get(worker.root, "jobs"), STR("running"));
 	add_jobs(jobs, answer_get(worker.root, "stalled"), STR("stalled"));
-	yyjson_arr_foreach(answer_get(worker.root, "days"), i, max, day) add_day(days, day);
+	elements = yyjson_arr_iter_with(answer_get(worker.root, "days"));
+	while ((day = yyjson_arr_iter_next(&elements)) != NULL)
+		add_day(days, day);
 	table_print(jobs, stdout);
 	if (table_rows(days) > 0) {
 		fputc('\n', stdout);

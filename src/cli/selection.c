@@ -54,7 +54,7 @@ static bool select_listed(struct cli *cli, struct selection *s, const char *comm
 	do {
 		struct answer page = { 0 };
 		struct query q = { 0 };
-		size_t i, max;
+		yyjson_arr_iter elements;
 		yyjson_val *jid;
 		bool ok;
 
@@ -65,7 +65,8 @@ static bool select_listed(struct cli *cli, struct selection *s, const char *comm
 		ok = cli_ask_json(cli, &page, &q);
 		query_done(&q);
 		found = ok ? yyjson_arr_size(answer_get(page.root, "jobs")) : 0;
-		yyjson_arr_foreach(answer_get(page.root, "jobs"), i, max, jid)
+		elements = yyjson_arr_iter_with(answer_get(page.root, "jobs"));
+		while ((jid = yyjson_arr_iter_next(&elements)) != NULL)
 			add(s, answer_str(jid, NULL));
 		answer_done(&page);
 		if (!ok)
