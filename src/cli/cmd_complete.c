@@ -180,8 +180,9 @@ static void offer_flags(const struct completion *c, const struct flag *rows)
 /* The value of an option: its kind follows from the name of the value in the help. */
 static void offer_value(const struct completion *c, const struct flag *row)
 {
-	static const char *const states[] = { "waiting", "running", "stalled",	"scheduled",
-					      "depends", "failed",  "complete", NULL };
+	static const char *const states[] = { "waiting",  "running",   "reserved", "started",
+					      "stalled",  "scheduled", "depends",  "failed",
+					      "complete", NULL };
 	static const char *const events[] = { "put",	    "completed",    "advanced",
 					      "failed",	    "canceled",	    "lock_lost",
 					      "config_set", "config_unset", NULL };

@@ -145,17 +145,26 @@ static bool is_known(struct qless_str name)
 	return false;
 }
 
-/* Members that newer servers add to a job. */
+static void add_other(struct page *p, struct qless_str name, yyjson_val *value)
+{
+	if (str_equal(name, STR("started")))
+		add_when(p, "started", answer_number(value, NULL));
+	else
+		add_value(p, name, value);
+}
+
+/* Members that only some jobs have, or that newer servers add. */
 static void add_others(struct page *p, yyjson_val *job)
 {
-	yyjson_obj_iter members;
+	yyjson_obj_iter members = yyjson_obj_iter_with(job);
 	yyjson_val *key;
 
-	members = yyjson_obj_iter_with(job);
 	while ((key = yyjson_obj_iter_next(&members)) != NULL) {
-		if (!is_known(answer_str(key, NULL)) &&
-		    answer_has(yyjson_obj_iter_get_val(key), NULL))
-			add_value(p, answer_str(key, NULL), yyjson_obj_iter_get_val(key));
+		struct qless_str name = answer_str(key, NULL);
+		yyjson_val *value = yyjson_obj_iter_get_val(key);
+
+		if (!is_known(name) && answer_has(value, NULL))
+			add_other(p, name, value);
 	}
 }
 

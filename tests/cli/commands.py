@@ -500,6 +500,48 @@ def tail_shows_every_event_once():
           [(event["event"], event.get("queue")) for event in events])
 
 
+def put_passes_every_option_on():
+    equal("1\n", qless("put", "mail", "Send", "--jid", "+").out)
+    equal("2\n", qless("put", "mail", "Send", "--jid", "+").out)
+    result = qless("put", "mail", "Send", "--jid", "1", "--nx", expect=1)
+    equal("qless: a job with this jid exists: nothing was put\n", result.err)
+    equal({"jid": None}, as_json("put", "mail", "Send", "--jid", "1", "--nx"))
+    equal("u1\n", qless("put", "mail", "Send", "--jid", "u1", "--unique", "key",
+                        "--until", "finished").out)
+    equal("u1\n", qless("put", "mail", "Send", '{"b":1}', "--jid", "u2", "--unique", "key",
+                        "--replace").out)
+    equal('{"b":1}', json.loads(call("GET", "u1"))["data"])
+    qless("put", "mail", "Send", "--jid", "later", "--at", "2100-01-01 00:30",
+          "--backoff", "fixed 5 5", "--runtime", "5m")
+    equal([4102446600], [job["due"] for job in as_json_lines("jobs", "mail", "--state",
+                                                             "scheduled")])
+
+
+def the_progress_of_a_job_is_shown():
+    put("mail", "j1")
+    pop("mail")
+    call("JOB.START", "j1", "w1", "PID", "77", "NODE", "host1")
+    call("JOB.PROGRESS", "j1", "w1", "40", "half \033way")
+    out = qless("show", "j1").out
+    for line in ("started       20", "node          host1\n", "progress      40\n",
+                 "note          half \\x1bway\n"):
+        contains(line, out)
+    equal(["j1"], qless("jobs", "mail", "-q", "--state", "started").lines)
+    call("COMPLETE", "j1", "w1", "mail", "{}", "result", "it is done")
+    contains("it is done", qless("wait", "j1").out)
+
+
+def delete_removes_ended_jobs():
+    failed("mail", "smtp", "j1", "j2")
+    put("mail", "j3")
+    equal("1 job deleted\n", qless("delete", "j1").out)
+    result = qless("delete", "j3", "nope", expect=1)
+    contains("qless: j3: NOTFINISHED", result.err)
+    contains("qless: nope: there is no such job\n", result.err)
+    equal("1 job deleted\n", qless("delete", "--queue", "mail", stdin=b"y\n").out)
+    equal(["j3"], qless("jobs", "mail", "-q").lines)
+
+
 def wait_returns_results_and_exit_codes():
     put("mail", "j1")
     pop("mail")
@@ -558,5 +600,8 @@ if __name__ == "__main__":
         the_database_is_selected,
         tail_ends_after_a_number_of_events,
         tail_shows_every_event_once,
+        put_passes_every_option_on,
+        the_progress_of_a_job_is_shown,
+        delete_removes_ended_jobs,
         wait_returns_results_and_exit_codes,
     ]))
