@@ -98,7 +98,21 @@ def work_domains(args, kind):
 
 
 def measure_domains(args):
-    limited, unlimited = (work_domains(args, kind) for kind in ("limited", "unlimited"))
+    """The ratio is the median of several turns with limits and without, so that a short load of the
+    machine does not decide it. The table shows the turns with that ratio."""
+    turns = []
+    for i in range(args.turns):
+        kinds = ("limited", "unlimited") if i % 2 == 0 else ("unlimited", "limited")
+        figures = {kind: work_domains(args, kind) for kind in kinds}
+        each = [figures[kind]["processor"] / figures[kind]["jobs"]
+                for kind in ("limited", "unlimited")]
+        turns.append((each[0] / each[1], figures))
+        say(f"domains: {each[0] / each[1]:.2f} times the processor time")
+        check_domains(figures["limited"])
+    turns.sort(key=lambda turn: turn[0])
+    ratios = [turn[0] for turn in turns]
+    ratio, figures = turns[len(turns) // 2]
+    limited, unlimited = figures["limited"], figures["unlimited"]
     print(f"{args.domains * args.jobs:,} jobs of {args.domains:,} domains wait in a queue. Each "
           f"domain may have one job in {INTERVAL} s.\n{WORKERS} workers wait for jobs and complete "
           f"them, for {args.seconds:g} s. Without limits, the\nclient takes as many jobs in each "
@@ -116,15 +130,19 @@ def measure_domains(args):
     row(["longest turn of the loop, processor ms",
          *(number(f["turn_max_us"] / 1e3) for f in both)])
     row(["processor time of the server, s", *(number(f["processor"]) for f in both)])
-    each = [f["processor"] * 1e6 / f["jobs"] for f in both]
-    row(["processor time for a job, µs", *(number(x) for x in each)])
-    print(f"\nThe processor time for a job with limits is {each[0] / each[1]:.2f} of that without. "
-          f"The limits take {(limited['memory'] - unlimited['memory']) / (args.domains * args.jobs):.0f} "
+    row(["processor time for a job, µs",
+         *(number(f["processor"] * 1e6 / f["jobs"]) for f in both)])
+    print(f"\nThe processor time for a job with limits is {ratio:.2f} of that without: the median of "
+          f"{len(ratios)} turns, from {ratios[0]:.2f}\nto {ratios[-1]:.2f}. The limits take "
+          f"{(limited['memory'] - unlimited['memory']) / (args.domains * args.jobs):.0f} "
           "bytes for each job.\n")
+    require(ratio <= 1.5, "limits take more than half as much again")
+
+
+def check_domains(limited):
     require(limited["shortest_gap"] >= INTERVAL - TIME_ERROR, "a domain exceeds its rate")
     require(limited["missed"] == 0, "a domain misses more than one turn")
     require(limited["pop_us"]["p99"] < 1000, "pops take a millisecond or more")
-    require(each[0] <= 1.5 * each[1], "limits take more than half as much again")
 
 
 # ---- live ----
@@ -221,6 +239,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=20, help="of each domain")
     parser.add_argument("--tenant-jobs", type=int, default=1000000, help="of the large tenant")
     parser.add_argument("--seconds", type=float, default=60, help="for which the workers wait")
+    parser.add_argument("--turns", type=int, default=3,
+                        help="of the domains, with limits and without; an odd number")
     add_arguments(parser)
     args = check_arguments(parser)
     args.redis = args.beanstalkd = None
