@@ -331,8 +331,9 @@ QLESS_CHECK int qless_store_heartbeat(struct qless_store_job *job, struct qless_
 struct qless_store_complete {
 	size_t size;
 	struct qless_str data;
-	struct qless_str next; /* the queue that the job moves to; empty: none */
-	double delay_s;	       /* in that queue */
+	struct qless_str result; /* a text for JOB.RESULT; empty: none */
+	struct qless_str next;	 /* the queue that the job moves to; empty: none */
+	double delay_s;		 /* in that queue */
 };
 
 /* The job has succeeded. `options` may be NULL. */

@@ -139,7 +139,12 @@ int qless_store_complete(struct qless_store_job *job, const struct qless_store_c
 		return rc;
 	begin(&c, STR("COMPLETE"), job);
 	add(&c, qless_store_job_queue(job));
-	add(&c, own.data.len > 0 ? own.data : qless_store_job_data(job));
+	if (own.data.len > 0)
+		add(&c, own.data);
+	if (own.result.len > 0) {
+		add(&c, STR("result"));
+		add(&c, own.result);
+	}
 	if (own.next.len > 0) {
 		add(&c, STR("next"));
 		add(&c, own.next);

@@ -97,6 +97,29 @@ static void a_completed_job_moves_to_its_next_queue(void)
 	end_worker(worker);
 }
 
+static void a_result_is_kept_with_the_job(void)
+{
+	const struct qless_store_complete options = { .size = sizeof options,
+						      .result = qless_text("queued as 4711") };
+	struct qless_store_worker *worker = start_worker("w1");
+	struct qless_store_job *job;
+	struct qless_reply *reply;
+
+	put_job("mail", "j1", 0);
+	job = next_job(worker, "mail");
+	MUST(qless_store_complete(job, &options, &error));
+	qless_store_job_free(job);
+	reply = ask("JOB.RESULT j1");
+	expect_text("complete", qless_reply_text(qless_reply_find(reply, "state")));
+	expect_text("queued as 4711", qless_reply_text(qless_reply_find(reply, "result")));
+	qless_reply_free(reply);
+	/* The data stay as they were put. */
+	MUST_FIND(qless_store_get(store, qless_text("j1"), &job, &error));
+	expect_text("{\"to\":\"ann\"}", qless_store_job_data(job));
+	qless_store_job_free(job);
+	end_worker(worker);
+}
+
 static void queues_are_served_in_order_or_in_turn(void)
 {
 	const struct qless_str queues[] = { qless_text("a"), qless_text("b") };
@@ -507,6 +530,7 @@ static void run_all(int argc, char **argv)
 {
 	RUN(a_worker_completes_fails_and_retries_jobs);
 	RUN(a_completed_job_moves_to_its_next_queue);
+	RUN(a_result_is_kept_with_the_job);
 	RUN(queues_are_served_in_order_or_in_turn);
 	RUN(jobs_of_a_worker_that_ends_return_at_once);
 	RUN(a_worker_waits_for_a_job_that_another_thread_puts);
