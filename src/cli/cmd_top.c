@@ -12,6 +12,7 @@
 #include "cli/figures.h"
 #include "cli/screen.h"
 #include "cli/text.h"
+#include "cli/width.h"
 #include "sys/clock.h"
 #include "util/json.h"
 #include "util/mem.h"
@@ -134,25 +135,13 @@ static double sum_of(const struct top *top, const char *name)
 	return sum;
 }
 
-/* Appends a line, cut to the width of the screen. Styles count for nothing, so a line with styles
- * must be short. */
-static void append_line(struct buf *out, const struct top *top, struct qless_str line)
-{
-	const struct table_look *look = &top->cli->look;
-
-	if (look->width > 0 && !look->has_colour)
-		text_append_cut(out, line, look->width, look->is_utf8);
-	else
-		buf_append_str(out, line);
-	buf_append_char(out, '\n');
-}
-
 static void append_head(struct buf *out, const struct top *top)
 {
 	const struct figures *f = &top->figures;
 	struct cli *cli = top->cli;
-	struct buf line = BUF_INIT(BUF_NO_MAX);
+	struct buf line = BUF_INIT(BUF_NO_MAX), state = BUF_INIT(BUF_NO_MAX);
 
+	text_append(&state, figures_text(f, "log_state"), cli->look.is_utf8);
 	table_append_styled(&line, &cli->look, TABLE_BOLD, STR("qlessd"));
 	buf_append_char(&line, ' ');
 	client_settings_print_address(&cli->server.settings, &line);
@@ -162,26 +151,25 @@ static void append_head(struct buf *out, const struct top *top)
 	text_append_bytes(&line, figures_number(f, "used_memory"));
 	buf_printf(&line, "  clients %.0f  log ", figures_number(f, "connected_clients"));
 	table_append_styled(&line, &cli->look,
-			    str_equal(figures_text(f, "log_state"), STR("ok")) ? TABLE_PLAIN
-									       : TABLE_RED,
-			    figures_text(f, "log_state"));
+			    str_equal(buf_str(&state), STR("ok")) ? TABLE_PLAIN : TABLE_RED,
+			    buf_str(&state));
 	buf_append_str(&line, STR("  "));
 	text_append_time_of_day(&line, top->at);
-	append_line(out, top, buf_str(&line));
-	buf_clear(&line);
+	buf_append_char(&line, '\n');
 	buf_append_str(&line, STR("jobs"));
 	append_figure(&line, top, "jobs_waiting", "waiting", TABLE_PLAIN);
 	append_figure(&line, top, "jobs_running", "running", TABLE_GREEN);
 	append_figure(&line, top, "jobs_stalled", "stalled", TABLE_YELLOW);
 	append_figure(&line, top, "jobs_scheduled", "scheduled", TABLE_PLAIN);
 	append_figure(&line, top, "jobs_failed", "failed", TABLE_RED);
-	append_line(out, top, buf_str(&line));
-	buf_clear(&line);
+	buf_append_char(&line, '\n');
 	buf_printf(&line, "rate  %.1f/s put  %.1f/s popped  %.1f/s completed  %.1f/s failed",
 		   sum_of(top, "put_rate_1m"), sum_of(top, "pop_rate_1m"),
 		   sum_of(top, "complete_rate_1m"), sum_of(top, "fail_rate_1m"));
-	append_line(out, top, buf_str(&line));
+	buf_append_char(&line, '\n');
+	buf_append_str(out, buf_str(&line));
 	buf_done(&line);
+	buf_done(&state);
 }
 
 static void add_rate(struct table *t, enum table_style style, double rate)
@@ -324,11 +312,34 @@ static void run_plain(struct top *top, double interval_s)
 
 /* ---- on the screen ---- */
 
+/* Appends as much of the page as the screen shows. Colours take no columns. */
+static void append_visible(struct buf *out, struct qless_str page, size_t rows, size_t width)
+{
+	size_t used = 0, at = 0, len;
+
+	while (at < page.len) {
+		struct qless_str rest = str_make(page.ptr + at, page.len - at);
+		const char *m = rest.ptr[0] == '\033' ? memchr(rest.ptr, 'm', rest.len) : NULL;
+		uint32_t c = width_decode(rest, &len);
+		size_t wide = m == NULL && c != '\n' ? width_of(c) : 0;
+
+		if (m != NULL)
+			len = (size_t)(m - rest.ptr) + 1;
+		if (c == '\n' && --rows == 0)
+			return;
+		used = c == '\n' ? 0 : used + wide;
+		if (used <= width || wide == 0)
+			buf_append(out, rest.ptr, len);
+		at += len;
+	}
+}
+
 static void draw(struct top *top)
 {
 	struct cli *cli = top->cli;
 	struct buf out = BUF_INIT(BUF_NO_MAX);
 	struct buf foot = BUF_INIT(BUF_NO_MAX);
+	struct buf visible = BUF_INIT(BUF_NO_MAX);
 	size_t rows, head = 4;
 
 	screen_size(&rows, &cli->look.width);
@@ -346,9 +357,11 @@ static void draw(struct top *top)
 	if (top->first + top->shown < top->figures.count || top->first > 0)
 		buf_printf(&foot, "  %zu queues", top->figures.count);
 	text_append_cut(&out, buf_str(&foot), cli->look.width, cli->look.is_utf8);
-	screen_show(buf_str(&out));
+	append_visible(&visible, buf_str(&out), rows, cli->look.width);
+	screen_show(buf_str(&visible));
 	buf_done(&out);
 	buf_done(&foot);
+	buf_done(&visible);
 }
 
 /* Returns false if the key ends the program. *ret_refresh tells whether new figures are wanted. */

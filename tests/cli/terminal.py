@@ -90,6 +90,18 @@ def top_fills_the_screen_and_q_quits():
     contains("\033[?25h\033[?1049l", top.text)
 
 
+def top_fits_a_small_terminal():
+    put("a-queue-with-a-long-name", "j1")
+    for rows, columns in ((24, 40), (5, 20), (2, 10)):
+        top = Terminal("top", rows=rows, columns=columns)
+        top.wait_for(is_drawn)
+        lines = screen_of(top.text)
+        assert all(len(line) <= columns for line in lines), lines
+        assert len(lines) <= rows, lines
+        top.type("q")
+        equal(0, top.end())
+
+
 def top_ends_at_an_interrupt_and_restores_the_terminal():
     for end in (lambda top: top.type("\x03"), lambda top: os.kill(top.pid, signal.SIGTERM)):
         top = Terminal("top")
@@ -278,6 +290,7 @@ def a_full_disk_is_an_error():
 if __name__ == "__main__":
     sys.exit(run([
         top_fills_the_screen_and_q_quits,
+        top_fits_a_small_terminal,
         top_ends_at_an_interrupt_and_restores_the_terminal,
         top_follows_the_size_of_the_terminal,
         top_obeys_keys,
