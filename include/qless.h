@@ -80,6 +80,9 @@ enum qless_code {
 	/* number: its runtime */                                                               \
 	X(QLESS_WHY_OVERTIME, QLESS_ENOTRUNNING,                                                \
 	  "the run of job %j is over, it took longer than %n seconds")                          \
+	/* number: the time to start it */                                                      \
+	X(QLESS_WHY_NO_START, QLESS_ENOTRUNNING,                                                \
+	  "the run of job %j is over, its worker did not start it within %n seconds")           \
 	/* detail: the worker that holds the job */                                             \
 	X(QLESS_WHY_WORKER, QLESS_ENOTOWNER, "job %j is held by another worker, %d")            \
 	/* number: that of the last hand-out */                                                 \

@@ -75,6 +75,7 @@ static const struct dialect_message common[] = {
 	MESSAGE(ANY, NO_RECUR, NULL, "No recurring job %j"),
 	MESSAGE(ANY, STATE, NULL, "Job %j is not currently running: %d"),
 	MESSAGE(ANY, OVERTIME, NULL, "Job %j is not currently running: %n seconds are over"),
+	MESSAGE(ANY, NO_START, NULL, "Job %j is not currently running: %n seconds are over"),
 	MESSAGE(ANY, WORKER, NULL, "Job %j has been given to another worker: %d"),
 	MESSAGE(ANY, LOCK, NULL, "Job %j was handed out again, and its lock is %n"),
 	MESSAGE(ANY, QUEUE, NULL, "Job %j running in another queue: %d"),

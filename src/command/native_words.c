@@ -31,6 +31,8 @@ static const struct dialect_message messages[] = {
 	MESSAGE(STATE, "Job %j is not running: its state is %d"),
 	MESSAGE(OVERTIME,
 		"The run of job %j is over: it took longer than its runtime of %n seconds"),
+	MESSAGE(NO_START,
+		"The run of job %j is over: its worker did not start it within %n seconds"),
 	MESSAGE(WORKER, "Job %j is held by another worker: %d"),
 	MESSAGE(QUEUE, "Job %j is in another queue: %d"),
 	MESSAGE(DEPENDENT, "Job %d depends on job %j and is not canceled with it"),

@@ -87,7 +87,9 @@ bool permit_option(const struct user *user, struct qless_str option, unsigned ac
 
 	if (str_strip_suffix(option, STR("-heartbeat"), &queue) ||
 	    str_strip_suffix(option, STR("-max-concurrency"), &queue) ||
-	    str_strip_suffix(option, STR("-order"), &queue))
+	    str_strip_suffix(option, STR("-order"), &queue) ||
+	    str_strip_suffix(option, STR("-runtime"), &queue) ||
+	    str_strip_suffix(option, STR("-start-timeout"), &queue))
 		return acl_may_use_key(user, queue, access);
 	return access == ACL_READ || acl_may_use_key(user, STR(NAMES_CONFIG), access);
 }

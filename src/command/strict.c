@@ -301,9 +301,10 @@ int strict_config_set(struct request *req, const struct operation *op)
 		return request_fail(req, QLESS_EBADARG,
 				    "The value of \"%S\" must be priority or fair; found \"%S\"",
 				    name, value);
-	/* The engine accepts a runtime that is no number, because old logs may have one. */
-	is_text =
-		!text_is_number(value, &number) && !str_strip_suffix(name, STR("-runtime"), &queue);
+	/* The engine accepts such a time that is no number, because old logs may have one. */
+	is_text = !text_is_number(value, &number) &&
+		  !str_strip_suffix(name, STR("-runtime"), &queue) &&
+		  !str_strip_suffix(name, STR("-start-timeout"), &queue);
 	if (!qless_option_range(name, &min, &max) || is_text ||
 	    (num_parse_decimal(value, &number) && number >= min && number <= max))
 		return 0;

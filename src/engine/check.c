@@ -346,6 +346,8 @@ static void check_queue(struct check *c, const struct queue *queue)
 	       "queue", name, "does not match its options");
 	expect(c, queue->runtime == settings_runtime(c->q, name), "queue", name,
 	       "has another runtime than its option");
+	expect(c, queue->start_timeout == settings_start_timeout(c->q, name), "queue", name,
+	       "has another time to start jobs than its option");
 	expect(c, (queue->fair != NULL) == settings_is_fair(c->q, name), "queue", name,
 	       "has another order than its option");
 }

@@ -411,6 +411,7 @@ static void dump_run(struct dump *d, const struct qless_job *job)
 	begin_line(d, "  run ends");
 	add_number(d, runtime_ends(job));
 	add_number(d, job_terms(job)->allowed);
+	add_number(d, job_terms(job)->to_start);
 	end_line(d);
 }
 

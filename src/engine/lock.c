@@ -175,10 +175,7 @@ int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct ql
 		return engine_fail_job(q, QLESS_OP_HEARTBEAT, QLESS_WHY_WORKER, jid,
 				       intern_str(job->worker));
 	if (runtime_is_over(job, now))
-		return engine_fail(q, (struct qless_error){ .operation = QLESS_OP_HEARTBEAT,
-							    .reason = QLESS_WHY_OVERTIME,
-							    .jid = jid,
-							    .number = job_terms(job)->allowed });
+		return runtime_refuse(q, QLESS_OP_HEARTBEAT, job);
 
 	expires = runtime_cap(job, queue_lock_expiry(q, job->queue, now));
 	job->expires = expires;

@@ -327,7 +327,7 @@ static void pop_from(struct qless *q, struct queue *queue, double now, struct in
 	}
 	enter_locks(q, queue, now, worker, expires);
 	assert(q->batch.count == 0);
-	if ((flags & JOB_CARRIES) || queue->runtime > 0)
+	if ((flags & JOB_CARRIES) || queue->runtime > 0 || queue->start_timeout > 0)
 		begin_runtimes(q, now);
 	job_prefetch(skiplist_last(&queue->work));
 }

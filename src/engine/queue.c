@@ -108,6 +108,7 @@ static struct queue *queue_new(struct qless *q, struct qless_str name)
 	queue->heartbeat = settings_queue_number(q, name, STR("-heartbeat"));
 	queue->max_concurrency = settings_queue_number(q, name, STR("-max-concurrency"));
 	queue->runtime = settings_runtime(q, name);
+	queue->start_timeout = settings_start_timeout(q, name);
 	besttree_init(&queue->groups, lane_group_is_better);
 	heap_node_init(&queue->due);
 	queue->index = (uint32_t)q->all_queues.count;

@@ -36,6 +36,7 @@ struct queue {
 	uint64_t job_count; /* jobs that name this queue */
 	double heartbeat;   /* its own options; NAN if not set */
 	double max_concurrency;
+	double start_timeout;	   /* 0: none */
 	double runtime;		   /* 0: runs have no limit but that of the job */
 	struct named_limit *limit; /* `queue:<name>`; NULL if there is none */
 	struct besttree groups;	   /* lanes by when their limits open, see lane.h */

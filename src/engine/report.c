@@ -12,6 +12,7 @@
 #include "engine/limit.h"
 #include "engine/queue.h"
 #include "engine/run.h"
+#include "engine/runtime.h"
 #include "engine/worker.h"
 
 #define PERCENT_MAX 100
@@ -34,7 +35,10 @@ int qless_job_start(struct qless *q, double now, const struct qless_start *start
 	rc = job_check_owner(q, QLESS_OP_JOB_START, start->jid, job, start->worker);
 	if (rc < 0)
 		return rc;
+	if (runtime_is_over(job, now))
+		return runtime_refuse(q, QLESS_OP_JOB_START, job);
 	account_start(q, job, now, start->pid, start->node);
+	runtime_note_start(q, job);
 	worker_seen(q, job->worker, now);
 	engine_changed(q);
 	return 0;

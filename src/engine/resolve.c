@@ -334,6 +334,7 @@ size_t resolve_figures(const struct qless *q, struct queue *queue)
 	double heartbeat = settings_queue_number(q, queue_name(queue), STR("-heartbeat"));
 	double max = settings_queue_number(q, queue_name(queue), STR("-max-concurrency"));
 	double runtime = settings_runtime(q, queue_name(queue));
+	double start_timeout = settings_start_timeout(q, queue_name(queue));
 	size_t repairs = 0;
 	uint32_t i;
 
@@ -341,10 +342,12 @@ size_t resolve_figures(const struct qless *q, struct queue *queue)
 		repairs +=
 			resolve_series(&queue->days[i].wait) + resolve_series(&queue->days[i].run);
 	if (!same_option(heartbeat, queue->heartbeat) ||
-	    !same_option(max, queue->max_concurrency) || runtime != queue->runtime) {
+	    !same_option(max, queue->max_concurrency) || runtime != queue->runtime ||
+	    start_timeout != queue->start_timeout) {
 		queue->heartbeat = heartbeat;
 		queue->max_concurrency = max;
 		queue->runtime = runtime;
+		queue->start_timeout = start_timeout;
 		repairs++;
 	}
 	return repairs;

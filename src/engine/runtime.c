@@ -31,13 +31,26 @@ double runtime_ends(const struct qless_job *job)
 	return terms != NULL ? terms->run.key : INFINITY;
 }
 
-void runtime_restore(struct qless *q, struct qless_job *job, double ends, double allowed)
+/* Whether the time to start the job ends before its runtime. */
+static bool must_start(const struct job_terms *terms)
+{
+	return terms->to_start > 0 && (terms->allowed <= 0 || terms->to_start < terms->allowed);
+}
+
+static double seconds_of(const struct job_terms *terms)
+{
+	return must_start(terms) ? terms->to_start : terms->allowed;
+}
+
+void runtime_restore(struct qless *q, struct qless_job *job, double ends, double allowed,
+		     double to_start)
 {
 	struct job_terms *terms = job_need_terms(job);
 
 	assert(job->state == QLESS_RUNNING && !heap_has(&terms->run));
 	terms->job = job;
 	terms->allowed = allowed;
+	terms->to_start = to_start;
 	heap_insert(&q->runs, &terms->run, ends);
 }
 
@@ -62,12 +75,58 @@ void runtime_begin(struct qless *q, struct qless_job *job, double now)
 {
 	const struct job_terms *terms = job_terms(job);
 	double allowed = terms != NULL && terms->runtime > 0 ? terms->runtime : job->queue->runtime;
+	double to_start = job->queue->start_timeout;
+	double ends = finite_add(now, allowed > 0 ? allowed : to_start);
 
-	/* A queue without a runtime has NAN. */
-	if (!(allowed > 0))
+	if (allowed <= 0 && to_start <= 0)
 		return;
-	runtime_restore(q, job, finite_add(now, allowed), allowed);
+	if (to_start > 0)
+		ends = fmin(ends, finite_add(now, to_start));
+	runtime_restore(q, job, ends, allowed, to_start);
 	cap_lock(q, job);
+}
+
+static void renew_lock(struct qless *q, struct qless_job *job)
+{
+	double expires = runtime_cap(job, queue_lock_expiry(q, job->queue, q->now));
+
+	job->expires = expires;
+	job->flags &= (uint8_t)~JOB_GRACE;
+	worker_hold_job(q, job->worker, job, expires);
+	skiplist_rescore(&job->queue->locks, &job->node, expires);
+	if (job->flags & JOB_LIMITED)
+		slots_hold(q, job, expires);
+	queue_falls_due(q, job->queue, expires);
+}
+
+void runtime_note_start(struct qless *q, struct qless_job *job)
+{
+	struct job_terms *terms = job_terms(job);
+
+	if (terms == NULL || !heap_has(&terms->run) || terms->to_start <= 0)
+		return;
+	if (terms->allowed <= 0)
+		runtime_end(q, job);
+	else if (must_start(terms))
+		heap_rekey(&q->runs, &terms->run,
+			   finite_add(terms->run.key, terms->allowed - terms->to_start));
+	/* Without a runtime, the terms may be gone. */
+	terms = job_terms(job);
+	if (terms != NULL)
+		terms->to_start = 0;
+	renew_lock(q, job);
+}
+
+int runtime_refuse(struct qless *q, enum qless_operation operation, const struct qless_job *job)
+{
+	const struct job_terms *terms = job_terms(job);
+
+	return engine_fail(q,
+			   (struct qless_error){ .operation = operation,
+						 .reason = must_start(terms) ? QLESS_WHY_NO_START
+									     : QLESS_WHY_OVERTIME,
+						 .jid = job_jid(job),
+						 .number = seconds_of(terms) });
 }
 
 void runtime_end(struct qless *q, struct qless_job *job)
@@ -77,7 +136,7 @@ void runtime_end(struct qless *q, struct qless_job *job)
 	if (terms == NULL || !heap_has(&terms->run))
 		return;
 	heap_remove(&q->runs, &terms->run);
-	terms->allowed = 0;
+	terms->allowed = terms->to_start = 0;
 	job_release_terms(q, job);
 }
 
@@ -114,19 +173,20 @@ static void warn(struct qless *q, struct qless_job *job)
 }
 
 /* Fail a job without retries left, whose run has ended. */
-static void give_up(struct qless *q, struct qless_job *job, double allowed)
+static void give_up(struct qless *q, struct qless_job *job, double seconds, bool is_unstarted)
 {
 	struct buf text = BUF_INIT(BUF_NO_MAX);
 	struct qless_str group = STR(TIMED_OUT_GROUP), message;
 	struct intern *worker = intern_ref(job->worker);
 	char number[NUM_MAX];
 
-	buf_append_str(&text, STR("The run took longer than "));
-	buf_append(&text, number, num_format_g14(number, allowed));
+	buf_append_str(&text, is_unstarted ? STR("The worker did not start the job within ")
+					   : STR("The run took longer than "));
+	buf_append(&text, number, num_format_g14(number, seconds));
 	buf_append_str(&text, STR(" seconds"));
 	message = buf_str(&text);
 	if (retries_are_whole(job->remaining))
-		job_exhaust(q, job, &group, &message);
+		job_exhaust(q, job, is_unstarted ? NULL : &group, &message);
 	else
 		job_fail_invalid(q, job);
 	buf_done(&text);
@@ -138,7 +198,8 @@ static void give_up(struct qless *q, struct qless_job *job, double allowed)
 
 bool runtime_lose(struct qless *q, struct qless_job *job)
 {
-	double allowed = job_terms(job)->allowed;
+	bool is_unstarted = must_start(job_terms(job));
+	double seconds = seconds_of(job_terms(job));
 	bool can_count = retries_are_whole(job->remaining);
 	double delay;
 
@@ -149,10 +210,11 @@ bool runtime_lose(struct qless *q, struct qless_job *job)
 	if (can_count)
 		job->remaining -= 1;
 	if (!can_count || job->remaining < 0) {
-		give_up(q, job, allowed);
+		give_up(q, job, seconds, is_unstarted);
 		return false;
 	}
-	delay = job_backoff(job);
+	/* A job that was not started is as one whose lock was lost. */
+	delay = is_unstarted ? 0 : job_backoff(job);
 	if (delay <= 0)
 		return true;
 	job_set_worker(q, job, NULL);
@@ -193,7 +255,7 @@ bool runtime_is_sound(const struct qless *q, const struct qless_job *job)
 
 	if (terms == NULL || !heap_has(&terms->run))
 		return true;
-	return job->state == QLESS_RUNNING && terms->job == job && terms->allowed > 0 &&
-	       terms->run.place < q->runs.count && q->runs.nodes[terms->run.place] == &terms->run &&
-	       job->node.score <= terms->run.key;
+	return job->state == QLESS_RUNNING && terms->job == job &&
+	       (terms->allowed > 0 || terms->to_start > 0) && terms->run.place < q->runs.count &&
+	       q->runs.nodes[terms->run.place] == &terms->run && job->node.score <= terms->run.key;
 }

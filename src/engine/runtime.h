@@ -1,6 +1,9 @@
 /*
  * The runtime of a job: how long one run may take.
  *
+ * In a queue with the option <queue>-start-timeout, a run is also over if the worker does not start
+ * the job within that time.
+ *
  * A hand-out of a job with a runtime decides when its run is over. No lock, and no grace period,
  * lasts longer than that. Then the run counts as a lost one, and the job backs off.
  */
@@ -21,7 +24,11 @@ void runtime_begin(struct qless *q, struct qless_job *job, double now);
 /* Forget when the run is over: it has ended. */
 void runtime_end(struct qless *q, struct qless_job *job);
 /* Note when a run is over, for a snapshot. */
-void runtime_restore(struct qless *q, struct qless_job *job, double ends, double allowed);
+void runtime_restore(struct qless *q, struct qless_job *job, double ends, double allowed,
+		     double to_start);
+/* Note that the worker has started the job. Its lock, which ended with the time to start, is
+ * renewed. */
+void runtime_note_start(struct qless *q, struct qless_job *job);
 /* Move the ends of runs that are to come after the time `from`. */
 void runtime_step(struct qless *q, double from, double by);
 
@@ -41,6 +48,9 @@ static inline bool runtime_is_over(const struct qless_job *job, double now)
 {
 	return (job->flags & JOB_CARRIES) && runtime_ends(job) <= now;
 }
+
+/* Record the error that the run of a job is over. */
+int runtime_refuse(struct qless *q, enum qless_operation operation, const struct qless_job *job);
 
 /* End the run of a job that is over. Returns whether the job can run again at once; it is in no
  * list then. */

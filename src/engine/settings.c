@@ -59,6 +59,7 @@ static const struct qless_str heartbeat_suffix = STR_INIT("-heartbeat");
 static const struct qless_str concurrency_suffix = STR_INIT("-max-concurrency");
 static const struct qless_str order_suffix = STR_INIT("-order");
 static const struct qless_str runtime_suffix = STR_INIT("-runtime");
+static const struct qless_str start_suffix = STR_INIT("-start-timeout");
 
 static const struct setting *find_known(struct qless_str name)
 {
@@ -190,7 +191,7 @@ static double runtime_of(struct qless_str value)
 	return num_parse_lua(value, &seconds) && isfinite(seconds) && seconds > 0 ? seconds : 0;
 }
 
-double settings_runtime(const struct qless *q, struct qless_str queue)
+static double queue_seconds(const struct qless *q, struct qless_str queue, struct qless_str suffix)
 {
 	const struct option *option;
 	struct buf name = BUF_INIT(BUF_NO_MAX);
@@ -199,14 +200,25 @@ double settings_runtime(const struct qless *q, struct qless_str queue)
 	if (q->settings.count == 0)
 		return 0;
 	buf_append_str(&name, queue);
-	buf_append_str(&name, runtime_suffix);
+	buf_append_str(&name, suffix);
 	option = settings_find(&q->settings, buf_str(&name));
 	seconds = option != NULL ? runtime_of(option_value(option)) : 0;
 	buf_done(&name);
 	return seconds;
 }
 
-/* Apply an option that may be the order of a queue, or its runtime. */
+double settings_runtime(const struct qless *q, struct qless_str queue)
+{
+	return queue_seconds(q, queue, runtime_suffix);
+}
+
+double settings_start_timeout(const struct qless *q, struct qless_str queue)
+{
+	return queue_seconds(q, queue, start_suffix);
+}
+
+/* Apply an option that may be the order of a queue, its runtime, or its time to
+ * start. */
 static void apply_text(struct qless *q, struct qless_str name, struct qless_str value)
 {
 	struct qless_str queue_text;
@@ -221,6 +233,11 @@ static void apply_text(struct qless *q, struct qless_str name, struct qless_str 
 		queue = queue_find(q, queue_text);
 	if (queue != NULL)
 		queue->runtime = runtime_of(value);
+	queue = NULL;
+	if (strip_suffix(name, start_suffix, &queue_text))
+		queue = queue_find(q, queue_text);
+	if (queue != NULL)
+		queue->start_timeout = runtime_of(value);
 }
 
 /* Apply the value of an option; NAN means that it is no longer set. */
@@ -254,7 +271,8 @@ struct qless_str qless_option_name(size_t i)
 struct qless_str qless_queue_option_name(size_t i)
 {
 	const struct qless_str *const suffixes[] = { &heartbeat_suffix, &concurrency_suffix,
-						     &order_suffix, &runtime_suffix };
+						     &order_suffix, &runtime_suffix,
+						     &start_suffix };
 
 	if (i >= sizeof suffixes / sizeof *suffixes)
 		return str_make(NULL, 0);
@@ -271,7 +289,8 @@ bool qless_option_range(struct qless_str name, double *ret_min, double *ret_max)
 		min = setting->min;
 	else if (strip_suffix(name, heartbeat_suffix, &queue))
 		min = HEARTBEAT_MIN;
-	else if (strip_suffix(name, runtime_suffix, &queue))
+	else if (strip_suffix(name, runtime_suffix, &queue) ||
+		 strip_suffix(name, start_suffix, &queue))
 		min = RUNTIME_MIN;
 	else if (!strip_suffix(name, concurrency_suffix, &queue))
 		return false;

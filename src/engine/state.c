@@ -78,7 +78,8 @@
  *	set		if LIMITS (since version 3)
  *	terms		if TERMS (since version 3)
  *	account		if ACCOUNT (since version 3), see account.c
- *	run		if RUN (since version 3): time at which it is over, runtime number
+ *	run		if RUN (since version 3): time at which it is over, numbers of the
+ *			runtime and of the time to start
  *	history		varint count; each: kind byte, time, and by its kind:
  *			put: queue name; popped: worker name; failed: group name, worker name;
  *			exhausted: group name; log: text, byte 1 and item text, or byte 0
@@ -425,6 +426,7 @@ static void save_carried(struct saver *s, const struct qless_job *job, unsigned 
 	if (flags & STATE_JOB_RUN) {
 		save_time(s, runtime_ends(job));
 		save_number(s, job_terms(job)->allowed);
+		save_number(s, job_terms(job)->to_start);
 	}
 }
 

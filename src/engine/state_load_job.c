@@ -164,11 +164,13 @@ static void load_run(struct state_loader *l, struct qless_job *job)
 {
 	double ends = state_read_time(l);
 	double allowed = state_read_number(l);
+	double to_start = state_read_number(l);
+	bool is_limited = allowed >= 0 && to_start >= 0 && (allowed > 0 || to_start > 0);
 
-	if (job->state != QLESS_RUNNING || !(allowed > 0) || !(job->expires <= ends))
+	if (job->state != QLESS_RUNNING || !is_limited || !(job->expires <= ends))
 		state_read_fail(l, "the end of a run is out of range");
 	if (!l->failed)
-		runtime_restore(l->q, job, ends, allowed);
+		runtime_restore(l->q, job, ends, allowed, to_start);
 }
 
 static void load_extra(struct state_loader *l, struct qless_job *job, uint64_t flags)

@@ -21,7 +21,8 @@ struct job_terms {
 	/* While the job runs under a runtime: */
 	struct heap_node run;  /* in qless.runs; key: when the run is over */
 	struct qless_job *job; /* that has the terms */
-	double allowed;	       /* seconds that the run may take */
+	double allowed;	       /* seconds that the run may take; 0: any */
+	double to_start; /* seconds within which JOB.START must come; 0: it came, or need not */
 };
 
 struct job_terms *terms_new(void);

@@ -106,6 +106,63 @@ static void listings_tell_which_jobs_have_started(void)
 	ASSERT_BEGINS("*2\r\n$1\r\n0\r\n*2\r\n", &f, "QUEUE.JOBS", "q", "STATE", "running");
 }
 
+/* ---- <queue>-start-timeout ---- */
+
+static void a_job_that_is_not_started_in_time_is_handed_out_again(void)
+{
+	ASSERT_NATIVE("$-1\r\n", &f, "CONFIG.SET", "q-start-timeout", "10");
+	run("j");
+	ASSERT_JSON("\"expires\":1011", "j");
+	f.now = 1005;
+	ASSERT_NATIVE(":1011\r\n", &f, "HEARTBEAT", "j", "w");
+	f.now = 1011;
+	ASSERT_BEGINS("-NOTRUNNING The run of job j is over: its worker did not start it within 10 "
+		      "seconds",
+		      &f, "HEARTBEAT", "j", "w");
+	ASSERT_BEGINS("-NOTRUNNING The run of job j is over", &f, "JOB.START", "j", "w");
+	ASSERT_BEGINS("$", &f, "POP", "q", "v", "1");
+	ASSERT_JSON("\"worker\":\"v\"", "j");
+	ASSERT_JSON("\"remaining\":4", "j");
+}
+
+static void a_started_job_has_a_lock_as_usual(void)
+{
+	ASSERT_NATIVE("$-1\r\n", &f, "CONFIG.SET", "q-start-timeout", "10");
+	run("j");
+	f.now = 1006;
+	ASSERT_BEGINS("$", &f, "JOB.START", "j", "w");
+	ASSERT_JSON("\"expires\":1066", "j");
+	f.now = 1020;
+	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "POP", "q", "v", "1");
+	ASSERT_NATIVE(":1080\r\n", &f, "HEARTBEAT", "j", "w");
+}
+
+static void the_start_does_not_extend_the_runtime(void)
+{
+	ASSERT_NATIVE("$-1\r\n", &f, "CONFIG.SET", "q-start-timeout", "10");
+	ASSERT_NATIVE("$-1\r\n", &f, "CONFIG.SET", "q-runtime", "30");
+	run("j");
+	ASSERT_JSON("\"expires\":1011", "j");
+	f.now = 1006;
+	ASSERT_BEGINS("$", &f, "JOB.START", "j", "w");
+	ASSERT_JSON("\"expires\":1031", "j");
+	f.now = 1031;
+	ASSERT_BEGINS("-NOTRUNNING The run of job j is over: it took longer than its runtime of 30 "
+		      "seconds",
+		      &f, "HEARTBEAT", "j", "w");
+}
+
+static void a_job_that_nobody_starts_uses_up_its_retries(void)
+{
+	ASSERT_NATIVE("$-1\r\n", &f, "CONFIG.SET", "q-start-timeout", "10");
+	ASSERT_BEGINS("$", &f, "PUT", "me", "q", "j", "k", "{}", "0", "retries", "0");
+	ASSERT_BEGINS("$", &f, "POP", "q", "w", "1");
+	f.now += 11;
+	ASSERT_NATIVE("$2\r\n[]\r\n", &f, "POP", "q", "w", "1");
+	ASSERT_JSON("\"group\":\"failed-retries-q\"", "j");
+	ASSERT_JSON("The worker did not start the job within 10 seconds", "j");
+}
+
 /* ---- JOB.PROGRESS ---- */
 
 static void progress_is_shown_and_published(void)
@@ -382,6 +439,10 @@ int main(int argc, char **argv)
 	RUN(only_the_worker_of_a_running_job_starts_it);
 	RUN(the_next_run_has_not_started);
 	RUN(listings_tell_which_jobs_have_started);
+	RUN(a_job_that_is_not_started_in_time_is_handed_out_again);
+	RUN(a_started_job_has_a_lock_as_usual);
+	RUN(the_start_does_not_extend_the_runtime);
+	RUN(a_job_that_nobody_starts_uses_up_its_retries);
 	RUN(progress_is_shown_and_published);
 	RUN(a_result_is_kept_with_the_job);
 	RUN(a_long_result_is_refused);

@@ -409,9 +409,29 @@ static void reports_follow_the_model_the_records_and_the_snapshots(void)
 	buf_done(&records);
 }
 
+static void a_snapshot_knows_which_jobs_must_start(void)
+{
+	struct qless_start start = { STR("a"), STR("w"), 0, STR("") };
+
+	set_option("q-start-timeout", "10");
+	put(0, "q", "a");
+	put(0, "q", "b");
+	pop(1, "q", "w", 2);
+	reload();
+	TEST_ASSERT_EQUAL_DOUBLE(11, qless_next_overtime(q, NULL));
+	OK(qless_job_start(q, 2, &start));
+	TEST_ASSERT_EQUAL_DOUBLE(11, qless_next_overtime(q, NULL));
+	start.jid = STR("b");
+	OK(qless_job_start(q, 3, &start));
+	TEST_ASSERT_EQUAL_DOUBLE(INFINITY, qless_next_overtime(q, NULL));
+	reload();
+	TEST_ASSERT_EQUAL_size_t(0, qless_check(q, on_finding, NULL));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(reports_follow_the_model_the_records_and_the_snapshots);
+	RUN(a_snapshot_knows_which_jobs_must_start);
 	return UNIT_RESULT();
 }
