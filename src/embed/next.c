@@ -160,6 +160,11 @@ static int pop(const struct next *next, struct qless_store_job **ret_job,
 	return STEP_AGAIN;
 }
 
+static bool is_stopped(const struct next *next)
+{
+	return next->limits.stopper != NULL && qless_stopper_is_stopped(next->limits.stopper);
+}
+
 /* Waits before the next attempt to attach. Returns false if the call was stopped. */
 static bool wait_for_retry(const struct next *next)
 {
@@ -178,6 +183,9 @@ static int attach(const struct next *next, struct qless_store_error *error)
 
 	if (rc == 0)
 		return STEP_AGAIN;
+	if (rc == QLESS_STORE_ESTOPPED && !is_stopped(next))
+		return failure_set(error, QLESS_STORE_EUNAVAILABLE,
+				   "the server has not answered in the time of the call");
 	if (rc != QLESS_STORE_EUNAVAILABLE || clock_mono_us() >= next->limits.deadline_us)
 		return rc;
 	return wait_for_retry(next) ? STEP_AGAIN
@@ -189,7 +197,7 @@ static int step(const struct next *next, struct qless_store_job **ret_job,
 {
 	struct qless_store_worker *worker = next->worker;
 
-	if (next->limits.stopper != NULL && qless_stopper_is_stopped(next->limits.stopper))
+	if (is_stopped(next))
 		return store_fail(worker->store, NULL, LINK_STOPPED, error);
 	if (worker->link == NULL)
 		return attach(next, error);

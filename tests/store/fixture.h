@@ -108,8 +108,10 @@ static inline void put_job(const char *queue, const char *jid, double delay_s)
 
 static inline struct qless_store_worker *start_worker(const char *name)
 {
+	/* A busy machine may need long to attach it again. */
 	struct qless_store_worker_options options = { .size = sizeof options,
-						      .name = qless_text(name) };
+						      .name = qless_text(name),
+						      .grace_s = 1000 };
 	struct qless_store_worker *worker;
 
 	MUST(qless_store_worker_new(store, &options, &worker, &error));
