@@ -1,8 +1,12 @@
 """Addresses, users, TLS and lost connections of qless."""
 
 import os
+import pathlib
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "lib"))
+from ports import Reserved  # noqa: E402
 
 from harness import (PORT, QLESS, as_json, call, contains, environment, equal, put, qless, run,
                      wait_until)
@@ -29,14 +33,17 @@ def the_address_has_many_spellings():
 
 
 def no_server_is_an_exit_code_of_its_own():
-    result = qless("queues", "-p", "1", expect=3)
-    equal("qless: 127.0.0.1:1: cannot connect: Connection refused\n", result.err)
+    free = Reserved()
+    port = str(free.port)
+    result = qless("queues", "-p", port, expect=3)
+    equal(f"qless: 127.0.0.1:{port}: cannot connect: Connection refused\n", result.err)
     equal("", result.out)
     for words in (["top"], ["tail"], ["put", "mail", "Send"], ["call", "PING"],
                   ["retry", "j1"], ["jobs", "mail"], ["workers"], ["limits"], ["wait", "j1"]):
-        contains("cannot connect", qless("-p", "1", *words, expect=3).err)
+        contains("cannot connect", qless("-p", port, *words, expect=3).err)
     contains("/tmp/no-such-socket: cannot connect: No such file",
              qless("queues", "-s", "/tmp/no-such-socket", expect=3).err)
+    free.close()
 
 
 def users_log_in():
