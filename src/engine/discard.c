@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "engine/bundle.h"
 #include "engine/carried.h"
 #include "engine/depends.h"
 #include "engine/engine_int.h"
@@ -127,6 +128,7 @@ static bool discard_queue(struct qless *q)
 	for (int i = 0; i < QUEUE_ALL_LISTS; i++)
 		skiplist_done(&queue->lists[i]);
 	fair_free(NULL, queue->fair);
+	filing_free(NULL, queue->filing);
 	stats_free_days(queue);
 	free(queue);
 	return true;
@@ -229,6 +231,8 @@ static void discard_rest(struct qless *q)
 	hash_done(&q->unique_keys);
 	hash_done(&q->lanes);
 	hash_done(&q->lane_groups);
+	hash_done(&q->seats);
+	hash_done(&q->bundles);
 	skiplist_done(&q->limit_sweeps);
 	free(q->patterns);
 	hash_done(&q->jobs);

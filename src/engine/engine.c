@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/bundle.h"
 #include "engine/engine_int.h"
 #include "engine/error.h"
 #include "engine/job.h"
@@ -73,6 +74,8 @@ struct qless *qless_new(const struct qless_hooks *hooks)
 	skiplist_init(&q->limit_sweeps, limit_member);
 	hash_init(&q->lanes, lane_key, seed);
 	hash_init(&q->lane_groups, lane_group_key, seed);
+	hash_init(&q->seats, seat_key, seed);
+	hash_init(&q->bundles, bundle_key, seed);
 	skiplist_init(&q->queues, queue_member);
 	skiplist_init(&q->workers, worker_member);
 	skiplist_init(&q->completed, job_member);

@@ -70,6 +70,8 @@ struct qless {
 	uint64_t key_hint; /* of the next claim, see unique_find_for_put() */
 	struct hash lanes;
 	struct hash lane_groups;
+	struct hash seats;
+	struct hash bundles;
 	bool are_lanes_moving;	   /* lanes are filed anew, which gives no name another pass */
 	bool are_limits_suspended; /* see limits_suspend() */
 	bool are_limits_stale;	   /* a job has changed without them */

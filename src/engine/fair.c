@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/bundle.h"
 #include "engine/due.h"
 #include "engine/engine_int.h"
 #include "engine/job.h"
@@ -66,36 +67,43 @@ bool fair_precedes(const struct fair *fair, const struct qless_job *a, const str
 	return precedes(a, pass_of(fair, a), b, pass_of(fair, b));
 }
 
-static struct turn *turn_of_open(const struct besttree_node *node)
+static double pass_of_group(const struct besttree_node *node)
 {
-	return container_of((struct besttree_node *)(uintptr_t)node, struct turn, open);
+	const struct turn *turn = lane_group_of(node)->seat->turn;
+
+	return turn != NULL ? turn->pass : 0;
 }
 
-static struct turn *turn_of_shut(const struct besttree_node *node)
+bool fair_group_precedes(const struct besttree_node *a, const struct besttree_node *b)
 {
-	return container_of((struct besttree_node *)(uintptr_t)node, struct turn, shut);
+	const struct qless_job *x = lane_group_best(a)->best, *y = lane_group_best(b)->best;
+
+	if (lane_group_of(a)->seat->turn == NULL)
+		return lane_job_precedes(x, y);
+	return precedes(x, pass_of_group(a), y, pass_of_group(b));
 }
 
-/* The best job of the open groups of a name that has some. */
-static const struct qless_job *open_job(const struct turn *turn)
+static struct seat *seat_of_open(const struct besttree_node *node)
 {
-	return lane_group_best(turn->open_group)->best;
+	return container_of((struct besttree_node *)(uintptr_t)node, struct seat, open);
 }
 
-/* Compares the best jobs of two names in groups that count as open. */
+static struct seat *seat_of_shut(const struct besttree_node *node)
+{
+	return container_of((struct besttree_node *)(uintptr_t)node, struct seat, shut);
+}
+
+/* Compares the best jobs of two seats in groups that count as open. */
 static bool open_is_better(const struct besttree_node *a, const struct besttree_node *b)
 {
-	const struct turn *x = turn_of_open(a), *y = turn_of_open(b);
-
-	return precedes(open_job(x), x->pass, open_job(y), y->pass);
+	return fair_group_precedes(seat_of_open(a)->open_group, seat_of_open(b)->open_group);
 }
 
-/* Compares the best jobs of two names, whether they may run or not. */
+/* Compares the best jobs of two seats, whether they may run or not. */
 static bool shut_is_better(const struct besttree_node *a, const struct besttree_node *b)
 {
-	const struct turn *x = turn_of_shut(a), *y = turn_of_shut(b);
-
-	return precedes(lane_tree_best(&x->groups), x->pass, lane_tree_best(&y->groups), y->pass);
+	return fair_group_precedes(besttree_best(&seat_of_shut(a)->groups),
+				   besttree_best(&seat_of_shut(b)->groups));
 }
 
 /* ---- names ---- */
@@ -111,9 +119,6 @@ struct turn *turn_need(struct qless *q, struct queue *queue, struct intern *name
 	height = engine_draw_height(q);
 	turn = mem_alloc(offsetof(struct turn, idle) + skipnode_size(height));
 	*turn = (struct turn){ .queue = queue, .name = intern_ref(name) };
-	besttree_init(&turn->groups, lane_group_is_better);
-	besttree_node_init(&turn->open);
-	besttree_node_init(&turn->shut);
 	skipnode_init(&turn->idle, height);
 	hash_insert(&fair->table, &turn->hash);
 	skiplist_insert(&fair->idle, &turn->idle, turn->pass);
@@ -122,7 +127,7 @@ struct turn *turn_need(struct qless *q, struct queue *queue, struct intern *name
 
 static void turn_free(struct qless *q, struct fair *fair, struct turn *turn)
 {
-	assert(turn->lanes == 0 && besttree_count(&turn->groups) == 0);
+	assert(turn->lanes == 0 && turn->seats == NULL);
 	if (turn->idle.linked)
 		skiplist_remove(&fair->idle, &turn->idle);
 	hash_remove(&fair->table, &turn->hash);
@@ -170,68 +175,91 @@ void turn_leave(struct qless *q, struct turn *turn)
 		forget_some_idle(q, turn->queue->fair);
 }
 
-/* Put a node of a name where it belongs: with a key, or in no tree. */
-static void place(struct besttree *tree, struct besttree_node *node, bool belongs, double key)
+/* ---- seats ---- */
+
+void turn_enter_seat(struct turn *turn, struct seat *seat)
 {
-	if (belongs && besttree_has(node))
-		besttree_rekey(tree, node, key);
-	else if (belongs)
-		besttree_insert(tree, node, key);
-	else if (besttree_has(node))
-		besttree_remove(tree, node);
+	seat->next_of_turn = turn->seats;
+	if (turn->seats != NULL)
+		turn->seats->prev_of_turn = seat;
+	turn->seats = seat;
 }
 
-/* Let the groups of a name with a key of at most `seen` count as open. */
-static void look(struct qless *q, struct turn *turn, double seen)
+void turn_leave_seat(struct turn *turn, struct seat *seat)
 {
-	struct fair *fair = turn->queue->fair;
-	const struct besttree_node *shut = besttree_first_gt(&turn->groups, seen);
+	if (seat->prev_of_turn != NULL)
+		seat->prev_of_turn->next_of_turn = seat->next_of_turn;
+	else
+		turn->seats = seat->next_of_turn;
+	if (seat->next_of_turn != NULL)
+		seat->next_of_turn->prev_of_turn = seat->prev_of_turn;
+}
 
-	turn->seen = seen;
-	turn->open_group = besttree_best_le(&turn->groups, seen);
-	place(&fair->open, &turn->open, turn->open_group != NULL, 0);
-	place(&fair->shut, &turn->shut, shut != NULL, shut != NULL ? shut->key : 0);
+void fair_init_seats(struct bundle *bundle)
+{
+	besttree_init(&bundle->open, open_is_better);
+	besttree_init(&bundle->shut, shut_is_better);
+}
+
+/* Let the groups of a seat with a key of at most `seen` count as open. */
+static void look(struct qless *q, struct seat *seat, double seen)
+{
+	struct bundle *bundle = seat->bundle;
+	const struct besttree_node *shut = besttree_first_gt(&seat->groups, seen);
+
+	seat->seen = seen;
+	seat->open_group = besttree_best_le(&seat->groups, seen);
+	bundle_place_node(&bundle->open, &seat->open, seat->open_group != NULL, 0);
+	bundle_place_node(&bundle->shut, &seat->shut, shut != NULL, shut != NULL ? shut->key : 0);
 	if (shut != NULL && shut->key > q->due_taken && shut->key < INFINITY)
-		queue_falls_due(q, turn->queue, shut->key);
+		queue_falls_due(q, bundle->queue, shut->key);
 }
 
-void turn_update(struct qless *q, struct turn *turn)
+void fair_update_seat(struct qless *q, struct seat *seat)
 {
 	/* After a step back of the clock, a group may open at a time that was seen already. */
-	look(q, turn, fmin(turn->seen, q->now));
+	look(q, seat, fmin(seat->seen, q->now));
 }
 
-const struct besttree_node *fair_best_group(struct qless *q, struct queue *queue, double now,
+const struct besttree_node *fair_best_group(struct qless *q, struct bundle *bundle, double now,
 					    struct lane_search *search)
 {
-	struct fair *fair = queue->fair;
-
 	for (;;) {
-		const struct besttree_node *open = besttree_best(&fair->open);
-		const struct besttree_node *shut = besttree_best_le(&fair->shut, now);
-		struct turn *turn = open != NULL ? turn_of_open(open) : NULL;
+		const struct besttree_node *open = besttree_best(&bundle->open);
+		const struct besttree_node *shut = besttree_best_le(&bundle->shut, now);
+		struct seat *seat = open != NULL ? seat_of_open(open) : NULL;
 
-		if (turn != NULL && turn->seen > now) {
+		if (seat != NULL && seat->seen > now) {
 			if (!lane_search_look(q, search))
 				return NULL;
-			look(q, turn, now);
+			look(q, seat, now);
 			continue;
 		}
-		if (shut == NULL)
-			return turn != NULL ? turn->open_group : NULL;
-		if (turn != NULL) {
-			const struct turn *other = turn_of_shut(shut);
-
-			if (!precedes(lane_tree_best(&other->groups), other->pass, open_job(turn),
-				      turn->pass))
-				return turn->open_group;
-		}
+		if (shut == NULL ||
+		    (seat != NULL &&
+		     !fair_group_precedes(besttree_best(&seat_of_shut(shut)->groups),
+					  seat->open_group)))
+			return seat != NULL ? seat->open_group : NULL;
 		/* The time at which a group opened may not have been reported yet. */
-		queue_wake(q, queue);
+		queue_wake(q, bundle->queue);
 		if (!lane_search_look(q, search))
 			return NULL;
-		look(q, turn_of_shut(shut), now);
+		look(q, seat_of_shut(shut), now);
 	}
+}
+
+const struct besttree_node *fair_best_of_all(const struct bundle *bundle)
+{
+	const struct besttree_node *open = besttree_best(&bundle->open);
+	const struct besttree_node *shut = besttree_best(&bundle->shut);
+
+	if (shut == NULL)
+		return seat_of_open(open)->open_group;
+	shut = besttree_best(&seat_of_shut(shut)->groups);
+	if (open == NULL)
+		return shut;
+	open = seat_of_open(open)->open_group;
+	return fair_group_precedes(open, shut) ? open : shut;
 }
 
 void fair_forget_lanes(struct fair *fair)
@@ -239,31 +267,43 @@ void fair_forget_lanes(struct fair *fair)
 	struct hash_iter it;
 	struct hash_node *node;
 
-	besttree_init(&fair->open, open_is_better);
-	besttree_init(&fair->shut, shut_is_better);
 	HASH_FOREACH(node, &it, &fair->table) {
 		struct turn *turn = container_of(node, struct turn, hash);
 
 		turn->lanes = 0;
-		besttree_init(&turn->groups, lane_group_is_better);
-		turn->open_group = NULL;
-		besttree_node_init(&turn->open);
-		besttree_node_init(&turn->shut);
+		turn->seats = NULL;
 		if (!turn->idle.linked)
 			skiplist_insert(&fair->idle, &turn->idle, turn->pass);
 	}
 }
 
+static bool is_seat_sound(const struct seat *seat)
+{
+	const struct besttree_node *shut = besttree_first_gt(&seat->groups, seat->seen);
+
+	return seat->turn->queue == seat->bundle->queue && seat->turn->lanes >= seat->lanes &&
+	       seat->open_group == besttree_best_le(&seat->groups, seat->seen) &&
+	       besttree_has(&seat->open) == (seat->open_group != NULL) &&
+	       besttree_has(&seat->shut) == (shut != NULL) &&
+	       (shut == NULL || seat->shut.key == shut->key);
+}
+
+bool fair_are_seats_sound(const struct bundle *bundle)
+{
+	for (const struct seat *seat = bundle->seats; seat != NULL; seat = seat->next) {
+		if (!is_seat_sound(seat))
+			return false;
+	}
+	return besttree_is_ordered(&bundle->open) && besttree_is_ordered(&bundle->shut);
+}
+
 static bool is_turn_sound(const struct turn *turn)
 {
-	const struct besttree_node *shut = besttree_first_gt(&turn->groups, turn->seen);
+	uint32_t lanes = 0;
 
-	return besttree_is_ordered(&turn->groups) && turn->idle.linked == (turn->lanes == 0) &&
-	       (turn->lanes == 0) == (besttree_count(&turn->groups) == 0) &&
-	       turn->open_group == besttree_best_le(&turn->groups, turn->seen) &&
-	       besttree_has(&turn->open) == (turn->open_group != NULL) &&
-	       besttree_has(&turn->shut) == (shut != NULL) &&
-	       (shut == NULL || turn->shut.key == shut->key) && turn->pass >= 0;
+	for (const struct seat *seat = turn->seats; seat != NULL; seat = seat->next_of_turn)
+		lanes += seat->turn == turn ? seat->lanes : UINT32_MAX / 2;
+	return lanes == turn->lanes && turn->idle.linked == (turn->lanes == 0) && turn->pass >= 0;
 }
 
 bool fair_is_sound(const struct fair *fair)
@@ -275,7 +315,7 @@ bool fair_is_sound(const struct fair *fair)
 		if (!is_turn_sound(container_of(node, const struct turn, hash)))
 			return false;
 	}
-	return besttree_is_ordered(&fair->open) && besttree_is_ordered(&fair->shut);
+	return true;
 }
 
 void turn_set_pass(struct qless *q, struct turn *turn, double pass)
@@ -283,7 +323,8 @@ void turn_set_pass(struct qless *q, struct turn *turn, double pass)
 	turn->pass = pass;
 	if (turn->idle.linked)
 		skiplist_rescore(&turn->queue->fair->idle, &turn->idle, pass);
-	turn_update(q, turn);
+	for (struct seat *seat = turn->seats; seat != NULL; seat = seat->next_of_turn)
+		seat_update(q, seat);
 }
 
 void fair_enter_plain(struct fair *fair)
@@ -318,24 +359,29 @@ static struct fair *fair_new(struct qless *q)
 
 	hash_init(&fair->table, turn_key, q->hooks.hash_seed);
 	skiplist_init(&fair->idle, idle_member);
-	besttree_init(&fair->open, open_is_better);
-	besttree_init(&fair->shut, shut_is_better);
 	return fair;
+}
+
+bool fair_discard_one(struct qless *q, struct fair *fair)
+{
+	struct hash_node *node = hash_take(&fair->table);
+	struct turn *turn;
+
+	if (node == NULL)
+		return false;
+	turn = container_of(node, struct turn, hash);
+	if (q != NULL)
+		intern_unref(&q->limit_names, turn->name);
+	free(turn);
+	return true;
 }
 
 void fair_free(struct qless *q, struct fair *fair)
 {
-	struct hash_node *node;
-
 	if (fair == NULL)
 		return;
-	while ((node = hash_take(&fair->table)) != NULL) {
-		struct turn *turn = container_of(node, struct turn, hash);
-
-		if (q != NULL)
-			intern_unref(&q->limit_names, turn->name);
-		free(turn);
-	}
+	while (fair_discard_one(q, fair))
+		continue;
 	hash_done(&fair->table);
 	skiplist_done(&fair->idle);
 	free(fair);
@@ -347,10 +393,8 @@ void queue_set_fair(struct qless *q, struct queue *queue, bool is_fair)
 
 	if ((old != NULL) == is_fair)
 		return;
-	lanes_withdraw(q, queue);
 	queue->fair = is_fair ? fair_new(q) : NULL;
-	fair_free(q, old);
-	lanes_return(q, queue);
+	bundles_outdate(q, queue, old);
 }
 
 /* ---- reading ---- */
@@ -369,8 +413,10 @@ struct turn **fair_sort_turns(const struct fair *fair, size_t *ret_count)
 	struct hash_node *node;
 	size_t count = 0;
 
-	HASH_FOREACH(node, &it, &fair->table)
-		turns[count++] = container_of(node, struct turn, hash);
+	HASH_FOREACH(node, &it, &fair->table) {
+		turns[count] = container_of(node, struct turn, hash);
+		count += turns[count]->pass > 0 || fair->pass > 0;
+	}
 	if (count > 0)
 		qsort(turns, count, sizeof *turns, compare_turns);
 	*ret_count = count;

@@ -9,11 +9,11 @@
  * of the queue, which is the highest that a name had when it was handed out. So a name saves up no
  * turns while nothing of it waits.
  *
- * The best job of a name may be shut. So a queue has its names in two trees: by the best job of
- * the groups that count as open, and by when the next of their other groups opens. A search takes
- * the best name of the first tree. A name of the second tree whose time has come only matters if
- * its best job, shut or not, would precede that. Then its groups are looked at again, once for
- * each group that opens.
+ * The best job of a name may be shut. So a bundle has the seats of its names in two trees: by the
+ * best job of the groups that count as open, and by when the next of their other groups opens. A
+ * search takes the best seat of the first tree. A seat of the second tree whose time has come only
+ * matters if its best job, shut or not, would precede that. Then its groups are looked at again,
+ * once for each group that opens.
  *
  * Passes are part of the state. A name may be forgotten when nothing of it waits, and its pass is
  * not above that of the queue: it would start at the pass of the queue anyway. Each hand-out
@@ -31,10 +31,12 @@
 #include "util/intern.h"
 #include "util/skiplist.h"
 
+struct bundle;
 struct lane_search;
 struct limit_set;
 struct qless_job;
 struct queue;
+struct seat;
 
 /* A name of a queue. */
 struct turn {
@@ -42,12 +44,8 @@ struct turn {
 	struct queue *queue;
 	struct intern *name;
 	double pass;
-	uint32_t lanes;		/* lanes with jobs of that name */
-	struct besttree groups; /* its groups, by when their limits open */
-	double seen;		/* groups with a key up to this time count as open */
-	const struct besttree_node *open_group; /* the best of those; NULL if there is none */
-	struct besttree_node open;		/* in fair.open while there is one; key: 0 */
-	struct besttree_node shut; /* in fair.shut while there are others; key: their lowest */
+	uint32_t lanes;	      /* lanes with jobs of that name */
+	struct seat *seats;   /* its seats in the bundles of the queue */
 	struct skipnode idle; /* in fair.idle while it has no lanes; last, as it may be longer */
 };
 
@@ -55,18 +53,21 @@ struct fair {
 	double pass;  /* the highest of a hand-out */
 	double plain; /* of the jobs without limits */
 	struct hash table;
-	struct besttree open; /* names by the best job of their open groups */
-	struct besttree shut; /* names by when another group opens; best: by all of their groups */
 	struct skiplist idle; /* names without lanes, by pass and name */
+	struct fair *next;    /* in filing.outdated */
 };
 
 struct qless_str turn_key(const struct hash_node *node);
 
-/* Let the queue have fair order or not. Its lanes are filed anew. */
+/* Let the queue have fair order or not. Searches file its lanes anew. */
 void queue_set_fair(struct qless *q, struct queue *queue, bool is_fair);
+/* Free one of its names. Returns false if none was left. */
+bool fair_discard_one(struct qless *q, struct fair *fair);
+/* Free it with its names, whose references are not released if `q` is NULL. NULL is a no-op. */
 void fair_free(struct qless *q, struct fair *fair);
 
-/* The name of the jobs of a set, for a lane that is new or was filed under none. */
+/* The name of the jobs of a set, for a lane that is new or was filed under none. Returns NULL
+ * without fair order. */
 struct turn *turn_join(struct qless *q, struct queue *queue, const struct limit_set *set);
 /* A lane of the name is empty. */
 void turn_leave(struct qless *q, struct turn *turn);
@@ -74,15 +75,28 @@ void turn_leave(struct qless *q, struct turn *turn);
 struct turn *turn_find(const struct fair *fair, struct qless_str name);
 /* The name, which need not have lanes; for snapshots. */
 struct turn *turn_need(struct qless *q, struct queue *queue, struct intern *name);
-/* Note that a key or the best job of its groups has changed. */
-void turn_update(struct qless *q, struct turn *turn);
-/* The group with the best job of those whose limits open at `now` or before; NULL if all of them
- * are shut, or if the search stops. */
-const struct besttree_node *fair_best_group(struct qless *q, struct queue *queue, double now,
+/* A seat of the name comes or goes. */
+void turn_enter_seat(struct turn *turn, struct seat *seat);
+void turn_leave_seat(struct turn *turn, struct seat *seat);
+/* Initialise the trees of the seats of a bundle. */
+void fair_init_seats(struct bundle *bundle);
+/* Note that a key or the best job of the groups of a seat has changed, or that it has no group. */
+void fair_update_seat(struct qless *q, struct seat *seat);
+/* The group of a bundle with the best job of those whose limits open at `now` or before; NULL if
+ * all of them are shut, or if the search stops. */
+const struct besttree_node *fair_best_group(struct qless *q, struct bundle *bundle, double now,
 					    struct lane_search *search);
+/* The group with the best job of a bundle that has some, open or shut. */
+const struct besttree_node *fair_best_of_all(const struct bundle *bundle);
+/* Whether the best job of group `a` is handed out before that of `b`, if both may run. Queues may
+ * have fair order or not. */
+bool fair_group_precedes(const struct besttree_node *a, const struct besttree_node *b);
+/* Whether each seat of a bundle is where a search finds it. */
+bool fair_are_seats_sound(const struct bundle *bundle);
+
 /* Let all names forget their lanes, which are made anew. */
 void fair_forget_lanes(struct fair *fair);
-/* Whether each name is where a search finds it. */
+/* Whether the names know their lanes. */
 bool fair_is_sound(const struct fair *fair);
 void turn_set_pass(struct qless *q, struct turn *turn, double pass);
 
@@ -93,7 +107,9 @@ void fair_count(struct qless *q, struct queue *queue, const struct qless_job *jo
 /* Whether `a` is handed out before `b`; both wait in a queue with fair order, and may run. */
 bool fair_precedes(const struct fair *fair, const struct qless_job *a, const struct qless_job *b);
 
-/* The names by their text; the caller frees the list. */
+/* The names by their text; the caller frees the list. Before the first turns, names without one are
+ * left out: they are like names that nobody has seen, and outdated bundles may have more of them.
+ */
 struct turn **fair_sort_turns(const struct fair *fair, size_t *ret_count);
 
 #endif

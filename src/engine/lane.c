@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/bundle.h"
 #include "engine/due.h"
 #include "engine/engine_int.h"
 #include "engine/fair.h"
@@ -18,26 +19,24 @@
 
 /* ---- finding lanes and groups ---- */
 
-/* The bytes of some pointers that follow each other in an object. */
-static struct qless_str pointer_key(struct queue *const *first, size_t count)
-{
-	return str_make((const char *)first, sizeof(void *) * count);
-}
-
 static_assert(offsetof(struct lane, set) == offsetof(struct lane, queue) + sizeof(void *),
 	      "queue and set are the key");
-static_assert(offsetof(struct lane_group, turn) ==
-		      offsetof(struct lane_group, queue) + 2 * sizeof(void *),
-	      "queue, limit and name are the key");
+static_assert(offsetof(struct lane_group, limit) ==
+		      offsetof(struct lane_group, seat) + sizeof(void *),
+	      "seat and limit are the key");
 
 struct qless_str lane_key(const struct hash_node *node)
 {
-	return pointer_key(&container_of(node, const struct lane, hash)->queue, 2);
+	const struct lane *lane = container_of(node, const struct lane, hash);
+
+	return str_make((const char *)&lane->queue, 2 * sizeof(void *));
 }
 
 struct qless_str lane_group_key(const struct hash_node *node)
 {
-	return pointer_key(&container_of(node, const struct lane_group, hash)->queue, 3);
+	const struct lane_group *group = container_of(node, const struct lane_group, hash);
+
+	return str_make((const char *)&group->seat, 2 * sizeof(void *));
 }
 
 static struct lane *lane_of(const struct besttree_node *node)
@@ -45,7 +44,7 @@ static struct lane *lane_of(const struct besttree_node *node)
 	return container_of((struct besttree_node *)(uintptr_t)node, struct lane, node);
 }
 
-static struct lane_group *group_of(const struct besttree_node *node)
+struct lane_group *lane_group_of(const struct besttree_node *node)
 {
 	return container_of((struct besttree_node *)(uintptr_t)node, struct lane_group, node);
 }
@@ -57,24 +56,24 @@ static struct lane *find_lane(struct qless *q, struct queue *queue, struct limit
 
 	if (set->lane != NULL && set->lane->queue == queue)
 		return set->lane;
-	node = hash_find(&q->lanes, pointer_key(&key.queue, 2));
+	node = hash_find(&q->lanes, lane_key(&key.hash));
 	if (node == NULL)
 		return NULL;
 	set->lane = container_of(node, struct lane, hash);
 	return set->lane;
 }
 
-static struct lane_group *find_group(const struct qless *q, const struct lane *lane,
+static struct lane_group *find_group(const struct qless *q, struct seat *seat,
 				     struct named_limit *limit)
 {
-	struct lane_group key = { .queue = lane->queue, .limit = limit, .turn = lane->turn };
+	struct lane_group key = { .seat = seat, .limit = limit };
 	struct hash_node *node;
 
 	if (limit->groups == NULL)
 		return NULL;
-	if (limit->groups->queue == lane->queue && limit->groups->turn == lane->turn)
+	if (limit->groups->seat == seat)
 		return limit->groups;
-	node = hash_find(&q->lane_groups, pointer_key(&key.queue, 3));
+	node = hash_find(&q->lane_groups, lane_group_key(&key.hash));
 	return node != NULL ? container_of(node, struct lane_group, hash) : NULL;
 }
 
@@ -87,12 +86,7 @@ static bool lane_is_better(const struct besttree_node *a, const struct besttree_
 
 struct lane *lane_group_best(const struct besttree_node *node)
 {
-	return lane_of(besttree_best(&group_of(node)->lanes));
-}
-
-const struct qless_job *lane_tree_best(const struct besttree *groups)
-{
-	return lane_group_best(besttree_best(groups))->best;
+	return lane_of(besttree_best(&lane_group_of(node)->lanes));
 }
 
 bool lane_group_is_better(const struct besttree_node *a, const struct besttree_node *b)
@@ -106,18 +100,6 @@ static double key_of(const struct named_limit *limit, double now)
 	double opens = named_limit_opens(limit);
 
 	return opens > now ? opens : -INFINITY;
-}
-
-static struct besttree *tree_of(const struct lane_group *group)
-{
-	return group->turn != NULL ? &group->turn->groups : &group->queue->groups;
-}
-
-/* Note that a group has come, has gone, or has another key or best job. */
-static void update_turn(struct qless *q, struct turn *turn)
-{
-	if (turn != NULL)
-		turn_update(q, turn);
 }
 
 /* The score of its best job is the value of a lane, and of a group. */
@@ -135,30 +117,28 @@ static void value_group(struct lane_group *group)
 static void update_group(struct qless *q, struct lane_group *group)
 {
 	value_group(group);
-	besttree_update(tree_of(group), &group->node);
-	update_turn(q, group->turn);
+	besttree_update(&group->seat->groups, &group->node);
+	seat_update(q, group->seat);
 }
 
 static void rekey(struct qless *q, struct lane_group *group, double key)
 {
 	if (key == group->node.key)
 		return;
-	besttree_rekey(tree_of(group), &group->node, key);
-	update_turn(q, group->turn);
+	besttree_rekey(&group->seat->groups, &group->node, key);
+	seat_update(q, group->seat);
 	if (key == -INFINITY)
-		queue_wake(q, group->queue);
+		queue_wake(q, group->seat->bundle->queue);
 	else if (key < INFINITY)
-		queue_falls_due(q, group->queue, key);
+		queue_falls_due(q, group->seat->bundle->queue, key);
 }
 
-static struct lane_group *group_new(struct qless *q, const struct lane *lane,
-				    struct named_limit *limit)
+static struct lane_group *group_new(struct qless *q, struct seat *seat, struct named_limit *limit)
 {
 	struct lane_group *group = mem_zalloc(sizeof *group);
 
-	group->queue = lane->queue;
+	group->seat = seat;
 	group->limit = limit;
-	group->turn = lane->turn;
 	group->next = limit->groups;
 	if (limit->groups != NULL)
 		limit->groups->prev = group;
@@ -183,7 +163,7 @@ static void group_free(struct qless *q, struct lane_group *group)
 
 static void file(struct qless *q, struct lane *lane, struct named_limit *limit, double now)
 {
-	struct lane_group *group = find_group(q, lane, limit);
+	struct lane_group *group = find_group(q, lane->seat, limit);
 	double key = key_of(limit, now);
 
 	assert(lane->group == NULL);
@@ -193,11 +173,11 @@ static void file(struct qless *q, struct lane *lane, struct named_limit *limit, 
 		besttree_insert(&group->lanes, &lane->node, 0);
 		update_group(q, group);
 	} else {
-		group = group_new(q, lane, limit);
+		group = group_new(q, lane->seat, limit);
 		besttree_insert(&group->lanes, &lane->node, 0);
 		value_group(group);
-		besttree_insert(tree_of(group), &group->node, key);
-		update_turn(q, group->turn);
+		besttree_insert(&lane->seat->groups, &group->node, key);
+		seat_update(q, lane->seat);
 		/* A limit that is open may have opened while the lane was filed under another key,
 		 * whose time nobody has reported. */
 		if (key == -INFINITY)
@@ -214,8 +194,8 @@ static void unfile(struct qless *q, struct lane *lane)
 
 	lane->group = NULL;
 	if (besttree_count(&group->lanes) == 1) {
-		besttree_remove(tree_of(group), &group->node);
-		update_turn(q, group->turn);
+		besttree_remove(&group->seat->groups, &group->node);
+		seat_update(q, group->seat);
 		besttree_remove(&group->lanes, &lane->node);
 		group_free(q, group);
 		return;
@@ -240,20 +220,36 @@ struct named_limit *lane_find_shut(const struct limit_set *set, double now)
 	return shut;
 }
 
-/* The limit to file a new lane under. If all are open, that is the one which most sets contain: if
- * it shuts, one key changes for all its lanes. */
-static struct named_limit *find_home(const struct limit_set *set, double now)
+/* The limit to file a new lane under: one that is shut if there is any. If all are open, that is
+ * the one which most sets contain: if it shuts, one key changes for all its lanes. A bundle passes
+ * over its own limits anyway. */
+static struct named_limit *find_home(const struct bundle *bundle, const struct limit_set *set,
+				     double now)
 {
-	struct named_limit *home = lane_find_shut(set, now);
+	struct named_limit *home = NULL, *shut = NULL;
+	double last = now;
 
-	if (home != NULL)
-		return home;
-	home = set->limits[0];
-	for (uint32_t i = 1; i < set->count; i++) {
-		if (set->limits[i]->set_count > home->set_count)
-			home = set->limits[i];
+	for (uint32_t i = 0; i < set->count; i++) {
+		struct named_limit *limit = set->limits[i];
+		double opens = named_limit_opens(limit);
+
+		if (bundle_has(bundle, limit))
+			continue;
+		if (opens > last) {
+			last = opens;
+			shut = limit;
+		}
+		if (home == NULL || limit->set_count > home->set_count)
+			home = limit;
 	}
-	return home;
+	if (shut != NULL)
+		return shut;
+	return home != NULL ? home : set->limits[0];
+}
+
+static void find_place(struct qless *q, struct lane *lane)
+{
+	file(q, lane, find_home(lane->seat->bundle, lane->set, q->now), q->now);
 }
 
 /* ---- jobs that come and go ---- */
@@ -270,8 +266,7 @@ static void lane_free(struct qless *q, struct lane *lane)
 	hash_remove(&q->lanes, &lane->hash);
 	if (lane->set->lane == lane)
 		lane->set->lane = NULL;
-	if (lane->turn != NULL)
-		turn_leave(q, lane->turn);
+	seat_leave(q, lane->seat);
 	free(lane);
 }
 
@@ -302,12 +297,12 @@ void lane_enter(struct qless *q, struct qless_job *job)
 		besttree_node_init(&lane->node);
 		hash_insert(&q->lanes, &lane->hash);
 		set->lane = lane;
-		lane->turn = turn_join(q, lane->queue, set);
+		lane->seat = seat_join(q, lane->queue, set);
 	}
 	lane_insert(lane, job);
 	value_lane(lane);
 	if (lane->group == NULL) {
-		file(q, lane, find_home(set, q->now), q->now);
+		find_place(q, lane);
 	} else if (lane->best != best) {
 		besttree_update(&lane->group->lanes, &lane->node);
 		update_group(q, lane->group);
@@ -356,6 +351,7 @@ void named_limit_reopen(struct qless *q, struct named_limit *limit)
 		if (key < group->node.key)
 			rekey(q, group, key);
 	}
+	bundles_reopen(q, limit);
 }
 
 /* ---- what a pop changes ---- */
@@ -370,19 +366,46 @@ void lane_move(struct qless *q, struct lane *lane, struct named_limit *shut, dou
 	file(q, lane, shut, now);
 }
 
+void lane_renew(struct qless *q, struct lane *lane)
+{
+	struct seat *old = lane->seat;
+
+	unfile(q, lane);
+	q->are_lanes_moving = true;
+	lane->seat = seat_join(q, lane->queue, lane->set);
+	seat_leave(q, old);
+	q->are_lanes_moving = false;
+	find_place(q, lane);
+}
+
+/* The seat of other lanes that may name the limits of a job, which has left its lane; NULL if none
+ * is at hand. */
+static struct seat *find_seat(const struct queue *queue, const struct limit_set *set)
+{
+	const struct turn *turn;
+
+	if (set->lane != NULL && set->lane->queue == queue)
+		return set->lane->seat;
+	if (queue->fair == NULL)
+		return queue->filing->plain != NULL ? queue->filing->plain->seats : NULL;
+	turn = turn_find(queue->fair, intern_str(set->limits[0]->name));
+	return turn != NULL ? turn->seats : NULL;
+}
+
 void lane_charge(struct qless *q, struct qless_job *job, double now, double expires)
 {
 	struct limit_set *set = job_limits(job);
-	struct lane key = { .queue = job->queue };
+	struct seat *seat = find_seat(job->queue, set);
 
-	if (job->queue->fair != NULL)
-		key.turn = turn_find(job->queue->fair, intern_str(set->limits[0]->name));
 	slots_hold(q, job, expires);
 	for (uint32_t i = 0; i < set->count; i++) {
 		struct named_limit *limit = set->limits[i];
-		struct lane_group *group = find_group(q, &key, limit);
+		struct lane_group *group = NULL;
 
 		named_limit_charge(limit, now);
+		/* The key of a group elsewhere is too early until a search finds that. */
+		if (seat != NULL)
+			group = find_group(q, seat, limit);
 		if (group != NULL)
 			rekey(q, group, key_of(limit, now));
 	}
@@ -393,33 +416,5 @@ void lane_charge(struct qless *q, struct qless_job *job, double now, double expi
 
 double lanes_next_open_after(const struct queue *queue, double time)
 {
-	const struct besttree *tree = queue->fair != NULL ? &queue->fair->shut : &queue->groups;
-	const struct besttree_node *node = besttree_first_gt(tree, time);
-
-	return node != NULL ? node->key : INFINITY;
-}
-
-/* ---- all lanes of a queue ---- */
-
-static void withdraw(struct qless *q, const struct skiplist *limited)
-{
-	struct skipnode *node = skiplist_first(limited);
-
-	for (; node != NULL; node = skiplist_next(node))
-		lane_leave(q, job_from_node(node));
-}
-
-void lanes_withdraw(struct qless *q, struct queue *queue)
-{
-	q->are_lanes_moving = true;
-	withdraw(q, &queue->limited);
-	q->are_lanes_moving = false;
-}
-
-void lanes_return(struct qless *q, struct queue *queue)
-{
-	struct skipnode *node = skiplist_first(&queue->limited);
-
-	for (; node != NULL; node = skiplist_next(node))
-		lane_enter(q, job_from_node(node));
+	return bundles_next_open_after(queue, time);
 }

@@ -2,13 +2,10 @@
  * Lanes: the waiting jobs with limits, filed by what may keep them from running.
  *
  * A lane has the waiting jobs of one queue that name the same limits, the best on top: as long as
- * one of these limits is shut, none of its jobs can run. A lane is filed under one of its limits,
- * in the group of that limit and queue. A queue has its groups in a tree by when their limits open,
- * in which each node knows the best job below. So the best job under all limits that are open is
- * found in O(log n).
- *
- * In a queue with fair order, each name has such a tree of its own, and the queue has its names in
- * a tree, see fair.h.
+ * one of these limits is shut, none of its jobs can run. A lane has a seat in a bundle, see
+ * bundle.h, and is filed under one of its limits, in the group of that limit and seat. A seat has
+ * its groups in a tree by when their limits open, in which each node knows the best job below. So
+ * the best job under all limits that are open is found in O(log n).
  *
  * A pop checks all limits of that job. If another limit is shut, the lane moves to the group of
  * that one, and the pop looks for the next job. Where a lane is filed never decides which job is
@@ -36,7 +33,7 @@ struct limit_set;
 struct named_limit;
 struct qless_job;
 struct queue;
-struct turn;
+struct seat;
 
 struct lane {
 	struct hash_node hash;
@@ -47,31 +44,30 @@ struct lane {
 	struct qless_job *best;
 	struct qless_job *last;
 	struct lane_group *group;
-	struct turn *turn;	   /* its name in a queue with fair order; otherwise NULL */
+	struct seat *seat;
 	struct besttree_node node; /* in its group */
 };
 
-/* Lanes of one queue that are filed under one limit. */
+/* Lanes of one seat that are filed under one limit. */
 struct lane_group {
 	struct hash_node hash;
 	/* The key. */
-	struct queue *queue;
+	struct seat *seat;
 	struct named_limit *limit;
-	struct turn *turn;	 /* of all of its lanes */
 	struct lane_group *prev; /* of the same limit */
 	struct lane_group *next;
 	struct besttree lanes; /* by their best jobs; all keys are 0 */
-	/* In queue.groups, or in the groups of its name. Key: when the limit opens, or -INFINITY */
+	/* In the groups of its seat. Key: when the limit opens, or -INFINITY */
 	struct besttree_node node;
 };
 
 struct qless_str lane_key(const struct hash_node *node);
 struct qless_str lane_group_key(const struct hash_node *node);
-/* Compares groups of one queue, see besttree_is_better_fn. */
+/* Compares groups of one seat, see besttree_is_better_fn. */
 bool lane_group_is_better(const struct besttree_node *a, const struct besttree_node *b);
-
-/* The best job of a tree of groups that is not empty. */
-const struct qless_job *lane_tree_best(const struct besttree *groups);
+/* A group and its best lane, by the node of the group. */
+struct lane_group *lane_group_of(const struct besttree_node *node);
+struct lane *lane_group_best(const struct besttree_node *node);
 
 /* File a waiting job that has entered the list of its queue. */
 void lane_enter(struct qless *q, struct qless_job *job);
@@ -112,10 +108,6 @@ void lane_charge(struct qless *q, struct qless_job *job, double now, double expi
  * does. */
 double lanes_next_open_after(const struct queue *queue, double time);
 
-/* Take all lanes of a queue out of their groups, and file them again. In between, the queue may get
- * another order. */
-void lanes_withdraw(struct qless *q, struct queue *queue);
-void lanes_return(struct qless *q, struct queue *queue);
 /* File all waiting jobs again, for a repair. */
 void lanes_rebuild(struct qless *q);
 /* Whether each lane has the jobs of its list, and is filed where they are found. */
@@ -123,14 +115,15 @@ bool lanes_are_sound(const struct qless *q);
 /* Free a lane or a group. Returns false if nothing was left. */
 bool lanes_discard_one(struct qless *q);
 
-/* ---- what lane_choose.c needs ---- */
+/* ---- what bundle.c and lane_choose.c need ---- */
 
-/* The lane with the best job of a group, which is given by its node. */
-struct lane *lane_group_best(const struct besttree_node *node);
 /* The limit of a set that opens last, if that is after `now`; NULL if all are open. */
 struct named_limit *lane_find_shut(const struct limit_set *set, double now);
 /* Move a lane to the group of a limit that is shut, or correct the key of that group. */
 void lane_move(struct qless *q, struct lane *lane, struct named_limit *shut, double now);
+
+/* Move a lane of an outdated bundle to the bundle where it belongs now. */
+void lane_renew(struct qless *q, struct lane *lane);
 
 /* ---- the jobs of a lane ---- */
 

@@ -3,6 +3,7 @@
  */
 #include <assert.h>
 
+#include "engine/bundle.h"
 #include "engine/due.h"
 #include "engine/engine_int.h"
 #include "engine/fair.h"
@@ -64,21 +65,15 @@ static bool expire_late(struct qless *q, struct queue *queue, struct qless_job *
 	return lane_search_step(search);
 }
 
-/* The group with the best job of those whose limits open at `now` or before; NULL if all of them
- * are shut, or if the search stops. */
-static const struct besttree_node *best_group(struct qless *q, struct queue *queue, double now,
-					      struct lane_search *search)
-{
-	return queue->fair != NULL ? fair_best_group(q, queue, now, search)
-				   : besttree_best_le(&queue->groups, now);
-}
-
 struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
 			      const struct qless_job *rival, struct lane_search *search)
 {
 	const struct besttree_node *node;
 
-	while ((node = best_group(q, queue, now, search)) != NULL) {
+	if (queue->filing == NULL)
+		return NULL;
+	while (bundles_renew(q, queue, search) &&
+	       (node = bundles_best_group(q, queue, now, search)) != NULL) {
 		struct lane *lane = lane_group_best(node);
 		struct named_limit *shut;
 		struct qless_job *late;
@@ -88,6 +83,10 @@ struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
 		if (!lane_search_look(q, search))
 			break;
 		shut = lane_find_shut(lane->set, now);
+		if (shut != NULL && bundle_opens(lane->seat->bundle) > now) {
+			bundle_update(q, lane->seat->bundle);
+			continue;
+		}
 		if (shut != NULL) {
 			lane_move(q, lane, shut, now);
 			continue;

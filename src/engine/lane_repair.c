@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 
+#include "engine/bundle.h"
 #include "engine/engine_int.h"
 #include "engine/fair.h"
 #include "engine/job.h"
@@ -26,15 +27,15 @@ bool lanes_discard_one(struct qless *q)
 		free(container_of(node, struct lane_group, hash));
 		return true;
 	}
-	return false;
+	return bundles_discard_one(q);
 }
 
 /* ---- repairs ---- */
 
-static void forget_groups(struct queue *queue, void *arg)
+static void forget_lanes(struct queue *queue, void *arg)
 {
 	(void)arg;
-	besttree_init(&queue->groups, lane_group_is_better);
+	bundles_forget(queue);
 	if (queue->fair != NULL)
 		fair_forget_lanes(queue->fair);
 }
@@ -54,7 +55,7 @@ void lanes_rebuild(struct qless *q)
 
 	while (lanes_discard_one(q))
 		continue;
-	queue_each(q, forget_groups, NULL);
+	queue_each(q, forget_lanes, NULL);
 	HASH_FOREACH(node, &it, &q->limit_sets)
 		container_of(node, struct limit_set, hash)->lane = NULL;
 	HASH_FOREACH(node, &it, &q->limit_names.hash) {
@@ -62,6 +63,7 @@ void lanes_rebuild(struct qless *q)
 
 		if (limit != NULL) {
 			limit->groups = NULL;
+			limit->bundles = NULL;
 			limit->waiting = 0;
 		}
 	}
@@ -89,12 +91,21 @@ static bool is_group_sound(const struct lane_group *group)
 }
 
 /* Whether the lane takes turns by its first name if its queue has fair order. */
-static bool is_turn_sound(const struct lane *lane)
+static bool is_seat_sound(const struct lane *lane)
 {
+	const struct seat *seat = lane->seat;
+
+	if (seat == NULL || seat->bundle->queue != lane->queue || lane->group->seat != seat)
+		return false;
+	for (uint32_t i = 0; i < seat->bundle->count; i++) {
+		if (!contains(lane->set, seat->bundle->limits[i]))
+			return false;
+	}
+	if (bundle_is_outdated(seat->bundle))
+		return true;
 	if (lane->queue->fair == NULL)
-		return lane->turn == NULL;
-	return lane->turn != NULL && lane->turn->queue == lane->queue &&
-	       lane->turn->name == lane->set->limits[0]->name;
+		return seat->turn == NULL;
+	return seat->turn != NULL && seat->turn->name == lane->set->limits[0]->name;
 }
 
 bool lanes_are_sound(const struct qless *q)
@@ -112,15 +123,14 @@ bool lanes_are_sound(const struct qless *q)
 		size_t jobs = lane_count_jobs(lane);
 
 		if (jobs == SIZE_MAX || jobs == 0 || lane->group == NULL ||
-		    lane->group->queue != lane->queue || lane->group->turn != lane->turn ||
-		    !contains(lane->set, lane->group->limit) || !is_turn_sound(lane))
+		    !contains(lane->set, lane->group->limit) || !is_seat_sound(lane))
 			return false;
 		in_lanes += jobs;
 	}
 	for (size_t i = 0; i < q->all_queues.count; i++) {
 		const struct queue *queue = q->all_queues.items[i];
 
-		if (!besttree_is_ordered(&queue->groups) ||
+		if (!bundles_are_sound(queue) ||
 		    (queue->fair != NULL && !fair_is_sound(queue->fair)))
 			return false;
 		in_lists += skiplist_count(&queue->limited);

@@ -3,6 +3,7 @@
  * slow down every command. The jobs of a list are mostly alike, so a few of them give a good
  * estimate.
  */
+#include "engine/bundle.h"
 #include "engine/depends.h"
 
 #include <assert.h>
@@ -111,5 +112,7 @@ uint64_t view_limits_memory(const struct qless *q)
 	       hash_memory(&q->lanes) + hash_memory(&q->lane_groups) +
 	       intern_count(&q->limit_names) * per_limit + hash_count(&q->limit_sets) * per_set +
 	       hash_count(&q->lanes) * sizeof(struct lane) +
-	       hash_count(&q->lane_groups) * sizeof(struct lane_group);
+	       hash_count(&q->lane_groups) * sizeof(struct lane_group) + hash_memory(&q->seats) +
+	       hash_memory(&q->bundles) + hash_count(&q->seats) * sizeof(struct seat) +
+	       hash_count(&q->bundles) * sizeof(struct bundle);
 }

@@ -101,7 +101,7 @@ static bool follow_rule(struct qless *q, struct named_limit *limit, const struct
 	limit->rule = rule;
 	if (rule != NULL && rule->rate > 0)
 		limit->tat = fmin(tat, q->now + rule->burst * limit_rule_interval(rule));
-	if (limit->groups != NULL || limit->is_queue)
+	if (limit->groups != NULL || limit->bundles != NULL || limit->is_queue)
 		named_limit_reopen(q, limit);
 	return limit->tat != tat;
 }
@@ -229,6 +229,7 @@ static void drop(struct qless *q, struct named_limit *limit)
 	struct intern *name = limit->name;
 
 	assert(limit->set_count == 0 && limit->waiting == 0 && limit->groups == NULL);
+	assert(limit->bundles == NULL);
 	assert(skiplist_count(&limit->slots) == 0 && !limit->node.linked);
 	if (limit->is_queue)
 		queue_use_limit(q, limit_queue_name(intern_str(name)), NULL);

@@ -19,6 +19,7 @@
 #include "util/skiplist.h"
 #include "util/str.h"
 
+struct bundle_link;
 struct lane;
 struct lane_group;
 struct qless_job;
@@ -43,10 +44,11 @@ struct named_limit {
 	uint64_t waiting;  /* jobs that wait and name it */
 	uint32_t set_count; /* sets that contain it */
 	bool is_pattern;
-	bool is_queue;		   /* it bounds a queue, and no job names it */
-	struct skiplist slots;	   /* struct slot; score: when the lock of the job expires */
-	struct lane_group *groups; /* lanes that wait for it, by queue; the first one */
-	struct skipnode node;	   /* in qless.limit_sweeps; score: when a sweep changes it */
+	bool is_queue;		     /* it bounds a queue, and no job names it */
+	struct skiplist slots;	     /* struct slot; score: when the lock of the job expires */
+	struct lane_group *groups;   /* lanes that are filed under it, by seat; the first one */
+	struct bundle_link *bundles; /* whose lanes all name it; the first one */
+	struct skipnode node;	     /* in qless.limit_sweeps; score: when a sweep changes it */
 };
 
 /* A slot that a running job has. */

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/bundle.h"
 #include "engine/due.h"
 #include "engine/engine_int.h"
 #include "engine/error.h"
@@ -109,7 +110,6 @@ static struct queue *queue_new(struct qless *q, struct qless_str name)
 	queue->max_concurrency = settings_queue_number(q, name, STR("-max-concurrency"));
 	queue->runtime = settings_runtime(q, name);
 	queue->start_timeout = settings_start_timeout(q, name);
-	besttree_init(&queue->groups, lane_group_is_better);
 	heap_node_init(&queue->due);
 	queue->index = (uint32_t)q->all_queues.count;
 	queue_vec_push(&q->all_queues, queue);
@@ -159,6 +159,7 @@ void queue_free(struct qless *q, struct queue *queue)
 	for (int i = 0; i < QUEUE_ALL_LISTS; i++)
 		skiplist_done(&queue->lists[i]);
 	fair_free(q, queue->fair);
+	filing_free(q, queue->filing);
 	stats_free_days(queue);
 	leave_all(&q->all_queues, queue);
 	queue->name->user = NULL;

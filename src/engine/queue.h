@@ -39,7 +39,7 @@ struct queue {
 	double start_timeout;	   /* 0: none */
 	double runtime;		   /* 0: runs have no limit but that of the job */
 	struct named_limit *limit; /* `queue:<name>`; NULL if there is none */
-	struct besttree groups;	   /* lanes by when their limits open, see lane.h */
+	struct filing *filing;	   /* its lanes, see bundle.h; NULL if it never had any */
 	struct fair *fair;	   /* NULL unless the order is fair */
 	uint32_t name_len;	   /* so that the name can be passed on without reading it */
 	uint32_t index;		   /* in qless.all_queues */

@@ -1,6 +1,6 @@
 /*
- * Searches for a job with limits that would have to look at very many lanes: they stop, and the
- * next ones go on.
+ * How many lanes a search for a job with limits looks at. Lanes that share limits are passed over
+ * together. A search that would have to look at very many lanes stops, and the next ones go on.
  */
 #include "engine/engine_int.h"
 #include "engine/lane.h"
@@ -190,6 +190,130 @@ static void a_pop_that_stopped_is_repeated_by_its_steps(void)
 	qless_free(other);
 }
 
+/* ---- limits that many lanes share ---- */
+
+static int pop_one(double now)
+{
+	struct qless_jobs jobs;
+
+	OK(qless_pop(q, now, STR("q"), STR("w"), 1, &jobs));
+	return (int)jobs.count;
+}
+
+static void put_sharing(const char *shared)
+{
+	for (int i = 0; i < TENANTS; i++) {
+		char jid[40], names[80];
+
+		snprintf(jid, sizeof jid, "j%d", i);
+		snprintf(names, sizeof names, "own:%d %s", i, shared);
+		put_limited(1, "q", jid, names);
+	}
+}
+
+/* Each time, one of the limits shuts before the one that was shut opens. */
+static void check_limits_that_shut_in_turn(void)
+{
+	static const char *const names[] = { "a", "b", "c" };
+	uint64_t tried = q->lanes_tried;
+	double now = 10;
+
+	put_sharing("a b c");
+	for (int i = 0; i < 30; i++, now += 10) {
+		hold(now, names[i % 3], 11);
+		TEST_ASSERT_EQUAL_INT(0, pop_one(now));
+		TEST_ASSERT_EQUAL_INT(0, pop_one(now + 2));
+	}
+	TEST_ASSERT_EQUAL_INT(1, pop_one(now + 1));
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(500, q->lanes_tried - tried);
+}
+
+static void limits_that_shut_in_turn_move_no_lanes(void)
+{
+	check_limits_that_shut_in_turn();
+}
+
+static void limits_that_shut_in_turn_move_no_names_of_a_fair_queue(void)
+{
+	set_option("q-order", "fair");
+	check_limits_that_shut_in_turn();
+}
+
+/* Each tenant waits for the same slot. */
+static void a_slot_that_all_names_of_a_fair_queue_share_costs_a_pop_little(void)
+{
+	struct qless_jobs jobs;
+	char jid[40];
+	uint64_t tried;
+
+	set_option("q-order", "fair");
+	set_concurrency(1, "slot", 1);
+	put_sharing("slot");
+	tried = q->lanes_tried;
+	for (int i = 0; i < 100; i++) {
+		double now = 10 + i;
+
+		OK(qless_pop(q, now, STR("q"), STR("w"), 1, &jobs));
+		TEST_ASSERT_EQUAL_size_t(1, jobs.count);
+		snprintf(jid, sizeof jid, "%s", jid_of(jobs.items[0]));
+		TEST_ASSERT_EQUAL_INT(0, pop_one(now));
+		complete(now, "q", jid, "w");
+	}
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(1000, q->lanes_tried - tried);
+}
+
+/* ---- another order ---- */
+
+/* A change of the order files no lane. The next searches do, as many as they may look at. */
+static void another_order_is_taken_up_by_the_next_searches(void)
+{
+	struct qless_jobs jobs;
+
+	put_sharing("a");
+	for (int i = 0; i < 2; i++) {
+		uint64_t filed = q->lanes_filed;
+
+		set_option("q-order", i == 0 ? "fair" : "priority");
+		TEST_ASSERT_EQUAL_UINT64(filed, q->lanes_filed);
+		TEST_ASSERT_EQUAL_size_t(0, qless_check(q, on_finding, NULL));
+		TEST_ASSERT_TRUE(qless_has_woken(q));
+		TEST_ASSERT_GREATER_THAN_INT(2, pop_until_done(10, 1, &jobs));
+		TEST_ASSERT_EQUAL_size_t(1, jobs.count);
+		TEST_ASSERT_EQUAL_size_t(0, qless_check(q, on_finding, NULL));
+		TEST_ASSERT_EQUAL_INT(1, pop_until_done(11, 1, &jobs));
+	}
+}
+
+/* Jobs come and go while lanes are still to be filed, and the order changes again. */
+static void jobs_come_and_go_before_another_order_is_taken_up(void)
+{
+	struct qless_jobs jobs;
+	uint64_t steps;
+	bool is_stopped;
+
+	put_sharing("a");
+	for (int i = 0; i < 6; i++) {
+		struct qless_str name;
+		char jid[40];
+
+		set_option("q-order", i % 2 == 0 ? "fair" : "priority");
+		OK(qless_pop_some(q, 10, STR("q"), STR("w"), 1, &jobs, &is_stopped, &steps));
+		TEST_ASSERT_TRUE(is_stopped);
+		for (int k = i; k < TENANTS; k += 7) {
+			snprintf(jid, sizeof jid, "j%d", k);
+			name = str_from(jid);
+			OK(qless_cancel(q, 2, &name, 1));
+			put_limited(2, "q", jid, k % 2 == 0 ? "own:1 a" : "b a");
+		}
+		TEST_ASSERT_EQUAL_size_t(0, qless_check(q, on_finding, NULL));
+		if (i == 3)
+			reload();
+	}
+	OK(qless_pop(q, 10, STR("q"), STR("w"), TENANTS, &jobs));
+	TEST_ASSERT_EQUAL_size_t(TENANTS, jobs.count);
+	TEST_ASSERT_EQUAL_size_t(0, qless_check(q, on_finding, NULL));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -197,5 +321,10 @@ int main(int argc, char **argv)
 	RUN(a_pop_of_a_fair_queue_stops_before_it_has_looked_at_too_many_names);
 	RUN(a_question_that_stops_says_that_a_pop_may_find_something);
 	RUN(a_pop_that_stopped_is_repeated_by_its_steps);
+	RUN(limits_that_shut_in_turn_move_no_lanes);
+	RUN(limits_that_shut_in_turn_move_no_names_of_a_fair_queue);
+	RUN(a_slot_that_all_names_of_a_fair_queue_share_costs_a_pop_little);
+	RUN(another_order_is_taken_up_by_the_next_searches);
+	RUN(jobs_come_and_go_before_another_order_is_taken_up);
 	return UNIT_RESULT();
 }

@@ -750,7 +750,8 @@ static void a_shared_limit_that_shuts_moves_no_lanes(void)
 		TEST_ASSERT_EQUAL_size_t(1, strlen(pop(20 + i, "q", "w", 5)) > 0);
 		TEST_ASSERT_FALSE(is_poppable(20.5 + i, "q"));
 	}
-	TEST_ASSERT_LESS_OR_EQUAL_UINT64(200, q->lanes_tried - tried);
+	/* A pop or a question looks at its bundles and at one lane. */
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(500, q->lanes_tried - tried);
 }
 
 int main(int argc, char **argv)
