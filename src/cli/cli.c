@@ -104,17 +104,6 @@ bool cli_ask_json_words(struct cli *cli, struct answer *ret, const char *words)
 	return ok;
 }
 
-bool cli_ask_values_words(struct cli *cli, struct answer *ret, const char *words)
-{
-	struct query q = { 0 };
-	bool ok;
-
-	query_words(&q, words);
-	ok = cli_ask_values(cli, ret, &q);
-	query_done(&q);
-	return ok;
-}
-
 double cli_now(struct cli *cli)
 {
 	const struct client_reply *reply = CLIENT_CALL(cli->client, STR("TIME"));

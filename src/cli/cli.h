@@ -138,9 +138,8 @@ const struct client_reply *cli_call_query(struct cli *cli, const struct query *q
  * caller frees the answer, also after a failure. */
 bool cli_ask_json(struct cli *cli, struct answer *ret, const struct query *q);
 bool cli_ask_values(struct cli *cli, struct answer *ret, const struct query *q);
-/* Both with the words of a text. */
+/* cli_ask_json() with the words of a text. */
 bool cli_ask_json_words(struct cli *cli, struct answer *ret, const char *words);
-bool cli_ask_values_words(struct cli *cli, struct answer *ret, const char *words);
 
 /* The time of the server, in seconds. That of this machine if the server does not tell. */
 double cli_now(struct cli *cli);

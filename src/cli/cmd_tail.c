@@ -187,13 +187,6 @@ static bool take(struct cli *cli, const struct client_reply *reply)
 	return is_shown;
 }
 
-static void on_failure(void *arg, const char *error, unsigned delay_ms)
-{
-	(void)arg;
-	(void)error;
-	(void)delay_ms;
-}
-
 /* Returns false after a message. */
 static bool connect_again(struct cli *cli)
 {
@@ -202,7 +195,7 @@ static bool connect_again(struct cli *cli)
 	cli_complain_lost(cli);
 	fputs("qless: connecting again; events until then are not shown\n", stderr);
 	cli->result = before;
-	if (client_connect_patiently(cli->client, 0, on_failure, NULL) && subscribe(cli)) {
+	if (client_connect_patiently(cli->client, 0, NULL, NULL) && subscribe(cli)) {
 		fputs("qless: connected\n", stderr);
 		return true;
 	}

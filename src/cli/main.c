@@ -164,6 +164,21 @@ static bool check_arguments(struct cli *cli)
 	return false;
 }
 
+/* Returns whether the help or the version was all that was wanted, or is all that can be given. */
+static bool answer_at_once(struct cli *cli)
+{
+	if (cli->options.version) {
+		printf("qless %s\n", QLESSD_VERSION);
+		return true;
+	}
+	if (!cli->options.help && cli->command != NULL)
+		return false;
+	command_help(cli);
+	if (!cli->options.help)
+		cli->result = CLI_USAGE;
+	return true;
+}
+
 /* Returns false if there is no command to run. */
 static bool prepare(struct cli *cli, int argc, char **argv)
 {
@@ -171,26 +186,14 @@ static bool prepare(struct cli *cli, int argc, char **argv)
 	bool ok = client_options_init(&cli->server, &error);
 
 	cli->look.is_utf8 = is_utf8_locale();
-	if (!ok) {
+	if (!ok)
 		complain_about_option(cli, "", &error);
-	} else if (parse(cli, argc, argv)) {
+	ok = ok && parse(cli, argc, argv);
+	if (ok)
 		look_around(cli);
-		if (cli->options.version)
-			printf("qless %s\n", QLESSD_VERSION);
-		else if (cli->options.help || cli->command == NULL)
-			command_help(cli);
-		else if (cli->result == CLI_DONE && check_arguments(cli) &&
-			 !client_options_finish(&cli->server, "qless", &error))
-			complain_about_option(cli, "", &error);
-		else
-			ok = cli->result == CLI_DONE;
-		if (cli->command == NULL && !cli->options.help && !cli->options.version)
-			cli->result = CLI_USAGE;
-		ok = ok && cli->command != NULL && !cli->options.help && !cli->options.version &&
-		     cli->result == CLI_DONE;
-	} else {
-		ok = false;
-	}
+	ok = ok && cli->result == CLI_DONE && !answer_at_once(cli) && check_arguments(cli);
+	if (ok && !client_options_finish(&cli->server, "qless", &error))
+		ok = complain_about_option(cli, "", &error);
 	buf_done(&error);
 	return ok;
 }

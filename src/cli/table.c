@@ -42,7 +42,7 @@ struct table *table_new(const struct table_column *columns, size_t count,
 	t->column_count = count;
 	t->look = look;
 	buf_init(&t->text, BUF_NO_MAX);
-	for (size_t i = 0; i < count && !look->has_no_titles; i++)
+	for (size_t i = 0; i < count; i++)
 		t->widths[i] = width_of_text(str_from(columns[i].title));
 	return t;
 }
@@ -218,7 +218,7 @@ void table_take(struct table *t, struct buf *out)
 		leave_out(t);
 	memcpy(widths, t->widths, sizeof widths);
 	fit(t, widths);
-	if (!t->has_begun && !t->look->has_no_titles) {
+	if (!t->has_begun) {
 		for (size_t i = 0; i < t->column_count; i++)
 			append_cell(t, out, i, widths[i], TABLE_BOLD,
 				    str_from(t->columns[i].title));

@@ -37,7 +37,6 @@ struct table_look {
 	size_t width; /* columns of the terminal; 0: no limit */
 	bool is_utf8;
 	bool has_colour;
-	bool has_no_titles;
 };
 
 struct table;

@@ -124,14 +124,6 @@ static void an_empty_table_has_titles(void)
 	assert_table("");
 }
 
-static void titles_can_be_left_out(void)
-{
-	look.has_no_titles = true;
-	begin(0);
-	add("a", 1, "x");
-	assert_table("a  1  7  x\n");
-}
-
 static void colours_do_not_change_the_alignment(void)
 {
 	look.has_colour = true;
@@ -152,7 +144,6 @@ int main(int argc, char **argv)
 	RUN(a_table_that_cannot_be_narrower_is_too_wide);
 	RUN(rows_are_printed_in_portions);
 	RUN(an_empty_table_has_titles);
-	RUN(titles_can_be_left_out);
 	RUN(colours_do_not_change_the_alignment);
 	return UNIT_RESULT();
 }
