@@ -90,16 +90,9 @@ static bool renew_job(struct qless *q, struct qless_job *job)
 {
 	double expires = runtime_cap(job, queue_lock_expiry(q, job->queue, q->now));
 
-	assert(job->node.linked);
 	if ((job->flags & JOB_CARRIES) && expires <= job->expires && !(job->flags & JOB_GRACE))
 		return false;
-	job->expires = expires;
-	job->flags &= (uint8_t)~JOB_GRACE;
-	worker_hold_job(q, job->worker, job, job->expires);
-	skiplist_rescore(&job->queue->locks, &job->node, job->expires);
-	if (job->flags & JOB_LIMITED)
-		slots_hold(q, job, job->expires);
-	queue_falls_due(q, job->queue, job->expires);
+	lock_renew(q, job, expires);
 	engine_changed(q);
 	return true;
 }

@@ -155,6 +155,18 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 	skiplist_insert_batch(&queue->locks, &q->batch);
 }
 
+void lock_renew(struct qless *q, struct qless_job *job, double expires)
+{
+	assert(job->state == QLESS_RUNNING && job->node.linked);
+	job->expires = expires;
+	job->flags &= (uint8_t)~JOB_GRACE;
+	worker_hold_job(q, job->worker, job, expires);
+	skiplist_rescore(&job->queue->locks, &job->node, expires);
+	if (job->flags & JOB_LIMITED)
+		slots_hold(q, job, expires);
+	queue_falls_due(q, job->queue, expires);
+}
+
 int qless_heartbeat(struct qless *q, double now, struct qless_str jid, struct qless_str worker,
 		    const struct qless_str *data, double *ret_expires)
 {

@@ -23,6 +23,8 @@ void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 /* Treat the expired lock of a job that names limits as lock_expire() does. A job that loses its
  * lock waits in its own queue, because it needs its limits again. */
 void lock_expire_holder(struct qless *q, struct qless_job *job, double now);
+/* Let the lock of a running job expire at another time. Its worker is not warned any more. */
+void lock_renew(struct qless *q, struct qless_job *job, double expires);
 /* Whether Redis would decrement this number of retries left: it prints as an integer. */
 bool retries_are_whole(double retries);
 

@@ -86,19 +86,6 @@ void runtime_begin(struct qless *q, struct qless_job *job, double now)
 	cap_lock(q, job);
 }
 
-static void renew_lock(struct qless *q, struct qless_job *job)
-{
-	double expires = runtime_cap(job, queue_lock_expiry(q, job->queue, q->now));
-
-	job->expires = expires;
-	job->flags &= (uint8_t)~JOB_GRACE;
-	worker_hold_job(q, job->worker, job, expires);
-	skiplist_rescore(&job->queue->locks, &job->node, expires);
-	if (job->flags & JOB_LIMITED)
-		slots_hold(q, job, expires);
-	queue_falls_due(q, job->queue, expires);
-}
-
 void runtime_note_start(struct qless *q, struct qless_job *job)
 {
 	struct job_terms *terms = job_terms(job);
@@ -114,7 +101,7 @@ void runtime_note_start(struct qless *q, struct qless_job *job)
 	terms = job_terms(job);
 	if (terms != NULL)
 		terms->to_start = 0;
-	renew_lock(q, job);
+	lock_renew(q, job, runtime_cap(job, queue_lock_expiry(q, job->queue, q->now)));
 }
 
 int runtime_refuse(struct qless *q, enum qless_operation operation, const struct qless_job *job)

@@ -271,6 +271,34 @@ static void job_result_tells_how_a_job_ended(void)
 	    "$5\r\nerror\r\n$6\r\nbroken\r\n");
 }
 
+static void reports_survive_a_restart(void)
+{
+	char *before;
+
+	run("a");
+	ASK(p, "JOB.START a w PID 42 NODE host1", "$2\r\n{}\r\n");
+	ASK(p, "JOB.PROGRESS a w 50 half", "+OK\r\n");
+	ASK(p, "JOB.META a SET owner anna", ":1\r\n");
+	run("b");
+	ASK(p, "COMPLETE b w q result done", "$8\r\ncomplete\r\n");
+	run("c");
+	ASK(p, "FAIL c w group m error text", "$1\r\nc\r\n");
+	before = strdup(peer_ask(p, "MULTIGET a b c"));
+	TEST_ASSERT_NOT_NULL(strstr(before, "\"pid\":42,\"node\":\"host1\",\"progress\":50"));
+	peer_close_all();
+	kill(q.pid, SIGKILL);
+	qlessd_wait(&q);
+	qlessd_start_again(&q, (const char *const[]){ NULL });
+	connect_all();
+	ASK(p, "MULTIGET a b c", before);
+	waiting_begin(p, clients[0], "JOB.WAIT 0 a b c");
+	complete("a");
+	peer_expect(clients[0], "*3\r\n*3\r\n$1\r\na\r\n" COMPLETE NOTHING
+				"*3\r\n$1\r\nb\r\n" COMPLETE "$4\r\ndone\r\n"
+				"*3\r\n$1\r\nc\r\n" FAILED "$4\r\ntext\r\n");
+	free(before);
+}
+
 /* ---- waits that end without ends ---- */
 
 static void a_timeout_ends_the_wait(void)
@@ -528,6 +556,7 @@ int main(int argc, char **argv)
 	RUN(databases_have_jobs_of_their_own);
 	RUN(a_transaction_that_ends_a_job_answers);
 	RUN(job_result_tells_how_a_job_ended);
+	RUN(reports_survive_a_restart);
 	RUN(a_timeout_ends_the_wait);
 	RUN(client_unblock_ends_the_wait);
 	RUN(later_requests_wait);

@@ -61,6 +61,9 @@ static void each_event_of_a_job_goes_to_its_queue(void)
 	assert_events("mail {\"jid\":\"j\",\"event\":\"lock_lost\",\"worker\":\"w\"}\n",
 		      "TIMEOUT j");
 	run("POP mail w 1");
+	assert_events("mail {\"jid\":\"j\",\"event\":\"progress\",\"queue\":\"mail\","
+		      "\"progress\":50}\n",
+		      "JOB.PROGRESS j w 50");
 	assert_events("mail {\"jid\":\"j\",\"event\":\"completed\",\"queue\":\"mail\"}\n",
 		      "COMPLETE j w mail {}");
 	run("PUT w mail i k {} 0");
@@ -68,6 +71,9 @@ static void each_event_of_a_job_goes_to_its_queue(void)
 	assert_events("mail {\"message\":\"m\",\"jid\":\"i\",\"group\":\"g\",\"event\":\"failed\","
 		      "\"worker\":\"w\"}\n",
 		      "FAIL i w g m");
+	assert_events("mail {\"jid\":\"i\",\"event\":\"deleted\",\"queue\":\"mail\"}\n",
+		      "JOB.DELETE i");
+	run("PUT w mail i k {} 0");
 	assert_events(
 		"mail {\"jid\":\"i\",\"queue\":\"mail\",\"event\":\"canceled\",\"worker\":\"\"}\n",
 		"CANCEL i");
