@@ -128,12 +128,11 @@ static void read_worker(int dir, struct buf *out)
 static int write_worker(int dir, struct qless_str server, struct qless_str worker)
 {
 	struct buf text = BUF_INIT(BUF_NO_MAX);
-	int fd = openat(dir, WORKER_NAME, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-			0600);
-	int rc = fd < 0 ? -errno : 0;
+	int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, rc;
+	int fd = openat(dir, WORKER_NAME, flags, 0600);
 
-	if (rc < 0)
-		return rc;
+	if (fd < 0)
+		return -errno;
 	buf_append_str(&text, server);
 	buf_append_char(&text, '\n');
 	buf_append_str(&text, worker);

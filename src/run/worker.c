@@ -21,8 +21,6 @@
 /* Seconds for the last words to the server. */
 #define LEAVE_SECONDS 5
 
-extern char **environ;
-
 /* ---- the life of a job ---- */
 
 static void log_start(const struct task *t)

@@ -17,6 +17,7 @@ systemd-analyze verify --man=no --recursive-errors=no "$dir/qless-run@.service"
 systemd-analyze security --offline=true --threshold=30 --no-pager "$dir/qless-run@.service"
 
 # The arguments of the unit, with specifiers and variables replaced, and a server that is not there.
+# shellcheck disable=SC2016 # the variable is one of the unit
 arguments=$(sed -n 's/^ExecStart=[^ ]* //p' "$dir/qless-run@.service" |
   sed -e 's/%H/host/g' -e 's/%i/mail/g' -e "s|%C|$dir|g" -e 's|\$OPTIONS|--version|')
 # shellcheck disable=SC2086 # the words are the arguments

@@ -175,19 +175,18 @@ static void usr1_takes_no_more_jobs_and_cont_takes_them_again(void)
 	WAIT_UNTIL(has("GET j2", "\"state\":\"complete\""));
 }
 
-/* The first process that descends from the runner and has this name. */
+/* The only slot is the only child of the worker. */
 static pid_t find_slot(void)
 {
-	char command[100];
-	FILE *pgrep;
-	int pid = 0;
+	char path[64], *text;
+	long pid;
 
-	snprintf(command, sizeof command, "pgrep -P %d -x qless-slot", (int)r.pid);
-	pgrep = popen(command, "r");
-	TEST_ASSERT_NOT_NULL(pgrep);
-	TEST_ASSERT_EQUAL_INT(1, fscanf(pgrep, "%d", &pid));
-	pclose(pgrep);
-	return pid;
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)r.pid, (int)r.pid);
+	text = textfile_read(path);
+	pid = strtol(text, NULL, 10);
+	free(text);
+	TEST_ASSERT_TRUE(pid > 0);
+	return (pid_t)pid;
 }
 
 static void killed_slot_is_replaced_and_its_job_tried_again(void)
