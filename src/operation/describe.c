@@ -37,6 +37,7 @@ static const char *const repair_names[] = {
 	[QLESS_REPAIR_DROP] = "drop",
 	[QLESS_REPAIR_COUNT] = "count",
 	[QLESS_REPAIR_LIMITS] = "limits",
+	[QLESS_REPAIR_UNIQUE] = "unique",
 };
 
 static void describe_texts(const struct operation *op, struct operation_names texts,

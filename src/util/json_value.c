@@ -540,6 +540,7 @@ void json_hash_value(struct qless_str label, struct qless_str text, struct json_
 	struct cursor c;
 	bool is_leaf;
 
+	assert(text.len > 0);
 	if (hash_plain(label, text, ret_hash))
 		return;
 	assert(room->level_count == 0 && room->member_count == 0);

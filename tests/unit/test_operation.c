@@ -94,6 +94,8 @@ static const struct qless_repair repairs[] = {
 	{ QLESS_REPAIR_COUNT, 4, STR_INIT("k"), STR_INIT(""), STR_INIT(""), 0, 300, 299 },
 };
 
+static const struct qless_repair key_repair[] = { { .kind = QLESS_REPAIR_UNIQUE } };
+
 #define T   STR_INIT
 #define NOW .now = 1.5
 #define NAMES            \
@@ -446,6 +448,9 @@ static const struct sample {
 	{ { .kind = OPERATION_STEP_CLOCK, NOW, .step_clock.from = 7 },
 	  "2500000000000000f83f1c",
 	  "db0 step-clock from=7" },
+	{ { .kind = OPERATION_REPAIR, NOW, .repair = { key_repair, 1 } },
+	  "2600000000000000f83f011100000000",
+	  "db0 repair unique(0,\"\",\"\",\"\")" },
 	{ { .kind = OPERATION_REPAIR, NOW, .repair = { repairs, 3 } },
 	  "2600000000000000f83f0303080171016a016905070174016a00000000000000f07f0f04016b0000ac02ab0"
 	  "2",
