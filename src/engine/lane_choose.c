@@ -92,8 +92,12 @@ struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
 			continue;
 		}
 		late = find_late_holder(lane->set);
-		if (late == NULL || search->is_question)
+		if (late == NULL || search->is_question) {
+			/* Only looks at shut lanes are limited: a call says how many jobs it takes.
+			 */
+			search->looks_left++;
 			return lane->best;
+		}
 		/* Other jobs may wait once the lock is treated, so the search begins anew. */
 		if (!expire_late(q, queue, late, search, now))
 			return NULL;
