@@ -239,10 +239,11 @@ int put_options_decode(struct request *req, const struct put_options *options,
 
 	if (rc == 0 && options->limits != NULL)
 		rc = limit_names_decode(req, *options->limits, &limits);
-	if (rc == 0)
+	if (rc == 0 && !term_options_are_absent(&options->terms)) {
 		rc = term_options_decode(req, &options->terms, &put->terms);
-	if (rc == 0 && put->terms != NULL)
-		rc = check_due(req, put->terms, put->delay);
+		if (rc == 0)
+			rc = check_due(req, put->terms, put->delay);
+	}
 	if (rc < 0)
 		return rc;
 	put->has_limits = options->limits != NULL;
@@ -301,7 +302,7 @@ static int decode_put_of(struct request *req, struct operation *op, enum term_us
 		rc = read_put_options(req, 6, user, &options);
 		rc = rc < 0 ? rc : put_options_decode(req, &options, &op->put);
 	}
-	if (rc == 0)
+	if (rc == 0 && op->put.terms != NULL)
 		rc = term_unique_decode(req, op->put.terms, op->put.klass, op->put.data);
 	if (rc == 0 && req->last_number != 0)
 		term_add_number(req, &op->put.terms);
@@ -614,8 +615,6 @@ static int read_complete_options(struct request *req, size_t from, struct comple
 	size_t i;
 
 	*ret = (struct complete_options){ .next = NULL };
-	if (!request_has(req, from))
-		return 0;
 	if (req->form == REQUEST_NATIVE)
 		return read_native_complete_options(req, from, ret);
 	for (i = from; i < req->nargs; i += 2) {
@@ -635,16 +634,15 @@ static int read_complete_options(struct request *req, size_t from, struct comple
 static int decode_complete_terms(struct request *req, const struct complete_options *options,
 				 struct qless_complete *complete)
 {
-	const char *first = term_options_first(&options->terms);
 	int rc;
 
-	if (first != NULL && options->next == NULL)
+	if (term_options_are_absent(&options->terms))
+		return 0;
+	if (options->next == NULL)
 		return request_fail(req, QLESS_EBADARG, "Option \"%s\" needs the option \"next\"",
-				    first);
+				    term_options_first(&options->terms));
 	rc = term_options_decode(req, &options->terms, &complete->terms);
-	if (rc == 0 && complete->terms != NULL)
-		rc = check_due(req, complete->terms, complete->delay);
-	return rc;
+	return rc < 0 ? rc : check_due(req, complete->terms, complete->delay);
 }
 
 static int decode_complete_limits(struct request *req, const struct complete_options *options,
@@ -766,11 +764,13 @@ int decode_complete(struct request *req, struct operation *op)
 	rc = decode_complete_args(req, first > COMPLETE_DATA_AT, &op->complete);
 	if (rc < 0)
 		return rc;
-	rc = read_complete_options(req, first, &options);
-	if (rc == 0)
-		rc = decode_complete_options(req, &options, &op->complete);
-	if (rc == 0)
-		rc = decode_complete_key(req, &op->complete);
+	if (request_has(req, first)) {
+		rc = read_complete_options(req, first, &options);
+		if (rc == 0)
+			rc = decode_complete_options(req, &options, &op->complete);
+		if (rc == 0)
+			rc = decode_complete_key(req, &op->complete);
+	}
 	if (op->complete.result != NULL)
 		op->kind = OPERATION_COMPLETE_WITH;
 	purging_limit(req, &op->complete);

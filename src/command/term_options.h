@@ -8,8 +8,10 @@
 #ifndef COMMAND_TERM_OPTIONS_H
 #define COMMAND_TERM_OPTIONS_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "command/options.h"
 #include "operation/operation.h"
@@ -39,6 +41,16 @@ struct term_options {
 };
 
 #define TERM_SLOTS_MAX 7
+
+static_assert(sizeof(struct term_options) == TERM_SLOTS_MAX * sizeof(void *), "one for each row");
+
+/* Whether the client sent none of them, as nearly always. */
+static inline bool term_options_are_absent(const struct term_options *options)
+{
+	static const struct term_options absent;
+
+	return memcmp(options, &absent, sizeof absent) == 0;
+}
 
 /* Append the slots of the options that the command takes. Returns their number. */
 size_t term_options_slots(enum term_user user, struct term_options *options,

@@ -551,8 +551,29 @@ bool num_parse_lua(struct qless_str text, double *ret_value)
 	return parse_seconds(text, ret_value) || parse_lua(text, ret_value);
 }
 
+/* Digits up to which every whole number is exact. */
+#define EXACT_DIGITS 15
+
+/* Read a number of few digits and nothing else, as nearly all are. */
+static bool parse_few_digits(struct qless_str text, double *ret_value)
+{
+	int64_t value = 0;
+
+	if (text.len == 0 || text.len > EXACT_DIGITS)
+		return false;
+	for (size_t i = 0; i < text.len; i++) {
+		if (!is_digit(text.ptr[i]))
+			return false;
+		value = value * 10 + (text.ptr[i] - '0');
+	}
+	*ret_value = (double)value;
+	return true;
+}
+
 bool num_parse_decimal(struct qless_str text, double *ret_value)
 {
+	if (parse_few_digits(text, ret_value))
+		return true;
 	for (size_t i = 0; i < text.len; i++) {
 		if (memchr("0123456789+-.eE", text.ptr[i], 15) == NULL)
 			return false;
