@@ -128,8 +128,8 @@ void bundle_place_node(struct besttree *tree, struct besttree_node *node, bool b
 void bundle_update(struct qless *q, struct bundle *bundle);
 /* Note that a limit may open earlier than before. */
 void bundles_reopen(struct qless *q, const struct named_limit *limit);
-/* The group with the best job of those whose limits open at `now` or before, apart from limits that
- * were open when the lane was filed. NULL if all are shut, or if the search stops. */
+/* The group with the best job of those that are open at `now`, as far as is known: a limit of that
+ * job may be shut under which it is not filed. NULL if all are shut, or if the search stops. */
 const struct besttree_node *bundles_best_group(struct qless *q, struct queue *queue, double now,
 					       struct lane_search *search);
 /* When the first limit opens, after `time`, that lanes of the queue wait for; INFINITY if none
