@@ -261,10 +261,14 @@ static void place_again(struct qless *q, struct qless_job *job, const struct qle
 
 void unique_replace(struct qless *q, struct qless_job *job, const struct qless_put *put, double now)
 {
+	bool kept_data = q->kept_data;
+
 	if (job->state != QLESS_WAITING && job->state != QLESS_SCHEDULED &&
 	    job->state != QLESS_DEPENDS)
 		return;
+	/* The record of the call may omit the data of its own job, which is another one. */
 	job_set_data(q, job, put->data);
+	q->kept_data = kept_data;
 	if (put->has_priority)
 		job->priority = put->priority;
 	place_again(q, job, put, now);

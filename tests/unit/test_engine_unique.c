@@ -527,6 +527,11 @@ static void a_job_whose_next_key_is_held_is_complete_for_good(void)
 	TEST_ASSERT_EQUAL_INT(QLESS_COMPLETE, move_on(4, "b", &terms));
 	ASSERT_HOLDER("a", 4);
 	ASSERT_STR("{\"moved\":1}", info_of("a").data);
+	/* The holder has this data already, but the job that is completed does not. */
+	put_priority(5, "q", "c", 9);
+	TEST_ASSERT_EQUAL_STRING("c ", pop(6, "q", "w", 1));
+	TEST_ASSERT_EQUAL_INT(QLESS_COMPLETE, move_on(7, "c", &terms));
+	TEST_ASSERT_FALSE(qless_kept_data(q));
 }
 
 static void recur(double now, double interval, const struct qless_terms *terms)
