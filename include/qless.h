@@ -14,7 +14,7 @@
  * arguments that it keeps. Unless a comment says otherwise, results borrow from the engine and are
  * valid until its next call, so they must not be arguments of a call that changes something. JSON
  * (job data, log items) is text that the engine stores and returns byte for byte; the caller makes
- * sure that it is well formed.
+ * sure that it is well formed. Data of a job may also be other bytes, see qless_terms.is_raw.
  *
  *	struct qless *q = qless_new(NULL);
  *	struct qless_put put = { .queue = QLESS_STR("mail"), .jid = QLESS_STR("j1"),
@@ -425,6 +425,7 @@ struct qless_job_info {
 	bool has_lists;		      /* it has tags, dependencies or dependents */
 	bool has_limits;	      /* see qless_job_next_limit() */
 	bool carries;		      /* see qless_job_terms() */
+	bool is_raw;		      /* the data is bytes, and not JSON */
 };
 
 enum qless_event_kind {
@@ -528,6 +529,7 @@ struct qless_terms {
 	 * says. See qless_overtime(). */
 	bool has_runtime;
 	double runtime;
+	bool is_raw; /* the data of this put is bytes, and not JSON */
 	/* The terms below are about one put, and the job does not keep them. */
 	/* The job is due at this time, whatever the delay. Jobs of one call are due a microsecond
 	 * apart, in their order. */

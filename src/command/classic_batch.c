@@ -8,6 +8,7 @@
 #include "command/options.h"
 #include "command/permit.h"
 #include "command/purging.h"
+#include "command/raw_data.h"
 #include "command/swapped.h"
 #include "util/mem.h"
 
@@ -105,7 +106,8 @@ static int fail_jobs(struct request *req, const char *message, size_t count)
 }
 
 /* Decode the jobs, which begin at argument `first`. */
-static int decode_puts(struct request *req, size_t first, struct operation_names *ret_jobs)
+static int decode_puts(struct request *req, size_t first, bool is_raw,
+		       struct operation_names *ret_jobs)
 {
 	struct operation_names jobs = request_rest(req, first);
 	size_t i;
@@ -114,7 +116,7 @@ static int decode_puts(struct request *req, size_t first, struct operation_names
 	if (jobs.count == 0 || jobs.count % CLASSIC_MULTIPUT_JOB_ARGS != 0)
 		return fail_jobs(req, "Multiput(): Each job needs a jid, a klass and data",
 				 jobs.count);
-	for (i = 0; rc == 0 && i < jobs.count; i += CLASSIC_MULTIPUT_JOB_ARGS)
+	for (i = 0; !is_raw && rc == 0 && i < jobs.count; i += CLASSIC_MULTIPUT_JOB_ARGS)
 		rc = check_data(req, jobs.items + i);
 	*ret_jobs = jobs;
 	return rc;
@@ -135,7 +137,8 @@ int decode_multiput(struct request *req, struct operation *op)
 	if (rc == 0)
 		rc = put_options_decode(req, &options, common);
 	if (rc == 0)
-		rc = decode_puts(req, first, &op->put_many.jobs);
+		rc = decode_puts(req, first, common->terms != NULL && common->terms->is_raw,
+				 &op->put_many.jobs);
 	if (rc == 0)
 		rc = term_unique_decode_many(req, common->terms, &op->put_many.jobs,
 					     &op->put_many.keys);
@@ -181,8 +184,9 @@ int classic_multiput(struct request *req)
 static int add_completion(struct request *req, const struct qless_str *job, struct operation *op)
 {
 	struct qless_str *texts = req->scratch->decoded.texts;
+	struct qless_str data;
 	enum json_kind kind;
-	int rc = request_json_text(req, "data", job[1], &kind);
+	int rc = raw_data_check(req, job[0], job[1], &kind, &data);
 
 	if (rc == 0 && kind == JSON_FALSE)
 		rc = request_fail(req, QLESS_EBADARG,
@@ -190,7 +194,7 @@ static int add_completion(struct request *req, const struct qless_str *job, stru
 	if (rc < 0)
 		return rc;
 	texts[op->complete_many.jobs.count++] = job[0];
-	texts[op->complete_many.jobs.count++] = job[1];
+	texts[op->complete_many.jobs.count++] = data;
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "command/options.h"
 #include "command/popping.h"
 #include "command/purging.h"
+#include "command/raw_data.h"
 #include "command/swapped.h"
 #include "command/term_options.h"
 
@@ -257,6 +258,16 @@ int put_options_decode(struct request *req, const struct put_options *options,
 	return 0;
 }
 
+/* Whether data that is not JSON is valid, because the put is native and raw. */
+static bool takes_any_data(struct request *req, int rc)
+{
+	if (req->form != REQUEST_NATIVE || !request_has(req, 4) || rc == QLESS_ELIMIT ||
+	    !term_options_have_raw(req, 6))
+		return false;
+	req->is_said = false;
+	return true;
+}
+
 static int decode_put_args(struct request *req, struct qless_put *put)
 {
 	enum json_kind kind;
@@ -274,11 +285,11 @@ static int decode_put_args(struct request *req, struct qless_put *put)
 	if (rc < 0)
 		return rc;
 	rc = request_json(req, 4, &kind);
-	if (rc < 0)
+	if (rc == 0 && kind == JSON_FALSE)
+		rc = request_fail(req, QLESS_EBADARG,
+				  "Put(): Arg \"data\" missing or not JSON: false");
+	if (rc < 0 && !takes_any_data(req, rc))
 		return rc;
-	if (kind == JSON_FALSE)
-		return request_fail(req, QLESS_EBADARG,
-				    "Put(): Arg \"data\" missing or not JSON: false");
 	put->data = req->args[4];
 	rc = request_number(req, 5, "Put(): Arg \"delay\" not a number: ", &put->delay);
 	if (rc < 0)
@@ -303,7 +314,8 @@ static int decode_put_of(struct request *req, struct operation *op, enum term_us
 		rc = rc < 0 ? rc : put_options_decode(req, &options, &op->put);
 	}
 	if (rc == 0 && op->put.terms != NULL)
-		rc = term_unique_decode(req, op->put.terms, op->put.klass, op->put.data);
+		rc = term_unique_decode(req, op->put.terms, op->put.klass, op->put.data,
+					op->put.terms->is_raw);
 	if (rc == 0 && req->last_number != 0)
 		term_add_number(req, &op->put.terms);
 	return rc;
@@ -554,19 +566,34 @@ int classic_peek(struct request *req)
 
 /* ---- what workers report ---- */
 
+/* Check new data of a job, which is in argument i. */
+static int decode_new_data(struct request *req, struct qless_str jid, size_t i,
+			   const struct qless_str **ret_data)
+{
+	struct qless_str data;
+	enum json_kind kind;
+	int rc = raw_data_check(req, jid, req->args[i], &kind, &data);
+
+	*ret_data = &req->args[i];
+	if (data.ptr != req->args[i].ptr) {
+		request_lists(req)->raw = data;
+		*ret_data = &request_lists(req)->raw;
+	}
+	return rc;
+}
+
 int decode_heartbeat(struct request *req, struct operation *op)
 {
-	enum json_kind kind;
 	int rc;
 
 	op->kind = OPERATION_HEARTBEAT;
-	op->heartbeat.data = request_has(req, 2) ? &req->args[2] : NULL;
+	op->heartbeat.data = NULL;
 	rc = request_need(req, 0, NO_JID, &op->heartbeat.jid);
 	if (rc == 0)
 		rc = request_need(req, 1, "Heatbeat(): Arg \"worker\" missing",
 				  &op->heartbeat.worker);
 	if (rc == 0 && request_has(req, 2))
-		rc = request_json(req, 2, &kind);
+		rc = decode_new_data(req, op->heartbeat.jid, 2, &op->heartbeat.data);
 	return rc;
 }
 
@@ -725,14 +752,15 @@ static int decode_complete_args(struct request *req, bool has_data, struct qless
 		rc = request_need(req, 2, "Complete(): Arg \"queue\" missing", &complete->queue);
 	if (rc == 0 && !has_data)
 		return keep_data(req, complete);
+	if (rc == 0 && !request_has(req, 3))
+		rc = request_fail_no_json(req);
 	if (rc == 0)
-		rc = request_json(req, 3, &kind);
+		rc = raw_data_check(req, complete->jid, req->args[3], &kind, &complete->data);
 	if (rc < 0)
 		return rc;
 	if (kind == JSON_FALSE)
 		return request_fail(req, QLESS_EBADARG,
 				    "Complete(): Arg \"data\" missing or not JSON: false");
-	complete->data = req->args[3];
 	return 0;
 }
 
@@ -748,7 +776,7 @@ static int decode_complete_key(struct request *req, const struct qless_complete 
 	if (job == NULL)
 		return 0; /* the engine refuses the call */
 	qless_job_read(job, &info);
-	return term_unique_decode(req, complete->terms, info.klass, complete->data);
+	return term_unique_decode(req, complete->terms, info.klass, complete->data, info.is_raw);
 }
 
 int decode_complete(struct request *req, struct operation *op)
@@ -802,12 +830,11 @@ int decode_fail(struct request *req, struct operation *op)
 	bool is_native = req->form == REQUEST_NATIVE;
 	size_t first = is_native ? fail_options_at(req->args, req->nargs) : req->nargs;
 	bool has_data = first > FAIL_DATA_AT;
-	enum json_kind kind;
 	int rc;
 
 	op->kind = OPERATION_FAIL;
 	op->fail.error = NULL;
-	op->fail.data = has_data ? &req->args[FAIL_DATA_AT] : NULL;
+	op->fail.data = NULL;
 	rc = request_need(req, 0, NO_JID, &op->fail.jid);
 	if (rc == 0)
 		rc = request_need(req, 1, "Fail(): Arg \"worker\" missing", &op->fail.worker);
@@ -816,7 +843,7 @@ int decode_fail(struct request *req, struct operation *op)
 	if (rc == 0)
 		rc = request_need(req, 3, "Fail(): Arg \"message\" missing", &op->fail.message);
 	if (rc == 0 && has_data)
-		rc = request_json(req, FAIL_DATA_AT, &kind);
+		rc = decode_new_data(req, op->fail.jid, FAIL_DATA_AT, &op->fail.data);
 	if (rc == 0 && first < req->nargs)
 		rc = read_fail_options(req, first, &op->fail);
 	return rc;

@@ -32,6 +32,18 @@ static bool has_cron(const struct request *req)
 	return req->form == REQUEST_NATIVE && native_recur_has_cron(req->args, req->nargs);
 }
 
+/* Whether data that is not JSON is valid, because the command is native and its jobs are raw. */
+static bool takes_any_data(struct request *req, int rc)
+{
+	size_t first = has_cron(req) ? NATIVE_RECUR_CRON_OPTIONS : ARG_OPTIONS;
+
+	if (req->form != REQUEST_NATIVE || !request_has(req, ARG_DATA) || rc == QLESS_ELIMIT ||
+	    !term_options_have_raw(req, first))
+		return false;
+	req->is_said = false;
+	return true;
+}
+
 static int decode_names(struct request *req, struct qless_recur_put *put)
 {
 	struct qless_str spec;
@@ -46,13 +58,14 @@ static int decode_names(struct request *req, struct qless_recur_put *put)
 				  &put->klass);
 	if (rc == 0)
 		rc = request_need(req, ARG_SPEC, "RecurringJob On(): Arg \"spec\" missing", &spec);
-	if (rc == 0)
-		rc = request_json(req, ARG_DATA, &kind);
 	if (rc < 0)
 		return rc;
-	if (kind == JSON_FALSE)
-		return request_fail(req, QLESS_EBADARG,
-				    "RecurringJob On(): Arg \"data\" not JSON: false");
+	rc = request_json(req, ARG_DATA, &kind);
+	if (rc == 0 && kind == JSON_FALSE)
+		rc = request_fail(req, QLESS_EBADARG,
+				  "RecurringJob On(): Arg \"data\" not JSON: false");
+	if (rc < 0 && !takes_any_data(req, rc))
+		return rc;
 	put->data = req->args[ARG_DATA];
 	if (has_cron(req))
 		return 0;
@@ -232,7 +245,8 @@ int decode_recur(struct request *req, struct operation *op)
 	if (rc == 0)
 		rc = decode_options(req, &op->recur);
 	if (rc == 0)
-		rc = term_unique_decode(req, op->recur.terms, op->recur.klass, op->recur.data);
+		rc = term_unique_decode(req, op->recur.terms, op->recur.klass, op->recur.data,
+					op->recur.terms != NULL && op->recur.terms->is_raw);
 	if (rc == 0 && req->last_number != 0)
 		term_add_number(req, &op->recur.terms);
 	return rc;
@@ -306,7 +320,19 @@ static int decode_change_number(struct request *req, struct qless_str name, stru
 	return 0;
 }
 
-static int decode_change_data(struct request *req, struct qless_str value)
+static bool is_raw(const struct request *req, struct qless_str jid)
+{
+	const struct qless_recur *recur = qless_recur_get(req->engine, jid);
+	struct qless_recur_info info;
+
+	if (recur == NULL)
+		return false;
+	qless_recur_read(recur, &info);
+	return info.terms != NULL && info.terms->is_raw;
+}
+
+/* The new data of a recurring job with raw jobs is bytes. */
+static int decode_change_data(struct request *req, struct qless_str jid, struct qless_str value)
 {
 	enum json_kind kind;
 	int rc = request_json_text(req, "data", value, &kind);
@@ -314,6 +340,10 @@ static int decode_change_data(struct request *req, struct qless_str value)
 	if (rc == 0 && kind == JSON_FALSE)
 		rc = request_fail(req, QLESS_EBADARG,
 				  "Recur(): Arg \"data\" is not JSON-encoded: %S", value);
+	if (rc < 0 && rc != QLESS_ELIMIT && req->form == REQUEST_NATIVE && is_raw(req, jid)) {
+		req->is_said = false;
+		return 0;
+	}
 	return rc;
 }
 
@@ -416,7 +446,7 @@ static int decode_change(struct request *req, size_t i, struct operation *op,
 		return decode_number(req, &change->text,
 				     "Recur(): Arg \"backlog\" not a number: ", &change->number);
 	case QLESS_RECUR_DATA:
-		return decode_change_data(req, change->text);
+		return decode_change_data(req, op->recur_update.jid, change->text);
 	case QLESS_RECUR_LIMITS:
 		return decode_change_limits(req, change);
 	case QLESS_RECUR_ZONE:
@@ -465,7 +495,7 @@ static size_t add_key(struct request *req, const struct operation *op,
 		return 0;
 	*change = (struct qless_recur_change){
 		.field = QLESS_RECUR_UNIQUE,
-		.text = term_unique_make(req, info.klass, info.data),
+		.text = term_unique_make(req, info.klass, info.data, info.terms->is_raw),
 	};
 	return 1;
 }

@@ -400,15 +400,18 @@ static int put_again(struct request *req, struct qless_str queue, const struct q
 {
 	struct operation op = { .kind = OPERATION_REQUEUE };
 	struct operation_outcome outcome;
+	struct qless_terms terms = { 0 };
 	struct qless_job_info info;
 	int rc;
 
 	qless_job_read(job, &info);
+	terms.is_raw = info.is_raw;
 	op.put = (struct qless_put){ .worker = STR(""),
 				     .queue = queue,
 				     .jid = keep_text(info.jid),
 				     .klass = keep_text(info.klass),
-				     .data = keep_text(info.data) };
+				     .data = keep_text(info.data),
+				     .terms = info.is_raw ? &terms : NULL };
 	rc = request_run(req, &op, &outcome);
 	free_text(op.put.jid);
 	free_text(op.put.klass);

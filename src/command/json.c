@@ -6,6 +6,7 @@
 
 #include <yyjson.h>
 
+#include "util/base64.h"
 #include "util/json.h"
 #include "util/mem.h"
 #include "util/utf8.h"
@@ -151,6 +152,20 @@ void json_strings_done(struct json_strings *strings)
 	yyjson_doc_free(strings->doc);
 	free(strings->items);
 	memset(strings, 0, sizeof(*strings));
+}
+
+bool json_read_base64(struct qless_str text, struct buf *bytes)
+{
+	yyjson_read_err err;
+	yyjson_doc *doc = read_doc(text, &err);
+	yyjson_val *root = yyjson_doc_get_root(doc);
+	yyjson_val *value = yyjson_obj_get(root, "base64");
+	bool ok = yyjson_obj_size(root) == 1 && yyjson_is_str(value) &&
+		  base64_append_decoded(bytes,
+					str_make(yyjson_get_str(value), yyjson_get_len(value)));
+
+	yyjson_doc_free(doc);
+	return ok;
 }
 
 /* ---- writing ---- */

@@ -101,6 +101,10 @@ bool json_read_strings(struct qless_str text, bool objects, struct json_strings 
 /* A zeroed struct is allowed. */
 void json_strings_done(struct json_strings *strings);
 
+/* Read an object with the only member `base64`, and append the bytes that it stands for. Returns
+ * false, with the buffer unchanged, if the text is anything else. */
+bool json_read_base64(struct qless_str text, struct buf *bytes);
+
 /* How an empty list is written: [] is correct, {} is the result of encoding it in Lua. */
 enum json_empty {
 	JSON_EMPTY_ARRAY,

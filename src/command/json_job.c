@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "util/base64.h"
 #include "util/json.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -200,6 +201,18 @@ static bool next_recur_limit(const void *recur, size_t *cursor, struct qless_str
 	return qless_recur_next_limit(recur, cursor, ret_name);
 }
 
+/* Bytes as a string with JSON in it, as other data: each client can parse it. */
+static __attribute__((noinline, cold)) char *put_raw(struct buf *b, char *to,
+						     struct qless_str bytes)
+{
+	struct buf json = BUF_INIT(BUF_NO_MAX);
+
+	base64_append_json(&json, bytes);
+	to = json_put_string(b, to, buf_str(&json));
+	buf_done(&json);
+	return to;
+}
+
 static char *put_backoff(struct buf *b, char *to, const struct qless_backoff *backoff)
 {
 	to = put_string(b, to, STR(",\"backoff\":{\"kind\":"), qless_backoff_text(backoff->kind));
@@ -232,6 +245,8 @@ static char *put_terms(struct buf *b, char *to, const struct qless_terms *terms,
 		to = put_backoff(b, to, &terms->backoff);
 	if (terms->has_runtime && terms->runtime > 0)
 		to = put_number(b, to, STR(",\"runtime\":"), terms->runtime);
+	if (terms->is_raw)
+		to = put(b, to, STR(",\"raw\":true"));
 	if (terms->has_unique)
 		to = put_unique(b, to, &terms->unique, is_of_job);
 	return to;
@@ -340,7 +355,8 @@ static char *put_job(struct buf *b, char *to, const struct qless_job *job,
 	}
 	to = put_string(b, to, STR("{\"jid\":"), info.jid);
 	to = put_number(b, to, STR(",\"retries\":"), info.retries);
-	to = put_string(b, to, STR(",\"data\":"), info.data);
+	to = put(b, to, STR(",\"data\":"));
+	to = info.is_raw ? put_raw(b, to, info.data) : json_put_string(b, to, info.data);
 	to = put(b, to, STR(",\"failure\":"));
 	to = info.has_failure ? put_failure(b, to, &info.failure) : put(b, to, STR("{}"));
 	to = put_same_number(b, to, STR(",\"expires\":"), info.expires, &memo->expires);
@@ -460,7 +476,9 @@ void json_append_recur(struct buf *b, const struct qless_recur *recur,
 	to = put_recur_tags(b, put(b, to, STR("{\"tags\":")), recur, style->inner);
 	to = put_string(b, to, STR(",\"jid\":"), info.jid);
 	to = put_number(b, to, STR(",\"retries\":"), info.retries);
-	to = put_string(b, to, STR(",\"data\":"), info.data);
+	to = put(b, to, STR(",\"data\":"));
+	to = info.terms != NULL && info.terms->is_raw ? put_raw(b, to, info.data)
+						      : json_put_string(b, to, info.data);
 	to = put_string(b, to, STR(",\"queue\":"), info.queue);
 	to = put(b, to, STR(",\"state\":\"recur\""));
 	to = put_number(b, to, STR(",\"count\":"), (double)info.count);

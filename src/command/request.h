@@ -65,7 +65,11 @@ struct decoded {
 	char args_key[QLESS_ARGS_KEY_BYTES]; /* the unique key in the terms, if it is `args` */
 	char (*args_keys)[QLESS_ARGS_KEY_BYTES];
 	struct qless_str *keys; /* for put_many */
-	struct buf rule;	/* of the zone of the schedule */
+	struct qless_str raw;	/* data of a raw job that was sent in base64 */
+	char **raws;		/* memory of all such data */
+	size_t raw_count;
+	size_t raw_cap;
+	struct buf rule; /* of the zone of the schedule */
 };
 
 /* Buffers that requests use one after the other. The owner of the environment has one set. */

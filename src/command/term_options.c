@@ -3,6 +3,7 @@
 #include "command/classic_int.h"
 #include "command/permit.h"
 #include "engine/runtime.h"
+#include "util/base64.h"
 #include "util/hex.h"
 #include "util/mem.h"
 
@@ -11,7 +12,9 @@ typedef int term_decode_fn(struct request *req, const struct qless_str *value,
 			   struct qless_terms *terms);
 
 /* Where a put happens when the command comes in. */
-#define AT_ONCE	   (TERM_OF_PUT | TERM_OF_REQUEUE | TERM_OF_NEXT)
+#define AT_ONCE (TERM_OF_PUT | TERM_OF_REQUEUE | TERM_OF_NEXT)
+/* Where the client sends the data of a job together with the option. */
+#define WITH_DATA  (TERM_OF_PUT | TERM_OF_REQUEUE | TERM_OF_RECUR)
 #define EVERYWHERE (TERM_OF_PUT | TERM_OF_REQUEUE | TERM_OF_RECUR | TERM_OF_NEXT)
 
 /* ---- values ---- */
@@ -77,6 +80,14 @@ static int decode_runtime(struct request *req, const struct qless_str *value,
 			    RUNTIME_MIN, STRICT_NUMBER_MAX, *value);
 }
 
+static int decode_raw(struct request *req, const struct qless_str *value, struct qless_terms *terms)
+{
+	(void)req;
+	(void)value;
+	terms->is_raw = true;
+	return 0;
+}
+
 /* ---- unique ---- */
 
 /* The key of the word `args` is not known yet: it is empty until term_unique_decode(). */
@@ -128,21 +139,26 @@ static const char *find_lonely(const struct term_options *options)
 	return options->until != NULL ? "until" : options->replace != NULL ? "replace" : NULL;
 }
 
+/* Raw data counts as the JSON that replies have. */
 static struct qless_str make_key(struct request *req, struct qless_str klass, struct qless_str data,
-				 char to[QLESS_ARGS_KEY_BYTES])
+				 bool is_raw, char to[QLESS_ARGS_KEY_BYTES])
 {
 	struct scratch *scratch = req->scratch;
+	struct buf json = BUF_INIT(BUF_NO_MAX);
 
 	if (scratch->args_room == NULL)
 		scratch->args_room = qless_args_room_new();
-	qless_args_key(scratch->args_room, klass, data, to);
+	if (is_raw)
+		base64_append_json(&json, data);
+	qless_args_key(scratch->args_room, klass, is_raw ? buf_str(&json) : data, to);
+	buf_done(&json);
 	return str_make(to, QLESS_ARGS_KEY_BYTES);
 }
 
 struct qless_str term_unique_make(struct request *req, struct qless_str klass,
-				  struct qless_str data)
+				  struct qless_str data, bool is_raw)
 {
-	return make_key(req, klass, data, req->scratch->decoded.args_key);
+	return make_key(req, klass, data, is_raw, req->scratch->decoded.args_key);
 }
 
 struct qless_str term_unique_text(struct qless_str key, char room[TERM_ARGS_TEXT_BYTES])
@@ -171,12 +187,12 @@ static int check_holder(struct request *req, struct qless_str key, bool replaces
 }
 
 int term_unique_decode(struct request *req, const struct qless_terms *terms, struct qless_str klass,
-		       struct qless_str data)
+		       struct qless_str data, bool is_raw)
 {
 	if (terms == NULL || !terms->has_unique)
 		return 0;
 	if (terms->unique.key.len == 0)
-		req->scratch->decoded.terms.unique.key = term_unique_make(req, klass, data);
+		req->scratch->decoded.terms.unique.key = term_unique_make(req, klass, data, is_raw);
 	return check_holder(req, terms->unique.key, terms->unique.replace);
 }
 
@@ -198,7 +214,7 @@ int term_unique_decode_many(struct request *req, const struct qless_terms *terms
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		const struct qless_str *job = jobs->items + i * CLASSIC_MULTIPUT_JOB_ARGS;
 
-		lists->keys[i] = make_key(req, job[1], job[2], lists->args_keys[i]);
+		lists->keys[i] = make_key(req, job[1], job[2], terms->is_raw, lists->args_keys[i]);
 		rc = check_holder(req, lists->keys[i], terms->unique.replace);
 	}
 	*ret_keys = (struct operation_names){ lists->keys, count };
@@ -220,6 +236,7 @@ static const struct row {
 	  decode_backoff },
 	{ STR_INIT("runtime"), 1, EVERYWHERE, offsetof(struct term_options, runtime),
 	  decode_runtime },
+	{ STR_INIT("raw"), 0, WITH_DATA, offsetof(struct term_options, raw), decode_raw },
 	{ STR_INIT("unique"), 1, EVERYWHERE, offsetof(struct term_options, unique), decode_unique },
 	{ STR_INIT("until"), 1, EVERYWHERE, offsetof(struct term_options, until), decode_until },
 	{ STR_INIT("replace"), 0, AT_ONCE, offsetof(struct term_options, replace), decode_replace },
@@ -302,6 +319,15 @@ void term_add_number(struct request *req, const struct qless_terms **terms)
 }
 
 /* ---- walks ---- */
+
+bool term_options_have_raw(const struct request *req, size_t first)
+{
+	for (size_t i = first; i < req->nargs; i += option_width(req->args[i])) {
+		if (str_equal_nocase(req->args[i], STR("raw")))
+			return true;
+	}
+	return false;
+}
 
 size_t option_width(struct qless_str word)
 {

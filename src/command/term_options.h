@@ -38,9 +38,10 @@ struct term_options {
 	const struct qless_str *unique;
 	const struct qless_str *until;
 	const struct qless_str *replace;
+	const struct qless_str *raw;
 };
 
-#define TERM_SLOTS_MAX 7
+#define TERM_SLOTS_MAX 8
 
 static_assert(sizeof(struct term_options) == TERM_SLOTS_MAX * sizeof(void *), "one for each row");
 
@@ -64,18 +65,22 @@ bool term_option_is(struct qless_str word);
 int term_options_decode(struct request *req, const struct term_options *options,
 			const struct qless_terms **ret_terms);
 
+/* Whether the options of a native command from argument `first` on contain `raw`. The data is
+ * checked before the options are read. */
+bool term_options_have_raw(const struct request *req, size_t first);
 /* Set the key of terms whose `unique` is `args`, once the class and the data of the job are known.
  * Then check that the user may use the job that holds the key. Fails like a decoder. */
 int term_unique_decode(struct request *req, const struct qless_terms *terms, struct qless_str klass,
-		       struct qless_str data);
+		       struct qless_str data, bool is_raw);
 /* Do this for each of the jobs, which are jid, class and data one after the other. *ret_keys has a
  * key for each job if they differ, and otherwise none. */
 int term_unique_decode_many(struct request *req, const struct qless_terms *terms,
 			    const struct operation_names *jobs, struct operation_names *ret_keys);
 
-/* The unique key of a class and data that is JSON. Borrows from scratch->decoded. */
+/* The unique key of a class and data, which is JSON unless it is raw. Borrows from
+ * scratch->decoded. */
 struct qless_str term_unique_make(struct request *req, struct qless_str klass,
-				  struct qless_str data);
+				  struct qless_str data, bool is_raw);
 
 /* Bytes of the text that a key of class and data is shown as. */
 #define TERM_ARGS_TEXT_BYTES (5 + 2 * (QLESS_ARGS_KEY_BYTES - 1))

@@ -395,6 +395,10 @@ static void dump_terms(struct dump *d, const struct qless_terms *terms)
 		add_number(d, terms->backoff.max);
 		end_line(d);
 	}
+	if (terms->is_raw) {
+		begin_line(d, "  raw");
+		end_line(d);
+	}
 	if (terms->has_runtime) {
 		begin_line(d, "  runtime");
 		add_number(d, terms->runtime);

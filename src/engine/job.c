@@ -19,6 +19,7 @@
 #include "engine/queue.h"
 #include "engine/run.h"
 #include "engine/tag.h"
+#include "engine/terms.h"
 #include "engine/track.h"
 #include "util/container.h"
 #include "util/mem.h"
@@ -348,6 +349,7 @@ void qless_job_read(const struct qless_job *job, struct qless_job_info *ret_info
 	if (extra == NULL)
 		return;
 	ret_info->carries = (job->flags & JOB_CARRIES) != 0;
+	ret_info->is_raw = job_terms(job) != NULL && job_terms(job)->is_raw;
 	ret_info->has_lists =
 		extra->tags != NULL || extra->dependencies != NULL || extra->dependents != NULL;
 	if (extra->spawned_from != NULL)

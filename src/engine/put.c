@@ -128,6 +128,8 @@ static void apply_put(struct qless *q, enum qless_operation operation, double no
 		job_refresh_tags(q, job, now);
 	if (put->has_limits)
 		job_set_limits(q, job, put->limits, put->limit_count);
+	if (put->terms != NULL || (job->flags & JOB_CARRIES))
+		terms_apply_data(q, job, put->terms);
 	if (put->terms != NULL) {
 		terms_apply(q, job, put->terms);
 		numbering_use(q, put->terms);

@@ -719,6 +719,7 @@ static bool make_job(struct qless *q, struct qless_recur *recur, double now, dou
 	job_set_tags(q, job, q->list.items, q->list.count, now);
 	job_use_limits(q, job, limit_set_ref(recur->limits));
 	terms_apply(q, job, recur->terms);
+	terms_apply_data(q, job, recur->terms);
 	job->priority = recur->priority;
 	job->retries = recur->retries;
 	job->remaining = recur->retries;

@@ -152,8 +152,10 @@ static void load_terms_of(struct state_loader *l, struct qless_job *job)
 {
 	struct qless_terms terms;
 
-	if (terms_load(l, &terms))
+	if (terms_load(l, &terms)) {
 		terms_apply(l->q, job, &terms);
+		terms_apply_data(l->q, job, &terms);
+	}
 	if (!l->failed && terms.has_unique && !unique_restore(job, &terms.unique))
 		state_read_fail(l, "a unique key is held by a job that cannot hold it");
 	if (!l->failed && job_terms(job) == NULL)

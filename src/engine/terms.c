@@ -16,7 +16,8 @@ enum terms_flag {
 	TERMS_BACKOFF = 1 << 0,
 	TERMS_RUNTIME = 1 << 1,
 	TERMS_UNIQUE = 1 << 2,
-	TERMS_FLAGS = (1 << 3) - 1,
+	TERMS_RAW = 1 << 3,
+	TERMS_FLAGS = (1 << 4) - 1,
 };
 
 struct job_terms *terms_new(void)
@@ -29,7 +30,7 @@ struct job_terms *terms_new(void)
 
 bool terms_are_empty(const struct job_terms *terms)
 {
-	return terms->backoff.kind == QLESS_BACKOFF_NONE && terms->runtime == 0 &&
+	return terms->backoff.kind == QLESS_BACKOFF_NONE && terms->runtime == 0 && !terms->is_raw &&
 	       terms->unique.key == NULL && !heap_has(&terms->run);
 }
 
@@ -113,6 +114,16 @@ void terms_apply(struct qless *q, struct qless_job *job, const struct qless_term
 	job_release_terms(q, job);
 }
 
+void terms_apply_data(struct qless *q, struct qless_job *job, const struct qless_terms *terms)
+{
+	if (terms != NULL && terms->is_raw) {
+		job_need_terms(job)->is_raw = true;
+	} else if (job_terms(job) != NULL) {
+		job_terms(job)->is_raw = false;
+		job_release_terms(q, job);
+	}
+}
+
 bool qless_job_terms(const struct qless_job *job, struct qless_terms *ret_terms)
 {
 	const struct job_terms *terms = job_terms(job);
@@ -124,8 +135,10 @@ bool qless_job_terms(const struct qless_job *job, struct qless_terms *ret_terms)
 	ret_terms->backoff = terms->backoff;
 	ret_terms->has_runtime = terms->runtime > 0;
 	ret_terms->runtime = terms->runtime;
+	ret_terms->is_raw = terms->is_raw;
 	ret_terms->has_unique = unique_read(job, &terms->unique, &ret_terms->unique);
-	return ret_terms->has_backoff || ret_terms->has_runtime || ret_terms->has_unique;
+	return ret_terms->has_backoff || ret_terms->has_runtime || ret_terms->has_unique ||
+	       ret_terms->is_raw;
 }
 
 /* The part of a delay that is jitter, so that jobs that failed together do not come back together.
@@ -164,7 +177,7 @@ struct qless_terms *terms_dup(const struct qless_terms *from)
 	given.has_at = given.is_new = given.has_number = false;
 	given.has_backoff = given.has_backoff && given.backoff.kind != QLESS_BACKOFF_NONE;
 	given.has_runtime = given.has_runtime && given.runtime > 0;
-	if (!given.has_backoff && !given.has_runtime && !given.has_unique)
+	if (!given.has_backoff && !given.has_runtime && !given.has_unique && !given.is_raw)
 		return NULL;
 	if (!given.has_unique)
 		given.unique.key = STR("");
@@ -204,6 +217,8 @@ void terms_save(struct saver *s, const struct qless_terms *terms)
 		flags |= TERMS_BACKOFF;
 	if (terms->has_runtime)
 		flags |= TERMS_RUNTIME;
+	if (terms->is_raw)
+		flags |= TERMS_RAW;
 	if (terms->has_unique)
 		flags |= TERMS_UNIQUE;
 	state_save_varint(s, flags);
@@ -268,6 +283,7 @@ bool terms_load(struct state_loader *l, struct qless_terms *ret_terms)
 		if (!(ret_terms->runtime > 0))
 			state_read_fail(l, "the runtime of a job is out of range");
 	}
+	ret_terms->is_raw = (flags & TERMS_RAW) != 0;
 	/* The last one, because the next read ends the validity of its text. */
 	if (flags & TERMS_UNIQUE) {
 		ret_terms->has_unique = true;

@@ -18,6 +18,7 @@ struct job_terms {
 	struct unique_claim unique;
 	struct qless_backoff backoff;
 	double runtime; /* 0: that of the queue */
+	bool is_raw;	/* the data is bytes, and not JSON */
 	/* While the job runs under a runtime: */
 	struct heap_node run;  /* in qless.runs; key: when the run is over */
 	struct qless_job *job; /* that has the terms */
@@ -35,8 +36,12 @@ size_t terms_bytes(const struct job_terms *terms);
 
 /* Check what a caller gives; NULL is valid. Returns 0, or a code with the error recorded. */
 int terms_check(struct qless *q, enum qless_operation operation, const struct qless_terms *terms);
-/* Give a job that is put the terms of the put. Terms that are not given stay. */
+/* Give a job that is put the terms of the put. Terms that are not given stay, but for is_raw, which
+ * is about the data: see terms_apply_data(). */
 void terms_apply(struct qless *q, struct qless_job *job, const struct qless_terms *terms);
+
+/* Note what the data of a put is, which has these terms, or NULL. */
+void terms_apply_data(struct qless *q, struct qless_job *job, const struct qless_terms *terms);
 
 /* The delay before the next attempt of a job, which has used up a retry for it; 0 if it has no
  * backoff. It depends on the jid and the attempt alone. */

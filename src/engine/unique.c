@@ -269,6 +269,7 @@ void unique_replace(struct qless *q, struct qless_job *job, const struct qless_p
 	/* The record of the call may omit the data of its own job, which is another one. */
 	job_set_data(q, job, put->data);
 	q->kept_data = kept_data;
+	terms_apply_data(q, job, put->terms);
 	if (put->has_priority)
 		job->priority = put->priority;
 	place_again(q, job, put, now);

@@ -9,6 +9,7 @@
 
 #include "engine/view.h"
 #include "keyspace/names.h"
+#include "util/base64.h"
 #include "util/buf.h"
 #include "util/hash.h"
 #include "util/json.h"
@@ -104,6 +105,21 @@ static void field_recur_tags(struct fields *f, const struct qless_recur *recur)
 	f->visit(f->arg, NAMES_FIELD(TAGS), buf_str(&f->text));
 }
 
+/* Bytes appear as JSON, as in replies. */
+static void field_data(struct fields *f, struct qless_str data, bool is_raw)
+{
+	if (!is_raw) {
+		field(f, NAMES_FIELD(DATA), data);
+		return;
+	}
+	if (!wants(f, NAMES_FIELD(DATA)))
+		return;
+	buf_clear(&f->text);
+	base64_append_json(&f->text, data);
+	f->visit(f->arg, NAMES_FIELD(DATA), buf_str(&f->text));
+	buf_clear(&f->text);
+}
+
 static void field_failure(struct fields *f, const struct qless_failure *failure)
 {
 	struct buf *b = &f->text;
@@ -132,7 +148,7 @@ static void each_job_field(struct fields *f, const struct qless_job *job)
 	view_job(job, &view);
 	field(f, NAMES_FIELD(JID), info.jid);
 	field(f, NAMES_FIELD(KLASS), info.klass);
-	field(f, NAMES_FIELD(DATA), info.data);
+	field_data(f, info.data, info.is_raw);
 	field_number(f, NAMES_FIELD(PRIORITY), info.priority);
 	field_job_tags(f, job);
 	field(f, NAMES_FIELD(STATE), qless_state_text(info.state));
@@ -173,7 +189,7 @@ static void each_recur_field(struct fields *f, const struct qless_recur *recur)
 	qless_recur_read(recur, &info);
 	field(f, NAMES_FIELD(JID), info.jid);
 	field(f, NAMES_FIELD(KLASS), info.klass);
-	field(f, NAMES_FIELD(DATA), info.data);
+	field_data(f, info.data, info.terms != NULL && info.terms->is_raw);
 	field_number(f, NAMES_FIELD(PRIORITY), info.priority);
 	field_recur_tags(f, recur);
 	field(f, NAMES_FIELD(STATE), STR("recur"));

@@ -248,6 +248,7 @@ const struct term terms_layout[] = {
 	TERM_NUMBER(0, "max", backoff.max, has_backoff),
 	TERM_NUMBER(1, "at", at, has_at),
 	TERM_NUMBER(2, "runtime", runtime, has_runtime),
+	TERM_FLAG(3, "raw", is_raw),
 	TERM_FLAG(4, "nx", is_new),
 	TERM_NUMBER(5, "number", number, has_number),
 	TERM_TEXT(6, "unique", unique.key, has_unique),

@@ -246,6 +246,100 @@ static void an_invalid_runtime_is_refused(void)
 	ASSERT_NATIVE("$-1\r\n", &f, "CONFIG.SET", "q-runtime", "1.5");
 }
 
+/* How JSON replies show the data of a raw job. */
+#define RAW(base64) "\"data\":\"{\\\"base64\\\":\\\"" base64 "\\\"}\""
+
+static void raw_data_is_shown_in_base64(void)
+{
+	ASSERT_BEGINS("$1", &f, "PUT", "me", "q", "a", "k", "any [bytes", "0", "tags", "[]", "RAW");
+	ASSERT_HAS(RAW("YW55IFtieXRlcw=="), "GET", "a");
+	ASSERT_HAS(",\"raw\":true", "GET", "a");
+	ASSERT_HAS(RAW("YW55IFtieXRlcw=="), "QLESS", "get", "1", "a");
+	ASSERT_LACKS("\"raw\"", "QLESS", "get", "1", "a");
+	ASSERT_NATIVE("$29\r\n{\"base64\":\"YW55IFtieXRlcw==\"}\r\n", &f, "HGET", "ql:j:a", "data");
+	ASSERT_BEGINS("*2", &f, "MULTIPUT", "me", "q", "0", "raw", "jobs", "b", "k", "false", "c",
+		      "k", "");
+	ASSERT_HAS(RAW("ZmFsc2U="), "GET", "b");
+	ASSERT_HAS(RAW(""), "GET", "c");
+	ASSERT_BEGINS("$1", &f, "RECUR", "q", "r", "k", "{", "interval", "60", "0", "raw");
+	ASSERT_HAS(RAW("ew=="), "RECUR.GET", "r");
+	ASSERT_NATIVE(":1\r\n", &f, "RECUR.UPDATE", "r", "data", "}");
+	ASSERT_HAS(RAW("fQ=="), "RECUR.GET", "r");
+	ASSERT_HAS(RAW("fQ=="), "POP", "q", "w", "5");
+}
+
+static void workers_return_raw_data_to_raw_jobs(void)
+{
+	ASSERT_BEGINS("$1", &f, "PUT", "me", "q", "a", "k", "one", "0", "raw");
+	ASSERT_HAS("\"jid\":\"a\"", "POP", "q", "w", "1");
+	ASSERT_BEGINS(":", &f, "HEARTBEAT", "a", "w", "two");
+	ASSERT_HAS(RAW("dHdv"), "GET", "a");
+	ASSERT_BEGINS("$7", &f, "COMPLETE", "a", "w", "q", "three", "next", "q");
+	ASSERT_HAS(RAW("dGhyZWU="), "GET", "a");
+	ASSERT_HAS("\"jid\":\"a\"", "POP", "q", "w", "1");
+	ASSERT_BEGINS("$1", &f, "FAIL", "a", "w", "g", "m", "four");
+	ASSERT_HAS(RAW("Zm91cg=="), "GET", "a");
+	ASSERT_BEGINS("$1", &f, "REQUEUE", "me", "q", "a", "k", "five", "0", "raw");
+	ASSERT_HAS("\"jid\":\"a\"", "POP", "q", "w", "1");
+	ASSERT_BEGINS("*1\r\n$8\r\ncomplete", &f, "MULTICOMPLETE", "w", "q", "a", "six");
+	ASSERT_HAS(RAW("c2l4"), "GET", "a");
+}
+
+static void classic_workers_return_raw_data_as_they_read_it(void)
+{
+	ASSERT_BEGINS("$1", &f, "PUT", "me", "q", "a", "k", "one", "0", "raw");
+	ASSERT_BEGINS("$", &f, "QLESS", "pop", "1000", "q", "w", "1");
+	ASSERT_BEGINS(":", &f, "QLESS", "heartbeat", "1001", "a", "w", "{ \"base64\": \"b25l\" }");
+	ASSERT_HAS(RAW("b25l"), "GET", "a");
+	ASSERT_BEGINS("$7", &f, "QLESS", "complete", "1002", "a", "w", "q", "{\"base64\":\"dHdv\"}",
+		      "next", "q");
+	ASSERT_HAS(RAW("dHdv"), "GET", "a");
+	ASSERT_BEGINS("$", &f, "QLESS", "pop", "1003", "q", "w", "1");
+	/* Other JSON is taken as it is. */
+	ASSERT_BEGINS("$", &f, "QLESS", "complete", "1004", "a", "w", "q", "{\"base64\":7}");
+	ASSERT_HAS(RAW("eyJiYXNlNjQiOjd9"), "GET", "a");
+}
+
+static void raw_data_can_be_unique(void)
+{
+	ASSERT_NATIVE("$1\r\na\r\n", &f, "PUT", "me", "q", "a", "k", "[one", "0", "raw", "unique",
+		      "args");
+	ASSERT_NATIVE("$1\r\na\r\n", &f, "PUT", "me", "q", "b", "k", "[one", "0", "unique", "args",
+		      "raw");
+	ASSERT_NATIVE("$1\r\nb\r\n", &f, "PUT", "me", "q", "b", "k", "[two", "0", "unique", "args",
+		      "raw");
+	ASSERT_NATIVE("$1\r\nc\r\n", &f, "PUT", "me", "q", "c", "k", "three", "0", "raw", "unique",
+		      "key");
+	/* The data that replaces the other may be JSON. */
+	ASSERT_NATIVE("$1\r\nc\r\n", &f, "PUT", "me", "q", "d", "k", "[4]", "0", "unique", "key",
+		      "replace");
+	ASSERT_HAS("\"data\":\"[4]\"", "GET", "c");
+	ASSERT_NATIVE("$1\r\nc\r\n", &f, "PUT", "me", "q", "d", "k", "five", "0", "unique", "key",
+		      "replace", "raw");
+	ASSERT_HAS(RAW("Zml2ZQ=="), "GET", "c");
+	ASSERT_HAS("\"jid\":\"a\"", "POP", "q", "w", "5");
+	ASSERT_BEGINS("$7\r\nwaiting", &f, "COMPLETE", "a", "w", "q", "{six", "next", "q", "unique",
+		      "args");
+	ASSERT_NATIVE("$1\r\na\r\n", &f, "PUT", "me", "q", "e", "k", "{six", "0", "unique", "args",
+		      "raw");
+}
+
+static void data_that_is_not_json_needs_the_option_raw(void)
+{
+	ASSERT_REFUSED("-BADJSON", "PUT", "me", "q", "a", "k", "one", "0");
+	ASSERT_REFUSED("-BADJSON", "PUT", "me", "q", "a", "k", "one", "0", "tags", "raw");
+	ASSERT_REFUSED("-BADJSON", "MULTIPUT", "me", "q", "0", "jobs", "a", "k", "one");
+	ASSERT_REFUSED("-BADJSON", "RECUR", "q", "r", "k", "one", "interval", "60", "0");
+	PUT("a", "priority", "1");
+	ASSERT_HAS("\"jid\":\"a\"", "POP", "q", "w", "1");
+	ASSERT_REFUSED("-BADJSON", "HEARTBEAT", "a", "w", "one");
+	ASSERT_REFUSED("-BADJSON", "COMPLETE", "a", "w", "q", "one");
+	ASSERT_REFUSED("-BADJSON", "FAIL", "a", "w", "g", "m", "one");
+	ASSERT_REFUSED("-BADARG Unknown option \"raw\"", "COMPLETE", "a", "w", "q", "{}", "next",
+		       "q", "raw");
+	ASSERT_REFUSED("-ERR ", "QLESS", "put", "1", "me", "q", "b", "k", "one", "0", "raw", "1");
+}
+
 int main(void)
 {
 	UNITY_BEGIN();
@@ -263,5 +357,10 @@ int main(void)
 	RUN_TEST(all_puts_take_a_runtime);
 	RUN_TEST(a_heartbeat_after_the_runtime_is_refused);
 	RUN_TEST(an_invalid_runtime_is_refused);
+	RUN_TEST(raw_data_is_shown_in_base64);
+	RUN_TEST(workers_return_raw_data_to_raw_jobs);
+	RUN_TEST(classic_workers_return_raw_data_as_they_read_it);
+	RUN_TEST(raw_data_can_be_unique);
+	RUN_TEST(data_that_is_not_json_needs_the_option_raw);
 	return UNITY_END();
 }

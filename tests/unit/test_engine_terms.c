@@ -271,6 +271,28 @@ static void invalid_terms_of_one_put_are_refused(void)
 	TEST_ASSERT_EQUAL_UINT64(0, qless_changes(q));
 }
 
+static void each_put_says_whether_its_data_is_raw(void)
+{
+	struct qless_terms terms = { .is_raw = true };
+	struct qless_put p = a_put("q", "j");
+
+	p.terms = &terms;
+	p.data = STR("\0\xff bytes");
+	OK(qless_put(q, 0, &p));
+	TEST_ASSERT_TRUE(info_of("j").is_raw);
+	reload();
+	TEST_ASSERT_TRUE(info_of("j").is_raw);
+	TEST_ASSERT_TRUE(str_equal(STR("\0\xff bytes"), info_of("j").data));
+	put(1, "q", "j");
+	TEST_ASSERT_FALSE(info_of("j").is_raw);
+	TEST_ASSERT_FALSE(info_of("j").carries);
+	OK(qless_requeue(q, 2, &p));
+	TEST_ASSERT_TRUE(info_of("j").is_raw);
+	terms = backing_off(QLESS_BACKOFF_FIXED, 10, 25);
+	OK(qless_requeue(q, 3, &p));
+	TEST_ASSERT_FALSE(info_of("j").is_raw);
+}
+
 /* ---- what a job carries ---- */
 
 static void a_job_keeps_its_terms_until_others_are_given(void)
@@ -405,6 +427,7 @@ int main(void)
 	RUN_TEST(a_number_is_used_once);
 	RUN_TEST(numbers_that_are_jids_are_skipped);
 	RUN_TEST(invalid_terms_of_one_put_are_refused);
+	RUN_TEST(each_put_says_whether_its_data_is_raw);
 	RUN_TEST(a_job_keeps_its_terms_until_others_are_given);
 	RUN_TEST(a_job_whose_terms_are_taken_away_carries_nothing);
 	RUN_TEST(terms_and_limits_come_and_go_in_any_order);

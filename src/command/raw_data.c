@@ -1,0 +1,54 @@
+#include "command/raw_data.h"
+
+#include <stdlib.h>
+
+#include "util/mem.h"
+
+static bool is_raw(const struct request *req, struct qless_str jid)
+{
+	const struct qless_job *job = qless_get(req->engine, jid);
+	struct qless_job_info info;
+
+	if (job == NULL)
+		return false;
+	qless_job_read(job, &info);
+	return info.is_raw;
+}
+
+/* Keep the bytes that the text stands for. Returns false if it is other JSON. */
+static bool decode(struct request *req, struct qless_str text, struct qless_str *ret_data)
+{
+	struct decoded *decoded = request_lists(req);
+	struct buf bytes = BUF_INIT(BUF_NO_MAX);
+	bool ok = json_read_base64(text, &bytes);
+
+	if (ok) {
+		decoded->raws = mem_grow(decoded->raws, &decoded->raw_cap, decoded->raw_count + 1,
+					 sizeof *decoded->raws);
+		*ret_data = str_make(mem_dup(bytes.len > 0 ? buf_data(&bytes) : "", bytes.len),
+				     bytes.len);
+		decoded->raws[decoded->raw_count++] = (char *)(uintptr_t)ret_data->ptr;
+	}
+	buf_done(&bytes);
+	return ok;
+}
+
+int raw_data_check(struct request *req, struct qless_str jid, struct qless_str text,
+		   enum json_kind *ret_kind, struct qless_str *ret_data)
+{
+	int rc = request_json_text(req, "data", text, ret_kind);
+
+	*ret_data = text;
+	if (req->form == REQUEST_NATIVE) {
+		if ((rc == 0 && *ret_kind != JSON_FALSE) || rc == QLESS_ELIMIT || !is_raw(req, jid))
+			return rc;
+		req->is_said = false;
+		*ret_kind = JSON_STRING;
+		return 0;
+	}
+	/* The cheap tests come first: few jobs are raw. */
+	if (rc == 0 && *ret_kind == JSON_OBJECT && text.len >= STR("{\"base64\":\"\"}").len &&
+	    memmem(text.ptr, text.len, "\"base64\"", 8) != NULL && is_raw(req, jid))
+		decode(req, text, ret_data);
+	return rc;
+}

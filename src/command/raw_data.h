@@ -1,0 +1,20 @@
+/*
+ * Data of raw jobs: bytes instead of JSON.
+ *
+ * A native command about a raw job gives its data as bytes. The forms of the reference have JSON
+ * alone, so there a raw job has the data {"base64":"..."}. A client that returns it leaves the
+ * bytes as they are. Any other JSON becomes the data as it is.
+ */
+#ifndef COMMAND_RAW_DATA_H
+#define COMMAND_RAW_DATA_H
+
+#include <stdbool.h>
+
+#include "command/classic_int.h"
+
+/* Check the data that a worker sends with a job, like request_json_text(). *ret_data is the data
+ * for the job: `text`, or what it stands for. */
+int raw_data_check(struct request *req, struct qless_str jid, struct qless_str text,
+		   enum json_kind *ret_kind, struct qless_str *ret_data);
+
+#endif
