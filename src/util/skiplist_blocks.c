@@ -219,24 +219,32 @@ static struct skiplist_block *detach(struct skiplist_blocks *blocks, struct skip
 	return block;
 }
 
-/* Let a block that has lost an item, and those above, join their neighbours if they have few. */
+/* Let a block with few items join a neighbour, if both fit into one. Returns the one that is empty
+ * then; NULL if the block stays. */
+static struct skiplist_block *join(const struct skiplist_blocks *blocks,
+				   struct skiplist_block *block)
+{
+	struct skiplist_block *up = block->up, *left, *right;
+
+	if (up == NULL || block->count >= FEW(block) || up->count == 1)
+		return NULL;
+	left = block->at > 0 ? up->blocks[block->at - 1] : block;
+	right = up->blocks[left->at + 1];
+	if (left->count + right->count > JOINED_MAX(block))
+		return NULL;
+	move_rest(blocks, right, 0, left);
+	return right;
+}
+
+/* Free or join a block that has lost an item, and the blocks above it. */
 static void shrink(struct skiplist_blocks *blocks, struct skiplist_block *block)
 {
 	while (block != NULL) {
-		struct skiplist_block *up = block->up, *left, *right;
+		struct skiplist_block *empty = block->count == 0 ? block : join(blocks, block);
 
-		if (block->count == 0) {
-			block = detach(blocks, block);
-			continue;
-		}
-		if (up == NULL || block->count >= FEW(block) || up->count == 1)
+		if (empty == NULL)
 			break;
-		left = block->at > 0 ? up->blocks[block->at - 1] : block;
-		right = up->blocks[left->at + 1];
-		if (left->count + right->count > JOINED_MAX(block))
-			break;
-		move_rest(blocks, right, 0, left);
-		block = right;
+		block = detach(blocks, empty);
 	}
 	if (blocks->root != NULL)
 		drop_levels(blocks);
