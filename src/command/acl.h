@@ -109,8 +109,8 @@ bool acl_may_use_pattern(const struct user *user, struct qless_str pattern);
  * subscribers take such messages for events. */
 bool acl_may_publish(const struct user *user, struct qless_str channel);
 
-/* Whether the user may abort any job it can change, see JOB.ABORT. It may only after the rule
- * +@supervise, which +@all does not include. */
+/* Whether the user may abort any job it can change, see JOB.ABORT: after the rule +@all or
+ * +@supervise. */
 bool acl_may_supervise(const struct user *user);
 
 /* Whether the user needs no password, on or off. */

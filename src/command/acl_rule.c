@@ -136,30 +136,27 @@ enum acl_answer acl_judge(const struct user *user, const struct command_table *t
 	return user->is_limited ? ACL_LIMITED : ACL_YES;
 }
 
-/* Categories without commands, which are permissions of their own. */
-static bool is_permission(int category)
-{
-	return category == CAT_EVENTS_BIT || category == CAT_SUPERVISE_BIT;
-}
-
-/* Only choices that allow such a category are kept. */
-static bool has_category(const struct user *user, int category)
+/* Returns the choice about a category, or NULL. */
+static const struct acl_choice *find_category(const struct user *user, int category)
 {
 	for (int i = 0; i < user->choice_count; i++) {
 		if (user->choices[i].category == category)
-			return true;
+			return &user->choices[i];
 	}
-	return false;
+	return NULL;
 }
 
 bool acl_may_publish(const struct user *user, struct qless_str channel)
 {
-	return !str_starts_with(channel, STR("ql:")) || has_category(user, CAT_EVENTS_BIT);
+	/* Only a choice that allows @events is kept. */
+	return !str_starts_with(channel, STR("ql:")) || find_category(user, CAT_EVENTS_BIT) != NULL;
 }
 
 bool acl_may_supervise(const struct user *user)
 {
-	return has_category(user, CAT_SUPERVISE_BIT);
+	const struct acl_choice *choice = find_category(user, CAT_SUPERVISE_BIT);
+
+	return choice != NULL ? choice->allow : user->base;
 }
 
 /* ---- commands ---- */
@@ -181,12 +178,12 @@ static bool choice_covers(const struct user *u, const struct acl_choice *later,
 /*
  * Appends a choice and drops the choices that it overrides. The last rule about a command decides,
  * so a category or a command never has more than one choice. The list begins with a choice that
- * differs from the base, because one that agrees with it would change nothing. @events and
- * @supervise are denied unless there is a choice that allows them, whatever the base is.
+ * differs from the base, because one that agrees with it would change nothing. @events is denied
+ * unless there is a choice that allows it, whatever the base is.
  */
 static void keep_choice(struct user *u, struct acl_choice choice)
 {
-	bool differs = false; /* a kept choice about commands differs from the base */
+	bool differs = false; /* a kept choice other than @events differs from the base */
 	int kept = 0;
 
 	u->choices =
@@ -197,7 +194,7 @@ static void keep_choice(struct user *u, struct acl_choice choice)
 
 		if (!last && choice_covers(u, &choice, &u->choices[i]))
 			continue;
-		if (is_permission(u->choices[i].category)) {
+		if (u->choices[i].category == CAT_EVENTS_BIT) {
 			if (u->choices[i].allow)
 				u->choices[kept++] = u->choices[i];
 			continue;

@@ -345,9 +345,23 @@ static void watch_workers(void)
 	f.call.env.presence = &ops;
 }
 
+/* Gives the user of the test rules that are separated by spaces. */
+static void set_rules(const char *rules)
+{
+	struct qless_str parts[16] = { STR("ACL"), STR("SETUSER"), STR("default") };
+	char words[100];
+	int count = 3;
+
+	snprintf(words, sizeof words, "%s", rules);
+	for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " "))
+		parts[count++] = str_from(word);
+	TEST_ASSERT_EQUAL_STRING("+OK\r\n", call_run_argv(&f.call, parts, count));
+}
+
 static void a_monitor_on_the_same_node_aborts_a_job(void)
 {
 	watch_workers();
+	set_rules("-@supervise");
 	run("j");
 	ASSERT_BEGINS("-NOPERM The supervisor must be attached", &f, "JOB.ABORT", "j", "monitor",
 		      "died", "m");
@@ -375,6 +389,7 @@ static void a_monitor_on_the_same_node_aborts_a_job(void)
 static void the_node_of_an_attached_worker_counts(void)
 {
 	watch_workers();
+	set_rules("-@supervise");
 	put("j");
 	ASSERT_BEGINS("$", &f, "POP", "q", "attached", "1");
 	ASSERT_NATIVE("$1\r\nj\r\n", &f, "JOB.ABORT", "j", "monitor", "died", "m");
@@ -385,13 +400,35 @@ static void a_user_may_have_the_permission_to_supervise(void)
 	watch_workers();
 	run("j");
 	is_here = false;
-	ASSERT_NATIVE("+OK\r\n", &f, "ACL", "SETUSER", "default", "+@all");
+	set_rules("-@all +acl +@write +@read");
 	ASSERT_BEGINS("-NOPERM ", &f, "JOB.ABORT", "j", "monitor", "died", "m");
-	ASSERT_NATIVE("+OK\r\n", &f, "ACL", "SETUSER", "default", "+@supervise");
+	set_rules("+@supervise");
 	ASSERT_NATIVE("$1\r\nj\r\n", &f, "JOB.ABORT", "j", "anybody", "died", "m");
 	run("k");
-	ASSERT_NATIVE("+OK\r\n", &f, "ACL", "SETUSER", "default", "-@supervise");
+	set_rules("-@supervise");
 	ASSERT_BEGINS("-NOPERM ", &f, "JOB.ABORT", "k", "monitor", "died", "m");
+}
+
+static void a_user_that_may_do_everything_may_supervise(void)
+{
+	watch_workers();
+	run("j");
+	is_here = false;
+	set_rules("+@all -@supervise");
+	ASSERT_BEGINS("-NOPERM ", &f, "JOB.ABORT", "j", "monitor", "died", "m");
+	set_rules("+@all");
+	ASSERT_NATIVE("$1\r\nj\r\n", &f, "JOB.ABORT", "j", "anybody", "died", "m");
+	run("k");
+	set_rules("allcommands -get");
+	ASSERT_NATIVE("$1\r\nk\r\n", &f, "JOB.ABORT", "k", "anybody", "died", "m");
+}
+
+static void the_default_user_may_supervise(void)
+{
+	watch_workers();
+	run("j");
+	is_here = false;
+	ASSERT_NATIVE("$1\r\nj\r\n", &f, "JOB.ABORT", "j", "anybody", "died", "m");
 }
 
 /* ---- JOB.DELETE ---- */
@@ -456,6 +493,8 @@ int main(int argc, char **argv)
 	RUN(a_monitor_on_the_same_node_aborts_a_job);
 	RUN(the_node_of_an_attached_worker_counts);
 	RUN(a_user_may_have_the_permission_to_supervise);
+	RUN(a_user_that_may_do_everything_may_supervise);
+	RUN(the_default_user_may_supervise);
 	RUN(finished_and_failed_jobs_are_deleted);
 	RUN(jobs_that_have_not_ended_are_not_deleted);
 	RUN(a_job_that_others_wait_for_is_not_deleted);
