@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "command/classic_int.h"
+#include "command/job_past.h"
 #include "command/job_queue.h"
 #include "engine/view.h"
 #include "util/nearest.h"
@@ -97,6 +98,31 @@ static void write_since(const struct field_source *of)
 static void write_due(const struct field_source *of)
 {
 	write_number(of, view_job_due(of->job));
+}
+
+/* ---- the past ---- */
+
+static struct job_past past_of(const struct field_source *of)
+{
+	struct job_past past;
+
+	job_past_read(of->job, &of->info, &past);
+	return past;
+}
+
+static void write_created(const struct field_source *of)
+{
+	write_number(of, past_of(of).created);
+}
+
+static void write_updated(const struct field_source *of)
+{
+	write_number(of, past_of(of).updated);
+}
+
+static void write_attempts(const struct field_source *of)
+{
+	write_number(of, past_of(of).attempts);
 }
 
 /* ---- the run ---- */
@@ -215,31 +241,20 @@ struct job_field {
 };
 
 static const struct job_field all_fields[] = {
-	{ STR_INIT("jid"), write_jid },
-	{ STR_INIT("state"), write_state },
-	{ STR_INIT("klass"), write_klass },
-	{ STR_INIT("queue"), write_queue },
-	{ STR_INIT("data"), write_data },
-	{ STR_INIT("priority"), write_priority },
-	{ STR_INIT("retries"), write_retries },
-	{ STR_INIT("remaining"), write_remaining },
-	{ STR_INIT("worker"), write_worker },
-	{ STR_INIT("expires"), write_expires },
-	{ STR_INIT("lock"), write_lock },
-	{ STR_INIT("since"), write_since },
-	{ STR_INIT("due"), write_due },
-	{ STR_INIT("tracked"), write_tracked },
-	{ STR_INIT("group"), write_group },
-	{ STR_INIT("message"), write_message },
-	{ STR_INIT("failed-at"), write_failed_at },
-	{ STR_INIT("started"), write_started },
-	{ STR_INIT("pid"), write_pid },
-	{ STR_INIT("node"), write_node },
-	{ STR_INIT("progress"), write_progress },
-	{ STR_INIT("note"), write_note },
-	{ STR_INIT("result"), write_result },
-	{ STR_INIT("error"), write_error },
-	{ STR_INIT("job"), write_job },
+	{ STR_INIT("jid"), write_jid },		{ STR_INIT("state"), write_state },
+	{ STR_INIT("klass"), write_klass },	{ STR_INIT("queue"), write_queue },
+	{ STR_INIT("data"), write_data },	{ STR_INIT("priority"), write_priority },
+	{ STR_INIT("retries"), write_retries }, { STR_INIT("remaining"), write_remaining },
+	{ STR_INIT("worker"), write_worker },	{ STR_INIT("expires"), write_expires },
+	{ STR_INIT("lock"), write_lock },	{ STR_INIT("since"), write_since },
+	{ STR_INIT("due"), write_due },		{ STR_INIT("created"), write_created },
+	{ STR_INIT("updated"), write_updated }, { STR_INIT("attempts"), write_attempts },
+	{ STR_INIT("tracked"), write_tracked }, { STR_INIT("group"), write_group },
+	{ STR_INIT("message"), write_message }, { STR_INIT("failed-at"), write_failed_at },
+	{ STR_INIT("started"), write_started }, { STR_INIT("pid"), write_pid },
+	{ STR_INIT("node"), write_node },	{ STR_INIT("progress"), write_progress },
+	{ STR_INIT("note"), write_note },	{ STR_INIT("result"), write_result },
+	{ STR_INIT("error"), write_error },	{ STR_INIT("job"), write_job },
 };
 
 #define FIELD_COUNT (sizeof all_fields / sizeof *all_fields)

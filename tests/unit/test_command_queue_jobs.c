@@ -307,6 +307,85 @@ static void fields_tell_about_a_job(void)
 	ASSERT_FIELD("q", "queue", "complete");
 }
 
+/* A field of the only job of queue `q`. */
+#define ASSERT_PAST(expected, name)                                                      \
+	ASSERT_MEMBER(expected, name,                                                    \
+		      strstr(NATIVE(&f, "QUEUE.JOBS", "q", "WITH", "created", "updated", \
+				    "attempts", "since"),                                \
+			     "*8\r\n"))
+
+static void fields_tell_about_the_past_of_a_job(void)
+{
+	f.now = 100;
+	put("q", "j");
+	ASSERT_PAST("100", "created");
+	ASSERT_PAST("100", "updated");
+	ASSERT_PAST("0", "attempts");
+	f.now = 200;
+	pop("q", "1");
+	ASSERT_PAST("200", "updated");
+	ASSERT_PAST("1", "attempts");
+	f.now = 300;
+	ASSERT_BEGINS(":", &f, "RETRY", "j", "q", "w");
+	ASSERT_PAST("1", "attempts");
+	pop("q", "1");
+	ASSERT_PAST("2", "attempts");
+	f.now = 400;
+	fail("j", "group");
+	ASSERT_PAST("100", "created");
+	ASSERT_PAST("400", "updated");
+	ASSERT_PAST("300", "since");
+	ASSERT_PAST("2", "attempts");
+	f.now = 500;
+	put("q", "j");
+	ASSERT_PAST("100", "created");
+	ASSERT_PAST("500", "updated");
+	ASSERT_PAST("0", "attempts");
+	pop("q", "1");
+	complete("q", "j");
+	ASSERT_PAST("1", "attempts");
+}
+
+static void log_entries_change_a_job(void)
+{
+	f.now = 100;
+	put("q", "j");
+	f.now = 150;
+	NATIVE(&f, "LOG", "j", "message");
+	ASSERT_PAST("150", "updated");
+	ASSERT_PAST("100", "since");
+}
+
+static void attempts_count_retries_if_the_history_was_cut(void)
+{
+	f.now = 100;
+	ASSERT_BEGINS("$", &f, "CONFIG.SET", "max-job-history", "3");
+	put("q", "j");
+	for (int i = 0; i < 4; i++) {
+		pop("q", "1");
+		ASSERT_BEGINS(":", &f, "RETRY", "j", "q", "w");
+	}
+	ASSERT_PAST("4", "attempts");
+	pop("q", "1");
+	ASSERT_PAST("5", "attempts");
+	ASSERT_PAST("100", "created");
+}
+
+static void a_history_of_many_entries_is_not_read(void)
+{
+	f.now = 100;
+	ASSERT_BEGINS("$", &f, "CONFIG.SET", "max-job-history", "0");
+	put("q", "j");
+	pop("q", "1");
+	for (int i = 0; i < 198; i++)
+		NATIVE(&f, "LOG", "j", "message");
+	f.now = 300;
+	NATIVE(&f, "LOG", "j", "message");
+	ASSERT_PAST("101", "updated");
+	ASSERT_PAST("100", "created");
+	ASSERT_PAST("1", "attempts");
+}
+
 static void the_field_job_is_the_whole_job(void)
 {
 	char expected[2000];
@@ -390,6 +469,10 @@ int main(int argc, char **argv)
 	RUN(a_complete_job_belongs_to_its_last_queue);
 	RUN(fields_come_in_the_order_in_which_they_were_named);
 	RUN(fields_tell_about_a_job);
+	RUN(fields_tell_about_the_past_of_a_job);
+	RUN(log_entries_change_a_job);
+	RUN(attempts_count_retries_if_the_history_was_cut);
+	RUN(a_history_of_many_entries_is_not_read);
 	RUN(the_field_job_is_the_whole_job);
 	RUN(waiting_jobs_come_in_the_order_of_pops);
 	RUN(complete_jobs_of_a_queue_come_newest_first);
