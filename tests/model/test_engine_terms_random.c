@@ -24,7 +24,7 @@ static struct operation_room room;
 static uint64_t drawn;
 static double now;
 
-/* What the model knows of a job. */
+/* The model of a job. */
 static struct model_job {
 	char jid[8];
 	double runtime; /* 0: that of the queue */

@@ -417,8 +417,10 @@ static void call_put_many(void)
 
 static void call_pop(void)
 {
-	struct operation op = { .kind = OPERATION_POP,
-				.pop = { queues[pick(QUEUES)], STR("w"), 1 + pick(3) } };
+	struct operation op = {
+		.kind = OPERATION_POP,
+		.pop = { .queue = queues[pick(QUEUES)], .worker = STR("w"), .count = 1 + pick(3) }
+	};
 
 	run_and_follow(&op);
 }
@@ -474,7 +476,8 @@ static void call_end_of_run(void)
 	switch (pick(4)) {
 	case 0:
 		op = (struct operation){ .kind = OPERATION_FAIL,
-					 .fail = { jids[i], STR("w"), STR("g"), STR("m"), NULL } };
+					 .fail = { jids[i], STR("w"), STR("g"), STR("m"), NULL,
+						   NULL } };
 		break;
 	case 1:
 		op = (struct operation){ .kind = OPERATION_RETRY,
@@ -591,7 +594,8 @@ static void delete_all(void)
 					  .klass = STR("k"),
 					  .data = STR("{}") } };
 	require(run(&op, &outcome) == 0, "the last job cannot be put");
-	op = (struct operation){ .kind = OPERATION_POP, .pop = { STR("last"), STR("w"), 1 } };
+	op = (struct operation){ .kind = OPERATION_POP,
+				 .pop = { .queue = STR("last"), .worker = STR("w"), .count = 1 } };
 	require(run(&op, &outcome) == 0 && outcome.jobs.count == 1, "the last job is not popped");
 	op = (struct operation){ .kind = OPERATION_COMPLETE,
 				 .complete = { .jid = STR("last"),
